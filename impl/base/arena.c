@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See arena.h. */
+#include "impl/base/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 64 * 1024, MAX_CHUNK = 4 * 1024 * 1024 };
+
+struct cw_arena_chunk {
+    struct cw_arena_chunk *next;
+    size_t size;
+    _Alignas(16) unsigned char bytes[];
+};
+
+void
+cw_arena_init(struct cw_arena *a)
+{
+    memset(a, 0, sizeof *a);
+}
+
+void
+cw_arena_finish(struct cw_arena *a)
+{
+    for (struct cw_arena_chunk *c = a->head, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    memset(a, 0, sizeof *a);
+}
+
+void *
+cw_arena_alloc(struct cw_arena *a, size_t size)
+{
+    if (size > SIZE_MAX / 2)
+        return NULL;
+    size = (size + 15) & ~(size_t)15;
+    if (!a->head || a->used + size > a->head->size) {
+        size_t want = a->total / 4 < CHUNK ? CHUNK : a->total / 4 > MAX_CHUNK ? MAX_CHUNK : a->total / 4;
+        if (want < size)
+            want = size;
+        struct cw_arena_chunk *c = malloc(sizeof *c + want);
+        if (!c)
+            return NULL;
+        c->next = a->head;
+        c->size = want;
+        a->head = c;
+        a->used = 0;
+        a->total += want;
+    }
+    void *p = a->head->bytes + a->used;
+    a->used += size;
+    memset(p, 0, size);
+    return p;
+}
+
+char *
+cw_arena_strndup(struct cw_arena *a, const char *s, size_t n)
+{
+    char *p = cw_arena_alloc(a, n + 1);
+    if (p)
+        memcpy(p, s, n);
+    return p;
+}
+
+char *
+cw_arena_printf(struct cw_arena *a, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    char *p = n < 0 ? NULL : cw_arena_alloc(a, (size_t)n + 1);
+    if (p) {
+        va_start(ap, fmt);
+        vsnprintf(p, (size_t)n + 1, fmt, ap);
+        va_end(ap);
+    }
+    return p;
+}

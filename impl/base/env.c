@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See env.h. */
+#include "impl/base/env.h"
+#include "impl/base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+static const struct row {
+    const char *name, *form, *help;
+} rows[] = {
+#define X(sym, name, form, help) { "CUDAWAY_" name, form, help },
+#include "impl/base/env.def"
+#undef X
+};
+
+const char *
+cw_env_get(enum cw_env var)
+{
+    return getenv(rows[var].name);
+}
+
+const char *
+cw_env_name(enum cw_env var)
+{
+    return rows[var].name;
+}
+
+uint64_t
+cw_env_u64(enum cw_env var, uint64_t fallback, uint64_t min, uint64_t max)
+{
+    const char *s = cw_env_get(var);
+    if (!s || !*s)
+        return fallback;
+    char *end;
+    errno = 0;
+    unsigned long long v = strtoull(s, &end, 0);
+    unsigned shift = 0;
+    if (*end == 'K' || *end == 'k')
+        shift = 10, end++;
+    else if (*end == 'M' || *end == 'm')
+        shift = 20, end++;
+    else if (*end == 'G' || *end == 'g')
+        shift = 30, end++;
+    if (errno || *end || *s == '-' || v > (UINT64_MAX >> shift) || (v << shift) < min || (v << shift) > max) {
+        cw_warn("%s=%s is not a number from %llu to %llu (suffixes K, M, G); using %llu", rows[var].name, s,
+                (unsigned long long)min, (unsigned long long)max, (unsigned long long)fallback);
+        return fallback;
+    }
+    return v << shift;
+}
+
+static void
+warn_unknown(void)
+{
+    for (char **e = environ; e && *e; e++) {
+        if (strncmp(*e, "CUDAWAY_", 8))
+            continue;
+        const char *eq = strchr(*e, '=');
+        size_t n = eq ? (size_t)(eq - *e) : strlen(*e);
+        bool known = false;
+        for (unsigned i = 0; i < CW_ENV_COUNT && !known; i++)
+            known = strlen(rows[i].name) == n && !strncmp(rows[i].name, *e, n);
+        if (!known)
+            cw_warn("unknown variable %.*s is ignored; CUDAWAY_LOG=help lists the known ones", (int)n, *e);
+    }
+}
+
+void
+cw_env_warn_unknown(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, warn_unknown);
+}
+
+void
+cw_env_help(int fd)
+{
+    for (unsigned i = 0; i < CW_ENV_COUNT; i++)
+        dprintf(fd, "%s=%s\n        %s\n", rows[i].name, rows[i].form, rows[i].help);
+}

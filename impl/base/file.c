@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See file.h. */
+#define _GNU_SOURCE
+#include "impl/base/file.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+cw_result
+cw_file_read(const char *path, size_t max_size, char **data, size_t *size)
+{
+    *data = NULL;
+    *size = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? CW_ERR_NOT_FOUND : CW_ERR_IO;
+    cw_result r = CW_ERR_IO;
+    char *buf = NULL;
+    size_t n = 0, cap = 0;
+    struct stat st;
+    if (fstat(fd, &st))
+        goto fail;
+    if (S_ISDIR(st.st_mode)) {
+        errno = EISDIR;
+        goto fail;
+    }
+    if ((uint64_t)st.st_size > max_size) {
+        r = CW_ERR_LIMIT;
+        goto fail;
+    }
+    for (;;) {
+        if (n + 1 >= cap) {
+            cap = cap ? cap * 2 : (size_t)st.st_size + 4096;
+            char *p = realloc(buf, cap);
+            if (!p) {
+                r = CW_ERR_NOMEM;
+                goto fail;
+            }
+            buf = p;
+        }
+        ssize_t got = read(fd, buf + n, cap - n - 1);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            goto fail;
+        if (got == 0)
+            break;
+        n += (size_t)got;
+        if (n > max_size) {
+            r = CW_ERR_LIMIT;
+            goto fail;
+        }
+    }
+    buf[n] = 0;
+    close(fd);
+    *data = buf;
+    *size = n;
+    return CW_OK;
+fail:;
+    int saved = errno;
+    free(buf);
+    close(fd);
+    errno = saved;
+    return r;
+}
+
+cw_result
+cw_file_write_atomic(const char *path, const void *data, size_t size, unsigned mode)
+{
+    char tmp[PATH_MAX];
+    if (snprintf(tmp, sizeof tmp, "%s.tmp-XXXXXX", path) >= (int)sizeof tmp) {
+        errno = ENAMETOOLONG;
+        return CW_ERR_IO;
+    }
+    int fd = mkostemp(tmp, O_CLOEXEC);
+    if (fd < 0)
+        return CW_ERR_IO;
+    int saved;
+    if (fchmod(fd, mode))
+        goto fail;
+    for (size_t off = 0; off < size;) {
+        ssize_t w = write(fd, (const char *)data + off, size - off);
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w <= 0)
+            goto fail;
+        off += (size_t)w;
+    }
+    if (close(fd)) {
+        fd = -1;
+        goto fail;
+    }
+    fd = -1;
+    if (rename(tmp, path))
+        goto fail;
+    return CW_OK;
+fail:
+    saved = errno;
+    if (fd >= 0)
+        close(fd);
+    unlink(tmp);
+    errno = saved;
+    return CW_ERR_IO;
+}
+
+cw_result
+cw_mkdirs(const char *path, unsigned mode)
+{
+    char tmp[PATH_MAX];
+    size_t n = strlen(path);
+    if (!n || n >= sizeof tmp) {
+        errno = n ? ENAMETOOLONG : ENOENT;
+        return CW_ERR_IO;
+    }
+    memcpy(tmp, path, n + 1);
+    for (size_t i = 1; i <= n; i++) {
+        if (tmp[i] != '/' && tmp[i] != 0)
+            continue;
+        char c = tmp[i];
+        tmp[i] = 0;
+        if (mkdir(tmp, mode) && errno != EEXIST)
+            return CW_ERR_IO;
+        tmp[i] = c;
+    }
+    struct stat st;
+    if (stat(path, &st))
+        return CW_ERR_IO;
+    if (!S_ISDIR(st.st_mode)) {
+        errno = ENOTDIR;
+        return CW_ERR_IO;
+    }
+    return CW_OK;
+}
+
+char *
+cw_dir_of_object(const void *address)
+{
+    Dl_info info;
+    if (!dladdr(address, &info) || !info.dli_fname)
+        return NULL;
+    char *real = realpath(info.dli_fname, NULL);
+    if (!real)
+        return NULL;
+    char *slash = strrchr(real, '/');
+    if (slash)
+        *slash = 0;
+    return real;
+}

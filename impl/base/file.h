@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Small file helpers. Errors: CW_ERR_NOT_FOUND, CW_ERR_IO (errno kept for the message), CW_ERR_LIMIT, CW_ERR_NOMEM. */
+#ifndef CW_FILE_H
+#define CW_FILE_H
+
+#include "impl/base/result.h"
+
+#include <stddef.h>
+
+/* Read a whole file; *data is malloc'd with a NUL after *size bytes; files above max_size give CW_ERR_LIMIT. */
+cw_result cw_file_read(const char *path, size_t max_size, char **data, size_t *size) CW_MUST_CHECK;
+/* Write to a temporary file in the same folder, fsync-free, then rename over path. Nothing is left behind on failure. */
+cw_result cw_file_write_atomic(const char *path, const void *data, size_t size, unsigned mode) CW_MUST_CHECK;
+/* mkdir -p with the given mode for created folders. */
+cw_result cw_mkdirs(const char *path, unsigned mode) CW_MUST_CHECK;
+/* Folder that holds the shared object or program containing `address` (malloc'd), or NULL. */
+char *cw_dir_of_object(const void *address);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Logging from inside somebody else's process: one line per message on stderr (or CUDAWAY_LOG_FILE), written with one
+ * write(2) from a fixed stack buffer; errno is kept; no allocation; safe from any thread.
+ * Level: CUDAWAY_LOG=off|error|warn|info|debug|trace (default warn); CUDAWAY_LOG=help prints the variable table. */
+#ifndef CW_LOG_H
+#define CW_LOG_H
+
+#include <stdbool.h>
+
+enum cw_log_level { CW_LOG_OFF, CW_LOG_ERROR, CW_LOG_WARN, CW_LOG_INFO, CW_LOG_DEBUG, CW_LOG_TRACE };
+
+bool cw_log_enabled(enum cw_log_level level);
+void cw_log(enum cw_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#define cw_error(...) cw_log(CW_LOG_ERROR, __VA_ARGS__)
+#define cw_warn(...)  cw_log(CW_LOG_WARN, __VA_ARGS__)
+#define cw_info(...)  do { if (cw_log_enabled(CW_LOG_INFO)) cw_log(CW_LOG_INFO, __VA_ARGS__); } while (0)
+#define cw_debug(...) do { if (cw_log_enabled(CW_LOG_DEBUG)) cw_log(CW_LOG_DEBUG, __VA_ARGS__); } while (0)
+
+#endif
