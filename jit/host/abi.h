@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The contract between code compiled for the host device and the engine that runs it (impl/host).
+ *
+ * A kernel is compiled to one function that runs one *gang*: `width` consecutive threads of a block. With warp-level
+ * instructions in it the gang is the warp (32); without, it is narrower, one native vector, where no instruction can tell;
+ * for host:O0 it is one thread. The engine calls the function once per gang. Where a kernel has barriers (uses_fibers),
+ * each gang runs on a stack of its own and cwh_rt_* calls may switch between them; all gangs of a block run on one OS
+ * thread, so shared memory needs no host atomics.
+ *
+ * Addresses: global, const, param and local addresses are host addresses, and so is a generic address. A .shared address
+ * is an offset from cwh_block.shared, so that it survives truncation to 32 bits. A function's address is a token,
+ * CWH_FUNC_TOKEN(id), the same on every device. */
+#ifndef CWH_ABI_H
+#define CWH_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CWH_FUNC_TOKEN(id) (((uint64_t)(id) + 1) << 4)
+
+/* Fixed for one launch; shared by all workers, read only while it runs. Offsets are known to the emitter. */
+struct cwh_launch {
+    uint32_t grid[3];           /*  0: blocks */
+    uint32_t block[3];          /* 12: threads */
+    const uint8_t *params;      /* 24: kernel parameter block, param_size bytes, 64-byte aligned */
+    uint8_t *image;             /* 32: the module's variables (struct cwj_image), this module instance's copy */
+    uint64_t shared_size;       /* 40: static + dynamic, bytes */
+    uint64_t dynamic_shared;    /* 48: offset at which extern shared arrays start */
+    uint64_t grid_id;           /* 56: %gridid */
+    void    *runtime;           /* 64: the engine's own */
+    uint32_t dynamic_shared_size; /* 72 */
+    uint32_t reserved;
+};
+
+/* Fixed for one block while it runs. */
+struct cwh_block {
+    const struct cwh_launch *launch;  /*  0 */
+    uint8_t *shared;            /*  8: base of the block's shared memory, 128-byte aligned */
+    uint32_t ctaid[3];          /* 16 */
+    uint32_t worker;            /* 28: number of the OS thread, for %smid */
+    void    *runtime;           /* 32: the engine's own */
+};
+
+/* One gang. */
+struct cwh_gang {
+    const struct cwh_block *block;    /*  0 */
+    uint32_t first;             /*  8: linear thread number of lane 0 in the block */
+    uint32_t lanes;             /* 12: threads that exist (1..width) */
+    void    *runtime;           /* 16: the engine's own (fiber) */
+};
+
+typedef void cwh_kernel_fn(struct cwh_gang *gang);
+
+/* Facts of a compiled kernel that the engine needs; emitted as a constant next to the code. */
+struct cwh_code_info {
+    uint32_t width;             /* threads per gang */
+    uint32_t uses_fibers;       /* barriers, or warp operations when width is 1 */
+    uint32_t static_shared;     /* bytes, all reachable functions included */
+    uint32_t shared_align;
+    uint32_t stack_hint;        /* bytes of stack that a gang may need (recursion excepted) */
+};
+
+/* How a kernel was specialised. linear_x: blockDim.x is a multiple of the gang width, so a gang has one tid.y/tid.z,
+ * consecutive tid.x, and no missing lanes. */
+struct cwh_variant {
+    uint8_t linear_x;
+    uint8_t o0;                 /* plainest code: width 1, no optimisation */
+};
+
+/* Functions that compiled code calls; the engine defines them (impl/host/rt_*.c). Lane-indexed arrays have `width`
+ * elements; `mask` has a bit per lane of the gang. A row is X(return, name, parameters).
+ *
+ *  barrier:   bar.sync/barrier.sync id, count (count 0: all threads of the block). Suspends the gang.
+ *  bar_red:   op is ptx_boolop (and, or, popc); preds has a bit per lane; returns the result for every lane.
+ *  warp_*:    only when width is 1: rendezvous of the lanes of a warp. `site` numbers the instruction in layout order.
+ *             warp_exchange publishes a 64-bit value and returns, after all of `members` (or, when members is 0, all
+ *             lanes that reach this site together) arrived, the mask of participants; values[32] gets their values.
+ *  tex:       one texture or surface instruction for a gang, see struct cwh_tex.
+ *  vprintf:   format and packed argument block per lane; stores the per-lane result.
+ *  trap:      ends the launch with an error; kind: 0 trap, 1 brkpt, 2 bad indirect call, 3 unreachable. Does not return. */
+#define CWH_RT_MAP(X)                                                                                                      \
+    X(void,     cwh_rt_barrier,      (struct cwh_gang *gang, uint32_t id, uint32_t count, uint64_t mask))                   \
+    X(void,     cwh_rt_barrier_arrive, (struct cwh_gang *gang, uint32_t id, uint32_t count, uint64_t mask))                 \
+    X(uint32_t, cwh_rt_bar_red,      (struct cwh_gang *gang, uint32_t op, uint32_t id, uint32_t count, uint64_t mask, uint64_t preds)) \
+    X(uint32_t, cwh_rt_warp_exchange, (struct cwh_gang *gang, uint32_t site, uint32_t members, uint64_t value, uint64_t values[32])) \
+    X(void,     cwh_rt_tex,          (struct cwh_gang *gang, const struct cwh_tex *tex))                                    \
+    X(void,     cwh_rt_vprintf,      (struct cwh_gang *gang, uint64_t mask, const uint64_t *formats, const uint64_t *args, int32_t *results)) \
+    X(void,     cwh_rt_malloc,       (struct cwh_gang *gang, uint64_t mask, const uint64_t *sizes, uint64_t *results))      \
+    X(void,     cwh_rt_free,         (struct cwh_gang *gang, uint64_t mask, const uint64_t *pointers))                      \
+    X(void,     cwh_rt_assertfail,   (struct cwh_gang *gang, uint64_t mask, const uint64_t *message, const uint64_t *file, const uint32_t *line, const uint64_t *function)) \
+    X(void,     cwh_rt_trap,         (struct cwh_gang *gang, uint64_t mask, uint32_t kind))                                 \
+    X(uint64_t, cwh_rt_clock,        (void))                                                                                \
+    X(uint64_t, cwh_rt_globaltimer,  (void))                                                                                \
+    X(void,     cwh_rt_nanosleep,    (struct cwh_gang *gang, uint32_t ns))                                                  \
+    X(void,     cwh_rt_yield,        (struct cwh_gang *gang))
+
+/* One tex/tld4/txq/suld/sust/suq instruction. Coordinates and results are [component][lane], 32-bit words. */
+struct cwh_tex {
+    uint32_t width;             /* lanes */
+    uint16_t op;                /* ptx_op */
+    uint8_t  geom;              /* enum ptx_geom */
+    uint8_t  coord_type;        /* ptx_type: s32 or f32 */
+    uint8_t  result_type;       /* ptx_type: f32, s32, u32, f16 ...; surfaces: b8..b64 */
+    uint8_t  vec;               /* result components */
+    uint8_t  mode;              /* surfaces: 0 trap, 1 clamp, 2 zero; queries: which */
+    uint8_t  flags;             /* 1: level given, 2: gradients given, 4: formatted surface access */
+    uint64_t mask;
+    const uint64_t *texture;    /* handle per lane */
+    const uint64_t *sampler;    /* NULL in unified mode */
+    const uint32_t *coord;      /* up to 4 components x width */
+    const uint32_t *extra;      /* level, gradients, offsets */
+    uint32_t *result;           /* vec x width (surfaces stores: source) */
+};
+
+#define X(ret, name, params) ret name params;
+CWH_RT_MAP(X)
+#undef X
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The compiler's interface, used by impl, cudaway-cc, replay and diff. The jit is a shared object of its own
+ * (libcudaway-jit.so), loaded when the first module is, so that a program that is only traced never loads LLVM. Its one
+ * exported symbol is cudaway_jit_api.
+ *
+ * Threads: a program may be used from several threads; it locks itself. Lifetimes: everything returned as const pointer
+ * lives as long as the program, compiled code until cwj_host_code_release. */
+#ifndef CWJ_JIT_H
+#define CWJ_JIT_H
+
+#include "impl/base/buf.h"
+#include "impl/base/result.h"
+#include "jit/host/abi.h"
+#include "jit/ptx/ir.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CWJ_API_VERSION 1
+
+/* One PTX text. `name` is for diagnostics. */
+struct cwj_input {
+    const char *name;
+    const char *text;
+    size_t size;
+};
+
+struct cwj_param {
+    const char *name;
+    uint32_t offset, size, align;   /* bytes in the parameter block */
+    uint8_t  type;                  /* ptx_type of an element */
+    bool     is_array;
+    uint8_t  ptr_space;             /* ptx_space of .ptr, else PTX_SPACE_REG */
+};
+
+struct cwj_kernel {
+    const char *name;
+    const struct cwj_param *params;
+    uint32_t nparams, param_size;
+    uint32_t static_shared;         /* bytes, with the functions it calls */
+    uint32_t local_bytes;           /* .local and stack of the kernel itself, per thread */
+    uint32_t nregs;                 /* 32-bit registers by the PTX declarations, clamped to 255 */
+    uint32_t maxntid[3], reqntid[3], minnctapersm;  /* 0: not given */
+    uint32_t ptx_version, sm;       /* 71, 86 */
+    const struct ptx_function *fn;
+};
+
+/* A module-scope variable of space global, const or an opaque reference. Offsets are into the image. */
+struct cwj_variable {
+    const char *name;
+    uint64_t offset, size;
+    uint32_t align;
+    uint8_t  space;                 /* PTX_SPACE_GLOBAL or _CONST */
+    uint8_t  type;                  /* PTX_TEXREF, PTX_SURFREF, PTX_SAMPLERREF for references (image holds a u64 handle) */
+    bool     managed, visible;
+};
+
+/* At `offset` of the image put `width` bytes of (value >> shift), value = addend + (image address + target offset, or the
+ * function token, or for shared variables the shared offset). */
+enum cwj_reloc_kind { CWJ_RELOC_IMAGE, CWJ_RELOC_FUNC, CWJ_RELOC_SHARED };
+struct cwj_reloc {
+    uint64_t offset, target;
+    int64_t  addend;
+    uint8_t  kind, width, shift;
+};
+
+/* All variables of a program, laid out once; each module instance has a copy. */
+struct cwj_image {
+    uint64_t size;
+    uint32_t align;
+    const uint8_t *init;            /* size bytes */
+    const struct cwj_reloc *relocs;
+    uint32_t nrelocs;
+};
+
+struct cwj_program;
+struct cwj_image_entry;
+
+/* A kernel compiled for the host, loaded and callable. */
+struct cwj_host_code {
+    cwh_kernel_fn *run;
+    struct cwh_code_info info;
+    bool from_cache;
+};
+
+/* Where cwh_rt_* live: the engine hands the addresses in, in CWH_RT_MAP order. */
+struct cwj_host_runtime {
+    uint32_t count;
+    const void *const *address;
+};
+
+enum cwj_target { CWJ_TARGET_HOST, CWJ_TARGET_NVPTX, CWJ_TARGET_AMDGCN };
+enum cwj_emit   { CWJ_EMIT_IR, CWJ_EMIT_LLVM, CWJ_EMIT_ASM, CWJ_EMIT_OBJ };
+
+struct cwj_aot_options {
+    enum cwj_target target;
+    const char *cpu;                /* "gfx1100", "sm_90", NULL = this CPU */
+    enum cwj_emit emit;
+    unsigned opt_level;             /* 0..3 */
+    const char *const *kernels;     /* NULL-terminated names, or NULL for all */
+};
+
+struct cwj_api {
+    uint32_t version;
+
+    /* Parse inputs and link them. Names unresolved after linking other than the runtime's (vprintf, malloc, free,
+     * __assertfail) are an error P4001 each unless allow_undefined (cuLink adds more later). */
+    cw_result (*program_create)(const struct cwj_input *in, size_t count, bool allow_undefined,
+                                struct cwj_program **out, struct cwj_diags *diags);
+    void (*program_destroy)(struct cwj_program *p);
+
+    uint32_t (*kernel_count)(const struct cwj_program *p);
+    const struct cwj_kernel *(*kernel)(const struct cwj_program *p, uint32_t index);
+    uint32_t (*variable_count)(const struct cwj_program *p);
+    const struct cwj_variable *(*variable)(const struct cwj_program *p, uint32_t index);
+    const struct cwj_image *(*image)(const struct cwj_program *p);
+    const char *(*function_name)(const struct cwj_program *p, uint32_t id);     /* of CWH_FUNC_TOKEN(id), or NULL */
+
+    /* Compile kernel `index` for this CPU, or take it from the cache. */
+    cw_result (*host_compile)(struct cwj_program *p, uint32_t index, const struct cwh_variant *v,
+                              const struct cwj_host_runtime *rt, struct cwj_host_code **out, struct cwj_diags *diags);
+    void (*host_release)(struct cwj_host_code *code);
+
+    /* Ahead-of-time: the whole program (or named kernels) to `out`. */
+    cw_result (*aot)(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, struct cwj_diags *diags);
+
+    /* What a compiled image from the wild holds: PTX text, fatbin (all wrapper kinds), ELF with fatbins, cubin. Calls
+     * found() for each entry; text is decompressed. See jit/link/fatbin.h. */
+    cw_result (*image_scan)(const void *data, size_t size, int (*found)(void *user, const struct cwj_image_entry *e),
+                            void *user, struct cwj_diags *diags);
+
+    void (*diags_init)(struct cwj_diags *d);
+    void (*diags_finish)(struct cwj_diags *d);
+    void (*diags_render)(const struct cwj_diags *d, const char *name, const char *text, size_t size, struct cw_buf *out);
+};
+
+/* One entry of a fatbin. `data` is valid during the callback only. */
+struct cwj_image_entry {
+    enum { CWJ_ENTRY_PTX, CWJ_ENTRY_CUBIN, CWJ_ENTRY_OTHER } kind;
+    unsigned sm;                    /* 86 */
+    char suffix;                    /* 'a', 'f' or 0 */
+    const char *name;               /* or NULL */
+    const char *data;
+    size_t size;
+    const char *compression;        /* "none", "lz4", "zstd" */
+};
+
+/* The only export of libcudaway-jit.so. NULL when version is not CWJ_API_VERSION. */
+const struct cwj_api *cudaway_jit_api(uint32_t version);
+
+#endif
