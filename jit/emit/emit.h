@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * PTX IR -> LLVM IR: the interface of the emitter, and what its files share.
+ *
+ * One emitter, two shapes of value. Where a value is the same for all lanes of the gang, or the target is SIMT, it is an
+ * LLVM scalar (i32, float, ...). Otherwise it is a vector with one element a lane (<32 x i32>). The shape is read off the
+ * LLVM type, and the helpers here accept mixtures: a scalar is splatted where a vector meets it. Emission of an operation
+ * is thus written once. Arithmetic runs for inactive lanes too (their results are never stored to memory nor merged into a
+ * register), so it must not trap on any input.
+ *
+ * Representation of PTX types: pred i1; 8..128-bit bits/int iN; f32 float; f64 double; f16 half; bf16 i16; packed types
+ * (f16x2, bf16x2, u16x2, s16x2) i32; f32x2 i64; tf32 float; fp8 types iN. Registers are kept as their declared type's
+ * representation (.b32 -> i32, .f32 -> float); emit_src and emit_dst convert. */
+#ifndef CWJ_EMIT_H
+#define CWJ_EMIT_H
+
+#include "jit/host/abi.h"
+#include "jit/jit.h"
+
+#include <llvm-c/Core.h>
+#include <stdbool.h>
+
+struct cwj_program;
+struct emit_fn;
+
+enum { EMIT_MAX_WIDTH = 32 };
+
+/* One LLVM module being made. Owned by the compilation. */
+struct emit {
+    LLVMContextRef  llvm;
+    LLVMModuleRef   module;
+    LLVMBuilderRef  b;              /* positioned where the next instruction goes */
+    enum cwj_target target;
+    const char     *cpu;            /* "gfx1100", "sm_90", host cpu */
+    unsigned        width;          /* lanes of a vector value; 1 = every value is a scalar */
+    bool            wave64;         /* amdgcn with 64 lanes */
+    bool            fast_code;      /* optimised code; false for host:O0 */
+    struct cwj_program *program;
+    const struct ptx_function *fn;  /* being emitted */
+    struct emit_fn *f;              /* its state, private to jit/emit */
+    LLVMValueRef    mask;           /* current execution mask: <width x i1>, i1 when width is 1; NULL: all lanes of the gang */
+    struct cwj_diags *diags;
+    cw_result       result;         /* first failure; emission goes on so that all diagnostics are collected */
+    struct cw_arena arena;
+
+    LLVMTypeRef i1, i8, i16, i32, i64, i128, f16, f32, f64, ptr, void_;
+};
+
+/* ---- values (value.c) ----------------------------------------------------------------------------------------------- */
+
+LLVMTypeRef  emit_type(struct emit *e, ptx_type t);                 /* scalar representation */
+bool         emit_is_vector(LLVMValueRef v);                        /* lane-varying (in vector shape) */
+LLVMTypeRef  emit_scalar_type(LLVMValueRef v);                      /* element type, or the type itself */
+LLVMTypeRef  emit_like(struct emit *e, LLVMValueRef shape, LLVMTypeRef scalar); /* `scalar` in the shape of `shape` */
+LLVMValueRef emit_splat(struct emit *e, LLVMValueRef v);            /* to vector; a vector (or width 1) is returned as is */
+/* Make all of v[0..n) the same shape: splat the scalars if there is a vector among them. */
+void         emit_unify(struct emit *e, LLVMValueRef *v, unsigned n);
+/* Integer / float constants in the shape and element type of `like` (element bits truncated). */
+LLVMValueRef emit_int_like(struct emit *e, LLVMValueRef like, uint64_t value);
+LLVMValueRef emit_fp_like(struct emit *e, LLVMValueRef like, double value);
+LLVMValueRef emit_int(struct emit *e, LLVMTypeRef scalar, uint64_t value);
+/* Same-size bitcast element by element (float<->i32, i64<->double, ...), shape kept. `scalar`: new element type. */
+LLVMValueRef emit_bitcast(struct emit *e, LLVMValueRef v, LLVMTypeRef scalar);
+/* Integer resize, shape kept: sign or zero extension, or truncation. */
+LLVMValueRef emit_resize(struct emit *e, LLVMValueRef v, LLVMTypeRef scalar, bool is_signed);
+LLVMValueRef emit_bin(struct emit *e, LLVMOpcode op, LLVMValueRef a, LLVMValueRef b);       /* unifies */
+LLVMValueRef emit_icmp(struct emit *e, LLVMIntPredicate p, LLVMValueRef a, LLVMValueRef b); /* unifies */
+LLVMValueRef emit_fcmp(struct emit *e, LLVMRealPredicate p, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef emit_select(struct emit *e, LLVMValueRef c, LLVMValueRef a, LLVMValueRef b);   /* unifies all three */
+/* Call an LLVM intrinsic overloaded on the type of args[0] in its (unified) shape, e.g. "llvm.fma", "llvm.ctpop". Trailing
+ * i1 flags as of llvm.ctlz are passed in `flag` (-1: none). Returns the same type as args[0]. */
+LLVMValueRef emit_intrinsic(struct emit *e, const char *name, LLVMValueRef *args, unsigned n, int flag);
+/* Call a scalar C function once per active lane (vector shape) or once. ret/params are scalar types. Slow path. */
+LLVMValueRef emit_scalar_call(struct emit *e, const char *symbol, LLVMTypeRef ret, LLVMValueRef *args, unsigned n);
+
+/* ---- operands (operand.c) --------------------------------------------------------------------------------------------- */
+
+/* Source operand i as type t (a register of another type of that size is reinterpreted; a wider integer register is
+ * truncated, 9.4.1; an immediate is converted; negate flags applied; special registers read; symbols give addresses). */
+LLVMValueRef emit_src(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t);
+LLVMValueRef emit_operand(struct emit *e, const struct ptx_operand *o, ptx_type t);         /* same, for elements of lists */
+/* Write v, whose representation is type t, to destination operand i. A wider destination register is filled by sign- or
+ * zero-extension as t says (9.4.2). Vector-of-register destinations: use emit_dst_operand on each element. */
+void emit_dst(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t, LLVMValueRef v);
+void emit_dst_operand(struct emit *e, const struct ptx_operand *o, ptx_type t, LLVMValueRef v);
+
+/* The carry flag CC.CF of add.cc etc.: a function-wide pseudo register (i1). */
+LLVMValueRef emit_carry_in(struct emit *e);
+void         emit_carry_out(struct emit *e, LLVMValueRef carry);
+
+/* Report that this instruction is not supported here: P5001 with its mnemonic, line and column. */
+void emit_unsupported(struct emit *e, const struct ptx_inst *in, const char *why);
+
+/* ---- groups of instructions: true if the op belongs to the group (also when it reported a diagnostic) ----------------- */
+
+bool emit_integer(struct emit *e, const struct ptx_inst *in);   /* add..szext, logic, shifts, lop3, prmt, dp4a, set/setp/selp/slct of ints */
+bool emit_float(struct emit *e, const struct ptx_inst *in);     /* add..tanh, testp, copysign, set/setp/selp of floats, half and bf16 */
+bool emit_convert(struct emit *e, const struct ptx_inst *in);   /* cvt, cvt.pack */
+bool emit_video(struct emit *e, const struct ptx_inst *in);     /* vadd.. */
+
+/* ---- entry points ------------------------------------------------------------------------------------------------------ */
+
+/* Emit kernel `index` and what it calls into a new LLVM module: `cwh_kernel` (cwh_kernel_fn) and the constant
+ * `cwh_info` (struct cwh_code_info). *info is filled too. The caller owns *module and the context. */
+cw_result emit_host_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *v, LLVMContextRef llvm,
+                           LLVMModuleRef *module, struct cwh_code_info *info, struct cwj_diags *diags) CW_MUST_CHECK;
+
+/* Emit all kernels (or those in the NULL-terminated list) for a SIMT target: amdgcn or nvptx. */
+cw_result emit_simt_module(struct cwj_program *p, enum cwj_target target, const char *cpu, const char *const *kernels,
+                           LLVMContextRef llvm, LLVMModuleRef *module, struct cwj_diags *diags) CW_MUST_CHECK;
+
+#endif
