@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The device address region of backends whose device memory is this process's memory (host, null): a reserved range of
+ * virtual addresses at the same place in every process, so that a recorded address can be asked for again. Blocks are
+ * handed out first fit from the bottom, hence the same sequence of requests gives the same addresses. If the fixed place
+ * is taken (sanitizers, odd kernels) the kernel chooses the place and a line at info level says so.
+ *
+ * Thread: any; one internal lock (a leaf). Also the CPU implementation of rectangular copies and fills. */
+#ifndef CW_VA_H
+#define CW_VA_H
+
+#include "impl/backend.h"
+
+#define CW_VA_BASE 0x700000000000ull
+#define CW_VA_SIZE (1ull << 40)
+#define CW_VA_GRANULE (2ull << 20)
+
+/* Reserve address space only (PROT_NONE). align: a power of two. hint as in cwb_backend.va_reserve; size is rounded up to
+ * pages. */
+cwb_result cw_va_reserve(size_t size, size_t align, uint64_t hint, uint64_t *address);
+/* Give a whole reservation back: contents and mapping are dropped. */
+cwb_result cw_va_release(uint64_t address, size_t size);
+/* Reserve and make readable and writable, zero-filled on first touch. Small blocks (below 1 MiB) share pages. */
+cwb_result cw_va_alloc(size_t size, size_t align, uint64_t *address);
+cwb_result cw_va_free(uint64_t address, size_t size);
+/* Is [address, address + size) inside the region (allocated or not)? For fault messages. */
+bool cw_va_contains(uint64_t address, size_t size);
+
+/* Physical memory for va_map: a memfd. */
+struct cw_va_phys;
+cwb_result cw_va_phys_create(size_t size, struct cw_va_phys **out);
+void       cw_va_phys_destroy(struct cw_va_phys *p);
+cwb_result cw_va_map(uint64_t address, size_t size, struct cw_va_phys *p, size_t offset);
+cwb_result cw_va_unmap(uint64_t address, size_t size);
+cwb_result cw_va_protect(uint64_t address, size_t size, bool readable, bool writable);
+
+/* Rectangular copy and fill by the CPU. Array ends must have been rewritten to HOST with address, pitch and slice. */
+void cw_cpu_copy(const struct cwb_copy *c);
+void cw_cpu_fill(const struct cwb_fill *f);
+
+#endif
