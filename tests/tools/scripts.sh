@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The shell scripts parse, refuse unknown options with status 2, and tools/setup knows what is missing.
+# Argument: the source folder.
+set -u
+cd "$1" || exit 1
+bad=0
+fail() { echo "FAIL: $*"; bad=1; }
+
+while IFS= read -r f; do
+    case $(head -n 1 "$f") in
+        '#!/bin/sh') sh -n "$f" || fail "$f does not parse" ;;
+        '#!/bin/bash') bash -n "$f" || fail "$f does not parse" ;;
+        *) continue ;;
+    esac
+    [ -x "$f" ] || fail "$f is not executable"
+    if command -v shellcheck >/dev/null; then shellcheck -S warning "$f" || fail "shellcheck $f"; fi
+done < <(find .ci tools tests -type f \( -name '*.sh' -o ! -name '*.*' \) | sort)
+
+for t in setup check; do
+    tools/$t --no-such-option >/dev/null 2>&1
+    [ $? = 2 ] || fail "tools/$t accepts an unknown option"
+done
+tools/check no-such-component >/dev/null 2>&1
+[ $? = 2 ] || fail "tools/check accepts an unknown component"
+
+# Each package is listed once, with its set and a purpose.
+tools/setup --list | awk '
+    NF < 3 || ($2 != "build" && $2 != "test") { print "bad line: " $0; bad = 1 }
+    seen[$1]++ { print "twice: " $1; bad = 1 }
+    END { exit bad || NR < 10 }' || fail "tools/setup --list"
+
+# With a dpkg-query that knows no package, --check names all of them and fails; with one that knows all, it succeeds.
+fake=$(mktemp -d) || exit 1
+trap 'rm -rf "$fake"' EXIT
+printf '#!/bin/sh\nexit 1\n' >"$fake/dpkg-query"
+chmod +x "$fake/dpkg-query"
+out=$(PATH=$fake:$PATH tools/setup --check) && fail "tools/setup --check succeeds with nothing installed"
+for p in $(tools/setup --list | awk '{ print $1 }'); do
+    case $out in *"$p"*) ;; *) fail "tools/setup --check does not name $p" ;; esac
+done
+cat >"$fake/dpkg-query" <<'END'
+#!/bin/sh
+shift 2
+for p; do echo "$p:amd64 installed"; done
+END
+out=$(PATH=$fake:$PATH tools/setup --check) || fail "tools/setup --check fails with everything installed: $out"
+exit $bad
