@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Pure value helpers of the emitter: types, splats, resizes, calls of intrinsics and of scalar functions. Everything here
+ * works on both shapes (scalar, <width x T>) and unifies mixtures; nothing here knows about registers or control flow,
+ * except emit_scalar_call, which makes a loop over the lanes and leaves the builder in the block after it. */
+#include "jit/emit/emit.h"
+
+#include <string.h>
+
+enum { MAX_ARGS = 8 };
+
+LLVMTypeRef
+emit_type(struct emit *e, ptx_type t)
+{
+    static const uint8_t bits[PTX_TYPE_COUNT] = {
+#define X(name, spelling, nbits, class) [name] = nbits,
+        PTX_TYPE_MAP(X)
+#undef X
+    };
+
+    switch (t) {
+    case PTX_F16:  return e->f16;
+    case PTX_F32:
+    case PTX_TF32: return e->f32;
+    case PTX_F64:  return e->f64;
+    default: break;
+    }
+    switch (t < PTX_TYPE_COUNT ? bits[t] : 0) {
+    case 1:   return e->i1;
+    case 8:   return e->i8;
+    case 16:  return e->i16;
+    case 32:  return e->i32;
+    case 64:  return e->i64;
+    case 128: return e->i128;
+    case 0:   return e->void_;
+    default:  return LLVMIntTypeInContext(e->llvm, bits[t]);
+    }
+}
+
+bool
+emit_is_vector(LLVMValueRef v)
+{
+    return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
+}
+
+LLVMTypeRef
+emit_scalar_type(LLVMValueRef v)
+{
+    LLVMTypeRef t = LLVMTypeOf(v);
+    return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetElementType(t) : t;
+}
+
+LLVMTypeRef
+emit_like(struct emit *e, LLVMValueRef shape, LLVMTypeRef scalar)
+{
+    (void)e;
+    return emit_is_vector(shape) ? LLVMVectorType(scalar, LLVMGetVectorSize(LLVMTypeOf(shape))) : scalar;
+}
+
+static LLVMValueRef
+splat_to(struct emit *e, LLVMValueRef v, unsigned n)
+{
+    if (LLVMIsConstant(v) && !LLVMIsAConstantExpr(v)) {
+        LLVMValueRef elem[EMIT_MAX_WIDTH * 2];
+
+        if (n <= EMIT_MAX_WIDTH * 2) {
+            for (unsigned i = 0; i < n; i++)
+                elem[i] = v;
+            return LLVMConstVector(elem, n);
+        }
+    }
+    LLVMTypeRef vt = LLVMVectorType(LLVMTypeOf(v), n);
+    LLVMValueRef poison = LLVMGetPoison(vt);
+    LLVMValueRef one = LLVMBuildInsertElement(e->b, poison, v, LLVMConstInt(e->i64, 0, 0), "");
+
+    return LLVMBuildShuffleVector(e->b, one, poison, LLVMConstNull(LLVMVectorType(e->i32, n)), "splat");
+}
+
+LLVMValueRef
+emit_splat(struct emit *e, LLVMValueRef v)
+{
+    if (e->width == 1 || emit_is_vector(v))
+        return v;
+    return splat_to(e, v, e->width);
+}
+
+void
+emit_unify(struct emit *e, LLVMValueRef *v, unsigned n)
+{
+    unsigned width = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        if (emit_is_vector(v[i]))
+            width = LLVMGetVectorSize(LLVMTypeOf(v[i]));
+    }
+    if (!width)
+        return;
+    for (unsigned i = 0; i < n; i++) {
+        if (!emit_is_vector(v[i]))
+            v[i] = splat_to(e, v[i], width);
+    }
+}
+
+LLVMValueRef
+emit_int(struct emit *e, LLVMTypeRef scalar, uint64_t value)
+{
+    unsigned bits = LLVMGetIntTypeWidth(scalar);
+
+    (void)e;
+    if (bits < 64)
+        value &= (UINT64_C(1) << bits) - 1;
+    return LLVMConstInt(scalar, value, 0);
+}
+
+LLVMValueRef
+emit_int_like(struct emit *e, LLVMValueRef like, uint64_t value)
+{
+    LLVMValueRef c = emit_int(e, emit_scalar_type(like), value);
+    return emit_is_vector(like) ? splat_to(e, c, LLVMGetVectorSize(LLVMTypeOf(like))) : c;
+}
+
+LLVMValueRef
+emit_fp_like(struct emit *e, LLVMValueRef like, double value)
+{
+    LLVMValueRef c = LLVMConstReal(emit_scalar_type(like), value);
+    return emit_is_vector(like) ? splat_to(e, c, LLVMGetVectorSize(LLVMTypeOf(like))) : c;
+}
+
+LLVMValueRef
+emit_bitcast(struct emit *e, LLVMValueRef v, LLVMTypeRef scalar)
+{
+    LLVMTypeRef want = emit_like(e, v, scalar), have = LLVMTypeOf(v);
+    LLVMTypeKind from = LLVMGetTypeKind(emit_scalar_type(v)), to = LLVMGetTypeKind(scalar);
+
+    if (have == want)
+        return v;
+    if (from == LLVMPointerTypeKind && to == LLVMIntegerTypeKind)
+        return LLVMBuildPtrToInt(e->b, v, want, "");
+    if (from == LLVMIntegerTypeKind && to == LLVMPointerTypeKind)
+        return LLVMBuildIntToPtr(e->b, v, want, "");
+    return LLVMBuildBitCast(e->b, v, want, "");
+}
+
+LLVMValueRef
+emit_resize(struct emit *e, LLVMValueRef v, LLVMTypeRef scalar, bool is_signed)
+{
+    unsigned from = LLVMGetIntTypeWidth(emit_scalar_type(v)), to = LLVMGetIntTypeWidth(scalar);
+    LLVMTypeRef want = emit_like(e, v, scalar);
+
+    if (from == to)
+        return v;
+    if (from > to)
+        return LLVMBuildTrunc(e->b, v, want, "");
+    return is_signed ? LLVMBuildSExt(e->b, v, want, "") : LLVMBuildZExt(e->b, v, want, "");
+}
+
+LLVMValueRef
+emit_bin(struct emit *e, LLVMOpcode op, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef v[2] = { a, b };
+
+    emit_unify(e, v, 2);
+    return LLVMBuildBinOp(e->b, op, v[0], v[1], "");
+}
+
+LLVMValueRef
+emit_icmp(struct emit *e, LLVMIntPredicate p, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef v[2] = { a, b };
+
+    emit_unify(e, v, 2);
+    return LLVMBuildICmp(e->b, p, v[0], v[1], "");
+}
+
+LLVMValueRef
+emit_fcmp(struct emit *e, LLVMRealPredicate p, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef v[2] = { a, b };
+
+    emit_unify(e, v, 2);
+    return LLVMBuildFCmp(e->b, p, v[0], v[1], "");
+}
+
+LLVMValueRef
+emit_select(struct emit *e, LLVMValueRef c, LLVMValueRef a, LLVMValueRef b)
+{
+    /* A scalar condition may choose between vectors; it is not splatted then, so that it stays a cheap uniform choice. */
+    LLVMValueRef v[3] = { a, b, c };
+
+    emit_unify(e, v, emit_is_vector(c) ? 3 : 2);
+    return LLVMBuildSelect(e->b, v[2], v[0], v[1], "");
+}
+
+LLVMValueRef
+emit_intrinsic(struct emit *e, const char *name, LLVMValueRef *args, unsigned n, int flag)
+{
+    LLVMValueRef v[MAX_ARGS];
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name)), count = n;
+
+    if (!id || n == 0 || n >= MAX_ARGS) {
+        if (e->result == CW_OK)
+            e->result = CW_ERR_INTERNAL;
+        if (e->diags)
+            cwj_diag_add(e->diags, PTX_ERROR, 5002, 0, 0, "the compiler has no intrinsic %s", name);
+        return n ? args[0] : NULL;
+    }
+    memcpy(v, args, n * sizeof *v);
+    emit_unify(e, v, n);
+    LLVMTypeRef over = LLVMTypeOf(v[0]);
+    size_t nover = LLVMIntrinsicIsOverloaded(id) ? 1 : 0;
+    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, &over, nover);
+    LLVMTypeRef type = LLVMIntrinsicGetType(e->llvm, id, &over, nover);
+
+    if (flag >= 0)
+        v[count++] = LLVMConstInt(e->i1, (unsigned)flag, 0);
+    return LLVMBuildCall2(e->b, type, fn, v, count, "");
+}
+
+/* One lane's call. */
+static LLVMValueRef
+call_one(struct emit *e, LLVMTypeRef type, LLVMValueRef fn, LLVMValueRef *args, unsigned n)
+{
+    return LLVMBuildCall2(e->b, type, fn, args, n, "");
+}
+
+LLVMValueRef
+emit_scalar_call(struct emit *e, const char *symbol, LLVMTypeRef ret, LLVMValueRef *args, unsigned n)
+{
+    LLVMValueRef v[MAX_ARGS], lane_args[MAX_ARGS];
+    LLVMTypeRef params[MAX_ARGS];
+    bool is_void = LLVMGetTypeKind(ret) == LLVMVoidTypeKind, vector = false;
+
+    if (n > MAX_ARGS) {
+        e->result = e->result == CW_OK ? CW_ERR_INTERNAL : e->result;
+        return is_void ? NULL : LLVMGetUndef(ret);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        v[i] = args[i];
+        params[i] = emit_scalar_type(args[i]);
+        vector |= emit_is_vector(args[i]);
+    }
+    LLVMTypeRef type = LLVMFunctionType(ret, params, n, 0);
+    LLVMValueRef fn = LLVMGetNamedFunction(e->module, symbol);
+    if (!fn)
+        fn = LLVMAddFunction(e->module, symbol, type);
+    if (!vector)
+        return call_one(e, type, fn, v, n);
+
+    emit_unify(e, v, n);
+    unsigned width = LLVMGetVectorSize(LLVMTypeOf(v[0]));
+    LLVMTypeRef vret = is_void ? NULL : LLVMVectorType(ret, width);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
+    LLVMValueRef parent = LLVMGetBasicBlockParent(before);
+    LLVMBasicBlockRef head = LLVMAppendBasicBlockInContext(e->llvm, parent, "lane");
+    LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(e->llvm, parent, "lane.call");
+    LLVMBasicBlockRef next = LLVMAppendBasicBlockInContext(e->llvm, parent, "lane.next");
+    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(e->llvm, parent, "lane.done");
+    LLVMValueRef mask = e->mask && emit_is_vector(e->mask) ? e->mask : NULL;
+    LLVMValueRef zero = LLVMConstInt(e->i32, 0, 0), acc = NULL, result = NULL, merged = NULL;
+
+    LLVMBuildBr(e->b, head);
+    LLVMPositionBuilderAtEnd(e->b, head);
+    LLVMValueRef lane = LLVMBuildPhi(e->b, e->i32, "lane");
+    LLVMAddIncoming(lane, &zero, &before, 1);
+    if (!is_void) {
+        LLVMValueRef null = LLVMConstNull(vret);
+        acc = LLVMBuildPhi(e->b, vret, "");
+        LLVMAddIncoming(acc, &null, &before, 1);
+    }
+    if (mask)
+        LLVMBuildCondBr(e->b, LLVMBuildExtractElement(e->b, mask, lane, ""), body, next);
+    else
+        LLVMBuildBr(e->b, body);
+
+    LLVMPositionBuilderAtEnd(e->b, body);
+    for (unsigned i = 0; i < n; i++)
+        lane_args[i] = LLVMBuildExtractElement(e->b, v[i], lane, "");
+    LLVMValueRef one = call_one(e, type, fn, lane_args, n);
+    if (!is_void)
+        result = LLVMBuildInsertElement(e->b, acc, one, lane, "");
+    LLVMBuildBr(e->b, next);
+
+    LLVMPositionBuilderAtEnd(e->b, next);
+    if (!is_void) {
+        LLVMValueRef in[2] = { result, acc };
+        LLVMBasicBlockRef from[2] = { body, head };
+        merged = LLVMBuildPhi(e->b, vret, "");
+        LLVMAddIncoming(merged, in, from, mask ? 2 : 1);
+        LLVMAddIncoming(acc, &merged, &next, 1);
+    }
+    LLVMValueRef after = LLVMBuildAdd(e->b, lane, LLVMConstInt(e->i32, 1, 0), "");
+    LLVMAddIncoming(lane, &after, &next, 1);
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, after, LLVMConstInt(e->i32, width, 0), ""), head, done);
+
+    LLVMPositionBuilderAtEnd(e->b, done);
+    return merged;
+}
