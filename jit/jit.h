@@ -56,8 +56,8 @@ struct cwj_variable {
     bool     managed, visible;
 };
 
-/* At `offset` of the image put `width` bytes of (value >> shift), value = addend + (image address + target offset, or the
- * function token, or for shared variables the shared offset). */
+/* At `offset` of the image put `width` bytes of (value >> shift). The value is target + addend, plus the address of the
+ * image for CWJ_RELOC_IMAGE. `target` is an offset in the image, CWH_FUNC_TOKEN(id), or an offset in shared memory. */
 enum cwj_reloc_kind { CWJ_RELOC_IMAGE, CWJ_RELOC_FUNC, CWJ_RELOC_SHARED };
 struct cwj_reloc {
     uint64_t offset, target;
@@ -125,8 +125,11 @@ struct cwj_api {
     /* Ahead-of-time: the whole program (or named kernels) to `out`. */
     cw_result (*aot)(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, struct cwj_diags *diags);
 
-    /* What a compiled image from the wild holds: PTX text, fatbin (all wrapper kinds), ELF with fatbins, cubin. Calls
-     * found() for each entry; text is decompressed. See jit/link/fatbin.h. */
+    /* What a compiled image from the wild holds: PTX text, fatbin (all wrapper kinds), ELF with fatbins, cubin, the image of
+     * cuLinkComplete. Calls found() for each entry until it returns nonzero; text is decompressed. `size` is
+     * CWJ_SIZE_UNKNOWN for a pointer that a program passes without one: then sizes come from the image's own headers,
+     * and pointers of wrappers are followed. CW_ERR_INVALID: not such an image; CW_ERR_DAMAGED; CW_ERR_NO_PTX: no entry
+     * was PTX (the diagnostic says what it holds). See jit/link/fatbin.h. */
     cw_result (*image_scan)(const void *data, size_t size, int (*found)(void *user, const struct cwj_image_entry *e),
                             void *user, struct cwj_diags *diags);
 
@@ -135,9 +138,16 @@ struct cwj_api {
     void (*diags_render)(const struct cwj_diags *d, const char *name, const char *text, size_t size, struct cw_buf *out);
 };
 
-/* One entry of a fatbin. `data` is valid during the callback only. */
+/* A size that the caller does not know (cuModuleLoadData). */
+#define CWJ_SIZE_UNKNOWN SIZE_MAX
+
+/* One entry of an image. `data` is valid during the callback only. Entries of one group are alternatives: the same code for
+ * several architectures. A module is made of the best entry of every group (plain images have one group; several come
+ * from cuLinkComplete and from relocatable device code, and go to program_create together). An executable has a group for
+ * each of its translation units, each a module of its own. */
 struct cwj_image_entry {
     enum { CWJ_ENTRY_PTX, CWJ_ENTRY_CUBIN, CWJ_ENTRY_OTHER } kind;
+    uint32_t group;                 /* ascending from 0 */
     unsigned sm;                    /* 86 */
     char suffix;                    /* 'a', 'f' or 0 */
     const char *name;               /* or NULL */

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A linked program, as the emitter, the loader and the API see it. Private to jit/.
+ *
+ * Function ids number every function with a body, then each undefined or runtime-provided name that is referenced; an id
+ * makes the function's token (CWH_FUNC_TOKEN). Variable ids ("link ids") number every global, const, opaque and shared
+ * variable, of module and of function scope. After linking, ptx_symbol.link_id holds the id of what the name means
+ * program-wide, also for .extern declarations and aliases; for names that mean nothing here (parameters, .local) and for
+ * references that stayed undefined it is CWJ_NO_ID.
+ *
+ * Immutable after cwj_program_create, except the modules' lazily built CFGs and what `lock` guards. */
+#ifndef CWJ_PROGRAM_H
+#define CWJ_PROGRAM_H
+
+#include "jit/jit.h"
+
+#include <pthread.h>
+
+#define CWJ_NO_ID UINT32_MAX
+
+/* Names that the runtime gives, whatever the program declares them with. */
+enum cwj_runtime_fn { CWJ_RT_NONE, CWJ_RT_VPRINTF, CWJ_RT_MALLOC, CWJ_RT_FREE, CWJ_RT_ASSERTFAIL };
+
+struct cwj_function {
+    const char *name;
+    struct ptx_function *fn;        /* has_body, else a declaration (runtime or undefined) */
+    uint8_t  runtime;               /* enum cwj_runtime_fn */
+    bool     undefined;             /* no body and not the runtime's (allow_undefined) */
+    bool     calls_indirect;        /* has a call through a register */
+    bool     address_taken;         /* by an instruction or an initialiser anywhere in the program */
+    const uint32_t *callees;        /* ids of directly called functions and of .calltargets, ascending */
+    uint32_t ncallees;
+    const uint32_t *vars;           /* link ids of variables named in the body, ascending */
+    uint32_t nvars;
+};
+
+/* What a link id stands for. */
+struct cwj_link_var {
+    const char *name;
+    const struct ptx_symbol *def;   /* the definition; an .extern declaration when dynamic or undefined */
+    uint8_t  space;                 /* PTX_SPACE_GLOBAL, _CONST or _SHARED; opaque references are GLOBAL */
+    bool     dynamic;               /* extern unsized .shared: starts at cwj_shared_layout.dynamic_offset */
+    bool     undefined;             /* referenced, not defined (allow_undefined); never dynamic */
+    bool     pinned;                /* shared, named by an initialiser: same offset in every kernel */
+    uint64_t offset;                /* in the image (global, const, opaque); pinned: in shared memory */
+};
+
+/* Shared memory of one kernel. */
+struct cwj_shared_layout {
+    uint32_t size;                  /* bytes of the sized variables */
+    uint32_t align;                 /* greatest alignment, at least 16 */
+    uint32_t dynamic_offset;        /* size rounded up to what the unsized arrays need (16 when there are none) */
+    uint32_t nvars;
+    const struct cwj_shared_slot { uint32_t link_id, offset; } *vars;  /* ascending link_id; unsized ones have dynamic_offset */
+};
+
+/* What a kernel needs. */
+struct cwj_reach {
+    const uint32_t *funcs;          /* ids, the kernel first, then ascending; runtime and undefined ones included */
+    uint32_t nfuncs;
+    bool indirect;                  /* a call through a register is reachable: funcs has all address-taken functions */
+    bool recursive;                 /* the call graph has a cycle, or may have one through a register */
+    struct cwj_shared_layout shared;
+};
+
+struct cwj_program {
+    struct cw_arena arena;
+    pthread_mutex_t lock;           /* held while compiling: CFGs, the disk cache's file names */
+    struct ptx_module **modules;
+    uint32_t nmodules;
+    struct cwj_function *funcs;
+    uint32_t nfuncs;
+    struct cwj_link_var *link_vars;
+    uint32_t nlink_vars;
+    struct cwj_kernel *kernels;
+    struct cwj_reach *reach;        /* one a kernel */
+    uint32_t *kernel_func;          /* function id, one a kernel */
+    uint32_t nkernels;
+    struct cwj_variable *vars;      /* those in the image, in its order */
+    uint32_t nvars;
+    struct cwj_image image;
+    uint8_t content[32];            /* SHA-256 of the inputs, for the cache */
+    struct { const char *name; char *text; size_t size; } *inputs;  /* copies, only kept for CUDAWAY_JIT_DUMP */
+};
+
+cw_result cwj_program_create(const struct cwj_input *in, size_t count, bool allow_undefined, struct cwj_program **out,
+                             struct cwj_diags *diags) CW_MUST_CHECK;
+void cwj_program_destroy(struct cwj_program *p);
+
+/* NULL when id is out of range, as CWJ_NO_ID is. */
+const struct cwj_function *cwj_program_function(const struct cwj_program *p, uint32_t id);
+const struct cwj_link_var *cwj_program_link_var(const struct cwj_program *p, uint32_t id);
+/* Offset of a shared variable in the layout; false when the kernel does not have it. */
+bool cwj_shared_offset(const struct cwj_shared_layout *l, uint32_t link_id, uint32_t *offset);
+
+/* ---- between the files of jit/link -------------------------------------------------------------------------------------- */
+
+/* resolve.c: give every symbol its link_id; fills funcs and link_vars (name, fn/def, space, flags). */
+cw_result cwj_link_resolve(struct cwj_program *p, bool allow_undefined, struct cwj_diags *diags) CW_MUST_CHECK;
+/* callgraph.c: callees, vars, address_taken; then reach.funcs of every kernel. */
+cw_result cwj_link_scan(struct cwj_program *p) CW_MUST_CHECK;
+cw_result cwj_link_reach(struct cwj_program *p, uint32_t kernel) CW_MUST_CHECK;
+/* layout.c */
+cw_result cwj_link_image(struct cwj_program *p, struct cwj_diags *diags) CW_MUST_CHECK;
+cw_result cwj_link_shared(struct cwj_program *p, uint32_t kernel, struct cwj_diags *diags) CW_MUST_CHECK;
+
+/* Walk an operand and everything inside it. */
+void cwj_walk_operand(const struct ptx_operand *o, void (*visit)(void *user, const struct ptx_operand *o), void *user);
+
+#endif
