@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The emitters: each appends one generated file to a buffer. They read a model that loaded without complaint. */
+#ifndef CW_API_GEN_EMIT_H
+#define CW_API_GEN_EMIT_H
+
+#include "impl/api/gen/model.h"
+
+/* "CUdeviceptr *dptr", and the whole list ("void" when empty) or the bare names. */
+void emit_declaration(struct cw_buf *out, const char *type, const char *name);
+void emit_params(struct cw_buf *out, const struct function *f);
+void emit_args(struct cw_buf *out, const struct function *f);
+void emit_banner(struct cw_buf *out, const char *what);
+
+void emit_header(const struct model *m, struct cw_buf *out);             /* impl/api/cuda.h */
+void emit_table(const struct model *m, struct cw_buf *out);              /* cuda_table.h */
+void emit_drv_prototypes(const struct model *m, struct cw_buf *out);     /* drv_prototypes.h */
+void emit_exports(const struct model *m, struct cw_buf *out);            /* cuda_exports.c */
+void emit_map(const struct model *m, struct cw_buf *out);                /* cuda.map */
+
+#endif

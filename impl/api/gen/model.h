@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The API model in memory: what impl/api/ *.json says, checked. The loader collects every complaint (file, function,
+ * parameter, what is missing) and fails once at the end, so that one run shows all that has to be annotated.
+ * A function here is one exported symbol; the per-thread variant of a symbol is a function of its own that points to the
+ * symbol it varies (`plain`) and shares its parameters. All strings live in the parsed JSON trees, which the model owns. */
+#ifndef CW_API_GEN_MODEL_H
+#define CW_API_GEN_MODEL_H
+
+#include "impl/base/arena.h"
+#include "impl/base/buf.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum direction { DIR_IN, DIR_OUT, DIR_INOUT };
+
+/* What the value of a parameter (for an out pointer: the value pointed to) means. X(enumerator, spelling in the model). */
+#define KIND_MAP(X)                                                                                                   \
+    X(HANDLE, "handle")                 /* an object of the driver; the C type says which */                           \
+    X(DEVICE, "device")                 /* ordinal of a device */                                                      \
+    X(DEVICE_POINTER, "device_pointer")                                                                                \
+    X(HOST_POINTER, "host_pointer")     /* an address whose target nobody should print */                              \
+    X(HOST_BUFFER, "host_buffer")       /* host memory read or written by the call; needs length */                    \
+    X(USER_POINTER, "user_pointer")     /* handed back to a callback untouched */                                      \
+    X(IMAGE, "image")                   /* a code image: PTX text, fatbin or ELF */                                    \
+    X(KERNEL_PARAMS, "kernel_params")   /* addresses of the arguments of a launch */                                   \
+    X(LAUNCH_EXTRA, "launch_extra")     /* CU_LAUNCH_PARAM_* list */                                                   \
+    X(TYPED_VALUE, "typed_value")       /* memory whose type another parameter (selector) chooses */                   \
+    X(STRING, "string")                                                                                                \
+    X(STRING_BUFFER, "string_buffer")   /* characters written by the call; needs length */                             \
+    X(CALLBACK, "callback")                                                                                            \
+    X(STRUCT, "struct")                 /* one structure, by value or by pointer */                                    \
+    X(ARRAY, "array")                   /* needs of (kind of an element) and length */                                 \
+    X(ENUM, "enum")                                                                                                    \
+    X(FLAGS, "flags")                   /* needs flags: a flag enumeration, or null where no bit is defined */         \
+    X(BOOL, "bool")                                                                                                    \
+    X(SIZE, "size")                     /* bytes */                                                                    \
+    X(COUNT, "count")                   /* number of things */                                                         \
+    X(INT, "int")                                                                                                      \
+    X(UINT, "uint")                                                                                                    \
+    X(FLOAT, "float")                                                                                                  \
+    X(BYTE, "byte")                     /* element of an array */                                                      \
+    X(VALUE, "value")                   /* element of an option list: a pointer-sized value */
+
+enum kind {
+#define X(e, s) KIND_##e,
+    KIND_MAP(X)
+#undef X
+    KIND_TOTAL
+};
+
+struct enumerator {
+    const char *name;
+    int64_t     value;
+};
+
+struct enumeration {
+    const char        *name, *tag;
+    bool               flags;      /* a set of bits */
+    bool               macros;     /* written as #define, not as an enum */
+    struct enumerator *values;
+    unsigned           count, index;
+};
+
+enum type_form { TYPE_ALIAS, TYPE_HANDLE, TYPE_CALLBACK, TYPE_STRUCT, TYPE_UNION };
+
+struct type {
+    enum type_form form;
+    const char    *name, *tag, *target;   /* target: of an alias; result of a callback */
+    const cJSON   *fields;                /* fields of a structure, parameters of a callback */
+    unsigned       align, size;
+};
+
+struct param {
+    const char  *name, *type;
+    enum direction dir;
+    enum kind    kind, of;
+    int          length;          /* index of the parameter that holds the number of elements, or -1 */
+    bool         length_deref;    /* that parameter points to the number */
+    int64_t      length_const;    /* fixed number of elements when length is -1; 0: none */
+    unsigned     length_less;     /* the array is this much shorter than the number says */
+    int          selector;        /* typed_value: index of the parameter that selects the type */
+    const char  *base;            /* the C type without const and pointers */
+    unsigned     pointers;        /* pointer levels of the C type */
+    bool         is_const;
+    const struct enumeration *enumeration;   /* of the value: enum and flags (may be NULL for flags) */
+    const char  *stream_member;   /* structure: its member that names the stream */
+};
+
+enum status { STATUS_UNSUPPORTED, STATUS_PARTIAL, STATUS_IMPLEMENTED };
+
+struct function {
+    const char  *name, *base, *area, *hip, *suffix, *reason;
+    unsigned     index, version, since, param_count;   /* version: 1 for the unsuffixed symbol, n for _vn */
+    bool         windows;
+    struct param *params;
+    const struct function *plain;     /* the symbol that this is the per-thread variant of, or NULL */
+    const struct function *variant;   /* the per-thread variant of this symbol, or NULL */
+    enum status  status;
+};
+
+struct model {
+    struct cw_arena arena;
+    cJSON         **trees;
+    unsigned        tree_count;
+    unsigned        cuda_version;
+    struct enumeration *enums;      unsigned enum_count;
+    struct type        *types;      unsigned type_count;
+    const cJSON       **constants;  unsigned constant_count;   /* each [name, text] */
+    struct function    *functions;  unsigned function_count;
+    const char        **areas;      unsigned area_count;
+    struct cw_buf       errors;     unsigned error_count;
+};
+
+/* Load DIR/model.json and all it names. False: m->errors has the complaints. model_finish in any case. */
+bool model_load(struct model *m, const char *dir);
+void model_finish(struct model *m);
+
+const char *kind_name(enum kind k);
+const struct enumeration *model_enum(const struct model *m, const char *name);
+/* Follow aliases; NULL when the name is a plain C type or an enumeration. */
+const struct type *model_type(const struct model *m, const char *name);
+/* The C spelling behind aliases ("CUdeviceptr" -> "unsigned long long"); for others the name itself. */
+const char *model_resolve(const struct model *m, const char *name);
+/* Number of the function's stream parameter (by value), or -1. */
+int function_stream_param(const struct function *f);
+
+#endif
