@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Floating-point instructions (PTX ISA 9.7.3 - 9.7.5): what each operation is; operands, rounding, approximations and
+ * half formats are next door. No fast-math flag is ever set: nothing contracts or reassociates. */
+#include "jit/emit/fp_private.h"
+
+typedef LLVMValueRef V;
+
+static bool
+is_half(ptx_type t)
+{
+    return t == PTX_F16 || t == PTX_F16X2 || t == PTX_BF16 || t == PTX_BF16X2;
+}
+
+/* min or max of two: minus zero is less than plus zero; a single NaN loses unless .NaN. */
+static V
+min_max2(struct emit *e, V a, V b, bool max, bool propagate)
+{
+    V ia = fp_as_int(e, a), ib = fp_as_int(e, b);
+    V less = emit_fcmp(e, max ? LLVMRealOGT : LLVMRealOLT, a, b), more = emit_fcmp(e, max ? LLVMRealOLT : LLVMRealOGT, a, b);
+    V equal = fp_as_float(e, max ? v_and(e, ia, ib) : v_or(e, ia, ib));     /* differ in the sign of zero at most */
+    V r = v_sel(e, less, a, v_sel(e, more, b, equal));
+    V nan_a = fp_is_nan(e, a), nan_b = fp_is_nan(e, b);
+
+    r = v_sel(e, nan_b, propagate ? b : a, r);
+    return v_sel(e, nan_a, propagate ? a : b, r);
+}
+
+static V
+min_max(struct emit *e, const struct ptx_inst *in, V a, V b)
+{
+    bool max = in->op == PTX_OP_MAX, nan = in->flags & PTX_F_NAN;
+
+    if (!(in->flags & PTX_F_XORSIGN_ABS))
+        return min_max2(e, a, b, max, nan);
+    /* .xorsign.abs: of the magnitudes, with the product's sign */
+    V r = min_max2(e, fp_abs(e, a), fp_abs(e, b), max, nan);
+    V bits = v_xor(e, fp_as_int(e, a), fp_as_int(e, b));
+    V sign = v_and(e, bits, k_int(e, bits, UINT64_C(1) << (int_bits(bits) - 1)));
+    return v_sel(e, fp_is_nan(e, r), r, fp_as_float(e, v_or(e, fp_as_int(e, r), sign)));
+}
+
+/* Half operands were widened: compute in f32, exactly or rounded to odd, so that the one rounding in fp_dst is right. Sums
+ * of f16 and bf16 in f32 need no such care (24 >= 2 * 11 + 2 bits, and no subnormal sum is inexact). */
+static V
+half_fma(struct emit *e, V a, V b, V c)
+{
+    return fp_fma_odd(e, a, b, c);
+}
+
+static V
+one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
+{
+    bool ftz = in->flags & PTX_F_FTZ;
+
+    switch (in->op) {
+    case PTX_OP_ADD:
+        return fp_add(e, a, b, in->round, ftz);
+    case PTX_OP_SUB:
+        if (in->round == PTX_RN || in->round == PTX_RND_NONE)
+            return v_fsub(e, a, b);
+        return fp_add(e, a, LLVMBuildFNeg(e->b, b, ""), in->round, ftz);
+    case PTX_OP_MUL:
+        if (t == PTX_BF16 || t == PTX_BF16X2)       /* bf16 shares f32's exponents: subnormal products would round twice */
+            return fp_narrow_odd(e, v_fmul(e, fp_widen(e, a), fp_widen(e, b)));
+        return fp_mul(e, a, b, in->round, ftz);
+    case PTX_OP_FMA:
+    case PTX_OP_MAD:
+        return is_half(t) ? half_fma(e, a, b, c) : fp_fma(e, a, b, c, in->round, ftz);
+    case PTX_OP_MIN:
+    case PTX_OP_MAX: {
+        V r = min_max(e, in, a, b);
+        return c ? min_max(e, in, r, c) : r;
+    }
+    case PTX_OP_ABS:
+        return fp_abs(e, a);
+    case PTX_OP_NEG:
+        return LLVMBuildFNeg(e->b, a, "");
+    case PTX_OP_DIV:
+        if (in->flags & (PTX_F_APPROX | PTX_F_FULL))
+            return fp_div_approx(e, a, b, in->flags & PTX_F_FULL);
+        return fp_div(e, a, b, in->round, ftz);
+    case PTX_OP_RCP:
+    case PTX_OP_SQRT:
+    case PTX_OP_RSQRT:
+        if (t == PTX_F64 && (in->op == PTX_OP_RSQRT || in->flags & PTX_F_APPROX))
+            return fp_approx_f64(e, in, a);
+        if (in->op == PTX_OP_RSQRT || in->flags & PTX_F_APPROX)
+            return fp_approx(e, in, a);
+        if (in->op == PTX_OP_SQRT)
+            return fp_sqrt(e, a, in->round, ftz);
+        return fp_div(e, emit_fp_like(e, a, 1.0), a, in->round, ftz);
+    default:
+        return fp_approx(e, in, a);
+    }
+}
+
+static void
+emit_testp(struct emit *e, const struct ptx_inst *in)
+{
+    V a = emit_src(e, in, 1, in->type[0]), m = fp_abs(e, a), r;
+    bool wide = in->type[0] == PTX_F64;
+    V inf = emit_fp_like(e, m, __builtin_inf()), least = emit_fp_like(e, m, wide ? 0x1p-1022 : 0x1p-126);
+    V zero = emit_fp_like(e, m, 0.0);
+
+    switch (in->mode) {
+    case PTX_MODE_FINITE:     r = emit_fcmp(e, LLVMRealOLT, m, inf); break;
+    case PTX_MODE_INFINITE:   r = emit_fcmp(e, LLVMRealOEQ, m, inf); break;
+    case PTX_MODE_NUMBER:     r = emit_fcmp(e, LLVMRealORD, m, m); break;
+    case PTX_MODE_NOTANUMBER: r = fp_is_nan(e, m); break;
+    case PTX_MODE_NORMAL:
+        r = v_and(e, emit_fcmp(e, LLVMRealOGE, m, least), emit_fcmp(e, LLVMRealOLT, m, inf));
+        break;
+    case PTX_MODE_SUBNORMAL:
+        r = v_and(e, emit_fcmp(e, LLVMRealOLT, m, least), emit_fcmp(e, LLVMRealOGT, m, zero));
+        break;
+    default:
+        emit_unsupported(e, in, "this property");
+        return;
+    }
+    emit_dst(e, in, 0, PTX_PRED, r);
+}
+
+/* copysign d, a, b: the sign of a on b (9.7.3.2). Bits only, NaN included. */
+static void
+emit_copysign(struct emit *e, const struct ptx_inst *in)
+{
+    V a = fp_as_int(e, emit_src(e, in, 1, in->type[0])), b = fp_as_int(e, emit_src(e, in, 2, in->type[0]));
+    uint64_t sign = UINT64_C(1) << (int_bits(a) - 1);
+
+    V r = v_or(e, v_and(e, a, k_int(e, a, sign)), v_and(e, b, k_int(e, b, ~sign)));
+    emit_dst(e, in, 0, in->type[0], fp_as_float(e, r));
+}
+
+static unsigned
+sources(const struct ptx_inst *in)
+{
+    switch (in->op) {
+    case PTX_OP_ADD: case PTX_OP_SUB: case PTX_OP_MUL: case PTX_OP_DIV:
+        return 2;
+    case PTX_OP_MIN: case PTX_OP_MAX:
+        return in->noperands >= 4 ? 3 : 2;
+    case PTX_OP_FMA: case PTX_OP_MAD:
+        return 3;
+    case PTX_OP_ABS: case PTX_OP_NEG: case PTX_OP_RCP: case PTX_OP_SQRT: case PTX_OP_RSQRT: case PTX_OP_SIN: case PTX_OP_COS:
+    case PTX_OP_LG2: case PTX_OP_EX2: case PTX_OP_TANH:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+bool
+emit_float(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = in->type[0];
+    struct fp_pack s[3], r;
+
+    if (in->op == PTX_OP_TESTP) {
+        emit_testp(e, in);
+        return true;
+    }
+    if (in->op == PTX_OP_COPYSIGN) {
+        emit_copysign(e, in);
+        return true;
+    }
+    if (in->op == PTX_OP_SETP || in->op == PTX_OP_SET || in->op == PTX_OP_SELP || in->op == PTX_OP_SLCT)
+        return emit_compare_op(e, in);
+    unsigned n = sources(in);
+    if (!n || !type_is_float(t))
+        return false;
+    if (in->type[1] != PTX_NONE && in->type[1] != t) {
+        emit_unsupported(e, in, "operands of mixed precision");
+        return true;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        fp_src(e, in, i + 1, t, &s[i]);
+        if (i && s[i].n != s[0].n)
+            return false;
+    }
+    r.n = s[0].n;
+    for (unsigned k = 0; k < r.n; k++)
+        r.v[k] = one_op(e, in, t, s[0].v[k], n > 1 ? s[1].v[k] : NULL, n > 2 ? s[2].v[k] : NULL);
+    fp_dst(e, in, 0, t, &r);
+    return true;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Comparison and selection: set, setp, selp, slct of every type (PTX ISA 9.7.6, 9.7.7). */
+#include "jit/emit/fp_private.h"
+
+typedef LLVMValueRef V;
+
+static LLVMIntPredicate
+int_predicate(unsigned cmp, bool s)
+{
+    switch (cmp) {
+    case PTX_EQ:  return LLVMIntEQ;
+    case PTX_NE:  return LLVMIntNE;
+    case PTX_LT:  return s ? LLVMIntSLT : LLVMIntULT;
+    case PTX_LE:  return s ? LLVMIntSLE : LLVMIntULE;
+    case PTX_GT:  return s ? LLVMIntSGT : LLVMIntUGT;
+    case PTX_GE:  return s ? LLVMIntSGE : LLVMIntUGE;
+    case PTX_LO:  return LLVMIntULT;
+    case PTX_LS:  return LLVMIntULE;
+    case PTX_HI_: return LLVMIntUGT;
+    case PTX_HS:  return LLVMIntUGE;
+    default:      return 0;
+    }
+}
+
+static LLVMRealPredicate
+real_predicate(unsigned cmp)
+{
+    switch (cmp) {
+    case PTX_EQ:  return LLVMRealOEQ;
+    case PTX_NE:  return LLVMRealONE;
+    case PTX_LT:  return LLVMRealOLT;
+    case PTX_LE:  return LLVMRealOLE;
+    case PTX_GT:  return LLVMRealOGT;
+    case PTX_GE:  return LLVMRealOGE;
+    case PTX_EQU: return LLVMRealUEQ;
+    case PTX_NEU: return LLVMRealUNE;
+    case PTX_LTU: return LLVMRealULT;
+    case PTX_LEU: return LLVMRealULE;
+    case PTX_GTU: return LLVMRealUGT;
+    case PTX_GEU: return LLVMRealUGE;
+    case PTX_NUM: return LLVMRealORD;
+    case PTX_NAN: return LLVMRealUNO;
+    default:      return LLVMRealPredicateFalse;
+    }
+}
+
+/* The comparison of operands 1 and 2 as type t; two results for packed types. Returns how many, 0 when refused. */
+static unsigned
+compare(struct emit *e, const struct ptx_inst *in, ptx_type t, V result[2])
+{
+    if (!type_is_float(t)) {
+        LLVMIntPredicate p = int_predicate(in->cmp, type_is_signed(t));
+        if (!p) {
+            emit_unsupported(e, in, "this comparison of integers");
+            return 0;
+        }
+        result[0] = emit_icmp(e, p, emit_src(e, in, 1, t), emit_src(e, in, 2, t));
+        return 1;
+    }
+    LLVMRealPredicate p = real_predicate(in->cmp);
+    struct fp_pack a, b;
+    if (p == LLVMRealPredicateFalse) {
+        emit_unsupported(e, in, "this comparison of floats");
+        return 0;
+    }
+    fp_src(e, in, 1, t, &a);
+    fp_src(e, in, 2, t, &b);
+    for (unsigned i = 0; i < a.n; i++)
+        result[i] = emit_fcmp(e, p, a.v[i], b.v[i]);
+    return a.n;
+}
+
+static V
+combine(struct emit *e, unsigned op, V a, V c)
+{
+    return op == PTX_BOOL_OR ? v_or(e, a, c) : op == PTX_BOOL_XOR ? v_xor(e, a, c) : v_and(e, a, c);
+}
+
+static void
+emit_setp(struct emit *e, const struct ptx_inst *in)
+{
+    const struct ptx_operand *d = &in->operand[0];
+    V r[2], second;
+    unsigned n = compare(e, in, in->type[0], r);
+
+    if (!n)
+        return;
+    /* p|q: q is the negated comparison; of the packed types, p is the low element's result and q the high one's. */
+    second = n == 2 ? r[1] : v_not(e, r[0]);
+    if (in->boolop != PTX_BOOL_NONE && in->noperands > 3) {
+        V c = emit_src(e, in, 3, PTX_PRED);
+        r[0] = combine(e, in->boolop, r[0], c);
+        second = combine(e, in->boolop, second, c);
+    }
+    if (d->kind == PTX_OPND_PRED_PAIR) {
+        emit_dst_operand(e, &d->elem[0], PTX_PRED, r[0]);
+        emit_dst_operand(e, &d->elem[1], PTX_PRED, second);
+    } else {
+        emit_dst(e, in, 0, PTX_PRED, r[0]);
+    }
+}
+
+/* True is all ones for an integer result and 1.0 for a float one. */
+static V
+truth(struct emit *e, V c, ptx_type dt)
+{
+    LLVMTypeRef t = emit_type(e, dt);
+
+    if (!type_is_float(dt))
+        return emit_resize(e, c, t, true);
+    V one = dt == PTX_BF16 ? emit_int(e, t, 0x3f80) : LLVMConstReal(t, 1.0);
+    return v_sel(e, c, one, LLVMConstNull(t));
+}
+
+static void
+emit_set(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type dt = in->type[0], st = in->type[1];
+    V r[2];
+    unsigned n = compare(e, in, st, r);
+
+    if (!n)
+        return;
+    if (in->boolop != PTX_BOOL_NONE && in->noperands > 3) {
+        V c = emit_src(e, in, 3, PTX_PRED);
+        for (unsigned i = 0; i < n; i++)
+            r[i] = combine(e, in->boolop, r[i], c);
+    }
+    if (n == 1) {
+        emit_dst(e, in, 0, dt, truth(e, r[0], dt));
+        return;
+    }
+    /* f16x2 and bf16x2: two results in one register, as floats or as 16-bit masks */
+    V half[2];
+    for (unsigned i = 0; i < 2; i++) {
+        half[i] = dt == PTX_F16X2 ? truth(e, r[i], PTX_F16) : dt == PTX_BF16X2 ? truth(e, r[i], PTX_BF16) : truth(e, r[i], PTX_U16);
+        half[i] = emit_bitcast(e, half[i], e->i16);
+    }
+    emit_dst(e, in, 0, dt, v_pack(e, half[0], half[1]));
+}
+
+static void
+emit_slct(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = in->type[0];
+    V a = emit_src(e, in, 1, t), b = emit_src(e, in, 2, t), c = emit_src(e, in, 3, in->type[1]), cond;
+
+    /* Minus zero counts as not negative, NaN selects b (9.7.7.4). */
+    if (in->type[1] == PTX_F32) {
+        if (in->flags & PTX_F_FTZ)
+            c = fp_flush(e, c, PTX_F32);
+        cond = emit_fcmp(e, LLVMRealOGE, c, emit_fp_like(e, c, 0.0));
+    } else {
+        cond = emit_icmp(e, LLVMIntSGE, c, k_int(e, c, 0));
+    }
+    emit_dst(e, in, 0, t, v_sel(e, cond, a, b));
+}
+
+bool
+emit_compare_op(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = in->type[0];
+
+    switch (in->op) {
+    case PTX_OP_SETP:
+        emit_setp(e, in);
+        return true;
+    case PTX_OP_SET:
+        emit_set(e, in);
+        return true;
+    case PTX_OP_SELP: {
+        V a = emit_src(e, in, 1, t), b = emit_src(e, in, 2, t);
+        emit_dst(e, in, 0, t, v_sel(e, emit_src(e, in, 3, PTX_PRED), a, b));
+        return true;
+    }
+    case PTX_OP_SLCT:
+        emit_slct(e, in);
+        return true;
+    default:
+        return false;
+    }
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Float operands in and out: packing, flushing of subnormals, saturation, canonical NaN. */
+#include "jit/emit/fp_private.h"
+
+typedef LLVMValueRef V;
+
+V
+fp_as_int(struct emit *e, V v)
+{
+    LLVMTypeRef t = emit_scalar_type(v);
+    return emit_bitcast(e, v, t == e->f64 ? e->i64 : t == e->f32 ? e->i32 : e->i16);
+}
+
+V
+fp_as_float(struct emit *e, V v)
+{
+    return emit_bitcast(e, v, int_bits(v) == 64 ? e->f64 : e->f32);
+}
+
+V
+fp_widen(struct emit *e, V v)
+{
+    return LLVMBuildFPExt(e->b, v, emit_like(e, v, e->f64), "");
+}
+
+V
+fp_abs(struct emit *e, V v)
+{
+    return v_call1(e, "llvm.fabs", v);
+}
+
+V
+fp_is_nan(struct emit *e, V v)
+{
+    return emit_fcmp(e, LLVMRealUNO, v, v);
+}
+
+V
+fp_fma_fast(struct emit *e, V a, V b, V c)
+{
+    bool has = true;
+#if defined(__x86_64__) || defined(__i386__)
+    has = e->target != CWJ_TARGET_HOST || __builtin_cpu_supports("fma");
+#endif
+    return has ? v_call3(e, "llvm.fma", a, b, c) : v_fadd(e, v_fmul(e, a, b), c);
+}
+
+V
+fp_flush(struct emit *e, V v, ptx_type t)
+{
+    bool wide = emit_scalar_type(v) == e->f64;
+    V small = emit_fcmp(e, LLVMRealOLT, fp_abs(e, v), emit_fp_like(e, v, t == PTX_F16 || t == PTX_F16X2 ? 0x1p-14 : wide ? 0x1p-1022 : 0x1p-126));
+    V bits = fp_as_int(e, v);
+    V sign = v_and(e, bits, k_int(e, bits, UINT64_C(1) << (int_bits(bits) - 1)));
+
+    return v_sel(e, small, fp_as_float(e, sign), v);
+}
+
+V
+fp_canonical(struct emit *e, V v)
+{
+    if (emit_scalar_type(v) != e->f32 || e->target == CWJ_TARGET_NVPTX)     /* the hardware does it */
+        return v;
+    V nan = LLVMConstBitCast(emit_int(e, e->i32, 0x7fffffff), e->f32);
+    return v_sel(e, fp_is_nan(e, v), nan, v);
+}
+
+V
+fp_saturate(struct emit *e, V v)
+{
+    V zero = emit_fp_like(e, v, 0.0), one = emit_fp_like(e, v, 1.0);
+    V low = v_sel(e, emit_fcmp(e, LLVMRealOGT, v, zero), v, zero);
+
+    return v_sel(e, emit_fcmp(e, LLVMRealOLT, low, one), low, one);
+}
+
+V
+fp_relu(struct emit *e, V v)
+{
+    V zero = emit_fp_like(e, v, 0.0);
+    return v_sel(e, emit_fcmp(e, LLVMRealOLE, v, zero), zero, v);
+}
+
+void
+fp_unpack(struct emit *e, V v, ptx_type t, struct fp_pack *p)
+{
+    V half[2];
+
+    p->n = 1;
+    switch (t) {
+    case PTX_F16:
+        p->v[0] = fp_from_small(e, emit_bitcast(e, v, e->i16), FP_F16);
+        break;
+    case PTX_BF16:
+        p->v[0] = fp_from_small(e, emit_bitcast(e, v, e->i16), FP_BF16);
+        break;
+    case PTX_F16X2:
+    case PTX_BF16X2:
+        v_unpack(e, v, half);
+        p->n = 2;
+        for (unsigned i = 0; i < 2; i++)
+            p->v[i] = fp_from_small(e, half[i], t == PTX_F16X2 ? FP_F16 : FP_BF16);
+        break;
+    case PTX_F32X2:
+        v_unpack(e, v, half);
+        p->n = 2;
+        for (unsigned i = 0; i < 2; i++)
+            p->v[i] = fp_as_float(e, half[i]);
+        break;
+    default:
+        p->v[0] = v;
+        break;
+    }
+}
+
+void
+fp_src(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t, struct fp_pack *p)
+{
+    fp_unpack(e, emit_src(e, in, i, t), t, p);
+    if (in->flags & PTX_F_FTZ && t != PTX_F64) {
+        for (unsigned k = 0; k < p->n; k++)
+            p->v[k] = fp_flush(e, p->v[k], t);
+    }
+}
+
+void
+fp_dst(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t, struct fp_pack *p)
+{
+    V r[2], out;
+    bool small = t == PTX_F16 || t == PTX_F16X2 || t == PTX_BF16 || t == PTX_BF16X2;
+    bool f16 = t == PTX_F16 || t == PTX_F16X2;
+
+    for (unsigned k = 0; k < p->n; k++) {
+        V v = p->v[k];
+        if (in->flags & PTX_F_SAT)
+            v = fp_saturate(e, v);
+        else
+            v = fp_canonical(e, v);
+        if (in->flags & PTX_F_RELU)
+            v = fp_relu(e, v);
+        if (small) {
+            r[k] = fp_to_small(e, v, f16 ? FP_F16 : FP_BF16, PTX_RN, false);
+            if (in->flags & PTX_F_FTZ) {
+                V zero = k_int(e, r[k], 0), exp = v_and(e, r[k], k_int(e, r[k], f16 ? 0x7c00 : 0x7f80));
+                r[k] = v_sel(e, v_eq(e, exp, zero), v_and(e, r[k], k_int(e, r[k], 0x8000)), r[k]);
+            }
+        } else {
+            r[k] = in->flags & PTX_F_FTZ && t != PTX_F64 ? fp_flush(e, v, t) : v;
+        }
+    }
+    if (p->n == 1)
+        out = t == PTX_F16 ? emit_bitcast(e, r[0], e->f16) : r[0];
+    else
+        out = small ? v_pack(e, r[0], r[1]) : v_pack(e, fp_as_int(e, r[0]), fp_as_int(e, r[1]));
+    emit_dst(e, in, i, t, out);
+}
