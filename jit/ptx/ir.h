@@ -141,7 +141,18 @@ enum ptx_operand_kind {
     PTX_OPND_PRED_PAIR, /* p|q of setp, vote/match/shfl d|p: `elem[0]`, `elem[1]` */
     PTX_OPND_LIST,      /* (a, b, ...) of call: `elem`, `count` */
     PTX_OPND_TABLE,     /* brx.idx's .branchtargets or call's .calltargets / .callprototype: `table` */
+    PTX_OPND_TEXT,      /* instructions of M_RAW rows (ops.def): `text` holds modifiers and operands as written */
 };
+
+/* Operand order where the written form is not a plain list:
+ *   tex, tld4   dst, texture (REG or SYM), [sampler (REG or SYM), or NONE], coordinates (VEC or REG),
+ *               then as written: level; both gradient vectors; offset vector; depth reference. Residency `d|p`: PRED_PAIR
+ *   suld        dst, surface, coordinates (VEC or REG)
+ *   sust, sured surface, coordinates, source
+ *   mov         dst, source; a VEC on one side packs or unpacks; with vec > 1 (mov.v2) both are VEC, element by element
+ *   call        LIST of results, SYM or REG callee, LIST of arguments, TABLE: always four, absent ones of kind NONE
+ *   st, red     address, source;   atom: dst, address, source [, source]
+ *   bar, barrier  as written: [dst of .red,] barrier [, thread count] [, predicate of .red] */
 
 struct ptx_symbol;
 
@@ -158,7 +169,10 @@ struct ptx_operand {
     int64_t  imm;               /* IMM bits; ADDR, SYM: byte offset */
     const struct ptx_symbol *sym;
     struct ptx_operand *elem;
-    const struct ptx_table *table;
+    union {
+        const struct ptx_table *table;
+        const char *text;       /* TEXT */
+    };
 };
 
 /* ---- instructions ----------------------------------------------------------------------------------------------------- */
@@ -180,6 +194,41 @@ struct ptx_inst {
     uint64_t aux;               /* op-specific: mma/wmma shape and layouts, tex query, ld eviction bits, video op */
     struct ptx_operand *operand;/* destinations first, as written */
 };
+
+/* ptx_inst.aux, by opcode. */
+enum {
+    /* ld, st, atom, red, cp.async, prefetch, suld, sust: hints, free to ignore */
+    PTX_AUX_CACHE_SHIFT = 0, PTX_AUX_CACHE_MASK = 0xf,      /* enum ptx_cache: .ca .cg ... */
+    PTX_AUX_EVICT_SHIFT = 4, PTX_AUX_EVICT_MASK = 0xf,      /* enum ptx_evict of .L1:: */
+    PTX_AUX_EVICT2_SHIFT = 8, PTX_AUX_EVICT2_MASK = 0xf,    /* enum ptx_evict of .L2:: */
+    PTX_AUX_PREFETCH_SHIFT = 12, PTX_AUX_PREFETCH_MASK = 3, /* .L2::64B .L2::128B .L2::256B */
+    PTX_AUX_CACHE_HINT = 1 << 14, PTX_AUX_UNIFIED = 1 << 15,
+    PTX_AUX_LEVEL_SHIFT = 16, PTX_AUX_LEVEL_MASK = 3,       /* prefetch: 1 = .L1, 2 = .L2 */
+    PTX_AUX_TENSORMAP = 1 << 18,
+    /* suld, sust, sured */
+    PTX_AUX_SURF_SHIFT = 20, PTX_AUX_SURF_MASK = 3,         /* out of bounds: 1 .trap (default) 2 .clamp 3 .zero */
+    PTX_AUX_SURF_FORM_SHIFT = 22, PTX_AUX_SURF_FORM_MASK = 3, /* 1 = .b, 2 = .p */
+    /* tex: enum ptx_lod; tld4: 1..4 = .r .g .b .a; txq, suq: enum ptx_query | level flag */
+    PTX_AUX_LOD_SHIFT = 24, PTX_AUX_LOD_MASK = 3,           /* 1 = .base, 2 = .level, 3 = .grad */
+    PTX_AUX_TLD4_SHIFT = 26, PTX_AUX_TLD4_MASK = 7,
+    PTX_AUX_QUERY_SHIFT = 32, PTX_AUX_QUERY_MASK = 0xf,     /* enum ptx_query */
+    /* vmad: 1 = .po, 2 = .shr7, 4 = .shr15 */
+    PTX_AUX_VMAD_SHIFT = 36, PTX_AUX_VMAD_MASK = 7,
+    PTX_AUX_SCALED = 40, PTX_AUX_MASK_FORM = 41, PTX_AUX_OOB = 42, /* bit numbers: cvt .scaled::, pmevent.mask, fma.oob */
+    PTX_AUX_SHARED_CTA = 43,    /* bit number: .shared::cta was written (same meaning as .shared) */
+    PTX_AUX_BAR_CTA = 44,       /* bit number: .cta of bar, barrier */
+    PTX_AUX_VSEL_SHIFT = 48,    /* video destination selector, as video_sel + 1 */
+};
+#define PTX_AUX(inst, field) ((unsigned)((inst)->aux >> PTX_AUX_##field##_SHIFT) & PTX_AUX_##field##_MASK)
+
+enum ptx_cache { PTX_CACHE_NONE, PTX_CACHE_CA, PTX_CACHE_CG, PTX_CACHE_CS, PTX_CACHE_LU, PTX_CACHE_CV, PTX_CACHE_WB,
+                 PTX_CACHE_WT, PTX_CACHE_CI };
+enum ptx_evict { PTX_EVICT_NONE, PTX_EVICT_NORMAL, PTX_EVICT_FIRST, PTX_EVICT_LAST, PTX_EVICT_UNCHANGED,
+                 PTX_EVICT_NO_ALLOCATE };
+enum ptx_query { PTX_QUERY_NONE, PTX_QUERY_WIDTH, PTX_QUERY_HEIGHT, PTX_QUERY_DEPTH, PTX_QUERY_CHANNEL_DATA_TYPE,
+                 PTX_QUERY_CHANNEL_ORDER, PTX_QUERY_NORMALIZED_COORDS, PTX_QUERY_ARRAY_SIZE, PTX_QUERY_NUM_MIPMAP_LEVELS,
+                 PTX_QUERY_NUM_SAMPLES, PTX_QUERY_FORCE_UNNORMALIZED_COORDS, PTX_QUERY_FILTER_MODE, PTX_QUERY_ADDR_MODE_0,
+                 PTX_QUERY_ADDR_MODE_1, PTX_QUERY_ADDR_MODE_2, PTX_QUERY_MEMORY_LAYOUT };
 
 enum ptx_geom { PTX_GEOM_NONE, PTX_GEOM_1D, PTX_GEOM_2D, PTX_GEOM_3D, PTX_GEOM_A1D, PTX_GEOM_A2D, PTX_GEOM_CUBE,
                 PTX_GEOM_ACUBE, PTX_GEOM_2DMS, PTX_GEOM_A2DMS };

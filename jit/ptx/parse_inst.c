@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Instructions: mnemonic, modifiers, operands. Which modifiers and types an opcode takes comes from its row in ops.def;
+ * operands are parsed by their own syntax here and judged by check.c. */
+#include "jit/ptx/ptx_private.h"
+
+static bool operand(struct parser *p, struct ptx_operand *o, const struct op_row *row, unsigned depth);
+
+static bool
+push_operands(struct parser *p, struct ptx_operand *o, uint32_t base)
+{
+    uint32_t n = p->elems.n - base;
+    o->elem = cw_arena_array(p->arena, struct ptx_operand, n ? n : 1);
+    if (!o->elem) {
+        p->nomem = true;
+        return false;
+    }
+    if (n)
+        memcpy(o->elem, &p->elems.at[base], n * sizeof *o->elem);
+    o->count = (uint8_t)n;
+    p->elems.n = base;
+    return true;
+}
+
+/* { a, b } or ( a, b ) with `close` to end it; the opening token is the current one. */
+static bool
+list(struct parser *p, struct ptx_operand *o, uint8_t kind, unsigned close, const struct op_row *row, unsigned depth)
+{
+    uint32_t base = p->elems.n;
+    if (depth > 2)
+        return ptx_error(p, 2050, "operands nested too deep");
+    o->kind = kind;
+    ptx_next(p);
+    while (!is_punct(p, close)) {
+        struct ptx_operand e = { .video_sel = -1 };
+        if (p->elems.n - base >= MAX_VEC)
+            return ptx_error(p, 6010, "more than %d elements in one operand", MAX_VEC);
+        if (!operand(p, &e, row, depth + 1) || !VEC_PUSH(p, p->elems, e)) {
+            p->elems.n = base;
+            return false;
+        }
+        if (!accept(p, ','))
+            break;
+    }
+    if (!ptx_expect(p, close, "to end the list")) {
+        p->elems.n = base;
+        return false;
+    }
+    return push_operands(p, o, base);
+}
+
+static void
+set_imm(struct ptx_operand *o, const struct const_value *v)
+{
+    if (v->sym) {
+        o->kind = PTX_OPND_SYM;
+        o->sym = v->sym;
+        o->imm = (int64_t)v->bits;
+        return;
+    }
+    o->kind = PTX_OPND_IMM;
+    o->is_float = v->is_float;
+    o->imm_f32 = v->is_float && v->is_f32;
+    o->imm = (int64_t)v->bits;
+}
+
+static bool
+video_selector(struct parser *p, struct ptx_operand *o)
+{
+    const char *w = p->tok.ident->name;
+    if (w[0] == 'b' && w[1] >= '0' && w[1] <= '3' && !w[2])
+        o->video_sel = (int8_t)(w[1] - '0');
+    else if (w[0] == 'h' && w[1] >= '0' && w[1] <= '1' && !w[2])
+        o->video_sel = (int8_t)(4 + w[1] - '0');
+    else
+        return ptx_error(p, 2051, "%s does not select a part of an operand", ptx_tok_text(p));
+    ptx_next(p);
+    return true;
+}
+
+static bool
+vector_register(struct parser *p, struct ptx_operand *o, const struct binding *b)
+{
+    if (p->tok.kind == T_DOT) {
+        const char *w = p->tok.ident->name, *at = !w[1] ? strchr("xyzwrgba", w[0]) : NULL;
+        unsigned i = at && *at ? (unsigned)(at - "xyzwrgba") % 4 : 4;
+        /* pointer arithmetic over two equal literals is avoided */
+        for (i = 0; i < 8 && "xyzwrgba"[i] != w[0]; i++)
+            ;
+        if (w[1] || i >= 8 || i % 4 >= b->vec)
+            return ptx_error(p, 2052, "%s is no element of this vector", ptx_tok_text(p));
+        ptx_next(p);
+        o->kind = PTX_OPND_REG;
+        o->index = b->reg + i % 4;
+        return true;
+    }
+    uint32_t base = p->elems.n;
+    o->kind = PTX_OPND_VEC;
+    for (unsigned i = 0; i < b->vec; i++) {
+        struct ptx_operand e = { .kind = PTX_OPND_REG, .video_sel = -1, .index = b->reg + i };
+        if (!VEC_PUSH(p, p->elems, e))
+            return false;
+    }
+    return push_operands(p, o, base);
+}
+
+/* %tid.x, or the whole vector %tid */
+static bool
+special_register(struct parser *p, struct ptx_operand *o, const struct token *t)
+{
+    char name[48];
+    if (t->ident->sreg) {
+        o->kind = PTX_OPND_SREG;
+        o->index = t->ident->sreg;
+        return true;
+    }
+    if (t->len + 3 >= sizeof name)
+        return false;
+    memcpy(name, t->s, t->len);
+    name[t->len] = '.';
+    name[t->len + 2] = 0;
+    if (p->tok.kind == T_DOT && p->tok.len == 2) {
+        name[t->len + 1] = p->tok.s[1];
+        struct ident *id = ptx_intern(p, name, t->len + 2);
+        if (id && id->sreg) {
+            ptx_next(p);
+            o->kind = PTX_OPND_SREG;
+            o->index = id->sreg;
+            return true;
+        }
+        return false;
+    }
+    uint32_t base = p->elems.n;
+    for (unsigned i = 0; i < 4; i++) {
+        name[t->len + 1] = "xyzw"[i];
+        struct ident *id = ptx_intern(p, name, t->len + 2);
+        struct ptx_operand e = { .kind = PTX_OPND_SREG, .video_sel = -1 };
+        if (!id || !id->sreg) {
+            p->elems.n = base;
+            return false;
+        }
+        e.index = id->sreg;
+        if (!VEC_PUSH(p, p->elems, e))
+            return false;
+    }
+    o->kind = PTX_OPND_VEC;
+    return push_operands(p, o, base);
+}
+
+static bool
+named(struct parser *p, struct ptx_operand *o, const struct op_row *row)
+{
+    struct token t = p->tok;
+    if (t.kind == T_REG) {
+        o->kind = PTX_OPND_REG;
+        o->index = t.reg;
+        ptx_next(p);
+        return p->tok.kind != T_DOT || video_selector(p, o);
+    }
+    struct binding *b = &t.ident->bind;
+    switch (b->kind) {
+    case BIND_REG:
+        o->kind = PTX_OPND_REG;
+        o->index = b->reg;
+        ptx_next(p);
+        return p->tok.kind != T_DOT || video_selector(p, o);
+    case BIND_VREG:
+        ptx_next(p);
+        return vector_register(p, o, b);
+    case BIND_TABLE:
+        o->kind = PTX_OPND_TABLE;
+        o->table = b->table;
+        ptx_next(p);
+        return true;
+    case BIND_SYM: {
+        if (is_punct(p, '['))
+            break;
+        struct const_value v;
+        /* `sym` or an address expression; `|` must not be taken for an operator here, nor is it one for addresses */
+        if (!ptx_parse_const(p, &v, true))
+            return false;
+        set_imm(o, &v);
+        if (o->kind == PTX_OPND_SYM && is_punct(p, '[')) {
+            uint64_t i;
+            ptx_next(p);
+            if (!ptx_parse_int(p, &i, "an index") || !ptx_expect(p, ']', "after an index"))
+                return false;
+            o->kind = PTX_OPND_ADDR;
+            o->imm += (int64_t)(i * (ptx_type_bits(o->sym->type) / 8));
+        }
+        return true;
+    }
+    default:
+        break;
+    }
+    if (t.len == 1 && t.s[0] == '_') {
+        o->kind = PTX_OPND_SINK;
+        ptx_next(p);
+        return true;
+    }
+    if (t.s[0] == '%') {
+        ptx_next(p);
+        if (special_register(p, o, &t))
+            return true;
+        if (p->nomem)
+            return false;
+        return ptx_error_at(p, t.line, t.column, 3001, "register '%.*s' is not declared", (int)(t.len > 60 ? 60 : t.len), t.s);
+    }
+    if (!strcmp(t.ident->name, "WARP_SZ")) {
+        struct const_value v;
+        if (!ptx_parse_const(p, &v, false))
+            return false;
+        set_imm(o, &v);
+        return true;
+    }
+    (void)row;
+    return ptx_error(p, 3001, "'%s' is not declared", t.ident->name);
+}
+
+/* [ base + offset ] up to, not including, what follows the offset. */
+static bool
+address(struct parser *p, struct ptx_operand *o)
+{
+    o->kind = PTX_OPND_ADDR;
+    if (p->tok.kind == T_REG || (p->tok.kind == T_IDENT && p->tok.ident->bind.kind == BIND_REG)) {
+        o->has_reg = true;
+        o->index = p->tok.kind == T_REG ? p->tok.reg : p->tok.ident->bind.reg;
+        ptx_next(p);
+        if (is_punct(p, '+') || is_punct(p, '-')) {
+            bool minus = is_punct(p, '-');
+            uint64_t v;
+            if (!minus)
+                ptx_next(p);        /* `-` is the constant's own sign */
+            if (!ptx_parse_int(p, &v, "an address offset"))
+                return false;
+            o->imm = (int64_t)v;
+        }
+        return true;
+    }
+    if (p->tok.kind == T_IDENT && p->tok.ident->bind.kind == BIND_NONE && p->tok.s[0] == '%')
+        return ptx_error(p, 3001, "register '%s' is not declared", p->tok.ident->name);
+    struct const_value v;
+    struct token at = p->tok;
+    if (!ptx_parse_const(p, &v, true))
+        return false;
+    if (v.is_float)
+        return ptx_error_at(p, at.line, at.column, 3030, "an address is an integer");
+    o->sym = v.sym;
+    o->imm = (int64_t)v.bits;
+    return true;
+}
+
+static bool
+operand(struct parser *p, struct ptx_operand *o, const struct op_row *row, unsigned depth)
+{
+    struct token t = p->tok;
+    o->video_sel = -1;
+    if (t.kind == T_REG || t.kind == T_IDENT) {
+        if (!named(p, o, row))
+            return false;
+        if (is_punct(p, '|') && (o->kind == PTX_OPND_REG || o->kind == PTX_OPND_SINK || o->kind == PTX_OPND_VEC) && depth == 0) {
+            uint32_t base = p->elems.n;
+            struct ptx_operand second = { .video_sel = -1 };
+            ptx_next(p);
+            if (p->tok.kind != T_REG && p->tok.kind != T_IDENT)
+                return ptx_error(p, 2053, "expected a predicate after '|', found %s", ptx_tok_text(p));
+            if (!VEC_PUSH(p, p->elems, *o) || !named(p, &second, row) || !VEC_PUSH(p, p->elems, second))
+                return false;
+            memset(o, 0, sizeof *o);
+            o->video_sel = -1;
+            o->kind = PTX_OPND_PRED_PAIR;
+            return push_operands(p, o, base);
+        }
+        return true;
+    }
+    if (t.kind == T_PUNCT && t.punct == '{')
+        return list(p, o, PTX_OPND_VEC, '}', row, depth);
+    if (t.kind == T_PUNCT && t.punct == '[') {
+        ptx_next(p);
+        return address(p, o) && ptx_expect(p, ']', "after an address");
+    }
+    if (t.kind == T_PUNCT && (t.punct == '!' || t.punct == '-')) {
+        const char *save = p->cur;
+        ptx_next(p);
+        if (p->tok.kind == T_REG || (p->tok.kind == T_IDENT && p->tok.ident->bind.kind == BIND_REG)) {
+            o->negate_pred = t.punct == '!';
+            o->negate = t.punct == '-';
+            return named(p, o, row);
+        }
+        p->cur = save;      /* an expression; no line was crossed or it is counted again */
+        p->tok = t;
+        p->line = t.line;
+        p->line_start = t.s - (t.column - 1);
+    }
+    struct const_value v;
+    if (!ptx_parse_const(p, &v, true))
+        return false;
+    set_imm(o, &v);
+    return true;
+}
+
+/* ---- modifiers ---- */
+
+static bool
+put(uint8_t *field, uint64_t v)
+{
+    if (*field)
+        return false;
+    *field = (uint8_t)v;
+    return true;
+}
+
+static bool
+apply(struct ptx_inst *in, const struct mod_word *w)
+{
+    switch ((enum mod_field)w->field) {
+    case MF_ROUND: return put(&in->round, w->value);
+    case MF_CMP: return put(&in->cmp, w->value);
+    case MF_BOOLOP: return put(&in->boolop, w->value);
+    case MF_MODE: return put(&in->mode, w->value);
+    case MF_SPACE: return put(&in->space, w->value);
+    case MF_SEM: return put(&in->sem, w->value);
+    case MF_SCOPE: return put(&in->scope, w->value);
+    case MF_ATOMOP: return put(&in->atomop, w->value);
+    case MF_GEOM: return put(&in->geom, w->value);
+    case MF_VEC:
+        if (in->vec > 1)
+            return false;
+        in->vec = (uint8_t)w->value;
+        return true;
+    case MF_FLAG:
+        in->flags |= (uint32_t)w->value;    /* xorsign and abs share one flag */
+        return true;
+    case MF_AUX:
+        if (w->value > 1 && (in->aux >> w->shift & w->value) == w->value)
+            return false;
+        in->aux |= w->value << w->shift;
+        return true;
+    }
+    return false;
+}
+
+static bool
+modifiers(struct parser *p, struct ptx_inst *in, const struct op_row *row)
+{
+    unsigned ntypes = 0;
+    while (p->tok.kind == T_DOT) {
+        struct ident *w = p->tok.ident;
+        if (w->type && row->ntypes) {
+            if (ntypes >= row->ntypes)
+                return ptx_error(p, 2010, "'%s' takes no more than %u type%s", row->info.mnemonic, row->ntypes, row->ntypes > 1 ? "s" : "");
+            if (!(row->types[ntypes] >> w->type & 1))
+                return ptx_error(p, 2011, "'%s' does not take type .%s here", row->info.mnemonic, w->name);
+            in->type[ntypes++] = w->type;
+            ptx_next(p);
+            continue;
+        }
+        const struct mod_word *found = NULL;
+        if (w->mod)
+            for (unsigned i = w->mod - 1u; i < ptx_mod_word_count && !strcmp(ptx_mod_words[i].word, w->name); i++)
+                if (row->mods & ptx_mod_words[i].group) {
+                    found = &ptx_mod_words[i];
+                    break;
+                }
+        if (!found)
+            return ptx_error(p, 2012, "'%s' does not take modifier .%s", row->info.mnemonic, w->name);
+        if (!apply(in, found))
+            return ptx_error(p, 2013, "modifier .%s contradicts another one before it", w->name);
+        ptx_next(p);
+    }
+    return true;
+}
+
+/* ---- forms of their own ---- */
+
+struct args {
+    struct ptx_operand at[PTX_MAX_OPERANDS];
+    unsigned n;
+};
+
+static struct ptx_operand *
+next_arg(struct parser *p, struct args *a)
+{
+    if (a->n >= PTX_MAX_OPERANDS) {
+        ptx_error(p, 2014, "more than %d operands", PTX_MAX_OPERANDS);
+        return NULL;
+    }
+    struct ptx_operand *o = &a->at[a->n++];
+    memset(o, 0, sizeof *o);
+    o->video_sel = -1;
+    return o;
+}
+
+/* [ texture {, sampler} , coordinates ] */
+static bool
+texture_address(struct parser *p, struct args *a, const struct op_row *row, bool sampler)
+{
+    struct ptx_operand *tex = next_arg(p, a), *smp = sampler ? next_arg(p, a) : NULL, *coord;
+    ptx_next(p);
+    if (!tex || (sampler && !smp) || !operand(p, tex, row, 1) || !ptx_expect(p, ',', "after the texture or surface"))
+        return false;
+    if (!(coord = next_arg(p, a)) || !operand(p, coord, row, 1))
+        return false;
+    if (sampler && is_punct(p, ',')) {
+        *smp = *coord;
+        ptx_next(p);
+        memset(coord, 0, sizeof *coord);
+        if (!operand(p, coord, row, 1))
+            return false;
+    }
+    return ptx_expect(p, ']', "after the coordinates");
+}
+
+static bool
+call_operands(struct parser *p, struct args *a, const struct op_row *row)
+{
+    for (unsigned i = 0; i < 4; i++)
+        if (!next_arg(p, a))
+            return false;
+    if (is_punct(p, '(')) {
+        if (!list(p, &a->at[0], PTX_OPND_LIST, ')', row, 0) || !ptx_expect(p, ',', "after the results"))
+            return false;
+    }
+    struct token at = p->tok;
+    if (at.kind != T_IDENT && at.kind != T_REG)
+        return ptx_error(p, 2054, "expected a function, found %s", ptx_tok_text(p));
+    if (!operand(p, &a->at[1], row, 1))
+        return false;
+    bool direct = a->at[1].kind == PTX_OPND_SYM;
+    if (direct ? a->at[1].sym->kind == PTX_SYM_VAR || a->at[1].sym->kind == PTX_SYM_PARAM : a->at[1].kind != PTX_OPND_REG)
+        return ptx_error_at(p, at.line, at.column, 3006, "%.*s is not a function", (int)(at.len > 60 ? 60 : at.len), at.s);
+    if (accept(p, ',')) {
+        if (is_punct(p, '(')) {
+            if (!list(p, &a->at[2], PTX_OPND_LIST, ')', row, 0))
+                return false;
+            if (!accept(p, ','))
+                return true;
+        }
+        if (p->tok.kind != T_IDENT || !operand(p, &a->at[3], row, 1))
+            return ptx_error(p, 2055, "expected a table or a prototype, found %s", ptx_tok_text(p));
+        if (a->at[3].kind != PTX_OPND_TABLE)
+            return ptx_error(p, 3007, "this is neither a .calltargets nor a .callprototype");
+    }
+    return true;
+}
+
+static bool
+branch_target(struct parser *p, struct ptx_operand *o, uint32_t **where, struct fixup *f)
+{
+    if (p->tok.kind != T_IDENT)
+        return ptx_error(p, 2056, "expected a label, found %s", ptx_tok_text(p));
+    o->kind = PTX_OPND_LABEL;
+    *f = (struct fixup){ p->tok.ident, NULL, p->tok.line, p->tok.column, p->depth };
+    *where = &o->index;
+    ptx_next(p);
+    return true;
+}
+
+static bool
+raw_text(struct parser *p, struct args *a)
+{
+    const char *start = p->tok.s;
+    struct ptx_operand *o = next_arg(p, a);
+    while (!is_punct(p, ';')) {
+        if (p->tok.kind == T_EOF)
+            return ptx_error(p, 2001, "expected ';', found the end of the text");
+        ptx_next(p);
+    }
+    size_t n = (size_t)(p->tok.s - start);
+    while (n && (start[n - 1] == ' ' || start[n - 1] == '\n' || start[n - 1] == '\t' || start[n - 1] == '\r'))
+        n--;
+    o->kind = PTX_OPND_TEXT;
+    o->text = cw_arena_strndup(p->arena, start, n);
+    p->nomem |= !o->text;
+    return !p->nomem;
+}
+
+static unsigned
+find_opcode(struct parser *p, const struct ident *id)
+{
+    unsigned best = id->op;
+    if (!id->op_child || p->tok.kind != T_DOT)
+        return best;
+    size_t best_len = 0, left = (size_t)(p->end - p->tok.s);
+    for (unsigned c = id->op_child; c; c = p->op_next_child[c]) {
+        const char *rest = ptx_op_rows[c].info.mnemonic + id->len;
+        size_t n = strlen(rest);
+        if (n > best_len && n <= left && !memcmp(rest, p->tok.s, n)) {
+            unsigned char after = n < left ? (unsigned char)p->tok.s[n] : 0;
+            if (after == '_' || after == ':' || after == '$' || (after >= '0' && after <= '9') || ((after | 32) >= 'a' && (after | 32) <= 'z'))
+                continue;
+            best = c;
+            best_len = n;
+        }
+    }
+    if (best_len) {
+        p->cur = p->tok.s + best_len;
+        ptx_next(p);
+    }
+    return best;
+}
+
+static bool
+guard(struct parser *p, struct ptx_inst *in)
+{
+    ptx_next(p);
+    in->has_guard = true;
+    if (accept(p, '!'))
+        in->guard_negated = true;
+    if (p->tok.kind == T_REG)
+        in->guard = p->tok.reg;
+    else if (p->tok.kind == T_IDENT && p->tok.ident->bind.kind == BIND_REG)
+        in->guard = p->tok.ident->bind.reg;
+    else if (p->tok.kind == T_IDENT && p->tok.ident->bind.kind == BIND_NONE)
+        return ptx_error(p, 3001, "register '%s' is not declared", p->tok.ident->name);
+    else
+        return ptx_error(p, 2057, "expected a predicate register, found %s", ptx_tok_text(p));
+    if (p->regs.at[in->guard].type != PTX_PRED)
+        return ptx_error(p, 3031, "the guard %s is not a predicate", ptx_tok_text(p));
+    ptx_next(p);
+    return true;
+}
+
+/* Also handles what can only be told from an instruction after its first word: labels and tables. */
+bool
+ptx_parse_instruction(struct parser *p)
+{
+    struct ptx_inst in = { .vec = 1, .loc_file = p->loc_file, .loc_line = p->loc_line };
+    struct args a = { .n = 0 };
+    struct fixup fix;
+    uint32_t *where = NULL;
+    if (is_punct(p, '@') && !guard(p, &in))
+        return false;
+    in.line = p->tok.line;
+    in.column = p->tok.column;
+    if (p->tok.kind != T_IDENT)
+        return ptx_error(p, 2002, "expected an instruction, found %s", ptx_tok_text(p));
+    struct token name = p->tok;
+    ptx_next(p);
+    if (is_punct(p, ':') && !in.has_guard) {
+        ptx_next(p);
+        if (p->tok.kind == T_DOT && (p->tok.ident->dir == DIR_BRANCHTARGETS || p->tok.ident->dir == DIR_CALLTARGETS ||
+            p->tok.ident->dir == DIR_CALLPROTOTYPE))
+            return ptx_parse_table(p, name.ident, name.line, name.column);
+        if (name.ident->label_depth == p->depth)
+            return ptx_error_at(p, name.line, name.column, 3003, "label '%s' is declared twice", name.ident->name);
+        struct label_undo u = { name.ident, name.ident->label, name.ident->label_depth };
+        if (!VEC_PUSH(p, p->label_undo, u))
+            return false;
+        name.ident->label = p->last_label = p->insts.n;
+        name.ident->label_depth = p->depth;
+        return true;
+    }
+    in.op = (uint16_t)find_opcode(p, name.ident);
+    if (!in.op) {
+        if (name.ident->op_child && p->tok.kind == T_DOT)
+            return ptx_error_at(p, name.line, name.column, 2003, "unknown instruction '%s.%s'", name.ident->name, p->tok.ident->name);
+        return ptx_error_at(p, name.line, name.column, 2003, "unknown instruction '%s'", name.ident->name);
+    }
+    const struct op_row *row = &ptx_op_rows[in.op];
+    if (row->mods & M_RAW) {
+        if (!raw_text(p, &a))
+            return false;
+    } else {
+        if (!modifiers(p, &in, row))
+            return false;
+        if (in.op == PTX_OP_CALL) {
+            if (!call_operands(p, &a, row))
+                return false;
+        } else if (!is_punct(p, ';')) {
+            do {
+                struct ptx_operand *o;
+                if (in.geom && is_punct(p, '[')) {
+                    if (!texture_address(p, &a, row, in.op == PTX_OP_TEX || in.op == PTX_OP_TLD4))
+                        return false;
+                    continue;
+                }
+                if (!(o = next_arg(p, &a)))
+                    return false;
+                if (row->sig[0] == 'l' ? !branch_target(p, o, &where, &fix) : !operand(p, o, row, 0))
+                    return false;
+            } while (accept(p, ','));
+        }
+    }
+    if (!is_punct(p, ';'))
+        return ptx_error(p, 2001, "expected ';', found %s", ptx_tok_text(p));
+    in.noperands = (uint8_t)a.n;
+    in.operand = cw_arena_array(p->arena, struct ptx_operand, a.n ? a.n : 1);
+    if (!in.operand) {
+        p->nomem = true;
+        return false;
+    }
+    memcpy(in.operand, a.at, a.n * sizeof *a.at);
+    if (where) {
+        fix.where = &in.operand[0].index;
+        if (!VEC_PUSH(p, p->fixups, fix))
+            return false;
+    }
+    if (!ptx_check_inst(p, &in)) {
+        ptx_next(p);
+        return true;        /* reported; the statement itself is complete, so nothing has to be skipped */
+    }
+    ptx_next(p);
+    return VEC_PUSH(p, p->insts, in);
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Private to jit/ptx: the rows of ops.def with their columns, the lexer, the parser's state.
+ * Every name of the text is interned once (struct ident); keywords are idents that carry their meaning, and what a name is
+ * bound to hangs off the ident, so that look-up is one hash per token. Scopes undo bindings when they close. */
+#ifndef PTX_PRIVATE_H
+#define PTX_PRIVATE_H
+
+#include "jit/ptx/ir.h"
+
+#include <string.h>
+
+/* ---- type sets: a bit per ptx_type ---- */
+#define TB(t) (1ull << PTX_##t)
+#define S_PRED   TB(PRED)
+#define S_B32    TB(B32)
+#define S_B64    TB(B64)
+#define S_B128   TB(B128)
+#define S_BITS   (TB(B16) | TB(B32) | TB(B64))
+#define S_U32    TB(U32)
+#define S_S32    TB(S32)
+#define S_U64    TB(U64)
+#define S_S64    TB(S64)
+#define S_INT16  (TB(U16) | TB(S16))
+#define S_INT32  (TB(U32) | TB(S32))
+#define S_INT64  (TB(U64) | TB(S64))
+#define S_INT    (S_INT16 | S_INT32 | S_INT64)
+#define S_SINT   (TB(S16) | TB(S32) | TB(S64) | TB(S16X2))
+#define S_I8     (TB(U8) | TB(S8))
+#define S_I16X2  (TB(U16X2) | TB(S16X2))
+#define S_SUB    (TB(U4) | TB(S4))
+#define S_F32    TB(F32)
+#define S_FLT    (TB(F32) | TB(F64))
+#define S_HALF   (TB(F16) | TB(F16X2) | TB(BF16) | TB(BF16X2))
+#define S_F32X2  TB(F32X2)
+#define S_MEM    (TB(B8) | S_BITS | S_B128 | S_I8 | S_INT | S_FLT | S_HALF)
+#define S_MEMB   (TB(B8) | S_BITS)
+#define S_OPAQUE (TB(TEXREF) | TB(SAMPLERREF) | TB(SURFREF))
+#define S_TEXD   (S_INT32 | S_F32 | TB(F16) | TB(F16X2))
+#define S_TEXC   (S_S32 | S_F32)
+#define S_CVT    (S_INT | S_I8 | S_FLT | S_HALF | TB(TF32) | TB(E4M3X2) | TB(E5M2X2))
+
+/* ---- modifier groups ---- */
+enum {
+    MB_RND, MB_IRND, MB_FTZ, MB_SAT, MB_APPROX, MB_FULL, MB_CC, MB_RELU, MB_NAN, MB_XORSIGN, MB_SATFINITE, MB_CLAMPWRAP,
+    MB_SYNC, MB_ALIGNED, MB_UNI, MB_NC, MB_TO, MB_SHIFTAMT, MB_NOFTZ, MB_ABS, MB_CMP, MB_BOOL, MB_SPACE, MB_SEM, MB_SCOPE,
+    MB_ATOM, MB_VEC, MB_GEOM, MB_HILO, MB_LR, MB_SHFL, MB_VOTE, MB_PRMT, MB_BAR, MB_TESTP, MB_CACHE, MB_LEVEL, MB_QUERY,
+    MB_LOD, MB_TLD4, MB_SURF, MB_VMAD, MB_MASK, MB_SCALED, MB_OOB, MB_UNIFIED, MB_CTA, MB_RAW
+};
+#define M_RND       (1ull << MB_RND)
+#define M_IRND      (1ull << MB_IRND)
+#define M_FTZ       (1ull << MB_FTZ)
+#define M_SAT       (1ull << MB_SAT)
+#define M_APPROX    (1ull << MB_APPROX)
+#define M_FULL      (1ull << MB_FULL)
+#define M_CC        (1ull << MB_CC)
+#define M_RELU      (1ull << MB_RELU)
+#define M_NAN       (1ull << MB_NAN)
+#define M_XORSIGN   (1ull << MB_XORSIGN)
+#define M_SATFINITE (1ull << MB_SATFINITE)
+#define M_CLAMPWRAP (1ull << MB_CLAMPWRAP)
+#define M_SYNC      (1ull << MB_SYNC)
+#define M_ALIGNED   (1ull << MB_ALIGNED)
+#define M_UNI       (1ull << MB_UNI)
+#define M_NC        (1ull << MB_NC)
+#define M_TO        (1ull << MB_TO)
+#define M_SHIFTAMT  (1ull << MB_SHIFTAMT)
+#define M_NOFTZ     (1ull << MB_NOFTZ)
+#define M_ABS       (1ull << MB_ABS)
+#define M_CMP       (1ull << MB_CMP)
+#define M_BOOL      (1ull << MB_BOOL)
+#define M_SPACE     (1ull << MB_SPACE)
+#define M_SEM       (1ull << MB_SEM)
+#define M_SCOPE     (1ull << MB_SCOPE)
+#define M_ATOM      (1ull << MB_ATOM)
+#define M_VEC       (1ull << MB_VEC)
+#define M_GEOM      (1ull << MB_GEOM)
+#define M_HILO      (1ull << MB_HILO)
+#define M_LR        (1ull << MB_LR)
+#define M_SHFL      (1ull << MB_SHFL)
+#define M_VOTE      (1ull << MB_VOTE)
+#define M_PRMT      (1ull << MB_PRMT)
+#define M_BAR       (1ull << MB_BAR)
+#define M_TESTP     (1ull << MB_TESTP)
+#define M_CACHE     (1ull << MB_CACHE)
+#define M_LEVEL     (1ull << MB_LEVEL)
+#define M_QUERY     (1ull << MB_QUERY)
+#define M_LOD       (1ull << MB_LOD)
+#define M_TLD4      (1ull << MB_TLD4)
+#define M_SURF      (1ull << MB_SURF)
+#define M_VMAD      (1ull << MB_VMAD)
+#define M_MASK      (1ull << MB_MASK)
+#define M_SCALED    (1ull << MB_SCALED)
+#define M_OOB       (1ull << MB_OOB)
+#define M_UNIFIED   (1ull << MB_UNIFIED)
+#define M_CTA       (1ull << MB_CTA)
+#define M_RAW       (1ull << MB_RAW)
+
+struct op_row {
+    struct ptx_op_info info;
+    uint8_t  ntypes;
+    uint64_t types[PTX_MAX_TYPES];
+    uint64_t mods;
+    const char *sig;
+};
+extern const struct op_row ptx_op_rows[PTX_OP_COUNT];
+
+/* One meaning of a modifier word; a word may have several, told apart by the groups that the opcode takes. */
+enum mod_field { MF_ROUND, MF_CMP, MF_BOOLOP, MF_MODE, MF_SPACE, MF_SEM, MF_SCOPE, MF_ATOMOP, MF_VEC, MF_GEOM, MF_FLAG, MF_AUX };
+struct mod_word {
+    const char *word;
+    uint64_t group;
+    uint8_t  field;
+    uint8_t  shift;             /* MF_AUX */
+    uint64_t value;             /* MF_AUX: before shifting */
+};
+extern const struct mod_word ptx_mod_words[];
+extern const unsigned ptx_mod_word_count;
+
+/* ---- limits (P6xxx) ---- */
+enum {
+    MAX_TEXT = 1 << 30, MAX_SCOPES = 256, MAX_EXPR_DEPTH = 200, MAX_REGS = 4 << 20, MAX_VEC = 128, MAX_ARGS = 4096,
+    MAX_INIT = 1 << 28, MAX_DIMS = 8, MAX_MODULE_REGS = 16 << 20,
+};
+
+/* ---- names ---- */
+enum bind_kind { BIND_NONE, BIND_REG, BIND_RANGE, BIND_VREG, BIND_SYM, BIND_TABLE };
+struct binding {
+    uint8_t  kind, type, vec;
+    uint16_t depth;
+    uint32_t reg;               /* REG; RANGE, VREG: first */
+    uint32_t count;             /* RANGE */
+    union {
+        struct ptx_symbol *sym;
+        struct ptx_table *table;
+    };
+};
+
+struct ident {
+    const char *name;
+    uint32_t len, hash;
+    struct ident *next;
+    struct binding bind;
+    uint16_t op;                /* opcode with exactly this mnemonic */
+    uint16_t op_child;          /* first opcode "name.xxx" */
+    uint16_t sreg;
+    uint16_t mod;               /* 1 + index of the first meaning in ptx_mod_words */
+    uint8_t  type;
+    uint8_t  dir;               /* enum directive */
+    uint16_t label_depth;       /* != 0: the label with this name that is in scope */
+    uint32_t label;
+};
+
+enum directive {
+    DIR_NONE, DIR_VERSION, DIR_TARGET, DIR_ADDRESS_SIZE, DIR_FILE, DIR_LOC, DIR_SECTION, DIR_PRAGMA, DIR_ENTRY, DIR_FUNC,
+    DIR_VISIBLE, DIR_EXTERN, DIR_WEAK, DIR_COMMON, DIR_ALIAS, DIR_GLOBAL, DIR_CONST, DIR_SHARED, DIR_LOCAL, DIR_TEX, DIR_PARAM,
+    DIR_REG, DIR_SREG, DIR_ALIGN, DIR_ATTRIBUTE, DIR_MAXNTID, DIR_REQNTID, DIR_MINNCTAPERSM, DIR_MAXNREG, DIR_MAXNCTAPERSM,
+    DIR_NORETURN, DIR_BRANCHTARGETS, DIR_CALLTARGETS, DIR_CALLPROTOTYPE, DIR_PTR, DIR_MAXCLUSTERRANK, DIR_REQNCTAPERCLUSTER,
+    DIR_EXPLICITCLUSTER, DIR_BLOCKSARECLUSTERS, DIR_ABI_PRESERVE, DIR_ABI_PRESERVE_CONTROL, DIR_DWARF,
+};
+
+/* ---- tokens ---- */
+enum tok_kind {
+    T_EOF, T_IDENT, T_REG /* %rN of a range in scope */, T_DOT /* .word */, T_INT, T_FLOAT, T_STRING, T_PUNCT, T_BAD
+};
+enum { P_SHL = 256, P_SHR, P_LE, P_GE, P_EQ, P_NE, P_ANDAND, P_OROR };
+
+struct token {
+    uint8_t  kind;
+    bool     is_unsigned;       /* INT: U suffix, or does not fit s64 */
+    bool     is_f32;            /* FLOAT: 0f form, value holds f32 bits */
+    uint16_t punct;
+    uint32_t line, column;
+    uint32_t reg;               /* REG */
+    const char *s;
+    size_t   len;
+    uint64_t value;             /* INT; FLOAT: bits */
+    struct ident *ident;        /* IDENT, DOT (the word without its dot) */
+};
+
+struct undo {
+    struct ident *ident;
+    struct binding old;
+};
+struct label_undo {
+    struct ident *ident;
+    uint32_t label;
+    uint16_t depth;
+};
+struct fixup {
+    struct ident *ident;
+    uint32_t *where;
+    uint32_t line, column;
+    uint16_t depth;
+};
+
+#define VEC_OF(T) struct { T *at; uint32_t n, cap; }
+
+struct parser {
+    const char *cur, *end, *line_start;
+    uint32_t line;
+    struct token tok;
+
+    struct ptx_module *m;
+    struct cw_arena *arena;
+    struct cwj_diags *diags;
+    bool nomem;                 /* an allocation failed: give up */
+    bool seen_version, seen_target;
+
+    struct ident **buckets;
+    uint32_t nidents, nbuckets;
+    struct cw_arena names;      /* idents; die with the parse */
+
+    uint16_t depth;             /* 0: module */
+    VEC_OF(struct undo) undo;
+    VEC_OF(struct label_undo) label_undo;
+    VEC_OF(struct fixup) fixups;
+
+    struct ptx_function *fn;    /* whose body is being parsed */
+    VEC_OF(struct ptx_inst) insts;
+    VEC_OF(struct ptx_reg) regs;
+    VEC_OF(struct ptx_symbol *) locals;
+    VEC_OF(struct ptx_function *) funcs;
+    VEC_OF(struct ptx_symbol *) vars;
+    VEC_OF(struct ptx_operand) elems;   /* stack of operands being parsed */
+    VEC_OF(struct ptx_symbol *) params;
+    VEC_OF(struct ptx_reloc) relocs;
+    uint64_t total_regs;
+    uint32_t loc_file, loc_line;
+    uint32_t last_label;        /* position of the label seen last */
+    uint16_t op_next_child[PTX_OP_COUNT];
+};
+
+/* Append to a VEC_OF; false (and nomem) when memory is out. */
+bool ptx_vec_grow(struct parser *p, void **at, uint32_t *cap, uint32_t need, size_t elem);
+#define VEC_PUSH(p, v, value) \
+    (((v).n < (v).cap || ptx_vec_grow((p), (void **)&(v).at, &(v).cap, (v).n + 1, sizeof *(v).at)) ? ((v).at[(v).n++] = (value), true) : false)
+
+/* lex.c */
+bool ptx_lex_init(struct parser *p, const char *text, size_t size);
+void ptx_lex_finish(struct parser *p);
+void ptx_next(struct parser *p);
+struct ident *ptx_intern(struct parser *p, const char *s, size_t len);
+struct ident *ptx_tok_ident(struct parser *p);     /* of an IDENT or REG token */
+const char *ptx_tok_text(const struct parser *p);  /* for messages; in the diagnostics' arena */
+
+/* diagnostics at the current token or a place; return false for tail calls */
+bool ptx_error(struct parser *p, unsigned code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+bool ptx_error_at(struct parser *p, uint32_t line, uint32_t col, unsigned code, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+void ptx_warn_at(struct parser *p, uint32_t line, uint32_t col, unsigned code, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+
+static inline bool
+is_punct(const struct parser *p, unsigned c)
+{
+    return p->tok.kind == T_PUNCT && p->tok.punct == c;
+}
+
+static inline bool
+accept(struct parser *p, unsigned c)
+{
+    if (!is_punct(p, c))
+        return false;
+    ptx_next(p);
+    return true;
+}
+
+bool ptx_expect(struct parser *p, unsigned c, const char *where);
+
+/* scope.c */
+bool ptx_bind(struct parser *p, struct ident *id, const struct binding *b);
+bool ptx_scope_open(struct parser *p);
+void ptx_scope_close(struct parser *p);
+
+/* parse_expr.c */
+struct const_value {
+    bool is_float, is_f32, is_unsigned;
+    uint64_t bits;              /* integer, or f64 bits (f32 bits when is_f32) */
+    const struct ptx_symbol *sym;  /* address + bits */
+    bool generic;
+    uint8_t mask_width, mask_shift; /* 0xFF00(sym) form */
+};
+/* A constant expression; symbols are accepted when allow_sym. */
+bool ptx_parse_const(struct parser *p, struct const_value *v, bool allow_sym);
+bool ptx_parse_int(struct parser *p, uint64_t *v, const char *what);
+bool ptx_parse_count(struct parser *p, uint64_t *v);
+bool ptx_parse_initialiser(struct parser *p, struct ptx_symbol *s, const uint64_t *dims, unsigned ndims, unsigned vec);
+float  ptx_f32_of_bits(uint32_t bits);
+double ptx_f64_of_bits(uint64_t bits);
+
+/* parse_inst.c */
+bool ptx_parse_instruction(struct parser *p);
+
+/* check.c */
+bool ptx_check_inst(struct parser *p, struct ptx_inst *in);
+
+/* parse_decl.c */
+bool ptx_parse_variable(struct parser *p, uint8_t linkage, enum directive space);
+bool ptx_parse_reg_decl(struct parser *p);
+bool ptx_parse_function(struct parser *p, uint8_t linkage, bool entry);
+bool ptx_parse_table(struct parser *p, struct ident *name, uint32_t line, uint32_t column);
+bool ptx_parse_body(struct parser *p);
+void ptx_skip_statement(struct parser *p, uint32_t line);
+bool ptx_parse_loc(struct parser *p);
+bool ptx_parse_pragma(struct parser *p);
+
+#endif

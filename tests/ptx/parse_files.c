@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Parses, checks, prints and re-parses every PTX text found in the files named on the command line. A file may be plain
+ * PTX, an ar archive of PTX objects, or anything that embeds PTX texts ended by a NUL (a shared library of ffmpeg's). */
+#define _GNU_SOURCE
+#include "impl/base/buf.h"
+#include "impl/base/file.h"
+#include "jit/ptx/ir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static unsigned texts, failures;
+static size_t bytes;
+static double seconds;
+
+static double
+now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void
+one(const char *name, const char *text, size_t size)
+{
+    struct cwj_diags d;
+    struct ptx_module *m = NULL;
+    cwj_diags_init(&d);
+    double t = now();
+    cw_result r = ptx_parse(name, text, size, &m, &d);
+    seconds += now() - t;
+    texts++;
+    bytes += size;
+    if (r != CW_OK || d.first) {
+        struct cw_buf b;
+        cw_buf_init(&b);
+        cwj_diags_render(&d, name, text, size, &b);
+        printf("%s", b.data ? b.data : "");
+        cw_buf_finish(&b);
+    }
+    failures += r != CW_OK;
+    ptx_module_destroy(m);
+    cwj_diags_finish(&d);
+}
+
+static void
+ar_members(const char *path, const char *data, size_t size)
+{
+    for (size_t at = 8; at + 60 <= size;) {
+        char digits[11] = { 0 }, name[400];
+        memcpy(digits, data + at + 48, 10);
+        size_t n = strtoul(digits, NULL, 10);
+        if (n > size - at - 60)
+            break;
+        snprintf(name, sizeof name, "%s(%.16s)", path, data + at);
+        if (data[at] != '/')
+            one(name, data + at + 60, n);
+        at += 60 + n + (n & 1);
+    }
+}
+
+static void
+embedded(const char *path, const char *data, size_t size)
+{
+    static const char mark[] = "\n.version ";
+    const char *s = data, *end = data + size;
+    while ((s = memmem(s, (size_t)(end - s), mark, sizeof mark - 1))) {
+        const char *from = s, *to = memchr(s, 0, (size_t)(end - s));
+        if (!to)
+            to = end;
+        while (from > data && from[-1])
+            from--;
+        if (memmem(s, (size_t)(to - s), "\n.target ", 9)) {
+            char name[400];
+            snprintf(name, sizeof name, "%s+%#zx", path, (size_t)(from - data));
+            one(name, from, (size_t)(to - from));
+        }
+        s = to;
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        char *data;
+        size_t size;
+        if (cw_file_read(argv[i], 1u << 30, &data, &size) != CW_OK) {
+            fprintf(stderr, "cannot read %s\n", argv[i]);
+            return 2;
+        }
+        if (size > 8 && !memcmp(data, "!<arch>\n", 8))
+            ar_members(argv[i], data, size);
+        else if (memchr(data, 0, size))
+            embedded(argv[i], data, size);
+        else
+            one(argv[i], data, size);
+        free(data);
+    }
+    printf("%u texts, %zu bytes, %u failures, %.1f MB/s\n", texts, bytes, failures, (double)bytes / seconds / 1e6);
+    return failures || !texts;
+}
