@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Which registers hold one value for all lanes, which blocks run with some lanes only, and which register writes must
+ * spare the lanes that do not take part.
+ *
+ * A register slot is shared by all lanes, those waiting at other blocks included. Lanes that leave a divergent branch by
+ * different edges wait for each other at its immediate post-dominator; between the two, code of one side runs while the
+ * lanes of the other side wait. So a write on one side must spare the others' value when they may still read it:
+ *   - the register is live where another edge of the branch leads (this covers values that leave a loop which lanes leave
+ *     at different iterations, since the loop is then on one side of its own exit branch), or
+ *   - it has several definitions and both sides define it.
+ * Such a register is blended, and a blended register is lane-varying. The analysis starts from "everything is uniform" and
+ * lowers until nothing changes. */
+#include "jit/emit/flow.h"
+#include "jit/emit/flow_private.h"
+
+#include <string.h>
+
+struct div_ctx {
+    struct flow *f;
+    bool linear_x, is_entry;
+    bool source_varying;            /* of the instruction being looked at */
+    bool result_varying;
+    bool changed;
+};
+
+static void
+visit_shape(void *user, uint32_t r, bool write)
+{
+    struct div_ctx *c = user;
+    if (!write) {
+        c->source_varying |= !c->f->uniform[r];
+    } else if (c->f->uniform[r] && (c->source_varying || c->result_varying)) {
+        c->f->uniform[r] = false;
+        c->changed = true;
+    }
+}
+
+static bool
+sreg_varies(uint32_t sreg, bool linear_x)
+{
+    switch (sreg) {
+    case PTX_SREG_TID_X: case PTX_SREG_LANEID:
+    case PTX_SREG_LANEMASK_EQ: case PTX_SREG_LANEMASK_LE: case PTX_SREG_LANEMASK_LT:
+    case PTX_SREG_LANEMASK_GE: case PTX_SREG_LANEMASK_GT:
+        return true;
+    case PTX_SREG_TID_Y: case PTX_SREG_TID_Z: case PTX_SREG_TID:
+        return !linear_x || sreg == PTX_SREG_TID;
+    default:
+        return false;
+    }
+}
+
+/* Lane-varying by itself, whatever its registers are: addresses of per-lane memory and special registers. */
+static bool
+operand_varies(const struct ptx_operand *o, const struct div_ctx *c)
+{
+    switch (o->kind) {
+    case PTX_OPND_SREG:
+        return sreg_varies(o->index, c->linear_x);
+    case PTX_OPND_SYM:
+    case PTX_OPND_ADDR:
+        if (!o->sym)
+            return false;
+        if (o->sym->kind == PTX_SYM_PARAM)
+            return !c->is_entry;
+        return o->sym->kind == PTX_SYM_VAR && (o->sym->space == PTX_SPACE_LOCAL || o->sym->space == PTX_SPACE_PARAM);
+    case PTX_OPND_VEC:
+    case PTX_OPND_LIST:
+        for (unsigned i = 0; i < o->count; i++)
+            if (operand_varies(&o->elem[i], c))
+                return true;
+        return false;
+    default:
+        return false;
+    }
+}
+
+static bool
+result_varies(const struct ptx_inst *in, const struct div_ctx *c)
+{
+    switch (in->op) {
+    case PTX_OP_VOTE: case PTX_OP_REDUX: case PTX_OP_ACTIVEMASK: case PTX_OP_BAR: case PTX_OP_BARRIER:
+        /* One answer for all lanes that execute it together, if they name the same members (a source register). */
+        for (unsigned i = 1; i < in->noperands; i++)
+            if (in->operand[i].kind == PTX_OPND_REG && !c->f->uniform[in->operand[i].index] && i + 1 == in->noperands &&
+                (in->flags & PTX_F_SYNC))
+                return true;
+        return false;
+    case PTX_OP_ATOM: case PTX_OP_SHFL: case PTX_OP_MATCH: case PTX_OP_CALL: case PTX_OP_TEX: case PTX_OP_TLD4:
+    case PTX_OP_SULD: case PTX_OP_ALLOCA: case PTX_OP_MMA: case PTX_OP_WMMA: case PTX_OP_LDMATRIX: case PTX_OP_MOVMATRIX:
+    case PTX_OP_ELECT: case PTX_OP_TXQ: case PTX_OP_SUQ: case PTX_OP_STACKSAVE:
+        return true;
+    default:
+        break;
+    }
+    unsigned ndst = ptx_op_info(in->op)->ndst;
+    for (unsigned i = ndst; i < in->noperands; i++)
+        if (operand_varies(&in->operand[i], c))
+            return true;
+    return false;
+}
+
+static bool
+sources_matter(const struct ptx_inst *in)
+{
+    return in->op != PTX_OP_VOTE && in->op != PTX_OP_REDUX && in->op != PTX_OP_ACTIVEMASK && in->op != PTX_OP_BAR &&
+           in->op != PTX_OP_BARRIER;
+}
+
+/* ---- divergent regions ------------------------------------------------------------------------------------------------ */
+
+struct def_ctx {
+    uint64_t *row;
+};
+
+static void
+visit_def(void *user, uint32_t r, bool write)
+{
+    struct def_ctx *c = user;
+    if (write)
+        c->row[r / 64] |= (uint64_t)1 << (r % 64);
+}
+
+struct regions {
+    uint64_t *block_defs;           /* n rows: registers written in a block */
+    uint64_t *reach_defs;           /* per successor: registers written on that side */
+    uint32_t *stack;
+    uint32_t *mark;
+    uint32_t  stamp;
+};
+
+/* Registers written in blocks reachable from `start` before the join; those blocks become masked. */
+static void
+scan_side(struct flow *f, struct regions *g, uint32_t start, uint32_t join, uint64_t *defs, bool *changed)
+{
+    memset(defs, 0, f->words * sizeof *defs);
+    if (start == join || start == f->n)
+        return;
+    uint32_t top = 0;
+    g->stamp++;
+    g->stack[top++] = start;
+    g->mark[start] = g->stamp;
+    while (top) {
+        uint32_t b = g->stack[--top];
+        if (!f->masked[b]) {
+            f->masked[b] = true;
+            *changed = true;
+        }
+        const uint64_t *d = g->block_defs + (size_t)b * f->words;
+        for (uint32_t w = 0; w < f->words; w++)
+            defs[w] |= d[w];
+        for (uint32_t k = 0; k < f->fn->blocks[b].nsucc; k++) {
+            uint32_t s = f->fn->blocks[b].succ[k];
+            if (s != join && g->mark[s] != g->stamp) {
+                g->mark[s] = g->stamp;
+                g->stack[top++] = s;
+            }
+        }
+    }
+}
+
+static void
+blend_bits(struct flow *f, const uint64_t *a, const uint64_t *b, bool several_only, bool *changed)
+{
+    for (uint32_t w = 0; w < f->words; w++) {
+        uint64_t bits = a[w] & b[w];
+        while (bits) {
+            uint32_t r = w * 64 + (uint32_t)__builtin_ctzll(bits);
+            bits &= bits - 1;
+            if (several_only && f->ndefs[r] < 2)
+                continue;
+            if (!f->blend[r]) {
+                f->blend[r] = true;
+                f->uniform[r] = false;
+                *changed = true;
+            }
+        }
+    }
+}
+
+static void
+split_at(struct flow *f, struct regions *g, uint32_t b, bool *changed)
+{
+    const struct ptx_block *blk = &f->fn->blocks[b];
+    uint32_t join = f->ipdom[b], n = blk->nsucc, words = f->words;
+    for (uint32_t k = 0; k < n; k++)
+        scan_side(f, g, blk->succ[k], join, g->reach_defs + (size_t)k * words, changed);
+    for (uint32_t k = 0; k < n; k++) {
+        const uint64_t *dk = g->reach_defs + (size_t)k * words;
+        for (uint32_t j = 0; j < n; j++) {
+            if (j == k || blk->succ[j] == blk->succ[k])
+                continue;
+            blend_bits(f, dk, f->live_in + (size_t)blk->succ[j] * words, false, changed);
+            blend_bits(f, dk, g->reach_defs + (size_t)j * words, true, changed);
+        }
+    }
+}
+
+static bool
+terminator_varies(const struct flow *f, uint32_t b)
+{
+    const struct ptx_block *blk = &f->fn->blocks[b];
+    if (!blk->count)
+        return false;
+    const struct ptx_inst *last = &f->fn->insts[blk->first + blk->count - 1];
+    if (!(ptx_op_info(last->op)->traits & PTX_T_TERMINATOR))
+        return false;
+    if (last->has_guard && !f->uniform[last->guard])
+        return true;
+    if (last->op == PTX_OP_BRX_IDX && last->noperands && last->operand[0].kind == PTX_OPND_REG)
+        return !f->uniform[last->operand[0].index];
+    return false;
+}
+
+cw_result
+flow_divergence(struct flow *f, bool linear_x, struct cw_arena *a)
+{
+    const struct ptx_function *fn = f->fn;
+    uint32_t max_succ = 2;
+    for (uint32_t b = 0; b < f->n; b++)
+        if (fn->blocks[b].nsucc > max_succ)
+            max_succ = fn->blocks[b].nsucc;
+    struct regions g = {
+        .block_defs = cw_arena_array(a, uint64_t, (size_t)f->n * f->words),
+        .reach_defs = cw_arena_array(a, uint64_t, (size_t)max_succ * f->words),
+        .stack = cw_arena_array(a, uint32_t, f->n + 1),
+        .mark = cw_arena_array(a, uint32_t, f->n + 1),
+    };
+    if (!g.block_defs || !g.reach_defs || !g.stack || !g.mark)
+        return CW_ERR_NOMEM;
+    for (uint32_t b = 0; b < f->n; b++) {
+        struct def_ctx d = { g.block_defs + (size_t)b * f->words };
+        for (uint32_t i = 0; i < fn->blocks[b].count; i++)
+            flow_visit_regs(&fn->insts[fn->blocks[b].first + i], visit_def, &d);
+    }
+    struct div_ctx c = { .f = f, .linear_x = linear_x, .is_entry = fn->is_entry };
+    for (uint32_t r = 0; r < fn->nregs; r++)
+        f->uniform[r] = true;
+    for (uint32_t i = 0; i < fn->nparams; i++)
+        if (fn->params[i]->is_param_reg)
+            f->uniform[fn->params[i]->reg] = false;
+    if (f->irreducible) {
+        /* Loops without a header to come together at: be safe. */
+        for (uint32_t r = 0; r < fn->nregs; r++) {
+            f->uniform[r] = false;
+            f->blend[r] = true;
+        }
+        for (uint32_t b = 0; b < f->n; b++)
+            f->masked[b] = b != 0;
+    }
+    do {
+        c.changed = false;
+        for (uint32_t p = 0; p < f->n; p++) {
+            const struct ptx_block *blk = &fn->blocks[f->order[p]];
+            for (uint32_t i = 0; i < blk->count; i++) {
+                const struct ptx_inst *in = &fn->insts[blk->first + i];
+                c.source_varying = false;
+                c.result_varying = result_varies(in, &c);
+                if (sources_matter(in)) {
+                    flow_visit_regs(in, visit_shape, &c);
+                } else {
+                    /* Only the guard and the member mask count; result_varies has looked at the latter. */
+                    unsigned ndst = ptx_op_info(in->op)->ndst;
+                    bool varying = c.result_varying || (in->has_guard && !f->uniform[in->guard]);
+                    for (unsigned k = 0; varying && k < ndst && k < in->noperands; k++) {
+                        const struct ptx_operand *o = &in->operand[k];
+                        c.source_varying = true;
+                        if (o->kind == PTX_OPND_REG)
+                            visit_shape(&c, o->index, true);
+                        for (unsigned x = 0; o->kind == PTX_OPND_PRED_PAIR && x < o->count; x++)
+                            if (o->elem[x].kind == PTX_OPND_REG)
+                                visit_shape(&c, o->elem[x].index, true);
+                    }
+                }
+            }
+        }
+        for (uint32_t b = 0; b < f->n; b++) {
+            if (terminator_varies(f, b)) {
+                f->divergent[b] = true;
+                split_at(f, &g, b, &c.changed); /* a guarded leave has one successor: the rest runs masked */
+            }
+        }
+    } while (c.changed);
+    return CW_OK;
+}
