@@ -87,14 +87,14 @@ result_varies(const struct ptx_inst *in, const struct div_ctx *c)
                 return true;
         return false;
     case PTX_OP_ATOM: case PTX_OP_SHFL: case PTX_OP_MATCH: case PTX_OP_CALL: case PTX_OP_TEX: case PTX_OP_TLD4:
-    case PTX_OP_SULD: case PTX_OP_ALLOCA: case PTX_OP_MMA: case PTX_OP_WMMA: case PTX_OP_LDMATRIX: case PTX_OP_MOVMATRIX:
+    case PTX_OP_SULD: case PTX_OP_ALLOCA: case PTX_OP_MMA: case PTX_OP_LDMATRIX: case PTX_OP_MOVMATRIX:
+    case PTX_OP_ADDC: case PTX_OP_SUBC: case PTX_OP_MADC: /* read the carry flag, which is kept per lane */
     case PTX_OP_ELECT: case PTX_OP_TXQ: case PTX_OP_SUQ: case PTX_OP_STACKSAVE:
         return true;
     default:
         break;
     }
-    unsigned ndst = ptx_op_info(in->op)->ndst;
-    for (unsigned i = ndst; i < in->noperands; i++)
+    for (unsigned i = flow_destinations(in); i < in->noperands; i++)
         if (operand_varies(&in->operand[i], c))
             return true;
     return false;
@@ -196,6 +196,29 @@ split_at(struct flow *f, struct regions *g, uint32_t b, bool *changed)
     }
 }
 
+/* Emission runs masked blocks in layout order up to the end of a run, so the blocks of one divergent region must form one
+ * run: what the layout puts between them is run under masks as well. */
+static void
+close_runs(struct flow *f, struct regions *g)
+{
+    bool changed = false;
+    for (uint32_t b = 0; b < f->n; b++) {
+        if (!f->divergent[b])
+            continue;
+        uint32_t low = f->n, high = 0, first_stamp = g->stamp + 1;
+        for (uint32_t k = 0; k < f->fn->blocks[b].nsucc; k++)
+            scan_side(f, g, f->fn->blocks[b].succ[k], f->ipdom[b], g->reach_defs, &changed);
+        for (uint32_t x = 0; x < f->n; x++) {
+            if (g->mark[x] < first_stamp)
+                continue;
+            low = f->position[x] < low ? f->position[x] : low;
+            high = f->position[x] > high ? f->position[x] : high;
+        }
+        for (uint32_t p = low; p <= high && p < f->n; p++)
+            f->masked[f->order[p]] = true;
+    }
+}
+
 static bool
 terminator_varies(const struct flow *f, uint32_t b)
 {
@@ -260,7 +283,7 @@ flow_divergence(struct flow *f, bool linear_x, struct cw_arena *a)
                     flow_visit_regs(in, visit_shape, &c);
                 } else {
                     /* Only the guard and the member mask count; result_varies has looked at the latter. */
-                    unsigned ndst = ptx_op_info(in->op)->ndst;
+                    unsigned ndst = flow_destinations(in);
                     bool varying = c.result_varying || (in->has_guard && !f->uniform[in->guard]);
                     for (unsigned k = 0; varying && k < ndst && k < in->noperands; k++) {
                         const struct ptx_operand *o = &in->operand[k];
@@ -281,5 +304,6 @@ flow_divergence(struct flow *f, bool linear_x, struct cw_arena *a)
             }
         }
     } while (c.changed);
+    close_runs(f, &g);
     return CW_OK;
 }

@@ -29,12 +29,20 @@ visit_operand(const struct ptx_operand *o, bool write, void (*visit)(void *, uin
     }
 }
 
+unsigned
+flow_destinations(const struct ptx_inst *in)
+{
+    if (in->op == PTX_OP_CALL)
+        return 1;                   /* the list of results; it may be empty */
+    if ((in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER) && in->mode == PTX_MODE_RED)
+        return 1;
+    return ptx_op_info((ptx_op)in->op)->ndst;
+}
+
 void
 flow_visit_regs(const struct ptx_inst *in, void (*visit)(void *, uint32_t, bool), void *user)
 {
-    unsigned ndst = ptx_op_info(in->op)->ndst;
-    if (in->op == PTX_OP_CALL)
-        ndst = 1;                   /* the list of results; it may be empty */
+    unsigned ndst = flow_destinations(in);
     if (in->has_guard)
         visit(user, in->guard, false);
     /* Reads first: an instruction reads its sources before it writes. */
@@ -483,7 +491,7 @@ find_liveness(struct flow *f, struct cw_arena *a)
         const struct ptx_block *blk = &f->fn->blocks[b];
         for (uint32_t i = 0; i < blk->count; i++) {
             const struct ptx_inst *in = &f->fn->insts[blk->first + i];
-            c.guarded = in->has_guard && !(ptx_op_info(in->op)->traits & PTX_T_TERMINATOR);
+            c.guarded = in->has_guard && !(ptx_op_info((ptx_op)in->op)->traits & PTX_T_TERMINATOR);
             flow_visit_regs(in, live_visit, &c);
         }
     }

@@ -44,6 +44,9 @@ struct flow {
 /* Call `visit` for every register read (write false) or written (write true) by an instruction, the guard included. */
 void flow_visit_regs(const struct ptx_inst *in, void (*visit)(void *user, uint32_t reg, bool write), void *user);
 
+/* How many operands are written; they come first. */
+unsigned flow_destinations(const struct ptx_inst *in);
+
 /* fn->blocks must be built. With `varying` false (a SIMT target) only layout, dominators and loops are computed.
  * `entry_uniform`: registers that are parameters of a device function are lane-varying. */
 cw_result flow_analyse(struct flow *f, const struct ptx_function *fn, bool lanes, bool linear_x, struct cw_arena *arena) CW_MUST_CHECK;

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Function calls and the .param variables that carry arguments (5.1.6, 9.7.12.5).
+ *
+ * A device function becomes an internal LLVM function: (gang, mask,) then one argument per PTX parameter; its results come
+ * back as one value or a struct. In vector shape every argument has a value a lane. A parameter that is an array travels as
+ * a pointer to `width` copies. An indirect call looks the token up in a table of the functions whose address is taken; in
+ * vector shape it is made once per different target among the active lanes. */
+#include "jit/emit/emit_private.h"
+
+#include <string.h>
+
+bool
+emit_param_is_scalar(const struct ptx_symbol *s)
+{
+    return !s->is_array && s->type != PTX_NONE;
+}
+
+LLVMTypeRef
+emit_param_type(struct emit *e, const struct ptx_symbol *s)
+{
+    LLVMTypeRef t = emit_type(e, (ptx_type)s->type);
+    return e->width > 1 ? LLVMVectorType(t, e->width) : t;
+}
+
+LLVMValueRef
+emit_param_storage(struct emit *e, const struct ptx_symbol *s)
+{
+    if (s->kind == PTX_SYM_VAR)
+        return e->f->local[s->index];
+    for (uint32_t i = 0; i < e->fn->nparams; i++)
+        if (e->fn->params[i] == s)
+            return e->f->param[i];
+    for (uint32_t i = 0; i < e->fn->nrets; i++)
+        if (e->fn->rets[i] == s)
+            return e->f->ret[i];
+    return e->f->dummy;
+}
+
+/* LLVM type of a parameter or result as it is passed. */
+static LLVMTypeRef
+passed_type(struct emit *e, const struct ptx_symbol *s)
+{
+    return emit_param_is_scalar(s) ? emit_param_type(e, s) : e->ptr;
+}
+
+LLVMTypeRef
+emit_signature(struct emit *e, const struct ptx_function *fn)
+{
+    LLVMTypeRef p[64];
+    unsigned n = 0;
+    if (e->target == CWJ_TARGET_HOST) {
+        p[n++] = e->ptr;
+        if (e->width > 1)
+            p[n++] = LLVMVectorType(e->i1, e->width);
+    }
+    for (uint32_t i = 0; i < fn->nparams && n < 60; i++)
+        p[n++] = passed_type(e, fn->params[i]);
+    LLVMTypeRef ret = e->void_;
+    LLVMTypeRef r[8];
+    unsigned nr = 0;
+    for (uint32_t i = 0; i < fn->nrets && nr < 8; i++) {
+        if (emit_param_is_scalar(fn->rets[i]))
+            r[nr++] = passed_type(e, fn->rets[i]);
+        else
+            p[n++] = e->ptr;        /* the caller gives the storage */
+    }
+    if (nr == 1)
+        ret = r[0];
+    else if (nr > 1)
+        ret = LLVMStructTypeInContext(e->llvm, r, nr, false);
+    return LLVMFunctionType(ret, p, n, false);
+}
+
+LLVMValueRef
+emit_declare(struct emit *e, uint32_t id)
+{
+    struct emit_session *s = emit_session(e);
+    if (s->functions[id])
+        return s->functions[id];
+    const struct cwj_function *f = cwj_program_function(e->program, id);
+    LLVMTypeRef t = emit_signature(e, f->fn);
+    LLVMValueRef fn = LLVMAddFunction(e->module, f->name, t);
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    s->functions[id] = fn;
+    s->function_types[id] = t;
+    return fn;
+}
+
+/* Parameters of a device function into their storage; called with the builder in the entry block. */
+void
+emit_bind_params(struct emit *e)
+{
+    struct emit_fn *f = e->f;
+    unsigned n = e->target == CWJ_TARGET_HOST ? (e->width > 1 ? 2 : 1) : 0;
+    for (uint32_t i = 0; i < e->fn->nparams; i++, n++) {
+        const struct ptx_symbol *s = e->fn->params[i];
+        LLVMValueRef v = LLVMGetParam(f->fn, n);
+        if (!emit_param_is_scalar(s)) {
+            f->param[i] = v;
+        } else if (s->is_param_reg) {
+            f->param[i] = NULL;
+            if (e->width > 1 && e->fn->regs[s->reg].type == PTX_PRED)
+                emit_mask_store(e, f->slot[s->reg], v);
+            else
+                LLVMBuildStore(e->b, v, f->slot[s->reg]);
+        } else {
+            f->param[i] = emit_alloca(e, emit_param_type(e, s), 0, s->name);
+            LLVMBuildStore(f->entry_b, v, f->param[i]);
+        }
+    }
+    for (uint32_t i = 0; i < e->fn->nrets; i++) {
+        const struct ptx_symbol *s = e->fn->rets[i];
+        if (!emit_param_is_scalar(s))
+            f->ret[i] = LLVMGetParam(f->fn, n++);
+        else if (!s->is_param_reg)
+            f->ret[i] = emit_alloca(e, emit_param_type(e, s), 0, s->name);
+    }
+}
+
+/* The return at the exit block. */
+void
+emit_return(struct emit *e)
+{
+    LLVMValueRef r[8];
+    unsigned n = 0;
+    for (uint32_t i = 0; i < e->fn->nrets && n < 8; i++) {
+        const struct ptx_symbol *s = e->fn->rets[i];
+        if (!emit_param_is_scalar(s))
+            continue;
+        if (s->is_param_reg) {
+            struct ptx_operand o = { .kind = PTX_OPND_REG, .index = s->reg };
+            r[n++] = emit_splat(e, emit_operand(e, &o, (ptx_type)s->type));
+        } else {
+            r[n++] = LLVMBuildLoad2(e->b, emit_param_type(e, s), e->f->ret[i], "");
+        }
+    }
+    if (n == 0)
+        LLVMBuildRetVoid(e->b);
+    else if (n == 1)
+        LLVMBuildRet(e->b, r[0]);
+    else
+        LLVMBuildAggregateRet(e->b, r, n);
+}
+
+static void
+store_result(struct emit *e, const struct ptx_operand *o, const struct ptx_symbol *formal, LLVMValueRef v)
+{
+    if (o->kind == PTX_OPND_REG) {
+        emit_dst_operand(e, o, (ptx_type)formal->type, v);
+    } else if (o->sym) {
+        LLVMValueRef slot = emit_param_storage(e, o->sym);
+        if (LLVMTypeOf(v) != emit_param_type(e, o->sym))
+            v = emit_bitcast(e, v, emit_type(e, (ptx_type)o->sym->type));
+        LLVMValueRef c = e->f->flow.masked[e->f->block] ? e->mask : e->f->guard;
+        if (c)
+            v = emit_select(e, c, v, LLVMBuildLoad2(e->b, emit_param_type(e, o->sym), slot, ""));
+        LLVMBuildStore(e->b, v, slot);
+    }
+}
+
+/* An actual argument as the formal's passed type. */
+static LLVMValueRef
+argument(struct emit *e, const struct ptx_operand *o, const struct ptx_symbol *formal)
+{
+    if (o->kind == PTX_OPND_SYM && o->sym && o->sym->kind != PTX_SYM_FUNC &&
+        (o->sym->space == PTX_SPACE_PARAM || o->sym->kind == PTX_SYM_PARAM)) {
+        LLVMValueRef slot = emit_param_storage(e, o->sym);
+        if (!emit_param_is_scalar(formal))
+            return slot;
+        LLVMValueRef v = LLVMBuildLoad2(e->b, emit_param_type(e, o->sym), slot, "");
+        return emit_bitcast(e, v, emit_type(e, (ptx_type)formal->type));
+    }
+    return emit_splat(e, emit_operand(e, o, (ptx_type)formal->type));
+}
+
+struct call {
+    LLVMTypeRef type;
+    LLVMValueRef args[64];
+    unsigned nargs, mask_at;        /* position of the mask argument; ~0 when there is none */
+    const struct ptx_function *formal;
+    const struct ptx_inst *in;
+};
+
+static void
+finish_call(struct emit *e, struct call *c, LLVMValueRef callee)
+{
+    if (c->mask_at != ~0u)
+        c->args[c->mask_at] = emit_full_mask(e, e->mask);
+    LLVMValueRef r = LLVMBuildCall2(e->b, c->type, callee, c->args, c->nargs, "");
+    const struct ptx_operand *rets = &c->in->operand[0];
+    unsigned k = 0, scalars = 0;
+    for (uint32_t i = 0; i < c->formal->nrets; i++)
+        scalars += emit_param_is_scalar(c->formal->rets[i]);
+    for (uint32_t i = 0; i < c->formal->nrets; i++) {
+        if (!emit_param_is_scalar(c->formal->rets[i]))
+            continue;
+        LLVMValueRef v = scalars == 1 ? r : LLVMBuildExtractValue(e->b, r, k, "");
+        k++;
+        if (rets->kind == PTX_OPND_LIST && i < rets->count)
+            store_result(e, &rets->elem[i], c->formal->rets[i], v);
+    }
+}
+
+static void
+bad_target(struct emit *e)
+{
+    LLVMTypeRef types[3] = { e->ptr, e->i64, e->i32 };
+    LLVMValueRef args[3] = { e->f->gang, LLVMConstInt(e->i64, ~0ull, false), LLVMConstInt(e->i32, 2, false) };
+    emit_runtime(e, "cwh_rt_trap", e->void_, types, 3, args);
+}
+
+/* Function pointer of a token, with a check against the table. */
+static LLVMValueRef
+look_up(struct emit *e, LLVMValueRef token)
+{
+    struct emit_session *s = emit_session(e);
+    LLVMValueRef index = LLVMBuildSub(e->b, LLVMBuildLShr(e->b, token, LLVMConstInt(e->i64, 4, false), ""),
+                                      LLVMConstInt(e->i64, 1, false), "");
+    LLVMTypeRef table = LLVMArrayType(e->ptr, e->program->nfuncs);
+    LLVMValueRef ok = LLVMBuildICmp(e->b, LLVMIntULT, index, LLVMConstInt(e->i64, e->program->nfuncs, false), "");
+    LLVMValueRef safe = LLVMBuildSelect(e->b, ok, index, LLVMConstNull(e->i64), "");
+    LLVMValueRef idx[2] = { LLVMConstNull(e->i64), safe };
+    LLVMValueRef p = LLVMBuildLoad2(e->b, e->ptr, LLVMBuildGEP2(e->b, table, s->function_table, idx, 2, ""), "");
+    ok = LLVMBuildAnd(e->b, ok, LLVMBuildIsNotNull(e->b, p, ""), "");
+    LLVMBasicBlockRef bad = emit_new_block(e, "bad.target"), good = emit_new_block(e, "target");
+    LLVMBuildCondBr(e->b, ok, good, bad);
+    LLVMPositionBuilderAtEnd(e->b, bad);
+    bad_target(e);
+    LLVMBuildUnreachable(e->b);
+    LLVMPositionBuilderAtEnd(e->b, good);
+    return p;
+}
+
+static void
+indirect_call(struct emit *e, struct call *c, LLVMValueRef token)
+{
+    if (!emit_is_vector(token)) {
+        finish_call(e, c, look_up(e, token));
+        return;
+    }
+    /* while lanes wait: take the first one's target and all lanes that have the same. The blend of results needs the mask
+     * of this round, so the block counts as masked here whatever it was. */
+    LLVMValueRef whole = e->mask;
+    LLVMValueRef left = emit_alloca(e, emit_mask_storage(e), 0, "left");
+    emit_mask_store(e, left, emit_full_mask(e, whole));
+    LLVMBasicBlockRef loop = emit_new_block(e, "targets"), done = emit_new_block(e, "targets.done");
+    emit_goto(e, loop);
+    LLVMValueRef mask = emit_mask_load(e, left);
+    LLVMValueRef bits = emit_mask_bits(e, mask);
+    LLVMValueRef lane = emit_intrinsic(e, "llvm.cttz", &bits, 1, 1);
+    LLVMValueRef one = LLVMBuildExtractElement(e->b, token, lane, "");
+    LLVMValueRef round = emit_mask_and(e, mask, emit_icmp(e, LLVMIntEQ, token, one));
+    emit_mask_store(e, left, emit_mask_and(e, mask, LLVMBuildNot(e->b, round, "")));
+    bool was_masked = e->f->flow.masked[e->f->block];
+    e->f->flow.masked[e->f->block] = true;
+    e->mask = round;
+    finish_call(e, c, look_up(e, one));
+    e->f->flow.masked[e->f->block] = was_masked;
+    e->mask = whole;
+    LLVMBuildCondBr(e->b, emit_any(e, emit_mask_load(e, left)), loop, done);
+    LLVMPositionBuilderAtEnd(e->b, done);
+}
+
+bool
+emit_call(struct emit *e, const struct ptx_inst *in)
+{
+    struct emit_session *s = emit_session(e);
+    const struct ptx_operand *callee = &in->operand[1], *args = &in->operand[2], *table = &in->operand[3];
+    const struct cwj_function *target = NULL;
+    const struct ptx_function *formal = NULL;
+    if (callee->kind == PTX_OPND_SYM) {
+        target = cwj_program_function(e->program, callee->sym->link_id);
+        if (!target) {
+            emit_unsupported(e, in, "the callee is not defined");
+            return true;
+        }
+        formal = target->fn;
+        if (target->undefined) {
+            emit_unsupported(e, in, "the callee is not defined");
+            return true;
+        }
+    } else if (table->kind == PTX_OPND_TABLE && table->table) {
+        formal = table->table->proto;
+        if (!formal && table->table->count)
+            formal = table->table->funcs[0]->func;
+    }
+    if (!formal) {
+        emit_unsupported(e, in, "an indirect call needs a prototype");
+        return true;
+    }
+    unsigned nargs = args->kind == PTX_OPND_LIST ? args->count : 0;
+    if (nargs < formal->nparams || formal->nparams > 48 || formal->nrets > 8) {
+        emit_unsupported(e, in, nargs < formal->nparams ? "too few arguments" : "more than 48 parameters or 8 results");
+        return true;
+    }
+    struct call c = { .formal = formal, .in = in, .mask_at = ~0u };
+    if (target && target->runtime) {
+        LLVMValueRef v[8] = { 0 }, result = NULL;
+        for (unsigned i = 0; i < formal->nparams && i < 8; i++)
+            v[i] = argument(e, &args->elem[i], formal->params[i]);
+        if (!s->target->runtime_call(e, in, target->name, v, formal->nparams, &result)) {
+            emit_unsupported(e, in, NULL);
+            return true;
+        }
+        const struct ptx_operand *rets = &in->operand[0];
+        if (result && rets->kind == PTX_OPND_LIST && rets->count && formal->nrets)
+            store_result(e, &rets->elem[0], formal->rets[0],
+                         emit_bitcast(e, emit_splat(e, result), emit_type(e, (ptx_type)formal->rets[0]->type)));
+        return true;
+    }
+    c.type = emit_signature(e, formal);
+    if (e->target == CWJ_TARGET_HOST) {
+        c.args[c.nargs++] = e->f->gang;
+        if (e->width > 1)
+            c.mask_at = c.nargs++;
+    }
+    for (uint32_t i = 0; i < formal->nparams; i++)
+        c.args[c.nargs++] = argument(e, &args->elem[i], formal->params[i]);
+    const struct ptx_operand *rets = &in->operand[0];
+    for (uint32_t i = 0; i < formal->nrets; i++)
+        if (!emit_param_is_scalar(formal->rets[i])) {
+            const struct ptx_symbol *r = rets->kind == PTX_OPND_LIST && i < rets->count ? rets->elem[i].sym : NULL;
+            c.args[c.nargs++] = r ? emit_param_storage(e, r) : e->f->dummy;
+        }
+    if (target)
+        finish_call(e, &c, emit_declare(e, callee->sym->link_id));
+    else
+        indirect_call(e, &c, emit_src(e, in, 1, PTX_U64));
+    return true;
+}

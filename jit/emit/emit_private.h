@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Shared by the files of jit/emit that emit functions (not by the arithmetic). */
+#ifndef CWJ_EMIT_PRIVATE_H
+#define CWJ_EMIT_PRIVATE_H
+
+#include "jit/emit/emit.h"
+#include "jit/emit/flow.h"
+#include "jit/link/program.h"
+
+/* What differs between targets. Every hook works on scalar addresses as integers and values in either shape. */
+struct emit_target {
+    /* Called with the builders at the start of the entry block: load the context. begin: after the register slots exist
+     * (parameters into slots). leave: at the exit block (return). Values for the whole function are made with entry_b. */
+    void (*enter)(struct emit *e);
+    void (*begin)(struct emit *e);
+    void (*leave)(struct emit *e);
+    /* Value of a special register, of its table type; lane-varying ones in vector shape when width > 1. */
+    LLVMValueRef (*sreg)(struct emit *e, ptx_sreg sreg);
+    /* Address of a variable or of a kernel parameter as a scalar i64 in its own space. Not called for .local. */
+    LLVMValueRef (*symbol)(struct emit *e, const struct ptx_symbol *sym);
+    /* Scalar integer address in a space -> LLVM pointer for a load or store. */
+    LLVMValueRef (*pointer)(struct emit *e, LLVMValueRef address, ptx_space space);
+    /* i64 between generic and `space`; both shapes. */
+    LLVMValueRef (*to_generic)(struct emit *e, LLVMValueRef address, ptx_space space);
+    LLVMValueRef (*from_generic)(struct emit *e, LLVMValueRef address, ptx_space space);
+    LLVMValueRef (*isspacep)(struct emit *e, LLVMValueRef address, ptx_space space);
+    /* Per-lane storage of a .local variable: pointer to `width` copies of `size` bytes each. */
+    LLVMValueRef (*local_storage)(struct emit *e, uint64_t size, uint32_t align);
+    bool (*warp)(struct emit *e, const struct ptx_inst *in);      /* shfl, vote, match, redux, activemask, bar.warp.sync */
+    bool (*barrier)(struct emit *e, const struct ptx_inst *in);   /* bar, barrier */
+    bool (*misc)(struct emit *e, const struct ptx_inst *in);      /* textures, traps, nanosleep, run-time functions */
+    bool (*runtime_call)(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *args, unsigned nargs,
+                         LLVMValueRef *result);                  /* vprintf, malloc, free, __assertfail */
+};
+
+/* State of the function being emitted. */
+struct emit_fn {
+    struct flow flow;
+    LLVMValueRef fn;
+    LLVMBasicBlockRef entry, exit;
+    LLVMBuilderRef entry_b;         /* positioned in `entry`: allocas and values that dominate everything */
+    LLVMValueRef *slot;             /* per register */
+    LLVMTypeRef  *slot_type;
+    LLVMValueRef *mask_slot;        /* per block: lanes waiting for it; NULL where the block is not masked */
+    LLVMValueRef *pending;          /* per unmasked block reached from masked ones: i1 slot */
+    LLVMBasicBlockRef *bb;          /* per block */
+    LLVMValueRef entry_mask;        /* lanes that run the function; NULL: all */
+    LLVMValueRef *local;            /* per fn->locals: storage of .local and .param variables */
+    LLVMValueRef *param;            /* per fn->params of a device function: storage */
+    LLVMValueRef *ret;              /* per fn->rets: storage */
+    LLVMValueRef carry;             /* slot of CC.CF */
+    LLVMValueRef guard;             /* guard of the instruction being emitted (i1, either shape), or NULL */
+    uint32_t block;                 /* block being emitted */
+    bool is_kernel, linear_x;
+
+    /* host target: context, loaded once */
+    LLVMValueRef gang, block_ctx, launch, params, image, shared;
+    LLVMValueRef tid[3];
+    LLVMValueRef dummy;             /* storage for the accesses of inactive lanes */
+};
+
+/* Module-level state of one compilation: every struct emit is the first member of one. */
+struct emit_session {
+    struct emit e;
+    const struct emit_target *target;
+    const struct cwh_variant *variant;
+    const struct cwj_reach *reach;  /* of the kernel being compiled (host) */
+    LLVMValueRef *functions;        /* per program function id: LLVM function or NULL */
+    LLVMTypeRef *function_types;
+    LLVMValueRef function_table;    /* [nfuncs x ptr], or NULL without indirect calls */
+    uint32_t kernel;
+    uint32_t sites;                 /* numbering of warp_exchange sites */
+    bool uses_fibers;
+};
+
+static inline struct emit_session *
+emit_session(struct emit *e)
+{
+    return (struct emit_session *)e;
+}
+
+/* function.c */
+bool emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_fn, bool is_kernel);
+LLVMValueRef emit_alloca(struct emit *e, LLVMTypeRef type, unsigned align, const char *name);   /* zeroed, in the entry block */
+LLVMTypeRef  emit_mask_storage(struct emit *e);
+LLVMValueRef emit_mask_load(struct emit *e, LLVMValueRef slot);
+void         emit_mask_store(struct emit *e, LLVMValueRef slot, LLVMValueRef mask);
+LLVMValueRef emit_any(struct emit *e, LLVMValueRef mask);       /* i1: some lane is set */
+LLVMValueRef emit_all(struct emit *e, LLVMValueRef mask);
+LLVMValueRef emit_mask_bits(struct emit *e, LLVMValueRef mask); /* i32, a bit per lane; NULL mask: all lanes of the gang */
+LLVMValueRef emit_mask_from_bits(struct emit *e, LLVMValueRef bits32);
+LLVMValueRef emit_mask_and(struct emit *e, LLVMValueRef a, LLVMValueRef b); /* either may be NULL = all */
+LLVMValueRef emit_full_mask(struct emit *e, LLVMValueRef mask); /* never NULL: all-ones vector */
+LLVMBasicBlockRef emit_new_block(struct emit *e, const char *name);
+void emit_goto(struct emit *e, LLVMBasicBlockRef bb);
+LLVMValueRef emit_iota(struct emit *e, LLVMTypeRef scalar);     /* <0, 1, 2, ...> */
+
+/* Run body(lane, user) once per active lane, in lane order: a loop over the bits of the mask. `lane` is an i32. */
+void emit_for_lanes(struct emit *e, LLVMValueRef mask, void (*body)(struct emit *e, LLVMValueRef lane, void *user), void *user);
+
+/* memory.c */
+bool emit_memory(struct emit *e, const struct ptx_inst *in);
+LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *o, ptx_space space);    /* i64, either shape */
+/* Load/store of one value of a representation type at i64 addresses of either shape, under the current mask. */
+LLVMValueRef emit_load(struct emit *e, LLVMValueRef address, LLVMTypeRef scalar, ptx_space space, unsigned align, bool atomic);
+void emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_space space, unsigned align, bool atomic);
+
+/* i64 addresses of per-lane storage: base + lane * size, in vector shape when width > 1. */
+LLVMValueRef emit_lane_address(struct emit *e, LLVMValueRef storage, uint64_t size);
+
+/* call.c */
+bool emit_call(struct emit *e, const struct ptx_inst *in);
+LLVMValueRef emit_declare(struct emit *e, uint32_t function_id);
+/* A .param variable of the function, a parameter or a result: where it lives. */
+LLVMValueRef emit_param_storage(struct emit *e, const struct ptx_symbol *sym);
+bool emit_param_is_scalar(const struct ptx_symbol *sym);
+LLVMTypeRef emit_param_type(struct emit *e, const struct ptx_symbol *sym);
+
+LLVMTypeRef emit_signature(struct emit *e, const struct ptx_function *fn);
+void emit_bind_params(struct emit *e);
+void emit_return(struct emit *e);
+
+/* host.c */
+extern const struct emit_target emit_target_host;
+LLVMValueRef emit_runtime(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *params, unsigned n, LLVMValueRef *args);
+
+#endif

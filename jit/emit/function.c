@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Emission of one function: register slots, blocks, masks and control flow.
+ *
+ * Unmasked blocks (all lanes of the function come together) are joined by plain branches. A masked block has a mask slot:
+ * the lanes that wait for it. Masked blocks stand in layout order; each runs if some lane wants it, moves its lanes to its
+ * successors' masks and falls through to the next position. At the last position of a loop with a masked header control
+ * returns to the header while any lane waits there. At the end of a run of masked blocks the lanes have met at an unmasked
+ * block, which a `pending` flag names, or have all left. With width 1 nothing is masked. */
+#include "jit/emit/emit_private.h"
+#include "jit/emit/flow_private.h"
+
+#include <llvm-c/Analysis.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- masks -------------------------------------------------------------------------------------------------------- */
+
+LLVMBasicBlockRef
+emit_new_block(struct emit *e, const char *name)
+{
+    return LLVMAppendBasicBlockInContext(e->llvm, e->f->fn, name);
+}
+
+void
+emit_goto(struct emit *e, LLVMBasicBlockRef bb)
+{
+    LLVMBuildBr(e->b, bb);
+    LLVMPositionBuilderAtEnd(e->b, bb);
+}
+
+LLVMValueRef
+emit_iota(struct emit *e, LLVMTypeRef scalar)
+{
+    if (e->width == 1)
+        return LLVMConstNull(scalar);
+    LLVMValueRef v[EMIT_MAX_WIDTH];
+    for (unsigned i = 0; i < e->width; i++)
+        v[i] = LLVMConstInt(scalar, i, false);
+    return LLVMConstVector(v, e->width);
+}
+
+LLVMValueRef
+emit_alloca(struct emit *e, LLVMTypeRef type, unsigned align, const char *name)
+{
+    LLVMValueRef a = LLVMBuildAlloca(e->f->entry_b, type, name);
+    if (align)
+        LLVMSetAlignment(a, align);
+    LLVMTypeKind k = LLVMGetTypeKind(type);
+    if (k != LLVMArrayTypeKind)
+        LLVMBuildStore(e->f->entry_b, LLVMConstNull(type), a);
+    return a;
+}
+
+/* Lane predicates that live across blocks are kept as wide as the data they select, sign-extended: LLVM carries <n x i1>
+ * values between blocks at a cost. */
+LLVMTypeRef
+emit_mask_storage(struct emit *e)
+{
+    if (e->width == 1)
+        return e->i1;
+    return LLVMVectorType(e->width <= 8 ? e->i32 : e->i8, e->width);
+}
+
+LLVMValueRef
+emit_mask_load(struct emit *e, LLVMValueRef slot)
+{
+    LLVMTypeRef t = emit_mask_storage(e);
+    LLVMValueRef v = LLVMBuildLoad2(e->b, t, slot, "");
+    return e->width == 1 ? v : LLVMBuildICmp(e->b, LLVMIntSLT, v, LLVMConstNull(t), "");
+}
+
+void
+emit_mask_store(struct emit *e, LLVMValueRef slot, LLVMValueRef mask)
+{
+    if (e->width > 1)
+        mask = LLVMBuildSExt(e->b, emit_splat(e, mask), emit_mask_storage(e), "");
+    LLVMBuildStore(e->b, mask, slot);
+}
+
+LLVMValueRef
+emit_full_mask(struct emit *e, LLVMValueRef mask)
+{
+    if (mask)
+        return emit_splat(e, mask);
+    return e->width == 1 ? LLVMConstInt(e->i1, 1, false) : LLVMConstAllOnes(LLVMVectorType(e->i1, e->width));
+}
+
+static LLVMValueRef
+mask_word(struct emit *e, LLVMValueRef mask)
+{
+    return LLVMBuildBitCast(e->b, emit_full_mask(e, mask), LLVMIntTypeInContext(e->llvm, e->width), "");
+}
+
+LLVMValueRef
+emit_any(struct emit *e, LLVMValueRef mask)
+{
+    if (!mask)
+        return LLVMConstInt(e->i1, 1, false);
+    if (!emit_is_vector(mask))
+        return mask;
+    LLVMValueRef w = mask_word(e, mask);
+    return LLVMBuildICmp(e->b, LLVMIntNE, w, LLVMConstNull(LLVMTypeOf(w)), "any");
+}
+
+LLVMValueRef
+emit_all(struct emit *e, LLVMValueRef mask)
+{
+    if (!mask)
+        return LLVMConstInt(e->i1, 1, false);
+    if (!emit_is_vector(mask))
+        return mask;
+    LLVMValueRef w = mask_word(e, mask);
+    return LLVMBuildICmp(e->b, LLVMIntEQ, w, LLVMConstAllOnes(LLVMTypeOf(w)), "all");
+}
+
+LLVMValueRef
+emit_mask_bits(struct emit *e, LLVMValueRef mask)
+{
+    LLVMValueRef w = mask_word(e, mask);
+    return e->width == 32 ? w : LLVMBuildZExt(e->b, w, e->i32, "");
+}
+
+LLVMValueRef
+emit_mask_from_bits(struct emit *e, LLVMValueRef bits)
+{
+    if (e->width == 1)
+        return LLVMBuildTrunc(e->b, bits, e->i1, "");
+    LLVMTypeRef w = LLVMIntTypeInContext(e->llvm, e->width);
+    if (e->width < 32)
+        bits = LLVMBuildTrunc(e->b, bits, w, "");
+    return LLVMBuildBitCast(e->b, bits, LLVMVectorType(e->i1, e->width), "");
+}
+
+LLVMValueRef
+emit_mask_and(struct emit *e, LLVMValueRef a, LLVMValueRef b)
+{
+    if (!a || !b)
+        return a ? a : b;
+    return emit_bin(e, LLVMAnd, a, b);
+}
+
+void
+emit_for_lanes(struct emit *e, LLVMValueRef mask, void (*body)(struct emit *, LLVMValueRef, void *), void *user)
+{
+    LLVMValueRef bits = emit_mask_bits(e, mask);
+    LLVMBasicBlockRef pre = LLVMGetInsertBlock(e->b);
+    LLVMBasicBlockRef head = emit_new_block(e, "lanes"), loop = emit_new_block(e, "lane"), done = emit_new_block(e, "lanes.done");
+    emit_goto(e, head);
+    LLVMValueRef phi = LLVMBuildPhi(e->b, e->i32, "bits");
+    LLVMValueRef more = LLVMBuildICmp(e->b, LLVMIntNE, phi, LLVMConstNull(e->i32), "");
+    LLVMBuildCondBr(e->b, more, loop, done);
+    LLVMPositionBuilderAtEnd(e->b, loop);
+    LLVMValueRef lane = emit_intrinsic(e, "llvm.cttz", &phi, 1, 1);
+    body(e, lane, user);
+    LLVMValueRef minus = LLVMBuildSub(e->b, phi, LLVMConstInt(e->i32, 1, false), "");
+    LLVMValueRef rest = LLVMBuildAnd(e->b, phi, minus, "");
+    LLVMBasicBlockRef end = LLVMGetInsertBlock(e->b);
+    LLVMBuildBr(e->b, head);
+    LLVMValueRef values[2] = { bits, rest };
+    LLVMBasicBlockRef blocks[2] = { pre, end };
+    LLVMAddIncoming(phi, values, blocks, 2);
+    LLVMPositionBuilderAtEnd(e->b, done);
+}
+
+/* ---- slots -------------------------------------------------------------------------------------------------------------- */
+
+static bool
+make_slots(struct emit *e, struct emit_fn *f)
+{
+    const struct ptx_function *fn = e->fn;
+    f->slot = cw_arena_array(&e->arena, LLVMValueRef, fn->nregs + 1);
+    f->slot_type = cw_arena_array(&e->arena, LLVMTypeRef, fn->nregs + 1);
+    f->mask_slot = cw_arena_array(&e->arena, LLVMValueRef, f->flow.n + 1);
+    f->pending = cw_arena_array(&e->arena, LLVMValueRef, f->flow.n + 1);
+    f->bb = cw_arena_array(&e->arena, LLVMBasicBlockRef, f->flow.n + 1);
+    f->local = cw_arena_array(&e->arena, LLVMValueRef, fn->nlocals + 1);
+    f->param = cw_arena_array(&e->arena, LLVMValueRef, fn->nparams + 1);
+    f->ret = cw_arena_array(&e->arena, LLVMValueRef, fn->nrets + 1);
+    if (!f->slot || !f->slot_type || !f->mask_slot || !f->pending || !f->bb || !f->local || !f->param || !f->ret)
+        return false;
+    for (uint32_t r = 0; r < fn->nregs; r++) {
+        LLVMTypeRef t = emit_type(e, fn->regs[r].type);
+        if (e->width > 1 && !f->flow.uniform[r])
+            t = fn->regs[r].type == PTX_PRED ? emit_mask_storage(e) : LLVMVectorType(t, e->width);
+        f->slot_type[r] = t;
+        f->slot[r] = emit_alloca(e, t, 0, fn->regs[r].name);
+    }
+    for (uint32_t b = 0; b < f->flow.n; b++) {
+        char name[32];
+        snprintf(name, sizeof name, "b%u", b);
+        f->bb[b] = emit_new_block(e, name);
+        if (f->flow.masked[b])
+            f->mask_slot[b] = emit_alloca(e, emit_mask_storage(e), 0, "mask");
+    }
+    for (uint32_t b = 0; b < f->flow.n; b++) {
+        if (f->flow.masked[b])
+            continue;
+        for (uint32_t k = 0; k < fn->blocks[b].npred && !f->pending[b]; k++)
+            if (f->flow.masked[fn->blocks[b].pred[k]])
+                f->pending[b] = emit_alloca(e, e->i1, 0, "pending");
+    }
+    for (uint32_t i = 0; i < fn->nlocals; i++) {
+        const struct ptx_symbol *s = fn->locals[i];
+        if (s->space == PTX_SPACE_LOCAL)
+            f->local[i] = emit_session(e)->target->local_storage(e, s->size, s->align);
+        else if (s->space == PTX_SPACE_PARAM)
+            f->local[i] = emit_param_is_scalar(s) ? emit_alloca(e, emit_param_type(e, s), 0, s->name)
+                                                  : emit_session(e)->target->local_storage(e, s->size, s->align);
+    }
+    f->carry = emit_alloca(e, e->width > 1 ? emit_mask_storage(e) : e->i1, 0, "carry");
+    return true;
+}
+
+/* ---- control flow ----------------------------------------------------------------------------------------------------------- */
+
+static bool
+is_masked(struct emit *e, uint32_t b)
+{
+    return e->f->flow.masked[b];
+}
+
+/* Lanes `lanes` (NULL: all that run the block) continue at block b. Only the bookkeeping; control goes on below. */
+static void
+add_lanes(struct emit *e, uint32_t b, LLVMValueRef lanes)
+{
+    struct emit_fn *f = e->f;
+    if (is_masked(e, b)) {
+        LLVMValueRef old = emit_mask_load(e, f->mask_slot[b]);
+        emit_mask_store(e, f->mask_slot[b], emit_bin(e, LLVMOr, old, emit_full_mask(e, lanes)));
+    } else {
+        LLVMValueRef old = LLVMBuildLoad2(e->b, e->i1, f->pending[b], "");
+        LLVMBuildStore(e->b, LLVMBuildOr(e->b, old, emit_any(e, lanes), ""), f->pending[b]);
+    }
+}
+
+/* From an unmasked block, all lanes together: enter block b. */
+static void
+enter_together(struct emit *e, uint32_t b)
+{
+    if (is_masked(e, b))
+        emit_mask_store(e, e->f->mask_slot[b], emit_full_mask(e, e->f->entry_mask));
+    LLVMBuildBr(e->b, e->f->bb[b]);
+}
+
+/* After the masked block at position p: loops that end here, then the next masked position, else where the lanes met. */
+static void
+next_position(struct emit *e, uint32_t p)
+{
+    struct emit_fn *f = e->f;
+    struct flow *w = &f->flow;
+    uint32_t b = w->order[p];
+    for (uint32_t l = w->loop_of[b]; l != FLOW_NONE; l = w->loops[l].parent) {
+        uint32_t h = w->loops[l].header;
+        if (w->loops[l].last != p || !w->masked[h])
+            continue;
+        LLVMBasicBlockRef on = emit_new_block(e, "loop.done");
+        LLVMBuildCondBr(e->b, emit_any(e, emit_mask_load(e, f->mask_slot[h])), f->bb[h], on);
+        LLVMPositionBuilderAtEnd(e->b, on);
+    }
+    if (p + 1 < w->n && w->masked[w->order[p + 1]]) {
+        LLVMBuildBr(e->b, f->bb[w->order[p + 1]]);
+        return;
+    }
+    /* End of a run: candidates are the unmasked successors of its blocks. */
+    uint32_t first = p;
+    while (first > 0 && w->masked[w->order[first - 1]])
+        first--;
+    for (uint32_t i = first; i <= p; i++) {
+        const struct ptx_block *blk = &e->fn->blocks[w->order[i]];
+        for (uint32_t k = 0; k < blk->nsucc; k++) {
+            uint32_t s = blk->succ[k];
+            bool seen = w->masked[s];
+            for (uint32_t j = first; j <= i && !seen; j++) {
+                const struct ptx_block *other = &e->fn->blocks[w->order[j]];
+                for (uint32_t m = 0; m < other->nsucc && !(j == i && m >= k) && !seen; m++)
+                    seen = other->succ[m] == s;
+            }
+            if (seen)
+                continue;
+            LLVMBasicBlockRef take = emit_new_block(e, "meet"), on = emit_new_block(e, "meet.not");
+            LLVMBuildCondBr(e->b, LLVMBuildLoad2(e->b, e->i1, f->pending[s], ""), take, on);
+            LLVMPositionBuilderAtEnd(e->b, take);
+            LLVMBuildStore(e->b, LLVMConstNull(e->i1), f->pending[s]);
+            LLVMBuildBr(e->b, f->bb[s]);
+            LLVMPositionBuilderAtEnd(e->b, on);
+        }
+    }
+    LLVMBuildBr(e->b, f->exit);
+}
+
+/* Value of a guard, with its negation: i1 in either shape. */
+static LLVMValueRef
+guard_value(struct emit *e, const struct ptx_inst *in)
+{
+    struct ptx_operand o = { .kind = PTX_OPND_REG, .index = in->guard, .negate_pred = in->guard_negated };
+    return emit_operand(e, &o, PTX_PRED);
+}
+
+static LLVMValueRef
+invert(struct emit *e, LLVMValueRef v)
+{
+    return LLVMBuildNot(e->b, v, "");
+}
+
+/* The terminator of a masked block. e->mask is the block's mask. */
+static void
+leave_masked(struct emit *e, uint32_t b, const struct ptx_inst *last)
+{
+    const struct ptx_block *blk = &e->fn->blocks[b];
+    LLVMValueRef mask = e->mask;
+    if (last && last->op == PTX_OP_BRX_IDX) {
+        LLVMValueRef index = emit_src(e, last, 0, PTX_U32);
+        LLVMValueRef guard = last->has_guard ? guard_value(e, last) : NULL;
+        const struct ptx_table *t = last->operand[1].table;
+        LLVMValueRef taken = emit_mask_and(e, mask, guard);
+        for (uint32_t i = 0; t && i < t->count; i++) {
+            LLVMValueRef hit = emit_icmp(e, LLVMIntEQ, index, emit_int_like(e, index, i));
+            uint32_t target = FLOW_NONE;
+            for (uint32_t k = 0; k < blk->nsucc; k++)
+                if (e->fn->blocks[blk->succ[k]].first == t->labels[i])
+                    target = blk->succ[k];
+            if (target != FLOW_NONE)
+                add_lanes(e, target, emit_mask_and(e, taken, emit_splat(e, hit)));
+        }
+        if (guard)
+            add_lanes(e, blk->succ[blk->nsucc - 1], emit_mask_and(e, mask, invert(e, emit_splat(e, guard))));
+    } else if (last && last->op == PTX_OP_BRA && last->has_guard) {
+        LLVMValueRef p = emit_splat(e, guard_value(e, last));
+        add_lanes(e, blk->succ[0], emit_mask_and(e, mask, p));
+        if (blk->nsucc > 1)
+            add_lanes(e, blk->succ[1], emit_mask_and(e, mask, invert(e, p)));
+    } else if (last && (last->op == PTX_OP_RET || last->op == PTX_OP_EXIT || last->op == PTX_OP_TRAP)) {
+        if (last->has_guard && blk->nsucc)
+            add_lanes(e, blk->succ[0], emit_mask_and(e, mask, invert(e, emit_splat(e, guard_value(e, last)))));
+    } else if (blk->nsucc) {
+        add_lanes(e, blk->succ[0], mask);
+    }
+}
+
+/* The terminator of an unmasked block. Divergent edges lead into masked blocks or to the meeting block. */
+static void
+leave_unmasked(struct emit *e, uint32_t b, const struct ptx_inst *last)
+{
+    struct emit_fn *f = e->f;
+    const struct ptx_block *blk = &e->fn->blocks[b];
+    if (f->flow.divergent[b]) {
+        /* Into the run of masked blocks: its first position is that of the first masked successor in layout order. */
+        uint32_t first = FLOW_NONE;
+        for (uint32_t k = 0; k < blk->nsucc; k++)
+            if (f->flow.masked[blk->succ[k]] && (first == FLOW_NONE || f->flow.position[blk->succ[k]] < first))
+                first = f->flow.position[blk->succ[k]];
+        if (first == FLOW_NONE) {       /* both edges lead to the same block, or every edge leaves */
+            blk->nsucc ? enter_together(e, blk->succ[0]) : (void)LLVMBuildBr(e->b, f->exit);
+            return;
+        }
+        leave_masked(e, b, last);
+        LLVMBuildBr(e->b, f->bb[f->flow.order[first]]);
+        return;
+    }
+    if (last && last->op == PTX_OP_BRX_IDX) {
+        LLVMValueRef index = emit_src(e, last, 0, PTX_U32);
+        const struct ptx_table *t = last->operand[1].table;
+        LLVMBasicBlockRef bad = emit_new_block(e, "brx.bad");
+        if (last->has_guard) {
+            LLVMBasicBlockRef yes = emit_new_block(e, "brx"), no = emit_new_block(e, "brx.not");
+            LLVMBuildCondBr(e->b, guard_value(e, last), yes, no);
+            LLVMPositionBuilderAtEnd(e->b, no);
+            enter_together(e, blk->succ[blk->nsucc - 1]);
+            LLVMPositionBuilderAtEnd(e->b, yes);
+        }
+        LLVMValueRef sw = LLVMBuildSwitch(e->b, index, bad, t ? t->count : 0);
+        for (uint32_t i = 0; t && i < t->count; i++) {
+            for (uint32_t k = 0; k < blk->nsucc; k++) {
+                if (e->fn->blocks[blk->succ[k]].first != t->labels[i])
+                    continue;
+                LLVMBasicBlockRef edge = emit_new_block(e, "edge");
+                LLVMAddCase(sw, LLVMConstInt(e->i32, i, false), edge);
+                LLVMPositionBuilderAtEnd(e->b, edge);
+                enter_together(e, blk->succ[k]);
+                break;
+            }
+        }
+        LLVMPositionBuilderAtEnd(e->b, bad);
+        LLVMBuildUnreachable(e->b);
+    } else if (last && last->op == PTX_OP_BRA && last->has_guard && blk->nsucc > 1) {
+        LLVMBasicBlockRef yes = emit_new_block(e, "taken"), no = emit_new_block(e, "not.taken");
+        LLVMBuildCondBr(e->b, guard_value(e, last), yes, no);
+        LLVMPositionBuilderAtEnd(e->b, yes);
+        enter_together(e, blk->succ[0]);
+        LLVMPositionBuilderAtEnd(e->b, no);
+        enter_together(e, blk->succ[1]);
+    } else if (last && (last->op == PTX_OP_RET || last->op == PTX_OP_EXIT || last->op == PTX_OP_TRAP)) {
+        if (last->has_guard && blk->nsucc) {
+            LLVMBasicBlockRef no = emit_new_block(e, "stay");
+            LLVMBuildCondBr(e->b, guard_value(e, last), f->exit, no);
+            LLVMPositionBuilderAtEnd(e->b, no);
+            enter_together(e, blk->succ[0]);
+        } else {
+            LLVMBuildBr(e->b, f->exit);
+        }
+    } else if (blk->nsucc) {
+        enter_together(e, blk->succ[0]);
+    } else {
+        LLVMBuildBr(e->b, f->exit);
+    }
+}
+
+/* ---- instructions -------------------------------------------------------------------------------------------------------------- */
+
+static bool
+has_effects(const struct ptx_inst *in)
+{
+    return ptx_op_info(in->op)->traits & (PTX_T_READS_MEM | PTX_T_WRITES_MEM | PTX_T_CALL | PTX_T_CONVERGENT | PTX_T_BARRIER |
+                                          PTX_T_WARP) ||
+           in->op == PTX_OP_TRAP || in->op == PTX_OP_BRKPT || in->op == PTX_OP_NANOSLEEP || in->op == PTX_OP_ALLOCA;
+}
+
+static void
+emit_one(struct emit *e, const struct ptx_inst *in)
+{
+    const struct emit_target *t = emit_session(e)->target;
+    if (emit_memory(e, in) || (in->op == PTX_OP_CALL && emit_call(e, in)) || t->warp(e, in) || t->barrier(e, in) || t->misc(e, in) ||
+        emit_integer(e, in) || emit_float(e, in) || emit_convert(e, in) || emit_video(e, in))
+        return;
+    emit_unsupported(e, in, NULL);
+}
+
+static void
+emit_inst(struct emit *e, const struct ptx_inst *in)
+{
+    if (!in->has_guard) {
+        emit_one(e, in);
+        return;
+    }
+    LLVMValueRef guard = guard_value(e, in), mask = e->mask;
+    if (!emit_is_vector(guard) && has_effects(in)) {
+        /* One answer for all: branch around it. */
+        LLVMBasicBlockRef yes = emit_new_block(e, "guarded"), on = emit_new_block(e, "guarded.done");
+        LLVMBuildCondBr(e->b, guard, yes, on);
+        LLVMPositionBuilderAtEnd(e->b, yes);
+        emit_one(e, in);
+        emit_goto(e, on);
+        return;
+    }
+    if (has_effects(in) && emit_is_vector(guard)) {
+        e->mask = emit_mask_and(e, mask, guard);
+        LLVMBasicBlockRef yes = emit_new_block(e, "guarded"), on = emit_new_block(e, "guarded.done");
+        LLVMBuildCondBr(e->b, emit_any(e, e->mask), yes, on);
+        LLVMPositionBuilderAtEnd(e->b, yes);
+        e->f->guard = guard;
+        emit_one(e, in);
+        emit_goto(e, on);
+    } else {
+        if (emit_is_vector(guard))
+            e->mask = emit_mask_and(e, mask, guard);
+        e->f->guard = guard;
+        emit_one(e, in);
+    }
+    e->f->guard = NULL;
+    e->mask = mask;
+}
+
+static void
+emit_block(struct emit *e, uint32_t p)
+{
+    struct emit_fn *f = e->f;
+    uint32_t b = f->flow.order[p];
+    const struct ptx_block *blk = &e->fn->blocks[b];
+    f->block = b;
+    LLVMPositionBuilderAtEnd(e->b, f->bb[b]);
+    bool masked = f->flow.masked[b];
+    LLVMBasicBlockRef next = NULL;
+    e->mask = f->entry_mask;
+    if (masked) {
+        LLVMBasicBlockRef body = emit_new_block(e, "run");
+        next = emit_new_block(e, "next");
+        e->mask = emit_mask_load(e, f->mask_slot[b]);
+        LLVMBuildCondBr(e->b, emit_any(e, e->mask), body, next);
+        LLVMPositionBuilderAtEnd(e->b, body);
+        LLVMBuildStore(e->b, LLVMConstNull(emit_mask_storage(e)), f->mask_slot[b]);
+    }
+    const struct ptx_inst *last = NULL;
+    for (uint32_t i = 0; i < blk->count; i++) {
+        const struct ptx_inst *in = &e->fn->insts[blk->first + i];
+        if (i + 1 == blk->count && (ptx_op_info(in->op)->traits & PTX_T_TERMINATOR || in->op == PTX_OP_TRAP)) {
+            last = in;
+            if (in->op == PTX_OP_TRAP)
+                emit_inst(e, in);
+            break;
+        }
+        emit_inst(e, in);
+    }
+    if (!masked) {
+        leave_unmasked(e, b, last);
+        return;
+    }
+    leave_masked(e, b, last);
+    emit_goto(e, next);
+    if (f->flow.irreducible) {
+        /* A retreating edge that is no loop's back edge: return at once. */
+        for (uint32_t k = 0; k < blk->nsucc; k++) {
+            uint32_t s = blk->succ[k];
+            if (f->flow.position[s] > p || flow_dominates(&f->flow, s, b) || !f->flow.masked[s])
+                continue;
+            LLVMBasicBlockRef on = emit_new_block(e, "retreat.not");
+            LLVMBuildCondBr(e->b, emit_any(e, emit_mask_load(e, f->mask_slot[s])), f->bb[s], on);
+            LLVMPositionBuilderAtEnd(e->b, on);
+        }
+    }
+    next_position(e, p);
+}
+
+bool
+emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_fn, bool is_kernel)
+{
+    struct emit_fn *outer = e->f;
+    const struct ptx_function *outer_fn = e->fn;
+    struct emit_fn *f = cw_arena_new(&e->arena, struct emit_fn);
+    if (!f)
+        return false;
+    const struct emit_session *s = emit_session(e);
+    f->fn = llvm_fn;
+    f->is_kernel = is_kernel;
+    f->linear_x = s->variant && s->variant->linear_x;
+    e->f = f;
+    e->fn = fn;
+    cw_result r = ptx_function_build_cfg((struct ptx_function *)fn);
+    if (r == CW_OK)
+        r = flow_analyse(&f->flow, fn, e->width > 1, f->linear_x, &e->arena);
+    bool ok = r == CW_OK;
+    if (!ok) {
+        e->result = r;
+        cwj_diag_add(e->diags, PTX_ERROR, 6001, 0, 0, "out of memory while compiling %s", fn->sym->name);
+        goto done;
+    }
+    f->entry = LLVMAppendBasicBlockInContext(e->llvm, llvm_fn, "entry");
+    f->exit = LLVMAppendBasicBlockInContext(e->llvm, llvm_fn, "exit");
+    f->entry_b = LLVMCreateBuilderInContext(e->llvm);
+    LLVMPositionBuilderAtEnd(f->entry_b, f->entry);
+    LLVMPositionBuilderAtEnd(e->b, f->entry);
+    s->target->enter(e);
+    ok = make_slots(e, f);
+    if (ok) {
+        s->target->begin(e);
+        for (uint32_t p = 0; p < f->flow.n; p++)
+            emit_block(e, p);
+        LLVMPositionBuilderAtEnd(f->entry_b, f->entry);
+        LLVMPositionBuilderAtEnd(e->b, f->entry);
+        enter_together(e, 0);
+        LLVMPositionBuilderAtEnd(e->b, f->exit);
+        e->mask = f->entry_mask;
+        s->target->leave(e);
+    } else {
+        e->result = CW_ERR_NOMEM;
+    }
+    LLVMDisposeBuilder(f->entry_b);
+done:
+    e->f = outer;
+    e->fn = outer_fn;
+    return ok;
+}

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ld, st, atom, red, cvta, isspacep, mov of addresses' memory side, fences, prefetches, and alloca (9.7.9, 9.7.13).
+ *
+ * A load or store at a uniform address is one scalar access. At lane-varying addresses the emitted code looks whether the
+ * lanes' addresses are consecutive (they nearly always are) and then makes one wide access, else one access a lane. Lanes
+ * that do not take part get the address of a dummy, so that neither path needs a branch a lane. */
+#include "jit/emit/emit_private.h"
+
+#include <string.h>
+
+static unsigned
+store_size(LLVMTypeRef t)
+{
+    switch (LLVMGetTypeKind(t)) {
+    case LLVMHalfTypeKind:
+        return 2;
+    case LLVMFloatTypeKind:
+        return 4;
+    case LLVMDoubleTypeKind:
+        return 8;
+    case LLVMIntegerTypeKind:
+        return (LLVMGetIntTypeWidth(t) + 7) / 8;
+    default:
+        return 0;
+    }
+}
+
+LLVMValueRef
+emit_lane_address(struct emit *e, LLVMValueRef storage, uint64_t size)
+{
+    LLVMValueRef base = LLVMBuildPtrToInt(e->b, storage, e->i64, "");
+    if (e->width == 1)
+        return base;
+    LLVMValueRef off = emit_bin(e, LLVMMul, emit_iota(e, e->i64), emit_int(e, e->i64, size));
+    return emit_bin(e, LLVMAdd, base, off);
+}
+
+LLVMValueRef
+emit_address(struct emit *e, const struct ptx_operand *o, ptx_space space)
+{
+    LLVMValueRef a;
+    if (o->has_reg) {
+        /* 32-bit address registers are zero-extended; so are offsets relative to the shared window. */
+        unsigned bits = ptx_type_bits(e->fn->regs[o->index].type);
+        struct ptx_operand r = { .kind = PTX_OPND_REG, .index = o->index };
+        a = emit_operand(e, &r, bits == 32 ? PTX_U32 : PTX_U64);
+        if (o->imm)
+            a = emit_bin(e, LLVMAdd, a, emit_int(e, emit_scalar_type(a), (uint64_t)o->imm));
+        return emit_resize(e, a, e->i64, false);
+    }
+    if (o->sym) {
+        struct ptx_operand s = { .kind = PTX_OPND_SYM, .sym = o->sym, .imm = o->imm };
+        return emit_operand(e, &s, PTX_U64);
+    }
+    return emit_int(e, e->i64, (uint64_t)o->imm);
+}
+
+/* ---- one value -------------------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef
+pointers(struct emit *e, LLVMValueRef address)
+{
+    return LLVMBuildIntToPtr(e->b, address, LLVMVectorType(e->ptr, e->width), "");
+}
+
+/* Host addresses (generic) of lane-varying addresses; inactive lanes point at the dummy. */
+static LLVMValueRef
+safe_address(struct emit *e, LLVMValueRef address)
+{
+    if (!e->mask)
+        return address;
+    LLVMValueRef dummy = LLVMBuildPtrToInt(e->b, e->f->dummy, e->i64, "");
+    return emit_select(e, e->mask, address, dummy);
+}
+
+/* i1: every lane takes part and lane i's address is that of lane 0 plus i * size. */
+static LLVMValueRef
+consecutive(struct emit *e, LLVMValueRef address, unsigned size)
+{
+    LLVMValueRef first = LLVMBuildExtractElement(e->b, address, LLVMConstInt(e->i32, 0, false), "");
+    LLVMValueRef step = LLVMBuildMul(e->b, emit_iota(e, e->i64), emit_splat(e, emit_int(e, e->i64, size)), "");
+    LLVMValueRef want = emit_bin(e, LLVMAdd, first, step);
+    LLVMValueRef same = emit_icmp(e, LLVMIntEQ, address, want);
+    return emit_all(e, emit_mask_and(e, same, e->mask));
+}
+
+static LLVMValueRef
+intrinsic_call(struct emit *e, const char *name, LLVMTypeRef *overload, unsigned noverload, LLVMValueRef *args, unsigned n)
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, overload, noverload);
+    LLVMTypeRef ft = LLVMIntrinsicGetType(e->llvm, id, overload, noverload);
+    return LLVMBuildCall2(e->b, ft, fn, args, n, "");
+}
+
+static LLVMValueRef
+scalar_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, unsigned align, bool atomic)
+{
+    LLVMValueRef p = emit_session(e)->target->pointer(e, address, space);
+    LLVMValueRef v = LLVMBuildLoad2(e->b, t, p, "");
+    LLVMSetAlignment(v, align);
+    if (atomic) {
+        if (store_size(t) <= 8)
+            LLVMSetOrdering(v, LLVMAtomicOrderingMonotonic);
+        LLVMSetVolatile(v, true);
+    }
+    return v;
+}
+
+static void
+scalar_store(struct emit *e, LLVMValueRef address, LLVMValueRef v, ptx_space space, unsigned align, bool atomic)
+{
+    LLVMValueRef p = emit_session(e)->target->pointer(e, address, space);
+    LLVMValueRef st = LLVMBuildStore(e->b, v, p);
+    LLVMSetAlignment(st, align);
+    if (atomic) {
+        if (store_size(LLVMTypeOf(v)) <= 8)
+            LLVMSetOrdering(st, LLVMAtomicOrderingMonotonic);
+        LLVMSetVolatile(st, true);
+    }
+}
+
+struct lane_access {
+    LLVMValueRef address, value, slot;
+    LLVMTypeRef type;
+    ptx_space space;
+    unsigned align;
+};
+
+static void
+load_lane(struct emit *e, LLVMValueRef lane, void *user)
+{
+    struct lane_access *x = user;
+    LLVMValueRef a = LLVMBuildExtractElement(e->b, x->address, lane, "");
+    LLVMValueRef v = scalar_load(e, a, x->type, x->space, x->align, true);
+    LLVMTypeRef vt = LLVMVectorType(x->type, e->width);
+    LLVMValueRef old = LLVMBuildLoad2(e->b, vt, x->slot, "");
+    LLVMBuildStore(e->b, LLVMBuildInsertElement(e->b, old, v, lane, ""), x->slot);
+}
+
+static void
+store_lane(struct emit *e, LLVMValueRef lane, void *user)
+{
+    struct lane_access *x = user;
+    LLVMValueRef a = LLVMBuildExtractElement(e->b, x->address, lane, "");
+    scalar_store(e, a, LLVMBuildExtractElement(e->b, x->value, lane, ""), x->space, x->align, true);
+}
+
+/* Lane-varying addresses in a space, as generic (host) addresses. */
+static LLVMValueRef
+host_address(struct emit *e, LLVMValueRef address, ptx_space space)
+{
+    return space == PTX_SPACE_SHARED ? emit_session(e)->target->to_generic(e, address, space) : address;
+}
+
+LLVMValueRef
+emit_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, unsigned align, bool atomic)
+{
+    if (!emit_is_vector(address))
+        return scalar_load(e, address, t, space, align, atomic);
+    LLVMTypeRef vt = LLVMVectorType(t, e->width);
+    address = host_address(e, address, space);
+    if (atomic) {
+        struct lane_access x = { .address = address, .slot = emit_alloca(e, vt, 0, "lanes"), .type = t, .align = align };
+        emit_for_lanes(e, e->mask, load_lane, &x);
+        return LLVMBuildLoad2(e->b, vt, x.slot, "");
+    }
+    LLVMBasicBlockRef wide = emit_new_block(e, "wide"), gather = emit_new_block(e, "gather"), done = emit_new_block(e, "loaded");
+    LLVMBuildCondBr(e->b, consecutive(e, address, store_size(t)), wide, gather);
+
+    LLVMPositionBuilderAtEnd(e->b, wide);
+    LLVMValueRef first = LLVMBuildExtractElement(e->b, address, LLVMConstInt(e->i32, 0, false), "");
+    LLVMValueRef v1 = LLVMBuildLoad2(e->b, vt, LLVMBuildIntToPtr(e->b, first, e->ptr, ""), "");
+    LLVMSetAlignment(v1, align);
+    LLVMBuildBr(e->b, done);
+
+    LLVMPositionBuilderAtEnd(e->b, gather);
+    LLVMTypeRef pt = LLVMVectorType(e->ptr, e->width);
+    LLVMTypeRef overload[2] = { vt, pt };
+    LLVMValueRef args[4] = { pointers(e, safe_address(e, address)), LLVMConstInt(e->i32, align, false),
+                             emit_full_mask(e, NULL), LLVMGetPoison(vt) };
+    LLVMValueRef v2 = intrinsic_call(e, "llvm.masked.gather", overload, 2, args, 4);
+    LLVMBuildBr(e->b, done);
+
+    LLVMPositionBuilderAtEnd(e->b, done);
+    LLVMValueRef phi = LLVMBuildPhi(e->b, vt, "");
+    LLVMValueRef values[2] = { v1, v2 };
+    LLVMBasicBlockRef blocks[2] = { wide, gather };
+    LLVMAddIncoming(phi, values, blocks, 2);
+    return phi;
+}
+
+void
+emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_space space, unsigned align, bool atomic)
+{
+    if (!emit_is_vector(address) && !emit_is_vector(value)) {
+        scalar_store(e, address, value, space, align, atomic);
+        return;
+    }
+    LLVMTypeRef t = emit_scalar_type(value), vt = LLVMVectorType(t, e->width);
+    address = emit_splat(e, host_address(e, address, space));
+    value = emit_splat(e, value);
+    if (atomic) {
+        struct lane_access x = { .address = address, .value = value, .type = t, .align = align };
+        emit_for_lanes(e, e->mask, store_lane, &x);
+        return;
+    }
+    LLVMBasicBlockRef wide = emit_new_block(e, "wide"), scatter = emit_new_block(e, "scatter"), done = emit_new_block(e, "stored");
+    LLVMBuildCondBr(e->b, consecutive(e, address, store_size(t)), wide, scatter);
+
+    LLVMPositionBuilderAtEnd(e->b, wide);
+    LLVMValueRef first = LLVMBuildExtractElement(e->b, address, LLVMConstInt(e->i32, 0, false), "");
+    LLVMValueRef st = LLVMBuildStore(e->b, value, LLVMBuildIntToPtr(e->b, first, e->ptr, ""));
+    LLVMSetAlignment(st, align);
+    LLVMBuildBr(e->b, done);
+
+    LLVMPositionBuilderAtEnd(e->b, scatter);
+    LLVMTypeRef overload[2] = { vt, LLVMVectorType(e->ptr, e->width) };
+    LLVMValueRef args[4] = { value, pointers(e, safe_address(e, address)), LLVMConstInt(e->i32, align, false),
+                             emit_full_mask(e, NULL) };
+    intrinsic_call(e, "llvm.masked.scatter", overload, 2, args, 4);
+    emit_goto(e, done);
+}
+
+/* ---- .param variables kept as values ------------------------------------------------------------------------------------- */
+
+static const struct ptx_symbol *
+scalar_param(struct emit *e, const struct ptx_operand *o)
+{
+    const struct ptx_symbol *s = o->kind == PTX_OPND_ADDR && !o->has_reg ? o->sym : NULL;
+    if (!s || o->imm || !emit_param_is_scalar(s))
+        return NULL;
+    if (s->kind == PTX_SYM_PARAM)
+        return e->f->is_kernel ? NULL : s;
+    return s->kind == PTX_SYM_VAR && s->space == PTX_SPACE_PARAM ? s : NULL;
+}
+
+/* ---- ld and st ------------------------------------------------------------------------------------------------------------- */
+
+static bool
+is_strong(const struct ptx_inst *in)
+{
+    return in->sem == PTX_SEM_VOLATILE || in->sem == PTX_SEM_RELAXED || in->sem == PTX_SEM_ACQUIRE || in->sem == PTX_SEM_RELEASE ||
+           in->sem == PTX_SEM_SC || in->sem == PTX_SEM_MMIO;
+}
+
+static void
+fence(struct emit *e, LLVMAtomicOrdering order)
+{
+    LLVMBuildFence(e->b, order, false, "");
+}
+
+static ptx_space
+effective_space(struct emit *e, const struct ptx_inst *in, const struct ptx_operand *o)
+{
+    (void)e;
+    if (in->space != PTX_SPACE_GENERIC)
+        return in->space == PTX_SPACE_SHARED_CLUSTER ? PTX_SPACE_SHARED : (ptx_space)in->space;
+    /* A symbol without a space on the instruction stands for its own space's address. */
+    if (!o->has_reg && o->sym && o->sym->kind == PTX_SYM_VAR && o->sym->space == PTX_SPACE_SHARED)
+        return PTX_SPACE_SHARED;
+    return PTX_SPACE_GENERIC;
+}
+
+/* Representation of a memory element: predicates do not occur; everything else as emit_type says. */
+static void
+emit_ld(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = (ptx_type)in->type[0];
+    const struct ptx_operand *dst = &in->operand[0], *src = &in->operand[1];
+    LLVMTypeRef lt = emit_type(e, t);
+    const struct ptx_symbol *p = scalar_param(e, src);
+    if (p) {
+        LLVMValueRef v = LLVMBuildLoad2(e->b, emit_param_type(e, p), emit_param_storage(e, p), "");
+        if (dst->kind != PTX_OPND_VEC) {
+            unsigned bits = ptx_type_bits((ptx_type)p->type);
+            LLVMTypeRef it = LLVMIntTypeInContext(e->llvm, bits);
+            v = emit_resize(e, emit_bitcast(e, v, it), LLVMIntTypeInContext(e->llvm, ptx_type_bits(t)), false);
+            emit_dst(e, in, 0, t, emit_bitcast(e, v, lt));
+            return;
+        }
+    }
+    ptx_space space = effective_space(e, in, src);
+    LLVMValueRef address = emit_address(e, src, space);
+    unsigned size = store_size(lt), n = dst->kind == PTX_OPND_VEC ? dst->count : 1;
+    bool strong = is_strong(in);
+    if (in->space == PTX_SPACE_PARAM && e->f->is_kernel)
+        space = src->sym && src->sym->kind == PTX_SYM_VAR ? PTX_SPACE_LOCAL : PTX_SPACE_PARAM;
+    else if (in->space == PTX_SPACE_PARAM)
+        space = PTX_SPACE_LOCAL;
+    LLVMValueRef v[16];
+    for (unsigned i = 0; i < n && i < 16; i++) {
+        LLVMValueRef a = i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address;
+        v[i] = emit_load(e, a, lt, space, in->space == PTX_SPACE_PARAM ? 1 : size, strong);
+    }
+    if (in->sem == PTX_SEM_ACQUIRE)
+        fence(e, LLVMAtomicOrderingAcquire);
+    if (dst->kind != PTX_OPND_VEC)
+        emit_dst(e, in, 0, t, v[0]);
+    else
+        for (unsigned i = 0; i < n && i < 16; i++)
+            emit_dst_operand(e, &dst->elem[i], t, v[i]);
+}
+
+static void
+emit_st(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = (ptx_type)in->type[0];
+    const struct ptx_operand *dst = &in->operand[0], *src = &in->operand[1];
+    LLVMTypeRef lt = emit_type(e, t);
+    const struct ptx_symbol *p = scalar_param(e, dst);
+    if (p && src->kind != PTX_OPND_VEC) {
+        LLVMTypeRef it = LLVMIntTypeInContext(e->llvm, ptx_type_bits(t));
+        LLVMTypeRef pt = emit_type(e, (ptx_type)p->type);
+        LLVMTypeRef pit = LLVMIntTypeInContext(e->llvm, ptx_type_bits((ptx_type)p->type));
+        LLVMValueRef v = emit_bitcast(e, emit_resize(e, emit_bitcast(e, emit_operand(e, src, t), it), pit, false), pt);
+        LLVMValueRef slot = emit_param_storage(e, p);
+        v = emit_splat(e, v);
+        /* Results are written by lanes that return at different places. */
+        LLVMValueRef c = e->f->flow.masked[e->f->block] ? e->mask : e->f->guard;
+        if (c)
+            v = emit_select(e, c, v, LLVMBuildLoad2(e->b, emit_param_type(e, p), slot, ""));
+        LLVMBuildStore(e->b, v, slot);
+        return;
+    }
+    ptx_space space = effective_space(e, in, dst);
+    if (in->space == PTX_SPACE_PARAM)
+        space = PTX_SPACE_LOCAL;
+    LLVMValueRef address = emit_address(e, dst, space);
+    unsigned size = store_size(lt), n = src->kind == PTX_OPND_VEC ? src->count : 1;
+    if (in->sem == PTX_SEM_RELEASE)
+        fence(e, LLVMAtomicOrderingRelease);
+    for (unsigned i = 0; i < n && i < 16; i++) {
+        LLVMValueRef a = i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address;
+        LLVMValueRef v = emit_operand(e, src->kind == PTX_OPND_VEC ? &src->elem[i] : src, t);
+        emit_store(e, a, v, space, in->space == PTX_SPACE_PARAM ? 1 : size, is_strong(in));
+    }
+}
+
+/* ---- atom and red ------------------------------------------------------------------------------------------------------------ */
+
+struct atomic {
+    const struct ptx_inst *in;
+    LLVMValueRef address, b, c, slot;
+    LLVMTypeRef type;               /* integer of the access width, or f32/f64/half */
+    ptx_space space;
+    LLVMAtomicOrdering order;
+};
+
+/* old -> new for what no hardware instruction does; a compare-and-swap loop around it. */
+static LLVMValueRef
+combine(struct emit *e, const struct atomic *x, LLVMValueRef old, LLVMValueRef b)
+{
+    LLVMValueRef one, c;
+    switch (x->in->atomop) {
+    case PTX_ATOM_INC:              /* old >= b ? 0 : old + 1 */
+        one = LLVMConstInt(LLVMTypeOf(old), 1, false);
+        c = LLVMBuildICmp(e->b, LLVMIntUGE, old, b, "");
+        return LLVMBuildSelect(e->b, c, LLVMConstNull(LLVMTypeOf(old)), LLVMBuildAdd(e->b, old, one, ""), "");
+    case PTX_ATOM_DEC:              /* old == 0 || old > b ? b : old - 1 */
+        one = LLVMConstInt(LLVMTypeOf(old), 1, false);
+        c = LLVMBuildOr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, old, LLVMConstNull(LLVMTypeOf(old)), ""),
+                        LLVMBuildICmp(e->b, LLVMIntUGT, old, b, ""), "");
+        return LLVMBuildSelect(e->b, c, b, LLVMBuildSub(e->b, old, one, ""), "");
+    default:
+        return NULL;
+    }
+}
+
+static LLVMValueRef
+one_atomic(struct emit *e, struct atomic *x, LLVMValueRef address, LLVMValueRef b, LLVMValueRef c)
+{
+    const struct ptx_inst *in = x->in;
+    LLVMValueRef p = emit_session(e)->target->pointer(e, address, x->space);
+    bool is_float = ptx_type_class((ptx_type)in->type[0]) == PTX_CLASS_FLOAT;
+    bool is_signed = ptx_type_class((ptx_type)in->type[0]) == PTX_CLASS_SINT;
+    if (in->atomop == PTX_ATOM_CAS) {
+        LLVMValueRef r = LLVMBuildAtomicCmpXchg(e->b, p, b, c, x->order,
+                                                x->order == LLVMAtomicOrderingAcquireRelease ? LLVMAtomicOrderingAcquire
+                                                                                             : LLVMAtomicOrderingMonotonic, false);
+        return LLVMBuildExtractValue(e->b, r, 0, "");
+    }
+    LLVMAtomicRMWBinOp op;
+    switch (in->atomop) {
+    case PTX_ATOM_AND: op = LLVMAtomicRMWBinOpAnd; break;
+    case PTX_ATOM_OR: op = LLVMAtomicRMWBinOpOr; break;
+    case PTX_ATOM_XOR: op = LLVMAtomicRMWBinOpXor; break;
+    case PTX_ATOM_EXCH: op = LLVMAtomicRMWBinOpXchg; break;
+    case PTX_ATOM_ADD: op = is_float ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd; break;
+    case PTX_ATOM_MIN: op = is_float ? LLVMAtomicRMWBinOpFMin : is_signed ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin; break;
+    case PTX_ATOM_MAX: op = is_float ? LLVMAtomicRMWBinOpFMax : is_signed ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax; break;
+    default: {                      /* inc, dec: a loop */
+        LLVMBasicBlockRef pre = LLVMGetInsertBlock(e->b), loop = emit_new_block(e, "cas"), done = emit_new_block(e, "cas.done");
+        LLVMValueRef first = LLVMBuildLoad2(e->b, x->type, p, "");
+        LLVMSetOrdering(first, LLVMAtomicOrderingMonotonic);
+        LLVMSetAlignment(first, store_size(x->type));
+        LLVMBuildBr(e->b, loop);
+        LLVMPositionBuilderAtEnd(e->b, loop);
+        LLVMValueRef old = LLVMBuildPhi(e->b, x->type, "old");
+        LLVMValueRef fresh = combine(e, x, old, b);
+        LLVMValueRef r = LLVMBuildAtomicCmpXchg(e->b, p, old, fresh, x->order,
+                                                x->order == LLVMAtomicOrderingAcquireRelease ? LLVMAtomicOrderingAcquire
+                                                                                             : LLVMAtomicOrderingMonotonic, false);
+        LLVMValueRef seen = LLVMBuildExtractValue(e->b, r, 0, "");
+        LLVMValueRef values[2] = { first, seen };
+        LLVMBasicBlockRef blocks[2] = { pre, LLVMGetInsertBlock(e->b) };
+        LLVMBuildCondBr(e->b, LLVMBuildExtractValue(e->b, r, 1, ""), done, loop);
+        LLVMAddIncoming(old, values, blocks, 2);
+        LLVMPositionBuilderAtEnd(e->b, done);
+        return seen;
+    }
+    }
+    return LLVMBuildAtomicRMW(e->b, op, p, b, x->order, false);
+}
+
+static void
+atomic_lane(struct emit *e, LLVMValueRef lane, void *user)
+{
+    struct atomic *x = user;
+    LLVMValueRef a = LLVMBuildExtractElement(e->b, x->address, lane, "");
+    LLVMValueRef b = LLVMBuildExtractElement(e->b, x->b, lane, "");
+    LLVMValueRef c = x->c ? LLVMBuildExtractElement(e->b, x->c, lane, "") : NULL;
+    LLVMValueRef old = one_atomic(e, x, a, b, c);
+    if (x->slot) {
+        LLVMTypeRef vt = LLVMVectorType(x->type, e->width);
+        LLVMValueRef all = LLVMBuildLoad2(e->b, vt, x->slot, "");
+        LLVMBuildStore(e->b, LLVMBuildInsertElement(e->b, all, old, lane, ""), x->slot);
+    }
+}
+
+static void
+emit_atom(struct emit *e, const struct ptx_inst *in)
+{
+    bool red = in->op == PTX_OP_RED;
+    unsigned at = red ? 0 : 1;
+    ptx_type t = (ptx_type)in->type[0];
+    const struct ptx_operand *src = &in->operand[at + 1];
+    if (src->kind == PTX_OPND_VEC || t == PTX_F16X2 || t == PTX_BF16X2 || t == PTX_BF16) {
+        emit_unsupported(e, in, "packed and vector atomics");
+        return;
+    }
+    struct atomic x = { .in = in, .space = effective_space(e, in, &in->operand[at]), .type = emit_type(e, t) };
+    x.order = in->sem == PTX_SEM_ACQUIRE   ? LLVMAtomicOrderingAcquire
+              : in->sem == PTX_SEM_RELEASE ? LLVMAtomicOrderingRelease
+              : in->sem == PTX_SEM_ACQ_REL ? LLVMAtomicOrderingAcquireRelease
+                                           : LLVMAtomicOrderingMonotonic;
+    x.address = emit_address(e, &in->operand[at], x.space);
+    x.b = emit_operand(e, src, t);
+    if (in->atomop == PTX_ATOM_CAS)
+        x.c = emit_operand(e, &in->operand[at + 2], t);
+    if (e->width == 1) {
+        LLVMValueRef old = one_atomic(e, &x, x.address, x.b, x.c);
+        if (!red)
+            emit_dst(e, in, 0, t, old);
+        return;
+    }
+    x.address = emit_splat(e, x.address);
+    x.b = emit_splat(e, x.b);
+    if (x.c)
+        x.c = emit_splat(e, x.c);
+    if (!red)
+        x.slot = emit_alloca(e, LLVMVectorType(x.type, e->width), 0, "atom");
+    emit_for_lanes(e, e->mask, atomic_lane, &x);
+    if (!red)
+        emit_dst(e, in, 0, t, LLVMBuildLoad2(e->b, LLVMVectorType(x.type, e->width), x.slot, ""));
+}
+
+bool
+emit_memory(struct emit *e, const struct ptx_inst *in)
+{
+    const struct emit_target *t = emit_session(e)->target;
+    switch (in->op) {
+    case PTX_OP_LD:
+    case PTX_OP_LDU:
+        emit_ld(e, in);
+        return true;
+    case PTX_OP_ST:
+        emit_st(e, in);
+        return true;
+    case PTX_OP_ATOM:
+    case PTX_OP_RED:
+        emit_atom(e, in);
+        return true;
+    case PTX_OP_CVTA: {
+        LLVMValueRef v = emit_resize(e, emit_src(e, in, 1, (ptx_type)in->type[0]), e->i64, false);
+        /* cvta of a variable's name: its address in its own space */
+        v = in->flags & PTX_F_TO ? t->from_generic(e, v, (ptx_space)in->space) : t->to_generic(e, v, (ptx_space)in->space);
+        emit_dst(e, in, 0, (ptx_type)in->type[0], emit_resize(e, v, emit_type(e, (ptx_type)in->type[0]), false));
+        return true;
+    }
+    case PTX_OP_ISSPACEP:
+        emit_dst(e, in, 0, PTX_PRED, t->isspacep(e, emit_src(e, in, 1, PTX_U64), (ptx_space)in->space));
+        return true;
+    case PTX_OP_MEMBAR:
+    case PTX_OP_FENCE:
+        fence(e, in->sem == PTX_SEM_ACQ_REL ? LLVMAtomicOrderingAcquireRelease : LLVMAtomicOrderingSequentiallyConsistent);
+        return true;
+    case PTX_OP_PREFETCH:
+    case PTX_OP_PREFETCHU:
+    case PTX_OP_APPLYPRIORITY:
+    case PTX_OP_DISCARD:
+        return true;                /* hints */
+    default:
+        return false;
+    }
+}
