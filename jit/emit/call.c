@@ -238,8 +238,7 @@ indirect_call(struct emit *e, struct call *c, LLVMValueRef token)
         finish_call(e, c, look_up(e, token));
         return;
     }
-    /* while lanes wait: take the first one's target and all lanes that have the same. The blend of results needs the mask
-     * of this round, so the block counts as masked here whatever it was. */
+    /* While lanes wait: take the first one's target and all lanes that have the same. */
     LLVMValueRef whole = e->mask;
     LLVMValueRef left = emit_alloca(e, emit_mask_storage(e), 0, "left");
     emit_mask_store(e, left, emit_full_mask(e, whole));
@@ -251,11 +250,11 @@ indirect_call(struct emit *e, struct call *c, LLVMValueRef token)
     LLVMValueRef one = LLVMBuildExtractElement(e->b, token, lane, "");
     LLVMValueRef round = emit_mask_and(e, mask, emit_icmp(e, LLVMIntEQ, token, one));
     emit_mask_store(e, left, emit_mask_and(e, mask, LLVMBuildNot(e->b, round, "")));
-    bool was_masked = e->f->flow.masked[e->f->block];
-    e->f->flow.masked[e->f->block] = true;
-    e->mask = round;
+    /* The guard makes every result keep the value of the lanes of other rounds. */
+    LLVMValueRef guard = e->f->guard;
+    e->mask = e->f->guard = round;
     finish_call(e, c, look_up(e, one));
-    e->f->flow.masked[e->f->block] = was_masked;
+    e->f->guard = guard;
     e->mask = whole;
     LLVMBuildCondBr(e->b, emit_any(e, emit_mask_load(e, left)), loop, done);
     LLVMPositionBuilderAtEnd(e->b, done);

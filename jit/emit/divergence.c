@@ -43,8 +43,8 @@ sreg_varies(uint32_t sreg, bool linear_x)
     case PTX_SREG_LANEMASK_EQ: case PTX_SREG_LANEMASK_LE: case PTX_SREG_LANEMASK_LT:
     case PTX_SREG_LANEMASK_GE: case PTX_SREG_LANEMASK_GT:
         return true;
-    case PTX_SREG_TID_Y: case PTX_SREG_TID_Z: case PTX_SREG_TID:
-        return !linear_x || sreg == PTX_SREG_TID;
+    case PTX_SREG_TID_Y: case PTX_SREG_TID_Z:
+        return !linear_x;
     default:
         return false;
     }

@@ -107,6 +107,8 @@ void emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_sp
 
 /* i64 addresses of per-lane storage: base + lane * size, in vector shape when width > 1. */
 LLVMValueRef emit_lane_address(struct emit *e, LLVMValueRef storage, uint64_t size);
+uint64_t emit_lane_stride(const struct ptx_symbol *s);  /* bytes from one lane's copy to the next */
+void emit_invariant(struct emit *e, LLVMValueRef load);
 
 /* call.c */
 bool emit_call(struct emit *e, const struct ptx_inst *in);
@@ -121,7 +123,14 @@ void emit_bind_params(struct emit *e);
 void emit_return(struct emit *e);
 
 /* host.c */
+void emit_init(struct emit_session *s, struct cwj_program *p, LLVMContextRef llvm, struct cwj_diags *diags);
+void emit_finish(struct emit_session *s);   /* the module stays */
+cw_result emit_verify(struct emit *e) CW_MUST_CHECK;
 extern const struct emit_target emit_target_host;
+bool emit_host_warp(struct emit *e, const struct ptx_inst *in);         /* host_warp.c */
+bool emit_host_barrier(struct emit *e, const struct ptx_inst *in);
+bool emit_host_texture(struct emit *e, const struct ptx_inst *in);      /* host_tex.c */
+bool emit_mov(struct emit *e, const struct ptx_inst *in);               /* mov.c: all targets */
 LLVMValueRef emit_runtime(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *params, unsigned n, LLVMValueRef *args);
 
 #endif

@@ -202,10 +202,10 @@ make_slots(struct emit *e, struct emit_fn *f)
     for (uint32_t i = 0; i < fn->nlocals; i++) {
         const struct ptx_symbol *s = fn->locals[i];
         if (s->space == PTX_SPACE_LOCAL)
-            f->local[i] = emit_session(e)->target->local_storage(e, s->size, s->align);
+            f->local[i] = emit_session(e)->target->local_storage(e, emit_lane_stride(s), s->align);
         else if (s->space == PTX_SPACE_PARAM)
             f->local[i] = emit_param_is_scalar(s) ? emit_alloca(e, emit_param_type(e, s), 0, s->name)
-                                                  : emit_session(e)->target->local_storage(e, s->size, s->align);
+                                                  : emit_session(e)->target->local_storage(e, emit_lane_stride(s), s->align);
     }
     f->carry = emit_alloca(e, e->width > 1 ? emit_mask_storage(e) : e->i1, 0, "carry");
     return true;

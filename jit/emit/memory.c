@@ -25,6 +25,13 @@ store_size(LLVMTypeRef t)
     }
 }
 
+uint64_t
+emit_lane_stride(const struct ptx_symbol *s)
+{
+    uint64_t align = s->align ? s->align : 1;
+    return (s->size + align - 1) / align * align;
+}
+
 LLVMValueRef
 emit_lane_address(struct emit *e, LLVMValueRef storage, uint64_t size)
 {
@@ -93,6 +100,14 @@ intrinsic_call(struct emit *e, const char *name, LLVMTypeRef *overload, unsigned
     return LLVMBuildCall2(e->b, ft, fn, args, n, "");
 }
 
+/* Nothing writes there while the kernel runs. */
+void
+emit_invariant(struct emit *e, LLVMValueRef load)
+{
+    LLVMSetMetadata(load, LLVMGetMDKindIDInContext(e->llvm, "invariant.load", 14),
+                    LLVMMetadataAsValue(e->llvm, LLVMMDNodeInContext2(e->llvm, NULL, 0)));
+}
+
 static LLVMValueRef
 scalar_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, unsigned align, bool atomic)
 {
@@ -103,6 +118,8 @@ scalar_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space
         if (store_size(t) <= 8)
             LLVMSetOrdering(v, LLVMAtomicOrderingMonotonic);
         LLVMSetVolatile(v, true);
+    } else if (space == PTX_SPACE_PARAM || space == PTX_SPACE_CONST) {
+        emit_invariant(e, v);
     }
     return v;
 }

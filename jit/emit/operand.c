@@ -100,10 +100,10 @@ symbol_address(struct emit *e, const struct ptx_operand *o, ptx_type t)
     if (s->kind == PTX_SYM_FUNC || (s->kind == PTX_SYM_ALIAS && s->alias && s->alias->kind == PTX_SYM_FUNC)) {
         a = emit_int(e, e->i64, s->link_id == CWJ_NO_ID ? 0 : CWH_FUNC_TOKEN(s->link_id));
     } else if (s->kind == PTX_SYM_VAR && (s->space == PTX_SPACE_LOCAL || s->space == PTX_SPACE_PARAM)) {
-        a = emit_lane_address(e, e->f->local[s->index], s->size);
+        a = emit_lane_address(e, e->f->local[s->index], emit_lane_stride(s));
     } else if (s->kind == PTX_SYM_PARAM && !e->f->is_kernel) {
         LLVMValueRef p = emit_param_storage(e, s);
-        a = emit_lane_address(e, p, s->size);
+        a = emit_lane_address(e, p, emit_lane_stride(s));
     } else {
         a = emit_session(e)->target->symbol(e, s);
     }

@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The host device as a target of the emitter: the gang's context, special registers, addresses, run-time calls, and the
+ * entry point that emits one kernel with all that it calls. The contract is jit/host/abi.h. */
+#include "jit/emit/emit_private.h"
+
+#include <llvm-c/Analysis.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static LLVMValueRef
+i32(struct emit *e, uint32_t v)
+{
+    return LLVMConstInt(e->i32, v, false);
+}
+
+/* ---- context ------------------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef
+context_load(struct emit *e, LLVMBuilderRef b, LLVMValueRef base, size_t offset, LLVMTypeRef t, const char *name)
+{
+    LLVMValueRef idx = LLVMConstInt(e->i64, offset, false);
+    LLVMValueRef v = LLVMBuildLoad2(b, t, LLVMBuildGEP2(b, e->i8, base, &idx, 1, ""), name);
+    emit_invariant(e, v);
+    return v;
+}
+
+static void
+host_enter(struct emit *e)
+{
+    struct emit_fn *f = e->f;
+    f->gang = LLVMGetParam(f->fn, 0);
+    f->block_ctx = context_load(e, f->entry_b, f->gang, offsetof(struct cwh_gang, block), e->ptr, "block");
+    f->launch = context_load(e, f->entry_b, f->block_ctx, offsetof(struct cwh_block, launch), e->ptr, "launch");
+    f->params = context_load(e, f->entry_b, f->launch, offsetof(struct cwh_launch, params), e->ptr, "params");
+    f->image = context_load(e, f->entry_b, f->launch, offsetof(struct cwh_launch, image), e->ptr, "image");
+    f->shared = context_load(e, f->entry_b, f->block_ctx, offsetof(struct cwh_block, shared), e->ptr, "shared");
+    f->dummy = LLVMBuildAlloca(f->entry_b, LLVMArrayType(e->i8, 64), "dummy");
+    LLVMSetAlignment(f->dummy, 64);
+    if (e->width == 1)
+        return;
+    if (!f->is_kernel) {
+        f->entry_mask = LLVMGetParam(f->fn, 1);
+    } else if (!f->linear_x) {
+        LLVMValueRef lanes = context_load(e, f->entry_b, f->gang, offsetof(struct cwh_gang, lanes), e->i32, "lanes");
+        LLVMPositionBuilderAtEnd(e->b, f->entry);
+        f->entry_mask = emit_icmp(e, LLVMIntULT, emit_iota(e, e->i32), lanes);
+    }
+}
+
+static void
+host_begin(struct emit *e)
+{
+    if (!e->f->is_kernel) {
+        LLVMPositionBuilderAtEnd(e->b, e->f->entry);
+        emit_bind_params(e);
+    }
+}
+
+static void
+host_leave(struct emit *e)
+{
+    if (e->f->is_kernel)
+        LLVMBuildRetVoid(e->b);
+    else
+        emit_return(e);
+}
+
+/* ---- special registers -------------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef
+launch_u32(struct emit *e, size_t offset)
+{
+    return context_load(e, e->b, e->f->launch, offset, e->i32, "");
+}
+
+/* Thread numbers are below 1024, where a division of floats, rounded down, is exact: the nearest quotient below an
+ * integer k is k - 1/n, and 1/n is more than half a unit in the last place of k < 1024. It vectorises; udiv does not. */
+static void
+divide(struct emit *e, LLVMValueRef a, LLVMValueRef n, LLVMValueRef *quotient, LLVMValueRef *remainder)
+{
+    if (!emit_is_vector(a)) {
+        *quotient = LLVMBuildUDiv(e->b, a, n, "");
+        *remainder = LLVMBuildURem(e->b, a, n, "");
+        return;
+    }
+    LLVMTypeRef ft = LLVMVectorType(e->f32, e->width);
+    LLVMValueRef fa = LLVMBuildSIToFP(e->b, a, ft, ""), fn = LLVMBuildSIToFP(e->b, emit_splat(e, n), ft, "");
+    *quotient = LLVMBuildFPToSI(e->b, LLVMBuildFDiv(e->b, fa, fn, ""), LLVMTypeOf(a), "");
+    *remainder = emit_bin(e, LLVMSub, a, emit_bin(e, LLVMMul, *quotient, n));
+}
+
+static LLVMValueRef
+thread_index(struct emit *e, unsigned axis)
+{
+    struct emit_fn *f = e->f;
+    if (f->tid[0])
+        return f->tid[axis];
+    /* Computed once in the entry block. */
+    LLVMBuilderRef b = e->b;
+    e->b = f->entry_b;
+    LLVMValueRef first = context_load(e, e->b, f->gang, offsetof(struct cwh_gang, first), e->i32, "first");
+    LLVMValueRef nx = launch_u32(e, offsetof(struct cwh_launch, block)), ny = launch_u32(e, offsetof(struct cwh_launch, block) + 4);
+    LLVMValueRef linear = first, rest;
+    if (e->width > 1 && !f->linear_x)
+        linear = emit_bin(e, LLVMAdd, first, emit_iota(e, e->i32));
+    divide(e, linear, nx, &rest, &f->tid[0]);
+    divide(e, rest, ny, &f->tid[2], &f->tid[1]);
+    if (e->width > 1 && f->linear_x)
+        f->tid[0] = emit_bin(e, LLVMAdd, f->tid[0], emit_iota(e, e->i32));
+    e->b = b;
+    return f->tid[axis];
+}
+
+static LLVMValueRef
+lane_index(struct emit *e)
+{
+    if (e->width == 32)
+        return emit_iota(e, e->i32);
+    LLVMValueRef first = context_load(e, e->b, e->f->gang, offsetof(struct cwh_gang, first), e->i32, "");
+    LLVMValueRef lane = LLVMBuildAnd(e->b, first, i32(e, 31), "");
+    return e->width == 1 ? lane : emit_bin(e, LLVMAdd, lane, emit_iota(e, e->i32));
+}
+
+static LLVMValueRef
+runtime_u64(struct emit *e, const char *name)
+{
+    return emit_runtime(e, name, e->i64, NULL, 0, NULL);
+}
+
+static LLVMValueRef
+host_sreg(struct emit *e, ptx_sreg r)
+{
+    struct emit_fn *f = e->f;
+    const size_t grid = offsetof(struct cwh_launch, grid), block = offsetof(struct cwh_launch, block);
+    const size_t ctaid = offsetof(struct cwh_block, ctaid);
+    LLVMValueRef one, lane;
+    switch (r) {
+    case PTX_SREG_TID_X: return thread_index(e, 0);
+    case PTX_SREG_TID_Y: return thread_index(e, 1);
+    case PTX_SREG_TID_Z: return thread_index(e, 2);
+    case PTX_SREG_NTID_X: return launch_u32(e, block);
+    case PTX_SREG_NTID_Y: return launch_u32(e, block + 4);
+    case PTX_SREG_NTID_Z: return launch_u32(e, block + 8);
+    case PTX_SREG_NCTAID_X: return launch_u32(e, grid);
+    case PTX_SREG_NCTAID_Y: return launch_u32(e, grid + 4);
+    case PTX_SREG_NCTAID_Z: return launch_u32(e, grid + 8);
+    case PTX_SREG_CTAID_X: return context_load(e, e->b, f->block_ctx, ctaid, e->i32, "");
+    case PTX_SREG_CTAID_Y: return context_load(e, e->b, f->block_ctx, ctaid + 4, e->i32, "");
+    case PTX_SREG_CTAID_Z: return context_load(e, e->b, f->block_ctx, ctaid + 8, e->i32, "");
+    case PTX_SREG_LANEID: return lane_index(e);
+    case PTX_SREG_WARPID:
+        return LLVMBuildLShr(e->b, context_load(e, e->b, f->gang, offsetof(struct cwh_gang, first), e->i32, ""), i32(e, 5), "");
+    case PTX_SREG_NWARPID: return i32(e, 32);
+    case PTX_SREG_SMID: return context_load(e, e->b, f->block_ctx, offsetof(struct cwh_block, worker), e->i32, "");
+    case PTX_SREG_NSMID: return i32(e, 1024);
+    case PTX_SREG_GRIDID: return context_load(e, e->b, f->launch, offsetof(struct cwh_launch, grid_id), e->i64, "");
+    case PTX_SREG_LANEMASK_EQ: case PTX_SREG_LANEMASK_LE: case PTX_SREG_LANEMASK_LT:
+    case PTX_SREG_LANEMASK_GE: case PTX_SREG_LANEMASK_GT:
+        lane = lane_index(e);
+        one = emit_bin(e, LLVMShl, emit_int_like(e, lane, 1), lane);
+        if (r == PTX_SREG_LANEMASK_EQ)
+            return one;
+        LLVMValueRef lt = emit_bin(e, LLVMSub, one, emit_int_like(e, one, 1));
+        if (r == PTX_SREG_LANEMASK_LT)
+            return lt;
+        if (r == PTX_SREG_LANEMASK_GE)
+            return LLVMBuildNot(e->b, lt, "");
+        LLVMValueRef le = emit_bin(e, LLVMOr, lt, one);
+        return r == PTX_SREG_LANEMASK_LE ? le : LLVMBuildNot(e->b, le, "");
+    case PTX_SREG_CLOCK:
+        return LLVMBuildTrunc(e->b, runtime_u64(e, "cwh_rt_clock"), e->i32, "");
+    case PTX_SREG_CLOCK_HI:
+        return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, runtime_u64(e, "cwh_rt_clock"), LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
+    case PTX_SREG_CLOCK64: return runtime_u64(e, "cwh_rt_clock");
+    case PTX_SREG_GLOBALTIMER: return runtime_u64(e, "cwh_rt_globaltimer");
+    case PTX_SREG_GLOBALTIMER_LO: return LLVMBuildTrunc(e->b, runtime_u64(e, "cwh_rt_globaltimer"), e->i32, "");
+    case PTX_SREG_GLOBALTIMER_HI:
+        return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, runtime_u64(e, "cwh_rt_globaltimer"), LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
+    case PTX_SREG_DYNAMIC_SMEM_SIZE: return launch_u32(e, offsetof(struct cwh_launch, dynamic_shared_size));
+    case PTX_SREG_TOTAL_SMEM_SIZE:
+        return LLVMBuildTrunc(e->b, context_load(e, e->b, f->launch, offsetof(struct cwh_launch, shared_size), e->i64, ""), e->i32, "");
+    default:
+        /* .w components, clusters of one block, environment registers: zero, but for sizes, which are one. */
+        if (r == PTX_SREG_NCLUSTERID_X || r == PTX_SREG_NCLUSTERID_Y || r == PTX_SREG_NCLUSTERID_Z || r == PTX_SREG_NTID_W ||
+            r == PTX_SREG_NCTAID_W || r == PTX_SREG_CLUSTER_NCTAID_X || r == PTX_SREG_CLUSTER_NCTAID_Y ||
+            r == PTX_SREG_CLUSTER_NCTAID_Z || r == PTX_SREG_CLUSTER_NCTARANK)
+            return i32(e, 1);
+        return LLVMConstNull(emit_type(e, (ptx_type)ptx_sreg_info(r)->type));
+    }
+}
+
+/* ---- addresses ------------------------------------------------------------------------------------------------------------ */
+
+static LLVMValueRef
+host_symbol(struct emit *e, const struct ptx_symbol *sym)
+{
+    struct emit_fn *f = e->f;
+    LLVMValueRef off;
+    if (sym->kind == PTX_SYM_PARAM) {
+        off = LLVMConstInt(e->i64, sym->offset, false);
+        return LLVMBuildPtrToInt(e->b, LLVMBuildGEP2(e->b, e->i8, f->params, &off, 1, ""), e->i64, "");
+    }
+    const struct cwj_link_var *v = cwj_program_link_var(e->program, sym->link_id);
+    if (!v || (v->undefined && !v->dynamic)) {
+        e->result = CW_ERR_UNRESOLVED;
+        cwj_diag_add(e->diags, PTX_ERROR, 4001, sym->line, sym->column, "undefined symbol %s", sym->name);
+        return LLVMConstNull(e->i64);
+    }
+    if (v->space == PTX_SPACE_SHARED) {
+        uint32_t offset;
+        if (!cwj_shared_offset(&emit_session(e)->reach->shared, sym->link_id, &offset)) {
+            e->result = CW_ERR_INTERNAL;
+            cwj_diag_add(e->diags, PTX_ERROR, 5002, sym->line, sym->column, "shared variable %s has no place in the layout", sym->name);
+            return LLVMConstNull(e->i64);
+        }
+        return LLVMConstInt(e->i64, offset, false);
+    }
+    off = LLVMConstInt(e->i64, v->offset, false);
+    return LLVMBuildPtrToInt(e->b, LLVMBuildGEP2(e->b, e->i8, f->image, &off, 1, ""), e->i64, "");
+}
+
+static LLVMValueRef
+host_pointer(struct emit *e, LLVMValueRef address, ptx_space space)
+{
+    if (space == PTX_SPACE_SHARED)
+        return LLVMBuildGEP2(e->b, e->i8, e->f->shared, &address, 1, "");
+    return LLVMBuildIntToPtr(e->b, address, e->ptr, "");
+}
+
+static LLVMValueRef
+host_to_generic(struct emit *e, LLVMValueRef address, ptx_space space)
+{
+    if (space != PTX_SPACE_SHARED && space != PTX_SPACE_SHARED_CLUSTER)
+        return address;
+    return emit_bin(e, LLVMAdd, address, LLVMBuildPtrToInt(e->b, e->f->shared, e->i64, ""));
+}
+
+static LLVMValueRef
+host_from_generic(struct emit *e, LLVMValueRef address, ptx_space space)
+{
+    if (space != PTX_SPACE_SHARED && space != PTX_SPACE_SHARED_CLUSTER)
+        return address;
+    return emit_bin(e, LLVMSub, address, LLVMBuildPtrToInt(e->b, e->f->shared, e->i64, ""));
+}
+
+static LLVMValueRef
+host_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
+{
+    /* Windows: shared is the block's buffer; local lies on this gang's stack, near this frame; global is the rest. */
+    LLVMValueRef rel = emit_bin(e, LLVMSub, address, LLVMBuildPtrToInt(e->b, e->f->shared, e->i64, ""));
+    LLVMValueRef size = context_load(e, e->b, e->f->launch, offsetof(struct cwh_launch, shared_size), e->i64, "");
+    LLVMValueRef shared = emit_icmp(e, LLVMIntULT, rel, size);
+    if (space == PTX_SPACE_SHARED || space == PTX_SPACE_SHARED_CLUSTER)
+        return shared;
+    LLVMValueRef frame = LLVMBuildPtrToInt(e->b, e->f->dummy, e->i64, "");
+    LLVMValueRef near = emit_bin(e, LLVMAdd, emit_bin(e, LLVMSub, address, frame), LLVMConstInt(e->i64, 1 << 18, false));
+    LLVMValueRef local = emit_icmp(e, LLVMIntULT, near, LLVMConstInt(e->i64, 1 << 19, false));
+    if (space == PTX_SPACE_LOCAL)
+        return local;
+    LLVMValueRef param = emit_icmp(e, LLVMIntULT, emit_bin(e, LLVMSub, address, LLVMBuildPtrToInt(e->b, e->f->params, e->i64, "")),
+                                   LLVMConstInt(e->i64, 32768, false));
+    if (space == PTX_SPACE_PARAM)
+        return param;
+    LLVMValueRef image = emit_bin(e, LLVMSub, address, LLVMBuildPtrToInt(e->b, e->f->image, e->i64, ""));
+    LLVMValueRef in_const = LLVMConstNull(e->i1);
+    for (uint32_t i = 0; i < e->program->nlink_vars; i++) {
+        const struct cwj_link_var *v = &e->program->link_vars[i];
+        if (v->space != PTX_SPACE_CONST || v->undefined || !v->def)
+            continue;
+        LLVMValueRef in_this = emit_icmp(e, LLVMIntULT, emit_bin(e, LLVMSub, image, LLVMConstInt(e->i64, v->offset, false)),
+                                         LLVMConstInt(e->i64, v->def->size, false));
+        in_const = emit_bin(e, LLVMOr, in_const, in_this);
+    }
+    if (space == PTX_SPACE_CONST)
+        return in_const;
+    LLVMValueRef other = emit_bin(e, LLVMOr, emit_bin(e, LLVMOr, shared, local), in_const);
+    return LLVMBuildNot(e->b, other, "");
+}
+
+static LLVMValueRef
+host_local_storage(struct emit *e, uint64_t size, uint32_t align)
+{
+    LLVMTypeRef t = LLVMArrayType2(e->i8, size * e->width);
+    LLVMValueRef a = LLVMBuildAlloca(e->f->entry_b, t, "local");
+    LLVMSetAlignment(a, align < 16 ? 16 : align);
+    return a;
+}
+
+/* ---- run-time functions ------------------------------------------------------------------------------------------------------ */
+
+LLVMValueRef
+emit_runtime(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *params, unsigned n, LLVMValueRef *args)
+{
+    LLVMTypeRef ft = LLVMFunctionType(ret, params, n, false);
+    LLVMValueRef fn = LLVMGetNamedFunction(e->module, name);
+    if (!fn) {
+        fn = LLVMAddFunction(e->module, name, ft);
+        if (!strcmp(name, "cwh_rt_trap") || !strcmp(name, "cwh_rt_assertfail"))
+            LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                    LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("cold", 4), 0));
+    }
+    return LLVMBuildCall2(e->b, ft, fn, args, n, "");
+}
+
+static LLVMValueRef
+active_bits(struct emit *e)
+{
+    LLVMValueRef bits = e->width == 1 ? i32(e, 1) : emit_mask_bits(e, e->mask);
+    return LLVMBuildZExt(e->b, bits, e->i64, "");
+}
+
+static LLVMValueRef
+spill(struct emit *e, LLVMValueRef v, const char *name)
+{
+    v = emit_splat(e, v);
+    LLVMValueRef slot = emit_alloca(e, LLVMTypeOf(v), 64, name);
+    LLVMBuildStore(e->b, v, slot);
+    return slot;
+}
+
+static bool
+host_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *v, unsigned n, LLVMValueRef *result)
+{
+    LLVMTypeRef shape64 = e->width > 1 ? LLVMVectorType(e->i64, e->width) : e->i64;
+    LLVMTypeRef shape32 = e->width > 1 ? LLVMVectorType(e->i32, e->width) : e->i32;
+    LLVMTypeRef types[6] = { e->ptr, e->i64, e->ptr, e->ptr, e->ptr, e->ptr };
+    LLVMValueRef a[6] = { e->f->gang, active_bits(e) };
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(name, "__assertfail") || i != 2)
+            v[i] = emit_resize(e, emit_bitcast(e, v[i], LLVMIntTypeInContext(e->llvm, emit_scalar_type(v[i]) == e->i32 ? 32 : 64)),
+                               e->i64, false);
+    if (!strcmp(name, "vprintf") && n == 2) {
+        a[2] = spill(e, v[0], "formats");
+        a[3] = spill(e, v[1], "arguments");
+        a[4] = emit_alloca(e, shape32, 64, "printed");
+        emit_runtime(e, "cwh_rt_vprintf", e->void_, types, 5, a);
+        *result = LLVMBuildLoad2(e->b, shape32, a[4], "");
+    } else if (!strcmp(name, "malloc") && n == 1) {
+        a[2] = spill(e, v[0], "sizes");
+        a[3] = emit_alloca(e, shape64, 64, "pointers");
+        emit_runtime(e, "cwh_rt_malloc", e->void_, types, 4, a);
+        *result = LLVMBuildLoad2(e->b, shape64, a[3], "");
+    } else if (!strcmp(name, "free") && n == 1) {
+        a[2] = spill(e, v[0], "pointers");
+        emit_runtime(e, "cwh_rt_free", e->void_, types, 3, a);
+    } else if (!strcmp(name, "__assertfail") && n >= 4) {
+        a[2] = spill(e, v[0], "message");
+        a[3] = spill(e, v[1], "file");
+        a[4] = spill(e, emit_bitcast(e, v[2], e->i32), "line");
+        a[5] = spill(e, v[3], "function");
+        emit_runtime(e, "cwh_rt_assertfail", e->void_, types, 6, a);
+    } else {
+        return false;
+    }
+    (void)in;
+    return true;
+}
+
+static bool
+host_misc(struct emit *e, const struct ptx_inst *in)
+{
+    if (emit_mov(e, in) || emit_host_texture(e, in))
+        return true;
+    LLVMTypeRef types[3] = { e->ptr, e->i64, e->i32 };
+    LLVMValueRef args[3] = { e->f->gang, NULL, NULL };
+    switch (in->op) {
+    case PTX_OP_TRAP:
+    case PTX_OP_BRKPT:
+        args[1] = active_bits(e);
+        args[2] = i32(e, in->op == PTX_OP_BRKPT);
+        emit_runtime(e, "cwh_rt_trap", e->void_, types, 3, args);
+        return true;
+    case PTX_OP_NANOSLEEP: {
+        LLVMValueRef ns = emit_src(e, in, 0, PTX_U32);
+        if (emit_is_vector(ns))
+            ns = LLVMBuildExtractElement(e->b, ns, i32(e, 0), "");
+        types[1] = e->i32;
+        args[1] = ns;
+        emit_runtime(e, "cwh_rt_nanosleep", e->void_, types, 2, args);
+        return true;
+    }
+    case PTX_OP_PMEVENT:
+        return true;                /* for profilers */
+    default:
+        return false;
+    }
+}
+
+const struct emit_target emit_target_host = {
+    .enter = host_enter, .begin = host_begin, .leave = host_leave, .sreg = host_sreg, .symbol = host_symbol,
+    .pointer = host_pointer, .to_generic = host_to_generic, .from_generic = host_from_generic, .isspacep = host_isspacep,
+    .local_storage = host_local_storage, .warp = emit_host_warp, .barrier = emit_host_barrier, .misc = host_misc,
+    .runtime_call = host_runtime_call,
+};
+
+/* ---- one kernel --------------------------------------------------------------------------------------------------------------- */
+
+struct needs {
+    bool warp;
+};
+
+static void
+scan_operand(const struct ptx_operand *o, void *user)
+{
+    struct needs *n = user;
+    if (o->kind == PTX_OPND_SREG && ptx_sreg_info((ptx_sreg)o->index)->traits & PTX_T_WARP)
+        n->warp = true;
+    for (unsigned i = 0; i < o->count && o->elem; i++)
+        scan_operand(&o->elem[i], user);
+}
+
+static bool
+needs_warp(const struct cwj_program *p, const struct cwj_reach *reach)
+{
+    struct needs n = { 0 };
+    for (uint32_t i = 0; i < reach->nfuncs && !n.warp; i++) {
+        const struct ptx_function *fn = cwj_program_function(p, reach->funcs[i])->fn;
+        for (uint32_t k = 0; fn && fn->has_body && k < fn->ninsts && !n.warp; k++) {
+            const struct ptx_inst *in = &fn->insts[k];
+            n.warp = ptx_op_info((ptx_op)in->op)->traits & PTX_T_WARP;
+            for (unsigned o = 0; o < in->noperands; o++)
+                scan_operand(&in->operand[o], &n);
+        }
+    }
+    return n.warp;
+}
+
+static unsigned
+native_width(void)
+{
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") ? 16 : __builtin_cpu_supports("avx2") ? 8 : 4;
+}
+
+void
+emit_init(struct emit_session *s, struct cwj_program *p, LLVMContextRef llvm, struct cwj_diags *diags)
+{
+    struct emit *e = &s->e;
+    memset(s, 0, sizeof *s);
+    cw_arena_init(&e->arena);
+    e->llvm = llvm;
+    e->program = p;
+    e->diags = diags;
+    e->b = LLVMCreateBuilderInContext(llvm);
+    e->module = LLVMModuleCreateWithNameInContext("cudaway", llvm);
+    e->i1 = LLVMInt1TypeInContext(llvm);
+    e->i8 = LLVMInt8TypeInContext(llvm);
+    e->i16 = LLVMInt16TypeInContext(llvm);
+    e->i32 = LLVMInt32TypeInContext(llvm);
+    e->i64 = LLVMInt64TypeInContext(llvm);
+    e->i128 = LLVMInt128TypeInContext(llvm);
+    e->f16 = LLVMHalfTypeInContext(llvm);
+    e->f32 = LLVMFloatTypeInContext(llvm);
+    e->f64 = LLVMDoubleTypeInContext(llvm);
+    e->ptr = LLVMPointerTypeInContext(llvm, 0);
+    e->void_ = LLVMVoidTypeInContext(llvm);
+    s->functions = cw_arena_array(&e->arena, LLVMValueRef, p->nfuncs + 1);
+    s->function_types = cw_arena_array(&e->arena, LLVMTypeRef, p->nfuncs + 1);
+}
+
+void
+emit_finish(struct emit_session *s)
+{
+    LLVMDisposeBuilder(s->e.b);
+    cw_arena_finish(&s->e.arena);
+}
+
+/* LLVM's own check of what was emitted; a failure is a bug of ours and is reported as one. */
+cw_result
+emit_verify(struct emit *e)
+{
+    char *message = NULL;
+    cw_result r = CW_OK;
+    if (LLVMVerifyModule(e->module, LLVMReturnStatusAction, &message)) {
+        cwj_diag_add(e->diags, PTX_ERROR, 5009, 0, 0, "internal error: invalid LLVM IR: %s", message ? message : "?");
+        r = CW_ERR_INTERNAL;
+    }
+    LLVMDisposeMessage(message);
+    return r;
+}
+
+static void
+make_function_table(struct emit *e)
+{
+    struct emit_session *s = emit_session(e);
+    uint32_t n = e->program->nfuncs;
+    LLVMTypeRef t = LLVMArrayType(e->ptr, n);
+    s->function_table = LLVMAddGlobal(e->module, t, "functions");
+    LLVMSetLinkage(s->function_table, LLVMInternalLinkage);
+    LLVMSetGlobalConstant(s->function_table, true);
+    LLVMValueRef *v = cw_arena_array(&e->arena, LLVMValueRef, n + 1);
+    if (!v) {
+        e->result = CW_ERR_NOMEM;
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = LLVMConstNull(e->ptr);
+    for (uint32_t i = 0; i < s->reach->nfuncs; i++) {
+        uint32_t id = s->reach->funcs[i];
+        const struct cwj_function *f = cwj_program_function(e->program, id);
+        if (f->address_taken && f->fn && f->fn->has_body && !f->fn->is_entry)
+            v[id] = emit_declare(e, id);
+    }
+    LLVMSetInitializer(s->function_table, LLVMConstArray(e->ptr, v, n));
+}
+
+cw_result
+emit_host_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *variant, LLVMContextRef llvm,
+                 LLVMModuleRef *module, struct cwh_code_info *info, struct cwj_diags *diags)
+{
+    *module = NULL;
+    struct emit_session *s = malloc(sizeof *s);
+    if (!s)
+        return CW_ERR_NOMEM;
+    emit_init(s, p, llvm, diags);
+    struct emit *e = &s->e;
+    cw_result r = CW_ERR_NOMEM;
+    if (!s->functions || !s->function_types)
+        goto done;
+    s->target = &emit_target_host;
+    s->variant = variant;
+    s->kernel = index;
+    s->reach = &p->reach[index];
+    e->target = CWJ_TARGET_HOST;
+    e->fast_code = !variant->o0;
+    e->width = variant->o0 ? 1 : needs_warp(p, s->reach) ? 32 : native_width();
+
+    LLVMValueRef fn = LLVMAddFunction(e->module, "cwh_kernel", LLVMFunctionType(e->void_, &e->ptr, 1, false));
+    uint32_t id = p->kernel_func[index];
+    if (s->reach->indirect)
+        make_function_table(e);
+    emit_function(e, cwj_program_function(p, id)->fn, fn, true);
+    uint64_t local = 0;
+    for (uint32_t i = 0; i < s->reach->nfuncs; i++) {
+        const struct cwj_function *f = cwj_program_function(p, s->reach->funcs[i]);
+        if (!f->fn || !f->fn->has_body)
+            continue;
+        for (uint32_t k = 0; k < f->fn->nlocals; k++)
+            if (f->fn->locals[k]->space == PTX_SPACE_LOCAL)
+                local += emit_lane_stride(f->fn->locals[k]) * e->width;
+        if (s->reach->funcs[i] == id || f->fn->is_entry || f->runtime)
+            continue;
+        emit_function(e, f->fn, emit_declare(e, s->reach->funcs[i]), false);
+    }
+    *info = (struct cwh_code_info){
+        .width = e->width,
+        .uses_fibers = s->uses_fibers,
+        .static_shared = s->reach->shared.size,
+        .shared_align = s->reach->shared.align,
+        .stack_hint = local > (1u << 30) ? 1u << 30 : (uint32_t)local + 65536,
+    };
+    LLVMValueRef fields[5] = { i32(e, info->width), i32(e, info->uses_fibers), i32(e, info->static_shared),
+                               i32(e, info->shared_align), i32(e, info->stack_hint) };
+    LLVMValueRef constant = LLVMConstStructInContext(llvm, fields, 5, false);
+    LLVMValueRef global = LLVMAddGlobal(e->module, LLVMTypeOf(constant), "cwh_info");
+    LLVMSetInitializer(global, constant);
+    LLVMSetGlobalConstant(global, true);
+    r = e->result;
+    if (r == CW_OK)
+        r = emit_verify(e);
+done:
+    if (r == CW_OK)
+        *module = e->module;
+    else
+        LLVMDisposeModule(e->module);
+    emit_finish(s);
+    free(s);
+    return r;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Warp-level operations and barriers on the host device (9.7.9.5, 9.7.13).
+ *
+ * In vector shape the gang is the warp: lanes talk through shuffles and mask words. With width 1 every lane is a thread of
+ * execution of its own, and they meet in cwh_rt_warp_exchange. */
+#include "jit/emit/emit_private.h"
+
+#include <string.h>
+
+static LLVMValueRef
+i32(struct emit *e, uint32_t v)
+{
+    return LLVMConstInt(e->i32, v, false);
+}
+
+/* ---- width 1: meet the other lanes --------------------------------------------------------------------------------- */
+
+struct meeting {
+    LLVMValueRef arrived;           /* i32: lanes that took part */
+    LLVMValueRef values;            /* ptr to 32 u64 */
+};
+
+static struct meeting
+meet(struct emit *e, LLVMValueRef members, LLVMValueRef value)
+{
+    struct emit_session *s = emit_session(e);
+    s->uses_fibers = true;
+    struct meeting m = { .values = emit_alloca(e, LLVMArrayType(e->i64, 32), 8, "values") };
+    LLVMTypeRef types[5] = { e->ptr, e->i32, e->i32, e->i64, e->ptr };
+    LLVMValueRef args[5] = { e->f->gang, i32(e, s->sites++), members, emit_resize(e, value, e->i64, false), m.values };
+    m.arrived = emit_runtime(e, "cwh_rt_warp_exchange", e->i32, types, 5, args);
+    return m;
+}
+
+static LLVMValueRef
+value_of(struct emit *e, const struct meeting *m, LLVMValueRef lane)
+{
+    LLVMValueRef p = LLVMBuildGEP2(e->b, e->i64, m->values, &lane, 1, "");
+    return LLVMBuildLoad2(e->b, e->i64, p, "");
+}
+
+/* Bits of lanes whose published value satisfies: predicate set (like == NULL), or equal to `like`. */
+static LLVMValueRef
+collect(struct emit *e, const struct meeting *m, LLVMValueRef like)
+{
+    LLVMValueRef bits = i32(e, 0);
+    for (unsigned i = 0; i < 32; i++) {
+        LLVMValueRef v = value_of(e, m, i32(e, i));
+        LLVMValueRef c = like ? LLVMBuildICmp(e->b, LLVMIntEQ, v, like, "")
+                              : LLVMBuildICmp(e->b, LLVMIntNE, v, LLVMConstNull(e->i64), "");
+        bits = LLVMBuildOr(e->b, bits, LLVMBuildShl(e->b, LLVMBuildZExt(e->b, c, e->i32, ""), i32(e, i), ""), "");
+    }
+    return LLVMBuildAnd(e->b, bits, m->arrived, "");
+}
+
+/* ---- shared pieces ------------------------------------------------------------------------------------------------------ */
+
+static LLVMValueRef
+lane_id(struct emit *e)
+{
+    return emit_session(e)->target->sreg(e, PTX_SREG_LANEID);
+}
+
+/* Source lane and its validity for shfl (9.7.9.6). */
+static LLVMValueRef
+shuffle_source(struct emit *e, const struct ptx_inst *in, LLVMValueRef lane, LLVMValueRef b, LLVMValueRef c, LLVMValueRef *valid)
+{
+    LLVMValueRef bval = emit_bin(e, LLVMAnd, b, i32(e, 31)), cval = emit_bin(e, LLVMAnd, c, i32(e, 31));
+    LLVMValueRef seg = emit_bin(e, LLVMAnd, emit_bin(e, LLVMLShr, c, i32(e, 8)), i32(e, 31));
+    LLVMValueRef not_seg = emit_bin(e, LLVMXor, seg, i32(e, 31));
+    LLVMValueRef min = emit_bin(e, LLVMAnd, lane, seg);
+    LLVMValueRef max = emit_bin(e, LLVMOr, min, emit_bin(e, LLVMAnd, cval, not_seg));
+    LLVMValueRef j;
+    switch (in->mode) {
+    case PTX_MODE_UP:
+        j = emit_bin(e, LLVMSub, lane, bval);
+        *valid = emit_icmp(e, LLVMIntSGE, j, max);
+        break;
+    case PTX_MODE_DOWN:
+        j = emit_bin(e, LLVMAdd, lane, bval);
+        *valid = emit_icmp(e, LLVMIntSLE, j, max);
+        break;
+    case PTX_MODE_BFLY:
+        j = emit_bin(e, LLVMXor, lane, bval);
+        *valid = emit_icmp(e, LLVMIntSLE, j, max);
+        break;
+    default:
+        j = emit_bin(e, LLVMOr, min, emit_bin(e, LLVMAnd, bval, not_seg));
+        *valid = emit_icmp(e, LLVMIntSLE, j, max);
+        break;
+    }
+    return emit_select(e, *valid, j, lane);
+}
+
+static LLVMValueRef
+permute(struct emit *e, LLVMValueRef v, LLVMValueRef from)
+{
+    from = emit_splat(e, from);
+    LLVMTypeRef vt = LLVMTypeOf(v);
+    if (LLVMIsConstant(from))
+        return LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(vt), from, "");
+    LLVMValueRef slot = emit_alloca(e, vt, 0, "shuffle"), out = LLVMGetPoison(vt);
+    LLVMBuildStore(e->b, v, slot);
+    for (unsigned i = 0; i < e->width; i++) {
+        LLVMValueRef j = LLVMBuildExtractElement(e->b, from, i32(e, i), "");
+        LLVMValueRef x = LLVMBuildLoad2(e->b, e->i32, LLVMBuildGEP2(e->b, e->i32, slot, &j, 1, ""), "");
+        out = LLVMBuildInsertElement(e->b, out, x, i32(e, i), "");
+    }
+    return out;
+}
+
+static void
+emit_shfl(struct emit *e, const struct ptx_inst *in)
+{
+    const struct ptx_operand *d = &in->operand[0];
+    LLVMValueRef a = emit_src(e, in, 1, PTX_B32), b = emit_src(e, in, 2, PTX_U32), c = emit_src(e, in, 3, PTX_U32);
+    LLVMValueRef valid, r, from;
+    if (e->width == 1) {
+        LLVMValueRef members = in->flags & PTX_F_SYNC ? emit_src(e, in, 4, PTX_U32) : i32(e, 0);
+        from = shuffle_source(e, in, lane_id(e), b, c, &valid);
+        struct meeting m = meet(e, members, a);
+        r = LLVMBuildTrunc(e->b, value_of(e, &m, from), e->i32, "");
+    } else {
+        from = shuffle_source(e, in, emit_iota(e, e->i32), b, c, &valid);
+        r = permute(e, emit_splat(e, a), from);
+    }
+    if (d->kind == PTX_OPND_PRED_PAIR) {
+        emit_dst_operand(e, &d->elem[0], PTX_B32, r);
+        emit_dst_operand(e, &d->elem[1], PTX_PRED, valid);
+    } else {
+        emit_dst_operand(e, d, PTX_B32, r);
+    }
+}
+
+static LLVMValueRef
+member_mask(struct emit *e, const struct ptx_inst *in, unsigned i)
+{
+    return in->flags & PTX_F_SYNC ? emit_src(e, in, i, PTX_U32) : e->width == 1 ? i32(e, 0) : i32(e, ~0u);
+}
+
+static void
+emit_vote(struct emit *e, const struct ptx_inst *in)
+{
+    LLVMValueRef p = emit_src(e, in, 1, PTX_PRED), members = member_mask(e, in, 2), set, active;
+    if (e->width == 1) {
+        struct meeting m = meet(e, members, p);
+        set = collect(e, &m, NULL);
+        active = m.arrived;
+    } else {
+        active = emit_bin(e, LLVMAnd, emit_mask_bits(e, e->mask), members);
+        set = emit_bin(e, LLVMAnd, emit_mask_bits(e, emit_splat(e, p)), active);
+    }
+    LLVMValueRef all = emit_icmp(e, LLVMIntEQ, set, active), any = emit_icmp(e, LLVMIntNE, set, i32(e, 0));
+    switch (in->mode) {
+    case PTX_MODE_BALLOT:
+        emit_dst(e, in, 0, PTX_B32, set);
+        break;
+    case PTX_MODE_ALL:
+        emit_dst(e, in, 0, PTX_PRED, all);
+        break;
+    case PTX_MODE_ANY:
+        emit_dst(e, in, 0, PTX_PRED, any);
+        break;
+    default:
+        emit_dst(e, in, 0, PTX_PRED, emit_bin(e, LLVMOr, all, LLVMBuildNot(e->b, any, "")));
+        break;
+    }
+}
+
+struct match {
+    LLVMValueRef a, active, slot;
+};
+
+static void
+match_lane(struct emit *e, LLVMValueRef lane, void *user)
+{
+    struct match *x = user;
+    LLVMTypeRef vt = LLVMVectorType(e->i32, e->width);
+    LLVMValueRef one = LLVMBuildExtractElement(e->b, x->a, lane, "");
+    LLVMValueRef bits = emit_mask_bits(e, emit_icmp(e, LLVMIntEQ, x->a, one));
+    if (emit_is_vector(x->active))
+        bits = LLVMBuildAnd(e->b, bits, LLVMBuildExtractElement(e->b, x->active, lane, ""), "");
+    else
+        bits = LLVMBuildAnd(e->b, bits, x->active, "");
+    LLVMValueRef old = LLVMBuildLoad2(e->b, vt, x->slot, "");
+    LLVMBuildStore(e->b, LLVMBuildInsertElement(e->b, old, bits, lane, ""), x->slot);
+}
+
+static void
+emit_match(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = (ptx_type)in->type[0];
+    const struct ptx_operand *d = &in->operand[0];
+    LLVMValueRef a = emit_src(e, in, 1, t), members = member_mask(e, in, 2), same, active;
+    if (e->width == 1) {
+        struct meeting m = meet(e, members, a);
+        same = collect(e, &m, emit_resize(e, a, e->i64, false));
+        active = m.arrived;
+    } else {
+        active = emit_bin(e, LLVMAnd, emit_mask_bits(e, e->mask), members);
+        struct match x = { emit_splat(e, a), active, emit_alloca(e, LLVMVectorType(e->i32, e->width), 0, "match") };
+        emit_for_lanes(e, e->mask, match_lane, &x);
+        same = LLVMBuildLoad2(e->b, LLVMVectorType(e->i32, e->width), x.slot, "");
+    }
+    if (in->mode == PTX_MODE_ALL) {
+        LLVMValueRef all = emit_icmp(e, LLVMIntEQ, same, active);
+        same = emit_select(e, all, active, emit_int_like(e, active, 0));
+        if (d->kind == PTX_OPND_PRED_PAIR)
+            emit_dst_operand(e, &d->elem[1], PTX_PRED, all);
+    }
+    emit_dst_operand(e, d->kind == PTX_OPND_PRED_PAIR ? &d->elem[0] : d, PTX_B32, same);
+}
+
+static LLVMValueRef
+reduce_two(struct emit *e, const struct ptx_inst *in, LLVMValueRef a, LLVMValueRef b)
+{
+    bool is_signed = ptx_type_class((ptx_type)in->type[0]) == PTX_CLASS_SINT;
+    switch (in->atomop) {
+    case PTX_ATOM_AND: return LLVMBuildAnd(e->b, a, b, "");
+    case PTX_ATOM_OR:  return LLVMBuildOr(e->b, a, b, "");
+    case PTX_ATOM_XOR: return LLVMBuildXor(e->b, a, b, "");
+    case PTX_ATOM_ADD: return LLVMBuildAdd(e->b, a, b, "");
+    case PTX_ATOM_MIN: return emit_select(e, emit_icmp(e, is_signed ? LLVMIntSLT : LLVMIntULT, a, b), a, b);
+    default:           return emit_select(e, emit_icmp(e, is_signed ? LLVMIntSGT : LLVMIntUGT, a, b), a, b);
+    }
+}
+
+static void
+emit_redux(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = (ptx_type)in->type[0];
+    if (ptx_type_class(t) == PTX_CLASS_FLOAT) {
+        emit_unsupported(e, in, "redux on floats needs sm_100");
+        return;
+    }
+    LLVMValueRef a = emit_src(e, in, 1, t), members = member_mask(e, in, 2);
+    bool is_signed = ptx_type_class(t) == PTX_CLASS_SINT;
+    uint32_t identity = in->atomop == PTX_ATOM_AND ? ~0u
+                        : in->atomop == PTX_ATOM_MIN ? (is_signed ? 0x7fffffffu : ~0u)
+                        : in->atomop == PTX_ATOM_MAX ? (is_signed ? 0x80000000u : 0) : 0;
+    LLVMValueRef r = i32(e, identity), active;
+    struct meeting m = { 0 };
+    if (e->width == 1) {
+        m = meet(e, members, a);
+        active = m.arrived;
+    } else {
+        if (emit_is_vector(members)) {
+            emit_unsupported(e, in, "the member mask differs between lanes");
+            return;
+        }
+        active = emit_bin(e, LLVMAnd, emit_mask_bits(e, e->mask), members);
+        a = emit_select(e, emit_mask_from_bits(e, active), emit_splat(e, a), emit_int(e, e->i32, identity));
+    }
+    for (unsigned i = 0; i < 32; i++) {
+        LLVMValueRef v;
+        if (e->width == 1) {
+            LLVMValueRef in_it = LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, active, i32(e, i), ""), e->i1, "");
+            v = LLVMBuildSelect(e->b, in_it, LLVMBuildTrunc(e->b, value_of(e, &m, i32(e, i)), e->i32, ""), i32(e, identity), "");
+        } else {
+            v = LLVMBuildExtractElement(e->b, a, i32(e, i), "");
+        }
+        r = reduce_two(e, in, r, v);
+    }
+    emit_dst(e, in, 0, t, r);
+}
+
+bool
+emit_host_warp(struct emit *e, const struct ptx_inst *in)
+{
+    switch (in->op) {
+    case PTX_OP_SHFL:
+        emit_shfl(e, in);
+        return true;
+    case PTX_OP_VOTE:
+        emit_vote(e, in);
+        return true;
+    case PTX_OP_MATCH:
+        emit_match(e, in);
+        return true;
+    case PTX_OP_REDUX:
+        emit_redux(e, in);
+        return true;
+    case PTX_OP_ACTIVEMASK:
+        if (e->width == 1) {
+            struct meeting m = meet(e, i32(e, 0), i32(e, 0));
+            emit_dst(e, in, 0, PTX_B32, m.arrived);
+        } else {
+            emit_dst(e, in, 0, PTX_B32, emit_mask_bits(e, e->mask));
+        }
+        return true;
+    case PTX_OP_BAR_WARP_SYNC:
+        if (e->width == 1)
+            meet(e, emit_src(e, in, 0, PTX_U32), i32(e, 0));
+        else
+            LLVMBuildFence(e->b, LLVMAtomicOrderingAcquireRelease, true, "");
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- barriers ------------------------------------------------------------------------------------------------------------- */
+
+bool
+emit_host_barrier(struct emit *e, const struct ptx_inst *in)
+{
+    if (in->op != PTX_OP_BAR && in->op != PTX_OP_BARRIER)
+        return false;
+    emit_session(e)->uses_fibers = true;
+    unsigned at = in->mode == PTX_MODE_RED ? 1 : 0;
+    LLVMValueRef id = at < in->noperands ? emit_src(e, in, at, PTX_U32) : i32(e, 0), count = i32(e, 0);
+    unsigned next = at + 1;
+    bool red = in->mode == PTX_MODE_RED;
+    if (next < in->noperands && in->operand[next].kind != PTX_OPND_NONE && !(red && next + 1 == in->noperands))
+        count = emit_src(e, in, next++, PTX_U32);
+    if (emit_is_vector(id) || emit_is_vector(count)) {
+        /* Uniform in every program that makes sense: all threads of a warp name the same barrier. Take the first lane's. */
+        LLVMValueRef bits = emit_mask_bits(e, e->mask), lane = emit_intrinsic(e, "llvm.cttz", &bits, 1, 1);
+        if (emit_is_vector(id))
+            id = LLVMBuildExtractElement(e->b, id, lane, "");
+        if (emit_is_vector(count))
+            count = LLVMBuildExtractElement(e->b, count, lane, "");
+    }
+    LLVMValueRef mask = LLVMBuildZExt(e->b, e->width == 1 ? i32(e, 1) : emit_mask_bits(e, e->mask), e->i64, "");
+    if (e->width > 1 && !e->mask) {
+        /* all lanes of the gang: full by construction of the variant */
+        mask = LLVMConstInt(e->i64, e->width == 64 ? ~0ull : (1ull << e->width) - 1, false);
+    }
+    if (red) {
+        LLVMValueRef p = emit_src(e, in, in->noperands - 1, PTX_PRED);
+        LLVMValueRef preds = LLVMBuildZExt(e->b, emit_mask_bits(e, emit_mask_and(e, e->width > 1 ? e->mask : NULL, emit_splat(e, p))), e->i64, "");
+        LLVMTypeRef types[6] = { e->ptr, e->i32, e->i32, e->i32, e->i64, e->i64 };
+        LLVMValueRef args[6] = { e->f->gang, i32(e, in->boolop), id, count, mask, preds };
+        LLVMValueRef r = emit_runtime(e, "cwh_rt_bar_red", e->i32, types, 6, args);
+        if (in->boolop == PTX_BOOL_POPC)
+            emit_dst(e, in, 0, PTX_U32, r);
+        else
+            emit_dst(e, in, 0, PTX_PRED, LLVMBuildICmp(e->b, LLVMIntNE, r, i32(e, 0), ""));
+        return true;
+    }
+    LLVMTypeRef types[4] = { e->ptr, e->i32, e->i32, e->i64 };
+    LLVMValueRef args[4] = { e->f->gang, id, count, mask };
+    emit_runtime(e, in->mode == PTX_MODE_ARRIVE ? "cwh_rt_barrier_arrive" : "cwh_rt_barrier", e->void_, types, 4, args);
+    return true;
+}
