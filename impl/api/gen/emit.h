@@ -11,10 +11,14 @@ void emit_params(struct cw_buf *out, const struct function *f);
 void emit_args(struct cw_buf *out, const struct function *f);
 void emit_banner(struct cw_buf *out, const char *what);
 
+/* The values of an enumeration in order, each once; the caller frees the array. NULL: out of memory. */
+const struct enumerator **sorted_enumerators(const struct enumeration *e, unsigned *count);
+
 void emit_header(const struct model *m, struct cw_buf *out);             /* impl/api/cuda.h */
 void emit_table(const struct model *m, struct cw_buf *out);              /* cuda_table.h */
 void emit_drv_prototypes(const struct model *m, struct cw_buf *out);     /* drv_prototypes.h */
 void emit_exports(const struct model *m, struct cw_buf *out);            /* cuda_exports.c */
 void emit_map(const struct model *m, struct cw_buf *out);                /* cuda.map */
+void emit_meta(const struct model *m, struct cw_buf *out);               /* cuda_meta.c */
 
 #endif

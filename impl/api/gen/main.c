@@ -20,6 +20,7 @@ static const struct output outputs[] = {
     { "drv_prototypes.h", emit_drv_prototypes },
     { "cuda_exports.c", emit_exports },
     { "cuda.map", emit_map },
+    { "cuda_meta.c", emit_meta },
 };
 
 /* Checked in: written with --header and --coverage, compared with --check-header and --check-coverage. */

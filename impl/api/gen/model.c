@@ -34,6 +34,17 @@ kind_name(enum kind k)
     return k < KIND_TOTAL ? names[k] : "?";
 }
 
+const char *
+kind_enumerator(enum kind k)
+{
+    static const char *const names[] = {
+#define X(e, s) [KIND_##e] = #e,
+        KIND_MAP(X)
+#undef X
+    };
+    return k < KIND_TOTAL ? names[k] : "?";
+}
+
 static bool
 kind_parse(const char *s, enum kind *k)
 {

@@ -6,6 +6,7 @@
 #ifndef CW_API_GEN_MODEL_H
 #define CW_API_GEN_MODEL_H
 
+#include "impl/api/meta.h"
 #include "impl/base/arena.h"
 #include "impl/base/buf.h"
 
@@ -15,33 +16,8 @@
 
 enum direction { DIR_IN, DIR_OUT, DIR_INOUT };
 
-/* What the value of a parameter (for an out pointer: the value pointed to) means. X(enumerator, spelling in the model). */
-#define KIND_MAP(X)                                                                                                   \
-    X(HANDLE, "handle")                 /* an object of the driver; the C type says which */                           \
-    X(DEVICE, "device")                 /* ordinal of a device */                                                      \
-    X(DEVICE_POINTER, "device_pointer")                                                                                \
-    X(HOST_POINTER, "host_pointer")     /* an address whose target nobody should print */                              \
-    X(HOST_BUFFER, "host_buffer")       /* host memory read or written by the call; needs length */                    \
-    X(USER_POINTER, "user_pointer")     /* handed back to a callback untouched */                                      \
-    X(IMAGE, "image")                   /* a code image: PTX text, fatbin or ELF */                                    \
-    X(KERNEL_PARAMS, "kernel_params")   /* addresses of the arguments of a launch */                                   \
-    X(LAUNCH_EXTRA, "launch_extra")     /* CU_LAUNCH_PARAM_* list */                                                   \
-    X(TYPED_VALUE, "typed_value")       /* memory whose type another parameter (selector) chooses */                   \
-    X(STRING, "string")                                                                                                \
-    X(STRING_BUFFER, "string_buffer")   /* characters written by the call; needs length */                             \
-    X(CALLBACK, "callback")                                                                                            \
-    X(STRUCT, "struct")                 /* one structure, by value or by pointer */                                    \
-    X(ARRAY, "array")                   /* needs of (kind of an element) and length */                                 \
-    X(ENUM, "enum")                                                                                                    \
-    X(FLAGS, "flags")                   /* needs flags: a flag enumeration, or null where no bit is defined */         \
-    X(BOOL, "bool")                                                                                                    \
-    X(SIZE, "size")                     /* bytes */                                                                    \
-    X(COUNT, "count")                   /* number of things */                                                         \
-    X(INT, "int")                                                                                                      \
-    X(UINT, "uint")                                                                                                    \
-    X(FLOAT, "float")                                                                                                  \
-    X(BYTE, "byte")                     /* element of an array */                                                      \
-    X(VALUE, "value")                   /* element of an option list: a pointer-sized value */
+/* The kinds are those of the run-time tables. */
+#define KIND_MAP CW_META_KIND_MAP
 
 enum kind {
 #define X(e, s) KIND_##e,
@@ -117,7 +93,8 @@ struct model {
 bool model_load(struct model *m, const char *dir);
 void model_finish(struct model *m);
 
-const char *kind_name(enum kind k);
+const char *kind_name(enum kind k);              /* "device_pointer" */
+const char *kind_enumerator(enum kind k);     /* "DEVICE_POINTER" */
 const struct enumeration *model_enum(const struct model *m, const char *name);
 /* Follow aliases; NULL when the name is a plain C type or an enumeration. */
 const struct type *model_type(const struct model *m, const char *name);
