@@ -40,7 +40,9 @@ struct cwj_link_var {
     uint8_t  space;                 /* PTX_SPACE_GLOBAL, _CONST or _SHARED; opaque references are GLOBAL */
     bool     dynamic;               /* extern unsized .shared: starts at cwj_shared_layout.dynamic_offset */
     bool     undefined;             /* referenced, not defined (allow_undefined); never dynamic */
+    bool     module_scope;          /* not declared in a function's body */
     bool     pinned;                /* shared, named by an initialiser: same offset in every kernel */
+    uint32_t align;                 /* the greatest that a definition or declaration asks for */
     uint64_t offset;                /* in the image (global, const, opaque); pinned: in shared memory */
 };
 
@@ -79,7 +81,7 @@ struct cwj_program {
     uint32_t nvars;
     struct cwj_image image;
     uint8_t content[32];            /* SHA-256 of the inputs, for the cache */
-    struct { const char *name; char *text; size_t size; } *inputs;  /* copies, only kept for CUDAWAY_JIT_DUMP */
+    struct cwj_input *inputs;       /* nmodules copies in the arena when CUDAWAY_JIT_DUMP is set, else NULL */
 };
 
 cw_result cwj_program_create(const struct cwj_input *in, size_t count, bool allow_undefined, struct cwj_program **out,

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The table behind cudaway_jit_api; see jit.h. */
+#include "jit/host/aot.h"
+#include "jit/host/loader.h"
+#include "jit/jit.h"
+#include "jit/link/fatbin.h"
+#include "jit/link/program.h"
+
+static uint32_t
+kernel_count(const struct cwj_program *p)
+{
+    return p->nkernels;
+}
+
+static const struct cwj_kernel *
+kernel(const struct cwj_program *p, uint32_t index)
+{
+    return index < p->nkernels ? &p->kernels[index] : NULL;
+}
+
+static uint32_t
+variable_count(const struct cwj_program *p)
+{
+    return p->nvars;
+}
+
+static const struct cwj_variable *
+variable(const struct cwj_program *p, uint32_t index)
+{
+    return index < p->nvars ? &p->vars[index] : NULL;
+}
+
+static const struct cwj_image *
+image(const struct cwj_program *p)
+{
+    return &p->image;
+}
+
+static const char *
+function_name(const struct cwj_program *p, uint32_t id)
+{
+    const struct cwj_function *f = cwj_program_function(p, id);
+    return f ? f->name : NULL;
+}
+
+static const struct cwj_api api = {
+    .version = CWJ_API_VERSION,
+    .program_create = cwj_program_create,
+    .program_destroy = cwj_program_destroy,
+    .kernel_count = kernel_count,
+    .kernel = kernel,
+    .variable_count = variable_count,
+    .variable = variable,
+    .image = image,
+    .function_name = function_name,
+    .host_compile = cwj_host_compile,
+    .host_release = cwj_host_release,
+    .aot = cwj_aot,
+    .image_scan = cwj_image_scan,
+    .diags_init = cwj_diags_init,
+    .diags_finish = cwj_diags_finish,
+    .diags_render = cwj_diags_render,
+};
+
+__attribute__((visibility("default"))) const struct cwj_api *
+cudaway_jit_api(uint32_t version)
+{
+    return version == CWJ_API_VERSION ? &api : NULL;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See aot.h. The stages: the IR as text; LLVM IR; assembly; an object, which for amdgcn LLD links into a code object. */
+#include "jit/host/aot.h"
+#include "jit/emit/emit.h"
+#include "jit/host/lld.h"
+#include "jit/host/llvm.h"
+#include "jit/link/program.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <llvm-c/Linker.h>
+
+static bool
+wanted(const struct cwj_aot_options *o, const char *kernel)
+{
+    if (!o->kernels)
+        return true;
+    for (const char *const *k = o->kernels; *k; k++)
+        if (!strcmp(*k, kernel))
+            return true;
+    return false;
+}
+
+static cw_result
+check_names(const struct cwj_program *p, const struct cwj_aot_options *o, struct cwj_diags *diags)
+{
+    cw_result r = CW_OK;
+    for (const char *const *k = o->kernels; k && *k; k++) {
+        bool found = false;
+        for (uint32_t i = 0; i < p->nkernels && !found; i++)
+            found = !strcmp(p->kernels[i].name, *k);
+        if (!found) {
+            cwj_diag_add(diags, PTX_ERROR, 4009, 0, 0, "there is no kernel '%s'", *k);
+            r = CW_ERR_NOT_FOUND;
+        }
+    }
+    return r;
+}
+
+/* The host form of a program: every kernel's module with its entry and info renamed after the kernel, in one. */
+static cw_result
+emit_host(struct cwj_program *p, const struct cwj_aot_options *o, LLVMContextRef llvm, LLVMModuleRef *out, struct cwj_diags *diags)
+{
+    struct cwh_variant v = { .o0 = o->opt_level == 0 };
+    cw_result result = CW_OK;
+    *out = LLVMModuleCreateWithNameInContext("cudaway", llvm);
+    for (uint32_t i = 0; i < p->nkernels; i++) {
+        if (!wanted(o, p->kernels[i].name))
+            continue;
+        LLVMModuleRef m = NULL;
+        struct cwh_code_info info;
+        cw_result r = emit_host_kernel(p, i, &v, llvm, &m, &info, diags);
+        if (r) {
+            result = result ? result : r;
+            continue;
+        }
+        struct cw_buf name;
+        cw_buf_init(&name);
+        LLVMValueRef entry = LLVMGetNamedFunction(m, "cwh_kernel"), facts = LLVMGetNamedGlobal(m, "cwh_info");
+        cw_buf_printf(&name, "%s", p->kernels[i].name);
+        if (entry && !name.failed)
+            LLVMSetValueName2(entry, name.data, name.size);
+        cw_buf_printf(&name, ".info");
+        if (facts && !name.failed)
+            LLVMSetValueName2(facts, name.data, name.size);
+        cw_buf_finish(&name);
+        for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+            if (f != entry && !LLVMIsDeclaration(f))
+                LLVMSetLinkage(f, LLVMInternalLinkage);
+        if (LLVMLinkModules2(*out, m) && !result)       /* destroys m */
+            result = CW_ERR_LLVM;
+    }
+    return result;
+}
+
+static cw_result
+append_module_text(LLVMModuleRef m, struct cw_buf *out)
+{
+    char *text = LLVMPrintModuleToString(m);
+    cw_buf_puts(out, text);
+    LLVMDisposeMessage(text);
+    return out->failed ? CW_ERR_NOMEM : CW_OK;
+}
+
+static cw_result
+print_ir(struct cwj_program *p, struct cw_buf *out)
+{
+    for (uint32_t i = 0; i < p->nmodules; i++) {
+        struct ptx_module *m = p->modules[i];
+        for (uint32_t k = 0; k < m->nfuncs; k++)
+            if (m->funcs[k]->has_body && ptx_function_build_cfg(m->funcs[k]))
+                return CW_ERR_NOMEM;
+        if (p->nmodules > 1)
+            cw_buf_printf(out, "// module %u of %u: %s\n", i + 1, p->nmodules, m->name);
+        ptx_module_print(m, out);
+    }
+    return out->failed ? CW_ERR_NOMEM : CW_OK;
+}
+
+cw_result
+cwj_aot(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, struct cwj_diags *diags)
+{
+    LLVMModuleRef module = NULL;
+    LLVMTargetMachineRef tm = NULL;
+    LLVMMemoryBufferRef code = NULL;
+    unsigned level = o->opt_level > 3 ? 3 : o->opt_level;
+    cw_result r = check_names(p, o, diags);
+    if (r)
+        return r;
+    if (o->emit == CWJ_EMIT_IR) {
+        pthread_mutex_lock(&p->lock);
+        r = print_ir(p, out);
+        pthread_mutex_unlock(&p->lock);
+        return r;
+    }
+    if (o->target == CWJ_TARGET_NVPTX && o->emit == CWJ_EMIT_OBJ) {
+        cwj_diag_add(diags, PTX_ERROR, 5904, 0, 0, "nvptx has no object form here: its assembly is PTX (emit asm)");
+        return CW_ERR_UNSUPPORTED;
+    }
+    LLVMContextRef llvm = cwj_llvm_context(diags);
+    if (!llvm)
+        return CW_ERR_NOMEM;
+    r = cwj_llvm_machine(o->target, o->cpu, level, &tm, diags);
+    if (r)
+        goto done;
+    pthread_mutex_lock(&p->lock);
+    r = o->target == CWJ_TARGET_HOST ? emit_host(p, o, llvm, &module, diags)
+                                     : emit_simt_module(p, o->target, o->cpu, o->kernels, llvm, &module, diags);
+    pthread_mutex_unlock(&p->lock);
+    if (!r)
+        r = cwj_llvm_optimise(module, tm, level, diags);
+    if (r)
+        goto done;
+    if (o->emit == CWJ_EMIT_LLVM) {
+        r = append_module_text(module, out);
+        goto done;
+    }
+    r = cwj_llvm_emit(module, tm, o->emit == CWJ_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, &code, diags);
+    if (r)
+        goto done;
+    if (o->target == CWJ_TARGET_AMDGCN && o->emit == CWJ_EMIT_OBJ)
+        r = cwj_lld_link(LLVMGetBufferStart(code), LLVMGetBufferSize(code), out, diags);
+    else
+        cw_buf_append(out, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
+    if (!r && out->failed)
+        r = CW_ERR_NOMEM;
+done:
+    if (code)
+        LLVMDisposeMemoryBuffer(code);
+    if (module)
+        LLVMDisposeModule(module);
+    if (tm)
+        LLVMDisposeTargetMachine(tm);
+    LLVMContextDispose(llvm);
+    return r;
+}

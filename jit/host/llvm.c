@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See llvm.h. The process-wide state here: LLVM's own registries, and the name of this CPU. */
+#include "jit/host/llvm.h"
+
+#include "impl/base/log.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/ErrorHandling.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static char host_cpu[64] = "x86-64";
+static char host_features[8192];
+
+static void
+fatal(const char *reason)
+{
+    cw_error("LLVM gave up: %s", reason);       /* LLVM ends the process when this returns */
+}
+
+#define INIT_TARGET(name)           \
+    do {                            \
+        LLVMInitialize##name##TargetInfo(); \
+        LLVMInitialize##name##Target();     \
+        LLVMInitialize##name##TargetMC();   \
+        LLVMInitialize##name##AsmPrinter(); \
+    } while (0)
+
+static void
+init_once(void)
+{
+    INIT_TARGET(X86);
+    INIT_TARGET(AMDGPU);
+    INIT_TARGET(NVPTX);
+    LLVMInitializeX86AsmParser();       /* the JIT and inline assembly need them */
+    LLVMInitializeAMDGPUAsmParser();
+    LLVMInstallFatalErrorHandler(fatal);
+    char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+    if (cpu && strlen(cpu) < sizeof host_cpu)
+        strcpy(host_cpu, cpu);
+    if (features && strlen(features) < sizeof host_features)
+        strcpy(host_features, features);
+    LLVMDisposeMessage(cpu);
+    LLVMDisposeMessage(features);
+}
+
+void
+cwj_llvm_init(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, init_once);
+}
+
+const char *
+cwj_llvm_host_cpu(void)
+{
+    cwj_llvm_init();
+    return host_cpu;
+}
+
+const char *
+cwj_llvm_host_features(void)
+{
+    cwj_llvm_init();
+    return host_features;
+}
+
+static void
+on_message(LLVMDiagnosticInfoRef info, void *user)
+{
+    struct cwj_diags *diags = user;
+    char *text = LLVMGetDiagInfoDescription(info);
+    switch (LLVMGetDiagInfoSeverity(info)) {
+    case LLVMDSError:
+        cwj_diag_add(diags, PTX_ERROR, 5901, 0, 0, "LLVM: %s", text);
+        break;
+    case LLVMDSWarning:
+        cwj_diag_add(diags, PTX_WARNING, 5901, 0, 0, "LLVM: %s", text);
+        break;
+    default:
+        cw_debug("LLVM: %s", text);
+    }
+    LLVMDisposeMessage(text);
+}
+
+LLVMContextRef
+cwj_llvm_context(struct cwj_diags *diags)
+{
+    cwj_llvm_init();
+    LLVMContextRef c = LLVMContextCreate();
+    if (c)
+        LLVMContextSetDiagnosticHandler(c, on_message, diags);
+    return c;
+}
+
+cw_result
+cwj_llvm_check(LLVMErrorRef e, const char *doing, struct cwj_diags *diags)
+{
+    if (!e)
+        return CW_OK;
+    char *text = LLVMGetErrorMessage(e);
+    cwj_diag_add(diags, PTX_ERROR, 5901, 0, 0, "LLVM, %s: %s", doing, text);
+    LLVMDisposeErrorMessage(text);
+    return CW_ERR_LLVM;
+}
+
+cw_result
+cwj_llvm_machine(enum cwj_target target, const char *cpu, unsigned opt_level, LLVMTargetMachineRef *out, struct cwj_diags *diags)
+{
+    cwj_llvm_init();
+    *out = NULL;
+    static const char *const triples[] = {
+        [CWJ_TARGET_HOST] = "x86_64-unknown-linux-gnu", [CWJ_TARGET_NVPTX] = "nvptx64-nvidia-cuda",
+        [CWJ_TARGET_AMDGCN] = "amdgcn-amd-amdhsa",
+    };
+    static const LLVMCodeGenOptLevel levels[] = { LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
+                                                  LLVMCodeGenLevelAggressive };
+    LLVMTargetRef t;
+    char *message = NULL;
+    if (LLVMGetTargetFromTriple(triples[target], &t, &message)) {
+        cwj_diag_add(diags, PTX_ERROR, 5901, 0, 0, "LLVM: %s", message ? message : "unknown target");
+        LLVMDisposeMessage(message);
+        return CW_ERR_LLVM;
+    }
+    const char *features = "";
+    if (target == CWJ_TARGET_HOST && !cpu) {
+        cpu = host_cpu;
+        features = host_features;
+    }
+    *out = LLVMCreateTargetMachine(t, triples[target], cpu ? cpu : "", features, levels[opt_level > 3 ? 3 : opt_level],
+                                   LLVMRelocPIC, LLVMCodeModelDefault);
+    if (*out)
+        return CW_OK;
+    cwj_diag_add(diags, PTX_ERROR, 5901, 0, 0, "LLVM cannot generate code for %s %s", triples[target], cpu ? cpu : "");
+    return CW_ERR_LLVM;
+}
+
+cw_result
+cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, struct cwj_diags *diags)
+{
+    char *triple = LLVMGetTargetMachineTriple(tm);
+    LLVMSetTarget(m, triple);
+    LLVMDisposeMessage(triple);
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(tm);
+    LLVMSetModuleDataLayout(m, layout);
+    LLVMDisposeTargetData(layout);
+    char *message = NULL;
+    if (LLVMVerifyModule(m, LLVMReturnStatusAction, &message)) {
+        cwj_diag_add(diags, PTX_ERROR, 5902, 0, 0, "internal error: LLVM refuses the generated code: %s", message);
+        LLVMDisposeMessage(message);
+        return CW_ERR_INTERNAL;
+    }
+    LLVMDisposeMessage(message);
+    if (!opt_level)
+        return CW_OK;
+    char passes[16];
+    snprintf(passes, sizeof passes, "default<O%u>", opt_level > 3 ? 3 : opt_level);
+    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+    cw_result r = cwj_llvm_check(LLVMRunPasses(m, passes, tm, o), "optimising", diags);
+    LLVMDisposePassBuilderOptions(o);
+    return r;
+}
+
+cw_result
+cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out, struct cwj_diags *diags)
+{
+    char *message = NULL;
+    uint32_t errors = diags->errors;
+    *out = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(tm, m, type, &message, out)) {
+        cwj_diag_add(diags, PTX_ERROR, 5901, 0, 0, "LLVM, generating code: %s", message ? message : "failed");
+        LLVMDisposeMessage(message);
+        return CW_ERR_LLVM;
+    }
+    if (diags->errors == errors)
+        return CW_OK;
+    LLVMDisposeMemoryBuffer(*out);      /* reported by on_message */
+    *out = NULL;
+    return CW_ERR_LLVM;
+}

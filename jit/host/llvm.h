@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * LLVM as the loader and the ahead-of-time compiler use it: targets, machines, passes, code out. Every error and message of
+ * LLVM ends in the caller's diagnostics (P5901: LLVM, P5902: a module that LLVM's verifier refuses). */
+#ifndef CWJ_HOST_LLVM_H
+#define CWJ_HOST_LLVM_H
+
+#include "impl/base/result.h"
+#include "jit/jit.h"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/TargetMachine.h>
+
+/* Register the targets and the handler of fatal errors; once per process, any thread. */
+void cwj_llvm_init(void);
+
+/* A context whose messages go to diags. NULL: out of memory. */
+LLVMContextRef cwj_llvm_context(struct cwj_diags *diags);
+
+/* What this CPU is called, with its features, in LLVM's words. Never NULL; live for ever. */
+const char *cwj_llvm_host_cpu(void);
+const char *cwj_llvm_host_features(void);
+
+/* cpu NULL: this CPU with all it has (host only). */
+cw_result cwj_llvm_machine(enum cwj_target target, const char *cpu, unsigned opt_level, LLVMTargetMachineRef *out,
+                           struct cwj_diags *diags) CW_MUST_CHECK;
+
+/* Set triple and layout, verify, and run the pipeline of the level (0: nothing). */
+cw_result cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, struct cwj_diags *diags) CW_MUST_CHECK;
+
+/* Object or assembly into a memory buffer that the caller disposes of. */
+cw_result cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out,
+                        struct cwj_diags *diags) CW_MUST_CHECK;
+
+/* Consume an error; CW_ERR_LLVM when there was one. */
+cw_result cwj_llvm_check(LLVMErrorRef e, const char *doing, struct cwj_diags *diags) CW_MUST_CHECK;
+
+#endif

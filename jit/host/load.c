@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Object code into the process, through ORC. Each object has an LLJIT instance of its own, so that its memory goes when it is
+ * released, and a bare library without a search order: compiled code can reach the runtime's functions and those of
+ * support.c, nothing else of the process. */
+#include "jit/host/llvm.h"
+#include "jit/host/loader.h"
+
+#include <llvm-c/LLJIT.h>
+#include <llvm-c/Orc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define X(ret, name, params) #name,
+static const char *const runtime_names[] = { CWH_RT_MAP(X) };
+#undef X
+enum { RUNTIME_COUNT = sizeof runtime_names / sizeof *runtime_names };
+
+struct cwj_loaded {
+    LLVMOrcLLJITRef jit;
+};
+
+struct lookup {
+    cw_result result;
+    uint64_t address;
+    struct cwj_diags *diags;
+};
+
+static void
+on_lookup(LLVMErrorRef error, LLVMOrcCSymbolMapPairs pairs, size_t count, void *user)
+{
+    struct lookup *l = user;
+    l->result = cwj_llvm_check(error, "loading", l->diags);
+    if (!l->result && count == 1)
+        l->address = pairs[0].Sym.Address;
+}
+
+static void
+on_session_error(void *user, LLVMErrorRef error)
+{
+    struct cwj_diags *diags = user;
+    if (cwj_llvm_check(error, "loading", diags))
+        return;
+}
+
+static cw_result
+define_symbols(LLVMOrcExecutionSessionRef es, LLVMOrcJITDylibRef lib, const struct cwj_host_runtime *rt, struct cwj_diags *diags)
+{
+    size_t total = RUNTIME_COUNT + cwj_support_count;
+    LLVMOrcCSymbolMapPair *pairs = calloc(total, sizeof *pairs);
+    if (!pairs)
+        return CW_ERR_NOMEM;
+    for (size_t i = 0; i < total; i++) {
+        bool runtime = i < RUNTIME_COUNT;
+        pairs[i].Name = LLVMOrcExecutionSessionIntern(es, runtime ? runtime_names[i] : cwj_support_functions[i - RUNTIME_COUNT].name);
+        pairs[i].Sym.Address = (uintptr_t)(runtime ? rt->address[i] : cwj_support_functions[i - RUNTIME_COUNT].address);
+        pairs[i].Sym.Flags.GenericFlags = LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable;
+    }
+    cw_result r = cwj_llvm_check(LLVMOrcJITDylibDefine(lib, LLVMOrcAbsoluteSymbols(pairs, total)), "defining the runtime", diags);
+    free(pairs);
+    return r;
+}
+
+cw_result
+cwj_host_load(const void *object, size_t size, const struct cwj_host_runtime *rt, struct cwj_loaded **out, cwh_kernel_fn **run,
+              struct cwj_diags *diags)
+{
+    *out = NULL;
+    if (!rt || rt->count != RUNTIME_COUNT) {
+        cwj_diag_add(diags, PTX_ERROR, 5903, 0, 0, "the engine has %u runtime functions, compiled code expects %u",
+                     rt ? rt->count : 0, (unsigned)RUNTIME_COUNT);
+        return CW_ERR_VERSION;
+    }
+    cwj_llvm_init();
+    struct cwj_loaded *l = calloc(1, sizeof *l);
+    if (!l)
+        return CW_ERR_NOMEM;
+    LLVMOrcExecutionSessionRef es;
+    LLVMOrcJITDylibRef lib;
+    LLVMMemoryBufferRef copy;
+    LLVMTargetMachineRef tm;
+    cw_result r = cwj_llvm_machine(CWJ_TARGET_HOST, "x86-64", 0, &tm, diags);
+    if (r)
+        goto fail;
+    LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
+    LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(builder, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(tm));
+    r = cwj_llvm_check(LLVMOrcCreateLLJIT(&l->jit, builder), "starting the loader", diags);
+    if (r)
+        goto fail;
+    es = LLVMOrcLLJITGetExecutionSession(l->jit);
+    LLVMOrcExecutionSessionSetErrorReporter(es, on_session_error, diags);
+    lib = LLVMOrcExecutionSessionCreateBareJITDylib(es, "kernel");
+    r = define_symbols(es, lib, rt, diags);
+    if (r)
+        goto fail;
+    copy = LLVMCreateMemoryBufferWithMemoryRangeCopy(object, size, "kernel");
+    r = cwj_llvm_check(LLVMOrcLLJITAddObjectFile(l->jit, lib, copy), "loading", diags);
+    if (r)
+        goto fail;
+
+    struct lookup found = { .result = CW_ERR_LLVM, .diags = diags };
+    LLVMOrcCJITDylibSearchOrderElement order = { lib, LLVMOrcJITDylibLookupFlagsMatchAllSymbols };
+    LLVMOrcCLookupSetElement name = { LLVMOrcExecutionSessionIntern(es, "cwh_kernel"), LLVMOrcSymbolLookupFlagsRequiredSymbol };
+    LLVMOrcExecutionSessionLookup(es, LLVMOrcLookupKindStatic, &order, 1, &name, 1, on_lookup, &found);
+    r = found.result;
+    if (!r && !found.address)
+        r = CW_ERR_LLVM;
+    if (r)
+        goto fail;
+    *run = (cwh_kernel_fn *)(uintptr_t)found.address;
+    /* The session outlives this call and its diagnostics. */
+    LLVMOrcExecutionSessionSetErrorReporter(es, NULL, NULL);
+    *out = l;
+    return CW_OK;
+fail:
+    if (!diags->errors)
+        cwj_diag_add(diags, PTX_ERROR, 5901, 0, 0, "LLVM could not load the kernel");
+    cwj_host_unload(l);
+    return r;
+}
+
+void
+cwj_host_unload(struct cwj_loaded *l)
+{
+    if (!l)
+        return;
+    if (l->jit)
+        LLVMConsumeError(LLVMOrcDisposeLLJIT(l->jit));
+    free(l);
+}

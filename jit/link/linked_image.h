@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What cuLinkComplete returns: a container of the PTX texts that were added, to be parsed and linked together when it is
+ * loaded. Little endian:
+ *
+ *   offset 0   8  "CUDAWAYL"
+ *          8   4  version (1)
+ *         12   4  count of modules
+ *         16   8  size of the whole, header included
+ *         24      per module: u32 name length, u32 zero, u64 text length, name, 0, text, 0, padded to 8 bytes
+ *
+ * image_scan (jit.h) reports each module as an entry of a group of its own, so a loader that takes the best entry of every
+ * group and hands all to program_create needs to know nothing of this format. Linked into the driver and the jit; needs only
+ * impl/base. */
+#ifndef CWJ_LINKED_IMAGE_H
+#define CWJ_LINKED_IMAGE_H
+
+#include "impl/base/buf.h"
+#include "impl/base/result.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CWJ_LINKED_MAGIC   "CUDAWAYL"
+#define CWJ_LINKED_VERSION 1
+enum { CWJ_LINKED_MAX_MODULES = 65536 };
+
+struct cwj_linked_module {
+    const char *name;           /* NUL-terminated; NULL or "" when it has none */
+    const char *text;
+    size_t size;                /* without the NUL behind it */
+};
+
+/* Append the image to `out`. CW_ERR_LIMIT: too many modules; CW_ERR_NOMEM. */
+cw_result cwj_linked_image_write(const struct cwj_linked_module *modules, size_t count, struct cw_buf *out) CW_MUST_CHECK;
+
+/* Whether `data` begins with the magic. Reads 8 bytes at most, stopping at the first that differs. */
+bool cwj_linked_image_is(const void *data, size_t size);
+
+/* Call found() for each module until it returns nonzero. The strings point into `data`. `size` may be SIZE_MAX when unknown
+ * (the image's own size is then trusted). CW_ERR_INVALID: not this format; CW_ERR_VERSION; CW_ERR_DAMAGED. */
+cw_result cwj_linked_image_read(const void *data, size_t size, int (*found)(void *user, const struct cwj_linked_module *m),
+                                void *user) CW_MUST_CHECK;
+
+#endif

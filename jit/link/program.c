@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Make a program from PTX texts: parse, resolve, scan, lay out, describe kernels. Everything hangs off the program's arena
+ * or its modules and is freed together. */
+#include "jit/link/program.h"
+
+#include "impl/base/env.h"
+#include "impl/base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Registers as a device would count them: 32-bit ones, at most 255, from the declarations. */
+static uint32_t
+count_registers(const struct ptx_function *f)
+{
+    uint64_t words = 0;
+    for (uint32_t i = 0; i < f->nregs; i++)
+        words += f->regs[i].type == PTX_PRED ? 0 : (ptx_type_bits(f->regs[i].type) + 31) / 32;
+    return words < 1 ? 1 : words > 255 ? 255 : (uint32_t)words;
+}
+
+static uint64_t
+count_local(const struct ptx_function *f)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < f->nlocals; i++) {
+        const struct ptx_symbol *s = f->locals[i];
+        if (s->space != PTX_SPACE_LOCAL)
+            continue;
+        uint32_t align = s->align ? s->align : 1;
+        bytes = (bytes + align - 1) / align * align + s->size;
+    }
+    return bytes;
+}
+
+static cw_result
+describe_kernel(struct cwj_program *p, uint32_t index)
+{
+    struct ptx_function *f = p->funcs[p->kernel_func[index]].fn;
+    struct cwj_kernel *k = &p->kernels[index];
+    struct cwj_param *params = cw_arena_array(&p->arena, struct cwj_param, (size_t)f->nparams + 1);
+    if (!params)
+        return CW_ERR_NOMEM;
+    for (uint32_t i = 0; i < f->nparams; i++) {
+        const struct ptx_symbol *s = f->params[i];
+        params[i] = (struct cwj_param){
+            .name = s->name, .offset = (uint32_t)s->offset, .size = (uint32_t)s->size, .align = s->align, .type = s->type,
+            .is_array = s->is_array, .ptr_space = s->ptr_space,
+        };
+    }
+    uint64_t local = count_local(f);
+    *k = (struct cwj_kernel){
+        .name = f->sym->name, .params = params, .nparams = f->nparams, .param_size = f->param_size, .fn = f,
+        .local_bytes = local > UINT32_MAX ? UINT32_MAX : (uint32_t)local, .nregs = count_registers(f),
+        .minnctapersm = f->minnctapersm, .sm = f->module->sm,
+        .ptx_version = f->module->version_major * 10 + f->module->version_minor,
+    };
+    memcpy(k->maxntid, f->maxntid, sizeof k->maxntid);
+    memcpy(k->reqntid, f->reqntid, sizeof k->reqntid);
+    return CW_OK;
+}
+
+static cw_result
+make_kernels(struct cwj_program *p, struct cwj_diags *diags)
+{
+    for (uint32_t id = 0; id < p->nfuncs; id++)
+        p->nkernels += p->funcs[id].fn && p->funcs[id].fn->has_body && p->funcs[id].fn->is_entry;
+    p->kernels = cw_arena_array(&p->arena, struct cwj_kernel, (size_t)p->nkernels + 1);
+    p->reach = cw_arena_array(&p->arena, struct cwj_reach, (size_t)p->nkernels + 1);
+    p->kernel_func = cw_arena_array(&p->arena, uint32_t, (size_t)p->nkernels + 1);
+    if (!p->kernels || !p->reach || !p->kernel_func)
+        return CW_ERR_NOMEM;
+    uint32_t n = 0;
+    for (uint32_t id = 0; id < p->nfuncs; id++)
+        if (p->funcs[id].fn && p->funcs[id].fn->has_body && p->funcs[id].fn->is_entry)
+            p->kernel_func[n++] = id;
+    for (uint32_t i = 0; i < n; i++) {
+        cw_result r = describe_kernel(p, i);
+        if (!r)
+            r = cwj_link_reach(p, i);
+        if (!r)
+            r = cwj_link_shared(p, i, diags);
+        if (r)
+            return r;
+        p->kernels[i].static_shared = p->reach[i].shared.size;
+    }
+    return CW_OK;
+}
+
+static cw_result
+read_inputs(struct cwj_program *p, const struct cwj_input *in, size_t count, struct cwj_diags *diags)
+{
+    p->modules = cw_arena_array(&p->arena, struct ptx_module *, count + 1);
+    const char *dump = cw_env_get(CW_ENV_JIT_DUMP);
+    if (dump && *dump)
+        p->inputs = cw_arena_array(&p->arena, struct cwj_input, count + 1);
+    if (!p->modules || (dump && *dump && !p->inputs))
+        return CW_ERR_NOMEM;
+    struct cw_sha256 hash;
+    cw_sha256_init(&hash);
+    cw_result result = CW_OK;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t size = in[i].size;
+        cw_sha256_update(&hash, &size, sizeof size);
+        cw_sha256_update(&hash, in[i].text, in[i].size);
+        struct ptx_module *m;
+        cw_result r = ptx_parse(in[i].name ? in[i].name : "module", in[i].text, in[i].size, &m, diags);
+        if (r) {        /* go on, so that one attempt shows what is wrong with each */
+            if (!result)
+                result = r;
+            continue;
+        }
+        if (p->inputs) {
+            char *text = cw_arena_strndup(&p->arena, in[i].text, in[i].size);
+            if (!text)
+                result = CW_ERR_NOMEM;
+            p->inputs[p->nmodules] = (struct cwj_input){ m->name, text, text ? in[i].size : 0 };
+        }
+        p->modules[p->nmodules++] = m;
+    }
+    cw_sha256_finish(&hash, p->content);
+    return result;
+}
+
+cw_result
+cwj_program_create(const struct cwj_input *in, size_t count, bool allow_undefined, struct cwj_program **out,
+                   struct cwj_diags *diags)
+{
+    *out = NULL;
+    if (count > UINT32_MAX / 2)
+        return CW_ERR_LIMIT;
+    struct cwj_program *p = calloc(1, sizeof *p);
+    if (!p)
+        return CW_ERR_NOMEM;
+    cw_arena_init(&p->arena);
+    pthread_mutex_init(&p->lock, NULL);
+    cw_result r = read_inputs(p, in, count, diags);
+    if (!r)
+        r = cwj_link_resolve(p, allow_undefined, diags);
+    if (!r)
+        r = cwj_link_scan(p);
+    if (!r)
+        r = cwj_link_image(p, diags);
+    if (!r)
+        r = make_kernels(p, diags);
+    if (r) {
+        if (r == CW_ERR_NOMEM)
+            cwj_diag_add(diags, PTX_ERROR, 6001, 0, 0, "out of memory");
+        cwj_program_destroy(p);
+        return r;
+    }
+    *out = p;
+    return CW_OK;
+}
+
+void
+cwj_program_destroy(struct cwj_program *p)
+{
+    if (!p)
+        return;
+    for (uint32_t i = 0; i < p->nmodules; i++)
+        ptx_module_destroy(p->modules[i]);
+    free((void *)p->image.init);
+    pthread_mutex_destroy(&p->lock);
+    cw_arena_finish(&p->arena);
+    free(p);
+}
+
+const struct cwj_function *
+cwj_program_function(const struct cwj_program *p, uint32_t id)
+{
+    return id < p->nfuncs ? &p->funcs[id] : NULL;
+}
+
+const struct cwj_link_var *
+cwj_program_link_var(const struct cwj_program *p, uint32_t id)
+{
+    return id < p->nlink_vars ? &p->link_vars[id] : NULL;
+}
