@@ -212,8 +212,8 @@ enum {
     PTX_AUX_LOD_SHIFT = 24, PTX_AUX_LOD_MASK = 3,           /* 1 = .base, 2 = .level, 3 = .grad */
     PTX_AUX_TLD4_SHIFT = 26, PTX_AUX_TLD4_MASK = 7,
     PTX_AUX_QUERY_SHIFT = 32, PTX_AUX_QUERY_MASK = 0xf,     /* enum ptx_query */
-    /* vmad: 1 = .po, 2 = .shr7, 4 = .shr15 */
-    PTX_AUX_VMAD_SHIFT = 36, PTX_AUX_VMAD_MASK = 7,
+    PTX_AUX_VMAD_PO = 36,       /* bit number: vmad .po */
+    PTX_AUX_VMAD_SHR_SHIFT = 37, PTX_AUX_VMAD_SHR_MASK = 3, /* vmad: 1 = .shr7, 2 = .shr15 */
     PTX_AUX_SCALED = 40, PTX_AUX_MASK_FORM = 41, PTX_AUX_OOB = 42, /* bit numbers: cvt .scaled::, pmevent.mask, fma.oob */
     PTX_AUX_SHARED_CTA = 43,    /* bit number: .shared::cta was written (same meaning as .shared) */
     PTX_AUX_BAR_CTA = 44,       /* bit number: .cta of bar, barrier */

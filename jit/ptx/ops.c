@@ -166,7 +166,7 @@ const struct mod_word ptx_mod_words[] = {
     AUX("filter_mode", M_QUERY, QUERY, PTX_QUERY_FILTER_MODE) AUX("addr_mode_0", M_QUERY, QUERY, PTX_QUERY_ADDR_MODE_0)
     AUX("addr_mode_1", M_QUERY, QUERY, PTX_QUERY_ADDR_MODE_1) AUX("addr_mode_2", M_QUERY, QUERY, PTX_QUERY_ADDR_MODE_2)
     AUX("memory_layout", M_QUERY, QUERY, PTX_QUERY_MEMORY_LAYOUT)
-    AUX("po", M_VMAD, VMAD, 1) AUX("shr7", M_VMAD, VMAD, 2) AUX("shr15", M_VMAD, VMAD, 4)
+    BIT("po", M_VMAD, PTX_AUX_VMAD_PO) AUX("shr7", M_VMAD, VMAD_SHR, 1) AUX("shr15", M_VMAD, VMAD_SHR, 2)
     BIT("scaled::n2::ue8m0", M_SCALED, PTX_AUX_SCALED) BIT("mask", M_MASK, PTX_AUX_MASK_FORM) BIT("oob", M_OOB, PTX_AUX_OOB)
 };
 const unsigned ptx_mod_word_count = sizeof ptx_mod_words / sizeof *ptx_mod_words;

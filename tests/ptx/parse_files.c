@@ -14,6 +14,7 @@
 static unsigned texts, failures;
 static size_t bytes;
 static double seconds;
+static bool dump;
 
 static double
 now(void)
@@ -21,6 +22,41 @@ now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* print, parse that, print again: both prints are the same text */
+static bool
+round_trip(const char *name, const struct ptx_module *m, struct cwj_diags *d)
+{
+    struct cw_buf a, b;
+    struct ptx_module *again = NULL;
+    bool ok = false;
+    cw_buf_init(&a);
+    cw_buf_init(&b);
+    ptx_module_print(m, &a);
+    if (!a.failed && a.data && ptx_parse("printed", a.data, a.size, &again, d) == CW_OK) {
+        ok = true;
+        for (uint32_t i = 0; ok && i < again->nfuncs; i++)
+            ok = ptx_function_build_cfg(again->funcs[i]) == CW_OK;
+        ptx_module_print(again, &b);
+        ok = ok && !b.failed && a.size == b.size && !memcmp(a.data, b.data, a.size);
+    }
+    if (!ok) {
+        printf("%s: the print does not parse back to the same\n", name);
+        if (d->first) {
+            struct cw_buf t;
+            cw_buf_init(&t);
+            cwj_diags_render(d, "printed", a.data, a.size, &t);
+            printf("%s", t.data ? t.data : "");
+            cw_buf_finish(&t);
+        }
+    }
+    if (dump)
+        printf("%s", ok ? a.data : "");
+    ptx_module_destroy(again);
+    cw_buf_finish(&a);
+    cw_buf_finish(&b);
+    return ok;
 }
 
 static void
@@ -41,7 +77,10 @@ one(const char *name, const char *text, size_t size)
         printf("%s", b.data ? b.data : "");
         cw_buf_finish(&b);
     }
-    failures += r != CW_OK;
+    bool ok = r == CW_OK;
+    for (uint32_t i = 0; ok && i < m->nfuncs; i++)
+        ok = ptx_function_build_cfg(m->funcs[i]) == CW_OK;
+    failures += !ok || !round_trip(name, m, &d);
     ptx_module_destroy(m);
     cwj_diags_finish(&d);
 }
@@ -88,6 +127,10 @@ main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         char *data;
         size_t size;
+        if (!strcmp(argv[i], "--print")) {
+            dump = true;
+            continue;
+        }
         if (cw_file_read(argv[i], 1u << 30, &data, &size) != CW_OK) {
             fprintf(stderr, "cannot read %s\n", argv[i]);
             return 2;
