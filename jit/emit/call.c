@@ -36,11 +36,18 @@ emit_param_storage(struct emit *e, const struct ptx_symbol *s)
     return e->f->dummy;
 }
 
+/* Type of pointers to allocas: amdgcn keeps them in a space of their own. */
+static LLVMTypeRef
+storage_pointer(struct emit *e)
+{
+    return e->target == CWJ_TARGET_AMDGCN ? LLVMPointerTypeInContext(e->llvm, 5) : e->ptr;
+}
+
 /* LLVM type of a parameter or result as it is passed. */
 static LLVMTypeRef
 passed_type(struct emit *e, const struct ptx_symbol *s)
 {
-    return emit_param_is_scalar(s) ? emit_param_type(e, s) : e->ptr;
+    return emit_param_is_scalar(s) ? emit_param_type(e, s) : storage_pointer(e);
 }
 
 LLVMTypeRef
@@ -62,7 +69,7 @@ emit_signature(struct emit *e, const struct ptx_function *fn)
         if (emit_param_is_scalar(fn->rets[i]))
             r[nr++] = passed_type(e, fn->rets[i]);
         else
-            p[n++] = e->ptr;        /* the caller gives the storage */
+            p[n++] = storage_pointer(e); /* the caller gives the storage */
     }
     if (nr == 1)
         ret = r[0];
@@ -204,6 +211,11 @@ finish_call(struct emit *e, struct call *c, LLVMValueRef callee)
 static void
 bad_target(struct emit *e)
 {
+    if (e->target != CWJ_TARGET_HOST) {
+        LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID("llvm.trap", 9), NULL, 0);
+        LLVMBuildCall2(e->b, LLVMFunctionType(e->void_, NULL, 0, false), fn, NULL, 0, "");
+        return;
+    }
     LLVMTypeRef types[3] = { e->ptr, e->i64, e->i32 };
     LLVMValueRef args[3] = { e->f->gang, LLVMConstInt(e->i64, ~0ull, false), LLVMConstInt(e->i32, 2, false) };
     emit_runtime(e, "cwh_rt_trap", e->void_, types, 3, args);

@@ -68,6 +68,7 @@ struct emit_session {
     LLVMValueRef *functions;        /* per program function id: LLVM function or NULL */
     LLVMTypeRef *function_types;
     LLVMValueRef function_table;    /* [nfuncs x ptr], or NULL without indirect calls */
+    LLVMValueRef *variables;        /* per link id: LLVM global (amdgcn) */
     uint32_t kernel;
     uint32_t sites;                 /* numbering of warp_exchange sites */
     bool uses_fibers;
@@ -130,6 +131,11 @@ extern const struct emit_target emit_target_host;
 bool emit_host_warp(struct emit *e, const struct ptx_inst *in);         /* host_warp.c */
 bool emit_host_barrier(struct emit *e, const struct ptx_inst *in);
 bool emit_host_texture(struct emit *e, const struct ptx_inst *in);      /* host_tex.c */
+/* host_warp.c, for all targets: the source lane of shfl and whether it is valid; one step of redux. */
+LLVMValueRef emit_shuffle_source(struct emit *e, const struct ptx_inst *in, LLVMValueRef lane, LLVMValueRef b, LLVMValueRef c,
+                                 LLVMValueRef *valid);
+LLVMValueRef emit_redux_identity(struct emit *e, const struct ptx_inst *in);
+LLVMValueRef emit_redux_step(struct emit *e, const struct ptx_inst *in, LLVMValueRef a, LLVMValueRef b);
 bool emit_mov(struct emit *e, const struct ptx_inst *in);               /* mov.c: all targets */
 LLVMValueRef emit_runtime(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *params, unsigned n, LLVMValueRef *args);
 

@@ -62,8 +62,8 @@ lane_id(struct emit *e)
 }
 
 /* Source lane and its validity for shfl (9.7.9.6). */
-static LLVMValueRef
-shuffle_source(struct emit *e, const struct ptx_inst *in, LLVMValueRef lane, LLVMValueRef b, LLVMValueRef c, LLVMValueRef *valid)
+LLVMValueRef
+emit_shuffle_source(struct emit *e, const struct ptx_inst *in, LLVMValueRef lane, LLVMValueRef b, LLVMValueRef c, LLVMValueRef *valid)
 {
     LLVMValueRef bval = emit_bin(e, LLVMAnd, b, i32(e, 31)), cval = emit_bin(e, LLVMAnd, c, i32(e, 31));
     LLVMValueRef seg = emit_bin(e, LLVMAnd, emit_bin(e, LLVMLShr, c, i32(e, 8)), i32(e, 31));
@@ -117,11 +117,11 @@ emit_shfl(struct emit *e, const struct ptx_inst *in)
     LLVMValueRef valid, r, from;
     if (e->width == 1) {
         LLVMValueRef members = in->flags & PTX_F_SYNC ? emit_src(e, in, 4, PTX_U32) : i32(e, 0);
-        from = shuffle_source(e, in, lane_id(e), b, c, &valid);
+        from = emit_shuffle_source(e, in, lane_id(e), b, c, &valid);
         struct meeting m = meet(e, members, a);
         r = LLVMBuildTrunc(e->b, value_of(e, &m, from), e->i32, "");
     } else {
-        from = shuffle_source(e, in, emit_iota(e, e->i32), b, c, &valid);
+        from = emit_shuffle_source(e, in, emit_iota(e, e->i32), b, c, &valid);
         r = permute(e, emit_splat(e, a), from);
     }
     if (d->kind == PTX_OPND_PRED_PAIR) {
@@ -211,8 +211,8 @@ emit_match(struct emit *e, const struct ptx_inst *in)
     emit_dst_operand(e, d->kind == PTX_OPND_PRED_PAIR ? &d->elem[0] : d, PTX_B32, same);
 }
 
-static LLVMValueRef
-reduce_two(struct emit *e, const struct ptx_inst *in, LLVMValueRef a, LLVMValueRef b)
+LLVMValueRef
+emit_redux_step(struct emit *e, const struct ptx_inst *in, LLVMValueRef a, LLVMValueRef b)
 {
     bool is_signed = ptx_type_class((ptx_type)in->type[0]) == PTX_CLASS_SINT;
     switch (in->atomop) {
@@ -225,6 +225,18 @@ reduce_two(struct emit *e, const struct ptx_inst *in, LLVMValueRef a, LLVMValueR
     }
 }
 
+LLVMValueRef
+emit_redux_identity(struct emit *e, const struct ptx_inst *in)
+{
+    bool is_signed = ptx_type_class((ptx_type)in->type[0]) == PTX_CLASS_SINT;
+    switch (in->atomop) {
+    case PTX_ATOM_AND: return i32(e, ~0u);
+    case PTX_ATOM_MIN: return i32(e, is_signed ? 0x7fffffffu : ~0u);
+    case PTX_ATOM_MAX: return i32(e, is_signed ? 0x80000000u : 0);
+    default: return i32(e, 0);
+    }
+}
+
 static void
 emit_redux(struct emit *e, const struct ptx_inst *in)
 {
@@ -234,11 +246,8 @@ emit_redux(struct emit *e, const struct ptx_inst *in)
         return;
     }
     LLVMValueRef a = emit_src(e, in, 1, t), members = member_mask(e, in, 2);
-    bool is_signed = ptx_type_class(t) == PTX_CLASS_SINT;
-    uint32_t identity = in->atomop == PTX_ATOM_AND ? ~0u
-                        : in->atomop == PTX_ATOM_MIN ? (is_signed ? 0x7fffffffu : ~0u)
-                        : in->atomop == PTX_ATOM_MAX ? (is_signed ? 0x80000000u : 0) : 0;
-    LLVMValueRef r = i32(e, identity), active;
+    LLVMValueRef identity = emit_redux_identity(e, in);
+    LLVMValueRef r = identity, active;
     struct meeting m = { 0 };
     if (e->width == 1) {
         m = meet(e, members, a);
@@ -249,17 +258,17 @@ emit_redux(struct emit *e, const struct ptx_inst *in)
             return;
         }
         active = emit_bin(e, LLVMAnd, emit_mask_bits(e, e->mask), members);
-        a = emit_select(e, emit_mask_from_bits(e, active), emit_splat(e, a), emit_int(e, e->i32, identity));
+        a = emit_select(e, emit_mask_from_bits(e, active), emit_splat(e, a), identity);
     }
     for (unsigned i = 0; i < 32; i++) {
         LLVMValueRef v;
         if (e->width == 1) {
             LLVMValueRef in_it = LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, active, i32(e, i), ""), e->i1, "");
-            v = LLVMBuildSelect(e->b, in_it, LLVMBuildTrunc(e->b, value_of(e, &m, i32(e, i)), e->i32, ""), i32(e, identity), "");
+            v = LLVMBuildSelect(e->b, in_it, LLVMBuildTrunc(e->b, value_of(e, &m, i32(e, i)), e->i32, ""), identity, "");
         } else {
             v = LLVMBuildExtractElement(e->b, a, i32(e, i), "");
         }
-        r = reduce_two(e, in, r, v);
+        r = emit_redux_step(e, in, r, v);
     }
     emit_dst(e, in, 0, t, r);
 }

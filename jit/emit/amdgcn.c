@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * amdgcn as a target of the emitter (LLVM's "User Guide for AMDGPU Backend", code object v5).
+ *
+ * A lane is a work-item and every value a scalar; LLVM vectorises nothing, the hardware does. Spaces: generic 0, global 1,
+ * shared (LDS) 3, const 4, local (scratch) 5. A kernel has one parameter, the PTX parameter block as it is, so byte offsets
+ * in the kernarg segment are those of PTX. Variables are LLVM globals under their PTX names. Warps are 32 lanes: on wave64
+ * targets every warp operation stays in its half of the wave. */
+#include "jit/emit/emit_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { AS_GENERIC = 0, AS_GLOBAL = 1, AS_LDS = 3, AS_CONST = 4, AS_PRIVATE = 5, CC_KERNEL = 91 };
+
+static LLVMValueRef
+i32(struct emit *e, uint32_t v)
+{
+    return LLVMConstInt(e->i32, v, false);
+}
+
+static LLVMTypeRef
+pointer_type(struct emit *e, unsigned as)
+{
+    return LLVMPointerTypeInContext(e->llvm, as);
+}
+
+static LLVMValueRef
+intrinsic(struct emit *e, const char *name, LLVMTypeRef *overload, unsigned noverload, LLVMValueRef *args, unsigned n)
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, overload, noverload);
+    return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, overload, noverload), fn, args, n, "");
+}
+
+/* ---- context ----------------------------------------------------------------------------------------------------------- */
+
+static void
+gcn_enter(struct emit *e)
+{
+    e->f->dummy = LLVMBuildAlloca(e->f->entry_b, LLVMArrayType(e->i8, 64), "dummy");
+    LLVMPositionBuilderAtEnd(e->b, e->f->entry);
+    if (e->f->is_kernel)
+        e->f->params = intrinsic(e, "llvm.amdgcn.kernarg.segment.ptr", NULL, 0, NULL, 0);
+}
+
+static void
+gcn_begin(struct emit *e)
+{
+    LLVMPositionBuilderAtEnd(e->b, e->f->entry);
+    if (!e->f->is_kernel)
+        emit_bind_params(e);
+}
+
+static void
+gcn_leave(struct emit *e)
+{
+    if (e->f->is_kernel)
+        LLVMBuildRetVoid(e->b);
+    else
+        emit_return(e);
+}
+
+/* Hidden kernel arguments of code object v5: block counts are u32 at 0, 4, 8; group sizes u16 at 12, 14, 16. */
+static LLVMValueRef
+hidden(struct emit *e, unsigned offset, LLVMTypeRef t)
+{
+    LLVMValueRef p = intrinsic(e, "llvm.amdgcn.implicitarg.ptr", NULL, 0, NULL, 0), off = LLVMConstInt(e->i64, offset, false);
+    LLVMValueRef v = LLVMBuildLoad2(e->b, t, LLVMBuildGEP2(e->b, e->i8, p, &off, 1, ""), "");
+    LLVMSetAlignment(v, t == e->i16 ? 2 : 4);
+    emit_invariant(e, v);
+    return t == e->i16 ? LLVMBuildZExt(e->b, v, e->i32, "") : v;
+}
+
+static LLVMValueRef
+wave_lane(struct emit *e)
+{
+    LLVMValueRef a[2] = { i32(e, ~0u), i32(e, 0) };
+    LLVMValueRef lane = intrinsic(e, "llvm.amdgcn.mbcnt.lo", NULL, 0, a, 2);
+    if (!e->wave64)
+        return lane;
+    LLVMValueRef b[2] = { i32(e, ~0u), lane };
+    return intrinsic(e, "llvm.amdgcn.mbcnt.hi", NULL, 0, b, 2);
+}
+
+static LLVMValueRef
+lane_index(struct emit *e)
+{
+    LLVMValueRef lane = wave_lane(e);
+    return e->wave64 ? LLVMBuildAnd(e->b, lane, i32(e, 31), "") : lane;
+}
+
+static LLVMValueRef
+id3(struct emit *e, const char *what, unsigned axis)
+{
+    char name[64] = "llvm.amdgcn.";
+    strncat(name, what, 40);
+    strncat(name, axis == 0 ? ".id.x" : axis == 1 ? ".id.y" : ".id.z", 6);
+    return intrinsic(e, name, NULL, 0, NULL, 0);
+}
+
+static LLVMValueRef
+linear_thread(struct emit *e)
+{
+    LLVMValueRef nx = hidden(e, 12, e->i16), ny = hidden(e, 14, e->i16);
+    LLVMValueRef yz = LLVMBuildAdd(e->b, id3(e, "workitem", 1), LLVMBuildMul(e->b, id3(e, "workitem", 2), ny, ""), "");
+    return LLVMBuildAdd(e->b, id3(e, "workitem", 0), LLVMBuildMul(e->b, yz, nx, ""), "");
+}
+
+static LLVMValueRef
+gcn_sreg(struct emit *e, ptx_sreg r)
+{
+    LLVMValueRef lane, one, clock;
+    switch (r) {
+    case PTX_SREG_TID_X: return id3(e, "workitem", 0);
+    case PTX_SREG_TID_Y: return id3(e, "workitem", 1);
+    case PTX_SREG_TID_Z: return id3(e, "workitem", 2);
+    case PTX_SREG_CTAID_X: return id3(e, "workgroup", 0);
+    case PTX_SREG_CTAID_Y: return id3(e, "workgroup", 1);
+    case PTX_SREG_CTAID_Z: return id3(e, "workgroup", 2);
+    case PTX_SREG_NCTAID_X: return hidden(e, 0, e->i32);
+    case PTX_SREG_NCTAID_Y: return hidden(e, 4, e->i32);
+    case PTX_SREG_NCTAID_Z: return hidden(e, 8, e->i32);
+    case PTX_SREG_NTID_X: return hidden(e, 12, e->i16);
+    case PTX_SREG_NTID_Y: return hidden(e, 14, e->i16);
+    case PTX_SREG_NTID_Z: return hidden(e, 16, e->i16);
+    case PTX_SREG_LANEID: return lane_index(e);
+    case PTX_SREG_WARPID: return LLVMBuildLShr(e->b, linear_thread(e), i32(e, 5), "");
+    case PTX_SREG_NWARPID: return i32(e, 32);
+    case PTX_SREG_LANEMASK_EQ: case PTX_SREG_LANEMASK_LE: case PTX_SREG_LANEMASK_LT:
+    case PTX_SREG_LANEMASK_GE: case PTX_SREG_LANEMASK_GT:
+        lane = lane_index(e);
+        one = LLVMBuildShl(e->b, i32(e, 1), lane, "");
+        if (r == PTX_SREG_LANEMASK_EQ)
+            return one;
+        LLVMValueRef lt = LLVMBuildSub(e->b, one, i32(e, 1), "");
+        if (r == PTX_SREG_LANEMASK_LT)
+            return lt;
+        if (r == PTX_SREG_LANEMASK_GE)
+            return LLVMBuildNot(e->b, lt, "");
+        LLVMValueRef le = LLVMBuildOr(e->b, lt, one, "");
+        return r == PTX_SREG_LANEMASK_LE ? le : LLVMBuildNot(e->b, le, "");
+    case PTX_SREG_CLOCK: case PTX_SREG_CLOCK_HI: case PTX_SREG_CLOCK64:
+    case PTX_SREG_GLOBALTIMER: case PTX_SREG_GLOBALTIMER_LO: case PTX_SREG_GLOBALTIMER_HI:
+        clock = intrinsic(e, "llvm.readcyclecounter", NULL, 0, NULL, 0);
+        if (r == PTX_SREG_CLOCK64 || r == PTX_SREG_GLOBALTIMER)
+            return clock;
+        if (r == PTX_SREG_CLOCK_HI || r == PTX_SREG_GLOBALTIMER_HI)
+            clock = LLVMBuildLShr(e->b, clock, LLVMConstInt(e->i64, 32, false), "");
+        return LLVMBuildTrunc(e->b, clock, e->i32, "");
+    case PTX_SREG_NCLUSTERID_X: case PTX_SREG_NCLUSTERID_Y: case PTX_SREG_NCLUSTERID_Z: case PTX_SREG_NTID_W:
+    case PTX_SREG_NCTAID_W: case PTX_SREG_CLUSTER_NCTAID_X: case PTX_SREG_CLUSTER_NCTAID_Y: case PTX_SREG_CLUSTER_NCTAID_Z:
+    case PTX_SREG_CLUSTER_NCTARANK:
+        return i32(e, 1);
+    default:
+        return LLVMConstNull(emit_type(e, (ptx_type)ptx_sreg_info(r)->type));
+    }
+}
+
+/* ---- variables and addresses ---------------------------------------------------------------------------------------------- */
+
+static unsigned
+space_number(ptx_space s)
+{
+    switch (s) {
+    case PTX_SPACE_GLOBAL:
+        return AS_GLOBAL;
+    case PTX_SPACE_SHARED: case PTX_SPACE_SHARED_CLUSTER:
+        return AS_LDS;
+    case PTX_SPACE_CONST: case PTX_SPACE_PARAM:
+        return AS_CONST;
+    case PTX_SPACE_LOCAL:
+        return AS_PRIVATE;
+    default:
+        return AS_GENERIC;
+    }
+}
+
+static LLVMValueRef
+pointer_of(struct emit *e, LLVMValueRef address, unsigned as)
+{
+    if (as == AS_LDS || as == AS_PRIVATE)
+        address = LLVMBuildTrunc(e->b, address, e->i32, "");
+    return LLVMBuildIntToPtr(e->b, address, pointer_type(e, as), "");
+}
+
+static LLVMValueRef
+number_of(struct emit *e, LLVMValueRef p)
+{
+    return LLVMBuildPtrToInt(e->b, p, e->i64, "");  /* narrow spaces: zero-extended */
+}
+
+static LLVMValueRef
+variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
+{
+    struct emit_session *s = emit_session(e);
+    if (s->variables[id])
+        return s->variables[id];
+    bool lds = v->space == PTX_SPACE_SHARED;
+    unsigned as = lds ? AS_LDS : v->space == PTX_SPACE_CONST ? AS_CONST : AS_GLOBAL;
+    LLVMTypeRef t = LLVMArrayType2(e->i8, v->dynamic ? 0 : v->def->size);
+    LLVMValueRef g = LLVMAddGlobalInAddressSpace(e->module, t, v->name, as);
+    LLVMSetAlignment(g, v->def->align ? v->def->align : 1);
+    s->variables[id] = g;
+    if (v->dynamic)
+        return g;                   /* external [0 x i8]: the dynamic part of LDS */
+    if (lds) {
+        LLVMSetLinkage(g, LLVMInternalLinkage);
+        LLVMSetInitializer(g, LLVMGetPoison(t));
+        return g;
+    }
+    LLVMSetExternallyInitialized(g, true);
+    LLVMSetVisibility(g, LLVMProtectedVisibility);
+    if (v->def->init)
+        LLVMSetInitializer(g, LLVMConstStringInContext(e->llvm, (const char *)v->def->init, (unsigned)v->def->size, true));
+    else
+        LLVMSetInitializer(g, LLVMConstNull(t));
+    if (v->def->nrelocs) {
+        e->result = CW_ERR_UNSUPPORTED;
+        cwj_diag_add(e->diags, PTX_ERROR, 5001, v->def->line, v->def->column,
+                     "not supported on amdgcn: %s is initialised with an address", v->name);
+    }
+    return g;
+}
+
+static LLVMValueRef
+gcn_symbol(struct emit *e, const struct ptx_symbol *sym)
+{
+    if (sym->kind == PTX_SYM_PARAM) {
+        LLVMValueRef off = LLVMConstInt(e->i64, sym->offset, false);
+        return number_of(e, LLVMBuildGEP2(e->b, e->i8, e->f->params, &off, 1, ""));
+    }
+    const struct cwj_link_var *v = cwj_program_link_var(e->program, sym->link_id);
+    if (!v || (v->undefined && !v->dynamic)) {
+        e->result = CW_ERR_UNRESOLVED;
+        cwj_diag_add(e->diags, PTX_ERROR, 4001, sym->line, sym->column, "undefined symbol %s", sym->name);
+        return LLVMConstNull(e->i64);
+    }
+    return number_of(e, variable(e, sym->link_id, v));
+}
+
+static LLVMValueRef
+gcn_pointer(struct emit *e, LLVMValueRef address, ptx_space space)
+{
+    return pointer_of(e, address, space_number(space));
+}
+
+static LLVMValueRef
+gcn_to_generic(struct emit *e, LLVMValueRef address, ptx_space space)
+{
+    unsigned as = space_number(space);
+    if (as != AS_LDS && as != AS_PRIVATE)
+        return address;
+    return number_of(e, LLVMBuildAddrSpaceCast(e->b, pointer_of(e, address, as), e->ptr, ""));
+}
+
+static LLVMValueRef
+gcn_from_generic(struct emit *e, LLVMValueRef address, ptx_space space)
+{
+    unsigned as = space_number(space);
+    if (as != AS_LDS && as != AS_PRIVATE)
+        return address;
+    return number_of(e, LLVMBuildAddrSpaceCast(e->b, pointer_of(e, address, AS_GENERIC), pointer_type(e, as), ""));
+}
+
+static LLVMValueRef
+gcn_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
+{
+    LLVMValueRef p = pointer_of(e, address, AS_GENERIC);
+    LLVMValueRef shared = intrinsic(e, "llvm.amdgcn.is.shared", NULL, 0, &p, 1);
+    LLVMValueRef local = intrinsic(e, "llvm.amdgcn.is.private", NULL, 0, &p, 1);
+    switch (space_number(space)) {
+    case AS_LDS:
+        return shared;
+    case AS_PRIVATE:
+        return local;
+    case AS_GLOBAL:
+        return LLVMBuildNot(e->b, LLVMBuildOr(e->b, shared, local, ""), "");
+    default:
+        return LLVMConstNull(e->i1);
+    }
+}
+
+static LLVMValueRef
+gcn_local_storage(struct emit *e, uint64_t size, uint32_t align)
+{
+    LLVMValueRef a = LLVMBuildAlloca(e->f->entry_b, LLVMArrayType2(e->i8, size), "local");
+    LLVMSetAlignment(a, align ? align : 1);
+    return a;
+}
+
+/* ---- warp operations ---------------------------------------------------------------------------------------------------------- */
+
+/* Value of another lane of the same warp. */
+static LLVMValueRef
+from_lane(struct emit *e, LLVMValueRef v, LLVMValueRef lane)
+{
+    if (e->wave64)
+        lane = LLVMBuildOr(e->b, lane, LLVMBuildAnd(e->b, wave_lane(e), i32(e, 32), ""), "");
+    LLVMValueRef a[2] = { LLVMBuildShl(e->b, lane, i32(e, 2), ""), v };
+    return intrinsic(e, "llvm.amdgcn.ds.bpermute", NULL, 0, a, 2);
+}
+
+static LLVMValueRef
+ballot(struct emit *e, LLVMValueRef p)
+{
+    LLVMTypeRef t = e->wave64 ? e->i64 : e->i32;
+    LLVMValueRef w = intrinsic(e, "llvm.amdgcn.ballot", &t, 1, &p, 1);
+    if (!e->wave64)
+        return w;
+    LLVMValueRef half = LLVMBuildAnd(e->b, wave_lane(e), i32(e, 32), "");
+    return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, w, LLVMBuildZExt(e->b, half, e->i64, ""), ""), e->i32, "");
+}
+
+static LLVMValueRef
+active_lanes(struct emit *e, const struct ptx_inst *in, unsigned member_operand)
+{
+    LLVMValueRef a = ballot(e, LLVMConstInt(e->i1, 1, false));
+    return in->flags & PTX_F_SYNC ? LLVMBuildAnd(e->b, a, emit_src(e, in, member_operand, PTX_U32), "") : a;
+}
+
+static LLVMValueRef
+bit(struct emit *e, LLVMValueRef word, unsigned i)
+{
+    return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, word, i32(e, i), ""), e->i1, "");
+}
+
+static void
+gcn_match(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = (ptx_type)in->type[0];
+    const struct ptx_operand *d = &in->operand[0];
+    LLVMValueRef a = emit_src(e, in, 1, t), active = active_lanes(e, in, 2), bits = i32(e, 0);
+    for (unsigned i = 0; i < 32; i++) {
+        LLVMValueRef c;
+        if (ptx_type_bits(t) == 64) {
+            LLVMValueRef lo = LLVMBuildTrunc(e->b, a, e->i32, "");
+            LLVMValueRef hi = LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, a, LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
+            c = LLVMBuildAnd(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, lo, from_lane(e, lo, i32(e, i)), ""),
+                             LLVMBuildICmp(e->b, LLVMIntEQ, hi, from_lane(e, hi, i32(e, i)), ""), "");
+        } else {
+            c = LLVMBuildICmp(e->b, LLVMIntEQ, a, from_lane(e, a, i32(e, i)), "");
+        }
+        bits = LLVMBuildOr(e->b, bits, LLVMBuildShl(e->b, LLVMBuildZExt(e->b, c, e->i32, ""), i32(e, i), ""), "");
+    }
+    bits = LLVMBuildAnd(e->b, bits, active, "");
+    if (in->mode == PTX_MODE_ALL) {
+        /* All equal is the same answer for every lane: a lane's set is everybody's. */
+        LLVMValueRef all = LLVMBuildICmp(e->b, LLVMIntEQ, bits, active, "");
+        bits = LLVMBuildSelect(e->b, all, active, i32(e, 0), "");
+        if (d->kind == PTX_OPND_PRED_PAIR)
+            emit_dst_operand(e, &d->elem[1], PTX_PRED, all);
+    }
+    emit_dst_operand(e, d->kind == PTX_OPND_PRED_PAIR ? &d->elem[0] : d, PTX_B32, bits);
+}
+
+static void
+gcn_redux(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = (ptx_type)in->type[0];
+    if (ptx_type_class(t) == PTX_CLASS_FLOAT) {
+        emit_unsupported(e, in, "redux on floats needs sm_100");
+        return;
+    }
+    LLVMValueRef a = emit_src(e, in, 1, t), active = active_lanes(e, in, 2);
+    LLVMValueRef r = emit_redux_identity(e, in);
+    for (unsigned i = 0; i < 32; i++)
+        r = LLVMBuildSelect(e->b, bit(e, active, i), emit_redux_step(e, in, r, from_lane(e, a, i32(e, i))), r, "");
+    emit_dst(e, in, 0, t, r);
+}
+
+static bool
+gcn_warp(struct emit *e, const struct ptx_inst *in)
+{
+    const struct ptx_operand *d = in->noperands ? &in->operand[0] : NULL;
+    switch (in->op) {
+    case PTX_OP_SHFL: {
+        LLVMValueRef a = emit_src(e, in, 1, PTX_B32), valid;
+        LLVMValueRef from = emit_shuffle_source(e, in, lane_index(e), emit_src(e, in, 2, PTX_U32), emit_src(e, in, 3, PTX_U32), &valid);
+        LLVMValueRef r = from_lane(e, a, from);
+        if (d->kind == PTX_OPND_PRED_PAIR)
+            emit_dst_operand(e, &d->elem[1], PTX_PRED, valid);
+        emit_dst_operand(e, d->kind == PTX_OPND_PRED_PAIR ? &d->elem[0] : d, PTX_B32, r);
+        return true;
+    }
+    case PTX_OP_VOTE: {
+        LLVMValueRef active = active_lanes(e, in, 2), set = LLVMBuildAnd(e->b, ballot(e, emit_src(e, in, 1, PTX_PRED)), active, "");
+        LLVMValueRef all = LLVMBuildICmp(e->b, LLVMIntEQ, set, active, ""), any = LLVMBuildICmp(e->b, LLVMIntNE, set, i32(e, 0), "");
+        if (in->mode == PTX_MODE_BALLOT)
+            emit_dst(e, in, 0, PTX_B32, set);
+        else
+            emit_dst(e, in, 0, PTX_PRED, in->mode == PTX_MODE_ALL ? all : in->mode == PTX_MODE_ANY ? any
+                                         : LLVMBuildOr(e->b, all, LLVMBuildNot(e->b, any, ""), ""));
+        return true;
+    }
+    case PTX_OP_MATCH:
+        gcn_match(e, in);
+        return true;
+    case PTX_OP_REDUX:
+        gcn_redux(e, in);
+        return true;
+    case PTX_OP_ACTIVEMASK:
+        emit_dst(e, in, 0, PTX_B32, ballot(e, LLVMConstInt(e->i1, 1, false)));
+        return true;
+    case PTX_OP_BAR_WARP_SYNC:
+        intrinsic(e, "llvm.amdgcn.wave.barrier", NULL, 0, NULL, 0);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool
+gcn_barrier(struct emit *e, const struct ptx_inst *in)
+{
+    if (in->op != PTX_OP_BAR && in->op != PTX_OP_BARRIER)
+        return false;
+    bool whole = in->mode != PTX_MODE_RED && in->mode != PTX_MODE_ARRIVE && in->noperands == 1 &&
+                 in->operand[0].kind == PTX_OPND_IMM && in->operand[0].imm == 0;
+    if (!whole) {
+        emit_unsupported(e, in, "only bar.sync 0 for all threads of the block");
+        return true;
+    }
+    LLVMBuildFence(e->b, LLVMAtomicOrderingRelease, false, "");
+    intrinsic(e, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);
+    LLVMBuildFence(e->b, LLVMAtomicOrderingAcquire, false, "");
+    return true;
+}
+
+static bool
+gcn_misc(struct emit *e, const struct ptx_inst *in)
+{
+    LLVMValueRef a;
+    switch (in->op) {
+    case PTX_OP_TRAP:
+    case PTX_OP_BRKPT:
+        intrinsic(e, in->op == PTX_OP_TRAP ? "llvm.trap" : "llvm.debugtrap", NULL, 0, NULL, 0);
+        return true;
+    case PTX_OP_NANOSLEEP:
+        a = i32(e, 1);
+        intrinsic(e, "llvm.amdgcn.s.sleep", NULL, 0, &a, 1);
+        return true;
+    case PTX_OP_PMEVENT:
+        return true;
+    default:
+        return emit_mov(e, in);
+    }
+}
+
+static bool
+gcn_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *args, unsigned n, LLVMValueRef *result)
+{
+    if (!strcmp(name, "__assertfail")) {
+        intrinsic(e, "llvm.trap", NULL, 0, NULL, 0);
+        return true;
+    }
+    return false;
+}
+
+static const struct emit_target emit_target_amdgcn = {
+    .enter = gcn_enter, .begin = gcn_begin, .leave = gcn_leave, .sreg = gcn_sreg, .symbol = gcn_symbol, .pointer = gcn_pointer,
+    .to_generic = gcn_to_generic, .from_generic = gcn_from_generic, .isspacep = gcn_isspacep, .local_storage = gcn_local_storage,
+    .warp = gcn_warp, .barrier = gcn_barrier, .misc = gcn_misc, .runtime_call = gcn_runtime_call,
+};
+
+/* ---- the module ------------------------------------------------------------------------------------------------------------------ */
+
+static void
+set_attribute(struct emit *e, LLVMValueRef fn, const char *key, const char *value)
+{
+    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(e->llvm, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
+}
+
+static void
+add_kernel(struct emit *e, uint32_t index)
+{
+    const struct cwj_kernel *k = &e->program->kernels[index];
+    uint32_t id = e->program->kernel_func[index];
+    LLVMTypeRef block = LLVMArrayType(e->i64, (k->param_size + 7) / 8);
+    LLVMValueRef fn = LLVMAddFunction(e->module, k->name, LLVMFunctionType(e->void_, &block, k->param_size ? 1 : 0, false));
+    LLVMSetFunctionCallConv(fn, CC_KERNEL);
+    LLVMSetVisibility(fn, LLVMProtectedVisibility);
+    /* CUDA allows blocks of up to 1024 threads unless the kernel says otherwise. */
+    unsigned max = 1024;
+    const uint32_t *n = k->reqntid[0] ? k->reqntid : k->maxntid;
+    if (n[0])
+        max = n[0] * (n[1] ? n[1] : 1) * (n[2] ? n[2] : 1);
+    struct cw_buf b;
+    cw_buf_init(&b);
+    cw_buf_printf(&b, "1,%u", max ? max : 1024);
+    if (b.data)
+        set_attribute(e, fn, "amdgpu-flat-work-group-size", b.data);
+    cw_buf_finish(&b);
+    set_attribute(e, fn, "uniform-work-group-size", "true");
+    emit_session(e)->functions[id] = fn;
+    emit_function(e, cwj_program_function(e->program, id)->fn, fn, true);
+}
+
+static bool
+wanted(const char *const *names, const char *name)
+{
+    for (; names && *names; names++)
+        if (!strcmp(*names, name))
+            return true;
+    return !names;
+}
+
+static void
+function_table(struct emit *e)
+{
+    struct emit_session *s = emit_session(e);
+    uint32_t n = e->program->nfuncs;
+    s->function_table = LLVMAddGlobalInAddressSpace(e->module, LLVMArrayType(e->ptr, n), "functions", AS_CONST);
+    LLVMSetLinkage(s->function_table, LLVMInternalLinkage);
+    LLVMSetGlobalConstant(s->function_table, true);
+    LLVMValueRef *v = cw_arena_array(&e->arena, LLVMValueRef, n + 1);
+    for (uint32_t i = 0; v && i < n; i++) {
+        const struct cwj_function *f = cwj_program_function(e->program, i);
+        v[i] = f->address_taken && f->fn && f->fn->has_body && !f->fn->is_entry ? emit_declare(e, i) : LLVMConstNull(e->ptr);
+    }
+    if (v)
+        LLVMSetInitializer(s->function_table, LLVMConstArray(e->ptr, v, n));
+    else
+        e->result = CW_ERR_NOMEM;
+}
+
+/* LLVM's data layout string for amdgcn is set by the caller on the finished module as well; allocas need it from the start. */
+static const char data_layout[] =
+    "e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-p7:160:256:256:32-p8:128:128-p9:192:256:256:32-i64:64-v16:16-"
+    "v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9";
+
+cw_result
+emit_simt_module(struct cwj_program *p, enum cwj_target target, const char *cpu, const char *const *kernels, LLVMContextRef llvm,
+                 LLVMModuleRef *module, struct cwj_diags *diags)
+{
+    *module = NULL;
+    if (target != CWJ_TARGET_AMDGCN) {
+        cwj_diag_add(diags, PTX_ERROR, 5004, 0, 0, "this target is not emitted yet; targets are host and amdgcn");
+        return CW_ERR_UNSUPPORTED;
+    }
+    struct emit_session *s = malloc(sizeof *s);
+    if (!s)
+        return CW_ERR_NOMEM;
+    emit_init(s, p, llvm, diags);
+    struct emit *e = &s->e;
+    cw_result r = CW_ERR_NOMEM;
+    s->variables = cw_arena_array(&e->arena, LLVMValueRef, p->nlink_vars + 1);
+    if (!s->functions || !s->function_types || !s->variables)
+        goto done;
+    s->target = &emit_target_amdgcn;
+    e->target = CWJ_TARGET_AMDGCN;
+    e->cpu = cpu;
+    e->width = 1;
+    e->fast_code = true;
+    e->wave64 = cpu && !strncmp(cpu, "gfx9", 4);    /* GCN and CDNA; RDNA runs 32 lanes */
+    LLVMSetTarget(e->module, "amdgcn-amd-amdhsa");
+    LLVMSetDataLayout(e->module, data_layout);
+    LLVMAddModuleFlag(e->module, LLVMModuleFlagBehaviorError, "amdhsa_code_object_version", 26,
+                      LLVMValueAsMetadata(i32(e, 500)));
+
+    bool *needed = cw_arena_array(&e->arena, bool, p->nfuncs + 1), indirect = false;
+    if (!needed)
+        goto done;
+    for (uint32_t k = 0; k < p->nkernels; k++) {
+        if (!wanted(kernels, p->kernels[k].name))
+            continue;
+        indirect |= p->reach[k].indirect;
+        for (uint32_t i = 0; i < p->reach[k].nfuncs; i++)
+            needed[p->reach[k].funcs[i]] = true;
+    }
+    /* What can be reached from outside: every variable of the program is in the code object, used or not. */
+    for (uint32_t i = 0; i < p->nlink_vars; i++)
+        if (!p->link_vars[i].undefined && p->link_vars[i].space != PTX_SPACE_SHARED)
+            variable(e, i, &p->link_vars[i]);
+    if (indirect)
+        function_table(e);
+    for (uint32_t k = 0; k < p->nkernels; k++)
+        if (wanted(kernels, p->kernels[k].name))
+            add_kernel(e, k);
+    for (uint32_t i = 0; i < p->nfuncs; i++) {
+        const struct cwj_function *f = cwj_program_function(p, i);
+        if (needed[i] && f->fn && f->fn->has_body && !f->fn->is_entry && !f->runtime)
+            emit_function(e, f->fn, emit_declare(e, i), false);
+    }
+    r = e->result;
+    if (r == CW_OK)
+        r = emit_verify(e);
+done:
+    if (r == CW_OK)
+        *module = e->module;
+    else
+        LLVMDisposeModule(e->module);
+    emit_finish(s);
+    free(s);
+    return r;
+}
