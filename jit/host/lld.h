@@ -3,12 +3,12 @@
 #ifndef CWJ_HOST_LLD_H
 #define CWJ_HOST_LLD_H
 
-#include "impl/base/buf.h"
-#include "impl/base/result.h"
-
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#include "impl/base/buf.h"
+#include "impl/base/result.h"
 
 struct cwj_diags;
 
