@@ -21,7 +21,7 @@ static inline V v_fadd(struct emit *e, V a, V b) { return emit_bin(e, LLVMFAdd, 
 static inline V v_fsub(struct emit *e, V a, V b) { return emit_bin(e, LLVMFSub, a, b); }
 static inline V v_fmul(struct emit *e, V a, V b) { return emit_bin(e, LLVMFMul, a, b); }
 static inline V v_fdiv(struct emit *e, V a, V b) { return emit_bin(e, LLVMFDiv, a, b); }
-static inline V v_not(struct emit *e, V a)       { return v_xor(e, a, emit_int_like(e, a, ~UINT64_C(0))); }
+static inline V v_not(struct emit *e, V a)       { return LLVMBuildNot(e->b, a, ""); }
 static inline V v_eq(struct emit *e, V a, V b)   { return emit_icmp(e, LLVMIntEQ, a, b); }
 static inline V v_ne(struct emit *e, V a, V b)   { return emit_icmp(e, LLVMIntNE, a, b); }
 static inline V v_sel(struct emit *e, V c, V a, V b) { return emit_select(e, c, a, b); }
