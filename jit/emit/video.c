@@ -40,7 +40,7 @@ static void
 finish(struct emit *e, const struct ptx_inst *in, V r, ptx_type dt, unsigned c_index)
 {
     bool s = type_is_signed(dt);
-    int sel = (int)(in->aux >> PTX_AUX_VSEL_SHIFT & 0xf) - 1;       /* where in the destination; -1: all of it */
+    int sel = in->operand[0].video_sel;
     unsigned bits = sel < 0 ? 32 : sel < 4 ? 8 : 16, at = sel < 0 ? 0 : sel < 4 ? (unsigned)sel * 8 : (unsigned)(sel - 4) * 16;
 
     if (in->flags & PTX_F_SAT)
@@ -91,7 +91,7 @@ emit_vmad(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type at = in->type[1], bt = in->type[2], dt = in->type[0];
     bool product_negative = in->operand[1].negate != in->operand[2].negate, c_negative = in->operand[3].negate;
-    unsigned form = in->aux >> PTX_AUX_VMAD_SHIFT & 7;
+    unsigned form = PTX_AUX(in, VMAD);
     struct ptx_operand o = in->operand[3];
 
     o.negate = false;
