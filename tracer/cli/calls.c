@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Joins the entry and the exit of each call. Calls nest (a callback calls back), so each thread has a stack; an exit pops
+ * down to its own entry, and what it passes over never returned (or its exit was dropped). */
+#include "tracer/cli/reader.h"
+#include "tracer/cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS 1024u
+
+struct pending {
+    struct cw_arena  arena;
+    struct pending  *below;
+    char            *function;
+    const char      *procname;
+    int64_t          start;
+    struct tr_field *args;
+    bool            *written;
+    unsigned         count;
+    struct tr_kernel kernel;
+};
+
+struct thread {
+    struct thread  *next;
+    uint32_t        pid, tid;
+    struct pending *top;
+};
+
+struct join {
+    struct tr_calls *calls;
+    struct thread   *buckets[BUCKETS];
+    struct pending  *spare;
+    bool             nomem;
+};
+
+static struct thread *
+thread_of(struct join *j, uint32_t pid, uint32_t tid)
+{
+    struct thread **head = &j->buckets[(pid * 31u + tid) % BUCKETS];
+    for (struct thread *t = *head; t; t = t->next)
+        if (t->pid == pid && t->tid == tid)
+            return t;
+    struct thread *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    t->pid = pid;
+    t->tid = tid;
+    t->next = *head;
+    *head = t;
+    return t;
+}
+
+static struct tr_field
+copy_field(struct cw_arena *arena, const struct tr_field *f)
+{
+    struct tr_field c = *f;
+    c.name = cw_arena_strndup(arena, f->name, strlen(f->name));
+    if (f->text)
+        c.text = cw_arena_strndup(arena, f->text, strlen(f->text));
+    if (f->kind == TR_ARRAY) {
+        c.items = cw_arena_array(arena, uint64_t, f->count ? f->count : 1);
+        if (c.items)
+            memcpy(c.items, f->items, sizeof *c.items * f->count);
+        else
+            c.count = 0;
+    }
+    return c;
+}
+
+static struct pending *
+push(struct join *j, struct thread *t, const struct tr_event *e, size_t name_length)
+{
+    struct pending *p = j->spare;
+    if (p)
+        j->spare = p->below;
+    else if (!(p = malloc(sizeof *p)))
+        return NULL;
+    memset(p, 0, sizeof *p);
+    cw_arena_init(&p->arena);
+    p->function = cw_arena_strndup(&p->arena, e->name, name_length);
+    p->procname = cw_arena_strndup(&p->arena, e->procname, strlen(e->procname));
+    p->start = e->time;
+    p->args = cw_arena_array(&p->arena, struct tr_field, e->count + 1);
+    p->written = cw_arena_array(&p->arena, bool, e->count + 1);
+    if (!p->function || !p->procname || !p->args || !p->written) {
+        cw_arena_finish(&p->arena);
+        free(p);
+        return NULL;
+    }
+    for (unsigned i = 0; i < e->count; i++)
+        p->args[i] = copy_field(&p->arena, &e->fields[i]);
+    p->count = e->count;
+    p->below = t->top;
+    t->top = p;
+    return p;
+}
+
+static void
+pop(struct join *j, struct thread *t)
+{
+    struct pending *p = t->top;
+    t->top = p->below;
+    cw_arena_finish(&p->arena);
+    p->below = j->spare;
+    j->spare = p;
+}
+
+static void
+deliver(struct join *j, const struct thread *t, struct pending *p, int64_t end, const struct tr_field *result)
+{
+    struct tr_call c = {
+        .function = p->function, .start = p->start, .end = end, .pid = t->pid, .tid = t->tid, .procname = p->procname,
+        .args = p->args, .written = p->written, .count = p->count, .result = result, .kernel = p->kernel,
+    };
+    /* CUDA_ERROR_NOT_READY is how a query says "not yet". */
+    c.failed = result && result->u != 0 && !(result->text && !strcmp(result->text, "CUDA_ERROR_NOT_READY"));
+    j->calls->call(j->calls->ctx, &c);
+}
+
+static void
+finish_call(struct join *j, struct thread *t, const struct tr_event *e, size_t name_length)
+{
+    struct pending *match = t->top;
+    while (match && (strncmp(match->function, e->name, name_length) || match->function[name_length]))
+        match = match->below;
+    if (!match) {
+        struct tr_event entry = *e;
+        entry.count = 0;
+        match = push(j, t, &entry, name_length);
+        if (!match) {
+            j->nomem = true;
+            return;
+        }
+    }
+    while (t->top != match) {
+        deliver(j, t, t->top, e->time, NULL);
+        pop(j, t);
+    }
+    const struct tr_field *result = tr_find(e->fields, e->count, "result");
+    if (result && result->u == 0) {
+        for (unsigned i = 0; i < e->count; i++) {
+            if (&e->fields[i] == result)
+                continue;
+            for (unsigned k = 0; k < match->count; k++) {
+                if (strcmp(match->args[k].name, e->fields[i].name))
+                    continue;
+                /* A null out pointer: nothing was written. */
+                if (match->args[k].kind == TR_UINT && !match->args[k].u)
+                    break;
+                match->args[k] = copy_field(&match->arena, &e->fields[i]);
+                match->written[k] = true;
+                break;
+            }
+        }
+    }
+    deliver(j, t, match, e->time, result);
+    pop(j, t);
+}
+
+static void
+number_of(const struct tr_event *e, const char *name, uint64_t *out)
+{
+    const struct tr_field *f = tr_find(e->fields, e->count, name);
+    if (f && (f->kind == TR_UINT || f->kind == TR_INT))
+        *out = f->u;
+}
+
+/* The kernel event stands between the entry and the exit of its launch. */
+static void
+take_kernel(struct pending *p, const struct tr_event *e)
+{
+    struct tr_kernel *k = &p->kernel;
+    const struct tr_field *name = tr_find(e->fields, e->count, "name");
+    k->present = true;
+    k->name = cw_arena_strndup(&p->arena, name && name->text ? name->text : "?",
+                               strlen(name && name->text ? name->text : "?"));
+    static const char *const axes[3] = { "x", "y", "z" };
+    for (unsigned i = 0; i < 3; i++) {
+        char field[16] = "grid_";
+        strcat(field, axes[i]);
+        number_of(e, field, &k->grid[i]);
+        memcpy(field, "block", 5);
+        field[5] = '_';
+        field[6] = axes[i][0];
+        field[7] = 0;
+        number_of(e, field, &k->block[i]);
+    }
+    number_of(e, "shared", &k->shared);
+    number_of(e, "stream", &k->stream);
+    const struct tr_field *params = tr_find(e->fields, e->count, "params");
+    struct tr_field *copy = params && params->kind == TR_ARRAY ? cw_arena_new(&p->arena, struct tr_field) : NULL;
+    if (copy)
+        *copy = copy_field(&p->arena, params);
+    k->params = copy;
+}
+
+static bool
+ends_with(const char *s, const char *suffix, size_t *stem)
+{
+    size_t n = strlen(s), m = strlen(suffix);
+    *stem = n - m;
+    return n > m && !strcmp(s + n - m, suffix);
+}
+
+static bool
+on_event(void *ctx, const struct tr_event *e)
+{
+    struct join *j = ctx;
+    size_t stem;
+    j->calls->events++;
+    struct thread *t = thread_of(j, e->pid, e->tid);
+    if (!t)
+        j->nomem = true;
+    else if (ends_with(e->name, "_entry", &stem))
+        j->nomem = !push(j, t, e, stem);
+    else if (ends_with(e->name, "_exit", &stem))
+        finish_call(j, t, e, stem);
+    else if (t->top && !strcmp(e->name, "kernel"))
+        take_kernel(t->top, e);
+    if (!j->nomem && j->calls->other && !ends_with(e->name, "_entry", &stem) && !ends_with(e->name, "_exit", &stem))
+        j->calls->other(j->calls->ctx, e);
+    return !j->nomem;
+}
+
+static void
+on_lost(void *ctx, uint64_t events)
+{
+    struct join *j = ctx;
+    j->calls->lost += events;
+}
+
+/* What is still open never returned: oldest first. */
+static void
+deliver_open(struct join *j)
+{
+    for (;;) {
+        struct thread *oldest = NULL;
+        struct pending *first = NULL;
+        for (unsigned i = 0; i < BUCKETS; i++) {
+            for (struct thread *t = j->buckets[i]; t; t = t->next) {
+                struct pending *p = t->top;
+                while (p && p->below)
+                    p = p->below;
+                if (p && (!first || p->start < first->start)) {
+                    first = p;
+                    oldest = t;
+                }
+            }
+        }
+        if (!first)
+            return;
+        deliver(j, oldest, first, first->start, NULL);
+        struct pending **link = &oldest->top;
+        while (*link != first)
+            link = &(*link)->below;
+        *link = NULL;
+        cw_arena_finish(&first->arena);
+        free(first);
+    }
+}
+
+enum tr_status
+tr_read_calls(const char *dir, struct tr_calls *calls)
+{
+    struct join *j = calloc(1, sizeof *j);
+    if (!j) {
+        say("out of memory");
+        return TR_FAILED;
+    }
+    j->calls = calls;
+    struct tr_sink sink = { .event = on_event, .lost = on_lost, .ctx = j };
+    enum tr_status status = tr_read(dir, &sink);
+    if (j->nomem) {
+        say("out of memory");
+        status = TR_FAILED;
+    }
+    deliver_open(j);
+    for (unsigned i = 0; i < BUCKETS; i++) {
+        while (j->buckets[i]) {
+            struct thread *t = j->buckets[i];
+            j->buckets[i] = t->next;
+            free(t);
+        }
+    }
+    while (j->spare) {
+        struct pending *p = j->spare;
+        j->spare = p->below;
+        free(p);
+    }
+    free(j);
+    return status;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the files of cudaway-trace share: messages, exit codes, the manifest, and the session daemon's control.
+ * Every sub-command returns the program's exit status. */
+#ifndef CW_TRACE_CLI_H
+#define CW_TRACE_CLI_H
+
+#include "impl/base/buf.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Exit codes of `record`, as env(1) and timeout(1) have them; otherwise the application's own, 128+N for signal N. */
+enum { EXIT_TOOL = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
+/* Exit codes of show, report and export. */
+enum { EXIT_DAMAGED = 1, EXIT_USAGE = 2 };
+
+int cmd_record(int argc, char **argv);
+int cmd_show(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_export(int argc, char **argv);
+
+/* One line on standard error, "cudaway-trace: ...". */
+void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- files (util.c) ---- */
+/* Remove a folder and all in it; symbolic links are not followed. */
+void remove_tree(const char *path);
+/* Folder of this executable (malloc'd), NULL when it cannot be found. */
+char *own_dir(void);
+/* A program of the given name: beside this one (a bundle), in ../libexec/cudaway, or in PATH. malloc'd or NULL. */
+char *find_tool(const char *name);
+/* A library below lib/cudaway, e.g. "trace/libcuda.so.1": ../lib/cudaway from this program. malloc'd or NULL. */
+char *find_library(const char *name);
+/* "2026-01-31T12:00:00Z" */
+void format_time(int64_t ns, char out[40]);
+/* The recording to read: `dir` itself, or for NULL the newest cudaway-trace-* folder here. malloc'd, NULL after a message. */
+char *find_recording(const char *dir);
+/* strtoul with checks: a decimal number up to max. */
+bool parse_number(const char *s, uint64_t max, uint64_t *out);
+
+/* ---- the private session daemon (lttng.c) ---- */
+struct lttng {
+    char  home[64];          /* private folder: LTTNG_HOME of daemon, commands and application */
+    char  log[96];           /* what the daemon printed */
+    char *sessiond, *client, *consumerd;
+    pid_t pid;               /* the daemon, 0 when none */
+    bool  own_mounts;        /* root: the daemon has its own /run/lttng in a private mount namespace */
+    bool  session;           /* the session exists */
+};
+/* Start the daemon. False after one message. */
+bool lttng_start(struct lttng *l);
+/* Create the session that writes into `output`, one channel, all of our events, and start it. */
+bool lttng_session(struct lttng *l, const char *output, uint64_t subbuf_size, unsigned subbufs);
+/* Stop recording and wait until all is written. */
+bool lttng_stop(struct lttng *l);
+/* End the daemon and remove its folder. Takes a struct in any state. */
+void lttng_finish(struct lttng *l);
+
+#endif

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * CTF through libbabeltrace2: a source for the processes' traces, the muxer that orders them by time, and a sink here.
+ * Damaged streams are repaired into a temporary folder first (repair.c). */
+#define _GNU_SOURCE
+#include "tracer/cli/reader.h"
+#include "tracer/cli/cli.h"
+
+#include <babeltrace2/babeltrace.h>
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PROVIDER "cudaway:"
+
+/* ---- fields ---- */
+
+static struct tr_field convert(struct cw_arena *arena, const char *name, const bt_field *field);
+
+static const char *
+first_label(const bt_field *field, bool is_signed)
+{
+    bt_field_class_enumeration_mapping_label_array labels;
+    uint64_t count = 0;
+    int status = is_signed ? (int)bt_field_enumeration_signed_get_mapping_labels(field, &labels, &count)
+                           : (int)bt_field_enumeration_unsigned_get_mapping_labels(field, &labels, &count);
+    return status == 0 && count ? labels[0] : NULL;
+}
+
+static void
+convert_array(struct cw_arena *arena, const bt_field *field, struct tr_field *out)
+{
+    uint64_t n = bt_field_array_get_length(field);
+    out->kind = TR_ARRAY;
+    out->items = cw_arena_array(arena, uint64_t, n ? n : 1);
+    for (uint64_t i = 0; out->items && i < n; i++) {
+        struct tr_field f = convert(arena, "", bt_field_array_borrow_element_field_by_index_const(field, i));
+        out->items[i] = f.u;
+        out->hex = f.hex;
+        out->count = i + 1;
+    }
+}
+
+static struct tr_field
+convert(struct cw_arena *arena, const char *name, const bt_field *field)
+{
+    struct tr_field out = { .name = name, .kind = TR_UINT };
+    const bt_field_class *fc = bt_field_borrow_class_const(field);
+    bt_field_class_type type = bt_field_get_class_type(field);
+    if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_SIGNED_INTEGER)) {
+        out.kind = TR_INT;
+        out.u = (uint64_t)bt_field_integer_signed_get_value(field);
+    } else if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER)) {
+        out.u = bt_field_integer_unsigned_get_value(field);
+    } else if (type == BT_FIELD_CLASS_TYPE_BOOL) {
+        out.u = bt_field_bool_get_value(field);
+    } else if (type == BT_FIELD_CLASS_TYPE_SINGLE_PRECISION_REAL) {
+        out.kind = TR_REAL;
+        out.d = bt_field_real_single_precision_get_value(field);
+    } else if (type == BT_FIELD_CLASS_TYPE_DOUBLE_PRECISION_REAL) {
+        out.kind = TR_REAL;
+        out.d = bt_field_real_double_precision_get_value(field);
+    } else if (type == BT_FIELD_CLASS_TYPE_STRING) {
+        out.kind = TR_STRING;
+        out.text = bt_field_string_get_value(field);
+    } else if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_ARRAY)) {
+        convert_array(arena, field, &out);
+    } else {
+        out.kind = TR_STRING;
+        out.text = "?";
+    }
+    if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_INTEGER))
+        out.hex = bt_field_class_integer_get_preferred_display_base(fc) ==
+                  BT_FIELD_CLASS_INTEGER_PREFERRED_DISPLAY_BASE_HEXADECIMAL;
+    if (type == BT_FIELD_CLASS_TYPE_SIGNED_ENUMERATION)
+        out.text = first_label(field, true);
+    else if (type == BT_FIELD_CLASS_TYPE_UNSIGNED_ENUMERATION)
+        out.text = first_label(field, false);
+    return out;
+}
+
+const struct tr_field *
+tr_find(const struct tr_field *fields, unsigned count, const char *name)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (!strcmp(fields[i].name, name))
+            return &fields[i];
+    return NULL;
+}
+
+static void
+number_text(struct cw_buf *b, enum tr_kind kind, bool hex, uint64_t u)
+{
+    cw_buf_printf(b, hex ? "0x%llx" : kind == TR_INT ? "%lld" : "%llu", (unsigned long long)u);
+}
+
+void
+tr_text(struct cw_buf *b, const struct tr_field *f)
+{
+    switch (f->kind) {
+    case TR_UINT:
+    case TR_INT:
+        if (f->text)
+            cw_buf_puts(b, f->text);
+        else
+            number_text(b, f->kind, f->hex, f->u);
+        break;
+    case TR_REAL:
+        cw_buf_printf(b, "%.17g", f->d);
+        break;
+    case TR_STRING:
+        cw_buf_json_string(b, f->text);
+        break;
+    case TR_ARRAY:
+        cw_buf_puts(b, "[");
+        for (uint64_t i = 0; i < f->count; i++) {
+            if (i)
+                cw_buf_puts(b, ", ");
+            number_text(b, TR_UINT, f->hex, f->items[i]);
+        }
+        cw_buf_puts(b, "]");
+        break;
+    }
+}
+
+void
+tr_json(struct cw_buf *b, const struct tr_field *f)
+{
+    switch (f->kind) {
+    case TR_UINT:
+    case TR_INT:
+        if (f->text) {
+            cw_buf_json_string(b, f->text);
+        } else if (f->hex) {
+            cw_buf_printf(b, "\"0x%llx\"", (unsigned long long)f->u);
+        } else {
+            number_text(b, f->kind, false, f->u);
+        }
+        break;
+    case TR_REAL:
+        /* JSON has no word for infinities and NaN. */
+        cw_buf_printf(b, f->d - f->d == 0 ? "%.17g" : "\"%g\"", f->d);
+        break;
+    case TR_STRING:
+        cw_buf_json_string(b, f->text);
+        break;
+    case TR_ARRAY:
+        cw_buf_puts(b, "[");
+        for (uint64_t i = 0; i < f->count; i++)
+            cw_buf_printf(b, f->hex ? "%s\"0x%llx\"" : "%s%llu", i ? ", " : "", (unsigned long long)f->items[i]);
+        cw_buf_puts(b, "]");
+        break;
+    }
+}
+
+/* ---- the sink ---- */
+
+struct run {
+    const struct tr_sink *sink;
+    bt_message_iterator  *iterator;
+    struct cw_arena       arena;
+    struct tr_field      *fields;
+    unsigned              capacity;
+    uint64_t              events;
+    bool                  stopped, progress, shown, nomem;
+    struct timespec       started;
+};
+
+static bt_graph_simple_sink_component_initialize_func_status
+sink_init(bt_message_iterator *iterator, void *data)
+{
+    ((struct run *)data)->iterator = iterator;
+    return BT_GRAPH_SIMPLE_SINK_COMPONENT_INITIALIZE_FUNC_STATUS_OK;
+}
+
+static uint32_t
+context_number(const bt_field *context, const char *name)
+{
+    const bt_field *f = context ? bt_field_structure_borrow_member_field_by_name_const(context, name) : NULL;
+    if (!f)
+        return 0;
+    bt_field_class_type type = bt_field_get_class_type(f);
+    if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_SIGNED_INTEGER))
+        return (uint32_t)bt_field_integer_signed_get_value(f);
+    if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER))
+        return (uint32_t)bt_field_integer_unsigned_get_value(f);
+    return 0;
+}
+
+static bool
+take_event(struct run *r, const bt_message *message)
+{
+    const bt_event *event = bt_message_event_borrow_event_const(message);
+    const bt_event_class *class = bt_event_borrow_class_const(event);
+    const char *name = bt_event_class_get_name(class);
+    if (!name || strncmp(name, PROVIDER, sizeof PROVIDER - 1))
+        return true;
+    struct tr_event e = { .name = name + sizeof PROVIDER - 1, .procname = "" };
+    const bt_clock_snapshot *clock = bt_message_event_borrow_default_clock_snapshot_const(message);
+    if (bt_clock_snapshot_get_ns_from_origin(clock, &e.time) != BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK)
+        return true;
+    const bt_field *context = bt_event_borrow_common_context_field_const(event);
+    e.pid = context_number(context, "vpid");
+    e.tid = context_number(context, "vtid");
+    const bt_field *proc = context ? bt_field_structure_borrow_member_field_by_name_const(context, "procname") : NULL;
+    if (proc && bt_field_get_class_type(proc) == BT_FIELD_CLASS_TYPE_STRING)
+        e.procname = bt_field_string_get_value(proc);
+    const bt_field *payload = bt_event_borrow_payload_field_const(event);
+    uint64_t n = payload ? bt_field_class_structure_get_member_count(bt_field_borrow_class_const(payload)) : 0;
+    if (n > r->capacity) {
+        struct tr_field *p = realloc(r->fields, sizeof *p * n);
+        if (!p) {
+            r->nomem = true;
+            return false;
+        }
+        r->fields = p;
+        r->capacity = (unsigned)n;
+    }
+    /* One arena an event would be waste: start over when it has grown. */
+    if (r->arena.total > (1u << 20)) {
+        cw_arena_finish(&r->arena);
+        cw_arena_init(&r->arena);
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        const bt_field_class_structure_member *m =
+            bt_field_class_structure_borrow_member_by_index_const(bt_field_borrow_class_const(payload), i);
+        const char *field = bt_field_class_structure_member_get_name(m);
+        size_t length = strlen(field);
+        /* The length of a sequence is a field of its own; the sequence knows it. */
+        if (length > 7 && field[0] == '_' && !strcmp(field + length - 7, "_length"))
+            continue;
+        r->fields[e.count++] =
+            convert(&r->arena, field, bt_field_structure_borrow_member_field_by_index_const(payload, i));
+    }
+    e.fields = r->fields;
+    return r->sink->event(r->sink->ctx, &e);
+}
+
+static void
+show_progress(struct run *r)
+{
+    struct timespec t;
+    if (!r->progress || (r->events & 0x3fff))
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    if (t.tv_sec - r->started.tv_sec < 1)
+        return;
+    fprintf(stderr, "\rreading: %llu events", (unsigned long long)r->events);
+    r->shown = true;
+}
+
+static bt_graph_simple_sink_component_consume_func_status
+sink_consume(bt_message_iterator *iterator, void *data)
+{
+    struct run *r = data;
+    bt_message_array_const messages;
+    uint64_t count;
+    bt_message_iterator_next_status status = bt_message_iterator_next(iterator, &messages, &count);
+    if (status == BT_MESSAGE_ITERATOR_NEXT_STATUS_END)
+        return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_END;
+    if (status != BT_MESSAGE_ITERATOR_NEXT_STATUS_OK)
+        return (bt_graph_simple_sink_component_consume_func_status)status;
+    for (uint64_t i = 0; i < count; i++) {
+        bt_message_type type = bt_message_get_type(messages[i]);
+        if (type == BT_MESSAGE_TYPE_EVENT && !r->stopped) {
+            r->events++;
+            show_progress(r);
+            r->stopped = !take_event(r, messages[i]);
+        } else if (type == BT_MESSAGE_TYPE_DISCARDED_EVENTS) {
+            uint64_t n = 1;
+            if (bt_message_discarded_events_get_count(messages[i], &n) != BT_PROPERTY_AVAILABILITY_AVAILABLE)
+                n = 1;
+            r->sink->lost(r->sink->ctx, n);
+        }
+        bt_message_put_ref(messages[i]);
+    }
+    return r->stopped ? BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_END
+                      : BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_OK;
+}
+
+/* ---- the graph ---- */
+
+struct paths {
+    char   **item;
+    unsigned count, capacity;
+};
+
+static struct paths *found;
+
+static int
+visit(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    if (type != FTW_F || strcmp(path + ftw->base, "metadata") || !st->st_size)
+        return 0;
+    if (found->count == found->capacity) {
+        unsigned cap = found->capacity ? found->capacity * 2 : 16;
+        char **p = realloc(found->item, sizeof *p * cap);
+        if (!p)
+            return -1;
+        found->item = p;
+        found->capacity = cap;
+    }
+    char *dir = strndup(path, ftw->base ? (size_t)ftw->base - 1 : 0);
+    if (!dir)
+        return -1;
+    found->item[found->count++] = dir;
+    return 0;
+}
+
+static void
+free_paths(struct paths *p)
+{
+    for (unsigned i = 0; i < p->count; i++)
+        free(p->item[i]);
+    free(p->item);
+}
+
+/* The innermost cause of babeltrace's current error, which is then taken away. */
+static void
+take_error(char *out, size_t size)
+{
+    const bt_error *error = bt_current_thread_take_error();
+    snprintf(out, size, "unknown cause");
+    if (!error)
+        return;
+    if (bt_error_get_cause_count(error)) {
+        const bt_error_cause *cause = bt_error_borrow_cause_by_index(error, 0);
+        const char *text = bt_error_cause_get_message(cause);
+        snprintf(out, size, "%.*s", (int)strcspn(text, "\n"), text);
+    }
+    bt_error_release(error);
+}
+
+static const bt_component_class_source *source_class;
+static const bt_component_class_filter *muxer_class;
+
+static bool
+load_plugins(void)
+{
+    static const bt_plugin *ctf, *utils;
+    if (source_class)
+        return true;
+    /* A bundle carries babeltrace's plugins beside our libraries. */
+    char *own = find_library("babeltrace2-plugins");
+    if (own && !getenv("BABELTRACE_PLUGIN_PATH"))
+        setenv("BABELTRACE_PLUGIN_PATH", own, 1);
+    free(own);
+    if (bt_plugin_find("ctf", BT_TRUE, BT_TRUE, BT_TRUE, BT_TRUE, BT_FALSE, &ctf) == BT_PLUGIN_FIND_STATUS_OK)
+        source_class = bt_plugin_borrow_source_component_class_by_name_const(ctf, "fs");
+    if (bt_plugin_find("utils", BT_TRUE, BT_TRUE, BT_TRUE, BT_TRUE, BT_FALSE, &utils) == BT_PLUGIN_FIND_STATUS_OK)
+        muxer_class = bt_plugin_borrow_filter_component_class_by_name_const(utils, "muxer");
+    if (source_class && muxer_class)
+        return true;
+    say("babeltrace's ctf and utils plugins are missing; install the Debian package libbabeltrace2-0");
+    return false;
+}
+
+/* Add a source for one process's folder. Returns NULL, with the error left for take_error, when it cannot be read. */
+static const bt_component_source *
+add_source(bt_graph *graph, const char *dir, unsigned index)
+{
+    const bt_component_source *source = NULL;
+    char name[32];
+    snprintf(name, sizeof name, "source%u", index);
+    bt_value *params = bt_value_map_create(), *inputs = NULL;
+    if (params && bt_value_map_insert_empty_array_entry(params, "inputs", &inputs) == 0 &&
+        bt_value_array_append_string_element(inputs, dir) == 0 &&
+        bt_graph_add_source_component(graph, source_class, name, params, BT_LOGGING_LEVEL_NONE, &source) != 0)
+        source = NULL;
+    bt_value_put_ref(params);
+    return source;
+}
+
+/* Whether a folder can be opened at all; tried alone, since one unreadable process must not hide the others. */
+static bool
+readable(const char *dir, char *why, size_t size)
+{
+    bt_graph *graph = bt_graph_create(0);
+    bool ok = graph && add_source(graph, dir, 0);
+    if (!ok)
+        take_error(why, size);
+    bt_graph_put_ref(graph);
+    return ok;
+}
+
+static bool
+build(bt_graph *graph, const struct paths *dirs, struct run *r)
+{
+    const bt_component_filter *muxer;
+    const bt_component_sink *sink;
+    if (bt_graph_add_filter_component(graph, muxer_class, "muxer", NULL, BT_LOGGING_LEVEL_NONE, &muxer) != 0 ||
+        bt_graph_add_simple_sink_component(graph, "sink", sink_init, sink_consume, NULL, r, &sink) != 0)
+        return false;
+    uint64_t in = 0;
+    for (unsigned i = 0; i < dirs->count; i++) {
+        const bt_component_source *source = add_source(graph, dirs->item[i], i);
+        if (!source)
+            return false;
+        uint64_t ports = bt_component_source_get_output_port_count(source);
+        for (uint64_t p = 0; p < ports; p++) {
+            const bt_port_output *out = bt_component_source_borrow_output_port_by_index_const(source, p);
+            const bt_port_input *to = bt_component_filter_borrow_input_port_by_index_const(muxer, in++);
+            if (bt_graph_connect_ports(graph, out, to, NULL) != 0)
+                return false;
+        }
+    }
+    const bt_port_output *out = bt_component_filter_borrow_output_port_by_index_const(muxer, 0);
+    const bt_port_input *to = bt_component_sink_borrow_input_port_by_index_const(sink, 0);
+    return bt_graph_connect_ports(graph, out, to, NULL) == 0;
+}
+
+static enum tr_status
+run_graph(const struct paths *dirs, struct run *r)
+{
+    char why[512];
+    enum tr_status status = TR_FAILED;
+    bt_graph *graph = bt_graph_create(0);
+    if (!graph || !build(graph, dirs, r)) {
+        take_error(why, sizeof why);
+        say("the trace cannot be read: %s", why);
+        goto finish;
+    }
+    bt_graph_run_once_status run;
+    do
+        run = bt_graph_run_once(graph);
+    while (run == BT_GRAPH_RUN_ONCE_STATUS_OK || run == BT_GRAPH_RUN_ONCE_STATUS_AGAIN);
+    if (run != BT_GRAPH_RUN_ONCE_STATUS_END) {
+        take_error(why, sizeof why);
+        say("the trace is damaged; nothing can be read beyond event %llu: %s", (unsigned long long)r->events, why);
+        status = TR_DAMAGED;
+        goto finish;
+    }
+    status = TR_OK;
+finish:
+    bt_graph_put_ref(graph);
+    return status;
+}
+
+enum tr_status
+tr_read(const char *dir, const struct tr_sink *sink)
+{
+    char why[512];
+    struct paths dirs = { 0 };
+    struct run r = { .sink = sink, .progress = isatty(2) };
+    unsigned damaged = 0;
+    enum tr_status status = TR_FAILED;
+    cw_arena_init(&r.arena);
+    clock_gettime(CLOCK_MONOTONIC, &r.started);
+    char *repaired = tr_repair(dir, &damaged);
+    found = &dirs;
+    if (nftw(repaired ? repaired : dir, visit, 16, FTW_PHYS)) {
+        say("cannot read %s: %s", dir, strerror(errno));
+        goto finish;
+    }
+    if (!dirs.count) {
+        status = damaged ? TR_DAMAGED : TR_EMPTY;
+        goto finish;
+    }
+    if (!load_plugins())
+        goto finish;
+    unsigned kept = 0;
+    for (unsigned i = 0; i < dirs.count; i++) {
+        if (readable(dirs.item[i], why, sizeof why)) {
+            dirs.item[kept++] = dirs.item[i];
+            continue;
+        }
+        char *slash = strrchr(dirs.item[i], '/');
+        say("%s is damaged and left out: %s", slash ? slash + 1 : dirs.item[i], why);
+        free(dirs.item[i]);
+        damaged++;
+    }
+    dirs.count = kept;
+    status = kept ? run_graph(&dirs, &r) : TR_DAMAGED;
+    if (status == TR_OK && damaged)
+        status = TR_DAMAGED;
+    if (r.nomem) {
+        say("out of memory");
+        status = TR_FAILED;
+    }
+finish:
+    if (r.shown)
+        fprintf(stderr, "\r%*s\r", 40, "");
+    free_paths(&dirs);
+    free(r.fields);
+    cw_arena_finish(&r.arena);
+    if (repaired)
+        remove_tree(repaired);
+    free(repaired);
+    return status;
+}

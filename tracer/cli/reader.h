@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reading a recording: events in time order over all its processes, and calls (entry and exit joined).
+ * What is handed to a callback is valid during the callback only. */
+#ifndef CW_TRACE_READER_H
+#define CW_TRACE_READER_H
+
+#include "impl/base/arena.h"
+#include "impl/base/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum tr_kind { TR_UINT, TR_INT, TR_REAL, TR_STRING, TR_ARRAY };
+
+struct tr_field {
+    const char   *name;
+    enum tr_kind  kind;
+    bool          hex;        /* of TR_UINT, TR_INT and the elements of TR_ARRAY */
+    uint64_t      u;          /* TR_UINT, TR_INT (as int64_t) */
+    double        d;
+    const char   *text;       /* TR_STRING; enumerations: the value's name, or NULL when it has none */
+    uint64_t     *items;      /* TR_ARRAY */
+    uint64_t      count;
+};
+
+struct tr_event {
+    const char      *name;        /* without the provider: "cuMemAlloc_v2_entry" */
+    int64_t          time;        /* ns since the epoch */
+    uint32_t         pid, tid;
+    const char      *procname;
+    struct tr_field *fields;
+    unsigned         count;
+};
+
+struct tr_sink {
+    /* False ends the reading without an error. */
+    bool (*event)(void *ctx, const struct tr_event *e);
+    void (*lost)(void *ctx, uint64_t events);
+    void  *ctx;
+};
+
+enum tr_status {
+    TR_OK,
+    TR_EMPTY,       /* no process left a trace */
+    TR_DAMAGED,     /* what is readable was handed over; a message said what is not */
+    TR_FAILED,      /* nothing could be read; a message said why */
+};
+
+/* Read every trace below DIR (a recording's folder). Shows progress when that takes long and stderr is a terminal. */
+enum tr_status tr_read(const char *dir, const struct tr_sink *sink);
+
+/* Make `dir` readable where stream files are cut: returns a folder with repaired copies (malloc'd; the caller removes
+ * it), or NULL when nothing had to be done. *damaged counts the files that lost something. (repair.c) */
+char *tr_repair(const char *dir, unsigned *damaged);
+
+/* The value as C-like text and as JSON. */
+void tr_text(struct cw_buf *b, const struct tr_field *f);
+void tr_json(struct cw_buf *b, const struct tr_field *f);
+const struct tr_field *tr_find(const struct tr_field *fields, unsigned count, const char *name);
+
+/* ---- calls (calls.c) ---- */
+struct tr_kernel {
+    bool        present;
+    const char *name;
+    uint64_t    grid[3], block[3], shared, stream;
+    const struct tr_field *params;    /* TR_ARRAY of bytes, or NULL */
+};
+
+struct tr_call {
+    const char            *function;
+    int64_t                start, end;
+    uint32_t               pid, tid;
+    const char            *procname;
+    const struct tr_field *args;      /* at entry; an out parameter that was written has its value instead */
+    const bool            *written;   /* per arg: the value is what the call wrote */
+    unsigned               count;
+    const struct tr_field *result;    /* NULL: the call never returned */
+    bool                   failed;
+    struct tr_kernel       kernel;
+};
+
+struct tr_calls {
+    void (*call)(void *ctx, const struct tr_call *c);
+    void (*other)(void *ctx, const struct tr_event *e);    /* events that are neither entry nor exit; may be NULL */
+    void  *ctx;
+    uint64_t lost;                                         /* out: events that the recorder had to drop */
+    uint64_t events;                                       /* out */
+};
+
+/* Calls in the order in which they returned; those that never returned come at the end. */
+enum tr_status tr_read_calls(const char *dir, struct tr_calls *calls);
+
+#endif

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cudaway-trace report: the totals of a recording as text or as one JSON object. */
+#include "tracer/cli/cli.h"
+#include "tracer/cli/totals.h"
+
+#include "impl/base/file.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const places[2] = { "device", "host" };
+static const char *const ways[4] = { "host to device", "device to host", "on the device", "other" };
+static const char *const way_keys[4] = { "host_to_device", "device_to_host", "device_to_device", "other" };
+
+static void
+usage(FILE *out)
+{
+    fputs("usage: cudaway-trace report [--json] [DIR]\n\n"
+          "DIR is what `record` left; without it, the newest cudaway-trace-* folder here.\n", out);
+}
+
+static cJSON *
+read_manifest(const char *dir)
+{
+    char path[PATH_MAX], *data;
+    size_t size;
+    if (snprintf(path, sizeof path, "%s/manifest.json", dir) >= (int)sizeof path)
+        return NULL;
+    cw_result r = cw_file_read(path, 1u << 20, &data, &size);
+    if (r != CW_OK) {
+        say("%s: %s; the report goes without it", path, r == CW_ERR_NOT_FOUND ? "missing" : strerror(errno));
+        return NULL;
+    }
+    cJSON *m = cJSON_ParseWithLength(data, size);
+    free(data);
+    const cJSON *format = cJSON_GetObjectItemCaseSensitive(m, "format");
+    const cJSON *version = cJSON_GetObjectItemCaseSensitive(m, "version");
+    if (!cJSON_IsString(format) || strcmp(format->valuestring, "cudaway-trace") || !cJSON_IsNumber(version)) {
+        say("%s is damaged; the report goes without it", path);
+        cJSON_Delete(m);
+        return NULL;
+    }
+    if (version->valuedouble > 1)
+        say("%s has format version %g, this program knows version 1; some of it may be missing here", path,
+            version->valuedouble);
+    return m;
+}
+
+static const char *
+text_of(const cJSON *m, const char *key, const char *none)
+{
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(m, key);
+    return cJSON_IsString(v) ? v->valuestring : none;
+}
+
+static void
+print_manifest(const cJSON *m)
+{
+    const cJSON *a, *exit = cJSON_GetObjectItemCaseSensitive(m, "exit");
+    const cJSON *code = cJSON_GetObjectItemCaseSensitive(exit, "code");
+    const cJSON *signal = cJSON_GetObjectItemCaseSensitive(exit, "signal");
+    const cJSON *seconds = cJSON_GetObjectItemCaseSensitive(m, "seconds");
+    printf("program    ");
+    cJSON_ArrayForEach(a, cJSON_GetObjectItemCaseSensitive(m, "command"))
+        printf(" %s", cJSON_IsString(a) ? a->valuestring : "?");
+    printf("\nstarted     %s", text_of(m, "started", "?"));
+    if (cJSON_IsNumber(seconds))
+        printf(", %.3f s", seconds->valuedouble);
+    if (cJSON_IsNumber(code))
+        printf(", exit status %d", code->valueint);
+    else if (cJSON_IsNumber(signal))
+        printf(", ended by signal %d", signal->valueint);
+    else
+        printf(", the recording was not finished");
+    printf("\ndevice      %s\n", text_of(m, "device", "auto"));
+    if (text_of(m, "library", NULL))
+        printf("library     %s\n", text_of(m, "library", NULL));
+    if (text_of(m, "note", NULL))
+        printf("note        %s\n", text_of(m, "note", NULL));
+}
+
+static void
+print_size(uint64_t bytes)
+{
+    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+    double v = (double)bytes;
+    unsigned u = 0;
+    while (v >= 1024 && u < 4) {
+        v /= 1024;
+        u++;
+    }
+    printf(u ? "%.1f %s" : "%.0f %s", v, units[u]);
+}
+
+static void
+print_functions(const struct totals *t)
+{
+    int width = 10;
+    for (unsigned i = 0; i < t->function_count; i++)
+        if ((int)strlen(t->functions[i].name) > width)
+            width = (int)strlen(t->functions[i].name);
+    printf("\n%-*s %9s %7s %12s %11s %11s\n", width, "function", "calls", "errors", "total ms", "average us", "longest us");
+    for (unsigned i = 0; i < t->function_count; i++) {
+        const struct tot_function *f = &t->functions[i];
+        printf("%-*s %9llu %7llu %12.3f %11.3f %11.3f%s\n", width, f->name, (unsigned long long)f->calls,
+               (unsigned long long)f->errors, (double)f->total / 1e6, (double)f->total / 1e3 / (double)f->calls,
+               (double)f->longest / 1e3, f->unfinished ? "  (not all returned)" : "");
+    }
+}
+
+static void
+print_kernels(const struct totals *t)
+{
+    printf("\nkernels: %llu launches of %u\n", (unsigned long long)t->launches, t->kernel_count);
+    for (unsigned i = 0; i < t->kernel_count; i++) {
+        const struct tot_kernel *k = &t->kernels[i];
+        printf("  %s: %llu launches, %.3f ms in the launching calls", k->name, (unsigned long long)k->launches,
+               (double)k->total / 1e6);
+        if (k->errors)
+            printf(", %llu failed", (unsigned long long)k->errors);
+        printf("\n");
+        for (unsigned g = 0; g < k->grid_count; g++) {
+            const struct tot_grid *x = &k->grids[g];
+            printf("    grid (%llu,%llu,%llu) block (%llu,%llu,%llu): %llu\n", (unsigned long long)x->grid[0],
+                   (unsigned long long)x->grid[1], (unsigned long long)x->grid[2], (unsigned long long)x->block[0],
+                   (unsigned long long)x->block[1], (unsigned long long)x->block[2], (unsigned long long)x->launches);
+        }
+        if (k->other_grids)
+            printf("    other grids: %llu\n", (unsigned long long)k->other_grids);
+    }
+}
+
+static void
+print_memory(const struct totals *t)
+{
+    printf("\nmemory\n");
+    for (unsigned i = 0; i < 2; i++) {
+        if (!t->allocations[i])
+            continue;
+        printf("  %s: %llu allocations, ", places[i], (unsigned long long)t->allocations[i]);
+        print_size(t->allocated[i]);
+        printf(" in all, at most ");
+        print_size(t->peak[i]);
+        printf(" at a time, ");
+        print_size(t->live[i]);
+        printf(" never freed\n");
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        if (!t->copies[i])
+            continue;
+        printf("  copied %s: %llu copies, ", ways[i], (unsigned long long)t->copies[i]);
+        print_size(t->copied[i]);
+        printf("\n");
+    }
+}
+
+static bool
+is_unsupported(const struct tot_error *e)
+{
+    return !strcmp(e->result, "CUDA_ERROR_NOT_SUPPORTED");
+}
+
+static void
+print_text(const struct totals *t, const cJSON *manifest)
+{
+    if (manifest)
+        print_manifest(manifest);
+    printf("recorded    %llu calls, %llu failed, %u processes, %u threads", (unsigned long long)t->calls,
+           (unsigned long long)t->failed, t->processes, t->thread_count);
+    if (t->calls)
+        printf(", over %.3f s", (double)(t->last - t->first) / 1e9);
+    printf("\n");
+    if (t->lost)
+        printf("LOST        %llu events were dropped while recording; the totals are too small\n",
+               (unsigned long long)t->lost);
+    if (!t->calls)
+        return;
+    print_functions(t);
+    if (t->module_count) {
+        printf("\nmodules\n");
+        for (unsigned i = 0; i < t->module_count; i++) {
+            const struct tot_module *m = &t->modules[i];
+            printf("  %s, %llu bytes%s%s%s%.16s, loaded %llu times\n", m->kind, (unsigned long long)m->size,
+                   *m->file ? ", " : "", m->file, *m->hash ? ", sha256 " : "", m->hash, (unsigned long long)m->loads);
+        }
+    }
+    if (t->kernel_count)
+        print_kernels(t);
+    if (t->allocations[0] || t->allocations[1] || t->copies[0] || t->copies[1] || t->copies[2] || t->copies[3])
+        print_memory(t);
+    if (t->error_count) {
+        printf("\nerrors\n");
+        for (unsigned i = 0; i < t->error_count; i++)
+            printf("  %s: %s, %llu times\n", t->errors[i].function, t->errors[i].result,
+                   (unsigned long long)t->errors[i].count);
+    }
+    bool any = t->missing_count;
+    for (unsigned i = 0; i < t->error_count; i++)
+        any |= is_unsupported(&t->errors[i]);
+    if (!any)
+        return;
+    printf("\nmissing\n");
+    for (unsigned i = 0; i < t->error_count; i++)
+        if (is_unsupported(&t->errors[i]))
+            printf("  %s is not supported (called %llu times)\n", t->errors[i].function,
+                   (unsigned long long)t->errors[i].count);
+    for (unsigned i = 0; i < t->missing_count; i++)
+        printf("  %s was not found by cuGetProcAddress (asked %llu times)\n", t->missing[i].function,
+               (unsigned long long)t->missing[i].count);
+}
+
+/* ---- JSON ---- */
+
+static void
+number(cJSON *o, const char *key, uint64_t v)
+{
+    cJSON_AddNumberToObject(o, key, (double)v);
+}
+
+static cJSON *
+triple(const uint64_t v[3])
+{
+    cJSON *a = cJSON_CreateArray();
+    for (unsigned i = 0; a && i < 3; i++)
+        cJSON_AddItemToArray(a, cJSON_CreateNumber((double)v[i]));
+    return a;
+}
+
+static cJSON *
+item(cJSON *array)
+{
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddItemToArray(array, o);
+    return o;
+}
+
+static bool
+print_json(const struct totals *t, cJSON *manifest)
+{
+    cJSON *root = cJSON_CreateObject(), *a, *o;
+    if (!root)
+        return false;
+    if (manifest)
+        cJSON_AddItemReferenceToObject(root, "manifest", manifest);
+    number(root, "calls", t->calls);
+    number(root, "failed", t->failed);
+    number(root, "lost", t->lost);
+    number(root, "launches", t->launches);
+    number(root, "processes", t->processes);
+    number(root, "threads", t->thread_count);
+    number(root, "nanoseconds", t->calls ? (uint64_t)(t->last - t->first) : 0);
+    a = cJSON_AddArrayToObject(root, "functions");
+    for (unsigned i = 0; i < t->function_count; i++) {
+        const struct tot_function *f = &t->functions[i];
+        o = item(a);
+        cJSON_AddStringToObject(o, "name", f->name);
+        number(o, "calls", f->calls);
+        number(o, "errors", f->errors);
+        number(o, "unfinished", f->unfinished);
+        number(o, "total_ns", (uint64_t)f->total);
+        number(o, "longest_ns", (uint64_t)f->longest);
+    }
+    a = cJSON_AddArrayToObject(root, "kernels");
+    for (unsigned i = 0; i < t->kernel_count; i++) {
+        const struct tot_kernel *k = &t->kernels[i];
+        o = item(a);
+        cJSON_AddStringToObject(o, "name", k->name);
+        number(o, "launches", k->launches);
+        number(o, "errors", k->errors);
+        number(o, "launch_ns", (uint64_t)k->total);
+        number(o, "other_grids", k->other_grids);
+        cJSON *grids = cJSON_AddArrayToObject(o, "grids");
+        for (unsigned g = 0; g < k->grid_count; g++) {
+            cJSON *x = item(grids);
+            cJSON_AddItemToObject(x, "grid", triple(k->grids[g].grid));
+            cJSON_AddItemToObject(x, "block", triple(k->grids[g].block));
+            number(x, "launches", k->grids[g].launches);
+        }
+    }
+    a = cJSON_AddArrayToObject(root, "modules");
+    for (unsigned i = 0; i < t->module_count; i++) {
+        o = item(a);
+        cJSON_AddStringToObject(o, "kind", t->modules[i].kind);
+        cJSON_AddStringToObject(o, "file", t->modules[i].file);
+        cJSON_AddStringToObject(o, "sha256", t->modules[i].hash);
+        number(o, "size", t->modules[i].size);
+        number(o, "loads", t->modules[i].loads);
+    }
+    cJSON *memory = cJSON_AddObjectToObject(root, "memory");
+    for (unsigned i = 0; i < 2; i++) {
+        o = cJSON_AddObjectToObject(memory, places[i]);
+        number(o, "allocations", t->allocations[i]);
+        number(o, "allocated", t->allocated[i]);
+        number(o, "frees", t->frees[i]);
+        number(o, "freed", t->freed[i]);
+        number(o, "peak", t->peak[i]);
+        number(o, "live", t->live[i]);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        o = cJSON_AddObjectToObject(memory, way_keys[i]);
+        number(o, "copies", t->copies[i]);
+        number(o, "bytes", t->copied[i]);
+    }
+    a = cJSON_AddArrayToObject(root, "errors");
+    cJSON *missing = cJSON_AddArrayToObject(root, "missing");
+    for (unsigned i = 0; i < t->error_count; i++) {
+        o = item(a);
+        cJSON_AddStringToObject(o, "function", t->errors[i].function);
+        cJSON_AddStringToObject(o, "result", t->errors[i].result);
+        number(o, "count", t->errors[i].count);
+        if (is_unsupported(&t->errors[i])) {
+            o = item(missing);
+            cJSON_AddStringToObject(o, "function", t->errors[i].function);
+            cJSON_AddStringToObject(o, "why", "not supported");
+            number(o, "count", t->errors[i].count);
+        }
+    }
+    for (unsigned i = 0; i < t->missing_count; i++) {
+        o = item(missing);
+        cJSON_AddStringToObject(o, "function", t->missing[i].function);
+        cJSON_AddStringToObject(o, "why", "not found by cuGetProcAddress");
+        number(o, "count", t->missing[i].count);
+    }
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (text)
+        puts(text);
+    free(text);
+    return text != NULL;
+}
+
+int
+cmd_report(int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "json", no_argument, NULL, 'j' }, { "help", no_argument, NULL, 'h' }, { 0 },
+    };
+    bool json = false;
+    int c;
+    optind = 1;
+    while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        switch (c) {
+        case 'j': json = true; break;
+        case 'h': usage(stdout); return 0;
+        default: usage(stderr); return EXIT_USAGE;
+        }
+    }
+    if (argc - optind > 1) {
+        say("one recording at a time");
+        return EXIT_USAGE;
+    }
+    char *dir = find_recording(argv[optind]);
+    if (!dir)
+        return EXIT_USAGE;
+    struct totals t;
+    cJSON *manifest = read_manifest(dir);
+    enum tr_status status = totals_read(dir, &t);
+    if (status != TR_FAILED) {
+        if (status == TR_EMPTY)
+            say("%s holds no trace: the program made no CUDA call", dir);
+        if (!json)
+            print_text(&t, manifest);
+        else if (!print_json(&t, manifest))
+            say("out of memory"), status = TR_FAILED;
+        if (fflush(stdout)) {
+            say("cannot write the output: %s", strerror(errno));
+            status = TR_FAILED;
+        }
+    }
+    totals_finish(&t);
+    cJSON_Delete(manifest);
+    free(dir);
+    return status == TR_OK || status == TR_EMPTY ? 0 : status == TR_DAMAGED ? EXIT_DAMAGED : EXIT_USAGE;
+}

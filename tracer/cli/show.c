@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cudaway-trace show: one line a call, as strace has it, or one JSON object a line. */
+#include "tracer/cli/cli.h"
+#include "tracer/cli/reader.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct show {
+    uint64_t      pid, tid;
+    bool          by_pid, by_tid, failed, json, by_name;
+    regex_t       name;
+    struct cw_buf line;
+    bool          write_failed;
+};
+
+static void
+usage(FILE *out)
+{
+    fputs("usage: cudaway-trace show [OPTIONS] [DIR]\n\n"
+          "      --pid PID, --tid TID  only this process, this thread\n"
+          "      --function REGEX      only functions whose name matches\n"
+          "      --failed              only calls that failed or never returned\n"
+          "      --json                one JSON object a line\n\n"
+          "DIR is what `record` left; without it, the newest cudaway-trace-* folder here.\n", out);
+}
+
+static void
+put_time(struct cw_buf *b, int64_t ns)
+{
+    time_t t = (time_t)(ns / 1000000000);
+    struct tm tm;
+    localtime_r(&t, &tm);
+    cw_buf_printf(b, "%02d:%02d:%02d.%09d", tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(ns % 1000000000));
+}
+
+static void
+put_kernel(struct cw_buf *b, const struct tr_kernel *k)
+{
+    cw_buf_printf(b, "  # kernel %s grid (%llu,%llu,%llu) block (%llu,%llu,%llu)", k->name,
+                  (unsigned long long)k->grid[0], (unsigned long long)k->grid[1], (unsigned long long)k->grid[2],
+                  (unsigned long long)k->block[0], (unsigned long long)k->block[1], (unsigned long long)k->block[2]);
+    if (k->shared)
+        cw_buf_printf(b, " shared %llu", (unsigned long long)k->shared);
+    if (k->params && k->params->count) {
+        cw_buf_puts(b, " params ");
+        for (uint64_t i = 0; i < k->params->count; i++)
+            cw_buf_printf(b, "%02x", (unsigned)(k->params->items[i] & 0xff));
+    }
+}
+
+static void
+put_text(struct cw_buf *b, const struct tr_call *c)
+{
+    cw_buf_puts(b, "[");
+    put_time(b, c->start);
+    cw_buf_printf(b, "] %u/%u %s(", c->pid, c->tid, c->function);
+    for (unsigned i = 0; i < c->count; i++) {
+        cw_buf_printf(b, "%s%s=", i ? ", " : "", c->args[i].name);
+        tr_text(b, &c->args[i]);
+    }
+    if (!c->result) {
+        cw_buf_puts(b, " <unfinished ...>\n");
+        return;
+    }
+    cw_buf_puts(b, ") = ");
+    tr_text(b, c->result);
+    cw_buf_printf(b, " <%.3f us>", (double)(c->end - c->start) / 1e3);
+    if (c->kernel.present)
+        put_kernel(b, &c->kernel);
+    cw_buf_puts(b, "\n");
+}
+
+static void
+put_json(struct cw_buf *b, const struct tr_call *c)
+{
+    cw_buf_printf(b, "{\"time\":%lld.%09d,\"pid\":%u,\"tid\":%u,\"process\":", (long long)(c->start / 1000000000),
+                  (int)(c->start % 1000000000), c->pid, c->tid);
+    cw_buf_json_string(b, c->procname);
+    cw_buf_printf(b, ",\"function\":\"%s\",\"args\":{", c->function);
+    for (unsigned i = 0; i < c->count; i++) {
+        cw_buf_puts(b, i ? "," : "");
+        cw_buf_json_string(b, c->args[i].name);
+        cw_buf_puts(b, ":");
+        tr_json(b, &c->args[i]);
+    }
+    cw_buf_puts(b, "}");
+    if (c->kernel.present) {
+        const struct tr_kernel *k = &c->kernel;
+        cw_buf_puts(b, ",\"kernel\":{\"name\":");
+        cw_buf_json_string(b, k->name);
+        cw_buf_printf(b, ",\"grid\":[%llu,%llu,%llu],\"block\":[%llu,%llu,%llu],\"shared\":%llu,\"params\":\"",
+                      (unsigned long long)k->grid[0], (unsigned long long)k->grid[1], (unsigned long long)k->grid[2],
+                      (unsigned long long)k->block[0], (unsigned long long)k->block[1], (unsigned long long)k->block[2],
+                      (unsigned long long)k->shared);
+        for (uint64_t i = 0; k->params && i < k->params->count; i++)
+            cw_buf_printf(b, "%02x", (unsigned)(k->params->items[i] & 0xff));
+        cw_buf_puts(b, "\"}");
+    }
+    if (c->result) {
+        cw_buf_puts(b, ",\"result\":");
+        tr_json(b, c->result);
+        cw_buf_printf(b, ",\"duration_ns\":%lld}\n", (long long)(c->end - c->start));
+    } else {
+        cw_buf_puts(b, ",\"result\":null}\n");
+    }
+}
+
+static void
+on_call(void *ctx, const struct tr_call *c)
+{
+    struct show *s = ctx;
+    if ((s->by_pid && c->pid != s->pid) || (s->by_tid && c->tid != s->tid) ||
+        (s->failed && c->result && !c->failed) || (s->by_name && regexec(&s->name, c->function, 0, NULL, 0)) ||
+        s->write_failed)
+        return;
+    s->line.size = 0;
+    if (s->json)
+        put_json(&s->line, c);
+    else
+        put_text(&s->line, c);
+    s->write_failed = s->line.failed || fwrite(s->line.data, 1, s->line.size, stdout) != s->line.size;
+}
+
+int
+cmd_show(int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "pid", required_argument, NULL, 'p' },  { "tid", required_argument, NULL, 't' },
+        { "function", required_argument, NULL, 'f' }, { "failed", no_argument, NULL, 'F' },
+        { "json", no_argument, NULL, 'j' },       { "help", no_argument, NULL, 'h' }, { 0 },
+    };
+    struct show s = { 0 };
+    int c, code = EXIT_USAGE;
+    optind = 1;
+    while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        switch (c) {
+        case 'p':
+        case 't':
+            if (!parse_number(optarg, UINT32_MAX, c == 'p' ? &s.pid : &s.tid)) {
+                say("--%s %s is not a number", c == 'p' ? "pid" : "tid", optarg);
+                goto finish;
+            }
+            *(c == 'p' ? &s.by_pid : &s.by_tid) = true;
+            break;
+        case 'f':
+            if (s.by_name)
+                regfree(&s.name);
+            s.by_name = !regcomp(&s.name, optarg, REG_EXTENDED | REG_NOSUB);
+            if (!s.by_name) {
+                say("--function %s is not a regular expression", optarg);
+                goto finish;
+            }
+            break;
+        case 'F': s.failed = true; break;
+        case 'j': s.json = true; break;
+        case 'h':
+            usage(stdout);
+            code = 0;
+            goto finish;
+        default:
+            usage(stderr);
+            goto finish;
+        }
+    }
+    if (argc - optind > 1) {
+        say("one recording at a time");
+        goto finish;
+    }
+    char *dir = find_recording(argv[optind]);
+    if (!dir)
+        goto finish;
+    cw_buf_init(&s.line);
+    struct tr_calls calls = { .call = on_call, .ctx = &s };
+    enum tr_status status = tr_read_calls(dir, &calls);
+    if (fflush(stdout) || s.write_failed) {
+        say("cannot write the output: %s", strerror(errno));
+        status = TR_FAILED;
+    }
+    if (status == TR_EMPTY)
+        say("%s holds no trace: the program made no CUDA call", dir);
+    if (calls.lost)
+        say("%llu events were dropped while recording", (unsigned long long)calls.lost);
+    code = status == TR_OK || status == TR_EMPTY ? 0 : status == TR_DAMAGED ? EXIT_DAMAGED : EXIT_USAGE;
+    cw_buf_finish(&s.line);
+    free(dir);
+finish:
+    if (s.by_name)
+        regfree(&s.name);
+    return code;
+}

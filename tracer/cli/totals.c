@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See totals.h. Lists are scanned: a program has some dozens of functions and kernels. Of the allocations only those that
+ * are live are kept, and the newest are looked at first. */
+#include "tracer/cli/totals.h"
+#include "tracer/cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GROW(t, array, count)                                                                                        \
+    grow((t), (void **)&(t)->array, &(t)->count, sizeof *(t)->array)
+
+static void *
+grow(struct totals *t, void **array, unsigned *count, size_t size)
+{
+    /* Doubling at powers of two needs no capacity field. */
+    if ((*count & (*count - 1)) == 0) {
+        void *p = realloc(*array, size * (*count ? 2 * (size_t)*count : 1));
+        if (!p) {
+            t->nomem = true;
+            return NULL;
+        }
+        *array = p;
+    }
+    char *e = (char *)*array + size * (*count)++;
+    memset(e, 0, size);
+    return e;
+}
+
+static char *
+copy(struct totals *t, const char *s)
+{
+    char *p = strdup(s ? s : "");
+    t->nomem |= !p;
+    return p;
+}
+
+static struct tot_function *
+function_of(struct totals *t, const char *name)
+{
+    for (unsigned i = 0; i < t->function_count; i++)
+        if (!strcmp(t->functions[i].name, name))
+            return &t->functions[i];
+    char *n = copy(t, name);
+    struct tot_function *f = n ? GROW(t, functions, function_count) : NULL;
+    if (f)
+        f->name = n;
+    else
+        free(n);
+    return f;
+}
+
+static struct tot_kernel *
+kernel_of(struct totals *t, const char *name)
+{
+    for (unsigned i = 0; i < t->kernel_count; i++)
+        if (!strcmp(t->kernels[i].name, name))
+            return &t->kernels[i];
+    char *n = copy(t, name);
+    struct tot_kernel *k = n ? GROW(t, kernels, kernel_count) : NULL;
+    if (k)
+        k->name = n;
+    else
+        free(n);
+    return k;
+}
+
+static void
+count_pair(struct totals *t, struct tot_error **list, unsigned *count, const char *function, const char *result)
+{
+    for (unsigned i = 0; i < *count; i++) {
+        if (!strcmp((*list)[i].function, function) && !strcmp((*list)[i].result, result)) {
+            (*list)[i].count++;
+            return;
+        }
+    }
+    char *f = copy(t, function), *r = copy(t, result);
+    struct tot_error *e = f && r ? grow(t, (void **)list, count, sizeof **list) : NULL;
+    if (e) {
+        *e = (struct tot_error){ f, r, 1 };
+    } else {
+        free(f);
+        free(r);
+    }
+}
+
+static uint64_t
+arg(const struct tr_call *c, const char *name)
+{
+    const struct tr_field *f = tr_find(c->args, c->count, name);
+    return f && (f->kind == TR_UINT || f->kind == TR_INT) ? f->u : 0;
+}
+
+static void
+count_thread(struct totals *t, uint32_t pid, uint32_t tid)
+{
+    uint64_t key = (uint64_t)pid << 32 | tid;
+    bool known_process = false;
+    for (unsigned i = t->thread_count; i-- > 0;) {
+        if (t->threads[i] == key)
+            return;
+        known_process |= t->threads[i] >> 32 == pid;
+    }
+    uint64_t *e = GROW(t, threads, thread_count);
+    if (e)
+        *e = key;
+    t->processes += !known_process;
+}
+
+/* ---- memory ---- */
+
+static void
+allocated(struct totals *t, const struct tr_call *c, bool host, uint64_t address, uint64_t size)
+{
+    struct tot_block *b = GROW(t, blocks, block_count);
+    if (b)
+        *b = (struct tot_block){ address, size, c->pid, host, true };
+    t->allocations[host]++;
+    t->allocated[host] += size;
+    t->live[host] += size;
+    if (t->live[host] > t->peak[host])
+        t->peak[host] = t->live[host];
+}
+
+static void
+freed(struct totals *t, const struct tr_call *c, bool host, uint64_t address)
+{
+    /* The newest allocations are freed most often. */
+    for (unsigned i = t->block_count; i-- > 0;) {
+        struct tot_block *b = &t->blocks[i];
+        if (!b->live || b->address != address || b->host != host || b->pid != c->pid)
+            continue;
+        t->frees[host]++;
+        t->freed[host] += b->size;
+        t->live[host] -= b->size;
+        *b = t->blocks[--t->block_count];
+        return;
+    }
+}
+
+static bool
+starts(const char *s, const char *prefix)
+{
+    return !strncmp(s, prefix, strlen(prefix));
+}
+
+static void
+count_memory(struct totals *t, const struct tr_call *c)
+{
+    const char *f = c->function;
+    if (starts(f, "cuMemAllocHost") || starts(f, "cuMemHostAlloc")) {
+        allocated(t, c, true, arg(c, "pp"), arg(c, "bytesize"));
+    } else if (starts(f, "cuMemAllocPitch")) {
+        allocated(t, c, false, arg(c, "dptr"), arg(c, "pPitch") * arg(c, "Height"));
+    } else if (starts(f, "cuMemAlloc")) {
+        allocated(t, c, false, arg(c, "dptr"), arg(c, "bytesize"));
+    } else if (starts(f, "cuMemFreeHost")) {
+        freed(t, c, true, arg(c, "p"));
+    } else if (starts(f, "cuMemFree")) {
+        freed(t, c, false, arg(c, "dptr"));
+    } else if (starts(f, "cuMemcpy")) {
+        /* cuMemcpyHtoD_v2, cuMemcpy2DAsync_v2: the direction is in the name or in the structure. */
+        uint64_t bytes = arg(c, "ByteCount");
+        unsigned way = 3;
+        if (!bytes && tr_find(c->args, c->count, "pCopy__WidthInBytes")) {
+            uint64_t height = arg(c, "pCopy__Height"), depth = arg(c, "pCopy__Depth");
+            bytes = arg(c, "pCopy__WidthInBytes") * (height ? height : 1) * (depth ? depth : 1);
+            uint64_t from = arg(c, "pCopy__srcMemoryType"), to = arg(c, "pCopy__dstMemoryType");
+            way = from == 1 && to == 1 ? 3 : from == 1 ? 0 : to == 1 ? 1 : 2;
+        } else if (strstr(f, "HtoD") || strstr(f, "HtoA")) {
+            way = 0;
+        } else if (strstr(f, "DtoH") || strstr(f, "AtoH")) {
+            way = 1;
+        } else if (strstr(f, "DtoD") || strstr(f, "AtoA") || strstr(f, "DtoA") || strstr(f, "AtoD")) {
+            way = 2;
+        }
+        t->copies[way]++;
+        t->copied[way] += bytes;
+    }
+}
+
+/* ---- kernels ---- */
+
+static void
+count_kernel(struct totals *t, const struct tr_call *c)
+{
+    struct tot_kernel *k = kernel_of(t, c->kernel.name);
+    if (!k)
+        return;
+    t->launches++;
+    k->launches++;
+    k->errors += c->failed;
+    k->total += c->end - c->start;
+    for (unsigned i = 0; i < k->grid_count; i++) {
+        struct tot_grid *g = &k->grids[i];
+        if (!memcmp(g->grid, c->kernel.grid, sizeof g->grid) && !memcmp(g->block, c->kernel.block, sizeof g->block)) {
+            g->launches++;
+            return;
+        }
+    }
+    if (k->grid_count == MAX_GRIDS) {
+        k->other_grids++;
+        return;
+    }
+    struct tot_grid *g = &k->grids[k->grid_count++];
+    memcpy(g->grid, c->kernel.grid, sizeof g->grid);
+    memcpy(g->block, c->kernel.block, sizeof g->block);
+    g->launches = 1;
+}
+
+static void
+on_call(void *ctx, const struct tr_call *c)
+{
+    struct totals *t = ctx;
+    struct tot_function *f = function_of(t, c->function);
+    if (!f)
+        return;
+    int64_t time = c->end - c->start;
+    t->calls++;
+    f->calls++;
+    f->errors += c->failed;
+    f->unfinished += !c->result;
+    f->total += time;
+    if (time > f->longest)
+        f->longest = time;
+    if (!t->first || c->start < t->first)
+        t->first = c->start;
+    if (c->end > t->last)
+        t->last = c->end;
+    count_thread(t, c->pid, c->tid);
+    if (c->failed) {
+        t->failed++;
+        count_pair(t, &t->errors, &t->error_count, c->function, c->result->text ? c->result->text : "unknown error");
+    }
+    if (starts(c->function, "cuGetProcAddress") && c->result) {
+        const struct tr_field *symbol = tr_find(c->args, c->count, "symbol"), *pfn = tr_find(c->args, c->count, "pfn");
+        if (symbol && symbol->text && (c->result->u || (pfn && pfn->kind == TR_UINT && !pfn->u)))
+            count_pair(t, &t->missing, &t->missing_count, symbol->text, "");
+    }
+    if (c->kernel.present)
+        count_kernel(t, c);
+    if (c->result && !c->result->u)
+        count_memory(t, c);
+}
+
+static void
+on_other(void *ctx, const struct tr_event *e)
+{
+    struct totals *t = ctx;
+    if (strcmp(e->name, "module"))
+        return;
+    const struct tr_field *kind = tr_find(e->fields, e->count, "kind"), *file = tr_find(e->fields, e->count, "file");
+    const struct tr_field *size = tr_find(e->fields, e->count, "size"), *hash = tr_find(e->fields, e->count, "sha256");
+    if (!kind || !kind->text || !file || !file->text || !size || !hash || !hash->text)
+        return;
+    for (unsigned i = 0; i < t->module_count; i++) {
+        struct tot_module *m = &t->modules[i];
+        if (m->size == size->u && !strcmp(m->hash, hash->text) && !strcmp(m->file, file->text)) {
+            m->loads++;
+            return;
+        }
+    }
+    struct tot_module *m = GROW(t, modules, module_count);
+    if (m)
+        *m = (struct tot_module){ copy(t, kind->text), copy(t, file->text), copy(t, hash->text), size->u, 1 };
+}
+
+static int
+by_time(const void *a, const void *b)
+{
+    const struct tot_function *x = a, *y = b;
+    return x->total < y->total ? 1 : x->total > y->total ? -1 : strcmp(x->name, y->name);
+}
+
+static int
+by_launches(const void *a, const void *b)
+{
+    const struct tot_kernel *x = a, *y = b;
+    return x->launches < y->launches ? 1 : x->launches > y->launches ? -1 : strcmp(x->name, y->name);
+}
+
+enum tr_status
+totals_read(const char *dir, struct totals *t)
+{
+    memset(t, 0, sizeof *t);
+    struct tr_calls calls = { .call = on_call, .other = on_other, .ctx = t };
+    enum tr_status status = tr_read_calls(dir, &calls);
+    t->lost = calls.lost;
+    if (t->function_count)
+        qsort(t->functions, t->function_count, sizeof *t->functions, by_time);
+    if (t->kernel_count)
+        qsort(t->kernels, t->kernel_count, sizeof *t->kernels, by_launches);
+    if (t->nomem) {
+        say("out of memory");
+        status = TR_FAILED;
+    }
+    return status;
+}
+
+static void
+free_pairs(struct tot_error *e, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        free(e[i].function);
+        free(e[i].result);
+    }
+    free(e);
+}
+
+void
+totals_finish(struct totals *t)
+{
+    for (unsigned i = 0; i < t->function_count; i++)
+        free(t->functions[i].name);
+    for (unsigned i = 0; i < t->kernel_count; i++)
+        free(t->kernels[i].name);
+    for (unsigned i = 0; i < t->module_count; i++) {
+        free(t->modules[i].kind);
+        free(t->modules[i].file);
+        free(t->modules[i].hash);
+    }
+    free(t->functions);
+    free(t->kernels);
+    free(t->modules);
+    free(t->blocks);
+    free(t->threads);
+    free_pairs(t->errors, t->error_count);
+    free_pairs(t->missing, t->missing_count);
+    memset(t, 0, sizeof *t);
+}

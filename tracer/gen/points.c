@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * trace_points.h and trace_points.c: an LTTng-UST event at the entry and one at the exit of each function.
+ *
+ * Every event takes the call as its one argument and reads the fields from it. At entry: every parameter (pointers as
+ * addresses; strings, arrays and structures that the call reads also by content). At exit: what the call wrote through
+ * its out parameters, read only when it succeeded and the pointer is not null, and the result. What has no bound of its
+ * own is bounded by the helpers in tracer/tp/fields.h. Structure members are fields named PARAM__MEMBER. */
+#include "tracer/gen/gen.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum shape { SHAPE_NONE, SHAPE_SIGNED, SHAPE_UNSIGNED, SHAPE_HEX, SHAPE_FLOAT, SHAPE_ENUM };
+
+struct value {
+    enum shape  shape;
+    const char *type;                   /* C type of the value */
+    const struct enumeration *enumeration;
+};
+
+static bool
+fits_int(const struct enumeration *e)
+{
+    for (unsigned i = 0; i < e->count; i++)
+        if (e->values[i].value > INT32_MAX || e->values[i].value < INT32_MIN)
+            return false;
+    return e->count > 0 && !e->flags && !e->macros;
+}
+
+/* How a value of C type `type` (no pointer) and meaning `kind` is recorded. */
+static struct value
+shape_of(const struct model *m, const char *type, enum kind kind)
+{
+    struct value v = { .type = type };
+    const char *plain = model_resolve(m, type);
+    const struct type *t = model_type(m, type);
+    if ((v.enumeration = model_enum(m, plain)))
+        v.shape = kind != KIND_FLAGS && fits_int(v.enumeration) ? SHAPE_ENUM : SHAPE_HEX;
+    else if (t && t->form == TYPE_HANDLE)
+        v.shape = SHAPE_HEX;
+    else if (t && t->form == TYPE_CALLBACK)
+        v.shape = SHAPE_HEX;
+    else if (t)
+        v.shape = SHAPE_NONE;
+    else if (!strcmp(plain, "float") || !strcmp(plain, "double"))
+        v.shape = SHAPE_FLOAT;
+    else if (kind == KIND_DEVICE_POINTER || kind == KIND_HANDLE || kind == KIND_FLAGS || kind == KIND_VALUE ||
+             !strncmp(type, "CUdeviceptr", 11))
+        v.shape = SHAPE_HEX;
+    else if (!strcmp(plain, "int") || !strcmp(plain, "long long") || !strcmp(plain, "char") || !strcmp(plain, "short"))
+        v.shape = SHAPE_SIGNED;
+    else if (strcmp(plain, "void"))
+        v.shape = SHAPE_UNSIGNED;
+    return v;
+}
+
+/* One scalar field; `expr` has the value's C type. */
+static void
+scalar(struct cw_buf *out, const struct value *v, const char *name, const char *expr)
+{
+    switch (v->shape) {
+    case SHAPE_ENUM:
+        cw_buf_printf(out, "    lttng_ust_field_enum(cudaway, %s, int, %s, (int)%s)\n", v->enumeration->name, name, expr);
+        break;
+    case SHAPE_SIGNED:
+        cw_buf_printf(out, "    lttng_ust_field_integer(int64_t, %s, %s)\n", name, expr);
+        break;
+    case SHAPE_UNSIGNED:
+        cw_buf_printf(out, "    lttng_ust_field_integer(uint64_t, %s, %s)\n", name, expr);
+        break;
+    case SHAPE_HEX:
+        cw_buf_printf(out, "    lttng_ust_field_integer_hex(uint64_t, %s, (uint64_t)%s)\n", name, expr);
+        break;
+    case SHAPE_FLOAT:
+        cw_buf_printf(out, "    lttng_ust_field_float(double, %s, %s)\n", name, expr);
+        break;
+    case SHAPE_NONE:
+        break;
+    }
+}
+
+/* "unsigned int width[3]" -> type, name, count (1 without brackets; 0 for what is not plain). */
+static unsigned
+split_member(const char *text, char *type, char *name, size_t size)
+{
+    const char *bracket = strchr(text, '['), *end = bracket ? bracket : text + strlen(text);
+    const char *start = end;
+    while (start > text && (isalnum((unsigned char)start[-1]) || start[-1] == '_'))
+        start--;
+    if (start == text || start == end || (size_t)(end - start) >= size || (size_t)(start - text) >= size ||
+        strchr(text, '('))
+        return 0;
+    snprintf(name, size, "%.*s", (int)(end - start), start);
+    while (start > text && start[-1] == ' ')
+        start--;
+    const char *from = !strncmp(text, "const ", 6) ? text + 6 : text;
+    snprintf(type, size, "%.*s", (int)(start - from), from);
+    if (!bracket)
+        return 1;
+    unsigned n = 0;
+    return sscanf(bracket, "[%u]", &n) == 1 && !strchr(bracket + 1, '[') ? n : 0;
+}
+
+/* The plain members of a structure behind a pointer. `valid` is the C condition under which it may be read. */
+static void
+members(const struct model *m, struct cw_buf *out, const struct param *p, unsigned index, const char *valid)
+{
+    const struct type *t = model_type(m, p->base);
+    const cJSON *f;
+    if (!t || t->form != TYPE_STRUCT || p->pointers != 1)
+        return;
+    cJSON_ArrayForEach(f, t->fields) {
+        char type[96], name[96], field[256], expr[512];
+        unsigned count = cJSON_IsString(f) ? split_member(f->valuestring, type, name, sizeof type) : 0;
+        if (!count || !strncmp(name, "reserved", 8) || !strncmp(name, "Reserved", 8))
+            continue;
+        snprintf(field, sizeof field, "%s__%s", p->name, name);
+        size_t n = strlen(type);
+        struct value v = shape_of(m, type, KIND_INT);
+        if (n && type[n - 1] == '*')
+            v = (struct value){ .shape = SHAPE_HEX, .type = "void *" };
+        if (v.shape == SHAPE_NONE)
+            continue;
+        if (count == 1) {
+            snprintf(expr, sizeof expr, "(%s ? (*(%s *const *)c->args[%u])->%s : (__typeof__(((%s *)0)->%s))0)", valid,
+                     p->base, index, name, p->base, name);
+            scalar(out, &v, field, expr);
+        } else if (v.shape != SHAPE_FLOAT && n && type[n - 1] != '*') {
+            cw_buf_printf(out, "    lttng_ust_field_sequence%s(%s, %s, (%s ? (*(%s *const *)c->args[%u])->%s : "
+                               "(const void *)cw_tp_zero), unsigned, %s ? %uu : 0u)\n",
+                          v.shape == SHAPE_HEX || !strcmp(model_resolve(m, type), "char") ? "_hex" : "",
+                          v.shape == SHAPE_ENUM ? "int" : !strcmp(type, "char") ? "uint8_t" : type, field, valid, p->base,
+                          index, name, valid, count);
+        }
+    }
+}
+
+/* The number of elements of an array parameter as a C expression, bounded. */
+static void
+length_of(char *out, size_t size, const struct function *f, const struct param *p, const char *valid)
+{
+    if (p->length < 0) {
+        snprintf(out, size, "cw_tp_count(%s, %lldu)", valid, (long long)p->length_const);
+        return;
+    }
+    const struct param *n = &f->params[p->length];
+    if (p->length_deref)
+        snprintf(out, size, "cw_tp_count(%s && *(%s *const *)c->args[%d], cw_tp_less(**(%s *const *)c->args[%d], %uu))",
+                 valid, n->base, p->length, n->base, p->length, p->length_less);
+    else
+        snprintf(out, size, "cw_tp_count(%s, cw_tp_less((uint64_t)*(%s *)c->args[%d], %uu))", valid, n->type, p->length,
+                 p->length_less);
+}
+
+static void
+array(const struct model *m, struct cw_buf *out, const struct function *f, const struct param *p, unsigned index,
+      const char *field, const char *valid)
+{
+    char count[512];
+    struct value v = shape_of(m, p->base, p->of);
+    length_of(count, sizeof count, f, p, valid);
+    if (p->of == KIND_BYTE)
+        cw_buf_printf(out, "    lttng_ust_field_sequence_hex(uint8_t, %s, cw_tp_at(c, %u), unsigned, %s)\n", field, index,
+                      count);
+    else if (p->pointers > 1)
+        cw_buf_printf(out, "    lttng_ust_field_sequence_hex(uint64_t, %s, cw_tp_at(c, %u), unsigned, %s)\n", field, index,
+                      count);
+    else if (v.shape == SHAPE_ENUM || v.shape == SHAPE_SIGNED || v.shape == SHAPE_UNSIGNED || v.shape == SHAPE_HEX)
+        cw_buf_printf(out, "    lttng_ust_field_sequence%s(%s, %s, cw_tp_at(c, %u), unsigned, %s)\n",
+                      v.shape == SHAPE_HEX ? "_hex" : "",
+                      v.enumeration ? "int" : v.shape == SHAPE_HEX ? "uint64_t" : p->base, field, index, count);
+}
+
+static void
+entry_fields(const struct model *m, struct cw_buf *out, const struct function *f)
+{
+    for (unsigned i = 0; i < f->param_count; i++) {
+        const struct param *p = &f->params[i];
+        char expr[256], valid[64];
+        bool reads = p->dir != DIR_OUT;
+        snprintf(valid, sizeof valid, "cw_tp_at(c, %u)", i);
+        if (!p->pointers) {
+            struct value v = shape_of(m, p->base, p->kind);
+            snprintf(expr, sizeof expr, "(*(%s *)c->args[%u])", p->type, i);
+            if (v.shape == SHAPE_NONE)
+                cw_buf_printf(out, "    lttng_ust_field_array_hex(uint8_t, %s, (const uint8_t *)c->args[%u], sizeof(%s))\n",
+                              p->name, i, p->base);
+            else
+                scalar(out, &v, p->name, expr);
+        } else if (p->kind == KIND_STRING && reads && p->pointers == 1) {
+            cw_buf_printf(out, "    lttng_ust_field_sequence_text(char, %s, cw_tp_text(c, %u), unsigned, "
+                               "cw_tp_text_length(c, %u))\n", p->name, i, i);
+        } else if (p->kind == KIND_ARRAY && reads && p->of != KIND_STRUCT) {
+            array(m, out, f, p, i, p->name, valid);
+        } else {
+            cw_buf_printf(out, "    lttng_ust_field_integer_hex(uint64_t, %s, (uint64_t)(uintptr_t)cw_tp_at(c, %u))\n",
+                          p->name, i);
+            if (p->kind == KIND_STRUCT && reads)
+                members(m, out, p, i, valid);
+        }
+    }
+}
+
+static void
+exit_fields(const struct model *m, struct cw_buf *out, const struct function *f)
+{
+    for (unsigned i = 0; i < f->param_count; i++) {
+        const struct param *p = &f->params[i];
+        char expr[512], valid[64];
+        if (p->dir == DIR_IN || !p->pointers)
+            continue;
+        snprintf(valid, sizeof valid, "cw_tp_out(c, %u)", i);
+        if (p->kind == KIND_STRING && p->pointers == 2) {
+            cw_buf_printf(out, "    lttng_ust_field_sequence_text(char, %s, cw_tp_out_text(c, %u), unsigned, "
+                               "cw_tp_out_text_length(c, %u))\n", p->name, i, i);
+        } else if (p->kind == KIND_STRING_BUFFER && p->length >= 0) {
+            length_of(expr, sizeof expr, f, p, valid);
+            cw_buf_printf(out, "    lttng_ust_field_sequence_text(char, %s, cw_tp_out_bytes(c, %u), unsigned, "
+                               "cw_tp_buffer_length(c, %u, %s))\n", p->name, i, i, expr);
+        } else if (p->kind == KIND_ARRAY && p->of != KIND_STRUCT) {
+            array(m, out, f, p, i, p->name, valid);
+        } else if (p->kind == KIND_STRUCT) {
+            members(m, out, p, i, valid);
+        } else if (p->kind == KIND_TYPED_VALUE || p->kind == KIND_HOST_BUFFER || p->kind == KIND_ARRAY) {
+            continue;
+        } else if (p->pointers > 1) {
+            cw_buf_printf(out, "    lttng_ust_field_integer_hex(uint64_t, %s, (uint64_t)(uintptr_t)(%s ? "
+                               "**(void ***)c->args[%u] : (void *)0))\n", p->name, valid, i);
+        } else {
+            struct value v = shape_of(m, p->base, p->kind);
+            snprintf(expr, sizeof expr, "(%s ? **(%s **)c->args[%u] : (%s)0)", valid, p->base, i, p->base);
+            scalar(out, &v, p->name, expr);
+        }
+    }
+    cw_buf_puts(out, "    lttng_ust_field_enum(cudaway, CUresult, int, result, (int)c->result)\n");
+}
+
+static void
+event(struct cw_buf *out, const struct function *f, const char *when)
+{
+    cw_buf_printf(out, "LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(cudaway, %s_%s, cudaway, %s_%s, CW_TP_CALL)\n",
+                  f->plain ? f->plain->name : f->name, when, f->name, when);
+}
+
+void
+emit_trace_points(const struct model *m, struct cw_buf *out)
+{
+    cw_buf_puts(out, "/* SPDX-License-Identifier: Apache-2.0\n"
+                     " * The LTTng-UST events. Generated from impl/api by cudaway-tracegen. */\n"
+                     "#undef LTTNG_UST_TRACEPOINT_PROVIDER\n#define LTTNG_UST_TRACEPOINT_PROVIDER cudaway\n"
+                     "#undef LTTNG_UST_TRACEPOINT_INCLUDE\n#define LTTNG_UST_TRACEPOINT_INCLUDE \"cudaway/trace_points.h\"\n\n"
+                     "#if !defined(CW_TRACE_POINTS_H) || defined(LTTNG_UST_TRACEPOINT_HEADER_MULTI_READ)\n"
+                     "#define CW_TRACE_POINTS_H\n\n#include \"tracer/tp/fields.h\"\n\n#include <lttng/tracepoint.h>\n\n"
+                     "#undef CW_TP_CALL\n#define CW_TP_CALL LTTNG_UST_TP_ARGS(const struct cw_call *, c)\n\n");
+    for (unsigned i = 0; i < m->enum_count; i++) {
+        const struct enumeration *e = &m->enums[i];
+        if (!fits_int(e))
+            continue;
+        cw_buf_printf(out, "LTTNG_UST_TRACEPOINT_ENUM(cudaway, %s, LTTNG_UST_TP_ENUM_VALUES(\n", e->name);
+        for (unsigned k = 0; k < e->count; k++)
+            cw_buf_printf(out, "    lttng_ust_field_enum_value(\"%s\", %lld)\n", e->values[k].name,
+                          (long long)e->values[k].value);
+        cw_buf_puts(out, "))\n");
+    }
+    for (unsigned i = 0; i < m->function_count; i++) {
+        const struct function *f = &m->functions[i];
+        if (!f->plain) {
+            cw_buf_printf(out, "\nLTTNG_UST_TRACEPOINT_EVENT_CLASS(cudaway, %s_entry, CW_TP_CALL, LTTNG_UST_TP_FIELDS(\n",
+                          f->name);
+            entry_fields(m, out, f);
+            cw_buf_printf(out, "))\nLTTNG_UST_TRACEPOINT_EVENT_CLASS(cudaway, %s_exit, CW_TP_CALL, LTTNG_UST_TP_FIELDS(\n",
+                          f->name);
+            exit_fields(m, out, f);
+            cw_buf_puts(out, "))\n");
+        }
+        event(out, f, "entry");
+        event(out, f, "exit");
+    }
+    cw_buf_puts(out, "\n#include \"tracer/tp/events.h\"\n\n#endif\n\n#include <lttng/tracepoint-event.h>\n");
+}
+
+void
+emit_trace_probes(const struct model *m, struct cw_buf *out)
+{
+    cw_buf_puts(out, "/* SPDX-License-Identifier: Apache-2.0\n"
+                     " * From a call to its events. Generated from impl/api by cudaway-tracegen. */\n"
+                     "#define LTTNG_UST_TRACEPOINT_CREATE_PROBES\n#define LTTNG_UST_TRACEPOINT_DEFINE\n"
+                     "#include \"cudaway/trace_points.h\"\n\n#include \"tracer/tp/tp.h\"\n");
+    static const char *const when[] = { "entry", "exit" };
+    for (unsigned w = 0; w < 2; w++) {
+        for (unsigned i = 0; i < m->function_count; i++)
+            cw_buf_printf(out, "\nstatic void\n%s_%u(const struct cw_call *c)\n{\n"
+                               "    lttng_ust_tracepoint(cudaway, %s_%s, c);\n}\n", when[w], i, m->functions[i].name, when[w]);
+        cw_buf_printf(out, "\nvoid (*const cw_tp_%s[CW_CUDA_FUNCTION_COUNT])(const struct cw_call *) = {\n", when[w]);
+        for (unsigned i = 0; i < m->function_count; i++)
+            cw_buf_printf(out, "    %s_%u,\n", when[w], i);
+        cw_buf_puts(out, "};\n");
+    }
+    cw_buf_puts(out, "\nvoid\ncw_tp_kernel(const struct cw_tp_kernel *k)\n{\n    lttng_ust_tracepoint(cudaway, kernel, k);\n}\n"
+                     "\nvoid\ncw_tp_module(const struct cw_tp_module *k)\n{\n    lttng_ust_tracepoint(cudaway, module, k);\n}\n"
+                     "\nvoid\ncw_tp_name(const struct cw_tp_name *k)\n{\n    lttng_ust_tracepoint(cudaway, name, k);\n}\n");
+}

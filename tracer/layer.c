@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The layer's start: find and load the library below, fill the tables, ask the observers, publish the table that the
+ * exports use. Done once, at the first call of any exported function; nothing here is undone or changed afterwards. */
+#define _GNU_SOURCE
+#include "tracer/layer.h"
+
+#include "impl/base/env.h"
+#include "impl/base/file.h"
+#include "impl/base/log.h"
+#include "tracer/layer_private.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct cw_cuda_table *_Atomic cw_layer_top;
+struct cw_cuda_table cw_layer_next;
+
+static struct cw_cuda_table below;       /* as loaded, missing functions filled in: what observers call */
+static bool loaded;                      /* the library below is there */
+static const struct cw_observer *active[CW_MAX_OBSERVERS];
+static unsigned active_count;
+
+/* The functions of the library below by address, for cuGetProcAddress. */
+static struct address {
+    const void *address;
+    unsigned    index;
+} addresses[CW_CUDA_FUNCTION_COUNT];
+static unsigned address_count;
+
+/* ---- what is missing below ---- */
+
+CUresult
+cw_layer_lacks(unsigned index)
+{
+    static atomic_bool said[CW_CUDA_FUNCTION_COUNT];
+    if (!loaded)
+        return CUDA_ERROR_NO_DEVICE;     /* said when it could not be loaded */
+    if (index < CW_CUDA_FUNCTION_COUNT && !atomic_exchange_explicit(&said[index], true, memory_order_relaxed))
+        cw_warn("the CUDA library below the tracer has no %s", cw_layer_name(index));
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* ---- cuGetProcAddress ---- */
+
+static int
+compare_address(const void *a, const void *b)
+{
+    const struct address *x = a, *y = b;
+    return x->address < y->address ? -1 : x->address > y->address ? 1 : 0;
+}
+
+static const void *
+ours_for(const void *theirs, const char *symbol, int version, cuuint64_t flags)
+{
+    struct address key = { .address = theirs };
+    const struct address *found = bsearch(&key, addresses, address_count, sizeof key, compare_address);
+    if (found) {
+        /* Two names may have one address: prefer the one that was asked for. */
+        const struct address *first = found, *end = addresses + address_count;
+        size_t n = strlen(symbol);
+        while (first > addresses && first[-1].address == theirs)
+            first--;
+        for (const struct address *a = first; a < end && a->address == theirs; a++)
+            if (!strncmp(cw_layer_name(a->index), symbol, n))
+                return cw_cuda_table_get(&cw_layer_exports, a->index);
+        return cw_cuda_table_get(&cw_layer_exports, found->index);
+    }
+    const void *ours = cw_layer_by_name(symbol, version, flags);
+    if (!ours)
+        cw_warn("cuGetProcAddress(%s) gave a function that the tracer does not know; its calls are not seen", symbol);
+    return ours ? ours : theirs;
+}
+
+static CUresult CUDAAPI
+get_proc_address(const char *symbol, void **pfn, int version, cuuint64_t flags)
+{
+    CUresult r = below.cuGetProcAddress(symbol, pfn, version, flags);
+    if (r == CUDA_SUCCESS && symbol && pfn && *pfn)
+        *pfn = (void *)ours_for(*pfn, symbol, version, flags);
+    return r;
+}
+
+static CUresult CUDAAPI
+get_proc_address_v2(const char *symbol, void **pfn, int version, cuuint64_t flags, CUdriverProcAddressQueryResult *status)
+{
+    CUresult r = below.cuGetProcAddress_v2(symbol, pfn, version, flags, status);
+    if (r == CUDA_SUCCESS && symbol && pfn && *pfn)
+        *pfn = (void *)ours_for(*pfn, symbol, version, flags);
+    return r;
+}
+
+/* ---- loading ---- */
+
+static void
+load_below(void)
+{
+    const char *path = cw_env_get(CW_ENV_CUDA_LIBRARY);
+    char beside[PATH_MAX];
+    if (!path || !*path) {
+        char *dir = cw_dir_of_object((const void *)&cw_layer_exports);
+        int n = dir ? snprintf(beside, sizeof beside, "%s/../libcuda.so.1", dir) : -1;
+        free(dir);
+        if (n < 0 || n >= (int)sizeof beside) {
+            cw_error("the tracer cannot find its own folder; set CUDAWAY_CUDA_LIBRARY to the CUDA library to use");
+            return;
+        }
+        path = beside;
+    }
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+        cw_error("the tracer cannot load the CUDA library below it: %s", dlerror());
+        return;
+    }
+    void *init = dlsym(handle, "cuInit");
+    if (init == cw_cuda_table_get(&cw_layer_exports, CW_FN_cuInit)) {
+        cw_error("CUDAWAY_CUDA_LIBRARY=%s is the tracer itself; give the full path of the CUDA library", path);
+        return;
+    }
+    if (!init) {
+        cw_error("%s is not a CUDA driver library: it has no cuInit", path);
+        return;
+    }
+    for (unsigned i = 0; i < CW_CUDA_FUNCTION_COUNT; i++) {
+        void *fn = dlsym(handle, cw_layer_name(i));
+        if (!fn)
+            continue;
+        cw_cuda_table_set(&below, i, fn);
+        addresses[address_count++] = (struct address){ fn, i };
+    }
+    qsort(addresses, address_count, sizeof *addresses, compare_address);
+    loaded = true;
+}
+
+static void
+start_observer(const struct cw_observer *o)
+{
+    if (o && active_count < CW_MAX_OBSERVERS && (!o->start || o->start(&below)))
+        active[active_count++] = o;
+}
+
+static const struct cw_cuda_table *
+start(void)
+{
+    memcpy(&below, &cw_layer_missing, sizeof below);
+    load_below();
+    cw_layer_next = below;
+    cw_layer_next.cuGetProcAddress = get_proc_address;
+    cw_layer_next.cuGetProcAddress_v2 = get_proc_address_v2;
+    if (loaded) {
+        start_observer(&cw_recorder_observer);
+        start_observer(&cw_dump_observer);
+        start_observer(&cw_diff_observer);
+    }
+    cw_layer_track_start(&below);
+    return active_count ? &cw_layer_observed : &cw_layer_next;
+}
+
+const struct cw_cuda_table *
+cw_layer_init(void)
+{
+    /* Recursive: a constructor of the library below may call an exported function, which must not wait for itself. */
+    static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    static bool starting;
+    int saved = errno;
+    pthread_mutex_lock(&lock);
+    const struct cw_cuda_table *t = atomic_load(&cw_layer_top);
+    if (!t && starting) {
+        t = &cw_layer_missing;
+    } else if (!t) {
+        starting = true;
+        t = start();
+        atomic_store_explicit(&cw_layer_top, t, memory_order_release);
+    }
+    pthread_mutex_unlock(&lock);
+    errno = saved;
+    return t;
+}
+
+/* ---- calls ---- */
+
+void
+cw_layer_before(struct cw_call *call)
+{
+    int saved = errno;
+    struct cw_launch launch;
+    call->next = &below;
+    for (unsigned i = 0; i < active_count; i++) {
+        call->scratch[i] = NULL;
+        if (active[i]->before)
+            active[i]->before(call, &call->scratch[i]);
+    }
+    if (cw_layer_is_launch(call->index) && cw_layer_decode_launch(call, &launch))
+        for (unsigned i = 0; i < active_count; i++)
+            if (active[i]->before_launch)
+                active[i]->before_launch(&launch, &call->scratch[i]);
+    errno = saved;
+}
+
+void
+cw_layer_after(struct cw_call *call)
+{
+    int saved = errno;
+    struct cw_launch launch;
+    cw_layer_track(call);
+    if (cw_layer_is_launch(call->index) && cw_layer_decode_launch(call, &launch))
+        for (unsigned i = active_count; i-- > 0;)
+            if (active[i]->after_launch)
+                active[i]->after_launch(&launch, &call->scratch[i]);
+    for (unsigned i = active_count; i-- > 0;)
+        if (active[i]->after)
+            active[i]->after(call, &call->scratch[i]);
+    errno = saved;
+}

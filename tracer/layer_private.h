@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Between the layer's own files: what is known about functions and modules, launches, and the recorder. */
+#ifndef CW_TRACER_LAYER_PRIVATE_H
+#define CW_TRACER_LAYER_PRIVATE_H
+
+#include "tracer/layer.h"
+
+/* ---- track.c ---- */
+
+/* What is known of one CUfunction or CUkernel. Entries are never freed or changed, but for the layout, which is asked for
+ * at the first launch. */
+struct cw_known {
+    struct cw_known *next;
+    uint64_t         handle;
+    CUmodule         module;
+    atomic_int       layout_state;      /* 0 not asked, 1 being asked, 2 known, 3 the library below cannot say */
+    unsigned         param_count, param_bytes;
+    unsigned        *offsets, *sizes;
+    char             name[];
+};
+
+void cw_layer_track_start(const struct cw_cuda_table *next);
+/* After a call: remember names that it told. */
+void cw_layer_track(const struct cw_call *call);
+/* NULL when the handle is not known and cannot be asked about. Allocates only for a handle seen for the first time. */
+const struct cw_known *cw_layer_known(uint64_t handle);
+/* A successful call that told the name of a function: which. */
+bool cw_layer_told_name(const struct cw_call *call, uint64_t *handle, uint64_t *module, const char **name);
+bool cw_layer_is_launch(unsigned index);
+bool cw_layer_decode_launch(const struct cw_call *call, struct cw_launch *out);
+/* Copy the argument bytes, laid out as the kernel sees them, into `out`; returns how many (0: not known). */
+unsigned cw_layer_param_bytes(const struct cw_launch *launch, void *out, unsigned size);
+
+/* ---- names.c ---- */
+/* Our function for a cuGetProcAddress query, or NULL. */
+const void *cw_layer_by_name(const char *symbol, int version, cuuint64_t flags);
+
+/* ---- image.c ---- */
+struct cw_image {
+    const char *kind;       /* "ptx", "fatbin", "elf", "unknown" */
+    const void *data;       /* what to hash: behind the wrapper */
+    uint64_t    size;       /* 0 when not known */
+};
+/* What a module image is and how long. Reads no further than its own headers say, and than `max` (UINT64_MAX where the
+ * driver API gives no length). */
+struct cw_image cw_layer_image(const void *image, uint64_t max);
+
+/* ---- recorder.c: the LTTng events ---- */
+extern const struct cw_observer cw_recorder_observer;
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The observer that writes LTTng events. It is active when CUDAWAY_TRACE_SOCKET is set (cudaway-trace record does); only
+ * then is the provider, and with it liblttng-ust, loaded. */
+#define _GNU_SOURCE
+#include "impl/base/env.h"
+#include "impl/base/file.h"
+#include "impl/base/hash.h"
+#include "impl/base/log.h"
+#include "tracer/layer_private.h"
+#include "tracer/tp/tp.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const struct cw_tp_ops *tp;
+
+static bool
+recorder_start(const struct cw_cuda_table *next)
+{
+    const char *socket = cw_env_get(CW_ENV_TRACE_SOCKET);
+    if (!socket || !*socket)
+        return false;
+    char path[PATH_MAX], *dir = cw_dir_of_object((const void *)&cw_layer_exports);
+    int n = dir ? snprintf(path, sizeof path, "%s/libcudaway-tp.so", dir) : -1;
+    free(dir);
+    if (n < 0 || n >= (int)sizeof path) {
+        cw_error("calls are not recorded: the tracer cannot find its own folder");
+        return false;
+    }
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!handle) {
+        cw_error("calls are not recorded: %s", dlerror());
+        return false;
+    }
+    tp = dlsym(handle, "cw_tp_ops");
+    if (!tp || tp->version != CW_TP_VERSION) {
+        cw_error("calls are not recorded: %s is not of this version", path);
+        tp = NULL;
+        return false;
+    }
+    return true;
+}
+
+static void
+recorder_before(struct cw_call *c, void **scratch)
+{
+    tp->entry[c->index](c);
+}
+
+static void
+module_event(uint64_t handle, const void *data, const char *kind, uint64_t size, const char *file)
+{
+    char hash[65] = "";
+    if (data && size)
+        cw_sha256_hex(data, size, hash);
+    tp->module(&(struct cw_tp_module){ .handle = handle, .kind = kind, .size = size, .hash = hash, .file = file });
+}
+
+static void
+image_event(uint64_t handle, const void *image)
+{
+    struct cw_image i = cw_layer_image(image, UINT64_MAX);
+    module_event(handle, i.data, i.kind, i.size, "");
+}
+
+static void
+file_event(uint64_t handle, const char *file)
+{
+    struct stat st;
+    module_event(handle, NULL, "file", file && !stat(file, &st) ? (uint64_t)st.st_size : 0, file ? file : "");
+}
+
+static uint64_t
+written_handle(const struct cw_call *c, unsigned i)
+{
+    const void *const *p = CW_ARG(c, i, const void *const *);
+    return p ? (uint64_t)(uintptr_t)*p : 0;
+}
+
+static void
+record_module(const struct cw_call *c)
+{
+    if (c->result != CUDA_SUCCESS)
+        return;
+    switch (c->index) {
+    case CW_FN_cuModuleLoadData:
+    case CW_FN_cuModuleLoadDataEx:
+    case CW_FN_cuModuleLoadFatBinary:
+    case CW_FN_cuLibraryLoadData:
+        image_event(written_handle(c, 0), CW_ARG(c, 1, const void *));
+        break;
+    case CW_FN_cuModuleLoad:
+    case CW_FN_cuLibraryLoadFromFile:
+        file_event(written_handle(c, 0), CW_ARG(c, 1, const char *));
+        break;
+    case CW_FN_cuLinkAddData:
+    case CW_FN_cuLinkAddData_v2: {
+        const void *data = CW_ARG(c, 2, const void *);
+        size_t size = CW_ARG(c, 3, size_t);
+        module_event((uint64_t)(uintptr_t)CW_ARG(c, 0, void *), data, cw_layer_image(data, size).kind, size, "");
+        break;
+    }
+    default:
+        break;
+    }
+}
+
+static void
+recorder_after(struct cw_call *c, void **scratch)
+{
+    struct cw_tp_name name;
+    record_module(c);
+    if (cw_layer_told_name(c, &name.handle, &name.module, &name.name))
+        tp->name(&name);
+    tp->exit[c->index](c);
+}
+
+static void
+recorder_before_launch(const struct cw_launch *l, void **scratch)
+{
+    unsigned char params[CW_TP_PARAM_BYTES];
+    struct cw_tp_kernel k = { .launch = l, .params = params };
+    k.param_size = cw_layer_param_bytes(l, params, sizeof params);
+    tp->kernel(&k);
+}
+
+const struct cw_observer cw_recorder_observer = {
+    .name = "recorder",
+    .start = recorder_start,
+    .before = recorder_before,
+    .after = recorder_after,
+    .before_launch = recorder_before_launch,
+};

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the generated events use to read a call: null checks and bounds, so that no field reads what the call would not. */
+#ifndef CW_TRACER_TP_FIELDS_H
+#define CW_TRACER_TP_FIELDS_H
+
+#include "tracer/tp/tp.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static const uint64_t cw_tp_zero[8] __attribute__((unused));
+
+/* The pointer that parameter i holds. */
+static inline const void *
+cw_tp_at(const struct cw_call *c, unsigned i)
+{
+    return *(const void *const *)c->args[i];
+}
+
+/* After the call: the same where the call has written through it, else NULL. */
+static inline const void *
+cw_tp_out(const struct cw_call *c, unsigned i)
+{
+    return c->result == CUDA_SUCCESS ? cw_tp_at(c, i) : NULL;
+}
+
+static inline unsigned
+cw_tp_count(const void *valid, uint64_t n)
+{
+    return !valid ? 0 : n < CW_TP_ELEMENTS ? (unsigned)n : CW_TP_ELEMENTS;
+}
+
+static inline uint64_t
+cw_tp_less(uint64_t n, uint64_t less)
+{
+    return n > less ? n - less : 0;
+}
+
+static inline const char *
+cw_tp_text(const struct cw_call *c, unsigned i)
+{
+    const char *s = cw_tp_at(c, i);
+    return s ? s : "";
+}
+
+static inline unsigned
+cw_tp_text_length(const struct cw_call *c, unsigned i)
+{
+    return (unsigned)strnlen(cw_tp_text(c, i), CW_TP_TEXT_BYTES);
+}
+
+static inline const char *
+cw_tp_out_text(const struct cw_call *c, unsigned i)
+{
+    const char *const *p = cw_tp_out(c, i);
+    return p && *p ? *p : "";
+}
+
+static inline unsigned
+cw_tp_out_text_length(const struct cw_call *c, unsigned i)
+{
+    return (unsigned)strnlen(cw_tp_out_text(c, i), CW_TP_TEXT_BYTES);
+}
+
+static inline const char *
+cw_tp_out_bytes(const struct cw_call *c, unsigned i)
+{
+    const char *p = cw_tp_out(c, i);
+    return p ? p : "";
+}
+
+static inline unsigned
+cw_tp_buffer_length(const struct cw_call *c, unsigned i, uint64_t size)
+{
+    return (unsigned)strnlen(cw_tp_out_bytes(c, i), size < CW_TP_TEXT_BYTES ? size : CW_TP_TEXT_BYTES);
+}
+
+#endif

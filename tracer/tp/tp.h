@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * libcudaway-tp.so, the LTTng provider: loaded by the layer only in a process that is being recorded, so that no other
+ * process loads liblttng-ust or has its threads. One symbol is looked up in it: cw_tp_ops. */
+#ifndef CW_TRACER_TP_H
+#define CW_TRACER_TP_H
+
+#include "tracer/layer.h"
+
+#include <stddef.h>
+
+#define CW_TP_VERSION 1u
+
+struct cw_tp_kernel {
+    const struct cw_launch *launch;
+    const void *params;          /* the argument bytes as the kernel sees them; at most CW_TP_PARAM_BYTES */
+    unsigned    param_size;
+};
+
+struct cw_tp_module {
+    uint64_t    handle;          /* CUmodule, CUlibrary or CUlinkState */
+    const char *kind;            /* "ptx", "fatbin", "elf", "unknown" */
+    uint64_t    size;            /* bytes, 0 when not known */
+    const char *hash;            /* SHA-256 in hex, "" when the size is not known */
+    const char *file;            /* "" for an image in memory */
+};
+
+struct cw_tp_name {
+    uint64_t    handle;          /* CUfunction or CUkernel */
+    uint64_t    module;
+    const char *name;
+};
+
+#define CW_TP_PARAM_BYTES 4096u
+#define CW_TP_TEXT_BYTES  4096u
+#define CW_TP_ELEMENTS    64u
+
+struct cw_tp_ops {
+    unsigned version;
+    void (*const *entry)(const struct cw_call *);    /* by function index */
+    void (*const *exit)(const struct cw_call *);
+    void (*kernel)(const struct cw_tp_kernel *);
+    void (*module)(const struct cw_tp_module *);
+    void (*name)(const struct cw_tp_name *);
+};
+
+/* Generated. */
+extern void (*const cw_tp_entry[CW_CUDA_FUNCTION_COUNT])(const struct cw_call *);
+extern void (*const cw_tp_exit[CW_CUDA_FUNCTION_COUNT])(const struct cw_call *);
+void cw_tp_kernel(const struct cw_tp_kernel *k);
+void cw_tp_module(const struct cw_tp_module *k);
+void cw_tp_name(const struct cw_tp_name *k);
+
+#endif
