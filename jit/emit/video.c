@@ -91,7 +91,7 @@ emit_vmad(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type at = in->type[1], bt = in->type[2], dt = in->type[0];
     bool product_negative = in->operand[1].negate != in->operand[2].negate, c_negative = in->operand[3].negate;
-    unsigned form = PTX_AUX(in, VMAD);
+    unsigned shift = PTX_AUX(in, VMAD_SHR);
     struct ptx_operand o = in->operand[3];
 
     o.negate = false;
@@ -100,10 +100,10 @@ emit_vmad(struct emit *e, const struct ptx_inst *in)
     if (product_negative)
         r = v_sub(e, k_int(e, r, 0), r);
     r = c_negative ? v_sub(e, r, c) : v_add(e, r, c);
-    if (form & 1)
+    if (in->aux >> PTX_AUX_VMAD_PO & 1)
         r = v_add(e, r, k_int(e, r, 1));
-    if (form & 6)
-        r = v_ashr(e, r, k_int(e, r, form & 2 ? 7 : 15));
+    if (shift)
+        r = v_ashr(e, r, k_int(e, r, shift == 1 ? 7 : 15));
     if (in->flags & PTX_F_SAT)
         r = clamp(e, r, 32, type_is_signed(dt));
     emit_dst(e, in, 0, dt, emit_resize(e, r, e->i32, false));
