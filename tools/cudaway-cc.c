@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cudaway-cc: compile the GPU code of a file ahead of time, for any target, to any stage. All the work is the jit's; this
+ * reads the file, chooses what to compile, and writes the result.
+ *
+ * Exit code: 0 done; 1 the input is at fault (it does not compile, or holds nothing to compile); 2 anything else. */
+#define _GNU_SOURCE
+#include "impl/base/buf.h"
+#include "impl/base/env.h"
+#include "impl/base/file.h"
+#include "jit/jit.h"
+#include "jit/link/linked_image.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_INPUT = 1, EXIT_TOOL = 2 };
+#define MAX_INPUT (1ull << 32)
+
+static const char usage_text[] =
+    "usage: cudaway-cc [options] INPUT -o OUTPUT\n"
+    "Compile PTX for an AMD GPU, this CPU or an NVIDIA GPU.\n"
+    "\n"
+    "INPUT is PTX text, a fatbin, or a program, library or object that holds one.\n"
+    "  --target T      gfx1030, gfx1100, gfx90a, gfx942, ...; host (default); nvptx:sm_90\n"
+    "  --emit WHAT     obj (default), asm, llvm (LLVM IR), ir (the PTX as understood, with its basic blocks)\n"
+    "  -O N            optimisation, 0 to 3 (default 2)\n"
+    "  --kernel NAME   only this kernel and what it calls; may be repeated\n"
+    "  --arch SM       of several PTX texts take the one for sm_SM (default: the highest)\n"
+    "  --module N      of several modules take the N-th, from 0\n"
+    "  --list          show what INPUT holds, compile nothing\n"
+    "  -o FILE         output; - is standard output (default for asm, llvm and ir)\n"
+    "  -h, --help      this text\n"
+    "Exit code: 0 done, 1 the input does not compile or holds no PTX, 2 any other error.\n";
+
+struct entry {
+    struct cwj_image_entry e;
+    char *text;                 /* a copy; PTX only */
+    char *name;
+};
+
+struct found {
+    struct entry *at;
+    size_t n, cap;
+    bool nomem;
+};
+
+struct options {
+    const char *input, *output;
+    struct cwj_aot_options aot;
+    const char **kernels;
+    unsigned nkernels, arch;
+    char arch_suffix;
+    long module;
+    bool list, emit_given;
+};
+
+static int
+complain(const char *fmt, const char *a, const char *b)
+{
+    fputs("cudaway-cc: ", stderr);
+    fprintf(stderr, fmt, a, b);
+    fputc('\n', stderr);
+    return EXIT_TOOL;
+}
+
+static int
+collect(void *user, const struct cwj_image_entry *e)
+{
+    struct found *f = user;
+    if (f->n == f->cap) {
+        size_t cap = f->cap ? f->cap * 2 : 16;
+        struct entry *p = realloc(f->at, cap * sizeof *p);
+        if (!p) {
+            f->nomem = true;
+            return 1;
+        }
+        f->at = p;
+        f->cap = cap;
+    }
+    struct entry *x = &f->at[f->n];
+    *x = (struct entry){ .e = *e };
+    x->name = e->name ? strdup(e->name) : NULL;
+    if (e->kind == CWJ_ENTRY_PTX) {
+        x->text = malloc(e->size + 1);
+        if (!x->text) {
+            f->nomem = true;
+            free(x->name);
+            return 1;
+        }
+        memcpy(x->text, e->data, e->size);
+        x->text[e->size] = 0;
+    }
+    f->n++;
+    return 0;
+}
+
+static void
+forget(struct found *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        free(f->at[i].text);
+        free(f->at[i].name);
+    }
+    free(f->at);
+}
+
+static void
+list(const struct found *f)
+{
+    static const char *const kinds[] = { "PTX", "cubin", "other" };
+    printf("module  kind   arch     compression  bytes     name\n");
+    for (size_t i = 0; i < f->n; i++) {
+        const struct entry *x = &f->at[i];
+        char arch[32];
+        snprintf(arch, sizeof arch, "sm_%u%s", x->e.sm, x->e.suffix ? (char[]){ x->e.suffix, 0 } : "");
+        printf("%-7u %-6s %-8s %-12s %-9zu %s\n", x->e.group, kinds[x->e.kind], arch, x->e.compression, x->e.size,
+               x->name ? x->name : "");
+    }
+}
+
+/* Print and drop what the jit had to say. True when there was an error. */
+static bool
+show(const struct cwj_api *jit, struct cwj_diags *d, const char *name, const char *text, size_t size)
+{
+    bool errors = d->errors;
+    struct cw_buf b;
+    cw_buf_init(&b);
+    jit->diags_render(d, name, text, size, &b);
+    if (b.data)
+        fwrite(b.data, 1, b.size, stderr);
+    cw_buf_finish(&b);
+    return errors;
+}
+
+static bool
+parse_target(struct options *o, const char *t)
+{
+    if (!strcmp(t, "host")) {
+        o->aot.target = CWJ_TARGET_HOST;
+        o->aot.cpu = NULL;
+    } else if (!strncmp(t, "gfx", 3) && t[3]) {
+        o->aot.target = CWJ_TARGET_AMDGCN;
+        o->aot.cpu = t;
+    } else if (!strncmp(t, "nvptx:sm_", 9) && t[9]) {
+        o->aot.target = CWJ_TARGET_NVPTX;
+        o->aot.cpu = t + 6;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool
+parse_emit(struct options *o, const char *s)
+{
+    static const char *const names[] = { [CWJ_EMIT_IR] = "ir", [CWJ_EMIT_LLVM] = "llvm", [CWJ_EMIT_ASM] = "asm", [CWJ_EMIT_OBJ] = "obj" };
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(s, names[i])) {
+            o->aot.emit = (enum cwj_emit)i;
+            o->emit_given = true;
+            return true;
+        }
+    return false;
+}
+
+/* A whole decimal number up to max, with an optional trailing letter where `suffix` is given. */
+static bool
+parse_number(const char *s, unsigned max, unsigned *out, char *suffix)
+{
+    char *end;
+    errno = 0;
+    unsigned long v = strtoul(s, &end, 10);
+    if (*s < '0' || *s > '9' || errno || v > max)
+        return false;
+    if (suffix && (*end == 'a' || *end == 'f'))
+        *suffix = *end++;
+    *out = (unsigned)v;
+    return !*end;
+}
+
+/* -1: go on; else the exit code. */
+static int
+parse_options(int argc, char **argv, struct options *o)
+{
+    enum { OPT_TARGET = 256, OPT_EMIT, OPT_KERNEL, OPT_ARCH, OPT_MODULE, OPT_LIST };
+    static const struct option longs[] = {
+        { "target", required_argument, NULL, OPT_TARGET }, { "emit", required_argument, NULL, OPT_EMIT },
+        { "kernel", required_argument, NULL, OPT_KERNEL }, { "arch", required_argument, NULL, OPT_ARCH },
+        { "module", required_argument, NULL, OPT_MODULE }, { "list", no_argument, NULL, OPT_LIST },
+        { "help", no_argument, NULL, 'h' }, { "output", required_argument, NULL, 'o' }, { 0 },
+    };
+    static const char hint[] = "; see cudaway-cc --help";
+    *o = (struct options){ .aot = { .target = CWJ_TARGET_HOST, .emit = CWJ_EMIT_OBJ, .opt_level = 2 }, .module = -1 };
+    o->kernels = calloc((size_t)argc + 1, sizeof *o->kernels);
+    if (!o->kernels)
+        return complain("out of memory%s%s", "", "");
+    unsigned n;
+    for (int c; (c = getopt_long(argc, argv, ":ho:O:", longs, NULL)) != -1;) {
+        switch (c) {
+        case 'h':
+            fputs(usage_text, stdout);
+            return 0;
+        case 'o':
+            o->output = optarg;
+            break;
+        case 'O':
+            if (!parse_number(optarg, 3, &o->aot.opt_level, NULL))
+                return complain("-O takes 0 to 3, not '%s'%s", optarg, hint);
+            break;
+        case OPT_TARGET:
+            if (!parse_target(o, optarg))
+                return complain("unknown target '%s': gfxNNN, host or nvptx:sm_NN%s", optarg, hint);
+            break;
+        case OPT_EMIT:
+            if (!parse_emit(o, optarg))
+                return complain("cannot emit '%s': obj, asm, llvm or ir%s", optarg, hint);
+            break;
+        case OPT_KERNEL:
+            o->kernels[o->nkernels++] = optarg;
+            break;
+        case OPT_ARCH:
+            if (!parse_number(!strncmp(optarg, "sm_", 3) ? optarg + 3 : optarg, 999, &o->arch, &o->arch_suffix))
+                return complain("--arch takes a number as 86 or 90a, not '%s'%s", optarg, hint);
+            break;
+        case OPT_MODULE:
+            if (!parse_number(optarg, 1u << 30, &n, NULL))
+                return complain("--module takes a number, not '%s'%s", optarg, hint);
+            o->module = n;
+            break;
+        case OPT_LIST:
+            o->list = true;
+            break;
+        case ':':
+            return complain("%s needs a value%s", argv[optind - 1], hint);
+        default:
+            return complain("unknown option %s%s", argv[optind - 1], hint);
+        }
+    }
+    if (optind == argc)
+        return complain("no input file%s%s", hint, "");
+    if (optind + 1 != argc)
+        return complain("one input file, please: '%s' is too much%s", argv[optind + 1], hint);
+    o->input = argv[optind];
+    if (o->nkernels)
+        o->aot.kernels = o->kernels;
+    if (o->aot.target == CWJ_TARGET_NVPTX && !o->emit_given)
+        o->aot.emit = CWJ_EMIT_ASM;
+    if (!o->output && !o->list && o->aot.emit == CWJ_EMIT_OBJ)
+        return complain("-o FILE is needed for an object%s%s", hint, "");
+    return -1;
+}
+
+/* Is a the better one for this request? */
+static bool
+better(const struct options *o, const struct entry *a, const struct entry *b)
+{
+    if (!b)
+        return true;
+    if (a->e.sm != b->e.sm)
+        return a->e.sm > b->e.sm;
+    return !a->e.suffix && b->e.suffix;     /* the portable text of two for one architecture */
+}
+
+/* The PTX texts that make the module to compile. */
+static int
+choose(const struct options *o, const struct found *f, bool linked, struct cwj_input *in, size_t *count)
+{
+    *count = 0;
+    bool any = false;
+    for (size_t i = 0; i < f->n;) {
+        uint32_t group = f->at[i].e.group;
+        const struct entry *best = NULL;
+        for (; i < f->n && f->at[i].e.group == group; i++) {
+            const struct entry *x = &f->at[i];
+            if (x->e.kind != CWJ_ENTRY_PTX || (o->module >= 0 && (uint32_t)o->module != group))
+                continue;
+            any = true;
+            if (o->arch && (x->e.sm != o->arch || x->e.suffix != o->arch_suffix))
+                continue;
+            if (better(o, x, best))
+                best = x;
+        }
+        if (best)
+            in[(*count)++] = (struct cwj_input){ o->input, best->text, best->e.size };
+    }
+    if (!*count) {
+        complain(any ? "%s holds no PTX for the architecture asked for; --list shows what it holds%s"
+                     : "%s has no such module with PTX; --list shows what it holds%s", o->input, "");
+        return EXIT_INPUT;
+    }
+    if (*count > 1 && !linked)
+        return complain("%s holds several modules: choose one with --module (--list shows them)%s", o->input, "");
+    return 0;
+}
+
+static int
+write_output(const struct options *o, const struct cw_buf *b)
+{
+    if (o->output && strcmp(o->output, "-")) {
+        if (cw_file_write_atomic(o->output, b->data ? b->data : "", b->size, 0644))
+            return complain("cannot write %s: %s", o->output, strerror(errno));
+        return 0;
+    }
+    if (fwrite(b->data ? b->data : "", 1, b->size, stdout) != b->size || fflush(stdout))
+        return complain("cannot write to standard output: %s%s", strerror(errno), "");
+    return 0;
+}
+
+static int
+exit_code(cw_result r)
+{
+    switch (r) {
+    case CW_OK:
+        return 0;
+    case CW_ERR_NOMEM:
+    case CW_ERR_IO:
+    case CW_ERR_INTERNAL:
+    case CW_ERR_LLVM:
+        return EXIT_TOOL;
+    default:
+        return EXIT_INPUT;
+    }
+}
+
+static int
+compile(const struct cwj_api *jit, const struct options *o, const struct found *f, bool linked)
+{
+    struct cwj_input *in = calloc(f->n ? f->n : 1, sizeof *in);
+    size_t count;
+    if (!in)
+        return complain("out of memory%s%s", "", "");
+    int code = choose(o, f, linked, in, &count);
+    if (code) {
+        free(in);
+        return code;
+    }
+    struct cwj_diags d;
+    struct cw_buf out;
+    struct cwj_program *p = NULL;
+    jit->diags_init(&d);
+    cw_buf_init(&out);
+    cw_result r = jit->program_create(in, count, false, &p, &d);
+    if (!r)
+        r = jit->aot(p, &o->aot, &out, &d);
+    bool said = show(jit, &d, o->input, count == 1 ? in[0].text : NULL, count == 1 ? in[0].size : 0);
+    if (r && !said)
+        complain("%s: %s", o->input, cw_result_text(r));
+    code = r ? exit_code(r) : write_output(o, &out);
+    jit->program_destroy(p);
+    jit->diags_finish(&d);
+    cw_buf_finish(&out);
+    free(in);
+    return code;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct options o;
+    struct found found = { 0 };
+    char *data = NULL;
+    size_t size = 0;
+    int code = parse_options(argc, argv, &o);
+    if (code >= 0)
+        goto done;
+    cw_env_warn_unknown();
+    const struct cwj_api *jit = cudaway_jit_api(CWJ_API_VERSION);
+    if (!jit) {
+        code = complain("libcudaway-jit.so is of another version%s%s", "", "");
+        goto done;
+    }
+    cw_result r = cw_file_read(o.input, MAX_INPUT, &data, &size);
+    if (r) {
+        code = complain("cannot read %s: %s", o.input, r == CW_ERR_IO || r == CW_ERR_NOT_FOUND ? strerror(errno) : cw_result_text(r));
+        goto done;
+    }
+    struct cwj_diags d;
+    jit->diags_init(&d);
+    r = jit->image_scan(data, size, collect, &found, &d);
+    if (o.list && found.n)
+        list(&found);
+    bool said = r != CW_OK && !(o.list && r == CW_ERR_NO_PTX) && show(jit, &d, o.input, NULL, 0);
+    jit->diags_finish(&d);
+    if (found.nomem)
+        code = complain("out of memory%s%s", "", "");
+    else if (r && !(o.list && r == CW_ERR_NO_PTX))
+        code = said ? exit_code(r) : (complain("%s: %s", o.input, cw_result_text(r)), exit_code(r));
+    else
+        code = o.list ? 0 : compile(jit, &o, &found, cwj_linked_image_is(data, size));
+done:
+    forget(&found);
+    free(data);
+    free(o.kernels);
+    return code;
+}
