@@ -1816,7 +1816,7 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st {
 } CUDA_RESOURCE_VIEW_DESC_v1;
 typedef CUDA_RESOURCE_VIEW_DESC_v1 CUDA_RESOURCE_VIEW_DESC;
 
-typedef struct __attribute__((aligned(64))) CUtensorMap_st {
+typedef struct __attribute__((aligned(128))) CUtensorMap_st {
     cuuint64_t opaque[16];
 } CUtensorMap;
 

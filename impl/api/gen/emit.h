@@ -20,5 +20,7 @@ void emit_drv_prototypes(const struct model *m, struct cw_buf *out);     /* drv_
 void emit_exports(const struct model *m, struct cw_buf *out);            /* cuda_exports.c */
 void emit_map(const struct model *m, struct cw_buf *out);                /* cuda.map */
 void emit_meta(const struct model *m, struct cw_buf *out);               /* cuda_meta.c */
+void emit_coverage(const struct model *m, struct cw_buf *out);           /* docs/coverage.md */
+void emit_abi(const struct model *m, struct cw_buf *out);                /* a test program */
 
 #endif

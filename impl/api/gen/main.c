@@ -23,9 +23,11 @@ static const struct output outputs[] = {
     { "cuda_meta.c", emit_meta },
 };
 
-/* Checked in: written with --header and --coverage, compared with --check-header and --check-coverage. */
+/* Single files, each written by the option of its name (or compared, with --check). */
 static const struct output documents[] = {
     { "header", emit_header },
+    { "coverage", emit_coverage },
+    { "abi", emit_abi },
 };
 
 static bool
@@ -68,7 +70,9 @@ produce(const struct model *m, const struct output *o, const char *path, bool ch
 static int
 usage(void)
 {
-    fprintf(stderr, "usage: cudaway-apigen --model DIR [--out DIR] [--header FILE] [--coverage FILE] [--check]\n"
+    fprintf(stderr, "usage: cudaway-apigen --model DIR [--status FILE] [--out DIR] [--header FILE] [--coverage FILE]\n"
+                    "                      [--abi FILE] [--check]\n"
+                    "  --status takes another status file than the model's\n"
                     "  --check compares the named files instead of writing them\n");
     return 2;
 }
@@ -76,7 +80,7 @@ usage(void)
 int
 main(int argc, char **argv)
 {
-    const char *model_dir = NULL, *out_dir = NULL;
+    const char *model_dir = NULL, *out_dir = NULL, *status = NULL;
     const char *document_paths[sizeof documents / sizeof *documents] = { 0 };
     bool check = false;
 
@@ -90,6 +94,8 @@ main(int argc, char **argv)
             target = &model_dir;
         else if (!strcmp(argv[i], "--out"))
             target = &out_dir;
+        else if (!strcmp(argv[i], "--status"))
+            target = &status;
         for (size_t d = 0; !strncmp(argv[i], "--", 2) && d < sizeof documents / sizeof *documents; d++) {
             if (!strcmp(argv[i] + 2, documents[d].name))
                 target = &document_paths[d];
@@ -103,9 +109,9 @@ main(int argc, char **argv)
 
     struct model m;
     int rc = 0;
-    if (!model_load(&m, model_dir)) {
+    if (!model_load_with_status(&m, model_dir, status)) {
         fprintf(stderr, "%s", m.errors.data ? m.errors.data : "cudaway-apigen: out of memory\n");
-        fprintf(stderr, "cudaway-apigen: %u mistakes in the model, nothing generated\n", m.error_count);
+        fprintf(stderr, "cudaway-apigen: nothing generated: %u mistake(s) in the model\n", m.error_count);
         model_finish(&m);
         return 1;
     }

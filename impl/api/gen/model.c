@@ -60,7 +60,7 @@ kind_parse(const char *s, enum kind *k)
 static cJSON *
 load_tree(struct model *m, const char *dir, const char *file)
 {
-    char *path = cw_arena_printf(&m->arena, "%s/%s", dir, file);
+    const char *path = dir ? cw_arena_printf(&m->arena, "%s/%s", dir, file) : file;
     char *data = NULL;
     size_t size = 0;
 
@@ -528,6 +528,12 @@ load_status(struct model *m, const char *dir, const char *file)
 bool
 model_load(struct model *m, const char *dir)
 {
+    return model_load_with_status(m, dir, NULL);
+}
+
+bool
+model_load_with_status(struct model *m, const char *dir, const char *status)
+{
     memset(m, 0, sizeof *m);
     cw_arena_init(&m->arena);
     cw_buf_init(&m->errors);
@@ -549,7 +555,10 @@ model_load(struct model *m, const char *dir)
         if (cJSON_IsString(item))
             load_functions(m, dir, item->valuestring);
     }
-    load_status(m, dir, string_of(tree, "status"));
+    if (status)
+        load_status(m, NULL, status);
+    else
+        load_status(m, dir, string_of(tree, "status"));
     for (unsigned i = 0; i < m->function_count; i++) {
         struct function *f = &m->functions[i];
         f->index = i;

@@ -91,6 +91,8 @@ struct model {
 
 /* Load DIR/model.json and all it names. False: m->errors has the complaints. model_finish in any case. */
 bool model_load(struct model *m, const char *dir);
+/* The same with another status file than the model names (a path; NULL: the model's). */
+bool model_load_with_status(struct model *m, const char *dir, const char *status);
 void model_finish(struct model *m);
 
 const char *kind_name(enum kind k);              /* "device_pointer" */

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * docs/coverage.md: what is there and what is not, for people. */
+#include "impl/api/gen/emit.h"
+
+#include <string.h>
+
+static const char *const status_names[] = { "unsupported", "partial", "implemented" };
+
+static void
+emit_totals(struct cw_buf *out, const struct model *m, const char *area)
+{
+    unsigned n[3] = { 0 }, total = 0;
+
+    for (unsigned i = 0; i < m->function_count; i++) {
+        if (area && strcmp(m->functions[i].area, area))
+            continue;
+        n[m->functions[i].status]++;
+        total++;
+    }
+    cw_buf_printf(out, "| %s | %u | %u | %u | %u |\n", area ? area : "**all**", total, n[STATUS_IMPLEMENTED],
+                  n[STATUS_PARTIAL], n[STATUS_UNSUPPORTED]);
+}
+
+void
+emit_coverage(const struct model *m, struct cw_buf *out)
+{
+    cw_buf_puts(out, "<!-- SPDX-License-Identifier: Apache-2.0. Generated from impl/api: change the model or its status.json"
+                     " and build the target cudaway-api-update. -->\n# Coverage of the CUDA driver API\n\n");
+    cw_buf_printf(out, "Every function that the driver library of CUDA %u.%u exports is exported here too (%u symbols; versions"
+                       " and per-thread-stream\nvariants counted). One that is not implemented returns"
+                       " `CUDA_ERROR_NOT_SUPPORTED` and says so once on the log.\n\n",
+                  m->cuda_version / 1000, m->cuda_version % 1000 / 10, m->function_count);
+    cw_buf_puts(out, "| area | symbols | implemented | partial | unsupported |\n|---|---:|---:|---:|---:|\n");
+    for (unsigned a = 0; a < m->area_count; a++)
+        emit_totals(out, m, m->areas[a]);
+    emit_totals(out, m, NULL);
+    for (unsigned a = 0; a < m->area_count; a++) {
+        cw_buf_printf(out, "\n## %s\n\n| function | status | since CUDA | HIP | Windows |\n|---|---|---|---|---|\n", m->areas[a]);
+        for (unsigned i = 0; i < m->function_count; i++) {
+            const struct function *f = &m->functions[i];
+            if (f->plain || strcmp(f->area, m->areas[a]))
+                continue;
+            cw_buf_printf(out, "| `%s`", f->name);
+            if (f->variant)
+                cw_buf_printf(out, " `_%s`", f->variant->suffix);
+            cw_buf_printf(out, " | %s%s%s | %u.%u | ", status_names[f->status], f->reason ? ": " : "",
+                          f->reason ? f->reason : "", f->since / 1000, f->since % 1000 / 10);
+            cw_buf_printf(out, f->hip ? "`%s`" : "", f->hip);
+            cw_buf_printf(out, " | %s |\n", f->windows ? "yes" : "no");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# exports.sh LIBRARY MODEL_DIR: the dynamic symbols of a layer are the model's functions, all of them and nothing else.
+# The names are taken from the JSON text, not from what the generator made of it.
+set -eu
+library=$1 model=$2
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cat "$model"/functions/*.json | sed -n 's/^ *{ "name": "\(cu[A-Z][A-Za-z0-9_]*\)", .*"since".*/\1/p' > "$dir/names"
+cat "$model"/functions/*.json |
+    sed -n 's/^ *{ "name": "\(cu[A-Z][A-Za-z0-9_]*\)", .*"suffix": "\(pt[sd][zs]\)".*/\1_\2/p' >> "$dir/names"
+sort -o "$dir/names" "$dir/names"
+[ "$(wc -l < "$dir/names")" = 637 ] || { echo "the model has $(wc -l < "$dir/names") names, not 637"; exit 1; }
+nm -D --defined-only "$library" | awk '{ print $3 }' | sort > "$dir/exported"
+diff "$dir/names" "$dir/exported" || { echo "$library: < is missing, > should not be exported"; exit 1; }
+echo "$library exports the 637 functions and nothing else"
