@@ -1,9 +1,510 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Checks of one instruction against its row: types present, operands of the right number and kind. */
+ * Checks of one instruction. What the row in ops.def says is checked for every opcode alike: types, number, kind and type of
+ * operands, 9.4's rules for register types; the few rules that a row cannot express follow by opcode. */
 #include "jit/ptx/ptx_private.h"
+
+struct check {
+    struct parser *p;
+    const struct ptx_inst *in;
+    const struct op_row *row;
+};
+
+#define FAIL(c, code, ...) ptx_error_at((c)->p, (c)->in->line, (c)->in->column, code, __VA_ARGS__)
+
+static uint8_t
+reg_type(const struct check *c, const struct ptx_operand *o)
+{
+    return o->index < c->p->regs.n ? c->p->regs.at[o->index].type : PTX_NONE;
+}
+
+/* Whether a register of type r may stand where an operand of type t is expected (9.4.1). `relaxed`: ld, st, cvt, where the
+ * register may be wider. */
+static bool
+compatible(ptx_type r, ptx_type t, bool relaxed)
+{
+    enum ptx_type_class rc = ptx_type_class(r), tc = ptx_type_class(t);
+    if (r == PTX_PRED || t == PTX_PRED)
+        return r == t;
+    unsigned rb = ptx_type_bits(r), tb = ptx_type_bits(t);
+    if (relaxed ? rb < tb : rb != tb)
+        return false;
+    if (rc == PTX_CLASS_BITS || tc == PTX_CLASS_BITS)
+        return true;
+    if (rc == PTX_CLASS_FLOAT || tc == PTX_CLASS_FLOAT)
+        return r == t || (tc == PTX_CLASS_FLOAT && rc != PTX_CLASS_FLOAT && tb != 32 && tb != 64) ||
+               (tc == PTX_CLASS_FLOAT && rc != PTX_CLASS_FLOAT && t != PTX_F32 && t != PTX_F64);
+    return true;
+}
+
+/* The type that a signature's type letter means here. */
+static ptx_type
+meant_type(const struct ptx_inst *in, char letter)
+{
+    switch (letter) {
+    case '0': case '1': case '2': case '3': return in->type[letter - '0'];
+    case 'p': return PTX_PRED;
+    case 'u': return PTX_B32;
+    case 'q': return PTX_B64;
+    case 'w':
+        if (in->mode != PTX_MODE_WIDE)
+            return in->type[0];
+        switch (in->type[0]) {
+        case PTX_U16: return PTX_U32;
+        case PTX_S16: return PTX_S32;
+        case PTX_U32: return PTX_U64;
+        default: return PTX_S64;
+        }
+    default: return PTX_NONE;
+    }
+}
+
+static bool
+check_register(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t, bool relaxed)
+{
+    ptx_type r = reg_type(c, o);
+    if (t == PTX_NONE || compatible(r, t, relaxed))
+        return true;
+    return FAIL(c, 3034, "operand %u of '%s' is .%s, but register '%s' is .%s", i + 1, c->row->info.mnemonic, ptx_type_name(t),
+                c->p->regs.at[o->index].name, ptx_type_name(r));
+}
+
+static bool
+check_source(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t, bool relaxed)
+{
+    const char *m = c->row->info.mnemonic;
+    enum ptx_type_class cls = ptx_type_class(t);
+    if (o->negate_pred && t != PTX_PRED && t != PTX_NONE)
+        return FAIL(c, 3035, "operand %u of '%s' is no predicate and cannot be negated with '!'", i + 1, m);
+    switch (o->kind) {
+    case PTX_OPND_REG:
+        return check_register(c, i, o, t, relaxed || o->video_sel >= 0);
+    case PTX_OPND_IMM:
+        if (o->is_float && (cls == PTX_CLASS_UINT || cls == PTX_CLASS_SINT || t == PTX_PRED))
+            return FAIL(c, 3037, "operand %u of '%s' is .%s, but the constant is a float", i + 1, m, ptx_type_name(t));
+        if (!o->is_float && (t == PTX_F32 || t == PTX_F64))
+            return FAIL(c, 3037, "operand %u of '%s' is .%s, but the constant is an integer", i + 1, m, ptx_type_name(t));
+        return true;
+    case PTX_OPND_SREG:
+    case PTX_OPND_SINK:
+        return true;
+    case PTX_OPND_SYM:
+        if (t != PTX_NONE && (cls == PTX_CLASS_FLOAT || t == PTX_PRED || ptx_type_bits(t) < 32))
+            return FAIL(c, 3038, "operand %u of '%s' is .%s, but '%s' is an address", i + 1, m, ptx_type_name(t), o->sym->name);
+        return true;
+    default:
+        return FAIL(c, 3033, "operand %u of '%s' is no register or constant", i + 1, m);
+    }
+}
+
+static bool
+check_dest(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t, bool relaxed)
+{
+    if (o->kind == PTX_OPND_SINK)
+        return true;
+    if (o->kind != PTX_OPND_REG || o->negate || o->negate_pred)
+        return FAIL(c, 3039, "operand %u of '%s' is a destination and must be a register", i + 1, c->row->info.mnemonic);
+    return check_register(c, i, o, t, relaxed || o->video_sel >= 0);
+}
+
+/* A register, or a vector of as many as .v2 .v4 .v8 says. */
+static bool
+check_vector(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t, bool dest, bool relaxed)
+{
+    if (c->in->vec <= 1 && o->kind != PTX_OPND_VEC)
+        return dest ? check_dest(c, i, o, t, relaxed) : check_source(c, i, o, t, relaxed);
+    if (o->kind == PTX_OPND_SINK)
+        return true;
+    if (o->kind != PTX_OPND_VEC || (o->count != c->in->vec))
+        return FAIL(c, 3049, "operand %u of '%s' is a vector of %u elements", i + 1, c->row->info.mnemonic, c->in->vec);
+    for (unsigned k = 0; k < o->count; k++)
+        if (!(dest ? check_dest(c, i, &o->elem[k], t, relaxed) : check_source(c, i, &o->elem[k], t, relaxed)))
+            return false;
+    return true;
+}
+
+static bool
+check_address(struct check *c, unsigned i, const struct ptx_operand *o)
+{
+    if (o->kind != PTX_OPND_ADDR)
+        return FAIL(c, 3056, "operand %u of '%s' is an address in brackets", i + 1, c->row->info.mnemonic);
+    if (o->has_reg) {
+        ptx_type r = reg_type(c, o);
+        unsigned b = ptx_type_bits(r);
+        if ((b != 32 && b != 64) || ptx_type_class(r) == PTX_CLASS_FLOAT)
+            return FAIL(c, 3057, "register '%s' of type .%s cannot hold an address", c->p->regs.at[o->index].name, ptx_type_name(r));
+        return true;
+    }
+    if (o->sym && (o->sym->kind == PTX_SYM_FUNC || o->sym->kind == PTX_SYM_ALIAS))
+        return FAIL(c, 3058, "'%s' is a function, not memory", o->sym->name);
+    uint8_t space = c->in->space == PTX_SPACE_SHARED_CLUSTER ? PTX_SPACE_SHARED : c->in->space;
+    if (o->sym && space != PTX_SPACE_GENERIC && (c->row->mods & M_SPACE) && o->sym->space != space)
+        return FAIL(c, 3036, "'%s' is not in the space that '%s' accesses", o->sym->name, c->row->info.mnemonic);
+    return true;
+}
+
+/* ---- the row's signature ---- */
+
+static unsigned
+signature_limits(const char *sig, unsigned *min)
+{
+    unsigned n = 0;
+    for (*min = 0; *sig; sig += *sig == ',') {
+        n++;
+        sig += 2;
+        if (*sig == '?')
+            sig++;
+        else
+            *min = n;
+    }
+    return n;
+}
+
+static bool
+check_pair(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t)
+{
+    return check_dest(c, i, &o->elem[0], t, false) && check_dest(c, i, &o->elem[1], PTX_PRED, false);
+}
+
+static bool
+check_signature(struct check *c)
+{
+    const struct ptx_inst *in = c->in;
+    const char *sig = c->row->sig;
+    unsigned min, max = signature_limits(sig, &min);
+    bool relaxed = in->op == PTX_OP_LD || in->op == PTX_OP_LDU || in->op == PTX_OP_ST || in->op == PTX_OP_CVT;
+    if (in->noperands < min || in->noperands > max)
+        return FAIL(c, 3032, min == max ? "'%s' takes %u operand%s, not %u" : "'%s' takes at least %u operand%s, not %u",
+                    c->row->info.mnemonic, in->noperands < min || min == max ? min : max, min == 1 ? "" : "s", in->noperands);
+    for (unsigned i = 0; i < in->noperands; i++) {
+        const struct ptx_operand *o = &in->operand[i];
+        char role = sig[0];
+        ptx_type t = meant_type(in, sig[1]);
+        bool ok = true;
+        switch (role) {
+        case 'd': ok = check_dest(c, i, o, t, relaxed); break;
+        case 's': ok = check_source(c, i, o, t, relaxed); break;
+        case 'k': ok = o->kind == PTX_OPND_PRED_PAIR ? check_pair(c, i, o, t) : check_dest(c, i, o, t, relaxed); break;
+        case 'a': ok = check_address(c, i, o); break;
+        case 'v': ok = check_vector(c, i, o, t, i < c->row->info.ndst, relaxed); break;
+        case 'i':
+            if (o->kind != PTX_OPND_IMM || o->is_float)
+                return FAIL(c, 3059, "operand %u of '%s' is an integer constant", i + 1, c->row->info.mnemonic);
+            break;
+        case 'l':
+            break;
+        case 't':
+            if (o->kind != PTX_OPND_TABLE || !o->table->labels)
+                return FAIL(c, 3080, "operand %u of '%s' is a .branchtargets list", i + 1, c->row->info.mnemonic);
+            break;
+        default:
+            break;
+        }
+        if (!ok)
+            return false;
+        sig += 2 + (sig[2] == '?');
+        sig += *sig == ',';
+    }
+    return true;
+}
+
+/* ---- forms of their own ---- */
+
+/* Bits of a pack or unpack operand of mov; elements that do not tell (_, constants) have an equal share. */
+static bool
+check_pack(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type whole, bool dest)
+{
+    unsigned bits = 0, total = ptx_type_bits(whole);
+    for (unsigned k = 0; k < o->count; k++) {
+        const struct ptx_operand *e = &o->elem[k];
+        if (e->kind == PTX_OPND_REG)
+            bits += ptx_type_bits(reg_type(c, e));
+        else if (e->kind == PTX_OPND_SREG)
+            bits += ptx_type_bits(ptx_sreg_info(e->index)->type);
+        else if (e->kind == PTX_OPND_SINK || (e->kind == PTX_OPND_IMM && !dest))
+            bits += total / o->count;
+        else
+            return FAIL(c, 3039, "element %u of operand %u of 'mov' is not a register", k + 1, i + 1);
+    }
+    if (bits != total || ptx_type_class(whole) != PTX_CLASS_BITS)
+        return FAIL(c, 3081, "the elements of operand %u have %u bits together, .%s has %u", i + 1, bits, ptx_type_name(whole), total);
+    return true;
+}
+
+static bool
+check_mov(struct check *c)
+{
+    const struct ptx_inst *in = c->in;
+    ptx_type t = in->type[0];
+    if (in->noperands != 2)
+        return FAIL(c, 3032, "'mov' takes 2 operands, not %u", in->noperands);
+    const struct ptx_operand *d = &in->operand[0], *s = &in->operand[1];
+    if (in->vec > 1)
+        return check_vector(c, 0, d, t, true, false) && check_vector(c, 1, s, t, false, false);
+    if (d->kind == PTX_OPND_VEC)
+        return check_pack(c, 0, d, t, true) && check_source(c, 1, s, t, false);
+    if (s->kind == PTX_OPND_VEC)
+        return check_dest(c, 0, d, t, false) && check_pack(c, 1, s, t, false);
+    return check_dest(c, 0, d, t, false) && check_source(c, 1, s, t, false);
+}
+
+static bool
+check_handle(struct check *c, unsigned i, const struct ptx_operand *o)
+{
+    if (o->kind == PTX_OPND_NONE)
+        return true;
+    if (o->kind == PTX_OPND_REG)
+        return check_register(c, i, o, PTX_B64, false);
+    if (o->kind == PTX_OPND_SYM && (ptx_type_class(o->sym->type) == PTX_CLASS_OPAQUE || o->sym->space == PTX_SPACE_TEX))
+        return true;
+    return FAIL(c, 3082, "operand %u of '%s' is no texture, sampler or surface", i + 1, c->row->info.mnemonic);
+}
+
+static bool
+check_texture(struct check *c)
+{
+    static const struct { uint8_t min, max; } coords[] = {
+        [PTX_GEOM_1D] = { 1, 1 }, [PTX_GEOM_2D] = { 2, 2 }, [PTX_GEOM_3D] = { 3, 4 }, [PTX_GEOM_A1D] = { 2, 2 },
+        [PTX_GEOM_A2D] = { 3, 4 }, [PTX_GEOM_CUBE] = { 3, 4 }, [PTX_GEOM_ACUBE] = { 4, 4 }, [PTX_GEOM_2DMS] = { 2, 4 },
+        [PTX_GEOM_A2DMS] = { 3, 4 },
+    };
+    const struct ptx_inst *in = c->in;
+    const char *m = c->row->info.mnemonic;
+    bool tex = in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4, dst = c->row->info.ndst != 0;
+    unsigned at = dst, need = dst + (tex ? 3u : 2u) + !dst;
+    if (!in->geom)
+        return FAIL(c, 3044, "'%s' needs a geometry: .1d .2d .3d ...", m);
+    if (in->noperands < need)
+        return FAIL(c, 3032, "'%s' takes at least %u operands, not %u", m, need, in->noperands);
+    const struct ptx_operand *d = &in->operand[0], *coord = &in->operand[at + (tex ? 2 : 1)];
+    if (dst) {
+        if (d->kind == PTX_OPND_PRED_PAIR)
+            d = &d->elem[0];
+        if (!check_vector(c, 0, d, in->type[0], true, true))
+            return false;
+    }
+    if (!check_handle(c, at, &in->operand[at]) || (tex && !check_handle(c, at + 1, &in->operand[at + 1])))
+        return false;
+    unsigned n = coord->kind == PTX_OPND_VEC ? coord->count : 1;
+    if (n < coords[in->geom].min || n > coords[in->geom].max)
+        return FAIL(c, 3083, "'%s' has %u coordinates here, not %u", m, coords[in->geom].min, n);
+    for (unsigned k = 0; k < n; k++) {
+        /* the array index of .a1d and .a2d is u32 whatever the coordinates are */
+        const struct ptx_operand *e = coord->kind == PTX_OPND_VEC ? &coord->elem[k] : coord;
+        bool index = !tex || (k == 0 && (in->geom == PTX_GEOM_A1D || in->geom == PTX_GEOM_A2D || in->geom == PTX_GEOM_ACUBE ||
+                                         in->geom == PTX_GEOM_A2DMS));
+        if (!check_source(c, (unsigned)(coord - in->operand), e, index ? PTX_B32 : in->type[1], false))
+            return false;
+    }
+    return true;
+}
+
+static bool
+check_arguments(struct check *c, const struct ptx_operand *list, struct ptx_symbol *const *formal, uint32_t nformal,
+                const char *what, const char *callee)
+{
+    unsigned n = list->kind == PTX_OPND_LIST ? list->count : 0;
+    bool variadic = nformal && formal[nformal - 1]->unsized;
+    if (variadic ? n + 1 < nformal : n != nformal)
+        return FAIL(c, 3084, "'%s' has %u %s%s, not %u", callee, nformal, what, nformal == 1 ? "" : "s", n);
+    for (unsigned k = 0; k < n && k < nformal; k++) {
+        const struct ptx_operand *o = &list->elem[k];
+        const struct ptx_symbol *f = formal[k];
+        if (o->kind == PTX_OPND_SYM && o->sym->kind != PTX_SYM_FUNC && o->sym->kind != PTX_SYM_ALIAS && !f->unsized && !f->is_param_reg &&
+            o->sym->space == PTX_SPACE_PARAM && o->sym->size != f->size)
+            return FAIL(c, 3085, "%s %u of '%s' has %llu bytes, not %llu", what, k + 1, callee, (unsigned long long)f->size,
+                        (unsigned long long)o->sym->size);
+        if (o->kind == PTX_OPND_REG && !f->is_array && !compatible(reg_type(c, o), f->type, true))
+            return FAIL(c, 3085, "%s %u of '%s' is .%s, but register '%s' is .%s", what, k + 1, callee, ptx_type_name(f->type),
+                        c->p->regs.at[o->index].name, ptx_type_name(reg_type(c, o)));
+        if (o->kind == PTX_OPND_VEC || o->kind == PTX_OPND_ADDR || o->kind == PTX_OPND_TABLE || o->kind == PTX_OPND_PRED_PAIR)
+            return FAIL(c, 3033, "%s %u of '%s' is no register, constant or parameter", what, k + 1, callee);
+    }
+    return true;
+}
+
+static bool
+check_call(struct check *c)
+{
+    const struct ptx_operand *o = c->in->operand;
+    const struct ptx_function *f = NULL;
+    const char *name;
+    if (o[1].kind == PTX_OPND_SYM) {
+        f = o[1].sym->func;
+        name = o[1].sym->name;
+        if (o[1].imm)
+            return FAIL(c, 3006, "'%s' with an offset is not a function", name);
+    } else {
+        name = c->p->regs.at[o[1].index].name;
+        if (!check_register(c, 1, &o[1], c->p->m->address_size == 64 ? PTX_B64 : PTX_B32, false))
+            return false;
+        if (o[3].kind != PTX_OPND_TABLE)
+            return FAIL(c, 3086, "an indirect call needs a .callprototype or .calltargets");
+        f = o[3].table->proto ? o[3].table->proto : o[3].table->count ? o[3].table->funcs[0]->func : NULL;
+    }
+    if (o[3].kind == PTX_OPND_TABLE && o[3].table->labels)
+        return FAIL(c, 3007, "'%s' is neither a .calltargets nor a .callprototype", o[3].table->name);
+    return !f || (check_arguments(c, &o[0], f->rets, f->nrets, "result", name) &&
+                  check_arguments(c, &o[2], f->params, f->nparams, "argument", name));
+}
+
+static bool
+check_barrier(struct check *c)
+{
+    const struct ptx_inst *in = c->in;
+    const char *m = c->row->info.mnemonic;
+    unsigned min = 1, max = 2;
+    if (in->mode == PTX_MODE_NONE)
+        return FAIL(c, 3044, "'%s' needs .sync, .arrive or .red", m);
+    if (in->mode == PTX_MODE_ARRIVE)
+        min = 2;
+    if (in->mode == PTX_MODE_RED)
+        min = 3, max = 4;
+    if (in->noperands < min || in->noperands > max)
+        return FAIL(c, 3032, "'%s' takes %u or %u operands here, not %u", m, min, max, in->noperands);
+    if (in->mode != PTX_MODE_RED && (in->type[0] || in->boolop))
+        return FAIL(c, 3045, "only '%s.red' has an operation and a type", m);
+    if (in->mode == PTX_MODE_RED) {
+        if (!in->boolop || !in->type[0] || (in->boolop == PTX_BOOL_POPC) != (in->type[0] == PTX_U32) || in->boolop == PTX_BOOL_XOR)
+            return FAIL(c, 3044, "'%s.red' is .popc.u32, .and.pred or .or.pred", m);
+        if (!check_dest(c, 0, &in->operand[0], in->type[0], false) ||
+            !check_source(c, in->noperands - 1u, &in->operand[in->noperands - 1], PTX_PRED, false))
+            return false;
+        for (unsigned i = 1; i + 1 < in->noperands; i++)
+            if (!check_source(c, i, &in->operand[i], PTX_B32, false))
+                return false;
+        return true;
+    }
+    for (unsigned i = 0; i < in->noperands; i++)
+        if (!check_source(c, i, &in->operand[i], PTX_B32, false))
+            return false;
+    return true;
+}
+
+/* ---- modifiers ---- */
+
+static bool
+is_float(ptx_type t)
+{
+    return ptx_type_class(t) == PTX_CLASS_FLOAT;
+}
+
+static bool
+check_cvt(struct check *c)
+{
+    const struct ptx_inst *in = c->in;
+    ptx_type d = in->type[0], s = in->type[1];
+    bool int_round = in->round >= PTX_RNI && in->round <= PTX_RPI;
+    if (is_float(d) && !is_float(s)) {
+        if (!in->round || int_round)
+            return FAIL(c, 3044, "'cvt' from .%s to .%s needs .rn, .rz, .rm or .rp", ptx_type_name(s), ptx_type_name(d));
+    } else if (!is_float(d) && is_float(s)) {
+        if (!int_round)
+            return FAIL(c, 3044, "'cvt' from .%s to .%s needs .rni, .rzi, .rmi or .rpi", ptx_type_name(s), ptx_type_name(d));
+    } else if (!is_float(d)) {
+        if (in->round)
+            return FAIL(c, 3045, "'cvt' between integers takes no rounding");
+    } else if (ptx_type_bits(d) < ptx_type_bits(s) && (!in->round || int_round) && ptx_type_bits(d) >= 16) {
+        return FAIL(c, 3044, "'cvt' from .%s to .%s needs .rn, .rz, .rm or .rp", ptx_type_name(s), ptx_type_name(d));
+    }
+    return true;
+}
+
+static bool
+check_modifiers(struct check *c)
+{
+    const struct ptx_inst *in = c->in;
+    const struct op_row *row = c->row;
+    const char *m = row->info.mnemonic;
+    ptx_type t = in->type[0];
+    bool flt = is_float(t);
+    static const struct { uint64_t group; size_t field; const char *what; } needed[] = {
+        { M_CMP, offsetof(struct ptx_inst, cmp), "a comparison" },
+        { M_SHFL | M_LR | M_VOTE | M_PRMT * 0 | M_TESTP, offsetof(struct ptx_inst, mode), "a mode" },
+        { M_LEVEL, offsetof(struct ptx_inst, scope), "a level" },
+    };
+    for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++)
+        if ((row->mods & needed[i].group) && !((const uint8_t *)in)[needed[i].field])
+            return FAIL(c, 3044, "'%s' needs %s", m, needed[i].what);
+    switch (in->op) {
+    case PTX_OP_MUL: case PTX_OP_MAD:
+        if (!flt && !in->mode)
+            return FAIL(c, 3044, "'%s' of integers needs .lo, .hi or .wide", m);
+        if (flt && in->mode)
+            return FAIL(c, 3045, "'%s' of floats takes no .lo, .hi or .wide", m);
+        if (in->mode == PTX_MODE_WIDE && ptx_type_bits(t) == 64)
+            return FAIL(c, 3045, "'%s.wide' takes 16 or 32-bit types", m);
+        break;
+    case PTX_OP_MADC: case PTX_OP_MUL24: case PTX_OP_MAD24:
+        if (in->mode != PTX_MODE_HI && in->mode != PTX_MODE_LO)
+            return FAIL(c, 3044, "'%s' needs .lo or .hi", m);
+        break;
+    case PTX_OP_FMA:
+        if (!in->round)
+            return FAIL(c, 3044, "'fma' needs a rounding mode");
+        break;
+    case PTX_OP_ATOM: case PTX_OP_RED: case PTX_OP_REDUX:
+        if (!in->atomop)
+            return FAIL(c, 3044, "'%s' needs an operation", m);
+        if (in->atomop == PTX_ATOM_CAS && in->op == PTX_OP_ATOM && in->noperands < 4)
+            return FAIL(c, 3032, "'atom.cas' takes at least 4 operands, not %u", in->noperands);
+        break;
+    case PTX_OP_ISSPACEP: case PTX_OP_CVTA:
+        if (!in->space)
+            return FAIL(c, 3044, "'%s' needs a state space", m);
+        break;
+    case PTX_OP_CVT:
+        return check_cvt(c);
+    default:
+        break;
+    }
+    if (in->cmp >= PTX_EQU && t && !is_float(in->op == PTX_OP_SET ? in->type[1] : t))
+        return FAIL(c, 3045, "this comparison is for floats only");
+    if (in->round && t && !flt)
+        return FAIL(c, 3045, "'%s' of integers takes no rounding", m);
+    if ((in->flags & PTX_F_FTZ) && row->ntypes == 1 && (!flt || t == PTX_F64))
+        return FAIL(c, 3045, "'%s' takes .ftz with f32 and f16 types only", m);
+    if ((in->flags & PTX_F_SAT) && (in->op == PTX_OP_ADD || in->op == PTX_OP_SUB || in->op == PTX_OP_MUL || in->op == PTX_OP_MAD) &&
+        !(flt ? t != PTX_F64 : t == PTX_S32 && (in->op != PTX_OP_MUL)))
+        return FAIL(c, 3045, "'%s' of this type takes no .sat", m);
+    if ((in->flags & PTX_F_CC) && (flt || ptx_type_bits(t) < 32))
+        return FAIL(c, 3045, "'%s.cc' takes 32 and 64-bit integers", m);
+    return true;
+}
+
+static void
+check_version(struct check *c)
+{
+    struct parser *p = c->p;
+    unsigned have = p->m->version_major * 10 + p->m->version_minor;
+    const struct ptx_op_info *info = &c->row->info;
+    if ((have >= info->min_ptx && (p->m->sm >= info->min_sm || !p->m->sm)) || p->warned_version[c->in->op])
+        return;
+    p->warned_version[c->in->op] = true;
+    if (have < info->min_ptx)
+        ptx_warn_at(p, c->in->line, c->in->column, 3046, "'%s' came with PTX %u.%u, but the module says %u.%u", info->mnemonic,
+                    info->min_ptx / 10u, info->min_ptx % 10u, p->m->version_major, p->m->version_minor);
+    else
+        ptx_warn_at(p, c->in->line, c->in->column, 3047, "'%s' came with sm_%u, but the target is sm_%u", info->mnemonic,
+                    info->min_sm, p->m->sm);
+}
 
 bool
 ptx_check_inst(struct parser *p, struct ptx_inst *in)
 {
-    return true;
+    struct check c = { p, in, &ptx_op_rows[in->op] };
+    check_version(&c);
+    if (c.row->mods & M_RAW)
+        return true;
+    for (unsigned i = 0; i < c.row->ntypes; i++)
+        if (!in->type[i] && !(c.row->types[i] & S_OPT))
+            return FAIL(&c, 3043, "'%s' needs %u type%s", c.row->info.mnemonic, c.row->ntypes, c.row->ntypes == 1 ? "" : "s");
+    if (!check_modifiers(&c))
+        return false;
+    switch (in->op) {
+    case PTX_OP_MOV: return check_mov(&c);
+    case PTX_OP_CALL: return check_call(&c);
+    case PTX_OP_BAR: case PTX_OP_BARRIER: return check_barrier(&c);
+    case PTX_OP_TEX: case PTX_OP_TLD4: case PTX_OP_SULD: case PTX_OP_SUST: case PTX_OP_SURED: return check_texture(&c);
+    default: return check_signature(&c);
+    }
 }

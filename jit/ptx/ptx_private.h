@@ -39,6 +39,8 @@
 #define S_TEXC   (S_S32 | S_F32)
 #define S_CVT    (S_INT | S_I8 | S_FLT | S_HALF | TB(TF32) | TB(E4M3X2) | TB(E5M2X2))
 
+#define S_OPT    (1ull << 63)
+
 /* ---- modifier groups ---- */
 enum {
     MB_RND, MB_IRND, MB_FTZ, MB_SAT, MB_APPROX, MB_FULL, MB_CC, MB_RELU, MB_NAN, MB_XORSIGN, MB_SATFINITE, MB_CLAMPWRAP,
@@ -228,6 +230,7 @@ struct parser {
     uint32_t loc_file, loc_line;
     uint32_t last_label;        /* position of the label seen last */
     uint16_t op_next_child[PTX_OP_COUNT];
+    bool warned_version[PTX_OP_COUNT];
 };
 
 /* Append to a VEC_OF; false (and nomem) when memory is out. */
