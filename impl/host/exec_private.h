@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the engine's files share. A worker is an OS thread that runs blocks; everything in it belongs to that thread.
+ * Compiled code and cwh_rt_* run on fibers (never on the OS thread's own stack), so that a fault is left by switching back
+ * to worker.root, whatever the code was doing. Code that may fault (touches addresses from the kernel) holds no lock. */
+#ifndef CWH_EXEC_PRIVATE_H
+#define CWH_EXEC_PRIVATE_H
+
+#include "impl/host/exec.h"
+#include "impl/host/fiber.h"
+
+#include <signal.h>
+
+enum { CWH_MAX_THREADS = 1024, CWH_BARRIERS = 16, CWH_SLAB = 16, CWH_WARP = 32 };
+
+enum fiber_state { FIBER_RUNNABLE, FIBER_BARRIER, FIBER_EXCHANGE };
+
+struct cwh_worker;
+
+/* A context that runs gangs, one after the other. */
+struct cwh_fiber {
+    struct cwh_context context;
+    struct cwh_worker *worker;
+    struct cwh_gang gang;
+    struct cwh_fiber *next;     /* in the run queue or in a barrier's list */
+    uint8_t state;
+    bool fresh;                 /* context needs cwh_context_start */
+    uint8_t barrier;            /* id, state BARRIER */
+    uint32_t slot;
+    uint32_t result;            /* of bar.red or warp_exchange, set by who wakes it */
+    uint32_t site, members;     /* state EXCHANGE */
+    uint64_t value, *values;
+};
+
+struct cwh_barrier {
+    uint32_t count;             /* threads expected; 0: all that live */
+    uint32_t arrived;           /* threads */
+    uint32_t all, any, sum;     /* reduction so far */
+    uint32_t op;
+    struct cwh_fiber *first, **last;
+};
+
+/* Lanes of one warp when a gang is one thread. */
+struct cwh_lanes {
+    uint32_t alive;             /* lanes that have not finished */
+    uint32_t exchanging;        /* lanes in state EXCHANGE */
+    uint32_t runnable;          /* number of lanes not suspended (unstarted ones included) */
+};
+
+struct cwh_worker {
+    struct cwh_context root;    /* the OS thread's own */
+    struct cwh_fiber *current;  /* while in_kernel */
+    volatile sig_atomic_t in_kernel;
+    struct cwh_exec_launch *launch;
+    struct cwh_block block;
+    uint64_t from, to;          /* blocks of the chunk being run */
+    bool aborted;               /* root: forget the running gangs */
+
+    struct cwh_fiber *main;     /* runs kernels without barriers: whole chunks */
+    struct cwh_fiber **fibers;  /* one per suspended gang; CWH_MAX_THREADS entries, nfibers made */
+    struct cwh_fiber **idle;    /* stack of fibers without a gang */
+    uint32_t nfibers, nidle, nslabs;
+    size_t stack_size, main_size;
+    uint8_t *main_stack;
+    uint8_t **slabs;
+
+    struct cwh_fiber *queue, **queue_last;
+    uint32_t started, live_gangs, live_threads;
+    struct cwh_barrier barriers[CWH_BARRIERS];
+    struct cwh_lanes warps[CWH_MAX_THREADS / CWH_WARP];
+    struct cwh_fiber *by_lane[CWH_MAX_THREADS]; /* width 1: the fiber of each started, unfinished thread */
+
+    uint8_t *shared_map;        /* with a guard page on both sides */
+    size_t shared_size;
+    uint32_t number;
+    void *alt_stack;
+    stack_t old_alt_stack;
+
+    /* filled by the signal handler */
+    int fault_signal, fault_code, fault_write; /* write: -1 unknown */
+    uintptr_t fault_address;
+    struct cwh_fiber *fault_fiber;
+};
+
+/* ---- block.c ---- */
+/* Run blocks [from, to) of w->launch. False when the launch failed (the error is recorded). */
+bool cwh_run_blocks(struct cwh_worker *w, uint64_t from, uint64_t to);
+/* Get stacks and shared memory for the launch. False: recorded. */
+bool cwh_worker_prepare(struct cwh_worker *w, struct cwh_exec_launch *l);
+void cwh_worker_release(struct cwh_worker *w);
+
+/* ---- fault.c ---- */
+/* The calling thread's worker; created on first use, freed when the thread ends. NULL: no memory. */
+struct cwh_worker *cwh_worker_self(void);
+void cwh_faults_install(void);
+/* Keep the first failure of a launch. */
+void cwh_fail(struct cwh_exec_launch *l, cwb_result r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* On a fiber: record, give the block up, go back to root. */
+_Noreturn void cwh_abort(struct cwh_fiber *f, cwb_result r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* On root: turn what the signal handler noted into the launch's error. */
+void cwh_fault_record(struct cwh_worker *w);
+/* "kernel k, block (x,y,z), threads a..b" */
+void cwh_where(const struct cwh_fiber *f, char *buf, size_t size);
+
+static inline struct cwh_fiber *
+cwh_fiber_of(const struct cwh_gang *gang)
+{
+    return gang->runtime;
+}
+
+#endif

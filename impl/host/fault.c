@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * How a launch ends early: traps and other failures that the runtime finds (cwh_abort), and processor faults in compiled
+ * code, which the signal handler turns into the same switch back to the worker's root. Signals that do not come from a
+ * kernel go to whoever handled them before. */
+#define _GNU_SOURCE
+#include "impl/host/exec_private.h"
+
+#include "impl/base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+/* initial-exec: the handler may run on a thread that never had this variable, where it must not allocate. */
+static __thread struct cwh_worker *self __attribute__((tls_model("initial-exec")));
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+enum { NSIGNALS = sizeof signals / sizeof signals[0], ALT_STACK = 64 * 1024 };
+static struct sigaction previous[NSIGNALS];
+
+void
+cwh_fail(struct cwh_exec_launch *l, cwb_result r, const char *fmt, ...)
+{
+    if (atomic_exchange(&l->failed, 1))
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(l->message, sizeof l->message, fmt, ap);
+    va_end(ap);
+    l->result = r;
+}
+
+void
+cwh_where(const struct cwh_fiber *f, char *buf, size_t size)
+{
+    const struct cwh_worker *w = f->worker;
+    const uint32_t *c = w->block.ctaid;
+    if (f->gang.lanes == 1)
+        snprintf(buf, size, "kernel %s, block (%u,%u,%u), thread %u", w->launch->kernel, c[0], c[1], c[2], f->gang.first);
+    else
+        snprintf(buf, size, "kernel %s, block (%u,%u,%u), threads %u to %u", w->launch->kernel, c[0], c[1], c[2], f->gang.first,
+                 f->gang.first + f->gang.lanes - 1);
+}
+
+static void
+leave(struct cwh_worker *w)
+{
+    w->aborted = true;
+    cwh_context_switch(&w->current->context, &w->root);
+}
+
+void
+cwh_abort(struct cwh_fiber *f, cwb_result r, const char *fmt, ...)
+{
+    char text[256], where[200];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    cwh_where(f, where, sizeof where);
+    cwh_fail(f->worker->launch, r, "%s: %s", where, text);
+    leave(f->worker);
+    __builtin_unreachable();
+}
+
+void
+cwh_fault_record(struct cwh_worker *w)
+{
+    /* The handler was left without returning from it. */
+    sigset_t set;
+    sigemptyset(&set);
+    for (unsigned i = 0; i < NSIGNALS; i++)
+        sigaddset(&set, signals[i]);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+
+    const struct cwh_fiber *f = w->fault_fiber;
+    char where[200];
+    cwh_where(f, where, sizeof where);
+    uintptr_t a = w->fault_address, lo = (uintptr_t)f->context.lo;
+    int sig = w->fault_signal;
+    w->fault_signal = 0;
+    if (sig == SIGFPE)
+        cwh_fail(w->launch, CWB_LAUNCH_FAILED, "%s: arithmetic exception", where);
+    else if (sig == SIGILL)
+        cwh_fail(w->launch, CWB_ILLEGAL_INSTRUCTION, "%s: illegal instruction", where);
+    else if (sig == SIGSEGV && a < lo && lo - a <= CWH_GUARD)
+        cwh_fail(w->launch, CWB_STACK, "%s: stack overflow (%zu bytes for %u threads); cuCtxSetLimit(CU_LIMIT_STACK_SIZE) gives more",
+                 where, f->context.size, f->gang.lanes);
+    else if (w->fault_code == SI_KERNEL)
+        cwh_fail(w->launch, CWB_ILLEGAL_ADDRESS, "%s: illegal address (not a canonical one)", where);
+    else
+        cwh_fail(w->launch, CWB_ILLEGAL_ADDRESS, "%s: illegal address 0x%llx%s", where, (unsigned long long)a,
+                 w->fault_write < 0 ? "" : w->fault_write ? " (write)" : " (read)");
+}
+
+static void
+chain(int sig, siginfo_t *info, void *context)
+{
+    const struct sigaction *p = NULL;
+    for (unsigned i = 0; i < NSIGNALS; i++)
+        if (signals[i] == sig)
+            p = &previous[i];
+    if (p->sa_flags & SA_SIGINFO) {
+        p->sa_sigaction(sig, info, context);
+    } else if (p->sa_handler == SIG_DFL || p->sa_handler == SIG_IGN) {
+        /* A fault that is ignored would come again for ever; one that was sent can be ignored. */
+        if (p->sa_handler == SIG_IGN && info->si_code <= 0)
+            return;
+        signal(sig, SIG_DFL);
+        if (info->si_code <= 0)
+            raise(sig);
+    } else {
+        p->sa_handler(sig);
+    }
+}
+
+static void
+on_signal(int sig, siginfo_t *info, void *context)
+{
+    struct cwh_worker *w = self;
+    if (!w || !w->in_kernel || info->si_code <= 0) {
+        chain(sig, info, context);
+        return;
+    }
+    w->fault_signal = sig;
+    w->fault_fiber = w->current;
+    w->fault_code = info->si_code;
+    w->fault_address = (uintptr_t)info->si_addr;
+    w->fault_write = -1;
+#if defined(__x86_64__)
+    if (sig == SIGSEGV)
+        w->fault_write = (((ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] & 2) != 0;
+#endif
+    w->in_kernel = 0;
+    leave(w);
+}
+
+static void
+free_worker(void *p)
+{
+    struct cwh_worker *w = p;
+    self = NULL;
+    sigaltstack(&w->old_alt_stack, NULL);
+    munmap(w->alt_stack, ALT_STACK);
+    cwh_worker_release(w);
+    free(w);
+}
+
+static void
+init_once(void)
+{
+    if (pthread_key_create(&key, free_worker))
+        cw_error("cannot create a thread key: kernel threads will leak");
+    struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+    sigemptyset(&sa.sa_mask);
+    for (unsigned i = 0; i < NSIGNALS; i++)
+        if (sigaction(signals[i], &sa, &previous[i]))
+            cw_error("cannot handle signal %d: a fault in a kernel will end the program", signals[i]);
+}
+
+void
+cwh_faults_install(void)
+{
+    pthread_once(&once, init_once);
+}
+
+struct cwh_worker *
+cwh_worker_self(void)
+{
+    if (self)
+        return self;
+    cwh_faults_install();
+    struct cwh_worker *w = calloc(1, sizeof *w);
+    if (!w)
+        return NULL;
+    w->alt_stack = mmap(NULL, ALT_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (w->alt_stack == MAP_FAILED) {
+        free(w);
+        return NULL;
+    }
+    stack_t ss = { .ss_sp = w->alt_stack, .ss_size = ALT_STACK };
+    sigaltstack(&ss, &w->old_alt_stack);
+    cwh_context_adopt(&w->root);
+    pthread_setspecific(key, w);
+    self = w;
+    return w;
+}

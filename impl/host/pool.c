@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The thread pool. Launches that want help stand in a list; helpers take chunks of blocks from the first one that has any
+ * left. The thread that launches works too, and waits at the end only for helpers that still run a block.
+ *
+ * Locks: pool.lock guards the list, the helpers' counts and the number of threads; nothing is called under it. */
+#define _GNU_SOURCE
+#include "impl/host/exec_private.h"
+
+#include "impl/base/env.h"
+#include "impl/base/log.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Waking a helper costs several microseconds: a launch that is known to be shorter than this runs on one thread. */
+enum { WORTH_HELP_NS = 25000 };
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t work;
+    struct cwh_exec_launch *list;
+    unsigned limit;             /* threads in all, the launching one included; 0: not read yet */
+    unsigned helpers;           /* started */
+    unsigned idle;              /* of them, waiting for work */
+} pool = { .lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER };
+
+static uint64_t
+now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static unsigned
+threads_locked(void)
+{
+    if (!pool.limit) {
+        cpu_set_t set;
+        unsigned cpus = 1;
+        if (!sched_getaffinity(0, sizeof set, &set))
+            cpus = (unsigned)CPU_COUNT(&set);
+        pool.limit = (unsigned)cw_env_u64(CW_ENV_HOST_THREADS, cpus ? cpus : 1, 1, 1024);
+    }
+    return pool.limit;
+}
+
+unsigned
+cwh_exec_threads(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    unsigned n = threads_locked();
+    pthread_mutex_unlock(&pool.lock);
+    return n;
+}
+
+void
+cwh_exec_after_fork(void)
+{
+    pthread_mutex_init(&pool.lock, NULL);
+    pthread_cond_init(&pool.work, NULL);
+    pool.list = NULL;
+    pool.helpers = pool.idle = 0;
+}
+
+/* Take chunks until none are left or the launch failed. */
+static void
+work_on(struct cwh_exec_launch *l, unsigned number)
+{
+    struct cwh_worker *w = cwh_worker_self();
+    if (!w) {
+        cwh_fail(l, CWB_RESOURCES, "kernel %s: out of memory", l->kernel);
+        return;
+    }
+    w->number = number;
+    bool prepared = false;
+    while (!atomic_load_explicit(&l->failed, memory_order_relaxed)) {
+        uint64_t from = atomic_fetch_add_explicit(&l->next, l->chunk, memory_order_relaxed);
+        if (from >= l->nblocks)
+            break;
+        uint64_t to = from + l->chunk < l->nblocks ? from + l->chunk : l->nblocks;
+        if (!prepared && !cwh_worker_prepare(w, l))
+            break;
+        prepared = true;
+        if (!cwh_run_blocks(w, from, to))
+            break;
+    }
+    w->launch = NULL;
+}
+
+static bool
+has_blocks(const struct cwh_exec_launch *l)
+{
+    return atomic_load_explicit(&l->next, memory_order_relaxed) < l->nblocks &&
+           !atomic_load_explicit(&l->failed, memory_order_relaxed);
+}
+
+static void *
+helper_main(void *arg)
+{
+    unsigned number = (unsigned)(uintptr_t)arg;
+    pthread_mutex_lock(&pool.lock);
+    for (;;) {
+        struct cwh_exec_launch *l = pool.list;
+        while (l && !has_blocks(l))
+            l = l->link;
+        if (!l) {
+            pool.idle++;
+            pthread_cond_wait(&pool.work, &pool.lock);
+            pool.idle--;
+            continue;
+        }
+        l->helpers++;
+        pthread_mutex_unlock(&pool.lock);
+        work_on(l, number);
+        pthread_mutex_lock(&pool.lock);
+        if (--l->helpers == 0)
+            pthread_cond_signal(l->done);
+    }
+    return NULL;
+}
+
+/* All signals of the program go to its own threads; faults are synchronous and come regardless of this. */
+static bool
+start_thread(void *(*fn)(void *), void *arg, pthread_t *out)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGFPE);
+    sigdelset(&all, SIGILL);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, 512 * 1024);
+    pthread_attr_setdetachstate(&attr, out ? PTHREAD_CREATE_JOINABLE : PTHREAD_CREATE_DETACHED);
+    pthread_t t;
+    int e = pthread_create(&t, &attr, fn, arg);
+    pthread_attr_destroy(&attr);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (out)
+        *out = t;
+    return e == 0;
+}
+
+/* ---- cooperative launches: a thread per block, let go together once all exist ---- */
+
+struct gate {
+    struct cwh_exec_launch *launch;
+    pthread_mutex_t lock;
+    pthread_cond_t open_cond;
+    int open;                   /* 1: run, -1: go home */
+};
+
+static void *
+cooperative_main(void *arg)
+{
+    struct gate *g = arg;
+    pthread_mutex_lock(&g->lock);
+    while (!g->open)
+        pthread_cond_wait(&g->open_cond, &g->lock);
+    int open = g->open;
+    pthread_mutex_unlock(&g->lock);
+    if (open > 0)
+        work_on(g->launch, 0);
+    return NULL;
+}
+
+static void
+run_cooperative(struct cwh_exec_launch *l)
+{
+    struct gate g = { .launch = l, .lock = PTHREAD_MUTEX_INITIALIZER, .open_cond = PTHREAD_COND_INITIALIZER };
+    uint64_t n = l->nblocks - 1, made = 0;
+    pthread_t *threads = n ? calloc(n, sizeof *threads) : NULL;
+    l->chunk = 1;
+    while (threads && made < n && start_thread(cooperative_main, &g, &threads[made]))
+        made++;
+    if (made < n)
+        cwh_fail(l, CWB_RESOURCES, "kernel %s: a cooperative launch of %llu blocks needs as many threads, and only %llu can be started",
+                 l->kernel, (unsigned long long)l->nblocks, (unsigned long long)made + 1);
+    pthread_mutex_lock(&g.lock);
+    g.open = made < n ? -1 : 1;
+    pthread_cond_broadcast(&g.open_cond);
+    pthread_mutex_unlock(&g.lock);
+    if (made == n)
+        work_on(l, 0);
+    for (uint64_t i = 0; i < made; i++)
+        pthread_join(threads[i], NULL);
+    free(threads);
+}
+
+/* ---- ordinary launches ---- */
+
+/* Put the launch on the list and wake as many helpers as can have work. */
+static void
+call_helpers(struct cwh_exec_launch *l, pthread_cond_t *done)
+{
+    uint64_t chunks = (l->nblocks + l->chunk - 1) / l->chunk;
+    pthread_mutex_lock(&pool.lock);
+    unsigned want = threads_locked() - 1;
+    if (chunks - 1 < want)
+        want = (unsigned)(chunks - 1);
+    l->done = done;
+    l->listed = true;
+    l->link = NULL;
+    struct cwh_exec_launch **tail = &pool.list;
+    while (*tail)
+        tail = &(*tail)->link;
+    *tail = l;
+    while (pool.helpers < want && pool.idle < want) {
+        if (!start_thread(helper_main, (void *)(uintptr_t)(pool.helpers + 1), NULL)) {
+            cw_warn("cannot start worker thread %u; going on with fewer", pool.helpers + 1);
+            pool.limit = pool.helpers + 1;
+            break;
+        }
+        pool.helpers++;
+    }
+    if (pool.idle <= want)
+        pthread_cond_broadcast(&pool.work);
+    else
+        for (unsigned i = 0; i < want; i++)
+            pthread_cond_signal(&pool.work);
+    pthread_mutex_unlock(&pool.lock);
+}
+
+static void
+dismiss_helpers(struct cwh_exec_launch *l)
+{
+    pthread_mutex_lock(&pool.lock);
+    struct cwh_exec_launch **p = &pool.list;
+    while (*p != l)
+        p = &(*p)->link;
+    *p = l->link;
+    while (l->helpers)
+        pthread_cond_wait(l->done, &pool.lock);
+    pthread_mutex_unlock(&pool.lock);
+}
+
+void
+cwh_exec_run(struct cwh_exec_launch *l)
+{
+    l->abi.runtime = l;
+    l->nblocks = (uint64_t)l->abi.grid[0] * l->abi.grid[1] * l->abi.grid[2];
+    uint64_t threads = (uint64_t)l->abi.block[0] * l->abi.block[1] * l->abi.block[2];
+    l->nthreads = (uint32_t)threads;
+    atomic_store(&l->next, 0);
+    atomic_store(&l->failed, 0);
+    l->result = CWB_OK;
+    l->message[0] = 0;
+    l->helpers = 0;
+    l->listed = false;
+    if (!l->stack_per_thread)
+        l->stack_per_thread = 1024;
+    if (!threads || threads > CWH_MAX_THREADS || !l->info.width || l->info.width > CWH_WARP || CWH_WARP % l->info.width) {
+        cwh_fail(l, CWB_INVALID, "kernel %s: %llu threads per block in gangs of %u cannot run", l->kernel, (unsigned long long)threads,
+                 l->info.width);
+        return;
+    }
+    l->ngangs = (l->nthreads + l->info.width - 1) / l->info.width;
+    if (!l->nblocks)
+        return;
+    if (l->cooperative && l->nblocks > 1) {
+        run_cooperative(l);
+        return;
+    }
+
+    unsigned n = cwh_exec_threads();
+    uint64_t chunk = l->nblocks / (n * 16u);
+    l->chunk = (uint32_t)(chunk < 1 ? 1 : chunk > 256 ? 256 : chunk);
+    uint32_t cost = l->cost ? atomic_load_explicit(l->cost, memory_order_relaxed) : 0;
+    bool helped = n > 1 && l->nblocks > 1 && (!cost || cost * (double)l->nblocks > WORTH_HELP_NS);
+    if (!helped && (uint64_t)l->chunk < l->nblocks)
+        l->chunk = (uint32_t)(l->nblocks < 256 ? l->nblocks : 256);
+
+    pthread_cond_t done = PTHREAD_COND_INITIALIZER;
+    uint64_t start = now_ns();
+    if (helped)
+        call_helpers(l, &done);
+    work_on(l, 0);
+    if (helped)
+        dismiss_helpers(l);
+    if (l->cost && !atomic_load(&l->failed)) {
+        double t = (double)(now_ns() - start) * (helped ? n : 1) / (double)l->nblocks;
+        uint32_t ns = t < 1 ? 1 : t > 4e9 ? 4000000000u : (uint32_t)t;
+        /* The first launch pays for page faults and new threads: believe it only until the second. */
+        atomic_store_explicit(l->cost, cost && ns > cost ? cost / 2 + ns / 2 : ns, memory_order_relaxed);
+    }
+    pthread_cond_destroy(&done);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * malloc and free of kernels: one range of device memory per context. Every block has a header of 16 bytes; the blocks
+ * tile the range. A kernel can overwrite headers, so each is checked (magic mixed with its place and size) before it is
+ * believed, and the range is walked by sizes that stay inside it. Free blocks are found first fit from a roving start. */
+#define _GNU_SOURCE
+#include "impl/host/exec_private.h"
+
+#include "impl/va.h"
+
+#include <stdlib.h>
+
+struct header {
+    uint64_t size;              /* of the block with its header, multiple of 16; bit 0: in use */
+    uint64_t check;
+};
+
+struct cwh_heap {
+    pthread_mutex_t lock;
+    size_t limit;
+    uint64_t base, size;        /* 0: nothing taken yet */
+    uint64_t rover;             /* offset of a block */
+};
+
+struct cwh_heap *
+cwh_heap_create(size_t limit)
+{
+    struct cwh_heap *h = calloc(1, sizeof *h);
+    if (h) {
+        pthread_mutex_init(&h->lock, NULL);
+        h->limit = limit;
+    }
+    return h;
+}
+
+void
+cwh_heap_destroy(struct cwh_heap *h)
+{
+    if (!h)
+        return;
+    if (h->base)
+        (void)cw_va_free(h->base, h->size);
+    pthread_mutex_destroy(&h->lock);
+    free(h);
+}
+
+void
+cwh_heap_limit(struct cwh_heap *h, size_t limit)
+{
+    pthread_mutex_lock(&h->lock);
+    h->limit = limit;
+    pthread_mutex_unlock(&h->lock);
+}
+
+static struct header *
+at(const struct cwh_heap *h, uint64_t offset)
+{
+    return (struct header *)(uintptr_t)(h->base + offset);
+}
+
+static uint64_t
+check_of(uint64_t offset, uint64_t size)
+{
+    return (offset * 0x9e3779b97f4a7c15u) ^ (size + 0xc0ffee5eedull);
+}
+
+static void
+set_header(struct cwh_heap *h, uint64_t offset, uint64_t size)
+{
+    *at(h, offset) = (struct header){ size, check_of(offset, size) };
+}
+
+static bool
+good(const struct cwh_heap *h, uint64_t offset)
+{
+    const struct header *b = at(h, offset);
+    uint64_t size = b->size & ~1ull;
+    return b->check == check_of(offset, b->size) && size >= sizeof *b && size % 16 == 0 && size <= h->size - offset;
+}
+
+/* Offset of the memory, or 0; *bad when a header was overwritten. Lock held. */
+static uint64_t
+take(struct cwh_heap *h, uint64_t want, bool *bad)
+{
+    uint64_t offset = h->rover, gone = 0;
+    while (gone < h->size) {
+        if (!good(h, offset)) {
+            *bad = true;
+            return 0;
+        }
+        uint64_t size = at(h, offset)->size;
+        bool used = size & 1;
+        size &= ~1ull;
+        /* Join the free blocks that follow. */
+        while (!used && offset + size < h->size) {
+            if (!good(h, offset + size)) {
+                *bad = true;
+                return 0;
+            }
+            uint64_t more = at(h, offset + size)->size;
+            if (more & 1)
+                break;
+            size += more;
+            gone += more;
+            set_header(h, offset, size);
+            if (h->rover > offset && h->rover < offset + size)
+                h->rover = offset;
+        }
+        if (!used && size >= want) {
+            if (size - want >= 2 * sizeof(struct header)) {
+                set_header(h, offset + want, size - want);
+                size = want;
+            }
+            set_header(h, offset, size | 1);
+            h->rover = offset + size < h->size ? offset + size : 0;
+            return offset + sizeof(struct header);
+        }
+        gone += size;
+        offset = offset + size < h->size ? offset + size : 0;
+    }
+    return 0;
+}
+
+static uint64_t
+heap_malloc(struct cwh_heap *h, uint64_t size, bool *bad)
+{
+    if (!h || !size || size > (1ull << 40))
+        return 0;
+    uint64_t result = 0, want = (size + sizeof(struct header) + 15) & ~15ull;
+    pthread_mutex_lock(&h->lock);
+    if (!h->base) {
+        uint64_t bytes = (h->limit + 4095) & ~4095ull;
+        if (bytes && cw_va_alloc(bytes, 4096, &h->base) == CWB_OK) {
+            h->size = bytes;
+            h->rover = 0;
+            set_header(h, 0, bytes);
+        } else {
+            h->base = 0;
+        }
+    }
+    if (h->base && (result = take(h, want, bad)))
+        result += h->base;
+    pthread_mutex_unlock(&h->lock);
+    return result;
+}
+
+/* False: not a pointer that malloc gave. */
+static bool
+heap_free(struct cwh_heap *h, uint64_t p)
+{
+    if (!p)
+        return true;
+    if (!h)
+        return false;
+    pthread_mutex_lock(&h->lock);
+    bool ok = false;
+    uint64_t offset = p - h->base - sizeof(struct header);
+    if (h->base && p >= h->base + sizeof(struct header) && offset < h->size && offset % 16 == 0 && good(h, offset) &&
+        at(h, offset)->size & 1) {
+        set_header(h, offset, at(h, offset)->size & ~1ull);
+        if (h->rover > offset)
+            h->rover = offset;
+        ok = true;
+    }
+    pthread_mutex_unlock(&h->lock);
+    return ok;
+}
+
+void
+cwh_rt_malloc(struct cwh_gang *gang, uint64_t mask, const uint64_t *sizes, uint64_t *results)
+{
+    struct cwh_fiber *f = cwh_fiber_of(gang);
+    bool bad = false;
+    for (uint64_t m = mask; m && !bad; m &= m - 1) {
+        unsigned lane = (unsigned)__builtin_ctzll(m);
+        results[lane] = heap_malloc(f->worker->launch->heap, sizes[lane], &bad);
+    }
+    if (bad)
+        cwh_abort(f, CWB_ILLEGAL_ADDRESS, "the heap of device-side malloc was overwritten");
+}
+
+void
+cwh_rt_free(struct cwh_gang *gang, uint64_t mask, const uint64_t *pointers)
+{
+    struct cwh_fiber *f = cwh_fiber_of(gang);
+    for (uint64_t m = mask; m; m &= m - 1) {
+        unsigned lane = (unsigned)__builtin_ctzll(m);
+        if (!heap_free(f->worker->launch->heap, pointers[lane]))
+            cwh_abort(f, CWB_ILLEGAL_ADDRESS, "free(0x%llx): not a pointer that malloc returned, or freed twice",
+                      (unsigned long long)pointers[lane]);
+    }
+}
