@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Fetches of level 0 of plain 1D and 2D textures with clamped addresses: 8 and 16-bit unsigned and float texels. The
+ * coordinates of all lanes are worked out in loops that vectorise; lanes that are switched off read clamped places too.
+ * The arithmetic is tex.c's: both round each weight to 8 fraction bits and sum integer texels exactly. */
+#include "impl/host/texture.h"
+
+#include "jit/host/abi.h"
+#include "jit/ptx/ir.h"
+
+#include <string.h>
+
+enum { MAX_LANES = 32 };
+
+/* Where each lane reads in one dimension: texels a and b, weight w/256 of b. */
+struct axis {
+    int32_t a[MAX_LANES], b[MAX_LANES];
+    uint32_t w[MAX_LANES];
+};
+
+static inline float
+bounded(float v, float lo, float hi)
+{
+    v = v > lo ? v : lo;        /* NaN: lo */
+    return v < hi ? v : hi;
+}
+
+static void
+axis_point(struct axis *x, const uint32_t *coord, bool is_float, float scale, uint32_t size, unsigned width)
+{
+    int32_t last = (int32_t)size - 1;
+    if (!is_float) {
+        for (unsigned i = 0; i < width; i++) {
+            int32_t v = (int32_t)coord[i];
+            v = v > 0 ? v : 0;
+            x->a[i] = v < last ? v : last;
+        }
+        return;
+    }
+    float f[MAX_LANES], top = (float)last;
+    memcpy(f, coord, width * sizeof *f);
+    for (unsigned i = 0; i < width; i++)
+        x->a[i] = (int32_t)bounded(f[i] * scale, 0.0f, top);
+}
+
+static void
+axis_linear(struct axis *x, const uint32_t *coord, float scale, uint32_t size, unsigned width)
+{
+    float f[MAX_LANES], top = (float)size;
+    int32_t last = (int32_t)size - 1;
+    memcpy(f, coord, width * sizeof *f);
+    for (unsigned i = 0; i < width; i++) {
+        float v = bounded(f[i] * scale - 0.5f, -1.0f, top);
+        int32_t a = (int32_t)(v + 1.0f) - 1, b = a + 1;
+        x->w[i] = (uint32_t)((v - (float)a) * 256.0f + 0.5f);
+        a = a > 0 ? a : 0;
+        x->a[i] = a < last ? a : last;
+        b = b > 0 ? b : 0;
+        x->b[i] = b < last ? b : last;
+    }
+}
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE uint32_t
+load(const uint8_t *p, unsigned bytes)
+{
+    if (bytes == 1)
+        return *p;
+    if (bytes == 2) {
+        uint16_t v;
+        memcpy(&v, p, 2);
+        return v;
+    }
+    uint32_t v;
+    memcpy(&v, p, 4);
+    return v;
+}
+
+INLINE void
+fetch_point(const struct cwh_level *l, const struct axis *x, const struct axis *y, unsigned width, unsigned bytes, unsigned channels,
+            uint32_t out[4][MAX_LANES])
+{
+    for (unsigned i = 0; i < width; i++) {
+        const uint8_t *p = l->base + (size_t)(uint32_t)y->a[i] * l->pitch + (size_t)(uint32_t)x->a[i] * bytes * channels;
+        for (unsigned c = 0; c < channels; c++)
+            out[c][i] = load(p + c * bytes, bytes);
+    }
+}
+
+/* Integer texels: the sum of weight products times texel, 16 fraction bits. */
+INLINE void
+fetch_linear(const struct cwh_level *l, const struct axis *x, const struct axis *y, unsigned width, unsigned bytes, unsigned channels,
+             uint32_t out[4][MAX_LANES])
+{
+    for (unsigned i = 0; i < width; i++) {
+        const uint8_t *top = l->base + (size_t)(uint32_t)y->a[i] * l->pitch, *low = l->base + (size_t)(uint32_t)y->b[i] * l->pitch;
+        size_t xa = (size_t)(uint32_t)x->a[i] * bytes * channels, xb = (size_t)(uint32_t)x->b[i] * bytes * channels;
+        uint32_t u = x->w[i], v = y->w[i];
+        for (unsigned c = 0; c < channels; c++) {
+            uint32_t t = load(top + xa + c * bytes, bytes) * (256 - u) + load(top + xb + c * bytes, bytes) * u;
+            uint32_t b = load(low + xa + c * bytes, bytes) * (256 - u) + load(low + xb + c * bytes, bytes) * u;
+            out[c][i] = t * (256 - v) + b * v;
+        }
+    }
+}
+
+INLINE float
+as_float(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, 4);
+    return f;
+}
+
+INLINE uint32_t
+as_bits(float f)
+{
+    uint32_t b;
+    memcpy(&b, &f, 4);
+    return b;
+}
+
+INLINE void
+fetch_linear_float(const struct cwh_level *l, const struct axis *x, const struct axis *y, unsigned width, unsigned channels,
+                   uint32_t out[4][MAX_LANES])
+{
+    for (unsigned i = 0; i < width; i++) {
+        const uint8_t *top = l->base + (size_t)(uint32_t)y->a[i] * l->pitch, *low = l->base + (size_t)(uint32_t)y->b[i] * l->pitch;
+        size_t xa = (size_t)(uint32_t)x->a[i] * 4 * channels, xb = (size_t)(uint32_t)x->b[i] * 4 * channels;
+        float u = (float)x->w[i] / 256.0f, v = (float)y->w[i] / 256.0f;
+        for (unsigned c = 0; c < channels; c++) {
+            float t = as_float(load(top + xa + 4 * c, 4)) * (1.0f - u) + as_float(load(top + xb + 4 * c, 4)) * u;
+            float b = as_float(load(low + xa + 4 * c, 4)) * (1.0f - u) + as_float(load(low + xb + 4 * c, 4)) * u;
+            out[c][i] = as_bits(t * (1.0f - v) + b * v);
+        }
+    }
+}
+
+#define SHAPES(X) X(1, 1) X(1, 2) X(1, 4) X(2, 1) X(2, 2) X(2, 4) X(4, 1) X(4, 2) X(4, 4)
+
+void
+cwh_tex_fast(const struct cwh_texobj *t, const struct cwh_tex *x)
+{
+    const struct cwh_level *l = &t->level[0];
+    bool is_float = x->coord_type == PTX_F32, linear = t->linear && is_float;
+    unsigned width = x->width, bytes = t->element / t->channels;
+    struct axis ax, ay;
+    uint32_t texel[4][MAX_LANES];
+    const uint32_t *cy = x->coord + width;
+    float sx = t->normalized ? (float)l->width : 1.0f, sy = t->normalized ? (float)l->height : 1.0f;
+
+    if (linear) {
+        axis_linear(&ax, x->coord, sx, l->width, width);
+        if (x->geom == PTX_GEOM_2D)
+            axis_linear(&ay, cy, sy, l->height, width);
+    } else {
+        axis_point(&ax, x->coord, is_float, sx, l->width, width);
+        if (x->geom == PTX_GEOM_2D)
+            axis_point(&ay, cy, is_float, sy, l->height, width);
+    }
+    if (x->geom != PTX_GEOM_2D)
+        memset(&ay, 0, sizeof ay);
+
+    switch (bytes << 4 | t->channels) {
+#define X(bytes, channels)                                                                      \
+    case bytes << 4 | channels:                                                                 \
+        if (!linear)                                                                            \
+            fetch_point(l, &ax, &ay, width, bytes, channels, texel);                            \
+        else if (bytes == 4)                                                                    \
+            fetch_linear_float(l, &ax, &ay, width, channels, texel);                            \
+        else                                                                                    \
+            fetch_linear(l, &ax, &ay, width, bytes, channels, texel);                           \
+        break;
+    SHAPES(X)
+#undef X
+    default:
+        return;
+    }
+
+    for (unsigned c = 0; c < x->vec; c++) {
+        uint32_t *out = x->result + c * width;
+        if (c >= t->channels) {
+            uint32_t fill = c < 3 ? 0 : t->as_float ? 0x3f800000 : 1;
+            for (unsigned i = 0; i < width; i++)
+                out[i] = fill;
+        } else if (bytes == 4) {
+            memcpy(out, texel[c], width * sizeof *out);
+        } else if (t->as_float) {
+            float div = bytes == 1 ? 255.0f : 65535.0f;
+            float f[MAX_LANES];
+            if (linear)
+                for (unsigned i = 0; i < width; i++)
+                    f[i] = (float)(int32_t)(texel[c][i] >> 1) / (div * 32768.0f);
+            else
+                for (unsigned i = 0; i < width; i++)
+                    f[i] = (float)(int32_t)texel[c][i] / div;
+            memcpy(out, f, width * sizeof *f);
+        } else if (linear) {
+            for (unsigned i = 0; i < width; i++)
+                out[i] = (texel[c][i] >> 16) + (texel[c][i] >> 15 & 1);
+        } else {
+            memcpy(out, texel[c], width * sizeof *out);
+        }
+    }
+}
