@@ -46,6 +46,8 @@ void cwh_exec_run(struct cwh_exec_launch *l);
 
 /* OS threads that work on launches at the same time: CUDAWAY_HOST_THREADS, or one per CPU that this process may use. */
 unsigned cwh_exec_threads(void);
+/* The process ends: launches stop between blocks, later ones fail. */
+void cwh_exec_stop(void);
 /* Before running in a forked child: forget the parent's threads. */
 void cwh_exec_after_fork(void);
 /* Addresses of cwh_rt_*, for cwj_api.host_compile. */

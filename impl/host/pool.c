@@ -26,6 +26,8 @@ static struct {
     unsigned idle;              /* of them, waiting for work */
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER };
 
+static _Atomic bool stopping;
+
 static uint64_t
 now_ns(void)
 {
@@ -57,8 +59,15 @@ cwh_exec_threads(void)
 }
 
 void
+cwh_exec_stop(void)
+{
+    atomic_store(&stopping, true);
+}
+
+void
 cwh_exec_after_fork(void)
 {
+    atomic_store(&stopping, false);
     pthread_mutex_init(&pool.lock, NULL);
     pthread_cond_init(&pool.work, NULL);
     pool.list = NULL;
@@ -77,6 +86,10 @@ work_on(struct cwh_exec_launch *l, unsigned number)
     w->number = number;
     bool prepared = false;
     while (!atomic_load_explicit(&l->failed, memory_order_relaxed)) {
+        if (atomic_load_explicit(&stopping, memory_order_relaxed)) {
+            cwh_fail(l, CWB_SHUT_DOWN, "kernel %s: the program is ending", l->kernel);
+            break;
+        }
         uint64_t from = atomic_fetch_add_explicit(&l->next, l->chunk, memory_order_relaxed);
         if (from >= l->nblocks)
             break;

@@ -349,8 +349,9 @@ sample(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane, struc
         float longest = 0;
         for (unsigned axis = 0; axis < 2; axis++) {
             float sum = 0;
+            unsigned stride = r.dims == 3 ? 4 : r.dims;    /* the vector of a 3D gradient has a fourth, unused element */
             for (unsigned d = 0; d < r.dims; d++) {
-                float g = word_float(x->extra[(axis * r.dims + d) * x->width + lane]) * (t->normalized ? (float)size[d] : 1.0f);
+                float g = word_float(x->extra[(axis * stride + d) * x->width + lane]) * (t->normalized ? (float)size[d] : 1.0f);
                 sum += g * g;
             }
             longest = fmaxf(longest, sqrtf(sum));
@@ -445,6 +446,22 @@ query(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane)
     }
 }
 
+/* Bytes of one component; the types that suld and sust take. */
+static unsigned
+surface_bytes(unsigned type)
+{
+    switch (type) {
+    case PTX_B8:
+        return 1;
+    case PTX_B16:
+        return 2;
+    case PTX_B64:
+        return 8;
+    default:
+        return 4;
+    }
+}
+
 /* suld, sust: x in bytes for the unformatted forms. */
 static void
 surface(struct cwh_fiber *f, const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane)
@@ -454,7 +471,7 @@ surface(struct cwh_fiber *f, const struct cwh_texobj *t, const struct cwh_tex *x
     unsigned w = x->width, at = 0;
     bool formatted = x->flags & 4, store = x->op == PTX_OP_SUST;
     int64_t z = 0, y = 0, xx;
-    unsigned size = formatted ? t->element : ptx_type_bits((ptx_type)x->result_type) / 8 * x->vec;
+    unsigned size = formatted ? t->element : surface_bytes(x->result_type) * x->vec;
     if (x->geom == PTX_GEOM_A1D || x->geom == PTX_GEOM_A2D)
         z = (int64_t)c[w * at++];
     xx = (int32_t)c[w * at++];

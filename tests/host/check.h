@@ -12,7 +12,7 @@ static _Atomic int check_failures;
     do {                                                                   \
         if (!(cond)) {                                                     \
             fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #cond);     \
-            fprintf(stderr, "" __VA_ARGS__);                               \
+            fprintf(stderr, " " __VA_ARGS__);                               \
             fprintf(stderr, "\n");                                         \
             check_failures++;                                              \
         }                                                                  \

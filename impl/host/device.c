@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The host backend's table (impl/backend.h): one device, this CPU. Device memory is this process's memory, so host and
+ * device pointers are interchangeable. Streams are in stream.c, kernels in module.c, arrays and textures in texture.c. */
+#define _GNU_SOURCE
+#include "impl/host/device.h"
+
+#include "impl/base/env.h"
+#include "impl/base/hash.h"
+#include "impl/base/log.h"
+#include "impl/va.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DEFAULT_FIFO = 1 << 20, DEFAULT_HEAP = 8 << 20, DEFAULT_STACK = 1024 };
+
+struct cwh_device cwh_device = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- the device ---- */
+
+static cwb_result
+host_open(const char *option, uint32_t *count)
+{
+    if (option && *option && strcmp(option, "O0")) {
+        cw_error("device host:%s does not exist; there are host and host:O0", option);
+        return CWB_NO_DEVICE;
+    }
+    /* In a forked child the parent's threads and locks are gone. */
+    static pid_t owner;
+    if (owner && owner != getpid()) {
+        pthread_mutex_init(&cwh_device.lock, NULL);
+        cwh_device.contexts = NULL;
+        atomic_store(&cwh_device.memory_used, 0);
+        atomic_store(&cwh_device.shut_down, false);
+        cwh_exec_after_fork();
+    }
+    owner = getpid();
+    cwh_device.o0 = option && !strcmp(option, "O0");
+    uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+    cwh_device.memory_limit = cw_env_u64(CW_ENV_HOST_MEMORY, half, 1 << 20, CW_VA_SIZE / 2);
+    *count = 1;
+    return CWB_OK;
+}
+
+static bool
+all_idle(void)
+{
+    bool busy = false;
+    pthread_mutex_lock(&cwh_device.lock);
+    for (struct cwb_context *c = cwh_device.contexts; c && !busy; c = c->next)
+        busy = cwh_streams_busy(c);
+    pthread_mutex_unlock(&cwh_device.lock);
+    return !busy;
+}
+
+static void
+host_shutdown(void)
+{
+    atomic_store(&cwh_device.shut_down, true);
+    cwh_exec_stop();
+    pthread_mutex_lock(&cwh_device.lock);
+    for (struct cwb_context *c = cwh_device.contexts; c; c = c->next)
+        cwh_streams_interrupt(c);
+    pthread_mutex_unlock(&cwh_device.lock);
+    for (int i = 0; i < 200 && !all_idle(); i++) {
+        struct timespec t = { 0, 5000000 };
+        nanosleep(&t, NULL);
+    }
+    pthread_mutex_lock(&cwh_device.lock);
+    for (struct cwb_context *c = cwh_device.contexts; c; c = c->next)
+        cwh_output_flush(c->output);
+    pthread_mutex_unlock(&cwh_device.lock);
+}
+
+/* "model name" of the first CPU; empty when the system does not say. */
+static void
+cpu_name(char *buf, size_t size)
+{
+    buf[0] = 0;
+    FILE *f = fopen("/proc/cpuinfo", "re");
+    char line[512];
+    while (f && fgets(line, sizeof line, f)) {
+        char *colon = strchr(line, ':');
+        if (colon && !strncmp(line, "model name", 10)) {
+            char *s = colon + 1 + strspn(colon + 1, " \t");
+            s[strcspn(s, "\n")] = 0;
+            snprintf(buf, size, "%s", s);
+            break;
+        }
+    }
+    if (f)
+        fclose(f);
+}
+
+static void
+machine_uuid(uint8_t uuid[16])
+{
+    char id[128] = "";
+    FILE *f = fopen("/etc/machine-id", "re");
+    if (!f || !fgets(id, sizeof id, f))
+        if (gethostname(id, sizeof id - 1))
+            snprintf(id, sizeof id, "unknown");
+    if (f)
+        fclose(f);
+    struct cw_sha256 s;
+    uint8_t digest[32];
+    cw_sha256_init(&s);
+    cw_sha256_update(&s, "cudaway host", 12);
+    cw_sha256_update(&s, cwh_device.o0 ? "O0" : "", cwh_device.o0 ? 2 : 0);
+    cw_sha256_update(&s, id, strlen(id));
+    cw_sha256_finish(&s, digest);
+    memcpy(uuid, digest, 16);
+}
+
+static cwb_result
+host_device_props(uint32_t device, struct cwb_device_props *out)
+{
+    if (device)
+        return CWB_NO_DEVICE;
+    char cpu[160];
+    cpu_name(cpu, sizeof cpu);
+    memset(out, 0, sizeof *out);
+    snprintf(out->name, sizeof out->name, "CUDAway host%s%s%s%s", cwh_device.o0 ? ":O0" : "", cpu[0] ? " (" : "", cpu, cpu[0] ? ")" : "");
+    machine_uuid(out->uuid);
+    out->total_memory = cwh_device.memory_limit;
+    out->multiprocessors = cwh_exec_threads();
+    out->clock_khz = 1000000;       /* %clock counts nanoseconds */
+    out->memory_clock_khz = 1600000;
+    out->memory_bus_bits = 128;
+    long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    out->l2_bytes = l2 > 0 ? (uint32_t)l2 : 1 << 20;
+    out->max_threads_per_block = 1024;
+    out->max_threads_per_mp = 1536;
+    out->max_blocks_per_mp = 16;
+    out->shared_per_block = 48 * 1024;
+    out->shared_per_block_optin = 99 * 1024;
+    out->shared_per_mp = 100 * 1024;
+    out->registers_per_block = out->registers_per_mp = 65536;
+    out->integrated = true;
+    return CWB_OK;
+}
+
+static cwb_result
+host_memory_info(uint32_t device, size_t *free_bytes, size_t *total_bytes)
+{
+    if (device)
+        return CWB_NO_DEVICE;
+    uint64_t used = atomic_load(&cwh_device.memory_used);
+    *total_bytes = cwh_device.memory_limit;
+    *free_bytes = used < cwh_device.memory_limit ? cwh_device.memory_limit - used : 0;
+    return CWB_OK;
+}
+
+/* Take bytes out of what the device grants. */
+static bool
+charge(uint64_t bytes)
+{
+    uint64_t used = atomic_load(&cwh_device.memory_used);
+    do {
+        if (used > cwh_device.memory_limit || bytes > cwh_device.memory_limit - used)
+            return false;
+    } while (!atomic_compare_exchange_weak(&cwh_device.memory_used, &used, used + bytes));
+    return true;
+}
+
+static void
+discharge(uint64_t bytes)
+{
+    atomic_fetch_sub(&cwh_device.memory_used, bytes);
+}
+
+/* ---- contexts ---- */
+
+static void
+context_free(struct cwb_context *c)
+{
+    while (c->oldest) {
+        struct cwh_epoch *e = c->oldest;
+        c->oldest = e->newer;
+        for (size_t i = 0; i < e->nretired; i++)
+            cwh_texobj_free(e->retired[i]);
+        free(e->retired);
+        free(e);
+    }
+    cwh_output_destroy(c->output);
+    cwh_heap_destroy(c->heap);
+    pthread_mutex_destroy(&c->lock);
+    pthread_cond_destroy(&c->idle);
+    free(c);
+}
+
+static cwb_result
+host_context_create(uint32_t device, struct cwb_context **out)
+{
+    if (device)
+        return CWB_NO_DEVICE;
+    struct cwb_context *c = calloc(1, sizeof *c);
+    if (!c)
+        return CWB_NOMEM;
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->idle, NULL);
+    atomic_init(&c->error, CWB_OK);
+    atomic_init(&c->stack_limit, DEFAULT_STACK);
+    c->output = cwh_output_create(DEFAULT_FIFO);
+    c->heap = cwh_heap_create(DEFAULT_HEAP);
+    c->oldest = c->newest = calloc(1, sizeof *c->newest);
+    if (!c->output || !c->heap || !c->newest) {
+        context_free(c);
+        return CWB_NOMEM;
+    }
+    pthread_mutex_lock(&cwh_device.lock);
+    c->next = cwh_device.contexts;
+    cwh_device.contexts = c;
+    pthread_mutex_unlock(&cwh_device.lock);
+    *out = c;
+    return CWB_OK;
+}
+
+static void
+host_context_destroy(struct cwb_context *c)
+{
+    if (!c)
+        return;
+    cwh_context_wait(c, true);
+    cwh_output_flush(c->output);
+    pthread_mutex_lock(&cwh_device.lock);
+    struct cwb_context **p = &cwh_device.contexts;
+    while (*p && *p != c)
+        p = &(*p)->next;
+    if (*p)
+        *p = c->next;
+    pthread_mutex_unlock(&cwh_device.lock);
+    context_free(c);
+}
+
+static cwb_result
+host_context_error(struct cwb_context *c)
+{
+    return (cwb_result)atomic_load(&c->error);
+}
+
+static cwb_result
+host_context_sync(struct cwb_context *c)
+{
+    cwh_context_wait(c, false);
+    cwh_output_flush(c->output);
+    return host_context_error(c);
+}
+
+static cwb_result
+host_context_limit(struct cwb_context *c, enum cwb_limit limit, size_t value)
+{
+    switch (limit) {
+    case CWB_LIMIT_STACK:
+        if (value > 512 * 1024)
+            return CWB_INVALID;
+        atomic_store(&c->stack_limit, value);
+        return CWB_OK;
+    case CWB_LIMIT_PRINTF_FIFO:
+        cwh_output_limit(c->output, value);
+        return CWB_OK;
+    case CWB_LIMIT_MALLOC_HEAP:
+        cwh_heap_limit(c->heap, value);
+        return CWB_OK;
+    }
+    return CWB_INVALID;
+}
+
+void
+cwh_epoch_done(struct cwb_context *c, struct cwh_epoch *e)
+{
+    e->pending--;
+    while (!c->oldest->pending) {
+        struct cwh_epoch *old = c->oldest;
+        for (size_t i = 0; i < old->nretired; i++)
+            cwh_texobj_free(old->retired[i]);
+        old->nretired = 0;
+        if (old == c->newest)
+            break;
+        c->oldest = old->newer;
+        free(old->retired);
+        free(old);
+    }
+}
+
+/* Free the object once the work submitted so far is done. */
+static void
+retire(struct cwb_context *c, uint64_t handle)
+{
+    struct cwh_texobj *t = cwh_texobj_get(handle);
+    if (!t)
+        return;
+    pthread_mutex_lock(&c->lock);
+    struct cwh_epoch *e = c->newest;
+    if (!c->oldest->pending && c->oldest == e) {
+        cwh_texobj_free(t);
+    } else {
+        if (e->nretired == e->capacity) {
+            size_t n = e->capacity ? e->capacity * 2 : 4;
+            struct cwh_texobj **r = realloc(e->retired, n * sizeof *r);
+            if (r) {
+                e->retired = r;
+                e->capacity = n;
+            }
+        }
+        if (e->nretired < e->capacity)
+            e->retired[e->nretired++] = t;
+        else
+            cw_warn("out of memory: a texture object is never freed");
+        /* Work that comes from now on does not keep it. */
+        struct cwh_epoch *fresh = e->pending ? calloc(1, sizeof *fresh) : NULL;
+        if (fresh) {
+            e->newer = fresh;
+            c->newest = fresh;
+        }
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- memory ---- */
+
+static cwb_result
+host_mem_alloc(struct cwb_context *c, enum cwb_mem_kind kind, size_t size, size_t align, uint64_t *address)
+{
+    if (!size)
+        return CWB_INVALID;
+    if (kind == CWB_MEM_PINNED) {
+        void *p = NULL;
+        if (align <= 4096)
+            p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (!p || p == MAP_FAILED)
+            return align <= 4096 ? CWB_NOMEM : CWB_INVALID;
+        *address = (uintptr_t)p;
+        return CWB_OK;
+    }
+    if (!charge(size))
+        return CWB_NOMEM;
+    cwb_result r = cw_va_alloc(size, align > 512 ? align : 512, address);
+    if (r != CWB_OK)
+        discharge(size);
+    return r;
+}
+
+static cwb_result
+host_mem_free(struct cwb_context *c, enum cwb_mem_kind kind, uint64_t address, size_t size)
+{
+    if (kind == CWB_MEM_PINNED)
+        return munmap((void *)(uintptr_t)address, size) ? CWB_INVALID : CWB_OK;
+    cwb_result r = cw_va_free(address, size);
+    if (r == CWB_OK)
+        discharge(size);
+    return r;
+}
+
+static cwb_result
+host_mem_register(struct cwb_context *c, void *ptr, size_t size, bool read_only, uint64_t *device_address)
+{
+    if (!ptr || !size)
+        return CWB_INVALID;
+    *device_address = (uintptr_t)ptr;
+    return CWB_OK;
+}
+
+static cwb_result
+host_mem_unregister(struct cwb_context *c, void *ptr, size_t size)
+{
+    return CWB_OK;
+}
+
+/* ---- virtual memory management ---- */
+
+/* What a va_map keeps alive is the memory file's pages, by the mapping itself. */
+struct cwb_phys {
+    struct cw_va_phys *memory;
+    size_t size;
+};
+
+static cwb_result
+host_phys_create(uint32_t device, size_t size, struct cwb_phys **out)
+{
+    if (device)
+        return CWB_NO_DEVICE;
+    struct cwb_phys *p = calloc(1, sizeof *p);
+    if (!p)
+        return CWB_NOMEM;
+    p->size = size;
+    cwb_result r = CWB_NOMEM;
+    if (charge(size)) {
+        r = cw_va_phys_create(size, &p->memory);
+        if (r != CWB_OK)
+            discharge(size);
+    }
+    if (r != CWB_OK) {
+        free(p);
+        return r;
+    }
+    *out = p;
+    return CWB_OK;
+}
+
+static void
+host_phys_destroy(struct cwb_phys *p)
+{
+    if (!p)
+        return;
+    cw_va_phys_destroy(p->memory);
+    discharge(p->size);
+    free(p);
+}
+
+static cwb_result
+host_va_map(uint64_t address, size_t size, struct cwb_phys *p, size_t offset)
+{
+    return cw_va_map(address, size, p->memory, offset);
+}
+
+/* ---- arrays, textures, surfaces ---- */
+
+static cwb_result
+host_array_create(struct cwb_context *c, const struct cwb_array_desc *d, struct cwb_array **out)
+{
+    struct cwh_array *a;
+    cwb_result r = cwh_array_create(d, &a);
+    if (r != CWB_OK)
+        return r;
+    if (!charge(a->size)) {
+        cwh_array_destroy(a);
+        return CWB_NOMEM;
+    }
+    *out = (struct cwb_array *)(void *)a;
+    return CWB_OK;
+}
+
+static void
+host_array_destroy(struct cwb_array *array)
+{
+    struct cwh_array *a = (struct cwh_array *)(void *)array;
+    if (!a)
+        return;
+    discharge(a->size);
+    cwh_array_destroy(a);
+}
+
+static cwb_result
+host_texture_create(struct cwb_context *c, const struct cwb_texture_desc *d, uint64_t *handle)
+{
+    struct cwh_texobj *t;
+    cwb_result r = cwh_texture_create(d, &t);
+    if (r == CWB_OK)
+        *handle = t->handle;
+    return r;
+}
+
+static cwb_result
+host_surface_create(struct cwb_context *c, struct cwb_array *a, uint32_t level, uint64_t *handle)
+{
+    struct cwh_texobj *t;
+    cwb_result r = cwh_surface_create((const struct cwh_array *)(void *)a, level, &t);
+    if (r == CWB_OK)
+        *handle = t->handle;
+    return r;
+}
+
+/* ---- kernels ---- */
+
+static cwb_result
+host_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *l)
+{
+    if ((uint64_t)l->block[0] * l->block[1] * l->block[2] > 1024 || (uint64_t)k->info->static_shared + l->dynamic_shared > 99 * 1024)
+        return CWB_RESOURCES;
+    return cwh_stream_launch(s, k, l);
+}
+
+const struct cwb_backend cwb_host = {
+    .abi_version = CWB_ABI_VERSION,
+    .name = "host",
+    .caps = CWB_CAP_MANAGED | CWB_CAP_VMM | CWB_CAP_REGISTER | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_UNIFIED |
+            CWB_CAP_COOPERATIVE,
+    .open = host_open,
+    .shutdown = host_shutdown,
+    .device_props = host_device_props,
+    .memory_info = host_memory_info,
+    .context_create = host_context_create,
+    .context_destroy = host_context_destroy,
+    .context_sync = host_context_sync,
+    .context_error = host_context_error,
+    .context_limit = host_context_limit,
+    .mem_alloc = host_mem_alloc,
+    .mem_free = host_mem_free,
+    .mem_register = host_mem_register,
+    .mem_unregister = host_mem_unregister,
+    .va_reserve = cw_va_reserve,
+    .va_release = cw_va_release,
+    .phys_create = host_phys_create,
+    .phys_destroy = host_phys_destroy,
+    .va_map = host_va_map,
+    .va_unmap = cw_va_unmap,
+    .va_protect = cw_va_protect,
+    .array_create = host_array_create,
+    .array_destroy = host_array_destroy,
+    .texture_create = host_texture_create,
+    .texture_destroy = retire,
+    .surface_create = host_surface_create,
+    .surface_destroy = retire,
+    .stream_create = cwh_stream_create,
+    .stream_destroy = cwh_stream_destroy,
+    .stream_query = cwh_stream_query,
+    .stream_sync = cwh_stream_sync,
+    .event_create = cwh_event_create,
+    .event_destroy = cwh_event_destroy,
+    .event_record = cwh_event_record,
+    .event_query = cwh_event_query,
+    .event_sync = cwh_event_sync,
+    .event_elapsed = cwh_event_elapsed,
+    .stream_wait_event = cwh_stream_wait_event,
+    .stream_host_fn = cwh_stream_host_fn,
+    .stream_copy = cwh_stream_copy,
+    .stream_fill = cwh_stream_fill,
+    .stream_wait_value = cwh_stream_wait_value,
+    .stream_write_value = cwh_stream_write_value,
+    .module_load = cwh_module_load,
+    .module_unload = cwh_module_unload,
+    .kernel_prepare = cwh_kernel_prepare,
+    .kernel_facts = cwh_kernel_facts,
+    .launch = host_launch,
+};

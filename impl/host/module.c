@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Module instances and kernels of the host device: the variables' image in device memory, compilation on demand in one or
+ * two variants, and turning a queued launch into one that the engine runs. */
+#define _GNU_SOURCE
+#include "impl/host/device.h"
+
+#include "impl/base/buf.h"
+#include "impl/base/env.h"
+#include "impl/base/log.h"
+#include "impl/va.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- modules ---- */
+
+static bool
+relocate(uint8_t *image, const struct cwj_image *img)
+{
+    for (uint32_t i = 0; i < img->nrelocs; i++) {
+        const struct cwj_reloc *r = &img->relocs[i];
+        if (!r->width || r->width > 8 || r->shift > 63 || r->offset > img->size || r->width > img->size - r->offset)
+            return false;
+        uint64_t v = r->target + (uint64_t)r->addend;
+        if (r->kind == CWJ_RELOC_IMAGE)
+            v += (uintptr_t)image;
+        v >>= r->shift;
+        memcpy(image + r->offset, &v, r->width);
+    }
+    return true;
+}
+
+cwb_result
+cwh_module_load(struct cwb_context *c, const struct cwj_api *jit, struct cwj_program *program, struct cwb_module **out,
+                uint64_t *image_address)
+{
+    const struct cwj_image *img = jit->image(program);
+    struct cwb_module *m = calloc(1, sizeof *m);
+    cwb_result r = CWB_NOMEM;
+    if (!m)
+        return r;
+    m->context = c;
+    m->jit = jit;
+    m->program = program;
+    m->nkernels = jit->kernel_count(program);
+    m->kernels = calloc(m->nkernels ? m->nkernels : 1, sizeof *m->kernels);
+    pthread_mutex_init(&m->lock, NULL);
+    if (!m->kernels)
+        goto fail;
+    uint64_t address = 0;
+    m->image_size = img && img->size ? img->size : 16;
+    r = cw_va_alloc(m->image_size, img && img->align > 256 ? img->align : 256, &address);
+    if (r != CWB_OK)
+        goto fail;
+    m->image = (uint8_t *)(uintptr_t)address;
+    if (img && img->size) {
+        if (img->init)
+            memcpy(m->image, img->init, img->size);
+        else
+            memset(m->image, 0, img->size);
+        r = CWB_INTERNAL;
+        if (!relocate(m->image, img))
+            goto fail;
+    }
+    *out = m;
+    *image_address = address;
+    return CWB_OK;
+
+fail:
+    cwh_module_unload(m);
+    return r;
+}
+
+static void
+kernel_destroy(struct cwb_kernel *k)
+{
+    if (!k)
+        return;
+    for (int i = 0; i < 2; i++)
+        if (k->code[i])
+            k->module->jit->host_release(k->code[i]);
+    pthread_mutex_destroy(&k->lock);
+    free(k);
+}
+
+void
+cwh_module_unload(struct cwb_module *m)
+{
+    if (!m)
+        return;
+    for (uint32_t i = 0; m->kernels && i < m->nkernels; i++)
+        kernel_destroy(m->kernels[i]);
+    free(m->kernels);
+    if (m->image)
+        (void)cw_va_free((uintptr_t)m->image, m->image_size);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+/* ---- kernels ---- */
+
+/* The code of a variant, compiled now if it is not there. Messages go to `log`, or to the log when that is NULL. */
+static cwb_result
+kernel_code(struct cwb_kernel *k, bool linear_x, struct cw_buf *log, struct cwj_host_code **out)
+{
+    const struct cwj_api *jit = k->module->jit;
+    cwb_result r = CWB_OK;
+    pthread_mutex_lock(&k->lock);
+    if (!k->code[linear_x] && k->failed[linear_x] == CWB_OK) {
+        struct cwh_variant v = { .linear_x = linear_x, .o0 = cwh_device.o0 };
+        struct cwj_diags diags;
+        jit->diags_init(&diags);
+        uint64_t start = cwh_now();
+        cw_result e = jit->host_compile(k->module->program, k->index, &v, cwh_exec_runtime(), &k->code[linear_x], &diags);
+        struct cw_buf text;
+        cw_buf_init(&text);
+        if (diags.first)
+            jit->diags_render(&diags, k->info->name, NULL, 0, &text);
+        jit->diags_finish(&diags);
+        if (e != CW_OK) {
+            k->code[linear_x] = NULL;
+            k->failed[linear_x] = e == CW_ERR_NOMEM ? CWB_NOMEM : CWB_COMPILE;
+            if (!text.size)
+                cw_buf_printf(&text, "kernel %s: %s\n", k->info->name, cw_result_text(e));
+        } else {
+            cw_info("kernel %s: %s in %.1f ms, gangs of %u%s", k->info->name, k->code[linear_x]->from_cache ? "loaded" : "compiled",
+                    (double)(cwh_now() - start) / 1e6, k->code[linear_x]->info.width, k->code[linear_x]->info.uses_fibers ? ", barriers" : "");
+        }
+        if (text.size && log)
+            cw_buf_append(log, text.data, text.size);
+        else if (text.size)
+            cw_log(e == CW_OK ? CW_LOG_INFO : CW_LOG_ERROR, "%s", text.data);
+        cw_buf_finish(&text);
+    }
+    *out = k->code[linear_x];
+    if (!*out)
+        r = k->failed[linear_x];
+    pthread_mutex_unlock(&k->lock);
+    return r;
+}
+
+cwb_result
+cwh_kernel_prepare(struct cwb_module *m, uint32_t index, bool compile, struct cwb_kernel **out, struct cw_buf *log)
+{
+    if (index >= m->nkernels)
+        return CWB_INVALID;
+    pthread_mutex_lock(&m->lock);
+    struct cwb_kernel *k = m->kernels[index];
+    if (!k && (k = calloc(1, sizeof *k))) {
+        k->module = m;
+        k->index = index;
+        k->info = m->jit->kernel(m->program, index);
+        pthread_mutex_init(&k->lock, NULL);
+        m->kernels[index] = k;
+    }
+    pthread_mutex_unlock(&m->lock);
+    if (!k)
+        return CWB_NOMEM;
+    *out = k;
+    if (!compile)
+        return CWB_OK;
+    /* Most launches have rows of full gangs: that variant is made ready. */
+    struct cwj_host_code *code;
+    bool known = k->info->reqntid[0] != 0;
+    return kernel_code(k, !cwh_device.o0 && (!known || k->info->reqntid[0] % 32 == 0), log, &code);
+}
+
+cwb_result
+cwh_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out)
+{
+    const struct cwj_kernel *i = k->info;
+    const struct cwb_module *m = k->module;
+    memset(out, 0, sizeof *out);
+    const uint32_t *limit = i->reqntid[0] ? i->reqntid : i->maxntid;
+    if (limit[0]) {
+        uint64_t n = (uint64_t)limit[0] * (limit[1] ? limit[1] : 1) * (limit[2] ? limit[2] : 1);
+        out->max_threads_per_block = n < 1024 ? (uint32_t)n : 1024;
+    }
+    out->static_shared = i->static_shared;
+    out->local_bytes = i->local_bytes;
+    out->registers = i->nregs < 16 ? 16 : i->nregs > 255 ? 255 : i->nregs;
+    /* What every launch of the device can hold: 64 Ki registers for 1024 threads. */
+    if (out->registers > 64 && (!out->max_threads_per_block || out->max_threads_per_block > 64))
+        out->registers = 64;
+    out->ptx_version = i->ptx_version;
+    uint64_t bytes = 0;
+    uint32_t n = m->jit->variable_count(m->program);
+    for (uint32_t v = 0; v < n; v++) {
+        const struct cwj_variable *var = m->jit->variable(m->program, v);
+        if (var->space == PTX_SPACE_CONST)
+            bytes += var->size;
+    }
+    out->const_bytes = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
+    unsigned major = 8, minor = 6;
+    const char *cc = cw_env_get(CW_ENV_COMPUTE_CAPABILITY);
+    if (cc && (sscanf(cc, "%u.%u", &major, &minor) != 2 || major > 99 || minor > 9)) {
+        major = 8;
+        minor = 6;
+    }
+    out->binary_version = major * 10 + minor;
+    return CWB_OK;
+}
+
+/* ---- launches ---- */
+
+cwb_result
+cwh_kernel_run(struct cwb_context *c, struct cwb_kernel *k, const struct cwb_launch *l, const uint8_t *params)
+{
+    struct cwj_host_code *code;
+    bool linear = !cwh_device.o0 && l->block[0] % 32 == 0;
+    /* Any gang is at most a warp wide, so whole warps per row are always good; fewer may do for a narrower gang. */
+    if (!linear && !cwh_device.o0) {
+        pthread_mutex_lock(&k->lock);
+        linear = k->code[1] && l->block[0] % k->code[1]->info.width == 0;
+        pthread_mutex_unlock(&k->lock);
+    }
+    char message[640];
+    cwb_result r = kernel_code(k, linear, NULL, &code);
+    if (r != CWB_OK) {
+        snprintf(message, sizeof message, "kernel %s cannot be compiled for blocks of %u x %u x %u", k->info->name, l->block[0], l->block[1],
+                 l->block[2]);
+        cwh_context_fault(c, CWB_LAUNCH_FAILED, message);
+        return r;
+    }
+    struct cwh_exec_launch e;
+    memset(&e, 0, sizeof e);
+    memcpy(e.abi.grid, l->grid, sizeof e.abi.grid);
+    memcpy(e.abi.block, l->block, sizeof e.abi.block);
+    e.abi.params = params;
+    e.abi.image = k->module->image;
+    uint32_t align = code->info.shared_align > 16 ? code->info.shared_align : 16;
+    e.abi.dynamic_shared = ((uint64_t)code->info.static_shared + align - 1) & ~(uint64_t)(align - 1);
+    e.abi.dynamic_shared_size = l->dynamic_shared;
+    e.abi.shared_size = e.abi.dynamic_shared + l->dynamic_shared;
+    e.abi.grid_id = atomic_fetch_add(&cwh_device.grid_id, 1) + 1;
+    e.run = code->run;
+    e.info = code->info;
+    e.kernel = k->info->name;
+    e.stack_per_thread = atomic_load(&c->stack_limit);
+    e.cooperative = l->flags & CWB_LAUNCH_COOPERATIVE;
+    e.cost = &k->cost[linear];
+    e.heap = c->heap;
+    e.output = c->output;
+    cwh_exec_run(&e);
+    if (e.result != CWB_OK && e.result != CWB_SHUT_DOWN)
+        cwh_context_fault(c, CWB_IS_FAULT(e.result) ? e.result : CWB_LAUNCH_FAILED, e.message);
+    return e.result;
+}

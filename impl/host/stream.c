@@ -1,0 +1,667 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Streams and events. A stream is a list of operations and one thread that works it off in order; the thread starts with
+ * the first operation. After a fault in a context its kernels, copies and fills are skipped, everything else goes on, so
+ * that events complete and host functions learn the error. */
+#define _GNU_SOURCE
+#include "impl/host/device.h"
+
+#include "impl/base/log.h"
+#include "impl/va.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct cwb_stream {
+    struct cwb_context *context;
+    struct cwb_stream *next;        /* context.streams; context.lock */
+    pthread_mutex_t lock;
+    pthread_cond_t work, done;
+    struct cwh_op *first, **last;
+    uint64_t submitted, completed;
+    unsigned refs;                  /* context.lock: the list's and those of cwh_context_wait */
+    bool started, closing;
+};
+
+uint64_t
+cwh_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void
+nap(uint64_t ns)
+{
+    struct timespec t = { 0, (long)ns };
+    nanosleep(&t, NULL);
+}
+
+/* ---- records ---- */
+
+static struct cwh_record *
+record_create(void)
+{
+    struct cwh_record *r = calloc(1, sizeof *r);
+    if (r) {
+        atomic_init(&r->refs, 1);
+        pthread_mutex_init(&r->lock, NULL);
+        pthread_cond_init(&r->cond, NULL);
+    }
+    return r;
+}
+
+static struct cwh_record *
+record_ref(struct cwh_record *r)
+{
+    if (r)
+        atomic_fetch_add(&r->refs, 1);
+    return r;
+}
+
+static void
+record_unref(struct cwh_record *r)
+{
+    if (r && atomic_fetch_sub(&r->refs, 1) == 1) {
+        pthread_mutex_destroy(&r->lock);
+        pthread_cond_destroy(&r->cond);
+        free(r);
+    }
+}
+
+static void
+record_complete(struct cwh_record *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->done = true;
+    r->time = cwh_now();
+    pthread_cond_broadcast(&r->cond);
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void
+record_wait(struct cwh_record *r)
+{
+    pthread_mutex_lock(&r->lock);
+    while (!r->done)
+        pthread_cond_wait(&r->cond, &r->lock);
+    pthread_mutex_unlock(&r->lock);
+}
+
+static bool
+record_done(struct cwh_record *r, uint64_t *time)
+{
+    pthread_mutex_lock(&r->lock);
+    bool done = r->done;
+    if (time)
+        *time = r->time;
+    pthread_mutex_unlock(&r->lock);
+    return done;
+}
+
+/* ---- execution ---- */
+
+void
+cwh_context_fault(struct cwb_context *c, cwb_result r, const char *message)
+{
+    int none = CWB_OK;
+    if (atomic_compare_exchange_strong(&c->error, &none, (int)r))
+        cw_error("%s", message);
+}
+
+static uint64_t
+load_value(uint64_t address, unsigned bits)
+{
+    if (bits == 64)
+        return __atomic_load_n((const uint64_t *)(uintptr_t)address, __ATOMIC_ACQUIRE);
+    return __atomic_load_n((const uint32_t *)(uintptr_t)address, __ATOMIC_ACQUIRE);
+}
+
+static bool
+value_reached(const struct cwh_op *op)
+{
+    uint64_t m = load_value(op->u.value.address, op->u.value.bits), v = op->u.value.value;
+    bool wide = op->u.value.bits == 64;
+    if (!wide)
+        v &= 0xffffffffu;
+    switch (op->u.value.compare) {
+    case CWB_COMPARE_GEQ:
+        return wide ? (int64_t)(m - v) >= 0 : (int32_t)(uint32_t)(m - v) >= 0;
+    case CWB_COMPARE_EQ:
+        return m == v;
+    case CWB_COMPARE_AND:
+        return (m & v) != 0;
+    case CWB_COMPARE_NOR:
+        return (~(m | v) & (wide ? ~0ull : 0xffffffffull)) != 0;
+    }
+    return true;
+}
+
+static void
+execute(struct cwb_context *c, struct cwh_op *op)
+{
+    bool stop = atomic_load(&cwh_device.shut_down), skip = stop || atomic_load(&c->error) != CWB_OK;
+    switch (op->kind) {
+    case CWH_OP_LAUNCH:
+        if (!skip)
+            (void)cwh_kernel_run(c, op->u.launch.kernel, &op->u.launch.launch, op->u.launch.params);
+        break;
+    case CWH_OP_COPY:
+        if (!skip)
+            cw_cpu_copy(&op->u.copy);
+        break;
+    case CWH_OP_FILL:
+        if (!skip)
+            cw_cpu_fill(&op->u.fill);
+        break;
+    case CWH_OP_HOST_FN:
+        op->u.host.fn(op->u.host.user, stop ? CWB_SHUT_DOWN : (cwb_result)atomic_load(&c->error));
+        break;
+    case CWH_OP_RECORD:
+        record_complete(op->u.record);
+        break;
+    case CWH_OP_WAIT_EVENT:
+        record_wait(op->u.record);      /* ends at shutdown too: every stream then runs through its records */
+        break;
+    case CWH_OP_WAIT_VALUE:
+        for (uint64_t ns = 20000; !skip && !value_reached(op); ns = ns < 1000000 ? ns * 2 : ns) {
+            nap(ns < 1000000 ? ns : 1000000);
+            skip = atomic_load(&cwh_device.shut_down) || atomic_load(&c->error) != CWB_OK;
+        }
+        break;
+    case CWH_OP_WRITE_VALUE:
+        if (skip)
+            break;
+        if (op->u.value.bits == 64)
+            __atomic_store_n((uint64_t *)(uintptr_t)op->u.value.address, op->u.value.value, __ATOMIC_RELEASE);
+        else
+            __atomic_store_n((uint32_t *)(uintptr_t)op->u.value.address, (uint32_t)op->u.value.value, __ATOMIC_RELEASE);
+        break;
+    }
+}
+
+static void
+op_free(struct cwh_op *op)
+{
+    if (op->kind == CWH_OP_RECORD || op->kind == CWH_OP_WAIT_EVENT)
+        record_unref(op->u.record);
+    if (op->kind == CWH_OP_LAUNCH)
+        free(op->u.launch.params);
+    free(op);
+}
+
+/* Drop one reference. context.lock held. */
+static void
+stream_unref(struct cwb_stream *s)
+{
+    if (--s->refs)
+        return;
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->work);
+    pthread_cond_destroy(&s->done);
+    free(s);
+}
+
+/* Take a drained, closed stream out of its context. */
+static void
+stream_gone(struct cwb_stream *s)
+{
+    struct cwb_context *c = s->context;
+    pthread_mutex_lock(&c->lock);
+    struct cwb_stream **p = &c->streams;
+    while (*p != s)
+        p = &(*p)->next;
+    *p = s->next;
+    stream_unref(s);
+    pthread_cond_broadcast(&c->idle);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void *
+stream_main(void *arg)
+{
+    struct cwb_stream *s = arg;
+    struct cwb_context *c = s->context;
+    pthread_mutex_lock(&s->lock);
+    for (;;) {
+        struct cwh_op *op = s->first;
+        if (!op) {
+            if (s->closing)
+                break;
+            pthread_cond_wait(&s->work, &s->lock);
+            continue;
+        }
+        s->first = op->next;
+        if (!s->first)
+            s->last = &s->first;
+        pthread_mutex_unlock(&s->lock);
+
+        execute(c, op);
+        if (op->epoch) {
+            pthread_mutex_lock(&c->lock);
+            cwh_epoch_done(c, op->epoch);
+            pthread_mutex_unlock(&c->lock);
+        }
+        op_free(op);
+
+        pthread_mutex_lock(&s->lock);
+        s->completed++;
+        pthread_cond_broadcast(&s->done);
+    }
+    pthread_mutex_unlock(&s->lock);
+    stream_gone(s);
+    return NULL;
+}
+
+/* Append; starts the thread. On failure the op is freed. */
+static cwb_result
+submit(struct cwb_stream *s, struct cwh_op *op)
+{
+    struct cwb_context *c = s->context;
+    cwb_result r = CWB_OK;
+    if (atomic_load(&cwh_device.shut_down)) {
+        op_free(op);
+        return CWB_SHUT_DOWN;
+    }
+    if (op->kind <= CWH_OP_FILL) {
+        pthread_mutex_lock(&c->lock);
+        op->epoch = c->newest;
+        op->epoch->pending++;
+        pthread_mutex_unlock(&c->lock);
+    }
+    op->next = NULL;
+    pthread_mutex_lock(&s->lock);
+    if (!s->started) {
+        /* The program's signals go to its own threads; faults of kernels are synchronous. */
+        sigset_t all, old;
+        sigfillset(&all);
+        sigdelset(&all, SIGSEGV);
+        sigdelset(&all, SIGBUS);
+        sigdelset(&all, SIGFPE);
+        sigdelset(&all, SIGILL);
+        pthread_sigmask(SIG_SETMASK, &all, &old);
+        pthread_attr_t attr;
+        pthread_attr_init(&attr);
+        pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+        pthread_t t;
+        if (pthread_create(&t, &attr, stream_main, s))
+            r = CWB_NOMEM;
+        else
+            s->started = true;
+        pthread_attr_destroy(&attr);
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
+    }
+    if (r == CWB_OK) {
+        *s->last = op;
+        s->last = &op->next;
+        s->submitted++;
+        pthread_cond_signal(&s->work);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (r != CWB_OK) {
+        if (op->epoch) {
+            pthread_mutex_lock(&c->lock);
+            cwh_epoch_done(c, op->epoch);
+            pthread_mutex_unlock(&c->lock);
+        }
+        op_free(op);
+    }
+    return r;
+}
+
+static struct cwh_op *
+op_create(enum cwh_op_kind kind)
+{
+    struct cwh_op *op = calloc(1, sizeof *op);
+    if (op)
+        op->kind = kind;
+    return op;
+}
+
+/* ---- streams ---- */
+
+cwb_result
+cwh_stream_create(struct cwb_context *c, int priority, struct cwb_stream **out)
+{
+    struct cwb_stream *s = calloc(1, sizeof *s);
+    if (!s)
+        return CWB_NOMEM;
+    s->context = c;
+    s->last = &s->first;
+    s->refs = 1;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->work, NULL);
+    pthread_cond_init(&s->done, NULL);
+    pthread_mutex_lock(&c->lock);
+    s->next = c->streams;
+    c->streams = s;
+    pthread_mutex_unlock(&c->lock);
+    *out = s;
+    return CWB_OK;
+}
+
+void
+cwh_stream_destroy(struct cwb_stream *s)
+{
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    bool started = s->started;
+    s->closing = true;
+    pthread_cond_signal(&s->work);
+    pthread_mutex_unlock(&s->lock);
+    if (!started)
+        stream_gone(s);
+}
+
+static cwb_result
+context_result(struct cwb_context *c)
+{
+    return (cwb_result)atomic_load(&c->error);
+}
+
+cwb_result
+cwh_stream_query(struct cwb_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool done = s->completed == s->submitted;
+    pthread_mutex_unlock(&s->lock);
+    cwb_result r = context_result(s->context);
+    return r != CWB_OK ? r : done ? CWB_OK : CWB_NOT_READY;
+}
+
+/* s->lock held. */
+static void
+wait_completed(struct cwb_stream *s)
+{
+    uint64_t target = s->submitted;
+    while (s->completed < target)
+        pthread_cond_wait(&s->done, &s->lock);
+}
+
+cwb_result
+cwh_stream_sync(struct cwb_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    wait_completed(s);
+    pthread_mutex_unlock(&s->lock);
+    cwh_output_flush(s->context->output);
+    return context_result(s->context);
+}
+
+void
+cwh_context_wait(struct cwb_context *c, bool gone)
+{
+    pthread_mutex_lock(&c->lock);
+    if (gone) {
+        while (c->streams)
+            pthread_cond_wait(&c->idle, &c->lock);
+        pthread_mutex_unlock(&c->lock);
+        return;
+    }
+    /* A stream that is waited for may be destroyed meanwhile and leave the list: collect first. */
+    size_t n = 0;
+    for (struct cwb_stream *s = c->streams; s; s = s->next)
+        n++;
+    struct cwb_stream *few[32], **all = n > 32 ? calloc(n, sizeof *all) : few;
+    if (!all) {
+        cw_warn("out of memory: waiting for some of the streams only");
+        all = few;
+        n = 32;
+    }
+    n = 0;
+    for (struct cwb_stream *s = c->streams; s && (all != few || n < 32); s = s->next) {
+        s->refs++;
+        all[n++] = s;
+    }
+    pthread_mutex_unlock(&c->lock);
+    for (size_t i = 0; i < n; i++) {
+        pthread_mutex_lock(&all[i]->lock);
+        wait_completed(all[i]);
+        pthread_mutex_unlock(&all[i]->lock);
+    }
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < n; i++)
+        stream_unref(all[i]);
+    pthread_mutex_unlock(&c->lock);
+    if (all != few)
+        free(all);
+}
+
+void
+cwh_streams_interrupt(struct cwb_context *c)
+{
+    pthread_mutex_lock(&c->lock);
+    for (struct cwb_stream *s = c->streams; s; s = s->next) {
+        pthread_mutex_lock(&s->lock);
+        pthread_cond_broadcast(&s->work);
+        pthread_mutex_unlock(&s->lock);
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+bool
+cwh_streams_busy(struct cwb_context *c)
+{
+    bool busy = false;
+    pthread_mutex_lock(&c->lock);
+    for (struct cwb_stream *s = c->streams; s && !busy; s = s->next) {
+        pthread_mutex_lock(&s->lock);
+        busy = s->completed != s->submitted;
+        pthread_mutex_unlock(&s->lock);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return busy;
+}
+
+/* ---- events ---- */
+
+cwb_result
+cwh_event_create(struct cwb_context *c, uint32_t flags, struct cwb_event **out)
+{
+    struct cwb_event *e = calloc(1, sizeof *e);
+    if (!e)
+        return CWB_NOMEM;
+    e->context = c;
+    e->flags = flags;
+    pthread_mutex_init(&e->lock, NULL);
+    *out = e;
+    return CWB_OK;
+}
+
+void
+cwh_event_destroy(struct cwb_event *e)
+{
+    if (!e)
+        return;
+    record_unref(e->latest);
+    pthread_mutex_destroy(&e->lock);
+    free(e);
+}
+
+static struct cwh_record *
+latest(struct cwb_event *e)
+{
+    pthread_mutex_lock(&e->lock);
+    struct cwh_record *r = record_ref(e->latest);
+    pthread_mutex_unlock(&e->lock);
+    return r;
+}
+
+cwb_result
+cwh_event_record(struct cwb_event *e, struct cwb_stream *s)
+{
+    struct cwh_record *r = record_create();
+    struct cwh_op *op = op_create(CWH_OP_RECORD);
+    if (!r || !op) {
+        record_unref(r);
+        free(op);
+        return CWB_NOMEM;
+    }
+    op->u.record = record_ref(r);
+    cwb_result result = submit(s, op);
+    if (result != CWB_OK) {
+        record_unref(r);
+        return result;
+    }
+    pthread_mutex_lock(&e->lock);
+    struct cwh_record *old = e->latest;
+    e->latest = r;
+    pthread_mutex_unlock(&e->lock);
+    record_unref(old);
+    return CWB_OK;
+}
+
+cwb_result
+cwh_event_query(struct cwb_event *e)
+{
+    struct cwh_record *r = latest(e);
+    bool done = !r || record_done(r, NULL);
+    record_unref(r);
+    cwb_result error = context_result(e->context);
+    return error != CWB_OK ? error : done ? CWB_OK : CWB_NOT_READY;
+}
+
+cwb_result
+cwh_event_sync(struct cwb_event *e)
+{
+    struct cwh_record *r = latest(e);
+    if (r)
+        record_wait(r);
+    record_unref(r);
+    cwh_output_flush(e->context->output);
+    return context_result(e->context);
+}
+
+cwb_result
+cwh_event_elapsed(struct cwb_event *start, struct cwb_event *end, float *ms)
+{
+    struct cwh_record *a = latest(start), *b = latest(end);
+    uint64_t ta = 0, tb = 0;
+    cwb_result result = CWB_OK;
+    if (!a || !b || !(start->flags & CWB_EVENT_TIMING) || !(end->flags & CWB_EVENT_TIMING))
+        result = CWB_INVALID;
+    else if (!record_done(a, &ta) || !record_done(b, &tb))
+        result = CWB_NOT_READY;
+    else
+        *ms = (float)((double)(int64_t)(tb - ta) / 1e6);
+    record_unref(a);
+    record_unref(b);
+    return result;
+}
+
+cwb_result
+cwh_stream_wait_event(struct cwb_stream *s, struct cwb_event *e)
+{
+    struct cwh_record *r = latest(e);
+    if (!r)
+        return CWB_OK;
+    if (record_done(r, NULL)) {
+        record_unref(r);
+        return CWB_OK;
+    }
+    struct cwh_op *op = op_create(CWH_OP_WAIT_EVENT);
+    if (!op) {
+        record_unref(r);
+        return CWB_NOMEM;
+    }
+    op->u.record = r;
+    return submit(s, op);
+}
+
+/* ---- the other submit operations ---- */
+
+cwb_result
+cwh_stream_host_fn(struct cwb_stream *s, cwb_host_fn *fn, void *user)
+{
+    struct cwh_op *op = op_create(CWH_OP_HOST_FN);
+    if (!op)
+        return CWB_NOMEM;
+    op->u.host.fn = fn;
+    op->u.host.user = user;
+    return submit(s, op);
+}
+
+cwb_result
+cwh_stream_copy(struct cwb_stream *s, const struct cwb_copy *copy)
+{
+    struct cwh_op *op = op_create(CWH_OP_COPY);
+    if (!op)
+        return CWB_NOMEM;
+    op->u.copy = *copy;
+    cwb_result r = cwh_array_side(&op->u.copy.dst);
+    if (r == CWB_OK)
+        r = cwh_array_side(&op->u.copy.src);
+    if (r != CWB_OK) {
+        free(op);
+        return r;
+    }
+    return submit(s, op);
+}
+
+cwb_result
+cwh_stream_fill(struct cwb_stream *s, const struct cwb_fill *fill)
+{
+    if (fill->size != 1 && fill->size != 2 && fill->size != 4)
+        return CWB_INVALID;
+    struct cwh_op *op = op_create(CWH_OP_FILL);
+    if (!op)
+        return CWB_NOMEM;
+    op->u.fill = *fill;
+    cwb_result r = cwh_array_side(&op->u.fill.dst);
+    if (r != CWB_OK) {
+        free(op);
+        return r;
+    }
+    return submit(s, op);
+}
+
+static cwb_result
+submit_value(struct cwb_stream *s, enum cwh_op_kind kind, uint64_t address, uint64_t value, unsigned bits, enum cwb_compare compare)
+{
+    if ((bits != 32 && bits != 64) || !address || address % (bits / 8))
+        return CWB_INVALID;
+    struct cwh_op *op = op_create(kind);
+    if (!op)
+        return CWB_NOMEM;
+    op->u.value.address = address;
+    op->u.value.value = value;
+    op->u.value.bits = bits;
+    op->u.value.compare = compare;
+    return submit(s, op);
+}
+
+cwb_result
+cwh_stream_wait_value(struct cwb_stream *s, uint64_t address, uint64_t value, unsigned bits, enum cwb_compare compare)
+{
+    return submit_value(s, CWH_OP_WAIT_VALUE, address, value, bits, compare);
+}
+
+cwb_result
+cwh_stream_write_value(struct cwb_stream *s, uint64_t address, uint64_t value, unsigned bits)
+{
+    return submit_value(s, CWH_OP_WRITE_VALUE, address, value, bits, CWB_COMPARE_EQ);
+}
+
+cwb_result
+cwh_stream_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *l)
+{
+    struct cwh_op *op = op_create(CWH_OP_LAUNCH);
+    if (!op)
+        return CWB_NOMEM;
+    op->u.launch.kernel = k;
+    op->u.launch.launch = *l;
+    op->u.launch.launch.params = NULL;
+    size_t size = (k->info->param_size + 63 + 64) & ~(size_t)63;
+    op->u.launch.params = aligned_alloc(64, size);
+    if (!op->u.launch.params) {
+        free(op);
+        return CWB_NOMEM;
+    }
+    memset(op->u.launch.params, 0, size);
+    if (l->param_size && l->params)
+        memcpy(op->u.launch.params, l->params, l->param_size < k->info->param_size ? l->param_size : k->info->param_size);
+    return submit(s, op);
+}
