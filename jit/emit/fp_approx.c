@@ -34,7 +34,7 @@ sin_cos(struct emit *e, V x, bool cosine)
     V t = v_fadd(e, v_fmul(e, x, k_fp(e, x, 0x1.45f306p-1)), magic);    /* 2 / pi */
     V q = fp_as_int(e, t), k = v_fsub(e, t, magic);
     V r = fp_fma_fast(e, k, k_fp(e, x, -0x1.921000p+0), x);             /* pi/2 = 0x1.921fb54442d18p+0 in pieces */
-    r = fp_fma_fast(e, k, k_fp(e, x, -0x1.f6a000p-12), r);
+    r = fp_fma_fast(e, k, k_fp(e, x, -0x1.f6a000p-13), r);
     r = fp_fma_fast(e, k, k_fp(e, x, -0x1.110b46p-26), r);
     V rr = v_fmul(e, r, r);
     V sine = fp_fma_fast(e, v_fmul(e, poly(e, rr, s, 3), rr), r, r);
@@ -107,8 +107,7 @@ tanh_approx(struct emit *e, V x)
     V small = fp_fma_fast(e, v_fmul(e, poly(e, xx, c, 5), xx), x, x);
     V ex = exp2_approx(e, v_fmul(e, a, k_fp(e, a, 2.885390082)));       /* 2 log2(e) */
     V large = v_fsub(e, k_fp(e, a, 1.0), v_fdiv(e, k_fp(e, a, 2.0), v_fadd(e, ex, k_fp(e, a, 1.0))));
-    large = v_call2(e, "llvm.copysign", large, x);
-    return v_sel(e, emit_fcmp(e, LLVMRealOLT, a, k_fp(e, a, 0.6)), small, large);
+    return v_call2(e, "llvm.copysign", v_sel(e, emit_fcmp(e, LLVMRealOLT, a, k_fp(e, a, 0.6)), small, large), x);
 }
 
 static V
