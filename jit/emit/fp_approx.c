@@ -36,6 +36,8 @@ sin_cos(struct emit *e, V x, bool cosine)
     V r = fp_fma_fast(e, k, k_fp(e, x, -0x1.921000p+0), x);             /* pi/2 = 0x1.921fb54442d18p+0 in pieces */
     r = fp_fma_fast(e, k, k_fp(e, x, -0x1.f6a000p-13), r);
     r = fp_fma_fast(e, k, k_fp(e, x, -0x1.110b46p-26), r);
+    /* Far outside the range where the reduction is meaningful r is no small number any more. */
+    r = v_sel(e, emit_fcmp(e, LLVMRealOGT, fp_abs(e, r), k_fp(e, r, 1.0)), k_fp(e, r, 0.0), r);
     V rr = v_fmul(e, r, r);
     V sine = fp_fma_fast(e, v_fmul(e, poly(e, rr, s, 3), rr), r, r);
     V cosi = fp_fma_fast(e, v_fmul(e, poly(e, rr, c, 3), rr), rr, fp_fma_fast(e, rr, k_fp(e, rr, -0.5), k_fp(e, rr, 1.0)));
@@ -46,9 +48,6 @@ sin_cos(struct emit *e, V x, bool cosine)
     V bits = fp_as_int(e, v_sel(e, odd, cosi, sine));
     bits = v_xor(e, bits, v_shl(e, v_and(e, q, k_int(e, q, 2)), k_int(e, q, 30)));
     V y = fp_as_float(e, bits);
-    /* Far outside the range where the reduction is meaningful r is no small number any more. */
-    y = v_sel(e, emit_fcmp(e, LLVMRealOGT, y, k_fp(e, y, 1.0)), k_fp(e, y, 1.0), y);
-    y = v_sel(e, emit_fcmp(e, LLVMRealOLT, y, k_fp(e, y, -1.0)), k_fp(e, y, -1.0), y);
     if (!cosine)        /* sin(-0) = -0, and subnormals are their own sine */
         y = v_sel(e, emit_fcmp(e, LLVMRealOLT, fp_abs(e, x), k_fp(e, x, 0x1p-20)), x, y);
     return y;
