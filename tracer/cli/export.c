@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cudaway-trace export: the Trace Event Format that Perfetto and chrome://tracing read. A call is a complete event
  * ("X") of its thread; a launch has a second one inside it, named after the kernel, in the category "kernel". Times are
- * microseconds since the start of
- * the call that ended first. The file is written under a temporary name and renamed when whole. */
+ * microseconds since the start of the call that ended first. The file is written under a temporary name and renamed when
+ * whole. */
 #include "tracer/cli/cli.h"
 #include "tracer/cli/reader.h"
 

@@ -294,7 +294,8 @@ static struct paths *found;
 static int
 visit(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-    if (type != FTW_F || strcmp(path + ftw->base, "metadata") || !st->st_size)
+    /* A repaired folder has links to the files that needed nothing. */
+    if ((type != FTW_F && type != FTW_SL) || strcmp(path + ftw->base, "metadata") || !st->st_size)
         return 0;
     if (found->count == found->capacity) {
         unsigned cap = found->capacity ? found->capacity * 2 : 16;
@@ -413,16 +414,53 @@ build(bt_graph *graph, const struct paths *dirs, struct run *r)
     return bt_graph_connect_ports(graph, out, to, NULL) == 0;
 }
 
-static enum tr_status
-run_graph(const struct paths *dirs, struct run *r)
+static bt_graph *
+create_graph(const struct paths *dirs, struct run *r)
+{
+    bt_graph *graph = bt_graph_create(0);
+    if (graph && build(graph, dirs, r))
+        return graph;
+    bt_graph_put_ref(graph);
+    return NULL;
+}
+
+/* Take the folders that cannot be opened out of the list, with a message for each. */
+static void
+leave_out(struct paths *dirs)
 {
     char why[512];
-    enum tr_status status = TR_FAILED;
-    bt_graph *graph = bt_graph_create(0);
-    if (!graph || !build(graph, dirs, r)) {
+    unsigned kept = 0;
+    for (unsigned i = 0; i < dirs->count; i++) {
+        if (readable(dirs->item[i], why, sizeof why)) {
+            dirs->item[kept++] = dirs->item[i];
+            continue;
+        }
+        char *slash = strrchr(dirs->item[i], '/');
+        say("%s is damaged and left out: %s", slash ? slash + 1 : dirs->item[i], why);
+        free(dirs->item[i]);
+    }
+    dirs->count = kept;
+}
+
+static enum tr_status
+run_graph(struct paths *dirs, struct run *r)
+{
+    char why[512];
+    enum tr_status status = TR_OK;
+    bt_graph *graph = create_graph(dirs, r);
+    if (!graph) {
+        take_error(why, sizeof why);
+        unsigned before = dirs->count;
+        leave_out(dirs);
+        if (!dirs->count)
+            return TR_DAMAGED;
+        status = dirs->count < before ? TR_DAMAGED : TR_OK;
+        graph = create_graph(dirs, r);
+    }
+    if (!graph) {
         take_error(why, sizeof why);
         say("the trace cannot be read: %s", why);
-        goto finish;
+        return TR_FAILED;
     }
     bt_graph_run_once_status run;
     do
@@ -432,10 +470,7 @@ run_graph(const struct paths *dirs, struct run *r)
         take_error(why, sizeof why);
         say("the trace is damaged; nothing can be read beyond event %llu: %s", (unsigned long long)r->events, why);
         status = TR_DAMAGED;
-        goto finish;
     }
-    status = TR_OK;
-finish:
     bt_graph_put_ref(graph);
     return status;
 }
@@ -443,7 +478,6 @@ finish:
 enum tr_status
 tr_read(const char *dir, const struct tr_sink *sink)
 {
-    char why[512];
     struct paths dirs = { 0 };
     struct run r = { .sink = sink, .progress = isatty(2) };
     unsigned damaged = 0;
@@ -462,19 +496,7 @@ tr_read(const char *dir, const struct tr_sink *sink)
     }
     if (!load_plugins())
         goto finish;
-    unsigned kept = 0;
-    for (unsigned i = 0; i < dirs.count; i++) {
-        if (readable(dirs.item[i], why, sizeof why)) {
-            dirs.item[kept++] = dirs.item[i];
-            continue;
-        }
-        char *slash = strrchr(dirs.item[i], '/');
-        say("%s is damaged and left out: %s", slash ? slash + 1 : dirs.item[i], why);
-        free(dirs.item[i]);
-        damaged++;
-    }
-    dirs.count = kept;
-    status = kept ? run_graph(&dirs, &r) : TR_DAMAGED;
+    status = run_graph(&dirs, &r);
     if (status == TR_OK && damaged)
         status = TR_DAMAGED;
     if (r.nomem) {

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The program that the tracer's tests record. The first argument says what it does; each mode says what its recording
+ * must hold. Finds libcuda.so.1 as most programs do, with dlopen at run time. */
+#include "impl/api/cuda.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHECK(x)                                                                                                     \
+    do {                                                                                                             \
+        if (!(x)) {                                                                                                  \
+            fprintf(stderr, "app: line %d: %s\n", __LINE__, #x);                                                     \
+            exit(99);                                                                                                \
+        }                                                                                                            \
+    } while (0)
+
+static void *library;
+
+#define FN(name) ((__typeof__(&name))dlsym(library, #name))
+
+static void
+open_library(void)
+{
+    library = dlopen("libcuda.so.1", RTLD_NOW);
+    if (!library) {
+        fprintf(stderr, "app: %s\n", dlerror());
+        exit(98);
+    }
+}
+
+static const char ptx[] =
+    ".version 7.0\n.target sm_60\n.address_size 64\n"
+    ".visible .entry saxpy(.param .f32 a, .param .u64 x, .param .u64 y)\n{\n    ret;\n}\n";
+
+static void
+host_function(void *data)
+{
+    int version;
+    CHECK(FN(cuDriverGetVersion)(&version) == CUDA_SUCCESS);
+}
+
+/* One of everything: successes, failures, names, arrays of bytes, nested calls. */
+static void
+basic(void)
+{
+    CUdeviceptr x, y;
+    CUmodule module;
+    CUfunction f;
+    char name[64], data[256] = "";
+    int version = 0;
+    errno = EXDEV;
+    CHECK(FN(cuInit)(0) == CUDA_SUCCESS);
+    CHECK(FN(cuDriverGetVersion)(&version) == CUDA_SUCCESS);
+    CHECK(FN(cuDeviceGetName)(name, sizeof name, 0) == CUDA_SUCCESS);
+    CHECK(FN(cuMemAlloc_v2)(&x, 4096) == CUDA_SUCCESS);
+    CHECK(FN(cuMemAlloc_v2)(&y, 1024) == CUDA_SUCCESS);
+    CHECK(FN(cuMemAlloc_v2)(&y, 0) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(FN(cuMemcpyHtoD_v2)(x, data, sizeof data) == CUDA_SUCCESS);
+    CHECK(FN(cuModuleLoadData)(&module, ptx) == CUDA_SUCCESS);
+    CHECK(FN(cuModuleGetFunction)(&f, module, "saxpy") == CUDA_SUCCESS);
+    CHECK(FN(cuModuleGetFunction)(&f, module, "no_such_kernel") == CUDA_ERROR_NOT_FOUND);
+    float a = 2.0f;
+    void *params[] = { &a, &x, &y };
+    for (unsigned i = 0; i < 3; i++)
+        CHECK(FN(cuLaunchKernel)(f, 7, 1, 1, 64, 2, 1, 128, NULL, params, NULL) == CUDA_SUCCESS);
+    CHECK(FN(cuLaunchKernel)(f, 7, 1, 1, 2048, 1, 1, 0, NULL, params, NULL) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(FN(cuMemFree_v2)(x) == CUDA_SUCCESS);
+}
+
+static void
+over_fixture(void)
+{
+    CUgraph graph;
+    CUdriverProcAddressQueryResult status;
+    void *fn = NULL;
+    CHECK(FN(cuLaunchHostFunc)(NULL, host_function, NULL) == CUDA_SUCCESS);
+    CHECK(FN(cuGraphCreate)(&graph, 0) == CUDA_ERROR_NOT_SUPPORTED);
+    /* Not in the library below at all. */
+    CHECK(FN(cuProfilerStart)() == CUDA_ERROR_NOT_SUPPORTED);
+    /* What cuGetProcAddress gives must be the same layer's function as dlsym gives. */
+    CHECK(FN(cuGetProcAddress_v2)("cuInit", &fn, 12000, 0, &status) == CUDA_SUCCESS);
+    CHECK(fn == dlsym(library, "cuInit"));
+    CHECK(FN(cuGetProcAddress_v2)("cuMemAlloc", &fn, 12000, 0, &status) == CUDA_SUCCESS);
+    CHECK(fn == dlsym(library, "cuMemAlloc_v2"));
+    CHECK(FN(cuGetProcAddress_v2)("cuNoSuchThing", &fn, 12000, 0, &status) == CUDA_SUCCESS && !fn);
+    /* errno is the library's, whatever the tracer did around it. */
+    errno = EXDEV;
+    CHECK(FN(cuInit)(0) == CUDA_SUCCESS && errno == ENOTTY);
+    errno = EXDEV;
+    CHECK(FN(cuMemFree_v2)(0) == CUDA_ERROR_INVALID_VALUE && errno == EXDEV);
+}
+
+static void *
+thread(void *arg)
+{
+    CUdeviceptr p;
+    for (unsigned i = 0; i < 1000; i++) {
+        CHECK(FN(cuMemAlloc_v2)(&p, 1 + (size_t)arg) == CUDA_SUCCESS);
+        CHECK(FN(cuMemFree_v2)(p) == CUDA_SUCCESS);
+    }
+    return NULL;
+}
+
+static double
+seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+int
+main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+    unsigned long n = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+    if (!strcmp(mode, "nothing"))
+        return 0;
+    if (!strcmp(mode, "wait")) {         /* for signals: no CUDA at all */
+        signal(SIGTERM, SIG_DFL);
+        pause();
+        return 0;
+    }
+    open_library();
+    CHECK(FN(cuInit)(0) == CUDA_SUCCESS);
+    if (!strcmp(mode, "basic")) {
+        basic();
+    } else if (!strcmp(mode, "fixture")) {
+        basic();
+        over_fixture();
+    } else if (!strcmp(mode, "exit")) {
+        return (int)n;
+    } else if (!strcmp(mode, "signal")) {
+        raise((int)n);
+    } else if (!strcmp(mode, "kill9")) {     /* n calls, then a sudden end */
+        for (unsigned long i = 0; i < n; i++) {
+            CUdeviceptr p;
+            CHECK(FN(cuMemAlloc_v2)(&p, i + 1) == CUDA_SUCCESS);
+        }
+        kill(getpid(), SIGKILL);
+    } else if (!strcmp(mode, "threads")) {
+        pthread_t t[4];
+        for (size_t i = 0; i < 4; i++)
+            CHECK(!pthread_create(&t[i], NULL, thread, (void *)i));
+        for (size_t i = 0; i < 4; i++)
+            pthread_join(t[i], NULL);
+    } else if (!strcmp(mode, "fork")) {
+        for (int i = 0; i < 2; i++) {
+            pid_t pid = fork();
+            CHECK(pid >= 0);
+            if (!pid) {
+                CUdeviceptr p;
+                CHECK(FN(cuMemAlloc_v2)(&p, 7777) == CUDA_SUCCESS);
+                exit(0);
+            }
+            int status;
+            CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+        }
+    } else if (!strcmp(mode, "cost")) {      /* prints nanoseconds a call */
+        __typeof__(&cuMemFree_v2) fn = FN(cuMemFree_v2);
+        double start = seconds();
+        for (unsigned long i = 0; i < n; i++)
+            fn(16);
+        printf("%.2f\n", (seconds() - start) * 1e9 / (double)n);
+    } else if (!strcmp(mode, "sleep")) {
+        CUdeviceptr p;
+        CHECK(FN(cuMemAlloc_v2)(&p, 55) == CUDA_SUCCESS);
+        printf("ready\n");
+        fflush(stdout);
+        pause();
+    } else {
+        return 97;
+    }
+    return 0;
+}

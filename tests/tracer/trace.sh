@@ -1,0 +1,278 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# trace.sh CASE: records the test program with cudaway-trace and checks what comes out. Exit status 77: skipped.
+# Expected values are what app.c and below.c say; nothing here is taken from the tool's own output.
+set -u
+dir=$(mktemp -d /tmp/trace-test-XXXXXX)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+bad=0
+
+fail() { echo "FAILED: $*"; bad=1; }
+# want STATUS COMMAND...: output goes to out and err
+want() {
+    local status=$1
+    shift
+    "$@" >out 2>err
+    local got=$?
+    [ $got = "$status" ] || { fail "status $got, not $status: $*"; head -5 err; }
+}
+# has FILE TEXT [COUNT]: a fixed string is in so many lines (without COUNT: in some)
+has() {
+    local n
+    n=$(grep -cF -- "$2" "$1")
+    if [ $# = 3 ]; then
+        [ "$n" = "$3" ] || fail "$1 has $n lines with '$2', not $3"
+    else
+        [ "$n" -gt 0 ] || { fail "$1 lacks '$2'"; head -5 "$1"; }
+    fi
+}
+lines() { local n; n=$(wc -l <"$1"); [ "$n" = "$2" ] || fail "$1 has $n lines, not $2"; }
+one_line() { local n; n=$(wc -l <"$1"); [ "$n" = 1 ] || { fail "$1: not one line"; head -5 "$1"; }; }
+record() { "$TRACE" record --library "$BELOW" "$@"; }
+
+case ${1-} in
+fixture)
+    want 0 record -o r -- "$APP" fixture
+    want 0 "$TRACE" show r
+    # 2 cuInit, then what basic() and over_fixture() call; the callback's call is one of its own.
+    lines out 25
+    has out 'cuDriverGetVersion(driverVersion=12080) = CUDA_SUCCESS' 2
+    has out 'cuDeviceGetName(name="Below", len=64, dev=0) = CUDA_SUCCESS' 1
+    has out 'cuMemAlloc_v2(dptr=0x7000000000, bytesize=4096) = CUDA_SUCCESS' 1
+    has out 'cuMemAlloc_v2(dptr=0x7000010000, bytesize=1024) = CUDA_SUCCESS' 1
+    has out 'bytesize=0) = CUDA_ERROR_INVALID_VALUE' 1
+    has out 'cuModuleLoadData(module=0x1110, image=0x' 1
+    has out 'cuModuleGetFunction(hfunc=0x2220, hmod=0x1110, name="saxpy") = CUDA_SUCCESS' 1
+    has out 'name="no_such_kernel") = CUDA_ERROR_NOT_FOUND' 1
+    has out 'cuLaunchKernel(f=0x2220, gridDimX=7, gridDimY=1, gridDimZ=1, blockDimX=64, blockDimY=2, blockDimZ=1, sharedMemBytes=128, hStream=0x0, ' 3
+    # 2.0f, padding, the two pointers, little-endian
+    has out '# kernel saxpy grid (7,1,1) block (64,2,1) shared 128 params 000000400000000000000000700000000000010070000000' 3
+    has out 'cuProfilerStart() = CUDA_ERROR_NOT_SUPPORTED' 1
+    has out 'cuGetProcAddress_v2(symbol="cuNoSuchThing", pfn=0x0, cudaVersion=12000, flags=0x0, symbolStatus=CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND) = CUDA_SUCCESS' 1
+    want 0 "$TRACE" show --failed r
+    lines out 6
+    want 0 "$TRACE" show --function '^cuMem(Alloc|Free)' r
+    lines out 5
+    want 0 "$TRACE" show --pid 1 r
+    lines out 0
+    want 0 "$TRACE" show --json --function cuLaunchKernel r
+    lines out 4
+    has out '"kernel":{"name":"saxpy","grid":[7,1,1],"block":[64,2,1],"shared":128,' 3
+    want 0 "$TRACE" report r
+    has out 'exit status 0'
+    has out 'recorded    25 calls, 6 failed, 1 processes, 1 threads'
+    has out 'kernels: 4 launches of 1'
+    has out '    grid (7,1,1) block (64,2,1): 3'
+    has out 'device: 2 allocations, 5.0 KiB in all, at most 5.0 KiB at a time, 1.0 KiB never freed'
+    has out 'copied host to device: 1 copies, 256 B'
+    has out '  ptx, 124 bytes, sha256 '
+    has out '  cuGraphCreate is not supported (called 1 times)'
+    has out '  cuNoSuchThing was not found by cuGetProcAddress (asked 1 times)'
+    want 0 "$TRACE" report --json r
+    has out '"calls":	25,'
+    want 0 "$TRACE" export -o e.json r
+    want 0 "$CHECKJSON" e.json
+    has out '25 calls, 4 kernels'
+    grep -q '"state": "complete"' r/manifest.json && grep -q '"exit": { "code": 0 }' r/manifest.json || fail manifest
+    # The same without DIR: the newest recording here.
+    want 0 record -q -- "$APP" exit 0
+    want 0 "$TRACE" show
+    lines out 1
+    ;;
+linked)
+    want 0 record -o r -- "$LINKED"
+    want 0 "$TRACE" show r
+    lines out 2
+    has out 'bytesize=321) = CUDA_SUCCESS' 1
+    ;;
+threads)
+    want 0 record -o r -- "$APP" threads
+    want 0 "$TRACE" show r
+    lines out 8001
+    for size in 1 2 3 4; do has out "bytesize=$size) = CUDA_SUCCESS" 1000; done
+    [ "$(sed 's/.*\] \([0-9/]*\) .*/\1/' out | sort | uniq -c | awk '{print $1}' | sort -n | xargs)" = "1 2000 2000 2000 2000" ] ||
+        fail "calls per thread"
+    ;;
+fork)
+    want 0 record -o r -- "$APP" fork
+    want 0 "$TRACE" show r
+    lines out 3
+    has out 'bytesize=7777) = CUDA_SUCCESS' 2
+    [ "$(sed 's/.*\] \([0-9]*\).*/\1/' out | sort -u | wc -l)" = 3 ] || fail "three processes"
+    ;;
+kill9)
+    want 137 record -o r -- "$APP" kill9 30000
+    has err 'was ended by signal 9'
+    want 0 "$TRACE" show r
+    lines out 30001
+    has out 'bytesize=30000) = CUDA_SUCCESS' 1
+    has r/manifest.json '"exit": { "signal": 9 }'
+    ;;
+exit)
+    for code in 0 1 7 125 255; do want $code record -q -o r$code -- "$APP" exit $code; done
+    want 0 record -q -o args -- sh -c 'test "$1" = "a b"' sh 'a b'
+    printf 'in' | record -q -o stdin -- sh -c 'cat; echo err >&2' >out 2>err
+    has out in
+    has err err
+    ;;
+signals)
+    want 143 record -o r -- "$APP" signal 15
+    want 134 record -o r6 -- "$APP" signal 6
+    # A signal to the recorder reaches the program.
+    mkfifo pipe
+    "$TRACE" record --library "$BELOW" -o fwd -- "$APP" sleep >pipe 2>err &
+    recorder=$!
+    read -r _ <pipe
+    kill -TERM $recorder
+    wait $recorder
+    [ $? = 143 ] || fail "forwarded signal"
+    want 0 "$TRACE" show fwd
+    has out 'bytesize=55) = CUDA_SUCCESS' 1
+    ;;
+errors)
+    want 127 record -o a -- ./no-such-program
+    has err 'no-such-program: No such file'
+    one_line err
+    [ -e a ] && fail "a folder is left"
+    echo text >file
+    want 126 record -o a -- ./file
+    one_line err
+    want 125 record -o file/sub -- "$APP" exit 0
+    has err 'cannot make the folder file/sub: Not a directory'
+    one_line err
+    mkdir full && touch full/x
+    want 125 record -o full -- "$APP" exit 0
+    has err 'is not empty'
+    want 125 record --dump-limit x -- "$APP" exit 0
+    want 125 record '--dump-kernels=(' -- "$APP" exit 0
+    want 125 "$TRACE" record --library /no/such/lib -- "$APP" exit 0
+    want 125 record --no-such-option -- "$APP"
+    want 125 record
+    want 125 env PATH=/nonexistent "$TRACE" record --library "$BELOW" -o a -- "$APP" exit 0
+    has err 'install the Debian package lttng-tools'
+    one_line err
+    want 2 "$TRACE" show no-such-folder
+    one_line err
+    want 2 "$TRACE" show file
+    one_line err
+    want 2 "$TRACE" show --pid x file
+    want 2 "$TRACE" show --function '(' file
+    want 2 "$TRACE" frobnicate
+    mkdir empty && cd empty
+    want 2 "$TRACE" report
+    one_line err
+    ;;
+nothing)
+    want 0 record -o r -- "$APP" nothing
+    has err 'made no CUDA call'
+    want 0 "$TRACE" show r
+    lines out 0
+    has err 'made no CUDA call'
+    want 0 "$TRACE" report r
+    want 0 "$TRACE" export -o e.json r
+    want 0 "$CHECKJSON" e.json
+    ;;
+damage)
+    want 0 record -q -o r -- "$APP" threads
+    stream=$(ls -S r/trace/ust/pid/*/calls_? | head -1)
+    # Cut inside a packet: what is before it is shown.
+    size=$(stat -c %s "$stream")
+    cp -r r cut
+    truncate -s $((size - 1000)) cut/${stream#r/}
+    want 1 "$TRACE" show cut
+    has err 'is cut'
+    [ "$(wc -l <out)" -gt 0 ] || fail "nothing shown"
+    # Cut in the first packet, and to nothing.
+    truncate -s 100 cut/${stream#r/}
+    want 1 "$TRACE" show cut
+    truncate -s 0 cut/${stream#r/}
+    "$TRACE" show cut >out 2>err
+    [ $? -le 1 ] || fail "empty stream"
+    # Bytes overwritten in the middle: no crash, a message.
+    cp -r r noise
+    head -c 3000 /dev/urandom | dd of=noise/${stream#r/} bs=1 seek=$((size / 2)) conv=notrunc status=none
+    "$TRACE" show noise >out 2>err
+    [ $? -le 1 ] || fail "noise in a stream"
+    # Metadata cut and garbled.
+    cp -r r meta
+    m=$(echo meta/trace/ust/pid/*/metadata)
+    truncate -s 50000 "$m"
+    "$TRACE" show meta >out 2>err
+    [ $? = 1 ] || fail "cut metadata"
+    [ -s err ] || fail "no message about the metadata"
+    head -c 60000 /dev/urandom >"$m"
+    want 1 "$TRACE" report meta
+    echo '{' >r/manifest.json
+    want 0 "$TRACE" report r
+    has err 'is damaged'
+    ;;
+parallel)
+    for i in 1 2 3; do record -q -o r$i -- "$APP" exit $i 2>err$i & done
+    for i in 1 2 3; do wait -n; done
+    for i in 1 2 3; do
+        want 0 "$TRACE" show r$i
+        lines out 1
+        has r$i/manifest.json "\"code\": $i"
+    done
+    ;;
+off)
+    # Not recorded: the layer costs a test and a branch. The bound is loose, for a busy machine.
+    bare=$(LD_PRELOAD=$BELOW LD_LIBRARY_PATH=$(dirname "$BELOW") CUDAWAY_CUDA_LIBRARY= "$APP" cost 20000000 2>err) ||
+        bare=0
+    off=$(CUDAWAY_CUDA_LIBRARY=$BELOW LD_LIBRARY_PATH=$(dirname "$LAYER") "$APP" cost 20000000)
+    echo "nanoseconds a call: $off under the layer, not recorded${bare:+ (library alone: $bare)}"
+    awk "BEGIN { exit !($off > 0 && $off < 100) }" || fail "$off ns a call"
+    ;;
+implementation)
+    # The same program over CUDAway's own driver, where it is built and can run it.
+    below=$(dirname "$LAYER")/../libcuda.so.1
+    [ -e "$below" ] || { echo "skipped: $below is not built"; exit 77; }
+    CUDAWAY_DEVICE=host LD_LIBRARY_PATH=$(dirname "$below") "$APP" basic >out 2>err ||
+        { echo "skipped: the driver does not run the program alone:"; head -3 err; exit 77; }
+    want 0 "$TRACE" record --device host -o r -- "$APP" basic
+    want 0 "$TRACE" show r
+    lines out 16
+    has out '# kernel saxpy grid (7,1,1) block (64,2,1) shared 128' 3
+    has out 'bytesize=4096) = CUDA_SUCCESS' 1
+    has r/manifest.json '"device": "host"'
+    ;;
+user)
+    # As an ordinary user: the daemon is the user's own.
+    [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1 && command -v setpriv >/dev/null ||
+        { echo "skipped: needs root, to become another user"; exit 77; }
+    chmod 777 "$dir"
+    as() { setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME=/nonexistent "$@"; }
+    as test -x "$TRACE" || { echo "skipped: the build folder is not readable for others"; exit 77; }
+    want 5 as "$TRACE" record --library "$BELOW" -o r -- "$APP" exit 5
+    want 0 "$TRACE" show r
+    lines out 1
+    mkdir closed && chmod 700 closed
+    want 125 as "$TRACE" record --library "$BELOW" -o closed -- "$APP" exit 5
+    one_line err
+    ;;
+disk)
+    # A disk that fills up: the program goes on, the trace is readable up to there, the exit status is the program's.
+    [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || { echo "skipped: needs root, to mount a small file system"; exit 77; }
+    mkdir small
+    export TRACE APP BELOW
+    unshare -m bash -c '
+        mount -t tmpfs -o size=24m none small && cd small &&
+        timeout 100 "$TRACE" record --library "$BELOW" -o r -- "$APP" kill9 2000000 >../out 2>../err
+        echo $? >../status
+        "$TRACE" show r 2>../err2 | wc -l >../count
+        mount -t tmpfs -o size=1m none /mnt && cd /mnt &&
+        "$TRACE" record --library "$BELOW" -o r -- "$APP" exit 0 2>/dev/null
+        echo $? >'"$dir"'/status2
+    '
+    [ "$(cat status)" = 137 ] || fail "status $(cat status)"
+    has err 'disk is nearly full'
+    [ "$(cat count)" -gt 1000 ] || fail "only $(cat count) calls shown"
+    [ "$(cat status2)" = 125 ] || fail "full disk: status $(cat status2)"
+    ;;
+*)
+    echo "no such case"
+    exit 2
+    ;;
+esac
+exit $bad
