@@ -461,7 +461,7 @@ check_modifiers(struct check *c)
         return FAIL(c, 3045, "this comparison is for floats only");
     if (in->round && t && !flt)
         return FAIL(c, 3045, "'%s' of integers takes no rounding", m);
-    if ((in->flags & PTX_F_FTZ) && row->ntypes == 1 && (!flt || t == PTX_F64))
+    if ((in->flags & PTX_F_FTZ) && row->ntypes == 1 && (!flt || (t == PTX_F64 && !(in->flags & PTX_F_APPROX))))
         return FAIL(c, 3045, "'%s' takes .ftz with f32 and f16 types only", m);
     if ((in->flags & PTX_F_SAT) && (in->op == PTX_OP_ADD || in->op == PTX_OP_SUB || in->op == PTX_OP_MUL || in->op == PTX_OP_MAD) &&
         !(flt ? t != PTX_F64 : t == PTX_S32 && (in->op != PTX_OP_MUL)))

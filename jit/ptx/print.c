@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Prints a module as PTX that parses back to the same IR. Scopes are flattened: a name that a nested scope declared again
  * gets a suffix (names inside TEXT operands keep their spelling). Order: prototypes of all .func, variables, bodies of .func,
- * kernels, aliases. */
+ * kernels, aliases. `.target debug` is left out, since the debug sections that it asks for are not kept. */
 #include "impl/base/buf.h"
 #include "jit/ptx/print_private.h"
 
@@ -431,7 +431,6 @@ ptx_module_print(const struct ptx_module *m, struct cw_buf *out)
         cw_buf_append(out, &m->sm_suffix, 1);
     cw_buf_puts(out, m->texmode_independent ? ", texmode_independent" : "");
     cw_buf_puts(out, m->map_f64_to_f32 ? ", map_f64_to_f32" : "");
-    cw_buf_puts(out, m->debug ? ", debug" : "");
     cw_buf_printf(out, "\n.address_size %u\n", m->address_size);
     for (uint32_t i = 0; i < m->nfiles; i++)
         if (m->files[i])

@@ -70,6 +70,10 @@ one(const char *name, const char *text, size_t size)
     seconds += now() - t;
     texts++;
     bytes += size;
+    bool ok = r == CW_OK;
+    for (uint32_t i = 0; ok && i < m->nfuncs; i++)
+        ok = ptx_function_build_cfg(m->funcs[i]) == CW_OK;
+    ok = ok && ptx_module_validate(m, &d) == CW_OK;
     if (r != CW_OK || d.first) {
         struct cw_buf b;
         cw_buf_init(&b);
@@ -77,9 +81,6 @@ one(const char *name, const char *text, size_t size)
         printf("%s", b.data ? b.data : "");
         cw_buf_finish(&b);
     }
-    bool ok = r == CW_OK;
-    for (uint32_t i = 0; ok && i < m->nfuncs; i++)
-        ok = ptx_function_build_cfg(m->funcs[i]) == CW_OK;
     failures += !ok || !round_trip(name, m, &d);
     ptx_module_destroy(m);
     cwj_diags_finish(&d);
