@@ -140,7 +140,7 @@ check_cfg(struct validate *v)
             violation(v, 3921, "block %u overlaps the one before or leaves the function", b);
         at = bl->first + bl->count;
         for (uint32_t i = bl->first; i + 1 < bl->first + bl->count && i + 1 < f->ninsts; i++)
-            if (ptx_op_rows[f->insts[i].op].info.traits & PTX_T_TERMINATOR)
+            if (f->insts[i].op < PTX_OP_COUNT && (ptx_op_rows[f->insts[i].op].info.traits & PTX_T_TERMINATOR))
                 violation(v, 3922, "block %u goes on after a terminator", b);
         for (uint32_t i = 0; i < bl->nsucc; i++) {
             bool back = false;
