@@ -39,6 +39,23 @@ check_names(const struct cwj_program *p, const struct cwj_aot_options *o, struct
     return r;
 }
 
+/* LLVM takes an unknown processor with a message on standard error; refuse it instead. */
+static cw_result
+check_cpu(const struct cwj_aot_options *o, struct cwj_diags *diags)
+{
+    static const char *const gfx[] = { "gfx900", "gfx906", "gfx908", "gfx90a", "gfx90c", "gfx940", "gfx941", "gfx942", "gfx1010",
+        "gfx1011", "gfx1012", "gfx1013", "gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036", "gfx1100",
+        "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1200", "gfx1201" };
+    if (o->target != CWJ_TARGET_AMDGCN || o->emit == CWJ_EMIT_IR)
+        return CW_OK;
+    for (unsigned i = 0; o->cpu && i < sizeof gfx / sizeof *gfx; i++)
+        if (!strcmp(gfx[i], o->cpu))
+            return CW_OK;
+    cwj_diag_add(diags, PTX_ERROR, 5907, 0, 0, "no AMD processor '%s' is known; gfx900 to gfx942, gfx1010 to gfx1201 are",
+                 o->cpu ? o->cpu : "");
+    return CW_ERR_UNSUPPORTED;
+}
+
 /* The host form of a program: every kernel's module with its entry and info renamed after the kernel, in one. */
 static cw_result
 emit_host(struct cwj_program *p, const struct cwj_aot_options *o, LLVMContextRef llvm, LLVMModuleRef *out, struct cwj_diags *diags)
@@ -107,6 +124,8 @@ cwj_aot(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *o
     LLVMMemoryBufferRef code = NULL;
     unsigned level = o->opt_level > 3 ? 3 : o->opt_level;
     cw_result r = check_names(p, o, diags);
+    if (!r)
+        r = check_cpu(o, diags);
     if (r)
         return r;
     if (o->emit == CWJ_EMIT_IR) {

@@ -62,6 +62,11 @@ read_target(const char *p, size_t size, unsigned *sm, char *suffix)
                 i++;
             continue;
         }
+        if (p[i] == '/' && p[i + 1] == '*') {
+            for (i += 2; i + 1 < limit && p[i] && (p[i] != '*' || p[i + 1] != '/'); i++)
+                ;
+            continue;
+        }
         if (memcmp(p + i, ".target", 7))
             continue;
         for (i += 7; i + 3 < limit && p[i] && p[i] != '\n' && memcmp(p + i, "sm_", 3); i++)

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# cudaway-cc: what it makes is what LLVM's own tools read; what is wrong is said, with the right exit code.
+# usage: cc.sh CUDAWAY_CC LLVM_BIN_DIR
+cc=$1 llvm=$2 failures=0
+dir=$(mktemp -d) || exit 2
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 2
+
+fail() { echo "failed: $*"; failures=$((failures + 1)); }
+# expect CODE PATTERN ARGS...: exit code, and a line on standard error (none when PATTERN is empty)
+expect() {
+    local code=$1 pattern=$2; shift 2
+    "$cc" "$@" >out 2>err </dev/null; local got=$?
+    [ $got = "$code" ] || fail "exit code $got, should be $code: $*: $(head -3 err)"
+    if [ -n "$pattern" ]; then grep -q -- "$pattern" err || fail "no '$pattern' in: $(head -3 err)"
+    elif [ -s err ]; then fail "unexpected: $(head -3 err)"; fi
+}
+
+cat >good.ptx <<'P'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .global .u32 counter = 3;
+.visible .entry add(.param .u64 out, .param .u32 n)
+{ .reg .pred p; .reg .b32 i, t, b, n; .reg .b64 a, o;
+  ld.param.u64 o, [out]; ld.param.u32 n, [n]; mov.u32 b, %ctaid.x; mov.u32 t, %ntid.x; mul.lo.u32 i, b, t;
+  mov.u32 t, %tid.x; add.u32 i, i, t; setp.ge.u32 p, i, n; @p bra done;
+  mul.wide.u32 a, i, 4; add.u64 o, o, a; st.global.u32 [o], i;
+done: ret; }
+.visible .entry other() { bar.sync 0; ret; }
+P
+printf '.version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k() { frobnicate.u32 %%r1; ret; }\n' >bad.ptx
+printf '.version 7.0\n.target sm_70\n.address_size 64\n.extern .func gone();\n.visible .entry k() { call gone; ret; }\n' >undefined.ptx
+echo hello >text.txt
+
+expect 0 "" --help
+grep -q -- --target out || fail "no help"
+expect 2 "no input file"
+expect 2 "one input file" good.ptx bad.ptx -o x
+expect 2 "-o FILE is needed" good.ptx
+expect 2 "unknown target" --target pdp11 good.ptx -o x
+expect 2 "cannot emit" --emit pascal good.ptx -o x
+expect 2 "-O takes" -O 9 good.ptx -o x
+expect 2 "unknown option --wat" --wat good.ptx
+expect 2 "needs a value" good.ptx -o
+expect 2 "No such file" missing.ptx -o x
+expect 2 "Is a directory" . -o x
+expect 2 "cannot write" good.ptx -o no/such/folder/x
+expect 1 "neither PTX" text.txt -o x
+expect 1 "bad.ptx:4:.*error P" bad.ptx -o x
+expect 1 "P4001.*gone" undefined.ptx -o x
+expect 1 "no kernel 'nope'" --kernel nope good.ptx -o x
+expect 1 "no AMD processor" --target gfx77 good.ptx -o x
+expect 1 "holds no PTX for the architecture" --arch 90 good.ptx -o x
+[ -e x ] && fail "a failed run left its output"
+expect 1 "holds no GPU code" "$cc" -o x
+
+expect 0 "" --list good.ptx
+grep -q '^0 *PTX *sm_70 *none' out || fail "--list: $(cat out)"
+expect 0 "" --emit ir good.ptx
+grep -q 'setp.ge.u32' out || fail "no ir"
+expect 0 "" --emit llvm good.ptx
+grep -q '^define' out || fail "no LLVM IR"
+"$llvm/llvm-as" -o ir.bc out || fail "LLVM refuses the LLVM IR"
+expect 0 "" --emit asm good.ptx
+grep -q '^add:' out || fail "no assembly"
+
+for level in 0 1 2 3; do
+    expect 0 "" -O $level good.ptx -o host.o
+    "$llvm/llvm-nm" host.o | grep -q ' T add$' || fail "no function in the host object, -O $level"
+done
+"$llvm/llvm-nm" host.o | grep -q ' T other$' || fail "not all kernels"
+expect 0 "" --kernel add good.ptx -o one.o
+"$llvm/llvm-nm" one.o | grep -q other && fail "--kernel does not select"
+
+for gfx in gfx1030 gfx1100 gfx90a gfx942; do
+    expect 0 "" --target $gfx good.ptx -o $gfx.co
+    "$llvm/llvm-readelf" -h $gfx.co | grep -qi 'Flags:.*'$gfx || fail "$gfx: $("$llvm/llvm-readelf" -h $gfx.co | grep Flags)"
+    "$llvm/llvm-readelf" -h $gfx.co | grep -q 'Type: *DYN' || fail "$gfx: not linked"
+    "$llvm/llvm-readelf" --dyn-syms $gfx.co | grep -q 'OBJECT.* add.kd$' || fail "$gfx: no kernel descriptor"
+    "$llvm/llvm-readelf" --dyn-syms $gfx.co | grep -q 'OBJECT.* counter$' || fail "$gfx: no variable"
+    "$llvm/llvm-readelf" --notes $gfx.co | grep -q '.kernarg_segment_size: *[1-9]' || fail "$gfx: no metadata"
+    "$llvm/llvm-objdump" -d $gfx.co | grep -q s_endpgm || fail "$gfx: no code"
+done
+[ $failures = 0 ] && echo ok
+exit $((failures != 0))
