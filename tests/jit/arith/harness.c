@@ -366,14 +366,71 @@ input_row(const struct arith_case *c, const struct regs *r, size_t row, size_t e
     }
 }
 
+/* With ARITH_EXPORT=FOLDER in the environment each case is written there as a kernel, its inputs and the results computed
+ * here, so that a machine with the real hardware can run it and compare (tools to do so are up to the user). */
+static FILE *
+export_open(size_t number, const char *name, const char *suffix)
+{
+    char path[512];
+    const char *dir = getenv("ARITH_EXPORT");
+
+    if (!dir)
+        return NULL;
+    snprintf(path, sizeof path, "%s/%s%zu.%s", dir, name, number, suffix);
+    return fopen(path, "wb");
+}
+
+static void
+export_kernel(FILE *f, const struct arith_case *c, const struct regs *r)
+{
+    fprintf(f, "// %u %u", r->nin, r->n);
+    for (unsigned i = 0; i < r->n; i++)
+        fprintf(f, " %u", size_of(r->type[i]));
+    fprintf(f, " %s\n.version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 n", c->accept ? "~" : "=");
+    for (unsigned i = 0; i < r->n; i++)
+        fprintf(f, ", .param .u64 p%u", i);
+    fprintf(f, ")\n{\n.reg .b64 %%q<4>;\n.reg .b32 %%t<4>;\n.reg .b16 %%h;\n.reg .pred %%go;\n");
+    for (unsigned i = 0; i < r->n; i++)
+        fprintf(f, ".reg .%s %%%c%u;\n", r->type[i] == PTX_F16X2 || r->type[i] == PTX_BF16X2 ? "b32" : r->type[i] == PTX_BF16 ? "b16" :
+                ptx_type_name(r->type[i]), i < r->nin ? 'a' : 'd', i < r->nin ? i : i - r->nin);
+    fprintf(f, "mov.u32 %%t0, %%ctaid.x;\nmov.u32 %%t1, %%ntid.x;\nmov.u32 %%t2, %%tid.x;\nmad.lo.u32 %%t0, %%t0, %%t1, %%t2;\n"
+               "cvt.u64.u32 %%q0, %%t0;\nld.param.u64 %%q1, [n];\nsetp.ge.u64 %%go, %%q0, %%q1;\n@%%go ret;\n");
+    for (unsigned i = 0; i < r->n; i++) {
+        if (i == r->nin)
+            fprintf(f, "%s\n", c->body);
+        fprintf(f, "ld.param.u64 %%q1, [p%u];\nmad.lo.u64 %%q1, %%q0, %u, %%q1;\n", i, size_of(r->type[i]));
+        const char *op = i < r->nin ? "ld" : "st";
+        char reg[8];
+        snprintf(reg, sizeof reg, "%%%c%u", i < r->nin ? 'a' : 'd', i < r->nin ? i : i - r->nin);
+        if (r->type[i] == PTX_PRED && i < r->nin)
+            fprintf(f, "ld.global.u8 %%h, [%%q1];\nsetp.ne.u16 %s, %%h, 0;\n", reg);
+        else if (r->type[i] == PTX_PRED)
+            fprintf(f, "selp.u16 %%h, 1, 0, %s;\nst.global.u8 [%%q1], %%h;\n", reg);
+        else if (i < r->nin)
+            fprintf(f, "%s.global.b%u %s, [%%q1];\n", op, size_of(r->type[i]) * 8, reg);
+        else
+            fprintf(f, "%s.global.b%u [%%q1], %s;\n", op, size_of(r->type[i]) * 8, reg);
+    }
+    fprintf(f, "ret;\n}\n");
+}
+
 static int
-check_case(const struct arith_case *c, const struct regs *r, lane_fn *fn, unsigned width, bool optimised)
+check_case(const char *name, size_t number, const struct arith_case *c, const struct regs *r, lane_fn *fn, unsigned width,
+           bool optimised)
 {
     enum { CHUNK = 32 };
     size_t total = plan(c, r), edges = total > RANDOM ? total - RANDOM : total;
     uint8_t in[MAX_INPUTS][CHUNK * 8], out[MAX_REGS][CHUNK * 8];
     int bad = 0;
+    FILE *kernel = width == CHUNK && !c->sweep ? export_open(number, name, "ptx") : NULL;
+    FILE *data = kernel ? export_open(number, name, "bin") : NULL;
+    size_t stride = total / 6000 + 1;
 
+    if (kernel) {
+        export_kernel(kernel, c, r);
+        fprintf(kernel, "// %s\n", c->body);
+        fclose(kernel);
+    }
     for (size_t row = 0; row < total; row += CHUNK) {
         union val v[CHUNK][MAX_INPUTS];
         memset(v, 0, sizeof v);
@@ -391,6 +448,8 @@ check_case(const struct arith_case *c, const struct regs *r, lane_fn *fn, unsign
                 op[i - r->nin] = &out[i][k * size_of(r->type[i])];
             fn(ip, op);
         }
+        for (unsigned i = 0; data && row / CHUNK % stride == 0 && i < r->n; i++)
+            fwrite(i < r->nin ? in[i] : out[i], size_of(r->type[i]), CHUNK, data);
         for (unsigned k = 0; k < CHUNK && row + k < total; k++) {
             union val want[MAX_REGS], got;
             for (unsigned i = 0; i < r->nin; i++) {     /* the reference sees what the register holds */
@@ -415,6 +474,8 @@ check_case(const struct arith_case *c, const struct regs *r, lane_fn *fn, unsign
             }
         }
     }
+    if (data)
+        fclose(data);
     return bad ? 1 : 0;
 }
 
@@ -497,7 +558,7 @@ run_width(const char *name, const struct arith_case *cases, size_t count, unsign
         parse_types(cases[i].types, &r);
         if ((err = LLVMOrcLLJITLookup(jit, &addr, fname)))
             die(fname, err);
-        bad += check_case(&cases[i], &r, (lane_fn *)(uintptr_t)addr, width, optimise);
+        bad += check_case(name, i, &cases[i], &r, (lane_fn *)(uintptr_t)addr, width, optimise);
     }
     if ((err = LLVMOrcDisposeLLJIT(jit)))
         die("dispose", err);
