@@ -257,7 +257,7 @@ disk)
     mkdir small
     export TRACE APP BELOW
     unshare -m bash -c '
-        mount -t tmpfs -o size=24m none small && cd small &&
+        mount -t tmpfs -o size=64m none small && cd small &&
         timeout 100 "$TRACE" record --library "$BELOW" -o r -- "$APP" kill9 2000000 >../out 2>../err
         echo $? >../status
         "$TRACE" show r 2>../err2 | wc -l >../count

@@ -30,6 +30,8 @@
 extern char **environ;
 
 #define SUBBUFS 4u
+#define BALLAST ((off_t)8 << 20)
+#define POLL_NS 20000000      /* how often the disk is looked at */
 
 struct record {
     const char *dir_option, *kernels, *device, *library;
@@ -68,24 +70,44 @@ now(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Ring buffers: as large as shared memory allows for eight processes, from 32 KiB to 512 KiB a sub-buffer. */
-static uint64_t
-choose_subbuf_size(void)
-{
-    struct statvfs vfs;
-    long cpus = sysconf(_SC_NPROCESSORS_CONF);
-    uint64_t room = statvfs("/dev/shm", &vfs) ? 0 : (uint64_t)vfs.f_bavail * vfs.f_frsize;
-    uint64_t each = room / (8u * SUBBUFS * (uint64_t)(cpus > 0 ? cpus : 1)), size = 32768;
-    while (size < 524288 && size * 2 <= each)
-        size *= 2;
-    return size;
-}
-
 static uint64_t
 disk_free(const char *dir)
 {
     struct statvfs vfs;
     return statvfs(dir, &vfs) ? UINT64_MAX : (uint64_t)vfs.f_bavail * vfs.f_frsize;
+}
+
+/* Ring buffers: as large as shared memory allows for eight processes and the disk for two, from 32 KiB to 512 KiB a
+ * sub-buffer. What they hold when the program ends must still fit on the disk. */
+static void
+choose_sizes(struct record *r)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    uint64_t each = SUBBUFS * (uint64_t)(cpus > 0 ? cpus : 1);
+    uint64_t memory = disk_free("/dev/shm") / 8 / each, disk = disk_free(r->dir) / 8 / each;
+    r->subbuf_size = 32768;
+    while (r->subbuf_size < 524288 && r->subbuf_size * 2 <= memory && r->subbuf_size * 2 <= disk)
+        r->subbuf_size *= 2;
+    r->reserve = r->subbuf_size * each + (2u << 20);
+}
+
+/* A file that is given up when the disk is nearly full, so that what is still in the buffers, the trace's metadata and the
+ * manifest find room even if another program is faster. */
+static void
+ballast(const struct record *r, bool keep)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/.reserve", r->dir);
+    if (!keep) {
+        unlink(path);
+        return;
+    }
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return;
+    if (posix_fallocate(fd, 0, BALLAST))
+        unlink(path);
+    close(fd);
 }
 
 static bool
@@ -143,13 +165,15 @@ make_folder(struct record *r)
         return false;
     }
     r->dir_option = NULL;
-    uint64_t left = disk_free(r->dir);
-    if (left < 2 * r->reserve) {
+    choose_sizes(r);
+    uint64_t left = disk_free(r->dir), need = 2 * r->reserve + BALLAST;
+    if (left < need) {
         say("%s: the disk is full (%llu KiB are free, a recording needs at least %llu KiB)", r->dir,
-            (unsigned long long)left / 1024, (unsigned long long)r->reserve / 512);
+            (unsigned long long)left / 1024, (unsigned long long)need / 1024);
         rmdir(r->dir);
         return false;
     }
+    ballast(r, true);
     return true;
 }
 
@@ -339,9 +363,10 @@ supervise(struct record *r, const sigset_t *set)
     bool recording = true;
     for (;;) {
         siginfo_t info;
-        int sig = sigtimedwait(set, &info, &(struct timespec){ .tv_nsec = 200000000 });
+        int sig = sigtimedwait(set, &info, &(struct timespec){ .tv_nsec = POLL_NS });
         if (sig < 0 && errno == EAGAIN && recording && disk_free(r->dir) < r->reserve) {
             recording = false;
+            ballast(r, false);
             stop_early(r, "the disk is nearly full");
             if (!lttng_stop(&r->lttng))
                 say("the trace may end early");
@@ -412,6 +437,7 @@ run(struct record *r)
     write_manifest(r);
     supervise(r, &set);
     code = WIFEXITED(r->status) ? WEXITSTATUS(r->status) : 128 + WTERMSIG(r->status);
+    ballast(r, false);
     if (!lttng_stop(&r->lttng))
         r->truncated = true, r->note = "the trace could not be closed in order";
     r->done = true;
@@ -428,6 +454,7 @@ run(struct record *r)
 fail:
     lttng_finish(&r->lttng);
     if (r->dir) {          /* nothing was recorded: leave nothing */
+        ballast(r, false);
         snprintf(path, sizeof path, "%s/trace", r->dir);
         remove_tree(path);
         snprintf(path, sizeof path, "%s/dumps", r->dir);
@@ -500,9 +527,6 @@ cmd_record(int argc, char **argv)
         say("the trace layer lib/cudaway/trace/libcuda.so.1 is missing beside this program; the installation is damaged");
         return EXIT_TOOL;
     }
-    r.subbuf_size = choose_subbuf_size();
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    r.reserve = r.subbuf_size * SUBBUFS * (uint64_t)(cpus > 0 ? cpus : 1) + (2u << 20);
     int code = run(&r);
     free(r.layer);
     return code;
