@@ -18,21 +18,39 @@
 struct div_ctx {
     struct flow *f;
     bool linear_x, is_entry;
+    unsigned width;
     bool source_varying;            /* of the instruction being looked at */
     bool result_varying;
+    struct flow_shape affine;       /* what it computes if its sources are affine */
     bool changed;
 };
+
+/* Lower a register's shape to cover `s` as well. */
+static void
+lower(struct div_ctx *c, uint32_t r, struct flow_shape s)
+{
+    struct flow_shape *old = &c->f->shape[r];
+    if (s.kind == FLOW_UNKNOWN || old->kind == FLOW_VARYING)
+        return;
+    if (c->f->blend[r] && s.kind != FLOW_VARYING)
+        s = (struct flow_shape){ .kind = FLOW_VARYING };
+    if (old->kind == s.kind && old->extend == s.extend && old->step == s.step && old->factor == s.factor)
+        return;
+    *old = old->kind == FLOW_UNKNOWN ? s : (struct flow_shape){ .kind = FLOW_VARYING };
+    c->f->uniform[r] = old->kind <= FLOW_UNIFORM;
+    c->changed = true;
+}
 
 static void
 visit_shape(void *user, uint32_t r, bool write)
 {
     struct div_ctx *c = user;
-    if (!write) {
+    if (!write)
         c->source_varying |= !c->f->uniform[r];
-    } else if (c->f->uniform[r] && (c->source_varying || c->result_varying)) {
-        c->f->uniform[r] = false;
-        c->changed = true;
-    }
+    else if (c->affine.kind != FLOW_VARYING)
+        lower(c, r, c->affine);
+    else
+        lower(c, r, (struct flow_shape){ .kind = c->source_varying || c->result_varying ? FLOW_VARYING : FLOW_UNIFORM });
 }
 
 static bool
@@ -172,6 +190,7 @@ blend_bits(struct flow *f, const uint64_t *a, const uint64_t *b, bool several_on
             if (!f->blend[r]) {
                 f->blend[r] = true;
                 f->uniform[r] = false;
+                f->shape[r] = (struct flow_shape){ .kind = FLOW_VARYING };
                 *changed = true;
             }
         }
@@ -236,7 +255,7 @@ terminator_varies(const struct flow *f, uint32_t b)
 }
 
 cw_result
-flow_divergence(struct flow *f, bool linear_x, struct cw_arena *a)
+flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *a)
 {
     const struct ptx_function *fn = f->fn;
     uint32_t max_succ = 2;
@@ -256,17 +275,18 @@ flow_divergence(struct flow *f, bool linear_x, struct cw_arena *a)
         for (uint32_t i = 0; i < fn->blocks[b].count; i++)
             flow_visit_regs(&fn->insts[fn->blocks[b].first + i], visit_def, &d);
     }
-    struct div_ctx c = { .f = f, .linear_x = linear_x, .is_entry = fn->is_entry };
+    struct div_ctx c = { .f = f, .width = width, .linear_x = linear_x, .is_entry = fn->is_entry };
     for (uint32_t r = 0; r < fn->nregs; r++)
         f->uniform[r] = true;
     for (uint32_t i = 0; i < fn->nparams; i++)
         if (fn->params[i]->is_param_reg)
-            f->uniform[fn->params[i]->reg] = false;
+            lower(&c, fn->params[i]->reg, (struct flow_shape){ .kind = FLOW_VARYING });
     if (f->irreducible) {
         /* Loops without a header to come together at: be safe. */
         for (uint32_t r = 0; r < fn->nregs; r++) {
             f->uniform[r] = false;
             f->blend[r] = true;
+            f->shape[r].kind = FLOW_VARYING;
         }
         for (uint32_t b = 0; b < f->n; b++)
             f->masked[b] = b != 0;
@@ -279,15 +299,17 @@ flow_divergence(struct flow *f, bool linear_x, struct cw_arena *a)
                 const struct ptx_inst *in = &fn->insts[blk->first + i];
                 c.source_varying = false;
                 c.result_varying = result_varies(in, &c);
+                c.affine = flow_affine(f, in, linear_x, width);
                 if (sources_matter(in)) {
                     flow_visit_regs(in, visit_shape, &c);
                 } else {
                     /* Only the guard and the member mask count; result_varies has looked at the latter. */
                     unsigned ndst = flow_destinations(in);
                     bool varying = c.result_varying || (in->has_guard && !f->uniform[in->guard]);
-                    for (unsigned k = 0; varying && k < ndst && k < in->noperands; k++) {
+                    c.source_varying = varying;
+                    c.affine.kind = FLOW_VARYING;
+                    for (unsigned k = 0; k < ndst && k < in->noperands; k++) {
                         const struct ptx_operand *o = &in->operand[k];
-                        c.source_varying = true;
                         if (o->kind == PTX_OPND_REG)
                             visit_shape(&c, o->index, true);
                         for (unsigned x = 0; o->kind == PTX_OPND_PRED_PAIR && x < o->count; x++)
@@ -305,5 +327,8 @@ flow_divergence(struct flow *f, bool linear_x, struct cw_arena *a)
         }
     } while (c.changed);
     close_runs(f, &g);
+    for (uint32_t r = 0; r < fn->nregs; r++)
+        if (f->shape[r].kind == FLOW_UNKNOWN)
+            f->shape[r].kind = FLOW_UNIFORM;
     return CW_OK;
 }

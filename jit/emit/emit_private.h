@@ -41,6 +41,7 @@ struct emit_fn {
     LLVMBuilderRef entry_b;         /* positioned in `entry`: allocas and values that dominate everything */
     LLVMValueRef *slot;             /* per register */
     LLVMTypeRef  *slot_type;
+    LLVMValueRef *slot_base;        /* AFFINE64 registers: the 32-bit base; `slot` holds the offset */
     LLVMValueRef *mask_slot;        /* per block: lanes waiting for it; NULL where the block is not masked */
     LLVMValueRef *pending;          /* per unmasked block reached from masked ones: i1 slot */
     LLVMBasicBlockRef *bb;          /* per block */
@@ -98,6 +99,13 @@ LLVMValueRef emit_iota(struct emit *e, LLVMTypeRef scalar);     /* <0, 1, 2, ...
 
 /* Run body(lane, user) once per active lane, in lane order: a loop over the bits of the mask. `lane` is an i32. */
 void emit_for_lanes(struct emit *e, LLVMValueRef mask, void (*body)(struct emit *e, LLVMValueRef lane, void *user), void *user);
+
+/* affine.c: values base + step * lane. An instruction that writes an affine register; reading one as a vector. */
+bool emit_affine(struct emit *e, const struct ptx_inst *in);
+LLVMValueRef emit_affine_read(struct emit *e, uint32_t reg);
+/* If operand o is an address that moves by `stride` bytes a lane: the address of lane 0 (scalar i64) and whether that holds
+ * for all lanes without wrap-around (scalar i1). */
+bool emit_affine_address(struct emit *e, const struct ptx_operand *o, uint64_t stride, LLVMValueRef *first, LLVMValueRef *ok);
 
 /* memory.c */
 bool emit_memory(struct emit *e, const struct ptx_inst *in);

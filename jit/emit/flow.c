@@ -515,7 +515,7 @@ find_liveness(struct flow *f, struct cw_arena *a)
 }
 
 cw_result
-flow_analyse(struct flow *f, const struct ptx_function *fn, bool lanes, bool linear_x, struct cw_arena *a)
+flow_analyse(struct flow *f, const struct ptx_function *fn, unsigned width, bool linear_x, struct cw_arena *a)
 {
     memset(f, 0, sizeof *f);
     f->fn = fn;
@@ -524,13 +524,16 @@ flow_analyse(struct flow *f, const struct ptx_function *fn, bool lanes, bool lin
     f->blend = cw_arena_array(a, bool, fn->nregs + 1);
     f->masked = cw_arena_array(a, bool, f->n + 1);
     f->divergent = cw_arena_array(a, bool, f->n + 1);
-    if (!f->uniform || !f->blend || !f->masked || !f->divergent)
+    f->shape = cw_arena_array(a, struct flow_shape, fn->nregs + 1);
+    if (!f->shape || !f->uniform || !f->blend || !f->masked || !f->divergent)
         return CW_ERR_NOMEM;
     if (!find_dominators(f, a) || !find_loops(f, a) || !find_layout(f, a) || !find_liveness(f, a))
         return CW_ERR_NOMEM;
-    if (lanes)
-        return flow_divergence(f, linear_x, a);
-    for (uint32_t r = 0; r < fn->nregs; r++)
+    if (width > 1)
+        return flow_divergence(f, width, linear_x, a);
+    for (uint32_t r = 0; r < fn->nregs; r++) {
         f->uniform[r] = true;
+        f->shape[r].kind = FLOW_UNIFORM;
+    }
     return CW_OK;
 }

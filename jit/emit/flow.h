@@ -17,6 +17,17 @@ struct flow_loop {
 
 #define FLOW_NONE UINT32_MAX
 
+/* How a register's value depends on the lane. AFFINE32: base + step * lane modulo 2^32 (one scalar, `base`). AFFINE64:
+ * offset + factor * extend(base + step * lane), base 32 bits, offset 64 bits (two scalars); with `extend` FLOW_EXTEND_NONE
+ * it is offset + step * lane modulo 2^64 (one scalar, offset). All are exact, wrap-around included. */
+enum flow_kind { FLOW_UNKNOWN, FLOW_UNIFORM, FLOW_AFFINE32, FLOW_AFFINE64, FLOW_VARYING };
+enum flow_extend { FLOW_EXTEND_NONE, FLOW_EXTEND_ZERO, FLOW_EXTEND_SIGN };
+struct flow_shape {
+    uint8_t kind, extend;
+    int32_t step;
+    int64_t factor;
+};
+
 struct flow {
     const struct ptx_function *fn;
     uint32_t  n;                    /* blocks */
@@ -35,6 +46,7 @@ struct flow {
     uint32_t *def_block;            /* block of the only definition, or FLOW_NONE */
 
     /* results of the divergence analysis */
+    struct flow_shape *shape;       /* per register; FLOW_UNIFORM where `uniform` */
     bool     *uniform;              /* register holds one value for all lanes that read it */
     bool     *blend;                /* a write must keep the value of the lanes that do not execute it */
     bool     *masked;               /* block may run with some lanes only: it lies between a divergent branch and its join */
@@ -47,9 +59,13 @@ void flow_visit_regs(const struct ptx_inst *in, void (*visit)(void *user, uint32
 /* How many operands are written; they come first. */
 unsigned flow_destinations(const struct ptx_inst *in);
 
-/* fn->blocks must be built. With `varying` false (a SIMT target) only layout, dominators and loops are computed.
- * `entry_uniform`: registers that are parameters of a device function are lane-varying. */
-cw_result flow_analyse(struct flow *f, const struct ptx_function *fn, bool lanes, bool linear_x, struct cw_arena *arena) CW_MUST_CHECK;
+/* fn->blocks must be built. With width 1 every register is uniform and no block masked. linear_x: see struct
+ * cwh_variant. */
+cw_result flow_analyse(struct flow *f, const struct ptx_function *fn, unsigned width, bool linear_x, struct cw_arena *arena) CW_MUST_CHECK;
+
+/* What an affine instruction computes, from the shapes of its sources; kind FLOW_UNKNOWN when one of them is not known yet,
+ * FLOW_VARYING when it is not affine. Looks at destination operand 0 only. */
+struct flow_shape flow_affine(const struct flow *f, const struct ptx_inst *in, bool linear_x, unsigned width);
 
 bool flow_dominates(const struct flow *f, uint32_t a, uint32_t b);
 static inline bool

@@ -170,18 +170,23 @@ make_slots(struct emit *e, struct emit_fn *f)
     const struct ptx_function *fn = e->fn;
     f->slot = cw_arena_array(&e->arena, LLVMValueRef, fn->nregs + 1);
     f->slot_type = cw_arena_array(&e->arena, LLVMTypeRef, fn->nregs + 1);
+    f->slot_base = cw_arena_array(&e->arena, LLVMValueRef, fn->nregs + 1);
     f->mask_slot = cw_arena_array(&e->arena, LLVMValueRef, f->flow.n + 1);
     f->pending = cw_arena_array(&e->arena, LLVMValueRef, f->flow.n + 1);
     f->bb = cw_arena_array(&e->arena, LLVMBasicBlockRef, f->flow.n + 1);
     f->local = cw_arena_array(&e->arena, LLVMValueRef, fn->nlocals + 1);
     f->param = cw_arena_array(&e->arena, LLVMValueRef, fn->nparams + 1);
     f->ret = cw_arena_array(&e->arena, LLVMValueRef, fn->nrets + 1);
-    if (!f->slot || !f->slot_type || !f->mask_slot || !f->pending || !f->bb || !f->local || !f->param || !f->ret)
+    if (!f->slot || !f->slot_base || !f->slot_type || !f->mask_slot || !f->pending || !f->bb || !f->local || !f->param || !f->ret)
         return false;
     for (uint32_t r = 0; r < fn->nregs; r++) {
         LLVMTypeRef t = emit_type(e, fn->regs[r].type);
         if (e->width > 1 && !f->flow.uniform[r])
             t = fn->regs[r].type == PTX_PRED ? emit_mask_storage(e) : LLVMVectorType(t, e->width);
+        if (f->flow.shape[r].kind == FLOW_AFFINE32 || f->flow.shape[r].kind == FLOW_AFFINE64)
+            t = f->flow.shape[r].kind == FLOW_AFFINE32 ? e->i32 : e->i64;
+        if (f->flow.shape[r].kind == FLOW_AFFINE64)
+            f->slot_base[r] = emit_alloca(e, e->i32, 0, "base");
         f->slot_type[r] = t;
         f->slot[r] = emit_alloca(e, t, 0, fn->regs[r].name);
     }
@@ -419,7 +424,7 @@ static void
 emit_one(struct emit *e, const struct ptx_inst *in)
 {
     const struct emit_target *t = emit_session(e)->target;
-    if (emit_memory(e, in) || (in->op == PTX_OP_CALL && emit_call(e, in)) || t->warp(e, in) || t->barrier(e, in) || t->misc(e, in) ||
+    if (emit_affine(e, in) || emit_memory(e, in) || (in->op == PTX_OP_CALL && emit_call(e, in)) || t->warp(e, in) || t->barrier(e, in) || t->misc(e, in) ||
         emit_integer(e, in) || emit_float(e, in) || emit_convert(e, in) || emit_video(e, in))
         return;
     emit_unsupported(e, in, NULL);
@@ -526,7 +531,7 @@ emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_f
     e->fn = fn;
     cw_result r = ptx_function_build_cfg((struct ptx_function *)fn);
     if (r == CW_OK)
-        r = flow_analyse(&f->flow, fn, e->width > 1, f->linear_x, &e->arena);
+        r = flow_analyse(&f->flow, fn, e->width, f->linear_x, &e->arena);
     bool ok = r == CW_OK;
     if (!ok) {
         e->result = r;

@@ -170,6 +170,25 @@ host_address(struct emit *e, LLVMValueRef address, ptx_space space)
     return space == PTX_SPACE_SHARED ? emit_session(e)->target->to_generic(e, address, space) : address;
 }
 
+/* One access a lane, at host addresses. */
+static LLVMValueRef
+gather_lanes(struct emit *e, LLVMValueRef address, LLVMTypeRef t, unsigned align)
+{
+    LLVMTypeRef vt = LLVMVectorType(t, e->width), overload[2] = { vt, LLVMVectorType(e->ptr, e->width) };
+    LLVMValueRef args[4] = { pointers(e, safe_address(e, address)), LLVMConstInt(e->i32, align, false),
+                             emit_full_mask(e, NULL), LLVMGetPoison(vt) };
+    return intrinsic_call(e, "llvm.masked.gather", overload, 2, args, 4);
+}
+
+static void
+scatter_lanes(struct emit *e, LLVMValueRef address, LLVMValueRef value, unsigned align)
+{
+    LLVMTypeRef overload[2] = { LLVMTypeOf(value), LLVMVectorType(e->ptr, e->width) };
+    LLVMValueRef args[4] = { value, pointers(e, safe_address(e, address)), LLVMConstInt(e->i32, align, false),
+                             emit_full_mask(e, NULL) };
+    intrinsic_call(e, "llvm.masked.scatter", overload, 2, args, 4);
+}
+
 LLVMValueRef
 emit_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, unsigned align, bool atomic)
 {
@@ -192,11 +211,7 @@ emit_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, 
     LLVMBuildBr(e->b, done);
 
     LLVMPositionBuilderAtEnd(e->b, gather);
-    LLVMTypeRef pt = LLVMVectorType(e->ptr, e->width);
-    LLVMTypeRef overload[2] = { vt, pt };
-    LLVMValueRef args[4] = { pointers(e, safe_address(e, address)), LLVMConstInt(e->i32, align, false),
-                             emit_full_mask(e, NULL), LLVMGetPoison(vt) };
-    LLVMValueRef v2 = intrinsic_call(e, "llvm.masked.gather", overload, 2, args, 4);
+    LLVMValueRef v2 = gather_lanes(e, address, t, align);
     LLVMBuildBr(e->b, done);
 
     LLVMPositionBuilderAtEnd(e->b, done);
@@ -214,7 +229,7 @@ emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_space s
         scalar_store(e, address, value, space, align, atomic);
         return;
     }
-    LLVMTypeRef t = emit_scalar_type(value), vt = LLVMVectorType(t, e->width);
+    LLVMTypeRef t = emit_scalar_type(value);
     address = emit_splat(e, host_address(e, address, space));
     value = emit_splat(e, value);
     if (atomic) {
@@ -232,10 +247,7 @@ emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_space s
     LLVMBuildBr(e->b, done);
 
     LLVMPositionBuilderAtEnd(e->b, scatter);
-    LLVMTypeRef overload[2] = { vt, LLVMVectorType(e->ptr, e->width) };
-    LLVMValueRef args[4] = { value, pointers(e, safe_address(e, address)), LLVMConstInt(e->i32, align, false),
-                             emit_full_mask(e, NULL) };
-    intrinsic_call(e, "llvm.masked.scatter", overload, 2, args, 4);
+    scatter_lanes(e, address, value, align);
     emit_goto(e, done);
 }
 
@@ -279,6 +291,96 @@ effective_space(struct emit *e, const struct ptx_inst *in, const struct ptx_oper
     return PTX_SPACE_GENERIC;
 }
 
+/* Element i of every lane in a row of n * width elements, and back. */
+static LLVMValueRef
+take_component(struct emit *e, LLVMValueRef row, unsigned n, unsigned i)
+{
+    if (n == 1)
+        return row;
+    LLVMValueRef idx[EMIT_MAX_WIDTH];
+    for (unsigned k = 0; k < e->width; k++)
+        idx[k] = LLVMConstInt(e->i32, k * n + i, false);
+    return LLVMBuildShuffleVector(e->b, row, LLVMGetPoison(LLVMTypeOf(row)), LLVMConstVector(idx, e->width), "");
+}
+
+static LLVMValueRef
+interleave(struct emit *e, LLVMValueRef *v, unsigned n)
+{
+    if (n == 1)
+        return v[0];
+    /* concatenate (n is 2 or 4), then permute */
+    LLVMValueRef idx[4 * EMIT_MAX_WIDTH], part[4];
+    unsigned w = e->width;
+    for (unsigned i = 0; i < n; i++)
+        part[i] = v[i];
+    for (unsigned m = n; m > 1; m /= 2, w *= 2) {
+        for (unsigned i = 0; i < 2 * w; i++)
+            idx[i] = LLVMConstInt(e->i32, i, false);
+        for (unsigned i = 0; i < m / 2; i++)
+            part[i] = LLVMBuildShuffleVector(e->b, part[2 * i], part[2 * i + 1], LLVMConstVector(idx, 2 * w), "");
+    }
+    for (unsigned k = 0; k < e->width; k++)
+        for (unsigned i = 0; i < n; i++)
+            idx[k * n + i] = LLVMConstInt(e->i32, i * e->width + k, false);
+    return LLVMBuildShuffleVector(e->b, part[0], LLVMGetPoison(LLVMTypeOf(part[0])), LLVMConstVector(idx, n * e->width), "");
+}
+
+/* Loads of n consecutive elements a lane where the lanes' addresses follow each other: one wide load, and the general way
+ * where that does not hold (a partial mask, a wrap-around). */
+static bool
+load_affine(struct emit *e, const struct ptx_operand *src, ptx_space space, LLVMTypeRef t, unsigned n, LLVMValueRef *v)
+{
+    LLVMValueRef first, ok;
+    unsigned size = store_size(t);
+    if ((n != 1 && n != 2 && n != 4) || !emit_affine_address(e, src, (uint64_t)n * size, &first, &ok))
+        return false;
+    LLVMBasicBlockRef wide = emit_new_block(e, "affine"), lanes = emit_new_block(e, "lanes"), done = emit_new_block(e, "loaded");
+    LLVMBuildCondBr(e->b, ok, wide, lanes);
+    LLVMPositionBuilderAtEnd(e->b, wide);
+    LLVMValueRef row = LLVMBuildLoad2(e->b, LLVMVectorType(t, n * e->width), emit_session(e)->target->pointer(e, first, space), "");
+    LLVMSetAlignment(row, size);
+    LLVMValueRef fast[4], slow[4];
+    for (unsigned i = 0; i < n; i++)
+        fast[i] = take_component(e, row, n, i);
+    LLVMBuildBr(e->b, done);
+    LLVMPositionBuilderAtEnd(e->b, lanes);
+    LLVMValueRef address = host_address(e, emit_address(e, src, space), space);
+    for (unsigned i = 0; i < n; i++)
+        slow[i] = gather_lanes(e, i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address, t, size);
+    LLVMBuildBr(e->b, done);
+    LLVMPositionBuilderAtEnd(e->b, done);
+    for (unsigned i = 0; i < n; i++) {
+        v[i] = LLVMBuildPhi(e->b, LLVMVectorType(t, e->width), "");
+        LLVMValueRef values[2] = { fast[i], slow[i] };
+        LLVMBasicBlockRef blocks[2] = { wide, lanes };
+        LLVMAddIncoming(v[i], values, blocks, 2);
+    }
+    return true;
+}
+
+static bool
+store_affine(struct emit *e, const struct ptx_operand *dst, ptx_space space, LLVMValueRef *v, unsigned n)
+{
+    LLVMValueRef first, ok;
+    unsigned size = store_size(emit_scalar_type(v[0]));
+    if ((n != 1 && n != 2 && n != 4) || !emit_affine_address(e, dst, (uint64_t)n * size, &first, &ok))
+        return false;
+    for (unsigned i = 0; i < n; i++)
+        v[i] = emit_splat(e, v[i]);
+    LLVMBasicBlockRef wide = emit_new_block(e, "affine"), lanes = emit_new_block(e, "lanes"), done = emit_new_block(e, "stored");
+    LLVMBuildCondBr(e->b, ok, wide, lanes);
+    LLVMPositionBuilderAtEnd(e->b, wide);
+    LLVMValueRef st = LLVMBuildStore(e->b, interleave(e, v, n), emit_session(e)->target->pointer(e, first, space));
+    LLVMSetAlignment(st, size);
+    LLVMBuildBr(e->b, done);
+    LLVMPositionBuilderAtEnd(e->b, lanes);
+    LLVMValueRef address = host_address(e, emit_address(e, dst, space), space);
+    for (unsigned i = 0; i < n; i++)
+        scatter_lanes(e, i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address, v[i], size);
+    emit_goto(e, done);
+    return true;
+}
+
 /* Representation of a memory element: predicates do not occur; everything else as emit_type says. */
 static void
 emit_ld(struct emit *e, const struct ptx_inst *in)
@@ -298,14 +400,19 @@ emit_ld(struct emit *e, const struct ptx_inst *in)
         }
     }
     ptx_space space = effective_space(e, in, src);
-    LLVMValueRef address = emit_address(e, src, space);
     unsigned size = store_size(lt), n = dst->kind == PTX_OPND_VEC ? dst->count : 1;
     bool strong = is_strong(in);
+    LLVMValueRef v[16];
+    if (!strong && in->space != PTX_SPACE_PARAM && load_affine(e, src, space, lt, n, v)) {
+        for (unsigned i = 0; i < n; i++)
+            emit_dst_operand(e, dst->kind == PTX_OPND_VEC ? &dst->elem[i] : dst, t, v[i]);
+        return;
+    }
+    LLVMValueRef address = emit_address(e, src, space);
     if (in->space == PTX_SPACE_PARAM && e->f->is_kernel)
         space = src->sym && src->sym->kind == PTX_SYM_VAR ? PTX_SPACE_LOCAL : PTX_SPACE_PARAM;
     else if (in->space == PTX_SPACE_PARAM)
         space = PTX_SPACE_LOCAL;
-    LLVMValueRef v[16];
     for (unsigned i = 0; i < n && i < 16; i++) {
         LLVMValueRef a = i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address;
         v[i] = emit_load(e, a, lt, space, in->space == PTX_SPACE_PARAM ? 1 : size, strong);
@@ -343,14 +450,18 @@ emit_st(struct emit *e, const struct ptx_inst *in)
     ptx_space space = effective_space(e, in, dst);
     if (in->space == PTX_SPACE_PARAM)
         space = PTX_SPACE_LOCAL;
-    LLVMValueRef address = emit_address(e, dst, space);
     unsigned size = store_size(lt), n = src->kind == PTX_OPND_VEC ? src->count : 1;
+    LLVMValueRef v[16];
+    for (unsigned i = 0; i < n && i < 16; i++)
+        v[i] = emit_operand(e, src->kind == PTX_OPND_VEC ? &src->elem[i] : src, t);
+    if (!is_strong(in) && in->space != PTX_SPACE_PARAM && store_affine(e, dst, space, v, n))
+        return;
+    LLVMValueRef address = emit_address(e, dst, space);
     if (in->sem == PTX_SEM_RELEASE)
         fence(e, LLVMAtomicOrderingRelease);
     for (unsigned i = 0; i < n && i < 16; i++) {
         LLVMValueRef a = i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address;
-        LLVMValueRef v = emit_operand(e, src->kind == PTX_OPND_VEC ? &src->elem[i] : src, t);
-        emit_store(e, a, v, space, in->space == PTX_SPACE_PARAM ? 1 : size, is_strong(in));
+        emit_store(e, a, v[i], space, in->space == PTX_SPACE_PARAM ? 1 : size, is_strong(in));
     }
 }
 

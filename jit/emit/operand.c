@@ -48,6 +48,8 @@ static LLVMValueRef
 read_register(struct emit *e, uint32_t r)
 {
     struct emit_fn *f = e->f;
+    if (f->flow.shape[r].kind == FLOW_AFFINE32 || f->flow.shape[r].kind == FLOW_AFFINE64)
+        return emit_affine_read(e, r);
     if (e->width > 1 && e->fn->regs[r].type == PTX_PRED && !f->flow.uniform[r])
         return emit_mask_load(e, f->slot[r]);
     return LLVMBuildLoad2(e->b, f->slot_type[r], f->slot[r], "");
@@ -176,6 +178,11 @@ emit_dst_operand(struct emit *e, const struct ptx_operand *o, ptx_type t, LLVMVa
     uint32_t r = o->index;
     bool pred = e->fn->regs[r].type == PTX_PRED;
     v = reinterpret(e, v, emit_type(e, e->fn->regs[r].type), ptx_type_class(t) == PTX_CLASS_SINT);
+    if (f->flow.shape[r].kind == FLOW_AFFINE32 || f->flow.shape[r].kind == FLOW_AFFINE64) {
+        e->result = CW_ERR_INTERNAL;
+        cwj_diag_add(e->diags, PTX_ERROR, 5003, 0, 0, "general value for the affine register %s", e->fn->regs[r].name);
+        return;
+    }
     bool vector = e->width > 1 && !f->flow.uniform[r];
     if (vector)
         v = emit_splat(e, v);
