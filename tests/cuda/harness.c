@@ -312,13 +312,11 @@ main(int argc, char **argv)
                 printf("%s %s.sm_%u %s\n", failed == before ? "ok  " : "FAIL", t->kernels, sms[s], t->name);
                 fflush(stdout);
                 ran++;
-                if (t->ends_context) {
-                    if (cu.cuCtxDestroy_v2(context) && 0)
-                        return 1;
-                    MUST(cu.cuCtxCreate_v2(&context, 0, device));
-                } else {
-                    MUST(cu.cuModuleUnload(module));
+                if (t->ends_context) {      /* and, on a real driver, the process's use of the device */
+                    printf("%u run, %u checks failed\n", ran, failed);
+                    return failed != 0;
                 }
+                MUST(cu.cuModuleUnload(module));
             }
     }
     cu.cuCtxDestroy_v2(context);
