@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Parses, checks, prints and re-parses every PTX text found in the files named on the command line. A file may be plain
- * PTX, an ar archive of PTX objects, or anything that embeds PTX texts ended by a NUL (a shared library of ffmpeg's). */
+ * PTX, an ar archive of PTX objects, or anything that embeds PTX texts, ended by a NUL or compressed by gzip, as ffmpeg's
+ * libraries do. Exit code 77 (skipped) when a file is missing or zlib is needed and was not there at build time. */
 #define _GNU_SOURCE
 #include "impl/base/buf.h"
 #include "impl/base/file.h"
@@ -10,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#ifdef HAVE_ZLIB
+#include <zlib.h>
+#endif
 
 static unsigned texts, failures;
 static size_t bytes;
@@ -96,7 +100,7 @@ ar_members(const char *path, const char *data, size_t size)
         if (n > size - at - 60)
             break;
         snprintf(name, sizeof name, "%s(%.16s)", path, data + at);
-        if (data[at] != '/')
+        if (data[at] != '/' || (data[at + 1] >= '0' && data[at + 1] <= '9'))  /* the symbol and name tables */
             one(name, data + at + 60, n);
         at += 60 + n + (n & 1);
     }
@@ -122,9 +126,39 @@ embedded(const char *path, const char *data, size_t size)
     }
 }
 
+#ifdef HAVE_ZLIB
+/* gzip streams inside a file */
+static void
+compressed(const char *path, const char *data, size_t size)
+{
+    enum { MOST = 64 << 20 };
+    for (size_t at = 0; at + 18 < size; at++) {
+        if (memcmp(data + at, "\x1f\x8b\x08", 3))
+            continue;
+        z_stream z = { .next_in = (unsigned char *)data + at, .avail_in = (unsigned)(size - at > MOST ? MOST : size - at) };
+        unsigned char *out = malloc(MOST);
+        if (out && inflateInit2(&z, 31) == Z_OK) {
+            z.next_out = out;
+            z.avail_out = MOST;
+            if (inflate(&z, Z_FINISH) == Z_STREAM_END && memmem(out, z.total_out, "\n.version ", 10)) {
+                char name[400];
+                snprintf(name, sizeof name, "%s+%#zx", path, at);
+                one(name, (char *)out, z.total_out);
+            }
+            inflateEnd(&z);
+        }
+        free(out);
+    }
+}
+#endif
+
 int
 main(int argc, char **argv)
 {
+    if (argc < 2) {
+        printf("no file: skipped\n");
+        return 77;
+    }
     for (int i = 1; i < argc; i++) {
         char *data;
         size_t size;
@@ -133,17 +167,29 @@ main(int argc, char **argv)
             continue;
         }
         if (cw_file_read(argv[i], 1u << 30, &data, &size) != CW_OK) {
-            fprintf(stderr, "cannot read %s\n", argv[i]);
-            return 2;
+            printf("cannot read %s: skipped\n", argv[i]);
+            return 77;
         }
-        if (size > 8 && !memcmp(data, "!<arch>\n", 8))
+        if (size > 8 && !memcmp(data, "!<thin>\n", 8))
+            printf("%s is a thin archive: its members lie elsewhere\n", argv[i]);
+        else if (size > 8 && !memcmp(data, "!<arch>\n", 8))
             ar_members(argv[i], data, size);
         else if (memchr(data, 0, size))
             embedded(argv[i], data, size);
         else
             one(argv[i], data, size);
+#ifdef HAVE_ZLIB
+        if (size > 8 && memcmp(data, "!<arch>\n", 8) && memchr(data, 0, size))
+            compressed(argv[i], data, size);
+#endif
         free(data);
     }
+#ifndef HAVE_ZLIB
+    if (!texts) {
+        printf("no plain PTX, and no zlib to look for compressed PTX: skipped\n");
+        return 77;
+    }
+#endif
     printf("%u texts, %zu bytes, %u failures, %.1f MB/s\n", texts, bytes, failures, (double)bytes / seconds / 1e6);
     return failures || !texts;
 }
