@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * CUDA arrays and mipmapped arrays: descriptors are checked here, storage is the backend's. A level of a mipmapped array is an
+ * array object that keeps the whole alive. */
+#include "impl/driver/driver.h"
+
+#include <stdlib.h>
+
+CUresult
+format_of(CUarray_format f, enum cwb_format *out, uint32_t *bytes)
+{
+    switch ((int)f) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:  *out = CWB_FORMAT_U8; *bytes = 1; return CUDA_SUCCESS;
+    case CU_AD_FORMAT_UNSIGNED_INT16: *out = CWB_FORMAT_U16; *bytes = 2; return CUDA_SUCCESS;
+    case CU_AD_FORMAT_UNSIGNED_INT32: *out = CWB_FORMAT_U32; *bytes = 4; return CUDA_SUCCESS;
+    case CU_AD_FORMAT_SIGNED_INT8:    *out = CWB_FORMAT_S8; *bytes = 1; return CUDA_SUCCESS;
+    case CU_AD_FORMAT_SIGNED_INT16:   *out = CWB_FORMAT_S16; *bytes = 2; return CUDA_SUCCESS;
+    case CU_AD_FORMAT_SIGNED_INT32:   *out = CWB_FORMAT_S32; *bytes = 4; return CUDA_SUCCESS;
+    case CU_AD_FORMAT_HALF:           *out = CWB_FORMAT_F16; *bytes = 2; return CUDA_SUCCESS;
+    case CU_AD_FORMAT_FLOAT:          *out = CWB_FORMAT_F32; *bytes = 4; return CUDA_SUCCESS;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+static void
+array_finish(struct obj *o)
+{
+    struct array *a = (struct array *)o;
+    if (a->parent)
+        handle_put(&a->parent->obj);
+    else
+        o->ctx->b->array_destroy(a->be);
+    free(a);
+}
+
+static CUresult
+check_desc(struct ctx *c, const CUDA_ARRAY3D_DESCRIPTOR *d, struct cwb_array_desc *out)
+{
+    enum cwb_format f;
+    uint32_t bytes;
+    const unsigned known = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_TEXTURE_GATHER |
+                           CUDA_ARRAY3D_COLOR_ATTACHMENT;
+    if (!(c->b->caps & CWB_CAP_TEXTURES))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (d->Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING | CUDA_ARRAY3D_DEPTH_TEXTURE))
+        return unsupported("cuArray3DCreate", "a sparse, deferred or depth array");
+    if (d->Flags & ~known || !d->Width || (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (format_of(d->Format, &f, &bytes) != CUDA_SUCCESS) {
+        cw_warn("array format 0x%x is not supported", (unsigned)d->Format);
+        return (int)d->Format > 0x20 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+    }
+    bool layered = d->Flags & CUDA_ARRAY3D_LAYERED, cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
+    if (!d->Height && d->Depth && !layered)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (layered && !d->Depth)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (cube && (d->Width != d->Height || (layered ? d->Depth % 6 : d->Depth != 6)))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (d->Flags & CUDA_ARRAY3D_TEXTURE_GATHER && (!d->Height || d->Depth))
+        return CUDA_ERROR_INVALID_VALUE;
+    /* The limits that device.c reports. */
+    size_t w = 131072, h = 65536, z = 16384;
+    if (cube)
+        w = h = 32768, z = 2046;
+    else if (layered)
+        w = h = 32768, z = 2048;
+    else if (d->Depth)
+        w = h = 16384, z = 32768;
+    if (d->Width > w || d->Height > h || d->Depth > z)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = (struct cwb_array_desc){
+        .width = d->Width, .height = d->Height, .depth = d->Depth, .format = f, .channels = d->NumChannels, .levels = 1,
+        .flags = (layered ? CWB_ARRAY_LAYERED : 0) | (cube ? CWB_ARRAY_CUBEMAP : 0) |
+                 (d->Flags & CUDA_ARRAY3D_SURFACE_LDST ? CWB_ARRAY_SURFACE : 0) |
+                 (d->Flags & CUDA_ARRAY3D_TEXTURE_GATHER ? CWB_ARRAY_GATHER : 0),
+    };
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray)
+{
+    USABLE(c);
+    struct cwb_array_desc d;
+    if (!pHandle || !pAllocateArray)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = check_desc(c, pAllocateArray, &d);
+    if (e != CUDA_SUCCESS)
+        return e;
+    struct array *a = calloc(1, sizeof *a);
+    if (!a)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    uint32_t bytes;
+    a->desc = *pAllocateArray;
+    (void)format_of(a->desc.Format, &a->format, &bytes);
+    a->element = bytes * a->desc.NumChannels;
+    e = result_of(c->b->array_create(c->be, &d, &a->be));
+    if (e == CUDA_SUCCESS) {
+        e = handle_new(&a->obj, KIND_ARRAY, c, array_finish);
+        if (e != CUDA_SUCCESS)
+            c->b->array_destroy(a->be);
+    }
+    if (e != CUDA_SUCCESS) {
+        free(a);
+        return e;
+    }
+    *pHandle = HANDLE(CUarray, a);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuArrayCreate_v2(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray)
+{
+    if (!pAllocateArray)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUDA_ARRAY3D_DESCRIPTOR d = { .Width = pAllocateArray->Width, .Height = pAllocateArray->Height, .Format = pAllocateArray->Format,
+                                  .NumChannels = pAllocateArray->NumChannels };
+    return drv_cuArray3DCreate_v2(pHandle, &d);
+}
+
+CUresult
+drv_cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor, CUarray hArray)
+{
+    CURRENT(c);
+    struct array *a AUTO_PUT = handle_get(hArray, KIND_ARRAY);
+    if (!a)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!pArrayDescriptor)
+        return CUDA_ERROR_INVALID_VALUE;
+    *pArrayDescriptor = a->desc;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray)
+{
+    CUDA_ARRAY3D_DESCRIPTOR d;
+    CUresult e = drv_cuArray3DGetDescriptor_v2(&d, hArray);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (!pArrayDescriptor || d.Depth)
+        return CUDA_ERROR_INVALID_VALUE;
+    *pArrayDescriptor = (CUDA_ARRAY_DESCRIPTOR){ .Width = d.Width, .Height = d.Height, .Format = d.Format, .NumChannels = d.NumChannels };
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuArrayGetPlane(CUarray *pPlaneArray, CUarray hArray, unsigned int planeIdx)
+{
+    CURRENT(c);
+    struct array *a AUTO_PUT = handle_get(hArray, KIND_ARRAY);
+    return a ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;    /* no multi-planar format can be created */
+}
+
+CUresult
+drv_cuArrayDestroy(CUarray hArray)
+{
+    CURRENT(c);
+    struct array *a AUTO_PUT = handle_get(hArray, KIND_ARRAY);
+    if (!a || a->parent)
+        return CUDA_ERROR_INVALID_HANDLE;
+    (void)a->obj.ctx->b->context_sync(a->obj.ctx->be);
+    return handle_kill(&a->obj) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* ---- mipmapped arrays ---------------------------------------------------------------------------------------------------- */
+
+static void
+mipmap_finish(struct obj *o)
+{
+    struct mipmap *m = (struct mipmap *)o;
+    o->ctx->b->array_destroy(m->be);
+    free(m);
+}
+
+CUresult
+drv_cuMipmappedArrayCreate(CUmipmappedArray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc, unsigned int numMipmapLevels)
+{
+    USABLE(c);
+    struct cwb_array_desc d;
+    if (!pHandle || !pMipmappedArrayDesc)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = check_desc(c, pMipmappedArrayDesc, &d);
+    if (e != CUDA_SUCCESS)
+        return e;
+    size_t most = d.width > d.height ? d.width : d.height;
+    if (!(d.flags & (CWB_ARRAY_LAYERED | CWB_ARRAY_CUBEMAP)) && d.depth > most)
+        most = d.depth;
+    unsigned levels = 0;
+    while (most >> levels)
+        levels++;                       /* floor(log2(most)) + 1 */
+    struct mipmap *m = calloc(1, sizeof *m);
+    if (!m)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (levels > COUNT(m->level))
+        levels = COUNT(m->level);
+    d.levels = m->levels = numMipmapLevels < 1 ? 1 : numMipmapLevels > levels ? levels : numMipmapLevels;
+    m->desc = *pMipmappedArrayDesc;
+    e = result_of(c->b->array_create(c->be, &d, &m->be));
+    if (e == CUDA_SUCCESS) {
+        e = handle_new(&m->obj, KIND_MIPMAP, c, mipmap_finish);
+        if (e != CUDA_SUCCESS)
+            c->b->array_destroy(m->be);
+    }
+    if (e != CUDA_SUCCESS) {
+        free(m);
+        return e;
+    }
+    *pHandle = HANDLE(CUmipmappedArray, m);
+    return CUDA_SUCCESS;
+}
+
+static size_t
+halve(size_t v, unsigned times)
+{
+    v >>= times;
+    return v ? v : 1;
+}
+
+CUresult
+drv_cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray, unsigned int level)
+{
+    USABLE(c);
+    struct mipmap *m AUTO_PUT = handle_get(hMipmappedArray, KIND_MIPMAP);
+    if (!m)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!pLevelArray || level >= m->levels)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct ctx *mc = m->obj.ctx;
+    pthread_mutex_lock(&mc->lock);
+    struct array *a = m->level[level];
+    pthread_mutex_unlock(&mc->lock);
+    if (!a) {
+        uint32_t bytes;
+        a = calloc(1, sizeof *a);
+        if (!a)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        a->desc = m->desc;
+        a->desc.Width = halve(m->desc.Width, level);
+        a->desc.Height = m->desc.Height ? halve(m->desc.Height, level) : 0;
+        if (!(m->desc.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)))
+            a->desc.Depth = m->desc.Depth ? halve(m->desc.Depth, level) : 0;
+        (void)format_of(a->desc.Format, &a->format, &bytes);
+        a->element = bytes * a->desc.NumChannels;
+        a->be = m->be;
+        a->level = level;
+        a->parent = m;
+        handle_ref(&m->obj);
+        CUresult e = handle_new(&a->obj, KIND_ARRAY, mc, array_finish);
+        if (e != CUDA_SUCCESS) {
+            handle_put(&m->obj);
+            free(a);
+            return e;
+        }
+        handle_ref(&a->obj);            /* the list's */
+        struct array *mine = a;
+        pthread_mutex_lock(&mc->lock);
+        if (m->level[level])
+            a = m->level[level];
+        else
+            m->level[level] = a;
+        pthread_mutex_unlock(&mc->lock);
+        if (a != mine) {
+            handle_kill(&mine->obj);
+            handle_put(&mine->obj);
+        }
+    }
+    *pLevelArray = HANDLE(CUarray, a);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+mipmap_end(struct mipmap *m)
+{
+    if (!handle_kill(&m->obj))
+        return CUDA_ERROR_INVALID_HANDLE;
+    for (unsigned i = 0; i < COUNT(m->level); i++) {
+        pthread_mutex_lock(&m->obj.ctx->lock);
+        struct array *a = m->level[i];
+        m->level[i] = NULL;
+        pthread_mutex_unlock(&m->obj.ctx->lock);
+        if (a) {
+            handle_kill(&a->obj);
+            handle_put(&a->obj);
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray)
+{
+    CURRENT(c);
+    struct mipmap *m AUTO_PUT = handle_get(hMipmappedArray, KIND_MIPMAP);
+    if (!m)
+        return CUDA_ERROR_INVALID_HANDLE;
+    (void)m->obj.ctx->b->context_sync(m->obj.ctx->be);
+    return mipmap_end(m);
+}

@@ -1,0 +1,809 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Contexts and their per-thread stacks. A thread's stack holds references, so a context that another thread destroys stays
+ * in memory, marked dead, until nobody has it current. The primary context keeps one handle for the life of the process;
+ * the instance behind it changes with each reset. */
+#include "impl/driver/driver.h"
+
+#include <stdlib.h>
+
+struct primary {
+    struct obj obj;                     /* KIND_PRIMARY, never freed */
+    CUdevice device;
+    struct device *dev;
+    pthread_mutex_t lock;
+    uint32_t retained;                  /* lock */
+    unsigned flags;                     /* lock */
+    struct ctx *ctx;                    /* lock: owned reference; NULL while inactive */
+};
+
+struct entry {
+    CUcontext handle;
+    struct ctx *c;                      /* owned reference */
+};
+
+static __thread struct {
+    struct entry *stack;
+    uint32_t count, capacity;
+    bool registered;
+} tls;
+
+static pthread_key_t thread_key;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static _Atomic uint64_t next_id = 1;
+
+static void
+thread_exit(void *unused)
+{
+    thread_streams_release();
+    while (tls.count)
+        ctx_unref(tls.stack[--tls.count].c);
+    free(tls.stack);
+    tls.stack = NULL;
+    tls.capacity = 0;
+}
+
+static void
+make_key(void)
+{
+    pthread_key_create(&thread_key, thread_exit);
+}
+
+void
+ctx_ref(struct ctx *c)
+{
+    atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+}
+
+void
+ctx_unref(struct ctx *c)
+{
+    if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (c->legacy_event)
+        c->b->event_destroy(c->legacy_event);
+    if (c->be)
+        c->b->context_destroy(c->be);
+    pthread_mutex_destroy(&c->lock);
+    pthread_mutex_destroy(&c->order);
+    free(c);
+}
+
+/* The handle's slot of a created context owns one reference to it. */
+static void
+ctx_finish(struct obj *o)
+{
+    ctx_unref((struct ctx *)((char *)o - offsetof(struct ctx, obj)));
+}
+
+CUresult
+ctx_create(CUdevice device, unsigned flags, unsigned version, bool primary, struct ctx **out)
+{
+    struct device *d;
+    CUresult e = device_get(device, &d);
+    if (e != CUDA_SUCCESS)
+        return e;
+    struct ctx *c = calloc(1, sizeof *c);
+    if (!c)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    atomic_init(&c->refs, 1);
+    c->device = device;
+    c->dev = d;
+    c->b = d->b;
+    c->version = version;
+    c->flags = flags;
+    c->primary = primary;
+    c->id = atomic_fetch_add(&next_id, 1);
+    c->attached = 1;
+    c->limits[CU_LIMIT_STACK_SIZE] = 1024;
+    c->limits[CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20;
+    c->limits[CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20;
+    c->limits[CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH] = 2;
+    c->limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048;
+    c->limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64;
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->order, NULL);
+    e = result_of(c->b->context_create(d->index, &c->be));
+    if (e == CUDA_SUCCESS)
+        e = result_of(c->b->event_create(c->be, 0, &c->legacy_event));
+    struct stream *s = NULL;
+    if (e == CUDA_SUCCESS)
+        e = stream_make(c, 0, 0, true, &s);
+    if (e == CUDA_SUCCESS && !primary) {
+        e = handle_new(&c->obj, KIND_CONTEXT, NULL, ctx_finish);
+        if (e == CUDA_SUCCESS)
+            c->handle = HANDLE(CUcontext, c);
+        else
+            ctx_kill(c);
+    }
+    if (e != CUDA_SUCCESS) {
+        ctx_unref(c);
+        return e;
+    }
+    *out = c;
+    return CUDA_SUCCESS;
+}
+
+void
+ctx_kill(struct ctx *c)
+{
+    if (atomic_exchange(&c->dead, true))
+        return;
+    (void)c->b->context_sync(c->be);
+    for (;;) {
+        pthread_mutex_lock(&c->lock);
+        struct obj *o = c->objects;
+        if (o)
+            handle_ref(o);
+        pthread_mutex_unlock(&c->lock);
+        if (!o)
+            break;
+        if (o->kind == KIND_MODULE)
+            (void)module_end((struct module *)o);
+        else if (o->kind == KIND_MIPMAP)
+            (void)mipmap_end((struct mipmap *)o);
+        else
+            handle_kill(o);
+        handle_put(o);
+    }
+    texobjects_release(c);
+    struct range r;
+    while (range_remove_of(c, &r))
+        (void)memory_release(&r);
+}
+
+/* ---- the primary context -------------------------------------------------------------------------------------------- */
+
+CUresult
+primary_setup(struct device *d, CUdevice number)
+{
+    struct primary *p = calloc(1, sizeof *p);
+    if (!p)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    p->device = number;
+    p->dev = d;
+    pthread_mutex_init(&p->lock, NULL);
+    d->primary = p;
+    return handle_new(&p->obj, KIND_PRIMARY, NULL, NULL);
+}
+
+/* A reference to the live instance, or NULL. */
+static struct ctx *
+primary_ctx(struct primary *p)
+{
+    pthread_mutex_lock(&p->lock);
+    struct ctx *c = p->ctx;
+    if (c)
+        ctx_ref(c);
+    pthread_mutex_unlock(&p->lock);
+    return c;
+}
+
+CUresult
+drv_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
+{
+    struct device *d;
+    CUresult e = device_get(dev, &d);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (!pctx)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct primary *p = d->primary;
+    pthread_mutex_lock(&p->lock);
+    if (!p->ctx) {
+        e = ctx_create(dev, p->flags, 3020, true, &p->ctx);
+        if (e == CUDA_SUCCESS)
+            p->ctx->handle = HANDLE(CUcontext, p);
+    }
+    if (e == CUDA_SUCCESS) {
+        p->retained++;
+        *pctx = HANDLE(CUcontext, p);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return e;
+}
+
+static void
+primary_end(struct primary *p, struct ctx *c)
+{
+    if (c) {
+        ctx_kill(c);
+        ctx_unref(c);
+    }
+}
+
+CUresult
+drv_cuDevicePrimaryCtxRelease_v2(CUdevice dev)
+{
+    struct device *d;
+    CUresult e = device_get(dev, &d);
+    if (e != CUDA_SUCCESS)
+        return e;
+    struct primary *p = d->primary;
+    struct ctx *end = NULL;
+    pthread_mutex_lock(&p->lock);
+    if (!p->retained) {
+        e = CUDA_ERROR_INVALID_CONTEXT;
+    } else if (--p->retained == 0) {
+        end = p->ctx;
+        p->ctx = NULL;
+    }
+    pthread_mutex_unlock(&p->lock);
+    primary_end(p, end);
+    return e;
+}
+
+CUresult
+drv_cuDevicePrimaryCtxRelease(CUdevice dev)
+{
+    return drv_cuDevicePrimaryCtxRelease_v2(dev);
+}
+
+CUresult
+drv_cuDevicePrimaryCtxReset_v2(CUdevice dev)
+{
+    struct device *d;
+    CUresult e = device_get(dev, &d);
+    if (e != CUDA_SUCCESS)
+        return e;
+    struct primary *p = d->primary;
+    pthread_mutex_lock(&p->lock);
+    struct ctx *end = p->ctx;
+    p->ctx = NULL;
+    p->retained = 0;
+    p->flags = 0;
+    pthread_mutex_unlock(&p->lock);
+    primary_end(p, end);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuDevicePrimaryCtxReset(CUdevice dev)
+{
+    return drv_cuDevicePrimaryCtxReset_v2(dev);
+}
+
+static bool
+flags_valid(unsigned flags)
+{
+    unsigned sched = flags & CU_CTX_SCHED_MASK;
+    return !(flags & ~(unsigned)CU_CTX_FLAGS_MASK) &&
+           (sched == CU_CTX_SCHED_AUTO || sched == CU_CTX_SCHED_SPIN || sched == CU_CTX_SCHED_YIELD || sched == CU_CTX_SCHED_BLOCKING_SYNC);
+}
+
+CUresult
+drv_cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
+{
+    struct device *d;
+    CUresult e = device_get(dev, &d);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (!flags_valid(flags))
+        return CUDA_ERROR_INVALID_VALUE;
+    struct primary *p = d->primary;
+    pthread_mutex_lock(&p->lock);
+    p->flags = flags;
+    if (p->ctx) {
+        pthread_mutex_lock(&p->ctx->lock);
+        p->ctx->flags = flags;
+        pthread_mutex_unlock(&p->ctx->lock);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)
+{
+    return drv_cuDevicePrimaryCtxSetFlags_v2(dev, flags);
+}
+
+CUresult
+drv_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
+{
+    struct device *d;
+    CUresult e = device_get(dev, &d);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (!flags || !active)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&d->primary->lock);
+    *flags = d->primary->flags;
+    *active = d->primary->ctx != NULL;
+    pthread_mutex_unlock(&d->primary->lock);
+    return CUDA_SUCCESS;
+}
+
+/* ---- current context ---------------------------------------------------------------------------------------------------- */
+
+static struct primary *
+primary_of_handle(CUcontext h)
+{
+    struct primary *p = handle_get(h, KIND_PRIMARY);
+    if (p)
+        handle_put(&p->obj);            /* lives for ever */
+    return p;
+}
+
+CUresult
+ctx_current(struct ctx **out)
+{
+    READY();
+    if (!tls.count)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    struct entry *top = &tls.stack[tls.count - 1];
+    if (atomic_load_explicit(&top->c->dead, memory_order_acquire)) {
+        struct primary *p = primary_of_handle(top->handle);
+        struct ctx *now = p ? primary_ctx(p) : NULL;
+        if (!now)
+            return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+        ctx_unref(top->c);
+        top->c = now;
+    }
+    *out = top->c;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+ctx_usable(struct ctx **out)
+{
+    CUresult e = ctx_current(out);
+    return e == CUDA_SUCCESS ? result_of((*out)->b->context_error((*out)->be)) : e;
+}
+
+CUresult
+ctx_from_handle(CUcontext h, struct ctx **out)
+{
+    READY();
+    if (!h) {
+        CUresult e = ctx_current(out);
+        if (e == CUDA_SUCCESS)
+            ctx_ref(*out);
+        return e;
+    }
+    struct primary *p = primary_of_handle(h);
+    if (p) {
+        *out = primary_ctx(p);
+        return *out ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    }
+    struct obj *o = handle_get(h, KIND_CONTEXT);
+    if (!o)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    *out = (struct ctx *)((char *)o - offsetof(struct ctx, obj));
+    ctx_ref(*out);
+    handle_put(o);
+    return CUDA_SUCCESS;
+}
+
+/* Takes over the caller's reference. */
+static CUresult
+push(struct ctx *c)
+{
+    if (tls.count == tls.capacity) {
+        uint32_t n = tls.capacity ? tls.capacity * 2 : 8;
+        struct entry *s = realloc(tls.stack, n * sizeof *s);
+        if (!s) {
+            ctx_unref(c);
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        }
+        tls.stack = s;
+        tls.capacity = n;
+    }
+    if (!tls.registered) {
+        pthread_once(&key_once, make_key);
+        pthread_setspecific(thread_key, &tls);
+        tls.registered = true;
+    }
+    tls.stack[tls.count++] = (struct entry){ c->handle, c };
+    return CUDA_SUCCESS;
+}
+
+static CUresult
+create(CUcontext *pctx, unsigned flags, CUdevice dev, unsigned version)
+{
+    struct device *d;
+    CUresult e = device_get(dev, &d);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (!pctx || !flags_valid(flags))
+        return CUDA_ERROR_INVALID_VALUE;
+    struct ctx *c;
+    e = ctx_create(dev, flags, version, false, &c);
+    if (e != CUDA_SUCCESS)
+        return e;
+    CUcontext h = c->handle;
+    ctx_ref(c);                         /* the table's, beside the stack's */
+    e = push(c);
+    if (e == CUDA_SUCCESS)
+        *pctx = h;
+    return e;
+}
+
+CUresult
+drv_cuCtxCreate(CUcontext *pctx, unsigned int flags, CUdevice dev)
+{
+    return create(pctx, flags, dev, 3010);
+}
+
+CUresult
+drv_cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev)
+{
+    return create(pctx, flags, dev, 3020);
+}
+
+CUresult
+drv_cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams, unsigned int flags, CUdevice dev)
+{
+    if (numParams < 0 || (numParams && !paramsArray))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (numParams)
+        return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+    return create(pctx, flags, dev, 3020);
+}
+
+CUresult
+drv_cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags, CUdevice dev)
+{
+    if (ctxCreateParams) {
+        if (ctxCreateParams->numExecAffinityParams)
+            return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+        if (ctxCreateParams->cigParams)
+            return unsupported("cuCtxCreate_v4", "sharing with a graphics API");
+    }
+    return create(pctx, flags, dev, 3020);
+}
+
+CUresult
+drv_cuCtxDestroy_v2(CUcontext ctx)
+{
+    READY();
+    struct ctx *c;
+    if (!ctx || primary_of_handle(ctx))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    CUresult e = ctx_from_handle(ctx, &c);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (tls.count && tls.stack[tls.count - 1].c == c)
+        ctx_unref(tls.stack[--tls.count].c);
+    ctx_kill(c);
+    if (!handle_kill(&c->obj))
+        e = CUDA_ERROR_INVALID_CONTEXT;
+    ctx_unref(c);
+    return e;
+}
+
+CUresult
+drv_cuCtxDestroy(CUcontext ctx)
+{
+    return drv_cuCtxDestroy_v2(ctx);
+}
+
+static CUresult
+context_for_stack(CUcontext h, struct ctx **out)
+{
+    CUresult e = ctx_from_handle(h, out);
+    return e == CUDA_ERROR_CONTEXT_IS_DESTROYED ? CUDA_ERROR_INVALID_CONTEXT : e;
+}
+
+CUresult
+drv_cuCtxPushCurrent_v2(CUcontext ctx)
+{
+    READY();
+    if (!ctx)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct ctx *c;
+    CUresult e = context_for_stack(ctx, &c);
+    return e == CUDA_SUCCESS ? push(c) : e;
+}
+
+CUresult
+drv_cuCtxPushCurrent(CUcontext ctx)
+{
+    return drv_cuCtxPushCurrent_v2(ctx);
+}
+
+CUresult
+drv_cuCtxPopCurrent_v2(CUcontext *pctx)
+{
+    READY();
+    if (!tls.count)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    struct entry *top = &tls.stack[--tls.count];
+    if (pctx)
+        *pctx = top->handle;
+    ctx_unref(top->c);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuCtxPopCurrent(CUcontext *pctx)
+{
+    return drv_cuCtxPopCurrent_v2(pctx);
+}
+
+CUresult
+drv_cuCtxSetCurrent(CUcontext ctx)
+{
+    READY();
+    struct ctx *c = NULL;
+    if (ctx) {
+        CUresult e = context_for_stack(ctx, &c);
+        if (e != CUDA_SUCCESS)
+            return e;
+    }
+    if (tls.count)
+        ctx_unref(tls.stack[--tls.count].c);
+    return c ? push(c) : CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuCtxGetCurrent(CUcontext *pctx)
+{
+    READY();
+    if (!pctx)
+        return CUDA_ERROR_INVALID_VALUE;
+    *pctx = tls.count ? tls.stack[tls.count - 1].handle : NULL;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuCtxAttach(CUcontext *pctx, unsigned int flags)
+{
+    CURRENT(c);
+    if (!pctx || flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&c->lock);
+    c->attached++;
+    pthread_mutex_unlock(&c->lock);
+    *pctx = c->handle;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuCtxDetach(CUcontext ctx)
+{
+    CURRENT(c);
+    if (c->handle != ctx)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    pthread_mutex_lock(&c->lock);
+    bool last = --c->attached == 0;
+    pthread_mutex_unlock(&c->lock);
+    return last ? drv_cuCtxDestroy_v2(ctx) : CUDA_SUCCESS;
+}
+
+/* ---- properties ----------------------------------------------------------------------------------------------------------- */
+
+CUresult
+drv_cuCtxGetDevice(CUdevice *device)
+{
+    CURRENT(c);
+    if (!device)
+        return CUDA_ERROR_INVALID_VALUE;
+    *device = c->device;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
+{
+    struct ctx *c;
+    CUresult e = ctx_from_handle(ctx, &c);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (device)
+        *device = c->device;
+    ctx_unref(c);
+    return device ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult
+drv_cuCtxGetFlags(unsigned int *flags)
+{
+    CURRENT(c);
+    if (!flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&c->lock);
+    *flags = c->flags;
+    pthread_mutex_unlock(&c->lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuCtxSetFlags(unsigned int flags)
+{
+    CURRENT(c);
+    if (!flags_valid(flags))
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&c->lock);
+    c->flags = flags;
+    pthread_mutex_unlock(&c->lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId)
+{
+    struct ctx *c;
+    if (!ctxId)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = ctx_from_handle(ctx, &c);
+    if (e != CUDA_SUCCESS)
+        return e;
+    *ctxId = c->id;
+    ctx_unref(c);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
+{
+    struct ctx *c;
+    if (!version)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = ctx_from_handle(ctx, &c);
+    if (e != CUDA_SUCCESS)
+        return e;
+    *version = c->version;
+    ctx_unref(c);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuCtxSynchronize(void)
+{
+    CURRENT(c);
+    return result_of(c->b->context_sync(c->be));
+}
+
+CUresult
+drv_cuCtxSynchronize_v2(CUcontext ctx)
+{
+    struct ctx *c;
+    CUresult e = ctx_from_handle(ctx, &c);
+    if (e != CUDA_SUCCESS)
+        return e;
+    e = result_of(c->b->context_sync(c->be));
+    ctx_unref(c);
+    return e;
+}
+
+CUresult
+drv_cuCtxSetLimit(CUlimit limit, size_t value)
+{
+    CURRENT(c);
+    static const int8_t map[] = { CWB_LIMIT_STACK, CWB_LIMIT_PRINTF_FIFO, CWB_LIMIT_MALLOC_HEAP };
+    if ((unsigned)limit >= CU_LIMIT_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    if ((unsigned)limit > CU_LIMIT_PERSISTING_L2_CACHE_SIZE)
+        return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    if (limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY && value > 128)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (limit == CU_LIMIT_PERSISTING_L2_CACHE_SIZE)
+        return value ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_SUCCESS;
+    if ((unsigned)limit < COUNT(map)) {
+        if (limit == CU_LIMIT_STACK_SIZE && value > 512 << 10)
+            return CUDA_ERROR_INVALID_VALUE;        /* 512 KiB of local memory a thread */
+        CUresult e = result_of(c->b->context_limit(c->be, (enum cwb_limit)map[limit], value));
+        if (e != CUDA_SUCCESS)
+            return e;
+    }
+    pthread_mutex_lock(&c->lock);
+    c->limits[limit] = value;
+    pthread_mutex_unlock(&c->lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuCtxGetLimit(size_t *pvalue, CUlimit limit)
+{
+    CURRENT(c);
+    if (!pvalue || (unsigned)limit >= CU_LIMIT_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    if ((unsigned)limit > CU_LIMIT_PERSISTING_L2_CACHE_SIZE)
+        return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    pthread_mutex_lock(&c->lock);
+    *pvalue = c->limits[limit];
+    pthread_mutex_unlock(&c->lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuCtxGetCacheConfig(CUfunc_cache *pconfig)
+{
+    CURRENT(c);
+    if (!pconfig)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&c->lock);
+    *pconfig = c->cache;
+    pthread_mutex_unlock(&c->lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuCtxSetCacheConfig(CUfunc_cache config)
+{
+    CURRENT(c);
+    if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&c->lock);
+    c->cache = config;
+    pthread_mutex_unlock(&c->lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuCtxGetSharedMemConfig(CUsharedconfig *pConfig)
+{
+    CURRENT(c);
+    if (!pConfig)
+        return CUDA_ERROR_INVALID_VALUE;
+    *pConfig = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;    /* fixed since compute capability 5.0 */
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuCtxSetSharedMemConfig(CUsharedconfig config)
+{
+    CURRENT(c);
+    return (unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
+{
+    CURRENT(c);
+    if (leastPriority)
+        *leastPriority = 0;
+    if (greatestPriority)
+        *greatestPriority = -5;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuCtxResetPersistingL2Cache(void)
+{
+    CURRENT(c);
+    return CUDA_SUCCESS;                /* there is no persisting cache: nothing to reset */
+}
+
+CUresult
+drv_cuCtxGetExecAffinity(CUexecAffinityParam *pExecAffinity, CUexecAffinityType type)
+{
+    CURRENT(c);
+    if (!pExecAffinity || (unsigned)type >= CU_EXEC_AFFINITY_TYPE_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+}
+
+CUresult
+drv_cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags)
+{
+    CURRENT(c);
+    if (Flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct ctx *p;
+    if (!peerContext || ctx_from_handle(peerContext, &p) != CUDA_SUCCESS)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    CUresult e = CUDA_SUCCESS;
+    uint32_t bit = 1u << p->device;
+    if (p->device == c->device)
+        e = CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+    else if (!(c->b->caps & p->b->caps & CWB_CAP_UNIFIED))
+        e = CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+    else if (atomic_fetch_or(&c->peers, bit) & bit)
+        e = CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    ctx_unref(p);
+    return e;
+}
+
+CUresult
+drv_cuCtxDisablePeerAccess(CUcontext peerContext)
+{
+    CURRENT(c);
+    struct ctx *p;
+    if (!peerContext || ctx_from_handle(peerContext, &p) != CUDA_SUCCESS)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    uint32_t bit = 1u << p->device;
+    CUresult e = atomic_fetch_and(&c->peers, ~bit) & bit ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    ctx_unref(p);
+    return e;
+}

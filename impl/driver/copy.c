@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copies: every form becomes one rectangle (struct cwb_copy) whose ends were checked against what they name, then one
+ * backend operation. A copy that touches pageable host memory returns when it is done; so do synchronous copies to or from
+ * host memory. Device-to-device copies do not wait (CUDA driver API, "API synchronization behavior"). */
+#include "impl/driver/driver.h"
+
+struct end {
+    CUmemorytype type;
+    const void *host;
+    CUdeviceptr device;
+    CUarray array;
+    size_t x, y, z, lod, pitch, height;
+};
+
+struct job {
+    struct cwb_copy c;
+    bool wait_async, wait_sync;         /* must the call wait, for the asynchronous and the synchronous form */
+    struct array *arrays[2];            /* owned references */
+};
+
+static void
+job_finish(struct job *j)
+{
+    for (int i = 0; i < 2; i++)
+        if (j->arrays[i])
+            handle_put(&j->arrays[i]->obj);
+}
+
+/* a * b + c * d + e, false on overflow. */
+static bool
+extent(size_t a, size_t b, size_t c, size_t d, size_t e, size_t *out)
+{
+    size_t ab, cd;
+    return !__builtin_mul_overflow(a, b, &ab) && !__builtin_mul_overflow(c, d, &cd) && !__builtin_add_overflow(ab, cd, out) &&
+           !__builtin_add_overflow(*out, e, out);
+}
+
+static CUresult
+array_side(const struct end *e, struct job *j, struct cwb_side *s, int which)
+{
+    struct array *a = handle_get(e->array, KIND_ARRAY);
+    if (!a)
+        return CUDA_ERROR_INVALID_HANDLE;
+    j->arrays[which] = a;
+    size_t width = a->desc.Width * a->element;
+    size_t height = a->desc.Height ? a->desc.Height : 1, depth = a->desc.Depth ? a->desc.Depth : 1;
+    size_t w = j->c.width, h = j->c.height, d = j->c.depth;
+    if (e->lod)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (e->x > width || w > width - e->x || e->y > height || h > height - e->y || e->z > depth || d > depth - e->z)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (e->x % a->element || w % a->element)
+        return CUDA_ERROR_INVALID_VALUE;
+    *s = (struct cwb_side){ .loc = CWB_LOC_ARRAY, .array = a->be, .level = a->level, .x = e->x, .y = e->y, .z = e->z };
+    return CUDA_SUCCESS;
+}
+
+static CUresult
+pointer_side(const struct end *e, struct job *j, struct cwb_side *s)
+{
+    const struct cwb_copy *c = &j->c;
+    size_t pitch = e->pitch, height = e->height, row, span;
+    if (__builtin_add_overflow(e->x, c->width, &row))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!pitch)
+        pitch = row;
+    else if (pitch < row && (c->height > 1 || c->depth > 1))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!height)
+        height = e->y + c->height;
+    else if (c->depth > 1 && height < e->y + c->height)
+        return CUDA_ERROR_INVALID_VALUE;
+    size_t slice, last_row = e->y + c->height - 1, last_slice = e->z + c->depth - 1;
+    if (last_row < e->y || last_slice < e->z || __builtin_mul_overflow(pitch, height, &slice) ||
+        !extent(last_slice, slice, last_row, pitch, row, &span))
+        return CUDA_ERROR_INVALID_VALUE;
+    size_t skip = 0;
+    (void)extent(e->z, slice, e->y, pitch, e->x, &skip);
+    bool host = e->type == CU_MEMORYTYPE_HOST;
+    uint64_t address = host ? (uintptr_t)e->host : e->device;
+    if (!address || address + span < address)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct range r;
+    unsigned kinds = 0;
+    bool known = range_covers(address + skip, span - skip, &kinds);
+    const unsigned host_kinds = 1u << RANGE_PINNED | 1u << RANGE_REGISTERED;
+    *s = (struct cwb_side){ .address = address, .x = e->x, .y = e->y, .z = e->z, .pitch = pitch, .slice = slice };
+    if (!known && e->type == CU_MEMORYTYPE_DEVICE)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!known && e->type == CU_MEMORYTYPE_UNIFIED && range_find(address + skip, &r))
+        return CUDA_ERROR_INVALID_VALUE;        /* starts in an allocation and runs out of it */
+    s->loc = known && kinds & ~host_kinds ? CWB_LOC_DEVICE : CWB_LOC_HOST;
+    if (!known)
+        j->wait_async = true;
+    if (s->loc == CWB_LOC_HOST || kinds & 1u << RANGE_MANAGED)
+        j->wait_sync = true;
+    if (known && range_find(address + skip, &r)) {
+        if (r.sync_memops)
+            j->wait_async = j->wait_sync = true;
+        if (s->loc == CWB_LOC_HOST && !host)
+            s->address = r.device_address + (address - r.base);
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult
+side(const struct end *e, struct job *j, struct cwb_side *s, int which)
+{
+    switch ((int)e->type) {
+    case CU_MEMORYTYPE_ARRAY:
+        return array_side(e, j, s, which);
+    case CU_MEMORYTYPE_HOST:
+    case CU_MEMORYTYPE_DEVICE:
+    case CU_MEMORYTYPE_UNIFIED:
+        return pointer_side(e, j, s);
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+static CUresult
+copy(const struct end *dst, const struct end *src, size_t width, size_t height, size_t depth, CUstream hStream, bool async)
+{
+    USABLE(c);
+    struct stream *s AUTO_PUT = NULL;
+    CUresult e = stream_get(c, hStream, &s);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (!width || !height || !depth)
+        return CUDA_SUCCESS;
+    struct job j = { .c = { .width = width, .height = height, .depth = depth } };
+    e = side(dst, &j, &j.c.dst, 0);
+    if (e == CUDA_SUCCESS)
+        e = side(src, &j, &j.c.src, 1);
+    if (e == CUDA_SUCCESS)
+        e = stream_begin(s);
+    if (e == CUDA_SUCCESS) {
+        e = result_of(s->obj.ctx->b->stream_copy(s->be, &j.c));
+        stream_end(s);
+    }
+    if (e == CUDA_SUCCESS && (async ? j.wait_async : j.wait_sync || j.wait_async))
+        e = result_of(s->obj.ctx->b->stream_sync(s->be));
+    job_finish(&j);
+    return e;
+}
+
+#define HOST(p)      ((struct end){ .type = CU_MEMORYTYPE_HOST, .host = (p) })
+#define DEV(p)       ((struct end){ .type = CU_MEMORYTYPE_DEVICE, .device = (p) })
+#define ANY(p)       ((struct end){ .type = CU_MEMORYTYPE_UNIFIED, .device = (p) })
+#define ARRAY(a, xx) ((struct end){ .type = CU_MEMORYTYPE_ARRAY, .array = (a), .x = (xx) })
+
+static CUresult
+linear(struct end dst, struct end src, size_t n, CUstream s, bool async)
+{
+    return copy(&dst, &src, n, 1, 1, s, async);
+}
+
+CUresult
+drv_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount)
+{
+    return linear(ANY(dst), ANY(src), ByteCount, NULL, false);
+}
+
+CUresult
+drv_cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount)
+{
+    return linear(DEV(dstDevice), HOST(srcHost), ByteCount, NULL, false);
+}
+
+CUresult
+drv_cuMemcpyDtoH_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount)
+{
+    return linear(HOST(dstHost), DEV(srcDevice), ByteCount, NULL, false);
+}
+
+CUresult
+drv_cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount)
+{
+    return linear(DEV(dstDevice), DEV(srcDevice), ByteCount, NULL, false);
+}
+
+CUresult
+drv_cuMemcpyDtoA_v2(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice, size_t ByteCount)
+{
+    return linear(ARRAY(dstArray, dstOffset), DEV(srcDevice), ByteCount, NULL, false);
+}
+
+CUresult
+drv_cuMemcpyAtoD_v2(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset, size_t ByteCount)
+{
+    return linear(DEV(dstDevice), ARRAY(srcArray, srcOffset), ByteCount, NULL, false);
+}
+
+CUresult
+drv_cuMemcpyHtoA_v2(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount)
+{
+    return linear(ARRAY(dstArray, dstOffset), HOST(srcHost), ByteCount, NULL, false);
+}
+
+CUresult
+drv_cuMemcpyAtoH_v2(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount)
+{
+    return linear(HOST(dstHost), ARRAY(srcArray, srcOffset), ByteCount, NULL, false);
+}
+
+CUresult
+drv_cuMemcpyAtoA_v2(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset, size_t ByteCount)
+{
+    return linear(ARRAY(dstArray, dstOffset), ARRAY(srcArray, srcOffset), ByteCount, NULL, false);
+}
+
+CUresult
+drv_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream)
+{
+    return linear(ANY(dst), ANY(src), ByteCount, hStream, true);
+}
+
+CUresult
+drv_cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount, CUstream hStream)
+{
+    return linear(DEV(dstDevice), HOST(srcHost), ByteCount, hStream, true);
+}
+
+CUresult
+drv_cuMemcpyDtoHAsync_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream)
+{
+    return linear(HOST(dstHost), DEV(srcDevice), ByteCount, hStream, true);
+}
+
+CUresult
+drv_cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream)
+{
+    return linear(DEV(dstDevice), DEV(srcDevice), ByteCount, hStream, true);
+}
+
+CUresult
+drv_cuMemcpyHtoAAsync_v2(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount, CUstream hStream)
+{
+    return linear(ARRAY(dstArray, dstOffset), HOST(srcHost), ByteCount, hStream, true);
+}
+
+CUresult
+drv_cuMemcpyAtoHAsync_v2(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount, CUstream hStream)
+{
+    return linear(HOST(dstHost), ARRAY(srcArray, srcOffset), ByteCount, hStream, true);
+}
+
+static CUresult
+peers(CUcontext a, CUcontext b)
+{
+    CUcontext both[] = { a, b };
+    for (int i = 0; i < 2; i++) {
+        struct ctx *c;
+        if (!both[i])
+            return CUDA_ERROR_INVALID_CONTEXT;
+        CUresult e = ctx_from_handle(both[i], &c);
+        if (e != CUDA_SUCCESS)
+            return e;
+        ctx_unref(c);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount)
+{
+    CUresult e = peers(dstContext, srcContext);
+    return e == CUDA_SUCCESS ? linear(DEV(dstDevice), DEV(srcDevice), ByteCount, NULL, false) : e;
+}
+
+CUresult
+drv_cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount,
+                      CUstream hStream)
+{
+    CUresult e = peers(dstContext, srcContext);
+    return e == CUDA_SUCCESS ? linear(DEV(dstDevice), DEV(srcDevice), ByteCount, hStream, true) : e;
+}
+
+/* The ends of the 2D and 3D structures. UNIFIED takes its address from srcDevice and dstDevice. */
+#define END2(p, side) ((struct end){ .type = (p)->side##MemoryType, .host = (p)->side##Host, .device = (p)->side##Device,  \
+                                     .array = (p)->side##Array, .x = (p)->side##XInBytes, .y = (p)->side##Y, .pitch = (p)->side##Pitch })
+#define END3(p, side) ((struct end){ .type = (p)->side##MemoryType, .host = (p)->side##Host, .device = (p)->side##Device,  \
+                                     .array = (p)->side##Array, .x = (p)->side##XInBytes, .y = (p)->side##Y, .z = (p)->side##Z, \
+                                     .lod = (p)->side##LOD, .pitch = (p)->side##Pitch, .height = (p)->side##Height })
+
+static CUresult
+copy2d(const CUDA_MEMCPY2D *p, CUstream s, bool async)
+{
+    if (!p)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct end dst = END2(p, dst), src = END2(p, src);
+    return copy(&dst, &src, p->WidthInBytes, p->Height, 1, s, async);
+}
+
+CUresult
+drv_cuMemcpy2D_v2(const CUDA_MEMCPY2D *pCopy)
+{
+    return copy2d(pCopy, NULL, false);
+}
+
+CUresult
+drv_cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *pCopy)
+{
+    return copy2d(pCopy, NULL, false);
+}
+
+CUresult
+drv_cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *pCopy, CUstream hStream)
+{
+    return copy2d(pCopy, hStream, true);
+}
+
+static CUresult
+copy3d(const CUDA_MEMCPY3D *p, CUstream s, bool async)
+{
+    if (!p)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct end dst = END3(p, dst), src = END3(p, src);
+    return copy(&dst, &src, p->WidthInBytes, p->Height, p->Depth, s, async);
+}
+
+CUresult
+drv_cuMemcpy3D_v2(const CUDA_MEMCPY3D *pCopy)
+{
+    return copy3d(pCopy, NULL, false);
+}
+
+CUresult
+drv_cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *pCopy, CUstream hStream)
+{
+    return copy3d(pCopy, hStream, true);
+}
+
+static CUresult
+copy3d_peer(const CUDA_MEMCPY3D_PEER *p, CUstream s, bool async)
+{
+    if (!p)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct end dst = END3(p, dst), src = END3(p, src);
+    CUresult e = peers(p->dstContext, p->srcContext);
+    return e == CUDA_SUCCESS ? copy(&dst, &src, p->WidthInBytes, p->Height, p->Depth, s, async) : e;
+}
+
+CUresult
+drv_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy)
+{
+    return copy3d_peer(pCopy, NULL, false);
+}
+
+CUresult
+drv_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream)
+{
+    return copy3d_peer(pCopy, hStream, true);
+}
+
+CUresult
+drv_cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs,
+                          size_t *attrsIdxs, size_t numAttrs, CUstream hStream)
+{
+    CURRENT(c);
+    (void)c;
+    if (!dsts || !srcs || !sizes || !count || !attrs || !attrsIdxs || !numAttrs || numAttrs > count || !hStream || attrsIdxs[0])
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; i++) {
+        CUresult e = linear(ANY(dsts[i]), ANY(srcs[i]), sizes[i], hStream, true);
+        if (e != CUDA_SUCCESS)
+            return e;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* ---- fills -------------------------------------------------------------------------------------------------------------- */
+
+static CUresult
+fill(CUdeviceptr dst, size_t pitch, uint32_t value, uint32_t size, size_t width, size_t height, CUstream hStream, bool async)
+{
+    USABLE(c);
+    struct stream *s AUTO_PUT = NULL;
+    CUresult e = stream_get(c, hStream, &s);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (!width || !height)
+        return CUDA_SUCCESS;
+    size_t row, span;
+    if (!dst || dst % size || __builtin_mul_overflow(width, size, &row))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (height > 1 && (pitch < row || pitch % size))
+        return CUDA_ERROR_INVALID_VALUE;
+    unsigned kinds;
+    if (!extent(height - 1, pitch, 0, 0, row, &span) || !range_covers(dst, span, &kinds))
+        return CUDA_ERROR_INVALID_VALUE;
+    bool host = !(kinds & ~(1u << RANGE_PINNED | 1u << RANGE_REGISTERED));
+    struct cwb_fill f = {
+        .dst = { .loc = host ? CWB_LOC_HOST : CWB_LOC_DEVICE, .address = dst, .pitch = pitch ? pitch : row, .slice = pitch * height },
+        .value = value, .size = size, .width = width, .height = height, .depth = 1,
+    };
+    e = stream_begin(s);
+    if (e != CUDA_SUCCESS)
+        return e;
+    e = result_of(s->obj.ctx->b->stream_fill(s->be, &f));
+    stream_end(s);
+    if (e == CUDA_SUCCESS && !async && (host || kinds & 1u << RANGE_MANAGED))
+        e = result_of(s->obj.ctx->b->stream_sync(s->be));
+    return e;
+}
+
+CUresult
+drv_cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char uc, size_t N)
+{
+    return fill(dstDevice, 0, uc, 1, N, 1, NULL, false);
+}
+
+CUresult
+drv_cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream)
+{
+    return fill(dstDevice, 0, uc, 1, N, 1, hStream, true);
+}
+
+CUresult
+drv_cuMemsetD2D8_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height)
+{
+    return fill(dstDevice, dstPitch, uc, 1, Width, Height, NULL, false);
+}
+
+CUresult
+drv_cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height,
+                         CUstream hStream)
+{
+    return fill(dstDevice, dstPitch, uc, 1, Width, Height, hStream, true);
+}
+
+CUresult
+drv_cuMemsetD16_v2(CUdeviceptr dstDevice, unsigned short us, size_t N)
+{
+    return fill(dstDevice, 0, us, 2, N, 1, NULL, false);
+}
+
+CUresult
+drv_cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream)
+{
+    return fill(dstDevice, 0, us, 2, N, 1, hStream, true);
+}
+
+CUresult
+drv_cuMemsetD2D16_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height)
+{
+    return fill(dstDevice, dstPitch, us, 2, Width, Height, NULL, false);
+}
+
+CUresult
+drv_cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height,
+                         CUstream hStream)
+{
+    return fill(dstDevice, dstPitch, us, 2, Width, Height, hStream, true);
+}
+
+CUresult
+drv_cuMemsetD32_v2(CUdeviceptr dstDevice, unsigned int ui, size_t N)
+{
+    return fill(dstDevice, 0, ui, 4, N, 1, NULL, false);
+}
+
+CUresult
+drv_cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream)
+{
+    return fill(dstDevice, 0, ui, 4, N, 1, hStream, true);
+}
+
+CUresult
+drv_cuMemsetD2D32_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height)
+{
+    return fill(dstDevice, dstPitch, ui, 4, Width, Height, NULL, false);
+}
+
+CUresult
+drv_cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height,
+                         CUstream hStream)
+{
+    return fill(dstDevice, dstPitch, ui, 4, Width, Height, hStream, true);
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Private to impl/driver: the objects behind CUDA's handles and the helpers that all drv_* files share.
+ * Objects are reference counted through their handle slot; the table's own reference goes when the handle is destroyed.
+ * Each field names its lock (lock.h); fields without one are set before the handle is published and never change. */
+#ifndef CWD_DRIVER_H
+#define CWD_DRIVER_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "impl/api/cuda.h"
+#include "impl/backend.h"
+#include "impl/base/buf.h"
+#include "impl/base/log.h"
+#include "impl/driver/lock.h"
+#include "jit/jit.h"
+
+#include "cudaway/drv_prototypes.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+#define DRIVER_VERSION 13000
+
+/* ---- handles (handle.c) -------------------------------------------------------------------------------------------- */
+
+enum kind {
+    KIND_NONE, KIND_CONTEXT, KIND_PRIMARY, KIND_MODULE, KIND_FUNCTION, KIND_KERNEL, KIND_LIBRARY, KIND_STREAM, KIND_EVENT, KIND_ARRAY,
+    KIND_MIPMAP, KIND_TEXREF, KIND_LINK, KIND_POOL, KIND_PHYS, KIND_COUNT
+};
+
+struct ctx;
+
+/* First member of every object that has a handle. */
+struct obj {
+    uint64_t handle;
+    enum kind kind;
+    void (*finish)(struct obj *o);      /* frees the object; called once, when the last reference goes */
+    struct ctx *ctx;                    /* owned reference, or NULL */
+    struct obj *next, **link;           /* the context's list: ctx.lock */
+};
+
+/* Publish o (one reference, the table's) and put it on its context's list. CUDA_ERROR_OUT_OF_MEMORY when the table is full. */
+CUresult handle_new(struct obj *o, enum kind k, struct ctx *c, void (*finish)(struct obj *));
+/* A reference to the live object, or NULL for anything that is no live handle of that kind. */
+void    *handle_get(const void *handle, enum kind k);
+void     handle_ref(struct obj *o);
+void     handle_put(struct obj *o);
+/* End the handle: later look-ups fail. False when another thread did it first. Drops the table's reference. */
+bool     handle_kill(struct obj *o);
+enum kind handle_kind(const void *handle);
+
+static inline void
+put_cleanup(void *p)
+{
+    struct obj *o = *(struct obj **)p;
+    if (o)
+        handle_put(o);
+}
+#define AUTO_PUT __attribute__((cleanup(put_cleanup)))
+#define HANDLE(type, o) ((type)(uintptr_t)(o)->obj.handle)
+
+/* ---- process (init.c) -------------------------------------------------------------------------------------------------- */
+
+#define MAX_DEVICES 16
+
+struct device {
+    const struct cwb_backend *b;
+    uint32_t index;                     /* the backend's number */
+    struct cwb_device_props props;      /* defaults filled in */
+    struct primary *primary;
+    struct pool *default_pool;          /* g.lock: made when first asked for, kept */
+    uint64_t current_pool;              /* g.lock: handle, 0 for the default one */
+};
+
+enum state { STATE_NEW, STATE_READY, STATE_FAILED, STATE_FORKED, STATE_EXITED };
+
+struct global {
+    pthread_mutex_t lock;
+    _Atomic int state;                  /* enum state */
+    CUresult init_error;                /* when STATE_FAILED; g.lock */
+    const struct cwb_backend *backend;
+    uint32_t ndevices;
+    struct device devices[MAX_DEVICES];
+};
+extern struct global g;
+
+/* CUDA_SUCCESS once cuInit succeeded, else the error every call gives. */
+CUresult driver_state(void);
+#define READY() do { CUresult r_ = driver_state(); if (r_ != CUDA_SUCCESS) return r_; } while (0)
+CUresult device_get(CUdevice d, struct device **out);
+
+CUresult result_of(cwb_result r);
+/* Of the jit. */
+CUresult result_of_cw(cw_result r);
+/* One line, once per call site: what is missing, for whom. Returns CUDA_ERROR_NOT_SUPPORTED. */
+CUresult unsupported(const char *function, const char *what);
+const struct cwj_api *jit_api(void);    /* NULL when it cannot be loaded (logged) */
+
+/* ---- contexts (context.c) ------------------------------------------------------------------------------------------------ */
+
+struct ctx {
+    _Atomic uint32_t refs;
+    _Atomic bool dead;                  /* destroyed: its handles are gone, the backend's part lives until refs is 0 */
+    CUcontext handle;
+    CUdevice device;
+    struct device *dev;
+    unsigned version;                   /* API version */
+    uint64_t id;
+    bool primary;
+    struct obj obj;                     /* created contexts only */
+    const struct cwb_backend *b;
+    struct cwb_context *be;
+    pthread_mutex_t lock;
+    unsigned flags;                     /* lock */
+    struct obj *objects;                /* lock */
+    size_t limits[CU_LIMIT_MAX];        /* lock */
+    CUfunc_cache cache;                 /* lock */
+    CUsharedconfig shared_config;       /* lock */
+    uint32_t attached;                  /* lock: cuCtxAttach */
+    pthread_mutex_t order;
+    struct stream *legacy;              /* order: created with the context; NULL once destroyed */
+    CUstream legacy_handle;
+    struct cwb_event *legacy_event;
+    uint64_t legacy_seq;                /* order: grows with each submission to the legacy stream */
+    struct stream *blocking;            /* order: list of blocking streams */
+    _Atomic uint32_t peers;             /* bit per device: cuCtxEnablePeerAccess */
+};
+
+/* The calling thread's current context, borrowed for the call. Errors: not initialised, invalid, destroyed. */
+CUresult ctx_current(struct ctx **out);
+/* The same, and the sticky error if there is one. */
+CUresult ctx_usable(struct ctx **out);
+/* A counted reference for a handle (NULL: the current one). */
+CUresult ctx_from_handle(CUcontext h, struct ctx **out);
+void     ctx_ref(struct ctx *c);
+void     ctx_unref(struct ctx *c);
+CUresult ctx_create(CUdevice d, unsigned flags, unsigned version, bool primary, struct ctx **out);
+void     ctx_kill(struct ctx *c);       /* marks dead, ends all handles, frees memory; drops no reference */
+void     contexts_at_exit(void);
+
+#define CURRENT(c) struct ctx *c; do { CUresult r_ = ctx_current(&c); if (r_ != CUDA_SUCCESS) return r_; } while (0)
+#define USABLE(c)  struct ctx *c; do { CUresult r_ = ctx_usable(&c); if (r_ != CUDA_SUCCESS) return r_; } while (0)
+
+CUresult primary_setup(struct device *d, CUdevice number);
+
+/* ---- streams and events (stream.c, event.c) -------------------------------------------------------------------------------- */
+
+struct stream {
+    struct obj obj;
+    struct cwb_stream *be;
+    struct cwb_event *join;             /* for legacy ordering */
+    unsigned flags;
+    int priority;
+    uint64_t id;
+    bool is_legacy, blocking;
+    bool dirty;                         /* ctx.order: work since the legacy stream last joined it */
+    uint64_t seen_legacy;               /* ctx.order */
+    struct stream *next_blocking, **link_blocking; /* ctx.order */
+};
+
+struct event {
+    struct obj obj;
+    struct cwb_event *be;
+    unsigned flags;
+    _Atomic bool recorded;
+};
+
+/* The stream that h names in context c, with a reference: 0 and CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, or a handle. */
+CUresult stream_get(struct ctx *c, CUstream h, struct stream **out);
+CUresult stream_make(struct ctx *c, unsigned flags, int priority, bool legacy, struct stream **out);
+/* Bracket every submission: takes ctx.order and applies the default-stream rules. */
+CUresult stream_begin(struct stream *s);
+void     stream_end(struct stream *s);
+/* begin, ordering rules satisfied, then wait for everything that s must wait for. */
+CUresult stream_wait_idle(struct stream *s);
+void     thread_streams_release(void);
+
+/* ---- memory (ranges.c, memory.c) ---------------------------------------------------------------------------------------- */
+
+enum range_kind { RANGE_DEVICE, RANGE_PINNED, RANGE_MANAGED, RANGE_REGISTERED, RANGE_MODULE, RANGE_MAPPED, RANGE_POOL };
+
+struct pool {
+    struct obj obj;
+    CUdevice device;
+    pthread_mutex_t lock;
+    uint64_t release_threshold;         /* lock, and so on */
+    uint64_t used, used_high, reserved, reserved_high;
+    int reuse_follow, reuse_opportunistic, reuse_internal;
+    CUmemAccess_flags access[MAX_DEVICES];
+    bool is_default;
+};
+
+/* One allocation, keyed by its address. Copied out of the table by look-ups; changed only under the table's lock. */
+struct range {
+    uint64_t base, size;
+    enum range_kind kind;
+    struct ctx *ctx;                    /* not owned: a context's ranges go before it does */
+    CUdevice device;
+    unsigned flags;                     /* of cuMemHostAlloc, cuMemHostRegister, cuMemAllocManaged */
+    uint64_t device_address;            /* PINNED, REGISTERED */
+    uint64_t id;                        /* CU_POINTER_ATTRIBUTE_BUFFER_ID */
+    int sync_memops;
+    struct pool *pool;                  /* POOL: owned reference */
+    int read_mostly, preferred, prefetched;     /* managed memory advice */
+    uint32_t accessed_by;
+    unsigned access_flags;              /* MAPPED */
+};
+
+CUresult range_add(const struct range *r);
+/* The range that holds address. */
+bool     range_find(uint64_t address, struct range *out);
+/* Take out the range that starts at address when its kind is in the mask. */
+bool     range_remove(uint64_t address, unsigned kinds, struct range *out);
+/* Take out some range of the context (for its destruction). */
+bool     range_remove_of(const struct ctx *c, struct range *out);
+/* [address, address + size) lies in ranges without a hole; kinds gets a bit per kind found. */
+bool     range_covers(uint64_t address, uint64_t size, unsigned *kinds);
+/* Change fields of the range that starts at (exact) or holds address. */
+bool     range_update(uint64_t address, void (*change)(struct range *r, void *user), void *user);
+/* Any overlap with [address, address + size). */
+bool     range_overlaps(uint64_t address, uint64_t size);
+
+void     pool_account(struct pool *p, int64_t bytes);
+CUresult memory_release(const struct range *r); /* give the memory of a removed range to the backend */
+
+/* ---- arrays and textures (array.c, texture.c, texref.c) ----------------------------------------------------------------- */
+
+struct array {
+    struct obj obj;
+    struct cwb_array *be;
+    CUDA_ARRAY3D_DESCRIPTOR desc;
+    enum cwb_format format;
+    uint32_t element;                   /* bytes */
+    uint32_t level;                     /* in the mipmap */
+    struct mipmap *parent;              /* owned reference, or NULL */
+};
+
+struct mipmap {
+    struct obj obj;
+    struct cwb_array *be;
+    CUDA_ARRAY3D_DESCRIPTOR desc;
+    uint32_t levels;
+    struct array *level[16];            /* ctx.lock: made when asked for */
+};
+
+CUresult mipmap_end(struct mipmap *m);  /* ends its handle and those of its levels */
+CUresult format_of(CUarray_format f, enum cwb_format *out, uint32_t *bytes);
+/* A backend texture from CUDA's descriptors; *resource gets a reference to its array or mipmap, or NULL. */
+CUresult texture_make(struct ctx *c, const CUDA_RESOURCE_DESC *res, const CUDA_TEXTURE_DESC *tex, const CUDA_RESOURCE_VIEW_DESC *view,
+                      uint64_t *handle, struct obj **resource);
+void     texobjects_release(struct ctx *c);
+
+/* ---- modules (module.c, image.c, link.c, library.c, function.c) ------------------------------------------------------------ */
+
+struct func {
+    struct obj obj;                     /* KIND_FUNCTION */
+    struct module *module;              /* owned reference */
+    const struct cwj_kernel *k;
+    uint32_t index;
+    struct cwb_kernel *be;
+    _Atomic bool compiled;
+    struct cwb_kernel_facts facts;
+    _Atomic int max_dynamic_shared, carveout, cache, shared_config;
+    _Atomic int cluster[3], nonportable_cluster, cluster_policy;
+    pthread_mutex_t lock;               /* legacy launch state */
+    uint32_t block[3], dynamic_shared, param_size;
+    uint8_t *params;
+};
+
+struct module {
+    struct obj obj;
+    struct program *program;
+    struct cwb_module *be;
+    uint64_t image;                     /* address of the variables */
+    pthread_mutex_t lock;
+    struct func **funcs;                /* lock: by kernel index, made when asked for */
+    struct texref **texrefs;            /* lock: by variable index */
+    uint32_t ntexrefs;
+};
+
+/* A parsed and linked program, shared by the module instances of a library. */
+struct program {
+    _Atomic uint32_t refs;
+    struct cwj_program *p;
+};
+
+struct texref {
+    struct obj obj;                     /* KIND_TEXREF; surface references too */
+    struct module *module;              /* not owned: dies with it; NULL for cuTexRefCreate */
+    uint64_t address;                   /* where the handle is stored in the image */
+    bool surface;
+    pthread_mutex_t lock;
+    CUDA_RESOURCE_DESC res;             /* lock, and so on */
+    CUDA_TEXTURE_DESC tex;
+    CUarray_format format;
+    int channels;
+    uint64_t handle;                    /* the backend's texture, or 0 */
+    bool changed;
+    struct array *array;                /* owned reference */
+};
+
+/* JIT options as numbers. */
+struct jit_options {
+    char *info, *error;
+    size_t info_size, error_size;
+    void **info_used, **error_used;     /* where the filled sizes go */
+    void **wall_time;
+    bool verbose;
+};
+CUresult jit_options_parse(unsigned n, const CUjit_option *o, void **v, struct jit_options *out);
+void     jit_options_finish(struct jit_options *o, const char *info, const char *error);
+
+/* Parse any image (PTX text, fatbin, ELF, linked container). size 0: found from the image itself. */
+CUresult program_load(struct device *d, const void *image, size_t size, const char *what, struct jit_options *o, struct program **out);
+void     program_ref(struct program *p);
+void     program_unref(struct program *p);
+/* Collect the PTX of an image for linking: appended to `list`. */
+struct ptx_list {
+    struct cwj_input *in;
+    size_t count, capacity;
+};
+CUresult ptx_collect(struct device *d, const void *image, size_t size, const char *what, struct ptx_list *list);
+CUresult ptx_list_add(struct ptx_list *l, const char *name, const char *text, size_t size);
+void     ptx_list_finish(struct ptx_list *l);
+CUresult program_from_list(const struct ptx_list *l, bool allow_undefined, struct jit_options *o, struct program **out);
+
+CUresult module_end(struct module *m);  /* ends its handle and those of its functions and references */
+CUresult module_make(struct ctx *c, struct program *p, struct module **out);
+CUresult module_function(struct module *m, const char *name, struct func **out);
+CUresult module_function_at(struct module *m, uint32_t index, struct func **out);
+CUresult module_variable(struct module *m, const char *name, uint64_t *address, size_t *size);
+/* CUfunction or CUkernel (in context c) -> function with a reference. */
+CUresult func_get(struct ctx *c, CUfunction h, struct func **out);
+CUresult func_ready(struct func *f);    /* compile it if that was not done; logs what the compiler says */
+CUresult func_attribute(struct func *f, CUfunction_attribute a, int *v);
+CUresult func_set_attribute(struct func *f, CUfunction_attribute a, int v);
+CUresult texrefs_update(struct module *m, struct stream *s); /* bind changed references before a launch */
+CUresult kernel_function(struct ctx *c, CUkernel k, struct func **out); /* library.c */
+CUresult device_attribute(const struct device *d, CUdevice_attribute a, int *v);
+
+#endif

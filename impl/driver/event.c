@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Events: validation and flags; the work is the backend's. */
+#include "impl/driver/driver.h"
+
+#include <stdlib.h>
+
+static void
+event_finish(struct obj *o)
+{
+    struct event *e = (struct event *)o;
+    o->ctx->b->event_destroy(e->be);
+    free(e);
+}
+
+CUresult
+drv_cuEventCreate(CUevent *phEvent, unsigned int Flags)
+{
+    USABLE(c);
+    const unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+    if (!phEvent || Flags & ~known || (Flags & CU_EVENT_INTERPROCESS && !(Flags & CU_EVENT_DISABLE_TIMING)))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (Flags & CU_EVENT_INTERPROCESS)
+        return unsupported("cuEventCreate", "CU_EVENT_INTERPROCESS");
+    struct event *ev = calloc(1, sizeof *ev);
+    if (!ev)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    ev->flags = Flags;
+    uint32_t f = (Flags & CU_EVENT_DISABLE_TIMING ? 0 : CWB_EVENT_TIMING) | (Flags & CU_EVENT_BLOCKING_SYNC ? CWB_EVENT_BLOCKING_SYNC : 0);
+    CUresult e = result_of(c->b->event_create(c->be, f, &ev->be));
+    if (e == CUDA_SUCCESS) {
+        e = handle_new(&ev->obj, KIND_EVENT, c, event_finish);
+        if (e != CUDA_SUCCESS)
+            c->b->event_destroy(ev->be);
+    }
+    if (e != CUDA_SUCCESS) {
+        free(ev);
+        return e;
+    }
+    *phEvent = HANDLE(CUevent, ev);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuEventDestroy_v2(CUevent hEvent)
+{
+    READY();
+    struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
+    return ev && handle_kill(&ev->obj) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult
+drv_cuEventDestroy(CUevent hEvent)
+{
+    return drv_cuEventDestroy_v2(hEvent);
+}
+
+CUresult
+drv_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
+{
+    CURRENT(c);
+    if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
+    if (!ev)
+        return CUDA_ERROR_INVALID_HANDLE;
+    struct stream *s AUTO_PUT = NULL;
+    CUresult e = stream_get(c, hStream, &s);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (s->obj.ctx != ev->obj.ctx)
+        return CUDA_ERROR_INVALID_HANDLE;       /* event and stream must be of one context */
+    e = stream_begin(s);
+    if (e != CUDA_SUCCESS)
+        return e;
+    e = result_of(c->b->event_record(ev->be, s->be));
+    stream_end(s);
+    if (e == CUDA_SUCCESS)
+        atomic_store(&ev->recorded, true);
+    return e;
+}
+
+CUresult
+drv_cuEventRecord(CUevent hEvent, CUstream hStream)
+{
+    return drv_cuEventRecordWithFlags(hEvent, hStream, 0);
+}
+
+CUresult
+drv_cuEventQuery(CUevent hEvent)
+{
+    READY();
+    struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
+    return ev ? result_of(ev->obj.ctx->b->event_query(ev->be)) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult
+drv_cuEventSynchronize(CUevent hEvent)
+{
+    READY();
+    struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
+    return ev ? result_of(ev->obj.ctx->b->event_sync(ev->be)) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult
+drv_cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd)
+{
+    READY();
+    if (!pMilliseconds)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct event *a AUTO_PUT = handle_get(hStart, KIND_EVENT);
+    struct event *b AUTO_PUT = handle_get(hEnd, KIND_EVENT);
+    if (!a || !b || a->obj.ctx != b->obj.ctx || (a->flags | b->flags) & CU_EVENT_DISABLE_TIMING || !atomic_load(&a->recorded) ||
+        !atomic_load(&b->recorded))
+        return CUDA_ERROR_INVALID_HANDLE;
+    return result_of(a->obj.ctx->b->event_elapsed(a->be, b->be, pMilliseconds));
+}
+
+CUresult
+drv_cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd)
+{
+    return drv_cuEventElapsedTime_v2(pMilliseconds, hStart, hEnd);
+}
+

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Functions: attributes, compilation on first use, launches in all their forms, occupancy. */
+#include "impl/driver/driver.h"
+
+#include <stdlib.h>
+
+CUresult
+func_get(struct ctx *c, CUfunction h, struct func **out)
+{
+    *out = handle_get(h, KIND_FUNCTION);
+    if (*out)
+        return CUDA_SUCCESS;
+    if (handle_kind(h) == KIND_KERNEL)  /* a CUkernel may stand for a CUfunction */
+        return kernel_function(c, (CUkernel)h, out);
+    return CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult
+func_ready(struct func *f)
+{
+    if (atomic_load_explicit(&f->compiled, memory_order_acquire))
+        return CUDA_SUCCESS;
+    struct cw_buf log;
+    cw_buf_init(&log);
+    struct cwb_kernel *k;
+    cwb_result r = f->obj.ctx->b->kernel_prepare(f->module->be, f->index, true, &k, &log);
+    if (r != CWB_OK)
+        cw_error("%s: %s%s%s", f->k->name, cwb_result_text(r), log.size ? ": " : "", log.size ? log.data : "");
+    else
+        atomic_store_explicit(&f->compiled, true, memory_order_release);
+    cw_buf_finish(&log);
+    return result_of(r);
+}
+
+#define FUNC(f, h)                                                                                                     \
+    CURRENT(c);                                                                                                        \
+    struct func *f AUTO_PUT = NULL;                                                                                    \
+    do { CUresult r_ = func_get(c, h, &f); if (r_ != CUDA_SUCCESS) return r_; } while (0)
+
+/* ---- attributes -------------------------------------------------------------------------------------------------------- */
+
+CUresult
+func_attribute(struct func *f, CUfunction_attribute a, int *v)
+{
+    switch ((int)a) {
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:          *v = (int)f->facts.max_threads_per_block; break;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:              *v = (int)f->facts.static_shared; break;
+    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:               *v = (int)f->facts.const_bytes; break;
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:               *v = (int)f->facts.local_bytes; break;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS:                       *v = (int)f->facts.registers; break;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION:                    *v = (int)f->facts.ptx_version; break;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:                 *v = (int)f->facts.binary_version; break;
+    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:                  *v = 0; break;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:  *v = atomic_load(&f->max_dynamic_shared); break;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *v = atomic_load(&f->carveout); break;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:       *v = 0; break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:         *v = atomic_load(&f->cluster[0]); break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:        *v = atomic_load(&f->cluster[1]); break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:         *v = atomic_load(&f->cluster[2]); break;
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: *v = atomic_load(&f->nonportable_cluster); break;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: *v = atomic_load(&f->cluster_policy); break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult
+func_set_attribute(struct func *f, CUfunction_attribute a, int v)
+{
+    const struct cwb_device_props *p = &f->obj.ctx->dev->props;
+    switch ((int)a) {
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+        if (v < 0 || (uint64_t)v + f->facts.static_shared > p->shared_per_block_optin)
+            return CUDA_ERROR_INVALID_VALUE;
+        atomic_store(&f->max_dynamic_shared, v);
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        if (v < -1 || v > 100)
+            return CUDA_ERROR_INVALID_VALUE;
+        atomic_store(&f->carveout, v);
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+        if (v > 1)
+            return unsupported("cuFuncSetAttribute", "a thread block cluster");
+        if (v < 0)
+            return CUDA_ERROR_INVALID_VALUE;
+        atomic_store(&f->cluster[a - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH], v);
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+        atomic_store(&f->nonportable_cluster, v != 0);
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        if (v < 0 || v > 2)
+            return CUDA_ERROR_INVALID_VALUE;
+        atomic_store(&f->cluster_policy, v);
+        return CUDA_SUCCESS;
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult
+drv_cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
+{
+    FUNC(f, hfunc);
+    return pi ? func_attribute(f, attrib, pi) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult
+drv_cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value)
+{
+    FUNC(f, hfunc);
+    return func_set_attribute(f, attrib, value);
+}
+
+CUresult
+drv_cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config)
+{
+    FUNC(f, hfunc);
+    if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
+        return CUDA_ERROR_INVALID_VALUE;
+    atomic_store(&f->cache, (int)config);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config)
+{
+    FUNC(f, hfunc);
+    if ((unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
+        return CUDA_ERROR_INVALID_VALUE;
+    atomic_store(&f->shared_config, (int)config);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
+{
+    FUNC(f, hfunc);
+    if (!hmod)
+        return CUDA_ERROR_INVALID_VALUE;
+    *hmod = HANDLE(CUmodule, f->module);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuFuncGetName(const char **name, CUfunction hfunc)
+{
+    FUNC(f, hfunc);
+    if (!name)
+        return CUDA_ERROR_INVALID_VALUE;
+    *name = f->k->name;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
+{
+    FUNC(f, func);
+    if (!paramOffset || paramIndex >= f->k->nparams)
+        return CUDA_ERROR_INVALID_VALUE;
+    *paramOffset = f->k->params[paramIndex].offset;
+    if (paramSize)
+        *paramSize = f->k->params[paramIndex].size;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function)
+{
+    FUNC(f, function);
+    if (!state)
+        return CUDA_ERROR_INVALID_VALUE;
+    *state = atomic_load(&f->compiled) ? CU_FUNCTION_LOADING_STATE_LOADED : CU_FUNCTION_LOADING_STATE_UNLOADED;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuFuncLoad(CUfunction function)
+{
+    FUNC(f, function);
+    return func_ready(f);
+}
+
+/* ---- launch ------------------------------------------------------------------------------------------------------------- */
+
+#define SMALL_PARAMS 1024
+
+/* Check shape and resources against the device and the function. */
+static CUresult
+launch_limits(const struct func *f, const struct cwb_launch *l)
+{
+    const struct cwb_device_props *p = &f->obj.ctx->dev->props;
+    for (int i = 0; i < 3; i++)
+        if (!l->grid[i] || !l->block[i])
+            return CUDA_ERROR_INVALID_VALUE;
+    if (l->grid[0] > 0x7fffffffu || l->grid[1] > 65535 || l->grid[2] > 65535)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (l->block[0] > p->max_threads_per_block || l->block[1] > p->max_threads_per_block || l->block[2] > 64)
+        return CUDA_ERROR_INVALID_VALUE;
+    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    if (threads > p->max_threads_per_block)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (threads > f->facts.max_threads_per_block)
+        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    const uint32_t *need = f->k->reqntid;
+    if (need[0] && (need[0] != l->block[0] || (need[1] ? need[1] : 1) != l->block[1] || (need[2] ? need[2] : 1) != l->block[2]))
+        return CUDA_ERROR_LAUNCH_FAILED;
+    if (l->dynamic_shared > (uint32_t)atomic_load(&f->max_dynamic_shared))
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}
+
+static int occupancy(const struct func *f, uint32_t threads, size_t dynamic);
+
+static CUresult
+launch(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l)
+{
+    struct stream *s AUTO_PUT = NULL;
+    CUresult e = stream_get(c, hStream, &s);
+    if (e == CUDA_SUCCESS)
+        e = launch_limits(f, l);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (s->obj.ctx != f->obj.ctx)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (l->flags & CWB_LAUNCH_COOPERATIVE) {
+        if (!(c->b->caps & CWB_CAP_COOPERATIVE))
+            return CUDA_ERROR_NOT_SUPPORTED;
+        uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+        uint64_t room = (uint64_t)occupancy(f, l->block[0] * l->block[1] * l->block[2], l->dynamic_shared) * c->dev->props.multiprocessors;
+        if (blocks > room)
+            return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    }
+    e = func_ready(f);
+    if (e != CUDA_SUCCESS)
+        return e;
+    e = texrefs_update(f->module, s);
+    if (e != CUDA_SUCCESS)
+        return e;
+    e = stream_begin(s);
+    if (e != CUDA_SUCCESS)
+        return e;
+    e = result_of(f->obj.ctx->b->launch(s->be, f->be, l));
+    stream_end(s);
+    return e;
+}
+
+/* Gather the parameter block from kernelParams or extra, then launch. */
+static CUresult
+launch_packed(struct ctx *c, CUfunction h, struct cwb_launch *l, CUstream hStream, void **kernelParams, void **extra)
+{
+    struct func *f AUTO_PUT = NULL;
+    CUresult e = func_get(c, h, &f);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (kernelParams && extra)
+        return CUDA_ERROR_INVALID_VALUE;
+    const struct cwj_kernel *k = f->k;
+    uint8_t small[SMALL_PARAMS] __attribute__((aligned(64))), *block = small;
+    if (k->param_size > sizeof small && !(block = malloc(k->param_size)))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memset(block, 0, k->param_size);
+    if (kernelParams) {
+        for (uint32_t i = 0; i < k->nparams && e == CUDA_SUCCESS; i++) {
+            if (kernelParams[i])
+                memcpy(block + k->params[i].offset, kernelParams[i], k->params[i].size);
+            else
+                e = CUDA_ERROR_INVALID_VALUE;
+        }
+    } else if (extra) {
+        const void *data = NULL;
+        size_t size = 0;
+        bool have_size = false;
+        for (void **p = extra; *p != CU_LAUNCH_PARAM_END && e == CUDA_SUCCESS; p += 2) {
+            if (*p == CU_LAUNCH_PARAM_BUFFER_POINTER)
+                data = p[1];
+            else if (*p == CU_LAUNCH_PARAM_BUFFER_SIZE && p[1])
+                size = *(size_t *)p[1], have_size = true;
+            else
+                e = CUDA_ERROR_INVALID_VALUE;
+        }
+        if (e == CUDA_SUCCESS && (!have_size || (size && !data)))
+            e = CUDA_ERROR_INVALID_VALUE;
+        /* The block may be padded at its end on either side; every parameter must be there. */
+        uint32_t last = k->nparams ? k->params[k->nparams - 1].offset + k->params[k->nparams - 1].size : 0;
+        if (e == CUDA_SUCCESS && size < last)
+            e = CUDA_ERROR_INVALID_VALUE;
+        if (e == CUDA_SUCCESS && size)
+            memcpy(block, data, size < k->param_size ? size : k->param_size);
+    } else if (k->nparams) {
+        e = CUDA_ERROR_INVALID_VALUE;
+    }
+    if (e == CUDA_SUCCESS) {
+        l->params = block;
+        l->param_size = k->param_size;
+        e = launch(c, f, hStream, l);
+    }
+    if (block != small)
+        free(block);
+    return e;
+}
+
+CUresult
+drv_cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX,
+                   unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
+                   void **kernelParams, void **extra)
+{
+    USABLE(c);
+    struct cwb_launch l = { .grid = { gridDimX, gridDimY, gridDimZ }, .block = { blockDimX, blockDimY, blockDimZ },
+                            .dynamic_shared = sharedMemBytes };
+    return launch_packed(c, f, &l, hStream, kernelParams, extra);
+}
+
+CUresult
+drv_cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
+                              unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
+                              unsigned int sharedMemBytes, CUstream hStream, void **kernelParams)
+{
+    USABLE(c);
+    struct cwb_launch l = { .grid = { gridDimX, gridDimY, gridDimZ }, .block = { blockDimX, blockDimY, blockDimZ },
+                            .dynamic_shared = sharedMemBytes, .flags = CWB_LAUNCH_COOPERATIVE };
+    return launch_packed(c, f, &l, hStream, kernelParams, NULL);
+}
+
+CUresult
+drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra)
+{
+    USABLE(c);
+    if (!config || (config->numAttrs && !config->attrs))
+        return CUDA_ERROR_INVALID_VALUE;
+    struct cwb_launch l = { .grid = { config->gridDimX, config->gridDimY, config->gridDimZ },
+                            .block = { config->blockDimX, config->blockDimY, config->blockDimZ },
+                            .dynamic_shared = config->sharedMemBytes };
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const CUlaunchAttribute *a = &config->attrs[i];
+        switch ((int)a->id) {
+        case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+            if (a->value.cooperative)
+                l.flags |= CWB_LAUNCH_COOPERATIVE;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+            if ((uint64_t)a->value.clusterDim.x * a->value.clusterDim.y * a->value.clusterDim.z > 1)
+                return unsupported("cuLaunchKernelEx", "a thread block cluster");
+            break;
+        case CU_LAUNCH_ATTRIBUTE_IGNORE:
+        case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:      /* these only give hints */
+        case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+        case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: /* full serialisation is allowed */
+        case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+        case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+        case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+        case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+            break;
+        default:
+            cw_warn("cuLaunchKernelEx: launch attribute %d is not supported", (int)a->id);
+            return CUDA_ERROR_NOT_SUPPORTED;
+        }
+    }
+    return launch_packed(c, f, &l, config->hStream, kernelParams, extra);
+}
+
+/* ---- the interface before CUDA 4.0: shape and parameters are state of the function ----------------------------------------- */
+
+CUresult
+drv_cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z)
+{
+    FUNC(f, hfunc);
+    if (x <= 0 || y <= 0 || z <= 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&f->lock);
+    f->block[0] = (uint32_t)x;
+    f->block[1] = (uint32_t)y;
+    f->block[2] = (uint32_t)z;
+    pthread_mutex_unlock(&f->lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes)
+{
+    FUNC(f, hfunc);
+    pthread_mutex_lock(&f->lock);
+    f->dynamic_shared = bytes;
+    pthread_mutex_unlock(&f->lock);
+    return CUDA_SUCCESS;
+}
+
+static CUresult
+param_bytes(struct func *f, uint64_t offset, const void *data, size_t n)
+{
+    CUresult e = CUDA_SUCCESS;
+    pthread_mutex_lock(&f->lock);
+    if (!f->params)
+        f->params = calloc(1, f->k->param_size ? f->k->param_size : 1);
+    if (!f->params)
+        e = CUDA_ERROR_OUT_OF_MEMORY;
+    else if (offset > f->k->param_size || n > f->k->param_size - offset)
+        e = CUDA_ERROR_INVALID_VALUE;
+    else if (n)
+        memcpy(f->params + offset, data, n);
+    pthread_mutex_unlock(&f->lock);
+    return e;
+}
+
+CUresult
+drv_cuParamSetSize(CUfunction hfunc, unsigned int numbytes)
+{
+    FUNC(f, hfunc);
+    return numbytes > f->k->param_size + 15 ? CUDA_ERROR_INVALID_VALUE : param_bytes(f, 0, NULL, 0);
+}
+
+CUresult
+drv_cuParamSeti(CUfunction hfunc, int offset, unsigned int value)
+{
+    FUNC(f, hfunc);
+    return offset < 0 ? CUDA_ERROR_INVALID_VALUE : param_bytes(f, (unsigned)offset, &value, 4);
+}
+
+CUresult
+drv_cuParamSetf(CUfunction hfunc, int offset, float value)
+{
+    FUNC(f, hfunc);
+    return offset < 0 ? CUDA_ERROR_INVALID_VALUE : param_bytes(f, (unsigned)offset, &value, 4);
+}
+
+CUresult
+drv_cuParamSetv(CUfunction hfunc, int offset, void *ptr, unsigned int numbytes)
+{
+    FUNC(f, hfunc);
+    return offset < 0 || (numbytes && !ptr) ? CUDA_ERROR_INVALID_VALUE : param_bytes(f, (unsigned)offset, ptr, numbytes);
+}
+
+CUresult
+drv_cuParamSetTexRef(CUfunction hfunc, int texunit, CUtexref hTexRef)
+{
+    FUNC(f, hfunc);
+    return texunit == CU_PARAM_TR_DEFAULT ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;     /* references are found by name */
+}
+
+static CUresult
+launch_state(CUfunction hfunc, int width, int height, CUstream s)
+{
+    FUNC(f, hfunc);
+    if (width <= 0 || height <= 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = param_bytes(f, 0, NULL, 0);
+    if (e != CUDA_SUCCESS)
+        return e;
+    uint8_t *copy = malloc(f->k->param_size ? f->k->param_size : 1);
+    if (!copy)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    struct cwb_launch l = { .grid = { (uint32_t)width, (uint32_t)height, 1 }, .params = copy, .param_size = f->k->param_size };
+    pthread_mutex_lock(&f->lock);
+    memcpy(copy, f->params, f->k->param_size);
+    memcpy(l.block, f->block, sizeof l.block);
+    l.dynamic_shared = f->dynamic_shared;
+    pthread_mutex_unlock(&f->lock);
+    e = result_of(c->b->context_error(c->be));
+    if (e == CUDA_SUCCESS)
+        e = launch(c, f, s, &l);
+    free(copy);
+    return e;
+}
+
+CUresult
+drv_cuLaunch(CUfunction f)
+{
+    return launch_state(f, 1, 1, NULL);
+}
+
+CUresult
+drv_cuLaunchGrid(CUfunction f, int grid_width, int grid_height)
+{
+    return launch_state(f, grid_width, grid_height, NULL);
+}
+
+CUresult
+drv_cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream)
+{
+    return launch_state(f, grid_width, grid_height, hStream);
+}
+
+/* ---- occupancy (programming guide, "Hardware Multithreading") --------------------------------------------------------------- */
+
+static uint32_t
+round_up(uint64_t v, uint32_t to)
+{
+    return (uint32_t)((v + to - 1) / to * to);
+}
+
+/* Blocks of that many threads that are resident on one multiprocessor. */
+static int
+occupancy(const struct func *f, uint32_t threads, size_t dynamic)
+{
+    const struct cwb_device_props *p = &f->obj.ctx->dev->props;
+    if (!threads || threads > f->facts.max_threads_per_block)
+        return 0;
+    uint32_t warps = (threads + 31) / 32;
+    uint32_t n = p->max_blocks_per_mp, by_warps = p->max_threads_per_mp / 32 / warps;
+    if (by_warps < n)
+        n = by_warps;
+    uint64_t shared = (uint64_t)f->facts.static_shared + dynamic;
+    uint32_t reserved = p->cc_major >= 8 ? 1024 : 0, grain = p->cc_major >= 8 ? 128 : 256;
+    if (shared > p->shared_per_block_optin)
+        return 0;
+    uint32_t each = round_up(shared + reserved, grain);
+    if (each && p->shared_per_mp / each < n)
+        n = p->shared_per_mp / each;
+    if (f->facts.registers) {           /* allocated per warp in units of 256 */
+        uint32_t per_warp = round_up((uint64_t)f->facts.registers * 32, 256);
+        uint32_t w = p->registers_per_mp / per_warp;
+        w = w / 4 * 4;                  /* four schedulers with a register file each */
+        if (w / warps < n)
+            n = w / warps;
+    }
+    return (int)n;
+}
+
+CUresult
+drv_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize,
+                                                         unsigned int flags)
+{
+    FUNC(f, func);
+    if (!numBlocks || blockSize <= 0 || flags & ~(unsigned)CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
+        return CUDA_ERROR_INVALID_VALUE;
+    *numBlocks = occupancy(f, (uint32_t)blockSize, dynamicSMemSize);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize)
+{
+    return drv_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, func, blockSize, dynamicSMemSize, 0);
+}
+
+CUresult
+drv_cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize, CUfunction func,
+                                              CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize,
+                                              int blockSizeLimit, unsigned int flags)
+{
+    FUNC(f, func);
+    if (!minGridSize || !blockSize || blockSizeLimit < 0 || flags & ~(unsigned)CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
+        return CUDA_ERROR_INVALID_VALUE;
+    uint32_t most = f->facts.max_threads_per_block;
+    if (blockSizeLimit && (uint32_t)blockSizeLimit < most)
+        most = (uint32_t)blockSizeLimit;
+    uint32_t best = 0, best_threads = 0;
+    int best_blocks = 0;
+    /* The largest block among those with most resident threads; multiples of a warp, and the limit itself. */
+    for (uint32_t size = most; size;) {
+        size_t dynamic = blockSizeToDynamicSMemSize ? blockSizeToDynamicSMemSize((int)size) : dynamicSMemSize;
+        int n = occupancy(f, size, dynamic);
+        if ((uint32_t)n * size > best_threads) {
+            best_threads = (uint32_t)n * size;
+            best = size;
+            best_blocks = n;
+        }
+        size = size % 32 ? size / 32 * 32 : size - 32;
+    }
+    if (!best)
+        return CUDA_ERROR_INVALID_VALUE;
+    *blockSize = (int)best;
+    *minGridSize = best_blocks * (int)f->obj.ctx->dev->props.multiprocessors;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, CUfunction func,
+                                     CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit)
+{
+    return drv_cuOccupancyMaxPotentialBlockSizeWithFlags(minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize,
+                                                         blockSizeLimit, 0);
+}
+
+CUresult
+drv_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunction func, int numBlocks, int blockSize)
+{
+    FUNC(f, func);
+    if (!dynamicSmemSize || numBlocks <= 0 || blockSize <= 0 || occupancy(f, (uint32_t)blockSize, 0) < numBlocks)
+        return CUDA_ERROR_INVALID_VALUE;
+    const struct cwb_device_props *p = &f->obj.ctx->dev->props;
+    uint32_t reserved = p->cc_major >= 8 ? 1024 : 0, grain = p->cc_major >= 8 ? 128 : 256;
+    uint64_t each = p->shared_per_mp / (uint32_t)numBlocks / grain * grain;
+    uint64_t most = each > reserved ? each - reserved : 0;
+    if (most > p->shared_per_block)
+        most = p->shared_per_block;
+    *dynamicSmemSize = most > f->facts.static_shared ? most - f->facts.static_shared : 0;
+    return CUDA_SUCCESS;
+}

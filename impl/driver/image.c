@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From an image as a program passes it (PTX text, fatbin, ELF, what cuLinkComplete gave) to a parsed and linked program:
+ * choose the best PTX of every group of alternatives for the device, hand all to the jit, and report what went wrong to the
+ * log and to the JIT log buffers. Also the JIT options. */
+#include "impl/driver/driver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- JIT options ----------------------------------------------------------------------------------------------------- */
+
+CUresult
+jit_options_parse(unsigned n, const CUjit_option *o, void **v, struct jit_options *out)
+{
+    *out = (struct jit_options){ 0 };
+    if (n && (!o || !v))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < n; i++) {
+        size_t number = (uintptr_t)v[i];
+        switch ((int)o[i]) {
+        case CU_JIT_WALL_TIME:                 out->wall_time = &v[i]; break;
+        case CU_JIT_INFO_LOG_BUFFER:           out->info = v[i]; break;
+        case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES: out->info_size = (unsigned)number; out->info_used = &v[i]; break;
+        case CU_JIT_ERROR_LOG_BUFFER:          out->error = v[i]; break;
+        case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: out->error_size = (unsigned)number; out->error_used = &v[i]; break;
+        case CU_JIT_LOG_VERBOSE:               out->verbose = number != 0; break;
+        case CU_JIT_OPTIMIZATION_LEVEL:
+            if ((unsigned)number > 4)
+                return CUDA_ERROR_INVALID_VALUE;
+            break;
+        default:
+            /* The others tune NVIDIA's code generator and have no counterpart. */
+            if ((int)o[i] < 0 || (int)o[i] >= CU_JIT_NUM_OPTIONS)
+                return CUDA_ERROR_INVALID_VALUE;
+        }
+    }
+    if (out->info && out->info_size)
+        out->info[0] = 0;
+    if (out->error && out->error_size)
+        out->error[0] = 0;
+    return CUDA_SUCCESS;
+}
+
+static void
+fill_log(char *buffer, size_t size, void **used, const char *text)
+{
+    size_t n = 0;
+    if (buffer && size && text) {
+        n = strlen(text);
+        if (n >= size)
+            n = size - 1;
+        memcpy(buffer, text, n);
+        buffer[n] = 0;
+        n++;
+    }
+    if (used)
+        *used = (void *)(uintptr_t)n;
+}
+
+void
+jit_options_finish(struct jit_options *o, const char *info, const char *error)
+{
+    if (!o)
+        return;
+    fill_log(o->info, o->info_size, o->info_used, info);
+    fill_log(o->error, o->error_size, o->error_used, error);
+    if (o->wall_time) {
+        float ms = 0;
+        memcpy(o->wall_time, &ms, sizeof ms);
+    }
+}
+
+/* ---- lists of PTX texts ------------------------------------------------------------------------------------------------ */
+
+static CUresult
+list_add(struct ptx_list *l, const char *name, const char *text, size_t size)
+{
+    while (size && !text[size - 1])
+        size--;
+    if (l->count == l->capacity) {
+        size_t n = l->capacity ? l->capacity * 2 : 8;
+        struct cwj_input *in = realloc(l->in, n * sizeof *in);
+        if (!in)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        l->in = in;
+        l->capacity = n;
+    }
+    char *t = malloc(size + 1), *s = strdup(name ? name : "module");
+    if (!t || !s) {
+        free(t);
+        free(s);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    memcpy(t, text, size);
+    t[size] = 0;
+    l->in[l->count++] = (struct cwj_input){ s, t, size };
+    return CUDA_SUCCESS;
+}
+
+void
+ptx_list_finish(struct ptx_list *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        free((char *)l->in[i].name);
+        free((char *)l->in[i].text);
+    }
+    free(l->in);
+    *l = (struct ptx_list){ 0 };
+}
+
+struct scan {
+    struct ptx_list *list;
+    const char *what;
+    unsigned cc;
+    uint32_t group;
+    bool any, best_fits;
+    unsigned best;
+    size_t at;                          /* index of the group's best in list */
+    CUresult error;
+};
+
+/* Does a beat b for this device: runs on it, and newer; else the oldest that is too new. */
+static bool
+better(bool fits, unsigned sm, bool old_fits, unsigned old)
+{
+    if (fits != old_fits)
+        return fits;
+    return fits ? sm > old : sm < old;
+}
+
+static int
+found(void *user, const struct cwj_image_entry *e)
+{
+    struct scan *s = user;
+    if (e->kind != CWJ_ENTRY_PTX)
+        return 0;
+    bool fits = e->suffix == 'a' ? e->sm == s->cc : e->suffix == 'f' ? e->sm <= s->cc && e->sm / 10 == s->cc / 10 : e->sm <= s->cc;
+    bool same = s->any && e->group == s->group;
+    if (same && !better(fits, e->sm, s->best_fits, s->best))
+        return 0;
+    if (same) {                         /* replace */
+        s->list->count--;
+        free((char *)s->list->in[s->list->count].name);
+        free((char *)s->list->in[s->list->count].text);
+    }
+    s->error = list_add(s->list, e->name && *e->name ? e->name : s->what, e->data, e->size);
+    s->any = true;
+    s->group = e->group;
+    s->best = e->sm;
+    s->best_fits = fits;
+    if (!fits)
+        cw_warn("%s: only PTX for sm_%u%c is there, newer than the device's compute capability %u.%u; trying it", s->what, e->sm,
+                e->suffix ? e->suffix : ' ', s->cc / 10, s->cc % 10);
+    return s->error != CUDA_SUCCESS;
+}
+
+static char *
+render(const struct cwj_api *api, const struct cwj_diags *d, const struct cwj_input *in)
+{
+    struct cw_buf b;
+    cw_buf_init(&b);
+    api->diags_render(d, in ? in->name : "image", in ? in->text : NULL, in ? in->size : 0, &b);
+    if (b.failed) {
+        cw_buf_finish(&b);
+        return NULL;
+    }
+    return b.data;                      /* malloc'd by cw_buf; NULL when empty */
+}
+
+static void
+log_lines(enum cw_log_level level, const char *text)
+{
+    for (const char *p = text; p && *p;) {
+        const char *end = strchr(p, '\n');
+        int n = end ? (int)(end - p) : (int)strlen(p);
+        if (n)
+            cw_log(level, "%.*s", n, p);
+        p = end ? end + 1 : NULL;
+    }
+}
+
+static CUresult
+collect(struct device *d, const void *image, size_t size, const char *what, struct ptx_list *list, struct jit_options *o)
+{
+    const struct cwj_api *api = jit_api();
+    if (!api)
+        return CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
+    struct cwj_diags diags;
+    api->diags_init(&diags);
+    struct scan s = { .list = list, .what = what, .cc = d->props.cc_major * 10 + d->props.cc_minor };
+    cw_result r = api->image_scan(image, size ? size : CWJ_SIZE_UNKNOWN, found, &s, &diags);
+    CUresult e = s.error != CUDA_SUCCESS ? s.error : result_of_cw(r);
+    if (e == CUDA_SUCCESS && !s.any)
+        e = CUDA_ERROR_NO_BINARY_FOR_GPU;
+    if (e != CUDA_SUCCESS) {
+        char *text = render(api, &diags, NULL);
+        if (e == CUDA_ERROR_NO_BINARY_FOR_GPU)
+            cw_error("%s: no PTX for this device; build it with -gencode arch=compute_%u,code=compute_%u (or any older compute_NN) "
+                     "so that it ships PTX beside its cubins", what, s.cc, s.cc);
+        log_lines(CW_LOG_ERROR, text);
+        jit_options_finish(o, NULL, text);
+        free(text);
+    }
+    api->diags_finish(&diags);
+    return e;
+}
+
+CUresult
+ptx_collect(struct device *d, const void *image, size_t size, const char *what, struct ptx_list *list)
+{
+    return collect(d, image, size, what, list, NULL);
+}
+
+CUresult
+ptx_list_add(struct ptx_list *l, const char *name, const char *text, size_t size)
+{
+    return list_add(l, name, text, size);
+}
+
+CUresult
+program_from_list(const struct ptx_list *l, bool allow_undefined, struct jit_options *o, struct program **out)
+{
+    const struct cwj_api *api = jit_api();
+    if (!api)
+        return CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
+    struct program *p = calloc(1, sizeof *p);
+    if (!p)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    atomic_init(&p->refs, 1);
+    struct cwj_diags diags;
+    api->diags_init(&diags);
+    cw_result r = api->program_create(l->in, l->count, allow_undefined, &p->p, &diags);
+    char *text = diags.first ? render(api, &diags, l->count == 1 ? l->in : NULL) : NULL;
+    if (r != CW_OK) {
+        cw_error("%s: the PTX is not accepted: %s", l->count ? l->in[0].name : "image", cw_result_text(r));
+        log_lines(CW_LOG_ERROR, text);
+        jit_options_finish(o, NULL, text ? text : cw_result_text(r));
+        free(p);
+    } else {
+        if (text)
+            log_lines(CW_LOG_INFO, text);
+        jit_options_finish(o, text, NULL);
+        *out = p;
+    }
+    free(text);
+    api->diags_finish(&diags);
+    return result_of_cw(r);
+}
+
+CUresult
+program_load(struct device *d, const void *image, size_t size, const char *what, struct jit_options *o, struct program **out)
+{
+    struct ptx_list list = { 0 };
+    CUresult e = collect(d, image, size, what, &list, o);
+    if (e == CUDA_SUCCESS)
+        e = program_from_list(&list, false, o, out);
+    ptx_list_finish(&list);
+    return e;
+}
+
+void
+program_ref(struct program *p)
+{
+    atomic_fetch_add(&p->refs, 1);
+}
+
+void
+program_unref(struct program *p)
+{
+    if (atomic_fetch_sub(&p->refs, 1) != 1)
+        return;
+    jit_api()->program_destroy(p->p);
+    free(p);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cuLink*: collects PTX texts; completing checks that they link and gives an image (jit/link/linked_image.h) that holds them all,
+ * to be compiled when a kernel of it is first launched. The image belongs to the link state. */
+#include "impl/driver/driver.h"
+#include "impl/base/file.h"
+#include "jit/link/linked_image.h"
+
+#include <stdlib.h>
+
+struct link {
+    struct obj obj;
+    pthread_mutex_t lock;
+    struct ptx_list list;               /* lock */
+    struct jit_options o;               /* lock */
+    struct cw_buf image;                /* lock */
+    bool complete;                      /* lock */
+};
+
+static void
+link_finish(struct obj *o)
+{
+    struct link *l = (struct link *)o;
+    ptx_list_finish(&l->list);
+    cw_buf_finish(&l->image);
+    pthread_mutex_destroy(&l->lock);
+    free(l);
+}
+
+CUresult
+drv_cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void **optionValues, CUlinkState *stateOut)
+{
+    USABLE(c);
+    if (!stateOut)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct jit_options o;
+    CUresult e = jit_options_parse(numOptions, options, optionValues, &o);
+    if (e != CUDA_SUCCESS)
+        return e;
+    struct link *l = calloc(1, sizeof *l);
+    if (!l)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_init(&l->lock, NULL);
+    cw_buf_init(&l->image);
+    l->o = o;                           /* buffers and values stay the caller's until the state is destroyed, as documented */
+    e = handle_new(&l->obj, KIND_LINK, c, link_finish);
+    if (e != CUDA_SUCCESS) {
+        pthread_mutex_destroy(&l->lock);
+        free(l);
+        return e;
+    }
+    *stateOut = HANDLE(CUlinkState, l);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuLinkCreate(unsigned int numOptions, CUjit_option *options, void **optionValues, CUlinkState *stateOut)
+{
+    return drv_cuLinkCreate_v2(numOptions, options, optionValues, stateOut);
+}
+
+static CUresult
+add(CUlinkState state, CUjitInputType type, const void *data, size_t size, const char *name)
+{
+    CURRENT(c);
+    struct link *l AUTO_PUT = handle_get(state, KIND_LINK);
+    if (!l)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!data || !size)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!name || !*name)
+        name = "input";
+    CUresult e = CUDA_SUCCESS;
+    pthread_mutex_lock(&l->lock);
+    if (l->complete) {
+        e = CUDA_ERROR_INVALID_VALUE;
+    } else switch ((int)type) {
+    case CU_JIT_INPUT_PTX:
+        e = ptx_list_add(&l->list, name, data, size);
+        break;
+    case CU_JIT_INPUT_FATBINARY:
+    case CU_JIT_INPUT_OBJECT:
+    case CU_JIT_INPUT_LIBRARY:
+    case CU_JIT_INPUT_CUBIN:
+        e = ptx_collect(c->dev, data, size, name, &l->list);
+        break;
+    case CU_JIT_INPUT_NVVM:
+        e = unsupported("cuLinkAddData", "NVVM IR as input");
+        break;
+    default:
+        e = CUDA_ERROR_INVALID_VALUE;
+    }
+    pthread_mutex_unlock(&l->lock);
+    return e;
+}
+
+CUresult
+drv_cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size, const char *name, unsigned int numOptions,
+                     CUjit_option *options, void **optionValues)
+{
+    return add(state, type, data, size, name);
+}
+
+CUresult
+drv_cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t size, const char *name, unsigned int numOptions,
+                  CUjit_option *options, void **optionValues)
+{
+    return add(state, type, data, size, name);
+}
+
+CUresult
+drv_cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *path, unsigned int numOptions, CUjit_option *options,
+                     void **optionValues)
+{
+    READY();
+    if (!path)
+        return CUDA_ERROR_INVALID_VALUE;
+    char *data;
+    size_t size;
+    cw_result r = cw_file_read(path, 1ull << 30, &data, &size);
+    if (r != CW_OK) {
+        cw_error("%s: %s", path, cw_result_text(r));
+        return r == CW_ERR_NOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_FILE_NOT_FOUND;
+    }
+    CUresult e = add(state, type, data, size, path);
+    free(data);
+    return e;
+}
+
+CUresult
+drv_cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path, unsigned int numOptions, CUjit_option *options,
+                  void **optionValues)
+{
+    return drv_cuLinkAddFile_v2(state, type, path, numOptions, options, optionValues);
+}
+
+CUresult
+drv_cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut)
+{
+    CURRENT(c);
+    (void)c;
+    struct link *l AUTO_PUT = handle_get(state, KIND_LINK);
+    if (!l)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!cubinOut)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = CUDA_SUCCESS;
+    pthread_mutex_lock(&l->lock);
+    if (l->complete || !l->list.count) {
+        e = CUDA_ERROR_INVALID_VALUE;
+    } else {
+        struct program *p;              /* only to report errors here, where the caller looks for them */
+        e = program_from_list(&l->list, false, &l->o, &p);
+        if (e == CUDA_SUCCESS)
+            program_unref(p);
+    }
+    if (e == CUDA_SUCCESS) {
+        struct cwj_linked_module *in = calloc(l->list.count, sizeof *in);
+        for (size_t i = 0; in && i < l->list.count; i++)
+            in[i] = (struct cwj_linked_module){ l->list.in[i].name, l->list.in[i].text, l->list.in[i].size };
+        e = in ? result_of_cw(cwj_linked_image_write(in, l->list.count, &l->image)) : CUDA_ERROR_OUT_OF_MEMORY;
+        free(in);
+    }
+    if (e == CUDA_SUCCESS) {
+        l->complete = true;
+        ptx_list_finish(&l->list);
+        *cubinOut = l->image.data;
+        if (sizeOut)
+            *sizeOut = l->image.size;
+    }
+    pthread_mutex_unlock(&l->lock);
+    return e;
+}
+
+CUresult
+drv_cuLinkDestroy(CUlinkState state)
+{
+    READY();
+    struct link *l AUTO_PUT = handle_get(state, KIND_LINK);
+    return l && handle_kill(&l->obj) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}

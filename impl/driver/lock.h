@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The driver's lock order. A thread that holds a lock may take only locks further down this list, and never two of one line.
+ *
+ *   1  g.lock              start-up, the device list
+ *   2  primary.lock        one per device: the primary context's retain count and instance
+ *   3  ctx.lock            lists of a context's objects, its limits and settings
+ *   4  module.lock         function and reference tables of a module; link and library state
+ *   5  ctx.order           order of submission to streams (default-stream rules); backend *submit* ops run under it
+ *   6  ranges, pool.lock, objmap   tables of addresses, pools and texture objects: leaves, no call is made under them
+ *   7  handle free list, log, the backend's own and impl/va.c's: leaves
+ *
+ * Handle look-up takes no lock (an atomic count per slot). No driver lock is held while a host function of the application
+ * runs, while a kernel is compiled, or while a thread waits for queued work; exception: destroying a context's backend
+ * objects at exit. Thread-local state (context stack, per-thread streams) needs none. */
+#ifndef CWD_LOCK_H
+#define CWD_LOCK_H
+
+#include <pthread.h>
+
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Modules: an instance of a program's variables in a context, and the functions that were asked for. The backend's kernels
+ * live as long as the module; a function object holds a reference to its module, so a launch under way outlives an unload
+ * that another thread does. */
+#include "impl/driver/driver.h"
+#include "impl/base/file.h"
+
+#include <stdlib.h>
+
+#define MAX_IMAGE_FILE (1ull << 30)
+
+static void
+module_finish(struct obj *o)
+{
+    struct module *m = (struct module *)o;
+    o->ctx->b->module_unload(m->be);
+    program_unref(m->program);
+    pthread_mutex_destroy(&m->lock);
+    free(m->funcs);
+    free(m->texrefs);
+    free(m);
+}
+
+static void
+func_finish(struct obj *o)
+{
+    struct func *f = (struct func *)o;
+    pthread_mutex_destroy(&f->lock);
+    free(f->params);
+    handle_put(&f->module->obj);
+    free(f);
+}
+
+CUresult
+module_make(struct ctx *c, struct program *p, struct module **out)
+{
+    const struct cwj_api *api = jit_api();
+    struct module *m = calloc(1, sizeof *m);
+    if (!m)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    uint32_t nk = api->kernel_count(p->p), nv = api->variable_count(p->p);
+    m->funcs = calloc(nk ? nk : 1, sizeof *m->funcs);
+    m->texrefs = calloc(nv ? nv : 1, sizeof *m->texrefs);
+    m->ntexrefs = nv;
+    pthread_mutex_init(&m->lock, NULL);
+    CUresult e = m->funcs && m->texrefs ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (e == CUDA_SUCCESS)
+        e = result_of(c->b->module_load(c->be, api, p->p, &m->be, &m->image));
+    const struct cwj_image *im = api->image(p->p);
+    struct range r = { .base = m->image, .size = im->size, .kind = RANGE_MODULE, .ctx = c, .device = c->device,
+                       .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID };
+    if (e == CUDA_SUCCESS && im->size)
+        e = range_add(&r);
+    if (e == CUDA_SUCCESS) {
+        e = handle_new(&m->obj, KIND_MODULE, c, module_finish);
+        if (e != CUDA_SUCCESS && im->size)
+            (void)range_remove(m->image, 1u << RANGE_MODULE, &r);
+    }
+    if (e != CUDA_SUCCESS) {
+        if (m->be)
+            c->b->module_unload(m->be);
+        pthread_mutex_destroy(&m->lock);
+        free(m->funcs);
+        free(m->texrefs);
+        free(m);
+        return e;
+    }
+    program_ref(p);
+    m->program = p;
+    *out = m;
+    return CUDA_SUCCESS;
+}
+
+/* End the module's handle and those of what it owns. Memory goes with the last reference. */
+CUresult
+module_end(struct module *m)
+{
+    struct range r;
+    if (!handle_kill(&m->obj))
+        return CUDA_ERROR_INVALID_HANDLE;
+    pthread_mutex_lock(&m->lock);
+    uint32_t n = jit_api()->kernel_count(m->program->p);
+    struct func **funcs = m->funcs;
+    struct texref **refs = m->texrefs;
+    m->funcs = NULL;
+    m->texrefs = NULL;
+    pthread_mutex_unlock(&m->lock);
+    (void)range_remove(m->image, 1u << RANGE_MODULE, &r);
+    for (uint32_t i = 0; funcs && i < n; i++) {
+        if (funcs[i]) {
+            handle_kill(&funcs[i]->obj);
+            handle_put(&funcs[i]->obj);
+        }
+    }
+    for (uint32_t i = 0; refs && i < m->ntexrefs; i++) {
+        if (refs[i]) {
+            handle_kill(&refs[i]->obj);
+            handle_put(&refs[i]->obj);
+        }
+    }
+    free(funcs);
+    free(refs);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+module_function_at(struct module *m, uint32_t index, struct func **out)
+{
+    struct ctx *c = m->obj.ctx;
+    CUresult e = CUDA_SUCCESS;
+    pthread_mutex_lock(&m->lock);
+    if (!m->funcs) {
+        e = CUDA_ERROR_INVALID_HANDLE;
+    } else if (m->funcs[index]) {
+        handle_ref(&m->funcs[index]->obj);
+        *out = m->funcs[index];
+    }
+    pthread_mutex_unlock(&m->lock);
+    if (e != CUDA_SUCCESS || *out)
+        return e;
+    struct func *f = calloc(1, sizeof *f);
+    if (!f)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_init(&f->lock, NULL);
+    f->index = index;
+    f->k = jit_api()->kernel(m->program->p, index);
+    atomic_init(&f->carveout, -1);
+    f->block[0] = f->block[1] = f->block[2] = 1;
+    e = result_of(c->b->kernel_prepare(m->be, index, false, &f->be, NULL));
+    if (e == CUDA_SUCCESS)
+        e = result_of(c->b->kernel_facts(f->be, &f->facts));
+    if (e == CUDA_SUCCESS) {
+        uint32_t most = f->facts.max_threads_per_block ? f->facts.max_threads_per_block : c->dev->props.max_threads_per_block;
+        const uint32_t *limit = f->k->reqntid[0] ? f->k->reqntid : f->k->maxntid;
+        if (limit[0]) {
+            uint64_t n = (uint64_t)limit[0] * (limit[1] ? limit[1] : 1) * (limit[2] ? limit[2] : 1);
+            if (n < most)
+                most = (uint32_t)n;
+        }
+        f->facts.max_threads_per_block = most;
+        uint32_t fixed = f->facts.static_shared;
+        atomic_init(&f->max_dynamic_shared, (int)(fixed < c->dev->props.shared_per_block ? c->dev->props.shared_per_block - fixed : 0));
+        handle_ref(&m->obj);
+        f->module = m;
+        e = handle_new(&f->obj, KIND_FUNCTION, c, func_finish);
+        if (e != CUDA_SUCCESS)
+            handle_put(&m->obj);
+    }
+    if (e != CUDA_SUCCESS) {
+        pthread_mutex_destroy(&f->lock);
+        free(f);
+        return e;
+    }
+    /* Another thread may have been faster. */
+    struct func *mine = f;
+    handle_ref(&f->obj);                /* the caller's */
+    pthread_mutex_lock(&m->lock);
+    if (!m->funcs) {
+        f = NULL;
+    } else if (m->funcs[index]) {
+        f = m->funcs[index];
+        handle_ref(&f->obj);
+    } else {
+        handle_ref(&f->obj);            /* the module's list */
+        m->funcs[index] = f;
+    }
+    pthread_mutex_unlock(&m->lock);
+    if (f != mine) {
+        handle_kill(&mine->obj);
+        handle_put(&mine->obj);
+    }
+    *out = f;
+    return f ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult
+module_function(struct module *m, const char *name, struct func **out)
+{
+    const struct cwj_api *api = jit_api();
+    uint32_t n = api->kernel_count(m->program->p);
+    *out = NULL;
+    for (uint32_t i = 0; i < n; i++)
+        if (!strcmp(api->kernel(m->program->p, i)->name, name))
+            return module_function_at(m, i, out);
+    return CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult
+module_variable(struct module *m, const char *name, uint64_t *address, size_t *size)
+{
+    const struct cwj_api *api = jit_api();
+    uint32_t n = api->variable_count(m->program->p);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct cwj_variable *v = api->variable(m->program->p, i);
+        if (v->type == PTX_TEXREF || v->type == PTX_SURFREF || v->type == PTX_SAMPLERREF || strcmp(v->name, name))
+            continue;
+        *address = m->image + v->offset;
+        *size = v->size;
+        return CUDA_SUCCESS;
+    }
+    return CUDA_ERROR_NOT_FOUND;
+}
+
+/* ---- API ------------------------------------------------------------------------------------------------------------------ */
+
+static CUresult
+load(CUmodule *module, const void *image, size_t size, const char *what, unsigned n, CUjit_option *options, void **values)
+{
+    USABLE(c);
+    if (!module || !image)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct jit_options o;
+    CUresult e = jit_options_parse(n, options, values, &o);
+    if (e != CUDA_SUCCESS)
+        return e;
+    struct program *p;
+    e = program_load(c->dev, image, size, what, &o, &p);
+    if (e != CUDA_SUCCESS)
+        return e;
+    struct module *m;
+    e = module_make(c, p, &m);
+    program_unref(p);
+    if (e == CUDA_SUCCESS)
+        *module = HANDLE(CUmodule, m);
+    return e;
+}
+
+CUresult
+drv_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions, CUjit_option *options, void **optionValues)
+{
+    return load(module, image, 0, "module", numOptions, options, optionValues);
+}
+
+CUresult
+drv_cuModuleLoadData(CUmodule *module, const void *image)
+{
+    return load(module, image, 0, "module", 0, NULL, NULL);
+}
+
+CUresult
+drv_cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
+{
+    return load(module, fatCubin, 0, "fatbin", 0, NULL, NULL);
+}
+
+CUresult
+drv_cuModuleLoad(CUmodule *module, const char *fname)
+{
+    USABLE(c);
+    (void)c;
+    if (!module || !fname)
+        return CUDA_ERROR_INVALID_VALUE;
+    char *data;
+    size_t size;
+    cw_result r = cw_file_read(fname, MAX_IMAGE_FILE, &data, &size);
+    if (r != CW_OK) {
+        cw_error("%s: %s", fname, cw_result_text(r));
+        return r == CW_ERR_NOMEM ? CUDA_ERROR_OUT_OF_MEMORY : r == CW_ERR_LIMIT ? CUDA_ERROR_INVALID_IMAGE : CUDA_ERROR_FILE_NOT_FOUND;
+    }
+    CUresult e = size ? load(module, data, size, fname, 0, NULL, NULL) : CUDA_ERROR_INVALID_IMAGE;
+    free(data);
+    return e;
+}
+
+CUresult
+drv_cuModuleUnload(CUmodule hmod)
+{
+    CURRENT(c);
+    (void)c;
+    struct module *m AUTO_PUT = handle_get(hmod, KIND_MODULE);
+    if (!m)
+        return CUDA_ERROR_INVALID_HANDLE;
+    (void)m->obj.ctx->b->context_sync(m->obj.ctx->be);
+    return module_end(m);
+}
+
+CUresult
+drv_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
+{
+    READY();
+    if (!mode)
+        return CUDA_ERROR_INVALID_VALUE;
+    const char *s = getenv("CUDA_MODULE_LOADING");
+    *mode = s && !strcmp(s, "EAGER") ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING;
+    return CUDA_SUCCESS;
+}
+
+#define MODULE(m, h)                                                                                                   \
+    CURRENT(c);                                                                                                        \
+    (void)c;                                                                                                           \
+    struct module *m AUTO_PUT = handle_get(h, KIND_MODULE);                                                            \
+    if (!m)                                                                                                            \
+        return CUDA_ERROR_INVALID_HANDLE
+
+CUresult
+drv_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
+{
+    MODULE(m, hmod);
+    if (!hfunc || !name || !*name)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct func *f AUTO_PUT = NULL;
+    CUresult e = module_function(m, name, &f);
+    CUmoduleLoadingMode mode;
+    if (e == CUDA_SUCCESS && drv_cuModuleGetLoadingMode(&mode) == CUDA_SUCCESS && mode == CU_MODULE_EAGER_LOADING)
+        e = func_ready(f);
+    if (e == CUDA_SUCCESS)
+        *hfunc = HANDLE(CUfunction, f);
+    return e;
+}
+
+CUresult
+drv_cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
+{
+    MODULE(m, mod);
+    if (!count)
+        return CUDA_ERROR_INVALID_VALUE;
+    *count = jit_api()->kernel_count(m->program->p);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions, CUmodule mod)
+{
+    MODULE(m, mod);
+    if (!functions || !numFunctions)
+        return CUDA_ERROR_INVALID_VALUE;
+    uint32_t n = jit_api()->kernel_count(m->program->p);
+    for (uint32_t i = 0; i < n && i < numFunctions; i++) {
+        struct func *f AUTO_PUT = NULL;
+        CUresult e = module_function_at(m, i, &f);
+        if (e != CUDA_SUCCESS)
+            return e;
+        functions[i] = HANDLE(CUfunction, f);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, const char *name)
+{
+    MODULE(m, hmod);
+    if ((!dptr && !bytes) || !name)
+        return CUDA_ERROR_INVALID_VALUE;
+    uint64_t a;
+    size_t n;
+    CUresult e = module_variable(m, name, &a, &n);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (dptr)
+        *dptr = a;
+    if (bytes)
+        *bytes = n;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The table of address ranges that the driver knows: allocations, registered host memory, module variables, mapped virtual
+ * memory. A sorted array of non-overlapping ranges under a read-write lock that is a leaf. */
+#include "impl/driver/driver.h"
+
+#include <stdlib.h>
+
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static struct range *ranges;            /* lock, and so on */
+static size_t count, capacity;
+static uint64_t next_id = 1;
+
+/* Index of the first range with base > address. */
+static size_t
+upper_bound(uint64_t address)
+{
+    size_t lo = 0, hi = count;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (ranges[mid].base <= address)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* The range that holds address, or NULL. */
+static struct range *
+holder(uint64_t address)
+{
+    size_t i = upper_bound(address);
+    if (!i)
+        return NULL;
+    struct range *r = &ranges[i - 1];
+    return address - r->base < r->size ? r : NULL;
+}
+
+CUresult
+range_add(const struct range *r)
+{
+    CUresult e = CUDA_SUCCESS;
+    pthread_rwlock_wrlock(&lock);
+    size_t i = upper_bound(r->base);
+    if ((i && ranges[i - 1].base + ranges[i - 1].size > r->base) || (i < count && ranges[i].base - r->base < r->size)) {
+        e = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    } else {
+        if (count == capacity) {
+            size_t n = capacity ? capacity * 2 : 64;
+            struct range *p = realloc(ranges, n * sizeof *p);
+            if (p) {
+                ranges = p;
+                capacity = n;
+            } else {
+                e = CUDA_ERROR_OUT_OF_MEMORY;
+            }
+        }
+        if (e == CUDA_SUCCESS) {
+            memmove(ranges + i + 1, ranges + i, (count - i) * sizeof *ranges);
+            ranges[i] = *r;
+            ranges[i].id = next_id++;
+            count++;
+        }
+    }
+    pthread_rwlock_unlock(&lock);
+    return e;
+}
+
+bool
+range_find(uint64_t address, struct range *out)
+{
+    pthread_rwlock_rdlock(&lock);
+    struct range *r = holder(address);
+    if (r)
+        *out = *r;
+    pthread_rwlock_unlock(&lock);
+    return r != NULL;
+}
+
+static void
+take(size_t i, struct range *out)
+{
+    *out = ranges[i];
+    memmove(ranges + i, ranges + i + 1, (count - i - 1) * sizeof *ranges);
+    count--;
+}
+
+bool
+range_remove(uint64_t address, unsigned kinds, struct range *out)
+{
+    bool found = false;
+    pthread_rwlock_wrlock(&lock);
+    size_t i = upper_bound(address);
+    if (i && ranges[i - 1].base == address && kinds & 1u << ranges[i - 1].kind) {
+        take(i - 1, out);
+        found = true;
+    }
+    pthread_rwlock_unlock(&lock);
+    return found;
+}
+
+bool
+range_remove_of(const struct ctx *c, struct range *out)
+{
+    bool found = false;
+    pthread_rwlock_wrlock(&lock);
+    for (size_t i = count; i-- > 0 && !found;) {
+        if (ranges[i].ctx == c) {
+            take(i, out);
+            found = true;
+        }
+    }
+    pthread_rwlock_unlock(&lock);
+    return found;
+}
+
+bool
+range_covers(uint64_t address, uint64_t size, unsigned *kinds)
+{
+    bool ok = true;
+    unsigned seen = 0;
+    if (address + size < address)
+        return false;
+    pthread_rwlock_rdlock(&lock);
+    size_t i = upper_bound(address);
+    ok = i > 0;
+    for (i--; ok && size;) {
+        if (i >= count || address < ranges[i].base || address - ranges[i].base >= ranges[i].size) {
+            ok = false;
+            break;
+        }
+        seen |= 1u << ranges[i].kind;
+        uint64_t here = ranges[i].size - (address - ranges[i].base);
+        if (here >= size)
+            break;
+        address += here;
+        size -= here;
+        i++;
+    }
+    pthread_rwlock_unlock(&lock);
+    if (kinds)
+        *kinds = seen;
+    return ok;
+}
+
+bool
+range_update(uint64_t address, void (*change)(struct range *r, void *user), void *user)
+{
+    pthread_rwlock_wrlock(&lock);
+    struct range *r = holder(address);
+    if (r)
+        change(r, user);
+    pthread_rwlock_unlock(&lock);
+    return r != NULL;
+}
+
+bool
+range_overlaps(uint64_t address, uint64_t size)
+{
+    pthread_rwlock_rdlock(&lock);
+    size_t i = upper_bound(address);
+    bool yes = (i && ranges[i - 1].base + ranges[i - 1].size > address) || (i < count && ranges[i].base - address < size);
+    pthread_rwlock_unlock(&lock);
+    return yes;
+}

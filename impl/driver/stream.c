@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Streams and the rules of the default streams (CUDA driver API, "Stream synchronization behavior"):
+ *  - work in the legacy stream starts after all work submitted so far to the context's blocking streams, and their later
+ *    work starts after it; non-blocking streams are apart;
+ *  - the per-thread default stream is a blocking stream, one for each thread and context.
+ * Submission is bracketed by stream_begin and stream_end, which hold ctx.order, so that the rule and the work are one step. */
+#include "impl/driver/driver.h"
+
+#include <stdlib.h>
+
+struct thread_stream {
+    struct ctx *ctx;                    /* for comparison; the stream's reference keeps it */
+    struct stream *s;                   /* owned reference */
+};
+
+static __thread struct {
+    struct thread_stream *list;
+    uint32_t count, capacity;
+    bool registered;
+} tls;
+
+static pthread_key_t key;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static _Atomic uint64_t next_id = 1;
+
+void
+thread_streams_release(void)
+{
+    for (uint32_t i = 0; i < tls.count; i++) {
+        struct stream *s = tls.list[i].s;
+        handle_kill(&s->obj);
+        handle_put(&s->obj);
+    }
+    free(tls.list);
+    tls.list = NULL;
+    tls.count = tls.capacity = 0;
+}
+
+static void
+thread_exit(void *unused)
+{
+    thread_streams_release();
+}
+
+static void
+make_key(void)
+{
+    pthread_key_create(&key, thread_exit);
+}
+
+static void
+stream_finish(struct obj *o)
+{
+    struct stream *s = (struct stream *)o;
+    struct ctx *c = o->ctx;
+    pthread_mutex_lock(&c->order);
+    if (c->legacy == s)
+        c->legacy = NULL;
+    if (s->link_blocking) {
+        *s->link_blocking = s->next_blocking;
+        if (s->next_blocking)
+            s->next_blocking->link_blocking = s->link_blocking;
+    }
+    pthread_mutex_unlock(&c->order);
+    c->b->stream_destroy(s->be);
+    if (s->join)
+        c->b->event_destroy(s->join);
+    free(s);
+}
+
+CUresult
+stream_make(struct ctx *c, unsigned flags, int priority, bool legacy, struct stream **out)
+{
+    struct stream *s = calloc(1, sizeof *s);
+    if (!s)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    s->flags = flags;
+    s->priority = priority < -5 ? -5 : priority > 0 ? 0 : priority;
+    s->id = atomic_fetch_add(&next_id, 1);
+    s->is_legacy = legacy;
+    s->blocking = !legacy && !(flags & CU_STREAM_NON_BLOCKING);
+    CUresult e = result_of(c->b->stream_create(c->be, s->priority, &s->be));
+    if (e == CUDA_SUCCESS && s->blocking)
+        e = result_of(c->b->event_create(c->be, 0, &s->join));
+    if (e == CUDA_SUCCESS)
+        e = handle_new(&s->obj, KIND_STREAM, c, stream_finish);
+    if (e != CUDA_SUCCESS) {
+        if (s->join)
+            c->b->event_destroy(s->join);
+        if (s->be)
+            c->b->stream_destroy(s->be);
+        free(s);
+        return e;
+    }
+    pthread_mutex_lock(&c->order);
+    if (legacy) {
+        c->legacy = s;
+        c->legacy_handle = HANDLE(CUstream, s);
+    }
+    if (s->blocking) {
+        s->next_blocking = c->blocking;
+        s->link_blocking = &c->blocking;
+        if (s->next_blocking)
+            s->next_blocking->link_blocking = &s->next_blocking;
+        c->blocking = s;
+    }
+    pthread_mutex_unlock(&c->order);
+    *out = s;
+    return CUDA_SUCCESS;
+}
+
+static CUresult
+thread_stream(struct ctx *c, struct stream **out)
+{
+    for (uint32_t i = 0; i < tls.count; i++) {
+        if (tls.list[i].ctx != c)
+            continue;
+        handle_ref(&tls.list[i].s->obj);
+        *out = tls.list[i].s;
+        return CUDA_SUCCESS;
+    }
+    /* Forget the streams of contexts that are gone. */
+    for (uint32_t i = 0; i < tls.count;) {
+        if (atomic_load(&tls.list[i].ctx->dead)) {
+            handle_put(&tls.list[i].s->obj);
+            tls.list[i] = tls.list[--tls.count];
+        } else {
+            i++;
+        }
+    }
+    if (tls.count == tls.capacity) {
+        uint32_t n = tls.capacity ? tls.capacity * 2 : 4;
+        struct thread_stream *l = realloc(tls.list, n * sizeof *l);
+        if (!l)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        tls.list = l;
+        tls.capacity = n;
+    }
+    if (!tls.registered) {
+        pthread_once(&key_once, make_key);
+        pthread_setspecific(key, &tls);
+        tls.registered = true;
+    }
+    struct stream *s;
+    CUresult e = stream_make(c, 0, 0, false, &s);
+    if (e != CUDA_SUCCESS)
+        return e;
+    handle_ref(&s->obj);
+    tls.list[tls.count++] = (struct thread_stream){ c, s };
+    handle_ref(&s->obj);
+    *out = s;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+stream_get(struct ctx *c, CUstream h, struct stream **out)
+{
+    *out = NULL;
+    if (h == CU_STREAM_PER_THREAD || (!h && drv_ptds))
+        return thread_stream(c, out);
+    if (!h || h == CU_STREAM_LEGACY) {
+        *out = handle_get(c->legacy_handle, KIND_STREAM);
+        return *out ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    }
+    *out = handle_get(h, KIND_STREAM);
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static cwb_result
+join_blocking(struct ctx *c)
+{
+    for (struct stream *b = c->blocking; b; b = b->next_blocking) {
+        if (!b->dirty)
+            continue;
+        cwb_result r = c->b->event_record(b->join, b->be);
+        if (r == CWB_OK)
+            r = c->b->stream_wait_event(c->legacy->be, b->join);
+        if (r != CWB_OK)
+            return r;
+        b->dirty = false;
+    }
+    return CWB_OK;
+}
+
+static cwb_result
+join_legacy(struct ctx *c, struct stream *s)
+{
+    if (!c->legacy || s->seen_legacy == c->legacy_seq)
+        return CWB_OK;
+    cwb_result r = c->b->event_record(c->legacy_event, c->legacy->be);
+    if (r == CWB_OK)
+        r = c->b->stream_wait_event(s->be, c->legacy_event);
+    if (r == CWB_OK)
+        s->seen_legacy = c->legacy_seq;
+    return r;
+}
+
+CUresult
+stream_begin(struct stream *s)
+{
+    struct ctx *c = s->obj.ctx;
+    pthread_mutex_lock(&c->order);
+    cwb_result r = CWB_OK;
+    if (s->is_legacy) {
+        r = join_blocking(c);
+        c->legacy_seq++;
+    } else if (s->blocking) {
+        r = join_legacy(c, s);
+        s->dirty = true;
+    }
+    if (r != CWB_OK)
+        pthread_mutex_unlock(&c->order);
+    return result_of(r);
+}
+
+void
+stream_end(struct stream *s)
+{
+    pthread_mutex_unlock(&s->obj.ctx->order);
+}
+
+CUresult
+stream_wait_idle(struct stream *s)
+{
+    struct ctx *c = s->obj.ctx;
+    if (s->is_legacy) {                 /* what the legacy stream waits for counts as its own work */
+        pthread_mutex_lock(&c->order);
+        cwb_result r = join_blocking(c);
+        pthread_mutex_unlock(&c->order);
+        if (r != CWB_OK)
+            return result_of(r);
+    }
+    return result_of(c->b->stream_sync(s->be));
+}
+
+/* ---- API ------------------------------------------------------------------------------------------------------------------ */
+
+CUresult
+drv_cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
+{
+    USABLE(c);
+    if (!phStream || flags & ~(unsigned)CU_STREAM_NON_BLOCKING)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct stream *s;
+    CUresult e = stream_make(c, flags, priority, false, &s);
+    if (e == CUDA_SUCCESS)
+        *phStream = HANDLE(CUstream, s);
+    return e;
+}
+
+CUresult
+drv_cuStreamCreate(CUstream *phStream, unsigned int Flags)
+{
+    return drv_cuStreamCreateWithPriority(phStream, Flags, 0);
+}
+
+CUresult
+drv_cuStreamDestroy_v2(CUstream hStream)
+{
+    READY();
+    struct stream *s AUTO_PUT = handle_get(hStream, KIND_STREAM);
+    if (!s || s->is_legacy)
+        return CUDA_ERROR_INVALID_HANDLE;
+    return handle_kill(&s->obj) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult
+drv_cuStreamDestroy(CUstream hStream)
+{
+    return drv_cuStreamDestroy_v2(hStream);
+}
+
+#define STREAM(s, h)                                                                                                   \
+    CURRENT(c);                                                                                                        \
+    struct stream *s AUTO_PUT = NULL;                                                                                  \
+    do { CUresult r_ = stream_get(c, h, &s); if (r_ != CUDA_SUCCESS) return r_; } while (0)
+
+CUresult
+drv_cuStreamGetPriority(CUstream hStream, int *priority)
+{
+    STREAM(s, hStream);
+    if (!priority)
+        return CUDA_ERROR_INVALID_VALUE;
+    *priority = s->priority;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuStreamGetFlags(CUstream hStream, unsigned int *flags)
+{
+    STREAM(s, hStream);
+    if (!flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    *flags = s->flags;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuStreamGetId(CUstream hStream, unsigned long long *streamId)
+{
+    STREAM(s, hStream);
+    if (!streamId)
+        return CUDA_ERROR_INVALID_VALUE;
+    *streamId = s->id;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuStreamGetDevice(CUstream hStream, CUdevice *device)
+{
+    STREAM(s, hStream);
+    if (!device)
+        return CUDA_ERROR_INVALID_VALUE;
+    *device = s->obj.ctx->device;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuStreamGetCtx(CUstream hStream, CUcontext *pctx)
+{
+    STREAM(s, hStream);
+    if (!pctx)
+        return CUDA_ERROR_INVALID_VALUE;
+    *pctx = s->obj.ctx->handle;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
+{
+    STREAM(s, hStream);
+    if (!pCtx || !pGreenCtx)
+        return CUDA_ERROR_INVALID_VALUE;
+    *pCtx = s->obj.ctx->handle;
+    *pGreenCtx = NULL;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx)
+{
+    STREAM(s, hStream);
+    if (!phCtx)
+        return CUDA_ERROR_INVALID_VALUE;
+    *phCtx = NULL;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuStreamQuery(CUstream hStream)
+{
+    STREAM(s, hStream);
+    struct ctx *sc = s->obj.ctx;
+    if (s->is_legacy) {
+        pthread_mutex_lock(&sc->order);
+        cwb_result r = join_blocking(sc);
+        pthread_mutex_unlock(&sc->order);
+        if (r != CWB_OK)
+            return result_of(r);
+    }
+    return result_of(sc->b->stream_query(s->be));
+}
+
+CUresult
+drv_cuStreamSynchronize(CUstream hStream)
+{
+    STREAM(s, hStream);
+    return stream_wait_idle(s);
+}
+
+CUresult
+drv_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
+{
+    STREAM(s, hStream);
+    if (Flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
+    if (!ev)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!atomic_load(&ev->recorded))
+        return CUDA_SUCCESS;
+    CUresult e = stream_begin(s);
+    if (e != CUDA_SUCCESS)
+        return e;
+    e = result_of(s->obj.ctx->b->stream_wait_event(s->be, ev->be));
+    stream_end(s);
+    return e;
+}
+
+/* ---- host functions ---------------------------------------------------------------------------------------------------------- */
+
+struct host_call {
+    CUstreamCallback callback;
+    CUhostFn fn;
+    CUstream stream;
+    void *user;
+};
+
+static void
+run_host_call(void *p, cwb_result status)
+{
+    struct host_call *h = p;
+    if (h->callback)
+        h->callback(h->stream, result_of(status), h->user);
+    else if (status == CWB_OK)
+        h->fn(h->user);                 /* not called after an error, as documented */
+    free(h);
+}
+
+static CUresult
+submit_host_call(CUstream hStream, CUstreamCallback callback, CUhostFn fn, void *user)
+{
+    STREAM(s, hStream);
+    struct host_call *h = malloc(sizeof *h);
+    if (!h)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *h = (struct host_call){ callback, fn, hStream, user };
+    CUresult e = stream_begin(s);
+    if (e == CUDA_SUCCESS) {
+        e = result_of(s->obj.ctx->b->stream_host_fn(s->be, run_host_call, h));
+        stream_end(s);
+    }
+    if (e != CUDA_SUCCESS)
+        free(h);
+    return e;
+}
+
+CUresult
+drv_cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData, unsigned int flags)
+{
+    if (!callback || flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    return submit_host_call(hStream, callback, NULL, userData);
+}
+
+CUresult
+drv_cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
+{
+    if (!fn)
+        return CUDA_ERROR_INVALID_VALUE;
+    return submit_host_call(hStream, NULL, fn, userData);
+}
+
+/* ---- values in memory ------------------------------------------------------------------------------------------------------- */
+
+static CUresult
+wait_value(struct stream *s, CUdeviceptr addr, uint64_t value, unsigned bits, unsigned flags)
+{
+    const struct cwb_backend *b = s->obj.ctx->b;
+    if (!(b->caps & CWB_CAP_STREAM_VALUE))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    unsigned compare = flags & ~(unsigned)CU_STREAM_WAIT_VALUE_FLUSH;
+    if (compare > CU_STREAM_WAIT_VALUE_NOR || addr & (bits / 8 - 1) || !range_covers(addr, bits / 8, NULL))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (flags & CU_STREAM_WAIT_VALUE_FLUSH)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    static const enum cwb_compare map[] = { CWB_COMPARE_GEQ, CWB_COMPARE_EQ, CWB_COMPARE_AND, CWB_COMPARE_NOR };
+    return result_of(b->stream_wait_value(s->be, addr, value, bits, map[compare]));
+}
+
+static CUresult
+write_value(struct stream *s, CUdeviceptr addr, uint64_t value, unsigned bits, unsigned flags)
+{
+    const struct cwb_backend *b = s->obj.ctx->b;
+    if (!(b->caps & CWB_CAP_STREAM_VALUE))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (flags & ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER || addr & (bits / 8 - 1) || !range_covers(addr, bits / 8, NULL))
+        return CUDA_ERROR_INVALID_VALUE;
+    return result_of(b->stream_write_value(s->be, addr, value, bits));
+}
+
+static CUresult
+value_op(CUstream stream, CUdeviceptr addr, uint64_t value, unsigned bits, unsigned flags, bool wait)
+{
+    STREAM(s, stream);
+    CUresult e = stream_begin(s);
+    if (e != CUDA_SUCCESS)
+        return e;
+    e = wait ? wait_value(s, addr, value, bits, flags) : write_value(s, addr, value, bits, flags);
+    stream_end(s);
+    return e;
+}
+
+CUresult
+drv_cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags)
+{
+    return value_op(stream, addr, value, 32, flags, true);
+}
+
+CUresult
+drv_cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags)
+{
+    return value_op(stream, addr, value, 64, flags, true);
+}
+
+CUresult
+drv_cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags)
+{
+    return value_op(stream, addr, value, 32, flags, false);
+}
+
+CUresult
+drv_cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags)
+{
+    return value_op(stream, addr, value, 64, flags, false);
+}
+
+CUresult
+drv_cuStreamBatchMemOp_v2(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags)
+{
+    STREAM(s, stream);
+    if (flags || count > 256 || (count && !paramArray))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!(s->obj.ctx->b->caps & CWB_CAP_STREAM_VALUE))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    CUresult e = stream_begin(s);
+    if (e != CUDA_SUCCESS)
+        return e;
+    for (unsigned i = 0; i < count && e == CUDA_SUCCESS; i++) {
+        const CUstreamBatchMemOpParams *p = &paramArray[i];
+        switch ((int)p->operation) {
+        case CU_STREAM_MEM_OP_WAIT_VALUE_32:  e = wait_value(s, p->waitValue.address, p->waitValue.value, 32, p->waitValue.flags); break;
+        case CU_STREAM_MEM_OP_WAIT_VALUE_64:  e = wait_value(s, p->waitValue.address, p->waitValue.value64, 64, p->waitValue.flags); break;
+        case CU_STREAM_MEM_OP_WRITE_VALUE_32: e = write_value(s, p->writeValue.address, p->writeValue.value, 32, p->writeValue.flags); break;
+        case CU_STREAM_MEM_OP_WRITE_VALUE_64: e = write_value(s, p->writeValue.address, p->writeValue.value64, 64, p->writeValue.flags); break;
+        case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: e = CUDA_ERROR_NOT_SUPPORTED; break;
+        case CU_STREAM_MEM_OP_BARRIER: break;           /* operations of a stream are ordered anyway */
+        default: e = CUDA_ERROR_INVALID_VALUE; break;
+        }
+    }
+    stream_end(s);
+    return e;
+}
+
+/* ---- attributes and capture -------------------------------------------------------------------------------------------------- */
+
+CUresult
+drv_cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
+{
+    STREAM(s, hStream);
+    if (!captureStatus)
+        return CUDA_ERROR_INVALID_VALUE;
+    *captureStatus = CU_STREAM_CAPTURE_STATUS_NONE;     /* graphs are not supported, so nothing ever captures */
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    static __thread CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    READY();
+    if (!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUstreamCaptureMode old = current;
+    current = *mode;
+    *mode = old;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length, unsigned int flags)
+{
+    STREAM(s, hStream);
+    struct range r;
+    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!range_find(dptr, &r) || r.kind != RANGE_MANAGED || (length && (r.base != dptr || length != r.size)))
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;                /* managed memory is always accessible from everywhere */
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Texture and surface objects. Their 64-bit values are the backend's; a hash table remembers which exist, with the
+ * descriptors that they were made from and a reference to the array. The table's lock is a leaf. */
+#include "impl/driver/driver.h"
+
+#include <stdlib.h>
+
+struct texobj {
+    struct texobj *next;
+    uint64_t handle;
+    bool surface;
+    bool has_view;
+    struct ctx *ctx;                    /* not owned: a context's objects go before it does */
+    struct obj *resource;               /* owned reference to the array or mipmap, or NULL */
+    CUDA_RESOURCE_DESC res;
+    CUDA_TEXTURE_DESC tex;
+    CUDA_RESOURCE_VIEW_DESC view;
+};
+
+#define BUCKETS 256
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct texobj *table[BUCKETS];   /* lock */
+
+static unsigned
+bucket(uint64_t h)
+{
+    return (unsigned)((h * 0x9e3779b97f4a7c15ull) >> 56);
+}
+
+static void
+insert(struct texobj *t)
+{
+    pthread_mutex_lock(&lock);
+    t->next = table[bucket(t->handle)];
+    table[bucket(t->handle)] = t;
+    pthread_mutex_unlock(&lock);
+}
+
+static bool
+find(uint64_t h, bool surface, struct texobj *out)
+{
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (struct texobj *t = table[bucket(h)]; t && !found; t = t->next) {
+        if (t->handle == h && t->surface == surface) {
+            *out = *t;
+            found = true;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static void
+release(struct texobj *t)
+{
+    if (t->surface)
+        t->ctx->b->surface_destroy(t->ctx->be, t->handle);
+    else
+        t->ctx->b->texture_destroy(t->ctx->be, t->handle);
+    if (t->resource)
+        handle_put(t->resource);
+    free(t);
+}
+
+/* Take out the object h, or any of context c when c is given. */
+static struct texobj *
+take(uint64_t h, bool surface, const struct ctx *c)
+{
+    pthread_mutex_lock(&lock);
+    struct texobj *t = NULL;
+    for (unsigned b = c ? 0 : bucket(h); b < BUCKETS && !t; b++) {
+        for (struct texobj **l = &table[b]; *l; l = &(*l)->next) {
+            if (c ? (*l)->ctx == c : (*l)->handle == h && (*l)->surface == surface) {
+                t = *l;
+                *l = t->next;
+                break;
+            }
+        }
+        if (!c)
+            break;
+    }
+    pthread_mutex_unlock(&lock);
+    return t;
+}
+
+void
+texobjects_release(struct ctx *c)
+{
+    for (struct texobj *t; (t = take(0, false, c));)
+        release(t);
+}
+
+/* Check descriptors and translate them. *resource gets a reference to the array or mipmap. */
+static CUresult
+translate(struct ctx *c, const CUDA_RESOURCE_DESC *res, const CUDA_TEXTURE_DESC *tex, const CUDA_RESOURCE_VIEW_DESC *view,
+          struct cwb_texture_desc *d, struct obj **resource)
+{
+    uint32_t bytes;
+    *d = (struct cwb_texture_desc){ 0 };
+    *resource = NULL;
+    if (!(c->b->caps & CWB_CAP_TEXTURES))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (res->flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    const unsigned known = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB |
+                           CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | CU_TRSF_SEAMLESS_CUBEMAP;
+    if (tex->flags & ~known || (unsigned)tex->filterMode > CU_TR_FILTER_MODE_LINEAR ||
+        (unsigned)tex->mipmapFilterMode > CU_TR_FILTER_MODE_LINEAR)
+        return CUDA_ERROR_INVALID_VALUE;
+    d->normalized = tex->flags & CU_TRSF_NORMALIZED_COORDINATES;
+    d->read_as_integer = tex->flags & CU_TRSF_READ_AS_INTEGER;
+    d->srgb = tex->flags & CU_TRSF_SRGB;
+    d->seamless_cube = tex->flags & CU_TRSF_SEAMLESS_CUBEMAP;
+    d->linear = tex->filterMode == CU_TR_FILTER_MODE_LINEAR;
+    d->mip_linear = tex->mipmapFilterMode == CU_TR_FILTER_MODE_LINEAR;
+    d->max_anisotropy = tex->maxAnisotropy;
+    d->mip_bias = tex->mipmapLevelBias;
+    d->min_level = tex->minMipmapLevelClamp;
+    d->max_level = tex->maxMipmapLevelClamp;
+    memcpy(d->border, tex->borderColor, sizeof d->border);
+    for (int i = 0; i < 3; i++) {
+        static const enum cwb_address map[] = { CWB_ADDRESS_WRAP, CWB_ADDRESS_CLAMP, CWB_ADDRESS_MIRROR, CWB_ADDRESS_BORDER };
+        if ((unsigned)tex->addressMode[i] >= COUNT(map))
+            return CUDA_ERROR_INVALID_VALUE;
+        d->address_mode[i] = map[tex->addressMode[i]];
+        /* Wrap and mirror need normalized coordinates; without them they mean clamp. */
+        if (!d->normalized && (d->address_mode[i] == CWB_ADDRESS_WRAP || d->address_mode[i] == CWB_ADDRESS_MIRROR))
+            d->address_mode[i] = CWB_ADDRESS_CLAMP;
+    }
+    CUresult e = CUDA_SUCCESS;
+    switch ((int)res->resType) {
+    case CU_RESOURCE_TYPE_ARRAY: {
+        struct array *a = handle_get(res->res.array.hArray, KIND_ARRAY);
+        if (!a)
+            return CUDA_ERROR_INVALID_HANDLE;
+        *resource = &a->obj;
+        d->kind = CWB_TEX_ARRAY;
+        d->array = a->be;
+        d->format = a->format;
+        d->channels = a->desc.NumChannels;
+        d->first_level = d->last_level = a->level;
+        d->last_layer = a->desc.Depth ? (uint32_t)a->desc.Depth - 1 : 0;
+        break;
+    }
+    case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY: {
+        struct mipmap *m = handle_get(res->res.mipmap.hMipmappedArray, KIND_MIPMAP);
+        if (!m)
+            return CUDA_ERROR_INVALID_HANDLE;
+        *resource = &m->obj;
+        d->kind = CWB_TEX_ARRAY;
+        d->array = m->be;
+        (void)format_of(m->desc.Format, &d->format, &bytes);
+        d->channels = m->desc.NumChannels;
+        d->last_level = m->levels - 1;
+        d->last_layer = m->desc.Depth ? (uint32_t)m->desc.Depth - 1 : 0;
+        break;
+    }
+    case CU_RESOURCE_TYPE_LINEAR:
+        d->kind = CWB_TEX_LINEAR;
+        d->address = res->res.linear.devPtr;
+        d->size = res->res.linear.sizeInBytes;
+        d->channels = res->res.linear.numChannels;
+        if (format_of(res->res.linear.format, &d->format, &bytes) || (d->channels != 1 && d->channels != 2 && d->channels != 4))
+            return CUDA_ERROR_INVALID_VALUE;
+        if (!d->address || !d->size || d->address % 512 || d->size / (bytes * d->channels) > 1u << 28 ||
+            !range_covers(d->address, d->size, NULL))
+            return CUDA_ERROR_INVALID_VALUE;
+        break;
+    case CU_RESOURCE_TYPE_PITCH2D: {
+        d->kind = CWB_TEX_PITCH2D;
+        d->address = res->res.pitch2D.devPtr;
+        d->width = res->res.pitch2D.width;
+        d->height = res->res.pitch2D.height;
+        d->pitch = res->res.pitch2D.pitchInBytes;
+        d->channels = res->res.pitch2D.numChannels;
+        if (format_of(res->res.pitch2D.format, &d->format, &bytes) || (d->channels != 1 && d->channels != 2 && d->channels != 4))
+            return CUDA_ERROR_INVALID_VALUE;
+        size_t row = d->width * bytes * d->channels;
+        /* The documented alignment is 512 bytes; 32 is what hardware needs, and ffmpeg's planes have less than 512. */
+        if (!d->address || d->address % 32 || !d->width || !d->height || d->width > 131072 || d->height > 65000 || d->pitch < row ||
+            d->pitch % 32 || d->pitch > 2097120 || !range_covers(d->address, (d->height - 1) * d->pitch + row, NULL))
+            return CUDA_ERROR_INVALID_VALUE;
+        break;
+    }
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (view && view->format != CU_RES_VIEW_FORMAT_NONE) {
+        /* X(format, channel format, channels) for the uncompressed views. */
+        static const struct { uint8_t view; uint8_t f; } formats[] = {
+            { CU_RES_VIEW_FORMAT_UINT_1X8, CWB_FORMAT_U8 }, { CU_RES_VIEW_FORMAT_SINT_1X8, CWB_FORMAT_S8 },
+            { CU_RES_VIEW_FORMAT_UINT_1X16, CWB_FORMAT_U16 }, { CU_RES_VIEW_FORMAT_SINT_1X16, CWB_FORMAT_S16 },
+            { CU_RES_VIEW_FORMAT_UINT_1X32, CWB_FORMAT_U32 }, { CU_RES_VIEW_FORMAT_SINT_1X32, CWB_FORMAT_S32 },
+            { CU_RES_VIEW_FORMAT_FLOAT_1X16, CWB_FORMAT_F16 }, { CU_RES_VIEW_FORMAT_FLOAT_1X32, CWB_FORMAT_F32 },
+        };
+        static const uint8_t sizes[] = { 1, 2, 4, 1, 2, 4, 2, 4 };
+        uint32_t old = sizes[d->format] * d->channels;
+        bool known_view = false;
+        for (unsigned i = 0; i < COUNT(formats) && !known_view; i++) {
+            if (view->format >= formats[i].view && view->format < formats[i].view + 3u) {
+                d->format = (enum cwb_format)formats[i].f;
+                d->channels = 1u << (view->format - formats[i].view);
+                known_view = true;
+            }
+        }
+        if (!known_view) {
+            e = unsupported("cuTexObjectCreate", "a block-compressed view");
+        } else if (!*resource || sizes[d->format] * d->channels != old) {
+            e = CUDA_ERROR_INVALID_VALUE;
+        } else {
+            if (view->firstMipmapLevel > view->lastMipmapLevel || view->lastMipmapLevel > d->last_level ||
+                view->firstLayer > view->lastLayer || view->lastLayer > d->last_layer)
+                e = CUDA_ERROR_INVALID_VALUE;
+            d->first_level = view->firstMipmapLevel;
+            d->last_level = view->lastMipmapLevel;
+            d->first_layer = view->firstLayer;
+            d->last_layer = view->lastLayer;
+        }
+    }
+    bool narrow = d->format != CWB_FORMAT_U32 && d->format != CWB_FORMAT_S32;
+    bool integers = d->format != CWB_FORMAT_F16 && d->format != CWB_FORMAT_F32 && (d->read_as_integer || !narrow);
+    if (integers)
+        d->linear = d->mip_linear = false;      /* filtering needs floating-point results; asking for it anyway is not an error */
+    if (e != CUDA_SUCCESS && *resource) {
+        handle_put(*resource);
+        *resource = NULL;
+    }
+    return e;
+}
+
+CUresult
+texture_make(struct ctx *c, const CUDA_RESOURCE_DESC *res, const CUDA_TEXTURE_DESC *tex, const CUDA_RESOURCE_VIEW_DESC *view,
+             uint64_t *handle, struct obj **resource)
+{
+    struct cwb_texture_desc d;
+    CUresult e = translate(c, res, tex, view, &d, resource);
+    if (e != CUDA_SUCCESS)
+        return e;
+    e = result_of(c->b->texture_create(c->be, &d, handle));
+    if (e != CUDA_SUCCESS && *resource) {
+        handle_put(*resource);
+        *resource = NULL;
+    }
+    return e;
+}
+
+CUresult
+drv_cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pResDesc, const CUDA_TEXTURE_DESC *pTexDesc,
+                      const CUDA_RESOURCE_VIEW_DESC *pResViewDesc)
+{
+    USABLE(c);
+    if (!pTexObject || !pResDesc || !pTexDesc)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct texobj *t = calloc(1, sizeof *t);
+    if (!t)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult e = texture_make(c, pResDesc, pTexDesc, pResViewDesc, &t->handle, &t->resource);
+    if (e != CUDA_SUCCESS) {
+        free(t);
+        return e;
+    }
+    t->ctx = c;
+    t->res = *pResDesc;
+    t->tex = *pTexDesc;
+    if (pResViewDesc) {
+        t->view = *pResViewDesc;
+        t->has_view = true;
+    }
+    *pTexObject = t->handle;
+    insert(t);
+    return CUDA_SUCCESS;
+}
+
+static CUresult
+destroy(uint64_t h, bool surface)
+{
+    CURRENT(c);
+    struct texobj probe;
+    if (!find(h, surface, &probe))
+        return CUDA_ERROR_INVALID_VALUE;
+    (void)probe.ctx->b->context_sync(probe.ctx->be);
+    struct texobj *t = take(h, surface, NULL);
+    if (!t)
+        return CUDA_ERROR_INVALID_VALUE;
+    release(t);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuTexObjectDestroy(CUtexObject texObject)
+{
+    return destroy(texObject, false);
+}
+
+CUresult
+drv_cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUtexObject texObject)
+{
+    CURRENT(c);
+    struct texobj t;
+    if (!pResDesc || !find(texObject, false, &t))
+        return CUDA_ERROR_INVALID_VALUE;
+    *pResDesc = t.res;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc, CUtexObject texObject)
+{
+    CURRENT(c);
+    struct texobj t;
+    if (!pTexDesc || !find(texObject, false, &t))
+        return CUDA_ERROR_INVALID_VALUE;
+    *pTexDesc = t.tex;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc, CUtexObject texObject)
+{
+    CURRENT(c);
+    struct texobj t;
+    if (!pResViewDesc || !find(texObject, false, &t) || !t.has_view)
+        return CUDA_ERROR_INVALID_VALUE;
+    *pResViewDesc = t.view;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC *pResDesc)
+{
+    USABLE(c);
+    if (!pSurfObject || !pResDesc || pResDesc->flags || pResDesc->resType != CU_RESOURCE_TYPE_ARRAY)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!(c->b->caps & CWB_CAP_TEXTURES))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    struct array *a = handle_get(pResDesc->res.array.hArray, KIND_ARRAY);
+    if (!a)
+        return CUDA_ERROR_INVALID_HANDLE;
+    struct texobj *t = calloc(1, sizeof *t);
+    CUresult e = !t ? CUDA_ERROR_OUT_OF_MEMORY : a->desc.Flags & CUDA_ARRAY3D_SURFACE_LDST ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (e == CUDA_SUCCESS)
+        e = result_of(c->b->surface_create(c->be, a->be, a->level, &t->handle));
+    if (e != CUDA_SUCCESS) {
+        handle_put(&a->obj);
+        free(t);
+        return e;
+    }
+    t->surface = true;
+    t->ctx = c;
+    t->resource = &a->obj;
+    t->res = *pResDesc;
+    *pSurfObject = t->handle;
+    insert(t);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuSurfObjectDestroy(CUsurfObject surfObject)
+{
+    return destroy(surfObject, true);
+}
+
+CUresult
+drv_cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUsurfObject surfObject)
+{
+    CURRENT(c);
+    struct texobj t;
+    if (!pResDesc || !find(surfObject, true, &t))
+        return CUDA_ERROR_INVALID_VALUE;
+    *pResDesc = t.res;
+    return CUDA_SUCCESS;
+}

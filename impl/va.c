@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See va.h. Blocks in use are a sorted array; a block's pages are accessible while a block lies on them. Blocks of 1 MiB and
+ * more start and end on pages of their own and are followed by an inaccessible page, so that running past one is a fault. */
+#define _GNU_SOURCE
+#include "impl/va.h"
+#include "impl/base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+#define PAGE 4096ull
+#define LARGE (1ull << 20)
+
+struct block {
+    uint64_t address, size;     /* size includes the guard page of a large block */
+};
+
+struct cw_va_phys {
+    int fd;
+    size_t size;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t base, region_size;      /* set once under lock */
+static struct block *blocks;
+static size_t nblocks, capacity;
+
+static uint64_t
+round_up(uint64_t v, uint64_t align)
+{
+    return (v + align - 1) & ~(align - 1);
+}
+
+static bool
+region_init(void)
+{
+    if (base)
+        return true;
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    for (uint64_t size = CW_VA_SIZE; size >= (1ull << 34); size >>= 2) {
+        void *p = mmap((void *)(uintptr_t)CW_VA_BASE, size, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
+        if (p == MAP_FAILED)
+            p = mmap(NULL, size, PROT_NONE, flags, -1, 0);
+        if (p == MAP_FAILED)
+            continue;
+        if ((uintptr_t)p != CW_VA_BASE)
+            cw_info("the device address region is at %p, not at its fixed place; recorded addresses cannot be reproduced", p);
+        base = round_up((uintptr_t)p, CW_VA_GRANULE);
+        region_size = size - (base - (uintptr_t)p);
+        return true;
+    }
+    cw_error("cannot reserve the device address region: %s", strerror(errno));
+    return false;
+}
+
+/* Index of the first block with address >= a. */
+static size_t
+lower_bound(uint64_t a)
+{
+    size_t lo = 0, hi = nblocks;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (blocks[mid].address < a)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static bool
+insert(size_t at, uint64_t address, uint64_t size)
+{
+    if (nblocks == capacity) {
+        size_t n = capacity ? capacity * 2 : 256;
+        struct block *b = realloc(blocks, n * sizeof *b);
+        if (!b)
+            return false;
+        blocks = b;
+        capacity = n;
+    }
+    memmove(blocks + at + 1, blocks + at, (nblocks - at) * sizeof *blocks);
+    blocks[at] = (struct block){ address, size };
+    nblocks++;
+    return true;
+}
+
+/* Find room for size bytes; align > 0. Lock held. Returns 0 when there is none. */
+static uint64_t
+first_fit(uint64_t size, uint64_t align, size_t *at)
+{
+    uint64_t end = base;
+    for (size_t i = 0; i <= nblocks; i++) {
+        uint64_t next = i < nblocks ? blocks[i].address : base + region_size;
+        uint64_t a = round_up(end, align);
+        if (a >= end && a <= next && next - a >= size) {
+            *at = i;
+            return a;
+        }
+        if (i < nblocks)
+            end = blocks[i].address + blocks[i].size;
+    }
+    return 0;
+}
+
+static bool
+drop_pages(uint64_t from, uint64_t to)
+{
+    if (from >= to)
+        return true;
+    return mmap((void *)(uintptr_t)from, to - from, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) !=
+           MAP_FAILED;
+}
+
+cwb_result
+cw_va_reserve(size_t size, size_t align, uint64_t hint, uint64_t *address)
+{
+    if (!size || size > CW_VA_SIZE || align & (align - 1))
+        return CWB_INVALID;
+    uint64_t sz = round_up(size, PAGE);
+    if (align < PAGE)
+        align = PAGE;
+    cwb_result r = CWB_OK;
+    pthread_mutex_lock(&lock);
+    size_t at = 0;
+    uint64_t a = 0;
+    if (!region_init()) {
+        r = CWB_NOMEM;
+    } else if (hint) {
+        a = hint;
+        if (a & (align - 1) || a < base || sz > region_size || a - base > region_size - sz) {
+            r = CWB_ADDRESS_IN_USE;
+        } else {
+            at = lower_bound(a);
+            if ((at < nblocks && blocks[at].address - a < sz) ||
+                (at > 0 && blocks[at - 1].address + blocks[at - 1].size > (a & ~(PAGE - 1))))
+                r = CWB_ADDRESS_IN_USE;
+        }
+    } else if (!(a = first_fit(sz, align, &at))) {
+        r = CWB_NOMEM;
+    }
+    if (r == CWB_OK && !insert(at, a, sz))
+        r = CWB_NOMEM;
+    pthread_mutex_unlock(&lock);
+    if (r == CWB_OK)
+        *address = a;
+    return r;
+}
+
+static cwb_result
+remove_block(uint64_t address)
+{
+    size_t at = lower_bound(address);
+    if (at == nblocks || blocks[at].address != address)
+        return CWB_INVALID;
+    /* Pages that no neighbour uses become inaccessible; their contents are dropped. */
+    uint64_t from = address & ~(PAGE - 1), to = round_up(address + blocks[at].size, PAGE);
+    if (at > 0) {
+        uint64_t prev = round_up(blocks[at - 1].address + blocks[at - 1].size, PAGE);
+        if (prev > from)
+            from = prev;
+    }
+    if (at + 1 < nblocks) {
+        uint64_t next = blocks[at + 1].address & ~(PAGE - 1);
+        if (next < to)
+            to = next;
+    }
+    if (!drop_pages(from, to))
+        cw_warn("cannot give device memory back to the system: %s", strerror(errno));
+    memmove(blocks + at, blocks + at + 1, (nblocks - at - 1) * sizeof *blocks);
+    nblocks--;
+    return CWB_OK;
+}
+
+cwb_result
+cw_va_release(uint64_t address, size_t size __attribute__((unused)))
+{
+    pthread_mutex_lock(&lock);
+    cwb_result r = remove_block(address);
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+cwb_result
+cw_va_alloc(size_t size, size_t align, uint64_t *address)
+{
+    if (!size || size > CW_VA_SIZE || align & (align - 1))
+        return CWB_INVALID;
+    if (align < 256)
+        align = 256;
+    uint64_t need = size;
+    if (size >= LARGE) {
+        need = round_up(size, PAGE) + PAGE;
+        uint64_t a = size >= CW_VA_GRANULE ? CW_VA_GRANULE : PAGE;
+        if (align < a)
+            align = a;
+    }
+    cwb_result r = CWB_OK;
+    pthread_mutex_lock(&lock);
+    size_t at = 0;
+    uint64_t a = 0;
+    if (!region_init() || !(a = first_fit(need, align, &at)) || !insert(at, a, need)) {
+        r = CWB_NOMEM;
+    } else {
+        uint64_t from = a & ~(PAGE - 1), to = size >= LARGE ? a + need - PAGE : round_up(a + size, PAGE);
+        if (mprotect((void *)(uintptr_t)from, to - from, PROT_READ | PROT_WRITE)) {
+            remove_block(a);
+            r = CWB_NOMEM;
+        } else if (size >= CW_VA_GRANULE) {
+            madvise((void *)(uintptr_t)from, to - from, MADV_HUGEPAGE);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    if (r == CWB_OK)
+        *address = a;
+    return r;
+}
+
+cwb_result
+cw_va_free(uint64_t address, size_t size)
+{
+    return cw_va_release(address, size);
+}
+
+bool
+cw_va_contains(uint64_t address, size_t size)
+{
+    pthread_mutex_lock(&lock);
+    bool in = base && address >= base && size <= region_size && address - base <= region_size - size;
+    pthread_mutex_unlock(&lock);
+    return in;
+}
+
+cwb_result
+cw_va_phys_create(size_t size, struct cw_va_phys **out)
+{
+    struct cw_va_phys *p = malloc(sizeof *p);
+    if (!p)
+        return CWB_NOMEM;
+    p->size = size;
+    p->fd = memfd_create("cudaway", MFD_CLOEXEC);
+    if (p->fd < 0 || ftruncate(p->fd, (off_t)size)) {
+        if (p->fd >= 0)
+            close(p->fd);
+        free(p);
+        return CWB_NOMEM;
+    }
+    *out = p;
+    return CWB_OK;
+}
+
+void
+cw_va_phys_destroy(struct cw_va_phys *p)
+{
+    if (!p)
+        return;
+    close(p->fd);
+    free(p);
+}
+
+static bool
+inside(uint64_t address, size_t size)
+{
+    return size && cw_va_contains(address, size) && !(address % PAGE) && !(size % PAGE);
+}
+
+cwb_result
+cw_va_map(uint64_t address, size_t size, struct cw_va_phys *p, size_t offset)
+{
+    if (!inside(address, size) || offset > p->size || size > p->size - offset || offset % PAGE)
+        return CWB_INVALID;
+    void *m = mmap((void *)(uintptr_t)address, size, PROT_NONE, MAP_SHARED | MAP_FIXED, p->fd, (off_t)offset);
+    return m == MAP_FAILED ? CWB_NOMEM : CWB_OK;
+}
+
+cwb_result
+cw_va_unmap(uint64_t address, size_t size)
+{
+    if (!inside(address, size))
+        return CWB_INVALID;
+    return drop_pages(address, address + size) ? CWB_OK : CWB_NOMEM;
+}
+
+cwb_result
+cw_va_protect(uint64_t address, size_t size, bool readable, bool writable)
+{
+    if (!inside(address, size))
+        return CWB_INVALID;
+    int prot = (readable ? PROT_READ : 0) | (writable ? PROT_READ | PROT_WRITE : 0);
+    return mprotect((void *)(uintptr_t)address, size, prot) ? CWB_NOMEM : CWB_OK;
+}
+
+static uint8_t *
+row_of(const struct cwb_side *s, size_t y, size_t z)
+{
+    return (uint8_t *)(uintptr_t)(s->address + s->x + (s->y + y) * s->pitch + (s->z + z) * s->slice);
+}
+
+void
+cw_cpu_copy(const struct cwb_copy *c)
+{
+    /* Rows without gaps on both sides are one block. */
+    size_t width = c->width, height = c->height, depth = c->depth;
+    bool rows = c->src.pitch == width && c->dst.pitch == width;
+    bool slices = rows && c->src.slice == width * height && c->dst.slice == width * height;
+    if (height == 1 && depth == 1) {
+        rows = slices = true;
+    }
+    if (slices)
+        width *= height * depth, height = depth = 1;
+    else if (rows)
+        width *= height, height = 1;
+    for (size_t z = 0; z < depth; z++)
+        for (size_t y = 0; y < height; y++)
+            memmove(row_of(&c->dst, y, z), row_of(&c->src, y, z), width);
+}
+
+void
+cw_cpu_fill(const struct cwb_fill *f)
+{
+    for (size_t z = 0; z < f->depth; z++) {
+        for (size_t y = 0; y < f->height; y++) {
+            uint8_t *row = row_of(&f->dst, y, z);
+            if (f->size == 1) {
+                memset(row, (int)(f->value & 0xff), f->width);
+            } else if (f->size == 2) {
+                uint16_t v = (uint16_t)f->value;
+                for (size_t x = 0; x < f->width; x++)
+                    memcpy(row + 2 * x, &v, 2);
+            } else {
+                for (size_t x = 0; x < f->width; x++)
+                    memcpy(row + 4 * x, &f->value, 4);
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Checks for the driver's tests: a failed one prints where and what, and the program goes on; main returns test_failures(). */
+#ifndef DRIVER_TEST_H
+#define DRIVER_TEST_H
+
+#include "impl/api/cuda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures __attribute__((unused));
+
+#define EXPECT(what)                                                                                                   \
+    do {                                                                                                               \
+        if (!(what)) {                                                                                                 \
+            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #what);                                         \
+            failures++;                                                                                                \
+        }                                                                                                              \
+    } while (0)
+
+#define EXPECT_RESULT(call, want)                                                                                      \
+    do {                                                                                                               \
+        CUresult got_ = (call);                                                                                        \
+        if (got_ != (want)) {                                                                                          \
+            const char *n_ = "?";                                                                                      \
+            cuGetErrorName(got_, &n_);                                                                                 \
+            fprintf(stderr, "%s:%d: %s gave %s (%d), not %s\n", __FILE__, __LINE__, #call, n_, (int)got_, #want);      \
+            failures++;                                                                                                \
+        }                                                                                                              \
+    } while (0)
+#define OK(call) EXPECT_RESULT(call, CUDA_SUCCESS)
+
+static inline CUcontext
+make_context(void)
+{
+    CUcontext c = NULL;
+    OK(cuInit(0));
+    OK(cuCtxCreate_v2(&c, 0, 0));
+    return c;
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Start-up, error texts, device properties, fork. */
+#include "tests/driver/test.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+int
+main(void)
+{
+    int v = 0, n = 0;
+    const char *s = NULL;
+    CUdevice d;
+    EXPECT_RESULT(cuDeviceGetCount(&n), CUDA_ERROR_NOT_INITIALIZED);
+    OK(cuDriverGetVersion(&v));
+    EXPECT(v == 13000);
+    EXPECT_RESULT(cuDriverGetVersion(NULL), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_RESULT(cuInit(1), CUDA_ERROR_INVALID_VALUE);
+    OK(cuInit(0));
+    OK(cuInit(0));
+
+    /* Values from the driver API manual's table of results. */
+    OK(cuGetErrorName((CUresult)700, &s));
+    EXPECT(!strcmp(s, "CUDA_ERROR_ILLEGAL_ADDRESS"));
+    OK(cuGetErrorName((CUresult)0, &s));
+    EXPECT(!strcmp(s, "CUDA_SUCCESS"));
+    OK(cuGetErrorString((CUresult)209, &s));
+    EXPECT(!strcmp(s, "no kernel image is available for execution on the device"));
+    EXPECT_RESULT(cuGetErrorName((CUresult)12345, &s), CUDA_ERROR_INVALID_VALUE);
+    EXPECT(s == NULL);
+
+    OK(cuDeviceGetCount(&n));
+    EXPECT(n >= 1);
+    EXPECT_RESULT(cuDeviceGet(&d, n), CUDA_ERROR_INVALID_DEVICE);
+    EXPECT_RESULT(cuDeviceGet(&d, -1), CUDA_ERROR_INVALID_DEVICE);
+    OK(cuDeviceGet(&d, 0));
+    char name[8];
+    OK(cuDeviceGetName(name, sizeof name, d));
+    EXPECT(memchr(name, 0, sizeof name) != NULL);
+    for (int a = 1; a < CU_DEVICE_ATTRIBUTE_MAX; a++) {
+        v = -12345;
+        OK(cuDeviceGetAttribute(&v, (CUdevice_attribute)a, d));
+        EXPECT(v != -12345);
+    }
+    EXPECT_RESULT(cuDeviceGetAttribute(&v, CU_DEVICE_ATTRIBUTE_MAX, d), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_RESULT(cuDeviceGetAttribute(&v, (CUdevice_attribute)0, d), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_RESULT(cuDeviceGetAttribute(&v, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 99), CUDA_ERROR_INVALID_DEVICE);
+    OK(cuDeviceGetAttribute(&v, CU_DEVICE_ATTRIBUTE_WARP_SIZE, d));
+    EXPECT(v == 32);
+    int major = 0, minor = 0;
+    OK(cuDeviceComputeCapability(&major, &minor, d));
+    EXPECT(major == 8 && minor == 6);
+    size_t total = 0;
+    OK(cuDeviceTotalMem_v2(&total, d));
+    EXPECT(total >= 64u << 20);
+    char bus[16];
+    CUdevice again = -1;
+    OK(cuDeviceGetPCIBusId(bus, sizeof bus, d));
+    OK(cuDeviceGetByPCIBusId(&again, bus));
+    EXPECT(again == d);
+
+    void *fn = NULL;
+    CUdriverProcAddressQueryResult q;
+    OK(cuGetProcAddress_v2("cuMemAlloc", &fn, 12000, 0, &q));
+    EXPECT(fn == (void *)cuMemAlloc_v2 && q == CU_GET_PROC_ADDRESS_SUCCESS);
+
+    fflush(NULL);
+    pid_t pid = fork();
+    if (!pid) {
+        failures = 0;
+        EXPECT_RESULT(cuInit(0), CUDA_ERROR_NOT_INITIALIZED);
+        EXPECT_RESULT(cuDeviceGetCount(&n), CUDA_ERROR_NOT_INITIALIZED);
+        _exit(failures != 0);
+    }
+    int status = -1;
+    waitpid(pid, &status, 0);
+    EXPECT(status == 0);
+    return failures != 0;
+}
