@@ -59,6 +59,12 @@ meant_type(const struct ptx_inst *in, char letter)
 }
 
 static bool
+is_video(unsigned op)
+{
+    return op >= PTX_OP_VADD && op <= PTX_OP_VSET4;
+}
+
+static bool
 check_register(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t, bool relaxed)
 {
     ptx_type r = reg_type(c, o);
@@ -75,6 +81,8 @@ check_source(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type 
     enum ptx_type_class cls = ptx_type_class(t);
     if (o->negate_pred && t != PTX_PRED && t != PTX_NONE)
         return FAIL(c, 3035, "operand %u of '%s' is no predicate and cannot be negated with '!'", i + 1, m);
+    if ((o->negate || o->video_sel >= 0) && !is_video(c->in->op))
+        return FAIL(c, 3087, "operand %u of '%s': only video instructions negate or select a part of an operand", i + 1, m);
     switch (o->kind) {
     case PTX_OPND_REG:
         return check_register(c, i, o, t, relaxed || o->video_sel >= 0);
@@ -101,6 +109,9 @@ check_dest(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t,
 {
     if (o->kind == PTX_OPND_SINK)
         return true;
+    if (o->video_sel >= 0 && !is_video(c->in->op))
+        return FAIL(c, 3087, "operand %u of '%s': only video instructions negate or select a part of an operand", i + 1,
+                    c->row->info.mnemonic);
     if (o->kind != PTX_OPND_REG || o->negate || o->negate_pred)
         return FAIL(c, 3039, "operand %u of '%s' is a destination and must be a register", i + 1, c->row->info.mnemonic);
     return check_register(c, i, o, t, relaxed || o->video_sel >= 0);
@@ -144,6 +155,30 @@ check_address(struct check *c, unsigned i, const struct ptx_operand *o)
 
 /* ---- the row's signature ---- */
 
+/* Operands whose presence hangs on a modifier: the predicate of a combined comparison, the mask of .sync, the second value
+ * of cas, the policy of .L2::cache_hint. */
+static bool
+check_optional(struct check *c)
+{
+    const struct ptx_inst *in = c->in;
+    bool hint = in->aux >> 14 & 1;
+    unsigned want;
+    switch (in->op) {
+    case PTX_OP_SET: case PTX_OP_SETP: want = in->boolop ? 4 : 3; break;
+    case PTX_OP_LOP3: want = in->boolop ? 6 : 5; break;
+    case PTX_OP_SHFL: want = in->flags & PTX_F_SYNC ? 5 : 4; break;
+    case PTX_OP_VOTE: want = in->flags & PTX_F_SYNC ? 3 : 2; break;
+    case PTX_OP_ATOM: want = (in->atomop == PTX_ATOM_CAS ? 4u : 3u) + hint; break;
+    case PTX_OP_RED: case PTX_OP_LD: case PTX_OP_ST: want = 2u + hint; break;
+    default: return true;
+    }
+    if (in->noperands != want)
+        return FAIL(c, 3032, "'%s' takes %u operands in this form, not %u", c->row->info.mnemonic, want, in->noperands);
+    if (in->boolop == PTX_BOOL_POPC)
+        return FAIL(c, 3045, "'%s' takes no .popc", c->row->info.mnemonic);
+    return true;
+}
+
 static unsigned
 signature_limits(const char *sig, unsigned *min)
 {
@@ -172,6 +207,8 @@ check_signature(struct check *c)
     const char *sig = c->row->sig;
     unsigned min, max = signature_limits(sig, &min);
     bool relaxed = in->op == PTX_OP_LD || in->op == PTX_OP_LDU || in->op == PTX_OP_ST || in->op == PTX_OP_CVT;
+    if (in->noperands >= min && in->noperands <= max && !check_optional(c))
+        return false;
     if (in->noperands < min || in->noperands > max)
         return FAIL(c, 3032, min == max ? "'%s' takes %u operand%s, not %u" : "'%s' takes at least %u operand%s, not %u",
                     c->row->info.mnemonic, in->noperands < min || min == max ? min : max, min == 1 ? "" : "s", in->noperands);
@@ -179,6 +216,8 @@ check_signature(struct check *c)
         const struct ptx_operand *o = &in->operand[i];
         char role = sig[0];
         ptx_type t = meant_type(in, sig[1]);
+        if (in->op == PTX_OP_ATOM && i == 3 && in->atomop != PTX_ATOM_CAS)
+            t = PTX_B64;        /* the cache policy */
         bool ok = true;
         switch (role) {
         case 'd': ok = check_dest(c, i, o, t, relaxed); break;
@@ -419,7 +458,7 @@ check_modifiers(struct check *c)
     bool flt = is_float(t);
     static const struct { uint64_t group; size_t field; const char *what; } needed[] = {
         { M_CMP, offsetof(struct ptx_inst, cmp), "a comparison" },
-        { M_SHFL | M_LR | M_VOTE | M_PRMT * 0 | M_TESTP, offsetof(struct ptx_inst, mode), "a mode" },
+        { M_SHFL | M_LR | M_VOTE | M_TESTP, offsetof(struct ptx_inst, mode), "a mode" },
         { M_LEVEL, offsetof(struct ptx_inst, scope), "a level" },
     };
     for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++)
@@ -445,8 +484,10 @@ check_modifiers(struct check *c)
     case PTX_OP_ATOM: case PTX_OP_RED: case PTX_OP_REDUX:
         if (!in->atomop)
             return FAIL(c, 3044, "'%s' needs an operation", m);
-        if (in->atomop == PTX_ATOM_CAS && in->op == PTX_OP_ATOM && in->noperands < 4)
-            return FAIL(c, 3032, "'atom.cas' takes at least 4 operands, not %u", in->noperands);
+        break;
+    case PTX_OP_MATCH:
+        if (in->mode != PTX_MODE_ALL && in->mode != PTX_MODE_ANY)
+            return FAIL(c, 3044, "'match' needs .any or .all");
         break;
     case PTX_OP_ISSPACEP: case PTX_OP_CVTA:
         if (!in->space)

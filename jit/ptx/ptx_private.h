@@ -120,8 +120,8 @@ extern const unsigned ptx_mod_word_count;
 
 /* ---- limits (P6xxx) ---- */
 enum {
-    MAX_TEXT = 1 << 30, MAX_SCOPES = 256, MAX_EXPR_DEPTH = 200, MAX_REGS = 4 << 20, MAX_VEC = 128, MAX_ARGS = 4096,
-    MAX_INIT = 1 << 28, MAX_DIMS = 8, MAX_MODULE_REGS = 16 << 20,
+    MAX_TEXT = 1 << 30, MAX_SCOPES = 256, MAX_EXPR_DEPTH = 200, MAX_REGS = 1 << 20, MAX_VEC = 128, MAX_ARGS = 4096,
+    MAX_INIT = 1 << 28, MAX_DIMS = 8, MAX_MODULE_REGS = 4 << 20,
 };
 
 /* ---- names ---- */
