@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The one C++ file: LLD gives no C interface. See lld.h. */
+ * The one C++ file: what LLVM gives no C interface for. LLD (see lld.h); and, where LLVM is linked statically, the hook of
+ * Polly, which Debian's LLVM registers in its pass builder and which nothing here uses. */
 #include "jit/host/lld.h"
 
 #include <lld/Common/Driver.h>
@@ -18,3 +19,19 @@ cwj_lld_run(const char *const *argv, size_t argc, struct cw_buf *messages)
     cw_buf_append(messages, text.data(), text.size());
     return result.retCode == 0;
 }
+
+#ifdef CUDAWAY_LLVM_STATIC
+#if __has_include(<llvm/Passes/PassPlugin.h>)
+#include <llvm/Passes/PassPlugin.h>
+#else
+#include <llvm/Plugins/PassPlugin.h>
+#endif
+
+llvm::PassPluginLibraryInfo getPollyPluginInfo();
+
+llvm::PassPluginLibraryInfo
+getPollyPluginInfo()
+{
+    return {LLVM_PLUGIN_API_VERSION, "none", "0", [](llvm::PassBuilder &) {}};
+}
+#endif

@@ -5,6 +5,7 @@
 cc=$1 llvm=$2 failures=0
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
+[ -x "$cc" ] || { echo "no $cc"; exit 2; }
 cd "$dir" || exit 2
 
 fail() { echo "failed: $*"; failures=$((failures + 1)); }
