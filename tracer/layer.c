@@ -71,8 +71,9 @@ ours_for(const void *theirs, const char *symbol, int version, cuuint64_t flags)
         return cw_cuda_table_get(&cw_layer_exports, found->index);
     }
     const void *ours = cw_layer_by_name(symbol, version, flags);
+    /* Programs ask for hundreds of functions that they never call (graphics interoperation): no reason to warn. */
     if (!ours)
-        cw_warn("cuGetProcAddress(%s) gave a function that the tracer does not know; its calls are not seen", symbol);
+        cw_info("cuGetProcAddress(%s) gave a function that the tracer does not know; its calls are not seen", symbol);
     return ours ? ours : theirs;
 }
 

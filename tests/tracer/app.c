@@ -52,21 +52,24 @@ static void
 basic(void)
 {
     CUdeviceptr x, y;
+    CUcontext context;
     CUmodule module;
-    CUfunction f;
+    CUfunction f, none = NULL;
     char name[64], data[256] = "";
     int version = 0;
     errno = EXDEV;
     CHECK(FN(cuInit)(0) == CUDA_SUCCESS);
     CHECK(FN(cuDriverGetVersion)(&version) == CUDA_SUCCESS);
     CHECK(FN(cuDeviceGetName)(name, sizeof name, 0) == CUDA_SUCCESS);
+    CHECK(FN(cuDevicePrimaryCtxRetain)(&context, 0) == CUDA_SUCCESS);
+    CHECK(FN(cuCtxSetCurrent)(context) == CUDA_SUCCESS);
     CHECK(FN(cuMemAlloc_v2)(&x, 4096) == CUDA_SUCCESS);
     CHECK(FN(cuMemAlloc_v2)(&y, 1024) == CUDA_SUCCESS);
     CHECK(FN(cuMemAlloc_v2)(&y, 0) == CUDA_ERROR_INVALID_VALUE);
     CHECK(FN(cuMemcpyHtoD_v2)(x, data, sizeof data) == CUDA_SUCCESS);
     CHECK(FN(cuModuleLoadData)(&module, ptx) == CUDA_SUCCESS);
     CHECK(FN(cuModuleGetFunction)(&f, module, "saxpy") == CUDA_SUCCESS);
-    CHECK(FN(cuModuleGetFunction)(&f, module, "no_such_kernel") == CUDA_ERROR_NOT_FOUND);
+    CHECK(FN(cuModuleGetFunction)(&none, module, "no_such_kernel") == CUDA_ERROR_NOT_FOUND);
     float a = 2.0f;
     void *params[] = { &a, &x, &y };
     for (unsigned i = 0; i < 3; i++)

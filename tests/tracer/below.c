@@ -37,6 +37,19 @@ cuDeviceGetName(char *name, int len, CUdevice dev)
 }
 
 CUresult
+cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice dev)
+{
+    *context = (CUcontext)0x3330;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuCtxSetCurrent(CUcontext context)
+{
+    return context == (CUcontext)0x3330 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult
 cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
 {
     if (!bytesize)

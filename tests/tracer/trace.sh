@@ -36,9 +36,10 @@ fixture)
     want 0 record -o r -- "$APP" fixture
     want 0 "$TRACE" show r
     # 2 cuInit, then what basic() and over_fixture() call; the callback's call is one of its own.
-    lines out 25
+    lines out 27
     has out 'cuDriverGetVersion(driverVersion=12080) = CUDA_SUCCESS' 2
     has out 'cuDeviceGetName(name="Below", len=64, dev=0) = CUDA_SUCCESS' 1
+    has out 'cuDevicePrimaryCtxRetain(pctx=0x3330, dev=0) = CUDA_SUCCESS' 1
     has out 'cuMemAlloc_v2(dptr=0x7000000000, bytesize=4096) = CUDA_SUCCESS' 1
     has out 'cuMemAlloc_v2(dptr=0x7000010000, bytesize=1024) = CUDA_SUCCESS' 1
     has out 'bytesize=0) = CUDA_ERROR_INVALID_VALUE' 1
@@ -61,7 +62,7 @@ fixture)
     has out '"kernel":{"name":"saxpy","grid":[7,1,1],"block":[64,2,1],"shared":128,' 3
     want 0 "$TRACE" report r
     has out 'exit status 0'
-    has out 'recorded    25 calls, 6 failed, 1 processes, 1 threads'
+    has out 'recorded    27 calls, 6 failed, 1 processes, 1 threads'
     has out 'kernels: 4 launches of 1'
     has out '    grid (7,1,1) block (64,2,1): 3'
     has out 'device: 2 allocations, 5.0 KiB in all, at most 5.0 KiB at a time, 1.0 KiB never freed'
@@ -70,10 +71,10 @@ fixture)
     has out '  cuGraphCreate is not supported (called 1 times)'
     has out '  cuNoSuchThing was not found by cuGetProcAddress (asked 1 times)'
     want 0 "$TRACE" report --json r
-    has out '"calls":	25,'
+    has out '"calls":	27,'
     want 0 "$TRACE" export -o e.json r
     want 0 "$CHECKJSON" e.json
-    has out '25 calls, 4 kernels'
+    has out '27 calls, 4 kernels'
     grep -q '"state": "complete"' r/manifest.json && grep -q '"exit": { "code": 0 }' r/manifest.json || fail manifest
     # The same without DIR: the newest recording here.
     want 0 record -q -- "$APP" exit 0
@@ -232,7 +233,7 @@ implementation)
         { echo "skipped: the driver does not run the program alone:"; head -3 err; exit 77; }
     want 0 "$TRACE" record --device host -o r -- "$APP" basic
     want 0 "$TRACE" show r
-    lines out 16
+    lines out 18
     has out '# kernel saxpy grid (7,1,1) block (64,2,1) shared 128' 3
     has out 'bytesize=4096) = CUDA_SUCCESS' 1
     has r/manifest.json '"device": "host"'

@@ -89,6 +89,14 @@ exec_daemon(struct lttng *l, pid_t parent, int status_fd)
     sigprocmask(SIG_SETMASK, &none, NULL);
     setenv("LTTNG_HOME", l->home, 1);
     unsetenv("LD_PRELOAD");
+    /* A bundle has the daemon's schema in share/lttng; a distribution's daemon knows where its own is. */
+    char *own_folder = own_dir(), schema[PATH_MAX];
+    if (own_folder && snprintf(schema, sizeof schema, "%s/../share/lttng/session.xsd", own_folder) < (int)sizeof schema &&
+        !access(schema, R_OK)) {
+        *strrchr(schema, '/') = 0;
+        setenv("LTTNG_SESSION_CONFIG_XSD_PATH", schema, 0);
+    }
+    free(own_folder);
     char socket[112], consumer[PATH_MAX + 32], libdir[PATH_MAX + 32];
     snprintf(socket, sizeof socket, "--apps-sock=%s/.lttng/lttng-ust-sock-8", l->home);
     const char *argv[12];
