@@ -1260,6 +1260,149 @@ typedef enum CUoutput_mode_enum {
     CU_OUT_CSV = 1,
 } CUoutput_mode;
 
+typedef enum CUGLDeviceList_enum {
+    CU_GL_DEVICE_LIST_ALL = 1,
+    CU_GL_DEVICE_LIST_CURRENT_FRAME = 2,
+    CU_GL_DEVICE_LIST_NEXT_FRAME = 3,
+} CUGLDeviceList;
+
+typedef enum CUGLmap_flags_enum {
+    CU_GL_MAP_RESOURCE_FLAGS_NONE = 0x0,
+    CU_GL_MAP_RESOURCE_FLAGS_READ_ONLY = 0x1,
+    CU_GL_MAP_RESOURCE_FLAGS_WRITE_DISCARD = 0x2,
+} CUGLmap_flags;
+
+typedef enum CUeglFrameType_enum {
+    CU_EGL_FRAME_TYPE_ARRAY = 0,
+    CU_EGL_FRAME_TYPE_PITCH = 1,
+} CUeglFrameType;
+
+typedef enum CUeglResourceLocationFlags_enum {
+    CU_EGL_RESOURCE_LOCATION_SYSMEM = 0,
+    CU_EGL_RESOURCE_LOCATION_VIDMEM = 1,
+} CUeglResourceLocationFlags;
+
+typedef enum CUeglColorFormat_enum {
+    CU_EGL_COLOR_FORMAT_YUV420_PLANAR = 0,
+    CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR = 1,
+    CU_EGL_COLOR_FORMAT_YUV422_PLANAR = 2,
+    CU_EGL_COLOR_FORMAT_YUV422_SEMIPLANAR = 3,
+    CU_EGL_COLOR_FORMAT_RGB = 4,
+    CU_EGL_COLOR_FORMAT_BGR = 5,
+    CU_EGL_COLOR_FORMAT_ARGB = 6,
+    CU_EGL_COLOR_FORMAT_RGBA = 7,
+    CU_EGL_COLOR_FORMAT_L = 8,
+    CU_EGL_COLOR_FORMAT_R = 9,
+    CU_EGL_COLOR_FORMAT_YUV444_PLANAR = 10,
+    CU_EGL_COLOR_FORMAT_YUV444_SEMIPLANAR = 11,
+    CU_EGL_COLOR_FORMAT_YUYV_422 = 12,
+    CU_EGL_COLOR_FORMAT_UYVY_422 = 13,
+    CU_EGL_COLOR_FORMAT_ABGR = 14,
+    CU_EGL_COLOR_FORMAT_BGRA = 15,
+    CU_EGL_COLOR_FORMAT_A = 16,
+    CU_EGL_COLOR_FORMAT_RG = 17,
+    CU_EGL_COLOR_FORMAT_AYUV = 18,
+    CU_EGL_COLOR_FORMAT_YVU444_SEMIPLANAR = 19,
+    CU_EGL_COLOR_FORMAT_YVU422_SEMIPLANAR = 20,
+    CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR = 21,
+    CU_EGL_COLOR_FORMAT_Y10V10U10_444_SEMIPLANAR = 22,
+    CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR = 23,
+    CU_EGL_COLOR_FORMAT_Y12V12U12_444_SEMIPLANAR = 24,
+    CU_EGL_COLOR_FORMAT_Y12V12U12_420_SEMIPLANAR = 25,
+    CU_EGL_COLOR_FORMAT_VYUY_ER = 26,
+    CU_EGL_COLOR_FORMAT_UYVY_ER = 27,
+    CU_EGL_COLOR_FORMAT_YUYV_ER = 28,
+    CU_EGL_COLOR_FORMAT_YVYU_ER = 29,
+    CU_EGL_COLOR_FORMAT_YUV_ER = 30,
+    CU_EGL_COLOR_FORMAT_YUVA_ER = 31,
+    CU_EGL_COLOR_FORMAT_AYUV_ER = 32,
+    CU_EGL_COLOR_FORMAT_YUV444_PLANAR_ER = 33,
+    CU_EGL_COLOR_FORMAT_YUV422_PLANAR_ER = 34,
+    CU_EGL_COLOR_FORMAT_YUV420_PLANAR_ER = 35,
+    CU_EGL_COLOR_FORMAT_YUV444_SEMIPLANAR_ER = 36,
+    CU_EGL_COLOR_FORMAT_YUV422_SEMIPLANAR_ER = 37,
+    CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR_ER = 38,
+    CU_EGL_COLOR_FORMAT_YVU444_PLANAR_ER = 39,
+    CU_EGL_COLOR_FORMAT_YVU422_PLANAR_ER = 40,
+    CU_EGL_COLOR_FORMAT_YVU420_PLANAR_ER = 41,
+    CU_EGL_COLOR_FORMAT_YVU444_SEMIPLANAR_ER = 42,
+    CU_EGL_COLOR_FORMAT_YVU422_SEMIPLANAR_ER = 43,
+    CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR_ER = 44,
+    CU_EGL_COLOR_FORMAT_BAYER_RGGB = 45,
+    CU_EGL_COLOR_FORMAT_BAYER_BGGR = 46,
+    CU_EGL_COLOR_FORMAT_BAYER_GRBG = 47,
+    CU_EGL_COLOR_FORMAT_BAYER_GBRG = 48,
+    CU_EGL_COLOR_FORMAT_BAYER10_RGGB = 49,
+    CU_EGL_COLOR_FORMAT_BAYER10_BGGR = 50,
+    CU_EGL_COLOR_FORMAT_BAYER10_GRBG = 51,
+    CU_EGL_COLOR_FORMAT_BAYER10_GBRG = 52,
+    CU_EGL_COLOR_FORMAT_BAYER12_RGGB = 53,
+    CU_EGL_COLOR_FORMAT_BAYER12_BGGR = 54,
+    CU_EGL_COLOR_FORMAT_BAYER12_GRBG = 55,
+    CU_EGL_COLOR_FORMAT_BAYER12_GBRG = 56,
+    CU_EGL_COLOR_FORMAT_BAYER14_RGGB = 57,
+    CU_EGL_COLOR_FORMAT_BAYER14_BGGR = 58,
+    CU_EGL_COLOR_FORMAT_BAYER14_GRBG = 59,
+    CU_EGL_COLOR_FORMAT_BAYER14_GBRG = 60,
+    CU_EGL_COLOR_FORMAT_BAYER20_RGGB = 61,
+    CU_EGL_COLOR_FORMAT_BAYER20_BGGR = 62,
+    CU_EGL_COLOR_FORMAT_BAYER20_GRBG = 63,
+    CU_EGL_COLOR_FORMAT_BAYER20_GBRG = 64,
+    CU_EGL_COLOR_FORMAT_YVU444_PLANAR = 65,
+    CU_EGL_COLOR_FORMAT_YVU422_PLANAR = 66,
+    CU_EGL_COLOR_FORMAT_YVU420_PLANAR = 67,
+    CU_EGL_COLOR_FORMAT_BAYER_ISP_RGGB = 68,
+    CU_EGL_COLOR_FORMAT_BAYER_ISP_BGGR = 69,
+    CU_EGL_COLOR_FORMAT_BAYER_ISP_GRBG = 70,
+    CU_EGL_COLOR_FORMAT_BAYER_ISP_GBRG = 71,
+    CU_EGL_COLOR_FORMAT_BAYER_BCCR = 72,
+    CU_EGL_COLOR_FORMAT_BAYER_RCCB = 73,
+    CU_EGL_COLOR_FORMAT_BAYER_CRBC = 74,
+    CU_EGL_COLOR_FORMAT_BAYER_CBRC = 75,
+    CU_EGL_COLOR_FORMAT_BAYER10_CCCC = 76,
+    CU_EGL_COLOR_FORMAT_BAYER12_BCCR = 77,
+    CU_EGL_COLOR_FORMAT_BAYER12_RCCB = 78,
+    CU_EGL_COLOR_FORMAT_BAYER12_CRBC = 79,
+    CU_EGL_COLOR_FORMAT_BAYER12_CBRC = 80,
+    CU_EGL_COLOR_FORMAT_BAYER12_CCCC = 81,
+    CU_EGL_COLOR_FORMAT_Y = 82,
+    CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR_2020 = 83,
+    CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR_2020 = 84,
+    CU_EGL_COLOR_FORMAT_YUV420_PLANAR_2020 = 85,
+    CU_EGL_COLOR_FORMAT_YVU420_PLANAR_2020 = 86,
+    CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR_709 = 87,
+    CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR_709 = 88,
+    CU_EGL_COLOR_FORMAT_YUV420_PLANAR_709 = 89,
+    CU_EGL_COLOR_FORMAT_YVU420_PLANAR_709 = 90,
+    CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_709 = 91,
+    CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_2020 = 92,
+    CU_EGL_COLOR_FORMAT_Y10V10U10_422_SEMIPLANAR_2020 = 93,
+    CU_EGL_COLOR_FORMAT_Y10V10U10_422_SEMIPLANAR = 94,
+    CU_EGL_COLOR_FORMAT_Y10V10U10_422_SEMIPLANAR_709 = 95,
+    CU_EGL_COLOR_FORMAT_Y_ER = 96,
+    CU_EGL_COLOR_FORMAT_Y_709_ER = 97,
+    CU_EGL_COLOR_FORMAT_Y10_ER = 98,
+    CU_EGL_COLOR_FORMAT_Y10_709_ER = 99,
+    CU_EGL_COLOR_FORMAT_Y12_ER = 100,
+    CU_EGL_COLOR_FORMAT_Y12_709_ER = 101,
+    CU_EGL_COLOR_FORMAT_YUVA = 102,
+    CU_EGL_COLOR_FORMAT_YUV = 103,
+    CU_EGL_COLOR_FORMAT_YVYU = 104,
+    CU_EGL_COLOR_FORMAT_VYUY = 105,
+    CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_ER = 106,
+    CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_709_ER = 107,
+    CU_EGL_COLOR_FORMAT_Y10V10U10_444_SEMIPLANAR_ER = 108,
+    CU_EGL_COLOR_FORMAT_Y10V10U10_444_SEMIPLANAR_709_ER = 109,
+    CU_EGL_COLOR_FORMAT_Y12V12U12_420_SEMIPLANAR_ER = 110,
+    CU_EGL_COLOR_FORMAT_Y12V12U12_420_SEMIPLANAR_709_ER = 111,
+    CU_EGL_COLOR_FORMAT_Y12V12U12_444_SEMIPLANAR_ER = 112,
+    CU_EGL_COLOR_FORMAT_Y12V12U12_444_SEMIPLANAR_709_ER = 113,
+    CU_EGL_COLOR_FORMAT_UYVY_709 = 114,
+    CU_EGL_COLOR_FORMAT_UYVY_709_ER = 115,
+    CU_EGL_COLOR_FORMAT_UYVY_2020 = 116,
+    CU_EGL_COLOR_FORMAT_MAX = 117,
+} CUeglColorFormat;
+
 #define CU_GRAPH_COND_ASSIGN_DEFAULT 0x01
 
 #define CU_MEMHOSTALLOC_PORTABLE 0x01
@@ -2271,6 +2414,24 @@ typedef struct CUDA_ARRAY3D_DESCRIPTOR_v1_st {
     unsigned int Flags;
 } CUDA_ARRAY3D_DESCRIPTOR_v1;
 
+typedef struct CUeglFrame_st {
+    union {
+        CUarray pArray[3];
+        void *pPitch[3];
+    } frame;
+    unsigned int width;
+    unsigned int height;
+    unsigned int depth;
+    unsigned int pitch;
+    unsigned int planeCount;
+    unsigned int numChannels;
+    CUeglFrameType frameType;
+    CUeglColorFormat eglColorFormat;
+    CUarray_format cuFormat;
+} CUeglFrame_v1;
+typedef CUeglFrame_v1 CUeglFrame;
+typedef struct CUeglStreamConnection_st *CUeglStreamConnection;
+
 #pragma GCC visibility push(default)
 
 /* init */
@@ -2959,6 +3120,42 @@ CUresult CUDAAPI cuCheckpointProcessLock(int pid, CUcheckpointLockArgs *args);
 CUresult CUDAAPI cuCheckpointProcessCheckpoint(int pid, CUcheckpointCheckpointArgs *args);
 CUresult CUDAAPI cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs *args);
 CUresult CUDAAPI cuCheckpointProcessUnlock(int pid, CUcheckpointUnlockArgs *args);
+
+/* graphics */
+CUresult CUDAAPI cuGLCtxCreate(CUcontext *pCtx, unsigned int Flags, CUdevice device);
+CUresult CUDAAPI cuGLCtxCreate_v2(CUcontext *pCtx, unsigned int Flags, CUdevice device);
+CUresult CUDAAPI cuGLGetDevices(unsigned int *pCudaDeviceCount, CUdevice *pCudaDevices, unsigned int cudaDeviceCount, CUGLDeviceList deviceList);
+CUresult CUDAAPI cuGLGetDevices_v2(unsigned int *pCudaDeviceCount, CUdevice *pCudaDevices, unsigned int cudaDeviceCount, CUGLDeviceList deviceList);
+CUresult CUDAAPI cuGLInit(void);
+CUresult CUDAAPI cuGLMapBufferObject(CUdeviceptr_v1 *dptr, unsigned int *size, unsigned int buffer);
+CUresult CUDAAPI cuGLMapBufferObjectAsync(CUdeviceptr_v1 *dptr, unsigned int *size, unsigned int buffer, CUstream hStream);
+CUresult CUDAAPI cuGLMapBufferObjectAsync_v2(CUdeviceptr *dptr, size_t *size, unsigned int buffer, CUstream hStream);
+CUresult CUDAAPI cuGLMapBufferObjectAsync_v2_ptsz(CUdeviceptr *dptr, size_t *size, unsigned int buffer, CUstream hStream);
+CUresult CUDAAPI cuGLMapBufferObject_v2(CUdeviceptr *dptr, size_t *size, unsigned int buffer);
+CUresult CUDAAPI cuGLMapBufferObject_v2_ptds(CUdeviceptr *dptr, size_t *size, unsigned int buffer);
+CUresult CUDAAPI cuGLRegisterBufferObject(unsigned int buffer);
+CUresult CUDAAPI cuGLSetBufferObjectMapFlags(unsigned int buffer, unsigned int Flags);
+CUresult CUDAAPI cuGLUnmapBufferObject(unsigned int buffer);
+CUresult CUDAAPI cuGLUnmapBufferObjectAsync(unsigned int buffer, CUstream hStream);
+CUresult CUDAAPI cuGLUnregisterBufferObject(unsigned int buffer);
+CUresult CUDAAPI cuGraphicsGLRegisterBuffer(CUgraphicsResource *pCudaResource, unsigned int buffer, unsigned int Flags);
+CUresult CUDAAPI cuGraphicsGLRegisterImage(CUgraphicsResource *pCudaResource, unsigned int image, unsigned int target, unsigned int Flags);
+CUresult CUDAAPI cuEGLStreamConsumerAcquireFrame(CUeglStreamConnection *conn, CUgraphicsResource *pCudaResource, CUstream *pStream, unsigned int timeout);
+CUresult CUDAAPI cuEGLStreamConsumerConnect(CUeglStreamConnection *conn, void *stream);
+CUresult CUDAAPI cuEGLStreamConsumerConnectWithFlags(CUeglStreamConnection *conn, void *stream, unsigned int flags);
+CUresult CUDAAPI cuEGLStreamConsumerDisconnect(CUeglStreamConnection *conn);
+CUresult CUDAAPI cuEGLStreamConsumerReleaseFrame(CUeglStreamConnection *conn, CUgraphicsResource pCudaResource, CUstream *pStream);
+CUresult CUDAAPI cuEGLStreamProducerConnect(CUeglStreamConnection *conn, void *stream, int width, int height);
+CUresult CUDAAPI cuEGLStreamProducerDisconnect(CUeglStreamConnection *conn);
+CUresult CUDAAPI cuEGLStreamProducerPresentFrame(CUeglStreamConnection *conn, CUeglFrame eglframe, CUstream *pStream);
+CUresult CUDAAPI cuEGLStreamProducerReturnFrame(CUeglStreamConnection *conn, CUeglFrame *eglframe, CUstream *pStream);
+CUresult CUDAAPI cuGraphicsEGLRegisterImage(CUgraphicsResource *pCudaResource, void *image, unsigned int flags);
+CUresult CUDAAPI cuGraphicsResourceGetMappedEglFrame(CUeglFrame *eglFrame, CUgraphicsResource resource, unsigned int index, unsigned int mipLevel);
+CUresult CUDAAPI cuGraphicsVDPAURegisterOutputSurface(CUgraphicsResource *pCudaResource, unsigned int vdpSurface, unsigned int flags);
+CUresult CUDAAPI cuGraphicsVDPAURegisterVideoSurface(CUgraphicsResource *pCudaResource, unsigned int vdpSurface, unsigned int flags);
+CUresult CUDAAPI cuVDPAUCtxCreate(CUcontext *pCtx, unsigned int flags, CUdevice device, unsigned int vdpDevice, void *vdpGetProcAddress);
+CUresult CUDAAPI cuVDPAUCtxCreate_v2(CUcontext *pCtx, unsigned int flags, CUdevice device, unsigned int vdpDevice, void *vdpGetProcAddress);
+CUresult CUDAAPI cuVDPAUGetDevice(CUdevice *pDevice, unsigned int vdpDevice, void *vdpGetProcAddress);
 
 #pragma GCC visibility pop
 

@@ -10,7 +10,8 @@ cat "$model"/functions/*.json | sed -n 's/^ *{ "name": "\(cu[A-Z][A-Za-z0-9_]*\)
 cat "$model"/functions/*.json |
     sed -n 's/^ *{ "name": "\(cu[A-Z][A-Za-z0-9_]*\)", .*"suffix": "\(pt[sd][zs]\)".*/\1_\2/p' >> "$dir/names"
 sort -o "$dir/names" "$dir/names"
-[ "$(wc -l < "$dir/names")" = 637 ] || { echo "the model has $(wc -l < "$dir/names") names, not 637"; exit 1; }
+# 637 that the toolkit's stub library has, 34 of the graphics interoperability that only the driver's own has.
+[ "$(wc -l < "$dir/names")" = 671 ] || { echo "the model has $(wc -l < "$dir/names") names, not 671"; exit 1; }
 nm -D --defined-only "$library" | awk '{ print $3 }' | sort > "$dir/exported"
 diff "$dir/names" "$dir/exported" || { echo "$library: < is missing, > should not be exported"; exit 1; }
-echo "$library exports the 637 functions and nothing else"
+echo "$library exports the 671 functions and nothing else"

@@ -163,7 +163,8 @@ main(int argc, char **argv)
 {
     for (unsigned i = 0; i < CW_CUDA_FUNCTION_COUNT; i++)
         cw_cuda_table_set(&table, i, (void *)(uintptr_t)(i + 1));
-    CHECK(CW_CUDA_FUNCTION_COUNT == 637 && cw_meta_function_count == 637, "CUDA 13.0 exports 637 functions");
+    CHECK(CW_CUDA_FUNCTION_COUNT == 671 && cw_meta_function_count == 671,
+          "CUDA 13.0: 637 functions in the toolkit's library and 34 of the graphics interoperability");
     for (unsigned i = 0; i < cw_meta_function_count; i++) {
         const struct cw_meta_function *f = cw_meta_find(cw_meta_functions[i].name);
         CHECK(f == &cw_meta_functions[i], "cw_meta_find(%s)", cw_meta_functions[i].name);

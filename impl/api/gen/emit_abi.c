@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A C program that prints sizes, offsets and values of everything in the model, and whose compilation checks every
  * signature. Compiled once against impl/api/cuda.h and once (-DCW_ABI_INSTALLED) against the CUDA toolkit's own header,
- * it must print the same: tests/api/abi.sh. */
+ * it must print the same: tests/api/abi.sh. The graphics interoperability, whose headers need those of OpenGL, EGL and
+ * VDPAU, is left out. */
 #include "impl/api/gen/emit.h"
 
 #include <stdio.h>
@@ -62,6 +63,8 @@ emit_abi(const struct model *m, struct cw_buf *out)
                      "    _Static_assert(__builtin_types_compatible_p(__typeof__(name), CUresult(__VA_ARGS__)), #name)\n\n");
     for (unsigned i = 0; i < m->function_count; i++) {
         const struct function *f = &m->functions[i];
+        if (!f->in_toolkit)
+            continue;
         cw_buf_printf(out, "SIGNATURE(%s, ", f->name);
         emit_params(out, f);
         cw_buf_puts(out, ");\n");
@@ -69,6 +72,8 @@ emit_abi(const struct model *m, struct cw_buf *out)
     cw_buf_puts(out, "\nstatic void\ntypes(void)\n{\n");
     for (unsigned i = 0; i < m->type_count; i++) {
         const struct type *t = &m->types[i];
+        if (!strncmp(t->name, "CUegl", 5))
+            continue;
         cw_buf_printf(out, "    printf(\"%s %%zu %%zu\\n\", sizeof(%s), _Alignof(%s));\n", t->name, t->name, t->name);
         if (t->size)
             cw_buf_printf(out, "    _Static_assert(sizeof(%s) == %u, \"%s\");\n", t->name, t->size, t->name);
@@ -78,6 +83,8 @@ emit_abi(const struct model *m, struct cw_buf *out)
     cw_buf_puts(out, "}\n\nstatic void\nvalues(void)\n{\n");
     for (unsigned i = 0; i < m->enum_count; i++) {
         const struct enumeration *e = &m->enums[i];
+        if (!strncmp(e->name, "CUegl", 5) || !strncmp(e->name, "CUGL", 4))
+            continue;
         if (!e->macros)
             cw_buf_printf(out, "    printf(\"%s %%zu\\n\", sizeof(%s));\n", e->name, e->name);
         for (unsigned k = 0; k < e->count; k++)

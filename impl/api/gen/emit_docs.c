@@ -26,10 +26,14 @@ emit_coverage(const struct model *m, struct cw_buf *out)
 {
     cw_buf_puts(out, "<!-- SPDX-License-Identifier: Apache-2.0. Generated from impl/api: change the model or its status.json"
                      " and build the target cudaway-api-update. -->\n# Coverage of the CUDA driver API\n\n");
-    cw_buf_printf(out, "Every function that the driver library of CUDA %u.%u exports is exported here too (%u symbols; versions"
-                       " and per-thread-stream\nvariants counted). One that is not implemented returns"
+    unsigned toolkit = 0;
+    for (unsigned i = 0; i < m->function_count; i++)
+        toolkit += m->functions[i].in_toolkit;
+    cw_buf_printf(out, "Every function that the driver library of CUDA %u.%u exports is exported here too (%u symbols of"
+                       " the toolkit's\nlibrary and %u of the graphics interoperability; versions and per-thread-stream"
+                       " variants counted). One that is not implemented returns"
                        " `CUDA_ERROR_NOT_SUPPORTED` and says so once on the log.\n\n",
-                  m->cuda_version / 1000, m->cuda_version % 1000 / 10, m->function_count);
+                  m->cuda_version / 1000, m->cuda_version % 1000 / 10, toolkit, m->function_count - toolkit);
     cw_buf_puts(out, "| area | symbols | implemented | partial | unsupported |\n|---|---:|---:|---:|---:|\n");
     for (unsigned a = 0; a < m->area_count; a++)
         emit_totals(out, m, m->areas[a]);

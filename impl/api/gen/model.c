@@ -396,7 +396,7 @@ version_of(const char *name, const char *base)
 }
 
 static void
-load_function(struct model *m, const char *area, const cJSON *j)
+load_function(struct model *m, const char *area, bool in_toolkit, const cJSON *j)
 {
     const char *name = string_of(j, "name");
     const cJSON *since = cJSON_GetObjectItemCaseSensitive(j, "since");
@@ -418,6 +418,7 @@ load_function(struct model *m, const char *area, const cJSON *j)
         return;
     f->name = name;
     f->area = area;
+    f->in_toolkit = in_toolkit;
     f->base = string_of(j, "base") ? string_of(j, "base") : name;
     f->suffix = "";
     f->version = version_of(name, f->base);
@@ -478,11 +479,12 @@ load_functions(struct model *m, const char *dir, const char *file)
         complain(m, "%s: area is missing", file);
         return;
     }
+    bool in_toolkit = !cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(tree, "in_toolkit"));
     const char **a = PUSH(m, areas, area_count);
     if (a)
         *a = area;
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(tree, "functions"))
-        load_function(m, area, item);
+        load_function(m, area, in_toolkit, item);
 }
 
 static void

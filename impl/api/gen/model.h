@@ -70,6 +70,7 @@ struct function {
     const char  *name, *base, *area, *hip, *suffix, *reason;
     unsigned     index, version, since, param_count;   /* version: 1 for the unsuffixed symbol, n for _vn */
     bool         windows;
+    bool         in_toolkit;          /* the toolkit's stub library and cuda.h have it too, not only the driver's library */
     struct param *params;
     const struct function *plain;     /* the symbol that this is the per-thread variant of, or NULL */
     const struct function *variant;   /* the per-thread variant of this symbol, or NULL */
