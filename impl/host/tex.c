@@ -534,6 +534,18 @@ surface(struct cwh_fiber *f, const struct cwh_texobj *t, const struct cwh_tex *x
     }
 }
 
+static void
+fast_fetch(const struct cwh_texobj *t, const struct cwh_tex *x)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        cwh_tex_fast_avx2(t, x);
+        return;
+    }
+#endif
+    cwh_tex_fast(t, x);
+}
+
 void
 cwh_rt_tex(struct cwh_gang *gang, const struct cwh_tex *x)
 {
@@ -555,7 +567,7 @@ cwh_rt_tex(struct cwh_gang *gang, const struct cwh_tex *x)
                 for (uint64_t n = m; n; n &= n - 1)
                     same &= x->texture[__builtin_ctzll(n)] == handle;
                 if (same && m == x->mask) {
-                    cwh_tex_fast(t, x);
+                    fast_fetch(t, x);
                     return;
                 }
             }

@@ -57,5 +57,6 @@ void cwh_texobj_free(struct cwh_texobj *t);
 /* tex_fast.c: a fetch of level 0 from a `fast` object, for all lanes. geom is 1D or 2D. coord: [component][lane]. */
 struct cwh_tex;
 void cwh_tex_fast(const struct cwh_texobj *t, const struct cwh_tex *x);
+void cwh_tex_fast_avx2(const struct cwh_texobj *t, const struct cwh_tex *x);   /* x86-64 CPUs that have it */
 
 #endif
