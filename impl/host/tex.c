@@ -67,8 +67,8 @@ static void
 unpack(const struct cwh_texobj *t, const uint8_t *p, struct texel *out)
 {
     for (unsigned c = 0; c < 4; c++) {
-        uint32_t u = c == 3;
-        float f = c == 3 ? 1.0f : 0.0f;
+        uint32_t u = 0;             /* channels that the texture lacks read as 0, as on hardware */
+        float f = 0;
         if (c < t->channels) {
             uint8_t v8;
             uint16_t v16;
@@ -114,12 +114,27 @@ unpack(const struct cwh_texobj *t, const uint8_t *p, struct texel *out)
     }
 }
 
+/* The border colour as hardware has it: cut to the format's precision; integer reads see the bits that were given. */
 static void
 border(const struct cwh_texobj *t, struct texel *out)
 {
+    static const float top[] = { 255, 65535, 0, 127, 32767, 0, 0, 0 };
+    static const uint8_t bits[] = { 8, 16, 32, 8, 16, 32, 32, 32 };
     for (unsigned c = 0; c < 4; c++) {
-        out->f[c] = c < t->channels ? t->border[c] : c == 3;
-        out->u[c] = c < t->channels ? (uint32_t)(int64_t)t->border[c] : c == 3;
+        out->f[c] = 0;
+        out->u[c] = 0;
+        if (c >= t->channels)
+            continue;
+        float v = t->border[c], m = top[t->format];
+        uint32_t u;
+        memcpy(&u, &v, 4);
+        if (m) {
+            v = fminf(fmaxf(v, t->format == CWB_FORMAT_S8 || t->format == CWB_FORMAT_S16 ? -1.0f : 0.0f), 1.0f);
+            v = truncf(v * m) / m;
+        }
+        out->f[c] = v;
+        unsigned unused = 32 - bits[t->format];
+        out->u[c] = t->format == CWB_FORMAT_S8 || t->format == CWB_FORMAT_S16 ? (uint32_t)((int32_t)(u << unused) >> unused) : u << unused >> unused;
     }
 }
 
@@ -222,9 +237,9 @@ sample_level(const struct cwh_texobj *t, const struct cwh_level *l, const float 
             int64_t s = shift < 16 ? u[0][c] << (16 - shift) : u[0][c] >> (shift - 16);
             out->f[c] = (float)(s >> 1) / ((t->format == CWB_FORMAT_U8 ? 255.0f : 65535.0f) * 32768.0f);
         } else {
-            out->f[c] = c < t->channels ? f[0][c] : c == 3;
+            out->f[c] = c < t->channels ? f[0][c] : 0;
         }
-        out->u[c] = integer ? c < t->channels ? (uint32_t)((u[0][c] + (1ll << (shift - 1))) >> shift) : c == 3 : 0;
+        out->u[c] = integer ? c < t->channels ? (uint32_t)((u[0][c] + (1ll << (shift - 1))) >> shift) : 0 : 0;
     }
 }
 

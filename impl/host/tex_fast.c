@@ -180,9 +180,7 @@ cwh_tex_fast(const struct cwh_texobj *t, const struct cwh_tex *x)
     for (unsigned c = 0; c < x->vec; c++) {
         uint32_t *out = x->result + c * width;
         if (c >= t->channels) {
-            uint32_t fill = c < 3 ? 0 : t->as_float ? 0x3f800000 : 1;
-            for (unsigned i = 0; i < width; i++)
-                out[i] = fill;
+            memset(out, 0, width * sizeof *out);
         } else if (bytes == 4) {
             memcpy(out, texel[c], width * sizeof *out);
         } else if (t->as_float) {
