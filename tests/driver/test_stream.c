@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Order and concurrency of streams: asynchrony, the legacy and per-thread default streams, events, callbacks, values. */
+#include "tests/driver/test.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+/* A host function that blocks a stream until the gate is opened. */
+static _Atomic int gate, entered;
+
+static void
+pause_ms(int ms)
+{
+    nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000L }, NULL);
+}
+
+static void
+wait_gate(void *unused)
+{
+    atomic_store(&entered, 1);
+    while (!atomic_load(&gate))
+        pause_ms(1);
+}
+
+static _Atomic int counter;
+
+static void
+put_order(void *slot)
+{
+    *(int *)slot = atomic_fetch_add(&counter, 1);
+}
+
+static void
+close_gate(CUstream s)
+{
+    atomic_store(&gate, 0);
+    atomic_store(&entered, 0);
+    OK(cuLaunchHostFunc(s, wait_gate, NULL));
+}
+
+static CUresult seen_status;
+static CUstream seen_stream;
+
+static void
+callback(CUstream s, CUresult status, void *user)
+{
+    seen_stream = s;
+    seen_status = status;
+    atomic_store((_Atomic int *)user, 1);
+}
+
+static void *
+per_thread(void *unused)
+{
+    /* Its own per-thread stream is not held up by the gate in another thread's. */
+    CUstream s = CU_STREAM_PER_THREAD;
+    int x = -1;
+    OK(cuCtxSetCurrent(unused));
+    OK(cuLaunchHostFunc(s, put_order, &x));
+    OK(cuStreamSynchronize(s));
+    EXPECT(x >= 0);
+    return NULL;
+}
+
+int
+main(void)
+{
+    CUcontext ctx = make_context();
+    CUstream a, b, free_running;
+    CUevent e, t0, t1;
+    unsigned flags;
+    int low, high, prio;
+    OK(cuCtxGetStreamPriorityRange(&low, &high));
+    EXPECT(low == 0 && high < 0);
+    OK(cuStreamCreate(&a, CU_STREAM_DEFAULT));
+    OK(cuStreamCreateWithPriority(&b, CU_STREAM_DEFAULT, -100));
+    OK(cuStreamGetPriority(b, &prio));
+    EXPECT(prio == high);
+    OK(cuStreamCreate(&free_running, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamGetFlags(free_running, &flags));
+    EXPECT(flags == CU_STREAM_NON_BLOCKING);
+    EXPECT_RESULT(cuStreamCreate(&a, 8), CUDA_ERROR_INVALID_VALUE);
+    CUcontext got;
+    OK(cuStreamGetCtx(a, &got));
+    EXPECT(got == ctx);
+
+    /* Calls return before the work is done; another stream goes on. */
+    int first = -1, second = -1, third = -1;
+    atomic_store(&counter, 0);
+    close_gate(a);
+    OK(cuLaunchHostFunc(a, put_order, &first));
+    EXPECT_RESULT(cuStreamQuery(a), CUDA_ERROR_NOT_READY);
+    OK(cuLaunchHostFunc(b, put_order, &second));
+    OK(cuStreamSynchronize(b));
+    EXPECT(second == 0 && first == -1);
+    atomic_store(&gate, 1);
+    OK(cuStreamSynchronize(a));
+    EXPECT(first == 1);
+    OK(cuStreamQuery(a));
+
+    /* The legacy stream waits for blocking streams, they wait for it; a non-blocking stream does neither. */
+    atomic_store(&counter, 0);
+    first = second = third = -1;
+    close_gate(a);
+    OK(cuLaunchHostFunc(NULL, put_order, &first));
+    OK(cuLaunchHostFunc(b, put_order, &second));
+    OK(cuLaunchHostFunc(free_running, put_order, &third));
+    OK(cuStreamSynchronize(free_running));
+    pause_ms(20);
+    EXPECT(third == 0 && first == -1 && second == -1);
+    EXPECT_RESULT(cuStreamQuery(NULL), CUDA_ERROR_NOT_READY);
+    atomic_store(&gate, 1);
+    OK(cuStreamSynchronize(b));
+    EXPECT(first == 1 && second == 2);
+
+    /* The per-thread stream is a blocking stream of its own. */
+    pthread_t t;
+    close_gate(CU_STREAM_PER_THREAD);
+    pthread_create(&t, NULL, per_thread, ctx);
+    pthread_join(t, NULL);
+    first = -1;
+    OK(cuLaunchHostFunc(CU_STREAM_LEGACY, put_order, &first));
+    pause_ms(10);
+    EXPECT(first == -1);
+    atomic_store(&gate, 1);
+    OK(cuStreamSynchronize(CU_STREAM_LEGACY));
+    EXPECT(first >= 0);
+    /* Through a _ptsz function NULL means the per-thread stream. */
+    close_gate(CU_STREAM_PER_THREAD);
+    EXPECT_RESULT(cuStreamQuery_ptsz(NULL), CUDA_ERROR_NOT_READY);
+    OK(cuStreamQuery(free_running));
+    atomic_store(&gate, 1);
+    OK(cuStreamSynchronize_ptsz(NULL));
+
+    /* Events. */
+    EXPECT_RESULT(cuEventCreate(&e, 0x100), CUDA_ERROR_INVALID_VALUE);
+    OK(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
+    OK(cuEventCreate(&t0, 0));
+    OK(cuEventCreate(&t1, CU_EVENT_BLOCKING_SYNC));
+    OK(cuEventQuery(e));
+    OK(cuEventSynchronize(e));
+    close_gate(a);
+    OK(cuEventRecord(e, a));
+    EXPECT_RESULT(cuEventQuery(e), CUDA_ERROR_NOT_READY);
+    first = -1;
+    OK(cuStreamWaitEvent(free_running, e, 0));
+    OK(cuLaunchHostFunc(free_running, put_order, &first));
+    pause_ms(10);
+    EXPECT(first == -1);
+    atomic_store(&gate, 1);
+    OK(cuStreamSynchronize(free_running));
+    EXPECT(first >= 0);
+    OK(cuEventSynchronize(e));
+    float ms = -1;
+    EXPECT_RESULT(cuEventElapsedTime(&ms, t0, t1), CUDA_ERROR_INVALID_HANDLE);
+    OK(cuEventRecord(t0, a));
+    OK(cuStreamSynchronize(a));
+    pause_ms(30);
+    OK(cuEventRecord(t1, a));
+    OK(cuEventSynchronize(t1));
+    OK(cuEventElapsedTime(&ms, t0, t1));
+    EXPECT(ms >= 25 && ms < 5000);
+    EXPECT_RESULT(cuEventElapsedTime(&ms, e, t1), CUDA_ERROR_INVALID_HANDLE);
+
+    /* Callbacks; a destroyed stream finishes what it has. */
+    _Atomic int called = 0;
+    OK(cuStreamAddCallback(a, callback, &called, 0));
+    OK(cuStreamSynchronize(a));
+    EXPECT(called && seen_stream == a && seen_status == CUDA_SUCCESS);
+    EXPECT_RESULT(cuStreamAddCallback(a, NULL, NULL, 0), CUDA_ERROR_INVALID_VALUE);
+    first = -1;
+    close_gate(b);
+    OK(cuLaunchHostFunc(b, put_order, &first));
+    OK(cuStreamDestroy_v2(b));
+    atomic_store(&gate, 1);
+    OK(cuCtxSynchronize());
+    EXPECT(first >= 0);
+
+    /* Asynchronous copies with pinned memory really are; with pageable memory the call waits. */
+    CUdeviceptr p;
+    int *pinned, pageable = 5;
+    OK(cuMemAlloc_v2(&p, 4));
+    OK(cuMemAllocHost_v2((void **)&pinned, 4));
+    *pinned = 1;
+    close_gate(free_running);
+    OK(cuMemcpyHtoDAsync_v2(p, pinned, 4, free_running));
+    *pinned = 2;                        /* before the copy runs */
+    atomic_store(&gate, 1);
+    OK(cuStreamSynchronize(free_running));
+    OK(cuMemcpyDtoHAsync_v2(&pageable, p, 4, free_running));
+    EXPECT(pageable == 2);
+
+    /* Waiting for a value in memory. */
+    CUresult r = cuStreamWaitValue32_v2(a, p, 77, CU_STREAM_WAIT_VALUE_EQ);
+    if (r == CUDA_SUCCESS) {
+        pause_ms(5);
+        EXPECT_RESULT(cuStreamQuery(a), CUDA_ERROR_NOT_READY);
+        OK(cuStreamWriteValue32_v2(free_running, p, 77, 0));
+        OK(cuStreamSynchronize(a));
+        EXPECT_RESULT(cuStreamWaitValue32_v2(a, p + 1, 77, 0), CUDA_ERROR_INVALID_VALUE);
+    } else {
+        EXPECT(r == CUDA_ERROR_NOT_SUPPORTED);
+    }
+    OK(cuMemFreeHost(pinned));
+    OK(cuCtxDestroy_v2(ctx));
+    return failures != 0;
+}
