@@ -114,7 +114,7 @@ unpack(const struct cwh_texobj *t, const uint8_t *p, struct texel *out)
     }
 }
 
-/* The border colour as hardware has it: cut to the format's precision; integer reads see the bits that were given. */
+/* The border colour as hardware has it: rounded to the format's steps; integer reads see the bits that were given. */
 static void
 border(const struct cwh_texobj *t, struct texel *out)
 {
@@ -130,7 +130,7 @@ border(const struct cwh_texobj *t, struct texel *out)
         memcpy(&u, &v, 4);
         if (m) {
             v = fminf(fmaxf(v, t->format == CWB_FORMAT_S8 || t->format == CWB_FORMAT_S16 ? -1.0f : 0.0f), 1.0f);
-            v = truncf(v * m) / m;
+            v = copysignf(ceilf(fabsf(v) * m - 0.5f), v) / m;    /* halves go to zero */
         }
         out->f[c] = v;
         unsigned unused = 32 - bits[t->format];

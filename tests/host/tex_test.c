@@ -116,12 +116,12 @@ stored(const struct image *im, const struct cwb_texture_desc *d, long x, long y,
     x = wrap_index(d->address_mode[0], d->normalized, x, W);
     y = wrap_index(d->address_mode[1], d->normalized, y, H);
     if (x < 0 || y < 0) {
-        /* Observed on hardware: scaled formats cut the border to their steps; integers get the word's low bits. */
+        /* Observed on hardware: scaled formats round the border to their steps, halves down; integers get the word's low bits. */
         uint32_t word = float_bits(d->border[c]);
         if (im->format >= CWB_FORMAT_F16)
             return d->border[c];
         if (as_float)
-            return floor((d->border[c] > 1 ? 1 : d->border[c]) * scale_of(im->format)) / scale_of(im->format);
+            return ceil((d->border[c] > 1 ? 1 : d->border[c]) * scale_of(im->format) - 0.5) / scale_of(im->format);
         switch (im->format) {
         case CWB_FORMAT_U8: return (uint8_t)word;
         case CWB_FORMAT_S8: return (int8_t)word;
