@@ -155,11 +155,11 @@ found(void *user, const struct cwj_image_entry *e)
 }
 
 static char *
-render(const struct cwj_api *api, const struct cwj_diags *d, const struct cwj_input *in)
+render(const struct cwj_api *api, const struct cwj_diags *d, const char *name, const struct cwj_input *in)
 {
     struct cw_buf b;
     cw_buf_init(&b);
-    api->diags_render(d, in ? in->name : "image", in ? in->text : NULL, in ? in->size : 0, &b);
+    api->diags_render(d, in ? in->name : name, in ? in->text : NULL, in ? in->size : 0, &b);
     if (b.failed) {
         cw_buf_finish(&b);
         return NULL;
@@ -193,8 +193,8 @@ collect(struct device *d, const void *image, size_t size, const char *what, stru
     if (e == CUDA_SUCCESS && !s.any)
         e = CUDA_ERROR_NO_BINARY_FOR_GPU;
     if (e != CUDA_SUCCESS) {
-        char *text = render(api, &diags, NULL);
-        if (e == CUDA_ERROR_NO_BINARY_FOR_GPU)
+        char *text = render(api, &diags, what, NULL);
+        if (e == CUDA_ERROR_NO_BINARY_FOR_GPU && !text)
             cw_error("%s: no PTX for this device; build it with -gencode arch=compute_%u,code=compute_%u (or any older compute_NN) "
                      "so that it ships PTX beside its cubins", what, s.cc, s.cc);
         log_lines(CW_LOG_ERROR, text);
@@ -230,7 +230,7 @@ program_from_list(const struct ptx_list *l, bool allow_undefined, struct jit_opt
     struct cwj_diags diags;
     api->diags_init(&diags);
     cw_result r = api->program_create(l->in, l->count, allow_undefined, &p->p, &diags);
-    char *text = diags.first ? render(api, &diags, l->count == 1 ? l->in : NULL) : NULL;
+    char *text = diags.first ? render(api, &diags, "linked modules", l->count == 1 ? l->in : NULL) : NULL;
     if (r != CW_OK) {
         cw_error("%s: the PTX is not accepted: %s", l->count ? l->in[0].name : "image", cw_result_text(r));
         log_lines(CW_LOG_ERROR, text);

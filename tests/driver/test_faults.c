@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the driver does when the device fails: runs itself once a scenario with faults injected into the null device. */
+#include "tests/driver/test.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char text[] = ".version 7.1\n.target sm_60\n.address_size 64\n.visible .entry k()\n{\n    ret;\n}\n";
+
+static int
+scenario(const char *name)
+{
+    CUcontext c;
+    CUdeviceptr p;
+    CUstream s;
+    CUevent e;
+    CUmodule m;
+    CUfunction f;
+    size_t before, after, total;
+    char b[8] = { 0 };
+    if (!strcmp(name, "open")) {
+        EXPECT_RESULT(cuInit(0), CUDA_ERROR_UNKNOWN);
+        EXPECT_RESULT(cuInit(0), CUDA_ERROR_UNKNOWN);
+        EXPECT_RESULT(cuDeviceGet((CUdevice[1]){ 0 }, 0), CUDA_ERROR_NOT_INITIALIZED);
+        return failures != 0;
+    }
+    OK(cuInit(0));
+    if (!strcmp(name, "context_create") || !strcmp(name, "stream_create") || !strcmp(name, "event_create")) {
+        EXPECT_RESULT(cuCtxCreate_v2(&c, 0, 0), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_RESULT(cuMemAlloc_v2(&p, 4), CUDA_ERROR_INVALID_CONTEXT);
+        OK(cuCtxCreate_v2(&c, 0, 0));   /* only the first call failed */
+        OK(cuMemAlloc_v2(&p, 4));
+        OK(cuCtxDestroy_v2(c));
+        return failures != 0;
+    }
+    OK(cuCtxCreate_v2(&c, 0, 0));
+    OK(cuMemGetInfo_v2(&before, &total));
+    if (!strcmp(name, "mem_alloc")) {
+        EXPECT_RESULT(cuMemAlloc_v2(&p, 4096), CUDA_ERROR_OUT_OF_MEMORY);
+        OK(cuMemAlloc_v2(&p, 4096));
+        OK(cuMemFree_v2(p));
+    } else if (!strcmp(name, "stream_copy")) {
+        OK(cuMemAlloc_v2(&p, 8));
+        EXPECT_RESULT(cuMemcpyHtoD_v2(p, b, 8), CUDA_ERROR_OUT_OF_MEMORY);
+        OK(cuMemcpyHtoD_v2(p, b, 8));
+        OK(cuMemFree_v2(p));
+    } else if (!strcmp(name, "stream_host_fn")) {
+        OK(cuMemAllocAsync(&p, 100, NULL));
+        EXPECT_RESULT(cuMemFreeAsync(p, NULL), CUDA_ERROR_OUT_OF_MEMORY);
+        OK(cuMemFreeAsync(p, NULL));    /* it is still there */
+        OK(cuCtxSynchronize());
+    } else if (!strcmp(name, "stream_wait_event")) {
+        OK(cuStreamCreate(&s, 0));
+        OK(cuMemAlloc_v2(&p, 8));
+        OK(cuMemsetD8Async(p, 0, 8, s));
+        EXPECT_RESULT(cuMemsetD8Async(p, 1, 8, NULL), CUDA_ERROR_UNKNOWN);     /* the join of s failed: nothing may run */
+        OK(cuMemsetD8Async(p, 2, 8, NULL));
+        OK(cuMemcpyDtoH_v2(b, p, 8));
+        EXPECT(b[0] == 2);
+        OK(cuStreamDestroy_v2(s));
+        OK(cuMemFree_v2(p));
+    } else if (!strcmp(name, "module_load") || !strcmp(name, "kernel_prepare")) {
+        if (!strcmp(name, "module_load"))
+            EXPECT_RESULT(cuModuleLoadData(&m, text), CUDA_ERROR_OUT_OF_MEMORY);
+        OK(cuModuleLoadData(&m, text));
+        if (!strcmp(name, "kernel_prepare"))
+            EXPECT_RESULT(cuModuleGetFunction(&f, m, "k"), CUDA_ERROR_OUT_OF_MEMORY);
+        OK(cuModuleGetFunction(&f, m, "k"));
+        OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+        OK(cuModuleUnload(m));
+    } else if (!strcmp(name, "launch")) {
+        /* The error of a kernel is the context's until it is destroyed; another context is not concerned. */
+        OK(cuModuleLoadData(&m, text));
+        OK(cuModuleGetFunction(&f, m, "k"));
+        OK(cuEventCreate(&e, 0));
+        OK(cuMemAlloc_v2(&p, 8));
+        OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+        EXPECT_RESULT(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+        EXPECT_RESULT(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+        EXPECT_RESULT(cuMemcpyDtoH_v2(b, p, 8), CUDA_ERROR_ILLEGAL_ADDRESS);
+        EXPECT_RESULT(cuMemAlloc_v2(&p, 8), CUDA_ERROR_ILLEGAL_ADDRESS);
+        EXPECT_RESULT(cuStreamQuery(NULL), CUDA_ERROR_ILLEGAL_ADDRESS);
+        EXPECT_RESULT(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), CUDA_ERROR_ILLEGAL_ADDRESS);
+        CUcontext d;
+        OK(cuCtxCreate_v2(&d, 0, 0));
+        OK(cuMemAlloc_v2(&p, 8));
+        OK(cuMemFree_v2(p));
+        OK(cuCtxDestroy_v2(d));
+    }
+    if (strcmp(name, "launch")) {
+        OK(cuMemGetInfo_v2(&after, &total));
+        EXPECT(before == after);        /* nothing leaked on the way */
+    }
+    OK(cuCtxDestroy_v2(c));
+    return failures != 0;
+}
+
+int
+main(int argc, char **argv)
+{
+    static const char *const all[][2] = {
+        { "open", "null:open@1=internal" }, { "context_create", "null:context_create@1" }, { "stream_create", "null:stream_create@1" },
+        { "event_create", "null:event_create@1" }, { "mem_alloc", "null:mem_alloc@1" }, { "stream_copy", "null:stream_copy@1" },
+        { "stream_host_fn", "null:stream_host_fn@1" }, { "stream_wait_event", "null:stream_wait_event@1=internal" },
+        { "module_load", "null:module_load@1" }, { "kernel_prepare", "null:kernel_prepare@1" }, { "launch", "null:launch@1=fault" },
+    };
+    if (argc == 2)
+        return scenario(argv[1]);
+    int failed = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        pid_t pid = fork();
+        if (!pid) {
+            setenv("CUDAWAY_DEVICE", all[i][1], 1);
+            execl("/proc/self/exe", argv[0], all[i][0], (char *)NULL);
+            _exit(127);
+        }
+        int status = -1;
+        waitpid(pid, &status, 0);
+        if (status) {
+            fprintf(stderr, "%s with %s: status %d\n", all[i][0], all[i][1], status);
+            failed = 1;
+        }
+    }
+    return failed;
+}
