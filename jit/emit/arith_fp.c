@@ -22,7 +22,7 @@ min_max2(struct emit *e, V a, V b, bool max, bool propagate)
     V nan_a = fp_is_nan(e, a), nan_b = fp_is_nan(e, b);
 
     r = v_sel(e, nan_b, propagate ? b : a, r);
-    return v_sel(e, nan_a, propagate ? a : b, r);
+    return fp_quiet(e, v_sel(e, nan_a, propagate ? a : b, r));
 }
 
 static V
@@ -71,10 +71,12 @@ one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
         V r = min_max(e, in, a, b);
         return c ? min_max(e, in, r, c) : r;
     }
+    /* f64 NaN keeps its sign (as measured on an H200; the manual leaves it open); f32 NaN is canonical anyway. */
     case PTX_OP_ABS:
-        return fp_abs(e, a);
-    case PTX_OP_NEG:
-        return LLVMBuildFNeg(e->b, a, "");
+    case PTX_OP_NEG: {
+        V r = in->op == PTX_OP_ABS ? fp_abs(e, a) : LLVMBuildFNeg(e->b, a, "");
+        return t == PTX_F64 ? v_sel(e, fp_is_nan(e, a), fp_quiet(e, a), r) : r;
+    }
     case PTX_OP_DIV:
         if (in->flags & (PTX_F_APPROX | PTX_F_FULL))
             return fp_div_approx(e, a, b, in->flags & PTX_F_FULL);

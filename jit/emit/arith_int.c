@@ -84,8 +84,8 @@ sub_borrow(struct emit *e, V a, V b, V bin, V *borrow)
     return d;
 }
 
-/* Quotient or remainder. PTX leaves division by zero unspecified; NVIDIA's code for it yields all ones, both for quotient
- * and remainder, signed and unsigned, and INT_MIN / -1 = INT_MIN, INT_MIN % -1 = 0. There is no vector integer division on
+/* Quotient or remainder. PTX leaves division by zero unspecified; an H200 yields all ones, both for quotient and
+ * remainder, signed and unsigned, and INT_MIN / -1 = INT_MIN, INT_MIN % -1 = 0. There is no vector integer division on
  * x86; up to 32 bits it is done in a float type with more than twice the bits: the true quotient a/b, if no integer, is
  * at least a relative 1/a away from the next one, so rounding cannot reach it, and truncation gives the exact result. */
 static V

@@ -149,6 +149,8 @@ static V
 to_float_type(struct emit *e, const struct ptx_inst *in, V v, ptx_type dt)
 {
     enum fp_small f;
+    /* Hardware keeps NaN's sign and upper payload from f64, and the very bits of a bf16 (measured on an H200). */
+    bool canonical = emit_scalar_type(v) != e->f64 && in->type[1] != PTX_BF16;
 
     if (in->flags & PTX_F_SAT)
         v = fp_saturate(e, v);
@@ -166,7 +168,7 @@ to_float_type(struct emit *e, const struct ptx_inst *in, V v, ptx_type dt)
         v = fp_narrow(e, v, in->round);
     if (in->flags & PTX_F_FTZ)
         v = fp_flush(e, v, PTX_F32);
-    return fp_canonical(e, v);
+    return canonical ? fp_canonical(e, v) : v;
 }
 
 /* The two elements of a packed source, low first, as f32. */
@@ -252,6 +254,10 @@ emit_convert(struct emit *e, const struct ptx_inst *in)
     }
 
     v = emit_src(e, in, 1, st);
+    if (st == dt && is_float_type(st) && in->round == PTX_RND_NONE && !(in->flags & (PTX_F_FTZ | PTX_F_SAT | PTX_F_RELU))) {
+        emit_dst(e, in, 0, dt, v);      /* a move: NaN stays as it is */
+        return true;
+    }
     if (!is_float_type(st)) {
         if (!is_float_type(dt))
             v = int_to_int(e, in, v, dt, st);

@@ -108,4 +108,8 @@ cw_result emit_host_kernel(struct cwj_program *p, uint32_t index, const struct c
 cw_result emit_simt_module(struct cwj_program *p, enum cwj_target target, const char *cpu, const char *const *kernels,
                            LLVMContextRef llvm, LLVMModuleRef *module, struct cwj_diags *diags) CW_MUST_CHECK;
 
+/* Remove the f32 NaN canonicalisations that nothing can observe (relax_nan.c). For optimised code; run it after mem2reg and
+ * before the optimiser. Returns how many went. */
+unsigned emit_relax_nan(LLVMModuleRef module);
+
 #endif

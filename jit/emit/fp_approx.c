@@ -37,7 +37,9 @@ sin_cos(struct emit *e, V x, bool cosine)
     r = fp_fma_fast(e, k, k_fp(e, x, -0x1.f6a000p-13), r);
     r = fp_fma_fast(e, k, k_fp(e, x, -0x1.110b46p-26), r);
     /* Far outside the range where the reduction is meaningful r is no small number any more. */
-    r = v_sel(e, emit_fcmp(e, LLVMRealOGT, fp_abs(e, r), k_fp(e, r, 1.0)), k_fp(e, r, 0.0), r);
+    V lost = emit_fcmp(e, LLVMRealOGT, fp_abs(e, r), k_fp(e, r, 1.0));
+    r = v_sel(e, lost, k_fp(e, r, 0.0), r);     /* sine 0, cosine 1, as on hardware for huge operands */
+    q = v_sel(e, lost, k_int(e, q, 0), q);
     V rr = v_fmul(e, r, r);
     V sine = fp_fma_fast(e, v_fmul(e, poly(e, rr, s, 3), rr), r, r);
     V cosi = fp_fma_fast(e, v_fmul(e, poly(e, rr, c, 3), rr), rr, fp_fma_fast(e, rr, k_fp(e, rr, -0.5), k_fp(e, rr, 1.0)));
@@ -48,8 +50,8 @@ sin_cos(struct emit *e, V x, bool cosine)
     V bits = fp_as_int(e, v_sel(e, odd, cosi, sine));
     bits = v_xor(e, bits, v_shl(e, v_and(e, q, k_int(e, q, 2)), k_int(e, q, 30)));
     V y = fp_as_float(e, bits);
-    if (!cosine)        /* sin(-0) = -0, and subnormals are their own sine */
-        y = v_sel(e, emit_fcmp(e, LLVMRealOLT, fp_abs(e, x), k_fp(e, x, 0x1p-20)), x, y);
+    if (!cosine)        /* sin(-0) = -0; subnormals give zero, also without .ftz (measured on an H200) */
+        y = v_sel(e, emit_fcmp(e, LLVMRealOLT, fp_abs(e, x), k_fp(e, x, 0x1p-20)), fp_flush(e, x, PTX_F32), y);
     return y;
 }
 
@@ -179,5 +181,6 @@ fp_approx_f64(struct emit *e, const struct ptx_inst *in, V a)
     bits = fp_as_int(e, fp_flush(e, r, PTX_F64));
     V finite = emit_fcmp(e, LLVMRealONE, fp_abs(e, r), k_fp(e, r, __builtin_inf()));
     bits = v_add(e, bits, v_sel(e, finite, k_int(e, bits, UINT64_C(0x80000000)), k_int(e, bits, 0)));
-    return fp_as_float(e, v_and(e, bits, k_int(e, bits, ~UINT64_C(0xffffffff))));
+    bits = v_sel(e, fp_is_nan(e, r), k_int(e, bits, UINT64_C(0x7fffffff00000000)), v_and(e, bits, k_int(e, bits, ~UINT64_C(0xffffffff))));
+    return fp_as_float(e, bits);
 }

@@ -2,8 +2,9 @@
  * Floating point inside the emitter. Half and bfloat16 values are widened to f32 to compute (exactly), and rounded once on
  * the way out; so every function below works on f32 or f64 elements, scalar or one a lane.
  *
- * NaN (checked on hardware where a test says so): operations on f32, f16 and bf16 give the canonical NaN 0x7fffffff,
- * 0x7fff, 0x7fff; f64 operations give an operand's payload, quieted, as this machine's do. */
+ * NaN, as measured on an H200: operations on f32, f16 and bf16 give the canonical NaN 0x7fffffff, 0x7fff, 0x7fff; f64
+ * operations give an operand's payload, quieted, and 0xfff8000000000000 where none is NaN, as x86 does. (With several NaN
+ * operands the hardware prefers b, then c, then a; which one is taken here depends on the host's instruction.) */
 #ifndef CWJ_FP_PRIVATE_H
 #define CWJ_FP_PRIVATE_H
 
@@ -22,6 +23,7 @@ void fp_dst(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t, s
 void fp_unpack(struct emit *e, LLVMValueRef v, ptx_type t, struct fp_pack *p);
 LLVMValueRef fp_flush(struct emit *e, LLVMValueRef v, ptx_type t);      /* subnormals of type t to zero, sign kept */
 LLVMValueRef fp_canonical(struct emit *e, LLVMValueRef v);              /* f32: NaN to 0x7fffffff */
+LLVMValueRef fp_quiet(struct emit *e, LLVMValueRef v);                  /* f64: a signalling NaN made quiet; f32 as it is */
 LLVMValueRef fp_saturate(struct emit *e, LLVMValueRef v);               /* to [+0, 1], NaN to +0 */
 LLVMValueRef fp_relu(struct emit *e, LLVMValueRef v);                   /* negative to +0, NaN stays */
 LLVMValueRef fp_as_int(struct emit *e, LLVMValueRef v);                 /* the bits */

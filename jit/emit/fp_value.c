@@ -66,6 +66,15 @@ fp_canonical(struct emit *e, V v)
 }
 
 V
+fp_quiet(struct emit *e, V v)
+{
+    if (emit_scalar_type(v) != e->f64)
+        return v;
+    V bits = fp_as_int(e, v);
+    return v_sel(e, fp_is_nan(e, v), fp_as_float(e, v_or(e, bits, k_int(e, bits, UINT64_C(1) << 51))), v);
+}
+
+V
 fp_saturate(struct emit *e, V v)
 {
     V zero = emit_fp_like(e, v, 0.0), one = emit_fp_like(e, v, 1.0);

@@ -93,7 +93,10 @@ fp_to_small(struct emit *e, V v, enum fp_small which, unsigned round, bool satfi
         else
             code = v_sel(e, infinite, mag, code);
         code = v_or(e, code, sign);
-        return v_sel(e, nan, k_int(e, code, 0x7fffffff), code);
+        /* .rna is a plain rounding of the bits in hardware (measured on an H200): NaN loses its lower payload. */
+        V n = round == PTX_RNA && !satfinite ? v_and(e, v_add(e, bits, k_int(e, bits, 0x1000)), k_int(e, bits, 0xffffe000))
+                                             : k_int(e, code, 0x7fffffff);
+        return v_sel(e, nan, n, code);
     }
     /* Overflow: infinity, or the largest number where the mode rounds towards zero; formats without infinity: NaN. */
     V over = emit_icmp(e, LLVMIntUGT, code, k_int(e, code, f->max)), beyond;

@@ -2,6 +2,8 @@
  * See llvm.h. The process-wide state here: LLVM's own registries, and the name of this CPU. */
 #include "jit/host/llvm.h"
 
+#include "jit/emit/emit.h"
+
 #include "impl/base/log.h"
 
 #include <llvm-c/Analysis.h>
@@ -159,7 +161,11 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
     char passes[16];
     snprintf(passes, sizeof passes, "default<O%u>", opt_level > 3 ? 3 : opt_level);
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-    cw_result r = cwj_llvm_check(LLVMRunPasses(m, passes, tm, o), "optimising", diags);
+    cw_result r = cwj_llvm_check(LLVMRunPasses(m, "function(mem2reg)", tm, o), "optimising", diags);
+    if (r == CW_OK) {
+        emit_relax_nan(m);      /* while the emitter's pattern is still as it was written */
+        r = cwj_llvm_check(LLVMRunPasses(m, passes, tm, o), "optimising", diags);
+    }
     LLVMDisposePassBuilderOptions(o);
     return r;
 }

@@ -538,6 +538,7 @@ run_width(const char *name, const struct arith_case *cases, size_t count, unsign
     LLVMSetTarget(e.module, LLVMOrcLLJITGetTripleString(jit));
     LLVMSetDataLayout(e.module, LLVMOrcLLJITGetDataLayoutStr(jit));
     if (optimise) {
+        emit_relax_nan(e.module);
         LLVMPassBuilderOptionsRef opt = LLVMCreatePassBuilderOptions();
         if ((err = LLVMRunPasses(e.module, "default<O2>", NULL, opt)))
             die("passes", err);

@@ -82,11 +82,12 @@ IH(rn, RND_N)
 IHD(rz, RND_Z) IHD(rm, RND_M) IHD(rp, RND_P)
 
 /* float to float */
-#define FF(m, n) REF(f32_f64_##n) { volatile double v = X.f64; d[0].f32 = nan32(IN_MODE(m, float, (float)v)); }
+#define FF(m, n) REF(f32_f64_##n) { volatile double v = X.f64; d[0].f32 = IN_MODE(m, float, (float)v); }
 FF(0, rn) FF(1, rz) FF(2, rm) FF(3, rp)
 REF(f64_f32) { d[0].f64 = X.f32; }
-REF(f32_f64_ftz) { d[0].f32 = ftz(nan32((float)X.f64)); }
+REF(f32_f64_ftz) { d[0].f32 = ftz((float)X.f64); }
 REF(f32_f64_sat) { float v = (float)X.f64; d[0].f32 = v > 0 ? v < 1 ? v : 1 : 0; }
+REF(f32_f32) { d[0] = X; }
 REF(f32_f32_ftz) { d[0].f32 = nan32(ftz(X.f32)); }
 REF(f32_f32_sat) { float v = X.f32; d[0].f32 = v > 0 ? v < 1 ? v : 1 : 0; }
 REF(rni32) { d[0].f32 = nan32(nearbyintf(X.f32)); }
@@ -95,7 +96,7 @@ REF(rmi64) { d[0].f64 = floor(X.f64); }
 REF(rpi64) { d[0].f64 = ceil(X.f64); }
 REF(f32_f16) { d[0].f32 = f16_value(X.u16); }
 REF(f64_f16) { d[0].f64 = f16_value(X.u16); }
-REF(f32_bf16) { d[0].f32 = nan32(as_f32((uint32_t)X.u16 << 16)); }
+REF(f32_bf16) { d[0].u32 = (uint32_t)X.u16 << 16; }
 #define FH(n, m) \
     REF(f16_f32_##n) { d[0].u16 = (uint16_t)round_format(exact_of(X.f32), &fmt_f16, m); } \
     REF(f16_f64_##n) { d[0].u16 = (uint16_t)round_format(exact_of(X.f64), &fmt_f16, m); } \
@@ -111,7 +112,7 @@ static uint32_t tf32(float x, enum rnd m)
     if (x != x) return 0x7fffffff;
     return round_format(exact_of(x), &fmt_tf32, m) << 13;
 }
-REF(tf32_rna) { d[0].u32 = tf32(X.f32, RND_A); }
+REF(tf32_rna) { d[0].u32 = X.f32 != X.f32 ? (X.u32 + 0x1000) & 0xffffe000 : tf32(X.f32, RND_A); }
 REF(tf32_rn_relu) { d[0].u32 = tf32(X.f32 <= 0 ? 0 : X.f32, RND_N); }
 static uint32_t fp8(double x, const struct fmt *f, uint32_t max)
 {
@@ -158,10 +159,10 @@ static const struct arith_case cases[] = {
     C("cvt." #n ".f32.f64 %d0, %a0;", "f64 > f32", f32_f64_##n), C("cvt." #n ".f16.f32 %d0, %a0;", "f32 > f16", f16_f32_##n), \
     C("cvt." #n ".f16.f64 %d0, %a0;", "f64 > f16", f16_f64_##n),
     M(rn) M(rz) M(rm) M(rp)
-    C("cvt.rn.bf16.f32 %d0, %a0;", "f32 > bf16", bf16_f32_rn), C("cvt.rz.bf16.f32 %d0, %a0;", "f32 > bf16", bf16_f32_rz),
+    C("cvt.rn.bf16.f32 %d0, %a0;", "f32 > bf16", bf16_f32_rn), C("cvt.rz.bf16.f32 %d0, %a0;", "f32 > bf16", bf16_f32_rz), C("cvt.rm.bf16.f32 %d0, %a0;", "f32 > bf16", bf16_f32_rm), C("cvt.rp.bf16.f32 %d0, %a0;", "f32 > bf16", bf16_f32_rp),
     C("cvt.rn.f16.u64 %d0, %a0;", "u64 > f16", f16_u64_rn), C("cvt.rn.bf16.s64 %d0, %a0;", "s64 > bf16", bf16_s64_rn), C("cvt.rn.bf16.f64 %d0, %a0;", "f64 > bf16", bf16_f64),
     C("cvt.f64.f32 %d0, %a0;", "f32 > f64", f64_f32), C("cvt.rn.ftz.f32.f64 %d0, %a0;", "f64 > f32", f32_f64_ftz), C("cvt.rn.sat.f32.f64 %d0, %a0;", "f64 > f32", f32_f64_sat),
-    C("cvt.ftz.f32.f32 %d0, %a0;", "f32 > f32", f32_f32_ftz), C("cvt.sat.f32.f32 %d0, %a0;", "f32 > f32", f32_f32_sat),
+    C("cvt.f32.f32 %d0, %a0;", "f32 > f32", f32_f32), C("cvt.ftz.f32.f32 %d0, %a0;", "f32 > f32", f32_f32_ftz), C("cvt.sat.f32.f32 %d0, %a0;", "f32 > f32", f32_f32_sat),
     C("cvt.rni.f32.f32 %d0, %a0;", "f32 > f32", rni32), C("cvt.rzi.f32.f32 %d0, %a0;", "f32 > f32", rzi32),
     C("cvt.rmi.f64.f64 %d0, %a0;", "f64 > f64", rmi64), C("cvt.rpi.f64.f64 %d0, %a0;", "f64 > f64", rpi64),
     C("cvt.f32.f16 %d0, %a0;", "f16 > f32", f32_f16), C("cvt.f64.f16 %d0, %a0;", "f16 > f64", f64_f16), C("cvt.f32.bf16 %d0, %a0;", "bf16 > f32", f32_bf16),

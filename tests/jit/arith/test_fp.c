@@ -59,8 +59,9 @@ MODES(DEF32)
 REF(abs32) { d[0].f32 = nan32(fabsf(X.f32)); }
 REF(neg32) { d[0].f32 = nan32(as_f32(as_u32(X.f32) ^ 0x80000000)); }
 REF(neg_ftz) { d[0].f32 = nan32(ftz(as_f32(as_u32(X.f32) ^ 0x80000000))); }
-REF(abs64) { d[0].u64 = X.u64 & ~(1ull << 63); }
-REF(neg64) { d[0].u64 = X.u64 ^ 1ull << 63; }
+static uint64_t quiet(uint64_t v) { return v | 1ull << 51; }
+REF(abs64) { d[0].u64 = X.f64 != X.f64 ? quiet(X.u64) : X.u64 & ~(1ull << 63); }
+REF(neg64) { d[0].u64 = X.f64 != X.f64 ? quiet(X.u64) : X.u64 ^ 1ull << 63; }
 REF(copysign32) { d[0].u32 = (X.u32 & 0x80000000) | (Y.u32 & 0x7fffffff); }
 REF(copysign64) { d[0].u64 = (X.u64 & 1ull << 63) | (Y.u64 & ~(1ull << 63)); }
 
@@ -95,6 +96,12 @@ SETP(ltu, u || x < y) SETP(geu, u || x >= y) SETP(num, !u) SETP(nan, u) SETP(gtz
 REF(setp64) { d[0].u8 = X.f64 <= Y.f64; d[1].u8 = !(X.f64 <= Y.f64); }
 REF(set_u32) { d[0].u32 = X.f32 > Y.f32 ? 0xffffffff : 0; }
 REF(set_f32) { d[0].f32 = X.f64 != X.f64 || Y.f64 != Y.f64 || X.f64 < Y.f64; }
+
+/* Sequences: in optimised code NaN is made canonical only where its bits come out. */
+REF(seq_chain) { d[0].f32 = nan32(fmaf(X.f32 * Y.f32, Z.f32, X.f32 - Y.f32)); }
+REF(seq_mid) { float t = nan32(X.f32 * Y.f32); d[0].f32 = nan32(t + Z.f32); d[1].u32 = as_u32(t) ^ 1; }
+REF(seq_sel) { float t = nan32(X.f32 + Y.f32); d[0].f32 = t < Z.f32 ? nan32(t * 2) : t; d[1].f32 = Z.f32; }
+REF(seq_neg) { d[0].f32 = nan32(-(X.f32 + Y.f32)); d[1].f64 = nan32(X.f32 * Z.f32); }
 
 /* ---- half formats ---- */
 
@@ -250,6 +257,11 @@ static const struct arith_case cases[] = {
     S(eq, eq) S(ne, ne) S(lt, lt) S(ge, ge) S(equ, equ) S(neu, neu) S(ltu, ltu) S(geu, geu) S(num, num) S(nan, nan) S(gt.ftz, gtz)
     C("setp.le.f64 %d0|%d1, %a0, %a1;", "f64 f64 > pred pred", setp64),
     C("set.gt.u32.f32 %d0, %a0, %a1;", "f32 f32 > u32", set_u32), C("set.ltu.f32.f64 %d0, %a0, %a1;", "f64 f64 > f32", set_f32),
+    C("mul.f32 %d0, %a0, %a1; sub.f32 %a1, %a0, %a1; fma.rn.f32 %d0, %d0, %a2, %a1;", "f32 f32 f32 > f32", seq_chain),
+    C("mul.f32 %a0, %a0, %a1; add.f32 %d0, %a0, %a2; xor.b32 %d1, %a0, 1;", "f32 f32 f32 > f32 b32", seq_mid),
+    C("add.f32 %a0, %a0, %a1; mul.f32 %a1, %a0, 0f40000000; setp.lt.f32 %a3, %a0, %a2; selp.f32 %d0, %a1, %a0, %a3; selp.f32 %d1, %a2, %a2, %a3;",
+      "f32 f32 f32 pred > f32 f32", seq_sel),
+    C("add.f32 %a1, %a0, %a1; neg.f32 %d0, %a1; mul.f32 %a0, %a0, %a2; cvt.f64.f32 %d1, %a0;", "f32 f32 f32 > f32 f64", seq_neg),
 #define H(n) \
     C("add." #n " %d0, %a0, %a1;", #n " " #n " > " #n, hadd_##n), C("sub." #n " %d0, %a0, %a1;", #n " " #n " > " #n, hsub_##n), \
     C("mul." #n " %d0, %a0, %a1;", #n " " #n " > " #n, hmul_##n), C("fma.rn." #n " %d0, %a0, %a1, %a2;", #n " " #n " " #n " > " #n, hfma_##n), \

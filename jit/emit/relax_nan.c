@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Every f32 operation makes its NaN canonical, which only matters where somebody looks at the bits. Between operations the
+ * payload is irrelevant: each of them makes its own result canonical again. This pass removes the canonicalisation of
+ * values that only reach f32 arithmetic and comparisons, through phis, selects and shuffles too. It wants SSA form: run it
+ * after promotion of allocas, before the optimiser rewrites the pattern select(fcmp uno x, x), 0x7fffffff, x). */
+#include "jit/emit/emit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef LLVMValueRef V;
+
+/* A set of values. */
+struct set {
+    V *slot;
+    size_t size, count;         /* size is a power of two or zero */
+};
+
+static size_t
+slot_of(const struct set *s, V v)
+{
+    size_t i = (size_t)((uintptr_t)v >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20 & (s->size - 1);
+
+    while (s->slot[i] && s->slot[i] != v)
+        i = (i + 1) & (s->size - 1);
+    return i;
+}
+
+static bool
+set_has(const struct set *s, V v)
+{
+    return s->size && s->slot[slot_of(s, v)] == v;
+}
+
+/* True when v is new. *failed is set when there is no memory. */
+static bool
+set_add(struct set *s, V v, bool *failed)
+{
+    if (s->count * 2 >= s->size) {
+        struct set grown = { .size = s->size ? s->size * 2 : 256, .count = s->count };
+        grown.slot = calloc(grown.size, sizeof *grown.slot);
+        if (!grown.slot) {
+            *failed = true;
+            return false;
+        }
+        for (size_t i = 0; i < s->size; i++) {
+            if (s->slot[i])
+                grown.slot[slot_of(&grown, s->slot[i])] = s->slot[i];
+        }
+        free(s->slot);
+        *s = grown;
+    }
+    size_t i = slot_of(s, v);
+    if (s->slot[i])
+        return false;
+    s->slot[i] = v;
+    s->count++;
+    return true;
+}
+
+/* A stack of values whose bits are observed, to look through. */
+struct pass {
+    LLVMTypeRef f32;
+    struct set observed;
+    V *stack;
+    size_t depth, capacity;
+    bool failed;
+};
+
+static LLVMTypeRef
+scalar_of(V v)
+{
+    LLVMTypeRef t = LLVMTypeOf(v);
+    return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetElementType(t) : t;
+}
+
+static bool
+is_f32(V v)
+{
+    return LLVMGetTypeKind(scalar_of(v)) == LLVMFloatTypeKind;
+}
+
+/* select(fcmp uno x, x), 0x7fffffff, x): returns x, else NULL */
+static V
+canonicalised(V v)
+{
+    if (!LLVMIsASelectInst(v) || !is_f32(v))
+        return NULL;
+    V c = LLVMGetOperand(v, 0), nan = LLVMGetOperand(v, 1), x = LLVMGetOperand(v, 2);
+    if (!LLVMIsAFCmpInst(c) || LLVMGetFCmpPredicate(c) != LLVMRealUNO || LLVMGetOperand(c, 0) != x || LLVMGetOperand(c, 1) != x)
+        return NULL;
+    if (!LLVMIsConstant(nan))
+        return NULL;
+    if (LLVMGetTypeKind(LLVMTypeOf(nan)) == LLVMVectorTypeKind)
+        nan = LLVMGetAggregateElement(nan, 0);
+    LLVMBool lossy;
+    double d;
+    if (!nan || !LLVMIsAConstantFP(nan))
+        return NULL;
+    d = LLVMConstRealGetDouble(nan, &lossy);
+    return d != d ? x : NULL;
+}
+
+/* Does `user` pass operand bits of f32 values on to its result unchanged? */
+static bool
+passes_on(V user)
+{
+    switch (LLVMGetInstructionOpcode(user)) {
+    case LLVMPHI: case LLVMSelect: case LLVMExtractElement: case LLVMInsertElement: case LLVMShuffleVector: case LLVMFreeze:
+    case LLVMFNeg:
+        return is_f32(user);
+    default:
+        return false;
+    }
+}
+
+/* Is this use blind to which NaN it gets? Results of f32 arithmetic are made canonical again by their own emitter. */
+static bool
+blind(V user)
+{
+    static const char *const intrinsics[] = { "llvm.fma.", "llvm.sqrt.", "llvm.fptosi.sat.", "llvm.fptoui.sat.", "llvm.floor.",
+                                              "llvm.ceil.", "llvm.trunc.", "llvm.roundeven." };
+    size_t len;
+
+    switch (LLVMGetInstructionOpcode(user)) {
+    case LLVMFAdd: case LLVMFSub: case LLVMFMul: case LLVMFDiv: case LLVMFRem:
+        return is_f32(user);
+    case LLVMFCmp:
+        return true;
+    case LLVMCall: {
+        V callee = LLVMGetCalledValue(user);
+        const char *name = callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &len) : NULL;
+        for (unsigned i = 0; name && i < sizeof intrinsics / sizeof *intrinsics; i++) {
+            if (!strncmp(name, intrinsics[i], strlen(intrinsics[i])))
+                return true;
+        }
+        return false;
+    }
+    default:
+        return false;
+    }
+}
+
+static void
+observe(struct pass *p, V v)
+{
+    if (!LLVMIsAInstruction(v) || !is_f32(v) || !set_add(&p->observed, v, &p->failed))
+        return;
+    if (p->depth == p->capacity) {
+        size_t capacity = p->capacity ? p->capacity * 2 : 256;
+        V *stack = realloc(p->stack, capacity * sizeof *stack);
+        if (!stack) {
+            p->failed = true;
+            return;
+        }
+        p->stack = stack;
+        p->capacity = capacity;
+    }
+    p->stack[p->depth++] = v;
+}
+
+static void
+find_observed(struct pass *p, V fn)
+{
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
+        for (V i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i)) {
+            if (!is_f32(i))
+                continue;
+            for (LLVMUseRef u = LLVMGetFirstUse(i); u; u = LLVMGetNextUse(u)) {
+                V user = LLVMGetUser(u);
+                if (!LLVMIsAInstruction(user) || (!blind(user) && !passes_on(user))) {
+                    observe(p, i);
+                    break;
+                }
+            }
+        }
+    }
+    while (p->depth && !p->failed) {
+        V v = p->stack[--p->depth];
+        if (canonicalised(v) || !passes_on(v))
+            continue;               /* what goes in there does not come out as it was */
+        for (int k = 0; k < LLVMGetNumOperands(v); k++)
+            observe(p, LLVMGetOperand(v, (unsigned)k));
+    }
+}
+
+unsigned
+emit_relax_nan(LLVMModuleRef m)
+{
+    unsigned removed = 0;
+
+    for (V fn = LLVMGetFirstFunction(m); fn; fn = LLVMGetNextFunction(fn)) {
+        struct pass p = { 0 };
+        find_observed(&p, fn);
+        for (LLVMBasicBlockRef bb = p.failed ? NULL : LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
+            V next;
+            for (V i = LLVMGetFirstInstruction(bb); i; i = next) {
+                next = LLVMGetNextInstruction(i);
+                V x = canonicalised(i);
+                if (!x || set_has(&p.observed, i))
+                    continue;
+                LLVMReplaceAllUsesWith(i, x);
+                LLVMInstructionEraseFromParent(i);
+                removed++;
+            }
+        }
+        free(p.observed.slot);
+        free(p.stack);
+    }
+    return removed;
+}
