@@ -95,7 +95,7 @@ fp_to_small(struct emit *e, V v, enum fp_small which, unsigned round, bool satfi
         code = v_or(e, code, sign);
         /* .rna is a plain rounding of the bits in hardware (measured on an H200): NaN loses its lower payload. */
         V n = round == PTX_RNA && !satfinite ? v_and(e, v_add(e, bits, k_int(e, bits, 0x1000)), k_int(e, bits, 0xffffe000))
-                                             : k_int(e, code, 0x7fffffff);
+                                             : k_int(e, code, 0x7fffe000);
         return v_sel(e, nan, n, code);
     }
     /* Overflow: infinity, or the largest number where the mode rounds towards zero; formats without infinity: NaN. */

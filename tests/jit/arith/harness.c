@@ -559,7 +559,10 @@ run_width(const char *name, const struct arith_case *cases, size_t count, unsign
         parse_types(cases[i].types, &r);
         if ((err = LLVMOrcLLJITLookup(jit, &addr, fname)))
             die(fname, err);
-        bad += check_case(name, i, &cases[i], &r, (lane_fn *)(uintptr_t)addr, width, optimise);
+        struct arith_case c = cases[i];
+        if (c.sweep && width != 32)
+            c.sweep *= 37;      /* the dense sweep once is enough */
+        bad += check_case(name, i, &c, &r, (lane_fn *)(uintptr_t)addr, width, optimise);
     }
     if ((err = LLVMOrcDisposeLLJIT(jit)))
         die("dispose", err);

@@ -109,7 +109,7 @@ REF(f16x2_relu) { d[0].u32 = h16(X.f32 <= 0 ? 0 : X.f32, &fmt_f16, RND_Z) << 16 
 REF(bf16x2) { d[0].u32 = h16(X.f32, &fmt_bf16, RND_N) << 16 | h16(Y.f32, &fmt_bf16, RND_N); }
 static uint32_t tf32(float x, enum rnd m)
 {
-    if (x != x) return 0x7fffffff;
+    if (x != x) return 0x7fffe000;
     return round_format(exact_of(x), &fmt_tf32, m) << 13;
 }
 REF(tf32_rna) { d[0].u32 = X.f32 != X.f32 ? (X.u32 + 0x1000) & 0xffffe000 : tf32(X.f32, RND_A); }
