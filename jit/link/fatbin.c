@@ -334,7 +334,7 @@ cwj_image_scan(const void *data, size_t size, cwj_entry_found *found, void *user
     }
     cw_result r = scan(&s, data, size);
     if (r == CW_ERR_NOMEM)
-        cwj_diag_add(diags, PTX_ERROR, 6001, 0, 0, "out of memory");
+        cwj_diag_add(diags, PTX_ERROR, 6099, 0, 0, "out of memory");
     if (r || s.stop || s.nptx)
         return r;
     if (s.ncubin)

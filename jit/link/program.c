@@ -145,7 +145,7 @@ cwj_program_create(const struct cwj_input *in, size_t count, bool allow_undefine
         r = make_kernels(p, diags);
     if (r) {
         if (r == CW_ERR_NOMEM)
-            cwj_diag_add(diags, PTX_ERROR, 6001, 0, 0, "out of memory");
+            cwj_diag_add(diags, PTX_ERROR, 6099, 0, 0, "out of memory");
         cwj_program_destroy(p);
         return r;
     }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cudaway-cc: what it makes is what LLVM's own tools read; what is wrong is said, with the right exit code.
 # usage: cc.sh CUDAWAY_CC LLVM_BIN_DIR
-cc=$1 llvm=$2 failures=0
+cc=$(realpath "$1") llvm=$2 failures=0
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
 [ -x "$cc" ] || { echo "no $cc"; exit 2; }
@@ -84,5 +84,24 @@ for gfx in gfx1030 gfx1100 gfx90a gfx942; do
     "$llvm/llvm-readelf" --notes $gfx.co | grep -q '.kernarg_segment_size: *[1-9]' || fail "$gfx: no metadata"
     "$llvm/llvm-objdump" -d $gfx.co | grep -q s_endpgm || fail "$gfx: no code"
 done
+# variables that hold addresses: a relative relocation each (the dynamic ones of a code object), function tokens as numbers
+cat >addresses.ptx <<'P'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .func f() { ret; }
+.visible .global .align 8 .u64 other[2] = { 7, f };
+.visible .global .align 8 .u64 ring[3] = { generic(ring)+8, 5, generic(other) };
+.visible .entry k() { ret; }
+P
+expect 0 "" --target gfx1100 addresses.ptx -o addresses.co
+n=$("$llvm/llvm-readelf" -r addresses.co | grep -c R_AMDGPU_RELATIVE64)
+[ "$n" = 2 ] || fail "$n relocations, should be 2"
+symbol() { "$llvm/llvm-readelf" --dyn-syms addresses.co | awk -v n="$1" '$8 == n { print $2 }'; }
+addend() { "$llvm/llvm-readelf" -r addresses.co | awk -v o="$1" '/RELATIVE64/ && $1 == o { print $4 }'; }
+ring=$((16#$(symbol ring)))
+[ "$((16#$(addend "$(printf %016x $ring)")))" = $((ring + 8)) ] || fail "ring[0] does not point at ring[1]"
+[ "$((16#$(addend "$(printf %016x $((ring + 16)))")))" = "$((16#$(symbol other)))" ] || fail "ring[2] does not point at other"
+
 [ $failures = 0 ] && echo ok
 exit $((failures != 0))
