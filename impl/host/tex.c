@@ -577,11 +577,11 @@ cwh_rt_tex(struct cwh_gang *gang, const struct cwh_tex *x)
             t = cwh_texobj_get(handle);
             if (!t || t->surface != is_surface)
                 cwh_abort(f, CWB_ILLEGAL_ADDRESS, "0x%llx is not a %s object", (unsigned long long)handle, is_surface ? "surface" : "texture");
-            if (may_be_fast && t->fast) {
-                bool same = true;
-                for (uint64_t n = m; n; n &= n - 1)
-                    same &= x->texture[__builtin_ctzll(n)] == handle;
-                if (same && m == x->mask) {
+            if (may_be_fast && t->fast && m == x->mask) {
+                uint64_t other = 0;
+                for (uint64_t n = m & (m - 1); n; n &= n - 1)
+                    other |= x->texture[__builtin_ctzll(n)] ^ handle;
+                if (!other) {
                     fast_fetch(t, x);
                     return;
                 }

@@ -11,6 +11,8 @@
 
 enum { MAX_LANES = 32 };
 
+#define INLINE static inline __attribute__((always_inline))
+
 /* Where each lane reads in one dimension: texels a and b, weight w/256 of b. */
 struct axis {
     int32_t a[MAX_LANES], b[MAX_LANES];
@@ -24,7 +26,7 @@ bounded(float v, float lo, float hi)
     return v < hi ? v : hi;
 }
 
-static void
+INLINE void
 axis_point(struct axis *x, const uint32_t *coord, bool is_float, float scale, uint32_t size, unsigned width)
 {
     int32_t last = (int32_t)size - 1;
@@ -42,7 +44,7 @@ axis_point(struct axis *x, const uint32_t *coord, bool is_float, float scale, ui
         x->a[i] = (int32_t)bounded(f[i] * scale, 0.0f, top);
 }
 
-static void
+INLINE void
 axis_linear(struct axis *x, const uint32_t *coord, float scale, uint32_t size, unsigned width)
 {
     float f[MAX_LANES], top = (float)size;
@@ -58,8 +60,6 @@ axis_linear(struct axis *x, const uint32_t *coord, float scale, uint32_t size, u
         x->b[i] = b < last ? b : last;
     }
 }
-
-#define INLINE static inline __attribute__((always_inline))
 
 INLINE uint32_t
 load(const uint8_t *p, unsigned bytes)
@@ -138,12 +138,12 @@ fetch_linear_float(const struct cwh_level *l, const struct axis *x, const struct
 
 #define SHAPES(X) X(1, 1) X(1, 2) X(1, 4) X(2, 1) X(2, 2) X(2, 4) X(4, 1) X(4, 2) X(4, 4)
 
-void
-cwh_tex_fast(const struct cwh_texobj *t, const struct cwh_tex *x)
+INLINE void
+fetch(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned width)
 {
     const struct cwh_level *l = &t->level[0];
     bool is_float = x->coord_type == PTX_F32, linear = t->linear && is_float;
-    unsigned width = x->width, bytes = t->element / t->channels;
+    unsigned bytes = t->bytes;
     struct axis ax, ay;
     uint32_t texel[4][MAX_LANES];
     const uint32_t *cy = x->coord + width;
@@ -199,5 +199,20 @@ cwh_tex_fast(const struct cwh_texobj *t, const struct cwh_tex *x)
         } else {
             memcpy(out, texel[c], width * sizeof *out);
         }
+    }
+}
+
+void
+cwh_tex_fast(const struct cwh_texobj *t, const struct cwh_tex *x)
+{
+    switch (x->width) {         /* the usual gangs: loops of known length */
+    case 8:
+        fetch(t, x, 8);
+        break;
+    case 16:
+        fetch(t, x, 16);
+        break;
+    default:
+        fetch(t, x, x->width);
     }
 }

@@ -165,7 +165,8 @@ cwh_texture_create(const struct cwb_texture_desc *d, struct cwh_texobj **out)
         return CWB_NOMEM;
     t->format = d->format;
     t->channels = (uint8_t)d->channels;
-    t->element = (uint8_t)(cwh_format_bytes(d->format) * d->channels);
+    t->bytes = (uint8_t)cwh_format_bytes(d->format);
+    t->element = (uint8_t)(t->bytes * d->channels);
     t->nlevels = 1;
     struct cwh_level *l = &t->level[0];
     switch (d->kind) {
@@ -252,6 +253,7 @@ cwh_surface_create(const struct cwh_array *a, uint32_t level, struct cwh_texobj 
     t->format = a->desc.format;
     t->channels = (uint8_t)a->desc.channels;
     t->element = (uint8_t)a->element;
+    t->bytes = (uint8_t)(a->element / a->desc.channels);
     t->nlevels = 1;
     t->level[0] = a->level[level];
     t->cube = a->desc.flags & CWB_ARRAY_CUBEMAP;

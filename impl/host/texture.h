@@ -29,7 +29,7 @@ struct cwh_texobj {
     bool     surface;
     bool     linear_memory;             /* kind LINEAR: fetches outside give 0 */
     enum cwb_format format;
-    uint8_t  channels, element;
+    uint8_t  channels, element, bytes;  /* bytes of a texel; of one channel */
     uint8_t  address[3];                /* enum cwb_address; wrap and mirror need normalized coordinates */
     bool     linear, mip_linear, normalized, srgb;
     bool     as_float;                  /* texels become floats: float formats, or 8/16-bit integers scaled to [0,1] or [-1,1] */
