@@ -60,7 +60,6 @@ set_add(struct set *s, V v, bool *failed)
 
 /* A stack of values whose bits are observed, to look through. */
 struct pass {
-    LLVMTypeRef f32;
     struct set observed;
     V *stack;
     size_t depth, capacity;
@@ -159,6 +158,97 @@ observe(struct pass *p, V v)
     p->stack[p->depth++] = v;
 }
 
+static bool
+hard_use(V user)
+{
+    return !LLVMIsAInstruction(user) || (!blind(user) && !passes_on(user));
+}
+
+/* Is v, looked at through phis and selects, always a canonical value or a constant that is no NaN? *nan gets the canonical
+ * constant in v's type. Gives up, false, on large webs. */
+static bool
+always_canonical(V v, V *nan)
+{
+    enum { LIMIT = 64 };
+    V seen[LIMIT];
+    unsigned count = 1;
+
+    *nan = NULL;
+    seen[0] = v;
+    for (unsigned at = 0; at < count; at++) {
+        bool phi = LLVMIsAPHINode(seen[at]) != NULL;
+        if (!phi && !LLVMIsASelectInst(seen[at]))
+            return false;
+        for (int k = phi ? 0 : 1; k < LLVMGetNumOperands(seen[at]); k++) {
+            V o = phi ? LLVMGetIncomingValue(seen[at], (unsigned)k) : LLVMGetOperand(seen[at], (unsigned)k), first = o;
+            if (canonicalised(o)) {
+                *nan = LLVMGetOperand(o, 1);
+                continue;
+            }
+            if (LLVMIsConstant(o)) {
+                LLVMBool lossy;
+                if (LLVMIsNull(o))
+                    continue;
+                if (LLVMGetTypeKind(LLVMTypeOf(o)) == LLVMVectorTypeKind)
+                    first = LLVMGetAggregateElement(o, 0);      /* constants are splats */
+                if (!first || !LLVMIsAConstantFP(first))
+                    return false;
+                double d = LLVMConstRealGetDouble(first, &lossy);
+                if (d != d)
+                    return false;
+                continue;
+            }
+            bool known = false;
+            for (unsigned i = 0; i < count; i++)
+                known |= seen[i] == o;
+            if (known)
+                continue;
+            if (count == LIMIT)
+                return false;
+            seen[count++] = o;
+        }
+    }
+    return *nan != NULL && LLVMTypeOf(*nan) == LLVMTypeOf(v);
+}
+
+/* An accumulator that a loop carries (a phi, or the canonical value that goes into one) is looked at once, after the loop:
+ * make it canonical there. */
+static void
+sink_to_uses(LLVMBuilderRef b, V phi)
+{
+    V users[2], nan;
+    unsigned n = 0;
+    bool carried = LLVMIsAPHINode(phi) != NULL;
+
+    for (LLVMUseRef u = LLVMGetFirstUse(phi); u; u = LLVMGetNextUse(u)) {
+        if (!hard_use(LLVMGetUser(u))) {
+            carried |= LLVMIsAPHINode(LLVMGetUser(u)) != NULL;
+            continue;
+        }
+        if (n == 2)
+            return;
+        users[n++] = LLVMGetUser(u);
+    }
+    if (!n || !carried)
+        return;
+    if (canonicalised(phi))
+        nan = LLVMGetOperand(phi, 1);
+    else if (!always_canonical(phi, &nan))
+        return;
+    for (unsigned i = 0; i < n; i++) {
+        if (!LLVMIsAInstruction(users[i]) || LLVMGetInstructionParent(users[i]) == LLVMGetInstructionParent(phi))
+            return;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        LLVMPositionBuilderBefore(b, users[i]);
+        V c = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealUNO, phi, phi, ""), nan, phi, "");
+        for (int k = 0; k < LLVMGetNumOperands(users[i]); k++) {
+            if (LLVMGetOperand(users[i], (unsigned)k) == phi)
+                LLVMSetOperand(users[i], (unsigned)k, c);
+        }
+    }
+}
+
 static void
 find_observed(struct pass *p, V fn)
 {
@@ -167,8 +257,7 @@ find_observed(struct pass *p, V fn)
             if (!is_f32(i))
                 continue;
             for (LLVMUseRef u = LLVMGetFirstUse(i); u; u = LLVMGetNextUse(u)) {
-                V user = LLVMGetUser(u);
-                if (!LLVMIsAInstruction(user) || (!blind(user) && !passes_on(user))) {
+                if (hard_use(LLVMGetUser(u))) {
                     observe(p, i);
                     break;
                 }
@@ -188,9 +277,16 @@ unsigned
 emit_relax_nan(LLVMModuleRef m)
 {
     unsigned removed = 0;
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
 
     for (V fn = LLVMGetFirstFunction(m); fn; fn = LLVMGetNextFunction(fn)) {
         struct pass p = { 0 };
+        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
+            for (V i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i)) {
+                if (is_f32(i) && (LLVMIsAPHINode(i) || canonicalised(i)))
+                    sink_to_uses(b, i);
+            }
+        }
         find_observed(&p, fn);
         for (LLVMBasicBlockRef bb = p.failed ? NULL : LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
             V next;
@@ -207,5 +303,6 @@ emit_relax_nan(LLVMModuleRef m)
         free(p.observed.slot);
         free(p.stack);
     }
+    LLVMDisposeBuilder(b);
     return removed;
 }
