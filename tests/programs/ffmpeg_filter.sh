@@ -6,7 +6,7 @@
 #
 # FILTER is scale, overlay, yadif, chromakey, thumbnail or motion (yadif again). COMMAND, if given, is put before ffmpeg
 # (cudaway-trace record ... --). OUT_DIR gets FILTER.framemd5 (checksums of the CUDA filter's frames), FILTER.png (left
-# the CUDA filter, middle the CPU filter, right 16 times their difference), FILTER.log and FILTER.result with "frames N psnr DB max LEVELS floor DB limit LEVELS". Exit status 1 when the result is
+# the CUDA filter, middle the CPU filter, right 16 times their difference), FILTER.log and FILTER.result with "frames N psnr DB max LEVELS floor DB limit LEVELS hardware yes|no|different". Exit status 1 when it is
 # worse than the floor that the algorithms share, 77 when there is no ffmpeg with CUDA filters.
 #
 # What the algorithms share, and so how near the pictures must be, is said at each filter. A difference of one level in
@@ -100,18 +100,19 @@ thumbnail)
 esac
 
 graph="$graph;
-       [cuda]split=4[x1][x2][x3][m];[cpu]split=3[y1][y2][y3];
+       [cuda]split=4[x1][x2][x3][m];[cpu]split=4[y1][y2][y3][o];
        [x1][y1]psnr=stats_file=$out/$filter.psnr[p];
        [x2][y2]blend=all_mode=difference,signalstats,metadata=mode=print:file=$out/$filter.diff,split[q][q2];
        [q2]format=yuv420p,lutyuv=y='clip(val*16,0,255)':u='clip((val-128)*16+128,0,255)':v='clip((val-128)*16+128,0,255)'[d];
        [x3][y3]hstack[h];[h][d]hstack,select='eq(n,$((frames / 2)))',scale=1920:-2[sheet]"
-rm -f "$out/$filter".{psnr,diff,png,result,framemd5}
+rm -f "$out/$filter".{psnr,diff,png,result,framemd5,cpu.framemd5}
 command=(ffmpeg -hide_banner -nostdin -y -v warning
          -init_hw_device cuda=gpu -filter_hw_device gpu
          "${inputs[@]}" -filter_complex "$graph"
          -map '[p]' -frames:v "$frames" -f null -
          -map '[q]' -frames:v "$frames" -f null -
          -map '[m]' -frames:v "$frames" -c:v rawvideo -f framemd5 "$out/$filter.framemd5"
+         -map '[o]' -frames:v "$frames" -c:v rawvideo -f framemd5 "$out/$filter.cpu.framemd5"
          -map '[sheet]' -frames:v 1 -update 1 "$out/$filter.png")
 if ! "$@" "${command[@]}" >"$out/$filter.log" 2>&1; then
     tail -n 30 "$out/$filter.log" >&2
@@ -125,9 +126,26 @@ read -r n psnr < <(awk -v want="$frames" '
     n < want { for (i = 1; i <= NF; i++) if (split($i, f, ":") == 2 && f[1] == "mse_avg") { n++; sum += f[2] } }
     END { if (n && sum) printf "%d %.2f\n", n, 10 * log(255 * 255 * n / sum) / log(10); else print n + 0, n ? "inf" : 0 }' "$out/$filter.psnr")
 max=$(awk -F= -v planes=$planes '$0 ~ "signalstats.[" planes "]MAX=" && $2 + 0 > m { m = $2 + 0 } END { print m + 0 }' "$out/$filter.diff")
-echo "frames $n psnr $psnr max $max floor $floor limit $limit" >"$out/$filter.result"
 ok=$(awk -v n="$n" -v want="$frames" -v p="$psnr" -v f="$floor" -v m="$max" -v l="$limit" \
     'BEGIN { print n == want && (p == "inf" || p + 0 >= f) && m <= l ? "ok" : "FAIL" }')
 printf '%-4s %-10s %3d frames, PSNR %6s dB (at least %s), largest difference %d of 255 (at most %d)\n' \
     "$ok" "$filter" "$n" "$psnr" "$floor" "$max" "$limit"
+
+# The same frames as an NVIDIA H200 made them with Debian's ffmpeg 5.1 and the real driver: the bits must agree. Where
+# the CPU filter's frames differ from those recorded beside them, this ffmpeg makes other source frames: nothing to compare.
+reference=$(dirname "$0")/h200/$filter
+same=no
+if [ -f "$reference.framemd5" ] && [ "$frames" = 50 ]; then
+    if ! cmp -s <(grep -v '^#' "$reference.cpu.framemd5") <(grep -v '^#' "$out/$filter.cpu.framemd5"); then
+        echo "     $filter: this ffmpeg's source frames are not those of the recording from an NVIDIA GPU; not compared with it"
+    elif cmp -s <(grep -v '^#' "$reference.framemd5") <(grep -v '^#' "$out/$filter.framemd5"); then
+        echo "     $filter: all $frames frames are the bits that an NVIDIA H200 gave"
+        same=yes
+    else
+        echo "FAIL $filter: frames differ from what an NVIDIA H200 gave:" \
+            "$(diff <(grep -v '^#' "$reference.framemd5") <(grep -v '^#' "$out/$filter.framemd5") | grep -c '^>') of $frames"
+        ok=FAIL same=different
+    fi
+fi
+echo "frames $n psnr $psnr max $max floor $floor limit $limit hardware $same" >"$out/$filter.result"
 [ "$ok" = ok ]
