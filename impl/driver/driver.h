@@ -282,6 +282,7 @@ struct module {
     struct func **funcs;                /* lock: by kernel index, made when asked for */
     struct texref **texrefs;            /* lock: by variable index */
     uint32_t ntexrefs;
+    _Atomic bool has_texrefs;
 };
 
 /* A parsed and linked program, shared by the module instances of a library. */
@@ -292,17 +293,16 @@ struct program {
 
 struct texref {
     struct obj obj;                     /* KIND_TEXREF; surface references too */
-    struct module *module;              /* not owned: dies with it; NULL for cuTexRefCreate */
-    uint64_t address;                   /* where the handle is stored in the image */
+    uint64_t address;                   /* where the handle is stored in the module's image; 0 for cuTexRefCreate */
     bool surface;
     pthread_mutex_t lock;
     CUDA_RESOURCE_DESC res;             /* lock, and so on */
     CUDA_TEXTURE_DESC tex;
     CUarray_format format;
     int channels;
-    uint64_t handle;                    /* the backend's texture, or 0 */
-    bool changed;
-    struct array *array;                /* owned reference */
+    bool bound, changed;
+    uint64_t handle;                    /* the backend's texture or surface, or 0 */
+    struct obj *resource;               /* owned reference to its array */
 };
 
 /* JIT options as numbers. */

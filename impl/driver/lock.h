@@ -4,14 +4,15 @@
  *   1  g.lock              start-up, the device list
  *   2  primary.lock        one per device: the primary context's retain count and instance
  *   3  ctx.lock            lists of a context's objects, its limits and settings
- *   4  module.lock         function and reference tables of a module; link and library state
+ *   4  module.lock         function and reference tables of a module; link, library and
+ *                           texture reference state (of those, a texture reference's comes last)
  *   5  ctx.order           order of submission to streams (default-stream rules); backend *submit* ops run under it
  *   6  ranges, pool.lock, objmap   tables of addresses, pools and texture objects: leaves, no call is made under them
  *   7  handle free list, log, the backend's own and impl/va.c's: leaves
  *
  * Handle look-up takes no lock (an atomic count per slot). No driver lock is held while a host function of the application
- * runs, while a kernel is compiled, or while a thread waits for queued work; exception: destroying a context's backend
- * objects at exit. Thread-local state (context stack, per-thread streams) needs none. */
+ * runs, while a kernel is compiled, or while a thread waits for queued work; exception: a texture reference
+ * that is bound anew waits for the kernels that use its old texture. Thread-local state (context stack, per-thread streams) needs none. */
 #ifndef CWD_LOCK_H
 #define CWD_LOCK_H
 

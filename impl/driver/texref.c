@@ -5,8 +5,474 @@
 
 #include <stdlib.h>
 
+static void
+drop_texture(struct texref *t)
+{
+    struct ctx *c = t->obj.ctx;
+    if (t->handle) {
+        (void)c->b->context_sync(c->be);        /* kernels under way use it */
+        if (t->surface)
+            c->b->surface_destroy(c->be, t->handle);
+        else
+            c->b->texture_destroy(c->be, t->handle);
+        t->handle = 0;
+    }
+    if (t->resource) {
+        handle_put(t->resource);
+        t->resource = NULL;
+    }
+}
+
+static void
+texref_finish(struct obj *o)
+{
+    struct texref *t = (struct texref *)o;
+    drop_texture(t);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+static CUresult
+make(struct ctx *c, bool surface, uint64_t address, struct texref **out)
+{
+    struct texref *t = calloc(1, sizeof *t);
+    if (!t)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_init(&t->lock, NULL);
+    t->surface = surface;
+    t->address = address;
+    t->format = CU_AD_FORMAT_FLOAT;
+    t->channels = 1;
+    t->tex.maxAnisotropy = 1;
+    CUresult e = handle_new(&t->obj, KIND_TEXREF, c, texref_finish);
+    if (e != CUDA_SUCCESS) {
+        pthread_mutex_destroy(&t->lock);
+        free(t);
+        return e;
+    }
+    *out = t;
+    return CUDA_SUCCESS;
+}
+
+static CUresult
+of_module(CUmodule hmod, const char *name, bool surface, uint64_t *out)
+{
+    CURRENT(c);
+    struct module *m AUTO_PUT = handle_get(hmod, KIND_MODULE);
+    if (!m)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!name)
+        return CUDA_ERROR_INVALID_VALUE;
+    const struct cwj_api *api = jit_api();
+    for (uint32_t i = 0; i < m->ntexrefs; i++) {
+        const struct cwj_variable *v = api->variable(m->program->p, i);
+        if (v->type != (surface ? PTX_SURFREF : PTX_TEXREF) || strcmp(v->name, name))
+            continue;
+        struct texref *t = NULL, *extra = NULL;
+        CUresult e = make(m->obj.ctx, surface, m->image + v->offset, &extra);
+        if (e != CUDA_SUCCESS)
+            return e;
+        pthread_mutex_lock(&m->lock);
+        if (m->texrefs && !m->texrefs[i]) {
+            m->texrefs[i] = extra;
+            handle_ref(&extra->obj);
+            extra = NULL;
+        }
+        t = m->texrefs ? m->texrefs[i] : NULL;
+        if (t)
+            *out = t->obj.handle;
+        pthread_mutex_unlock(&m->lock);
+        if (extra)
+            handle_kill(&extra->obj);
+        atomic_store(&m->has_texrefs, true);
+        return t ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    }
+    return CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult
+drv_cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name)
+{
+    uint64_t h;
+    if (!pTexRef)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = of_module(hmod, name, false, &h);
+    if (e == CUDA_SUCCESS)
+        *pTexRef = (CUtexref)(uintptr_t)h;
+    return e;
+}
+
+CUresult
+drv_cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name)
+{
+    uint64_t h;
+    if (!pSurfRef)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = of_module(hmod, name, true, &h);
+    if (e == CUDA_SUCCESS)
+        *pSurfRef = (CUsurfref)(uintptr_t)h;
+    return e;
+}
+
+/* Make the backend's object and store its handle. t->lock held. */
+static CUresult
+bind(struct texref *t, struct stream *s)
+{
+    struct ctx *c = t->obj.ctx;
+    drop_texture(t);
+    CUresult e = CUDA_SUCCESS;
+    if (!t->bound) {
+        /* unbound: the variable becomes 0, which is no texture */
+    } else if (t->surface) {
+        struct array *a = handle_get(t->res.res.array.hArray, KIND_ARRAY);
+        e = a ? result_of(c->b->surface_create(c->be, a->be, a->level, &t->handle)) : CUDA_ERROR_INVALID_HANDLE;
+        t->resource = a ? &a->obj : NULL;
+    } else {
+        e = texture_make(c, &t->res, &t->tex, NULL, &t->handle, &t->resource);
+    }
+    if (e != CUDA_SUCCESS) {
+        t->handle = 0;
+        return e;
+    }
+    e = stream_begin(s);
+    if (e != CUDA_SUCCESS)
+        return e;
+    for (unsigned i = 0; i < 2 && e == CUDA_SUCCESS; i++) {
+        struct cwb_fill f = { .dst = { .loc = CWB_LOC_DEVICE, .address = t->address + 4 * i, .pitch = 4, .slice = 4 },
+                              .value = (uint32_t)(t->handle >> 32 * i), .size = 4, .width = 1, .height = 1, .depth = 1 };
+        e = result_of(c->b->stream_fill(s->be, &f));
+    }
+    stream_end(s);
+    if (e == CUDA_SUCCESS)
+        t->changed = false;
+    return e;
+}
+
 CUresult
 texrefs_update(struct module *m, struct stream *s)
 {
+    if (!atomic_load_explicit(&m->has_texrefs, memory_order_relaxed))
+        return CUDA_SUCCESS;
+    CUresult e = CUDA_SUCCESS;
+    for (uint32_t i = 0; i < m->ntexrefs && e == CUDA_SUCCESS; i++) {
+        pthread_mutex_lock(&m->lock);
+        struct texref *t = m->texrefs ? m->texrefs[i] : NULL;
+        if (t)
+            handle_ref(&t->obj);
+        pthread_mutex_unlock(&m->lock);
+        if (!t)
+            continue;
+        pthread_mutex_lock(&t->lock);
+        if (t->changed)
+            e = bind(t, s);
+        pthread_mutex_unlock(&t->lock);
+        handle_put(&t->obj);
+    }
+    return e;
+}
+
+/* ---- setting and getting ---------------------------------------------------------------------------------------------- */
+
+/* Begin and end of a function that reads or changes the reference h: locked in between. */
+#define TEXREF(t, h)                                                                                                   \
+    CURRENT(c);                                                                                                        \
+    struct texref *t AUTO_PUT = handle_get(h, KIND_TEXREF);                                                            \
+    if (!t || t->surface)                                                                                              \
+        return CUDA_ERROR_INVALID_HANDLE;                                                                              \
+    pthread_mutex_lock(&t->lock)
+#define DONE(t, changes, result)                                                                                       \
+    do {                                                                                                               \
+        CUresult result_ = (result);                                                                                   \
+        if ((changes) && result_ == CUDA_SUCCESS)                                                                      \
+            t->changed = true;                                                                                         \
+        pthread_mutex_unlock(&t->lock);                                                                                \
+        return result_;                                                                                                \
+    } while (0)
+
+CUresult
+drv_cuTexRefCreate(CUtexref *pTexRef)
+{
+    USABLE(c);
+    struct texref *t;
+    if (!pTexRef)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = make(c, false, 0, &t);
+    if (e == CUDA_SUCCESS)
+        *pTexRef = HANDLE(CUtexref, t);
+    return e;
+}
+
+CUresult
+drv_cuTexRefDestroy(CUtexref hTexRef)
+{
+    CURRENT(c);
+    struct texref *t AUTO_PUT = handle_get(hTexRef, KIND_TEXREF);
+    if (!t || t->address)
+        return CUDA_ERROR_INVALID_HANDLE;
+    return handle_kill(&t->obj) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult
+drv_cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags)
+{
+    if (Flags != CU_TRSA_OVERRIDE_FORMAT)
+        return CUDA_ERROR_INVALID_VALUE;
+    TEXREF(t, hTexRef);
+    struct array *a AUTO_PUT = hArray ? handle_get(hArray, KIND_ARRAY) : NULL;
+    if (hArray && !a)
+        DONE(t, false, CUDA_ERROR_INVALID_HANDLE);
+    t->bound = a != NULL;
+    t->res = (CUDA_RESOURCE_DESC){ .resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = hArray };
+    if (a) {
+        t->format = a->desc.Format;
+        t->channels = (int)a->desc.NumChannels;
+    }
+    DONE(t, true, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmappedArray, unsigned int Flags)
+{
+    if (Flags != CU_TRSA_OVERRIDE_FORMAT)
+        return CUDA_ERROR_INVALID_VALUE;
+    TEXREF(t, hTexRef);
+    struct mipmap *m AUTO_PUT = handle_get(hMipmappedArray, KIND_MIPMAP);
+    if (!m)
+        DONE(t, false, CUDA_ERROR_INVALID_HANDLE);
+    t->bound = true;
+    t->res = (CUDA_RESOURCE_DESC){ .resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY, .res.mipmap.hMipmappedArray = hMipmappedArray };
+    DONE(t, true, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefSetAddress_v2(size_t *ByteOffset, CUtexref hTexRef, CUdeviceptr dptr, size_t bytes)
+{
+    TEXREF(t, hTexRef);
+    CUdeviceptr base = dptr & ~(CUdeviceptr)511;
+    if (!ByteOffset && base != dptr)
+        DONE(t, false, CUDA_ERROR_INVALID_VALUE);
+    if (dptr && (!bytes || !range_covers(dptr, bytes, NULL)))
+        DONE(t, false, CUDA_ERROR_INVALID_VALUE);
+    if (ByteOffset)
+        *ByteOffset = dptr - base;
+    t->bound = dptr != 0;
+    t->res = (CUDA_RESOURCE_DESC){ .resType = CU_RESOURCE_TYPE_LINEAR, .res.linear = { base, t->format, (unsigned)t->channels, bytes + (dptr - base) } };
+    DONE(t, true, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefSetAddress2D_v3(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *desc, CUdeviceptr dptr, size_t Pitch)
+{
+    TEXREF(t, hTexRef);
+    if (!desc)
+        DONE(t, false, CUDA_ERROR_INVALID_VALUE);
+    t->bound = dptr != 0;
+    t->format = desc->Format;
+    t->channels = (int)desc->NumChannels;
+    t->res = (CUDA_RESOURCE_DESC){ .resType = CU_RESOURCE_TYPE_PITCH2D,
+                                   .res.pitch2D = { dptr, desc->Format, desc->NumChannels, desc->Width, desc->Height, Pitch } };
+    DONE(t, true, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefSetAddress2D_v2(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *desc, CUdeviceptr dptr, size_t Pitch)
+{
+    return drv_cuTexRefSetAddress2D_v3(hTexRef, desc, dptr, Pitch);
+}
+
+CUresult
+drv_cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt, int NumPackedComponents)
+{
+    enum cwb_format f;
+    uint32_t bytes;
+    if (format_of(fmt, &f, &bytes) || (NumPackedComponents != 1 && NumPackedComponents != 2 && NumPackedComponents != 4))
+        return CUDA_ERROR_INVALID_VALUE;
+    TEXREF(t, hTexRef);
+    t->format = fmt;
+    t->channels = NumPackedComponents;
+    if (t->res.resType == CU_RESOURCE_TYPE_LINEAR) {
+        t->res.res.linear.format = fmt;
+        t->res.res.linear.numChannels = (unsigned)NumPackedComponents;
+    }
+    DONE(t, true, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am)
+{
+    if (dim < 0 || dim > 2 || (unsigned)am > CU_TR_ADDRESS_MODE_BORDER)
+        return CUDA_ERROR_INVALID_VALUE;
+    TEXREF(t, hTexRef);
+    t->tex.addressMode[dim] = am;
+    DONE(t, true, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefSetFilterMode(CUtexref hTexRef, CUfilter_mode fm)
+{
+    if ((unsigned)fm > CU_TR_FILTER_MODE_LINEAR)
+        return CUDA_ERROR_INVALID_VALUE;
+    TEXREF(t, hTexRef);
+    t->tex.filterMode = fm;
+    DONE(t, true, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefSetMipmapFilterMode(CUtexref hTexRef, CUfilter_mode fm)
+{
+    if ((unsigned)fm > CU_TR_FILTER_MODE_LINEAR)
+        return CUDA_ERROR_INVALID_VALUE;
+    TEXREF(t, hTexRef);
+    t->tex.mipmapFilterMode = fm;
+    DONE(t, true, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefSetMipmapLevelBias(CUtexref hTexRef, float bias)
+{
+    TEXREF(t, hTexRef);
+    t->tex.mipmapLevelBias = bias;
+    DONE(t, true, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefSetMipmapLevelClamp(CUtexref hTexRef, float minMipmapLevelClamp, float maxMipmapLevelClamp)
+{
+    TEXREF(t, hTexRef);
+    t->tex.minMipmapLevelClamp = minMipmapLevelClamp;
+    t->tex.maxMipmapLevelClamp = maxMipmapLevelClamp;
+    DONE(t, true, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefSetMaxAnisotropy(CUtexref hTexRef, unsigned int maxAniso)
+{
+    TEXREF(t, hTexRef);
+    t->tex.maxAnisotropy = maxAniso;
+    DONE(t, true, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefSetBorderColor(CUtexref hTexRef, float *pBorderColor)
+{
+    if (!pBorderColor)
+        return CUDA_ERROR_INVALID_VALUE;
+    TEXREF(t, hTexRef);
+    memcpy(t->tex.borderColor, pBorderColor, sizeof t->tex.borderColor);
+    DONE(t, true, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags)
+{
+    if (Flags & ~(unsigned)(CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION))
+        return CUDA_ERROR_INVALID_VALUE;
+    TEXREF(t, hTexRef);
+    t->tex.flags = Flags;
+    DONE(t, true, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefGetAddress_v2(CUdeviceptr *pdptr, CUtexref hTexRef)
+{
+    TEXREF(t, hTexRef);
+    bool linear = t->bound && t->res.resType == CU_RESOURCE_TYPE_LINEAR, pitch = t->bound && t->res.resType == CU_RESOURCE_TYPE_PITCH2D;
+    if (pdptr && (linear || pitch))
+        *pdptr = linear ? t->res.res.linear.devPtr : t->res.res.pitch2D.devPtr;
+    DONE(t, false, pdptr && (linear || pitch) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult
+drv_cuTexRefGetArray(CUarray *phArray, CUtexref hTexRef)
+{
+    TEXREF(t, hTexRef);
+    bool ok = phArray && t->bound && t->res.resType == CU_RESOURCE_TYPE_ARRAY;
+    if (ok)
+        *phArray = t->res.res.array.hArray;
+    DONE(t, false, ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult
+drv_cuTexRefGetMipmappedArray(CUmipmappedArray *phMipmappedArray, CUtexref hTexRef)
+{
+    TEXREF(t, hTexRef);
+    bool ok = phMipmappedArray && t->bound && t->res.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+    if (ok)
+        *phMipmappedArray = t->res.res.mipmap.hMipmappedArray;
+    DONE(t, false, ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult
+drv_cuTexRefGetAddressMode(CUaddress_mode *pam, CUtexref hTexRef, int dim)
+{
+    if (!pam || dim < 0 || dim > 2)
+        return CUDA_ERROR_INVALID_VALUE;
+    TEXREF(t, hTexRef);
+    *pam = t->tex.addressMode[dim];
+    DONE(t, false, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefGetFilterMode(CUfilter_mode *pfm, CUtexref hTexRef)
+{
+    if (!pfm)
+        return CUDA_ERROR_INVALID_VALUE;
+    TEXREF(t, hTexRef);
+    *pfm = t->tex.filterMode;
+    DONE(t, false, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefGetFormat(CUarray_format *pFormat, int *pNumChannels, CUtexref hTexRef)
+{
+    TEXREF(t, hTexRef);
+    if (pFormat)
+        *pFormat = t->format;
+    if (pNumChannels)
+        *pNumChannels = t->channels;
+    DONE(t, false, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefGetFlags(unsigned int *pFlags, CUtexref hTexRef)
+{
+    if (!pFlags)
+        return CUDA_ERROR_INVALID_VALUE;
+    TEXREF(t, hTexRef);
+    *pFlags = t->tex.flags;
+    DONE(t, false, CUDA_SUCCESS);
+}
+
+/* ---- surface references ---------------------------------------------------------------------------------------------------- */
+
+CUresult
+drv_cuSurfRefSetArray(CUsurfref hSurfRef, CUarray hArray, unsigned int Flags)
+{
+    CURRENT(c);
+    struct texref *t AUTO_PUT = handle_get(hSurfRef, KIND_TEXREF);
+    struct array *a AUTO_PUT = handle_get(hArray, KIND_ARRAY);
+    if (!t || !t->surface || !a)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (Flags || !(a->desc.Flags & CUDA_ARRAY3D_SURFACE_LDST))
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&t->lock);
+    t->bound = t->changed = true;
+    t->res = (CUDA_RESOURCE_DESC){ .resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = hArray };
+    pthread_mutex_unlock(&t->lock);
     return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuSurfRefGetArray(CUarray *phArray, CUsurfref hSurfRef)
+{
+    CURRENT(c);
+    struct texref *t AUTO_PUT = handle_get(hSurfRef, KIND_TEXREF);
+    if (!t || !t->surface)
+        return CUDA_ERROR_INVALID_HANDLE;
+    pthread_mutex_lock(&t->lock);
+    bool ok = phArray && t->bound;
+    if (ok)
+        *phArray = t->res.res.array.hArray;
+    pthread_mutex_unlock(&t->lock);
+    return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -35,6 +35,13 @@ static const char part_b[] = ".version 7.1\n.target sm_60\n.address_size 64\n"
     ".visible .func (.param .b32 r) twice(.param .b32 x)\n{\n    .reg .b32 %r<3>;\n"
     "    ld.param.b32 %r1, [x]; add.u32 %r2, %r1, %r1; st.param.b32 [r], %r2; ret;\n}\n";
 
+static const char fetch[] = ".version 7.1\n.target sm_60, texmode_unified\n.address_size 64\n"
+    ".global .texref tex;\n.global .surfref surf;\n"
+    ".visible .entry get(.param .u64 p)\n{\n    .reg .b64 %d<4>; .reg .b32 %r<2>; .reg .f32 %f<5>;\n"
+    "    ld.param.u64 %d1, [p]; cvta.to.global.u64 %d2, %d1; mov.u32 %r1, %tid.x;\n"
+    "    tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [tex, {%r1}];\n"
+    "    mad.wide.u32 %d3, %r1, 4, %d2; st.global.f32 [%d3], %f1;\n    ret;\n}\n";
+
 static bool executes;
 
 static void
@@ -283,6 +290,51 @@ textures(void)
     EXPECT_RESULT(cuArray3DGetDescriptor_v2(&desc, level), CUDA_ERROR_INVALID_HANDLE);
 }
 
+static void
+references(void)
+{
+    enum { N = 32 };
+    CUmodule m;
+    CUfunction f;
+    CUtexref t, same;
+    CUsurfref s;
+    CUarray_format format;
+    int channels;
+    CUdeviceptr in[2], out;
+    float data[N];
+    OK(cuModuleLoadData(&m, fetch));
+    OK(cuModuleGetFunction(&f, m, "get"));
+    OK(cuModuleGetTexRef(&t, m, "tex"));
+    OK(cuModuleGetTexRef(&same, m, "tex"));
+    EXPECT(t == same);
+    EXPECT_RESULT(cuModuleGetTexRef(&same, m, "surf"), CUDA_ERROR_NOT_FOUND);
+    OK(cuModuleGetSurfRef(&s, m, "surf"));
+    EXPECT_RESULT(cuTexRefSetFlags((CUtexref)s, 0), CUDA_ERROR_INVALID_HANDLE);
+    OK(cuTexRefSetFormat(t, CU_AD_FORMAT_FLOAT, 1));
+    OK(cuTexRefGetFormat(&format, &channels, t));
+    EXPECT(format == CU_AD_FORMAT_FLOAT && channels == 1);
+    OK(cuMemAlloc_v2(&out, sizeof data));
+    void *params[] = { &out };
+    for (int round = 0; round < 2; round++) {   /* the second binding replaces the first */
+        size_t offset = 1;
+        OK(cuMemAlloc_v2(&in[round], sizeof data));
+        for (int i = 0; i < N; i++)
+            data[i] = (float)(i * 3 + round);
+        OK(cuMemcpyHtoD_v2(in[round], data, sizeof data));
+        OK(cuTexRefSetAddress_v2(&offset, t, in[round], sizeof data));
+        EXPECT(offset == 0);
+        OK(cuLaunchKernel(f, 1, 1, 1, N, 1, 1, 0, NULL, params, NULL));
+        OK(cuMemcpyDtoH_v2(data, out, sizeof data));
+        for (int i = 0; executes && i < N; i++)
+            EXPECT(data[i] == (float)(i * 3 + round));
+    }
+    OK(cuModuleUnload(m));
+    EXPECT_RESULT(cuTexRefSetFlags(t, 0), CUDA_ERROR_INVALID_HANDLE);
+    OK(cuMemFree_v2(out));
+    OK(cuMemFree_v2(in[0]));
+    OK(cuMemFree_v2(in[1]));
+}
+
 int
 main(void)
 {
@@ -298,6 +350,7 @@ main(void)
     links();
     libraries();
     textures();
+    references();
     OK(cuModuleLoadData(&kept, text));
     CUfunction f;
     OK(cuModuleGetFunction(&f, kept, "nothing"));
