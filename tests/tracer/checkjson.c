@@ -14,24 +14,30 @@ main(int argc, char **argv)
     cJSON *root = cJSON_ParseWithLength(data, n), *e;
     cJSON *events = cJSON_GetObjectItemCaseSensitive(root, "traceEvents");
     unsigned calls = 0, kernels = 0;
+    int rc = 1;
+    if (f)
+        fclose(f);
     if (!cJSON_IsArray(events)) {
         fprintf(stderr, "no JSON with traceEvents\n");
-        return 1;
+        goto finish;
     }
     cJSON_ArrayForEach(e, events) {
         const cJSON *ph = cJSON_GetObjectItemCaseSensitive(e, "ph"), *cat = cJSON_GetObjectItemCaseSensitive(e, "cat");
         if (!cJSON_IsString(ph) || !cJSON_IsString(cJSON_GetObjectItemCaseSensitive(e, "name")) ||
             !cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(e, "pid")) ||
             !cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(e, "tid")))
-            return 1;
+            goto finish;
         if (strcmp(ph->valuestring, "X"))
             continue;
         if (!cJSON_IsString(cat) || !cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(e, "ts")) ||
             !cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(e, "dur")))
-            return 1;
+            goto finish;
         calls += !strcmp(cat->valuestring, "cuda");
         kernels += !strcmp(cat->valuestring, "kernel");
     }
     printf("%u calls, %u kernels\n", calls, kernels);
-    return 0;
+    rc = 0;
+finish:
+    cJSON_Delete(root);
+    return rc;
 }
