@@ -159,6 +159,7 @@ struct stream {
     int priority;
     uint64_t id;
     bool is_legacy, blocking;
+    _Atomic int sync_policy;            /* kept to be read back */
     bool dirty;                         /* ctx.order: work since the legacy stream last joined it */
     uint64_t seen_legacy;               /* ctx.order */
     struct stream *next_blocking, **link_blocking; /* ctx.order */

@@ -329,3 +329,37 @@ drv_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
     }
     return e;
 }
+
+/* ---- by location (CUDA 13.0) ------------------------------------------------------------------------------------------------- */
+
+static CUresult
+location(const CUmemLocation *l, CUmemAllocationType type)
+{
+    if (!l || type != CU_MEM_ALLOCATION_TYPE_PINNED)
+        return type == CU_MEM_ALLOCATION_TYPE_MANAGED ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+    return l->type == CU_MEM_LOCATION_TYPE_DEVICE ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult
+drv_cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *l, CUmemAllocationType type)
+{
+    READY();
+    CUresult e = location(l, type);
+    return e == CUDA_SUCCESS ? drv_cuDeviceGetDefaultMemPool(pool_out, l->id) : e;
+}
+
+CUresult
+drv_cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *l, CUmemAllocationType type)
+{
+    READY();
+    CUresult e = location(l, type);
+    return e == CUDA_SUCCESS ? drv_cuDeviceGetMemPool(pool, l->id) : e;
+}
+
+CUresult
+drv_cuMemSetMemPool(CUmemLocation *l, CUmemAllocationType type, CUmemoryPool pool)
+{
+    READY();
+    CUresult e = location(l, type);
+    return e == CUDA_SUCCESS ? drv_cuDeviceSetMemPool(l->id, pool) : e;
+}

@@ -78,6 +78,7 @@ stream_make(struct ctx *c, unsigned flags, int priority, bool legacy, struct str
     s->priority = priority < -5 ? -5 : priority > 0 ? 0 : priority;
     s->id = atomic_fetch_add(&next_id, 1);
     s->is_legacy = legacy;
+    atomic_init(&s->sync_policy, CU_SYNC_POLICY_AUTO);
     s->blocking = !legacy && !(flags & CU_STREAM_NON_BLOCKING);
     CUresult e = result_of(c->b->stream_create(c->be, s->priority, &s->be));
     if (e == CUDA_SUCCESS && s->blocking)
@@ -567,4 +568,87 @@ drv_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length, un
     if (!range_find(dptr, &r) || r.kind != RANGE_MANAGED || (length && (r.base != dptr || length != r.size)))
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;                /* managed memory is always accessible from everywhere */
+}
+
+static CUresult
+capture_info(CUstream hStream, CUstreamCaptureStatus *status)
+{
+    return drv_cuStreamIsCapturing(hStream, status);    /* none: the other results are left alone, as documented */
+}
+
+CUresult
+drv_cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out)
+{
+    return capture_info(hStream, captureStatus_out);
+}
+
+CUresult
+drv_cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out,
+                              const CUgraphNode **dependencies_out, size_t *numDependencies_out)
+{
+    return capture_info(hStream, captureStatus_out);
+}
+
+CUresult
+drv_cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out,
+                              const CUgraphNode **dependencies_out, const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out)
+{
+    return capture_info(hStream, captureStatus_out);
+}
+
+/* The attributes are hints; those that can be set are remembered so that they read back. */
+static CUresult
+attribute_known(CUstreamAttrID attr)
+{
+    switch ((int)attr) {
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+        return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult
+drv_cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue *value)
+{
+    STREAM(s, hStream);
+    CUresult e = value ? attribute_known(attr) : CUDA_ERROR_INVALID_VALUE;
+    if (e != CUDA_SUCCESS)
+        return e;
+    memset(value, 0, sizeof *value);
+    if (attr == (CUstreamAttrID)CU_LAUNCH_ATTRIBUTE_PRIORITY)
+        value->priority = s->priority;
+    else
+        value->syncPolicy = (CUsynchronizationPolicy)atomic_load(&s->sync_policy);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr, const CUstreamAttrValue *value)
+{
+    STREAM(s, hStream);
+    CUresult e = value ? attribute_known(attr) : CUDA_ERROR_INVALID_VALUE;
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (attr == (CUstreamAttrID)CU_LAUNCH_ATTRIBUTE_PRIORITY)
+        return value->priority == s->priority ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;     /* fixed at creation */
+    if (value->syncPolicy < CU_SYNC_POLICY_AUTO || value->syncPolicy > CU_SYNC_POLICY_BLOCKING_SYNC)
+        return CUDA_ERROR_INVALID_VALUE;
+    atomic_store(&s->sync_policy, (int)value->syncPolicy);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuStreamCopyAttributes(CUstream dstStream, CUstream srcStream)
+{
+    STREAM(d, dstStream);
+    struct stream *s AUTO_PUT = NULL;
+    CUresult e = stream_get(c, srcStream, &s);
+    if (e == CUDA_SUCCESS)
+        atomic_store(&d->sync_policy, atomic_load(&s->sync_policy));
+    return e;
 }
