@@ -87,6 +87,9 @@ emit_declare(struct emit *e, uint32_t id)
     const struct cwj_function *f = cwj_program_function(e->program, id);
     LLVMTypeRef t = emit_signature(e, f->fn);
     LLVMValueRef fn = LLVMAddFunction(e->module, f->name, t);
+    /* Address 0 faults on a device; to LLVM it would be undefined and the rest unreachable. */
+    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("null_pointer_is_valid", 21), 0));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     s->functions[id] = fn;
     s->function_types[id] = t;

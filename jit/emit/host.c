@@ -527,6 +527,9 @@ emit_host_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant
     e->width = variant->o0 ? 1 : needs_warp(p, s->reach) ? 32 : native_width();
 
     LLVMValueRef fn = LLVMAddFunction(e->module, "cwh_kernel", LLVMFunctionType(e->void_, &e->ptr, 1, false));
+    /* Address 0 faults on a device; to LLVM it would be undefined and the rest unreachable. */
+    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("null_pointer_is_valid", 21), 0));
     uint32_t id = p->kernel_func[index];
     if (s->reach->indirect)
         make_function_table(e);
