@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Kernel dumps of a running program: the observer that CUDAWAY_DUMP_DIR switches on. A launch that cannot be dumped is reported
+ * and goes on; nothing that happens here changes what the program sees, but for its timing. */
+#define _GNU_SOURCE
+#include "replay/capture.h"
+
+#include "impl/base/env.h"
+#include "impl/base/file.h"
+#include "impl/base/log.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_REPORTS 20u
+
+static const char *folder;
+static regex_t pattern;
+static bool have_pattern;
+static uint64_t limit;
+static atomic_uint_fast64_t taken;      /* dumps begun */
+static atomic_uint number, reports;
+static atomic_bool stopped;
+
+/* A launch between before and after. */
+struct pending {
+    struct cwd_dump dump;
+};
+
+static bool
+start(const struct cw_cuda_table *next)
+{
+    folder = cw_env_get(CW_ENV_DUMP_DIR);
+    if (!folder || !*folder)
+        return false;
+    if (cw_mkdirs(folder, 0777) != CW_OK || access(folder, W_OK)) {
+        cw_error("kernels are not dumped: the folder %s cannot be written: %s", folder, strerror(errno));
+        return false;
+    }
+    char *absolute = realpath(folder, NULL);    /* the program may change its folder */
+    folder = absolute ? absolute : folder;
+    limit = cw_env_u64(CW_ENV_DUMP_LIMIT, 100, 1, UINT32_MAX);
+    const char *regex = cw_env_get(CW_ENV_DUMP_KERNELS);
+    if (regex && *regex) {
+        int r = regcomp(&pattern, regex, REG_EXTENDED | REG_NOSUB);
+        if (r) {
+            char text[128];
+            regerror(r, &pattern, text, sizeof text);
+            cw_error("kernels are not dumped: %s=%s is not a regular expression: %s", cw_env_name(CW_ENV_DUMP_KERNELS), regex, text);
+            return false;
+        }
+        have_pattern = true;
+    }
+    return cwd_capture_start(next);
+}
+
+static void
+before(struct cw_call *call, void **scratch)
+{
+    cwd_capture_before(call);
+}
+
+static void
+after(struct cw_call *call, void **scratch)
+{
+    cwd_capture_after(call);
+}
+
+static void
+report(const char *kernel, unsigned launch, const char *why)
+{
+    unsigned n = atomic_fetch_add(&reports, 1);
+    if (n < MAX_REPORTS)
+        cw_warn("launch %u of %s is not dumped: %s", launch, kernel, why);
+    else if (n == MAX_REPORTS)
+        cw_warn("more launches that are not dumped are not listed");
+}
+
+static void
+before_launch(const struct cw_launch *l, void **scratch)
+{
+    unsigned launch = cwd_capture_count();
+    struct cwd_error e;
+    *scratch = NULL;
+    if (atomic_load(&stopped) || (have_pattern && regexec(&pattern, l->name, 0, NULL, 0)))
+        return;
+    if (atomic_fetch_add(&taken, 1) >= limit) {
+        if (!atomic_exchange(&stopped, true))
+            cw_info("%llu kernel launches were dumped; no more (CUDAWAY_DUMP_LIMIT)", (unsigned long long)limit);
+        return;
+    }
+    struct pending *p = calloc(1, sizeof *p);
+    if (!p) {
+        report(l->name, launch, "out of memory");
+        return;
+    }
+    if (!cwd_capture_begin(l, &p->dump, &e)) {
+        atomic_fetch_sub(&taken, 1);
+        report(l->name, launch, e.text);
+        free(p);
+        return;
+    }
+    p->dump.launch = launch;
+    *scratch = p;
+}
+
+/* 0001-kernel.cwdump; a number that is taken, by a forked process or an earlier run, is passed over. */
+static void
+choose_path(const char *kernel, char path[PATH_MAX])
+{
+    char name[100];
+    size_t n = 0;
+    for (; kernel[n] && n + 1 < sizeof name; n++) {
+        char c = kernel[n];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+        name[n] = plain ? c : '_';
+    }
+    name[n] = 0;
+    do
+        snprintf(path, PATH_MAX, "%s/%04u-%s" CWD_SUFFIX, folder, atomic_fetch_add(&number, 1) + 1, name);
+    while (!access(path, F_OK));
+}
+
+static void
+after_launch(const struct cw_launch *l, void **scratch)
+{
+    struct pending *p = *scratch;
+    struct cwd_error e;
+    char path[PATH_MAX];
+    if (!p)
+        return;
+    *scratch = NULL;
+    if (!cwd_capture_end(l, &p->dump, &e))
+        cw_warn("launch %u of %s: %s; the dump has no results", p->dump.launch, l->name, e.text);
+    choose_path(l->name, path);
+    if (!atomic_load(&stopped)) {
+        cw_result r = cwd_write(&p->dump, path, 0, &e);
+        if (r != CW_OK && !atomic_exchange(&stopped, true))
+            cw_error("%s; no more kernels are dumped, the program goes on", e.text);
+    }
+    cwd_finish(&p->dump);
+    free(p);
+}
+
+const struct cw_observer cw_dump_observer = {
+    .name = "dump",
+    .start = start,
+    .before = before,
+    .after = after,
+    .before_launch = before_launch,
+    .after_launch = after_launch,
+};
