@@ -15,10 +15,10 @@ while IFS= read -r f; do
     esac
     [ -x "$f" ] || fail "$f is not executable"
     if command -v shellcheck >/dev/null; then shellcheck -S warning "$f" || fail "shellcheck $f"; fi
-done < <(find .ci tools tests -type f \( -name '*.sh' -o ! -name '*.*' \) | sort)
+done < <(find .ci tools tests/tools tests/programs -type f \( -name '*.sh' -o ! -name '*.*' \) | sort)
 
-for t in setup check; do
-    tools/$t --no-such-option >/dev/null 2>&1
+for t in setup check demo bundle; do
+    timeout 20 tools/$t --no-such-option >/dev/null 2>&1
     [ $? = 2 ] || fail "tools/$t accepts an unknown option"
 done
 tools/check no-such-component >/dev/null 2>&1
