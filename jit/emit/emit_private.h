@@ -26,6 +26,10 @@ struct emit_target {
     LLVMValueRef (*isspacep)(struct emit *e, LLVMValueRef address, ptx_space space);
     /* Per-lane storage of a .local variable: pointer to `width` copies of `size` bytes each. */
     LLVMValueRef (*local_storage)(struct emit *e, uint64_t size, uint32_t align);
+    /* At the head of a loop that waits for other threads, and (width 1) before an access to memory that the threads of a
+     * warp share; NULL where the hardware sees to it. */
+    void (*yield)(struct emit *e);
+    void (*step)(struct emit *e);
     bool (*warp)(struct emit *e, const struct ptx_inst *in);      /* shfl, vote, match, redux, activemask, bar.warp.sync */
     bool (*barrier)(struct emit *e, const struct ptx_inst *in);   /* bar, barrier */
     bool (*misc)(struct emit *e, const struct ptx_inst *in);      /* textures, traps, nanosleep, run-time functions */
@@ -57,6 +61,7 @@ struct emit_fn {
     /* host target: context, loaded once */
     LLVMValueRef gang, block_ctx, launch, params, image, shared;
     LLVMValueRef tid[3];
+    LLVMValueRef exchanged;         /* width 1: where warp_exchange puts values that nobody reads */
     LLVMValueRef dummy;             /* storage for the accesses of inactive lanes */
 };
 
@@ -73,6 +78,7 @@ struct emit_session {
     uint32_t kernel;
     uint32_t sites;                 /* numbering of warp_exchange sites */
     bool uses_fibers;
+    bool lockstep;                  /* width 1: lanes of a warp access memory in step */
 };
 
 static inline struct emit_session *

@@ -525,10 +525,12 @@ flow_analyse(struct flow *f, const struct ptx_function *fn, unsigned width, bool
     f->masked = cw_arena_array(a, bool, f->n + 1);
     f->divergent = cw_arena_array(a, bool, f->n + 1);
     f->shape = cw_arena_array(a, struct flow_shape, fn->nregs + 1);
-    if (!f->shape || !f->uniform || !f->blend || !f->masked || !f->divergent)
+    f->spin = cw_arena_array(a, bool, f->n + 1);
+    if (!f->spin || !f->shape || !f->uniform || !f->blend || !f->masked || !f->divergent)
         return CW_ERR_NOMEM;
     if (!find_dominators(f, a) || !find_loops(f, a) || !find_layout(f, a) || !find_liveness(f, a))
         return CW_ERR_NOMEM;
+    flow_find_spins(f, a);
     if (width > 1)
         return flow_divergence(f, width, linear_x, a);
     for (uint32_t r = 0; r < fn->nregs; r++) {

@@ -51,6 +51,7 @@ struct flow {
     bool     *blend;                /* a write must keep the value of the lanes that do not execute it */
     bool     *masked;               /* block may run with some lanes only: it lies between a divergent branch and its join */
     bool     *divergent;            /* block ends in a lane-varying branch */
+    bool     *spin;                 /* block heads a loop whose exit waits for memory that other threads write */
 };
 
 /* Call `visit` for every register read (write false) or written (write true) by an instruction, the guard included. */

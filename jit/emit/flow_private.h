@@ -7,6 +7,7 @@
 
 bool flow_in_loop(const struct flow *f, uint32_t block, uint32_t loop);
 bool flow_guarded_leave(const struct ptx_function *fn, uint32_t block);
+void flow_find_spins(struct flow *f, struct cw_arena *a);
 cw_result flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *a) CW_MUST_CHECK;
 
 #endif

@@ -420,10 +420,23 @@ has_effects(const struct ptx_inst *in)
            in->op == PTX_OP_TRAP || in->op == PTX_OP_BRKPT || in->op == PTX_OP_NANOSLEEP || in->op == PTX_OP_ALLOCA;
 }
 
+static bool
+touches_common_memory(const struct ptx_inst *in)
+{
+    switch (in->op) {
+    case PTX_OP_LD: case PTX_OP_ST: case PTX_OP_ATOM: case PTX_OP_RED: case PTX_OP_LDU:
+        return in->space != PTX_SPACE_PARAM && in->space != PTX_SPACE_CONST && in->space != PTX_SPACE_LOCAL;
+    default:
+        return false;
+    }
+}
+
 static void
 emit_one(struct emit *e, const struct ptx_inst *in)
 {
     const struct emit_target *t = emit_session(e)->target;
+    if (emit_session(e)->lockstep && touches_common_memory(in))
+        t->step(e);
     if (emit_affine(e, in) || emit_memory(e, in) || (in->op == PTX_OP_CALL && emit_call(e, in)) || t->warp(e, in) || t->barrier(e, in) || t->misc(e, in) ||
         emit_integer(e, in) || emit_float(e, in) || emit_convert(e, in) || emit_video(e, in))
         return;
@@ -484,6 +497,8 @@ emit_block(struct emit *e, uint32_t p)
         LLVMPositionBuilderAtEnd(e->b, body);
         LLVMBuildStore(e->b, LLVMConstNull(emit_mask_storage(e)), f->mask_slot[b]);
     }
+    if (f->flow.spin[b] && emit_session(e)->target->yield)
+        emit_session(e)->target->yield(e);
     const struct ptx_inst *last = NULL;
     for (uint32_t i = 0; i < blk->count; i++) {
         const struct ptx_inst *in = &e->fn->insts[blk->first + i];

@@ -387,10 +387,33 @@ host_misc(struct emit *e, const struct ptx_inst *in)
     }
 }
 
+static void
+host_yield(struct emit *e)
+{
+    emit_session(e)->uses_fibers = true;
+    LLVMTypeRef types[1] = { e->ptr };
+    emit_runtime(e, "cwh_rt_yield", e->void_, types, 1, &e->f->gang);
+}
+
+/* Programs rely on a warp's lanes being in step between warp operations, as they were on every GPU before Volta and mostly
+ * are still: what one lane stores, the others load before or after it as the program text has it. */
+static void
+host_step(struct emit *e)
+{
+    struct emit_session *s = emit_session(e);
+    s->uses_fibers = true;
+    if (!e->f->exchanged)
+        e->f->exchanged = emit_alloca(e, LLVMArrayType(e->i64, 32), 8, "exchanged");
+    LLVMTypeRef types[5] = { e->ptr, e->i32, e->i32, e->i64, e->ptr };
+    LLVMValueRef args[5] = { e->f->gang, i32(e, s->sites++), i32(e, 0), LLVMConstNull(e->i64), e->f->exchanged };
+    emit_runtime(e, "cwh_rt_warp_exchange", e->i32, types, 5, args);
+}
+
 const struct emit_target emit_target_host = {
     .enter = host_enter, .begin = host_begin, .leave = host_leave, .sreg = host_sreg, .symbol = host_symbol,
     .pointer = host_pointer, .to_generic = host_to_generic, .from_generic = host_from_generic, .isspacep = host_isspacep,
     .local_storage = host_local_storage, .warp = emit_host_warp, .barrier = emit_host_barrier, .misc = host_misc,
+    .yield = host_yield, .step = host_step,
     .runtime_call = host_runtime_call,
 };
 
@@ -419,6 +442,9 @@ needs_warp(const struct cwj_program *p, const struct cwj_reach *reach)
         for (uint32_t k = 0; fn && fn->has_body && k < fn->ninsts && !n.warp; k++) {
             const struct ptx_inst *in = &fn->insts[k];
             n.warp = ptx_op_info((ptx_op)in->op)->traits & PTX_T_WARP;
+            /* Volatile shared memory is how code from before shuffles lets the lanes of a warp talk. */
+            n.warp |= (in->op == PTX_OP_LD || in->op == PTX_OP_ST) && in->sem == PTX_SEM_VOLATILE &&
+                      (in->space == PTX_SPACE_SHARED || in->space == PTX_SPACE_GENERIC);
             for (unsigned o = 0; o < in->noperands; o++)
                 scan_operand(&in->operand[o], &n);
         }
@@ -505,6 +531,43 @@ make_function_table(struct emit *e)
     LLVMSetInitializer(s->function_table, LLVMConstArray(e->ptr, v, n));
 }
 
+/* The functions of a kernel, callees before callers where there is no recursion: with width 1 the lanes of a warp that are
+ * inside a call go first, as the numbers of their meeting sites are lower. */
+static uint32_t *
+callees_first(const struct cwj_program *p, const struct cwj_reach *r, struct cw_arena *a)
+{
+    uint32_t *order = cw_arena_array(a, uint32_t, r->nfuncs), *stack = cw_arena_array(a, uint32_t, r->nfuncs + 1), n = 0;
+    uint32_t *next = cw_arena_array(a, uint32_t, p->nfuncs + 1);
+    bool *seen = cw_arena_array(a, bool, p->nfuncs + 1);
+    if (!order || !stack || !next || !seen)
+        return NULL;
+    for (uint32_t i = 0; i < p->nfuncs; i++)
+        seen[i] = true;
+    for (uint32_t i = 0; i < r->nfuncs; i++)
+        seen[r->funcs[i]] = false;
+    for (uint32_t i = 0; i < r->nfuncs; i++) {
+        uint32_t depth = 0;
+        if (seen[r->funcs[i]])
+            continue;
+        seen[r->funcs[i]] = true;
+        stack[depth++] = r->funcs[i];
+        while (depth) {
+            uint32_t f = stack[depth - 1];
+            if (next[f] < p->funcs[f].ncallees) {
+                uint32_t c = p->funcs[f].callees[next[f]++];
+                if (!seen[c]) {
+                    seen[c] = true;
+                    stack[depth++] = c;
+                }
+            } else {
+                order[n++] = f;
+                depth--;
+            }
+        }
+    }
+    return order;
+}
+
 cw_result
 emit_host_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *variant, LLVMContextRef llvm,
                  LLVMModuleRef *module, struct cwh_code_info *info, struct cwj_diags *diags)
@@ -524,7 +587,9 @@ emit_host_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant
     s->reach = &p->reach[index];
     e->target = CWJ_TARGET_HOST;
     e->fast_code = !variant->o0;
-    e->width = variant->o0 ? 1 : needs_warp(p, s->reach) ? 32 : native_width();
+    bool warp = needs_warp(p, s->reach);
+    e->width = variant->o0 ? 1 : warp ? 32 : native_width();
+    s->lockstep = warp && e->width == 1;
 
     LLVMValueRef fn = LLVMAddFunction(e->module, "cwh_kernel", LLVMFunctionType(e->void_, &e->ptr, 1, false));
     /* Address 0 faults on a device; to LLVM it would be undefined and the rest unreachable. */
@@ -533,19 +598,21 @@ emit_host_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant
     uint32_t id = p->kernel_func[index];
     if (s->reach->indirect)
         make_function_table(e);
-    emit_function(e, cwj_program_function(p, id)->fn, fn, true);
     uint64_t local = 0;
+    uint32_t *order = callees_first(p, s->reach, &e->arena);
+    if (!order)
+        goto done;
     for (uint32_t i = 0; i < s->reach->nfuncs; i++) {
-        const struct cwj_function *f = cwj_program_function(p, s->reach->funcs[i]);
+        const struct cwj_function *f = cwj_program_function(p, order[i]);
         if (!f->fn || !f->fn->has_body)
             continue;
         for (uint32_t k = 0; k < f->fn->nlocals; k++)
             if (f->fn->locals[k]->space == PTX_SPACE_LOCAL)
                 local += emit_lane_stride(f->fn->locals[k]) * e->width;
-        if (s->reach->funcs[i] == id || f->fn->is_entry || f->runtime)
-            continue;
-        emit_function(e, f->fn, emit_declare(e, s->reach->funcs[i]), false);
+        if (order[i] != id && !f->fn->is_entry && !f->runtime)
+            emit_function(e, f->fn, emit_declare(e, order[i]), false);
     }
+    emit_function(e, cwj_program_function(p, id)->fn, fn, true);
     *info = (struct cwh_code_info){
         .width = e->width,
         .uses_fibers = s->uses_fibers,

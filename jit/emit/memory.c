@@ -140,8 +140,8 @@ scalar_store(struct emit *e, LLVMValueRef address, LLVMValueRef v, ptx_space spa
 struct lane_access {
     LLVMValueRef address, value, slot;
     LLVMTypeRef type;
-    ptx_space space;
     unsigned align;
+    bool atomic;
 };
 
 static void
@@ -149,7 +149,7 @@ load_lane(struct emit *e, LLVMValueRef lane, void *user)
 {
     struct lane_access *x = user;
     LLVMValueRef a = LLVMBuildExtractElement(e->b, x->address, lane, "");
-    LLVMValueRef v = scalar_load(e, a, x->type, x->space, x->align, true);
+    LLVMValueRef v = scalar_load(e, a, x->type, PTX_SPACE_GENERIC, x->align, x->atomic);
     LLVMTypeRef vt = LLVMVectorType(x->type, e->width);
     LLVMValueRef old = LLVMBuildLoad2(e->b, vt, x->slot, "");
     LLVMBuildStore(e->b, LLVMBuildInsertElement(e->b, old, v, lane, ""), x->slot);
@@ -160,7 +160,7 @@ store_lane(struct emit *e, LLVMValueRef lane, void *user)
 {
     struct lane_access *x = user;
     LLVMValueRef a = LLVMBuildExtractElement(e->b, x->address, lane, "");
-    scalar_store(e, a, LLVMBuildExtractElement(e->b, x->value, lane, ""), x->space, x->align, true);
+    scalar_store(e, a, LLVMBuildExtractElement(e->b, x->value, lane, ""), PTX_SPACE_GENERIC, x->align, x->atomic);
 }
 
 /* Lane-varying addresses in a space, as generic (host) addresses. */
@@ -170,19 +170,30 @@ host_address(struct emit *e, LLVMValueRef address, ptx_space space)
     return space == PTX_SPACE_SHARED ? emit_session(e)->target->to_generic(e, address, space) : address;
 }
 
-/* One access a lane, at host addresses. */
+/* One access a lane, at host addresses. `cold`: hardly ever executed. A warp-wide gang or a cold path gets a loop over the
+ * active lanes: unrolled, 32 extracts, accesses and inserts for each instruction cost more to compile than they save. */
 static LLVMValueRef
-gather_lanes(struct emit *e, LLVMValueRef address, LLVMTypeRef t, unsigned align)
+gather_lanes(struct emit *e, LLVMValueRef address, LLVMTypeRef t, unsigned align, bool cold)
 {
     LLVMTypeRef vt = LLVMVectorType(t, e->width), overload[2] = { vt, LLVMVectorType(e->ptr, e->width) };
+    if (cold || e->width > 16) {
+        struct lane_access x = { .address = address, .slot = emit_alloca(e, vt, 0, "lanes"), .type = t, .align = align };
+        emit_for_lanes(e, e->mask, load_lane, &x);
+        return LLVMBuildLoad2(e->b, vt, x.slot, "");
+    }
     LLVMValueRef args[4] = { pointers(e, safe_address(e, address)), LLVMConstInt(e->i32, align, false),
                              emit_full_mask(e, NULL), LLVMGetPoison(vt) };
     return intrinsic_call(e, "llvm.masked.gather", overload, 2, args, 4);
 }
 
 static void
-scatter_lanes(struct emit *e, LLVMValueRef address, LLVMValueRef value, unsigned align)
+scatter_lanes(struct emit *e, LLVMValueRef address, LLVMValueRef value, unsigned align, bool cold)
 {
+    if (cold || e->width > 16) {
+        struct lane_access x = { .address = address, .value = value, .type = emit_scalar_type(value), .align = align };
+        emit_for_lanes(e, e->mask, store_lane, &x);
+        return;
+    }
     LLVMTypeRef overload[2] = { LLVMTypeOf(value), LLVMVectorType(e->ptr, e->width) };
     LLVMValueRef args[4] = { value, pointers(e, safe_address(e, address)), LLVMConstInt(e->i32, align, false),
                              emit_full_mask(e, NULL) };
@@ -197,7 +208,7 @@ emit_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, 
     LLVMTypeRef vt = LLVMVectorType(t, e->width);
     address = host_address(e, address, space);
     if (atomic) {
-        struct lane_access x = { .address = address, .slot = emit_alloca(e, vt, 0, "lanes"), .type = t, .align = align };
+        struct lane_access x = { .address = address, .slot = emit_alloca(e, vt, 0, "lanes"), .type = t, .align = align, .atomic = true };
         emit_for_lanes(e, e->mask, load_lane, &x);
         return LLVMBuildLoad2(e->b, vt, x.slot, "");
     }
@@ -211,7 +222,8 @@ emit_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, 
     LLVMBuildBr(e->b, done);
 
     LLVMPositionBuilderAtEnd(e->b, gather);
-    LLVMValueRef v2 = gather_lanes(e, address, t, align);
+    LLVMValueRef v2 = gather_lanes(e, address, t, align, false);
+    gather = LLVMGetInsertBlock(e->b);
     LLVMBuildBr(e->b, done);
 
     LLVMPositionBuilderAtEnd(e->b, done);
@@ -233,7 +245,7 @@ emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_space s
     address = emit_splat(e, host_address(e, address, space));
     value = emit_splat(e, value);
     if (atomic) {
-        struct lane_access x = { .address = address, .value = value, .type = t, .align = align };
+        struct lane_access x = { .address = address, .value = value, .type = t, .align = align, .atomic = true };
         emit_for_lanes(e, e->mask, store_lane, &x);
         return;
     }
@@ -247,7 +259,7 @@ emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_space s
     LLVMBuildBr(e->b, done);
 
     LLVMPositionBuilderAtEnd(e->b, scatter);
-    scatter_lanes(e, address, value, align);
+    scatter_lanes(e, address, value, align, false);
     emit_goto(e, done);
 }
 
@@ -346,7 +358,8 @@ load_affine(struct emit *e, const struct ptx_operand *src, ptx_space space, LLVM
     LLVMPositionBuilderAtEnd(e->b, lanes);
     LLVMValueRef address = host_address(e, emit_address(e, src, space), space);
     for (unsigned i = 0; i < n; i++)
-        slow[i] = gather_lanes(e, i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address, t, size);
+        slow[i] = gather_lanes(e, i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address, t, size, true);
+    lanes = LLVMGetInsertBlock(e->b);
     LLVMBuildBr(e->b, done);
     LLVMPositionBuilderAtEnd(e->b, done);
     for (unsigned i = 0; i < n; i++) {
@@ -376,7 +389,7 @@ store_affine(struct emit *e, const struct ptx_operand *dst, ptx_space space, LLV
     LLVMPositionBuilderAtEnd(e->b, lanes);
     LLVMValueRef address = host_address(e, emit_address(e, dst, space), space);
     for (unsigned i = 0; i < n; i++)
-        scatter_lanes(e, i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address, v[i], size);
+        scatter_lanes(e, i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address, v[i], size, true);
     emit_goto(e, done);
     return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Who calls and names what: for each function its callees and variables, for each kernel everything that it can reach. A
- * call through a register may reach any function whose address is taken anywhere in the program, since addresses travel
- * through memory. Walks are iterative: call chains in the input may be arbitrarily deep. */
+ * call through a register may reach any function of the prototype's signature whose address is taken anywhere in the
+ * program, since addresses travel through memory. Walks are iterative: call chains in the input may be arbitrarily deep. */
 #include "jit/link/program.h"
 
 #include <stdlib.h>
@@ -60,10 +60,63 @@ set_take(struct cw_arena *a, struct set *s, uint32_t *count)
 
 struct scan {
     struct cwj_program *p;
-    struct set callees, vars;
+    struct set callees, vars, signatures;
     bool callee_place;          /* the operand is where a call names its target */
     bool indirect, targets;
+    const struct ptx_function *prototype;
+    char **keys;                /* signature number -> its key */
+    uint32_t nkeys, cap_keys;
+    bool failed;
 };
+
+/* What a call and its callee must agree on: the size of each parameter and result, arrays marked. Types of one size are
+ * not told apart, as PTX does not at a call. */
+static void
+signature_key(const struct ptx_function *fn, struct cw_buf *key)
+{
+    struct ptx_symbol **lists[2] = { fn->params, fn->rets };
+    uint32_t counts[2] = { fn->nparams, fn->nrets };
+    for (unsigned l = 0; l < 2; l++) {
+        for (uint32_t i = 0; i < counts[l]; i++)
+            cw_buf_printf(key, "%s%llu ", lists[l][i]->is_array ? "a" : "", (unsigned long long)lists[l][i]->size);
+        cw_buf_puts(key, "; ");
+    }
+}
+
+static uint32_t
+signature_number(struct scan *s, const struct ptx_function *fn)
+{
+    struct cw_buf key;
+    cw_buf_init(&key);
+    signature_key(fn, &key);
+    uint32_t i = 0;
+    if (key.failed || !key.data) {
+        s->failed = true;
+        goto done;
+    }
+    while (i < s->nkeys && strcmp(s->keys[i], key.data))
+        i++;
+    if (i < s->nkeys)
+        goto done;
+    if (s->nkeys == s->cap_keys) {
+        uint32_t cap = s->cap_keys ? s->cap_keys * 2 : 16;
+        char **k = realloc(s->keys, cap * sizeof *k);
+        if (!k) {
+            s->failed = true;
+            goto done;
+        }
+        s->keys = k;
+        s->cap_keys = cap;
+    }
+    s->keys[s->nkeys] = cw_arena_strndup(&s->p->arena, key.data, key.size);
+    if (s->keys[s->nkeys])
+        s->nkeys++;
+    else
+        s->failed = true;
+done:
+    cw_buf_finish(&key);
+    return i;
+}
 
 static void
 scan_operand(void *user, const struct ptx_operand *o)
@@ -76,6 +129,8 @@ scan_operand(void *user, const struct ptx_operand *o)
             set_add(&s->callees, o->table->funcs[i]->link_id);
             s->targets = true;
         }
+        if (o->table && o->table->proto)
+            s->prototype = o->table->proto;
         return;
     }
     if (callee && (o->kind == PTX_OPND_REG || (o->kind == PTX_OPND_ADDR && o->has_reg))) {
@@ -118,34 +173,43 @@ cwj_link_scan(struct cwj_program *p)
         for (uint32_t i = 0; i < f->fn->ninsts; i++) {
             const struct ptx_inst *in = &f->fn->insts[i];
             s.indirect = s.targets = false;
+            s.prototype = NULL;
             for (unsigned k = 0; k < in->noperands; k++) {
                 s.callee_place = in->op == PTX_OP_CALL && in->operand[k].kind != PTX_OPND_LIST;
                 cwj_walk_operand(&in->operand[k], scan_operand, &s);
             }
-            if (s.indirect && !s.targets)
+            if (s.indirect && !s.targets) {
                 f->calls_indirect = true;
+                if (s.prototype)
+                    set_add(&s.signatures, signature_number(&s, s.prototype));
+            }
         }
+        f->signature = signature_number(&s, f->fn);
+        f->targets = set_take(&p->arena, &s.signatures, &f->ntargets);
         f->callees = set_take(&p->arena, &s.callees, &f->ncallees);
         f->vars = set_take(&p->arena, &s.vars, &f->nvars);
     }
     for (uint32_t id = 0; id < p->nlink_vars; id++)
         if (!p->link_vars[id].dynamic && !p->link_vars[id].undefined)
             scan_initialiser(p, p->link_vars[id].def);
+    p->nsignatures = s.nkeys;
     free(s.callees.at);
     free(s.vars.at);
-    return s.callees.failed || s.vars.failed ? CW_ERR_NOMEM : CW_OK;
+    free(s.signatures.at);
+    free(s.keys);
+    return s.failed || s.callees.failed || s.vars.failed || s.signatures.failed ? CW_ERR_NOMEM : CW_OK;
 }
 
-/* Depth first from the kernel. Node nfuncs stands for "any function whose address is taken", so that n indirect callers and
- * m targets cost n + m edges. */
+/* Depth first from the kernel. Node nfuncs + s stands for "any function of signature s whose address is taken", so that n
+ * indirect callers and m targets cost n + m edges. */
 cw_result
 cwj_link_reach(struct cwj_program *p, uint32_t kernel)
 {
     enum { NEW, OPEN, DONE };
     struct cwj_reach *r = &p->reach[kernel];
-    uint32_t root = p->kernel_func[kernel], hub = p->nfuncs;
+    uint32_t root = p->kernel_func[kernel], nodes = p->nfuncs + p->nsignatures;
     struct frame { uint32_t node, next; } *stack = NULL;
-    uint8_t *state = calloc((size_t)p->nfuncs + 1, 1);
+    uint8_t *state = calloc((size_t)nodes + 1, 1);
     struct set found = { 0 };
     cw_result result = CW_ERR_NOMEM;
     uint32_t depth = 0, cap = 64;
@@ -157,8 +221,9 @@ cwj_link_reach(struct cwj_program *p, uint32_t kernel)
     while (depth) {
         struct frame *f = &stack[depth - 1];
         uint32_t target = CWJ_NO_ID;
-        if (f->node == hub) {
-            while (f->next < p->nfuncs && !p->funcs[f->next].address_taken)
+        if (f->node >= p->nfuncs) {
+            while (f->next < p->nfuncs &&
+                   (!p->funcs[f->next].address_taken || p->funcs[f->next].signature != f->node - p->nfuncs))
                 f->next++;
             if (f->next < p->nfuncs)
                 target = f->next++;
@@ -166,12 +231,13 @@ cwj_link_reach(struct cwj_program *p, uint32_t kernel)
             const struct cwj_function *fn = &p->funcs[f->node];
             if (f->next < fn->ncallees)
                 target = fn->callees[f->next++];
-            else if (f->next == fn->ncallees && fn->calls_indirect)
-                f->next++, target = hub, r->indirect = true;
+            else if (f->next - fn->ncallees < fn->ntargets)
+                target = p->nfuncs + fn->targets[f->next++ - fn->ncallees];
+            r->indirect |= fn->calls_indirect;
         }
         if (target == CWJ_NO_ID) {
             state[f->node] = DONE;
-            if (f->node != hub && f->node != root)
+            if (f->node < p->nfuncs && f->node != root)
                 set_add(&found, f->node);
             depth--;
             continue;

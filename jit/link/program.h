@@ -27,6 +27,9 @@ struct cwj_function {
     bool     undefined;             /* no body and not the runtime's (allow_undefined) */
     bool     calls_indirect;        /* has a call through a register */
     bool     address_taken;         /* by an instruction or an initialiser anywhere in the program */
+    uint32_t signature;             /* number of its parameters' and results' sizes; see cwj_link_scan */
+    const uint32_t *targets;        /* signatures that it calls through registers, ascending */
+    uint32_t ntargets;
     const uint32_t *callees;        /* ids of directly called functions and of .calltargets, ascending */
     uint32_t ncallees;
     const uint32_t *vars;           /* link ids of variables named in the body, ascending */
@@ -71,6 +74,7 @@ struct cwj_program {
     uint32_t nmodules;
     struct cwj_function *funcs;
     uint32_t nfuncs;
+    uint32_t nsignatures;
     struct cwj_link_var *link_vars;
     uint32_t nlink_vars;
     struct cwj_kernel *kernels;
