@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Comparing what a launch left behind with what the dump says it left. */
+#ifndef CWD_COMPARE_H
+#define CWD_COMPARE_H
+
+#include "impl/base/buf.h"
+#include "replay/session.h"
+
+/* The first difference of one buffer or array. */
+struct cwd_difference {
+    char     where[160];        /* "parameter c", "variable counter", "array of the texture at parameter t", ... */
+    uint64_t offset, index, count, elements;    /* byte; element; how many differ, of how many */
+    const char *type;           /* PTX's name */
+    char     expected[48], actual[48];
+};
+
+/* Calls found() for each buffer and array that differs; returns how many do. `ulp`: how far two floats may be apart, in units
+ * in the last place; 0: every bit counts. Contents that the dump or the outcome does not know are not compared. */
+uint32_t cwd_compare(const struct cwd_dump *d, const struct cwd_outcome *o, uint32_t ulp,
+                     void (*found)(void *user, const struct cwd_difference *x), void *user);
+
+/* "parameter c" and so on for a buffer. */
+void cwd_where(const struct cwd_dump *d, uint32_t buffer, char *out, size_t size);
+/* Whether the dump has results to compare with. */
+bool cwd_has_results(const struct cwd_dump *d);
+/* One line for a difference. */
+void cwd_difference_print(const struct cwd_difference *x, const char *expected, const char *actual, struct cw_buf *out);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cudaway-replay: run the launch of a kernel dump again, alone. Exit status: 0 it ran (and the results are the recorded ones), 1
+ * the results differ, 2 it could not be done; nothing else. */
+#define _GNU_SOURCE
+#include "replay/compare.h"
+#include "replay/replay.h"
+#include "replay/session.h"
+#include "replay/tar.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <unistd.h>
+
+#ifndef CUDAWAY_VERSION
+#define CUDAWAY_VERSION "unknown"
+#endif
+
+enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
+#define ATTEMPTS 4u
+
+struct options {
+    const char *on, *output, *file;
+    bool check, info, serve;
+    uint32_t repeat, ulp, attempt;
+};
+
+static void
+usage(FILE *out)
+{
+    fputs("usage: cudaway-replay [OPTIONS] FILE\n\n"
+          "Runs the kernel launch that FILE, a kernel dump, holds.\n\n"
+          "      --on DEVICE     where: a value of CUDAWAY_DEVICE (host, host:O0, hip, ...), or cuda-native for the module\n"
+          "                      untranslated on the real CUDA driver\n"
+          "      --check         compare with the recorded results\n"
+          "      --ulp N         with --check: floats may differ by N units in the last place (default 0: every bit counts)\n"
+          "      --repeat N      run N times more and print the times from launch to completion\n"
+          "      --info          print what the dump holds, and run nothing\n"
+          "  -o, --output FILE   write a dump with the results of this run\n"
+          "  -h, --help          print this\n\n"
+          "Exit status: 0 the launch ran (--check: with the recorded results), 1 results differ, 2 trouble.\n", out);
+}
+
+static int __attribute__((format(printf, 1, 2)))
+trouble(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fputs("cudaway-replay: ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    return TROUBLE;
+}
+
+/* Start over with another layout of the address space: first the fixed one, then random ones. */
+static void
+try_again(const struct options *o, char **argv)
+{
+    int persona = personality(0xffffffff);
+    if (persona < 0)
+        return;
+    bool fix = o->attempt == 0;
+    personality(fix ? (unsigned long)persona | ADDR_NO_RANDOMIZE : (unsigned long)persona & ~(unsigned long)ADDR_NO_RANDOMIZE);
+    char *option;
+    size_t n = 0;
+    while (argv[n])
+        n++;
+    char **args = calloc(n + 2, sizeof *args);
+    if (!args || asprintf(&option, "--attempt=%u", o->attempt + 1) < 0)
+        return;
+    args[0] = argv[0];
+    args[1] = option;
+    memcpy(args + 2, argv + 1, n * sizeof *args);
+    fflush(NULL);
+    execv("/proc/self/exe", args);
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void
+print_times(const struct cwd_outcome *o)
+{
+    uint32_t n = o->nms;
+    qsort(o->ms, n, sizeof *o->ms, by_value);
+    double median = n % 2 ? o->ms[n / 2] : (o->ms[n / 2 - 1] + o->ms[n / 2]) / 2;
+    printf("%u runs: min %.3f ms, median %.3f ms, max %.3f ms\n", n, o->ms[0], median, o->ms[n - 1]);
+}
+
+static void
+print_difference(void *user, const struct cwd_difference *x)
+{
+    struct cw_buf b;
+    cw_buf_init(&b);
+    cwd_difference_print(x, "recorded", "replayed", &b);
+    fputs(b.data ? b.data : "out of memory\n", stdout);
+    cw_buf_finish(&b);
+}
+
+/* The dump with this run's results instead of the recorded ones. */
+static cw_result
+write_outcome(const struct cwd_session *s, struct cwd_dump *d, struct cwd_outcome *o, const char *path, struct cwd_error *e)
+{
+    struct cwd_dump copy = *d;
+    struct cwd_buffer *buffers = calloc(d->nbuffers + (size_t)1, sizeof *buffers);
+    struct cwd_array *arrays = calloc(d->narrays + (size_t)1, sizeof *arrays);
+    cw_result r = buffers && arrays ? CW_OK : cwd_fail(e, CW_ERR_NOMEM, "out of memory");
+    for (uint32_t i = 0; i < d->nbuffers && r == CW_OK; i++) {
+        buffers[i] = d->buffers[i];
+        buffers[i].after = o->buffers[i];
+    }
+    for (uint32_t i = 0; i < d->narrays && r == CW_OK; i++) {
+        arrays[i] = d->arrays[i];
+        arrays[i].after = o->arrays[i];
+    }
+    copy.buffers = buffers;
+    copy.arrays = arrays;
+    copy.device = s->device;
+    copy.driver = s->driver;
+    copy.compute_capability = s->compute_capability;
+    copy.version = CUDAWAY_VERSION;
+    if (r == CW_OK)
+        r = cwd_write(&copy, path, 0, e);
+    free(buffers);
+    free(arrays);
+    return r;
+}
+
+static int
+replay(const struct options *o, char **argv)
+{
+    struct cwd_dump d;
+    struct cwd_session s;
+    struct cwd_outcome out;
+    struct cwd_error e = { "" };
+    if (cwd_read(o->file, 0, 0, &d, &e) != CW_OK)
+        return trouble("%s", e.text);
+    if (o->check && !cwd_has_results(&d)) {
+        cwd_finish(&d);
+        return trouble("%s holds no results to compare with (the kernel failed when it was recorded)", o->file);
+    }
+    cw_result r = cwd_session_open(&s, o->on, &e);
+    if (r == CW_OK) {
+        r = cwd_session_run(&s, &d, o->attempt < ATTEMPTS ? 0 : CWD_RUN_MAY_MOVE, o->repeat, &out, &e);
+        if (r == CW_ERR_NOT_FOUND && o->attempt < ATTEMPTS) {
+            try_again(o, argv);
+            r = cwd_session_run(&s, &d, CWD_RUN_MAY_MOVE, o->repeat, &out, &e);
+        }
+    }
+    if (r != CW_OK) {
+        cwd_finish(&d);
+        return trouble("%s: %s", o->file, e.text);
+    }
+    for (char *line = out.notes.data, *end; line && *line; line = end + 1) {
+        end = strchr(line, '\n');
+        if (!end)
+            break;
+        fprintf(stderr, "cudaway-replay: note: %.*s\n", (int)(end - line), line);
+    }
+    int status = SAME;
+    if (out.nms)
+        print_times(&out);
+    if (o->check) {
+        uint32_t n = cwd_compare(&d, &out, o->ulp, print_difference, NULL);
+        status = n ? DIFFERENT : SAME;
+        printf("%s on %s: %s\n", d.kernel, s.device, n ? "the results differ from the recorded ones" : "the results are the recorded ones");
+    } else if (!o->repeat) {
+        printf("%s ran on %s\n", d.kernel, s.device);
+    }
+    if (o->output && write_outcome(&s, &d, &out, o->output, &e) != CW_OK)
+        status = trouble("%s", e.text);
+    cwd_outcome_finish(&out);
+    cwd_finish(&d);
+    return status;
+}
+
+static bool
+number(const char *s, uint32_t max, uint32_t *out)
+{
+    char *end;
+    errno = 0;
+    unsigned long v = strtoul(s, &end, 10);
+    if (errno || *end || end == s || *s == '-' || v > max)
+        return false;
+    *out = (uint32_t)v;
+    return true;
+}
+
+int
+main(int argc, char **argv)
+{
+    enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT };
+    static const struct option options[] = {
+        { "on", required_argument, NULL, ON },         { "check", no_argument, NULL, CHECK },
+        { "info", no_argument, NULL, INFO },           { "repeat", required_argument, NULL, REPEAT },
+        { "ulp", required_argument, NULL, ULP },       { "output", required_argument, NULL, 'o' },
+        { "serve", no_argument, NULL, SERVE },         { "attempt", required_argument, NULL, ATTEMPT },
+        { "help", no_argument, NULL, 'h' },            { 0 },
+    };
+    struct options o = { 0 };
+    for (int c; (c = getopt_long(argc, argv, "o:h", options, NULL)) != -1;) {
+        switch (c) {
+        case ON:     o.on = optarg; break;
+        case CHECK:  o.check = true; break;
+        case INFO:   o.info = true; break;
+        case SERVE:  o.serve = true; break;         /* internal: cudaway-diff */
+        case 'o':    o.output = optarg; break;
+        case REPEAT:
+            if (!number(optarg, 1000000, &o.repeat) || !o.repeat)
+                return trouble("--repeat %s is not a number from 1 to 1000000", optarg);
+            break;
+        case ULP:
+            if (!number(optarg, INT32_MAX, &o.ulp))
+                return trouble("--ulp %s is not a number", optarg);
+            break;
+        case ATTEMPT:                               /* internal: see try_again */
+            if (!number(optarg, 100, &o.attempt))
+                return trouble("--attempt %s is not a number", optarg);
+            break;
+        case 'h':
+            usage(stdout);
+            return SAME;
+        default:
+            usage(stderr);
+            return TROUBLE;
+        }
+    }
+    if (o.serve && optind == argc)
+        return cwd_serve(o.on, o.ulp);
+    if (optind + 1 != argc) {
+        usage(stderr);
+        return TROUBLE;
+    }
+    o.file = argv[optind];
+    int status = o.info ? cwd_info(o.file) : replay(&o, argv);
+    if (fflush(stdout) || ferror(stdout))
+        return trouble("cannot write the output: %s", strerror(errno));
+    return status;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Running the launch of a dump on a device, as a client of the driver API. Memory is put at its recorded addresses; what cannot
+ * be there (variables of a module, mostly) is moved, and the pointers to it are changed on the way in and back on the way out.
+ *
+ * A session stays for many dumps (cudaway-diff): memory once mapped and modules once loaded are kept. Not thread safe. */
+#ifndef CWD_SESSION_H
+#define CWD_SESSION_H
+
+#include "cudaway/cuda_table.h"
+#include "impl/base/buf.h"
+#include "replay/dump.h"
+
+struct cwd_span;
+struct cwd_loaded;
+struct cwd_session {
+    struct cw_cuda_table cu;
+    char device[256];
+    uint32_t driver, compute_capability;
+    uint64_t granule;
+    uint64_t zone, zone_size;           /* address space reserved at once for the recorded addresses of host devices */
+    struct cwd_span *spans;             /* memory that is in place */
+    uint32_t nspans;
+    struct cwd_loaded *loaded;          /* modules */
+};
+
+struct cwd_outcome {
+    uint8_t **buffers, **arrays;        /* contents after the launch, as they would be at the recorded addresses; malloc'd */
+    uint32_t nbuffers, narrays;
+    double  *ms;                        /* from launch to completion */
+    uint32_t nms;
+    struct cw_buf notes;                /* lines: what was moved */
+};
+
+/* `on`: a device for CUDAWAY_DEVICE, "cuda-native" for the real driver, NULL for the default. */
+cw_result cwd_session_open(struct cwd_session *s, const char *on, struct cwd_error *e) CW_MUST_CHECK;
+
+enum cwd_run_flags {
+    CWD_RUN_MAY_MOVE = 1,               /* without it CW_ERR_NOT_FOUND when a buffer's address is taken in this process */
+};
+
+/* Run the launch once, or once unmeasured and `repeat` times measured, each from the recorded state. The outcome is the last
+ * run's. CW_ERR_UNSUPPORTED: the device refused or failed. On failure *out is empty. */
+cw_result cwd_session_run(struct cwd_session *s, const struct cwd_dump *d, unsigned flags, uint32_t repeat, struct cwd_outcome *out,
+                          struct cwd_error *e) CW_MUST_CHECK;
+void cwd_outcome_finish(struct cwd_outcome *o);
+
+/* ---- between session.c and place.c ---- */
+
+/* Where a recorded range is now. */
+struct cwd_move {
+    uint64_t from, to, size;
+};
+
+struct cwd_moves {
+    struct cwd_move *list;              /* only what moved */
+    uint32_t count, capacity;
+    uint64_t low, high;                 /* bounds of all `from` */
+    uint64_t patched;                   /* pointers that were changed on the way in */
+};
+
+/* Make memory at [address, address + size) usable, at that address. False: it is taken. */
+bool cwd_place(struct cwd_session *s, uint64_t address, uint64_t size, bool host);
+/* Memory anywhere, as long as the session. */
+CUresult cwd_place_anywhere(struct cwd_session *s, uint64_t size, uint64_t *address);
+CUresult cwd_copy(struct cwd_session *s, uint64_t address, void *data, uint64_t size, bool write);
+
+bool cwd_moves_add(struct cwd_moves *m, uint64_t from, uint64_t to, uint64_t size);
+/* Change pointers to what moved; `address` is where the content was recorded, for alignment. Back: from now to recorded. */
+void cwd_moves_apply(struct cwd_moves *m, uint8_t *data, uint64_t size, uint64_t address, bool back);
+/* Does an unaligned word look like a pointer to what moved? Such a one would be missed. */
+bool cwd_moves_unsafe(const struct cwd_moves *m, const uint8_t *data, uint64_t size, uint64_t address, uint64_t *offset);
+
+#endif

@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Dumps of the test program, made through the trace layer, replayed. Usage: replay.sh CASE; the environment names the programs:
+# APP, REPLAY, TOOL (replay_dump_test), TRACE_DIR (folder of the trace layer).
+set -u
+dir=$(mktemp -d) || exit 2
+trap 'rm -rf "$dir"' EXIT
+export XDG_CACHE_HOME=$dir/cache
+failed=0
+fail() { echo "FAILED: $*"; failed=1; }
+
+record() { # cases...
+    CUDAWAY_DUMP_DIR=$dir/dumps LD_LIBRARY_PATH=$TRACE_DIR CUDAWAY_DEVICE=${ON:-host} "$APP" "$@" || fail "the program gave $?"
+}
+expect() { # status text command...
+    local want=$1 text=$2; shift 2
+    "$@" >"$dir/out" 2>"$dir/err"
+    local got=$?
+    [ $got = "$want" ] || { fail "$* gave $got, not $want"; cat "$dir/out" "$dir/err"; }
+    grep -qF -- "$text" "$dir/out" "$dir/err" || { fail "$* does not say: $text"; cat "$dir/out" "$dir/err"; }
+}
+
+case $1 in
+check)
+    record add chase vars texture
+    [ "$(ls "$dir/dumps" | tr '\n' ' ')" = "0001-add.cwdump 0002-chase.cwdump 0003-vars.cwdump 0004-sample.cwdump " ] || fail "dumps: $(ls "$dir/dumps")"
+    for on in host host:O0; do
+        for f in "$dir"/dumps/*; do
+            expect 0 "the results are the recorded ones" "$REPLAY" --on $on --check "$f"
+        done
+    done
+    expect 0 "grid 8 x 1 x 1, block 128 x 1 x 1" "$REPLAY" --info "$dir/dumps/0001-add.cwdump"
+    expect 0 "median" "$REPLAY" --repeat 3 "$dir/dumps/0001-add.cwdump"
+    (mkdir "$dir/x" && cd "$dir/x" && tar xf "$dir/dumps/0002-chase.cwdump" && sha256sum --quiet -c SHA256SUMS) || fail "tar and sha256sum"
+    ;;
+regex)
+    export CUDAWAY_DUMP_KERNELS='^(vars|samp)' CUDAWAY_DUMP_LIMIT=2
+    record add vars chase vars vars
+    [ "$(ls "$dir/dumps" | tr '\n' ' ')" = "0001-vars.cwdump 0002-vars.cwdump " ] || fail "dumps: $(ls "$dir/dumps")"
+    ;;
+planted)
+    record add
+    "$TOOL" plant "$dir/dumps/0001-add.cwdump" "$dir/planted.cwdump" "parameter c" 123 || fail "plant"
+    # 1.5 * 123 = 184.5 = 0x43388000; the planted bit makes it 0x43788000 = 248.5
+    expect 1 "parameter c: 1 of 1000 f32 differ; first at byte 492, index 123: recorded 248.5 (0x43788000), replayed 184.5 (0x43388000)" \
+        "$REPLAY" --check "$dir/planted.cwdump"
+    expect 0 "ran" "$REPLAY" "$dir/planted.cwdump" -o "$dir/again.cwdump"
+    expect 0 "are the recorded ones" "$REPLAY" --check "$dir/again.cwdump"
+    ;;
+errors)
+    record add
+    f=$dir/dumps/0001-add.cwdump
+    expect 2 "cannot read $dir/none" "$REPLAY" "$dir/none"
+    head -c 5000 "$f" >"$dir/cut"
+    expect 2 "cut short" "$REPLAY" --check "$dir/cut"
+    [ "$(wc -l <"$dir/err")" = 1 ] || fail "more than one line"
+    cp "$f" "$dir/flip"; printf 'X' | dd of="$dir/flip" bs=1 seek=3000 conv=notrunc status=none
+    expect 2 "damaged" "$REPLAY" --check "$dir/flip"
+    [ "$(wc -l <"$dir/err")" = 1 ] || fail "more than one line"
+    expect 2 "not a kernel dump" "$REPLAY" "$APP"
+    expect 2 "usage" "$REPLAY"
+    expect 2 "cannot" "$REPLAY" --on nonsense "$f"
+    CUDAWAY_CUDA_LIBRARY=$dir/none expect 2 "cuda-native" "$REPLAY" --on cuda-native "$f"
+    # A folder that cannot be written and a full disk: the program goes on.
+    CUDAWAY_DUMP_DIR=/proc/none LD_LIBRARY_PATH=$TRACE_DIR "$APP" add 2>"$dir/err" || fail "the program stopped"
+    grep -q "cannot be written" "$dir/err" || fail "nothing is said: $(cat "$dir/err")"
+    (ulimit -f 8; trap '' XFSZ; CUDAWAY_DUMP_DIR=$dir/full LD_LIBRARY_PATH=$TRACE_DIR "$APP" add add 2>"$dir/err") || fail "the program stopped"
+    [ "$(grep -c "cannot write" "$dir/err")" = 1 ] || fail "not one line: $(cat "$dir/err")"
+    [ -z "$(ls "$dir/full")" ] || fail "left behind: $(ls "$dir/full")"
+    ;;
+esac
+exit $failed
