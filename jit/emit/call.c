@@ -71,6 +71,8 @@ emit_signature(struct emit *e, const struct ptx_function *fn)
         else
             p[n++] = storage_pointer(e); /* the caller gives the storage */
     }
+    if (emit_session(e)->exits)
+        p[n++] = e->ptr;            /* lanes that have left the kernel, emit_fn.exited */
     if (nr == 1)
         ret = r[0];
     else if (nr > 1)
@@ -336,9 +338,13 @@ emit_call(struct emit *e, const struct ptx_inst *in)
             const struct ptx_symbol *r = rets->kind == PTX_OPND_LIST && i < rets->count ? rets->elem[i].sym : NULL;
             c.args[c.nargs++] = r ? emit_param_storage(e, r) : e->f->dummy;
         }
+    if (s->exits)
+        c.args[c.nargs++] = e->f->exited;
     if (target)
         finish_call(e, &c, emit_declare(e, callee->sym->link_id));
     else
         indirect_call(e, &c, emit_src(e, in, 1, PTX_U64));
+    if (s->exits)
+        emit_drop_exited(e);
     return true;
 }

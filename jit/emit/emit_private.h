@@ -58,6 +58,12 @@ struct emit_fn {
     uint32_t block;                 /* block being emitted */
     bool is_kernel, linear_x;
 
+    /* Only where a device function of the program has `exit` (emit_session.exits): */
+    LLVMValueRef exited;            /* slot shared by all functions of the gang: lanes that have left the kernel */
+    LLVMValueRef alive;             /* slot: lanes of entry_mask that have not; vector shape only */
+    LLVMValueRef block_mask;        /* mask at the start of the block being emitted; NULL: all */
+    LLVMBasicBlockRef bail;         /* where to go when no lane of the block is left */
+
     /* host target: context, loaded once */
     LLVMValueRef gang, block_ctx, launch, params, image, shared;
     LLVMValueRef tid[3];
@@ -78,6 +84,7 @@ struct emit_session {
     uint32_t kernel;
     uint32_t sites;                 /* numbering of warp_exchange sites */
     bool uses_fibers;
+    bool exits;                     /* some device function has `exit` */
     bool lockstep;                  /* width 1: lanes of a warp access memory in step */
 };
 
@@ -99,6 +106,8 @@ LLVMValueRef emit_mask_bits(struct emit *e, LLVMValueRef mask); /* i32, a bit pe
 LLVMValueRef emit_mask_from_bits(struct emit *e, LLVMValueRef bits32);
 LLVMValueRef emit_mask_and(struct emit *e, LLVMValueRef a, LLVMValueRef b); /* either may be NULL = all */
 LLVMValueRef emit_full_mask(struct emit *e, LLVMValueRef mask); /* never NULL: all-ones vector */
+/* After a call: lanes may have left the kernel in it. */
+void emit_drop_exited(struct emit *e);
 LLVMBasicBlockRef emit_new_block(struct emit *e, const char *name);
 void emit_goto(struct emit *e, LLVMBasicBlockRef bb);
 LLVMValueRef emit_iota(struct emit *e, LLVMTypeRef scalar);     /* <0, 1, 2, ...> */

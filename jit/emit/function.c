@@ -162,6 +162,60 @@ emit_for_lanes(struct emit *e, LLVMValueRef mask, void (*body)(struct emit *, LL
     LLVMPositionBuilderAtEnd(e->b, done);
 }
 
+/* ---- exit in device functions ----
+ *
+ * `exit` ends the thread wherever it is called. The functions of a gang share a slot with the lanes that have left; after
+ * every call the caller takes them out of its masks. */
+
+static LLVMValueRef
+load_exited(struct emit *e)
+{
+    return e->width == 1 ? LLVMBuildLoad2(e->b, e->i1, e->f->exited, "exited") : emit_mask_load(e, e->f->exited);
+}
+
+static void
+add_exited(struct emit *e, LLVMValueRef lanes)
+{
+    if (e->width == 1)
+        LLVMBuildStore(e->b, lanes ? LLVMBuildOr(e->b, load_exited(e), lanes, "") : LLVMConstInt(e->i1, 1, false), e->f->exited);
+    else
+        emit_mask_store(e, e->f->exited, emit_bin(e, LLVMOr, load_exited(e), emit_full_mask(e, lanes)));
+}
+
+/* Lanes that run an unmasked block. */
+static LLVMValueRef
+together_mask(struct emit *e)
+{
+    return e->f->alive ? emit_mask_load(e, e->f->alive) : e->f->entry_mask;
+}
+
+/* The mask of the block being emitted, lanes that left in the meantime taken out. */
+static LLVMValueRef
+current_mask(struct emit *e)
+{
+    if (e->width == 1)
+        return NULL;
+    if (!emit_session(e)->exits)
+        return e->f->block_mask;
+    return emit_mask_and(e, e->f->block_mask, LLVMBuildNot(e->b, load_exited(e), ""));
+}
+
+void
+emit_drop_exited(struct emit *e)
+{
+    LLVMBasicBlockRef on = emit_new_block(e, "remain");
+    if (e->width == 1) {
+        LLVMBuildCondBr(e->b, load_exited(e), e->f->bail, on);
+        LLVMPositionBuilderAtEnd(e->b, on);
+        return;
+    }
+    LLVMValueRef remain = LLVMBuildNot(e->b, load_exited(e), "");
+    emit_mask_store(e, e->f->alive, emit_bin(e, LLVMAnd, emit_mask_load(e, e->f->alive), remain));
+    e->mask = emit_mask_and(e, e->mask, remain);
+    LLVMBuildCondBr(e->b, emit_any(e, current_mask(e)), on, e->f->bail);
+    LLVMPositionBuilderAtEnd(e->b, on);
+}
+
 /* ---- slots -------------------------------------------------------------------------------------------------------------- */
 
 static bool
@@ -243,7 +297,7 @@ static void
 enter_together(struct emit *e, uint32_t b)
 {
     if (is_masked(e, b))
-        emit_mask_store(e, e->f->mask_slot[b], emit_full_mask(e, e->f->entry_mask));
+        emit_mask_store(e, e->f->mask_slot[b], emit_full_mask(e, together_mask(e)));
     LLVMBuildBr(e->b, e->f->bb[b]);
 }
 
@@ -307,6 +361,12 @@ invert(struct emit *e, LLVMValueRef v)
     return LLVMBuildNot(e->b, v, "");
 }
 
+static bool
+leaves_kernel(struct emit *e, const struct ptx_inst *last)
+{
+    return last->op == PTX_OP_EXIT && !e->f->is_kernel && emit_session(e)->exits;
+}
+
 /* The terminator of a masked block. e->mask is the block's mask. */
 static void
 leave_masked(struct emit *e, uint32_t b, const struct ptx_inst *last)
@@ -335,6 +395,8 @@ leave_masked(struct emit *e, uint32_t b, const struct ptx_inst *last)
         if (blk->nsucc > 1)
             add_lanes(e, blk->succ[1], emit_mask_and(e, mask, invert(e, p)));
     } else if (last && (last->op == PTX_OP_RET || last->op == PTX_OP_EXIT || last->op == PTX_OP_TRAP)) {
+        if (leaves_kernel(e, last))
+            add_exited(e, last->has_guard ? emit_mask_and(e, mask, emit_splat(e, guard_value(e, last))) : mask);
         if (last->has_guard && blk->nsucc)
             add_lanes(e, blk->succ[0], emit_mask_and(e, mask, invert(e, emit_splat(e, guard_value(e, last)))));
     } else if (blk->nsucc) {
@@ -395,12 +457,20 @@ leave_unmasked(struct emit *e, uint32_t b, const struct ptx_inst *last)
         LLVMPositionBuilderAtEnd(e->b, no);
         enter_together(e, blk->succ[1]);
     } else if (last && (last->op == PTX_OP_RET || last->op == PTX_OP_EXIT || last->op == PTX_OP_TRAP)) {
+        bool leaves = leaves_kernel(e, last);
         if (last->has_guard && blk->nsucc) {
-            LLVMBasicBlockRef no = emit_new_block(e, "stay");
-            LLVMBuildCondBr(e->b, guard_value(e, last), f->exit, no);
+            LLVMBasicBlockRef no = emit_new_block(e, "stay"), yes = leaves ? emit_new_block(e, "leave") : f->exit;
+            LLVMBuildCondBr(e->b, guard_value(e, last), yes, no);
+            if (leaves) {
+                LLVMPositionBuilderAtEnd(e->b, yes);
+                add_exited(e, e->width == 1 ? NULL : e->mask);
+                LLVMBuildBr(e->b, f->exit);
+            }
             LLVMPositionBuilderAtEnd(e->b, no);
             enter_together(e, blk->succ[0]);
         } else {
+            if (leaves)
+                add_exited(e, e->width == 1 ? NULL : e->mask);
             LLVMBuildBr(e->b, f->exit);
         }
     } else if (blk->nsucc) {
@@ -458,6 +528,8 @@ emit_inst(struct emit *e, const struct ptx_inst *in)
         LLVMPositionBuilderAtEnd(e->b, yes);
         emit_one(e, in);
         emit_goto(e, on);
+        if (in->op == PTX_OP_CALL)
+            e->mask = current_mask(e);
         return;
     }
     if (has_effects(in) && emit_is_vector(guard)) {
@@ -475,7 +547,7 @@ emit_inst(struct emit *e, const struct ptx_inst *in)
         emit_one(e, in);
     }
     e->f->guard = NULL;
-    e->mask = mask;
+    e->mask = in->op == PTX_OP_CALL ? current_mask(e) : mask;
 }
 
 static void
@@ -488,7 +560,8 @@ emit_block(struct emit *e, uint32_t p)
     LLVMPositionBuilderAtEnd(e->b, f->bb[b]);
     bool masked = f->flow.masked[b];
     LLVMBasicBlockRef next = NULL;
-    e->mask = f->entry_mask;
+    e->mask = together_mask(e);
+    f->bail = f->exit;
     if (masked) {
         LLVMBasicBlockRef body = emit_new_block(e, "run");
         next = emit_new_block(e, "next");
@@ -496,7 +569,9 @@ emit_block(struct emit *e, uint32_t p)
         LLVMBuildCondBr(e->b, emit_any(e, e->mask), body, next);
         LLVMPositionBuilderAtEnd(e->b, body);
         LLVMBuildStore(e->b, LLVMConstNull(emit_mask_storage(e)), f->mask_slot[b]);
+        f->bail = next;
     }
+    f->block_mask = e->mask;
     if (f->flow.spin[b] && emit_session(e)->target->yield)
         emit_session(e)->target->yield(e);
     const struct ptx_inst *last = NULL;
@@ -560,6 +635,15 @@ emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_f
     LLVMPositionBuilderAtEnd(e->b, f->entry);
     s->target->enter(e);
     ok = make_slots(e, f);
+    if (ok && s->exits && s->target->yield) {   /* host */
+        LLVMPositionBuilderAtEnd(e->b, f->entry);
+        if (e->width > 1) {
+            f->alive = emit_alloca(e, emit_mask_storage(e), 0, "alive");
+            emit_mask_store(e, f->alive, emit_full_mask(e, f->entry_mask));
+        }
+        f->exited = is_kernel ? emit_alloca(e, e->width > 1 ? emit_mask_storage(e) : e->i1, 0, "exited")
+                              : LLVMGetLastParam(llvm_fn);
+    }
     if (ok) {
         s->target->begin(e);
         for (uint32_t p = 0; p < f->flow.n; p++)
