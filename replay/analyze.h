@@ -38,6 +38,7 @@ struct cwd_facts {
     uint32_t nhandles;
     bool     handles_elsewhere;     /* a texture operand comes from somewhere else: memory, a call, arithmetic */
     bool     uses_references;       /* texture or surface references by name */
+    bool     order_matters;         /* atomics whose outcome depends on the order of threads: a result is used, or floats add */
 };
 
 /* False: out of memory. cwd_facts_finish in every case. */

@@ -67,7 +67,7 @@ try_again(const struct options *o, char **argv)
     bool fix = o->attempt == 0;
     personality(fix ? (unsigned long)persona | ADDR_NO_RANDOMIZE : (unsigned long)persona & ~(unsigned long)ADDR_NO_RANDOMIZE);
     char *option;
-    size_t n = 0;
+    size_t n = 0, skip = argv[1] && !strncmp(argv[1], "--attempt=", 10) ? 2 : 1;
     while (argv[n])
         n++;
     char **args = calloc(n + 2, sizeof *args);
@@ -75,7 +75,7 @@ try_again(const struct options *o, char **argv)
         return;
     args[0] = argv[0];
     args[1] = option;
-    memcpy(args + 2, argv + 1, n * sizeof *args);
+    memcpy(args + 2, argv + skip, (n - skip) * sizeof *args);
     fflush(NULL);
     execv("/proc/self/exe", args);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cudaway-replay --serve: the subject of cudaway-diff. See replay.h. */
 #define _GNU_SOURCE
+#include "replay/analyze.h"
 #include "replay/compare.h"
 #include "replay/replay.h"
 
@@ -18,6 +19,20 @@ add_line(void *user, const struct cwd_difference *x)
     cwd_difference_print(x, "reference", "subject", b);
 }
 
+/* Some kernels may give another result every time. */
+static void
+explain(const struct cwd_session *s, const struct cwd_dump *d, struct cw_buf *b)
+{
+    struct cwd_program p;
+    struct cwd_facts f = { 0 };
+    cwd_program_open(&p, d->inputs, d->ninputs, d->linked, s->compute_capability);
+    const struct cwj_kernel *k = cwd_program_kernel(&p, d->kernel);
+    if (k && cwd_facts_of(k, &f) && f.order_matters)
+        cw_buf_puts(b, " the kernel uses atomic operations whose outcome depends on the order of threads: it may differ from run to run\n");
+    cwd_facts_finish(&f);
+    cwd_program_close(&p);
+}
+
 static void
 run_one(struct cwd_session *s, const char *path, uint32_t ulp, struct cw_buf *b)
 {
@@ -32,6 +47,8 @@ run_one(struct cwd_session *s, const char *path, uint32_t ulp, struct cw_buf *b)
         cw_buf_printf(b, "= 2 %s\n", e.text);
     } else {
         uint32_t n = cwd_compare(&d, &o, ulp, add_line, b);
+        if (n)
+            explain(s, &d, b);
         cw_buf_printf(b, "= %d\n", n ? 1 : 0);
         cwd_outcome_finish(&o);
     }

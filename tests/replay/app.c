@@ -65,7 +65,10 @@ static const char ptx[] =
     "tex.1d.v4.f32.s32 {%f7, %f8, %f9, %f10}, [%rd2, {%r1}]; add.f32 %f3, %f3, %f7;\n"
     "mad.lo.u32 %r3, %r2, 8, %r1; mul.wide.u32 %rd5, %r3, 4; add.s64 %rd4, %rd4, %rd5; st.global.f32 [%rd4], %f3;\n"
     "shl.b32 %r4, %r1, 2; suld.b.2d.b32.trap {%r5}, [%rd3, {%r4, %r2}]; add.u32 %r5, %r5, 1;\n"
-    "sust.b.2d.b32.trap [%rd3, {%r4, %r2}], {%r5}; ret;\n}\n";
+    "sust.b.2d.b32.trap [%rd3, {%r4, %r2}], {%r5}; ret;\n}\n"
+    /* Never the same twice: out[0] = 7, out[1] = the time */
+    ".visible .entry clock(.param .u64 out)\n{\n.reg .b64 %rd<8>;\nld.param.u64 %rd1, [out]; mov.u64 %rd2, %globaltimer;\n"
+    "st.global.u64 [%rd1], 7; st.global.u64 [%rd1+8], %rd2; ret;\n}\n";
 
 static CUmodule module;
 
@@ -238,11 +241,25 @@ case_texture(void)
     CHECK(cu.cuSurfObjectDestroy(s));
 }
 
+static void
+case_clock(void)
+{
+    CUdeviceptr out = device(NULL, 16);
+    launch("clock", 1, 1, 1, (void *[]){ &out });
+}
+
+static void
+case_fail(void)
+{
+    exit(5);
+}
+
 int
 main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } cases[] = {
         { "add", case_add }, { "chase", case_chase }, { "vars", case_vars }, { "texture", case_texture },
+        { "clock", case_clock }, { "fail", case_fail },
     };
     load(NULL);
     for (int i = 1; i < argc; i++)

@@ -244,6 +244,52 @@ plant(const char *in, const char *out, const char *buffer, const char *index)
 }
 
 static void
+change_words(uint8_t *data, uint64_t size, uint64_t from, uint64_t bytes, uint64_t to)
+{
+    uint64_t word;
+    for (uint64_t at = 0; at + 8 <= size; at += 8) {
+        memcpy(&word, data + at, 8);
+        if (word - from < bytes) {
+            word = word - from + to;
+            memcpy(data + at, &word, 8);
+        }
+    }
+}
+
+/* As if a buffer had been at another address when the launch was recorded. */
+static int
+rebase(const char *in, const char *out, const char *buffer, const char *address)
+{
+    struct cwd_dump d;
+    struct cwd_error e;
+    uint64_t to = strtoull(address, NULL, 16), from = 0, bytes = 0;
+    if (cwd_read(in, 0, 0, &d, &e) != CW_OK) {
+        fprintf(stderr, "%s\n", e.text);
+        return 2;
+    }
+    for (uint32_t i = 0; i < d.nbuffers; i++) {
+        char where[160];
+        cwd_where(&d, i, where, sizeof where);
+        if (!strcmp(where, buffer)) {
+            from = d.buffers[i].address;
+            bytes = d.buffers[i].size;
+            d.buffers[i].address = to;
+        }
+    }
+    change_words(d.param_block, d.param_size, from, bytes, to);
+    for (uint32_t i = 0; i < d.nbuffers; i++) {
+        change_words(d.buffers[i].before, d.buffers[i].size, from, bytes, to);
+        if (d.buffers[i].after != d.buffers[i].before)
+            change_words(d.buffers[i].after, d.buffers[i].size, from, bytes, to);
+    }
+    int bad = !bytes || cwd_write(&d, out, 0, &e) != CW_OK;
+    if (bad)
+        fprintf(stderr, "%s\n", bytes ? e.text : "no such buffer");
+    cwd_finish(&d);
+    return bad ? 2 : 0;
+}
+
+static void
 seen(void *user, const struct cwd_difference *x)
 {
     *(struct cwd_difference *)user = *x;
@@ -279,6 +325,8 @@ main(int argc, char **argv)
     size_t size;
     if (argc == 6 && !strcmp(argv[1], "plant"))
         return plant(argv[2], argv[3], argv[4], argv[5]);
+    if (argc == 6 && !strcmp(argv[1], "rebase"))
+        return rebase(argv[2], argv[3], argv[4], argv[5]);
     if (argc != 2)
         return 2;
     for (unsigned flags = 0; flags <= CWD_STORED; flags += CWD_STORED) {

@@ -47,6 +47,18 @@ planted)
     expect 0 "ran" "$REPLAY" "$dir/planted.cwdump" -o "$dir/again.cwdump"
     expect 0 "are the recorded ones" "$REPLAY" --check "$dir/again.cwdump"
     ;;
+places)
+    # Addresses as other devices give them, and one that no process can have.
+    record add chase
+    for a in 7f3500000100 302000100 7ffff7000010; do
+        "$TOOL" rebase "$dir/dumps/0001-add.cwdump" "$dir/moved" "parameter c" $a || fail "rebase"
+        expect 0 "are the recorded ones" "$REPLAY" --check "$dir/moved"
+    done
+    "$TOOL" rebase "$dir/dumps/0001-add.cwdump" "$dir/moved" "parameter b" ffff800000000000 || fail "rebase"
+    expect 0 "1 buffers are not at their recorded addresses" "$REPLAY" --check "$dir/moved"
+    "$TOOL" rebase "$dir/dumps/0002-chase.cwdump" "$dir/moved" "parameter head (which points to byte 16)" ffff800000000000 || fail "rebase"
+    expect 0 "1 pointers to variables or buffers that are elsewhere in this process were changed" "$REPLAY" --check "$dir/moved"
+    ;;
 errors)
     record add
     f=$dir/dumps/0001-add.cwdump

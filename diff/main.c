@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cudaway-diff: run a program on a reference device and each of its kernel launches on a subject device too, and compare what
+ * they wrote. Exit status: 0 all the same, 1 something differs, 2 it could not be done (or the program failed, or launches
+ * could not be compared).
+ *
+ * The program runs under the trace layer with the observer of diff/observer.c, which sends a dump of each launch here. */
+#define _GNU_SOURCE
+#include "diff/protocol.h"
+#include "diff/subject.h"
+#include "impl/base/file.h"
+#include "replay/dump.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <link.h>
+#include <poll.h>
+#include <regex.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
+#define MAX_NOT_COMPARED 10u            /* lines about launches that are not compared */
+
+struct diff {
+    const char *reference, *output, *kernels;
+    char **command;
+    struct subject subject;
+    char *layer, *native;               /* paths: trace layer; the real driver */
+    char *folder;                       /* of the dumps under way, and the socket */
+    int listener;
+    pid_t app;
+    int app_status;
+    unsigned launches, differ, skipped;
+    bool output_failed;
+};
+
+static void __attribute__((format(printf, 1, 2)))
+say(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    flockfile(stderr);
+    fputs("cudaway-diff: ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    funlockfile(stderr);
+    va_end(ap);
+}
+
+static void
+usage(FILE *out)
+{
+    fputs("usage: cudaway-diff [OPTIONS] [--] PROGRAM [ARGUMENTS]\n\n"
+          "Runs PROGRAM on the reference device and each of its kernel launches on the subject device too, and compares the\n"
+          "memory that they leave.\n\n"
+          "      --reference DEVICE  where the program runs: a value of CUDAWAY_DEVICE, or cuda-native for the real driver\n"
+          "      --subject DEVICE    what is compared with it\n"
+          "                          default: cuda-native and host where there is a real driver, else host and host:O0\n"
+          "  -o, --output DIR        where dumps of launches that differ are kept (default cudaway-diff-PROGRAM)\n"
+          "      --kernels REGEX     compare only kernels whose name matches\n"
+          "      --ulp N             floats may differ by N units in the last place (default 0: every bit counts)\n"
+          "  -h, --help              print this\n\n"
+          "Exit status: 0 all the same, 1 something differs, 2 trouble (or the program failed).\n", out);
+}
+
+/* ---- the real driver -------------------------------------------------------------------------------------------------------- */
+
+/* Path of the CUDA driver that is not ours, or NULL. */
+static char *
+find_native(void)
+{
+    const char *given = getenv("CUDAWAY_CUDA_LIBRARY");
+    void *lib = dlopen(given && *given ? given : "libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    struct link_map *map;
+    char *path = NULL, *beside = NULL;
+    if (lib && !dlinfo(lib, RTLD_DI_LINKMAP, &map))
+        path = realpath(map->l_name, NULL);
+    char *dir = path ? strdup(path) : NULL;
+    if (dir && strrchr(dir, '/')) {
+        *strrchr(dir, '/') = 0;
+        for (int up = 0; up < 2 && path; up++) {
+            if (asprintf(&beside, "%s%s/libcudaway-jit.so", dir, up ? "/.." : "") < 0)
+                break;
+            if (!access(beside, F_OK)) {
+                free(path);
+                path = NULL;
+            }
+            free(beside);
+        }
+    }
+    free(dir);
+    return path;
+}
+
+/* Whether it has a device; asked in a process of its own, for the driver does not survive a fork. */
+static bool
+native_works(const char *path)
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        int (*init)(unsigned) = lib ? (int (*)(unsigned))dlsym(lib, "cuInit") : NULL;
+        int (*count)(int *) = lib ? (int (*)(int *))dlsym(lib, "cuDeviceGetCount") : NULL;
+        int n = 0;
+        _exit(init && count && !init(0) && !count(&n) && n > 0 ? 0 : 1);
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+static bool
+choose_devices(struct diff *d)
+{
+    bool wanted = (d->reference && !strcmp(d->reference, "cuda-native")) ||
+                  (d->subject.device && !strcmp(d->subject.device, "cuda-native"));
+    if (wanted || !d->reference || !d->subject.device) {
+        d->native = find_native();
+        bool works = d->native && native_works(d->native);
+        if (wanted && !works) {
+            say("cuda-native: there is no CUDA driver with a device here; set CUDAWAY_CUDA_LIBRARY to it, or choose other devices");
+            return false;
+        }
+        if (!d->reference)
+            d->reference = works && !(d->subject.device && !strcmp(d->subject.device, "cuda-native")) ? "cuda-native" : "host";
+        if (!d->subject.device)
+            d->subject.device = !strcmp(d->reference, "host") ? "host:O0" : "host";
+    }
+    return true;
+}
+
+/* ---- set-up ------------------------------------------------------------------------------------------------------------------ */
+
+static bool
+find_parts(struct diff *d)
+{
+    char *dir = cw_dir_of_object((const void *)(uintptr_t)&find_parts), *replay = NULL, *layer = NULL;
+    bool ok = dir && asprintf(&replay, "%s/cudaway-replay", dir) > 0 && asprintf(&layer, "%s/../lib/cudaway/trace/libcuda.so.1", dir) > 0;
+    if (ok) {
+        d->subject.replay = replay;
+        d->layer = realpath(layer, NULL);
+        if (!d->layer || access(replay, X_OK)) {
+            say("the installation is not complete: %s is missing", d->layer ? replay : layer);
+            ok = false;
+        }
+    }
+    free(layer);
+    free(dir);
+    return ok;
+}
+
+static bool
+listen_there(struct diff *d)
+{
+    static const char *const places[] = { "/dev/shm", NULL, "/tmp" };   /* memory, if there is any */
+    struct sockaddr_un a = { .sun_family = AF_UNIX };
+    for (unsigned i = 0; i < 3 && !d->folder; i++) {
+        const char *base = i == 1 ? getenv("TMPDIR") : places[i];
+        if (!base || strlen(base) > 60 || asprintf(&d->folder, "%s/cudaway-diff-XXXXXX", base) < 0) {
+            d->folder = NULL;
+        } else if (!mkdtemp(d->folder)) {
+            free(d->folder);
+            d->folder = NULL;
+        }
+    }
+    if (!d->folder) {
+        say("no folder for temporary files: /dev/shm, TMPDIR and /tmp cannot be written");
+        return false;
+    }
+    snprintf(a.sun_path, sizeof a.sun_path, "%s/" CWD_DIFF_SOCKET, d->folder);
+    d->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (d->listener < 0 || bind(d->listener, (struct sockaddr *)&a, sizeof a) || listen(d->listener, 64)) {
+        say("cannot listen in %s: %s", d->folder, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static void
+remove_folder(struct diff *d)
+{
+    char *command;
+    if (!d->folder)
+        return;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/" CWD_DIFF_SOCKET, d->folder);
+    unlink(path);
+    if (rmdir(d->folder) && errno == ENOTEMPTY && asprintf(&command, "rm -rf '%s'", d->folder) > 0) {
+        if (system(command))        /* a program that was killed left a dump there */
+            say("%s is left behind", d->folder);
+        free(command);
+    }
+}
+
+static bool
+prepend(const char *name, const char *value)
+{
+    const char *old = getenv(name);
+    char *joined;
+    if (!old || !*old)
+        return !setenv(name, value, 1);
+    if (asprintf(&joined, "%s:%s", value, old) < 0)
+        return false;
+    bool ok = !setenv(name, joined, 1);
+    free(joined);
+    return ok;
+}
+
+static bool
+environment(const struct diff *d)
+{
+    char *folder = strdup(d->layer);
+    if (!folder)
+        return false;
+    *strrchr(folder, '/') = 0;
+    bool ok = prepend("LD_LIBRARY_PATH", folder) && prepend("LD_PRELOAD", d->layer) && !setenv("CUDAWAY_DIFF_DIR", d->folder, 1);
+    free(folder);
+    unsetenv("CUDAWAY_DUMP_DIR");
+    if (!strcmp(d->reference, "cuda-native")) {
+        ok = ok && !setenv("CUDAWAY_CUDA_LIBRARY", d->native, 1);
+    } else {
+        unsetenv("CUDAWAY_CUDA_LIBRARY");
+        ok = ok && !setenv("CUDAWAY_DEVICE", d->reference, 1);
+    }
+    if (d->kernels)
+        ok = ok && !setenv("CUDAWAY_DUMP_KERNELS", d->kernels, 1);
+    else
+        unsetenv("CUDAWAY_DUMP_KERNELS");
+    return ok;
+}
+
+/* False after a message. */
+static bool
+start_program(struct diff *d)
+{
+    int failed[2], error = 0;
+    if (pipe2(failed, O_CLOEXEC)) {
+        say("cannot start %s: %s", d->command[0], strerror(errno));
+        return false;
+    }
+    d->app = fork();
+    if (d->app == 0) {
+        signal(SIGINT, SIG_DFL);
+        signal(SIGQUIT, SIG_DFL);
+        signal(SIGPIPE, SIG_DFL);
+        if (environment(d))
+            execvp(d->command[0], d->command);
+        error = errno;
+        if (write(failed[1], &error, sizeof error) < 0)
+            _exit(126);
+        _exit(127);
+    }
+    close(failed[1]);
+    if (d->app < 0)
+        error = errno;
+    else if (read(failed[0], &error, sizeof error) != sizeof error)
+        error = 0;
+    close(failed[0]);
+    if (error) {
+        if (d->app > 0)
+            waitpid(d->app, NULL, 0);
+        say("cannot run %s: %s", d->command[0], strerror(error));
+        return false;
+    }
+    return true;
+}
+
+/* ---- comparing -------------------------------------------------------------------------------------------------------------- */
+
+/* Keep the dump of a launch that differs, compressed. */
+static void
+keep(struct diff *d, const char *path, unsigned launch, const char *kernel)
+{
+    char name[PATH_MAX], plain[100];
+    struct cwd_dump dump;
+    struct cwd_error e = { "" };
+    size_t n = 0;
+    if (d->output_failed)
+        return;
+    for (; kernel[n] && n + 1 < sizeof plain; n++) {
+        char c = kernel[n];
+        plain[n] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
+    }
+    plain[n] = 0;
+    if (cw_mkdirs(d->output, 0777) != CW_OK) {
+        say("cannot make the folder %s: %s; dumps are not kept", d->output, strerror(errno));
+        d->output_failed = true;
+        return;
+    }
+    snprintf(name, sizeof name, "%s/%04u-%s" CWD_SUFFIX, d->output, launch, plain);
+    cw_result r = cwd_read(path, 0, 0, &dump, &e);
+    if (r == CW_OK) {
+        r = cwd_write(&dump, name, 0, &e);
+        cwd_finish(&dump);
+    }
+    if (r != CW_OK) {
+        say("%s", e.text);
+        d->output_failed = true;
+        return;
+    }
+    say("  kept as %s", name);
+}
+
+/* The place for naming the first PTX instruction whose result differs, which needs an instrumented run of both sides; until then
+ * the report ends with the first element. */
+static void
+compare(struct diff *d, unsigned launch, const char *path, const char *kernel)
+{
+    struct cw_buf lines;
+    cw_buf_init(&lines);
+    int status = subject_run(&d->subject, path, &lines);
+    d->launches++;
+    if (status) {
+        d->differ++;
+        say("%s, launch %u: %s", kernel, launch, status == 1 ? "the results differ" : "the subject did not run it");
+        for (char *line = lines.data, *end; line && (end = strchr(line, '\n')); line = end + 1)
+            say("  %.*s", (int)(end - line), line);
+        keep(d, path, launch, kernel);
+    }
+    cw_buf_finish(&lines);
+}
+
+static void
+serve(struct diff *d)
+{
+    char line[CWD_DIFF_LINE];
+    size_t n = 0;
+    int fd = accept4(d->listener, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0)
+        return;
+    while (n < sizeof line - 1) {
+        ssize_t got = recv(fd, line + n, sizeof line - 1 - n, 0);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        n += (size_t)got;
+        if (line[n - 1] == '\n')
+            break;
+    }
+    if (n && line[n - 1] == '\n') {
+        char path[PATH_MAX];
+        unsigned launch;
+        int kernel = 0;
+        line[n - 1] = 0;
+        if (line[0] == 'D' && sscanf(line, "D %u %4095s %n", &launch, path, &kernel) >= 2 && kernel) {
+            compare(d, launch, path, line + kernel);
+        } else if (line[0] == 'N' && n > 3) {
+            if (d->skipped++ < MAX_NOT_COMPARED)
+                say("not compared: %s", line + 2);
+        }
+    }
+    if (send(fd, "", 1, MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
+        say("answering the program: %s", strerror(errno));
+    close(fd);
+}
+
+static void
+child_ended(int signal)
+{
+    (void)signal;       /* interrupts ppoll */
+}
+
+static void
+run(struct diff *d)
+{
+    struct pollfd p = { .fd = d->listener, .events = POLLIN };
+    sigset_t blocked, open;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &blocked, &open);
+    for (bool running = true;;) {
+        pid_t ended = running ? waitpid(d->app, &d->app_status, WNOHANG) : 0;
+        if (ended == d->app)
+            running = false;
+        const struct timespec now = { 0 };
+        int n = ppoll(&p, 1, running ? NULL : &now, &open);
+        if (n > 0)
+            serve(d);
+        else if (!running)
+            break;
+    }
+    sigprocmask(SIG_SETMASK, &open, NULL);
+}
+
+static int
+summary(struct diff *d)
+{
+    bool failed = !WIFEXITED(d->app_status) || WEXITSTATUS(d->app_status);
+    if (WIFSIGNALED(d->app_status))
+        say("the program was ended by signal %d (%s)", WTERMSIG(d->app_status), strsignal(WTERMSIG(d->app_status)));
+    else if (failed)
+        say("the program ended with status %d", WEXITSTATUS(d->app_status));
+    if (d->skipped)
+        say("%u launches were not compared", d->skipped);
+    if (!d->launches && !d->skipped)
+        say("no kernel launches were seen%s", d->kernels ? " that --kernels matches" : ": is this a CUDA program?");
+    say("%s against %s: %u launches compared, %u differ", d->reference, d->subject.device, d->launches, d->differ);
+    if (d->differ)
+        return DIFFERENT;
+    return failed || d->skipped || !d->launches ? TROUBLE : SAME;
+}
+
+int
+main(int argc, char **argv)
+{
+    enum { REFERENCE = 256, SUBJECT, KERNELS, ULP };
+    static const struct option options[] = {
+        { "reference", required_argument, NULL, REFERENCE }, { "subject", required_argument, NULL, SUBJECT },
+        { "kernels", required_argument, NULL, KERNELS },     { "ulp", required_argument, NULL, ULP },
+        { "output", required_argument, NULL, 'o' },          { "help", no_argument, NULL, 'h' },
+        { 0 },
+    };
+    struct diff d = { .listener = -1 };
+    for (int c; (c = getopt_long(argc, argv, "+o:h", options, NULL)) != -1;) {
+        char *end;
+        regex_t r;
+        switch (c) {
+        case REFERENCE: d.reference = optarg; break;
+        case SUBJECT:   d.subject.device = optarg; break;
+        case 'o':       d.output = optarg; break;
+        case KERNELS:
+            d.kernels = optarg;
+            if (regcomp(&r, optarg, REG_EXTENDED | REG_NOSUB)) {
+                say("--kernels %s is not a regular expression", optarg);
+                return TROUBLE;
+            }
+            regfree(&r);
+            break;
+        case ULP: {
+            unsigned long v = strtoul(optarg, &end, 10);
+            if (!*optarg || *end || *optarg == '-' || v > INT32_MAX) {
+                say("--ulp %s is not a number", optarg);
+                return TROUBLE;
+            }
+            d.subject.ulp = (uint32_t)v;
+            break;
+        }
+        case 'h':
+            usage(stdout);
+            return SAME;
+        default:
+            usage(stderr);
+            return TROUBLE;
+        }
+    }
+    if (optind == argc) {
+        usage(stderr);
+        return TROUBLE;
+    }
+    d.command = argv + optind;
+    const char *base = strrchr(d.command[0], '/');
+    char *folder = NULL;
+    if (!d.output && asprintf(&folder, "cudaway-diff-%s", base ? base + 1 : d.command[0]) > 0)
+        d.output = folder;
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGINT, SIG_IGN);        /* the program's; this one reports when it has ended */
+    signal(SIGQUIT, SIG_IGN);
+    struct sigaction child = { .sa_handler = child_ended };
+    sigaction(SIGCHLD, &child, NULL);
+    int status = TROUBLE;
+    struct cw_buf why;
+    cw_buf_init(&why);
+    if (d.output && find_parts(&d) && choose_devices(&d) && listen_there(&d)) {
+        if (!subject_start(&d.subject, &why)) {
+            char *eol = why.data ? strchr(why.data, '\n') : NULL;
+            say("the subject %s cannot be used: %.*s", d.subject.device, eol ? (int)(eol - why.data) : 0, why.data ? why.data : "");
+        } else if (start_program(&d)) {
+            run(&d);
+            status = summary(&d);
+        }
+    }
+    subject_stop(&d.subject);
+    remove_folder(&d);
+    cw_buf_finish(&why);
+    free((char *)d.subject.replay);
+    free(d.layer);
+    free(d.native);
+    free(d.folder);
+    free(folder);
+    return status;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See subject.h. The answers have the form that replay/replay.h gives. */
+#define _GNU_SOURCE
+#include "diff/subject.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void
+child(const struct subject *s, int in, int out)
+{
+    char ulp[16];
+    snprintf(ulp, sizeof ulp, "%u", s->ulp);
+    dup2(in, STDIN_FILENO);
+    dup2(out, STDOUT_FILENO);
+    signal(SIGPIPE, SIG_DFL);
+    /* Libraries at fixed places, away from where other processes put their memory. */
+    int persona = personality(0xffffffff);
+    if (persona >= 0)
+        personality((unsigned long)persona | ADDR_NO_RANDOMIZE);
+    execl(s->replay, s->replay, "--serve", "--on", s->device, "--ulp", ulp, (char *)NULL);
+    dprintf(STDOUT_FILENO, "= 2 cannot start %s: %s\n", s->replay, strerror(errno));
+    _exit(2);
+}
+
+/* Read up to the line that starts with "=", which is the status. -1: it ended. */
+static int
+answer(struct subject *s, struct cw_buf *lines)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t n;
+    int status = -1;
+    while (status < 0 && (n = getline(&line, &capacity, s->from)) > 0) {
+        if (line[n - 1] == '\n')
+            line[n - 1] = 0;
+        if (line[0] == ' ') {
+            cw_buf_printf(lines, "%s\n", line + 1);
+        } else if (line[0] == '=' && line[1] == ' ' && line[2] >= '0' && line[2] <= '2') {
+            status = line[2] - '0';
+            if (status == 2)
+                cw_buf_printf(lines, "%s\n", line[3] ? line + 4 : "it failed");
+        }
+    }
+    free(line);
+    return status;
+}
+
+static void
+describe_end(struct subject *s, struct cw_buf *why)
+{
+    int status = 0;
+    fclose(s->to);
+    fclose(s->from);
+    while (waitpid(s->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    s->pid = 0;
+    if (WIFSIGNALED(status))
+        cw_buf_printf(why, "it was ended by signal %d (%s)\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        cw_buf_printf(why, "it ended with status %d\n", WEXITSTATUS(status));
+}
+
+bool
+subject_start(struct subject *s, struct cw_buf *why)
+{
+    int in[2], out[2];
+    if (s->pid)
+        return true;
+    if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC)) {
+        cw_buf_printf(why, "pipe: %s\n", strerror(errno));
+        return false;
+    }
+    s->pid = fork();
+    if (s->pid == 0)
+        child(s, in[0], out[1]);
+    close(in[0]);
+    close(out[1]);
+    if (s->pid < 0) {
+        s->pid = 0;
+        close(in[1]);
+        close(out[0]);
+        cw_buf_printf(why, "fork: %s\n", strerror(errno));
+        return false;
+    }
+    s->to = fdopen(in[1], "w");
+    s->from = fdopen(out[0], "r");
+    int status = s->to && s->from ? answer(s, why) : 2;
+    if (status == 0)
+        return true;
+    if (status < 0)
+        describe_end(s, why);
+    else
+        subject_stop(s);
+    return false;
+}
+
+int
+subject_run(struct subject *s, const char *path, struct cw_buf *lines)
+{
+    if (!subject_start(s, lines))
+        return 2;
+    int status = -1;
+    if (fprintf(s->to, "%s\n", path) > 0 && !fflush(s->to))
+        status = answer(s, lines);
+    if (status < 0) {
+        describe_end(s, lines);
+        return 2;
+    }
+    /* After a fault its context is of no more use. */
+    if (status == 2)
+        subject_stop(s);
+    return status;
+}
+
+void
+subject_stop(struct subject *s)
+{
+    if (!s->pid)
+        return;
+    if (s->to)
+        fclose(s->to);
+    if (s->from)
+        fclose(s->from);
+    while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    s->pid = 0;
+}

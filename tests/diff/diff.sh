@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Usage: diff.sh CASE; the environment names the programs: APP, DIFF, REPLAY.
+set -u
+dir=$(mktemp -d) || exit 2
+trap 'rm -rf "$dir"' EXIT
+export XDG_CACHE_HOME=$dir/cache
+cd "$dir" || exit 2
+failed=0
+fail() { echo "FAILED: $*"; failed=1; }
+expect() { # status text command...
+    local want=$1 text=$2; shift 2
+    "$@" >"$dir/out" 2>"$dir/err"
+    local got=$?
+    [ $got = "$want" ] || { fail "$* gave $got, not $want"; cat "$dir/out" "$dir/err"; }
+    grep -qF -- "$text" "$dir/out" "$dir/err" || { fail "$* does not say: $text"; cat "$dir/out" "$dir/err"; }
+}
+host="--reference host --subject host:O0"
+
+case $1 in
+agree)
+    expect 0 "5 launches compared, 0 differ" "$DIFF" $host -- "$APP" add chase vars texture add
+    [ -z "$(ls | grep cudaway-diff)" ] || fail "a folder was made"
+    expect 0 "host:O0 against host: 1 launches compared, 0 differ" "$DIFF" --reference host:O0 --subject host --kernels '^va' "$APP" add vars
+    ;;
+differ)
+    expect 1 "clock, launch 2: the results differ" "$DIFF" $host -o kept -- "$APP" add clock add
+    grep -q "parameter out: 1 of 2 u64 differ; first at byte 8, index 1: reference " "$dir/err" || fail "$(cat "$dir/err")"
+    grep -q "3 launches compared, 1 differ" "$dir/err" || fail "$(cat "$dir/err")"
+    [ "$(ls kept)" = 0002-clock.cwdump ] || fail "kept: $(ls kept)"
+    expect 1 "parameter out" "$REPLAY" --check kept/0002-clock.cwdump
+    ;;
+program)
+    # Its own failure is told, its output is its own.
+    expect 2 "the program ended with status 5" "$DIFF" $host "$APP" add fail
+    expect 2 "was ended by signal 9" "$DIFF" $host sh -c 'kill -9 $$'
+    expect 2 "no kernel launches were seen" "$DIFF" $host true
+    expect 0 "hello" "$DIFF" $host sh -c "echo hello; '$APP' add"
+    grep -qx hello "$dir/out" || fail "standard output: $(cat "$dir/out")"
+    # Processes that it starts are compared too.
+    expect 0 "2 launches compared, 0 differ" "$DIFF" $host sh -c "'$APP' add & '$APP' vars & wait"
+    ;;
+errors)
+    expect 2 "cannot run $dir/none" "$DIFF" $host "$dir/none"
+    expect 2 "usage" "$DIFF"
+    expect 2 "the subject nonsense cannot be used" "$DIFF" --reference host --subject nonsense "$APP" add
+    CUDAWAY_CUDA_LIBRARY=$dir/none expect 2 "cuda-native" "$DIFF" --reference cuda-native "$APP" add
+    expect 2 "not a regular expression" "$DIFF" --kernels '(' "$APP" add
+    ;;
+esac
+exit $failed
