@@ -164,6 +164,22 @@ cwd_program_variable(const struct cwd_program *p, uint32_t i)
     return jit()->variable(p->program, i);
 }
 
+void
+cwd_program_function_words(const struct cwd_program *p, const char *name, void (*visit)(void *, uint64_t), void *user)
+{
+    const struct cwj_image *image = p->program ? jit()->image(p->program) : NULL;
+    for (uint32_t i = 0, n = cwd_program_variable_count(p); i < n && image; i++) {
+        const struct cwj_variable *v = cwd_program_variable(p, i);
+        if (strcmp(v->name, name))
+            continue;
+        for (uint32_t k = 0; k < image->nrelocs; k++) {
+            const struct cwj_reloc *r = &image->relocs[k];
+            if (r->kind == CWJ_RELOC_FUNC && r->width == 8 && !r->shift && r->offset >= v->offset && r->offset - v->offset + 8 <= v->size)
+                visit(user, r->offset - v->offset);
+        }
+    }
+}
+
 /* ---- types ------------------------------------------------------------------------------------------------------------------ */
 
 static const struct {

@@ -19,6 +19,8 @@ void cwd_program_close(struct cwd_program *p);
 const struct cwj_kernel *cwd_program_kernel(const struct cwd_program *p, const char *name);
 uint32_t cwd_program_variable_count(const struct cwd_program *p);
 const struct cwj_variable *cwd_program_variable(const struct cwd_program *p, uint32_t i);
+/* Call visit for each 8-byte word of the variable `name` that its initialiser fills with the address of a function. */
+void cwd_program_function_words(const struct cwd_program *p, const char *name, void (*visit)(void *user, uint64_t offset), void *user);
 const char *cwd_type_name(unsigned ptx_type);       /* "f32"; NULL for none */
 /* The reverse; PTX_NONE for NULL and unknown names. */
 unsigned cwd_type_of(const char *name);

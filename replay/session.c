@@ -3,6 +3,7 @@
  * module's variables there; textures come after the memory that they lie on. */
 #define _GNU_SOURCE
 #include "replay/session.h"
+#include "replay/analyze.h"
 
 #include "impl/base/file.h"
 #include "impl/base/hash.h"
@@ -131,6 +132,13 @@ struct texture {
     bool surface;
 };
 
+/* A word of a variable that holds the address of a function. Such addresses mean nothing on another device: the loaded
+ * module's own goes where the recorded one was. */
+struct function_word {
+    uint32_t buffer;
+    uint64_t offset, recorded, now;
+};
+
 struct run {
     struct cwd_session *s;
     const struct cwd_dump *d;
@@ -146,6 +154,8 @@ struct run {
     uint8_t *params;
     CUdeviceptr *scratch;               /* allocations of this run */
     uint32_t nscratch;
+    struct function_word *words;
+    uint32_t nwords, capwords;
 };
 
 static cw_result
@@ -263,6 +273,74 @@ load_module(struct run *w)
             return failed(w, "asking for the recorded dynamic shared memory", c);
     }
     return CW_OK;
+}
+
+struct word_visit {
+    struct run *w;
+    uint32_t buffer;
+    CUresult result;
+    bool nomem;
+};
+
+static void
+visit_function_word(void *user, uint64_t offset)
+{
+    struct word_visit *v = user;
+    struct run *w = v->w;
+    const struct cwd_buffer *b = &w->d->buffers[v->buffer];
+    struct function_word word = { .buffer = v->buffer, .offset = offset };
+    if (offset + 8 > b->size || v->nomem || v->result != CUDA_SUCCESS)
+        return;
+    if (w->nwords == w->capwords) {
+        uint32_t cap = w->capwords ? w->capwords * 2 : 16;
+        struct function_word *p = realloc(w->words, cap * sizeof *p);
+        if (!p) {
+            v->nomem = true;
+            return;
+        }
+        w->words = p;
+        w->capwords = cap;
+    }
+    memcpy(&word.recorded, b->before + offset, 8);
+    v->result = cwd_copy(w->s, w->address[v->buffer] + offset, (uint8_t *)&word.now, 8, false);
+    w->words[w->nwords++] = word;
+}
+
+/* After find_variables and before anything is written: the module is as loaded. */
+static cw_result
+find_function_words(struct run *w)
+{
+    struct cwd_program p = { 0 };
+    struct word_visit v = { .w = w, .result = CUDA_SUCCESS };
+    bool opened = false;
+    for (uint32_t i = 0; i < w->d->nbuffers; i++) {
+        if (!is_variable(&w->d->buffers[i]) || !w->address[i])
+            continue;
+        if (!opened)
+            cwd_program_open(&p, w->d->inputs, w->d->ninputs, w->d->linked, w->s->compute_capability);
+        opened = true;
+        v.buffer = i;
+        cwd_program_function_words(&p, w->d->buffers[i].name, visit_function_word, &v);
+    }
+    if (opened)
+        cwd_program_close(&p);
+    if (v.nomem)
+        return cwd_fail(w->e, CW_ERR_NOMEM, "out of memory");
+    return v.result == CUDA_SUCCESS ? CW_OK : failed(w, "reading function addresses", v.result);
+}
+
+static void
+set_function_words(const struct run *w, uint32_t buffer, uint8_t *data, bool back)
+{
+    for (uint32_t i = 0; i < w->nwords; i++) {
+        const struct function_word *f = &w->words[i];
+        uint64_t word;
+        if (f->buffer != buffer)
+            continue;
+        memcpy(&word, data + f->offset, sizeof word);
+        if (word == (back ? f->now : f->recorded))
+            memcpy(data + f->offset, back ? &f->recorded : &f->now, sizeof word);
+    }
 }
 
 static cw_result
@@ -418,13 +496,14 @@ restore(struct run *w)
         uint8_t *data = b->before;
         if (!w->address[i])
             continue;
-        if (w->moves.count || has_handles(w, (int32_t)i)) {
+        if (w->moves.count || w->nwords || has_handles(w, (int32_t)i)) {
             data = malloc(b->size);
             if (!data)
                 return cwd_fail(w->e, CW_ERR_NOMEM, "out of memory");
             memcpy(data, b->before, b->size);
             cwd_moves_apply(&w->moves, data, b->size, b->address, false);
             set_handles(w, (int32_t)i, data, false);
+            set_function_words(w, i, data, false);
         }
         CUresult r = cwd_copy(w->s, w->address[i], data, b->size, true);
         if (data != b->before)
@@ -496,6 +575,7 @@ collect(struct run *w)
         CUresult r = cwd_copy(w->s, w->address[i], o->buffers[i], b->size, false);
         if (r != CUDA_SUCCESS)
             return failed(w, "reading memory back", r);
+        set_function_words(w, i, o->buffers[i], true);
         set_handles(w, (int32_t)i, o->buffers[i], true);
         cwd_moves_apply(&w->moves, o->buffers[i], b->size, b->address, true);
     }
@@ -531,6 +611,7 @@ finish(struct run *w)
     free(w->textures);
     free(w->params);
     free(w->scratch);
+    free(w->words);
 }
 
 cw_result
@@ -556,6 +637,8 @@ cwd_session_run(struct cwd_session *s, const struct cwd_dump *d, unsigned flags,
         r = load_module(&w);
     if (r == CW_OK)
         r = find_variables(&w);
+    if (r == CW_OK)
+        r = find_function_words(&w);
     if (r == CW_OK)
         r = check_moves(&w);
     if (r == CW_OK)
