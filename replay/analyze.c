@@ -434,6 +434,7 @@ cwd_facts_of(const struct cwj_kernel *k, struct cwd_facts *f)
             stored(&w, in, &o[0], &o[1]);
         else if (in->op == PTX_OP_ATOM && in->noperands > 2)
             stored(&w, in, &o[1], &o[2]);
+        f->approximate = f->approximate || in->flags & (PTX_F_APPROX | PTX_F_FULL);
         if (in->op == PTX_OP_ATOM || in->op == PTX_OP_RED)
             f->order_matters = f->order_matters || types[in->type[0]].class == PTX_CLASS_FLOAT || in->atomop == PTX_ATOM_EXCH ||
                                (in->op == PTX_OP_ATOM && in->noperands && o[0].kind == PTX_OPND_REG);

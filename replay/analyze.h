@@ -41,6 +41,7 @@ struct cwd_facts {
     bool     handles_elsewhere;     /* a texture operand comes from somewhere else: memory, a call, arithmetic */
     bool     uses_references;       /* texture or surface references by name */
     bool     order_matters;         /* atomics whose outcome depends on the order of threads: a result is used, or floats add */
+    bool     approximate;           /* instructions whose last bits PTX leaves open (.approx, .full) */
 };
 
 /* False: out of memory. cwd_facts_finish in every case. */

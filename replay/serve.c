@@ -27,8 +27,11 @@ explain(const struct cwd_session *s, const struct cwd_dump *d, struct cw_buf *b)
     struct cwd_facts f = { 0 };
     cwd_program_open(&p, d->inputs, d->ninputs, d->linked, s->compute_capability);
     const struct cwj_kernel *k = cwd_program_kernel(&p, d->kernel);
-    if (k && cwd_facts_of(k, &f) && f.order_matters)
+    bool known = k && cwd_facts_of(k, &f);
+    if (known && f.order_matters)
         cw_buf_puts(b, " the kernel uses atomic operations whose outcome depends on the order of threads: it may differ from run to run\n");
+    if (known && f.approximate)
+        cw_buf_puts(b, " the kernel uses approximate instructions, whose last bits PTX leaves open: --ulp N allows for them\n");
     cwd_facts_finish(&f);
     cwd_program_close(&p);
 }

@@ -26,6 +26,8 @@ struct cwd_loaded {
     struct cwd_loaded *next;
     uint8_t key[32];
     CUmodule module;
+    bool parsed;
+    struct cwd_program program;         /* when parsed */
 };
 
 /* ---- opening ---------------------------------------------------------------------------------------------------------------- */
@@ -141,6 +143,7 @@ struct function_word {
 
 struct run {
     struct cwd_session *s;
+    struct cwd_loaded *loaded;
     const struct cwd_dump *d;
     struct cwd_error *e;
     struct cwd_outcome *out;
@@ -263,6 +266,7 @@ load_module(struct run *w)
         l->next = w->s->loaded;
         w->s->loaded = l;
     }
+    w->loaded = l;
     w->module = l->module;
     CUresult c = w->s->cu.cuModuleGetFunction(&w->function, w->module, d->kernel);
     if (c != CUDA_SUCCESS)
@@ -310,20 +314,17 @@ visit_function_word(void *user, uint64_t offset)
 static cw_result
 find_function_words(struct run *w)
 {
-    struct cwd_program p = { 0 };
     struct word_visit v = { .w = w, .result = CUDA_SUCCESS };
-    bool opened = false;
+    struct cwd_loaded *l = w->loaded;
     for (uint32_t i = 0; i < w->d->nbuffers; i++) {
         if (!is_variable(&w->d->buffers[i]) || !w->address[i])
             continue;
-        if (!opened)
-            cwd_program_open(&p, w->d->inputs, w->d->ninputs, w->d->linked, w->s->compute_capability);
-        opened = true;
+        if (!l->parsed)
+            cwd_program_open(&l->program, w->d->inputs, w->d->ninputs, w->d->linked, w->s->compute_capability);
+        l->parsed = true;
         v.buffer = i;
-        cwd_program_function_words(&p, w->d->buffers[i].name, visit_function_word, &v);
+        cwd_program_function_words(&l->program, w->d->buffers[i].name, visit_function_word, &v);
     }
-    if (opened)
-        cwd_program_close(&p);
     if (v.nomem)
         return cwd_fail(w->e, CW_ERR_NOMEM, "out of memory");
     return v.result == CUDA_SUCCESS ? CW_OK : failed(w, "reading function addresses", v.result);
