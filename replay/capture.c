@@ -335,6 +335,12 @@ add_variables(void)
         /* A driver may have dropped a variable that nothing uses, or not tell where a private one is. */
         if (c.next->cuModuleGetGlobal_v2(&address, &size, c.module, v->name) != CUDA_SUCCESS || !size || !address)
             continue;
+        /* Private variables of one name in several linked texts: the driver finds the first for each. */
+        bool known = false;
+        for (uint32_t k = 0; k < c.d->nbuffers && !known; k++)
+            known = c.d->buffers[k].address == address && c.d->buffers[k].size == size;
+        if (known)
+            continue;
         int32_t b = add_buffer(v->space == PTX_SPACE_CONST ? CWD_CONSTANT : CWD_VARIABLE, v->name, address, size);
         if (b < 0)
             return false;

@@ -19,7 +19,12 @@ struct cwh_heap {
     size_t limit;
     uint64_t base, size;        /* 0: nothing taken yet */
     uint64_t rover;             /* offset of a block */
+    bool     reserved;          /* at HEAP_ADDRESS, not from the allocator */
 };
+
+/* The first heap of a process lies at one place, whatever else has been allocated: pointers that kernels store are then
+ * the same when a launch is replayed elsewhere. */
+#define HEAP_ADDRESS (CW_VA_BASE + CW_VA_SIZE / 2)
 
 struct cwh_heap *
 cwh_heap_create(size_t limit)
@@ -37,7 +42,9 @@ cwh_heap_destroy(struct cwh_heap *h)
 {
     if (!h)
         return;
-    if (h->base)
+    if (h->base && h->reserved)
+        (void)cw_va_release(h->base, h->size);
+    else if (h->base)
         (void)cw_va_free(h->base, h->size);
     pthread_mutex_destroy(&h->lock);
     free(h);
@@ -120,6 +127,18 @@ take(struct cwh_heap *h, uint64_t want, bool *bad)
     return 0;
 }
 
+static bool
+take_range(struct cwh_heap *h, uint64_t bytes)
+{
+    if (cw_va_reserve(bytes, 4096, HEAP_ADDRESS, &h->base) == CWB_OK) {
+        h->reserved = cw_va_protect(h->base, bytes, true, true) == CWB_OK;
+        if (h->reserved)
+            return true;
+        (void)cw_va_release(h->base, bytes);
+    }
+    return cw_va_alloc(bytes, 4096, &h->base) == CWB_OK;
+}
+
 static uint64_t
 heap_malloc(struct cwh_heap *h, uint64_t size, bool *bad)
 {
@@ -129,7 +148,7 @@ heap_malloc(struct cwh_heap *h, uint64_t size, bool *bad)
     pthread_mutex_lock(&h->lock);
     if (!h->base) {
         uint64_t bytes = (h->limit + 4095) & ~4095ull;
-        if (bytes && cw_va_alloc(bytes, 4096, &h->base) == CWB_OK) {
+        if (bytes && take_range(h, bytes)) {
             h->size = bytes;
             h->rover = 0;
             set_header(h, 0, bytes);
