@@ -195,6 +195,8 @@ remove_folder(struct diff *d)
     if (!d->folder)
         return;
     char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/layer", d->folder);
+    unlink(path);
     snprintf(path, sizeof path, "%s/" CWD_DIFF_SOCKET, d->folder);
     unlink(path);
     if (rmdir(d->folder) && errno == ENOTEMPTY && asprintf(&command, "rm -rf '%s'", d->folder) > 0) {
@@ -221,12 +223,14 @@ prepend(const char *name, const char *value)
 static bool
 environment(const struct diff *d)
 {
-    char *folder = strdup(d->layer);
-    if (!folder)
-        return false;
-    *strrchr(folder, '/') = 0;
-    bool ok = prepend("LD_LIBRARY_PATH", folder) && prepend("LD_PRELOAD", d->layer) && !setenv("CUDAWAY_DIFF_DIR", d->folder, 1);
+    char *own = strndup(d->layer, (size_t)(strrchr(d->layer, '/') - d->layer)), *layer = NULL, path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/layer", d->folder);
+    char *folder = own ? cw_folder_for_list(own, path) : NULL;
+    bool ok = folder && asprintf(&layer, "%s%s", folder, strrchr(d->layer, '/')) > 0 && prepend("LD_LIBRARY_PATH", folder) &&
+              prepend("LD_PRELOAD", layer) && !setenv("CUDAWAY_DIFF_DIR", d->folder, 1);
+    free(own);
     free(folder);
+    free(layer);
     unsetenv("CUDAWAY_DUMP_DIR");
     if (!strcmp(d->reference, "cuda-native")) {
         ok = ok && !setenv("CUDAWAY_CUDA_LIBRARY", d->native, 1);

@@ -154,3 +154,18 @@ cw_dir_of_object(const void *address)
         *slash = 0;
     return real;
 }
+
+char *
+cw_folder_for_list(const char *folder, const char *link)
+{
+    static const char separators[] = " \t\n:;";
+    if (!strpbrk(folder, separators))
+        return strdup(folder);
+    if (strpbrk(link, separators)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    if (symlink(folder, link))
+        return NULL;
+    return strdup(link);
+}

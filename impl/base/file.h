@@ -16,4 +16,8 @@ cw_result cw_mkdirs(const char *path, unsigned mode) CW_MUST_CHECK;
 /* Folder that holds the shared object or program containing `address` (malloc'd), or NULL. */
 char *cw_dir_of_object(const void *address);
 
+/* A name of FOLDER for LD_LIBRARY_PATH and LD_PRELOAD: itself, or, where its name has a character that separates the names of
+ * a list, LINK, which is made a symbolic link to it. malloc'd; NULL with errno set when that fails. */
+char *cw_folder_for_list(const char *folder, const char *link);
+
 #endif

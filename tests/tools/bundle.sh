@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Try a bundle where nothing else is: in a root folder that holds glibc, the bundle and one CUDA test program. Records the
-# program, shows and reports the recording, compiles a kernel ahead of time. Needs root (chroot); skipped (77) without.
+# Try a bundle where nothing else is: in a root folder that holds glibc, the bundle and one CUDA test program. As root and as
+# an ordinary user: runs the program, records it, shows, reports and exports the recording, replays its kernel dumps, compares
+# two devices, compiles a kernel ahead of time. Needs root (chroot); skipped (77) without.
 #   bundle.sh ARCHIVE PROGRAM PTX_FOLDER       PROGRAM is tests/cuda's cuda-kernels
 set -euo pipefail
 [ $# = 3 ] || { echo "usage: bundle.sh ARCHIVE PROGRAM PTX_FOLDER" >&2; exit 2; }
@@ -10,33 +11,64 @@ set -euo pipefail
 root=$(mktemp -d)
 clean() { umount "$root/proc" "$root/dev" "$root/dev/shm" 2>/dev/null || true; umount -l "$root/dev" "$root/proc" 2>/dev/null || true; rm -rf --one-file-system "$root"; }
 trap clean EXIT
-mkdir -p "$root"/{lib64,lib/x86_64-linux-gnu,proc,dev,tmp,run,ptx,opt,etc,bin,usr,var/run}
+mkdir -p "$root"/{lib64,lib/x86_64-linux-gnu,proc,dev,tmp,run,ptx,etc,usr,var/run}
 mount -t proc proc "$root/proc" 2>/dev/null || true
 mount -t tmpfs tmpfs "$root/dev" 2>/dev/null || { echo "skipped: may not mount in this container"; exit 77; }
-mkdir "$root/dev/shm"
+mkdir -m 1777 "$root/dev/shm"
+chmod 1777 "$root/tmp"
+chmod 755 "$root"
 mknod -m 666 "$root/dev/null" c 1 3 && mknod -m 666 "$root/dev/zero" c 1 5 && mknod -m 666 "$root/dev/urandom" c 1 9
 cp -L /lib64/ld-linux-x86-64.so.2 "$root/lib64/"
 for l in libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1 libresolv.so.2 libnss_files.so.2; do
     [ ! -e "/lib/x86_64-linux-gnu/$l" ] || cp -L "/lib/x86_64-linux-gnu/$l" "$root/lib/x86_64-linux-gnu/"
 done
-echo 'root:x:0:0:root:/:/bin/sh' >"$root/etc/passwd"
-echo 'root:x:0:' >"$root/etc/group"
+printf 'root:x:0:0:root:/:/none\nuser:x:1000:1000:user:/tmp:/none\n' >"$root/etc/passwd"
+printf 'root:x:0:\nuser:x:1000:\n' >"$root/etc/group"
 cp "$2" "$root/program"
 cp "$3"/vector.sm_80.ptx "$3"/reduce.sm_80.ptx "$root/ptx/"
-tar -C "$root/opt" -xf "$1"
+# To a folder of another name than it was packed from, with a blank in it.
+mkdir "$root/some place"
+tar -C "$root/some place" --no-same-owner -xf "$1"
+bundle="/some place/$(ls "$root/some place")"
+mv "$root$bundle" "$root/some place/bundle"
+bundle="/some place/bundle"
 chroot=$(command -v chroot || echo /usr/sbin/chroot)
-bundle=/opt/$(ls "$root/opt")
-inside() { env -i HOME=/tmp PATH=/nowhere TMPDIR=/tmp CUDAWAY_DEVICE=host "$chroot" "$root" "$@"; }
+fail() { echo "FAIL: $user: $*"; exit 1; }
+inside() { env -i HOME="$dir" PATH=/nowhere CUDAWAY_DEVICE=host ${lib:+LD_LIBRARY_PATH="$lib"} "$chroot" --userspec="$user" "$root" "$@"; }
+tool() { local t=$1; shift; inside "$bundle/bin/$t" "$@"; }
 
-inside "$bundle/bin/cudaway-trace" record -o /tmp/recording -- /program -d /ptx -s 80 vec_add reduce | tee "$root/out"
-grep -q '^2 run, 0 checks failed\|^[1-9][0-9]* run, 0 checks failed' "$root/out" || { echo "FAIL: the program under record"; exit 1; }
-inside "$bundle/bin/cudaway-trace" report /tmp/recording >"$root/report"
-grep -E '^recorded +[1-9][0-9]* calls, 0 failed' "$root/report" || { cat "$root/report"; echo "FAIL: the report"; exit 1; }
-grep -q 'LOST' "$root/report" && { echo "FAIL: events were lost"; exit 1; }
-inside "$bundle/bin/cudaway-trace" show /tmp/recording >"$root/show"
-grep -q 'cuLaunchKernel' "$root/show" || { echo "FAIL: show lists no launch"; exit 1; }
-for target in gfx1100 host; do
-    inside "$bundle/bin/cudaway-cc" --target $target --emit obj /ptx/vector.sm_80.ptx -o /tmp/vector.o
-    [ "$(head -c 4 "$root/tmp/vector.o" | tr -d '\177')" = ELF ] || { echo "FAIL: cudaway-cc for $target"; exit 1; }
+for user in 0:0 1000:1000; do
+    dir=/tmp/u${user%%:*}                # as seen from inside
+    mkdir "$root$dir" && chown "$user" "$root$dir"
+    lib="$bundle/lib/cudaway" inside /program -d /ptx -s 80 vec_add reduce | tee "$root/out"
+    ran=$(sed -n 's/^\([1-9][0-9]*\) run, 0 checks failed$/\1/p' "$root/out")
+    [ -n "$ran" ] || fail "the program alone"
+
+    tool cudaway-trace record --dump-kernels --dump-limit 2 -o "$dir/recording" -- /program -d /ptx -s 80 vec_add reduce >"$root/out" || fail "record"
+    grep -qx "$ran run, 0 checks failed" "$root/out" || { cat "$root/out"; fail "the program under record"; }
+    tool cudaway-trace report "$dir/recording" >"$root/report"
+    grep -E '^recorded +[1-9][0-9]* calls, 0 failed' "$root/report" || { cat "$root/report"; fail "the report"; }
+    if grep -q 'LOST' "$root/report"; then fail "events were lost"; fi
+    tool cudaway-trace show "$dir/recording" >"$root/show"
+    grep -q 'cuLaunchKernel' "$root/show" || fail "show lists no launch"
+    tool cudaway-trace export -o "$dir/trace.json" "$dir/recording"
+    grep -q 'cuLaunchKernel' "$root$dir/trace.json" || fail "export has no launch"
+
+    dumps=0
+    while read -r dump; do
+        tool cudaway-replay --check "${dump#"$root"}" >"$root/out" 2>&1 || { cat "$root/out"; fail "replay of $(basename "$dump")"; }
+        grep -q 'the results are the recorded ones' "$root/out" || { cat "$root/out"; fail "replay compared nothing"; }
+        dumps=$((dumps + 1))
+    done < <(find "$root$dir/recording" -name '*.cwdump')
+    [ "$dumps" = 2 ] || fail "$dumps kernel dumps, not 2"
+
+    tool cudaway-diff --reference host --subject host:O0 -o "$dir/differ" -- /program -d /ptx -s 80 vec_add >"$root/out" 2>&1 || { cat "$root/out"; fail "diff"; }
+    grep -q 'host:O0 against host: [1-9][0-9]* launches compared, 0 differ' "$root/out" || { cat "$root/out"; fail "diff compared nothing"; }
+
+    for target in gfx1100 host; do
+        tool cudaway-cc --target $target --emit obj /ptx/vector.sm_80.ptx -o "$dir/vector.o"
+        [ "$(head -c 4 "$root$dir/vector.o" | tr -d '\177')" = ELF ] || fail "cudaway-cc for $target"
+    done
+    [ -z "$(find "$root/tmp" -maxdepth 1 -name 'cudaway-*')" ] || fail "left in /tmp: $(ls "$root/tmp")"
+    echo "ok   the bundle works alone as $user"
 done
-echo "ok   the bundle works alone"

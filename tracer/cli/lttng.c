@@ -68,9 +68,27 @@ private_mounts(const struct lttng *l)
            !mount(run, "/run/lttng", NULL, MS_BIND, NULL);
 }
 
+/* A bundle has the daemon's schema in share/lttng (NULL if not: a distribution's daemon knows where its own is). To be asked
+ * before the mount namespace changes: after that, /proc/self/exe no longer names a path of ours in a changed root folder. */
+static char *
+schema_folder(void)
+{
+    char *own = own_dir(), *file = NULL, *folder = NULL;
+    if (own && asprintf(&file, "%s/../share/lttng/session.xsd", own) < 0)
+        file = NULL;
+    if (file && !access(file, R_OK)) {
+        *strrchr(file, '/') = 0;
+        folder = realpath(file, NULL);
+    }
+    free(file);
+    free(own);
+    return folder;
+}
+
 static void
 exec_daemon(struct lttng *l, pid_t parent, int status_fd)
 {
+    char *schema = schema_folder();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
         _exit(1);
@@ -89,14 +107,8 @@ exec_daemon(struct lttng *l, pid_t parent, int status_fd)
     sigprocmask(SIG_SETMASK, &none, NULL);
     setenv("LTTNG_HOME", l->home, 1);
     unsetenv("LD_PRELOAD");
-    /* A bundle has the daemon's schema in share/lttng; a distribution's daemon knows where its own is. */
-    char *own_folder = own_dir(), schema[PATH_MAX];
-    if (own_folder && snprintf(schema, sizeof schema, "%s/../share/lttng/session.xsd", own_folder) < (int)sizeof schema &&
-        !access(schema, R_OK)) {
-        *strrchr(schema, '/') = 0;
+    if (schema)
         setenv("LTTNG_SESSION_CONFIG_XSD_PATH", schema, 0);
-    }
-    free(own_folder);
     char socket[112], consumer[PATH_MAX + 32], libdir[PATH_MAX + 32];
     snprintf(socket, sizeof socket, "--apps-sock=%s/.lttng/lttng-ust-sock-8", l->home);
     const char *argv[12];

@@ -286,9 +286,14 @@ static bool
 set_environment(struct record *r)
 {
     char path[PATH_MAX], number[32];
-    char *folder = strndup(r->layer, (size_t)(strrchr(r->layer, '/') - r->layer));
-    bool ok = folder && prepend("LD_LIBRARY_PATH", folder, ':') && prepend("LD_PRELOAD", r->layer, ':');
+    char *own = strndup(r->layer, (size_t)(strrchr(r->layer, '/') - r->layer)), *layer = NULL;
+    snprintf(path, sizeof path, "%s/layer", r->lttng.home);
+    char *folder = own ? cw_folder_for_list(own, path) : NULL;
+    bool ok = folder && asprintf(&layer, "%s%s", folder, strrchr(r->layer, '/')) > 0 && prepend("LD_LIBRARY_PATH", folder, ':') &&
+              prepend("LD_PRELOAD", layer, ':');
+    free(own);
     free(folder);
+    free(layer);
     snprintf(path, sizeof path, "%s/.lttng/lttng-ust-sock-8", r->lttng.home);
     ok = ok && !setenv("CUDAWAY_TRACE_SOCKET", path, 1) && !setenv("LTTNG_HOME", r->lttng.home, 1) &&
          !setenv("LTTNG_UST_ALLOW_BLOCKING", "1", 1) && !setenv("LTTNG_UST_REGISTER_TIMEOUT", "10000", 1);
