@@ -63,7 +63,7 @@ for user in 0:0 1000:1000; do
     [ "$dumps" = 2 ] || fail "$dumps kernel dumps, not 2"
 
     tool cudaway-diff --reference host --subject host:O0 -o "$dir/differ" -- /program -d /ptx -s 80 vec_add >"$root/out" 2>&1 || { cat "$root/out"; fail "diff"; }
-    grep -q 'host:O0 against host: [1-9][0-9]* launches compared, 0 differ' "$root/out" || { cat "$root/out"; fail "diff compared nothing"; }
+    grep -q 'host against host:O0: [1-9][0-9]* launches compared, 0 differ' "$root/out" || { cat "$root/out"; fail "diff compared nothing"; }
 
     for target in gfx1100 host; do
         tool cudaway-cc --target $target --emit obj /ptx/vector.sm_80.ptx -o "$dir/vector.o"
