@@ -46,14 +46,17 @@ struct cwb_event {
     struct cwh_record *latest;      /* NULL: never recorded */
 };
 
+/* What a kernel's code may assume of a block: nothing; rows of whole gangs; the same with gangs of at most 8. */
+enum cwh_shape { CWH_ANY, CWH_ROWS, CWH_SHORT_ROWS, CWH_SHAPES };
+
 struct cwb_kernel {
     struct cwb_module *module;
     uint32_t index;
     const struct cwj_kernel *info;
     pthread_mutex_t lock;           /* compiling; held for long, a leaf for everybody else */
-    struct cwj_host_code *code[2];  /* by cwh_variant.linear_x */
-    cwb_result failed[2];           /* compilation was tried and failed */
-    _Atomic uint32_t cost[2];
+    struct cwj_host_code *code[CWH_SHAPES];
+    cwb_result failed[CWH_SHAPES];  /* compilation was tried and failed */
+    _Atomic uint32_t cost[CWH_SHAPES];
 };
 
 struct cwb_module {

@@ -77,7 +77,7 @@ kernel_destroy(struct cwb_kernel *k)
 {
     if (!k)
         return;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < CWH_SHAPES; i++)
         if (k->code[i])
             k->module->jit->host_release(k->code[i]);
     pthread_mutex_destroy(&k->lock);
@@ -102,30 +102,30 @@ cwh_module_unload(struct cwb_module *m)
 
 /* The code of a variant, compiled now if it is not there. Messages go to `log`, or to the log when that is NULL. */
 static cwb_result
-kernel_code(struct cwb_kernel *k, bool linear_x, struct cw_buf *log, struct cwj_host_code **out)
+kernel_code(struct cwb_kernel *k, enum cwh_shape shape, struct cw_buf *log, struct cwj_host_code **out)
 {
     const struct cwj_api *jit = k->module->jit;
     cwb_result r = CWB_OK;
     pthread_mutex_lock(&k->lock);
-    if (!k->code[linear_x] && k->failed[linear_x] == CWB_OK) {
-        struct cwh_variant v = { .linear_x = linear_x, .o0 = cwh_device.o0 };
+    if (!k->code[shape] && k->failed[shape] == CWB_OK) {
+        struct cwh_variant v = { .linear_x = shape != CWH_ANY, .narrow = shape == CWH_SHORT_ROWS, .o0 = cwh_device.o0 };
         struct cwj_diags diags;
         jit->diags_init(&diags);
         uint64_t start = cwh_now();
-        cw_result e = jit->host_compile(k->module->program, k->index, &v, cwh_exec_runtime(), &k->code[linear_x], &diags);
+        cw_result e = jit->host_compile(k->module->program, k->index, &v, cwh_exec_runtime(), &k->code[shape], &diags);
         struct cw_buf text;
         cw_buf_init(&text);
         if (diags.first)
             jit->diags_render(&diags, k->info->name, NULL, 0, &text);
         jit->diags_finish(&diags);
         if (e != CW_OK) {
-            k->code[linear_x] = NULL;
-            k->failed[linear_x] = e == CW_ERR_NOMEM ? CWB_NOMEM : CWB_COMPILE;
+            k->code[shape] = NULL;
+            k->failed[shape] = e == CW_ERR_NOMEM ? CWB_NOMEM : CWB_COMPILE;
             if (!text.size)
                 cw_buf_printf(&text, "kernel %s: %s\n", k->info->name, cw_result_text(e));
         } else {
-            cw_info("kernel %s: %s in %.1f ms, gangs of %u%s", k->info->name, k->code[linear_x]->from_cache ? "loaded" : "compiled",
-                    (double)(cwh_now() - start) / 1e6, k->code[linear_x]->info.width, k->code[linear_x]->info.uses_fibers ? ", barriers" : "");
+            cw_info("kernel %s: %s in %.1f ms, gangs of %u%s", k->info->name, k->code[shape]->from_cache ? "loaded" : "compiled",
+                    (double)(cwh_now() - start) / 1e6, k->code[shape]->info.width, k->code[shape]->info.uses_fibers ? ", barriers" : "");
         }
         if (text.size && log)
             cw_buf_append(log, text.data, text.size);
@@ -133,9 +133,9 @@ kernel_code(struct cwb_kernel *k, bool linear_x, struct cw_buf *log, struct cwj_
             cw_log(e == CW_OK ? CW_LOG_INFO : CW_LOG_ERROR, "%s", text.data);
         cw_buf_finish(&text);
     }
-    *out = k->code[linear_x];
+    *out = k->code[shape];
     if (!*out)
-        r = k->failed[linear_x];
+        r = k->failed[shape];
     pthread_mutex_unlock(&k->lock);
     return r;
 }
@@ -163,7 +163,7 @@ cwh_kernel_prepare(struct cwb_module *m, uint32_t index, bool compile, struct cw
     /* Most launches have rows of full gangs: that variant is made ready. */
     struct cwj_host_code *code;
     bool known = k->info->reqntid[0] != 0;
-    return kernel_code(k, !cwh_device.o0 && (!known || k->info->reqntid[0] % 32 == 0), log, &code);
+    return kernel_code(k, !cwh_device.o0 && (!known || k->info->reqntid[0] % 32 == 0) ? CWH_ROWS : CWH_ANY, log, &code);
 }
 
 cwb_result
@@ -208,15 +208,18 @@ cwb_result
 cwh_kernel_run(struct cwb_context *c, struct cwb_kernel *k, const struct cwb_launch *l, const uint8_t *params)
 {
     struct cwj_host_code *code;
-    bool linear = !cwh_device.o0 && l->block[0] % 32 == 0;
+    enum cwh_shape shape = !cwh_device.o0 && l->block[0] % 32 == 0 ? CWH_ROWS : CWH_ANY;
     /* Any gang is at most a warp wide, so whole warps per row are always good; fewer may do for a narrower gang. */
-    if (!linear && !cwh_device.o0) {
+    if (shape == CWH_ANY && !cwh_device.o0) {
         pthread_mutex_lock(&k->lock);
-        linear = k->code[1] && l->block[0] % k->code[1]->info.width == 0;
+        if (k->code[CWH_ROWS] && l->block[0] % k->code[CWH_ROWS]->info.width == 0)
+            shape = CWH_ROWS;
+        else if (k->code[CWH_ROWS] && k->code[CWH_ROWS]->info.width == 16 && l->block[0] % 8 == 0)
+            shape = CWH_SHORT_ROWS;
         pthread_mutex_unlock(&k->lock);
     }
     char message[640];
-    cwb_result r = kernel_code(k, linear, NULL, &code);
+    cwb_result r = kernel_code(k, shape, NULL, &code);
     if (r != CWB_OK) {
         snprintf(message, sizeof message, "kernel %s cannot be compiled for blocks of %u x %u x %u", k->info->name, l->block[0], l->block[1],
                  l->block[2]);
@@ -239,7 +242,7 @@ cwh_kernel_run(struct cwb_context *c, struct cwb_kernel *k, const struct cwb_lau
     e.kernel = k->info->name;
     e.stack_per_thread = atomic_load(&c->stack_limit);
     e.cooperative = l->flags & CWB_LAUNCH_COOPERATIVE;
-    e.cost = &k->cost[linear];
+    e.cost = &k->cost[shape];
     e.heap = c->heap;
     e.output = c->output;
     cwh_exec_run(&e);

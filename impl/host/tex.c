@@ -579,8 +579,16 @@ cwh_rt_tex(struct cwh_gang *gang, const struct cwh_tex *x)
                 cwh_abort(f, CWB_ILLEGAL_ADDRESS, "0x%llx is not a %s object", (unsigned long long)handle, is_surface ? "surface" : "texture");
             if (may_be_fast && t->fast && m == x->mask) {
                 uint64_t other = 0;
-                for (uint64_t n = m & (m - 1); n; n &= n - 1)
-                    other |= x->texture[__builtin_ctzll(n)] ^ handle;
+                unsigned i = 0;
+                for (; i + 4 <= x->width; i += 4)
+                    other |= (x->texture[i] ^ handle) | (x->texture[i + 1] ^ handle) | (x->texture[i + 2] ^ handle) | (x->texture[i + 3] ^ handle);
+                for (; i < x->width; i++)
+                    other |= x->texture[i] ^ handle;
+                if (other) {        /* of lanes that are switched off, perhaps */
+                    other = 0;
+                    for (uint64_t n = m & (m - 1); n; n &= n - 1)
+                        other |= x->texture[__builtin_ctzll(n)] ^ handle;
+                }
                 if (!other) {
                     fast_fetch(t, x);
                     return;

@@ -13,6 +13,12 @@ enum { MAX_LANES = 32 };
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* Coordinates and results are words that hold floats. They are read and written in place: a copy in pieces of another
+ * size than its reader's makes the CPU wait for the stores. For the same reason texels go into vectors, not arrays. */
+typedef float float_word __attribute__((may_alias));
+typedef uint32_t lanes8 __attribute__((vector_size(32), aligned(4), may_alias));
+#define LANES8(expr) { expr(0), expr(1), expr(2), expr(3), expr(4), expr(5), expr(6), expr(7) }
+
 /* Where each lane reads in one dimension: texels a and b, weight w/256 of b. */
 struct axis {
     int32_t a[MAX_LANES], b[MAX_LANES];
@@ -38,8 +44,8 @@ axis_point(struct axis *x, const uint32_t *coord, bool is_float, float scale, ui
         }
         return;
     }
-    float f[MAX_LANES], top = (float)last;
-    memcpy(f, coord, width * sizeof *f);
+    const float_word *f = (const float_word *)coord;
+    float top = (float)last;
     for (unsigned i = 0; i < width; i++)
         x->a[i] = (int32_t)bounded(f[i] * scale, 0.0f, top);
 }
@@ -47,9 +53,9 @@ axis_point(struct axis *x, const uint32_t *coord, bool is_float, float scale, ui
 INLINE void
 axis_linear(struct axis *x, const uint32_t *coord, float scale, uint32_t size, unsigned width)
 {
-    float f[MAX_LANES], top = (float)size;
+    const float_word *f = (const float_word *)coord;
+    float top = (float)size;
     int32_t last = (int32_t)size - 1;
-    memcpy(f, coord, width * sizeof *f);
     for (unsigned i = 0; i < width; i++) {
         float v = bounded(f[i] * scale - 0.5f, -1.0f, top);
         int32_t a = (int32_t)(v + 1.0f) - 1, b = a + 1;
@@ -80,7 +86,19 @@ INLINE void
 fetch_point(const struct cwh_level *l, const struct axis *x, const struct axis *y, unsigned width, unsigned bytes, unsigned channels,
             uint32_t out[4][MAX_LANES])
 {
-    for (unsigned i = 0; i < width; i++) {
+    unsigned i = 0;
+    for (; i + 8 <= width; i += 8) {
+        const uint8_t *p[8];
+        for (unsigned k = 0; k < 8; k++)
+            p[k] = l->base + (size_t)(uint32_t)y->a[i + k] * l->pitch + (size_t)(uint32_t)x->a[i + k] * bytes * channels;
+        for (unsigned c = 0; c < channels; c++) {
+#define TEXEL(k) load(p[k] + c * bytes, bytes)
+            lanes8 v = LANES8(TEXEL);
+#undef TEXEL
+            *(lanes8 *)&out[c][i] = v;
+        }
+    }
+    for (; i < width; i++) {
         const uint8_t *p = l->base + (size_t)(uint32_t)y->a[i] * l->pitch + (size_t)(uint32_t)x->a[i] * bytes * channels;
         for (unsigned c = 0; c < channels; c++)
             out[c][i] = load(p + c * bytes, bytes);
@@ -92,7 +110,31 @@ INLINE void
 fetch_linear(const struct cwh_level *l, const struct axis *x, const struct axis *y, unsigned width, unsigned bytes, unsigned channels,
              uint32_t out[4][MAX_LANES])
 {
-    for (unsigned i = 0; i < width; i++) {
+    unsigned i = 0;
+    for (; i + 8 <= width; i += 8) {
+        const uint8_t *top[8], *low[8];
+        size_t xa[8], xb[8];
+        for (unsigned k = 0; k < 8; k++) {
+            top[k] = l->base + (size_t)(uint32_t)y->a[i + k] * l->pitch;
+            low[k] = l->base + (size_t)(uint32_t)y->b[i + k] * l->pitch;
+            xa[k] = (size_t)(uint32_t)x->a[i + k] * bytes * channels;
+            xb[k] = (size_t)(uint32_t)x->b[i + k] * bytes * channels;
+        }
+        lanes8 u = *(const lanes8 *)&x->w[i], v = *(const lanes8 *)&y->w[i];
+        for (unsigned c = 0; c < channels; c++) {
+#define TEXEL_TA(k) load(top[k] + xa[k] + c * bytes, bytes)
+#define TEXEL_TB(k) load(top[k] + xb[k] + c * bytes, bytes)
+#define TEXEL_LA(k) load(low[k] + xa[k] + c * bytes, bytes)
+#define TEXEL_LB(k) load(low[k] + xb[k] + c * bytes, bytes)
+            lanes8 ta = LANES8(TEXEL_TA), tb = LANES8(TEXEL_TB), la = LANES8(TEXEL_LA), lb = LANES8(TEXEL_LB);
+#undef TEXEL_TA
+#undef TEXEL_TB
+#undef TEXEL_LA
+#undef TEXEL_LB
+            *(lanes8 *)&out[c][i] = (ta * (256 - u) + tb * u) * (256 - v) + (la * (256 - u) + lb * u) * v;
+        }
+    }
+    for (; i < width; i++) {
         const uint8_t *top = l->base + (size_t)(uint32_t)y->a[i] * l->pitch, *low = l->base + (size_t)(uint32_t)y->b[i] * l->pitch;
         size_t xa = (size_t)(uint32_t)x->a[i] * bytes * channels, xb = (size_t)(uint32_t)x->b[i] * bytes * channels;
         uint32_t u = x->w[i], v = y->w[i];
@@ -185,14 +227,13 @@ fetch(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned width)
             memcpy(out, texel[c], width * sizeof *out);
         } else if (t->as_float) {
             float div = bytes == 1 ? 255.0f : 65535.0f;
-            float f[MAX_LANES];
+            float_word *f = (float_word *)out;
             if (linear)
                 for (unsigned i = 0; i < width; i++)
                     f[i] = (float)(int32_t)(texel[c][i] >> 1) / (div * 32768.0f);
             else
                 for (unsigned i = 0; i < width; i++)
                     f[i] = (float)(int32_t)texel[c][i] / div;
-            memcpy(out, f, width * sizeof *f);
         } else if (linear) {
             for (unsigned i = 0; i < width; i++)
                 out[i] = (texel[c][i] >> 16) + (texel[c][i] >> 15 & 1);

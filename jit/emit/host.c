@@ -465,11 +465,25 @@ needs_warp(const struct cwj_program *p, const struct cwj_reach *reach)
     return n.warp;
 }
 
+/* Lanes of a kernel whose instructions cannot tell. Two registers of 32-bit lanes where those are 256 bits: twice the work
+ * between switches at barriers, and two chains of dependent operations; but one where most values are 64 bits wide. */
 static unsigned
-native_width(void)
+gang_width(const struct cwj_program *p, const struct cwj_reach *reach)
 {
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx512f") ? 16 : __builtin_cpu_supports("avx2") ? 8 : 4;
+    if (__builtin_cpu_supports("avx512f"))
+        return 16;
+    if (!__builtin_cpu_supports("avx2"))
+        return 4;
+    uint64_t f64 = 0, f32 = 0;
+    for (uint32_t i = 0; i < reach->nfuncs; i++) {
+        const struct ptx_function *fn = cwj_program_function(p, reach->funcs[i])->fn;
+        for (uint32_t k = 0; fn && fn->has_body && k < fn->ninsts; k++) {
+            f64 += fn->insts[k].type[0] == PTX_F64;
+            f32 += fn->insts[k].type[0] == PTX_F32;
+        }
+    }
+    return f64 > f32 ? 8 : 16;
 }
 
 void
@@ -601,7 +615,9 @@ emit_host_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant
     e->target = CWJ_TARGET_HOST;
     e->fast_code = !variant->o0;
     bool warp = needs_warp(p, s->reach);
-    e->width = variant->o0 ? 1 : warp ? 32 : native_width();
+    e->width = variant->o0 ? 1 : warp ? 32 : gang_width(p, s->reach);
+    if (variant->narrow && e->width > 8 && e->width < 32)
+        e->width = 8;
     s->exits = has_exits(p, s->reach);
     s->lockstep = warp && e->width == 1;
 

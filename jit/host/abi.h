@@ -65,6 +65,7 @@ struct cwh_code_info {
 struct cwh_variant {
     uint8_t linear_x;
     uint8_t o0;                 /* plainest code: width 1, no optimisation */
+    uint8_t narrow;             /* at most 8 lanes, unless the kernel needs whole warps: for blocks with short rows */
 };
 
 /* Functions that compiled code calls; the engine defines them (impl/host/rt_*.c). Lane-indexed arrays have `width`

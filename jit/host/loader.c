@@ -80,7 +80,7 @@ make_key(const struct cwj_program *p, const char *kernel, const struct cwh_varia
     cw_sha256_update(&s, "cudaway host kernel 1", 22);
     cw_sha256_update(&s, p->content, sizeof p->content);
     cw_sha256_update(&s, kernel, strlen(kernel) + 1);
-    uint8_t variant[2] = { v->linear_x, v->o0 };
+    uint8_t variant[3] = { v->linear_x, v->o0, v->narrow };
     cw_sha256_update(&s, variant, sizeof variant);
     cw_sha256_update(&s, identity.data, identity.size);
     cw_sha256_finish(&s, key);
