@@ -157,6 +157,7 @@ replay(const struct options *o, char **argv)
         }
     }
     if (r != CW_OK) {
+        cwd_session_close(&s);
         cwd_finish(&d);
         return trouble("%s: %s", o->file, e.text);
     }
@@ -179,6 +180,7 @@ replay(const struct options *o, char **argv)
     if (o->output && write_outcome(&s, &d, &out, o->output, &e) != CW_OK)
         status = trouble("%s", e.text);
     cwd_outcome_finish(&out);
+    cwd_session_close(&s);
     cwd_finish(&d);
     return status;
 }

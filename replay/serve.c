@@ -92,5 +92,7 @@ cwd_serve(const char *on, uint32_t ulp)
             break;
     }
     free(line);
+    fclose(f);
+    cwd_session_close(&s);
     return 0;
 }

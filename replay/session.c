@@ -127,6 +127,19 @@ cwd_session_open(struct cwd_session *s, const char *on, struct cwd_error *e)
     return CW_OK;
 }
 
+void
+cwd_session_close(struct cwd_session *s)
+{
+    while (s->loaded) {
+        struct cwd_loaded *l = s->loaded;
+        s->loaded = l->next;
+        s->cu.cuModuleUnload(l->module);
+        free(l);
+    }
+    free(s->spans);
+    *s = (struct cwd_session){ 0 };
+}
+
 /* ---- one run ---------------------------------------------------------------------------------------------------------------- */
 
 struct texture {

@@ -33,6 +33,8 @@ struct cwd_outcome {
 
 /* `on`: a device for CUDAWAY_DEVICE, "cuda-native" for the real driver, NULL for the default. */
 cw_result cwd_session_open(struct cwd_session *s, const char *on, struct cwd_error *e) CW_MUST_CHECK;
+/* Unload the modules and forget the memory in place, which stays the device's until the process ends. */
+void cwd_session_close(struct cwd_session *s);
 
 enum cwd_run_flags {
     CWD_RUN_MAY_MOVE = 1,               /* without it CW_ERR_NOT_FOUND when a buffer's address is taken in this process */

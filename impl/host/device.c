@@ -71,8 +71,10 @@ host_shutdown(void)
         nanosleep(&t, NULL);
     }
     pthread_mutex_lock(&cwh_device.lock);
-    for (struct cwb_context *c = cwh_device.contexts; c; c = c->next)
+    for (struct cwb_context *c = cwh_device.contexts; c; c = c->next) {
+        cwh_context_join(c);
         cwh_output_flush(c->output);
+    }
     pthread_mutex_unlock(&cwh_device.lock);
 }
 
@@ -226,6 +228,7 @@ host_context_destroy(struct cwb_context *c)
     if (!c)
         return;
     cwh_context_wait(c, true);
+    cwh_context_join(c);
     cwh_output_flush(c->output);
     pthread_mutex_lock(&cwh_device.lock);
     struct cwb_context **p = &cwh_device.contexts;

@@ -22,6 +22,8 @@ struct cwb_context {
     pthread_mutex_t lock;
     pthread_cond_t idle;            /* signalled when a stream goes away */
     struct cwb_stream *streams;     /* closing ones too, until they are drained */
+    pthread_t ended;                /* the last thread of a stream to end, if has_ended: not joined yet */
+    bool has_ended;
     _Atomic int error;              /* cwb_result, sticky */
     _Atomic uint64_t stack_limit;
     struct cwh_output *output;
@@ -120,6 +122,8 @@ cwb_result cwh_stream_write_value(struct cwb_stream *s, uint64_t address, uint64
 cwb_result cwh_stream_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *l);
 /* Blocks until all streams of the context have done what was submitted, or, with gone, until they no longer exist. */
 void       cwh_context_wait(struct cwb_context *c, bool gone);
+/* Wait until the threads of the streams that are gone have ended. */
+void       cwh_context_join(struct cwb_context *c);
 /* Wake everything that waits for work or for events, after shut_down was set. */
 void       cwh_streams_interrupt(struct cwb_context *c);
 bool       cwh_streams_busy(struct cwb_context *c);

@@ -18,7 +18,7 @@ struct cwb_stream {
     struct cwb_stream *next;        /* context.streams; context.lock */
     pthread_mutex_t lock;
     pthread_cond_t work, done;
-    struct cwh_op *first, **last;
+    struct cwh_op *first, **last, *running;
     uint64_t submitted, completed;
     unsigned refs;                  /* context.lock: the list's and those of cwh_context_wait */
     bool started, closing;
@@ -204,12 +204,21 @@ stream_unref(struct cwb_stream *s)
     free(s);
 }
 
-/* Take a drained, closed stream out of its context. */
+/* Take a drained, closed stream out of its context. Its thread, if it has one, is the caller and ends with this: it waits
+ * for the thread that ended before it, so that one wait for the last is a wait for all. */
 static void
 stream_gone(struct cwb_stream *s)
 {
     struct cwb_context *c = s->context;
+    bool before = false;
+    pthread_t ended = pthread_self();
     pthread_mutex_lock(&c->lock);
+    if (s->started) {
+        before = c->has_ended;
+        ended = c->ended;
+        c->ended = pthread_self();
+        c->has_ended = true;
+    }
     struct cwb_stream **p = &c->streams;
     while (*p != s)
         p = &(*p)->next;
@@ -217,6 +226,20 @@ stream_gone(struct cwb_stream *s)
     stream_unref(s);
     pthread_cond_broadcast(&c->idle);
     pthread_mutex_unlock(&c->lock);
+    if (before)
+        pthread_join(ended, NULL);
+}
+
+void
+cwh_context_join(struct cwb_context *c)
+{
+    pthread_mutex_lock(&c->lock);
+    bool has = c->has_ended;
+    pthread_t t = c->ended;
+    c->has_ended = false;
+    pthread_mutex_unlock(&c->lock);
+    if (has)
+        pthread_join(t, NULL);
 }
 
 static void *
@@ -236,6 +259,7 @@ stream_main(void *arg)
         s->first = op->next;
         if (!s->first)
             s->last = &s->first;
+        s->running = op;
         pthread_mutex_unlock(&s->lock);
 
         execute(c, op);
@@ -244,9 +268,10 @@ stream_main(void *arg)
             cwh_epoch_done(c, op->epoch);
             pthread_mutex_unlock(&c->lock);
         }
-        op_free(op);
 
         pthread_mutex_lock(&s->lock);
+        s->running = NULL;
+        op_free(op);
         s->completed++;
         pthread_cond_broadcast(&s->done);
     }
@@ -282,15 +307,11 @@ submit(struct cwb_stream *s, struct cwh_op *op)
         sigdelset(&all, SIGFPE);
         sigdelset(&all, SIGILL);
         pthread_sigmask(SIG_SETMASK, &all, &old);
-        pthread_attr_t attr;
-        pthread_attr_init(&attr);
-        pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
         pthread_t t;
-        if (pthread_create(&t, &attr, stream_main, s))
+        if (pthread_create(&t, NULL, stream_main, s))
             r = CWB_NOMEM;
         else
             s->started = true;
-        pthread_attr_destroy(&attr);
         pthread_sigmask(SIG_SETMASK, &old, NULL);
     }
     if (r == CWB_OK) {
