@@ -134,6 +134,8 @@ cwd_session_close(struct cwd_session *s)
         struct cwd_loaded *l = s->loaded;
         s->loaded = l->next;
         s->cu.cuModuleUnload(l->module);
+        if (l->parsed)
+            cwd_program_close(&l->program);
         free(l);
     }
     free(s->spans);
