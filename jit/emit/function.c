@@ -577,6 +577,9 @@ emit_block(struct emit *e, uint32_t p)
     const struct ptx_inst *last = NULL;
     for (uint32_t i = 0; i < blk->count; i++) {
         const struct ptx_inst *in = &e->fn->insts[blk->first + i];
+        if (in->op == PTX_OP_EXIT && !f->is_kernel && e->target != CWJ_TARGET_HOST &&
+            !(i && e->fn->insts[blk->first + i - 1].op == PTX_OP_TRAP))
+            emit_unsupported(e, in, "exit in a device function");
         if (i + 1 == blk->count && (ptx_op_info(in->op)->traits & PTX_T_TERMINATOR || in->op == PTX_OP_TRAP)) {
             last = in;
             if (in->op == PTX_OP_TRAP)
