@@ -114,7 +114,7 @@ command=(ffmpeg -hide_banner -nostdin -y -v warning
          -map '[m]' -frames:v "$frames" -c:v rawvideo -f framemd5 "$out/$filter.framemd5"
          -map '[o]' -frames:v "$frames" -c:v rawvideo -f framemd5 "$out/$filter.cpu.framemd5"
          -map '[sheet]' -frames:v 1 -update 1 "$out/$filter.png")
-if ! "$@" "${command[@]}" >"$out/$filter.log" 2>&1; then
+if ! "$@" ${PROGRAM_WRAPPER-} "${command[@]}" >"$out/$filter.log" 2>&1; then
     tail -n 30 "$out/$filter.log" >&2
     echo "FAIL $filter: ffmpeg failed (the log is $out/$filter.log)" >&2
     exit 1

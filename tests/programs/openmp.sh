@@ -22,4 +22,4 @@ if [ ! -x "$program" ] || [ "$source" -nt "$program" ]; then
         -Wall -Wextra "$source" -o "$program.new" -lm 2>"$program.log" || { cat "$program.log" >&2; echo "FAIL: gcc-12 failed" >&2; exit 1; }
     mv "$program.new" "$program"
 fi
-OMP_TARGET_OFFLOAD=MANDATORY "$program" "$@"
+OMP_TARGET_OFFLOAD=MANDATORY ${PROGRAM_WRAPPER-} "$program" "$@"
