@@ -103,7 +103,7 @@ graph="$graph;
        [cuda]split=4[x1][x2][x3][m];[cpu]split=4[y1][y2][y3][o];
        [x1][y1]psnr=stats_file=$out/$filter.psnr[p];
        [x2][y2]blend=all_mode=difference,signalstats,metadata=mode=print:file=$out/$filter.diff,split[q][q2];
-       [q2]format=yuv420p,lutyuv=y='clip(val*16,0,255)':u='clip((val-128)*16+128,0,255)':v='clip((val-128)*16+128,0,255)'[d];
+       [q2]format=yuv420p,lutyuv=y='clip(val*16,0,255)':u='clip(val*16+128,0,255)':v='clip(val*16+128,0,255)'[d];
        [x3][y3]hstack[h];[h][d]hstack,select='eq(n,$((frames / 2)))',scale=1920:-2[sheet]"
 rm -f "$out/$filter".{psnr,diff,png,result,framemd5,cpu.framemd5}
 command=(ffmpeg -hide_banner -nostdin -y -v warning
