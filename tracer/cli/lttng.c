@@ -230,7 +230,8 @@ command(struct lttng *l, const char *const *args)
             char ns[64];
             snprintf(ns, sizeof ns, "/proc/%d/ns/mnt", (int)l->pid);
             int fd = open(ns, O_RDONLY | O_CLOEXEC);
-            if (fd < 0 || setns(fd, CLONE_NEWNS)) {
+            /* Refused where a thread shares the working folder, and a sanitizer's runtime has a thread of its own. */
+            if (fd < 0 || unshare(CLONE_FS) || setns(fd, CLONE_NEWNS)) {
                 dprintf(2, "Error: cannot enter the daemon's mount namespace: %s\n", strerror(errno));
                 _exit(1);
             }
