@@ -30,6 +30,8 @@ struct emit_target {
      * warp share; NULL where the hardware sees to it. */
     void (*yield)(struct emit *e);
     void (*step)(struct emit *e);
+    /* The same before a store: i1, whether this lane makes it. Of lanes that store to one address together the last does. */
+    LLVMValueRef (*step_store)(struct emit *e, LLVMValueRef address);
     bool (*warp)(struct emit *e, const struct ptx_inst *in);      /* shfl, vote, match, redux, activemask, bar.warp.sync */
     bool (*barrier)(struct emit *e, const struct ptx_inst *in);   /* bar, barrier */
     bool (*misc)(struct emit *e, const struct ptx_inst *in);      /* textures, traps, nanosleep, run-time functions */
@@ -81,6 +83,7 @@ struct emit_session {
     LLVMTypeRef *function_types;
     LLVMValueRef function_table;    /* [nfuncs x ptr], or NULL without indirect calls */
     LLVMValueRef *variables;        /* per link id: LLVM global (amdgcn) */
+    LLVMValueRef last_writer;       /* helper of step_store */
     uint32_t kernel;
     uint32_t sites;                 /* numbering of warp_exchange sites */
     bool uses_fibers;

@@ -494,7 +494,7 @@ static bool
 touches_common_memory(const struct ptx_inst *in)
 {
     switch (in->op) {
-    case PTX_OP_LD: case PTX_OP_ST: case PTX_OP_ATOM: case PTX_OP_RED: case PTX_OP_LDU:
+    case PTX_OP_LD: case PTX_OP_ATOM: case PTX_OP_RED: case PTX_OP_LDU:  /* st: emit_st does it */
         return in->space != PTX_SPACE_PARAM && in->space != PTX_SPACE_CONST && in->space != PTX_SPACE_LOCAL;
     default:
         return false;

@@ -397,23 +397,82 @@ host_yield(struct emit *e)
 
 /* Programs rely on a warp's lanes being in step between warp operations, as they were on every GPU before Volta and mostly
  * are still: what one lane stores, the others load before or after it as the program text has it. */
-static void
-host_step(struct emit *e)
+static LLVMValueRef
+exchange(struct emit *e, LLVMValueRef value)
 {
     struct emit_session *s = emit_session(e);
     s->uses_fibers = true;
     if (!e->f->exchanged)
         e->f->exchanged = emit_alloca(e, LLVMArrayType(e->i64, 32), 8, "exchanged");
     LLVMTypeRef types[5] = { e->ptr, e->i32, e->i32, e->i64, e->ptr };
-    LLVMValueRef args[5] = { e->f->gang, i32(e, s->sites++), i32(e, 0), LLVMConstNull(e->i64), e->f->exchanged };
-    emit_runtime(e, "cwh_rt_warp_exchange", e->i32, types, 5, args);
+    LLVMValueRef args[5] = { e->f->gang, i32(e, s->sites++), i32(e, 0), value, e->f->exchanged };
+    return emit_runtime(e, "cwh_rt_warp_exchange", e->i32, types, 5, args);
+}
+
+static void
+host_step(struct emit *e)
+{
+    exchange(e, LLVMConstNull(e->i64));
+}
+
+/* bool last_writer(values, lanes, address, lane): no lane above this one of `lanes` has the same address. */
+static LLVMValueRef
+last_writer(struct emit *e, LLVMTypeRef *type)
+{
+    struct emit_session *s = emit_session(e);
+    LLVMTypeRef params[4] = { e->ptr, e->i32, e->i64, e->i32 };
+    *type = LLVMFunctionType(e->i1, params, 4, false);
+    if (s->last_writer)
+        return s->last_writer;
+    LLVMValueRef fn = s->last_writer = LLVMAddFunction(e->module, "last_writer", *type);
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(e->llvm);
+    LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(e->llvm, fn, "entry"), head = LLVMAppendBasicBlockInContext(e->llvm, fn, "head");
+    LLVMBasicBlockRef look = LLVMAppendBasicBlockInContext(e->llvm, fn, "look"), next = LLVMAppendBasicBlockInContext(e->llvm, fn, "next");
+    LLVMBasicBlockRef no = LLVMAppendBasicBlockInContext(e->llvm, fn, "no"), yes = LLVMAppendBasicBlockInContext(e->llvm, fn, "yes");
+    LLVMValueRef values = LLVMGetParam(fn, 0), lanes = LLVMGetParam(fn, 1), address = LLVMGetParam(fn, 2), lane = LLVMGetParam(fn, 3);
+    LLVMPositionBuilderAtEnd(b, entry);
+    LLVMValueRef first = LLVMBuildAdd(b, lane, i32(e, 1), "");
+    LLVMBuildBr(b, head);
+    LLVMPositionBuilderAtEnd(b, head);
+    LLVMValueRef j = LLVMBuildPhi(b, e->i32, "j");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, j, i32(e, 32), ""), look, yes);
+    LLVMPositionBuilderAtEnd(b, look);
+    LLVMValueRef there = LLVMBuildTrunc(b, LLVMBuildLShr(b, lanes, j, ""), e->i1, "");
+    LLVMValueRef v = LLVMBuildLoad2(b, e->i64, LLVMBuildGEP2(b, e->i64, values, &j, 1, ""), "");
+    LLVMValueRef same = LLVMBuildAnd(b, there, LLVMBuildICmp(b, LLVMIntEQ, v, address, ""), "");
+    LLVMBuildCondBr(b, same, no, next);
+    LLVMPositionBuilderAtEnd(b, next);
+    LLVMValueRef up = LLVMBuildAdd(b, j, i32(e, 1), "");
+    LLVMBuildBr(b, head);
+    LLVMValueRef incoming[2] = { first, up };
+    LLVMBasicBlockRef from[2] = { entry, next };
+    LLVMAddIncoming(j, incoming, from, 2);
+    LLVMPositionBuilderAtEnd(b, no);
+    LLVMBuildRet(b, LLVMConstInt(e->i1, 0, false));
+    LLVMPositionBuilderAtEnd(b, yes);
+    LLVMBuildRet(b, LLVMConstInt(e->i1, 1, false));
+    LLVMDisposeBuilder(b);
+    return fn;
+}
+
+/* A warp's store to one address is one store: programs let all lanes write the same, to release a lock for example, and a
+ * late second write would be another release. */
+static LLVMValueRef
+host_step_store(struct emit *e, LLVMValueRef address)
+{
+    LLVMValueRef lanes = exchange(e, address);
+    LLVMTypeRef type;
+    LLVMValueRef fn = last_writer(e, &type);
+    LLVMValueRef args[4] = { e->f->exchanged, lanes, address, lane_index(e) };
+    return LLVMBuildCall2(e->b, type, fn, args, 4, "");
 }
 
 const struct emit_target emit_target_host = {
     .enter = host_enter, .begin = host_begin, .leave = host_leave, .sreg = host_sreg, .symbol = host_symbol,
     .pointer = host_pointer, .to_generic = host_to_generic, .from_generic = host_from_generic, .isspacep = host_isspacep,
     .local_storage = host_local_storage, .warp = emit_host_warp, .barrier = emit_host_barrier, .misc = host_misc,
-    .yield = host_yield, .step = host_step,
+    .yield = host_yield, .step = host_step, .step_store = host_step_store,
     .runtime_call = host_runtime_call,
 };
 

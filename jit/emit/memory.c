@@ -470,12 +470,21 @@ emit_st(struct emit *e, const struct ptx_inst *in)
     if (!is_strong(in) && in->space != PTX_SPACE_PARAM && store_affine(e, dst, space, v, n))
         return;
     LLVMValueRef address = emit_address(e, dst, space);
+    LLVMBasicBlockRef stored = NULL;
+    if (emit_session(e)->lockstep && space != PTX_SPACE_LOCAL) {
+        LLVMBasicBlockRef mine = emit_new_block(e, "mine");
+        stored = emit_new_block(e, "stored");
+        LLVMBuildCondBr(e->b, emit_session(e)->target->step_store(e, host_address(e, address, space)), mine, stored);
+        LLVMPositionBuilderAtEnd(e->b, mine);
+    }
     if (in->sem == PTX_SEM_RELEASE)
         fence(e, LLVMAtomicOrderingRelease);
     for (unsigned i = 0; i < n && i < 16; i++) {
         LLVMValueRef a = i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address;
         emit_store(e, a, v[i], space, in->space == PTX_SPACE_PARAM ? 1 : size, is_strong(in));
     }
+    if (stored)
+        emit_goto(e, stored);
 }
 
 /* ---- atom and red ------------------------------------------------------------------------------------------------------------ */
