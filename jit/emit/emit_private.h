@@ -157,6 +157,7 @@ extern const struct emit_target emit_target_host;
 bool emit_host_warp(struct emit *e, const struct ptx_inst *in);         /* host_warp.c */
 bool emit_host_barrier(struct emit *e, const struct ptx_inst *in);
 bool emit_host_texture(struct emit *e, const struct ptx_inst *in);      /* host_tex.c */
+bool emit_host_async(struct emit *e, const struct ptx_inst *in);        /* host_async.c */
 /* host_warp.c, for all targets: the source lane of shfl and whether it is valid; one step of redux. */
 LLVMValueRef emit_shuffle_source(struct emit *e, const struct ptx_inst *in, LLVMValueRef lane, LLVMValueRef b, LLVMValueRef c,
                                  LLVMValueRef *valid);

@@ -2,7 +2,7 @@
  * Loops that wait for another thread: locks, flags, hand-made barriers. Threads of a block share one thread of execution
  * on the host device, so such a loop must let the others run.
  *
- * A loop waits if one of its exits depends on the result of an atomic operation, of a strong or volatile load, or, where
+ * A loop waits if one of its exits depends on the result of an atomic operation, of a test of an mbarrier, of a strong or volatile load, or, where
  * the loop has a fence, of any load from global or shared memory, made in the loop. Too many found costs time, too few
  * would cost an endless loop. */
 #include "jit/emit/flow.h"
@@ -37,7 +37,7 @@ is_fence(const struct ptx_inst *in)
 static bool
 reads_shared_state(const struct ptx_inst *in, bool fenced)
 {
-    if (in->op == PTX_OP_ATOM)
+    if (in->op == PTX_OP_ATOM || in->op == PTX_OP_MBARRIER_TEST_WAIT || in->op == PTX_OP_MBARRIER_TRY_WAIT)
         return true;
     if (in->op != PTX_OP_LD || in->space == PTX_SPACE_PARAM || in->space == PTX_SPACE_CONST || in->space == PTX_SPACE_LOCAL)
         return false;

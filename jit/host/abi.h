@@ -78,6 +78,9 @@ struct cwh_variant {
  *             lanes that reach this site together) arrived, the mask of participants; values[32] gets their values.
  *  tex:       one texture or surface instruction for a gang, see struct cwh_tex.
  *  vprintf:   format and packed argument block per lane; stores the per-lane result.
+ *  cp_async:  each lane copies count bytes and fills up to `size` with zeros. Copies are made at once, so that waiting for
+ *             them is nothing.
+ *  mbarrier:  op is enum cwh_mbarrier_op; addresses are generic; value is a count, a state or a parity.
  *  trap:      ends the launch with an error; kind: 0 trap, 1 brkpt, 2 bad indirect call, 3 unreachable. Does not return. */
 #define CWH_RT_MAP(X)                                                                                                      \
     X(void,     cwh_rt_barrier,      (struct cwh_gang *gang, uint32_t id, uint32_t count, uint64_t mask))                   \
@@ -93,7 +96,16 @@ struct cwh_variant {
     X(uint64_t, cwh_rt_clock,        (void))                                                                                \
     X(uint64_t, cwh_rt_globaltimer,  (void))                                                                                \
     X(void,     cwh_rt_nanosleep,    (struct cwh_gang *gang, uint32_t ns))                                                  \
-    X(void,     cwh_rt_yield,        (struct cwh_gang *gang))
+    X(void,     cwh_rt_yield,        (struct cwh_gang *gang))                                                               \
+    X(void,     cwh_rt_cp_async,     (struct cwh_gang *gang, uint64_t mask, uint32_t size, const uint64_t *to, const uint64_t *from, const uint32_t *count)) \
+    X(void,     cwh_rt_mbarrier,     (struct cwh_gang *gang, uint64_t mask, uint32_t op, const uint64_t *address, const uint64_t *value, uint64_t *result))
+
+enum cwh_mbarrier_op { CWH_MBARRIER_INIT, CWH_MBARRIER_INVAL, CWH_MBARRIER_ARRIVE, CWH_MBARRIER_DROP, CWH_MBARRIER_EXPECT,
+                       CWH_MBARRIER_COMPLETE, CWH_MBARRIER_TEST, CWH_MBARRIER_TEST_PARITY };
+
+/* An mbarrier object, and the state that mbarrier.arrive gives, which is the object as it was before: arrivals pending in
+ * this phase (0), arrivals expected in each (20), transactions pending (40, signed), parity of the phase (63). */
+enum { CWH_MBARRIER_COUNT_BITS = 20, CWH_MBARRIER_TX_SHIFT = 40, CWH_MBARRIER_TX_BITS = 22, CWH_MBARRIER_PHASE_SHIFT = 63 };
 
 /* One tex/tld4/txq/suld/sust/suq instruction. Coordinates and results are [component][lane], 32-bit words. */
 struct cwh_tex {

@@ -419,6 +419,68 @@ check_barrier(struct check *c)
     return true;
 }
 
+/* Shared memory to write, global memory to read, a size; then perhaps how much of the source counts, and a cache policy. */
+static bool
+check_cp_async(struct check *c)
+{
+    const struct ptx_inst *in = c->in;
+    const struct ptx_operand *o = in->operand;
+    unsigned cache = PTX_AUX(in, CACHE), policy = in->aux & PTX_AUX_CACHE_HINT ? 1 : 0;
+    if (cache != PTX_CACHE_CA && cache != PTX_CACHE_CG)
+        return FAIL(c, 3044, "'cp.async' needs .ca or .cg");
+    if (in->space != PTX_SPACE_SHARED || !(in->aux >> PTX_AUX_FROM_GLOBAL & 1))
+        return FAIL(c, 3044, "'cp.async' needs .shared.global");
+    if (PTX_AUX(in, EVICT) || PTX_AUX(in, EVICT2))
+        return FAIL(c, 3045, "'cp.async' takes no eviction priority");
+    if (in->noperands < 3 + policy || in->noperands > 4 + policy)
+        return FAIL(c, 3032, "'cp.async' takes %u or %u operands here, not %u", 3 + policy, 4 + policy, in->noperands);
+    for (unsigned i = 0; i < 2; i++) {
+        if (!check_address(c, i, &o[i]))
+            return false;
+    }
+    if (o[1].sym && !o[1].has_reg && o[1].sym->space != PTX_SPACE_GLOBAL)
+        return FAIL(c, 3036, "'%s' is not in the space that 'cp.async' reads", o[1].sym->name);
+    if (o[2].kind != PTX_OPND_IMM || o[2].is_float)
+        return FAIL(c, 3059, "operand 3 of 'cp.async' is an integer constant");
+    if (o[2].imm != 16 && (cache == PTX_CACHE_CG || (o[2].imm != 4 && o[2].imm != 8)))
+        return FAIL(c, 3059, cache == PTX_CACHE_CG ? "'cp.async.cg' copies 16 bytes" : "'cp.async.ca' copies 4, 8 or 16 bytes");
+    if (in->noperands == 4 + policy) {
+        bool ignore = o[3].negate_pred || (o[3].kind == PTX_OPND_REG && reg_type(c, &o[3]) == PTX_PRED);
+        if (!check_source(c, 3, &o[3], ignore ? PTX_PRED : PTX_B32, false))
+            return false;
+        if (o[3].kind == PTX_OPND_IMM && (o[3].imm < 0 || o[3].imm > o[2].imm))
+            return FAIL(c, 3059, "'cp.async' reads at most as many bytes as it writes");
+    }
+    return !policy || check_source(c, in->noperands - 1u, &o[in->noperands - 1], PTX_B64, false);
+}
+
+/* What hangs on the modifiers of mbarrier.*; the row's signature holds for all. */
+static bool
+check_mbarrier(struct check *c)
+{
+    const struct ptx_inst *in = c->in;
+    const char *m = c->row->info.mnemonic;
+    bool arrive = in->op == PTX_OP_MBARRIER_ARRIVE || in->op == PTX_OP_MBARRIER_ARRIVE_DROP;
+    bool wait = in->op == PTX_OP_MBARRIER_TEST_WAIT || in->op == PTX_OP_MBARRIER_TRY_WAIT;
+    bool no_complete = in->flags & PTX_F_NOCOMPLETE, expect = in->aux >> PTX_AUX_EXPECT_TX & 1;
+    bool parity = in->aux >> PTX_AUX_PARITY & 1, noinc = in->aux >> PTX_AUX_NOINC & 1;
+    const char *bad = no_complete && !arrive ? "noComplete" : expect && !arrive ? "expect_tx" : parity && !wait ? "parity" :
+                      noinc && in->op != PTX_OP_CP_ASYNC_MBARRIER_ARRIVE ? "noinc" : NULL;
+    if (bad)
+        return FAIL(c, 2012, "'%s' does not take modifier .%s", m, bad);
+    if (no_complete && expect)
+        return FAIL(c, 2013, "modifier .expect_tx contradicts .noComplete");
+    if (in->space != PTX_SPACE_GENERIC && in->space != PTX_SPACE_SHARED && in->space != PTX_SPACE_SHARED_CLUSTER)
+        return FAIL(c, 3036, "'%s' works in shared memory", m);
+    if (in->sem && in->sem != PTX_SEM_RELAXED && in->sem != (wait ? PTX_SEM_ACQUIRE : PTX_SEM_RELEASE))
+        return FAIL(c, 3045, "'%s' takes .%s or .relaxed", m, wait ? "acquire" : "release");
+    if (!check_signature(c))
+        return false;
+    if ((no_complete || expect) && in->noperands < 3)
+        return FAIL(c, 3032, "'%s.%s' takes 3 operands, not %u", m, no_complete ? "noComplete" : "expect_tx", in->noperands);
+    return !wait || check_source(c, 2, &in->operand[2], parity ? PTX_B32 : PTX_B64, false);
+}
+
 /* ---- modifiers ---- */
 
 static bool
@@ -545,6 +607,10 @@ ptx_check_inst(struct parser *p, struct ptx_inst *in)
     case PTX_OP_MOV: return check_mov(&c);
     case PTX_OP_CALL: return check_call(&c);
     case PTX_OP_BAR: case PTX_OP_BARRIER: return check_barrier(&c);
+    case PTX_OP_CP_ASYNC: return check_cp_async(&c);
+    case PTX_OP_CP_ASYNC_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_INIT: case PTX_OP_MBARRIER_INVAL: case PTX_OP_MBARRIER_EXPECT_TX:
+    case PTX_OP_MBARRIER_COMPLETE_TX: case PTX_OP_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_ARRIVE_DROP: case PTX_OP_MBARRIER_TEST_WAIT:
+    case PTX_OP_MBARRIER_TRY_WAIT: return check_mbarrier(&c);
     case PTX_OP_TEX: case PTX_OP_TLD4: case PTX_OP_SULD: case PTX_OP_SUST: case PTX_OP_SURED: return check_texture(&c);
     default: return check_signature(&c);
     }

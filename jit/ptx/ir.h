@@ -152,6 +152,7 @@ enum ptx_operand_kind {
  *   mov         dst, source; a VEC on one side packs or unpacks; with vec > 1 (mov.v2) both are VEC, element by element
  *   call        LIST of results, SYM or REG callee, LIST of arguments, TABLE: always four, absent ones of kind NONE
  *   st, red     address, source;   atom: dst, address, source [, source]
+ *   cp.async    shared address, global address, size [, source size (IMM, REG) or ignore-src (predicate REG)] [, cache policy]
  *   bar, barrier  as written: [dst of .red,] barrier [, thread count] [, predicate of .red] */
 
 struct ptx_symbol;
@@ -217,6 +218,8 @@ enum {
     PTX_AUX_SCALED = 40, PTX_AUX_MASK_FORM = 41, PTX_AUX_OOB = 42, /* bit numbers: cvt .scaled::, pmevent.mask, fma.oob */
     PTX_AUX_SHARED_CTA = 43,    /* bit number: .shared::cta was written (same meaning as .shared) */
     PTX_AUX_BAR_CTA = 44,       /* bit number: .cta of bar, barrier */
+    PTX_AUX_FROM_GLOBAL = 45,   /* bit number: .global of cp.async */
+    PTX_AUX_EXPECT_TX = 46, PTX_AUX_PARITY = 47, PTX_AUX_NOINC = 51, /* bit numbers: of mbarrier and cp.async.mbarrier.arrive */
     PTX_AUX_VSEL_SHIFT = 48,    /* video destination selector, as video_sel + 1 */
 };
 #define PTX_AUX(inst, field) ((unsigned)((inst)->aux >> PTX_AUX_##field##_SHIFT) & PTX_AUX_##field##_MASK)

@@ -11,6 +11,7 @@
 #define WARP  PTX_T_WARP
 #define CALL  PTX_T_CALL
 #define HA    (PTX_T_HOST | PTX_T_AMDGCN)
+#define HO    PTX_T_HOST
 #define NV    PTX_T_NVPTX
 
 #define TY0           0, {0}
@@ -113,10 +114,11 @@ const struct mod_word ptx_mod_words[] = {
     WORD("add", M_ATOM, ATOMOP, PTX_ATOM_ADD) WORD("inc", M_ATOM, ATOMOP, PTX_ATOM_INC)
     WORD("dec", M_ATOM, ATOMOP, PTX_ATOM_DEC) WORD("min", M_ATOM, ATOMOP, PTX_ATOM_MIN)
     WORD("max", M_ATOM, ATOMOP, PTX_ATOM_MAX)
-    WORD("global", M_SPACE, SPACE, PTX_SPACE_GLOBAL) WORD("shared", M_SPACE, SPACE, PTX_SPACE_SHARED)
+    WORD("global", M_SPACE, SPACE, PTX_SPACE_GLOBAL) BIT("global", M_CPASYNC, PTX_AUX_FROM_GLOBAL)
+    WORD("shared", M_SPACE | M_CPASYNC, SPACE, PTX_SPACE_SHARED)
     WORD("const", M_SPACE, SPACE, PTX_SPACE_CONST) WORD("local", M_SPACE, SPACE, PTX_SPACE_LOCAL)
     WORD("param", M_SPACE, SPACE, PTX_SPACE_PARAM) WORD("shared::cluster", M_SPACE, SPACE, PTX_SPACE_SHARED_CLUSTER)
-    WORD("shared::cta", M_SPACE, SPACE, PTX_SPACE_SHARED) WORD("param::entry", M_SPACE, SPACE, PTX_SPACE_PARAM)
+    WORD("shared::cta", M_SPACE | M_CPASYNC, SPACE, PTX_SPACE_SHARED) WORD("param::entry", M_SPACE, SPACE, PTX_SPACE_PARAM)
     WORD("param::func", M_SPACE, SPACE, PTX_SPACE_PARAM)
     WORD("weak", M_SEM, SEM, PTX_SEM_WEAK) WORD("volatile", M_SEM, SEM, PTX_SEM_VOLATILE)
     WORD("relaxed", M_SEM, SEM, PTX_SEM_RELAXED) WORD("acquire", M_SEM, SEM, PTX_SEM_ACQUIRE)
@@ -134,6 +136,8 @@ const struct mod_word ptx_mod_words[] = {
     WORD("l", M_LR, MODE, PTX_MODE_L)
     WORD("r", M_LR, MODE, PTX_MODE_R) AUX("r", M_TLD4, TLD4, 1)
     AUX("g", M_TLD4, TLD4, 2) AUX("b", M_TLD4, TLD4, 3) AUX("b", M_SURF, SURF_FORM, 1) AUX("a", M_TLD4, TLD4, 4)
+    FLAG("noComplete", M_MBAR, PTX_F_NOCOMPLETE) BIT("noinc", M_MBAR, PTX_AUX_NOINC) BIT("parity", M_MBAR, PTX_AUX_PARITY)
+    BIT("expect_tx", M_MBAR, PTX_AUX_EXPECT_TX)
     WORD("up", M_SHFL, MODE, PTX_MODE_UP) WORD("down", M_SHFL, MODE, PTX_MODE_DOWN) WORD("bfly", M_SHFL, MODE, PTX_MODE_BFLY)
     WORD("idx", M_SHFL, MODE, PTX_MODE_IDX)
     WORD("all", M_VOTE, MODE, PTX_MODE_ALL) WORD("any", M_VOTE, MODE, PTX_MODE_ANY) WORD("ballot", M_VOTE, MODE, PTX_MODE_BALLOT)

@@ -60,6 +60,8 @@ modifiers(const struct ptx_inst *in, struct cw_buf *out)
     const struct op_row *row = &ptx_op_rows[in->op];
     bool video = in->op >= PTX_OP_VADD && in->op <= PTX_OP_VSET4;
     aux(out, row, in, PTX_AUX_BAR_CTA, 1);
+    if (in->op == PTX_OP_CP_ASYNC)
+        AUX_FIELD(CACHE);
     if (in->op == PTX_OP_MATCH)
         field(out, row, MF_MODE, in->mode);
     flag(out, row, in, PTX_F_SYNC);
@@ -81,9 +83,14 @@ modifiers(const struct ptx_inst *in, struct cw_buf *out)
     flag(out, row, in, PTX_F_SHIFTAMT);
     flag(out, row, in, PTX_F_TO);
     flag(out, row, in, PTX_F_UNI);
+    flag(out, row, in, PTX_F_NOCOMPLETE);
+    aux(out, row, in, PTX_AUX_EXPECT_TX, 1);
+    aux(out, row, in, PTX_AUX_PARITY, 1);
+    aux(out, row, in, PTX_AUX_NOINC, 1);
     field(out, row, MF_SEM, in->sem);
     field(out, row, MF_SCOPE, in->scope);
     field(out, row, MF_SPACE, in->space);
+    aux(out, row, in, PTX_AUX_FROM_GLOBAL, 1);
     if (!video)
         field(out, row, MF_ATOMOP, in->atomop);
     flag(out, row, in, PTX_F_NOFTZ);
@@ -102,7 +109,8 @@ modifiers(const struct ptx_inst *in, struct cw_buf *out)
         flag(out, row, in, PTX_F_WRAP);
     }
     field(out, row, MF_GEOM, in->geom);
-    AUX_FIELD(CACHE);
+    if (in->op != PTX_OP_CP_ASYNC)
+        AUX_FIELD(CACHE);
     flag(out, row, in, PTX_F_NC);
     AUX_FIELD(LEVEL);
     AUX_FIELD(EVICT);
