@@ -5,13 +5,11 @@
 #include "replay/session.h"
 #include "replay/analyze.h"
 
-#include "impl/base/file.h"
 #include "impl/base/hash.h"
 #include "replay/array.h"
+#include "replay/driver.h"
 #include "replay/tar.h"
 
-#include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,82 +30,19 @@ struct cwd_loaded {
 
 /* ---- opening ---------------------------------------------------------------------------------------------------------------- */
 
-static const char *
-result_name(const struct cwd_session *s, CUresult r)
-{
-    const char *name = NULL;
-    return s->cu.cuGetErrorName && s->cu.cuGetErrorName(r, &name) == CUDA_SUCCESS && name ? name : "an unknown error";
-}
-
-static bool
-is_ours(void *symbol)
-{
-    char *dir = cw_dir_of_object(symbol), path[PATH_MAX];
-    bool ours = false;
-    for (int up = 0; dir && up < 2; up++) {
-        snprintf(path, sizeof path, "%s%s/libcudaway-jit.so", dir, up ? "/.." : "");
-        ours = ours || !access(path, F_OK);
-    }
-    free(dir);
-    return ours;
-}
-
-static cw_result
-load_library(struct cwd_session *s, const char *on, struct cwd_error *e)
-{
-    bool native = on && !strcmp(on, "cuda-native");
-    char path[PATH_MAX];
-    const char *name = path;
-    if (native) {
-        const char *given = getenv("CUDAWAY_CUDA_LIBRARY");
-        name = given && *given ? given : "libcuda.so.1";
-    } else {
-        char *dir = cw_dir_of_object((const void *)(uintptr_t)&load_library);
-        snprintf(path, sizeof path, "%s/../lib/cudaway/libcuda.so.1", dir ? dir : ".");
-        free(dir);
-        if (on && setenv("CUDAWAY_DEVICE", on, 1))
-            return cwd_fail(e, CW_ERR_NOMEM, "out of memory");
-    }
-    void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (!lib)
-        return cwd_fail(e, CW_ERR_NOT_FOUND, native ? "there is no CUDA driver for cuda-native (%s); set CUDAWAY_CUDA_LIBRARY to it"
-                                                    : "the implementation cannot be loaded: %s", dlerror());
-#define X(index, symbol, type, parameters, arguments) cw_cuda_table_set(&s->cu, index, dlsym(lib, #symbol));
-    CW_CUDA_FUNCTIONS(X)
-#undef X
-    if (!s->cu.cuInit || !s->cu.cuLaunchKernel || !s->cu.cuModuleLoadData || !s->cu.cuMemAlloc_v2 || !s->cu.cuMemAddressReserve)
-        return cwd_fail(e, CW_ERR_INVALID, "%s is not a CUDA driver that can replay", name);
-    if (native && is_ours(cw_cuda_table_get(&s->cu, CW_FN_cuInit)))
-        return cwd_fail(e, CW_ERR_NOT_FOUND, "cuda-native: the libcuda.so.1 that is found is CUDAway's; set CUDAWAY_CUDA_LIBRARY to the "
-                        "real driver");
-    return CW_OK;
-}
-
 cw_result
 cwd_session_open(struct cwd_session *s, const char *on, struct cwd_error *e)
 {
-    CUdevice device;
-    CUcontext context;
-    int driver = 0, major = 0, minor = 0;
+    struct cwd_driver d;
     *s = (struct cwd_session){ 0 };
-    cw_result r = load_library(s, on, e);
+    cw_result r = cwd_driver_open(&d, on, e);
     if (r != CW_OK)
         return r;
-    CUresult c = s->cu.cuInit(0);
-    if (c == CUDA_SUCCESS)
-        c = s->cu.cuDeviceGet(&device, 0);
-    if (c == CUDA_SUCCESS)
-        c = s->cu.cuDevicePrimaryCtxRetain(&context, device);
-    if (c == CUDA_SUCCESS)
-        c = s->cu.cuCtxSetCurrent(context);
-    if (c != CUDA_SUCCESS)
-        return cwd_fail(e, CW_ERR_UNSUPPORTED, "the device %s cannot be used: %s", on ? on : "", result_name(s, c));
-    s->cu.cuDeviceGetName(s->device, sizeof s->device - 1, device);
-    s->cu.cuDriverGetVersion(&driver);
-    s->cu.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
-    s->cu.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
-    s->driver = (uint32_t)driver;
-    s->compute_capability = (uint32_t)(major * 10 + minor);
+    s->cu = d.cu;
+    memcpy(s->device, d.name, sizeof s->device);
+    s->driver = d.version;
+    s->compute_capability = d.compute_capability;
+    CUdevice device = d.device;
     CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE } };
     prop.location.id = device;
     size_t granule = 0;
@@ -115,8 +50,7 @@ cwd_session_open(struct cwd_session *s, const char *on, struct cwd_error *e)
         s->granule = granule;
     /* Only the implementation has its region there; another driver says so by giving another address. */
     CUdeviceptr zone;
-    if (s->granule && is_ours(cw_cuda_table_get(&s->cu, CW_FN_cuInit)) &&
-        s->cu.cuMemAddressReserve(&zone, ZONE_SIZE, 0, ZONE, 0) == CUDA_SUCCESS) {
+    if (s->granule && d.ours && s->cu.cuMemAddressReserve(&zone, ZONE_SIZE, 0, ZONE, 0) == CUDA_SUCCESS) {
         if (zone == ZONE) {
             s->zone = ZONE;
             s->zone_size = ZONE_SIZE;
@@ -179,7 +113,7 @@ struct run {
 static cw_result
 failed(struct run *w, const char *what, CUresult r)
 {
-    return cwd_fail(w->e, CW_ERR_UNSUPPORTED, "%s on %s: %s", what, w->s->device, result_name(w->s, r));
+    return cwd_fail(w->e, CW_ERR_UNSUPPORTED, "%s on %s: %s", what, w->s->device, cwd_driver_error(&w->s->cu, r));
 }
 
 static bool
