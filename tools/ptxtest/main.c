@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cudaway-ptxtest: runs tests on a device. The tests run in a worker process, which tells this one what it begins and what came
+ * out; a crash, a hang or a lost context costs one test, and another worker goes on behind it. Exit status: 0 nothing failed,
+ * 1 something did, 2 trouble. */
+#define _GNU_SOURCE
+#include "tools/ptxtest/ptxtest.h"
+
+#include "impl/base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FINE = 0, FAILURES = 1, TROUBLE = 2 };
+enum { WORKER_DONE = 0, WORKER_LOST = 3, WORKER_TROUBLE = 4 };
+enum { MAX_FILES = 100000, MAX_REASONS = 64, MAX_DEPTH = 16 };
+
+struct options {
+    const char *on, *label;
+    bool record, overwrite, parse_only, verbose;
+    uint32_t limit, timeout;
+};
+
+struct names {
+    char **at;
+    uint32_t count, capacity;
+};
+
+/* From the worker, at most PIPE_BUF bytes, so that it is written at once. */
+struct message {
+    enum { MSG_BEGIN, MSG_END, MSG_RECORDED } kind;
+    uint32_t file, launch;
+    enum pt_outcome outcome;
+    uint32_t added;
+    char test[PT_MAX_NAME + 1], reason[160];
+};
+
+struct totals {
+    uint32_t passed, failed, todo, skipped, added;
+    struct { char text[160]; uint32_t count; } reasons[MAX_REASONS];
+    uint32_t nreasons;
+};
+
+static int __attribute__((format(printf, 1, 2)))
+trouble(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fputs("cudaway-ptxtest: ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    return TROUBLE;
+}
+
+/* ---- the files -------------------------------------------------------------------------------------------------------------- */
+
+static bool
+add_name(struct names *n, const char *path)
+{
+    if (n->count == n->capacity) {
+        uint32_t cap = n->capacity ? n->capacity * 2 : 64;
+        char **p = cap <= MAX_FILES ? realloc(n->at, cap * sizeof *p) : NULL;
+        if (!p)
+            return false;
+        n->at = p;
+        n->capacity = cap;
+    }
+    n->at[n->count] = strdup(path);
+    return n->at[n->count++] != NULL;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Every .ptx file under `path`, or the file itself. */
+static bool
+collect(struct names *n, const char *path, int depth)
+{
+    struct stat st;
+    if (stat(path, &st))
+        return trouble("%s: %s", path, strerror(errno)), false;
+    if (!S_ISDIR(st.st_mode))
+        return add_name(n, path);
+    DIR *dir = depth < MAX_DEPTH ? opendir(path) : NULL;
+    if (!dir)
+        return trouble("%s: %s", path, depth < MAX_DEPTH ? strerror(errno) : "too many folders in each other"), false;
+    bool ok = true;
+    for (struct dirent *e; ok && (e = readdir(dir));) {
+        char *child;
+        size_t length = strlen(e->d_name);
+        if (e->d_name[0] == '.')
+            continue;
+        if (asprintf(&child, "%s/%s", path, e->d_name) < 0) {
+            ok = false;
+            break;
+        }
+        bool is_dir = e->d_type == DT_DIR || (e->d_type == DT_UNKNOWN && !stat(child, &st) && S_ISDIR(st.st_mode));
+        if (is_dir || (length > 4 && !strcmp(e->d_name + length - 4, ".ptx")))
+            ok = collect(n, child, depth + 1);
+        free(child);
+    }
+    closedir(dir);
+    return ok;
+}
+
+struct loaded {
+    struct pt_file f;
+    char *text, *values;
+};
+
+/* Read a file and its side file. False with messages on standard output. */
+static bool
+load(struct loaded *x, const char *path)
+{
+    size_t size = 0, values_size = 0;
+    char *side = strdup(path), *dot = side ? strrchr(side, '.') : NULL;
+    *x = (struct loaded){ 0 };
+    cw_result r = cw_file_read(path, PT_MAX_TEXT, &x->text, &size);
+    if (r != CW_OK) {
+        printf("%s: error: cannot be read: %s\n", path, r == CW_ERR_LIMIT ? "too large" : strerror(errno));
+        free(side);
+        return false;
+    }
+    if (dot && !strcmp(dot, ".ptx")) {
+        char *name = NULL;
+        *dot = 0;
+        if (asprintf(&name, "%s.values", side) >= 0 && cw_file_read(name, PT_MAX_BYTES, &x->values, &values_size) != CW_OK)
+            x->values = NULL;
+        free(name);
+    }
+    free(side);
+    bool ok = pt_read(&x->f, path, x->text, size, x->values, values_size);
+    if (!ok)
+        fputs(x->f.messages.data ? x->f.messages.data : "out of memory\n", stdout);
+    return ok;
+}
+
+static void
+unload(struct loaded *x)
+{
+    pt_file_finish(&x->f);
+    free(x->text);
+    free(x->values);
+}
+
+/* ---- the worker ------------------------------------------------------------------------------------------------------------- */
+
+static void
+tell(int fd, const struct message *m)
+{
+    fflush(stdout);
+    while (write(fd, m, sizeof *m) < 0 && errno == EINTR)
+        ;
+}
+
+/* "580.159.04" */
+static bool
+driver_version(char *out, size_t size)
+{
+    char *text;
+    size_t length;
+    bool found = false;
+    if (cw_file_read("/proc/driver/nvidia/version", 4096, &text, &length) != CW_OK)
+        return false;
+    for (char *p = text; (p = strpbrk(p, "0123456789")) && !found;) {
+        size_t n = strspn(p, "0123456789.");
+        found = n >= 6 && memchr(p, '.', n) && n < size;
+        if (found)
+            snprintf(out, size, "%.*s", (int)n, p);
+        p += n;
+    }
+    free(text);
+    return found;
+}
+
+static char *
+make_label(const struct pt_runner *r, const struct options *o)
+{
+    char *label = NULL, version[64], date[16];
+    time_t now = time(NULL);
+    if (o->label)
+        return strdup(o->label);
+    if (!driver_version(version, sizeof version))
+        snprintf(version, sizeof version, "CUDA %u.%u", r->driver.version / 1000, r->driver.version % 1000 / 10);
+    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
+    return asprintf(&label, "%s, %s, %s", r->driver.name, version, date) < 0 ? NULL : label;
+}
+
+static void
+run_file(struct pt_runner *r, const struct options *o, const char *label, const char *path, uint32_t index, uint32_t from, int fd)
+{
+    struct loaded x;
+    struct message msg = { .kind = MSG_BEGIN, .file = index, .launch = from };
+    tell(fd, &msg);
+    if (!load(&x, path)) {
+        msg.kind = MSG_END;
+        msg.outcome = PT_FAILED;
+        msg.launch = UINT32_MAX - 1;        /* nothing more of this file */
+        tell(fd, &msg);
+        unload(&x);
+        return;
+    }
+    struct pt_recorder *recorder = o->record ? pt_recorder_create(&x.f, label, o->overwrite) : NULL;
+    struct pt_module *m = NULL;
+    CUresult status = CUDA_SUCCESS;
+    char *log = NULL;
+    bool tried = false;
+    for (uint32_t i = from; i < x.f.nlaunches && !r->lost; i++) {
+        const struct pt_launch *l = &x.f.launches[i];
+        struct pt_result result = { 0 };
+        msg = (struct message){ .kind = MSG_BEGIN, .file = index, .launch = i };
+        snprintf(msg.test, sizeof msg.test, "%s", l->test);
+        tell(fd, &msg);
+        if (pt_skip_reason(r, l, result.reason, sizeof result.reason)) {
+            result.outcome = PT_SKIPPED;
+        } else {
+            if (!tried)
+                m = pt_module_load(r, &x.f, &status, &log);
+            tried = true;
+            pt_run(r, &x.f, l, m, status, log, &result);
+            if (recorder)
+                pt_record(recorder, l, &result);
+        }
+        if (o->verbose)
+            printf("%s:%u: %s: %s%s%s\n", path, l->line, l->test,
+                   (const char *[]){ "passed", "failed", "todo", "skipped" }[result.outcome], *result.reason ? ": " : "", result.reason);
+        msg.kind = MSG_END;
+        msg.outcome = result.outcome;
+        snprintf(msg.reason, sizeof msg.reason, "%s", result.reason);
+        tell(fd, &msg);
+        pt_result_finish(&result);
+    }
+    pt_module_unload(r, m);
+    free(log);
+    if (recorder) {
+        msg.kind = MSG_RECORDED;
+        msg.outcome = pt_recorder_finish(recorder, &msg.added) ? PT_PASSED : PT_FAILED;
+        tell(fd, &msg);
+    }
+    unload(&x);
+}
+
+static int
+worker(const struct options *o, const struct names *files, uint32_t file, uint32_t launch, int fd)
+{
+    struct pt_runner *r = calloc(1, sizeof *r);
+    struct cwd_error e = { "" };
+    if (!r)
+        return WORKER_TROUBLE;
+    r->on = o->on ? o->on : "auto";
+    r->limit = o->limit;
+    r->keep = o->record;
+    if (cwd_driver_open(&r->driver, o->on, &e) != CW_OK) {
+        trouble("%s", e.text);
+        return WORKER_TROUBLE;
+    }
+    if (o->record && r->driver.ours && !o->label) {
+        trouble("--record without --label is for NVIDIA's driver (--on cuda-native): %s is no NVIDIA device", r->driver.name);
+        return WORKER_TROUBLE;
+    }
+    size_t total = 0;
+    r->driver.cu.cuDeviceTotalMem_v2(&total, r->driver.device);
+    r->total = total;
+    char *label = make_label(r, o);
+    for (; file < files->count && label; file++, launch = 0) {
+        run_file(r, o, label, files->at[file], file, launch, fd);
+        if (r->lost)
+            _exit(WORKER_LOST);     /* what remains of the context is not to be touched */
+    }
+    free(label);
+    free(r);
+    return label ? WORKER_DONE : WORKER_TROUBLE;
+}
+
+/* ---- the parent ------------------------------------------------------------------------------------------------------------- */
+
+static void
+count(struct totals *t, const struct message *m)
+{
+    switch (m->outcome) {
+    case PT_PASSED:  t->passed++; return;
+    case PT_FAILED:  t->failed++; return;
+    case PT_TODO:    t->todo++; break;
+    case PT_SKIPPED: t->skipped++; break;
+    }
+    if (m->outcome != PT_SKIPPED)
+        return;
+    uint32_t i = 0;
+    while (i < t->nreasons && strcmp(t->reasons[i].text, m->reason))
+        i++;
+    if (i == t->nreasons) {
+        if (i == MAX_REASONS)
+            return;
+        t->nreasons++;
+        snprintf(t->reasons[i].text, sizeof t->reasons[i].text, "%s", m->reason);
+    }
+    t->reasons[i].count++;
+}
+
+/* Is the test that a worker died in marked todo? */
+static bool
+is_todo(const struct options *o, const struct names *files, const struct message *m)
+{
+    struct loaded x;
+    bool todo = load(&x, files->at[m->file]) && m->launch < x.f.nlaunches &&
+                pt_find_note(x.f.launches[m->launch].todo, x.f.launches[m->launch].ntodo, o->on ? o->on : "auto");
+    unload(&x);
+    return todo;
+}
+
+/* Run one worker from *file, *launch on; afterwards they say where the next one begins. False: give up. */
+static bool
+run_worker(const struct options *o, const struct names *files, uint32_t *file, uint32_t *launch, struct totals *t)
+{
+    int fds[2], status = 0;
+    struct message m, last = { .kind = MSG_END };
+    if (pipe(fds))
+        return trouble("pipe: %s", strerror(errno)), false;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid < 0)
+        return trouble("fork: %s", strerror(errno)), false;
+    if (!pid) {
+        close(fds[0]);
+        exit(worker(o, files, *file, *launch, fds[1]));
+    }
+    close(fds[1]);
+    bool late = false;
+    for (;;) {
+        struct pollfd p = { .fd = fds[0], .events = POLLIN };
+        int n = poll(&p, 1, (int)o->timeout * 1000);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0) {
+            late = true;
+            kill(pid, SIGKILL);
+            break;
+        }
+        ssize_t got = read(fds[0], &m, sizeof m);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got != (ssize_t)sizeof m)
+            break;
+        if (m.kind == MSG_RECORDED) {
+            t->added += m.added;
+            t->failed += m.outcome == PT_FAILED;
+            continue;
+        }
+        if (m.kind == MSG_END)
+            count(t, &m);
+        last = m;
+        *file = m.file;
+        *launch = m.launch + 1;
+    }
+    close(fds[0]);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!late && WIFEXITED(status) && WEXITSTATUS(status) == WORKER_DONE) {
+        *file = files->count;
+        return true;
+    }
+    if (!late && WIFEXITED(status) && WEXITSTATUS(status) == WORKER_LOST)
+        return true;
+    if (!late && WIFEXITED(status) && WEXITSTATUS(status) == WORKER_TROUBLE)
+        return false;
+    if (last.kind == MSG_END) {     /* between tests: there is nothing to blame, and no way to go on */
+        trouble("the worker process ended unexpectedly (%s %d)", WIFSIGNALED(status) ? "signal" : "status",
+                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        return false;
+    }
+    if (is_todo(o, files, &last)) {
+        t->todo++;
+        return true;
+    }
+    t->failed++;
+    if (late)
+        printf("%s: %s: not finished after %u seconds\n", files->at[last.file], last.test, o->timeout);
+    else
+        printf("%s: %s: the process ended (%s %d)\n", files->at[last.file], last.test, WIFSIGNALED(status) ? "signal" : "status",
+               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    return true;
+}
+
+static int
+parse_all(const struct names *files)
+{
+    uint32_t bad = 0, launches = 0;
+    for (uint32_t i = 0; i < files->count; i++) {
+        struct loaded x;
+        bad += !load(&x, files->at[i]);
+        launches += x.f.nlaunches;
+        unload(&x);
+    }
+    printf("%u files with %u launches, %u files with errors\n", files->count, launches, bad);
+    return bad ? FAILURES : FINE;
+}
+
+static void
+usage(FILE *out)
+{
+    fputs("usage: cudaway-ptxtest [OPTIONS] FILE|FOLDER...\n\n"
+          "Runs PTX files whose comments say how their kernels are launched and what comes out (docs/ptx-tests.md).\n\n"
+          "      --on DEVICE     where: a value of CUDAWAY_DEVICE (host, host:O0, hip, cuda, gfxemu:ARCH), or cuda-native for the\n"
+          "                      modules untranslated on the real CUDA driver\n"
+          "      --record        write what comes out into the files, where they have no values\n"
+          "      --label TEXT    with --record: what the values are labelled with (default: the GPU, its driver, the date)\n"
+          "      --overwrite     with --record: replace recorded values that differ\n"
+          "      --parse         only read the files\n"
+          "      --limit N       print at most N elements that differ of a buffer (default 8)\n"
+          "      --timeout N     seconds for one test (default 60)\n"
+          "  -v, --verbose       print what becomes of each test\n"
+          "  -h, --help          print this\n\n"
+          "Exit status: 0 nothing failed, 1 something failed, 2 trouble.\n", out);
+}
+
+static bool
+number(const char *s, uint32_t *out)
+{
+    char *end;
+    errno = 0;
+    unsigned long v = strtoul(s, &end, 10);
+    if (errno || *end || end == s || *s == '-' || v > 1000000 || !v)
+        return trouble("'%s' is not a number from 1 to 1000000", s), false;
+    *out = (uint32_t)v;
+    return true;
+}
+
+int
+main(int argc, char **argv)
+{
+    enum { ON = 256, RECORD, LABEL, OVERWRITE, PARSE, LIMIT, DEADLINE };
+    static const struct option options[] = {
+        { "on", required_argument, NULL, ON },          { "record", no_argument, NULL, RECORD },
+        { "label", required_argument, NULL, LABEL },    { "overwrite", no_argument, NULL, OVERWRITE },
+        { "parse", no_argument, NULL, PARSE },          { "limit", required_argument, NULL, LIMIT },
+        { "timeout", required_argument, NULL, DEADLINE }, { "verbose", no_argument, NULL, 'v' },
+        { "help", no_argument, NULL, 'h' },             { 0 },
+    };
+    struct options o = { .limit = 8, .timeout = 60 };
+    for (int c; (c = getopt_long(argc, argv, "vh", options, NULL)) != -1;) {
+        switch (c) {
+        case ON:        o.on = optarg; break;
+        case RECORD:    o.record = true; break;
+        case LABEL:     o.label = optarg; break;
+        case OVERWRITE: o.overwrite = true; break;
+        case PARSE:     o.parse_only = true; break;
+        case 'v':       o.verbose = true; break;
+        case LIMIT:
+            if (!number(optarg, &o.limit))
+                return TROUBLE;
+            break;
+        case DEADLINE:
+            if (!number(optarg, &o.timeout))
+                return TROUBLE;
+            break;
+        case 'h':
+            usage(stdout);
+            return FINE;
+        default:
+            usage(stderr);
+            return TROUBLE;
+        }
+    }
+    if (o.label && strpbrk(o.label, "\"\n"))
+        return trouble("a label has no quotes and line ends");
+    if (optind == argc) {
+        usage(stderr);
+        return TROUBLE;
+    }
+    struct names files = { 0 };
+    for (int i = optind; i < argc; i++)
+        if (!collect(&files, argv[i], 0))
+            return TROUBLE;
+    qsort(files.at, files.count, sizeof *files.at, by_name);
+    if (o.parse_only)
+        return parse_all(&files);
+    /* Our own devices have no compute capability of their own: take the newest that the corpus is written for. */
+    setenv("CUDAWAY_COMPUTE_CAPABILITY", "9.0", 0);
+    struct totals t = { 0 };
+    for (uint32_t file = 0, launch = 0; file < files.count;)
+        if (!run_worker(&o, &files, &file, &launch, &t))
+            return TROUBLE;
+    printf("%u passed, %u failed, %u todo, %u skipped", t.passed, t.failed, t.todo, t.skipped);
+    for (uint32_t i = 0; i < t.nreasons; i++)
+        printf("%s%s: %u%s", i ? ", " : " (", t.reasons[i].text, t.reasons[i].count, i + 1 == t.nreasons ? ")" : "");
+    if (o.record)
+        printf("; %u lists recorded", t.added);
+    putchar('\n');
+    for (uint32_t i = 0; i < files.count; i++)
+        free(files.at[i]);
+    free(files.at);
+    if (fflush(stdout) || ferror(stdout))
+        return trouble("cannot write the output: %s", strerror(errno));
+    return t.failed ? FAILURES : FINE;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cudaway-ptxtest: PTX files whose comments say how to launch their kernels and what comes out (docs/ptx-tests.md).
+ *
+ *   read.c    text -> struct pt_file. Trusts nothing: everything is bounded, mistakes become messages with line and column
+ *   value.c   element types, literals, edge values
+ *   run.c     a launch on a device, and the comparison
+ *   record.c  puts what a device computed into the text
+ *   main.c    options, worker processes, totals */
+#ifndef PTXTEST_H
+#define PTXTEST_H
+
+#include "impl/base/arena.h"
+#include "impl/base/buf.h"
+#include "replay/driver.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- element types ---------------------------------------------------------------------------------------------------------- */
+
+enum pt_kind { PT_BITS, PT_UINT, PT_SINT, PT_FLOAT };
+
+/* `lanes` equal parts, the lowest first, each of `bits` bits. Floats: sign, `exponent` bits, `mantissa` bits. */
+struct pt_type {
+    const char *name;
+    uint8_t kind, bits, lanes;
+    uint8_t exponent, mantissa;
+    bool finite;                    /* no infinities: the largest exponent holds numbers, all ones is NaN (e4m3) */
+};
+
+/* The bits of one element. */
+struct pt_bits { uint64_t lo, hi; };
+
+const struct pt_type *pt_type_find(const char *name, size_t length);
+unsigned pt_type_size(const struct pt_type *t);         /* bytes of an element */
+bool pt_is_nan(const struct pt_type *t, uint64_t lane); /* lane: the bits of one part */
+double pt_to_double(const struct pt_type *t, uint64_t lane);
+struct pt_bits pt_load(const struct pt_type *t, const uint8_t *data, size_t index);
+void pt_store(const struct pt_type *t, uint8_t *data, size_t index, struct pt_bits v);
+/* Read `s` as an element; false with a reason. */
+bool pt_parse(const struct pt_type *t, const char *s, size_t length, struct pt_bits *out, const char **why);
+void pt_print(const struct pt_type *t, struct pt_bits v, struct cw_buf *out);       /* value and bits, for people */
+void pt_print_bits(const struct pt_type *t, struct pt_bits v, struct cw_buf *out);  /* 0x and as many digits as the type has */
+
+/* Named sets and sequences; `count` is how many values there are of a set. */
+enum pt_set { PT_EDGE, PT_FEW, PT_SHIFT, PT_RANDOM, PT_NEAR_ONE };
+unsigned pt_set_count(const struct pt_type *t, enum pt_set set);    /* 0: as many as one likes */
+struct pt_bits pt_set_value(const struct pt_type *t, enum pt_set set, uint64_t seed, unsigned index);
+
+/* ---- a file ----------------------------------------------------------------------------------------------------------------- */
+
+enum {
+    PT_MAX_TEXT = 8 << 20, PT_MAX_ELEMENTS = 1 << 20, PT_MAX_BYTES = 64 << 20, PT_MAX_DECLS = 4096, PT_MAX_SCOPE = 64,
+    PT_MAX_LAUNCHES = 1024, PT_MAX_ERRORS = 20, PT_MAX_NAME = 128,
+};
+
+/* How an element of a list is meant. */
+enum pt_how { PT_EXACT, PT_ANY, PT_ANY_NAN, PT_ADDRESS };
+
+struct pt_list {
+    const struct pt_type *type;
+    uint32_t count;
+    uint8_t *bytes;
+    uint8_t *how;                   /* enum pt_how of each, or NULL: all exact */
+    uint16_t *target;               /* PT_ADDRESS: the declaration whose address plus the value is meant; or NULL */
+};
+
+enum pt_decl_kind { PT_BUFFER, PT_VALUE, PT_VARIABLE };
+struct pt_decl {
+    uint8_t kind;
+    const char *name;               /* values may have none: "" */
+    struct pt_list init;
+    bool given;                     /* VARIABLE: `init` holds values; else it keeps what the module gave it */
+    uint32_t line;
+};
+
+enum pt_origin { PT_DERIVED, PT_RECORDED, PT_UNKNOWN /* to be recorded */, PT_IGNORED };
+struct pt_expect {
+    uint16_t decl;
+    uint8_t origin;
+    const char *label;              /* or NULL */
+    struct pt_list list;
+    uint32_t ulp;
+    double abs;                     /* allowed absolute difference; 0: none */
+    bool nan_any;                   /* any NaN will do where a NaN is expected */
+    bool in_values;                 /* the list stands in the side file */
+    uint32_t line, last_line;
+};
+
+struct pt_note { const char *device, *reason; };    /* todo, skip */
+
+struct pt_launch {
+    const char *test, *kernel;
+    uint32_t line, last_line;       /* last_line: of the last directive that belongs to it */
+    uint16_t param[PT_MAX_SCOPE], scope[PT_MAX_SCOPE];  /* declarations */
+    uint32_t nparams, nscope;
+    uint32_t grid[3], block[3], shared;
+    uint32_t count, threads;        /* `each`: that many elements, and threads; 0: not given */
+    struct pt_expect *expects;
+    uint32_t nexpects;
+    const char *error, *error_text; /* the CUDA error that is expected, and a part of the JIT log; or NULL */
+    struct pt_note *todo, *skip;
+    uint32_t ntodo, nskip;
+    uint32_t sm, ptx;               /* required: 80, 70 */
+    uint64_t memory;                /* bytes that the device must have */
+};
+
+struct pt_file {
+    struct cw_arena arena;
+    const char *path;
+    const char *text;               /* NUL-terminated */
+    size_t size;
+    const char *values;             /* the side file NAME.values, or NULL */
+    size_t values_size;
+    struct pt_decl *decls;
+    uint32_t ndecls;
+    struct pt_launch *launches;
+    uint32_t nlaunches;
+    uint32_t errors;
+    struct cw_buf messages;         /* "path:line:column: error: text" lines */
+};
+
+/* Read the directives of `text`, which stays the caller's and must live as long as `f`. False: there are messages.
+ * pt_file_finish in any case. */
+bool pt_read(struct pt_file *f, const char *path, const char *text, size_t size, const char *values, size_t values_size);
+void pt_file_finish(struct pt_file *f);
+
+/* ---- running ---------------------------------------------------------------------------------------------------------------- */
+
+enum pt_outcome { PT_PASSED, PT_FAILED, PT_TODO, PT_SKIPPED };
+
+struct pt_runner {
+    struct cwd_driver driver;
+    const char *on;
+    uint32_t limit;                 /* lines printed for one buffer */
+    CUdeviceptr memory;
+    uint64_t memory_size, total;
+    bool lost;                      /* the context cannot be used any more: start a new process */
+    bool keep;                      /* recording: keep what comes out */
+};
+
+/* What a launch left in one of its buffers. */
+struct pt_after { uint8_t *bytes; bool changed; };
+struct pt_result {
+    enum pt_outcome outcome;
+    char reason[160];               /* skipped, todo */
+    struct pt_after after[PT_MAX_SCOPE];    /* by position in scope; malloc'd; only when keep is set */
+};
+
+struct pt_module;
+/* Load the module of `f`. NULL when that failed; then *status and *log (malloc'd or NULL) say why. */
+struct pt_module *pt_module_load(struct pt_runner *r, const struct pt_file *f, CUresult *status, char **log);
+void pt_module_unload(struct pt_runner *r, struct pt_module *m);
+/* Run one launch and print its failures. m NULL: the module could not be loaded. */
+void pt_run(struct pt_runner *r, const struct pt_file *f, const struct pt_launch *l, struct pt_module *m, CUresult status,
+            const char *log, struct pt_result *out);
+void pt_result_finish(struct pt_result *x);
+
+/* Why this launch is not for this device; NULL: it is. */
+const char *pt_skip_reason(const struct pt_runner *r, const struct pt_launch *l, char *buf, size_t size);
+const struct pt_note *pt_find_note(const struct pt_note *list, uint32_t count, const char *on);
+
+/* ---- recording -------------------------------------------------------------------------------------------------------------- */
+
+struct pt_recorder;
+struct pt_recorder *pt_recorder_create(const struct pt_file *f, const char *label, bool overwrite);
+void pt_record(struct pt_recorder *c, const struct pt_launch *l, const struct pt_result *x);
+/* Write the file and its side file when something was added; true when nothing failed. */
+bool pt_recorder_finish(struct pt_recorder *c, uint32_t *added);
+
+#endif
