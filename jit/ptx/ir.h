@@ -168,11 +168,11 @@ struct ptx_operand {
     int8_t   video_sel;         /* -1, or 0..3 = .b0..b3, 4..5 = .h0 .h1 for video instructions */
     uint32_t index;             /* REG, ADDR: register number in the function; SREG; LABEL */
     int64_t  imm;               /* IMM bits; ADDR, SYM: byte offset */
-    const struct ptx_symbol *sym;
-    struct ptx_operand *elem;
-    union {
-        const struct ptx_table *table;
-        const char *text;       /* TEXT */
+    union {                     /* by kind; modules hold more of these than of anything else */
+        const struct ptx_symbol *sym;   /* SYM; ADDR without a register, or NULL */
+        struct ptx_operand *elem;       /* VEC, PRED_PAIR, LIST */
+        const struct ptx_table *table;  /* TABLE */
+        const char *text;               /* TEXT */
     };
 };
 

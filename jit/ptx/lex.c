@@ -6,29 +6,50 @@
 
 #include <stdlib.h>
 
-enum { C_SPACE = 1, C_IDENT = 2, C_DIGIT = 4, C_START = 8 };
+enum { C_SPACE = 1, C_IDENT = 2, C_DIGIT = 4, C_START = 8, C_PUNCT = 16, C_TWO = 32 /* may begin one of two characters */ };
 static const uint8_t cls[256] = {
     [' '] = C_SPACE, ['\t'] = C_SPACE, ['\r'] = C_SPACE, ['\f'] = C_SPACE, ['\v'] = C_SPACE,
     ['0' ... '9'] = C_IDENT | C_DIGIT, ['a' ... 'z'] = C_IDENT | C_START, ['A' ... 'Z'] = C_IDENT | C_START,
-    ['_'] = C_IDENT | C_START, ['$'] = C_IDENT | C_START, ['%'] = C_START,
+    ['_'] = C_IDENT | C_START, ['$'] = C_IDENT | C_START, ['%'] = C_START | C_PUNCT,
+    ['<'] = C_PUNCT | C_TWO, ['>'] = C_PUNCT | C_TWO, ['='] = C_PUNCT | C_TWO, ['!'] = C_PUNCT | C_TWO, ['&'] = C_PUNCT | C_TWO,
+    ['|'] = C_PUNCT | C_TWO, ['{'] = C_PUNCT, ['}'] = C_PUNCT, ['['] = C_PUNCT, [']'] = C_PUNCT, ['('] = C_PUNCT, [')'] = C_PUNCT,
+    ['+'] = C_PUNCT, ['-'] = C_PUNCT, ['*'] = C_PUNCT, ['/'] = C_PUNCT, ['^'] = C_PUNCT, ['~'] = C_PUNCT, ['?'] = C_PUNCT,
+    [':'] = C_PUNCT, [';'] = C_PUNCT, [','] = C_PUNCT, ['.'] = C_PUNCT, ['@'] = C_PUNCT,
 };
 
-static uint32_t
-hash_bytes(const char *s, size_t n)
+/* The first (up to) 8 bytes of a name as a number, zeros after its end; `room` bytes may be read. */
+static inline uint64_t
+name_key(const char *s, size_t n, size_t room)
 {
-    uint64_t h = n;
-    while (n >= 8) {
-        uint64_t w;
-        memcpy(&w, s, 8);
-        h = (h ^ w) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 29;
-        s += 8;
-        n -= 8;
-    }
     uint64_t w = 0;
-    memcpy(&w, s, n);
-    h = (h ^ w) * 0x9e3779b97f4a7c15u;
-    return (uint32_t)(h >> 32) ^ (uint32_t)h;
+    if (room >= 8) {
+        memcpy(&w, s, 8);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        return n >= 8 ? w : w & ((1ull << 8 * n) - 1);
+#else
+        return n >= 8 ? w : n ? w & ~(~0ull >> 8 * n) : 0;
+#endif
+    }
+    for (size_t i = 0; i < n && i < 8 && i < room; i++)
+        ((unsigned char *)&w)[i] = (unsigned char)s[i];
+    return w;
+}
+
+static inline uint32_t
+name_hash(const char *s, size_t n, uint64_t key)
+{
+    uint64_t h = (key ^ n) * 0x9e3779b97f4a7c15u;
+    if (n > 8) {
+        for (size_t i = 8; i + 8 < n; i += 8) {
+            uint64_t w;
+            memcpy(&w, s + i, 8);
+            h = (h ^ h >> 29 ^ w) * 0x9e3779b97f4a7c15u;
+        }
+        uint64_t w;             /* the last 8 bytes, some of them for the second time */
+        memcpy(&w, s + n - 8, 8);
+        h = (h ^ h >> 29 ^ w) * 0x9e3779b97f4a7c15u;
+    }
+    return (uint32_t)(h >> 32);
 }
 
 bool
@@ -47,11 +68,11 @@ ptx_vec_grow(struct parser *p, void **at, uint32_t *cap, uint32_t need, size_t e
     return true;
 }
 
-static struct ident *
-find(const struct parser *p, const char *s, size_t len, uint32_t h)
+static inline struct ident *
+find(const struct parser *p, const char *s, size_t len, uint64_t key, uint32_t h)
 {
     for (struct ident *i = p->buckets[h & (p->nbuckets - 1)]; i; i = i->next)
-        if (i->hash == h && i->len == len && !memcmp(i->name, s, len))
+        if (i->key == key && i->len == len && (len <= 8 || (i->hash == h && !memcmp(i->name + 8, s + 8, len - 8))))
             return i;
     return NULL;
 }
@@ -76,20 +97,21 @@ rehash(struct parser *p, uint32_t n)
 }
 
 static struct ident *
-insert(struct parser *p, const char *s, size_t len, uint32_t h, bool copy)
+insert(struct parser *p, const char *s, size_t len, uint64_t key, uint32_t h)
 {
     if (p->nidents >= p->nbuckets && !rehash(p, p->nbuckets * 2)) {
         p->nomem = true;
         return NULL;
     }
     struct ident *i = cw_arena_new(&p->names, struct ident);
-    const char *name = !i ? NULL : copy ? cw_arena_strndup(p->arena, s, len) : s;
+    const char *name = i ? cw_arena_strndup(p->arena, s, len) : NULL;
     if (!name) {
         p->nomem = true;
         return NULL;
     }
     i->name = name;
     i->len = (uint32_t)len;
+    i->key = key;
     i->hash = h;
     i->next = p->buckets[h & (p->nbuckets - 1)];
     p->buckets[h & (p->nbuckets - 1)] = i;
@@ -97,20 +119,20 @@ insert(struct parser *p, const char *s, size_t len, uint32_t h, bool copy)
     return i;
 }
 
+/* `room` bytes may be read from s on. */
+static inline struct ident *
+intern(struct parser *p, const char *s, size_t len, size_t room)
+{
+    uint64_t key = name_key(s, len, room);
+    uint32_t h = name_hash(s, len, key);
+    struct ident *i = find(p, s, len, key, h);
+    return i ? i : insert(p, s, len, key, h);
+}
+
 struct ident *
 ptx_intern(struct parser *p, const char *s, size_t len)
 {
-    uint32_t h = hash_bytes(s, len);
-    struct ident *i = find(p, s, len, h);
-    return i ? i : insert(p, s, len, h, true);
-}
-
-static struct ident *
-keyword(struct parser *p, const char *s, size_t len)
-{
-    uint32_t h = hash_bytes(s, len);
-    struct ident *i = find(p, s, len, h);
-    return i ? i : insert(p, s, len, h, true);
+    return intern(p, s, len, len);
 }
 
 bool
@@ -137,27 +159,29 @@ ptx_lex_init(struct parser *p, const char *text, size_t size)
     if (!rehash(p, 2048))
         return false;
     for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
-        struct ident *id = keyword(p, dirs[i].word, strlen(dirs[i].word));
+        struct ident *id = ptx_intern(p, dirs[i].word, strlen(dirs[i].word));
         if (!id)
             return false;
         id->dir = dirs[i].dir;
     }
     for (unsigned t = 1; t < PTX_TYPE_COUNT; t++) {
-        struct ident *id = keyword(p, ptx_type_name(t), strlen(ptx_type_name(t)));
+        struct ident *id = ptx_intern(p, ptx_type_name(t), strlen(ptx_type_name(t)));
         if (!id)
             return false;
         id->type = (uint8_t)t;
     }
     for (unsigned i = 0; i < ptx_mod_word_count; i++) {
-        struct ident *id = keyword(p, ptx_mod_words[i].word, strlen(ptx_mod_words[i].word));
+        struct ident *id = ptx_intern(p, ptx_mod_words[i].word, strlen(ptx_mod_words[i].word));
         if (!id)
             return false;
         if (!id->mod)
             id->mod = (uint16_t)(i + 1);
+        if (id->mod + id->nmods == (int)i + 1)
+            id->nmods++;
     }
     for (unsigned op = 1; op < PTX_OP_COUNT; op++) {
         const char *name = ptx_op_rows[op].info.mnemonic, *dot = strchr(name, '.');
-        struct ident *id = keyword(p, name, dot ? (size_t)(dot - name) : strlen(name));
+        struct ident *id = ptx_intern(p, name, dot ? (size_t)(dot - name) : strlen(name));
         if (!id)
             return false;
         if (dot) {
@@ -168,7 +192,7 @@ ptx_lex_init(struct parser *p, const char *text, size_t size)
         }
     }
     for (unsigned r = 1; r < PTX_SREG_COUNT; r++) {
-        struct ident *id = keyword(p, ptx_sreg_info(r)->name, strlen(ptx_sreg_info(r)->name));
+        struct ident *id = ptx_intern(p, ptx_sreg_info(r)->name, strlen(ptx_sreg_info(r)->name));
         if (!id)
             return false;
         id->sreg = (uint16_t)r;
@@ -312,11 +336,15 @@ range_register(struct parser *p, const char *s, const char *e)
     uint32_t n = 0;
     for (const char *q = d; q < e; q++)
         n = n * 10 + (uint32_t)(*q - '0');
-    struct ident *pre = find(p, s, (size_t)(d - s), hash_bytes(s, (size_t)(d - s)));
+    size_t len = (size_t)(d - s);
+    uint64_t key = name_key(s, len, (size_t)(p->end - s));
+    struct ident *pre = find(p, s, len, key, name_hash(s, len, key));
     if (!pre || pre->bind.kind != BIND_RANGE || n >= pre->bind.count)
         return false;
     if (p->depth > pre->bind.depth) {
-        struct ident *own = find(p, s, (size_t)(e - s), hash_bytes(s, (size_t)(e - s)));
+        len = (size_t)(e - s);
+        key = name_key(s, len, (size_t)(p->end - s));
+        struct ident *own = find(p, s, len, key, name_hash(s, len, key));
         if (own && own->bind.kind != BIND_NONE && own->bind.depth > pre->bind.depth)
             return false;
     }
@@ -390,7 +418,7 @@ ptx_next(struct parser *p)
         if (p->fn && (cls[(unsigned char)e[-1]] & C_DIGIT) && range_register(p, s, e))
             return;
         t->kind = T_IDENT;
-        t->ident = ptx_intern(p, s, t->len);
+        t->ident = intern(p, s, t->len, (size_t)(p->end - s));
         if (!t->ident)
             t->kind = T_EOF;
         return;
@@ -407,7 +435,7 @@ ptx_next(struct parser *p)
         p->cur = e;
         t->kind = T_DOT;
         t->len = (size_t)(e - s);
-        t->ident = ptx_intern(p, s + 1, t->len - 1);
+        t->ident = intern(p, s + 1, t->len - 1, (size_t)(p->end - s) - 1);
         if (!t->ident)
             t->kind = T_EOF;
         return;
@@ -434,7 +462,7 @@ ptx_next(struct parser *p)
     t->kind = T_PUNCT;
     t->len = 1;
     t->punct = c;
-    if (strchr("<>=!&|", c) && c && s + 1 < p->end) {
+    if ((cls[c] & C_TWO) && s + 1 < p->end) {
         for (unsigned i = 0; i < sizeof two / sizeof *two; i++) {
             if (two[i].a == (char)c && two[i].b == s[1]) {
                 t->punct = two[i].punct;
@@ -443,7 +471,7 @@ ptx_next(struct parser *p)
         }
     }
     p->cur = s + t->len;
-    if (!c || !strchr("<>=!&|{}[]()+-*/%^~?:;,.@", c)) {
+    if (!(cls[c] & C_PUNCT)) {
         p->cur = s + 1;
         bad(p, 1009, c == 0 ? "a NUL byte inside the text" : "a character that PTX does not know");
     }

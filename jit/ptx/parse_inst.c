@@ -149,14 +149,13 @@ special_register(struct parser *p, struct ptx_operand *o, const struct token *t)
 static bool
 named(struct parser *p, struct ptx_operand *o, const struct op_row *row)
 {
-    struct token t = p->tok;
-    if (t.kind == T_REG) {
+    if (p->tok.kind == T_REG) {
         o->kind = PTX_OPND_REG;
-        o->index = t.reg;
+        o->index = p->tok.reg;
         ptx_next(p);
         return p->tok.kind != T_DOT || video_selector(p, o);
     }
-    struct binding *b = &t.ident->bind;
+    struct binding *b = &p->tok.ident->bind;
     switch (b->kind) {
     case BIND_REG:
         o->kind = PTX_OPND_REG;
@@ -192,6 +191,7 @@ named(struct parser *p, struct ptx_operand *o, const struct op_row *row)
     default:
         break;
     }
+    struct token t = p->tok;
     if (t.len == 1 && t.s[0] == '_') {
         o->kind = PTX_OPND_SINK;
         ptx_next(p);
@@ -249,12 +249,21 @@ address(struct parser *p, struct ptx_operand *o)
     return true;
 }
 
+/* Make t, which was read with the text up to `after`, the current token again. */
+static void
+back(struct parser *p, const struct token *t, const char *after)
+{
+    p->cur = after;
+    p->tok = *t;
+    p->line = t->line;
+    p->line_start = t->s - (t->column - 1);
+}
+
 static bool
 operand(struct parser *p, struct ptx_operand *o, const struct op_row *row, unsigned depth)
 {
-    struct token t = p->tok;
     o->video_sel = -1;
-    if (t.kind == T_REG || t.kind == T_IDENT) {
+    if (p->tok.kind == T_REG || p->tok.kind == T_IDENT) {
         if (!named(p, o, row))
             return false;
         if (is_punct(p, '|') && (o->kind == PTX_OPND_REG || o->kind == PTX_OPND_SINK || o->kind == PTX_OPND_VEC) && depth == 0) {
@@ -272,13 +281,26 @@ operand(struct parser *p, struct ptx_operand *o, const struct op_row *row, unsig
         }
         return true;
     }
-    if (t.kind == T_PUNCT && t.punct == '{')
+    if (is_punct(p, '{'))
         return list(p, o, PTX_OPND_VEC, '}', row, depth);
-    if (t.kind == T_PUNCT && t.punct == '[') {
+    if (is_punct(p, '[')) {
         ptx_next(p);
         return address(p, o) && ptx_expect(p, ']', "after an address");
     }
-    if (t.kind == T_PUNCT && (t.punct == '!' || t.punct == '-')) {
+    if (p->tok.kind == T_INT) {         /* most constants are a number and nothing more */
+        uint64_t v = p->tok.value;
+        struct token t = p->tok;
+        const char *save = p->cur;
+        ptx_next(p);
+        if (is_punct(p, ',') || is_punct(p, ';')) {
+            o->kind = PTX_OPND_IMM;
+            o->imm = (int64_t)v;
+            return true;
+        }
+        back(p, &t, save);
+    }
+    if (is_punct(p, '!') || is_punct(p, '-')) {
+        struct token t = p->tok;
         const char *save = p->cur;
         ptx_next(p);
         if (p->tok.kind == T_REG || (p->tok.kind == T_IDENT && p->tok.ident->bind.kind == BIND_REG)) {
@@ -286,10 +308,7 @@ operand(struct parser *p, struct ptx_operand *o, const struct op_row *row, unsig
             o->negate = t.punct == '-';
             return named(p, o, row);
         }
-        p->cur = save;      /* an expression; no line was crossed or it is counted again */
-        p->tok = t;
-        p->line = t.line;
-        p->line_start = t.s - (t.column - 1);
+        back(p, &t, save);      /* an expression */
     }
     struct const_value v;
     if (!ptx_parse_const(p, &v, true))
@@ -356,7 +375,7 @@ modifiers(struct parser *p, struct ptx_inst *in, const struct op_row *row)
         }
         const struct mod_word *found = NULL;
         if (w->mod)
-            for (unsigned i = w->mod - 1u; i < ptx_mod_word_count && !strcmp(ptx_mod_words[i].word, w->name); i++)
+            for (unsigned i = w->mod - 1u; i < w->mod - 1u + w->nmods; i++)
                 if (row->mods & ptx_mod_words[i].group) {
                     found = &ptx_mod_words[i];
                     break;

@@ -141,13 +141,14 @@ struct binding {
 
 struct ident {
     const char *name;
+    uint64_t key;               /* its first 8 bytes: see lex.c */
     uint32_t len, hash;
     struct ident *next;
     struct binding bind;
     uint16_t op;                /* opcode with exactly this mnemonic */
     uint16_t op_child;          /* first opcode "name.xxx" */
     uint16_t sreg;
-    uint16_t mod;               /* 1 + index of the first meaning in ptx_mod_words */
+    uint16_t mod, nmods;        /* 1 + index of the first meaning in ptx_mod_words, and how many there are */
     uint8_t  type;
     uint8_t  dir;               /* enum directive */
     uint16_t label_depth;       /* != 0: the label with this name that is in scope */
