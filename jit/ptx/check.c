@@ -596,7 +596,7 @@ ptx_check_inst(struct parser *p, struct ptx_inst *in)
 {
     struct check c = { p, in, &ptx_op_rows[in->op] };
     check_version(&c);
-    if (c.row->mods & M_RAW)
+    if ((c.row->mods & M_RAW) || (in->noperands == 1 && in->operand[0].kind == PTX_OPND_TEXT))
         return true;
     for (unsigned i = 0; i < c.row->ntypes; i++)
         if (!in->type[i] && !(c.row->types[i] & S_OPT))
@@ -606,6 +606,9 @@ ptx_check_inst(struct parser *p, struct ptx_inst *in)
     switch (in->op) {
     case PTX_OP_MOV: return check_mov(&c);
     case PTX_OP_CALL: return check_call(&c);
+    case PTX_OP_MMA: case PTX_OP_WMMA_MMA: case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_STORE: case PTX_OP_LDMATRIX:
+    case PTX_OP_STMATRIX: case PTX_OP_MOVMATRIX:
+        return ptx_check_matrix(p, in);
     case PTX_OP_BAR: case PTX_OP_BARRIER: return check_barrier(&c);
     case PTX_OP_CP_ASYNC: return check_cp_async(&c);
     case PTX_OP_CP_ASYNC_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_INIT: case PTX_OP_MBARRIER_INVAL: case PTX_OP_MBARRIER_EXPECT_TX:

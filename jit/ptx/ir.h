@@ -141,7 +141,8 @@ enum ptx_operand_kind {
     PTX_OPND_PRED_PAIR, /* p|q of setp, vote/match/shfl d|p: `elem[0]`, `elem[1]` */
     PTX_OPND_LIST,      /* (a, b, ...) of call: `elem`, `count` */
     PTX_OPND_TABLE,     /* brx.idx's .branchtargets or call's .calltargets / .callprototype: `table` */
-    PTX_OPND_TEXT,      /* instructions of M_RAW rows (ops.def): `text` holds modifiers and operands as written */
+    PTX_OPND_TEXT,      /* instructions of M_RAW rows (ops.def), and forms of matrix instructions that came after sm_90:
+                           `text` holds modifiers and operands as written */
 };
 
 /* Operand order where the written form is not a plain list:
@@ -221,6 +222,25 @@ enum {
     PTX_AUX_FROM_GLOBAL = 45,   /* bit number: .global of cp.async */
     PTX_AUX_EXPECT_TX = 46, PTX_AUX_PARITY = 47, PTX_AUX_NOINC = 51, /* bit numbers: of mbarrier and cp.async.mbarrier.arrive */
     PTX_AUX_VSEL_SHIFT = 48,    /* video destination selector, as video_sel + 1 */
+    /* mma, wmma, ldmatrix, stmatrix, movmatrix (jit/ptx/matrix.h decodes them); b1's operation is in `boolop` */
+    PTX_AUX_MSHAPE_SHIFT = 0, PTX_AUX_MSHAPE_MASK = 0x1f,   /* enum ptx_mshape */
+    PTX_AUX_ALAYOUT_SHIFT = 5, PTX_AUX_ALAYOUT_MASK = 3,    /* 1 = .row, 2 = .col; the layout of wmma.load, wmma.store */
+    PTX_AUX_BLAYOUT_SHIFT = 7, PTX_AUX_BLAYOUT_MASK = 3,
+    PTX_AUX_MFRAG_SHIFT = 9, PTX_AUX_MFRAG_MASK = 7,        /* 1..4 = .a .b .c .d of wmma.load, wmma.store */
+    PTX_AUX_MNUM_SHIFT = 12, PTX_AUX_MNUM_MASK = 3,         /* 1..3 = .x1 .x2 .x4 */
+    PTX_AUX_MTRANS = 14, PTX_AUX_MPOPC = 15,                /* bit numbers: .trans, .popc */
+};
+
+/* X(m, n, k): shapes of mma and wmma; k is 0 for the 8x8 of ldmatrix. */
+#define PTX_MSHAPE_MAP(X)                                                                                            \
+    X(8, 8, 4) X(8, 8, 16) X(8, 8, 32) X(8, 8, 128) X(16, 8, 4) X(16, 8, 8) X(16, 8, 16) X(16, 8, 32) X(16, 8, 64)   \
+    X(16, 8, 128) X(16, 8, 256) X(16, 16, 16) X(8, 32, 16) X(32, 8, 16) X(16, 16, 8)
+enum ptx_mshape {
+    PTX_MSHAPE_NONE,
+#define X(m, n, k) PTX_M##m##N##n##K##k,
+    PTX_MSHAPE_MAP(X)
+#undef X
+    PTX_M8N8, PTX_MSHAPE_COUNT
 };
 #define PTX_AUX(inst, field) ((unsigned)((inst)->aux >> PTX_AUX_##field##_SHIFT) & PTX_AUX_##field##_MASK)
 

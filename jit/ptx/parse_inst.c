@@ -354,6 +354,26 @@ apply(struct ptx_inst *in, const struct mod_word *w)
             return false;
         in->aux |= w->value << w->shift;
         return true;
+    case MF_MSHAPE:
+        if (PTX_AUX(in, MSHAPE))
+            return false;
+        in->aux |= w->value << PTX_AUX_MSHAPE_SHIFT;
+        return true;
+    case MF_MLAYOUT:
+        if (PTX_AUX(in, BLAYOUT))
+            return false;
+        in->aux |= w->value << (PTX_AUX(in, ALAYOUT) ? PTX_AUX_BLAYOUT_SHIFT : PTX_AUX_ALAYOUT_SHIFT);
+        return true;
+    case MF_MFRAG:
+        if (PTX_AUX(in, MFRAG))
+            return false;
+        in->aux |= w->value << PTX_AUX_MFRAG_SHIFT;
+        return true;
+    case MF_MNUM:
+        if (PTX_AUX(in, MNUM))
+            return false;
+        in->aux |= w->value << PTX_AUX_MNUM_SHIFT;
+        return true;
     }
     return false;
 }
@@ -493,6 +513,26 @@ raw_text(struct parser *p, struct args *a)
     return !p->nomem;
 }
 
+/* Forms of matrix instructions that came after sm_90 are kept as text: block-scaled products, matrices of bytes. */
+static bool
+is_newer_form(const struct parser *p, const struct op_row *row, unsigned op)
+{
+    static const struct { uint16_t op; const char *word; } forms[] = {
+        { PTX_OP_MMA, ".kind::" }, { PTX_OP_MMA, ".block_scale" }, { PTX_OP_LDMATRIX, ".m16n16" }, { PTX_OP_LDMATRIX, ".m8n16" },
+        { PTX_OP_LDMATRIX, ".b8" }, { PTX_OP_STMATRIX, ".m16n8" }, { PTX_OP_STMATRIX, ".b8" },
+    };
+    if (!(row->mods & M_MATRIX))
+        return false;
+    const char *end = memchr(p->tok.s, ';', (size_t)(p->end - p->tok.s));
+    for (unsigned i = 0; end && i < sizeof forms / sizeof *forms; i++) {
+        size_t n = strlen(forms[i].word);
+        for (const char *s = p->tok.s; forms[i].op == op && (size_t)(end - s) >= n; s++)
+            if (!memcmp(s, forms[i].word, n))
+                return true;
+    }
+    return false;
+}
+
 static unsigned
 find_opcode(struct parser *p, const struct ident *id)
 {
@@ -576,7 +616,7 @@ ptx_parse_instruction(struct parser *p)
         return ptx_error_at(p, name.line, name.column, 2003, "unknown instruction '%s'", name.ident->name);
     }
     const struct op_row *row = &ptx_op_rows[in.op];
-    if (row->mods & M_RAW) {
+    if ((row->mods & M_RAW) || is_newer_form(p, row, in.op)) {
         if (!raw_text(p, &a))
             return false;
     } else {

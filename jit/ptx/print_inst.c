@@ -137,6 +137,40 @@ modifiers(const struct ptx_inst *in, struct cw_buf *out)
     }
 }
 
+static void
+matrix_modifiers(const struct ptx_inst *in, struct cw_buf *out)
+{
+    const struct op_row *row = &ptx_op_rows[in->op];
+    bool mma = in->op == PTX_OP_MMA, wmma = in->op == PTX_OP_WMMA_MMA;
+    field(out, row, MF_MFRAG, PTX_AUX(in, MFRAG));
+    if (wmma) {
+        field(out, row, MF_BOOLOP, in->boolop);
+        aux(out, row, in, PTX_AUX_MPOPC, 1);
+    }
+    flag(out, row, in, PTX_F_SYNC);
+    flag(out, row, in, PTX_F_ALIGNED);
+    if (mma)
+        field(out, row, MF_MSHAPE, PTX_AUX(in, MSHAPE));
+    field(out, row, MF_MLAYOUT, PTX_AUX(in, ALAYOUT));
+    field(out, row, MF_MLAYOUT, PTX_AUX(in, BLAYOUT));
+    if (!mma)
+        field(out, row, MF_MSHAPE, PTX_AUX(in, MSHAPE));
+    field(out, row, MF_MNUM, PTX_AUX(in, MNUM));
+    aux(out, row, in, PTX_AUX_MTRANS, 1);
+    field(out, row, MF_SPACE, in->space);
+    field(out, row, MF_ROUND, in->round);
+    if (mma)
+        flag(out, row, in, PTX_F_SATFINITE);
+    for (unsigned i = 0; i < PTX_MAX_TYPES && in->type[i]; i++)
+        word(out, ptx_type_name(in->type[i]));
+    if (wmma)
+        flag(out, row, in, PTX_F_SATFINITE);
+    if (mma) {
+        field(out, row, MF_BOOLOP, in->boolop);
+        aux(out, row, in, PTX_AUX_MPOPC, 1);
+    }
+}
+
 static const char *
 reg_name(const struct print *pr, uint32_t r)
 {
@@ -254,7 +288,7 @@ ptx_print_inst(const struct print *pr, const struct ptx_inst *in)
     if (in->has_guard)
         cw_buf_printf(out, "@%s%s ", in->guard_negated ? "!" : "", reg_name(pr, in->guard));
     cw_buf_puts(out, row->info.mnemonic);
-    if (row->mods & M_RAW) {
+    if ((row->mods & M_RAW) || (in->noperands == 1 && in->operand[0].kind == PTX_OPND_TEXT)) {
         if (in->noperands && in->operand[0].kind == PTX_OPND_TEXT && in->operand[0].text[0]) {
             if (in->operand[0].text[0] != '.')
                 cw_buf_puts(out, " ");
@@ -263,7 +297,10 @@ ptx_print_inst(const struct print *pr, const struct ptx_inst *in)
         cw_buf_puts(out, ";");
         return;
     }
-    modifiers(in, out);
+    if (row->mods & M_MATRIX)
+        matrix_modifiers(in, out);
+    else
+        modifiers(in, out);
     unsigned tex = in->geom ? (row->info.ndst ? 1 : 0) : PTX_MAX_OPERANDS + 1u;
     bool sampler = in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4;
     bool first = true;

@@ -12,6 +12,7 @@
 /* ---- type sets: a bit per ptx_type ---- */
 #define TB(t) (1ull << PTX_##t)
 #define S_PRED   TB(PRED)
+#define S_B16    TB(B16)
 #define S_B32    TB(B32)
 #define S_B64    TB(B64)
 #define S_B128   TB(B128)
@@ -37,6 +38,8 @@
 #define S_OPAQUE (TB(TEXREF) | TB(SAMPLERREF) | TB(SURFREF))
 #define S_TEXD   (S_INT32 | S_F32 | TB(F16) | TB(F16X2))
 #define S_TEXC   (S_S32 | S_F32)
+#define S_MACC   (TB(F16) | TB(F32) | TB(S32) | TB(F64))
+#define S_MATRIX (TB(F16) | TB(BF16) | TB(TF32) | TB(F64) | TB(E4M3) | TB(E5M2) | TB(S8) | TB(U8) | TB(S4) | TB(U4) | TB(B1))
 #define S_CVT    (S_INT | S_I8 | S_FLT | S_HALF | TB(TF32) | TB(E4M3X2) | TB(E5M2X2))
 
 #define S_OPT    (1ull << 63)
@@ -46,7 +49,8 @@ enum {
     MB_RND, MB_IRND, MB_FTZ, MB_SAT, MB_APPROX, MB_FULL, MB_CC, MB_RELU, MB_NAN, MB_XORSIGN, MB_SATFINITE, MB_CLAMPWRAP,
     MB_SYNC, MB_ALIGNED, MB_UNI, MB_NC, MB_TO, MB_SHIFTAMT, MB_NOFTZ, MB_ABS, MB_CMP, MB_BOOL, MB_SPACE, MB_SEM, MB_SCOPE,
     MB_ATOM, MB_VEC, MB_GEOM, MB_HILO, MB_LR, MB_SHFL, MB_VOTE, MB_PRMT, MB_BAR, MB_TESTP, MB_CACHE, MB_LEVEL, MB_QUERY,
-    MB_LOD, MB_TLD4, MB_SURF, MB_VMAD, MB_MASK, MB_SCALED, MB_OOB, MB_UNIFIED, MB_CTA, MB_CPASYNC, MB_MBAR, MB_RAW
+    MB_LOD, MB_TLD4, MB_SURF, MB_VMAD, MB_MASK, MB_SCALED, MB_OOB, MB_UNIFIED, MB_CTA, MB_CPASYNC, MB_MBAR, MB_MATRIX,
+    MB_MBOOL, MB_MFRAG, MB_RAW
 };
 #define M_RND       (1ull << MB_RND)
 #define M_IRND      (1ull << MB_IRND)
@@ -97,6 +101,9 @@ enum {
 #define M_CTA       (1ull << MB_CTA)
 #define M_CPASYNC   (1ull << MB_CPASYNC)
 #define M_MBAR      (1ull << MB_MBAR)
+#define M_MATRIX    (1ull << MB_MATRIX)     /* shapes, layouts, .x1 .x2 .x4, .trans */
+#define M_MBOOL     (1ull << MB_MBOOL)      /* .xor.popc, .and.popc */
+#define M_MFRAG     (1ull << MB_MFRAG)      /* wmma.load.a ... */
 #define M_RAW       (1ull << MB_RAW)
 
 struct op_row {
@@ -109,7 +116,8 @@ struct op_row {
 extern const struct op_row ptx_op_rows[PTX_OP_COUNT];
 
 /* One meaning of a modifier word; a word may have several, told apart by the groups that the opcode takes. */
-enum mod_field { MF_ROUND, MF_CMP, MF_BOOLOP, MF_MODE, MF_SPACE, MF_SEM, MF_SCOPE, MF_ATOMOP, MF_VEC, MF_GEOM, MF_FLAG, MF_AUX };
+enum mod_field { MF_ROUND, MF_CMP, MF_BOOLOP, MF_MODE, MF_SPACE, MF_SEM, MF_SCOPE, MF_ATOMOP, MF_VEC, MF_GEOM, MF_FLAG, MF_AUX,
+                 MF_MSHAPE, MF_MLAYOUT /* first that of A, then that of B */, MF_MFRAG, MF_MNUM };
 struct mod_word {
     const char *word;
     uint64_t group;
@@ -299,6 +307,9 @@ bool ptx_parse_instruction(struct parser *p);
 
 /* check.c */
 bool ptx_check_inst(struct parser *p, struct ptx_inst *in);
+
+/* check_matrix.c */
+bool ptx_check_matrix(struct parser *p, const struct ptx_inst *in);
 
 /* parse_decl.c */
 bool ptx_parse_variable(struct parser *p, uint8_t linkage, enum directive space);

@@ -135,7 +135,7 @@ test_instructions(void)
         "mov.u64 %rd1, dyn+8;\n"                                            /* 11 */
         "vadd.u32.u32.s32.sat.add %r1.b0, %r2.h1, -%r3.b3, %r4;\n"          /* 12 */
         "mov.v2.u32 %v, {1, 2}; add.u32 %r1, %v.x, %v.y;\n"                 /* 13, 14 */
-        "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {%f1}, {%r1}, {%r2}, {%f1};\n"  /* 15 */
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1}, %rd1, %rd2, 1, 1, 1, 0, 0;\n"  /* 15 */
         "prmt.b32.f4e %r1, %r2, %r3, %r4;\n"                                /* 16 */
         "lop3.or.b32 %r1|%p1, %r2, %r3, %r4, 0x96, %p2;\n"                  /* 17 */
         "}\n");
@@ -161,8 +161,44 @@ test_instructions(void)
     CHECK(i[12].atomop == PTX_ATOM_ADD && (i[12].flags & PTX_F_SAT) && i[12].operand[0].video_sel == 0 &&
           i[12].operand[1].video_sel == 5 && i[12].operand[2].negate && i[12].operand[2].video_sel == 3 && i[12].operand[3].video_sel == -1);
     CHECK(i[13].vec == 2 && i[13].operand[0].count == 2 && i[14].operand[2].index == i[14].operand[1].index + 1);
-    CHECK(i[15].op == PTX_OP_WMMA_MMA && i[15].operand[0].kind == PTX_OPND_TEXT);
+    CHECK(i[15].op == PTX_OP_WGMMA_MMA_ASYNC && i[15].operand[0].kind == PTX_OPND_TEXT);
     CHECK(i[16].mode == PTX_MODE_F4E && i[17].boolop == PTX_BOOL_OR && i[17].operand[4].imm == 0x96);
+    ptx_module_destroy(m);
+}
+
+/* Matrix instructions; the forms that came after sm_90 stay text. */
+static void
+test_matrices(void)
+{
+    struct ptx_module *m = parse(HEAD
+        ".entry k(.param .u64 p) {\n"
+        ".reg .b32 %r<9>; .reg .b64 %rd<5>; .reg .f32 %f<9>;\n"
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f0, %f1, %f2, _}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%f0, %f1, %f2, 0f3F800000};\n"
+        "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.and.popc {%r0, %r1}, {%r2}, {%r3}, {%r4, 5};\n"
+        "mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f16 {%f0,%f1,%f2,%f3,%f4,%f5,%f6,%f7}, {%r0,%r1}, {%r2,%r3}, {%r4,%r5,%r6,%r7};\n"
+        "wmma.mma.sync.aligned.col.row.m8n32k16.s32.u8.u8.s32.satfinite {%r0,%r1,%r2,%r3,%r4,%r5,%r6,%r7}, {%r1}, {%r0,%r1,%r2,%r3},"
+        " {%r0,%r1,%r2,%r3,%r4,%r5,%r6,%r7};\n"
+        "wmma.load.b.sync.aligned.m16n16k16.col.shared::cta.f16 {%r0,%r1,%r2,%r3,%r4,%r5,%r6,%r7}, [%r1+16], 24;\n"
+        "wmma.store.d.sync.aligned.row.m16n16k16.f16 [%rd1], {%r0,%r1,%r2,%r3};\n"
+        "ldmatrix.sync.aligned.x2.m8n8.trans.shared.b16 {%r0, %r1}, [%r2];\n"
+        "stmatrix.sync.aligned.m8n8.x1.b16 [%rd2], {%r0};\n"
+        "movmatrix.sync.aligned.m8n8.trans.b16 %r0, %r1;\n"
+        "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r0, %r1}, [%r2];\n"
+        "mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r0,%r1}, {%r2,%r3}, {%r4,%r5}, {%r6,%r7}, %r8, 0x0;\n"
+        "}\n");
+    const struct ptx_inst *i = m->funcs[0]->insts;
+    CHECK(i[0].op == PTX_OP_MMA && PTX_AUX(&i[0], MSHAPE) == PTX_M16N8K16 && PTX_AUX(&i[0], ALAYOUT) == 1 && PTX_AUX(&i[0], BLAYOUT) == 2 &&
+          i[0].type[0] == PTX_F32 && i[0].type[1] == PTX_BF16 && i[0].noperands == 4 && i[0].operand[1].count == 4 && (i[0].flags & PTX_F_ALIGNED));
+    CHECK(i[1].boolop == PTX_BOOL_AND && (i[1].aux >> PTX_AUX_MPOPC & 1) && i[1].type[2] == PTX_B1);
+    CHECK(PTX_AUX(&i[2], ALAYOUT) == 2 && PTX_AUX(&i[2], BLAYOUT) == 1 && i[2].type[3] == PTX_F16);
+    CHECK(i[3].op == PTX_OP_WMMA_MMA && (i[3].flags & PTX_F_SATFINITE) && PTX_AUX(&i[3], MSHAPE) == PTX_M8N32K16);
+    CHECK(i[4].op == PTX_OP_WMMA_LOAD && PTX_AUX(&i[4], MFRAG) == 2 && PTX_AUX(&i[4], ALAYOUT) == 2 && i[4].space == PTX_SPACE_SHARED &&
+          i[4].operand[1].imm == 16 && i[4].operand[2].imm == 24);
+    CHECK(i[5].op == PTX_OP_WMMA_STORE && PTX_AUX(&i[5], MFRAG) == 4 && i[5].noperands == 2);
+    CHECK(i[6].op == PTX_OP_LDMATRIX && PTX_AUX(&i[6], MNUM) == 2 && (i[6].aux >> PTX_AUX_MTRANS & 1));
+    CHECK(i[7].op == PTX_OP_STMATRIX && PTX_AUX(&i[7], MNUM) == 1 && i[8].op == PTX_OP_MOVMATRIX && i[8].noperands == 2);
+    CHECK(i[9].op == PTX_OP_LDMATRIX && i[9].operand[0].kind == PTX_OPND_TEXT);
+    CHECK(i[10].op == PTX_OP_MMA_SP && i[10].operand[0].kind == PTX_OPND_TEXT);
     ptx_module_destroy(m);
 }
 
@@ -280,6 +316,7 @@ main(void)
     test_header_and_params();
     test_initialisers();
     test_instructions();
+    test_matrices();
     test_scopes_and_calls();
     test_cfg();
     test_diagnostics();
