@@ -594,6 +594,8 @@ emit_simt_module(struct cwj_program *p, enum cwj_target target, const char *cpu,
                  LLVMModuleRef *module, struct cwj_diags *diags)
 {
     *module = NULL;
+    if (target == CWJ_TARGET_NVPTX)
+        return emit_nvptx_module(p, cpu, kernels, llvm, module, diags);
     if (target != CWJ_TARGET_AMDGCN) {
         cwj_diag_add(diags, PTX_ERROR, 5004, 0, 0, "this target is not emitted yet; targets are host and amdgcn");
         return CW_ERR_UNSUPPORTED;

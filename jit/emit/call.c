@@ -36,11 +36,11 @@ emit_param_storage(struct emit *e, const struct ptx_symbol *s)
     return e->f->dummy;
 }
 
-/* Type of pointers to allocas: amdgcn keeps them in a space of their own. */
+/* Type of pointers to per-thread storage: GPUs keep it in a space of its own, on both the one with this number. */
 static LLVMTypeRef
 storage_pointer(struct emit *e)
 {
-    return e->target == CWJ_TARGET_AMDGCN ? LLVMPointerTypeInContext(e->llvm, 5) : e->ptr;
+    return e->target == CWJ_TARGET_HOST ? e->ptr : LLVMPointerTypeInContext(e->llvm, 5);
 }
 
 /* LLVM type of a parameter or result as it is passed. */

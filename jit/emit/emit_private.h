@@ -9,6 +9,8 @@
 
 /* What differs between targets. Every hook works on scalar addresses as integers and values in either shape. */
 struct emit_target {
+    /* An instruction that this target emits in a way of its own: asked before all others. NULL: none. */
+    bool (*inst)(struct emit *e, const struct ptx_inst *in);
     /* Called with the builders at the start of the entry block: load the context. begin: after the register slots exist
      * (parameters into slots). leave: at the exit block (return). Values for the whole function are made with entry_b. */
     void (*enter)(struct emit *e);
@@ -136,6 +138,15 @@ void emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_sp
 LLVMValueRef emit_lane_address(struct emit *e, LLVMValueRef storage, uint64_t size);
 uint64_t emit_lane_stride(const struct ptx_symbol *s);  /* bytes from one lane's copy to the next */
 void emit_invariant(struct emit *e, LLVMValueRef load);
+
+/* nvptx_asm.c: emit an instruction as itself, as inline assembly */
+void emit_as_ptx(struct emit *e, const struct ptx_inst *in);
+LLVMValueRef emit_ptx_text(struct emit *e, const char *text, const char *constraints, LLVMTypeRef ret, LLVMValueRef *args,
+                           unsigned n, bool effects);
+
+/* nvptx.c */
+cw_result emit_nvptx_module(struct cwj_program *p, const char *cpu, const char *const *kernels, LLVMContextRef llvm,
+                            LLVMModuleRef *module, struct cwj_diags *diags) CW_MUST_CHECK;
 
 /* call.c */
 bool emit_call(struct emit *e, const struct ptx_inst *in);

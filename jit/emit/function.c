@@ -364,7 +364,7 @@ invert(struct emit *e, LLVMValueRef v)
 static bool
 leaves_kernel(struct emit *e, const struct ptx_inst *last)
 {
-    return last->op == PTX_OP_EXIT && !e->f->is_kernel && emit_session(e)->exits;
+    return last->op == PTX_OP_EXIT && !e->f->is_kernel && (emit_session(e)->exits || e->target == CWJ_TARGET_NVPTX);
 }
 
 /* The terminator of a masked block. e->mask is the block's mask. */
@@ -458,6 +458,21 @@ leave_unmasked(struct emit *e, uint32_t b, const struct ptx_inst *last)
         enter_together(e, blk->succ[1]);
     } else if (last && (last->op == PTX_OP_RET || last->op == PTX_OP_EXIT || last->op == PTX_OP_TRAP)) {
         bool leaves = leaves_kernel(e, last);
+        if (leaves && e->target == CWJ_TARGET_NVPTX) {  /* the hardware ends the thread */
+            LLVMBasicBlockRef gone = emit_new_block(e, "gone"), stay = last->has_guard && blk->nsucc ? emit_new_block(e, "stay") : NULL;
+            if (stay)
+                LLVMBuildCondBr(e->b, guard_value(e, last), gone, stay);
+            else
+                LLVMBuildBr(e->b, gone);
+            LLVMPositionBuilderAtEnd(e->b, gone);
+            emit_ptx_text(e, "exit;", "", e->void_, NULL, 0, true);
+            LLVMBuildUnreachable(e->b);
+            if (stay) {
+                LLVMPositionBuilderAtEnd(e->b, stay);
+                enter_together(e, blk->succ[0]);
+            }
+            return;
+        }
         if (last->has_guard && blk->nsucc) {
             LLVMBasicBlockRef no = emit_new_block(e, "stay"), yes = leaves ? emit_new_block(e, "leave") : f->exit;
             LLVMBuildCondBr(e->b, guard_value(e, last), yes, no);
@@ -507,6 +522,8 @@ emit_one(struct emit *e, const struct ptx_inst *in)
     const struct emit_target *t = emit_session(e)->target;
     if (emit_session(e)->lockstep && touches_common_memory(in))
         t->step(e);
+    if (t->inst && t->inst(e, in))
+        return;
     if (emit_affine(e, in) || emit_memory(e, in) || (in->op == PTX_OP_CALL && emit_call(e, in)) || t->warp(e, in) || t->barrier(e, in) || t->misc(e, in) ||
         emit_integer(e, in) || emit_float(e, in) || emit_convert(e, in) || emit_video(e, in))
         return;
@@ -577,7 +594,7 @@ emit_block(struct emit *e, uint32_t p)
     const struct ptx_inst *last = NULL;
     for (uint32_t i = 0; i < blk->count; i++) {
         const struct ptx_inst *in = &e->fn->insts[blk->first + i];
-        if (in->op == PTX_OP_EXIT && !f->is_kernel && e->target != CWJ_TARGET_HOST &&
+        if (in->op == PTX_OP_EXIT && !f->is_kernel && e->target == CWJ_TARGET_AMDGCN &&
             !(i && e->fn->insts[blk->first + i - 1].op == PTX_OP_TRAP))
             emit_unsupported(e, in, "exit in a device function");
         if (i + 1 == blk->count && (ptx_op_info(in->op)->traits & PTX_T_TERMINATOR || in->op == PTX_OP_TRAP)) {

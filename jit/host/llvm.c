@@ -158,6 +158,14 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
     LLVMDisposeMessage(message);
     if (!opt_level)
         return CW_OK;
+    if (!strncmp(LLVMGetTarget(m), "nvptx", 5)) {
+        /* The PTX was optimised by whoever made it, and ptxas optimises it again; between the two it stays as it is. */
+        LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+        cw_result r = cwj_llvm_check(LLVMRunPasses(m, "function(mem2reg,early-cse,instcombine,simplifycfg,adce)", tm, o),
+                                     "optimising", diags);
+        LLVMDisposePassBuilderOptions(o);
+        return r;
+    }
     char passes[16];
     snprintf(passes, sizeof passes, "default<O%u>", opt_level > 3 ? 3 : opt_level);
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();

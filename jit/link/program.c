@@ -154,6 +154,21 @@ cwj_program_create(const struct cwj_input *in, size_t count, bool allow_undefine
 }
 
 void
+cwj_nvptx_variable_name(const struct cwj_program *p, uint32_t link_id, struct cw_buf *out)
+{
+    const struct cwj_link_var *v = cwj_program_link_var(p, link_id);
+    if (!v)
+        return;
+    bool shared_name = false;
+    for (uint32_t i = 0; i < p->nlink_vars && !shared_name; i++)
+        shared_name = i != link_id && p->link_vars[i].space != PTX_SPACE_SHARED && !p->link_vars[i].undefined &&
+                      !strcmp(p->link_vars[i].name, v->name);
+    cw_buf_puts(out, v->name);
+    if (shared_name)
+        cw_buf_printf(out, "$%u", link_id);
+}
+
+void
 cwj_program_destroy(struct cwj_program *p)
 {
     if (!p)

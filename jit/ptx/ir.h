@@ -410,6 +410,8 @@ cw_result ptx_module_validate(const struct ptx_module *m, struct cwj_diags *diag
 /* Print valid PTX that parses back to the same IR; blocks are shown as comments when built. */
 void ptx_module_print(const struct ptx_module *m, struct cw_buf *out);
 void ptx_inst_print(const struct ptx_function *fn, const struct ptx_inst *in, struct cw_buf *out);
+/* The same, register r being called names[r]. */
+void ptx_inst_print_named(const struct ptx_inst *in, const char **names, struct cw_buf *out);
 
 /* What the opcode table says. */
 struct ptx_op_info {

@@ -329,6 +329,13 @@ ptx_print_inst(const struct print *pr, const struct ptx_inst *in)
 }
 
 void
+ptx_inst_print_named(const struct ptx_inst *in, const char **names, struct cw_buf *out)
+{
+    struct print pr = { .out = out, .reg_names = names };
+    ptx_print_inst(&pr, in);
+}
+
+void
 ptx_inst_print(const struct ptx_function *fn, const struct ptx_inst *in, struct cw_buf *out)
 {
     struct print pr = { .out = out, .fn = fn };

@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * nvptx as a target of the emitter: PTX back to PTX through LLVM (its "User Guide for NVPTX Back-end").
+ *
+ * LLVM gets as IR what its IR can say exactly: control flow, moves, plain loads and stores, calls, wrapping integer arithmetic,
+ * logic, comparisons and resizing. All else is emitted as the instruction that it was (nvptx_asm.c). A kernel has one
+ * parameter, the PTX parameter block as it is, so a launch hands over the same bytes. Variables keep their names (see
+ * cwj_nvptx_variable_name) and are visible; texture and surface references become constants that hold a handle. A function's
+ * address is its token, as on every device. */
+#include "jit/emit/emit_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { AS_GENERIC = 0, AS_GLOBAL = 1, AS_SHARED = 3, AS_CONST = 4, AS_LOCAL = 5, AS_PARAM = 101, CC_KERNEL = 71 };
+
+static LLVMTypeRef
+pointer_type(struct emit *e, unsigned as)
+{
+    return LLVMPointerTypeInContext(e->llvm, as);
+}
+
+static LLVMValueRef
+number_of(struct emit *e, LLVMValueRef p)
+{
+    return LLVMBuildPtrToInt(e->b, p, e->i64, "");
+}
+
+/* ---- context ----------------------------------------------------------------------------------------------------------------- */
+
+static void
+nv_enter(struct emit *e)
+{
+    LLVMPositionBuilderAtEnd(e->b, e->f->entry);
+    if (e->f->is_kernel && LLVMCountParams(e->f->fn))
+        e->f->params = LLVMGetParam(e->f->fn, 0);
+}
+
+static void
+nv_begin(struct emit *e)
+{
+    LLVMPositionBuilderAtEnd(e->b, e->f->entry);
+    if (!e->f->is_kernel)
+        emit_bind_params(e);
+}
+
+static void
+nv_leave(struct emit *e)
+{
+    if (e->f->is_kernel)
+        LLVMBuildRetVoid(e->b);
+    else
+        emit_return(e);
+}
+
+static LLVMValueRef
+nv_sreg(struct emit *e, ptx_sreg r)
+{
+    static const struct { ptx_sreg r; const char *name; } known[] = {
+        { PTX_SREG_TID_X, "tid.x" }, { PTX_SREG_TID_Y, "tid.y" }, { PTX_SREG_TID_Z, "tid.z" },
+        { PTX_SREG_NTID_X, "ntid.x" }, { PTX_SREG_NTID_Y, "ntid.y" }, { PTX_SREG_NTID_Z, "ntid.z" },
+        { PTX_SREG_CTAID_X, "ctaid.x" }, { PTX_SREG_CTAID_Y, "ctaid.y" }, { PTX_SREG_CTAID_Z, "ctaid.z" },
+        { PTX_SREG_NCTAID_X, "nctaid.x" }, { PTX_SREG_NCTAID_Y, "nctaid.y" }, { PTX_SREG_NCTAID_Z, "nctaid.z" },
+        { PTX_SREG_LANEID, "laneid" },
+    };
+    for (unsigned i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].r != r)
+            continue;
+        char name[64] = "llvm.nvvm.read.ptx.sreg.";
+        strncat(name, known[i].name, 16);
+        unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+        LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, NULL, 0);
+        return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, NULL, 0), fn, NULL, 0, "");
+    }
+    const struct ptx_sreg_info *info = ptx_sreg_info(r);
+    ptx_type t = (ptx_type)info->type;
+    bool fixed = r == PTX_SREG_LANEMASK_EQ || r == PTX_SREG_LANEMASK_LE || r == PTX_SREG_LANEMASK_LT || r == PTX_SREG_LANEMASK_GE ||
+                 r == PTX_SREG_LANEMASK_GT;
+    char text[96];
+    snprintf(text, sizeof text, "mov.%s $0, %s;", t == PTX_PRED ? "pred" : ptx_type_bits(t) == 64 ? "u64" : "u32", info->name);
+    return emit_ptx_text(e, text, t == PTX_PRED ? "=b" : ptx_type_bits(t) == 64 ? "=l" : "=r", emit_type(e, t), NULL, 0, !fixed);
+}
+
+/* ---- variables and addresses -------------------------------------------------------------------------------------------------- */
+
+static unsigned
+space_number(ptx_space s)
+{
+    switch (s) {
+    case PTX_SPACE_GLOBAL:
+        return AS_GLOBAL;
+    case PTX_SPACE_SHARED: case PTX_SPACE_SHARED_CLUSTER:
+        return AS_SHARED;
+    case PTX_SPACE_CONST: case PTX_SPACE_TEX:
+        return AS_CONST;
+    case PTX_SPACE_PARAM:
+        return AS_PARAM;
+    case PTX_SPACE_LOCAL:
+        return AS_LOCAL;
+    default:
+        return AS_GENERIC;
+    }
+}
+
+static bool
+is_reference(const struct ptx_symbol *s)
+{
+    return ptx_type_class((ptx_type)s->type) == PTX_CLASS_OPAQUE || s->space == PTX_SPACE_TEX;
+}
+
+static LLVMValueRef variable(struct emit *e, uint32_t id, const struct cwj_link_var *v);
+
+/* A word of an initialiser that holds the address of variable `id`, in its own space or generic. */
+static LLVMValueRef
+address_word(struct emit *e, uint32_t id, const struct ptx_reloc *r)
+{
+    LLVMValueRef g = variable(e, id, cwj_program_link_var(e->program, id));
+    LLVMValueRef addend = LLVMConstInt(e->i64, (uint64_t)r->addend, true);
+    if (r->addend)
+        g = LLVMConstGEP2(e->i8, g, &addend, 1);
+    if (r->generic)
+        g = LLVMConstAddrSpaceCast(g, e->ptr);
+    return LLVMConstPtrToInt(g, e->i64);
+}
+
+/* Fill the initialiser of a variable that holds addresses: a packed struct of byte runs and 64-bit words. With g NULL only the
+ * type is made; the variable must exist before its initialiser, which may name it. Function tokens are plain bytes. */
+static LLVMTypeRef
+addresses(struct emit *e, const struct cwj_link_var *v, LLVMValueRef g)
+{
+    const struct ptx_symbol *def = v->def;
+    uint8_t *bytes = cw_arena_alloc(&e->arena, def->size ? def->size : 1);
+    LLVMValueRef *field = cw_arena_array(&e->arena, LLVMValueRef, 2 * (size_t)def->nrelocs + 1);
+    LLVMTypeRef *type = cw_arena_array(&e->arena, LLVMTypeRef, 2 * (size_t)def->nrelocs + 1);
+    const struct ptx_reloc **order = cw_arena_array(&e->arena, const struct ptx_reloc *, (size_t)def->nrelocs + 1);
+    if (!bytes || !field || !type || !order) {
+        e->result = CW_ERR_NOMEM;
+        return LLVMArrayType2(e->i8, def->size);
+    }
+    memset(bytes, 0, def->size);
+    if (def->init)
+        memcpy(bytes, def->init, def->size);
+    uint32_t words = 0, n = 0;
+    for (uint32_t i = 0; i < def->nrelocs; i++) {
+        const struct ptx_reloc *r = &def->relocs[i];
+        if (r->target->kind == PTX_SYM_FUNC || r->target->kind == PTX_SYM_ALIAS) {
+            uint64_t token = (CWH_FUNC_TOKEN(r->target->link_id) + (uint64_t)r->addend) >> r->shift;
+            for (unsigned k = 0; k < r->width; k++)
+                bytes[r->offset + k] = (uint8_t)(token >> (8 * k));
+            continue;
+        }
+        const struct cwj_link_var *t = cwj_program_link_var(e->program, r->target->link_id);
+        if (!t || t->undefined || t->space == PTX_SPACE_SHARED || r->width != 8 || r->shift) {
+            if (g) {
+                e->result = CW_ERR_UNSUPPORTED;
+                cwj_diag_add(e->diags, PTX_ERROR, 5001, def->line, def->column, "not supported on nvptx: %s is initialised with "
+                             "a part of an address, or the address of a shared variable", v->name);
+            }
+            continue;
+        }
+        uint32_t at = words++;
+        for (; at && order[at - 1]->offset > r->offset; at--)
+            order[at] = order[at - 1];
+        order[at] = r;
+    }
+    uint64_t done = 0;
+    for (uint32_t i = 0; i <= words; i++) {
+        uint64_t next = i < words ? order[i]->offset : def->size;
+        if (next < done)
+            continue;               /* overlapping addresses: the later wins nothing */
+        if (next > done || !words) {
+            type[n] = LLVMArrayType2(e->i8, next - done);
+            field[n++] = LLVMConstStringInContext(e->llvm, (const char *)bytes + done, (unsigned)(next - done), true);
+        }
+        done = next;
+        if (i == words)
+            break;
+        type[n] = e->i64;
+        field[n] = g ? address_word(e, order[i]->target->link_id, order[i]) : NULL;
+        n++;
+        done += 8;
+    }
+    if (g)
+        LLVMSetInitializer(g, LLVMConstStructInContext(e->llvm, field, n, true));
+    return LLVMStructTypeInContext(e->llvm, type, n, true);
+}
+
+static void
+annotate(struct emit *e, LLVMValueRef value, const char *key, uint32_t number)
+{
+    LLVMMetadataRef md[3] = { LLVMValueAsMetadata(value), LLVMMDStringInContext2(e->llvm, key, strlen(key)),
+                              LLVMValueAsMetadata(LLVMConstInt(e->i32, number, false)) };
+    LLVMAddNamedMetadataOperand(e->module, "nvvm.annotations",
+                                LLVMMetadataAsValue(e->llvm, LLVMMDNodeInContext2(e->llvm, md, 3)));
+}
+
+static LLVMValueRef
+variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
+{
+    struct emit_session *s = emit_session(e);
+    if (s->variables[id])
+        return s->variables[id];
+    bool shared = v->space == PTX_SPACE_SHARED, reference = is_reference(v->def);
+    unsigned as = shared ? AS_SHARED : reference || v->space == PTX_SPACE_CONST ? AS_CONST : AS_GLOBAL;
+    LLVMTypeRef t = reference              ? e->i64
+                    : v->def->nrelocs && !shared ? addresses(e, v, NULL)
+                                           : LLVMArrayType2(e->i8, v->dynamic ? 0 : v->def->size);
+    struct cw_buf name;
+    cw_buf_init(&name);
+    if (shared)
+        cw_buf_puts(&name, v->name);
+    else
+        cwj_nvptx_variable_name(e->program, id, &name);
+    cw_buf_append(&name, "", 1);
+    LLVMValueRef g = LLVMAddGlobalInAddressSpace(e->module, t, name.failed ? "" : name.data, as);
+    if (name.failed)
+        e->result = CW_ERR_NOMEM;
+    cw_buf_finish(&name);
+    unsigned align = v->align > v->def->align ? v->align : v->def->align;
+    LLVMSetAlignment(g, reference ? 8 : align ? align : 1);
+    s->variables[id] = g;
+    if (v->dynamic)
+        return g;                   /* external [0 x i8] */
+    if (shared) {
+        LLVMSetLinkage(g, LLVMInternalLinkage);
+        LLVMSetInitializer(g, LLVMGetUndef(t));
+        return g;
+    }
+    LLVMSetExternallyInitialized(g, true);
+    if (v->def->managed)
+        annotate(e, g, "managed", 1);
+    if (reference)
+        LLVMSetInitializer(g, LLVMConstNull(t));
+    else if (v->def->nrelocs)
+        addresses(e, v, g);
+    else if (v->def->init)
+        LLVMSetInitializer(g, LLVMConstStringInContext(e->llvm, (const char *)v->def->init, (unsigned)v->def->size, true));
+    else
+        LLVMSetInitializer(g, LLVMConstNull(t));
+    return g;
+}
+
+static LLVMValueRef
+nv_symbol(struct emit *e, const struct ptx_symbol *sym)
+{
+    if (sym->kind == PTX_SYM_PARAM) {   /* an address in .param space; loads by name do not come here */
+        char text[512];
+        const char *kernel = e->fn->sym->name;
+        if (strlen(kernel) > 400) {
+            e->result = CW_ERR_LIMIT;
+            cwj_diag_add(e->diags, PTX_ERROR, 5001, sym->line, sym->column, "not supported on nvptx: the address of a parameter "
+                         "of a kernel with so long a name");
+            return LLVMConstNull(e->i64);
+        }
+        /* In assembly's text $ is written twice. */
+        size_t n = (size_t)snprintf(text, sizeof text, "mov.b64 $0, ");
+        for (const char *s = kernel; *s && n < sizeof text - 24; s++) {
+            if (*s == '$')
+                text[n++] = '$';
+            text[n++] = *s;
+        }
+        snprintf(text + n, sizeof text - n, "_param_0;");
+        LLVMValueRef base = emit_ptx_text(e, text, "=l", e->i64, NULL, 0, false);
+        return LLVMBuildAdd(e->b, base, LLVMConstInt(e->i64, sym->offset, false), "");
+    }
+    const struct cwj_link_var *v = cwj_program_link_var(e->program, sym->link_id);
+    if (!v || (v->undefined && !v->dynamic)) {
+        e->result = CW_ERR_UNRESOLVED;
+        cwj_diag_add(e->diags, PTX_ERROR, 4001, sym->line, sym->column, "undefined symbol %s", sym->name);
+        return LLVMConstNull(e->i64);
+    }
+    return number_of(e, variable(e, sym->link_id, v));
+}
+
+static LLVMValueRef
+nv_pointer(struct emit *e, LLVMValueRef address, ptx_space space)
+{
+    return LLVMBuildIntToPtr(e->b, address, pointer_type(e, space_number(space)), "");
+}
+
+static LLVMValueRef
+nv_to_generic(struct emit *e, LLVMValueRef address, ptx_space space)
+{
+    return number_of(e, LLVMBuildAddrSpaceCast(e->b, nv_pointer(e, address, space), e->ptr, ""));
+}
+
+static LLVMValueRef
+nv_from_generic(struct emit *e, LLVMValueRef address, ptx_space space)
+{
+    return number_of(e, LLVMBuildAddrSpaceCast(e->b, nv_pointer(e, address, PTX_SPACE_GENERIC),
+                                               pointer_type(e, space_number(space)), ""));
+}
+
+static LLVMValueRef
+nv_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
+{
+    (void)address, (void)space;
+    return LLVMConstNull(e->i1);        /* isspacep is emitted as itself */
+}
+
+static LLVMValueRef
+nv_local_storage(struct emit *e, uint64_t size, uint32_t align)
+{
+    LLVMValueRef a = LLVMBuildAlloca(e->f->entry_b, LLVMArrayType2(e->i8, size), "local");
+    LLVMSetAlignment(a, align ? align : 1);
+    return LLVMBuildAddrSpaceCast(e->f->entry_b, a, pointer_type(e, AS_LOCAL), "");
+}
+
+/* ---- instructions --------------------------------------------------------------------------------------------------------------- */
+
+static bool
+is_int(ptx_type t)
+{
+    enum ptx_type_class c = ptx_type_class(t);
+    unsigned bits = ptx_type_bits(t);
+    return t != PTX_U16X2 && t != PTX_S16X2 && (c == PTX_CLASS_UINT || c == PTX_CLASS_SINT || c == PTX_CLASS_BITS) &&
+           (bits == 16 || bits == 32 || bits == 64);
+}
+
+/* ld.param of a kernel by name: its offset in the block is known. */
+static bool
+load_parameter(struct emit *e, const struct ptx_inst *in)
+{
+    const struct ptx_operand *d = &in->operand[0], *a = &in->operand[1];
+    if (!e->f->is_kernel || !e->f->params || a->has_reg || !a->sym || a->sym->kind != PTX_SYM_PARAM)
+        return false;
+    ptx_type t = (ptx_type)in->type[0];
+    LLVMTypeRef lt = emit_type(e, t);
+    unsigned n = d->kind == PTX_OPND_VEC ? d->count : 1, size = ptx_type_bits(t) / 8;
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t offset = a->sym->offset + (uint64_t)a->imm + (uint64_t)i * size;
+        LLVMValueRef off = LLVMConstInt(e->i64, offset, false);
+        LLVMValueRef v = LLVMBuildLoad2(e->b, lt, LLVMBuildGEP2(e->b, e->i8, e->f->params, &off, 1, ""), "");
+        unsigned align = size;
+        while (align > 1 && offset % align)
+            align /= 2;
+        LLVMSetAlignment(v, align);
+        emit_invariant(e, v);
+        emit_dst_operand(e, d->kind == PTX_OPND_VEC ? &d->elem[i] : d, t, v);
+    }
+    return true;
+}
+
+/* A weak scalar load or store without hints, at a 64-bit or named address. */
+static bool
+is_plain_access(struct emit *e, const struct ptx_inst *in)
+{
+    bool load = in->op == PTX_OP_LD;
+    const struct ptx_operand *value = &in->operand[load ? 0 : 1], *a = &in->operand[load ? 1 : 0];
+    if (in->noperands != 2 || value->kind == PTX_OPND_VEC || (in->sem != PTX_SEM_NONE && in->sem != PTX_SEM_WEAK) ||
+        (in->flags & PTX_F_NC) || (in->aux & ~(1ull << PTX_AUX_SHARED_CTA)) || ptx_type_bits((ptx_type)in->type[0]) > 64 ||
+        in->space == PTX_SPACE_SHARED_CLUSTER)
+        return false;
+    if (a->has_reg)
+        return ptx_type_bits(e->fn->regs[a->index].type) == 64;
+    return a->sym && !is_reference(a->sym);
+}
+
+static bool
+access_memory(struct emit *e, const struct ptx_inst *in)
+{
+    bool load = in->op == PTX_OP_LD;
+    const struct ptx_operand *a = &in->operand[load ? 1 : 0];
+    if (in->space == PTX_SPACE_PARAM) {
+        if (load && load_parameter(e, in))
+            return true;
+        if (e->f->is_kernel && a->has_reg) {
+            emit_as_ptx(e, in);     /* ld.param at an address in a register */
+            return true;
+        }
+        return false;               /* .param variables of calls: storage like any other */
+    }
+    if (!is_plain_access(e, in)) {
+        emit_as_ptx(e, in);
+        return true;
+    }
+    ptx_space space = (ptx_space)in->space;
+    if (space == PTX_SPACE_GENERIC && !a->has_reg) {
+        emit_as_ptx(e, in);         /* what a name without a space means is PTX's to say */
+        return true;
+    }
+    ptx_type t = (ptx_type)in->type[0];
+    LLVMTypeRef lt = emit_type(e, t);
+    LLVMValueRef value = load ? NULL : emit_src(e, in, 1, t), p = nv_pointer(e, emit_address(e, a, space), space);
+    LLVMValueRef x = load ? LLVMBuildLoad2(e->b, lt, p, "") : LLVMBuildStore(e->b, value, p);
+    LLVMSetAlignment(x, ptx_type_bits(t) / 8);
+    if (load)
+        emit_dst(e, in, 0, t, x);
+    return true;
+}
+
+/* Integer operations that IR has exactly: they wrap around and cannot fail. */
+static bool
+is_plain_integer(const struct ptx_inst *in)
+{
+    ptx_type t = (ptx_type)in->type[0];
+    switch (in->op) {
+    case PTX_OP_ADD: case PTX_OP_SUB:
+        return is_int(t) && !(in->flags & (PTX_F_CC | PTX_F_SAT));
+    case PTX_OP_MUL: case PTX_OP_MAD:
+        return is_int(t) && (in->mode == PTX_MODE_LO || in->mode == PTX_MODE_WIDE) && !(in->flags & (PTX_F_CC | PTX_F_SAT));
+    case PTX_OP_ADDC: case PTX_OP_SUBC: case PTX_OP_MADC:
+        return true;                /* carries are not seen from outside an assembly: IR has them as bits */
+    case PTX_OP_AND: case PTX_OP_OR: case PTX_OP_XOR: case PTX_OP_NOT:
+        return true;
+    case PTX_OP_SHL: case PTX_OP_SHR:
+        return in->operand[2].kind == PTX_OPND_IMM && !in->operand[2].is_float && in->operand[2].imm >= 0 &&
+               (uint64_t)in->operand[2].imm < ptx_type_bits(t);
+    case PTX_OP_SETP:
+        return is_int(t) && in->operand[0].kind == PTX_OPND_REG && in->boolop == PTX_BOOL_NONE;
+    case PTX_OP_SELP:
+        return true;
+    case PTX_OP_CVT:
+        return is_int(t) && is_int((ptx_type)in->type[1]) && !in->type[2] && !(in->flags & PTX_F_SAT);
+    default:
+        return false;
+    }
+}
+
+static bool
+carries(const struct ptx_inst *in)
+{
+    return in->flags & PTX_F_CC || in->op == PTX_OP_ADDC || in->op == PTX_OP_SUBC || in->op == PTX_OP_MADC;
+}
+
+static bool
+nv_inst(struct emit *e, const struct ptx_inst *in)
+{
+    switch (in->op) {
+    case PTX_OP_MOV:
+        if ((in->operand[0].kind == PTX_OPND_VEC) == (in->operand[1].kind == PTX_OPND_VEC))
+            return emit_mov(e, in);
+        break;                      /* packing and unpacking */
+    case PTX_OP_CALL:
+        return false;
+    case PTX_OP_LD: case PTX_OP_ST:
+        return access_memory(e, in);
+    default:
+        if (is_plain_integer(in) || carries(in))
+            return false;
+    }
+    if (e->fn->module->texmode_independent && (in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4)) {
+        emit_unsupported(e, in, "independent texture mode");
+        return true;
+    }
+    emit_as_ptx(e, in);
+    return true;
+}
+
+/* Everything came to nv_inst first. */
+static bool
+not_here(struct emit *e, const struct ptx_inst *in)
+{
+    (void)e, (void)in;
+    return false;
+}
+
+/* vprintf, malloc, free and __assertfail are the real driver's: external functions with the signature they are declared with. */
+static bool
+nv_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *args, unsigned n, LLVMValueRef *result)
+{
+    const struct cwj_function *f = cwj_program_function(e->program, in->operand[1].sym->link_id);
+    LLVMTypeRef t = emit_signature(e, f->fn);
+    LLVMValueRef fn = LLVMGetNamedFunction(e->module, name);
+    if (!fn)
+        fn = LLVMAddFunction(e->module, name, t);
+    LLVMValueRef r = LLVMBuildCall2(e->b, t, fn, args, n, "");
+    if (f->fn->nrets)
+        *result = r;
+    return true;
+}
+
+static const struct emit_target target_nvptx = {
+    .inst = nv_inst, .enter = nv_enter, .begin = nv_begin, .leave = nv_leave, .sreg = nv_sreg, .symbol = nv_symbol,
+    .pointer = nv_pointer, .to_generic = nv_to_generic, .from_generic = nv_from_generic, .isspacep = nv_isspacep,
+    .local_storage = nv_local_storage, .warp = not_here, .barrier = not_here, .misc = not_here, .runtime_call = nv_runtime_call,
+};
+
+/* ---- the module ------------------------------------------------------------------------------------------------------------------ */
+
+static void
+add_attribute(struct emit *e, LLVMValueRef fn, LLVMAttributeIndex at, const char *name, uint64_t value)
+{
+    LLVMAddAttributeAtIndex(fn, at, LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), value));
+}
+
+/* Launch bounds, in the words of LLVM 19 (annotations) and of later ones (attributes). */
+static void
+bounds(struct emit *e, LLVMValueRef fn, const char *what, const uint32_t n[3])
+{
+    if (!n[0])
+        return;
+    char key[32], value[48];
+    for (unsigned i = 0; i < 3; i++) {
+        snprintf(key, sizeof key, "%s%c", what, "xyz"[i]);
+        annotate(e, fn, key, n[i] ? n[i] : 1);
+    }
+    snprintf(key, sizeof key, "nvvm.%s", what);
+    snprintf(value, sizeof value, "%u,%u,%u", n[0], n[1] ? n[1] : 1, n[2] ? n[2] : 1);
+    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(e->llvm, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
+}
+
+static void
+bound(struct emit *e, LLVMValueRef fn, const char *what, uint32_t n)
+{
+    if (!n)
+        return;
+    char key[32], value[16];
+    annotate(e, fn, what, n);
+    snprintf(key, sizeof key, "nvvm.%s", what);
+    snprintf(value, sizeof value, "%u", n);
+    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(e->llvm, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
+}
+
+static LLVMValueRef
+add_kernel(struct emit *e, uint32_t index)
+{
+    const struct cwj_kernel *k = &e->program->kernels[index];
+    uint32_t id = e->program->kernel_func[index];
+    LLVMValueRef fn = LLVMAddFunction(e->module, k->name, LLVMFunctionType(e->void_, &e->ptr, k->param_size ? 1 : 0, false));
+    LLVMSetFunctionCallConv(fn, CC_KERNEL);
+    if (k->param_size) {
+        uint32_t align = 8;
+        for (uint32_t i = 0; i < k->nparams; i++)
+            if (k->params[i].align > align)
+                align = k->params[i].align;
+        LLVMAddAttributeAtIndex(fn, 1, LLVMCreateTypeAttribute(e->llvm, LLVMGetEnumAttributeKindForName("byval", 5),
+                                                               LLVMArrayType2(e->i8, k->param_size)));
+        add_attribute(e, fn, 1, "align", align);
+    }
+    bounds(e, fn, "maxntid", k->maxntid);
+    bounds(e, fn, "reqntid", k->reqntid);
+    bound(e, fn, "minctasm", k->minnctapersm);
+    bound(e, fn, "maxnreg", k->fn->maxnreg);
+    emit_session(e)->functions[id] = fn;
+    return fn;
+}
+
+static bool
+wanted(const char *const *names, const char *name)
+{
+    for (; names && *names; names++)
+        if (!strcmp(*names, name))
+            return true;
+    return !names;
+}
+
+static void
+function_table(struct emit *e)
+{
+    struct emit_session *s = emit_session(e);
+    uint32_t n = e->program->nfuncs;
+    s->function_table = LLVMAddGlobalInAddressSpace(e->module, LLVMArrayType2(e->ptr, n), "cudaway_functions", AS_GLOBAL);
+    LLVMSetLinkage(s->function_table, LLVMInternalLinkage);
+    LLVMSetGlobalConstant(s->function_table, true);
+    LLVMSetAlignment(s->function_table, 8);
+    LLVMValueRef *v = cw_arena_array(&e->arena, LLVMValueRef, n + 1);
+    for (uint32_t i = 0; v && i < n; i++) {
+        const struct cwj_function *f = cwj_program_function(e->program, i);
+        v[i] = f->address_taken && f->fn && f->fn->has_body && !f->fn->is_entry ? emit_declare(e, i) : LLVMConstNull(e->ptr);
+    }
+    if (v)
+        LLVMSetInitializer(s->function_table, LLVMConstArray2(e->ptr, v, n));
+    else
+        e->result = CW_ERR_NOMEM;
+}
+
+/* No call may be moved to where other lanes take part, and address 0 is an address. */
+static void
+mark_functions(struct emit *e)
+{
+    LLVMAttributeRef convergent = LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("convergent", 10), 0);
+    for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMGetIntrinsicID(f))
+            continue;
+        add_attribute(e, f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "convergent", 0);
+        add_attribute(e, f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind", 0);
+        add_attribute(e, f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "null_pointer_is_valid", 0);
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+                if (LLVMIsACallInst(i) && !LLVMIsAInlineAsm(LLVMGetCalledValue(i)) && !LLVMIsAIntrinsicInst(i))
+                    LLVMAddCallSiteAttribute(i, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, convergent);
+    }
+}
+
+cw_result
+emit_nvptx_module(struct cwj_program *p, const char *cpu, const char *const *kernels, LLVMContextRef llvm, LLVMModuleRef *module,
+                  struct cwj_diags *diags)
+{
+    struct emit_session *s = malloc(sizeof *s);
+    if (!s)
+        return CW_ERR_NOMEM;
+    emit_init(s, p, llvm, diags);
+    struct emit *e = &s->e;
+    cw_result r = CW_ERR_NOMEM;
+    s->variables = cw_arena_array(&e->arena, LLVMValueRef, p->nlink_vars + 1);
+    bool *needed = cw_arena_array(&e->arena, bool, p->nfuncs + 1), indirect = false;
+    if (!s->functions || !s->function_types || !s->variables || !needed)
+        goto done;
+    s->target = &target_nvptx;
+    e->target = CWJ_TARGET_NVPTX;
+    e->cpu = cpu;
+    e->width = 1;
+    e->fast_code = true;
+    LLVMSetTarget(e->module, "nvptx64-nvidia-cuda");
+    LLVMSetDataLayout(e->module, "e-i64:64-i128:128-v16:16-v32:32-n16:32:64");
+
+    for (uint32_t k = 0; k < p->nkernels; k++) {
+        if (!wanted(kernels, p->kernels[k].name))
+            continue;
+        indirect |= p->reach[k].indirect;
+        for (uint32_t i = 0; i < p->reach[k].nfuncs; i++)
+            needed[p->reach[k].funcs[i]] = true;
+        add_kernel(e, k);
+    }
+    for (uint32_t i = 0; i < p->nlink_vars; i++)
+        if (!p->link_vars[i].undefined && p->link_vars[i].space != PTX_SPACE_SHARED)
+            variable(e, i, &p->link_vars[i]);
+    if (indirect)
+        function_table(e);
+    for (uint32_t i = 0; i < p->nfuncs; i++) {
+        const struct cwj_function *f = cwj_program_function(p, i);
+        if (needed[i] && f->fn && f->fn->has_body && !f->fn->is_entry && !f->runtime)
+            emit_function(e, f->fn, emit_declare(e, i), false);
+    }
+    for (uint32_t k = 0; k < p->nkernels; k++)
+        if (wanted(kernels, p->kernels[k].name))
+            emit_function(e, cwj_program_function(p, p->kernel_func[k])->fn, s->functions[p->kernel_func[k]], true);
+    r = e->result;
+    if (r == CW_OK) {
+        mark_functions(e);
+        r = emit_verify(e);
+    }
+done:
+    if (r == CW_OK)
+        *module = e->module;
+    else
+        LLVMDisposeModule(e->module);
+    emit_finish(s);
+    free(s);
+    return r;
+}

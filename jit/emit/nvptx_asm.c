@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * nvptx: an instruction emitted as itself. LLVM's IR has no words for most of what PTX can say (rounding and .ftz, approximate
+ * functions, cache operators, scopes, matrices, textures), so the instruction goes through LLVM as inline assembly: the text
+ * that the printer makes, with the operands that are registers handed in and out by constraints. Nothing is lost or added.
+ *
+ * Every register keeps its declared type, under which the original was valid. Names become what they stand for in a register:
+ * a variable its address, a texture or surface reference the handle that its variable holds, a function its token.
+ * Rows that the parser keeps as text (M_RAW) have the registers in that text replaced. */
+#include "jit/emit/emit_private.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_ASM = 160 };
+
+struct pass {
+    const struct ptx_inst *in;
+    const struct ptx_operand *out[MAX_ASM];     /* destinations: operand i of the assembly */
+    LLVMTypeRef type[MAX_ASM];
+    LLVMValueRef arg[MAX_ASM];                  /* sources: operand nout + i */
+    struct ptx_operand made[MAX_ASM];           /* destinations that were found in text */
+    unsigned nout, nin;
+    struct cw_buf constraints;
+    const char *names[MAX_ASM];                 /* "$0", "$1", ... */
+    bool failed;
+};
+
+/* How a value of a register of PTX type t is handed over: 8 bits travel in a 16-bit register, f16 as its bits. */
+static LLVMTypeRef
+carrier(struct emit *e, ptx_type t, const char **constraint)
+{
+    LLVMTypeRef lt = emit_type(e, t);
+    if (lt == e->f32) {
+        *constraint = "f";
+        return lt;
+    }
+    if (lt == e->f64) {
+        *constraint = "d";
+        return lt;
+    }
+    switch (ptx_type_bits(t)) {
+    case 1:
+        *constraint = "b";
+        return e->i1;
+    case 4: case 8: case 16:
+        *constraint = "h";
+        return e->i16;
+    case 32:
+        *constraint = "r";
+        return e->i32;
+    case 64:
+        *constraint = "l";
+        return e->i64;
+    default:
+        *constraint = "q";
+        return e->i128;
+    }
+}
+
+static void
+fail(struct emit *e, struct pass *p, const char *why)
+{
+    if (!p->failed)
+        emit_unsupported(e, p->in, why);
+    p->failed = true;
+}
+
+static void
+constraint(struct pass *p, const char *before, const char *c)
+{
+    cw_buf_printf(&p->constraints, "%s%s%s", p->constraints.size ? "," : "", before, c);
+}
+
+static unsigned
+add_out(struct emit *e, struct pass *p, const struct ptx_operand *o)
+{
+    if (p->nout == MAX_ASM) {
+        fail(e, p, "too many results");
+        return 0;
+    }
+    const char *c;
+    p->out[p->nout] = o;
+    p->type[p->nout] = carrier(e, (ptx_type)e->fn->regs[o->index].type, &c);
+    constraint(p, "=", c);
+    return p->nout++;
+}
+
+static unsigned
+add_in(struct emit *e, struct pass *p, LLVMValueRef v, ptx_type t)
+{
+    if (p->nout + p->nin == MAX_ASM) {
+        fail(e, p, "too many operands");
+        return 0;
+    }
+    const char *c;
+    LLVMTypeRef ct = carrier(e, t, &c), vt = LLVMTypeOf(v);
+    if (vt != ct) {
+        if (vt == e->f16)
+            v = LLVMBuildBitCast(e->b, v, e->i16, "");
+        else
+            v = emit_resize(e, v, ct, false);
+    }
+    constraint(p, "", c);
+    p->arg[p->nin] = v;
+    return p->nout + p->nin++;
+}
+
+static bool
+is_reference(const struct ptx_symbol *s)
+{
+    return ptx_type_class((ptx_type)s->type) == PTX_CLASS_OPAQUE || s->space == PTX_SPACE_TEX;
+}
+
+/* A name: the value it stands for, as 64 bits. */
+static LLVMValueRef
+name_value(struct emit *e, const struct ptx_symbol *s)
+{
+    struct ptx_operand o = { .kind = PTX_OPND_SYM, .sym = s, .video_sel = -1 };
+    LLVMValueRef v = emit_operand(e, &o, PTX_B64);
+    if (!is_reference(s))
+        return v;
+    ptx_space space = s->kind == PTX_SYM_PARAM ? PTX_SPACE_PARAM : PTX_SPACE_CONST;
+    LLVMValueRef handle = LLVMBuildLoad2(e->b, e->i64, emit_session(e)->target->pointer(e, v, space), "");
+    LLVMSetAlignment(handle, 8);
+    return handle;
+}
+
+static unsigned
+add_register(struct emit *e, struct pass *p, uint32_t reg, bool negate_pred)
+{
+    ptx_type t = (ptx_type)e->fn->regs[reg].type;
+    struct ptx_operand o = { .kind = PTX_OPND_REG, .index = reg, .negate_pred = negate_pred, .video_sel = -1 };
+    return add_in(e, p, emit_operand(e, &o, t), t);
+}
+
+/* Copy an operand with its registers renumbered to operands of the assembly. */
+static void
+renumber(struct emit *e, struct pass *p, struct ptx_operand *to, const struct ptx_operand *o, bool dst)
+{
+    *to = *o;
+    switch (o->kind) {
+    case PTX_OPND_REG:
+        to->index = dst ? add_out(e, p, o) : add_register(e, p, o->index, o->negate_pred);
+        to->negate_pred = false;
+        break;
+    case PTX_OPND_SYM:
+        to->kind = PTX_OPND_REG;
+        to->index = add_in(e, p, LLVMBuildAdd(e->b, name_value(e, o->sym), LLVMConstInt(e->i64, (uint64_t)o->imm, true), ""), PTX_B64);
+        break;
+    case PTX_OPND_ADDR:
+        if (o->has_reg) {
+            to->index = add_register(e, p, o->index, false);
+        } else if (o->sym) {
+            to->has_reg = true;
+            to->sym = NULL;
+            to->index = add_in(e, p, name_value(e, o->sym), PTX_B64);
+        }
+        break;
+    case PTX_OPND_VEC: case PTX_OPND_PRED_PAIR: case PTX_OPND_LIST:
+        to->elem = cw_arena_array(&e->arena, struct ptx_operand, o->count + 1u);
+        if (!to->elem) {
+            e->result = CW_ERR_NOMEM;
+            p->failed = true;
+            to->count = 0;
+            return;
+        }
+        for (unsigned i = 0; i < o->count; i++)
+            renumber(e, p, &to->elem[i], &o->elem[i], dst);
+        break;
+    case PTX_OPND_LABEL: case PTX_OPND_TABLE:
+        fail(e, p, NULL);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- rows kept as text ----------------------------------------------------------------------------------------------------- */
+
+static bool
+name_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%';
+}
+
+static bool
+same(const char *name, const char *s, size_t n)
+{
+    return !strncmp(name, s, n) && !name[n];
+}
+
+static const struct ptx_symbol *
+find_symbol(struct emit *e, const char *s, size_t n)
+{
+    for (uint32_t i = 0; i < e->fn->nlocals; i++)
+        if (same(e->fn->locals[i]->name, s, n))
+            return e->fn->locals[i];
+    for (uint32_t i = 0; i < e->fn->nparams; i++)
+        if (same(e->fn->params[i]->name, s, n))
+            return e->fn->params[i];
+    for (uint32_t i = 0; i < e->fn->module->nvars; i++)
+        if (same(e->fn->module->vars[i]->name, s, n))
+            return e->fn->module->vars[i];
+    return NULL;
+}
+
+/* The first operand of these is a destination where it is no address; ops.def does not say so of optional ones. */
+static bool
+text_has_result(const struct ptx_inst *in, const char *operands)
+{
+    if (ptx_op_info((ptx_op)in->op)->ndst)
+        return true;
+    switch (in->op) {
+    case PTX_OP_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_ARRIVE_DROP: case PTX_OP_MBARRIER_TEST_WAIT: case PTX_OP_MBARRIER_TRY_WAIT:
+    case PTX_OP_MBARRIER_PENDING_COUNT: case PTX_OP_CLUSTERLAUNCHCONTROL_QUERY_CANCEL: case PTX_OP_MULTIMEM_LD_REDUCE:
+        return *operands != '[';
+    default:
+        return false;
+    }
+}
+
+/* Modifiers end at the first blank (or at a brace or bracket); then come the operands. */
+static void
+text_operands(struct emit *e, struct pass *p, const char *text, struct cw_buf *out)
+{
+    const char *s = text;
+    while (*s && !isspace((unsigned char)*s) && *s != '{' && *s != '[' && *s != '%')
+        s++;
+    if (text[0] != '.')
+        s = text;
+    cw_buf_append(out, text, (size_t)(s - text));
+    while (isspace((unsigned char)*s))
+        s++;
+    cw_buf_puts(out, " ");
+    const char *end = s;
+    if (text_has_result(p->in, s)) {
+        int depth = 0;
+        for (; *end && (*end != ',' || depth); end++)
+            depth += (*end == '{') - (*end == '}');
+    }
+    /* Results first: they have the low numbers. Their count is known before the first source is. */
+    for (const char *at = s; *at;) {
+        bool dst = at < end;
+        if (!name_char(*at) || isdigit((unsigned char)*at)) {
+            if (isdigit((unsigned char)*at))
+                while (name_char(*at) || *at == '.')
+                    cw_buf_append(out, at++, 1);
+            else
+                cw_buf_append(out, at++, 1);
+            continue;
+        }
+        const char *from = at;
+        while (name_char(*at))
+            at++;
+        size_t n = (size_t)(at - from);
+        uint32_t r = 0;
+        while (r < e->fn->nregs && !same(e->fn->regs[r].name, from, n))
+            r++;
+        const struct ptx_symbol *sym = r == e->fn->nregs ? find_symbol(e, from, n) : NULL;
+        if (r < e->fn->nregs && dst) {
+            unsigned k = p->nout < MAX_ASM ? p->nout : 0;
+            p->made[k] = (struct ptx_operand){ .kind = PTX_OPND_REG, .index = r, .video_sel = -1 };
+            cw_buf_printf(out, "$%u", add_out(e, p, &p->made[k]));
+        } else if (r < e->fn->nregs) {
+            cw_buf_printf(out, "$%u", add_register(e, p, r, false));
+        } else if (sym) {
+            cw_buf_printf(out, "$%u", add_in(e, p, name_value(e, sym), PTX_B64));
+        } else if (n == 1 && *from == '_') {
+            cw_buf_puts(out, "_");
+        } else {
+            fail(e, p, "a name in it is not known");
+            return;
+        }
+    }
+}
+
+/* ---- the assembly ------------------------------------------------------------------------------------------------------------ */
+
+static void
+call_attribute(struct emit *e, LLVMValueRef call, const char *name)
+{
+    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                             LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0));
+}
+
+LLVMValueRef
+emit_ptx_text(struct emit *e, const char *text, const char *constraints, LLVMTypeRef ret, LLVMValueRef *args, unsigned n,
+              bool effects)
+{
+    LLVMTypeRef *types = cw_arena_array(&e->arena, LLVMTypeRef, n + 1);
+    if (!types) {
+        e->result = CW_ERR_NOMEM;
+        return LLVMGetPoison(ret == e->void_ ? e->i32 : ret);
+    }
+    for (unsigned i = 0; i < n; i++)
+        types[i] = LLVMTypeOf(args[i]);
+    LLVMTypeRef ft = LLVMFunctionType(ret, types, n, false);
+    LLVMValueRef a = LLVMGetInlineAsm(ft, text, strlen(text), constraints, strlen(constraints), effects, false,
+                                      LLVMInlineAsmDialectATT, false);
+    LLVMValueRef call = LLVMBuildCall2(e->b, ft, a, args, n, "");
+    call_attribute(e, call, "nounwind");
+    if (effects) {
+        call_attribute(e, call, "convergent");
+    } else {
+        call_attribute(e, call, "memory");      /* value 0: touches none */
+        call_attribute(e, call, "willreturn");
+    }
+    return call;
+}
+
+/* Anything but a function of its register operands. */
+static bool
+has_effects(const struct ptx_inst *in)
+{
+    const struct ptx_op_info *info = ptx_op_info((ptx_op)in->op);
+    switch (in->op) {
+    case PTX_OP_CREATEPOLICY: case PTX_OP_MBARRIER_PENDING_COUNT: case PTX_OP_MAPA: case PTX_OP_GETCTARANK:
+        return false;
+    default:
+        return !info->ndst || (info->traits & (PTX_T_READS_MEM | PTX_T_WRITES_MEM | PTX_T_CONVERGENT | PTX_T_BARRIER | PTX_T_WARP)) ||
+               in->op == PTX_OP_STACKSAVE || in->op == PTX_OP_ALLOCA;
+    }
+}
+
+static void
+finish(struct emit *e, struct pass *p, struct cw_buf *text, bool effects)
+{
+    LLVMTypeRef ret = p->nout == 0 ? e->void_ : p->nout == 1 ? p->type[0] : LLVMStructTypeInContext(e->llvm, p->type, p->nout, false);
+    if (effects)
+        constraint(p, "", "~{memory}");
+    cw_buf_append(text, "", 1);
+    cw_buf_append(&p->constraints, "", 1);
+    if (text->failed || p->constraints.failed) {
+        e->result = CW_ERR_NOMEM;
+        return;
+    }
+    LLVMValueRef r = emit_ptx_text(e, text->data, p->constraints.data, ret, p->arg, p->nin, effects);
+    for (unsigned i = 0; i < p->nout; i++) {
+        ptx_type t = (ptx_type)e->fn->regs[p->out[i]->index].type;
+        LLVMValueRef v = p->nout == 1 ? r : LLVMBuildExtractValue(e->b, r, i, "");
+        LLVMTypeRef lt = emit_type(e, t);
+        if (LLVMTypeOf(v) != lt)
+            v = lt == e->f16 ? LLVMBuildBitCast(e->b, v, lt, "") : emit_resize(e, v, lt, false);
+        emit_dst_operand(e, p->out[i], t, v);
+    }
+}
+
+void
+emit_as_ptx(struct emit *e, const struct ptx_inst *in)
+{
+    struct pass p = { .in = in };
+    struct cw_buf text;
+    char number[MAX_ASM][6];
+    cw_buf_init(&text);
+    cw_buf_init(&p.constraints);
+    for (unsigned i = 0; i < MAX_ASM; i++) {
+        snprintf(number[i], sizeof number[i], "$%u", i);
+        p.names[i] = number[i];
+    }
+    struct ptx_operand operand[PTX_MAX_OPERANDS];
+    struct ptx_inst copy = *in;
+    copy.has_guard = false;
+    copy.operand = operand;
+    if (in->noperands == 1 && in->operand[0].kind == PTX_OPND_TEXT) {
+        cw_buf_puts(&text, ptx_op_info((ptx_op)in->op)->mnemonic);
+        if (in->operand[0].text[0] && in->operand[0].text[0] != '.')
+            cw_buf_puts(&text, " ");
+        text_operands(e, &p, in->operand[0].text, &text);
+        cw_buf_puts(&text, ";");
+    } else {
+        unsigned ndst = flow_destinations(in);
+        for (unsigned i = 0; i < in->noperands; i++)
+            renumber(e, &p, &operand[i], &in->operand[i], i < ndst);
+        if (!p.failed)
+            ptx_inst_print_named(&copy, p.names, &text);
+    }
+    if (!p.failed)
+        finish(e, &p, &text, has_effects(in));
+    cw_buf_finish(&text);
+    cw_buf_finish(&p.constraints);
+}
