@@ -32,8 +32,6 @@ static void
 nv_enter(struct emit *e)
 {
     LLVMPositionBuilderAtEnd(e->b, e->f->entry);
-    if (e->f->is_kernel && LLVMCountParams(e->f->fn))
-        e->f->params = LLVMGetParam(e->f->fn, 0);
 }
 
 static void
@@ -240,27 +238,38 @@ variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
     return g;
 }
 
+/* The name of the kernel's parameter block in the PTX that LLVM prints, as the text of inline assembly ($ written twice). */
+const char *
+emit_ptx_params(struct emit *e)
+{
+    struct cw_buf b;
+    cw_buf_init(&b);
+    for (const char *s = e->fn->sym->name; *s; s++) {
+        if (*s == '$')
+            cw_buf_append(&b, s, 1);
+        cw_buf_append(&b, s, 1);
+    }
+    cw_buf_append(&b, "_param_0", 9);
+    char *name = b.failed ? NULL : cw_arena_alloc(&e->arena, b.size);
+    if (name)
+        memcpy(name, b.data, b.size);
+    else
+        e->result = CW_ERR_NOMEM;
+    cw_buf_finish(&b);
+    return name ? name : "";
+}
+
 static LLVMValueRef
 nv_symbol(struct emit *e, const struct ptx_symbol *sym)
 {
     if (sym->kind == PTX_SYM_PARAM) {   /* an address in .param space; loads by name do not come here */
-        char text[512];
-        const char *kernel = e->fn->sym->name;
-        if (strlen(kernel) > 400) {
-            e->result = CW_ERR_LIMIT;
-            cwj_diag_add(e->diags, PTX_ERROR, 5001, sym->line, sym->column, "not supported on nvptx: the address of a parameter "
-                         "of a kernel with so long a name");
-            return LLVMConstNull(e->i64);
-        }
-        /* In assembly's text $ is written twice. */
-        size_t n = (size_t)snprintf(text, sizeof text, "mov.b64 $0, ");
-        for (const char *s = kernel; *s && n < sizeof text - 24; s++) {
-            if (*s == '$')
-                text[n++] = '$';
-            text[n++] = *s;
-        }
-        snprintf(text + n, sizeof text - n, "_param_0;");
-        LLVMValueRef base = emit_ptx_text(e, text, "=l", e->i64, NULL, 0, false);
+        struct cw_buf text;
+        cw_buf_init(&text);
+        cw_buf_puts(&text, "mov.b64 $0, ");
+        cw_buf_puts(&text, emit_ptx_params(e));
+        cw_buf_append(&text, ";", 2);
+        LLVMValueRef base = emit_ptx_text(e, text.failed ? "" : text.data, "=l", e->i64, NULL, 0, false);
+        cw_buf_finish(&text);
         return LLVMBuildAdd(e->b, base, LLVMConstInt(e->i64, sym->offset, false), "");
     }
     const struct cwj_link_var *v = cwj_program_link_var(e->program, sym->link_id);
@@ -317,30 +326,6 @@ is_int(ptx_type t)
            (bits == 16 || bits == 32 || bits == 64);
 }
 
-/* ld.param of a kernel by name: its offset in the block is known. */
-static bool
-load_parameter(struct emit *e, const struct ptx_inst *in)
-{
-    const struct ptx_operand *d = &in->operand[0], *a = &in->operand[1];
-    if (!e->f->is_kernel || !e->f->params || a->has_reg || !a->sym || a->sym->kind != PTX_SYM_PARAM)
-        return false;
-    ptx_type t = (ptx_type)in->type[0];
-    LLVMTypeRef lt = emit_type(e, t);
-    unsigned n = d->kind == PTX_OPND_VEC ? d->count : 1, size = ptx_type_bits(t) / 8;
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t offset = a->sym->offset + (uint64_t)a->imm + (uint64_t)i * size;
-        LLVMValueRef off = LLVMConstInt(e->i64, offset, false);
-        LLVMValueRef v = LLVMBuildLoad2(e->b, lt, LLVMBuildGEP2(e->b, e->i8, e->f->params, &off, 1, ""), "");
-        unsigned align = size;
-        while (align > 1 && offset % align)
-            align /= 2;
-        LLVMSetAlignment(v, align);
-        emit_invariant(e, v);
-        emit_dst_operand(e, d->kind == PTX_OPND_VEC ? &d->elem[i] : d, t, v);
-    }
-    return true;
-}
-
 /* A weak scalar load or store without hints, at a 64-bit or named address. */
 static bool
 is_plain_access(struct emit *e, const struct ptx_inst *in)
@@ -362,10 +347,8 @@ access_memory(struct emit *e, const struct ptx_inst *in)
     bool load = in->op == PTX_OP_LD;
     const struct ptx_operand *a = &in->operand[load ? 1 : 0];
     if (in->space == PTX_SPACE_PARAM) {
-        if (load && load_parameter(e, in))
-            return true;
-        if (e->f->is_kernel && a->has_reg) {
-            emit_as_ptx(e, in);     /* ld.param at an address in a register */
+        if (e->f->is_kernel && (a->has_reg || (a->sym && a->sym->kind == PTX_SYM_PARAM))) {
+            emit_as_ptx(e, in);
             return true;
         }
         return false;               /* .param variables of calls: storage like any other */
@@ -426,6 +409,8 @@ carries(const struct ptx_inst *in)
 static bool
 nv_inst(struct emit *e, const struct ptx_inst *in)
 {
+    if (in->nounroll)
+        emit_ptx_text(e, ".pragma \"nounroll\";", "", e->void_, NULL, 0, true);
     switch (in->op) {
     case PTX_OP_MOV:
         if ((in->operand[0].kind == PTX_OPND_VEC) == (in->operand[1].kind == PTX_OPND_VEC))

@@ -149,7 +149,15 @@ renumber(struct emit *e, struct pass *p, struct ptx_operand *to, const struct pt
         to->index = add_in(e, p, LLVMBuildAdd(e->b, name_value(e, o->sym), LLVMConstInt(e->i64, (uint64_t)o->imm, true), ""), PTX_B64);
         break;
     case PTX_OPND_ADDR:
-        if (o->has_reg) {
+        if (!o->has_reg && o->sym && o->sym->kind == PTX_SYM_PARAM && e->f->is_kernel && !is_reference(o->sym)) {
+            struct ptx_symbol *block = cw_arena_new(&e->arena, struct ptx_symbol);
+            if (block) {
+                block->kind = PTX_SYM_PARAM;
+                block->name = emit_ptx_params(e);
+            }
+            to->sym = block ? block : o->sym;
+            to->imm += (int64_t)o->sym->offset;
+        } else if (o->has_reg) {
             to->index = add_register(e, p, o->index, false);
         } else if (o->sym) {
             to->has_reg = true;
@@ -315,6 +323,8 @@ has_effects(const struct ptx_inst *in)
 {
     const struct ptx_op_info *info = ptx_op_info((ptx_op)in->op);
     switch (in->op) {
+    case PTX_OP_LD:
+        return in->space != PTX_SPACE_PARAM;
     case PTX_OP_CREATEPOLICY: case PTX_OP_MBARRIER_PENDING_COUNT: case PTX_OP_MAPA: case PTX_OP_GETCTARANK:
         return false;
     default:

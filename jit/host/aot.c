@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See aot.h. The stages: the IR as text; LLVM IR; assembly; an object, which for amdgcn LLD links into a code object. */
+#define _GNU_SOURCE
 #include "jit/host/aot.h"
 #include "jit/emit/emit.h"
 #include "jit/host/lld.h"
@@ -46,8 +47,17 @@ check_cpu(const struct cwj_aot_options *o, struct cwj_diags *diags)
     static const char *const gfx[] = { "gfx900", "gfx906", "gfx908", "gfx90a", "gfx90c", "gfx940", "gfx941", "gfx942", "gfx1010",
         "gfx1011", "gfx1012", "gfx1013", "gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036", "gfx1100",
         "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1200", "gfx1201" };
-    if (o->target != CWJ_TARGET_AMDGCN || o->emit == CWJ_EMIT_IR)
+    static const char *const sm[] = { "sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62", "sm_70", "sm_72", "sm_75", "sm_80",
+        "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a" };
+    if (o->target == CWJ_TARGET_HOST || o->emit == CWJ_EMIT_IR)
         return CW_OK;
+    if (o->target == CWJ_TARGET_NVPTX) {
+        for (unsigned i = 0; o->cpu && i < sizeof sm / sizeof *sm; i++)
+            if (!strcmp(sm[i], o->cpu))
+                return CW_OK;
+        cwj_diag_add(diags, PTX_ERROR, 5907, 0, 0, "no NVIDIA architecture '%s' is known; sm_50 to sm_90a are", o->cpu ? o->cpu : "");
+        return CW_ERR_UNSUPPORTED;
+    }
     for (unsigned i = 0; o->cpu && i < sizeof gfx / sizeof *gfx; i++)
         if (!strcmp(gfx[i], o->cpu))
             return CW_OK;
@@ -90,6 +100,27 @@ emit_host(struct cwj_program *p, const struct cwj_aot_options *o, LLVMContextRef
             result = CW_ERR_LLVM;
     }
     return result;
+}
+
+/* PTX as LLVM prints it, with the version of the language that its instructions need: they are those of the program. */
+static void
+append_ptx(const struct cwj_program *p, const char *text, size_t size, struct cw_buf *out)
+{
+    unsigned want = 0, major = 0, minor = 0;
+    for (uint32_t i = 0; i < p->nmodules; i++)
+        if (p->modules[i]->version_major * 10 + p->modules[i]->version_minor > want)
+            want = p->modules[i]->version_major * 10 + p->modules[i]->version_minor;
+    static const char directive[] = "\n.version ";
+    const char *at = memmem(text, size, directive, sizeof directive - 1), *end = text + size;
+    if (at) {
+        const char *number = at + sizeof directive - 1, *after = memchr(number, '\n', (size_t)(end - number));
+        if (after && sscanf(number, "%u.%u", &major, &minor) == 2 && major * 10 + minor < want) {
+            cw_buf_append(out, text, (size_t)(number - text));
+            cw_buf_printf(out, "%u.%u", want / 10, want % 10);
+            text = after;
+        }
+    }
+    cw_buf_append(out, text, (size_t)(end - text));
 }
 
 static cw_result
@@ -161,6 +192,8 @@ cwj_aot(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *o
         goto done;
     if (o->target == CWJ_TARGET_AMDGCN && o->emit == CWJ_EMIT_OBJ)
         r = cwj_lld_link(LLVMGetBufferStart(code), LLVMGetBufferSize(code), out, diags);
+    else if (o->target == CWJ_TARGET_NVPTX)
+        append_ptx(p, LLVMGetBufferStart(code), LLVMGetBufferSize(code), out);
     else
         cw_buf_append(out, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
     if (!r && out->failed)

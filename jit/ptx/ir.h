@@ -189,6 +189,7 @@ struct ptx_inst {
     uint8_t  geom;              /* tex/surf: enum ptx_geom */
     uint8_t  noperands;
     bool     has_guard, guard_negated;
+    bool     nounroll;          /* after .pragma "nounroll" */
     uint32_t guard;             /* predicate register of @p / @!p */
     uint32_t flags;             /* enum ptx_flag */
     uint32_t line, column;      /* in the module text, 1-based */

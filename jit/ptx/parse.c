@@ -69,6 +69,8 @@ ptx_parse_pragma(struct parser *p)
     do {
         if (p->tok.kind != T_STRING)
             return ptx_error(p, 2022, "expected a string, found %s", ptx_tok_text(p));
+        if (p->fn && p->tok.len == 8 && !memcmp(p->tok.s, "nounroll", 8))
+            p->nounroll = true;
         ptx_next(p);
     } while (accept(p, ','));
     return ptx_expect(p, ';', "after .pragma");

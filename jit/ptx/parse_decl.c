@@ -556,6 +556,7 @@ start_function(struct parser *p, struct ptx_function *f)
     p->fn = f;
     p->insts.n = p->regs.n = p->locals.n = p->params.n = 0;
     p->loc_file = p->loc_line = p->last_label = 0;
+    p->nounroll = false;
 }
 
 static bool

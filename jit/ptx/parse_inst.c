@@ -583,7 +583,9 @@ guard(struct parser *p, struct ptx_inst *in)
 bool
 ptx_parse_instruction(struct parser *p)
 {
-    struct ptx_inst in = { .vec = 1, .loc_file = p->loc_file, .loc_line = p->loc_line };
+    struct ptx_inst in = { .vec = 1, .loc_file = p->loc_file, .loc_line = p->loc_line,
+                           .nounroll = p->nounroll };
+    p->nounroll = false;
     struct args a = { .n = 0 };
     struct fixup fix;
     uint32_t *where = NULL;

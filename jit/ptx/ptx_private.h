@@ -240,6 +240,7 @@ struct parser {
     uint64_t total_regs;
     uint32_t loc_file, loc_line;
     uint32_t last_label;        /* position of the label seen last */
+    bool nounroll;              /* a pragma for the next instruction's block */
     uint16_t op_next_child[PTX_OP_COUNT];
     bool warned_version[PTX_OP_COUNT];
 };
