@@ -145,7 +145,7 @@ LLVMValueRef emit_ptx_text(struct emit *e, const char *text, const char *constra
                            unsigned n, bool effects);
 
 /* nvptx.c */
-const char *emit_ptx_params(struct emit *e);
+const char *emit_ptx_param(struct emit *e, const struct ptx_symbol *param);
 cw_result emit_nvptx_module(struct cwj_program *p, const char *cpu, const char *const *kernels, LLVMContextRef llvm,
                             LLVMModuleRef *module, struct cwj_diags *diags) CW_MUST_CHECK;
 

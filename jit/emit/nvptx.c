@@ -2,8 +2,8 @@
  * nvptx as a target of the emitter: PTX back to PTX through LLVM (its "User Guide for NVPTX Back-end").
  *
  * LLVM gets as IR what its IR can say exactly: control flow, moves, plain loads and stores, calls, wrapping integer arithmetic,
- * logic, comparisons and resizing. All else is emitted as the instruction that it was (nvptx_asm.c). A kernel has one
- * parameter, the PTX parameter block as it is, so a launch hands over the same bytes. Variables keep their names (see
+ * logic, comparisons and resizing. All else is emitted as the instruction that it was (nvptx_asm.c). A kernel has
+ * the parameters that it had, so a launch hands over the same bytes. Variables keep their names (see
  * cwj_nvptx_variable_name) and are visible; texture and surface references become constants that hold a handle. A function's
  * address is its token, as on every device. */
 #include "jit/emit/emit_private.h"
@@ -238,9 +238,9 @@ variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
     return g;
 }
 
-/* The name of the kernel's parameter block in the PTX that LLVM prints, as the text of inline assembly ($ written twice). */
+/* What LLVM calls a kernel's parameter in the PTX that it prints, as the text of inline assembly ($ written twice). */
 const char *
-emit_ptx_params(struct emit *e)
+emit_ptx_param(struct emit *e, const struct ptx_symbol *param)
 {
     struct cw_buf b;
     cw_buf_init(&b);
@@ -249,7 +249,8 @@ emit_ptx_params(struct emit *e)
             cw_buf_append(&b, s, 1);
         cw_buf_append(&b, s, 1);
     }
-    cw_buf_append(&b, "_param_0", 9);
+    cw_buf_printf(&b, "_param_%u", param->index);
+    cw_buf_append(&b, "", 1);
     char *name = b.failed ? NULL : cw_arena_alloc(&e->arena, b.size);
     if (name)
         memcpy(name, b.data, b.size);
@@ -266,11 +267,11 @@ nv_symbol(struct emit *e, const struct ptx_symbol *sym)
         struct cw_buf text;
         cw_buf_init(&text);
         cw_buf_puts(&text, "mov.b64 $0, ");
-        cw_buf_puts(&text, emit_ptx_params(e));
+        cw_buf_puts(&text, emit_ptx_param(e, sym));
         cw_buf_append(&text, ";", 2);
         LLVMValueRef base = emit_ptx_text(e, text.failed ? "" : text.data, "=l", e->i64, NULL, 0, false);
         cw_buf_finish(&text);
-        return LLVMBuildAdd(e->b, base, LLVMConstInt(e->i64, sym->offset, false), "");
+        return base;
     }
     const struct cwj_link_var *v = cwj_program_link_var(e->program, sym->link_id);
     if (!v || (v->undefined && !v->dynamic)) {
@@ -499,28 +500,45 @@ bound(struct emit *e, LLVMValueRef fn, const char *what, uint32_t n)
                             LLVMCreateStringAttribute(e->llvm, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
 }
 
-static LLVMValueRef
+/* e->ptr: bytes by value. */
+static LLVMTypeRef
+passed_as(struct emit *e, const struct ptx_symbol *s)
+{
+    if (s->type == PTX_TEXREF || s->type == PTX_SURFREF || s->type == PTX_SAMPLERREF)
+        return e->i64;
+    unsigned size = ptx_type_bits((ptx_type)s->type) / 8;
+    if (s->is_array || s->size != size || size > 8 || (s->align && s->align != size))
+        return e->ptr;
+    return emit_type(e, (ptx_type)s->type);
+}
+
+static void
 add_kernel(struct emit *e, uint32_t index)
 {
     const struct cwj_kernel *k = &e->program->kernels[index];
     uint32_t id = e->program->kernel_func[index];
-    LLVMValueRef fn = LLVMAddFunction(e->module, k->name, LLVMFunctionType(e->void_, &e->ptr, k->param_size ? 1 : 0, false));
+    /* Parameters as they are: scalars as scalars, all else as bytes with their alignment. So the block has the same layout. */
+    LLVMTypeRef *type = cw_arena_array(&e->arena, LLVMTypeRef, k->nparams + 1);
+    if (!type) {
+        e->result = CW_ERR_NOMEM;
+        return;
+    }
+    for (uint32_t i = 0; i < k->nparams; i++)
+        type[i] = passed_as(e, k->fn->params[i]);
+    LLVMValueRef fn = LLVMAddFunction(e->module, k->name, LLVMFunctionType(e->void_, type, k->nparams, false));
     LLVMSetFunctionCallConv(fn, CC_KERNEL);
-    if (k->param_size) {
-        uint32_t align = 8;
-        for (uint32_t i = 0; i < k->nparams; i++)
-            if (k->params[i].align > align)
-                align = k->params[i].align;
-        LLVMAddAttributeAtIndex(fn, 1, LLVMCreateTypeAttribute(e->llvm, LLVMGetEnumAttributeKindForName("byval", 5),
-                                                               LLVMArrayType2(e->i8, k->param_size)));
-        add_attribute(e, fn, 1, "align", align);
+    for (uint32_t i = 0; i < k->nparams; i++) {
+        if (type[i] != e->ptr)
+            continue;
+        LLVMAddAttributeAtIndex(fn, i + 1, LLVMCreateTypeAttribute(e->llvm, LLVMGetEnumAttributeKindForName("byval", 5),
+                                                                   LLVMArrayType2(e->i8, k->params[i].size)));
+        add_attribute(e, fn, i + 1, "align", k->params[i].align ? k->params[i].align : 1);
     }
     bounds(e, fn, "maxntid", k->maxntid);
     bounds(e, fn, "reqntid", k->reqntid);
     bound(e, fn, "minctasm", k->minnctapersm);
     bound(e, fn, "maxnreg", k->fn->maxnreg);
     emit_session(e)->functions[id] = fn;
-    return fn;
 }
 
 static bool

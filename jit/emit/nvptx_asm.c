@@ -120,7 +120,7 @@ name_value(struct emit *e, const struct ptx_symbol *s)
     LLVMValueRef v = emit_operand(e, &o, PTX_B64);
     if (!is_reference(s))
         return v;
-    ptx_space space = s->kind == PTX_SYM_PARAM ? PTX_SPACE_PARAM : PTX_SPACE_CONST;
+    ptx_space space = s->kind == PTX_SYM_PARAM ? PTX_SPACE_PARAM : PTX_SPACE_CONST;     /* a kernel's .param .texref */
     LLVMValueRef handle = LLVMBuildLoad2(e->b, e->i64, emit_session(e)->target->pointer(e, v, space), "");
     LLVMSetAlignment(handle, 8);
     return handle;
@@ -153,10 +153,9 @@ renumber(struct emit *e, struct pass *p, struct ptx_operand *to, const struct pt
             struct ptx_symbol *block = cw_arena_new(&e->arena, struct ptx_symbol);
             if (block) {
                 block->kind = PTX_SYM_PARAM;
-                block->name = emit_ptx_params(e);
+                block->name = emit_ptx_param(e, o->sym);
             }
             to->sym = block ? block : o->sym;
-            to->imm += (int64_t)o->sym->offset;
         } else if (o->has_reg) {
             to->index = add_register(e, p, o->index, false);
         } else if (o->sym) {
