@@ -4,6 +4,7 @@
 #include "replay/driver.h"
 
 #include "impl/base/file.h"
+#include "replay/tar.h"
 
 #include <dlfcn.h>
 #include <limits.h>

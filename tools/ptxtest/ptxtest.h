@@ -75,7 +75,8 @@ struct pt_decl {
     uint32_t line;
 };
 
-enum pt_origin { PT_DERIVED, PT_RECORDED, PT_UNKNOWN /* to be recorded */, PT_IGNORED };
+/* UNKNOWN: to be recorded. SAME: what another launch expects, once that is known. */
+enum pt_origin { PT_DERIVED, PT_RECORDED, PT_UNKNOWN, PT_IGNORED, PT_SAME };
 struct pt_expect {
     uint16_t decl;
     uint8_t origin;
@@ -85,6 +86,7 @@ struct pt_expect {
     double abs;                     /* allowed absolute difference; 0: none */
     bool nan_any;                   /* any NaN will do where a NaN is expected */
     bool in_values;                 /* the list stands in the side file */
+    bool pending;                   /* SAME: the other list is to be recorded */
     uint32_t line, last_line;
 };
 

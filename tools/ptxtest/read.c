@@ -853,7 +853,40 @@ read_options(struct reader *r, struct pt_expect *x)
     }
 }
 
-/* expect NAME derived|recorded ["LABEL"] [OPTIONS] = VALUES | expect NAME recorded | expect NAME any | expect error NAME ["TEXT"] */
+/* same TEST: what the buffer of the same name holds there. */
+static bool
+read_same(struct reader *r, const struct pt_decl *d, struct pt_expect *x)
+{
+    const struct pt_file *f = r->f;
+    for (uint32_t i = 0; i + 1 < f->nlaunches && r->tok.s; i++) {
+        const struct pt_launch *l = &f->launches[i];
+        if (!is(r, l->test))
+            continue;
+        for (uint32_t k = 0; k < l->nexpects; k++) {
+            const struct pt_decl *other = &f->decls[l->expects[k].decl];
+            if (strcmp(other->name, d->name))
+                continue;
+            if (other->init.type != d->init.type || other->init.count != d->init.count)
+                return error(r, "%s has another type or size there", d->name);
+            uint32_t line = x->line;
+            uint16_t decl = x->decl;
+            *x = l->expects[k];
+            x->pending = x->origin == PT_UNKNOWN;
+            x->origin = PT_SAME;
+            x->line = line;
+            x->decl = decl;
+            next(r);
+            return true;
+        }
+        x->origin = PT_SAME;        /* nothing is said of it there yet */
+        x->pending = true;
+        next(r);
+        return true;
+    }
+    return error(r, "a test above is expected here");
+}
+
+/* expect NAME same TEST | expect NAME derived|recorded ["LABEL"] [OPTIONS] = VALUES | expect NAME recorded | expect NAME any | expect error NAME ["TEXT"] */
 static bool
 read_expect(struct reader *r)
 {
@@ -891,13 +924,16 @@ read_expect(struct reader *r)
     const struct pt_decl *d = &r->f->decls[x.decl];
     if (accept(r, "any")) {
         x.origin = PT_IGNORED;
+    } else if (accept(r, "same")) {
+        if (!read_same(r, d, &x))
+            return false;
     } else {
         if (is(r, "derived"))
             x.origin = PT_DERIVED;
         else if (is(r, "recorded"))
             x.origin = PT_RECORDED;
         else
-            return error(r, "derived, recorded or any is expected here");
+            return error(r, "derived, recorded, same or any is expected here");
         next(r);
         if (r->tok.s && r->tok.quoted) {
             if (!(x.label = text_of(r, &r->tok)))

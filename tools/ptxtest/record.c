@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG_LIST = 512 };       /* elements: more go to the side file */
+enum { LONG_LIST = 64 };       /* elements: more go to the side file */
 
 struct edit {
     uint32_t first, last;       /* lines that are replaced; first > last: inserted behind line `last` */
@@ -112,7 +112,7 @@ pt_record(struct pt_recorder *c, const struct pt_launch *l, const struct pt_resu
         for (uint32_t k = 0; k < l->nexpects; k++)
             if (l->expects[k].decl == l->scope[i])
                 old = &l->expects[k];
-        if (old ? old->origin == PT_DERIVED || old->origin == PT_IGNORED ||
+        if (old ? old->origin == PT_DERIVED || old->origin == PT_IGNORED || old->origin == PT_SAME ||
                   (old->origin == PT_RECORDED && !(c->overwrite && differs(old, x->after[i].bytes))) : !x->after[i].changed)
             continue;
         struct edit *p = realloc(c->edits, (c->nedits + 1) * sizeof *p);

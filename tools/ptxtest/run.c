@@ -375,8 +375,10 @@ check_results(struct run *w)
 {
     bool known = false;
     for (uint32_t k = 0; k < w->l->nexpects; k++) {
-        known = known || w->l->expects[k].origin != PT_UNKNOWN;
-        w->unknown = w->unknown || w->l->expects[k].origin == PT_UNKNOWN;
+        const struct pt_expect *x = &w->l->expects[k];
+        bool open = x->origin == PT_UNKNOWN || (x->origin == PT_SAME && x->pending);
+        known = known || !open;
+        w->unknown = w->unknown || open;
     }
     for (uint32_t i = 0; i < w->l->nscope; i++) {
         const struct pt_decl *d = decl(w, i);
@@ -384,7 +386,7 @@ check_results(struct run *w)
         if (d->kind == PT_VALUE)
             continue;
         if (x) {
-            if (x->origin == PT_DERIVED || x->origin == PT_RECORDED)
+            if (x->origin == PT_DERIVED || x->origin == PT_RECORDED || (x->origin == PT_SAME && !x->pending))
                 compare(w, i, x);
         } else if (d->kind == PT_BUFFER && memcmp(w->before + w->at[i], w->after + w->at[i], (size_t)d->init.count * pt_type_size(d->init.type))) {
             if (known)
