@@ -47,6 +47,19 @@ half_fma(struct emit *e, V a, V b, V c)
     return fp_fma_odd(e, a, b, c);
 }
 
+/* Which of several f64 NaN operands comes out, quieted: b, else c, else a (measured on an H200). `r` has a's already where
+ * a alone is one. f32 NaN is canonical, so the question does not arise. */
+static V
+prefer_nan(struct emit *e, V r, V b, V c)
+{
+    if (e->target == CWJ_TARGET_NVPTX || emit_scalar_type(r) != e->f64)
+        return r;
+    V quiet = k_int(e, fp_as_int(e, r), UINT64_C(1) << 51);
+    if (c)
+        r = v_sel(e, fp_is_nan(e, c), fp_as_float(e, v_or(e, fp_as_int(e, c), quiet)), r);
+    return v_sel(e, fp_is_nan(e, b), fp_as_float(e, v_or(e, fp_as_int(e, b), quiet)), r);
+}
+
 static V
 one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
 {
@@ -54,18 +67,18 @@ one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
 
     switch (in->op) {
     case PTX_OP_ADD:
-        return fp_add(e, a, b, in->round, ftz);
+        return prefer_nan(e, fp_add(e, a, b, in->round, ftz), b, NULL);
     case PTX_OP_SUB:
         if (in->round == PTX_RN || in->round == PTX_RND_NONE)
-            return v_fsub(e, a, b);
-        return fp_add(e, a, LLVMBuildFNeg(e->b, b, ""), in->round, ftz);
+            return prefer_nan(e, v_fsub(e, a, b), b, NULL);
+        return prefer_nan(e, fp_add(e, a, LLVMBuildFNeg(e->b, b, ""), in->round, ftz), b, NULL);
     case PTX_OP_MUL:
         if (t == PTX_BF16 || t == PTX_BF16X2)       /* bf16 shares f32's exponents: subnormal products would round twice */
             return fp_narrow_odd(e, v_fmul(e, fp_widen(e, a), fp_widen(e, b)));
-        return fp_mul(e, a, b, in->round, ftz);
+        return prefer_nan(e, fp_mul(e, a, b, in->round, ftz), b, NULL);
     case PTX_OP_FMA:
     case PTX_OP_MAD:
-        return is_half(t) ? half_fma(e, a, b, c) : fp_fma(e, a, b, c, in->round, ftz);
+        return is_half(t) ? half_fma(e, a, b, c) : prefer_nan(e, fp_fma(e, a, b, c, in->round, ftz), b, c);
     case PTX_OP_MIN:
     case PTX_OP_MAX: {
         V r = min_max(e, in, a, b);
@@ -109,8 +122,9 @@ emit_testp(struct emit *e, const struct ptx_inst *in)
     case PTX_MODE_INFINITE:   r = emit_fcmp(e, LLVMRealOEQ, m, inf); break;
     case PTX_MODE_NUMBER:     r = emit_fcmp(e, LLVMRealORD, m, m); break;
     case PTX_MODE_NOTANUMBER: r = fp_is_nan(e, m); break;
-    case PTX_MODE_NORMAL:
+    case PTX_MODE_NORMAL:           /* zeros count as normal */
         r = v_and(e, emit_fcmp(e, LLVMRealOGE, m, least), emit_fcmp(e, LLVMRealOLT, m, inf));
+        r = v_or(e, r, emit_fcmp(e, LLVMRealOEQ, m, zero));
         break;
     case PTX_MODE_SUBNORMAL:
         r = v_and(e, emit_fcmp(e, LLVMRealOLT, m, least), emit_fcmp(e, LLVMRealOGT, m, zero));
@@ -151,6 +165,26 @@ sources(const struct ptx_inst *in)
     }
 }
 
+/* fma.oob: an element whose a or b is the NaN that tensor copies fill in for what lies outside gives plus zero (9.7.4.4). */
+static void
+fma_out_of_bounds(struct emit *e, const struct ptx_inst *in, struct fp_pack *r)
+{
+    enum { OOB_NAN = 0xfff7 };
+    V half[2][2];
+
+    for (unsigned i = 0; i < 2; i++) {
+        V bits = emit_src(e, in, i + 1, in->type[0]);
+        if (r->n == 2)
+            v_unpack(e, bits, half[i]);
+        else
+            half[i][0] = emit_bitcast(e, bits, e->i16);
+    }
+    for (unsigned k = 0; k < r->n; k++) {
+        V out = v_or(e, v_eq(e, half[0][k], k_int(e, half[0][k], OOB_NAN)), v_eq(e, half[1][k], k_int(e, half[1][k], OOB_NAN)));
+        r->v[k] = v_sel(e, out, emit_fp_like(e, r->v[k], 0.0), r->v[k]);
+    }
+}
+
 bool
 emit_float(struct emit *e, const struct ptx_inst *in)
 {
@@ -182,6 +216,8 @@ emit_float(struct emit *e, const struct ptx_inst *in)
     r.n = s[0].n;
     for (unsigned k = 0; k < r.n; k++)
         r.v[k] = one_op(e, in, t, s[0].v[k], n > 1 ? s[1].v[k] : NULL, n > 2 ? s[2].v[k] : NULL);
+    if (in->op == PTX_OP_FMA && in->aux >> PTX_AUX_OOB & 1)
+        fma_out_of_bounds(e, in, &r);
     fp_dst(e, in, 0, t, &r);
     return true;
 }

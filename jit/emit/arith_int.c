@@ -68,19 +68,20 @@ add_carry(struct emit *e, V a, V b, V cin, V *carry)
     return s;
 }
 
-/* a - b - borrow in. CC.CF holds the borrow itself (9.7.2.3). */
+/* a - b - borrow in. The hardware adds ~b and a carry, so CC.CF is the borrow inverted: that shows where code lets addc or
+ * madc follow sub.cc, or subc follow add.cc (9.7.2; measured on an H200). */
 static V
-sub_borrow(struct emit *e, V a, V b, V bin, V *borrow)
+sub_borrow(struct emit *e, V a, V b, V cin, V *carry)
 {
     V d = v_sub(e, a, b);
     V c = emit_icmp(e, LLVMIntULT, a, b);
 
-    if (bin) {
-        V in = emit_resize(e, bin, emit_scalar_type(d), false);
+    if (cin) {
+        V in = emit_resize(e, v_not(e, cin), emit_scalar_type(d), false);
         c = v_or(e, c, emit_icmp(e, LLVMIntULT, d, in));
         d = v_sub(e, d, in);
     }
-    *borrow = c;
+    *carry = v_not(e, c);
     return d;
 }
 

@@ -76,7 +76,7 @@ const_int(V v, uint64_t *value)
 static inline bool
 type_is_signed(ptx_type t)
 {
-    return t == PTX_S8 || t == PTX_S16 || t == PTX_S32 || t == PTX_S64 || t == PTX_S16X2 || t == PTX_S4;
+    return t == PTX_S8 || t == PTX_S16 || t == PTX_S32 || t == PTX_S64 || t == PTX_S16X2 || t == PTX_S4 || t == PTX_S2;
 }
 
 static inline bool

@@ -96,6 +96,7 @@ bool emit_integer(struct emit *e, const struct ptx_inst *in);   /* add..szext, l
 bool emit_float(struct emit *e, const struct ptx_inst *in);     /* add..tanh, testp, copysign, set/setp/selp of floats, half and bf16 */
 bool emit_convert(struct emit *e, const struct ptx_inst *in);   /* cvt, cvt.pack */
 bool emit_video(struct emit *e, const struct ptx_inst *in);     /* vadd.. */
+bool emit_video_simd(struct emit *e, const struct ptx_inst *in); /* vadd2.., vadd4.. */
 
 /* ---- entry points ------------------------------------------------------------------------------------------------------ */
 

@@ -3,8 +3,8 @@
  * the way out; so every function below works on f32 or f64 elements, scalar or one a lane.
  *
  * NaN, as measured on an H200: operations on f32, f16 and bf16 give the canonical NaN 0x7fffffff, 0x7fff, 0x7fff; f64
- * operations give an operand's payload, quieted, and 0xfff8000000000000 where none is NaN, as x86 does. (With several NaN
- * operands the hardware prefers b, then c, then a; which one is taken here depends on the host's instruction.) */
+ * operations give an operand's payload, quieted (of several the one of b, then c, then a; of quotients a's), and
+ * 0xfff8000000000000 where none is NaN, as x86 does. */
 #ifndef CWJ_FP_PRIVATE_H
 #define CWJ_FP_PRIVATE_H
 

@@ -148,11 +148,9 @@ fp_dst(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t, struct
         if (in->flags & PTX_F_RELU)
             v = fp_relu(e, v);
         if (small) {
+            if (in->flags & PTX_F_FTZ)      /* what is too small before rounding is flushed (measured on an H200) */
+                v = fp_flush(e, v, t);
             r[k] = fp_to_small(e, v, f16 ? FP_F16 : FP_BF16, PTX_RN, false);
-            if (in->flags & PTX_F_FTZ) {
-                V zero = k_int(e, r[k], 0), exp = v_and(e, r[k], k_int(e, r[k], f16 ? 0x7c00 : 0x7f80));
-                r[k] = v_sel(e, v_eq(e, exp, zero), v_and(e, r[k], k_int(e, r[k], 0x8000)), r[k]);
-            }
         } else {
             r[k] = in->flags & PTX_F_FTZ && t != PTX_F64 ? fp_flush(e, v, t) : v;
         }

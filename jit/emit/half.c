@@ -62,6 +62,19 @@ round_magnitude(struct emit *e, V mag, const struct small_format *f, unsigned ro
     return v_add(e, q, v_shl(e, base, k_int(e, base, f->mbits)));
 }
 
+/* cvt.rna.tf32 is a rounding of the bits, NaN or not, and .satfinite takes one unit off what has the exponent of infinity
+ * then (measured on an H200). */
+static V
+tf32_nearest_away(struct emit *e, V mag, bool satfinite)
+{
+    V r = v_call2(e, "llvm.umin", v_add(e, mag, k_int(e, mag, 0x1000)), k_int(e, mag, 0x7fffffff));
+
+    r = v_and(e, r, k_int(e, r, 0xffffe000));
+    if (satfinite)
+        r = v_sel(e, emit_icmp(e, LLVMIntUGE, r, k_int(e, r, 0x7f800000)), v_sub(e, r, k_int(e, r, 0x2000)), r);
+    return r;
+}
+
 V
 fp_to_small(struct emit *e, V v, enum fp_small which, unsigned round, bool satfinite)
 {
@@ -87,16 +100,14 @@ fp_to_small(struct emit *e, V v, enum fp_small which, unsigned round, bool satfi
     V code = round_magnitude(e, mag, f, round, away);
 
     if (which == FP_TF32) {         /* the exponent range is f32's: overflow comes out as infinity by itself */
+        if (round == PTX_RNA)
+            return v_or(e, tf32_nearest_away(e, mag, satfinite), sign);
         code = v_shl(e, code, k_int(e, code, 13));
         if (satfinite)
             code = v_call2(e, "llvm.umin", code, k_int(e, code, 0x7f7fe000));
         else
             code = v_sel(e, infinite, mag, code);
-        code = v_or(e, code, sign);
-        /* .rna is a plain rounding of the bits in hardware (measured on an H200): NaN loses its lower payload. */
-        V n = round == PTX_RNA && !satfinite ? v_and(e, v_add(e, bits, k_int(e, bits, 0x1000)), k_int(e, bits, 0xffffe000))
-                                             : k_int(e, code, 0x7fffe000);
-        return v_sel(e, nan, n, code);
+        return v_sel(e, nan, k_int(e, code, 0x7fffe000), v_or(e, code, sign));
     }
     /* Overflow: infinity, or the largest number where the mode rounds towards zero; formats without infinity: NaN. */
     V over = emit_icmp(e, LLVMIntUGT, code, k_int(e, code, f->max)), beyond;

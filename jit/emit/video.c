@@ -91,12 +91,14 @@ emit_vmad(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type at = in->type[1], bt = in->type[2], dt = in->type[0];
     bool product_negative = in->operand[1].negate != in->operand[2].negate, c_negative = in->operand[3].negate;
+    /* c and the result are signed when a factor is, or when something is negated; .dtype does not matter */
+    bool s = type_is_signed(at) || type_is_signed(bt) || product_negative || c_negative;
     unsigned shift = PTX_AUX(in, VMAD_SHR);
     struct ptx_operand o = in->operand[3];
 
     o.negate = false;
     V r = v_mul(e, video_src(e, in, 1, at, e->i128), video_src(e, in, 2, bt, e->i128));
-    V c = emit_resize(e, emit_operand(e, &o, dt), e->i128, type_is_signed(dt));
+    V c = emit_resize(e, emit_operand(e, &o, dt), e->i128, s);
     if (product_negative)
         r = v_sub(e, k_int(e, r, 0), r);
     r = c_negative ? v_sub(e, r, c) : v_add(e, r, c);
@@ -105,7 +107,7 @@ emit_vmad(struct emit *e, const struct ptx_inst *in)
     if (shift)
         r = v_ashr(e, r, k_int(e, r, shift == 1 ? 7 : 15));
     if (in->flags & PTX_F_SAT)
-        r = clamp(e, r, 32, type_is_signed(dt));
+        r = clamp(e, r, 32, s);
     emit_dst(e, in, 0, dt, emit_resize(e, r, e->i32, false));
 }
 

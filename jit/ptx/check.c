@@ -74,6 +74,41 @@ check_register(struct check *c, unsigned i, const struct ptx_operand *o, ptx_typ
                 c->p->regs.at[o->index].name, ptx_type_name(r));
 }
 
+/* Operands of two or four parts: SIMD video instructions (9.7.18.9 ff.); 0 for all others. */
+static unsigned
+simd_lanes(unsigned op)
+{
+    return op >= PTX_OP_VADD2 && op <= PTX_OP_VSET2 ? 2 : op >= PTX_OP_VADD4 && op <= PTX_OP_VSET4 ? 4 : 0;
+}
+
+static bool
+selects(const struct ptx_operand *o)
+{
+    return o->video_sel >= 0 || o->simd_sel;
+}
+
+/* A selector of the form that the instruction takes: one part; a part for each lane, out of both operands; or a mask of
+ * lanes, which are written from the highest to the lowest. */
+static bool
+check_selector(struct check *c, unsigned i, const struct ptx_operand *o, bool dest)
+{
+    unsigned lanes = simd_lanes(c->in->op), n = PTX_SIMD_COUNT(o->simd_sel);
+    bool ok = true;
+    if (!selects(o) || !is_video(c->in->op))
+        return true;
+    if (!lanes)
+        ok = !o->simd_sel;
+    else if (o->video_sel >= 0)
+        ok = dest && (o->video_sel < 4) == (lanes == 4);
+    else
+        ok = ((o->simd_sel & PTX_SIMD_BYTES) != 0) == (lanes == 4) && (dest || n == lanes);
+    for (unsigned k = 0; ok && o->simd_sel && k < n; k++) {
+        unsigned part = PTX_SIMD_PART(o->simd_sel, k);
+        ok = part < (dest ? lanes : 2 * lanes) && (!dest || !k || part > PTX_SIMD_PART(o->simd_sel, k - 1));
+    }
+    return ok || FAIL(c, 3088, "operand %u of '%s' has no such parts", i + 1, c->row->info.mnemonic);
+}
+
 static bool
 check_source(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t, bool relaxed)
 {
@@ -81,11 +116,13 @@ check_source(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type 
     enum ptx_type_class cls = ptx_type_class(t);
     if (o->negate_pred && t != PTX_PRED && t != PTX_NONE)
         return FAIL(c, 3035, "operand %u of '%s' is no predicate and cannot be negated with '!'", i + 1, m);
-    if ((o->negate || o->video_sel >= 0) && !is_video(c->in->op))
+    if ((o->negate || selects(o)) && !is_video(c->in->op))
         return FAIL(c, 3087, "operand %u of '%s': only video instructions negate or select a part of an operand", i + 1, m);
+    if (!check_selector(c, i, o, false))
+        return false;
     switch (o->kind) {
     case PTX_OPND_REG:
-        return check_register(c, i, o, t, relaxed || o->video_sel >= 0);
+        return check_register(c, i, o, t, relaxed || selects(o));
     case PTX_OPND_IMM:
         if (o->is_float && (cls == PTX_CLASS_UINT || cls == PTX_CLASS_SINT || t == PTX_PRED))
             return FAIL(c, 3037, "operand %u of '%s' is .%s, but the constant is a float", i + 1, m, ptx_type_name(t));
@@ -109,12 +146,14 @@ check_dest(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t,
 {
     if (o->kind == PTX_OPND_SINK)
         return true;
-    if (o->video_sel >= 0 && !is_video(c->in->op))
+    if (selects(o) && !is_video(c->in->op))
         return FAIL(c, 3087, "operand %u of '%s': only video instructions negate or select a part of an operand", i + 1,
                     c->row->info.mnemonic);
+    if (!check_selector(c, i, o, true))
+        return false;
     if (o->kind != PTX_OPND_REG || o->negate || o->negate_pred)
         return FAIL(c, 3039, "operand %u of '%s' is a destination and must be a register", i + 1, c->row->info.mnemonic);
-    return check_register(c, i, o, t, relaxed || o->video_sel >= 0);
+    return check_register(c, i, o, t, relaxed || selects(o));
 }
 
 /* A register, or a vector of as many as .v2 .v4 .v8 says. */

@@ -39,6 +39,9 @@
     X(PTX_F32X2, "f32x2", 64, PTX_CLASS_FLOAT)                                                                       \
     X(PTX_E4M3, "e4m3", 8, PTX_CLASS_FLOAT) X(PTX_E5M2, "e5m2", 8, PTX_CLASS_FLOAT)                                  \
     X(PTX_E4M3X2, "e4m3x2", 16, PTX_CLASS_FLOAT) X(PTX_E5M2X2, "e5m2x2", 16, PTX_CLASS_FLOAT)                        \
+    X(PTX_E2M1X2, "e2m1x2", 8, PTX_CLASS_FLOAT) X(PTX_E2M3X2, "e2m3x2", 16, PTX_CLASS_FLOAT)                         \
+    X(PTX_E3M2X2, "e3m2x2", 16, PTX_CLASS_FLOAT) X(PTX_UE8M0X2, "ue8m0x2", 16, PTX_CLASS_FLOAT)                      \
+    X(PTX_S2, "s2", 2, PTX_CLASS_SINT) X(PTX_U2, "u2", 2, PTX_CLASS_UINT)                                            \
     X(PTX_S4, "s4", 4, PTX_CLASS_SINT) X(PTX_U4, "u4", 4, PTX_CLASS_UINT) X(PTX_B1, "b1", 1, PTX_CLASS_BITS)         \
     X(PTX_TEXREF, "texref", 64, PTX_CLASS_OPAQUE) X(PTX_SAMPLERREF, "samplerref", 64, PTX_CLASS_OPAQUE)              \
     X(PTX_SURFREF, "surfref", 64, PTX_CLASS_OPAQUE)
@@ -168,6 +171,7 @@ struct ptx_operand {
     bool     has_reg;           /* ADDR: base is the register `index` (else `sym`, else absolute `imm`) */
     int8_t   video_sel;         /* -1, or 0..3 = .b0..b3, 4..5 = .h0 .h1 for video instructions */
     uint32_t index;             /* REG, ADDR: register number in the function; SREG; LABEL */
+    uint16_t simd_sel;          /* 0, or a selector of two to four parts (.h32, .b7654): PTX_SIMD_* */
     int64_t  imm;               /* IMM bits; ADDR, SYM: byte offset */
     union {                     /* by kind; modules hold more of these than of anything else */
         const struct ptx_symbol *sym;   /* SYM; ADDR without a register, or NULL */
@@ -176,6 +180,12 @@ struct ptx_operand {
         const char *text;               /* TEXT */
     };
 };
+
+/* ptx_operand.simd_sel: four octal digits, the rightmost written one lowest; how many; and whether they are bytes. A mask of
+ * one lane is a video_sel. */
+enum { PTX_SIMD_COUNT_SHIFT = 12, PTX_SIMD_COUNT_MASK = 7, PTX_SIMD_BYTES = 1 << 15 };
+#define PTX_SIMD_COUNT(sel) ((unsigned)(sel) >> PTX_SIMD_COUNT_SHIFT & PTX_SIMD_COUNT_MASK)
+#define PTX_SIMD_PART(sel, i) ((unsigned)(sel) >> 3 * (i) & 7)
 
 /* ---- instructions ----------------------------------------------------------------------------------------------------- */
 

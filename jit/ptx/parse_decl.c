@@ -317,7 +317,7 @@ ptx_parse_reg_decl(struct parser *p)
     ptx_next(p);
     if (!parse_decl_head(p, &d))
         return false;
-    if (ptx_type_class(d.type) == PTX_CLASS_OPAQUE || d.type == PTX_B1 || d.type == PTX_U4 || d.type == PTX_S4)
+    if (ptx_type_class(d.type) == PTX_CLASS_OPAQUE || d.type == PTX_B1 || (ptx_type_bits(d.type) < 8 && d.type != PTX_PRED))
         return ptx_error(p, 3018, "a register cannot have type .%s", ptx_type_name(d.type));
     do {
         if (!is_name(p))

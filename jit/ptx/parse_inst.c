@@ -63,6 +63,19 @@ set_imm(struct ptx_operand *o, const struct const_value *v)
     o->imm = (int64_t)v->bits;
 }
 
+/* .h10 .b7654: parts of the operands of SIMD video instructions, or lanes of their results */
+static bool
+simd_selector(const char *w, struct ptx_operand *o)
+{
+    unsigned sel = 0, n = 0, limit = *w == 'h' ? 2 : *w == 'b' ? 4 : 0;
+    for (w++; *w >= '0' && *w <= '7' && n < limit; w++, n++)
+        sel = sel << 3 | (unsigned)(*w - '0');
+    if (*w || n < 2)
+        return false;
+    o->simd_sel = (uint16_t)(sel | n << PTX_SIMD_COUNT_SHIFT | (limit == 4 ? PTX_SIMD_BYTES : 0));
+    return true;
+}
+
 static bool
 video_selector(struct parser *p, struct ptx_operand *o)
 {
@@ -71,7 +84,7 @@ video_selector(struct parser *p, struct ptx_operand *o)
         o->video_sel = (int8_t)(w[1] - '0');
     else if (w[0] == 'h' && w[1] >= '0' && w[1] <= '1' && !w[2])
         o->video_sel = (int8_t)(4 + w[1] - '0');
-    else
+    else if (!simd_selector(w, o))
         return ptx_error(p, 2051, "%s does not select a part of an operand", ptx_tok_text(p));
     ptx_next(p);
     return true;

@@ -265,6 +265,11 @@ ptx_print_operand(const struct print *pr, const struct ptx_operand *o)
     }
     if (o->video_sel >= 0 && (o->kind == PTX_OPND_REG || o->kind == PTX_OPND_SREG))
         cw_buf_printf(out, ".%c%d", o->video_sel < 4 ? 'b' : 'h', o->video_sel & 3);
+    if (o->simd_sel) {
+        cw_buf_puts(out, o->simd_sel & PTX_SIMD_BYTES ? ".b" : ".h");
+        for (unsigned i = PTX_SIMD_COUNT(o->simd_sel); i-- > 0;)
+            cw_buf_printf(out, "%u", PTX_SIMD_PART(o->simd_sel, i));
+    }
 }
 
 const char *

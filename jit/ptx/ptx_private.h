@@ -28,7 +28,7 @@
 #define S_SINT   (TB(S16) | TB(S32) | TB(S64) | TB(S16X2))
 #define S_I8     (TB(U8) | TB(S8))
 #define S_I16X2  (TB(U16X2) | TB(S16X2))
-#define S_SUB    (TB(U4) | TB(S4))
+#define S_SUB    (TB(U4) | TB(S4) | TB(U2) | TB(S2))
 #define S_F32    TB(F32)
 #define S_FLT    (TB(F32) | TB(F64))
 #define S_HALF   (TB(F16) | TB(F16X2) | TB(BF16) | TB(BF16X2))
@@ -40,7 +40,8 @@
 #define S_TEXC   (S_S32 | S_F32)
 #define S_MACC   (TB(F16) | TB(F32) | TB(S32) | TB(F64))
 #define S_MATRIX (TB(F16) | TB(BF16) | TB(TF32) | TB(F64) | TB(E4M3) | TB(E5M2) | TB(S8) | TB(U8) | TB(S4) | TB(U4) | TB(B1))
-#define S_CVT    (S_INT | S_I8 | S_FLT | S_HALF | TB(TF32) | TB(E4M3X2) | TB(E5M2X2))
+#define S_FPMICRO (TB(E2M1X2) | TB(E2M3X2) | TB(E3M2X2) | TB(UE8M0X2))
+#define S_CVT    (S_INT | S_I8 | S_FLT | S_HALF | TB(TF32) | TB(E4M3X2) | TB(E5M2X2) | S_FPMICRO)
 
 #define S_OPT    (1ull << 63)
 

@@ -97,12 +97,19 @@ REF(rpi64) { d[0].f64 = ceil(X.f64); }
 REF(f32_f16) { d[0].f32 = f16_value(X.u16); }
 REF(f64_f16) { d[0].f64 = f16_value(X.u16); }
 REF(f32_bf16) { d[0].u32 = (uint32_t)X.u16 << 16; }
+/* f64 NaN keeps its sign and upper payload in the half formats, quieted (recorded on an H200). */
+static uint16_t f64_to_half(double x, uint64_t u, const struct fmt *f, enum rnd m, unsigned mbits)
+{
+    if (x == x) return (uint16_t)round_format(exact_of(x), f, m);
+    uint16_t top = (uint16_t)(u >> 63 << 15), exp = (uint16_t)(0x7fff >> mbits << mbits);
+    return (uint16_t)(top | exp | 1u << (mbits - 1) | (u << 12 >> (64 - mbits)));
+}
 #define FH(n, m) \
     REF(f16_f32_##n) { d[0].u16 = (uint16_t)round_format(exact_of(X.f32), &fmt_f16, m); } \
-    REF(f16_f64_##n) { d[0].u16 = (uint16_t)round_format(exact_of(X.f64), &fmt_f16, m); } \
+    REF(f16_f64_##n) { d[0].u16 = f64_to_half(X.f64, X.u64, &fmt_f16, m, 10); } \
     REF(bf16_f32_##n) { d[0].u16 = (uint16_t)round_format(exact_of(X.f32), &fmt_bf16, m); }
 FH(rn, RND_N) FH(rz, RND_Z) FH(rm, RND_M) FH(rp, RND_P)
-REF(bf16_f64) { d[0].u16 = (uint16_t)round_format(exact_of(X.f64), &fmt_bf16, RND_N); }
+REF(bf16_f64) { d[0].u16 = f64_to_half(X.f64, X.u64, &fmt_bf16, RND_N, 7); }
 static uint32_t h16(float x, const struct fmt *f, enum rnd m) { return round_format(exact_of(x), f, m); }
 REF(f16x2) { d[0].u32 = h16(X.f32, &fmt_f16, RND_N) << 16 | h16(Y.f32, &fmt_f16, RND_N); }
 REF(f16x2_relu) { d[0].u32 = h16(X.f32 <= 0 ? 0 : X.f32, &fmt_f16, RND_Z) << 16 | h16(Y.f32 <= 0 ? 0 : Y.f32, &fmt_f16, RND_Z); }
@@ -112,7 +119,8 @@ static uint32_t tf32(float x, enum rnd m)
     if (x != x) return 0x7fffe000;
     return round_format(exact_of(x), &fmt_tf32, m) << 13;
 }
-REF(tf32_rna) { d[0].u32 = X.f32 != X.f32 ? (X.u32 + 0x1000) & 0xffffe000 : tf32(X.f32, RND_A); }
+/* NaN is rounded as if it were a number, but does not run over (recorded on an H200). */
+REF(tf32_rna) { d[0].u32 = X.f32 != X.f32 ? (X.u32 & 0x7ffff000) == 0x7ffff000 ? X.u32 & 0xffffe000 : (X.u32 + 0x1000) & 0xffffe000 : tf32(X.f32, RND_A); }
 REF(tf32_rn_relu) { d[0].u32 = tf32(X.f32 <= 0 ? 0 : X.f32, RND_N); }
 static uint32_t fp8(double x, const struct fmt *f, uint32_t max)
 {

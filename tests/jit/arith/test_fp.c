@@ -89,7 +89,7 @@ REF(min64) { d[0].f64 = mm64(X.f64, Y.f64, 0); }
 REF(max64) { d[0].f64 = mm64(X.f64, Y.f64, 1); }
 #define TESTP(n, e) REF(tp_##n) { d[0].u8 = e; } 
 TESTP(fin, !!isfinite(X.f32)) TESTP(inf, !!isinf(X.f32)) TESTP(num, X.f32 == X.f32) TESTP(nan, X.f32 != X.f32)
-TESTP(norm, fpclassify(X.f64) == FP_NORMAL) TESTP(sub, fpclassify(X.f64) == FP_SUBNORMAL)
+TESTP(norm, fpclassify(X.f64) == FP_NORMAL || X.f64 == 0) TESTP(sub, fpclassify(X.f64) == FP_SUBNORMAL)
 #define SETP(n, e) REF(sp_##n) { float x = X.f32, y = Y.f32; int u = x != x || y != y; (void)u; d[0].u8 = e; }
 SETP(eq, x == y) SETP(ne, !u && x != y) SETP(lt, x < y) SETP(ge, x >= y) SETP(equ, u || x == y) SETP(neu, u || x != y)
 SETP(ltu, u || x < y) SETP(geu, u || x >= y) SETP(num, !u) SETP(nan, u) SETP(gtz, ftz(x) > ftz(y))
