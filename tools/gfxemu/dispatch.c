@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Work-groups over threads, waves of a work-group in turns. A wave runs until it waits at a barrier, ends, or has had its turn
+ * (a wave may wait for another one in a loop). The first state of registers is what the kernel descriptor asks for ("Initial Kernel
+ * Execution State" of LLVM's AMDGPU guide). */
+#define _GNU_SOURCE
+#include "tools/gfxemu/exec.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TURN = 20000, DYNAMIC_STACK = 16384, MAX_THREADS = 64, MAX_LDS = 160 << 10 };
+
+struct gfx_dispatch {
+    struct gfx_launch *launch;
+    uint8_t *kernarg;
+    uint32_t kernarg_size;
+    uint8_t packet[64];             /* hsa_kernel_dispatch_packet_t */
+    uint8_t queue[256];             /* amd_queue_t, as far as kernels look */
+    uint64_t groups;
+    _Atomic uint64_t next;
+    _Atomic bool stop;
+    pthread_mutex_t lock;           /* launch->fault, message, counts */
+    unsigned threads;
+};
+
+uint64_t
+gfx_wall_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 100000000u + (uint64_t)t.tv_nsec / 10;
+}
+
+void
+gfx_fault(struct gfx_wave *w, enum gfx_fault kind, const char *fmt, ...)
+{
+    struct gfx_dispatch *d = w->group->launch->own;
+    w->state = WAVE_FAULT;
+    pthread_mutex_lock(&d->lock);
+    if (!d->launch->fault) {
+        va_list ap;
+        va_start(ap, fmt);
+        d->launch->fault = kind;
+        vsnprintf(d->launch->message, sizeof d->launch->message, fmt, ap);
+        va_end(ap);
+        size_t n = strlen(d->launch->message);
+        if (n < sizeof d->launch->message)
+            snprintf(d->launch->message + n, sizeof d->launch->message - n, " (at %s+0x%llx)", d->launch->kernel->name,
+                     (unsigned long long)(w->pc - d->launch->kernel->entry));
+    }
+    pthread_mutex_unlock(&d->lock);
+    d->stop = true;
+}
+
+/* ---- one wave ---- */
+
+static void
+step_dual(struct gfx_wave *w, const struct gfx_insn *i)
+{
+    /* Both halves read before either writes: the second sees the first's destination as it was. */
+    uint32_t old[LANES], new[LANES];
+    unsigned r = i->op[0].reg;
+    memcpy(old, w->v[r], sizeof old);
+    i->exec(w, i);
+    memcpy(new, w->v[r], sizeof new);
+    memcpy(w->v[r], old, sizeof old);
+    i->dual->exec(w, i->dual);
+    memcpy(w->v[r], new, sizeof new);
+}
+
+static void
+run_wave(struct gfx_wave *w)
+{
+    char error[256];
+    for (unsigned n = 0; n < TURN && w->state == WAVE_READY; n++) {
+        const struct gfx_insn *i = gfx_decode(w->code, w->pc, w->lanes == 64, error);
+        if (!i) {
+            gfx_fault(w, FAULT_INSTRUCTION, "%s", error);
+            return;
+        }
+        if (!i->exec || (i->dual && !i->dual->exec)) {
+            gfx_fault(w, FAULT_INSTRUCTION, "instruction at 0x%llx (0x%08x 0x%08x) is not known to the emulator: %s", (unsigned long long)w->pc,
+                      i->raw[0], i->size > 4 ? i->raw[1] : 0, i->text);
+            return;
+        }
+        w->next_pc = w->pc + i->size;
+        w->counts[i->cls]++;
+        if (i->cls == GFX_C_VALU || i->cls == GFX_C_TRANS || i->cls == GFX_C_MATRIX) {
+            w->active_lanes += (uint64_t)__builtin_popcountll(gfx_exec_mask(w) & all_lanes(w));
+            w->valu_lanes += w->lanes;
+        }
+        if (i->dual)
+            step_dual(w, i);
+        else
+            i->exec(w, i);
+        if (w->state == WAVE_FAULT)
+            return;
+        w->pc = w->next_pc;
+    }
+}
+
+/* ---- the first state ---- */
+
+static void
+put64(struct gfx_wave *w, unsigned *at, uint64_t v)
+{
+    w->s[(*at)++] = (uint32_t)v;
+    w->s[(*at)++] = (uint32_t)(v >> 32);
+}
+
+static void
+start_wave(struct gfx_dispatch *d, struct gfx_group *g, struct gfx_wave *w, unsigned index, const uint32_t id[3])
+{
+    const struct gfx_launch *l = d->launch;
+    const struct gfx_kernel *k = l->kernel;
+    const struct gfx_target *t = g->target;
+    unsigned n = 0, lanes = k->wave64 ? 64 : 32, threads = l->block[0] * l->block[1] * l->block[2], first = index * lanes;
+    uint8_t *scratch = w->scratch;
+    uint32_t scratch_size = w->scratch_size;
+    memset(w, 0, sizeof *w);
+    w->scratch = scratch;
+    w->scratch_size = scratch_size;
+    w->lanes = lanes;
+    w->group = g;
+    w->code = l->object->code;
+    w->pc = k->entry;
+    w->mode = k->rsrc1 >> 12 & 0xff;
+    if (k->rsrc1 >> 21 & 1)
+        w->mode |= 1u << 8;
+    if (k->properties & 1) {        /* scratch as a swizzled buffer */
+        put64(w, &n, (uint64_t)1 << 63);
+        put64(w, &n, 0xffffffffu);
+    }
+    if (k->properties >> 1 & 1)
+        put64(w, &n, (uintptr_t)d->packet);
+    if (k->properties >> 2 & 1)
+        put64(w, &n, (uintptr_t)d->queue);
+    if (k->properties >> 3 & 1)
+        put64(w, &n, (uintptr_t)d->kernarg);
+    if (k->properties >> 4 & 1)
+        put64(w, &n, 0);
+    if (k->properties >> 5 & 1)
+        put64(w, &n, 0);
+    if (k->properties >> 6 & 1)
+        w->s[n++] = scratch_size;
+    for (unsigned p = 0; p < (k->preload & 127u) && n < 32; p++) {
+        uint32_t at = 4 * ((k->preload >> 7) + p);
+        if (at + 4 <= d->kernarg_size)
+            memcpy(&w->s[n], d->kernarg + at, 4);
+        n++;
+    }
+    if (t->family >= GFX12) {
+        w->s[S_TTMP + 9] = id[0];
+        w->s[S_TTMP + 7] = (id[1] & 0xffff) | id[2] << 16;
+    } else {
+        unsigned user = k->rsrc2 >> 1 & 31;
+        if (user > n)
+            n = user;
+        for (unsigned a = 0; a < 3; a++)
+            if (k->rsrc2 >> (7 + a) & 1)
+                w->s[n++] = id[a];
+        if (k->rsrc2 >> 10 & 1)
+            w->s[n++] = 0;
+        if ((k->rsrc2 & 1) && !t->flat_scratch)
+            w->s[n++] = 0;          /* byte offset of the wave's scratch: each wave has its own here */
+    }
+    unsigned ids = k->rsrc2 >> 11 & 3;
+    uint64_t exec = 0;
+    for (unsigned lane = 0; lane < lanes && first + lane < threads; lane++) {
+        unsigned x = (first + lane) % l->block[0], y = (first + lane) / l->block[0] % l->block[1], z = (first + lane) / l->block[0] / l->block[1];
+        exec |= 1ull << lane;
+        if (t->packed_ids) {
+            w->v[0][lane] = x | (ids >= 1 ? y << 10 : 0) | (ids >= 2 ? z << 20 : 0);
+        } else {
+            w->v[0][lane] = x;
+            if (ids >= 1)
+                w->v[1][lane] = y;
+            if (ids >= 2)
+                w->v[2][lane] = z;
+        }
+    }
+    for (unsigned a = 0; a < (t->packed_ids ? 1u : ids + 1); a++)
+        w->written[a] = exec;
+    w->s[S_EXEC] = (uint32_t)exec;
+    w->s[S_EXEC + 1] = (uint32_t)(exec >> 32);
+}
+
+/* ---- work-groups ---- */
+
+static struct gfx_group *
+group_create(struct gfx_dispatch *d)
+{
+    const struct gfx_launch *l = d->launch;
+    const struct gfx_kernel *k = l->kernel;
+    unsigned lanes = k->wave64 ? 64 : 32, threads = l->block[0] * l->block[1] * l->block[2];
+    struct gfx_group *g = calloc(1, sizeof *g);
+    if (!g)
+        return NULL;
+    g->target = l->object->target;
+    g->launch = d->launch;
+    g->nwaves = (threads + lanes - 1) / lanes;
+    g->waves = calloc(g->nwaves, sizeof *g->waves);
+    g->lds_size = k->lds_size + l->dynamic_lds;
+    /* Stores of 16 bytes at the end of LDS are checked against lds_size; the room behind it is for alignment only. */
+    if (posix_memalign((void **)&g->lds, 256, g->lds_size + 64))
+        g->lds = NULL;
+    g->lds_written = malloc(g->lds_size + 1);
+    uint32_t scratch = k->scratch_size + (k->dynamic_stack ? DYNAMIC_STACK : 0);
+    for (unsigned i = 0; g->waves && i < g->nwaves; i++) {
+        g->waves[i] = calloc(1, sizeof **g->waves);
+        if (!g->waves[i])
+            break;
+        g->waves[i]->scratch_size = scratch;
+        if (scratch && !(g->waves[i]->scratch = malloc((size_t)scratch * lanes)))
+            break;
+        if (i + 1 == g->nwaves && g->lds && g->lds_written)
+            return g;
+    }
+    for (unsigned i = 0; g->waves && i < g->nwaves; i++)
+        if (g->waves[i]) {
+            free(g->waves[i]->scratch);
+            free(g->waves[i]);
+        }
+    free(g->waves);
+    free(g->lds);
+    free(g->lds_written);
+    free(g);
+    return NULL;
+}
+
+static void
+group_destroy(struct gfx_group *g)
+{
+    for (unsigned i = 0; i < g->nwaves; i++) {
+        free(g->waves[i]->scratch);
+        free(g->waves[i]);
+    }
+    free(g->waves);
+    free(g->lds);
+    free(g->lds_written);
+    free(g);
+}
+
+static void
+group_start(struct gfx_dispatch *d, struct gfx_group *g, uint64_t number)
+{
+    const uint32_t *grid = d->launch->grid;
+    uint32_t id[3] = { (uint32_t)(number % grid[0]), (uint32_t)(number / grid[0] % grid[1]), (uint32_t)(number / grid[0] / grid[1]) };
+    memset(g->lds_written, 0, g->lds_size + 1);
+    memset(g->lds, 0xcd, g->lds_size);  /* nothing may rely on a first value */
+    g->lds_unwritten = 0;
+    for (unsigned i = 0; i < g->nwaves; i++)
+        start_wave(d, g, g->waves[i], i, id);
+}
+
+/* One turn for every wave. True while the work-group has something to run. */
+static bool
+group_turn(struct gfx_group *g)
+{
+    unsigned done = 0, waiting = 0;
+    for (unsigned i = 0; i < g->nwaves; i++) {
+        struct gfx_wave *w = g->waves[i];
+        if (w->state == WAVE_READY)
+            run_wave(w);
+        if (w->state == WAVE_FAULT)
+            return false;
+        done += w->state == WAVE_DONE;
+        waiting += w->state == WAVE_BARRIER;
+    }
+    if (waiting && done + waiting == g->nwaves)
+        for (unsigned i = 0; i < g->nwaves; i++)
+            if (g->waves[i]->state == WAVE_BARRIER)
+                g->waves[i]->state = WAVE_READY;
+    return done < g->nwaves;
+}
+
+static void
+group_count(struct gfx_group *g, struct gfx_counts *c)
+{
+    for (unsigned i = 0; i < g->nwaves; i++) {
+        const struct gfx_wave *w = g->waves[i];
+        for (int k = 0; k < GFX_C_COUNT; k++)
+            c->insns[k] += w->counts[k];
+        c->waves++;
+        c->active_lanes += w->active_lanes;
+        c->valu_lanes += w->valu_lanes;
+        c->bank_conflicts += w->bank_conflicts;
+        c->unwritten_reads += w->unwritten_reads;
+    }
+    c->lds_unwritten += g->lds_unwritten;
+}
+
+static void
+add_counts(struct gfx_dispatch *d, const struct gfx_counts *c)
+{
+    uint64_t *to = (uint64_t *)&d->launch->counts;
+    const uint64_t *from = (const uint64_t *)c;
+    pthread_mutex_lock(&d->lock);
+    for (size_t i = 0; i < sizeof *c / 8; i++)
+        to[i] += from[i];
+    pthread_mutex_unlock(&d->lock);
+}
+
+static void
+out_of_memory(struct gfx_dispatch *d)
+{
+    pthread_mutex_lock(&d->lock);
+    if (!d->launch->fault) {
+        d->launch->fault = FAULT_MEMORY;
+        snprintf(d->launch->message, sizeof d->launch->message, "out of memory for the work-groups' registers");
+    }
+    pthread_mutex_unlock(&d->lock);
+    d->stop = true;
+}
+
+/* A worker takes work-groups one after the other. */
+static void *
+worker(void *arg)
+{
+    struct gfx_dispatch *d = arg;
+    struct gfx_counts c = { 0 };
+    struct gfx_group *g = group_create(d);
+    if (!g) {
+        out_of_memory(d);
+        return NULL;
+    }
+    for (;;) {
+        uint64_t n = atomic_fetch_add(&d->next, 1);
+        if (n >= d->groups || d->stop)
+            break;
+        group_start(d, g, n);
+        while (!d->stop && group_turn(g))
+            ;
+        group_count(g, &c);
+    }
+    group_destroy(g);
+    add_counts(d, &c);
+    return NULL;
+}
+
+/* Cooperative: all work-groups are there at once, and a worker gives each of its own a turn. */
+static void *
+cooperative_worker(void *arg)
+{
+    struct gfx_dispatch *d = arg;
+    struct gfx_counts c = { 0 };
+    uint64_t me = atomic_fetch_add(&d->next, 1), n = (d->groups - me + d->threads - 1) / d->threads, live = 0;
+    struct gfx_group **g = calloc(n ? n : 1, sizeof *g);
+    for (uint64_t i = 0; g && i < n; i++) {
+        g[i] = group_create(d);
+        if (!g[i]) {
+            out_of_memory(d);
+            break;
+        }
+        group_start(d, g[i], me + i * d->threads);
+        live++;
+    }
+    bool more = g && live == n;
+    while (more && !d->stop) {
+        more = false;
+        for (uint64_t i = 0; i < live && !d->stop; i++)
+            more |= group_turn(g[i]);
+    }
+    for (uint64_t i = 0; i < live; i++) {
+        group_count(g[i], &c);
+        group_destroy(g[i]);
+    }
+    free(g);
+    add_counts(d, &c);
+    return NULL;
+}
+
+/* ---- a launch ---- */
+
+static void
+hidden_arguments(struct gfx_dispatch *d)
+{
+    const struct gfx_launch *l = d->launch;
+    const struct gfx_kernel *k = l->kernel;
+    for (uint32_t i = 0; i < k->nhidden; i++) {
+        const struct gfx_hidden *h = &k->hidden[i];
+        uint64_t v = 0;
+        if (h->kind >= HID_BLOCKS && h->kind < HID_BLOCKS + 3)
+            v = l->grid[h->kind - HID_BLOCKS];
+        else if (h->kind >= HID_GROUP_SIZE && h->kind < HID_GROUP_SIZE + 3)
+            v = l->block[h->kind - HID_GROUP_SIZE];
+        else if (h->kind == HID_GRID_DIMS)
+            v = l->grid[2] * l->block[2] > 1 ? 3 : l->grid[1] * l->block[1] > 1 ? 2 : 1;
+        else if (h->kind == HID_PRIVATE_BASE)
+            v = GFX_PRIVATE_APERTURE;
+        else if (h->kind == HID_SHARED_BASE)
+            v = GFX_SHARED_APERTURE;
+        else if (h->kind == HID_DYNAMIC_LDS)
+            v = l->dynamic_lds;
+        if (h->size <= 8 && h->offset <= d->kernarg_size && h->size <= d->kernarg_size - h->offset)
+            memcpy(d->kernarg + h->offset, &v, h->size);
+    }
+}
+
+static void
+dispatch_packet(struct gfx_dispatch *d)
+{
+    const struct gfx_launch *l = d->launch;
+    uint16_t head[2] = { 0, 3 }, group[3] = { (uint16_t)l->block[0], (uint16_t)l->block[1], (uint16_t)l->block[2] };
+    uint32_t grid[3] = { l->grid[0] * l->block[0], l->grid[1] * l->block[1], l->grid[2] * l->block[2] };
+    uint32_t sizes[2] = { l->kernel->scratch_size, l->kernel->lds_size + l->dynamic_lds };
+    memcpy(d->packet, head, 4);
+    memcpy(d->packet + 4, group, 6);
+    memcpy(d->packet + 12, grid, 12);
+    memcpy(d->packet + 24, sizes, 8);
+    memcpy(d->packet + 32, &l->kernel->descriptor, 8);
+    memcpy(d->packet + 40, &(uint64_t){ (uintptr_t)d->kernarg }, 8);
+    uint32_t apertures[2] = { GFX_SHARED_APERTURE, GFX_PRIVATE_APERTURE };
+    memcpy(d->queue + 0x40, apertures, 8);
+}
+
+static unsigned
+thread_count(void)
+{
+    const char *s = getenv("CUDAWAY_GFXEMU_THREADS");
+    long n = s ? strtol(s, NULL, 10) : 0;
+    if (n <= 0)
+        n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (unsigned)n;
+}
+
+bool
+gfx_dispatch_run(struct gfx_launch *l)
+{
+    const struct gfx_kernel *k = l->kernel;
+    struct gfx_dispatch *d = calloc(1, sizeof *d);
+    l->fault = FAULT_NONE;
+    memset(&l->counts, 0, sizeof l->counts);
+    if (!d) {
+        l->fault = FAULT_MEMORY;
+        snprintf(l->message, sizeof l->message, "out of memory");
+        return false;
+    }
+    l->own = d;
+    d->launch = l;
+    pthread_mutex_init(&d->lock, NULL);
+    d->groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    d->kernarg_size = k->kernarg_size > l->param_size ? k->kernarg_size : l->param_size;
+    d->kernarg = calloc(1, d->kernarg_size + 64);
+    if (k->lds_size + l->dynamic_lds > MAX_LDS || !d->kernarg) {
+        l->fault = FAULT_MEMORY;
+        snprintf(l->message, sizeof l->message, "the launch wants %u bytes of LDS", k->lds_size + l->dynamic_lds);
+    } else {
+        if (l->param_size)
+            memcpy(d->kernarg, l->params, l->param_size);
+        hidden_arguments(d);
+        dispatch_packet(d);
+        gfx_range_add((uintptr_t)d->kernarg, d->kernarg_size + 64);
+        gfx_range_add((uintptr_t)d->packet, sizeof d->packet);
+        gfx_range_add((uintptr_t)d->queue, sizeof d->queue);
+        unsigned n = thread_count(), started = 0;
+        if (n > d->groups)
+            n = (unsigned)d->groups;
+        d->threads = n;
+        pthread_t t[MAX_THREADS];
+        void *(*fn)(void *) = l->cooperative ? cooperative_worker : worker;
+        for (unsigned i = 1; i < n; i++) {
+            if (pthread_create(&t[started], NULL, fn, d)) {
+                if (l->cooperative)
+                    out_of_memory(d);       /* its share of the work-groups would be missing */
+                break;
+            }
+            started++;
+        }
+        fn(d);
+        while (started)
+            pthread_join(t[--started], NULL);
+        gfx_range_remove((uintptr_t)d->kernarg);
+        gfx_range_remove((uintptr_t)d->packet);
+        gfx_range_remove((uintptr_t)d->queue);
+    }
+    free(d->kernarg);
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+    l->own = NULL;
+    return l->fault == FAULT_NONE;
+}

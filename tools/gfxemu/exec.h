@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the files with instructions share: operands as one value (scalar) or one value a lane, and results under the mask.
+ *
+ * Vector sources are fetched whole, then modified (lane crossing, sub-dword selection, abs, neg), then the operation
+ * runs over all lanes and the result is stored where the execution mask is set. */
+#ifndef GFX_EXEC_H
+#define GFX_EXEC_H
+
+#include "tools/gfxemu/gfx.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <string.h>
+
+#define LANES 64
+#define W struct gfx_wave *w
+#define I const struct gfx_insn *i
+
+static inline float    f32_of(uint32_t x) { float f; memcpy(&f, &x, 4); return f; }
+static inline uint32_t f32_bits(float f) { uint32_t x; memcpy(&x, &f, 4); return x; }
+static inline double   f64_of(uint64_t x) { double f; memcpy(&f, &x, 8); return f; }
+static inline uint64_t f64_bits(double f) { uint64_t x; memcpy(&x, &f, 8); return x; }
+static inline float    f16_of(uint32_t x) { uint16_t h = (uint16_t)x; _Float16 f; memcpy(&f, &h, 2); return (float)f; }
+static inline uint16_t f16_raw(_Float16 f) { uint16_t h; memcpy(&h, &f, 2); return h; }
+static inline uint16_t f16_bits(float f) { return f16_raw((_Float16)f); }
+
+/* How an operand's constant is read. */
+enum gfx_type { T_B16, T_F16, T_B32, T_F32, T_B64, T_F64 };
+
+uint64_t gfx_constant(const struct gfx_wave *w, const struct gfx_operand *o, enum gfx_type t);
+
+/* ---- scalars ---- */
+
+static inline uint32_t
+s32(W, const struct gfx_operand *o)
+{
+    return o->kind == GFX_SGPR ? w->s[o->reg] : (uint32_t)gfx_constant(w, o, T_B32);
+}
+
+static inline uint64_t
+s64(W, const struct gfx_operand *o)
+{
+    return o->kind == GFX_SGPR ? w->s[o->reg] | (uint64_t)w->s[o->reg + 1] << 32 : gfx_constant(w, o, T_B64);
+}
+
+static inline void
+set_s32(W, const struct gfx_operand *o, uint32_t v)
+{
+    if (o->kind == GFX_SGPR)
+        w->s[o->reg] = v;
+}
+
+static inline void
+set_s64(W, const struct gfx_operand *o, uint64_t v)
+{
+    if (o->kind == GFX_SGPR) {
+        w->s[o->reg] = (uint32_t)v;
+        w->s[o->reg + 1] = (uint32_t)(v >> 32);
+    }
+}
+
+/* A lane mask: one register with 32 lanes, two with 64. */
+static inline uint64_t
+smask(W, const struct gfx_operand *o)
+{
+    return w->lanes == 64 ? s64(w, o) : s32(w, o);
+}
+
+static inline void
+set_smask(W, const struct gfx_operand *o, uint64_t v)
+{
+    if (w->lanes == 64)
+        set_s64(w, o, v);
+    else
+        set_s32(w, o, (uint32_t)v);
+}
+
+static inline uint64_t
+all_lanes(W)
+{
+    return w->lanes == 64 ? ~0ull : 0xffffffffull;
+}
+
+static inline uint64_t
+vcc_mask(W)
+{
+    return (w->s[S_VCC] | (uint64_t)w->s[S_VCC + 1] << 32) & all_lanes(w);
+}
+
+/* ---- vectors (valu.c) ---- */
+
+/* Source n (an index in i->op) as bits, before neg and abs. `first` says that it is the instruction's first source: the one
+ * that crosses lanes, and the first that SDWA selects from. */
+void gfx_src32(W, I, unsigned n, unsigned source, enum gfx_type t, uint32_t x[LANES]);
+void gfx_src64(W, I, unsigned n, enum gfx_type t, uint64_t x[LANES]);
+void gfx_srcf(W, I, unsigned n, unsigned source, float x[LANES]);
+void gfx_srch(W, I, unsigned n, unsigned source, float x[LANES]);   /* halves, as floats */
+void gfx_srcd(W, I, unsigned n, double x[LANES]);
+void gfx_put32(W, I, const uint32_t x[LANES]);                      /* to i->op[0] */
+void gfx_put64(W, I, const uint64_t x[LANES]);
+void gfx_put16(W, I, const uint32_t x[LANES]);
+void gfx_putf(W, I, float x[LANES]);                                /* with omod and clamp */
+void gfx_puth(W, I, float x[LANES]);
+void gfx_putd(W, I, double x[LANES]);
+/* Result to a register without anything else. */
+static inline void
+put_reg(W, unsigned reg, const uint32_t x[LANES])
+{
+    uint64_t m = gfx_exec_mask(w);
+    if ((m & all_lanes(w)) == all_lanes(w)) {
+        memcpy(w->v[reg], x, 4 * w->lanes);
+    } else {
+        for (unsigned l = 0; l < w->lanes; l++)
+            if (m >> l & 1)
+                w->v[reg][l] = x[l];
+    }
+    w->written[reg] |= m;
+}
+
+static inline unsigned
+rounding(unsigned mode)
+{
+    static const int map[4] = { FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO };
+    return (unsigned)map[mode & 3];
+}
+
+/* The host's rounding follows the wave's mode around an operation: shift 0 for f32, 2 for f64 and f16. */
+#define ROUND_BEGIN(shift) \
+    unsigned rm_ = w->mode >> (shift) & 3; \
+    if (rm_) \
+        fesetround((int)rounding(rm_))
+#define ROUND_END() \
+    if (rm_) \
+        fesetround(FE_TONEAREST)
+
+#endif
