@@ -58,15 +58,23 @@ byte_of(struct emit *e, V v)
     return v_and(e, v, k_int(e, v, 0xff));
 }
 
-/* bfe (9.7.1.20): position and length are the low bytes of b and c. Bits above the register's top read as zero, or as
+/* A position or length of bfe or bfi: its low byte counts. In the 64-bit forms, which the hardware has no instruction for, all
+ * of it does (as recorded on an H200; the PTX ISA has the low byte there too). */
+static V
+field_number(struct emit *e, V a, V v)
+{
+    return int_bits(a) == 64 ? v : byte_of(e, v);
+}
+
+/* bfe (9.7.1.20). Bits above the register's top read as zero, or as
  * copies of the sign. */
 static V
 field_extract(struct emit *e, V a, V pos, V len, bool is_signed)
 {
     unsigned bits = int_bits(a);
 
-    pos = byte_of(e, pos);
-    len = byte_of(e, len);
+    pos = field_number(e, a, pos);
+    len = field_number(e, a, len);
     if (!is_signed)
         return v_and(e, arith_lshr(e, a, pos), low_mask(e, a, len));
     V x = arith_ashr(e, a, pos);
@@ -79,8 +87,8 @@ field_extract(struct emit *e, V a, V pos, V len, bool is_signed)
 static V
 field_insert(struct emit *e, V a, V b, V pos, V len)
 {
-    pos = byte_of(e, pos);
-    V mask = arith_shl(e, low_mask(e, a, byte_of(e, len)), pos);
+    pos = field_number(e, a, pos);
+    V mask = arith_shl(e, low_mask(e, a, field_number(e, a, len)), pos);
     return v_or(e, v_and(e, b, v_not(e, mask)), v_and(e, arith_shl(e, a, pos), mask));
 }
 

@@ -115,11 +115,13 @@ REF(fns_small)
 }
 REF(brev_b32) { for (int i = 0; i < 32; i++) d[0].u32 |= (a[0].u32 >> i & 1) << (31 - i); }
 REF(brev_b64) { for (int i = 0; i < 64; i++) d[0].u64 |= (a[0].u64 >> i & 1) << (63 - i); }
-static uint64_t bfe(uint64_t v, unsigned pos, unsigned len, int bits, int s)
+/* The 64-bit forms read all bits of position and length: recorded on an H200 (tests/ptx/isa/int/bfe.ptx). */
+static uint64_t bfe(uint64_t v, uint64_t pos, uint64_t len, int bits, int s)
 {
     uint64_t r = 0;
-    pos &= 255, len &= 255;
-    unsigned top = pos + len - 1;
+    if (bits == 32)
+        pos &= 255, len &= 255;
+    uint64_t top = pos + len - 1;
     int sbit = !s || len == 0 ? 0 : v >> (top < (unsigned)bits - 1 ? top : (unsigned)bits - 1) & 1;
     for (unsigned i = 0; i < (unsigned)bits; i++) {
         uint64_t bit = i < len && pos + i < (unsigned)bits ? v >> (pos + i) & 1 : (uint64_t)sbit;
@@ -132,9 +134,10 @@ BIN(bfe_s32, u32, bfe(a[0].u32, a[1].u32, a[2].u32, 32, 1))
 BIN(bfe_u64, u64, bfe(a[0].u64, a[1].u32, a[2].u32, 64, 0))
 BIN(bfe_s64, u64, bfe(a[0].u64, a[1].u32, a[2].u32, 64, 1))
 BIN(bfe_s32_small, u32, bfe(a[0].u32, a[1].u32 & 31, a[2].u32 & 31, 32, 1))
-static uint64_t bfi(uint64_t v, uint64_t r, unsigned pos, unsigned len, unsigned bits)
+static uint64_t bfi(uint64_t v, uint64_t r, uint64_t pos, uint64_t len, unsigned bits)
 {
-    pos &= 255, len &= 255;
+    if (bits == 32)
+        pos &= 255, len &= 255;
     for (unsigned i = 0; i < len && pos + i < bits; i++)
         r = (r & ~(1ull << (pos + i))) | (v >> i & 1) << (pos + i);
     return r;

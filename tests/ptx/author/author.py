@@ -78,10 +78,10 @@ for n in (32, 64):
         x.form('bfind.%s {d}, {a};' % t, b, 'u32').form('bfind.shiftamt.%s {d}, {a};' % t, b, 'u32')
 x = f('int/fns', 'fns: the n-th set bit from a position.', sets={3: ['edge', 'shift', 'few']})
 x.form('and.b32 %t0, {b}, 31; and.b32 %t1, {c}, 63; sub.s32 %t1, %t1, 32; fns.b32 {d}, {a}, %t0, %t1;', 'b32 u32 s32', 'b32')
-x = f('int/bfe', 'bfe: position and length use 8 bits.', sets={3: ['few', 'shift', 'shift']})
+x = f('int/bfe', 'bfe: position and length use 8 bits, but all of them in the 64-bit forms.', sets={3: ['few', 'shift', 'shift']}, counts=(1,))
 for t in ('u32', 's32', 'u64', 's64'):
     x.form('bfe.%s {d}, {a}, {b}, {c};' % t, t + ' u32 u32', t)
-x = f('int/bfi', 'bfi: position and length use 8 bits.', sets={4: ['few', 'shift', 'shift', 'few']})
+x = f('int/bfi', 'bfi: position and length use 8 bits, but all of them in the 64-bit form.', sets={4: ['few', 'shift', 'shift', 'few']}, counts=(1, 2))
 for t in ('b32', 'b64'):
     x.form('bfi.%s {d}, {a}, {e}, {b}, {c};' % t, t + ' u32 u32 ' + t, t)
 x = f('int/szext_bmsk', 'szext and bmsk, clamping and wrapping.', target='sm_70', version='7.6', sets={2: ['edge', 'shift']})
@@ -274,6 +274,11 @@ for t in ('f16', 'f32', 'f64'):
 x.form('cvt.ftz.f64.f32 {d}, {a};', 'f32', 'f64').form('cvt.rn.ftz.f16.f32 {d}, {a};', 'f32', 'f16').form('cvt.rn.ftz.f32.f64 {d}, {a};', 'f64', 'f32')
 x.form('cvt.ftz.sat.f32.f32 {d}, {a};', 'f32', 'f32').form('cvt.rni.ftz.f32.f32 {d}, {a};', 'f32', 'f32')
 
+# What the host device does not compute as the hardware does, yet.
 for x in files:
+    if x.path.startswith('approx/'):
+        x.todo = {t: ['host approximations differ from the hardware in the last places'] for t in (
+            'on_f32_f32', 'on_f32_f32.random', 'on_f32_f32.near1', 'on_f32_0', 'on_f32_0.random', 'on_f32_0.near1', 'on_f32_1',
+            'on_f32_1.random', 'on_f32_1.near1', 'on_f64', 'on_f64.random', 'on_f64.near1', 'on_f32', 'on_f32.random', 'on_f32.near1')}
     x.write()
 print(len(files), 'files')

@@ -147,7 +147,7 @@ class Old:
                 block.append(line)
             elif line.startswith('//!  ') and test is not None and block is not None:
                 block.append(line)
-            elif line.startswith('//! ') and test is not None:
+            elif line.startswith('//! ') and test is not None and not line.startswith('//! todo '):
                 test['inputs'].append(line)
                 block = None
             elif line.startswith('.visible .entry '):
@@ -178,9 +178,9 @@ class Old:
 
 
 class File:
-    def __init__(self, root, path, title, target='sm_52', version='7.0', sets=None, spread=48, notes=()):
+    def __init__(self, root, path, title, target='sm_52', version='7.0', sets=None, spread=48, counts=(), notes=()):
         self.root, self.path, self.title, self.target, self.version = root, path, title, target, version
-        self.forms, self.sets, self.spread, self.notes, self.extra = [], sets or {}, spread, notes, []
+        self.forms, self.sets, self.spread, self.counts, self.notes, self.todo = [], sets or {}, spread, counts, notes, {}
 
     def form(self, *a, **k):
         self.forms.append(Form(*a, **k))
@@ -233,21 +233,23 @@ class File:
                         s = cols[i]
                         full.append(values(ins[i], sets[i], len(full[0])))
                     tests.append((kname, decl, full))
-                rnd = ['random' if i % 2 == 0 or t not in FLOAT else 'random' for i, t in enumerate(ins)]
                 n = self.spread
-                tests.append((kname + '.random', ['//! buffer %s %s[%d] = @random(%d)' % (LETTERS[i], t, n, gi * 8 + i + 1) for i, t in enumerate(ins)],
-                              [values(t, 'random', n, gi * 8 + i + 1) for i, t in enumerate(ins)]))
+                kinds = ['shift' if i in self.counts else 'random' for i in range(len(ins))]     # counts: inputs that are shift counts
+                decl = ['//! buffer %s %s[%d] = %s' % (LETTERS[i], t, n, '%d x @shift' % n if k == 'shift' else '@random(%d)' % (gi * 8 + i + 1))
+                        for i, (t, k) in enumerate(zip(ins, kinds))]
+                tests.append((kname + '.random', decl, [values(t, k, n, gi * 8 + i + 1) for i, (t, k) in enumerate(zip(ins, kinds))]))
                 if all(lane(t)[0] in FLOAT for t in ins):
                     tests.append((kname + '.near1', ['//! buffer %s %s[%d] = @near1(%d)' % (LETTERS[i], t, n, gi * 8 + i + 1) for i, t in enumerate(ins)],
                                   [values(t, 'near1', n, gi * 8 + i + 1) for i, t in enumerate(ins)]))
                 text = kernel(kname, ins, fs, False)
                 for ti, (test, decl, cc) in enumerate(tests):
                     inputs = decl + outs + ['//! launch %s each a' % kname]
-                    lines += ['', '//! test ' + test] + inputs
+                    todo = ['//! todo ' + x for x in self.todo.get(test, ())]
+                    lines += ['', '//! test ' + test] + todo + inputs
                     for i, f in enumerate(fs):
                         lines += self.expect(test, 'd%d' % i, f, cc, side, inputs, text)
                     if gi == 0 and part == 0 and ti == 0:
-                        lines += ['//! test %s.divergent' % test] + decl + outs + ['//! launch %s_divergent each a' % kname]
+                        lines += ['//! test %s.divergent' % test] + todo + decl + outs + ['//! launch %s_divergent each a' % kname]
                         lines += ['//! expect d%d same %s' % (i, test) for i in range(len(fs))]
                         code += [''] + kernel(kname + '_divergent', ins, fs, True)
                 code += [''] + text
