@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a device must offer so that CUDA can be implemented over it: one struct of composable operations. The driver
  * (impl/driver) owns every CUDA rule (handles, context stacks, default-stream ordering, pointer look-up, pools); a backend
- * owns devices, memory, queues and the execution of kernels. Backends: host (impl/host), null (impl/driver/backend_null.c,
- * for tests); hip and cuda come later as two more such tables.
+ * owns devices, memory, queues and the execution of kernels. Backends: host (impl/host), cuda (impl/cuda), null
+ * (impl/driver/backend_null.c, for tests); hip comes later as one more such table.
  *
  * General rules, valid unless an op says otherwise:
  *  - Thread: any thread may call any op at any time, also concurrently on the same object, except that nobody uses an
@@ -217,6 +217,8 @@ struct cwb_backend {
      * workers; calls every pending host function with CWB_SHUT_DOWN. Memory stays mapped. Later ops may return CWB_SHUT_DOWN. */
     void (*shutdown)(void);
     cwb_result (*device_props)(uint32_t device, struct cwb_device_props *out);
+    /* A CUdevice_attribute that is the hardware's own; false: the driver's default. NULL: always false. */
+    bool (*device_attribute)(uint32_t device, int attribute, int *value);
     /* Free and total bytes of the device's memory. */
     cwb_result (*memory_info)(uint32_t device, size_t *free_bytes, size_t *total_bytes);
 
@@ -295,6 +297,9 @@ struct cwb_backend {
      * aligned or more). `program` must outlive the module. *image_address is where offset 0 of the image is. */
     cwb_result (*module_load)(struct cwb_context *c, const struct cwj_api *jit, struct cwj_program *program,
                               struct cwb_module **out, uint64_t *image_address);
+    /* Where variable `index` of the program is, for a backend that does not keep them together (*image_address is then of no
+     * meaning). NULL: at image_address + its offset. */
+    cwb_result (*module_variable)(struct cwb_module *m, uint32_t index, uint64_t *address);
     /* The driver synchronised the context. Destroys its kernels too. */
     void       (*module_unload)(struct cwb_module *m);
     /* The kernel `index` of the program (cwj_api.kernel). With `compile` the code is made ready now (slow, blocks, holds no
@@ -311,6 +316,7 @@ struct cwb_backend {
 /* The backends of this build. Which of them exist is decided in impl/CMakeLists.txt (CW_HAVE_HOST). */
 extern const struct cwb_backend cwb_null;
 extern const struct cwb_backend cwb_host;
+extern const struct cwb_backend cwb_cuda;      /* impl/cuda: NVIDIA's driver underneath */
 
 const char *cwb_result_text(cwb_result r);
 

@@ -6,6 +6,8 @@
 #include "jit/link/fatbin.h"
 #include "jit/link/program.h"
 
+#include <string.h>
+
 static uint32_t
 kernel_count(const struct cwj_program *p)
 {
@@ -43,6 +45,19 @@ function_name(const struct cwj_program *p, uint32_t id)
     return f ? f->name : NULL;
 }
 
+static void
+nvptx_name(const struct cwj_program *p, uint32_t index, struct cw_buf *out)
+{
+    const struct cwj_variable *v = variable(p, index);
+    for (uint32_t i = 0; v && i < p->nlink_vars; i++) {
+        const struct cwj_link_var *l = &p->link_vars[i];
+        if (l->space == PTX_SPACE_SHARED || l->undefined || l->offset != v->offset || strcmp(l->name, v->name))
+            continue;
+        cwj_nvptx_variable_name(p, i, out);
+        return;
+    }
+}
+
 static const struct cwj_api api = {
     .version = CWJ_API_VERSION,
     .program_create = cwj_program_create,
@@ -57,6 +72,7 @@ static const struct cwj_api api = {
     .host_release = cwj_host_release,
     .aot = cwj_aot,
     .image_scan = cwj_image_scan,
+    .nvptx_name = nvptx_name,
     .diags_init = cwj_diags_init,
     .diags_finish = cwj_diags_finish,
     .diags_render = cwj_diags_render,

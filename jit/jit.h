@@ -133,6 +133,9 @@ struct cwj_api {
     cw_result (*image_scan)(const void *data, size_t size, int (*found)(void *user, const struct cwj_image_entry *e),
                             void *user, struct cwj_diags *diags);
 
+    /* What variable `index` is called in the PTX that `aot` makes for nvptx: appended to `out`. */
+    void (*nvptx_name)(const struct cwj_program *p, uint32_t index, struct cw_buf *out);
+
     void (*diags_init)(struct cwj_diags *d);
     void (*diags_finish)(struct cwj_diags *d);
     void (*diags_render)(const struct cwj_diags *d, const char *name, const char *text, size_t size, struct cw_buf *out);

@@ -138,6 +138,8 @@ device_attribute(const struct device *d, CUdevice_attribute a, int *v)
 {
     const struct cwb_device_props *p = &d->props;
     const uint32_t caps = d->b->caps;
+    if (d->b->device_attribute && d->b->device_attribute(d->index, (int)a, v))
+        return CUDA_SUCCESS;
     const unsigned cc = p->cc_major * 10 + p->cc_minor;
 #define A(name) CU_DEVICE_ATTRIBUTE_##name
     switch ((int)a) {

@@ -335,6 +335,7 @@ CUresult module_end(struct module *m);  /* ends its handle and those of its func
 CUresult module_make(struct ctx *c, struct program *p, struct module **out);
 CUresult module_function(struct module *m, const char *name, struct func **out);
 CUresult module_function_at(struct module *m, uint32_t index, struct func **out);
+CUresult module_address(struct module *m, uint32_t index, uint64_t *address);
 CUresult module_variable(struct module *m, const char *name, uint64_t *address, size_t *size);
 /* CUfunction or CUkernel (in context c) -> function with a reference. */
 CUresult func_get(struct ctx *c, CUfunction h, struct func **out);

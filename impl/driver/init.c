@@ -104,6 +104,8 @@ open_backend(void)
     } else if ((IS("auto") && !option) || (IS("host") && (!option || !strcmp(option, "O0")))) {
         b = &cwb_host;
 #endif
+    } else if (IS("cuda") && !option) {
+        b = &cwb_cuda;
     } else if (IS("hip") || IS("cuda") || IS("gfxemu") || IS("host") || IS("auto")) {
         cw_error("%s=%s: this build has no such device", cw_env_name(CW_ENV_DEVICE), want);
         return CUDA_ERROR_NO_DEVICE;

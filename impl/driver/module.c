@@ -31,6 +31,51 @@ func_finish(struct obj *o)
     free(f);
 }
 
+/* Where variable `index` is. The variables' memory is known to the driver as one range, or as one for each. */
+CUresult
+module_address(struct module *m, uint32_t index, uint64_t *address)
+{
+    const struct cwb_backend *b = m->obj.ctx ? m->obj.ctx->b : g.backend;
+    if (b->module_variable)
+        return result_of(b->module_variable(m->be, index, address));
+    *address = m->image + jit_api()->variable(m->program->p, index)->offset;
+    return CUDA_SUCCESS;
+}
+
+static void
+remove_ranges(const struct cwb_backend *b, struct module *m, struct program *p, uint32_t count)
+{
+    struct range r;
+    uint64_t a = m->image;
+    if (!b->module_variable)
+        (void)range_remove(a, 1u << RANGE_MODULE, &r);
+    for (uint32_t i = 0; b->module_variable && i < count; i++)
+        if (jit_api()->variable(p->p, i)->size && b->module_variable(m->be, i, &a) == CWB_OK)
+            (void)range_remove(a, 1u << RANGE_MODULE, &r);
+}
+
+static CUresult
+add_ranges(struct ctx *c, struct module *m, struct program *p)
+{
+    const struct cwj_api *api = jit_api();
+    struct range r = { .base = m->image, .size = api->image(p->p)->size, .kind = RANGE_MODULE, .ctx = c, .device = c->device,
+                       .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID };
+    if (!c->b->module_variable)
+        return r.size ? range_add(&r) : CUDA_SUCCESS;
+    CUresult e = CUDA_SUCCESS;
+    uint32_t n = api->variable_count(p->p), i;
+    for (i = 0; i < n && e == CUDA_SUCCESS; i++) {
+        r.size = api->variable(p->p, i)->size;
+        if (r.size)
+            e = result_of(c->b->module_variable(m->be, i, &r.base));
+        if (r.size && e == CUDA_SUCCESS)
+            e = range_add(&r);
+    }
+    if (e != CUDA_SUCCESS)
+        remove_ranges(c->b, m, p, i - 1);
+    return e;
+}
+
 CUresult
 module_make(struct ctx *c, struct program *p, struct module **out)
 {
@@ -46,15 +91,12 @@ module_make(struct ctx *c, struct program *p, struct module **out)
     CUresult e = m->funcs && m->texrefs ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     if (e == CUDA_SUCCESS)
         e = result_of(c->b->module_load(c->be, api, p->p, &m->be, &m->image));
-    const struct cwj_image *im = api->image(p->p);
-    struct range r = { .base = m->image, .size = im->size, .kind = RANGE_MODULE, .ctx = c, .device = c->device,
-                       .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID };
-    if (e == CUDA_SUCCESS && im->size)
-        e = range_add(&r);
+    if (e == CUDA_SUCCESS)
+        e = add_ranges(c, m, p);
     if (e == CUDA_SUCCESS) {
         e = handle_new(&m->obj, KIND_MODULE, c, module_finish);
-        if (e != CUDA_SUCCESS && im->size)
-            (void)range_remove(m->image, 1u << RANGE_MODULE, &r);
+        if (e != CUDA_SUCCESS)
+            remove_ranges(c->b, m, p, nv);
     }
     if (e != CUDA_SUCCESS) {
         if (m->be)
@@ -75,7 +117,6 @@ module_make(struct ctx *c, struct program *p, struct module **out)
 CUresult
 module_end(struct module *m)
 {
-    struct range r;
     if (!handle_kill(&m->obj))
         return CUDA_ERROR_INVALID_HANDLE;
     pthread_mutex_lock(&m->lock);
@@ -85,7 +126,7 @@ module_end(struct module *m)
     m->funcs = NULL;
     m->texrefs = NULL;
     pthread_mutex_unlock(&m->lock);
-    (void)range_remove(m->image, 1u << RANGE_MODULE, &r);
+    remove_ranges(m->obj.ctx->b, m, m->program, m->ntexrefs);
     for (uint32_t i = 0; funcs && i < n; i++) {
         if (funcs[i]) {
             handle_kill(&funcs[i]->obj);
@@ -194,9 +235,8 @@ module_variable(struct module *m, const char *name, uint64_t *address, size_t *s
         const struct cwj_variable *v = api->variable(m->program->p, i);
         if (v->type == PTX_TEXREF || v->type == PTX_SURFREF || v->type == PTX_SAMPLERREF || strcmp(v->name, name))
             continue;
-        *address = m->image + v->offset;
         *size = v->size;
-        return CUDA_SUCCESS;
+        return module_address(m, i, address);
     }
     return CUDA_ERROR_NOT_FOUND;
 }

@@ -69,7 +69,10 @@ of_module(CUmodule hmod, const char *name, bool surface, uint64_t *out)
         if (v->type != (surface ? PTX_SURFREF : PTX_TEXREF) || strcmp(v->name, name))
             continue;
         struct texref *t = NULL, *extra = NULL;
-        CUresult e = make(m->obj.ctx, surface, m->image + v->offset, &extra);
+        uint64_t address;
+        CUresult e = module_address(m, i, &address);
+        if (e == CUDA_SUCCESS)
+            e = make(m->obj.ctx, surface, address, &extra);
         if (e != CUDA_SUCCESS)
             return e;
         pthread_mutex_lock(&m->lock);
