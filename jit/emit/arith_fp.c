@@ -12,8 +12,8 @@ is_half(ptx_type t)
 }
 
 /* min or max of two: minus zero is less than plus zero; a single NaN loses unless .NaN. */
-static V
-min_max2(struct emit *e, V a, V b, bool max, bool propagate)
+V
+fp_min_max(struct emit *e, V a, V b, bool max, bool propagate)
 {
     V ia = fp_as_int(e, a), ib = fp_as_int(e, b);
     V less = emit_fcmp(e, max ? LLVMRealOGT : LLVMRealOLT, a, b), more = emit_fcmp(e, max ? LLVMRealOLT : LLVMRealOGT, a, b);
@@ -31,9 +31,9 @@ min_max(struct emit *e, const struct ptx_inst *in, V a, V b)
     bool max = in->op == PTX_OP_MAX, nan = in->flags & PTX_F_NAN;
 
     if (!(in->flags & PTX_F_XORSIGN_ABS))
-        return min_max2(e, a, b, max, nan);
+        return fp_min_max(e, a, b, max, nan);
     /* .xorsign.abs: of the magnitudes, with the product's sign */
-    V r = min_max2(e, fp_abs(e, a), fp_abs(e, b), max, nan);
+    V r = fp_min_max(e, fp_abs(e, a), fp_abs(e, b), max, nan);
     V bits = v_xor(e, fp_as_int(e, a), fp_as_int(e, b));
     V sign = v_and(e, bits, k_int(e, bits, UINT64_C(1) << (int_bits(bits) - 1)));
     return v_sel(e, fp_is_nan(e, r), r, fp_as_float(e, v_or(e, fp_as_int(e, r), sign)));

@@ -127,8 +127,13 @@ LLVMValueRef emit_affine_read(struct emit *e, uint32_t reg);
  * for all lanes without wrap-around (scalar i1). */
 bool emit_affine_address(struct emit *e, const struct ptx_operand *o, uint64_t stride, LLVMValueRef *first, LLVMValueRef *ok);
 
+/* atomic.c */
+bool emit_atomic(struct emit *e, const struct ptx_inst *in);            /* atom, red */
+
 /* memory.c */
 bool emit_memory(struct emit *e, const struct ptx_inst *in);
+/* The space of an access to o: that of the instruction, or, where it names none, of a shared variable. */
+ptx_space emit_effective_space(const struct ptx_inst *in, const struct ptx_operand *o);
 LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *o, ptx_space space);    /* i64, either shape */
 /* Load/store of one value of a representation type at i64 addresses of either shape, under the current mask. */
 LLVMValueRef emit_load(struct emit *e, LLVMValueRef address, LLVMTypeRef scalar, ptx_space space, unsigned align, bool atomic);

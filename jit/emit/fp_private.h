@@ -46,6 +46,9 @@ LLVMValueRef fp_narrow(struct emit *e, LLVMValueRef v, unsigned round);         
 LLVMValueRef fp_fma_odd(struct emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);        /* f32 */
 LLVMValueRef fp_narrow_odd(struct emit *e, LLVMValueRef v);                     /* f64 to f32 */
 
+/* arith_fp.c: minus zero is less than plus zero; a single NaN loses unless it propagates. */
+LLVMValueRef fp_min_max(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool max, bool propagate);
+
 /* half.c: small formats. */
 enum fp_small { FP_F16, FP_BF16, FP_TF32, FP_E4M3, FP_E5M2 };
 /* f32 to the format's code in an integer of its size (tf32: an f32's bits). satfinite: values beyond the largest finite one,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ld, st, atom, red, cvta, isspacep, mov of addresses' memory side, fences, prefetches, and alloca (9.7.9, 9.7.13).
+ * ld, st, cvta, isspacep, mov of addresses' memory side, fences, prefetches, and alloca (9.7.9, 9.7.13).
  *
  * A load or store at a uniform address is one scalar access. At lane-varying addresses the emitted code looks whether the
  * lanes' addresses are consecutive (they nearly always are) and then makes one wide access, else one access a lane. Lanes
@@ -291,10 +291,9 @@ fence(struct emit *e, LLVMAtomicOrdering order)
     LLVMBuildFence(e->b, order, false, "");
 }
 
-static ptx_space
-effective_space(struct emit *e, const struct ptx_inst *in, const struct ptx_operand *o)
+ptx_space
+emit_effective_space(const struct ptx_inst *in, const struct ptx_operand *o)
 {
-    (void)e;
     if (in->space != PTX_SPACE_GENERIC)
         return in->space == PTX_SPACE_SHARED_CLUSTER ? PTX_SPACE_SHARED : (ptx_space)in->space;
     /* A symbol without a space on the instruction stands for its own space's address. */
@@ -412,7 +411,7 @@ emit_ld(struct emit *e, const struct ptx_inst *in)
             return;
         }
     }
-    ptx_space space = effective_space(e, in, src);
+    ptx_space space = emit_effective_space(in, src);
     unsigned size = store_size(lt), n = dst->kind == PTX_OPND_VEC ? dst->count : 1;
     bool strong = is_strong(in);
     LLVMValueRef v[16];
@@ -460,7 +459,7 @@ emit_st(struct emit *e, const struct ptx_inst *in)
         LLVMBuildStore(e->b, v, slot);
         return;
     }
-    ptx_space space = effective_space(e, in, dst);
+    ptx_space space = emit_effective_space(in, dst);
     if (in->space == PTX_SPACE_PARAM)
         space = PTX_SPACE_LOCAL;
     unsigned size = store_size(lt), n = src->kind == PTX_OPND_VEC ? src->count : 1;
@@ -487,133 +486,7 @@ emit_st(struct emit *e, const struct ptx_inst *in)
         emit_goto(e, stored);
 }
 
-/* ---- atom and red ------------------------------------------------------------------------------------------------------------ */
-
-struct atomic {
-    const struct ptx_inst *in;
-    LLVMValueRef address, b, c, slot;
-    LLVMTypeRef type;               /* integer of the access width, or f32/f64/half */
-    ptx_space space;
-    LLVMAtomicOrdering order;
-};
-
-/* old -> new for what no hardware instruction does; a compare-and-swap loop around it. */
-static LLVMValueRef
-combine(struct emit *e, const struct atomic *x, LLVMValueRef old, LLVMValueRef b)
-{
-    LLVMValueRef one, c;
-    switch (x->in->atomop) {
-    case PTX_ATOM_INC:              /* old >= b ? 0 : old + 1 */
-        one = LLVMConstInt(LLVMTypeOf(old), 1, false);
-        c = LLVMBuildICmp(e->b, LLVMIntUGE, old, b, "");
-        return LLVMBuildSelect(e->b, c, LLVMConstNull(LLVMTypeOf(old)), LLVMBuildAdd(e->b, old, one, ""), "");
-    case PTX_ATOM_DEC:              /* old == 0 || old > b ? b : old - 1 */
-        one = LLVMConstInt(LLVMTypeOf(old), 1, false);
-        c = LLVMBuildOr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, old, LLVMConstNull(LLVMTypeOf(old)), ""),
-                        LLVMBuildICmp(e->b, LLVMIntUGT, old, b, ""), "");
-        return LLVMBuildSelect(e->b, c, b, LLVMBuildSub(e->b, old, one, ""), "");
-    default:
-        return NULL;
-    }
-}
-
-static LLVMValueRef
-one_atomic(struct emit *e, struct atomic *x, LLVMValueRef address, LLVMValueRef b, LLVMValueRef c)
-{
-    const struct ptx_inst *in = x->in;
-    LLVMValueRef p = emit_session(e)->target->pointer(e, address, x->space);
-    bool is_float = ptx_type_class((ptx_type)in->type[0]) == PTX_CLASS_FLOAT;
-    bool is_signed = ptx_type_class((ptx_type)in->type[0]) == PTX_CLASS_SINT;
-    if (in->atomop == PTX_ATOM_CAS) {
-        LLVMValueRef r = LLVMBuildAtomicCmpXchg(e->b, p, b, c, x->order,
-                                                x->order == LLVMAtomicOrderingAcquireRelease ? LLVMAtomicOrderingAcquire
-                                                                                             : LLVMAtomicOrderingMonotonic, false);
-        return LLVMBuildExtractValue(e->b, r, 0, "");
-    }
-    LLVMAtomicRMWBinOp op;
-    switch (in->atomop) {
-    case PTX_ATOM_AND: op = LLVMAtomicRMWBinOpAnd; break;
-    case PTX_ATOM_OR: op = LLVMAtomicRMWBinOpOr; break;
-    case PTX_ATOM_XOR: op = LLVMAtomicRMWBinOpXor; break;
-    case PTX_ATOM_EXCH: op = LLVMAtomicRMWBinOpXchg; break;
-    case PTX_ATOM_ADD: op = is_float ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd; break;
-    case PTX_ATOM_MIN: op = is_float ? LLVMAtomicRMWBinOpFMin : is_signed ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin; break;
-    case PTX_ATOM_MAX: op = is_float ? LLVMAtomicRMWBinOpFMax : is_signed ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax; break;
-    default: {                      /* inc, dec: a loop */
-        LLVMBasicBlockRef pre = LLVMGetInsertBlock(e->b), loop = emit_new_block(e, "cas"), done = emit_new_block(e, "cas.done");
-        LLVMValueRef first = LLVMBuildLoad2(e->b, x->type, p, "");
-        LLVMSetOrdering(first, LLVMAtomicOrderingMonotonic);
-        LLVMSetAlignment(first, store_size(x->type));
-        LLVMBuildBr(e->b, loop);
-        LLVMPositionBuilderAtEnd(e->b, loop);
-        LLVMValueRef old = LLVMBuildPhi(e->b, x->type, "old");
-        LLVMValueRef fresh = combine(e, x, old, b);
-        LLVMValueRef r = LLVMBuildAtomicCmpXchg(e->b, p, old, fresh, x->order,
-                                                x->order == LLVMAtomicOrderingAcquireRelease ? LLVMAtomicOrderingAcquire
-                                                                                             : LLVMAtomicOrderingMonotonic, false);
-        LLVMValueRef seen = LLVMBuildExtractValue(e->b, r, 0, "");
-        LLVMValueRef values[2] = { first, seen };
-        LLVMBasicBlockRef blocks[2] = { pre, LLVMGetInsertBlock(e->b) };
-        LLVMBuildCondBr(e->b, LLVMBuildExtractValue(e->b, r, 1, ""), done, loop);
-        LLVMAddIncoming(old, values, blocks, 2);
-        LLVMPositionBuilderAtEnd(e->b, done);
-        return seen;
-    }
-    }
-    return LLVMBuildAtomicRMW(e->b, op, p, b, x->order, false);
-}
-
-static void
-atomic_lane(struct emit *e, LLVMValueRef lane, void *user)
-{
-    struct atomic *x = user;
-    LLVMValueRef a = LLVMBuildExtractElement(e->b, x->address, lane, "");
-    LLVMValueRef b = LLVMBuildExtractElement(e->b, x->b, lane, "");
-    LLVMValueRef c = x->c ? LLVMBuildExtractElement(e->b, x->c, lane, "") : NULL;
-    LLVMValueRef old = one_atomic(e, x, a, b, c);
-    if (x->slot) {
-        LLVMTypeRef vt = LLVMVectorType(x->type, e->width);
-        LLVMValueRef all = LLVMBuildLoad2(e->b, vt, x->slot, "");
-        LLVMBuildStore(e->b, LLVMBuildInsertElement(e->b, all, old, lane, ""), x->slot);
-    }
-}
-
-static void
-emit_atom(struct emit *e, const struct ptx_inst *in)
-{
-    bool red = in->op == PTX_OP_RED;
-    unsigned at = red ? 0 : 1;
-    ptx_type t = (ptx_type)in->type[0];
-    const struct ptx_operand *src = &in->operand[at + 1];
-    if (src->kind == PTX_OPND_VEC || t == PTX_F16X2 || t == PTX_BF16X2 || t == PTX_BF16) {
-        emit_unsupported(e, in, "packed and vector atomics");
-        return;
-    }
-    struct atomic x = { .in = in, .space = effective_space(e, in, &in->operand[at]), .type = emit_type(e, t) };
-    x.order = in->sem == PTX_SEM_ACQUIRE   ? LLVMAtomicOrderingAcquire
-              : in->sem == PTX_SEM_RELEASE ? LLVMAtomicOrderingRelease
-              : in->sem == PTX_SEM_ACQ_REL ? LLVMAtomicOrderingAcquireRelease
-                                           : LLVMAtomicOrderingMonotonic;
-    x.address = emit_address(e, &in->operand[at], x.space);
-    x.b = emit_operand(e, src, t);
-    if (in->atomop == PTX_ATOM_CAS)
-        x.c = emit_operand(e, &in->operand[at + 2], t);
-    if (e->width == 1) {
-        LLVMValueRef old = one_atomic(e, &x, x.address, x.b, x.c);
-        if (!red)
-            emit_dst(e, in, 0, t, old);
-        return;
-    }
-    x.address = emit_splat(e, x.address);
-    x.b = emit_splat(e, x.b);
-    if (x.c)
-        x.c = emit_splat(e, x.c);
-    if (!red)
-        x.slot = emit_alloca(e, LLVMVectorType(x.type, e->width), 0, "atom");
-    emit_for_lanes(e, e->mask, atomic_lane, &x);
-    if (!red)
-        emit_dst(e, in, 0, t, LLVMBuildLoad2(e->b, LLVMVectorType(x.type, e->width), x.slot, ""));
-}
+/* ---- the rest ----------------------------------------------------------------------------------------------------------- */
 
 bool
 emit_memory(struct emit *e, const struct ptx_inst *in)
@@ -629,8 +502,7 @@ emit_memory(struct emit *e, const struct ptx_inst *in)
         return true;
     case PTX_OP_ATOM:
     case PTX_OP_RED:
-        emit_atom(e, in);
-        return true;
+        return emit_atomic(e, in);
     case PTX_OP_CVTA: {
         LLVMValueRef v = emit_resize(e, emit_src(e, in, 1, (ptx_type)in->type[0]), e->i64, false);
         /* cvta of a variable's name: its address in its own space */

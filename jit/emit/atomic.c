@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * atom and red (PTX ISA 9.7.13): integers through the machine's own instructions, everything else by a compare-and-swap loop on
+ * the bits. Vector forms are one atomic operation an element. Lanes go one after the other.
+ *
+ * Floats, as measured on an H200: f32, f16 and bf16 sums give the canonical NaN; f32 sums in global memory read and write
+ * subnormals as zero, in shared memory not; f64 sums give the NaN of b, else of the memory, as it is in global memory, and of the memory,
+ * else of b, quieted, in shared memory. */
+#include "jit/emit/emit_private.h"
+#include "jit/emit/fp_private.h"
+
+typedef LLVMValueRef V;
+
+enum { MAX_ELEMENTS = 8 };
+
+struct atomic {
+    const struct ptx_inst *in;
+    ptx_type t;
+    unsigned n;                     /* elements */
+    V address, b[MAX_ELEMENTS], c, slot[MAX_ELEMENTS];
+    LLVMTypeRef type;               /* of a value of type t */
+    LLVMTypeRef bits;               /* the integer of its size */
+    ptx_space space;
+    LLVMAtomicOrdering order;
+};
+
+static LLVMAtomicOrdering
+failure_order(LLVMAtomicOrdering order)
+{
+    return order == LLVMAtomicOrderingAcquireRelease || order == LLVMAtomicOrderingAcquire ? LLVMAtomicOrderingAcquire
+                                                                                           : LLVMAtomicOrderingMonotonic;
+}
+
+/* i1: the address is in shared memory. */
+static V
+in_shared(struct emit *e, const struct atomic *x, V address)
+{
+    if (x->space == PTX_SPACE_GENERIC)
+        return emit_session(e)->target->isspacep(e, address, PTX_SPACE_SHARED);
+    return LLVMConstInt(e->i1, x->space == PTX_SPACE_SHARED, false);
+}
+
+static V
+flush_global(struct emit *e, V shared, V v)
+{
+    return v_sel(e, shared, v, fp_flush(e, v, PTX_F32));
+}
+
+static V
+add_f32(struct emit *e, const struct atomic *x, V address, V old, V b)
+{
+    V shared = in_shared(e, x, address);
+    V sum = v_fadd(e, flush_global(e, shared, old), flush_global(e, shared, b));
+
+    return fp_canonical(e, flush_global(e, shared, sum));
+}
+
+static V
+add_f64(struct emit *e, const struct atomic *x, V address, V old, V b)
+{
+    V sum = v_fadd(e, old, b), nan_old = fp_is_nan(e, old), nan_b = fp_is_nan(e, b);
+    V global = v_sel(e, nan_b, b, v_sel(e, nan_old, old, sum));
+    V shared = v_sel(e, nan_old, fp_quiet(e, old), v_sel(e, nan_b, fp_quiet(e, b), sum));
+
+    return v_sel(e, in_shared(e, x, address), shared, global);
+}
+
+/* Halves, one or two: computed in f32, where their sums are exact enough that rounding once more is right. */
+static V
+half_op(struct emit *e, const struct atomic *x, V old, V b)
+{
+    enum fp_small f = x->t == PTX_F16 || x->t == PTX_F16X2 ? FP_F16 : FP_BF16;
+    struct fp_pack p, q;
+    V r[2];
+
+    fp_unpack(e, old, x->t, &p);
+    fp_unpack(e, b, x->t, &q);
+    for (unsigned i = 0; i < p.n; i++) {
+        V v = x->in->atomop == PTX_ATOM_ADD ? v_fadd(e, p.v[i], q.v[i]) : fp_min_max(e, p.v[i], q.v[i], x->in->atomop == PTX_ATOM_MAX, false);
+        r[i] = fp_to_small(e, fp_canonical(e, v), f, PTX_RN, false);
+    }
+    return p.n == 2 ? v_pack(e, r[0], r[1]) : r[0];
+}
+
+/* What is stored where `old` was read; both as bits. */
+static V
+combine(struct emit *e, const struct atomic *x, V address, V old, V b)
+{
+    V one = k_int(e, old, 1), zero = k_int(e, old, 0), wraps;
+
+    switch (x->in->atomop) {
+    case PTX_ATOM_INC:
+        wraps = emit_icmp(e, LLVMIntUGE, old, b);
+        return v_sel(e, wraps, zero, v_add(e, old, one));
+    case PTX_ATOM_DEC:
+        wraps = v_or(e, v_eq(e, old, zero), emit_icmp(e, LLVMIntUGT, old, b));
+        return v_sel(e, wraps, b, v_sub(e, old, one));
+    default:
+        break;
+    }
+    if (x->t == PTX_F32 || x->t == PTX_F64) {
+        V o = emit_bitcast(e, old, x->type), f = emit_bitcast(e, b, x->type);
+        return emit_bitcast(e, x->t == PTX_F32 ? add_f32(e, x, address, o, f) : add_f64(e, x, address, o, f), x->bits);
+    }
+    return half_op(e, x, old, b);
+}
+
+static V
+swap_loop(struct emit *e, const struct atomic *x, V address, V p, V b)
+{
+    LLVMBasicBlockRef pre = LLVMGetInsertBlock(e->b), loop = emit_new_block(e, "cas"), done = emit_new_block(e, "cas.done");
+    V first = LLVMBuildLoad2(e->b, x->bits, p, "");
+
+    LLVMSetOrdering(first, LLVMAtomicOrderingMonotonic);
+    LLVMSetAlignment(first, LLVMGetIntTypeWidth(x->bits) / 8);
+    LLVMBuildBr(e->b, loop);
+    LLVMPositionBuilderAtEnd(e->b, loop);
+    V old = LLVMBuildPhi(e->b, x->bits, "old");
+    V fresh = combine(e, x, address, old, b);
+    V r = LLVMBuildAtomicCmpXchg(e->b, p, old, fresh, x->order, failure_order(x->order), false);
+    V seen = LLVMBuildExtractValue(e->b, r, 0, "");
+    V values[2] = { first, seen };
+    LLVMBasicBlockRef blocks[2] = { pre, LLVMGetInsertBlock(e->b) };
+    LLVMBuildCondBr(e->b, LLVMBuildExtractValue(e->b, r, 1, ""), done, loop);
+    LLVMAddIncoming(old, values, blocks, 2);
+    LLVMPositionBuilderAtEnd(e->b, done);
+    return seen;
+}
+
+/* One element of one lane; the old value. */
+static V
+one_atomic(struct emit *e, const struct atomic *x, V address, V b, V c)
+{
+    const struct ptx_inst *in = x->in;
+    V p = emit_session(e)->target->pointer(e, address, x->space), old;
+    bool s = type_is_signed(x->t), native_float = (x->t == PTX_F32 || x->t == PTX_F64) && e->target != CWJ_TARGET_HOST;
+    LLVMAtomicRMWBinOp op;
+
+    if (native_float && in->atomop == PTX_ATOM_ADD)     /* the target's own, with its own NaN */
+        return LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpFAdd, p, b, x->order, false);
+    b = emit_bitcast(e, b, x->bits);
+    switch (in->atomop) {
+    case PTX_ATOM_CAS:
+        old = LLVMBuildAtomicCmpXchg(e->b, p, b, emit_bitcast(e, c, x->bits), x->order, failure_order(x->order), false);
+        return emit_bitcast(e, LLVMBuildExtractValue(e->b, old, 0, ""), x->type);
+    case PTX_ATOM_AND:  op = LLVMAtomicRMWBinOpAnd; break;
+    case PTX_ATOM_OR:   op = LLVMAtomicRMWBinOpOr; break;
+    case PTX_ATOM_XOR:  op = LLVMAtomicRMWBinOpXor; break;
+    case PTX_ATOM_EXCH: op = LLVMAtomicRMWBinOpXchg; break;
+    case PTX_ATOM_ADD:  op = LLVMAtomicRMWBinOpAdd; break;
+    case PTX_ATOM_MIN:  op = s ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin; break;
+    case PTX_ATOM_MAX:  op = s ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax; break;
+    default:
+        return emit_bitcast(e, swap_loop(e, x, address, p, b), x->type);
+    }
+    if (type_is_float(x->t) && in->atomop >= PTX_ATOM_ADD)
+        old = swap_loop(e, x, address, p, b);
+    else
+        old = LLVMBuildAtomicRMW(e->b, op, p, b, x->order, false);
+    return emit_bitcast(e, old, x->type);
+}
+
+static void
+all_elements(struct emit *e, const struct atomic *x, V address, const V *b, V c, V *old)
+{
+    unsigned size = LLVMGetIntTypeWidth(x->bits) / 8;
+
+    for (unsigned i = 0; i < x->n; i++) {
+        V a = i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, i * size)) : address;
+        old[i] = one_atomic(e, x, a, b[i], c);
+    }
+}
+
+static void
+atomic_lane(struct emit *e, V lane, void *user)
+{
+    const struct atomic *x = user;
+    LLVMTypeRef vt = LLVMVectorType(x->type, e->width);
+    V b[MAX_ELEMENTS], old[MAX_ELEMENTS], c = x->c ? LLVMBuildExtractElement(e->b, x->c, lane, "") : NULL;
+
+    for (unsigned i = 0; i < x->n; i++)
+        b[i] = LLVMBuildExtractElement(e->b, x->b[i], lane, "");
+    all_elements(e, x, LLVMBuildExtractElement(e->b, x->address, lane, ""), b, c, old);
+    for (unsigned i = 0; i < x->n; i++) {
+        if (!x->slot[i])
+            continue;
+        V all = LLVMBuildLoad2(e->b, vt, x->slot[i], "");
+        LLVMBuildStore(e->b, LLVMBuildInsertElement(e->b, all, old[i], lane, ""), x->slot[i]);
+    }
+}
+
+bool
+emit_atomic(struct emit *e, const struct ptx_inst *in)
+{
+    if (in->op != PTX_OP_ATOM && in->op != PTX_OP_RED)
+        return false;
+    unsigned at = in->op == PTX_OP_RED ? 0 : 1;
+    const struct ptx_operand *dst = at ? &in->operand[0] : NULL, *src = &in->operand[at + 1];
+    if (dst && dst->kind == PTX_OPND_SINK)
+        dst = NULL;
+    struct atomic x = { .in = in, .t = in->type[0], .n = src->kind == PTX_OPND_VEC ? src->count : 1 };
+    x.space = emit_effective_space(in, &in->operand[at]);
+    x.type = emit_type(e, x.t);
+    x.bits = LLVMIntTypeInContext(e->llvm, ptx_type_bits(x.t));
+    if (x.n > MAX_ELEMENTS || (x.t == PTX_B128 && e->target != CWJ_TARGET_HOST)) {
+        emit_unsupported(e, in, x.n > MAX_ELEMENTS ? "so many elements" : "128 bits at once");
+        return true;
+    }
+    x.order = in->sem == PTX_SEM_ACQUIRE   ? LLVMAtomicOrderingAcquire
+              : in->sem == PTX_SEM_RELEASE ? LLVMAtomicOrderingRelease
+              : in->sem == PTX_SEM_ACQ_REL ? LLVMAtomicOrderingAcquireRelease
+                                           : LLVMAtomicOrderingMonotonic;
+    x.address = emit_splat(e, emit_address(e, &in->operand[at], x.space));
+    for (unsigned i = 0; i < x.n; i++)
+        x.b[i] = emit_splat(e, emit_operand(e, src->kind == PTX_OPND_VEC ? &src->elem[i] : src, x.t));
+    if (in->atomop == PTX_ATOM_CAS)
+        x.c = emit_splat(e, emit_operand(e, &in->operand[at + 2], x.t));
+
+    V old[MAX_ELEMENTS];
+    if (e->width == 1) {
+        all_elements(e, &x, x.address, x.b, x.c, old);
+    } else {
+        LLVMTypeRef vt = LLVMVectorType(x.type, e->width);
+        for (unsigned i = 0; dst && i < x.n; i++)
+            x.slot[i] = emit_alloca(e, vt, 0, "atom");
+        emit_for_lanes(e, e->mask, atomic_lane, &x);
+        for (unsigned i = 0; dst && i < x.n; i++)
+            old[i] = LLVMBuildLoad2(e->b, vt, x.slot[i], "");
+    }
+    for (unsigned i = 0; dst && i < x.n; i++)
+        emit_dst_operand(e, dst->kind == PTX_OPND_VEC ? &dst->elem[i] : dst, x.t, old[i]);
+    return true;
+}
