@@ -237,6 +237,33 @@ emit_redux_identity(struct emit *e, const struct ptx_inst *in)
     }
 }
 
+/* All lanes of the vector `a`, one after the other. */
+static LLVMValueRef
+fold(struct emit *e, const struct ptx_inst *in, LLVMValueRef a)
+{
+    LLVMValueRef r = emit_redux_identity(e, in);
+    for (unsigned i = 0; i < e->width; i++)
+        r = emit_redux_step(e, in, r, LLVMBuildExtractElement(e->b, a, i32(e, i), ""));
+    return r;
+}
+
+struct redux {
+    const struct ptx_inst *in;
+    LLVMValueRef a, members, mask_bits, slot;
+};
+
+/* Groups of lanes with masks of their own go through the instruction together. */
+static void
+redux_lane(struct emit *e, LLVMValueRef lane, void *user)
+{
+    struct redux *x = user;
+    LLVMTypeRef vt = LLVMVectorType(e->i32, e->width);
+    LLVMValueRef bits = LLVMBuildAnd(e->b, LLVMBuildExtractElement(e->b, x->members, lane, ""), x->mask_bits, "");
+    LLVMValueRef mine = emit_select(e, emit_mask_from_bits(e, bits), x->a, emit_splat(e, emit_redux_identity(e, x->in)));
+    LLVMValueRef old = LLVMBuildLoad2(e->b, vt, x->slot, "");
+    LLVMBuildStore(e->b, LLVMBuildInsertElement(e->b, old, fold(e, x->in, mine), lane, ""), x->slot);
+}
+
 static void
 emit_redux(struct emit *e, const struct ptx_inst *in)
 {
@@ -254,7 +281,10 @@ emit_redux(struct emit *e, const struct ptx_inst *in)
         active = m.arrived;
     } else {
         if (emit_is_vector(members)) {
-            emit_unsupported(e, in, "the member mask differs between lanes");
+            LLVMTypeRef vt = LLVMVectorType(e->i32, e->width);
+            struct redux x = { in, emit_splat(e, a), members, emit_mask_bits(e, e->mask), emit_alloca(e, vt, 0, "redux") };
+            emit_for_lanes(e, e->mask, redux_lane, &x);
+            emit_dst(e, in, 0, t, LLVMBuildLoad2(e->b, vt, x.slot, ""));
             return;
         }
         active = emit_bin(e, LLVMAnd, emit_mask_bits(e, e->mask), members);

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cudaway-ptx-fuzz: see fuzz.h. Exit status: 0 no difference, 1 differences found, 2 trouble. */
+#define _GNU_SOURCE
+#include "tools/ptx-fuzz/fuzz.h"
+
+#include "impl/base/file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static volatile sig_atomic_t stop;
+
+static void
+on_signal(int sig)
+{
+    stop = 1;
+}
+
+static double
+seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void
+usage(FILE *out)
+{
+    fputs("usage: cudaway-ptx-fuzz [OPTIONS]\n\n"
+          "Makes random valid PTX programs, runs each on two devices and compares what it left in memory. A difference is reduced\n"
+          "and written down as a test.\n\n"
+          "      --on DEVICE        default host\n"
+          "      --against DEVICE   default host:O0; cuda-native is the real driver (CUDAWAY_CUDA_LIBRARY)\n"
+          "      --seed N           seed of the first program (default 1); the next has the next one\n"
+          "      --count N          programs (default: as many as the time allows)\n"
+          "      --seconds N        time (default 60 unless --count is given)\n"
+          "      --size N           statements of a program, about (default 12)\n"
+          "      --batch N          programs of a module, 1 to 16 (default 8)\n"
+          "      --profile LIST     int bit f32 f64 half cmp select cvt mov video auto memory atomics flow calls warp barriers\n"
+          "      --nan64            also results of which PTX does not say which of two NaNs they are\n"
+          "      --approx           also instructions whose last bits PTX leaves open\n"
+          "      --contract         also operations that a compiler may fuse (default: unless a side is cuda or cuda-native)\n"
+          "      --ptx N --sm N     .version (default 86: 8.6) and .target (default 89)\n"
+          "      --tries N          runs that a reduction may take (default 600)\n"
+          "      --max-findings N   end after so many (default 20)\n"
+          "      --timeout MS       for a module on a device (default 10000)\n"
+          "  -o, --output DIR       where findings go (default .)\n"
+          "      --print            print the programs and run nothing\n"
+          "      --forms            print every instruction form and run nothing\n"
+          "  -q, --quiet            only findings and the last line\n", out);
+}
+
+static bool
+number(const char *s, uint64_t max, uint64_t *out)
+{
+    char *end;
+    errno = 0;
+    unsigned long long v = strtoull(s, &end, 0);
+    if (errno || *end || end == s || *s == '-' || v > max)
+        return false;
+    *out = v;
+    return true;
+}
+
+/* The instruction that a message complains about: "name:LINE:COLUMN: error" (ours) or "line N; error" (NVIDIA's). */
+static bool
+blamed(const struct shared_area *a, char *out, size_t size)
+{
+    const char *m = a->message, *s = strstr(m, ": error P"), *line = a->text;
+    unsigned long n = 0;
+    if (s) {
+        int colons = 0;
+        while (s > m && colons < 2) {
+            s--;
+            colons += *s == ':';
+            if (s > m && colons == 1 && s[-1] == ':')
+                break;
+        }
+        while (s > m && isdigit((unsigned char)s[-1]))
+            s--;
+        if (*s == ':')
+            s++;
+        n = strtoul(s, NULL, 10);
+    } else if ((s = strstr(m, ", line ")) && strstr(s, "error")) {
+        n = strtoul(s + 7, NULL, 10);
+    }
+    for (unsigned long k = 1; k < n && line; k++) {
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+    if (!n || !line)
+        return false;
+    if (*line == '@') {
+        line += strcspn(line, " \n");
+        line += *line == ' ';
+    }
+    size_t k = strcspn(line, " ;\n");
+    if (!k || k >= size || !strchr("abcdefghijklmnopqrstuvwxyz", *line))
+        return false;
+    memcpy(out, line, k);
+    out[k] = 0;
+    return true;
+}
+
+static bool
+is_base(const char *mnemonic)
+{
+    static const char *const base[] = { "mov.b64", "mov.b32", "add.s64", "ld.param.u64", "bra", "call", "ret", "exit", "st.global.b32", "ld.global.b32" };
+    for (unsigned i = 0; i < sizeof base / sizeof *base; i++)
+        if (!strcmp(mnemonic, base[i]))
+            return true;
+    return false;
+}
+
+/* One program alone: leave out what a side refuses, and reduce a difference. */
+static void
+one_program(struct fuzzer *z, uint64_t seed)
+{
+    struct program p;
+    struct difference d, first;
+    char form[128];
+    for (int attempt = 0; attempt < 40; attempt++) {
+        program_generate(&p, seed, &z->o, &z->forms);
+        if (p.failed || try_program(z, &p, &d)) {
+            if (!p.failed && d.any) {
+                first = d;
+                z->findings++;
+                if (!z->quiet)
+                    printf("seed %llu: %s; reducing\n", (unsigned long long)seed, d.what), fflush(stdout);
+                reduce_program(z, &p, &d);
+                report_difference(z, &p, &first, &d);
+            }
+            program_finish(&p);
+            return;
+        }
+        bool again = false;
+        for (int s = 0; s < 2; s++) {
+            const struct shared_area *a = z->side[s].area;
+            if (job_end(&z->side[s], 0) != RUN_REFUSED)
+                continue;
+            if (blamed(a, form, sizeof form) && !is_base(form) && forms_refuse(&z->forms, form)) {
+                const char *m = strstr(a->message, "error");
+                printf("%s refuses %s: %.*s\n", z->side[s].device, form, (int)strcspn(m ? m : "", "\n"), m ? m : "");
+                again = true;
+            } else if (!again) {
+                char path[4096];
+                z->findings++;
+                snprintf(path, sizeof path, "%s/refused_%llx.ptx", z->dir, (unsigned long long)seed);
+                if (cw_file_write_atomic(path, a->text, a->text_size, 0644) != CW_OK)
+                    fprintf(stderr, "cannot write %s\n", path);
+                printf("seed %llu: %s refuses the program (%s): %.1500s\n", (unsigned long long)seed, z->side[s].device, path, a->message);
+            }
+        }
+        fflush(stdout);
+        program_finish(&p);
+        z->refused++;
+        if (!again)
+            return;
+    }
+}
+
+static void
+one_batch(struct fuzzer *z, uint64_t seed, uint32_t n)
+{
+    static struct program p[MAX_KERNELS];
+    bool good = true;
+    for (uint32_t i = 0; i < n; i++) {
+        program_generate(&p[i], seed + i, &z->o, &z->forms);
+        good = good && !p[i].failed;
+    }
+    good = good && run_programs(z, p, n, -1);
+    bool alone[MAX_KERNELS] = { false };
+    for (uint32_t i = 0; i < n; i++) {
+        struct difference d;
+        alone[i] = !good || job_end(&z->side[0], i) != RUN_OK || job_end(&z->side[1], i) != RUN_OK ||
+                   compare_outputs(&p[i], z->side[0].area->out[i], z->side[1].area->out[i], &d);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        program_finish(&p[i]);
+    for (uint32_t i = 0; i < n && !stop; i++)
+        if (alone[i])
+            one_program(z, seed + i);
+    z->programs += n;
+    z->batches++;
+}
+
+int
+main(int argc, char **argv)
+{
+    enum { ON = 256, AGAINST, SEED, COUNT, SECONDS, SIZE, BATCH, PROFILE, APPROX, CONTRACT, NAN64, PTX, SM, TRIES, MAX, TIMEOUT, PRINT, FORMS };
+    static const struct option options[] = {
+        { "on", required_argument, NULL, ON }, { "against", required_argument, NULL, AGAINST }, { "seed", required_argument, NULL, SEED },
+        { "count", required_argument, NULL, COUNT }, { "seconds", required_argument, NULL, SECONDS }, { "size", required_argument, NULL, SIZE },
+        { "batch", required_argument, NULL, BATCH }, { "profile", required_argument, NULL, PROFILE }, { "approx", no_argument, NULL, APPROX },
+        { "nan64", no_argument, NULL, NAN64 }, { "contract", no_argument, NULL, CONTRACT }, { "ptx", required_argument, NULL, PTX }, { "sm", required_argument, NULL, SM },
+        { "tries", required_argument, NULL, TRIES }, { "max-findings", required_argument, NULL, MAX }, { "timeout", required_argument, NULL, TIMEOUT },
+        { "output", required_argument, NULL, 'o' }, { "print", no_argument, NULL, PRINT }, { "forms", no_argument, NULL, FORMS },
+        { "quiet", no_argument, NULL, 'q' }, { "help", no_argument, NULL, 'h' }, { 0 },
+    };
+    static struct fuzzer z = { .o = { .size = 12, .ptx = 86, .sm = 89 }, .timeout_ms = 10000, .dir = ".", .tries = 600 };
+    const char *on = "host", *against = "host:O0";
+    uint64_t seed = 1, count = 0, limit = 0, batch = 8, max = 20, v;
+    bool print = false, forms = false, bad = false;
+    for (int c; (c = getopt_long(argc, argv, "o:qh", options, NULL)) != -1;) {
+        switch (c) {
+        case ON:       on = optarg; break;
+        case AGAINST:  against = optarg; break;
+        case SEED:     bad |= !number(optarg, UINT64_MAX, &seed); break;
+        case COUNT:    bad |= !number(optarg, UINT32_MAX, &count) || !count; break;
+        case SECONDS:  bad |= !number(optarg, 10000000, &limit) || !limit; break;
+        case SIZE:     bad |= !number(optarg, 400, &v) || !v; z.o.size = (uint32_t)v; break;
+        case BATCH:    bad |= !number(optarg, MAX_KERNELS, &batch) || !batch; break;
+        case PROFILE:  z.o.profile = optarg; break;
+        case APPROX:   z.o.approx = true; break;
+        case CONTRACT: z.o.contract = true; break;
+        case NAN64:    z.o.nan64 = true; break;
+        case PTX:      bad |= !number(optarg, 99, &v); z.o.ptx = (unsigned)v; break;
+        case SM:       bad |= !number(optarg, 999, &v); z.o.sm = (unsigned)v; break;
+        case TRIES:    bad |= !number(optarg, 100000, &v); z.tries = (uint32_t)v; break;
+        case MAX:      bad |= !number(optarg, UINT32_MAX, &max) || !max; break;
+        case TIMEOUT:  bad |= !number(optarg, 3600000, &v) || !v; z.timeout_ms = (unsigned)v; break;
+        case 'o':      z.dir = optarg; break;
+        case PRINT:    print = true; break;
+        case FORMS:    forms = true; break;
+        case 'q':      z.quiet = true; break;
+        case 'h':      usage(stdout); return 0;
+        default:       bad = true;
+        }
+    }
+    if (bad || optind != argc) {
+        usage(stderr);
+        return 2;
+    }
+    if (!count && !limit)
+        limit = 60;
+    if (!strstr(on, "cuda") && !strstr(against, "cuda"))
+        z.o.contract = true;
+    forms_build(&z.forms, z.o.ptx, z.o.sm);
+    if (forms) {
+        for (uint32_t i = 0; i < z.forms.count; i++)
+            printf("%s %s\n", category_name[z.forms.list[i].category], z.forms.list[i].text);
+        return 0;
+    }
+    if (print) {
+        struct cw_buf b;
+        cw_buf_init(&b);
+        print_header(&z.o, &b);
+        for (uint64_t i = 0; i < (count ? count : 1); i++) {
+            struct program p;
+            program_generate(&p, seed + i, &z.o, &z.forms);
+            print_program(&p, (uint32_t)i, false, &b);
+            program_finish(&p);
+        }
+        if (!b.failed)
+            fwrite(b.data, 1, b.size, stdout);
+        return b.failed ? 2 : 0;
+    }
+    if (cw_mkdirs(z.dir, 0755) != CW_OK || !side_open(&z.side[0], on) || !side_open(&z.side[1], against)) {
+        fprintf(stderr, "cudaway-ptx-fuzz: cannot start: %s%s\n", z.side[0].name, z.side[1].name);
+        return 2;
+    }
+    signal(SIGINT, on_signal);
+    signal(SIGTERM, on_signal);
+    printf("%s (%s) against %s (%s), %u forms (%016llx), seed %llu, size %u\n", on, z.side[0].name, against, z.side[1].name, z.forms.count,
+           (unsigned long long)z.forms.hash, (unsigned long long)seed, z.o.size);
+    fflush(stdout);
+    double start = seconds(), told = start, load[2] = { 0 }, run[2] = { 0 };
+    while (!stop && z.findings < max && (!count || z.programs < count) && (!limit || seconds() - start < (double)limit)) {
+        uint32_t n = count && count - z.programs < batch ? (uint32_t)(count - z.programs) : (uint32_t)batch;
+        one_batch(&z, seed + z.programs, n);
+        for (int s = 0; s < 2; s++) {
+            load[s] += z.side[s].area->load_s;
+            run[s] += z.side[s].area->run_s;
+        }
+        if (!z.quiet && seconds() - told > 30) {
+            told = seconds();
+            printf("%llu programs, %.0f a minute, %llu findings; next seed %llu\n", (unsigned long long)z.programs,
+                   60 * (double)z.programs / (told - start), (unsigned long long)z.findings, (unsigned long long)(seed + z.programs));
+            fflush(stdout);
+        }
+    }
+    double took = seconds() - start;
+    printf("%llu programs in %.1f s (%.0f a minute), %llu findings, %u forms refused; compiling %.1f s and %.1f s, running %.1f s and %.1f s; next seed %llu\n",
+           (unsigned long long)z.programs, took, 60 * (double)z.programs / took, (unsigned long long)z.findings, z.forms.nrefused, load[0], load[1],
+           run[0], run[1], (unsigned long long)(seed + z.programs));
+    side_close(&z.side[0]);
+    side_close(&z.side[1]);
+    forms_finish(&z.forms);
+    return z.findings ? 1 : 0;
+}
