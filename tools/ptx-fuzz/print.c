@@ -183,7 +183,7 @@ masked(struct printer *w, const struct seq *s, const char *mask)
     char saved[16];
     bool full = w->full;
     memcpy(saved, w->mask, sizeof saved);
-    snprintf(w->mask, sizeof w->mask, "%s", mask);
+    snprintf(w->mask, sizeof w->mask, "%.15s", mask);
     w->full = false;
     print_seq(w, s);
     memcpy(w->mask, saved, sizeof saved);
@@ -220,7 +220,7 @@ print_if(struct printer *w, const struct node *n, bool masks)
 static void
 print_loop(struct printer *w, const struct node *n, bool masks)
 {
-    char c[16], count[16], m[16] = "", saved_mask[16];
+    char c[24], count[24], m[16] = "", saved_mask[16];
     const struct node *saved = w->loop;
     memcpy(saved_mask, w->loop_mask, sizeof saved_mask);
     snprintf(c, sizeof c, "%%c%u", n->id);
