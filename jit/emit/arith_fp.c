@@ -92,7 +92,7 @@ one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
     }
     case PTX_OP_DIV:
         if (in->flags & (PTX_F_APPROX | PTX_F_FULL))
-            return fp_div_approx(e, a, b, in->flags & PTX_F_FULL);
+            return fp_div_approx(e, a, b, in->flags & PTX_F_FULL, ftz);
         return fp_div(e, a, b, in->round, ftz);
     case PTX_OP_RCP:
     case PTX_OP_SQRT:

@@ -56,9 +56,9 @@ enum fp_small { FP_F16, FP_BF16, FP_TF32, FP_E4M3, FP_E5M2 };
 LLVMValueRef fp_to_small(struct emit *e, LLVMValueRef v, enum fp_small f, unsigned round, bool satfinite);
 LLVMValueRef fp_from_small(struct emit *e, LLVMValueRef v, enum fp_small f);    /* code to f32, exact */
 
-/* fp_approx.c: single-precision approximations; each states its bound. Operands are flushed by the caller. */
+/* fp_approx.c: the approximations, with the hardware's bits. Operands are flushed by the caller. */
 LLVMValueRef fp_approx(struct emit *e, const struct ptx_inst *in, LLVMValueRef a);      /* rcp sqrt rsqrt sin cos lg2 ex2 tanh */
-LLVMValueRef fp_div_approx(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool full);
+LLVMValueRef fp_div_approx(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool full, bool ftz);
 LLVMValueRef fp_approx_f64(struct emit *e, const struct ptx_inst *in, LLVMValueRef a);  /* rcp, rsqrt */
 
 #endif

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The special function unit: tables and quadratic interpolation, as in Oberman & Siu, "A High-Performance Area-Efficient
+ * Multifunction Interpolator" (ARITH 2005). The operand's upper bits choose a segment with three coefficients; the lower bits
+ * x give (c0 << a) + c1 x + (c2 sq(x) << c) + constant, where sq drops the low columns of the square; the sum is cut off.
+ * Each function becomes one internal function of the module, for the optimiser to inline or not. All arithmetic is exact
+ * integer arithmetic (or on integers in f64), so that every target computes the same bits. */
+#include "jit/emit/mufu.h"
+#include "jit/emit/mufu_tables.h"
+
+#include <stdio.h>
+
+typedef LLVMValueRef V;
+
+enum { AMDGCN_CONSTANT = 4 };
+
+static V
+shl_k(struct emit *e, V a, unsigned n)
+{
+    return v_shl(e, a, k_int(e, a, n));
+}
+
+static V
+lshr_k(struct emit *e, V a, unsigned n)
+{
+    return v_lshr(e, a, k_int(e, a, n));
+}
+
+static V
+ashr_k(struct emit *e, V a, unsigned n)
+{
+    return v_ashr(e, a, k_int(e, a, n));
+}
+
+static V
+and_k(struct emit *e, V a, uint64_t mask)
+{
+    return v_and(e, a, k_int(e, a, mask));
+}
+
+static V
+add_k(struct emit *e, V a, int64_t k)
+{
+    return v_add(e, a, k_int(e, a, (uint64_t)k));
+}
+
+static V
+rsub_k(struct emit *e, int64_t k, V a)
+{
+    return v_sub(e, k_int(e, a, (uint64_t)k), a);
+}
+
+static V
+cmp_k(struct emit *e, LLVMIntPredicate p, V a, uint64_t k)
+{
+    return emit_icmp(e, p, a, k_int(e, a, k));
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------------ */
+
+static V
+words(struct emit *e, const char *name, const uint32_t *value, unsigned n)
+{
+    V g = LLVMGetNamedGlobal(e->module, name), elem[2 * MUFU_MAX_SEGMENTS];
+    unsigned space = e->target == CWJ_TARGET_AMDGCN ? AMDGCN_CONSTANT : 0;
+
+    if (g)
+        return g;
+    for (unsigned i = 0; i < n; i++)
+        elem[i] = LLVMConstInt(e->i32, value[i], false);
+    LLVMTypeRef type = LLVMArrayType(e->i32, n);
+    g = LLVMAddGlobalInAddressSpace(e->module, type, name, space);
+    LLVMSetInitializer(g, LLVMConstArray(e->i32, elem, n));
+    LLVMSetLinkage(g, LLVMInternalLinkage);
+    LLVMSetGlobalConstant(g, true);
+    LLVMSetAlignment(g, 64);
+    return g;
+}
+
+/* The word at index (i32, either shape; always in range). */
+static V
+table_load(struct emit *e, V table, V index)
+{
+    V at = LLVMBuildGEP2(e->b, e->i32, table, &index, 1, "");
+
+    if (!emit_is_vector(index))
+        return LLVMBuildLoad2(e->b, e->i32, at, "");
+    unsigned n = LLVMGetVectorSize(LLVMTypeOf(index)), id = LLVMLookupIntrinsicID("llvm.masked.gather", 18);
+    LLVMTypeRef over[2] = { LLVMTypeOf(index), LLVMTypeOf(at) };
+    V args[4] = { at, LLVMConstInt(e->i32, 4, false), LLVMConstAllOnes(LLVMVectorType(e->i1, n)), LLVMGetPoison(over[0]) };
+    return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, over, 2), LLVMGetIntrinsicDeclaration(e->module, id, over, 2), args, 4, "");
+}
+
+struct segment {
+    V c0, c1, c2;       /* i32, magnitudes */
+};
+
+static struct segment
+segment_load(struct emit *e, const struct mufu_table *t, V index)
+{
+    V table = words(e, t->name, t->coefficients[0], 2 * t->segments), at = shl_k(e, index, 1);
+    V w0 = table_load(e, table, at), w1 = table_load(e, table, v_or(e, at, k_int(e, at, 1)));
+
+    return (struct segment){ w0, and_k(e, w1, 0xffff), lshr_k(e, w1, 16) };
+}
+
+/* The unit's squarer for 17 bits: of the partial products those in columns 18 and up are summed, then halved; so x^2 / 2^19,
+ * or up to 8 less. With x = 512 h + l: h^2 is complete, l^2 is dropped, and the mixed products are cut. */
+static V
+square(struct emit *e, V x)
+{
+    V h = lshr_k(e, x, 9), l = and_k(e, x, 511), s = lshr_k(e, v_mul(e, h, h), 1);
+
+    for (unsigned p = 1; p <= 7; p++) {
+        V bit = ashr_k(e, shl_k(e, h, 31 - p), 31);
+        s = v_add(e, s, v_and(e, bit, lshr_k(e, l, 9 - p)));
+    }
+    return s;
+}
+
+/* ---- functions --------------------------------------------------------------------------------------------------------- */
+
+/* body(x) as a function of the module, shared by all uses in this shape. */
+static V
+shared(struct emit *e, const char *what, V (*body)(struct emit *, V), V x)
+{
+    char name[64];
+    LLVMTypeRef type = LLVMTypeOf(x), ft = LLVMFunctionType(type, &type, 1, false);
+
+    snprintf(name, sizeof name, "mufu.%s.%u", what, emit_is_vector(x) ? LLVMGetVectorSize(type) : 1);
+    V f = LLVMGetNamedFunction(e->module, name);
+    if (!f) {
+        f = LLVMAddFunction(e->module, name, ft);
+        LLVMSetLinkage(f, LLVMInternalLinkage);
+        LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
+        LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, f, ""));
+        LLVMBuildRet(e->b, body(e, LLVMGetParam(f, 0)));
+        LLVMPositionBuilderAtEnd(e->b, here);
+    }
+    return LLVMBuildCall2(e->b, ft, f, &x, 1, "");
+}
+
+/* ---- interpolation ----------------------------------------------------------------------------------------------------- */
+
+/* ((c0 << a) + s1 c1 x + (s2 c2 sx << c) + k) >> s with s1, s2 = -1 or 1: the upper 24 bits. In 32 bits: with x = 512 h + l
+ * the sum's part below 2^9 matters by its carry only, and floor(floor(n / 2^9) / 2^(s - 9)) is floor(n / 2^s). */
+static V
+interpolate(struct emit *e, struct segment g, V x, V sx, unsigned a, int s1, int s2, unsigned c, V k, unsigned s)
+{
+    V h = v_mul(e, g.c1, lshr_k(e, x, 9)), l = v_mul(e, g.c1, and_k(e, x, 511)), q = shl_k(e, v_mul(e, g.c2, sx), c);
+    V high = shl_k(e, g.c0, a - 9), low = s1 < 0 ? v_sub(e, k, l) : v_add(e, k, l);
+
+    low = ashr_k(e, s2 < 0 ? v_sub(e, low, q) : v_add(e, low, q), 9);
+    high = s1 < 0 ? v_sub(e, high, h) : v_add(e, high, h);
+    return lshr_k(e, v_add(e, high, low), s - 9);
+}
+
+static V
+to_f64(struct emit *e, V a)
+{
+    return LLVMBuildSIToFP(e->b, a, emit_like(e, a, e->f64), "");
+}
+
+static V
+k_f64(struct emit *e, V like, double value)
+{
+    return emit_fp_like(e, like, value);
+}
+
+/* (c0 << a) + c1 x - (c2 sx << c), all its bits (up to 43), as an f64. */
+static V
+interpolate_f64(struct emit *e, V c0, V c1, V c2, V x, V sx, unsigned a, unsigned c)
+{
+    V q = to_f64(e, shl_k(e, v_mul(e, c2, sx), c)), p = v_fmul(e, to_f64(e, c1), to_f64(e, x)), d = to_f64(e, c0);
+
+    return v_fadd(e, v_fmul(e, d, k_f64(e, d, 1u << a)), v_fsub(e, p, q));
+}
+
+/* Bits of the f32 d * 2^-k cut off after 24 bits, for d > 0 with a result in the normal range; zero for 0. */
+static V
+cut(struct emit *e, V d, unsigned k)
+{
+    V bits = emit_bitcast(e, d, e->i64);
+    V r = add_k(e, emit_resize(e, lshr_k(e, bits, 29), e->i32, false), -(int64_t)((1023 - 127 + k) << 23));
+
+    return v_sel(e, emit_fcmp(e, LLVMRealOEQ, d, k_f64(e, d, 0.0)), k_int(e, r, 0), r);
+}
+
+/* Truncation to an integer of 32 bits. Operands out of range (NaN) give some number, not poison: it may become an index. */
+static V
+truncate(struct emit *e, V f)
+{
+    return LLVMBuildFreeze(e->b, LLVMBuildFPToSI(e->b, f, emit_like(e, f, e->i32), ""), "");
+}
+
+#define SIGN UINT32_C(0x80000000)
+enum { ONE = 0x3f800000, INFINITE = 0x7f800000, CANONICAL_NAN = 0x7fffffff, IMPLIED = 1 << 23 };
+
+/* 2^24 / m for m = 2^23 + f, in [2^23, 2^24]. */
+static V
+rcp_core(struct emit *e, V f)
+{
+    struct segment g = segment_load(e, &rcp_table, lshr_k(e, f, 16));
+    V x = and_k(e, f, 0xffff);
+    return interpolate(e, g, x, square(e, shl_k(e, x, 1)), 13, -1, 1, 0, k_int(e, x, 0x47e7), 15);
+}
+
+/* The significand of 1 / sqrt: g has the exponent's last bit above the 23 of the fraction, and is not zero. */
+static V
+rsq_core(struct emit *e, V g)
+{
+    V x = and_k(e, g, 0x1ffff);
+    return interpolate(e, segment_load(e, &rsq_table, lshr_k(e, g, 17)), x, square(e, x), 14, -1, 1, 2, k_int(e, x, 0x7fff), 16);
+}
+
+/* ---- the functions ----------------------------------------------------------------------------------------------------- */
+
+static V
+rcp_body(struct emit *e, V b)
+{
+    V sign = and_k(e, b, SIGN), mag = and_k(e, b, ~SIGN), f = and_k(e, b, IMPLIED - 1);
+    V r = v_sub(e, v_add(e, rcp_core(e, f), k_int(e, f, 252u << 23)), and_k(e, mag, INFINITE));
+
+    r = v_sel(e, cmp_k(e, LLVMIntSLT, r, IMPLIED), k_int(e, r, 0), r);              /* also for infinity */
+    r = v_sel(e, cmp_k(e, LLVMIntULT, mag, IMPLIED), k_int(e, r, INFINITE), r);
+    r = v_or(e, r, sign);
+    return v_sel(e, cmp_k(e, LLVMIntUGT, mag, INFINITE), k_int(e, r, CANONICAL_NAN), r);
+}
+
+/* For roots: significand and halved exponent. */
+static V
+root_significand(struct emit *e, V b, unsigned bits, unsigned bias)
+{
+    V odd = v_xor(e, and_k(e, b, 1u << bits), k_int(e, b, (uint64_t)(bias & 1) << bits));
+    return v_or(e, odd, and_k(e, b, (1u << bits) - 1));
+}
+
+static V
+rsq_body(struct emit *e, V b)
+{
+    V g = root_significand(e, b, 23, 127), half = ashr_k(e, add_k(e, lshr_k(e, b, 23), -127), 1);
+    V y = rsq_core(e, g);
+
+    y = v_sel(e, cmp_k(e, LLVMIntEQ, g, 0), k_int(e, y, IMPLIED << 1), y);          /* powers of four are exact */
+    V r = v_add(e, y, shl_k(e, rsub_k(e, 125, half), 23));
+    r = v_sel(e, cmp_k(e, LLVMIntEQ, b, INFINITE), k_int(e, r, 0), r);
+    r = v_sel(e, cmp_k(e, LLVMIntUGT, b, INFINITE), k_int(e, r, CANONICAL_NAN), r); /* NaN and negative */
+    V zero = cmp_k(e, LLVMIntEQ, and_k(e, b, INFINITE), 0);
+    return v_sel(e, zero, v_or(e, and_k(e, b, SIGN), k_int(e, b, INFINITE)), r);
+}
+
+static V
+sqrt_body(struct emit *e, V b)
+{
+    V g = root_significand(e, b, 23, 127), half = ashr_k(e, add_k(e, lshr_k(e, b, 23), -127), 1);
+    V x = and_k(e, g, 0x1ffff), octave = lshr_k(e, g, 23);
+    struct segment s = segment_load(e, &sqrt_table, lshr_k(e, g, 17));
+
+    s.c1 = v_shl(e, s.c1, octave);      /* the upper octave is one place shorter */
+    V y = interpolate(e, s, x, square(e, x), 15, 1, -1, 1, v_shl(e, k_int(e, x, 0x7fff), octave), 17);
+    y = v_sel(e, cmp_k(e, LLVMIntEQ, g, 0), k_int(e, y, IMPLIED), y);
+    V r = v_add(e, y, shl_k(e, add_k(e, half, 126), 23));
+    r = v_sel(e, cmp_k(e, LLVMIntEQ, b, INFINITE), b, r);
+    r = v_sel(e, cmp_k(e, LLVMIntUGT, b, INFINITE), k_int(e, r, CANONICAL_NAN), r);
+    return v_sel(e, cmp_k(e, LLVMIntEQ, and_k(e, b, INFINITE), 0), and_k(e, b, SIGN), r);
+}
+
+/* Exponent plus a fraction of 36 bits; a negative sum loses one unit to its complement. */
+static V
+lg2_body(struct emit *e, V b)
+{
+    V f = and_k(e, b, IMPLIED - 1), x = and_k(e, b, 0x1ffff);
+    struct segment s = segment_load(e, &lg2_table, lshr_k(e, f, 17));
+    V v = interpolate_f64(e, s.c0, s.c1, s.c2, x, square(e, x), 12, 1);
+
+    v = v_call1(e, "llvm.floor", v_fmul(e, v_fadd(e, v, k_f64(e, v, 0x3345)), k_f64(e, v, 0.25)));
+    v = v_sel(e, cmp_k(e, LLVMIntEQ, b, ONE), k_f64(e, v, 0.0), v);
+    V ex = to_f64(e, add_k(e, and_k(e, lshr_k(e, b, 23), 255), -127));
+    v = v_fadd(e, v, v_fmul(e, ex, k_f64(e, v, 0x1p36)));
+    V negative = emit_fcmp(e, LLVMRealOLT, v, k_f64(e, v, 0.0));
+    v = v_sel(e, negative, v_fsub(e, k_f64(e, v, -1.0), v), v);
+    V r = cut(e, v, 36);
+    r = v_or(e, r, v_sel(e, negative, k_int(e, r, SIGN), k_int(e, r, 0)));
+    r = v_sel(e, cmp_k(e, LLVMIntEQ, b, INFINITE), b, r);
+    r = v_sel(e, cmp_k(e, LLVMIntUGT, b, INFINITE), k_int(e, r, CANONICAL_NAN), r);
+    return v_sel(e, cmp_k(e, LLVMIntEQ, and_k(e, b, INFINITE), 0), k_int(e, r, INFINITE | SIGN), r);
+}
+
+/* The operand is cut to 23 fraction bits first; of a negative one the fraction's complement is taken, one unit short. */
+static V
+ex2_body(struct emit *e, V b)
+{
+    V mag = and_k(e, b, ~SIGN), negative = cmp_k(e, LLVMIntSLT, b, 0);
+    V big = cmp_k(e, LLVMIntUGE, mag, 0x43000000);          /* 128 */
+    V a = emit_bitcast(e, v_sel(e, big, k_int(e, mag, 0), mag), e->f32);
+    V n = truncate(e, v_fmul(e, a, emit_fp_like(e, a, 0x1p23)));
+    V whole = cmp_k(e, LLVMIntEQ, and_k(e, n, IMPLIED - 1), 0);
+    n = v_sel(e, negative, v_sel(e, whole, rsub_k(e, 0, n), v_not(e, n)), n);
+    V x = and_k(e, n, 0x1ffff), index = and_k(e, lshr_k(e, n, 17), 63);
+    V y = interpolate(e, segment_load(e, &ex2_table, index), x, square(e, x), 13, 1, 1, 0, k_int(e, x, 0x77e2), 15);
+    V r = v_add(e, y, add_k(e, and_k(e, n, ~(uint64_t)(IMPLIED - 1)), 126 << 23));
+
+    r = v_sel(e, cmp_k(e, LLVMIntSLT, r, IMPLIED), k_int(e, r, 0), r);
+    r = v_sel(e, big, v_sel(e, negative, k_int(e, r, 0), k_int(e, r, INFINITE)), r);
+    return v_sel(e, cmp_k(e, LLVMIntUGT, mag, INFINITE), k_int(e, r, CANONICAL_NAN), r);
+}
+
+/* The operand times 1 / (2 pi), rounded toward zero to 24 bits, is cut to quarter turns with 23 fraction bits. */
+static V
+sin_cos(struct emit *e, V b, bool cosine)
+{
+    V f = emit_bitcast(e, b, e->f32), d = LLVMBuildFPExt(e->b, f, emit_like(e, f, e->f64), "");
+    V turns = emit_bitcast(e, v_fmul(e, d, k_f64(e, d, 0x1.45f306p-3)), e->i64);
+    turns = emit_bitcast(e, and_k(e, turns, ~((UINT64_C(1) << 29) - 1)), e->f64);
+    V part = v_call1(e, "llvm.fabs", v_fsub(e, turns, v_call1(e, "llvm.trunc", turns)));
+    V n = truncate(e, v_fmul(e, part, k_f64(e, part, 0x1p25)));
+    V quarter = lshr_k(e, n, 23), sign = and_k(e, b, SIGN);
+
+    if (cosine) {
+        quarter = add_k(e, quarter, 1);
+        sign = k_int(e, sign, 0);
+    }
+    sign = v_xor(e, sign, shl_k(e, and_k(e, quarter, 2), 30));
+    n = v_xor(e, n, rsub_k(e, 0, and_k(e, quarter, 1)));            /* odd quarters run backwards */
+    V x = and_k(e, n, 0x1ffff);
+    struct segment s = segment_load(e, &sin_table, and_k(e, lshr_k(e, n, 17), 63));
+    V r = v_or(e, sign, cut(e, interpolate_f64(e, s.c0, s.c1, s.c2, x, square(e, x), 11, 0), 37));
+    V finite = cmp_k(e, LLVMIntNE, and_k(e, b, INFINITE), INFINITE);
+    return v_sel(e, finite, r, k_int(e, r, CANONICAL_NAN));
+}
+
+static V
+sin_body(struct emit *e, V b)
+{
+    return sin_cos(e, b, false);
+}
+
+static V
+cos_body(struct emit *e, V b)
+{
+    return sin_cos(e, b, true);
+}
+
+/* Below 2^-8 the operand itself, subnormals included; from 8 on one. Between, segments get narrower and their operands finer
+ * toward zero. */
+static V
+tanh_body(struct emit *e, V b)
+{
+    enum { LEAST = (127 - 8) << 23, BINADES = sizeof tanh_binades / sizeof *tanh_binades };
+    V sign = and_k(e, b, SIGN), mag = v_xor(e, b, sign), f = and_k(e, b, IMPLIED - 1), at = lshr_k(e, add_k(e, mag, -LEAST), 23);
+    V outside = cmp_k(e, LLVMIntUGE, at, BINADES);
+    V w = table_load(e, words(e, "mufu.tanh.binades", tanh_binades, BINADES), v_sel(e, outside, k_int(e, at, 0), at));
+    V drop = and_k(e, w, 255);
+    V x = v_lshr(e, f, drop);
+    struct segment s = segment_load(e, &tanh_table, v_add(e, lshr_k(e, w, 8), lshr_k(e, x, 17)));
+
+    x = and_k(e, x, 0x1ffff);
+    V r = cut(e, interpolate_f64(e, and_k(e, s.c0, 0x3ffffff), s.c1, s.c2, x, square(e, x), 15, 0), 39);
+    r = v_add(e, r, shl_k(e, lshr_k(e, s.c0, 26), 23));
+    r = v_sel(e, cmp_k(e, LLVMIntUGE, mag, LEAST), r, mag);
+    r = v_sel(e, cmp_k(e, LLVMIntUGE, mag, LEAST + (BINADES << 23)), k_int(e, r, ONE), r);
+    r = v_or(e, r, sign);
+    return v_sel(e, cmp_k(e, LLVMIntUGT, mag, INFINITE), k_int(e, r, CANONICAL_NAN), r);
+}
+
+enum { INFINITE64 = 0x7ff00000, IMPLIED64 = 1 << 20 };
+
+/* The upper half of an f64 has 20 bits of fraction; the interpolation is the same, its last three bits are dropped. */
+static V
+rcp64h_body(struct emit *e, V b)
+{
+    V sign = and_k(e, b, SIGN), mag = v_xor(e, b, sign);
+    V y = lshr_k(e, rcp_core(e, shl_k(e, and_k(e, b, IMPLIED64 - 1), 3)), 3);
+    V r = v_sub(e, add_k(e, y, INT64_C(2044) << 20), and_k(e, mag, INFINITE64));
+
+    r = v_sel(e, cmp_k(e, LLVMIntSLT, r, IMPLIED64), k_int(e, r, 0), r);
+    r = v_sel(e, cmp_k(e, LLVMIntULT, mag, IMPLIED64), k_int(e, r, INFINITE64), r);
+    r = v_or(e, r, sign);
+    return v_sel(e, cmp_k(e, LLVMIntUGT, mag, INFINITE64), k_int(e, r, CANONICAL_NAN), r);
+}
+
+static V
+rsq64h_body(struct emit *e, V b)
+{
+    V g = root_significand(e, b, 20, 1023), half = ashr_k(e, add_k(e, lshr_k(e, b, 20), -1023), 1);
+    V y = lshr_k(e, rsq_core(e, shl_k(e, g, 3)), 3);
+
+    y = v_sel(e, cmp_k(e, LLVMIntEQ, g, 0), k_int(e, y, IMPLIED64 << 1), y);
+    V r = v_add(e, y, shl_k(e, rsub_k(e, 1021, half), 20));
+    r = v_sel(e, cmp_k(e, LLVMIntEQ, b, INFINITE64), k_int(e, r, 0), r);
+    r = v_sel(e, cmp_k(e, LLVMIntUGT, b, INFINITE64), k_int(e, r, CANONICAL_NAN), r);
+    V zero = cmp_k(e, LLVMIntEQ, and_k(e, b, INFINITE64), 0);
+    return v_sel(e, zero, v_or(e, and_k(e, b, SIGN), k_int(e, b, INFINITE64)), r);
+}
+
+#define FUNCTION(name) \
+    V mufu_##name(struct emit *e, V bits) { return shared(e, #name, name##_body, bits); }
+FUNCTION(rcp)
+FUNCTION(rsq)
+FUNCTION(sqrt)
+FUNCTION(lg2)
+FUNCTION(ex2)
+FUNCTION(sin)
+FUNCTION(cos)
+FUNCTION(tanh)
+FUNCTION(rcp64h)
+FUNCTION(rsq64h)

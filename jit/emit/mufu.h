@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The special function unit of NVIDIA's hardware (MUFU), to the bit. Each function maps the bits of an operand (i32, or one a
+ * lane) to the bits of the result. Subnormal operands are zeros to the unit and its results are never subnormal (but tanh
+ * passes small operands on): what PTX adds to that, fp_approx.c does. docs/approximations.md says how the tables were found
+ * and what was checked. */
+#ifndef CWJ_MUFU_H
+#define CWJ_MUFU_H
+
+#include "jit/emit/arith_private.h"
+
+LLVMValueRef mufu_rcp(struct emit *e, LLVMValueRef bits);
+LLVMValueRef mufu_rsq(struct emit *e, LLVMValueRef bits);
+LLVMValueRef mufu_sqrt(struct emit *e, LLVMValueRef bits);
+LLVMValueRef mufu_lg2(struct emit *e, LLVMValueRef bits);
+LLVMValueRef mufu_ex2(struct emit *e, LLVMValueRef bits);
+LLVMValueRef mufu_sin(struct emit *e, LLVMValueRef bits);         /* in radians: with the multiplication that precedes it */
+LLVMValueRef mufu_cos(struct emit *e, LLVMValueRef bits);
+LLVMValueRef mufu_tanh(struct emit *e, LLVMValueRef bits);
+LLVMValueRef mufu_rcp64h(struct emit *e, LLVMValueRef bits);      /* of the upper halves of f64 */
+LLVMValueRef mufu_rsq64h(struct emit *e, LLVMValueRef bits);
+
+#endif
