@@ -177,7 +177,8 @@ static bool ok_trig(const union val *a, union val g, union val w)
     if (want != want) return g.u32 == 0x7fffffff;
     if (x > 100 * M_PI) return fabs(g.f32) <= 1;
     if (want == 0) return g.u32 == X.u32;
-    return fabs(g.f32 - want) <= (x <= 2 * M_PI ? 0x1p-21 * 1.414 /* 2^-20.5 */ : 0x1p-20);
+    double turns = x <= 2 * M_PI ? 1 : x / M_PI;    /* the operand's product with 1 / (2 pi) is cut to 24 bits */
+    return fabs(g.f32 - want) <= 0x1p-21 * 1.414 /* 2^-20.5 */ * turns;
 }
 static bool ok_lg2(const union val *a, union val g, union val w)
 {
@@ -188,7 +189,7 @@ static bool ok_lg2(const union val *a, union val g, union val w)
 static bool ok_ex2(const union val *a, union val g, union val w)
 {
     double want = want_d(w);
-    if (want == want && want < 0x1p-126) return fabs(g.f32 - want) <= 0x1p-149;
+    if (want == want && want < 0x1p-126) return fabs(g.f32 - want) <= 0x1p-148 + 0x1p-21 * want;    /* the square of 2^(x/2) */
     return within(g, want, 2) && (isinf(want) || isinf(g.f32) || ok_rel(g, want, 0x1p-22));
 }
 static bool ok_ex2_ftz(const union val *a, union val g, union val w)
