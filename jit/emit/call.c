@@ -3,7 +3,7 @@
  *
  * A device function becomes an internal LLVM function: (gang, mask,) then one argument per PTX parameter; its results come
  * back as one value or a struct. In vector shape every argument has a value a lane. A parameter that is an array travels as
- * a pointer to `width` copies. An indirect call looks the token up in a table of the functions whose address is taken; in
+ * a pointer to `width` copies; on nvptx it travels as its words, which stay in registers. An indirect call looks the token up in a table of the functions whose address is taken; in
  * vector shape it is made once per different target among the active lanes. */
 #include "jit/emit/emit_private.h"
 
@@ -43,6 +43,41 @@ storage_pointer(struct emit *e)
     return e->target == CWJ_TARGET_HOST ? e->ptr : LLVMPointerTypeInContext(e->llvm, 5);
 }
 
+enum { MAX_PASSED = 256, MAX_RETURNED = 64 };
+
+/* nvptx: the words of an array that is passed or returned, and their type; 0: it is not passed so. All that can call each other
+ * agree, for it follows from the declaration alone. */
+static unsigned
+array_words(struct emit *e, const struct ptx_symbol *s, LLVMTypeRef *type, unsigned *size)
+{
+    if (e->target != CWJ_TARGET_NVPTX || emit_param_is_scalar(s))
+        return 0;
+    *size = s->align >= 4 && s->size % 4 == 0 ? 4 : s->align >= 2 && s->size % 2 == 0 ? 2 : 1;
+    *type = *size == 4 ? e->i32 : *size == 2 ? e->i16 : e->i8;
+    return s->size / *size <= 32 ? (unsigned)(s->size / *size) : 0;
+}
+
+static LLVMValueRef
+word_pointer(struct emit *e, LLVMValueRef storage, unsigned i, unsigned size)
+{
+    LLVMValueRef at = LLVMConstInt(e->i64, (uint64_t)i * size, false);
+    return LLVMBuildGEP2(e->b, e->i8, storage, &at, 1, "");
+}
+
+static LLVMValueRef
+load_word(struct emit *e, LLVMValueRef storage, unsigned i, unsigned size, LLVMTypeRef type)
+{
+    LLVMValueRef v = LLVMBuildLoad2(e->b, type, word_pointer(e, storage, i, size), "");
+    LLVMSetAlignment(v, size);
+    return v;
+}
+
+static void
+store_word(struct emit *e, LLVMValueRef storage, unsigned i, unsigned size, LLVMValueRef v)
+{
+    LLVMSetAlignment(LLVMBuildStore(e->b, v, word_pointer(e, storage, i, size)), size);
+}
+
 /* LLVM type of a parameter or result as it is passed. */
 static LLVMTypeRef
 passed_type(struct emit *e, const struct ptx_symbol *s)
@@ -53,22 +88,30 @@ passed_type(struct emit *e, const struct ptx_symbol *s)
 LLVMTypeRef
 emit_signature(struct emit *e, const struct ptx_function *fn)
 {
-    LLVMTypeRef p[64];
-    unsigned n = 0;
+    LLVMTypeRef p[MAX_PASSED], word;
+    unsigned n = 0, size;
     if (e->target == CWJ_TARGET_HOST) {
         p[n++] = e->ptr;
         if (e->width > 1)
             p[n++] = LLVMVectorType(e->i1, e->width);
     }
-    for (uint32_t i = 0; i < fn->nparams && n < 60; i++)
-        p[n++] = passed_type(e, fn->params[i]);
+    for (uint32_t i = 0; i < fn->nparams && n < MAX_PASSED - 48; i++) {
+        unsigned words = array_words(e, fn->params[i], &word, &size);
+        for (unsigned k = 0; k < words; k++)
+            p[n++] = word;
+        if (!words)
+            p[n++] = passed_type(e, fn->params[i]);
+    }
     LLVMTypeRef ret = e->void_;
-    LLVMTypeRef r[8];
+    LLVMTypeRef r[MAX_RETURNED];
     unsigned nr = 0;
-    for (uint32_t i = 0; i < fn->nrets && nr < 8; i++) {
+    for (uint32_t i = 0; i < fn->nrets && nr < MAX_RETURNED - 32; i++) {
+        unsigned words = array_words(e, fn->rets[i], &word, &size);
+        for (unsigned k = 0; k < words; k++)
+            r[nr++] = word;
         if (emit_param_is_scalar(fn->rets[i]))
             r[nr++] = passed_type(e, fn->rets[i]);
-        else
+        else if (!words)
             p[n++] = storage_pointer(e); /* the caller gives the storage */
     }
     if (emit_session(e)->exits)
@@ -103,9 +146,18 @@ void
 emit_bind_params(struct emit *e)
 {
     struct emit_fn *f = e->f;
-    unsigned n = e->target == CWJ_TARGET_HOST ? (e->width > 1 ? 2 : 1) : 0;
+    unsigned n = e->target == CWJ_TARGET_HOST ? (e->width > 1 ? 2 : 1) : 0, size;
+    LLVMTypeRef word;
     for (uint32_t i = 0; i < e->fn->nparams; i++, n++) {
         const struct ptx_symbol *s = e->fn->params[i];
+        unsigned words = array_words(e, s, &word, &size);
+        if (words) {
+            f->param[i] = emit_session(e)->target->local_storage(e, emit_lane_stride(s), s->align);
+            for (unsigned k = 0; k < words; k++)
+                store_word(e, f->param[i], k, size, LLVMGetParam(f->fn, n + k));
+            n += words - 1;
+            continue;
+        }
         LLVMValueRef v = LLVMGetParam(f->fn, n);
         if (!emit_param_is_scalar(s)) {
             f->param[i] = v;
@@ -122,7 +174,9 @@ emit_bind_params(struct emit *e)
     }
     for (uint32_t i = 0; i < e->fn->nrets; i++) {
         const struct ptx_symbol *s = e->fn->rets[i];
-        if (!emit_param_is_scalar(s))
+        if (array_words(e, s, &word, &size))
+            f->ret[i] = emit_session(e)->target->local_storage(e, emit_lane_stride(s), s->align);
+        else if (!emit_param_is_scalar(s))
             f->ret[i] = LLVMGetParam(f->fn, n++);
         else if (!s->is_param_reg)
             f->ret[i] = emit_alloca(e, emit_param_type(e, s), 0, s->name);
@@ -133,10 +187,14 @@ emit_bind_params(struct emit *e)
 void
 emit_return(struct emit *e)
 {
-    LLVMValueRef r[8];
-    unsigned n = 0;
-    for (uint32_t i = 0; i < e->fn->nrets && n < 8; i++) {
+    LLVMValueRef r[MAX_RETURNED];
+    LLVMTypeRef word;
+    unsigned n = 0, size;
+    for (uint32_t i = 0; i < e->fn->nrets && n < MAX_RETURNED - 32; i++) {
         const struct ptx_symbol *s = e->fn->rets[i];
+        unsigned words = array_words(e, s, &word, &size);
+        for (unsigned k = 0; k < words; k++)
+            r[n++] = load_word(e, e->f->ret[i], k, size, word);
         if (!emit_param_is_scalar(s))
             continue;
         if (s->is_param_reg) {
@@ -187,7 +245,7 @@ argument(struct emit *e, const struct ptx_operand *o, const struct ptx_symbol *f
 
 struct call {
     LLVMTypeRef type;
-    LLVMValueRef args[64];
+    LLVMValueRef args[MAX_PASSED];
     unsigned nargs, mask_at;        /* position of the mask argument; ~0 when there is none */
     const struct ptx_function *formal;
     const struct ptx_inst *in;
@@ -200,13 +258,19 @@ finish_call(struct emit *e, struct call *c, LLVMValueRef callee)
         c->args[c->mask_at] = emit_full_mask(e, e->mask);
     LLVMValueRef r = LLVMBuildCall2(e->b, c->type, callee, c->args, c->nargs, "");
     const struct ptx_operand *rets = &c->in->operand[0];
-    unsigned k = 0, scalars = 0;
+    LLVMTypeRef word;
+    unsigned k = 0, values = 0, size;
     for (uint32_t i = 0; i < c->formal->nrets; i++)
-        scalars += emit_param_is_scalar(c->formal->rets[i]);
+        values += emit_param_is_scalar(c->formal->rets[i]) ? 1 : array_words(e, c->formal->rets[i], &word, &size);
     for (uint32_t i = 0; i < c->formal->nrets; i++) {
+        unsigned words = array_words(e, c->formal->rets[i], &word, &size);
+        const struct ptx_symbol *to = rets->kind == PTX_OPND_LIST && i < rets->count ? rets->elem[i].sym : NULL;
+        for (unsigned w = 0; w < words; w++, k++)
+            if (to)
+                store_word(e, emit_param_storage(e, to), w, size, values == 1 ? r : LLVMBuildExtractValue(e->b, r, k, ""));
         if (!emit_param_is_scalar(c->formal->rets[i]))
             continue;
-        LLVMValueRef v = scalars == 1 ? r : LLVMBuildExtractValue(e->b, r, k, "");
+        LLVMValueRef v = values == 1 ? r : LLVMBuildExtractValue(e->b, r, k, "");
         k++;
         if (rets->kind == PTX_OPND_LIST && i < rets->count)
             store_result(e, &rets->elem[i], c->formal->rets[i], v);
@@ -330,11 +394,27 @@ emit_call(struct emit *e, const struct ptx_inst *in)
         if (e->width > 1)
             c.mask_at = c.nargs++;
     }
-    for (uint32_t i = 0; i < formal->nparams; i++)
-        c.args[c.nargs++] = argument(e, &args->elem[i], formal->params[i]);
+    LLVMTypeRef word;
+    unsigned size, passed = 0, returned = 0;
+    for (uint32_t i = 0; i < formal->nparams; i++) {
+        LLVMValueRef v = argument(e, &args->elem[i], formal->params[i]);
+        unsigned words = array_words(e, formal->params[i], &word, &size);
+        if ((passed += words ? words : 1) > MAX_PASSED - 48)
+            break;
+        for (unsigned k = 0; k < words; k++)
+            c.args[c.nargs++] = load_word(e, v, k, size, word);
+        if (!words)
+            c.args[c.nargs++] = v;
+    }
+    for (uint32_t i = 0; i < formal->nrets; i++)
+        returned += 1 + array_words(e, formal->rets[i], &word, &size);
+    if (passed > MAX_PASSED - 48 || returned > MAX_RETURNED - 32) {
+        emit_unsupported(e, in, "too many bytes of parameters or results");
+        return true;
+    }
     const struct ptx_operand *rets = &in->operand[0];
     for (uint32_t i = 0; i < formal->nrets; i++)
-        if (!emit_param_is_scalar(formal->rets[i])) {
+        if (!emit_param_is_scalar(formal->rets[i]) && !array_words(e, formal->rets[i], &word, &size)) {
             const struct ptx_symbol *r = rets->kind == PTX_OPND_LIST && i < rets->count ? rets->elem[i].sym : NULL;
             c.args[c.nargs++] = r ? emit_param_storage(e, r) : e->f->dummy;
         }

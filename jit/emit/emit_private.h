@@ -58,6 +58,7 @@ struct emit_fn {
     LLVMValueRef *param;            /* per fn->params of a device function: storage */
     LLVMValueRef *ret;              /* per fn->rets: storage */
     LLVMValueRef carry;             /* slot of CC.CF */
+    const struct ptx_inst *chain, *chain_end;   /* nvptx: these instructions are emitted already (emit_carry_chain) */
     LLVMValueRef guard;             /* guard of the instruction being emitted (i1, either shape), or NULL */
     uint32_t block;                 /* block being emitted */
     bool is_kernel, linear_x;
@@ -146,6 +147,8 @@ void emit_invariant(struct emit *e, LLVMValueRef load);
 
 /* nvptx_asm.c: emit an instruction as itself, as inline assembly */
 void emit_as_ptx(struct emit *e, const struct ptx_inst *in);
+/* An instruction that writes or reads the carry, or stands between such: true when it is emitted, with the rest of its chain. */
+bool emit_carry_chain(struct emit *e, const struct ptx_inst *first);
 LLVMValueRef emit_ptx_text(struct emit *e, const char *text, const char *constraints, LLVMTypeRef ret, LLVMValueRef *args,
                            unsigned n, bool effects);
 

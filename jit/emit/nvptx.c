@@ -342,6 +342,30 @@ is_plain_access(struct emit *e, const struct ptx_inst *in)
     return a->sym && !is_reference(a->sym);
 }
 
+/* A .param variable by name, as memory that LLVM can turn into registers: no address is taken. */
+static bool
+access_param(struct emit *e, const struct ptx_inst *in)
+{
+    bool load = in->op == PTX_OP_LD;
+    const struct ptx_operand *value = &in->operand[load ? 0 : 1], *a = &in->operand[load ? 1 : 0];
+    if (a->has_reg || !a->sym || (!a->imm && emit_param_is_scalar(a->sym)))
+        return false;               /* the shared code does these */
+    ptx_type t = (ptx_type)in->type[0];
+    LLVMTypeRef lt = emit_type(e, t);
+    LLVMValueRef storage = emit_param_storage(e, a->sym);
+    unsigned n = value->kind == PTX_OPND_VEC ? value->count : 1, size = ptx_type_bits(t) / 8;
+    for (unsigned i = 0; i < n; i++) {
+        const struct ptx_operand *x = value->kind == PTX_OPND_VEC ? &value->elem[i] : value;
+        LLVMValueRef at = LLVMConstInt(e->i64, (uint64_t)a->imm + (uint64_t)i * size, true);
+        LLVMValueRef p = LLVMBuildGEP2(e->b, e->i8, storage, &at, 1, "");
+        LLVMValueRef m = load ? LLVMBuildLoad2(e->b, lt, p, "") : LLVMBuildStore(e->b, emit_operand(e, x, t), p);
+        LLVMSetAlignment(m, size);
+        if (load)
+            emit_dst_operand(e, x, t, m);
+    }
+    return true;
+}
+
 static bool
 access_memory(struct emit *e, const struct ptx_inst *in)
 {
@@ -352,7 +376,7 @@ access_memory(struct emit *e, const struct ptx_inst *in)
             emit_as_ptx(e, in);
             return true;
         }
-        return false;               /* .param variables of calls: storage like any other */
+        return access_param(e, in); /* .param variables of calls */
     }
     if (!is_plain_access(e, in)) {
         emit_as_ptx(e, in);
@@ -412,6 +436,8 @@ nv_inst(struct emit *e, const struct ptx_inst *in)
 {
     if (in->nounroll)
         emit_ptx_text(e, ".pragma \"nounroll\";", "", e->void_, NULL, 0, true);
+    if (emit_carry_chain(e, in))
+        return true;
     switch (in->op) {
     case PTX_OP_MOV:
         if ((in->operand[0].kind == PTX_OPND_VEC) == (in->operand[1].kind == PTX_OPND_VEC))

@@ -24,6 +24,7 @@ struct pass {
     struct cw_buf constraints;
     const char *names[MAX_ASM];                 /* "$0", "$1", ... */
     bool failed;
+    bool several;                               /* several instructions: registers written by one are read by the next */
 };
 
 /* How a value of a register of PTX type t is handed over: 8 bits travel in a 16-bit register, f16 as its bits. */
@@ -73,8 +74,19 @@ constraint(struct pass *p, const char *before, const char *c)
 }
 
 static unsigned
+find_out(const struct pass *p, uint32_t reg)
+{
+    unsigned i = 0;
+    while (i < p->nout && p->out[i]->index != reg)
+        i++;
+    return i;
+}
+
+static unsigned
 add_out(struct emit *e, struct pass *p, const struct ptx_operand *o)
 {
+    if (p->several && find_out(p, o->index) < p->nout)
+        return find_out(p, o->index);
     if (p->nout == MAX_ASM) {
         fail(e, p, "too many results");
         return 0;
@@ -82,7 +94,7 @@ add_out(struct emit *e, struct pass *p, const struct ptx_operand *o)
     const char *c;
     p->out[p->nout] = o;
     p->type[p->nout] = carrier(e, (ptx_type)e->fn->regs[o->index].type, &c);
-    constraint(p, "=", c);
+    constraint(p, p->several ? "=&" : "=", c);
     return p->nout++;
 }
 
@@ -355,6 +367,144 @@ finish(struct emit *e, struct pass *p, struct cw_buf *text, bool effects)
     }
 }
 
+static void
+name_operands(struct pass *p, char number[MAX_ASM][6])
+{
+    for (unsigned i = 0; i < MAX_ASM; i++) {
+        snprintf(number[i], 6, "$%u", i);
+        p->names[i] = number[i];
+    }
+}
+
+/* ---- chains of instructions through the carry flag ----
+ *
+ * CC.CF does not outlive a piece of assembly, so what writes it and all that read it, with what stands between, make one piece.
+ * Where that cannot be (guards, memory or another block between), the shared code keeps the carry as a bit in IR. */
+
+static bool
+reads_carry(const struct ptx_inst *in)
+{
+    return in->op == PTX_OP_ADDC || in->op == PTX_OP_SUBC || in->op == PTX_OP_MADC;
+}
+
+static bool
+fits_chain(const struct ptx_inst *in)
+{
+    if (in->has_guard || has_effects(in) || (ptx_op_info((ptx_op)in->op)->traits & (PTX_T_TERMINATOR | PTX_T_CALL)))
+        return false;
+    for (unsigned i = 0; i < in->noperands; i++)
+        if (in->operand[i].kind != PTX_OPND_REG && in->operand[i].kind != PTX_OPND_IMM && in->operand[i].kind != PTX_OPND_VEC)
+            return false;
+    return true;
+}
+
+/* Is every reader of the carry behind a writer in its own block? */
+static bool
+carry_stays_in_blocks(const struct ptx_function *fn)
+{
+    for (uint32_t b = 0; b < fn->nblocks; b++)
+        for (uint32_t i = 0; i < fn->blocks[b].count; i++) {
+            const struct ptx_inst *in = &fn->insts[fn->blocks[b].first + i];
+            if (reads_carry(in))
+                return false;
+            if (in->flags & PTX_F_CC)
+                break;
+        }
+    return true;
+}
+
+static void
+emit_chain(struct emit *e, const struct ptx_inst *first, const struct ptx_inst *last)
+{
+    struct pass p = { .in = first, .several = true };
+    struct cw_buf text;
+    char number[MAX_ASM][6];
+    cw_buf_init(&text);
+    cw_buf_init(&p.constraints);
+    name_operands(&p, number);
+    for (const struct ptx_inst *in = first; in <= last; in++) {
+        const struct ptx_operand *d = &in->operand[0];
+        for (unsigned i = 0; i < (d->kind == PTX_OPND_VEC ? d->count : 1u); i++) {
+            const struct ptx_operand *x = d->kind == PTX_OPND_VEC ? &d->elem[i] : d;
+            if (x->kind == PTX_OPND_REG)
+                (void)add_out(e, &p, x);
+        }
+    }
+    /* A register is an input until the chain has written it. */
+    bool *written = cw_arena_array(&e->arena, bool, p.nout + 1u);
+    unsigned *input = cw_arena_array(&e->arena, unsigned, e->fn->nregs + 1u);
+    if (!written || !input) {
+        e->result = CW_ERR_NOMEM;
+        p.failed = true;
+    }
+    for (const struct ptx_inst *in = first; in <= last && !p.failed; in++) {
+        struct ptx_operand operand[PTX_MAX_OPERANDS];
+        struct ptx_inst copy = *in;
+        copy.operand = operand;
+        for (unsigned k = in->noperands; k-- > 0;) {    /* sources before the destination */
+            const struct ptx_operand *o = &in->operand[k];
+            bool vec = o->kind == PTX_OPND_VEC;
+            unsigned n = vec ? o->count : 1;
+            operand[k] = *o;
+            struct ptx_operand *to = &operand[k];
+            if (vec && !(to = operand[k].elem = cw_arena_array(&e->arena, struct ptx_operand, n + 1))) {
+                e->result = CW_ERR_NOMEM;
+                p.failed = true;
+                break;
+            }
+            for (unsigned i = 0; i < n; i++) {
+                const struct ptx_operand *x = vec ? &o->elem[i] : o;
+                to[i] = *x;
+                if (x->kind != PTX_OPND_REG)
+                    continue;
+                unsigned out = find_out(&p, x->index);
+                if (k == 0) {
+                    to[i].index = out;
+                    written[out] = true;
+                } else if (out < p.nout && written[out]) {
+                    to[i].index = out;
+                } else {
+                    if (!input[x->index])
+                        input[x->index] = add_register(e, &p, x->index, false) + 1;
+                    to[i].index = input[x->index] - 1;
+                }
+            }
+        }
+        if (!p.failed)
+            ptx_inst_print_named(&copy, p.names, &text);
+        if (in < last)
+            cw_buf_puts(&text, "\n\t");
+    }
+    if (!p.failed)
+        finish(e, &p, &text, false);
+    cw_buf_finish(&text);
+    cw_buf_finish(&p.constraints);
+}
+
+bool
+emit_carry_chain(struct emit *e, const struct ptx_inst *first)
+{
+    const struct ptx_block *b = &e->fn->blocks[e->f->block];
+    const struct ptx_inst *end = &e->fn->insts[b->first + b->count], *last = first;
+    if (first >= e->f->chain && first < e->f->chain_end)
+        return true;
+    if (reads_carry(first) || !(first->flags & PTX_F_CC) || !fits_chain(first) || !carry_stays_in_blocks(e->fn))
+        return false;
+    bool fits = true;
+    for (const struct ptx_inst *in = first + 1; in < end && (reads_carry(in) || !(in->flags & PTX_F_CC)); in++) {
+        fits = fits && fits_chain(in);
+        if (!reads_carry(in))
+            continue;
+        if (!fits || in - first > MAX_ASM / 4)
+            return false;
+        last = in;
+    }
+    emit_chain(e, first, last);
+    e->f->chain = first;
+    e->f->chain_end = last + 1;
+    return true;
+}
+
 void
 emit_as_ptx(struct emit *e, const struct ptx_inst *in)
 {
@@ -363,10 +513,7 @@ emit_as_ptx(struct emit *e, const struct ptx_inst *in)
     char number[MAX_ASM][6];
     cw_buf_init(&text);
     cw_buf_init(&p.constraints);
-    for (unsigned i = 0; i < MAX_ASM; i++) {
-        snprintf(number[i], sizeof number[i], "$%u", i);
-        p.names[i] = number[i];
-    }
+    name_operands(&p, number);
     struct ptx_operand operand[PTX_MAX_OPERANDS];
     struct ptx_inst copy = *in;
     copy.has_guard = false;

@@ -161,7 +161,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
     if (!strncmp(LLVMGetTarget(m), "nvptx", 5)) {
         /* The PTX was optimised by whoever made it, and ptxas optimises it again; between the two it stays as it is. */
         LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-        cw_result r = cwj_llvm_check(LLVMRunPasses(m, "function(mem2reg,early-cse,simplifycfg,adce)", tm, o),
+        cw_result r = cwj_llvm_check(LLVMRunPasses(m, "function(sroa,early-cse,simplifycfg,adce)", tm, o),
                                      "optimising", diags);
         LLVMDisposePassBuilderOptions(o);
         return r;
