@@ -72,6 +72,7 @@ struct emit_fn {
     /* host target: context, loaded once */
     LLVMValueRef gang, block_ctx, launch, params, image, shared;
     LLVMValueRef tid[3];
+    LLVMValueRef matrix[5];         /* host_matrix.c: registers on their way to and from the engine */
     LLVMValueRef exchanged;         /* width 1: where warp_exchange puts values that nobody reads */
     LLVMValueRef dummy;             /* storage for the accesses of inactive lanes */
 };
@@ -177,6 +178,7 @@ extern const struct emit_target emit_target_host;
 bool emit_host_warp(struct emit *e, const struct ptx_inst *in);         /* host_warp.c */
 bool emit_host_barrier(struct emit *e, const struct ptx_inst *in);
 bool emit_host_texture(struct emit *e, const struct ptx_inst *in);      /* host_tex.c */
+bool emit_host_matrix(struct emit *e, const struct ptx_inst *in);       /* host_matrix.c */
 bool emit_host_async(struct emit *e, const struct ptx_inst *in);        /* host_async.c */
 /* host_warp.c, for all targets: the source lane of shfl and whether it is valid; one step of redux. */
 LLVMValueRef emit_shuffle_source(struct emit *e, const struct ptx_inst *in, LLVMValueRef lane, LLVMValueRef b, LLVMValueRef c,

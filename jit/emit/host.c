@@ -360,7 +360,7 @@ host_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, L
 static bool
 host_misc(struct emit *e, const struct ptx_inst *in)
 {
-    if (emit_mov(e, in) || emit_host_texture(e, in) || emit_host_async(e, in))
+    if (emit_mov(e, in) || emit_host_texture(e, in) || emit_host_async(e, in) || emit_host_matrix(e, in))
         return true;
     LLVMTypeRef types[3] = { e->ptr, e->i64, e->i32 };
     LLVMValueRef args[3] = { e->f->gang, NULL, NULL };

@@ -80,8 +80,15 @@ struct cwh_variant {
  *  vprintf:   format and packed argument block per lane; stores the per-lane result.
  *  cp_async:  each lane copies count bytes and fills up to `size` with zeros. Copies are made at once, so that waiting for
  *             them is nothing.
+ *  mma:       mma and wmma.mma of a whole warp: fragments as [register][32 lanes], 32 bits each, 64 for f64.
+ *  mma_lane:  the same for one lane, width 1: `operands` has the address of each lane's registers of A, B and C, one after the
+ *             other in 8 bytes each (0: no such lane); d gets this lane's.
+ *  matrix_move: wmma.load, wmma.store (address[0], stride in elements), ldmatrix, stmatrix (an address a lane), for the lanes
+ *             in mask. registers: [register][width].
  *  mbarrier:  op is enum cwh_mbarrier_op; addresses are generic; value is a count, a state or a parity.
  *  trap:      ends the launch with an error; kind: 0 trap, 1 brkpt, 2 bad indirect call, 3 unreachable. Does not return. */
+struct cwh_tex;
+struct cwh_matrix;
 #define CWH_RT_MAP(X)                                                                                                      \
     X(void,     cwh_rt_barrier,      (struct cwh_gang *gang, uint32_t id, uint32_t count, uint64_t mask))                   \
     X(void,     cwh_rt_barrier_arrive, (struct cwh_gang *gang, uint32_t id, uint32_t count, uint64_t mask))                 \
@@ -98,7 +105,10 @@ struct cwh_variant {
     X(void,     cwh_rt_nanosleep,    (struct cwh_gang *gang, uint32_t ns))                                                  \
     X(void,     cwh_rt_yield,        (struct cwh_gang *gang))                                                               \
     X(void,     cwh_rt_cp_async,     (struct cwh_gang *gang, uint64_t mask, uint32_t size, const uint64_t *to, const uint64_t *from, const uint32_t *count)) \
-    X(void,     cwh_rt_mbarrier,     (struct cwh_gang *gang, uint64_t mask, uint32_t op, const uint64_t *address, const uint64_t *value, uint64_t *result))
+    X(void,     cwh_rt_mbarrier,     (struct cwh_gang *gang, uint64_t mask, uint32_t op, const uint64_t *address, const uint64_t *value, uint64_t *result)) \
+    X(void,     cwh_rt_mma,          (struct cwh_gang *gang, const struct cwh_matrix *x, const void *a, const void *b, const void *c, void *d)) \
+    X(void,     cwh_rt_mma_lane,     (struct cwh_gang *gang, const struct cwh_matrix *x, const uint64_t operands[32], uint32_t lane, void *d)) \
+    X(void,     cwh_rt_matrix_move,  (struct cwh_gang *gang, const struct cwh_matrix *x, uint64_t mask, const uint64_t *address, uint32_t stride, void *registers))
 
 enum cwh_mbarrier_op { CWH_MBARRIER_INIT, CWH_MBARRIER_INVAL, CWH_MBARRIER_ARRIVE, CWH_MBARRIER_DROP, CWH_MBARRIER_EXPECT,
                        CWH_MBARRIER_COMPLETE, CWH_MBARRIER_TEST, CWH_MBARRIER_TEST_PARITY };
@@ -106,6 +116,19 @@ enum cwh_mbarrier_op { CWH_MBARRIER_INIT, CWH_MBARRIER_INVAL, CWH_MBARRIER_ARRIV
 /* An mbarrier object, and the state that mbarrier.arrive gives, which is the object as it was before: arrivals pending in
  * this phase (0), arrivals expected in each (20), transactions pending (40, signed), parity of the phase (63). */
 enum { CWH_MBARRIER_COUNT_BITS = 20, CWH_MBARRIER_TX_SHIFT = 40, CWH_MBARRIER_TX_BITS = 22, CWH_MBARRIER_PHASE_SHIFT = 63 };
+
+/* One matrix instruction; constant data of the compiled code. Types are ptx_type, matrices as in jit/ptx/matrix.h. */
+struct cwh_matrix {
+    uint16_t op;                /* ptx_op */
+    uint16_t m, n, k;
+    uint8_t  a, b, c, d;        /* element types; wmma.load, wmma.store: d */
+    uint8_t  na, nb, nc, nd;    /* registers a lane */
+    uint8_t  a_col, b_col;      /* layouts; wmma.load, wmma.store: a_col */
+    uint8_t  boolop, round, satfinite;
+    uint8_t  fragment;          /* wmma.load, wmma.store: 0..3 for a b c d */
+    uint8_t  trans;             /* ldmatrix, stmatrix */
+    uint8_t  width;             /* lanes of `registers` */
+};
 
 /* One tex/tld4/txq/suld/sust/suq instruction. Coordinates and results are [component][lane], 32-bit words. */
 struct cwh_tex {

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Matrix instructions on the host device (9.7.14): fragments go through memory to the engine's arithmetic (impl/host/matrix.c).
+ * A warp-wide gang hands over whole registers. With width 1 the lanes publish where theirs are, and each computes its part;
+ * they meet again before one may reuse the room. */
+#include "jit/emit/emit_private.h"
+#include "jit/ptx/matrix.h"
+
+enum { ROOM_A, ROOM_B, ROOM_C, ROOM_D, ROOM_VALUES };
+
+static LLVMValueRef
+i32(struct emit *e, uint32_t v)
+{
+    return LLVMConstInt(e->i32, v, false);
+}
+
+/* Room for 8 registers of 64 bits of every lane, shared by all matrix instructions of the function. */
+static LLVMValueRef
+room(struct emit *e, unsigned which)
+{
+    LLVMValueRef *r = &e->f->matrix[which];
+    unsigned n = which == ROOM_VALUES ? 32 : e->width == 1 ? 32 : 8 * 32;
+    if (!*r)
+        *r = emit_alloca(e, LLVMArrayType(e->i64, n), 64, "matrix");
+    return *r;
+}
+
+/* The instruction as constant data of the module. */
+static LLVMValueRef
+describe(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, unsigned fragment)
+{
+    struct cwh_matrix x = {
+        .op = in->op, .m = m->m, .n = m->n, .k = m->k, .a = m->a, .b = m->b, .c = m->c, .d = m->d, .na = m->na, .nb = m->nb, .nc = m->nc,
+        .nd = m->nd, .a_col = m->a_col, .b_col = m->b_col, .boolop = in->boolop, .round = in->round,
+        .satfinite = (in->flags & PTX_F_SATFINITE) != 0, .fragment = (uint8_t)fragment, .trans = in->aux >> PTX_AUX_MTRANS & 1,
+        .width = (uint8_t)e->width,
+    };
+    LLVMValueRef bytes = LLVMConstStringInContext(e->llvm, (const char *)&x, sizeof x, true);
+    LLVMValueRef g = LLVMAddGlobal(e->module, LLVMTypeOf(bytes), "matrix");
+    LLVMSetInitializer(g, bytes);
+    LLVMSetGlobalConstant(g, true);
+    LLVMSetLinkage(g, LLVMPrivateLinkage);
+    LLVMSetAlignment(g, 8);
+    return g;
+}
+
+/* How a fragment's register is read and written: small elements are packed into 32 bits. */
+static ptx_type
+register_type(uint8_t t)
+{
+    return t == PTX_F32 ? PTX_F32 : t == PTX_F64 ? PTX_F64 : PTX_B32;
+}
+
+static LLVMTypeRef
+word_type(struct emit *e, uint8_t t)
+{
+    return t == PTX_F64 ? e->i64 : e->i32;
+}
+
+static LLVMValueRef
+slot(struct emit *e, LLVMValueRef array, unsigned i, LLVMTypeRef word, unsigned step)
+{
+    LLVMValueRef idx = LLVMConstInt(e->i64, (uint64_t)i * step, false);
+    return LLVMBuildGEP2(e->b, word, array, &idx, 1, "");
+}
+
+/* Registers of a fragment of type t into an array. Width 1: from slot `at` on, 64 bits each, when `wide`. */
+static void
+put(struct emit *e, LLVMValueRef array, unsigned at, const struct ptx_operand *o, uint8_t t, bool wide)
+{
+    LLVMTypeRef word = word_type(e, t);
+    for (unsigned i = 0; i < o->count; i++) {
+        LLVMValueRef v = emit_bitcast(e, emit_operand(e, &o->elem[i], register_type(t)), word), st;
+        if (wide)
+            st = LLVMBuildStore(e->b, emit_resize(e, v, e->i64, false), slot(e, array, at + i, e->i64, 1));
+        else
+            st = LLVMBuildStore(e->b, emit_splat(e, v), slot(e, array, at + i, word, e->width));
+        LLVMSetAlignment(st, wide ? 8 : t == PTX_F64 ? 8 : 4);
+    }
+}
+
+static void
+take(struct emit *e, LLVMValueRef array, const struct ptx_operand *o, uint8_t t)
+{
+    LLVMTypeRef word = word_type(e, t), vt = e->width == 1 ? word : LLVMVectorType(word, e->width);
+    ptx_type rt = register_type(t);
+    for (unsigned i = 0; i < o->count; i++) {
+        LLVMValueRef v = LLVMBuildLoad2(e->b, vt, slot(e, array, i, word, e->width), "");
+        LLVMSetAlignment(v, t == PTX_F64 ? 8 : 4);
+        emit_dst_operand(e, &o->elem[i], rt, emit_bitcast(e, v, emit_type(e, rt)));
+    }
+}
+
+/* Width 1: meet the other lanes of the warp. */
+static LLVMValueRef
+exchange(struct emit *e, LLVMValueRef value)
+{
+    struct emit_session *s = emit_session(e);
+    s->uses_fibers = true;
+    LLVMTypeRef types[5] = { e->ptr, e->i32, e->i32, e->i64, e->ptr };
+    LLVMValueRef values = room(e, ROOM_VALUES), args[5] = { e->f->gang, i32(e, s->sites++), i32(e, 0), value, values };
+    emit_runtime(e, "cwh_rt_warp_exchange", e->i32, types, 5, args);
+    return values;
+}
+
+static LLVMValueRef
+lane_id(struct emit *e)
+{
+    return emit_session(e)->target->sreg(e, PTX_SREG_LANEID);
+}
+
+static void
+emit_mma(struct emit *e, const struct ptx_inst *in)
+{
+    struct ptx_matrix m;
+    const char *why = ptx_matrix_mma(in, &m);
+    if (why) {
+        emit_unsupported(e, in, why);
+        return;
+    }
+    LLVMValueRef what = describe(e, in, &m, 0), d = room(e, ROOM_D);
+    if (e->width == 1) {
+        LLVMValueRef mine = room(e, ROOM_A);
+        put(e, mine, 0, &in->operand[1], m.a, true);
+        put(e, mine, m.na, &in->operand[2], m.b, true);
+        put(e, mine, m.na + m.nb, &in->operand[3], m.c, true);
+        LLVMValueRef all = exchange(e, LLVMBuildPtrToInt(e->b, mine, e->i64, ""));
+        LLVMTypeRef types[5] = { e->ptr, e->ptr, e->ptr, e->i32, e->ptr };
+        LLVMValueRef args[5] = { e->f->gang, what, all, lane_id(e), d };
+        emit_runtime(e, "cwh_rt_mma_lane", e->void_, types, 5, args);
+        exchange(e, LLVMConstNull(e->i64));
+    } else {
+        LLVMValueRef a = room(e, ROOM_A), b = room(e, ROOM_B), c = room(e, ROOM_C);
+        put(e, a, 0, &in->operand[1], m.a, false);
+        put(e, b, 0, &in->operand[2], m.b, false);
+        put(e, c, 0, &in->operand[3], m.c, false);
+        LLVMTypeRef types[6] = { e->ptr, e->ptr, e->ptr, e->ptr, e->ptr, e->ptr };
+        LLVMValueRef args[6] = { e->f->gang, what, a, b, c, d };
+        emit_runtime(e, "cwh_rt_mma", e->void_, types, 6, args);
+    }
+    take(e, d, &in->operand[0], m.d);
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef
+host_address(struct emit *e, const struct ptx_inst *in, const struct ptx_operand *o)
+{
+    ptx_space space = (ptx_space)in->space;
+    if (space == PTX_SPACE_GENERIC && !o->has_reg && o->sym && o->sym->kind == PTX_SYM_VAR && o->sym->space == PTX_SPACE_SHARED)
+        space = PTX_SPACE_SHARED;
+    LLVMValueRef a = emit_address(e, o, space);
+    return space == PTX_SPACE_SHARED ? emit_session(e)->target->to_generic(e, a, space) : a;
+}
+
+/* The value that all lanes share, from the first active one. */
+static LLVMValueRef
+one_of(struct emit *e, LLVMValueRef v)
+{
+    if (!emit_is_vector(v))
+        return v;
+    LLVMValueRef bits = emit_mask_bits(e, e->mask), lane = emit_intrinsic(e, "llvm.cttz", &bits, 1, 0);
+    return LLVMBuildExtractElement(e->b, v, LLVMBuildAnd(e->b, lane, i32(e, 31), ""), "");
+}
+
+static LLVMValueRef
+active(struct emit *e)
+{
+    LLVMValueRef bits = e->width == 1 ? LLVMBuildShl(e->b, i32(e, 1), lane_id(e), "") : emit_mask_bits(e, e->mask);
+    return LLVMBuildZExt(e->b, bits, e->i64, "");
+}
+
+static void
+move(struct emit *e, LLVMValueRef what, LLVMValueRef addresses, LLVMValueRef stride, LLVMValueRef registers)
+{
+    LLVMTypeRef types[6] = { e->ptr, e->ptr, e->i64, e->ptr, e->i32, e->ptr };
+    LLVMValueRef args[6] = { e->f->gang, what, active(e), addresses, stride, registers };
+    emit_runtime(e, "cwh_rt_matrix_move", e->void_, types, 6, args);
+}
+
+static void
+emit_wmma_memory(struct emit *e, const struct ptx_inst *in)
+{
+    bool load = in->op == PTX_OP_WMMA_LOAD;
+    struct ptx_matrix m;
+    unsigned fragment;
+    const char *why = ptx_matrix_fragment(in, &m, &fragment);
+    if (why) {
+        emit_unsupported(e, in, why);
+        return;
+    }
+    m.a = m.b = m.c = m.d;
+    unsigned rows = fragment == 1 ? m.k : m.m, cols = fragment == 0 ? m.k : m.n;
+    LLVMValueRef address = one_of(e, host_address(e, in, &in->operand[load ? 1 : 0]));
+    LLVMValueRef stride = in->noperands > 2 ? one_of(e, emit_src(e, in, 2, PTX_U32)) : i32(e, m.a_col ? rows : cols);
+    LLVMValueRef registers = room(e, ROOM_D), addresses = room(e, ROOM_VALUES);
+    if (e->width == 1)
+        exchange(e, LLVMConstNull(e->i64));     /* in step with the others' accesses */
+    LLVMBuildStore(e->b, address, addresses);
+    if (!load)
+        put(e, registers, 0, &in->operand[1], m.d, false);
+    move(e, describe(e, in, &m, fragment), addresses, stride, registers);
+    if (load)
+        take(e, registers, &in->operand[0], m.d);
+}
+
+static void
+emit_rows(struct emit *e, const struct ptx_inst *in)
+{
+    bool load = in->op == PTX_OP_LDMATRIX;
+    struct ptx_matrix m = { .m = 8, .n = 8, .d = PTX_B32, .nd = (uint8_t)ptx_matrix_count(in) };
+    LLVMValueRef address = host_address(e, in, &in->operand[load ? 1 : 0]), registers = room(e, ROOM_D), addresses;
+    if (e->width == 1) {
+        addresses = exchange(e, address);
+    } else {
+        addresses = room(e, ROOM_VALUES);
+        LLVMSetAlignment(LLVMBuildStore(e->b, emit_splat(e, address), addresses), 8);
+    }
+    if (!load)
+        put(e, registers, 0, &in->operand[1], PTX_B32, false);
+    move(e, describe(e, in, &m, 0), addresses, i32(e, 0), registers);
+    if (load)
+        take(e, registers, &in->operand[0], PTX_B32);
+}
+
+/* Element (row, column) of the 8 x 8 matrix is half `column % 2` of lane 4 * row + column / 2. */
+static void
+emit_movmatrix(struct emit *e, const struct ptx_inst *in)
+{
+    LLVMValueRef v = emit_src(e, in, 1, PTX_B32);
+    if (e->width == 1) {
+        LLVMValueRef all = exchange(e, emit_resize(e, v, e->i64, false)), lane = lane_id(e), r = NULL;
+        LLVMValueRef row = LLVMBuildLShr(e->b, lane, i32(e, 2), ""), col = LLVMBuildShl(e->b, LLVMBuildAnd(e->b, lane, i32(e, 3), ""), i32(e, 1), "");
+        for (unsigned h = 0; h < 2; h++) {
+            LLVMValueRef from = LLVMBuildAdd(e->b, LLVMBuildShl(e->b, LLVMBuildOr(e->b, col, i32(e, h), ""), i32(e, 2), ""),
+                                             LLVMBuildLShr(e->b, row, i32(e, 1), ""), "");
+            LLVMValueRef word = LLVMBuildTrunc(e->b, LLVMBuildLoad2(e->b, e->i64, LLVMBuildGEP2(e->b, e->i64, all, &from, 1, ""), ""), e->i32, "");
+            LLVMValueRef shift = LLVMBuildShl(e->b, LLVMBuildAnd(e->b, row, i32(e, 1), ""), i32(e, 4), "");
+            word = LLVMBuildAnd(e->b, LLVMBuildLShr(e->b, word, shift, ""), i32(e, 0xffff), "");
+            r = h ? LLVMBuildOr(e->b, r, LLVMBuildShl(e->b, word, i32(e, 16), ""), "") : word;
+        }
+        emit_dst(e, in, 0, PTX_B32, r);
+        return;
+    }
+    LLVMTypeRef halves = LLVMVectorType(e->i16, 64);
+    LLVMValueRef order[64];
+    for (unsigned i = 0; i < 64; i++) {
+        unsigned row = i / 8, col = i % 8;
+        order[i] = i32(e, col * 8 + row);
+    }
+    v = LLVMBuildBitCast(e->b, emit_splat(e, v), halves, "");
+    v = LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(halves), LLVMConstVector(order, 64), "");
+    emit_dst(e, in, 0, PTX_B32, LLVMBuildBitCast(e->b, v, LLVMVectorType(e->i32, 32), ""));
+}
+
+bool
+emit_host_matrix(struct emit *e, const struct ptx_inst *in)
+{
+    switch (in->op) {
+    case PTX_OP_MMA: case PTX_OP_WMMA_MMA: case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_STORE: case PTX_OP_LDMATRIX: case PTX_OP_STMATRIX:
+    case PTX_OP_MOVMATRIX:
+        break;
+    default:
+        return false;
+    }
+    if (in->noperands == 1 && in->operand[0].kind == PTX_OPND_TEXT)
+        emit_unsupported(e, in, "a form that came after sm_90");
+    else if (in->op == PTX_OP_MMA || in->op == PTX_OP_WMMA_MMA)
+        emit_mma(e, in);
+    else if (in->op == PTX_OP_WMMA_LOAD || in->op == PTX_OP_WMMA_STORE)
+        emit_wmma_memory(e, in);
+    else if (in->op == PTX_OP_MOVMATRIX)
+        emit_movmatrix(e, in);
+    else
+        emit_rows(e, in);
+    return true;
+}
