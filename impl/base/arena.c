@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See arena.h. */
+#define _GNU_SOURCE
 #include "impl/base/arena.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { CHUNK = 64 * 1024, MAX_CHUNK = 4 * 1024 * 1024 };
+enum { CHUNK = 64 * 1024, MAX_CHUNK = 4 * 1024 * 1024, LARGE_PAGE = 2 * 1024 * 1024 };
 
 struct cw_arena_chunk {
     struct cw_arena_chunk *next;
@@ -31,6 +33,25 @@ cw_arena_finish(struct cw_arena *a)
     memset(a, 0, sizeof *a);
 }
 
+/* Room for *size bytes or somewhat more. Large chunks ask for large pages, where a page fault would be the greater part of
+ * what filling them costs. */
+static struct cw_arena_chunk *
+chunk_alloc(size_t *size)
+{
+    size_t whole = sizeof(struct cw_arena_chunk) + *size;
+#ifdef MADV_HUGEPAGE
+    if (whole >= LARGE_PAGE / 2) {
+        whole = (whole + LARGE_PAGE - 1) & ~(size_t)(LARGE_PAGE - 1);
+        struct cw_arena_chunk *c = aligned_alloc(LARGE_PAGE, whole);
+        if (c)
+            (void)madvise(c, whole, MADV_HUGEPAGE);
+        *size = whole - sizeof *c;
+        return c;
+    }
+#endif
+    return malloc(whole);
+}
+
 void *
 cw_arena_alloc(struct cw_arena *a, size_t size)
 {
@@ -38,10 +59,10 @@ cw_arena_alloc(struct cw_arena *a, size_t size)
         return NULL;
     size = (size + 15) & ~(size_t)15;
     if (!a->head || a->used + size > a->head->size) {
-        size_t want = a->total / 4 < CHUNK ? CHUNK : a->total / 4 > MAX_CHUNK ? MAX_CHUNK : a->total / 4;
+        size_t want = a->total / 2 < CHUNK ? CHUNK : a->total / 2 > MAX_CHUNK ? MAX_CHUNK : a->total / 2;
         if (want < size)
             want = size;
-        struct cw_arena_chunk *c = malloc(sizeof *c + want);
+        struct cw_arena_chunk *c = chunk_alloc(&want);
         if (!c)
             return NULL;
         c->next = a->head;
