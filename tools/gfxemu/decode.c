@@ -81,6 +81,8 @@ find_row(const char *name, size_t n)
 
 /* ---- code ---- */
 
+typedef _Atomic(struct gfx_insn *) gfx_slot;
+
 struct gfx_code {
     const struct gfx_target *target;
     const uint8_t *bytes;
@@ -88,7 +90,7 @@ struct gfx_code {
     size_t size;
     pthread_mutex_t lock;
     LLVMDisasmContextRef llvm[2];               /* wave32, wave64 */
-    _Atomic(struct gfx_insn *) *insns[2];       /* an instruction for each dword */
+    gfx_slot *_Atomic insns[2];                 /* an instruction for each dword; the array is made at the first use */
 };
 
 struct gfx_code *
@@ -490,8 +492,9 @@ gfx_decode(struct gfx_code *c, uint64_t pc, bool wave64, char *error)
         snprintf(error, 256, "program counter 0x%llx is outside of the code", (unsigned long long)pc);
         return NULL;
     }
-    if (c->insns[wave64]) {
-        struct gfx_insn *i = atomic_load_explicit(&c->insns[wave64][at / 4], memory_order_acquire);
+    gfx_slot *insns = atomic_load_explicit(&c->insns[wave64], memory_order_acquire);
+    if (insns) {
+        struct gfx_insn *i = atomic_load_explicit(&insns[at / 4], memory_order_acquire);
         if (i)
             return i;
     }
