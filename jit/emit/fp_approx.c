@@ -25,49 +25,6 @@ unit(struct emit *e, V (*f)(struct emit *, V), V a)
     return fp_as_float(e, f(e, fp_as_int(e, a)));
 }
 
-/* Without .ftz subnormal operands are brought into the unit's range: f(x * 2^24) * back. */
-static V
-scaled(struct emit *e, V (*f)(struct emit *, V), V a, bool ftz, double back)
-{
-    if (ftz)
-        return unit(e, f, a);
-    V small = less(e, fp_abs(e, a), 0x1p-126);
-    V r = unit(e, f, v_sel(e, small, v_fmul(e, a, k_fp(e, a, 0x1p24)), a));
-    return v_sel(e, small, v_fmul(e, r, k_fp(e, r, back)), r);
-}
-
-static V
-rcp(struct emit *e, V a, bool ftz)
-{
-    if (ftz)
-        return unit(e, mufu_rcp, a);
-    V mag = fp_abs(e, a), one = k_fp(e, a, 1.0);
-    V s = v_sel(e, emit_fcmp(e, LLVMRealOGT, mag, k_fp(e, mag, 0x1p126)), k_fp(e, one, 0.25),
-                v_sel(e, less(e, mag, 0x1p-126), k_fp(e, one, 0x1p24), one));
-    return v_fmul(e, unit(e, mufu_rcp, v_fmul(e, a, s)), s);
-}
-
-static V
-lg2(struct emit *e, V a, bool ftz)
-{
-    if (ftz)
-        return unit(e, mufu_lg2, a);
-    V small = less(e, fp_abs(e, a), 0x1p-126);
-    V r = unit(e, mufu_lg2, v_sel(e, small, v_fmul(e, a, k_fp(e, a, 0x1p24)), a));
-    return v_sel(e, small, v_fsub(e, r, k_fp(e, r, 24.0)), r);
-}
-
-/* Without .ftz, where the result may be subnormal: the square of 2^(x/2). */
-static V
-ex2(struct emit *e, V a, bool ftz)
-{
-    if (ftz)
-        return unit(e, mufu_ex2, a);
-    V low = less(e, a, -126.0);
-    V r = unit(e, mufu_ex2, v_sel(e, low, v_fmul(e, a, k_fp(e, a, 0.5)), a));
-    return v_sel(e, low, v_fmul(e, r, r), r);
-}
-
 static V
 nvptx_approx(struct emit *e, const struct ptx_inst *in, V a)
 {
@@ -109,13 +66,13 @@ fp_approx(struct emit *e, const struct ptx_inst *in, V a)
     if (e->target == CWJ_TARGET_NVPTX && (r = nvptx_approx(e, in, a)))
         return r;
     switch (in->op) {
-    case PTX_OP_RCP:   return rcp(e, a, ftz);
-    case PTX_OP_SQRT:  return scaled(e, mufu_sqrt, a, ftz, 0x1p-12);
-    case PTX_OP_RSQRT: return scaled(e, mufu_rsq, a, ftz, 0x1p12);
+    case PTX_OP_RCP:   return unit(e, ftz ? mufu_rcp : mufu_rcp_full, a);
+    case PTX_OP_SQRT:  return unit(e, ftz ? mufu_sqrt : mufu_sqrt_full, a);
+    case PTX_OP_RSQRT: return unit(e, ftz ? mufu_rsq : mufu_rsq_full, a);
     case PTX_OP_SIN:   return unit(e, mufu_sin, a);
     case PTX_OP_COS:   return unit(e, mufu_cos, a);
-    case PTX_OP_LG2:   return lg2(e, a, ftz);
-    case PTX_OP_EX2:   return ex2(e, a, ftz);
+    case PTX_OP_LG2:   return unit(e, ftz ? mufu_lg2 : mufu_lg2_full, a);
+    case PTX_OP_EX2:   return unit(e, ftz ? mufu_ex2 : mufu_ex2_full, a);
     default:           return unit(e, mufu_tanh, a);
     }
 }

@@ -76,18 +76,75 @@ words(struct emit *e, const char *name, const uint32_t *value, unsigned n)
     return g;
 }
 
-/* The word at index (i32, either shape; always in range). */
+/* The word at index (i32, either shape; always in range), or the pair of words as an i64. */
 static V
-table_load(struct emit *e, V table, V index)
+table_load(struct emit *e, V table, V index, LLVMTypeRef t)
 {
-    V at = LLVMBuildGEP2(e->b, e->i32, table, &index, 1, "");
+    V at = LLVMBuildGEP2(e->b, t, table, &index, 1, "");
 
     if (!emit_is_vector(index))
-        return LLVMBuildLoad2(e->b, e->i32, at, "");
+        return LLVMBuildLoad2(e->b, t, at, "");
     unsigned n = LLVMGetVectorSize(LLVMTypeOf(index)), id = LLVMLookupIntrinsicID("llvm.masked.gather", 18);
-    LLVMTypeRef over[2] = { LLVMTypeOf(index), LLVMTypeOf(at) };
+    LLVMTypeRef over[2] = { LLVMVectorType(t, n), LLVMTypeOf(at) };
     V args[4] = { at, LLVMConstInt(e->i32, 4, false), LLVMConstAllOnes(LLVMVectorType(e->i1, n)), LLVMGetPoison(over[0]) };
     return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, over, 2), LLVMGetIntrinsicDeclaration(e->module, id, over, 2), args, 4, "");
+}
+
+static V
+shuffle(struct emit *e, V a, V b, const uint8_t *from, unsigned n)
+{
+    V index[EMIT_MAX_WIDTH];
+
+    for (unsigned i = 0; i < n; i++)
+        index[i] = LLVMConstInt(e->i32, from[i], false);
+    return LLVMBuildShuffleVector(e->b, a, b, LLVMConstVector(index, n), "");
+}
+
+/* Pairs of words with AVX2's gather, which LLVM does not use by itself on many CPUs: eight lanes at a time. */
+static void
+gather_avx2(struct emit *e, V table, V index, V *w0, V *w1)
+{
+    static const uint8_t front[] = { 0, 1, 4, 5 }, back[] = { 2, 3, 6, 7 };
+    static const uint8_t even[] = { 0, 2, 8, 10, 4, 6, 12, 14 }, odd[] = { 1, 3, 9, 11, 5, 7, 13, 15 };
+    unsigned n = LLVMGetVectorSize(LLVMTypeOf(index)), id = LLVMLookupIntrinsicID("llvm.x86.avx2.gather.d.q.256", 28);
+    LLVMTypeRef q4 = LLVMVectorType(e->i64, 4), d8 = LLVMVectorType(e->i32, 8), ft = LLVMIntrinsicGetType(e->llvm, id, NULL, 0);
+    V f = LLVMGetIntrinsicDeclaration(e->module, id, NULL, 0), out[2][EMIT_MAX_WIDTH / 8];
+
+    for (unsigned i = 0; i < n / 8; i++) {
+        uint8_t lanes[8];
+        for (unsigned k = 0; k < 8; k++)
+            lanes[k] = (uint8_t)(8 * i + k);
+        V eight = shuffle(e, index, index, lanes, 8), half[2];
+        for (unsigned h = 0; h < 2; h++) {
+            V args[5] = { LLVMConstNull(q4), table, shuffle(e, eight, eight, h ? back : front, 4), LLVMConstAllOnes(q4),
+                          LLVMConstInt(e->i8, 8, false) };
+            half[h] = LLVMBuildBitCast(e->b, LLVMBuildCall2(e->b, ft, f, args, 5, ""), d8, "");
+        }
+        out[0][i] = shuffle(e, half[0], half[1], even, 8);
+        out[1][i] = shuffle(e, half[0], half[1], odd, 8);
+    }
+    for (unsigned w = 0; w < 2; w++) {
+        for (unsigned m = n / 8, size = 8; m > 1; m /= 2, size *= 2) {      /* join neighbours */
+            uint8_t lanes[EMIT_MAX_WIDTH];
+            for (unsigned k = 0; k < 2 * size; k++)
+                lanes[k] = (uint8_t)k;
+            for (unsigned i = 0; i < m / 2; i++)
+                out[w][i] = shuffle(e, out[w][2 * i], out[w][2 * i + 1], lanes, 2 * size);
+        }
+    }
+    *w0 = out[0][0];
+    *w1 = out[1][0];
+}
+
+static bool
+has_avx2(struct emit *e)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    return e->target == CWJ_TARGET_HOST && __builtin_cpu_supports("avx2");
+#else
+    (void)e;
+    return false;
+#endif
 }
 
 struct segment {
@@ -97,9 +154,16 @@ struct segment {
 static struct segment
 segment_load(struct emit *e, const struct mufu_table *t, V index)
 {
-    V table = words(e, t->name, t->coefficients[0], 2 * t->segments), at = shl_k(e, index, 1);
-    V w0 = table_load(e, table, at), w1 = table_load(e, table, v_or(e, at, k_int(e, at, 1)));
+    V table = words(e, t->name, t->coefficients[0], 2 * t->segments), w0, w1;
+    unsigned n = emit_is_vector(index) ? LLVMGetVectorSize(LLVMTypeOf(index)) : 1;
 
+    if (has_avx2(e) && n >= 8 && n <= EMIT_MAX_WIDTH && !(n & (n - 1))) {
+        gather_avx2(e, table, index, &w0, &w1);
+    } else {
+        V pair = table_load(e, table, index, e->i64);       /* little-endian */
+        w0 = emit_resize(e, pair, e->i32, false);
+        w1 = emit_resize(e, lshr_k(e, pair, 32), e->i32, false);
+    }
     return (struct segment){ w0, and_k(e, w1, 0xffff), lshr_k(e, w1, 16) };
 }
 
@@ -108,34 +172,55 @@ segment_load(struct emit *e, const struct mufu_table *t, V index)
 static V
 square(struct emit *e, V x)
 {
-    V h = lshr_k(e, x, 9), l = and_k(e, x, 511), s = lshr_k(e, v_mul(e, h, h), 1);
+    LLVMTypeRef t = emit_is_vector(x) ? e->i16 : e->i32;       /* all fits in 16 bits: twice the lanes */
+    V h = emit_resize(e, lshr_k(e, x, 9), t, false), l = emit_resize(e, and_k(e, x, 511), t, false);
+    V s = lshr_k(e, v_mul(e, h, h), 1);
 
     for (unsigned p = 1; p <= 7; p++) {
-        V bit = ashr_k(e, shl_k(e, h, 31 - p), 31);
+        V bit = ashr_k(e, shl_k(e, h, int_bits(h) - 1 - p), int_bits(h) - 1);
         s = v_add(e, s, v_and(e, bit, lshr_k(e, l, 9 - p)));
     }
-    return s;
+    return emit_resize(e, s, e->i32, false);
 }
 
 /* ---- functions --------------------------------------------------------------------------------------------------------- */
 
-/* body(x) as a function of the module, shared by all uses in this shape. */
+struct guard {
+    V (*fast)(struct emit *, V);    /* NULL: none */
+    uint32_t first, count;          /* where it holds: operands whose bits, without the sign if so, are first .. first + count - 1 */
+    bool magnitude;
+};
+
+/* body(x) as a function of the module, shared by all uses in this shape. Where all lanes are in the guard's range, its
+ * function is used instead. */
 static V
-shared(struct emit *e, const char *what, V (*body)(struct emit *, V), V x)
+shared(struct emit *e, const char *what, V (*body)(struct emit *, V), const struct guard *g, V x)
 {
     char name[64];
     LLVMTypeRef type = LLVMTypeOf(x), ft = LLVMFunctionType(type, &type, 1, false);
 
     snprintf(name, sizeof name, "mufu.%s.%u", what, emit_is_vector(x) ? LLVMGetVectorSize(type) : 1);
     V f = LLVMGetNamedFunction(e->module, name);
-    if (!f) {
-        f = LLVMAddFunction(e->module, name, ft);
-        LLVMSetLinkage(f, LLVMInternalLinkage);
-        LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
-        LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, f, ""));
-        LLVMBuildRet(e->b, body(e, LLVMGetParam(f, 0)));
-        LLVMPositionBuilderAtEnd(e->b, here);
+    if (f)
+        return LLVMBuildCall2(e->b, ft, f, &x, 1, "");
+    f = LLVMAddFunction(e->module, name, ft);
+    LLVMSetLinkage(f, LLVMInternalLinkage);
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b), entry = LLVMAppendBasicBlockInContext(e->llvm, f, "");
+    LLVMPositionBuilderAtEnd(e->b, entry);
+    V b = LLVMGetParam(f, 0);
+    if (g) {
+        LLVMBasicBlockRef fast = LLVMAppendBasicBlockInContext(e->llvm, f, "fast"), rest = LLVMAppendBasicBlockInContext(e->llvm, f, "rest");
+        V at = g->magnitude ? v_and(e, b, k_int(e, b, 0x7fffffff)) : b;
+        V out = emit_icmp(e, LLVMIntUGE, v_sub(e, at, k_int(e, b, g->first)), k_int(e, b, g->count));
+        if (emit_is_vector(out))
+            out = v_call1(e, "llvm.vector.reduce.or", out);
+        LLVMBuildCondBr(e->b, out, rest, fast);
+        LLVMPositionBuilderAtEnd(e->b, fast);
+        LLVMBuildRet(e->b, g->fast(e, b));
+        LLVMPositionBuilderAtEnd(e->b, rest);
     }
+    LLVMBuildRet(e->b, body(e, b));
+    LLVMPositionBuilderAtEnd(e->b, here);
     return LLVMBuildCall2(e->b, ft, f, &x, 1, "");
 }
 
@@ -214,11 +299,24 @@ rsq_core(struct emit *e, V g)
 
 /* ---- the functions ----------------------------------------------------------------------------------------------------- */
 
+/* |b| in [2^-126, 2^126); also right for larger ones, but for the sign of the exponent. */
+static V
+rcp_normal(struct emit *e, V b)
+{
+    V y = rcp_core(e, and_k(e, b, IMPLIED - 1));
+    return v_sub(e, v_add(e, y, k_int(e, y, 252u << 23)), and_k(e, b, INFINITE));
+}
+
+static V
+rcp_fast(struct emit *e, V b)
+{
+    return v_or(e, rcp_normal(e, b), and_k(e, b, SIGN));
+}
+
 static V
 rcp_body(struct emit *e, V b)
 {
-    V sign = and_k(e, b, SIGN), mag = and_k(e, b, ~SIGN), f = and_k(e, b, IMPLIED - 1);
-    V r = v_sub(e, v_add(e, rcp_core(e, f), k_int(e, f, 252u << 23)), and_k(e, mag, INFINITE));
+    V sign = and_k(e, b, SIGN), mag = and_k(e, b, ~SIGN), r = rcp_normal(e, b);
 
     r = v_sel(e, cmp_k(e, LLVMIntSLT, r, IMPLIED), k_int(e, r, 0), r);              /* also for infinity */
     r = v_sel(e, cmp_k(e, LLVMIntULT, mag, IMPLIED), k_int(e, r, INFINITE), r);
@@ -234,14 +332,28 @@ root_significand(struct emit *e, V b, unsigned bits, unsigned bias)
     return v_or(e, odd, and_k(e, b, (1u << bits) - 1));
 }
 
+/* The exponent halved, rounded down, in its place. */
+static V
+half_exponent(struct emit *e, V b)
+{
+    return and_k(e, ashr_k(e, add_k(e, b, -(127 << 23)), 1), ~(uint64_t)(IMPLIED - 1));
+}
+
+/* b in [2^-126, infinity) */
+static V
+rsq_fast(struct emit *e, V b)
+{
+    V g = root_significand(e, b, 23, 127), y = rsq_core(e, g);
+
+    y = v_sel(e, cmp_k(e, LLVMIntEQ, g, 0), k_int(e, y, IMPLIED << 1), y);          /* powers of four are exact */
+    return v_sub(e, add_k(e, y, 125 << 23), half_exponent(e, b));
+}
+
 static V
 rsq_body(struct emit *e, V b)
 {
-    V g = root_significand(e, b, 23, 127), half = ashr_k(e, add_k(e, lshr_k(e, b, 23), -127), 1);
-    V y = rsq_core(e, g);
+    V r = rsq_fast(e, b);
 
-    y = v_sel(e, cmp_k(e, LLVMIntEQ, g, 0), k_int(e, y, IMPLIED << 1), y);          /* powers of four are exact */
-    V r = v_add(e, y, shl_k(e, rsub_k(e, 125, half), 23));
     r = v_sel(e, cmp_k(e, LLVMIntEQ, b, INFINITE), k_int(e, r, 0), r);
     r = v_sel(e, cmp_k(e, LLVMIntUGT, b, INFINITE), k_int(e, r, CANONICAL_NAN), r); /* NaN and negative */
     V zero = cmp_k(e, LLVMIntEQ, and_k(e, b, INFINITE), 0);
@@ -249,16 +361,23 @@ rsq_body(struct emit *e, V b)
 }
 
 static V
-sqrt_body(struct emit *e, V b)
+sqrt_fast(struct emit *e, V b)
 {
-    V g = root_significand(e, b, 23, 127), half = ashr_k(e, add_k(e, lshr_k(e, b, 23), -127), 1);
+    V g = root_significand(e, b, 23, 127);
     V x = and_k(e, g, 0x1ffff), octave = lshr_k(e, g, 23);
     struct segment s = segment_load(e, &sqrt_table, lshr_k(e, g, 17));
 
     s.c1 = v_shl(e, s.c1, octave);      /* the upper octave is one place shorter */
     V y = interpolate(e, s, x, square(e, x), 15, 1, -1, 1, v_shl(e, k_int(e, x, 0x7fff), octave), 17);
     y = v_sel(e, cmp_k(e, LLVMIntEQ, g, 0), k_int(e, y, IMPLIED), y);
-    V r = v_add(e, y, shl_k(e, add_k(e, half, 126), 23));
+    return v_add(e, add_k(e, y, 126 << 23), half_exponent(e, b));
+}
+
+static V
+sqrt_body(struct emit *e, V b)
+{
+    V r = sqrt_fast(e, b);
+
     r = v_sel(e, cmp_k(e, LLVMIntEQ, b, INFINITE), b, r);
     r = v_sel(e, cmp_k(e, LLVMIntUGT, b, INFINITE), k_int(e, r, CANONICAL_NAN), r);
     return v_sel(e, cmp_k(e, LLVMIntEQ, and_k(e, b, INFINITE), 0), and_k(e, b, SIGN), r);
@@ -266,7 +385,7 @@ sqrt_body(struct emit *e, V b)
 
 /* Exponent plus a fraction of 36 bits; a negative sum loses one unit to its complement. */
 static V
-lg2_body(struct emit *e, V b)
+lg2_fast(struct emit *e, V b)
 {
     V f = and_k(e, b, IMPLIED - 1), x = and_k(e, b, 0x1ffff);
     struct segment s = segment_load(e, &lg2_table, lshr_k(e, f, 17));
@@ -279,7 +398,14 @@ lg2_body(struct emit *e, V b)
     V negative = emit_fcmp(e, LLVMRealOLT, v, k_f64(e, v, 0.0));
     v = v_sel(e, negative, v_fsub(e, k_f64(e, v, -1.0), v), v);
     V r = cut(e, v, 36);
-    r = v_or(e, r, v_sel(e, negative, k_int(e, r, SIGN), k_int(e, r, 0)));
+    return v_or(e, r, v_sel(e, negative, k_int(e, r, SIGN), k_int(e, r, 0)));
+}
+
+static V
+lg2_body(struct emit *e, V b)
+{
+    V r = lg2_fast(e, b);
+
     r = v_sel(e, cmp_k(e, LLVMIntEQ, b, INFINITE), b, r);
     r = v_sel(e, cmp_k(e, LLVMIntUGT, b, INFINITE), k_int(e, r, CANONICAL_NAN), r);
     return v_sel(e, cmp_k(e, LLVMIntEQ, and_k(e, b, INFINITE), 0), k_int(e, r, INFINITE | SIGN), r);
@@ -287,20 +413,26 @@ lg2_body(struct emit *e, V b)
 
 /* The operand is cut to 23 fraction bits first; of a negative one the fraction's complement is taken, one unit short. */
 static V
-ex2_body(struct emit *e, V b)
+ex2_fast(struct emit *e, V b)       /* |b| < 128 */
 {
-    V mag = and_k(e, b, ~SIGN), negative = cmp_k(e, LLVMIntSLT, b, 0);
-    V big = cmp_k(e, LLVMIntUGE, mag, 0x43000000);          /* 128 */
-    V a = emit_bitcast(e, v_sel(e, big, k_int(e, mag, 0), mag), e->f32);
+    V a = emit_bitcast(e, and_k(e, b, ~SIGN), e->f32);
     V n = truncate(e, v_fmul(e, a, emit_fp_like(e, a, 0x1p23)));
     V whole = cmp_k(e, LLVMIntEQ, and_k(e, n, IMPLIED - 1), 0);
-    n = v_sel(e, negative, v_sel(e, whole, rsub_k(e, 0, n), v_not(e, n)), n);
+
+    n = v_sel(e, cmp_k(e, LLVMIntSLT, b, 0), v_sel(e, whole, rsub_k(e, 0, n), v_not(e, n)), n);
     V x = and_k(e, n, 0x1ffff), index = and_k(e, lshr_k(e, n, 17), 63);
     V y = interpolate(e, segment_load(e, &ex2_table, index), x, square(e, x), 13, 1, 1, 0, k_int(e, x, 0x77e2), 15);
-    V r = v_add(e, y, add_k(e, and_k(e, n, ~(uint64_t)(IMPLIED - 1)), 126 << 23));
+    return v_add(e, y, add_k(e, and_k(e, n, ~(uint64_t)(IMPLIED - 1)), 126 << 23));
+}
+
+static V
+ex2_body(struct emit *e, V b)
+{
+    V mag = and_k(e, b, ~SIGN), big = cmp_k(e, LLVMIntUGE, mag, 0x43000000);        /* 128 */
+    V r = ex2_fast(e, v_sel(e, big, and_k(e, b, SIGN), b));
 
     r = v_sel(e, cmp_k(e, LLVMIntSLT, r, IMPLIED), k_int(e, r, 0), r);
-    r = v_sel(e, big, v_sel(e, negative, k_int(e, r, 0), k_int(e, r, INFINITE)), r);
+    r = v_sel(e, big, v_sel(e, cmp_k(e, LLVMIntSLT, b, 0), k_int(e, r, 0), k_int(e, r, INFINITE)), r);
     return v_sel(e, cmp_k(e, LLVMIntUGT, mag, INFINITE), k_int(e, r, CANONICAL_NAN), r);
 }
 
@@ -348,7 +480,7 @@ tanh_body(struct emit *e, V b)
     enum { LEAST = (127 - 8) << 23, BINADES = sizeof tanh_binades / sizeof *tanh_binades };
     V sign = and_k(e, b, SIGN), mag = v_xor(e, b, sign), f = and_k(e, b, IMPLIED - 1), at = lshr_k(e, add_k(e, mag, -LEAST), 23);
     V outside = cmp_k(e, LLVMIntUGE, at, BINADES);
-    V w = table_load(e, words(e, "mufu.tanh.binades", tanh_binades, BINADES), v_sel(e, outside, k_int(e, at, 0), at));
+    V w = table_load(e, words(e, "mufu.tanh.binades", tanh_binades, BINADES), v_sel(e, outside, k_int(e, at, 0), at), e->i32);
     V drop = and_k(e, w, 255);
     V x = v_lshr(e, f, drop);
     struct segment s = segment_load(e, &tanh_table, v_add(e, lshr_k(e, w, 8), lshr_k(e, x, 17)));
@@ -392,15 +524,76 @@ rsq64h_body(struct emit *e, V b)
     return v_sel(e, zero, v_or(e, and_k(e, b, SIGN), k_int(e, b, INFINITE64)), r);
 }
 
-#define FUNCTION(name) \
-    V mufu_##name(struct emit *e, V bits) { return shared(e, #name, name##_body, bits); }
-FUNCTION(rcp)
-FUNCTION(rsq)
-FUNCTION(sqrt)
-FUNCTION(lg2)
-FUNCTION(ex2)
-FUNCTION(sin)
-FUNCTION(cos)
-FUNCTION(tanh)
-FUNCTION(rcp64h)
-FUNCTION(rsq64h)
+/* Ranges without special operands or results, also for the forms without .ftz. */
+static const struct guard rcp_guard = { rcp_fast, IMPLIED, 252u << 23, true }, rsq_guard = { rsq_fast, IMPLIED, 254u << 23, false },
+    sqrt_guard = { sqrt_fast, IMPLIED, 254u << 23, false }, lg2_guard = { lg2_fast, IMPLIED, 254u << 23, false },
+    ex2_guard = { ex2_fast, 0, 0x42fc0000, true };      /* below 126 */
+
+#define FUNCTION(name, guard) \
+    V mufu_##name(struct emit *e, V bits) { return shared(e, #name, name##_body, guard, bits); }
+FUNCTION(rcp, &rcp_guard)
+FUNCTION(rsq, &rsq_guard)
+FUNCTION(sqrt, &sqrt_guard)
+FUNCTION(lg2, &lg2_guard)
+FUNCTION(ex2, &ex2_guard)
+FUNCTION(sin, NULL)
+FUNCTION(cos, NULL)
+FUNCTION(tanh, NULL)
+FUNCTION(rcp64h, NULL)
+FUNCTION(rsq64h, NULL)
+
+/* Without .ftz: subnormal operands are brought into the unit's range, f(x * 2^24) * back (or - 24). */
+static V
+scaled(struct emit *e, V b, V (*body)(struct emit *, V), double back)
+{
+    V x = emit_bitcast(e, b, e->f32), small = emit_fcmp(e, LLVMRealOLT, v_call1(e, "llvm.fabs", x), emit_fp_like(e, x, 0x1p-126));
+    V y = v_sel(e, small, v_fmul(e, x, emit_fp_like(e, x, 0x1p24)), x);
+    V r = emit_bitcast(e, body(e, emit_bitcast(e, y, e->i32)), e->f32);
+    V moved = back > 0 ? v_fmul(e, r, emit_fp_like(e, r, back)) : v_fadd(e, r, emit_fp_like(e, r, back));
+    return emit_bitcast(e, v_sel(e, small, moved, r), e->i32);
+}
+
+static V
+rsq_full_body(struct emit *e, V b)
+{
+    return scaled(e, b, rsq_body, 0x1p12);
+}
+
+static V
+sqrt_full_body(struct emit *e, V b)
+{
+    return scaled(e, b, sqrt_body, 0x1p-12);
+}
+
+static V
+lg2_full_body(struct emit *e, V b)
+{
+    return scaled(e, b, lg2_body, -24);
+}
+
+/* And large ones, whose reciprocals are subnormal. */
+static V
+rcp_full_body(struct emit *e, V b)
+{
+    V x = emit_bitcast(e, b, e->f32), mag = v_call1(e, "llvm.fabs", x), one = emit_fp_like(e, x, 1.0);
+    V s = v_sel(e, emit_fcmp(e, LLVMRealOGT, mag, emit_fp_like(e, x, 0x1p126)), emit_fp_like(e, x, 0.25),
+                v_sel(e, emit_fcmp(e, LLVMRealOLT, mag, emit_fp_like(e, x, 0x1p-126)), emit_fp_like(e, x, 0x1p24), one));
+    V r = emit_bitcast(e, rcp_body(e, emit_bitcast(e, v_fmul(e, x, s), e->i32)), e->f32);
+    return emit_bitcast(e, v_fmul(e, r, s), e->i32);
+}
+
+/* Where the result may be subnormal: the square of 2^(x/2). */
+static V
+ex2_full_body(struct emit *e, V b)
+{
+    V x = emit_bitcast(e, b, e->f32), low = emit_fcmp(e, LLVMRealOLT, x, emit_fp_like(e, x, -126.0));
+    V y = v_sel(e, low, v_fmul(e, x, emit_fp_like(e, x, 0.5)), x);
+    V r = emit_bitcast(e, ex2_body(e, emit_bitcast(e, y, e->i32)), e->f32);
+    return emit_bitcast(e, v_sel(e, low, v_fmul(e, r, r), r), e->i32);
+}
+
+FUNCTION(rcp_full, &rcp_guard)
+FUNCTION(rsq_full, &rsq_guard)
+FUNCTION(sqrt_full, &sqrt_guard)
+FUNCTION(lg2_full, &lg2_guard)
+FUNCTION(ex2_full, &ex2_guard)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The special function unit of NVIDIA's hardware (MUFU), to the bit. Each function maps the bits of an operand (i32, or one a
  * lane) to the bits of the result. Subnormal operands are zeros to the unit and its results are never subnormal (but tanh
- * passes small operands on): what PTX adds to that, fp_approx.c does. docs/approximations.md says how the tables were found
- * and what was checked. */
+ * passes small operands on). The _full functions are the PTX instructions without .ftz: the machine code scales operands and
+ * results around the unit where they are subnormal. docs/approximations.md says how all this was found and checked. */
 #ifndef CWJ_MUFU_H
 #define CWJ_MUFU_H
 
@@ -18,5 +18,11 @@ LLVMValueRef mufu_cos(struct emit *e, LLVMValueRef bits);
 LLVMValueRef mufu_tanh(struct emit *e, LLVMValueRef bits);
 LLVMValueRef mufu_rcp64h(struct emit *e, LLVMValueRef bits);      /* of the upper halves of f64 */
 LLVMValueRef mufu_rsq64h(struct emit *e, LLVMValueRef bits);
+
+LLVMValueRef mufu_rcp_full(struct emit *e, LLVMValueRef bits);
+LLVMValueRef mufu_rsq_full(struct emit *e, LLVMValueRef bits);
+LLVMValueRef mufu_sqrt_full(struct emit *e, LLVMValueRef bits);
+LLVMValueRef mufu_lg2_full(struct emit *e, LLVMValueRef bits);
+LLVMValueRef mufu_ex2_full(struct emit *e, LLVMValueRef bits);
 
 #endif
