@@ -317,6 +317,7 @@ struct cwb_backend {
 extern const struct cwb_backend cwb_null;
 extern const struct cwb_backend cwb_host;
 extern const struct cwb_backend cwb_cuda;      /* impl/cuda: NVIDIA's driver underneath */
+extern const struct cwb_backend cwb_hip;       /* impl/hip: AMD GPUs, and the GPU-less AMD device */
 
 const char *cwb_result_text(cwb_result r);
 

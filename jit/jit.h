@@ -99,6 +99,8 @@ struct cwj_aot_options {
     enum cwj_emit emit;
     unsigned opt_level;             /* 0..3 */
     const char *const *kernels;     /* NULL-terminated names, or NULL for all */
+    bool module_image;              /* amdgcn: variables are not in the code object but at their offsets in an image (cwj_image); the
+                                     * loader stores its address in the code object's u64 variable cudaway_image */
 };
 
 struct cwj_api {

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct global g = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -106,6 +107,8 @@ open_backend(void)
 #endif
     } else if (IS("cuda") && !option) {
         b = &cwb_cuda;
+    } else if ((IS("hip") && !option) || (IS("gfxemu") && option && *option)) {
+        b = &cwb_hip;
     } else if (IS("hip") || IS("cuda") || IS("gfxemu") || IS("host") || IS("auto")) {
         cw_error("%s=%s: this build has no such device", cw_env_name(CW_ENV_DEVICE), want);
         return CUDA_ERROR_NO_DEVICE;
@@ -113,11 +116,17 @@ open_backend(void)
         cw_error("%s=%s: unknown device; known are auto, host, host:O0, hip, cuda, gfxemu:ARCH", cw_env_name(CW_ENV_DEVICE), want);
         return CUDA_ERROR_NO_DEVICE;
     }
-#undef IS
     if (b->abi_version != CWB_ABI_VERSION)
         return CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
     uint32_t count = 0;
-    cwb_result r = b->open(option, &count);
+    cwb_result r = CWB_NO_DEVICE;
+    /* auto takes an AMD GPU where there is one. Without its kernel driver there is none, and loading the HIP runtime, which
+     * takes long, would tell nothing more. */
+    if (IS("auto") && (!access("/dev/kfd", F_OK) || cw_env_get(CW_ENV_HIP_LIBRARY)) && (r = cwb_hip.open(NULL, &count)) == CWB_OK)
+        b = &cwb_hip;
+    if (r != CWB_OK)
+        r = b->open(option, &count);
+#undef IS
     if (r != CWB_OK) {
         cw_error("the %s device cannot be opened: %s", b->name, cwb_result_text(r));
         return r == CWB_NO_DEVICE ? CUDA_ERROR_NO_DEVICE : result_of(r);

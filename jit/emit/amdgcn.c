@@ -282,6 +282,26 @@ variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
     return g;
 }
 
+/* The address of the module's image: whoever loads the code object stores it into this variable. It never changes while a
+ * kernel runs, so that a scalar load gets it. */
+static LLVMValueRef
+image_address(struct emit *e)
+{
+    static const char name[] = "cudaway_image";
+    LLVMValueRef g = LLVMGetNamedGlobal(e->module, name);
+    if (!g) {
+        g = LLVMAddGlobalInAddressSpace(e->module, e->i64, name, AS_CONST);
+        LLVMSetExternallyInitialized(g, true);
+        LLVMSetVisibility(g, LLVMProtectedVisibility);
+        LLVMSetInitializer(g, LLVMConstNull(e->i64));
+        LLVMSetAlignment(g, 8);
+    }
+    LLVMValueRef v = LLVMBuildLoad2(e->b, e->i64, g, "");
+    LLVMSetAlignment(v, 8);
+    emit_invariant(e, v);
+    return v;
+}
+
 static LLVMValueRef
 gcn_symbol(struct emit *e, const struct ptx_symbol *sym)
 {
@@ -295,6 +315,8 @@ gcn_symbol(struct emit *e, const struct ptx_symbol *sym)
         cwj_diag_add(e->diags, PTX_ERROR, 4001, sym->line, sym->column, "undefined symbol %s", sym->name);
         return LLVMConstNull(e->i64);
     }
+    if (emit_session(e)->module_image && v->space != PTX_SPACE_SHARED)
+        return LLVMBuildAdd(e->b, image_address(e), LLVMConstInt(e->i64, v->offset, false), "");
     return number_of(e, variable(e, sym->link_id, v));
 }
 
@@ -590,8 +612,8 @@ static const char data_layout[] =
     "v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9";
 
 cw_result
-emit_simt_module(struct cwj_program *p, enum cwj_target target, const char *cpu, const char *const *kernels, LLVMContextRef llvm,
-                 LLVMModuleRef *module, struct cwj_diags *diags)
+emit_simt_module(struct cwj_program *p, enum cwj_target target, const char *cpu, const char *const *kernels, bool module_image,
+                 LLVMContextRef llvm, LLVMModuleRef *module, struct cwj_diags *diags)
 {
     *module = NULL;
     if (target == CWJ_TARGET_NVPTX)
@@ -610,6 +632,7 @@ emit_simt_module(struct cwj_program *p, enum cwj_target target, const char *cpu,
     if (!s->functions || !s->function_types || !s->variables)
         goto done;
     s->target = &emit_target_amdgcn;
+    s->module_image = module_image;
     e->target = CWJ_TARGET_AMDGCN;
     e->cpu = cpu;
     e->width = 1;
@@ -631,7 +654,7 @@ emit_simt_module(struct cwj_program *p, enum cwj_target target, const char *cpu,
             needed[p->reach[k].funcs[i]] = true;
     }
     /* What can be reached from outside: every variable of the program is in the code object, used or not. */
-    for (uint32_t i = 0; i < p->nlink_vars; i++)
+    for (uint32_t i = 0; i < p->nlink_vars && !module_image; i++)
         if (!p->link_vars[i].undefined && p->link_vars[i].space != PTX_SPACE_SHARED)
             variable(e, i, &p->link_vars[i]);
     if (indirect)

@@ -105,8 +105,8 @@ bool emit_video_simd(struct emit *e, const struct ptx_inst *in); /* vadd2.., vad
 cw_result emit_host_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *v, LLVMContextRef llvm,
                            LLVMModuleRef *module, struct cwh_code_info *info, struct cwj_diags *diags) CW_MUST_CHECK;
 
-/* Emit all kernels (or those in the NULL-terminated list) for a SIMT target: amdgcn or nvptx. */
-cw_result emit_simt_module(struct cwj_program *p, enum cwj_target target, const char *cpu, const char *const *kernels,
+/* Emit all kernels (or those in the NULL-terminated list) for a SIMT target: amdgcn or nvptx. module_image: as in cwj_aot_options. */
+cw_result emit_simt_module(struct cwj_program *p, enum cwj_target target, const char *cpu, const char *const *kernels, bool module_image,
                            LLVMContextRef llvm, LLVMModuleRef *module, struct cwj_diags *diags) CW_MUST_CHECK;
 
 /* Remove the f32 NaN canonicalisations that nothing can observe (relax_nan.c). For optimised code; run it after mem2reg and

@@ -177,7 +177,7 @@ cwj_aot(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *o
         goto done;
     pthread_mutex_lock(&p->lock);
     r = o->target == CWJ_TARGET_HOST ? emit_host(p, o, llvm, &module, diags)
-                                     : emit_simt_module(p, o->target, o->cpu, o->kernels, llvm, &module, diags);
+                                     : emit_simt_module(p, o->target, o->cpu, o->kernels, o->module_image, llvm, &module, diags);
     pthread_mutex_unlock(&p->lock);
     if (!r)
         r = cwj_llvm_optimise(module, tm, level, diags);

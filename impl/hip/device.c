@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The hip device: AMD GPUs through the HIP runtime, which is loaded when this device is opened (CUDAWAY_HIP_LIBRARY, for gfxemu the
+ * library beside this one, else libamdhip64.so of any version from 5.2). One HIP library is loaded in a process. */
+#define _GNU_SOURCE
+#include "impl/hip/device.h"
+
+#include "impl/base/env.h"
+#include "impl/base/file.h"
+#include "impl/base/log.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct hip_api hip;
+
+enum { MAX_DEVICES = 16 };
+static struct {
+    void *library;
+    char path[4096];
+    int ndevices;
+    char arch[MAX_DEVICES][64];
+} g;
+
+/* ---- errors ---- */
+
+static const struct { hipError_t hip; cwb_result r; } errors[] = {
+    { hipSuccess, CWB_OK }, { hipErrorNotReady, CWB_NOT_READY }, { hipErrorOutOfMemory, CWB_NOMEM }, { hipErrorInvalidValue, CWB_INVALID },
+    { hipErrorInvalidDevicePointer, CWB_INVALID }, { hipErrorInvalidHandle, CWB_INVALID }, { hipErrorInvalidConfiguration, CWB_RESOURCES },
+    { hipErrorNotSupported, CWB_UNSUPPORTED }, { hipErrorNoDevice, CWB_NO_DEVICE }, { hipErrorInvalidDevice, CWB_NO_DEVICE },
+    { hipErrorNotInitialized, CWB_NO_DEVICE }, { hipErrorDeinitialized, CWB_SHUT_DOWN }, { hipErrorInvalidImage, CWB_COMPILE },
+    { hipErrorNoBinaryForGpu, CWB_COMPILE }, { hipErrorInvalidDeviceFunction, CWB_COMPILE }, { hipErrorLaunchOutOfResources, CWB_RESOURCES },
+    { hipErrorCooperativeLaunchTooLarge, CWB_RESOURCES }, { hipErrorAlreadyMapped, CWB_ALREADY },
+    { hipErrorHostMemoryAlreadyRegistered, CWB_ALREADY }, { hipErrorHostMemoryNotRegistered, CWB_INVALID },
+    { hipErrorIllegalAddress, CWB_ILLEGAL_ADDRESS }, { hipErrorLaunchTimeOut, CWB_TIMEOUT }, { hipErrorAssert, CWB_ASSERT },
+    { hipErrorLaunchFailure, CWB_LAUNCH_FAILED }, { hipErrorIllegalState, CWB_LAUNCH_FAILED },
+};
+
+cwb_result
+hip_result(hipError_t e)
+{
+    for (unsigned i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].hip == e)
+            return errors[i].r;
+    return CWB_INTERNAL;
+}
+
+cwb_result
+hip_outcome(struct cwb_context *c, hipError_t e)
+{
+    cwb_result r = hip_result(e);
+    int sticky = atomic_load(&c->error);
+    if (sticky != CWB_OK)
+        return (cwb_result)sticky;
+    if (CWB_IS_FAULT(r))
+        atomic_store(&c->error, r);
+    return r;
+}
+
+void
+hip_use(const struct cwb_context *c)
+{
+    static _Thread_local int current = -1;
+    if (current != c->device) {
+        (void)hip.hipSetDevice(c->device);
+        current = c->device;
+    }
+}
+
+/* ---- the library ---- */
+
+static bool
+load_library(bool emulated)
+{
+    static const char *const names[] = { "libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5" };
+    const char *path = cw_env_get(CW_ENV_HIP_LIBRARY);
+    char buffer[4096];
+    if (emulated) {
+        char *dir = cw_dir_of_object((const void *)(uintptr_t)&load_library);
+        if (!dir || snprintf(buffer, sizeof buffer, "%s/libcudaway-gfxemu.so", dir) >= (int)sizeof buffer) {
+            free(dir);
+            return false;
+        }
+        free(dir);
+        path = buffer;
+    }
+    if (path && *path) {
+        g.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (!g.library) {
+            cw_error("the HIP library cannot be loaded: %s", dlerror());
+            return false;
+        }
+    }
+    for (unsigned i = 0; !g.library && i < sizeof names / sizeof *names; i++) {
+        g.library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        path = names[i];
+    }
+    if (!g.library) {
+        cw_info("no HIP runtime: libamdhip64.so is not installed (package libamdhip64-5, or ROCm)");
+        return false;
+    }
+    snprintf(g.path, sizeof g.path, "%s", path);
+    const char *missing = NULL;
+#define R true
+#define O false
+#define X(need, since, name, params)                                                \
+    *(void **)&hip.name = dlsym(g.library, #name);                                  \
+    if (!hip.name && need)                                                          \
+        missing = #name ", of ROCm " since;
+    HIP_FUNCTIONS(X)
+#undef X
+#undef R
+#undef O
+    if (!missing && !hip.hipGetDeviceProperties && !hip.hipGetDevicePropertiesR0600)
+        missing = "hipGetDeviceProperties";
+    if (missing) {
+        cw_error("%s lacks %s; ROCm 5.2 or newer is needed", g.path, missing);
+        return false;
+    }
+    return true;
+}
+
+static cwb_result
+hip_open(const char *option, uint32_t *device_count)
+{
+    *device_count = 0;
+    if (!g.library && !load_library(option != NULL))
+        return CWB_NO_DEVICE;
+    int version = 0, n = 0;
+    hipError_t e = hip.hipInit(0);
+    if (e == hipSuccess)
+        e = hip.hipGetDeviceCount(&n);
+    if (e != hipSuccess || n <= 0) {
+        cw_info("the HIP runtime %s finds no AMD GPU", g.path);
+        return CWB_NO_DEVICE;
+    }
+    (void)hip.hipRuntimeGetVersion(&version);
+    g.ndevices = n < MAX_DEVICES ? n : MAX_DEVICES;
+    cw_debug("HIP runtime %s, version %d.%d: %d devices", g.path, version / 10000000, version / 100000 % 100, n);
+    *device_count = (uint32_t)g.ndevices;
+    return CWB_OK;
+}
+
+static void
+hip_shutdown(void)
+{
+    /* HIP tears itself down in its own exit handlers, which may have run already. */
+}
+
+const char *
+hip_arch(int device)
+{
+    return g.arch[device];
+}
+
+/* "gfx90a:sramecc+:xnack-" */
+static void
+keep_arch(int device, const char *name)
+{
+    snprintf(g.arch[device], sizeof g.arch[device], "%.*s", (int)strcspn(name, ":"), name);
+}
+
+static cwb_result
+hip_device_props(uint32_t device, struct cwb_device_props *out)
+{
+    memset(out, 0, sizeof *out);
+    if (hip.hipGetDevicePropertiesR0600) {
+        struct hip_props_r0600 p;
+        memset(&p, 0, sizeof p);
+        hipError_t e = hip.hipGetDevicePropertiesR0600(&p, (int)device);
+        if (e != hipSuccess)
+            return hip_result(e);
+        snprintf(out->name, sizeof out->name, "%.255s", p.name);
+        memcpy(out->uuid, p.uuid.bytes, 16);
+        out->total_memory = p.totalGlobalMem;
+        out->multiprocessors = (uint32_t)p.multiProcessorCount;
+        out->clock_khz = (uint32_t)p.clockRate;
+        out->memory_clock_khz = (uint32_t)p.memoryClockRate;
+        out->memory_bus_bits = (uint32_t)p.memoryBusWidth;
+        out->l2_bytes = (uint32_t)p.l2CacheSize;
+        out->shared_per_block = (uint32_t)p.sharedMemPerBlock;
+        out->pci_domain = (uint32_t)p.pciDomainID;
+        out->pci_bus = (uint32_t)p.pciBusID;
+        out->pci_device = (uint32_t)p.pciDeviceID;
+        out->integrated = p.integrated;
+        keep_arch((int)device, p.gcnArchName);
+    } else {
+        struct hip_props_r0000 p;
+        memset(&p, 0, sizeof p);
+        hipError_t e = hip.hipGetDeviceProperties(&p, (int)device);
+        if (e != hipSuccess)
+            return hip_result(e);
+        snprintf(out->name, sizeof out->name, "%.255s", p.name);
+        if (hip.hipDeviceGetUuid)
+            (void)hip.hipDeviceGetUuid((hipUUID *)out->uuid, (hipDevice_t)device);
+        out->total_memory = p.totalGlobalMem;
+        out->multiprocessors = (uint32_t)p.multiProcessorCount;
+        out->clock_khz = (uint32_t)p.clockRate;
+        out->memory_clock_khz = (uint32_t)p.memoryClockRate;
+        out->memory_bus_bits = (uint32_t)p.memoryBusWidth;
+        out->l2_bytes = (uint32_t)p.l2CacheSize;
+        out->shared_per_block = (uint32_t)p.sharedMemPerBlock;
+        out->pci_domain = (uint32_t)p.pciDomainID;
+        out->pci_bus = (uint32_t)p.pciBusID;
+        out->pci_device = (uint32_t)p.pciDeviceID;
+        out->integrated = p.integrated;
+        keep_arch((int)device, p.gcnArchName);
+    }
+    if (strncmp(g.arch[device], "gfx", 3)) {
+        cw_error("%s: device %u names no processor ('%.32s'): its properties have another layout", g.path, device, g.arch[device]);
+        return CWB_INTERNAL;
+    }
+    /* LDS: 64 KiB for a work-group on every AMD part, no opt-in. */
+    if (out->shared_per_block > 48u << 10)
+        out->shared_per_block = 48u << 10;
+    out->shared_per_block_optin = 64u << 10;
+    out->shared_per_mp = 64u << 10;
+    return CWB_OK;
+}
+
+static cwb_result
+hip_memory_info(uint32_t device, size_t *free_bytes, size_t *total_bytes)
+{
+    struct cwb_context c = { .device = (int)device };
+    hip_use(&c);
+    return hip_result(hip.hipMemGetInfo(free_bytes, total_bytes));
+}
+
+/* ---- contexts ---- */
+
+static cwb_result
+hip_context_create(uint32_t device, struct cwb_context **out)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out)
+        return CWB_NOMEM;
+    (*out)->device = (int)device;
+    return CWB_OK;
+}
+
+static cwb_result
+hip_context_sync(struct cwb_context *c)
+{
+    hip_use(c);
+    return hip_outcome(c, hip.hipDeviceSynchronize());
+}
+
+static void
+hip_context_destroy(struct cwb_context *c)
+{
+    (void)hip_context_sync(c);
+    free(c);
+}
+
+static cwb_result
+hip_context_error(struct cwb_context *c)
+{
+    return (cwb_result)atomic_load(&c->error);
+}
+
+static cwb_result
+hip_context_limit(struct cwb_context *c, enum cwb_limit limit, size_t value)
+{
+    hip_use(c);
+    if (limit != CWB_LIMIT_STACK)
+        return CWB_OK;                  /* the FIFO and the heap are the driver's own affair */
+    c->stack = value;
+    return hip.hipDeviceSetLimit ? hip_result(hip.hipDeviceSetLimit(hipLimitStackSize, value)) : CWB_OK;
+}
+
+/* ---- memory ---- */
+
+static cwb_result
+hip_mem_alloc(struct cwb_context *c, enum cwb_mem_kind kind, size_t size, size_t align, uint64_t *address)
+{
+    void *p = NULL;
+    hipError_t e;
+    hip_use(c);
+    if (kind == CWB_MEM_DEVICE)
+        e = hip.hipMalloc(&p, size);
+    else if (kind == CWB_MEM_PINNED)
+        e = hip.hipHostMalloc(&p, size, hipHostMallocPortable | hipHostMallocMapped);
+    else
+        e = hip.hipMallocManaged(&p, size, hipMemAttachGlobal);
+    if (e != hipSuccess)
+        return hip_result(e);
+    *address = (uintptr_t)p;
+    (void)align;                        /* HIP's allocations are aligned to pages or 256 bytes at least */
+    return CWB_OK;
+}
+
+static cwb_result
+hip_mem_free(struct cwb_context *c, enum cwb_mem_kind kind, uint64_t address, size_t size)
+{
+    void *p = (void *)(uintptr_t)address;
+    (void)size;
+    hip_use(c);
+    return hip_result(kind == CWB_MEM_PINNED ? hip.hipHostFree(p) : hip.hipFree(p));
+}
+
+static cwb_result
+hip_mem_register(struct cwb_context *c, void *ptr, size_t size, bool read_only, uint64_t *device_address)
+{
+    void *d = NULL;
+    (void)read_only;
+    hip_use(c);
+    hipError_t e = hip.hipHostRegister(ptr, size, hipHostRegisterPortable | hipHostRegisterMapped);
+    if (e != hipSuccess)
+        return hip_result(e);
+    e = hip.hipHostGetDevicePointer(&d, ptr, 0);
+    if (e != hipSuccess) {
+        (void)hip.hipHostUnregister(ptr);
+        return hip_result(e);
+    }
+    *device_address = (uintptr_t)d;
+    return CWB_OK;
+}
+
+static cwb_result
+hip_mem_unregister(struct cwb_context *c, void *ptr, size_t size)
+{
+    (void)size;
+    hip_use(c);
+    return hip_result(hip.hipHostUnregister(ptr));
+}
+
+/* ---- streams and events ---- */
+
+static cwb_result
+hip_stream_create(struct cwb_context *c, int priority, struct cwb_stream **out)
+{
+    struct cwb_stream *s = calloc(1, sizeof *s);
+    if (!s)
+        return CWB_NOMEM;
+    s->c = c;
+    hip_use(c);
+    /* The driver owns the default-stream rules: HIP's own must not order anything on top. */
+    hipError_t e = hip.hipStreamCreateWithPriority(&s->s, hipStreamNonBlocking, priority);
+    if (e != hipSuccess) {
+        free(s);
+        return hip_result(e);
+    }
+    *out = s;
+    return CWB_OK;
+}
+
+static void
+hip_stream_destroy(struct cwb_stream *s)
+{
+    hip_use(s->c);
+    (void)hip.hipStreamDestroy(s->s);
+    free(s);
+}
+
+static cwb_result
+hip_stream_query(struct cwb_stream *s)
+{
+    hip_use(s->c);
+    return hip_outcome(s->c, hip.hipStreamQuery(s->s));
+}
+
+static cwb_result
+hip_stream_sync(struct cwb_stream *s)
+{
+    hip_use(s->c);
+    return hip_outcome(s->c, hip.hipStreamSynchronize(s->s));
+}
+
+static cwb_result
+hip_event_create(struct cwb_context *c, uint32_t flags, struct cwb_event **out)
+{
+    struct cwb_event *e = calloc(1, sizeof *e);
+    if (!e)
+        return CWB_NOMEM;
+    e->c = c;
+    hip_use(c);
+    hipError_t r = hip.hipEventCreateWithFlags(&e->e, (flags & CWB_EVENT_TIMING ? 0 : hipEventDisableTiming) |
+                                                      (flags & CWB_EVENT_BLOCKING_SYNC ? hipEventBlockingSync : 0));
+    if (r != hipSuccess) {
+        free(e);
+        return hip_result(r);
+    }
+    *out = e;
+    return CWB_OK;
+}
+
+static void
+hip_event_destroy(struct cwb_event *e)
+{
+    hip_use(e->c);
+    (void)hip.hipEventDestroy(e->e);
+    free(e);
+}
+
+static cwb_result
+hip_event_record(struct cwb_event *e, struct cwb_stream *s)
+{
+    hip_use(s->c);
+    return hip_result(hip.hipEventRecord(e->e, s->s));
+}
+
+static cwb_result
+hip_event_query(struct cwb_event *e)
+{
+    hip_use(e->c);
+    return hip_outcome(e->c, hip.hipEventQuery(e->e));
+}
+
+static cwb_result
+hip_event_sync(struct cwb_event *e)
+{
+    hip_use(e->c);
+    return hip_outcome(e->c, hip.hipEventSynchronize(e->e));
+}
+
+static cwb_result
+hip_event_elapsed(struct cwb_event *start, struct cwb_event *end, float *ms)
+{
+    hip_use(start->c);
+    return hip_result(hip.hipEventElapsedTime(ms, start->e, end->e));
+}
+
+static cwb_result
+hip_stream_wait_event(struct cwb_stream *s, struct cwb_event *e)
+{
+    hip_use(s->c);
+    return hip_result(hip.hipStreamWaitEvent(s->s, e->e, 0));
+}
+
+struct callback {
+    cwb_host_fn *fn;
+    void *user;
+    struct cwb_context *c;
+};
+
+static void
+run_callback(void *user)
+{
+    struct callback k = *(struct callback *)user;
+    free(user);
+    k.fn(k.user, (cwb_result)atomic_load(&k.c->error));
+}
+
+static cwb_result
+hip_stream_host_fn(struct cwb_stream *s, cwb_host_fn *fn, void *user)
+{
+    struct callback *k = malloc(sizeof *k);
+    if (!k)
+        return CWB_NOMEM;
+    *k = (struct callback){ fn, user, s->c };
+    hip_use(s->c);
+    hipError_t e = hip.hipLaunchHostFunc(s->s, run_callback, k);
+    if (e != hipSuccess)
+        free(k);
+    return hip_result(e);
+}
+
+/* ---- copies ---- */
+
+static cwb_result
+hip_stream_copy(struct cwb_stream *s, const struct cwb_copy *c)
+{
+    uint64_t d = c->dst.address + c->dst.x + c->dst.y * c->dst.pitch + c->dst.z * c->dst.slice;
+    uint64_t f = c->src.address + c->src.x + c->src.y * c->src.pitch + c->src.z * c->src.slice;
+    if (c->dst.loc == CWB_LOC_ARRAY || c->src.loc == CWB_LOC_ARRAY)
+        return CWB_UNSUPPORTED;
+    hip_use(s->c);
+    for (size_t z = 0; z < c->depth; z++) {
+        void *to = (void *)(uintptr_t)(d + z * c->dst.slice);
+        const void *from = (const void *)(uintptr_t)(f + z * c->src.slice);
+        hipError_t e = c->height == 1 ? hip.hipMemcpyAsync(to, from, c->width, hipMemcpyDefault, s->s)
+            : hip.hipMemcpy2DAsync(to, c->dst.pitch, from, c->src.pitch, c->width, c->height, hipMemcpyDefault, s->s);
+        if (e != hipSuccess)
+            return hip_result(e);
+    }
+    return CWB_OK;
+}
+
+static cwb_result
+hip_stream_fill(struct cwb_stream *s, const struct cwb_fill *f)
+{
+    uint64_t d = f->dst.address + f->dst.x + f->dst.y * f->dst.pitch + f->dst.z * f->dst.slice;
+    hip_use(s->c);
+    for (size_t z = 0; z < f->depth; z++) {
+        uint64_t at = d + z * f->dst.slice;
+        hipError_t e = hipSuccess;
+        if (f->size == 1 && f->height > 1)
+            e = hip.hipMemset2DAsync((void *)(uintptr_t)at, f->dst.pitch, (int)f->value, f->width, f->height, s->s);
+        else
+            for (size_t y = 0; y < f->height && e == hipSuccess; y++) {
+                hipDeviceptr_t row = (hipDeviceptr_t)(uintptr_t)(at + y * f->dst.pitch);
+                e = f->size == 1 ? hip.hipMemsetD8Async(row, (unsigned char)f->value, f->width, s->s)
+                  : f->size == 2 ? hip.hipMemsetD16Async(row, (unsigned short)f->value, f->width, s->s)
+                                 : hip.hipMemsetD32Async(row, (int)f->value, f->width, s->s);
+            }
+        if (e != hipSuccess)
+            return hip_result(e);
+    }
+    return CWB_OK;
+}
+
+static cwb_result
+hip_stream_wait_value(struct cwb_stream *s, uint64_t address, uint64_t value, unsigned bits, enum cwb_compare compare)
+{
+    static const unsigned flag[] = { hipStreamWaitValueGte, hipStreamWaitValueEq, hipStreamWaitValueAnd, hipStreamWaitValueNor };
+    void *p = (void *)(uintptr_t)address;
+    hip_use(s->c);
+    return hip_result(bits == 32 ? hip.hipStreamWaitValue32(s->s, p, (uint32_t)value, flag[compare], ~0u)
+                                 : hip.hipStreamWaitValue64(s->s, p, value, flag[compare], ~0ull));
+}
+
+static cwb_result
+hip_stream_write_value(struct cwb_stream *s, uint64_t address, uint64_t value, unsigned bits)
+{
+    void *p = (void *)(uintptr_t)address;
+    hip_use(s->c);
+    return hip_result(bits == 32 ? hip.hipStreamWriteValue32(s->s, p, (uint32_t)value, 0) : hip.hipStreamWriteValue64(s->s, p, value, 0));
+}
+
+const struct cwb_backend cwb_hip = {
+    .abi_version = CWB_ABI_VERSION, .name = "hip",
+    .caps = CWB_CAP_MANAGED | CWB_CAP_REGISTER | CWB_CAP_STREAM_VALUE | CWB_CAP_COOPERATIVE,
+    .open = hip_open, .shutdown = hip_shutdown, .device_props = hip_device_props, .memory_info = hip_memory_info,
+    .context_create = hip_context_create, .context_destroy = hip_context_destroy, .context_sync = hip_context_sync,
+    .context_error = hip_context_error, .context_limit = hip_context_limit, .mem_alloc = hip_mem_alloc, .mem_free = hip_mem_free,
+    .mem_register = hip_mem_register, .mem_unregister = hip_mem_unregister, .stream_create = hip_stream_create,
+    .stream_destroy = hip_stream_destroy, .stream_query = hip_stream_query, .stream_sync = hip_stream_sync,
+    .event_create = hip_event_create, .event_destroy = hip_event_destroy, .event_record = hip_event_record, .event_query = hip_event_query,
+    .event_sync = hip_event_sync, .event_elapsed = hip_event_elapsed, .stream_wait_event = hip_stream_wait_event,
+    .stream_host_fn = hip_stream_host_fn, .stream_copy = hip_stream_copy, .stream_fill = hip_stream_fill,
+    .stream_wait_value = hip_stream_wait_value, .stream_write_value = hip_stream_write_value, .module_load = hip_module_load,
+    .module_unload = hip_module_unload, .kernel_prepare = hip_kernel_prepare, .kernel_facts = hip_kernel_facts, .launch = hip_launch,
+};

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The hip backend's own objects. device.c: the library, devices, contexts, memory, queues. module.c: modules, kernels, launches. */
+#ifndef CW_HIP_DEVICE_H
+#define CW_HIP_DEVICE_H
+
+#include "impl/backend.h"
+#include "impl/hip/hip.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct hip_api {
+#define R(name) name
+#define X(need, since, name, params) hipError_t (*name) params;
+    HIP_FUNCTIONS(X)
+#undef X
+#undef R
+};
+extern struct hip_api hip;
+
+struct cwb_context {
+    int device;
+    _Atomic int error;              /* cwb_result: sticky */
+    size_t stack;                   /* bytes a thread, 0: HIP's */
+};
+
+struct cwb_stream {
+    struct cwb_context *c;
+    hipStream_t s;
+};
+
+struct cwb_event {
+    struct cwb_context *c;
+    hipEvent_t e;
+};
+
+struct cwb_kernel {
+    struct cwb_module *module;
+    uint32_t index;
+    pthread_mutex_t lock;           /* code, failed */
+    hipModule_t code;
+    hipFunction_t function;
+    cwb_result failed;
+};
+
+struct cwb_module {
+    struct cwb_context *c;
+    const struct cwj_api *jit;
+    struct cwj_program *program;
+    void *image;                    /* device memory */
+    uint32_t nkernels;
+    pthread_mutex_t lock;           /* kernels */
+    struct cwb_kernel **kernels;
+};
+
+/* HIP's device is a property of the thread. */
+void hip_use(const struct cwb_context *c);
+cwb_result hip_result(hipError_t e);
+/* The result of an operation on queued work: a fault stays with the context. */
+cwb_result hip_outcome(struct cwb_context *c, hipError_t e);
+const char *hip_arch(int device);   /* "gfx1100" */
+
+cwb_result hip_module_load(struct cwb_context *c, const struct cwj_api *jit, struct cwj_program *program, struct cwb_module **out,
+                           uint64_t *image_address);
+void hip_module_unload(struct cwb_module *m);
+cwb_result hip_kernel_prepare(struct cwb_module *m, uint32_t index, bool compile, struct cwb_kernel **out, struct cw_buf *log);
+cwb_result hip_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out);
+cwb_result hip_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *l);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Modules and kernels of the hip device. A module's variables are one image in device memory, whatever kernels are compiled; each
+ * kernel becomes a code object of its own when it is first asked for, which finds the image through its variable
+ * cudaway_image (docs/emitter.md). */
+#define _GNU_SOURCE
+#include "impl/hip/device.h"
+
+#include "impl/base/buf.h"
+#include "impl/base/log.h"
+#include "jit/jit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The image as it is at `address`; NULL when out of memory or damaged. */
+static uint8_t *
+relocated(const struct cwj_image *img, uint64_t address)
+{
+    uint8_t *p = malloc(img->size ? img->size : 1);
+    if (!p)
+        return NULL;
+    if (img->init)
+        memcpy(p, img->init, img->size);
+    else
+        memset(p, 0, img->size);
+    for (uint32_t i = 0; i < img->nrelocs; i++) {
+        const struct cwj_reloc *r = &img->relocs[i];
+        if (!r->width || r->width > 8 || r->shift > 63 || r->offset > img->size || r->width > img->size - r->offset) {
+            free(p);
+            return NULL;
+        }
+        uint64_t v = r->target + (uint64_t)r->addend;
+        if (r->kind == CWJ_RELOC_IMAGE)
+            v += address;
+        v >>= r->shift;
+        memcpy(p + r->offset, &v, r->width);
+    }
+    return p;
+}
+
+cwb_result
+hip_module_load(struct cwb_context *c, const struct cwj_api *jit, struct cwj_program *program, struct cwb_module **out,
+                uint64_t *image_address)
+{
+    const struct cwj_image *img = jit->image(program);
+    struct cwb_module *m = calloc(1, sizeof *m);
+    if (!m)
+        return CWB_NOMEM;
+    m->c = c;
+    m->jit = jit;
+    m->program = program;
+    m->nkernels = jit->kernel_count(program);
+    m->kernels = calloc(m->nkernels ? m->nkernels : 1, sizeof *m->kernels);
+    pthread_mutex_init(&m->lock, NULL);
+    hip_use(c);
+    hipError_t e = m->kernels ? hip.hipMalloc(&m->image, img && img->size ? img->size : 16) : hipErrorOutOfMemory;
+    if (e == hipSuccess && img && img->size) {
+        uint8_t *bytes = relocated(img, (uintptr_t)m->image);
+        e = bytes ? hip.hipMemcpy(m->image, bytes, img->size, hipMemcpyDefault) : hipErrorOutOfMemory;
+        free(bytes);
+    }
+    if (e != hipSuccess) {
+        hip_module_unload(m);
+        return hip_result(e);
+    }
+    *out = m;
+    *image_address = (uintptr_t)m->image;
+    return CWB_OK;
+}
+
+void
+hip_module_unload(struct cwb_module *m)
+{
+    hip_use(m->c);
+    for (uint32_t i = 0; m->kernels && i < m->nkernels; i++) {
+        struct cwb_kernel *k = m->kernels[i];
+        if (!k)
+            continue;
+        if (k->code)
+            (void)hip.hipModuleUnload(k->code);
+        pthread_mutex_destroy(&k->lock);
+        free(k);
+    }
+    free(m->kernels);
+    if (m->image)
+        (void)hip.hipFree(m->image);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+/* Under k->lock. */
+static cwb_result
+compile(struct cwb_kernel *k, struct cw_buf *log)
+{
+    struct cwb_module *m = k->module;
+    const char *const names[] = { m->jit->kernel(m->program, k->index)->name, NULL };
+    struct cwj_aot_options o = { .target = CWJ_TARGET_AMDGCN, .cpu = hip_arch(m->c->device), .emit = CWJ_EMIT_OBJ, .opt_level = 3,
+                                 .kernels = names, .module_image = true };
+    struct cwj_diags diags;
+    struct cw_buf code, text;
+    cw_buf_init(&code);
+    cw_buf_init(&text);
+    m->jit->diags_init(&diags);
+    cw_result r = m->jit->aot(m->program, &o, &code, &diags);
+    if (diags.first)
+        m->jit->diags_render(&diags, names[0], NULL, 0, &text);
+    m->jit->diags_finish(&diags);
+    if (text.size) {
+        if (log)
+            cw_buf_append(log, text.data, text.size);
+        else if (r)
+            cw_error("%s", text.data);
+    }
+    cwb_result result = r == CW_OK ? CWB_OK : r == CW_ERR_NOMEM ? CWB_NOMEM : CWB_COMPILE;
+    if (result == CWB_OK) {
+        hipDeviceptr_t p = NULL;
+        size_t size = 0;
+        hip_use(m->c);
+        hipError_t e = hip.hipModuleLoadData(&k->code, code.data);
+        if (e == hipSuccess)
+            e = hip.hipModuleGetFunction(&k->function, k->code, names[0]);
+        /* A kernel that uses no variables has none of it. */
+        if (e == hipSuccess && hip.hipModuleGetGlobal(&p, &size, k->code, "cudaway_image") == hipSuccess && size == sizeof m->image)
+            e = hip.hipMemcpy(p, &m->image, sizeof m->image, hipMemcpyDefault);
+        else
+            (void)hip.hipGetLastError();
+        if (e != hipSuccess) {
+            cw_error("%s: the HIP runtime does not take the code object for %s (error %d)", names[0], o.cpu, e);
+            result = hip_result(e);
+        }
+    }
+    cw_buf_finish(&code);
+    cw_buf_finish(&text);
+    return result;
+}
+
+cwb_result
+hip_kernel_prepare(struct cwb_module *m, uint32_t index, bool now, struct cwb_kernel **out, struct cw_buf *log)
+{
+    if (index >= m->nkernels)
+        return CWB_INVALID;
+    pthread_mutex_lock(&m->lock);
+    struct cwb_kernel *k = m->kernels[index];
+    if (!k && (k = calloc(1, sizeof *k))) {
+        k->module = m;
+        k->index = index;
+        pthread_mutex_init(&k->lock, NULL);
+        m->kernels[index] = k;
+    }
+    pthread_mutex_unlock(&m->lock);
+    if (!k)
+        return CWB_NOMEM;
+    *out = k;
+    cwb_result r = CWB_OK;
+    if (now) {
+        pthread_mutex_lock(&k->lock);
+        if (!k->function && k->failed == CWB_OK)
+            k->failed = compile(k, log);
+        r = k->failed;
+        pthread_mutex_unlock(&k->lock);
+    }
+    return r;
+}
+
+cwb_result
+hip_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out)
+{
+    const struct cwj_kernel *i = k->module->jit->kernel(k->module->program, k->index);
+    memset(out, 0, sizeof *out);
+    const uint32_t *n = i->reqntid[0] ? i->reqntid : i->maxntid;
+    if (n[0])
+        out->max_threads_per_block = n[0] * (n[1] ? n[1] : 1) * (n[2] ? n[2] : 1);
+    out->static_shared = i->static_shared;
+    out->local_bytes = i->local_bytes;
+    out->registers = i->nregs;
+    out->ptx_version = i->ptx_version;
+    out->binary_version = i->sm;
+    pthread_mutex_lock(&k->lock);
+    int v;
+    if (k->function) {
+        if (hip.hipFuncGetAttribute(&v, HIP_FUNC_ATTRIBUTE_NUM_REGS, k->function) == hipSuccess)
+            out->registers = (uint32_t)v;
+        if (hip.hipFuncGetAttribute(&v, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, k->function) == hipSuccess)
+            out->local_bytes = (uint32_t)v;
+    }
+    pthread_mutex_unlock(&k->lock);
+    return CWB_OK;
+}
+
+cwb_result
+hip_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *l)
+{
+    size_t size = l->param_size;
+    void *extra[] = { HIP_LAUNCH_PARAM_BUFFER_POINTER, (void *)(uintptr_t)l->params, HIP_LAUNCH_PARAM_BUFFER_SIZE, &size, HIP_LAUNCH_PARAM_END };
+    if (!k->function)
+        return CWB_INTERNAL;            /* the driver prepares a kernel before its first launch */
+    int sticky = atomic_load_explicit(&s->c->error, memory_order_relaxed);
+    if (sticky != CWB_OK)
+        return (cwb_result)sticky;
+    hip_use(s->c);
+    if (l->flags & CWB_LAUNCH_COOPERATIVE) {
+        if (!hip.hipModuleLaunchCooperativeKernel)
+            return CWB_UNSUPPORTED;
+        /* This entry takes pointers to parameters only: the code object has one, the whole block, in units of 8 bytes. */
+        uint64_t block[(4096 + 8) / 8] = { 0 };
+        void *params[1] = { block };
+        if (size > sizeof block)
+            return CWB_INVALID;
+        memcpy(block, l->params, size);
+        hipError_t e = hip.hipModuleLaunchCooperativeKernel(k->function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+                                                            l->block[2], l->dynamic_shared, s->s, params);
+        return hip_result(e);
+    }
+    return hip_result(hip.hipModuleLaunchKernel(k->function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+                                                l->dynamic_shared, s->s, NULL, size ? extra : NULL));
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * impl/hip/hip.h against the HIP headers of libamdhip64-dev (ROCm 5), and its symbols against the library: every one that is called is
+ * there, or optional because a later ROCm brought it. Skipped without the package. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifdef HAVE_HIP
+#define __HIP_PLATFORM_AMD__ 1
+#include <hip/hip_runtime_api.h>
+
+/* Values and layouts of theirs, before ours take their names. */
+static const long theirs[] = {
+    hipErrorInvalidValue, hipErrorOutOfMemory, hipErrorNotInitialized, hipErrorDeinitialized, hipErrorInvalidConfiguration,
+    hipErrorInvalidDevicePointer, hipErrorInvalidDeviceFunction, hipErrorNoDevice, hipErrorInvalidDevice, hipErrorInvalidImage,
+    hipErrorInvalidContext, hipErrorAlreadyMapped, hipErrorNoBinaryForGpu, hipErrorInvalidHandle, hipErrorIllegalState, hipErrorNotFound,
+    hipErrorNotReady, hipErrorIllegalAddress, hipErrorLaunchOutOfResources, hipErrorLaunchTimeOut, hipErrorAssert,
+    hipErrorHostMemoryAlreadyRegistered, hipErrorHostMemoryNotRegistered, hipErrorLaunchFailure, hipErrorCooperativeLaunchTooLarge,
+    hipErrorNotSupported, hipErrorUnknown, hipMemcpyDefault, hipStreamNonBlocking, hipEventBlockingSync, hipEventDisableTiming,
+    hipHostMallocPortable, hipHostMallocMapped, hipMemAttachGlobal, hipHostRegisterPortable, hipHostRegisterMapped,
+    hipStreamWaitValueGte, hipStreamWaitValueEq, hipStreamWaitValueAnd, hipStreamWaitValueNor,
+    HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_NUM_REGS,
+};
+#if HIP_VERSION_MAJOR < 6
+#define FIELDS(X) X(name) X(totalGlobalMem) X(sharedMemPerBlock) X(regsPerBlock) X(warpSize) X(maxThreadsPerBlock) X(clockRate) \
+    X(memoryClockRate) X(memoryBusWidth) X(major) X(multiProcessorCount) X(l2CacheSize) X(maxThreadsPerMultiProcessor) X(pciDomainID) \
+    X(pciBusID) X(pciDeviceID) X(gcnArchName) X(integrated) X(cooperativeLaunch)
+#else
+#define FIELDS(X) X(name) X(uuid) X(totalGlobalMem) X(sharedMemPerBlock) X(regsPerBlock) X(warpSize) X(maxThreadsPerBlock) X(clockRate) \
+    X(memoryClockRate) X(memoryBusWidth) X(major) X(multiProcessorCount) X(l2CacheSize) X(maxThreadsPerMultiProcessor) X(pciDomainID) \
+    X(pciBusID) X(pciDeviceID) X(gcnArchName) X(integrated) X(cooperativeLaunch)
+#endif
+static const struct { const char *name; size_t offset; } their_fields[] = {
+#define X(f) { #f, offsetof(hipDeviceProp_t, f) },
+    FIELDS(X)
+#undef X
+};
+static const size_t their_size = sizeof(hipDeviceProp_t);
+
+/* Ours, under other names. */
+#define hipError_t cw_hipError_t
+#define hipDevice_t cw_hipDevice_t
+#define hipDeviceptr_t cw_hipDeviceptr_t
+#define hipStream_t cw_hipStream_t
+#define hipEvent_t cw_hipEvent_t
+#define hipModule_t cw_hipModule_t
+#define hipFunction_t cw_hipFunction_t
+#define hipUUID cw_hipUUID
+#define PREFIXED(n) cw_##n
+#define hipSuccess cw_hipSuccess
+#define hipErrorInvalidValue cw_hipErrorInvalidValue
+#define hipErrorOutOfMemory cw_hipErrorOutOfMemory
+#define hipErrorNotInitialized cw_hipErrorNotInitialized
+#define hipErrorDeinitialized cw_hipErrorDeinitialized
+#define hipErrorInvalidConfiguration cw_hipErrorInvalidConfiguration
+#define hipErrorInvalidDevicePointer cw_hipErrorInvalidDevicePointer
+#define hipErrorInvalidDeviceFunction cw_hipErrorInvalidDeviceFunction
+#define hipErrorNoDevice cw_hipErrorNoDevice
+#define hipErrorInvalidDevice cw_hipErrorInvalidDevice
+#define hipErrorInvalidImage cw_hipErrorInvalidImage
+#define hipErrorInvalidContext cw_hipErrorInvalidContext
+#define hipErrorAlreadyMapped cw_hipErrorAlreadyMapped
+#define hipErrorNoBinaryForGpu cw_hipErrorNoBinaryForGpu
+#define hipErrorInvalidHandle cw_hipErrorInvalidHandle
+#define hipErrorIllegalState cw_hipErrorIllegalState
+#define hipErrorNotFound cw_hipErrorNotFound
+#define hipErrorNotReady cw_hipErrorNotReady
+#define hipErrorIllegalAddress cw_hipErrorIllegalAddress
+#define hipErrorLaunchOutOfResources cw_hipErrorLaunchOutOfResources
+#define hipErrorLaunchTimeOut cw_hipErrorLaunchTimeOut
+#define hipErrorAssert cw_hipErrorAssert
+#define hipErrorHostMemoryAlreadyRegistered cw_hipErrorHostMemoryAlreadyRegistered
+#define hipErrorHostMemoryNotRegistered cw_hipErrorHostMemoryNotRegistered
+#define hipErrorLaunchFailure cw_hipErrorLaunchFailure
+#define hipErrorCooperativeLaunchTooLarge cw_hipErrorCooperativeLaunchTooLarge
+#define hipErrorNotSupported cw_hipErrorNotSupported
+#define hipErrorUnknown cw_hipErrorUnknown
+#define hipMemcpyDefault cw_hipMemcpyDefault
+#undef hipStreamNonBlocking
+#undef hipEventBlockingSync
+#undef hipEventDisableTiming
+#undef hipHostMallocPortable
+#undef hipHostMallocMapped
+#undef hipMemAttachGlobal
+#undef hipHostRegisterPortable
+#undef hipHostRegisterMapped
+#undef hipStreamWaitValueGte
+#undef hipStreamWaitValueEq
+#undef hipStreamWaitValueAnd
+#undef hipStreamWaitValueNor
+#undef HIP_LAUNCH_PARAM_BUFFER_POINTER
+#undef HIP_LAUNCH_PARAM_BUFFER_SIZE
+#undef HIP_LAUNCH_PARAM_END
+#define hipLimitStackSize cw_hipLimitStackSize
+#define hipLimitMallocHeapSize cw_hipLimitMallocHeapSize
+#define HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES CW_HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
+#define HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES CW_HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES
+#define HIP_FUNC_ATTRIBUTE_NUM_REGS CW_HIP_FUNC_ATTRIBUTE_NUM_REGS
+#include "impl/hip/hip.h"
+
+static const long ours[] = {
+    hipErrorInvalidValue, hipErrorOutOfMemory, hipErrorNotInitialized, hipErrorDeinitialized, hipErrorInvalidConfiguration,
+    hipErrorInvalidDevicePointer, hipErrorInvalidDeviceFunction, hipErrorNoDevice, hipErrorInvalidDevice, hipErrorInvalidImage,
+    hipErrorInvalidContext, hipErrorAlreadyMapped, hipErrorNoBinaryForGpu, hipErrorInvalidHandle, hipErrorIllegalState, hipErrorNotFound,
+    hipErrorNotReady, hipErrorIllegalAddress, hipErrorLaunchOutOfResources, hipErrorLaunchTimeOut, hipErrorAssert,
+    hipErrorHostMemoryAlreadyRegistered, hipErrorHostMemoryNotRegistered, hipErrorLaunchFailure, hipErrorCooperativeLaunchTooLarge,
+    hipErrorNotSupported, hipErrorUnknown, hipMemcpyDefault, hipStreamNonBlocking, hipEventBlockingSync, hipEventDisableTiming,
+    hipHostMallocPortable, hipHostMallocMapped, hipMemAttachGlobal, hipHostRegisterPortable, hipHostRegisterMapped,
+    hipStreamWaitValueGte, hipStreamWaitValueEq, hipStreamWaitValueAnd, hipStreamWaitValueNor,
+    HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_NUM_REGS,
+};
+#if HIP_VERSION_MAJOR < 6
+typedef struct hip_props_r0000 our_props;
+#else
+typedef struct hip_props_r0600 our_props;
+#endif
+static const size_t our_fields[] = {
+#define X(f) offsetof(our_props, f),
+    FIELDS(X)
+#undef X
+};
+
+int
+main(void)
+{
+    int failures = 0;
+    for (unsigned i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (ours[i] != theirs[i]) {
+            printf("value %u: %ld, in HIP's header %ld\n", i, ours[i], theirs[i]);
+            failures++;
+        }
+    for (unsigned i = 0; i < sizeof our_fields / sizeof *our_fields; i++)
+        if (our_fields[i] != their_fields[i].offset) {
+            printf("device property %s: at %zu, in HIP's header at %zu\n", their_fields[i].name, our_fields[i], their_fields[i].offset);
+            failures++;
+        }
+    if (sizeof(our_props) < their_size) {
+        printf("device properties: %zu bytes, HIP writes %zu\n", sizeof(our_props), their_size);
+        failures++;
+    }
+    void *lib = dlopen("libamdhip64.so", RTLD_NOW | RTLD_LOCAL);
+    if (!lib)
+        lib = dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_LOCAL);
+    if (!lib) {
+        printf("the symbols are not compared: %s\n", dlerror());
+    } else {
+        unsigned found = 0;
+        static const struct { const char *name, *since; int required; } functions[] = {
+#define R 1
+#define O 0
+#define X(need, since, name, params) { #name, since, need },
+            HIP_FUNCTIONS(X)
+        };
+        for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++) {
+            if (dlsym(lib, functions[i].name)) {
+                found++;
+            } else if (functions[i].required || !strcmp(functions[i].since, "5.0")) {
+                printf("%s is not in the library, and is said to be since ROCm %s\n", functions[i].name, functions[i].since);
+                failures++;
+            }
+        }
+        printf("%u of %zu functions are in the library\n", found, sizeof functions / sizeof *functions);
+    }
+    printf("%s\n", failures ? "failed" : "declarations agree");
+    return failures != 0;
+}
+#else
+int
+main(void)
+{
+    printf("skipped: no HIP headers (package libamdhip64-dev)\n");
+    return 77;
+}
+#endif

@@ -1,0 +1,730 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * libcudaway-gfxemu.so: the HIP functions of impl/hip/hip.h over the interpreter. One device, whose processor is named by
+ * CUDAWAY_DEVICE=gfxemu:ARCH or CUDAWAY_GFXEMU_ARCH. A kernel's fault ends the context, as on a device: it is reported on standard
+ * error once, and by every later call that waits. With CUDAWAY_GFXEMU_STATS=FILE each launch appends a line of counts to FILE. */
+#define _GNU_SOURCE
+#include "impl/hip/hip.h"
+#include "tools/gfxemu/gfx.h"
+#include "tools/gfxemu/queue.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define R
+#define O
+#define X(need, since, name, params) __attribute__((visibility("default"))) hipError_t name params;
+HIP_FUNCTIONS(X)
+#undef X
+#undef R
+#undef O
+
+enum { VERSION = 60000000 };            /* what hipRuntimeGetVersion says: 6.0 */
+
+static struct {
+    pthread_once_t once;
+    const struct gfx_target *target;
+    struct gfx_queue *null_stream;
+    _Atomic int error;                  /* sticky */
+    FILE *stats;
+    pthread_mutex_t lock;               /* stats, blocks */
+} g = { .once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER };
+
+struct ihipModule_t {
+    struct gfx_object *object;
+    struct ihipModuleSymbol_t *functions;
+};
+
+struct ihipModuleSymbol_t {
+    struct ihipModule_t *module;
+    const struct gfx_kernel *kernel;
+};
+
+static _Thread_local int last_error;
+
+static hipError_t
+done(int e)
+{
+    if (e != hipSuccess && e != hipErrorNotReady)
+        last_error = e;
+    return e;
+}
+
+static void
+setup(void)
+{
+    const char *device = getenv("CUDAWAY_DEVICE"), *arch = getenv("CUDAWAY_GFXEMU_ARCH"), *stats = getenv("CUDAWAY_GFXEMU_STATS");
+    if (device && !strncmp(device, "gfxemu:", 7))
+        arch = device + 7;
+    if (!arch)
+        arch = "gfx1100";
+    g.target = gfx_target_find(arch);
+    if (!g.target) {
+        fprintf(stderr, "cudaway-gfxemu: no processor '%s'; there are gfx900, gfx906, gfx908, gfx90a, gfx942, gfx1010, gfx1030, gfx1100, "
+                "gfx1101, gfx1151, gfx1200 and gfx1201\n", arch);
+        return;
+    }
+    g.null_stream = gfx_queue_create();
+    if (stats && !(g.stats = fopen(stats, "a")))
+        fprintf(stderr, "cudaway-gfxemu: cannot write %s\n", stats);
+}
+
+static hipError_t
+ready(void)
+{
+    pthread_once(&g.once, setup);
+    return g.target && g.null_stream ? hipSuccess : hipErrorNoDevice;
+}
+
+static struct gfx_queue *
+queue_of(hipStream_t s)
+{
+    return s ? (struct gfx_queue *)s : g.null_stream;
+}
+
+hipError_t
+hipInit(unsigned int flags)
+{
+    return done(flags ? hipErrorInvalidValue : ready());
+}
+
+hipError_t
+hipRuntimeGetVersion(int *version)
+{
+    *version = VERSION;
+    return hipSuccess;
+}
+
+hipError_t
+hipGetDeviceCount(int *count)
+{
+    *count = ready() == hipSuccess;
+    return done(*count ? hipSuccess : hipErrorNoDevice);
+}
+
+hipError_t
+hipSetDevice(int device)
+{
+    return done(device == 0 ? hipSuccess : hipErrorInvalidDevice);
+}
+
+static size_t
+memory_size(void)
+{
+    return (size_t)sysconf(_SC_PHYS_PAGES) / 2 * (size_t)sysconf(_SC_PAGE_SIZE);
+}
+
+hipError_t
+hipGetDevicePropertiesR0600(struct hip_props_r0600 *p, int device)
+{
+    if (device || ready() != hipSuccess)
+        return done(hipErrorInvalidDevice);
+    memset(p, 0, offsetof(struct hip_props_r0600, rest));
+    snprintf(p->name, sizeof p->name, "AMD %s (emulated)", g.target->name);
+    snprintf(p->gcnArchName, sizeof p->gcnArchName, "%s", g.target->name);
+    snprintf(p->uuid.bytes, sizeof p->uuid.bytes, "emu-%.11s", g.target->name);
+    p->totalGlobalMem = memory_size();
+    p->sharedMemPerBlock = 64 << 10;
+    p->regsPerBlock = 65536;
+    p->warpSize = g.target->family < GFX10 ? 64 : 32;
+    p->maxThreadsPerBlock = 1024;
+    p->multiProcessorCount = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    p->clockRate = p->memoryClockRate = 1000000;
+    p->memoryBusWidth = 64;
+    p->l2CacheSize = 4 << 20;
+    p->maxThreadsPerMultiProcessor = 2048;
+    p->cooperativeLaunch = 1;
+    return hipSuccess;
+}
+
+hipError_t
+hipGetDeviceProperties(struct hip_props_r0000 *p, int device)
+{
+    struct hip_props_r0600 n;
+    hipError_t e = hipGetDevicePropertiesR0600(&n, device);
+    if (e != hipSuccess)
+        return e;
+    memset(p, 0, offsetof(struct hip_props_r0000, rest));
+    memcpy(p->name, n.name, sizeof p->name);
+    memcpy(p->gcnArchName, n.gcnArchName, sizeof p->gcnArchName);
+    p->totalGlobalMem = n.totalGlobalMem;
+    p->sharedMemPerBlock = n.sharedMemPerBlock;
+    p->warpSize = n.warpSize;
+    p->maxThreadsPerBlock = n.maxThreadsPerBlock;
+    p->multiProcessorCount = n.multiProcessorCount;
+    p->clockRate = n.clockRate;
+    p->memoryClockRate = n.memoryClockRate;
+    p->memoryBusWidth = n.memoryBusWidth;
+    p->l2CacheSize = n.l2CacheSize;
+    p->maxThreadsPerMultiProcessor = n.maxThreadsPerMultiProcessor;
+    p->cooperativeLaunch = 1;
+    return hipSuccess;
+}
+
+hipError_t
+hipDeviceGetUuid(hipUUID *uuid, hipDevice_t device)
+{
+    struct hip_props_r0600 n;
+    hipError_t e = hipGetDevicePropertiesR0600(&n, device);
+    if (e == hipSuccess)
+        *uuid = n.uuid;
+    return e;
+}
+
+hipError_t
+hipDeviceSynchronize(void)
+{
+    gfx_queue_wait_all();
+    return done(atomic_load(&g.error));
+}
+
+hipError_t
+hipGetLastError(void)
+{
+    int e = last_error;
+    last_error = hipSuccess;
+    return e;
+}
+
+hipError_t
+hipDeviceSetLimit(int limit, size_t value)
+{
+    (void)value;
+    return done(limit == hipLimitStackSize || limit == hipLimitMallocHeapSize ? hipSuccess : hipErrorInvalidValue);
+}
+
+/* ---- memory: that of this process; what kernels may touch is in gfx_range_* ---- */
+
+static _Atomic size_t allocated;
+
+hipError_t
+hipMemGetInfo(size_t *free_bytes, size_t *total_bytes)
+{
+    size_t used = atomic_load(&allocated);
+    *total_bytes = memory_size();
+    *free_bytes = used < *total_bytes ? *total_bytes - used : 0;
+    return hipSuccess;
+}
+
+static hipError_t
+get_memory(void **ptr, size_t size)
+{
+    size_t room = (size + 4095) & ~(size_t)4095;
+    if (!size || room < size)
+        return done(hipErrorInvalidValue);
+    if (room > memory_size())
+        return done(hipErrorOutOfMemory);
+    void *p = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return done(hipErrorOutOfMemory);
+    /* The range has the size that was asked for: the rest of the last page is out of bounds. */
+    gfx_range_add((uintptr_t)p, size);
+    atomic_fetch_add(&allocated, room);
+    *ptr = p;
+    return hipSuccess;
+}
+
+static hipError_t
+drop_memory(void *ptr)
+{
+    uint64_t start, size;
+    if (!ptr)
+        return hipSuccess;
+    if (!gfx_range_of((uintptr_t)ptr, &start, &size) || start != (uintptr_t)ptr)
+        return done(hipErrorInvalidValue);
+    gfx_queue_wait_all();
+    size_t room = (size + 4095) & ~(size_t)4095;
+    gfx_range_remove(start);
+    munmap(ptr, room);
+    atomic_fetch_sub(&allocated, room);
+    return hipSuccess;
+}
+
+hipError_t hipMalloc(void **ptr, size_t size) { return get_memory(ptr, size); }
+hipError_t hipFree(void *ptr) { return drop_memory(ptr); }
+hipError_t hipHostMalloc(void **ptr, size_t size, unsigned int flags) { (void)flags; return get_memory(ptr, size); }
+hipError_t hipHostFree(void *ptr) { return drop_memory(ptr); }
+hipError_t hipMallocManaged(void **ptr, size_t size, unsigned int flags) { (void)flags; return get_memory(ptr, size); }
+
+hipError_t
+hipHostRegister(void *ptr, size_t size, unsigned int flags)
+{
+    uint64_t start, n;
+    (void)flags;
+    if (!ptr || !size)
+        return done(hipErrorInvalidValue);
+    if (gfx_range_of((uintptr_t)ptr, &start, &n))
+        return done(hipErrorHostMemoryAlreadyRegistered);
+    gfx_range_add((uintptr_t)ptr, size);
+    return hipSuccess;
+}
+
+hipError_t
+hipHostUnregister(void *ptr)
+{
+    uint64_t start, n;
+    if (!gfx_range_of((uintptr_t)ptr, &start, &n) || start != (uintptr_t)ptr)
+        return done(hipErrorHostMemoryNotRegistered);
+    gfx_queue_wait_all();
+    gfx_range_remove(start);
+    return hipSuccess;
+}
+
+hipError_t
+hipHostGetDevicePointer(void **device, void *host, unsigned int flags)
+{
+    uint64_t start, n;
+    (void)flags;
+    if (!gfx_range_of((uintptr_t)host, &start, &n))
+        return done(hipErrorInvalidValue);
+    *device = host;
+    return hipSuccess;
+}
+
+/* ---- copies ---- */
+
+struct copy { uint8_t *d; const uint8_t *s; size_t dpitch, spitch, width, height; };
+
+static void
+copy_work(void *data)
+{
+    const struct copy *c = data;
+    for (size_t y = 0; y < c->height; y++)
+        memmove(c->d + y * c->dpitch, c->s + y * c->spitch, c->width);
+}
+
+static hipError_t
+submit(hipStream_t s, gfx_work *fn, const void *data, unsigned size)
+{
+    return done(gfx_queue_submit(queue_of(s), fn, data, size) ? hipSuccess : hipErrorOutOfMemory);
+}
+
+hipError_t
+hipMemcpy(void *dst, const void *src, size_t size, int kind)
+{
+    (void)kind;
+    gfx_queue_wait(g.null_stream);
+    memmove(dst, src, size);
+    return hipSuccess;
+}
+
+hipError_t
+hipMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height, int kind, hipStream_t stream)
+{
+    struct copy c = { dst, src, dpitch, spitch, width, height };
+    (void)kind;
+    if (!dst || !src || (height > 1 && (dpitch < width || spitch < width)))
+        return done(hipErrorInvalidValue);
+    return submit(stream, copy_work, &c, sizeof c);
+}
+
+hipError_t
+hipMemcpyAsync(void *dst, const void *src, size_t size, int kind, hipStream_t stream)
+{
+    return hipMemcpy2DAsync(dst, size, src, size, size, 1, kind, stream);
+}
+
+struct fill { uint8_t *d; uint32_t value; unsigned unit; size_t pitch, count, height; };
+
+static void
+fill_work(void *data)
+{
+    const struct fill *f = data;
+    for (size_t y = 0; y < f->height; y++)
+        for (size_t x = 0; x < f->count; x++)
+            memcpy(f->d + y * f->pitch + x * f->unit, &f->value, f->unit);
+}
+
+static hipError_t
+fill(void *dst, uint32_t value, unsigned unit, size_t pitch, size_t count, size_t height, hipStream_t stream)
+{
+    struct fill f = { dst, value, unit, pitch, count, height };
+    return dst ? submit(stream, fill_work, &f, sizeof f) : done(hipErrorInvalidValue);
+}
+
+hipError_t hipMemsetD8Async(hipDeviceptr_t d, unsigned char v, size_t n, hipStream_t s) { return fill(d, v, 1, 0, n, 1, s); }
+hipError_t hipMemsetD16Async(hipDeviceptr_t d, unsigned short v, size_t n, hipStream_t s) { return fill(d, v, 2, 0, n, 1, s); }
+hipError_t hipMemsetD32Async(hipDeviceptr_t d, int v, size_t n, hipStream_t s) { return fill(d, (uint32_t)v, 4, 0, n, 1, s); }
+
+hipError_t
+hipMemset2DAsync(void *dst, size_t pitch, int value, size_t width, size_t height, hipStream_t stream)
+{
+    return fill(dst, (uint32_t)value, 1, pitch, width, height, stream);
+}
+
+/* ---- streams and events ---- */
+
+hipError_t
+hipStreamCreateWithPriority(hipStream_t *stream, unsigned int flags, int priority)
+{
+    (void)flags;
+    (void)priority;
+    if (ready() != hipSuccess)
+        return done(hipErrorNoDevice);
+    *stream = (hipStream_t)gfx_queue_create();
+    return done(*stream ? hipSuccess : hipErrorOutOfMemory);
+}
+
+hipError_t
+hipStreamDestroy(hipStream_t stream)
+{
+    if (!stream)
+        return done(hipErrorInvalidHandle);
+    gfx_queue_destroy((struct gfx_queue *)stream);
+    return hipSuccess;
+}
+
+hipError_t
+hipStreamQuery(hipStream_t stream)
+{
+    if (!gfx_queue_idle(queue_of(stream)))
+        return hipErrorNotReady;
+    return done(atomic_load(&g.error));
+}
+
+hipError_t
+hipStreamSynchronize(hipStream_t stream)
+{
+    gfx_queue_wait(queue_of(stream));
+    return done(atomic_load(&g.error));
+}
+
+hipError_t
+hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned int flags)
+{
+    (void)flags;
+    if (!event)
+        return done(hipErrorInvalidHandle);
+    return done(gfx_queue_wait_event(queue_of(stream), (struct gfx_event *)event) ? hipSuccess : hipErrorOutOfMemory);
+}
+
+struct host_call { hip_host_fn *fn; void *user; };
+
+static void
+host_work(void *data)
+{
+    const struct host_call *h = data;
+    h->fn(h->user);
+}
+
+hipError_t
+hipLaunchHostFunc(hipStream_t stream, hip_host_fn *fn, void *user)
+{
+    struct host_call h = { fn, user };
+    return fn ? submit(stream, host_work, &h, sizeof h) : done(hipErrorInvalidValue);
+}
+
+struct value_op { void *p; uint64_t value, mask; unsigned flags, bits; bool write; };
+
+static void
+value_work(void *data)
+{
+    const struct value_op *v = data;
+    for (;;) {
+        if (v->write) {
+            if (v->bits == 32)
+                __atomic_store_n((uint32_t *)v->p, (uint32_t)v->value, __ATOMIC_SEQ_CST);
+            else
+                __atomic_store_n((uint64_t *)v->p, v->value, __ATOMIC_SEQ_CST);
+            return;
+        }
+        uint64_t x = v->bits == 32 ? __atomic_load_n((uint32_t *)v->p, __ATOMIC_SEQ_CST) : __atomic_load_n((uint64_t *)v->p, __ATOMIC_SEQ_CST);
+        x &= v->mask;
+        bool met;
+        switch (v->flags) {
+        case hipStreamWaitValueGte: met = v->bits == 32 ? (int32_t)((uint32_t)x - (uint32_t)v->value) >= 0 : (int64_t)(x - v->value) >= 0; break;
+        case hipStreamWaitValueEq: met = x == v->value; break;
+        case hipStreamWaitValueAnd: met = (x & v->value) != 0; break;
+        default: met = v->bits == 32 ? (uint32_t)~(x | v->value) != 0 : ~(x | v->value) != 0; break;
+        }
+        if (met)
+            return;
+        usleep(50);
+    }
+}
+
+static hipError_t
+value_op(hipStream_t s, void *p, uint64_t value, uint64_t mask, unsigned flags, unsigned bits, bool write)
+{
+    struct value_op v = { p, value, mask, flags, bits, write };
+    return p && flags <= hipStreamWaitValueNor ? submit(s, value_work, &v, sizeof v) : done(hipErrorInvalidValue);
+}
+
+hipError_t
+hipStreamWaitValue32(hipStream_t s, void *p, uint32_t value, unsigned int flags, uint32_t mask)
+{
+    return value_op(s, p, value, mask, flags, 32, false);
+}
+
+hipError_t
+hipStreamWaitValue64(hipStream_t s, void *p, uint64_t value, unsigned int flags, uint64_t mask)
+{
+    return value_op(s, p, value, mask, flags, 64, false);
+}
+
+hipError_t
+hipStreamWriteValue32(hipStream_t s, void *p, uint32_t value, unsigned int flags)
+{
+    return value_op(s, p, value, 0, flags, 32, true);
+}
+
+hipError_t
+hipStreamWriteValue64(hipStream_t s, void *p, uint64_t value, unsigned int flags)
+{
+    return value_op(s, p, value, 0, flags, 64, true);
+}
+
+hipError_t
+hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
+{
+    *event = (hipEvent_t)gfx_event_create(!(flags & hipEventDisableTiming));
+    return done(*event ? hipSuccess : hipErrorOutOfMemory);
+}
+
+hipError_t
+hipEventDestroy(hipEvent_t event)
+{
+    if (!event)
+        return done(hipErrorInvalidHandle);
+    gfx_event_destroy((struct gfx_event *)event);
+    return hipSuccess;
+}
+
+hipError_t
+hipEventRecord(hipEvent_t event, hipStream_t stream)
+{
+    if (!event)
+        return done(hipErrorInvalidHandle);
+    return done(gfx_event_record((struct gfx_event *)event, queue_of(stream)) ? hipSuccess : hipErrorOutOfMemory);
+}
+
+hipError_t
+hipEventQuery(hipEvent_t event)
+{
+    if (!event)
+        return done(hipErrorInvalidHandle);
+    return gfx_event_done((struct gfx_event *)event) ? done(atomic_load(&g.error)) : hipErrorNotReady;
+}
+
+hipError_t
+hipEventSynchronize(hipEvent_t event)
+{
+    if (!event)
+        return done(hipErrorInvalidHandle);
+    gfx_event_wait((struct gfx_event *)event);
+    return done(atomic_load(&g.error));
+}
+
+hipError_t
+hipEventElapsedTime(float *ms, hipEvent_t start, hipEvent_t stop)
+{
+    uint64_t a, b;
+    bool pending_a = false, pending_b = false;
+    if (!start || !stop)
+        return done(hipErrorInvalidHandle);
+    bool ok = gfx_event_time((struct gfx_event *)start, &a, &pending_a);
+    ok &= gfx_event_time((struct gfx_event *)stop, &b, &pending_b);
+    if (!ok)
+        return pending_a || pending_b ? hipErrorNotReady : done(hipErrorInvalidHandle);
+    *ms = (float)((double)(int64_t)(b - a) * 1e-6);
+    return hipSuccess;
+}
+
+/* ---- modules ---- */
+
+hipError_t
+hipModuleLoadData(hipModule_t *module, const void *image)
+{
+    char error[256];
+    if (ready() != hipSuccess)
+        return done(hipErrorNoDevice);
+    /* The size of a code object is in its headers: the section headers are its end. */
+    const uint8_t *p = image;
+    uint64_t shoff = 0;
+    uint16_t shentsize, shnum;
+    if (memcmp(p, "\177ELF", 4)) {
+        fprintf(stderr, "cudaway-gfxemu: hipModuleLoadData: this is no code object\n");
+        return done(hipErrorInvalidImage);
+    }
+    memcpy(&shoff, p + 40, 8);
+    memcpy(&shentsize, p + 58, 2);
+    memcpy(&shnum, p + 60, 2);
+    struct ihipModule_t *m = calloc(1, sizeof *m);
+    if (!m)
+        return done(hipErrorOutOfMemory);
+    if (!gfx_object_load(g.target, image, shoff + (size_t)shentsize * shnum, &m->object, error)) {
+        fprintf(stderr, "cudaway-gfxemu: hipModuleLoadData: %s\n", error);
+        free(m);
+        return done(hipErrorNoBinaryForGpu);
+    }
+    m->functions = calloc(m->object->nkernels + 1, sizeof *m->functions);
+    if (!m->functions) {
+        gfx_object_unload(m->object);
+        free(m);
+        return done(hipErrorOutOfMemory);
+    }
+    for (uint32_t i = 0; i < m->object->nkernels; i++)
+        m->functions[i] = (struct ihipModuleSymbol_t){ m, &m->object->kernels[i] };
+    *module = m;
+    return hipSuccess;
+}
+
+hipError_t
+hipModuleUnload(hipModule_t module)
+{
+    if (!module)
+        return done(hipErrorInvalidHandle);
+    gfx_queue_wait_all();
+    gfx_object_unload(module->object);
+    free(module->functions);
+    free(module);
+    return hipSuccess;
+}
+
+hipError_t
+hipModuleGetFunction(hipFunction_t *function, hipModule_t module, const char *name)
+{
+    if (!module || !name)
+        return done(hipErrorInvalidValue);
+    for (uint32_t i = 0; i < module->object->nkernels; i++)
+        if (!strcmp(module->object->kernels[i].name, name)) {
+            *function = &module->functions[i];
+            return hipSuccess;
+        }
+    return done(hipErrorNotFound);
+}
+
+hipError_t
+hipModuleGetGlobal(hipDeviceptr_t *ptr, size_t *size, hipModule_t module, const char *name)
+{
+    if (!module || !name)
+        return done(hipErrorInvalidValue);
+    for (uint32_t i = 0; i < module->object->nvariables; i++)
+        if (!strcmp(module->object->variables[i].name, name)) {
+            *ptr = (hipDeviceptr_t)(uintptr_t)module->object->variables[i].address;
+            *size = module->object->variables[i].size;
+            return hipSuccess;
+        }
+    return done(hipErrorNotFound);
+}
+
+hipError_t
+hipFuncGetAttribute(int *value, int attribute, hipFunction_t function)
+{
+    if (!function)
+        return done(hipErrorInvalidDeviceFunction);
+    const struct gfx_kernel *k = function->kernel;
+    switch (attribute) {
+    case HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)k->lds_size; return hipSuccess;
+    case HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)k->scratch_size; return hipSuccess;
+    case HIP_FUNC_ATTRIBUTE_NUM_REGS: *value = (int)k->vgprs; return hipSuccess;
+    default: return done(hipErrorInvalidValue);
+    }
+}
+
+/* ---- launches ---- */
+
+struct launch { struct gfx_launch l; void *params; };
+
+static void
+write_counts(const struct gfx_launch *l)
+{
+    static const char *const class[] = { "salu", "smem", "valu", "trans", "matrix", "vmem", "lds", "scratch", "branch", "other" };
+    const struct gfx_counts *c = &l->counts;
+    uint64_t total = 0;
+    pthread_mutex_lock(&g.lock);
+    for (int k = 0; k < GFX_C_COUNT; k++)
+        total += c->insns[k];
+    fprintf(g.stats, "{\"kernel\":\"%s\",\"arch\":\"%s\",\"waves\":%llu,\"instructions\":%llu", l->kernel->name, g.target->name,
+            (unsigned long long)c->waves, (unsigned long long)total);
+    for (int k = 0; k < GFX_C_COUNT; k++)
+        fprintf(g.stats, ",\"%s\":%llu", class[k], (unsigned long long)c->insns[k]);
+    fprintf(g.stats, ",\"active_lanes\":%llu,\"valu_lanes\":%llu,\"bank_conflicts\":%llu,\"lds_unwritten\":%llu,\"vgprs\":%u,\"sgprs\":%u,"
+            "\"scratch_bytes\":%u,\"lds_bytes\":%u}\n", (unsigned long long)c->active_lanes, (unsigned long long)c->valu_lanes,
+            (unsigned long long)c->bank_conflicts, (unsigned long long)c->lds_unwritten, l->kernel->vgprs, l->kernel->sgprs,
+            l->kernel->scratch_size, l->kernel->lds_size);
+    fflush(g.stats);
+    pthread_mutex_unlock(&g.lock);
+}
+
+static void
+launch_work(void *data)
+{
+    struct launch *w = data;
+    if (atomic_load(&g.error) == hipSuccess && !gfx_dispatch_run(&w->l)) {
+        int e = w->l.fault == FAULT_MEMORY || w->l.fault == FAULT_MISALIGNED ? hipErrorIllegalAddress
+            : w->l.fault == FAULT_TRAP ? hipErrorAssert : hipErrorLaunchFailure, none = hipSuccess;
+        if (atomic_compare_exchange_strong(&g.error, &none, e))
+            fprintf(stderr, "cudaway-gfxemu: %s: %s\n", w->l.kernel->name, w->l.message);
+    }
+    if (g.stats)
+        write_counts(&w->l);
+    free(w->params);
+}
+
+static hipError_t
+launch(hipFunction_t f, const unsigned grid[3], const unsigned block[3], unsigned shared, hipStream_t stream, void *params, size_t size,
+       bool cooperative)
+{
+    if (!f)
+        return done(hipErrorInvalidDeviceFunction);
+    uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+    if (!threads || !grid[0] || !grid[1] || !grid[2])
+        return done(hipErrorInvalidConfiguration);
+    if (threads > 1024 || (f->kernel->max_group && threads > f->kernel->max_group)) {
+        fprintf(stderr, "cudaway-gfxemu: %s: a block of %llu threads, but the code allows %u\n", f->kernel->name, (unsigned long long)threads,
+                f->kernel->max_group);
+        return done(hipErrorLaunchFailure);
+    }
+    if (f->kernel->lds_size + shared > 64 << 10)
+        return done(hipErrorLaunchOutOfResources);
+    struct launch w = { .l = { .object = f->module->object, .kernel = f->kernel, .grid = { grid[0], grid[1], grid[2] },
+                               .block = { block[0], block[1], block[2] }, .dynamic_lds = shared, .param_size = (uint32_t)size,
+                               .cooperative = cooperative } };
+    w.params = malloc(size + 1);
+    if (!w.params)
+        return done(hipErrorOutOfMemory);
+    memcpy(w.params, params, size);
+    w.l.params = w.params;
+    hipError_t e = submit(stream, launch_work, &w, sizeof w);
+    if (e != hipSuccess)
+        free(w.params);
+    return e;
+}
+
+hipError_t
+hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                      hipStream_t stream, void **params, void **extra)
+{
+    unsigned grid[3] = { gx, gy, gz }, block[3] = { bx, by, bz };
+    void *data = NULL;
+    size_t size = 0;
+    if (params)                         /* sizes are in the metadata, which the backend does not need: it passes one block */
+        return done(hipErrorNotSupported);
+    for (; extra && *extra != HIP_LAUNCH_PARAM_END; extra += 2) {
+        if (*extra == HIP_LAUNCH_PARAM_BUFFER_POINTER)
+            data = extra[1];
+        else if (*extra == HIP_LAUNCH_PARAM_BUFFER_SIZE)
+            size = *(size_t *)extra[1];
+        else
+            return done(hipErrorInvalidValue);
+    }
+    if (size > 4096 || (size && !data))
+        return done(hipErrorInvalidValue);
+    return launch(f, grid, block, shared, stream, data ? data : "", size, false);
+}
+
+hipError_t
+hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                                 unsigned shared, hipStream_t stream, void **params)
+{
+    /* The backend's kernels have one by-value parameter, the whole block: params[0] is where it starts. */
+    unsigned grid[3] = { gx, gy, gz }, block[3] = { bx, by, bz };
+    if (!f)
+        return done(hipErrorInvalidDeviceFunction);
+    return launch(f, grid, block, shared, stream, f->kernel->explicit_size ? params[0] : "", f->kernel->explicit_size, true);
+}
