@@ -442,6 +442,14 @@ run_callback(void *user)
     k.fn(k.user, (cwb_result)atomic_load(&k.c->error));
 }
 
+static void
+run_stream_callback(hipStream_t stream, hipError_t status, void *user)
+{
+    (void)stream;
+    (void)status;
+    run_callback(user);
+}
+
 static cwb_result
 hip_stream_host_fn(struct cwb_stream *s, cwb_host_fn *fn, void *user)
 {
@@ -450,7 +458,8 @@ hip_stream_host_fn(struct cwb_stream *s, cwb_host_fn *fn, void *user)
         return CWB_NOMEM;
     *k = (struct callback){ fn, user, s->c };
     hip_use(s->c);
-    hipError_t e = hip.hipLaunchHostFunc(s->s, run_callback, k);
+    hipError_t e = hip.hipLaunchHostFunc ? hip.hipLaunchHostFunc(s->s, run_callback, k)
+                                         : hip.hipStreamAddCallback(s->s, run_stream_callback, k, 0);
     if (e != hipSuccess)
         free(k);
     return hip_result(e);

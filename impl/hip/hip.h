@@ -95,6 +95,7 @@ struct hip_props_r0600 {
 };
 
 typedef void hip_host_fn(void *user);
+typedef void hip_stream_fn(hipStream_t stream, hipError_t status, void *user);
 
 #define HIP_FUNCTIONS(X)                                                                                                              \
     X(R, "5.0", hipInit, (unsigned int flags))                                                                                        \
@@ -129,7 +130,8 @@ typedef void hip_host_fn(void *user);
     X(R, "5.0", hipStreamQuery, (hipStream_t stream))                                                                                 \
     X(R, "5.0", hipStreamSynchronize, (hipStream_t stream))                                                                           \
     X(R, "5.0", hipStreamWaitEvent, (hipStream_t stream, hipEvent_t event, unsigned int flags))                                       \
-    X(R, "5.2", hipLaunchHostFunc, (hipStream_t stream, hip_host_fn *fn, void *user))                                                 \
+    X(R, "5.0", hipStreamAddCallback, (hipStream_t stream, hip_stream_fn *fn, void *user, unsigned int flags))                        \
+    X(O, "5.3", hipLaunchHostFunc, (hipStream_t stream, hip_host_fn *fn, void *user))                                                 \
     X(R, "5.0", hipStreamWaitValue32, (hipStream_t stream, void *ptr, uint32_t value, unsigned int flags, uint32_t mask))             \
     X(R, "5.0", hipStreamWaitValue64, (hipStream_t stream, void *ptr, uint64_t value, unsigned int flags, uint64_t mask))             \
     X(R, "5.0", hipStreamWriteValue32, (hipStream_t stream, void *ptr, uint32_t value, unsigned int flags))                           \

@@ -418,6 +418,22 @@ hipLaunchHostFunc(hipStream_t stream, hip_host_fn *fn, void *user)
     return fn ? submit(stream, host_work, &h, sizeof h) : done(hipErrorInvalidValue);
 }
 
+struct stream_call { hip_stream_fn *fn; hipStream_t stream; void *user; };
+
+static void
+stream_work(void *data)
+{
+    const struct stream_call *h = data;
+    h->fn(h->stream, atomic_load(&g.error), h->user);
+}
+
+hipError_t
+hipStreamAddCallback(hipStream_t stream, hip_stream_fn *fn, void *user, unsigned int flags)
+{
+    struct stream_call h = { fn, stream, user };
+    return fn && !flags ? submit(stream, stream_work, &h, sizeof h) : done(hipErrorInvalidValue);
+}
+
 struct value_op { void *p; uint64_t value, mask; unsigned flags, bits; bool write; };
 
 static void
