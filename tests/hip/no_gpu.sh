@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # no_gpu.sh PROGRAM LIBDIR: with a HIP library and no AMD GPU, hip says so in one line, and auto runs on the host.
 [ -e /dev/kfd ] && { echo "skipped: this machine may have an AMD GPU"; exit 77; }
+command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
 lib=$(ldconfig -p | sed -n 's/.*libamdhip64\.so[.0-9]* .*=> //p' | head -n 1)
 [ -n "$lib" ] || { echo "skipped: no HIP library (package libamdhip64-5)"; exit 77; }
 out=$(LD_LIBRARY_PATH=$2 CUDAWAY_LOG=info CUDAWAY_DEVICE=hip CUDAWAY_HIP_LIBRARY=$lib python3 -c '
