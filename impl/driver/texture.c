@@ -218,10 +218,8 @@ translate(struct ctx *c, const CUDA_RESOURCE_DESC *res, const CUDA_TEXTURE_DESC 
             d->last_layer = view->lastLayer;
         }
     }
-    /* 8 and 16-bit integers are filtered also when they are read as integers (the sum is rounded): the documentation rules
-     * it out, but hardware does it, and ffmpeg's thumbnail_cuda depends on it. 32-bit integers never are. */
-    if (d->format == CWB_FORMAT_U32 || d->format == CWB_FORMAT_S32)
-        d->linear = d->mip_linear = false;
+    /* Integers are filtered also when they are read as integers: the documentation rules it out, but hardware does it, and
+     * ffmpeg's thumbnail_cuda depends on it. */
     if (e != CUDA_SUCCESS && *resource) {
         handle_put(*resource);
         *resource = NULL;

@@ -46,7 +46,7 @@ unpack(uint64_t w)
 {
     unsigned unused = 64 - CWH_MBARRIER_TX_BITS;
     return (struct barrier){
-        .pending = w & COUNT_MASK, .expected = w >> CWH_MBARRIER_COUNT_BITS & COUNT_MASK, .phase = (uint32_t)(w >> CWH_MBARRIER_PHASE_SHIFT),
+        .pending = (0u - (uint32_t)(w >> CWH_MBARRIER_PENDING_SHIFT)) & COUNT_MASK, .expected = w & COUNT_MASK, .phase = (uint32_t)(w >> CWH_MBARRIER_PHASE_SHIFT),
         .tx = (int32_t)((int64_t)((w >> CWH_MBARRIER_TX_SHIFT) << unused) >> unused),
     };
 }
@@ -54,7 +54,7 @@ unpack(uint64_t w)
 static uint64_t
 pack(const struct barrier *b)
 {
-    return (uint64_t)b->pending | (uint64_t)b->expected << CWH_MBARRIER_COUNT_BITS |
+    return (uint64_t)b->expected | (uint64_t)((0u - b->pending) & COUNT_MASK) << CWH_MBARRIER_PENDING_SHIFT |
            (uint64_t)((uint32_t)b->tx & TX_MASK) << CWH_MBARRIER_TX_SHIFT | (uint64_t)b->phase << CWH_MBARRIER_PHASE_SHIFT;
 }
 
@@ -111,7 +111,7 @@ operate(struct cwh_fiber *f, uint32_t op, uint64_t *object, uint64_t value, bool
         cwh_abort(f, CWB_INTERNAL, "mbarrier operation %u is not known", op);
     }
     *object = pack(&b);
-    return old;
+    return old >> CWH_MBARRIER_PENDING_SHIFT << CWH_MBARRIER_PENDING_SHIFT;
 }
 
 void

@@ -1,285 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Texture and surface instructions for a gang, every kind, one lane at a time; the common plain fetches go to tex_fast.c.
- * Sampling follows the CUDA C++ Programming Guide, appendix "Texture Fetching": texel i covers [i, i + 1), point takes the
- * floor, linear weighs the neighbours of x - 0.5 with fractions rounded to 8 bits.
+ * Here is what an instruction asks for, and surfaces; tex_filter.c has the texels.
  *
  * Reading texels may fault when the program freed the memory; no lock is held here. */
 #include "impl/host/exec_private.h"
-#include "impl/host/texture.h"
+#include "impl/host/tex_private.h"
 
 #include "jit/ptx/ir.h"
 
 #include <math.h>
 #include <string.h>
 
-/* One texel or sample: floats, or integers with 8 or 16 bits extended, or sums on their way to either. */
-struct texel {
-    float    f[4];
-    uint32_t u[4];
-};
-
-static float
-half_to_float(uint16_t h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 0x3ff, bits;
-    if (e == 31)
-        bits = sign | 0x7f800000 | m << 13;
-    else if (e)
-        bits = sign | (e + 112) << 23 | m << 13;
-    else {
-        float f = (float)m * 0x1p-24f;
-        memcpy(&bits, &f, 4);
-        bits |= sign;
-    }
-    float f;
-    memcpy(&f, &bits, 4);
-    return f;
-}
-
-static uint16_t
-float_to_half(float f)
-{
-    uint32_t b;
-    memcpy(&b, &f, 4);
-    uint16_t sign = (uint16_t)(b >> 16 & 0x8000);
-    b &= 0x7fffffff;
-    if (b > 0x7f800000)
-        return sign | 0x7fff;
-    if (b >= 0x477ff000)
-        return sign | 0x7c00;
-    if (b < 0x38800000) {
-        float a;
-        memcpy(&a, &b, 4);
-        return (uint16_t)(sign | (uint16_t)lrintf(a * 0x1p24f));
-    }
-    uint32_t odd = b >> 13 & 1;
-    return (uint16_t)(sign | ((b + 0xfff + odd - 0x38000000) >> 13));
-}
-
-static float
-srgb_to_linear(float c)
-{
-    return c <= 0.04045f ? c / 12.92f : powf((c + 0.055f) / 1.055f, 2.4f);
-}
-
-/* Unpack the texel at p: u always (sign-extended for signed formats), f where the texture gives floats. */
-static void
-unpack(const struct cwh_texobj *t, const uint8_t *p, struct texel *out)
-{
-    for (unsigned c = 0; c < 4; c++) {
-        uint32_t u = 0;             /* channels that the texture lacks read as 0, as on hardware */
-        float f = 0;
-        if (c < t->channels) {
-            uint8_t v8;
-            uint16_t v16;
-            switch (t->format) {
-            case CWB_FORMAT_U8:
-                u = p[c];
-                f = (float)u / 255.0f;
-                if (t->srgb && c < 3)
-                    f = srgb_to_linear(f);
-                break;
-            case CWB_FORMAT_S8:
-                v8 = p[c];
-                u = (uint32_t)(int8_t)v8;
-                f = fmaxf((float)(int8_t)v8 / 127.0f, -1.0f);
-                break;
-            case CWB_FORMAT_U16:
-                memcpy(&v16, p + 2 * c, 2);
-                u = v16;
-                f = (float)v16 / 65535.0f;
-                break;
-            case CWB_FORMAT_S16:
-                memcpy(&v16, p + 2 * c, 2);
-                u = (uint32_t)(int16_t)v16;
-                f = fmaxf((float)(int16_t)v16 / 32767.0f, -1.0f);
-                break;
-            case CWB_FORMAT_F16:
-                memcpy(&v16, p + 2 * c, 2);
-                f = half_to_float(v16);
-                memcpy(&u, &f, 4);
-                break;
-            case CWB_FORMAT_F32:
-                memcpy(&u, p + 4 * c, 4);
-                memcpy(&f, &u, 4);
-                break;
-            case CWB_FORMAT_U32:
-            case CWB_FORMAT_S32:
-                memcpy(&u, p + 4 * c, 4);
-                break;
-            }
-        }
-        out->u[c] = u;
-        out->f[c] = f;
-    }
-}
-
-/* The border colour as hardware has it: rounded to the format's steps; integer reads see the bits that were given. */
-static void
-border(const struct cwh_texobj *t, struct texel *out)
-{
-    static const float top[] = { 255, 65535, 0, 127, 32767, 0, 0, 0 };
-    static const uint8_t bits[] = { 8, 16, 32, 8, 16, 32, 32, 32 };
-    for (unsigned c = 0; c < 4; c++) {
-        out->f[c] = 0;
-        out->u[c] = 0;
-        if (c >= t->channels)
-            continue;
-        float v = t->border[c], m = top[t->format];
-        uint32_t u;
-        memcpy(&u, &v, 4);
-        if (m) {
-            v = fminf(fmaxf(v, t->format == CWB_FORMAT_S8 || t->format == CWB_FORMAT_S16 ? -1.0f : 0.0f), 1.0f);
-            v = copysignf(ceilf(fabsf(v) * m - 0.5f), v) / m;    /* halves go to zero */
-        }
-        out->f[c] = v;
-        unsigned unused = 32 - bits[t->format];
-        out->u[c] = t->format == CWB_FORMAT_S8 || t->format == CWB_FORMAT_S16 ? (uint32_t)((int32_t)(u << unused) >> unused) : u << unused >> unused;
-    }
-}
-
-static int64_t
-floor_mod(int64_t i, int64_t n)
-{
-    i %= n;
-    return i < 0 ? i + n : i;
-}
-
-/* Texel number by the address mode; -1: border. */
-static int64_t
-address(enum cwb_address mode, int64_t i, int64_t n)
-{
-    switch (mode) {
-    case CWB_ADDRESS_WRAP:
-        return floor_mod(i, n);
-    case CWB_ADDRESS_MIRROR:
-        i = floor_mod(i, 2 * n);
-        return i < n ? i : 2 * n - 1 - i;
-    case CWB_ADDRESS_BORDER:
-        return i < 0 || i >= n ? -1 : i;
-    default:
-        return i < 0 ? 0 : i >= n ? n - 1 : i;
-    }
-}
-
-/* The texel at integer coordinates; z is a slice (3D), addressed, or a layer, taken as it is. */
-static void
-texel_at(const struct cwh_texobj *t, const struct cwh_level *l, const int64_t i[3], bool z_is_layer, struct texel *out)
-{
-    int64_t x = address(t->address[0], i[0], l->width), y = address(t->address[1], i[1], l->height);
-    int64_t z = z_is_layer ? i[2] : address(t->address[2], i[2], l->depth);
-    if (t->linear_memory && (i[0] < 0 || i[0] >= l->width))
-        x = -2;
-    if (x == -2) {
-        memset(out, 0, sizeof *out);
-        return;
-    }
-    if (x < 0 || y < 0 || z < 0) {
-        border(t, out);
-        return;
-    }
-    unpack(t, l->base + (size_t)z * l->slice + (size_t)y * l->pitch + (size_t)x * t->element, out);
-}
-
-static int64_t
-to_int(float f)
-{
-    return f > 1e9f ? 1000000000 : f < -1e9f ? -1000000000 : f != f ? 0 : (int64_t)floorf(f);
-}
-
-/* Sample one level at p (texel units already, `dims` of them; p beyond is a layer in `layer`). */
-static void
-sample_level(const struct cwh_texobj *t, const struct cwh_level *l, const float *p, unsigned dims, int64_t layer, struct texel *out)
-{
-    int64_t i[3] = { 0, 0, layer };
-    if (!t->linear) {
-        for (unsigned d = 0; d < dims; d++)
-            i[d] = to_int(p[d]);
-        texel_at(t, l, i, dims < 3, out);
-        return;
-    }
-    int64_t base[3];
-    uint32_t w[3];
-    for (unsigned d = 0; d < dims; d++) {
-        float q = p[d] - 0.5f;
-        base[d] = to_int(q);
-        float frac = base[d] == 1000000000 || base[d] == -1000000000 || q != q ? 0 : q - (float)base[d];
-        w[d] = (uint32_t)(frac * 256.0f + 0.5f);
-    }
-    bool exact = t->as_float && !t->srgb && (t->format == CWB_FORMAT_U8 || t->format == CWB_FORMAT_U16);
-    bool integer = !t->as_float;
-    float f[8][4];
-    int64_t u[8][4];
-    for (unsigned corner = 0; corner < 1u << dims; corner++) {
-        struct texel s;
-        for (unsigned d = 0; d < dims; d++)
-            i[d] = base[d] + (corner >> d & 1);
-        texel_at(t, l, i, dims < 3, &s);
-        for (unsigned c = 0; c < 4; c++) {
-            f[corner][c] = s.f[c];
-            u[corner][c] = (int32_t)s.u[c];
-        }
-        /* A border colour has no exact integer form. */
-        if (exact && (t->address[0] == CWB_ADDRESS_BORDER || t->address[1] == CWB_ADDRESS_BORDER || t->address[2] == CWB_ADDRESS_BORDER))
-            exact = false;
-    }
-    for (unsigned c = 0; c < 4; c++) {
-        for (unsigned d = 0; d < dims; d++) {
-            float wf = (float)w[d] / 256.0f;
-            for (unsigned k = 0; k < 1u << (dims - d - 1); k++) {
-                f[k][c] = f[2 * k][c] * (1.0f - wf) + f[2 * k + 1][c] * wf;
-                u[k][c] = u[2 * k][c] * (256 - w[d]) + u[2 * k + 1][c] * w[d];
-            }
-        }
-        unsigned shift = 8 * dims;
-        if (exact && c < t->channels) {
-            /* As in tex_fast.c: 16 fraction bits. */
-            int64_t s = shift < 16 ? u[0][c] << (16 - shift) : u[0][c] >> (shift - 16);
-            out->f[c] = (float)(s >> 1) / ((t->format == CWB_FORMAT_U8 ? 255.0f : 65535.0f) * 32768.0f);
-        } else {
-            out->f[c] = c < t->channels ? f[0][c] : 0;
-        }
-        out->u[c] = integer ? c < t->channels ? (uint32_t)((u[0][c] + (1ll << (shift - 1))) >> shift) : 0 : 0;
-    }
-}
-
 /* ---- what the instructions ask for ---- */
-
-struct request {
-    unsigned dims;              /* coordinates to sample in: 1..3 */
-    int64_t layer;
-    float p[3];                 /* as given */
-    int32_t ip[3];              /* the same when the coordinates are integers */
-    bool integer;
-};
-
-/* Cube maps: the face that the direction points at, and the coordinates on it in [0, 1]. */
-static unsigned
-cube_face(const float d[3], float st[2])
-{
-    float ax = fabsf(d[0]), ay = fabsf(d[1]), az = fabsf(d[2]), m;
-    unsigned face;
-    float s, u;
-    if (ax >= ay && ax >= az) {
-        m = ax;
-        face = d[0] < 0;
-        s = d[0] < 0 ? d[2] : -d[2];
-        u = -d[1];
-    } else if (ay >= az) {
-        m = ay;
-        face = 2 + (d[1] < 0);
-        s = d[0];
-        u = d[1] < 0 ? -d[2] : d[2];
-    } else {
-        m = az;
-        face = 4 + (d[2] < 0);
-        s = d[2] < 0 ? -d[0] : d[0];
-        u = -d[1];
-    }
-    st[0] = m > 0 ? (s / m + 1) / 2 : 0.5f;
-    st[1] = m > 0 ? (u / m + 1) / 2 : 0.5f;
-    return face;
-}
 
 static float
 word_float(uint32_t w)
@@ -297,115 +29,147 @@ clamp_layer(const struct cwh_texobj *t, int64_t layer, int64_t per)
     return t->first_layer + (layer < 0 ? 0 : layer) * per;
 }
 
-static void
-read_request(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane, struct request *r)
+static bool
+is_cube(const struct cwh_tex *x)
 {
-    const uint32_t *c = x->coord + lane;
-    unsigned w = x->width, at = 0;
-    memset(r, 0, sizeof *r);
-    r->integer = x->coord_type != PTX_F32;
-    uint32_t layer = 0;
-    bool layered = x->geom == PTX_GEOM_A1D || x->geom == PTX_GEOM_A2D || x->geom == PTX_GEOM_ACUBE;
-    if (layered)
-        layer = c[w * at++];
+    return x->geom == PTX_GEOM_CUBE || x->geom == PTX_GEOM_ACUBE;
+}
+
+static bool
+is_layered(const struct cwh_tex *x)
+{
+    return x->geom == PTX_GEOM_A1D || x->geom == PTX_GEOM_A2D || x->geom == PTX_GEOM_ACUBE;
+}
+
+static unsigned
+coordinates(const struct cwh_tex *x)
+{
     switch (x->geom) {
     case PTX_GEOM_1D: case PTX_GEOM_A1D:
-        r->dims = 1;
-        break;
+        return 1;
     case PTX_GEOM_3D: case PTX_GEOM_CUBE: case PTX_GEOM_ACUBE:
-        r->dims = 3;
-        break;
+        return 3;
     default:
-        r->dims = 2;
-    }
-    for (unsigned d = 0; d < r->dims; d++) {
-        r->ip[d] = (int32_t)c[w * (at + d)];
-        r->p[d] = r->integer ? (float)r->ip[d] : word_float(c[w * (at + d)]);
-    }
-    bool cube = x->geom == PTX_GEOM_CUBE || x->geom == PTX_GEOM_ACUBE;
-    r->layer = clamp_layer(t, layered ? (int64_t)layer : 0, cube ? 6 : 1);
-    if (cube) {
-        float st[2];
-        r->layer += cube_face(r->p, st);
-        if (r->layer > t->last_layer)
-            r->layer = t->last_layer;
-        r->p[0] = st[0];
-        r->p[1] = st[1];
-        r->dims = 2;
+        return 2;
     }
 }
 
-/* Scale coordinates to texels of this level. Wrapping happens on whole texels, in address(). */
+/* Where a lane samples. `words` are the coordinates as they came, without the array index. */
 static void
-scaled(const struct cwh_texobj *t, const struct cwh_level *l, const struct request *r, bool cube, float p[3])
+read_place(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane, struct tex_place *at, uint32_t words[3])
 {
+    const uint32_t *c = x->coord + lane;
+    unsigned w = x->width, first = is_layered(x);
+    memset(at, 0, sizeof *at);
+    at->dims = coordinates(x);
+    at->cube = is_cube(x);
+    at->layer = clamp_layer(t, first ? (int64_t)c[0] : 0, at->cube ? 6 : 1);
+    float v[3];
+    for (unsigned d = 0; d < at->dims; d++) {
+        words[d] = c[w * (first + d)];
+        v[d] = word_float(words[d]);
+        if (x->flags & CWH_TEX_OFFSET)
+            at->offset[d] = (int32_t)x->offset[d * w + lane];
+    }
+    if (at->cube) {
+        at->face = cwh_cube_face(v, at->p);
+        at->dims = 2;
+    } else {
+        memcpy(at->p, v, sizeof v);
+    }
+}
+
+/* About the length of a vector, as hardware takes it: the largest component and parts of the others. */
+static double
+length(const double v[3])
+{
+    double a = fabs(v[0]), b = fabs(v[1]), c = fabs(v[2]), hi = fmax(a, fmax(b, c)), lo = fmin(a, fmin(b, c));
+    return hi + (a + b + c - hi - lo) * (11.0 / 32) + lo / 4;
+}
+
+/* Level of detail in 1/256 from the derivatives of the coordinates. Observed on an H200: the longest of both vectors and of 11/16 of
+ * their sum and difference; its logarithm is off by up to 2/256. */
+static int32_t
+gradient_lod(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane, const uint32_t words[3])
+{
+    const struct cwh_level *l = &t->level[0];
     const uint32_t size[3] = { l->width, l->height, l->depth };
-    for (unsigned d = 0; d < r->dims; d++)
-        p[d] = t->normalized || cube ? r->p[d] * (float)size[d] : r->p[d];
+    unsigned n = coordinates(x), stride = n == 3 ? 4 : n;      /* the vector of a 3D gradient has a fourth, unused element */
+    double g[2][3] = { { 0 } }, sum[3], difference[3];
+    for (unsigned axis = 0; axis < 2; axis++)
+        for (unsigned d = 0; d < n; d++)
+            g[axis][d] = (double)word_float(x->extra[(axis * stride + d) * x->width + lane]);
+    if (is_cube(x)) {           /* of the coordinates on the face: s = (major + sc) / (2 major) */
+        float v[3] = { word_float(words[0]), word_float(words[1]), word_float(words[2]) }, st[2];
+        unsigned face = cwh_cube_face(v, st), m = face / 2, a = m == 0 ? 2 : 0, b = m == 1 ? 2 : 1;
+        double major = fabs((double)v[m]), scale = major > 0 ? l->width / (2 * major * major) : 0;
+        for (unsigned axis = 0; axis < 2; axis++) {
+            double dm = v[m] < 0 ? -g[axis][m] : g[axis][m];
+            double ds = (g[axis][a] * major - (double)v[a] * dm) * scale, dt = (g[axis][b] * major - (double)v[b] * dm) * scale;
+            g[axis][0] = ds;
+            g[axis][1] = dt;
+            g[axis][2] = 0;
+        }
+    } else {
+        for (unsigned axis = 0; axis < 2; axis++)
+            for (unsigned d = 0; d < n; d++)
+                g[axis][d] *= size[d];
+    }
+    for (unsigned d = 0; d < 3; d++) {
+        sum[d] = g[0][d] + g[1][d];
+        difference[d] = g[0][d] - g[1][d];
+    }
+    double longest = fmax(fmax(length(g[0]), length(g[1])), fmax(length(sum), length(difference)) * (11.0 / 16));
+    if (!(longest > 1))
+        return -256;            /* magnified */
+    return (int32_t)floor(fmin(log2(longest), 100) * 256);
 }
 
 static void
 sample(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane, struct texel *out)
 {
-    struct request r;
-    read_request(t, x, lane, &r);
-    bool cube = x->geom == PTX_GEOM_CUBE || x->geom == PTX_GEOM_ACUBE;
-    if (r.integer) {
-        uint32_t level = x->flags & 1 && x->extra ? x->extra[lane] : 0;
-        int64_t i[3] = { r.ip[0], r.ip[1], r.dims < 3 ? r.layer : r.ip[2] };
-        texel_at(t, &t->level[level < t->nlevels ? level : t->nlevels - 1], i, r.dims < 3, out);
+    struct tex_place at;
+    uint32_t words[3] = { 0 };
+    read_place(t, x, lane, &at, words);
+    if (x->coord_type != PTX_F32) {
+        uint32_t level = x->flags & CWH_TEX_LEVEL ? x->extra[lane] : 0;
+        const struct cwh_level *l = &t->level[level < t->nlevels ? level : t->nlevels - 1];
+        const uint32_t size[3] = { l->width, l->height, l->depth };
+        int64_t i[3] = { 0, 0, at.layer };
+        bool inside = true;
+        for (unsigned d = 0; d < at.dims; d++) {
+            i[d] = (int64_t)(int32_t)words[d] + at.offset[d];
+            inside &= i[d] >= 0 && i[d] < size[d];
+        }
+        /* Integer coordinates know no address modes: outside all is zero. */
+        memset(out, 0, sizeof *out);
+        if (inside)
+            cwh_texel_at(t, l, i, at.dims < 3, out);
         return;
     }
-    float lod = 0;
-    if (x->flags & 1 && x->extra) {
-        lod = word_float(x->extra[lane]);
-    } else if (x->flags & 2 && x->extra) {
-        const uint32_t size[3] = { t->level[0].width, t->level[0].height, t->level[0].depth };
-        float longest = 0;
-        for (unsigned axis = 0; axis < 2; axis++) {
-            float sum = 0;
-            unsigned stride = r.dims == 3 ? 4 : r.dims;    /* the vector of a 3D gradient has a fourth, unused element */
-            for (unsigned d = 0; d < r.dims; d++) {
-                float g = word_float(x->extra[(axis * stride + d) * x->width + lane]) * (t->normalized ? (float)size[d] : 1.0f);
-                sum += g * g;
-            }
-            longest = fmaxf(longest, sqrtf(sum));
-        }
-        lod = longest > 0 ? log2f(longest) : 0;
+    int32_t lod = 0;
+    if (x->flags & CWH_TEX_LEVEL) {
+        float v = word_float(x->extra[lane]);
+        lod = v != v ? 0 : (int32_t)(fminf(fmaxf(v, -1e5f), 1e5f) * 256.0f);
+    } else if (x->flags & CWH_TEX_GRADIENTS) {
+        lod = gradient_lod(t, x, lane, words);
     }
-    float p[3], last = (float)(t->nlevels - 1);
-    lod = fminf(fmaxf(lod + t->mip_bias, t->min_level), t->max_level > 0 ? t->max_level : last);
-    lod = lod > 0 ? fminf(lod, last) : 0;
-    unsigned level = (unsigned)(t->mip_linear ? floorf(lod) : floorf(lod + 0.5f));
-    scaled(t, &t->level[level], &r, cube, p);
-    sample_level(t, &t->level[level], p, r.dims, r.layer, out);
-    uint32_t w = t->mip_linear ? (uint32_t)((lod - (float)level) * 256.0f + 0.5f) : 0;
-    if (w && level + 1 < t->nlevels) {
-        struct texel other;
-        scaled(t, &t->level[level + 1], &r, cube, p);
-        sample_level(t, &t->level[level + 1], p, r.dims, r.layer, &other);
-        float wf = (float)w / 256.0f;
-        for (unsigned c = 0; c < 4; c++)
-            out->f[c] = out->f[c] * (1.0f - wf) + other.f[c] * wf;
-    }
+    cwh_tex_sample(t, &at, lod, out);
 }
 
 /* tld4: one component of the four texels that linear filtering would weigh, counter-clockwise from the lower left. */
 static void
 gather(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane, struct texel *out)
 {
-    static const uint8_t dx[4] = { 0, 1, 1, 0 }, dy[4] = { 1, 1, 0, 0 };
-    struct request r;
-    read_request(t, x, lane, &r);
-    float p[3];
-    scaled(t, &t->level[0], &r, x->geom == PTX_GEOM_CUBE || x->geom == PTX_GEOM_ACUBE, p);
-    int64_t bx = to_int(p[0] - 0.5f), by = to_int(p[1] - 0.5f);
+    static const uint8_t order[4] = { 2, 3, 1, 0 };
+    struct tex_place at;
+    struct texel f[4];
+    uint32_t words[3];
+    read_place(t, x, lane, &at, words);
+    cwh_tex_footprint(t, &at, f);
     for (unsigned k = 0; k < 4; k++) {
-        int64_t i[3] = { bx + dx[k], by + dy[k], r.layer };
-        struct texel s;
-        texel_at(t, &t->level[0], i, true, &s);
-        out->f[k] = s.f[x->mode & 3];
-        out->u[k] = s.u[x->mode & 3];
+        out->f[k] = f[order[k]].f[x->mode & 3];
+        out->u[k] = f[order[k]].u[x->mode & 3];
     }
 }
 
@@ -415,33 +179,39 @@ store_result(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane,
     /* f16 and f16x2 results of .v2.f16x2 and .f16x2: two components a word. */
     if (x->result_type == PTX_F16X2) {
         for (unsigned c = 0; c < x->vec; c++)
-            x->result[c * x->width + lane] = (uint32_t)float_to_half(s->f[2 * c & 3]) | (uint32_t)float_to_half(s->f[(2 * c + 1) & 3]) << 16;
+            x->result[c * x->width + lane] = (uint32_t)cwh_float_to_half(s->f[2 * c & 3]) | (uint32_t)cwh_float_to_half(s->f[(2 * c + 1) & 3]) << 16;
         return;
     }
     for (unsigned c = 0; c < x->vec && c < 4; c++) {
         uint32_t bits = s->u[c];
         if (x->result_type == PTX_F16)
-            bits = float_to_half(s->f[c]);
+            bits = cwh_float_to_half(s->f[c]);
         else if (t->as_float)
             memcpy(&bits, &s->f[c], 4);
         x->result[c * x->width + lane] = bits;
     }
 }
 
+/* What txq and suq give for sizes was observed on an H200: zero for a level that does not exist, and so on. */
 static uint32_t
 query(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane)
 {
-    uint32_t lv = x->flags & 1 && x->extra ? x->extra[lane] : 0;
-    const struct cwh_level *l = &t->level[lv < t->nlevels ? lv : t->nlevels - 1];
+    uint32_t level = x->flags & CWH_TEX_LEVEL ? x->extra[lane] : 0, layers = t->last_layer - t->first_layer + 1;
+    bool surface = x->op == PTX_OP_SUQ;
+    if (level >= t->nlevels && (x->mode == PTX_QUERY_WIDTH || x->mode == PTX_QUERY_HEIGHT || x->mode == PTX_QUERY_DEPTH))
+        return 0;
+    const struct cwh_level *l = &t->level[level < t->nlevels ? level : 0];
     switch (x->mode) {
     case PTX_QUERY_WIDTH:
         return l->width;
     case PTX_QUERY_HEIGHT:
-        return l->height;
+        return surface && t->dims == 1 ? 0 : l->height;
     case PTX_QUERY_DEPTH:
-        return t->layered || t->cube ? 1 : l->depth;
+        if (t->cube)
+            return surface ? l->depth : t->layered ? layers / 6 : 0;
+        return t->layered ? (surface ? l->depth : layers) : t->dims == 3 ? l->depth : 0;
     case PTX_QUERY_ARRAY_SIZE:
-        return (t->last_layer - t->first_layer + 1) / (t->cube ? 6 : 1);
+        return layers / (t->cube ? 6 : 1);
     case PTX_QUERY_NUM_MIPMAP_LEVELS:
         return t->nlevels;
     case PTX_QUERY_NUM_SAMPLES:
@@ -456,7 +226,7 @@ query(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane)
     case PTX_QUERY_ADDR_MODE_1:
     case PTX_QUERY_ADDR_MODE_2:
         return t->address[x->mode - PTX_QUERY_ADDR_MODE_0];
-    default:                    /* the encodings of channel type and order are OpenCL's, which no header of ours has yet */
+    default:                    /* refused by the compiler */
         return 0;
     }
 }
@@ -470,23 +240,79 @@ surface_bytes(unsigned type)
         return 1;
     case PTX_B16:
         return 2;
-    case PTX_B64:
+    case PTX_B64: case PTX_U64: case PTX_S64:
         return 8;
     default:
         return 4;
     }
 }
 
-/* suld, sust: x in bytes for the unformatted forms. */
+/* sust.p: integers are brought into the format's range, floats cut to halves. */
+static void
+store_formatted(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane, uint8_t *p)
+{
+    unsigned bytes = t->bytes;
+    for (unsigned k = 0; k < t->channels && k < x->vec; k++) {
+        uint32_t v = x->result[k * x->width + lane];
+        int32_t i = (int32_t)v;
+        switch (t->format) {
+        case CWB_FORMAT_U8:
+            v = v > 255 ? 255 : v;
+            break;
+        case CWB_FORMAT_U16:
+            v = v > 65535 ? 65535 : v;
+            break;
+        case CWB_FORMAT_S8:
+            v = (uint32_t)(i > 127 ? 127 : i < -128 ? -128 : i);
+            break;
+        case CWB_FORMAT_S16:
+            v = (uint32_t)(i > 32767 ? 32767 : i < -32768 ? -32768 : i);
+            break;
+        case CWB_FORMAT_F16:
+            v = cwh_float_to_half_rz(word_float(v));
+            break;
+        default:
+            break;
+        }
+        memcpy(p + bytes * k, &v, bytes);       /* little endian */
+    }
+}
+
+/* Blocks run on several threads. The operation is in `mode`, with the way to treat coordinates outside. */
+static void
+reduce(const struct cwh_tex *x, unsigned lane, uint8_t *p)
+{
+    unsigned op = x->mode >> 2;
+    bool is_signed = x->result_type == PTX_S32 || x->result_type == PTX_S64;
+    uint64_t v = x->result[lane];
+    if (surface_bytes(x->result_type) == 8) {
+        uint64_t *at = (uint64_t *)(void *)p, old = __atomic_load_n(at, __ATOMIC_RELAXED), fresh;
+        v |= (uint64_t)x->result[x->width + lane] << 32;
+        do {
+            bool less = is_signed ? (int64_t)v < (int64_t)old : v < old;
+            fresh = op == PTX_ATOM_ADD ? old + v : op == PTX_ATOM_AND ? old & v : op == PTX_ATOM_OR ? old | v :
+                    less == (op == PTX_ATOM_MIN) ? v : old;
+        } while (!__atomic_compare_exchange_n(at, &old, fresh, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+        return;
+    }
+    uint32_t *at = (uint32_t *)(void *)p, old = __atomic_load_n(at, __ATOMIC_RELAXED), fresh, n = (uint32_t)v;
+    do {
+        bool less = is_signed ? (int32_t)n < (int32_t)old : n < old;
+        fresh = op == PTX_ATOM_ADD ? old + n : op == PTX_ATOM_AND ? old & n : op == PTX_ATOM_OR ? old | n :
+                less == (op == PTX_ATOM_MIN) ? n : old;
+    } while (!__atomic_compare_exchange_n(at, &old, fresh, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+}
+
+/* suld, sust, sured: x in bytes for the unformatted forms. */
 static void
 surface(struct cwh_fiber *f, const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane)
 {
     const struct cwh_level *l = &t->level[0];
     const uint32_t *c = x->coord + lane;
-    unsigned w = x->width, at = 0;
-    bool formatted = x->flags & 4, store = x->op == PTX_OP_SUST;
+    unsigned w = x->width, at = 0, mode = x->mode & 3;
+    bool formatted = x->flags & CWH_TEX_FORMATTED, store = x->op == PTX_OP_SUST;
     int64_t z = 0, y = 0, xx;
-    unsigned size = formatted ? t->element : surface_bytes(x->result_type) * x->vec;
+    unsigned size = formatted && store ? t->element : surface_bytes(x->result_type) * x->vec;
     if (x->geom == PTX_GEOM_A1D || x->geom == PTX_GEOM_A2D)
         z = (int64_t)c[w * at++];
     xx = (int32_t)c[w * at++];
@@ -497,29 +323,26 @@ surface(struct cwh_fiber *f, const struct cwh_texobj *t, const struct cwh_tex *x
     int64_t unit = formatted ? t->element : 1, limit = (int64_t)l->width * t->element - size;
     xx *= unit;
     bool inside = xx >= 0 && xx <= limit && y >= 0 && y < l->height && z >= 0 && z < l->depth;
-    if (!inside && x->mode == 0)
+    if (!inside && mode == 0)
         cwh_abort(f, CWB_ILLEGAL_ADDRESS, "surface access outside: x = %lld bytes, y = %lld, z = %lld of %u x %u x %u texels of %u bytes",
                   (long long)xx, (long long)y, (long long)z, l->width, l->height, l->depth, t->element);
-    if (!inside && x->mode == 1) {
+    if (!inside && mode == 1) {
         xx = xx < 0 ? 0 : xx > limit ? limit / size * size : xx;
         y = y < 0 ? 0 : y >= l->height ? l->height - 1 : y;
         z = z < 0 ? 0 : z >= l->depth ? l->depth - 1 : z;
         inside = limit >= 0;
     }
+    if (xx & (surface_bytes(x->result_type) - 1) && inside && !(formatted && store))
+        cwh_abort(f, CWB_MISALIGNED, "surface access of %u bytes at x = %lld", size, (long long)xx);
     uint8_t *p = inside ? l->base + (size_t)z * l->slice + (size_t)y * l->pitch + (size_t)xx : NULL;
+    if (x->op == PTX_OP_SURED) {
+        if (p)
+            reduce(x, lane, p);
+        return;
+    }
     if (formatted) {
-        if (!p)
-            return;
-        unsigned bytes = t->element / t->channels;
-        for (unsigned k = 0; k < t->channels && k < x->vec; k++) {
-            uint32_t v = x->result[k * w + lane];
-            if (t->format == CWB_FORMAT_F16) {
-                uint16_t h = float_to_half(word_float(v));
-                memcpy(p + 2 * k, &h, 2);
-            } else {
-                memcpy(p + bytes * k, &v, bytes);
-            }
-        }
+        if (p)
+            store_formatted(t, x, lane, p);
         return;
     }
     unsigned bytes = size / x->vec;
@@ -549,16 +372,14 @@ surface(struct cwh_fiber *f, const struct cwh_texobj *t, const struct cwh_tex *x
     }
 }
 
-static void
+static bool
 fast_fetch(const struct cwh_texobj *t, const struct cwh_tex *x)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) {
-        cwh_tex_fast_avx2(t, x);
-        return;
-    }
+    if (__builtin_cpu_supports("avx2"))
+        return cwh_tex_fast_avx2(t, x);
 #endif
-    cwh_tex_fast(t, x);
+    return cwh_tex_fast(t, x);
 }
 
 void
@@ -567,8 +388,8 @@ cwh_rt_tex(struct cwh_gang *gang, const struct cwh_tex *x)
     struct cwh_fiber *f = cwh_fiber_of(gang);
     const struct cwh_texobj *t = NULL;
     uint64_t handle = 0;
-    bool is_surface = x->op == PTX_OP_SULD || x->op == PTX_OP_SUST || x->op == PTX_OP_SUQ;
-    bool may_be_fast = x->op == PTX_OP_TEX && x->flags == 0 && (x->geom == PTX_GEOM_2D || x->geom == PTX_GEOM_1D) &&
+    bool is_surface = x->op == PTX_OP_SULD || x->op == PTX_OP_SUST || x->op == PTX_OP_SURED || x->op == PTX_OP_SUQ;
+    bool may_be_fast = x->op == PTX_OP_TEX && x->flags == 0 && x->coord_type == PTX_F32 && (x->geom == PTX_GEOM_2D || x->geom == PTX_GEOM_1D) &&
                        (x->result_type == PTX_F32 || x->result_type == PTX_S32 || x->result_type == PTX_U32);
     for (uint64_t m = x->mask; m; m &= m - 1) {
         unsigned lane = (unsigned)__builtin_ctzll(m);
@@ -589,10 +410,8 @@ cwh_rt_tex(struct cwh_gang *gang, const struct cwh_tex *x)
                     for (uint64_t n = m & (m - 1); n; n &= n - 1)
                         other |= x->texture[__builtin_ctzll(n)] ^ handle;
                 }
-                if (!other) {
-                    fast_fetch(t, x);
+                if (!other && fast_fetch(t, x))
                     return;
-                }
             }
         }
         struct texel s;
@@ -611,6 +430,7 @@ cwh_rt_tex(struct cwh_gang *gang, const struct cwh_tex *x)
             break;
         case PTX_OP_SULD:
         case PTX_OP_SUST:
+        case PTX_OP_SURED:
             surface(f, t, x, lane);
             break;
         default:

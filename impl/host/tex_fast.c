@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Fetches of level 0 of plain 1D and 2D textures with clamped addresses: 8 and 16-bit unsigned and float texels. The
  * coordinates of all lanes are worked out in loops that vectorise; lanes that are switched off read clamped places too.
- * The arithmetic is tex.c's: both round each weight to 8 fraction bits and sum integer texels exactly. */
+ * The arithmetic is tex_filter.c's, which see for what is rounded where. */
 #include "impl/host/texture.h"
 
 #include "jit/host/abi.h"
@@ -32,38 +32,43 @@ bounded(float v, float lo, float hi)
     return v < hi ? v : hi;
 }
 
+/* Positions in 1/256 of a texel, or in texels for point sampling. Products of normalized coordinates, cut to 21 bits of
+ * fraction, are exact in double precision. */
 INLINE void
-axis_point(struct axis *x, const uint32_t *coord, bool is_float, float scale, uint32_t size, unsigned width)
+axis_point(struct axis *x, const uint32_t *coord, bool normalized, uint32_t size, unsigned width)
 {
     int32_t last = (int32_t)size - 1;
-    if (!is_float) {
-        for (unsigned i = 0; i < width; i++) {
-            int32_t v = (int32_t)coord[i];
-            v = v > 0 ? v : 0;
-            x->a[i] = v < last ? v : last;
-        }
-        return;
-    }
     const float_word *f = (const float_word *)coord;
     float top = (float)last;
-    for (unsigned i = 0; i < width; i++)
-        x->a[i] = (int32_t)bounded(f[i] * scale, 0.0f, top);
+    if (normalized) {
+        double scale = (double)size * 0x1p-21;
+        for (unsigned i = 0; i < width; i++) {
+            int32_t a = (int32_t)((double)(int32_t)(bounded(f[i], 0.0f, 1.0f) * 0x1p21f) * scale);
+            x->a[i] = a < last ? a : last;
+        }
+    } else {
+        for (unsigned i = 0; i < width; i++)
+            x->a[i] = (int32_t)bounded(f[i], 0.0f, top);
+    }
 }
 
 INLINE void
-axis_linear(struct axis *x, const uint32_t *coord, float scale, uint32_t size, unsigned width)
+axis_linear(struct axis *x, const uint32_t *coord, bool normalized, uint32_t size, unsigned width)
 {
     const float_word *f = (const float_word *)coord;
     float top = (float)size;
     int32_t last = (int32_t)size - 1;
+    double scale = (double)size * 0x1p-13;
     for (unsigned i = 0; i < width; i++) {
-        float v = bounded(f[i] * scale - 0.5f, -1.0f, top);
-        int32_t a = (int32_t)(v + 1.0f) - 1, b = a + 1;
-        x->w[i] = (uint32_t)((v - (float)a) * 256.0f + 0.5f);
-        a = a > 0 ? a : 0;
-        x->a[i] = a < last ? a : last;
-        b = b > 0 ? b : 0;
-        x->b[i] = b < last ? b : last;
+        /* Below zero all is the first texel, so that cutting is rounding down. */
+        double p = normalized ? (double)(int32_t)(bounded(f[i], 0.0f, 1.0f) * 0x1p21f) * scale : (double)bounded(f[i], 0.0f, top) * 256;
+        int32_t q = (int32_t)(p - 127.5), a;
+        q = q > 0 ? q : 0;
+        q = q < last * 256 ? q : last * 256;
+        a = q >> 8;
+        x->w[i] = (uint32_t)q & 255;
+        x->a[i] = a;
+        x->b[i] = a + 1 < last ? a + 1 : last;
     }
 }
 
@@ -105,7 +110,7 @@ fetch_point(const struct cwh_level *l, const struct axis *x, const struct axis *
     }
 }
 
-/* Integer texels: the sum of weight products times texel, 16 fraction bits. */
+/* Integer texels: the sum of weights in 1/256 times texel. */
 INLINE void
 fetch_linear(const struct cwh_level *l, const struct axis *x, const struct axis *y, unsigned width, unsigned bytes, unsigned channels,
              uint32_t out[4][MAX_LANES])
@@ -131,7 +136,8 @@ fetch_linear(const struct cwh_level *l, const struct axis *x, const struct axis 
 #undef TEXEL_TB
 #undef TEXEL_LA
 #undef TEXEL_LB
-            *(lanes8 *)&out[c][i] = (ta * (256 - u) + tb * u) * (256 - v) + (la * (256 - u) + lb * u) * v;
+            lanes8 w = (u * v + 128) >> 8;
+            *(lanes8 *)&out[c][i] = ta * (256 - u - v + w) + tb * (u - w) + la * (v - w) + lb * w;
         }
     }
     for (; i < width; i++) {
@@ -139,66 +145,99 @@ fetch_linear(const struct cwh_level *l, const struct axis *x, const struct axis 
         size_t xa = (size_t)(uint32_t)x->a[i] * bytes * channels, xb = (size_t)(uint32_t)x->b[i] * bytes * channels;
         uint32_t u = x->w[i], v = y->w[i];
         for (unsigned c = 0; c < channels; c++) {
-            uint32_t t = load(top + xa + c * bytes, bytes) * (256 - u) + load(top + xb + c * bytes, bytes) * u;
-            uint32_t b = load(low + xa + c * bytes, bytes) * (256 - u) + load(low + xb + c * bytes, bytes) * u;
-            out[c][i] = t * (256 - v) + b * v;
+            uint32_t w = (u * v + 128) >> 8;
+            out[c][i] = load(top + xa + c * bytes, bytes) * (256 - u - v + w) + load(top + xb + c * bytes, bytes) * (u - w) +
+                        load(low + xa + c * bytes, bytes) * (v - w) + load(low + xb + c * bytes, bytes) * w;
         }
     }
 }
 
-INLINE float
-as_float(uint32_t bits)
+/* A float cut to 27 bits below the exponent `top`, in units of that place. */
+INLINE int64_t
+aligned(uint32_t bits, int top)
 {
-    float f;
-    memcpy(&f, &bits, 4);
-    return f;
+    int e = (int)(bits >> 23 & 255), shift = top - e;
+    int64_t m = e && shift < 32 ? (int64_t)((bits & 0x7fffff) | 0x800000) << 4 >> shift : 0;
+    return bits >> 31 ? -m : m;
 }
 
-INLINE uint32_t
-as_bits(float f)
+/* The sum of four floats with weights in 1/256, as in tex_filter.c; false where a special case needs its care. */
+INLINE bool
+blend_float(const uint32_t t[4], const uint32_t w[4], uint32_t *out)
 {
-    uint32_t b;
-    memcpy(&b, &f, 4);
-    return b;
+    int top = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        int e = (int)(t[i] >> 23 & 255);
+        e = w[i] ? e : 0;
+        top = e > top ? e : top;
+    }
+    if (top == 255)
+        return false;
+    int64_t sum = 0;
+    uint32_t all = 0x80000000, any = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        sum += w[i] ? aligned(t[i], top) * (int64_t)w[i] : 0;
+        all &= w[i] ? t[i] : 0x80000000;
+        any |= w[i] ? t[i] & 0x7fffffff : 0;
+    }
+    if (!sum && (!any || top)) {
+        *out = all;
+        return true;
+    }
+    if (top < 40)
+        return false;
+    /* sum * 2^(top - 127 - 27 - 8); halves away from zero */
+    uint64_t m = (uint64_t)(sum < 0 ? -sum : sum);
+    int high = 63 - __builtin_clzll(m), drop = high - 23;
+    if (drop > 0)
+        m = (m + ((uint64_t)1 << (drop - 1))) >> drop;
+    else
+        m <<= -drop;
+    int e = top - 35 + high + (m >> 24 ? 1 : 0);
+    if (e < 1 || e > 254)
+        return false;
+    *out = (sum < 0 ? 0x80000000u : 0) | (uint32_t)e << 23 | (m >> 24 ? 0 : (uint32_t)m & 0x7fffff);
+    return true;
 }
 
-INLINE void
+INLINE bool
 fetch_linear_float(const struct cwh_level *l, const struct axis *x, const struct axis *y, unsigned width, unsigned channels,
                    uint32_t out[4][MAX_LANES])
 {
+    bool ok = true;
     for (unsigned i = 0; i < width; i++) {
         const uint8_t *top = l->base + (size_t)(uint32_t)y->a[i] * l->pitch, *low = l->base + (size_t)(uint32_t)y->b[i] * l->pitch;
         size_t xa = (size_t)(uint32_t)x->a[i] * 4 * channels, xb = (size_t)(uint32_t)x->b[i] * 4 * channels;
-        float u = (float)x->w[i] / 256.0f, v = (float)y->w[i] / 256.0f;
+        uint32_t u = x->w[i], v = y->w[i], both = (u * v + 128) >> 8;
+        const uint32_t w[4] = { 256 - u - v + both, u - both, v - both, both };
         for (unsigned c = 0; c < channels; c++) {
-            float t = as_float(load(top + xa + 4 * c, 4)) * (1.0f - u) + as_float(load(top + xb + 4 * c, 4)) * u;
-            float b = as_float(load(low + xa + 4 * c, 4)) * (1.0f - u) + as_float(load(low + xb + 4 * c, 4)) * u;
-            out[c][i] = as_bits(t * (1.0f - v) + b * v);
+            const uint32_t t[4] = { load(top + xa + 4 * c, 4), load(top + xb + 4 * c, 4), load(low + xa + 4 * c, 4), load(low + xb + 4 * c, 4) };
+            ok &= blend_float(t, w, &out[c][i]);
         }
     }
+    return ok;
 }
 
 #define SHAPES(X) X(1, 1) X(1, 2) X(1, 4) X(2, 1) X(2, 2) X(2, 4) X(4, 1) X(4, 2) X(4, 4)
 
-INLINE void
+INLINE bool
 fetch(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned width)
 {
     const struct cwh_level *l = &t->level[0];
-    bool is_float = x->coord_type == PTX_F32, linear = t->linear && is_float;
+    bool linear = t->linear;
     unsigned bytes = t->bytes;
     struct axis ax, ay;
     uint32_t texel[4][MAX_LANES];
     const uint32_t *cy = x->coord + width;
-    float sx = t->normalized ? (float)l->width : 1.0f, sy = t->normalized ? (float)l->height : 1.0f;
 
     if (linear) {
-        axis_linear(&ax, x->coord, sx, l->width, width);
+        axis_linear(&ax, x->coord, t->normalized, l->width, width);
         if (x->geom == PTX_GEOM_2D)
-            axis_linear(&ay, cy, sy, l->height, width);
+            axis_linear(&ay, cy, t->normalized, l->height, width);
     } else {
-        axis_point(&ax, x->coord, is_float, sx, l->width, width);
+        axis_point(&ax, x->coord, t->normalized, l->width, width);
         if (x->geom == PTX_GEOM_2D)
-            axis_point(&ay, cy, is_float, sy, l->height, width);
+            axis_point(&ay, cy, t->normalized, l->height, width);
     }
     if (x->geom != PTX_GEOM_2D)
         memset(&ay, 0, sizeof ay);
@@ -208,15 +247,17 @@ fetch(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned width)
     case bytes << 4 | channels:                                                                 \
         if (!linear)                                                                            \
             fetch_point(l, &ax, &ay, width, bytes, channels, texel);                            \
-        else if (bytes == 4)                                                                    \
-            fetch_linear_float(l, &ax, &ay, width, channels, texel);                            \
+        else if (bytes == 4) {                                                                  \
+            if (!fetch_linear_float(l, &ax, &ay, width, channels, texel))                       \
+                return false;                                                                   \
+        }                                                                                       \
         else                                                                                    \
             fetch_linear(l, &ax, &ay, width, bytes, channels, texel);                           \
         break;
     SHAPES(X)
 #undef X
     default:
-        return;
+        return false;
     }
 
     for (unsigned c = 0; c < x->vec; c++) {
@@ -226,34 +267,34 @@ fetch(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned width)
         } else if (bytes == 4) {
             memcpy(out, texel[c], width * sizeof *out);
         } else if (t->as_float) {
-            float div = bytes == 1 ? 255.0f : 65535.0f;
+            float div = bytes == 1 && !linear ? 255.0f : 65535.0f;
+            uint32_t scale = bytes == 1 ? 257 : 1;      /* filtered with 16 bits */
             float_word *f = (float_word *)out;
             if (linear)
                 for (unsigned i = 0; i < width; i++)
-                    f[i] = (float)(int32_t)(texel[c][i] >> 1) / (div * 32768.0f);
+                    f[i] = (float)(int32_t)((texel[c][i] * scale + 128) >> 8) / div;
             else
                 for (unsigned i = 0; i < width; i++)
                     f[i] = (float)(int32_t)texel[c][i] / div;
         } else if (linear) {
             for (unsigned i = 0; i < width; i++)
-                out[i] = (texel[c][i] >> 16) + (texel[c][i] >> 15 & 1);
+                out[i] = (texel[c][i] + 128) >> 8;
         } else {
             memcpy(out, texel[c], width * sizeof *out);
         }
     }
+    return true;
 }
 
-void
+bool
 cwh_tex_fast(const struct cwh_texobj *t, const struct cwh_tex *x)
 {
     switch (x->width) {         /* the usual gangs: loops of known length */
     case 8:
-        fetch(t, x, 8);
-        break;
+        return fetch(t, x, 8);
     case 16:
-        fetch(t, x, 16);
-        break;
+        return fetch(t, x, 16);
     default:
-        fetch(t, x, x->width);
+        return fetch(t, x, x->width);
     }
 }

@@ -154,6 +154,14 @@ is_float(enum cwb_format f)
     return f == CWB_FORMAT_F16 || f == CWB_FORMAT_F32;
 }
 
+static void
+set_shape(struct cwh_texobj *t, const struct cwb_array_desc *d)
+{
+    t->cube = d->flags & CWB_ARRAY_CUBEMAP;
+    t->layered = d->flags & CWB_ARRAY_LAYERED;
+    t->dims = !d->height ? 1 : t->cube || t->layered || !d->depth ? 2 : 3;
+}
+
 cwb_result
 cwh_texture_create(const struct cwb_texture_desc *d, struct cwh_texobj **out)
 {
@@ -175,12 +183,14 @@ cwh_texture_create(const struct cwb_texture_desc *d, struct cwh_texobj **out)
         if (d->size / t->element > UINT32_MAX)
             goto invalid;
         *l = (struct cwh_level){ (uint8_t *)(uintptr_t)d->address, (uint32_t)(d->size / t->element), 1, 1, d->size, d->size };
+        t->dims = 1;
         break;
     case CWB_TEX_PITCH2D:
         if (!d->width || !d->height || d->width > UINT32_MAX || d->height > UINT32_MAX || d->width * t->element > d->pitch)
             goto invalid;
         *l = (struct cwh_level){ (uint8_t *)(uintptr_t)d->address, (uint32_t)d->width, (uint32_t)d->height, 1, d->pitch,
                                  d->pitch * d->height };
+        t->dims = 2;
         break;
     case CWB_TEX_ARRAY:
         /* The view may read the texels as another format of the same size. */
@@ -192,8 +202,7 @@ cwh_texture_create(const struct cwb_texture_desc *d, struct cwh_texobj **out)
             last = first;
         t->nlevels = last - first + 1;
         memcpy(t->level, a->level + first, t->nlevels * sizeof *l);
-        t->cube = a->desc.flags & CWB_ARRAY_CUBEMAP;
-        t->layered = a->desc.flags & CWB_ARRAY_LAYERED;
+        set_shape(t, &a->desc);
         if (d->last_layer) {
             t->first_layer = d->first_layer;
             t->last_layer = d->last_layer;
@@ -217,14 +226,14 @@ cwh_texture_create(const struct cwb_texture_desc *d, struct cwh_texobj **out)
     }
     bool wide = cwh_format_bytes(d->format) == 4;
     t->as_float = is_float(d->format) || (!d->read_as_integer && !wide);
-    /* 32-bit integers cannot be filtered. */
-    t->linear = d->linear && !(wide && !is_float(d->format)) && !t->linear_memory;
+    t->linear = d->linear && !t->linear_memory;
     t->mip_linear = d->mip_linear;
     t->srgb = d->srgb && d->format == CWB_FORMAT_U8 && t->as_float;
     t->mip_bias = d->mip_bias;
     t->min_level = d->min_level;
     t->max_level = d->max_level;
     memcpy(t->border, d->border, sizeof t->border);
+    t->seamless = d->seamless_cube;
     t->fast = (d->format == CWB_FORMAT_U8 || d->format == CWB_FORMAT_U16 || d->format == CWB_FORMAT_F32) && !t->srgb &&
               t->nlevels == 1 && !t->linear_memory && !t->cube && !t->layered && l->depth == 1 && t->first_layer == 0 &&
               t->address[0] == CWB_ADDRESS_CLAMP && t->address[1] == CWB_ADDRESS_CLAMP && l->width <= 1 << 20 && l->height <= 1 << 20;
@@ -256,8 +265,8 @@ cwh_surface_create(const struct cwh_array *a, uint32_t level, struct cwh_texobj 
     t->bytes = (uint8_t)(a->element / a->desc.channels);
     t->nlevels = 1;
     t->level[0] = a->level[level];
-    t->cube = a->desc.flags & CWB_ARRAY_CUBEMAP;
-    t->layered = a->desc.flags & CWB_ARRAY_LAYERED;
+    set_shape(t, &a->desc);
+    t->last_layer = t->level[0].depth - 1;
     cwb_result r = insert(t);
     if (r != CWB_OK) {
         free(t);

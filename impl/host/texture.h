@@ -34,7 +34,8 @@ struct cwh_texobj {
     bool     linear, mip_linear, normalized, srgb;
     bool     as_float;                  /* texels become floats: float formats, or 8/16-bit integers scaled to [0,1] or [-1,1] */
     bool     fast;                      /* tex_fast.c takes 2D fetches of it */
-    bool     cube, layered;
+    bool     cube, layered, seamless;
+    uint8_t  dims;                      /* 1, 2 or 3, array layers and faces apart */
     float    mip_bias, min_level, max_level;
     float    border[4];
     uint32_t nlevels, first_layer, last_layer;
@@ -54,9 +55,10 @@ cwb_result cwh_surface_create(const struct cwh_array *a, uint32_t level, struct 
 struct cwh_texobj *cwh_texobj_get(uint64_t handle);
 void cwh_texobj_free(struct cwh_texobj *t);
 
-/* tex_fast.c: a fetch of level 0 from a `fast` object, for all lanes. geom is 1D or 2D. coord: [component][lane]. */
+/* tex_fast.c: a fetch of level 0 from a `fast` object, for all lanes. geom is 1D or 2D. coord: [component][lane].
+ * False: nothing was done, as some lane needs more care. */
 struct cwh_tex;
-void cwh_tex_fast(const struct cwh_texobj *t, const struct cwh_tex *x);
-void cwh_tex_fast_avx2(const struct cwh_texobj *t, const struct cwh_tex *x);   /* x86-64 CPUs that have it */
+bool cwh_tex_fast(const struct cwh_texobj *t, const struct cwh_tex *x);
+bool cwh_tex_fast_avx2(const struct cwh_texobj *t, const struct cwh_tex *x);   /* x86-64 CPUs that have it */
 
 #endif

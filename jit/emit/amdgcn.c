@@ -114,12 +114,12 @@ gcn_sreg(struct emit *e, ptx_sreg r)
     case PTX_SREG_TID_X: return id3(e, "workitem", 0);
     case PTX_SREG_TID_Y: return id3(e, "workitem", 1);
     case PTX_SREG_TID_Z: return id3(e, "workitem", 2);
-    case PTX_SREG_CTAID_X: return id3(e, "workgroup", 0);
-    case PTX_SREG_CTAID_Y: return id3(e, "workgroup", 1);
-    case PTX_SREG_CTAID_Z: return id3(e, "workgroup", 2);
-    case PTX_SREG_NCTAID_X: return hidden(e, 0, e->i32);
-    case PTX_SREG_NCTAID_Y: return hidden(e, 4, e->i32);
-    case PTX_SREG_NCTAID_Z: return hidden(e, 8, e->i32);
+    case PTX_SREG_CTAID_X: case PTX_SREG_CLUSTERID_X: return id3(e, "workgroup", 0);
+    case PTX_SREG_CTAID_Y: case PTX_SREG_CLUSTERID_Y: return id3(e, "workgroup", 1);
+    case PTX_SREG_CTAID_Z: case PTX_SREG_CLUSTERID_Z: return id3(e, "workgroup", 2);
+    case PTX_SREG_NCTAID_X: case PTX_SREG_NCLUSTERID_X: return hidden(e, 0, e->i32);
+    case PTX_SREG_NCTAID_Y: case PTX_SREG_NCLUSTERID_Y: return hidden(e, 4, e->i32);
+    case PTX_SREG_NCTAID_Z: case PTX_SREG_NCLUSTERID_Z: return hidden(e, 8, e->i32);
     case PTX_SREG_NTID_X: return hidden(e, 12, e->i16);
     case PTX_SREG_NTID_Y: return hidden(e, 14, e->i16);
     case PTX_SREG_NTID_Z: return hidden(e, 16, e->i16);
@@ -147,8 +147,7 @@ gcn_sreg(struct emit *e, ptx_sreg r)
         if (r == PTX_SREG_CLOCK_HI || r == PTX_SREG_GLOBALTIMER_HI)
             clock = LLVMBuildLShr(e->b, clock, LLVMConstInt(e->i64, 32, false), "");
         return LLVMBuildTrunc(e->b, clock, e->i32, "");
-    case PTX_SREG_NCLUSTERID_X: case PTX_SREG_NCLUSTERID_Y: case PTX_SREG_NCLUSTERID_Z: case PTX_SREG_NTID_W:
-    case PTX_SREG_NCTAID_W: case PTX_SREG_CLUSTER_NCTAID_X: case PTX_SREG_CLUSTER_NCTAID_Y: case PTX_SREG_CLUSTER_NCTAID_Z:
+    case PTX_SREG_CLUSTER_NCTAID_X: case PTX_SREG_CLUSTER_NCTAID_Y: case PTX_SREG_CLUSTER_NCTAID_Z:
     case PTX_SREG_CLUSTER_NCTARANK:
         return i32(e, 1);
     default:

@@ -142,12 +142,12 @@ host_sreg(struct emit *e, ptx_sreg r)
     case PTX_SREG_NTID_X: return launch_u32(e, block);
     case PTX_SREG_NTID_Y: return launch_u32(e, block + 4);
     case PTX_SREG_NTID_Z: return launch_u32(e, block + 8);
-    case PTX_SREG_NCTAID_X: return launch_u32(e, grid);
-    case PTX_SREG_NCTAID_Y: return launch_u32(e, grid + 4);
-    case PTX_SREG_NCTAID_Z: return launch_u32(e, grid + 8);
-    case PTX_SREG_CTAID_X: return context_load(e, e->b, f->block_ctx, ctaid, e->i32, "");
-    case PTX_SREG_CTAID_Y: return context_load(e, e->b, f->block_ctx, ctaid + 4, e->i32, "");
-    case PTX_SREG_CTAID_Z: return context_load(e, e->b, f->block_ctx, ctaid + 8, e->i32, "");
+    case PTX_SREG_NCTAID_X: case PTX_SREG_NCLUSTERID_X: return launch_u32(e, grid);
+    case PTX_SREG_NCTAID_Y: case PTX_SREG_NCLUSTERID_Y: return launch_u32(e, grid + 4);
+    case PTX_SREG_NCTAID_Z: case PTX_SREG_NCLUSTERID_Z: return launch_u32(e, grid + 8);
+    case PTX_SREG_CTAID_X: case PTX_SREG_CLUSTERID_X: return context_load(e, e->b, f->block_ctx, ctaid, e->i32, "");
+    case PTX_SREG_CTAID_Y: case PTX_SREG_CLUSTERID_Y: return context_load(e, e->b, f->block_ctx, ctaid + 4, e->i32, "");
+    case PTX_SREG_CTAID_Z: case PTX_SREG_CLUSTERID_Z: return context_load(e, e->b, f->block_ctx, ctaid + 8, e->i32, "");
     case PTX_SREG_LANEID: return lane_index(e);
     case PTX_SREG_WARPID:
         return LLVMBuildLShr(e->b, context_load(e, e->b, f->gang, offsetof(struct cwh_gang, first), e->i32, ""), i32(e, 5), "");
@@ -179,12 +179,12 @@ host_sreg(struct emit *e, ptx_sreg r)
         return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, runtime_u64(e, "cwh_rt_globaltimer"), LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
     case PTX_SREG_DYNAMIC_SMEM_SIZE: return launch_u32(e, offsetof(struct cwh_launch, dynamic_shared_size));
     case PTX_SREG_TOTAL_SMEM_SIZE:
+    case PTX_SREG_AGGR_SMEM_SIZE:
         return LLVMBuildTrunc(e->b, context_load(e, e->b, f->launch, offsetof(struct cwh_launch, shared_size), e->i64, ""), e->i32, "");
     default:
-        /* .w components, clusters of one block, environment registers: zero, but for sizes, which are one. */
-        if (r == PTX_SREG_NCLUSTERID_X || r == PTX_SREG_NCLUSTERID_Y || r == PTX_SREG_NCLUSTERID_Z || r == PTX_SREG_NTID_W ||
-            r == PTX_SREG_NCTAID_W || r == PTX_SREG_CLUSTER_NCTAID_X || r == PTX_SREG_CLUSTER_NCTAID_Y ||
-            r == PTX_SREG_CLUSTER_NCTAID_Z || r == PTX_SREG_CLUSTER_NCTARANK)
+        /* Every block is a cluster of its own. The rest is zero, as on hardware: .w components, the performance monitor's counters
+         * while nobody uses it, environment registers, reserved shared memory, of which there is none. */
+        if (r == PTX_SREG_CLUSTER_NCTAID_X || r == PTX_SREG_CLUSTER_NCTAID_Y || r == PTX_SREG_CLUSTER_NCTAID_Z || r == PTX_SREG_CLUSTER_NCTARANK)
             return i32(e, 1);
         return LLVMConstNull(emit_type(e, (ptx_type)ptx_sreg_info(r)->type));
     }

@@ -118,7 +118,9 @@ emit_host_async(struct emit *e, const struct ptx_inst *in)
         return true;
     case PTX_OP_MBARRIER_PENDING_COUNT: {
         LLVMValueRef s = emit_src(e, in, 1, PTX_B64), mask = emit_int_like(e, s, (1u << CWH_MBARRIER_COUNT_BITS) - 1);
-        emit_dst(e, in, 0, PTX_U32, emit_resize(e, emit_bin(e, LLVMAnd, s, mask), e->i32, false));
+        s = emit_bin(e, LLVMAnd, emit_bin(e, LLVMLShr, s, emit_int_like(e, s, CWH_MBARRIER_PENDING_SHIFT)), mask);
+        s = emit_bin(e, LLVMSub, emit_int_like(e, s, 1u << CWH_MBARRIER_COUNT_BITS), s);
+        emit_dst(e, in, 0, PTX_U32, emit_resize(e, s, e->i32, false));
         return true;
     }
     case PTX_OP_GRIDDEPCONTROL_LAUNCH_DEPENDENTS:

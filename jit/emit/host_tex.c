@@ -59,18 +59,47 @@ handle(struct emit *e, const struct ptx_operand *o)
     return emit_splat(e, emit_operand(e, o, PTX_U64));
 }
 
+/* Texel offsets are integers, alone or in braces; a depth to compare with is a float. */
+static bool
+is_offset(struct emit *e, const struct ptx_operand *o)
+{
+    if (o->kind == PTX_OPND_VEC)
+        return true;
+    if (o->kind == PTX_OPND_REG)
+        return ptx_type_class((ptx_type)e->fn->regs[o->index].type) != PTX_CLASS_FLOAT;
+    return o->kind == PTX_OPND_IMM && !o->is_float;
+}
+
 bool
 emit_host_texture(struct emit *e, const struct ptx_inst *in)
 {
-    bool load = in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4, surface = in->op == PTX_OP_SULD || in->op == PTX_OP_SUST;
+    bool load = in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4;
+    bool store = in->op == PTX_OP_SUST || in->op == PTX_OP_SURED, surface = store || in->op == PTX_OP_SULD;
     bool query = in->op == PTX_OP_TXQ || in->op == PTX_OP_SUQ;
+    if (in->op == PTX_OP_ISTYPEP) {
+        /* Objects are of neither type, on hardware as well; references are variables, and their names tell. */
+        if (in->operand[1].kind == PTX_OPND_SYM)
+            emit_unsupported(e, in, "the type of a reference");
+        else
+            emit_dst(e, in, 0, PTX_PRED, LLVMConstNull(e->i1));
+        return true;
+    }
     if (!load && !surface && !query)
         return false;
-    bool store = in->op == PTX_OP_SUST;
+    if (in->geom == PTX_GEOM_2DMS || in->geom == PTX_GEOM_A2DMS) {
+        emit_unsupported(e, in, "multi-sample textures, which CUDA cannot make");
+        return true;
+    }
+    unsigned which = query ? PTX_AUX(in, QUERY) : 0;
+    if (which == PTX_QUERY_CHANNEL_DATA_TYPE || which == PTX_QUERY_CHANNEL_ORDER || which == PTX_QUERY_MEMORY_LAYOUT) {
+        emit_unsupported(e, in, "CUDA has no numbers for this query, and its driver refuses it, too");
+        return true;
+    }
     unsigned at = store ? 0 : 1;
     LLVMValueRef tex = emit_alloca(e, LLVMArrayType(e->i8, sizeof(struct cwh_tex)), 8, "tex");
     LLVMValueRef textures = lane_array(e, 1, e->i64, "textures"), coords = lane_array(e, 4, e->i32, "coords");
     LLVMValueRef extra = lane_array(e, 12, e->i32, "extra"), results = lane_array(e, 8, e->i32, "texels");
+    LLVMValueRef offsets = LLVMConstNull(e->ptr);
     const struct ptx_operand *d = store ? NULL : &in->operand[0];
     ptx_type rt = (ptx_type)in->type[0], ct = load && in->type[1] ? (ptx_type)in->type[1] : PTX_S32;
     unsigned vec = query ? 1 : in->vec ? in->vec : 1, flags = 0, mode = 0;
@@ -101,28 +130,39 @@ emit_host_texture(struct emit *e, const struct ptx_inst *in)
             }
         } else {
             if (lod == 2)
-                flags |= 1;
+                flags |= CWH_TEX_LEVEL;
             if (lod == 3)
-                flags |= 2;
-            for (; at < in->noperands && (lod >= 2 || in->op == PTX_OP_TLD4); at++)
-                if (in->operand[at].kind != PTX_OPND_NONE)
-                    used = put_list(e, extra, used, &in->operand[at], ct == PTX_S32 && lod == 2 ? PTX_S32 : PTX_F32, 12);
-            if (at < in->noperands && in->operand[at].kind != PTX_OPND_NONE) {
-                emit_unsupported(e, in, "texel offsets and depth comparison");
-                return true;
+                flags |= CWH_TEX_GRADIENTS;
+            for (unsigned n = lod == 3 ? 2 : lod == 2; n; n--)
+                used = put_list(e, extra, used, &in->operand[at++], ct == PTX_S32 && lod == 2 ? PTX_S32 : PTX_F32, 12);
+            for (; at < in->noperands; at++) {
+                const struct ptx_operand *o = &in->operand[at];
+                if (!is_offset(e, o)) {
+                    emit_unsupported(e, in, "depth comparison: CUDA has no depth textures");
+                    return true;
+                }
+                flags |= CWH_TEX_OFFSET;
+                offsets = lane_array(e, 4, e->i32, "offsets");
+                put_list(e, offsets, 0, o, PTX_S32, 4);
             }
         }
         if (surface) {
             mode = PTX_AUX(in, SURF) ? PTX_AUX(in, SURF) - 1 : 0;
+            if (in->op == PTX_OP_SURED)
+                mode |= (unsigned)in->atomop << 2;
             if (PTX_AUX(in, SURF_FORM) == 2)
-                flags |= 4;
+                flags |= CWH_TEX_FORMATTED;
+            if (PTX_AUX(in, SURF_FORM) == 2 && in->op == PTX_OP_SULD) {
+                emit_unsupported(e, in, "formatted loads, which NVIDIA's assembler does not have either");
+                return true;
+            }
         } else if (in->op == PTX_OP_TLD4) {
             mode = PTX_AUX(in, TLD4) - 1;
         }
     } else {
         mode = PTX_AUX(in, QUERY);
         if (at < in->noperands && in->operand[at].kind != PTX_OPND_NONE) {
-            flags |= 1;
+            flags |= CWH_TEX_LEVEL;
             put_list(e, extra, 0, &in->operand[at], PTX_U32, 1);
         }
     }
@@ -135,14 +175,17 @@ emit_host_texture(struct emit *e, const struct ptx_inst *in)
     set_field(e, tex, offsetof(struct cwh_tex, sampler), samplers);
     set_field(e, tex, offsetof(struct cwh_tex, coord), coords);
     set_field(e, tex, offsetof(struct cwh_tex, extra), extra);
+    set_field(e, tex, offsetof(struct cwh_tex, offset), offsets);
     set_field(e, tex, offsetof(struct cwh_tex, result), results);
     LLVMTypeRef types[2] = { e->ptr, e->ptr };
     LLVMValueRef args[2] = { e->f->gang, tex };
     emit_runtime(e, "cwh_rt_tex", e->void_, types, 2, args);
     if (store)
         return true;
-    if (d->kind == PTX_OPND_PRED_PAIR)
+    if (d->kind == PTX_OPND_PRED_PAIR) {        /* all of an array is there, as there are no sparse ones */
+        emit_dst_operand(e, &d->elem[1], PTX_PRED, LLVMConstInt(e->i1, 1, false));
         d = &d->elem[0];
+    }
     unsigned words = surface && ptx_type_bits(rt) == 64 ? 2 : 1, n = d->kind == PTX_OPND_VEC ? d->count : 1;
     LLVMTypeRef wt = e->width > 1 ? LLVMVectorType(e->i32, e->width) : e->i32;
     for (unsigned i = 0; i < n && i < 4; i++) {

@@ -113,9 +113,11 @@ struct cwh_matrix;
 enum cwh_mbarrier_op { CWH_MBARRIER_INIT, CWH_MBARRIER_INVAL, CWH_MBARRIER_ARRIVE, CWH_MBARRIER_DROP, CWH_MBARRIER_EXPECT,
                        CWH_MBARRIER_COMPLETE, CWH_MBARRIER_TEST, CWH_MBARRIER_TEST_PARITY };
 
-/* An mbarrier object, and the state that mbarrier.arrive gives, which is the object as it was before: arrivals pending in
- * this phase (0), arrivals expected in each (20), transactions pending (40, signed), parity of the phase (63). */
-enum { CWH_MBARRIER_COUNT_BITS = 20, CWH_MBARRIER_TX_SHIFT = 40, CWH_MBARRIER_TX_BITS = 22, CWH_MBARRIER_PHASE_SHIFT = 63 };
+/* An mbarrier object: arrivals expected in each phase (0), transactions pending (20, signed), 2^20 less the arrivals pending in
+ * this phase (43), the phase's parity (63). The state that mbarrier.arrive gives has the last two, as they were before; that is
+ * what it looks like on an H200. */
+enum { CWH_MBARRIER_COUNT_BITS = 20, CWH_MBARRIER_TX_SHIFT = 20, CWH_MBARRIER_TX_BITS = 22, CWH_MBARRIER_PENDING_SHIFT = 43,
+       CWH_MBARRIER_PHASE_SHIFT = 63 };
 
 /* One matrix instruction; constant data of the compiled code. Types are ptx_type, matrices as in jit/ptx/matrix.h. */
 struct cwh_matrix {
@@ -130,7 +132,9 @@ struct cwh_matrix {
     uint8_t  width;             /* lanes of `registers` */
 };
 
-/* One tex/tld4/txq/suld/sust/suq instruction. Coordinates and results are [component][lane], 32-bit words. */
+enum { CWH_TEX_LEVEL = 1, CWH_TEX_GRADIENTS = 2, CWH_TEX_FORMATTED = 4, CWH_TEX_OFFSET = 8 };
+
+/* One tex/tld4/txq/suld/sust/sured/suq instruction. Coordinates and results are [component][lane], 32-bit words. */
 struct cwh_tex {
     uint32_t width;             /* lanes */
     uint16_t op;                /* ptx_op */
@@ -138,13 +142,14 @@ struct cwh_tex {
     uint8_t  coord_type;        /* ptx_type: s32 or f32 */
     uint8_t  result_type;       /* ptx_type: f32, s32, u32, f16 ...; surfaces: b8..b64 */
     uint8_t  vec;               /* result components */
-    uint8_t  mode;              /* surfaces: 0 trap, 1 clamp, 2 zero; queries: which */
-    uint8_t  flags;             /* 1: level given, 2: gradients given, 4: formatted surface access */
+    uint8_t  mode;              /* surfaces: 0 trap, 1 clamp, 2 zero, and sured: ptx_atomop << 2; queries, tld4: which */
+    uint8_t  flags;             /* CWH_TEX_* */
     uint64_t mask;
     const uint64_t *texture;    /* handle per lane */
     const uint64_t *sampler;    /* NULL in unified mode */
     const uint32_t *coord;      /* up to 4 components x width */
-    const uint32_t *extra;      /* level, gradients, offsets */
+    const uint32_t *extra;      /* level, gradients */
+    const uint32_t *offset;     /* CWH_TEX_OFFSET: texels to add, a component for each dimension */
     uint32_t *result;           /* vec x width (surfaces stores: source) */
 };
 

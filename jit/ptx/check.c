@@ -337,6 +337,49 @@ check_handle(struct check *c, unsigned i, const struct ptx_operand *o)
     return FAIL(c, 3082, "operand %u of '%s' is no texture, sampler or surface", i + 1, c->row->info.mnemonic);
 }
 
+/* A scalar or each element of a vector. */
+static bool
+check_elements(struct check *c, unsigned i, ptx_type t, unsigned most)
+{
+    const struct ptx_operand *o = &c->in->operand[i];
+    if (o->kind != PTX_OPND_VEC)
+        return check_source(c, i, o, t, false);
+    if (o->count > most)
+        return FAIL(c, 3049, "operand %u of '%s' has at most %u elements", i + 1, c->row->info.mnemonic, most);
+    for (unsigned k = 0; k < o->count; k++)
+        if (!check_source(c, i, &o->elem[k], t, false))
+            return false;
+    return true;
+}
+
+/* Behind the coordinates, from operand `at`: level or gradients, texel offsets, depth; or what is stored. */
+static bool
+check_texture_rest(struct check *c, unsigned at)
+{
+    const struct ptx_inst *in = c->in;
+    const char *m = c->row->info.mnemonic;
+    unsigned lod = in->op == PTX_OP_TEX ? PTX_AUX(in, LOD) : 0, need = lod == 3 ? 2 : lod == 2, more = 2;
+    if (in->op == PTX_OP_SULD || in->op == PTX_OP_SUST || in->op == PTX_OP_SURED)
+        need = in->op != PTX_OP_SULD, more = 0;
+    if (in->noperands < at + need || in->noperands > at + need + more)
+        return FAIL(c, 3032, "'%s' takes %u operand%s behind the coordinates here, not %u", m, need, need == 1 ? "" : "s",
+                    in->noperands - at);
+    if (in->op == PTX_OP_SUST)
+        return check_vector(c, at, &in->operand[at], in->type[0], false, true);
+    if (in->op == PTX_OP_SURED)
+        return check_source(c, at, &in->operand[at], in->type[0], false);
+    for (; need; need--, at++)
+        if (!check_elements(c, at, lod == 2 ? in->type[1] : PTX_F32, lod == 2 ? 1 : 4))
+            return false;
+    for (; at < in->noperands; at++) {
+        const struct ptx_operand *o = &in->operand[at];
+        bool depth = o->kind == PTX_OPND_REG ? ptx_type_class(reg_type(c, o)) == PTX_CLASS_FLOAT : o->kind == PTX_OPND_IMM && o->is_float;
+        if (!check_elements(c, at, depth ? PTX_F32 : PTX_S32, 4))
+            return false;
+    }
+    return true;
+}
+
 static bool
 check_texture(struct check *c)
 {
@@ -373,7 +416,7 @@ check_texture(struct check *c)
         if (!check_source(c, (unsigned)(coord - in->operand), e, index ? PTX_B32 : in->type[1], false))
             return false;
     }
-    return true;
+    return check_texture_rest(c, (unsigned)(coord - in->operand) + 1);
 }
 
 static bool
