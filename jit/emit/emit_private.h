@@ -133,6 +133,9 @@ bool emit_affine_address(struct emit *e, const struct ptx_operand *o, uint64_t s
 /* atomic.c */
 bool emit_atomic(struct emit *e, const struct ptx_inst *in);            /* atom, red */
 
+/* hints.c */
+bool emit_hint(struct emit *e, const struct ptx_inst *in);              /* fences, cache policies, prefetches, elect */
+
 /* memory.c */
 bool emit_memory(struct emit *e, const struct ptx_inst *in);
 /* The space of an access to o: that of the instruction, or, where it names none, of a shared variable. */

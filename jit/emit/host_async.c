@@ -126,9 +126,6 @@ emit_host_async(struct emit *e, const struct ptx_inst *in)
     case PTX_OP_GRIDDEPCONTROL_LAUNCH_DEPENDENTS:
     case PTX_OP_GRIDDEPCONTROL_WAIT:
         return true;                /* a stream's kernels run one after the other */
-    case PTX_OP_FENCE_PROXY_ALIAS:
-        LLVMBuildFence(e->b, LLVMAtomicOrderingAcquireRelease, false, "");
-        return true;
     default:
         return false;
     }

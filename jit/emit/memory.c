@@ -513,16 +513,7 @@ emit_memory(struct emit *e, const struct ptx_inst *in)
     case PTX_OP_ISSPACEP:
         emit_dst(e, in, 0, PTX_PRED, t->isspacep(e, emit_src(e, in, 1, PTX_U64), (ptx_space)in->space));
         return true;
-    case PTX_OP_MEMBAR:
-    case PTX_OP_FENCE:
-        fence(e, in->sem == PTX_SEM_ACQ_REL ? LLVMAtomicOrderingAcquireRelease : LLVMAtomicOrderingSequentiallyConsistent);
-        return true;
-    case PTX_OP_PREFETCH:
-    case PTX_OP_PREFETCHU:
-    case PTX_OP_APPLYPRIORITY:
-    case PTX_OP_DISCARD:
-        return true;                /* hints */
     default:
-        return false;
+        return emit_hint(e, in);
     }
 }

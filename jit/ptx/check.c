@@ -572,6 +572,45 @@ is_float(ptx_type t)
 }
 
 static bool
+is_bf16(ptx_type t)
+{
+    return t == PTX_BF16 || t == PTX_BF16X2;
+}
+
+/* Modifiers of cvt between f16, bf16, f32 and f64, and between these and integers, as the tool chain takes them. */
+static bool
+check_cvt_modifiers(struct check *c)
+{
+    const struct ptx_inst *in = c->in;
+    ptx_type d = in->type[0], s = in->type[1];
+    const uint64_t plain = TB(F16) | TB(BF16) | S_FLT, both = 1ull << d | 1ull << s;
+    bool ok = true, ieee_round = in->round >= PTX_RN && in->round <= PTX_RP;
+    if (!(both & plain) || (both & ~(plain | S_INT | S_I8)))
+        return true;
+    if (!(both & ~plain)) {
+        bool half = d != s && ptx_type_bits(d) == 16 && ptx_type_bits(s) == 16;
+        if (d == s)
+            ok = !ieee_round;
+        else if (half || s == PTX_BF16)
+            ok = !in->round || ieee_round;
+        else
+            ok = ptx_type_bits(d) < ptx_type_bits(s) ? ieee_round : !in->round;
+        if (in->round == PTX_RNA || in->round == PTX_RS)
+            ok = false;
+        if (in->flags & (PTX_F_RELU | PTX_F_SATFINITE))
+            ok = ok && s == PTX_F32 && ptx_type_bits(d) == 16 && (in->round == PTX_RN || in->round == PTX_RZ) &&
+                 !(in->flags & (PTX_F_FTZ | PTX_F_SAT));
+    } else if (in->flags & (PTX_F_RELU | PTX_F_SATFINITE)) {
+        ok = false;
+    }
+    if ((in->flags & PTX_F_FTZ) && !(both & S_F32))
+        ok = false;
+    if ((in->flags & PTX_F_SAT) && (both & TB(BF16)))
+        ok = false;
+    return ok || FAIL(c, 3045, "'cvt' from .%s to .%s does not take these modifiers", ptx_type_name(s), ptx_type_name(d));
+}
+
+static bool
 check_cvt(struct check *c)
 {
     const struct ptx_inst *in = c->in;
@@ -620,6 +659,8 @@ check_modifiers(struct check *c)
     case PTX_OP_MADC: case PTX_OP_MUL24: case PTX_OP_MAD24:
         if (in->mode != PTX_MODE_HI && in->mode != PTX_MODE_LO)
             return FAIL(c, 3044, "'%s' needs .lo or .hi", m);
+        if ((in->flags & PTX_F_SAT) && (t != PTX_S32 || in->mode != PTX_MODE_HI))
+            return FAIL(c, 3045, "only '%s.hi.s32' takes .sat", m);
         break;
     case PTX_OP_FMA:
         if (!in->round)
@@ -638,7 +679,21 @@ check_modifiers(struct check *c)
             return FAIL(c, 3044, "'%s' needs a state space", m);
         break;
     case PTX_OP_CVT:
-        return check_cvt(c);
+        return check_cvt(c) && check_cvt_modifiers(c);
+    case PTX_OP_MIN: case PTX_OP_MAX:
+        if ((in->flags & PTX_F_RELU) && !flt && t != PTX_S16X2 && t != PTX_S32)
+            return FAIL(c, 3045, "'%s' of .%s takes no .relu", m, ptx_type_name(t));
+        break;
+    case PTX_OP_EX2:
+        if (is_bf16(t) && !(in->flags & PTX_F_FTZ))
+            return FAIL(c, 3044, "'ex2' of .%s needs .ftz", ptx_type_name(t));
+        if ((t == PTX_F16 || t == PTX_F16X2) && (in->flags & PTX_F_FTZ))
+            return FAIL(c, 3045, "'ex2' of .%s takes no .ftz", ptx_type_name(t));
+        break;
+    case PTX_OP_LD:
+        if ((in->flags & PTX_F_NC) && in->space != PTX_SPACE_GLOBAL)
+            return FAIL(c, 3045, "'ld.nc' reads global memory only");
+        break;
     default:
         break;
     }
@@ -651,8 +706,99 @@ check_modifiers(struct check *c)
     if ((in->flags & PTX_F_SAT) && (in->op == PTX_OP_ADD || in->op == PTX_OP_SUB || in->op == PTX_OP_MUL || in->op == PTX_OP_MAD) &&
         !(flt ? t != PTX_F64 : t == PTX_S32 && (in->op != PTX_OP_MUL)))
         return FAIL(c, 3045, "'%s' of this type takes no .sat", m);
+    if (in->op != PTX_OP_EX2 && row->ntypes == 1 && is_bf16(t) && (in->flags & (PTX_F_FTZ | PTX_F_SAT)))
+        return FAIL(c, 3045, "'%s' of .%s takes neither .ftz nor .sat", m, ptx_type_name(t));
     if ((in->flags & PTX_F_CC) && (flt || ptx_type_bits(t) < 32))
         return FAIL(c, 3045, "'%s.cc' takes 32 and 64-bit integers", m);
+    return true;
+}
+
+/* createpolicy (9.7.9.16): a policy for a fraction of the accesses, for a range of addresses, or made from a value. */
+static bool
+check_policy(struct check *c)
+{
+    const struct ptx_inst *in = c->in;
+    unsigned primary = PTX_AUX(in, EVICT2), secondary = PTX_AUX(in, EVICT);
+    unsigned min = in->mode == PTX_MODE_RANGE ? 4 : in->mode == PTX_MODE_CVT ? 2 : 1, max = in->mode == PTX_MODE_RANGE ? 4 : 2;
+    if (!in->mode || (in->mode == PTX_MODE_CVT ? !PTX_AUX(in, LEVEL) : !primary))
+        return FAIL(c, 3044, "'createpolicy' is .fractional or .range with a priority, or .cvt.L2");
+    if ((in->mode == PTX_MODE_CVT ? primary : PTX_AUX(in, LEVEL)) || (secondary && secondary != PTX_EVICT_FIRST && secondary != PTX_EVICT_UNCHANGED))
+        return FAIL(c, 3045, "'createpolicy' does not take these priorities");
+    if (in->space != PTX_SPACE_GENERIC && (in->mode != PTX_MODE_RANGE || in->space != PTX_SPACE_GLOBAL))
+        return FAIL(c, 3045, "'createpolicy' takes no state space but .range.global");
+    if (in->noperands < min || in->noperands > max)
+        return FAIL(c, 3032, "'createpolicy' takes at least %u operands in this form, not %u", min, in->noperands);
+    if (!check_dest(c, 0, &in->operand[0], PTX_B64, false))
+        return false;
+    switch (in->mode) {
+    case PTX_MODE_FRACTIONAL: return in->noperands < 2 || check_source(c, 1, &in->operand[1], PTX_F32, false);
+    case PTX_MODE_CVT: return check_source(c, 1, &in->operand[1], PTX_B64, false);
+    default:
+        return check_address(c, 1, &in->operand[1]) && check_source(c, 2, &in->operand[2], PTX_B32, false) &&
+               check_source(c, 3, &in->operand[3], PTX_B32, false);
+    }
+}
+
+/* Which proxies a fence names, and the restrictions that go with them (9.7.13.5). */
+static bool
+check_fence(struct check *c)
+{
+    const struct ptx_inst *in = c->in;
+    const char *m = c->row->info.mnemonic;
+    unsigned proxy = PTX_AUX(in, PROXY), restricted = PTX_AUX(in, RESTRICT);
+    bool one_way = in->sem == PTX_SEM_ACQUIRE || in->sem == PTX_SEM_RELEASE, ok;
+    if (in->op == PTX_OP_FENCE)
+        ok = in->scope && (one_way || !in->sem || in->sem == PTX_SEM_ACQ_REL || in->sem == PTX_SEM_SC) &&
+             (!restricted || (one_way && in->scope == PTX_SCOPE_CLUSTER));
+    else if (in->op == PTX_OP_FENCE_MBARRIER_INIT)
+        ok = in->sem == PTX_SEM_RELEASE && in->scope == PTX_SCOPE_CLUSTER;
+    else if (in->op == PTX_OP_MEMBAR_PROXY)
+        ok = proxy == PTX_PROXY_ALIAS;
+    else if (proxy == PTX_PROXY_ALIAS || proxy == PTX_PROXY_ASYNC)
+        ok = !in->sem && !in->scope && !restricted &&
+             (!in->space || (proxy == PTX_PROXY_ASYNC && (in->space == PTX_SPACE_GLOBAL || in->space == PTX_SPACE_SHARED ||
+                                                          in->space == PTX_SPACE_SHARED_CLUSTER)));
+    else if (proxy == PTX_PROXY_TENSORMAP)
+        ok = one_way && in->scope && !in->space && !restricted;
+    else
+        ok = proxy && one_way && in->scope == PTX_SCOPE_CLUSTER && restricted && !in->space;
+    if (!ok)
+        return FAIL(c, 3044, "'%s' has no such combination of proxy, semantics, space and scope", m);
+    unsigned want = proxy == PTX_PROXY_TENSORMAP && in->sem == PTX_SEM_ACQUIRE ? 2 : 0;
+    if (in->noperands != want)
+        return FAIL(c, 3032, "'%s' takes %u operands in this form, not %u", m, want, in->noperands);
+    if (want && (in->operand[1].kind != PTX_OPND_IMM || in->operand[1].imm != 128))
+        return FAIL(c, 3059, "operand 2 of '%s' is 128", m);
+    return !want || check_address(c, 0, &in->operand[0]);
+}
+
+/* Types that an operation of atom and red has (9.7.13.14, 9.7.13.15), as the tool chain takes them. */
+static bool
+check_atomic(struct check *c)
+{
+    const struct ptx_inst *in = c->in;
+    const char *m = c->row->info.mnemonic;
+    ptx_type t = in->type[0];
+    uint64_t bit = 1ull << t, types;
+    bool half = S_HALF & bit, vector = in->vec > 1;
+    switch (in->atomop) {
+    case PTX_ATOM_AND: case PTX_ATOM_OR: case PTX_ATOM_XOR: types = S_B32 | S_B64; break;
+    case PTX_ATOM_EXCH: types = S_B32 | S_B64 | S_B128; break;
+    case PTX_ATOM_CAS: types = TB(B16) | S_B32 | S_B64 | S_B128; break;
+    case PTX_ATOM_INC: case PTX_ATOM_DEC: types = S_U32; break;
+    case PTX_ATOM_ADD: types = vector ? S_F32 | S_HALF : S_INT32 | S_U64 | S_FLT | S_HALF; break;
+    default: types = vector ? S_HALF : S_INT32 | S_INT64; break;
+    }
+    if (in->op == PTX_OP_RED && (in->atomop == PTX_ATOM_EXCH || in->atomop == PTX_ATOM_CAS))
+        return FAIL(c, 3044, "'red' has no such operation");
+    if (!(types & bit) || (vector && in->atomop < PTX_ATOM_ADD))
+        return FAIL(c, 3089, "'%s' has no such operation on %s.%s", m, vector ? "vectors of " : "", ptx_type_name(t));
+    if (vector && (in->space != PTX_SPACE_GENERIC && in->space != PTX_SPACE_GLOBAL))
+        return FAIL(c, 3045, "'%s' of vectors works in global memory only", m);
+    if (in->vec == 8 && t != PTX_F16 && t != PTX_BF16)
+        return FAIL(c, 3045, "'%s' of .%s takes no .v8", m, ptx_type_name(t));
+    if (half != ((in->flags & PTX_F_NOFTZ) != 0))
+        return FAIL(c, half ? 3044 : 3045, half ? "'%s' of .%s needs .noftz" : "'%s' of .%s takes no .noftz", m, ptx_type_name(t));
     return true;
 }
 
@@ -686,6 +832,9 @@ ptx_check_inst(struct parser *p, struct ptx_inst *in)
     if (!check_modifiers(&c))
         return false;
     switch (in->op) {
+    case PTX_OP_CREATEPOLICY: return check_policy(&c);
+    case PTX_OP_FENCE: case PTX_OP_FENCE_PROXY: case PTX_OP_FENCE_MBARRIER_INIT: case PTX_OP_MEMBAR_PROXY: return check_fence(&c);
+    case PTX_OP_ATOM: case PTX_OP_RED: return check_atomic(&c) && check_signature(&c);
     case PTX_OP_MOV: return check_mov(&c);
     case PTX_OP_CALL: return check_call(&c);
     case PTX_OP_MMA: case PTX_OP_WMMA_MMA: case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_STORE: case PTX_OP_LDMATRIX:

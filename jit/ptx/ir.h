@@ -112,6 +112,7 @@ typedef enum ptx_mode {
     PTX_MODE_F4E, PTX_MODE_B4E, PTX_MODE_RC8, PTX_MODE_ECL, PTX_MODE_ECR, PTX_MODE_RC16,   /* prmt */
     PTX_MODE_SYNC, PTX_MODE_ARRIVE, PTX_MODE_RED, PTX_MODE_WARP_SYNC,       /* bar, barrier */
     PTX_MODE_FINITE, PTX_MODE_INFINITE, PTX_MODE_NUMBER, PTX_MODE_NOTANUMBER, PTX_MODE_NORMAL, PTX_MODE_SUBNORMAL, /* testp */
+    PTX_MODE_FRACTIONAL, PTX_MODE_RANGE, PTX_MODE_CVT,                      /* createpolicy */
     PTX_MODE_COUNT
 } ptx_mode;
 
@@ -232,6 +233,9 @@ enum {
     PTX_AUX_BAR_CTA = 44,       /* bit number: .cta of bar, barrier */
     PTX_AUX_FROM_GLOBAL = 45,   /* bit number: .global of cp.async */
     PTX_AUX_EXPECT_TX = 46, PTX_AUX_PARITY = 47, PTX_AUX_NOINC = 51, /* bit numbers: of mbarrier and cp.async.mbarrier.arrive */
+    PTX_AUX_PROXY_SHIFT = 52, PTX_AUX_PROXY_MASK = 7,       /* enum ptx_proxy: fence.proxy, membar.proxy */
+    PTX_AUX_RESTRICT_SHIFT = 55, PTX_AUX_RESTRICT_MASK = 3, /* fence: .sync_restrict:: 1 = shared::cta, 2 = shared::cluster */
+    /* createpolicy: EVICT2 is the primary priority, EVICT the secondary one */
     PTX_AUX_VSEL_SHIFT = 48,    /* video destination selector, as video_sel + 1 */
     /* mma, wmma, ldmatrix, stmatrix, movmatrix (jit/ptx/matrix.h decodes them); b1's operation is in `boolop` */
     PTX_AUX_MSHAPE_SHIFT = 0, PTX_AUX_MSHAPE_MASK = 0x1f,   /* enum ptx_mshape */
@@ -257,6 +261,7 @@ enum ptx_mshape {
 
 enum ptx_cache { PTX_CACHE_NONE, PTX_CACHE_CA, PTX_CACHE_CG, PTX_CACHE_CS, PTX_CACHE_LU, PTX_CACHE_CV, PTX_CACHE_WB,
                  PTX_CACHE_WT, PTX_CACHE_CI };
+enum ptx_proxy { PTX_PROXY_NONE, PTX_PROXY_ALIAS, PTX_PROXY_ASYNC, PTX_PROXY_TENSORMAP, PTX_PROXY_ASYNC_GENERIC };
 enum ptx_evict { PTX_EVICT_NONE, PTX_EVICT_NORMAL, PTX_EVICT_FIRST, PTX_EVICT_LAST, PTX_EVICT_UNCHANGED,
                  PTX_EVICT_NO_ALLOCATE };
 enum ptx_query { PTX_QUERY_NONE, PTX_QUERY_WIDTH, PTX_QUERY_HEIGHT, PTX_QUERY_DEPTH, PTX_QUERY_CHANNEL_DATA_TYPE,

@@ -350,7 +350,10 @@ apply(struct ptx_inst *in, const struct mod_word *w)
     case MF_BOOLOP: return put(&in->boolop, w->value);
     case MF_MODE: return put(&in->mode, w->value);
     case MF_SPACE: return put(&in->space, w->value);
-    case MF_SEM: return put(&in->sem, w->value);
+    case MF_SEM:
+        if (in->sem == PTX_SEM_MMIO && w->value == PTX_SEM_RELAXED)
+            return true;        /* always written .mmio.relaxed */
+        return put(&in->sem, w->value);
     case MF_SCOPE: return put(&in->scope, w->value);
     case MF_ATOMOP: return put(&in->atomop, w->value);
     case MF_GEOM: return put(&in->geom, w->value);
@@ -362,6 +365,13 @@ apply(struct ptx_inst *in, const struct mod_word *w)
     case MF_FLAG:
         in->flags |= (uint32_t)w->value;    /* xorsign and abs share one flag */
         return true;
+    case MF_PRIORITY: {
+        unsigned shift = PTX_AUX(in, EVICT2) ? PTX_AUX_EVICT_SHIFT : PTX_AUX_EVICT2_SHIFT;
+        if (in->aux >> shift & PTX_AUX_EVICT_MASK)
+            return false;
+        in->aux |= w->value << shift;
+        return true;
+    }
     case MF_AUX:
         if (w->value > 1 && (in->aux >> w->shift & w->value) == w->value)
             return false;

@@ -87,7 +87,11 @@ modifiers(const struct ptx_inst *in, struct cw_buf *out)
     aux(out, row, in, PTX_AUX_EXPECT_TX, 1);
     aux(out, row, in, PTX_AUX_PARITY, 1);
     aux(out, row, in, PTX_AUX_NOINC, 1);
+    AUX_FIELD(PROXY);
     field(out, row, MF_SEM, in->sem);
+    if (in->sem == PTX_SEM_MMIO)
+        field(out, row, MF_SEM, PTX_SEM_RELAXED);
+    AUX_FIELD(RESTRICT);
     field(out, row, MF_SCOPE, in->scope);
     field(out, row, MF_SPACE, in->space);
     aux(out, row, in, PTX_AUX_FROM_GLOBAL, 1);
@@ -107,6 +111,10 @@ modifiers(const struct ptx_inst *in, struct cw_buf *out)
     if (!video) {
         flag(out, row, in, PTX_F_CLAMP);
         flag(out, row, in, PTX_F_WRAP);
+    }
+    if (row->mods & M_POLICY) {
+        field(out, row, MF_PRIORITY, PTX_AUX(in, EVICT2));
+        field(out, row, MF_PRIORITY, PTX_AUX(in, EVICT));
     }
     field(out, row, MF_GEOM, in->geom);
     if (in->op != PTX_OP_CP_ASYNC)

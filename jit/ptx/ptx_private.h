@@ -51,7 +51,7 @@ enum {
     MB_SYNC, MB_ALIGNED, MB_UNI, MB_NC, MB_TO, MB_SHIFTAMT, MB_NOFTZ, MB_ABS, MB_CMP, MB_BOOL, MB_SPACE, MB_SEM, MB_SCOPE,
     MB_ATOM, MB_VEC, MB_GEOM, MB_HILO, MB_LR, MB_SHFL, MB_VOTE, MB_PRMT, MB_BAR, MB_TESTP, MB_CACHE, MB_LEVEL, MB_QUERY,
     MB_LOD, MB_TLD4, MB_SURF, MB_VMAD, MB_MASK, MB_SCALED, MB_OOB, MB_UNIFIED, MB_CTA, MB_CPASYNC, MB_MBAR, MB_MATRIX,
-    MB_MBOOL, MB_MFRAG, MB_RAW
+    MB_MBOOL, MB_MFRAG, MB_POLICY, MB_PROXY, MB_RESTRICT, MB_RAW
 };
 #define M_RND       (1ull << MB_RND)
 #define M_IRND      (1ull << MB_IRND)
@@ -105,6 +105,9 @@ enum {
 #define M_MATRIX    (1ull << MB_MATRIX)     /* shapes, layouts, .x1 .x2 .x4, .trans */
 #define M_MBOOL     (1ull << MB_MBOOL)      /* .xor.popc, .and.popc */
 #define M_MFRAG     (1ull << MB_MFRAG)      /* wmma.load.a ... */
+#define M_POLICY    (1ull << MB_POLICY)
+#define M_PROXY     (1ull << MB_PROXY)
+#define M_RESTRICT  (1ull << MB_RESTRICT)
 #define M_RAW       (1ull << MB_RAW)
 
 struct op_row {
@@ -118,7 +121,8 @@ extern const struct op_row ptx_op_rows[PTX_OP_COUNT];
 
 /* One meaning of a modifier word; a word may have several, told apart by the groups that the opcode takes. */
 enum mod_field { MF_ROUND, MF_CMP, MF_BOOLOP, MF_MODE, MF_SPACE, MF_SEM, MF_SCOPE, MF_ATOMOP, MF_VEC, MF_GEOM, MF_FLAG, MF_AUX,
-                 MF_MSHAPE, MF_MLAYOUT /* first that of A, then that of B */, MF_MFRAG, MF_MNUM };
+                 MF_MSHAPE, MF_MLAYOUT /* first that of A, then that of B */, MF_MFRAG, MF_MNUM,
+                 MF_PRIORITY /* of createpolicy: first the primary one, then the secondary one */ };
 struct mod_word {
     const char *word;
     uint64_t group;

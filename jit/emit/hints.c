@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Instructions that say how memory is to be treated and give no access: fences, cache policies, prefetches; and elect.
+ * Every proxy and scope is served by a fence of the whole device: that orders more than was asked for. */
+#include "jit/emit/emit_private.h"
+#include "jit/emit/fp_private.h"
+
+typedef LLVMValueRef V;
+
+/* The 64-bit values are an H200's, apart from the address part of .range, which depends on the place of the memory. */
+enum { POLICY_RANGE = 8, POLICY_BASE = 0x10 };
+
+static unsigned
+policy_bits(const struct ptx_inst *in)
+{
+    static const uint8_t primary[] = { [PTX_EVICT_UNCHANGED] = 0, [PTX_EVICT_FIRST] = 1, [PTX_EVICT_LAST] = 2, [PTX_EVICT_NORMAL] = 3 };
+
+    return POLICY_BASE | primary[PTX_AUX(in, EVICT2)] << 1 | (PTX_AUX(in, EVICT) == PTX_EVICT_FIRST);
+}
+
+/* createpolicy (9.7.9.16). The fraction is kept in sixteenths less one, rounded up. */
+static void
+create_policy(struct emit *e, const struct ptx_inst *in)
+{
+    V r;
+
+    if (in->mode == PTX_MODE_CVT) {
+        emit_dst(e, in, 0, PTX_B64, emit_src(e, in, 1, PTX_B64));
+        return;
+    }
+    if (in->mode == PTX_MODE_RANGE) {
+        r = emit_int(e, e->i64, (uint64_t)(policy_bits(in) | POLICY_RANGE) << 56);
+    } else if (in->noperands < 2) {
+        r = emit_int(e, e->i64, (uint64_t)policy_bits(in) << 56 | UINT64_C(15) << 52);
+    } else {
+        V f = emit_src(e, in, 1, PTX_F32);
+        V n = v_call1(e, "llvm.ceil", v_fmul(e, f, emit_fp_like(e, f, 16.0)));
+        /* outside (0, 1], where nothing is defined, the nearest fraction; NaN is none */
+        n = v_sel(e, emit_fcmp(e, LLVMRealOGT, n, emit_fp_like(e, n, 1.0)), n, emit_fp_like(e, n, 1.0));
+        n = v_sel(e, emit_fcmp(e, LLVMRealOLT, n, emit_fp_like(e, n, 16.0)), n, emit_fp_like(e, n, 16.0));
+        V sixteenths = v_sub(e, LLVMBuildFPToUI(e->b, n, emit_like(e, n, e->i64), ""), emit_int(e, e->i64, 1));
+        r = v_or(e, v_shl(e, sixteenths, k_int(e, sixteenths, 52)), k_int(e, sixteenths, (uint64_t)policy_bits(in) << 56));
+    }
+    emit_dst(e, in, 0, PTX_B64, r);
+}
+
+/* elect.sync (9.7.13.14): the lowest lane of the member mask, as an H200 has it. */
+static void
+elect(struct emit *e, const struct ptx_inst *in)
+{
+    const struct ptx_operand *d = &in->operand[0];
+    V mask = emit_src(e, in, 1, PTX_B32), lane = emit_session(e)->target->sreg(e, PTX_SREG_LANEID);
+    V leader = emit_intrinsic(e, "llvm.cttz", &mask, 1, 0);
+
+    if (d->kind == PTX_OPND_PRED_PAIR) {
+        emit_dst_operand(e, &d->elem[1], PTX_PRED, v_eq(e, lane, leader));
+        d = &d->elem[0];
+    }
+    emit_dst_operand(e, d, PTX_U32, leader);
+}
+
+static LLVMAtomicOrdering
+fence_order(const struct ptx_inst *in)
+{
+    if (in->op == PTX_OP_MEMBAR)
+        return LLVMAtomicOrderingSequentiallyConsistent;
+    switch (in->sem) {
+    case PTX_SEM_SC:      return LLVMAtomicOrderingSequentiallyConsistent;
+    case PTX_SEM_ACQUIRE: return LLVMAtomicOrderingAcquire;
+    case PTX_SEM_RELEASE: return LLVMAtomicOrderingRelease;
+    default:              return LLVMAtomicOrderingAcquireRelease;     /* also where the instruction names none */
+    }
+}
+
+bool
+emit_hint(struct emit *e, const struct ptx_inst *in)
+{
+    switch (in->op) {
+    case PTX_OP_CREATEPOLICY:
+        create_policy(e, in);
+        return true;
+    case PTX_OP_ELECT:
+        elect(e, in);
+        return true;
+    case PTX_OP_MEMBAR:
+    case PTX_OP_MEMBAR_PROXY:
+    case PTX_OP_FENCE:
+    case PTX_OP_FENCE_PROXY:
+    case PTX_OP_FENCE_MBARRIER_INIT:
+        LLVMBuildFence(e->b, fence_order(in), false, "");
+        return true;
+    case PTX_OP_PREFETCH:
+    case PTX_OP_PREFETCHU:
+    case PTX_OP_APPLYPRIORITY:
+    case PTX_OP_DISCARD:
+        return true;
+    default:
+        return false;
+    }
+}
