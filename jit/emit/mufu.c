@@ -100,26 +100,27 @@ shuffle(struct emit *e, V a, V b, const uint8_t *from, unsigned n)
     return LLVMBuildShuffleVector(e->b, a, b, LLVMConstVector(index, n), "");
 }
 
-/* Pairs of words with AVX2's gather, which LLVM does not use by itself on many CPUs: eight lanes at a time. */
+/* Pairs of words for eight lanes at a time, loaded one by one: on x86 that takes less time than its gather instructions, and
+ * less than what LLVM makes of a gather. */
 static void
-gather_avx2(struct emit *e, V table, V index, V *w0, V *w1)
+load_pairs(struct emit *e, V table, V index, V *w0, V *w1)
 {
-    static const uint8_t front[] = { 0, 1, 4, 5 }, back[] = { 2, 3, 6, 7 };
     static const uint8_t even[] = { 0, 2, 8, 10, 4, 6, 12, 14 }, odd[] = { 1, 3, 9, 11, 5, 7, 13, 15 };
-    unsigned n = LLVMGetVectorSize(LLVMTypeOf(index)), id = LLVMLookupIntrinsicID("llvm.x86.avx2.gather.d.q.256", 28);
-    LLVMTypeRef q4 = LLVMVectorType(e->i64, 4), d8 = LLVMVectorType(e->i32, 8), ft = LLVMIntrinsicGetType(e->llvm, id, NULL, 0);
-    V f = LLVMGetIntrinsicDeclaration(e->module, id, NULL, 0), out[2][EMIT_MAX_WIDTH / 8];
+    unsigned n = LLVMGetVectorSize(LLVMTypeOf(index));
+    LLVMTypeRef d8 = LLVMVectorType(e->i32, 8), f4 = LLVMVectorType(e->f64, 4);
+    V out[2][EMIT_MAX_WIDTH / 8], two = LLVMBuildBitCast(e->b, index, LLVMVectorType(e->i64, n / 2), "");
 
     for (unsigned i = 0; i < n / 8; i++) {
-        uint8_t lanes[8];
-        for (unsigned k = 0; k < 8; k++)
-            lanes[k] = (uint8_t)(8 * i + k);
-        V eight = shuffle(e, index, index, lanes, 8), half[2];
-        for (unsigned h = 0; h < 2; h++) {
-            V args[5] = { LLVMConstNull(q4), table, shuffle(e, eight, eight, h ? back : front, 4), LLVMConstAllOnes(q4),
-                          LLVMConstInt(e->i8, 8, false) };
-            half[h] = LLVMBuildBitCast(e->b, LLVMBuildCall2(e->b, ft, f, args, 5, ""), d8, "");
+        V half[2] = { LLVMGetPoison(f4), LLVMGetPoison(f4) };       /* lanes 0 1 4 5, 2 3 6 7: what vshufps wants */
+        for (unsigned k = 0; k < 8; k++) {
+            V both = LLVMBuildExtractElement(e->b, two, LLVMConstInt(e->i32, 4 * i + k / 2, false), "");
+            V at = k & 1 ? lshr_k(e, both, 32) : and_k(e, both, UINT32_MAX);
+            V pair = LLVMBuildLoad2(e->b, e->f64, LLVMBuildGEP2(e->b, e->f64, table, &at, 1, ""), "");
+            V *h = &half[k >> 1 & 1];
+            *h = LLVMBuildInsertElement(e->b, *h, pair, LLVMConstInt(e->i32, k / 4 * 2 + (k & 1), false), "");
         }
+        for (unsigned h = 0; h < 2; h++)
+            half[h] = LLVMBuildBitCast(e->b, half[h], d8, "");
         out[0][i] = shuffle(e, half[0], half[1], even, 8);
         out[1][i] = shuffle(e, half[0], half[1], odd, 8);
     }
@@ -136,17 +137,6 @@ gather_avx2(struct emit *e, V table, V index, V *w0, V *w1)
     *w1 = out[1][0];
 }
 
-static bool
-has_avx2(struct emit *e)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    return e->target == CWJ_TARGET_HOST && __builtin_cpu_supports("avx2");
-#else
-    (void)e;
-    return false;
-#endif
-}
-
 struct segment {
     V c0, c1, c2;       /* i32, magnitudes */
 };
@@ -157,30 +147,52 @@ segment_load(struct emit *e, const struct mufu_table *t, V index)
     V table = words(e, t->name, t->coefficients[0], 2 * t->segments), w0, w1;
     unsigned n = emit_is_vector(index) ? LLVMGetVectorSize(LLVMTypeOf(index)) : 1;
 
-    if (has_avx2(e) && n >= 8 && n <= EMIT_MAX_WIDTH && !(n & (n - 1))) {
-        gather_avx2(e, table, index, &w0, &w1);
+    if (e->target == CWJ_TARGET_HOST && n >= 8 && n <= EMIT_MAX_WIDTH && !(n & (n - 1))) {
+        load_pairs(e, table, index, &w0, &w1);
     } else {
-        V pair = table_load(e, table, index, e->i64);       /* little-endian */
+        V pair = table_load(e, table, index, e->i64);       /* little-endian, as all targets are */
         w0 = emit_resize(e, pair, e->i32, false);
         w1 = emit_resize(e, lshr_k(e, pair, 32), e->i32, false);
     }
     return (struct segment){ w0, and_k(e, w1, 0xffff), lshr_k(e, w1, 16) };
 }
 
+/* The upper halves of 16-bit products, in each half of 32-bit lanes. */
+static V
+upper(struct emit *e, V a, V b)
+{
+    unsigned n = 2 * LLVMGetVectorSize(LLVMTypeOf(a));
+    LLVMTypeRef half = LLVMVectorType(e->i16, n), wide = LLVMVectorType(e->i32, n), back = LLVMTypeOf(a);
+    V x = LLVMBuildZExt(e->b, LLVMBuildBitCast(e->b, a, half, ""), wide, "");
+    V y = LLVMBuildZExt(e->b, LLVMBuildBitCast(e->b, b, half, ""), wide, "");
+    return LLVMBuildBitCast(e->b, LLVMBuildTrunc(e->b, lshr_k(e, v_mul(e, x, y), 16), half, ""), back, "");
+}
+
 /* The unit's squarer for 17 bits: of the partial products those in columns 18 and up are summed, then halved; so x^2 / 2^19,
- * or up to 8 less. With x = 512 h + l: h^2 is complete, l^2 is dropped, and the mixed products are cut. */
+ * or up to 8 less. v is x / 2 (16 bits): the lowest bit reaches no such column. With v = 256 h + l: h^2 is complete, l^2 is
+ * dropped, and each bit p of h adds the mixed product 2^p l without its low eight bits. */
+static V
+square_half(struct emit *e, V v)
+{
+    if (!emit_is_vector(v)) {
+        V h = lshr_k(e, v, 8), l = and_k(e, v, 255), s = lshr_k(e, v_mul(e, h, h), 1);
+        for (unsigned p = 1; p <= 7; p++)
+            s = v_add(e, s, lshr_k(e, v_mul(e, and_k(e, h, 1u << p), l), 8));
+        return s;
+    }
+    /* Two of the eight terms at a time, one in each half of the lane: bits 1 and 2, 3 and 4, 5 and 6, 7 and h^2 / 2. */
+    V d = v_or(e, v, shl_k(e, v, 16)), l = and_k(e, d, 0x00ff00ff), s[4];
+    for (unsigned i = 0; i < 3; i++)
+        s[i] = upper(e, and_k(e, d, UINT64_C(0x04000200) << 2 * i), l);
+    s[3] = upper(e, and_k(e, d, 0xff008000), v_or(e, and_k(e, d, 0xff), and_k(e, lshr_k(e, d, 1), 0x7f800000)));
+    V sum = v_add(e, v_add(e, s[0], s[1]), v_add(e, s[2], s[3]));      /* neither half runs over */
+    return v_add(e, and_k(e, sum, 0xffff), lshr_k(e, sum, 16));
+}
+
 static V
 square(struct emit *e, V x)
 {
-    LLVMTypeRef t = emit_is_vector(x) ? e->i16 : e->i32;       /* all fits in 16 bits: twice the lanes */
-    V h = emit_resize(e, lshr_k(e, x, 9), t, false), l = emit_resize(e, and_k(e, x, 511), t, false);
-    V s = lshr_k(e, v_mul(e, h, h), 1);
-
-    for (unsigned p = 1; p <= 7; p++) {
-        V bit = ashr_k(e, shl_k(e, h, int_bits(h) - 1 - p), int_bits(h) - 1);
-        s = v_add(e, s, v_and(e, bit, lshr_k(e, l, 9 - p)));
-    }
-    return emit_resize(e, s, e->i32, false);
+    return square_half(e, lshr_k(e, x, 1));
 }
 
 /* ---- functions --------------------------------------------------------------------------------------------------------- */
@@ -286,15 +298,20 @@ rcp_core(struct emit *e, V f)
 {
     struct segment g = segment_load(e, &rcp_table, lshr_k(e, f, 16));
     V x = and_k(e, f, 0xffff);
-    return interpolate(e, g, x, square(e, shl_k(e, x, 1)), 13, -1, 1, 0, k_int(e, x, 0x47e7), 15);
+    return interpolate(e, g, x, square_half(e, x), 13, -1, 1, 0, k_int(e, x, 0x47e7), 15);
 }
 
-/* The significand of 1 / sqrt: g has the exponent's last bit above the 23 of the fraction, and is not zero. */
+/* For roots: the fraction below the exponent's last bit. As biases are odd, that bit is set for even exponents: segments 0 to
+ * 63 are those of [2, 4), and EVEN alone is a power of four. */
+enum { EVEN = IMPLIED };
+
+/* The significand of 1 / sqrt, 2^24 / sqrt(1 to 4). Powers of four are exact: one more than their segment gives. */
 static V
 rsq_core(struct emit *e, V g)
 {
     V x = and_k(e, g, 0x1ffff);
-    return interpolate(e, segment_load(e, &rsq_table, lshr_k(e, g, 17)), x, square(e, x), 14, -1, 1, 2, k_int(e, x, 0x7fff), 16);
+    V y = interpolate(e, segment_load(e, &rsq_table, lshr_k(e, g, 17)), x, square(e, x), 14, -1, 1, 2, k_int(e, x, 0x7fff), 16);
+    return v_add(e, y, emit_resize(e, cmp_k(e, LLVMIntEQ, g, EVEN), e->i32, false));
 }
 
 /* ---- the functions ----------------------------------------------------------------------------------------------------- */
@@ -324,14 +341,6 @@ rcp_body(struct emit *e, V b)
     return v_sel(e, cmp_k(e, LLVMIntUGT, mag, INFINITE), k_int(e, r, CANONICAL_NAN), r);
 }
 
-/* For roots: significand and halved exponent. */
-static V
-root_significand(struct emit *e, V b, unsigned bits, unsigned bias)
-{
-    V odd = v_xor(e, and_k(e, b, 1u << bits), k_int(e, b, (uint64_t)(bias & 1) << bits));
-    return v_or(e, odd, and_k(e, b, (1u << bits) - 1));
-}
-
 /* The exponent halved, rounded down, in its place. */
 static V
 half_exponent(struct emit *e, V b)
@@ -343,9 +352,7 @@ half_exponent(struct emit *e, V b)
 static V
 rsq_fast(struct emit *e, V b)
 {
-    V g = root_significand(e, b, 23, 127), y = rsq_core(e, g);
-
-    y = v_sel(e, cmp_k(e, LLVMIntEQ, g, 0), k_int(e, y, IMPLIED << 1), y);          /* powers of four are exact */
+    V y = rsq_core(e, and_k(e, b, EVEN | (IMPLIED - 1)));
     return v_sub(e, add_k(e, y, 125 << 23), half_exponent(e, b));
 }
 
@@ -363,13 +370,12 @@ rsq_body(struct emit *e, V b)
 static V
 sqrt_fast(struct emit *e, V b)
 {
-    V g = root_significand(e, b, 23, 127);
-    V x = and_k(e, g, 0x1ffff), octave = lshr_k(e, g, 23);
+    V g = and_k(e, b, EVEN | (IMPLIED - 1));
+    V x = and_k(e, g, 0x1ffff), octave = v_xor(e, lshr_k(e, g, 23), k_int(e, g, 1));
     struct segment s = segment_load(e, &sqrt_table, lshr_k(e, g, 17));
 
     s.c1 = v_shl(e, s.c1, octave);      /* the upper octave is one place shorter */
     V y = interpolate(e, s, x, square(e, x), 15, 1, -1, 1, v_shl(e, k_int(e, x, 0x7fff), octave), 17);
-    y = v_sel(e, cmp_k(e, LLVMIntEQ, g, 0), k_int(e, y, IMPLIED), y);
     return v_add(e, add_k(e, y, 126 << 23), half_exponent(e, b));
 }
 
@@ -513,10 +519,8 @@ rcp64h_body(struct emit *e, V b)
 static V
 rsq64h_body(struct emit *e, V b)
 {
-    V g = root_significand(e, b, 20, 1023), half = ashr_k(e, add_k(e, lshr_k(e, b, 20), -1023), 1);
-    V y = lshr_k(e, rsq_core(e, shl_k(e, g, 3)), 3);
-
-    y = v_sel(e, cmp_k(e, LLVMIntEQ, g, 0), k_int(e, y, IMPLIED64 << 1), y);
+    V half = ashr_k(e, add_k(e, lshr_k(e, b, 20), -1023), 1);
+    V y = lshr_k(e, rsq_core(e, and_k(e, shl_k(e, b, 3), EVEN | (IMPLIED - 1))), 3);
     V r = v_add(e, y, shl_k(e, rsub_k(e, 1021, half), 20));
     r = v_sel(e, cmp_k(e, LLVMIntEQ, b, INFINITE64), k_int(e, r, 0), r);
     r = v_sel(e, cmp_k(e, LLVMIntUGT, b, INFINITE64), k_int(e, r, CANONICAL_NAN), r);

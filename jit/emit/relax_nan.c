@@ -113,6 +113,21 @@ passes_on(V user)
     }
 }
 
+/* Are the bits of a value only operands of the special function unit (mufu.c)? To it any NaN is as good as another. */
+static bool
+only_for_mufu(V bits)
+{
+    size_t len;
+
+    for (LLVMUseRef u = LLVMGetFirstUse(bits); u; u = LLVMGetNextUse(u)) {
+        V callee = LLVMIsACallInst(LLVMGetUser(u)) ? LLVMGetCalledValue(LLVMGetUser(u)) : NULL;
+        const char *name = callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &len) : NULL;
+        if (!name || strncmp(name, "mufu.", 5))
+            return false;
+    }
+    return true;
+}
+
 /* Is this use blind to which NaN it gets? Results of f32 arithmetic are made canonical again by their own emitter. */
 static bool
 blind(V user)
@@ -126,6 +141,8 @@ blind(V user)
         return is_f32(user);
     case LLVMFCmp:
         return true;
+    case LLVMBitCast:
+        return only_for_mufu(user);
     case LLVMCall: {
         V callee = LLVMGetCalledValue(user);
         const char *name = callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &len) : NULL;
