@@ -6,8 +6,6 @@
 #include "jit/link/fatbin.h"
 #include "jit/link/program.h"
 
-#include <string.h>
-
 static uint32_t
 kernel_count(const struct cwj_program *p)
 {
@@ -49,13 +47,8 @@ static void
 nvptx_name(const struct cwj_program *p, uint32_t index, struct cw_buf *out)
 {
     const struct cwj_variable *v = variable(p, index);
-    for (uint32_t i = 0; v && i < p->nlink_vars; i++) {
-        const struct cwj_link_var *l = &p->link_vars[i];
-        if (l->space == PTX_SPACE_SHARED || l->undefined || l->offset != v->offset || strcmp(l->name, v->name))
-            continue;
-        cwj_nvptx_variable_name(p, i, out);
-        return;
-    }
+    if (v)
+        cwj_nvptx_variable_name(p, v->link_id, out);
 }
 
 static const struct cwj_api api = {

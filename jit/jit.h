@@ -54,6 +54,7 @@ struct cwj_variable {
     uint8_t  space;                 /* PTX_SPACE_GLOBAL or _CONST */
     uint8_t  type;                  /* PTX_TEXREF, PTX_SURFREF, PTX_SAMPLERREF for references (image holds a u64 handle) */
     bool     managed, visible;
+    uint32_t link_id;               /* private to jit/ */
 };
 
 /* At `offset` of the image put `width` bytes of (value >> shift). The value is target + addend, plus the address of the

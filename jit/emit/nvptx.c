@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * nvptx as a target of the emitter: PTX back to PTX through LLVM (its "User Guide for NVPTX Back-end").
  *
- * LLVM gets as IR what its IR can say exactly: control flow, moves, plain loads and stores, calls, wrapping integer arithmetic,
- * logic, comparisons and resizing. All else is emitted as the instruction that it was (nvptx_asm.c). A kernel has
- * the parameters that it had, so a launch hands over the same bytes. Variables keep their names (see
+ * LLVM gets as IR the frame: control flow, moves, plain loads and stores, calls. Every other instruction is emitted as what it
+ * was (nvptx_asm.c): also where IR could say it, for ptxas then makes the same machine code, to the bit mostly. A kernel has the
+ * parameters that it had, so a launch hands over the same bytes. Variables keep their names (see
  * cwj_nvptx_variable_name) and are visible; texture and surface references become constants that hold a handle. A function's
  * address is its token, as on every device. */
 #include "jit/emit/emit_private.h"
@@ -318,15 +318,6 @@ nv_local_storage(struct emit *e, uint64_t size, uint32_t align)
 
 /* ---- instructions --------------------------------------------------------------------------------------------------------------- */
 
-static bool
-is_int(ptx_type t)
-{
-    enum ptx_type_class c = ptx_type_class(t);
-    unsigned bits = ptx_type_bits(t);
-    return t != PTX_U16X2 && t != PTX_S16X2 && (c == PTX_CLASS_UINT || c == PTX_CLASS_SINT || c == PTX_CLASS_BITS) &&
-           (bits == 16 || bits == 32 || bits == 64);
-}
-
 /* A weak scalar load or store without hints, at a 64-bit or named address. */
 static bool
 is_plain_access(struct emit *e, const struct ptx_inst *in)
@@ -397,34 +388,7 @@ access_memory(struct emit *e, const struct ptx_inst *in)
     return true;
 }
 
-/* Integer operations that IR has exactly: they wrap around and cannot fail. */
-static bool
-is_plain_integer(const struct ptx_inst *in)
-{
-    ptx_type t = (ptx_type)in->type[0];
-    switch (in->op) {
-    case PTX_OP_ADD: case PTX_OP_SUB:
-        return is_int(t) && !(in->flags & (PTX_F_CC | PTX_F_SAT));
-    case PTX_OP_MUL: case PTX_OP_MAD:
-        return is_int(t) && (in->mode == PTX_MODE_LO || in->mode == PTX_MODE_WIDE) && !(in->flags & (PTX_F_CC | PTX_F_SAT));
-    case PTX_OP_ADDC: case PTX_OP_SUBC: case PTX_OP_MADC:
-        return true;                /* carries are not seen from outside an assembly: IR has them as bits */
-    case PTX_OP_AND: case PTX_OP_OR: case PTX_OP_XOR: case PTX_OP_NOT:
-        return true;
-    case PTX_OP_SHL: case PTX_OP_SHR:
-        return in->operand[2].kind == PTX_OPND_IMM && !in->operand[2].is_float && in->operand[2].imm >= 0 &&
-               (uint64_t)in->operand[2].imm < ptx_type_bits(t);
-    case PTX_OP_SETP:
-        return is_int(t) && in->operand[0].kind == PTX_OPND_REG && in->boolop == PTX_BOOL_NONE;
-    case PTX_OP_SELP:
-        return true;
-    case PTX_OP_CVT:
-        return is_int(t) && is_int((ptx_type)in->type[1]) && !in->type[2] && !(in->flags & PTX_F_SAT);
-    default:
-        return false;
-    }
-}
-
+/* With the carry as a bit in IR: what is in no chain (emit_carry_chain). */
 static bool
 carries(const struct ptx_inst *in)
 {
@@ -440,15 +404,18 @@ nv_inst(struct emit *e, const struct ptx_inst *in)
         return true;
     switch (in->op) {
     case PTX_OP_MOV:
-        if ((in->operand[0].kind == PTX_OPND_VEC) == (in->operand[1].kind == PTX_OPND_VEC))
+        /* Packing and unpacking; and an address, lest LLVM makes it anew at each use. */
+        if ((in->operand[0].kind == PTX_OPND_VEC) == (in->operand[1].kind == PTX_OPND_VEC) &&
+            !(in->operand[1].kind == PTX_OPND_SYM && in->operand[1].sym->kind == PTX_SYM_VAR && in->operand[0].kind == PTX_OPND_REG &&
+              ptx_type_bits(e->fn->regs[in->operand[0].index].type) == 64))
             return emit_mov(e, in);
-        break;                      /* packing and unpacking */
+        break;
     case PTX_OP_CALL:
         return false;
     case PTX_OP_LD: case PTX_OP_ST:
         return access_memory(e, in);
     default:
-        if (is_plain_integer(in) || carries(in))
+        if (carries(in))
             return false;
     }
     if (e->fn->module->texmode_independent && (in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4)) {
@@ -644,8 +611,8 @@ emit_nvptx_module(struct cwj_program *p, const char *cpu, const char *const *ker
             needed[p->reach[k].funcs[i]] = true;
         add_kernel(e, k);
     }
-    for (uint32_t i = 0; i < p->nlink_vars; i++)
-        if (!p->link_vars[i].undefined && p->link_vars[i].space != PTX_SPACE_SHARED)
+    for (uint32_t i = 0; i < p->nlink_vars; i++)    /* shared ones too: they lie in memory in this order */
+        if (!p->link_vars[i].undefined)
             variable(e, i, &p->link_vars[i]);
     if (indirect)
         function_table(e);

@@ -119,7 +119,7 @@ cwj_link_image(struct cwj_program *p, struct cwj_diags *diags)
         p->vars[p->nvars++] = (struct cwj_variable){
             .name = s->name, .offset = v->offset, .size = image_bytes(s), .align = v->align, .space = v->space,
             .type = s->space == PTX_SPACE_TEX ? PTX_TEXREF : s->type, .managed = s->managed,
-            .visible = s->linkage != PTX_LINK_LOCAL && v->module_scope,
+            .visible = s->linkage != PTX_LINK_LOCAL && v->module_scope, .link_id = id,
         };
     }
     return CW_OK;

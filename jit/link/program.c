@@ -122,6 +122,31 @@ read_inputs(struct cwj_program *p, const struct cwj_input *in, size_t count, str
     return result;
 }
 
+static int
+by_name(const void *a, const void *b)
+{
+    return strcmp((*(struct cwj_link_var *const *)a)->name, (*(struct cwj_link_var *const *)b)->name);
+}
+
+/* Which names stand for several variables of the image? */
+static cw_result
+find_ambiguous(struct cwj_program *p)
+{
+    struct cwj_link_var **v = malloc((p->nlink_vars + 1u) * sizeof *v);
+    uint32_t n = 0;
+    if (!v)
+        return CW_ERR_NOMEM;
+    for (uint32_t i = 0; i < p->nlink_vars; i++)
+        if (p->link_vars[i].space != PTX_SPACE_SHARED && !p->link_vars[i].undefined)
+            v[n++] = &p->link_vars[i];
+    qsort(v, n, sizeof *v, by_name);
+    for (uint32_t i = 1; i < n; i++)
+        if (!strcmp(v[i - 1]->name, v[i]->name))
+            v[i - 1]->ambiguous = v[i]->ambiguous = true;
+    free(v);
+    return CW_OK;
+}
+
 cw_result
 cwj_program_create(const struct cwj_input *in, size_t count, bool allow_undefined, struct cwj_program **out,
                    struct cwj_diags *diags)
@@ -139,6 +164,8 @@ cwj_program_create(const struct cwj_input *in, size_t count, bool allow_undefine
         r = cwj_link_resolve(p, allow_undefined, diags);
     if (!r)
         r = cwj_link_scan(p);
+    if (!r)
+        r = find_ambiguous(p);
     if (!r)
         r = cwj_link_image(p, diags);
     if (!r)
@@ -159,12 +186,8 @@ cwj_nvptx_variable_name(const struct cwj_program *p, uint32_t link_id, struct cw
     const struct cwj_link_var *v = cwj_program_link_var(p, link_id);
     if (!v)
         return;
-    bool shared_name = false;
-    for (uint32_t i = 0; i < p->nlink_vars && !shared_name; i++)
-        shared_name = i != link_id && p->link_vars[i].space != PTX_SPACE_SHARED && !p->link_vars[i].undefined &&
-                      !strcmp(p->link_vars[i].name, v->name);
     cw_buf_puts(out, v->name);
-    if (shared_name)
+    if (v->ambiguous)
         cw_buf_printf(out, "$%u", link_id);
 }
 

@@ -45,6 +45,7 @@ struct cwj_link_var {
     bool     undefined;             /* referenced, not defined (allow_undefined); never dynamic */
     bool     module_scope;          /* not declared in a function's body */
     bool     pinned;                /* shared, named by an initialiser: same offset in every kernel */
+    bool     ambiguous;             /* another variable that is not shared has this name */
     uint32_t align;                 /* the greatest that a definition or declaration asks for */
     uint64_t offset;                /* in the image (global, const, opaque); pinned: in shared memory */
 };

@@ -20,8 +20,9 @@
 #define TY3(a, b, c)  3, {(a), (b), (c)}
 #define TY4(a, b, c, d) 4, {(a), (b), (c), (d)}
 
+/* nvptx emits every instruction as itself; its architectures end at sm_90. */
 #define OP(sym, name, ndst, ptx, sm, traits, ty, mods, sig) \
-    [PTX_OP_##sym] = { { name, ndst, ptx, sm, traits }, ty, mods, sig },
+    [PTX_OP_##sym] = { { name, ndst, ptx, sm, (traits) | ((sm) <= 90 ? NV : 0) }, ty, mods, sig },
 
 const struct op_row ptx_op_rows[PTX_OP_COUNT] = {
     [PTX_OP_INVALID] = { { "<invalid>", 0, 0, 0, 0 }, 0, {0}, 0, "" },
