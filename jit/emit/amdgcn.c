@@ -490,20 +490,144 @@ gcn_warp(struct emit *e, const struct ptx_inst *in)
     }
 }
 
+/* ---- barriers: the hardware has one for the whole work-group; the numbered ones are words in LDS -------------------------------- */
+
+enum { BARRIERS = 16, BAR_ARRIVED = 0, BAR_PHASE = BARRIERS, BAR_SUM = 2 * BARRIERS, BAR_WORDS = 3 * BARRIERS };
+
+static LLVMValueRef
+barrier_words(struct emit *e)
+{
+    static const char name[] = "cudaway_barriers";
+    LLVMValueRef g = LLVMGetNamedGlobal(e->module, name);
+    if (!g) {
+        LLVMTypeRef t = LLVMArrayType2(e->i32, BAR_WORDS);
+        g = LLVMAddGlobalInAddressSpace(e->module, t, name, AS_LDS);
+        LLVMSetLinkage(g, LLVMInternalLinkage);
+        LLVMSetInitializer(g, LLVMGetPoison(t));
+        LLVMSetAlignment(g, 16);
+    }
+    return g;
+}
+
+static LLVMValueRef
+barrier_word(struct emit *e, unsigned first, LLVMValueRef id)
+{
+    LLVMValueRef at = LLVMBuildAdd(e->b, LLVMBuildAnd(e->b, id, i32(e, BARRIERS - 1), ""), i32(e, first), "");
+    return LLVMBuildGEP2(e->b, e->i32, barrier_words(e), &at, 1, "");
+}
+
+static LLVMValueRef
+ordered(LLVMValueRef v, LLVMAtomicOrdering o)
+{
+    LLVMSetOrdering(v, o);
+    LLVMSetAlignment(v, 4);
+    return v;
+}
+
+/* All threads zero the words before the kernel begins. */
+static void
+clear_barriers(struct emit *e, LLVMValueRef kernel)
+{
+    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(kernel);
+    LLVMValueRef first = LLVMGetFirstInstruction(entry);
+    while (first && LLVMIsAAllocaInst(first))
+        first = LLVMGetNextInstruction(first);
+    LLVMPositionBuilder(e->b, entry, first);
+    LLVMSetAlignment(LLVMBuildStore(e->b, LLVMConstNull(LLVMArrayType2(e->i32, BAR_WORDS)), barrier_words(e)), 16);
+    LLVMBuildFence(e->b, LLVMAtomicOrderingRelease, false, "");
+    intrinsic(e, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);
+    LLVMBuildFence(e->b, LLVMAtomicOrderingAcquire, false, "");
+}
+
+/* Lanes of the warp that are here, as bits, and whether this lane is the first of them. */
+static LLVMValueRef
+warp_leader(struct emit *e, LLVMValueRef *active)
+{
+    *active = ballot(e, LLVMConstInt(e->i1, 1, false));
+    LLVMValueRef args[2] = { *active, LLVMConstInt(e->i1, 1, false) };
+    return LLVMBuildICmp(e->b, LLVMIntEQ, lane_index(e), intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2), "");
+}
+
+/* The warp arrives as `n` of `expected` threads; whoever completes the number starts the next phase, for which the others wait if
+ * `sync`. With `clear` the sum of bar.red is zeroed in between, when all have read it. One lane of a warp does it, so
+ * that the two halves of a 64-lane wave wait together when they are together. */
+static void
+soft_barrier(struct emit *e, LLVMValueRef id, LLVMValueRef n, LLVMValueRef expected, bool sync, bool clear)
+{
+    LLVMBasicBlockRef arrive = emit_new_block(e, "arrive"), last = emit_new_block(e, "last"), others = emit_new_block(e, "others"),
+                      wait = emit_new_block(e, "wait"), done = emit_new_block(e, "done");
+    LLVMValueRef active;
+    LLVMBuildFence(e->b, LLVMAtomicOrderingRelease, false, "");
+    LLVMBuildCondBr(e->b, warp_leader(e, &active), arrive, done);
+
+    LLVMPositionBuilderAtEnd(e->b, arrive);
+    LLVMValueRef phase = ordered(LLVMBuildLoad2(e->b, e->i32, barrier_word(e, BAR_PHASE, id), ""), LLVMAtomicOrderingAcquire);
+    LLVMValueRef old = LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpAdd, barrier_word(e, BAR_ARRIVED, id), n,
+                                          LLVMAtomicOrderingAcquireRelease, false);
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntUGE, LLVMBuildAdd(e->b, old, n, ""), expected, ""), last, others);
+
+    LLVMPositionBuilderAtEnd(e->b, last);
+    ordered(LLVMBuildStore(e->b, i32(e, 0), barrier_word(e, BAR_ARRIVED, id)), LLVMAtomicOrderingRelease);
+    if (clear)
+        ordered(LLVMBuildStore(e->b, i32(e, 0), barrier_word(e, BAR_SUM, id)), LLVMAtomicOrderingRelease);
+    ordered(LLVMBuildStore(e->b, LLVMBuildAdd(e->b, phase, i32(e, 1), ""), barrier_word(e, BAR_PHASE, id)), LLVMAtomicOrderingRelease);
+    LLVMBuildBr(e->b, done);
+
+    LLVMPositionBuilderAtEnd(e->b, others);
+    LLVMBuildBr(e->b, sync ? wait : done);
+    LLVMPositionBuilderAtEnd(e->b, wait);
+    LLVMValueRef now = ordered(LLVMBuildLoad2(e->b, e->i32, barrier_word(e, BAR_PHASE, id), ""), LLVMAtomicOrderingAcquire), one = i32(e, 1);
+    intrinsic(e, "llvm.amdgcn.s.sleep", NULL, 0, &one, 1);
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, now, phase, ""), wait, done);
+
+    LLVMPositionBuilderAtEnd(e->b, done);
+    LLVMBuildFence(e->b, LLVMAtomicOrderingAcquire, false, "");
+}
+
 static bool
 gcn_barrier(struct emit *e, const struct ptx_inst *in)
 {
     if (in->op != PTX_OP_BAR && in->op != PTX_OP_BARRIER)
         return false;
-    bool whole = in->mode != PTX_MODE_RED && in->mode != PTX_MODE_ARRIVE && in->noperands == 1 &&
-                 in->operand[0].kind == PTX_OPND_IMM && in->operand[0].imm == 0;
-    if (!whole) {
-        emit_unsupported(e, in, "only bar.sync 0 for all threads of the block");
+    bool red = in->mode == PTX_MODE_RED;
+    unsigned at = red ? 1 : 0, next = at + 1;
+    if (!red && in->mode != PTX_MODE_ARRIVE && in->noperands == 1 && in->operand[0].kind == PTX_OPND_IMM && in->operand[0].imm == 0) {
+        LLVMBuildFence(e->b, LLVMAtomicOrderingRelease, false, "");
+        intrinsic(e, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);
+        LLVMBuildFence(e->b, LLVMAtomicOrderingAcquire, false, "");
         return true;
     }
-    LLVMBuildFence(e->b, LLVMAtomicOrderingRelease, false, "");
-    intrinsic(e, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);
-    LLVMBuildFence(e->b, LLVMAtomicOrderingAcquire, false, "");
+    emit_session(e)->soft_barriers = true;
+    LLVMValueRef id = at < in->noperands ? emit_src(e, in, at, PTX_U32) : i32(e, 0), active, n, expected;
+    if (next < in->noperands && in->operand[next].kind != PTX_OPND_NONE && !(red && next + 1 == in->noperands)) {
+        expected = emit_src(e, in, next, PTX_U32);      /* a multiple of the warp's size: a warp counts as a whole */
+        n = i32(e, 32);
+    } else {
+        expected = LLVMBuildMul(e->b, LLVMBuildMul(e->b, hidden(e, 12, e->i16), hidden(e, 14, e->i16), ""), hidden(e, 16, e->i16), "");
+        active = ballot(e, LLVMConstInt(e->i1, 1, false));
+        n = intrinsic(e, "llvm.ctpop", &e->i32, 1, &active, 1);
+    }
+    if (!red) {
+        soft_barrier(e, id, n, expected, in->mode != PTX_MODE_ARRIVE, false);
+        return true;
+    }
+    /* The sum of the lanes for which the predicate holds; of those for which it does not, for "and". */
+    LLVMValueRef p = emit_src(e, in, in->noperands - 1, PTX_PRED);
+    LLVMValueRef bits = ballot(e, in->boolop == PTX_BOOL_AND ? LLVMBuildNot(e->b, p, "") : p);
+    LLVMBasicBlockRef add = emit_new_block(e, "add"), added = emit_new_block(e, "added");
+    LLVMBuildCondBr(e->b, warp_leader(e, &active), add, added);
+    LLVMPositionBuilderAtEnd(e->b, add);
+    LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpAdd, barrier_word(e, BAR_SUM, id), intrinsic(e, "llvm.ctpop", &e->i32, 1, &bits, 1),
+                       LLVMAtomicOrderingAcquireRelease, false);
+    LLVMBuildBr(e->b, added);
+    LLVMPositionBuilderAtEnd(e->b, added);
+    soft_barrier(e, id, n, expected, true, false);
+    LLVMValueRef sum = ordered(LLVMBuildLoad2(e->b, e->i32, barrier_word(e, BAR_SUM, id), ""), LLVMAtomicOrderingAcquire);
+    soft_barrier(e, id, n, expected, true, true);
+    if (in->boolop == PTX_BOOL_POPC)
+        emit_dst(e, in, 0, PTX_U32, sum);
+    else
+        emit_dst(e, in, 0, PTX_PRED, LLVMBuildICmp(e->b, in->boolop == PTX_BOOL_AND ? LLVMIntEQ : LLVMIntNE, sum, i32(e, 0), ""));
     return true;
 }
 
@@ -666,6 +790,10 @@ emit_simt_module(struct cwj_program *p, enum cwj_target target, const char *cpu,
         if (needed[i] && f->fn && f->fn->has_body && !f->fn->is_entry && !f->runtime)
             emit_function(e, f->fn, emit_declare(e, i), false);
     }
+    if (s->soft_barriers)
+        for (uint32_t k = 0; k < p->nkernels; k++)
+            if (wanted(kernels, p->kernels[k].name))
+                clear_barriers(e, s->functions[p->kernel_func[k]]);
     r = e->result;
     if (r == CW_OK)
         r = emit_verify(e);

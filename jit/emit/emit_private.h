@@ -92,6 +92,7 @@ struct emit_session {
     uint32_t sites;                 /* numbering of warp_exchange sites */
     bool uses_fibers;
     bool exits;                     /* some device function has `exit` */
+    bool soft_barriers;             /* amdgcn: numbered barriers are used */
     bool module_image;              /* amdgcn: variables are in the module's image, see cwj_aot_options */
     bool lockstep;                  /* width 1: lanes of a warp access memory in step */
 };

@@ -140,6 +140,21 @@ cwj_llvm_machine(enum cwj_target target, const char *cpu, unsigned opt_level, LL
     return CW_ERR_LLVM;
 }
 
+/* The optimiser notes on functions that they do not read the number of the kernel that calls them. Code generation then makes them
+ * read it, where they use dynamic shared memory, and LLVM 19 does not take the note back: the kernel would not pass it. */
+static void
+forget_lds_kernel_id(LLVMModuleRef m)
+{
+    static const char note[] = "amdgpu-no-lds-kernel-id";
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
+        LLVMRemoveStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, note, sizeof note - 1);
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+                if (LLVMIsACallInst(i))
+                    LLVMRemoveCallSiteStringAttribute(i, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, note, sizeof note - 1);
+    }
+}
+
 cw_result
 cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, struct cwj_diags *diags)
 {
@@ -175,6 +190,8 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
         r = cwj_llvm_check(LLVMRunPasses(m, passes, tm, o), "optimising", diags);
     }
     LLVMDisposePassBuilderOptions(o);
+    if (!strncmp(LLVMGetTarget(m), "amdgcn", 6))
+        forget_lds_kernel_id(m);
     return r;
 }
 
