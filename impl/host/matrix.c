@@ -166,7 +166,7 @@ cwh_dot_one(const struct cwh_dot *x, const uint32_t *a, const uint32_t *b, uint3
         uint8_t out = x->d == PTX_F16 && k1 % x->step == 0 ? PTX_F16 : PTX_F32;
         int32_t cs, ce, as, ae, bs, be;
         bool nan = false, plus = false, minus = false;
-        if (number_decode(type, run, &cs, &ce)) {
+        if (number_decode_sum(type, run, &cs, &ce)) {
             nan |= is_nan(type, run);
             *(cs < 0 ? &minus : &plus) = true;
         }

@@ -60,7 +60,7 @@ row(const struct cwh_dot *x, const int32_t *as, const int32_t *ae, const int32_t
         int32_t cs[8], ce[8], top[8];
         uint32_t pos[8], neg[8];
         for (unsigned j = 0; j < 8; j++)
-            if (number_decode(type, run[j], &cs[j], &ce[j]))
+            if (number_decode_sum(type, run[j], &cs[j], &ce[j]))
                 return false;
         block(as, ae, bs, be, n, k0, k1, x->fraction - mantissa, (const v8 *)cs, (const v8 *)ce, x->fraction - number_mantissa(type),
               (v8 *)top, (u8x *)pos, (u8x *)neg);

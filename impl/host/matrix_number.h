@@ -63,6 +63,17 @@ number_decode(uint8_t type, uint32_t x, int32_t *sig, int32_t *exp)
     return type == PTX_E4M3 ? ex == 15 && man == 7 : ex == (1u << e) - 1;
 }
 
+/* The running sum. When it is zero it still takes part in the search for the largest exponent, 7 below the smallest normal
+ * number (measured: -133 for f32, -21 for f16); products that are zero do not. */
+NUMBER_INLINE bool
+number_decode_sum(uint8_t type, uint32_t x, int32_t *sig, int32_t *exp)
+{
+    bool special = number_decode(type, x, sig, exp);
+    if (!*sig)
+        *exp = 2 - (1 << (number_exponent_bits(type) - 1)) - 7;
+    return special;
+}
+
 /* size * 2^low, cut towards zero; too large is infinite. */
 NUMBER_INLINE uint32_t
 number_pack_f32(bool minus, uint32_t size, int low)
