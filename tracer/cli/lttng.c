@@ -40,8 +40,9 @@ first_line(const char *text, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)(n < 300 ? n : 300), best);
 }
 
+/* What the daemon that ended with a status of waitpid() says about it, or else how it ended. */
 static void
-explain_log(const struct lttng *l, char *out, size_t size)
+explain_log(const struct lttng *l, int status, char *out, size_t size)
 {
     char text[4096];
     int fd = open(l->log, O_RDONLY | O_CLOEXEC);
@@ -49,7 +50,10 @@ explain_log(const struct lttng *l, char *out, size_t size)
     if (fd >= 0)
         close(fd);
     if (n <= 0) {
-        snprintf(out, size, "it printed nothing");
+        if (WIFSIGNALED(status))
+            snprintf(out, size, "signal %d ended it, and it printed nothing", WTERMSIG(status));
+        else
+            snprintf(out, size, "it ended with status %d and printed nothing", WEXITSTATUS(status));
         return;
     }
     text[n] = 0;
@@ -154,7 +158,7 @@ wait_ready(struct lttng *l)
         int status;
         if (waitpid(l->pid, &status, WNOHANG) == l->pid) {
             l->pid = 0;
-            explain_log(l, why, sizeof why);
+            explain_log(l, status, why, sizeof why);
             say("lttng-sessiond did not start: %s", why);
             return false;
         }
