@@ -24,6 +24,12 @@ static inline float    f16_of(uint32_t x) { uint16_t h = (uint16_t)x; _Float16 f
 static inline uint16_t f16_raw(_Float16 f) { uint16_t h; memcpy(&h, &f, 2); return h; }
 static inline uint16_t f16_bits(float f) { return f16_raw((_Float16)f); }
 
+static inline float
+flush32(float f)
+{
+    return fpclassify(f) == FP_SUBNORMAL ? copysignf(0, f) : f;
+}
+
 /* How an operand's constant is read. */
 enum gfx_type { T_B16, T_F16, T_B32, T_F32, T_B64, T_F64 };
 
@@ -87,7 +93,7 @@ vcc_mask(W)
     return (w->s[S_VCC] | (uint64_t)w->s[S_VCC + 1] << 32) & all_lanes(w);
 }
 
-/* ---- vectors (valu.c) ---- */
+/* ---- vectors (lanes.c) ---- */
 
 /* Source n (an index in i->op) as bits, before neg and abs. `first` says that it is the instruction's first source: the one
  * that crosses lanes, and the first that SDWA selects from. */
