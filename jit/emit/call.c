@@ -298,11 +298,14 @@ look_up(struct emit *e, LLVMValueRef token)
     LLVMValueRef index = LLVMBuildSub(e->b, LLVMBuildLShr(e->b, token, LLVMConstInt(e->i64, 4, false), ""),
                                       LLVMConstInt(e->i64, 1, false), "");
     LLVMTypeRef table = LLVMArrayType(e->ptr, e->program->nfuncs);
-    LLVMValueRef ok = LLVMBuildICmp(e->b, LLVMIntULT, index, LLVMConstInt(e->i64, e->program->nfuncs, false), "");
-    LLVMValueRef safe = LLVMBuildSelect(e->b, ok, index, LLVMConstNull(e->i64), "");
-    LLVMValueRef idx[2] = { LLVMConstNull(e->i64), safe };
-    LLVMValueRef p = LLVMBuildLoad2(e->b, e->ptr, LLVMBuildGEP2(e->b, table, s->function_table, idx, 2, ""), "");
-    ok = LLVMBuildAnd(e->b, ok, LLVMBuildIsNotNull(e->b, p, ""), "");
+    LLVMValueRef ok = LLVMConstInt(LLVMInt1TypeInContext(e->llvm), 0, false), p = LLVMConstNull(e->ptr);
+    if (s->function_table) {            /* none: no function's address is taken, so that no token is good */
+        ok = LLVMBuildICmp(e->b, LLVMIntULT, index, LLVMConstInt(e->i64, e->program->nfuncs, false), "");
+        LLVMValueRef safe = LLVMBuildSelect(e->b, ok, index, LLVMConstNull(e->i64), "");
+        LLVMValueRef idx[2] = { LLVMConstNull(e->i64), safe };
+        p = LLVMBuildLoad2(e->b, e->ptr, LLVMBuildGEP2(e->b, table, s->function_table, idx, 2, ""), "");
+        ok = LLVMBuildAnd(e->b, ok, LLVMBuildIsNotNull(e->b, p, ""), "");
+    }
     LLVMBasicBlockRef bad = emit_new_block(e, "bad.target"), good = emit_new_block(e, "target");
     LLVMBuildCondBr(e->b, ok, good, bad);
     LLVMPositionBuilderAtEnd(e->b, bad);
