@@ -274,11 +274,6 @@ for t in ('f16', 'f32', 'f64'):
 x.form('cvt.ftz.f64.f32 {d}, {a};', 'f32', 'f64').form('cvt.rn.ftz.f16.f32 {d}, {a};', 'f32', 'f16').form('cvt.rn.ftz.f32.f64 {d}, {a};', 'f64', 'f32')
 x.form('cvt.ftz.sat.f32.f32 {d}, {a};', 'f32', 'f32').form('cvt.rni.ftz.f32.f32 {d}, {a};', 'f32', 'f32')
 
-# What the host device does not compute as the hardware does, yet.
 for x in files:
-    if x.path.startswith('approx/'):
-        x.todo = {t: ['host approximations differ from the hardware in the last places'] for t in (
-            'on_f32_f32', 'on_f32_f32.random', 'on_f32_f32.near1', 'on_f32_0', 'on_f32_0.random', 'on_f32_0.near1', 'on_f32_1',
-            'on_f32_1.random', 'on_f32_1.near1', 'on_f64', 'on_f64.random', 'on_f64.near1', 'on_f32', 'on_f32.random', 'on_f32.near1')}
     x.write()
 print(len(files), 'files')

@@ -180,6 +180,7 @@ class Old:
 class File:
     def __init__(self, root, path, title, target='sm_52', version='7.0', sets=None, spread=48, counts=(), notes=()):
         self.root, self.path, self.title, self.target, self.version = root, path, title, target, version
+        self.crossed = 3        # how many inputs are crossed; the others go along
         self.forms, self.sets, self.spread, self.counts, self.notes, self.todo = [], sets or {}, spread, counts, notes, {}
 
     def form(self, *a, **k):
@@ -188,7 +189,7 @@ class File:
 
     def expect(self, test, name, f, cols, side, inputs, code):
         if not f.ref:
-            return self.old.recorded(test, inputs, code, name, side)
+            return self.old.recorded(test, inputs, code, name, side) or ['//! expect %s recorded' % name]
         got = [f.ref(*row) for row in zip(*cols)]
         w = bits(f.out) // 4
         if len(got) > INLINE and None not in got:
@@ -223,12 +224,12 @@ class File:
                     tests.append((kname, ['//! buffer a %s = @%s' % (ins[0], sets[0])], cols))
                 else:
                     crossed = [[]]
-                    for c in cols[:3]:
+                    for c in cols[:self.crossed]:
                         crossed = [r + [v] for r in crossed for v in c]
                     full = [list(x) for x in zip(*crossed)]
-                    decl = ['//! buffer %s %s = @%s' % (LETTERS[i], t, sets[i]) for i, t in enumerate(ins[:3])]
-                    decl.append('//! cross ' + ' '.join(LETTERS[:len(ins[:3])]))
-                    for i in range(3, len(ins)):
+                    decl = ['//! buffer %s %s = @%s' % (LETTERS[i], t, sets[i]) for i, t in enumerate(ins[:self.crossed])]
+                    decl.append('//! cross ' + ' '.join(LETTERS[:len(ins[:self.crossed])]))
+                    for i in range(self.crossed, len(ins)):
                         decl.append('//! buffer %s %s[a] = %d x @%s' % (LETTERS[i], ins[i], len(full[0]), sets[i]))
                         s = cols[i]
                         full.append(values(ins[i], sets[i], len(full[0])))
