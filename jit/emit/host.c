@@ -179,8 +179,11 @@ host_sreg(struct emit *e, ptx_sreg r)
         return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, runtime_u64(e, "cwh_rt_globaltimer"), LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
     case PTX_SREG_DYNAMIC_SMEM_SIZE: return launch_u32(e, offsetof(struct cwh_launch, dynamic_shared_size));
     case PTX_SREG_TOTAL_SMEM_SIZE:
-    case PTX_SREG_AGGR_SMEM_SIZE:
-        return LLVMBuildTrunc(e->b, context_load(e, e->b, f->launch, offsetof(struct cwh_launch, shared_size), e->i64, ""), e->i32, "");
+    case PTX_SREG_AGGR_SMEM_SIZE: {
+        LLVMValueRef size = LLVMBuildTrunc(e->b, context_load(e, e->b, f->launch, offsetof(struct cwh_launch, shared_size), e->i64, ""), e->i32, "");
+        /* With what the system reserves of each block's shared memory: 1 KiB since compute capability 8. */
+        return r == PTX_SREG_AGGR_SMEM_SIZE ? LLVMBuildAdd(e->b, size, i32(e, 1024), "") : size;
+    }
     default:
         /* Every block is a cluster of its own. The rest is zero, as on hardware: .w components, the performance monitor's counters
          * while nobody uses it, environment registers, reserved shared memory, of which there is none. */

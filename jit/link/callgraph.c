@@ -178,9 +178,9 @@ cwj_link_scan(struct cwj_program *p)
                 s.callee_place = in->op == PTX_OP_CALL && in->operand[k].kind != PTX_OPND_LIST;
                 cwj_walk_operand(&in->operand[k], scan_operand, &s);
             }
-            if (s.indirect && !s.targets) {
+            if (s.indirect) {           /* with a list of targets too: their tokens are looked up in the same table */
                 f->calls_indirect = true;
-                if (s.prototype)
+                if (s.prototype && !s.targets)
                     set_add(&s.signatures, signature_number(&s, s.prototype));
             }
         }

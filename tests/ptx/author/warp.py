@@ -441,9 +441,9 @@ def packed(name, fields):
     body = ''.join('mov.u32 %%t0, %%%s; and.b32 %%t0, %%t0, 15; shl.b32 %%t0, %%t0, %d; or.b32 %%d, %%d, %%t0;\n' % (r, 4 * k) for k, (r, _) in enumerate(fields))
     t.kernel(name, {}, {'d': ('u32', total, [sum((f(*x) & 15) << 4 * k for k, (_, f) in enumerate(fields)) for x in T])}, body, 'grid %d,%d,%d block %d,%d,%d' % (GX, GY, GZ, BX, BY, BZ), INDEX)
 packed('block', [('tid.x', lambda x, y, z, a, b, c, l, k: x), ('tid.y', lambda x, y, z, a, b, c, l, k: y), ('tid.z', lambda x, y, z, a, b, c, l, k: z), ('tid.w', lambda *_: 0),
-                 ('ntid.x', lambda *_: BX), ('ntid.y', lambda *_: BY), ('ntid.z', lambda *_: BZ), ('ntid.w', lambda *_: 1)])
+                 ('ntid.x', lambda *_: BX), ('ntid.y', lambda *_: BY), ('ntid.z', lambda *_: BZ), ('ntid.w', lambda *_: 0)])
 packed('grid', [('ctaid.x', lambda x, y, z, a, b, c, l, k: a), ('ctaid.y', lambda x, y, z, a, b, c, l, k: b), ('ctaid.z', lambda x, y, z, a, b, c, l, k: c), ('ctaid.w', lambda *_: 0),
-                ('nctaid.x', lambda *_: GX), ('nctaid.y', lambda *_: GY), ('nctaid.z', lambda *_: GZ), ('nctaid.w', lambda *_: 1)])
+                ('nctaid.x', lambda *_: GX), ('nctaid.y', lambda *_: GY), ('nctaid.z', lambda *_: GZ), ('nctaid.w', lambda *_: 0)])
 packed('cluster', [('clusterid.x', lambda x, y, z, a, b, c, l, k: a), ('clusterid.y', lambda x, y, z, a, b, c, l, k: b), ('clusterid.z', lambda x, y, z, a, b, c, l, k: c),
                    ('nclusterid.x', lambda *_: GX), ('nclusterid.y', lambda *_: GY), ('nclusterid.z', lambda *_: GZ), ('cluster_ctarank', lambda *_: 0), ('cluster_nctarank', lambda *_: 1)])
 packed('in_cluster', [('cluster_ctaid.x', lambda *_: 0), ('cluster_ctaid.y', lambda *_: 0), ('cluster_ctaid.z', lambda *_: 0),
