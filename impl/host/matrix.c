@@ -92,10 +92,10 @@ f64_of(uint64_t bits)
 static uint32_t
 f16_to_f32(uint32_t h)
 {
-    int32_t sig, exp;
-    if (number_decode(PTX_F16, h, &sig, &exp))
-        return h & 0x3ff ? 0x7fffffffu : (h & 0x8000u) << 16 | 0x7f800000u;
-    return sig ? bits_of(ldexpf((float)sig, exp - 10)) : (h & 0x8000u) << 16;
+    uint32_t sign = (h & 0x8000u) << 16;
+    if ((h & 0x7c00) == 0x7c00)
+        return h & 0x3ff ? 0x7fffffffu : sign | 0x7f800000u;
+    return sign | bits_of(f32_of((h & 0x7fffu) << 13) * 0x1p112f);     /* exact, denormals too */
 }
 
 /* To nearest even; keeps the sign of zero. */
@@ -127,11 +127,9 @@ f8_to_f16(uint8_t type, uint32_t x)
 {
     if (type == PTX_E5M2)
         return x << 8;
-    int32_t sig, exp;
-    uint32_t sign = (x & 0x80) << 8;
-    if (number_decode(type, x, &sig, &exp))
-        return 0x7fff;
-    return sign | number_pack_f16(false, (uint32_t)(sig < 0 ? -sig : sig), exp - 3);
+    static const uint16_t denormal[8] = { 0, 0x1800, 0x1c00, 0x1e00, 0x2000, 0x2100, 0x2200, 0x2300 };
+    uint32_t sign = (x & 0x80) << 8, size = x & 0x7f;
+    return size == 0x7f ? 0x7fff : sign | (size < 8 ? denormal[size] : (size << 7) + (8u << 10));
 }
 
 static uint32_t
@@ -380,6 +378,17 @@ static void
 dot_elements(const struct cwh_dot *f, uint8_t type, const uint32_t *row, uint32_t *out)
 {
     unsigned bits = number_bits(type);
+    if (bits == 32) {
+        memcpy(out, row, 4 * f->k);
+        return;
+    }
+    if (bits == 16) {
+        for (unsigned i = 0; i < f->k / 2u; i++) {
+            out[2 * i] = row[i] & 0xffff;
+            out[2 * i + 1] = row[i] >> 16;
+        }
+        return;
+    }
     for (unsigned i = 0; i < f->k; i++) {
         unsigned at = i;
         if (f->add_c) {         /* the first halves of all 32-bit words, then the second ones */

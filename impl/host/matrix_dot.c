@@ -41,6 +41,40 @@ block(const int32_t *as, const int32_t *ae, const int32_t *bs, const int32_t *be
     *sum_lo = top;
 }
 
+/* Elements in rows of k, to rows (`turned`: columns of n) of significands and exponents. True where one is not finite. */
+static inline __attribute__((always_inline)) bool
+decode_as(uint8_t type, const uint32_t *x, unsigned rows, unsigned k, bool turned, int32_t *sig, int32_t *exp)
+{
+    uint32_t special = 0;
+    for (unsigned r = 0; r < rows; r++)
+        for (unsigned i = 0; i < k; i++) {
+            unsigned at = turned ? i * rows + r : r * k + i;
+            special |= number_decode(type, x[r * k + i], &sig[at], &exp[at]);
+        }
+    return special;
+}
+
+static bool
+decode(uint8_t type, const uint32_t *x, unsigned rows, unsigned k, bool turned, int32_t *sig, int32_t *exp)
+{
+    switch (type) {         /* a loop for each type, in which it is a constant */
+    case PTX_F16: return decode_as(PTX_F16, x, rows, k, turned, sig, exp);
+    case PTX_BF16: return decode_as(PTX_BF16, x, rows, k, turned, sig, exp);
+    case PTX_TF32: return decode_as(PTX_TF32, x, rows, k, turned, sig, exp);
+    case PTX_E4M3: return decode_as(PTX_E4M3, x, rows, k, turned, sig, exp);
+    default: return decode_as(PTX_E5M2, x, rows, k, turned, sig, exp);
+    }
+}
+
+static inline __attribute__((always_inline)) bool
+decode_sums(uint8_t type, const uint32_t *x, int32_t *sig, int32_t *exp)
+{
+    uint32_t special = 0;
+    for (unsigned j = 0; j < 8; j++)
+        special |= number_decode_sum(type, x[j], &sig[j], &exp[j]);
+    return special;
+}
+
 /* One row of D, eight columns; false where an intermediate result is infinite. */
 static inline __attribute__((always_inline)) bool
 row(const struct cwh_dot *x, const int32_t *as, const int32_t *ae, const int32_t *bs, const int32_t *be, unsigned n, int mantissa,
@@ -59,9 +93,8 @@ row(const struct cwh_dot *x, const int32_t *as, const int32_t *ae, const int32_t
         bool half = x->d == PTX_F16 && k1 % x->step == 0;
         int32_t cs[8], ce[8], top[8];
         uint32_t pos[8], neg[8];
-        for (unsigned j = 0; j < 8; j++)
-            if (number_decode_sum(type, run[j], &cs[j], &ce[j]))
-                return false;
+        if (type == PTX_F16 ? decode_sums(PTX_F16, run, cs, ce) : decode_sums(PTX_F32, run, cs, ce))
+            return false;
         block(as, ae, bs, be, n, k0, k1, x->fraction - mantissa, (const v8 *)cs, (const v8 *)ce, x->fraction - number_mantissa(type),
               (v8 *)top, (u8x *)pos, (u8x *)neg);
         type = half ? PTX_F16 : PTX_F32;
@@ -83,12 +116,8 @@ cwh_dot_all(const struct cwh_dot *x, unsigned m, unsigned n, const uint32_t *a, 
 {
     int32_t as[MAX_ELEMENTS], ae[MAX_ELEMENTS], bs[MAX_ELEMENTS], be[MAX_ELEMENTS];
     unsigned k = x->k;
-    bool special = false;
-    for (unsigned i = 0; i < m * k; i++)
-        special |= number_decode(x->type, a[i], &as[i], &ae[i]);
-    for (unsigned j = 0; j < n; j++)
-        for (unsigned i = 0; i < k; i++)
-            special |= number_decode(x->type_b, b[j * k + i], &bs[i * n + j], &be[i * n + j]);
+    bool special = decode(x->type, a, m, k, false, as, ae);
+    special |= decode(x->type_b, b, n, k, true, bs, be);
     int mantissa = number_mantissa(x->type) + number_mantissa(x->type_b);
     for (unsigned i = 0; i < m; i++)
         for (unsigned j = 0; j < n; j += 8) {

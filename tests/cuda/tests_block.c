@@ -80,6 +80,68 @@ test_matmul_double(CUmodule m)
     buffer_free(db);
 }
 
+/* Small integers: every sum is exact, whatever the order and width of the adders. */
+static void
+test_wmma(CUmodule m)
+{
+    enum { N = 96 };
+    unsigned n = N;
+    static int8_t a[N * N], b[N * N], columns[N * N];
+    static uint16_t ha[N * N], hb[N * N];
+    static double da[N * N], db[N * N], want[N * N], transposed[N * N], gd[N * N];
+    static uint32_t sums[N * N], gi[N * N];
+    static float gf[N * N];
+    for (unsigned i = 0; i < N * N; i++) {
+        /* a quarter of each as f16 and f64; the f16 by hand */
+        a[i] = (int8_t)(random_u32() % 63 - 31);
+        b[i] = (int8_t)(random_u32() % 63 - 31);
+        int8_t v[2] = { a[i], b[i] };
+        for (unsigned k = 0; k < 2; k++) {
+            unsigned size = (unsigned)abs(v[k]), lead = size ? 31u - (unsigned)__builtin_clz(size) : 0;
+            uint16_t h = size ? (uint16_t)((15 + lead - 2) << 10 | ((size << (10 - lead)) & 0x3ff)) : 0;
+            (k ? hb : ha)[i] = v[k] < 0 ? h | 0x8000 : h;
+        }
+        da[i] = a[i] / 4.0;
+        db[i] = b[i] / 4.0;
+        sums[i] = random_u32();
+    }
+    for (unsigned r = 0; r < N; r++)
+        for (unsigned c = 0; c < N; c++) {
+            int sum = 0;
+            for (unsigned k = 0; k < N; k++)
+                sum += a[r * N + k] * b[k * N + c];
+            want[r * N + c] = transposed[c * N + r] = sum / 16.0;
+            columns[c * N + r] = b[r * N + c];
+        }
+    CUdeviceptr p = buffer_new(ha, sizeof ha), q = buffer_new(hb, sizeof hb), d = buffer_new(NULL, sizeof gf);
+    LAUNCH(get_function(m, "gemm_half"), D2(N / 32, N / 32), D1(128), 0, &p, &q, &d, &n);
+    buffer_read(gf, d, sizeof gf);
+    check_f32("gemm_half", N, gf, want, N * N, 0, 0);
+    buffer_free(p);
+    buffer_free(q);
+    buffer_free(d);
+    p = buffer_new(a, sizeof a);
+    q = buffer_new(columns, sizeof columns);
+    d = buffer_new(sums, sizeof sums);
+    LAUNCH(get_function(m, "gemm_bytes"), D2(N / 32, N / 32), D1(128), 0, &p, &q, &d, &n);
+    buffer_read(gi, d, sizeof gi);
+    for (unsigned i = 0; i < N * N; i++)
+        sums[i] += (uint32_t)(int32_t)(want[i] * 16);
+    check_u32("gemm_bytes", N, gi, sums, N * N);
+    buffer_free(p);
+    buffer_free(q);
+    buffer_free(d);
+    p = buffer_new(da, sizeof da);
+    q = buffer_new(db, sizeof db);
+    d = buffer_new(NULL, sizeof gd);
+    LAUNCH(get_function(m, "gemm_double"), D2(N / 8, N / 8), D1(32), 0, &p, &q, &d, &n);
+    buffer_read(gd, d, sizeof gd);
+    check_f64("gemm_double", N, gd, transposed, N * N, 0, 0);
+    buffer_free(p);
+    buffer_free(q);
+    buffer_free(d);
+}
+
 static void
 test_reduce(CUmodule m)
 {
@@ -364,6 +426,7 @@ test_sort(CUmodule m)
 const struct test block_tests[] = {
     { "matmul", "matmul", test_matmul, false },
     { "matmul_double", "matmul", test_matmul_double, false },
+    { "wmma", "wmma", test_wmma, false },
     { "reduce", "reduce", test_reduce, false },
     { "warp_ops", "reduce", test_warp_ops, false },
     { "scan", "reduce", test_scan, false },
