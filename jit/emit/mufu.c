@@ -197,43 +197,61 @@ square(struct emit *e, V x)
 
 /* ---- functions --------------------------------------------------------------------------------------------------------- */
 
-struct guard {
-    V (*fast)(struct emit *, V);    /* NULL: none */
-    uint32_t first, count;          /* where it holds: operands whose bits, without the sign if so, are first .. first + count - 1 */
+/* A function of the unit. Operands whose bits (without the sign if so) are first .. first + count - 1 need `core` alone. Where a
+ * lane has another one, `prepare` (if any) makes the operand p of the core from the bits b, and `finish` the result from its r. */
+struct function {
+    const char *name;
+    V (*core)(struct emit *, V p);
+    V (*finish)(struct emit *, V b, V p, V r);      /* NULL: core is good for every operand */
+    V (*prepare)(struct emit *, V b);
+    uint32_t first, count;
     bool magnitude;
 };
 
-/* body(x) as a function of the module, shared by all uses in this shape. Where all lanes are in the guard's range, its
- * function is used instead. */
+/* f(x) as a function of the module, shared by all uses in this shape. */
 static V
-shared(struct emit *e, const char *what, V (*body)(struct emit *, V), const struct guard *g, V x)
+shared(struct emit *e, const struct function *f, V x)
 {
     char name[64];
     LLVMTypeRef type = LLVMTypeOf(x), ft = LLVMFunctionType(type, &type, 1, false);
 
-    snprintf(name, sizeof name, "mufu.%s.%u", what, emit_is_vector(x) ? LLVMGetVectorSize(type) : 1);
-    V f = LLVMGetNamedFunction(e->module, name);
-    if (f)
-        return LLVMBuildCall2(e->b, ft, f, &x, 1, "");
-    f = LLVMAddFunction(e->module, name, ft);
-    LLVMSetLinkage(f, LLVMInternalLinkage);
-    LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b), entry = LLVMAppendBasicBlockInContext(e->llvm, f, "");
+    snprintf(name, sizeof name, "mufu.%s.%u", f->name, emit_is_vector(x) ? LLVMGetVectorSize(type) : 1);
+    V fn = LLVMGetNamedFunction(e->module, name);
+    if (fn)
+        return LLVMBuildCall2(e->b, ft, fn, &x, 1, "");
+    fn = LLVMAddFunction(e->module, name, ft);
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b), entry = LLVMAppendBasicBlockInContext(e->llvm, fn, "");
     LLVMPositionBuilderAtEnd(e->b, entry);
-    V b = LLVMGetParam(f, 0);
-    if (g) {
-        LLVMBasicBlockRef fast = LLVMAppendBasicBlockInContext(e->llvm, f, "fast"), rest = LLVMAppendBasicBlockInContext(e->llvm, f, "rest");
-        V at = g->magnitude ? v_and(e, b, k_int(e, b, 0x7fffffff)) : b;
-        V out = emit_icmp(e, LLVMIntUGE, v_sub(e, at, k_int(e, b, g->first)), k_int(e, b, g->count));
+    V b = LLVMGetParam(fn, 0), p = b;
+    if (!f->finish) {
+        LLVMBuildRet(e->b, f->core(e, p));
+    } else {
+        V at = f->magnitude ? and_k(e, b, 0x7fffffff) : b;
+        V out = cmp_k(e, LLVMIntUGE, v_sub(e, at, k_int(e, at, f->first)), f->count);
         if (emit_is_vector(out))
             out = v_call1(e, "llvm.vector.reduce.or", out);
-        LLVMBuildCondBr(e->b, out, rest, fast);
-        LLVMPositionBuilderAtEnd(e->b, fast);
-        LLVMBuildRet(e->b, g->fast(e, b));
+        if (f->prepare) {
+            LLVMBasicBlockRef from[2] = { entry, LLVMAppendBasicBlockInContext(e->llvm, fn, "prepare") };
+            LLVMBasicBlockRef core = LLVMAppendBasicBlockInContext(e->llvm, fn, "core");
+            LLVMBuildCondBr(e->b, out, from[1], core);
+            LLVMPositionBuilderAtEnd(e->b, from[1]);
+            V in[2] = { b, f->prepare(e, b) };
+            LLVMBuildBr(e->b, core);
+            LLVMPositionBuilderAtEnd(e->b, core);
+            p = LLVMBuildPhi(e->b, type, "");
+            LLVMAddIncoming(p, in, from, 2);
+        }
+        V r = f->core(e, p);
+        LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(e->llvm, fn, "done"), rest = LLVMAppendBasicBlockInContext(e->llvm, fn, "finish");
+        LLVMBuildCondBr(e->b, out, rest, done);
+        LLVMPositionBuilderAtEnd(e->b, done);
+        LLVMBuildRet(e->b, r);
         LLVMPositionBuilderAtEnd(e->b, rest);
+        LLVMBuildRet(e->b, f->finish(e, b, p, r));
     }
-    LLVMBuildRet(e->b, body(e, b));
     LLVMPositionBuilderAtEnd(e->b, here);
-    return LLVMBuildCall2(e->b, ft, f, &x, 1, "");
+    return LLVMBuildCall2(e->b, ft, fn, &x, 1, "");
 }
 
 /* ---- interpolation ----------------------------------------------------------------------------------------------------- */
@@ -316,28 +334,21 @@ rsq_core(struct emit *e, V g)
 
 /* ---- the functions ----------------------------------------------------------------------------------------------------- */
 
-/* |b| in [2^-126, 2^126); also right for larger ones, but for the sign of the exponent. */
-static V
-rcp_normal(struct emit *e, V b)
-{
-    V y = rcp_core(e, and_k(e, b, IMPLIED - 1));
-    return v_sub(e, v_add(e, y, k_int(e, y, 252u << 23)), and_k(e, b, INFINITE));
-}
-
 static V
 rcp_fast(struct emit *e, V b)
 {
-    return v_or(e, rcp_normal(e, b), and_k(e, b, SIGN));
+    V y = rcp_core(e, and_k(e, b, IMPLIED - 1));
+    V r = v_sub(e, v_add(e, y, k_int(e, y, 252u << 23)), and_k(e, b, INFINITE));
+    return v_or(e, r, and_k(e, b, SIGN));
 }
 
 static V
-rcp_body(struct emit *e, V b)
+rcp_finish(struct emit *e, V b, V p, V r)
 {
-    V sign = and_k(e, b, SIGN), mag = and_k(e, b, ~SIGN), r = rcp_normal(e, b);
+    V sign = and_k(e, p, SIGN), mag = v_xor(e, p, sign);
 
-    r = v_sel(e, cmp_k(e, LLVMIntSLT, r, IMPLIED), k_int(e, r, 0), r);              /* also for infinity */
-    r = v_sel(e, cmp_k(e, LLVMIntULT, mag, IMPLIED), k_int(e, r, INFINITE), r);
-    r = v_or(e, r, sign);
+    r = v_sel(e, cmp_k(e, LLVMIntUGT, mag, 253u << 23), sign, r);       /* above 2^126 the result is subnormal */
+    r = v_sel(e, cmp_k(e, LLVMIntULT, mag, IMPLIED), v_or(e, sign, k_int(e, sign, INFINITE)), r);
     return v_sel(e, cmp_k(e, LLVMIntUGT, mag, INFINITE), k_int(e, r, CANONICAL_NAN), r);
 }
 
@@ -357,14 +368,12 @@ rsq_fast(struct emit *e, V b)
 }
 
 static V
-rsq_body(struct emit *e, V b)
+rsq_finish(struct emit *e, V b, V p, V r)
 {
-    V r = rsq_fast(e, b);
-
-    r = v_sel(e, cmp_k(e, LLVMIntEQ, b, INFINITE), k_int(e, r, 0), r);
-    r = v_sel(e, cmp_k(e, LLVMIntUGT, b, INFINITE), k_int(e, r, CANONICAL_NAN), r); /* NaN and negative */
-    V zero = cmp_k(e, LLVMIntEQ, and_k(e, b, INFINITE), 0);
-    return v_sel(e, zero, v_or(e, and_k(e, b, SIGN), k_int(e, b, INFINITE)), r);
+    r = v_sel(e, cmp_k(e, LLVMIntEQ, p, INFINITE), k_int(e, r, 0), r);
+    r = v_sel(e, cmp_k(e, LLVMIntUGT, p, INFINITE), k_int(e, r, CANONICAL_NAN), r); /* NaN and negative */
+    V zero = cmp_k(e, LLVMIntEQ, and_k(e, p, INFINITE), 0);
+    return v_sel(e, zero, v_or(e, and_k(e, p, SIGN), k_int(e, p, INFINITE)), r);
 }
 
 static V
@@ -380,13 +389,11 @@ sqrt_fast(struct emit *e, V b)
 }
 
 static V
-sqrt_body(struct emit *e, V b)
+sqrt_finish(struct emit *e, V b, V p, V r)
 {
-    V r = sqrt_fast(e, b);
-
-    r = v_sel(e, cmp_k(e, LLVMIntEQ, b, INFINITE), b, r);
-    r = v_sel(e, cmp_k(e, LLVMIntUGT, b, INFINITE), k_int(e, r, CANONICAL_NAN), r);
-    return v_sel(e, cmp_k(e, LLVMIntEQ, and_k(e, b, INFINITE), 0), and_k(e, b, SIGN), r);
+    r = v_sel(e, cmp_k(e, LLVMIntEQ, p, INFINITE), p, r);
+    r = v_sel(e, cmp_k(e, LLVMIntUGT, p, INFINITE), k_int(e, r, CANONICAL_NAN), r);
+    return v_sel(e, cmp_k(e, LLVMIntEQ, and_k(e, p, INFINITE), 0), and_k(e, p, SIGN), r);
 }
 
 /* Exponent plus a fraction of 36 bits; a negative sum loses one unit to its complement. */
@@ -408,13 +415,11 @@ lg2_fast(struct emit *e, V b)
 }
 
 static V
-lg2_body(struct emit *e, V b)
+lg2_finish(struct emit *e, V b, V p, V r)
 {
-    V r = lg2_fast(e, b);
-
-    r = v_sel(e, cmp_k(e, LLVMIntEQ, b, INFINITE), b, r);
-    r = v_sel(e, cmp_k(e, LLVMIntUGT, b, INFINITE), k_int(e, r, CANONICAL_NAN), r);
-    return v_sel(e, cmp_k(e, LLVMIntEQ, and_k(e, b, INFINITE), 0), k_int(e, r, INFINITE | SIGN), r);
+    r = v_sel(e, cmp_k(e, LLVMIntEQ, p, INFINITE), p, r);
+    r = v_sel(e, cmp_k(e, LLVMIntUGT, p, INFINITE), k_int(e, r, CANONICAL_NAN), r);
+    return v_sel(e, cmp_k(e, LLVMIntEQ, and_k(e, p, INFINITE), 0), k_int(e, r, INFINITE | SIGN), r);
 }
 
 /* The operand is cut to 23 fraction bits first; of a negative one the fraction's complement is taken, one unit short. */
@@ -432,13 +437,12 @@ ex2_fast(struct emit *e, V b)       /* |b| < 128 */
 }
 
 static V
-ex2_body(struct emit *e, V b)
+ex2_finish(struct emit *e, V b, V p, V r)
 {
-    V mag = and_k(e, b, ~SIGN), big = cmp_k(e, LLVMIntUGE, mag, 0x43000000);        /* 128 */
-    V r = ex2_fast(e, v_sel(e, big, and_k(e, b, SIGN), b));
+    V mag = and_k(e, p, ~SIGN), big = cmp_k(e, LLVMIntUGE, mag, 0x43000000);        /* 128 */
 
     r = v_sel(e, cmp_k(e, LLVMIntSLT, r, IMPLIED), k_int(e, r, 0), r);
-    r = v_sel(e, big, v_sel(e, cmp_k(e, LLVMIntSLT, b, 0), k_int(e, r, 0), k_int(e, r, INFINITE)), r);
+    r = v_sel(e, big, v_sel(e, cmp_k(e, LLVMIntSLT, p, 0), k_int(e, r, 0), k_int(e, r, INFINITE)), r);
     return v_sel(e, cmp_k(e, LLVMIntUGT, mag, INFINITE), k_int(e, r, CANONICAL_NAN), r);
 }
 
@@ -467,13 +471,13 @@ sin_cos(struct emit *e, V b, bool cosine)
 }
 
 static V
-sin_body(struct emit *e, V b)
+sin_core(struct emit *e, V b)
 {
     return sin_cos(e, b, false);
 }
 
 static V
-cos_body(struct emit *e, V b)
+cos_core(struct emit *e, V b)
 {
     return sin_cos(e, b, true);
 }
@@ -481,7 +485,7 @@ cos_body(struct emit *e, V b)
 /* Below 2^-8 the operand itself, subnormals included; from 8 on one. Between, segments get narrower and their operands finer
  * toward zero. */
 static V
-tanh_body(struct emit *e, V b)
+tanh_core(struct emit *e, V b)
 {
     enum { LEAST = (127 - 8) << 23, BINADES = sizeof tanh_binades / sizeof *tanh_binades };
     V sign = and_k(e, b, SIGN), mag = v_xor(e, b, sign), f = and_k(e, b, IMPLIED - 1), at = lshr_k(e, add_k(e, mag, -LEAST), 23);
@@ -504,7 +508,7 @@ enum { INFINITE64 = 0x7ff00000, IMPLIED64 = 1 << 20 };
 
 /* The upper half of an f64 has 20 bits of fraction; the interpolation is the same, its last three bits are dropped. */
 static V
-rcp64h_body(struct emit *e, V b)
+rcp64h_core(struct emit *e, V b)
 {
     V sign = and_k(e, b, SIGN), mag = v_xor(e, b, sign);
     V y = lshr_k(e, rcp_core(e, shl_k(e, and_k(e, b, IMPLIED64 - 1), 3)), 3);
@@ -517,7 +521,7 @@ rcp64h_body(struct emit *e, V b)
 }
 
 static V
-rsq64h_body(struct emit *e, V b)
+rsq64h_core(struct emit *e, V b)
 {
     V half = ashr_k(e, add_k(e, lshr_k(e, b, 20), -1023), 1);
     V y = lshr_k(e, rsq_core(e, and_k(e, shl_k(e, b, 3), EVEN | (IMPLIED - 1))), 3);
@@ -528,76 +532,128 @@ rsq64h_body(struct emit *e, V b)
     return v_sel(e, zero, v_or(e, and_k(e, b, SIGN), k_int(e, b, INFINITE64)), r);
 }
 
-/* Ranges without special operands or results, also for the forms without .ftz. */
-static const struct guard rcp_guard = { rcp_fast, IMPLIED, 252u << 23, true }, rsq_guard = { rsq_fast, IMPLIED, 254u << 23, false },
-    sqrt_guard = { sqrt_fast, IMPLIED, 254u << 23, false }, lg2_guard = { lg2_fast, IMPLIED, 254u << 23, false },
-    ex2_guard = { ex2_fast, 0, 0x42fc0000, true };      /* below 126 */
+/* ---- without .ftz ------------------------------------------------------------------------------------------------------ */
 
-#define FUNCTION(name, guard) \
-    V mufu_##name(struct emit *e, V bits) { return shared(e, #name, name##_body, guard, bits); }
-FUNCTION(rcp, &rcp_guard)
-FUNCTION(rsq, &rsq_guard)
-FUNCTION(sqrt, &sqrt_guard)
-FUNCTION(lg2, &lg2_guard)
-FUNCTION(ex2, &ex2_guard)
-FUNCTION(sin, NULL)
-FUNCTION(cos, NULL)
-FUNCTION(tanh, NULL)
-FUNCTION(rcp64h, NULL)
-FUNCTION(rsq64h, NULL)
-
-/* Without .ftz: subnormal operands are brought into the unit's range, f(x * 2^24) * back (or - 24). */
 static V
-scaled(struct emit *e, V b, V (*body)(struct emit *, V), double back)
+as_f32(struct emit *e, V bits)
 {
-    V x = emit_bitcast(e, b, e->f32), small = emit_fcmp(e, LLVMRealOLT, v_call1(e, "llvm.fabs", x), emit_fp_like(e, x, 0x1p-126));
-    V y = v_sel(e, small, v_fmul(e, x, emit_fp_like(e, x, 0x1p24)), x);
-    V r = emit_bitcast(e, body(e, emit_bitcast(e, y, e->i32)), e->f32);
-    V moved = back > 0 ? v_fmul(e, r, emit_fp_like(e, r, back)) : v_fadd(e, r, emit_fp_like(e, r, back));
-    return emit_bitcast(e, v_sel(e, small, moved, r), e->i32);
+    return emit_bitcast(e, bits, e->f32);
 }
 
 static V
-rsq_full_body(struct emit *e, V b)
+as_bits(struct emit *e, V f)
 {
-    return scaled(e, b, rsq_body, 0x1p12);
+    return emit_bitcast(e, f, e->i32);
 }
 
 static V
-sqrt_full_body(struct emit *e, V b)
+subnormal(struct emit *e, V b)
 {
-    return scaled(e, b, sqrt_body, 0x1p-12);
+    return cmp_k(e, LLVMIntULT, and_k(e, b, ~SIGN), IMPLIED);
+}
+
+/* Subnormal operands are brought into the unit's range, x * 2^24. */
+static V
+scale_up(struct emit *e, V b)
+{
+    V x = as_f32(e, b);
+    return v_sel(e, subnormal(e, b), as_bits(e, v_fmul(e, x, emit_fp_like(e, x, 0x1p24))), b);
 }
 
 static V
-lg2_full_body(struct emit *e, V b)
+scale_result(struct emit *e, V b, V r, double by)
 {
-    return scaled(e, b, lg2_body, -24);
+    V y = as_f32(e, r);
+    return v_sel(e, subnormal(e, b), as_bits(e, v_fmul(e, y, emit_fp_like(e, y, by))), r);
+}
+
+static V
+rsq_full_finish(struct emit *e, V b, V p, V r)
+{
+    return scale_result(e, b, rsq_finish(e, b, p, r), 0x1p12);
+}
+
+static V
+sqrt_full_finish(struct emit *e, V b, V p, V r)
+{
+    return scale_result(e, b, sqrt_finish(e, b, p, r), 0x1p-12);
+}
+
+static V
+lg2_full_finish(struct emit *e, V b, V p, V r)
+{
+    r = lg2_finish(e, b, p, r);
+    V y = as_f32(e, r);
+    return v_sel(e, subnormal(e, b), as_bits(e, v_fadd(e, y, emit_fp_like(e, y, -24.0))), r);
 }
 
 /* And large ones, whose reciprocals are subnormal. */
 static V
-rcp_full_body(struct emit *e, V b)
+rcp_scale(struct emit *e, V b)
 {
-    V x = emit_bitcast(e, b, e->f32), mag = v_call1(e, "llvm.fabs", x), one = emit_fp_like(e, x, 1.0);
-    V s = v_sel(e, emit_fcmp(e, LLVMRealOGT, mag, emit_fp_like(e, x, 0x1p126)), emit_fp_like(e, x, 0.25),
-                v_sel(e, emit_fcmp(e, LLVMRealOLT, mag, emit_fp_like(e, x, 0x1p-126)), emit_fp_like(e, x, 0x1p24), one));
-    V r = emit_bitcast(e, rcp_body(e, emit_bitcast(e, v_fmul(e, x, s), e->i32)), e->f32);
-    return emit_bitcast(e, v_fmul(e, r, s), e->i32);
+    V f = as_f32(e, b), large = cmp_k(e, LLVMIntUGT, and_k(e, b, ~SIGN), 253u << 23);
+    return v_sel(e, large, emit_fp_like(e, f, 0.25), v_sel(e, subnormal(e, b), emit_fp_like(e, f, 0x1p24), emit_fp_like(e, f, 1.0)));
 }
 
-/* Where the result may be subnormal: the square of 2^(x/2). */
 static V
-ex2_full_body(struct emit *e, V b)
+rcp_full_prepare(struct emit *e, V b)
 {
-    V x = emit_bitcast(e, b, e->f32), low = emit_fcmp(e, LLVMRealOLT, x, emit_fp_like(e, x, -126.0));
-    V y = v_sel(e, low, v_fmul(e, x, emit_fp_like(e, x, 0.5)), x);
-    V r = emit_bitcast(e, ex2_body(e, emit_bitcast(e, y, e->i32)), e->f32);
-    return emit_bitcast(e, v_sel(e, low, v_fmul(e, r, r), r), e->i32);
+    return as_bits(e, v_fmul(e, as_f32(e, b), rcp_scale(e, b)));
 }
 
-FUNCTION(rcp_full, &rcp_guard)
-FUNCTION(rsq_full, &rsq_guard)
-FUNCTION(sqrt_full, &sqrt_guard)
-FUNCTION(lg2_full, &lg2_guard)
-FUNCTION(ex2_full, &ex2_guard)
+static V
+rcp_full_finish(struct emit *e, V b, V p, V r)
+{
+    return as_bits(e, v_fmul(e, as_f32(e, rcp_finish(e, b, p, r)), rcp_scale(e, b)));
+}
+
+/* Below -126, where the result may be subnormal: the square of 2^(x/2). */
+static V
+ex2_low(struct emit *e, V b)
+{
+    V x = as_f32(e, b);
+    return emit_fcmp(e, LLVMRealOLT, x, emit_fp_like(e, x, -126.0));
+}
+
+static V
+ex2_full_prepare(struct emit *e, V b)
+{
+    V x = as_f32(e, b);
+    return v_sel(e, ex2_low(e, b), as_bits(e, v_fmul(e, x, emit_fp_like(e, x, 0.5))), b);
+}
+
+static V
+ex2_full_finish(struct emit *e, V b, V p, V r)
+{
+    r = ex2_finish(e, b, p, r);
+    V y = as_f32(e, r);
+    return v_sel(e, ex2_low(e, b), as_bits(e, v_fmul(e, y, y)), r);
+}
+
+/* ---- the interface ----------------------------------------------------------------------------------------------------- */
+
+#define FUNCTION(name, ...) \
+    V \
+    mufu_##name(struct emit *e, V bits) \
+    { \
+        static const struct function f = { #name, __VA_ARGS__ }; \
+        return shared(e, &f, bits); \
+    }
+#define NORMAL IMPLIED, 254u << 23, false       /* positive, finite */
+#define BELOW_126 0, 0x42fc0000, true
+
+FUNCTION(rcp, rcp_fast, rcp_finish, NULL, IMPLIED, 252u << 23, true)
+FUNCTION(rsq, rsq_fast, rsq_finish, NULL, NORMAL)
+FUNCTION(sqrt, sqrt_fast, sqrt_finish, NULL, NORMAL)
+FUNCTION(lg2, lg2_fast, lg2_finish, NULL, NORMAL)
+FUNCTION(ex2, ex2_fast, ex2_finish, NULL, BELOW_126)
+FUNCTION(sin, sin_core)
+FUNCTION(cos, cos_core)
+FUNCTION(tanh, tanh_core)
+FUNCTION(rcp64h, rcp64h_core)
+FUNCTION(rsq64h, rsq64h_core)
+FUNCTION(rcp_full, rcp_fast, rcp_full_finish, rcp_full_prepare, IMPLIED, 252u << 23, true)
+FUNCTION(rsq_full, rsq_fast, rsq_full_finish, scale_up, NORMAL)
+FUNCTION(sqrt_full, sqrt_fast, sqrt_full_finish, scale_up, NORMAL)
+FUNCTION(lg2_full, lg2_fast, lg2_full_finish, scale_up, NORMAL)
+FUNCTION(ex2_full, ex2_fast, ex2_full_finish, ex2_full_prepare, BELOW_126)
