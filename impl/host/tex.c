@@ -87,8 +87,23 @@ length(const double v[3])
     return hi + (a + b + c - hi - lo) * (11.0 / 32) + lo / 4;
 }
 
+/* 256 times the binary logarithm of 1 + i/256: recorded on an H200. */
+static const uint8_t log2_steps[256] = {
+    0, 2, 4, 5, 6, 8, 9, 11, 12, 13, 15, 16, 18, 19, 20, 22, 23, 24, 26, 27, 28, 30, 31, 32,
+    34, 35, 36, 38, 39, 40, 42, 43, 44, 45, 47, 48, 49, 50, 52, 53, 54, 55, 57, 58, 59, 60, 62, 63,
+    64, 65, 66, 68, 69, 70, 71, 72, 74, 75, 76, 77, 78, 79, 81, 82, 83, 84, 85, 86, 88, 89, 90, 91,
+    92, 93, 94, 95, 97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 109, 110, 111, 112, 113, 114, 115, 116, 117,
+    118, 119, 120, 121, 122, 123, 124, 125, 126, 127, 128, 129, 130, 131, 132, 133, 135, 136, 137, 137, 138, 139, 140, 141,
+    142, 143, 144, 145, 146, 147, 148, 149, 150, 151, 152, 153, 154, 155, 156, 157, 158, 159, 160, 161, 162, 162, 163, 164,
+    165, 166, 167, 168, 169, 170, 171, 172, 173, 173, 174, 175, 176, 177, 178, 179, 180, 181, 181, 182, 183, 184, 185, 186,
+    187, 188, 188, 189, 190, 191, 192, 193, 194, 195, 195, 196, 197, 198, 199, 200, 200, 201, 202, 203, 204, 205, 205, 206,
+    207, 208, 209, 210, 210, 211, 212, 213, 214, 214, 215, 216, 217, 218, 218, 219, 220, 221, 222, 222, 223, 224, 225, 226,
+    226, 227, 228, 229, 229, 230, 231, 232, 233, 233, 234, 235, 236, 236, 237, 238, 239, 239, 240, 241, 242, 242, 243, 244,
+    245, 245, 246, 247, 248, 248, 249, 250, 251, 251, 252, 253, 253, 254, 255, 255,
+};
+
 /* Level of detail in 1/256 from the derivatives of the coordinates. Observed on an H200: the longest of both vectors and of 11/16 of
- * their sum and difference; its logarithm is off by up to 2/256. */
+ * their sum and difference. With one component the result is the hardware's, with more it may be up to 2/256 above. */
 static int32_t
 gradient_lod(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane, const uint32_t words[3])
 {
@@ -122,7 +137,9 @@ gradient_lod(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane,
     double longest = fmax(fmax(length(g[0]), length(g[1])), fmax(length(sum), length(difference)) * (11.0 / 16));
     if (!(longest > 1))
         return -256;            /* magnified */
-    return (int32_t)floor(fmin(log2(longest), 100) * 256);
+    int e;
+    double m = frexp(fmin(longest, 0x1p100), &e);
+    return (e - 1) * 256 + log2_steps[(unsigned)(m * 512) - 256];
 }
 
 static void
@@ -148,13 +165,14 @@ sample(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane, struc
         return;
     }
     int32_t lod = 0;
+    bool biased = x->flags & (CWH_TEX_LEVEL | CWH_TEX_GRADIENTS);
     if (x->flags & CWH_TEX_LEVEL) {
         float v = word_float(x->extra[lane]);
         lod = v != v ? 0 : (int32_t)(fminf(fmaxf(v, -1e5f), 1e5f) * 256.0f);
     } else if (x->flags & CWH_TEX_GRADIENTS) {
         lod = gradient_lod(t, x, lane, words);
     }
-    cwh_tex_sample(t, &at, lod, out);
+    cwh_tex_sample(t, &at, lod, biased, out);
 }
 
 /* tld4: one component of the four texels that linear filtering would weigh, counter-clockwise from the lower left. */

@@ -149,7 +149,7 @@ unpack(const struct cwh_texobj *t, const uint8_t *p, struct texel *out)
     }
 }
 
-/* The border colour: rounded to the format's steps, halves to zero; integer reads see the low bits of the word. */
+/* The border colour: cut to a half for 8 bits and halves, rounded to the format's steps, halves of them to zero; integer reads see the low bits of the word. */
 static void
 border(const struct cwh_texobj *t, struct texel *out)
 {
@@ -160,6 +160,8 @@ border(const struct cwh_texobj *t, struct texel *out)
         float v = t->border[c], m = top[t->format];
         uint32_t u;
         memcpy(&u, &v, 4);
+        if (t->bytes == 1 || t->format == CWB_FORMAT_F16)
+            v = cwh_half_to_float(cwh_float_to_half_rz(v));
         unsigned unused = 32 - bits[t->format];
         out->u[c] = t->format == CWB_FORMAT_S8 || t->format == CWB_FORMAT_S16 ? (uint32_t)((int32_t)(u << unused) >> unused) : u << unused >> unused;
         if (m) {
@@ -477,8 +479,6 @@ blend(const struct cwh_texobj *t, const struct quad *q, unsigned nquads, struct 
                 if (!q[k].w[i])
                     continue;
                 int64_t v = is_signed ? (int64_t)(int32_t)q[k].t[i].u[c] : (int64_t)q[k].t[i].u[c];
-                if (t->format == CWB_FORMAT_S16 && t->as_float && v < -32767)
-                    v = -32767;
                 sum += v * q[k].w[i];
             }
         }
@@ -495,7 +495,7 @@ blend(const struct cwh_texobj *t, const struct quad *q, unsigned nquads, struct 
             out->f[c] = (float)((sum + 128) >> 8) / 65535.0f;
             break;
         case CWB_FORMAT_S16:
-            out->f[c] = (float)((sum + 128) >> 8) / 32767.0f;
+            out->f[c] = fmaxf((float)((sum + 128) >> 8) / 32767.0f, -1.0f);
             break;
         default:                /* times 32767 / 127, nearly */
             sum += (sum + 64 + (sum >> 12) * 16) >> 7;
@@ -514,12 +514,12 @@ fixed_lod(float v)
 }
 
 void
-cwh_tex_sample(const struct cwh_texobj *t, const struct tex_place *at, int32_t lod, struct texel *out)
+cwh_tex_sample(const struct cwh_texobj *t, const struct tex_place *at, int32_t lod, bool biased, struct texel *out)
 {
     int32_t last = ((int32_t)t->nlevels - 1) * 256, low = fixed_lod(t->min_level), high = fixed_lod(t->max_level);
     uint32_t level = 0, w = 0;
     if (last) {
-        lod += fixed_lod(t->mip_bias);
+        lod += biased ? fixed_lod(t->mip_bias) : 0;
         lod = lod < low ? low : lod;
         lod = lod > high ? high : lod;
         lod = lod < 0 ? 0 : lod > last ? last : lod;

@@ -110,18 +110,30 @@ struct expected {
     double v[4];
 };
 
+/* A positive number with 11 significant bits, the others cut off. */
 static double
-stored(const struct image *im, const struct cwb_texture_desc *d, long x, long y, unsigned c, bool as_float)
+cut(double v)
+{
+    int e;
+    double m = frexp(v, &e);
+    return ldexp(floor(m * 2048), e - 11);
+}
+
+static double
+stored(const struct image *im, const struct cwb_texture_desc *d, long x, long y, unsigned c, bool as_float, bool filter)
 {
     x = wrap_index(d->address_mode[0], d->normalized, x, W);
     y = wrap_index(d->address_mode[1], d->normalized, y, H);
     if (x < 0 || y < 0) {
-        /* Observed on hardware: scaled formats round the border to their steps, halves down; integers get the word's low bits. */
+        /* Observed on hardware: with 8 bits and halves the border is cut to a half, scaled formats round it to their steps,
+         * halves down; integers get the word's low bits. */
         uint32_t word = float_bits(d->border[c]);
+        bool halves = im->format == CWB_FORMAT_F16 || im->format == CWB_FORMAT_U8 || im->format == CWB_FORMAT_S8;
+        double b = halves ? cut(d->border[c]) : (double)d->border[c];
         if (im->format >= CWB_FORMAT_F16)
-            return d->border[c];
+            return b;
         if (as_float)
-            return ceil((d->border[c] > 1 ? 1 : d->border[c]) * scale_of(im->format) - 0.5) / scale_of(im->format);
+            return ceil((b > 1 ? 1 : b) * scale_of(im->format) - 0.5) / scale_of(im->format);
         switch (im->format) {
         case CWB_FORMAT_U8: return (uint8_t)word;
         case CWB_FORMAT_S8: return (int8_t)word;
@@ -135,7 +147,7 @@ stored(const struct image *im, const struct cwb_texture_desc *d, long x, long y,
     if (!as_float || im->format >= CWB_FORMAT_F16)
         return v;
     v /= scale_of(im->format);
-    return v < -1 ? -1 : v;
+    return v < -1 && !filter ? -1 : v;      /* filtered first, then cut off */
 }
 
 static struct expected
@@ -147,15 +159,17 @@ reference(const struct image *im, const struct cwb_texture_desc *d, float fx, fl
     double y = d->normalized ? floor((double)fy * 0x1p21) * 0x1p-21 * H : (double)fy;
     for (unsigned c = 0; c < im->channels; c++) {
         if (!filter) {
-            e.v[c] = stored(im, d, (long)floor(x), (long)floor(y), c, as_float);
+            e.v[c] = stored(im, d, (long)floor(x), (long)floor(y), c, as_float, false);
             continue;
         }
         /* Fractions and weights have 8 bits, halves rounded up; the weights add up to 1. */
         double xb = floor((x - 0.5) * 256 + 0.5) / 256, yb = floor((y - 0.5) * 256 + 0.5) / 256;
         long i = (long)floor(xb), j = (long)floor(yb);
         double a = xb - (double)i, b = yb - (double)j, ab = floor(a * b * 256 + 0.5) / 256;
-        e.v[c] = (1 - a - b + ab) * stored(im, d, i, j, c, as_float) + (a - ab) * stored(im, d, i + 1, j, c, as_float) +
-                 (b - ab) * stored(im, d, i, j + 1, c, as_float) + ab * stored(im, d, i + 1, j + 1, c, as_float);
+        e.v[c] = (1 - a - b + ab) * stored(im, d, i, j, c, as_float, true) + (a - ab) * stored(im, d, i + 1, j, c, as_float, true) +
+                 (b - ab) * stored(im, d, i, j + 1, c, as_float, true) + ab * stored(im, d, i + 1, j + 1, c, as_float, true);
+        if (as_float && im->format < CWB_FORMAT_F16 && e.v[c] < -1)
+            e.v[c] = -1;
         if (!as_float)          /* 32-bit integers are cut */
             e.v[c] = floor(im->format == CWB_FORMAT_U32 || im->format == CWB_FORMAT_S32 ? e.v[c] : e.v[c] + 0.5);
     }

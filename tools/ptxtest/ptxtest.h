@@ -4,6 +4,7 @@
  *   read.c    text -> struct pt_file. Trusts nothing: everything is bounded, mistakes become messages with line and column
  *   value.c   element types, literals, edge values
  *   run.c     a launch on a device, and the comparison
+ *   texture.c textures and surfaces made of buffers
  *   record.c  puts what a device computed into the text
  *   main.c    options, worker processes, totals */
 #ifndef PTXTEST_H
@@ -66,11 +67,19 @@ struct pt_list {
     uint16_t *target;               /* PT_ADDRESS: the declaration whose address plus the value is meant; or NULL */
 };
 
-enum pt_decl_kind { PT_BUFFER, PT_VALUE, PT_VARIABLE };
+/* A texture or surface: a CUDA array made of the values of a buffer, its levels one after the other. */
+struct pt_texture {
+    uint16_t buffer;                /* declaration */
+    uint32_t size[3], dims, channels, levels, flags;        /* flags: CUDA_ARRAY3D_* */
+    CUDA_TEXTURE_DESC desc;
+};
+
+enum pt_decl_kind { PT_BUFFER, PT_VARIABLE, PT_VALUE, PT_TEXTURE, PT_SURFACE };
 struct pt_decl {
     uint8_t kind;
     const char *name;               /* values may have none: "" */
     struct pt_list init;
+    const struct pt_texture *texture;   /* TEXTURE, SURFACE; then init is a u64 without meaning */
     bool given;                     /* VARIABLE: `init` holds values; else it keeps what the module gave it */
     uint32_t line;
 };
@@ -149,6 +158,26 @@ struct pt_result {
     char reason[160];               /* skipped, todo */
     struct pt_after after[PT_MAX_SCOPE];    /* by position in scope; malloc'd; only when keep is set */
 };
+
+/* The kinds that are memory of the device, with contents to expect. */
+static inline bool
+pt_in_memory(const struct pt_decl *d)
+{
+    return d->kind <= PT_VARIABLE;
+}
+
+/* An array with its texture or surface object, made of `bytes`, the contents of the buffer. */
+struct pt_object {
+    CUarray array;
+    CUmipmappedArray mipmap;
+    uint64_t handle;
+    bool surface;
+};
+CUresult pt_object_create(struct pt_runner *r, const struct pt_decl *d, const struct pt_type *type, const uint8_t *bytes,
+                          struct pt_object *out);
+/* What a surface holds, to device memory. */
+CUresult pt_object_store(struct pt_runner *r, const struct pt_decl *d, const struct pt_type *type, const struct pt_object *x, CUdeviceptr to);
+void pt_object_destroy(struct pt_runner *r, struct pt_object *x);
 
 struct pt_module;
 /* Load the module of `f`. NULL when that failed; then *status and *log (malloc'd or NULL) say why. */

@@ -335,7 +335,7 @@ push_address(struct reader *r, struct list *x)
     int at = find(r, s, (size_t)((plus ? plus : end) - s));
     if (pt_type_size(x->l.type) != 8 || x->l.type->lanes != 1)
         return error(r, "addresses have 64 bits");
-    if (at < 0 || r->f->decls[r->scope[at]].kind == PT_VALUE || (plus && !to_number(plus + 1, (size_t)(end - plus - 1), UINT32_MAX, &offset)))
+    if (at < 0 || !pt_in_memory(&r->f->decls[r->scope[at]]) || (plus && !to_number(plus + 1, (size_t)(end - plus - 1), UINT32_MAX, &offset)))
         return error(r, "'%.*s' is not the address of a buffer or variable declared above", shown(r), r->tok.s);
     if (!push(r, x, (struct pt_bits){ offset, 0 }, PT_ADDRESS))
         return false;
@@ -825,6 +825,103 @@ read_launch(struct reader *r)
     return true;
 }
 
+/* What is said behind the size of a texture; false when the word is none of these. */
+static bool
+texture_option(struct reader *r, struct pt_texture *x)
+{
+    static const struct { const char *word; uint8_t field; unsigned value; } words[] = {
+        { "x1", 0, 1 }, { "x2", 0, 2 }, { "x4", 0, 4 }, { "layered", 1, CUDA_ARRAY3D_LAYERED }, { "cubemap", 1, CUDA_ARRAY3D_CUBEMAP },
+        { "gather", 1, CUDA_ARRAY3D_TEXTURE_GATHER }, { "linear", 2, 0 }, { "mip-linear", 3, 0 },
+        { "normalized", 4, CU_TRSF_NORMALIZED_COORDINATES }, { "integer", 4, CU_TRSF_READ_AS_INTEGER }, { "srgb", 4, CU_TRSF_SRGB },
+        { "seamless", 4, CU_TRSF_SEAMLESS_CUBEMAP }, { "wrap", 5, CU_TR_ADDRESS_MODE_WRAP }, { "clamp", 5, CU_TR_ADDRESS_MODE_CLAMP },
+        { "mirror", 5, CU_TR_ADDRESS_MODE_MIRROR }, { "border", 5, CU_TR_ADDRESS_MODE_BORDER },
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (!accept(r, words[i].word))
+            continue;
+        switch (words[i].field) {
+        case 0:
+            x->channels = words[i].value;
+            break;
+        case 1:
+            x->flags |= words[i].value;
+            break;
+        case 2:
+            x->desc.filterMode = CU_TR_FILTER_MODE_LINEAR;
+            break;
+        case 3:
+            x->desc.mipmapFilterMode = CU_TR_FILTER_MODE_LINEAR;
+            break;
+        case 4:
+            x->desc.flags |= words[i].value;
+            break;
+        default:
+            for (int k = 0; k < 3; k++)
+                x->desc.addressMode[k] = (CUaddress_mode)words[i].value;
+        }
+        return true;
+    }
+    return false;
+}
+
+/* texture|surface NAME of BUFFER W[,H[,D]] [OPTIONS] */
+static bool
+read_texture(struct reader *r, enum pt_decl_kind kind)
+{
+    struct pt_decl d = { .kind = (uint8_t)kind, .given = true, .line = r->first_line };
+    struct pt_texture *x = alloc(r, sizeof *x);
+    if (!x || !(d.name = name(r, "a name")) || !expect(r, "of"))
+        return false;
+    memset(x, 0, sizeof *x);
+    int at = r->tok.s ? find(r, r->tok.s, r->tok.length) : -1;
+    if (at < 0 || r->f->decls[r->scope[at]].kind != PT_BUFFER)
+        return error(r, "a buffer declared above is expected here");
+    const struct pt_decl *b = &r->f->decls[x->buffer = r->scope[at]];
+    if (b->init.type->lanes != 1 || b->init.type->bits > 32 || (b->init.type->kind == PT_FLOAT && b->init.type->mantissa != 10 && b->init.type->mantissa != 23))
+        return error(r, "textures have elements of 8, 16 or 32-bit integers, f16 or f32");
+    next(r);
+    x->dims = 1;
+    for (size_t i = 0; r->tok.s && i < r->tok.length; i++)
+        x->dims += r->tok.s[i] == ',';
+    x->size[0] = x->size[1] = x->size[2] = x->channels = x->levels = 1;
+    x->desc.maxMipmapLevelClamp = 1000;
+    if (!read_dims(r, x->size, 16384))
+        return false;
+    while (r->tok.s) {
+        uint64_t v;
+        if (accept(r, "levels")) {
+            if (!number(r, "mipmap levels", 15, &v))
+                return false;
+            x->levels = v ? (uint32_t)v : 1;
+        } else if (!texture_option(r, x)) {
+            return error(r, "'%.*s' is no property of a texture or surface", shown(r), r->tok.s);
+        }
+    }
+    bool layers = x->flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
+    if (layers && x->dims == 2 && !(x->flags & CUDA_ARRAY3D_CUBEMAP)) {     /* W,LAYERS */
+        x->size[2] = x->size[1];
+        x->size[1] = x->dims = 1;
+    }
+    uint64_t need = 0;
+    for (uint32_t l = 0; l < x->levels; l++) {
+        uint64_t n = x->channels;
+        for (int k = 0; k < 3; k++)
+            n *= k == 2 && layers ? x->size[2] : x->size[k] >> l ? x->size[k] >> l : 1;
+        need += n;
+    }
+    if (need != b->init.count)
+        return error_at(r, d.line, 1, "the texture has %llu elements, and %s has %u", (unsigned long long)need, b->name, b->init.count);
+    if (kind == PT_SURFACE)
+        x->flags |= CUDA_ARRAY3D_SURFACE_LDST;
+    d.texture = x;
+    d.init.type = pt_type_find("u64", 3);
+    d.init.count = 1;
+    if (!(d.init.bytes = alloc(r, 8)))
+        return false;
+    memset(d.init.bytes, 0, 8);
+    return add_decl(r, &d);
+}
+
 static bool
 read_options(struct reader *r, struct pt_expect *x)
 {
@@ -911,7 +1008,7 @@ read_expect(struct reader *r)
     int at = -1;
     for (uint32_t i = 0; i < l->nscope && r->tok.s; i++) {
         const struct pt_decl *d = &r->f->decls[l->scope[i]];
-        if (d->kind != PT_VALUE && strlen(d->name) == r->tok.length && !memcmp(d->name, r->tok.s, r->tok.length))
+        if (pt_in_memory(d) && strlen(d->name) == r->tok.length && !memcmp(d->name, r->tok.s, r->tok.length))
             at = (int)i;
     }
     if (at < 0)
@@ -997,7 +1094,7 @@ read_test(struct reader *r)
 static void
 read_directive(struct reader *r)
 {
-    static const char *const words = "test, require, todo, skip, buffer, value, variable, cross, launch, expect";
+    static const char *const words = "test, require, todo, skip, buffer, value, variable, texture, surface, cross, launch, expect";
     bool ok;
     r->first_line = r->last_line = r->line;
     r->more = true;
@@ -1018,6 +1115,10 @@ read_directive(struct reader *r)
         ok = read_value(r);
     else if (accept(r, "variable"))
         ok = read_buffer(r, PT_VARIABLE);
+    else if (accept(r, "texture"))
+        ok = read_texture(r, PT_TEXTURE);
+    else if (accept(r, "surface"))
+        ok = read_texture(r, PT_SURFACE);
     else if (accept(r, "cross"))
         ok = read_cross(r);
     else if (accept(r, "launch"))

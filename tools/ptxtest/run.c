@@ -33,6 +33,7 @@ struct run {
     uint32_t room[PT_MAX_SCOPE];    /* elements with the padding */
     uint8_t *before, *after;        /* all of the memory */
     uint8_t *variable[PT_MAX_SCOPE];
+    struct pt_object object[PT_MAX_SCOPE];
     uint64_t total;
     bool unknown, changed;
 };
@@ -157,7 +158,7 @@ place(struct run *w)
     uint64_t at = GUARD;
     for (uint32_t i = 0; i < l->nscope; i++) {
         const struct pt_decl *d = decl(w, i);
-        if (d->kind == PT_VALUE)
+        if (!pt_in_memory(d))
             continue;
         w->room[i] = d->init.count;
         if (d->kind == PT_VARIABLE) {
@@ -383,7 +384,7 @@ check_results(struct run *w)
     for (uint32_t i = 0; i < w->l->nscope; i++) {
         const struct pt_decl *d = decl(w, i);
         const struct pt_expect *x = expectation(w, i);
-        if (d->kind == PT_VALUE)
+        if (!pt_in_memory(d))
             continue;
         if (x) {
             if (x->origin == PT_DERIVED || x->origin == PT_RECORDED || (x->origin == PT_SAME && !x->pending))
@@ -443,6 +444,15 @@ launch(struct run *w, const char **what)
         return c;
     if (!place(w) || !upload(w))
         return CUDA_SUCCESS;
+    *what = "making textures and surfaces";
+    for (uint32_t i = 0; i < l->nscope && c == CUDA_SUCCESS; i++)
+        if (decl(w, i)->texture) {
+            int at = position(w, decl(w, i)->texture->buffer);
+            if (at >= 0)
+                c = pt_object_create(w->r, decl(w, i), decl(w, (uint32_t)at)->init.type, w->before + w->at[at], &w->object[i]);
+        }
+    if (c != CUDA_SUCCESS)
+        return c;
     for (uint32_t i = 0; i < l->nparams; i++) {
         const struct pt_decl *d = &w->f->decls[l->param[i]];
         size[i] = sizeof address[i];
@@ -454,7 +464,8 @@ launch(struct run *w, const char **what)
                 params[i] = copies[i];
             }
         } else {
-            address[i] = address_of(w, l->param[i]);
+            int at = position(w, l->param[i]);
+            address[i] = pt_in_memory(d) ? address_of(w, l->param[i]) : at < 0 ? 0 : w->object[at].handle;
             params[i] = &address[i];
         }
     }
@@ -475,6 +486,15 @@ launch(struct run *w, const char **what)
         w->r->lost = true;
         return c;
     }
+    *what = "reading surfaces";
+    for (uint32_t i = 0; i < l->nscope && c == CUDA_SUCCESS; i++)
+        if (decl(w, i)->kind == PT_SURFACE) {
+            int at = position(w, decl(w, i)->texture->buffer);
+            if (at >= 0)
+                c = pt_object_store(w->r, decl(w, i), decl(w, (uint32_t)at)->init.type, &w->object[i], w->r->memory + w->at[at]);
+        }
+    if (c != CUDA_SUCCESS)
+        return c;
     if (!l->error && download(w))
         check_results(w);
     return c;
@@ -498,7 +518,7 @@ keep(struct run *w, struct pt_result *out)
 {
     for (uint32_t i = 0; i < w->l->nscope; i++) {
         const struct pt_decl *d = decl(w, i);
-        size_t size = d->kind == PT_VALUE ? 0 : (size_t)d->init.count * pt_type_size(d->init.type);
+        size_t size = !pt_in_memory(d) ? 0 : (size_t)d->init.count * pt_type_size(d->init.type);
         if (!size || !(out->after[i].bytes = malloc(size)))
             continue;
         memcpy(out->after[i].bytes, contents(w, i), size);
@@ -538,8 +558,10 @@ pt_run(struct pt_runner *r, const struct pt_file *f, const struct pt_launch *l, 
     cw_buf_finish(&w.lines);
     free(w.before);
     free(w.after);
-    for (uint32_t i = 0; i < PT_MAX_SCOPE; i++)
+    for (uint32_t i = 0; i < PT_MAX_SCOPE; i++) {
         free(w.variable[i]);
+        pt_object_destroy(r, &w.object[i]);
+    }
 }
 
 void
