@@ -91,6 +91,7 @@ struct emit_session {
     uint32_t kernel;
     uint32_t sites;                 /* numbering of warp_exchange sites */
     bool uses_fibers;
+    uint32_t split_barriers;        /* barriers, not .aligned, where lanes of a gang may be apart */
     bool exits;                     /* some device function has `exit` */
     bool soft_barriers;             /* amdgcn: numbered barriers are used */
     bool module_image;              /* amdgcn: variables are in the module's image, see cwj_aot_options */

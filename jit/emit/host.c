@@ -360,6 +360,45 @@ host_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, L
     return true;
 }
 
+static LLVMValueRef
+stack_intrinsic(struct emit *e, const char *name, LLVMValueRef arg)
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, &e->ptr, 1);
+    return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, &e->ptr, 1), fn, &arg, arg ? 1 : 0, "");
+}
+
+/* Room for the lane that wants most, once for each lane (9.7.17.3). */
+static void
+emit_stack_room(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = (ptx_type)in->type[0];
+    LLVMValueRef size = emit_resize(e, emit_src(e, in, 1, t), e->i64, false);
+    uint64_t align = in->noperands > 2 ? (uint64_t)in->operand[2].imm : 8;
+    if (!align || (align & (align - 1)) || align > 1 << 23) {
+        emit_unsupported(e, in, "an alignment that is no power of two");
+        return;
+    }
+    align = align < 16 ? 16 : align;
+    if (emit_is_vector(size)) {
+        LLVMTypeRef vt = LLVMTypeOf(size);
+        if (e->mask)
+            size = emit_select(e, e->mask, size, LLVMConstNull(vt));
+        const char *name = "llvm.vector.reduce.umax";
+        unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+        LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, &vt, 1);
+        size = LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, &vt, 1), fn, &size, 1, "");
+    }
+    size = LLVMBuildAnd(e->b, LLVMBuildAdd(e->b, size, LLVMConstInt(e->i64, align - 1, false), ""), LLVMConstInt(e->i64, ~(align - 1), false), "");
+    LLVMValueRef all = e->width > 1 ? LLVMBuildMul(e->b, size, LLVMConstInt(e->i64, e->width, false), "") : size;
+    LLVMValueRef room = LLVMBuildArrayAlloca(e->b, e->i8, all, "");
+    LLVMSetAlignment(room, (unsigned)align);
+    LLVMValueRef address = LLVMBuildPtrToInt(e->b, room, e->i64, "");
+    if (e->width > 1)
+        address = emit_bin(e, LLVMAdd, address, emit_bin(e, LLVMMul, emit_iota(e, e->i64), size));
+    emit_dst(e, in, 0, t, emit_resize(e, address, emit_type(e, t), false));
+}
+
 static bool
 host_misc(struct emit *e, const struct ptx_inst *in)
 {
@@ -385,6 +424,25 @@ host_misc(struct emit *e, const struct ptx_inst *in)
     }
     case PTX_OP_PMEVENT:
         return true;                /* for profilers */
+    case PTX_OP_ALLOCA:
+        emit_stack_room(e, in);
+        return true;
+    case PTX_OP_STACKSAVE: {
+        LLVMValueRef v = LLVMBuildPtrToInt(e->b, stack_intrinsic(e, "llvm.stacksave", NULL), e->i64, "");
+        emit_dst(e, in, 0, (ptx_type)in->type[0], emit_resize(e, v, emit_type(e, (ptx_type)in->type[0]), false));
+        return true;
+    }
+    case PTX_OP_STACKRESTORE: {
+        /* Where some lanes are elsewhere, these may still use what they took since: it goes when the function returns. With 32
+         * bits a place on the stack cannot be told. */
+        LLVMValueRef v = emit_src(e, in, 0, (ptx_type)in->type[0]);
+        if (in->type[0] != PTX_U64 || (e->width > 1 && (e->mask || e->f->flow.masked[e->f->block])))
+            return true;
+        if (emit_is_vector(v))
+            v = LLVMBuildExtractElement(e->b, v, i32(e, 0), "");
+        stack_intrinsic(e, "llvm.stackrestore", LLVMBuildIntToPtr(e->b, v, e->ptr, ""));
+        return true;
+    }
     default:
         return false;
     }
@@ -657,9 +715,10 @@ callees_first(const struct cwj_program *p, const struct cwj_reach *r, struct cw_
     return order;
 }
 
-cw_result
-emit_host_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *variant, LLVMContextRef llvm,
-                 LLVMModuleRef *module, struct cwh_code_info *info, struct cwj_diags *diags)
+/* `threads`: one lane at a time. *again: that is what the kernel needs. */
+static cw_result
+emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *variant, bool threads, LLVMContextRef llvm,
+            LLVMModuleRef *module, struct cwh_code_info *info, struct cwj_diags *diags, bool *again)
 {
     *module = NULL;
     struct emit_session *s = malloc(sizeof *s);
@@ -677,7 +736,7 @@ emit_host_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant
     e->target = CWJ_TARGET_HOST;
     e->fast_code = !variant->o0;
     bool warp = needs_warp(p, s->reach);
-    e->width = variant->o0 ? 1 : warp ? 32 : gang_width(p, s->reach);
+    e->width = variant->o0 || threads ? 1 : warp ? 32 : gang_width(p, s->reach);
     if (variant->narrow && e->width > 8 && e->width < 32)
         e->width = 8;
     s->exits = has_exits(p, s->reach);
@@ -719,6 +778,7 @@ emit_host_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant
     LLVMSetInitializer(global, constant);
     LLVMSetGlobalConstant(global, true);
     r = e->result;
+    *again = s->split_barriers > 1;
     if (r == CW_OK)
         r = emit_verify(e);
 done:
@@ -729,4 +789,17 @@ done:
     emit_finish(s);
     free(s);
     return r;
+}
+
+cw_result
+emit_host_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *variant, LLVMContextRef llvm,
+                 LLVMModuleRef *module, struct cwh_code_info *info, struct cwj_diags *diags)
+{
+    bool again = false;
+    cw_result r = emit_kernel(p, index, variant, false, llvm, module, info, diags, &again);
+    if (r != CW_OK || !again)
+        return r;
+    /* Lanes of a warp may wait at barriers in different branches (9.7.13.1, sm_70): each must be able to wait alone. */
+    LLVMDisposeModule(*module);
+    return emit_kernel(p, index, variant, true, llvm, module, info, diags, &again);
 }

@@ -346,6 +346,8 @@ emit_host_barrier(struct emit *e, const struct ptx_inst *in)
     if (in->op != PTX_OP_BAR && in->op != PTX_OP_BARRIER)
         return false;
     emit_session(e)->uses_fibers = true;
+    if (in->op == PTX_OP_BARRIER && !(in->flags & PTX_F_ALIGNED) && e->width > 1 && e->f->flow.masked[e->f->block])
+        emit_session(e)->split_barriers++;
     unsigned at = in->mode == PTX_MODE_RED ? 1 : 0;
     LLVMValueRef id = at < in->noperands ? emit_src(e, in, at, PTX_U32) : i32(e, 0), count = i32(e, 0);
     unsigned next = at + 1;
