@@ -53,8 +53,13 @@ hip_outcome(struct cwb_context *c, hipError_t e)
     int sticky = atomic_load(&c->error);
     if (sticky != CWB_OK)
         return (cwb_result)sticky;
-    if (CWB_IS_FAULT(r))
+    if (CWB_IS_FAULT(r)) {
+        if (c->asserted)
+            r = CWB_ASSERT;             /* it said so before its trap */
+        else if (r == CWB_ASSERT)
+            r = CWB_TRAP;               /* HIP has one error for both */
         atomic_store(&c->error, r);
+    }
     return r;
 }
 
@@ -236,6 +241,7 @@ hip_context_create(uint32_t device, struct cwb_context **out)
     if (!*out)
         return CWB_NOMEM;
     (*out)->device = (int)device;
+    pthread_mutex_init(&(*out)->fifo_lock, NULL);
     return CWB_OK;
 }
 
@@ -243,13 +249,18 @@ static cwb_result
 hip_context_sync(struct cwb_context *c)
 {
     hip_use(c);
-    return hip_outcome(c, hip.hipDeviceSynchronize());
+    hipError_t e = hip.hipDeviceSynchronize();
+    hip_fifo_flush(c, true);
+    return hip_outcome(c, e);
 }
 
 static void
 hip_context_destroy(struct cwb_context *c)
 {
     (void)hip_context_sync(c);
+    if (c->fifo)
+        (void)hip.hipHostFree(c->fifo);
+    pthread_mutex_destroy(&c->fifo_lock);
     free(c);
 }
 
@@ -364,7 +375,9 @@ static cwb_result
 hip_stream_sync(struct cwb_stream *s)
 {
     hip_use(s->c);
-    return hip_outcome(s->c, hip.hipStreamSynchronize(s->s));
+    hipError_t e = hip.hipStreamSynchronize(s->s);
+    hip_fifo_flush(s->c, false);
+    return hip_outcome(s->c, e);
 }
 
 static cwb_result
@@ -411,7 +424,9 @@ static cwb_result
 hip_event_sync(struct cwb_event *e)
 {
     hip_use(e->c);
-    return hip_outcome(e->c, hip.hipEventSynchronize(e->e));
+    hipError_t r = hip.hipEventSynchronize(e->e);
+    hip_fifo_flush(e->c, false);
+    return hip_outcome(e->c, r);
 }
 
 static cwb_result
@@ -528,7 +543,7 @@ hip_stream_write_value(struct cwb_stream *s, uint64_t address, uint64_t value, u
 }
 
 const struct cwb_backend cwb_hip = {
-    .abi_version = CWB_ABI_VERSION, .name = "hip",
+    .abi_version = CWB_ABI_VERSION, .name = "hip", .device_ptx = hip_device_ptx,
     .caps = CWB_CAP_MANAGED | CWB_CAP_REGISTER | CWB_CAP_STREAM_VALUE | CWB_CAP_COOPERATIVE,
     .open = hip_open, .shutdown = hip_shutdown, .device_props = hip_device_props, .memory_info = hip_memory_info,
     .context_create = hip_context_create, .context_destroy = hip_context_destroy, .context_sync = hip_context_sync,

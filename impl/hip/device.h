@@ -22,6 +22,10 @@ struct cwb_context {
     int device;
     _Atomic int error;              /* cwb_result: sticky */
     size_t stack;                   /* bytes a thread, 0: HIP's */
+    pthread_mutex_t fifo_lock;      /* the rest: output.c */
+    uint8_t *fifo;                  /* pinned, or NULL while no module prints */
+    uint32_t fifo_read;             /* bytes of it that were printed */
+    bool asserted;
 };
 
 struct cwb_stream {
@@ -59,6 +63,12 @@ cwb_result hip_result(hipError_t e);
 /* The result of an operation on queued work: a fault stays with the context. */
 cwb_result hip_outcome(struct cwb_context *c, hipError_t e);
 const char *hip_arch(int device);   /* "gfx1100" */
+
+/* output.c: what kernels print. */
+extern const char hip_device_ptx[];
+uint64_t hip_fifo_address(struct cwb_context *c);   /* 0 when out of memory */
+/* Print what is complete. `idle`: nothing runs in the context, so that the FIFO can start over. */
+void hip_fifo_flush(struct cwb_context *c, bool idle);
 
 cwb_result hip_module_load(struct cwb_context *c, const struct cwj_api *jit, struct cwj_program *program, struct cwb_module **out,
                            uint64_t *image_address);

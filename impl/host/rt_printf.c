@@ -5,9 +5,8 @@
 #define _GNU_SOURCE
 #include "impl/host/exec_private.h"
 
-#include "impl/base/buf.h"
+#include "impl/format.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,216 +98,21 @@ cwh_output_flush(struct cwh_output *o)
     free(text);
 }
 
-/* ---- formatting ---- */
-
-enum { LINE_MAX_BYTES = 8192, STRING_MAX = 4096 };
-
-struct line {
-    char text[LINE_MAX_BYTES];
-    size_t size;
-};
-
-static void
-put(struct line *l, const char *s, size_t n)
-{
-    if (n > sizeof l->text - l->size)
-        n = sizeof l->text - l->size;
-    memcpy(l->text + l->size, s, n);
-    l->size += n;
-}
-
-struct args {
-    const uint8_t *base;
-    size_t offset;
-};
-
-/* Arguments lie at their natural alignment. */
-static uint64_t
-take(struct args *a, unsigned size)
-{
-    a->offset = (a->offset + size - 1) & ~(size_t)(size - 1);
-    uint64_t v = 0;
-    memcpy(&v, a->base + a->offset, size);
-    a->offset += size;
-    return v;
-}
-
-/* One conversion. `spec` is "%...c" with the length modifier removed and room for two more characters. */
-static void
-convert(struct line *l, struct args *a, char *spec, size_t n, char conv, unsigned size)
-{
-    char tmp[512];
-    int w;
-    spec[n] = 0;
-    switch (conv) {
-    case 'd':
-    case 'i': {
-        uint64_t v = take(a, size);
-        int64_t s = size == 8 ? (int64_t)v : (int32_t)v;
-        memcpy(spec + n, "ld", 3);
-        w = snprintf(tmp, sizeof tmp, spec, (long)s);
-        break;
-    }
-    case 'u':
-    case 'o':
-    case 'x':
-    case 'X': {
-        uint64_t v = take(a, size);
-        spec[n] = 'l';
-        spec[n + 1] = conv;
-        spec[n + 2] = 0;
-        w = snprintf(tmp, sizeof tmp, spec, (unsigned long)v);
-        break;
-    }
-    case 'c':
-        spec[n] = 'c';
-        spec[n + 1] = 0;
-        w = snprintf(tmp, sizeof tmp, spec, (int)take(a, 4));
-        break;
-    case 'p': {
-        uint64_t v = take(a, 8);
-        spec[n] = 'p';
-        spec[n + 1] = 0;
-        w = snprintf(tmp, sizeof tmp, spec, (void *)(uintptr_t)v);
-        break;
-    }
-    case 'a': case 'A': case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': {
-        uint64_t v = take(a, 8);
-        double d;
-        memcpy(&d, &v, 8);
-        spec[n] = conv;
-        spec[n + 1] = 0;
-        w = snprintf(tmp, sizeof tmp, spec, d);
-        break;
-    }
-    default:
-        return;
-    }
-    if (w > 0)
-        put(l, tmp, (size_t)w < sizeof tmp ? (size_t)w : sizeof tmp - 1);
-}
-
-/* A string with its width and precision; the bytes are read here, bounded, so that a wild pointer faults here. */
-static void
-convert_string(struct line *l, const char *s, bool left, unsigned width, int precision)
-{
-    if (!s)
-        s = "(null)";
-    size_t limit = precision >= 0 && precision < STRING_MAX ? (size_t)precision : STRING_MAX, n = 0;
-    while (n < limit && s[n])
-        n++;
-    size_t pad = width > n ? width - n : 0;
-    if (pad > 256)
-        pad = 256;
-    for (size_t i = 0; !left && i < pad; i++)
-        put(l, " ", 1);
-    put(l, s, n);
-    for (size_t i = 0; left && i < pad; i++)
-        put(l, " ", 1);
-}
-
-static int32_t
-format_lane(struct line *l, const char *f, const uint8_t *base)
-{
-    struct args a = { base, 0 };
-    int32_t conversions = 0;
-    const char *start = f;
-    if (!f)
-        return -1;
-    while (*f && (size_t)(f - start) < LINE_MAX_BYTES) {
-        if (*f != '%') {
-            put(l, f++, 1);
-            continue;
-        }
-        if (f[1] == '%') {
-            put(l, f, 1);
-            f += 2;
-            continue;
-        }
-        /* %[flags][width][.precision][size]type */
-        char spec[64] = "%";
-        size_t n = 1;
-        bool left = false;
-        const char *p = f + 1;
-        for (; *p && strchr("-+ #0", *p); p++) {
-            left |= *p == '-';
-            if (n < 8)
-                spec[n++] = *p;
-        }
-        long width = -1, precision = -1;
-        if (*p == '*') {
-            width = (int32_t)take(&a, 4);
-            p++;
-            if (width < 0) {
-                left = true;
-                spec[n++] = '-';
-                width = -width;
-            }
-        } else if (*p >= '0' && *p <= '9') {
-            for (width = 0; *p >= '0' && *p <= '9'; p++)
-                width = width < 100000 ? width * 10 + (*p - '0') : width;
-        }
-        if (*p == '.') {
-            p++;
-            if (*p == '*') {
-                precision = (int32_t)take(&a, 4);
-                p++;
-            } else {
-                for (precision = 0; *p >= '0' && *p <= '9'; p++)
-                    precision = precision < 100000 ? precision * 10 + (*p - '0') : precision;
-            }
-        }
-        if (width > 256)
-            width = 256;
-        if (precision > 256 && *p != 's')
-            precision = 256;
-        if (width >= 0)
-            n += (size_t)snprintf(spec + n, 8, "%ld", width);
-        if (precision >= 0 && *p != 's')
-            n += (size_t)snprintf(spec + n, 8, ".%ld", precision);
-        unsigned size = 4;
-        bool half = false;
-        while (*p && strchr("hljztL", *p)) {
-            if (*p == 'h')
-                half = true;
-            else
-                size = 8;
-            p++;
-        }
-        char conv = *p;
-        if (conv == 's') {
-            uint64_t s = take(&a, 8);
-            convert_string(l, (const char *)(uintptr_t)s, left, width < 0 ? 0 : (unsigned)width,
-                           precision < 0 ? -1 : (int)precision);
-        } else if (conv && strchr("diuoxXcpaAeEfFgG", conv)) {
-            convert(l, &a, spec, n, conv, half ? 4 : size);
-        } else {
-            /* Not a conversion: CUDA prints it as it stands. */
-            put(l, f, (size_t)(p - f) + (conv != 0));
-            f = conv ? p + 1 : p;
-            continue;
-        }
-        conversions++;
-        f = p + 1;
-    }
-    return conversions;
-}
-
 void
 cwh_rt_vprintf(struct cwh_gang *gang, uint64_t mask, const uint64_t *formats, const uint64_t *args, int32_t *results)
 {
     struct cwh_output *o = cwh_fiber_of(gang)->worker->launch->output;
-    struct line l;
+    char text[CW_FORMAT_MAX];
+    size_t size;
     for (uint64_t m = mask; m; m &= m - 1) {
         unsigned lane = (unsigned)__builtin_ctzll(m);
-        l.size = 0;
-        results[lane] = format_lane(&l, (const char *)(uintptr_t)formats[lane], (const uint8_t *)(uintptr_t)args[lane]);
+        results[lane] = cw_format((const char *)(uintptr_t)formats[lane], (const uint8_t *)(uintptr_t)args[lane], NULL, NULL, text, &size);
         if (o) {
             pthread_mutex_lock(&o->lock);
-            append(o, l.text, l.size);
+            append(o, text, size);
             pthread_mutex_unlock(&o->lock);
         } else {
-            fwrite(l.text, 1, l.size, stdout);
+            fwrite(text, 1, size, stdout);
         }
     }
 }

@@ -9,7 +9,6 @@ for f in "$2"/*.cwdump; do
         4) arch=gfx90a ;;
         *) continue ;;
     esac
-    case $f in *print_*) continue ;; esac
     run=$((run + 1))
     out=$("$1" --check --on gfxemu:$arch "$f" 2>&1) || { echo "$(basename "$f") on $arch: $out"; failed=$((failed + 1)); }
 done
