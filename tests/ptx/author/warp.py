@@ -471,6 +471,75 @@ t.kernel('environment', {'a': IN_A}, {'d': ('u32', N, 'any')}, ''.join('mov.b32 
 t.kernel('reserved', {'a': IN_A}, {'d': ('u32', N, 'any')}, ''.join('mov.b32 %%t0, %%reserved_smem_offset_%s; xor.b32 %%d, %%d, %%t0;\n' % k for k in ('begin', 'end', 'cap', '0', '1')))
 t.write()
 
+# ---- atomics: orders and scopes of one operation; the operations themselves are in atom/ ----
+t = Test('atom/scopes', 'atom and red with every order and scope, also in the shared memory of the own block as a cluster.', 'sm_90', '8.1', top='.shared .align 8 .b64 sh[64];')
+for n in (32, 64):
+    u, ty = ('%a', 'u32') if n == 32 else ('%q5', 'u64')
+    WHAT = ['relaxed.gpu', 'acquire.gpu', 'release.gpu', 'acq_rel.gpu', 'relaxed.cta', 'relaxed.cluster', 'relaxed.sys', 'cta', 'cluster', 'gpu', 'sys']
+    after = []
+    for i in lanes:
+        wide = A[i] if n == 32 else A[i] | A[i] << 32
+        after.append(wide)
+    ones = M[n]
+    body = '' if n == 32 else 'mov.b64 %q5, {%a, %a};\n'
+    cell = '%q6'
+    init = 'ld.param.u64 %%q6, [p_m]; mad.wide.u32 %%q6, %%i, %d, %%q6;\n' % (n // 8)
+    res = '%t1' if n == 32 else '%q7'
+    fold = 'xor.b%d %%d, %%d, %s;\n' % (n, res)
+    body += init
+    for w in WHAT:
+        body += 'st.b%d [%%q6], -1; atom.%s.and.b%d %s, [%%q6], %s; xor.b%d %%d, %%d, %s;\n' % (n, w, n, res, u, n, res)
+    for w in [x for x in WHAT if 'acq' not in x]:
+        body += 'st.b%d [%%q6], -1; red.%s.and.b%d [%%q6], %s; ld.b%d %s, [%%q6]; xor.b%d %%e, %%e, %s;\n' % (n, w, n, u, n, res, n, res)
+    body += 'mov.b64 %%q4, 0x12f0000000000000; st.b%d [%%q6], -1; atom.and.L2::cache_hint.b%d %s, [%%q6], %s, %%q4; xor.b%d %%d, %%d, %s;\n' % (n, n, res, u, n, res)
+    body += 'st.b%d [%%q6], -1; red.and.L2::cache_hint.b%d [%%q6], %s, %%q4; ld.b%d %s, [%%q6]; xor.b%d %%e, %%e, %s;\n' % (n, n, u, n, res, n, res)
+    body += 'mov.u64 %%q3, sh; mad.wide.u32 %%q3, %%i, 8, %%q3; st.shared.b%d [%%q3], -1; atom.shared::cluster.and.b%d %s, [%%q3], %s; red.shared::cluster.and.b%d [%%q3], %s; ld.shared.b%d %%f, [%%q3];\n' % (n, n, res, u, n, u, n)
+    d = [(ones if (len(WHAT) + 1) % 2 else 0)] * N
+    reds = len([x for x in WHAT if 'acq' not in x]) + 1
+    e = [(w if reds % 2 else 0) for w in after]
+    t.kernel('and_b%d' % n, {'a': IN_A}, {'m': (ty, N, after), 'd': (ty, N, d), 'e': (ty, N, e), 'f': (ty, N, after)}, body + ('mov.b%d %%m, %s;' % (n, u)))
+t.write()
+
+# ---- the stack, parameters of functions ----
+TYPES = [('b8', 'h'), ('u8', 'h'), ('s8', 'h'), ('b16', 'h'), ('u16', 'h'), ('s16', 'h'), ('b32', 'r'), ('u32', 'r'), ('s32', 'r'), ('f32', 'r'), ('b64', 'l'), ('u64', 'l'), ('s64', 'l'), ('f64', 'l')]
+top = []
+for ty, r in TYPES:
+    reg = {'h': '.b16', 'r': '.b32', 'l': '.b64'}[r]
+    par = lambda n: '.param .align 4 .b8 %s[4]' % n if r == 'h' else '.param .%s %s' % (ty, n)      # the ABI has no narrow scalars
+    top.append('.func (%s) id_%s (%s) { .reg %s %%x; ld.param.%s %%x, [x]; st.param.%s [r], %%x; ret; }' % (par('r'), ty, par('x'), reg, ty, ty))
+t = Test('flow/parameters', 'Parameters and results of every type pass through functions.', top='\n'.join(top))
+body, outs = 'mov.b32 {%h1, %h2}, %a; mov.b64 %q1, {%a, %i};\n', {}
+for k, (ty, r) in enumerate(TYPES):
+    src = {'h': '%h1', 'r': '%a', 'l': '%q1'}[r]
+    n = int(ty[1:])
+    dst = {'h': '%h3', 'r': '%%d%d' % k, 'l': '%%d%d' % k}[r]
+    par = '.param .align 4 .b8 x[4], r[4];' if r == 'h' else '.param .%s x, r;' % ty
+    body += '{ %s st.param.%s [x], %s; call (r), id_%s, (x); ld.param.%s %s, [r]; }\n' % (par, ty, src, ty, ty, dst)
+    if r == 'h':
+        body += 'cvt.u32.u16 %%d%d, %%h3;\n' % k
+        want = [(a & 0xffff) if n == 16 else (a & 0xff if not (ty == 's8' and a & 0x80) else (a & 0xff) | 0xff00) for a in A]
+        outs['d%d' % k] = ('u32', N, want)
+    else:
+        outs['d%d' % k] = ('u%d' % n, N, A if n == 32 else [a | i << 32 for i, a in enumerate(A)])
+t.kernel('identity', {'a': IN_A}, outs, body)
+t.write()
+t = Test('flow/stack', 'alloca, stacksave and stackrestore; sizes differ between lanes.', 'sm_52', '7.3')
+t.kernel('alloca', {'a': IN_A}, {'d': ('u32', N, A), 'e': ('u32', N, [0] * N), 'f': ('u32', N, [1] * N)}, notes=['todo host,amd the stack instructions are refused'], body="""and.b32 %t0, %i, 3; add.u32 %t0, %t0, 1; shl.b32 %t0, %t0, 4; cvt.u64.u32 %q1, %t0;
+stacksave.u64 %q2;
+alloca.u64 %q3, %q1;
+alloca.u64 %q4, %q1, 16;
+st.local.u32 [%q3], %a; st.local.u32 [%q4], %i; ld.local.u32 %d, [%q3];
+and.b64 %q5, %q4, 15; cvt.u32.u64 %e, %q5;
+stackrestore.u64 %q2;
+stacksave.u64 %q6; setp.eq.u64 %p1, %q6, %q2; selp.u32 %f, 1, 0, %p1;""")
+t.write()
+t = Test('sreg/unused', 'Special registers that hold nothing here: the fourth components, performance counters.', 'sm_90', '8.0')
+body = ''.join('mov.u32 %%t0, %%%s; or.b32 %%d, %%d, %%t0;\n' % r for r in ('clusterid.w', 'nclusterid.w', 'cluster_ctaid.w', 'cluster_nctaid.w'))
+t.kernel('fourth', {'a': IN_A}, {'d': ('u32', N, 'recorded')}, body)
+body = ''.join('mov.u32 %%t0, %%pm%d; xor.b32 %%d, %%d, %%t0;\n' % k for k in range(8)) + ''.join('mov.u64 %%q0, %%pm%d_64; cvt.u32.u64 %%t0, %%q0; xor.b32 %%d, %%d, %%t0;\n' % k for k in range(8))
+t.kernel('counters', {'a': IN_A}, {'d': ('u32', N, 'any')}, body)
+t.write()
+
 # ---- errors ----
 Test('error/trap', 'trap in one thread ends the launch.').raw(['//! test trap', '//! buffer a u32[32]', '//! launch trap block 32', '//! expect error CUDA_ERROR_LAUNCH_FAILED'],
     ['.visible .entry trap(.param .u64 a)', '{', '    .reg .pred %p; .reg .b32 %i;', '    mov.u32 %i, %tid.x; setp.eq.u32 %p, %i, 7;', '    @%p trap;', '    ret;', '}']).write()
