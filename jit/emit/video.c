@@ -97,8 +97,10 @@ emit_vmad(struct emit *e, const struct ptx_inst *in)
     struct ptx_operand o = in->operand[3];
 
     o.negate = false;
-    V r = v_mul(e, video_src(e, in, 1, at, e->i128), video_src(e, in, 2, bt, e->i128));
-    V c = emit_resize(e, emit_operand(e, &o, dt), e->i128, s);
+    /* As an H200 has it: a factor that is a whole register is signed whatever its type, and c is then, too. */
+    bool whole_a = in->operand[1].video_sel < 0, whole_b = in->operand[2].video_sel < 0;
+    V r = v_mul(e, video_src(e, in, 1, whole_a ? PTX_S32 : at, e->i128), video_src(e, in, 2, whole_b ? PTX_S32 : bt, e->i128));
+    V c = emit_resize(e, emit_operand(e, &o, dt), e->i128, s || whole_a || whole_b);
     if (product_negative)
         r = v_sub(e, k_int(e, r, 0), r);
     r = c_negative ? v_sub(e, r, c) : v_add(e, r, c);
@@ -152,6 +154,12 @@ emit_video(struct emit *e, const struct ptx_inst *in)
     case PTX_OP_VMIN:     r = v_call2(e, "llvm.smin", a, b); break;
     case PTX_OP_VMAX:     r = v_call2(e, "llvm.smax", a, b); break;
     default:              r = video_shift(e, in, a, b); break;
+    }
+    /* As an H200 has it: a result of operands of different signedness that is too large for u32 is not saturated. */
+    if ((in->op == PTX_OP_VADD || in->op == PTX_OP_VSUB || in->op == PTX_OP_VABSDIFF) && in->flags & PTX_F_SAT &&
+        in->type[0] == PTX_U32 && in->operand[0].video_sel < 0 && type_is_signed(in->type[1]) != type_is_signed(in->type[2])) {
+        r = v_call2(e, "llvm.smax", r, k_int(e, r, 0));
+        r = v_and(e, r, k_int(e, r, UINT64_C(0xffffffff)));
     }
     finish(e, in, r, in->type[0], 3);
     return true;

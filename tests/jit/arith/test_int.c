@@ -266,7 +266,8 @@ BIN(slct_ftz, u32, a[2].f32 >= 0 || (a[2].u32 & 0x7fffffff) < 0x800000 ? a[0].u3
 static int64_t vs(uint32_t v, int sel, int s) { return sel < 0 ? s ? (int64_t)(int32_t)v : (int64_t)v : sel < 4 ? byte(v, sel, s) : half(v, sel - 4, s); }
 static int64_t cl(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
 BIN(vadd_1, s32, (int32_t)cl(vs(a[0].u32, 1, 0) + vs(a[1].u32, 5, 1), INT32_MIN, INT32_MAX))
-BIN(vadd_sat_u, u32, (uint32_t)cl(vs(a[0].u32, -1, 0) + vs(a[1].u32, -1, 1), 0, UINT32_MAX))
+/* Operands of different signedness: too large for u32 is not saturated (recorded on an H200, tests/ptx/isa/video/forms_vadd.ptx). */
+BIN(vadd_sat_u, u32, (uint32_t)cl(vs(a[0].u32, -1, 0) + vs(a[1].u32, -1, 1), 0, INT64_MAX))
 BIN(vsub_add, s32, (int32_t)((uint32_t)(vs(a[0].u32, 0, 1) - vs(a[1].u32, 3, 1)) + a[2].u32))
 BIN(vabsdiff_acc, u32, (uint32_t)(vs(a[0].u32, 2, 0) > vs(a[1].u32, 2, 0) ? vs(a[0].u32, 2, 0) - vs(a[1].u32, 2, 0) : vs(a[1].u32, 2, 0) - vs(a[0].u32, 2, 0)) + a[2].u32)
 BIN(vmin_max, s32, maxs((int32_t)(vs(a[0].u32, 4, 1) < vs(a[1].u32, 4, 1) ? vs(a[0].u32, 4, 1) : vs(a[1].u32, 4, 1)), a[2].s32))
@@ -274,7 +275,8 @@ BIN(vadd_merge, u32, (a[2].u32 & 0xffff00ff) | (uint32_t)cl(vs(a[0].u32, 0, 0) +
 BIN(vshl_w, u32, a[0].u32 << (a[1].u32 & 31))
 BIN(vshr_c, s32, (int32_t)((int64_t)a[0].s32 >> c32(a[1].u32)))
 BIN(vmad_1, s32, (int32_t)((uint32_t)(vs(a[0].u32, 0, 1) * vs(a[1].u32, 0, 0)) + a[2].u32))
-BIN(vmad_shr7, u32, (uint32_t)(((i128)((u128)a[0].u32 * a[1].u32) + a[2].u32) >> 7))
+/* Whole registers are signed there whatever their type (recorded on an H200, tests/ptx/isa/video/forms_vmad.ptx). */
+BIN(vmad_shr7, u32, (uint32_t)(((i128)a[0].s32 * a[1].s32 + a[2].s32) >> 7))
 BIN(vset_lt, u32, vs(a[0].u32, 0, 1) < vs(a[1].u32, 0, 0))
 
 #define C(body, types, fn) { body, types, fn, 0, 0 }
