@@ -27,16 +27,26 @@ struct cwb_module {
     CUdeviceptr *variables;     /* 0: none of that size */
 };
 
-/* The architecture to compile for: the device's, or the newest that is known to the compiler and runs on it. */
+/* The architecture to compile for: the device's, or the newest that is known to the compiler and runs on it. Warp operations
+ * without .sync exist only in PTX before 6.4 or for architectures before sm_70: a program of that age keeps its own. */
 static void
-architecture(const struct cwb_context *c, char *cpu, size_t size)
+architecture(const struct cwb_module *m, char *cpu, size_t size)
 {
     static const int known[] = { 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90 };
     int major = 0, minor = 0, best = known[0];
-    (void)cwc.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, c->device);
-    (void)cwc.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, c->device);
+    uint32_t version = 0, sm = 0;
+    (void)cwc.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, m->c->device);
+    (void)cwc.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, m->c->device);
+    int newest = major * 10 + minor;
+    for (uint32_t i = 0; i < m->nkernels; i++) {
+        const struct cwj_kernel *k = m->kernels[i].info;
+        version = k->ptx_version > version ? k->ptx_version : version;
+        sm = k->sm > sm ? k->sm : sm;
+    }
+    if (version < 64 && sm && (int)sm < newest)
+        newest = (int)sm;
     for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i] <= major * 10 + minor)
+        if (known[i] <= newest)
             best = known[i];
     snprintf(cpu, size, "sm_%d", best);
 }
@@ -90,7 +100,7 @@ build(struct cwb_module *m, struct cw_buf *ptx)
 {
     char cpu[16];
     struct cw_buf why;
-    architecture(m->c, cpu, sizeof cpu);
+    architecture(m, cpu, sizeof cpu);
     cw_buf_init(&why);
     cw_result r = compile(m, cpu, NULL, ptx, &why);
     if (r != CW_OK && r != CW_ERR_NOMEM) {

@@ -93,7 +93,10 @@ modifiers(const struct ptx_inst *in, struct cw_buf *out)
         field(out, row, MF_SEM, PTX_SEM_RELAXED);
     AUX_FIELD(RESTRICT);
     field(out, row, MF_SCOPE, in->scope);
-    field(out, row, MF_SPACE, in->space);
+    if (in->space == PTX_SPACE_SHARED && in->op == PTX_OP_FENCE_PROXY)
+        word(out, "shared::cta");       /* elsewhere the short form is as good, and older */
+    else
+        field(out, row, MF_SPACE, in->space);
     aux(out, row, in, PTX_AUX_FROM_GLOBAL, 1);
     if (!video)
         field(out, row, MF_ATOMOP, in->atomop);
