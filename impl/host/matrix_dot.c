@@ -9,7 +9,7 @@
 typedef int32_t v8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef uint32_t u8x __attribute__((vector_size(32), aligned(4), may_alias));
 
-enum { MAX_ELEMENTS = 1024 };
+enum { MAX_ELEMENTS = 512 };    /* of A or B: m16n8k32, m32n8k16 */
 
 /* Sum one block of products k0 .. k1 and the running sums of eight columns; gives magnitude, sign and exponent of the last bit. */
 static inline __attribute__((always_inline)) void
@@ -41,29 +41,35 @@ block(const int32_t *as, const int32_t *ae, const int32_t *bs, const int32_t *be
     *sum_lo = top;
 }
 
-/* Elements in rows of k, to rows (`turned`: columns of n) of significands and exponents. True where one is not finite. */
+/* Significands and exponents of n elements. True where one is not finite. */
 static inline __attribute__((always_inline)) bool
-decode_as(uint8_t type, const uint32_t *x, unsigned rows, unsigned k, bool turned, int32_t *sig, int32_t *exp)
+decode_as(uint8_t type, const uint32_t *restrict x, unsigned n, int32_t *restrict sig, int32_t *restrict exp)
 {
     uint32_t special = 0;
-    for (unsigned r = 0; r < rows; r++)
-        for (unsigned i = 0; i < k; i++) {
-            unsigned at = turned ? i * rows + r : r * k + i;
-            special |= number_decode(type, x[r * k + i], &sig[at], &exp[at]);
-        }
+    for (unsigned i = 0; i < n; i++)
+        special |= number_decode(type, x[i], &sig[i], &exp[i]);
     return special;
 }
 
 static bool
-decode(uint8_t type, const uint32_t *x, unsigned rows, unsigned k, bool turned, int32_t *sig, int32_t *exp)
+decode(uint8_t type, const uint32_t *x, unsigned n, int32_t *sig, int32_t *exp)
 {
     switch (type) {         /* a loop for each type, in which it is a constant */
-    case PTX_F16: return decode_as(PTX_F16, x, rows, k, turned, sig, exp);
-    case PTX_BF16: return decode_as(PTX_BF16, x, rows, k, turned, sig, exp);
-    case PTX_TF32: return decode_as(PTX_TF32, x, rows, k, turned, sig, exp);
-    case PTX_E4M3: return decode_as(PTX_E4M3, x, rows, k, turned, sig, exp);
-    default: return decode_as(PTX_E5M2, x, rows, k, turned, sig, exp);
+    case PTX_F16: return decode_as(PTX_F16, x, n, sig, exp);
+    case PTX_BF16: return decode_as(PTX_BF16, x, n, sig, exp);
+    case PTX_TF32: return decode_as(PTX_TF32, x, n, sig, exp);
+    case PTX_E4M3: return decode_as(PTX_E4M3, x, n, sig, exp);
+    default: return decode_as(PTX_E5M2, x, n, sig, exp);
     }
+}
+
+/* Columns of k become rows of n. */
+static void
+turn(const uint32_t *restrict x, unsigned n, unsigned k, uint32_t *restrict out)
+{
+    for (unsigned j = 0; j < n; j++)
+        for (unsigned i = 0; i < k; i++)
+            out[i * n + j] = x[j * k + i];
 }
 
 static inline __attribute__((always_inline)) bool
@@ -115,9 +121,11 @@ void
 cwh_dot_all(const struct cwh_dot *x, unsigned m, unsigned n, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t *d)
 {
     int32_t as[MAX_ELEMENTS], ae[MAX_ELEMENTS], bs[MAX_ELEMENTS], be[MAX_ELEMENTS];
+    uint32_t rows[MAX_ELEMENTS];
     unsigned k = x->k;
-    bool special = decode(x->type, a, m, k, false, as, ae);
-    special |= decode(x->type_b, b, n, k, true, bs, be);
+    bool special = decode(x->type, a, m * k, as, ae);
+    turn(b, n, k, rows);
+    special |= decode(x->type_b, rows, n * k, bs, be);
     int mantissa = number_mantissa(x->type) + number_mantissa(x->type_b);
     for (unsigned i = 0; i < m; i++)
         for (unsigned j = 0; j < n; j += 8) {
