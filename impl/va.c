@@ -46,11 +46,9 @@ region_init(void)
         return true;
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     for (uint64_t size = CW_VA_SIZE; size >= (1ull << 34); size >>= 2) {
-#ifdef __SANITIZE_THREAD__
-        void *p = MAP_FAILED;   /* its mmap turns a place that it does not like into address 0 */
-#else
         void *p = mmap((void *)(uintptr_t)CW_VA_BASE, size, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
-#endif
+        if (!p)                 /* the thread sanitizer's answer for a place that it does not like */
+            p = MAP_FAILED;
         if (p == MAP_FAILED)
             p = mmap(NULL, size, PROT_NONE, flags, -1, 0);
         if (p == MAP_FAILED)

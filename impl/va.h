@@ -10,8 +10,13 @@
 
 #include "impl/backend.h"
 
+#ifdef __SANITIZE_THREAD__       /* whose runtime has a plan for all addresses: between its heap and the libraries */
+#define CW_VA_BASE 0x7e8000000000ull
+#define CW_VA_SIZE (1ull << 38)
+#else
 #define CW_VA_BASE 0x700000000000ull
 #define CW_VA_SIZE (1ull << 40)
+#endif
 #define CW_VA_GRANULE (2ull << 20)
 
 /* Reserve address space only (PROT_NONE). align: a power of two. hint as in cwb_backend.va_reserve; size is rounded up to
