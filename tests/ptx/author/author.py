@@ -154,7 +154,7 @@ for kind, types in (('int', ('u16', 's16', 'u32', 's32', 'u64', 's64')), ('float
         ops += ['lo', 'ls', 'hi', 'hs'] if t[0] == 'u' else ['equ', 'neu', 'ltu', 'leu', 'gtu', 'geu', 'num', 'nan'] if t[0] == 'f' else []
         x = f('compare/setp_' + t, 'setp on %s: every comparison.' % t, sets={2: ['edge', 'edge']}, spread=32)
         for op in ops:
-            x.form('setp.%s.%s %%p0, {a}, {b}; selp.u32 {d}, 1, 0, %%p0;' % (op, t), t + ' ' + t, 'u8' if False else 'u32')
+            x.form('setp.%s.%s %%p0, {a}, {b}; selp.u32 {d}, 1, 0, %%p0;' % (op, t), t + ' ' + t, 'u32')
             if t == 'f32' and op in ('eq', 'lt', 'geu'):
                 x.form('setp.%s.ftz.%s %%p0, {a}, {b}; selp.u32 {d}, 1, 0, %%p0;' % (op, t), t + ' ' + t, 'u32')
 x = f('compare/setp_bits', 'setp on bits, on two predicates, and combined with a third.', sets={2: ['few', 'edge']})

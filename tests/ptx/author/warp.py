@@ -110,8 +110,7 @@ for old in (False, True):
             d, p = shfl(mode, A, [b] * N, [c] * N)
             outs['d%d' % k], outs['p%d' % k] = ('u32', N, d), ('u32', N, p)
             mask = '' if old else ', -1'
-            body += 'shfl%s.%s.b32 %%d%d|%%p1, %%a, %d, %d%s; selp.u32 %%p%d, 1, 0, %%p1;\n' % ('' if old else '.sync', mode, k, b, c, mask, k) \
-                if False else 'shfl%s.%s.b32 %%d%d|%%p1, %%a, %d, %d%s; selp.u32 %%o%d, 1, 0, %%p1;\n' % ('' if old else '.sync', mode, k, b, c, mask, k)
+            body += 'shfl%s.%s.b32 %%d%d|%%p1, %%a, %d, %d%s; selp.u32 %%o%d, 1, 0, %%p1;\n' % ('' if old else '.sync', mode, k, b, c, mask, k)
         outs = {('o' + n[1:] if n[0] == 'p' else n): v for n, v in outs.items()}
         t.kernel(mode, {'a': IN_A}, outs, body)
     bs = [(i * 5 + 3) % 32 for i in lanes]
@@ -382,11 +381,10 @@ t.write()
 
 # ---- addresses ----
 t = Test('memory/addresses', 'cvta there and back, isspacep, addresses of variables and parameters.', 'sm_90', '8.0', top='.global .align 4 .b32 gl[64];\n.const .align 4 .b32 co[2] = { 77, 78 };\n.shared .align 4 .b32 sh[64];')
-flags = lambda x: x
 t.kernel('isspacep', {'a': IN_A}, {'g': ('u32', N, [0b000001] * N), 's': ('u32', N, [0b100010] * N), 'c': ('u32', N, [0b000100] * N), 'l': ('u32', N, [0b001000] * N), 'r': ('u32', N, [0b000000] * N)},
          '.local .align 4 .b32 lo[4];\nmov.u64 %q1, gl; cvta.global.u64 %q1, %q1; mov.u64 %q2, sh; cvta.shared.u64 %q2, %q2; mov.u64 %q3, co; cvta.const.u64 %q3, %q3; mov.u64 %q4, lo; cvta.local.u64 %q4, %q4; mov.u64 %q5, 0x40;\n' +
          ''.join('isspacep.%s %%p1, %%q%d; selp.u32 %%t0, %d, 0, %%p1; or.b32 %%%s, %%%s, %%t0;\n' % (sp, q, 1 << b, o, o) for q, o in zip((1, 2, 3, 4), 'gscl')
-                 for b, sp in enumerate(('global', 'shared', 'const', 'local', 'param', 'shared::cluster')) if not (q in (1, 3) and False)) + 'mov.u32 %r, 0;')
+                 for b, sp in enumerate(('global', 'shared', 'const', 'local', 'param', 'shared::cluster'))) + 'mov.u32 %r, 0;')
 t.kernel('cvta', {'a': IN_A}, {'g': ('u32', N, A), 's': ('u32', N, A), 'l': ('u32', N, A), 'c': ('u32', N, [77 + i % 2 for i in lanes]), 'k': ('u32', N, A)},
          '''.local .align 4 .b32 lo[4];
 mul.wide.u32 %q7, %i, 4;
