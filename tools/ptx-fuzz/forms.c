@@ -137,12 +137,12 @@ static const struct pattern patterns[] = {
     { CAT_CVT, 0, "cvt.{rn,rz}{,.relu}.bf16.f32", "bf16 f32", NULL, NULL },
     { CAT_CVT, 0, "cvt.f32.bf16", "f32 bf16", NULL, NULL },
     { CAT_CVT, 0, "cvt.{rn,rz}{,.relu}.T.f32", "T f32 f32", "f16x2 bf16x2", NULL },
-    { CAT_CVT, 0, "cvt.rna{,.satfinite}.tf32.f32", "u32 f32", NULL, NULL },
+    { CAT_CVT, 0, "cvt.rna{,.satfinite}.tf32.f32", "tf32 f32", NULL, NULL },
     { CAT_CVT, 0, "cvt.rn.satfinite{,.relu}.T.f32", "b16 f32 f32", "e4m3x2 e5m2x2", NULL },
     { CAT_CVT, 0, "cvt.rn.satfinite{,.relu}.T.f16x2", "b16 f16x2", "e4m3x2 e5m2x2", NULL },
     { CAT_CVT, 0, "cvt.rn{,.relu}.f16x2.T", "f16x2 =b16", "e4m3x2 e5m2x2", NULL },
-    { CAT_CVT, 0, "cvt.pack.sat.{u16,s16}.s32", "b32 s32 s32", NULL, NULL },
-    { CAT_CVT, 0, "cvt.pack.sat.{u8,s8,u4,s4,u2,s2}.s32.b32", "b32 s32 s32 b32", NULL, NULL },
+    { CAT_CVT, 0, "cvt.pack.sat.{u16,s16}.s32", "u32 s32 s32", NULL, NULL },
+    { CAT_CVT, 0, "cvt.pack.sat.{u8,s8,u4,s4,u2,s2}.s32.b32", "u32 s32 s32 u32", NULL, NULL },
 
     { CAT_VIDEO, 0, "v{add,sub,absdiff,min,max}.T.U.{u32,s32}{,.sat}", "u32 u32 u32", "u32 s32", "u32 s32" },
     { CAT_VIDEO, 0, "v{add,sub,absdiff,min,max}.T.U.s32.{add,min,max}", "u32 u32 u32 u32", "u32 s32", "u32 s32" },
@@ -150,9 +150,9 @@ static const struct pattern patterns[] = {
     { CAT_VIDEO, 0, "vset.T.U." CMPI, "u32 u32 u32", "u32 s32", "u32 s32" },
     { CAT_VIDEO, 0, "vmad.u32.u32.u32{,.sat}{,.shr7,.shr15}", "u32 u32 u32 u32", NULL, NULL },
     { CAT_VIDEO, 0, "vmad.s32.{u32.s32,s32.u32,s32.s32}{,.sat}{,.shr7,.shr15}", "u32 u32 u32 u32", NULL, NULL },
-    { CAT_VIDEO, 0, "v{add,sub,avrg,absdiff,min,max}{2,4}.T.U.{u32,s32}{.sat,}", "u32 u32 u32 u32", "u32 s32", "u32 s32" },
-    { CAT_VIDEO, 0, "v{add,sub,avrg,absdiff,min,max}{2,4}.T.U.s32.add", "u32 u32 u32 u32", "u32 s32", "u32 s32" },
-    { CAT_VIDEO, 0, "vset{2,4}.T.U." CMPI "{,.add}", "u32 u32 u32 u32", "u32 s32", "u32 s32" },
+    { CAT_VIDEO, 0, "v{add,sub,avrg,absdiff,min,max}{2,4}.T.U.{u32,s32}{.sat,}", "u32 =u32 =u32 =u32", "u32 s32", "u32 s32" },
+    { CAT_VIDEO, 0, "v{add,sub,avrg,absdiff,min,max}{2,4}.T.U.s32.add", "u32 =u32 =u32 =u32", "u32 s32", "u32 s32" },
+    { CAT_VIDEO, 0, "vset{2,4}.T.U." CMPI "{,.add}", "u32 =u32 =u32 =u32", "u32 s32", "u32 s32" },
 };
 
 /* ---- checking ---- */
@@ -411,7 +411,7 @@ from_row(struct forms *f, const struct op_row *row, unsigned ptx, unsigned sm)
             }
             *o = (struct role){ .dst = s[0] == 'd' || s[0] == 'k', .pair = s[0] == 'k' && rng_percent(&r, 30) };
             char ty = s[1];
-            o->type = ty >= '0' && ty <= '3' ? type[ty - '0'] : ty == 'w' ? type[0] : ty == 'p' ? PTX_PRED : ty == 'u' ? PTX_B32 : ty == 'q' ? PTX_B64 : 0;
+            o->type = ty >= '0' && ty <= '3' ? type[ty - '0'] : ty == 'w' ? type[0] : ty == 'p' ? PTX_PRED : ty == 'u' ? PTX_U32 : ty == 'q' ? PTX_U64 : 0;
             if (s[0] == 'i') {
                 o->kind = ROLE_IMM;
                 o->limit = 16;
@@ -448,7 +448,7 @@ forms_build(struct forms *f, unsigned ptx, unsigned sm)
         if (!(t & PTX_T_HOST) || t & (PTX_T_READS_MEM | PTX_T_WRITES_MEM | PTX_T_TERMINATOR | PTX_T_CONVERGENT | PTX_T_CALL) ||
             strchr(row->sig, '*') || strchr(row->sig, 'a') || !row->ntypes || row->mods & (M_RAW | M_SPACE | M_CC) ||
             row->info.min_ptx > ptx || row->info.min_sm > sm || named_by_hand(f, by_hand, row->info.mnemonic) ||
-            i == PTX_OP_ALLOCA || i == PTX_OP_ISTYPEP || i == PTX_OP_STACKSAVE || i == PTX_OP_STACKRESTORE)
+            i == PTX_OP_ALLOCA || i == PTX_OP_ISTYPEP || !strncmp(row->info.mnemonic, "mbarrier", 8) || i == PTX_OP_STACKSAVE || i == PTX_OP_STACKRESTORE)
             continue;
         from_row(f, row, ptx, sm);
     }

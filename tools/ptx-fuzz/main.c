@@ -50,7 +50,7 @@ usage(FILE *out)
           "      --ptx N --sm N     .version (default 86: 8.6) and .target (default 89)\n"
           "      --tries N          runs that a reduction may take (default 600)\n"
           "      --max-findings N   end after so many (default 20)\n"
-          "      --timeout MS       for a module on a device (default 10000)\n"
+          "      --timeout MS       of computing for a module (default 10000)\n"
           "  -o, --output DIR       where findings go (default .)\n"
           "      --print            print the programs and run nothing\n"
           "      --forms            print every instruction form and run nothing\n"
