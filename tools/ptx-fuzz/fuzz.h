@@ -42,6 +42,7 @@ enum form_flag {
     FORM_APPROX = 1,        /* PTX leaves bits of the result open */
     FORM_CONTRACT = 2,      /* a compiler may fuse it with another instruction */
     FORM_SM90 = 4,
+    FORM_LOOSE = 16,        /* ptxas takes liberties with it (docs/ptx-fuzz.md) */
     FORM_NAN64 = 8,         /* of two NaNs either may be the result's */
 };
 
@@ -139,6 +140,7 @@ struct options {
     uint32_t size;
     const char *profile;
     bool approx, contract, nan64;
+    bool native;            /* a side's code is made by ptxas: see docs/ptx-fuzz.md */
     unsigned ptx, sm;
 };
 
@@ -166,6 +168,8 @@ extern const struct param_info { const char *name, *decl; } param_info[NPARAMS];
 /* Which of them the text of program 0 names. */
 bool param_used(const char *text, unsigned i);
 void print_program(const struct program *p, uint32_t number, bool trace, struct cw_buf *out);
+/* Copy without the registers that are declared only. */
+void prune_declarations(const char *text, struct cw_buf *out);
 /* Input as both sides get it: IN_BYTES. */
 void make_input(uint64_t seed, uint8_t *in);
 /* Scalar parameters of a kernel: x, y, z, w, h, and an array. */

@@ -163,6 +163,11 @@ add_source(struct ctx *c, struct node *n, unsigned type, bool relaxed)
     if (can && k < 14) {
         struct operand *o = &n->op[n->nops++];
         *o = (struct operand){ .kind = O_IMM, .type = (uint8_t)type, .imm = edge_value(c->r, type) };
+        /* What ptxas computes itself of a NaN is not what the hardware would. */
+        if (c->o->native && type == PTX_F32 && (o->imm & 0x7fffffff) > 0x7f800000)
+            o->imm = 0x40490fdb;
+        if (c->o->native && type == PTX_F64 && (o->imm & 0x7fffffffffffffff) > 0x7ff0000000000000)
+            o->imm = 0x400921fb54442d18;
         return o;
     }
     if ((type == PTX_U32 || type == PTX_S32 || type == PTX_B32) && !relaxed && c->nloops && k < 24) {
@@ -190,6 +195,19 @@ maybe_guard(struct ctx *c, struct node *n)
 
 /* ---- leaves ---- */
 
+static bool
+allowed(const struct options *o, const struct form *x)
+{
+    return !(x->flags & FORM_APPROX && !o->approx) && !(x->flags & FORM_CONTRACT && !o->contract) && !(x->flags & FORM_LOOSE && o->native);
+}
+
+/* ptxas makes several instructions of some forms, and guards not all of them. */
+static bool
+guard_is_kept(const struct form *x)
+{
+    return x->category == CAT_INT || x->category == CAT_BIT || x->category == CAT_MOV || !strncmp(x->text, "setp", 4) || !strncmp(x->text, "selp", 4);
+}
+
 static void
 leaf_form(struct ctx *c, struct seq *s)
 {
@@ -207,11 +225,10 @@ leaf_form(struct ctx *c, struct seq *s)
         k = CAT_INT;
     uint32_t index = rng_below(c->r, c->f->n[k]);
     const struct form *x = &c->f->list[c->f->of[k][index]];
-    for (unsigned again = 0; again < 8 && ((x->flags & FORM_APPROX && !c->o->approx) || (x->flags & FORM_CONTRACT && !c->o->contract)); again++)
+    for (unsigned again = 0; again < 8 && !allowed(c->o, x); again++)
         x = &c->f->list[c->f->of[k][rng_below(c->r, c->f->n[k])]];
     struct node *n = new_node(c, N_LEAF, s);
-    if ((x->flags & FORM_APPROX && !c->o->approx) || (x->flags & FORM_CONTRACT && !c->o->contract))
-        n->off = true;
+    n->off = !allowed(c->o, x);
     struct cw_buf b;
     cw_buf_init(&b);
     const char *pre = "";
@@ -256,7 +273,13 @@ leaf_form(struct ctx *c, struct seq *s)
                   x->flags & FORM_NAN64 && !c->o->nan64 ? "\nsetp.nan.f64 %tp0, $0, $0;\nselp.b64 $0, 0x7ff8000000000000, $0, %tp0;" : "");
     n->form = x->text;
     cw_buf_finish(&b);
+    /* min(x, x) and the like are folded, NaN or not. */
+    struct operand *y = &n->op[1], *z = &n->op[2];
+    if (n->nops > 2 && x->category >= CAT_F32 && x->category <= CAT_HALF && y->kind == O_REG && z->kind == O_REG && y->cls == z->cls && y->index == z->index)
+        z->index = (uint8_t)((z->index + 1) % class_info[z->cls].count);
     maybe_guard(c, n);
+    if (c->o->native && !guard_is_kept(x))
+        n->guard = -1;
 }
 
 static unsigned
@@ -358,7 +381,8 @@ leaf_memory(struct ctx *c, struct seq *s)
     cw_buf_init(&list);
     unsigned start = n->nops;
     for (unsigned i = 0; i < lanes; i++) {
-        struct operand *o = add_reg(c, n, type, !store, true);
+        struct operand *o = add_reg(c, n, type, !store, is_int(type) || ptx_type_class((ptx_type)type) == PTX_CLASS_BITS);
+        o->fixed = true;
         if (i) {
             o->cls = n->op[start].cls;
             unsigned count = class_info[o->cls].count;
@@ -419,7 +443,7 @@ leaf_atom(struct ctx *c, struct seq *s)
     n->text = FMT(c, "?atom%s.%s.%s $0, [%s+%u], $1%s;", qual, shared ? "shared" : "global", ops[k].op, shared ? "%osh" : "%own",
                   rng_below(c->r, OWN_BYTES / bytes) * bytes, cas ? ", $2" : "");
     if (type == PTX_F64 && !c->o->nan64)
-        n->text = FMT(c, "?mov.b64 $1, 0x4010000000000000;\n%s", n->text), n->op[1].fixed = n->op[1].dst = true, n->op[1].kind = O_REG, n->op[1].cls = C_G;
+        n->text = FMT(c, "?mov.b64 $1, 0x4010000000000000;\n%s", n->text), n->op[1].fixed = n->op[1].dst = true, n->op[1].kind = O_REG, n->op[1].cls = C_G, n->op[1].index = 0;
     n->form = FMT(c, "atom.%s.%s", shared ? "shared" : "global", ops[k].op);
     maybe_guard(c, n);
 }

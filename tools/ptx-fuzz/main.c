@@ -242,6 +242,7 @@ main(int argc, char **argv)
         limit = 60;
     if (!strstr(on, "cuda") && !strstr(against, "cuda"))
         z.o.contract = true;
+    z.o.native = strstr(on, "cuda") || strstr(against, "cuda");
     forms_build(&z.forms, z.o.ptx, z.o.sm);
     if (forms) {
         for (uint32_t i = 0; i < z.forms.count; i++)

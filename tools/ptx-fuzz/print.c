@@ -340,6 +340,16 @@ print_call(struct printer *w, const struct node *n, bool masks)
         /* A register argument has to be one. */
         cw_buf_puts(w->b, ");\n");
     } else {
+        if (n->indirect && masks && *w->mask) {
+            /* Lanes that go elsewhere do not take part. */
+            char m[16];
+            new_mask(w, m);
+            cw_buf_puts(w->b, "and.b32 %t0, ");
+            operand(w, &n->op[last], w->b);
+            cw_buf_printf(w->b, ", 4;\nsetp.eq.u32 %s, %%t0, 0;\nvote.sync.ballot.b32 %s, %s, %s;\nnot.b32 %%t2, %s;\nselp.b32 %s, %s, %%t2, %s;\nand.b32 %s, %s, %s;\n",
+                          c, m, c, w->mask, m, m, m, c, m, m, w->mask);
+            snprintf(mask, sizeof mask, "%s", m);
+        }
         cw_buf_printf(w->b, "{\n.param .%s crv;\n.param .b32 ca0;\n.param .b32 ca1;\n", ret);
         for (unsigned i = 0; i < f->nparams; i++)
             cw_buf_printf(w->b, ".param .%s ca%u;\n", ptx_type_name((ptx_type)f->param[i]), i + 2);
@@ -658,6 +668,43 @@ void
 print_header(const struct options *o, struct cw_buf *out)
 {
     cw_buf_printf(out, ".version %u.%u\n.target sm_%u\n.address_size 64\n", o->ptx / 10, o->ptx % 10, o->sm);
+}
+
+static bool
+appears(const char *text, const char *end, const char *name, size_t n, bool numbered)
+{
+    for (const char *s = text; (s = memchr(s, '%', (size_t)(end - s))); s++)
+        if ((size_t)(end - s) > n && !memcmp(s, name, n) &&
+            (numbered ? s[n] >= '0' && s[n] <= '9' : !((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= '0' && s[n] <= '9'))))
+            return true;
+    return false;
+}
+
+void
+prune_declarations(const char *text, struct cw_buf *out)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n"), name = 0;
+        const char *next = text + n + (text[n] == '\n'), *end = strstr(next, "\n}\n"), *s = text;
+        if (strncmp(text, ".reg ", 5)) {
+            cw_buf_append(out, text, (size_t)(next - text));
+            text = next;
+            continue;
+        }
+        end = end ? end : next + strlen(next);
+        const char *comma = "";
+        for (; (s = memchr(s, '%', (size_t)(text + n - s))); s += name) {
+            name = strcspn(s, "<,;\n");
+            if (!appears(next, end, s, name, s[name] == '<'))
+                continue;
+            if (!*comma)
+                cw_buf_append(out, text, strcspn(text, "%"));
+            cw_buf_printf(out, "%s%.*s", comma, (int)strcspn(s, ",;\n"), s);
+            comma = ", ";
+        }
+        cw_buf_puts(out, *comma ? ";\n" : "");
+        text = next;
+    }
 }
 
 void

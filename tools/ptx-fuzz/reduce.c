@@ -235,7 +235,11 @@ reduce_operands(struct reduction *r)
         struct node *n = p->node[i];
         for (unsigned k = 0; k < n->nops && !n->off; k++) {
             struct operand was = n->op[k];
-            if (was.fixed || (was.kind != O_REG && was.kind != O_TEXT))
+            unsigned others = 0;
+            for (unsigned o = 0; o < n->nops; o++)
+                others += o != k && n->op[o].kind == O_REG && !n->op[o].dst;
+            /* ptxas would compute it all by itself. */
+            if (was.fixed || (was.kind != O_REG && was.kind != O_TEXT) || (r->z->o.native && !others))
                 continue;
             unsigned bits = ptx_type_bits((ptx_type)was.type);
             for (unsigned v = 0; v < 3; v++) {
@@ -265,7 +269,7 @@ reduce_program(struct fuzzer *z, struct program *p, struct difference *d)
     }
     reduce_operands(&r);
     reduce_nodes(&r);
-    if (program_threads(p) == 1) {
+    if (program_threads(p) == 1 && !z->o.native) {
         p->literal = true;
         if (!still(&r))
             p->literal = false;
@@ -433,7 +437,7 @@ report_difference(struct fuzzer *z, const struct program *program, const struct 
         cw_buf_finish(&words);
     }
     print_header(&z->o, &b);
-    cw_buf_append(&b, text.data, text.size);
+    prune_declarations(text.data ? text.data : "", &b);
     snprintf(path, sizeof path, "%s/fuzz_%llx.ptx", z->dir, (unsigned long long)p.seed);
     if (b.failed || cw_file_write_atomic(path, b.data, b.size, 0644) != CW_OK)
         fprintf(stderr, "cannot write %s\n", path);
