@@ -15,6 +15,15 @@ is_half(ptx_type t)
 V
 fp_min_max(struct emit *e, V a, V b, bool max, bool propagate)
 {
+    if (e->target == CWJ_TARGET_HOST) {
+        /* Not a chain of comparisons and selects: LLVM 19 makes select(|x| unordered, 0, select(0 < |x|, 0, |x|)) a test of x's
+         * sign. */
+        V v[2] = { a, b };
+        emit_unify(e, v, 2);
+        V nan[2] = { fp_is_nan(e, v[0]), fp_is_nan(e, v[1]) }, m = v_call2(e, max ? "llvm.maximum" : "llvm.minimum", v[0], v[1]);
+        m = v_sel(e, nan[1], propagate ? v[1] : v[0], m);
+        return fp_quiet(e, v_sel(e, nan[0], propagate ? v[0] : v[1], m));
+    }
     V ia = fp_as_int(e, a), ib = fp_as_int(e, b);
     V less = emit_fcmp(e, max ? LLVMRealOGT : LLVMRealOLT, a, b), more = emit_fcmp(e, max ? LLVMRealOLT : LLVMRealOGT, a, b);
     V equal = fp_as_float(e, max ? v_and(e, ia, ib) : v_or(e, ia, ib));     /* differ in the sign of zero at most */
@@ -58,6 +67,42 @@ prefer_nan(struct emit *e, V r, V b, V c)
     if (c)
         r = v_sel(e, fp_is_nan(e, c), fp_as_float(e, v_or(e, fp_as_int(e, c), quiet)), r);
     return v_sel(e, fp_is_nan(e, b), fp_as_float(e, v_or(e, fp_as_int(e, b), quiet)), r);
+}
+
+/* .ftz flushes what is subnormal when rounded as if exponents had no end. Rounded to a subnormal first, a little less than
+ * 2^-126 can have become 2^-126: then compute once more, 2^64 times as large. A branch around it, for it is rare. */
+static V
+flush_before_rounding(struct emit *e, const struct ptx_inst *in, V r, V a, V b, V c)
+{
+    if (e->target == CWJ_TARGET_NVPTX)
+        return r;
+    V least = emit_fp_like(e, r, 0x1p-126), scale = emit_fp_like(e, r, 0x1p64), again;
+    V rare = emit_fcmp(e, LLVMRealOEQ, fp_abs(e, r), least);
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b), more, done;
+    V fn = LLVMGetBasicBlockParent(from), any = rare;
+    more = LLVMAppendBasicBlockInContext(e->llvm, fn, "least");
+    done = LLVMAppendBasicBlockInContext(e->llvm, fn, "least.done");
+    if (emit_is_vector(rare)) {
+        LLVMTypeRef word = LLVMIntTypeInContext(e->llvm, e->width);
+        any = LLVMBuildICmp(e->b, LLVMIntNE, LLVMBuildBitCast(e->b, rare, word, ""), LLVMConstNull(word), "");
+    }
+    LLVMBuildCondBr(e->b, any, more, done);
+    LLVMPositionBuilderAtEnd(e->b, more);
+    switch (in->op) {
+    case PTX_OP_MUL: again = fp_mul(e, v_fmul(e, a, scale), b, in->round, false); break;
+    case PTX_OP_DIV: again = fp_div(e, v_fmul(e, a, scale), b, in->round, false); break;
+    case PTX_OP_RCP: again = fp_div(e, scale, a, in->round, false); break;
+    default:         again = fp_fma(e, v_fmul(e, a, scale), b, v_fmul(e, c, scale), in->round, false); break;
+    }
+    V less = v_and(e, rare, emit_fcmp(e, LLVMRealOLT, fp_abs(e, again), emit_fp_like(e, r, 0x1p-62)));
+    V bits = fp_as_int(e, r);
+    V out = v_sel(e, less, fp_as_float(e, v_and(e, bits, k_int(e, bits, UINT64_C(1) << 31))), r);
+    more = LLVMGetInsertBlock(e->b);
+    LLVMBuildBr(e->b, done);
+    LLVMPositionBuilderAtEnd(e->b, done);
+    V phi = LLVMBuildPhi(e->b, LLVMTypeOf(r), "");
+    LLVMAddIncoming(phi, (V[]){ r, out }, (LLVMBasicBlockRef[]){ from, more }, 2);
+    return phi;
 }
 
 static V
@@ -214,8 +259,13 @@ emit_float(struct emit *e, const struct ptx_inst *in)
             return false;
     }
     r.n = s[0].n;
-    for (unsigned k = 0; k < r.n; k++)
-        r.v[k] = one_op(e, in, t, s[0].v[k], n > 1 ? s[1].v[k] : NULL, n > 2 ? s[2].v[k] : NULL);
+    bool inexact = in->op == PTX_OP_MUL || in->op == PTX_OP_FMA || in->op == PTX_OP_MAD || in->op == PTX_OP_DIV || in->op == PTX_OP_RCP;
+    for (unsigned k = 0; k < r.n; k++) {
+        V a = s[0].v[k], b = n > 1 ? s[1].v[k] : NULL, c = n > 2 ? s[2].v[k] : NULL;
+        r.v[k] = one_op(e, in, t, a, b, c);
+        if (inexact && in->flags & PTX_F_FTZ && !(in->flags & (PTX_F_APPROX | PTX_F_FULL)) && (t == PTX_F32 || t == PTX_F32X2))
+            r.v[k] = flush_before_rounding(e, in, r.v[k], a, b, c);
+    }
     if (in->op == PTX_OP_FMA && in->aux >> PTX_AUX_OOB & 1)
         fma_out_of_bounds(e, in, &r);
     fp_dst(e, in, 0, t, &r);

@@ -163,6 +163,8 @@ find_nth_set(struct emit *e, V mask, V base, V offset)
     /* offset 0: only the bit at base itself counts */
     V bit = v_and(e, v_lshr(e, mask, b), k_int(e, mask, 1));
     at = v_sel(e, self, v_sel(e, v_ne(e, bit, zero), b, none), at);
+    /* An offset whose absolute value is none gives 0 (recorded on an H200). */
+    at = v_sel(e, v_eq(e, offset, k_int(e, offset, UINT64_C(1) << 31)), zero, at);
     return v_sel(e, in_range, at, none);
 }
 

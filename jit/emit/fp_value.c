@@ -45,15 +45,21 @@ fp_fma_fast(struct emit *e, V a, V b, V c)
     return has ? v_call3(e, "llvm.fma", a, b, c) : v_fadd(e, v_fmul(e, a, b), c);
 }
 
-V
-fp_flush(struct emit *e, V v, ptx_type t)
+static V
+fp_flush_below(struct emit *e, V v, double least)
 {
-    bool wide = emit_scalar_type(v) == e->f64;
-    V small = emit_fcmp(e, LLVMRealOLT, fp_abs(e, v), emit_fp_like(e, v, t == PTX_F16 || t == PTX_F16X2 ? 0x1p-14 : wide ? 0x1p-1022 : 0x1p-126));
+    V small = emit_fcmp(e, LLVMRealOLT, fp_abs(e, v), emit_fp_like(e, v, least));
     V bits = fp_as_int(e, v);
     V sign = v_and(e, bits, k_int(e, bits, UINT64_C(1) << (int_bits(bits) - 1)));
 
     return v_sel(e, small, fp_as_float(e, sign), v);
+}
+
+V
+fp_flush(struct emit *e, V v, ptx_type t)
+{
+    bool wide = emit_scalar_type(v) == e->f64;
+    return fp_flush_below(e, v, t == PTX_F16 || t == PTX_F16X2 ? 0x1p-14 : wide ? 0x1p-1022 : 0x1p-126);
 }
 
 V
@@ -148,8 +154,8 @@ fp_dst(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t, struct
         if (in->flags & PTX_F_RELU)
             v = fp_relu(e, v);
         if (small) {
-            if (in->flags & PTX_F_FTZ)      /* what is too small before rounding is flushed (measured on an H200) */
-                v = fp_flush(e, v, t);
+            if (in->flags & PTX_F_FTZ)      /* what rounds to less than 2^-14 where exponents have no end (measured on an H200) */
+                v = fp_flush_below(e, v, f16 ? 0x1p-14 * (1 - 0x1p-12) : 0x1p-126);
             r[k] = fp_to_small(e, v, f16 ? FP_F16 : FP_BF16, PTX_RN, false);
         } else {
             r[k] = in->flags & PTX_F_FTZ && t != PTX_F64 ? fp_flush(e, v, t) : v;

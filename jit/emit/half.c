@@ -62,12 +62,13 @@ round_magnitude(struct emit *e, V mag, const struct small_format *f, unsigned ro
     return v_add(e, q, v_shl(e, base, k_int(e, base, f->mbits)));
 }
 
-/* cvt.rna.tf32 is a rounding of the bits, NaN or not, and .satfinite takes one unit off what has the exponent of infinity
- * then (measured on an H200). */
+/* cvt.rna.tf32 rounds the bits of a number and cuts off those of a NaN, and .satfinite takes one unit off what has the exponent
+ * of infinity then (measured on an H200). */
 static V
 tf32_nearest_away(struct emit *e, V mag, bool satfinite)
 {
-    V r = v_call2(e, "llvm.umin", v_add(e, mag, k_int(e, mag, 0x1000)), k_int(e, mag, 0x7fffffff));
+    V number = emit_icmp(e, LLVMIntULT, mag, k_int(e, mag, 0x7f800000));
+    V r = v_sel(e, number, v_add(e, mag, k_int(e, mag, 0x1000)), mag);
 
     r = v_and(e, r, k_int(e, r, 0xffffe000));
     if (satfinite)

@@ -491,6 +491,10 @@ ptx_parse_initialiser(struct parser *p, struct ptx_symbol *s, const uint64_t *di
         ptx_error_at(p, at.line, at.column, 6003, "an initialised variable of more than %d bytes", MAX_INIT);
         goto done;
     }
+    if ((p->total_init += s->size) > MAX_MODULE_INIT) {
+        ptx_error_at(p, at.line, at.column, 6012, "more than %d bytes of initialised variables in a module", MAX_MODULE_INIT);
+        goto done;
+    }
     uint8_t *bytes = cw_arena_alloc(p->arena, s->size ? s->size : 1);
     if (!bytes) {
         p->nomem = true;

@@ -136,7 +136,7 @@ extern const unsigned ptx_mod_word_count;
 /* ---- limits (P6xxx) ---- */
 enum {
     MAX_TEXT = 1 << 30, MAX_SCOPES = 256, MAX_EXPR_DEPTH = 200, MAX_REGS = 1 << 20, MAX_VEC = 128, MAX_ARGS = 4096,
-    MAX_INIT = 1 << 28, MAX_DIMS = 8, MAX_MODULE_REGS = 4 << 20,
+    MAX_INIT = 1 << 28, MAX_MODULE_INIT = 1 << 29, MAX_DIMS = 8, MAX_MODULE_REGS = 4 << 20,
 };
 
 /* ---- names ---- */
@@ -242,7 +242,7 @@ struct parser {
     VEC_OF(struct ptx_operand) elems;   /* stack of operands being parsed */
     VEC_OF(struct ptx_symbol *) params;
     VEC_OF(struct ptx_reloc) relocs;
-    uint64_t total_regs;
+    uint64_t total_regs, total_init;
     uint32_t loc_file, loc_line;
     uint32_t last_label;        /* position of the label seen last */
     bool nounroll;              /* a pragma for the next instruction's block */

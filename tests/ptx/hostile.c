@@ -120,11 +120,11 @@ static const struct hostile {
 #define CASE(f, code) { #f, f, code }
     CASE(braces, 6001), CASE(open_braces, 6001), CASE(parentheses, 6002), CASE(signs, 6002), CASE(casts, 6002), CASE(conditions, 6002),
     CASE(long_sum, 0), CASE(nested_lists, 3070), CASE(too_many_values, 3069), CASE(long_list, 0), CASE(big_array, 0), CASE(bigger_array, 6101),
-    CASE(huge_dimensions, 6005), CASE(big_initialised, 6003), CASE(many_big_initialised, 6101), CASE(register_range, 6006), CASE(register_ranges, 6007),
+    CASE(huge_dimensions, 6005), CASE(big_initialised, 6003), CASE(many_big_initialised, 6012), CASE(register_range, 6007), CASE(register_ranges, 6007),
     CASE(registers, 0), CASE(labels, 0), CASE(blocks, 0), CASE(same_label, 3003), CASE(missing_labels, 3002), CASE(instructions, 0), CASE(kernels, 0),
     CASE(variables, 0), CASE(parameters, 6008), CASE(parameters_5k, 0), CASE(big_parameter, 6009), CASE(vector, 6010), CASE(operands, 2014),
     CASE(arguments, 6010), CASE(modifiers, 2010), CASE(table, 0), CASE(tables, 0), CASE(long_name, 0), CASE(long_comment, 1002), CASE(long_line, 2003),
-    CASE(long_number, 1008), CASE(long_float, 1004), CASE(long_string, 0), CASE(garbage, 1009), CASE(zeros, 1009), CASE(locs, 0), CASE(alias_cycle, 4006),
+    CASE(long_number, 1008), CASE(long_float, 1004), CASE(long_string, 0), CASE(garbage, 1009), CASE(zeros, 3053), CASE(locs, 0), CASE(alias_cycle, 3009),
     CASE(alias_chain, 0), CASE(call_cycle, 0), CASE(call_chain, 0), CASE(call_web, 0), CASE(kernels_over_chain, 0), CASE(address_cycle, 0),
     CASE(scopes, 0), CASE(shared_everywhere, 6102), CASE(errors, 2003), CASE(pragmas, 0),
 };

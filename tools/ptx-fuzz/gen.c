@@ -604,7 +604,7 @@ leaf_barrier(struct ctx *c, struct seq *s)
     struct node *n = new_node(c, N_LEAF, s);
     uint32_t k = rng_below(c->r, 10);
     uint32_t threads = c->p->block[0] * c->p->block[1] * c->p->block[2], id = rng_below(c->r, 16);
-    const char *bar = FMT(c, rng_percent(c->r, 30) ? "barrier.sync %u" : "bar.sync %u", id);
+    const char *bar = FMT(c, c->o->native || rng_percent(c->r, 30) ? "barrier.sync %u" : "bar.sync %u", id);
     if (threads % 32 == 0 && !c->w.exits && rng_percent(c->r, 30))
         bar = FMT(c, "%s, %u", bar, threads);
     n->barrier = true;
@@ -620,12 +620,12 @@ leaf_barrier(struct ctx *c, struct seq *s)
     } else if (k < 8) {
         add_reg(c, n, PTX_PRED, true, false);
         add_reg(c, n, PTX_PRED, false, false);
-        n->text = FMT(c, "bar.red.%s.pred $0, %u, %s$1;", rng_percent(c->r, 50) ? "and" : "or", id, rng_percent(c->r, 30) ? "!" : "");
+        n->text = FMT(c, "%s.red.%s.pred $0, %u, %s$1;", c->o->native ? "barrier" : "bar", rng_percent(c->r, 50) ? "and" : "or", id, rng_percent(c->r, 30) ? "!" : "");
         n->form = "bar.red";
     } else {
         add_reg(c, n, PTX_U32, true, false);
         add_reg(c, n, PTX_PRED, false, false);
-        n->text = FMT(c, "bar.red.popc.u32 $0, %u, $1;", id);
+        n->text = FMT(c, "%s.red.popc.u32 $0, %u, $1;", c->o->native ? "barrier" : "bar", id);
         n->form = "bar.red.popc";
     }
 }
@@ -927,6 +927,9 @@ gen_swarm(struct ctx *c)
     CHOOSE(breaks, "flow", 50); CHOOSE(calls, "calls", 35); CHOOSE(warp, "warp", 35); CHOOSE(barriers, "barriers", 30);
     CHOOSE(guards, "flow", 60); CHOOSE(carry, "int", 50); CHOOSE(packs, "mov", 50); CHOOSE(sregs, "mov", 50);
 #undef CHOOSE
+    /* ptxas does not bring lanes together again behind loops with two entries, and warp-wide instructions count on that. */
+    if (c->o->native && (w->warp || w->barriers))
+        w->wild = false;
     c->p->use_warp = w->warp;
     c->p->use_barrier = w->barriers;
     c->p->dynamic_shared = rng_percent(r, 30);

@@ -330,7 +330,7 @@ print_call(struct printer *w, const struct node *n, bool masks)
     }
     const char *ret = ptx_type_name((ptx_type)f->ret);
     if (f->reg_params) {
-        cw_buf_puts(w->b, "call (");
+        cw_buf_printf(w->b, "mov.b32 %%ta, %s;\ncall (", mask);
         operand(w, &n->op[0], w->b);
         cw_buf_printf(w->b, "), k%u_f%u, (%%ta, %%t1", w->number, f->number);
         for (unsigned i = 0; i < f->nparams; i++) {
