@@ -120,7 +120,7 @@ static uint32_t tf32(float x, enum rnd m)
     return round_format(exact_of(x), &fmt_tf32, m) << 13;
 }
 /* NaN is rounded as if it were a number, but does not run over (recorded on an H200). */
-REF(tf32_rna) { d[0].u32 = X.f32 != X.f32 ? (X.u32 & 0x7ffff000) == 0x7ffff000 ? X.u32 & 0xffffe000 : (X.u32 + 0x1000) & 0xffffe000 : tf32(X.f32, RND_A); }
+REF(tf32_rna) { d[0].u32 = X.f32 != X.f32 ? X.u32 & 0xffffe000 : tf32(X.f32, RND_A); }
 REF(tf32_rn_relu) { d[0].u32 = tf32(X.f32 <= 0 ? 0 : X.f32, RND_N); }
 static uint32_t fp8(double x, const struct fmt *f, uint32_t max)
 {

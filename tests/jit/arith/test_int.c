@@ -99,6 +99,10 @@ REF(fns)
             d[0].u32 = base;
         return;
     }
+    if (off == INT32_MIN && base < 32) {        /* as an H200 has it */
+        d[0].u32 = 0;
+        return;
+    }
     int64_t pos = base, count = (off < 0 ? -(int64_t)off : off) - 1, inc = off > 0 ? 1 : -1;
     while (pos >= 0 && pos < 32) {
         if (mask >> pos & 1) {
