@@ -50,7 +50,7 @@ usage(FILE *out)
           "      --ptx N --sm N     .version (default 86: 8.6) and .target (default 89)\n"
           "      --tries N          runs that a reduction may take (default 600)\n"
           "      --max-findings N   end after so many (default 20)\n"
-          "      --timeout MS       of computing for a module (default 10000)\n"
+          "      --timeout MS       of computing for a module (default 60000)\n"
           "  -o, --output DIR       where findings go (default .)\n"
           "      --print            print the programs and run nothing\n"
           "      --forms            print every instruction form and run nothing\n"
@@ -204,7 +204,7 @@ main(int argc, char **argv)
         { "output", required_argument, NULL, 'o' }, { "print", no_argument, NULL, PRINT }, { "forms", no_argument, NULL, FORMS },
         { "quiet", no_argument, NULL, 'q' }, { "help", no_argument, NULL, 'h' }, { 0 },
     };
-    static struct fuzzer z = { .o = { .size = 12, .ptx = 86, .sm = 89 }, .timeout_ms = 10000, .dir = ".", .tries = 600 };
+    static struct fuzzer z = { .o = { .size = 12, .ptx = 86, .sm = 89 }, .timeout_ms = 60000, .dir = ".", .tries = 600 };
     const char *on = "host", *against = "host:O0";
     uint64_t seed = 1, count = 0, limit = 0, batch = 8, max = 20, v;
     bool print = false, forms = false, bad = false;

@@ -257,8 +257,8 @@ reduce_program(struct fuzzer *z, struct program *p, struct difference *d)
 {
     struct reduction r = { z, p, d, 0 };
     unsigned timeout = z->timeout_ms;
-    if (d->kind == RUN_TIMEOUT && timeout > 2000)
-        z->timeout_ms = 2000;
+    if (d->kind == RUN_TIMEOUT && timeout > 10000)
+        z->timeout_ms = 10000;
     reduce_shape(&r);
     for (int round = 0; round < 4; round++) {
         bool more = reduce_nodes(&r);
