@@ -451,8 +451,9 @@ t = Test('sreg/lane', 'Special registers of the lane; the lane masks of the PTX 
 t.kernel('lane', {'a': IN_A}, {'d': ('u32', N, [i % 32 for i in lanes]), 'e': ('u32', N, [1 << i % 32 for i in lanes]), 'f': ('u32', N, [(2 << i % 32) - 1 for i in lanes]),
          'g': ('u32', N, [(1 << i % 32) - 1 for i in lanes]), 'k': ('u32', N, [M[32] & ~((1 << i % 32) - 1) for i in lanes]), 'l': ('u32', N, [M[32] & ~((2 << i % 32) - 1) for i in lanes])},
          'mov.u32 %d, %laneid;\nmov.u32 %e, %lanemask_eq;\nmov.u32 %f, %lanemask_le;\nmov.u32 %g, %lanemask_lt;\nmov.u32 %k, %lanemask_ge;\nmov.u32 %l, %lanemask_gt;')
-t.kernel('warps', {'a': IN_A}, {'d': ('u32', N, [i // 32 for i in lanes]), 'e': ('u32', N, [1] * N), 'f': ('u32', N, [1] * N), 'g': ('u32', N, [0] * N)},
-         'mov.u32 %d, %warpid;\nmov.u32 %t0, %nwarpid; setp.ge.u32 %p1, %t0, 2; selp.u32 %e, 1, 0, %p1;\nmov.u32 %t0, %smid; mov.u32 %t1, %nsmid; setp.lt.u32 %p1, %t0, %t1; selp.u32 %f, 1, 0, %p1;\n'
+# the number of a warp is the hardware's: only that its lanes share it is sure
+t.kernel('warps', {'a': IN_A}, {'d': ('u32', N, [1] * N), 'e': ('u32', N, [1] * N), 'f': ('u32', N, [1] * N), 'g': ('u32', N, [0] * N)},
+         'mov.u32 %t0, %warpid; shfl.sync.idx.b32 %t1, %t0, 0, 31, -1; setp.eq.u32 %p1, %t0, %t1; selp.u32 %d, 1, 0, %p1;\nmov.u32 %t0, %nwarpid; setp.ge.u32 %p1, %t0, 2; selp.u32 %e, 1, 0, %p1;\nmov.u32 %t0, %smid; mov.u32 %t1, %nsmid; setp.lt.u32 %p1, %t0, %t1; selp.u32 %f, 1, 0, %p1;\n'
          'mov.pred %p2, %is_explicit_cluster; selp.u32 %g, 1, 0, %p2;')
 t.kernel('clocks', {'a': IN_A}, {'d': ('u32', N, [0x3f] * N)},
          '''mov.u32 %t0, %clock; mov.u32 %t1, %clock_hi; mov.u64 %q0, %clock64; mov.u64 %q1, %globaltimer; mov.u32 %t2, %globaltimer_lo; mov.u32 %t3, %globaltimer_hi;
