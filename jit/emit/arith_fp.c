@@ -120,7 +120,7 @@ one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
     case PTX_OP_MUL:
         if (t == PTX_BF16 || t == PTX_BF16X2)       /* bf16 shares f32's exponents: subnormal products would round twice */
             return fp_narrow_odd(e, v_fmul(e, fp_widen(e, a), fp_widen(e, b)));
-        return prefer_nan(e, fp_mul(e, a, b, in->round, ftz), b, NULL);
+        return prefer_nan(e, fp_mul(e, a, b, in->round, ftz && !is_half(t)), b, NULL);
     case PTX_OP_FMA:
     case PTX_OP_MAD:
         return is_half(t) ? half_fma(e, a, b, c) : prefer_nan(e, fp_fma(e, a, b, c, in->round, ftz), b, c);
@@ -214,7 +214,7 @@ sources(const struct ptx_inst *in)
 static void
 fma_out_of_bounds(struct emit *e, const struct ptx_inst *in, struct fp_pack *r)
 {
-    enum { OOB_NAN = 0xfff7 };
+    enum { OOB_NAN = 0x7ff7 };      /* with either sign */
     V half[2][2];
 
     for (unsigned i = 0; i < 2; i++) {
@@ -223,6 +223,8 @@ fma_out_of_bounds(struct emit *e, const struct ptx_inst *in, struct fp_pack *r)
             v_unpack(e, bits, half[i]);
         else
             half[i][0] = emit_bitcast(e, bits, e->i16);
+        for (unsigned k = 0; k < r->n; k++)
+            half[i][k] = v_and(e, half[i][k], k_int(e, half[i][k], 0x7fff));
     }
     for (unsigned k = 0; k < r->n; k++) {
         V out = v_or(e, v_eq(e, half[0][k], k_int(e, half[0][k], OOB_NAN)), v_eq(e, half[1][k], k_int(e, half[1][k], OOB_NAN)));

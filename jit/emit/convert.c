@@ -180,7 +180,7 @@ to_float_type(struct emit *e, const struct ptx_inst *in, V v, ptx_type dt)
     if (dt == PTX_F64)
         return wide ? v : fp_widen(e, in->flags & PTX_F_FTZ ? fp_canonical(e, v) : v);
     if (wide)
-        v = fp_narrow(e, v, in->round);
+        v = fp_narrow_flushed(e, v, in->round, in->flags & PTX_F_FTZ);
     if (in->flags & PTX_F_FTZ)
         v = fp_flush(e, v, PTX_F32);
     return canonical ? fp_canonical(e, v) : v;

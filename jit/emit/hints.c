@@ -6,8 +6,9 @@
 
 typedef LLVMValueRef V;
 
-/* The 64-bit values are an H200's, apart from the address part of .range, which depends on the place of the memory. */
-enum { POLICY_RANGE = 8, POLICY_BASE = 0x10 };
+/* The 64-bit values are opaque; these are an H200's, as far as operands of the documented ranges show. */
+enum { POLICY_RANGE = 8, POLICY_BASE = 0x10, POLICY_SIXTEENTHS_AT = 52, POLICY_GRANULE_AT = 52, POLICY_START_AT = 44, POLICY_COUNT_AT = 37,
+       POLICY_PART_MASK = 0x7f };
 
 static unsigned
 policy_bits(const struct ptx_inst *in)
@@ -17,7 +18,28 @@ policy_bits(const struct ptx_inst *in)
     return POLICY_BASE | primary[PTX_AUX(in, EVICT2)] << 1 | (PTX_AUX(in, EVICT) == PTX_EVICT_FIRST);
 }
 
-/* createpolicy (9.7.9.16). The fraction is kept in sixteenths less one, rounded up. */
+/* A range is kept in granules of 4096 bytes, or of what makes its whole size 128 of them: the number of the first (its low
+ * bits) and how many begin in the primary part. */
+static V
+range_policy(struct emit *e, const struct ptx_inst *in)
+{
+    V start = emit_address(e, &in->operand[1], PTX_SPACE_GLOBAL);
+    V primary = emit_resize(e, emit_src(e, in, 2, PTX_U32), e->i64, false), total = emit_src(e, in, 3, PTX_U32);
+    V below = v_sub(e, total, k_int(e, total, 1));
+    V log = v_sub(e, k_int(e, below, 32), emit_intrinsic(e, "llvm.ctlz", &below, 1, 0));
+    V scale = emit_resize(e, v_sub(e, v_call2(e, "llvm.umax", log, k_int(e, log, 19)), k_int(e, log, 19)), e->i64, false);
+    V shift = v_add(e, scale, k_int(e, scale, 12)), last = v_add(e, start, primary);
+    V round = v_sub(e, v_shl(e, k_int(e, shift, 1), shift), k_int(e, shift, 1));
+    V first = v_lshr(e, start, shift), count = v_sub(e, v_lshr(e, v_add(e, last, round), shift), first);
+
+    first = v_and(e, first, k_int(e, first, POLICY_PART_MASK));
+    count = v_and(e, count, k_int(e, count, POLICY_PART_MASK));
+    V r = v_or(e, v_shl(e, first, k_int(e, first, POLICY_START_AT)), v_shl(e, count, k_int(e, count, POLICY_COUNT_AT)));
+    r = v_or(e, r, v_shl(e, scale, k_int(e, scale, POLICY_GRANULE_AT)));
+    return v_or(e, r, k_int(e, r, (uint64_t)(policy_bits(in) | POLICY_RANGE) << 56));
+}
+
+/* createpolicy (9.7.9.16). The fraction is kept in sixteenths less one. */
 static void
 create_policy(struct emit *e, const struct ptx_inst *in)
 {
@@ -28,17 +50,18 @@ create_policy(struct emit *e, const struct ptx_inst *in)
         return;
     }
     if (in->mode == PTX_MODE_RANGE) {
-        r = emit_int(e, e->i64, (uint64_t)(policy_bits(in) | POLICY_RANGE) << 56);
+        r = range_policy(e, in);
     } else if (in->noperands < 2) {
-        r = emit_int(e, e->i64, (uint64_t)policy_bits(in) << 56 | UINT64_C(15) << 52);
+        r = emit_int(e, e->i64, (uint64_t)policy_bits(in) << 56 | UINT64_C(15) << POLICY_SIXTEENTHS_AT);
     } else {
         V f = emit_src(e, in, 1, PTX_F32);
-        V n = v_call1(e, "llvm.ceil", v_fmul(e, f, emit_fp_like(e, f, 16.0)));
+        /* a little above n sixteenths is still n of them */
+        V n = v_call1(e, "llvm.ceil", v_fsub(e, v_fmul(e, f, emit_fp_like(e, f, 16.0)), emit_fp_like(e, f, 0x1p-7)));
         /* outside (0, 1], where nothing is defined, the nearest fraction; NaN is none */
         n = v_sel(e, emit_fcmp(e, LLVMRealOGT, n, emit_fp_like(e, n, 1.0)), n, emit_fp_like(e, n, 1.0));
         n = v_sel(e, emit_fcmp(e, LLVMRealOLT, n, emit_fp_like(e, n, 16.0)), n, emit_fp_like(e, n, 16.0));
         V sixteenths = v_sub(e, LLVMBuildFPToUI(e->b, n, emit_like(e, n, e->i64), ""), emit_int(e, e->i64, 1));
-        r = v_or(e, v_shl(e, sixteenths, k_int(e, sixteenths, 52)), k_int(e, sixteenths, (uint64_t)policy_bits(in) << 56));
+        r = v_or(e, v_shl(e, sixteenths, k_int(e, sixteenths, POLICY_SIXTEENTHS_AT)), k_int(e, sixteenths, (uint64_t)policy_bits(in) << 56));
     }
     emit_dst(e, in, 0, PTX_B64, r);
 }
