@@ -33,15 +33,15 @@ LLVMValueRef fp_abs(struct emit *e, LLVMValueRef v);
 LLVMValueRef fp_is_nan(struct emit *e, LLVMValueRef v);
 LLVMValueRef fp_fma_fast(struct emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c); /* for polynomials */
 
-/* fp_round.c: correctly rounded operations. `round` is PTX_RN, RZ, RM or RP (PTX_RND_NONE is RN). With `ftz`
- * a result is zero also where it is the smallest normal number just because subnormal numbers are coarse, as on an H200; other
- * subnormal results are left to fp_dst. */
+/* fp_round.c: correctly rounded operations. `round` is PTX_RN, RZ, RM or RP (PTX_RND_NONE is RN). `ftz` matters to nvptx
+ * only, where the operation is one instruction. */
 LLVMValueRef fp_add(struct emit *e, LLVMValueRef a, LLVMValueRef b, unsigned round, bool ftz);
 LLVMValueRef fp_mul(struct emit *e, LLVMValueRef a, LLVMValueRef b, unsigned round, bool ftz);
 LLVMValueRef fp_fma(struct emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c, unsigned round, bool ftz);
 LLVMValueRef fp_div(struct emit *e, LLVMValueRef a, LLVMValueRef b, unsigned round, bool ftz);
 LLVMValueRef fp_sqrt(struct emit *e, LLVMValueRef a, unsigned round, bool ftz);
 LLVMValueRef fp_narrow(struct emit *e, LLVMValueRef v, unsigned round);         /* f64 to f32 */
+/* The same; with ftz, what is subnormal after rounding with an unbounded exponent gives zero. */
 LLVMValueRef fp_narrow_flushed(struct emit *e, LLVMValueRef v, unsigned round, bool ftz);
 /* Rounded to odd (inexact results get an odd last bit), so that rounding again to a format at least two bits shorter gives
  * what rounding the exact value would. */

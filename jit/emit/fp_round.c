@@ -82,6 +82,18 @@ fp_narrow(struct emit *e, V v, unsigned round)
 }
 
 V
+fp_narrow_flushed(struct emit *e, V v, unsigned round, bool ftz)
+{
+    V r = fp_narrow(e, v, round);
+
+    if (!ftz)
+        return r;
+    V scaled = fp_narrow(e, v_fmul(e, v, emit_fp_like(e, v, 0x1p64)), round);
+    V small = emit_fcmp(e, LLVMRealOLT, fp_abs(e, scaled), emit_fp_like(e, scaled, 0x1p-62));
+    return v_sel(e, small, v_call2(e, "llvm.copysign", emit_fp_like(e, r, 0.0), r), r);
+}
+
+V
 fp_narrow_odd(struct emit *e, V v)
 {
     V r = LLVMBuildFPTrunc(e->b, v, emit_like(e, v, e->f32), "");
@@ -235,36 +247,6 @@ direct_f64(struct emit *e, V a, V b, V c, V r, unsigned round)
     return out;
 }
 
-/* .ftz of f32 results: zero is what would be subnormal after rounding to 24 bits with an unbounded exponent (measured on an
- * H200). `scaled` is the result times 2^64, rounded; where that overflows or is NaN the result is not small. Subnormal
- * results that are left over are fp_dst's. */
-static V
-flush_scaled(struct emit *e, V r, V scaled)
-{
-    V small = emit_fcmp(e, LLVMRealOLT, fp_abs(e, scaled), emit_fp_like(e, scaled, 0x1p-62));
-    return v_sel(e, small, v_call2(e, "llvm.copysign", emit_fp_like(e, r, 0.0), r), r);
-}
-
-static V
-scale_up(struct emit *e, V v)
-{
-    return v_fmul(e, v, emit_fp_like(e, v, 0x1p64));
-}
-
-/* f64, exact or rounded to odd, to f32. */
-V
-fp_narrow_flushed(struct emit *e, V v, unsigned round, bool ftz)
-{
-    V r = fp_narrow(e, v, round);
-    return ftz ? flush_scaled(e, r, fp_narrow(e, scale_up(e, v), round)) : r;
-}
-
-static bool
-flushes(struct emit *e, V like, bool ftz)
-{
-    return ftz && e->target != CWJ_TARGET_NVPTX && emit_scalar_type(like) == e->f32;
-}
-
 V
 fp_add(struct emit *e, V a, V b, unsigned round, bool ftz)
 {
@@ -287,14 +269,12 @@ fp_mul(struct emit *e, V a, V b, unsigned round, bool ftz)
     V v[2] = { a, b }, r;
 
     emit_unify(e, v, 2);
-    if (to_nearest(round)) {
-        r = v_fmul(e, v[0], v[1]);
-        return flushes(e, r, ftz) ? flush_scaled(e, r, v_fmul(e, scale_up(e, v[0]), v[1])) : r;
-    }
+    if (to_nearest(round))
+        return v_fmul(e, v[0], v[1]);
     if (nvptx_op(e, "mul", v, 2, round, ftz, &r))
         return r;
     if (emit_scalar_type(v[0]) == e->f32)
-        return fp_narrow_flushed(e, v_fmul(e, fp_widen(e, v[0]), fp_widen(e, v[1])), round, ftz);
+        return fp_narrow(e, v_fmul(e, fp_widen(e, v[0]), fp_widen(e, v[1])), round);
     /* The added zero has the product's sign, so that no mode sees a cancellation. */
     r = v_fmul(e, v[0], v[1]);
     return direct_f64(e, v[0], v[1], v_call2(e, "llvm.copysign", emit_fp_like(e, r, 0.0), r), r, round);
@@ -309,10 +289,8 @@ fp_fma(struct emit *e, V a, V b, V c, unsigned round, bool ftz)
     if (nvptx_op(e, "fma", v, 3, round, ftz, &r))
         return r;
     if (emit_scalar_type(v[0]) == e->f32 && !to_nearest(round))
-        return fp_narrow_flushed(e, fma_f64_odd(e, v[0], v[1], v[2], round), round, ftz);
+        return fp_narrow(e, fma_f64_odd(e, v[0], v[1], v[2], round), round);
     r = v_call3(e, "llvm.fma", v[0], v[1], v[2]);
-    if (flushes(e, r, ftz))
-        return flush_scaled(e, r, v_call3(e, "llvm.fma", scale_up(e, v[0]), v[1], scale_up(e, v[2])));
     return to_nearest(round) ? r : direct_f64(e, v[0], v[1], v[2], r, round);
 }
 
@@ -329,7 +307,7 @@ fp_div(struct emit *e, V a, V b, unsigned round, bool ftz)
     if (nvptx_op(e, "div", v, 2, round, ftz, &r))
         return r;
     if (emit_scalar_type(v[0]) == e->f32)
-        return fp_narrow_flushed(e, v_fdiv(e, fp_widen(e, v[0]), fp_widen(e, v[1])), round, ftz);
+        return fp_narrow(e, v_fdiv(e, fp_widen(e, v[0]), fp_widen(e, v[1])), round);
 
     r = v_fdiv(e, v[0], v[1]);
     V zero = emit_fp_like(e, r, 0.0);
