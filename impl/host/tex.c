@@ -153,7 +153,8 @@ sample(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane, struc
         const struct cwh_level *l = &t->level[level < t->nlevels ? level : t->nlevels - 1];
         const uint32_t size[3] = { l->width, l->height, l->depth };
         int64_t i[3] = { 0, 0, at.layer };
-        bool inside = true;
+        /* tex.1d by integer reads linear memory; of an array it gives zeros (as an H200 does). */
+        bool inside = x->geom != PTX_GEOM_1D || t->linear_memory;
         for (unsigned d = 0; d < at.dims; d++) {
             i[d] = (int64_t)(int32_t)words[d] + at.offset[d];
             inside &= i[d] >= 0 && i[d] < size[d];

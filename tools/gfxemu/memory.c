@@ -132,18 +132,57 @@ bytes_of(enum access a, unsigned dwords)
     return a == DWORDS ? 4 * dwords : a == U8 || a == I8 ? 1 : 2;
 }
 
+/* Kernels race where they please: their memory is read and written in relaxed atomic pieces, whole ones where it is aligned. */
+static inline void
+mem_read(void *to, const uint8_t *p, unsigned n)
+{
+    uint8_t *d = to;
+    for (unsigned step; n; n -= step, p += step, d += step) {
+        if (n >= 4 && !((uintptr_t)p & 3)) {
+            uint32_t x = __atomic_load_n((const uint32_t *)(const void *)p, __ATOMIC_RELAXED);
+            memcpy(d, &x, step = 4);
+        } else if (n >= 2 && !((uintptr_t)p & 1)) {
+            uint16_t x = __atomic_load_n((const uint16_t *)(const void *)p, __ATOMIC_RELAXED);
+            memcpy(d, &x, step = 2);
+        } else {
+            *d = __atomic_load_n(p, __ATOMIC_RELAXED);
+            step = 1;
+        }
+    }
+}
+
+static inline void
+mem_write(uint8_t *p, const void *from, unsigned n)
+{
+    const uint8_t *s = from;
+    for (unsigned step; n; n -= step, p += step, s += step) {
+        if (n >= 4 && !((uintptr_t)p & 3)) {
+            uint32_t x;
+            memcpy(&x, s, step = 4);
+            __atomic_store_n((uint32_t *)(void *)p, x, __ATOMIC_RELAXED);
+        } else if (n >= 2 && !((uintptr_t)p & 1)) {
+            uint16_t x;
+            memcpy(&x, s, step = 2);
+            __atomic_store_n((uint16_t *)(void *)p, x, __ATOMIC_RELAXED);
+        } else {
+            __atomic_store_n(p, *s, __ATOMIC_RELAXED);
+            step = 1;
+        }
+    }
+}
+
 static void
 load_lane(W, unsigned reg, unsigned l, enum access a, unsigned dwords, const uint8_t *p)
 {
     uint32_t x = 0;
     uint16_t h = 0;
     if (p && a != DWORDS)
-        memcpy(&h, p, a == U8 || a == I8 ? 1 : 2);
+        mem_read(&h, p, a == U8 || a == I8 ? 1 : 2);
     switch (a) {
     case DWORDS:
         for (unsigned k = 0; k < dwords && reg + k < V_COUNT; k++) {
             if (p)
-                memcpy(&x, p + 4 * k, 4);
+                mem_read(&x, p + 4 * k, 4);
             w->v[reg + k][l] = x;
         }
         return;
@@ -201,7 +240,7 @@ load_d16_byte(W, I)
     if (w->state == WAVE_FAULT)
         return;
     { FOR_ACTIVE {
-        uint32_t x = p[l] ? *p[l] : 0;
+        uint32_t x = p[l] ? __atomic_load_n(p[l], __ATOMIC_RELAXED) : 0;
         if (sign)
             x = (uint32_t)(int32_t)(int8_t)x & 0xffff;
         w->v[reg][l] = high ? (w->v[reg][l] & 0xffff) | x << 16 : (w->v[reg][l] & 0xffff0000u) | x;
@@ -228,10 +267,10 @@ store(W, I)
             continue;
         if (a == DWORDS) {
             for (unsigned k = 0; k < n && data->reg + k < V_COUNT; k++)
-                memcpy(p + 4 * k, &w->v[data->reg + k][l], 4);
+                mem_write(p + 4 * k, &w->v[data->reg + k][l], 4);
         } else {
             uint32_t x = w->v[data->reg][l] >> (a == D16_HI || data->high ? 16 : 0);
-            memcpy(p, &x, bytes_of(a, 1));
+            mem_write(p, &x, bytes_of(a, 1));
         }
         if (lds)
             lds_mark(w, p, bytes_of(a, n));
@@ -250,7 +289,7 @@ store_byte_hi(W, I)
     FOR_ACTIVE {
         uint8_t *p = lane_bytes(w, &moved, f, f == BUFFER ? 1 : 0, 1, l, "store", &lds);
         if (p)
-            *p = (uint8_t)(w->v[data->reg][l] >> 16);
+            __atomic_store_n(p, (uint8_t)(w->v[data->reg][l] >> 16), __ATOMIC_RELAXED);
     }
 }
 
@@ -407,7 +446,7 @@ s_load(W, I)        /* arg: dwords; 64 more: a buffer resource; 128 more: sub-dw
         return;
     }
     uint32_t tmp[16];
-    memcpy(tmp, (const void *)(uintptr_t)address, 4 * n);
+    mem_read(tmp, (const uint8_t *)(uintptr_t)address, 4 * n);
     for (unsigned k = 0; k < n && i->op[0].reg + k < S_COUNT; k++)
         w->s[i->op[0].reg + k] = tmp[k];
 }
@@ -425,7 +464,7 @@ s_load_small(W, I)  /* arg: enum access */
         return;
     }
     uint16_t h = 0;
-    memcpy(&h, (const void *)(uintptr_t)address, n);
+    mem_read(&h, (const uint8_t *)(uintptr_t)address, n);
     set_s32(w, &i->op[0], i->arg == I8 ? (uint32_t)(int32_t)(int8_t)h : i->arg == I16 ? (uint32_t)(int32_t)(int16_t)h : h);
 }
 
@@ -500,10 +539,10 @@ ds_write(W, I)
             return;
         if (a == DWORDS) {
             for (unsigned k = 0; k < n && data->reg + k < V_COUNT; k++)
-                memcpy(p + 4 * k, &w->v[data->reg + k][l], 4);
+                mem_write(p + 4 * k, &w->v[data->reg + k][l], 4);
         } else {
             uint32_t x = w->v[data->reg][l] >> (a == D16_HI || data->high ? 16 : 0);
-            memcpy(p, &x, bytes_of(a, 1));
+            mem_write(p, &x, bytes_of(a, 1));
         }
         lds_mark(w, p, bytes_of(a, n));
     }

@@ -515,9 +515,11 @@ for k, (ty, r) in enumerate(TYPES):
     par = '.param .align 4 .b8 x[4], r[4];' if r == 'h' else '.param .%s x, r;' % ty
     body += '{ %s st.param.%s [x], %s; call (r), id_%s, (x); ld.param.%s %s, [r]; }\n' % (par, ty, src, ty, ty, dst)
     if r == 'h':
-        # The driver's compiler leaves the bits above 16 of a narrow parameter in place.
-        body += 'cvt.u32.u16 %%d%d, %%h3; and.b32 %%d%d, %%d%d, 0xffff;\n' % (k, k, k)
-        want = [(a & 0xffff) if n == 16 else (a & 0xff if not (ty == 's8' and a & 0x80) else (a & 0xff) | 0xff00) for a in A]
+        # The driver's compiler leaves the bits above 16 of a narrow parameter in place, and drops an `and` with 0xffff that would
+        # not matter: of a signed byte the byte is compared.
+        mask = 0xff if ty == 's8' else 0xffff
+        body += 'cvt.u32.u16 %%d%d, %%h3; and.b32 %%d%d, %%d%d, %#x;\n' % (k, k, k, mask)
+        want = [a & (0xffff if n == 16 else 0xff) for a in A]
         outs['d%d' % k] = ('u32', N, want)
     else:
         outs['d%d' % k] = ('u%d' % n, N, A if n == 32 else [a | i << 32 for i, a in enumerate(A)])
