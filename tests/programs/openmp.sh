@@ -18,7 +18,7 @@ if [ ! -x "$program" ] || [ "$source" -nt "$program" ]; then
     for d in "${parts[@]}"; do
         [ -e "$d/ptxas" ] || without_ptxas=$without_ptxas${without_ptxas:+:}$d
     done
-    env -u LD_LIBRARY_PATH PATH="$without_ptxas" gcc-12 -O2 -fopenmp -foffload=nvptx-none -foffload-options=nvptx-none=-latomic \
+    env -u LD_LIBRARY_PATH -u LD_PRELOAD PATH="$without_ptxas" gcc-12 -O2 -fopenmp -foffload=nvptx-none -foffload-options=nvptx-none=-latomic \
         -Wall -Wextra "$source" -o "$program.new" -lm 2>"$program.log" || { cat "$program.log" >&2; echo "FAIL: gcc-12 failed" >&2; exit 1; }
     mv "$program.new" "$program"
 fi
