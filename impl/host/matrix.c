@@ -1,249 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mma and wmma.mma on the host device: the models by generation, the scalar arithmetic, and whole instructions between
- * fragments. docs/matrix.md says what was measured and what is taken from papers. */
-#define _GNU_SOURCE
+ * mma and wmma.mma on the host device: whole instructions between fragments. matrix_core.h has what one element is. */
 #include "impl/host/matrix.h"
 
-#include "impl/base/env.h"
-#include "impl/base/log.h"
-#include "impl/host/matrix_number.h"
+#include "impl/host/matrix_core.h"
 
 #include <fenv.h>
-#include <math.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-
-/* ---- models ---------------------------------------------------------------------------------------------------------- */
-
-static const struct cwh_matrix_model models[] = {
-    { "volta",  70, 4, 4, 23, 16, 13 },
-    { "turing", 75, 4, 4, 24, 16, 13 },
-    { "ampere", 80, 8, 4, 24, 16, 13 },
-    { "ada",    89, 8, 4, 24, 16, 13 },
-    { "hopper", 90, 16, 8, 25, 0, 0 },      /* measured */
-};
-enum { MODELS = sizeof models / sizeof *models };
-
-const struct cwh_matrix_model *
-cwh_matrix_model_named(const char *name)
-{
-    for (unsigned i = 0; i < MODELS; i++)
-        if (!strcmp(models[i].name, name))
-            return &models[i];
-    return NULL;
-}
-
-static const struct cwh_matrix_model *model;    /* written once */
-static pthread_once_t model_once = PTHREAD_ONCE_INIT;
-
-static void
-choose_model(void)
-{
-    const char *name = cw_env_get(CW_ENV_MATRIX_MODEL), *cc = cw_env_get(CW_ENV_COMPUTE_CAPABILITY);
-    unsigned major = 8, minor = 6;
-    if (name && (model = cwh_matrix_model_named(name)))
-        return;
-    if (name)
-        cw_warn("%s=%s is not one of volta, turing, ampere, ada, hopper", cw_env_name(CW_ENV_MATRIX_MODEL), name);
-    if (cc && (sscanf(cc, "%u.%u", &major, &minor) != 2 || major > 99 || minor > 9)) {
-        major = 8;
-        minor = 6;
-    }
-    model = &models[0];
-    for (unsigned i = 1; i < MODELS; i++)
-        if (major * 10 + minor >= models[i].sm)
-            model = &models[i];
-}
-
-const struct cwh_matrix_model *
-cwh_matrix_model(void)
-{
-    pthread_once(&model_once, choose_model);
-    return model;
-}
-
-/* ---- scalar arithmetic ------------------------------------------------------------------------------------------------ */
-
-static float
-f32_of(uint32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, 4);
-    return f;
-}
-
-static uint32_t
-bits_of(float f)
-{
-    uint32_t x;
-    memcpy(&x, &f, 4);
-    return f != f ? 0x7fffffffu : x;
-}
-
-static double
-f64_of(uint64_t bits)
-{
-    double d;
-    memcpy(&d, &bits, 8);
-    return d;
-}
-
-static uint32_t
-f16_to_f32(uint32_t h)
-{
-    uint32_t sign = (h & 0x8000u) << 16;
-    if ((h & 0x7c00) == 0x7c00)
-        return h & 0x3ff ? 0x7fffffffu : sign | 0x7f800000u;
-    return sign | bits_of(f32_of((h & 0x7fffu) << 13) * 0x1p112f);     /* exact, denormals too */
-}
-
-/* To nearest even; keeps the sign of zero. */
-static uint32_t
-f32_to_f16(uint32_t x)
-{
-    int32_t sig, exp;
-    uint32_t sign = x >> 16 & 0x8000u;
-    if (number_decode(PTX_F32, x, &sig, &exp))
-        return x & 0x7fffffu ? 0x7fffu : sign | 0x7c00;
-    return sign | number_pack_f16(false, (uint32_t)(sig < 0 ? -sig : sig), exp - 23);
-}
-
-uint32_t
-number_add_f32(uint32_t a, uint32_t b)
-{
-    return bits_of(f32_of(a) + f32_of(b));
-}
-
-uint32_t
-number_add_f16(uint32_t a, uint32_t b)
-{
-    return f32_to_f16(number_add_f32(f16_to_f32(a), f16_to_f32(b)));    /* the sum in f32 is exact */
-}
-
-/* e4m3 and e5m2 are subsets of f16. */
-static uint32_t
-f8_to_f16(uint8_t type, uint32_t x)
-{
-    if (type == PTX_E5M2)
-        return x << 8;
-    static const uint16_t denormal[8] = { 0, 0x1800, 0x1c00, 0x1e00, 0x2000, 0x2100, 0x2200, 0x2300 };
-    uint32_t sign = (x & 0x80) << 8, size = x & 0x7f;
-    return size == 0x7f ? 0x7fff : sign | (size < 8 ? denormal[size] : (size << 7) + (8u << 10));
-}
-
-static uint32_t
-nan_of(uint8_t type)
-{
-    return type == PTX_F16 ? 0x7fff : 0x7fffffffu;
-}
-
-static uint32_t
-inf_of(uint8_t type, bool minus)
-{
-    return type == PTX_F16 ? (minus ? 0xfc00 : 0x7c00) : (minus ? 0xff800000u : 0x7f800000u);
-}
-
-static bool
-is_nan(uint8_t type, uint32_t x)
-{
-    int32_t sig, exp, m = number_mantissa(type);
-    if (!number_decode(type, x, &sig, &exp))
-        return false;
-    return type == PTX_E4M3 || ((type == PTX_TF32 ? x >> 13 : x) & ((1u << m) - 1));
-}
 
 uint32_t
 cwh_dot_one(const struct cwh_dot *x, const uint32_t *a, const uint32_t *b, uint32_t c)
 {
-    uint32_t run = x->add_c ? 0 : c;
-    uint8_t type = x->add_c ? x->d : x->c;
-    int mantissa = number_mantissa(x->type) + number_mantissa(x->type_b);
-    for (unsigned k0 = 0; k0 < x->k; k0 += x->block) {
-        unsigned k1 = k0 + x->block < x->k ? k0 + x->block : x->k;
-        uint8_t out = x->d == PTX_F16 && k1 % x->step == 0 ? PTX_F16 : PTX_F32;
-        int32_t cs, ce, as, ae, bs, be;
-        bool nan = false, plus = false, minus = false;
-        if (number_decode_sum(type, run, &cs, &ce)) {
-            nan |= is_nan(type, run);
-            *(cs < 0 ? &minus : &plus) = true;
-        }
-        int top = ce;
-        for (unsigned k = k0; k < k1; k++) {
-            bool sa = number_decode(x->type, a[k], &as, &ae), sb = number_decode(x->type_b, b[k], &bs, &be);
-            if (sa || sb) {
-                nan |= is_nan(x->type, a[k]) || is_nan(x->type_b, b[k]) || !as || !bs;
-                *((as < 0) != (bs < 0) ? &minus : &plus) = true;
-            }
-            if (ae + be > top)
-                top = ae + be;
-        }
-        if (nan || (plus && minus)) {
-            run = nan_of(out);
-        } else if (plus || minus) {
-            run = inf_of(out, minus);
-        } else {
-            int64_t sum = 0;
-            for (unsigned k = k0; k <= k1; k++) {
-                int64_t product = cs;
-                int low = ce - number_mantissa(type), m = number_mantissa(type);
-                if (k < k1) {
-                    number_decode(x->type, a[k], &as, &ae);
-                    number_decode(x->type_b, b[k], &bs, &be);
-                    product = (int64_t)as * bs;
-                    low = ae + be;
-                    m = mantissa;
-                } else {
-                    low = ce;
-                }
-                int right = top - low + m - x->fraction;
-                int64_t size = product < 0 ? -product : product;
-                size = right <= 0 ? size << -right : right < 63 ? size >> right : 0;
-                sum += product < 0 ? -size : size;
-            }
-            uint32_t size = (uint32_t)(sum < 0 ? -sum : sum);
-            run = out == PTX_F16 ? number_pack_f16(sum < 0, size, top - x->fraction) : number_pack_f32(sum < 0, size, top - x->fraction);
-        }
-        type = out;
-    }
-    if (x->add_c)
-        run = x->d == PTX_F16 ? number_add_f16(run, c) : number_add_f32(run, c);
-    return run;
-}
-
-/* A NaN among the operands is passed on, made quiet: B's first, then C's, then A's. */
-static uint64_t
-fma_f64(uint64_t a, uint64_t b, uint64_t c)
-{
-    const uint64_t order[3] = { b, c, a };
-    double r = fma(f64_of(a), f64_of(b), f64_of(c));
-    uint64_t bits;
-    memcpy(&bits, &r, 8);
-    if (r == r)
-        return bits;
-    for (unsigned i = 0; i < 3; i++)
-        if ((order[i] & ~(1ull << 63)) > 0x7ffull << 52)
-            return order[i] | 1ull << 51;
-    return 0xfff8000000000000ull;
-}
-
-/* m8n8k4 of f16, which no hardware from sm_80 on has: chains of f32 fma, as the driver's code for it does. */
-static uint32_t
-dot_quad(uint8_t ct, uint8_t dt, const uint32_t *a, const uint32_t *b, uint32_t c)
-{
-    float p[4], q[4], z = f32_of(ct == PTX_F16 ? f16_to_f32(c) : c);
-    for (unsigned k = 0; k < 4; k++) {
-        p[k] = f32_of(f16_to_f32(a[k]));
-        q[k] = f32_of(f16_to_f32(b[k]));
-    }
-    if (dt == PTX_F16) {
-        float even = fmaf(p[1], q[1], p[0] * q[0]), odd = fmaf(p[3], q[3], p[2] * q[2]);
-        return f32_to_f16(bits_of(z + even + odd));
-    }
-    float s = 0;
-    for (unsigned k = 0; k < 4; k++)
-        s = fmaf(p[k], q[k], s);
-    return bits_of(z + s);
+    return matrix_dot_one(x, a, b, c);
 }
 
 /* ---- elements of A's rows and B's columns ---------------------------------------------------------------------------- */
@@ -304,22 +71,6 @@ gather(const struct cwh_matrix *x, bool b, const uint32_t *regs, struct packed *
     }
 }
 
-static uint32_t
-element(const uint32_t *row, unsigned bits, unsigned i)
-{
-    unsigned per = 32 / bits;
-    return per == 1 ? row[i] : row[i / per] >> (i % per * bits) & ((1u << bits) - 1);
-}
-
-static int32_t
-integer(const uint32_t *row, uint8_t type, unsigned i)
-{
-    unsigned bits = number_bits(type);
-    uint32_t v = element(row, bits, i);
-    bool is_signed = type == PTX_S8 || type == PTX_S4;
-    return is_signed ? (int32_t)(v << (32 - bits)) >> (32 - bits) : (int32_t)v;
-}
-
 void
 cwh_matrix_place_c(const struct cwh_matrix *x, unsigned lane, unsigned i, unsigned *row, unsigned *col)
 {
@@ -340,84 +91,6 @@ is_quad(const struct cwh_matrix *x)
     return x->op == PTX_OP_MMA && x->a == PTX_F16 && x->m == 8;
 }
 
-/* ---- what one element of D is ------------------------------------------------------------------------------------------ */
-
-static void
-dot_form(const struct cwh_matrix_model *mo, const struct cwh_matrix *x, struct cwh_dot *f)
-{
-    *f = (struct cwh_dot){ .type = x->a, .type_b = x->b, .c = x->c, .d = x->d, .fraction = mo->fraction, .k = x->k, .step = x->k };
-    switch (x->a) {
-    case PTX_TF32:
-        /* wmma's m16n16k8 is made of m16n8k4 */
-        f->block = x->op == PTX_OP_WMMA_MMA && mo->block32 > 4 ? 4 : mo->block32;
-        break;
-    case PTX_E4M3: case PTX_E5M2:
-        f->block = mo->block8;
-        f->fraction = mo->fraction8;
-        if (!mo->block8) {      /* as f16, in two instructions that start from zero */
-            f->type = f->type_b = PTX_F16;
-            f->block = mo->block16;
-            f->fraction = mo->fraction;
-            f->step = x->k / 2;
-            f->add_c = true;
-            if (f->block > f->step)
-                f->block = (uint8_t)f->step;
-        }
-        break;
-    default:
-        f->block = mo->block16;
-    }
-    if (x->c == PTX_F16 && x->d == PTX_F32)
-        f->c = PTX_F32;         /* converted before */
-    if (x->c == PTX_F32 && x->d == PTX_F16)
-        f->d = PTX_F32;         /* converted after */
-}
-
-/* The elements of a row of A or a column of B in the order in which they are added. */
-static void
-dot_elements(const struct cwh_dot *f, uint8_t type, const uint32_t *row, uint32_t *out)
-{
-    unsigned bits = number_bits(type);
-    if (bits == 32) {
-        memcpy(out, row, 4 * f->k);
-        return;
-    }
-    if (bits == 16) {
-        for (unsigned i = 0; i < f->k / 2u; i++) {
-            out[2 * i] = row[i] & 0xffff;
-            out[2 * i + 1] = row[i] >> 16;
-        }
-        return;
-    }
-    for (unsigned i = 0; i < f->k; i++) {
-        unsigned at = i;
-        if (f->add_c) {         /* the first halves of all 32-bit words, then the second ones */
-            unsigned j = i % f->step;
-            at = j / 2 * 4 + j % 2 + (i >= f->step ? 2 : 0);
-        }
-        uint32_t v = element(row, bits, at);
-        out[i] = f->add_c ? f8_to_f16(type, v) : v;
-    }
-}
-
-static uint32_t
-integer_end(const struct cwh_matrix *x, int32_t sum, uint32_t c)
-{
-    int64_t v = (int64_t)sum + (int32_t)c;
-    if (x->satfinite)
-        v = v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v;
-    return (uint32_t)v;
-}
-
-static uint32_t
-dot_bits(const struct cwh_matrix *x, const uint32_t *a, const uint32_t *b, uint32_t c)
-{
-    unsigned sum = 0;
-    for (unsigned i = 0; i < x->k / 32u; i++)
-        sum += (unsigned)__builtin_popcount(x->boolop == PTX_BOOL_AND ? a[i] & b[i] : a[i] ^ b[i]);
-    return c + sum;
-}
-
 static uint64_t
 dot_f64(const struct cwh_matrix *x, const uint32_t *a, const uint32_t *b, uint64_t c)
 {
@@ -430,12 +103,6 @@ static int
 rounding(uint8_t round)
 {
     return round == PTX_RZ ? FE_TOWARDZERO : round == PTX_RM ? FE_DOWNWARD : round == PTX_RP ? FE_UPWARD : FE_TONEAREST;
-}
-
-static bool
-is_float_form(uint8_t a)
-{
-    return a == PTX_F16 || a == PTX_BF16 || a == PTX_TF32 || a == PTX_E4M3 || a == PTX_E5M2;
 }
 
 /* ---- whole instructions ---------------------------------------------------------------------------------------------------- */
@@ -619,13 +286,11 @@ cwh_matrix_mma_lane(const struct cwh_matrix_model *mo, const struct cwh_matrix *
     collect(operands, x->na, x->nb, wa, regs[1]);
     collect(operands, x->na + x->nb, x->nc, wc, regs[2]);
     struct packed a, b;
-    struct cwh_dot f;
     if (is_quad(x)) {
         mma_quads(x, regs[0], regs[1], regs[2], out, lane, lane + 1);
     } else {
         gather(x, false, regs[0], &a);
         gather(x, true, regs[1], &b);
-        dot_form(mo, x, &f);
     }
     for (unsigned i = 0; i < elements_of_d(x) && !is_quad(x); i++) {
         cwh_matrix_place_c(x, lane, i, &row, &col);
@@ -636,19 +301,8 @@ cwh_matrix_mma_lane(const struct cwh_matrix_model *mo, const struct cwh_matrix *
             fesetround(rounding(x->round));
             v = dot_f64(x, ra, cb, c);
             fesetround(old);
-        } else if (x->a == PTX_B1) {
-            v = dot_bits(x, ra, cb, (uint32_t)c);
-        } else if (is_float_form(x->a)) {
-            uint32_t ea[64], eb[64], r;
-            dot_elements(&f, x->a, ra, ea);
-            dot_elements(&f, x->b, cb, eb);
-            r = cwh_dot_one(&f, ea, eb, f.c != x->c ? f16_to_f32((uint32_t)c) : (uint32_t)c);
-            v = f.d != x->d ? f32_to_f16(r) : r;
         } else {
-            int32_t sum = 0;
-            for (unsigned k = 0; k < x->k; k++)
-                sum += integer(ra, x->a, k) * integer(cb, x->b, k);
-            v = integer_end(x, sum, (uint32_t)c);
+            v = matrix_element(mo, x, ra, cb, (uint32_t)c);
         }
         write_d(x, out, lane, i, v);
     }

@@ -113,7 +113,4 @@ number_pack_f16(bool minus, uint32_t size, int low)
     return r ? sign | r : 0;
 }
 
-uint32_t number_add_f32(uint32_t a, uint32_t b);    /* matrix.c: IEEE, to nearest; NaN 0x7fffffff, 0x7fff */
-uint32_t number_add_f16(uint32_t a, uint32_t b);
-
 #endif

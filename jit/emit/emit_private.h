@@ -152,6 +152,10 @@ LLVMValueRef emit_lane_address(struct emit *e, LLVMValueRef storage, uint64_t si
 uint64_t emit_lane_stride(const struct ptx_symbol *s);  /* bytes from one lane's copy to the next */
 void emit_invariant(struct emit *e, LLVMValueRef load);
 
+/* devlib.c: call a function of the device library, which comes with its body afterwards (amdgcn; cwj_devlib_link). Arguments: i32, i64,
+ * float, or pointers of any space, which it takes as generic ones; at most 16. */
+LLVMValueRef emit_devlib(struct emit *e, const char *name, LLVMTypeRef ret, LLVMValueRef *args, unsigned n);
+
 /* nvptx_asm.c: emit an instruction as itself, as inline assembly */
 void emit_as_ptx(struct emit *e, const struct ptx_inst *in);
 /* An instruction that writes or reads the carry, or stands between such: true when it is emitted, with the rest of its chain. */

@@ -2,6 +2,7 @@
  * See aot.h. The stages: the IR as text; LLVM IR; assembly; an object, which for amdgcn LLD links into a code object. */
 #define _GNU_SOURCE
 #include "jit/host/aot.h"
+#include "jit/devlib/devlib.h"
 #include "jit/emit/emit.h"
 #include "jit/host/lld.h"
 #include "jit/host/llvm.h"
@@ -179,6 +180,8 @@ cwj_aot(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *o
     r = o->target == CWJ_TARGET_HOST ? emit_host(p, o, llvm, &module, diags)
                                      : emit_simt_module(p, o->target, o->cpu, o->kernels, o->module_image, llvm, &module, diags);
     pthread_mutex_unlock(&p->lock);
+    if (!r && o->target == CWJ_TARGET_AMDGCN)
+        r = cwj_devlib_link(module, diags);
     if (!r)
         r = cwj_llvm_optimise(module, tm, level, diags);
     if (r)

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See devlib.h. A part is parsed lazily and only where it is called. Its functions are made linkonce before it is linked: of
+ * those LLVM takes just what is referenced. */
+#include "jit/devlib/devlib.h"
+
+#include "devlib_parts.h"
+
+#include <llvm-c/BitReader.h>
+#include <llvm-c/Linker.h>
+#include <string.h>
+
+#define X(part, path)                                                                                       \
+    __asm__(".pushsection .rodata.devlib, \"a\"\n.balign 16\ncwj_devlib_" #part ":\n.incbin \"" path "\"\n"   \
+            "cwj_devlib_" #part "_end:\n.byte 0\n.popsection\n");                                            \
+    extern const char cwj_devlib_##part[], cwj_devlib_##part##_end[];
+CWJ_DEVLIB_PARTS(X)
+#undef X
+
+static const struct part {
+    const char *name, *start, *end;
+} parts[] = {
+#define X(part, path) { #part, cwj_devlib_##part, cwj_devlib_##part##_end },
+    CWJ_DEVLIB_PARTS(X)
+#undef X
+};
+enum { PARTS = sizeof parts / sizeof *parts };
+
+static const char prefix[] = "cwd_";
+
+static const char *
+name_of(LLVMValueRef f)
+{
+    size_t n;
+    return LLVMGetValueName2(f, &n);
+}
+
+static bool
+is_missing(LLVMValueRef f)
+{
+    return LLVMIsDeclaration(f) && !strncmp(name_of(f), prefix, sizeof prefix - 1);
+}
+
+static bool
+is_of(const struct part *p, const char *name)
+{
+    size_t n = strlen(p->name);
+    return !strncmp(name, prefix, sizeof prefix - 1) && !strncmp(name + sizeof prefix - 1, p->name, n) && name[sizeof prefix - 1 + n] == '_';
+}
+
+static cw_result
+fail(struct cwj_diags *diags, const char *name, const char *why)
+{
+    cwj_diag_add(diags, PTX_ERROR, 5908, 0, 0, "internal error: the device library %s %s", why, name);
+    return CW_ERR_INTERNAL;
+}
+
+/* Nothing of what clang noted for the processor and its work-groups: the caller's is what counts, and functions that differ in
+ * that are not inlined. All of it is string attributes. */
+static void
+make_neutral(LLVMValueRef f)
+{
+    LLVMAttributeRef attributes[64];
+    unsigned n = LLVMGetAttributeCountAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex);
+    if (n > sizeof attributes / sizeof *attributes)
+        return;
+    LLVMGetAttributesAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attributes);
+    for (unsigned i = 0; i < n; i++) {
+        unsigned length;
+        if (!LLVMIsStringAttribute(attributes[i]))
+            continue;
+        const char *key = LLVMGetStringAttributeKind(attributes[i], &length);
+        LLVMRemoveStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, key, length);
+    }
+}
+
+/* Link a part into m. Declarations of m that it defines must have its types. */
+static cw_result
+link_part(LLVMModuleRef m, const struct part *p, struct cwj_diags *diags)
+{
+    LLVMModuleRef lib = NULL;
+    LLVMMemoryBufferRef b = LLVMCreateMemoryBufferWithMemoryRange(p->start, (size_t)(p->end - p->start), p->name, false);
+    if (LLVMGetBitcodeModuleInContext2(LLVMGetModuleContext(m), b, &lib)) {
+        LLVMDisposeMemoryBuffer(b);
+        return fail(diags, p->name, "is damaged: LLVM cannot read");
+    }
+    LLVMSetTarget(lib, LLVMGetTarget(m));
+    LLVMSetDataLayout(lib, LLVMGetDataLayoutStr(m));
+    cw_result r = CW_OK;
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
+        if (!is_missing(f) || !is_of(p, name_of(f)))
+            continue;
+        LLVMValueRef def = LLVMGetNamedFunction(lib, name_of(f));
+        if (!def || LLVMIsDeclaration(def))
+            r = fail(diags, name_of(f), "lacks");
+        else if (LLVMGlobalGetValueType(def) != LLVMGlobalGetValueType(f))
+            r = fail(diags, name_of(f), "has another type for");
+    }
+    for (LLVMValueRef f = LLVMGetFirstFunction(lib); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMIsDeclaration(f))
+            continue;
+        make_neutral(f);
+        if (LLVMGetLinkage(f) == LLVMExternalLinkage)
+            LLVMSetLinkage(f, LLVMLinkOnceODRLinkage);
+    }
+    if (r) {
+        LLVMDisposeModule(lib);
+        return r;
+    }
+    return LLVMLinkModules2(m, lib) ? fail(diags, p->name, "cannot be linked:") : CW_OK;        /* destroys lib */
+}
+
+cw_result
+cwj_devlib_link(LLVMModuleRef m, struct cwj_diags *diags)
+{
+    bool needed[PARTS] = { false };
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
+        unsigned i = 0;
+        if (!is_missing(f))
+            continue;
+        while (i < PARTS && !is_of(&parts[i], name_of(f)))
+            i++;
+        if (i == PARTS)
+            return fail(diags, name_of(f), "lacks");
+        needed[i] = true;
+    }
+    for (unsigned i = 0; i < PARTS; i++) {
+        cw_result r = needed[i] ? link_part(m, &parts[i], diags) : CW_OK;
+        if (r)
+            return r;
+    }
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+        if (LLVMGetLinkage(f) == LLVMLinkOnceODRLinkage && !strncmp(name_of(f), prefix, sizeof prefix - 1)) {
+            LLVMSetLinkage(f, LLVMInternalLinkage);
+            LLVMSetVisibility(f, LLVMDefaultVisibility);
+        }
+    return CW_OK;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The device library: functions in C that code for AMD GPUs calls (docs/emitter.md). Each source file of this folder but devlib.c
+ * is a part, in the jit as bitcode; its functions are cwd_PART_*. Private to jit/. */
+#ifndef CWJ_DEVLIB_H
+#define CWJ_DEVLIB_H
+
+#include "impl/base/result.h"
+#include "jit/jit.h"
+
+#include <llvm-c/Core.h>
+
+/* Give every function cwd_* that `m`, a module for amdgcn, declares its body, with what that calls, as internal functions. P5908 where
+ * the library has no such function or one of another type. */
+cw_result cwj_devlib_link(LLVMModuleRef m, struct cwj_diags *diags) CW_MUST_CHECK;
+
+#endif

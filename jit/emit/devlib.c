@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Calls of the device library (jit/devlib), on amdgcn. */
+#include "jit/emit/emit_private.h"
+
+LLVMValueRef
+emit_devlib(struct emit *e, const char *name, LLVMTypeRef ret, LLVMValueRef *args, unsigned n)
+{
+    LLVMTypeRef types[16];
+    LLVMValueRef v[16];
+    for (unsigned i = 0; i < n && i < 16; i++) {
+        v[i] = args[i];
+        if (LLVMGetTypeKind(LLVMTypeOf(v[i])) == LLVMPointerTypeKind && LLVMGetPointerAddressSpace(LLVMTypeOf(v[i])))
+            v[i] = LLVMBuildAddrSpaceCast(e->b, v[i], e->ptr, "");
+        types[i] = LLVMTypeOf(v[i]);
+    }
+    return emit_runtime(e, name, ret, types, n, v);
+}
