@@ -67,6 +67,7 @@ setup(void)
     add_rows(gfx_valu);
     add_rows(gfx_compare);
     add_rows(gfx_vop3p);
+    add_rows(gfx_matrix);
     add_rows(gfx_memory);
 }
 
@@ -328,6 +329,8 @@ modifier(struct gfx_insn *i, const char *s)
         i->op_sel_hi = bits_of_list(s, NULL);
         i->has_op_sel_hi = true;
     } else if (starts(&s, "neg_lo:")) {
+        i->neg_lo = bits_of_list(s, NULL);
+    } else if (starts(&s, "neg:")) {             /* f64 MFMA: a bit a source */
         i->neg_lo = bits_of_list(s, NULL);
     } else if (starts(&s, "neg_hi:")) {
         i->neg_hi = bits_of_list(s, NULL);

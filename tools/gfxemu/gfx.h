@@ -85,13 +85,13 @@ struct gfx_insn {
     char    *text;
 };
 
-/* A row of the tables that salu.c, valu.c, vop3p.c and memory.c export. */
+/* A row of the tables that salu.c, valu.c, vop3p.c, matrix.c and memory.c export. */
 struct gfx_row {
     const char *name;
     gfx_exec *exec;
     uint8_t cls, arg;
 };
-extern const struct gfx_row gfx_salu[], gfx_valu[], gfx_vop3p[], gfx_memory[], gfx_compare[];    /* end with a NULL name */
+extern const struct gfx_row gfx_salu[], gfx_valu[], gfx_vop3p[], gfx_matrix[], gfx_memory[], gfx_compare[];    /* end with a NULL name */
 
 struct gfx_code;                    /* the executable part of a code object, with its decoded instructions */
 
