@@ -192,6 +192,8 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
     LLVMDisposePassBuilderOptions(o);
     if (!strncmp(LLVMGetTarget(m), "amdgcn", 6))
         forget_lds_kernel_id(m);
+    if (!strncmp(LLVMGetTarget(m), "x86_64", 6))
+        cwj_x86_guard_ternlog(m);
     return r;
 }
 

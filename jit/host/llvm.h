@@ -32,6 +32,9 @@ cw_result cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned o
 cw_result cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out,
                         struct cwj_diags *diags) CW_MUST_CHECK;
 
+/* Guard an optimised module for x86 against LLVM's wrong masked VPTERNLOG; see the file. */
+void cwj_x86_guard_ternlog(LLVMModuleRef m);
+
 /* Consume an error; CW_ERR_LLVM when there was one. */
 cw_result cwj_llvm_check(LLVMErrorRef e, const char *doing, struct cwj_diags *diags) CW_MUST_CHECK;
 

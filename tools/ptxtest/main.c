@@ -79,6 +79,14 @@ add_name(struct names *n, const char *path)
     return n->at[n->count++] != NULL;
 }
 
+static void
+free_names(struct names *n)
+{
+    for (uint32_t i = 0; i < n->count; i++)
+        free(n->at[i]);
+    free(n->at);
+}
+
 static int
 by_name(const void *a, const void *b)
 {
@@ -438,6 +446,26 @@ number(const char *s, uint32_t *out)
     return true;
 }
 
+static int
+run_all(const struct options *o, const struct names *files)
+{
+    /* Our own devices have no compute capability of their own: take the newest that the corpus is written for. */
+    setenv("CUDAWAY_COMPUTE_CAPABILITY", "9.0", 0);
+    struct totals t = { 0 };
+    for (uint32_t file = 0, launch = 0; file < files->count;)
+        if (!run_worker(o, files, &file, &launch, &t))
+            return TROUBLE;
+    printf("%u passed, %u failed, %u todo, %u skipped", t.passed, t.failed, t.todo, t.skipped);
+    for (uint32_t i = 0; i < t.nreasons; i++)
+        printf("%s%s: %u%s", i ? ", " : " (", t.reasons[i].text, t.reasons[i].count, i + 1 == t.nreasons ? ")" : "");
+    if (o->record)
+        printf("; %u lists recorded", t.added);
+    putchar('\n');
+    if (fflush(stdout) || ferror(stdout))
+        return trouble("cannot write the output: %s", strerror(errno));
+    return t.failed ? FAILURES : FINE;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -481,28 +509,12 @@ main(int argc, char **argv)
         return TROUBLE;
     }
     struct names files = { 0 };
-    for (int i = optind; i < argc; i++)
-        if (!collect(&files, argv[i], 0))
-            return TROUBLE;
-    qsort(files.at, files.count, sizeof *files.at, by_name);
-    if (o.parse_only)
-        return parse_all(&files);
-    /* Our own devices have no compute capability of their own: take the newest that the corpus is written for. */
-    setenv("CUDAWAY_COMPUTE_CAPABILITY", "9.0", 0);
-    struct totals t = { 0 };
-    for (uint32_t file = 0, launch = 0; file < files.count;)
-        if (!run_worker(&o, &files, &file, &launch, &t))
-            return TROUBLE;
-    printf("%u passed, %u failed, %u todo, %u skipped", t.passed, t.failed, t.todo, t.skipped);
-    for (uint32_t i = 0; i < t.nreasons; i++)
-        printf("%s%s: %u%s", i ? ", " : " (", t.reasons[i].text, t.reasons[i].count, i + 1 == t.nreasons ? ")" : "");
-    if (o.record)
-        printf("; %u lists recorded", t.added);
-    putchar('\n');
-    for (uint32_t i = 0; i < files.count; i++)
-        free(files.at[i]);
-    free(files.at);
-    if (fflush(stdout) || ferror(stdout))
-        return trouble("cannot write the output: %s", strerror(errno));
-    return t.failed ? FAILURES : FINE;
+    bool ok = true;
+    for (int i = optind; ok && i < argc; i++)
+        ok = collect(&files, argv[i], 0);
+    if (ok)
+        qsort(files.at, files.count, sizeof *files.at, by_name);
+    int status = !ok ? TROUBLE : o.parse_only ? parse_all(&files) : run_all(&o, &files);
+    free_names(&files);
+    return status;
 }
