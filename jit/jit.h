@@ -100,6 +100,8 @@ struct cwj_aot_options {
     enum cwj_emit emit;
     unsigned opt_level;             /* 0..3 */
     const char *const *kernels;     /* NULL-terminated names, or NULL for all */
+    unsigned jobs;                  /* objects: a large program is compiled in parts by up to this many threads; which parts depends
+                                     * on the program alone, so the result does too. 0: in one piece */
     bool module_image;              /* amdgcn: variables are not in the code object but at their offsets in an image (cwj_image); the
                                      * loader stores its address in the code object's u64 variable cudaway_image */
 };

@@ -12,12 +12,13 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_INPUT = 1, EXIT_TOOL = 2 };
+enum { EXIT_INPUT = 1, EXIT_TOOL = 2, MAX_JOBS = 256 };
 #define MAX_INPUT (1ull << 32)
 
 static const char usage_text[] =
@@ -28,6 +29,7 @@ static const char usage_text[] =
     "  --target T      gfx1030, gfx1100, gfx90a, gfx942, ...; host (default); nvptx:sm_90\n"
     "  --emit WHAT     obj (default), asm, llvm (LLVM IR), ir (the PTX as understood, with its basic blocks)\n"
     "  -O N            optimisation, 0 to 3 (default 2)\n"
+    "  -j N            threads (default 1, 0: one for each processor); a large program is compiled in parts, the same for every N\n"
     "  --kernel NAME   only this kernel and what it calls; may be repeated\n"
     "  --arch SM       of several PTX texts take the one for sm_SM (default: the highest)\n"
     "  --module N      of several modules take the N-th, from 0\n"
@@ -182,6 +184,14 @@ parse_number(const char *s, unsigned max, unsigned *out, char *suffix)
     return !*end;
 }
 
+static unsigned
+processors(void)
+{
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+    return n < 1 ? 1 : n > MAX_JOBS ? MAX_JOBS : (unsigned)n;
+}
+
 /* -1: go on; else the exit code. */
 static int
 parse_options(int argc, char **argv, struct options *o)
@@ -194,12 +204,12 @@ parse_options(int argc, char **argv, struct options *o)
         { "help", no_argument, NULL, 'h' }, { "output", required_argument, NULL, 'o' }, { 0 },
     };
     static const char hint[] = "; see cudaway-cc --help";
-    *o = (struct options){ .aot = { .target = CWJ_TARGET_HOST, .emit = CWJ_EMIT_OBJ, .opt_level = 2 }, .module = -1 };
+    *o = (struct options){ .aot = { .target = CWJ_TARGET_HOST, .emit = CWJ_EMIT_OBJ, .opt_level = 2, .jobs = 1 }, .module = -1 };
     o->kernels = calloc((size_t)argc + 1, sizeof *o->kernels);
     if (!o->kernels)
         return complain("out of memory%s%s", "", "");
     unsigned n;
-    for (int c; (c = getopt_long(argc, argv, ":ho:O:", longs, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, ":ho:O:j:", longs, NULL)) != -1;) {
         switch (c) {
         case 'h':
             fputs(usage_text, stdout);
@@ -210,6 +220,12 @@ parse_options(int argc, char **argv, struct options *o)
         case 'O':
             if (!parse_number(optarg, 3, &o->aot.opt_level, NULL))
                 return complain("-O takes 0 to 3, not '%s'%s", optarg, hint);
+            break;
+        case 'j':
+            if (!parse_number(optarg, MAX_JOBS, &o->aot.jobs, NULL))
+                return complain("-j takes 0 to 256, not '%s'%s", optarg, hint);
+            if (!o->aot.jobs)
+                o->aot.jobs = processors();
             break;
         case OPT_TARGET:
             if (!parse_target(o, optarg))

@@ -270,8 +270,10 @@ variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
         LLVMSetInitializer(g, LLVMGetPoison(t));
         return g;
     }
-    LLVMSetExternallyInitialized(g, true);
     LLVMSetVisibility(g, LLVMProtectedVisibility);
+    if (s->declare_only)
+        return g;
+    LLVMSetExternallyInitialized(g, true);
     if (v->def->nrelocs)
         addresses(e, v, g);
     else if (v->def->init)
@@ -701,15 +703,6 @@ add_kernel(struct emit *e, uint32_t index)
     emit_function(e, cwj_program_function(e->program, id)->fn, fn, true);
 }
 
-static bool
-wanted(const char *const *names, const char *name)
-{
-    for (; names && *names; names++)
-        if (!strcmp(*names, name))
-            return true;
-    return !names;
-}
-
 static void
 function_table(struct emit *e)
 {
@@ -735,13 +728,13 @@ static const char data_layout[] =
     "v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9";
 
 cw_result
-emit_simt_module(struct cwj_program *p, enum cwj_target target, const char *cpu, const char *const *kernels, bool module_image,
-                 LLVMContextRef llvm, LLVMModuleRef *module, struct cwj_diags *diags)
+emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module, struct cwj_diags *diags)
 {
     *module = NULL;
-    if (target == CWJ_TARGET_NVPTX)
-        return emit_nvptx_module(p, cpu, kernels, llvm, module, diags);
-    if (target != CWJ_TARGET_AMDGCN) {
+    const char *cpu = what->cpu;
+    if (what->target == CWJ_TARGET_NVPTX)
+        return emit_nvptx_module(p, what, llvm, module, diags);
+    if (what->target != CWJ_TARGET_AMDGCN) {
         cwj_diag_add(diags, PTX_ERROR, 5004, 0, 0, "this target is not emitted yet; targets are host and amdgcn");
         return CW_ERR_UNSUPPORTED;
     }
@@ -755,7 +748,8 @@ emit_simt_module(struct cwj_program *p, enum cwj_target target, const char *cpu,
     if (!s->functions || !s->function_types || !s->variables)
         goto done;
     s->target = &emit_target_amdgcn;
-    s->module_image = module_image;
+    s->module_image = what->module_image;
+    s->declare_only = what->declare_only;
     e->target = CWJ_TARGET_AMDGCN;
     e->cpu = cpu;
     e->width = 1;
@@ -770,20 +764,20 @@ emit_simt_module(struct cwj_program *p, enum cwj_target target, const char *cpu,
     if (!needed)
         goto done;
     for (uint32_t k = 0; k < p->nkernels; k++) {
-        if (!wanted(kernels, p->kernels[k].name))
+        if (what->kernels && !what->kernels[k])
             continue;
         indirect |= p->reach[k].indirect;
         for (uint32_t i = 0; i < p->reach[k].nfuncs; i++)
             needed[p->reach[k].funcs[i]] = true;
     }
     /* What can be reached from outside: every variable of the program is in the code object, used or not. */
-    for (uint32_t i = 0; i < p->nlink_vars && !module_image; i++)
+    for (uint32_t i = 0; i < p->nlink_vars && !s->module_image && !s->declare_only; i++)
         if (!p->link_vars[i].undefined && p->link_vars[i].space != PTX_SPACE_SHARED)
             variable(e, i, &p->link_vars[i]);
     if (indirect)
         function_table(e);
     for (uint32_t k = 0; k < p->nkernels; k++)
-        if (wanted(kernels, p->kernels[k].name))
+        if (!what->kernels || what->kernels[k])
             add_kernel(e, k);
     for (uint32_t i = 0; i < p->nfuncs; i++) {
         const struct cwj_function *f = cwj_program_function(p, i);
@@ -792,7 +786,7 @@ emit_simt_module(struct cwj_program *p, enum cwj_target target, const char *cpu,
     }
     if (s->soft_barriers)
         for (uint32_t k = 0; k < p->nkernels; k++)
-            if (wanted(kernels, p->kernels[k].name))
+            if (!what->kernels || what->kernels[k])
                 clear_barriers(e, s->functions[p->kernel_func[k]]);
     r = e->result;
     if (r == CW_OK)

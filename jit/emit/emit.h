@@ -105,9 +105,16 @@ bool emit_video_simd(struct emit *e, const struct ptx_inst *in); /* vadd2.., vad
 cw_result emit_host_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *v, LLVMContextRef llvm,
                            LLVMModuleRef *module, struct cwh_code_info *info, struct cwj_diags *diags) CW_MUST_CHECK;
 
-/* Emit all kernels (or those in the NULL-terminated list) for a SIMT target: amdgcn or nvptx. module_image: as in cwj_aot_options. */
-cw_result emit_simt_module(struct cwj_program *p, enum cwj_target target, const char *cpu, const char *const *kernels, bool module_image,
-                           LLVMContextRef llvm, LLVMModuleRef *module, struct cwj_diags *diags) CW_MUST_CHECK;
+/* What of a program goes into a module for a SIMT target. */
+struct emit_simt {
+    enum cwj_target target;         /* amdgcn or nvptx */
+    const char *cpu;
+    const bool *kernels;            /* one a kernel of the program; NULL: all */
+    bool module_image;              /* as in cwj_aot_options */
+    bool declare_only;              /* amdgcn: variables are defined in another module, which this one is linked to */
+};
+cw_result emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
+                           struct cwj_diags *diags) CW_MUST_CHECK;
 
 /* Remove the f32 NaN canonicalisations that nothing can observe (relax_nan.c). For optimised code; run it after mem2reg and
  * before the optimiser. Returns how many went. */

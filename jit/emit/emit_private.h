@@ -95,6 +95,7 @@ struct emit_session {
     bool exits;                     /* some device function has `exit` */
     bool soft_barriers;             /* amdgcn: numbered barriers are used */
     bool module_image;              /* amdgcn: variables are in the module's image, see cwj_aot_options */
+    bool declare_only;              /* amdgcn: see emit_simt */
     bool lockstep;                  /* width 1: lanes of a warp access memory in step */
 };
 
@@ -165,8 +166,8 @@ LLVMValueRef emit_ptx_text(struct emit *e, const char *text, const char *constra
 
 /* nvptx.c */
 const char *emit_ptx_param(struct emit *e, const struct ptx_symbol *param);
-cw_result emit_nvptx_module(struct cwj_program *p, const char *cpu, const char *const *kernels, LLVMContextRef llvm,
-                            LLVMModuleRef *module, struct cwj_diags *diags) CW_MUST_CHECK;
+cw_result emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
+                            struct cwj_diags *diags) CW_MUST_CHECK;
 
 /* call.c */
 bool emit_call(struct emit *e, const struct ptx_inst *in);

@@ -534,15 +534,6 @@ add_kernel(struct emit *e, uint32_t index)
     emit_session(e)->functions[id] = fn;
 }
 
-static bool
-wanted(const char *const *names, const char *name)
-{
-    for (; names && *names; names++)
-        if (!strcmp(*names, name))
-            return true;
-    return !names;
-}
-
 static void
 function_table(struct emit *e)
 {
@@ -582,7 +573,7 @@ mark_functions(struct emit *e)
 }
 
 cw_result
-emit_nvptx_module(struct cwj_program *p, const char *cpu, const char *const *kernels, LLVMContextRef llvm, LLVMModuleRef *module,
+emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
                   struct cwj_diags *diags)
 {
     struct emit_session *s = malloc(sizeof *s);
@@ -597,14 +588,14 @@ emit_nvptx_module(struct cwj_program *p, const char *cpu, const char *const *ker
         goto done;
     s->target = &target_nvptx;
     e->target = CWJ_TARGET_NVPTX;
-    e->cpu = cpu;
+    e->cpu = what->cpu;
     e->width = 1;
     e->fast_code = true;
     LLVMSetTarget(e->module, "nvptx64-nvidia-cuda");
     LLVMSetDataLayout(e->module, "e-i64:64-i128:128-v16:16-v32:32-n16:32:64");
 
     for (uint32_t k = 0; k < p->nkernels; k++) {
-        if (!wanted(kernels, p->kernels[k].name))
+        if (what->kernels && !what->kernels[k])
             continue;
         indirect |= p->reach[k].indirect;
         for (uint32_t i = 0; i < p->reach[k].nfuncs; i++)
@@ -622,7 +613,7 @@ emit_nvptx_module(struct cwj_program *p, const char *cpu, const char *const *ker
             emit_function(e, f->fn, emit_declare(e, i), false);
     }
     for (uint32_t k = 0; k < p->nkernels; k++)
-        if (wanted(kernels, p->kernels[k].name))
+        if (!what->kernels || what->kernels[k])
             emit_function(e, cwj_program_function(p, p->kernel_func[k])->fn, s->functions[p->kernel_func[k]], true);
     r = e->result;
     if (r == CW_OK) {

@@ -4,35 +4,30 @@
 #include "jit/host/aot.h"
 #include "jit/devlib/devlib.h"
 #include "jit/emit/emit.h"
+#include "jit/host/amd_note.h"
 #include "jit/host/lld.h"
 #include "jit/host/llvm.h"
+#include "jit/host/parts.h"
 #include "jit/link/program.h"
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <llvm-c/Linker.h>
 
-static bool
-wanted(const struct cwj_aot_options *o, const char *kernel)
-{
-    if (!o->kernels)
-        return true;
-    for (const char *const *k = o->kernels; *k; k++)
-        if (!strcmp(*k, kernel))
-            return true;
-    return false;
-}
-
+/* take[k]: whether kernel k is asked for. */
 static cw_result
-check_names(const struct cwj_program *p, const struct cwj_aot_options *o, struct cwj_diags *diags)
+choose_kernels(const struct cwj_program *p, const struct cwj_aot_options *o, bool *take, struct cwj_diags *diags)
 {
     cw_result r = CW_OK;
+    memset(take, !o->kernels, p->nkernels);
     for (const char *const *k = o->kernels; k && *k; k++) {
         bool found = false;
-        for (uint32_t i = 0; i < p->nkernels && !found; i++)
-            found = !strcmp(p->kernels[i].name, *k);
+        for (uint32_t i = 0; i < p->nkernels; i++)
+            if (!strcmp(p->kernels[i].name, *k))
+                found = take[i] = true;
         if (!found) {
             cwj_diag_add(diags, PTX_ERROR, 4009, 0, 0, "there is no kernel '%s'", *k);
             r = CW_ERR_NOT_FOUND;
@@ -69,13 +64,14 @@ check_cpu(const struct cwj_aot_options *o, struct cwj_diags *diags)
 
 /* The host form of a program: every kernel's module with its entry and info renamed after the kernel, in one. */
 static cw_result
-emit_host(struct cwj_program *p, const struct cwj_aot_options *o, LLVMContextRef llvm, LLVMModuleRef *out, struct cwj_diags *diags)
+emit_host(struct cwj_program *p, const struct cwj_aot_options *o, const bool *take, LLVMContextRef llvm, LLVMModuleRef *out,
+          struct cwj_diags *diags)
 {
     struct cwh_variant v = { .o0 = o->opt_level == 0 };
     cw_result result = CW_OK;
     *out = LLVMModuleCreateWithNameInContext("cudaway", llvm);
     for (uint32_t i = 0; i < p->nkernels; i++) {
-        if (!wanted(o, p->kernels[i].name))
+        if (!take[i])
             continue;
         LLVMModuleRef m = NULL;
         struct cwh_code_info info;
@@ -148,37 +144,33 @@ print_ir(struct cwj_program *p, struct cw_buf *out)
     return out->failed ? CW_ERR_NOMEM : CW_OK;
 }
 
-cw_result
-cwj_aot(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, struct cwj_diags *diags)
+struct aot {
+    struct cwj_program *p;
+    const struct cwj_aot_options *o;
+};
+
+/* One part, down to LLVM IR, assembly or an object. */
+static cw_result
+compile(const struct aot *a, struct cwj_part *part)
 {
+    struct cwj_program *p = a->p;
+    const struct cwj_aot_options *o = a->o;
+    struct cwj_diags *diags = &part->diags;
+    unsigned level = o->opt_level > 3 ? 3 : o->opt_level;
     LLVMModuleRef module = NULL;
     LLVMTargetMachineRef tm = NULL;
     LLVMMemoryBufferRef code = NULL;
-    unsigned level = o->opt_level > 3 ? 3 : o->opt_level;
-    cw_result r = check_names(p, o, diags);
-    if (!r)
-        r = check_cpu(o, diags);
-    if (r)
-        return r;
-    if (o->emit == CWJ_EMIT_IR) {
-        pthread_mutex_lock(&p->lock);
-        r = print_ir(p, out);
-        pthread_mutex_unlock(&p->lock);
-        return r;
-    }
-    if (o->target == CWJ_TARGET_NVPTX && o->emit == CWJ_EMIT_OBJ) {
-        cwj_diag_add(diags, PTX_ERROR, 5904, 0, 0, "nvptx has no object form here: its assembly is PTX (emit asm)");
-        return CW_ERR_UNSUPPORTED;
-    }
     LLVMContextRef llvm = cwj_llvm_context(diags);
     if (!llvm)
         return CW_ERR_NOMEM;
-    r = cwj_llvm_machine(o->target, o->cpu, level, &tm, diags);
+    cw_result r = cwj_llvm_machine(o->target, o->cpu, level, &tm, diags);
     if (r)
         goto done;
+    const struct emit_simt what = { .target = o->target, .cpu = o->cpu, .kernels = part->kernels, .module_image = o->module_image,
+                                    .declare_only = !part->first };
     pthread_mutex_lock(&p->lock);
-    r = o->target == CWJ_TARGET_HOST ? emit_host(p, o, llvm, &module, diags)
-                                     : emit_simt_module(p, o->target, o->cpu, o->kernels, o->module_image, llvm, &module, diags);
+    r = o->target == CWJ_TARGET_HOST ? emit_host(p, o, part->kernels, llvm, &module, diags)
+                                     : emit_simt_module(p, &what, llvm, &module, diags);
     pthread_mutex_unlock(&p->lock);
     if (!r && o->target == CWJ_TARGET_AMDGCN)
         r = cwj_devlib_link(module, diags);
@@ -187,20 +179,12 @@ cwj_aot(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *o
     if (r)
         goto done;
     if (o->emit == CWJ_EMIT_LLVM) {
-        r = append_module_text(module, out);
+        r = append_module_text(module, &part->out);
         goto done;
     }
     r = cwj_llvm_emit(module, tm, o->emit == CWJ_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, &code, diags);
-    if (r)
-        goto done;
-    if (o->target == CWJ_TARGET_AMDGCN && o->emit == CWJ_EMIT_OBJ)
-        r = cwj_lld_link(LLVMGetBufferStart(code), LLVMGetBufferSize(code), out, diags);
-    else if (o->target == CWJ_TARGET_NVPTX)
-        append_ptx(p, LLVMGetBufferStart(code), LLVMGetBufferSize(code), out);
-    else
-        cw_buf_append(out, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
-    if (!r && out->failed)
-        r = CW_ERR_NOMEM;
+    if (!r)
+        cw_buf_append(&part->out, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
 done:
     if (code)
         LLVMDisposeMemoryBuffer(code);
@@ -209,5 +193,86 @@ done:
     if (tm)
         LLVMDisposeTargetMachine(tm);
     LLVMContextDispose(llvm);
+    return r;
+}
+
+static void
+compile_part(struct cwj_part *part, void *user)
+{
+    part->result = compile(user, part);
+}
+
+/* The parts' objects as one. */
+static cw_result
+link_parts(const struct cwj_aot_options *o, struct cwj_parts *parts, struct cw_buf *out, struct cwj_diags *diags)
+{
+    bool amdgcn = o->target == CWJ_TARGET_AMDGCN;
+    struct cw_buf note, **objects = calloc(parts->n + 1, sizeof *objects);
+    cw_result r = CW_OK;
+    size_t n = 0;
+    if (!objects)
+        return CW_ERR_NOMEM;
+    cw_buf_init(&note);
+    for (uint32_t i = 0; i < parts->n; i++)
+        objects[n++] = &parts->at[i].out;
+    if (amdgcn && n > 1) {
+        r = cwj_amd_notes_merge(objects, n, &note);
+        if (r == CW_ERR_DAMAGED) {
+            cwj_diag_add(diags, PTX_ERROR, 5902, 0, 0, "internal error: LLVM's objects have no metadata as it is documented");
+            r = CW_ERR_INTERNAL;
+        }
+        objects[n++] = &note;
+    }
+    if (!r && (amdgcn || n > 1))
+        r = cwj_lld_link(amdgcn, objects, n, out, diags);
+    else if (!r)
+        cw_buf_append(out, objects[0]->data, objects[0]->size);
+    cw_buf_finish(&note);
+    free(objects);
+    return r;
+}
+
+/* Instructions of PTX in a part. Setting LLVM up for a part, and code that several parts have, is then a few per cent of the time. */
+enum { PART_SIZE = 2000 };
+
+cw_result
+cwj_aot(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, struct cwj_diags *diags)
+{
+    bool *take = calloc(p->nkernels ? p->nkernels : 1, sizeof *take);
+    if (!take)
+        return CW_ERR_NOMEM;
+    cw_result r = choose_kernels(p, o, take, diags);
+    if (!r)
+        r = check_cpu(o, diags);
+    if (!r && o->emit == CWJ_EMIT_IR) {
+        pthread_mutex_lock(&p->lock);
+        r = print_ir(p, out);
+        pthread_mutex_unlock(&p->lock);
+        goto done;
+    }
+    if (!r && o->target == CWJ_TARGET_NVPTX && o->emit == CWJ_EMIT_OBJ) {
+        cwj_diag_add(diags, PTX_ERROR, 5904, 0, 0, "nvptx has no object form here: its assembly is PTX (emit asm)");
+        r = CW_ERR_UNSUPPORTED;
+    }
+    if (r)
+        goto done;
+    struct cwj_parts parts;
+    struct aot a = { p, o };
+    r = cwj_parts_make(p, take, o->emit == CWJ_EMIT_OBJ && o->jobs ? PART_SIZE : 0, &parts);
+    if (r)
+        goto done;
+    r = cwj_parts_run(&parts, o->jobs, compile_part, &a, diags);
+    const struct cw_buf *only = &parts.at[0].out;
+    if (!r && o->emit == CWJ_EMIT_OBJ)
+        r = link_parts(o, &parts, out, diags);
+    else if (!r && o->target == CWJ_TARGET_NVPTX && o->emit == CWJ_EMIT_ASM)
+        append_ptx(p, only->data, only->size, out);
+    else if (!r)
+        cw_buf_append(out, only->data, only->size);
+    cwj_parts_finish(&parts);
+    if (!r && out->failed)
+        r = CW_ERR_NOMEM;
+done:
+    free(take);
     return r;
 }

@@ -15,51 +15,87 @@
 
 enum { MAX_CODE_OBJECT = 1 << 30 };
 
-cw_result
-cwj_lld_link(const void *object, size_t size, struct cw_buf *out, struct cwj_diags *diags)
+/* The objects' names, `stride` bytes apart. */
+static cw_result
+write_objects(const char *dir, struct cw_buf *const *objects, size_t n, char *names, size_t stride, struct cwj_diags *diags)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *name = names + i * stride;
+        snprintf(name, stride, "%s/%zu.o", dir, i);
+        if (cw_file_write_atomic(name, objects[i]->data, objects[i]->size, 0600)) {
+            cwj_diag_add(diags, PTX_ERROR, 5905, 0, 0, "cannot write %s: %s", name, strerror(errno));
+            return CW_ERR_IO;
+        }
+    }
+    return CW_OK;
+}
+
+/* Files to link, then what comes out. */
+static cw_result
+link_files(bool amdgcn, const char *names, size_t stride, size_t n, const char *linked, struct cwj_diags *diags)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static const char *const code_object[] = { "-shared", "--no-undefined", "--eh-frame-hdr" };
+    const char **argv = calloc(n + 8, sizeof *argv);
+    if (!argv)
+        return CW_ERR_NOMEM;
+    struct cw_buf messages;
+    cw_buf_init(&messages);
+    size_t argc = 0;
+    argv[argc++] = "ld.lld";
+    if (!amdgcn)
+        argv[argc++] = "-r";
+    for (unsigned i = 0; amdgcn && i < sizeof code_object / sizeof *code_object; i++)
+        argv[argc++] = code_object[i];
+    argv[argc++] = "--threads=1";
+    argv[argc++] = "-o";
+    argv[argc++] = linked;
+    for (size_t i = 0; i < n; i++)
+        argv[argc++] = names + i * stride;
+    pthread_mutex_lock(&lock);
+    bool ok = cwj_lld_run(argv, argc, &messages);
+    pthread_mutex_unlock(&lock);
+    if (!ok)
+        cwj_diag_add(diags, PTX_ERROR, 5906, 0, 0, "linking the code object: %s",
+                     messages.data && *messages.data ? messages.data : "LLD failed");
+    cw_buf_finish(&messages);
+    free(argv);
+    return ok ? CW_OK : CW_ERR_LLVM;
+}
+
+cw_result
+cwj_lld_link(bool amdgcn, struct cw_buf *const *objects, size_t n, struct cw_buf *out, struct cwj_diags *diags)
+{
     const char *tmp = getenv("TMPDIR");
-    char dir[PATH_MAX - 16], in[PATH_MAX], linked[PATH_MAX];
+    char dir[PATH_MAX - 32], linked[PATH_MAX], *data = NULL;
     if (snprintf(dir, sizeof dir, "%s/cudaway-link-XXXXXX", tmp && *tmp ? tmp : "/tmp") >= (int)sizeof dir || !mkdtemp(dir)) {
         cwj_diag_add(diags, PTX_ERROR, 5905, 0, 0, "cannot make a temporary folder in %s: %s", tmp && *tmp ? tmp : "/tmp",
                      strerror(errno));
         return CW_ERR_IO;
     }
-    snprintf(in, sizeof in, "%s/in.o", dir);
-    snprintf(linked, sizeof linked, "%s/out.so", dir);
-    struct cw_buf messages;
-    cw_buf_init(&messages);
-    char *data = NULL;
-    size_t n = 0;
-    cw_result r = cw_file_write_atomic(in, object, size, 0600);
-    if (r) {
-        cwj_diag_add(diags, PTX_ERROR, 5905, 0, 0, "cannot write %s: %s", in, strerror(errno));
-        goto done;
+    snprintf(linked, sizeof linked, "%s/out", dir);
+    size_t size = 0, stride = strlen(dir) + 24;
+    char *names = calloc(n, stride);
+    cw_result r = CW_ERR_NOMEM;
+    if (names)
+        r = write_objects(dir, objects, n, names, stride, diags);
+    if (!r)
+        r = link_files(amdgcn, names, stride, n, linked, diags);
+    if (!r) {
+        r = cw_file_read(linked, MAX_CODE_OBJECT, &data, &size);
+        if (r)
+            cwj_diag_add(diags, PTX_ERROR, 5905, 0, 0, "cannot read %s: %s", linked, strerror(errno));
+        else
+            cw_buf_append(out, data, size);
     }
-    const char *argv[] = { "ld.lld", "-shared", "--no-undefined", "--threads=1", "--eh-frame-hdr", "-o", linked, in };
-    pthread_mutex_lock(&lock);
-    bool ok = cwj_lld_run(argv, sizeof argv / sizeof *argv, &messages);
-    pthread_mutex_unlock(&lock);
-    if (!ok) {
-        cwj_diag_add(diags, PTX_ERROR, 5906, 0, 0, "linking the code object: %s",
-                     messages.data && *messages.data ? messages.data : "LLD failed");
-        r = CW_ERR_LLVM;
-        goto done;
-    }
-    r = cw_file_read(linked, MAX_CODE_OBJECT, &data, &n);
-    if (r) {
-        cwj_diag_add(diags, PTX_ERROR, 5905, 0, 0, "cannot read %s: %s", linked, strerror(errno));
-        goto done;
-    }
-    cw_buf_append(out, data, n);
-    if (out->failed)
+    if (!r && out->failed)
         r = CW_ERR_NOMEM;
-done:
     free(data);
-    unlink(in);
+    for (size_t i = 0; names && i < n; i++)
+        if (names[i * stride])
+            unlink(names + i * stride);
     unlink(linked);
     rmdir(dir);
-    cw_buf_finish(&messages);
+    free(names);
     return r;
 }

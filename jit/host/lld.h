@@ -12,8 +12,9 @@ extern "C" {
 
 struct cwj_diags;
 
-/* Link one amdgcn relocatable object into a code object (a shared object) and append it to `out`. Thread-safe. */
-cw_result cwj_lld_link(const void *object, size_t size, struct cw_buf *out, struct cwj_diags *diags) CW_MUST_CHECK;
+/* Link relocatable objects and append the result to `out`: for `amdgcn` a code object (a shared object), else a relocatable object
+ * again. Thread-safe. */
+cw_result cwj_lld_link(bool amdgcn, struct cw_buf *const *objects, size_t n, struct cw_buf *out, struct cwj_diags *diags) CW_MUST_CHECK;
 
 /* In lld.cpp: run ld.lld with these arguments (argv[0] included). True when it worked; its messages are appended. */
 bool cwj_lld_run(const char *const *argv, size_t argc, struct cw_buf *messages);

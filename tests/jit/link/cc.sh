@@ -72,6 +72,17 @@ for level in 0 1 2 3; do
     "$llvm/llvm-nm" host.o | grep -q ' T add$' || fail "no function in the host object, -O $level"
 done
 "$llvm/llvm-nm" host.o | grep -q ' T other$' || fail "not all kernels"
+# more than fits into one part: one object all the same, and the same for every number of threads
+{ printf '.version 7.0\n.target sm_70\n.address_size 64\n'
+  for k in 0 1 2; do
+      printf '.visible .entry k%d(.param .u64 o) { .reg .b32 x; .reg .b64 a; ld.param.u64 a, [o]; mov.u32 x, %%tid.x;\n' $k
+      awk 'BEGIN { for (i = 0; i < 1500; i++) print " add.u32 x, x, 7;" }'
+      echo 'st.global.u32 [a], x; ret; }'
+  done; } >long.ptx
+for j in 1 2 0; do expect 0 "" -j $j -O 1 long.ptx -o long$j.o; done
+cmp long1.o long2.o && cmp long1.o long0.o || fail "-j changes the object"
+[ "$("$llvm/llvm-nm" long1.o | grep -c ' T k[012]$')" = 3 ] || fail "not all kernels of a program in parts"
+expect 2 "-j takes" -j x long.ptx -o x
 expect 0 "" --kernel add good.ptx -o one.o
 "$llvm/llvm-nm" one.o | grep -q other && fail "--kernel does not select"
 

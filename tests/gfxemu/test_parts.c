@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_parts ARCH CODE-OBJECT: the kernels that parts.sh writes, on the interpreter. */
+#include "tools/gfxemu/gfx.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS = 8, LENGTH = 1200, THREADS = 40 };
+
+static unsigned failures;
+
+static bool
+run(struct gfx_object *object, const char *name, uint32_t *out)
+{
+    uint64_t address = (uintptr_t)out;
+    struct gfx_launch l = { .object = object, .grid = { 1, 1, 1 }, .block = { THREADS, 1, 1 }, .params = &address, .param_size = 8 };
+    for (uint32_t i = 0; i < object->nkernels; i++)
+        if (!strcmp(object->kernels[i].name, name))
+            l.kernel = &object->kernels[i];
+    if (l.kernel && gfx_dispatch_run(&l))
+        return true;
+    printf("%s: %s\n", name, l.kernel ? l.message : "no such kernel");
+    failures++;
+    return false;
+}
+
+static void
+check(const char *name, uint32_t i, uint32_t got, uint32_t want)
+{
+    if (got == want)
+        return;
+    printf("%s[%u]: %u, should be %u\n", name, i, got, want);
+    failures++;
+}
+
+static char *
+read_file(const char *path, size_t *size)
+{
+    FILE *f = fopen(path, "rb");
+    char *data = malloc(1 << 22);
+    *size = f && data ? fread(data, 1, 1 << 22, f) : 0;
+    if (f)
+        fclose(f);
+    return data;
+}
+
+int
+main(int argc, char **argv)
+{
+    size_t size = 0;
+    char error[256] = "", *data = argc == 3 ? read_file(argv[2], &size) : NULL;
+    struct gfx_object *object = NULL;
+    const struct gfx_target *target = argc == 3 ? gfx_target_find(argv[1]) : NULL;
+    if (!target || !gfx_object_load(target, data, size, &object, error)) {
+        printf("usage: test_parts ARCH CODE-OBJECT %s\n", error);
+        return 2;
+    }
+    check("kernels", 0, object->nkernels, STEPS + 1);
+    static uint32_t out[THREADS];
+    gfx_range_add((uintptr_t)out, sizeof out);
+    uint32_t total = 5;
+    for (uint32_t k = 0; k < STEPS; k++) {
+        char name[16];
+        snprintf(name, sizeof name, "step%u", k);
+        memset(out, 0, sizeof out);
+        total += k + 1;
+        if (!run(object, name, out))
+            continue;
+        for (uint32_t t = 0; t < THREADS; t++) {
+            uint32_t x = t;
+            for (int i = 0; i < LENGTH; i++)
+                x = x * 1664525u + k + 1;
+            check(name, t, out[t], x + 3);
+        }
+    }
+    if (run(object, "last", out))
+        check("total", 0, out[0], total);
+    gfx_range_remove((uintptr_t)out);
+    gfx_object_unload(object);
+    free(data);
+    return failures != 0;
+}
