@@ -5,7 +5,7 @@
  * shared (LDS) 3, const 4, local (scratch) 5. A kernel has one parameter, the PTX parameter block as it is, so byte offsets
  * in the kernarg segment are those of PTX. Variables are LLVM globals under their PTX names. Warps are 32 lanes: on wave64
  * targets every warp operation stays in its half of the wave. */
-#include "jit/emit/emit_private.h"
+#include "jit/emit/amdgcn_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +24,8 @@ pointer_type(struct emit *e, unsigned as)
     return LLVMPointerTypeInContext(e->llvm, as);
 }
 
-static LLVMValueRef
-intrinsic(struct emit *e, const char *name, LLVMTypeRef *overload, unsigned noverload, LLVMValueRef *args, unsigned n)
+LLVMValueRef
+gcn_intrinsic(struct emit *e, const char *name, LLVMTypeRef *overload, unsigned noverload, LLVMValueRef *args, unsigned n)
 {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, overload, noverload);
@@ -40,7 +40,7 @@ gcn_enter(struct emit *e)
     e->f->dummy = LLVMBuildAlloca(e->f->entry_b, LLVMArrayType(e->i8, 64), "dummy");
     LLVMPositionBuilderAtEnd(e->b, e->f->entry);
     if (e->f->is_kernel)
-        e->f->params = intrinsic(e, "llvm.amdgcn.kernarg.segment.ptr", NULL, 0, NULL, 0);
+        e->f->params = gcn_intrinsic(e, "llvm.amdgcn.kernarg.segment.ptr", NULL, 0, NULL, 0);
 }
 
 static void
@@ -64,7 +64,7 @@ gcn_leave(struct emit *e)
 static LLVMValueRef
 hidden(struct emit *e, unsigned offset, LLVMTypeRef t)
 {
-    LLVMValueRef p = intrinsic(e, "llvm.amdgcn.implicitarg.ptr", NULL, 0, NULL, 0), off = LLVMConstInt(e->i64, offset, false);
+    LLVMValueRef p = gcn_intrinsic(e, "llvm.amdgcn.implicitarg.ptr", NULL, 0, NULL, 0), off = LLVMConstInt(e->i64, offset, false);
     LLVMValueRef v = LLVMBuildLoad2(e->b, t, LLVMBuildGEP2(e->b, e->i8, p, &off, 1, ""), "");
     LLVMSetAlignment(v, t == e->i16 ? 2 : 4);
     emit_invariant(e, v);
@@ -75,15 +75,15 @@ static LLVMValueRef
 wave_lane(struct emit *e)
 {
     LLVMValueRef a[2] = { i32(e, ~0u), i32(e, 0) };
-    LLVMValueRef lane = intrinsic(e, "llvm.amdgcn.mbcnt.lo", NULL, 0, a, 2);
+    LLVMValueRef lane = gcn_intrinsic(e, "llvm.amdgcn.mbcnt.lo", NULL, 0, a, 2);
     if (!e->wave64)
         return lane;
     LLVMValueRef b[2] = { i32(e, ~0u), lane };
-    return intrinsic(e, "llvm.amdgcn.mbcnt.hi", NULL, 0, b, 2);
+    return gcn_intrinsic(e, "llvm.amdgcn.mbcnt.hi", NULL, 0, b, 2);
 }
 
-static LLVMValueRef
-lane_index(struct emit *e)
+LLVMValueRef
+gcn_lane(struct emit *e)
 {
     LLVMValueRef lane = wave_lane(e);
     return e->wave64 ? LLVMBuildAnd(e->b, lane, i32(e, 31), "") : lane;
@@ -95,7 +95,7 @@ id3(struct emit *e, const char *what, unsigned axis)
     char name[64] = "llvm.amdgcn.";
     strncat(name, what, 40);
     strncat(name, axis == 0 ? ".id.x" : axis == 1 ? ".id.y" : ".id.z", 6);
-    return intrinsic(e, name, NULL, 0, NULL, 0);
+    return gcn_intrinsic(e, name, NULL, 0, NULL, 0);
 }
 
 static LLVMValueRef
@@ -123,12 +123,12 @@ gcn_sreg(struct emit *e, ptx_sreg r)
     case PTX_SREG_NTID_X: return hidden(e, 12, e->i16);
     case PTX_SREG_NTID_Y: return hidden(e, 14, e->i16);
     case PTX_SREG_NTID_Z: return hidden(e, 16, e->i16);
-    case PTX_SREG_LANEID: return lane_index(e);
+    case PTX_SREG_LANEID: return gcn_lane(e);
     case PTX_SREG_WARPID: return LLVMBuildLShr(e->b, linear_thread(e), i32(e, 5), "");
     case PTX_SREG_NWARPID: return i32(e, 32);
     case PTX_SREG_LANEMASK_EQ: case PTX_SREG_LANEMASK_LE: case PTX_SREG_LANEMASK_LT:
     case PTX_SREG_LANEMASK_GE: case PTX_SREG_LANEMASK_GT:
-        lane = lane_index(e);
+        lane = gcn_lane(e);
         one = LLVMBuildShl(e->b, i32(e, 1), lane, "");
         if (r == PTX_SREG_LANEMASK_EQ)
             return one;
@@ -141,7 +141,7 @@ gcn_sreg(struct emit *e, ptx_sreg r)
         return r == PTX_SREG_LANEMASK_LE ? le : LLVMBuildNot(e->b, le, "");
     case PTX_SREG_CLOCK: case PTX_SREG_CLOCK_HI: case PTX_SREG_CLOCK64:
     case PTX_SREG_GLOBALTIMER: case PTX_SREG_GLOBALTIMER_LO: case PTX_SREG_GLOBALTIMER_HI:
-        clock = intrinsic(e, "llvm.readcyclecounter", NULL, 0, NULL, 0);
+        clock = gcn_intrinsic(e, "llvm.readcyclecounter", NULL, 0, NULL, 0);
         if (r == PTX_SREG_CLOCK64 || r == PTX_SREG_GLOBALTIMER)
             return clock;
         if (r == PTX_SREG_CLOCK_HI || r == PTX_SREG_GLOBALTIMER_HI)
@@ -349,8 +349,8 @@ static LLVMValueRef
 gcn_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
 {
     LLVMValueRef p = pointer_of(e, address, AS_GENERIC);
-    LLVMValueRef shared = intrinsic(e, "llvm.amdgcn.is.shared", NULL, 0, &p, 1);
-    LLVMValueRef local = intrinsic(e, "llvm.amdgcn.is.private", NULL, 0, &p, 1);
+    LLVMValueRef shared = gcn_intrinsic(e, "llvm.amdgcn.is.shared", NULL, 0, &p, 1);
+    LLVMValueRef local = gcn_intrinsic(e, "llvm.amdgcn.is.private", NULL, 0, &p, 1);
     switch (space_number(space)) {
     case AS_LDS:
         return shared;
@@ -374,20 +374,20 @@ gcn_local_storage(struct emit *e, uint64_t size, uint32_t align)
 /* ---- warp operations ---------------------------------------------------------------------------------------------------------- */
 
 /* Value of another lane of the same warp. */
-static LLVMValueRef
-from_lane(struct emit *e, LLVMValueRef v, LLVMValueRef lane)
+LLVMValueRef
+gcn_from_lane(struct emit *e, LLVMValueRef v, LLVMValueRef lane)
 {
     if (e->wave64)
         lane = LLVMBuildOr(e->b, lane, LLVMBuildAnd(e->b, wave_lane(e), i32(e, 32), ""), "");
     LLVMValueRef a[2] = { LLVMBuildShl(e->b, lane, i32(e, 2), ""), v };
-    return intrinsic(e, "llvm.amdgcn.ds.bpermute", NULL, 0, a, 2);
+    return gcn_intrinsic(e, "llvm.amdgcn.ds.bpermute", NULL, 0, a, 2);
 }
 
-static LLVMValueRef
-ballot(struct emit *e, LLVMValueRef p)
+LLVMValueRef
+gcn_ballot(struct emit *e, LLVMValueRef p)
 {
     LLVMTypeRef t = e->wave64 ? e->i64 : e->i32;
-    LLVMValueRef w = intrinsic(e, "llvm.amdgcn.ballot", &t, 1, &p, 1);
+    LLVMValueRef w = gcn_intrinsic(e, "llvm.amdgcn.ballot", &t, 1, &p, 1);
     if (!e->wave64)
         return w;
     LLVMValueRef half = LLVMBuildAnd(e->b, wave_lane(e), i32(e, 32), "");
@@ -397,7 +397,7 @@ ballot(struct emit *e, LLVMValueRef p)
 static LLVMValueRef
 active_lanes(struct emit *e, const struct ptx_inst *in, unsigned member_operand)
 {
-    LLVMValueRef a = ballot(e, LLVMConstInt(e->i1, 1, false));
+    LLVMValueRef a = gcn_ballot(e, LLVMConstInt(e->i1, 1, false));
     return in->flags & PTX_F_SYNC ? LLVMBuildAnd(e->b, a, emit_src(e, in, member_operand, PTX_U32), "") : a;
 }
 
@@ -418,10 +418,10 @@ gcn_match(struct emit *e, const struct ptx_inst *in)
         if (ptx_type_bits(t) == 64) {
             LLVMValueRef lo = LLVMBuildTrunc(e->b, a, e->i32, "");
             LLVMValueRef hi = LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, a, LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
-            c = LLVMBuildAnd(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, lo, from_lane(e, lo, i32(e, i)), ""),
-                             LLVMBuildICmp(e->b, LLVMIntEQ, hi, from_lane(e, hi, i32(e, i)), ""), "");
+            c = LLVMBuildAnd(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, lo, gcn_from_lane(e, lo, i32(e, i)), ""),
+                             LLVMBuildICmp(e->b, LLVMIntEQ, hi, gcn_from_lane(e, hi, i32(e, i)), ""), "");
         } else {
-            c = LLVMBuildICmp(e->b, LLVMIntEQ, a, from_lane(e, a, i32(e, i)), "");
+            c = LLVMBuildICmp(e->b, LLVMIntEQ, a, gcn_from_lane(e, a, i32(e, i)), "");
         }
         bits = LLVMBuildOr(e->b, bits, LLVMBuildShl(e->b, LLVMBuildZExt(e->b, c, e->i32, ""), i32(e, i), ""), "");
     }
@@ -447,7 +447,7 @@ gcn_redux(struct emit *e, const struct ptx_inst *in)
     LLVMValueRef a = emit_src(e, in, 1, t), active = active_lanes(e, in, 2);
     LLVMValueRef r = emit_redux_identity(e, in);
     for (unsigned i = 0; i < 32; i++)
-        r = LLVMBuildSelect(e->b, bit(e, active, i), emit_redux_step(e, in, r, from_lane(e, a, i32(e, i))), r, "");
+        r = LLVMBuildSelect(e->b, bit(e, active, i), emit_redux_step(e, in, r, gcn_from_lane(e, a, i32(e, i))), r, "");
     emit_dst(e, in, 0, t, r);
 }
 
@@ -458,15 +458,15 @@ gcn_warp(struct emit *e, const struct ptx_inst *in)
     switch (in->op) {
     case PTX_OP_SHFL: {
         LLVMValueRef a = emit_src(e, in, 1, PTX_B32), valid;
-        LLVMValueRef from = emit_shuffle_source(e, in, lane_index(e), emit_src(e, in, 2, PTX_U32), emit_src(e, in, 3, PTX_U32), &valid);
-        LLVMValueRef r = from_lane(e, a, from);
+        LLVMValueRef from = emit_shuffle_source(e, in, gcn_lane(e), emit_src(e, in, 2, PTX_U32), emit_src(e, in, 3, PTX_U32), &valid);
+        LLVMValueRef r = gcn_from_lane(e, a, from);
         if (d->kind == PTX_OPND_PRED_PAIR)
             emit_dst_operand(e, &d->elem[1], PTX_PRED, valid);
         emit_dst_operand(e, d->kind == PTX_OPND_PRED_PAIR ? &d->elem[0] : d, PTX_B32, r);
         return true;
     }
     case PTX_OP_VOTE: {
-        LLVMValueRef active = active_lanes(e, in, 2), set = LLVMBuildAnd(e->b, ballot(e, emit_src(e, in, 1, PTX_PRED)), active, "");
+        LLVMValueRef active = active_lanes(e, in, 2), set = LLVMBuildAnd(e->b, gcn_ballot(e, emit_src(e, in, 1, PTX_PRED)), active, "");
         LLVMValueRef all = LLVMBuildICmp(e->b, LLVMIntEQ, set, active, ""), any = LLVMBuildICmp(e->b, LLVMIntNE, set, i32(e, 0), "");
         if (in->mode == PTX_MODE_BALLOT)
             emit_dst(e, in, 0, PTX_B32, set);
@@ -482,10 +482,10 @@ gcn_warp(struct emit *e, const struct ptx_inst *in)
         gcn_redux(e, in);
         return true;
     case PTX_OP_ACTIVEMASK:
-        emit_dst(e, in, 0, PTX_B32, ballot(e, LLVMConstInt(e->i1, 1, false)));
+        emit_dst(e, in, 0, PTX_B32, gcn_ballot(e, LLVMConstInt(e->i1, 1, false)));
         return true;
     case PTX_OP_BAR_WARP_SYNC:
-        intrinsic(e, "llvm.amdgcn.wave.barrier", NULL, 0, NULL, 0);
+        gcn_intrinsic(e, "llvm.amdgcn.wave.barrier", NULL, 0, NULL, 0);
         return true;
     default:
         return false;
@@ -537,7 +537,7 @@ clear_barriers(struct emit *e, LLVMValueRef kernel)
     LLVMPositionBuilder(e->b, entry, first);
     LLVMSetAlignment(LLVMBuildStore(e->b, LLVMConstNull(LLVMArrayType2(e->i32, BAR_WORDS)), barrier_words(e)), 16);
     LLVMBuildFence(e->b, LLVMAtomicOrderingRelease, false, "");
-    intrinsic(e, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);
+    gcn_intrinsic(e, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);
     LLVMBuildFence(e->b, LLVMAtomicOrderingAcquire, false, "");
 }
 
@@ -545,9 +545,9 @@ clear_barriers(struct emit *e, LLVMValueRef kernel)
 static LLVMValueRef
 warp_leader(struct emit *e, LLVMValueRef *active)
 {
-    *active = ballot(e, LLVMConstInt(e->i1, 1, false));
+    *active = gcn_ballot(e, LLVMConstInt(e->i1, 1, false));
     LLVMValueRef args[2] = { *active, LLVMConstInt(e->i1, 1, false) };
-    return LLVMBuildICmp(e->b, LLVMIntEQ, lane_index(e), intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2), "");
+    return LLVMBuildICmp(e->b, LLVMIntEQ, gcn_lane(e), gcn_intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2), "");
 }
 
 /* The warp arrives as `n` of `expected` threads; whoever completes the number starts the next phase, for which the others wait if
@@ -579,7 +579,7 @@ soft_barrier(struct emit *e, LLVMValueRef id, LLVMValueRef n, LLVMValueRef expec
     LLVMBuildBr(e->b, sync ? wait : done);
     LLVMPositionBuilderAtEnd(e->b, wait);
     LLVMValueRef now = ordered(LLVMBuildLoad2(e->b, e->i32, barrier_word(e, BAR_PHASE, id), ""), LLVMAtomicOrderingAcquire), one = i32(e, 1);
-    intrinsic(e, "llvm.amdgcn.s.sleep", NULL, 0, &one, 1);
+    gcn_intrinsic(e, "llvm.amdgcn.s.sleep", NULL, 0, &one, 1);
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, now, phase, ""), wait, done);
 
     LLVMPositionBuilderAtEnd(e->b, done);
@@ -595,7 +595,7 @@ gcn_barrier(struct emit *e, const struct ptx_inst *in)
     unsigned at = red ? 1 : 0, next = at + 1;
     if (!red && in->mode != PTX_MODE_ARRIVE && in->noperands == 1 && in->operand[0].kind == PTX_OPND_IMM && in->operand[0].imm == 0) {
         LLVMBuildFence(e->b, LLVMAtomicOrderingRelease, false, "");
-        intrinsic(e, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);
+        gcn_intrinsic(e, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);
         LLVMBuildFence(e->b, LLVMAtomicOrderingAcquire, false, "");
         return true;
     }
@@ -606,8 +606,8 @@ gcn_barrier(struct emit *e, const struct ptx_inst *in)
         n = i32(e, 32);
     } else {
         expected = LLVMBuildMul(e->b, LLVMBuildMul(e->b, hidden(e, 12, e->i16), hidden(e, 14, e->i16), ""), hidden(e, 16, e->i16), "");
-        active = ballot(e, LLVMConstInt(e->i1, 1, false));
-        n = intrinsic(e, "llvm.ctpop", &e->i32, 1, &active, 1);
+        active = gcn_ballot(e, LLVMConstInt(e->i1, 1, false));
+        n = gcn_intrinsic(e, "llvm.ctpop", &e->i32, 1, &active, 1);
     }
     if (!red) {
         soft_barrier(e, id, n, expected, in->mode != PTX_MODE_ARRIVE, false);
@@ -615,11 +615,11 @@ gcn_barrier(struct emit *e, const struct ptx_inst *in)
     }
     /* The sum of the lanes for which the predicate holds; of those for which it does not, for "and". */
     LLVMValueRef p = emit_src(e, in, in->noperands - 1, PTX_PRED);
-    LLVMValueRef bits = ballot(e, in->boolop == PTX_BOOL_AND ? LLVMBuildNot(e->b, p, "") : p);
+    LLVMValueRef bits = gcn_ballot(e, in->boolop == PTX_BOOL_AND ? LLVMBuildNot(e->b, p, "") : p);
     LLVMBasicBlockRef add = emit_new_block(e, "add"), added = emit_new_block(e, "added");
     LLVMBuildCondBr(e->b, warp_leader(e, &active), add, added);
     LLVMPositionBuilderAtEnd(e->b, add);
-    LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpAdd, barrier_word(e, BAR_SUM, id), intrinsic(e, "llvm.ctpop", &e->i32, 1, &bits, 1),
+    LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpAdd, barrier_word(e, BAR_SUM, id), gcn_intrinsic(e, "llvm.ctpop", &e->i32, 1, &bits, 1),
                        LLVMAtomicOrderingAcquireRelease, false);
     LLVMBuildBr(e->b, added);
     LLVMPositionBuilderAtEnd(e->b, added);
@@ -640,16 +640,16 @@ gcn_misc(struct emit *e, const struct ptx_inst *in)
     switch (in->op) {
     case PTX_OP_TRAP:
     case PTX_OP_BRKPT:
-        intrinsic(e, in->op == PTX_OP_TRAP ? "llvm.trap" : "llvm.debugtrap", NULL, 0, NULL, 0);
+        gcn_intrinsic(e, in->op == PTX_OP_TRAP ? "llvm.trap" : "llvm.debugtrap", NULL, 0, NULL, 0);
         return true;
     case PTX_OP_NANOSLEEP:
         a = i32(e, 1);
-        intrinsic(e, "llvm.amdgcn.s.sleep", NULL, 0, &a, 1);
+        gcn_intrinsic(e, "llvm.amdgcn.s.sleep", NULL, 0, &a, 1);
         return true;
     case PTX_OP_PMEVENT:
         return true;
     default:
-        return emit_mov(e, in);
+        return emit_mov(e, in) || emit_gcn_matrix(e, in);
     }
 }
 
@@ -657,7 +657,7 @@ static bool
 gcn_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *args, unsigned n, LLVMValueRef *result)
 {
     if (!strcmp(name, "__assertfail")) {
-        intrinsic(e, "llvm.trap", NULL, 0, NULL, 0);
+        gcn_intrinsic(e, "llvm.trap", NULL, 0, NULL, 0);
         return true;
     }
     return false;
