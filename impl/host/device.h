@@ -126,6 +126,7 @@ void       cwh_context_wait(struct cwb_context *c, bool gone);
 void       cwh_context_join(struct cwb_context *c);
 /* Wake everything that waits for work or for events, after shut_down was set. */
 void       cwh_streams_interrupt(struct cwb_context *c);
+/* True while a stream has work, or is destroyed and its thread has not left yet. */
 bool       cwh_streams_busy(struct cwb_context *c);
 /* The first fault of a context stays. */
 void       cwh_context_fault(struct cwb_context *c, cwb_result r, const char *message);

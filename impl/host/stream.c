@@ -470,7 +470,7 @@ cwh_streams_busy(struct cwb_context *c)
     pthread_mutex_lock(&c->lock);
     for (struct cwb_stream *s = c->streams; s && !busy; s = s->next) {
         pthread_mutex_lock(&s->lock);
-        busy = s->completed != s->submitted;
+        busy = s->completed != s->submitted || s->closing;      /* a closing one is about to leave the list */
         pthread_mutex_unlock(&s->lock);
     }
     pthread_mutex_unlock(&c->lock);
