@@ -294,7 +294,7 @@ cwh_epoch_done(struct cwb_context *c, struct cwh_epoch *e)
 static void
 retire(struct cwb_context *c, uint64_t handle)
 {
-    struct cwh_texobj *t = cwh_texobj_get(handle);
+    struct cw_texture *t = cwh_texobj_get(handle);
     if (!t)
         return;
     pthread_mutex_lock(&c->lock);
@@ -304,7 +304,7 @@ retire(struct cwb_context *c, uint64_t handle)
     } else {
         if (e->nretired == e->capacity) {
             size_t n = e->capacity ? e->capacity * 2 : 4;
-            struct cwh_texobj **r = realloc(e->retired, n * sizeof *r);
+            struct cw_texture **r = realloc(e->retired, n * sizeof *r);
             if (r) {
                 e->retired = r;
                 e->capacity = n;
@@ -426,7 +426,7 @@ host_va_map(uint64_t address, size_t size, struct cwb_phys *p, size_t offset)
 static cwb_result
 host_array_create(struct cwb_context *c, const struct cwb_array_desc *d, struct cwb_array **out)
 {
-    struct cwh_array *a;
+    struct cw_array *a;
     cwb_result r = cwh_array_create(d, &a);
     if (r != CWB_OK)
         return r;
@@ -441,7 +441,7 @@ host_array_create(struct cwb_context *c, const struct cwb_array_desc *d, struct 
 static void
 host_array_destroy(struct cwb_array *array)
 {
-    struct cwh_array *a = (struct cwh_array *)(void *)array;
+    struct cw_array *a = (struct cw_array *)(void *)array;
     if (!a)
         return;
     discharge(a->size);
@@ -451,7 +451,7 @@ host_array_destroy(struct cwb_array *array)
 static cwb_result
 host_texture_create(struct cwb_context *c, const struct cwb_texture_desc *d, uint64_t *handle)
 {
-    struct cwh_texobj *t;
+    struct cw_texture *t;
     cwb_result r = cwh_texture_create(d, &t);
     if (r == CWB_OK)
         *handle = t->handle;
@@ -461,8 +461,8 @@ host_texture_create(struct cwb_context *c, const struct cwb_texture_desc *d, uin
 static cwb_result
 host_surface_create(struct cwb_context *c, struct cwb_array *a, uint32_t level, uint64_t *handle)
 {
-    struct cwh_texobj *t;
-    cwb_result r = cwh_surface_create((const struct cwh_array *)(void *)a, level, &t);
+    struct cw_texture *t;
+    cwb_result r = cwh_surface_create((const struct cw_array *)(void *)a, level, &t);
     if (r == CWB_OK)
         *handle = t->handle;
     return r;

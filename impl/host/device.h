@@ -14,7 +14,7 @@
 struct cwh_epoch {
     struct cwh_epoch *newer;
     uint64_t pending;
-    struct cwh_texobj **retired;
+    struct cw_texture **retired;
     size_t nretired, capacity;
 };
 

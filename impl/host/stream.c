@@ -612,9 +612,9 @@ cwh_stream_copy(struct cwb_stream *s, const struct cwb_copy *copy)
     if (!op)
         return CWB_NOMEM;
     op->u.copy = *copy;
-    cwb_result r = cwh_array_side(&op->u.copy.dst);
+    cwb_result r = cw_array_side(&op->u.copy.dst, CWB_LOC_HOST);
     if (r == CWB_OK)
-        r = cwh_array_side(&op->u.copy.src);
+        r = cw_array_side(&op->u.copy.src, CWB_LOC_HOST);
     if (r != CWB_OK) {
         free(op);
         return r;
@@ -631,7 +631,7 @@ cwh_stream_fill(struct cwb_stream *s, const struct cwb_fill *fill)
     if (!op)
         return CWB_NOMEM;
     op->u.fill = *fill;
-    cwb_result r = cwh_array_side(&op->u.fill.dst);
+    cwb_result r = cw_array_side(&op->u.fill.dst, CWB_LOC_HOST);
     if (r != CWB_OK) {
         free(op);
         return r;

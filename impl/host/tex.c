@@ -22,7 +22,7 @@ word_float(uint32_t w)
 }
 
 static int64_t
-clamp_layer(const struct cwh_texobj *t, int64_t layer, int64_t per)
+clamp_layer(const struct cw_texture *t, int64_t layer, int64_t per)
 {
     int64_t n = (t->last_layer - t->first_layer + 1) / per;
     layer = layer < 0 ? 0 : layer >= n ? n - 1 : layer;
@@ -56,7 +56,7 @@ coordinates(const struct cwh_tex *x)
 
 /* Where a lane samples. `words` are the coordinates as they came, without the array index. */
 static void
-read_place(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane, struct tex_place *at, uint32_t words[3])
+read_place(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, struct tex_place *at, uint32_t words[3])
 {
     const uint32_t *c = x->coord + lane;
     unsigned w = x->width, first = is_layered(x);
@@ -105,9 +105,9 @@ static const uint8_t log2_steps[256] = {
 /* Level of detail in 1/256 from the derivatives of the coordinates. Observed on an H200: the longest of both vectors and of 11/16 of
  * their sum and difference. With one component the result is the hardware's, with more it may be up to 2/256 above. */
 static int32_t
-gradient_lod(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane, const uint32_t words[3])
+gradient_lod(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, const uint32_t words[3])
 {
-    const struct cwh_level *l = &t->level[0];
+    const struct cw_level *l = &t->level[0];
     const uint32_t size[3] = { l->width, l->height, l->depth };
     unsigned n = coordinates(x), stride = n == 3 ? 4 : n;      /* the vector of a 3D gradient has a fourth, unused element */
     double g[2][3] = { { 0 } }, sum[3], difference[3];
@@ -143,14 +143,14 @@ gradient_lod(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane,
 }
 
 static void
-sample(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane, struct texel *out)
+sample(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, struct texel *out)
 {
     struct tex_place at;
     uint32_t words[3] = { 0 };
     read_place(t, x, lane, &at, words);
     if (x->coord_type != PTX_F32) {
         uint32_t level = x->flags & CWH_TEX_LEVEL ? x->extra[lane] : 0;
-        const struct cwh_level *l = &t->level[level < t->nlevels ? level : t->nlevels - 1];
+        const struct cw_level *l = &t->level[level < t->nlevels ? level : t->nlevels - 1];
         const uint32_t size[3] = { l->width, l->height, l->depth };
         int64_t i[3] = { 0, 0, at.layer };
         /* tex.1d by integer reads linear memory; of an array it gives zeros (as an H200 does). */
@@ -178,7 +178,7 @@ sample(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane, struc
 
 /* tld4: one component of the four texels that linear filtering would weigh, counter-clockwise from the lower left. */
 static void
-gather(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane, struct texel *out)
+gather(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, struct texel *out)
 {
     static const uint8_t order[4] = { 2, 3, 1, 0 };
     struct tex_place at;
@@ -193,7 +193,7 @@ gather(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane, struc
 }
 
 static void
-store_result(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane, const struct texel *s)
+store_result(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, const struct texel *s)
 {
     /* f16 and f16x2 results of .v2.f16x2 and .f16x2: two components a word. */
     if (x->result_type == PTX_F16X2) {
@@ -213,13 +213,13 @@ store_result(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane,
 
 /* What txq and suq give for sizes was observed on an H200: zero for a level that does not exist, and so on. */
 static uint32_t
-query(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane)
+query(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane)
 {
     uint32_t level = x->flags & CWH_TEX_LEVEL ? x->extra[lane] : 0, layers = t->last_layer - t->first_layer + 1;
     bool surface = x->op == PTX_OP_SUQ;
     if (level >= t->nlevels && (x->mode == PTX_QUERY_WIDTH || x->mode == PTX_QUERY_HEIGHT || x->mode == PTX_QUERY_DEPTH))
         return 0;
-    const struct cwh_level *l = &t->level[level < t->nlevels ? level : 0];
+    const struct cw_level *l = &t->level[level < t->nlevels ? level : 0];
     switch (x->mode) {
     case PTX_QUERY_WIDTH:
         return l->width;
@@ -268,7 +268,7 @@ surface_bytes(unsigned type)
 
 /* sust.p: integers are brought into the format's range, floats cut to halves. */
 static void
-store_formatted(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane, uint8_t *p)
+store_formatted(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, uint8_t *p)
 {
     unsigned bytes = t->bytes;
     for (unsigned k = 0; k < t->channels && k < x->vec; k++) {
@@ -324,9 +324,9 @@ reduce(const struct cwh_tex *x, unsigned lane, uint8_t *p)
 
 /* suld, sust, sured: x in bytes for the unformatted forms. */
 static void
-surface(struct cwh_fiber *f, const struct cwh_texobj *t, const struct cwh_tex *x, unsigned lane)
+surface(struct cwh_fiber *f, const struct cw_texture *t, const struct cwh_tex *x, unsigned lane)
 {
-    const struct cwh_level *l = &t->level[0];
+    const struct cw_level *l = &t->level[0];
     const uint32_t *c = x->coord + lane;
     unsigned w = x->width, at = 0, mode = x->mode & 3;
     bool formatted = x->flags & CWH_TEX_FORMATTED, store = x->op == PTX_OP_SUST;
@@ -392,7 +392,7 @@ surface(struct cwh_fiber *f, const struct cwh_texobj *t, const struct cwh_tex *x
 }
 
 static bool
-fast_fetch(const struct cwh_texobj *t, const struct cwh_tex *x)
+fast_fetch(const struct cw_texture *t, const struct cwh_tex *x)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2"))
@@ -405,7 +405,7 @@ void
 cwh_rt_tex(struct cwh_gang *gang, const struct cwh_tex *x)
 {
     struct cwh_fiber *f = cwh_fiber_of(gang);
-    const struct cwh_texobj *t = NULL;
+    const struct cw_texture *t = NULL;
     uint64_t handle = 0;
     bool is_surface = x->op == PTX_OP_SULD || x->op == PTX_OP_SUST || x->op == PTX_OP_SURED || x->op == PTX_OP_SUQ;
     bool may_be_fast = x->op == PTX_OP_TEX && x->flags == 0 && x->coord_type == PTX_F32 && (x->geom == PTX_GEOM_2D || x->geom == PTX_GEOM_1D) &&

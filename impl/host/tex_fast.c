@@ -88,7 +88,7 @@ load(const uint8_t *p, unsigned bytes)
 }
 
 INLINE void
-fetch_point(const struct cwh_level *l, const struct axis *x, const struct axis *y, unsigned width, unsigned bytes, unsigned channels,
+fetch_point(const struct cw_level *l, const struct axis *x, const struct axis *y, unsigned width, unsigned bytes, unsigned channels,
             uint32_t out[4][MAX_LANES])
 {
     unsigned i = 0;
@@ -112,7 +112,7 @@ fetch_point(const struct cwh_level *l, const struct axis *x, const struct axis *
 
 /* Integer texels: the sum of weights in 1/256 times texel. */
 INLINE void
-fetch_linear(const struct cwh_level *l, const struct axis *x, const struct axis *y, unsigned width, unsigned bytes, unsigned channels,
+fetch_linear(const struct cw_level *l, const struct axis *x, const struct axis *y, unsigned width, unsigned bytes, unsigned channels,
              uint32_t out[4][MAX_LANES])
 {
     unsigned i = 0;
@@ -201,7 +201,7 @@ blend_float(const uint32_t t[4], const uint32_t w[4], uint32_t *out)
 }
 
 INLINE bool
-fetch_linear_float(const struct cwh_level *l, const struct axis *x, const struct axis *y, unsigned width, unsigned channels,
+fetch_linear_float(const struct cw_level *l, const struct axis *x, const struct axis *y, unsigned width, unsigned channels,
                    uint32_t out[4][MAX_LANES])
 {
     bool ok = true;
@@ -221,9 +221,9 @@ fetch_linear_float(const struct cwh_level *l, const struct axis *x, const struct
 #define SHAPES(X) X(1, 1) X(1, 2) X(1, 4) X(2, 1) X(2, 2) X(2, 4) X(4, 1) X(4, 2) X(4, 4)
 
 INLINE bool
-fetch(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned width)
+fetch(const struct cw_texture *t, const struct cwh_tex *x, unsigned width)
 {
-    const struct cwh_level *l = &t->level[0];
+    const struct cw_level *l = &t->level[0];
     bool linear = t->linear;
     unsigned bytes = t->bytes;
     struct axis ax, ay;
@@ -287,7 +287,7 @@ fetch(const struct cwh_texobj *t, const struct cwh_tex *x, unsigned width)
 }
 
 bool
-cwh_tex_fast(const struct cwh_texobj *t, const struct cwh_tex *x)
+cwh_tex_fast(const struct cw_texture *t, const struct cwh_tex *x)
 {
     switch (x->width) {         /* the usual gangs: loops of known length */
     case 8:

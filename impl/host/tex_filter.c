@@ -101,7 +101,7 @@ static const uint16_t srgb[256] = {
 /* Unpack the texel at p: u always (sign-extended for signed formats), f where the texture gives floats. Channels that the
  * texture lacks read as 0. */
 static void
-unpack(const struct cwh_texobj *t, const uint8_t *p, struct texel *out)
+unpack(const struct cw_texture *t, const uint8_t *p, struct texel *out)
 {
     for (unsigned c = 0; c < 4; c++) {
         uint32_t u = 0;
@@ -151,7 +151,7 @@ unpack(const struct cwh_texobj *t, const uint8_t *p, struct texel *out)
 
 /* The border colour: cut to a half for 8 bits and halves, rounded to the format's steps, halves of them to zero; integer reads see the low bits of the word. */
 static void
-border(const struct cwh_texobj *t, struct texel *out)
+border(const struct cw_texture *t, struct texel *out)
 {
     static const float top[] = { 255, 65535, 0, 127, 32767, 0, 0, 0 };
     static const uint8_t bits[] = { 8, 16, 32, 8, 16, 32, 32, 32 };
@@ -200,7 +200,7 @@ address(enum cwb_address mode, int64_t i, int64_t n)
 }
 
 void
-cwh_texel_at(const struct cwh_texobj *t, const struct cwh_level *l, const int64_t i[3], bool z_is_layer, struct texel *out)
+cwh_texel_at(const struct cw_texture *t, const struct cw_level *l, const int64_t i[3], bool z_is_layer, struct texel *out)
 {
     if (t->linear_memory && (i[0] < 0 || i[0] >= l->width)) {
         memset(out, 0, sizeof *out);
@@ -222,7 +222,7 @@ cwh_texel_at(const struct cwh_texobj *t, const struct cwh_level *l, const int64_
 
 /* A position in texels of one dimension, exact. Normalized coordinates keep 21 bits of fraction. */
 static double
-position(const struct cwh_texobj *t, float p, unsigned d, uint32_t size, bool cube)
+position(const struct cw_texture *t, float p, unsigned d, uint32_t size, bool cube)
 {
     if (p != p || fabsf(p) < 0x1p-126f)
         return 0;
@@ -297,7 +297,7 @@ cwh_cube_face(const float d[3], float st[2])
 
 /* A texel of a face; beyond its edges that of the neighbour. False in the corners, where there is none. */
 static bool
-cube_texel(const struct cwh_texobj *t, const struct cwh_level *l, int64_t layer, unsigned face, int64_t x, int64_t y, struct texel *out)
+cube_texel(const struct cw_texture *t, const struct cw_level *l, int64_t layer, unsigned face, int64_t x, int64_t y, struct texel *out)
 {
     int64_t n = l->width;
     bool ox = x < 0 || x >= n, oy = y < 0 || y >= n;
@@ -350,7 +350,7 @@ deal(uint32_t total, uint32_t wx, uint32_t wy, uint32_t w[4])
 
 /* The quads of one level, whose weights add up to `total`. Returns how many. */
 static unsigned
-level_quads(const struct cwh_texobj *t, const struct cwh_level *l, const struct tex_place *at, uint32_t total, struct quad *q)
+level_quads(const struct cw_texture *t, const struct cw_level *l, const struct tex_place *at, uint32_t total, struct quad *q)
 {
     const uint32_t size[3] = { l->width, l->height, l->depth };
     struct axis a[3] = { { 0, 0 } };
@@ -464,7 +464,7 @@ blend_float(const struct quad *q, unsigned nquads, unsigned c, int fraction)
 }
 
 static void
-blend(const struct cwh_texobj *t, const struct quad *q, unsigned nquads, struct texel *out)
+blend(const struct cw_texture *t, const struct quad *q, unsigned nquads, struct texel *out)
 {
     memset(out, 0, sizeof *out);
     for (unsigned c = 0; c < t->channels; c++) {
@@ -514,7 +514,7 @@ fixed_lod(float v)
 }
 
 void
-cwh_tex_sample(const struct cwh_texobj *t, const struct tex_place *at, int32_t lod, bool biased, struct texel *out)
+cwh_tex_sample(const struct cw_texture *t, const struct tex_place *at, int32_t lod, bool biased, struct texel *out)
 {
     int32_t last = ((int32_t)t->nlevels - 1) * 256, low = fixed_lod(t->min_level), high = fixed_lod(t->max_level);
     uint32_t level = 0, w = 0;
@@ -537,9 +537,9 @@ cwh_tex_sample(const struct cwh_texobj *t, const struct tex_place *at, int32_t l
 }
 
 void
-cwh_tex_footprint(const struct cwh_texobj *t, const struct tex_place *at, struct texel out[4])
+cwh_tex_footprint(const struct cw_texture *t, const struct tex_place *at, struct texel out[4])
 {
-    const struct cwh_level *l = &t->level[0];
+    const struct cw_level *l = &t->level[0];
     int64_t b[2];
     for (unsigned d = 0; d < 2; d++)
         b[d] = (int64_t)floor(position(t, at->p[d], d, d ? l->height : l->width, at->cube) * 256 - 127.5) >> 8;

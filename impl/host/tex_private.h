@@ -29,10 +29,10 @@ uint16_t cwh_float_to_half(float f);            /* round to nearest even; NaN is
 uint16_t cwh_float_to_half_rz(float f);
 
 /* The texel at integer coordinates of a level; z is a slice (3D), addressed, or a layer, taken as it is. */
-void cwh_texel_at(const struct cwh_texobj *t, const struct cwh_level *l, const int64_t i[3], bool z_is_layer, struct texel *out);
+void cwh_texel_at(const struct cw_texture *t, const struct cw_level *l, const int64_t i[3], bool z_is_layer, struct texel *out);
 /* `lod` in 1/256, before the clamps; `biased`: and before the bias, which plain fetches do not get. */
-void cwh_tex_sample(const struct cwh_texobj *t, const struct tex_place *at, int32_t lod, bool biased, struct texel *out);
+void cwh_tex_sample(const struct cw_texture *t, const struct tex_place *at, int32_t lod, bool biased, struct texel *out);
 /* The four texels that 2D linear filtering weighs: (x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1). */
-void cwh_tex_footprint(const struct cwh_texobj *t, const struct tex_place *at, struct texel out[4]);
+void cwh_tex_footprint(const struct cw_texture *t, const struct tex_place *at, struct texel out[4]);
 
 #endif

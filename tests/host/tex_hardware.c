@@ -80,8 +80,8 @@ static bool
 run_ours(const struct combination *x, size_t texel)
 {
     struct cwb_array_desc ad = { .width = W, .height = H, .format = (enum cwb_format)x->format, .channels = (uint32_t)x->channels, .levels = 1 };
-    struct cwh_array *a;
-    struct cwh_texobj *t;
+    struct cw_array *a;
+    struct cw_texture *t;
     if (cwh_array_create(&ad, &a) != CWB_OK)
         return false;
     for (size_t y = 0; y < H; y++)

@@ -186,11 +186,11 @@ rnd(void)
     return (uint32_t)(s >> 16);
 }
 
-static struct cwh_array *
+static struct cw_array *
 fill_array(struct image *im, unsigned bytes)
 {
     struct cwb_array_desc ad = { .width = W, .height = H, .format = im->format, .channels = im->channels, .levels = 1 };
-    struct cwh_array *a = NULL;
+    struct cw_array *a = NULL;
     CHECK(cwh_array_create(&ad, &a) == CWB_OK);
     for (unsigned y = 0; y < H; y++) {
         for (unsigned x = 0; x < W; x++) {
@@ -274,7 +274,7 @@ test_formats(void)
     for (int f = 0; f < 8; f++) {
         for (unsigned channels = 1; channels <= 4; channels *= 2) {
             struct image im = { .format = (enum cwb_format)f, .channels = channels };
-            struct cwh_array *a = fill_array(&im, format_bytes[f]);
+            struct cw_array *a = fill_array(&im, format_bytes[f]);
             for (int bits = 0; bits < 64; bits++) {
                 struct cwb_texture_desc d = { .kind = CWB_TEX_ARRAY, .array = (struct cwb_array *)(void *)a, .format = im.format, .channels = channels,
                                               .linear = bits & 1, .normalized = bits & 2, .read_as_integer = bits & 4,
@@ -289,7 +289,7 @@ test_formats(void)
                     d.height = H;
                     d.pitch = a->level[0].pitch;
                 }
-                struct cwh_texobj *t = NULL;
+                struct cw_texture *t = NULL;
                 CHECK(cwh_texture_create(&d, &t) == CWB_OK);
                 compare(&im, &d, t->handle, pitched);
                 cwh_texobj_free(t);
@@ -309,7 +309,7 @@ test_linear_memory(void)
         data[i] = (uint16_t)(i * 7);
     struct cwb_texture_desc d = { .kind = CWB_TEX_LINEAR, .address = (uintptr_t)data, .size = sizeof data, .format = CWB_FORMAT_U16, .channels = 2,
                                   .read_as_integer = true };
-    struct cwh_texobj *t;
+    struct cw_texture *t;
     CHECK(cwh_texture_create(&d, &t) == CWB_OK);
     for (int i = 0; i < 32; i++)
         coord[i] = (uint32_t)(i * 2 - 4);
@@ -332,7 +332,7 @@ static void
 test_layers_and_levels(void)
 {
     struct cwb_array_desc ad = { .width = 8, .height = 4, .depth = 3, .format = CWB_FORMAT_F32, .channels = 1, .levels = 3, .flags = CWB_ARRAY_LAYERED };
-    struct cwh_array *a;
+    struct cw_array *a;
     CHECK(cwh_array_create(&ad, &a) == CWB_OK);
     for (unsigned v = 0; v < 3; v++)
         for (unsigned z = 0; z < 3; z++)
@@ -343,7 +343,7 @@ test_layers_and_levels(void)
                 }
     struct cwb_texture_desc d = { .kind = CWB_TEX_ARRAY, .array = (struct cwb_array *)(void *)a, .format = CWB_FORMAT_F32, .channels = 1,
                                   .normalized = true, .mip_linear = true, .max_level = 10, .address_mode = { CWB_ADDRESS_CLAMP, CWB_ADDRESS_CLAMP } };
-    struct cwh_texobj *t;
+    struct cw_texture *t;
     CHECK(cwh_texture_create(&d, &t) == CWB_OK);
     for (int i = 0; i < 32; i++) {
         coord[i] = (uint32_t)(i % 5);               /* layer; 3 and 4 are clamped to 2 */
@@ -379,7 +379,7 @@ static void
 test_gather_and_3d(void)
 {
     struct cwb_array_desc ad = { .width = 4, .height = 4, .depth = 4, .format = CWB_FORMAT_F32, .channels = 1, .levels = 1 };
-    struct cwh_array *a;
+    struct cw_array *a;
     CHECK(cwh_array_create(&ad, &a) == CWB_OK);
     for (unsigned z = 0; z < 4; z++)
         for (unsigned y = 0; y < 4; y++)
@@ -389,7 +389,7 @@ test_gather_and_3d(void)
             }
     struct cwb_texture_desc d = { .kind = CWB_TEX_ARRAY, .array = (struct cwb_array *)(void *)a, .format = CWB_FORMAT_F32, .channels = 1, .linear = true,
                                   .address_mode = { CWB_ADDRESS_CLAMP, CWB_ADDRESS_CLAMP, CWB_ADDRESS_CLAMP } };
-    struct cwh_texobj *t;
+    struct cw_texture *t;
     CHECK(cwh_texture_create(&d, &t) == CWB_OK);
     for (int i = 0; i < 32; i++) {
         coord[i] = float_bits(1.5f + (float)i / 64);
@@ -414,8 +414,8 @@ static void
 test_surfaces(void)
 {
     struct cwb_array_desc ad = { .width = 6, .height = 5, .format = CWB_FORMAT_U16, .channels = 4, .levels = 1, .flags = CWB_ARRAY_SURFACE };
-    struct cwh_array *a;
-    struct cwh_texobj *s;
+    struct cw_array *a;
+    struct cw_texture *s;
     CHECK(cwh_array_create(&ad, &a) == CWB_OK && cwh_surface_create(a, 0, &s) == CWB_OK);
     /* One 64-bit store a texel: 30 texels, lanes 30 and 31 are outside and dropped. */
     for (uint32_t i = 0; i < 32; i++) {
