@@ -8,8 +8,6 @@
 #include "impl/host/tex_private.h"
 
 #include <limits.h>
-#include <math.h>
-#include <string.h>
 
 float
 cwh_half_to_float(uint16_t h)
@@ -101,46 +99,39 @@ static const uint16_t srgb[256] = {
 /* Unpack the texel at p: u always (sign-extended for signed formats), f where the texture gives floats. Channels that the
  * texture lacks read as 0. */
 static void
-unpack(const struct cw_texture *t, const uint8_t *p, struct texel *out)
+unpack(const struct cw_texture *t, const cw_texel_byte *p, struct texel *out)
 {
     for (unsigned c = 0; c < 4; c++) {
         uint32_t u = 0;
         float f = 0;
         if (c < t->channels) {
-            uint8_t v8;
-            uint16_t v16;
             switch (t->format) {
             case CWB_FORMAT_U8:
-                u = p[c];
+                u = tex_load(p + c, 1);
                 f = t->srgb && c < 3 ? cwh_half_to_float(srgb[u]) : (float)u / 255.0f;
                 break;
             case CWB_FORMAT_S8:
-                v8 = p[c];
-                u = (uint32_t)(int8_t)v8;
-                f = fmaxf((float)(int8_t)v8 / 127.0f, -1.0f);
+                u = (uint32_t)(int8_t)tex_load(p + c, 1);
+                f = fmaxf((float)(int32_t)u / 127.0f, -1.0f);
                 break;
             case CWB_FORMAT_U16:
-                memcpy(&v16, p + 2 * c, 2);
-                u = v16;
-                f = (float)v16 / 65535.0f;
+                u = tex_load(p + 2 * c, 2);
+                f = (float)u / 65535.0f;
                 break;
             case CWB_FORMAT_S16:
-                memcpy(&v16, p + 2 * c, 2);
-                u = (uint32_t)(int16_t)v16;
-                f = fmaxf((float)(int16_t)v16 / 32767.0f, -1.0f);
+                u = (uint32_t)(int16_t)tex_load(p + 2 * c, 2);
+                f = fmaxf((float)(int32_t)u / 32767.0f, -1.0f);
                 break;
             case CWB_FORMAT_F16:
-                memcpy(&v16, p + 2 * c, 2);
-                f = cwh_half_to_float(v16);
+                f = cwh_half_to_float((uint16_t)tex_load(p + 2 * c, 2));
                 memcpy(&u, &f, 4);
                 break;
             case CWB_FORMAT_F32:
-                memcpy(&u, p + 4 * c, 4);
-                memcpy(&f, &u, 4);
+                u = tex_load(p + 4 * c, 4);
+                f = tex_float(u);
                 break;
-            case CWB_FORMAT_U32:
-            case CWB_FORMAT_S32:
-                memcpy(&u, p + 4 * c, 4);
+            default:
+                u = tex_load(p + 4 * c, 4);
                 break;
             }
         }
@@ -175,11 +166,14 @@ border(const struct cw_texture *t, struct texel *out)
     }
 }
 
+/* Both within 32 bits: addresses wrap around where coordinates are normalized, and these were brought near to the texture. */
 static int64_t
 floor_mod(int64_t i, int64_t n)
 {
-    i %= n;
-    return i < 0 ? i + n : i;
+    if ((uint64_t)i < (uint64_t)n)
+        return i;
+    int32_t r = (int32_t)i % (int32_t)n;
+    return r < 0 ? r + n : r;
 }
 
 /* Texel number by the address mode; -1: border. */
@@ -402,12 +396,11 @@ level_quads(const struct cw_texture *t, const struct cw_level *l, const struct t
 
 /* ---- sums ---- */
 
+/* Of a normal number. */
 static int
 exponent(double v)
 {
-    int e;
-    (void)frexp(v, &e);
-    return e - 1;
+    return (int)(tex_double_bits(v) >> 52 & 2047) - 1023;
 }
 
 /* Round to `bits` fraction bits, halves away from zero; results below the normal floats are zero. */
@@ -417,7 +410,7 @@ rounded(double v, int bits)
     double a = fabs(v);
     if (a == 0 || a < 0x1p-126)
         return 0;
-    double unit = ldexp(1, exponent(a) - bits);
+    double unit = tex_power(exponent(a) - bits);
     return (float)copysign(floor(a / unit + 0.5) * unit, v);
 }
 
@@ -446,7 +439,7 @@ blend_float(const struct quad *q, unsigned nquads, unsigned c, int fraction)
         }
         if (top == INT_MIN)
             continue;
-        double scale = ldexp(1, fraction + 4 - top), s = 0;
+        double scale = tex_power(fraction + 4 - top), s = 0;
         for (unsigned i = 0; i < 4; i++)
             if (q[k].w[i] && fabsf(q[k].t[i].f[c]) >= 0x1p-126f)
                 s += trunc((double)q[k].t[i].f[c] * scale) * q[k].w[i];

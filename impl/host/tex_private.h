@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Shared by tex.c (what the instructions ask for) and tex_filter.c (texels, positions, weights, sums). */
+ * Shared by tex_inst.c (what the instructions ask for) and tex_filter.c (texels, positions, weights, sums). */
 #ifndef CWH_TEX_PRIVATE_H
 #define CWH_TEX_PRIVATE_H
 
-#include "impl/host/texture.h"
+#include "impl/host/tex_math.h"
 
 /* One texel or sample. `u`: integers with 8 or 16 bits extended, or the bits of a float. */
 struct texel {

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What texture and surface instructions ask for, of every kind, for one lane; tex_filter.c has the texels. Included by tex.c for the
+ * host and by jit/devlib/tex.c for AMD GPUs. */
+#include "impl/host/tex_private.h"
+#include "jit/host/abi.h"
+#include "jit/ptx/ir.h"
+
+/* Where a surface access was refused: bytes, rows, slices; bytes that it takes. */
+struct tex_fault {
+    int64_t  x, y, z;
+    unsigned size;
+};
+
+static int64_t
+clamp_layer(const struct cw_texture *t, int64_t layer, int64_t per)
+{
+    int64_t n = (t->last_layer - t->first_layer + 1) / per;
+    layer = layer < 0 ? 0 : layer >= n ? n - 1 : layer;
+    return t->first_layer + (layer < 0 ? 0 : layer) * per;
+}
+
+static bool
+is_cube(const struct cwh_tex *x)
+{
+    return x->geom == PTX_GEOM_CUBE || x->geom == PTX_GEOM_ACUBE;
+}
+
+static bool
+is_layered(const struct cwh_tex *x)
+{
+    return x->geom == PTX_GEOM_A1D || x->geom == PTX_GEOM_A2D || x->geom == PTX_GEOM_ACUBE;
+}
+
+static unsigned
+coordinates(const struct cwh_tex *x)
+{
+    switch (x->geom) {
+    case PTX_GEOM_1D: case PTX_GEOM_A1D:
+        return 1;
+    case PTX_GEOM_3D: case PTX_GEOM_CUBE: case PTX_GEOM_ACUBE:
+        return 3;
+    default:
+        return 2;
+    }
+}
+
+/* Where a lane samples. `words` are the coordinates as they came, without the array index. */
+static void
+read_place(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, struct tex_place *at, uint32_t words[3])
+{
+    const uint32_t *c = x->coord + lane;
+    unsigned w = x->width, first = is_layered(x);
+    memset(at, 0, sizeof *at);
+    at->dims = coordinates(x);
+    at->cube = is_cube(x);
+    at->layer = clamp_layer(t, first ? (int64_t)c[0] : 0, at->cube ? 6 : 1);
+    float v[3];
+    for (unsigned d = 0; d < at->dims; d++) {
+        words[d] = c[w * (first + d)];
+        v[d] = tex_float(words[d]);
+        if (x->flags & CWH_TEX_OFFSET)
+            at->offset[d] = (int32_t)x->offset[d * w + lane];
+    }
+    if (at->cube) {
+        at->face = cwh_cube_face(v, at->p);
+        at->dims = 2;
+    } else {
+        memcpy(at->p, v, sizeof v);
+    }
+}
+
+/* About the length of a vector, as hardware takes it: the largest component and parts of the others. */
+static double
+length(const double v[3])
+{
+    double a = fabs(v[0]), b = fabs(v[1]), c = fabs(v[2]), hi = fmax(a, fmax(b, c)), lo = fmin(a, fmin(b, c));
+    return hi + (a + b + c - hi - lo) * (11.0 / 32) + lo / 4;
+}
+
+/* 256 times the binary logarithm of 1 + i/256: recorded on an H200. */
+static const uint8_t log2_steps[256] = {
+    0, 2, 4, 5, 6, 8, 9, 11, 12, 13, 15, 16, 18, 19, 20, 22, 23, 24, 26, 27, 28, 30, 31, 32,
+    34, 35, 36, 38, 39, 40, 42, 43, 44, 45, 47, 48, 49, 50, 52, 53, 54, 55, 57, 58, 59, 60, 62, 63,
+    64, 65, 66, 68, 69, 70, 71, 72, 74, 75, 76, 77, 78, 79, 81, 82, 83, 84, 85, 86, 88, 89, 90, 91,
+    92, 93, 94, 95, 97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 109, 110, 111, 112, 113, 114, 115, 116, 117,
+    118, 119, 120, 121, 122, 123, 124, 125, 126, 127, 128, 129, 130, 131, 132, 133, 135, 136, 137, 137, 138, 139, 140, 141,
+    142, 143, 144, 145, 146, 147, 148, 149, 150, 151, 152, 153, 154, 155, 156, 157, 158, 159, 160, 161, 162, 162, 163, 164,
+    165, 166, 167, 168, 169, 170, 171, 172, 173, 173, 174, 175, 176, 177, 178, 179, 180, 181, 181, 182, 183, 184, 185, 186,
+    187, 188, 188, 189, 190, 191, 192, 193, 194, 195, 195, 196, 197, 198, 199, 200, 200, 201, 202, 203, 204, 205, 205, 206,
+    207, 208, 209, 210, 210, 211, 212, 213, 214, 214, 215, 216, 217, 218, 218, 219, 220, 221, 222, 222, 223, 224, 225, 226,
+    226, 227, 228, 229, 229, 230, 231, 232, 233, 233, 234, 235, 236, 236, 237, 238, 239, 239, 240, 241, 242, 242, 243, 244,
+    245, 245, 246, 247, 248, 248, 249, 250, 251, 251, 252, 253, 253, 254, 255, 255,
+};
+
+/* Level of detail in 1/256 from the derivatives of the coordinates. Observed on an H200: the longest of both vectors and of 11/16 of
+ * their sum and difference. With one component the result is the hardware's, with more it may be up to 2/256 above. */
+static int32_t
+gradient_lod(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, const uint32_t words[3])
+{
+    const struct cw_level *l = &t->level[0];
+    const uint32_t size[3] = { l->width, l->height, l->depth };
+    unsigned n = coordinates(x), stride = n == 3 ? 4 : n;      /* the vector of a 3D gradient has a fourth, unused element */
+    double g[2][3] = { { 0 } }, sum[3], difference[3];
+    for (unsigned axis = 0; axis < 2; axis++)
+        for (unsigned d = 0; d < n; d++)
+            g[axis][d] = (double)tex_float(x->extra[(axis * stride + d) * x->width + lane]);
+    if (is_cube(x)) {           /* of the coordinates on the face: s = (major + sc) / (2 major) */
+        float v[3] = { tex_float(words[0]), tex_float(words[1]), tex_float(words[2]) }, st[2];
+        unsigned face = cwh_cube_face(v, st), m = face / 2, a = m == 0 ? 2 : 0, b = m == 1 ? 2 : 1;
+        double major = fabs((double)v[m]), scale = major > 0 ? l->width / (2 * major * major) : 0;
+        for (unsigned axis = 0; axis < 2; axis++) {
+            double dm = v[m] < 0 ? -g[axis][m] : g[axis][m];
+            double ds = (g[axis][a] * major - (double)v[a] * dm) * scale, dt = (g[axis][b] * major - (double)v[b] * dm) * scale;
+            g[axis][0] = ds;
+            g[axis][1] = dt;
+            g[axis][2] = 0;
+        }
+    } else {
+        for (unsigned axis = 0; axis < 2; axis++)
+            for (unsigned d = 0; d < n; d++)
+                g[axis][d] *= size[d];
+    }
+    for (unsigned d = 0; d < 3; d++) {
+        sum[d] = g[0][d] + g[1][d];
+        difference[d] = g[0][d] - g[1][d];
+    }
+    double longest = fmax(fmax(length(g[0]), length(g[1])), fmax(length(sum), length(difference)) * (11.0 / 16));
+    if (!(longest > 1))
+        return -256;            /* magnified */
+    uint64_t bits = tex_double_bits(fmin(longest, 0x1p100));
+    return (int32_t)((bits >> 52) - 1023) * 256 + log2_steps[bits >> 44 & 255];
+}
+
+static void
+sample(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, struct texel *out)
+{
+    struct tex_place at;
+    uint32_t words[3] = { 0 };
+    read_place(t, x, lane, &at, words);
+    if (x->coord_type != PTX_F32) {
+        uint32_t level = x->flags & CWH_TEX_LEVEL ? x->extra[lane] : 0;
+        const struct cw_level *l = &t->level[level < t->nlevels ? level : t->nlevels - 1];
+        const uint32_t size[3] = { l->width, l->height, l->depth };
+        int64_t i[3] = { 0, 0, at.layer };
+        /* tex.1d by integer reads linear memory; of an array it gives zeros (as an H200 does). */
+        bool inside = x->geom != PTX_GEOM_1D || t->linear_memory;
+        for (unsigned d = 0; d < at.dims; d++) {
+            i[d] = (int64_t)(int32_t)words[d] + at.offset[d];
+            inside &= i[d] >= 0 && i[d] < size[d];
+        }
+        /* Integer coordinates know no address modes: outside all is zero. */
+        memset(out, 0, sizeof *out);
+        if (inside)
+            cwh_texel_at(t, l, i, at.dims < 3, out);
+        return;
+    }
+    int32_t lod = 0;
+    bool biased = x->flags & (CWH_TEX_LEVEL | CWH_TEX_GRADIENTS);
+    if (x->flags & CWH_TEX_LEVEL) {
+        float v = tex_float(x->extra[lane]);
+        lod = v != v ? 0 : (int32_t)(fminf(fmaxf(v, -1e5f), 1e5f) * 256.0f);
+    } else if (x->flags & CWH_TEX_GRADIENTS) {
+        lod = gradient_lod(t, x, lane, words);
+    }
+    cwh_tex_sample(t, &at, lod, biased, out);
+}
+
+/* tld4: one component of the four texels that linear filtering would weigh, counter-clockwise from the lower left. */
+static void
+gather(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, struct texel *out)
+{
+    static const uint8_t order[4] = { 2, 3, 1, 0 };
+    struct tex_place at;
+    struct texel f[4];
+    uint32_t words[3];
+    read_place(t, x, lane, &at, words);
+    cwh_tex_footprint(t, &at, f);
+    for (unsigned k = 0; k < 4; k++) {
+        out->f[k] = f[order[k]].f[x->mode & 3];
+        out->u[k] = f[order[k]].u[x->mode & 3];
+    }
+}
+
+static void
+store_result(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, const struct texel *s)
+{
+    /* f16 and f16x2 results of .v2.f16x2 and .f16x2: two components a word. */
+    if (x->result_type == PTX_F16X2) {
+        for (unsigned c = 0; c < x->vec; c++)
+            x->result[c * x->width + lane] = (uint32_t)cwh_float_to_half(s->f[2 * c & 3]) | (uint32_t)cwh_float_to_half(s->f[(2 * c + 1) & 3]) << 16;
+        return;
+    }
+    for (unsigned c = 0; c < x->vec && c < 4; c++) {
+        uint32_t bits = s->u[c];
+        if (x->result_type == PTX_F16)
+            bits = cwh_float_to_half(s->f[c]);
+        else if (t->as_float)
+            memcpy(&bits, &s->f[c], 4);
+        x->result[c * x->width + lane] = bits;
+    }
+}
+
+/* What txq and suq give for sizes was observed on an H200: zero for a level that does not exist, and so on. */
+static uint32_t
+query(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane)
+{
+    uint32_t level = x->flags & CWH_TEX_LEVEL ? x->extra[lane] : 0, layers = t->last_layer - t->first_layer + 1;
+    bool surface = x->op == PTX_OP_SUQ;
+    if (level >= t->nlevels && (x->mode == PTX_QUERY_WIDTH || x->mode == PTX_QUERY_HEIGHT || x->mode == PTX_QUERY_DEPTH))
+        return 0;
+    const struct cw_level *l = &t->level[level < t->nlevels ? level : 0];
+    switch (x->mode) {
+    case PTX_QUERY_WIDTH:
+        return l->width;
+    case PTX_QUERY_HEIGHT:
+        return surface && t->dims == 1 ? 0 : l->height;
+    case PTX_QUERY_DEPTH:
+        if (t->cube)
+            return surface ? l->depth : t->layered ? layers / 6 : 0;
+        return t->layered ? (surface ? l->depth : layers) : t->dims == 3 ? l->depth : 0;
+    case PTX_QUERY_ARRAY_SIZE:
+        return layers / (t->cube ? 6 : 1);
+    case PTX_QUERY_NUM_MIPMAP_LEVELS:
+        return t->nlevels;
+    case PTX_QUERY_NUM_SAMPLES:
+        return 1;
+    case PTX_QUERY_NORMALIZED_COORDS:
+        return t->normalized;
+    case PTX_QUERY_FORCE_UNNORMALIZED_COORDS:
+        return !t->normalized;
+    case PTX_QUERY_FILTER_MODE:
+        return t->linear;
+    case PTX_QUERY_ADDR_MODE_0:
+    case PTX_QUERY_ADDR_MODE_1:
+    case PTX_QUERY_ADDR_MODE_2:
+        return t->address[x->mode - PTX_QUERY_ADDR_MODE_0];
+    default:                    /* refused by the compiler */
+        return 0;
+    }
+}
+
+/* Bytes of one component; the types that suld and sust take. */
+static unsigned
+surface_bytes(unsigned type)
+{
+    switch (type) {
+    case PTX_B8:
+        return 1;
+    case PTX_B16:
+        return 2;
+    case PTX_B64: case PTX_U64: case PTX_S64:
+        return 8;
+    default:
+        return 4;
+    }
+}
+
+/* sust.p: integers are brought into the format's range, floats cut to halves. */
+static void
+store_formatted(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, cw_texel_byte *p)
+{
+    unsigned bytes = t->bytes;
+    for (unsigned k = 0; k < t->channels && k < x->vec; k++) {
+        uint32_t v = x->result[k * x->width + lane];
+        int32_t i = (int32_t)v;
+        switch (t->format) {
+        case CWB_FORMAT_U8:
+            v = v > 255 ? 255 : v;
+            break;
+        case CWB_FORMAT_U16:
+            v = v > 65535 ? 65535 : v;
+            break;
+        case CWB_FORMAT_S8:
+            v = (uint32_t)(i > 127 ? 127 : i < -128 ? -128 : i);
+            break;
+        case CWB_FORMAT_S16:
+            v = (uint32_t)(i > 32767 ? 32767 : i < -32768 ? -32768 : i);
+            break;
+        case CWB_FORMAT_F16:
+            v = cwh_float_to_half_rz(tex_float(v));
+            break;
+        default:
+            break;
+        }
+        tex_store(p + bytes * k, v, bytes);
+    }
+}
+
+/* Blocks run on several threads. The operation is in `mode`, with the way to treat coordinates outside. */
+static void
+reduce(const struct cwh_tex *x, unsigned lane, cw_texel_byte *p)
+{
+    unsigned op = x->mode >> 2;
+    bool is_signed = x->result_type == PTX_S32 || x->result_type == PTX_S64;
+    uint64_t v = x->result[lane];
+    if (surface_bytes(x->result_type) == 8) {
+        CW_DEVICE_MEMORY uint64_t *at = (CW_DEVICE_MEMORY uint64_t *)(CW_DEVICE_MEMORY void *)p;
+        uint64_t old = __atomic_load_n(at, __ATOMIC_RELAXED), fresh;
+        v |= (uint64_t)x->result[x->width + lane] << 32;
+        do {
+            bool less = is_signed ? (int64_t)v < (int64_t)old : v < old;
+            fresh = op == PTX_ATOM_ADD ? old + v : op == PTX_ATOM_AND ? old & v : op == PTX_ATOM_OR ? old | v :
+                    less == (op == PTX_ATOM_MIN) ? v : old;
+        } while (!__atomic_compare_exchange_n(at, &old, fresh, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+        return;
+    }
+    CW_DEVICE_MEMORY uint32_t *at = (CW_DEVICE_MEMORY uint32_t *)(CW_DEVICE_MEMORY void *)p;
+    uint32_t old = __atomic_load_n(at, __ATOMIC_RELAXED), fresh, n = (uint32_t)v;
+    do {
+        bool less = is_signed ? (int32_t)n < (int32_t)old : n < old;
+        fresh = op == PTX_ATOM_ADD ? old + n : op == PTX_ATOM_AND ? old & n : op == PTX_ATOM_OR ? old | n :
+                less == (op == PTX_ATOM_MIN) ? n : old;
+    } while (!__atomic_compare_exchange_n(at, &old, fresh, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+}
+
+/* suld, sust, sured: x in bytes for the unformatted forms. *bad tells where, of an access that is refused. */
+static cwb_result
+surface(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, struct tex_fault *bad)
+{
+    const struct cw_level *l = &t->level[0];
+    const uint32_t *c = x->coord + lane;
+    unsigned w = x->width, at = 0, mode = x->mode & 3;
+    bool formatted = x->flags & CWH_TEX_FORMATTED, store = x->op == PTX_OP_SUST;
+    int64_t z = 0, y = 0, xx;
+    unsigned size = formatted && store ? t->element : surface_bytes(x->result_type) * x->vec;
+    if (x->geom == PTX_GEOM_A1D || x->geom == PTX_GEOM_A2D)
+        z = (int64_t)c[w * at++];
+    xx = (int32_t)c[w * at++];
+    if (x->geom == PTX_GEOM_2D || x->geom == PTX_GEOM_A2D || x->geom == PTX_GEOM_3D)
+        y = (int32_t)c[w * at++];
+    if (x->geom == PTX_GEOM_3D)
+        z = (int32_t)c[w * at++];
+    int64_t unit = formatted ? t->element : 1, limit = (int64_t)l->width * t->element - size;
+    xx *= unit;
+    bool inside = xx >= 0 && xx <= limit && y >= 0 && y < l->height && z >= 0 && z < l->depth;
+    *bad = (struct tex_fault){ xx, y, z, size };
+    if (!inside && mode == 0)
+        return CWB_ILLEGAL_ADDRESS;
+    if (!inside && mode == 1) {
+        xx = xx < 0 ? 0 : xx > limit ? limit / size * size : xx;
+        y = y < 0 ? 0 : y >= l->height ? l->height - 1 : y;
+        z = z < 0 ? 0 : z >= l->depth ? l->depth - 1 : z;
+        inside = limit >= 0;
+    }
+    if (xx & (surface_bytes(x->result_type) - 1) && inside && !(formatted && store))
+        return CWB_MISALIGNED;
+    cw_texel_byte *p = inside ? l->base + (size_t)z * l->slice + (size_t)y * l->pitch + (size_t)xx : NULL;
+    if (x->op == PTX_OP_SURED) {
+        if (p)
+            reduce(x, lane, p);
+        return CWB_OK;
+    }
+    if (formatted) {
+        if (p)
+            store_formatted(t, x, lane, p);
+        return CWB_OK;
+    }
+    unsigned bytes = size / x->vec, words = bytes == 8 ? 2 : 1;         /* two words a component, low one first */
+    for (unsigned k = 0; k < x->vec * words; k++) {
+        uint32_t *v = &x->result[k * w + lane];
+        if (!store)
+            *v = p ? tex_load(p + bytes / words * k, bytes / words) : 0;
+        else if (p)
+            tex_store(p + bytes / words * k, *v, bytes / words);
+    }
+    return CWB_OK;
+}
