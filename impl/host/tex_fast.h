@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Fetches of level 0 of plain 1D and 2D textures with clamped addresses (cw_texture.fast), for one lane: where, with which weights,
+ * and what becomes of the texels. The same results as tex_filter.c's, which says what is rounded where; here in 32 bits, where the
+ * sizes (at most 2^20) allow it. For loops that vectorise (tex_fast.c) and for AMD GPUs (jit/devlib/tex.c). */
+#ifndef CWH_TEX_FAST_H
+#define CWH_TEX_FAST_H
+
+#include "impl/host/tex_math.h"
+
+/* Texels a and b, weight w/256 of b. */
+struct fast_place {
+    int32_t a, b;
+    uint32_t w;
+};
+
+TEX_INLINE float
+fast_bounded(float v, float lo, float hi)
+{
+    v = v > lo ? v : lo;        /* NaN: lo */
+    return v < hi ? v : hi;
+}
+
+/* A normalized coordinate has 21 bits of fraction: size * it / 2^drop, cut. In double precision that is exact. */
+TEX_INLINE int32_t
+fast_normalized(float v, uint32_t size, unsigned drop, double less)
+{
+#ifdef __AMDGCN__
+    int64_t n = (int64_t)((uint64_t)(uint32_t)(int32_t)(fast_bounded(v, 0.0f, 1.0f) * 0x1p21f) * size);
+    return (int32_t)((n - (int64_t)(less * (double)(1 << drop))) >> drop);
+#else
+    return (int32_t)((double)(int32_t)(fast_bounded(v, 0.0f, 1.0f) * 0x1p21f) * ((double)size / (double)(1 << drop)) - less);
+#endif
+}
+
+/* Point sampling. */
+TEX_INLINE int32_t
+fast_point(float v, bool normalized, uint32_t size)
+{
+    int32_t last = (int32_t)size - 1;
+    if (!normalized)
+        return (int32_t)fast_bounded(v, 0.0f, (float)last);
+    int32_t a = fast_normalized(v, size, 21, 0);
+    return a < last ? a : last;
+}
+
+/* Linear filtering: the position less half a texel, in 1/256 of a texel. Below zero all is the first texel, so that cutting is
+ * rounding down. */
+TEX_INLINE struct fast_place
+fast_linear(float v, bool normalized, uint32_t size)
+{
+    int32_t last = (int32_t)size - 1, q;
+    if (normalized)
+        q = fast_normalized(v, size, 13, 127.5);
+    else
+        q = ((int32_t)(fast_bounded(v, 0.0f, (float)size) * 512.0f) - 255) >> 1;
+    q = q > 0 ? q : 0;
+    q = q < last * 256 ? q : last * 256;
+    int32_t a = q >> 8;
+    return (struct fast_place){ a, a + 1 < last ? a + 1 : last, (uint32_t)q & 255 };
+}
+
+/* A sum of weighted 8 or 16-bit texels in 1/256 as a float in [0, 1]: filtered with 16 bits. Unfiltered: the texel. */
+TEX_INLINE float
+fast_scaled(uint32_t v, unsigned bytes, bool linear)
+{
+    if (!linear)
+        return (float)(int32_t)v / (bytes == 1 ? 255.0f : 65535.0f);
+    return (float)(int32_t)((v * (bytes == 1 ? 257 : 1) + 128) >> 8) / 65535.0f;
+}
+
+/* A float cut to 27 bits below the exponent `top`, in units of that place. */
+TEX_INLINE int64_t
+fast_aligned(uint32_t bits, int top)
+{
+    int e = (int)(bits >> 23 & 255), shift = top - e;
+    int64_t m = e && shift < 32 ? (int64_t)((bits & 0x7fffff) | 0x800000) << 4 >> shift : 0;
+    return bits >> 31 ? -m : m;
+}
+
+/* The sum of four floats with weights in 1/256, as in tex_filter.c; false where a special case needs its care. */
+TEX_INLINE bool
+fast_blend(const uint32_t t[4], const uint32_t w[4], uint32_t *out)
+{
+    int top = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        int e = (int)(t[i] >> 23 & 255);
+        e = w[i] ? e : 0;
+        top = e > top ? e : top;
+    }
+    if (top == 255)
+        return false;
+    int64_t sum = 0;
+    uint32_t all = 0x80000000, any = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        sum += w[i] ? fast_aligned(t[i], top) * (int64_t)w[i] : 0;
+        all &= w[i] ? t[i] : 0x80000000;
+        any |= w[i] ? t[i] & 0x7fffffff : 0;
+    }
+    if (!sum && (!any || top)) {
+        *out = all;
+        return true;
+    }
+    if (top < 40)
+        return false;
+    /* sum * 2^(top - 127 - 27 - 8); halves away from zero */
+    uint64_t m = (uint64_t)(sum < 0 ? -sum : sum);
+    int high = 63 - __builtin_clzll(m), drop = high - 23;
+    if (drop > 0)
+        m = (m + ((uint64_t)1 << (drop - 1))) >> drop;
+    else
+        m <<= -drop;
+    int e = top - 35 + high + (m >> 24 ? 1 : 0);
+    if (e < 1 || e > 254)
+        return false;
+    *out = (sum < 0 ? 0x80000000u : 0) | (uint32_t)e << 23 | (m >> 24 ? 0 : (uint32_t)m & 0x7fffff);
+    return true;
+}
+
+#endif
