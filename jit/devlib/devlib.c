@@ -129,7 +129,7 @@ cwj_devlib_link(LLVMModuleRef m, struct cwj_diags *diags)
             return r;
     }
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
-        if (LLVMGetLinkage(f) == LLVMLinkOnceODRLinkage && !strncmp(name_of(f), prefix, sizeof prefix - 1)) {
+        if (LLVMGetLinkage(f) == LLVMLinkOnceODRLinkage) {
             LLVMSetLinkage(f, LLVMInternalLinkage);
             LLVMSetVisibility(f, LLVMDefaultVisibility);
         }

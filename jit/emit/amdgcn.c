@@ -649,7 +649,7 @@ gcn_misc(struct emit *e, const struct ptx_inst *in)
     case PTX_OP_PMEVENT:
         return true;
     default:
-        return emit_mov(e, in) || emit_gcn_matrix(e, in);
+        return emit_mov(e, in) || emit_gcn_matrix(e, in) || emit_gcn_texture(e, in);
     }
 }
 

@@ -154,7 +154,7 @@ uint64_t emit_lane_stride(const struct ptx_symbol *s);  /* bytes from one lane's
 void emit_invariant(struct emit *e, LLVMValueRef load);
 
 /* devlib.c: call a function of the device library, which comes with its body afterwards (amdgcn; cwj_devlib_link). Arguments: i32, i64,
- * float, or pointers of any space, which it takes as generic ones; at most 16. */
+ * float, vectors of those, or pointers of any space, which it takes as generic ones; at most 16. */
 LLVMValueRef emit_devlib(struct emit *e, const char *name, LLVMTypeRef ret, LLVMValueRef *args, unsigned n);
 
 /* nvptx_asm.c: emit an instruction as itself, as inline assembly */
@@ -189,6 +189,7 @@ extern const struct emit_target emit_target_host;
 bool emit_host_warp(struct emit *e, const struct ptx_inst *in);         /* host_warp.c */
 bool emit_host_barrier(struct emit *e, const struct ptx_inst *in);
 bool emit_host_texture(struct emit *e, const struct ptx_inst *in);      /* host_tex.c */
+bool emit_gcn_texture(struct emit *e, const struct ptx_inst *in);     /* amdgcn_tex.c */
 bool emit_host_matrix(struct emit *e, const struct ptx_inst *in);       /* host_matrix.c */
 bool emit_host_async(struct emit *e, const struct ptx_inst *in);        /* host_async.c */
 /* host_warp.c, for all targets: the source lane of shfl and whether it is valid; one step of redux. */

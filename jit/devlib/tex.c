@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Device library, part "tex": texture and surface instructions for one lane. The sources are the host device's, so that the
+ * results are those of NVIDIA's texture units on every AMD GPU, also on those without any. A handle is the address of a struct
+ * cw_texture in device memory, which nothing changes while kernels may use it.
+ *
+ * head: ptx_op, geometry << 16, type of the coordinates << 24. form: type of the result, components << 8, mode << 16, CWH_TEX_* << 24
+ * (struct cwh_tex). Both are constants of the caller. */
+#include "impl/host/tex_inst.c"
+#include "impl/host/tex_filter.c"
+
+#include "impl/host/tex_fast.h"
+
+typedef uint32_t words __attribute__((ext_vector_type(4)));
+
+#define CONSTANT __attribute__((address_space(4)))
+
+/* End the launch as an access to no memory does. */
+static void
+illegal_address(void)
+{
+    (void)*(const volatile CW_DEVICE_MEMORY uint32_t *)0;
+    __builtin_trap();
+}
+
+static inline const struct cw_texture *
+object(uint64_t handle, bool surface)
+{
+    const struct cw_texture *t = (const struct cw_texture *)(const CONSTANT struct cw_texture *)handle;
+    if (!handle || handle & 15 || t->handle != handle || t->surface != surface)
+        illegal_address();
+    return t;
+}
+
+static inline struct cwh_tex
+instruction(uint32_t head, uint32_t form)
+{
+    return (struct cwh_tex){ .width = 1, .op = (uint16_t)head, .geom = (uint8_t)(head >> 16), .coord_type = (uint8_t)(head >> 24),
+                             .result_type = (uint8_t)form, .vec = (uint8_t)(form >> 8), .mode = (uint8_t)(form >> 16),
+                             .flags = (uint8_t)(form >> 24) };
+}
+
+/* ---- tex, tld4 ------------------------------------------------------------------------------------------------------------ */
+
+/* Linear filtering of a plain texture. False where a float sum needs more care. */
+static inline bool
+fetch_linear(const struct cw_texture *t, bool two, unsigned vec, words coord, uint32_t out[4])
+{
+    const struct cw_level *l = &t->level[0];
+    struct fast_place x = fast_linear(tex_float(coord.x), t->normalized, l->width), y = { 0, 0, 0 };
+    if (two)
+        y = fast_linear(tex_float(coord.y), t->normalized, l->height);
+    const cw_texel_byte *top = l->base + (size_t)(uint32_t)y.a * l->pitch, *low = l->base + (size_t)(uint32_t)y.b * l->pitch;
+    size_t xa = (size_t)(uint32_t)x.a * t->element, xb = (size_t)(uint32_t)x.b * t->element;
+    uint32_t both = (x.w * y.w + 128) >> 8;
+    const uint32_t w[4] = { 256 - x.w - y.w + both, x.w - both, y.w - both, both };
+    bool ok = true;
+    for (unsigned c = 0; c < vec && c < t->channels; c++) {
+        size_t at = c * t->bytes;
+        const uint32_t v[4] = { tex_load(top + xa + at, t->bytes), tex_load(top + xb + at, t->bytes), tex_load(low + xa + at, t->bytes),
+                                tex_load(low + xb + at, t->bytes) };
+        if (t->bytes == 4) {
+            ok &= fast_blend(v, w, &out[c]);
+            continue;
+        }
+        uint32_t sum = v[0] * w[0] + v[1] * w[1] + v[2] * w[2] + v[3] * w[3];
+        float f = fast_scaled(sum, t->bytes, true);
+        out[c] = (sum + 128) >> 8;
+        if (t->as_float)
+            memcpy(&out[c], &f, 4);
+    }
+    return ok;
+}
+
+/* Everything that is not plain and point sampled. */
+static __attribute__((noinline)) words
+fetch_other(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, words extra1, words offset)
+{
+    const struct cw_texture *t = object(handle, false);
+    struct cwh_tex x = instruction(head, form);
+    uint32_t c[4], extra[8], o[4], out[4] = { 0 };
+    struct texel s;
+    memcpy(c, &coord, 16);
+    memcpy(extra, &extra0, 16);
+    memcpy(extra + 4, &extra1, 16);
+    memcpy(o, &offset, 16);
+    x.coord = c;
+    x.extra = extra;
+    x.offset = o;
+    x.result = out;
+    bool plain = x.op == PTX_OP_TEX && !x.flags && x.coord_type == PTX_F32 && (x.geom == PTX_GEOM_1D || x.geom == PTX_GEOM_2D) &&
+                 (x.result_type == PTX_F32 || x.result_type == PTX_S32 || x.result_type == PTX_U32);
+    if (!(plain && t->fast && t->linear && fetch_linear(t, x.geom == PTX_GEOM_2D, x.vec, coord, out))) {
+        if (x.op == PTX_OP_TEX)
+            sample(t, &x, 0, &s);
+        else
+            gather(t, &x, 0, &s);
+        store_result(t, &x, 0, &s);
+    }
+    return (words){ out[0], out[1], out[2], out[3] };
+}
+
+/* Point sampling of a plain texture. */
+static inline words
+fetch_point(const struct cw_texture *t, bool two, words coord)
+{
+    const struct cw_level *l = &t->level[0];
+    uint32_t x = (uint32_t)fast_point(tex_float(coord.x), t->normalized, l->width), y = 0;
+    if (two)
+        y = (uint32_t)fast_point(tex_float(coord.y), t->normalized, l->height);
+    const cw_texel_byte *p = l->base + (size_t)y * l->pitch + (size_t)x * t->element;
+    uint32_t raw[4] = { 0 };
+    switch (t->element) {
+    case 1:
+        raw[0] = tex_load(p, 1);
+        break;
+    case 2:
+        raw[0] = tex_load(p, 2);
+        break;
+    case 4:
+        raw[0] = tex_load(p, 4);
+        break;
+    case 8:
+        raw[0] = tex_load(p, 4);
+        raw[1] = tex_load(p + 4, 4);
+        break;
+    default:
+        for (unsigned i = 0; i < 4; i++)
+            raw[i] = tex_load(p + 4 * i, 4);
+    }
+    if (t->bytes == 4)
+        return (words){ raw[0], raw[1], raw[2], raw[3] };
+    words v = t->bytes == 1 ? (words){ raw[0] & 255, raw[0] >> 8 & 255, raw[0] >> 16 & 255, raw[0] >> 24 }
+                            : (words){ raw[0] & 0xffff, raw[0] >> 16, raw[1] & 0xffff, raw[1] >> 16 };
+    if (!t->as_float)
+        return v;
+    float f[4] = { fast_scaled(v.x, t->bytes, false), fast_scaled(v.y, t->bytes, false), fast_scaled(v.z, t->bytes, false),
+                   fast_scaled(v.w, t->bytes, false) };
+    memcpy(&v, f, 16);
+    return v;
+}
+
+/* coord: with the array index first. extra0: the level, or the gradient in x; extra1: that in y. offset: texels. */
+words
+cwd_tex_fetch(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, words extra1, words offset)
+{
+    struct cwh_tex x = instruction(head, form);
+    bool plain = x.op == PTX_OP_TEX && !x.flags && x.coord_type == PTX_F32 && (x.geom == PTX_GEOM_1D || x.geom == PTX_GEOM_2D) &&
+                 (x.result_type == PTX_F32 || x.result_type == PTX_S32 || x.result_type == PTX_U32);
+    const struct cw_texture *t = object(handle, false);
+    if (plain && t->fast && !t->linear)
+        return fetch_point(t, x.geom == PTX_GEOM_2D, coord);
+    return fetch_other(handle, head, form, coord, extra0, extra1, offset);
+}
+
+/* ---- surfaces, queries ------------------------------------------------------------------------------------------------------- */
+
+/* suld, sust, sured. value: what is stored, and the result; components of 64 bits are two words. */
+words
+cwd_tex_surface(uint64_t handle, uint32_t head, uint32_t form, words coord, words value)
+{
+    const struct cw_texture *t = object(handle, true);
+    struct cwh_tex x = instruction(head, form);
+    struct tex_fault bad;
+    uint32_t c[4] = { coord.x, coord.y, coord.z, coord.w }, v[4] = { value.x, value.y, value.z, value.w };
+    x.coord = c;
+    x.result = v;
+    cwb_result r = surface(t, &x, 0, &bad);
+    if (r == CWB_ILLEGAL_ADDRESS)
+        illegal_address();
+    if (r != CWB_OK)
+        __builtin_trap();
+    return (words){ v[0], v[1], v[2], v[3] };
+}
+
+/* txq, suq. */
+uint32_t
+cwd_tex_query(uint64_t handle, uint32_t head, uint32_t form, uint32_t level)
+{
+    struct cwh_tex x = instruction(head, form);
+    x.extra = &level;
+    return query(object(handle, x.op == PTX_OP_SUQ), &x, 0);
+}

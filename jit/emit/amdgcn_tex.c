@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Texture and surface instructions on amdgcn: calls of the device library (jit/devlib/tex.c), a lane each. */
+#include "jit/emit/tex.h"
+
+static LLVMValueRef
+i32(struct emit *e, uint32_t v)
+{
+    return LLVMConstInt(e->i32, v, false);
+}
+
+/* Four words as a vector; those that are not there are zero. */
+static LLVMValueRef
+four(struct emit *e, LLVMValueRef *word, unsigned n)
+{
+    LLVMValueRef v = LLVMConstNull(LLVMVectorType(e->i32, 4));
+    for (unsigned i = 0; i < n && i < 4; i++)
+        if (word[i])
+            v = LLVMBuildInsertElement(e->b, v, word[i], i32(e, i), "");
+    return v;
+}
+
+bool
+emit_gcn_texture(struct emit *e, const struct ptx_inst *in)
+{
+    struct tex_inst t;
+    if (!emit_tex_parse(e, in, &t))
+        return false;
+    if (!t.in)
+        return true;
+    bool fetch = in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4, query = in->op == PTX_OP_TXQ || in->op == PTX_OP_SUQ;
+    LLVMTypeRef words = LLVMVectorType(e->i32, 4);
+    LLVMValueRef args[7] = { t.texture, i32(e, (uint32_t)in->op | (uint32_t)in->geom << 16 | (uint32_t)t.coord_type << 24),
+                             i32(e, (uint32_t)t.result_type | t.vec << 8 | t.mode << 16 | t.flags << 24) };
+    LLVMValueRef word[TEX_MAX_WORDS] = { NULL }, r;
+    if (query) {
+        args[3] = t.extra[0] ? t.extra[0] : i32(e, 0);
+        word[0] = emit_devlib(e, "cwd_tex_query", e->i32, args, 4);
+        emit_tex_result(e, &t, word);
+        return true;
+    }
+    args[3] = four(e, t.coord, TEX_MAX_COORDS);
+    if (fetch) {
+        args[4] = four(e, t.extra, 4);
+        args[5] = four(e, t.extra + 4, TEX_MAX_EXTRA - 4);
+        args[6] = four(e, t.offset, TEX_MAX_COORDS);
+        r = emit_devlib(e, "cwd_tex_fetch", words, args, 7);
+    } else {
+        args[4] = four(e, t.value, 4);
+        r = emit_devlib(e, "cwd_tex_surface", words, args, 5);
+    }
+    if (t.store)
+        return true;
+    for (unsigned i = 0; i < 4; i++)
+        word[i] = LLVMBuildExtractElement(e->b, r, i32(e, i), "");
+    emit_tex_result(e, &t, word);
+    return true;
+}

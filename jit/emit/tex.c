@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See tex.h: the operands of texture and surface instructions (9.7.10, 9.7.11). */
+#include "jit/emit/tex.h"
+
+/* A texture handle: a 64-bit register, or a reference variable whose storage in the image holds the handle. */
+static LLVMValueRef
+handle(struct emit *e, const struct ptx_operand *o)
+{
+    if (o->kind == PTX_OPND_ADDR && o->has_reg) {
+        struct ptx_operand r = { .kind = PTX_OPND_REG, .index = o->index };
+        return emit_operand(e, &r, PTX_U64);
+    }
+    if (o->sym) {
+        struct ptx_operand s = { .kind = PTX_OPND_SYM, .sym = o->sym };
+        LLVMValueRef a = emit_operand(e, &s, PTX_U64);
+        return emit_load(e, a, e->i64, PTX_SPACE_GLOBAL, 8, false);
+    }
+    return emit_operand(e, o, PTX_U64);
+}
+
+/* Texel offsets are integers, alone or in braces; a depth to compare with is a float. */
+static bool
+is_offset(struct emit *e, const struct ptx_operand *o)
+{
+    if (o->kind == PTX_OPND_VEC)
+        return true;
+    if (o->kind == PTX_OPND_REG)
+        return ptx_type_class((ptx_type)e->fn->regs[o->index].type) != PTX_CLASS_FLOAT;
+    return o->kind == PTX_OPND_IMM && !o->is_float;
+}
+
+/* Elements of a list as words. Returns how many are there then. */
+static unsigned
+list(struct emit *e, LLVMValueRef *to, unsigned at, const struct ptx_operand *o, ptx_type type, unsigned room)
+{
+    unsigned n = o->kind == PTX_OPND_VEC ? o->count : 1;
+    for (unsigned i = 0; i < n && at < room; i++, at++)
+        to[at] = emit_bitcast(e, emit_operand(e, o->kind == PTX_OPND_VEC ? &o->elem[i] : o, type), e->i32);
+    return at;
+}
+
+static void
+stored_value(struct emit *e, struct tex_inst *t, const struct ptx_operand *s)
+{
+    unsigned n = s->kind == PTX_OPND_VEC ? s->count : 1, bits = ptx_type_bits(t->result_type);
+    for (unsigned i = 0; i < n && i < 4; i++) {
+        LLVMValueRef v = emit_operand(e, s->kind == PTX_OPND_VEC ? &s->elem[i] : s, t->result_type);
+        v = emit_bitcast(e, v, LLVMIntTypeInContext(e->llvm, bits));
+        for (unsigned w = 0; w < t->words; w++) {
+            LLVMValueRef x = w ? emit_bin(e, LLVMLShr, v, emit_int_like(e, v, 32)) : v;
+            t->value[i * t->words + w] = emit_resize(e, x, e->i32, false);
+        }
+    }
+}
+
+/* What follows the coordinates of a load. */
+static bool
+load_operands(struct emit *e, struct tex_inst *t, unsigned at)
+{
+    const struct ptx_inst *in = t->in;
+    unsigned lod = in->op == PTX_OP_TEX ? PTX_AUX(in, LOD) : 0, used = 0;
+    if (lod == 2)
+        t->flags |= CWH_TEX_LEVEL;
+    if (lod == 3)
+        t->flags |= CWH_TEX_GRADIENTS;
+    for (unsigned n = lod == 3 ? 2 : lod == 2; n; n--)
+        used = list(e, t->extra, used, &in->operand[at++], t->coord_type == PTX_S32 && lod == 2 ? PTX_S32 : PTX_F32, TEX_MAX_EXTRA);
+    for (; at < in->noperands; at++) {
+        const struct ptx_operand *o = &in->operand[at];
+        if (!is_offset(e, o)) {
+            emit_unsupported(e, in, "depth comparison: CUDA has no depth textures");
+            return false;
+        }
+        t->flags |= CWH_TEX_OFFSET;
+        list(e, t->offset, 0, o, PTX_S32, TEX_MAX_COORDS);
+    }
+    return true;
+}
+
+/* Why this form is not there, or NULL. */
+static const char *
+refused(const struct ptx_inst *in)
+{
+    unsigned query = in->op == PTX_OP_TXQ || in->op == PTX_OP_SUQ ? PTX_AUX(in, QUERY) : 0;
+    if (in->geom == PTX_GEOM_2DMS || in->geom == PTX_GEOM_A2DMS)
+        return "multi-sample textures, which CUDA cannot make";
+    if (query == PTX_QUERY_CHANNEL_DATA_TYPE || query == PTX_QUERY_CHANNEL_ORDER || query == PTX_QUERY_MEMORY_LAYOUT)
+        return "CUDA has no numbers for this query, and its driver refuses it, too";
+    if (in->op == PTX_OP_SULD && PTX_AUX(in, SURF_FORM) == 2)
+        return "formatted loads, which NVIDIA's assembler does not have either";
+    return NULL;
+}
+
+bool
+emit_tex_parse(struct emit *e, const struct ptx_inst *in, struct tex_inst *t)
+{
+    bool load = in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4, query = in->op == PTX_OP_TXQ || in->op == PTX_OP_SUQ;
+    bool store = in->op == PTX_OP_SUST || in->op == PTX_OP_SURED, surface = store || in->op == PTX_OP_SULD;
+    unsigned at = store ? 0 : 1;
+    *t = (struct tex_inst){ .store = store };
+    if (in->op == PTX_OP_ISTYPEP) {
+        /* Objects are of neither type, on hardware as well; references are variables, and their names tell. */
+        if (in->operand[1].kind == PTX_OPND_SYM)
+            emit_unsupported(e, in, "the type of a reference");
+        else
+            emit_dst(e, in, 0, PTX_PRED, LLVMConstNull(e->i1));
+        return true;
+    }
+    if (!load && !surface && !query)
+        return false;
+    const char *why = refused(in);
+    if (why) {
+        emit_unsupported(e, in, why);
+        return true;
+    }
+    t->in = in;
+    t->result_type = (ptx_type)in->type[0];
+    t->coord_type = load && in->type[1] ? (ptx_type)in->type[1] : PTX_S32;
+    t->vec = query ? 1 : in->vec ? in->vec : 1;
+    t->words = surface && ptx_type_bits(t->result_type) == 64 ? 2 : 1;
+    t->texture = handle(e, &in->operand[at++]);
+    if (load) {
+        if (at < in->noperands && in->operand[at].kind != PTX_OPND_NONE)
+            t->sampler = handle(e, &in->operand[at]);
+        at++;
+    }
+    if (query) {
+        t->mode = PTX_AUX(in, QUERY);
+        if (at < in->noperands && in->operand[at].kind != PTX_OPND_NONE) {
+            t->flags |= CWH_TEX_LEVEL;
+            list(e, t->extra, 0, &in->operand[at], PTX_U32, 1);
+        }
+        return true;
+    }
+    list(e, t->coord, 0, &in->operand[at++], t->coord_type, TEX_MAX_COORDS);
+    if (store)
+        stored_value(e, t, &in->operand[at++]);
+    else if (!load_operands(e, t, at))
+        t->in = NULL;
+    if (surface) {
+        t->mode = PTX_AUX(in, SURF) ? PTX_AUX(in, SURF) - 1 : 0;
+        if (in->op == PTX_OP_SURED)
+            t->mode |= (unsigned)in->atomop << 2;
+        if (PTX_AUX(in, SURF_FORM) == 2)
+            t->flags |= CWH_TEX_FORMATTED;
+    } else if (in->op == PTX_OP_TLD4) {
+        t->mode = PTX_AUX(in, TLD4) - 1;
+    }
+    return true;
+}
+
+void
+emit_tex_result(struct emit *e, const struct tex_inst *t, LLVMValueRef *word)
+{
+    const struct ptx_operand *d = &t->in->operand[0];
+    ptx_type rt = t->result_type;
+    if (d->kind == PTX_OPND_PRED_PAIR) {        /* all of an array is there, as there are no sparse ones */
+        emit_dst_operand(e, &d->elem[1], PTX_PRED, LLVMConstInt(e->i1, 1, false));
+        d = &d->elem[0];
+    }
+    unsigned n = d->kind == PTX_OPND_VEC ? d->count : 1;
+    for (unsigned i = 0; i < n && i < 4; i++) {
+        LLVMValueRef v = NULL;
+        for (unsigned w = 0; w < t->words; w++) {
+            LLVMValueRef x = word[i * t->words + w];
+            x = t->words == 2 ? emit_resize(e, x, e->i64, false) : x;
+            v = w ? emit_bin(e, LLVMOr, v, emit_bin(e, LLVMShl, x, emit_int_like(e, x, 32))) : x;
+        }
+        LLVMTypeRef it = LLVMIntTypeInContext(e->llvm, ptx_type_bits(rt));
+        v = emit_bitcast(e, emit_resize(e, v, it, false), emit_type(e, rt));
+        emit_dst_operand(e, d->kind == PTX_OPND_VEC ? &d->elem[i] : d, rt, v);
+    }
+}
