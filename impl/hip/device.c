@@ -7,6 +7,7 @@
 #include "impl/base/env.h"
 #include "impl/base/file.h"
 #include "impl/base/log.h"
+#include "impl/texture.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -242,6 +243,7 @@ hip_context_create(uint32_t device, struct cwb_context **out)
         return CWB_NOMEM;
     (*out)->device = (int)device;
     pthread_mutex_init(&(*out)->fifo_lock, NULL);
+    pthread_mutex_init(&(*out)->texture_lock, NULL);
     return CWB_OK;
 }
 
@@ -249,7 +251,9 @@ static cwb_result
 hip_context_sync(struct cwb_context *c)
 {
     hip_use(c);
+    struct hip_slot *gone = hip_textures_leave(c);
     hipError_t e = hip.hipDeviceSynchronize();
+    hip_textures_left(c, gone);
     hip_fifo_flush(c, true);
     return hip_outcome(c, e);
 }
@@ -260,6 +264,8 @@ hip_context_destroy(struct cwb_context *c)
     (void)hip_context_sync(c);
     if (c->fifo)
         (void)hip.hipHostFree(c->fifo);
+    hip_textures_finish(c);
+    pthread_mutex_destroy(&c->texture_lock);
     pthread_mutex_destroy(&c->fifo_lock);
     free(c);
 }
@@ -483,12 +489,16 @@ hip_stream_host_fn(struct cwb_stream *s, cwb_host_fn *fn, void *user)
 /* ---- copies ---- */
 
 static cwb_result
-hip_stream_copy(struct cwb_stream *s, const struct cwb_copy *c)
+hip_stream_copy(struct cwb_stream *s, const struct cwb_copy *copy)
 {
+    struct cwb_copy k = *copy, *c = &k;
+    cwb_result r = cw_array_side(&k.dst, CWB_LOC_DEVICE);
+    if (r == CWB_OK)
+        r = cw_array_side(&k.src, CWB_LOC_DEVICE);
+    if (r != CWB_OK)
+        return r;
     uint64_t d = c->dst.address + c->dst.x + c->dst.y * c->dst.pitch + c->dst.z * c->dst.slice;
     uint64_t f = c->src.address + c->src.x + c->src.y * c->src.pitch + c->src.z * c->src.slice;
-    if (c->dst.loc == CWB_LOC_ARRAY || c->src.loc == CWB_LOC_ARRAY)
-        return CWB_UNSUPPORTED;
     hip_use(s->c);
     for (size_t z = 0; z < c->depth; z++) {
         void *to = (void *)(uintptr_t)(d + z * c->dst.slice);
@@ -502,8 +512,12 @@ hip_stream_copy(struct cwb_stream *s, const struct cwb_copy *c)
 }
 
 static cwb_result
-hip_stream_fill(struct cwb_stream *s, const struct cwb_fill *f)
+hip_stream_fill(struct cwb_stream *s, const struct cwb_fill *fill)
 {
+    struct cwb_fill k = *fill, *f = &k;
+    cwb_result r = cw_array_side(&k.dst, CWB_LOC_DEVICE);
+    if (r != CWB_OK)
+        return r;
     uint64_t d = f->dst.address + f->dst.x + f->dst.y * f->dst.pitch + f->dst.z * f->dst.slice;
     hip_use(s->c);
     for (size_t z = 0; z < f->depth; z++) {
@@ -544,11 +558,13 @@ hip_stream_write_value(struct cwb_stream *s, uint64_t address, uint64_t value, u
 
 const struct cwb_backend cwb_hip = {
     .abi_version = CWB_ABI_VERSION, .name = "hip", .device_ptx = hip_device_ptx,
-    .caps = CWB_CAP_MANAGED | CWB_CAP_REGISTER | CWB_CAP_STREAM_VALUE | CWB_CAP_COOPERATIVE,
+    .caps = CWB_CAP_MANAGED | CWB_CAP_REGISTER | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_COOPERATIVE,
     .open = hip_open, .shutdown = hip_shutdown, .device_props = hip_device_props, .memory_info = hip_memory_info,
     .context_create = hip_context_create, .context_destroy = hip_context_destroy, .context_sync = hip_context_sync,
     .context_error = hip_context_error, .context_limit = hip_context_limit, .mem_alloc = hip_mem_alloc, .mem_free = hip_mem_free,
-    .mem_register = hip_mem_register, .mem_unregister = hip_mem_unregister, .stream_create = hip_stream_create,
+    .mem_register = hip_mem_register, .mem_unregister = hip_mem_unregister, .array_create = hip_array_create,
+    .array_destroy = hip_array_destroy, .texture_create = hip_texture_create, .texture_destroy = hip_texture_destroy,
+    .surface_create = hip_surface_create, .surface_destroy = hip_texture_destroy, .stream_create = hip_stream_create,
     .stream_destroy = hip_stream_destroy, .stream_query = hip_stream_query, .stream_sync = hip_stream_sync,
     .event_create = hip_event_create, .event_destroy = hip_event_destroy, .event_record = hip_event_record, .event_query = hip_event_query,
     .event_sync = hip_event_sync, .event_elapsed = hip_event_elapsed, .stream_wait_event = hip_stream_wait_event,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The hip backend's own objects. device.c: the library, devices, contexts, memory, queues. module.c: modules, kernels, launches. */
+ * The hip backend's own objects. device.c: the library, devices, contexts, memory, queues. module.c: modules, kernels, launches.
+ * texture.c: arrays, textures, surfaces. output.c: what kernels print. */
 #ifndef CW_HIP_DEVICE_H
 #define CW_HIP_DEVICE_H
 
@@ -26,6 +27,10 @@ struct cwb_context {
     uint8_t *fifo;                  /* pinned, or NULL while no module prints */
     uint32_t fifo_read;             /* bytes of it that were printed */
     bool asserted;
+    pthread_mutex_t texture_lock;   /* the rest: texture.c */
+    struct hip_slab *slabs;
+    struct hip_slot *vacant, *waiting;
+    uint32_t nwaiting;
 };
 
 struct cwb_stream {
@@ -63,6 +68,17 @@ cwb_result hip_result(hipError_t e);
 /* The result of an operation on queued work: a fault stays with the context. */
 cwb_result hip_outcome(struct cwb_context *c, hipError_t e);
 const char *hip_arch(int device);   /* "gfx1100" */
+
+/* texture.c */
+cwb_result hip_array_create(struct cwb_context *c, const struct cwb_array_desc *d, struct cwb_array **out);
+void hip_array_destroy(struct cwb_array *a);
+cwb_result hip_texture_create(struct cwb_context *c, const struct cwb_texture_desc *d, uint64_t *handle);
+cwb_result hip_surface_create(struct cwb_context *c, struct cwb_array *a, uint32_t level, uint64_t *handle);
+void hip_texture_destroy(struct cwb_context *c, uint64_t handle);      /* surfaces, too */
+/* Before and after waiting until the context is idle: what was destroyed by then may be used again. */
+struct hip_slot *hip_textures_leave(struct cwb_context *c);
+void hip_textures_left(struct cwb_context *c, struct hip_slot *gone);
+void hip_textures_finish(struct cwb_context *c);
 
 /* output.c: what kernels print. */
 extern const char hip_device_ptx[];
