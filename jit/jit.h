@@ -104,6 +104,8 @@ struct cwj_aot_options {
                                      * on the program alone, so the result does too. 0: in one piece */
     bool module_image;              /* amdgcn: variables are not in the code object but at their offsets in an image (cwj_image); the
                                      * loader stores its address in the code object's u64 variable cudaway_image */
+    uint8_t matrix_sm;              /* amdgcn: the generation whose matrix arithmetic is meant (docs/matrix.md): 70, 75, 80, 89, 90; 0: 90 */
+    bool matrix_native;             /* amdgcn: products of f16, bf16 and tf32 by WMMA or MFMA where there is such, with AMD's sums */
 };
 
 struct cwj_api {

@@ -3,6 +3,7 @@
  * kernel becomes a code object of its own when it is first asked for, which finds the image through its variable
  * cudaway_image (docs/emitter.md). */
 #define _GNU_SOURCE
+#include "impl/host/matrix.h"
 #include "impl/hip/device.h"
 
 #include "impl/base/buf.h"
@@ -100,7 +101,8 @@ compile(struct cwb_kernel *k, struct cw_buf *log)
     struct cwb_module *m = k->module;
     const char *const names[] = { m->jit->kernel(m->program, k->index)->name, NULL };
     struct cwj_aot_options o = { .target = CWJ_TARGET_AMDGCN, .cpu = hip_arch(m->c->device), .emit = CWJ_EMIT_OBJ, .opt_level = 3,
-                                 .kernels = names, .module_image = true };
+                                 .kernels = names, .module_image = true,
+                                 .matrix_sm = cwh_matrix_model()->sm, .matrix_native = cwh_matrix_native() };
     struct cwj_diags diags;
     struct cw_buf code, text;
     cw_buf_init(&code);

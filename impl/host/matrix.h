@@ -18,6 +18,7 @@ struct cwh_matrix_model {
     uint8_t block8, fraction8;  /* e4m3, e5m2; block8 0: converted to f16, see docs/matrix.md */
 };
 const struct cwh_matrix_model *cwh_matrix_model(void);     /* of the device that is emulated */
+bool cwh_matrix_native(void);                               /* an AMD GPU's own arithmetic is asked for; the host has none such */
 const struct cwh_matrix_model *cwh_matrix_model_named(const char *name);   /* NULL: no such */
 
 /* How one float form is computed: elements in this order, of this format. */

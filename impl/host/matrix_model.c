@@ -27,8 +27,8 @@ choose_model(void)
     unsigned major = 8, minor = 6;
     if (name && (model = cwh_matrix_model_named(name)))
         return;
-    if (name)
-        cw_warn("%s=%s is not one of volta, turing, ampere, ada, hopper", cw_env_name(CW_ENV_MATRIX_MODEL), name);
+    if (name && strcmp(name, "native"))
+        cw_warn("%s=%s is not one of volta, turing, ampere, ada, hopper, native", cw_env_name(CW_ENV_MATRIX_MODEL), name);
     if (cc && (sscanf(cc, "%u.%u", &major, &minor) != 2 || major > 99 || minor > 9)) {
         major = 8;
         minor = 6;
@@ -37,6 +37,13 @@ choose_model(void)
     for (unsigned i = 1; i < MATRIX_MODELS; i++)
         if (major * 10 + minor >= matrix_models[i].sm)
             model = &matrix_models[i];
+}
+
+bool
+cwh_matrix_native(void)
+{
+    const char *name = cw_env_get(CW_ENV_MATRIX_MODEL);
+    return name && !strcmp(name, "native");
 }
 
 const struct cwh_matrix_model *

@@ -749,6 +749,8 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
         goto done;
     s->target = &emit_target_amdgcn;
     s->module_image = what->module_image;
+    s->matrix_model = gcn_matrix_model(what->matrix_sm);
+    s->matrix_native = what->matrix_native;
     s->declare_only = what->declare_only;
     e->target = CWJ_TARGET_AMDGCN;
     e->cpu = cpu;

@@ -1,8 +1,406 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ * mma.sync and wmma.mma on amdgcn, with NVIDIA's bits (docs/matrix.md). A lane gathers the rows of A and columns of B that its elements of D
+ * need: those of its own group of four lanes by DPP, others by permutations inside the warp; and computes each element by itself. What
+ * one element is stands in the device library (jit/devlib), from the source that the host device is made of; a form has one
+ * function for that in the module. f64 is a chain of fma, integers are dot products of words. */
 #include "jit/emit/amdgcn_matrix.h"
+#include "jit/emit/fp_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef LLVMValueRef V;
+
+enum { MOST = 4, WORDS = 16 };      /* rows or columns of a lane; words of one (f64: elements) */
+
+static V
+i32(struct emit *e, uint32_t v)
+{
+    return LLVMConstInt(e->i32, v, false);
+}
+
+static V
+shifted(struct emit *e, V v, unsigned left, unsigned right)
+{
+    v = left ? LLVMBuildShl(e->b, v, i32(e, left), "") : v;
+    return right ? LLVMBuildLShr(e->b, v, i32(e, right), "") : v;
+}
+
+/* ---- operands ------------------------------------------------------------------------------------------------------------ */
+
+/* Registers of a fragment as 32-bit words, 64-bit ones of f64. */
+static void
+registers(struct emit *e, const struct ptx_operand *o, uint8_t type, V *v)
+{
+    ptx_type t = type == PTX_F32 || type == PTX_F64 ? (ptx_type)type : PTX_B32;
+    for (unsigned i = 0; i < o->count && i < 8; i++)
+        v[i] = emit_bitcast(e, emit_operand(e, &o->elem[i], t), type == PTX_F64 ? e->i64 : e->i32);
+}
+
+/* The value of lane n of this lane's four. */
+static V
+of_quad(struct emit *e, V v, unsigned n)
+{
+    V args[6] = { v, v, i32(e, n * 0x55), i32(e, 15), i32(e, 15), LLVMConstInt(e->i1, 1, false) };
+    return gcn_intrinsic(e, "llvm.amdgcn.update.dpp", &e->i32, 1, args, 6);
+}
+
+static V
+each_half(struct emit *e, V v, V (*f)(struct emit *e, V v, void *user), void *user)
+{
+    if (LLVMTypeOf(v) == e->i32)
+        return f(e, v, user);
+    V c32 = LLVMConstInt(e->i64, 32, false), lo = f(e, LLVMBuildTrunc(e->b, v, e->i32, ""), user);
+    V hi = f(e, LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, v, c32, ""), e->i32, ""), user);
+    return LLVMBuildOr(e->b, LLVMBuildZExt(e->b, lo, e->i64, ""), LLVMBuildShl(e->b, LLVMBuildZExt(e->b, hi, e->i64, ""), c32, ""), "");
+}
+
+static V
+from_quad(struct emit *e, V v, void *user)
+{
+    return of_quad(e, v, *(unsigned *)user);
+}
+
+static V
+from_lane(struct emit *e, V v, void *user)
+{
+    return gcn_from_lane(e, v, *(V *)user);
+}
+
+struct side {
+    unsigned count, words;
+    V word[MOST][WORDS];
+};
+
+/* The rows of A, or columns of B, of this lane's elements. On the long side they are g, g + 8, ..., on the short one 2t, 2t + 1,
+ * 2t + 8, 2t + 9. */
+static void
+gather(struct emit *e, const struct ptx_matrix *m, bool b, const V *regs, struct side *s)
+{
+    uint8_t type = b ? m->b : m->a;
+    bool is_long = b == (m->n == 32);
+    unsigned extent = b ? m->n : m->m, n = gcn_matrix_registers(m, b, type);
+    V t = LLVMBuildAnd(e->b, gcn_lane(e), i32(e, 3), "");
+    s->count = is_long ? extent / 8 : extent / 4;
+    s->words = gcn_matrix_words(m->k, type);
+    for (unsigned j = 0; j < s->count; j++)
+        for (unsigned w = 0; w < s->words; w++)
+            for (unsigned r = 0; r < n; r++) {
+                struct gcn_place p = gcn_matrix_place(m, b, type, r);
+                unsigned in = w % 4;
+                if (p.row != 8 * (is_long ? j : j / 2) || p.quarter != w / 4)
+                    continue;
+                if (is_long) {
+                    s->word[j][w] = each_half(e, regs[r], from_quad, &in);
+                } else {
+                    V lane = LLVMBuildAdd(e->b, shifted(e, t, 3, 0), i32(e, 4 * (j % 2) + in), "");
+                    s->word[j][w] = each_half(e, regs[r], from_lane, &lane);
+                }
+            }
+}
+
+/* Of which row and which column of those element i of D is. */
+static void
+row_and_column(const struct ptx_matrix *m, unsigned i, unsigned *row, unsigned *col)
+{
+    unsigned block = i / 4, r = i / 2 % 2, c = i % 2;
+    *row = m->n == 32 ? c : m->m == 32 ? 2 * block + r : r;
+    *col = m->n == 32 ? 2 * block + r : m->n == 16 ? 2 * block + c : c;
+}
+
+static V
+element_of(struct emit *e, const V *regs, uint8_t type, unsigned i)
+{
+    if (type != PTX_F16)
+        return regs[i];
+    return LLVMBuildAnd(e->b, shifted(e, regs[i / 2], 0, 16 * (i % 2)), i32(e, 0xffff), "");
+}
+
+/* ---- one element ---------------------------------------------------------------------------------------------------------- */
+
+static void
+set_attribute(struct emit *e, V fn, const char *name)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->llvm, kind, 0));
+}
+
+/* The instruction as constant data, for the device library. */
+static V
+describe(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, const char *name)
+{
+    struct cwh_matrix x = {
+        .op = in->op, .m = m->m, .n = m->n, .k = m->k, .a = m->a, .b = m->b, .c = m->c, .d = m->d, .na = m->na, .nb = m->nb, .nc = m->nc,
+        .nd = m->nd, .a_col = m->a_col, .b_col = m->b_col, .boolop = in->boolop, .satfinite = (in->flags & PTX_F_SATFINITE) != 0,
+    };
+    V bytes = LLVMConstStringInContext(e->llvm, (const char *)&x, sizeof x, true);
+    V g = LLVMAddGlobalInAddressSpace(e->module, LLVMTypeOf(bytes), name, 4);
+    LLVMSetInitializer(g, bytes);
+    LLVMSetGlobalConstant(g, true);
+    LLVMSetLinkage(g, LLVMPrivateLinkage);
+    LLVMSetAlignment(g, 8);
+    return g;
+}
+
+/* An array in scratch with these values; the optimiser puts it back into registers. */
+static V
+array(struct emit *e, V *v, unsigned n)
+{
+    V a = LLVMBuildAlloca(e->b, LLVMArrayType2(e->i32, n), "");
+    for (unsigned i = 0; i < n; i++) {
+        V at = i32(e, i);
+        LLVMBuildStore(e->b, v[i], LLVMBuildGEP2(e->b, e->i32, a, &at, 1, ""));
+    }
+    return a;
+}
+
+/* f16's m8n8k4 (figures of 9.7.14.5.1): four products, of quads and the quads 16 lanes above. Its arithmetic is another, too. */
+static bool
+is_quad(const struct ptx_inst *in, const struct ptx_matrix *m)
+{
+    return in->op == PTX_OP_MMA && m->a == PTX_F16 && m->m == 8;
+}
+
+uint8_t
+gcn_matrix_model(uint8_t sm)
+{
+    static const uint8_t from[] = { 70, 75, 80, 89, 90 };       /* as matrix_models has them */
+    uint8_t model = 0;
+    for (uint8_t i = 0; i < sizeof from; i++)
+        if (!sm || sm >= from[i])
+            model = i;
+    return model;
+}
+
+/* The function that computes one element of a form of floats: the words of a row and of a column, and C's element. It is long, and
+ * stays a function. */
+static V
+element_function(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, LLVMTypeRef *type)
+{
+    bool quad = is_quad(in, m);
+    unsigned words = quad ? 4 : gcn_matrix_words(m->k, m->a), n = 2 * words + 1;
+    LLVMTypeRef types[2 * WORDS + 1];
+    char name[96];
+    for (unsigned i = 0; i < n; i++)
+        types[i] = e->i32;
+    *type = LLVMFunctionType(e->i32, types, n, false);
+    snprintf(name, sizeof name, "%s.k%u.%s.%s.%s.%s", in->op == PTX_OP_MMA ? "mma" : "wmma", m->k, ptx_type_name((ptx_type)m->d),
+             ptx_type_name((ptx_type)m->a), ptx_type_name((ptx_type)m->b), ptx_type_name((ptx_type)m->c));
+    V fn = LLVMGetNamedFunction(e->module, name);
+    if (fn)
+        return fn;
+    fn = LLVMAddFunction(e->module, name, *type);
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    set_attribute(e, fn, "noinline");
+    LLVMBasicBlockRef back = LLVMGetInsertBlock(e->b);
+    LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
+    V v[2 * WORDS + 1];
+    LLVMGetParams(fn, v);
+    V args[5] = { quad ? i32(e, m->c) : describe(e, in, m, name), i32(e, quad ? m->d : emit_session(e)->matrix_model), array(e, v, words),
+                  array(e, v + words, words), v[2 * words] };
+    LLVMBuildRet(e->b, emit_devlib(e, quad ? "cwd_matrix_quad" : "cwd_mma_float", e->i32, args, 5));
+    LLVMPositionBuilderAtEnd(e->b, back);
+    return fn;
+}
+
+static bool
+is_signed(uint8_t type)
+{
+    return type == PTX_S8 || type == PTX_S4;
+}
+
+/* Has the processor dot products of bytes and nibbles; of one signed and one unsigned factor? */
+static bool
+has_dot(const struct emit *e)
+{
+    static const char *const without[] = { "gfx900", "gfx90c", "gfx1010", "gfx1013" };
+    for (unsigned i = 0; i < sizeof without / sizeof *without; i++)
+        if (!strcmp(e->cpu, without[i]))
+            return false;
+    return true;
+}
+
+static bool
+has_mixed_dot(const struct emit *e)
+{
+    return !strncmp(e->cpu, "gfx11", 5) || !strncmp(e->cpu, "gfx12", 5);
+}
+
+/* c + the products of the elements of two words. */
+static V
+dot(struct emit *e, unsigned bits, bool sa, V a, bool sb, V b, V c)
+{
+    V no = LLVMConstInt(e->i1, 0, false), yes = LLVMConstInt(e->i1, 1, false);
+    if (!has_dot(e)) {
+        for (unsigned i = 0; i < 32; i += bits) {
+            V x = shifted(e, a, 32 - bits - i, 0), y = shifted(e, b, 32 - bits - i, 0), down = i32(e, 32 - bits);
+            x = sa ? LLVMBuildAShr(e->b, x, down, "") : LLVMBuildLShr(e->b, x, down, "");
+            y = sb ? LLVMBuildAShr(e->b, y, down, "") : LLVMBuildLShr(e->b, y, down, "");
+            c = LLVMBuildAdd(e->b, c, LLVMBuildMul(e->b, x, y, ""), "");
+        }
+        return c;
+    }
+    if (has_mixed_dot(e) && (sa || sb)) {
+        V args[6] = { sa ? yes : no, a, sb ? yes : no, b, c, no };
+        return gcn_intrinsic(e, bits == 8 ? "llvm.amdgcn.sudot4" : "llvm.amdgcn.sudot8", NULL, 0, args, 6);
+    }
+    if (sa != sb) {             /* u = s + 2^(bits-1), where s has the uppermost bit turned over */
+        V middle = i32(e, bits == 8 ? 0x80808080u : 0x88888888u), ones = i32(e, bits == 8 ? 0x01010101u : 0x11111111u);
+        V with_sign = sa ? a : b, without = LLVMBuildXor(e->b, sa ? b : a, middle, "");
+        V count = dot(e, bits, true, with_sign, true, ones, i32(e, 0));
+        c = LLVMBuildAdd(e->b, c, shifted(e, count, bits - 1, 0), "");
+        return dot(e, bits, true, with_sign, true, without, c);
+    }
+    V args[4] = { a, b, c, no };
+    return gcn_intrinsic(e, bits == 8 ? sa ? "llvm.amdgcn.sdot4" : "llvm.amdgcn.udot4" : sa ? "llvm.amdgcn.sdot8" : "llvm.amdgcn.udot8",
+                         NULL, 0, args, 4);
+}
+
+/* One element of a form of integers. The sum of the products fits into 32 bits; .satfinite clamps what C makes of it. */
+static V
+integer_element(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, const V *a, const V *b, unsigned words, V c)
+{
+    bool saturate = in->flags & PTX_F_SATFINITE;
+    V s = saturate ? i32(e, 0) : c;
+    for (unsigned w = 0; w < words; w++) {
+        if (m->a == PTX_B1) {
+            V both = in->boolop == PTX_BOOL_AND ? LLVMBuildAnd(e->b, a[w], b[w], "") : LLVMBuildXor(e->b, a[w], b[w], "");
+            s = LLVMBuildAdd(e->b, s, emit_intrinsic(e, "llvm.ctpop", &both, 1, -1), "");
+        } else {
+            s = dot(e, ptx_type_bits((ptx_type)m->a), is_signed(m->a), a[w], is_signed(m->b), b[w], s);
+        }
+    }
+    V args[2] = { s, c };
+    return saturate ? emit_intrinsic(e, "llvm.sadd.sat", args, 2, -1) : s;
+}
+
+/* A NaN operand is passed on: B's before C's before A's. */
+static V
+chain_f64(struct emit *e, const struct ptx_inst *in, const V *a, const V *b, unsigned k, V c)
+{
+    V quiet = LLVMConstInt(e->i64, 1ull << 51, false), none = LLVMConstInt(e->i64, 0xfff8ull << 48, false);
+    for (unsigned i = 0; i < k; i++) {
+        V x = LLVMBuildBitCast(e->b, a[i], e->f64, ""), y = LLVMBuildBitCast(e->b, b[i], e->f64, ""), z = LLVMBuildBitCast(e->b, c, e->f64, "");
+        V r = fp_fma(e, x, y, z, in->round, false), nan = none;
+        nan = LLVMBuildSelect(e->b, fp_is_nan(e, x), LLVMBuildOr(e->b, a[i], quiet, ""), nan, "");
+        nan = LLVMBuildSelect(e->b, fp_is_nan(e, z), LLVMBuildOr(e->b, c, quiet, ""), nan, "");
+        nan = LLVMBuildSelect(e->b, fp_is_nan(e, y), LLVMBuildOr(e->b, b[i], quiet, ""), nan, "");
+        c = LLVMBuildSelect(e->b, fp_is_nan(e, r), nan, LLVMBuildBitCast(e->b, r, e->i64, ""), "");
+    }
+    return c;
+}
+
+/* ---- f16's m8n8k4 ------------------------------------------------------------------------------------------------------------ */
+
+struct quads {
+    V regs[3][8];
+    V lane, quad, low, half;    /* lane & 12, lane & 3, lane & 16 */
+};
+
+/* Half `part` (0 to 3, an i32) of a fragment of two registers, of another lane. */
+static V
+quad_half(struct emit *e, const V *regs, V lane, V part)
+{
+    V lo = gcn_from_lane(e, regs[0], lane), hi = gcn_from_lane(e, regs[1], lane);
+    V word = LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntUGE, part, i32(e, 2), ""), hi, lo, "");
+    V shift = LLVMBuildShl(e->b, LLVMBuildAnd(e->b, part, i32(e, 1), ""), i32(e, 4), "");
+    return LLVMBuildAnd(e->b, LLVMBuildLShr(e->b, word, shift, ""), i32(e, 0xffff), "");
+}
+
+static V
+sum(struct emit *e, V a, V b)
+{
+    return LLVMBuildAdd(e->b, a, b, "");
+}
+
+static V
+bit_of(struct emit *e, V v, unsigned bits)
+{
+    return LLVMBuildAnd(e->b, v, i32(e, bits), "");
+}
+
+/* Element i of the lane's fragment of C. With D of f32 it may be of f16, whose fragment is laid out differently. */
+static V
+quad_c(struct emit *e, const struct ptx_matrix *m, const struct quads *q, V row, unsigned i)
+{
+    if (m->c != PTX_F16 || m->d == PTX_F16)
+        return element_of(e, q->regs[2], m->c, i);
+    V from = sum(e, sum(e, q->quad, q->half), row);
+    V even = gcn_from_lane(e, q->regs[2][(i & 4) / 2], from), odd = gcn_from_lane(e, q->regs[2][(i & 4) / 2 + 1], from);
+    V word = LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntNE, bit_of(e, q->lane, 2), i32(e, 0), ""), odd, even, "");
+    return bit_of(e, shifted(e, word, 0, 16 * (i & 1)), 0xffff);
+}
+
+static void
+quad_products(struct emit *e, const struct ptx_matrix *m, struct quads *q, V fn, LLVMTypeRef type, V *out)
+{
+    q->lane = gcn_lane(e);
+    q->quad = bit_of(e, q->lane, 12);
+    q->low = bit_of(e, q->lane, 3);
+    q->half = bit_of(e, q->lane, 16);
+    for (unsigned i = 0; i < 8; i++) {
+        bool f16 = m->d == PTX_F16;
+        V row = f16 ? q->low : sum(e, bit_of(e, q->lane, 1), i32(e, i & 2)), a[4], b[4];
+        V col = f16 ? i32(e, i & 3) : sum(e, bit_of(e, q->lane, 2), i32(e, i & 1));      /* of four; the upper four are 16 lanes on */
+        unsigned above = i & 4 ? 16 : 0;
+        for (unsigned k = 0; k < 4; k++) {
+            V base = sum(e, q->quad, q->half), part = i32(e, k);
+            a[k] = quad_half(e, q->regs[0], sum(e, base, m->a_col ? part : row), m->a_col ? row : part);
+            base = sum(e, q->quad, i32(e, above));
+            b[k] = quad_half(e, q->regs[1], sum(e, base, m->b_col ? col : part), m->b_col ? part : col);
+        }
+        V args[9] = { a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], quad_c(e, m, q, row, i) };
+        out[i] = LLVMBuildCall2(e->b, type, fn, args, 9, "");
+    }
+}
+
+/* ---- instructions ---------------------------------------------------------------------------------------------------------------- */
 
 void
 gcn_mma(struct emit *e, const struct ptx_inst *in)
 {
-    emit_unsupported(e, in, "matrix products are not emitted for amdgcn");
+    struct ptx_matrix m;
+    const char *why = ptx_matrix_mma(in, &m);
+    if (why) {
+        emit_unsupported(e, in, why);
+        return;
+    }
+    struct quads q = { .lane = NULL };
+    V out[8] = { NULL };
+    unsigned n = m.nd * (m.d == PTX_F16 ? 2u : 1u);
+    registers(e, &in->operand[1], m.a, q.regs[0]);
+    registers(e, &in->operand[2], m.b, q.regs[1]);
+    registers(e, &in->operand[3], m.c, q.regs[2]);
+    LLVMTypeRef type = NULL;
+    bool small_float = m.d == PTX_F16 || m.d == PTX_F32;
+    V fn = small_float ? element_function(e, in, &m, &type) : NULL, args[2 * WORDS + 1];
+    if (is_quad(in, &m)) {
+        quad_products(e, &m, &q, fn, type, out);
+    } else {
+        struct side a, b;
+        gather(e, &m, false, q.regs[0], &a);
+        gather(e, &m, true, q.regs[1], &b);
+        for (unsigned i = 0; i < n; i++) {
+            unsigned row, col;
+            row_and_column(&m, i, &row, &col);
+            V c = element_of(e, q.regs[2], m.c, i);
+            if (m.a == PTX_F64) {
+                out[i] = chain_f64(e, in, a.word[row], b.word[col], a.words, c);
+                continue;
+            }
+            if (!small_float) {
+                out[i] = integer_element(e, in, &m, a.word[row], b.word[col], a.words, c);
+                continue;
+            }
+            memcpy(args, a.word[row], a.words * sizeof *args);
+            memcpy(args + a.words, b.word[col], a.words * sizeof *args);
+            args[2 * a.words] = c;
+            out[i] = LLVMBuildCall2(e->b, type, fn, args, 2 * a.words + 1, "");
+        }
+    }
+    ptx_type t = m.d == PTX_F32 || m.d == PTX_F64 ? (ptx_type)m.d : PTX_B32;
+    for (unsigned r = 0; r < m.nd; r++) {
+        V v = m.d == PTX_F16 ? LLVMBuildOr(e->b, out[2 * r], shifted(e, out[2 * r + 1], 16, 0), "") : out[r];
+        emit_dst_operand(e, &in->operand[0].elem[r], t, emit_bitcast(e, v, emit_type(e, t)));
+    }
 }

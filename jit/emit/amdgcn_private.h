@@ -11,6 +11,7 @@ LLVMValueRef gcn_lane(struct emit *e);                                          
 LLVMValueRef gcn_from_lane(struct emit *e, LLVMValueRef v, LLVMValueRef lane);  /* the i32 v of a lane of the same warp */
 LLVMValueRef gcn_ballot(struct emit *e, LLVMValueRef p);                        /* i32: a bit a lane of the warp */
 
+uint8_t gcn_matrix_model(uint8_t sm);                                           /* index into matrix_models */
 bool emit_gcn_matrix(struct emit *e, const struct ptx_inst *in);                /* amdgcn_matrix.c */
 
 #endif

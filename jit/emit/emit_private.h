@@ -96,6 +96,8 @@ struct emit_session {
     bool soft_barriers;             /* amdgcn: numbered barriers are used */
     bool module_image;              /* amdgcn: variables are in the module's image, see cwj_aot_options */
     bool declare_only;              /* amdgcn: see emit_simt */
+    uint8_t matrix_model;           /* amdgcn: index into matrix_models (impl/host/matrix_core.h) */
+    bool matrix_native;             /* amdgcn: as in cwj_aot_options */
     bool lockstep;                  /* width 1: lanes of a warp access memory in step */
 };
 

@@ -166,7 +166,7 @@ compile(const struct aot *a, struct cwj_part *part)
     cw_result r = cwj_llvm_machine(o->target, o->cpu, level, &tm, diags);
     if (r)
         goto done;
-    const struct emit_simt what = { .target = o->target, .cpu = o->cpu, .kernels = part->kernels, .module_image = o->module_image,
+    const struct emit_simt what = { .target = o->target, .cpu = o->cpu, .kernels = part->kernels, .module_image = o->module_image, .matrix_sm = o->matrix_sm, .matrix_native = o->matrix_native,
                                     .declare_only = !part->first };
     pthread_mutex_lock(&p->lock);
     r = o->target == CWJ_TARGET_HOST ? emit_host(p, o, part->kernels, llvm, &module, diags)

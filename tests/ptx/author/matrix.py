@@ -481,7 +481,6 @@ OUT:
 
 
 def head(comment, version, sm):
-    return f"// SPDX-License-Identifier: Apache-2.0\n// {comment}\n// Written by tests/ptx/author/matrix.py.\n//! todo amd matrix instructions are not emitted for amdgcn\n.version {version}\n.target sm_{sm}\n.address_size 64\n\n"
 
 
 def mma(shape, d, a, b, c, sm, layouts=None, sat=False, bit=None, rnd=None):
