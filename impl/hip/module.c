@@ -101,7 +101,7 @@ compile(struct cwb_kernel *k, struct cw_buf *log)
     struct cwb_module *m = k->module;
     const char *const names[] = { m->jit->kernel(m->program, k->index)->name, NULL };
     struct cwj_aot_options o = { .target = CWJ_TARGET_AMDGCN, .cpu = hip_arch(m->c->device), .emit = CWJ_EMIT_OBJ, .opt_level = 3,
-                                 .kernels = names, .module_image = true,
+                                 .kernels = names, .module_image = true, .cache = true,
                                  .matrix_sm = cwh_matrix_model()->sm, .matrix_native = cwh_matrix_native() };
     struct cwj_diags diags;
     struct cw_buf code, text;

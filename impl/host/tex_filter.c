@@ -101,6 +101,7 @@ static const uint16_t srgb[256] = {
 static void
 unpack(const struct cw_texture *t, const cw_texel_byte *p, struct texel *out)
 {
+    TEX_ROLLED
     for (unsigned c = 0; c < 4; c++) {
         uint32_t u = 0;
         float f = 0;
@@ -147,6 +148,7 @@ border(const struct cw_texture *t, struct texel *out)
     static const float top[] = { 255, 65535, 0, 127, 32767, 0, 0, 0 };
     static const uint8_t bits[] = { 8, 16, 32, 8, 16, 32, 32, 32 };
     memset(out, 0, sizeof *out);
+    TEX_ROLLED
     for (unsigned c = 0; c < t->channels; c++) {
         float v = t->border[c], m = top[t->format];
         uint32_t u;
@@ -193,7 +195,7 @@ address(enum cwb_address mode, int64_t i, int64_t n)
     }
 }
 
-void
+TEX_OUTLINED void
 cwh_texel_at(const struct cw_texture *t, const struct cw_level *l, const int64_t i[3], bool z_is_layer, struct texel *out)
 {
     if (t->linear_memory && (i[0] < 0 || i[0] >= l->width)) {
@@ -350,6 +352,7 @@ level_quads(const struct cw_texture *t, const struct cw_level *l, const struct t
     struct axis a[3] = { { 0, 0 } };
     unsigned dims = at->dims;
     bool seamless = at->cube && t->seamless;
+    TEX_ROLLED
     for (unsigned d = 0; d < dims; d++) {
         double p = position(t, at->p[d], d, size[d], at->cube);
         if (t->linear)
@@ -363,10 +366,12 @@ level_quads(const struct cw_texture *t, const struct cw_level *l, const struct t
     if (dims == 1 && t->linear && t->address[1] == CWB_ADDRESS_BORDER)
         a[1] = (struct axis){ -1, 128 };
     unsigned n = dims == 3 && a[2].w ? 2 : 1;
+    TEX_ROLLED
     for (unsigned k = 0; k < n; k++) {
         uint32_t z = dims == 3 ? share(a[2].w, total) : 0;
         deal(k ? z : total - z, a[0].w, a[1].w, q[k].w);
         unsigned missing = 4;
+        TEX_ROLLED
         for (unsigned c = 0; c < 4; c++) {
             const int64_t i[3] = { a[0].i + (c & 1), a[1].i + (c >> 1), dims == 3 ? a[2].i + k : at->layer + at->face };
             if (!q[k].w[c] && t->linear)
@@ -382,10 +387,12 @@ level_quads(const struct cw_texture *t, const struct cw_level *l, const struct t
             uint32_t third = (q[k].w[missing] + 1) / 3, rest = q[k].w[missing] - 2 * third;
             memset(&q[k].t[missing], 0, sizeof q[k].t[missing]);
             q[k].w[missing] = 0;
+            TEX_ROLLED
             for (unsigned c = 0; c < 4; c++)
                 if (c != missing)
                     q[k].w[c] += c == 3 - missing ? rest : third;
             /* texels that had no weight before were not read */
+            TEX_ROLLED
             for (unsigned c = 0; c < 4; c++)
                 if (c != missing)
                     (void)cube_texel(t, l, at->layer, at->face, a[0].i + (c & 1), a[1].i + (c >> 1), &q[k].t[c]);
@@ -420,9 +427,11 @@ blend_float(const struct quad *q, unsigned nquads, unsigned c, int fraction)
 {
     double sum = 0;
     bool negative = true;
+    TEX_ROLLED
     for (unsigned k = 0; k < nquads; k++) {
         int top = INT_MIN;
         float special = 0;
+        TEX_ROLLED
         for (unsigned i = 0; i < 4; i++) {
             float v = q[k].t[i].f[c];
             if (!q[k].w[i])
@@ -440,6 +449,7 @@ blend_float(const struct quad *q, unsigned nquads, unsigned c, int fraction)
         if (top == INT_MIN)
             continue;
         double scale = tex_power(fraction + 4 - top), s = 0;
+        TEX_ROLLED
         for (unsigned i = 0; i < 4; i++)
             if (q[k].w[i] && fabsf(q[k].t[i].f[c]) >= 0x1p-126f)
                 s += trunc((double)q[k].t[i].f[c] * scale) * q[k].w[i];
@@ -460,6 +470,7 @@ static void
 blend(const struct cw_texture *t, const struct quad *q, unsigned nquads, struct texel *out)
 {
     memset(out, 0, sizeof *out);
+    TEX_ROLLED
     for (unsigned c = 0; c < t->channels; c++) {
         bool is_signed = t->format == CWB_FORMAT_S8 || t->format == CWB_FORMAT_S16 || t->format == CWB_FORMAT_S32;
         if (t->format == CWB_FORMAT_F32 || t->format == CWB_FORMAT_F16 || (t->srgb && c < 3)) {
@@ -467,7 +478,9 @@ blend(const struct cw_texture *t, const struct quad *q, unsigned nquads, struct 
             continue;
         }
         int64_t sum = 0;
+        TEX_ROLLED
         for (unsigned k = 0; k < nquads; k++) {
+            TEX_ROLLED
             for (unsigned i = 0; i < 4; i++) {
                 if (!q[k].w[i])
                     continue;
@@ -536,6 +549,7 @@ cwh_tex_footprint(const struct cw_texture *t, const struct tex_place *at, struct
     int64_t b[2];
     for (unsigned d = 0; d < 2; d++)
         b[d] = (int64_t)floor(position(t, at->p[d], d, d ? l->height : l->width, at->cube) * 256 - 127.5) >> 8;
+    TEX_ROLLED
     for (unsigned c = 0; c < 4; c++) {
         int64_t i[3] = { b[0] + (c & 1) + at->offset[0], b[1] + (c >> 1) + at->offset[1], at->layer + at->face };
         if (at->cube && t->seamless && cube_texel(t, l, at->layer, at->face, i[0], i[1], &out[c]))

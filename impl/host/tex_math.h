@@ -30,6 +30,16 @@
 #include <string.h>
 #endif
 
+/* Code that is seldom run is kept small on the GPU, where it comes with every kernel. Before a loop: one copy of its body; before
+ * a function: one copy of it. */
+#ifdef __AMDGCN__
+#define TEX_ROLLED _Pragma("clang loop unroll(disable)")
+#define TEX_OUTLINED __attribute__((noinline))
+#else
+#define TEX_ROLLED
+#define TEX_OUTLINED
+#endif
+
 #define TEX_INLINE static inline __attribute__((always_inline))
 
 /* 1, 2 or 4 bytes of device memory. The GPU has texels aligned to their components; the CPU does not mind. */

@@ -5,10 +5,14 @@
 #include "jit/devlib/devlib.h"
 #include "jit/emit/emit.h"
 #include "jit/host/amd_note.h"
+#include "jit/host/cache.h"
+#include "jit/host/identity.h"
 #include "jit/host/lld.h"
 #include "jit/host/llvm.h"
 #include "jit/host/parts.h"
 #include "jit/link/program.h"
+
+#include "impl/base/log.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -235,8 +239,8 @@ link_parts(const struct cwj_aot_options *o, struct cwj_parts *parts, struct cw_b
 /* Instructions of PTX in a part. Setting LLVM up for a part, and code that several parts have, is then a few per cent of the time. */
 enum { PART_SIZE = 2000 };
 
-cw_result
-cwj_aot(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, struct cwj_diags *diags)
+static cw_result
+run(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, struct cwj_diags *diags)
 {
     bool *take = calloc(p->nkernels ? p->nkernels : 1, sizeof *take);
     if (!take)
@@ -274,5 +278,46 @@ cwj_aot(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *o
         r = CW_ERR_NOMEM;
 done:
     free(take);
+    return r;
+}
+
+static void
+make_key(const struct cwj_program *p, const struct cwj_aot_options *o, uint8_t key[32])
+{
+    struct cw_sha256 s;
+    uint8_t how[] = { (uint8_t)o->target, (uint8_t)o->emit, (uint8_t)o->opt_level, o->module_image, o->matrix_sm, o->matrix_native };
+    const char *cpu = o->cpu ? o->cpu : "";
+    cw_sha256_init(&s);
+    cw_sha256_update(&s, "cudaway code object 1", 22);
+    cw_sha256_update(&s, p->content, sizeof p->content);
+    cw_sha256_update(&s, how, sizeof how);
+    cw_sha256_update(&s, cpu, strlen(cpu) + 1);
+    for (const char *const *k = o->kernels; k && *k; k++)
+        cw_sha256_update(&s, *k, strlen(*k) + 1);
+    cwj_identity_hash(&s);
+    cw_sha256_finish(&s, key);
+}
+
+cw_result
+cwj_aot(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, struct cwj_diags *diags)
+{
+    uint8_t key[32];
+    struct cwh_code_info none = { 0 };
+    char *cached = NULL;
+    size_t size = 0, before = out->size;
+    if (!o->cache || o->target == CWJ_TARGET_HOST)      /* host: this CPU's features would belong to the key */
+        return run(p, o, out, diags);
+    make_key(p, o, key);
+    if (cwj_cache_get(key, &none, &cached, &size)) {
+        cw_debug("%s for %s: from the cache", o->kernels && o->kernels[0] ? o->kernels[0] : "a program", o->cpu ? o->cpu : "");
+        cw_buf_append(out, cached, size);
+        free(cached);
+        return out->failed ? CW_ERR_NOMEM : CW_OK;
+    }
+    cw_result r = run(p, o, out, diags);
+    if (!r) {
+        none = (struct cwh_code_info){ 0 };
+        cwj_cache_put(key, &none, out->data + before, out->size - before);
+    }
     return r;
 }

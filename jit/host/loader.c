@@ -1,88 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See loader.h. A compilation owns an LLVM context from emission to object code; what is loaded is always an object, whether
  * compiled now or taken from the cache, so that both run the same bytes. */
-#define _GNU_SOURCE
 #include "jit/host/loader.h"
 #include "jit/emit/emit.h"
 #include "jit/host/cache.h"
+#include "jit/host/identity.h"
 #include "jit/host/llvm.h"
 #include "jit/link/program.h"
 
 #include "impl/base/hash.h"
 #include "impl/base/log.h"
 
-#include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct host_code {
     struct cwj_host_code pub;
     struct cwj_loaded *loaded;
 };
 
-/* ---- what makes this compiler different from another: part of every cache key ------------------------------------------ */
-
-static struct cw_buf identity;
-
-/* The build id note of the object that this code is in. */
-static int
-find_build_id(struct dl_phdr_info *info, size_t size, void *user)
-{
-    uintptr_t here = (uintptr_t)find_build_id;
-    bool mine = false;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-        uintptr_t start = info->dlpi_addr + ph->p_vaddr;
-        mine = mine || (ph->p_type == PT_LOAD && here >= start && here - start < ph->p_memsz);
-    }
-    for (int i = 0; mine && i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-        if (ph->p_type != PT_NOTE)
-            continue;
-        const char *p = (const char *)(info->dlpi_addr + ph->p_vaddr), *end = p + ph->p_memsz;
-        while ((size_t)(end - p) >= sizeof(ElfW(Nhdr))) {
-            const ElfW(Nhdr) *n = (const void *)p;
-            const char *name = p + sizeof *n, *desc = name + ((n->n_namesz + 3) & ~3u);
-            if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && !memcmp(name, "GNU", 4)) {
-                cw_buf_append(user, desc, n->n_descsz);
-                return 1;
-            }
-            p = desc + ((n->n_descsz + 3) & ~3u);
-        }
-    }
-    /* Built without the note: the file itself, as far as its time tells. */
-    struct stat st;
-    if (mine && info->dlpi_name && *info->dlpi_name && !stat(info->dlpi_name, &st))
-        cw_buf_printf(user, "%lld.%ld %lld", (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (long long)st.st_size);
-    return mine;
-}
-
-static void
-find_identity(void)
-{
-    unsigned major, minor, patch;
-    LLVMGetVersion(&major, &minor, &patch);
-    cw_buf_init(&identity);
-    cw_buf_printf(&identity, "LLVM %u.%u.%u\n", major, minor, patch);
-    dl_iterate_phdr(find_build_id, &identity);
-    cw_buf_printf(&identity, "\n%s\n%s", cwj_llvm_host_cpu(), cwj_llvm_host_features());
-}
-
 static void
 make_key(const struct cwj_program *p, const char *kernel, const struct cwh_variant *v, uint8_t key[32])
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_identity);
     struct cw_sha256 s;
     cw_sha256_init(&s);
-    cw_sha256_update(&s, "cudaway host kernel 1", 22);
+    cw_sha256_update(&s, "cudaway host kernel 2", 22);
     cw_sha256_update(&s, p->content, sizeof p->content);
     cw_sha256_update(&s, kernel, strlen(kernel) + 1);
     uint8_t variant[3] = { v->linear_x, v->o0, v->narrow };
     cw_sha256_update(&s, variant, sizeof variant);
-    cw_sha256_update(&s, identity.data, identity.size);
+    cwj_identity_hash(&s);
+    cw_sha256_update(&s, cwj_llvm_host_cpu(), strlen(cwj_llvm_host_cpu()) + 1);
+    cw_sha256_update(&s, cwj_llvm_host_features(), strlen(cwj_llvm_host_features()) + 1);
     cw_sha256_finish(&s, key);
 }
 

@@ -2,6 +2,7 @@
  * Compile, load and run a kernel through the loader, and the disk cache behind it: hits, damage, eviction, folders that cannot
  * be used. The cache reads its settings once a process, so each case runs in a child of its own. */
 #define _GNU_SOURCE
+#include "jit/host/aot.h"
 #include "jit/host/loader.h"
 #include "jit/host/cache.h"
 #include "tests/jit/link/check.h"
@@ -116,6 +117,49 @@ hits(void)
     run(true, false);                                         /* another variant is another entry */
     CHECK_INT(entries(dir, NULL), 2);
     run(true, true);
+}
+
+/* The code object for a processor: its size, and its first byte through *first. */
+static size_t
+code_object(const char *cpu, char *first)
+{
+    struct cwj_input in = { "scale", text, sizeof text - 1 };
+    struct cwj_aot_options o = { .target = CWJ_TARGET_AMDGCN, .cpu = cpu, .emit = CWJ_EMIT_OBJ, .opt_level = 3, .cache = true };
+    struct cwj_diags d;
+    struct cwj_program *p = NULL;
+    struct cw_buf out;
+    cw_buf_init(&out);
+    cwj_diags_init(&d);
+    CHECK_INT(cwj_program_create(&in, 1, false, &p, &d), CW_OK);
+    CHECK_INT(p ? cwj_aot(p, &o, &out, &d) : CW_ERR_INTERNAL, CW_OK);
+    size_t n = out.size;
+    *first = n ? out.data[0] : 0;
+    cw_buf_finish(&out);
+    cwj_diags_finish(&d);
+    cwj_program_destroy(p);
+    return n;
+}
+
+/* Code objects: an entry for each processor, and a later compilation gives what the entry holds. */
+static void
+code_objects(void)
+{
+    char dir[PATH_MAX], file[PATH_MAX], first;
+    uint8_t key[32];
+    struct cwh_code_info none = { 0 };
+    set_dir("objects", dir);
+    size_t n = code_object("gfx1100", &first);
+    CHECK(n > 64 && first == 0x7f);
+    CHECK_INT(entries(dir, file), 1);
+    const char *hex = strrchr(file, '/') + 1;
+    for (unsigned i = 0; i < 32; i++)
+        CHECK(sscanf(hex + 2 * i, "%2hhx", &key[i]) == 1);
+    CHECK_INT(code_object("gfx1100", &first), n);
+    cwj_cache_put(key, &none, "other", 5);
+    CHECK_INT(code_object("gfx1100", &first), 5);
+    CHECK(first == 'o');
+    CHECK(code_object("gfx90a", &first) > 64 && first == 0x7f);
+    CHECK_INT(entries(dir, NULL), 2);
 }
 
 /* Flip one byte anywhere, cut, empty, append: always compiled again and replaced. */
@@ -267,7 +311,7 @@ dumps(void)
 int
 main(void)
 {
-    static void (*const cases[])(void) = { hits, damage, eviction, turned_off, unusable, not_private, dumps };
+    static void (*const cases[])(void) = { hits, code_objects, damage, eviction, turned_off, unusable, not_private, dumps };
     strcpy(root, "/tmp/cudaway-cache-test-XXXXXX");
     if (!mkdtemp(root))
         return 1;
