@@ -135,3 +135,12 @@ cwj_devlib_link(LLVMModuleRef m, struct cwj_diags *diags)
         }
     return CW_OK;
 }
+
+bool
+cwj_devlib_used(LLVMModuleRef m)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f) && !strncmp(name_of(f), prefix, sizeof prefix - 1))
+            return true;
+    return false;
+}

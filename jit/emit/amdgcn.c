@@ -791,8 +791,6 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
             if (!what->kernels || what->kernels[k])
                 clear_barriers(e, s->functions[p->kernel_func[k]]);
     r = e->result;
-    if (r == CW_OK)
-        r = emit_verify(e);
 done:
     if (r == CW_OK)
         *module = e->module;

@@ -186,7 +186,6 @@ void emit_return(struct emit *e);
 /* host.c */
 void emit_init(struct emit_session *s, struct cwj_program *p, LLVMContextRef llvm, struct cwj_diags *diags);
 void emit_finish(struct emit_session *s);   /* the module stays */
-cw_result emit_verify(struct emit *e) CW_MUST_CHECK;
 extern const struct emit_target emit_target_host;
 bool emit_host_warp(struct emit *e, const struct ptx_inst *in);         /* host_warp.c */
 bool emit_host_barrier(struct emit *e, const struct ptx_inst *in);

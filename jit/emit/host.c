@@ -640,19 +640,6 @@ emit_finish(struct emit_session *s)
 }
 
 /* LLVM's own check of what was emitted; a failure is a bug of ours and is reported as one. */
-cw_result
-emit_verify(struct emit *e)
-{
-    char *message = NULL;
-    cw_result r = CW_OK;
-    if (LLVMVerifyModule(e->module, LLVMReturnStatusAction, &message)) {
-        cwj_diag_add(e->diags, PTX_ERROR, 5009, 0, 0, "internal error: invalid LLVM IR: %s", message ? message : "?");
-        r = CW_ERR_INTERNAL;
-    }
-    LLVMDisposeMessage(message);
-    return r;
-}
-
 static void
 make_function_table(struct emit *e)
 {
@@ -779,8 +766,6 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     LLVMSetGlobalConstant(global, true);
     r = e->result;
     *again = s->split_barriers > 1;
-    if (r == CW_OK)
-        r = emit_verify(e);
 done:
     if (r == CW_OK)
         *module = e->module;

@@ -616,10 +616,8 @@ emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what, LLVMConte
         if (!what->kernels || what->kernels[k])
             emit_function(e, cwj_program_function(p, p->kernel_func[k])->fn, s->functions[p->kernel_func[k]], true);
     r = e->result;
-    if (r == CW_OK) {
+    if (r == CW_OK)
         mark_functions(e);
-        r = emit_verify(e);
-    }
 done:
     if (r == CW_OK)
         *module = e->module;

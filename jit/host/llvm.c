@@ -2,6 +2,7 @@
  * See llvm.h. The process-wide state here: LLVM's own registries, and the name of this CPU. */
 #include "jit/host/llvm.h"
 
+#include "jit/devlib/devlib.h"
 #include "jit/emit/emit.h"
 
 #include "impl/base/log.h"
@@ -132,6 +133,9 @@ cwj_llvm_machine(enum cwj_target target, const char *cpu, unsigned opt_level, LL
         cpu = host_cpu;
         features = host_features;
     }
+    /* The level above changes nothing for AMD but a GVN in place of an EarlyCSE, which costs much and finds nothing. */
+    if (target == CWJ_TARGET_AMDGCN && opt_level > 2)
+        opt_level = 2;
     *out = LLVMCreateTargetMachine(t, triples[target], cpu ? cpu : "", features, levels[opt_level > 3 ? 3 : opt_level],
                                    LLVMRelocPIC, LLVMCodeModelDefault);
     if (*out)
@@ -155,6 +159,27 @@ forget_lds_kernel_id(LLVMModuleRef m)
     }
 }
 
+/* What the optimiser runs, where it runs at all.
+ *
+ * PTX was optimised by whoever made it. nvptx: ptxas optimises it again; between the two it stays as it is. amdgcn: LLVM's own
+ * pipeline takes twice the time and makes code that is 3 % longer (docs/performance.md), since what it does to sums after
+ * `reassociate` undoes what that does for addresses. So: constants, calls and dead arguments; then, for each function after
+ * those that it calls, what the emitter's IR needs. Functions of the device library are C, with loops and switches whose
+ * answers the call knows. The host's code is vectors and masks made by the emitter, which the whole pipeline pays for. */
+static const char *
+pipeline(LLVMModuleRef m, unsigned opt_level)
+{
+    static const char *const defaults[] = { "default<O0>", "default<O1>", "default<O2>", "default<O3>" };
+    if (!strncmp(LLVMGetTarget(m), "nvptx", 5))
+        return "function(sroa,early-cse,simplifycfg,adce)";
+    if (strncmp(LLVMGetTarget(m), "amdgcn", 6))
+        return defaults[opt_level > 3 ? 3 : opt_level];
+    if (cwj_devlib_used(m))
+        return "default<O1>,function(reassociate,early-cse)";
+    return "ipsccp,cgscc(inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,tailcallelim,"
+           "loop-mssa(loop-rotate,licm),reassociate,early-cse,infer-alignment)),amdgpu-attributor";
+}
+
 cw_result
 cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, struct cwj_diags *diags)
 {
@@ -173,24 +198,18 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
     LLVMDisposeMessage(message);
     if (!opt_level)
         return CW_OK;
-    if (!strncmp(LLVMGetTarget(m), "nvptx", 5)) {
-        /* The PTX was optimised by whoever made it, and ptxas optimises it again; between the two it stays as it is. */
-        LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-        cw_result r = cwj_llvm_check(LLVMRunPasses(m, "function(sroa,early-cse,simplifycfg,adce)", tm, o),
-                                     "optimising", diags);
-        LLVMDisposePassBuilderOptions(o);
-        return r;
-    }
-    char passes[16];
-    snprintf(passes, sizeof passes, "default<O%u>", opt_level > 3 ? 3 : opt_level);
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-    cw_result r = cwj_llvm_check(LLVMRunPasses(m, "function(mem2reg)", tm, o), "optimising", diags);
-    if (r == CW_OK) {
-        emit_relax_nan(m);      /* while the emitter's pattern is still as it was written */
-        r = cwj_llvm_check(LLVMRunPasses(m, passes, tm, o), "optimising", diags);
+    cw_result r = CW_OK;
+    bool nvptx = !strncmp(LLVMGetTarget(m), "nvptx", 5), amdgcn = !strncmp(LLVMGetTarget(m), "amdgcn", 6);
+    if (!nvptx) {
+        r = cwj_llvm_check(LLVMRunPasses(m, "function(mem2reg)", tm, o), "optimising", diags);
+        if (r == CW_OK)
+            emit_relax_nan(m);      /* while the emitter's pattern is still as it was written */
     }
+    if (r == CW_OK)
+        r = cwj_llvm_check(LLVMRunPasses(m, pipeline(m, opt_level), tm, o), "optimising", diags);
     LLVMDisposePassBuilderOptions(o);
-    if (!strncmp(LLVMGetTarget(m), "amdgcn", 6))
+    if (amdgcn)
         forget_lds_kernel_id(m);
     if (!strncmp(LLVMGetTarget(m), "x86_64", 6))
         cwj_x86_guard_ternlog(m);
