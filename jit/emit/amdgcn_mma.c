@@ -274,20 +274,59 @@ integer_element(struct emit *e, const struct ptx_inst *in, const struct ptx_matr
     return saturate ? emit_intrinsic(e, "llvm.sadd.sat", args, 2, -1) : s;
 }
 
-/* A NaN operand is passed on: B's before C's before A's. */
+/* One step of f64: a NaN operand is passed on, B's before C's before A's. */
 static V
-chain_f64(struct emit *e, const struct ptx_inst *in, const V *a, const V *b, unsigned k, V c)
+fma_nan(struct emit *e, V a, V b, V c, V r)
 {
-    V quiet = LLVMConstInt(e->i64, 1ull << 51, false), none = LLVMConstInt(e->i64, 0xfff8ull << 48, false);
-    for (unsigned i = 0; i < k; i++) {
-        V x = LLVMBuildBitCast(e->b, a[i], e->f64, ""), y = LLVMBuildBitCast(e->b, b[i], e->f64, ""), z = LLVMBuildBitCast(e->b, c, e->f64, "");
-        V r = fp_fma(e, x, y, z, in->round, false), nan = none;
-        nan = LLVMBuildSelect(e->b, fp_is_nan(e, x), LLVMBuildOr(e->b, a[i], quiet, ""), nan, "");
-        nan = LLVMBuildSelect(e->b, fp_is_nan(e, z), LLVMBuildOr(e->b, c, quiet, ""), nan, "");
-        nan = LLVMBuildSelect(e->b, fp_is_nan(e, y), LLVMBuildOr(e->b, b[i], quiet, ""), nan, "");
-        c = LLVMBuildSelect(e->b, fp_is_nan(e, r), nan, LLVMBuildBitCast(e->b, r, e->i64, ""), "");
+    V operand[3] = { a, c, b }, nan = LLVMConstInt(e->i64, 0xfff8ull << 48, false), quiet = LLVMConstInt(e->i64, 1ull << 51, false);
+    for (unsigned i = 0; i < 3; i++)
+        nan = LLVMBuildSelect(e->b, fp_is_nan(e, LLVMBuildBitCast(e->b, operand[i], e->f64, "")), LLVMBuildOr(e->b, operand[i], quiet, ""), nan, "");
+    return LLVMBuildSelect(e->b, fp_is_nan(e, r), nan, LLVMBuildBitCast(e->b, r, e->i64, ""), "");
+}
+
+/* All elements of f64: chains of fma over ascending k. Which NaN comes out matters only where one does. */
+static void
+chains_f64(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], bool with_nan, V *out)
+{
+    struct side a, b;
+    gather(e, m, false, regs[0], &a);
+    gather(e, m, true, regs[1], &b);
+    for (unsigned i = 0; i < m->nd; i++) {
+        unsigned row, col;
+        row_and_column(m, i, &row, &col);
+        out[i] = regs[2][i];
+        for (unsigned k = 0; k < a.words; k++) {
+            V x = a.word[row][k], y = b.word[col][k];
+            V r = fp_fma(e, LLVMBuildBitCast(e->b, x, e->f64, ""), LLVMBuildBitCast(e->b, y, e->f64, ""),
+                         LLVMBuildBitCast(e->b, out[i], e->f64, ""), in->round, false);
+            out[i] = with_nan ? fma_nan(e, x, y, out[i], r) : LLVMBuildBitCast(e->b, r, e->i64, "");
+        }
     }
-    return c;
+}
+
+/* The warp does it again, with an eye on NaNs, where any of its elements is one: lanes need each other's rows. */
+static void
+products_f64(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], V *out)
+{
+    V again[8], any = NULL;
+    chains_f64(e, in, m, regs, false, out);
+    for (unsigned i = 0; i < m->nd; i++) {
+        V nan = fp_is_nan(e, LLVMBuildBitCast(e->b, out[i], e->f64, ""));
+        any = any ? LLVMBuildOr(e->b, any, nan, "") : nan;
+    }
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), repeat = emit_new_block(e, "nan"), done = emit_new_block(e, "product");
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntNE, gcn_ballot(e, any), i32(e, 0), ""), repeat, done);
+    LLVMPositionBuilderAtEnd(e->b, repeat);
+    chains_f64(e, in, m, regs, true, again);
+    repeat = LLVMGetInsertBlock(e->b);
+    LLVMBuildBr(e->b, done);
+    LLVMPositionBuilderAtEnd(e->b, done);
+    for (unsigned i = 0; i < m->nd; i++) {
+        V phi = LLVMBuildPhi(e->b, e->i64, ""), values[2] = { out[i], again[i] };
+        LLVMBasicBlockRef from[2] = { before, repeat };
+        LLVMAddIncoming(phi, values, from, 2);
+        out[i] = phi;
+    }
 }
 
 /* ---- f16's m8n8k4 ------------------------------------------------------------------------------------------------------------ */
@@ -376,6 +415,8 @@ gcn_mma(struct emit *e, const struct ptx_inst *in)
     V fn = small_float ? element_function(e, in, &m, &type) : NULL, args[2 * WORDS + 1];
     if (is_quad(in, &m)) {
         quad_products(e, &m, &q, fn, type, out);
+    } else if (m.a == PTX_F64) {
+        products_f64(e, in, &m, q.regs, out);
     } else {
         struct side a, b;
         gather(e, &m, false, q.regs[0], &a);
@@ -384,10 +425,6 @@ gcn_mma(struct emit *e, const struct ptx_inst *in)
             unsigned row, col;
             row_and_column(&m, i, &row, &col);
             V c = element_of(e, q.regs[2], m.c, i);
-            if (m.a == PTX_F64) {
-                out[i] = chain_f64(e, in, a.word[row], b.word[col], a.words, c);
-                continue;
-            }
             if (!small_float) {
                 out[i] = integer_element(e, in, &m, a.word[row], b.word[col], a.words, c);
                 continue;
