@@ -18,6 +18,21 @@ unsigned gcn_matrix_registers(const struct ptx_matrix *m, bool b, uint8_t type);
 struct gcn_at { LLVMValueRef row, col; };
 struct gcn_at gcn_matrix_element(struct emit *e, const struct ptx_matrix *m, unsigned i);
 
+/* The rows of A or columns of B that this lane's elements of D need. */
+enum { GCN_MOST = 4, GCN_WORDS = 16 };          /* words of 32 bits; f64: elements */
+struct gcn_side {
+    unsigned count, words;
+    LLVMValueRef word[GCN_MOST][GCN_WORDS];
+};
+/* The element of D that is of row i and column j of those. */
+unsigned gcn_matrix_index(const struct ptx_matrix *m, unsigned i, unsigned j);
+
+/* amdgcn_native.c: a form by matrix instructions. c and out: elements as the bits of f32. CDNA's needs a whole wave. */
+bool gcn_native_has(const struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m);
+void gcn_native_cdna(struct emit *e, const struct ptx_matrix *m, const struct gcn_side *a, const struct gcn_side *b, const LLVMValueRef *c,
+                     LLVMValueRef *out);
+void gcn_native_rdna(struct emit *e, const struct ptx_matrix *m, LLVMValueRef regs[3][8], const LLVMValueRef *c, LLVMValueRef *out);
+
 void gcn_mma(struct emit *e, const struct ptx_inst *in);        /* mma.sync, wmma.mma */
 
 #endif

@@ -11,8 +11,6 @@
 
 typedef LLVMValueRef V;
 
-enum { MOST = 4, WORDS = 16 };      /* rows or columns of a lane; words of one (f64: elements) */
-
 static V
 i32(struct emit *e, uint32_t v)
 {
@@ -67,15 +65,10 @@ from_lane(struct emit *e, V v, void *user)
     return gcn_from_lane(e, v, *(V *)user);
 }
 
-struct side {
-    unsigned count, words;
-    V word[MOST][WORDS];
-};
-
 /* The rows of A, or columns of B, of this lane's elements. On the long side they are g, g + 8, ..., on the short one 2t, 2t + 1,
  * 2t + 8, 2t + 9. */
 static void
-gather(struct emit *e, const struct ptx_matrix *m, bool b, const V *regs, struct side *s)
+gather(struct emit *e, const struct ptx_matrix *m, bool b, const V *regs, struct gcn_side *s)
 {
     uint8_t type = b ? m->b : m->a;
     bool is_long = b == (m->n == 32);
@@ -99,6 +92,12 @@ gather(struct emit *e, const struct ptx_matrix *m, bool b, const V *regs, struct
             }
 }
 
+static unsigned
+elements(const struct ptx_matrix *m)
+{
+    return m->nd * (m->d == PTX_F16 ? 2u : 1u);
+}
+
 /* Of which row and which column of those element i of D is. */
 static void
 row_and_column(const struct ptx_matrix *m, unsigned i, unsigned *row, unsigned *col)
@@ -106,6 +105,16 @@ row_and_column(const struct ptx_matrix *m, unsigned i, unsigned *row, unsigned *
     unsigned block = i / 4, r = i / 2 % 2, c = i % 2;
     *row = m->n == 32 ? c : m->m == 32 ? 2 * block + r : r;
     *col = m->n == 32 ? 2 * block + r : m->n == 16 ? 2 * block + c : c;
+}
+
+unsigned
+gcn_matrix_index(const struct ptx_matrix *m, unsigned i, unsigned j)
+{
+    unsigned row, col, n = 0;
+    do
+        row_and_column(m, n, &row, &col);
+    while ((row != i || col != j) && ++n < 8);
+    return n;
 }
 
 static V
@@ -179,7 +188,7 @@ element_function(struct emit *e, const struct ptx_inst *in, const struct ptx_mat
 {
     bool quad = is_quad(in, m);
     unsigned words = quad ? 4 : gcn_matrix_words(m->k, m->a), n = 2 * words + 1;
-    LLVMTypeRef types[2 * WORDS + 1];
+    LLVMTypeRef types[2 * GCN_WORDS + 1];
     char name[96];
     for (unsigned i = 0; i < n; i++)
         types[i] = e->i32;
@@ -194,7 +203,7 @@ element_function(struct emit *e, const struct ptx_inst *in, const struct ptx_mat
     set_attribute(e, fn, "noinline");
     LLVMBasicBlockRef back = LLVMGetInsertBlock(e->b);
     LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
-    V v[2 * WORDS + 1];
+    V v[2 * GCN_WORDS + 1];
     LLVMGetParams(fn, v);
     V args[5] = { quad ? i32(e, m->c) : describe(e, in, m, name), i32(e, quad ? m->d : emit_session(e)->matrix_model), array(e, v, words),
                   array(e, v + words, words), v[2 * words] };
@@ -288,7 +297,7 @@ fma_nan(struct emit *e, V a, V b, V c, V r)
 static void
 chains_f64(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], bool with_nan, V *out)
 {
-    struct side a, b;
+    struct gcn_side a, b;
     gather(e, m, false, regs[0], &a);
     gather(e, m, true, regs[1], &b);
     for (unsigned i = 0; i < m->nd; i++) {
@@ -332,8 +341,8 @@ products_f64(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix 
 /* ---- f16's m8n8k4 ------------------------------------------------------------------------------------------------------------ */
 
 struct quads {
-    V regs[3][8];
     V lane, quad, low, half;    /* lane & 12, lane & 3, lane & 16 */
+    const V (*regs)[8];
 };
 
 /* Half `part` (0 to 3, an i32) of a fragment of two registers, of another lane. */
@@ -371,12 +380,11 @@ quad_c(struct emit *e, const struct ptx_matrix *m, const struct quads *q, V row,
 }
 
 static void
-quad_products(struct emit *e, const struct ptx_matrix *m, struct quads *q, V fn, LLVMTypeRef type, V *out)
+products_quad(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], V *out)
 {
-    q->lane = gcn_lane(e);
-    q->quad = bit_of(e, q->lane, 12);
-    q->low = bit_of(e, q->lane, 3);
-    q->half = bit_of(e, q->lane, 16);
+    LLVMTypeRef type;
+    V lane = gcn_lane(e), fn = element_function(e, in, m, &type);
+    struct quads quads = { lane, bit_of(e, lane, 12), bit_of(e, lane, 3), bit_of(e, lane, 16), (const V (*)[8])regs }, *q = &quads;
     for (unsigned i = 0; i < 8; i++) {
         bool f16 = m->d == PTX_F16;
         V row = f16 ? q->low : sum(e, bit_of(e, q->lane, 1), i32(e, i & 2)), a[4], b[4];
@@ -395,6 +403,87 @@ quad_products(struct emit *e, const struct ptx_matrix *m, struct quads *q, V fn,
 
 /* ---- instructions ---------------------------------------------------------------------------------------------------------------- */
 
+static void
+products_small(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], V *out)
+{
+    bool integer = m->d == PTX_S32;
+    struct gcn_side a, b;
+    LLVMTypeRef type = NULL;
+    V fn = integer ? NULL : element_function(e, in, m, &type), args[2 * GCN_WORDS + 1];
+    gather(e, m, false, regs[0], &a);
+    gather(e, m, true, regs[1], &b);
+    for (unsigned i = 0; i < elements(m); i++) {
+        unsigned row, col;
+        row_and_column(m, i, &row, &col);
+        V c = element_of(e, regs[2], m->c, i);
+        if (integer) {
+            out[i] = integer_element(e, in, m, a.word[row], b.word[col], a.words, c);
+            continue;
+        }
+        memcpy(args, a.word[row], a.words * sizeof *args);
+        memcpy(args + a.words, b.word[col], a.words * sizeof *args);
+        args[2 * a.words] = c;
+        out[i] = LLVMBuildCall2(e->b, type, fn, args, 2 * a.words + 1, "");
+    }
+}
+
+static V
+convert(struct emit *e, V bits, uint8_t from, uint8_t to)
+{
+    if (from == to)
+        return bits;
+    if (from == PTX_F16) {
+        V h = LLVMBuildBitCast(e->b, LLVMBuildTrunc(e->b, bits, e->i16, ""), e->f16, "");
+        return LLVMBuildBitCast(e->b, LLVMBuildFPExt(e->b, h, e->f32, ""), e->i32, "");
+    }
+    V h = LLVMBuildFPTrunc(e->b, LLVMBuildBitCast(e->b, bits, e->f32, ""), e->f16, "");
+    return LLVMBuildZExt(e->b, LLVMBuildBitCast(e->b, h, e->i16, ""), e->i32, "");
+}
+
+/* By matrix instructions. A wave of 64 of which one warp alone is here computes as always. */
+static void
+products_native(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], V *out)
+{
+    unsigned n = elements(m);
+    V c[8], other[8] = { NULL };
+    LLVMBasicBlockRef whole = NULL, part = NULL, done = NULL;
+    if (e->wave64) {
+        V yes = LLVMConstInt(e->i1, 1, false), all = gcn_intrinsic(e, "llvm.amdgcn.ballot", &e->i64, 1, &yes, 1);
+        whole = emit_new_block(e, "wave");
+        part = emit_new_block(e, "warp");
+        done = emit_new_block(e, "product");
+        LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, all, LLVMConstAllOnes(e->i64), ""), whole, part);
+        LLVMPositionBuilderAtEnd(e->b, part);
+        products_small(e, in, m, regs, other);
+        part = LLVMGetInsertBlock(e->b);
+        LLVMBuildBr(e->b, done);
+        LLVMPositionBuilderAtEnd(e->b, whole);
+    }
+    for (unsigned i = 0; i < n; i++)
+        c[i] = convert(e, element_of(e, regs[2], m->c, i), m->c, PTX_F32);
+    if (e->wave64) {
+        struct gcn_side a, b;
+        gather(e, m, false, regs[0], &a);
+        gather(e, m, true, regs[1], &b);
+        gcn_native_cdna(e, m, &a, &b, c, out);
+    } else {
+        gcn_native_rdna(e, m, regs, c, out);
+    }
+    for (unsigned i = 0; i < n; i++)
+        out[i] = convert(e, out[i], PTX_F32, m->d);
+    if (!e->wave64)
+        return;
+    whole = LLVMGetInsertBlock(e->b);
+    LLVMBuildBr(e->b, done);
+    LLVMPositionBuilderAtEnd(e->b, done);
+    for (unsigned i = 0; i < n; i++) {
+        V phi = LLVMBuildPhi(e->b, e->i32, ""), values[2] = { out[i], other[i] };
+        LLVMBasicBlockRef from[2] = { whole, part };
+        LLVMAddIncoming(phi, values, from, 2);
+        out[i] = phi;
+    }
+}
+
 void
 gcn_mma(struct emit *e, const struct ptx_inst *in)
 {
@@ -404,37 +493,18 @@ gcn_mma(struct emit *e, const struct ptx_inst *in)
         emit_unsupported(e, in, why);
         return;
     }
-    struct quads q = { .lane = NULL };
-    V out[8] = { NULL };
-    unsigned n = m.nd * (m.d == PTX_F16 ? 2u : 1u);
-    registers(e, &in->operand[1], m.a, q.regs[0]);
-    registers(e, &in->operand[2], m.b, q.regs[1]);
-    registers(e, &in->operand[3], m.c, q.regs[2]);
-    LLVMTypeRef type = NULL;
-    bool small_float = m.d == PTX_F16 || m.d == PTX_F32;
-    V fn = small_float ? element_function(e, in, &m, &type) : NULL, args[2 * WORDS + 1];
-    if (is_quad(in, &m)) {
-        quad_products(e, &m, &q, fn, type, out);
-    } else if (m.a == PTX_F64) {
-        products_f64(e, in, &m, q.regs, out);
-    } else {
-        struct side a, b;
-        gather(e, &m, false, q.regs[0], &a);
-        gather(e, &m, true, q.regs[1], &b);
-        for (unsigned i = 0; i < n; i++) {
-            unsigned row, col;
-            row_and_column(&m, i, &row, &col);
-            V c = element_of(e, q.regs[2], m.c, i);
-            if (!small_float) {
-                out[i] = integer_element(e, in, &m, a.word[row], b.word[col], a.words, c);
-                continue;
-            }
-            memcpy(args, a.word[row], a.words * sizeof *args);
-            memcpy(args + a.words, b.word[col], a.words * sizeof *args);
-            args[2 * a.words] = c;
-            out[i] = LLVMBuildCall2(e->b, type, fn, args, 2 * a.words + 1, "");
-        }
-    }
+    V regs[3][8], out[8] = { NULL };
+    registers(e, &in->operand[1], m.a, regs[0]);
+    registers(e, &in->operand[2], m.b, regs[1]);
+    registers(e, &in->operand[3], m.c, regs[2]);
+    if (is_quad(in, &m))
+        products_quad(e, in, &m, regs, out);
+    else if (m.a == PTX_F64)
+        products_f64(e, in, &m, regs, out);
+    else if (emit_session(e)->matrix_native && gcn_native_has(e, in, &m))
+        products_native(e, in, &m, regs, out);
+    else
+        products_small(e, in, &m, regs, out);
     ptx_type t = m.d == PTX_F32 || m.d == PTX_F64 ? (ptx_type)m.d : PTX_B32;
     for (unsigned r = 0; r < m.nd; r++) {
         V v = m.d == PTX_F16 ? LLVMBuildOr(e->b, out[2 * r], shifted(e, out[2 * r + 1], 16, 0), "") : out[r];
