@@ -11,6 +11,7 @@
 #include <llvm-c/ErrorHandling.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/Transforms/PassBuilder.h>
+#include <llvm/Config/llvm-config.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -222,6 +223,10 @@ cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFileType type
     char *message = NULL;
     uint32_t errors = diags->errors;
     *out = NULL;
+#if LLVM_VERSION_MAJOR < 20
+    if (!strncmp(LLVMGetTarget(m), "amdgcn", 6))
+        cwj_amd_guard_width(m);
+#endif
     if (LLVMTargetMachineEmitToMemoryBuffer(tm, m, type, &message, out)) {
         cwj_diag_add(diags, PTX_ERROR, 5901, 0, 0, "LLVM, generating code: %s", message ? message : "failed");
         LLVMDisposeMessage(message);

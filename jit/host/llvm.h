@@ -35,6 +35,9 @@ cw_result cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFil
 /* Guard an optimised module for x86 against LLVM's wrong masked VPTERNLOG; see the file. */
 void cwj_x86_guard_ternlog(LLVMModuleRef m);
 
+/* Guard a module for amdgcn against LLVM's wrong bit field extracts; see the file. */
+void cwj_amd_guard_width(LLVMModuleRef m);
+
 /* Consume an error; CW_ERR_LLVM when there was one. */
 cw_result cwj_llvm_check(LLVMErrorRef e, const char *doing, struct cwj_diags *diags) CW_MUST_CHECK;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Our texture sampling beside a real GPU's: the same 2D textures and coordinates through NVIDIA's driver (looked up at run
  * time) and through cwh_rt_tex. Skipped (77) where there is no driver. All results must be equal to the bit, filtered ones,
- * too: tex_filter.c says what the hardware does. With -v every combination is printed. */
+ * too: tex_filter.c says what the hardware does. With -v every combination is printed.
+ * With LD_LIBRARY_PATH at our own libcuda.so.1 it is another of our devices that is compared with the host. */
 #define _GNU_SOURCE
 #include "impl/host/exec.h"
 #include "impl/host/texture.h"
@@ -47,6 +48,7 @@ static const char ptx[] =
     "mul.wide.u32 %d5, %r0, 16; add.u64 %d5, %d5, %d3; st.global.v4.u32 [%d5], {%r1, %r2, %r3, %r4};\nret;\n}\n";
 
 enum { W = 13, H = 7, N = 4096 };
+static int n = N;               /* coordinates of each combination; a multiple of 128 */
 static float coords[2 * N];
 static uint32_t theirs[4 * N], ours[4 * N];
 static uint8_t texels[W * H * 16];
@@ -96,7 +98,7 @@ run_ours(const struct combination *x, size_t texel)
     handle = t->handle;
     struct cwh_exec_launch l;
     memset(&l, 0, sizeof l);
-    l.abi.grid[0] = N / 32;
+    l.abi.grid[0] = (uint32_t)n / 32;
     l.abi.block[0] = 32;
     l.abi.grid[1] = l.abi.grid[2] = l.abi.block[1] = l.abi.block[2] = 1;
     l.run = fetch;
@@ -128,7 +130,7 @@ run_theirs(const struct combination *x, size_t texel, void *fn)
     memcpy(td.border, border, sizeof border);
     void *args[] = { &tex, &dc, &dout };
     bool ok = !cuMemcpy2D_v2(&copy) && !cuTexObjectCreate(&tex, &rd, &td, NULL) &&
-              !cuLaunchKernel(fn, N / 128, 1, 1, 128, 1, 1, 0, NULL, args, NULL) && !cuCtxSynchronize() &&
+              !cuLaunchKernel(fn, (unsigned)n / 128, 1, 1, 128, 1, 1, 0, NULL, args, NULL) && !cuCtxSynchronize() &&
               !cuMemcpyDtoH_v2(theirs, dout, sizeof theirs);
     if (tex)
         cuTexObjectDestroy(tex);
@@ -151,13 +153,13 @@ fill(const struct combination *x, size_t bytes)
                 texels[bytes * i + b] = (uint8_t)(rand() >> 7);
         }
     }
-    for (int i = 0; i < N; i++) {
+    for (int i = 0; i < n; i++) {
         for (int d = 0; d < 2; d++) {
-            int n = d ? H : W;
-            float v = i < 512    ? (float)(rand() % (2 * n + 20) - 10) / 2
-                      : i < 1024 ? (float)(rand() % (512 * n)) / 512.0f
-                                 : (float)rand() / (float)RAND_MAX * (float)(n + 10) - 5;
-            coords[2 * i + d] = x->normalized ? v / (float)n : v;
+            int size = d ? H : W;
+            float v = i < n / 8   ? (float)(rand() % (2 * size + 20) - 10) / 2
+                      : i < n / 4 ? (float)(rand() % (512 * size)) / 512.0f
+                                  : (float)rand() / (float)RAND_MAX * (float)(size + 10) - 5;
+            coords[2 * i + d] = x->normalized ? v / (float)size : v;
         }
     }
 }
@@ -168,6 +170,17 @@ main(int argc, char **argv)
     static const char *const formats[] = { "u8", "u16", "u32", "s8", "s16", "s32", "f16", "f32" };
     static const uint8_t bytes[] = { 1, 2, 4, 1, 2, 4, 2, 4 };
     static const char *const modes[] = { "wrap", "clamp", "mirror", "border" };
+    bool verbose = false;
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "-v"))
+            verbose = true;
+        else if (!strcmp(argv[i], "-n") && i + 1 < argc && atoi(argv[i + 1]) > 0 && atoi(argv[i + 1]) <= N && atoi(argv[i + 1]) % 128 == 0)
+            n = atoi(argv[++i]);
+        else {
+            fprintf(stderr, "usage: host_tex_hardware [-v] [-n COORDINATES]   a multiple of 128, at most 4096\n");
+            return 2;
+        }
+    }
     void *lib = dlopen("libcuda.so.1", RTLD_NOW), *context, *module, *fn;
     if (!lib) {
         printf("skipped: %s\n", dlerror());
@@ -211,7 +224,7 @@ main(int argc, char **argv)
         int differ = 0;
         double worst = 0;
         char example[160] = "";
-        for (int k = 0; k < 4 * N; k++) {
+        for (int k = 0; k < 4 * n; k++) {
             if (theirs[k] == ours[k])
                 continue;
             float a, b;
@@ -229,8 +242,8 @@ main(int argc, char **argv)
         count++;
         bool bad = differ != 0;
         failures += bad;
-        if (bad || (argc > 1 && !strcmp(argv[1], "-v")))
-            printf("%s: %s, %d of %d differ, by %g %s\n", name, bad ? "DIFFERENT" : "same", differ, 4 * N, worst, example);
+        if (bad || verbose)
+            printf("%s: %s, %d of %d differ, by %g %s\n", name, bad ? "DIFFERENT" : "same", differ, 4 * n, worst, example);
     }
     printf("%d combinations compared, %d different\n", count, failures);
     return failures != 0;
