@@ -6,6 +6,7 @@
  * in the kernarg segment are those of PTX. Variables are LLVM globals under their PTX names. Warps are 32 lanes: on wave64
  * targets every warp operation stays in its half of the wave. */
 #include "jit/emit/amdgcn_private.h"
+#include "jit/emit/scope.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -371,6 +372,21 @@ gcn_local_storage(struct emit *e, uint64_t size, uint32_t align)
     return a;
 }
 
+static void
+scoped_fence(struct emit *e, LLVMAtomicOrdering order, const char *scope)
+{
+    emit_set_scope(LLVMBuildFence(e->b, order, false, ""), scope);
+}
+
+/* The work-group's own barrier, with the order of memory accesses that bar.sync gives among its threads. */
+static void
+hardware_barrier(struct emit *e)
+{
+    scoped_fence(e, LLVMAtomicOrderingRelease, "workgroup");
+    gcn_intrinsic(e, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);
+    scoped_fence(e, LLVMAtomicOrderingAcquire, "workgroup");
+}
+
 /* ---- warp operations ---------------------------------------------------------------------------------------------------------- */
 
 /* Value of another lane of the same warp. */
@@ -485,7 +501,9 @@ gcn_warp(struct emit *e, const struct ptx_inst *in)
         emit_dst(e, in, 0, PTX_B32, gcn_ballot(e, LLVMConstInt(e->i1, 1, false)));
         return true;
     case PTX_OP_BAR_WARP_SYNC:
+        scoped_fence(e, LLVMAtomicOrderingRelease, "wavefront");
         gcn_intrinsic(e, "llvm.amdgcn.wave.barrier", NULL, 0, NULL, 0);
+        scoped_fence(e, LLVMAtomicOrderingAcquire, "wavefront");
         return true;
     default:
         return false;
@@ -523,6 +541,7 @@ ordered(LLVMValueRef v, LLVMAtomicOrdering o)
 {
     LLVMSetOrdering(v, o);
     LLVMSetAlignment(v, 4);
+    emit_set_scope(v, "workgroup");
     return v;
 }
 
@@ -536,9 +555,7 @@ clear_barriers(struct emit *e, LLVMValueRef kernel)
         first = LLVMGetNextInstruction(first);
     LLVMPositionBuilder(e->b, entry, first);
     LLVMSetAlignment(LLVMBuildStore(e->b, LLVMConstNull(LLVMArrayType2(e->i32, BAR_WORDS)), barrier_words(e)), 16);
-    LLVMBuildFence(e->b, LLVMAtomicOrderingRelease, false, "");
-    gcn_intrinsic(e, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);
-    LLVMBuildFence(e->b, LLVMAtomicOrderingAcquire, false, "");
+    hardware_barrier(e);
 }
 
 /* Lanes of the warp that are here, as bits, and whether this lane is the first of them. */
@@ -559,13 +576,14 @@ soft_barrier(struct emit *e, LLVMValueRef id, LLVMValueRef n, LLVMValueRef expec
     LLVMBasicBlockRef arrive = emit_new_block(e, "arrive"), last = emit_new_block(e, "last"), others = emit_new_block(e, "others"),
                       wait = emit_new_block(e, "wait"), done = emit_new_block(e, "done");
     LLVMValueRef active;
-    LLVMBuildFence(e->b, LLVMAtomicOrderingRelease, false, "");
+    scoped_fence(e, LLVMAtomicOrderingRelease, "workgroup");
     LLVMBuildCondBr(e->b, warp_leader(e, &active), arrive, done);
 
     LLVMPositionBuilderAtEnd(e->b, arrive);
     LLVMValueRef phase = ordered(LLVMBuildLoad2(e->b, e->i32, barrier_word(e, BAR_PHASE, id), ""), LLVMAtomicOrderingAcquire);
     LLVMValueRef old = LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpAdd, barrier_word(e, BAR_ARRIVED, id), n,
                                           LLVMAtomicOrderingAcquireRelease, false);
+    emit_set_scope(old, "workgroup");
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntUGE, LLVMBuildAdd(e->b, old, n, ""), expected, ""), last, others);
 
     LLVMPositionBuilderAtEnd(e->b, last);
@@ -583,7 +601,57 @@ soft_barrier(struct emit *e, LLVMValueRef id, LLVMValueRef n, LLVMValueRef expec
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, now, phase, ""), wait, done);
 
     LLVMPositionBuilderAtEnd(e->b, done);
-    LLVMBuildFence(e->b, LLVMAtomicOrderingAcquire, false, "");
+    scoped_fence(e, LLVMAtomicOrderingAcquire, "workgroup");
+}
+
+/* The word of LDS in which hardware_red adds up. */
+static LLVMValueRef
+red_word(struct emit *e)
+{
+    static const char name[] = "cudaway_red";
+    LLVMValueRef g = LLVMGetNamedGlobal(e->module, name);
+    if (!g) {
+        g = LLVMAddGlobalInAddressSpace(e->module, e->i32, name, AS_LDS);
+        LLVMSetLinkage(g, LLVMInternalLinkage);
+        LLVMSetInitializer(g, LLVMGetPoison(e->i32));
+        LLVMSetAlignment(g, 4);
+    }
+    return g;
+}
+
+/* bar.red of the whole block: all clear the word, the waves add to it or (for and, or) those that matter write to it, all read
+ * it. The last barrier keeps the next one's clearing behind the reading. */
+static void
+hardware_red(struct emit *e, const struct ptx_inst *in)
+{
+    LLVMValueRef word = red_word(e), p = emit_src(e, in, in->noperands - 1, PTX_PRED);
+    LLVMBasicBlockRef add = emit_new_block(e, "add"), added = emit_new_block(e, "added");
+    LLVMSetAlignment(LLVMBuildStore(e->b, i32(e, 0), word), 4);
+    hardware_barrier(e);
+    if (in->boolop == PTX_BOOL_POPC) {
+        LLVMTypeRef t = e->wave64 ? e->i64 : e->i32;
+        LLVMValueRef bits = gcn_intrinsic(e, "llvm.amdgcn.ballot", &t, 1, &p, 1), all = LLVMConstInt(e->i1, 1, false);
+        LLVMValueRef n = gcn_intrinsic(e, "llvm.ctpop", &t, 1, &bits, 1), here = gcn_intrinsic(e, "llvm.amdgcn.ballot", &t, 1, &all, 1);
+        LLVMValueRef first[2] = { here, all };
+        first[0] = LLVMBuildTrunc(e->b, gcn_intrinsic(e, "llvm.cttz", &t, 1, first, 2), e->i32, "");
+        LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, wave_lane(e), first[0], ""), add, added);
+        LLVMPositionBuilderAtEnd(e->b, add);
+        emit_set_scope(LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpAdd, word, LLVMBuildTrunc(e->b, n, e->i32, ""),
+                                          LLVMAtomicOrderingMonotonic, false), "workgroup");
+    } else {
+        LLVMBuildCondBr(e->b, in->boolop == PTX_BOOL_AND ? LLVMBuildNot(e->b, p, "") : p, add, added);
+        LLVMPositionBuilderAtEnd(e->b, add);
+        LLVMSetAlignment(LLVMBuildStore(e->b, i32(e, 1), word), 4);
+    }
+    emit_goto(e, added);
+    hardware_barrier(e);
+    LLVMValueRef sum = LLVMBuildLoad2(e->b, e->i32, word, "");
+    LLVMSetAlignment(sum, 4);
+    hardware_barrier(e);
+    if (in->boolop == PTX_BOOL_POPC)
+        emit_dst(e, in, 0, PTX_U32, sum);
+    else
+        emit_dst(e, in, 0, PTX_PRED, LLVMBuildICmp(e->b, in->boolop == PTX_BOOL_AND ? LLVMIntEQ : LLVMIntNE, sum, i32(e, 0), ""));
 }
 
 static bool
@@ -594,9 +662,11 @@ gcn_barrier(struct emit *e, const struct ptx_inst *in)
     bool red = in->mode == PTX_MODE_RED;
     unsigned at = red ? 1 : 0, next = at + 1;
     if (!red && in->mode != PTX_MODE_ARRIVE && in->noperands == 1 && in->operand[0].kind == PTX_OPND_IMM && in->operand[0].imm == 0) {
-        LLVMBuildFence(e->b, LLVMAtomicOrderingRelease, false, "");
-        gcn_intrinsic(e, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);
-        LLVMBuildFence(e->b, LLVMAtomicOrderingAcquire, false, "");
+        hardware_barrier(e);
+        return true;
+    }
+    if (red && in->noperands == 3 && in->operand[1].kind == PTX_OPND_IMM && in->operand[1].imm == 0) {
+        hardware_red(e, in);
         return true;
     }
     emit_session(e)->soft_barriers = true;
@@ -619,12 +689,13 @@ gcn_barrier(struct emit *e, const struct ptx_inst *in)
     LLVMBasicBlockRef add = emit_new_block(e, "add"), added = emit_new_block(e, "added");
     LLVMBuildCondBr(e->b, warp_leader(e, &active), add, added);
     LLVMPositionBuilderAtEnd(e->b, add);
-    LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpAdd, barrier_word(e, BAR_SUM, id), gcn_intrinsic(e, "llvm.ctpop", &e->i32, 1, &bits, 1),
-                       LLVMAtomicOrderingAcquireRelease, false);
+    LLVMValueRef sum = LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpAdd, barrier_word(e, BAR_SUM, id),
+                                          gcn_intrinsic(e, "llvm.ctpop", &e->i32, 1, &bits, 1), LLVMAtomicOrderingAcquireRelease, false);
+    emit_set_scope(sum, "workgroup");
     LLVMBuildBr(e->b, added);
     LLVMPositionBuilderAtEnd(e->b, added);
     soft_barrier(e, id, n, expected, true, false);
-    LLVMValueRef sum = ordered(LLVMBuildLoad2(e->b, e->i32, barrier_word(e, BAR_SUM, id), ""), LLVMAtomicOrderingAcquire);
+    sum = ordered(LLVMBuildLoad2(e->b, e->i32, barrier_word(e, BAR_SUM, id), ""), LLVMAtomicOrderingAcquire);
     soft_barrier(e, id, n, expected, true, true);
     if (in->boolop == PTX_BOOL_POPC)
         emit_dst(e, in, 0, PTX_U32, sum);

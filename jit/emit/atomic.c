@@ -30,6 +30,12 @@ failure_order(LLVMAtomicOrdering order)
                                                                                            : LLVMAtomicOrderingMonotonic;
 }
 
+static V
+scoped(struct emit *e, const struct atomic *x, V instruction)
+{
+    return emit_scoped(e, instruction, (ptx_scope)x->in->scope);
+}
+
 /* i1: the address is in shared memory. */
 static V
 in_shared(struct emit *e, const struct atomic *x, V address)
@@ -116,7 +122,7 @@ swap_loop(struct emit *e, const struct atomic *x, V address, V p, V b)
     LLVMPositionBuilderAtEnd(e->b, loop);
     V old = LLVMBuildPhi(e->b, x->bits, "old");
     V fresh = combine(e, x, address, old, b);
-    V r = LLVMBuildAtomicCmpXchg(e->b, p, old, fresh, x->order, failure_order(x->order), false);
+    V r = scoped(e, x, LLVMBuildAtomicCmpXchg(e->b, p, old, fresh, x->order, failure_order(x->order), false));
     V seen = LLVMBuildExtractValue(e->b, r, 0, "");
     V values[2] = { first, seen };
     LLVMBasicBlockRef blocks[2] = { pre, LLVMGetInsertBlock(e->b) };
@@ -136,11 +142,12 @@ one_atomic(struct emit *e, const struct atomic *x, V address, V b, V c)
     LLVMAtomicRMWBinOp op;
 
     if (native_float && in->atomop == PTX_ATOM_ADD)     /* the target's own, with its own NaN */
-        return LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpFAdd, p, b, x->order, false);
+        return scoped(e, x, LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpFAdd, p, b, x->order, false));
     b = emit_bitcast(e, b, x->bits);
     switch (in->atomop) {
     case PTX_ATOM_CAS:
-        old = LLVMBuildAtomicCmpXchg(e->b, p, b, emit_bitcast(e, c, x->bits), x->order, failure_order(x->order), false);
+        c = emit_bitcast(e, c, x->bits);
+        old = scoped(e, x, LLVMBuildAtomicCmpXchg(e->b, p, b, c, x->order, failure_order(x->order), false));
         return emit_bitcast(e, LLVMBuildExtractValue(e->b, old, 0, ""), x->type);
     case PTX_ATOM_AND:  op = LLVMAtomicRMWBinOpAnd; break;
     case PTX_ATOM_OR:   op = LLVMAtomicRMWBinOpOr; break;
@@ -155,7 +162,7 @@ one_atomic(struct emit *e, const struct atomic *x, V address, V b, V c)
     if (type_is_float(x->t) && in->atomop >= PTX_ATOM_ADD)
         old = swap_loop(e, x, address, p, b);
     else
-        old = LLVMBuildAtomicRMW(e->b, op, p, b, x->order, false);
+        old = scoped(e, x, LLVMBuildAtomicRMW(e->b, op, p, b, x->order, false));
     return emit_bitcast(e, old, x->type);
 }
 

@@ -138,6 +138,10 @@ bool emit_affine_address(struct emit *e, const struct ptx_operand *o, uint64_t s
 /* atomic.c */
 bool emit_atomic(struct emit *e, const struct ptx_inst *in);            /* atom, red */
 
+/* memory.c: a fence or an atomic instruction is for the threads of the PTX scope (none is given: of the device). Targets with scopes
+ * of their own (amdgcn) get theirs; elsewhere it stays at the whole system. Returns the instruction. */
+LLVMValueRef emit_scoped(struct emit *e, LLVMValueRef instruction, ptx_scope scope);
+
 /* hints.c */
 bool emit_hint(struct emit *e, const struct ptx_inst *in);              /* fences, cache policies, prefetches, elect */
 

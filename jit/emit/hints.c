@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Instructions that say how memory is to be treated and give no access: fences, cache policies, prefetches; and elect.
- * Every proxy and scope is served by a fence of the whole device: that orders more than was asked for. */
+ * A proxy's fence is one of the whole system: that orders more than was asked for. */
 #include "jit/emit/emit_private.h"
 #include "jit/emit/fp_private.h"
 
@@ -109,7 +109,8 @@ emit_hint(struct emit *e, const struct ptx_inst *in)
     case PTX_OP_FENCE:
     case PTX_OP_FENCE_PROXY:
     case PTX_OP_FENCE_MBARRIER_INIT:
-        LLVMBuildFence(e->b, fence_order(in), false, "");
+        emit_scoped(e, LLVMBuildFence(e->b, fence_order(in), false, ""),
+                    in->op == PTX_OP_MEMBAR || in->op == PTX_OP_FENCE ? (ptx_scope)in->scope : PTX_SCOPE_SYS);
         return true;
     case PTX_OP_PREFETCH:
     case PTX_OP_PREFETCHU:

@@ -5,6 +5,7 @@
  * lanes' addresses are consecutive (they nearly always are) and then makes one wide access, else one access a lane. Lanes
  * that do not take part get the address of a dummy, so that neither path needs a branch a lane. */
 #include "jit/emit/emit_private.h"
+#include "jit/emit/scope.h"
 
 #include <string.h>
 
@@ -108,6 +109,29 @@ emit_invariant(struct emit *e, LLVMValueRef load)
                     LLVMMetadataAsValue(e->llvm, LLVMMDNodeInContext2(e->llvm, NULL, 0)));
 }
 
+LLVMValueRef
+emit_scoped(struct emit *e, LLVMValueRef instruction, ptx_scope scope)
+{
+    static const char *const amd[] = {      /* there are no clusters: one is a block */
+        [PTX_SCOPE_NONE] = "agent", [PTX_SCOPE_CTA] = "workgroup", [PTX_SCOPE_CLUSTER] = "workgroup", [PTX_SCOPE_GPU] = "agent",
+        [PTX_SCOPE_SYS] = "",
+    };
+    if (e->target == CWJ_TARGET_AMDGCN)
+        emit_set_scope(instruction, amd[scope]);
+    return instruction;
+}
+
+/* An access that other threads' accesses are ordered against. On AMD "volatile" would make each wait for its end as well, which
+ * neither .volatile nor .relaxed asks for. */
+static void
+make_atomic(struct emit *e, LLVMValueRef access, LLVMTypeRef t)
+{
+    bool atomic = store_size(t) <= 8;
+    if (atomic)
+        LLVMSetOrdering(access, LLVMAtomicOrderingMonotonic);
+    LLVMSetVolatile(access, !atomic || e->target != CWJ_TARGET_AMDGCN);
+}
+
 static LLVMValueRef
 scalar_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, unsigned align, bool atomic)
 {
@@ -115,9 +139,7 @@ scalar_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space
     LLVMValueRef v = LLVMBuildLoad2(e->b, t, p, "");
     LLVMSetAlignment(v, align);
     if (atomic) {
-        if (store_size(t) <= 8)
-            LLVMSetOrdering(v, LLVMAtomicOrderingMonotonic);
-        LLVMSetVolatile(v, true);
+        make_atomic(e, v, t);
     } else if (space == PTX_SPACE_PARAM || space == PTX_SPACE_CONST) {
         emit_invariant(e, v);
     }
@@ -131,9 +153,7 @@ scalar_store(struct emit *e, LLVMValueRef address, LLVMValueRef v, ptx_space spa
     LLVMValueRef st = LLVMBuildStore(e->b, v, p);
     LLVMSetAlignment(st, align);
     if (atomic) {
-        if (store_size(LLVMTypeOf(v)) <= 8)
-            LLVMSetOrdering(st, LLVMAtomicOrderingMonotonic);
-        LLVMSetVolatile(st, true);
+        make_atomic(e, st, LLVMTypeOf(v));
     }
 }
 
@@ -286,9 +306,9 @@ is_strong(const struct ptx_inst *in)
 }
 
 static void
-fence(struct emit *e, LLVMAtomicOrdering order)
+fence(struct emit *e, LLVMAtomicOrdering order, ptx_scope scope)
 {
-    LLVMBuildFence(e->b, order, false, "");
+    emit_scoped(e, LLVMBuildFence(e->b, order, false, ""), scope);
 }
 
 ptx_space
@@ -430,7 +450,7 @@ emit_ld(struct emit *e, const struct ptx_inst *in)
         v[i] = emit_load(e, a, lt, space, in->space == PTX_SPACE_PARAM ? 1 : size, strong);
     }
     if (in->sem == PTX_SEM_ACQUIRE)
-        fence(e, LLVMAtomicOrderingAcquire);
+        fence(e, LLVMAtomicOrderingAcquire, (ptx_scope)in->scope);
     if (dst->kind != PTX_OPND_VEC)
         emit_dst(e, in, 0, t, v[0]);
     else
@@ -477,7 +497,7 @@ emit_st(struct emit *e, const struct ptx_inst *in)
         LLVMPositionBuilderAtEnd(e->b, mine);
     }
     if (in->sem == PTX_SEM_RELEASE)
-        fence(e, LLVMAtomicOrderingRelease);
+        fence(e, LLVMAtomicOrderingRelease, (ptx_scope)in->scope);
     for (unsigned i = 0; i < n && i < 16; i++) {
         LLVMValueRef a = i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address;
         emit_store(e, a, v[i], space, in->space == PTX_SPACE_PARAM ? 1 : size, is_strong(in));

@@ -204,14 +204,18 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
     bool nvptx = !strncmp(LLVMGetTarget(m), "nvptx", 5), amdgcn = !strncmp(LLVMGetTarget(m), "amdgcn", 6);
     if (!nvptx) {
         r = cwj_llvm_check(LLVMRunPasses(m, "function(mem2reg)", tm, o), "optimising", diags);
+        if (r == CW_OK && amdgcn && !emit_follow_pointers(m))
+            r = CW_ERR_NOMEM;
         if (r == CW_OK)
             emit_relax_nan(m);      /* while the emitter's pattern is still as it was written */
     }
     if (r == CW_OK)
         r = cwj_llvm_check(LLVMRunPasses(m, pipeline(m, opt_level), tm, o), "optimising", diags);
     LLVMDisposePassBuilderOptions(o);
-    if (amdgcn)
+    if (amdgcn) {
         forget_lds_kernel_id(m);
+        emit_order_blocks(m);
+    }
     if (!strncmp(LLVMGetTarget(m), "x86_64", 6))
         cwj_x86_guard_ternlog(m);
     return r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The little of CUDA's device language that the test kernels use, over clang's NVPTX builtins: clang compiles the .cu
- * files beside this with no CUDA toolkit (-nocudainc -nocudalib). Device code only; the host side is the .c files. */
+ * files beside this with no CUDA toolkit (-nocudainc -nocudalib). Device code only; the host side is the .c files.
+ * With -x hip it is the same language over the builtins of AMD's processors (device_amd.h), for `tools/bench amd`. */
 #ifndef TESTS_CUDA_DEVICE_H
 #define TESTS_CUDA_DEVICE_H
 
@@ -24,6 +25,10 @@ typedef float float2v __attribute__((ext_vector_type(2)));
 typedef u32 uint4v __attribute__((ext_vector_type(4)));
 typedef u8 u8x4 __attribute__((ext_vector_type(4)));
 
+#ifdef __HIP__
+#include "device_amd.h"
+#else
+
 #define tidx  ((u32)__nvvm_read_ptx_sreg_tid_x())
 #define tidy  ((u32)__nvvm_read_ptx_sreg_tid_y())
 #define tidz  ((u32)__nvvm_read_ptx_sreg_tid_z())
@@ -36,7 +41,6 @@ typedef u8 u8x4 __attribute__((ext_vector_type(4)));
 #define gdimx ((u32)__nvvm_read_ptx_sreg_nctaid_x())
 #define gdimy ((u32)__nvvm_read_ptx_sreg_nctaid_y())
 #define gdimz ((u32)__nvvm_read_ptx_sreg_nctaid_z())
-#define global_x (bidx * bdimx + tidx)
 
 #define barrier()            __syncthreads()
 #define barrier_count(p)     __nvvm_bar0_popc(p)
@@ -60,6 +64,9 @@ lane_id(void)
 {
     return __nvvm_read_ptx_sreg_laneid();
 }
+#endif
+
+#define global_x (bidx * bdimx + tidx)
 
 /* Lanes of this thread's warp that exist, for a one-dimensional block. */
 static __device__ inline u32

@@ -397,7 +397,7 @@ hidden_arguments(struct gfx_dispatch *d)
             v = GFX_SHARED_APERTURE;
         else if (h->kind == HID_DYNAMIC_LDS)
             v = l->dynamic_lds;
-        if (h->size <= 8 && h->offset <= d->kernarg_size && h->size <= d->kernarg_size - h->offset)
+        if (h->kind != HID_PARAMETER && h->size <= 8 && h->offset <= d->kernarg_size && h->size <= d->kernarg_size - h->offset)
             memcpy(d->kernarg + h->offset, &v, h->size);
     }
 }

@@ -154,12 +154,13 @@ bool gfx_range_of(uint64_t address, uint64_t *start, uint64_t *size);
 
 /* ---- code objects --------------------------------------------------------------------------------------------------------- */
 
-struct gfx_hidden {                 /* one hidden argument */
+struct gfx_hidden {                 /* one argument: a hidden one, or a parameter of the kernel's own */
     uint8_t kind;                   /* enum gfx_hidden_kind */
     uint32_t offset, size;
 };
 enum gfx_hidden_kind { HID_NONE, HID_BLOCKS, HID_GROUP_SIZE = HID_BLOCKS + 3, HID_REMAINDER = HID_GROUP_SIZE + 3,
-    HID_OFFSET = HID_REMAINDER + 3, HID_GRID_DIMS = HID_OFFSET + 3, HID_PRIVATE_BASE, HID_SHARED_BASE, HID_DYNAMIC_LDS, HID_POINTER };
+    HID_OFFSET = HID_REMAINDER + 3, HID_GRID_DIMS = HID_OFFSET + 3, HID_PRIVATE_BASE, HID_SHARED_BASE, HID_DYNAMIC_LDS, HID_POINTER,
+    HID_PARAMETER };
 
 struct gfx_kernel {
     char *name;

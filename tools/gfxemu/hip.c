@@ -712,6 +712,23 @@ launch(hipFunction_t f, const unsigned grid[3], const unsigned block[3], unsigne
     return e;
 }
 
+enum { MAX_PARAMS = 4096 };
+
+/* The kernel's parameters from pointers to each, in the order of the code object's metadata. */
+static bool
+pack(const struct gfx_kernel *k, void **params, uint8_t *to)
+{
+    for (uint32_t i = 0; i < k->nhidden; i++) {
+        const struct gfx_hidden *h = &k->hidden[i];
+        if (h->kind != HID_PARAMETER)
+            continue;
+        if (h->offset > MAX_PARAMS || h->size > MAX_PARAMS - h->offset)
+            return false;
+        memcpy(to + h->offset, *params++, h->size);
+    }
+    return true;
+}
+
 hipError_t
 hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                       hipStream_t stream, void **params, void **extra)
@@ -719,8 +736,13 @@ hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, un
     unsigned grid[3] = { gx, gy, gz }, block[3] = { bx, by, bz };
     void *data = NULL;
     size_t size = 0;
-    if (params)                         /* sizes are in the metadata, which the backend does not need: it passes one block */
-        return done(hipErrorNotSupported);
+    if (params) {
+        uint8_t packed[MAX_PARAMS] = { 0 };
+        if (!f || extra)
+            return done(f ? hipErrorInvalidValue : hipErrorInvalidDeviceFunction);
+        return pack(f->kernel, params, packed) ? launch(f, grid, block, shared, stream, packed, f->kernel->explicit_size, false)
+                                               : done(hipErrorInvalidValue);
+    }
     for (; extra && *extra != HIP_LAUNCH_PARAM_END; extra += 2) {
         if (*extra == HIP_LAUNCH_PARAM_BUFFER_POINTER)
             data = extra[1];
@@ -729,7 +751,7 @@ hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, un
         else
             return done(hipErrorInvalidValue);
     }
-    if (size > 4096 || (size && !data))
+    if (size > MAX_PARAMS || (size && !data))
         return done(hipErrorInvalidValue);
     return launch(f, grid, block, shared, stream, data ? data : "", size, false);
 }
@@ -738,9 +760,10 @@ hipError_t
 hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                                  unsigned shared, hipStream_t stream, void **params)
 {
-    /* The backend's kernels have one by-value parameter, the whole block: params[0] is where it starts. */
     unsigned grid[3] = { gx, gy, gz }, block[3] = { bx, by, bz };
+    uint8_t packed[MAX_PARAMS] = { 0 };
     if (!f)
         return done(hipErrorInvalidDeviceFunction);
-    return launch(f, grid, block, shared, stream, f->kernel->explicit_size ? params[0] : "", f->kernel->explicit_size, true);
+    return pack(f->kernel, params, packed) ? launch(f, grid, block, shared, stream, packed, f->kernel->explicit_size, true)
+                                           : done(hipErrorInvalidValue);
 }

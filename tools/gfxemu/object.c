@@ -239,8 +239,11 @@ kernel_metadata(struct pack *m, struct gfx_kernel *k, struct value *symbol)
                         skip(m, 0);
                     }
                 }
-                if (!hidden && h.offset + h.size > k->explicit_size)
-                    k->explicit_size = h.offset + h.size;
+                if (!hidden) {
+                    h.kind = HID_PARAMETER;
+                    if (h.offset + h.size > k->explicit_size)
+                        k->explicit_size = h.offset + h.size;
+                }
                 if (h.kind && k->hidden)
                     k->hidden[k->nhidden++] = h;
             }

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Addresses that are computed as integers from the address of a variable become pointer arithmetic on it: PTX has only integers,
+ * but LLVM keeps a local array in registers, sees that two accesses do not overlap, and finds out the space of a generic address
+ * only where it can follow pointers. Sums, differences, conversions between 32 and 64 bits, phis and selects are followed from
+ * each inttoptr back to a ptrtoint of the same space; for global memory, to a kernel parameter.
+ *
+ * An address made from one variable does not reach another: PTX leaves open where variables lie. Runs after promotion of allocas. */
+#include "jit/emit/emit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef LLVMValueRef V;
+
+enum { MAX_DEPTH = 200, BUDGET = 20000 };
+enum state { UNKNOWN, PENDING, BASED, NOT_BASED };
+
+struct entry {
+    V value, pointer;
+    enum state state;
+};
+
+struct pass {
+    LLVMBuilderRef b;
+    LLVMTypeRef i8, pointer;    /* of the space being looked at */
+    unsigned as;
+    bool narrow;                /* its pointers have 32 bits: only the low halves of 64-bit numbers matter */
+    struct entry *slot;         /* a hash table; size is a power of two */
+    size_t size, count;
+    V *log;                     /* values in the order in which they were looked at */
+    size_t nlog, log_capacity;
+    unsigned budget;
+    bool failed;
+};
+
+static size_t
+slot_of(const struct pass *p, V v)
+{
+    size_t i = (size_t)((uintptr_t)v >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20 & (p->size - 1);
+    while (p->slot[i].value && p->slot[i].value != v)
+        i = (i + 1) & (p->size - 1);
+    return i;
+}
+
+/* Valid until the next call. NULL: no memory. */
+static struct entry *
+entry_of(struct pass *p, V v)
+{
+    if (p->count * 2 >= p->size) {
+        struct pass grown = { .size = p->size ? p->size * 2 : 256 };
+        if (!(grown.slot = calloc(grown.size, sizeof *grown.slot))) {
+            p->failed = true;
+            return NULL;
+        }
+        for (size_t i = 0; i < p->size; i++)
+            if (p->slot[i].value)
+                grown.slot[slot_of(&grown, p->slot[i].value)] = p->slot[i];
+        free(p->slot);
+        p->slot = grown.slot;
+        p->size = grown.size;
+    }
+    struct entry *x = &p->slot[slot_of(p, v)];
+    if (!x->value) {
+        x->value = v;
+        p->count++;
+    }
+    return x;
+}
+
+static enum state
+state_of(struct pass *p, V v)
+{
+    struct entry *x = entry_of(p, v);
+    return x ? x->state : NOT_BASED;
+}
+
+static void
+set_state(struct pass *p, V v, enum state s)
+{
+    struct entry *x = entry_of(p, v);
+    if (x)
+        x->state = s;
+}
+
+static LLVMOpcode
+opcode(V v)
+{
+    return LLVMIsAInstruction(v) ? LLVMGetInstructionOpcode(v) : LLVMIsAConstantExpr(v) ? LLVMGetConstOpcode(v) : LLVMRet;
+}
+
+/* A number from the parameter block or a pointer to the module's image, which the emitter loads from constant memory. */
+static bool
+is_parameter(V v)
+{
+    return opcode(v) == LLVMLoad && LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(LLVMTypeOf(v)) == 64 &&
+           LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(v, 0))) == 4;
+}
+
+static bool
+is_base(const struct pass *p, V v)
+{
+    if (p->as == 1 && is_parameter(v))
+        return true;
+    return opcode(v) == LLVMPtrToInt && LLVMTypeOf(LLVMGetOperand(v, 0)) == p->pointer &&
+           LLVMGetIntTypeWidth(LLVMTypeOf(v)) >= (p->narrow ? 32 : 64);
+}
+
+static bool
+remember(struct pass *p, V v)
+{
+    if (p->nlog == p->log_capacity) {
+        size_t n = p->log_capacity ? p->log_capacity * 2 : 64;
+        V *log = realloc(p->log, n * sizeof *log);
+        if (!log) {
+            p->failed = true;
+            return false;
+        }
+        p->log = log;
+        p->log_capacity = n;
+    }
+    p->log[p->nlog++] = v;
+    return true;
+}
+
+/* Is v the address of a variable, plus something? A phi is taken to be while its operands are looked at; what was concluded from
+ * that is forgotten when it turns out not to be. */
+static bool
+based(struct pass *p, V v, unsigned depth)
+{
+    enum state s = state_of(p, v);
+    if (s != UNKNOWN)
+        return s != NOT_BASED;
+    if (depth == MAX_DEPTH || !p->budget || p->failed)
+        return false;
+    p->budget--;
+    size_t from = p->nlog;
+    if (!remember(p, v))
+        return false;
+    set_state(p, v, PENDING);
+    bool yes = false;
+    switch (opcode(v)) {
+    case LLVMPtrToInt: case LLVMLoad:
+        yes = is_base(p, v);
+        break;
+    case LLVMAdd:
+        yes = based(p, LLVMGetOperand(v, 0), depth + 1) || based(p, LLVMGetOperand(v, 1), depth + 1);
+        break;
+    case LLVMSub:
+        yes = based(p, LLVMGetOperand(v, 0), depth + 1);
+        break;
+    case LLVMTrunc: case LLVMZExt: case LLVMSExt:
+        yes = p->narrow && LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(v, 0))) >= 32 && LLVMGetIntTypeWidth(LLVMTypeOf(v)) >= 32 &&
+              based(p, LLVMGetOperand(v, 0), depth + 1);
+        break;
+    case LLVMSelect:
+        yes = based(p, LLVMGetOperand(v, 1), depth + 1) && based(p, LLVMGetOperand(v, 2), depth + 1);
+        break;
+    case LLVMPHI:
+        yes = true;
+        for (unsigned i = 0; yes && i < LLVMCountIncoming(v); i++)
+            yes = based(p, LLVMGetIncomingValue(v, i), depth + 1);
+        break;
+    default:
+        break;
+    }
+    if (!yes)
+        while (p->nlog > from)
+            set_state(p, p->log[--p->nlog], UNKNOWN);
+    set_state(p, v, yes ? BASED : NOT_BASED);
+    return yes;
+}
+
+static void
+set_pointer(struct pass *p, V v, V pointer)
+{
+    struct entry *x = entry_of(p, v);
+    if (x)
+        x->pointer = pointer;
+}
+
+/* An index times the size of an element is said as such: LLVM knows no other form of it as well. */
+static V
+gep(struct pass *p, V before, V base, V offset)
+{
+    LLVMTypeRef element = p->i8;
+    LLVMOpcode op = opcode(offset);
+    V k = op == LLVMMul || op == LLVMShl ? LLVMGetOperand(offset, 1) : NULL;
+    if (k && LLVMIsAConstantInt(k) && LLVMGetIntTypeWidth(LLVMTypeOf(k)) <= 64) {
+        unsigned long long n = LLVMConstIntGetZExtValue(k);
+        if (op == LLVMShl)
+            n = n < 5 ? 1ull << n : 0;
+        if (n > 1 && n <= 4096) {
+            element = n <= 8 && !(n & (n - 1)) ? LLVMIntTypeInContext(LLVMGetTypeContext(p->i8), (unsigned)n * 8)
+                                               : LLVMArrayType2(p->i8, n);
+            offset = LLVMGetOperand(offset, 0);
+        }
+    }
+    LLVMPositionBuilderBefore(p->b, before);
+    return LLVMBuildGEP2(p->b, element, base, &offset, 1, "");
+}
+
+/* The pointer that a based value stands for. */
+static V
+build(struct pass *p, V v)
+{
+    struct entry *x = entry_of(p, v);
+    if (!x)
+        return NULL;
+    if (x->pointer)
+        return x->pointer;
+    V r = NULL, a, c;
+    switch (opcode(v)) {
+    case LLVMPtrToInt: case LLVMTrunc: case LLVMZExt: case LLVMSExt:
+        r = LLVMGetOperand(v, 0);
+        if (opcode(v) != LLVMPtrToInt)
+            r = build(p, r);
+        break;
+    case LLVMLoad:
+        LLVMPositionBuilderBefore(p->b, LLVMGetNextInstruction(v));
+        r = LLVMBuildIntToPtr(p->b, v, p->pointer, "");
+        break;
+    case LLVMAdd: {
+        V base = LLVMGetOperand(v, 0), offset = LLVMGetOperand(v, 1);
+        if (state_of(p, base) != BASED) {
+            base = offset;
+            offset = LLVMGetOperand(v, 0);
+        }
+        if (!(r = build(p, base)))
+            return NULL;
+        r = LLVMIsAInstruction(v) ? gep(p, v, r, offset) : LLVMConstGEP2(p->i8, r, &offset, 1);
+        break;
+    }
+    case LLVMSub:
+        if (!(r = build(p, LLVMGetOperand(v, 0))))
+            return NULL;
+        if (!LLVMIsAInstruction(v)) {
+            c = LLVMConstNeg(LLVMGetOperand(v, 1));
+            r = LLVMConstGEP2(p->i8, r, &c, 1);
+            break;
+        }
+        LLVMPositionBuilderBefore(p->b, v);
+        r = gep(p, v, r, LLVMBuildNeg(p->b, LLVMGetOperand(v, 1), ""));
+        break;
+    case LLVMSelect:
+        a = build(p, LLVMGetOperand(v, 1));
+        c = build(p, LLVMGetOperand(v, 2));
+        if (!a || !c)
+            return NULL;
+        LLVMPositionBuilderBefore(p->b, v);
+        r = LLVMBuildSelect(p->b, LLVMGetOperand(v, 0), a, c, "");
+        break;
+    case LLVMPHI:
+        LLVMPositionBuilderBefore(p->b, v);
+        r = LLVMBuildPhi(p->b, p->pointer, "");
+        set_pointer(p, v, r);
+        for (unsigned i = 0; i < LLVMCountIncoming(v); i++) {
+            LLVMBasicBlockRef from = LLVMGetIncomingBlock(v, i);
+            if (!(a = build(p, LLVMGetIncomingValue(v, i))))
+                a = LLVMGetPoison(p->pointer);      /* out of memory: the compilation is given up */
+            LLVMAddIncoming(r, &a, &from, 1);
+        }
+        return r;
+    default:
+        break;
+    }
+    set_pointer(p, v, r);
+    return r;
+}
+
+static void
+function(struct pass *p, V fn)
+{
+    LLVMContextRef llvm = LLVMGetTypeContext(p->i8);
+    static const unsigned spaces[] = { 3, 5, 0, 1 };    /* shared, local, generic, global */
+    for (unsigned k = 0; k < sizeof spaces / sizeof *spaces && !p->failed; k++) {
+        p->as = spaces[k];
+        p->narrow = p->as > 1;
+        p->pointer = LLVMPointerTypeInContext(llvm, p->as);
+        p->budget = BUDGET;
+        p->count = p->nlog = 0;
+        if (p->slot)
+            memset(p->slot, 0, p->size * sizeof *p->slot);
+        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
+            V next;
+            for (V i = LLVMGetFirstInstruction(bb); i; i = next) {
+                next = LLVMGetNextInstruction(i);
+                if (LLVMGetInstructionOpcode(i) != LLVMIntToPtr || LLVMTypeOf(i) != p->pointer || LLVMIsALoadInst(LLVMGetOperand(i, 0)))
+                    continue;
+                V r = based(p, LLVMGetOperand(i, 0), 0) ? build(p, LLVMGetOperand(i, 0)) : NULL;
+                if (r && !p->failed) {
+                    LLVMReplaceAllUsesWith(i, r);
+                    LLVMInstructionEraseFromParent(i);
+                }
+            }
+        }
+    }
+}
+
+bool
+emit_follow_pointers(LLVMModuleRef m)
+{
+    LLVMContextRef llvm = LLVMGetModuleContext(m);
+    struct pass p = { .b = LLVMCreateBuilderInContext(llvm), .i8 = LLVMInt8TypeInContext(llvm) };
+    for (V f = LLVMGetFirstFunction(m); f && !p.failed; f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f))
+            function(&p, f);
+    free(p.slot);
+    free(p.log);
+    LLVMDisposeBuilder(p.b);
+    return !p.failed;
+}
