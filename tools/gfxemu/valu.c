@@ -607,7 +607,14 @@ mantissa_f(float a)
 }
 F1(frexp_mant_f32, mantissa_f(a))
 
-/* ---- division: scale, fmas, fixup ("V_DIV_SCALE_F32" and its kind in the ISA documents) ---- */
+/* ---- division: scale, fmas, fixup ("V_DIV_SCALE_F32" and its kind in the ISA documents) ----
+ *
+ * In two places the documents' text cannot be what the hardware does, since the quotients of LLVM's expansion (and of every OpenCL
+ * library) are correctly rounded there:
+ * - Where the denominator's reciprocal and the quotient are both subnormal, the text scales the denominator up, from at least
+ *   2^126 to infinity. It is scaled down, as the next case has it: only that agrees with what fmas undoes.
+ * - Where the quotient overflows on the way, infinities of both signs meet, and the fixup gets a NaN that neither operand
+ *   explains. The quotient overflows: infinity of its sign. */
 
 static float
 div_scale_one(float s0, float s1, float s2, bool *vcc)
@@ -627,7 +634,7 @@ div_scale_one(float s0, float s1, float s2, bool *vcc)
     } else if (fabs(1.0 / (double)s1) < 0x1p-126 && fabs((double)s2 / (double)s1) < 0x1p-126) {
         *vcc = true;
         if (same1)
-            d = ldexpf(s0, 64);
+            d = ldexpf(s0, -64);
     } else if (fabs(1.0 / (double)s1) < 0x1p-126) {
         d = ldexpf(s0, -64);
     } else if (fabs((double)s2 / (double)s1) < 0x1p-126) {
@@ -678,7 +685,7 @@ div_scale_one64(double s0, double s1, double s2, bool *vcc)
     } else if (small_inv && small_q) {
         *vcc = true;
         if (same1)
-            d = ldexp(s0, 128);
+            d = ldexp(s0, -128);
     } else if (small_inv) {
         d = ldexp(s0, -128);
     } else if (small_q) {
@@ -709,6 +716,20 @@ div_scale_f64(W, I)
     set_smask(w, &i->op[1], out);
 }
 
+/* (x * y + z) * 2^e, rounded once: where the quotient is subnormal, rounding before the scaling and again after it would sometimes be
+ * wrong, and the hardware's quotients are correctly rounded. The sum is rounded to odd in a format with room for that. */
+static _Float128
+fma_scaled(double x, double y, double z, int e)
+{
+    _Float128 p = (_Float128)x * y, c = z, s = p + c, b = s - p, t = (p - (s - b)) + (c - b);
+    unsigned __int128 bits;
+    memcpy(&bits, &s, sizeof s);
+    if (t != 0 && isfinite((double)t) && !(bits & 1))
+        bits += (t > 0) == (s > 0) ? (unsigned __int128)1 : -(unsigned __int128)1;
+    memcpy(&s, &bits, sizeof s);
+    return s * (_Float128)ldexp(1, e);
+}
+
 static void
 div_fmas_f32(W, I)
 {
@@ -720,7 +741,7 @@ div_fmas_f32(W, I)
     ROUND_BEGIN(0);
     FOR {
         float r = nan3(x[l], y[l], z[l], fmaf(x[l], y[l], z[l]));
-        d[l] = v >> l & 1 ? ldexpf(r, (f32_bits(z[l]) >> 23 & 0xff) > 127 ? 64 : -64) : r;
+        d[l] = v >> l & 1 && isfinite(r) ? (float)fma_scaled(x[l], y[l], z[l], (f32_bits(z[l]) >> 23 & 0xff) > 127 ? 64 : -64) : r;
     }
     ROUND_END();
     gfx_putf(w, i, d);
@@ -737,7 +758,7 @@ div_fmas_f64(W, I)
     ROUND_BEGIN(2);
     FOR {
         double r = nan3d(x[l], y[l], z[l], fma(x[l], y[l], z[l]));
-        d[l] = v >> l & 1 ? ldexp(r, (f64_bits(z[l]) >> 52 & 0x7ff) > 1023 ? 128 : -128) : r;
+        d[l] = v >> l & 1 && isfinite(r) ? (double)fma_scaled(x[l], y[l], z[l], (f64_bits(z[l]) >> 52 & 0x7ff) > 1023 ? 128 : -128) : r;
     }
     ROUND_END();
     gfx_putd(w, i, d);
@@ -761,7 +782,7 @@ div_fixup_one(float s0, float s1, float s2)
         return zero;
     if (e2 - e1 < -150)
         return zero;
-    if (e1 == 255)
+    if (e1 == 255 || isnan(s0))
         return inf;
     return sign ? -fabsf(s0) : fabsf(s0);
 }
@@ -788,7 +809,7 @@ div_fixup_one64(double s0, double s1, double s2)
         return zero;
     if (e2 - e1 < -1075)
         return zero;
-    if (e1 == 2047)
+    if (e1 == 2047 || isnan(s0))
         return inf;
     return sign ? -fabs(s0) : fabs(s0);
 }
