@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The one C++ file: what LLVM gives no C interface for. LLD (see lld.h); and, where LLVM is linked statically, the hook of
+ * The one C++ file: what LLVM gives no C interface for. LLD and options (see lld.h); and, where LLVM is linked statically, the hook of
  * Polly, which Debian's LLVM registers in its pass builder and which nothing here uses. */
 #include "jit/host/lld.h"
 
 #include <lld/Common/Driver.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/raw_ostream.h>
 #include <string>
 
@@ -18,6 +19,15 @@ cwj_lld_run(const char *const *argv, size_t argc, struct cw_buf *messages)
     stream.flush();
     cw_buf_append(messages, text.data(), text.size());
     return result.retCode == 0;
+}
+
+extern "C" void
+cwj_llvm_turn_off(const char *option)
+{
+    auto &options = llvm::cl::getRegisteredOptions();
+    auto found = options.find(option);
+    if (found != options.end())
+        static_cast<llvm::cl::opt<bool> *>(found->second)->setInitialValue(false);
 }
 
 #ifdef CUDAWAY_LLVM_STATIC

@@ -4,6 +4,7 @@
 
 #include "jit/devlib/devlib.h"
 #include "jit/emit/emit.h"
+#include "jit/host/lld.h"
 
 #include "impl/base/log.h"
 
@@ -42,6 +43,9 @@ init_once(void)
     LLVMInitializeX86AsmParser();       /* the JIT and inline assembly need them */
     LLVMInitializeAMDGPUAsmParser();
     LLVMInstallFatalErrorHandler(fatal);
+    /* gfx9 and gfx10: elimination of common expressions commutes instructions that read parts of registers (SDWA) without
+     * exchanging the parts: a.lo + sext(a.hi) and sext(a.lo) + a.hi become one (LLVM 19; tests/ptx/isa/video on gfx90a). */
+    cwj_llvm_turn_off("amdgpu-sdwa-peephole");
     char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
     if (cpu && strlen(cpu) < sizeof host_cpu)
         strcpy(host_cpu, cpu);
