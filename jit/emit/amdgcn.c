@@ -107,6 +107,30 @@ linear_thread(struct emit *e)
     return LLVMBuildAdd(e->b, id3(e, "workitem", 0), LLVMBuildMul(e->b, yz, nx, ""), "");
 }
 
+/* Which of the compute units this is: se, sa and wgp of HW_ID1 since gfx10, se, sh and cu of HW_ID before; less than SM_NUMBERS. */
+enum { SM_NUMBERS = 2048, HWREG_HW_ID = 4, HWREG_HW_ID1 = 23 };
+
+static LLVMValueRef
+compute_unit(struct emit *e)
+{
+    unsigned id = e->wave64 ? HWREG_HW_ID : HWREG_HW_ID1, at = e->wave64 ? 8 : 10, bits = e->wave64 ? 8 : 11;
+    LLVMValueRef hwreg = i32(e, id | at << 6 | (bits - 1) << 11);
+    return gcn_intrinsic(e, "llvm.amdgcn.s.getreg", NULL, 0, &hwreg, 1);
+}
+
+/* Bytes of LDS that the work-group has, or of those that the launch added: from the dispatch packet (HSA Platform System Architecture,
+ * "kernel dispatch packet": group_segment_size at 28). */
+static LLVMValueRef
+lds_bytes(struct emit *e, bool dynamic)
+{
+    LLVMValueRef off = LLVMConstInt(e->i64, 28, false);
+    LLVMValueRef packet = gcn_intrinsic(e, "llvm.amdgcn.dispatch.ptr", NULL, 0, NULL, 0);
+    LLVMValueRef v = LLVMBuildLoad2(e->b, e->i32, LLVMBuildGEP2(e->b, e->i8, packet, &off, 1, ""), "");
+    LLVMSetAlignment(v, 4);
+    emit_invariant(e, v);
+    return dynamic ? LLVMBuildSub(e->b, v, gcn_intrinsic(e, "llvm.amdgcn.groupstaticsize", NULL, 0, NULL, 0), "") : v;
+}
+
 static LLVMValueRef
 gcn_sreg(struct emit *e, ptx_sreg r)
 {
@@ -127,6 +151,16 @@ gcn_sreg(struct emit *e, ptx_sreg r)
     case PTX_SREG_LANEID: return gcn_lane(e);
     case PTX_SREG_WARPID: return LLVMBuildLShr(e->b, linear_thread(e), i32(e, 5), "");
     case PTX_SREG_NWARPID: return i32(e, 32);
+    case PTX_SREG_SMID: return compute_unit(e);
+    case PTX_SREG_NSMID: return i32(e, SM_NUMBERS);
+    case PTX_SREG_TOTAL_SMEM_SIZE: return lds_bytes(e, false);
+    case PTX_SREG_AGGR_SMEM_SIZE: return LLVMBuildAdd(e->b, lds_bytes(e, false), i32(e, 1024), "");     /* as on NVIDIA's, see host.c */
+    case PTX_SREG_DYNAMIC_SMEM_SIZE:
+        if (!e->f->is_kernel) {     /* only there LLVM knows the size of the rest */
+            e->result = CW_ERR_UNSUPPORTED;
+            cwj_diag_add(e->diags, PTX_ERROR, 5001, 0, 0, "not supported on amdgcn: %%dynamic_smem_size in a device function");
+        }
+        return lds_bytes(e, true);
     case PTX_SREG_LANEMASK_EQ: case PTX_SREG_LANEMASK_LE: case PTX_SREG_LANEMASK_LT:
     case PTX_SREG_LANEMASK_GE: case PTX_SREG_LANEMASK_GT:
         lane = gcn_lane(e);
@@ -346,10 +380,42 @@ gcn_from_generic(struct emit *e, LLVMValueRef address, ptx_space space)
     return number_of(e, LLVMBuildAddrSpaceCast(e->b, pointer_of(e, address, AS_GENERIC), pointer_type(e, as), ""));
 }
 
+/* i1: the generic address lies in a constant variable; those are as much global memory as others. */
+static LLVMValueRef
+in_constant(struct emit *e, LLVMValueRef address)
+{
+    LLVMValueRef in = LLVMConstNull(e->i1);
+    bool image = emit_session(e)->module_image;
+    for (uint32_t i = 0; i < e->program->nlink_vars; i++) {
+        const struct cwj_link_var *v = &e->program->link_vars[i];
+        if (v->space != PTX_SPACE_CONST || v->undefined || !v->def)
+            continue;
+        LLVMValueRef first = image ? LLVMBuildAdd(e->b, image_address(e), LLVMConstInt(e->i64, v->offset, false), "")
+                                   : number_of(e, variable(e, i, v));
+        LLVMValueRef here = LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, address, first, ""), LLVMConstInt(e->i64, v->def->size, false), "");
+        in = LLVMBuildOr(e->b, in, here, "");
+    }
+    return in;
+}
+
+/* The most that a kernel of the program has; in a kernel, its own. */
+static uint64_t
+kernel_param_size(struct emit *e)
+{
+    uint64_t most = 0;
+    for (uint32_t k = 0; k < e->program->nkernels; k++) {
+        uint64_t size = (e->program->kernels[k].param_size + 7) & ~UINT64_C(7);
+        if (e->f->is_kernel && emit_session(e)->functions[e->program->kernel_func[k]] == e->f->fn)
+            return size;
+        most = size > most ? size : most;
+    }
+    return most;
+}
+
 static LLVMValueRef
 gcn_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
 {
-    LLVMValueRef p = pointer_of(e, address, AS_GENERIC);
+    LLVMValueRef at, p = pointer_of(e, address, AS_GENERIC);
     LLVMValueRef shared = gcn_intrinsic(e, "llvm.amdgcn.is.shared", NULL, 0, &p, 1);
     LLVMValueRef local = gcn_intrinsic(e, "llvm.amdgcn.is.private", NULL, 0, &p, 1);
     switch (space_number(space)) {
@@ -358,7 +424,15 @@ gcn_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
     case AS_PRIVATE:
         return local;
     case AS_GLOBAL:
-        return LLVMBuildNot(e->b, LLVMBuildOr(e->b, shared, local, ""), "");
+        return LLVMBuildNot(e->b, LLVMBuildOr(e->b, in_constant(e, address), LLVMBuildOr(e->b, shared, local, ""), ""), "");
+    case AS_CONST:
+        if (space == PTX_SPACE_CONST)
+            return in_constant(e, address);
+        /* The hidden arguments follow the parameters, rounded up to 8 bytes; functions know where those are. */
+        p = gcn_intrinsic(e, "llvm.amdgcn.implicitarg.ptr", NULL, 0, NULL, 0);
+        at = LLVMBuildSub(e->b, number_of(e, p), address, "");
+        return LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, at, LLVMConstInt(e->i64, 1, false), ""),
+                             LLVMConstInt(e->i64, kernel_param_size(e), false), "");
     default:
         return LLVMConstNull(e->i1);
     }
@@ -573,7 +647,7 @@ warp_leader(struct emit *e, LLVMValueRef *active)
 static void
 soft_barrier(struct emit *e, LLVMValueRef id, LLVMValueRef n, LLVMValueRef expected, bool sync, bool clear)
 {
-    LLVMBasicBlockRef arrive = emit_new_block(e, "arrive"), last = emit_new_block(e, "last"), others = emit_new_block(e, "others"),
+    LLVMBasicBlockRef arrive = emit_new_block(e, "arrive"), last = emit_new_block(e, "last"), both = emit_new_block(e, "both"),
                       wait = emit_new_block(e, "wait"), done = emit_new_block(e, "done");
     LLVMValueRef active;
     scoped_fence(e, LLVMAtomicOrderingRelease, "workgroup");
@@ -584,16 +658,17 @@ soft_barrier(struct emit *e, LLVMValueRef id, LLVMValueRef n, LLVMValueRef expec
     LLVMValueRef old = LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpAdd, barrier_word(e, BAR_ARRIVED, id), n,
                                           LLVMAtomicOrderingAcquireRelease, false);
     emit_set_scope(old, "workgroup");
-    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntUGE, LLVMBuildAdd(e->b, old, n, ""), expected, ""), last, others);
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntUGE, LLVMBuildAdd(e->b, old, n, ""), expected, ""), last, both);
 
     LLVMPositionBuilderAtEnd(e->b, last);
     ordered(LLVMBuildStore(e->b, i32(e, 0), barrier_word(e, BAR_ARRIVED, id)), LLVMAtomicOrderingRelease);
     if (clear)
         ordered(LLVMBuildStore(e->b, i32(e, 0), barrier_word(e, BAR_SUM, id)), LLVMAtomicOrderingRelease);
     ordered(LLVMBuildStore(e->b, LLVMBuildAdd(e->b, phase, i32(e, 1), ""), barrier_word(e, BAR_PHASE, id)), LLVMAtomicOrderingRelease);
-    LLVMBuildBr(e->b, done);
+    LLVMBuildBr(e->b, both);
 
-    LLVMPositionBuilderAtEnd(e->b, others);
+    /* The last one waits as well, for nothing: in a wave with two warps it must have been here before the other begins to wait. */
+    LLVMPositionBuilderAtEnd(e->b, both);
     LLVMBuildBr(e->b, sync ? wait : done);
     LLVMPositionBuilderAtEnd(e->b, wait);
     LLVMValueRef now = ordered(LLVMBuildLoad2(e->b, e->i32, barrier_word(e, BAR_PHASE, id), ""), LLVMAtomicOrderingAcquire), one = i32(e, 1);
@@ -711,7 +786,7 @@ gcn_misc(struct emit *e, const struct ptx_inst *in)
     switch (in->op) {
     case PTX_OP_TRAP:
     case PTX_OP_BRKPT:
-        gcn_intrinsic(e, in->op == PTX_OP_TRAP ? "llvm.trap" : "llvm.debugtrap", NULL, 0, NULL, 0);
+        gcn_intrinsic(e, "llvm.trap", NULL, 0, NULL, 0);        /* both end the kernel: there is no debugger to go on with */
         return true;
     case PTX_OP_NANOSLEEP:
         a = i32(e, 1);
@@ -720,7 +795,7 @@ gcn_misc(struct emit *e, const struct ptx_inst *in)
     case PTX_OP_PMEVENT:
         return true;
     default:
-        return emit_mov(e, in) || emit_gcn_matrix(e, in) || emit_gcn_texture(e, in);
+        return emit_mov(e, in) || emit_gcn_matrix(e, in) || emit_gcn_texture(e, in) || emit_gcn_async(e, in);
     }
 }
 
@@ -840,6 +915,7 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
         if (what->kernels && !what->kernels[k])
             continue;
         indirect |= p->reach[k].indirect;
+        s->exits |= emit_has_exits(p, &p->reach[k]);
         for (uint32_t i = 0; i < p->reach[k].nfuncs; i++)
             needed[p->reach[k].funcs[i]] = true;
     }

@@ -13,5 +13,6 @@ LLVMValueRef gcn_ballot(struct emit *e, LLVMValueRef p);                        
 
 uint8_t gcn_matrix_model(uint8_t sm);                                           /* index into matrix_models */
 bool emit_gcn_matrix(struct emit *e, const struct ptx_inst *in);                /* amdgcn_matrix.c */
+bool emit_gcn_async(struct emit *e, const struct ptx_inst *in);                 /* amdgcn_async.c: copies, mbarrier, alloca */
 
 #endif

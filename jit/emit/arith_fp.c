@@ -11,27 +11,23 @@ is_half(ptx_type t)
     return t == PTX_F16 || t == PTX_F16X2 || t == PTX_BF16 || t == PTX_BF16X2;
 }
 
-/* min or max of two: minus zero is less than plus zero; a single NaN loses unless .NaN. */
+/* min or max of two: minus zero is less than plus zero; a single NaN loses unless .NaN. Not a chain of comparisons and selects: LLVM 19
+ * makes select(|x| unordered, 0, select(0 < |x|, 0, |x|)) a test of x's sign. On amdgcn maxnum is an instruction that orders
+ * zeros ("V_MAX_F32" of the ISA documents). */
 V
 fp_min_max(struct emit *e, V a, V b, bool max, bool propagate)
 {
-    if (e->target == CWJ_TARGET_HOST) {
-        /* Not a chain of comparisons and selects: LLVM 19 makes select(|x| unordered, 0, select(0 < |x|, 0, |x|)) a test of x's
-         * sign. */
-        V v[2] = { a, b };
-        emit_unify(e, v, 2);
-        V nan[2] = { fp_is_nan(e, v[0]), fp_is_nan(e, v[1]) }, m = v_call2(e, max ? "llvm.maximum" : "llvm.minimum", v[0], v[1]);
-        m = v_sel(e, nan[1], propagate ? v[1] : v[0], m);
-        return fp_quiet(e, v_sel(e, nan[0], propagate ? v[0] : v[1], m));
-    }
-    V ia = fp_as_int(e, a), ib = fp_as_int(e, b);
-    V less = emit_fcmp(e, max ? LLVMRealOGT : LLVMRealOLT, a, b), more = emit_fcmp(e, max ? LLVMRealOLT : LLVMRealOGT, a, b);
-    V equal = fp_as_float(e, max ? v_and(e, ia, ib) : v_or(e, ia, ib));     /* differ in the sign of zero at most */
-    V r = v_sel(e, less, a, v_sel(e, more, b, equal));
-    V nan_a = fp_is_nan(e, a), nan_b = fp_is_nan(e, b);
+    bool gcn = e->target == CWJ_TARGET_AMDGCN;
+    const char *name = gcn ? (max ? "llvm.maxnum" : "llvm.minnum") : max ? "llvm.maximum" : "llvm.minimum";
+    V v[2] = { a, b }, r;
 
-    r = v_sel(e, nan_b, propagate ? b : a, r);
-    return fp_quiet(e, v_sel(e, nan_a, propagate ? a : b, r));
+    emit_unify(e, v, 2);
+    r = v_call2(e, name, v[0], v[1]);
+    if (gcn && !propagate && emit_scalar_type(r) == e->f32)
+        return r;                   /* which NaN it is does not matter: it is made canonical */
+    V nan[2] = { fp_is_nan(e, v[0]), fp_is_nan(e, v[1]) };
+    r = v_sel(e, nan[1], propagate ? v[1] : v[0], r);
+    return fp_quiet(e, v_sel(e, nan[0], propagate ? v[0] : v[1], r));
 }
 
 static V
@@ -56,17 +52,25 @@ half_fma(struct emit *e, V a, V b, V c)
     return fp_fma_odd(e, a, b, c);
 }
 
-/* Which of several f64 NaN operands comes out, quieted: b, else c, else a (measured on an H200). `r` has a's already where
- * a alone is one. f32 NaN is canonical, so the question does not arise. */
+/* Which of several f64 NaN operands comes out, quieted: b, else c, else a (measured on an H200). f32 NaN is canonical, so the
+ * question does not arise. On the host `r` has a's already where a alone is one. What an AMD GPU gives is written nowhere: there
+ * all is done here, out of the way, for a wave that has a NaN. */
 static V
-prefer_nan(struct emit *e, V r, V b, V c)
+prefer_nan(struct emit *e, V r, V a, V b, V c)
 {
     if (e->target == CWJ_TARGET_NVPTX || emit_scalar_type(r) != e->f64)
         return r;
-    V quiet = k_int(e, fp_as_int(e, r), UINT64_C(1) << 51);
+    V quiet = k_int(e, fp_as_int(e, r), UINT64_C(1) << 51), fast = r;
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b), done = NULL;
+    if (e->target == CWJ_TARGET_AMDGCN) {
+        done = fp_begin_nan(e, r);
+        r = v_sel(e, fp_is_nan(e, r), fp_as_float(e, k_int(e, quiet, FP_NAN_F64)), r);
+        r = v_sel(e, fp_is_nan(e, a), fp_as_float(e, v_or(e, fp_as_int(e, a), quiet)), r);
+    }
     if (c)
         r = v_sel(e, fp_is_nan(e, c), fp_as_float(e, v_or(e, fp_as_int(e, c), quiet)), r);
-    return v_sel(e, fp_is_nan(e, b), fp_as_float(e, v_or(e, fp_as_int(e, b), quiet)), r);
+    r = v_sel(e, fp_is_nan(e, b), fp_as_float(e, v_or(e, fp_as_int(e, b), quiet)), r);
+    return done ? fp_end_nan(e, from, done, fast, r) : r;
 }
 
 /* .ftz flushes what is subnormal when rounded as if exponents had no end. Rounded to a subnormal first, a little less than
@@ -112,18 +116,18 @@ one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
 
     switch (in->op) {
     case PTX_OP_ADD:
-        return prefer_nan(e, fp_add(e, a, b, in->round, ftz), b, NULL);
+        return prefer_nan(e, fp_add(e, a, b, in->round, ftz), a, b, NULL);
     case PTX_OP_SUB:
         if (in->round == PTX_RN || in->round == PTX_RND_NONE)
-            return prefer_nan(e, v_fsub(e, a, b), b, NULL);
-        return prefer_nan(e, fp_add(e, a, LLVMBuildFNeg(e->b, b, ""), in->round, ftz), b, NULL);
+            return prefer_nan(e, v_fsub(e, a, b), a, b, NULL);
+        return prefer_nan(e, fp_add(e, a, LLVMBuildFNeg(e->b, b, ""), in->round, ftz), a, b, NULL);
     case PTX_OP_MUL:
         if (t == PTX_BF16 || t == PTX_BF16X2)       /* bf16 shares f32's exponents: subnormal products would round twice */
             return fp_narrow_odd(e, v_fmul(e, fp_widen(e, a), fp_widen(e, b)));
-        return prefer_nan(e, fp_mul(e, a, b, in->round, ftz && !is_half(t)), b, NULL);
+        return prefer_nan(e, fp_mul(e, a, b, in->round, ftz && !is_half(t)), a, b, NULL);
     case PTX_OP_FMA:
     case PTX_OP_MAD:
-        return is_half(t) ? half_fma(e, a, b, c) : prefer_nan(e, fp_fma(e, a, b, c, in->round, ftz), b, c);
+        return is_half(t) ? half_fma(e, a, b, c) : prefer_nan(e, fp_fma(e, a, b, c, in->round, ftz), a, b, c);
     case PTX_OP_MIN:
     case PTX_OP_MAX: {
         V r = min_max(e, in, a, b);
@@ -147,7 +151,7 @@ one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
         if (in->op == PTX_OP_RSQRT || in->flags & PTX_F_APPROX)
             return fp_approx(e, in, a);
         if (in->op == PTX_OP_SQRT)
-            return fp_sqrt(e, a, in->round, ftz);
+            return prefer_nan(e, fp_sqrt(e, a, in->round, ftz), a, a, NULL);
         return fp_div(e, emit_fp_like(e, a, 1.0), a, in->round, ftz);
     default:
         return fp_approx(e, in, a);

@@ -64,6 +64,9 @@ static V
 add_f64(struct emit *e, const struct atomic *x, V address, V old, V b)
 {
     V sum = v_fadd(e, old, b), nan_old = fp_is_nan(e, old), nan_b = fp_is_nan(e, b);
+
+    if (e->target == CWJ_TARGET_AMDGCN)     /* of infinities: x86 gives this NaN by itself */
+        sum = v_sel(e, fp_is_nan(e, sum), fp_as_float(e, k_int(e, fp_as_int(e, sum), FP_NAN_F64)), sum);
     V global = v_sel(e, nan_b, b, v_sel(e, nan_old, old, sum));
     V shared = v_sel(e, nan_old, fp_quiet(e, old), v_sel(e, nan_b, fp_quiet(e, b), sum));
 
@@ -138,10 +141,10 @@ one_atomic(struct emit *e, const struct atomic *x, V address, V b, V c)
 {
     const struct ptx_inst *in = x->in;
     V p = emit_session(e)->target->pointer(e, address, x->space), old;
-    bool s = type_is_signed(x->t), native_float = (x->t == PTX_F32 || x->t == PTX_F64) && e->target != CWJ_TARGET_HOST;
+    bool s = type_is_signed(x->t), native_float = (x->t == PTX_F32 || x->t == PTX_F64) && e->target == CWJ_TARGET_NVPTX;
     LLVMAtomicRMWBinOp op;
 
-    if (native_float && in->atomop == PTX_ATOM_ADD)     /* the target's own, with its own NaN */
+    if (native_float && in->atomop == PTX_ATOM_ADD)
         return scoped(e, x, LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpFAdd, p, b, x->order, false));
     b = emit_bitcast(e, b, x->bits);
     switch (in->atomop) {

@@ -115,7 +115,7 @@ emit_signature(struct emit *e, const struct ptx_function *fn)
             p[n++] = storage_pointer(e); /* the caller gives the storage */
     }
     if (emit_session(e)->exits)
-        p[n++] = e->ptr;            /* lanes that have left the kernel, emit_fn.exited */
+        p[n++] = storage_pointer(e);    /* lanes that have left the kernel, emit_fn.exited */
     if (nr == 1)
         ret = r[0];
     else if (nr > 1)

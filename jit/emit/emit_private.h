@@ -69,6 +69,8 @@ struct emit_fn {
     LLVMValueRef block_mask;        /* mask at the start of the block being emitted; NULL: all */
     LLVMBasicBlockRef bail;         /* where to go when no lane of the block is left */
 
+    LLVMValueRef stack, stack_top;  /* amdgcn: room for `alloca`, and an i32 slot with the bytes taken; NULL without it */
+
     /* host target: context, loaded once */
     LLVMValueRef gang, block_ctx, launch, params, image, shared;
     LLVMValueRef tid[3];
@@ -121,6 +123,8 @@ LLVMValueRef emit_mask_and(struct emit *e, LLVMValueRef a, LLVMValueRef b); /* e
 LLVMValueRef emit_full_mask(struct emit *e, LLVMValueRef mask); /* never NULL: all-ones vector */
 /* After a call: lanes may have left the kernel in it. */
 void emit_drop_exited(struct emit *e);
+/* Does a device function end its thread? Behind a trap, as compilers put it, it is never executed. */
+bool emit_has_exits(const struct cwj_program *p, const struct cwj_reach *reach);
 LLVMBasicBlockRef emit_new_block(struct emit *e, const char *name);
 void emit_goto(struct emit *e, LLVMBasicBlockRef bb);
 LLVMValueRef emit_iota(struct emit *e, LLVMTypeRef scalar);     /* <0, 1, 2, ...> */
@@ -197,6 +201,10 @@ bool emit_host_texture(struct emit *e, const struct ptx_inst *in);      /* host_
 bool emit_gcn_texture(struct emit *e, const struct ptx_inst *in);     /* amdgcn_tex.c */
 bool emit_host_matrix(struct emit *e, const struct ptx_inst *in);       /* host_matrix.c */
 bool emit_host_async(struct emit *e, const struct ptx_inst *in);        /* host_async.c */
+/* host_async.c, for all targets: what is nothing where copies are made at once, and mbarrier.pending_count; the bytes that a cp.async
+ * reads, NULL: all. */
+bool emit_async_common(struct emit *e, const struct ptx_inst *in);
+LLVMValueRef emit_async_size(struct emit *e, const struct ptx_inst *in);
 /* host_warp.c, for all targets: the source lane of shfl and whether it is valid; one step of redux. */
 LLVMValueRef emit_shuffle_source(struct emit *e, const struct ptx_inst *in, LLVMValueRef lane, LLVMValueRef b, LLVMValueRef c,
                                  LLVMValueRef *valid);

@@ -10,6 +10,8 @@
 
 #include "jit/emit/arith_private.h"
 
+#define FP_NAN_F64 UINT64_C(0xfff8000000000000)
+
 /* The elements of an operand: one, or two of a packed type. v[i] is f32 or f64. */
 struct fp_pack {
     unsigned n;
@@ -24,6 +26,10 @@ void fp_unpack(struct emit *e, LLVMValueRef v, ptx_type t, struct fp_pack *p);
 LLVMValueRef fp_flush(struct emit *e, LLVMValueRef v, ptx_type t);      /* subnormals of type t to zero, sign kept */
 LLVMValueRef fp_canonical(struct emit *e, LLVMValueRef v);              /* f32: NaN to 0x7fffffff */
 LLVMValueRef fp_quiet(struct emit *e, LLVMValueRef v);                  /* f64: a signalling NaN made quiet; f32 as it is */
+/* amdgcn: what the hardware's NaN should be is computed in a block of its own, entered where a lane of the wave has r NaN: between
+ * fp_begin_nan and fp_end_nan, which gives `fast` or `slow`. `from`: the block before fp_begin_nan. */
+LLVMBasicBlockRef fp_begin_nan(struct emit *e, LLVMValueRef r);
+LLVMValueRef fp_end_nan(struct emit *e, LLVMBasicBlockRef from, LLVMBasicBlockRef done, LLVMValueRef fast, LLVMValueRef slow);
 LLVMValueRef fp_saturate(struct emit *e, LLVMValueRef v);               /* to [+0, 1], NaN to +0 */
 LLVMValueRef fp_relu(struct emit *e, LLVMValueRef v);                   /* negative to +0, NaN stays */
 LLVMValueRef fp_as_int(struct emit *e, LLVMValueRef v);                 /* the bits */

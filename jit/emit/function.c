@@ -182,6 +182,18 @@ add_exited(struct emit *e, LLVMValueRef lanes)
         emit_mask_store(e, e->f->exited, emit_bin(e, LLVMOr, load_exited(e), emit_full_mask(e, lanes)));
 }
 
+bool
+emit_has_exits(const struct cwj_program *p, const struct cwj_reach *reach)
+{
+    for (uint32_t i = 0; i < reach->nfuncs; i++) {
+        const struct ptx_function *fn = cwj_program_function(p, reach->funcs[i])->fn;
+        for (uint32_t k = 0; fn && fn->has_body && !fn->is_entry && k < fn->ninsts; k++)
+            if (fn->insts[k].op == PTX_OP_EXIT && !(k && fn->insts[k - 1].op == PTX_OP_TRAP))
+                return true;
+    }
+    return false;
+}
+
 /* Lanes that run an unmasked block. */
 static LLVMValueRef
 together_mask(struct emit *e)
@@ -595,9 +607,6 @@ emit_block(struct emit *e, uint32_t p)
     const struct ptx_inst *last = NULL;
     for (uint32_t i = 0; i < blk->count; i++) {
         const struct ptx_inst *in = &e->fn->insts[blk->first + i];
-        if (in->op == PTX_OP_EXIT && !f->is_kernel && e->target == CWJ_TARGET_AMDGCN &&
-            !(i && e->fn->insts[blk->first + i - 1].op == PTX_OP_TRAP))
-            emit_unsupported(e, in, "exit in a device function");
         if (i + 1 == blk->count && (ptx_op_info(in->op)->traits & PTX_T_TERMINATOR || in->op == PTX_OP_TRAP)) {
             last = in;
             if (in->op == PTX_OP_TRAP)
@@ -656,7 +665,7 @@ emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_f
     LLVMPositionBuilderAtEnd(e->b, f->entry);
     s->target->enter(e);
     ok = make_slots(e, f);
-    if (ok && s->exits && s->target->yield) {   /* host */
+    if (ok && s->exits) {
         LLVMPositionBuilderAtEnd(e->b, f->entry);
         if (e->width > 1) {
             f->alive = emit_alloca(e, emit_mask_storage(e), 0, "alive");

@@ -553,19 +553,6 @@ scan_operand(const struct ptx_operand *o, void *user)
         scan_operand(&o->elem[i], user);
 }
 
-/* Does a device function end its thread? Behind a trap, as compilers put it, it is never executed. */
-static bool
-has_exits(const struct cwj_program *p, const struct cwj_reach *reach)
-{
-    for (uint32_t i = 0; i < reach->nfuncs; i++) {
-        const struct ptx_function *fn = cwj_program_function(p, reach->funcs[i])->fn;
-        for (uint32_t k = 0; fn && fn->has_body && !fn->is_entry && k < fn->ninsts; k++)
-            if (fn->insts[k].op == PTX_OP_EXIT && !(k && fn->insts[k - 1].op == PTX_OP_TRAP))
-                return true;
-    }
-    return false;
-}
-
 static bool
 needs_warp(const struct cwj_program *p, const struct cwj_reach *reach)
 {
@@ -726,7 +713,7 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     e->width = variant->o0 || threads ? 1 : warp ? 32 : gang_width(p, s->reach);
     if (variant->narrow && e->width > 8 && e->width < 32)
         e->width = 8;
-    s->exits = has_exits(p, s->reach);
+    s->exits = emit_has_exits(p, s->reach);
     s->lockstep = warp && e->width == 1;
 
     LLVMValueRef fn = LLVMAddFunction(e->module, "cwh_kernel", LLVMFunctionType(e->void_, &e->ptr, 1, false));

@@ -39,15 +39,9 @@ static void
 cp_async(struct emit *e, const struct ptx_inst *in)
 {
     uint32_t size = (uint32_t)in->operand[2].imm;
-    unsigned policy = in->aux & PTX_AUX_CACHE_HINT ? 1 : 0;
-    LLVMValueRef count = i32(e, size);
-    if (in->noperands > 3 + policy) {
-        const struct ptx_operand *o = &in->operand[3];
-        if (o->negate_pred || (o->kind == PTX_OPND_REG && e->fn->regs[o->index].type == PTX_PRED))
-            count = emit_select(e, emit_src(e, in, 3, PTX_PRED), i32(e, 0), count);
-        else
-            count = emit_src(e, in, 3, PTX_U32);
-    }
+    LLVMValueRef count = emit_async_size(e, in);
+    if (!count)
+        count = i32(e, size);
     LLVMValueRef to = generic_address(e, &in->operand[0], PTX_SPACE_SHARED), from = generic_address(e, &in->operand[1], PTX_SPACE_GLOBAL);
     LLVMTypeRef types[6] = { e->ptr, e->i64, e->i32, e->ptr, e->ptr, e->ptr };
     LLVMValueRef args[6] = { e->f->gang, mask_argument(e), i32(e, size), spill(e, to), spill(e, from), spill(e, count) };
@@ -97,24 +91,12 @@ mbarrier(struct emit *e, const struct ptx_inst *in)
 }
 
 bool
-emit_host_async(struct emit *e, const struct ptx_inst *in)
+emit_async_common(struct emit *e, const struct ptx_inst *in)
 {
     switch (in->op) {
-    case PTX_OP_CP_ASYNC:
-        cp_async(e, in);
-        return true;
     case PTX_OP_CP_ASYNC_COMMIT_GROUP:
     case PTX_OP_CP_ASYNC_WAIT_GROUP:
     case PTX_OP_CP_ASYNC_WAIT_ALL:
-        return true;
-    case PTX_OP_CP_ASYNC_MBARRIER_ARRIVE:
-        /* The copies are complete. Without .noinc the pending count goes up by one and down again. */
-        if (in->aux >> PTX_AUX_NOINC & 1)
-            mbarrier_call(e, CWH_MBARRIER_ARRIVE, spill(e, generic_address(e, &in->operand[0], (ptx_space)in->space)), i32(e, 1));
-        return true;
-    case PTX_OP_MBARRIER_INIT: case PTX_OP_MBARRIER_INVAL: case PTX_OP_MBARRIER_EXPECT_TX: case PTX_OP_MBARRIER_COMPLETE_TX:
-    case PTX_OP_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_ARRIVE_DROP: case PTX_OP_MBARRIER_TEST_WAIT: case PTX_OP_MBARRIER_TRY_WAIT:
-        mbarrier(e, in);
         return true;
     case PTX_OP_MBARRIER_PENDING_COUNT: {
         LLVMValueRef s = emit_src(e, in, 1, PTX_B64), mask = emit_int_like(e, s, (1u << CWH_MBARRIER_COUNT_BITS) - 1);
@@ -126,6 +108,41 @@ emit_host_async(struct emit *e, const struct ptx_inst *in)
     case PTX_OP_GRIDDEPCONTROL_LAUNCH_DEPENDENTS:
     case PTX_OP_GRIDDEPCONTROL_WAIT:
         return true;                /* a stream's kernels run one after the other */
+    default:
+        return false;
+    }
+}
+
+LLVMValueRef
+emit_async_size(struct emit *e, const struct ptx_inst *in)
+{
+    unsigned policy = in->aux & PTX_AUX_CACHE_HINT ? 1 : 0;
+    if (in->noperands <= 3 + policy)
+        return NULL;
+    const struct ptx_operand *o = &in->operand[3];
+    if (o->negate_pred || (o->kind == PTX_OPND_REG && e->fn->regs[o->index].type == PTX_PRED))
+        return emit_select(e, emit_src(e, in, 3, PTX_PRED), i32(e, 0), i32(e, (uint32_t)in->operand[2].imm));
+    return emit_src(e, in, 3, PTX_U32);
+}
+
+bool
+emit_host_async(struct emit *e, const struct ptx_inst *in)
+{
+    if (emit_async_common(e, in))
+        return true;
+    switch (in->op) {
+    case PTX_OP_CP_ASYNC:
+        cp_async(e, in);
+        return true;
+    case PTX_OP_CP_ASYNC_MBARRIER_ARRIVE:
+        /* The copies are complete. Without .noinc the pending count goes up by one and down again. */
+        if (in->aux >> PTX_AUX_NOINC & 1)
+            mbarrier_call(e, CWH_MBARRIER_ARRIVE, spill(e, generic_address(e, &in->operand[0], (ptx_space)in->space)), i32(e, 1));
+        return true;
+    case PTX_OP_MBARRIER_INIT: case PTX_OP_MBARRIER_INVAL: case PTX_OP_MBARRIER_EXPECT_TX: case PTX_OP_MBARRIER_COMPLETE_TX:
+    case PTX_OP_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_ARRIVE_DROP: case PTX_OP_MBARRIER_TEST_WAIT: case PTX_OP_MBARRIER_TRY_WAIT:
+        mbarrier(e, in);
+        return true;
     default:
         return false;
     }

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * amdgcn: asynchronous copies, mbarrier objects, and room on the stack. A copy is made where it is issued, as on the host device.
+ *
+ * LLVM 19 refuses allocas whose size is not known, so a function that has `alloca` keeps STACK_BYTES of scratch for it and takes
+ * rooms from there, upwards; what does not fit ends the kernel, as a stack overflow does. */
+#include "jit/emit/amdgcn_private.h"
+
+enum { STACK_BYTES = 4096, STACK_ALIGN = 16 };
+
+static LLVMValueRef
+i32(struct emit *e, uint32_t v)
+{
+    return LLVMConstInt(e->i32, v, false);
+}
+
+static void
+cp_async(struct emit *e, const struct ptx_inst *in)
+{
+    uint32_t size = (uint32_t)in->operand[2].imm;
+    const struct emit_target *t = emit_session(e)->target;
+    LLVMValueRef count = emit_async_size(e, in);
+    LLVMValueRef to = t->pointer(e, emit_address(e, &in->operand[0], PTX_SPACE_SHARED), PTX_SPACE_SHARED);
+    LLVMValueRef from = t->pointer(e, emit_address(e, &in->operand[1], PTX_SPACE_GLOBAL), PTX_SPACE_GLOBAL);
+    if (count) {
+        LLVMValueRef args[4] = { to, from, i32(e, size), count };
+        emit_devlib(e, "cwd_async_copy", e->void_, args, 4);
+        return;
+    }
+    LLVMValueRef v = LLVMBuildLoad2(e->b, size == 4 ? e->i32 : LLVMVectorType(e->i32, size / 4), from, "");
+    LLVMSetAlignment(v, size);
+    LLVMSetAlignment(LLVMBuildStore(e->b, v, to), size);
+}
+
+static LLVMValueRef
+mbarrier_call(struct emit *e, enum cwh_mbarrier_op op, LLVMValueRef object, LLVMValueRef value)
+{
+    LLVMValueRef args[3] = { i32(e, op), object, emit_resize(e, value, e->i64, false) };
+    return emit_devlib(e, "cwd_async_mbarrier", e->i64, args, 3);
+}
+
+static LLVMValueRef
+mbarrier_object(struct emit *e, const struct ptx_operand *o, const struct ptx_inst *in)
+{
+    ptx_space space = emit_effective_space(in, o);
+    return emit_session(e)->target->pointer(e, emit_address(e, o, space), space);
+}
+
+static void
+mbarrier(struct emit *e, const struct ptx_inst *in)
+{
+    bool arrive = in->op == PTX_OP_MBARRIER_ARRIVE || in->op == PTX_OP_MBARRIER_ARRIVE_DROP;
+    bool wait = in->op == PTX_OP_MBARRIER_TEST_WAIT || in->op == PTX_OP_MBARRIER_TRY_WAIT;
+    bool parity = in->aux >> PTX_AUX_PARITY & 1;
+    unsigned at = arrive || wait ? 1 : 0;
+    LLVMValueRef object = mbarrier_object(e, &in->operand[at], in), r;
+    LLVMValueRef value = at + 1 < in->noperands ? emit_src(e, in, at + 1, wait && !parity ? PTX_B64 : PTX_B32) : i32(e, 1);
+    if (wait) {
+        r = mbarrier_call(e, parity ? CWH_MBARRIER_TEST_PARITY : CWH_MBARRIER_TEST, object, value);
+        emit_dst(e, in, 0, PTX_PRED, emit_icmp(e, LLVMIntNE, r, emit_int_like(e, r, 0)));
+    } else if (arrive) {
+        if (in->aux >> PTX_AUX_EXPECT_TX & 1) {
+            mbarrier_call(e, CWH_MBARRIER_EXPECT, object, value);
+            value = i32(e, 1);
+        }
+        r = mbarrier_call(e, in->op == PTX_OP_MBARRIER_ARRIVE ? CWH_MBARRIER_ARRIVE : CWH_MBARRIER_DROP, object, value);
+        emit_dst(e, in, 0, PTX_B64, r);
+    } else {
+        mbarrier_call(e, in->op == PTX_OP_MBARRIER_INIT        ? CWH_MBARRIER_INIT
+                         : in->op == PTX_OP_MBARRIER_INVAL     ? CWH_MBARRIER_INVAL
+                         : in->op == PTX_OP_MBARRIER_EXPECT_TX ? CWH_MBARRIER_EXPECT
+                                                               : CWH_MBARRIER_COMPLETE, object, value);
+    }
+}
+
+/* ---- room on the stack (9.7.17) ---- */
+
+static LLVMValueRef
+stack_top(struct emit *e)
+{
+    if (!e->f->stack) {
+        e->f->stack = emit_session(e)->target->local_storage(e, STACK_BYTES, STACK_ALIGN);
+        e->f->stack_top = emit_alloca(e, e->i32, 0, "top");
+    }
+    return LLVMBuildLoad2(e->b, e->i32, e->f->stack_top, "");
+}
+
+static void
+stack_room(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = (ptx_type)in->type[0];
+    LLVMValueRef top = stack_top(e), wanted = emit_resize(e, emit_src(e, in, 1, t), e->i64, false);
+    uint64_t align = in->noperands > 2 ? (uint64_t)in->operand[2].imm : 8;
+    if (!align || (align & (align - 1)) || align > STACK_ALIGN) {
+        emit_unsupported(e, in, "an alignment that is no power of two up to 16");
+        return;
+    }
+    LLVMValueRef up = LLVMConstInt(e->i64, STACK_ALIGN - 1, false), limit = LLVMConstInt(e->i64, STACK_BYTES, false);
+    LLVMValueRef fits = LLVMBuildICmp(e->b, LLVMIntULE, wanted, limit, "");
+    LLVMValueRef size = LLVMBuildAnd(e->b, LLVMBuildAdd(e->b, wanted, up, ""), LLVMBuildNot(e->b, up, ""), "");
+    LLVMValueRef next = LLVMBuildAdd(e->b, LLVMBuildZExt(e->b, top, e->i64, ""), size, "");
+    fits = LLVMBuildAnd(e->b, fits, LLVMBuildICmp(e->b, LLVMIntULE, next, limit, ""), "");
+    LLVMBasicBlockRef full = emit_new_block(e, "stack.full"), on = emit_new_block(e, "stack");
+    LLVMBuildCondBr(e->b, fits, on, full);
+    LLVMPositionBuilderAtEnd(e->b, full);
+    gcn_intrinsic(e, "llvm.trap", NULL, 0, NULL, 0);
+    LLVMBuildUnreachable(e->b);
+    LLVMPositionBuilderAtEnd(e->b, on);
+    LLVMBuildStore(e->b, LLVMBuildTrunc(e->b, next, e->i32, ""), e->f->stack_top);
+    LLVMValueRef room = LLVMBuildGEP2(e->b, e->i8, e->f->stack, &top, 1, "");
+    emit_dst(e, in, 0, t, emit_resize(e, LLVMBuildPtrToInt(e->b, room, e->i64, ""), emit_type(e, t), false));
+}
+
+bool
+emit_gcn_async(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = (ptx_type)in->type[0];
+    if (emit_async_common(e, in))
+        return true;
+    switch (in->op) {
+    case PTX_OP_CP_ASYNC:
+        cp_async(e, in);
+        return true;
+    case PTX_OP_CP_ASYNC_MBARRIER_ARRIVE:
+        /* The copies are complete. Without .noinc the pending count goes up by one and down again. */
+        if (in->aux >> PTX_AUX_NOINC & 1)
+            mbarrier_call(e, CWH_MBARRIER_ARRIVE, mbarrier_object(e, &in->operand[0], in), i32(e, 1));
+        return true;
+    case PTX_OP_MBARRIER_INIT: case PTX_OP_MBARRIER_INVAL: case PTX_OP_MBARRIER_EXPECT_TX: case PTX_OP_MBARRIER_COMPLETE_TX:
+    case PTX_OP_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_ARRIVE_DROP: case PTX_OP_MBARRIER_TEST_WAIT: case PTX_OP_MBARRIER_TRY_WAIT:
+        mbarrier(e, in);
+        return true;
+    case PTX_OP_ALLOCA:
+        stack_room(e, in);
+        return true;
+    case PTX_OP_STACKSAVE:
+        emit_dst(e, in, 0, t, emit_resize(e, stack_top(e), emit_type(e, t), false));
+        return true;
+    case PTX_OP_STACKRESTORE:
+        stack_top(e);
+        LLVMBuildStore(e->b, emit_resize(e, emit_src(e, in, 0, t), e->i32, false), e->f->stack_top);
+        return true;
+    default:
+        return false;
+    }
+}
