@@ -39,6 +39,16 @@ emit_iota(struct emit *e, LLVMTypeRef scalar)
     return LLVMConstVector(v, e->width);
 }
 
+/* The slot of a register. What is written before it is read needs no zero at the start, and mem2reg then has less to do. */
+static LLVMValueRef
+register_slot(struct emit *e, uint32_t reg, LLVMTypeRef type)
+{
+    const char *name = e->fn->regs[reg].name;
+    if (e->target == CWJ_TARGET_AMDGCN && !flow_live_in(&e->f->flow, 0, reg))
+        return LLVMBuildAlloca(e->f->entry_b, type, name);
+    return emit_alloca(e, type, 0, name);
+}
+
 LLVMValueRef
 emit_alloca(struct emit *e, LLVMTypeRef type, unsigned align, const char *name)
 {
@@ -254,7 +264,7 @@ make_slots(struct emit *e, struct emit_fn *f)
         if (f->flow.shape[r].kind == FLOW_AFFINE64)
             f->slot_base[r] = emit_alloca(e, e->i32, 0, "base");
         f->slot_type[r] = t;
-        f->slot[r] = emit_alloca(e, t, 0, fn->regs[r].name);
+        f->slot[r] = register_slot(e, r, t);
     }
     for (uint32_t b = 0; b < f->flow.n; b++) {
         char name[32];

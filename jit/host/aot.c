@@ -164,7 +164,7 @@ compile(const struct aot *a, struct cwj_part *part)
     LLVMModuleRef module = NULL;
     LLVMTargetMachineRef tm = NULL;
     LLVMMemoryBufferRef code = NULL;
-    LLVMContextRef llvm = cwj_llvm_context(diags);
+    LLVMContextRef llvm = cwj_llvm_context(o->emit == CWJ_EMIT_LLVM, diags);
     if (!llvm)
         return CW_ERR_NOMEM;
     cw_result r = cwj_llvm_machine(o->target, o->cpu, level, &tm, diags);

@@ -95,12 +95,14 @@ on_message(LLVMDiagnosticInfoRef info, void *user)
 }
 
 LLVMContextRef
-cwj_llvm_context(struct cwj_diags *diags)
+cwj_llvm_context(bool names, struct cwj_diags *diags)
 {
     cwj_llvm_init();
     LLVMContextRef c = LLVMContextCreate();
-    if (c)
-        LLVMContextSetDiagnosticHandler(c, on_message, diags);
+    if (!c)
+        return NULL;
+    LLVMContextSetDiagnosticHandler(c, on_message, diags);
+    LLVMContextSetDiscardValueNames(c, !names);
     return c;
 }
 

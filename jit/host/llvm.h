@@ -14,8 +14,9 @@
 /* Register the targets and the handler of fatal errors; once per process, any thread. */
 void cwj_llvm_init(void);
 
-/* A context whose messages go to diags. NULL: out of memory. */
-LLVMContextRef cwj_llvm_context(struct cwj_diags *diags);
+/* A context whose messages go to diags. names: values and blocks keep the names they are given, for somebody to read; functions and
+ * variables always do. NULL: out of memory. */
+LLVMContextRef cwj_llvm_context(bool names, struct cwj_diags *diags);
 
 /* What this CPU is called, with its features, in LLVM's words. Never NULL; live for ever. */
 const char *cwj_llvm_host_cpu(void);

@@ -100,7 +100,7 @@ compile(struct cwj_program *p, uint32_t index, const struct cwh_variant *v, cons
     LLVMModuleRef module = NULL;
     LLVMTargetMachineRef tm = NULL;
     unsigned level = v->o0 ? 0 : 2;
-    LLVMContextRef llvm = cwj_llvm_context(diags);
+    LLVMContextRef llvm = cwj_llvm_context(cwj_dump_enabled(), diags);
     if (!llvm)
         return CW_ERR_NOMEM;
 

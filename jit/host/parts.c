@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_THREADS = 256 };
+enum { MAX_THREADS = 256, MAX_PARTS = 16 };
 
 static uint32_t
 weight(const struct cwj_program *p, uint32_t kernel)
@@ -47,6 +47,11 @@ cwj_parts_make(const struct cwj_program *p, const bool *take, uint32_t limit, st
     *out = (struct cwj_parts){ 0 };
     /* Calls through registers reach every function whose address is taken, so kernels that make them are in one part. */
     uint32_t indirect = UINT32_MAX, open = UINT32_MAX, used = 0;
+    uint64_t total = 0;
+    for (uint32_t k = 0; k < p->nkernels; k++)
+        total += take[k] ? weight(p, k) : 0;
+    if (limit && total / MAX_PARTS > limit)
+        limit = (uint32_t)(total / MAX_PARTS);
     if (!add_part(out, p->nkernels))
         goto nomem;
     open = 0;

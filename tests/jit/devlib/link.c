@@ -42,7 +42,7 @@ parse(LLVMContextRef c, const char *text)
 static void
 test_good(struct cwj_diags *diags, const char *cpu)
 {
-    LLVMContextRef c = cwj_llvm_context(diags);
+    LLVMContextRef c = cwj_llvm_context(true, diags);
     LLVMModuleRef m = parse(c, good);
     LLVMTargetMachineRef tm = NULL;
     LLVMMemoryBufferRef code = NULL;
@@ -68,7 +68,7 @@ test_bad(const char *text, const char *says)
 {
     struct cwj_diags diags;
     cwj_diags_init(&diags);
-    LLVMContextRef c = cwj_llvm_context(&diags);
+    LLVMContextRef c = cwj_llvm_context(true, &diags);
     LLVMModuleRef m = parse(c, text);
     CHECK(cwj_devlib_link(m, &diags) != CW_OK);
     CHECK(diags.errors == 1 && diags.first && strstr(diags.first->text, says));
