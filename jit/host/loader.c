@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct host_code {
     struct cwj_host_code pub;
@@ -92,9 +93,23 @@ check_defined(const struct cwj_program *p, uint32_t index, struct cwj_diags *dia
     return result;
 }
 
+/* Where the CPU time of a compilation goes, in milliseconds: logged. */
+struct times {
+    double llvm;                    /* LLVM's optimiser, code generator and loader */
+    double from;                    /* when this part began */
+};
+
+static double
+cpu_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
 static cw_result
 compile(struct cwj_program *p, uint32_t index, const struct cwh_variant *v, const uint8_t key[32], struct cwh_code_info *info,
-        LLVMMemoryBufferRef *object, struct cwj_diags *diags)
+        LLVMMemoryBufferRef *object, struct times *times, struct cwj_diags *diags)
 {
     const char *name = p->kernels[index].name;
     LLVMModuleRef module = NULL;
@@ -114,12 +129,16 @@ compile(struct cwj_program *p, uint32_t index, const struct cwh_variant *v, cons
         r = cwj_llvm_machine(CWJ_TARGET_HOST, NULL, level, &tm, diags);
     if (!r)
         dump_module(module, name, key, "ll");
+    times->from = cpu_ms();
     if (!r)
         r = cwj_llvm_optimise(module, tm, level, diags);
+    times->llvm += cpu_ms() - times->from;
     if (!r && level)
         dump_module(module, name, key, "opt.ll");
+    times->from = cpu_ms();
     if (!r)
         r = cwj_llvm_emit(module, tm, LLVMObjectFile, object, diags);
+    times->llvm += cpu_ms() - times->from;
     if (!r)
         cwj_dump(name, key, "o", LLVMGetBufferStart(*object), LLVMGetBufferSize(*object));
     if (module)
@@ -141,6 +160,8 @@ cwj_host_compile(struct cwj_program *p, uint32_t index, const struct cwh_variant
     if (!c)
         return CW_ERR_NOMEM;
     uint8_t key[32];
+    struct times times = { 0 };
+    double start = cpu_ms();
     make_key(p, p->kernels[index].name, v, key);
 
     char *cached = NULL;
@@ -158,9 +179,11 @@ cwj_host_compile(struct cwj_program *p, uint32_t index, const struct cwh_variant
         free(cached);
     }
     if (!c->pub.from_cache) {
-        r = compile(p, index, v, key, &c->pub.info, &object, diags);
+        r = compile(p, index, v, key, &c->pub.info, &object, &times, diags);
+        times.from = cpu_ms();
         if (!r)
             r = cwj_host_load(LLVMGetBufferStart(object), LLVMGetBufferSize(object), rt, &c->loaded, &c->pub.run, diags);
+        times.llvm += cpu_ms() - times.from;
         if (!r)
             cwj_cache_put(key, &c->pub.info, LLVMGetBufferStart(object), LLVMGetBufferSize(object));
         if (object)
@@ -170,8 +193,9 @@ cwj_host_compile(struct cwj_program *p, uint32_t index, const struct cwh_variant
         free(c);
         return r;
     }
-    cw_debug("kernel %s: %s, width %u%s", p->kernels[index].name, c->pub.from_cache ? "from the cache" : "compiled",
-             c->pub.info.width, c->pub.info.uses_fibers ? ", fibers" : "");
+    cw_debug("kernel %s: %s, width %u%s; %.3f ms, of them LLVM %.3f", p->kernels[index].name,
+             c->pub.from_cache ? "from the cache" : "compiled", c->pub.info.width, c->pub.info.uses_fibers ? ", fibers" : "",
+             cpu_ms() - start, times.llvm);
     *out = &c->pub;
     return CW_OK;
 }
