@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "impl/hip/device.h"
 
+#include "impl/api/cuda.h"
 #include "impl/base/env.h"
 #include "impl/base/file.h"
 #include "impl/base/log.h"
@@ -20,7 +21,7 @@ enum { MAX_DEVICES = 16 };
 static struct {
     void *library;
     char path[4096];
-    int ndevices;
+    int ndevices, version;
     char arch[MAX_DEVICES][64];
 } g;
 
@@ -142,6 +143,7 @@ hip_open(const char *option, uint32_t *device_count)
         return CWB_NO_DEVICE;
     }
     (void)hip.hipRuntimeGetVersion(&version);
+    g.version = version;
     g.ndevices = n < MAX_DEVICES ? n : MAX_DEVICES;
     cw_debug("HIP runtime %s, version %d.%d: %d devices", g.path, version / 10000000, version / 100000 % 100, n);
     *device_count = (uint32_t)g.ndevices;
@@ -152,6 +154,18 @@ static void
 hip_shutdown(void)
 {
     /* HIP tears itself down in its own exit handlers, which may have run already. */
+}
+
+int
+hip_device_count(void)
+{
+    return g.ndevices;
+}
+
+int
+hip_version(void)
+{
+    return g.version;
 }
 
 const char *
@@ -225,6 +239,16 @@ hip_device_props(uint32_t device, struct cwb_device_props *out)
     return CWB_OK;
 }
 
+static bool
+hip_device_attribute(uint32_t device, int attribute, int *value)
+{
+    if (attribute == CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED && !hip_has_vmm()) {
+        *value = 0;
+        return true;
+    }
+    return false;
+}
+
 static cwb_result
 hip_memory_info(uint32_t device, size_t *free_bytes, size_t *total_bytes)
 {
@@ -244,8 +268,12 @@ hip_context_create(uint32_t device, struct cwb_context **out)
     (*out)->device = (int)device;
     pthread_mutex_init(&(*out)->fifo_lock, NULL);
     pthread_mutex_init(&(*out)->texture_lock, NULL);
+    pthread_mutex_init(&(*out)->kept_lock, NULL);
+    pthread_mutex_init(&(*out)->closed_lock, NULL);
     return CWB_OK;
 }
+
+static void reap_streams(struct cwb_context *c);
 
 static cwb_result
 hip_context_sync(struct cwb_context *c)
@@ -254,6 +282,8 @@ hip_context_sync(struct cwb_context *c)
     struct hip_slot *gone = hip_textures_leave(c);
     hipError_t e = hip.hipDeviceSynchronize();
     hip_textures_left(c, gone);
+    hip_memory_trim(c);
+    reap_streams(c);
     hip_fifo_flush(c, true);
     return hip_outcome(c, e);
 }
@@ -266,6 +296,8 @@ hip_context_destroy(struct cwb_context *c)
         (void)hip.hipHostFree(c->fifo);
     hip_textures_finish(c);
     pthread_mutex_destroy(&c->texture_lock);
+    pthread_mutex_destroy(&c->kept_lock);
+    pthread_mutex_destroy(&c->closed_lock);
     pthread_mutex_destroy(&c->fifo_lock);
     free(c);
 }
@@ -286,62 +318,6 @@ hip_context_limit(struct cwb_context *c, enum cwb_limit limit, size_t value)
     return hip.hipDeviceSetLimit ? hip_result(hip.hipDeviceSetLimit(hipLimitStackSize, value)) : CWB_OK;
 }
 
-/* ---- memory ---- */
-
-static cwb_result
-hip_mem_alloc(struct cwb_context *c, enum cwb_mem_kind kind, size_t size, size_t align, uint64_t *address)
-{
-    void *p = NULL;
-    hipError_t e;
-    hip_use(c);
-    if (kind == CWB_MEM_DEVICE)
-        e = hip.hipMalloc(&p, size);
-    else if (kind == CWB_MEM_PINNED)
-        e = hip.hipHostMalloc(&p, size, hipHostMallocPortable | hipHostMallocMapped);
-    else
-        e = hip.hipMallocManaged(&p, size, hipMemAttachGlobal);
-    if (e != hipSuccess)
-        return hip_result(e);
-    *address = (uintptr_t)p;
-    (void)align;                        /* HIP's allocations are aligned to pages or 256 bytes at least */
-    return CWB_OK;
-}
-
-static cwb_result
-hip_mem_free(struct cwb_context *c, enum cwb_mem_kind kind, uint64_t address, size_t size)
-{
-    void *p = (void *)(uintptr_t)address;
-    (void)size;
-    hip_use(c);
-    return hip_result(kind == CWB_MEM_PINNED ? hip.hipHostFree(p) : hip.hipFree(p));
-}
-
-static cwb_result
-hip_mem_register(struct cwb_context *c, void *ptr, size_t size, bool read_only, uint64_t *device_address)
-{
-    void *d = NULL;
-    (void)read_only;
-    hip_use(c);
-    hipError_t e = hip.hipHostRegister(ptr, size, hipHostRegisterPortable | hipHostRegisterMapped);
-    if (e != hipSuccess)
-        return hip_result(e);
-    e = hip.hipHostGetDevicePointer(&d, ptr, 0);
-    if (e != hipSuccess) {
-        (void)hip.hipHostUnregister(ptr);
-        return hip_result(e);
-    }
-    *device_address = (uintptr_t)d;
-    return CWB_OK;
-}
-
-static cwb_result
-hip_mem_unregister(struct cwb_context *c, void *ptr, size_t size)
-{
-    (void)size;
-    hip_use(c);
-    return hip_result(hip.hipHostUnregister(ptr));
-}
-
 /* ---- streams and events ---- */
 
 static cwb_result
@@ -351,6 +327,7 @@ hip_stream_create(struct cwb_context *c, int priority, struct cwb_stream **out)
     if (!s)
         return CWB_NOMEM;
     s->c = c;
+    reap_streams(c);
     hip_use(c);
     /* The driver owns the default-stream rules: HIP's own must not order anything on top. */
     hipError_t e = hip.hipStreamCreateWithPriority(&s->s, hipStreamNonBlocking, priority);
@@ -363,11 +340,47 @@ hip_stream_create(struct cwb_context *c, int priority, struct cwb_stream **out)
 }
 
 static void
-hip_stream_destroy(struct cwb_stream *s)
+destroy_stream(struct cwb_stream *s)
 {
-    hip_use(s->c);
     (void)hip.hipStreamDestroy(s->s);
     free(s);
+}
+
+/* Streams that were closed while they had work go when that is done: HIP may wait in hipStreamDestroy. */
+static void
+reap_streams(struct cwb_context *c)
+{
+    struct cwb_stream *idle = NULL;
+    if (hip_in_callback())
+        return;
+    hip_use(c);
+    pthread_mutex_lock(&c->closed_lock);
+    for (struct cwb_stream **l = &c->closed; *l; ) {
+        struct cwb_stream *s = *l;
+        if (hip.hipStreamQuery(s->s) == hipErrorNotReady) {
+            l = &s->next;
+            continue;
+        }
+        *l = s->next;
+        s->next = idle;
+        idle = s;
+    }
+    pthread_mutex_unlock(&c->closed_lock);
+    for (struct cwb_stream *next; idle; idle = next) {
+        next = idle->next;
+        destroy_stream(idle);
+    }
+}
+
+static void
+hip_stream_destroy(struct cwb_stream *s)
+{
+    struct cwb_context *c = s->c;
+    pthread_mutex_lock(&c->closed_lock);
+    s->next = c->closed;
+    c->closed = s;
+    pthread_mutex_unlock(&c->closed_lock);
+    reap_streams(c);
 }
 
 static cwb_result
@@ -455,12 +468,22 @@ struct callback {
     struct cwb_context *c;
 };
 
+static _Thread_local bool in_callback;
+
+bool
+hip_in_callback(void)
+{
+    return in_callback;
+}
+
 static void
 run_callback(void *user)
 {
     struct callback k = *(struct callback *)user;
     free(user);
+    in_callback = true;
     k.fn(k.user, (cwb_result)atomic_load(&k.c->error));
+    in_callback = false;
 }
 
 static void
@@ -558,11 +581,14 @@ hip_stream_write_value(struct cwb_stream *s, uint64_t address, uint64_t value, u
 
 const struct cwb_backend cwb_hip = {
     .abi_version = CWB_ABI_VERSION, .name = "hip", .device_ptx = hip_device_ptx,
-    .caps = CWB_CAP_MANAGED | CWB_CAP_REGISTER | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_COOPERATIVE,
-    .open = hip_open, .shutdown = hip_shutdown, .device_props = hip_device_props, .memory_info = hip_memory_info,
+    .caps = CWB_CAP_MANAGED | CWB_CAP_REGISTER | CWB_CAP_VMM | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_COOPERATIVE,
+    .open = hip_open, .shutdown = hip_shutdown, .device_props = hip_device_props,
+    .device_attribute = hip_device_attribute, .memory_info = hip_memory_info,
     .context_create = hip_context_create, .context_destroy = hip_context_destroy, .context_sync = hip_context_sync,
     .context_error = hip_context_error, .context_limit = hip_context_limit, .mem_alloc = hip_mem_alloc, .mem_free = hip_mem_free,
-    .mem_register = hip_mem_register, .mem_unregister = hip_mem_unregister, .array_create = hip_array_create,
+    .mem_register = hip_mem_register, .mem_unregister = hip_mem_unregister,
+    .va_reserve = hip_va_reserve, .va_release = hip_va_release, .phys_create = hip_phys_create, .phys_destroy = hip_phys_destroy,
+    .va_map = hip_va_map, .va_unmap = hip_va_unmap, .va_protect = hip_va_protect, .array_create = hip_array_create,
     .array_destroy = hip_array_destroy, .texture_create = hip_texture_create, .texture_destroy = hip_texture_destroy,
     .surface_create = hip_surface_create, .surface_destroy = hip_texture_destroy, .stream_create = hip_stream_create,
     .stream_destroy = hip_stream_destroy, .stream_query = hip_stream_query, .stream_sync = hip_stream_sync,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The hip backend's own objects. device.c: the library, devices, contexts, memory, queues. module.c: modules, kernels, launches.
- * texture.c: arrays, textures, surfaces. output.c: what kernels print. */
+ * memory.c: memory of all kinds, virtual memory management. texture.c: arrays, textures, surfaces. output.c: what kernels print. */
 #ifndef CW_HIP_DEVICE_H
 #define CW_HIP_DEVICE_H
 
@@ -31,11 +31,16 @@ struct cwb_context {
     struct hip_slab *slabs;
     struct hip_slot *vacant, *waiting;
     uint32_t nwaiting;
+    pthread_mutex_t kept_lock;      /* the rest: memory.c */
+    struct hip_kept *kept;
+    pthread_mutex_t closed_lock;
+    struct cwb_stream *closed;      /* streams that have been closed and had work */
 };
 
 struct cwb_stream {
     struct cwb_context *c;
     hipStream_t s;
+    struct cwb_stream *next;        /* context.closed */
 };
 
 struct cwb_event {
@@ -68,6 +73,25 @@ cwb_result hip_result(hipError_t e);
 /* The result of an operation on queued work: a fault stays with the context. */
 cwb_result hip_outcome(struct cwb_context *c, hipError_t e);
 const char *hip_arch(int device);   /* "gfx1100" */
+int hip_device_count(void);
+int hip_version(void);              /* of the runtime: 60000000 is 6.0 */
+/* This is a host function on a stream: HIP must not be called. */
+bool hip_in_callback(void);
+
+/* memory.c */
+cwb_result hip_mem_alloc(struct cwb_context *c, enum cwb_mem_kind kind, size_t size, size_t align, uint64_t *address);
+cwb_result hip_mem_free(struct cwb_context *c, enum cwb_mem_kind kind, uint64_t address, size_t size);
+cwb_result hip_mem_register(struct cwb_context *c, void *ptr, size_t size, bool read_only, uint64_t *device_address);
+cwb_result hip_mem_unregister(struct cwb_context *c, void *ptr, size_t size);
+void hip_memory_trim(struct cwb_context *c);        /* give back to HIP what is kept */
+bool hip_has_vmm(void);
+cwb_result hip_va_reserve(size_t size, size_t align, uint64_t hint, uint64_t *address);
+cwb_result hip_va_release(uint64_t address, size_t size);
+cwb_result hip_phys_create(uint32_t device, size_t size, struct cwb_phys **out);
+void hip_phys_destroy(struct cwb_phys *p);
+cwb_result hip_va_map(uint64_t address, size_t size, struct cwb_phys *p, size_t offset);
+cwb_result hip_va_unmap(uint64_t address, size_t size);
+cwb_result hip_va_protect(uint64_t address, size_t size, bool readable, bool writable);
 
 /* texture.c */
 cwb_result hip_array_create(struct cwb_context *c, const struct cwb_array_desc *d, struct cwb_array **out);

@@ -94,6 +94,24 @@ struct hip_props_r0600 {
     char     rest[2048];
 };
 
+/* Virtual memory management as ROCm 6 has it: hipMemAllocationProp, hipMemLocation, hipMemAccessDesc. */
+typedef struct ihipMemGenericAllocationHandle *hipMemGenericAllocationHandle_t;
+enum { hipMemAllocationTypePinned = 1, hipMemLocationTypeDevice = 1 };
+enum { hipMemAccessFlagsProtNone = 0, hipMemAccessFlagsProtRead = 1, hipMemAccessFlagsProtReadWrite = 3 };
+struct hip_mem_location {
+    int type, id;
+};
+struct hip_allocation_prop {
+    int type, requestedHandleType;
+    struct hip_mem_location location;
+    void *win32HandleMetaData;
+    struct { unsigned char compressionType, gpuDirectRDMACapable; unsigned short usage; } allocFlags;
+};
+struct hip_access_desc {
+    struct hip_mem_location location;
+    int flags;
+};
+
 typedef void hip_host_fn(void *user);
 typedef void hip_stream_fn(hipStream_t stream, hipError_t status, void *user);
 
@@ -117,6 +135,14 @@ typedef void hip_stream_fn(hipStream_t stream, hipError_t status, void *user);
     X(R, "5.0", hipHostRegister, (void *ptr, size_t size, unsigned int flags))                                                        \
     X(R, "5.0", hipHostUnregister, (void *ptr))                                                                                       \
     X(R, "5.0", hipHostGetDevicePointer, (void **device, void *host, unsigned int flags))                                             \
+    X(O, "6.0", hipMemAddressReserve, (void **ptr, size_t size, size_t alignment, void *address, unsigned long long flags))           \
+    X(O, "6.0", hipMemAddressFree, (void *ptr, size_t size))                                                                          \
+    X(O, "6.0", hipMemCreate, (hipMemGenericAllocationHandle_t *handle, size_t size, const struct hip_allocation_prop *prop,          \
+                               unsigned long long flags))                                                                             \
+    X(O, "6.0", hipMemRelease, (hipMemGenericAllocationHandle_t handle))                                                              \
+    X(O, "6.0", hipMemMap, (void *ptr, size_t size, size_t offset, hipMemGenericAllocationHandle_t handle, unsigned long long flags)) \
+    X(O, "6.0", hipMemUnmap, (void *ptr, size_t size))                                                                                \
+    X(O, "6.0", hipMemSetAccess, (void *ptr, size_t size, const struct hip_access_desc *desc, size_t count))                          \
     X(R, "5.0", hipMemcpy, (void *dst, const void *src, size_t size, int kind))                                                       \
     X(R, "5.0", hipMemcpyAsync, (void *dst, const void *src, size_t size, int kind, hipStream_t stream))                              \
     X(R, "5.0", hipMemcpy2DAsync, (void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height, int kind,   \

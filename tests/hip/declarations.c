@@ -21,6 +21,11 @@ static const long theirs[] = {
     hipHostMallocPortable, hipHostMallocMapped, hipMemAttachGlobal, hipHostRegisterPortable, hipHostRegisterMapped,
     hipStreamWaitValueGte, hipStreamWaitValueEq, hipStreamWaitValueAnd, hipStreamWaitValueNor,
     HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_NUM_REGS,
+    hipMemAllocationTypePinned, hipMemLocationTypeDevice, hipMemAccessFlagsProtNone, hipMemAccessFlagsProtRead,
+    hipMemAccessFlagsProtReadWrite, sizeof(hipMemAccessDesc), offsetof(hipMemAccessDesc, flags), offsetof(hipMemLocation, id),
+#if HIP_VERSION_MAJOR >= 6      /* another structure before */
+    sizeof(hipMemAllocationProp), offsetof(hipMemAllocationProp, location), offsetof(hipMemAllocationProp, allocFlags),
+#endif
 };
 #if HIP_VERSION_MAJOR < 6
 #define FIELDS(X) X(name) X(totalGlobalMem) X(sharedMemPerBlock) X(regsPerBlock) X(warpSize) X(maxThreadsPerBlock) X(clockRate) \
@@ -97,6 +102,12 @@ static const size_t their_size = sizeof(hipDeviceProp_t);
 #define HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES CW_HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
 #define HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES CW_HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES
 #define HIP_FUNC_ATTRIBUTE_NUM_REGS CW_HIP_FUNC_ATTRIBUTE_NUM_REGS
+#define hipMemGenericAllocationHandle_t cw_hipMemGenericAllocationHandle_t
+#define hipMemAllocationTypePinned cw_hipMemAllocationTypePinned
+#define hipMemLocationTypeDevice cw_hipMemLocationTypeDevice
+#define hipMemAccessFlagsProtNone cw_hipMemAccessFlagsProtNone
+#define hipMemAccessFlagsProtRead cw_hipMemAccessFlagsProtRead
+#define hipMemAccessFlagsProtReadWrite cw_hipMemAccessFlagsProtReadWrite
 #include "impl/hip/hip.h"
 
 static const long ours[] = {
@@ -109,6 +120,11 @@ static const long ours[] = {
     hipHostMallocPortable, hipHostMallocMapped, hipMemAttachGlobal, hipHostRegisterPortable, hipHostRegisterMapped,
     hipStreamWaitValueGte, hipStreamWaitValueEq, hipStreamWaitValueAnd, hipStreamWaitValueNor,
     HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_NUM_REGS,
+    hipMemAllocationTypePinned, hipMemLocationTypeDevice, hipMemAccessFlagsProtNone, hipMemAccessFlagsProtRead,
+    hipMemAccessFlagsProtReadWrite, sizeof(struct hip_access_desc), offsetof(struct hip_access_desc, flags), offsetof(struct hip_mem_location, id),
+#if HIP_VERSION_MAJOR >= 6      /* another structure before */
+    sizeof(struct hip_allocation_prop), offsetof(struct hip_allocation_prop, location), offsetof(struct hip_allocation_prop, allocFlags),
+#endif
 };
 #if HIP_VERSION_MAJOR < 6
 typedef struct hip_props_r0000 our_props;
