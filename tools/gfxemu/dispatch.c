@@ -59,8 +59,8 @@ gfx_fault(struct gfx_wave *w, enum gfx_fault kind, const char *fmt, ...)
 
 /* ---- one wave ---- */
 
-static void
-step_dual(struct gfx_wave *w, const struct gfx_insn *i)
+void
+gfx_step_dual(struct gfx_wave *w, const struct gfx_insn *i)
 {
     /* Both halves read before either writes: the second sees the first's destination as it was. */
     uint32_t old[LANES], new[LANES];
@@ -95,7 +95,7 @@ run_wave(struct gfx_wave *w)
             w->valu_lanes += w->lanes;
         }
         if (i->dual)
-            step_dual(w, i);
+            gfx_step_dual(w, i);
         else
             i->exec(w, i);
         if (w->state == WAVE_FAULT)

@@ -217,6 +217,9 @@ struct gfx_launch {
     struct gfx_dispatch *own;
 };
 
+/* Execute both halves of a VOPD instruction. */
+void gfx_step_dual(struct gfx_wave *w, const struct gfx_insn *i);
+
 /* Run it to the end (blocks); false on a fault, in l->message. */
 bool gfx_dispatch_run(struct gfx_launch *l);
 uint64_t gfx_wall_clock(void);      /* ticks of 10 ns, like the 100 MHz counter of the devices */

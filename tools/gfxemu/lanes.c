@@ -250,17 +250,31 @@ gfx_put16(W, I, const uint32_t x[LANES])
     gfx_put32(w, i, y);
 }
 
+/* Output modifiers do nothing with the IEEE mode, nor where denormal results (this bit of the mode) are on. */
+static bool
+omod_applies(W, I, unsigned denormal_bit)
+{
+    return i->omod && !(w->mode & 0x200 && w->group->target->family < GFX12) && !(w->mode >> denormal_bit & 1);
+}
+
+/* NaN to zero: only with DX10_CLAMP, before gfx12. */
+static bool
+clamps_nan(W)
+{
+    return w->mode & 0x100 || w->group->target->family >= GFX12;
+}
+
 void
 gfx_putf(W, I, float x[LANES])
 {
     static const float by[4] = { 1, 2, 4, 0.5f };
     uint32_t b[LANES];
-    if (i->omod)
+    if (omod_applies(w, i, 5))
         for (unsigned l = 0; l < w->lanes; l++)
             x[l] *= by[i->omod & 3];
     if (i->clamp)
         for (unsigned l = 0; l < w->lanes; l++)
-            x[l] = isnan(x[l]) || x[l] <= 0 ? 0 : x[l] > 1 ? 1 : x[l];
+            x[l] = isnan(x[l]) ? (clamps_nan(w) ? 0 : x[l]) : x[l] <= 0 ? 0 : x[l] > 1 ? 1 : x[l];
     if (!(w->mode >> 5 & 1))
         for (unsigned l = 0; l < w->lanes; l++)
             x[l] = flush32(x[l]);
@@ -275,7 +289,7 @@ gfx_puth(W, I, float x[LANES])
     uint32_t b[LANES];
     if (i->clamp)
         for (unsigned l = 0; l < w->lanes; l++)
-            x[l] = isnan(x[l]) || x[l] <= 0 ? 0 : x[l] > 1 ? 1 : x[l];
+            x[l] = isnan(x[l]) ? (clamps_nan(w) ? 0 : x[l]) : x[l] <= 0 ? 0 : x[l] > 1 ? 1 : x[l];
     for (unsigned l = 0; l < w->lanes; l++)
         b[l] = f16_bits(x[l]);
     gfx_put16(w, i, b);
@@ -286,11 +300,12 @@ gfx_putd(W, I, double x[LANES])
 {
     static const double by[4] = { 1, 2, 4, 0.5 };
     uint64_t b[LANES];
+    bool omod = omod_applies(w, i, 7);
     for (unsigned l = 0; l < w->lanes; l++) {
-        double v = x[l] * by[i->omod & 3];
+        double v = omod ? x[l] * by[i->omod & 3] : x[l];
         if (i->clamp)
-            v = isnan(v) || v <= 0 ? 0 : v > 1 ? 1 : v;
-        b[l] = f64_bits(i->omod || i->clamp ? v : x[l]);
+            v = isnan(v) ? (clamps_nan(w) ? 0 : v) : v <= 0 ? 0 : v > 1 ? 1 : v;
+        b[l] = f64_bits(omod || i->clamp ? v : x[l]);
     }
     gfx_put64(w, i, b);
 }

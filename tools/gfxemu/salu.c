@@ -180,7 +180,7 @@ A2(bfe_u32, field(a, b, false, 32), r != 0)
 A2(bfe_i32, field(a, b, true, 32), r != 0)
 BS(bfe_u64, field(a, b, false, 64), r != 0)
 BS(bfe_i64, field(a, b, true, 64), r != 0)
-A2(absdiff, SI(a) > SI(b) ? a - b : b - a, r != 0)
+A2(absdiff, SI(a - b) < 0 ? b - a : a - b, r != 0)     /* the difference wraps around */
 A2(pack_ll, (a & 0xffff) | b << 16, KEEP)
 A2(pack_lh, (a & 0xffff) | (b & 0xffff0000u), KEEP)
 A2(pack_hh, a >> 16 | (b & 0xffff0000u), KEEP)

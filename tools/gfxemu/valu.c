@@ -70,6 +70,45 @@ max_d(double a, double b)
     return isnan(a) ? (isnan(b) ? quietd(a) : b) : isnan(b) ? a : a > b || (a == b && !signbit(a)) ? a : b;
 }
 
+/* With the IEEE mode (not since gfx12) a signalling NaN comes out of them, quiet. */
+#define IEEE_MODE (w->mode & 0x200 && w->group->target->family < GFX12)
+
+static inline bool
+signals(float f)
+{
+    return isnan(f) && !(f32_bits(f) & 0x00400000u);
+}
+
+static inline bool
+signals_d(double f)
+{
+    return isnan(f) && !(f64_bits(f) & 1ull << 51);
+}
+
+static inline float
+min_ieee(bool ieee, float a, float b)
+{
+    return ieee && signals(a) ? quiet(a) : ieee && signals(b) ? quiet(b) : min_f(a, b);
+}
+
+static inline float
+max_ieee(bool ieee, float a, float b)
+{
+    return ieee && signals(a) ? quiet(a) : ieee && signals(b) ? quiet(b) : max_f(a, b);
+}
+
+static inline double
+min_ieee_d(bool ieee, double a, double b)
+{
+    return ieee && signals_d(a) ? quietd(a) : ieee && signals_d(b) ? quietd(b) : min_d(a, b);
+}
+
+static inline double
+max_ieee_d(bool ieee, double a, double b)
+{
+    return ieee && signals_d(a) ? quietd(a) : ieee && signals_d(b) ? quietd(b) : max_d(a, b);
+}
+
 /* IEEE 754-2019 minimum and maximum: a NaN wins. */
 static inline float
 minimum_f(float a, float b)
@@ -519,16 +558,16 @@ F2(sub_f32, nan2(a, b, a - b))
 F2(subrev_f32, nan2(a, b, b - a))
 F2(mul_f32, nan2(a, b, a * b))
 F2(mul_legacy, a == 0 || b == 0 ? 0 : nan2(a, b, a * b))
-F2(min_f32, min_f(a, b))
-F2(max_f32, max_f(a, b))
+F2(min_f32, min_ieee(IEEE_MODE, a, b))
+F2(max_f32, max_ieee(IEEE_MODE, a, b))
 F2(minimum_f32, minimum_f(a, b))
 F2(maximum_f32, maximum_f(a, b))
 F3(fma_f32, nan3(a, b, c, fmaf(a, b, c)))
 F3(mad_f32, nan3(a, b, c, nan2(a, b, a * b) + c))
 F2A(fmac_f32, nan3(a, b, c, fmaf(a, b, c)))
 F2A(mac_f32, nan3(a, b, c, a * b + c))
-F3(min3_f32, min_f(min_f(a, b), c))
-F3(max3_f32, max_f(max_f(a, b), c))
+F3(min3_f32, min_ieee(IEEE_MODE, min_ieee(IEEE_MODE, a, b), c))
+F3(max3_f32, max_ieee(IEEE_MODE, max_ieee(IEEE_MODE, a, b), c))
 F3(maxmin_f32, min_f(max_f(a, b), c))
 F3(minmax_f32, max_f(min_f(a, b), c))
 F3(minimum3_f32, minimum_f(minimum_f(a, b), c))
@@ -819,8 +858,8 @@ D3(div_fixup_f64, div_fixup_one64(a, b, c))
 
 D2(add_f64, nan2d(a, b, a + b))
 D2(mul_f64, nan2d(a, b, a * b))
-D2(min_f64, min_d(a, b))
-D2(max_f64, max_d(a, b))
+D2(min_f64, min_ieee_d(IEEE_MODE, a, b))
+D2(max_f64, max_ieee_d(IEEE_MODE, a, b))
 D3(fma_f64, nan3d(a, b, c, fma(a, b, c)))
 static void
 fmac_f64(W, I)
@@ -884,14 +923,29 @@ static float
 fma_h(float a, float b, float c)
 {
     _Float128 r = (_Float128)a * b + c;     /* exact: 22 bits and 11 bits, at most 80 places apart */
-    return (float)(_Float16)r;
+    return nan3(a, b, c, (float)(_Float16)r);
 }
-H2(add_f16, a + b)
-H2(sub_f16, a - b)
-H2(subrev_f16, b - a)
-H2(mul_f16, a * b)
-H2(min_f16, min_f(a, b))
-H2(max_f16, max_f(a, b))
+H2(add_f16, nan2(a, b, a + b))
+H2(sub_f16, nan2(a, b, a - b))
+H2(subrev_f16, nan2(a, b, b - a))
+H2(mul_f16, nan2(a, b, a * b))
+
+/* arg 1: the larger. A half that signals is quiet once it is a float: its bits tell. */
+static void
+minmax_f16(W, I)
+{
+    float x[LANES], y[LANES], d[LANES];
+    uint32_t p[LANES], q[LANES];
+    gfx_srch(w, i, 1, 0, x);
+    gfx_srch(w, i, 2, 1, y);
+    gfx_src32(w, i, 1, 0, T_F16, p);
+    gfx_src32(w, i, 2, 1, T_F16, q);
+    FOR {
+        bool sx = isnan(x[l]) && !(p[l] & 0x200), sy = isnan(y[l]) && !(q[l] & 0x200);
+        d[l] = IEEE_MODE && sx ? x[l] : IEEE_MODE && sy ? y[l] : i->arg ? max_f(x[l], y[l]) : min_f(x[l], y[l]);
+    }
+    gfx_puth(w, i, d);
+}
 H3(fma_f16, fma_h(a, b, c))
 H2A(fmac_f16, fma_h(a, b, c))
 H3(min3_f16, min_f(min_f(a, b), c))
@@ -1108,7 +1162,7 @@ const struct gfx_row gfx_valu[] = {
     V("ceil_f64", ceil_f64), V("trunc_f64", trunc_f64), V("rndne_f64", rndne_f64), V("fract_f64", fract_f64), VT("rcp_f64", rcp_f64),
     VT("rsq_f64", rsq_f64), VT("sqrt_f64", sqrt_f64), V("frexp_mant_f64", frexp_mant_f64), V("frexp_exp_i32_f64", frexp_exp_f64),
     V("ldexp_f64", ldexp_f64), V("add_f16", add_f16), V("sub_f16", sub_f16), V("subrev_f16", subrev_f16), V("mul_f16", mul_f16),
-    V("min_f16", min_f16), V("max_f16", max_f16), V("min_num_f16", min_f16), V("max_num_f16", max_f16), V("fma_f16", fma_f16),
+    V("min_f16", minmax_f16), VA("max_f16", minmax_f16, 1), V("min_num_f16", minmax_f16), VA("max_num_f16", minmax_f16, 1), V("fma_f16", fma_f16),
     V("fmac_f16", fmac_f16), V("mac_f16", fmac_f16), V("fmaak_f16", fma_f16), V("fmamk_f16", fma_f16), V("min3_f16", min3_f16),
     V("max3_f16", max3_f16), V("min3_num_f16", min3_f16), V("max3_num_f16", max3_f16), V("med3_f16", med3_f16), V("med3_num_f16", med3_f16),
     V("floor_f16", floor_f16), V("ceil_f16", ceil_f16), V("trunc_f16", trunc_f16), V("rndne_f16", rndne_f16), V("fract_f16", fract_f16),

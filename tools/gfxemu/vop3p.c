@@ -74,6 +74,8 @@ one(I, uint32_t a, uint32_t b, uint32_t c)
         f = f16_of(h);
     }
     }
+    if (isnan(f))           /* an operand's, or the positive one, which this machine's is not */
+        f = isnan(f16_of(a)) || isnan(f16_of(b)) || ((enum pk)i->arg == FMA_F && isnan(f16_of(c))) ? f : f32_of(0x7fc00000u);
     if (i->clamp)
         f = isnan(f) || f <= 0 ? 0 : f > 1 ? 1 : f;
     return f16_bits(f);
