@@ -224,6 +224,10 @@ struct cwb_backend {
     /* Free and total bytes of the device's memory. */
     cwb_result (*memory_info)(uint32_t device, size_t *free_bytes, size_t *total_bytes);
 
+    /* Whether kernels on `device` can use memory of `peer`, and allowing it for good. NULL: as CWB_CAP_UNIFIED says. */
+    bool (*peer_possible)(uint32_t device, uint32_t peer);
+    cwb_result (*peer_enable)(uint32_t device, uint32_t peer);
+
     /* A context groups memory, streams and a sticky error. */
     cwb_result (*context_create)(uint32_t device, struct cwb_context **out);
     /* Blocks until the context's queued work is done or dropped. All its objects were destroyed before. */

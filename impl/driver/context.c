@@ -785,12 +785,12 @@ drv_cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags)
         return CUDA_ERROR_INVALID_CONTEXT;
     CUresult e = CUDA_SUCCESS;
     uint32_t bit = 1u << p->device;
-    if (p->device == c->device)
-        e = CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-    else if (!(c->b->caps & p->b->caps & CWB_CAP_UNIFIED))
+    if (!device_reaches(c->dev, p->dev))
         e = CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
     else if (atomic_fetch_or(&c->peers, bit) & bit)
         e = CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    else if (c->b->peer_enable && (e = result_of(c->b->peer_enable(c->dev->index, p->dev->index))) != CUDA_SUCCESS)
+        atomic_fetch_and(&c->peers, ~bit);
     ctx_unref(p);
     return e;
 }

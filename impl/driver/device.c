@@ -346,6 +346,14 @@ drv_cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevice de
     return CUDA_SUCCESS;
 }
 
+bool
+device_reaches(const struct device *d, const struct device *p)
+{
+    if (d == p || d->b != p->b)
+        return false;
+    return d->b->peer_possible ? d->b->peer_possible(d->index, p->index) : d->b->caps & CWB_CAP_UNIFIED;
+}
+
 CUresult
 drv_cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev)
 {
@@ -353,7 +361,7 @@ drv_cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev)
     DEVICE(p, peerDev);
     if (!canAccessPeer)
         return CUDA_ERROR_INVALID_VALUE;
-    *canAccessPeer = d != p && d->b->caps & CWB_CAP_UNIFIED && p->b->caps & CWB_CAP_UNIFIED;
+    *canAccessPeer = device_reaches(d, p);
     return CUDA_SUCCESS;
 }
 
@@ -366,7 +374,7 @@ drv_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice s
         return CUDA_ERROR_INVALID_VALUE;
     if (s == d)
         return CUDA_ERROR_INVALID_DEVICE;
-    bool access = s->b->caps & CWB_CAP_UNIFIED && d->b->caps & CWB_CAP_UNIFIED;
+    bool access = device_reaches(s, d);
     switch ((int)attrib) {
     case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
         *value = 0;

@@ -94,6 +94,7 @@ extern struct global g;
 CUresult driver_state(void);
 #define READY() do { CUresult r_ = driver_state(); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 CUresult device_get(CUdevice d, struct device **out);
+bool device_reaches(const struct device *d, const struct device *p);    /* kernels on d can use memory of p, another device */
 
 CUresult result_of(cwb_result r);
 /* Of the jit. */

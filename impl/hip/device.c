@@ -249,6 +249,27 @@ hip_device_attribute(uint32_t device, int attribute, int *value)
     return false;
 }
 
+static bool
+hip_peer_possible(uint32_t device, uint32_t peer)
+{
+    int can = 0;
+    return hip.hipDeviceCanAccessPeer && hip.hipDeviceEnablePeerAccess &&
+           hip.hipDeviceCanAccessPeer(&can, (int)device, (int)peer) == hipSuccess && can;
+}
+
+static cwb_result
+hip_peer_enable(uint32_t device, uint32_t peer)
+{
+    struct cwb_context c = { .device = (int)device };
+    hip_use(&c);
+    hipError_t e = hip.hipDeviceEnablePeerAccess((int)peer, 0);
+    if (e == hipErrorPeerAccessAlreadyEnabled) {    /* by another context */
+        (void)hip.hipGetLastError();
+        return CWB_OK;
+    }
+    return hip_result(e);
+}
+
 static cwb_result
 hip_memory_info(uint32_t device, size_t *free_bytes, size_t *total_bytes)
 {
@@ -583,7 +604,7 @@ const struct cwb_backend cwb_hip = {
     .abi_version = CWB_ABI_VERSION, .name = "hip", .device_ptx = hip_device_ptx,
     .caps = CWB_CAP_MANAGED | CWB_CAP_REGISTER | CWB_CAP_VMM | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_COOPERATIVE,
     .open = hip_open, .shutdown = hip_shutdown, .device_props = hip_device_props,
-    .device_attribute = hip_device_attribute, .memory_info = hip_memory_info,
+    .device_attribute = hip_device_attribute, .peer_possible = hip_peer_possible, .peer_enable = hip_peer_enable, .memory_info = hip_memory_info,
     .context_create = hip_context_create, .context_destroy = hip_context_destroy, .context_sync = hip_context_sync,
     .context_error = hip_context_error, .context_limit = hip_context_limit, .mem_alloc = hip_mem_alloc, .mem_free = hip_mem_free,
     .mem_register = hip_mem_register, .mem_unregister = hip_mem_unregister,

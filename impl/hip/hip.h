@@ -25,6 +25,7 @@ enum {
     hipErrorInvalidDevice = 101, hipErrorInvalidImage = 200, hipErrorInvalidContext = 201, hipErrorAlreadyMapped = 208,
     hipErrorNoBinaryForGpu = 209, hipErrorInvalidHandle = 400, hipErrorIllegalState = 401, hipErrorNotFound = 500,
     hipErrorNotReady = 600, hipErrorIllegalAddress = 700, hipErrorLaunchOutOfResources = 701, hipErrorLaunchTimeOut = 702,
+    hipErrorPeerAccessAlreadyEnabled = 704,
     hipErrorAssert = 710, hipErrorHostMemoryAlreadyRegistered = 712, hipErrorHostMemoryNotRegistered = 713, hipErrorLaunchFailure = 719,
     hipErrorCooperativeLaunchTooLarge = 720, hipErrorNotSupported = 801, hipErrorUnknown = 999,
 };
@@ -123,6 +124,8 @@ typedef void hip_stream_fn(hipStream_t stream, hipError_t status, void *user);
     X(O, "5.0", hipGetDeviceProperties, (struct hip_props_r0000 *props, int device))                                                  \
     X(O, "6.0", hipGetDevicePropertiesR0600, (struct hip_props_r0600 *props, int device))                                             \
     X(O, "5.2", hipDeviceGetUuid, (hipUUID *uuid, hipDevice_t device))                                                                \
+    X(O, "5.0", hipDeviceCanAccessPeer, (int *can, int device, int peer))                                                             \
+    X(O, "5.0", hipDeviceEnablePeerAccess, (int peer, unsigned int flags))                                                            \
     X(R, "5.0", hipDeviceSynchronize, (void))                                                                                         \
     X(R, "5.0", hipGetLastError, (void))                                                                                              \
     X(O, "5.3", hipDeviceSetLimit, (int limit, size_t value))                                                                         \

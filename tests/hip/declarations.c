@@ -15,7 +15,7 @@ static const long theirs[] = {
     hipErrorInvalidValue, hipErrorOutOfMemory, hipErrorNotInitialized, hipErrorDeinitialized, hipErrorInvalidConfiguration,
     hipErrorInvalidDevicePointer, hipErrorInvalidDeviceFunction, hipErrorNoDevice, hipErrorInvalidDevice, hipErrorInvalidImage,
     hipErrorInvalidContext, hipErrorAlreadyMapped, hipErrorNoBinaryForGpu, hipErrorInvalidHandle, hipErrorIllegalState, hipErrorNotFound,
-    hipErrorNotReady, hipErrorIllegalAddress, hipErrorLaunchOutOfResources, hipErrorLaunchTimeOut, hipErrorAssert,
+    hipErrorNotReady, hipErrorIllegalAddress, hipErrorLaunchOutOfResources, hipErrorLaunchTimeOut, hipErrorPeerAccessAlreadyEnabled, hipErrorAssert,
     hipErrorHostMemoryAlreadyRegistered, hipErrorHostMemoryNotRegistered, hipErrorLaunchFailure, hipErrorCooperativeLaunchTooLarge,
     hipErrorNotSupported, hipErrorUnknown, hipMemcpyDefault, hipStreamNonBlocking, hipEventBlockingSync, hipEventDisableTiming,
     hipHostMallocPortable, hipHostMallocMapped, hipMemAttachGlobal, hipHostRegisterPortable, hipHostRegisterMapped,
@@ -75,6 +75,7 @@ static const size_t their_size = sizeof(hipDeviceProp_t);
 #define hipErrorLaunchOutOfResources cw_hipErrorLaunchOutOfResources
 #define hipErrorLaunchTimeOut cw_hipErrorLaunchTimeOut
 #define hipErrorAssert cw_hipErrorAssert
+#define hipErrorPeerAccessAlreadyEnabled cw_hipErrorPeerAccessAlreadyEnabled
 #define hipErrorHostMemoryAlreadyRegistered cw_hipErrorHostMemoryAlreadyRegistered
 #define hipErrorHostMemoryNotRegistered cw_hipErrorHostMemoryNotRegistered
 #define hipErrorLaunchFailure cw_hipErrorLaunchFailure
@@ -114,7 +115,7 @@ static const long ours[] = {
     hipErrorInvalidValue, hipErrorOutOfMemory, hipErrorNotInitialized, hipErrorDeinitialized, hipErrorInvalidConfiguration,
     hipErrorInvalidDevicePointer, hipErrorInvalidDeviceFunction, hipErrorNoDevice, hipErrorInvalidDevice, hipErrorInvalidImage,
     hipErrorInvalidContext, hipErrorAlreadyMapped, hipErrorNoBinaryForGpu, hipErrorInvalidHandle, hipErrorIllegalState, hipErrorNotFound,
-    hipErrorNotReady, hipErrorIllegalAddress, hipErrorLaunchOutOfResources, hipErrorLaunchTimeOut, hipErrorAssert,
+    hipErrorNotReady, hipErrorIllegalAddress, hipErrorLaunchOutOfResources, hipErrorLaunchTimeOut, hipErrorPeerAccessAlreadyEnabled, hipErrorAssert,
     hipErrorHostMemoryAlreadyRegistered, hipErrorHostMemoryNotRegistered, hipErrorLaunchFailure, hipErrorCooperativeLaunchTooLarge,
     hipErrorNotSupported, hipErrorUnknown, hipMemcpyDefault, hipStreamNonBlocking, hipEventBlockingSync, hipEventDisableTiming,
     hipHostMallocPortable, hipHostMallocMapped, hipMemAttachGlobal, hipHostRegisterPortable, hipHostRegisterMapped,

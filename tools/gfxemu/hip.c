@@ -99,17 +99,47 @@ hipRuntimeGetVersion(int *version)
     return hipSuccess;
 }
 
+static int
+device_count(void)
+{
+    const char *s = getenv("CUDAWAY_GFXEMU_DEVICES");
+    int n = s ? atoi(s) : 1;
+    return n >= 1 && n <= 8 ? n : 1;
+}
+
 hipError_t
 hipGetDeviceCount(int *count)
 {
-    *count = ready() == hipSuccess;
+    *count = ready() == hipSuccess ? device_count() : 0;
     return done(*count ? hipSuccess : hipErrorNoDevice);
 }
 
 hipError_t
 hipSetDevice(int device)
 {
-    return done(device == 0 ? hipSuccess : hipErrorInvalidDevice);
+    return done(device >= 0 && device < device_count() ? hipSuccess : hipErrorInvalidDevice);
+}
+
+hipError_t
+hipDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    int n = device_count();
+    if (device < 0 || peer < 0 || device >= n || peer >= n)
+        return done(hipErrorInvalidDevice);
+    *can = device != peer;
+    return hipSuccess;
+}
+
+/* Memory is everybody's. */
+hipError_t
+hipDeviceEnablePeerAccess(int peer, unsigned int flags)
+{
+    static _Atomic unsigned enabled;
+    if (flags)
+        return done(hipErrorInvalidValue);
+    if (peer < 0 || peer >= device_count())
+        return done(hipErrorInvalidDevice);
+    return done(atomic_fetch_or(&enabled, 1u << peer) >> peer & 1 ? hipErrorPeerAccessAlreadyEnabled : hipSuccess);
 }
 
 static size_t
@@ -121,12 +151,14 @@ memory_size(void)
 hipError_t
 hipGetDevicePropertiesR0600(struct hip_props_r0600 *p, int device)
 {
-    if (device || ready() != hipSuccess)
+    if (device < 0 || device >= device_count() || ready() != hipSuccess)
         return done(hipErrorInvalidDevice);
     memset(p, 0, offsetof(struct hip_props_r0600, rest));
     snprintf(p->name, sizeof p->name, "AMD %s (emulated)", g.target->name);
     snprintf(p->gcnArchName, sizeof p->gcnArchName, "%s", g.target->name);
     snprintf(p->uuid.bytes, sizeof p->uuid.bytes, "emu-%.11s", g.target->name);
+    p->uuid.bytes[15] = (char)device;
+    p->pciBusID = device;
     p->totalGlobalMem = memory_size();
     p->sharedMemPerBlock = 64 << 10;
     p->regsPerBlock = 65536;

@@ -99,7 +99,7 @@ hipError_t
 hipMemCreate(hipMemGenericAllocationHandle_t *handle, size_t size, const struct hip_allocation_prop *prop, unsigned long long flags)
 {
     if (!handle || !size || flags || !prop || prop->type != hipMemAllocationTypePinned || prop->location.type != hipMemLocationTypeDevice ||
-        prop->location.id)
+        prop->location.id < 0)
         return hipErrorInvalidValue;
     struct ihipMemGenericAllocationHandle *h = malloc(sizeof *h);
     if (!h)
@@ -194,7 +194,7 @@ hipMemSetAccess(void *ptr, size_t size, const struct hip_access_desc *desc, size
 {
     uintptr_t start = (uintptr_t)ptr;
     size_t sum = 0;
-    if (!desc || count != 1 || desc->location.type != hipMemLocationTypeDevice || desc->location.id)
+    if (!desc || count != 1 || desc->location.type != hipMemLocationTypeDevice || desc->location.id < 0)
         return hipErrorInvalidValue;
     if (desc->flags == hipMemAccessFlagsProtNone)
         gfx_queue_wait_all();
