@@ -184,7 +184,7 @@ struct cwb_kernel_facts {
     uint32_t ptx_version, binary_version; /* 71, 86 */
 };
 
-enum { CWB_LAUNCH_COOPERATIVE = 1 };
+enum { CWB_LAUNCH_COOPERATIVE = 1, CWB_LAUNCH_CLUSTER = 2 };     /* CLUSTER: of one block, asked for by the program; backends ignore it */
 
 struct cwb_launch {
     uint32_t grid[3], block[3];         /* all nonzero and within the device's limits */

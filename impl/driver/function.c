@@ -39,6 +39,13 @@ func_ready(struct func *f)
 
 /* ---- attributes -------------------------------------------------------------------------------------------------------- */
 
+/* Blocks of a cluster, as the kernel's directive or else the program asks for; 0: any. */
+static int
+required_cluster(struct func *f, unsigned axis)
+{
+    return f->k->cluster[0] ? (int)f->k->cluster[axis] : atomic_load(&f->cluster[axis]);
+}
+
 CUresult
 func_attribute(struct func *f, CUfunction_attribute a, int *v)
 {
@@ -53,10 +60,10 @@ func_attribute(struct func *f, CUfunction_attribute a, int *v)
     case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:                  *v = 0; break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:  *v = atomic_load(&f->max_dynamic_shared); break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *v = atomic_load(&f->carveout); break;
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:       *v = 0; break;
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:         *v = atomic_load(&f->cluster[0]); break;
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:        *v = atomic_load(&f->cluster[1]); break;
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:         *v = atomic_load(&f->cluster[2]); break;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:       *v = f->k->explicit_cluster && !f->k->cluster[0]; break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:         *v = required_cluster(f, 0); break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:        *v = required_cluster(f, 1); break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:         *v = required_cluster(f, 2); break;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: *v = atomic_load(&f->nonportable_cluster); break;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: *v = atomic_load(&f->cluster_policy); break;
     default: return CUDA_ERROR_INVALID_VALUE;
@@ -205,6 +212,11 @@ launch_limits(const struct func *f, const struct cwb_launch *l)
         return CUDA_ERROR_INVALID_VALUE;
     if (threads > f->facts.max_threads_per_block)
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    const uint32_t *cluster = f->k->cluster;
+    if ((uint64_t)cluster[0] * cluster[1] * cluster[2] > 1)
+        return unsupported(f->k->name, "a thread block cluster");
+    if (f->k->explicit_cluster && !cluster[0] && !atomic_load(&f->cluster[0]) && !(l->flags & CWB_LAUNCH_CLUSTER))
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     const uint32_t *need = f->k->reqntid;
     if (need[0] && (need[0] != l->block[0] || (need[1] ? need[1] : 1) != l->block[1] || (need[2] ? need[2] : 1) != l->block[2]))
         return CUDA_ERROR_LAUNCH_FAILED;
@@ -344,6 +356,7 @@ drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelPa
         case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
             if ((uint64_t)a->value.clusterDim.x * a->value.clusterDim.y * a->value.clusterDim.z > 1)
                 return unsupported("cuLaunchKernelEx", "a thread block cluster");
+            l.flags |= CWB_LAUNCH_CLUSTER;
             break;
         case CU_LAUNCH_ATTRIBUTE_IGNORE:
         case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:      /* these only give hints */

@@ -212,9 +212,13 @@ query(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane)
     switch (x->mode) {
     case PTX_QUERY_WIDTH:
         return l->width;
-    case PTX_QUERY_HEIGHT:
+    case PTX_QUERY_HEIGHT:      /* layers of one dimension count as rows */
+        if (t->dims == 1 && t->layered)
+            return layers;
         return surface && t->dims == 1 ? 0 : l->height;
     case PTX_QUERY_DEPTH:
+        if (t->dims == 1)
+            return 0;
         if (t->cube)
             return surface ? l->depth : t->layered ? layers / 6 : 0;
         return t->layered ? (surface ? l->depth : layers) : t->dims == 3 ? l->depth : 0;
@@ -222,18 +226,8 @@ query(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane)
         return layers / (t->cube ? 6 : 1);
     case PTX_QUERY_NUM_MIPMAP_LEVELS:
         return t->nlevels;
-    case PTX_QUERY_NUM_SAMPLES:
-        return 1;
     case PTX_QUERY_NORMALIZED_COORDS:
         return t->normalized;
-    case PTX_QUERY_FORCE_UNNORMALIZED_COORDS:
-        return !t->normalized;
-    case PTX_QUERY_FILTER_MODE:
-        return t->linear;
-    case PTX_QUERY_ADDR_MODE_0:
-    case PTX_QUERY_ADDR_MODE_1:
-    case PTX_QUERY_ADDR_MODE_2:
-        return t->address[x->mode - PTX_QUERY_ADDR_MODE_0];
     default:                    /* refused by the compiler */
         return 0;
     }
@@ -286,12 +280,13 @@ store_formatted(const struct cw_texture *t, const struct cwh_tex *x, unsigned la
     }
 }
 
-/* Blocks run on several threads. The operation is in `mode`, with the way to treat coordinates outside. */
+/* Blocks run on several threads. The operation is in `mode`, with the way to treat coordinates outside. sured.p takes the signs from
+ * the surface's format (9.7.11.4). */
 static void
-reduce(const struct cwh_tex *x, unsigned lane, cw_texel_byte *p)
+reduce(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, cw_texel_byte *p)
 {
     unsigned op = x->mode >> 2;
-    bool is_signed = x->result_type == PTX_S32 || x->result_type == PTX_S64;
+    bool is_signed = x->flags & CWH_TEX_FORMATTED ? t->format == CWB_FORMAT_S32 : x->result_type == PTX_S32 || x->result_type == PTX_S64;
     uint64_t v = x->result[lane];
     if (surface_bytes(x->result_type) == 8) {
         CW_DEVICE_MEMORY uint64_t *at = (CW_DEVICE_MEMORY uint64_t *)(CW_DEVICE_MEMORY void *)p;
@@ -347,7 +342,7 @@ surface(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, stru
     cw_texel_byte *p = inside ? l->base + (size_t)z * l->slice + (size_t)y * l->pitch + (size_t)xx : NULL;
     if (x->op == PTX_OP_SURED) {
         if (p)
-            reduce(x, lane, p);
+            reduce(t, x, lane, p);
         return CWB_OK;
     }
     if (formatted) {

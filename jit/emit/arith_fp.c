@@ -39,6 +39,8 @@ min_max(struct emit *e, const struct ptx_inst *in, V a, V b)
         return fp_min_max(e, a, b, max, nan);
     /* .xorsign.abs: of the magnitudes, with the product's sign */
     V r = fp_min_max(e, fp_abs(e, a), fp_abs(e, b), max, nan);
+    if (in->noperands > 3)      /* min.abs and max.abs of three values: the magnitude */
+        return r;
     V bits = v_xor(e, fp_as_int(e, a), fp_as_int(e, b));
     V sign = v_and(e, bits, k_int(e, bits, UINT64_C(1) << (int_bits(bits) - 1)));
     return v_sel(e, fp_is_nan(e, r), r, fp_as_float(e, v_or(e, fp_as_int(e, r), sign)));

@@ -169,6 +169,8 @@ LLVMValueRef emit_devlib(struct emit *e, const char *name, LLVMTypeRef ret, LLVM
 
 /* nvptx_asm.c: emit an instruction as itself, as inline assembly */
 void emit_as_ptx(struct emit *e, const struct ptx_inst *in);
+/* istypep: references are constants with handles of objects, so it compares with those of the module. */
+void emit_ptx_istypep(struct emit *e, const struct ptx_inst *in);
 /* An instruction that writes or reads the carry, or stands between such: true when it is emitted, with the rest of its chain. */
 bool emit_carry_chain(struct emit *e, const struct ptx_inst *first);
 LLVMValueRef emit_ptx_text(struct emit *e, const char *text, const char *constraints, LLVMTypeRef ret, LLVMValueRef *args,

@@ -425,7 +425,10 @@ host_misc(struct emit *e, const struct ptx_inst *in)
     case PTX_OP_PMEVENT:
         return true;                /* for profilers */
     case PTX_OP_ALLOCA:
-        emit_stack_room(e, in);
+        if (ptx_type_bits((ptx_type)in->type[0]) == 32)
+            emit_unsupported(e, in, "addresses of local memory have 64 bits here");
+        else
+            emit_stack_room(e, in);
         return true;
     case PTX_OP_STACKSAVE: {
         LLVMValueRef v = LLVMBuildPtrToInt(e->b, stack_intrinsic(e, "llvm.stacksave", NULL), e->i64, "");

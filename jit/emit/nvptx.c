@@ -414,9 +414,21 @@ nv_inst(struct emit *e, const struct ptx_inst *in)
         return false;
     case PTX_OP_LD: case PTX_OP_ST:
         return access_memory(e, in);
+    case PTX_OP_ISTYPEP:
+        emit_ptx_istypep(e, in);
+        return true;
     default:
         if (carries(in))
             return false;
+    }
+    unsigned query = in->op == PTX_OP_TXQ || in->op == PTX_OP_SUQ ? PTX_AUX(in, QUERY) : PTX_QUERY_WIDTH;
+    if (query != PTX_QUERY_WIDTH && query != PTX_QUERY_HEIGHT && query != PTX_QUERY_DEPTH) {
+        emit_unsupported(e, in, "NVIDIA's driver leaves kernels with this query out of the module");
+        return true;
+    }
+    if (in->geom == PTX_GEOM_2DMS || in->geom == PTX_GEOM_A2DMS) {
+        emit_unsupported(e, in, "multi-sample textures, which CUDA cannot make");
+        return true;
     }
     if (e->fn->module->texmode_independent && (in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4)) {
         emit_unsupported(e, in, "independent texture mode");

@@ -506,6 +506,17 @@ emit_carry_chain(struct emit *e, const struct ptx_inst *first)
 }
 
 void
+emit_ptx_istypep(struct emit *e, const struct ptx_inst *in)
+{
+    const struct ptx_module *m = e->fn->module;
+    LLVMValueRef h = emit_src(e, in, 1, PTX_U64), r = LLVMConstNull(e->i1);
+    for (uint32_t i = 0; i < m->nvars; i++)
+        if (m->vars[i]->type == in->type[0])
+            r = LLVMBuildOr(e->b, r, LLVMBuildICmp(e->b, LLVMIntEQ, h, name_value(e, m->vars[i]), ""), "");
+    emit_dst(e, in, 0, PTX_PRED, LLVMBuildAnd(e->b, r, LLVMBuildICmp(e->b, LLVMIntNE, h, LLVMConstNull(e->i64), ""), ""));
+}
+
+void
 emit_as_ptx(struct emit *e, const struct ptx_inst *in)
 {
     struct pass p = { .in = in };

@@ -114,6 +114,15 @@ symbol_address(struct emit *e, const struct ptx_operand *o, ptx_type t)
     return reinterpret(e, a, emit_type(e, t), false);
 }
 
+/* Only the kernel's directives ask for clusters. */
+static bool
+in_explicit_cluster(struct emit *e)
+{
+    const struct emit_session *s = emit_session(e);
+    const struct ptx_function *k = e->f->is_kernel ? e->fn : s->reach ? e->program->kernels[s->kernel].fn : NULL;
+    return k && (k->cluster[0] || k->explicit_cluster);
+}
+
 LLVMValueRef
 emit_operand(struct emit *e, const struct ptx_operand *o, ptx_type t)
 {
@@ -128,7 +137,10 @@ emit_operand(struct emit *e, const struct ptx_operand *o, ptx_type t)
         v = immediate(e, o, t);
         break;
     case PTX_OPND_SREG:
-        v = reinterpret(e, emit_session(e)->target->sreg(e, (ptx_sreg)o->index), lt, false);
+        if (o->index == PTX_SREG_IS_EXPLICIT_CLUSTER && in_explicit_cluster(e))
+            v = LLVMConstInt(e->i1, 1, false);
+        else
+            v = reinterpret(e, emit_session(e)->target->sreg(e, (ptx_sreg)o->index), lt, false);
         break;
     case PTX_OPND_SYM:
         v = symbol_address(e, o, t);

@@ -18,6 +18,24 @@ handle(struct emit *e, const struct ptx_operand *o)
     return emit_operand(e, o, PTX_U64);
 }
 
+/* The handles of the module's references of the type; objects are of none (recorded on an H200). */
+static void
+istypep(struct emit *e, const struct ptx_inst *in)
+{
+    LLVMValueRef h = emit_src(e, in, 1, PTX_U64), r = NULL;
+    const struct ptx_module *m = e->fn->module;
+    for (uint32_t i = 0; i < m->nvars; i++) {
+        if (m->vars[i]->type != in->type[0] || m->vars[i]->link_id == CWJ_NO_ID)
+            continue;
+        struct ptx_operand o = { .kind = PTX_OPND_ADDR, .sym = m->vars[i] };
+        LLVMValueRef own = handle(e, &o), v = emit_is_vector(h) ? emit_splat(e, own) : own;
+        v = LLVMBuildAnd(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, h, v, ""),
+                         LLVMBuildICmp(e->b, LLVMIntNE, h, LLVMConstNull(LLVMTypeOf(h)), ""), "");
+        r = r ? LLVMBuildOr(e->b, r, v, "") : v;
+    }
+    emit_dst(e, in, 0, PTX_PRED, r ? r : LLVMConstNull(e->i1));
+}
+
 /* Texel offsets are integers, alone or in braces; a depth to compare with is a float. */
 static bool
 is_offset(struct emit *e, const struct ptx_operand *o)
@@ -81,11 +99,12 @@ load_operands(struct emit *e, struct tex_inst *t, unsigned at)
 static const char *
 refused(const struct ptx_inst *in)
 {
-    unsigned query = in->op == PTX_OP_TXQ || in->op == PTX_OP_SUQ ? PTX_AUX(in, QUERY) : 0;
+    unsigned query = in->op == PTX_OP_TXQ || in->op == PTX_OP_SUQ ? PTX_AUX(in, QUERY) : PTX_QUERY_WIDTH;
     if (in->geom == PTX_GEOM_2DMS || in->geom == PTX_GEOM_A2DMS)
         return "multi-sample textures, which CUDA cannot make";
-    if (query == PTX_QUERY_CHANNEL_DATA_TYPE || query == PTX_QUERY_CHANNEL_ORDER || query == PTX_QUERY_MEMORY_LAYOUT)
-        return "CUDA has no numbers for this query, and its driver refuses it, too";
+    if (query != PTX_QUERY_WIDTH && query != PTX_QUERY_HEIGHT && query != PTX_QUERY_DEPTH && query != PTX_QUERY_ARRAY_SIZE &&
+        query != PTX_QUERY_NUM_MIPMAP_LEVELS && query != PTX_QUERY_NORMALIZED_COORDS)
+        return "the PTX ISA has no numbers for this query's answers, and NVIDIA's driver refuses it, too";
     if (in->op == PTX_OP_SULD && PTX_AUX(in, SURF_FORM) == 2)
         return "formatted loads, which NVIDIA's assembler does not have either";
     return NULL;
@@ -99,11 +118,7 @@ emit_tex_parse(struct emit *e, const struct ptx_inst *in, struct tex_inst *t)
     unsigned at = store ? 0 : 1;
     *t = (struct tex_inst){ .store = store };
     if (in->op == PTX_OP_ISTYPEP) {
-        /* Objects are of neither type, on hardware as well; references are variables, and their names tell. */
-        if (in->operand[1].kind == PTX_OPND_SYM)
-            emit_unsupported(e, in, "the type of a reference");
-        else
-            emit_dst(e, in, 0, PTX_PRED, LLVMConstNull(e->i1));
+        istypep(e, in);
         return true;
     }
     if (!load && !surface && !query)

@@ -57,6 +57,8 @@ describe_kernel(struct cwj_program *p, uint32_t index)
     };
     memcpy(k->maxntid, f->maxntid, sizeof k->maxntid);
     memcpy(k->reqntid, f->reqntid, sizeof k->reqntid);
+    memcpy(k->cluster, f->cluster, sizeof k->cluster);
+    k->explicit_cluster = f->explicit_cluster;
     return CW_OK;
 }
 

@@ -474,7 +474,9 @@ check_barrier(struct check *c)
     const struct ptx_inst *in = c->in;
     const char *m = c->row->info.mnemonic;
     unsigned min = 1, max = 2;
-    if (in->mode == PTX_MODE_NONE)
+    if (in->op == PTX_OP_BARRIER_CLUSTER)
+        return in->mode == PTX_MODE_ARRIVE || in->mode == PTX_MODE_WAIT || FAIL(c, 3044, "'%s' needs .arrive or .wait", m);
+    if (in->mode == PTX_MODE_NONE || in->mode == PTX_MODE_WAIT)
         return FAIL(c, 3044, "'%s' needs .sync, .arrive or .red", m);
     if (in->mode == PTX_MODE_ARRIVE)
         min = 2;
@@ -840,7 +842,7 @@ ptx_check_inst(struct parser *p, struct ptx_inst *in)
     case PTX_OP_MMA: case PTX_OP_WMMA_MMA: case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_STORE: case PTX_OP_LDMATRIX:
     case PTX_OP_STMATRIX: case PTX_OP_MOVMATRIX:
         return ptx_check_matrix(p, in);
-    case PTX_OP_BAR: case PTX_OP_BARRIER: return check_barrier(&c);
+    case PTX_OP_BAR: case PTX_OP_BARRIER: case PTX_OP_BARRIER_CLUSTER: return check_barrier(&c);
     case PTX_OP_CP_ASYNC: return check_cp_async(&c);
     case PTX_OP_CP_ASYNC_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_INIT: case PTX_OP_MBARRIER_INVAL: case PTX_OP_MBARRIER_EXPECT_TX:
     case PTX_OP_MBARRIER_COMPLETE_TX: case PTX_OP_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_ARRIVE_DROP: case PTX_OP_MBARRIER_TEST_WAIT:

@@ -110,7 +110,7 @@ typedef enum ptx_mode {
     PTX_MODE_UP, PTX_MODE_DOWN, PTX_MODE_BFLY, PTX_MODE_IDX,                /* shfl */
     PTX_MODE_ALL, PTX_MODE_ANY, PTX_MODE_UNI, PTX_MODE_BALLOT,              /* vote, match */
     PTX_MODE_F4E, PTX_MODE_B4E, PTX_MODE_RC8, PTX_MODE_ECL, PTX_MODE_ECR, PTX_MODE_RC16,   /* prmt */
-    PTX_MODE_SYNC, PTX_MODE_ARRIVE, PTX_MODE_RED, PTX_MODE_WARP_SYNC,       /* bar, barrier */
+    PTX_MODE_SYNC, PTX_MODE_ARRIVE, PTX_MODE_RED, PTX_MODE_WAIT, PTX_MODE_WARP_SYNC,        /* bar, barrier; WAIT: barrier.cluster only */
     PTX_MODE_FINITE, PTX_MODE_INFINITE, PTX_MODE_NUMBER, PTX_MODE_NOTANUMBER, PTX_MODE_NORMAL, PTX_MODE_SUBNORMAL, /* testp */
     PTX_MODE_FRACTIONAL, PTX_MODE_RANGE, PTX_MODE_CVT,                      /* createpolicy */
     PTX_MODE_COUNT
@@ -351,7 +351,8 @@ struct ptx_function {
     struct ptx_symbol **params, **rets; /* rets: .func results */
     uint32_t nparams, nrets;
     uint32_t param_size;        /* kernel parameter block, bytes */
-    uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg; /* 0: not given */
+    uint32_t maxntid[3], reqntid[3], cluster[3], minnctapersm, maxnreg; /* 0: not given; cluster: .reqnctapercluster */
+    bool explicit_cluster;
     struct ptx_reg *regs;
     uint32_t nregs;
     struct ptx_symbol **locals; /* .shared, .local, .param, .const ... variables declared in the body, any scope */

@@ -486,7 +486,6 @@ static bool
 parse_perf_directives(struct parser *p, struct ptx_function *f)
 {
     while (p->tok.kind == T_DOT) {
-        uint32_t ignored[3] = { 0 };
         uint64_t v = 0;
         enum directive d = p->tok.ident->dir;
         if (d == DIR_PRAGMA) {
@@ -506,7 +505,7 @@ parse_perf_directives(struct parser *p, struct ptx_function *f)
                 return false;
             break;
         case DIR_REQNCTAPERCLUSTER:
-            if (!parse_dim3(p, ignored, ".reqnctapercluster"))
+            if (!parse_dim3(p, f->cluster, ".reqnctapercluster"))
                 return false;
             break;
         case DIR_MINNCTAPERSM:
@@ -523,7 +522,10 @@ parse_perf_directives(struct parser *p, struct ptx_function *f)
             if (!ptx_parse_int(p, &v, "this directive's value"))
                 return false;
             break;
-        case DIR_EXPLICITCLUSTER: case DIR_BLOCKSARECLUSTERS:
+        case DIR_EXPLICITCLUSTER:
+            f->explicit_cluster = true;
+            break;
+        case DIR_BLOCKSARECLUSTERS:         /* the same for clusters of one block, and there are no others */
             break;
         case DIR_NORETURN:
             f->noreturn = true;

@@ -242,6 +242,9 @@ print_head(struct cw_buf *out, const struct ptx_function *f, const char *const *
     print_signature(out, f, f->sym->name, reg_names);
     print_dim(out, "maxntid", f->maxntid);
     print_dim(out, "reqntid", f->reqntid);
+    print_dim(out, "reqnctapercluster", f->cluster);
+    if (f->explicit_cluster)
+        cw_buf_puts(out, "\n.explicitcluster");
     if (f->minnctapersm)
         cw_buf_printf(out, "\n.minnctapersm %u", f->minnctapersm);
     if (f->maxnreg)

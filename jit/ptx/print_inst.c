@@ -34,7 +34,7 @@ flag(struct cw_buf *out, const struct op_row *row, const struct ptx_inst *in, ui
     if (!(in->flags & f))
         return;
     if (f == PTX_F_XORSIGN_ABS)
-        word(out, "xorsign.abs");
+        word(out, in->noperands > 3 ? "abs" : "xorsign.abs");       /* of three values there is .abs alone */
     else
         field(out, row, MF_FLAG, f);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cudaway-ptxtest: PTX files whose comments say how to launch their kernels and what comes out (docs/ptx-tests.md).
  *
- *   read.c    text -> struct pt_file. Trusts nothing: everything is bounded, mistakes become messages with line and column
+ *   read.c    text -> struct pt_file, with read_list.c and read_texture.c. Trusts nothing: everything is bounded, mistakes
+ *             become messages with line and column
  *   value.c   element types, literals, edge values
  *   run.c     a launch on a device, and the comparison
  *   texture.c textures and surfaces made of buffers
@@ -67,9 +68,12 @@ struct pt_list {
     uint16_t *target;               /* PT_ADDRESS: the declaration whose address plus the value is meant; or NULL */
 };
 
-/* A texture or surface: a CUDA array made of the values of a buffer, its levels one after the other. */
+/* A texture or surface: a CUDA array made of the values of a buffer, its levels one after the other; or a texture on linear memory
+ * (one dimension) or on pitched memory (two). */
 struct pt_texture {
     uint16_t buffer;                /* declaration */
+    uint8_t memory;                 /* CU_RESOURCE_TYPE_ARRAY (also for mipmaps), _LINEAR or _PITCH2D */
+    bool reference;                 /* the module's variable of this name is bound to it, and it is no parameter */
     uint32_t size[3], dims, channels, levels, flags;        /* flags: CUDA_ARRAY3D_* */
     CUDA_TEXTURE_DESC desc;
 };
@@ -166,14 +170,22 @@ pt_in_memory(const struct pt_decl *d)
     return d->kind <= PT_VARIABLE;
 }
 
-/* An array with its texture or surface object, made of `bytes`, the contents of the buffer. */
+static inline bool
+pt_is_parameter(const struct pt_decl *d)
+{
+    return d->kind != PT_VARIABLE && !(d->texture && d->texture->reference);
+}
+
+/* An array, or memory, with its texture or surface object, or bound to a reference of the module; made of `bytes`, the contents
+ * of the buffer. */
 struct pt_object {
     CUarray array;
     CUmipmappedArray mipmap;
+    CUdeviceptr memory;
     uint64_t handle;
     bool surface;
 };
-CUresult pt_object_create(struct pt_runner *r, const struct pt_decl *d, const struct pt_type *type, const uint8_t *bytes,
+CUresult pt_object_create(struct pt_runner *r, CUmodule module, const struct pt_decl *d, const struct pt_type *type, const uint8_t *bytes,
                           struct pt_object *out);
 /* What a surface holds, to device memory. */
 CUresult pt_object_store(struct pt_runner *r, const struct pt_decl *d, const struct pt_type *type, const struct pt_object *x, CUdeviceptr to);

@@ -449,7 +449,7 @@ launch(struct run *w, const char **what)
         if (decl(w, i)->texture) {
             int at = position(w, decl(w, i)->texture->buffer);
             if (at >= 0)
-                c = pt_object_create(w->r, decl(w, i), decl(w, (uint32_t)at)->init.type, w->before + w->at[at], &w->object[i]);
+                c = pt_object_create(w->r, w->m->module, decl(w, i), decl(w, (uint32_t)at)->init.type, w->before + w->at[at], &w->object[i]);
         }
     if (c != CUDA_SUCCESS)
         return c;
@@ -622,7 +622,7 @@ pt_skip_reason(const struct pt_runner *r, const struct pt_launch *l, char *buf, 
     const struct pt_note *skip = pt_find_note(l->skip, l->nskip, r->on);
     if (skip)
         snprintf(buf, size, "%s", skip->reason);
-    else if (l->sm > r->driver.compute_capability)
+    else if (l->sm > r->driver.compute_capability && !strncmp(r->on, "cuda", 4))      /* ours translate for any target */
         snprintf(buf, size, "needs sm_%u", l->sm);
     else if (l->ptx > ptx_of(r->driver.version))
         snprintf(buf, size, "needs PTX %u.%u", l->ptx / 10, l->ptx % 10);

@@ -3,6 +3,7 @@
 """Writes the generated files of tests/ptx/isa: python3 author.py FOLDER. Recorded values are put back by --record."""
 import sys
 from forms import File
+from second import plain
 
 root = sys.argv[1]
 files = []
@@ -273,6 +274,25 @@ for t in ('f16', 'f32', 'f64'):
     x.form('cvt.sat.%s.%s {d}, {a};' % (t, t), t, t)
 x.form('cvt.ftz.f64.f32 {d}, {a};', 'f32', 'f64').form('cvt.rn.ftz.f16.f32 {d}, {a};', 'f32', 'f16').form('cvt.rn.ftz.f32.f64 {d}, {a};', 'f64', 'f32')
 x.form('cvt.ftz.sat.f32.f32 {d}, {a};', 'f32', 'f32').form('cvt.rni.ftz.f32.f32 {d}, {a};', 'f32', 'f32')
+
+# ---- sm_100: no such hardware has been recorded, so all is derived, by exact fractions ----
+def derived(x, op, mods, t, n):
+    f = plain(op, [m for m in mods.split('.') if m], [t])
+    text = ', '.join('{%s}' % 'abc'[i] for i in range(n))
+    x.form('%s%s.%s {d}, %s;' % (op, mods, t, text), ' '.join([t] * n), t, ref=lambda *v: f(*v))
+
+
+x = f('float/f32x2', 'Pairs of f32: add, sub, mul and fma in every rounding.', target='sm_100', version='8.6', sets={2: ['few', 'edge'], 3: ['few', 'few', 'edge']})
+x.crossed = 2
+for op in ('add', 'sub', 'mul'):
+    for m in ('', '.rn', '.rz', '.rm', '.rp', '.ftz', '.rz.ftz', '.rp.ftz'):
+        derived(x, op, m, 'f32x2', 2)
+for m in ('.rn', '.rz', '.rm', '.rp', '.rn.ftz', '.rm.ftz'):
+    derived(x, 'fma', m, 'f32x2', 3)
+x = f('float/min_max_three', 'min and max of three f32.', target='sm_100', version='8.8')
+for op in ('min', 'max'):
+    for m in ('', '.ftz', '.NaN', '.ftz.NaN', '.abs', '.NaN.abs'):
+        derived(x, op, m, 'f32', 3)
 
 for x in files:
     x.write()

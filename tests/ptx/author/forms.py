@@ -102,15 +102,16 @@ class Form:
         self.text, self.ins, self.out, self.ref, self.options = text, ins.split(), out, ref, options
 
 
-def kernel(name, ins, forms, divergent):
-    """Every form on the same inputs, each to a buffer of its own. Divergent: odd lanes of odd warps take a copy of the code."""
+def kernel(name, ins, forms, divergent, blocks=False):
+    """Every form on the same inputs, each to a buffer of its own. Divergent: odd lanes of odd warps take a copy of the code. Blocks:
+    there are several."""
     n = len(ins) + len(forms)
     names = list(LETTERS[:len(ins)]) + ['d%d' % i for i in range(len(forms))]
     types = ins + [f.out for f in forms]
     regs = [REG[bits(t)] + str(i + 1) for i, t in enumerate(types)]
     o = ['.visible .entry %s(%s)' % (name, ', '.join('.param .u64 ' + x for x in names)), '{',
          '    .reg .pred %%p<8>; .reg .b16 %%h<%d>, %%u<4>; .reg .b32 %%r<%d>, %%t<8>, %%i; .reg .b64 %%l<%d>, %%q<4>, %%a;' % ((n + 2,) * 3),
-         '    mov.u32 %i, %tid.x;']
+         '    mov.u32 %i, %tid.x;' if not blocks else '    mov.u32 %t6, %tid.x; mov.u32 %t7, %ctaid.x; mov.u32 %i, %ntid.x; mad.lo.u32 %i, %i, %t7, %t6;']
     for x, t, r in list(zip(names, types, regs))[:len(ins)]:
         o.append('    ld.param.u64 %%a, [%s]; mad.wide.u32 %%a, %%i, %d, %%a; ld.global.b%d %s, [%%a];' % (x, bits(t) // 8, bits(t), r))
     body = []
@@ -140,15 +141,16 @@ class Old:
         test = name = None
         for line in open(path).read().split('\n'):
             if line.startswith('//! test '):
-                test = self.tests.setdefault(line[9:], {'inputs': [], 'expects': {}})
+                test = self.tests.setdefault(line[9:], {'inputs': [], 'all': [], 'expects': {}})
                 block = None
             elif line.startswith('//! expect ') and test is not None:
                 block = test['expects'].setdefault(line.split()[2], [])
                 block.append(line)
-            elif line.startswith('//!  ') and test is not None and block is not None:
-                block.append(line)
+            elif line.startswith('//!  ') and test is not None:
+                (test['all'] if block is None else block).append(line)
             elif line.startswith('//! ') and test is not None and not line.startswith('//! todo '):
                 test['inputs'].append(line)
+                test['all'].append(line)
                 block = None
             elif line.startswith('.visible .entry '):
                 name = line[16:].split('(')[0]
@@ -242,7 +244,8 @@ class File:
                 if all(lane(t)[0] in FLOAT for t in ins):
                     tests.append((kname + '.near1', ['//! buffer %s %s[%d] = @near1(%d)' % (LETTERS[i], t, n, gi * 8 + i + 1) for i, t in enumerate(ins)],
                                   [values(t, 'near1', n, gi * 8 + i + 1) for i, t in enumerate(ins)]))
-                text = kernel(kname, ins, fs, False)
+                blocks = len(tests[0][2][0]) > 1024
+                text = kernel(kname, ins, fs, False, blocks)
                 for ti, (test, decl, cc) in enumerate(tests):
                     inputs = decl + outs + ['//! launch %s each a' % kname]
                     todo = ['//! todo ' + x for x in self.todo.get(test, ())]
@@ -252,7 +255,7 @@ class File:
                     if gi == 0 and part == 0 and ti == 0:
                         lines += ['//! test %s.divergent' % test] + todo + decl + outs + ['//! launch %s_divergent each a' % kname]
                         lines += ['//! expect d%d same %s' % (i, test) for i in range(len(fs))]
-                        code += [''] + kernel(kname + '_divergent', ins, fs, True)
+                        code += [''] + kernel(kname + '_divergent', ins, fs, True, blocks)
                 code += [''] + text
         os.makedirs(os.path.dirname(os.path.join(self.root, self.path)), exist_ok=True)
         full = os.path.join(self.root, self.path)

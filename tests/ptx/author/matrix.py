@@ -260,6 +260,8 @@ def cases(f):
         return dict(seed=seed, m=(x[0], y[0], z[0]), o=(x[1], y[1], z[1]), low=low)
     if a in FMT:
         yield 'exact', p(1, ONES[a], ONES[b], ONES[c]), True
+        if getattr(f, 'gap', None) is not None:
+            return
         yield 'close', p(2, MID[a], MID[b], MID[c], M32), False
         yield 'any', p(3, ANY, ANY, ANY, M32), False
     else:
@@ -270,9 +272,29 @@ def cases(f):
             yield 'wrap', p(2, ANY, ANY, (0x8000000f, 0x7ffffff0)), True
 
 
+def recorded(name):
+    """Recorded lists of the file as it is: (label line, words) by section."""
+    out, section = {}, None
+    path = os.path.join(OUT, name)
+    if os.path.exists(path + ".values"):
+        for line in open(path + ".values").read().split("\n"):
+            if line.startswith("["):
+                section = out.setdefault(line[1:-1], [None, []])
+            elif line and line[0] != "#":
+                section[1] += [int(x, 16) for x in line.split()]
+    test = None
+    for line in open(path + ".ptx").read().split("\n") if os.path.exists(path + ".ptx") else ():
+        if line.startswith("//! test "):
+            test = line[9:]
+        elif line.startswith("//! expect d recorded ") and f"{test}.d" in out:
+            out[f"{test}.d"][0] = line
+    return {k: v for k, v in out.items() if v[0]}
+
+
 def write(name, head, forms):
-    """One file: tests, kernels, and the values at its side."""
-    text, values, jobs = head, [], []
+    """One file: tests, kernels, and the values at its side. Recorded values stay where the kernel has not changed: delete the file
+    to record all anew."""
+    text, values, jobs, old = head, [], [], recorded(name)
     for f in forms:
         for case, p, derived in cases(f):
             test = f"{f.name}_{case}"
@@ -291,36 +313,37 @@ def write(name, head, forms):
                 if got and os.path.exists(got):
                     text += f'//! expect d recorded "{LABEL}" = @file\n'
                     values.append((f"{test}.d", [int(x, 16) for x in open(got).read().split()]))
+                elif f"{test}.d" in old:
+                    text += old[f"{test}.d"][0] + "\n"
+                    values.append((f"{test}.d", old[f"{test}.d"][1]))
                 else:
                     text += "//! expect d recorded\n"
     for f in forms:
         text += "\n" + f.ptx()
     with open(os.path.join(OUT, name + ".ptx"), "w") as o:
         o.write(text)
-    with open(os.path.join(OUT, name + ".values"), "w") as o:
-        for section, words in values:
-            o.write(f"[{section}]\n")
-            for i in range(0, len(words), 14):
-                o.write(" ".join(f"{w:08x}" for w in words[i:i + 14]) + "\n")
+    write_values(name, values)
     return jobs
 
 
 class Wmma:
     """wmma.load of A, B and C from shared memory with padded rows, wmma.mma, wmma.store to global memory without."""
-    def __init__(self, shape, d, a, c, al, bl, cl='row', dl='row', sat=False, bit=None):
+    def __init__(self, shape, d, a, c, al, bl, cl='row', dl='row', sat=False, bit=None, gap=None):
         self.shape, self.t, self.sat, self.bit = shape, (d, a, a, c), sat, bit
         self.m, rest = shape[1:].split('n')
         self.n, self.k = (int(x) for x in rest.split('k'))
         self.m = int(self.m)
         self.layout = (dl, al, bl, cl)
         self.name = f"w_{shape}_{d}_{a}" + (f"_{c}" if c != d else '') + f"_{al}_{bl}_{cl}_{dl}" + ('_sat' if sat else '') + (f"_{bit}" if bit else '')
-        self.w = (self.m * self.n * BITS[d] // 1024,)
+        self.gap = gap          # elements between the result's rows; None: the instruction has no stride, and no state space
+        self.name += '' if gap is None else '_stride'
         self.dims = ((self.m, self.n), (self.m, self.k), (self.k, self.n), (self.m, self.n))
+        self.w = (-(-self.words(0) // 32),)
 
     def stride(self, i):
         rows, cols = self.dims[i]
         n = cols if self.layout[i] == 'row' else rows
-        return n if i == 0 else n + {16: 8, 8: 16, 4: 32, 1: 128, 32: 4, 64: 2}[BITS[self.t[i]]]
+        return n + (self.gap or 0) if i == 0 else n + {16: 8, 8: 16, 4: 32, 1: 128, 32: 4, 64: 2}[BITS[self.t[i]]]
 
     def words(self, i):
         rows, cols = self.dims[i]
@@ -361,7 +384,10 @@ class Wmma:
         types = f".{d}.{c}" if a == 'f16' else f".{d}.{a}.{b}.{c}"
         s += f"    wmma.mma{'.' + self.bit + '.popc' if self.bit else ''}.sync.aligned.{self.layout[1]}.{self.layout[2]}.{self.shape}{types}" + \
             f"{'.satfinite' if self.sat else ''} {vec('z', cnt[0])}, {vec('a', cnt[1])}, {vec('b', cnt[2])}, {vec('c', cnt[3])};\n"
-        s += f"    wmma.store.d.sync.aligned.{self.layout[0]}.{self.shape}.global.{d} [%d], {vec('z', cnt[0])};\n"
+        if self.gap is not None:
+            s += f"    mov.u32 %ld, {self.stride(0)};\n"
+        s += f"    wmma.store.d.sync.aligned.{self.layout[0]}.{self.shape}{'.global' if self.gap is None else ''}.{d} [%d], {vec('z', cnt[0])}" + \
+            (";\n" if self.gap is None else f", %ld;\n")
         return s + "    ret;\n}\n"
 
     def derive(self, p):
@@ -384,7 +410,7 @@ class Wmma:
                     v += a[r, k] ^ b[k, j] if self.bit == 'xor' else a[r, k] & b[k, j] if self.bit == 'and' else a[r, k] * b[k, j]
                 if self.sat:
                     v = max(-2 ** 31, min(2 ** 31 - 1, v))
-                at = (r * self.n + j if self.layout[0] == 'row' else j * self.m + r) * BITS[d]
+                at = (r * self.stride(0) + j if self.layout[0] == 'row' else j * self.stride(0) + r) * BITS[d]
                 bits = encode(d, v)
                 for w in range(0, BITS[d], 32):
                     out[(at + w) // 32] |= (bits >> w & M32) << (0 if BITS[d] >= 32 else at % 32)
@@ -473,7 +499,60 @@ OUT:
 """
     with open(os.path.join(OUT, "rows.ptx"), "w") as o:
         o.write(text + "\n" + kernels)
-    with open(os.path.join(OUT, "rows.values"), "w") as o:
+    write_values("rows", values)
+
+
+def write_sparse():
+    """mma.sp.m16n8k32 of f16 (9.7.14.6): of four neighbours in a row of A two are stored; two bits each say which. The threads 0 and 1,
+    or 2 and 3 (sparsity selector), of every four give them: the first for columns 0 to 15, the other for the rest; the low half is
+    of row lane / 4, the high one of the row 8 below."""
+    pairs = (0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110)
+    text = head("mma.sp of f16, with the metadata of either pair of threads", '8.5', 80).replace("//! todo amd", "//! todo host,amd") + "\n"
+    text = text.replace("matrix instructions are not emitted for amdgcn", "sparse matrix instructions are not emitted")
+    values, kernels = [], ""
+    names = (('sp', 'mma.sp'), ('ordered', 'mma.sp::ordered_metadata'))
+    for selector in (0, 1):
+        meta = [sum(pairs[mix(lane, 64 + k, 5) % 6] << 4 * k for k in range(8)) for lane in range(32)]
+        m, o = ONES['f16']
+        word = lambda lane, reg: mix(lane, reg, 9) & m | o
+        a, b, c = {}, {}, {}
+        for lane in range(32):
+            for i in range(8):
+                a[frag_a('m16n8k16', 'f16', lane, i)] = value('f16', word(lane, i // 2) >> 16 * (i % 2) & 0xffff)
+                b[(lane % 4) * 2 + (i & 1) + 8 * (i // 2), lane >> 2] = value('f16', word(lane, 16 + i // 2) >> 16 * (i % 2) & 0xffff)
+            for i in range(4):
+                c[frag_c(lane, i)] = value('f32', mix(lane, 32 + i, 9) & ONES['f32'][0] | ONES['f32'][1])
+        out = []
+        for lane in range(32):
+            for i in range(4):
+                row, col = frag_c(lane, i)
+                v = c[row, col]
+                for k in range(16):
+                    bits = meta[(row % 8) * 4 + selector * 2 + k // 8] >> 16 * (row // 8)
+                    v += a[row, k] * b[k // 2 * 4 + (bits >> 2 * (k % 8) & 3), col]
+                out.append(encode('f32', v))
+        for name, op in names:
+            test = f"{name}_selector_{selector}"
+            text += f"//! test {test}\n//! buffer meta u32 = " + " ".join(f"{x:#x}" for x in meta) + "\n//! buffer d u32[128]\n"
+            text += f"//! launch {test} block 32\n//! expect d derived = @file\n"
+            values.append((f"{test}.d", out))
+            kernels += f""".visible .entry {test}(.param .u64 meta, .param .u64 d)
+{{
+    .reg .b32 %lane, %seed, %t, %x, %e, %a<4>, %b<4>; .reg .f32 %c<4>, %z<4>; .reg .b64 %d, %off;
+    mov.u32 %lane, %tid.x; mov.b32 %seed, 9; ld.param.u64 %d, [meta]; mul.wide.u32 %off, %lane, 4; add.u64 %d, %d, %off; ld.global.b32 %e, [%d];
+""" + "".join(ptx_mix('%x', base + r) + f"    and.b32 %x, %x, {ONES[t][0]:#x}; or.b32 %x, %x, {ONES[t][1]:#x}; mov.b32 %{n}{r}, %x;\n"
+              for n, base, t in (('a', 0, 'f16'), ('b', 16, 'f16'), ('c', 32, 'f32')) for r in range(4)) + \
+                f"    {op}.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 " + ", ".join("{" + ", ".join(f"%{n}{r}" for r in range(4)) + "}" for n in 'zabc') + \
+                f""", %e, {selector};
+    ld.param.u64 %d, [d]; mul.wide.u32 %off, %lane, 16; add.u64 %d, %d, %off;
+""" + "".join(f"    st.global.f32 [%d+{4 * r}], %z{r};\n" for r in range(4)) + "    ret;\n}\n"
+    with open(os.path.join(OUT, "sparse.ptx"), "w") as o:
+        o.write(text + "\n" + kernels)
+    write_values("sparse", values)
+
+
+def write_values(name, values):
+    with open(os.path.join(OUT, name + ".values"), "w") as o:
         for section, words in values:
             o.write(f"[{section}]\n")
             for i in range(0, len(words), 14):
@@ -503,19 +582,18 @@ def main():
     quads = [mma('m8n8k4', d, 'f16', 'f16', c, 70, (x & 1, x >> 1)) for x in range(4) for d, c in (('f32', 'f32'), ('f16', 'f16'), ('f32', 'f16'))]
     jobs += write('mma_m8n8k4', head('mma.sync.m8n8k4 of f16: four products a warp, all layouts', '6.4', 70), quads)
     fp8 = [mma(s, d, a, b, d, 89) for s, d in (('m16n8k32', 'f32'), ('m16n8k32', 'f16'), ('m16n8k16', 'f32'), ('m16n8k16', 'f16'))
-           for a, b in (('e4m3', 'e4m3'), ('e5m2', 'e4m3'), ('e4m3', 'e5m2'), ('e5m2', 'e5m2')) if s == 'm16n8k32' or a != b]
+           for a, b in (('e4m3', 'e4m3'), ('e5m2', 'e4m3'), ('e4m3', 'e5m2'), ('e5m2', 'e5m2'))]
     jobs += write('mma_fp8', head('mma.sync of e4m3 and e5m2', '8.7', 89), fp8)
     f64 = [mma(s, 'f64', 'f64', 'f64', 'f64', 90) for s in ('m8n8k4', 'm16n8k4', 'm16n8k8', 'm16n8k16')]
     f64 += [mma('m16n8k4', 'f64', 'f64', 'f64', 'f64', 90, rnd=r) for r in ('rz', 'rm', 'rp')]
     jobs += write('mma_f64', head('mma.sync of f64', '7.8', 90), f64)
-    ints = [mma(s, 's32', a, b, 's32', 80, sat=sat) for s in ('m8n8k16', 'm16n8k16', 'm16n8k32') for a in ('s8', 'u8') for b in ('s8', 'u8')
-            for sat in (False, True) if not sat or a == b]
+    ints = [mma(s, 's32', a, b, 's32', 80, sat=sat) for s in ('m8n8k16', 'm16n8k16', 'm16n8k32') for a in ('s8', 'u8') for b in ('s8', 'u8') for sat in (False, True)]
     jobs += write('mma_int8', head('mma.sync of s8 and u8', '7.0', 80), ints)
-    subs = [mma(s, 's32', a, b, 's32', 80, sat=sat) for s in ('m8n8k32', 'm16n8k32', 'm16n8k64') for a in ('s4', 'u4') for b in ('s4', 'u4')
-            for sat in (False, True) if not sat or a == b]
+    subs = [mma(s, 's32', a, b, 's32', 80, sat=sat) for s in ('m8n8k32', 'm16n8k32', 'm16n8k64') for a in ('s4', 'u4') for b in ('s4', 'u4') for sat in (False, True)]
     subs += [mma(s, 's32', 'b1', 'b1', 's32', 80, bit=x) for s in ('m8n8k128', 'm16n8k128', 'm16n8k256') for x in ('xor', 'and')]
     jobs += write('mma_sub', head('mma.sync of s4, u4 and b1', '7.1', 80), subs)
     write_rows()
+    write_sparse()
     w = []
     for shape in ('m16n16k16', 'm8n32k16', 'm32n8k16'):
         w += [Wmma(shape, 'f32', 'f16', 'f32', 'row', 'col'), Wmma(shape, 'f16', 'f16', 'f16', 'col', 'row', 'col', 'row'),
@@ -528,11 +606,16 @@ def main():
     for shape in ('m16n16k16', 'm8n32k16', 'm32n8k16'):
         w += [Wmma(shape, 's32', 's8', 's32', 'row', 'col'), Wmma(shape, 's32', 'u8', 's32', 'col', 'row', 'col', 'col'),
               Wmma(shape, 's32', 's8', 's32', 'row', 'row', sat=True)]
+    w += [Wmma('m16n16k16', 's32', 'u8', 's32', 'row', 'col', sat=True)]
     w += [Wmma('m8n8k32', 's32', 's4', 's32', 'row', 'col'), Wmma('m8n8k32', 's32', 'u4', 's32', 'row', 'col', 'col', 'col', sat=True)]
     w += [Wmma('m8n8k128', 's32', 'b1', 's32', 'row', 'col', bit=x) for x in ('xor', 'and')]
     jobs += write('wmma_int', head('wmma of s8, u8, s4, u4 and b1: shapes, layouts, strides', '7.1', 80), w)
-    with open(os.path.join(OUT, 'jobs.txt'), 'w') as o:
-        o.write("\n".join(jobs) + "\n")
+    w = [Wmma(s, d, a, d, 'row', 'col', dl=dl, gap=8) for s in ('m16n16k16', 'm8n32k16', 'm32n8k16') for d, a in (('f16', 'f16'), ('f32', 'f16'), ('s32', 's8'))
+         for dl in ('row', 'col')]
+    jobs += write('wmma_stride', head('wmma.store to generic addresses, with rows apart', '7.1', 80), w)
+    if RESULTS:
+        with open(os.path.join(OUT, 'jobs.txt'), 'w') as o:
+            o.write("\n".join(jobs) + "\n")
 
 
 main()

@@ -8,6 +8,7 @@ from auto_judge import sm90
 WIDTH = lambda t: int(re.sub(r'[^0-9]', '', t.replace('x2', ''))) * (2 if t.endswith('x2') else 1)
 REG = {8: '%h', 16: '%h', 32: '%r', 64: '%l', 128: '%x'}
 LANES, STRIDE = 8, 32
+WIDE = 4        # registers of a form
 
 
 def expand(text):
@@ -59,7 +60,7 @@ def words(f, values):
 
 def regs(f, k):
     r = REG[f.bits]
-    names = ['%s%d' % (r, k * 4 + i) for i in range(f.vec)]
+    names = ['%s%d' % (r, k * WIDE + i) for i in range(f.vec)]
     return names[0] if f.vec == 1 else '{%s}' % ', '.join(names)
 
 
@@ -97,7 +98,7 @@ def kernel(name, fs, guard):
         esize = int(element(f)[1:]) // 8 * f.vec
         dst = '    ld.param.u64 %%to, [d%d]; mad.wide.u32 %%to, %%i, %d, %%to;' % (k, esize)
         if f.op != 'st':
-            o += ['    mov.b%d %s%d, 0;' % (max(f.bits, 16), reg, (k % 16) * 4 + i) for i in range(f.vec)] if guard else []
+            o += ['    mov.b%d %s%d, 0;' % (max(f.bits, 16), reg, (k % 16) * WIDE + i) for i in range(f.vec)] if guard else []
             o.append('    %s%s %s, [%s]%s;' % (g, f.token, r, 'P+16' if space == 'param' else '%b', hint))
             o.append('%s st.global%s.%s [%%to], %s;' % (dst, store, 'b%d' % int(element(f)[1:]), r))
         else:
@@ -113,19 +114,20 @@ def kernel(name, fs, guard):
     return o + ['    ret;', '}']
 
 
-def write(root, key, groups):
+def write(root, key, groups, version='8.3', target='sm_90'):
     op, space = key
     head = ['// SPDX-License-Identifier: Apache-2.0', '// %s, %s: every type, vector and hint. The values follow from the bytes that are read.' % (op, space),
-            '.version 8.3', '.target sm_90', '.address_size 64']
+            '.version ' + version, '.target ' + target, '.address_size 64']
     lines, code = ['//! buffer a u8 = @range(0,255)'], []
     if space == 'const':
         lines.append('//! variable c u8[256] = @range(0,255)')
         head.append('.const .align 16 .b8 c[256];')
     first = True
     for name, fs in groups.items():
-        for part in range(0, len(fs), 16):
-            fs16 = fs[part:part + 16]
-            kname = re.sub(r'[^a-z0-9A-Z]', '_', name) + ('_%d' % (part // 16) if part else '')
+        step = 64 // WIDE
+        for part in range(0, len(fs), step):
+            fs16 = fs[part:part + step]
+            kname = re.sub(r'[^a-z0-9A-Z]', '_', name) + ('_%d' % (part // step) if part else '')
             for guard in ((False, True) if first else (False,)):
                 lines += ['//! test %s%s' % (kname, '_divergent' if guard else '')]
                 lines += ['//! buffer d%d %s[%d]' % (i, element(f), LANES * f.vec) for i, f in enumerate(fs16)]
@@ -156,4 +158,12 @@ for t in sm90(texts):
     files.setdefault(f.key(), {}).setdefault(f.head.replace('.%s' % f.space, '.' + f.space.replace('::', '_')), []).append(f)
 for key, groups in files.items():
     write(sys.argv[2], key, groups)
-print(len(texts), 'forms,', len(files), 'files')
+# 256 bits at once: sm_100 and newer.
+WIDE = 8
+for op in ('ld', 'st'):
+    fs = [f for f in map(Form, texts) if f.op == op and f.space == 'generic' and not f.hint and len(f.words) == 1 and (f.vec == 8 or f.vec == 4 and f.bits == 64)]
+    groups = {}
+    for f in fs:
+        groups.setdefault('%s_v%d_%d' % (op, f.vec, f.bits), []).append(f)
+    write(sys.argv[2], (op, 'wide'), groups, '8.8', 'sm_100')
+print(len(texts), 'forms,', len(files) + 2, 'files')
