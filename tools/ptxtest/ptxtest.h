@@ -118,6 +118,7 @@ struct pt_launch {
     struct pt_note *todo, *skip;
     uint32_t ntodo, nskip;
     uint32_t sm, ptx;               /* required: 80, 70 */
+    uint32_t target;                /* .target: what NVIDIA's driver needs; ours translate for any */
     uint64_t memory;                /* bytes that the device must have */
 };
 

@@ -509,6 +509,7 @@ read_launch(struct pt_reader *r)
     l->skip = r->skip;
     l->nskip = r->nskip;
     l->sm = r->sm;
+    l->target = r->target;
     l->ptx = r->ptx;
     l->memory = r->memory;
     l->last_line = r->last_line;
@@ -737,7 +738,7 @@ read_head(struct pt_reader *r)
     if (v && sscanf(v + 9, " %2u.%1u", &major, &minor) == 2)
         r->ptx = major * 10 + minor;
     if (t && sscanf(t + 8, " sm_%3u", &sm) == 1)
-        r->sm = sm;
+        r->target = sm;
 }
 
 bool

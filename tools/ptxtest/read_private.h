@@ -28,7 +28,7 @@ struct pt_reader {
     const char *test;
     struct pt_note *todo, *skip;
     uint32_t ntodo, nskip, common_todo, common_skip;
-    uint32_t sm, ptx, common_sm, common_ptx;
+    uint32_t target, sm, ptx, common_sm, common_ptx;
     uint64_t memory, common_memory;
     uint64_t bytes;                 /* in lists */
     uint32_t cap_decls, cap_launches;

@@ -622,8 +622,10 @@ pt_skip_reason(const struct pt_runner *r, const struct pt_launch *l, char *buf, 
     const struct pt_note *skip = pt_find_note(l->skip, l->nskip, r->on);
     if (skip)
         snprintf(buf, size, "%s", skip->reason);
-    else if (l->sm > r->driver.compute_capability && !strncmp(r->on, "cuda", 4))      /* ours translate for any target */
+    else if (l->sm > r->driver.compute_capability)
         snprintf(buf, size, "needs sm_%u", l->sm);
+    else if (l->target > r->driver.compute_capability && !strncmp(r->on, "cuda", 4))
+        snprintf(buf, size, "needs sm_%u", l->target);
     else if (l->ptx > ptx_of(r->driver.version))
         snprintf(buf, size, "needs PTX %u.%u", l->ptx / 10, l->ptx % 10);
     else if (l->memory > r->total)
