@@ -78,7 +78,7 @@ prefer_nan(struct emit *e, V r, V a, V b, V c)
 /* .ftz flushes what is subnormal when rounded as if exponents had no end. Rounded to a subnormal first, a little less than
  * 2^-126 can have become 2^-126: then compute once more, 2^64 times as large. A branch around it, for it is rare. */
 static V
-flush_before_rounding(struct emit *e, const struct ptx_inst *in, V r, V a, V b, V c)
+flush_before_rounding(struct emit *e, ptx_op op, unsigned round, V r, V a, V b, V c)
 {
     if (e->target == CWJ_TARGET_NVPTX)
         return r;
@@ -94,11 +94,11 @@ flush_before_rounding(struct emit *e, const struct ptx_inst *in, V r, V a, V b, 
     }
     LLVMBuildCondBr(e->b, any, more, done);
     LLVMPositionBuilderAtEnd(e->b, more);
-    switch (in->op) {
-    case PTX_OP_MUL: again = fp_mul(e, v_fmul(e, a, scale), b, in->round, false); break;
-    case PTX_OP_DIV: again = fp_div(e, v_fmul(e, a, scale), b, in->round, false); break;
-    case PTX_OP_RCP: again = fp_div(e, scale, a, in->round, false); break;
-    default:         again = fp_fma(e, v_fmul(e, a, scale), b, v_fmul(e, c, scale), in->round, false); break;
+    switch (op) {
+    case PTX_OP_MUL: again = fp_mul(e, v_fmul(e, a, scale), b, round, false); break;
+    case PTX_OP_DIV: again = fp_div(e, v_fmul(e, a, scale), b, round, false); break;
+    case PTX_OP_RCP: again = fp_div(e, scale, a, round, false); break;
+    default:         again = fp_fma(e, v_fmul(e, a, scale), b, v_fmul(e, c, scale), round, false); break;
     }
     V less = v_and(e, rare, emit_fcmp(e, LLVMRealOLT, fp_abs(e, again), emit_fp_like(e, r, 0x1p-62)));
     V bits = fp_as_int(e, r);
@@ -142,8 +142,10 @@ one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
         return t == PTX_F64 ? v_sel(e, fp_is_nan(e, a), fp_quiet(e, a), r) : r;
     }
     case PTX_OP_DIV:
-        if (in->flags & (PTX_F_APPROX | PTX_F_FULL))
-            return fp_div_approx(e, a, b, in->flags & PTX_F_FULL, ftz);
+        if (in->flags & (PTX_F_APPROX | PTX_F_FULL)) {
+            V factor[2], r = fp_div_approx(e, a, b, in->flags & PTX_F_FULL, ftz, factor);
+            return ftz ? flush_before_rounding(e, PTX_OP_MUL, PTX_RN, r, factor[0], factor[1], NULL) : r;
+        }
         return fp_div(e, a, b, in->round, ftz);
     case PTX_OP_RCP:
     case PTX_OP_SQRT:
@@ -272,7 +274,7 @@ emit_float(struct emit *e, const struct ptx_inst *in)
         V a = s[0].v[k], b = n > 1 ? s[1].v[k] : NULL, c = n > 2 ? s[2].v[k] : NULL;
         r.v[k] = one_op(e, in, t, a, b, c);
         if (inexact && in->flags & PTX_F_FTZ && !(in->flags & (PTX_F_APPROX | PTX_F_FULL)) && (t == PTX_F32 || t == PTX_F32X2))
-            r.v[k] = flush_before_rounding(e, in, r.v[k], a, b, c);
+            r.v[k] = flush_before_rounding(e, in->op, in->round, r.v[k], a, b, c);
     }
     if (in->op == PTX_OP_FMA && in->aux >> PTX_AUX_OOB & 1)
         fma_out_of_bounds(e, in, &r);

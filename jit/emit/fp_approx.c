@@ -80,7 +80,7 @@ fp_approx(struct emit *e, const struct ptx_inst *in, V a)
 /* a * (1 / b), both scaled where b is out of the unit's range: for .full on both sides, so that the quotient is right for
  * every b; else only subnormal b, and above 2^126 the reciprocal is zero (9.7.3.8). */
 V
-fp_div_approx(struct emit *e, V a, V b, bool full, bool ftz)
+fp_div_approx(struct emit *e, V a, V b, bool full, bool ftz, V factor[2])
 {
     V mag = fp_abs(e, b), s = NULL;
 
@@ -94,7 +94,9 @@ fp_div_approx(struct emit *e, V a, V b, bool full, bool ftz)
         if (ftz)
             a = fp_flush(e, a, PTX_F32);
     }
-    return v_fmul(e, unit(e, mufu_rcp, b), a);
+    factor[0] = a;
+    factor[1] = unit(e, mufu_rcp, b);
+    return v_fmul(e, factor[1], a);
 }
 
 /* rcp.approx.ftz.f64 and rsqrt.approx{.ftz}.f64: the unit makes the upper half from the operand's upper half. Without .ftz

@@ -66,7 +66,7 @@ LLVMValueRef fp_from_small(struct emit *e, LLVMValueRef v, enum fp_small f);    
 
 /* fp_approx.c: the approximations, with the hardware's bits. Operands are flushed by the caller. */
 LLVMValueRef fp_approx(struct emit *e, const struct ptx_inst *in, LLVMValueRef a);      /* rcp sqrt rsqrt sin cos lg2 ex2 tanh */
-LLVMValueRef fp_div_approx(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool full, bool ftz);
+LLVMValueRef fp_div_approx(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool full, bool ftz, LLVMValueRef factor[2]);      /* the quotient is factor[0] * factor[1] */
 LLVMValueRef fp_approx_f64(struct emit *e, const struct ptx_inst *in, LLVMValueRef a);  /* rcp, rsqrt */
 
 #endif

@@ -831,7 +831,7 @@ ptx_check_inst(struct parser *p, struct ptx_inst *in)
     for (unsigned i = 0; i < c.row->ntypes; i++)
         if (!in->type[i] && !(c.row->types[i] & S_OPT))
             return FAIL(&c, 3043, "'%s' needs %u type%s", c.row->info.mnemonic, c.row->ntypes, c.row->ntypes == 1 ? "" : "s");
-    if (!check_modifiers(&c))
+    if (!check_modifiers(&c) || !ptx_check_form(p, in))
         return false;
     switch (in->op) {
     case PTX_OP_CREATEPOLICY: return check_policy(&c);

@@ -314,6 +314,9 @@ bool ptx_parse_instruction(struct parser *p);
 /* check.c */
 bool ptx_check_inst(struct parser *p, struct ptx_inst *in);
 
+/* check_form.c */
+bool ptx_check_form(struct parser *p, const struct ptx_inst *in);
+
 /* check_matrix.c */
 bool ptx_check_matrix(struct parser *p, const struct ptx_inst *in);
 

@@ -85,9 +85,28 @@ list(char **argv)
     return status;
 }
 
+/* accepted: of the instructions on standard input, one a line, those that the front end takes. */
+static int
+accepted(void)
+{
+    char line[1024];
+    while (fgets(line, sizeof line, stdin)) {
+        struct cov_list l = { .count = 0 };
+        line[strcspn(line, "\n")] = 0;
+        cw_arena_init(&l.arena);
+        const struct ptx_function *fn;
+        if (cov_parse_inst(&l, line, &fn, NULL))
+            puts(line);
+        cov_finish(&l);
+    }
+    return 0;
+}
+
 int
 main(int argc, char **argv)
 {
+    if (argc == 2 && !strcmp(argv[1], "accepted"))
+        return accepted();
     if (argc == 2 && !strcmp(argv[1], "candidates")) {
         struct cov_list l = { .count = 0 };
         cw_arena_init(&l.arena);
@@ -99,6 +118,6 @@ main(int argc, char **argv)
         return coverage(argv + 2, !strcmp(argv[1], "check"));
     if (argc == 4 && !strcmp(argv[1], "list"))
         return list(argv + 2);
-    fputs("usage: cudaway-ptxgen coverage|check FORMS UNTESTED CORPUS PAGE\n       cudaway-ptxgen list FORMS CORPUS\n       cudaway-ptxgen candidates\n", stderr);
+    fputs("usage: cudaway-ptxgen coverage|check FORMS UNTESTED CORPUS PAGE\n       cudaway-ptxgen list FORMS CORPUS\n       cudaway-ptxgen candidates | accepted\n", stderr);
     return 2;
 }
