@@ -49,8 +49,11 @@ init_once(void)
     char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
     if (cpu && strlen(cpu) < sizeof host_cpu)
         strcpy(host_cpu, cpu);
-    if (features && strlen(features) < sizeof host_features)
-        strcpy(host_features, features);
+    /* LLVM before 22 exchanges the operands of a masked VCMPPH without turning the comparison (llvm-project issue 159723): half
+     * comparisons go through f32 there, as on CPUs without half arithmetic. */
+    const char *without = LLVM_VERSION_MAJOR < 22 ? ",-avx512fp16" : "";
+    if (features && strlen(features) + strlen(without) < sizeof host_features)
+        snprintf(host_features, sizeof host_features, "%s%s", features, without);
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);
 }

@@ -210,6 +210,68 @@ links(void)
     EXPECT_RESULT(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), CUDA_ERROR_INVALID_HANDLE);
 }
 
+/* Does the log name this place and code, with the line and a caret below the column (counted from 1)? */
+static bool
+points_at(const char *log, unsigned line, unsigned column, unsigned code, const char *source)
+{
+    char place[64], below[160];
+    snprintf(place, sizeof place, ":%u:%u: error P%04u: ", line, column, code);
+    snprintf(below, sizeof below, "\n    %s\n    %*s^", source, (int)column - 1, "");
+    const char *s = strstr(log, place);
+    if (s && strstr(s, below))
+        return true;
+    printf("expected %s ...%s\ngot %s\n", place, below, log);
+    return false;
+}
+
+/* Bad input of every kind: what is wrong and where reaches the buffers of the calls that got it. */
+static void
+hostile(void)
+{
+    static const char head[] = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    static const struct { const char *body; unsigned line, column, code; const char *source; } cases[] = {
+        { ".entry k() { mov.u32 \x01; }", 4, 22, 1009, ".entry k() { mov.u32 ?; }" },     /* shown as it can be printed */
+        { ".entry k() { /* open", 4, 14, 1002, ".entry k() { /* open" },
+        { ".entry k() {\n.reg .u32 %r<2>;\nadd.u32 %r0, %r1\n}", 7, 1, 2001, "}" },
+        { ".entry k() {\n.reg .u32 %r<2>;\n  add.f64 %r0, %r1, %r1;\n}", 6, 3, 3034, "  add.f64 %r0, %r1, %r1;" },
+        { ".entry k() {\n.reg .u32 %r<2>;\nadd.u32 %r0, %r1, %r2;\n}", 6, 19, 3001, "add.u32 %r0, %r1, %r2;" },
+        { ".entry k() {\n bra nowhere;\n}", 5, 6, 3002, " bra nowhere;" },
+    };
+    static char error[8192], big[1 << 20], source[2048];
+    CUjit_option o[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
+    CUmodule m;
+    CUlinkState l;
+    void *image;
+    size_t size;
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int n = snprintf(source, sizeof source, "%s%s\n", head, cases[i].body);
+        void *v[] = { error, (void *)sizeof error };
+        EXPECT_RESULT(cuModuleLoadDataEx(&m, source, 2, o, v), CUDA_ERROR_INVALID_PTX);
+        EXPECT(points_at(error, cases[i].line, cases[i].column, cases[i].code, cases[i].source));
+        memset(error, 0, sizeof error);
+        v[1] = (void *)sizeof error;
+        OK(cuLinkCreate_v2(2, o, v, &l));
+        CUresult r = cuLinkAddData_v2(l, CU_JIT_INPUT_PTX, source, (size_t)n + 1, "bad.ptx", 0, NULL, NULL);
+        if (r == CUDA_SUCCESS)
+            r = cuLinkComplete(l, &image, &size);
+        EXPECT_RESULT(r, CUDA_ERROR_INVALID_PTX);
+        EXPECT(strstr(error, "bad.ptx:"));
+        EXPECT(points_at(error, cases[i].line, cases[i].column, cases[i].code, cases[i].source));
+        OK(cuLinkDestroy(l));
+    }
+    /* A line of a megabyte, and a megabyte of lines that are all wrong: the message fits, and still begins with the place. */
+    for (unsigned k = 0; k < 2; k++) {
+        size_t n = (size_t)snprintf(big, sizeof big, "%s.entry k() {\n", head);
+        while (n + 32 < sizeof big)
+            n += (size_t)snprintf(big + n, sizeof big - n, k ? "wrong %%r1, %%r2;\n" : "           ");
+        snprintf(big + n, sizeof big - n, "wrong;\n}\n");
+        void *v[] = { error, (void *)sizeof error };
+        EXPECT_RESULT(cuModuleLoadDataEx(&m, big, 2, o, v), CUDA_ERROR_INVALID_PTX);
+        EXPECT(strstr(error, k ? ":5:1: error P2003: " : ":5:") && strstr(error, "P2003") && memchr(error, 0, sizeof error));
+        EXPECT((size_t)v[1] == strlen(error) + 1);
+    }
+}
+
 static void
 libraries(void)
 {
@@ -350,6 +412,7 @@ main(void)
     EXPECT_RESULT(cuModuleUnload(m), CUDA_ERROR_INVALID_HANDLE);
     logs();
     links();
+    hostile();
     libraries();
     textures();
     references();

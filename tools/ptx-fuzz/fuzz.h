@@ -232,10 +232,13 @@ struct fuzzer {
     unsigned timeout_ms;
     const char *dir;        /* for findings */
     bool quiet;
-    uint64_t programs, batches, findings, refused;
+    struct side plain;      /* cuda-native:O0, once a difference from cuda-native was found */
+    uint64_t programs, batches, findings, refused, optimizer;
     uint32_t tries;         /* bound of a reduction */
+    double deadline;        /* on fuzz_clock: reductions end here; 0: none */
 };
 
+double fuzz_clock(void);
 bool compare_outputs(const struct program *p, const uint8_t *a, const uint8_t *b, struct difference *d);
 /* Run n programs on both sides as one module; trace: the thread whose results are recorded, or -1. */
 bool run_programs(struct fuzzer *z, const struct program *p, uint32_t n, int64_t trace);
@@ -243,6 +246,8 @@ enum run_status job_end(const struct side *s, uint32_t k);
 /* Run one program on both sides. False: a side refused it. */
 bool try_program(struct fuzzer *z, const struct program *p, struct difference *d);
 void reduce_program(struct fuzzer *z, struct program *p, struct difference *d);
+/* Does the difference vanish where ptxas does not optimize? Then it is ptxas's. */
+bool optimizer_difference(struct fuzzer *z, const struct program *p);
 void report_difference(struct fuzzer *z, const struct program *p, const struct difference *first, struct difference *d);
 
 #endif

@@ -128,12 +128,19 @@ is_int(unsigned type)
     return k == PTX_CLASS_UINT || k == PTX_CLASS_SINT;
 }
 
+/* Where an operand of this type may be. With ptxas on a side (docs/ptx-fuzz.md), what an f32 or f64 instruction writes goes into a
+ * register of that type, and bytes are not taken from registers that hold halves: it would convert the numbers. */
 static enum reg_class
-class_for(struct rng *r, unsigned type, bool relaxed)
+class_for(const struct ctx *c, unsigned type, bool dst, bool relaxed)
 {
+    struct rng *r = c->r;
     unsigned bits = ptx_type_bits((ptx_type)type), k = rng_below(r, 10);
     if (type == PTX_PRED)
         return C_P;
+    if (c->o->native && dst && (type == PTX_F32 || type == PTX_F64))
+        return type == PTX_F32 ? C_F : C_G;
+    if (c->o->native && relaxed && bits == 8)
+        return k == 0 ? C_D : C_R;
     if (relaxed && bits < 32 && k < 5)
         return bits == 8 && k == 0 ? C_D : k < 4 ? C_R : C_H;
     if (relaxed && bits == 32 && k < 2)
@@ -149,7 +156,7 @@ static struct operand *
 add_reg(struct ctx *c, struct node *n, unsigned type, bool dst, bool relaxed)
 {
     struct operand *o = &n->op[n->nops++];
-    enum reg_class k = class_for(c->r, type, relaxed);
+    enum reg_class k = class_for(c, type, dst, relaxed);
     *o = (struct operand){ .kind = O_REG, .cls = (uint8_t)k, .index = (uint8_t)rng_below(c->r, class_info[k].count), .type = (uint8_t)type, .dst = dst };
     o->fixed = dst || relaxed || type == PTX_PRED;
     return o;
@@ -206,6 +213,24 @@ static bool
 guard_is_kept(const struct form *x)
 {
     return x->category == CAT_INT || x->category == CAT_BIT || x->category == CAT_MOV || !strncmp(x->text, "setp", 4) || !strncmp(x->text, "selp", 4);
+}
+
+/* ptxas computes instructions of constants itself, and not always as the hardware does: one source remains a register. */
+static void
+keep_variable(struct ctx *c, struct node *n)
+{
+    struct operand *constant = NULL;
+    for (unsigned i = 0; i < n->nops && c->o->native; i++) {
+        struct operand *o = &n->op[i];
+        if (!o->dst && o->kind != O_IMM && o->type != PTX_PRED)
+            return;
+        if (o->kind == O_IMM && !o->fixed && !constant)
+            constant = o;
+    }
+    if (!constant)
+        return;
+    enum reg_class k = class_for(c, constant->type, false, false);
+    *constant = (struct operand){ .kind = O_REG, .cls = (uint8_t)k, .index = (uint8_t)rng_below(c->r, class_info[k].count), .type = constant->type, .fixed = true };
 }
 
 static void
@@ -269,6 +294,7 @@ leaf_form(struct ctx *c, struct seq *s)
         }
     }
     cw_buf_puts(&b, ";");
+    keep_variable(c, n);
     n->text = FMT(c, "%s%s%s", pre, b.data ? b.data : "",
                   x->flags & FORM_NAN64 && !c->o->nan64 ? "\nsetp.nan.f64 %tp0, $0, $0;\nselp.b64 $0, 0x7ff8000000000000, $0, %tp0;" : "");
     n->form = x->text;
@@ -375,6 +401,9 @@ leaf_memory(struct ctx *c, struct seq *s)
     unsigned type = memory_type(c->r), bytes = ptx_type_bits((ptx_type)type) / 8, lanes = 1;
     if (c->w.vectors && rng_percent(c->r, 30))
         lanes = bytes <= 4 && rng_percent(c->r, 50) ? 4 : 2;
+    /* ptxas converts the parts of such a vector to floats as signed numbers, whatever is asked for. */
+    if (c->o->native && lanes > 1 && (type == PTX_S8 || type == PTX_S16))
+        type = type == PTX_S8 ? PTX_U8 : PTX_U16;
     if (!strcmp(w.space, "param") && bytes * lanes > 8)
         lanes = 1;
     struct cw_buf list;
@@ -489,8 +518,9 @@ leaf_carry(struct ctx *c, struct seq *s)
         "sub.cc.u32 $0, $2, $3;\nsubc.cc.u32 $1, $4, $5;\nsubc.u32 %t0, 0, 0;\nxor.b32 $0, $0, %t0;",
         "add.cc.s32 $0, $2, $3;\naddc.s32 $1, $4, $5;",
         "mad.lo.cc.u32 $0, $2, $3, $4;\nmadc.hi.u32 $1, $2, $3, $5;",
-        "mad.hi.cc.s32 $0, $2, $3, $4;\nmadc.lo.cc.s32 $1, $2, $5, $3;\naddc.u32 %t0, 0, 0;\nxor.b32 $1, $1, %t0;",
         "sub.cc.s32 $0, $2, $3;\nsubc.s32 $1, $4, $5;",
+        /* last: left out for ptxas */
+        "mad.hi.cc.s32 $0, $2, $3, $4;\nmadc.lo.cc.s32 $1, $2, $5, $3;\naddc.u32 %t0, 0, 0;\nxor.b32 $1, $1, %t0;",
     };
     static const char *const wide[] = {
         "add.cc.u64 $0, $2, $3;\naddc.cc.u64 $1, $4, $5;\naddc.u64 %u0, 0, 0;\nxor.b64 $0, $0, %u0;",
@@ -503,7 +533,7 @@ leaf_carry(struct ctx *c, struct seq *s)
         add_reg(c, n, w ? PTX_U64 : PTX_U32, true, false);
     for (unsigned i = 0; i < 4; i++)
         add_source(c, n, w ? PTX_U64 : PTX_U32, false);
-    n->text = w ? wide[rng_below(c->r, 3)] : texts[rng_below(c->r, 6)];
+    n->text = w ? wide[rng_below(c->r, 3)] : texts[rng_below(c->r, c->o->native ? 5 : 6)];
     n->form = "carry chain";
 }
 
@@ -927,8 +957,8 @@ gen_swarm(struct ctx *c)
     CHOOSE(breaks, "flow", 50); CHOOSE(calls, "calls", 35); CHOOSE(warp, "warp", 35); CHOOSE(barriers, "barriers", 30);
     CHOOSE(guards, "flow", 60); CHOOSE(carry, "int", 50); CHOOSE(packs, "mov", 50); CHOOSE(sregs, "mov", 50);
 #undef CHOOSE
-    /* ptxas does not bring lanes together again behind loops with two entries, and warp-wide instructions count on that. */
-    if (c->o->native && (w->warp || w->barriers))
+    /* ptxas does not bring lanes together again behind loops with two entries, and counts iterations of loops around them wrong. */
+    if (c->o->native)
         w->wild = false;
     c->p->use_warp = w->warp;
     c->p->use_barrier = w->barriers;
@@ -956,7 +986,7 @@ gen_functions(struct ctx *c)
             f->ret = rets[rng_below(c->r, 3)];
             f->reg_params = rng_percent(c->r, 25);
         }
-        f->recursive = !f->reg_params && rng_percent(c->r, 25);
+        f->recursive = !f->reg_params && rng_percent(c->r, 25) && !(c->o->native && (c->w.warp || c->w.barriers));
         struct ctx k = *c;
         k.func = f;
         k.uniform = false;

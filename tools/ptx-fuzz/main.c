@@ -22,8 +22,8 @@ on_signal(int sig)
     stop = 1;
 }
 
-static double
-seconds(void)
+double
+fuzz_clock(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -37,7 +37,8 @@ usage(FILE *out)
           "Makes random valid PTX programs, runs each on two devices and compares what it left in memory. A difference is reduced\n"
           "and written down as a test.\n\n"
           "      --on DEVICE        default host\n"
-          "      --against DEVICE   default host:O0; cuda-native is the real driver (CUDAWAY_CUDA_LIBRARY)\n"
+          "      --against DEVICE   default host:O0; cuda-native is the real driver (CUDAWAY_CUDA_LIBRARY),\n"
+          "                         cuda-native:O0 the same without ptxas's optimizer\n"
           "      --seed N           seed of the first program (default 1); the next has the next one\n"
           "      --count N          programs (default: as many as the time allows)\n"
           "      --seconds N        time (default 60 unless --count is given)\n"
@@ -272,27 +273,30 @@ main(int argc, char **argv)
     printf("%s (%s) against %s (%s), %u forms (%016llx), seed %llu, size %u\n", on, z.side[0].name, against, z.side[1].name, z.forms.count,
            (unsigned long long)z.forms.hash, (unsigned long long)seed, z.o.size);
     fflush(stdout);
-    double start = seconds(), told = start, load[2] = { 0 }, run[2] = { 0 };
-    while (!stop && z.findings < max && (!count || z.programs < count) && (!limit || seconds() - start < (double)limit)) {
+    double start = fuzz_clock(), told = start, load[2] = { 0 }, run[2] = { 0 };
+    z.deadline = limit ? start + (double)limit : 0;
+    while (!stop && z.findings < max && (!count || z.programs < count) && (!limit || fuzz_clock() - start < (double)limit)) {
         uint32_t n = count && count - z.programs < batch ? (uint32_t)(count - z.programs) : (uint32_t)batch;
         one_batch(&z, seed + z.programs, n);
         for (int s = 0; s < 2; s++) {
             load[s] += z.side[s].area->load_s;
             run[s] += z.side[s].area->run_s;
         }
-        if (!z.quiet && seconds() - told > 30) {
-            told = seconds();
+        if (!z.quiet && fuzz_clock() - told > 30) {
+            told = fuzz_clock();
             printf("%llu programs, %.0f a minute, %llu findings; next seed %llu\n", (unsigned long long)z.programs,
                    60 * (double)z.programs / (told - start), (unsigned long long)z.findings, (unsigned long long)(seed + z.programs));
             fflush(stdout);
         }
     }
-    double took = seconds() - start;
-    printf("%llu programs in %.1f s (%.0f a minute), %llu findings, %u forms refused; compiling %.1f s and %.1f s, running %.1f s and %.1f s; next seed %llu\n",
-           (unsigned long long)z.programs, took, 60 * (double)z.programs / took, (unsigned long long)z.findings, z.forms.nrefused, load[0], load[1],
+    double took = fuzz_clock() - start;
+    printf("%llu programs in %.1f s (%.0f a minute), %llu findings (%llu of them not with ptxas -O0), %u forms refused; compiling %.1f s and %.1f s, running %.1f s and %.1f s; next seed %llu\n",
+           (unsigned long long)z.programs, took, 60 * (double)z.programs / took, (unsigned long long)z.findings, (unsigned long long)z.optimizer,
+           z.forms.nrefused, load[0], load[1],
            run[0], run[1], (unsigned long long)(seed + z.programs));
     side_close(&z.side[0]);
     side_close(&z.side[1]);
+    side_close(&z.plain);
     forms_finish(&z.forms);
     return z.findings ? 1 : 0;
 }

@@ -126,7 +126,7 @@ static bool
 still(struct reduction *r)
 {
     struct difference d;
-    if (r->tries >= r->z->tries)
+    if (r->tries >= r->z->tries || (r->z->deadline > 0 && fuzz_clock() > r->z->deadline))
         return false;
     r->tries++;
     if (!try_program(r->z, r->p, &d) || !d.any || d.kind != r->d->kind || d.side != r->d->side)
@@ -237,7 +237,7 @@ reduce_operands(struct reduction *r)
             struct operand was = n->op[k];
             unsigned others = 0;
             for (unsigned o = 0; o < n->nops; o++)
-                others += o != k && n->op[o].kind == O_REG && !n->op[o].dst;
+                others += o != k && n->op[o].kind == O_REG && !n->op[o].dst && n->op[o].type != PTX_PRED;
             /* ptxas would compute it all by itself. */
             if (was.fixed || (was.kind != O_REG && was.kind != O_TEXT) || (r->z->o.native && !others))
                 continue;
@@ -279,6 +279,23 @@ reduce_program(struct fuzzer *z, struct program *p, struct difference *d)
     if (try_program(z, p, &last) && last.any)
         *d = last;
     z->timeout_ms = timeout;
+}
+
+/* ---- whose it is ---- */
+
+bool
+optimizer_difference(struct fuzzer *z, const struct program *p)
+{
+    struct difference d;
+    int native = !strcmp(z->side[0].device, "cuda-native") ? 0 : 1;
+    if (strcmp(z->side[native].device, "cuda-native") || (!z->plain.area && !side_open(&z->plain, "cuda-native:O0")))
+        return false;
+    struct side optimized = z->side[native];
+    z->side[native] = z->plain;
+    bool same = try_program(z, p, &d) && !d.any;
+    z->plain = z->side[native];
+    z->side[native] = optimized;
+    return same;
 }
 
 /* ---- where it begins ---- */
@@ -417,6 +434,11 @@ report_difference(struct fuzzer *z, const struct program *program, const struct 
         cw_buf_printf(&b, ": 0x%llx on %s, 0x%llx on %s", (unsigned long long)d->a, z->side[0].device, (unsigned long long)d->b, z->side[1].device);
     cw_buf_puts(&b, "\n");
     cw_buf_append(&b, why.data, why.size);
+    if (optimizer_difference(z, &p)) {
+        z->optimizer++;
+        cw_buf_puts(&b, "// with ptxas -O0 the two agree\n");
+        cw_buf_puts(&why, "  // with ptxas -O0 the two agree\n");
+    }
     cw_buf_printf(&b, "//! test fuzz_%llx\n", (unsigned long long)p.seed);
     print_values(&b, &p, text.data ? text.data : "");
     cw_buf_printf(&b, "//! launch k0 grid %u,%u,%u block %u,%u,%u shared %u\n", p.grid[0], p.grid[1], p.grid[2], p.block[0], p.block[1], p.block[2],
@@ -445,7 +467,7 @@ report_difference(struct fuzzer *z, const struct program *program, const struct 
     if (!d->kind)
         printf("  0x%llx on %s, 0x%llx on %s; %u nodes left\n", (unsigned long long)d->a, z->side[0].device, (unsigned long long)d->b, z->side[1].device, lines);
     if (why.data)
-        printf("  %s", why.data);
+        printf("  %.*s", (int)why.size, why.data);
     fflush(stdout);
     for (int i = 0; i < 2; i++)
         free(out[i]);

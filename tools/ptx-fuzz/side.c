@@ -30,6 +30,7 @@ struct device {
     struct cw_cuda_table cu;
     CUdeviceptr in, out, atom, trace;
     uint8_t *input;
+    bool unoptimized;               /* cuda-native:O0 */
 };
 
 static double
@@ -60,7 +61,8 @@ say(struct shared_area *a, const char *what, const struct device *d, CUresult r)
 static bool
 device_open(struct device *d, const char *on, struct shared_area *a)
 {
-    bool native = !strcmp(on, "cuda-native");
+    bool native = !strncmp(on, "cuda-native", 11);
+    d->unoptimized = !strcmp(on, "cuda-native:O0");
     char path[PATH_MAX];
     const char *name = path, *given = getenv("CUDAWAY_CUDA_LIBRARY");
     if (native) {
@@ -162,13 +164,13 @@ static bool
 run_batch(struct device *d, struct shared_area *a)
 {
     CUmodule m;
-    CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
-    void *values[] = { a->message, (void *)(uintptr_t)(sizeof a->message / 2) };
+    CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_OPTIMIZATION_LEVEL };
+    void *values[] = { a->message, (void *)(uintptr_t)(sizeof a->message / 2), NULL };
     bool good = true;
     a->message[0] = 0;
     a->load_s = a->run_s = 0;
     double t = seconds();
-    CUresult r = d->cu.cuModuleLoadDataEx(&m, a->text, 2, options, values);
+    CUresult r = d->cu.cuModuleLoadDataEx(&m, a->text, d->unoptimized ? 3 : 2, options, values);
     a->load_s = seconds() - t;
     a->status = r == CUDA_SUCCESS ? RUN_OK : RUN_REFUSED;
     if (r != CUDA_SUCCESS) {

@@ -13,10 +13,9 @@ exec('import tempfile\n' + source[source.index('def judge'):source.index('cands 
 
 KNOWN = (
     r'fma\.r[zmp]\.bf16',           # ptxas takes it, the ISA does not have it, an H200 computes nonsense
-    r'(ld|st)\.v8\.[bsu](8|16) ',   # the same, .v8 is of 32-bit types
     r'cvt\..*scaled::', r'ld\.unified', r'barrier\.cluster',    # refused later, by name
     r'cvta.*\.u32 ',                # in modules with 64-bit addresses
-    r'cvt\.rn\.f16x2\.e2m1x2 ',     # of a .b8 register, which the candidate has none of
+    r'cvt\.rn(\.relu)?\.f16x2\.e2m1x2 ',     # of a .b8 register, which the candidate has none of
 )
 cands = subprocess.run([ptxgen, 'candidates'], capture_output=True, text=True, check=True).stdout.split('\n')
 cands = list(dict.fromkeys(tuple(c.split(': ', 1)) for c in cands if ': ' in c))
