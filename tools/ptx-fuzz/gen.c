@@ -129,7 +129,8 @@ is_int(unsigned type)
 }
 
 /* Where an operand of this type may be. With ptxas on a side (docs/ptx-fuzz.md), what an f32 or f64 instruction writes goes into a
- * register of that type, and bytes are not taken from registers that hold halves: it would convert the numbers. */
+ * register of that type, and bytes are not taken from registers that hold halves: it would convert the numbers. Narrow results
+ * are kept from packed halves, which would not find zero in the upper half. */
 static enum reg_class
 class_for(const struct ctx *c, unsigned type, bool dst, bool relaxed)
 {
@@ -139,6 +140,8 @@ class_for(const struct ctx *c, unsigned type, bool dst, bool relaxed)
         return C_P;
     if (c->o->native && dst && (type == PTX_F32 || type == PTX_F64))
         return type == PTX_F32 ? C_F : C_G;
+    if (c->o->native && relaxed && dst && bits <= 16)
+        return bits == 16 && k < 4 ? C_H : C_S;
     if (c->o->native && relaxed && bits == 8)
         return k == 0 ? C_D : C_R;
     if (relaxed && bits < 32 && k < 5)
@@ -462,7 +465,13 @@ leaf_atom(struct ctx *c, struct seq *s)
         leaf_form(c, s);
         return;
     }
-    bool shared = !c->w.own_global || (c->w.own_shared && rng_percent(c->r, 50)), cas = !strncmp(ops[k].op, "cas", 3);
+    /* ptxas does not bring lanes together again behind the loop that it makes of these in shared memory. */
+    bool looped = c->o->native && c->p->use_barrier && (type == PTX_F16X2 || type == PTX_F16);
+    if (looped && !c->w.own_global) {
+        leaf_form(c, s);
+        return;
+    }
+    bool shared = !c->w.own_global || (c->w.own_shared && !looped && rng_percent(c->r, 50)), cas = !strncmp(ops[k].op, "cas", 3);
     struct node *n = new_node(c, N_LEAF, s);
     const char *qual = quals[rng_below(c->r, 7)];
     add_reg(c, n, type, true, false);

@@ -434,7 +434,7 @@ report_difference(struct fuzzer *z, const struct program *program, const struct 
         cw_buf_printf(&b, ": 0x%llx on %s, 0x%llx on %s", (unsigned long long)d->a, z->side[0].device, (unsigned long long)d->b, z->side[1].device);
     cw_buf_puts(&b, "\n");
     cw_buf_append(&b, why.data, why.size);
-    if (optimizer_difference(z, &p)) {
+    if (optimizer_difference(z, program)) {
         z->optimizer++;
         cw_buf_puts(&b, "// with ptxas -O0 the two agree\n");
         cw_buf_puts(&why, "  // with ptxas -O0 the two agree\n");
