@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_insn ARCH NAMES-OUT TABLE...: single instructions, assembled by LLVM, on the interpreter, against the results in text files.
- * test_insn --count MINIMUM NAMES...: how many of the interpreter's opcodes that were; fewer than MINIMUM fail.
+ * test_insn --count MINIMUM NAMES...: how many of the interpreter's opcodes that were; fewer than MINIMUM fail, and 0 lists the
+ * others.
  *
  * A file has blocks of
  *     op TARGETS INSTRUCTION          TARGETS: commas between all, 9, 90a, 942, 10, 11, 12; 10+ and the like
  *     io COLUMN... -> COLUMN...       what is set before, and looked at after
  *     VALUE... -> VALUE...            hexadecimal; as many lines as there are cases
- * Columns: v1, v1:2 (a pair), v1@3 (of lane 3; otherwise of all lanes), v0.l and v0.h (halves), s4, s4:2, m8 (a lane mask), vcc, exec, scc, m0, mode.
+ * Columns: v1, v1:2 (a pair), v1@3 (of lane 3; otherwise of all lanes), v0.l and v0.h (halves), s4, s4:2, m8 (a lane mask), vcc, exec, scc, m0, mode;
+ * pc (bytes from the next instruction to where it goes on);
+ * g2, g2:2, l2, l2:2, p2 (dwords of a buffer, of LDS, of lane 0's scratch, whose bytes are 0x7d, 0x7e, ... before). v[30:31] and s[20:21] hold
+ * the buffer's address, s[24:27] its descriptor of 256 bytes.
  * Values may be `lane` (each lane's number) and `all` (of a mask: every lane). In instructions $vcc and $m8 stand for lane masks.
  */
 #define _GNU_SOURCE
@@ -23,9 +27,10 @@
 enum { MAX_COLUMNS = 48, MAX_OPS = 4096, MAX_LINE = 1024 };
 
 struct column {
-    char kind;                  /* v s m c e x 0 d: vector, scalar, mask, vcc, exec, scc, m0, mode */
+    char kind;                  /* v s m c e x 0 d n g l p: vector, scalar, mask, vcc, exec, scc, m0, mode, pc, memory */
     char half;                  /* 'l', 'h' or 0 */
-    uint8_t reg, dwords;
+    uint8_t dwords;
+    uint16_t reg;
     int lane;                   /* -1: all */
 };
 
@@ -46,6 +51,9 @@ static struct op ops[MAX_OPS];
 static unsigned nops, failures, cases;
 static bool wave64;
 static struct gfx_wave wave, before;
+enum { BUFFER = 64, LDS = 2048, SCRATCH = 64 };     /* dwords */
+static _Alignas(64) uint32_t buffer[BUFFER], lds[LDS], scratch[64 * SCRATCH];
+static uint8_t lds_written[4 * LDS];
 
 static void
 complain(const char *file, unsigned line, const char *what, const char *text)
@@ -82,14 +90,15 @@ read_column(const char *s, struct column *c)
 {
     char *end;
     *c = (struct column){ .lane = -1, .dwords = 1 };
-    if (!strcmp(s, "vcc") || !strcmp(s, "exec") || !strcmp(s, "scc") || !strcmp(s, "m0") || !strcmp(s, "mode")) {
-        c->kind = *s == 'v' ? 'c' : *s == 'e' ? 'e' : *s == 's' ? 'x' : s[1] == '0' ? '0' : 'd';
+    if (!strcmp(s, "vcc") || !strcmp(s, "exec") || !strcmp(s, "scc") || !strcmp(s, "m0") || !strcmp(s, "mode") ||
+        !strcmp(s, "pc")) {
+        c->kind = *s == 'p' ? 'n' : *s == 'v' ? 'c' : *s == 'e' ? 'e' : *s == 's' ? 'x' : s[1] == '0' ? '0' : 'd';
         return true;
     }
-    if (*s != 'v' && *s != 's' && *s != 'm')
+    if (!strchr("vsmglp", *s))
         return false;
     c->kind = *s;
-    c->reg = (uint8_t)strtoul(s + 1, &end, 10);
+    c->reg = (uint16_t)strtoul(s + 1, &end, 10);
     if (end == s + 1)
         return false;
     if (*end == ':')
@@ -274,6 +283,25 @@ set_mask(uint32_t *s, const char *text)
         s[1] = (uint32_t)(v >> 32);
 }
 
+static uint32_t *
+memory_of(const struct column *c)
+{
+    return (c->kind == 'g' ? buffer : c->kind == 'l' ? lds : scratch) + c->reg;
+}
+
+static void
+reset_memory(void)
+{
+    uint8_t *b = (uint8_t *)buffer, *l = (uint8_t *)lds, *s = (uint8_t *)scratch;
+    for (unsigned i = 0; i < sizeof lds; i++) {
+        l[i] = (uint8_t)(0x7d + i);
+        if (i < sizeof buffer)
+            b[i] = l[i];
+        for (unsigned k = 0; k < 64 && i < 4 * SCRATCH; k++)
+            s[4 * SCRATCH * k + i] = l[i];
+    }
+}
+
 static void
 set_column(const struct column *c, const char *text)
 {
@@ -288,6 +316,9 @@ set_column(const struct column *c, const char *text)
     case 's':
         for (unsigned d = 0; d < c->dwords; d++)
             wave.s[c->reg + d] = (uint32_t)(v >> 32 * d);
+        break;
+    case 'g': case 'l': case 'p':
+        memcpy(memory_of(c), &v, 4 * c->dwords);
         break;
     case 'm': set_mask(&wave.s[c->reg], text); break;
     case 'c': set_mask(&wave.s[S_VCC], text); break;
@@ -313,12 +344,16 @@ get_column(const struct column *c, unsigned lane)
         for (unsigned d = 0; d < c->dwords; d++)
             v |= (uint64_t)wave.s[c->reg + d] << 32 * d;
         return v;
+    case 'g': case 'l': case 'p':
+        memcpy(&v, memory_of(c), 4 * c->dwords);
+        return v;
     case 'm': return (wave.s[c->reg] | (uint64_t)wave.s[c->reg + 1] << 32) & all;
     case 'c': return (wave.s[S_VCC] | (uint64_t)wave.s[S_VCC + 1] << 32) & all;
     case 'e': return (wave.s[S_EXEC] | (uint64_t)wave.s[S_EXEC + 1] << 32) & all;
     case 'x': return wave.scc;
     case '0': return wave.s[S_M0];
     case 'd': return wave.mode;
+    case 'n': return wave.next_pc - wave.pc;
     default: return 0;
     }
 }
@@ -353,8 +388,10 @@ run_case(struct op *o, unsigned n, const struct gfx_insn *i)
         return;
     }
     memcpy(&wave, &before, sizeof wave);
+    reset_memory();
     for (; k < o->nin; k++)
         set_column(&o->column[k], word[k]);
+    wave.pc = wave.next_pc = i->pc + i->size;
     if (i->dual)
         gfx_step_dual(&wave, i);
     else
@@ -435,7 +472,10 @@ count(unsigned minimum, int nfiles, char **files)
             for (const struct gfx_row *q = tables[t].rows; q < r && !again; q++)
                 again = !strcmp(q->name, r->name);
             of += !again;
-            here += !again && is_named(names, n, r->name);
+            bool named = is_named(names, n, r->name);
+            here += !again && named;
+            if (!minimum && !again && !named)
+                printf("%s has no test\n", r->name);
         }
         printf("%s: %u of %u opcodes have a test\n", tables[t].what, here, of);
         all += of;
@@ -470,6 +510,10 @@ main(int argc, char **argv)
     struct gfx_code *code = gfx_code_create(target, bytes, (uintptr_t)bytes, size);
     static struct gfx_group group;
     group.target = target;
+    group.lds = (uint8_t *)lds;
+    group.lds_size = sizeof lds;
+    group.lds_written = lds_written;
+    gfx_range_add((uintptr_t)buffer, sizeof buffer);
     before.lanes = wave64 ? 64 : 32;
     before.group = &group;
     before.mode = 0x3f0;        /* denormals, clamping of NaN, IEEE: what a kernel starts with */
@@ -479,6 +523,16 @@ main(int argc, char **argv)
     before.s[S_EXEC] = before.s[S_EXEC + 1] = ~0u;
     if (!wave64)
         before.s[S_EXEC + 1] = 0;
+    uint64_t address = (uintptr_t)buffer;
+    for (unsigned d = 0; d < 2; d++) {
+        before.s[20 + d] = before.s[24 + d] = (uint32_t)(address >> 32 * d);
+        for (unsigned l = 0; l < 64; l++)
+            before.v[30 + d][l] = (uint32_t)(address >> 32 * d);
+    }
+    before.s[26] = sizeof buffer;
+    before.s[27] = target->family < GFX10 ? 0x27000 : 0x31004000;
+    before.scratch = (uint8_t *)scratch;
+    before.scratch_size = 4 * SCRATCH;
     for (unsigned k = 0; k < nops; k++)
         run_op(&ops[k], code, (uintptr_t)bytes);
     write_names(argv[2], code, (uintptr_t)bytes);

@@ -39,8 +39,10 @@ gfx_wall_clock(void)
 void
 gfx_fault(struct gfx_wave *w, enum gfx_fault kind, const char *fmt, ...)
 {
-    struct gfx_dispatch *d = w->group->launch->own;
+    struct gfx_dispatch *d = w->group->launch ? w->group->launch->own : NULL;
     w->state = WAVE_FAULT;
+    if (!d)             /* an instruction alone */
+        return;
     pthread_mutex_lock(&d->lock);
     if (!d->launch->fault) {
         va_list ap;

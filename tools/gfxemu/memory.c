@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum access { DWORDS, U8, I8, U16, I16, D16, D16_HI };
+enum access { DWORDS, U8, I8, U16, I16, D16, D16_HI, U8_HI };
 enum family { GLOBAL, FLAT, SCRATCH, BUFFER };
 
 #define FOR_ACTIVE uint64_t exec_ = gfx_exec_mask(w) & all_lanes(w); \
@@ -129,7 +129,7 @@ lane_bytes(W, I, enum family f, unsigned at, unsigned size, unsigned l, const ch
 static unsigned
 bytes_of(enum access a, unsigned dwords)
 {
-    return a == DWORDS ? 4 * dwords : a == U8 || a == I8 ? 1 : 2;
+    return a == DWORDS ? 4 * dwords : a == U8 || a == I8 || a == U8_HI ? 1 : 2;
 }
 
 /* Kernels race where they please: their memory is read and written in relaxed atomic pieces, whole ones where it is aligned. */
@@ -541,7 +541,7 @@ ds_write(W, I)
             for (unsigned k = 0; k < n && data->reg + k < V_COUNT; k++)
                 mem_write(p + 4 * k, &w->v[data->reg + k][l], 4);
         } else {
-            uint32_t x = w->v[data->reg][l] >> (a == D16_HI || data->high ? 16 : 0);
+            uint32_t x = w->v[data->reg][l] >> (a == D16_HI || a == U8_HI || data->high ? 16 : 0);
             mem_write(p, &x, bytes_of(a, 1));
         }
         lds_mark(w, p, bytes_of(a, n));
@@ -751,7 +751,7 @@ const struct gfx_row gfx_memory[] = {
     DR("store_b64", ds_write, DWORDS, 2), DR("write_b96", ds_write, DWORDS, 3), DR("store_b96", ds_write, DWORDS, 3),
     DR("write_b128", ds_write, DWORDS, 4), DR("store_b128", ds_write, DWORDS, 4), DR("write_b8", ds_write, U8, 0), DR("store_b8", ds_write, U8, 0),
     DR("write_b16", ds_write, U16, 0), DR("store_b16", ds_write, U16, 0), DR("write_b16_d16_hi", ds_write, D16_HI, 0),
-    DR("store_b16_d16_hi", ds_write, D16_HI, 0),
+    DR("store_b16_d16_hi", ds_write, D16_HI, 0), DR("write_b8_d16_hi", ds_write, U8_HI, 0), DR("store_b8_d16_hi", ds_write, U8_HI, 0),
     DX("read2_b32", ds_read2, 0), DX("load_2addr_b32", ds_read2, 0), DX("read2_b64", ds_read2, 1), DX("load_2addr_b64", ds_read2, 1),
     DX("read2st64_b32", ds_read2, 2), DX("load_2addr_stride64_b32", ds_read2, 2), DX("read2st64_b64", ds_read2, 3),
     DX("load_2addr_stride64_b64", ds_read2, 3), DX("write2_b32", ds_write2, 0), DX("store_2addr_b32", ds_write2, 0),

@@ -468,12 +468,19 @@ movreld(W, I)
 
 /* ---- float on scalars (gfx11.5 and later) ---- */
 
+/* A NaN that no operand brought is positive, which this machine's is not. */
+static float
+own_nan(float a, float b, float c, float r)
+{
+    return isnan(r) && !isnan(a) && !isnan(b) && !isnan(c) ? f32_of(0x7fc00000u) : r;
+}
+
 #define FS2(name, expr) static void name(W, I) { float a = f32_of(s32(w, &i->op[1])), b = f32_of(s32(w, &i->op[2])); float r = expr; \
     set_s32(w, &i->op[0], f32_bits(r)); }
 #define FS1(name, expr) static void name(W, I) { float a = f32_of(s32(w, &i->op[1])); float r = expr; set_s32(w, &i->op[0], f32_bits(r)); }
-FS2(add_f32, a + b)
-FS2(sub_f32, a - b)
-FS2(mul_f32, a * b)
+FS2(add_f32, own_nan(a, b, 0, a + b))
+FS2(sub_f32, own_nan(a, b, 0, a - b))
+FS2(mul_f32, own_nan(a, b, 0, a * b))
 FS2(min_f32, isnan(a) ? b : isnan(b) ? a : a < b || (a == b && signbit(a)) ? a : b)
 FS2(max_f32, isnan(a) ? b : isnan(b) ? a : a > b || (a == b && !signbit(a)) ? a : b)
 FS1(ceil_f32, ceilf(a))
@@ -483,13 +490,15 @@ FS1(rndne_f32, roundevenf(a))
 static void
 fmac_f32(W, I)
 {
-    set_s32(w, &i->op[0], f32_bits(fmaf(f32_of(s32(w, &i->op[1])), f32_of(s32(w, &i->op[2])), f32_of(s32(w, &i->op[0])))));
+    float a = f32_of(s32(w, &i->op[1])), b = f32_of(s32(w, &i->op[2])), c = f32_of(s32(w, &i->op[0]));
+    set_s32(w, &i->op[0], f32_bits(own_nan(a, b, c, fmaf(a, b, c))));
 }
 
 static void
 fma_k(W, I)
 {
-    set_s32(w, &i->op[0], f32_bits(fmaf(f32_of(s32(w, &i->op[1])), f32_of(s32(w, &i->op[2])), f32_of(s32(w, &i->op[3])))));
+    float a = f32_of(s32(w, &i->op[1])), b = f32_of(s32(w, &i->op[2])), c = f32_of(s32(w, &i->op[3]));
+    set_s32(w, &i->op[0], f32_bits(own_nan(a, b, c, fmaf(a, b, c))));
 }
 
 static void

@@ -350,16 +350,13 @@ def integers():
     op('all', 'v_ashrrev_i64 v[0:1], v2, v[4:5]', 'v2 v4:2', 'v0:2', [(s, x, signed(x, 64) >> (s & 63) & M64) for s, x in sh64])
     op('942', 'v_lshl_add_u64 v[0:1], v[2:3], v4, v[6:7]', 'v2:2 v4 v6:2', 'v0:2',
        [(x, s, y, ((x << s) + y) & M64) for x in I64 for s, y in ((0, 1), (1, I64[5]), (4, M64))])
-    op('90a,942', 'v_mov_b64 v[0:1], v[2:3]' if False else 'v_pk_mov_b32 v[0:1], v[2:3], v[4:5] op_sel:[0,1]', 'v2:2 v4:2', 'v0:2',
+    op('90a,942', 'v_pk_mov_b32 v[0:1], v[2:3], v[4:5] op_sel:[0,1]', 'v2:2 v4:2', 'v0:2',
        [(x, y, (x & M32) | (y >> 32 << 32)) for x, y in pairs(I64, I64, 8)])
-    for t, u, i in (('all', 'v_mad_u64_u32', 'v_mad_i64_i32'),):
-        rows = []
-        for a, b, c in triples(I32, I32, I64):
-            rows.append((a, b, c, (a * b + c) & M64, 'all' if a * b + c > M64 else 0))
-        op('9,90a,942,10,11', u + ' v[0:1], $m8, v2, v3, v[4:5]', 'v2 v3 v4:2', 'v0:2 m8', rows)
-        op('12', 'v_mad_co_u64_u32 v[0:1], $m8, v2, v3, v[4:5]', 'v2 v3 v4:2', 'v0:2 m8', rows)
-        op('9,90a,942,10,11', i + ' v[0:1], $m8, v2, v3, v[4:5]', 'v2 v3 v4:2', 'v0:2',
-           [(a, b, c, (S(a) * S(b) + c) & M64) for a, b, c in triples(I32, I32, I64)])
+    rows = [(a, b, c, (a * b + c) & M64, 'all' if a * b + c > M64 else 0) for a, b, c in triples(I32, I32, I64)]
+    op('9,90a,942,10,11', 'v_mad_u64_u32 v[0:1], $m8, v2, v3, v[4:5]', 'v2 v3 v4:2', 'v0:2 m8', rows)
+    op('12', 'v_mad_co_u64_u32 v[0:1], $m8, v2, v3, v[4:5]', 'v2 v3 v4:2', 'v0:2 m8', rows)
+    op('9,90a,942,10,11', 'v_mad_i64_i32 v[0:1], $m8, v2, v3, v[4:5]', 'v2 v3 v4:2', 'v0:2',
+       [(a, b, c, (S(a) * S(b) + c) & M64) for a, b, c in triples(I32, I32, I64)])
 
 
 def carries():
@@ -495,7 +492,6 @@ def modifiers():
     op('all', 'v_add_f32_e64 v0, -v1, |v2|', 'v1 v2', 'v0', [(one, 0xc0000000, one), (0xbf800000, 0xbf800000, two), (0x80000000, 0x80000000, 0)])
     op('all', 'v_mul_f32_e64 v0, v1, v2 clamp', 'v1 v2', 'v0',
        [(two, two, one), (half, half, 0x3e800000), (0xc0000000, two, 0), (0x7fc00000, one, 0), (0x80000000, one, 0), (0x7f800000, one, one)])
-    # without DX10_CLAMP a NaN stays one
     # clamping of NaN needs DX10_CLAMP (mode bit 8); RDNA4 has no such bit and always does
     op('9,90a,942,10,11', 'v_mul_f32_e64 v0, v1, v2 clamp', 'v1 v2 mode', 'v0', [(0x7fc00000, one, 0x2f0, 0x7fc00000), (two, two, 0x2f0, one)])
     # omod: ignored with the IEEE mode (bit 9) and where denormal results are enabled (bit 5); else it applies, before clamping
@@ -521,7 +517,7 @@ def modifiers():
     op('all', 'v_and_b32 v0, 0x12345678, v1', 'v1', 'v0', [(M32, 0x12345678)])
     op('all', 'v_add_f64 v[0:1], 1.0, v[2:3]', 'v2:2', 'v0:2', [(0x3ff0000000000000, 0x4000000000000000)])
     op('all', 'v_and_b32 v0, s4, v1', 's4 v1', 'v0', [(0xff00ff00, 0x12345678, 0x12005600)])
-    # the median of three: min with one NaN among them (RDNA and GCN alike), else the middle
+    # the median of three
     def med(a, b, c):
         order = sorted((a, b, c), key=lambda x: F32.value(x))
         return order[1]
@@ -694,7 +690,7 @@ def crossing():
     op('11,12', 'v_dual_mul_f32 v0, v1, v2 :: v_dual_add_f32 v3, v4, v5', 'v1 v2 v4 v5', 'v0 v3', [(0x40000000, 0x40400000, 0x3f800000, 0x3f800000, 0x40c00000, 0x40000000)])
     op('11,12', 'v_dual_mov_b32 v0, v1 :: v_dual_mov_b32 v1, v0', 'v0 v1', 'v0 v1', [(1, 2, 2, 1)])
     op('11,12', 'v_dual_fmac_f32 v0, v1, v2 :: v_dual_sub_f32 v3, v4, v5', 'v0 v1 v2 v4 v5', 'v0 v3', [(0x3f800000, 0x40000000, 0x40400000, 0x40400000, 0x3f800000, 0x40e00000, 0x40000000)])
-    op('11,12', 'v_dual_subrev_f32 v0, v1, v2 :: v_dual_max_f32 v3, v4, v5' if False else 'v_dual_subrev_f32 v0, v1, v2 :: v_dual_mul_f32 v3, v4, v5', 'v1 v2 v4 v5', 'v0 v3',
+    op('11,12', 'v_dual_subrev_f32 v0, v1, v2 :: v_dual_mul_f32 v3, v4, v5', 'v1 v2 v4 v5', 'v0 v3',
        [(0x3f800000, 0x40400000, 0x40000000, 0x40000000, 0x40000000, 0x40800000)])
     op('11,12', 'v_dual_add_f32 v0, v1, v2 :: v_dual_add_nc_u32 v3, v4, v5', 'v1 v2 v4 v5', 'v0 v3', [(0x3f800000, 0x3f800000, M32, 2, 0x40000000, 1)])
     op('11,12', 'v_dual_add_f32 v0, v1, v2 :: v_dual_lshlrev_b32 v3, v4, v5', 'v1 v2 v4 v5', 'v0 v3', [(0x3f800000, 0x3f800000, 33, 3, 0x40000000, 6)])
@@ -739,10 +735,9 @@ def packed():
     op('90a,942', 'v_pk_fma_f32 v[0:1], v[2:3], v[4:5], v[6:7]', 'v2:2 v4:2 v6:2', 'v0:2',
        [(a, b, c, F32.fma(a & M32, b & M32, c & M32) | F32.fma(a >> 32, b >> 32, c >> 32) << 32) for a in fv for b in fv for c in fv[:1]])
     # mixed precision: op_sel_hi makes a source a half, op_sel picks which
-    for t, n in (('90a,942,10,11,12', 'v_fma_mix_f32'), ('9', 'v_fma_mix_f32')):
-        op(t, n + ' v0, v1, v2, v3 op_sel:[1,0,0] op_sel_hi:[1,1,0]', 'v1 v2 v3', 'v0', [(0x40003c00, 0x00004200, 0x3f800000, 0x40e00000)])
-        op(t, 'v_fma_mixlo_f16 v0, v1, v2, v3 op_sel_hi:[0,0,0]', 'v1 v2 v3', 'v0', [(0x40000000, 0x40400000, 0x3f800000, 0xa5a54700)])
-        op(t, 'v_fma_mixhi_f16 v0, v1, v2, v3 op_sel_hi:[0,0,0]', 'v1 v2 v3', 'v0', [(0x40000000, 0x40400000, 0x3f800000, 0x4700a5a5)])
+    op('all', 'v_fma_mix_f32 v0, v1, v2, v3 op_sel:[1,0,0] op_sel_hi:[1,1,0]', 'v1 v2 v3', 'v0', [(0x40003c00, 0x00004200, 0x3f800000, 0x40e00000)])
+    op('all', 'v_fma_mixlo_f16 v0, v1, v2, v3 op_sel_hi:[0,0,0]', 'v1 v2 v3', 'v0', [(0x40000000, 0x40400000, 0x3f800000, 0xa5a54700)])
+    op('all', 'v_fma_mixhi_f16 v0, v1, v2, v3 op_sel_hi:[0,0,0]', 'v1 v2 v3', 'v0', [(0x40000000, 0x40400000, 0x3f800000, 0x4700a5a5)])
     part = lambda x, bits, i, s: signed(x >> bits * i, bits) if s else x >> bits * i & ((1 << bits) - 1)
     dot = lambda a, b, c, bits, s: sum(part(a, bits, i, s) * part(b, bits, i, s) for i in range(32 // bits)) + c
     dv, cv = [0x80ff7f01, 0x01020304, 0xfedcba98, M32], [0, 5, 0x7ffffff0, 0x80000000]
@@ -805,7 +800,7 @@ def scalars():
     two('all', 's_bfm_b32', lambda a, b, c: ((1 << (a & 31)) - 1) << (b & 31), None, SHIFT, SHIFT)
     for k in (1, 2, 3, 4):
         two('all', 's_lshl%d_add_u32' % k, lambda a, b, c: (a << k) + b, lambda a, b, c: (a << k) + b > M32)
-    two('all', 's_absdiff_i32', lambda a, b, c: abs(signed((S(a) - S(b)) & M32, 32)) if not ov(S(a) - S(b)) else abs(signed((S(a) - S(b)) & M32, 32)),
+    two('all', 's_absdiff_i32', lambda a, b, c: abs(S(a - b)),      # the difference wraps around
         lambda a, b, c: (a - b) & M32 != 0)
     two('all', 's_pack_ll_b32_b16', lambda a, b, c: (a & M16) | (b & M16) << 16, None)
     two('all', 's_pack_lh_b32_b16', lambda a, b, c: (a & M16) | (b >> 16) << 16, None)
@@ -870,9 +865,468 @@ def scalars():
         op('12', n + ' s0, s4, s6', 's4 s6', 's0', [(a, b, f(a, b)) for a, b in pairs(FN, FN, 20)])
 
 
+# ---- memory -------------------------------------------------------------------------------------------------------------------------------
+
+def mem(at, n):
+    """n bytes of memory at an offset, as it is before."""
+    return sum(((0x7d + at + k) & 255) << 8 * k for k in range(n))
+
+
+OLD, NEW = '9,90a,942,10', '11,12'
+
+
+def buffer_forms(targets, text):
+    """RDNA4 writes an offset of zero as null."""
+    if not text.startswith('buffer') or targets == OLD:
+        return [(targets, text)]
+    return [('11', text), ('12', text.replace('], 0', '], null'))]
+
+
+def loads_and_stores():
+    def reads(prefix, operands, offset, keep=0xa5a5a5a5):
+        """operands: what stands between the destination and the offset."""
+        b, w = mem(offset, 1), mem(offset, 2)
+        for old, new, value in (('ubyte', 'u8', b), ('sbyte', 'i8', signed(b, 8) & M32), ('ushort', 'u16', w), ('sshort', 'i16', signed(w, 16) & M32),
+                                ('dword', 'b32', mem(offset, 4)), ('short_d16', 'd16_b16', keep & 0xffff0000 | w),
+                                ('short_d16_hi', 'd16_hi_b16', keep & M16 | w << 16), ('ubyte_d16', 'd16_u8', keep & 0xffff0000 | b),
+                                ('ubyte_d16_hi', 'd16_hi_u8', keep & M16 | b << 16), ('sbyte_d16', 'd16_i8', keep & 0xffff0000 | signed(b, 8) & M16),
+                                ('sbyte_d16_hi', 'd16_hi_i8', keep & M16 | (signed(b, 8) & M16) << 16)):
+            for t, n in ((OLD, old), (NEW, new)):
+                yield t, '%s_load_%s v0, %s' % (prefix, n, operands), 'v0', value
+        for k, old, new in ((2, 'dwordx2', 'b64'), (3, 'dwordx3', 'b96'), (4, 'dwordx4', 'b128')):
+            for t, n in ((OLD, old), (NEW, new)):
+                yield t, '%s_load_%s v[0:%d], %s' % (prefix, n, k - 1, operands), ' '.join('v%d' % j for j in range(k)), \
+                    [mem(offset + 4 * j, 4) for j in range(k)]
+
+    def writes(prefix, fmt):
+        """fmt: the operands around the data's registers. The data is 0x44332211 and on, stored at 8."""
+        for old, new, size, hi in (('byte', 'b8', 1, 0), ('short', 'b16', 2, 0), ('dword', 'b32', 4, 0), ('byte_d16_hi', 'd16_hi_b8', 1, 1),
+                                   ('short_d16_hi', 'd16_hi_b16', 2, 1)):
+            m = (1 << 8 * size) - 1
+            for t, n in ((OLD, old), (NEW, new)):
+                yield t, '%s_store_%s %s' % (prefix, n, fmt % 'v2'), 'v2', [0x44332211], [mem(8, 4) & ~m | (0x44332211 >> 16 * hi) & m, mem(12, 4), mem(16, 4), mem(20, 4)]
+        data = [0x44332211, 0x88776655, 0xccbbaa99, 0x10ffeedd]
+        for k, old, new in ((2, 'dwordx2', 'b64'), (3, 'dwordx3', 'b96'), (4, 'dwordx4', 'b128')):
+            for t, n in ((OLD, old), (NEW, new)):
+                yield t, '%s_store_%s %s' % (prefix, n, fmt % ('v[2:%d]' % (k + 1))), ' '.join('v%d' % (2 + j) for j in range(k)), data[:k], \
+                    [data[j] if j < k else mem(8 + 4 * j, 4) for j in range(4)]
+
+    as_list = lambda v: v if isinstance(v, list) else [v]
+    for t, text, outs, value in reads('global', 'v[30:31], off offset:6', 6):
+        op(t, text, 'exec', outs, [['all'] + as_list(value)])
+    for t, text, outs, value in reads('flat', 'v[30:31]', 0):
+        op(t, text, 'exec', outs, [['all'] + as_list(value)])
+    for t, text, outs, value in reads('scratch', 'v1, off offset:4', 12):
+        op(t, text, 'v1', outs, [[8] + as_list(value)])
+    for t, text, outs, value in reads('buffer', 'off, s[24:27], 0 offset:4', 4):
+        for tt, tx in buffer_forms(t, text):
+            op(tt, tx, 'exec', outs, [['all'] + as_list(value)])
+    for prefix, fmt, col, ins, vals in (('global', 'v[30:31], %s, off offset:8', 'g', '', []), ('scratch', 'v1, %s, off offset:4', 'p', 'v1 ', [4]),
+                                        ('flat', 'v[0:1], %s', 'g', None, None), ('buffer', '%s, off, s[24:27], 0 offset:8', 'g', '', [])):
+        if prefix == 'flat':
+            fmt, ins, vals = 'v[30:31], %s', '', []
+        for t, text, cols, data, want in writes(prefix, fmt):
+            outs = ' '.join('%s%d' % (col, j) for j in ((0, 1, 2, 3) if prefix == 'flat' else (2, 3, 4, 5)))
+            if prefix == 'flat':        # at 0: what stands there is other
+                n = 4 * len(data)
+                size = 1 if 'byte' in text or '_b8' in text else 2 if 'short' in text or '_b16' in text else n
+                m = (1 << 8 * size) - 1
+                src = data[0] >> 16 if '_hi' in text else data[0]
+                want = [mem(0, 4) & ~m | src & m] + [mem(4 * j, 4) for j in (1, 2, 3)] if size < 4 else data + [mem(4 * j, 4) for j in range(len(data), 4)]
+            for tt, tx in buffer_forms(t, text):
+                op(tt, tx, ins + cols, outs, [vals + data + want])
+    # addresses: each lane its own; a scalar base; descriptors bound what they reach
+    op('all', 'global_load_dword v0, v1, s[20:21] offset:4' , 'v1', 'v0@0 v0@1 v0@31', [('lane', mem(4, 4), mem(5, 4), mem(35, 4))])
+    op('9,90a,942,10', 'buffer_load_dword v0, v1, s[24:27], 0 offen', 'v1', 'v0', [(8, mem(8, 4)), (256, 0), (0xfffffff0, 0)])
+    op('9,90a,942,10', 'buffer_load_dword v0, v1, s[24:27], s4 offen offset:4', 'v1 s4', 'v0', [(8, 4, mem(16, 4))])
+    for t, a, b, c in ((OLD, 'dword', 'dwordx2', 'dwordx4'), (NEW, 'b32', 'b64', 'b128')):
+        op(t, 's_load_%s s0, s[20:21], 0x8' % a, 'scc', 's0', [(0, mem(8, 4))])
+        op(t, 's_load_%s s[0:1], s[20:21], 0x8' % b, 'scc', 's0:2', [(0, mem(8, 8))])
+        op(t, 's_load_%s s[0:3], s[20:21], 0x10' % c, 'scc', 's0 s1 s2 s3', [(0, mem(16, 4), mem(20, 4), mem(24, 4), mem(28, 4))])
+    for n, v in (('u8', mem(5, 1)), ('i8', signed(mem(5, 1), 8) & M32), ('u16', mem(5 - 1, 2)), ('i16', signed(mem(4, 2), 16) & M32)):
+        op('12', 's_load_%s s0, s[20:21], 0x%x' % (n, 5 if '8' in n else 4), 'scc', 's0', [(0, v)])
+    # LDS
+    for old, new, value in (('u8', 'u8', mem(5, 1)), ('i8', 'i8', signed(mem(5, 1), 8) & M32), ('u16', 'u16', mem(6, 2)), ('i16', 'i16', signed(mem(6, 2), 16) & M32),
+                            ('b32', 'b32', mem(8, 4)), ('u16_d16', 'u16_d16', 0xa5a50000 | mem(6, 2)), ('u16_d16_hi', 'u16_d16_hi', 0xa5a5 | mem(6, 2) << 16),
+                            ('u8_d16', 'u8_d16', 0xa5a50000 | mem(5, 1)), ('u8_d16_hi', 'u8_d16_hi', 0xa5a5 | mem(5, 1) << 16),
+                            ('i8_d16', 'i8_d16', 0xa5a50000 | signed(mem(5, 1), 8) & M16), ('i8_d16_hi', 'i8_d16_hi', 0xa5a5 | (signed(mem(5, 1), 8) & M16) << 16)):
+        at = 8 if old == 'b32' else 6 if '16' in old.split('_')[0] else 5
+        for t, n in ((OLD, 'ds_read_' + old), (NEW, 'ds_load_' + new)):
+            op(t, n + ' v0, v1 offset:3', 'v1', 'v0', [(at - 3, value)])
+    for k in (2, 3, 4):
+        for t, n in ((OLD, 'ds_read_b%d' % (32 * k)), (NEW, 'ds_load_b%d' % (32 * k))):
+            op(t, n + ' v[2:%d], v1 offset:16' % (k + 1), 'v1', ' '.join('v%d' % (2 + j) for j in range(k)), [[0] + [mem(16 + 4 * j, 4) for j in range(k)]])
+        data = [0x44332211, 0x88776655, 0xccbbaa99, 0x10ffeedd][:k]
+        for t, n in ((OLD, 'ds_write_b%d' % (32 * k)), (NEW, 'ds_store_b%d' % (32 * k))):
+            op(t, n + ' v1, v[2:%d] offset:16' % (k + 1), 'v1 ' + ' '.join('v%d' % (2 + j) for j in range(k)), 'l3 ' + ' '.join('l%d' % (4 + j) for j in range(k)), [[0] + data + [mem(12, 4)] + data])
+    for old, new, size, hi in (('b8', 'b8', 1, 0), ('b16', 'b16', 2, 0), ('b32', 'b32', 4, 0), ('b16_d16_hi', 'b16_d16_hi', 2, 1), ('b8_d16_hi', 'b8_d16_hi', 1, 1)):
+        m = (1 << 8 * size) - 1
+        for t, n in ((OLD, 'ds_write_' + old), (NEW, 'ds_store_' + new)):
+            op(t, n + ' v1, v2 offset:8', 'v1 v2', 'l2 l3', [(0, 0x44332211, mem(8, 4) & ~m | (0x44332211 >> 16 * hi) & m, mem(12, 4))])
+    for st, unit in (('', 1), ('st64', 64)):
+        for t, n in ((OLD, 'ds_read2%s_b32' % st), (NEW, 'ds_load_2addr%s_b32' % ('_stride64' if st else ''))):
+            op(t, n + ' v[2:3], v1 offset0:1 offset1:3', 'v1', 'v2 v3', [(4, mem(4 + 4 * unit, 4), mem(4 + 12 * unit, 4))])
+        for t, n in ((OLD, 'ds_read2%s_b64' % st), (NEW, 'ds_load_2addr%s_b64' % ('_stride64' if st else ''))):
+            op(t, n + ' v[2:5], v1 offset0:1 offset1:3', 'v1', 'v2:2 v4:2', [(8, mem(8 + 8 * unit, 8), mem(8 + 24 * unit, 8))])
+        for t, n in ((OLD, 'ds_write2%s_b32' % st), (NEW, 'ds_store_2addr%s_b32' % ('_stride64' if st else ''))):
+            op(t, n + ' v1, v2, v3 offset0:1 offset1:3', 'v1 v2 v3', 'l%d l%d l%d' % (1 + unit, 1 + 3 * unit, 1 + 2 * unit), [(4, 0x1234, 0x5678, 0x1234, 0x5678, mem(4 + 8 * unit, 4))])
+        for t, n in ((OLD, 'ds_write2%s_b64' % st), (NEW, 'ds_store_2addr%s_b64' % ('_stride64' if st else ''))):
+            op(t, n + ' v1, v[2:3], v[4:5] offset0:1 offset1:3', 'v1 v2:2 v4:2', 'l%d:2 l%d:2' % (2 + 2 * unit, 2 + 6 * unit), [(8, I64[5], I64[2], I64[5], I64[2])])
+    # lanes: bpermute reads the lane at address / 4, permute writes to it; an idle lane's value reads as zero
+    op('all', 'ds_bpermute_b32 v0, v1, v2', 'v1@0 v1@1 v1@2 v2', 'v0@0 v0@1 v0@2', [(20, 0, 124, 'lane', 5, 0, 31)])
+    op('all', 'ds_bpermute_b32 v0, v1, v2 offset:8', 'v1 v2 exec', 'v0@0 v0@1', [(20, 'lane', 'all', 7, 7), (0, 'lane', 5, 2, 0xa5a5a5a5), (20, 'lane', 1, 0, 0xa5a5a5a5)])
+    op('all', 'ds_permute_b32 v0, v1, v2', 'v1@0 v1@1 v2 exec', 'v0@0 v0@1', [(4, 0, 'lane', 3, 1, 0)])
+    op('all', 'ds_swizzle_b32 v0, v1 offset:swizzle(QUAD_PERM, 3, 2, 1, 0)', 'v1', 'v0@0 v0@1 v0@6', [('lane', 3, 2, 5)])
+    op('all', 'ds_swizzle_b32 v0, v1 offset:swizzle(SWAP,8)', 'v1', 'v0@0 v0@9 v0@31', [('lane', 8, 1, 23)])
+    op('all', 'ds_swizzle_b32 v0, v1 offset:swizzle(BROADCAST,4,2)', 'v1', 'v0@0 v0@5 v0@31', [('lane', 2, 6, 30)])
+
+
+def atomics():
+    def ops_for(bits):
+        m = (1 << bits) - 1
+        si = lambda x: signed(x, bits)
+        return {'add': lambda o, d: (o + d) & m, 'sub': lambda o, d: (o - d) & m, 'smin': lambda o, d: min(si(o), si(d)) & m, 'umin': min,
+                'smax': lambda o, d: max(si(o), si(d)) & m, 'umax': max, 'and': lambda o, d: o & d, 'or': lambda o, d: o | d,
+                'xor': lambda o, d: o ^ d, 'inc': lambda o, d: 0 if o >= d else o + 1, 'dec': lambda o, d: d if o == 0 or o > d else o - 1,
+                'swap': lambda o, d: d}
+    new_name = {'add': 'add_u', 'sub': 'sub_u', 'smin': 'min_i', 'umin': 'min_u', 'smax': 'max_i', 'umax': 'max_u', 'and': 'and_b', 'or': 'or_b',
+                'xor': 'xor_b', 'inc': 'inc_u', 'dec': 'dec_u', 'swap': 'swap_b', 'cmpswap': 'cmpswap_b'}
+    returns = (('9,90a,10', 'glc'), ('942', 'sc0'), ('11', 'glc'), ('12', 'th:TH_ATOMIC_RETURN'))
+    for bits, vals, sfx in ((32, I32, ''), (64, I64, '_x2')):
+        reg, d, g, old = ('v2', 'v2', 'g2', 'v0@0') if bits == 32 else ('v[2:3]', 'v2:2', 'g2:2', 'v0:2@0')
+        dst = 'v0' if bits == 32 else 'v[0:1]'
+        for n, f in ops_for(bits).items():
+            rows = [(1, o, x, f(o, x), o) for o, x in pairs(vals, vals, 10)] + [(1, 5, 5, f(5, 5), 5), (1, 5, 7, f(5, 7), 5)]
+            for t, r in returns:
+                name = new_name[n] + str(bits) if t in ('11', '12') else n + sfx
+                op(t, 'global_atomic_%s %s, v[30:31], %s, off offset:8 %s' % (name, dst, reg, r), 'exec %s %s' % (g, d), '%s %s' % (g, old), rows)
+            t, name = OLD, n + sfx
+            op(t, 'flat_atomic_%s v[30:31], %s' % (name, reg), 'exec %s %s' % (g.replace('g2', 'g0'), d), g.replace('g2', 'g0'), [r[:4] for r in rows[:4]])
+            op(NEW, 'flat_atomic_%s%d v[30:31], %s' % (new_name[n], bits, reg), 'exec %s %s' % (g.replace('g2', 'g0'), d), g.replace('g2', 'g0'), [r[:4] for r in rows[:4]])
+            op(t, 'buffer_atomic_%s %s, off, s[24:27], 0 offset:8' % (name, reg), 'exec %s %s' % (g, d), g, [r[:4] for r in rows[:4]])
+            op('11', 'buffer_atomic_%s%d %s, off, s[24:27], 0 offset:8' % (new_name[n], bits, reg), 'exec %s %s' % (g, d), g, [r[:4] for r in rows[:4]])
+            op('12', 'buffer_atomic_%s%d %s, off, s[24:27], null offset:8' % (new_name[n], bits, reg), 'exec %s %s' % (g, d), g, [r[:4] for r in rows[:4]])
+        # compare and swap: the new value first, then what is compared
+        pair = 'v[2:3]' if bits == 32 else 'v[2:5]'
+        cols = 'v2 v3' if bits == 32 else 'v2:2 v4:2'
+        for t, r in returns:
+            name = 'cmpswap_b%d' % bits if t in ('11', '12') else 'cmpswap' + sfx
+            op(t, 'global_atomic_%s %s, v[30:31], %s, off offset:8 %s' % (name, dst, pair, r), 'exec %s %s' % (g, cols), '%s %s' % (g, old),
+               [(1, 5, 9, 5, 9, 5), (1, 5, 9, 6, 5, 5), (1, vals[3], vals[2], vals[3], vals[2], vals[3])])
+    # all lanes of a wave add, one after the other
+    op('9,90a,942', 'global_atomic_add v[30:31], v2, off', 'g0 v2', 'g0', [(0, 1, 64), (10, 2, 138)])
+    op('10', 'global_atomic_add v[30:31], v2, off', 'g0 v2', 'g0', [(0, 1, 32)])
+    op('11,12', 'global_atomic_add_u32 v[30:31], v2, off', 'g0 v2', 'g0', [(0, 1, 32)])
+    fl = [(o, x) for o, x in pairs(FN, FN, 12)]
+    op('90a,942', 'global_atomic_add_f32 v[30:31], v2, off offset:8', 'exec g2 v2', 'g2', [(1, o, x, F32.add(o, x)) for o, x in pairs([0x3f800000, 0xbf800000, 0x40490fdb], [0x3f800000, 0x7f800000, 0], 9)])
+    op('11,12', 'global_atomic_add_f32 v[30:31], v2, off offset:8', 'exec g2 v2', 'g2', [(1, o, x, F32.add(o, x)) for o, x in pairs([0x3f800000, 0xbf800000, 0x40490fdb], [0x3f800000, 0x7f800000, 0], 9)])
+    op('90a,942', 'global_atomic_add_f64 v[30:31], v[2:3], off offset:8', 'exec g2:2 v2:2', 'g2:2', [(1, o, x, F64.add(o, x)) for o, x in pairs(DN[2:5], DN[2:5], 9)])
+    # LDS
+    for bits, vals in ((32, I32), (64, I64)):
+        reg, d, l, old = ('v2', 'v2', 'l2', 'v0@0') if bits == 32 else ('v[2:3]', 'v2:2', 'l2:2', 'v0:2@0')
+        dst = 'v0' if bits == 32 else 'v[0:1]'
+        fs = ops_for(bits)
+        m = (1 << bits) - 1
+        names = {'add_u': fs['add'], 'sub_u': fs['sub'], 'rsub_u': lambda o, x: (x - o) & m, 'inc_u': fs['inc'], 'dec_u': fs['dec'], 'min_i': fs['smin'],
+                 'max_i': fs['smax'], 'min_u': fs['umin'], 'max_u': fs['umax'], 'and_b': fs['and'], 'or_b': fs['or'], 'xor_b': fs['xor']}
+        for n, f in names.items():
+            base, k = n.split('_')
+            rows = [(8, 1, o, x, f(o, x), o) for o, x in pairs(vals, vals, 10)] + [(8, 1, 5, 5, f(5, 5), 5)]
+            op('all', 'ds_%s_%s%d v1, %s' % (base, k, bits, reg), 'v1 exec %s %s' % (l, d), l, [r[:5] for r in rows])
+            op('all', 'ds_%s_rtn_%s%d %s, v1, %s' % (base, k, bits, dst, reg), 'v1 exec %s %s' % (l, d), '%s %s' % (l, old), rows)
+        two, cols = ('v2, v3', 'v2 v3') if bits == 32 else ('v[2:3], v[4:5]', 'v2:2 v4:2')
+        a, b = vals[5], vals[2]
+        # ds_cmpst: what is compared, then the new value; ds_cmpstore (RDNA3): the other way round
+        op(OLD, 'ds_cmpst_b%d v1, %s' % (bits, two), 'v1 exec %s %s' % (l, cols), l, [(8, 1, a, a, b, b), (8, 1, a, b, a, a)])
+        op(OLD, 'ds_cmpst_rtn_b%d %s, v1, %s' % (bits, dst, two), 'v1 exec %s %s' % (l, cols), '%s %s' % (l, old), [(8, 1, a, a, b, b, a), (8, 1, a, b, 7, a, a)])
+        op(NEW, 'ds_cmpstore_b%d v1, %s' % (bits, two), 'v1 exec %s %s' % (l, cols), l, [(8, 1, a, b, a, b), (8, 1, a, a, b, a)])
+        op(NEW, 'ds_cmpstore_rtn_b%d %s, v1, %s' % (bits, dst, two), 'v1 exec %s %s' % (l, cols), '%s %s' % (l, old), [(8, 1, a, b, a, b, a), (8, 1, a, 7, b, a, a)])
+        op('all', 'ds_mskor_b%d v1, %s' % (bits, two), 'v1 exec %s %s' % (l, cols), l, [(8, 1, a, 0xff00, 0x1200, a & ~0xff00 | 0x1200)])
+        op(OLD, 'ds_wrxchg_rtn_b%d %s, v1, %s' % (bits, dst, reg), 'v1 exec %s %s' % (l, d), '%s %s' % (l, old), [(8, 1, a, b, b, a)])
+        op(NEW, 'ds_storexchg_rtn_b%d %s, v1, %s' % (bits, dst, reg), 'v1 exec %s %s' % (l, d), '%s %s' % (l, old), [(8, 1, a, b, b, a)])
+    op('all', 'ds_add_f32 v1, v2', 'v1 exec l2 v2', 'l2', [(8, 1, o, x, F32.add(o, x)) for o, x in pairs([0x3f800000, 0xbf800000, 0x40490fdb], [0x3f800000, 0x7f800000, 0], 9)])
+
+
+# ---- the rest ---------------------------------------------------------------------------------------------------------------------------------
+
+def exec_and_control():
+    gcn = '9,90a,942'
+    funcs = {'and': lambda s, e: s & e, 'or': lambda s, e: s | e, 'xor': lambda s, e: s ^ e, 'nand': lambda s, e: ~(s & e), 'nor': lambda s, e: ~(s | e),
+             'xnor': lambda s, e: ~(s ^ e), 'andn2': lambda s, e: s & ~e, 'orn2': lambda s, e: s | ~e, 'andn1': lambda s, e: ~s & e, 'orn1': lambda s, e: ~s | e}
+    renamed = {'andn2': 'and_not1', 'orn2': 'or_not1', 'andn1': 'and_not0', 'orn1': 'or_not0'}
+    for n, f in funcs.items():
+        for t, name, bits in ((gcn, n, 64), ('10', n, 32), ('11,12', renamed.get(n, n), 32)):
+            m = (1 << bits) - 1
+            d, s, i, o = ('s[0:1]', 's[4:5]', 's4:2', 's0:2') if bits == 64 else ('s0', 's4', 's4', 's0')
+            rows = [(a, e, e, f(a, e) & m, int(f(a, e) & m != 0)) for a, e in ((0xf0, 0x3c), (0xf, 0xf0), (0xff, 0xff), (0, 0), (m, 0x55))]
+            op(t, 's_%s_saveexec_b%d %s, %s' % (name, bits, d, s), i + ' exec', o + ' exec scc', rows)
+            if n in ('andn1', 'andn2'):         # both get the result
+                op(t, 's_%s_wrexec_b%d %s, %s' % (name, bits, d, s), i + ' exec', o + ' exec scc', [(a, e, f(a, e) & m, f(a, e) & m, int(f(a, e) & m != 0)) for a, e, *_ in rows])
+    far = 12                    # s_branch 3: four bytes each, from the next instruction
+    op('all', 's_branch 3', 'scc', 'pc', [(0, far)])
+    op('all', 's_branch 0xfffe', 'scc', 'pc', [(0, M64 - 7)])
+    op('all', 's_cbranch_scc0 3', 'scc', 'pc', [(0, far), (1, 0)])
+    op('all', 's_cbranch_scc1 3', 'scc', 'pc', [(0, 0), (1, far)])
+    op('all', 's_cbranch_vccz 3', 'vcc', 'pc', [(0, far), (1, 0), ('all', 0)])
+    op('all', 's_cbranch_vccnz 3', 'vcc', 'pc', [(0, 0), (1, far), (0x80000000, far)])
+    op('all', 's_cbranch_execz 3', 'exec', 'pc', [(0, far), (1, 0)])
+    op('all', 's_cbranch_execnz 3', 'exec', 'pc', [(0, 0), (1, far)])
+    for t, hints in (('all', ['s_nop 3', 's_sleep 1', 's_setprio 1', 's_icache_inv', 's_ttracedata']), ('9,90a,942,10', ['s_waitcnt 0', 's_dcache_inv', 's_incperflevel 0', 's_decperflevel 0']),
+                     ('10', ['s_waitcnt_vscnt null, 0', 's_waitcnt_vmcnt null, 0', 's_waitcnt_lgkmcnt null, 0', 's_waitcnt_expcnt null, 0', 's_waitcnt_depctr 0', 's_inst_prefetch 1', 's_clause 1', 's_gl1_inv']),
+                     ('11', ['s_waitcnt 0', 's_delay_alu 1', 's_clause 1', 's_set_inst_prefetch_distance 1', 's_waitcnt_depctr 0', 's_waitcnt_vscnt null, 0', 's_wait_idle']),
+                     ('12', ['s_wait_loadcnt 0', 's_wait_storecnt 0', 's_wait_dscnt 0', 's_wait_kmcnt 0', 's_wait_expcnt 0', 's_wait_samplecnt 0', 's_wait_bvhcnt 0',
+                             's_wait_loadcnt_dscnt 0', 's_wait_storecnt_dscnt 0', 's_delay_alu 1', 's_clause 1', 's_wait_alu 0', 's_wait_idle', 's_barrier_signal -1']),
+                     (gcn, ['s_dcache_wb', 's_wakeup', 's_setkill 0', 's_sethalt 0', 'v_nop']), ('10+', ['v_nop']),
+                     ('9', ['buffer_wbinvl1', 'buffer_wbinvl1_vol']), ('90a', ['buffer_wbl2', 'buffer_invl2', 'buffer_wbinvl1']), ('942', ['buffer_inv', 'buffer_wbl2']),
+                     ('10,11', ['buffer_gl0_inv', 'buffer_gl1_inv']), ('12', ['global_inv', 'global_wb', 'global_wbinv']), ('all', ['ds_nop'])):
+        for hint in hints:      # nothing that a program sees
+            op(t, hint, 's0 v0 scc', 's0 v0 scc exec pc', [(0x1234, 0x5678, 1, 0x1234, 0x5678, 1, 'all', 0)])
+    # the mode register: rounding of f32 in bits 0-1, of f64 and f16 in 2-3; denormals in 4-5 and 6-7
+    op('all', 's_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0x5', 'mode', 'mode', [(0x3f0, 0x3f5), (0x3ff, 0x3f5)])
+    op('all', 's_setreg_b32 hwreg(HW_REG_MODE, 4, 2), s4', 's4 mode', 'mode', [(0, 0x3f0, 0x3c0), (M32, 0x3c3, 0x3f3)])
+    op('all', 's_getreg_b32 s0, hwreg(HW_REG_MODE, 4, 4)', 'mode', 's0', [(0x3f0, 0xf), (0x3c3, 0xc)])
+    op('10+', 's_round_mode 0x5', 'mode', 'mode', [(0x3f0, 0x3f5), (0x3fa, 0x3f5)])
+    op('10+', 's_denorm_mode 0x3', 'mode', 'mode', [(0x3c5, 0x335), (0x3f0, 0x330)])
+
+
+def more_scalars():
+    k = [0, 1, 0x7fff, 0xffff8000, M32, 5]
+    for n, f in (('eq', lambda a, b: a == b), ('lg', lambda a, b: a != b), ('gt', lambda a, b: a > b), ('ge', lambda a, b: a >= b), ('lt', lambda a, b: a < b),
+                 ('le', lambda a, b: a <= b)):
+        op('9,90a,942,10,11', 's_cmpk_%s_i32 s4, 0x8000' % n, 's4', 'scc', [(a, int(f(S(a), -32768))) for a in k])
+        op('9,90a,942,10,11', 's_cmpk_%s_u32 s4, 0x8000' % n, 's4', 'scc', [(a, int(f(a, 0x8000))) for a in k])
+    op('all', 's_cmovk_i32 s0, 0xffff', 's0 scc', 's0', [(5, 0, 5), (5, 1, M32)])
+    op('12', 's_addk_co_i32 s0, 0x8000', 's0', 's0 scc', [(0, 0xffff8000, 0), (0x80000000, 0x7fff8000, 1)])
+    op('all', 's_cmov_b64 s[0:1], s[4:5]', 's0:2 s4:2 scc', 's0:2', [(1, I64[5], 0, 1), (1, I64[5], 1, I64[5])])
+    op('all', 's_cselect_b64 s[0:1], s[4:5], s[6:7]', 's4:2 s6:2 scc', 's0:2', [(1, I64[5], 0, I64[5]), (1, I64[5], 1, 1)])
+    op('9,90a,942,10', 's_ff0_i32_b32 s0, s4', 's4', 's0', [(0, 0), (1, 1), (0xff, 8), (M32, M32)])
+    op('9,90a,942,10', 's_ff0_i32_b64 s0, s[4:5]', 's4:2', 's0', [(0, 0), (1, 1), (M32, 32), (M64, M32)])
+
+    def signs64(x):
+        for i in range(1, 64):
+            if (x >> (63 - i) & 1) != x >> 63:
+                return i
+        return M32
+    for t, n in (('9,90a,942,10', 's_flbit_i32_i64'), ('11,12', 's_cls_i32_i64')):
+        op(t, n + ' s0, s[4:5]', 's4:2', 's0', [(x, signs64(x)) for x in I64 + [1 << 62]])
+    op('all', 's_bitset1_b64 s[0:1], s4', 's0:2 s4', 's0:2', [(0, s, 1 << (s & 63)) for s in (0, 31, 32, 63, 64)])
+    op('all', 's_bitset0_b64 s[0:1], s4', 's0:2 s4', 's0:2', [(M64, s, M64 & ~(1 << (s & 63))) for s in (0, 31, 32, 63, 64)])
+    op('all', 's_bitcmp1_b64 s[4:5], s6', 's4:2 s6', 'scc', [(1 << 40, s, int(s == 40)) for s in (0, 8, 40)])
+    op('all', 's_bitcmp0_b64 s[4:5], s6', 's4:2 s6', 'scc', [(1 << 40, s, int(s != 40)) for s in (0, 8, 40)])
+    wqm = lambda x, n: sum(15 << i for i in range(0, n, 4) if x >> i & 15)
+    op('all', 's_wqm_b32 s0, s4', 's4', 's0 scc', [(x, wqm(x, 32), int(x != 0)) for x in (0, 1, 0x80, 0x10020, 0xf0000000)])
+    op('all', 's_wqm_b64 s[0:1], s[4:5]', 's4:2', 's0:2 scc', [(x, wqm(x, 64), int(x != 0)) for x in (0, 1, 0x80, 1 << 63, 1 << 33)])
+    op('all', 's_bfm_b64 s[0:1], s4, s6', 's4 s6', 's0:2', [(a, b, (((1 << (a & 63)) - 1) << (b & 63)) & M64) for a, b in ((0, 0), (1, 63), (40, 3), (63, 0), (64, 5), (33, 40))])
+    f64 = [0, 0x80000, 0x200010, 0x3f0001, 0x400000, 0x140028]
+    field = lambda x, b: x >> (b & 63) & ((1 << (b >> 16 & 127)) - 1)
+    op('all', 's_bfe_u64 s[0:1], s[4:5], s6', 's4:2 s6', 's0:2 scc', [(x, b, field(x, b), int(field(x, b) != 0)) for x in I64[3:6] for b in f64])
+
+    def sfield(x, b):
+        n = b >> 16 & 127
+        v = field(x, b)
+        return signed(v, min(n, 64)) & M64 if n else 0
+    op('all', 's_bfe_i64 s[0:1], s[4:5], s6', 's4:2 s6', 's0:2 scc', [(x, b, sfield(x, b), int(sfield(x, b) != 0)) for x in I64[3:6] for b in f64])
+    op('11,12', 's_pack_hl_b32_b16 s0, s4, s6', 's4 s6', 's0', [(0x12345678, 0x9abcdef0, 0xdef01234)])
+    for n, f in (('s_add_nc_u64', lambda a, b: a + b), ('s_sub_nc_u64', lambda a, b: a - b), ('s_mul_u64', lambda a, b: a * b)):
+        op('12', n + ' s[0:1], s[4:5], s[6:7]', 's4:2 s6:2', 's0:2', [(a, b, f(a, b) & M64) for a, b in pairs(I64, I64, 12)])
+    for t, n, size in (('9,90a,942,10', 'dwordx8', 8), ('11,12', 'b256', 8), ('9,90a,942,10', 'dwordx16', 16), ('11,12', 'b512', 16)):
+        op(t, 's_load_%s s[0:%d], s[20:21], 0x20' % (n, size - 1), 'scc', ' '.join('s%d' % j for j in range(size)), [[0] + [mem(32 + 4 * j, 4) for j in range(size)]])
+        op(t, 's_buffer_load_%s s[0:%d], s[24:27], 0x20' % (n, size - 1), 'scc', ' '.join('s%d' % j for j in range(size)), [[0] + [mem(32 + 4 * j, 4) for j in range(size)]])
+    for t, n, size in (('9,90a,942,10', 'dword', 1), ('11,12', 'b32', 1), ('9,90a,942,10', 'dwordx2', 2), ('11,12', 'b64', 2), ('9,90a,942,10', 'dwordx4', 4), ('11,12', 'b128', 4), ('12', 'b96', 3)):
+        dst = 's0' if size == 1 else 's[0:%d]' % (size - 1)
+        op(t, 's_buffer_load_%s %s, s[24:27], 0x10' % (n, dst), 'scc', ' '.join('s%d' % j for j in range(size)), [[0] + [mem(16 + 4 * j, 4) for j in range(size)]])
+    op('12', 's_load_b96 s[0:2], s[20:21], 0x10', 'scc', 's0 s1 s2', [(0, mem(16, 4), mem(20, 4), mem(24, 4))])
+    # scalar floats of RDNA4
+    t = '12'
+    op(t, 's_sub_f32 s0, s4, s6', 's4 s6', 's0', [(a, b, F32.add(a, b ^ F32.sign)) for a, b in pairs(FN, FN, 20)])
+    for n, w in (('min', False), ('max', True)):
+        op(t, 's_%s_num_f32 s0, s4, s6' % n, 's4 s6', 's0', [(a, b, F32.minmax(a, b, w, False)) for a, b in pairs(FN, FN, 20) + [(0x7fc00000, 0x3f800000), (0x3f800000, 0x7fc00000)]])
+    odd = [F32.round(Fraction(x, 4)) for x in (-14, -10, -6, -2, -1, 1, 2, 3, 6, 10)]
+    for how in ('ceil', 'floor', 'trunc', 'rndne'):
+        op(t, 's_%s_f32 s0, s4' % how, 's4', 's0', [(x, F32.integral(x, how)) for x in FS + odd])
+    op(t, 's_fmac_f32 s0, s4, s6', 's4 s6 s0', 's0', [(a, b, c, F32.fma(a, b, c)) for a, b, c in triples(FN, FN, FN)])
+    op(t, 's_fmaak_f32 s0, s4, s6, 0x40000000', 's4 s6', 's0', [(a, b, F32.fma(a, b, 0x40000000)) for a, b in pairs(FN, FN, 8)])
+    op(t, 's_fmamk_f32 s0, s4, 0x40000000, s6', 's4 s6', 's0', [(a, b, F32.fma(a, 0x40000000, b)) for a, b in pairs(FN, FN, 8)])
+    ints = [0, 1, M32, 0x7fffffff, 0x80000000, 0x01000001, 0x01000003]
+    op(t, 's_cvt_f32_i32 s0, s4', 's4', 's0', [(a, F32.round(Fraction(S(a)))) for a in ints])
+    op(t, 's_cvt_f32_u32 s0, s4', 's4', 's0', [(a, F32.round(Fraction(a))) for a in ints])
+    op(t, 's_cvt_i32_f32 s0, s4', 's4', 's0', [(a, F32.to_int(a, -1 << 31, (1 << 31) - 1) & M32) for a in FS])
+    op(t, 's_cvt_u32_f32 s0, s4', 's4', 's0', [(a, F32.to_int(a, 0, M32)) for a in FS])
+    fl = {'lt': '<', 'eq': '=', 'le': '<=', 'gt': '>', 'lg': '<>', 'ge': '>=', 'o': '<=>', 'u': '?', 'nge': '<?', 'nlg': '=?', 'ngt': '<=?', 'nle': '>?', 'neq': '<>?', 'nlt': '>=?'}
+    for n, want in fl.items():
+        op(t, 's_cmp_%s_f32 s4, s6' % n, 's4 s6', 'scc', [(a, b, int(relation(F32, a, b) in want)) for a, b in pairs(FS, FS, 14) + [(0, F32.sign), (FS[-1], FS[-1])]])
+
+
+def relation(f, a, b):
+    if f.is_nan(a) or f.is_nan(b):
+        return '?'
+    key = lambda x: (-1 if x & f.sign else 1) * Fraction(10) ** 400 if f.is_inf(x) else f.value(x)
+    return '<' if key(a) < key(b) else '>' if key(a) > key(b) else '='
+
+
+def more_vectors():
+    mask = lambda c: 'all' if c else 0
+    signs = {'lt': '<', 'eq': '=', 'le': '<=', 'gt': '>', 'ne': '<>', 'ge': '>='}
+    floats_ = {'lt': '<', 'eq': '=', 'le': '<=', 'gt': '>', 'lg': '<>', 'ge': '>=', 'o': '<=>', 'u': '?', 'nge': '<?', 'nlg': '=?', 'ngt': '<=?', 'nle': '>?',
+               'neq': '<>?', 'nlt': '>=?'}
+    for p, vals, ins, regs in (('i32', I32, 'v1 v2', 'v1, v2'), ('u32', I32, 'v1 v2', 'v1, v2'), ('i64', I64, 'v2:2 v4:2', 'v[2:3], v[4:5]'),
+                               ('u64', I64, 'v2:2 v4:2', 'v[2:3], v[4:5]'), ('i16', I16, 'v1 v2', 'v1, v2'), ('u16', I16, 'v1 v2', 'v1, v2')):
+        bits = int(p[1:])
+        val = (lambda x: signed(x, bits)) if p[0] == 'i' else (lambda x: x)
+        for n, want in signs.items():
+            rows = [(a, b, mask(('<' if val(a) < val(b) else '>' if val(a) > val(b) else '=') in want)) for a, b in pairs(vals, vals, 8) + [(vals[2], vals[2])]]
+            op('9,90a,942', 'v_cmpx_%s_%s_e64 $m8, %s' % (n, p, regs), ins, 'm8 exec', [r + (r[-1],) for r in rows])
+            op('10+', 'v_cmpx_%s_%s_e64 %s' % (n, p, regs), ins, 'exec', rows)
+    for f, p, vals, ins, regs in ((F32, 'f32', FS, 'v1 v2', 'v1, v2'), (F16, 'f16', HS, 'v1 v2', 'v1, v2'), (F64, 'f64', DS, 'v2:2 v4:2', 'v[2:3], v[4:5]')):
+        for n, want in floats_.items():
+            rows = [(a, b, mask(relation(f, a, b) in want)) for a, b in pairs(vals, vals, 8) + [(0, f.sign), (vals[-1], vals[-1])]]
+            op('9,90a,942', 'v_cmpx_%s_%s_e64 $m8, %s' % (n, p, regs), ins, 'm8 exec', [r + (r[-1],) for r in rows])
+            op('10+', 'v_cmpx_%s_%s_e64 %s' % (n, p, regs), ins, 'exec', rows)
+        sel = 'v6' if f is F64 else 'v2'
+        a = ins.split()[0]
+        rows = [(0, 1 << 6, 'all'), (f.sign, 1 << 6, 0), (f.inf, 1 << 9, 'all'), (f.nan, 1 << 1, 'all'), (f.inf | 1, 1, 'all'), (1, 1 << 7, 'all')]
+        op('9,90a,942', 'v_cmpx_class_%s_e64 $m8, %s, %s' % (p, regs.split(', ')[0], sel), '%s %s' % (a, sel), 'm8 exec', [r + (r[-1],) for r in rows])
+        op('10+', 'v_cmpx_class_%s_e64 %s, %s' % (p, regs.split(', ')[0], sel), '%s %s' % (a, sel), 'exec', rows)
+    for p, regs in (('i32', 'v1, v2'), ('u32', 'v1, v2'), ('i64', 'v[2:3], v[4:5]'), ('u64', 'v[2:3], v[4:5]')):
+        for n, v in (('f', 0), ('t', 'all')):
+            op('9,90a,942,10,11', 'v_cmp_%s_%s_e64 $m8, %s' % (n, p, regs), 'v1 v2', 'm8', [(1, 2, v), (2, 2, v)])
+    for p, regs in (('f32', 'v1, v2'), ('f16', 'v1, v2'), ('f64', 'v[2:3], v[4:5]')):
+        op('9,90a,942,10,11', 'v_cmp_f_%s_e64 $m8, %s' % (p, regs), 'v1 v2', 'm8', [(1, 2, 0)])
+        op('9,90a,942,10', 'v_cmp_tru_%s_e64 $m8, %s' % (p, regs), 'v1 v2', 'm8', [(1, 2, 'all')])
+        op('11', 'v_cmp_t_%s_e64 $m8, %s' % (p, regs), 'v1 v2', 'm8', [(1, 2, 'all')])
+    op('942', 'v_mov_b64 v[0:1], v[2:3]', 'v2:2', 'v0:2', [(x, x) for x in I64])
+    op('10+', 'v_swap_b32 v0, v1', 'v0 v1', 'v0 v1', [(1, 2, 2, 1)])
+    op('90a,942', 'v_accvgpr_write_b32 a5, v1', 'v1', 'v1', [(7, 7)])
+    op('90a,942', 'v_accvgpr_read_b32 v0, a5', 'v1', 'v0', [(7, 0xa5a5a5a5)])
+    op('90a,942', 'v_accvgpr_mov_b32 a3, a5', 'v1', 'v1', [(7, 7)])
+    op('11,12', 'v_not_b16 v0, v1', 'v1', 'v0.l', [(x, ~x & M16) for x in I16])
+    op('11,12', 'v_cndmask_b16 v0, v1, v2, $m8', 'v1 v2 m8', 'v0.l', [(1, 2, 0, 1), (1, 2, 'all', 2)])
+    op('9,90a,942', 'v_subrev_u16 v0, v1, v2', 'v1 v2', 'v0', [(a, b, (b - a) & M16) for a, b in pairs(I16, I16, 10)])
+    H = lambda x: signed(x, 16)
+    op('all', 'v_mad_i16 v0, v1, v2, v3', 'v1 v2 v3', 'v0.l', [(a, b, c, (H(a) * H(b) + H(c)) & M16) for a, b, c in triples(I16, I16, I16)])
+    op('12', 'v_mad_co_i64_i32 v[0:1], $m8, v2, v3, v[4:5]', 'v2 v3 v4:2', 'v0:2', [(a, b, c, (S(a) * S(b) + c) & M64) for a, b, c in triples(I32, I32, I64)])
+    op('9,90a', 'v_mad_f32 v0, v1, v2, v3', 'v1 v2 v3 mode', 'v0', [(0x40000000, 0x40400000, 0x3f800000, 0x3c0, 0x40e00000)])
+    fin = [x for x in FN if not F32.is_denormal(x)]
+    for t, n1, n2 in (('11', 'v_maxmin_f32', 'v_minmax_f32'), ('12', 'v_maxmin_num_f32', 'v_minmax_num_f32')):
+        op(t, n1 + ' v0, v1, v2, v3', 'v1 v2 v3', 'v0', [(a, b, c, F32.minmax(F32.minmax(a, b, True, False), c, False, False)) for a, b, c in triples(fin, fin, fin)])
+        op(t, n2 + ' v0, v1, v2, v3', 'v1 v2 v3', 'v0', [(a, b, c, F32.minmax(F32.minmax(a, b, False, False), c, True, False)) for a, b, c in triples(fin, fin, fin)])
+    for name, w in (('minimum3', False), ('maximum3', True)):
+        op('12', 'v_%s_f32 v0, v1, v2, v3' % name, 'v1 v2 v3', 'v0', [(a, b, c, F32.minmax(F32.minmax(a, b, w, False), c, w, False)) for a, b, c in triples(fin, fin, fin)]
+           + [(0x7fc00000, 0, 0, 0x7fc00000), (0, 0, 0x7fc00000, 0x7fc00000)])
+    for name, w in (('minimum', False), ('maximum', True)):
+        op('12', 'v_pk_%s_f16 v0, v1, v2' % name, 'v1 v2', 'v0', [(0x3c004000, 0x40003c00, 0x40004000 if w else 0x3c003c00), (0x7e003c00, 0x3c007e00, 0x7e007e00), (0x80000000, 0x8000, 0 if w else 0x80008000)])
+    hfin = [x for x in HN]
+    for t, pre in (('9,90a,942,10,11', ''), ('12', 'num_')):
+        for name, w in (('min3', False), ('max3', True)):
+            op(t, 'v_%s_%sf16 v0, v1, v2, v3' % (name, pre), 'v1 v2 v3', 'v0.l', [(a, b, c, F16.minmax(F16.minmax(a, b, w, False), c, w, False)) for a, b, c in triples(hfin, hfin, hfin)])
+        op(t, 'v_med3_%sf16 v0, v1, v2, v3' % pre, 'v1 v2 v3', 'v0.l', [(a, b, c, sorted((a, b, c), key=F16.value)[1]) for a, b, c in triples([0x3c00, 0xbc00, 0x4248, 0x4900], [0xc900, 0x3800, 0x4400], [0x4000, 0xc000])])
+    op('10+', 'v_rcp_iflag_f32 v0, v1', 'v1', 'v0', [(0x40000000, 0x3f000000), (0x3f800000, 0x3f800000)])
+    op('9,90a,942', 'v_rcp_iflag_f32 v0, v1', 'v1', 'v0', [(0x40000000, 0x3f000000), (0x3f800000, 0x3f800000)])
+    op('all', 'v_fract_f64 v[0:1], v[2:3]', 'v2:2', 'v0:2', [(F64.round(Fraction(x, 4)), F64.round(Fraction(x % 4, 4))) for x in (-14, -5, -1, 1, 5, 14)])
+    op('90a,942', 'v_fmac_f64 v[0:1], v[2:3], v[4:5]', 'v2:2 v4:2 v0:2', 'v0:2', [(a, b, c, F64.fma(a, b, c)) for a, b, c in triples(DN, DN, DN)])
+    op('10+', 'v_fmac_f16 v0, v1, v2', 'v1 v2 v0', 'v0.l', [(a, b, c, F16.fma(a, b, c)) for a, b, c in triples(HN, HN, HN)])
+    op('10+', 'v_fmaak_f16 v0, v1, v2, 0x4000', 'v1 v2', 'v0.l', [(a, b, F16.fma(a, b, 0x4000)) for a, b in pairs(HN, HN, 8)])
+    op('10+', 'v_fmamk_f16 v0, v1, 0x4000, v2', 'v1 v2', 'v0.l', [(a, b, F16.fma(a, 0x4000, b)) for a, b in pairs(HN, HN, 8)])
+    # the last step of a division: what the quotient (first) is for special operands (denominator, numerator)
+    one, two, inf, nan = 0x3f800000, 0x40000000, 0x7f800000, 0x7fc00000
+    neg = 0x80000000
+    fix = [(0x3f000000, two, one, 0x3f000000), (0x3f000000, neg | two, one, 0xbf000000), (nan, one, nan, nan), (nan, 0, 0, nan), (nan, inf, inf, nan),
+           (nan, 0, one, inf), (nan, neg, one, inf | neg), (nan, inf, one, 0), (nan, inf | neg, one, neg), (nan, one, inf, inf), (nan, one, 0, 0), (nan, neg | one, 0, neg)]
+    for q, d, n, want in fix:
+        if F32.is_nan(want) and not F32.is_nan(d) and not F32.is_nan(n):
+            continue            # whose sign the NaN of 0/0 has is not said
+        op('all', 'v_div_fixup_f32 v0, v1, v2, v3', 'v1 v2 v3', 'v0', [(q, d, n, want)])
+    w = lambda x: {0x3f000000: 0x3fe << 52, one: 0x3ff << 52, two: 1 << 62, inf: 0x7ff << 52, nan: 0x7ff8 << 48, 0: 0}[x & ~neg] | (1 << 63 if x & neg else 0)
+    hh = lambda x: {0x3f000000: 0x3800, one: 0x3c00, two: 0x4000, inf: 0x7c00, nan: 0x7e00, 0: 0}[x & ~neg] | (0x8000 if x & neg else 0)
+    rows = [r for r in fix if not F32.is_nan(r[3])]
+    op('all', 'v_div_fixup_f64 v[0:1], v[2:3], v[4:5], v[6:7]', 'v2:2 v4:2 v6:2', 'v0:2', [tuple(w(x) for x in r) for r in rows])
+    op('all', 'v_div_fixup_f16 v0, v1, v2, v3', 'v1 v2 v3', 'v0.l', [tuple(hh(x) for x in r) for r in rows])
+    # fma; what the documents say of a set VCC gives no right quotients with what they say of v_div_scale: tests of quotients have that
+    op('all', 'v_div_fmas_f32 v0, v1, v2, v3', 'v1 v2 v3 vcc', 'v0', [(two, two, one, 0, 0x40a00000)])
+    op('all', 'v_div_fmas_f64 v[0:1], v[2:3], v[4:5], v[6:7]', 'v2:2 v4:2 v6:2 vcc', 'v0:2', [(1 << 62, 1 << 62, 0x3ff << 52, 0, 0x4014 << 48)])
+    # operands that need no scaling stay
+    op('9,90a,942,10,11', 'v_div_scale_f32 v0, $vcc, v1, v2, v3', 'v1 v2 v3', 'v0 vcc', [(two, two, one, two, 0), (one, two, one, one, 0)])
+    op('12', 'v_div_scale_f32 v0, $vcc, v1, v2, v3', 'v1 v2 v3', 'v0 vcc', [(two, two, one, two, 0), (one, two, one, one, 0)])
+    op('all', 'v_div_scale_f64 v[0:1], $vcc, v[2:3], v[4:5], v[6:7]', 'v2:2 v4:2 v6:2', 'v0:2 vcc', [(1 << 62, 1 << 62, 0x3ff << 52, 1 << 62, 0)])
+    # dot products: exact products of halves
+    op('9,90a,942,10,11,12', 'v_dot2_f32_f16 v0, v1, v2, v3', 'v1 v2 v3', 'v0', [(0x40003c00, 0x42004400, one, 0x41300000), (0, 0, one, one)])
+    dv, cv = [0x80ff7f01, 0x01020304, 0xfedcba98, M32], [0, 5, 0x7ffffff0, 0x80000000]
+    part = lambda x, bits, i: signed(x >> bits * i, bits)
+    dot = lambda a, b, c, bits: (sum(part(a, bits, i) * part(b, bits, i) for i in range(32 // bits)) + c) & M32
+    for t, n, bits in (('90a,942,10', 'v_dot4c_i32_i8', 8), ('90a,942', 'v_dot8c_i32_i4', 4), ('90a,942', 'v_dot2c_i32_i16', 16)):
+        op(t, n + ' v0, v1, v2', 'v1 v2 v0', 'v0', [(a, b, c, dot(a, b, c, bits)) for a, b, c in triples(dv, dv, cv)])
+    op('90a,942,10', 'v_dot2c_f32_f16 v0, v1, v2', 'v1 v2 v0', 'v0', [(0x40003c00, 0x42004400, one, 0x41300000)])
+
+
+def more_atomics():
+    one, two = 0x3f800000, 0x40000000
+    # smaller and larger of floats; LDS takes f64 too
+    op('all', 'ds_add_rtn_f32 v0, v1, v2', 'v1 exec l2 v2', 'l2 v0@0', [(8, 1, one, two, 0x40400000, one)])
+    for t, a, b in (('9,90a,942,10,11', 'min', 'max'), ('12', 'min_num', 'max_num')):
+        for n, w in ((a, False), (b, True)):
+            rows = [(8, 1, o, x, F32.minmax(o, x, w, False), o) for o, x in ((one, two), (two, one), (0xbf800000, one), (0x7f800000, 0xff800000))]
+            op(t, 'ds_%s_f32 v1, v2' % n, 'v1 exec l2 v2', 'l2', [r[:5] for r in rows])
+            op(t, 'ds_%s_rtn_f32 v0, v1, v2' % n, 'v1 exec l2 v2', 'l2 v0@0', rows)
+            rows = [(8, 1, o, x, F64.minmax(o, x, w, False), o) for o, x in ((0x3ff << 52, 1 << 62), (1 << 62, 0x3ff << 52), (0xbff << 52, 0x3ff << 52))]
+            op(t, 'ds_%s_f64 v1, v[2:3]' % n, 'v1 exec l2:2 v2:2', 'l2:2', [r[:5] for r in rows])
+            op(t, 'ds_%s_rtn_f64 v[4:5], v1, v[2:3]' % n, 'v1 exec l2:2 v2:2', 'l2:2 v4:2@0', rows)
+    op('90a,942', 'ds_add_f64 v1, v[2:3]', 'v1 exec l2:2 v2:2', 'l2:2', [(8, 1, 0x3ff << 52, 1 << 62, 0x4008 << 48)])
+    op('90a,942', 'ds_add_rtn_f64 v[4:5], v1, v[2:3]', 'v1 exec l2:2 v2:2', 'l2:2 v4:2@0', [(8, 1, 0x3ff << 52, 1 << 62, 0x4008 << 48, 0x3ff << 52)])
+    for bits, two_, cols in ((32, 'v2, v3', 'v2 v3'), (64, 'v[2:3], v[4:5]', 'v2:2 v4:2')):
+        l, dst, old = ('l2', 'v0', 'v0@0') if bits == 32 else ('l2:2', 'v[6:7]', 'v6:2@0')
+        op('all', 'ds_mskor_rtn_b%d %s, v1, %s' % (bits, dst, two_), 'v1 exec %s %s' % (l, cols), '%s %s' % (l, old), [(8, 1, 0x12345678, 0xff00, 0x1200, 0x12341278, 0x12345678)])
+        # memory: the new value first, then what is compared
+        pair = 'v[2:3]' if bits == 32 else 'v[2:5]'
+        g = 'g2' if bits == 32 else 'g2:2'
+        sfx = '' if bits == 32 else '_x2'
+        rows = [(1, 5, 9, 5, 9), (1, 5, 9, 6, 5)]
+        op('9,90a,942,10', 'buffer_atomic_cmpswap%s %s, off, s[24:27], 0 offset:8' % (sfx, pair), 'exec %s %s' % (g, cols), g, rows)
+        op('11', 'buffer_atomic_cmpswap_b%d %s, off, s[24:27], 0 offset:8' % (bits, pair), 'exec %s %s' % (g, cols), g, rows)
+        op('12', 'buffer_atomic_cmpswap_b%d %s, off, s[24:27], null offset:8' % (bits, pair), 'exec %s %s' % (g, cols), g, rows)
+        g0 = g.replace('g2', 'g0')
+        op('9,90a,942,10', 'flat_atomic_cmpswap%s v[30:31], %s' % (sfx, pair), 'exec %s %s' % (g0, cols), g0, rows)
+        op('11,12', 'flat_atomic_cmpswap_b%d v[30:31], %s' % (bits, pair), 'exec %s %s' % (g0, cols), g0, rows)
+    frows = lambda f, w, vals: [(1, o, x, f.minmax(o, x, w, False)) for o, x in vals]
+    v32, v64 = ((one, two), (two, one), (0xbf800000, one)), ((0x3ff << 52, 1 << 62), (1 << 62, 0x3ff << 52), (0xbff << 52, 0x3ff << 52))
+    for w, g10, g11, g12, g90 in ((False, 'fmin', 'min_f32', 'min_num_f32', 'min_f64'), (True, 'fmax', 'max_f32', 'max_num_f32', 'max_f64')):
+        op('10', 'global_atomic_%s v[30:31], v2, off offset:8' % g10, 'exec g2 v2', 'g2', frows(F32, w, v32))
+        op('11', 'global_atomic_%s v[30:31], v2, off offset:8' % g11, 'exec g2 v2', 'g2', frows(F32, w, v32))
+        op('12', 'global_atomic_%s v[30:31], v2, off offset:8' % g12, 'exec g2 v2', 'g2', frows(F32, w, v32))
+        op('11', 'flat_atomic_%s v[30:31], v2' % g11, 'exec g0 v2', 'g0', frows(F32, w, v32))
+        op('12', 'flat_atomic_%s v[30:31], v2' % g12, 'exec g0 v2', 'g0', frows(F32, w, v32))
+        op('10', 'flat_atomic_%s v[30:31], v2' % g10, 'exec g0 v2', 'g0', frows(F32, w, v32))
+        op('10', 'buffer_atomic_%s v2, off, s[24:27], 0 offset:8' % g10, 'exec g2 v2', 'g2', frows(F32, w, v32))
+        op('11', 'buffer_atomic_%s v2, off, s[24:27], 0 offset:8' % g11, 'exec g2 v2', 'g2', frows(F32, w, v32))
+        op('12', 'buffer_atomic_%s v2, off, s[24:27], null offset:8' % g12, 'exec g2 v2', 'g2', frows(F32, w, v32))
+        op('10', 'global_atomic_%s_x2 v[30:31], v[2:3], off offset:8' % g10, 'exec g2:2 v2:2', 'g2:2', frows(F64, w, v64))
+        op('10', 'flat_atomic_%s_x2 v[30:31], v[2:3]' % g10, 'exec g0:2 v2:2', 'g0:2', frows(F64, w, v64))
+        op('10', 'buffer_atomic_%s_x2 v[2:3], off, s[24:27], 0 offset:8' % g10, 'exec g2:2 v2:2', 'g2:2', frows(F64, w, v64))
+        op('90a,942', 'global_atomic_%s v[30:31], v[2:3], off offset:8' % g90, 'exec g2:2 v2:2', 'g2:2', frows(F64, w, v64))
+        op('90a,942', 'flat_atomic_%s v[30:31], v[2:3]' % g90, 'exec g0:2 v2:2', 'g0:2', frows(F64, w, v64))
+        op('90a,942', 'buffer_atomic_%s v[2:3], off, s[24:27], 0 offset:8' % g90, 'exec g2:2 v2:2', 'g2:2', frows(F64, w, v64))
+    add32 = [(1, one, two, 0x40400000), (1, 0, one, one)]
+    op('942,11,12', 'flat_atomic_add_f32 v[30:31], v2', 'exec g0 v2', 'g0', add32)
+    op('90a,942,11', 'buffer_atomic_add_f32 v2, off, s[24:27], 0 offset:8', 'exec g2 v2', 'g2', add32)
+    op('12', 'buffer_atomic_add_f32 v2, off, s[24:27], null offset:8', 'exec g2 v2', 'g2', add32)
+    add64 = [(1, 0x3ff << 52, 1 << 62, 0x4008 << 48)]
+    op('90a,942', 'flat_atomic_add_f64 v[30:31], v[2:3]', 'exec g0:2 v2:2', 'g0:2', add64)
+    op('90a,942', 'buffer_atomic_add_f64 v[2:3], off, s[24:27], 0 offset:8', 'exec g2:2 v2:2', 'g2:2', add64)
+    op('90a,942', 'global_atomic_pk_add_f16 v[30:31], v2, off offset:8', 'exec g2 v2', 'g2', [(1, 0x3c004000, 0x40003c00, 0x42004200)])
+    op('942', 'flat_atomic_pk_add_f16 v[30:31], v2', 'exec g0 v2', 'g0', [(1, 0x3c004000, 0x40003c00, 0x42004200)])
+    op('942', 'global_atomic_pk_add_bf16 v[30:31], v2, off offset:8', 'exec g2 v2', 'g2', [(1, 0x3f804000, 0x40003f80, 0x40404040)])
+    op('942', 'flat_atomic_pk_add_bf16 v[30:31], v2', 'exec g0 v2', 'g0', [(1, 0x3f804000, 0x40003f80, 0x40404040)])
+    op('942', 'ds_pk_add_f16 v1, v2', 'v1 exec l2 v2', 'l2', [(8, 1, 0x3c004000, 0x40003c00, 0x42004200)])
+    op('942', 'ds_pk_add_bf16 v1, v2', 'v1 exec l2 v2', 'l2', [(8, 1, 0x3f804000, 0x40003f80, 0x40404040)])
+    op('942', 'ds_pk_add_rtn_f16 v0, v1, v2', 'v1 exec l2 v2', 'l2 v0@0', [(8, 1, 0x3c004000, 0x40003c00, 0x42004200, 0x3c004000)])
+    op('942', 'ds_pk_add_rtn_bf16 v0, v1, v2', 'v1 exec l2 v2', 'l2 v0@0', [(8, 1, 0x3f804000, 0x40003f80, 0x40404040, 0x3f804000)])
+    op('12', 'global_atomic_cond_sub_u32 v[30:31], v2, off offset:8', 'exec g2 v2', 'g2', [(1, 9, 5, 4), (1, 5, 5, 0), (1, 4, 5, 4)])
+
+
 def main():
     for name, part in (('integers', integers), ('carries', carries), ('halves', halves), ('floats', floats), ('modifiers', modifiers),
-                       ('conversions', conversions), ('comparisons', comparisons), ('crossing', crossing), ('packed', packed), ('scalars', scalars)):
+                       ('conversions', conversions), ('comparisons', comparisons), ('crossing', crossing), ('packed', packed), ('scalars', scalars),
+                       ('memory', loads_and_stores), ('atomics', atomics), ('control', exec_and_control),
+                       ('scalars2', more_scalars), ('vectors2', more_vectors), ('atomics2', more_atomics)):
         lines.clear()
         lines.append('# SPDX-License-Identifier: Apache-2.0')
         lines.append('# Written by tests/gfxemu/author/insn.py; test_insn.c says what it means.')
