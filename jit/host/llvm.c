@@ -4,6 +4,7 @@
 
 #include "jit/devlib/devlib.h"
 #include "jit/emit/emit.h"
+#include "jit/host/codegen.h"
 #include "jit/host/lld.h"
 
 #include "impl/base/log.h"
@@ -199,6 +200,8 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(tm);
     LLVMSetModuleDataLayout(m, layout);
     LLVMDisposeTargetData(layout);
+    if (!strncmp(LLVMGetTarget(m), "amdgcn", 6))
+        cwj_codegen_narrow_layout(m);
     char *message = NULL;
     if (LLVMVerifyModule(m, LLVMReturnStatusAction, &message)) {
         cwj_diag_add(diags, PTX_ERROR, 5902, 0, 0, "internal error: LLVM refuses the generated code: %s", message);
@@ -233,16 +236,14 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
 cw_result
 cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out, struct cwj_diags *diags)
 {
-    char *message = NULL;
     uint32_t errors = diags->errors;
     *out = NULL;
 #if LLVM_VERSION_MAJOR < 20
     if (!strncmp(LLVMGetTarget(m), "amdgcn", 6))
         cwj_amd_guard_width(m);
 #endif
-    if (LLVMTargetMachineEmitToMemoryBuffer(tm, m, type, &message, out)) {
-        cwj_diag_add(diags, PTX_ERROR, 5901, 0, 0, "LLVM, generating code: %s", message ? message : "failed");
-        LLVMDisposeMessage(message);
+    if (!cwj_codegen(m, tm, type == LLVMAssemblyFile, out)) {
+        cwj_diag_add(diags, PTX_ERROR, 5901, 0, 0, "LLVM cannot generate this kind of code for %s", LLVMGetTarget(m));
         return CW_ERR_LLVM;
     }
     if (diags->errors == errors)
