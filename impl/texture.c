@@ -162,9 +162,11 @@ cw_texture_describe(const struct cwb_texture_desc *d, struct cw_texture *t)
     t->max_level = d->max_level;
     memcpy(t->border, d->border, sizeof t->border);
     t->seamless = d->seamless_cube;
-    t->fast = (d->format == CWB_FORMAT_U8 || d->format == CWB_FORMAT_U16 || d->format == CWB_FORMAT_F32) && !t->srgb &&
-              t->nlevels == 1 && !t->linear_memory && !t->cube && !t->layered && l->depth == 1 && t->first_layer == 0 &&
-              t->address[0] == CWB_ADDRESS_CLAMP && t->address[1] == CWB_ADDRESS_CLAMP && l->width <= 1 << 20 && l->height <= 1 << 20;
+    bool unsigned_or_float = d->format == CWB_FORMAT_U8 || d->format == CWB_FORMAT_U16 || is_float(d->format);
+    t->plain = unsigned_or_float && !t->srgb && t->nlevels == 1 && !t->linear_memory && !t->cube && !t->layered && l->depth == 1 &&
+               t->first_layer == 0 && t->address[0] != CWB_ADDRESS_BORDER && t->address[1] != CWB_ADDRESS_BORDER &&
+               l->width <= 1 << 20 && l->height <= 1 << 20;
+    t->fast = t->plain && d->format != CWB_FORMAT_F16 && t->address[0] == CWB_ADDRESS_CLAMP && t->address[1] == CWB_ADDRESS_CLAMP;
     return CWB_OK;
 }
 

@@ -33,7 +33,8 @@ struct cw_texture {
     uint8_t  address[3];                /* enum cwb_address; wrap and mirror need normalized coordinates */
     bool     linear, mip_linear, normalized, srgb;
     bool     as_float;                  /* texels become floats: float formats, or 8/16-bit integers scaled to [0,1] or [-1,1] */
-    bool     fast;                      /* tex_fast.h takes 1D and 2D fetches of it */
+    bool     fast;                      /* tex_fast.c takes 1D and 2D fetches of it: plain, clamped, not of halves */
+    bool     plain;                     /* one level of 1 or 2 dimensions; no border; floats, halves, or 8 or 16 bits without sign */
     bool     cube, layered, seamless;
     uint8_t  dims;                      /* 1, 2 or 3, array layers and faces apart */
     float    mip_bias, min_level, max_level;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Fetches of level 0 of plain 1D and 2D textures with clamped addresses (cw_texture.fast), for one lane: where, with which weights,
+ * Fetches of level 0 of plain 1D and 2D textures (cw_texture.plain), for one lane: where, with which weights,
  * and what becomes of the texels. The same results as tex_filter.c's, which says what is rounded where; here in 32 bits, where the
  * sizes (at most 2^20) allow it. For loops that vectorise (tex_fast.c) and for AMD GPUs (jit/devlib/tex.c). */
 #ifndef CWH_TEX_FAST_H
@@ -59,13 +59,54 @@ fast_linear(float v, bool normalized, uint32_t size)
     return (struct fast_place){ a, a + 1 < last ? a + 1 : last, (uint32_t)q & 255 };
 }
 
+/* ---- addresses that wrap around (normalized coordinates only) ---- */
+
+/* A coordinate modulo 1, or 2 when mirrored, in 2^-21, cut. All steps are exact: a float's whole multiples of 2^-21 are floats. */
+TEX_INLINE uint32_t
+fast_periodic(float v, bool mirrored)
+{
+    float t = floorf(v * 0x1p21f), unit = mirrored ? 0x1p22f : 0x1p21f, u = t * (mirrored ? 0x1p-22f : 0x1p-21f), part = u - floorf(u);
+    bool none = !(fabsf(v) >= 0x1p-126f) || !(part < 1.0f);      /* NaN, denormals, infinities, what is as good as infinite */
+    return none ? 0 : (uint32_t)(int32_t)(part * unit);
+}
+
+/* i is in [-1, size], mirrored in [-1, 2 * size]. */
+TEX_INLINE int32_t
+fast_around(int32_t i, bool mirrored, int32_t size)
+{
+    if (!mirrored)
+        return i < 0 ? i + size : i >= size ? i - size : i;
+    i = i < 0 || i >= 2 * size ? 0 : i;
+    return i < size ? i : 2 * size - 1 - i;
+}
+
+/* The same as fast_point and fast_linear, with any address mode but border. */
+TEX_INLINE int32_t
+fast_point_at(float v, bool normalized, unsigned mode, uint32_t size)
+{
+    if (!normalized || mode == CWB_ADDRESS_CLAMP)
+        return fast_point(v, normalized, size);
+    bool mirrored = mode == CWB_ADDRESS_MIRROR;
+    return fast_around((int32_t)((uint64_t)fast_periodic(v, mirrored) * size >> 21), mirrored, (int32_t)size);
+}
+
+TEX_INLINE struct fast_place
+fast_linear_at(float v, bool normalized, unsigned mode, uint32_t size)
+{
+    if (!normalized || mode == CWB_ADDRESS_CLAMP)
+        return fast_linear(v, normalized, size);
+    bool mirrored = mode == CWB_ADDRESS_MIRROR;
+    int32_t q = (int32_t)(((int64_t)((uint64_t)fast_periodic(v, mirrored) * size) - 255 * 4096) >> 13), i = q >> 8;
+    return (struct fast_place){ fast_around(i, mirrored, (int32_t)size), fast_around(i + 1, mirrored, (int32_t)size), (uint32_t)q & 255 };
+}
+
 /* A sum of weighted 8 or 16-bit texels in 1/256 as a float in [0, 1]: filtered with 16 bits. Unfiltered: the texel. */
 TEX_INLINE float
 fast_scaled(uint32_t v, unsigned bytes, bool linear)
 {
     if (!linear)
-        return (float)(int32_t)v / (bytes == 1 ? 255.0f : 65535.0f);
-    return (float)(int32_t)((v * (bytes == 1 ? 257 : 1) + 128) >> 8) / 65535.0f;
+        return tex_ratio((float)(int32_t)v, bytes == 1 ? 255.0f : 65535.0f);
+    return tex_ratio((float)(int32_t)((v * (bytes == 1 ? 257 : 1) + 128) >> 8), 65535.0f);
 }
 
 /* A float cut to 27 bits below the exponent `top`, in units of that place. */

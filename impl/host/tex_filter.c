@@ -109,19 +109,19 @@ unpack(const struct cw_texture *t, const cw_texel_byte *p, struct texel *out)
             switch (t->format) {
             case CWB_FORMAT_U8:
                 u = tex_load(p + c, 1);
-                f = t->srgb && c < 3 ? cwh_half_to_float(srgb[u]) : (float)u / 255.0f;
+                f = t->srgb && c < 3 ? cwh_half_to_float(srgb[u]) : tex_ratio((float)u, 255.0f);
                 break;
             case CWB_FORMAT_S8:
                 u = (uint32_t)(int8_t)tex_load(p + c, 1);
-                f = fmaxf((float)(int32_t)u / 127.0f, -1.0f);
+                f = fmaxf(tex_ratio((float)(int32_t)u, 127.0f), -1.0f);
                 break;
             case CWB_FORMAT_U16:
                 u = tex_load(p + 2 * c, 2);
-                f = (float)u / 65535.0f;
+                f = tex_ratio((float)u, 65535.0f);
                 break;
             case CWB_FORMAT_S16:
                 u = (uint32_t)(int16_t)tex_load(p + 2 * c, 2);
-                f = fmaxf((float)(int32_t)u / 32767.0f, -1.0f);
+                f = fmaxf(tex_ratio((float)(int32_t)u, 32767.0f), -1.0f);
                 break;
             case CWB_FORMAT_F16:
                 f = cwh_half_to_float((uint16_t)tex_load(p + 2 * c, 2));
@@ -495,17 +495,17 @@ blend(const struct cw_texture *t, const struct quad *q, unsigned nquads, struct 
         /* Scaled integers are filtered with 16 bits. */
         switch (t->format) {
         case CWB_FORMAT_U8:
-            out->f[c] = (float)((sum * 257 + 128) >> 8) / 65535.0f;
+            out->f[c] = tex_ratio((float)((sum * 257 + 128) >> 8), 65535.0f);
             break;
         case CWB_FORMAT_U16:
-            out->f[c] = (float)((sum + 128) >> 8) / 65535.0f;
+            out->f[c] = tex_ratio((float)((sum + 128) >> 8), 65535.0f);
             break;
         case CWB_FORMAT_S16:
-            out->f[c] = fmaxf((float)((sum + 128) >> 8) / 32767.0f, -1.0f);
+            out->f[c] = fmaxf(tex_ratio((float)((sum + 128) >> 8), 32767.0f), -1.0f);
             break;
         default:                /* times 32767 / 127, nearly */
             sum += (sum + 64 + (sum >> 12) * 16) >> 7;
-            out->f[c] = fmaxf((float)sum / 32767.0f, -1.0f);
+            out->f[c] = fmaxf(tex_ratio((float)sum, 32767.0f), -1.0f);
             break;
         }
     }

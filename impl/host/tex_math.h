@@ -12,6 +12,7 @@
 #define fabs __builtin_fabs
 #define fabsf __builtin_fabsf
 #define floor __builtin_floor
+#define floorf __builtin_floorf
 #define trunc __builtin_trunc
 #define ceilf __builtin_ceilf
 #define rintf __builtin_rintf
@@ -101,6 +102,19 @@ tex_power(int e)
     double v;
     memcpy(&v, &bits, 8);
     return v;
+}
+
+/* v / d for whole numbers below 2^24, correctly rounded; d is 127, 255, 32767 or 65535. The GPU's own division is four times as long:
+ * it minds operands that are none. (The first product is off by a rounding of 1/d and one of its own; the remainder is exact.) */
+TEX_INLINE float
+tex_ratio(float v, float d)
+{
+#ifdef __AMDGCN__
+    float r = 1.0f / d, q = v * r;
+    return __builtin_fmaf(__builtin_fmaf(-d, q, v), r, q);
+#else
+    return v / d;
+#endif
 }
 
 #endif

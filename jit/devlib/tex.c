@@ -41,32 +41,78 @@ instruction(uint32_t head, uint32_t form)
 
 /* ---- tex, tld4 ------------------------------------------------------------------------------------------------------------ */
 
-/* Linear filtering of a plain texture. False where a float sum needs more care. */
+/* A texel as it is in memory. */
+struct raw {
+    uint32_t w[4];
+};
+
+static inline struct raw
+load_raw(const cw_texel_byte *p, unsigned element)
+{
+    struct raw r = { { 0 } };
+    switch (element) {
+    case 1:
+        r.w[0] = tex_load(p, 1);
+        break;
+    case 2:
+        r.w[0] = tex_load(p, 2);
+        break;
+    case 4:
+        r.w[0] = tex_load(p, 4);
+        break;
+    case 8:
+        r.w[0] = tex_load(p, 4);
+        r.w[1] = tex_load(p + 4, 4);
+        break;
+    default:
+        for (unsigned i = 0; i < 4; i++)
+            r.w[i] = tex_load(p + 4 * i, 4);
+    }
+    return r;
+}
+
+/* Channel c, extended; zero where the texture lacks it. */
+static inline uint32_t
+channel(const struct raw *r, unsigned bytes, unsigned c)
+{
+    return bytes == 1 ? r->w[0] >> 8 * c & 255 : bytes == 2 ? r->w[c / 2] >> 16 * (c & 1) & 0xffff : r->w[c];
+}
+
+static inline uint32_t
+bits_of(float f)
+{
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    return u;
+}
+
+/* Linear filtering of a plain texture, not of halves. False where a float sum needs more care. */
 static inline bool
 fetch_linear(const struct cw_texture *t, bool two, unsigned vec, words coord, uint32_t out[4])
 {
     const struct cw_level *l = &t->level[0];
-    struct fast_place x = fast_linear(tex_float(coord.x), t->normalized, l->width), y = { 0, 0, 0 };
+    struct fast_place x = fast_linear_at(tex_float(coord.x), t->normalized, t->address[0], l->width), y = { 0, 0, 0 };
     if (two)
-        y = fast_linear(tex_float(coord.y), t->normalized, l->height);
+        y = fast_linear_at(tex_float(coord.y), t->normalized, t->address[1], l->height);
     const cw_texel_byte *top = l->base + (size_t)(uint32_t)y.a * l->pitch, *low = l->base + (size_t)(uint32_t)y.b * l->pitch;
     size_t xa = (size_t)(uint32_t)x.a * t->element, xb = (size_t)(uint32_t)x.b * t->element;
     uint32_t both = (x.w * y.w + 128) >> 8;
     const uint32_t w[4] = { 256 - x.w - y.w + both, x.w - both, y.w - both, both };
+    const struct raw r[4] = { load_raw(top + xa, t->element), load_raw(top + xb, t->element), load_raw(low + xa, t->element),
+                              load_raw(low + xb, t->element) };
     bool ok = true;
-    for (unsigned c = 0; c < vec && c < t->channels; c++) {
-        size_t at = c * t->bytes;
-        const uint32_t v[4] = { tex_load(top + xa + at, t->bytes), tex_load(top + xb + at, t->bytes), tex_load(low + xa + at, t->bytes),
-                                tex_load(low + xb + at, t->bytes) };
+#pragma unroll
+    for (unsigned c = 0; c < 4; c++) {
+        if (c >= vec || c >= t->channels)
+            continue;
+        const uint32_t v[4] = { channel(&r[0], t->bytes, c), channel(&r[1], t->bytes, c), channel(&r[2], t->bytes, c),
+                                channel(&r[3], t->bytes, c) };
         if (t->bytes == 4) {
             ok &= fast_blend(v, w, &out[c]);
             continue;
         }
         uint32_t sum = v[0] * w[0] + v[1] * w[1] + v[2] * w[2] + v[3] * w[3];
-        float f = fast_scaled(sum, t->bytes, true);
-        out[c] = (sum + 128) >> 8;
-        if (t->as_float)
-            memcpy(&out[c], &f, 4);
+        out[c] = t->as_float ? bits_of(fast_scaled(sum, t->bytes, true)) : (sum + 128) >> 8;
     }
     return ok;
 }
@@ -89,7 +135,7 @@ fetch_other(uint64_t handle, uint32_t head, uint32_t form, words coord, words ex
     x.result = out;
     bool plain = x.op == PTX_OP_TEX && !x.flags && x.coord_type == PTX_F32 && (x.geom == PTX_GEOM_1D || x.geom == PTX_GEOM_2D) &&
                  (x.result_type == PTX_F32 || x.result_type == PTX_S32 || x.result_type == PTX_U32);
-    if (!(plain && t->fast && t->linear && fetch_linear(t, x.geom == PTX_GEOM_2D, x.vec, coord, out))) {
+    if (!(plain && t->plain && t->linear && t->format != CWB_FORMAT_F16 && fetch_linear(t, x.geom == PTX_GEOM_2D, x.vec, coord, out))) {
         if (x.op == PTX_OP_TEX)
             sample(t, &x, 0, &s);
         else
@@ -104,39 +150,22 @@ static inline words
 fetch_point(const struct cw_texture *t, bool two, words coord)
 {
     const struct cw_level *l = &t->level[0];
-    uint32_t x = (uint32_t)fast_point(tex_float(coord.x), t->normalized, l->width), y = 0;
+    uint32_t x = (uint32_t)fast_point_at(tex_float(coord.x), t->normalized, t->address[0], l->width), y = 0, v[4];
     if (two)
-        y = (uint32_t)fast_point(tex_float(coord.y), t->normalized, l->height);
-    const cw_texel_byte *p = l->base + (size_t)y * l->pitch + (size_t)x * t->element;
-    uint32_t raw[4] = { 0 };
-    switch (t->element) {
-    case 1:
-        raw[0] = tex_load(p, 1);
-        break;
-    case 2:
-        raw[0] = tex_load(p, 2);
-        break;
-    case 4:
-        raw[0] = tex_load(p, 4);
-        break;
-    case 8:
-        raw[0] = tex_load(p, 4);
-        raw[1] = tex_load(p + 4, 4);
-        break;
-    default:
-        for (unsigned i = 0; i < 4; i++)
-            raw[i] = tex_load(p + 4 * i, 4);
-    }
-    if (t->bytes == 4)
-        return (words){ raw[0], raw[1], raw[2], raw[3] };
-    words v = t->bytes == 1 ? (words){ raw[0] & 255, raw[0] >> 8 & 255, raw[0] >> 16 & 255, raw[0] >> 24 }
-                            : (words){ raw[0] & 0xffff, raw[0] >> 16, raw[1] & 0xffff, raw[1] >> 16 };
-    if (!t->as_float)
-        return v;
-    float f[4] = { fast_scaled(v.x, t->bytes, false), fast_scaled(v.y, t->bytes, false), fast_scaled(v.z, t->bytes, false),
-                   fast_scaled(v.w, t->bytes, false) };
-    memcpy(&v, f, 16);
-    return v;
+        y = (uint32_t)fast_point_at(tex_float(coord.y), t->normalized, t->address[1], l->height);
+    struct raw r = load_raw(l->base + (size_t)y * l->pitch + (size_t)x * t->element, t->element);
+    for (unsigned c = 0; c < 4; c++)
+        v[c] = channel(&r, t->bytes, c);
+    if (t->as_float && t->bytes == 1)
+        for (unsigned c = 0; c < 4; c++)
+            v[c] = bits_of(fast_scaled(v[c], 1, false));
+    else if (t->format == CWB_FORMAT_F16)
+        for (unsigned c = 0; c < 4; c++)
+            v[c] = bits_of(cwh_half_to_float((uint16_t)v[c]));
+    else if (t->as_float && t->bytes == 2)
+        for (unsigned c = 0; c < 4; c++)
+            v[c] = bits_of(fast_scaled(v[c], 2, false));
+    return (words){ v[0], v[1], v[2], v[3] };
 }
 
 /* coord: with the array index first. extra0: the level, or the gradient in x; extra1: that in y. offset: texels. */
@@ -147,7 +176,7 @@ cwd_tex_fetch(uint64_t handle, uint32_t head, uint32_t form, words coord, words 
     bool plain = x.op == PTX_OP_TEX && !x.flags && x.coord_type == PTX_F32 && (x.geom == PTX_GEOM_1D || x.geom == PTX_GEOM_2D) &&
                  (x.result_type == PTX_F32 || x.result_type == PTX_S32 || x.result_type == PTX_U32);
     const struct cw_texture *t = object(handle, false);
-    if (plain && t->fast && !t->linear)
+    if (plain && t->plain && !t->linear)
         return fetch_point(t, x.geom == PTX_GEOM_2D, coord);
     return fetch_other(handle, head, form, coord, extra0, extra1, offset);
 }
