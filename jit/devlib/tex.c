@@ -10,6 +10,8 @@
 
 #include "impl/host/tex_fast.h"
 
+#include <stddef.h>
+
 typedef uint32_t words __attribute__((ext_vector_type(4)));
 
 #define CONSTANT __attribute__((address_space(4)))
@@ -26,7 +28,7 @@ static inline const struct cw_texture *
 object(uint64_t handle, bool surface)
 {
     const struct cw_texture *t = (const struct cw_texture *)(const CONSTANT struct cw_texture *)handle;
-    if (!handle || handle & 15 || t->handle != handle || t->surface != surface)
+    if (!handle || handle & 15 || t->handle != handle || (*(const uint32_t *)&t->surface & 255) != surface)
         illegal_address();
     return t;
 }
@@ -37,6 +39,29 @@ instruction(uint32_t head, uint32_t form)
     return (struct cwh_tex){ .width = 1, .op = (uint16_t)head, .geom = (uint8_t)(head >> 16), .coord_type = (uint8_t)(head >> 24),
                              .result_type = (uint8_t)form, .vec = (uint8_t)(form >> 8), .mode = (uint8_t)(form >> 16),
                              .flags = (uint8_t)(form >> 24) };
+}
+
+/* What plain fetches need of an object: its small fields come as words, since scalar loads have no smaller unit. */
+struct plain {
+    words head;
+    struct cw_level level;
+};
+#define HEAD offsetof(struct cw_texture, surface)
+#define FACT(p, field) byte_of((p)->head, offsetof(struct cw_texture, field))
+_Static_assert(HEAD % 4 == 0 && offsetof(struct cw_texture, plain) - HEAD < 16, "the small fields that plain fetches need are four words");
+
+static inline uint32_t
+byte_of(words w, size_t offset)
+{
+    uint32_t word = (offset - HEAD) / 4 == 0 ? w.x : (offset - HEAD) / 4 == 1 ? w.y : (offset - HEAD) / 4 == 2 ? w.z : w.w;
+    return word >> 8 * (offset % 4) & 255;
+}
+
+static inline struct plain
+plain_of(const struct cw_texture *t)
+{
+    const uint32_t *w = (const uint32_t *)((const char *)t + HEAD);
+    return (struct plain){ { w[0], w[1], w[2], w[3] }, t->level[0] };
 }
 
 /* ---- tex, tld4 ------------------------------------------------------------------------------------------------------------ */
@@ -88,40 +113,39 @@ bits_of(float f)
 
 /* Linear filtering of a plain texture, not of halves. False where a float sum needs more care. */
 static inline bool
-fetch_linear(const struct cw_texture *t, bool two, unsigned vec, words coord, uint32_t out[4])
+fetch_linear(const struct plain *t, bool two, unsigned vec, words coord, uint32_t out[4])
 {
-    const struct cw_level *l = &t->level[0];
-    struct fast_place x = fast_linear_at(tex_float(coord.x), t->normalized, t->address[0], l->width), y = { 0, 0, 0 };
+    const struct cw_level *l = &t->level;
+    unsigned bytes = FACT(t, bytes), element = FACT(t, element), channels = FACT(t, channels);
+    struct fast_place x = fast_linear_at(tex_float(coord.x), FACT(t, normalized), FACT(t, address[0]), l->width), y = { 0, 0, 0 };
     if (two)
-        y = fast_linear_at(tex_float(coord.y), t->normalized, t->address[1], l->height);
+        y = fast_linear_at(tex_float(coord.y), FACT(t, normalized), FACT(t, address[1]), l->height);
     const cw_texel_byte *top = l->base + (size_t)(uint32_t)y.a * l->pitch, *low = l->base + (size_t)(uint32_t)y.b * l->pitch;
-    size_t xa = (size_t)(uint32_t)x.a * t->element, xb = (size_t)(uint32_t)x.b * t->element;
+    size_t xa = (size_t)(uint32_t)x.a * element, xb = (size_t)(uint32_t)x.b * element;
     uint32_t both = (x.w * y.w + 128) >> 8;
     const uint32_t w[4] = { 256 - x.w - y.w + both, x.w - both, y.w - both, both };
-    const struct raw r[4] = { load_raw(top + xa, t->element), load_raw(top + xb, t->element), load_raw(low + xa, t->element),
-                              load_raw(low + xb, t->element) };
+    const struct raw r[4] = { load_raw(top + xa, element), load_raw(top + xb, element), load_raw(low + xa, element),
+                              load_raw(low + xb, element) };
     bool ok = true;
 #pragma unroll
     for (unsigned c = 0; c < 4; c++) {
-        if (c >= vec || c >= t->channels)
+        if (c >= vec || c >= channels)
             continue;
-        const uint32_t v[4] = { channel(&r[0], t->bytes, c), channel(&r[1], t->bytes, c), channel(&r[2], t->bytes, c),
-                                channel(&r[3], t->bytes, c) };
-        if (t->bytes == 4) {
+        const uint32_t v[4] = { channel(&r[0], bytes, c), channel(&r[1], bytes, c), channel(&r[2], bytes, c), channel(&r[3], bytes, c) };
+        if (bytes == 4) {
             ok &= fast_blend(v, w, &out[c]);
             continue;
         }
         uint32_t sum = v[0] * w[0] + v[1] * w[1] + v[2] * w[2] + v[3] * w[3];
-        out[c] = t->as_float ? bits_of(fast_scaled(sum, t->bytes, true)) : (sum + 128) >> 8;
+        out[c] = FACT(t, as_float) ? bits_of(fast_scaled(sum, bytes, true)) : (sum + 128) >> 8;
     }
     return ok;
 }
 
-/* Everything that is not plain and point sampled. */
+/* Every kind. It needs many registers: where it is inlined, they would be those of all fetches. */
 static __attribute__((noinline)) words
-fetch_other(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, words extra1, words offset)
+fetch_any(const struct cw_texture *t, uint32_t head, uint32_t form, words coord, words extra0, words extra1, words offset)
 {
-    const struct cw_texture *t = object(handle, false);
     struct cwh_tex x = instruction(head, form);
     uint32_t c[4], extra[8], o[4], out[4] = { 0 };
     struct texel s;
@@ -133,36 +157,66 @@ fetch_other(uint64_t handle, uint32_t head, uint32_t form, words coord, words ex
     x.extra = extra;
     x.offset = o;
     x.result = out;
-    bool plain = x.op == PTX_OP_TEX && !x.flags && x.coord_type == PTX_F32 && (x.geom == PTX_GEOM_1D || x.geom == PTX_GEOM_2D) &&
-                 (x.result_type == PTX_F32 || x.result_type == PTX_S32 || x.result_type == PTX_U32);
-    if (!(plain && t->plain && t->linear && t->format != CWB_FORMAT_F16 && fetch_linear(t, x.geom == PTX_GEOM_2D, x.vec, coord, out))) {
-        if (x.op == PTX_OP_TEX)
-            sample(t, &x, 0, &s);
-        else
-            gather(t, &x, 0, &s);
-        store_result(t, &x, 0, &s);
-    }
+    if (x.op == PTX_OP_TEX)
+        sample(t, &x, 0, &s);
+    else
+        gather(t, &x, 0, &s);
+    store_result(t, &x, 0, &s);
     return (words){ out[0], out[1], out[2], out[3] };
+}
+
+/* Fetches that fetch_point and fetch_linear know. */
+static inline bool
+is_plain(const struct cwh_tex *x)
+{
+    return x->op == PTX_OP_TEX && !x->flags && x->coord_type == PTX_F32 && (x->geom == PTX_GEOM_1D || x->geom == PTX_GEOM_2D) &&
+           (x->result_type == PTX_F32 || x->result_type == PTX_S32 || x->result_type == PTX_U32);
+}
+
+/* Everything that is not plain and point sampled. Lanes may have different objects: they take turns, those of an object together, so
+ * that what the object says is scalar. */
+static __attribute__((noinline)) words
+fetch_other(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, words extra1, words offset)
+{
+    struct cwh_tex x = instruction(head, form);
+    const struct cw_texture *t;
+    for (;;) {
+        uint32_t low = (uint32_t)__builtin_amdgcn_readfirstlane((int)handle), high = (uint32_t)__builtin_amdgcn_readfirstlane((int)(handle >> 32));
+        uint64_t first = low | (uint64_t)high << 32;
+        if (first != handle)
+            continue;
+        t = (const struct cw_texture *)(const CONSTANT struct cw_texture *)first;
+        if (is_plain(&x)) {
+            struct plain p = plain_of(t);
+            uint32_t out[4] = { 0 };
+            if (FACT(&p, plain) && FACT(&p, linear) && FACT(&p, format) != CWB_FORMAT_F16 &&
+                fetch_linear(&p, x.geom == PTX_GEOM_2D, x.vec, coord, out))
+                return (words){ out[0], out[1], out[2], out[3] };
+        }
+        break;
+    }
+    return fetch_any(t, head, form, coord, extra0, extra1, offset);
 }
 
 /* Point sampling of a plain texture. */
 static inline words
-fetch_point(const struct cw_texture *t, bool two, words coord)
+fetch_point(const struct plain *t, bool two, words coord)
 {
-    const struct cw_level *l = &t->level[0];
-    uint32_t x = (uint32_t)fast_point_at(tex_float(coord.x), t->normalized, t->address[0], l->width), y = 0, v[4];
+    const struct cw_level *l = &t->level;
+    unsigned bytes = FACT(t, bytes), element = FACT(t, element), as_float = FACT(t, as_float);
+    uint32_t x = (uint32_t)fast_point_at(tex_float(coord.x), FACT(t, normalized), FACT(t, address[0]), l->width), y = 0, v[4];
     if (two)
-        y = (uint32_t)fast_point_at(tex_float(coord.y), t->normalized, t->address[1], l->height);
-    struct raw r = load_raw(l->base + (size_t)y * l->pitch + (size_t)x * t->element, t->element);
+        y = (uint32_t)fast_point_at(tex_float(coord.y), FACT(t, normalized), FACT(t, address[1]), l->height);
+    struct raw r = load_raw(l->base + (size_t)y * l->pitch + (size_t)x * element, element);
     for (unsigned c = 0; c < 4; c++)
-        v[c] = channel(&r, t->bytes, c);
-    if (t->as_float && t->bytes == 1)
+        v[c] = channel(&r, bytes, c);
+    if (as_float && bytes == 1)
         for (unsigned c = 0; c < 4; c++)
             v[c] = bits_of(fast_scaled(v[c], 1, false));
-    else if (t->format == CWB_FORMAT_F16)
+    else if (FACT(t, format) == CWB_FORMAT_F16)
         for (unsigned c = 0; c < 4; c++)
             v[c] = bits_of(cwh_half_to_float((uint16_t)v[c]));
-    else if (t->as_float && t->bytes == 2)
+    else if (as_float && bytes == 2)
         for (unsigned c = 0; c < 4; c++)
             v[c] = bits_of(fast_scaled(v[c], 2, false));
     return (words){ v[0], v[1], v[2], v[3] };
@@ -173,11 +227,9 @@ words
 cwd_tex_fetch(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, words extra1, words offset)
 {
     struct cwh_tex x = instruction(head, form);
-    bool plain = x.op == PTX_OP_TEX && !x.flags && x.coord_type == PTX_F32 && (x.geom == PTX_GEOM_1D || x.geom == PTX_GEOM_2D) &&
-                 (x.result_type == PTX_F32 || x.result_type == PTX_S32 || x.result_type == PTX_U32);
-    const struct cw_texture *t = object(handle, false);
-    if (plain && t->plain && !t->linear)
-        return fetch_point(t, x.geom == PTX_GEOM_2D, coord);
+    struct plain p = plain_of(object(handle, false));
+    if (is_plain(&x) && FACT(&p, plain) && !FACT(&p, linear))
+        return fetch_point(&p, x.geom == PTX_GEOM_2D, coord);
     return fetch_other(handle, head, form, coord, extra0, extra1, offset);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Our texture sampling beside a real GPU's: the same 2D textures and coordinates through NVIDIA's driver (looked up at run
  * time) and through cwh_rt_tex. Skipped (77) where there is no driver. All results must be equal to the bit, filtered ones,
- * too: tex_filter.c says what the hardware does. With -v every combination is printed.
+ * too: tex_filter.c says what the hardware does. With -v every combination is printed, with -s some coordinates are NaN, infinite, huge or tiny.
  * With LD_LIBRARY_PATH at our own libcuda.so.1 it is another of our devices that is compared with the host. */
 #define _GNU_SOURCE
 #include "impl/host/exec.h"
@@ -49,6 +49,9 @@ static const char ptx[] =
 
 enum { W = 13, H = 7, N = 4096 };
 static int n = N;               /* coordinates of each combination; a multiple of 128 */
+static bool special;            /* every eighth is one of these: */
+static const float specials[] = { 0.0f, -0.0f, 0x1p-149f, -0x1p-149f, 0x1p-126f, -0x1p-126f, -0x1p-30f, 1.0f, -1.0f, 2.0f, 0.5f, 0x1.fffffep-1f,
+    1e6f, -1e6f, 12345.678f, -12345.678f, 0x1p22f, -0x1p23f, 1e20f, -1e20f, 0x1.fffffep127f, -0x1.fffffep127f, INFINITY, -INFINITY, NAN };
 static float coords[2 * N];
 static uint32_t theirs[4 * N], ours[4 * N];
 static uint8_t texels[W * H * 16];
@@ -159,7 +162,8 @@ fill(const struct combination *x, size_t bytes)
             float v = i < n / 8   ? (float)(rand() % (2 * size + 20) - 10) / 2
                       : i < n / 4 ? (float)(rand() % (512 * size)) / 512.0f
                                   : (float)rand() / (float)RAND_MAX * (float)(size + 10) - 5;
-            coords[2 * i + d] = x->normalized ? v / (float)size : v;
+            coords[2 * i + d] = special && i % 8 == 7 ? specials[(unsigned)rand() % (sizeof specials / sizeof *specials)]
+                                : x->normalized ? v / (float)size : v;
         }
     }
 }
@@ -174,10 +178,12 @@ main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "-v"))
             verbose = true;
+        else if (!strcmp(argv[i], "-s"))
+            special = true;
         else if (!strcmp(argv[i], "-n") && i + 1 < argc && atoi(argv[i + 1]) > 0 && atoi(argv[i + 1]) <= N && atoi(argv[i + 1]) % 128 == 0)
             n = atoi(argv[++i]);
         else {
-            fprintf(stderr, "usage: host_tex_hardware [-v] [-n COORDINATES]   a multiple of 128, at most 4096\n");
+            fprintf(stderr, "usage: host_tex_hardware [-v] [-s] [-n COORDINATES]   a multiple of 128, at most 4096\n");
             return 2;
         }
     }

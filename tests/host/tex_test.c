@@ -4,6 +4,7 @@
  * kind; surfaces, queries, gathers, layers and mip levels against closed forms. */
 #define _GNU_SOURCE
 #include "impl/host/exec.h"
+#include "impl/host/tex_math.h"
 #include "impl/host/texture.h"
 #include "jit/ptx/ir.h"
 #include "tests/host/check.h"
@@ -445,9 +446,24 @@ test_surfaces(void)
     cwh_array_destroy(a);
 }
 
+/* The division that AMD GPUs do, tried for all that they divide. */
+static void
+test_ratio(void)
+{
+    static const float by[] = { 127, 255, 32767, 65535 };
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < 4; i++)
+        for (int v = -65536; v <= 65536; v++) {
+            float a = tex_ratio_short((float)v, by[i]), b = (float)v / by[i];
+            wrong += memcmp(&a, &b, 4) != 0;
+        }
+    CHECK(wrong == 0);
+}
+
 int
 main(void)
 {
+    test_ratio();
     test_formats();
     test_linear_memory();
     test_layers_and_levels();
