@@ -22,12 +22,12 @@ cwj_lld_run(const char *const *argv, size_t argc, struct cw_buf *messages)
 }
 
 extern "C" void
-cwj_llvm_turn_off(const char *option)
+cwj_llvm_set_option(const char *option, bool value)
 {
     auto &options = llvm::cl::getRegisteredOptions();
     auto found = options.find(option);
     if (found != options.end())
-        static_cast<llvm::cl::opt<bool> *>(found->second)->setInitialValue(false);
+        static_cast<llvm::cl::opt<bool> *>(found->second)->setInitialValue(value);
 }
 
 #ifdef CUDAWAY_LLVM_STATIC

@@ -18,7 +18,7 @@ cw_result cwj_lld_link(bool amdgcn, struct cw_buf *const *objects, size_t n, str
 
 /* In lld.cpp: turn off a boolean option of LLVM's, for good: LLD, which resets all options when it runs, resets it to this. No
  * effect where LLVM has no such option. Before other threads use LLVM. */
-void cwj_llvm_turn_off(const char *option);
+void cwj_llvm_set_option(const char *option, bool value);
 
 /* In lld.cpp: run ld.lld with these arguments (argv[0] included). True when it worked; its messages are appended. */
 bool cwj_lld_run(const char *const *argv, size_t argc, struct cw_buf *messages);

@@ -46,7 +46,7 @@ init_once(void)
     LLVMInstallFatalErrorHandler(fatal);
     /* gfx9 and gfx10: elimination of common expressions commutes instructions that read parts of registers (SDWA) without
      * exchanging the parts: a.lo + sext(a.hi) and sext(a.lo) + a.hi become one (LLVM 19; tests/ptx/isa/video on gfx90a). */
-    cwj_llvm_turn_off("amdgpu-sdwa-peephole");
+    cwj_llvm_set_option("amdgpu-sdwa-peephole", false);
     char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
     if (cpu && strlen(cpu) < sizeof host_cpu)
         strcpy(host_cpu, cpu);
@@ -121,6 +121,14 @@ cwj_llvm_check(LLVMErrorRef e, const char *doing, struct cwj_diags *diags)
     return CW_ERR_LLVM;
 }
 
+/* gfx908: where a tuple of AGPRs is spilled, the first of the instructions that do it claims to define the whole tuple, and copy propagation
+ * drops a copy into it before (LLVM 19; ptx-isa.matrix.native on gfx908). The option is the process's. */
+static void
+for_gfx908(void)
+{
+    cwj_llvm_set_option("disable-copyprop", true);
+}
+
 cw_result
 cwj_llvm_machine(enum cwj_target target, const char *cpu, unsigned opt_level, LLVMTargetMachineRef *out, struct cwj_diags *diags)
 {
@@ -144,6 +152,9 @@ cwj_llvm_machine(enum cwj_target target, const char *cpu, unsigned opt_level, LL
         cpu = host_cpu;
         features = host_features;
     }
+    static pthread_once_t gfx908 = PTHREAD_ONCE_INIT;
+    if (target == CWJ_TARGET_AMDGCN && cpu && !strcmp(cpu, "gfx908"))
+        pthread_once(&gfx908, for_gfx908);
     /* The level above changes nothing for AMD but a GVN in place of an EarlyCSE, which costs much and finds nothing. */
     if (target == CWJ_TARGET_AMDGCN && opt_level > 2)
         opt_level = 2;
