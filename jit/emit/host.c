@@ -726,7 +726,6 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     uint32_t id = p->kernel_func[index];
     if (s->reach->indirect)
         make_function_table(e);
-    uint64_t local = 0;
     uint32_t *order = callees_first(p, s->reach, &e->arena);
     if (!order)
         goto done;
@@ -734,9 +733,6 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
         const struct cwj_function *f = cwj_program_function(p, order[i]);
         if (!f->fn || !f->fn->has_body)
             continue;
-        for (uint32_t k = 0; k < f->fn->nlocals; k++)
-            if (f->fn->locals[k]->space == PTX_SPACE_LOCAL)
-                local += emit_lane_stride(f->fn->locals[k]) * e->width;
         if (order[i] != id && !f->fn->is_entry && !f->runtime)
             emit_function(e, f->fn, emit_declare(e, order[i]), false);
     }
@@ -746,7 +742,7 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
         .uses_fibers = s->uses_fibers,
         .static_shared = s->reach->shared.size,
         .shared_align = s->reach->shared.align,
-        .stack_hint = local > (1u << 30) ? 1u << 30 : (uint32_t)local + 65536,
+        .stack_hint = 0,        /* known after optimisation (jit/host/frames.c) */
     };
     LLVMValueRef fields[5] = { i32(e, info->width), i32(e, info->uses_fibers), i32(e, info->static_shared),
                                i32(e, info->shared_align), i32(e, info->stack_hint) };

@@ -57,7 +57,7 @@ struct cwh_code_info {
     uint32_t uses_fibers;       /* barriers, or warp operations when width is 1 */
     uint32_t static_shared;     /* bytes, all reachable functions included */
     uint32_t shared_align;
-    uint32_t stack_hint;        /* bytes of stack that a gang may need (recursion excepted) */
+    uint32_t stack_hint;        /* bytes of stack that a gang's frames need (recursion excepted); 0 in objects made ahead of time */
 };
 
 /* How a kernel was specialised. linear_x: blockDim.x is a multiple of the gang width, so a gang has one tid.y/tid.z,

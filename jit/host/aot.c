@@ -182,11 +182,13 @@ compile(const struct aot *a, struct cwj_part *part)
         r = cwj_llvm_optimise(module, tm, level, diags);
     if (r)
         goto done;
+    if (o->target == CWJ_TARGET_HOST)
+        cwj_host_watch_frames(module);
     if (o->emit == CWJ_EMIT_LLVM) {
         r = append_module_text(module, &part->out);
         goto done;
     }
-    r = cwj_llvm_emit(module, tm, o->emit == CWJ_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, &code, diags);
+    r = cwj_llvm_emit(module, tm, o->emit == CWJ_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, &code, NULL, diags);
     if (!r)
         cw_buf_append(&part->out, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
 done:

@@ -81,11 +81,13 @@ cwj_llvm_host_features(void)
 }
 
 static void
-on_message(LLVMDiagnosticInfoRef info, void *user)
+report(LLVMDiagnosticInfoRef info, struct cwj_diags *diags, uint64_t *frames)
 {
-    struct cwj_diags *diags = user;
     char *text = LLVMGetDiagInfoDescription(info);
-    switch (LLVMGetDiagInfoSeverity(info)) {
+    LLVMDiagnosticSeverity severity = LLVMGetDiagInfoSeverity(info);
+    if (severity == LLVMDSWarning && frames && cwj_host_is_frame(text, frames))
+        severity = LLVMDSNote;
+    switch (severity) {
     case LLVMDSError:
         cwj_diag_add(diags, PTX_ERROR, 5901, 0, 0, "LLVM: %s", text);
         break;
@@ -96,6 +98,25 @@ on_message(LLVMDiagnosticInfoRef info, void *user)
         cw_debug("LLVM: %s", text);
     }
     LLVMDisposeMessage(text);
+}
+
+static void
+on_message(LLVMDiagnosticInfoRef info, void *user)
+{
+    report(info, user, NULL);
+}
+
+/* During code generation. */
+struct listener {
+    struct cwj_diags *diags;
+    uint64_t frames;
+};
+
+static void
+on_code(LLVMDiagnosticInfoRef info, void *user)
+{
+    struct listener *l = user;
+    report(info, l->diags, &l->frames);
 }
 
 LLVMContextRef
@@ -245,15 +266,23 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
 }
 
 cw_result
-cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out, struct cwj_diags *diags)
+cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out, uint64_t *frames,
+              struct cwj_diags *diags)
 {
+    LLVMContextRef c = LLVMGetModuleContext(m);
+    struct listener listener = { .diags = diags };
     uint32_t errors = diags->errors;
     *out = NULL;
 #if LLVM_VERSION_MAJOR < 20
     if (!strncmp(LLVMGetTarget(m), "amdgcn", 6))
         cwj_amd_guard_width(m);
 #endif
-    if (!cwj_codegen(m, tm, type == LLVMAssemblyFile, out)) {
+    LLVMContextSetDiagnosticHandler(c, on_code, &listener);
+    bool made = cwj_codegen(m, tm, type == LLVMAssemblyFile, out);
+    LLVMContextSetDiagnosticHandler(c, on_message, diags);
+    if (frames)
+        *frames += listener.frames;
+    if (!made) {
         cwj_diag_add(diags, PTX_ERROR, 5901, 0, 0, "LLVM cannot generate this kind of code for %s", LLVMGetTarget(m));
         return CW_ERR_LLVM;
     }

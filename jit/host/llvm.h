@@ -29,15 +29,21 @@ cw_result cwj_llvm_machine(enum cwj_target target, const char *cpu, unsigned opt
 /* Set triple and layout, verify, and run the pipeline of the level (0: nothing). */
 cw_result cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, struct cwj_diags *diags) CW_MUST_CHECK;
 
-/* Object or assembly into a memory buffer that the caller disposes of. */
+/* Object or assembly into a memory buffer that the caller disposes of. frames, unless NULL: the bytes of the functions' stack
+ * frames are added to it (the host's only, after cwj_host_watch_frames). */
 cw_result cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out,
-                        struct cwj_diags *diags) CW_MUST_CHECK;
+                        uint64_t *frames, struct cwj_diags *diags) CW_MUST_CHECK;
 
 /* Guard an optimised module for x86 against LLVM's wrong masked VPTERNLOG; see the file. */
 void cwj_x86_guard_ternlog(LLVMModuleRef m);
 
 /* Guard a module for amdgcn against LLVM's wrong bit field extracts; see the file. */
 void cwj_amd_guard_width(LLVMModuleRef m);
+
+/* Before code generation for the host: large frames touch every page, and the size of each frame is reported. */
+void cwj_host_watch_frames(LLVMModuleRef m);
+/* True for a report of a frame's size, which is added to *bytes. */
+bool cwj_host_is_frame(const char *message, uint64_t *bytes);
 
 /* Consume an error; CW_ERR_LLVM when there was one. */
 cw_result cwj_llvm_check(LLVMErrorRef e, const char *doing, struct cwj_diags *diags) CW_MUST_CHECK;

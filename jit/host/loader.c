@@ -115,6 +115,7 @@ compile(struct cwj_program *p, uint32_t index, const struct cwh_variant *v, cons
     LLVMModuleRef module = NULL;
     LLVMTargetMachineRef tm = NULL;
     unsigned level = v->o0 ? 0 : 2;
+    uint64_t frames = 0;
     LLVMContextRef llvm = cwj_llvm_context(cwj_dump_enabled(), diags);
     if (!llvm)
         return CW_ERR_NOMEM;
@@ -132,13 +133,16 @@ compile(struct cwj_program *p, uint32_t index, const struct cwh_variant *v, cons
     times->from = cpu_ms();
     if (!r)
         r = cwj_llvm_optimise(module, tm, level, diags);
+    if (!r)
+        cwj_host_watch_frames(module);
     times->llvm += cpu_ms() - times->from;
     if (!r && level)
         dump_module(module, name, key, "opt.ll");
     times->from = cpu_ms();
     if (!r)
-        r = cwj_llvm_emit(module, tm, LLVMObjectFile, object, diags);
+        r = cwj_llvm_emit(module, tm, LLVMObjectFile, object, &frames, diags);
     times->llvm += cpu_ms() - times->from;
+    info->stack_hint = frames < (1u << 30) ? (uint32_t)frames : 1u << 30;
     if (!r)
         cwj_dump(name, key, "o", LLVMGetBufferStart(*object), LLVMGetBufferSize(*object));
     if (module)
