@@ -8,9 +8,8 @@
 enum { MOST = 32 };             /* elements of a row */
 
 struct factor {
-    float m;                    /* the value, or (wide exponents) the significand in [1, 2), less for denormals */
-    int e;                      /* exponent; denormals have the smallest normal number's */
-    int special;                /* infinite or NaN: then m is */
+    float m;                    /* the value, or (wide exponents) the significand in [1, 2), less for denormals; or infinite or NaN */
+    int e;                      /* exponent + 127; denormals have the smallest normal number's; of infinities and NaNs 255 */
 };
 
 ALWAYS int
@@ -64,10 +63,9 @@ factor(const struct cwh_dot *f, uint8_t type, uint8_t as, const uint32_t *row, u
     }
     uint32_t bits;
     __builtin_memcpy(&bits, &v, 4);
-    int e = (int)(bits >> 23 & 255) - 127, least = least_exponent(as);
-    r.special = e == 128;
-    r.e = v == 0 ? NUMBER_ZERO_EXPONENT : e < least ? least : e;
-    r.m = is_wide(as) ? __builtin_ldexpf(v, -(e < least ? least : e)) : v;
+    int e = (int)(bits >> 23 & 255), least = least_exponent(as) + 127;
+    r.e = e < least ? least : e;
+    r.m = is_wide(as) ? __builtin_ldexpf(v, 127 - r.e) : v;
     return r;
 }
 
@@ -77,35 +75,39 @@ cut(float v, int shift)         /* v * 2^shift towards zero; less than 2^31 */
     return (int)__builtin_ldexpf(v, shift);
 }
 
-/* Products k0 .. k1 and the running sum. */
+/* Products k0 .. k1 and the running sum. Exponents have 254 added. */
 ALWAYS uint32_t
 block(const struct cwh_dot *f, const struct factor *a, const struct factor *b, unsigned k0, unsigned k1, uint32_t run, uint8_t type, uint8_t out)
 {
     int32_t cs, ce;
-    bool special = number_decode_sum(type, run, &cs, &ce);
+    bool special_c = number_decode_sum(type, run, &cs, &ce);
     float product[MOST];
-    int exponent[MOST], top = ce;
+    int exponent[MOST], most = NUMBER_ZERO_EXPONENT, most_a = 0, most_b = 0;
 #pragma clang loop unroll(full)
     for (unsigned k = k0; k < k1; k++) {
         product[k] = a[k].m * b[k].m;
         exponent[k] = a[k].e + b[k].e;
-        if (exponent[k] > top)
-            top = exponent[k];
-        special |= a[k].special | b[k].special;
+        int counts = product[k] == 0 ? NUMBER_ZERO_EXPONENT : exponent[k];
+        most = counts > most ? counts : most;
+        if (is_wide(f->type)) {
+            most_a = a[k].e > most_a ? a[k].e : most_a;
+            most_b = b[k].e > most_b ? b[k].e : most_b;
+        }
     }
-    if (special) {
-        float s = type == PTX_F16 ? f16_value(run) : f32_of(run);
-        if (!number_decode_sum(type, run, &cs, &ce))
-            s = 0;
+    /* Of a narrow format only infinities and NaNs have products with such an exponent. */
+    bool special = is_wide(f->type) ? most_a == 255 || most_b == 255 : most >= 254 + 64;
+    if (special || special_c) {
+        float s = !special_c ? 0 : type == PTX_F16 ? f16_value(run) : f32_of(run);
 #pragma clang loop unroll(full)
         for (unsigned k = k0; k < k1; k++)
             s += product[k];
         return s != s ? nan_of(out) : inf_of(out, s < 0);
     }
-    int sum = 0, more = cut((float)cs, f->fraction - number_mantissa(type) + ce - top);
+    int top = most - 254 > ce ? most - 254 : ce, shift = f->fraction - top;
+    int sum = 0, more = cut((float)cs, shift - number_mantissa(type) + ce);
 #pragma clang loop unroll(full)
     for (unsigned k = k0; k < k1; k++) {    /* each less than 2^(fraction + 2): half of them stay in 32 bits */
-        int v = cut(product[k], f->fraction - top + (is_wide(f->type) ? exponent[k] : 0));
+        int v = cut(product[k], shift + (is_wide(f->type) ? exponent[k] - 254 : 0));
         if (k - k0 < 8)
             sum += v;
         else
