@@ -11,6 +11,7 @@
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/ErrorHandling.h>
+#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <llvm/Config/llvm-config.h>
@@ -44,6 +45,10 @@ init_once(void)
     LLVMInitializeX86AsmParser();       /* the JIT and inline assembly need them */
     LLVMInitializeAMDGPUAsmParser();
     LLVMInstallFatalErrorHandler(fatal);
+    /* Local arrays stay out of an AMD GPU's shared memory: LLVM would take all that a block may have (for 1024 threads, whatever the
+     * launch says), and a launch that asks for some of it would fail. Only a command line can say so. */
+    static const char *const arguments[] = { "cudaway", "-disable-promote-alloca-to-lds" };
+    LLVMParseCommandLineOptions(2, arguments, NULL);
     /* gfx9 and gfx10: elimination of common expressions commutes instructions that read parts of registers (SDWA) without
      * exchanging the parts: a.lo + sext(a.hi) and sext(a.lo) + a.hi become one (LLVM 19; tests/ptx/isa/video on gfx90a). */
     cwj_llvm_set_option("amdgpu-sdwa-peephole", false);

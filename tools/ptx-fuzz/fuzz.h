@@ -124,7 +124,7 @@ struct program {
     uint64_t seed;
     uint32_t grid[3], block[3], shared;
     uint32_t base;          /* added to the thread number where input is looked up */
-    bool use_warp, use_barrier, dynamic_shared;
+    bool use_warp, use_barrier, use_matrix, dynamic_shared;
     struct func func[MAX_FUNCS];
     uint32_t nfuncs;
     struct seq body;
@@ -163,7 +163,7 @@ unsigned dump_offset(enum reg_class c, unsigned index);
 /* Kernel `k<number>` and its functions. `trace`: the thread of number p_tid also records every result. */
 void print_header(const struct options *o, struct cw_buf *out);
 /* The parameters of a kernel, in order. */
-enum { NPARAMS = 12 };
+enum { NPARAMS = 14 };
 extern const struct param_info { const char *name, *decl; } param_info[NPARAMS];
 /* Which of them the text of program 0 names. */
 bool param_used(const char *text, unsigned i);
@@ -172,6 +172,9 @@ void print_program(const struct program *p, uint32_t number, bool trace, struct 
 void prune_declarations(const char *text, struct cw_buf *out);
 /* Input as both sides get it: IN_BYTES. */
 void make_input(uint64_t seed, uint8_t *in);
+/* The textures' contents: two of TEX_WIDTH * TEX_HEIGHT texels of 32 bits, one of a number, one of four bytes that are read as floats. */
+enum { TEX_WIDTH = 16, TEX_HEIGHT = 8, TEX_BYTES = TEX_WIDTH * TEX_HEIGHT * 4 };
+void make_texture(unsigned i, uint8_t *out);
 /* Scalar parameters of a kernel: x, y, z, w, h, and an array. */
 struct scalars { uint32_t x; uint64_t y; uint32_t z; uint64_t w; uint16_t h; uint8_t arr[24]; };
 void make_scalars(uint64_t seed, struct scalars *s);

@@ -478,7 +478,7 @@ declare(struct printer *w, struct cw_buf *out)
 {
     for (unsigned c = 0; c < NCLASSES; c++)
         cw_buf_printf(out, ".reg .%s %s<%u>;\n", class_info[c].type, class_info[c].prefix, class_info[c].count);
-    cw_buf_puts(out, ".reg .b16 %tz16;\n.reg .b32 %t<4>, %tz32, %tx32, %ta;\n.reg .b64 %u<2>, %tz64, %tx64, %tt, %tn;\n.reg .pred %tp0, %tq;\n");
+    cw_buf_puts(out, ".reg .b16 %tz16;\n.reg .b32 %t<4>, %tz32, %tx32, %ta;\n.reg .b64 %u<2>, %tz64, %tx64, %tt, %tn;\n.reg .pred %tp0, %tq;\n.reg .f32 %tf<2>;\n.reg .b64 %tx<2>;\n");
     cw_buf_printf(out, ".reg .b32 %%lane, %%m<%u>, %%i<%u>, %%n<%u>, %%un<4>;\n.reg .pred %%c<%u>;\n", w->masks + 1, w->max_id + 1, w->max_id + 1, w->max_id + 1);
 }
 
@@ -611,6 +611,9 @@ kernel_prologue(struct printer *w, const struct cw_buf *body, struct cw_buf *out
     if (exchange)
         cw_buf_printf(out, "mov.u64 %%xch0, %s;\nadd.s64 %%xch0, %%xch0, %u;\nmul.wide.u32 %%xch, %%ltid, 8;\nadd.s64 %%xch, %%xch, %%xch0;\n"
                       "mov.b64 %%u0, 0;\nst.shared.b64 [%%xch], %%u0;\n", p->dynamic_shared ? dyn : "kxc", p->dynamic_shared ? threads * OWN_BYTES : 0);
+    for (unsigned i = 0; i < 2; i++)
+        if (mentions(body, i ? "%tx1," : "%tx0,"))
+            cw_buf_printf(out, "ld.param.u64 %%tx%u, [k%u_tex%u];\n", i, n, i);
     if (mentions(body, "%un"))
         cw_buf_printf(out, "mov.u32 %%un0, %%ctaid.x;\nld.param.u32 %%un1, [k%u_x];\nxor.b32 %%un2, %%un0, %%un1;\nmov.u32 %%un3, %%ntid.x;\n", n);
     if (mentions(body, "loc"))
@@ -650,7 +653,7 @@ kernel_prologue(struct printer *w, const struct cw_buf *body, struct cw_buf *out
 const struct param_info param_info[NPARAMS] = {
     { "in", ".u64 k%u_in" }, { "out", ".u64 k%u_out" }, { "atom", ".u64 k%u_atom" }, { "trace", ".u64 k%u_trace" }, { "base", ".u32 k%u_base" },
     { "tid", ".u32 k%u_tid" }, { "x", ".u32 k%u_x" }, { "y", ".u64 k%u_y" }, { "z", ".f32 k%u_z" }, { "w", ".f64 k%u_w" }, { "h", ".u16 k%u_h" },
-    { "arr", ".align 8 .b8 k%u_arr[24]" },
+    { "arr", ".align 8 .b8 k%u_arr[24]" }, { "tex0", ".u64 k%u_tex0" }, { "tex1", ".u64 k%u_tex1" },
 };
 
 bool

@@ -146,7 +146,8 @@ try_shape(struct reduction *r, uint32_t grid, uint32_t block, uint32_t base)
         p->block[1] = p->block[2] = 1;
     }
     p->base = base;
-    if (program_threads(p) + p->base <= MAX_THREADS && still(r))
+    bool whole = !p->use_matrix || p->block[0] * p->block[1] * p->block[2] % 32 == 0;
+    if (whole && program_threads(p) + p->base <= MAX_THREADS && still(r))
         return true;
     memcpy(p->grid, saved.grid, sizeof saved.grid);
     memcpy(p->block, saved.block, sizeof saved.block);
@@ -382,27 +383,43 @@ print_values(struct cw_buf *b, const struct program *p, const char *text)
             cw_buf_printf(b, "//! buffer out u32[%u]\n", threads * OUT_STRIDE / 4);
         } else if (!strcmp(name, "atom") || !strcmp(name, "trace")) {
             cw_buf_printf(b, "//! buffer %s u32[%u]\n", name, ATOM_BYTES / 4);
-        } else if (!strcmp(name, "base")) {
-            cw_buf_printf(b, "//! value u32 %u\n", p->base);
-        } else if (!strcmp(name, "tid")) {
-            cw_buf_puts(b, "//! value u32 0\n");
-        } else if (!strcmp(name, "x")) {
-            cw_buf_printf(b, "//! value u32 %u\n", s.x);
-        } else if (!strcmp(name, "y")) {
-            cw_buf_printf(b, "//! value u64 0x%llx\n", (unsigned long long)s.y);
-        } else if (!strcmp(name, "z")) {
-            cw_buf_printf(b, "//! value f32 0x%x\n", s.z);
-        } else if (!strcmp(name, "w")) {
-            cw_buf_printf(b, "//! value f64 0x%llx\n", (unsigned long long)s.w);
-        } else if (!strcmp(name, "h")) {
-            cw_buf_printf(b, "//! value u16 %u\n", s.h);
+        } else if (!strncmp(name, "tex", 3)) {
+            uint8_t texels[TEX_BYTES];
+            make_texture(name[3] - '0', texels);
+            cw_buf_printf(b, "//! buffer texels%c %s =", name[3], name[3] == '0' ? "u32" : "u8");
+            if (name[3] == '0')
+                print_words(b, texels, TEX_BYTES);
+            for (unsigned k = 0; k < TEX_BYTES && name[3] != '0'; k++)
+                cw_buf_printf(b, "%s%u", k % 32 ? " " : "\n//!   ", texels[k]);
+            cw_buf_puts(b, name[3] == '0' ? "" : "\n");
+            cw_buf_printf(b, "//! texture %s of texels%c %d,%d %s\n", name, name[3], TEX_WIDTH, TEX_HEIGHT, name[3] == '0' ? "integer clamp" : "x4 border");
         } else {
-            cw_buf_puts(b, "//! value b8[24] =");
-            for (unsigned k = 0; k < 24; k++)
-                cw_buf_printf(b, " %u", s.arr[k]);
-            cw_buf_puts(b, "\n");
+            const char *type = param_info[i].decl + 1;
+            uint64_t v = !strcmp(name, "base") ? p->base : !strcmp(name, "x") ? s.x : !strcmp(name, "y") ? s.y : !strcmp(name, "z") ? s.z :
+                         !strcmp(name, "w") ? s.w : !strcmp(name, "h") ? s.h : 0;
+            if (!strcmp(name, "arr")) {
+                cw_buf_puts(b, "//! value arr b8[24] =");
+                for (unsigned k = 0; k < 24; k++)
+                    cw_buf_printf(b, " %u", s.arr[k]);
+                cw_buf_puts(b, "\n");
+            } else {
+                cw_buf_printf(b, "//! value %s %.3s[1] = 0x%llx\n", name, type, (unsigned long long)v);
+            }
         }
     }
+}
+
+/* The parameters' names, as the tests' launch line takes them. */
+static void
+print_names(struct cw_buf *b, const char *text)
+{
+    const char *comma = "(";
+    for (unsigned i = 0; i < NPARAMS; i++)
+        if (param_used(text, i)) {
+            cw_buf_printf(b, "%s%s", comma, param_info[i].name);
+            comma = ",";
+        }
+    cw_buf_puts(b, *comma == '(' ? "()" : ")");
 }
 
 void
@@ -441,7 +458,9 @@ report_difference(struct fuzzer *z, const struct program *program, const struct 
     }
     cw_buf_printf(&b, "//! test fuzz_%llx\n", (unsigned long long)p.seed);
     print_values(&b, &p, text.data ? text.data : "");
-    cw_buf_printf(&b, "//! launch k0 grid %u,%u,%u block %u,%u,%u shared %u\n", p.grid[0], p.grid[1], p.grid[2], p.block[0], p.block[1], p.block[2],
+    cw_buf_puts(&b, "//! launch k0");
+    print_names(&b, text.data ? text.data : "");
+    cw_buf_printf(&b, " grid %u,%u,%u block %u,%u,%u shared %u\n", p.grid[0], p.grid[1], p.grid[2], p.block[0], p.block[1], p.block[2],
                   p.dynamic_shared ? p.block[0] * p.block[1] * p.block[2] * (OWN_BYTES + 8) : 0);
     for (int i = 0; i < 2 && !d->kind; i++) {
         if (!out[i])

@@ -29,6 +29,7 @@ const char *const run_status_name[] = { "ran", "refused", "failed", "crashed", "
 struct device {
     struct cw_cuda_table cu;
     CUdeviceptr in, out, atom, trace;
+    CUtexObject tex[2];             /* numbers, clamped; four bytes as floats, zero outside */
     uint8_t *input;
     bool unoptimized;               /* cuda-native:O0 */
 };
@@ -56,6 +57,31 @@ say(struct shared_area *a, const char *what, const struct device *d, CUresult r)
     a->message[n + (more > 0 ? (size_t)more : 0)] = 0;
     if (said >= 0 && (ftruncate(said, 0) || lseek(said, 0, SEEK_SET) < 0))
         a->message[n] = 0;
+}
+
+/* Arrays and objects by which kernels read single texels. */
+static CUresult
+make_textures(struct device *d)
+{
+    uint8_t data[TEX_BYTES];
+    CUresult r = CUDA_SUCCESS;
+    for (unsigned i = 0; i < 2 && r == CUDA_SUCCESS; i++) {
+        CUarray a;
+        CUDA_ARRAY_DESCRIPTOR desc = { TEX_WIDTH, TEX_HEIGHT, i ? CU_AD_FORMAT_UNSIGNED_INT8 : CU_AD_FORMAT_UNSIGNED_INT32, i ? 4 : 1 };
+        CUaddress_mode mode = i ? CU_TR_ADDRESS_MODE_BORDER : CU_TR_ADDRESS_MODE_CLAMP;
+        CUDA_TEXTURE_DESC t = { .addressMode = { mode, mode, mode }, .filterMode = CU_TR_FILTER_MODE_POINT, .flags = i ? 0 : CU_TRSF_READ_AS_INTEGER };
+        CUDA_RESOURCE_DESC res = { .resType = CU_RESOURCE_TYPE_ARRAY };
+        make_texture(i, data);
+        r = d->cu.cuArrayCreate_v2(&a, &desc);
+        CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = data, .srcPitch = TEX_WIDTH * 4, .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                               .dstArray = a, .WidthInBytes = TEX_WIDTH * 4, .Height = TEX_HEIGHT };
+        if (r == CUDA_SUCCESS)
+            r = d->cu.cuMemcpy2D_v2(&copy);
+        res.res.array.hArray = a;
+        if (r == CUDA_SUCCESS)
+            r = d->cu.cuTexObjectCreate(&d->tex[i], &res, &t, NULL);
+    }
+    return r;
 }
 
 static bool
@@ -103,6 +129,8 @@ device_open(struct device *d, const char *on, struct shared_area *a)
         r = d->cu.cuMemAlloc_v2(&d->atom, ATOM_BYTES);
     if (r == CUDA_SUCCESS)
         r = d->cu.cuMemAlloc_v2(&d->trace, TRACE_BYTES);
+    if (r == CUDA_SUCCESS)
+        r = make_textures(d);
     if (r != CUDA_SUCCESS)
         say(a, on, d, r);
     else if (d->cu.cuDeviceGetName)
@@ -118,7 +146,7 @@ run_job(struct device *d, CUmodule m, struct shared_area *a, uint32_t k)
     struct scalars s;
     CUfunction f;
     uint32_t base = j->base, tid = (uint32_t)j->trace;
-    void *params[] = { &d->in, &d->out, &d->atom, &d->trace, &base, &tid, &s.x, &s.y, &s.z, &s.w, &s.h, s.arr };
+    void *params[] = { &d->in, &d->out, &d->atom, &d->trace, &base, &tid, &s.x, &s.y, &s.z, &s.w, &s.h, s.arr, &d->tex[0], &d->tex[1] };
     size_t bytes = (size_t)j->threads * OUT_STRIDE;
     double t = seconds();
     make_input(j->seed, d->input);
