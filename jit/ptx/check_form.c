@@ -298,8 +298,7 @@ vectors(const struct form *c)
         return FAIL(c, 3089, "'%s' has no type .%s: .b16 and .b32 move its bits", c->name, ptx_type_name(c->type));
     if (in->vec > 1 && bits > 128 && !wide)
         return FAIL(c, 3045, "'%s' of .%s takes no .v%u", c->name, ptx_type_name(c->type), in->vec);
-    /* Of small types the tool chain takes what fits in 128 bits, but does not load eight of 16 bits. */
-    if (in->vec == 8 && !wide && (in->op == PTX_OP_LDU || (in->op == PTX_OP_LD && bits > 64)))
+    if (in->vec == 8 && !wide && in->op == PTX_OP_LDU)      /* of small types ld and st take what fits in 128 bits */
         return FAIL(c, 3045, "'%s' of .%s takes no .v8", c->name, ptx_type_name(c->type));
     return true;
 }
