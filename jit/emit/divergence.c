@@ -146,6 +146,8 @@ struct regions {
     uint32_t *stack;
     uint32_t *mark;
     uint32_t  stamp;
+    uint32_t low, high;             /* positions that scans have seen */
+    uint64_t budget;                /* steps that are left: then everything is assumed to vary */
 };
 
 /* Registers written in blocks reachable from `start` before the join; those blocks become masked. */
@@ -160,7 +162,12 @@ scan_side(struct flow *f, struct regions *g, uint32_t start, uint32_t join, uint
     g->stack[top++] = start;
     g->mark[start] = g->stamp;
     while (top) {
-        uint32_t b = g->stack[--top];
+        uint32_t b = g->stack[--top], at = f->position[b];
+        if (!g->budget)
+            return;
+        g->budget--;
+        g->low = at < g->low ? at : g->low;
+        g->high = at > g->high ? at : g->high;
         if (!f->masked[b]) {
             f->masked[b] = true;
             *changed = true;
@@ -207,6 +214,9 @@ split_at(struct flow *f, struct regions *g, uint32_t b, bool *changed)
         scan_side(f, g, blk->succ[k], join, g->reach_defs + (size_t)k * words, changed);
     for (uint32_t k = 0; k < n; k++) {
         const uint64_t *dk = g->reach_defs + (size_t)k * words;
+        g->budget -= g->budget < n / 2 ? g->budget : n / 2;
+        if (!g->budget)
+            return;
         for (uint32_t j = 0; j < n; j++) {
             if (j == k || blk->succ[j] == blk->succ[k])
                 continue;
@@ -219,24 +229,38 @@ split_at(struct flow *f, struct regions *g, uint32_t b, bool *changed)
 /* Emission runs masked blocks in layout order up to the end of a run, so the blocks of one divergent region must form one
  * run: what the layout puts between them is run under masks as well. */
 static void
-close_runs(struct flow *f, struct regions *g)
+close_runs(struct flow *f, struct regions *g, uint32_t *cover)
 {
     bool changed = false;
     for (uint32_t b = 0; b < f->n; b++) {
         if (!f->divergent[b])
             continue;
-        uint32_t low = f->n, high = 0, first_stamp = g->stamp + 1;
+        g->low = f->n, g->high = 0;
         for (uint32_t k = 0; k < f->fn->blocks[b].nsucc; k++)
             scan_side(f, g, f->fn->blocks[b].succ[k], f->ipdom[b], g->reach_defs, &changed);
-        for (uint32_t x = 0; x < f->n; x++) {
-            if (g->mark[x] < first_stamp)
-                continue;
-            low = f->position[x] < low ? f->position[x] : low;
-            high = f->position[x] > high ? f->position[x] : high;
-        }
-        for (uint32_t p = low; p <= high && p < f->n; p++)
+        if (g->low > g->high)
+            continue;
+        cover[g->low]++;
+        cover[g->high + 1]--;
+    }
+    for (uint32_t p = 0, depth = 0; p < f->n; p++) {
+        depth += cover[p];
+        if (depth)
             f->masked[f->order[p]] = true;
     }
+}
+
+/* No register is uniform, every block may run with some lanes only: right for any program. */
+static void
+assume_the_worst(struct flow *f)
+{
+    for (uint32_t r = 0; r < f->fn->nregs; r++) {
+        f->uniform[r] = false;
+        f->blend[r] = true;
+        f->shape[r] = (struct flow_shape){ .kind = FLOW_VARYING };
+    }
+    for (uint32_t b = 0; b < f->n; b++)
+        f->masked[b] = b != 0;
 }
 
 static bool
@@ -255,6 +279,10 @@ terminator_varies(const struct flow *f, uint32_t b)
     return false;
 }
 
+/* What is looked at for each block and instruction, on the average, before the analysis gives up being exact: texts made for it would
+ * take time with the square of their size. Kernels of real programs need less than a tenth. */
+enum { STEPS = 200 };
+
 cw_result
 flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *a)
 {
@@ -268,8 +296,10 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
         .reach_defs = cw_arena_array(a, uint64_t, (size_t)max_succ * f->words),
         .stack = cw_arena_array(a, uint32_t, f->n + 1),
         .mark = cw_arena_array(a, uint32_t, f->n + 1),
+        .budget = STEPS * ((uint64_t)f->n + fn->ninsts) + STEPS,
     };
-    if (!g.block_defs || !g.reach_defs || !g.stack || !g.mark)
+    uint32_t *cover = cw_arena_array(a, uint32_t, f->n + 2);
+    if (!cover || !g.block_defs || !g.reach_defs || !g.stack || !g.mark)
         return CW_ERR_NOMEM;
     for (uint32_t b = 0; b < f->n; b++) {
         struct def_ctx d = { g.block_defs + (size_t)b * f->words };
@@ -284,19 +314,14 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
             lower(&c, fn->params[i]->reg, (struct flow_shape){ .kind = FLOW_VARYING });
     if (f->irreducible) {
         /* Loops without a header to come together at: be safe. */
-        for (uint32_t r = 0; r < fn->nregs; r++) {
-            f->uniform[r] = false;
-            f->blend[r] = true;
-            f->shape[r].kind = FLOW_VARYING;
-        }
-        for (uint32_t b = 0; b < f->n; b++)
-            f->masked[b] = b != 0;
+        assume_the_worst(f);
     }
     do {
         c.changed = false;
         for (uint32_t p = 0; p < f->n; p++) {
             const struct ptx_block *blk = &fn->blocks[f->order[p]];
-            for (uint32_t i = 0; i < blk->count; i++) {
+            g.budget -= g.budget < blk->count ? g.budget : blk->count;
+            for (uint32_t i = 0; i < blk->count && g.budget; i++) {
                 const struct ptx_inst *in = &fn->insts[blk->first + i];
                 c.source_varying = false;
                 c.result_varying = result_varies(in, &c);
@@ -326,8 +351,14 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
                 split_at(f, &g, b, &c.changed); /* a guarded leave has one successor: the rest runs masked */
             }
         }
-    } while (c.changed);
-    close_runs(f, &g);
+    } while (c.changed && g.budget);
+    if (g.budget)
+        close_runs(f, &g, cover);
+    if (!g.budget) {
+        assume_the_worst(f);
+        for (uint32_t b = 0; b < f->n; b++)
+            f->divergent[b] = terminator_varies(f, b);
+    }
     for (uint32_t r = 0; r < fn->nregs; r++)
         if (f->shape[r].kind == FLOW_UNKNOWN)
             f->shape[r].kind = FLOW_UNIFORM;

@@ -3,6 +3,7 @@
 #include "jit/emit/flow.h"
 #include "jit/emit/flow_private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- register visits ---------------------------------------------------------------------------------------------- */
@@ -125,9 +126,43 @@ dominators(uint32_t n, uint32_t root, const uint32_t *po, uint32_t npo, uint32_t
 bool
 flow_dominates(const struct flow *f, uint32_t a, uint32_t b)
 {
-    while (b != a && b != 0)
-        b = f->idom[b];
-    return a == b;
+    return f->dom_first[a] <= f->dom_first[b] && f->dom_first[b] <= f->dom_last[a];
+}
+
+/* Numbers the nodes of a forest in preorder: the descendants of x are those with first[x] <= first[y] <= last[x]. parent[x] is x itself
+ * or FLOW_NONE at a root. */
+static bool
+number_forest(const uint32_t *parent, uint32_t n, uint32_t *first, uint32_t *last, struct cw_arena *a)
+{
+    uint32_t *child = cw_arena_array(a, uint32_t, n + 1), *sibling = cw_arena_array(a, uint32_t, n + 1), *stack = cw_arena_array(a, uint32_t, n + 1);
+    uint32_t next = 0, top = 0;
+    if (!child || !sibling || !stack)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        child[i] = FLOW_NONE;
+    for (uint32_t i = n; i-- > 0;)
+        if (parent[i] != i && parent[i] != FLOW_NONE) {
+            sibling[i] = child[parent[i]];
+            child[parent[i]] = i;
+        }
+    for (uint32_t root = 0; root < n; root++) {
+        if (parent[root] != root && parent[root] != FLOW_NONE)
+            continue;
+        first[root] = next++;
+        stack[top++] = root;
+        while (top) {
+            uint32_t x = stack[top - 1], c = child[x];
+            if (c == FLOW_NONE) {
+                last[x] = next - 1;
+                top--;
+            } else {
+                child[x] = sibling[c];
+                first[c] = next++;
+                stack[top++] = c;
+            }
+        }
+    }
+    return true;
 }
 
 /* Does block b end in a guarded ret, exit or trap? It falls through, and some lanes leave. */
@@ -162,6 +197,10 @@ find_dominators(struct flow *f, struct cw_arena *a)
     uint32_t count;
     post_order(0, succ, nsucc, n, po, &count, stack, next, seen);
     dominators(n, 0, po, count, pred, npred, f->idom, number);
+    f->dom_first = cw_arena_array(a, uint32_t, n + 1);
+    f->dom_last = cw_arena_array(a, uint32_t, n + 1);
+    if (!f->dom_first || !f->dom_last || !number_forest(f->idom, n, f->dom_first, f->dom_last, a))
+        return false;
 
     /* Reversed: successors of x are its predecessors; the virtual exit n has an edge to each block without successor. */
     uint32_t *exits = cw_arena_array(a, uint32_t, n + 1), nexits = 0;
@@ -209,99 +248,81 @@ find_dominators(struct flow *f, struct cw_arena *a)
 
 /* ---- loops and layout --------------------------------------------------------------------------------------------------- */
 
+/* Block b reaches the header of loop `number` inside it: it belongs there, with the loop that it is in. What has to be walked on from
+ * is pushed, once. */
+static void
+take_into_loop(struct flow *f, uint32_t number, uint32_t b, uint32_t *stack, uint32_t *top, uint32_t *outermost)
+{
+    uint32_t l = f->loop_of[b];
+    if (l == FLOW_NONE) {
+        f->loop_of[b] = number;
+        f->loops[number].nblocks++;
+        stack[(*top)++] = b;
+        return;
+    }
+    while (outermost[l] != l)               /* the outermost loop of b so far; ways there are made shorter */
+        l = outermost[l] = outermost[outermost[l]];
+    if (l == number)
+        return;
+    outermost[l] = number;
+    f->loops[l].parent = number;
+    f->loops[number].nblocks += f->loops[l].nblocks;
+    stack[(*top)++] = f->loops[l].header;
+}
+
+/* One natural loop a header, the inner ones first: walking backwards from the latches of a header, blocks that are in a loop already
+ * stand for the outermost loop that they are in so far. */
 static bool
 find_loops(struct flow *f, struct cw_arena *a)
 {
-    uint32_t n = f->n;
+    uint32_t n = f->n, count;
     const struct ptx_block *blk = f->fn->blocks;
-    uint32_t *stack = cw_arena_array(a, uint32_t, n + 1);
-    uint32_t *mark = cw_arena_array(a, uint32_t, n + 1);
+    uint32_t *stack = cw_arena_array(a, uint32_t, n + 1), *po = cw_arena_array(a, uint32_t, n + 1), *next = cw_arena_array(a, uint32_t, n + 1);
+    uint32_t **succ = cw_arena_array(a, uint32_t *, n + 1), *nsucc = cw_arena_array(a, uint32_t, n + 1);
+    uint32_t *outermost = cw_arena_array(a, uint32_t, n + 1), *parent = cw_arena_array(a, uint32_t, n + 1);
+    uint32_t *first = cw_arena_array(a, uint32_t, n + 1), *last = cw_arena_array(a, uint32_t, n + 1);
+    bool *seen = cw_arena_array(a, bool, n + 1);
     f->loops = cw_arena_array(a, struct flow_loop, n + 1);
     f->loop_of = cw_arena_array(a, uint32_t, n + 1);
-    if (!stack || !mark || !f->loops || !f->loop_of)
+    if (!stack || !po || !next || !succ || !nsucc || !outermost || !parent || !first || !last || !seen || !f->loops || !f->loop_of)
         return false;
-    for (uint32_t b = 0; b < n; b++)
+    for (uint32_t b = 0; b < n; b++) {
         f->loop_of[b] = FLOW_NONE;
-    /* One loop a header. Bodies are found per header; the innermost loop of a block is the smallest body with it. */
-    for (uint32_t h = 0; h < n; h++) {
-        uint32_t top = 0, size = 0;
-        bool is_header = false;
+        succ[b] = blk[b].succ, nsucc[b] = blk[b].nsucc;
+    }
+    /* What a header dominates comes before it in post-order. */
+    post_order(0, succ, nsucc, n, po, &count, stack, next, seen);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t h = po[i], top = 0, number = f->nloops;
         for (uint32_t k = 0; k < blk[h].npred; k++)
-            is_header |= flow_dominates(f, h, blk[h].pred[k]);
-        if (!is_header)
+            if (flow_dominates(f, h, blk[h].pred[k]))
+                top++;
+        if (!top)
             continue;
-        uint32_t number = f->nloops++;
-        mark[h] = number + 1;
-        size = 1;
-        for (uint32_t k = 0; k < blk[h].npred; k++) {
-            uint32_t t = blk[h].pred[k];
-            if (flow_dominates(f, h, t) && mark[t] != number + 1) {
-                mark[t] = number + 1;
-                stack[top++] = t;
-                size++;
-            }
-        }
+        f->nloops++;
+        f->loops[number] = (struct flow_loop){ .header = h, .parent = FLOW_NONE, .nblocks = 1 };
+        parent[number] = FLOW_NONE;
+        outermost[number] = number;
+        f->loop_of[h] = number;
+        top = 0;
+        for (uint32_t k = 0; k < blk[h].npred; k++)
+            if (flow_dominates(f, h, blk[h].pred[k]))
+                take_into_loop(f, number, blk[h].pred[k], stack, &top, outermost);
         while (top) {
             uint32_t b = stack[--top];
-            for (uint32_t k = 0; k < blk[b].npred; k++) {
-                uint32_t p = blk[b].pred[k];
-                if (mark[p] != number + 1) {
-                    mark[p] = number + 1;
-                    stack[top++] = p;
-                    size++;
-                }
-            }
-        }
-        f->loops[number] = (struct flow_loop){ .header = h, .parent = FLOW_NONE, .nblocks = size };
-        for (uint32_t b = 0; b < n; b++) {
-            if (mark[b] != number + 1)
-                continue;
-            uint32_t old = f->loop_of[b];
-            if (old == FLOW_NONE || f->loops[old].nblocks > size)
-                f->loop_of[b] = number;
+            for (uint32_t k = 0; k < blk[b].npred; k++)     /* from a loop's header, its latches lead nowhere new */
+                take_into_loop(f, number, blk[b].pred[k], stack, &top, outermost);
         }
     }
-    /* A header's innermost loop is its own; its parent is the innermost other loop that holds the header. Recompute by
-     * size: the smallest loop larger than this one that dominates and contains it. */
-    for (uint32_t l = 0; l < f->nloops; l++) {
-        uint32_t h = f->loops[l].header, best = FLOW_NONE;
-        for (uint32_t m = 0; m < f->nloops; m++) {
-            if (m == l || f->loops[m].nblocks <= f->loops[l].nblocks)
-                continue;
-            if (best != FLOW_NONE && f->loops[best].nblocks <= f->loops[m].nblocks)
-                continue;
-            /* is h inside m? walk the bodies again, cheaply: m's header dominates h, and h reaches m's header inside. */
-            uint32_t top = 0;
-            memset(mark, 0, n * sizeof *mark);
-            uint32_t mh = f->loops[m].header;
-            mark[mh] = 1;
-            for (uint32_t k = 0; k < blk[mh].npred; k++) {
-                uint32_t t = blk[mh].pred[k];
-                if (flow_dominates(f, mh, t) && !mark[t]) {
-                    mark[t] = 1;
-                    stack[top++] = t;
-                }
-            }
-            while (top) {
-                uint32_t b = stack[--top];
-                for (uint32_t k = 0; k < blk[b].npred; k++) {
-                    uint32_t p = blk[b].pred[k];
-                    if (!mark[p]) {
-                        mark[p] = 1;
-                        stack[top++] = p;
-                    }
-                }
-            }
-            if (mark[h])
-                best = m;
-        }
-        f->loops[l].parent = best;
-    }
-    for (uint32_t l = 0; l < f->nloops; l++) {
-        uint32_t d = 1;
-        for (uint32_t m = f->loops[l].parent; m != FLOW_NONE; m = f->loops[m].parent)
-            d++;
-        f->loops[l].depth = d;
+    for (uint32_t l = 0; l < f->nloops; l++)
+        parent[l] = f->loops[l].parent;
+    if (!number_forest(parent, f->nloops, first, last, a))
+        return false;
+    for (uint32_t l = f->nloops; l-- > 0;) {        /* outer loops have higher numbers */
+        uint32_t p = f->loops[l].parent;
+        f->loops[l].depth = p == FLOW_NONE ? 1 : f->loops[p].depth + 1;
+        f->loops[l].first_number = first[l];
+        f->loops[l].last_number = last[l];
     }
     return true;
 }
@@ -310,105 +331,135 @@ find_loops(struct flow *f, struct cw_arena *a)
 bool
 flow_in_loop(const struct flow *f, uint32_t b, uint32_t l)
 {
-    for (uint32_t m = f->loop_of[b]; m != FLOW_NONE; m = f->loops[m].parent)
-        if (m == l)
-            return true;
-    return false;
-}
-
-/* The child of `region` (a loop, or FLOW_NONE for the function) that holds block b: itself, or a loop's header block. */
-static uint32_t
-representative(const struct flow *f, uint32_t b, uint32_t region)
-{
-    uint32_t l = f->loop_of[b];
-    if (l == region)
-        return b;
-    while (f->loops[l].parent != region)
-        l = f->loops[l].parent;
-    return f->loops[l].header;
+    uint32_t m = f->loop_of[b];
+    return m != FLOW_NONE && f->loops[l].first_number <= f->loops[m].first_number && f->loops[m].first_number <= f->loops[l].last_number;
 }
 
 struct layout {
     struct flow *f;
     struct cw_arena *a;
-    uint32_t *node_next;            /* blocks of a region, chained by representative */
-    bool failed;
+    uint32_t *ancestor;             /* of a loop: the child of the region being laid out that holds it */
+    uint32_t *loop_at;              /* loops by their preorder numbers */
+    uint32_t *members;              /* blocks, those of a loop and of what is in it together */
+    uint32_t *begin;                /* where the blocks of the loop with this preorder number begin in it */
+    uint32_t *sorted;               /* the blocks of the region being laid out */
+    uint32_t *first, *chain;        /* the same, chained by representative */
+    uint32_t *stack, *at, *edge, *po;
+    bool *seen;
 };
 
-/* Order the direct children of `region` topologically (edges to the region's header left out), then expand child loops. */
-static void
-layout_region(struct layout *lay, uint32_t region, uint32_t entry, const uint32_t *members, uint32_t nmembers,
-              uint32_t *out, uint32_t *nout)
+/* The child of `region` (a loop, or FLOW_NONE for the function) that holds block b: itself, or a loop's header block. */
+static uint32_t
+representative(const struct layout *lay, uint32_t b, uint32_t region)
+{
+    uint32_t l = lay->f->loop_of[b];
+    return l == region ? b : lay->f->loops[lay->ancestor[l]].header;
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Post-order over the direct children of `region`, edges to its header left out. Blocks of one child are scanned as one node. */
+static uint32_t
+order_children(struct layout *lay, uint32_t region, uint32_t entry, const uint32_t *members, uint32_t nmembers)
 {
     struct flow *f = lay->f;
     const struct ptx_block *blk = f->fn->blocks;
-    uint32_t n = f->n;
-    /* Post-order over representatives, iterative. Blocks of one representative are scanned as one node. */
-    uint32_t *first = cw_arena_array(lay->a, uint32_t, n), *chain = cw_arena_array(lay->a, uint32_t, n);
-    uint32_t *stack = cw_arena_array(lay->a, uint32_t, n + 1), *at = cw_arena_array(lay->a, uint32_t, n);
-    uint32_t *edge = cw_arena_array(lay->a, uint32_t, n), *po = cw_arena_array(lay->a, uint32_t, n + 1);
-    bool *seen = cw_arena_array(lay->a, bool, n);
-    if (!first || !chain || !stack || !at || !edge || !po || !seen) {
-        lay->failed = true;
-        return;
+    uint32_t top = 0, npo = 0, root = region == FLOW_NONE ? representative(lay, entry, region) : entry;
+    for (uint32_t i = 0; i < nmembers; i++) {
+        lay->first[members[i]] = lay->chain[members[i]] = FLOW_NONE;
+        lay->edge[members[i]] = 0;
+        lay->seen[members[i]] = false;
     }
-    for (uint32_t i = 0; i < n; i++)
-        first[i] = chain[i] = FLOW_NONE;
     for (uint32_t i = nmembers; i-- > 0;) {
-        uint32_t r = representative(f, members[i], region);
-        chain[members[i]] = first[r];
-        first[r] = members[i];
+        uint32_t r = representative(lay, members[i], region);
+        lay->chain[members[i]] = lay->first[r];
+        lay->first[r] = members[i];
     }
-    uint32_t top = 0, npo = 0;
-    uint32_t root = representative(f, entry, region);
-    if (region != FLOW_NONE)
-        root = entry;
-    stack[top++] = root;
-    seen[root] = true;
-    at[root] = first[root];
+    lay->stack[top++] = root;
+    lay->seen[root] = true;
+    lay->at[root] = lay->first[root];
     while (top) {
-        uint32_t r = stack[top - 1], next = FLOW_NONE;
-        while (at[r] != FLOW_NONE && next == FLOW_NONE) {
-            uint32_t b = at[r];
-            if (edge[r] >= blk[b].nsucc) {
-                at[r] = chain[b];
-                edge[r] = 0;
+        uint32_t r = lay->stack[top - 1], next = FLOW_NONE;
+        while (lay->at[r] != FLOW_NONE && next == FLOW_NONE) {
+            uint32_t b = lay->at[r];
+            if (lay->edge[r] >= blk[b].nsucc) {
+                lay->at[r] = lay->chain[b];
+                lay->edge[r] = 0;
                 continue;
             }
-            uint32_t s = blk[b].succ[edge[r]++];
+            uint32_t s = blk[b].succ[lay->edge[r]++];
             if (region != FLOW_NONE && (!flow_in_loop(f, s, region) || s == entry))
                 continue;
-            uint32_t sr = representative(f, s, region);
-            if (!seen[sr])
+            uint32_t sr = representative(lay, s, region);
+            if (!lay->seen[sr])
                 next = sr;
         }
         if (next == FLOW_NONE) {
-            po[npo++] = r;
+            lay->po[npo++] = r;
             top--;
         } else {
-            seen[next] = true;
-            at[next] = first[next];
-            stack[top++] = next;
+            lay->seen[next] = true;
+            lay->at[next] = lay->first[next];
+            lay->stack[top++] = next;
         }
     }
-    for (uint32_t i = npo; i-- > 0;) {
-        uint32_t r = po[i], l = f->loop_of[r];
-        if (l == region) {
-            out[(*nout)++] = r;
-            continue;
+    return npo;
+}
+
+/* Each region's children in topological order, a loop's blocks in its place. Regions wait on a stack of their own: nests are deep. */
+static bool
+layout_regions(struct layout *lay, uint32_t *out, uint32_t *nout)
+{
+    struct flow *f = lay->f;
+    struct region { uint32_t loop, left, *children; } *open = cw_arena_array(lay->a, struct region, f->nloops + 1);
+    uint32_t depth = 0;
+    if (!open)
+        return false;
+    for (uint32_t l = 0; l < f->nloops; l++)
+        lay->loop_at[f->loops[l].first_number] = l;
+    for (uint32_t i = 0; i < f->nloops; i++) {
+        uint32_t l = lay->loop_at[i], outer = f->loops[l].parent;
+        lay->ancestor[l] = outer == FLOW_NONE ? l : lay->ancestor[outer];
+    }
+    for (uint32_t region = FLOW_NONE, next = FLOW_NONE, begin = 0, end = f->n, entry = 0;;) {
+        if (region != FLOW_NONE) {
+            const struct flow_loop *r = &f->loops[region];
+            begin = lay->begin[r->first_number], end = lay->begin[r->last_number + 1], entry = r->header;
+            for (uint32_t i = r->first_number + 1; i <= r->last_number; i++) {
+                uint32_t l = lay->loop_at[i], outer = f->loops[l].parent;
+                lay->ancestor[l] = outer == region ? l : lay->ancestor[outer];
+            }
         }
-        while (f->loops[l].parent != region)
-            l = f->loops[l].parent;
-        uint32_t *inner = cw_arena_array(lay->a, uint32_t, n), ninner = 0;
-        if (!inner) {
-            lay->failed = true;
-            return;
+        memcpy(lay->sorted, lay->members + begin, (end - begin) * sizeof *lay->sorted);
+        qsort(lay->sorted, end - begin, sizeof *lay->sorted, by_number);
+        uint32_t n = order_children(lay, region, entry, lay->sorted, end - begin);
+        open[depth] = (struct region){ region, n, cw_arena_array(lay->a, uint32_t, n + 1) };
+        if (!open[depth].children)
+            return false;
+        memcpy(open[depth++].children, lay->po, n * sizeof *lay->po);
+        /* Go on with what is open. */
+        for (next = FLOW_NONE; depth && next == FLOW_NONE;) {
+            struct region *r = &open[depth - 1];
+            if (!r->left) {
+                if (r->loop != FLOW_NONE)
+                    f->loops[r->loop].last = *nout - 1;
+                depth--;
+                continue;
+            }
+            uint32_t b = r->children[--r->left];
+            if (f->loop_of[b] == r->loop)
+                out[(*nout)++] = b;
+            else
+                next = f->loop_of[b];               /* a header's innermost loop is its own */
         }
-        for (uint32_t k = 0; k < nmembers; k++)
-            if (flow_in_loop(f, members[k], l))
-                inner[ninner++] = members[k];
-        layout_region(lay, l, f->loops[l].header, inner, ninner, out, nout);
-        f->loops[l].last = *nout - 1;
+        if (next == FLOW_NONE)
+            return true;
+        region = next;
     }
 }
 
@@ -418,14 +469,28 @@ find_layout(struct flow *f, struct cw_arena *a)
     uint32_t n = f->n, count = 0;
     f->order = cw_arena_array(a, uint32_t, n);
     f->position = cw_arena_array(a, uint32_t, n);
-    uint32_t *all = cw_arena_array(a, uint32_t, n);
-    if (!f->order || !f->position || !all)
+    struct layout lay = {
+        .f = f, .a = a, .ancestor = cw_arena_array(a, uint32_t, f->nloops + 1), .members = cw_arena_array(a, uint32_t, n + 1),
+        .loop_at = cw_arena_array(a, uint32_t, f->nloops + 1), .sorted = cw_arena_array(a, uint32_t, n + 1),
+        .begin = cw_arena_array(a, uint32_t, f->nloops + 3), .first = cw_arena_array(a, uint32_t, n + 1), .chain = cw_arena_array(a, uint32_t, n + 1),
+        .stack = cw_arena_array(a, uint32_t, n + 1), .at = cw_arena_array(a, uint32_t, n + 1), .edge = cw_arena_array(a, uint32_t, n + 1),
+        .po = cw_arena_array(a, uint32_t, n + 1), .seen = cw_arena_array(a, bool, n + 1),
+    };
+    if (!f->order || !f->position || !lay.ancestor || !lay.loop_at || !lay.sorted || !lay.members || !lay.begin || !lay.first || !lay.chain || !lay.stack || !lay.at ||
+        !lay.edge || !lay.po || !lay.seen)
         return false;
+    /* Blocks sorted by the numbers of their loops; those of no loop stand behind. */
+    uint32_t *place = lay.begin + 1;
     for (uint32_t b = 0; b < n; b++)
-        all[b] = b;
-    struct layout lay = { .f = f, .a = a };
-    layout_region(&lay, FLOW_NONE, 0, all, n, f->order, &count);
-    if (lay.failed || count != n)
+        place[f->loop_of[b] == FLOW_NONE ? f->nloops : f->loops[f->loop_of[b]].first_number]++;
+    for (uint32_t i = 0, sum = 0; i <= f->nloops; i++) {
+        uint32_t c = place[i];
+        place[i] = sum;
+        sum += c;
+    }
+    for (uint32_t b = 0; b < n; b++)
+        lay.members[place[f->loop_of[b] == FLOW_NONE ? f->nloops : f->loops[f->loop_of[b]].first_number]++] = b;
+    if (!layout_regions(&lay, f->order, &count) || count != n)
         return false;
     for (uint32_t i = 0; i < n; i++)
         f->position[f->order[i]] = i;

@@ -13,6 +13,7 @@ struct flow_loop {
     uint32_t last;                  /* last position in `order` */
     uint32_t depth;                 /* 1 = outermost */
     uint32_t nblocks;
+    uint32_t first_number, last_number; /* preorder numbers of this loop and of the last one within it */
 };
 
 #define FLOW_NONE UINT32_MAX
@@ -33,6 +34,7 @@ struct flow {
     uint32_t  n;                    /* blocks */
     uint32_t *order, *position;     /* layout: order[position[b]] == b */
     uint32_t *idom;                 /* immediate dominator; idom[0] == 0 */
+    uint32_t *dom_first, *dom_last; /* preorder numbers of the dominator tree: flow_dominates */
     uint32_t *ipdom;                /* immediate post-dominator; n = the virtual exit */
     struct flow_loop *loops;
     uint32_t  nloops;
