@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -398,6 +399,10 @@ main(int argc, char **argv)
 {
     struct options o;
     struct found found = { 0 };
+    /* What LLVM frees it soon wants again: keep it, and get more in large pieces. */
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    mallopt(M_MMAP_THRESHOLD, 1 << 28);
+    mallopt(M_TOP_PAD, 1 << 24);
     char *data = NULL;
     size_t size = 0;
     int code = parse_options(argc, argv, &o);
