@@ -239,7 +239,7 @@ link_parts(const struct cwj_aot_options *o, struct cwj_parts *parts, struct cw_b
 }
 
 /* Instructions of PTX in a part. Setting LLVM up for a part, and code that several parts have, is then a few per cent of the time. */
-enum { PART_SIZE = 2000 };
+enum { PART_SIZE = 4000 };
 
 static cw_result
 run(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, struct cwj_diags *diags)

@@ -50,6 +50,8 @@ cwj_parts_make(const struct cwj_program *p, const bool *take, uint32_t limit, st
     uint64_t total = 0;
     for (uint32_t k = 0; k < p->nkernels; k++)
         total += take[k] ? weight(p, k) : 0;
+    if (total <= limit)
+        limit = 0;
     if (limit && total / MAX_PARTS > limit)
         limit = (uint32_t)(total / MAX_PARTS);
     if (!add_part(out, p->nkernels))

@@ -8,7 +8,7 @@ file=$4/parts-$3
     # twist(x) = x + 3, which every kernel calls
     printf '.func (.reg .u32 r) twist(.reg .u32 x) { add.u32 r, x, 3; ret; }\n'
     for k in 0 1 2 3 4 5 6 7; do
-        # 1200 steps x = x * 1664525 + k + 1 from the thread's number: more than half a part. Thread 0 adds k + 1 to the total.
+        # 1200 steps x = x * 1664525 + k + 1 from the thread's number: a quarter of a part or more. Thread 0 adds k + 1 to the total.
         printf '.visible .entry step%d(.param .u64 out) { .reg .u32 x, t; .reg .u64 o, a; .reg .pred p;\n' $k
         printf ' ld.param.u64 o, [out]; mov.u32 x, %%tid.x; mul.wide.u32 a, x, 4; add.u64 o, o, a; setp.eq.u32 p, x, 0;\n'
         awk -v k=$k 'BEGIN { for (i = 0; i < 1200; i++) printf " mad.lo.u32 x, x, 1664525, %d;\n", k + 1 }'
