@@ -849,8 +849,9 @@ add_kernel(struct emit *e, uint32_t index)
     emit_function(e, cwj_program_function(e->program, id)->fn, fn, true);
 }
 
+/* The functions whose address is taken, by token; those that no kernel here can call (of another signature) are not emitted. */
 static void
-function_table(struct emit *e)
+function_table(struct emit *e, const bool *needed)
 {
     struct emit_session *s = emit_session(e);
     uint32_t n = e->program->nfuncs;
@@ -860,7 +861,7 @@ function_table(struct emit *e)
     LLVMValueRef *v = cw_arena_array(&e->arena, LLVMValueRef, n + 1);
     for (uint32_t i = 0; v && i < n; i++) {
         const struct cwj_function *f = cwj_program_function(e->program, i);
-        v[i] = f->address_taken && f->fn && f->fn->has_body && !f->fn->is_entry ? emit_declare(e, i) : LLVMConstNull(e->ptr);
+        v[i] = needed[i] && f->address_taken && f->fn && f->fn->has_body && !f->fn->is_entry ? emit_declare(e, i) : LLVMConstNull(e->ptr);
     }
     if (v)
         LLVMSetInitializer(s->function_table, LLVMConstArray(e->ptr, v, n));
@@ -924,7 +925,7 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
         if (!p->link_vars[i].undefined && p->link_vars[i].space != PTX_SPACE_SHARED)
             variable(e, i, &p->link_vars[i]);
     if (indirect)
-        function_table(e);
+        function_table(e, needed);
     for (uint32_t k = 0; k < p->nkernels; k++)
         if (!what->kernels || what->kernels[k])
             add_kernel(e, k);
