@@ -59,7 +59,7 @@ cw_array_place(struct cw_array *a, uint64_t memory)
 {
     a->memory = memory;
     for (uint32_t i = 0; i < a->desc.levels; i++)
-        a->level[i].base += memory;
+        a->level[i].base = (cw_texel_byte *)((uintptr_t)a->level[i].base + memory);
 }
 
 cwb_result

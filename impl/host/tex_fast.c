@@ -125,7 +125,7 @@ fetch_linear_float(const struct cw_level *l, const struct axis *x, const struct 
         const uint32_t w[4] = { 256 - u - v + both, u - both, v - both, both };
         for (unsigned c = 0; c < channels; c++) {
             const uint32_t t[4] = { tex_load(top + xa + 4 * c, 4), tex_load(top + xb + 4 * c, 4), tex_load(low + xa + 4 * c, 4), tex_load(low + xb + 4 * c, 4) };
-            ok &= fast_blend(t, w, &out[c][i]);
+            ok &= fast_blend(t, w, 23, &out[c][i]);
         }
     }
     return ok;

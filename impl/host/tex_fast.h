@@ -109,18 +109,36 @@ fast_scaled(uint32_t v, unsigned bytes, bool linear)
     return tex_ratio((float)(int32_t)((v * (bytes == 1 ? 257 : 1) + 128) >> 8), 65535.0f);
 }
 
-/* A float cut to 27 bits below the exponent `top`, in units of that place. */
+/* The sum of four floats times weights in 1/256, each cut to `fraction` + 4 bits below the exponent `top`, in units of that place. */
 TEX_INLINE int64_t
-fast_aligned(uint32_t bits, int top)
+fast_sum(const uint32_t t[4], const uint32_t w[4], int top, unsigned fraction)
 {
-    int e = (int)(bits >> 23 & 255), shift = top - e;
-    int64_t m = e && shift < 32 ? (int64_t)((bits & 0x7fffff) | 0x800000) << 4 >> shift : 0;
-    return bits >> 31 ? -m : m;
+    unsigned less = 23 - fraction;
+#ifdef __AMDGCN__       /* 28 bits times 9 in halves of 14 bits: all but the last step in 32 bits */
+    int32_t high = 0, low = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        uint32_t e = t[i] >> 23 & 255, shift = (uint32_t)top - e + less;        /* without weight e may be above */
+        uint32_t m = e && shift < 32 ? ((t[i] & 0x7fffff) | 0x800000) << 4 >> shift : 0;
+        int32_t f = t[i] >> 31 ? -(int32_t)w[i] : (int32_t)w[i];
+        high += (int32_t)(m >> 14) * f;
+        low += (int32_t)(m & 0x3fff) * f;
+    }
+    return (int64_t)high * 0x4000 + low;
+#else
+    int64_t sum = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        int e = (int)(t[i] >> 23 & 255), shift = top - e + (int)less;
+        int64_t m = w[i] && e && shift < 32 ? (int64_t)((t[i] & 0x7fffff) | 0x800000) << 4 >> shift : 0;
+        sum += (t[i] >> 31 ? -m : m) * (int64_t)w[i];
+    }
+    return sum;
+#endif
 }
 
-/* The sum of four floats with weights in 1/256, as in tex_filter.c; false where a special case needs its care. */
+/* The weighted sum of four floats with 23 bits of fraction, or of halves as floats with 10, as in tex_filter.c; false where a
+ * special case needs its care. */
 TEX_INLINE bool
-fast_blend(const uint32_t t[4], const uint32_t w[4], uint32_t *out)
+fast_blend(const uint32_t t[4], const uint32_t w[4], unsigned fraction, uint32_t *out)
 {
     int top = 0;
     for (unsigned i = 0; i < 4; i++) {
@@ -130,10 +148,9 @@ fast_blend(const uint32_t t[4], const uint32_t w[4], uint32_t *out)
     }
     if (top == 255)
         return false;
-    int64_t sum = 0;
+    int64_t sum = fast_sum(t, w, top, fraction);
     uint32_t all = 0x80000000, any = 0;
     for (unsigned i = 0; i < 4; i++) {
-        sum += w[i] ? fast_aligned(t[i], top) * (int64_t)w[i] : 0;
         all &= w[i] ? t[i] : 0x80000000;
         any |= w[i] ? t[i] & 0x7fffffff : 0;
     }
@@ -143,17 +160,15 @@ fast_blend(const uint32_t t[4], const uint32_t w[4], uint32_t *out)
     }
     if (top < 40)
         return false;
-    /* sum * 2^(top - 127 - 27 - 8); halves away from zero */
+    /* sum * 2^(top - 127 - fraction - 4 - 8); halves away from zero */
     uint64_t m = (uint64_t)(sum < 0 ? -sum : sum);
-    int high = 63 - __builtin_clzll(m), drop = high - 23;
-    if (drop > 0)
-        m = (m + ((uint64_t)1 << (drop - 1))) >> drop;
-    else
-        m <<= -drop;
-    int e = top - 35 + high + (m >> 24 ? 1 : 0);
+    int lead = __builtin_clzll(m);
+    uint32_t first = (uint32_t)(m << lead >> 32), r = (first >> (31 - fraction)) + (first >> (30 - fraction) & 1);
+    uint32_t carry = r >> (fraction + 1);
+    int e = top - (int)fraction - 12 + 63 - lead + (int)carry;
     if (e < 1 || e > 254)
         return false;
-    *out = (sum < 0 ? 0x80000000u : 0) | (uint32_t)e << 23 | (m >> 24 ? 0 : (uint32_t)m & 0x7fffff);
+    *out = (sum < 0 ? 0x80000000u : 0) | (uint32_t)e << 23 | (carry ? 0 : r << (23 - fraction) & 0x7fffff);
     return true;
 }
 

@@ -66,34 +66,45 @@ plain_of(const struct cw_texture *t)
 
 /* ---- tex, tld4 ------------------------------------------------------------------------------------------------------------ */
 
-/* A texel as it is in memory. */
+/* A texel as it is in memory, of 1 to 16 bytes. */
 struct raw {
     uint32_t w[4];
 };
 
-static inline struct raw
-load_raw(const cw_texel_byte *p, unsigned element)
+static inline void
+load_raw(const cw_texel_byte *const *p, unsigned element, struct raw *r, unsigned n)
 {
-    struct raw r = { { 0 } };
+#pragma unroll
+    for (unsigned i = 0; i < n; i++)
+        r[i] = (struct raw){ { 0 } };
     switch (element) {
     case 1:
-        r.w[0] = tex_load(p, 1);
+#pragma unroll
+        for (unsigned i = 0; i < n; i++)
+            r[i].w[0] = tex_load(p[i], 1);
         break;
     case 2:
-        r.w[0] = tex_load(p, 2);
+#pragma unroll
+        for (unsigned i = 0; i < n; i++)
+            r[i].w[0] = tex_load(p[i], 2);
         break;
     case 4:
-        r.w[0] = tex_load(p, 4);
+#pragma unroll
+        for (unsigned i = 0; i < n; i++)
+            r[i].w[0] = tex_load(p[i], 4);
         break;
     case 8:
-        r.w[0] = tex_load(p, 4);
-        r.w[1] = tex_load(p + 4, 4);
+#pragma unroll
+        for (unsigned i = 0; i < n; i++)
+            for (unsigned k = 0; k < 2; k++)
+                r[i].w[k] = tex_load(p[i] + 4 * k, 4);
         break;
     default:
-        for (unsigned i = 0; i < 4; i++)
-            r.w[i] = tex_load(p + 4 * i, 4);
+#pragma unroll
+        for (unsigned i = 0; i < n; i++)
+            for (unsigned k = 0; k < 4; k++)
+                r[i].w[k] = tex_load(p[i] + 4 * k, 4);
     }
-    return r;
 }
 
 /* Channel c, extended; zero where the texture lacks it. */
@@ -111,7 +122,17 @@ bits_of(float f)
     return u;
 }
 
-/* Linear filtering of a plain texture, not of halves. False where a float sum needs more care. */
+/* A half as a float's bits; of a NaN just that it is one. */
+static inline uint32_t
+finite_half(uint32_t v)
+{
+    uint16_t bits = (uint16_t)v;
+    _Float16 h;
+    memcpy(&h, &bits, 2);
+    return bits_of((float)h);
+}
+
+/* Linear filtering of a plain texture. False where a float sum needs more care. */
 static inline bool
 fetch_linear(const struct plain *t, bool two, unsigned vec, words coord, uint32_t out[4])
 {
@@ -124,16 +145,20 @@ fetch_linear(const struct plain *t, bool two, unsigned vec, words coord, uint32_
     size_t xa = (size_t)(uint32_t)x.a * element, xb = (size_t)(uint32_t)x.b * element;
     uint32_t both = (x.w * y.w + 128) >> 8;
     const uint32_t w[4] = { 256 - x.w - y.w + both, x.w - both, y.w - both, both };
-    const struct raw r[4] = { load_raw(top + xa, element), load_raw(top + xb, element), load_raw(low + xa, element),
-                              load_raw(low + xb, element) };
-    bool ok = true;
+    const cw_texel_byte *const p[4] = { top + xa, top + xb, low + xa, low + xb };
+    struct raw r[4];
+    load_raw(p, element, r, 4);
+    bool ok = true, is_float = FACT(t, format) == CWB_FORMAT_F16 || FACT(t, format) == CWB_FORMAT_F32;
 #pragma unroll
     for (unsigned c = 0; c < 4; c++) {
         if (c >= vec || c >= channels)
             continue;
-        const uint32_t v[4] = { channel(&r[0], bytes, c), channel(&r[1], bytes, c), channel(&r[2], bytes, c), channel(&r[3], bytes, c) };
-        if (bytes == 4) {
-            ok &= fast_blend(v, w, &out[c]);
+        uint32_t v[4] = { channel(&r[0], bytes, c), channel(&r[1], bytes, c), channel(&r[2], bytes, c), channel(&r[3], bytes, c) };
+        if (is_float) {
+            if (bytes == 2)
+                for (unsigned i = 0; i < 4; i++)
+                    v[i] = finite_half(v[i]);
+            ok &= fast_blend(v, w, bytes == 2 ? 10 : 23, &out[c]);
             continue;
         }
         uint32_t sum = v[0] * w[0] + v[1] * w[1] + v[2] * w[2] + v[3] * w[3];
@@ -189,8 +214,7 @@ fetch_other(uint64_t handle, uint32_t head, uint32_t form, words coord, words ex
         if (is_plain(&x)) {
             struct plain p = plain_of(t);
             uint32_t out[4] = { 0 };
-            if (FACT(&p, plain) && FACT(&p, linear) && FACT(&p, format) != CWB_FORMAT_F16 &&
-                fetch_linear(&p, x.geom == PTX_GEOM_2D, x.vec, coord, out))
+            if (FACT(&p, plain) && FACT(&p, linear) && fetch_linear(&p, x.geom == PTX_GEOM_2D, x.vec, coord, out))
                 return (words){ out[0], out[1], out[2], out[3] };
         }
         break;
@@ -207,7 +231,9 @@ fetch_point(const struct plain *t, bool two, words coord)
     uint32_t x = (uint32_t)fast_point_at(tex_float(coord.x), FACT(t, normalized), FACT(t, address[0]), l->width), y = 0, v[4];
     if (two)
         y = (uint32_t)fast_point_at(tex_float(coord.y), FACT(t, normalized), FACT(t, address[1]), l->height);
-    struct raw r = load_raw(l->base + (size_t)y * l->pitch + (size_t)x * element, element);
+    const cw_texel_byte *p = l->base + (size_t)y * l->pitch + (size_t)x * element;
+    struct raw r;
+    load_raw(&p, element, &r, 1);
     for (unsigned c = 0; c < 4; c++)
         v[c] = channel(&r, bytes, c);
     if (as_float && bytes == 1)
