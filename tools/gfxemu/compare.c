@@ -150,7 +150,7 @@ cmp_class(W, I)         /* arg bits 0-1: 0 f32, 1 f64, 2 f16 */
 #define ROW(name, fn, arg) { "v_cmp_" name, fn, GFX_C_VALU, (uint8_t)(arg) }, { "v_cmpx_" name, fn, GFX_C_VALU, (uint8_t)((arg) | 128) }
 #define INTS(suffix, code) ROW("f_" suffix, cmp, (code) << 4), ROW("lt_" suffix, cmp, (code) << 4 | LT), ROW("eq_" suffix, cmp, (code) << 4 | EQ), \
     ROW("le_" suffix, cmp, (code) << 4 | LT | EQ), ROW("gt_" suffix, cmp, (code) << 4 | GT), ROW("ne_" suffix, cmp, (code) << 4 | LT | GT), \
-    ROW("lg_" suffix, cmp, (code) << 4 | LT | GT), ROW("ge_" suffix, cmp, (code) << 4 | GT | EQ), ROW("t_" suffix, cmp, (code) << 4 | 15)
+    ROW("ge_" suffix, cmp, (code) << 4 | GT | EQ), ROW("t_" suffix, cmp, (code) << 4 | 15)
 #define FLOATS(suffix, fn) ROW("f_" suffix, fn, 0), ROW("lt_" suffix, fn, LT), ROW("eq_" suffix, fn, EQ), ROW("le_" suffix, fn, LT | EQ), \
     ROW("gt_" suffix, fn, GT), ROW("lg_" suffix, fn, LT | GT), ROW("ge_" suffix, fn, GT | EQ), ROW("o_" suffix, fn, LT | EQ | GT), \
     ROW("u_" suffix, fn, UN), ROW("nge_" suffix, fn, LT | UN), ROW("nlg_" suffix, fn, EQ | UN), ROW("ngt_" suffix, fn, LT | EQ | UN), \

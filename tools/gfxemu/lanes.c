@@ -271,7 +271,7 @@ gfx_putf(W, I, float x[LANES])
     uint32_t b[LANES];
     if (omod_applies(w, i, 5))
         for (unsigned l = 0; l < w->lanes; l++)
-            x[l] *= by[i->omod & 3];
+            x[l] = x[l] == 0 ? 0 : x[l] * by[i->omod & 3];      /* -0 becomes +0 */
     if (i->clamp)
         for (unsigned l = 0; l < w->lanes; l++)
             x[l] = isnan(x[l]) ? (clamps_nan(w) ? 0 : x[l]) : x[l] <= 0 ? 0 : x[l] > 1 ? 1 : x[l];
@@ -302,7 +302,7 @@ gfx_putd(W, I, double x[LANES])
     uint64_t b[LANES];
     bool omod = omod_applies(w, i, 7);
     for (unsigned l = 0; l < w->lanes; l++) {
-        double v = omod ? x[l] * by[i->omod & 3] : x[l];
+        double v = !omod ? x[l] : x[l] == 0 ? 0 : x[l] * by[i->omod & 3];
         if (i->clamp)
             v = isnan(v) ? (clamps_nan(w) ? 0 : v) : v <= 0 ? 0 : v > 1 ? 1 : v;
         b[l] = f64_bits(omod || i->clamp ? v : x[l]);

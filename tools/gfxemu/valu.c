@@ -472,8 +472,10 @@ static void
 permlane64(W, I)
 {
     uint32_t x[LANES], d[LANES];
+    if (w->lanes != 64)         /* no operation */
+        return;
     gfx_src32(w, i, 1, 9, T_B32, x);
-    FOR d[l] = w->lanes == 64 ? x[l ^ 32] : x[l];
+    FOR d[l] = x[l ^ 32];
     put_reg(w, i->op[0].reg, d);
 }
 

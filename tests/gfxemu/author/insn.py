@@ -496,7 +496,8 @@ def modifiers():
     op('9,90a,942,10,11', 'v_mul_f32_e64 v0, v1, v2 clamp', 'v1 v2 mode', 'v0', [(0x7fc00000, one, 0x2f0, 0x7fc00000), (two, two, 0x2f0, one)])
     # omod: ignored with the IEEE mode (bit 9) and where denormal results are enabled (bit 5); else it applies, before clamping
     op('9,90a,942,10,11', 'v_add_f32_e64 v0, v1, v2 mul:2', 'v1 v2 mode', 'v0',
-       [(one, one, 0x3f0, two), (one, one, 0x1c0, 0x40800000), (half, one, 0x1c0, 0x40400000)])
+       [(one, one, 0x3f0, two), (one, one, 0x1c0, 0x40800000), (half, one, 0x1c0, 0x40400000),
+        (0x80000000, 0x80000000, 0x1c0, 0), (0x80000000, 0x80000000, 0x3f0, 0x80000000)])
     op('9,90a,942,10,11', 'v_add_f32_e64 v0, v1, v2 mul:4', 'v1 v2 mode', 'v0', [(one, one, 0x1c0, 0x41000000)])
     op('9,90a,942,10,11', 'v_add_f32_e64 v0, v1, v2 clamp div:2', 'v1 v2 mode', 'v0', [(half, one, 0x1c0, 0x3f400000), (two, two, 0x1c0, one)])
     # denormals: bits 4 (sources) and 5 (results) of the mode for f32, 6 and 7 for f16 and f64
@@ -719,6 +720,7 @@ def packed():
     op('all', 'v_pk_add_i16 v0, v1, v2 clamp', 'v1 v2', 'v0', [(a, b, sat(H(lo(a)) + H(lo(b))) | sat(H(hi(a)) + H(hi(b))) << 16) for a, b in pairs(vals, vals, 12)])
     op('all', 'v_pk_sub_u16 v0, v1, v2 clamp', 'v1 v2', 'v0', [(a, b, max(lo(a) - lo(b), 0) | max(hi(a) - hi(b), 0) << 16) for a, b in pairs(vals, vals, 12)])
     op('all', 'v_pk_mad_u16 v0, v1, v2, v3', 'v1 v2 v3', 'v0', [(a, b, c, ((lo(a) * lo(b) + lo(c)) & M16) | ((hi(a) * hi(b) + hi(c)) & M16) << 16) for a, b, c in triples(vals, vals, vals)])
+    op('all', 'v_pk_mad_i16 v0, v1, v2, v3', 'v1 v2 v3', 'v0', [(a, b, c, ((lo(a) * lo(b) + lo(c)) & M16) | ((hi(a) * hi(b) + hi(c)) & M16) << 16) for a, b, c in triples(vals, vals, vals)])
     op('all', 'v_pk_add_u16 v0, v1, v2 op_sel:[1,0] op_sel_hi:[0,1]', 'v1 v2', 'v0', [(a, b, ((hi(a) + lo(b)) & M16) | ((lo(a) + hi(b)) & M16) << 16) for a, b in pairs(vals, vals, 12)])
     hv = [0x3c004000, 0xbc003800, 0x7c000001, 0xfc000400, 0x7bff7bff]
     two('v_pk_add_f16', F16.add, vals=hv)
@@ -1090,6 +1092,9 @@ def exec_and_control():
 
 
 def more_scalars():
+    # the register's number plus m0
+    op('all', 's_movrels_b32 s0, s4', 's4 s6 m0', 's0', [(1, 2, 0, 1), (1, 2, 2, 2)])
+    op('all', 's_movreld_b32 s0, s4', 's4 m0', 's2', [(7, 2, 7)])
     k = [0, 1, 0x7fff, 0xffff8000, M32, 5]
     for n, f in (('eq', lambda a, b: a == b), ('lg', lambda a, b: a != b), ('gt', lambda a, b: a > b), ('ge', lambda a, b: a >= b), ('lt', lambda a, b: a < b),
                  ('le', lambda a, b: a <= b)):
@@ -1194,6 +1199,18 @@ def more_vectors():
         op('9,90a,942,10,11', 'v_cmp_f_%s_e64 $m8, %s' % (p, regs), 'v1 v2', 'm8', [(1, 2, 0)])
         op('9,90a,942,10', 'v_cmp_tru_%s_e64 $m8, %s' % (p, regs), 'v1 v2', 'm8', [(1, 2, 'all')])
         op('11', 'v_cmp_t_%s_e64 $m8, %s' % (p, regs), 'v1 v2', 'm8', [(1, 2, 'all')])
+    # always and never, written to EXEC too
+    for p, regs, targets in (('i16', 'v1, v2', '9,90a,942'), ('u16', 'v1, v2', '9,90a,942')):
+        for n, v in (('f', 0), ('t', 'all')):
+            op(targets, 'v_cmp_%s_%s_e64 $m8, %s' % (n, p, regs), 'v1 v2', 'm8', [(1, 2, v), (2, 2, v)])
+            op(targets, 'v_cmpx_%s_%s_e64 $m8, %s' % (n, p, regs), 'v1 v2', 'm8 exec', [(1, 2, v, v)])
+    for p, regs in (('i32', 'v1, v2'), ('u32', 'v1, v2'), ('i64', 'v[2:3], v[4:5]'), ('u64', 'v[2:3], v[4:5]'), ('f32', 'v1, v2'), ('f16', 'v1, v2'),
+                    ('f64', 'v[2:3], v[4:5]')):
+        for n, v in (('f', 0), ('tru' if p[0] == 'f' else 't', 'all')):
+            op('9,90a,942', 'v_cmpx_%s_%s_e64 $m8, %s' % (n, p, regs), 'v1 v2', 'm8 exec', [(1, 2, v, v), (2, 2, v, v)])
+            op('10', 'v_cmpx_%s_%s_e64 %s' % (n, p, regs), 'v1 v2', 'exec', [(1, 2, v), (2, 2, v)])
+            op('11', 'v_cmpx_%s_%s_e64 %s' % (n[0], p, regs), 'v1 v2', 'exec', [(1, 2, v), (2, 2, v)])
+    op('11,12', 'v_permlane64_b32 v0, v1', 'v1', 'v0', [('lane', 0xa5a5a5a5)])      # no operation in a wave of 32
     op('942', 'v_mov_b64 v[0:1], v[2:3]', 'v2:2', 'v0:2', [(x, x) for x in I64])
     op('10+', 'v_swap_b32 v0, v1', 'v0 v1', 'v0 v1', [(1, 2, 2, 1)])
     op('90a,942', 'v_accvgpr_write_b32 a5, v1', 'v1', 'v1', [(7, 7)])
@@ -1319,6 +1336,10 @@ def more_atomics():
     op('942', 'ds_pk_add_bf16 v1, v2', 'v1 exec l2 v2', 'l2', [(8, 1, 0x3f804000, 0x40003f80, 0x40404040)])
     op('942', 'ds_pk_add_rtn_f16 v0, v1, v2', 'v1 exec l2 v2', 'l2 v0@0', [(8, 1, 0x3c004000, 0x40003c00, 0x42004200, 0x3c004000)])
     op('942', 'ds_pk_add_rtn_bf16 v0, v1, v2', 'v1 exec l2 v2', 'l2 v0@0', [(8, 1, 0x3f804000, 0x40003f80, 0x40404040, 0x3f804000)])
+    op('942', 'buffer_atomic_pk_add_f16 v2, off, s[24:27], 0 offset:8', 'exec g2 v2', 'g2', [(1, 0x3c004000, 0x40003c00, 0x42004200)])
+    op('12', 'buffer_atomic_pk_add_bf16 v2, off, s[24:27], null offset:8', 'exec g2 v2', 'g2', [(1, 0x3f804000, 0x40003f80, 0x40404040)])
+    op('12', 'buffer_atomic_cond_sub_u32 v2, off, s[24:27], null offset:8', 'exec g2 v2', 'g2', [(1, 9, 5, 4), (1, 4, 5, 4)])
+    op('12', 'flat_atomic_cond_sub_u32 v[30:31], v2', 'exec g0 v2', 'g0', [(1, 9, 5, 4), (1, 4, 5, 4)])
     op('12', 'global_atomic_cond_sub_u32 v[30:31], v2, off offset:8', 'exec g2 v2', 'g2', [(1, 9, 5, 4), (1, 5, 5, 0), (1, 4, 5, 4)])
 
 
