@@ -97,8 +97,10 @@ load_operands(struct emit *e, struct tex_inst *t, unsigned at)
 
 /* Why this form is not there, or NULL. */
 static const char *
-refused(const struct ptx_inst *in)
+refused(struct emit *e, const struct ptx_inst *in)
 {
+    if (e->fn->module->texmode_independent && (in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4))
+        return "independent texture mode, whose modules NVIDIA's driver does not load";
     unsigned query = in->op == PTX_OP_TXQ || in->op == PTX_OP_SUQ ? PTX_AUX(in, QUERY) : PTX_QUERY_WIDTH;
     if (in->geom == PTX_GEOM_2DMS || in->geom == PTX_GEOM_A2DMS)
         return "multi-sample textures, which CUDA cannot make";
@@ -123,7 +125,7 @@ emit_tex_parse(struct emit *e, const struct ptx_inst *in, struct tex_inst *t)
     }
     if (!load && !surface && !query)
         return false;
-    const char *why = refused(in);
+    const char *why = refused(e, in);
     if (why) {
         emit_unsupported(e, in, why);
         return true;

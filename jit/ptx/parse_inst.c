@@ -272,30 +272,33 @@ back(struct parser *p, const struct token *t, const char *after)
     p->line_start = t->s - (t->column - 1);
 }
 
+/* `|p` behind a result. */
+static bool
+pair(struct parser *p, struct ptx_operand *o, const struct op_row *row, unsigned depth)
+{
+    if (!is_punct(p, '|') || (o->kind != PTX_OPND_REG && o->kind != PTX_OPND_SINK && o->kind != PTX_OPND_VEC) || depth)
+        return true;
+    uint32_t base = p->elems.n;
+    struct ptx_operand second = { .video_sel = -1 };
+    ptx_next(p);
+    if (p->tok.kind != T_REG && p->tok.kind != T_IDENT)
+        return ptx_error(p, 2053, "expected a predicate after '|', found %s", ptx_tok_text(p));
+    if (!VEC_PUSH(p, p->elems, *o) || !named(p, &second, row) || !VEC_PUSH(p, p->elems, second))
+        return false;
+    memset(o, 0, sizeof *o);
+    o->video_sel = -1;
+    o->kind = PTX_OPND_PRED_PAIR;
+    return push_operands(p, o, base);
+}
+
 static bool
 operand(struct parser *p, struct ptx_operand *o, const struct op_row *row, unsigned depth)
 {
     o->video_sel = -1;
-    if (p->tok.kind == T_REG || p->tok.kind == T_IDENT) {
-        if (!named(p, o, row))
-            return false;
-        if (is_punct(p, '|') && (o->kind == PTX_OPND_REG || o->kind == PTX_OPND_SINK || o->kind == PTX_OPND_VEC) && depth == 0) {
-            uint32_t base = p->elems.n;
-            struct ptx_operand second = { .video_sel = -1 };
-            ptx_next(p);
-            if (p->tok.kind != T_REG && p->tok.kind != T_IDENT)
-                return ptx_error(p, 2053, "expected a predicate after '|', found %s", ptx_tok_text(p));
-            if (!VEC_PUSH(p, p->elems, *o) || !named(p, &second, row) || !VEC_PUSH(p, p->elems, second))
-                return false;
-            memset(o, 0, sizeof *o);
-            o->video_sel = -1;
-            o->kind = PTX_OPND_PRED_PAIR;
-            return push_operands(p, o, base);
-        }
-        return true;
-    }
+    if (p->tok.kind == T_REG || p->tok.kind == T_IDENT)
+        return named(p, o, row) && pair(p, o, row, depth);
     if (is_punct(p, '{'))
-        return list(p, o, PTX_OPND_VEC, '}', row, depth);
+        return list(p, o, PTX_OPND_VEC, '}', row, depth) && pair(p, o, row, depth);
     if (is_punct(p, '[')) {
         ptx_next(p);
         return address(p, o) && ptx_expect(p, ']', "after an address");

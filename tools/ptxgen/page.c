@@ -232,7 +232,7 @@ cov_print(struct cov_list *l, const char *untested, struct cw_buf *out)
         "the emitter answered. The last column names the tests of `tests/ptx/isa` whose text has the very form (for loads, stores and\n"
         "atomics: perhaps with further modifiers); what they found is in the tests. \"3 of 5\": only three of the row's types.\n"
         "`host:O0` uses host's emitter. `nvptx` is our translation on NVIDIA's driver (`cuda`). The diagnostic\n"
-        "codes are explained in `docs/diagnostics.md`.\n\n");
+        "codes are explained in `docs/diagnostics.md`; why forms are left out says `docs/ptx-left-out.md`.\n\n");
     print_totals(l, out);
     size_t n = sizeof sections / sizeof *sections;
     uint32_t sregs = 0;

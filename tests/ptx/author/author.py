@@ -275,6 +275,12 @@ for t in ('f16', 'f32', 'f64'):
 x.form('cvt.ftz.f64.f32 {d}, {a};', 'f32', 'f64').form('cvt.rn.ftz.f16.f32 {d}, {a};', 'f32', 'f16').form('cvt.rn.ftz.f32.f64 {d}, {a};', 'f64', 'f32')
 x.form('cvt.ftz.sat.f32.f32 {d}, {a};', 'f32', 'f32').form('cvt.rni.ftz.f32.f32 {d}, {a};', 'f32', 'f32')
 
+# ---- what no list above has, with values by exact fractions ----
+x = f('float/sqrt_ftz', 'sqrt with .ftz in the other roundings.', spread=64)
+for m in ('rz', 'rm'):
+    g = plain('sqrt', [m, 'ftz'], ['f32'])
+    x.form('sqrt.%s.ftz.f32 {d}, {a};' % m, 'f32', 'f32', ref=lambda a, g=g: g(a))
+
 # ---- sm_100: no such hardware has been recorded, so all is derived, by exact fractions ----
 def derived(x, op, mods, t, n):
     f = plain(op, [m for m in mods.split('.') if m], [t])

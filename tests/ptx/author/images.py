@@ -133,6 +133,99 @@ p.test('halves_f32', img, [('x', 'f32', [F(x + .5) for x, _ in spot]), ('y', 'f3
        'tex.2d.v2.f16x2.f32 {%v0, %v1}, [%t, {%x, %y}];', ['t'])
 p.write()
 
+# ---- every geometry: level, gradients and base at the first level, halves, gathering from four channels ----
+p = Page('texture/more_forms', 'tex.level, tex.grad, tex.base, halves, and tld4 of every geometry and type: the middles of texels, or where four meet.',
+         version='7.1', target='sm_60')
+G = {'1d': ((13,), '{%x}', ''), 'a1d': ((5, 3), '{%l, %x}', 'layered'), '3d': ((5, 4, 3), '{%x, %y, %z, %z}', ''), 'a2d': ((5, 4, 3), '{%l, %x, %y, %y}', 'layered'),
+     'cube': ((4, 4, 6), '{%x, %y, %z, %z}', 'cubemap'), 'acube': ((4, 4, 12), '{%l, %x, %y, %z}', 'cubemap layered')}
+for geom, (size, vec, flags) in G.items():
+    dims, count = DIM[geom], 1
+    for n in size:
+        count *= n
+    cube = geom.endswith('cube')
+    zero = {1: '{%v7}', 2: '{%v7, %v7}', 3: '{%v7, %v7, %v7, %v7}'}[dims]
+
+    def inputs(between):
+        """Inputs, and the index of the texel, or of the one to the lower right of a point between four."""
+        rnd = lambda i, k, n: 1 + mix(i * 8 + k + 5) % (n - 1) if between and n > 1 else mix(i * 8 + k + 5) % n
+        at = []
+        for i in range(N):
+            if cube:
+                f, c, r = mix(i) % size[2], rnd(i, 1, 4), rnd(i, 2, 4)
+                at.append((f // 6, f % 6, c, r))
+            else:
+                at.append([rnd(i, k, n) if k < 2 and k < dims else mix(i * 8 + k) % n for k, n in enumerate(size)])
+        move = 0 if between else 1
+        if cube:
+            d = [direction(f, (2 * c + move) / 4 - 1, (2 * r + move) / 4 - 1) for _, f, c, r in at]
+            ins = [(n, 'f32', [F(v[k] * (1 + i % 3)) for i, v in enumerate(d)]) for k, n in enumerate('xyz')]
+            ins += [('l', 'u32', [x[0] for x in at])] if geom == 'acube' else []
+            index = [(l * 6 + f) * 16 + r * 4 + c for l, f, c, r in at]
+        else:
+            ins = [(n, 'f32', [F(x[k] + move / 2) for x in at]) for k, n in enumerate('xyz'[:dims])]
+            ins += [('l', 'u32', [x[-1] for x in at])] if geom[0] == 'a' else []
+            index = []
+            for x in at:
+                n = 0
+                for v, m in reversed(list(zip(x, size))):
+                    n = n * m + v
+                index.append(n)
+        return ins, index
+    ins, index = inputs(False)
+    shape = ','.join(map(str, size))
+    for t in ('f32', 's32', 'u32'):
+        bits = (lambda x: F(float(x))) if t == 'f32' else lambda x: x & 0xffffffff
+        val = lambda x: x + 3 if t == 'u32' else 7 - x
+        img = texels('texels', t, [val(x) for x in range(count)]) + ['//! texture t of texels %s x1 %s clamp' % (shape, flags)]
+        want = [bits(val(x)) for x in index]
+        p.test('at_%s_%s' % (geom, t), img, ins, [('d%d' % k, 'b32', want, '%%o%d' % k) for k in range(3)],
+               'mov.b32 %%v7, 0;\ntex.base.%s.v4.%s.f32 {%%o0, %%o10, %%o11, %%o12}, [%%t, %s];\n' % (geom, t, vec) +
+               'tex.level.%s.v4.%s.f32 {%%o1, %%o10, %%o11, %%o12}, [%%t, %s], %%v7;\n' % (geom, t, vec) +
+               'tex.grad.%s.v4.%s.f32 {%%o2, %%o10, %%o11, %%o12}, [%%t, %s], %s, %s;' % (geom, t, vec, zero, zero), ['t'])
+    half = [(x % 100 - 40) / 8 for x in range(count * 4)]
+    img = ['//! buffer texels f16 = ' + ' '.join('%g' % x for x in half), '//! texture t of texels %s x4 %s clamp' % (shape, flags)]
+    p.test('halves_%s' % geom, img, ins, outs(lambda i: [H(half[index[i] * 4 + 2 * k]) | H(half[index[i] * 4 + 2 * k + 1]) << 16 for k in range(2)], 2),
+           'tex.%s.v2.f16x2.f32 {%%v0, %%v1}, [%%t, %s];' % (geom, vec), ['t'])
+    if geom not in ('a2d', 'cube', 'acube'):
+        continue
+    ins, index = inputs(True)
+    w = size[0]
+    for t in ('f32', 's32', 'u32'):
+        bits = (lambda x: F(float(x))) if t == 'f32' else lambda x: x & 0xffffffff
+        val = lambda x, c: (x * 4 + c) * (1 if t == 'u32' else -1)
+        img = texels('texels', t, [val(x, c) for x in range(count) for c in range(4)]) + ['//! texture t of texels %s x4 %s clamp' % (shape, flags)]
+        o, body = [], ''
+        for c in range(4):
+            got = []
+            for x in index:
+                acc = 0
+                for y in (x - 1, x, x - w, x - w - 1):      # counter-clockwise from the lower left
+                    acc = (acc * 31 + bits(val(y, c))) & 0xffffffff
+                got.append(acc)
+            o.append(('d%d' % c, 'b32', got, '%%o%d' % c))
+            body += 'tld4.%s.%s.v4.%s.f32 %s, [%%t, %s]; mov.b32 %%o%d, 0;\n' % ('rgba'[c], geom, t, V4, vec, c)
+            body += ' '.join('mad.lo.u32 %%o%d, %%o%d, 31, %%v%d;' % (c, c, k) for k in range(4)) + '\n'
+        p.test('gather_%s_%s' % (geom, t), img, ins, o, body, ['t'])
+W, HH = 6, 5
+shift = [(mix(i) % 2, mix(i + 3) % 2) for i in range(N)]
+ins = [('x', 'f32', [F(float(x)) for x, _ in corner]), ('y', 'f32', [F(float(y)) for _, y in corner])]
+ins += [('dx', 's32', [x for x, _ in shift]), ('dy', 's32', [y for _, y in shift])]
+img = texels('texels', 'f32', range(W * HH)) + ['//! texture t of texels %d,%d x1 gather clamp' % (W, HH)]
+near = lambda x, y: F(float(min(y, HH - 1) * W + min(x, W - 1)))
+p.test('gather_offset', img, ins, outs(lambda i: [near(x + shift[i][0], y + shift[i][1]) for x, y in around(i)]),
+       'tld4.r.2d.v4.f32.f32 %s, [%%t, {%%x, %%y}], {%%dx, %%dy};' % V4, ['t'])
+p.write()
+
+# ---- residency ----
+p = Page('texture/resident', 'tex and tld4 that say whether all texels are there: they are, as nothing here is sparse.', version='7.1', target='sm_60')
+img = texels('texels', 'f32', range(W * HH)) + ['//! texture t of texels %d,%d x1 gather clamp' % (W, HH)]
+one = lambda i: [F(float(spot[i][1] * W + spot[i][0]))]
+p.test('resident', img, [('x', 'f32', [F(x + .5) for x, _ in spot]), ('y', 'f32', [F(y + .5) for _, y in spot])],
+       [('d0', 'b32', [one(i)[0] for i in range(N)], '%v0'), ('d1', 'u32', [3] * N, '%o0')],
+       """tex.2d.v4.f32.f32 {%v4, %v5, %v6, %v7}|%p0, [%t, {%x, %y}]; mov.b32 %v0, %v4; selp.u32 %o0, 1, 0, %p0;
+tld4.r.2d.v4.f32.f32 {%v4, %v5, %v6, %v7}|%p1, [%t, {%x, %y}]; selp.u32 %o1, 2, 0, %p1; or.b32 %o0, %o0, %o1;""", ['t'])
+p.write()
+
 # ---- memory ----
 EDGE = [0, 12, 13, 12 - 2**32, -1, -13, 2**31 - 1, -2**31, 1 << 27, 11]
 index = [(EDGE[i] + 2**31) % 2**32 - 2**31 if i < len(EDGE) else mix(i) % 20 - 3 for i in range(N)]

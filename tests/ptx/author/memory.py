@@ -102,7 +102,11 @@ def kernel(name, fs, guard):
             o.append('    %s%s %s, [%s]%s;' % (g, f.token, r, 'P+16' if space == 'param' else '%b', hint))
             o.append('%s st.global%s.%s [%%to], %s;' % (dst, store, 'b%d' % int(element(f)[1:]), r))
         else:
-            o.append('    ld.global%s.b%d %s, [%%a];' % (store, f.bits, r))
+            if f.vec == 8:      # ld has fewer forms with eight elements
+                names = r.strip('{}').split(', ')
+                o += ['    ld.global.v4.b%d {%s}, [%%a+%d];' % (f.bits, ', '.join(names[q:q + 4]), q * f.bits // 8) for q in (0, 4)]
+            else:
+                o.append('    ld.global%s.b%d %s, [%%a];' % (store, f.bits, r))
             if space in ('generic', 'global'):
                 o.append('%s %s%s [%%to], %s%s;' % (dst, g, f.token, r, hint))
             else:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A second reference for tests whose values were recorded: second.py [--write] FILES|FOLDERS. Reads a test file as text, runs its
-kernels of straight code over registers by plain integers and exact fractions (exact.py), and compares with what the file
+kernels that compute in registers by plain integers and exact fractions (exact.py), and compares with what the file
 expects. --write labels the lists that agree as derived, with what they were recorded on. A difference is printed, and stays as it is.
 Where the PTX ISA leaves an element open (division by zero, NaN in conversions), only the others are compared."""
 import os, re, sys
@@ -10,7 +10,7 @@ from exact import FORMATS
 from forms import M, bits as type_bits, values, lane, Old
 
 INT = re.compile(r'[bus](8|16|32|64)$')
-TYPES = re.compile(r'^([bus](8|16|32|64|128)|f16|bf16|f32|f64|f16x2|bf16x2|f32x2|[us]16x2|pred|e4m3x2|e5m2x2|tf32|b1)$')
+TYPES = re.compile(r'^([bus](8|16|32|64|128)|[us][24]|f16|bf16|f32|f64|f16x2|bf16x2|f32x2|[us]16x2|pred|e4m3x2|e5m2x2|tf32|b1)$')
 RND = ('rn', 'rz', 'rm', 'rp', 'rna', 'rni', 'rzi', 'rmi', 'rpi')
 
 
@@ -348,6 +348,57 @@ def video(op, types, mods):
     return g
 
 
+TF32 = exact.Format('f32', 8, 10)
+
+
+def narrow(d, s, mods):
+    """Conversions to and from pairs, tf32 and e4m3, e5m2: a is the upper half. NaN is left open."""
+    rnd, relu, satfinite = rounding(mods), 'relu' in mods, 'satfinite' in mods
+    small = FORMATS.get(lane(d)[0]) if d != 'tf32' else TF32
+    source = FORMATS.get(lane(s)[0])
+    if not small or not source:
+        raise Unknown('cvt')
+
+    def one(a):
+        if source.is_nan(a):
+            return None
+        if source.is_inf(a):
+            b = (small.largest if satfinite or small.finite else small.inf) | (small.sign if source.negative(a) else 0)
+        else:
+            b = small.encode(source.value(a), rnd, source.negative(a), satfinite=satfinite)
+        return 0 if relu and small.negative(b) else b
+    if d == 'tf32':
+        def g(a):
+            r = one(a)
+            return None if r is None else r << 13
+        return g
+    if lane(s)[1] == 2:
+        return lambda a: lanes_of_two(one, a, source.bits, small.bits)
+
+    def pair(a, b):
+        hi, lo = one(a), one(b)
+        return None if hi is None or lo is None else hi << small.bits | lo
+    return pair
+
+
+def lanes_of_two(f, a, wide, narrow_bits):
+    lo, hi = f(a & M[wide]), f(a >> wide & M[wide])
+    return None if lo is None or hi is None else hi << narrow_bits | lo
+
+
+def pack(types):
+    """cvt.pack: a and b saturated, b in the lowest part; c's bits move up behind them."""
+    d, s = types[0], types[1]
+    n = type_bits(d)
+
+    def g(a, b, c=0):
+        low, high = (-(1 << n - 1), (1 << n - 1) - 1) if d[0] == 's' else (0, (1 << n) - 1)
+        part = lambda x: max(low, min(high, val(s, x))) & (1 << n) - 1
+        r = part(a) << n | part(b)
+        return (r | c << 2 * n if n < 16 else r) & M[32]
+    return g
+
+
 CC = ('add', 'addc', 'sub', 'subc', 'mad', 'madc')
 
 
@@ -406,6 +457,10 @@ def plain(op, mods, types):
         return lambda a, b: (a & f.sign) | (b & ~f.sign)
     if op[0] == 'v':
         return video(op, types, mods)
+    if op == 'cvt' and 'pack' in mods:
+        return pack(types)
+    if op == 'cvt' and len(types) == 2 and (types[0] == 'tf32' or any(lane(t)[1] == 2 for t in types)):
+        return narrow(types[0], types[1], mods)
     if op == 'cvt' and len(types) == 2:
         return convert(types[0], types[1], mods)
     return bitwise(op, t, mods)
@@ -424,11 +479,21 @@ class Kernel:
         text = re.sub(r'//[^\n]*', '', '\n'.join(lines))
         head, body = text.split('{', 1)
         self.params = [p.split()[-1] for p in head[head.index('(') + 1:head.rindex(')')].split(',')]
-        self.code, self.loads, self.stores = [], {}, {}
+        self.code, self.stores, self.labels, self.index = [], {}, {}, None
         address = index = None
         for s in body.rsplit('}', 1)[0].split(';'):
             s = s.strip().lstrip('{} \n')       # scopes of carry chains
-            if not s or s.startswith('.reg') or s == 'ret':
+            while (m := re.match(r'(\w+):(?!:)\s*', s)):
+                self.labels[m.group(1)] = len(self.code)
+                s = s[m.end():].lstrip('{} \n')
+            if not s or s.startswith('.reg'):
+                continue
+            if s == 'ret':
+                self.code.append(('end',))
+                continue
+            m = re.match(r'(?:@(!?)(%\w+)\s+)?bra(?:\.uni)? (\w+)$', s)
+            if m:
+                self.code.append(('bra', m.group(2), bool(m.group(1)), m.group(3)))
                 continue
             m = re.match(r'ld\.param\.[bu]64 (%\w+), \[(\w+)\]$', s)
             if m:
@@ -436,7 +501,7 @@ class Kernel:
                 continue
             m = re.match(r'mov\.u32 (%\w+), %(tid|ntid|ctaid)\.x$', s)
             if m:
-                index = m.group(1)      # of the thread in the grid, perhaps after a mad
+                index = self.index = m.group(1)     # of the thread in the grid, perhaps after a mad
                 continue
             if index and re.match(r'mad\.lo\.u32 %s, %s, ' % (index, index), s):
                 continue
@@ -453,7 +518,7 @@ class Kernel:
                 self.stores[address[1]] = m.group(3)
                 self.code.append(('store', m.group(3), address[1]))
                 continue
-            if ':' in s.split(' ')[0] and '::' not in s.split(' ')[0] or s.startswith('bra') or '[' in s:
+            if '[' in s:
                 raise Unknown('no straight code')
             self.code.append(('do', self.statement(s)))
 
@@ -480,7 +545,8 @@ class Kernel:
         src = ops[1:]
         rel = None
         if op in ('setp', 'set'):
-            rel = relation(next(x for x in mods if x in RELATIONS), types[-1], 'ftz' in mods)
+            packed = 'x2' in types[-1]
+            rel = relation(next(x for x in mods if x in RELATIONS), lane(types[-1])[0], 'ftz' in mods)
             joined = next((BOOL[x] for x in mods if x in BOOL), None)
         fn = None if rel or op == 'lop3' and ('and' in mods or 'or' in mods) else None if (op in CC and ('cc' in mods or op in ('addc', 'subc', 'madc'))) else plain(op, mods, types)
         t0 = types[0] if types else 'b32'
@@ -497,6 +563,13 @@ class Kernel:
             a = [get(env, o) for o in src]
             if any(x is None for x in a):
                 r, second = None, None
+            elif rel and packed:
+                p = [bool(rel(a[0] >> k & M[16], a[1] >> k & M[16])) for k in (0, 16)]
+                p = [joined(x, bool(a[2])) for x in p] if joined else p
+                f = FORMATS.get(lane(t0)[0])
+                each = f.bias << f.m if f else M[16]
+                r = int(p[0]) if op == 'setp' else each * p[0] | each * p[1] << 16
+                second = int(p[1])
             elif rel and op == 'setp':
                 p = bool(rel(a[0], a[1]))
                 r, second = (joined(p, bool(a[2])), joined(not p, bool(a[2]))) if joined else (p, not p)
@@ -505,8 +578,6 @@ class Kernel:
                 p = bool(rel(a[0], a[1]))
                 p = joined(p, bool(a[2])) if joined else p
                 f = FORMATS.get(t0)
-                if 'x2' in types[-1]:
-                    raise Unknown('packed set')
                 r = 0 if not p else f.bias << f.m if f else M[type_bits(t0)]
             elif op == 'lop3' and fn is None:
                 r = sum((a[3] >> ((a[0] >> i & 1) << 2 | (a[1] >> i & 1) << 1 | (a[2] >> i & 1)) & 1) << i for i in range(32))
@@ -522,10 +593,17 @@ class Kernel:
                 env[dst[1]] = second
         return run
 
-    def thread(self, inputs):
-        env, out = {'cc': 0}, {}
-        for step in self.code:
-            if step[0] == 'load':
+    def thread(self, number, inputs):
+        env, out, at = {'cc': 0, self.index: number}, {}, 0
+        while at < len(self.code):
+            step = self.code[at]
+            at += 1
+            if step[0] == 'bra':
+                if step[1] is None or (env[step[1]] != 0) != step[2]:
+                    at = self.labels[step[3]]
+            elif step[0] == 'end':
+                break
+            elif step[0] == 'load':
                 env[step[1]] = inputs[step[2]]
             elif step[0] == 'store':
                 out[step[2]] = env[step[1]]
@@ -623,7 +701,7 @@ def check(path, write, totals):
             count = max(len(v) for t, v in buffers.values())
             got = {o: [] for o in k.stores}
             for i in range(count):
-                r = k.thread({p: buffers[a][1][i] if i < len(buffers[a][1]) else 0 for p, a in place.items()})
+                r = k.thread(i, {p: buffers[a][1][i] if i < len(buffers[a][1]) else 0 for p, a in place.items()})
                 for o in got:
                     got[o].append(r[o])
         except (Unknown, KeyError, ValueError, IndexError, StopIteration, AttributeError, TypeError) as e:

@@ -182,3 +182,121 @@ for op in ('add', 'min', 'max', 'and', 'or'):
         parts.append(changes('sured_p_%s_%s' % (op, kind), '1d', seed, 'sured.p.%s.1d.b32' % op, combine(op, kind), bring(32), unit=1, kind=kind, modes=('trap',)))
         seed += 1
 write('reduce', 'sured.b of every operation, type and way to treat what is outside; sured.p.', parts, '8.1')
+
+
+# ---- every width and vector: bytes of a surface of 16-byte texels ----
+WIDTHS = [(1, 1), (1, 2), (1, 4), (2, 1), (2, 2), (2, 4), (4, 1), (4, 2), (4, 4), (8, 1), (8, 2)]      # bytes of a component, components
+REG = {1: '%h', 2: '%h', 4: '%v', 8: '%w'}
+
+
+def spots(geom, w, vec, i, p):
+    """Byte offset in the row, row: as the access has it."""
+    x = p[0] * 16 + (i * w * vec & 15)
+    return [(x + (1 << 31)) % (1 << 32) - (1 << 31)] + p[1:]        # 32 bits, as in the kernel
+
+
+def effective(geom, w, vec, q):
+    size = SIZE[geom]
+    return [min(max(q[0], 0), size[0] * 16 - w * vec)] + [min(max(x, 0), n - 1) for x, n in zip(q[1:], size[1:])]
+
+
+def row_of(geom, q):
+    r = 0
+    for x, n in reversed(list(zip(q[1:], SIZE[geom][1:]))):
+        r = r * n + x
+    return r
+
+
+def wide(op, geom, mode, seed):
+    at, size = places(geom, seed), SIZE[geom]
+    rows = 1
+    for n in size[1:]:
+        rows *= n
+    pitch = size[0] * 16
+    initial = bytes((mix(seed << 16 | k) & 255) for k in range(pitch * rows))
+    name = '%s_wide_%s_%s' % (op, geom, mode)
+    dims = ['x', 'y', 'z'][:len(size)]
+    lines = ['', '//! test ' + name] + [l for d, n in enumerate(dims) for l in buffer(n, 's32', [p[d] for p in at])]
+    as_words = lambda b: [int.from_bytes(b[k:k + 4], 'little') for k in range(0, len(b), 4)]
+    load = op == 'suld'
+    head, body, args, outs, expects = [read(n, '%' + n) for n in dims], [], [], [], []
+    head.append('    .reg .b32 %bx, %ex, %row, %acc, %q, %lo, %hi; .reg .b16 %h<4>; .reg .b64 %big, %t1; .reg .pred %ok, %o1;')
+    # the row of the access when it is brought inside, and whether it is inside
+    clampy = []
+    for n, limit in zip(dims[1:], size[1:]):
+        clampy.append('    max.s32 %%e%s, %%%s, 0; min.s32 %%e%s, %%e%s, %d;' % (n, n, n, n, limit - 1))
+    head.append('    .reg .b32 %ey, %ez; mov.b32 %ey, 0; mov.b32 %ez, 0;')
+    head += clampy
+    head.append('    mad.lo.u32 %%row, %%ez, %d, %%ey;' % (size[1] if len(size) > 2 else 0))
+    for k, (w, vec) in enumerate(WIDTHS):
+        s = w * vec
+        regs = ['%s%d' % (REG[w], c) for c in range(vec)]
+        text = regs[0] if vec == 1 else '{%s}' % ', '.join(regs)
+        suffix = '%s.b.%s%s.b%d.%s' % (op, geom, '.v%d' % vec if vec > 1 else '', 8 * w, mode)
+        places_k = [spots(geom, w, vec, i, p) for i, p in enumerate(at)]
+        ins = [0 <= q[0] <= pitch - s and all(0 <= x < n for x, n in zip(q[1:], size[1:])) for q in places_k]
+        body.append('    mul.lo.u32 %%bx, %%i, %d; and.b32 %%bx, %%bx, 15; shl.b32 %%ex, %%x, 4; add.u32 %%bx, %%bx, %%ex;' % s)
+        guard = ''
+        if mode == 'trap':
+            body.append('    max.s32 %%ex, %%bx, 0; min.s32 %%ex, %%ex, %d; setp.eq.s32 %%ok, %%ex, %%bx;' % (pitch - s))
+            body += ['    setp.eq.s32 %%o1, %%e%s, %%%s; and.pred %%ok, %%ok, %%o1;' % (n, n) for n in dims[1:]]
+            guard = '@%ok '
+        vector = VECTOR[geom].replace('%x', '%bx')
+        if load:
+            body += ['    mov.b%d %s, 0;' % (max(16, 8 * w), r) for r in regs] if guard else []
+            body.append('    %s%s %s, [%%s0, %s];' % (guard, suffix, text, vector))
+            body.append('    mov.b32 %acc, 0;')
+            for r in regs:
+                if w == 8:
+                    body.append('    mov.b64 {%%lo, %%hi}, %s; mad.lo.u32 %%acc, %%acc, 31, %%lo; mad.lo.u32 %%acc, %%acc, 31, %%hi;' % r)
+                elif w == 4:
+                    body.append('    mad.lo.u32 %%acc, %%acc, 31, %s;' % r)
+                else:
+                    body.append('    cvt.u32.u16 %%lo, %s; %smad.lo.u32 %%acc, %%acc, 31, %%lo;' % (r, 'and.b32 %lo, %lo, 255; ' if w == 1 else ''))
+            body.append('    ld.param.u64 %%a, [p_d%d]; mad.wide.u32 %%a, %%i, 4, %%a; st.global.b32 [%%a], %%acc;' % k)
+            got = []
+            for q, there in zip(places_k, ins):
+                e = effective(geom, w, vec, q)
+                start = row_of(geom, e) * pitch + e[0]
+                data = initial[start:start + s] if there or mode == 'clamp' else bytes(s)
+                acc = 0
+                for c in range(0, s, min(w, 4)):
+                    acc = (acc * 31 + int.from_bytes(data[c:c + min(w, 4)], 'little')) & M32
+                got.append(acc)
+            outs.append('d%d' % k)
+            expects += ['//! expect d%d derived =' % k] + words(got)
+        else:
+            # what a place gets depends on the place alone: 64 * row + offset, and counting up
+            body.append('    max.s32 %%ex, %%bx, 0; min.s32 %%ex, %%ex, %d; mad.lo.u32 %%q, %%row, 64, %%ex;' % (pitch - s))
+            for c, r in enumerate(regs):
+                body.append('    add.u32 %%lo, %%q, %d; and.b32 %%lo, %%lo, 255;' % (c * w))
+                if w <= 2:
+                    body.append('    mad.lo.u32 %%lo, %%lo, %d, %d; cvt.u16.u32 %s, %%lo;' % ((1, 0, r) if w == 1 else (0x101, 0x100, r)))
+                elif w == 4:
+                    body.append('    mad.lo.u32 %s, %%lo, 0x01010101, 0x03020100;' % r)
+                else:
+                    body.append('    mul.lo.u32 %%lo, %%lo, 0x01010101; add.u32 %%hi, %%lo, 0x07060504; add.u32 %%lo, %%lo, 0x03020100; mov.b64 %s, {%%lo, %%hi};' % r)
+            body.append('    %s%s [%%s%d, %s], %s;' % (guard, suffix, k, vector, text))
+            now = bytearray(initial)
+            for q, there in zip(places_k, ins):
+                if there or mode == 'clamp':
+                    e = effective(geom, w, vec, q)
+                    r = row_of(geom, e)
+                    for b in range(s):
+                        now[r * pitch + e[0] + b] = (r * 64 + e[0] + b) & 255
+            args.append('s%d' % k)
+            lines += buffer('t%d' % k, 'u32', as_words(initial)) + [surface('s%d' % k, 't%d' % k, geom).replace(' x1', ' x4')]
+            expects += ['//! expect t%d derived =' % k] + words(as_words(now))
+    if load:
+        lines += buffer('texels', 'u32', as_words(initial)) + ['//! buffer %s u32[%d]' % (o, N) for o in outs] + [surface('s0', 'texels', geom).replace(' x1', ' x4')]
+        args = ['s0']
+    lines.append('//! launch %s(%s) block %d' % (name, ','.join(dims + outs + args), N))
+    head += ['    .reg .b32 %%v<4>; .reg .b64 %%w<4>; .reg .b64 %%s<%d>;' % len(args)] + ['    ld.param.u64 %%%s, [p_%s];' % (a, a) for a in args]
+    o = kernel(name, dims + outs + args, head, body, [])
+    o = [x.replace(', %v, %r<8>; .reg .b64 %a, %w, %s<8>;', ', %r<8>; .reg .b64 %a;') for x in o]
+    return lines + expects, o
+
+
+ALL = [(g, 'zero') for g in SIZE] + [('2d', 'clamp'), ('2d', 'trap')]
+for op in ('suld', 'sust'):
+    write(op + '_wide', op + '.b of every width and vector.', [wide(op, g, m, 100 + k) for k, (g, m) in enumerate(ALL)])

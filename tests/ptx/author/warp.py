@@ -529,7 +529,7 @@ for k, (ty, r) in enumerate(TYPES):
 t.kernel('identity', {'a': IN_A}, outs, body)
 t.write()
 t = Test('flow/stack', 'alloca, stacksave and stackrestore; sizes differ between lanes.', 'sm_52', '7.3')
-t.kernel('alloca', {'a': IN_A}, {'d': ('u32', N, A), 'e': ('u32', N, [0] * N), 'f': ('u32', N, [1] * N)}, notes=['todo amd the stack instructions are refused'], body="""and.b32 %t0, %i, 3; add.u32 %t0, %t0, 1; shl.b32 %t0, %t0, 4; cvt.u64.u32 %q1, %t0;
+t.kernel('alloca', {'a': IN_A}, {'d': ('u32', N, A), 'e': ('u32', N, [0] * N), 'f': ('u32', N, [1] * N)}, body="""and.b32 %t0, %i, 3; add.u32 %t0, %t0, 1; shl.b32 %t0, %t0, 4; cvt.u64.u32 %q1, %t0;
 stacksave.u64 %q2;
 alloca.u64 %q3, %q1;
 alloca.u64 %q4, %q1, 16;
@@ -550,7 +550,7 @@ stackrestore.u32 %t1;
 stacksave.u32 %t5; setp.eq.u32 %p1, %t5, %t1; selp.u32 %f, 1, 0, %p1;
 """
 t.kernel('alloca_32', {'a': IN_A}, {'d': ('u32', N, A), 'e': ('u32', N, [0] * N), 'f': ('u32', N, [1] * N), 'g': ('u32', N, list(lanes))},
-         notes=['todo amd the stack instructions are refused', 'todo host addresses of local memory need 64 bits'], body=body.replace('BLOCK', block))
+         notes=['todo host addresses of local memory need 64 bits'], body=body.replace('BLOCK', block))
 t.write()
 t = Test('sreg/unused', 'Special registers that hold nothing here: the fourth components, performance counters.', 'sm_90', '8.0')
 body = ''.join('mov.u32 %%t0, %%%s; or.b32 %%d, %%d, %%t0;\n' % r for r in ('clusterid.w', 'nclusterid.w', 'cluster_ctaid.w', 'cluster_nctaid.w'))
@@ -558,6 +558,36 @@ t.kernel('fourth', {'a': IN_A}, {'d': ('u32', N, 'recorded')}, body)
 body = ''.join('mov.u32 %%t0, %%pm%d; xor.b32 %%d, %%d, %%t0;\n' % k for k in range(8)) + ''.join('mov.u64 %%q0, %%pm%d_64; cvt.u32.u64 %%t0, %%q0; xor.b32 %%d, %%d, %%t0;\n' % k for k in range(8))
 t.kernel('counters', {'a': IN_A}, {'d': ('u32', N, 'any')}, body)
 t.write()
+
+# ---- vectors of eight halves: each thread changes its own (values that every format holds exactly, zeros of both signs, infinities) ----
+import exact
+n = 16
+lines, code = [], []
+NUMBERS = {'f16': [0, 0x8000, 0x3c00, 0xbc00, 0x4000, 0xc500, 0x7c00, 0xfc00, 0x0001, 0x8400], 'bf16': [0, 0x8000, 0x3f80, 0xbf80, 0x4000, 0xc0a0, 0x7f80, 0xff80, 0x0001, 0x8080]}
+for t in ('f16', 'bf16'):
+    f = exact.FORMATS[t]
+    old = [NUMBERS[t][(3 * i + i // 10) % 10] for i in range(8 * n)]
+    new = [NUMBERS[t][(7 * i + i // 8) % 10] for i in range(8 * n)]
+    words = lambda l: ['//!     ' + ' '.join('0x%04x' % x for x in l[i:i + 16]) for i in range(0, len(l), 16)]
+    for op in ('add', 'min', 'max'):
+        after = [exact.add(f, a, b) if op == 'add' else exact.minmax(f, [a, b], op == 'max') for a, b in zip(old, new)]
+        for kind in ('atom', 'red'):
+            name = '%s_%s_%s_v8' % (kind, op, t)
+            lines += ['', '//! test ' + name, '//! buffer m b16 ='] + words(old) + ['//! buffer v b16 ='] + words(new)
+            lines += ['//! buffer d b16[%d]' % (8 * n)] * (kind == 'atom') + ['//! launch %s block %d' % (name, n), '//! expect m derived ='] + words(after)
+            lines += (['//! expect d derived ='] + words(old)) * (kind == 'atom')
+            regs = lambda r: '{%s}' % ', '.join('%%%s%d' % (r, k) for k in range(8))
+            one = '    %s.global.%s.noftz.v8.%s %s[%%m], %s;' % (kind, op, t, regs('o') + ', ' if kind == 'atom' else '', regs('h'))
+            code += ['', '.visible .entry %s(.param .u64 p_m, .param .u64 p_v%s)' % (name, ', .param .u64 p_d' if kind == 'atom' else ''), '{',
+                     '    .reg .pred %p; .reg .b16 %h<8>, %o<8>; .reg .b32 %i, %t; .reg .b64 %m, %v, %d;',
+                     '    mov.u32 %i, %tid.x; ld.param.u64 %m, [p_m]; ld.param.u64 %v, [p_v]; mad.wide.u32 %m, %i, 16, %m; mad.wide.u32 %v, %i, 16, %v;']
+            code += ['    ld.global.v4.b16 {%s}, [%%v+%d];' % (', '.join('%%h%d' % (4 * k + q) for q in range(4)), 8 * k) for k in range(2)]
+            code += ['    and.b32 %t, %i, 1; setp.ne.u32 %p, %t, 0; @%p bra ODD;', one, '    bra JOIN;', 'ODD:', one, 'JOIN:']
+            if kind == 'atom':
+                code.append('    ld.param.u64 %d, [p_d]; mad.wide.u32 %d, %i, 16, %d;')
+                code += ['    st.global.v4.b16 [%%d+%d], {%s};' % (8 * k, ', '.join('%%o%d' % (4 * k + q) for q in range(4))) for k in range(2)]
+            code += ['    ret;', '}']
+Test('atom/half_v8', 'atom and red of eight halves at once, each thread on its own; by exact fractions.', 'sm_90', '8.1').raw(lines[1:], code[1:]).write()
 
 # ---- transactions of mbarrier objects: each thread has one of its own. Phases end when nothing is pending (9.7.13.15) ----
 t = Test('async/mbarrier_tx', 'mbarrier objects that count bytes, a thread each: expect_tx, complete_tx, arrivals with both, try_wait. Lanes have taken two paths.', 'sm_90', '8.0',
@@ -610,7 +640,7 @@ for name, (at, space) in FORMS.items():
         body = """mov.u32 %t1, objects; mad.lo.u32 %t1, %i, 8, %t1; cvt.u64.u32 %q1, %t1; cvta.shared.u64 %q0, %q1; rem.u32 %t2, %i, 3; mad.lo.u32 %t2, %t2, 16, 32; mov.u32 %t4, 200;
 mov.u32 %d, 0; and.b32 %t3, %lane, 1; setp.ne.u32 %p2, %t3, 0; @%p2 bra ODD;
 """ + block + 'bra JOIN;\nODD:\n' + block + 'JOIN:'
-        t.kernel(name + ('_limit' if wait else ''), {}, {'d': ('u32', N, [said] * N)}, body, notes=['todo amd mbarrier is refused'])
+        t.kernel(name + ('_limit' if wait else ''), {}, {'d': ('u32', N, [said] * N)}, body)
 t.write()
 
 # ---- errors ----
