@@ -282,12 +282,20 @@ def recorded(name):
                 section = out.setdefault(line[1:-1], [None, []])
             elif line and line[0] != "#":
                 section[1] += [int(x, 16) for x in line.split()]
-    test = None
+    test = inline = None
     for line in open(path + ".ptx").read().split("\n") if os.path.exists(path + ".ptx") else ():
         if line.startswith("//! test "):
             test = line[9:]
         elif line.startswith("//! expect d recorded ") and f"{test}.d" in out:
             out[f"{test}.d"][0] = line
+        elif line.startswith("//! expect d recorded ") and " =" in line:       # short lists stand in the text
+            out[f"{test}.d"] = [line[:line.index(" =")] + " = @file", [int(x, 0) for x in line[line.index(" =") + 2:].split()]]
+            inline = out[f"{test}.d"][1]
+            continue
+        elif line.startswith("//!  ") and inline is not None:
+            inline += [int(x, 0) for x in line[4:].split()]
+            continue
+        inline = None
     return {k: v for k, v in out.items() if v[0]}
 
 
