@@ -515,8 +515,8 @@ def write_sparse():
     or 2 and 3 (sparsity selector), of every four give them: the first for columns 0 to 15, the other for the rest; the low half is
     of row lane / 4, the high one of the row 8 below."""
     pairs = (0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110)
-    text = head("mma.sp of f16, with the metadata of either pair of threads", '8.5', 80).replace("//! todo amd", "//! todo host,amd") + "\n"
-    text = text.replace("matrix instructions are not emitted for amdgcn", "sparse matrix instructions are not emitted")
+    text = head("mma.sp of f16, with the metadata of either pair of threads", '8.5', 80)
+    text = text.replace(".version", "//! todo host,amd sparse matrix instructions are not emitted\n.version") + "\n"
     values, kernels = [], ""
     names = (('sp', 'mma.sp'), ('ordered', 'mma.sp::ordered_metadata'))
     for selector in (0, 1):
@@ -568,6 +568,7 @@ def write_values(name, values):
 
 
 def head(comment, version, sm):
+    return f"// SPDX-License-Identifier: Apache-2.0\n// {comment}\n// Written by tests/ptx/author/matrix.py.\n.version {version}\n.target sm_{sm}\n.address_size 64\n\n"
 
 
 def mma(shape, d, a, b, c, sm, layouts=None, sat=False, bit=None, rnd=None):
