@@ -313,11 +313,61 @@ chains_f64(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m
     }
 }
 
-/* The warp does it again, with an eye on NaNs, where any of its elements is one: lanes need each other's rows. */
+/* A function that computes a form of f64 from fragments, with an eye on NaNs; in directed roundings an fma is long, too. */
+static V
+f64_function(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, LLVMTypeRef *type)
+{
+    unsigned n = m->na + m->nb + m->nc;
+    LLVMTypeRef types[24], result[8];
+    V v[24], regs[3][8], out[8];
+    char name[64];
+    for (unsigned i = 0; i < n; i++)
+        types[i] = e->i64;
+    for (unsigned i = 0; i < m->nd; i++)
+        result[i] = e->i64;
+    *type = LLVMFunctionType(LLVMStructTypeInContext(e->llvm, result, m->nd, false), types, n, false);
+    snprintf(name, sizeof name, "mma.f64.m%un%uk%u.%u", m->m, m->n, m->k, in->round);
+    V fn = LLVMGetNamedFunction(e->module, name);
+    if (fn)
+        return fn;
+    fn = LLVMAddFunction(e->module, name, *type);
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    set_attribute(e, fn, "noinline");
+    set_attribute(e, fn, "convergent");         /* lanes read each other's registers */
+    LLVMBasicBlockRef back = LLVMGetInsertBlock(e->b);
+    LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
+    LLVMGetParams(fn, v);
+    memcpy(regs[0], v, m->na * sizeof *v);
+    memcpy(regs[1], v + m->na, m->nb * sizeof *v);
+    memcpy(regs[2], v + m->na + m->nb, m->nc * sizeof *v);
+    chains_f64(e, in, m, regs, true, out);
+    LLVMBuildAggregateRet(e->b, out, m->nd);
+    LLVMPositionBuilderAtEnd(e->b, back);
+    return fn;
+}
+
+static void
+call_f64(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], V *out)
+{
+    LLVMTypeRef type;
+    V args[24], fn = f64_function(e, in, m, &type);
+    memcpy(args, regs[0], m->na * sizeof *args);
+    memcpy(args + m->na, regs[1], m->nb * sizeof *args);
+    memcpy(args + m->na + m->nb, regs[2], m->nc * sizeof *args);
+    V r = LLVMBuildCall2(e->b, type, fn, args, m->na + m->nb + m->nc, "");
+    for (unsigned i = 0; i < m->nd; i++)
+        out[i] = LLVMBuildExtractValue(e->b, r, i, "");
+}
+
+/* Plain chains; the warp does it again by the function where any of its elements is NaN: lanes need each other's rows. */
 static void
 products_f64(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], V *out)
 {
     V again[8], any = NULL;
+    if (in->round && in->round != PTX_RN) {
+        call_f64(e, in, m, regs, out);
+        return;
+    }
     chains_f64(e, in, m, regs, false, out);
     for (unsigned i = 0; i < m->nd; i++) {
         V nan = fp_is_nan(e, LLVMBuildBitCast(e->b, out[i], e->f64, ""));
@@ -326,8 +376,7 @@ products_f64(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix 
     LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), repeat = emit_new_block(e, "nan"), done = emit_new_block(e, "product");
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntNE, gcn_ballot(e, any), i32(e, 0), ""), repeat, done);
     LLVMPositionBuilderAtEnd(e->b, repeat);
-    chains_f64(e, in, m, regs, true, again);
-    repeat = LLVMGetInsertBlock(e->b);
+    call_f64(e, in, m, regs, again);
     LLVMBuildBr(e->b, done);
     LLVMPositionBuilderAtEnd(e->b, done);
     for (unsigned i = 0; i < m->nd; i++) {
