@@ -385,7 +385,7 @@ compile(const struct cwj_api *jit, const struct options *o, const struct found *
 static _Noreturn void
 leave(int code)
 {
-#ifdef __SANITIZE_ADDRESS__     /* looks for leaks on exit */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__     /* they report on exit */
     exit(code);
 #else
     if (fflush(NULL) && !code)
