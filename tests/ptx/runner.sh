@@ -243,6 +243,22 @@ T
 { echo "$head"; echo '//! launch k'; echo '//! expect error CUDA_ERROR_INVALID_PTX "P2003"'; echo '.visible .entry k() { frob; }'; } > body
 says 'a refused module' 0 '^1 passed' '--on host:O0' < body
 
+# ---- textures ----
+bad 'linear memory of two dimensions' 'linear-memory and pitched are for textures of one dimension and of two' <<'T'
+//! buffer a u32 = 1 2 3 4
+//! texture t of a 2,2 linear-memory
+T
+bad 'a reference as a parameter' "'t' is a reference, which is no parameter" <<'T'
+//! buffer a u32 = 1 2 3 4
+//! texture t of a 2,2 reference
+//! launch k(a,t)
+T
+{ echo "$head"; echo '//! buffer a u32 = 1'; echo '//! texture t of a 1 reference'; echo '//! launch k(a,a)'; echo '//! expect a derived = 2'; echo "$kernel"; } > body
+says 'a reference that the module lacks' 1 'making textures and surfaces: CUDA_ERROR_NOT_FOUND' '--on host:O0' < body
+# A module for a newer GPU is for our devices as good as any; what a test requires itself is not.
+{ printf '.version 8.6\n.target sm_100\n.address_size 64\n'; echo '//! buffer a u32 = 1'; echo '//! buffer d u32[1]'; echo '//! launch k'; echo '//! expect d derived = 2'; echo "$kernel"; } > body
+says 'a newer target' 0 '^1 passed' '--on host:O0' < body
+
 # ---- recording ----
 { echo "$head"; echo '//! buffer a u32[80] = @range(0,79)'; echo '//! buffer d u32[a]'; echo '//! launch k each a'; echo '//! test two'; echo '//! buffer a u32 = 4 5'
   echo '//! buffer d u32[2]'; echo '//! launch k each a'; echo "$kernel"; } > body
