@@ -65,7 +65,7 @@ usage(FILE *out)
           "Runs PROGRAM on the reference device and each of its kernel launches on the subject device too, and compares the\n"
           "memory that they leave.\n\n"
           "      --reference DEVICE  where the program runs: a value of CUDAWAY_DEVICE, or cuda-native for the real driver\n"
-          "      --subject DEVICE    what is compared with it\n"
+          "      --subject DEVICE    what is compared with it; also cuda-native:O0, the real driver without its optimiser\n"
           "                          default: cuda-native and host where there is a real driver, else host and host:O0\n"
           "  -o, --output DIR        where dumps of launches that differ are kept (default cudaway-diff-PROGRAM)\n"
           "      --kernels REGEX     compare only kernels whose name matches\n"
@@ -124,8 +124,12 @@ native_works(const char *path)
 static bool
 choose_devices(struct diff *d)
 {
-    bool wanted = (d->reference && !strcmp(d->reference, "cuda-native")) ||
-                  (d->subject.device && !strcmp(d->subject.device, "cuda-native"));
+    if (d->reference && !strcmp(d->reference, "cuda-native:O0")) {
+        say("cuda-native:O0 can only be the subject: the program loads its modules on the reference as it does; use --reference host");
+        return false;
+    }
+    bool native_subject = d->subject.device && (!strcmp(d->subject.device, "cuda-native") || !strcmp(d->subject.device, "cuda-native:O0"));
+    bool wanted = native_subject || (d->reference && !strcmp(d->reference, "cuda-native"));
     if (wanted || !d->reference || !d->subject.device) {
         d->native = find_native();
         bool works = d->native && native_works(d->native);
@@ -134,7 +138,7 @@ choose_devices(struct diff *d)
             return false;
         }
         if (!d->reference)
-            d->reference = works && !(d->subject.device && !strcmp(d->subject.device, "cuda-native")) ? "cuda-native" : "host";
+            d->reference = works && !native_subject ? "cuda-native" : "host";
         if (!d->subject.device)
             d->subject.device = !strcmp(d->reference, "host") ? "host:O0" : "host";
     }

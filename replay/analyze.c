@@ -425,6 +425,7 @@ cwd_facts_of(const struct cwj_kernel *k, struct cwd_facts *f)
         for (uint32_t i = 0; i < fn->ninsts; i++)
             step(&w, &fn->insts[i]);
     }
+    bool product = false, sum = false;
     for (uint32_t i = 0; i < fn->ninsts && !w.failed; i++) {
         const struct ptx_inst *in = &fn->insts[i];
         const struct ptx_operand *o = in->operand, *t = texture_operand(in);
@@ -434,11 +435,16 @@ cwd_facts_of(const struct cwj_kernel *k, struct cwd_facts *f)
             stored(&w, in, &o[0], &o[1]);
         else if (in->op == PTX_OP_ATOM && in->noperands > 2)
             stored(&w, in, &o[1], &o[2]);
+        if (in->round == PTX_RND_NONE && types[in->type[0]].class == PTX_CLASS_FLOAT) {
+            product = product || in->op == PTX_OP_MUL;
+            sum = sum || in->op == PTX_OP_ADD || in->op == PTX_OP_SUB;
+        }
         f->approximate = f->approximate || in->flags & (PTX_F_APPROX | PTX_F_FULL);
         if (in->op == PTX_OP_ATOM || in->op == PTX_OP_RED)
             f->order_matters = f->order_matters || types[in->type[0]].class == PTX_CLASS_FLOAT || in->atomop == PTX_ATOM_EXCH ||
                                (in->op == PTX_OP_ATOM && in->noperands && o[0].kind == PTX_OPND_REG);
     }
+    f->fusible = product && sum;
     /* Functions that the kernel might call. */
     for (uint32_t i = 0; i < fn->module->nfuncs && !w.failed; i++) {
         const struct ptx_function *g = fn->module->funcs[i];

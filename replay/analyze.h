@@ -42,6 +42,7 @@ struct cwd_facts {
     bool     uses_references;       /* texture or surface references by name */
     bool     order_matters;         /* atomics whose outcome depends on the order of threads: a result is used, or floats add */
     bool     approximate;           /* instructions whose last bits PTX leaves open (.approx, .full) */
+    bool     fusible;               /* floating-point mul and add without rounding modifiers, which a compiler may fuse (PTX ISA, mul) */
 };
 
 /* False: out of memory. cwd_facts_finish in every case. */

@@ -36,7 +36,7 @@ is_ours(void *symbol)
 static cw_result
 load_library(struct cwd_driver *d, const char *on, struct cwd_error *e)
 {
-    bool native = on && !strcmp(on, "cuda-native");
+    bool native = on && (!strcmp(on, "cuda-native") || !strcmp(on, "cuda-native:O0"));
     char path[PATH_MAX];
     const char *name = path;
     if (native) {
@@ -58,6 +58,7 @@ load_library(struct cwd_driver *d, const char *on, struct cwd_error *e)
 #undef X
     if (!d->cu.cuInit || !d->cu.cuLaunchKernel || !d->cu.cuModuleLoadData || !d->cu.cuMemAlloc_v2 || !d->cu.cuMemAddressReserve)
         return cwd_fail(e, CW_ERR_INVALID, "%s is not a CUDA driver that can replay", name);
+    d->unoptimised = native && strcmp(on, "cuda-native");
     d->ours = is_ours(cw_cuda_table_get(&d->cu, CW_FN_cuInit));
     if (native && d->ours)
         return cwd_fail(e, CW_ERR_NOT_FOUND, "cuda-native: the libcuda.so.1 that is found is CUDAway's; set CUDAWAY_CUDA_LIBRARY to the "

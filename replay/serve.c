@@ -32,6 +32,8 @@ explain(const struct cwd_session *s, const struct cwd_dump *d, struct cw_buf *b)
         cw_buf_puts(b, " the kernel uses atomic operations whose outcome depends on the order of threads: it may differ from run to run\n");
     if (known && f.approximate)
         cw_buf_puts(b, " the kernel uses approximate instructions, whose last bits PTX leaves open: --ulp N allows for them\n");
+    if (known && f.fusible && (s->fuses || strncmp(d->device, "CUDAway", 7)))
+        cw_buf_puts(b, " the kernel has mul and add without rounding modifiers, which NVIDIA's compiler may fuse: cuda-native:O0 does not\n");
     cwd_facts_finish(&f);
     cwd_program_close(&p);
 }

@@ -41,6 +41,8 @@ cwd_session_open(struct cwd_session *s, const char *on, struct cwd_error *e)
     s->cu = d.cu;
     memcpy(s->device, d.name, sizeof s->device);
     s->driver = d.version;
+    s->unoptimised = d.unoptimised;
+    s->fuses = !d.ours && !d.unoptimised;
     s->compute_capability = d.compute_capability;
     CUdevice device = d.device;
     CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE } };
@@ -160,10 +162,10 @@ link_inputs(struct run *w, CUmodule *module)
     };
     CUlinkState state;
     char log[1024] = "";
-    CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
-    void *values[] = { log, (void *)(uintptr_t)sizeof log }, *image;
+    CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_OPTIMIZATION_LEVEL };
+    void *values[] = { log, (void *)(uintptr_t)sizeof log, NULL }, *image;
     size_t size;
-    CUresult r = w->s->cu.cuLinkCreate_v2(2, options, values, &state);
+    CUresult r = w->s->cu.cuLinkCreate_v2(w->s->unoptimised ? 3 : 2, options, values, &state);
     if (r != CUDA_SUCCESS)
         return failed(w, "linking the module", r);
     for (uint32_t i = 0; i < w->d->ninputs && r == CUDA_SUCCESS; i++) {
@@ -203,7 +205,10 @@ load_module(struct run *w)
         if (d->linked) {
             r = link_inputs(w, &l->module);
         } else {
-            CUresult c = w->s->cu.cuModuleLoadData(&l->module, d->inputs[0].data);
+            CUjit_option level = CU_JIT_OPTIMIZATION_LEVEL;
+            void *none = NULL;
+            CUresult c = w->s->unoptimised ? w->s->cu.cuModuleLoadDataEx(&l->module, d->inputs[0].data, 1, &level, &none)
+                                           : w->s->cu.cuModuleLoadData(&l->module, d->inputs[0].data);
             if (c != CUDA_SUCCESS)
                 r = failed(w, "loading the module", c);
         }

@@ -16,6 +16,8 @@ struct cwd_session {
     struct cw_cuda_table cu;
     char device[256];
     uint32_t driver, compute_capability;
+    bool fuses;                         /* the driver may fuse multiplications and additions */
+    bool unoptimised;                   /* modules are loaded with CU_JIT_OPTIMIZATION_LEVEL 0 */
     uint64_t granule;
     uint64_t zone, zone_size;           /* address space reserved at once for the recorded addresses of host devices */
     struct cwd_span *spans;             /* memory that is in place */
@@ -31,7 +33,7 @@ struct cwd_outcome {
     struct cw_buf notes;                /* lines: what was moved */
 };
 
-/* `on`: a device for CUDAWAY_DEVICE, "cuda-native" for the real driver, NULL for the default. */
+/* `on`: a device for CUDAWAY_DEVICE, "cuda-native" or "cuda-native:O0" for the real driver (replay/driver.h), NULL for the default. */
 cw_result cwd_session_open(struct cwd_session *s, const char *on, struct cwd_error *e) CW_MUST_CHECK;
 /* Unload the modules and forget the memory in place, which stays the device's until the process ends. */
 void cwd_session_close(struct cwd_session *s);

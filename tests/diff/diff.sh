@@ -45,6 +45,8 @@ errors)
     expect 2 "usage" "$DIFF"
     expect 2 "the subject nonsense cannot be used" "$DIFF" --reference host --subject nonsense "$APP" add
     CUDAWAY_CUDA_LIBRARY=$dir/none expect 2 "cuda-native" "$DIFF" --reference cuda-native "$APP" add
+    expect 2 "can only be the subject" "$DIFF" --reference cuda-native:O0 "$APP" add
+    CUDAWAY_CUDA_LIBRARY=$dir/none expect 2 "cuda-native" "$DIFF" --reference host --subject cuda-native:O0 "$APP" add
     expect 2 "not a regular expression" "$DIFF" --kernels '(' "$APP" add
     ;;
 esac
