@@ -368,6 +368,8 @@ leaf_pack(struct ctx *c, struct seq *s)
             o->index = (uint8_t)(ops[k].pack ? o->index % class_info[o->cls].count : (n->op[1].index + i) % class_info[o->cls].count);
         }
     }
+    if (c->o->native && n->op[0].cls == C_S)           /* where narrow results go: their upper halves are not zero */
+        n->op[0].cls = C_R;
     n->text = ops[k].text;
     n->form = "mov with braces";
     maybe_guard(c, n);

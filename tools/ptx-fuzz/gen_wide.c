@@ -143,7 +143,8 @@ leaf_matrix(struct ctx *c, struct seq *s)
             n->op[n->nops - 1].index = (uint8_t)(n->op[n->nops - 1].index % class_info[n->op[n->nops - 1].cls].count);
         }
         const char *dst = list_of(c, 0, nd);
-        n->text = FMT(c, "mma.sync.aligned.%s %s, %s, %s, %s;", products[i].text, dst, list_of(c, nd, na), list_of(c, nd + na, products[i].nb), dst);
+        /* Behind a divergent loop the hardware's lanes are still apart, and `aligned` wants them together. */
+        n->text = FMT(c, "bar.warp.sync -1;\nmma.sync.aligned.%s %s, %s, %s, %s;", products[i].text, dst, list_of(c, nd, na), list_of(c, nd + na, products[i].nb), dst);
         for (unsigned d = 0; d < nd && type == PTX_F64 && !c->o->nan64; d++)
             n->text = FMT(c, "%s\nsetp.nan.f64 %%tp0, $%u, $%u;\nselp.b64 $%u, 0x7ff8000000000000, $%u, %%tp0;", n->text, d, d, d, d);
         n->form = FMT(c, "mma.%s", products[i].text);
@@ -162,7 +163,7 @@ leaf_matrix(struct ctx *c, struct seq *s)
     } else {
         add_regs(c, n, PTX_U32, true, 1);
         add_regs(c, n, PTX_U32, false, 1);
-        n->text = "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;";
+        n->text = "bar.warp.sync -1;\nmovmatrix.sync.aligned.m8n8.trans.b16 $0, $1;";
         n->form = "movmatrix";
     }
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cudaway-trace report: the totals of a recording as text or as one JSON object. */
 #include "tracer/cli/cli.h"
+#include "tracer/cli/manifest.h"
 #include "tracer/cli/totals.h"
-
-#include "impl/base/file.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -22,66 +21,6 @@ usage(FILE *out)
 {
     fputs("usage: cudaway-trace report [--json] [DIR]\n\n"
           "DIR is what `record` left; without it, the newest cudaway-trace-* folder here.\n", out);
-}
-
-static cJSON *
-read_manifest(const char *dir)
-{
-    char path[PATH_MAX], *data;
-    size_t size;
-    if (snprintf(path, sizeof path, "%s/manifest.json", dir) >= (int)sizeof path)
-        return NULL;
-    cw_result r = cw_file_read(path, 1u << 20, &data, &size);
-    if (r != CW_OK) {
-        say("%s: %s; the report goes without it", path, r == CW_ERR_NOT_FOUND ? "missing" : strerror(errno));
-        return NULL;
-    }
-    cJSON *m = cJSON_ParseWithLength(data, size);
-    free(data);
-    const cJSON *format = cJSON_GetObjectItemCaseSensitive(m, "format");
-    const cJSON *version = cJSON_GetObjectItemCaseSensitive(m, "version");
-    if (!cJSON_IsString(format) || strcmp(format->valuestring, "cudaway-trace") || !cJSON_IsNumber(version)) {
-        say("%s is damaged; the report goes without it", path);
-        cJSON_Delete(m);
-        return NULL;
-    }
-    if (version->valuedouble > 1)
-        say("%s has format version %g, this program knows version 1; some of it may be missing here", path,
-            version->valuedouble);
-    return m;
-}
-
-static const char *
-text_of(const cJSON *m, const char *key, const char *none)
-{
-    const cJSON *v = cJSON_GetObjectItemCaseSensitive(m, key);
-    return cJSON_IsString(v) ? v->valuestring : none;
-}
-
-static void
-print_manifest(const cJSON *m)
-{
-    const cJSON *a, *exit = cJSON_GetObjectItemCaseSensitive(m, "exit");
-    const cJSON *code = cJSON_GetObjectItemCaseSensitive(exit, "code");
-    const cJSON *signal = cJSON_GetObjectItemCaseSensitive(exit, "signal");
-    const cJSON *seconds = cJSON_GetObjectItemCaseSensitive(m, "seconds");
-    printf("program    ");
-    cJSON_ArrayForEach(a, cJSON_GetObjectItemCaseSensitive(m, "command"))
-        printf(" %s", cJSON_IsString(a) ? a->valuestring : "?");
-    printf("\nstarted     %s", text_of(m, "started", "?"));
-    if (cJSON_IsNumber(seconds))
-        printf(", %.3f s", seconds->valuedouble);
-    if (cJSON_IsNumber(code))
-        printf(", exit status %d", code->valueint);
-    else if (cJSON_IsNumber(signal))
-        printf(", ended by signal %d", signal->valueint);
-    else
-        printf(", the recording was not finished");
-    printf("\ndevice      %s\n", text_of(m, "device", "auto"));
-    if (text_of(m, "library", NULL))
-        printf("library     %s\n", text_of(m, "library", NULL));
-    if (text_of(m, "note", NULL))
-        printf("note        %s\n", text_of(m, "note", NULL));
 }
 
 static void
@@ -169,7 +108,7 @@ static void
 print_text(const struct totals *t, const cJSON *manifest)
 {
     if (manifest)
-        print_manifest(manifest);
+        manifest_print(manifest, stdout);
     printf("recorded    %llu calls, %llu failed, %u processes, %u threads", (unsigned long long)t->calls,
            (unsigned long long)t->failed, t->processes, t->thread_count);
     if (t->calls)
@@ -358,7 +297,7 @@ cmd_report(int argc, char **argv)
     if (!dir)
         return EXIT_USAGE;
     struct totals t;
-    cJSON *manifest = read_manifest(dir);
+    cJSON *manifest = manifest_read(dir);
     enum tr_status status = totals_read(dir, &t);
     if (status != TR_FAILED) {
         if (status == TR_EMPTY)

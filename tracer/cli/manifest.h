@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The manifest of a recording, as it is read: docs/tracing.md has the format. It is a file that anybody may have written. */
+#ifndef CW_TRACE_MANIFEST_H
+#define CW_TRACE_MANIFEST_H
+
+#include <cjson/cJSON.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* The manifest in `data`; NULL after a message about `path` when it is none. The caller deletes it. */
+cJSON *manifest_parse(const char *data, size_t size, const char *path);
+/* Of the recording in `dir`; NULL after a message. */
+cJSON *manifest_read(const char *dir);
+/* What `report` says of it: program, times, exit, device. Whatever is missing or of another type is left out. */
+void manifest_print(const cJSON *m, FILE *out);
+
+#endif
