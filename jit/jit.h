@@ -107,6 +107,7 @@ struct cwj_aot_options {
                                      * loader stores its address in the code object's u64 variable cudaway_image */
     uint8_t matrix_sm;              /* amdgcn: the generation whose matrix arithmetic is meant (docs/matrix.md): 70, 75, 80, 89, 90; 0: 90 */
     bool matrix_native;             /* amdgcn: products of f16, bf16 and tf32 by WMMA or MFMA where there is such, with AMD's sums */
+    bool floats_native;             /* amdgcn: NaN and the .approx operations with the processor's own bits, not NVIDIA's */
     bool cache;                     /* take the result from the disk cache, or put it there */
 };
 

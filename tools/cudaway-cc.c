@@ -31,6 +31,7 @@ static const char usage_text[] =
     "  --emit WHAT     obj (default), asm, llvm (LLVM IR), ir (the PTX as understood, with its basic blocks)\n"
     "  -O N            optimisation, 0 to 3 (default 2)\n"
     "  -j N            threads (default 1, 0: one for each processor); a large program is compiled in parts, the same for every N\n"
+    "  --floats WHAT   amdgcn: NaN and .approx operations with NVIDIA's bits (exact, the default) or the processor's own (native)\n"
     "  --matrix MODEL  amdgcn: whose matrix products: 70, 75, 80, 89, 90 (default; NVIDIA's generations by sm), or native: AMD's own\n"
     "  --kernel NAME   only this kernel and what it calls; may be repeated\n"
     "  --arch SM       of several PTX texts take the one for sm_SM (default: the highest)\n"
@@ -198,11 +199,12 @@ processors(void)
 static int
 parse_options(int argc, char **argv, struct options *o)
 {
-    enum { OPT_TARGET = 256, OPT_EMIT, OPT_KERNEL, OPT_ARCH, OPT_MODULE, OPT_MATRIX, OPT_LIST };
+    enum { OPT_TARGET = 256, OPT_EMIT, OPT_KERNEL, OPT_ARCH, OPT_MODULE, OPT_MATRIX, OPT_FLOATS, OPT_LIST };
     static const struct option longs[] = {
         { "target", required_argument, NULL, OPT_TARGET }, { "emit", required_argument, NULL, OPT_EMIT },
         { "kernel", required_argument, NULL, OPT_KERNEL }, { "arch", required_argument, NULL, OPT_ARCH },
-        { "module", required_argument, NULL, OPT_MODULE }, { "matrix", required_argument, NULL, OPT_MATRIX }, { "list", no_argument, NULL, OPT_LIST },
+        { "module", required_argument, NULL, OPT_MODULE }, { "matrix", required_argument, NULL, OPT_MATRIX },
+        { "floats", required_argument, NULL, OPT_FLOATS }, { "list", no_argument, NULL, OPT_LIST },
         { "help", no_argument, NULL, 'h' }, { "output", required_argument, NULL, 'o' }, { 0 },
     };
     static const char hint[] = "; see cudaway-cc --help";
@@ -254,6 +256,11 @@ parse_options(int argc, char **argv, struct options *o)
             if (!o->aot.matrix_native && (!parse_number(optarg, 99, &n, NULL) || (n != 70 && n != 75 && n != 80 && n != 89 && n != 90)))
                 return complain("--matrix takes 70, 75, 80, 89, 90 or native, not '%s'%s", optarg, hint);
             o->aot.matrix_sm = o->aot.matrix_native ? 0 : (uint8_t)n;
+            break;
+        case OPT_FLOATS:
+            if (strcmp(optarg, "exact") && strcmp(optarg, "native"))
+                return complain("--floats takes exact or native, not '%s'%s", optarg, hint);
+            o->aot.floats_native = !strcmp(optarg, "native");
             break;
         case OPT_LIST:
             o->list = true;

@@ -7,6 +7,7 @@
 #include "impl/hip/device.h"
 
 #include "impl/base/buf.h"
+#include "impl/base/env.h"
 #include "impl/base/log.h"
 #include "jit/jit.h"
 
@@ -94,6 +95,15 @@ hip_module_unload(struct cwb_module *m)
     free(m);
 }
 
+static bool
+native_floats(void)
+{
+    const char *v = cw_env_get(CW_ENV_FLOATS);
+    if (v && strcmp(v, "exact") && strcmp(v, "native"))
+        cw_warn("%s=%s is neither exact nor native; exact is taken", cw_env_name(CW_ENV_FLOATS), v);
+    return v && !strcmp(v, "native");
+}
+
 /* Under k->lock. */
 static cwb_result
 compile(struct cwb_kernel *k, struct cw_buf *log)
@@ -102,7 +112,8 @@ compile(struct cwb_kernel *k, struct cw_buf *log)
     const char *const names[] = { m->jit->kernel(m->program, k->index)->name, NULL };
     struct cwj_aot_options o = { .target = CWJ_TARGET_AMDGCN, .cpu = hip_arch(m->c->device), .emit = CWJ_EMIT_OBJ, .opt_level = 3,
                                  .kernels = names, .module_image = true, .cache = true,
-                                 .matrix_sm = cwh_matrix_model()->sm, .matrix_native = cwh_matrix_native() };
+                                 .matrix_sm = cwh_matrix_model()->sm, .matrix_native = cwh_matrix_native(),
+                                 .floats_native = native_floats() };
     struct cwj_diags diags;
     struct cw_buf code, text;
     cw_buf_init(&code);

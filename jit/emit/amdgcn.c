@@ -86,8 +86,8 @@ wave_lane(struct emit *e)
 LLVMValueRef
 gcn_lane(struct emit *e)
 {
-    LLVMValueRef lane = wave_lane(e);
-    return e->wave64 ? LLVMBuildAnd(e->b, lane, i32(e, 31), "") : lane;
+    /* With 32 lanes the code generator knows better than to do it; before that it says what the range is. */
+    return LLVMBuildAnd(e->b, wave_lane(e), i32(e, 31), "");
 }
 
 static LLVMValueRef
@@ -898,6 +898,7 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
     s->module_image = what->module_image;
     s->matrix_model = gcn_matrix_model(what->matrix_sm);
     s->matrix_native = what->matrix_native;
+    e->floats_native = what->floats_native;
     s->declare_only = what->declare_only;
     e->target = CWJ_TARGET_AMDGCN;
     e->cpu = cpu;

@@ -23,7 +23,7 @@ fp_min_max(struct emit *e, V a, V b, bool max, bool propagate)
 
     emit_unify(e, v, 2);
     r = v_call2(e, name, v[0], v[1]);
-    if (gcn && !propagate && emit_scalar_type(r) == e->f32)
+    if (gcn && !propagate && (e->floats_native || emit_scalar_type(r) == e->f32))
         return r;                   /* which NaN it is does not matter: it is made canonical */
     V nan[2] = { fp_is_nan(e, v[0]), fp_is_nan(e, v[1]) };
     r = v_sel(e, nan[1], propagate ? v[1] : v[0], r);
@@ -60,7 +60,7 @@ half_fma(struct emit *e, V a, V b, V c)
 static V
 prefer_nan(struct emit *e, V r, V a, V b, V c)
 {
-    if (e->target == CWJ_TARGET_NVPTX || emit_scalar_type(r) != e->f64)
+    if (e->target == CWJ_TARGET_NVPTX || e->floats_native || emit_scalar_type(r) != e->f64)
         return r;
     V quiet = k_int(e, fp_as_int(e, r), UINT64_C(1) << 51), fast = r;
     LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b), done = NULL;

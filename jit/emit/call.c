@@ -3,8 +3,8 @@
  *
  * A device function becomes an internal LLVM function: (gang, mask,) then one argument per PTX parameter; its results come
  * back as one value or a struct. In vector shape every argument has a value a lane. A parameter that is an array travels as
- * a pointer to `width` copies; on nvptx it travels as its words, which stay in registers. An indirect call looks the token up in a table of the functions whose address is taken; in
- * vector shape it is made once per different target among the active lanes. */
+ * a pointer to `width` copies; on SIMT targets as its words, which stay in registers. An indirect call looks the token up in a table
+ * of the functions whose address is taken; in vector shape it is made once per different target among the active lanes. */
 #include "jit/emit/emit_private.h"
 
 #include <string.h>
@@ -45,12 +45,12 @@ storage_pointer(struct emit *e)
 
 enum { MAX_PASSED = 256, MAX_RETURNED = 64 };
 
-/* nvptx: the words of an array that is passed or returned, and their type; 0: it is not passed so. All that can call each other
+/* SIMT targets: the words of an array that is passed or returned, and their type; 0: it is not passed so. All that can call each other
  * agree, for it follows from the declaration alone. */
 static unsigned
 array_words(struct emit *e, const struct ptx_symbol *s, LLVMTypeRef *type, unsigned *size)
 {
-    if (e->target != CWJ_TARGET_NVPTX || emit_param_is_scalar(s))
+    if (e->target == CWJ_TARGET_HOST || emit_param_is_scalar(s))
         return 0;
     *size = s->align >= 4 && s->size % 4 == 0 ? 4 : s->align >= 2 && s->size % 2 == 0 ? 2 : 1;
     *type = *size == 4 ? e->i32 : *size == 2 ? e->i16 : e->i8;

@@ -34,6 +34,7 @@ struct emit {
     unsigned        width;          /* lanes of a vector value; 1 = every value is a scalar */
     bool            wave64;         /* amdgcn with 64 lanes */
     bool            fast_code;      /* optimised code; false for host:O0 */
+    bool            floats_native;  /* amdgcn: as in cwj_aot_options */
     struct cwj_program *program;
     const struct ptx_function *fn;  /* being emitted */
     struct emit_fn *f;              /* its state, private to jit/emit */
@@ -113,7 +114,7 @@ struct emit_simt {
     bool module_image;              /* as in cwj_aot_options */
     bool declare_only;              /* amdgcn: variables are defined in another module, which this one is linked to */
     uint8_t matrix_sm;              /* as in cwj_aot_options */
-    bool matrix_native;
+    bool matrix_native, floats_native;
 };
 cw_result emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
                            struct cwj_diags *diags) CW_MUST_CHECK;

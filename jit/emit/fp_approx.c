@@ -41,6 +41,23 @@ nvptx_approx(struct emit *e, const struct ptx_inst *in, V a)
     }
 }
 
+/* CUDAWAY_FLOATS=native: AMD's own approximations, which are as good to within an ulp; those of ex2 and lg2 take subnormals for zero.
+ * NULL: there is none. */
+static V
+amd_approx(struct emit *e, ptx_op op, V a)
+{
+    switch (op) {
+    case PTX_OP_RCP:   return v_call1(e, "llvm.amdgcn.rcp", a);
+    case PTX_OP_SQRT:  return v_call1(e, "llvm.amdgcn.sqrt", a);
+    case PTX_OP_RSQRT: return v_call1(e, "llvm.amdgcn.rsq", a);
+    case PTX_OP_SIN:   return v_call1(e, "llvm.amdgcn.sin", v_fmul(e, a, k_fp(e, a, 0.15915494309189535)));
+    case PTX_OP_COS:   return v_call1(e, "llvm.amdgcn.cos", v_fmul(e, a, k_fp(e, a, 0.15915494309189535)));
+    case PTX_OP_LG2:   return v_call1(e, "llvm.amdgcn.log", a);
+    case PTX_OP_EX2:   return v_call1(e, "llvm.amdgcn.exp2", a);
+    default:           return NULL;
+    }
+}
+
 /* The half forms: the unit cuts its f32 result off to the format, so that the rounding in fp_dst finds nothing to do. f16
  * overflows from 65536. */
 static V
@@ -64,6 +81,8 @@ fp_approx(struct emit *e, const struct ptx_inst *in, V a)
     if (in->type[0] != PTX_F32)
         return half_approx(e, in, a);
     if (e->target == CWJ_TARGET_NVPTX && (r = nvptx_approx(e, in, a)))
+        return r;
+    if (e->floats_native && (r = amd_approx(e, (ptx_op)in->op, a)))
         return r;
     switch (in->op) {
     case PTX_OP_RCP:   return unit(e, ftz ? mufu_rcp : mufu_rcp_full, a);
@@ -95,7 +114,7 @@ fp_div_approx(struct emit *e, V a, V b, bool full, bool ftz, V factor[2])
             a = fp_flush(e, a, PTX_F32);
     }
     factor[0] = a;
-    factor[1] = unit(e, mufu_rcp, b);
+    factor[1] = e->floats_native ? amd_approx(e, PTX_OP_RCP, b) : unit(e, mufu_rcp, b);
     return v_fmul(e, factor[1], a);
 }
 

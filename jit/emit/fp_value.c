@@ -65,7 +65,7 @@ fp_flush(struct emit *e, V v, ptx_type t)
 V
 fp_canonical(struct emit *e, V v)
 {
-    if (emit_scalar_type(v) != e->f32 || e->target == CWJ_TARGET_NVPTX)     /* the hardware does it */
+    if (emit_scalar_type(v) != e->f32 || e->floats_native || e->target == CWJ_TARGET_NVPTX)     /* the hardware does it */
         return v;
     V nan = LLVMConstBitCast(emit_int(e, e->i32, 0x7fffffff), e->f32);
     return v_sel(e, fp_is_nan(e, v), nan, v);
@@ -74,7 +74,7 @@ fp_canonical(struct emit *e, V v)
 V
 fp_quiet(struct emit *e, V v)
 {
-    if (emit_scalar_type(v) != e->f64)
+    if (emit_scalar_type(v) != e->f64 || e->floats_native)
         return v;
     V bits = fp_as_int(e, v);
     return v_sel(e, fp_is_nan(e, v), fp_as_float(e, v_or(e, bits, k_int(e, bits, UINT64_C(1) << 51))), v);

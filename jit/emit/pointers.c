@@ -296,14 +296,38 @@ function(struct pass *p, V fn)
     }
 }
 
+/* What only computed addresses that are pointers now. LLVM's SROA takes a ptrtoint for an escape also where nobody reads it. */
+static void
+sweep(V fn)
+{
+    for (LLVMBasicBlockRef bb = LLVMGetLastBasicBlock(fn); bb; bb = LLVMGetPreviousBasicBlock(bb)) {
+        V before;
+        for (V i = LLVMGetLastInstruction(bb); i; i = before) {
+            before = LLVMGetPreviousInstruction(i);
+            if (LLVMGetFirstUse(i))
+                continue;
+            switch (LLVMGetInstructionOpcode(i)) {
+            case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMShl: case LLVMTrunc: case LLVMZExt: case LLVMSExt: case LLVMPtrToInt:
+            case LLVMIntToPtr: case LLVMAddrSpaceCast: case LLVMSelect:
+                LLVMInstructionEraseFromParent(i);
+                break;
+            default:
+                break;
+            }
+        }
+    }
+}
+
 bool
 emit_follow_pointers(LLVMModuleRef m)
 {
     LLVMContextRef llvm = LLVMGetModuleContext(m);
     struct pass p = { .b = LLVMCreateBuilderInContext(llvm), .i8 = LLVMInt8TypeInContext(llvm) };
     for (V f = LLVMGetFirstFunction(m); f && !p.failed; f = LLVMGetNextFunction(f))
-        if (!LLVMIsDeclaration(f))
+        if (!LLVMIsDeclaration(f)) {
             function(&p, f);
+            sweep(f);
+        }
     free(p.slot);
     free(p.log);
     LLVMDisposeBuilder(p.b);

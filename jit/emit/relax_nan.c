@@ -133,7 +133,8 @@ static bool
 blind(V user)
 {
     static const char *const intrinsics[] = { "llvm.fma.", "llvm.sqrt.", "llvm.fptosi.sat.", "llvm.fptoui.sat.", "llvm.floor.",
-                                              "llvm.ceil.", "llvm.trunc.", "llvm.roundeven." };
+                                              "llvm.ceil.", "llvm.trunc.", "llvm.roundeven.", "llvm.maxnum.", "llvm.minnum.",
+                                              "llvm.arithmetic.fence." };
     size_t len;
 
     switch (LLVMGetInstructionOpcode(user)) {

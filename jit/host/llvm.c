@@ -207,13 +207,31 @@ forget_lds_kernel_id(LLVMModuleRef m)
     }
 }
 
+/* Does it index an array of a thread's own by a variable? If loops are unrolled the array may come to lie in registers. */
+static bool
+indexes_own_arrays(LLVMModuleRef m)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMIsDeclaration(f))
+            continue;
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+                LLVMTypeRef t = LLVMTypeOf(i);
+                if (LLVMGetTypeKind(t) == LLVMPointerTypeKind && LLVMGetPointerAddressSpace(t) == 5 &&
+                    (LLVMIsAPHINode(i) || (LLVMIsAGetElementPtrInst(i) && !LLVMIsConstant(LLVMGetOperand(i, 1)))))
+                    return true;
+            }
+    }
+    return false;
+}
+
 /* What the optimiser runs, where it runs at all.
  *
  * PTX was optimised by whoever made it. nvptx: ptxas optimises it again; between the two it stays as it is. amdgcn: LLVM's own
  * pipeline takes twice the time and makes code that is 3 % longer (docs/performance.md), since what it does to sums after
  * `reassociate` undoes what that does for addresses. So: constants, calls and dead arguments; then, for each function after
  * those that it calls, what the emitter's IR needs. Functions of the device library are C, with loops and switches whose
- * answers the call knows. The host's code is vectors and masks made by the emitter, which the whole pipeline pays for. */
+ * answers the call knows; where a thread has an array, loops are worth unrolling. The host's code is vectors and masks made by the emitter, which the whole pipeline pays for. */
 static const char *
 pipeline(LLVMModuleRef m, unsigned opt_level)
 {
@@ -224,7 +242,9 @@ pipeline(LLVMModuleRef m, unsigned opt_level)
         return defaults[opt_level > 3 ? 3 : opt_level];
     if (cwj_devlib_used(m))
         return "default<O1>,function(reassociate,early-cse)";
-    return "ipsccp,cgscc(inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,tailcallelim,"
+    if (indexes_own_arrays(m))
+        return "default<O2>,function(reassociate,early-cse)";
+    return "ipsccp,cgscc(inline,function(infer-address-spaces,sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,tailcallelim,"
            "loop-mssa(loop-rotate,licm),reassociate,early-cse,infer-alignment)),amdgpu-attributor";
 }
 
