@@ -124,8 +124,8 @@ cw_result emit_simt_module(struct cwj_program *p, const struct emit_simt *what, 
 unsigned emit_relax_nan(LLVMModuleRef module);
 
 /* Make pointer arithmetic of address arithmetic that starts at variables (pointers.c); for optimised amdgcn code, after mem2reg.
- * False: out of memory. */
-bool emit_follow_pointers(LLVMModuleRef module);
+ * `global`: also where it starts at kernel parameters. False: out of memory. */
+bool emit_follow_pointers(LLVMModuleRef module, bool global);
 
 /* Put the blocks of each function into the order in which LLVM's AMDGPU target makes the least code (block_order.c). */
 void emit_order_blocks(LLVMModuleRef module);

@@ -30,7 +30,7 @@ struct pass {
     V *log;                     /* values in the order in which they were looked at */
     size_t nlog, log_capacity;
     unsigned budget;
-    bool failed;
+    bool failed, global;
 };
 
 static size_t
@@ -272,7 +272,7 @@ function(struct pass *p, V fn)
 {
     LLVMContextRef llvm = LLVMGetTypeContext(p->i8);
     static const unsigned spaces[] = { 3, 5, 0, 1 };    /* shared, local, generic, global */
-    for (unsigned k = 0; k < sizeof spaces / sizeof *spaces && !p->failed; k++) {
+    for (unsigned k = 0; k < (p->global ? 4 : 3) && !p->failed; k++) {
         p->as = spaces[k];
         p->narrow = p->as > 1;
         p->pointer = LLVMPointerTypeInContext(llvm, p->as);
@@ -319,10 +319,10 @@ sweep(V fn)
 }
 
 bool
-emit_follow_pointers(LLVMModuleRef m)
+emit_follow_pointers(LLVMModuleRef m, bool global)
 {
     LLVMContextRef llvm = LLVMGetModuleContext(m);
-    struct pass p = { .b = LLVMCreateBuilderInContext(llvm), .i8 = LLVMInt8TypeInContext(llvm) };
+    struct pass p = { .global = global, .b = LLVMCreateBuilderInContext(llvm), .i8 = LLVMInt8TypeInContext(llvm) };
     for (V f = LLVMGetFirstFunction(m); f && !p.failed; f = LLVMGetNextFunction(f))
         if (!LLVMIsDeclaration(f)) {
             function(&p, f);

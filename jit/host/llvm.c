@@ -248,6 +248,17 @@ pipeline(LLVMModuleRef m, unsigned opt_level)
            "loop-mssa(loop-rotate,licm),reassociate,early-cse,infer-alignment)),amdgpu-attributor";
 }
 
+/* On gfx908, whose accumulation registers are apart, LLVM 19 loses copies into them where two stores became one, which following
+ * global pointers makes it see more of (ptx-isa.matrix.native). */
+static bool
+is_cpu(LLVMTargetMachineRef tm, const char *name)
+{
+    char *cpu = LLVMGetTargetMachineCPU(tm);
+    bool is = !strcmp(cpu, name);
+    LLVMDisposeMessage(cpu);
+    return is;
+}
+
 cw_result
 cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, struct cwj_diags *diags)
 {
@@ -273,7 +284,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
     bool nvptx = !strncmp(LLVMGetTarget(m), "nvptx", 5), amdgcn = !strncmp(LLVMGetTarget(m), "amdgcn", 6);
     if (!nvptx) {
         r = cwj_llvm_check(LLVMRunPasses(m, "function(mem2reg)", tm, o), "optimising", diags);
-        if (r == CW_OK && amdgcn && !emit_follow_pointers(m))
+        if (r == CW_OK && amdgcn && !emit_follow_pointers(m, !is_cpu(tm, "gfx908")))
             r = CW_ERR_NOMEM;
         if (r == CW_OK)
             emit_relax_nan(m);      /* while the emitter's pattern is still as it was written */

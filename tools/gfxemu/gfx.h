@@ -53,7 +53,7 @@ struct gfx_insn;
 struct gfx_wave;
 typedef void gfx_exec(struct gfx_wave *w, const struct gfx_insn *i);
 
-enum gfx_class { GFX_C_SALU, GFX_C_SMEM, GFX_C_VALU, GFX_C_TRANS, GFX_C_MATRIX, GFX_C_VMEM, GFX_C_LDS, GFX_C_SCRATCH, GFX_C_BRANCH,
+enum gfx_class { GFX_C_SALU, GFX_C_SMEM, GFX_C_VALU, GFX_C_TRANS, GFX_C_MATRIX, GFX_C_VMEM, GFX_C_FLAT, GFX_C_LDS, GFX_C_SCRATCH, GFX_C_BRANCH,
     GFX_C_OTHER, GFX_C_COUNT };
 
 /* Lane crossing of the first source. */

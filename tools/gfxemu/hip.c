@@ -681,7 +681,7 @@ struct launch { struct gfx_launch l; void *params; };
 static void
 write_counts(const struct gfx_launch *l)
 {
-    static const char *const class[] = { "salu", "smem", "valu", "trans", "matrix", "vmem", "lds", "scratch", "branch", "other" };
+    static const char *const class[] = { "salu", "smem", "valu", "trans", "matrix", "vmem", "flat", "lds", "scratch", "branch", "other" };
     const struct gfx_counts *c = &l->counts;
     uint64_t total = 0;
     pthread_mutex_lock(&g.lock);

@@ -707,7 +707,7 @@ nothing(W, I)
     VM(p, "store_short", store, U16, 0, f, cls), VM(p, "store_b16", store, U16, 0, f, cls), \
     VM(p, "store_byte_d16_hi", store_byte_hi, 0, 0, f, cls), VM(p, "store_d16_hi_b8", store_byte_hi, 0, 0, f, cls), \
     VM(p, "store_short_d16_hi", store, D16_HI, 0, f, cls), VM(p, "store_d16_hi_b16", store, D16_HI, 0, f, cls)
-#define AT(p, name, op, wide, f) { p "atomic_" name, atomic, GFX_C_VMEM, (uint8_t)((op) | (wide) << 5 | (f) << 6) }
+#define AT(p, name, op, wide, f) { p "atomic_" name, atomic, (f) == FLAT ? GFX_C_FLAT : GFX_C_VMEM, (uint8_t)((op) | (wide) << 5 | (f) << 6) }
 #define ATOM2(p, old, new, op, f) AT(p, old, op, 0, f), AT(p, old "_x2", op, 1, f), AT(p, new "32", op, 0, f), AT(p, new "64", op, 1, f)
 #define ATOMICS(p, f) ATOM2(p, "swap", "swap_b", SWAP, f), ATOM2(p, "cmpswap", "cmpswap_b", CMPSWAP, f), ATOM2(p, "add", "add_u", ADD, f), \
     ATOM2(p, "sub", "sub_u", SUB, f), ATOM2(p, "smin", "min_i", SMIN, f), ATOM2(p, "umin", "min_u", UMIN, f), \
@@ -732,7 +732,7 @@ const struct gfx_row gfx_memory[] = {
     SMEM("dword", 1), SMEM("dwordx2", 2), SMEM("dwordx4", 4), SMEM("dwordx8", 8), SMEM("dwordx16", 16), SMEM("b32", 1), SMEM("b64", 2),
     SMEM("b96", 3), SMEM("b128", 4), SMEM("b256", 8), SMEM("b512", 16), { "s_load_u8", s_load_small, GFX_C_SMEM, U8 },
     { "s_load_i8", s_load_small, GFX_C_SMEM, I8 }, { "s_load_u16", s_load_small, GFX_C_SMEM, U16 }, { "s_load_i16", s_load_small, GFX_C_SMEM, I16 },
-    LOADS("global_", GLOBAL, GFX_C_VMEM), LOADS("flat_", FLAT, GFX_C_VMEM), LOADS("scratch_", SCRATCH, GFX_C_SCRATCH),
+    LOADS("global_", GLOBAL, GFX_C_VMEM), LOADS("flat_", FLAT, GFX_C_FLAT), LOADS("scratch_", SCRATCH, GFX_C_SCRATCH),
     LOADS("buffer_", BUFFER, GFX_C_VMEM), ATOMICS("global_", GLOBAL), ATOMICS("flat_", FLAT), ATOMICS("buffer_", BUFFER),
     { "buffer_gl0_inv", nothing, GFX_C_OTHER, 0 }, { "buffer_gl1_inv", nothing, GFX_C_OTHER, 0 }, { "buffer_wbinvl1", nothing, GFX_C_OTHER, 0 },
     { "buffer_wbinvl1_vol", nothing, GFX_C_OTHER, 0 }, { "buffer_wbl2", nothing, GFX_C_OTHER, 0 }, { "buffer_invl2", nothing, GFX_C_OTHER, 0 },
