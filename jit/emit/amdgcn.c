@@ -301,6 +301,8 @@ variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
     if (v->dynamic)
         return g;                   /* external [0 x i8]: the dynamic part of LDS */
     if (lds) {
+        if (v->def->size >= 16 && v->def->align < 16)
+            LLVMSetAlignment(g, 16);    /* so that LLVM can join accesses; PTX leaves open where it lies */
         LLVMSetLinkage(g, LLVMInternalLinkage);
         LLVMSetInitializer(g, LLVMGetPoison(t));
         return g;

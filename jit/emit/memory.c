@@ -413,6 +413,14 @@ store_affine(struct emit *e, const struct ptx_operand *dst, ptx_space space, LLV
     return true;
 }
 
+/* Alignment of element i of a vector of n elements, which is aligned to its own size (9.7.9.8). */
+static unsigned
+element_align(unsigned n, unsigned i, unsigned size)
+{
+    unsigned at = (i ? i : n) * size;
+    return at & (~at + 1);
+}
+
 /* Representation of a memory element: predicates do not occur; everything else as emit_type says. */
 static void
 emit_ld(struct emit *e, const struct ptx_inst *in)
@@ -447,7 +455,7 @@ emit_ld(struct emit *e, const struct ptx_inst *in)
         space = PTX_SPACE_LOCAL;
     for (unsigned i = 0; i < n && i < 16; i++) {
         LLVMValueRef a = i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address;
-        v[i] = emit_load(e, a, lt, space, in->space == PTX_SPACE_PARAM ? 1 : size, strong);
+        v[i] = emit_load(e, a, lt, space, in->space == PTX_SPACE_PARAM ? 1 : element_align(n, i, size), strong);
     }
     if (in->sem == PTX_SEM_ACQUIRE)
         fence(e, LLVMAtomicOrderingAcquire, (ptx_scope)in->scope);
@@ -500,7 +508,7 @@ emit_st(struct emit *e, const struct ptx_inst *in)
         fence(e, LLVMAtomicOrderingRelease, (ptx_scope)in->scope);
     for (unsigned i = 0; i < n && i < 16; i++) {
         LLVMValueRef a = i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address;
-        emit_store(e, a, v[i], space, in->space == PTX_SPACE_PARAM ? 1 : size, is_strong(in));
+        emit_store(e, a, v[i], space, in->space == PTX_SPACE_PARAM ? 1 : element_align(n, i, size), is_strong(in));
     }
     if (stored)
         emit_goto(e, stored);
