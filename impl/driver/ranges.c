@@ -1,14 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The table of address ranges that the driver knows: allocations, registered host memory, module variables, mapped virtual
- * memory. A sorted array of non-overlapping ranges under a read-write lock that is a leaf. */
+ * memory. A sorted array of non-overlapping ranges under a read-write lock that is a leaf. Each thread keeps copies of the ranges that
+ * it found last, which hold as long as the table's generation is theirs: a copy between two buffers takes no lock. */
 #include "impl/driver/driver.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct range *ranges;            /* lock, and so on */
 static size_t count, capacity;
 static uint64_t next_id = 1;
+static _Atomic uint64_t generation = 1; /* changed under the lock, after what it tells of */
+
+enum { RECENT = 4 };
+static _Thread_local struct {
+    uint64_t generation;
+    unsigned next;
+    struct range range[RECENT];         /* size 0: none */
+} recent;
+
+static void
+changed(void)
+{
+    atomic_fetch_add_explicit(&generation, 1, memory_order_release);
+}
 
 /* Index of the first range with base > address. */
 static size_t
@@ -36,6 +53,29 @@ holder(uint64_t address)
     return address - r->base < r->size ? r : NULL;
 }
 
+/* The thread's copy of the range that holds address; NULL when it has none that is valid. */
+static const struct range *
+recall(uint64_t address)
+{
+    if (recent.generation != atomic_load_explicit(&generation, memory_order_acquire))
+        return NULL;
+    for (unsigned i = 0; i < RECENT; i++)
+        if (address - recent.range[i].base < recent.range[i].size)
+            return &recent.range[i];
+    return NULL;
+}
+
+/* Under the lock. */
+static void
+remember(const struct range *r)
+{
+    uint64_t now = atomic_load_explicit(&generation, memory_order_relaxed);
+    if (recent.generation != now)
+        memset(&recent, 0, sizeof recent);
+    recent.generation = now;
+    recent.range[recent.next++ % RECENT] = *r;
+}
+
 CUresult
 range_add(const struct range *r)
 {
@@ -60,6 +100,7 @@ range_add(const struct range *r)
             ranges[i] = *r;
             ranges[i].id = next_id++;
             count++;
+            changed();
         }
     }
     pthread_rwlock_unlock(&lock);
@@ -69,10 +110,17 @@ range_add(const struct range *r)
 bool
 range_find(uint64_t address, struct range *out)
 {
+    const struct range *known = recall(address);
+    if (known) {
+        *out = *known;
+        return true;
+    }
     pthread_rwlock_rdlock(&lock);
     struct range *r = holder(address);
-    if (r)
+    if (r) {
         *out = *r;
+        remember(r);
+    }
     pthread_rwlock_unlock(&lock);
     return r != NULL;
 }
@@ -83,6 +131,7 @@ take(size_t i, struct range *out)
     *out = ranges[i];
     memmove(ranges + i, ranges + i + 1, (count - i - 1) * sizeof *ranges);
     count--;
+    changed();
 }
 
 bool
@@ -121,7 +170,16 @@ range_covers(uint64_t address, uint64_t size, unsigned *kinds)
     unsigned seen = 0;
     if (address + size < address)
         return false;
+    const struct range *known = recall(address);
+    if (known && size && known->size - (address - known->base) >= size) {
+        if (kinds)
+            *kinds = 1u << known->kind;
+        return true;
+    }
     pthread_rwlock_rdlock(&lock);
+    struct range *first = holder(address);
+    if (first)
+        remember(first);
     size_t i = upper_bound(address);
     ok = i > 0;
     for (i--; ok && size;) {
@@ -148,8 +206,10 @@ range_update(uint64_t address, void (*change)(struct range *r, void *user), void
 {
     pthread_rwlock_wrlock(&lock);
     struct range *r = holder(address);
-    if (r)
+    if (r) {
         change(r, user);
+        changed();
+    }
     pthread_rwlock_unlock(&lock);
     return r != NULL;
 }
