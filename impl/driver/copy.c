@@ -81,8 +81,9 @@ pointer_side(const struct end *e, struct job *j, struct cwb_side *s)
     if (!address || address + span < address)
         return CUDA_ERROR_INVALID_VALUE;
     struct range r;
-    unsigned kinds = 0;
-    bool known = range_covers(address + skip, span - skip, &kinds);
+    struct range_facts f;
+    bool known = range_facts(address + skip, span - skip, &f);
+    unsigned kinds = f.kinds;
     const unsigned host_kinds = 1u << RANGE_PINNED | 1u << RANGE_REGISTERED;
     *s = (struct cwb_side){ .address = address, .x = e->x, .y = e->y, .z = e->z, .pitch = pitch, .slice = slice };
     if (!known && e->type == CU_MEMORYTYPE_DEVICE)
@@ -94,11 +95,11 @@ pointer_side(const struct end *e, struct job *j, struct cwb_side *s)
         j->wait_async = true;
     if (s->loc == CWB_LOC_HOST || kinds & 1u << RANGE_MANAGED)
         j->wait_sync = true;
-    if (known && range_find(address + skip, &r)) {
-        if (r.sync_memops)
+    if (known) {
+        if (f.sync_memops)
             j->wait_async = j->wait_sync = true;
         if (s->loc == CWB_LOC_HOST && !host)
-            s->address = r.device_address + (address - r.base);
+            s->address = address + f.to_device;
     }
     return CUDA_SUCCESS;
 }

@@ -223,6 +223,13 @@ bool     range_remove(uint64_t address, unsigned kinds, struct range *out);
 bool     range_remove_of(const struct ctx *c, struct range *out);
 /* [address, address + size) lies in ranges without a hole; kinds gets a bit per kind found. */
 bool     range_covers(uint64_t address, uint64_t size, unsigned *kinds);
+/* The same, and what a copy needs of the range that holds address. */
+struct range_facts {
+    unsigned kinds;
+    int      sync_memops;
+    uint64_t to_device;                 /* add it to an address there: the device's address (PINNED, REGISTERED) */
+};
+bool     range_facts(uint64_t address, uint64_t size, struct range_facts *out);
 /* Change fields of the range that starts at (exact) or holds address. */
 bool     range_update(uint64_t address, void (*change)(struct range *r, void *user), void *user);
 /* Any overlap with [address, address + size). */

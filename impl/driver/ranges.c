@@ -166,20 +166,40 @@ range_remove_of(const struct ctx *c, struct range *out)
 bool
 range_covers(uint64_t address, uint64_t size, unsigned *kinds)
 {
+    struct range_facts f;
+    bool ok = range_facts(address, size, &f);
+    if (kinds)
+        *kinds = f.kinds;
+    return ok;
+}
+
+static void
+facts_of(const struct range *r, struct range_facts *f)
+{
+    f->sync_memops = r->sync_memops;
+    f->to_device = r->device_address - r->base;
+}
+
+bool
+range_facts(uint64_t address, uint64_t size, struct range_facts *out)
+{
     bool ok = true;
     unsigned seen = 0;
+    *out = (struct range_facts){ 0 };
     if (address + size < address)
         return false;
     const struct range *known = recall(address);
     if (known && size && known->size - (address - known->base) >= size) {
-        if (kinds)
-            *kinds = 1u << known->kind;
+        out->kinds = 1u << known->kind;
+        facts_of(known, out);
         return true;
     }
     pthread_rwlock_rdlock(&lock);
     struct range *first = holder(address);
-    if (first)
+    if (first) {
         remember(first);
+        facts_of(first, out);
+    }
     size_t i = upper_bound(address);
     ok = i > 0;
     for (i--; ok && size;) {
@@ -196,8 +216,7 @@ range_covers(uint64_t address, uint64_t size, unsigned *kinds)
         i++;
     }
     pthread_rwlock_unlock(&lock);
-    if (kinds)
-        *kinds = seen;
+    out->kinds = seen;
     return ok;
 }
 

@@ -535,12 +535,17 @@ hip_stream_host_fn(struct cwb_stream *s, cwb_host_fn *fn, void *user)
 static cwb_result
 hip_stream_copy(struct cwb_stream *s, const struct cwb_copy *copy)
 {
-    struct cwb_copy k = *copy, *c = &k;
-    cwb_result r = cw_array_side(&k.dst, CWB_LOC_DEVICE);
-    if (r == CWB_OK)
-        r = cw_array_side(&k.src, CWB_LOC_DEVICE);
-    if (r != CWB_OK)
-        return r;
+    struct cwb_copy k;
+    const struct cwb_copy *c = copy;
+    if (copy->dst.loc == CWB_LOC_ARRAY || copy->src.loc == CWB_LOC_ARRAY) {
+        k = *copy;
+        cwb_result r = cw_array_side(&k.dst, CWB_LOC_DEVICE);
+        if (r == CWB_OK)
+            r = cw_array_side(&k.src, CWB_LOC_DEVICE);
+        if (r != CWB_OK)
+            return r;
+        c = &k;
+    }
     uint64_t d = c->dst.address + c->dst.x + c->dst.y * c->dst.pitch + c->dst.z * c->dst.slice;
     uint64_t f = c->src.address + c->src.x + c->src.y * c->src.pitch + c->src.z * c->src.slice;
     hip_use(s->c);

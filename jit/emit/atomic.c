@@ -141,7 +141,7 @@ one_atomic(struct emit *e, const struct atomic *x, V address, V b, V c)
 {
     const struct ptx_inst *in = x->in;
     V p = emit_session(e)->target->pointer(e, address, x->space), old;
-    bool s = type_is_signed(x->t), native_float = (x->t == PTX_F32 || x->t == PTX_F64) && e->target == CWJ_TARGET_NVPTX;
+    bool s = type_is_signed(x->t), native_float = (x->t == PTX_F32 || x->t == PTX_F64) && (e->target == CWJ_TARGET_NVPTX || e->floats_native);
     LLVMAtomicRMWBinOp op;
 
     if (native_float && in->atomop == PTX_ATOM_ADD)
@@ -159,6 +159,12 @@ one_atomic(struct emit *e, const struct atomic *x, V address, V b, V c)
     case PTX_ATOM_ADD:  op = LLVMAtomicRMWBinOpAdd; break;
     case PTX_ATOM_MIN:  op = s ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin; break;
     case PTX_ATOM_MAX:  op = s ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax; break;
+    case PTX_ATOM_INC: case PTX_ATOM_DEC:
+        if (e->target == CWJ_TARGET_AMDGCN) {
+            op = in->atomop == PTX_ATOM_INC ? LLVMAtomicRMWBinOpUIncWrap : LLVMAtomicRMWBinOpUDecWrap;
+            break;
+        }
+        return emit_bitcast(e, swap_loop(e, x, address, p, b), x->type);
     default:
         return emit_bitcast(e, swap_loop(e, x, address, p, b), x->type);
     }

@@ -99,10 +99,41 @@ is_parameter(V v)
 static bool
 is_base(const struct pass *p, V v)
 {
-    if (p->as == 1 && is_parameter(v))
+    if ((p->as == 1 || (p->as == 0 && p->global)) && is_parameter(v))
         return true;
     return opcode(v) == LLVMPtrToInt && LLVMTypeOf(LLVMGetOperand(v, 0)) == p->pointer &&
            LLVMGetIntTypeWidth(LLVMTypeOf(v)) >= (p->narrow ? 32 : 64);
+}
+
+/* Is v nothing but an index: no address is in it? */
+static bool
+is_index(V v, unsigned depth)
+{
+    if (LLVMIsAConstantInt(v))
+        return true;
+    switch (opcode(v)) {
+    case LLVMZExt: case LLVMSExt:
+        return true;
+    case LLVMMul: case LLVMShl:
+        return LLVMIsAConstantInt(LLVMGetOperand(v, 1)) && is_index(LLVMGetOperand(v, 0), depth);
+    case LLVMAdd: case LLVMSub:
+        return depth && is_index(LLVMGetOperand(v, 0), depth - 1) && is_index(LLVMGetOperand(v, 1), depth - 1);
+    default:
+        return false;
+    }
+}
+
+/* The address and the offset of a sum; false when neither operand is an address. A kernel's pointers are global, also where the
+ * program accesses memory of any space through them, but a parameter that is added to an unknown number may be an offset. */
+static bool based(struct pass *p, V v, unsigned depth);
+
+static bool
+sum(struct pass *p, V v, unsigned depth)
+{
+    V a = LLVMGetOperand(v, 0), b = LLVMGetOperand(v, 1);
+    if (p->as == 0)
+        return (is_index(b, 4) && based(p, a, depth)) || (is_index(a, 4) && based(p, b, depth));
+    return based(p, a, depth) || based(p, b, depth);
 }
 
 static bool
@@ -143,7 +174,7 @@ based(struct pass *p, V v, unsigned depth)
         yes = is_base(p, v);
         break;
     case LLVMAdd:
-        yes = based(p, LLVMGetOperand(v, 0), depth + 1) || based(p, LLVMGetOperand(v, 1), depth + 1);
+        yes = sum(p, v, depth + 1);
         break;
     case LLVMSub:
         yes = based(p, LLVMGetOperand(v, 0), depth + 1);
@@ -217,7 +248,9 @@ build(struct pass *p, V v)
         break;
     case LLVMLoad:
         LLVMPositionBuilderBefore(p->b, LLVMGetNextInstruction(v));
-        r = LLVMBuildIntToPtr(p->b, v, p->pointer, "");
+        r = LLVMBuildIntToPtr(p->b, v, LLVMPointerTypeInContext(LLVMGetTypeContext(p->i8), 1), "");
+        if (p->as != 1)
+            r = LLVMBuildAddrSpaceCast(p->b, r, p->pointer, "");
         break;
     case LLVMAdd: {
         V base = LLVMGetOperand(v, 0), offset = LLVMGetOperand(v, 1);
@@ -284,7 +317,8 @@ function(struct pass *p, V fn)
             V next;
             for (V i = LLVMGetFirstInstruction(bb); i; i = next) {
                 next = LLVMGetNextInstruction(i);
-                if (LLVMGetInstructionOpcode(i) != LLVMIntToPtr || LLVMTypeOf(i) != p->pointer || LLVMIsALoadInst(LLVMGetOperand(i, 0)))
+                if (LLVMGetInstructionOpcode(i) != LLVMIntToPtr || LLVMTypeOf(i) != p->pointer ||
+                    (p->as == 1 && LLVMIsALoadInst(LLVMGetOperand(i, 0))))
                     continue;
                 V r = based(p, LLVMGetOperand(i, 0), 0) ? build(p, LLVMGetOperand(i, 0)) : NULL;
                 if (r && !p->failed) {
