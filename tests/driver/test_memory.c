@@ -2,6 +2,7 @@
  * Every form of copy and fill against a plain loop, pointer attributes, registered and managed memory. */
 #include "tests/driver/test.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -55,6 +56,41 @@ linear(void)
     OK(cuMemFree_v2(0));
     EXPECT_RESULT(cuMemAlloc_v2(&a, 0), CUDA_ERROR_INVALID_VALUE);
     EXPECT_RESULT(cuMemAlloc_v2(&a, (size_t)1 << 60), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+static void *
+free_elsewhere(void *user)
+{
+    CUdeviceptr *p = user;
+    CUcontext c = (CUcontext)(uintptr_t)p[1];
+    OK(cuCtxSetCurrent(c));
+    OK(cuMemFree_v2(p[0]));
+    return NULL;
+}
+
+/* What a thread has just copied to is gone for it when it is freed, also by another thread, and so are its attributes. */
+static void
+freed(CUcontext c)
+{
+    char byte = 1;
+    for (int turn = 0; turn < 8; turn++) {
+        CUdeviceptr p[2] = { 0, (uintptr_t)c }, q;
+        pthread_t t;
+        OK(cuMemAlloc_v2(&p[0], 256));
+        OK(cuMemcpyHtoD_v2(p[0], &byte, 1));
+        OK(cuMemcpyDtoH_v2(&byte, p[0], 1));
+        if (turn & 1) {
+            OK(cuMemFree_v2(p[0]));
+        } else {
+            EXPECT(!pthread_create(&t, NULL, free_elsewhere, p) && !pthread_join(t, NULL));
+        }
+        EXPECT_RESULT(cuMemcpyHtoD_v2(p[0], &byte, 1), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_RESULT(cuPointerGetAttribute(&q, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, p[0]), CUDA_ERROR_INVALID_VALUE);
+        OK(cuMemAlloc_v2(&q, 128));
+        OK(cuMemcpyHtoD_v2(q, &byte, 1));
+        EXPECT_RESULT(cuMemcpyHtoD_v2(q, &p, 200), CUDA_ERROR_INVALID_VALUE);
+        OK(cuMemFree_v2(q));
+    }
 }
 
 /* Copy a w x h x d box between two volumes, both as memory of the given kinds; compare with a loop over bytes. */
@@ -352,6 +388,7 @@ main(void)
 {
     CUcontext c = make_context();
     linear();
+    freed(c);
     boxes();
     fills();
     attributes(c);
