@@ -92,6 +92,7 @@ struct cwj_host_runtime {
     const void *const *address;
 };
 
+enum { CWJ_AMD_LOCKS = 256 };
 enum cwj_target { CWJ_TARGET_HOST, CWJ_TARGET_NVPTX, CWJ_TARGET_AMDGCN };
 enum cwj_emit   { CWJ_EMIT_IR, CWJ_EMIT_LLVM, CWJ_EMIT_ASM, CWJ_EMIT_OBJ };
 
@@ -104,7 +105,9 @@ struct cwj_aot_options {
     unsigned jobs;                  /* objects: a large program is compiled in parts by up to this many threads; which parts depends
                                      * on the program alone, so the result does too. 0: in one piece */
     bool module_image;              /* amdgcn: variables are not in the code object but at their offsets in an image (cwj_image); the
-                                     * loader stores its address in the code object's u64 variable cudaway_image */
+                                     * loader stores its address in the code object's u64 variable cudaway_image, and in cudaway_locks, if
+                                     * there is one, that of CWJ_AMD_LOCKS zero words of the device's, which all its kernels share,
+                                     * and in cudaway_heap that of the heap (jit/devlib/heap.h) */
     uint8_t matrix_sm;              /* amdgcn: the generation whose matrix arithmetic is meant (docs/matrix.md): 70, 75, 80, 89, 90; 0: 90 */
     bool matrix_native;             /* amdgcn: products of f16, bf16 and tf32 by WMMA or MFMA where there is such, with AMD's sums */
     bool floats_native;             /* amdgcn: NaN and the .approx operations with the processor's own bits, not NVIDIA's */

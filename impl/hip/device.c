@@ -290,6 +290,7 @@ hip_context_create(uint32_t device, struct cwb_context **out)
     pthread_mutex_init(&(*out)->fifo_lock, NULL);
     pthread_mutex_init(&(*out)->texture_lock, NULL);
     pthread_mutex_init(&(*out)->kept_lock, NULL);
+    hip_shared_init(*out);
     pthread_mutex_init(&(*out)->closed_lock, NULL);
     return CWB_OK;
 }
@@ -318,6 +319,7 @@ hip_context_destroy(struct cwb_context *c)
     hip_textures_finish(c);
     pthread_mutex_destroy(&c->texture_lock);
     pthread_mutex_destroy(&c->kept_lock);
+    hip_shared_finish(c);
     pthread_mutex_destroy(&c->closed_lock);
     pthread_mutex_destroy(&c->fifo_lock);
     free(c);
@@ -333,8 +335,10 @@ static cwb_result
 hip_context_limit(struct cwb_context *c, enum cwb_limit limit, size_t value)
 {
     hip_use(c);
+    if (limit == CWB_LIMIT_MALLOC_HEAP)
+        return hip_heap_limit(c, value);
     if (limit != CWB_LIMIT_STACK)
-        return CWB_OK;                  /* the FIFO and the heap are the driver's own affair */
+        return CWB_OK;                  /* the FIFO has the size that it has */
     c->stack = value;
     return hip.hipDeviceSetLimit ? hip_result(hip.hipDeviceSetLimit(hipLimitStackSize, value)) : CWB_OK;
 }

@@ -27,6 +27,9 @@ struct cwb_context {
     uint8_t *fifo;                  /* pinned, or NULL while no module prints */
     uint32_t fifo_read;             /* bytes of it that were printed */
     bool asserted;
+    pthread_mutex_t shared_lock;    /* the rest: shared.c */
+    void *locks, *heap;             /* device memory or NULL */
+    size_t heap_limit;
     pthread_mutex_t texture_lock;   /* the rest: texture.c */
     struct hip_slab *slabs;
     struct hip_slot *vacant, *waiting;
@@ -106,6 +109,11 @@ void hip_textures_finish(struct cwb_context *c);
 
 /* output.c: what kernels print. */
 extern const char hip_device_ptx[];
+/* shared.c */
+void hip_shared_init(struct cwb_context *c);
+void hip_shared_finish(struct cwb_context *c);
+hipError_t hip_shared_give(struct cwb_context *c, hipModule_t code);            /* what a code object just loaded wants of it */
+cwb_result hip_heap_limit(struct cwb_context *c, size_t bytes);                 /* CWB_INVALID once there is a heap of another size */
 uint64_t hip_fifo_address(struct cwb_context *c);   /* 0 when out of memory */
 /* Print what is complete. `idle`: nothing runs in the context, so that the FIFO can start over. */
 void hip_fifo_flush(struct cwb_context *c, bool idle);

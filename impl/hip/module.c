@@ -142,6 +142,8 @@ compile(struct cwb_kernel *k, struct cw_buf *log)
             e = hip.hipMemcpy(p, &m->image, sizeof m->image, hipMemcpyDefault);
         else
             (void)hip.hipGetLastError();
+        if (e == hipSuccess)
+            e = hip_shared_give(m->c, k->code);
         if (e != hipSuccess) {
             cw_error("%s: the HIP runtime does not take the code object for %s (error %d)", names[0], o.cpu, e);
             result = hip_result(e);

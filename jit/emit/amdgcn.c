@@ -323,9 +323,8 @@ variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
 /* The address of the module's image: whoever loads the code object stores it into this variable. It never changes while a
  * kernel runs, so that a scalar load gets it. */
 static LLVMValueRef
-image_address(struct emit *e)
+loader_address(struct emit *e, const char *name)
 {
-    static const char name[] = "cudaway_image";
     LLVMValueRef g = LLVMGetNamedGlobal(e->module, name);
     if (!g) {
         g = LLVMAddGlobalInAddressSpace(e->module, e->i64, name, AS_CONST);
@@ -338,6 +337,48 @@ image_address(struct emit *e)
     LLVMSetAlignment(v, 8);
     emit_invariant(e, v);
     return v;
+}
+
+static LLVMValueRef
+image_address(struct emit *e)
+{
+    return loader_address(e, "cudaway_image");
+}
+
+/* The device's locks for what it has no instructions for (jit/devlib/wide.c), in the same way; a code object that stands alone has its own. */
+static LLVMValueRef
+locks_address(struct emit *e)
+{
+    static const char name[] = "cudaway_locks";
+    if (emit_session(e)->module_image)
+        return LLVMBuildIntToPtr(e->b, loader_address(e, name), e->ptr, "");
+    LLVMValueRef g = LLVMGetNamedGlobal(e->module, name);
+    if (!g) {
+        LLVMTypeRef t = LLVMArrayType2(e->i32, CWJ_AMD_LOCKS);
+        g = LLVMAddGlobalInAddressSpace(e->module, t, name, AS_GLOBAL);
+        LLVMSetLinkage(g, LLVMInternalLinkage);
+        LLVMSetInitializer(g, LLVMConstNull(t));
+        LLVMSetAlignment(g, 64);
+    }
+    return LLVMBuildAddrSpaceCast(e->b, g, e->ptr, "");
+}
+
+LLVMValueRef
+emit_gcn_wide_swap(struct emit *e, LLVMValueRef cell, LLVMValueRef want, LLVMValueRef fresh)
+{
+    LLVMTypeRef wide = LLVMIntTypeInContext(e->llvm, 128);
+    LLVMValueRef slot[3], v[3] = { want, fresh, NULL };
+    for (unsigned i = 0; i < 3; i++) {
+        slot[i] = LLVMBuildAlloca(e->f->entry_b, wide, "wide");
+        LLVMSetAlignment(slot[i], 16);
+        if (v[i])
+            LLVMSetAlignment(LLVMBuildStore(e->b, v[i], slot[i]), 16);
+    }
+    LLVMValueRef args[5] = { locks_address(e), cell, want ? slot[0] : LLVMConstNull(e->ptr), slot[1], slot[2] };
+    emit_devlib(e, "cwd_wide_swap", e->void_, args, 5);
+    LLVMValueRef old = LLVMBuildLoad2(e->b, wide, slot[2], "");
+    LLVMSetAlignment(old, 16);
+    return old;
 }
 
 static LLVMValueRef
@@ -808,7 +849,22 @@ gcn_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LL
         gcn_intrinsic(e, "llvm.trap", NULL, 0, NULL, 0);
         return true;
     }
-    return false;
+    bool allocates = !strcmp(name, "malloc");
+    if (n != 1 || (!allocates && strcmp(name, "free")))
+        return false;
+    if (!emit_session(e)->module_image) {
+        emit_unsupported(e, in, "a code object that stands alone has no heap");
+        return true;
+    }
+    LLVMValueRef heap = LLVMBuildIntToPtr(e->b, loader_address(e, "cudaway_heap"), e->ptr, "");
+    LLVMValueRef a[2] = { heap, emit_resize(e, args[0], e->i64, false) };
+    if (allocates) {
+        *result = LLVMBuildPtrToInt(e->b, emit_devlib(e, "cwd_heap_malloc", e->ptr, a, 2), e->i64, "");
+        return true;
+    }
+    a[1] = LLVMBuildIntToPtr(e->b, a[1], e->ptr, "");
+    emit_devlib(e, "cwd_heap_free", e->void_, a, 2);
+    return true;
 }
 
 static const struct emit_target emit_target_amdgcn = {

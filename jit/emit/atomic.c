@@ -147,6 +147,9 @@ one_atomic(struct emit *e, const struct atomic *x, V address, V b, V c)
     if (native_float && in->atomop == PTX_ATOM_ADD)
         return scoped(e, x, LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpFAdd, p, b, x->order, false));
     b = emit_bitcast(e, b, x->bits);
+    if (x->t == PTX_B128 && e->target == CWJ_TARGET_AMDGCN)     /* exch or cas */
+        return emit_bitcast(e, emit_gcn_wide_swap(e, p, in->atomop == PTX_ATOM_CAS ? emit_bitcast(e, b, x->bits) : NULL,
+                                                  in->atomop == PTX_ATOM_CAS ? emit_bitcast(e, c, x->bits) : b), x->type);
     switch (in->atomop) {
     case PTX_ATOM_CAS:
         c = emit_bitcast(e, c, x->bits);
@@ -217,8 +220,8 @@ emit_atomic(struct emit *e, const struct ptx_inst *in)
     x.space = emit_effective_space(in, &in->operand[at]);
     x.type = emit_type(e, x.t);
     x.bits = LLVMIntTypeInContext(e->llvm, ptx_type_bits(x.t));
-    if (x.n > MAX_ELEMENTS || (x.t == PTX_B128 && e->target != CWJ_TARGET_HOST)) {
-        emit_unsupported(e, in, x.n > MAX_ELEMENTS ? "so many elements" : "128 bits at once");
+    if (x.n > MAX_ELEMENTS) {
+        emit_unsupported(e, in, "so many elements");
         return true;
     }
     x.order = in->sem == PTX_SEM_ACQUIRE   ? LLVMAtomicOrderingAcquire

@@ -163,6 +163,9 @@ LLVMValueRef emit_lane_address(struct emit *e, LLVMValueRef storage, uint64_t si
 uint64_t emit_lane_stride(const struct ptx_symbol *s);  /* bytes from one lane's copy to the next */
 void emit_invariant(struct emit *e, LLVMValueRef load);
 
+/* amdgcn.c: exchange 128 bits at a pointer, under a lock; want NULL: in any case. The i128 that was there. */
+LLVMValueRef emit_gcn_wide_swap(struct emit *e, LLVMValueRef cell, LLVMValueRef want, LLVMValueRef fresh);
+
 /* devlib.c: call a function of the device library, which comes with its body afterwards (amdgcn; cwj_devlib_link). Arguments: i32, i64,
  * float, vectors of those, or pointers of any space, which it takes as generic ones; at most 16. */
 LLVMValueRef emit_devlib(struct emit *e, const char *name, LLVMTypeRef ret, LLVMValueRef *args, unsigned n);

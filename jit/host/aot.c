@@ -167,7 +167,10 @@ compile(const struct aot *a, struct cwj_part *part)
     LLVMContextRef llvm = cwj_llvm_context(o->emit == CWJ_EMIT_LLVM, diags);
     if (!llvm)
         return CW_ERR_NOMEM;
-    cw_result r = cwj_llvm_machine(o->target, o->cpu, level, &tm, diags);
+    /* gfx908: LLVM 19 loses values that it moves through accumulation registers around calls (tests/ptx/isa/matrix); without matrix
+     * instructions there are none. */
+    bool no_accumulators = o->target == CWJ_TARGET_AMDGCN && o->cpu && !strcmp(o->cpu, "gfx908") && !o->matrix_native;
+    cw_result r = cwj_llvm_machine(o->target, o->cpu, no_accumulators ? "-mai-insts" : NULL, level, &tm, diags);
     if (r)
         goto done;
     const struct emit_simt what = { .target = o->target, .cpu = o->cpu, .kernels = part->kernels, .module_image = o->module_image, .matrix_sm = o->matrix_sm, .matrix_native = o->matrix_native,

@@ -11,7 +11,6 @@
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/ErrorHandling.h>
-#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <llvm/Config/llvm-config.h>
@@ -47,8 +46,7 @@ init_once(void)
     LLVMInstallFatalErrorHandler(fatal);
     /* Local arrays stay out of an AMD GPU's shared memory: LLVM would take all that a block may have (for 1024 threads, whatever the
      * launch says), and a launch that asks for some of it would fail. Only a command line can say so. */
-    static const char *const arguments[] = { "cudaway", "-disable-promote-alloca-to-lds" };
-    LLVMParseCommandLineOptions(2, arguments, NULL);
+    cwj_llvm_set_option("disable-promote-alloca-to-lds", true);
     /* gfx9 and gfx10: elimination of common expressions commutes instructions that read parts of registers (SDWA) without
      * exchanging the parts: a.lo + sext(a.hi) and sext(a.lo) + a.hi become one (LLVM 19; tests/ptx/isa/video on gfx90a). */
     cwj_llvm_set_option("amdgpu-sdwa-peephole", false);
@@ -156,7 +154,8 @@ for_gfx908(void)
 }
 
 cw_result
-cwj_llvm_machine(enum cwj_target target, const char *cpu, unsigned opt_level, LLVMTargetMachineRef *out, struct cwj_diags *diags)
+cwj_llvm_machine(enum cwj_target target, const char *cpu, const char *features, unsigned opt_level, LLVMTargetMachineRef *out,
+                 struct cwj_diags *diags)
 {
     cwj_llvm_init();
     *out = NULL;
@@ -173,7 +172,6 @@ cwj_llvm_machine(enum cwj_target target, const char *cpu, unsigned opt_level, LL
         LLVMDisposeMessage(message);
         return CW_ERR_LLVM;
     }
-    const char *features = "";
     if (target == CWJ_TARGET_HOST && !cpu) {
         cpu = host_cpu;
         features = host_features;
@@ -184,7 +182,7 @@ cwj_llvm_machine(enum cwj_target target, const char *cpu, unsigned opt_level, LL
     /* The level above changes nothing for AMD but a GVN in place of an EarlyCSE, which costs much and finds nothing. */
     if (target == CWJ_TARGET_AMDGCN && opt_level > 2)
         opt_level = 2;
-    *out = LLVMCreateTargetMachine(t, triples[target], cpu ? cpu : "", features, levels[opt_level > 3 ? 3 : opt_level],
+    *out = LLVMCreateTargetMachine(t, triples[target], cpu ? cpu : "", features ? features : "", levels[opt_level > 3 ? 3 : opt_level],
                                    LLVMRelocPIC, LLVMCodeModelDefault);
     if (*out)
         return CW_OK;

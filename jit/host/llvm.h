@@ -22,8 +22,8 @@ LLVMContextRef cwj_llvm_context(bool names, struct cwj_diags *diags);
 const char *cwj_llvm_host_cpu(void);
 const char *cwj_llvm_host_features(void);
 
-/* cpu NULL: this CPU with all it has (host only). */
-cw_result cwj_llvm_machine(enum cwj_target target, const char *cpu, unsigned opt_level, LLVMTargetMachineRef *out,
+/* cpu NULL: this CPU with all it has (host only). features: as LLVM writes them ("-mai-insts"), or NULL. */
+cw_result cwj_llvm_machine(enum cwj_target target, const char *cpu, const char *features, unsigned opt_level, LLVMTargetMachineRef *out,
                            struct cwj_diags *diags) CW_MUST_CHECK;
 
 /* Set triple and layout, verify, and run the pipeline of the level (0: nothing). */

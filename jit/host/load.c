@@ -78,7 +78,7 @@ cwj_host_load(const void *object, size_t size, const struct cwj_host_runtime *rt
     LLVMOrcJITDylibRef lib;
     LLVMMemoryBufferRef copy;
     LLVMTargetMachineRef tm;
-    cw_result r = cwj_llvm_machine(CWJ_TARGET_HOST, "x86-64", 0, &tm, diags);
+    cw_result r = cwj_llvm_machine(CWJ_TARGET_HOST, "x86-64", NULL, 0, &tm, diags);
     if (r)
         goto fail;
     LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();

@@ -127,7 +127,7 @@ compile(struct cwj_program *p, uint32_t index, const struct cwh_variant *v, cons
     dump_sources(p, name, key);
     pthread_mutex_unlock(&p->lock);
     if (!r)
-        r = cwj_llvm_machine(CWJ_TARGET_HOST, NULL, level, &tm, diags);
+        r = cwj_llvm_machine(CWJ_TARGET_HOST, NULL, NULL, level, &tm, diags);
     if (!r)
         dump_module(module, name, key, "ll");
     times->from = cpu_ms();

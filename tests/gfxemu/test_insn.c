@@ -449,7 +449,7 @@ is_named(char *const *names, size_t n, const char *name)
 static int
 count(unsigned minimum, int nfiles, char **files)
 {
-    static const struct { const char *what; const struct gfx_row *rows; } tables[] = { { "scalar", gfx_salu }, { "vector", gfx_valu },
+    static const struct { const char *what; const struct gfx_row *rows; } tables[] = { { "scalar", gfx_salu }, { "scalar float", gfx_salu_float }, { "vector", gfx_valu },
         { "comparison", gfx_compare }, { "packed", gfx_vop3p }, { "memory", gfx_memory } };    /* matrix ones: test_matrix.c */
     static char *names[65536];
     size_t n = 0;

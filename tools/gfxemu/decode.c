@@ -64,6 +64,7 @@ setup(void)
     LLVMInitializeAMDGPUTargetMC();
     LLVMInitializeAMDGPUDisassembler();
     add_rows(gfx_salu);
+    add_rows(gfx_salu_float);
     add_rows(gfx_valu);
     add_rows(gfx_compare);
     add_rows(gfx_vop3p);

@@ -30,6 +30,52 @@ flush32(float f)
     return fpclassify(f) == FP_SUBNORMAL ? copysignf(0, f) : f;
 }
 
+/* ---- f32: a NaN result is the first operand that is one, made quiet, else 0x7fc00000 ---- */
+
+static inline float
+quiet(float f)
+{
+    return f32_of(f32_bits(f) | 0x00400000u);
+}
+
+static inline float
+nan2(float a, float b, float r)
+{
+    return !isnan(r) ? r : isnan(a) ? quiet(a) : isnan(b) ? quiet(b) : f32_of(0x7fc00000u);
+}
+
+static inline float
+nan3(float a, float b, float c, float r)
+{
+    return !isnan(r) ? r : isnan(a) ? quiet(a) : isnan(b) ? quiet(b) : isnan(c) ? quiet(c) : f32_of(0x7fc00000u);
+}
+
+/* minNum and maxNum with -0 < +0; a NaN loses. */
+static inline float
+min_f(float a, float b)
+{
+    return isnan(a) ? (isnan(b) ? quiet(a) : b) : isnan(b) ? a : a < b || (a == b && signbit(a)) ? a : b;
+}
+
+static inline float
+max_f(float a, float b)
+{
+    return isnan(a) ? (isnan(b) ? quiet(a) : b) : isnan(b) ? a : a > b || (a == b && !signbit(a)) ? a : b;
+}
+
+/* IEEE 754-2019 minimum and maximum: a NaN wins. */
+static inline float
+minimum_f(float a, float b)
+{
+    return isnan(a) || isnan(b) ? nan2(a, b, NAN) : min_f(a, b);
+}
+
+static inline float
+maximum_f(float a, float b)
+{
+    return isnan(a) || isnan(b) ? nan2(a, b, NAN) : max_f(a, b);
+}
+
 /* How an operand's constant is read. */
 enum gfx_type { T_B16, T_F16, T_B32, T_F32, T_B64, T_F64 };
 

@@ -91,7 +91,7 @@ struct gfx_row {
     gfx_exec *exec;
     uint8_t cls, arg;
 };
-extern const struct gfx_row gfx_salu[], gfx_valu[], gfx_vop3p[], gfx_matrix[], gfx_memory[], gfx_compare[];    /* end with a NULL name */
+extern const struct gfx_row gfx_salu[], gfx_salu_float[], gfx_valu[], gfx_vop3p[], gfx_matrix[], gfx_memory[], gfx_compare[];    /* end with a NULL name */
 
 struct gfx_code;                    /* the executable part of a code object, with its decoded instructions */
 

@@ -187,7 +187,7 @@ bf16_bits(float f)      /* to nearest even */
 }
 
 static float
-quiet(float f)
+one_nan(float f)
 {
     return isnan(f) ? f32_of(0x7fc00000u) : f;
 }
@@ -199,7 +199,7 @@ chain(const union number *a, const union number *b, unsigned k, float c)
 {
     for (unsigned i = 0; i < k; i++)
         c = fmaf(a[i].f, b[i].f, c);
-    return quiet(c);
+    return one_nan(c);
 }
 
 /* gfx908, gfx90a: the products of a group are added in pairs, then to the sum, each step rounded; gfx90a flushes denormals. */
@@ -259,9 +259,9 @@ fused(const struct form *f, const union number *a, const union number *b, unsign
         minus |= p <= -0x1p128;
     }
     if (!isfinite(plain))
-        return quiet((float)plain);
+        return one_nan((float)plain);
     if (plus || minus)
-        return plus && minus ? quiet(NAN) : plus ? INFINITY : -INFINITY;
+        return plus && minus ? one_nan(NAN) : plus ? INFINITY : -INFINITY;
     bool bytes = f->a == FP8 || f->a == BF8;
     struct cut s = cut_sum(f, a, b, 0, n, bytes ? 2 : 1);
     if (bytes) {                /* even and odd ones apart */
@@ -295,7 +295,7 @@ dot_mfma(W, const struct form *f, const union number *a, const union number *b, 
         if (flush)
             c = flush32(c);
     }
-    return quiet(c);
+    return one_nan(c);
 }
 
 static double

@@ -466,68 +466,6 @@ movreld(W, I)
         w->s[r] = s32(w, &i->op[1]);
 }
 
-/* ---- float on scalars (gfx11.5 and later) ---- */
-
-/* A NaN that no operand brought is positive, which this machine's is not. */
-static float
-own_nan(float a, float b, float c, float r)
-{
-    return isnan(r) && !isnan(a) && !isnan(b) && !isnan(c) ? f32_of(0x7fc00000u) : r;
-}
-
-#define FS2(name, expr) static void name(W, I) { float a = f32_of(s32(w, &i->op[1])), b = f32_of(s32(w, &i->op[2])); float r = expr; \
-    set_s32(w, &i->op[0], f32_bits(r)); }
-#define FS1(name, expr) static void name(W, I) { float a = f32_of(s32(w, &i->op[1])); float r = expr; set_s32(w, &i->op[0], f32_bits(r)); }
-FS2(add_f32, own_nan(a, b, 0, a + b))
-FS2(sub_f32, own_nan(a, b, 0, a - b))
-FS2(mul_f32, own_nan(a, b, 0, a * b))
-FS2(min_f32, isnan(a) ? b : isnan(b) ? a : a < b || (a == b && signbit(a)) ? a : b)
-FS2(max_f32, isnan(a) ? b : isnan(b) ? a : a > b || (a == b && !signbit(a)) ? a : b)
-FS1(ceil_f32, ceilf(a))
-FS1(floor_f32, floorf(a))
-FS1(trunc_f32, truncf(a))
-FS1(rndne_f32, roundevenf(a))
-static void
-fmac_f32(W, I)
-{
-    float a = f32_of(s32(w, &i->op[1])), b = f32_of(s32(w, &i->op[2])), c = f32_of(s32(w, &i->op[0]));
-    set_s32(w, &i->op[0], f32_bits(own_nan(a, b, c, fmaf(a, b, c))));
-}
-
-static void
-fma_k(W, I)
-{
-    float a = f32_of(s32(w, &i->op[1])), b = f32_of(s32(w, &i->op[2])), c = f32_of(s32(w, &i->op[3]));
-    set_s32(w, &i->op[0], f32_bits(own_nan(a, b, c, fmaf(a, b, c))));
-}
-
-static void
-cvt_f32_i32(W, I)
-{
-    uint32_t a = s32(w, &i->op[1]);
-    set_s32(w, &i->op[0], f32_bits(i->arg ? (float)a : (float)SI(a)));
-}
-
-static void
-cvt_i32_f32(W, I)
-{
-    float a = f32_of(s32(w, &i->op[1]));
-    uint32_t r;
-    if (i->arg)
-        r = isnan(a) || a <= 0 ? 0 : a >= 0x1p32f ? ~0u : (uint32_t)a;
-    else
-        r = isnan(a) ? 0 : a >= 0x1p31f ? 0x7fffffffu : a <= -0x1p31f ? 0x80000000u : (uint32_t)(int32_t)a;
-    set_s32(w, &i->op[0], r);
-}
-
-static void
-cmp_f32(W, I)       /* arg: bits 0 less, 1 equal, 2 greater, 3 unordered: true where the relation is among them */
-{
-    float a = f32_of(s32(w, &i->op[0])), b = f32_of(s32(w, &i->op[1]));
-    unsigned rel = a < b ? 1 : a == b ? 2 : a > b ? 4 : 8;
-    w->scc = (i->arg & rel) != 0;
-}
-
 #define S(name, fn) { "s_" name, fn, GFX_C_SALU, 0 }
 #define SA(name, fn, arg) { "s_" name, fn, GFX_C_SALU, arg }
 #define SB(name, fn, arg) { "s_" name, fn, GFX_C_BRANCH, arg }
@@ -583,13 +521,5 @@ const struct gfx_row gfx_salu[] = {
     SO("incperflevel", nothing), SO("decperflevel", nothing), SO("sendmsg", sendmsg), SO("trap", trap), SO("getreg_b32", getreg),
     SO("setreg_b32", setreg), SO("setreg_imm32_b32", setreg_imm), SO("round_mode", round_mode), SO("denorm_mode", denorm_mode),
     SO("memtime", memtime), SO("memrealtime", memtime), S("movrels_b32", movrels), S("movreld_b32", movreld),
-    S("add_f32", add_f32), S("sub_f32", sub_f32), S("mul_f32", mul_f32), S("min_f32", min_f32), S("max_f32", max_f32),
-    S("min_num_f32", min_f32), S("max_num_f32", max_f32), S("ceil_f32", ceil_f32), S("floor_f32", floor_f32), S("trunc_f32", trunc_f32),
-    S("rndne_f32", rndne_f32), S("fmac_f32", fmac_f32), S("fmaak_f32", fma_k), S("fmamk_f32", fma_k), SA("cvt_f32_i32", cvt_f32_i32, 0),
-    SA("cvt_f32_u32", cvt_f32_i32, 1), SA("cvt_i32_f32", cvt_i32_f32, 0), SA("cvt_u32_f32", cvt_i32_f32, 1),
-    SA("cmp_lt_f32", cmp_f32, 1), SA("cmp_eq_f32", cmp_f32, 2), SA("cmp_le_f32", cmp_f32, 3), SA("cmp_gt_f32", cmp_f32, 4),
-    SA("cmp_lg_f32", cmp_f32, 5), SA("cmp_ge_f32", cmp_f32, 6), SA("cmp_o_f32", cmp_f32, 7), SA("cmp_u_f32", cmp_f32, 8),
-    SA("cmp_nge_f32", cmp_f32, 9), SA("cmp_nlg_f32", cmp_f32, 10), SA("cmp_ngt_f32", cmp_f32, 11), SA("cmp_nle_f32", cmp_f32, 12),
-    SA("cmp_neq_f32", cmp_f32, 13), SA("cmp_nlt_f32", cmp_f32, 14),
     { NULL, NULL, 0, 0 },
 };

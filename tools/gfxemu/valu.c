@@ -7,25 +7,7 @@
 
 #include <stdlib.h>
 
-/* ---- NaNs ---- */
-
-static inline float
-quiet(float f)
-{
-    return f32_of(f32_bits(f) | 0x00400000u);
-}
-
-static inline float
-nan2(float a, float b, float r)
-{
-    return !isnan(r) ? r : isnan(a) ? quiet(a) : isnan(b) ? quiet(b) : f32_of(0x7fc00000u);
-}
-
-static inline float
-nan3(float a, float b, float c, float r)
-{
-    return !isnan(r) ? r : isnan(a) ? quiet(a) : isnan(b) ? quiet(b) : isnan(c) ? quiet(c) : f32_of(0x7fc00000u);
-}
+/* ---- NaNs of f64 (of f32: exec.h) ---- */
 
 static inline double
 quietd(double f)
@@ -45,19 +27,7 @@ nan3d(double a, double b, double c, double r)
     return !isnan(r) ? r : isnan(a) ? quietd(a) : isnan(b) ? quietd(b) : isnan(c) ? quietd(c) : f64_of(0x7ffull << 52 | 1ull << 51);
 }
 
-/* minNum and maxNum with -0 < +0; a NaN loses. */
-static inline float
-min_f(float a, float b)
-{
-    return isnan(a) ? (isnan(b) ? quiet(a) : b) : isnan(b) ? a : a < b || (a == b && signbit(a)) ? a : b;
-}
-
-static inline float
-max_f(float a, float b)
-{
-    return isnan(a) ? (isnan(b) ? quiet(a) : b) : isnan(b) ? a : a > b || (a == b && !signbit(a)) ? a : b;
-}
-
+/* As min_f and max_f. */
 static inline double
 min_d(double a, double b)
 {
@@ -107,19 +77,6 @@ static inline double
 max_ieee_d(bool ieee, double a, double b)
 {
     return ieee && signals_d(a) ? quietd(a) : ieee && signals_d(b) ? quietd(b) : max_d(a, b);
-}
-
-/* IEEE 754-2019 minimum and maximum: a NaN wins. */
-static inline float
-minimum_f(float a, float b)
-{
-    return isnan(a) || isnan(b) ? nan2(a, b, NAN) : min_f(a, b);
-}
-
-static inline float
-maximum_f(float a, float b)
-{
-    return isnan(a) || isnan(b) ? nan2(a, b, NAN) : max_f(a, b);
 }
 
 /* ---- shapes of operations: F1(name, expression of a), ... ---- */

@@ -46,7 +46,7 @@ test_good(struct cwj_diags *diags, const char *cpu)
     LLVMModuleRef m = parse(c, good);
     LLVMTargetMachineRef tm = NULL;
     LLVMMemoryBufferRef code = NULL;
-    CHECK(cwj_llvm_machine(CWJ_TARGET_AMDGCN, cpu, 3, &tm, diags) == CW_OK);
+    CHECK(cwj_llvm_machine(CWJ_TARGET_AMDGCN, cpu, NULL, 3, &tm, diags) == CW_OK);
     CHECK(cwj_devlib_link(m, diags) == CW_OK);
     LLVMValueRef f = LLVMGetNamedFunction(m, "cwd_matrix_quad");
     CHECK(f && !LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMInternalLinkage);
