@@ -293,6 +293,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
     if (amdgcn) {
         forget_lds_kernel_id(m);
         emit_order_blocks(m);
+        cwj_amd_guard_ballot(m);
     }
     if (!strncmp(LLVMGetTarget(m), "x86_64", 6))
         cwj_x86_guard_ternlog(m);

@@ -36,6 +36,8 @@ cw_result cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFil
 
 /* Guard an optimised module for x86 against LLVM's wrong masked VPTERNLOG; see the file. */
 void cwj_x86_guard_ternlog(LLVMModuleRef m);
+/* Ballots of float comparisons that LLVM gets wrong for AMD GPUs: the last pass before code generation. */
+void cwj_amd_guard_ballot(LLVMModuleRef m);
 
 /* Guard a module for amdgcn against LLVM's wrong bit field extracts; see the file. */
 void cwj_amd_guard_width(LLVMModuleRef m);
