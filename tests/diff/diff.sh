@@ -23,6 +23,13 @@ agree)
     [ -z "$(ls | grep cudaway-diff)" ] || fail "a folder was made"
     expect 0 "host:O0 against host: 1 launches compared, 0 differ" "$DIFF" --reference host:O0 --subject host --kernels '^va' "$APP" add vars
     ;;
+amd)
+    # AMD code against the host; a value that differs is found there too.
+    amd="--reference host --subject gfxemu:gfx1100"
+    expect 0 "host against gfxemu:gfx1100: 5 launches compared, 0 differ" "$DIFF" $amd -- "$APP" add chase vars texture add
+    expect 1 "clock, launch 2: the results differ" "$DIFF" $amd -o kept -- "$APP" add clock add
+    expect 0 "" "$REPLAY" --on gfxemu:gfx90a kept/0002-clock.cwdump
+    ;;
 differ)
     expect 1 "clock, launch 2: the results differ" "$DIFF" $host -o kept -- "$APP" add clock add
     grep -q "parameter out: 1 of 2 u64 differ; first at byte 8, index 1: reference " "$dir/err" || fail "$(cat "$dir/err")"
