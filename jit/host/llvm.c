@@ -229,7 +229,8 @@ indexes_own_arrays(LLVMModuleRef m)
  * pipeline takes twice the time and makes code that is 3 % longer (docs/performance.md), since what it does to sums after
  * `reassociate` undoes what that does for addresses. So: constants, calls and dead arguments; then, for each function after
  * those that it calls, what the emitter's IR needs. Functions of the device library are C, with loops and switches whose
- * answers the call knows; where a thread has an array, loops are worth unrolling. The host's code is vectors and masks made by the emitter, which the whole pipeline pays for. */
+ * answers the call knows; where a thread has an array, loops are worth unrolling. The host's code is vectors and masks made by the
+ * emitter, which the whole pipeline pays for. */
 static const char *
 pipeline(LLVMModuleRef m, unsigned opt_level)
 {
@@ -289,6 +290,8 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
     }
     if (r == CW_OK)
         r = cwj_llvm_check(LLVMRunPasses(m, pipeline(m, opt_level), tm, o), "optimising", diags);
+    if (r == CW_OK && amdgcn && (is_cpu(tm, "gfx90a") || is_cpu(tm, "gfx942")))     /* they compute pairs of f32 */
+        r = cwj_llvm_check(LLVMRunPasses(m, "function(slp-vectorizer,instcombine<no-verify-fixpoint>)", tm, o), "optimising", diags);
     LLVMDisposePassBuilderOptions(o);
     if (amdgcn) {
         forget_lds_kernel_id(m);
