@@ -58,6 +58,8 @@ struct cwb_kernel {
     hipModule_t code;
     hipFunction_t function;
     cwb_result failed;
+    hipDeviceptr_t grid_at;         /* the code object's pointer to a cooperative grid's workspace, or NULL; the rest under lock */
+    void *grid;                     /* the workspace, device memory: made for the first cooperative launch */
 };
 
 struct cwb_module {

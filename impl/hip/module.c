@@ -85,6 +85,8 @@ hip_module_unload(struct cwb_module *m)
             continue;
         if (k->code)
             (void)hip.hipModuleUnload(k->code);
+        if (k->grid)
+            (void)hip.hipFree(k->grid);
         pthread_mutex_destroy(&k->lock);
         free(k);
     }
@@ -142,6 +144,10 @@ compile(struct cwb_kernel *k, struct cw_buf *log)
             e = hip.hipMemcpy(p, &m->image, sizeof m->image, hipMemcpyDefault);
         else
             (void)hip.hipGetLastError();
+        if (hip.hipModuleGetGlobal(&k->grid_at, &size, k->code, "cudaway_grid") != hipSuccess || size != sizeof k->grid) {
+            (void)hip.hipGetLastError();
+            k->grid_at = NULL;
+        }
         if (e == hipSuccess)
             e = hip_shared_give(m->c, k->code);
         if (e != hipSuccess) {
@@ -207,6 +213,30 @@ hip_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out)
     return CWB_OK;
 }
 
+/* What grid.sync() of CUDA's cooperative groups counts in. Two launches of one kernel at once would share it: they cannot both be
+ * resident as a whole anyway, unless they are small. */
+static hipError_t
+give_workspace(struct cwb_kernel *k)
+{
+    hipError_t e = hipSuccess;
+    pthread_mutex_lock(&k->lock);
+    if (k->grid_at && !k->grid) {
+        uint32_t workspace[2] = { sizeof workspace, 0 };
+        void *p = NULL;
+        e = hip.hipMalloc(&p, sizeof workspace);
+        if (e == hipSuccess)
+            e = hip.hipMemcpy(p, workspace, sizeof workspace, hipMemcpyDefault);
+        if (e == hipSuccess)
+            e = hip.hipMemcpy(k->grid_at, &p, sizeof p, hipMemcpyDefault);
+        if (e == hipSuccess)
+            k->grid = p;
+        else if (p)
+            (void)hip.hipFree(p);
+    }
+    pthread_mutex_unlock(&k->lock);
+    return e;
+}
+
 cwb_result
 hip_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *l)
 {
@@ -227,7 +257,10 @@ hip_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *
         if (size > sizeof block)
             return CWB_INVALID;
         memcpy(block, l->params, size);
-        hipError_t e = hip.hipModuleLaunchCooperativeKernel(k->function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+        hipError_t e = give_workspace(k);
+        if (e != hipSuccess)
+            return hip_result(e);
+        e = hip.hipModuleLaunchCooperativeKernel(k->function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
                                                             l->block[2], l->dynamic_shared, s->s, params);
         return hip_result(e);
     }

@@ -275,6 +275,9 @@ cwh_exec_run(struct cwh_exec_launch *l)
     l->ngangs = (l->nthreads + l->info.width - 1) / l->info.width;
     if (!l->nblocks)
         return;
+    uint32_t workspace[2] __attribute__((aligned(8))) = { sizeof workspace, 0 };
+    if (l->cooperative)
+        l->abi.grid_workspace = (uintptr_t)workspace;
     if (l->cooperative && l->nblocks > 1) {
         run_cooperative(l);
         return;

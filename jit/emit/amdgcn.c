@@ -131,6 +131,8 @@ lds_bytes(struct emit *e, bool dynamic)
     return dynamic ? LLVMBuildSub(e->b, v, gcn_intrinsic(e, "llvm.amdgcn.groupstaticsize", NULL, 0, NULL, 0), "") : v;
 }
 
+static LLVMValueRef loader_address(struct emit *e, const char *name);
+
 static LLVMValueRef
 gcn_sreg(struct emit *e, ptx_sreg r)
 {
@@ -185,6 +187,10 @@ gcn_sreg(struct emit *e, ptx_sreg r)
     case PTX_SREG_CLUSTER_NCTAID_X: case PTX_SREG_CLUSTER_NCTAID_Y: case PTX_SREG_CLUSTER_NCTAID_Z:
     case PTX_SREG_CLUSTER_NCTARANK:
         return i32(e, 1);
+    case PTX_SREG_ENVREG1: case PTX_SREG_ENVREG2: {       /* a cooperative grid's workspace, see host.c; the backend knows it */
+        LLVMValueRef at = loader_address(e, "cudaway_grid");
+        return LLVMBuildTrunc(e->b, r == PTX_SREG_ENVREG2 ? at : LLVMBuildLShr(e->b, at, LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
+    }
     default:
         return LLVMConstNull(emit_type(e, (ptx_type)ptx_sreg_info(r)->type));
     }

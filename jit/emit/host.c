@@ -184,6 +184,12 @@ host_sreg(struct emit *e, ptx_sreg r)
         /* With what the system reserves of each block's shared memory: 1 KiB since compute capability 8. */
         return r == PTX_SREG_AGGR_SMEM_SIZE ? LLVMBuildAdd(e->b, size, i32(e, 1024), "") : size;
     }
+    case PTX_SREG_ENVREG1: case PTX_SREG_ENVREG2: {
+        /* Their use is the driver's. Cooperative groups (CUDA's headers, driver_abi.h) find the grid's workspace there, upper half
+         * first: two zeroed words of global memory, the second of which grid.sync() counts in; zero where the launch is none. */
+        LLVMValueRef at = context_load(e, e->b, f->launch, offsetof(struct cwh_launch, grid_workspace), e->i64, "");
+        return LLVMBuildTrunc(e->b, r == PTX_SREG_ENVREG2 ? at : LLVMBuildLShr(e->b, at, LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
+    }
     default:
         /* Every block is a cluster of its own. The rest is zero, as on hardware: .w components, the performance monitor's counters
          * while nobody uses it, environment registers, reserved shared memory, of which there is none. */

@@ -30,6 +30,7 @@ struct cwh_launch {
     void    *runtime;           /* 64: the engine's own */
     uint32_t dynamic_shared_size; /* 72 */
     uint32_t reserved;
+    uint64_t grid_workspace;    /* 80: a cooperative launch's, else 0; see %envreg1 in jit/emit/host.c */
 };
 
 /* Fixed for one block while it runs. */
