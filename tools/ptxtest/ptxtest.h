@@ -111,6 +111,7 @@ struct pt_launch {
     uint16_t param[PT_MAX_SCOPE], scope[PT_MAX_SCOPE];  /* declarations */
     uint32_t nparams, nscope;
     uint32_t grid[3], block[3], shared;
+    bool cooperative;
     uint32_t count, threads;        /* `each`: that many elements, and threads; 0: not given */
     struct pt_expect *expects;
     uint32_t nexpects;

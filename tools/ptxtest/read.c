@@ -474,6 +474,8 @@ read_launch(struct pt_reader *r)
             if (!rd_dims(r, l->block, 1024))
                 return false;
             block = true;
+        } else if (rd_accept(r, "cooperative")) {
+            l->cooperative = true;
         } else if (rd_accept(r, "shared")) {
             if (!rd_number(r, "bytes of shared memory", 1 << 20, &v))
                 return false;
@@ -485,7 +487,7 @@ read_launch(struct pt_reader *r)
             l->count = r->f->decls[r->scope[at]].init.count;
             rd_next(r);
         } else {
-            return rd_error(r, "'%.*s' is none of grid, block, each, shared", rd_shown(r), r->tok.s);
+            return rd_error(r, "'%.*s' is none of grid, block, each, shared, cooperative", rd_shown(r), r->tok.s);
         }
     }
     if (l->count) {

@@ -477,7 +477,11 @@ launch(struct run *w, const char **what)
     if (c != CUDA_SUCCESS)
         return c;
     *what = "launching";
-    c = cu->cuLaunchKernel(function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->shared, NULL, params, NULL);
+    if (l->cooperative)
+        c = cu->cuLaunchCooperativeKernel(function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->shared,
+                                          NULL, params);
+    else
+        c = cu->cuLaunchKernel(function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->shared, NULL, params, NULL);
     if (c != CUDA_SUCCESS)
         return c;
     *what = "running";
