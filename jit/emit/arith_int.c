@@ -190,6 +190,16 @@ part(struct emit *e, V v, unsigned bit, unsigned bits, bool is_signed)
     return emit_bin(e, is_signed ? LLVMAShr : LLVMLShr, up, k_int(e, v, 32 - bits));
 }
 
+/* A number that LLVM knows nothing of. Its AMD back end makes V_DOT4 of four products and a sum, and drops or adds
+ * what is subtracted at the end (a sign-extended bit is). */
+static V
+unknown(struct emit *e, V v)
+{
+    LLVMTypeRef type = LLVMTypeOf(v), f = LLVMFunctionType(type, &type, 1, false);
+    V a = LLVMGetInlineAsm(f, "", 0, "=v,0", 4, false, false, LLVMInlineAsmDialectATT, false);
+    return LLVMBuildCall2(e->b, f, a, &v, 1, "");
+}
+
 static void
 dot_product(struct emit *e, const struct ptx_inst *in)
 {
@@ -197,6 +207,8 @@ dot_product(struct emit *e, const struct ptx_inst *in)
     V a = emit_src(e, in, 1, PTX_B32), b = emit_src(e, in, 2, PTX_B32), sum = emit_src(e, in, 3, PTX_B32);
 
     if (in->op == PTX_OP_DP4A) {
+        if (e->target == CWJ_TARGET_AMDGCN)
+            sum = unknown(e, sum);
         for (unsigned i = 0; i < 4; i++)
             sum = v_add(e, sum, v_mul(e, part(e, a, i * 8, 8, sa), part(e, b, i * 8, 8, sb)));
     } else {
