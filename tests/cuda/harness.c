@@ -287,7 +287,7 @@ main(int argc, char **argv)
     static const unsigned all[] = { 60, 70, 80, 90 };
     const unsigned *sms = nchosen ? chosen : all;
     const unsigned nsms = nchosen ? nchosen : 4;
-    const struct test *const suites[] = { vector_tests, block_tests, program_tests };
+    const struct test *const suites[] = { vector_tests, block_tests, program_tests, heap_tests };
     unsigned ran = 0;
     for (unsigned s = 0; s < nsms; s++) {
         if (sms[s] > (unsigned)(major * 10 + minor) && !nchosen)

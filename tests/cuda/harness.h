@@ -60,7 +60,7 @@ struct test {
     bool ends_context;          /* the context is unusable afterwards */
 };
 /* Each tests_*.c defines one; ended by a NULL name. */
-extern const struct test vector_tests[], block_tests[], program_tests[];
+extern const struct test vector_tests[], block_tests[], program_tests[], heap_tests[];
 
 CUfunction get_function(CUmodule module, const char *name);
 /* A buffer on the device, with the host's bytes in it (NULL: zeros). Freed by buffer_free. */
