@@ -547,7 +547,7 @@ add_kernel(struct emit *e, uint32_t index)
 }
 
 static void
-function_table(struct emit *e)
+function_table(struct emit *e, const bool *needed)
 {
     struct emit_session *s = emit_session(e);
     uint32_t n = e->program->nfuncs;
@@ -558,7 +558,7 @@ function_table(struct emit *e)
     LLVMValueRef *v = cw_arena_array(&e->arena, LLVMValueRef, n + 1);
     for (uint32_t i = 0; v && i < n; i++) {
         const struct cwj_function *f = cwj_program_function(e->program, i);
-        v[i] = f->address_taken && f->fn && f->fn->has_body && !f->fn->is_entry ? emit_declare(e, i) : LLVMConstNull(e->ptr);
+        v[i] = needed[i] && f->address_taken && f->fn && f->fn->has_body && !f->fn->is_entry ? emit_declare(e, i) : LLVMConstNull(e->ptr);
     }
     if (v)
         LLVMSetInitializer(s->function_table, LLVMConstArray2(e->ptr, v, n));
@@ -618,7 +618,7 @@ emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what, LLVMConte
         if (!p->link_vars[i].undefined)
             variable(e, i, &p->link_vars[i]);
     if (indirect)
-        function_table(e);
+        function_table(e, needed);
     for (uint32_t i = 0; i < p->nfuncs; i++) {
         const struct cwj_function *f = cwj_program_function(p, i);
         if (needed[i] && f->fn && f->fn->has_body && !f->fn->is_entry && !f->runtime)
