@@ -42,6 +42,12 @@ run(const char *name, void *d, size_t dsize, const void *a, size_t asize)
     }
     gfx_range_remove((uintptr_t)d);
     gfx_range_remove((uintptr_t)a);
+    if (l.counts.unwritten_registers || l.counts.misaligned) {
+        printf("%s: %llu reads of unwritten registers [%s], %llu misaligned accesses [%s]\n", name,
+               (unsigned long long)l.counts.unwritten_registers, l.noted[NOTE_UNWRITTEN], (unsigned long long)l.counts.misaligned,
+               l.noted[NOTE_MISALIGNED]);
+        failures++;
+    }
     u64 total = 0;
     for (int k = 0; k < GFX_C_COUNT; k++)
         total += l.counts.insns[k];

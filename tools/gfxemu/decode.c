@@ -484,6 +484,7 @@ parse(const char *text, const uint32_t raw[2], unsigned size, uint64_t pc)
         i->dual = parse(second + 4, raw, size, pc);
     }
     take_apart(i, copy);
+    gfx_find_reads(i);
     free(copy);
     return i;
 }

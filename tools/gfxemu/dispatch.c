@@ -59,6 +59,21 @@ gfx_fault(struct gfx_wave *w, enum gfx_fault kind, const char *fmt, ...)
     d->stop = true;
 }
 
+void
+gfx_note(struct gfx_wave *w, enum gfx_note kind, const struct gfx_insn *i)
+{
+    uint64_t *count = kind == NOTE_UNWRITTEN ? &w->unwritten_registers : &w->misaligned;
+    struct gfx_dispatch *d = w->group->launch ? w->group->launch->own : NULL;
+    if ((*count)++ || !d)
+        return;
+    pthread_mutex_lock(&d->lock);
+    char *to = d->launch->noted[kind];
+    if (!*to)
+        snprintf(to, sizeof d->launch->noted[kind], "%s (at %s+0x%llx)", i->text, d->launch->kernel->name,
+                 (unsigned long long)(w->pc - d->launch->kernel->entry));
+    pthread_mutex_unlock(&d->lock);
+}
+
 /* ---- one wave ---- */
 
 void
@@ -73,6 +88,30 @@ gfx_step_dual(struct gfx_wave *w, const struct gfx_insn *i)
     memcpy(w->v[r], old, sizeof old);
     i->dual->exec(w, i->dual);
     memcpy(w->v[r], new, sizeof new);
+}
+
+/* Does it read vector registers that nothing wrote, in a lane that is active? */
+static inline bool
+reads_unwritten(struct gfx_wave *w, const struct gfx_insn *i)
+{
+    uint64_t held = w->written[i->reads[0]] & w->written[i->reads[1]] & w->written[i->reads[2]];
+    for (unsigned k = 3; k < i->nreads; k++)
+        held &= w->written[i->reads[k]];
+    uint64_t missing = gfx_exec_mask(w) & ~held;
+    return missing && (missing & all_lanes(w));
+}
+
+static inline void
+check_registers(struct gfx_wave *w, const struct gfx_insn *i)
+{
+    bool unwritten = i->nreads && reads_unwritten(w, i);
+    if (i->scalars) {
+        unwritten |= (i->sreads[0] & ~w->s_written[0]) || (i->sreads[1] & ~w->s_written[1]);
+        w->s_written[0] |= i->swrites[0];
+        w->s_written[1] |= i->swrites[1];
+    }
+    if (__builtin_expect(unwritten, 0))
+        gfx_note(w, NOTE_UNWRITTEN, i);
 }
 
 static void
@@ -96,10 +135,13 @@ run_wave(struct gfx_wave *w)
             w->active_lanes += (uint64_t)__builtin_popcountll(gfx_exec_mask(w) & all_lanes(w));
             w->valu_lanes += w->lanes;
         }
-        if (i->dual)
+        check_registers(w, i);
+        if (i->dual) {
+            check_registers(w, i->dual);
             gfx_step_dual(w, i);
-        else
+        } else {
             i->exec(w, i);
+        }
         if (w->state == WAVE_FAULT)
             return;
         w->pc = w->next_pc;
@@ -171,6 +213,9 @@ start_wave(struct gfx_dispatch *d, struct gfx_group *g, struct gfx_wave *w, unsi
         if ((k->rsrc2 & 1) && !t->flat_scratch)
             w->s[n++] = 0;          /* byte offset of the wave's scratch: each wave has its own here */
     }
+    /* LLVM adds the offset of the wave's scratch before it knows that there is none, and the descriptor has no such register. */
+    for (unsigned r = 0; r < n + (t->flat_scratch ? 0 : 1); r++)
+        w->s_written[r >> 6] |= 1ull << (r & 63);
     unsigned ids = k->rsrc2 >> 11 & 3;
     uint64_t exec = 0;
     for (unsigned lane = 0; lane < lanes && first + lane < threads; lane++) {
@@ -186,6 +231,7 @@ start_wave(struct gfx_dispatch *d, struct gfx_group *g, struct gfx_wave *w, unsi
                 w->v[2][lane] = z;
         }
     }
+    w->written[V_COUNT] = ~0ull;
     for (unsigned a = 0; a < (t->packed_ids ? 1u : ids + 1); a++)
         w->written[a] = exec;
     w->s[S_EXEC] = (uint32_t)exec;
@@ -212,7 +258,7 @@ group_create(struct gfx_dispatch *d)
     if (posix_memalign((void **)&g->lds, 256, g->lds_size + 64))
         g->lds = NULL;
     g->lds_written = malloc(g->lds_size + 1);
-    uint32_t scratch = k->scratch_size + (k->dynamic_stack ? DYNAMIC_STACK : 0);
+    uint32_t scratch = ((k->scratch_size + 3) & ~3u) + (k->dynamic_stack ? DYNAMIC_STACK : 0);    /* dwords, as the hardware's */
     for (unsigned i = 0; g->waves && i < g->nwaves; i++) {
         g->waves[i] = calloc(1, sizeof **g->waves);
         if (!g->waves[i])
@@ -292,7 +338,8 @@ group_count(struct gfx_group *g, struct gfx_counts *c)
         c->active_lanes += w->active_lanes;
         c->valu_lanes += w->valu_lanes;
         c->bank_conflicts += w->bank_conflicts;
-        c->unwritten_reads += w->unwritten_reads;
+        c->unwritten_registers += w->unwritten_registers;
+        c->misaligned += w->misaligned;
     }
     c->lds_unwritten += g->lds_unwritten;
 }
@@ -438,6 +485,7 @@ gfx_dispatch_run(struct gfx_launch *l)
     struct gfx_dispatch *d = calloc(1, sizeof *d);
     l->fault = FAULT_NONE;
     memset(&l->counts, 0, sizeof l->counts);
+    memset(l->noted, 0, sizeof l->noted);
     if (!d) {
         l->fault = FAULT_MEMORY;
         snprintf(l->message, sizeof l->message, "out of memory");

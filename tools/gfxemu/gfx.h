@@ -81,6 +81,12 @@ struct gfx_insn {
     uint8_t  dst_sel, dst_unused, sel[2];   /* SDWA; dst_unused: 0 pad, 1 sext, 2 preserve */
     uint8_t  cbsz, abid, blgp;      /* MFMA */
     struct gfx_insn *dual;          /* VOPD: the other half */
+    /* reads.c: vector registers that must hold something (three at least, filled up with V_COUNT), scalar ones as sets of s0..s105, and the
+     * scalar ones that it writes; whether there are any of these. */
+    uint8_t  nreads;
+    bool     scalars;
+    uint16_t reads[8];
+    uint64_t sreads[2], swrites[2];
     uint64_t pc;
     char    *text;
 };
@@ -100,6 +106,7 @@ struct gfx_code;                    /* the executable part of a code object, wit
 const struct gfx_insn *gfx_decode(struct gfx_code *c, uint64_t pc, bool wave64, char *error);
 struct gfx_code *gfx_code_create(const struct gfx_target *t, const uint8_t *bytes, uint64_t address, size_t size);
 void gfx_code_destroy(struct gfx_code *c);
+void gfx_find_reads(struct gfx_insn *i);    /* decode.c's last step */
 
 /* ---- execution ---------------------------------------------------------------------------------------------------------- */
 
@@ -118,8 +125,9 @@ struct gfx_wave {
     uint8_t *scratch;               /* lanes x scratch_size */
     uint32_t scratch_size;
     uint32_t s[S_COUNT];
-    uint64_t written[V_COUNT];      /* lanes of a register that hold something */
-    uint64_t counts[GFX_C_COUNT], active_lanes, valu_lanes, bank_conflicts, unwritten_reads;
+    uint64_t written[V_COUNT + 1];  /* lanes of a register that hold something; V_COUNT: all */
+    uint64_t s_written[2];          /* s0..s105 as a set; the others hold something always */
+    uint64_t counts[GFX_C_COUNT], active_lanes, valu_lanes, bank_conflicts, unwritten_registers, misaligned;
     uint32_t v[V_COUNT][64];
 };
 
@@ -140,6 +148,10 @@ gfx_exec_mask(const struct gfx_wave *w)
 {
     return w->s[S_EXEC] | (uint64_t)w->s[S_EXEC + 1] << 32;
 }
+
+/* Count a doubtful instruction; the first of a launch is kept in its `noted`. */
+enum gfx_note { NOTE_UNWRITTEN, NOTE_MISALIGNED, NOTE_COUNT };
+void gfx_note(struct gfx_wave *w, enum gfx_note kind, const struct gfx_insn *i);
 
 /* End the launch: the first fault of it is kept. */
 enum gfx_fault { FAULT_NONE, FAULT_MEMORY, FAULT_MISALIGNED, FAULT_INSTRUCTION, FAULT_TRAP };
@@ -198,7 +210,7 @@ void gfx_object_unload(struct gfx_object *o);
 /* ---- dispatch --------------------------------------------------------------------------------------------------------------- */
 
 struct gfx_counts {
-    uint64_t insns[GFX_C_COUNT], waves, active_lanes, valu_lanes, bank_conflicts, lds_unwritten, unwritten_reads;
+    uint64_t insns[GFX_C_COUNT], waves, active_lanes, valu_lanes, bank_conflicts, lds_unwritten, unwritten_registers, misaligned;
 };
 
 struct gfx_launch {
@@ -213,6 +225,7 @@ struct gfx_launch {
     enum gfx_fault fault;
     char message[512];
     struct gfx_counts counts;
+    char noted[NOTE_COUNT][256];    /* text and address of the first, or "" */
     /* dispatch.c's own */
     struct gfx_dispatch *own;
 };

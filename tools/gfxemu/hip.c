@@ -3,6 +3,7 @@
  * CUDAWAY_DEVICE=gfxemu:ARCH or CUDAWAY_GFXEMU_ARCH. A kernel's fault ends the context, as on a device: it is reported on standard
  * error once, and by every later call that waits. With CUDAWAY_GFXEMU_STATS=FILE each launch appends a line of counts to FILE. */
 #define _GNU_SOURCE
+#include "impl/base/log.h"
 #include "impl/hip/hip.h"
 #include "tools/gfxemu/gfx.h"
 #include "tools/gfxemu/queue.h"
@@ -691,9 +692,11 @@ write_counts(const struct gfx_launch *l)
             (unsigned long long)c->waves, (unsigned long long)total);
     for (int k = 0; k < GFX_C_COUNT; k++)
         fprintf(g.stats, ",\"%s\":%llu", class[k], (unsigned long long)c->insns[k]);
-    fprintf(g.stats, ",\"active_lanes\":%llu,\"valu_lanes\":%llu,\"bank_conflicts\":%llu,\"lds_unwritten\":%llu,\"vgprs\":%u,\"sgprs\":%u,"
+    fprintf(g.stats, ",\"active_lanes\":%llu,\"valu_lanes\":%llu,\"bank_conflicts\":%llu,\"lds_unwritten\":%llu,"
+            "\"unwritten_registers\":%llu,\"misaligned\":%llu,\"vgprs\":%u,\"sgprs\":%u,"
             "\"scratch_bytes\":%u,\"lds_bytes\":%u}\n", (unsigned long long)c->active_lanes, (unsigned long long)c->valu_lanes,
-            (unsigned long long)c->bank_conflicts, (unsigned long long)c->lds_unwritten, l->kernel->vgprs, l->kernel->sgprs,
+            (unsigned long long)c->bank_conflicts, (unsigned long long)c->lds_unwritten,
+            (unsigned long long)c->unwritten_registers, (unsigned long long)c->misaligned, l->kernel->vgprs, l->kernel->sgprs,
             l->kernel->scratch_size, l->kernel->lds_size);
     fflush(g.stats);
     pthread_mutex_unlock(&g.lock);
@@ -709,6 +712,12 @@ launch_work(void *data)
         if (atomic_compare_exchange_strong(&g.error, &none, e))
             fprintf(stderr, "cudaway-gfxemu: %s: %s\n", w->l.kernel->name, w->l.message);
     }
+    if (*w->l.noted[NOTE_UNWRITTEN])
+        cw_debug("gfxemu: the first of %llu instructions that read a register which nothing wrote: %s",
+                 (unsigned long long)w->l.counts.unwritten_registers, w->l.noted[NOTE_UNWRITTEN]);
+    if (*w->l.noted[NOTE_MISALIGNED])
+        cw_debug("gfxemu: the first of %llu misaligned loads and stores: %s", (unsigned long long)w->l.counts.misaligned,
+                 w->l.noted[NOTE_MISALIGNED]);
     if (g.stats)
         write_counts(&w->l);
     free(w->params);

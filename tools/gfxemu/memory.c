@@ -132,6 +132,14 @@ bytes_of(enum access a, unsigned dwords)
     return a == DWORDS ? 4 * dwords : a == U8 || a == I8 || a == U8_HI ? 1 : 2;
 }
 
+/* Misaligned: not on the element's size, of dwords not on 4 bytes. `bits` are all lanes' addresses together. LDS lies on 256 bytes, scratch on 4. */
+static inline void
+check_alignment(W, I, uintptr_t bits, unsigned size)
+{
+    if (bits & ((size < 4 ? size : 4) - 1))
+        gfx_note(w, NOTE_MISALIGNED, i);
+}
+
 /* Kernels race where they please: their memory is read and written in relaxed atomic pieces, whole ones where it is aligned. */
 static inline void
 mem_read(void *to, const uint8_t *p, unsigned n)
@@ -217,14 +225,17 @@ load(W, I)
         return;
     /* Two passes: an address register may be among the destinations. */
     uint8_t *p[LANES];
+    uintptr_t bits = 0;
     bool lds;
     FOR_ACTIVE {
         p[l] = lane_bytes(w, i, ARG_FAMILY, 1, bytes_of(a, n), l, "load", &lds);
+        bits |= (uintptr_t)p[l];
         if (lds && p[l])
             lds_check(w, p[l], bytes_of(a, n));
     }
     if (w->state == WAVE_FAULT)
         return;
+    check_alignment(w, i, bits, bytes_of(a, n));
     { FOR_ACTIVE load_lane(w, reg, l, a, n, p[l]); }
     mark(w, reg, a == DWORDS ? n : 1);
 }
@@ -260,11 +271,13 @@ store(W, I)
     if (f != BUFFER)
         moved.op[1] = i->op[2];         /* address, base */
     unsigned at = f == BUFFER ? 1 : 0;
+    uintptr_t bits = 0;
     bool lds;
     FOR_ACTIVE {
         uint8_t *p = lane_bytes(w, &moved, f, at, bytes_of(a, n), l, "store", &lds);
         if (!p)
             continue;
+        bits |= (uintptr_t)p;
         if (a == DWORDS) {
             for (unsigned k = 0; k < n && data->reg + k < V_COUNT; k++)
                 mem_write(p + 4 * k, &w->v[data->reg + k][l], 4);
@@ -275,6 +288,7 @@ store(W, I)
         if (lds)
             lds_mark(w, p, bytes_of(a, n));
     }
+    check_alignment(w, i, bits, bytes_of(a, n));
 }
 
 static void
@@ -439,6 +453,7 @@ s_load(W, I)        /* arg: dwords; 64 more: a buffer resource; 128 more: sub-dw
             return;
         }
     }
+    check_alignment(w, i, address + offset, 4);
     address = (address + offset) & ~3ull;
     if (!gfx_range_has(address, 4 * n)) {
         gfx_fault(w, FAULT_MEMORY, "scalar load of %u bytes at 0x%llx is outside of every allocation: %s", 4 * n,
@@ -464,6 +479,7 @@ s_load_small(W, I)  /* arg: enum access */
         return;
     }
     uint16_t h = 0;
+    check_alignment(w, i, address, n);
     mem_read(&h, (const uint8_t *)(uintptr_t)address, n);
     set_s32(w, &i->op[0], i->arg == I8 ? (uint32_t)(int32_t)(int8_t)h : i->arg == I16 ? (uint32_t)(int32_t)(int16_t)h : h);
 }
@@ -496,10 +512,11 @@ ds_read(W, I)
 {
     enum access a = ARG_ACCESS;
     unsigned n = ARG_DWORDS, reg = i->op[0].reg;
-    uint32_t addr[LANES];
+    uint32_t addr[LANES], bits = 0;
     uint8_t *p[LANES];
     FOR_ACTIVE {
         addr[l] = w->v[i->op[1].reg][l] + (uint32_t)i->offset;
+        bits |= addr[l];
         p[l] = lds_bytes(w, i, addr[l], bytes_of(a, n), l, "load");
         if (!p[l])
             return;
@@ -507,6 +524,7 @@ ds_read(W, I)
     }
     { FOR_ACTIVE load_lane(w, reg, l, a, n, p[l]); }
     mark(w, reg, a == DWORDS ? n : 1);
+    check_alignment(w, i, bits, bytes_of(a, n));
     bank_conflicts(w, addr);
 }
 
@@ -531,9 +549,10 @@ ds_write(W, I)
     enum access a = ARG_ACCESS;
     unsigned n = ARG_DWORDS;
     const struct gfx_operand *data = &i->op[1];
-    uint32_t addr[LANES];
+    uint32_t addr[LANES], bits = 0;
     FOR_ACTIVE {
         addr[l] = w->v[i->op[0].reg][l] + (uint32_t)i->offset;
+        bits |= addr[l];
         uint8_t *p = lds_bytes(w, i, addr[l], bytes_of(a, n), l, "store");
         if (!p)
             return;
@@ -546,6 +565,7 @@ ds_write(W, I)
         }
         lds_mark(w, p, bytes_of(a, n));
     }
+    check_alignment(w, i, bits, bytes_of(a, n));
     bank_conflicts(w, addr);
 }
 
@@ -555,8 +575,10 @@ ds_read2(W, I)
 {
     unsigned n = i->arg & 1 ? 2 : 1, unit = 4 * n * (i->arg & 2 ? 64 : 1), reg = i->op[0].reg;
     uint8_t *p[LANES], *q[LANES];
+    uint32_t bits = 0;
     FOR_ACTIVE {
         uint32_t base = w->v[i->op[1].reg][l];
+        bits |= base;
         p[l] = lds_bytes(w, i, base + (uint32_t)i->offset * unit, 4 * n, l, "load");
         q[l] = lds_bytes(w, i, base + (uint32_t)i->offset1 * unit, 4 * n, l, "load");
         if (!p[l] || !q[l])
@@ -569,14 +591,17 @@ ds_read2(W, I)
         load_lane(w, reg + n, l, DWORDS, n, q[l]);
     } }
     mark(w, reg, 2 * n);
+    check_alignment(w, i, bits, 4);
 }
 
 static void
 ds_write2(W, I)
 {
     unsigned n = i->arg & 1 ? 2 : 1, unit = 4 * n * (i->arg & 2 ? 64 : 1);
+    uint32_t bits = 0;
     FOR_ACTIVE {
         uint32_t base = w->v[i->op[0].reg][l];
+        bits |= base;
         uint8_t *p = lds_bytes(w, i, base + (uint32_t)i->offset * unit, 4 * n, l, "store");
         uint8_t *q = lds_bytes(w, i, base + (uint32_t)i->offset1 * unit, 4 * n, l, "store");
         if (!p || !q)
@@ -588,6 +613,7 @@ ds_write2(W, I)
         lds_mark(w, p, 4 * n);
         lds_mark(w, q, 4 * n);
     }
+    check_alignment(w, i, bits, 4);
 }
 
 /* arg: bits 0-4 operation, bit 5 wide, bit 6 returns the old value. Compare-and-swap: address, then gfx9/10 compare and new
