@@ -57,8 +57,12 @@ hipMemAddressReserve(void **ptr, size_t size, size_t alignment, void *address, u
     if (alignment < page)
         alignment = page;
     uint8_t *p = MAP_FAILED;
-    if (address)        /* a wish */
-        p = mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (address)        /* a wish, as a hint: a sanitizer that cannot have it there gives another place */
+        p = mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p != MAP_FAILED && p != address) {
+        munmap(p, size);
+        p = MAP_FAILED;
+    }
     if (p == MAP_FAILED) {
         uint8_t *all = mmap(NULL, size + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (all == MAP_FAILED)
