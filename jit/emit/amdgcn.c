@@ -231,65 +231,17 @@ number_of(struct emit *e, LLVMValueRef p)
 
 static LLVMValueRef variable(struct emit *e, uint32_t id, const struct cwj_link_var *v);
 
-/* Fill the initialiser of a variable that holds addresses: a packed struct of byte runs and 64-bit words. With g NULL only the
- * type is made; the variable must exist before its initialiser, which may name it. Function tokens are plain bytes. */
+static LLVMValueRef
+address_word(struct emit *e, uint32_t id, const struct ptx_reloc *r)
+{
+    LLVMValueRef g = variable(e, id, cwj_program_link_var(e->program, id));
+    return LLVMConstAdd(LLVMConstPtrToInt(g, e->i64), LLVMConstInt(e->i64, (uint64_t)r->addend, true));
+}
+
 static LLVMTypeRef
 addresses(struct emit *e, const struct cwj_link_var *v, LLVMValueRef g)
 {
-    const struct ptx_symbol *def = v->def;
-    uint8_t *bytes = cw_arena_alloc(&e->arena, def->size ? def->size : 1);
-    LLVMValueRef *field = cw_arena_array(&e->arena, LLVMValueRef, 2 * (size_t)def->nrelocs + 1);
-    LLVMTypeRef *type = cw_arena_array(&e->arena, LLVMTypeRef, 2 * (size_t)def->nrelocs + 1);
-    const struct ptx_reloc **order = cw_arena_array(&e->arena, const struct ptx_reloc *, (size_t)def->nrelocs + 1);
-    if (!bytes || !field || !type || !order) {
-        e->result = CW_ERR_NOMEM;
-        return LLVMArrayType2(e->i8, def->size);
-    }
-    if (def->init)
-        memcpy(bytes, def->init, def->size);
-    uint32_t words = 0, n = 0;
-    for (uint32_t i = 0; i < def->nrelocs; i++) {
-        const struct ptx_reloc *r = &def->relocs[i];
-        if (r->target->kind == PTX_SYM_FUNC || r->target->kind == PTX_SYM_ALIAS) {
-            uint64_t token = (CWH_FUNC_TOKEN(r->target->link_id) + (uint64_t)r->addend) >> r->shift;
-            for (unsigned k = 0; k < r->width; k++)
-                bytes[r->offset + k] = (uint8_t)(token >> (8 * k));
-            continue;
-        }
-        const struct cwj_link_var *t = cwj_program_link_var(e->program, r->target->link_id);
-        if (!t || t->undefined || t->space == PTX_SPACE_SHARED || r->width != 8 || r->shift) {
-            if (g) {
-                e->result = CW_ERR_UNSUPPORTED;
-                cwj_diag_add(e->diags, PTX_ERROR, 5001, def->line, def->column, "not supported on amdgcn: %s is initialised with "
-                             "a part of an address, or the address of a shared variable", v->name);
-            }
-            continue;
-        }
-        uint32_t at = words++;
-        for (; at && order[at - 1]->offset > r->offset; at--)
-            order[at] = order[at - 1];
-        order[at] = r;
-    }
-    uint64_t done = 0;
-    for (uint32_t i = 0; i <= words; i++) {
-        uint64_t next = i < words ? order[i]->offset : def->size;
-        if (next < done)
-            continue;               /* overlapping addresses: the later wins nothing */
-        type[n] = LLVMArrayType2(e->i8, next - done);
-        field[n++] = LLVMConstStringInContext(e->llvm, (const char *)bytes + done, (unsigned)(next - done), true);
-        done = next;
-        if (i == words)
-            break;
-        uint32_t id = order[i]->target->link_id;
-        type[n] = e->i64;
-        field[n] = g ? LLVMConstAdd(LLVMConstPtrToInt(variable(e, id, cwj_program_link_var(e->program, id)), e->i64),
-                                              LLVMConstInt(e->i64, (uint64_t)order[i]->addend, true)) : NULL;
-        n++;
-        done += 8;
-    }
-    if (g)
-        LLVMSetInitializer(g, LLVMConstStructInContext(e->llvm, field, n, true));
-    return LLVMStructTypeInContext(e->llvm, type, n, true);
+    return emit_address_initializer(e, v, g, address_word, "amdgcn");
 }
 
 static LLVMValueRef

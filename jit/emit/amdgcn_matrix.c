@@ -226,22 +226,8 @@ gcn_matrix_element(struct emit *e, const struct ptx_matrix *m, unsigned i)
 bool
 emit_gcn_matrix(struct emit *e, const struct ptx_inst *in)
 {
-    switch (in->op) {
-    case PTX_OP_MMA: case PTX_OP_WMMA_MMA: case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_STORE: case PTX_OP_LDMATRIX: case PTX_OP_STMATRIX:
-    case PTX_OP_MOVMATRIX:
-        break;
-    default:
-        return false;
-    }
-    if (in->noperands == 1 && in->operand[0].kind == PTX_OPND_TEXT)
-        emit_unsupported(e, in, "a form that came after sm_90");
-    else if (in->op == PTX_OP_MMA || in->op == PTX_OP_WMMA_MMA)
-        gcn_mma(e, in);
-    else if (in->op == PTX_OP_WMMA_LOAD || in->op == PTX_OP_WMMA_STORE)
-        emit_wmma_memory(e, in);
-    else if (in->op == PTX_OP_MOVMATRIX)
-        emit_movmatrix(e, in);
-    else
-        emit_rows(e, in);
-    return true;
+    static const struct emit_matrix_target target = {
+        .product = gcn_mma, .fragment = emit_wmma_memory, .rows = emit_rows, .transpose = emit_movmatrix,
+    };
+    return emit_matrix(e, in, &target);
 }

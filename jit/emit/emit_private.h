@@ -216,6 +216,23 @@ LLVMValueRef emit_shuffle_source(struct emit *e, const struct ptx_inst *in, LLVM
 LLVMValueRef emit_redux_identity(struct emit *e, const struct ptx_inst *in);
 LLVMValueRef emit_redux_step(struct emit *e, const struct ptx_inst *in, LLVMValueRef a, LLVMValueRef b);
 bool emit_mov(struct emit *e, const struct ptx_inst *in);               /* mov.c: all targets */
+
+/* initializer.c: the initialiser of a variable that holds addresses, a packed struct of byte runs and 64-bit words; function
+ * tokens are plain bytes. With g NULL only its type is made, since a variable must exist before its initialiser, which may name it. `word`
+ * gives the constant i64 for the address of variable `id`. What LLVM cannot say is an error that names `target`. */
+typedef LLVMValueRef emit_address_word(struct emit *e, uint32_t id, const struct ptx_reloc *r);
+LLVMTypeRef emit_address_initializer(struct emit *e, const struct cwj_link_var *v, LLVMValueRef g, emit_address_word *word,
+                                     const char *target);
+
+/* matrix.c: emit with the target's functions; false: no matrix instruction. */
+struct emit_matrix_target {
+    void (*product)(struct emit *e, const struct ptx_inst *in);     /* mma, wmma.mma */
+    void (*fragment)(struct emit *e, const struct ptx_inst *in);    /* wmma.load, wmma.store */
+    void (*rows)(struct emit *e, const struct ptx_inst *in);        /* ldmatrix, stmatrix */
+    void (*transpose)(struct emit *e, const struct ptx_inst *in);   /* movmatrix */
+};
+bool emit_matrix(struct emit *e, const struct ptx_inst *in, const struct emit_matrix_target *target);
+
 LLVMValueRef emit_runtime(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *params, unsigned n, LLVMValueRef *args);
 
 #endif
