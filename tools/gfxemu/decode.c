@@ -65,7 +65,10 @@ setup(void)
     LLVMInitializeAMDGPUDisassembler();
     add_rows(gfx_salu);
     add_rows(gfx_salu_float);
-    add_rows(gfx_valu);
+    add_rows(gfx_valu_int);
+    add_rows(gfx_valu_float);
+    add_rows(gfx_valu_div);
+    add_rows(gfx_valu_cvt);
     add_rows(gfx_compare);
     add_rows(gfx_vop3p);
     add_rows(gfx_matrix);

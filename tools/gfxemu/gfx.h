@@ -2,7 +2,7 @@
  * The GPU-less AMD device: an interpreter of AMD machine code.
  *
  * A code object is loaded by object.c, its instructions are taken apart once by decode.c (LLVM's disassembler gives the text, the
- * table of names below gives the function), dispatch.c runs the waves of work-groups over threads, and salu.c, valu.c, vop3p.c and
+ * table of names below gives the function), dispatch.c runs the waves of work-groups over threads, and salu.c, valu_*.c, vop3p.c and
  * memory.c hold one function an instruction. Facts: AMD's public ISA documents (GCN "Vega", CDNA2, CDNA3, RDNA1 to RDNA4) and
  * LLVM's "User Guide for AMDGPU Backend".
  *
@@ -91,13 +91,15 @@ struct gfx_insn {
     char    *text;
 };
 
-/* A row of the tables that salu.c, valu.c, vop3p.c, matrix.c and memory.c export. */
+/* A row of the tables that salu.c, valu_*.c, vop3p.c, matrix.c and memory.c export. */
 struct gfx_row {
     const char *name;
     gfx_exec *exec;
     uint8_t cls, arg;
 };
-extern const struct gfx_row gfx_salu[], gfx_salu_float[], gfx_valu[], gfx_vop3p[], gfx_matrix[], gfx_memory[], gfx_compare[];    /* end with a NULL name */
+/* They end with a NULL name. */
+extern const struct gfx_row gfx_salu[], gfx_salu_float[], gfx_valu_int[], gfx_valu_float[], gfx_valu_div[], gfx_valu_cvt[];
+extern const struct gfx_row gfx_vop3p[], gfx_matrix[], gfx_memory[], gfx_compare[];
 
 struct gfx_code;                    /* the executable part of a code object, with its decoded instructions */
 
