@@ -449,8 +449,11 @@ is_named(char *const *names, size_t n, const char *name)
 static int
 count(unsigned minimum, int nfiles, char **files)
 {
-    static const struct { const char *what; const struct gfx_row *rows; } tables[] = { { "scalar", gfx_salu }, { "scalar float", gfx_salu_float }, { "vector", gfx_valu },
-        { "comparison", gfx_compare }, { "packed", gfx_vop3p }, { "memory", gfx_memory } };    /* matrix ones: test_matrix.c */
+    static const struct { const char *what; const struct gfx_row *rows; } tables[] = {
+        { "scalar", gfx_salu }, { "scalar float", gfx_salu_float }, { "vector integer", gfx_valu_int }, { "vector float", gfx_valu_float },
+        { "division", gfx_valu_div }, { "conversion", gfx_valu_cvt }, { "comparison", gfx_compare }, { "packed", gfx_vop3p },
+        { "memory", gfx_memory },
+    };    /* matrix ones: test_matrix.c */
     static char *names[65536];
     size_t n = 0;
     unsigned all = 0, tested = 0;
