@@ -3,30 +3,6 @@
  * writes what they computed to the file RESULTS. With REFERENCE, such a file of another run, the numbers are compared: floats may
  * differ by 2e-3 of the larger (approximations have other bits, and sums cancel), integers not at all. Exit status 1 when one does. */
 #define _GNU_SOURCE
-#include "impl/api/cuda.h"
-
-#include <dlfcn.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-
-#define FUNCTIONS(X)                                                                                                    \
-    X(cuInit, (unsigned)) X(cuDeviceGet, (CUdevice *, int)) X(cuCtxCreate_v2, (CUcontext *, unsigned, CUdevice))        \
-    X(cuModuleLoadData, (CUmodule *, const void *)) X(cuModuleGetFunction, (CUfunction *, CUmodule, const char *))      \
-    X(cuMemAlloc_v2, (CUdeviceptr *, size_t)) X(cuMemFree_v2, (CUdeviceptr))                                            \
-    X(cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t)) X(cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t))           \
-    X(cuMemsetD8_v2, (CUdeviceptr, unsigned char, size_t)) X(cuCtxSynchronize, (void))                                  \
-    X(cuLaunchKernel, (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))
-
-static struct {
-#define X(name, parameters) CUresult (*name) parameters;
-    FUNCTIONS(X)
-#undef X
-} cu;
-#define cuMust(call) MUST(cu.call)
-#include "tools/bench.d/bench.h"
-
 #include "tools/bench.d/cases.h"
 
 static bool
@@ -107,18 +83,8 @@ main(int argc, char **argv)
         fprintf(stderr, "usage: amd LIBRARY MODULE RESULTS [REFERENCE]\n");
         return 2;
     }
-    void *lib = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
-    if (!lib) {
-        fprintf(stderr, "%s\n", dlerror());
+    if (!load_driver(argv[1]))
         return 2;
-    }
-#define X(name, parameters)                                             \
-    if (!(cu.name = (CUresult (*) parameters)dlsym(lib, #name))) {      \
-        fprintf(stderr, "no %s\n", #name);                              \
-        return 2;                                                       \
-    }
-    FUNCTIONS(X)
-#undef X
     FILE *results = fopen(argv[3], "wb"), *reference = argc > 4 ? fopen(argv[4], "rb") : NULL;
     if (!results || (argc > 4 && !reference)) {
         perror(results ? argv[4] : argv[3]);

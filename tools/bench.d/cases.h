@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The kernels of nvptx.cu: sizes, inputs and parameters, for the programs that run them (nvptx.c, amd.c). The includer has cuMust()
- * and the memory copies in `cu`. */
+ * The kernels of nvptx.cu: sizes, inputs and parameters, for the programs that run them (nvptx.c, amd.c). */
 #ifndef CW_BENCH_CASES_H
 #define CW_BENCH_CASES_H
+
+#include "tools/bench.d/bench.h"
+#include "tools/bench.d/driver.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 enum { MAX_BUFFERS = 3, CASES = 11 };
 

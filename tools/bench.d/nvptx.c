@@ -4,33 +4,6 @@
  * printed as "NAME ORIGINAL-us TRANSLATED-us RATIO", and whether both left the same bits. SHRINK divides the work (for trying
  * the program on a device that is no GPU). Exit status 1 when results differ. */
 #define _GNU_SOURCE
-#include "impl/api/cuda.h"
-
-#include <dlfcn.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-
-#define FUNCTIONS(X)                                                                                                    \
-    X(cuInit, (unsigned)) X(cuDeviceGet, (CUdevice *, int)) X(cuDeviceGetName, (char *, int, CUdevice))                 \
-    X(cuCtxCreate_v2, (CUcontext *, unsigned, CUdevice)) X(cuModuleLoadData, (CUmodule *, const void *))                \
-    X(cuModuleGetFunction, (CUfunction *, CUmodule, const char *)) X(cuFuncGetAttribute, (int *, CUfunction_attribute, CUfunction)) \
-    X(cuMemAlloc_v2, (CUdeviceptr *, size_t)) X(cuMemFree_v2, (CUdeviceptr))                                            \
-    X(cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t)) X(cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t))           \
-    X(cuMemsetD8_v2, (CUdeviceptr, unsigned char, size_t)) X(cuEventCreate, (CUevent *, unsigned))                      \
-    X(cuEventRecord, (CUevent, CUstream)) X(cuEventSynchronize, (CUevent))                                              \
-    X(cuEventElapsedTime, (float *, CUevent, CUevent)) X(cuCtxSynchronize, (void))                                      \
-    X(cuLaunchKernel, (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))
-
-static struct {
-#define X(name, parameters) CUresult (*name) parameters;
-    FUNCTIONS(X)
-#undef X
-} cu;
-#define cuMust(call) MUST(cu.call)
-#include "tools/bench.d/bench.h"
-
 #include "tools/bench.d/cases.h"
 
 enum { TURNS = 31 };
@@ -129,18 +102,8 @@ main(int argc, char **argv)
         fprintf(stderr, "usage: nvptx LIBRARY ORIGINAL.ptx TRANSLATED.ptx [SHRINK]\n");
         return 2;
     }
-    void *lib = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
-    if (!lib) {
-        fprintf(stderr, "%s\n", dlerror());
+    if (!load_driver(argv[1]))
         return 2;
-    }
-#define X(name, parameters)                                             \
-    if (!(cu.name = (CUresult (*) parameters)dlsym(lib, #name))) {      \
-        fprintf(stderr, "no %s\n", #name);                              \
-        return 2;                                                       \
-    }
-    FUNCTIONS(X)
-#undef X
     unsigned s = argc > 4 ? (unsigned)atoi(argv[4]) : 1;
     s = s ? s : 1;
     struct bench benches[CASES];
