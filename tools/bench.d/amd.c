@@ -3,6 +3,16 @@
  * writes what they computed to the file RESULTS. With REFERENCE, such a file of another run, the numbers are compared: floats may
  * differ by 2e-3 of the larger (approximations have other bits, and sums cancel), integers not at all. Exit status 1 when one does. */
 #define _GNU_SOURCE
+#include "impl/api/cuda.h"
+
+#define FUNCTIONS(X)                                                                                                    \
+    X(cuInit, (unsigned)) X(cuDeviceGet, (CUdevice *, int)) X(cuCtxCreate_v2, (CUcontext *, unsigned, CUdevice))        \
+    X(cuModuleLoadData, (CUmodule *, const void *)) X(cuModuleGetFunction, (CUfunction *, CUmodule, const char *))      \
+    X(cuMemAlloc_v2, (CUdeviceptr *, size_t)) X(cuMemFree_v2, (CUdeviceptr))                                            \
+    X(cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t)) X(cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t))           \
+    X(cuMemsetD8_v2, (CUdeviceptr, unsigned char, size_t)) X(cuCtxSynchronize, (void))                                  \
+    X(cuLaunchKernel, (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))
+
 #include "tools/bench.d/cases.h"
 
 static bool

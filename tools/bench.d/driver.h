@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The CUDA driver that a program measures: a library named on the command line, ours or NVIDIA's, never one linked to it. */
+ * The CUDA driver that a program measures: a library named on the command line, ours or NVIDIA's, never one linked to it. The includer
+ * has defined FUNCTIONS(X) as X(name, (parameter types)) for each function that it calls. */
 #ifndef BENCH_DRIVER_H
 #define BENCH_DRIVER_H
 
@@ -8,17 +9,6 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
-
-#define FUNCTIONS(X)                                                                                                    \
-    X(cuInit, (unsigned)) X(cuDeviceGet, (CUdevice *, int)) X(cuDeviceGetName, (char *, int, CUdevice))                 \
-    X(cuCtxCreate_v2, (CUcontext *, unsigned, CUdevice)) X(cuModuleLoadData, (CUmodule *, const void *))                \
-    X(cuModuleGetFunction, (CUfunction *, CUmodule, const char *)) X(cuFuncGetAttribute, (int *, CUfunction_attribute, CUfunction)) \
-    X(cuMemAlloc_v2, (CUdeviceptr *, size_t)) X(cuMemFree_v2, (CUdeviceptr))                                            \
-    X(cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t)) X(cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t))           \
-    X(cuMemsetD8_v2, (CUdeviceptr, unsigned char, size_t)) X(cuEventCreate, (CUevent *, unsigned))                      \
-    X(cuEventRecord, (CUevent, CUstream)) X(cuEventSynchronize, (CUevent))                                              \
-    X(cuEventElapsedTime, (float *, CUevent, CUevent)) X(cuCtxSynchronize, (void))                                      \
-    X(cuLaunchKernel, (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))
 
 static struct {
 #define X(name, parameters) CUresult (*name) parameters;

@@ -4,6 +4,19 @@
  * printed as "NAME ORIGINAL-us TRANSLATED-us RATIO", and whether both left the same bits. SHRINK divides the work (for trying
  * the program on a device that is no GPU). Exit status 1 when results differ. */
 #define _GNU_SOURCE
+#include "impl/api/cuda.h"
+
+#define FUNCTIONS(X)                                                                                                    \
+    X(cuInit, (unsigned)) X(cuDeviceGet, (CUdevice *, int)) X(cuDeviceGetName, (char *, int, CUdevice))                 \
+    X(cuCtxCreate_v2, (CUcontext *, unsigned, CUdevice)) X(cuModuleLoadData, (CUmodule *, const void *))                \
+    X(cuModuleGetFunction, (CUfunction *, CUmodule, const char *)) X(cuFuncGetAttribute, (int *, CUfunction_attribute, CUfunction)) \
+    X(cuMemAlloc_v2, (CUdeviceptr *, size_t)) X(cuMemFree_v2, (CUdeviceptr))                                            \
+    X(cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t)) X(cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t))           \
+    X(cuMemsetD8_v2, (CUdeviceptr, unsigned char, size_t)) X(cuEventCreate, (CUevent *, unsigned))                      \
+    X(cuEventRecord, (CUevent, CUstream)) X(cuEventSynchronize, (CUevent))                                              \
+    X(cuEventElapsedTime, (float *, CUevent, CUevent)) X(cuCtxSynchronize, (void))                                      \
+    X(cuLaunchKernel, (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))
+
 #include "tools/bench.d/cases.h"
 
 enum { TURNS = 31 };
