@@ -70,6 +70,9 @@ LLVMValueRef emit_select(struct emit *e, LLVMValueRef c, LLVMValueRef a, LLVMVal
 /* Call an LLVM intrinsic overloaded on the type of args[0] in its (unified) shape, e.g. "llvm.fma", "llvm.ctpop". Trailing
  * i1 flags as of llvm.ctlz are passed in `flag` (-1: none). Returns the same type as args[0]. */
 LLVMValueRef emit_intrinsic(struct emit *e, const char *name, LLVMValueRef *args, unsigned n, int flag);
+/* One access a lane, of all lanes, at a vector of pointers; `align` in bytes. */
+LLVMValueRef emit_gather(struct emit *e, LLVMValueRef at, LLVMTypeRef scalar, unsigned align);
+void         emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef at, unsigned align);
 /* Call a scalar C function once per active lane (vector shape) or once. ret/params are scalar types. Slow path. */
 LLVMValueRef emit_scalar_call(struct emit *e, const char *symbol, LLVMTypeRef ret, LLVMValueRef *args, unsigned n);
 

@@ -7,8 +7,6 @@
 #include "jit/emit/emit_private.h"
 #include "jit/emit/scope.h"
 
-#include <string.h>
-
 static unsigned
 store_size(LLVMTypeRef t)
 {
@@ -90,15 +88,6 @@ consecutive(struct emit *e, LLVMValueRef address, unsigned size)
     LLVMValueRef want = emit_bin(e, LLVMAdd, first, step);
     LLVMValueRef same = emit_icmp(e, LLVMIntEQ, address, want);
     return emit_all(e, emit_mask_and(e, same, e->mask));
-}
-
-static LLVMValueRef
-intrinsic_call(struct emit *e, const char *name, LLVMTypeRef *overload, unsigned noverload, LLVMValueRef *args, unsigned n)
-{
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, overload, noverload);
-    LLVMTypeRef ft = LLVMIntrinsicGetType(e->llvm, id, overload, noverload);
-    return LLVMBuildCall2(e->b, ft, fn, args, n, "");
 }
 
 /* Nothing writes there while the kernel runs. */
@@ -195,15 +184,13 @@ host_address(struct emit *e, LLVMValueRef address, ptx_space space)
 static LLVMValueRef
 gather_lanes(struct emit *e, LLVMValueRef address, LLVMTypeRef t, unsigned align, bool cold)
 {
-    LLVMTypeRef vt = LLVMVectorType(t, e->width), overload[2] = { vt, LLVMVectorType(e->ptr, e->width) };
+    LLVMTypeRef vt = LLVMVectorType(t, e->width);
     if (cold || e->width > 16) {
         struct lane_access x = { .address = address, .slot = emit_alloca(e, vt, 0, "lanes"), .type = t, .align = align };
         emit_for_lanes(e, e->mask, load_lane, &x);
         return LLVMBuildLoad2(e->b, vt, x.slot, "");
     }
-    LLVMValueRef args[4] = { pointers(e, safe_address(e, address)), LLVMConstInt(e->i32, align, false),
-                             emit_full_mask(e, NULL), LLVMGetPoison(vt) };
-    return intrinsic_call(e, "llvm.masked.gather", overload, 2, args, 4);
+    return emit_gather(e, pointers(e, safe_address(e, address)), t, align);
 }
 
 static void
@@ -214,10 +201,7 @@ scatter_lanes(struct emit *e, LLVMValueRef address, LLVMValueRef value, unsigned
         emit_for_lanes(e, e->mask, store_lane, &x);
         return;
     }
-    LLVMTypeRef overload[2] = { LLVMTypeOf(value), LLVMVectorType(e->ptr, e->width) };
-    LLVMValueRef args[4] = { value, pointers(e, safe_address(e, address)), LLVMConstInt(e->i32, align, false),
-                             emit_full_mask(e, NULL) };
-    intrinsic_call(e, "llvm.masked.scatter", overload, 2, args, 4);
+    emit_scatter(e, value, pointers(e, safe_address(e, address)), align);
 }
 
 LLVMValueRef

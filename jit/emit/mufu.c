@@ -84,10 +84,7 @@ table_load(struct emit *e, V table, V index, LLVMTypeRef t)
 
     if (!emit_is_vector(index))
         return LLVMBuildLoad2(e->b, t, at, "");
-    unsigned n = LLVMGetVectorSize(LLVMTypeOf(index)), id = LLVMLookupIntrinsicID("llvm.masked.gather", 18);
-    LLVMTypeRef over[2] = { LLVMVectorType(t, n), LLVMTypeOf(at) };
-    V args[4] = { at, LLVMConstInt(e->i32, 4, false), LLVMConstAllOnes(LLVMVectorType(e->i1, n)), LLVMGetPoison(over[0]) };
-    return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, over, 2), LLVMGetIntrinsicDeclaration(e->module, id, over, 2), args, 4, "");
+    return emit_gather(e, at, t, 4);
 }
 
 static V

@@ -4,6 +4,7 @@
  * except emit_scalar_call, which makes a loop over the lanes and leaves the builder in the block after it. */
 #include "jit/emit/emit.h"
 
+#include <llvm/Config/llvm-config.h>
 #include <string.h>
 
 enum { MAX_ARGS = 8 };
@@ -213,6 +214,43 @@ emit_intrinsic(struct emit *e, const char *name, LLVMValueRef *args, unsigned n,
     if (flag >= 0)
         v[count++] = LLVMConstInt(e->i1, (unsigned)flag, 0);
     return LLVMBuildCall2(e->b, type, fn, v, count, "");
+}
+
+/* Masked accesses have the alignment as an argument before LLVM 22, since then as an attribute of the pointers. */
+#if LLVM_VERSION_MAJOR < 22
+#define ALIGN_ARGUMENT(e, align) LLVMConstInt((e)->i32, align, false),
+#else
+#define ALIGN_ARGUMENT(e, align)
+#endif
+
+static LLVMValueRef
+masked_access(struct emit *e, const char *name, LLVMTypeRef value, LLVMTypeRef at, LLVMValueRef *args, unsigned n, unsigned pointers,
+              unsigned align)
+{
+    LLVMTypeRef over[2] = { value, at };
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef call = LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, over, 2),
+                                       LLVMGetIntrinsicDeclaration(e->module, id, over, 2), args, n, "");
+    if (LLVM_VERSION_MAJOR >= 22)
+        LLVMSetInstrParamAlignment(call, pointers + 1, align);
+    return call;
+}
+
+LLVMValueRef
+emit_gather(struct emit *e, LLVMValueRef at, LLVMTypeRef scalar, unsigned align)
+{
+    unsigned n = LLVMGetVectorSize(LLVMTypeOf(at));
+    LLVMTypeRef t = LLVMVectorType(scalar, n);
+    LLVMValueRef args[] = { at, ALIGN_ARGUMENT(e, align) LLVMConstAllOnes(LLVMVectorType(e->i1, n)), LLVMGetPoison(t) };
+    return masked_access(e, "llvm.masked.gather", t, LLVMTypeOf(at), args, sizeof args / sizeof *args, 0, align);
+}
+
+void
+emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef at, unsigned align)
+{
+    unsigned n = LLVMGetVectorSize(LLVMTypeOf(at));
+    LLVMValueRef args[] = { value, at, ALIGN_ARGUMENT(e, align) LLVMConstAllOnes(LLVMVectorType(e->i1, n)) };
+    masked_access(e, "llvm.masked.scatter", LLVMTypeOf(value), LLVMTypeOf(at), args, sizeof args / sizeof *args, 1, align);
 }
 
 /* One lane's call. */

@@ -9,6 +9,7 @@
 #include <llvm/Pass.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
 #include <string>
@@ -79,7 +80,7 @@ cwj_codegen(LLVMModuleRef m, LLVMTargetMachineRef tm, bool assembly, LLVMMemoryB
     llvm::SmallString<0> code;
     llvm::raw_svector_ostream stream(code);
     llvm::Module &module = *llvm::unwrap(m);
-    bool amdgcn = llvm::StringRef(module.getTargetTriple()).starts_with("amdgcn");
+    bool amdgcn = llvm::Triple(module.getTargetTriple()).isAMDGCN();      /* a string before LLVM 21 */
     Passes passes(amdgcn, amdgcn && divides(module));
     auto type = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
     if (reinterpret_cast<llvm::TargetMachine *>(tm)->addPassesToEmitFile(passes, stream, nullptr, type))

@@ -9,6 +9,7 @@
 #include <llvm-c/Orc.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/Transforms/PassBuilder.h>
+#include <llvm/Config/llvm-config.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -490,8 +491,13 @@ die(const char *what, LLVMErrorRef err)
 static int
 run_width(const char *name, const struct arith_case *cases, size_t count, unsigned width, bool optimise)
 {
+#if LLVM_VERSION_MAJOR < 22     /* each has the one function that the other lacks */
     LLVMOrcThreadSafeContextRef ts = LLVMOrcCreateNewThreadSafeContext();
     LLVMContextRef ctx = LLVMOrcThreadSafeContextGetContext(ts);
+#else
+    LLVMContextRef ctx = LLVMContextCreate();
+    LLVMOrcThreadSafeContextRef ts = LLVMOrcCreateNewThreadSafeContextFromLLVMContext(ctx);
+#endif
     struct cwj_diags diags;
     struct emit e = { .llvm = ctx, .target = CWJ_TARGET_HOST, .width = width, .fast_code = optimise, .diags = &diags };
     LLVMOrcJITTargetMachineBuilderRef jtmb;
