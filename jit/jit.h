@@ -93,6 +93,8 @@ struct cwj_host_runtime {
 };
 
 enum { CWJ_AMD_LOCKS = 256 };
+/* Nanoseconds between two ticks of the steady counter, in 2^-32: of 100 MHz. */
+#define CWJ_AMD_TICK (10ull << 32)
 enum cwj_target { CWJ_TARGET_HOST, CWJ_TARGET_NVPTX, CWJ_TARGET_AMDGCN };
 enum cwj_emit   { CWJ_EMIT_IR, CWJ_EMIT_LLVM, CWJ_EMIT_ASM, CWJ_EMIT_OBJ };
 
@@ -107,7 +109,7 @@ struct cwj_aot_options {
     bool module_image;              /* amdgcn: variables are not in the code object but at their offsets in an image (cwj_image); the
                                      * loader stores its address in the code object's u64 variable cudaway_image, and in cudaway_locks, if
                                      * there is one, that of CWJ_AMD_LOCKS zero words of the device's, which all its kernels share,
-                                     * and in cudaway_heap that of the heap (jit/devlib/heap.h) */
+                                     * in cudaway_heap that of the heap (jit/devlib/heap.h), in cudaway_tick the device's CWJ_AMD_TICK */
     uint8_t matrix_sm;              /* amdgcn: the generation whose matrix arithmetic is meant (docs/matrix.md): 70, 75, 80, 89, 90; 0: 90 */
     bool matrix_native;             /* amdgcn: products of f16, bf16 and tf32 by WMMA or MFMA where there is such, with AMD's sums */
     bool floats_native;             /* amdgcn: NaN and the .approx operations with the processor's own bits, not NVIDIA's */

@@ -34,6 +34,7 @@ enum { hipMemcpyDefault = 4 };
 enum { hipStreamNonBlocking = 1, hipEventBlockingSync = 1, hipEventDisableTiming = 2, hipHostMallocPortable = 1, hipHostMallocMapped = 2,
     hipMemAttachGlobal = 1, hipHostRegisterPortable = 1, hipHostRegisterMapped = 2 };
 enum { hipStreamWaitValueGte = 0, hipStreamWaitValueEq = 1, hipStreamWaitValueAnd = 2, hipStreamWaitValueNor = 3 };
+enum { hipDeviceAttributeWallClockRate = 10017 };       /* kHz; since ROCm 5.3 */
 enum { hipLimitStackSize = 0, hipLimitMallocHeapSize = 2 };
 enum { HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3, HIP_FUNC_ATTRIBUTE_NUM_REGS = 4 };
 
@@ -120,6 +121,7 @@ typedef void hip_stream_fn(hipStream_t stream, hipError_t status, void *user);
     X(R, "5.0", hipInit, (unsigned int flags))                                                                                        \
     X(R, "5.0", hipRuntimeGetVersion, (int *version))                                                                                 \
     X(R, "5.0", hipGetDeviceCount, (int *count))                                                                                      \
+    X(R, "5.0", hipDeviceGetAttribute, (int *value, int attribute, int device))                                                       \
     X(R, "5.0", hipSetDevice, (int device))                                                                                           \
     X(O, "5.0", hipGetDeviceProperties, (struct hip_props_r0000 *props, int device))                                                  \
     X(O, "6.0", hipGetDevicePropertiesR0600, (struct hip_props_r0600 *props, int device))                                             \

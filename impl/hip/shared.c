@@ -30,8 +30,33 @@ heap(struct cwb_context *c)
     return c->heap;
 }
 
+static uint64_t
+locks_address(struct cwb_context *c)
+{
+    return (uintptr_t)locks(c);
+}
+
+static uint64_t
+heap_address(struct cwb_context *c)
+{
+    return (uintptr_t)heap(c);
+}
+
+/* Nanoseconds of a tick of the steady counter, in 2^-32: 100 MHz on most processors, 25 or 27 on some. */
+static uint64_t
+tick(struct cwb_context *c)
+{
+    int khz = 0;
+    if (hip.hipDeviceGetAttribute(&khz, hipDeviceAttributeWallClockRate, c->device) != hipSuccess || khz <= 0) {
+        (void)hip.hipGetLastError();
+        return CWJ_AMD_TICK;
+    }
+    return (1000000ull << 32) / (unsigned)khz;
+}
+
+/* Store what `make` gives (0: there is no memory for it) into the code object's variable `name`, if it has that. */
 static hipError_t
-give(struct cwb_context *c, hipModule_t code, const char *name, void *(*make)(struct cwb_context *))
+give(struct cwb_context *c, hipModule_t code, const char *name, uint64_t (*make)(struct cwb_context *))
 {
     hipDeviceptr_t p = NULL;
     size_t size = 0;
@@ -40,16 +65,21 @@ give(struct cwb_context *c, hipModule_t code, const char *name, void *(*make)(st
         return hipSuccess;
     }
     pthread_mutex_lock(&c->shared_lock);
-    uint64_t address = (uintptr_t)make(c);
+    uint64_t number = make(c);
     pthread_mutex_unlock(&c->shared_lock);
-    return address ? hip.hipMemcpy(p, &address, sizeof address, hipMemcpyDefault) : hipErrorOutOfMemory;
+    return number ? hip.hipMemcpy(p, &number, sizeof number, hipMemcpyDefault) : hipErrorOutOfMemory;
 }
 
 hipError_t
 hip_shared_give(struct cwb_context *c, hipModule_t code)
 {
-    hipError_t e = give(c, code, "cudaway_locks", locks);
-    return e == hipSuccess ? give(c, code, "cudaway_heap", heap) : e;
+    static const struct { const char *name; uint64_t (*make)(struct cwb_context *); } all[] = {
+        { "cudaway_locks", locks_address }, { "cudaway_heap", heap_address }, { "cudaway_tick", tick },
+    };
+    hipError_t e = hipSuccess;
+    for (size_t i = 0; i < sizeof all / sizeof *all && e == hipSuccess; i++)
+        e = give(c, code, all[i].name, all[i].make);
+    return e;
 }
 
 cwb_result

@@ -131,12 +131,45 @@ lds_bytes(struct emit *e, bool dynamic)
     return dynamic ? LLVMBuildSub(e->b, v, gcn_intrinsic(e, "llvm.amdgcn.groupstaticsize", NULL, 0, NULL, 0), "") : v;
 }
 
-static LLVMValueRef loader_address(struct emit *e, const char *name);
+static LLVMValueRef loader_number(struct emit *e, const char *name);
+
+static LLVMValueRef
+upper_half(struct emit *e, LLVMValueRef v)
+{
+    return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, v, LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
+}
+
+/* i64: the counter of constant frequency. */
+static LLVMValueRef
+ticks(struct emit *e)
+{
+    return gcn_intrinsic(e, "llvm.readsteadycounter", NULL, 0, NULL, 0);
+}
+
+/* i64, for %clock64. gfx11 counts cycles in 20 bits only: a program that waits for more would never end. There 16 times the ticks
+ * of 100 MHz stand for them, about a cycle each. */
+static LLVMValueRef
+cycles(struct emit *e)
+{
+    if (!strncmp(e->cpu, "gfx11", 5))
+        return LLVMBuildShl(e->b, ticks(e), LLVMConstInt(e->i64, 4, false), "");
+    return gcn_intrinsic(e, "llvm.readcyclecounter", NULL, 0, NULL, 0);
+}
+
+/* i64, for %globaltimer: ticks times the nanoseconds of one, which the loader knows (in 2^-32; CWJ_AMD_TICK where there is none). */
+static LLVMValueRef
+nanoseconds(struct emit *e)
+{
+    LLVMTypeRef wide = LLVMIntTypeInContext(e->llvm, 128);
+    LLVMValueRef tick = emit_session(e)->module_image ? loader_number(e, "cudaway_tick") : LLVMConstInt(e->i64, CWJ_AMD_TICK, false);
+    LLVMValueRef p = LLVMBuildMul(e->b, LLVMBuildZExt(e->b, ticks(e), wide, ""), LLVMBuildZExt(e->b, tick, wide, ""), "");
+    return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, p, LLVMConstInt(wide, 32, false), ""), e->i64, "");
+}
 
 static LLVMValueRef
 gcn_sreg(struct emit *e, ptx_sreg r)
 {
-    LLVMValueRef lane, one, clock;
+    LLVMValueRef lane, one;
     switch (r) {
     case PTX_SREG_TID_X: return id3(e, "workitem", 0);
     case PTX_SREG_TID_Y: return id3(e, "workitem", 1);
@@ -176,19 +209,17 @@ gcn_sreg(struct emit *e, ptx_sreg r)
             return LLVMBuildNot(e->b, lt, "");
         LLVMValueRef le = LLVMBuildOr(e->b, lt, one, "");
         return r == PTX_SREG_LANEMASK_LE ? le : LLVMBuildNot(e->b, le, "");
-    case PTX_SREG_CLOCK: case PTX_SREG_CLOCK_HI: case PTX_SREG_CLOCK64:
-    case PTX_SREG_GLOBALTIMER: case PTX_SREG_GLOBALTIMER_LO: case PTX_SREG_GLOBALTIMER_HI:
-        clock = gcn_intrinsic(e, "llvm.readcyclecounter", NULL, 0, NULL, 0);
-        if (r == PTX_SREG_CLOCK64 || r == PTX_SREG_GLOBALTIMER)
-            return clock;
-        if (r == PTX_SREG_CLOCK_HI || r == PTX_SREG_GLOBALTIMER_HI)
-            clock = LLVMBuildLShr(e->b, clock, LLVMConstInt(e->i64, 32, false), "");
-        return LLVMBuildTrunc(e->b, clock, e->i32, "");
+    case PTX_SREG_CLOCK64: return cycles(e);
+    case PTX_SREG_CLOCK: return LLVMBuildTrunc(e->b, cycles(e), e->i32, "");
+    case PTX_SREG_CLOCK_HI: return upper_half(e, cycles(e));
+    case PTX_SREG_GLOBALTIMER: return nanoseconds(e);
+    case PTX_SREG_GLOBALTIMER_LO: return LLVMBuildTrunc(e->b, nanoseconds(e), e->i32, "");
+    case PTX_SREG_GLOBALTIMER_HI: return upper_half(e, nanoseconds(e));
     case PTX_SREG_CLUSTER_NCTAID_X: case PTX_SREG_CLUSTER_NCTAID_Y: case PTX_SREG_CLUSTER_NCTAID_Z:
     case PTX_SREG_CLUSTER_NCTARANK:
         return i32(e, 1);
     case PTX_SREG_ENVREG1: case PTX_SREG_ENVREG2: {       /* a cooperative grid's workspace, see host.c; the backend knows it */
-        LLVMValueRef at = loader_address(e, "cudaway_grid");
+        LLVMValueRef at = loader_number(e, "cudaway_grid");
         return LLVMBuildTrunc(e->b, r == PTX_SREG_ENVREG2 ? at : LLVMBuildLShr(e->b, at, LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
     }
     default:
@@ -278,10 +309,10 @@ variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
     return g;
 }
 
-/* The address of the module's image: whoever loads the code object stores it into this variable. It never changes while a
- * kernel runs, so that a scalar load gets it. */
+/* A number that whoever loads the code object stores into this variable, mostly an address. It never changes while a kernel runs, so
+ * that a scalar load gets it. */
 static LLVMValueRef
-loader_address(struct emit *e, const char *name)
+loader_number(struct emit *e, const char *name)
 {
     LLVMValueRef g = LLVMGetNamedGlobal(e->module, name);
     if (!g) {
@@ -297,10 +328,11 @@ loader_address(struct emit *e, const char *name)
     return v;
 }
 
+/* The address of the module's image. */
 static LLVMValueRef
 image_address(struct emit *e)
 {
-    return loader_address(e, "cudaway_image");
+    return loader_number(e, "cudaway_image");
 }
 
 /* The device's locks for what it has no instructions for (jit/devlib/wide.c), in the same way; a code object that stands alone has its own. */
@@ -309,7 +341,7 @@ locks_address(struct emit *e)
 {
     static const char name[] = "cudaway_locks";
     if (emit_session(e)->module_image)
-        return LLVMBuildIntToPtr(e->b, loader_address(e, name), e->ptr, "");
+        return LLVMBuildIntToPtr(e->b, loader_number(e, name), e->ptr, "");
     LLVMValueRef g = LLVMGetNamedGlobal(e->module, name);
     if (!g) {
         LLVMTypeRef t = LLVMArrayType2(e->i32, CWJ_AMD_LOCKS);
@@ -814,7 +846,7 @@ gcn_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LL
         emit_unsupported(e, in, "a code object that stands alone has no heap");
         return true;
     }
-    LLVMValueRef heap = LLVMBuildIntToPtr(e->b, loader_address(e, "cudaway_heap"), e->ptr, "");
+    LLVMValueRef heap = LLVMBuildIntToPtr(e->b, loader_number(e, "cudaway_heap"), e->ptr, "");
     LLVMValueRef a[2] = { heap, emit_resize(e, args[0], e->i64, false) };
     if (allocates) {
         *result = LLVMBuildPtrToInt(e->b, emit_devlib(e, "cwd_heap_malloc", e->ptr, a, 2), e->i64, "");

@@ -31,6 +31,15 @@ hipGetDeviceCount(int *count)
 }
 
 hipError_t
+hipDeviceGetAttribute(int *value, int attribute, int device)
+{
+    (void)attribute;
+    (void)device;
+    *value = 0;
+    return hipSuccess;
+}
+
+hipError_t
 hipGetDevicePropertiesR0600(struct hip_props_r0600 *p, int device)
 {
     (void)device;

@@ -393,7 +393,7 @@ sendmsg(W, I)
 }
 
 /* hwreg: id in bits 0-5, offset 6-10, size - 1 in 11-15 of the immediate. */
-enum { HW_MODE = 1, HW_STATUS = 2, HW_HW_ID = 4, HW_SHADER_CYCLES = 29, HW_SH_MEM_BASES = 15 };
+enum { HW_MODE = 1, HW_STATUS = 2, HW_HW_ID = 4, HW_SHADER_CYCLES = 29, HW_SHADER_CYCLES_HI = 30, HW_SH_MEM_BASES = 15 };
 
 static void
 getreg(W, I)
@@ -403,7 +403,9 @@ getreg(W, I)
     if (id == HW_MODE)
         v = w->mode;
     else if (id == HW_SHADER_CYCLES)
-        v = gfx_wall_clock();
+        v = gfx_wall_clock();           /* 20 bits of it on gfx11, by the instruction's size; the lower half on gfx12 */
+    else if (id == HW_SHADER_CYCLES_HI)
+        v = gfx_wall_clock() >> 32;
     else if (id == HW_SH_MEM_BASES)
         v = (uint64_t)(GFX_SHARED_APERTURE >> 16) << 16 | GFX_PRIVATE_APERTURE >> 16;
     set_s32(w, &i->op[0], (uint32_t)(v >> at & ((1ull << n) - 1)));
@@ -446,6 +448,18 @@ static void
 memtime(W, I)
 {
     set_s64(w, &i->op[0], gfx_wall_clock());
+}
+
+/* s_sendmsg_rtn_b64: a question to the hardware. */
+static void
+sendmsg_rtn(W, I)
+{
+    enum { MSG_RTN_GET_REALTIME = 131 };
+    unsigned message = i->raw[0] & 0xff;
+    if (message == MSG_RTN_GET_REALTIME)
+        set_s64(w, &i->op[0], gfx_wall_clock());
+    else
+        gfx_fault(w, FAULT_INSTRUCTION, "message %u", message);
 }
 
 /* ---- relative moves: the register number plus m0 ---- */
@@ -520,6 +534,6 @@ const struct gfx_row gfx_salu[] = {
     SO("prefetch_inst", nothing), SO("prefetch_inst_pc_rel", nothing), SO("prefetch_data", nothing), SO("setkill", nothing),
     SO("incperflevel", nothing), SO("decperflevel", nothing), SO("sendmsg", sendmsg), SO("trap", trap), SO("getreg_b32", getreg),
     SO("setreg_b32", setreg), SO("setreg_imm32_b32", setreg_imm), SO("round_mode", round_mode), SO("denorm_mode", denorm_mode),
-    SO("memtime", memtime), SO("memrealtime", memtime), S("movrels_b32", movrels), S("movreld_b32", movreld),
+    SO("memtime", memtime), SO("memrealtime", memtime), SO("sendmsg_rtn_b64", sendmsg_rtn), S("movrels_b32", movrels), S("movreld_b32", movreld),
     { NULL, NULL, 0, 0 },
 };
