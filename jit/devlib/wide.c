@@ -14,21 +14,22 @@ cwd_wide_swap(uint32_t *locks, uint64_t *cell, const uint64_t *want, const uint6
     uint32_t *lock = &locks[(at ^ at >> 8 ^ at >> 16) % LOCKS];
     if ((uintptr_t)cell & 15)
         __builtin_trap();
-    /* Lanes of a wave that want the same lock take turns: what is done under the lock must stay in the loop's body, so the compiler
-     * may not know that the loop ends there. */
+    /* Lanes of a wave that want the same lock take turns: what is done under the lock must stay in the loop's body. So the compiler
+     * may not know, on either way through it, whether the loop ends: it would put the one behind the loop (LLVM 19), or make the
+     * other a loop of its own, where lanes wait for those that have the lock and do not go on without them (LLVM 22). */
     for (uint32_t done = 0; !done;) {
-        if (__scoped_atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE, __MEMORY_SCOPE_SYSTEM))
-            continue;
-        uint64_t low = __scoped_atomic_load_n(&cell[0], __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
-        uint64_t high = __scoped_atomic_load_n(&cell[1], __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
-        if (!want || (low == want[0] && high == want[1])) {
-            __scoped_atomic_store_n(&cell[0], fresh[0], __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
-            __scoped_atomic_store_n(&cell[1], fresh[1], __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
+        if (!__scoped_atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE, __MEMORY_SCOPE_SYSTEM)) {
+            uint64_t low = __scoped_atomic_load_n(&cell[0], __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
+            uint64_t high = __scoped_atomic_load_n(&cell[1], __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
+            if (!want || (low == want[0] && high == want[1])) {
+                __scoped_atomic_store_n(&cell[0], fresh[0], __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
+                __scoped_atomic_store_n(&cell[1], fresh[1], __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
+            }
+            __scoped_atomic_store_n(lock, 0, __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
+            old[0] = low;
+            old[1] = high;
+            done = 1;
         }
-        __scoped_atomic_store_n(lock, 0, __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
-        old[0] = low;
-        old[1] = high;
-        done = 1;
         __asm__ volatile("" : "+v"(done));
     }
 }

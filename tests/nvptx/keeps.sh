@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # keeps.sh CUDAWAY-CC FORMS.ptx: the nvptx target must keep these things; each line below is an extended regular expression that the
-# output has to hold, derived from the input by hand.
+# output has to hold, derived from the input by hand. LLVM calls registers of floats %f, since 20 %r.
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 "$1" --target nvptx:sm_90 --emit asm "$2" -o "$tmp/out.ptx" || exit 1
@@ -24,12 +24,12 @@ ld\.param\.v4\.u32 \{%r[0-9]+, %r[0-9]+, %r[0-9]+, %r[0-9]+\}, \[keeps_param_1\+
 mov\.b64 %rd[0-9]+, keeps_param_1;
 ld\.param\.u32 %r[0-9]+, \[%rd[0-9]+\+4\];
 add\.cc\.u32 %r[0-9]+, %r[0-9]+, %r[0-9]+; addc\.cc\.u32 %r[0-9]+, %r[0-9]+, %r[0-9]+; addc\.u32 %r[0-9]+, 0, 0;
-add\.rz\.ftz\.sat\.f32 %f[0-9]+, %f[0-9]+, 0f3F800000;
-add\.f32 %f[0-9]+, %f[0-9]+, %f[0-9]+;
+add\.rz\.ftz\.sat\.f32 %[fr][0-9]+, %[fr][0-9]+, 0f3F800000;
+add\.f32 %[fr][0-9]+, %[fr][0-9]+, %[fr][0-9]+;
 mul\.f32 
 ex2\.approx\.ftz\.f32 
 shfl\.sync\.bfly\.b32 %r[0-9]+\|%p[0-9]+, %r[0-9]+, 3, 31, -1;
-ld\.global\.cg\.v2\.f32 \{%f[0-9]+, %f[0-9]+\}, \[%rd[0-9]+\+8\];
+ld\.global\.cg\.v2\.f32 \{%[fr][0-9]+, %[fr][0-9]+\}, \[%rd[0-9]+\+8\];
 ld\.acquire\.gpu\.global\.u32 
 ld\.volatile\.global\.u8 
 atom\.global\.cas\.b32 %r[0-9]+, \[%rd[0-9]+\], 1, 
@@ -37,7 +37,7 @@ red\.release\.gpu\.global\.add\.u32 \[%rd[0-9]+\+4\]
 mov\.u32 %r[0-9]+, %clock;
 st\.shared\.f32 \[%r[0-9]+\+4\]
 bar\.sync 1, 64;
-tex\.2d\.v4\.f32\.f32 \{%f[0-9]+, %f[0-9]+, %f[0-9]+, %f[0-9]+\}, \[%rd[0-9]+, \{%f[0-9]+, %f[0-9]+\}\];
+tex\.2d\.v4\.f32\.f32 \{%[fr][0-9]+, %[fr][0-9]+, %[fr][0-9]+, %[fr][0-9]+\}, \[%rd[0-9]+, \{%[fr][0-9]+, %[fr][0-9]+\}\];
 lop3\.b32 .*, 232;
 mov\.b64 %rd[0-9]+, \{%r[0-9]+, %r[0-9]+\};
 exit;

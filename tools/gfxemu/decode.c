@@ -70,6 +70,7 @@ setup(void)
     add_rows(gfx_valu_div);
     add_rows(gfx_valu_cvt);
     add_rows(gfx_compare);
+    add_rows(gfx_indexed);
     add_rows(gfx_vop3p);
     add_rows(gfx_matrix);
     add_rows(gfx_memory);

@@ -139,6 +139,8 @@ run_wave(struct gfx_wave *w)
         if (i->dual) {
             check_registers(w, i->dual);
             gfx_step_dual(w, i);
+        } else if (__builtin_expect(w->indexed, 0) && (i->cls == GFX_C_VALU || i->cls == GFX_C_TRANS)) {
+            gfx_step_indexed(w, i);
         } else {
             i->exec(w, i);
         }

@@ -99,7 +99,7 @@ struct gfx_row {
 };
 /* They end with a NULL name. */
 extern const struct gfx_row gfx_salu[], gfx_salu_float[], gfx_valu_int[], gfx_valu_float[], gfx_valu_div[], gfx_valu_cvt[];
-extern const struct gfx_row gfx_vop3p[], gfx_matrix[], gfx_memory[], gfx_compare[];
+extern const struct gfx_row gfx_indexed[], gfx_vop3p[], gfx_matrix[], gfx_memory[], gfx_compare[];
 
 struct gfx_code;                    /* the executable part of a code object, with its decoded instructions */
 
@@ -121,6 +121,7 @@ struct gfx_wave {
     unsigned lanes;                 /* 32 or 64 */
     uint32_t scc;
     enum gfx_state state;
+    bool indexed;                   /* indexed.c's mode */
     uint32_t mode;                  /* bits 0-1 f32 rounding, 2-3 f64/f16 rounding, 4-5 f32 denormals, 6-7 f64/f16, 8 dx10 clamp, 9 ieee */
     struct gfx_group *group;
     struct gfx_code *code;
@@ -232,8 +233,9 @@ struct gfx_launch {
     struct gfx_dispatch *own;
 };
 
-/* Execute both halves of a VOPD instruction. */
+/* Execute both halves of a VOPD instruction; a vector instruction in the mode of indexed registers. */
 void gfx_step_dual(struct gfx_wave *w, const struct gfx_insn *i);
+void gfx_step_indexed(struct gfx_wave *w, const struct gfx_insn *i);
 
 /* Run it to the end (blocks); false on a fault, in l->message. */
 bool gfx_dispatch_run(struct gfx_launch *l);
