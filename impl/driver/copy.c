@@ -2,7 +2,7 @@
  * Copies: every form becomes one rectangle (struct cwb_copy) whose ends were checked against what they name, then one
  * backend operation. A copy that touches pageable host memory returns when it is done; so do synchronous copies to or from
  * host memory. Device-to-device copies do not wait (CUDA driver API, "API synchronization behavior"). */
-#include "impl/driver/driver.h"
+#include "impl/driver/graph.h"
 
 struct end {
     CUmemorytype type;
@@ -12,14 +12,8 @@ struct end {
     size_t x, y, z, lod, pitch, height;
 };
 
-struct job {
-    struct cwb_copy c;
-    bool wait_async, wait_sync;         /* must the call wait, for the asynchronous and the synchronous form */
-    struct array *arrays[2];            /* owned references */
-};
-
-static void
-job_finish(struct job *j)
+void
+copy_job_finish(struct copy_job *j)
 {
     for (int i = 0; i < 2; i++)
         if (j->arrays[i])
@@ -36,7 +30,7 @@ extent(size_t a, size_t b, size_t c, size_t d, size_t e, size_t *out)
 }
 
 static CUresult
-array_side(const struct end *e, struct job *j, struct cwb_side *s, int which)
+array_side(const struct end *e, struct copy_job *j, struct cwb_side *s, int which)
 {
     struct array *a = handle_get(e->array, KIND_ARRAY);
     if (!a)
@@ -56,7 +50,7 @@ array_side(const struct end *e, struct job *j, struct cwb_side *s, int which)
 }
 
 static CUresult
-pointer_side(const struct end *e, struct job *j, struct cwb_side *s)
+pointer_side(const struct end *e, struct copy_job *j, struct cwb_side *s)
 {
     const struct cwb_copy *c = &j->c;
     size_t pitch = e->pitch, height = e->height, row, span;
@@ -105,7 +99,7 @@ pointer_side(const struct end *e, struct job *j, struct cwb_side *s)
 }
 
 static CUresult
-side(const struct end *e, struct job *j, struct cwb_side *s, int which)
+side(const struct end *e, struct copy_job *j, struct cwb_side *s, int which)
 {
     switch ((int)e->type) {
     case CU_MEMORYTYPE_ARRAY:
@@ -119,6 +113,21 @@ side(const struct end *e, struct job *j, struct cwb_side *s, int which)
     }
 }
 
+/* Look both ends up. *j needs no finish when that fails. */
+static CUresult
+resolve(const struct end *dst, const struct end *src, size_t width, size_t height, size_t depth, struct copy_job *j)
+{
+    *j = (struct copy_job){ .c = { .width = width, .height = height, .depth = depth } };
+    CUresult e = side(dst, j, &j->c.dst, 0);
+    if (e == CUDA_SUCCESS)
+        e = side(src, j, &j->c.src, 1);
+    if (e != CUDA_SUCCESS)
+        copy_job_finish(j);
+    return e;
+}
+
+static CUresult capture_copy(struct stream *s, const struct end *dst, const struct end *src, size_t width, size_t height, size_t depth);
+
 static CUresult
 copy(const struct end *dst, const struct end *src, size_t width, size_t height, size_t depth, CUstream hStream, bool async)
 {
@@ -129,19 +138,20 @@ copy(const struct end *dst, const struct end *src, size_t width, size_t height, 
         return e;
     if (!width || !height || !depth)
         return CUDA_SUCCESS;
-    struct job j = { .c = { .width = width, .height = height, .depth = depth } };
-    e = side(dst, &j, &j.c.dst, 0);
-    if (e == CUDA_SUCCESS)
-        e = side(src, &j, &j.c.src, 1);
-    if (e == CUDA_SUCCESS)
-        e = stream_begin(s);
+    if (stream_captures(s))
+        return async ? capture_copy(s, dst, src, width, height, depth) : capture_refuse(s);
+    struct copy_job j;
+    e = resolve(dst, src, width, height, depth, &j);
+    if (e != CUDA_SUCCESS)
+        return e;
+    e = stream_begin(s);
     if (e == CUDA_SUCCESS) {
         e = result_of(s->obj.ctx->b->stream_copy(s->be, &j.c));
         stream_end(s);
     }
     if (e == CUDA_SUCCESS && (async ? j.wait_async : j.wait_sync || j.wait_async))
         e = result_of(s->obj.ctx->b->stream_sync(s->be));
-    job_finish(&j);
+    copy_job_finish(&j);
     return e;
 }
 
@@ -284,6 +294,28 @@ drv_cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr s
                                      .array = (p)->side##Array, .x = (p)->side##XInBytes, .y = (p)->side##Y, .z = (p)->side##Z, \
                                      .lod = (p)->side##LOD, .pitch = (p)->side##Pitch, .height = (p)->side##Height })
 
+CUresult
+copy_resolve(const CUDA_MEMCPY3D *p, struct copy_job *j)
+{
+    struct end dst = END3(p, dst), src = END3(p, src);
+    return resolve(&dst, &src, p->WidthInBytes, p->Height, p->Depth, j);
+}
+
+static CUresult
+capture_copy(struct stream *s, const struct end *dst, const struct end *src, size_t width, size_t height, size_t depth)
+{
+    const CUDA_MEMCPY3D p = {
+#define SIDE(e, side) .side##XInBytes = (e)->x, .side##Y = (e)->y, .side##Z = (e)->z, .side##LOD = (e)->lod, .side##MemoryType = (e)->type, \
+        .side##Host = (void *)(uintptr_t)(e)->host, .side##Device = (e)->device, .side##Array = (e)->array,                \
+        .side##Pitch = (e)->pitch ? (e)->pitch : (e)->x + width, .side##Height = (e)->height ? (e)->height : (e)->y + height
+        SIDE(src, src), SIDE(dst, dst),
+#undef SIDE
+        .WidthInBytes = width, .Height = height, .Depth = depth,
+    };
+    struct work w;
+    return capture_work(s, work_memcpy(&w, &p, s->obj.ctx->handle), &w);
+}
+
 static CUresult
 copy2d(const CUDA_MEMCPY2D *p, CUstream s, bool async)
 {
@@ -372,6 +404,28 @@ drv_cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, s
 
 /* ---- fills -------------------------------------------------------------------------------------------------------------- */
 
+CUresult
+fill_resolve(const CUDA_MEMSET_NODE_PARAMS *p, struct cwb_fill *f, unsigned *kinds)
+{
+    const uint32_t size = p->elementSize;
+    size_t row, span;
+    if (size != 1 && size != 2 && size != 4)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!p->width || !p->height || !p->dst || p->dst % size || __builtin_mul_overflow(p->width, size, &row))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (p->height > 1 && (p->pitch < row || p->pitch % size))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!extent(p->height - 1, p->pitch, 0, 0, row, &span) || !range_covers(p->dst, span, kinds))
+        return CUDA_ERROR_INVALID_VALUE;
+    const bool host = !(*kinds & ~(1u << RANGE_PINNED | 1u << RANGE_REGISTERED));
+    *f = (struct cwb_fill){
+        .dst = { .loc = host ? CWB_LOC_HOST : CWB_LOC_DEVICE, .address = p->dst, .pitch = p->pitch ? p->pitch : row,
+                 .slice = p->pitch * p->height },
+        .value = p->value, .size = size, .width = p->width, .height = p->height, .depth = 1,
+    };
+    return CUDA_SUCCESS;
+}
+
 static CUresult
 fill(CUdeviceptr dst, size_t pitch, uint32_t value, uint32_t size, size_t width, size_t height, CUstream hStream, bool async)
 {
@@ -382,25 +436,21 @@ fill(CUdeviceptr dst, size_t pitch, uint32_t value, uint32_t size, size_t width,
         return e;
     if (!width || !height)
         return CUDA_SUCCESS;
-    size_t row, span;
-    if (!dst || dst % size || __builtin_mul_overflow(width, size, &row))
-        return CUDA_ERROR_INVALID_VALUE;
-    if (height > 1 && (pitch < row || pitch % size))
-        return CUDA_ERROR_INVALID_VALUE;
+    const CUDA_MEMSET_NODE_PARAMS p = { .dst = dst, .pitch = pitch, .value = value, .elementSize = size, .width = width, .height = height };
+    struct cwb_fill f;
     unsigned kinds;
-    if (!extent(height - 1, pitch, 0, 0, row, &span) || !range_covers(dst, span, &kinds))
-        return CUDA_ERROR_INVALID_VALUE;
-    bool host = !(kinds & ~(1u << RANGE_PINNED | 1u << RANGE_REGISTERED));
-    struct cwb_fill f = {
-        .dst = { .loc = host ? CWB_LOC_HOST : CWB_LOC_DEVICE, .address = dst, .pitch = pitch ? pitch : row, .slice = pitch * height },
-        .value = value, .size = size, .width = width, .height = height, .depth = 1,
-    };
-    e = stream_begin(s);
+    if (stream_captures(s)) {
+        struct work w;
+        return async ? capture_work(s, work_memset(&w, &p, s->obj.ctx->handle), &w) : capture_refuse(s);
+    }
+    e = fill_resolve(&p, &f, &kinds);
+    if (e == CUDA_SUCCESS)
+        e = stream_begin(s);
     if (e != CUDA_SUCCESS)
         return e;
     e = result_of(s->obj.ctx->b->stream_fill(s->be, &f));
     stream_end(s);
-    if (e == CUDA_SUCCESS && !async && (host || kinds & 1u << RANGE_MANAGED))
+    if (e == CUDA_SUCCESS && !async && (f.dst.loc == CWB_LOC_HOST || kinds & 1u << RANGE_MANAGED))
         e = result_of(s->obj.ctx->b->stream_sync(s->be));
     return e;
 }

@@ -31,7 +31,7 @@
 
 enum kind {
     KIND_NONE, KIND_CONTEXT, KIND_PRIMARY, KIND_MODULE, KIND_FUNCTION, KIND_KERNEL, KIND_LIBRARY, KIND_STREAM, KIND_EVENT, KIND_ARRAY,
-    KIND_MIPMAP, KIND_TEXREF, KIND_LINK, KIND_POOL, KIND_PHYS, KIND_COUNT
+    KIND_MIPMAP, KIND_TEXREF, KIND_LINK, KIND_POOL, KIND_PHYS, KIND_GRAPH, KIND_NODE, KIND_EXEC, KIND_USER, KIND_COUNT
 };
 
 struct ctx;
@@ -163,6 +163,7 @@ struct stream {
     _Atomic int sync_policy;            /* kept to be read back */
     bool dirty;                         /* ctx.order: work since the legacy stream last joined it */
     uint64_t seen_legacy;               /* ctx.order */
+    _Atomic(struct part *) part;        /* graph_lock: its part in a capture; NULL: it captures nothing */
     struct stream *next_blocking, **link_blocking; /* ctx.order */
 };
 
@@ -171,6 +172,10 @@ struct event {
     struct cwb_event *be;
     unsigned flags;
     _Atomic bool recorded;
+    _Atomic bool captured;              /* last recorded in a capture: */
+    uint64_t capture;                   /* graph_lock: its number */
+    CUgraphNode *nodes;                 /* graph_lock: what the stream depended on then */
+    uint32_t nnodes;
 };
 
 /* The stream that h names in context c, with a reference: 0 and CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, or a handle. */
@@ -183,9 +188,29 @@ void     stream_end(struct stream *s);
 CUresult stream_wait_idle(struct stream *s);
 void     thread_streams_release(void);
 
+/* Stream capture (graph_capture.c): what it forbids. Each check ends the captures that it protects and gives the call's error. */
+extern _Atomic uint32_t captures_active;
+CUresult capture_unsafe_slow(void);
+CUresult capture_legacy_slow(struct ctx *c);
+CUresult capture_context_slow(struct ctx *c);
+CUresult capture_event_slow(struct event *e);
+CUresult capture_refuse(struct stream *s);      /* an operation that cannot be captured, or waiting for the stream */
+void     capture_stream_gone(struct stream *s);
+
+#define CAPTURES() __builtin_expect(atomic_load_explicit(&captures_active, memory_order_relaxed) != 0, 0)
+/* A call that may wait for other work behind the scenes, by the thread's and the captures' modes. */
+static inline CUresult capture_unsafe(void) { return CAPTURES() ? capture_unsafe_slow() : CUDA_SUCCESS; }
+/* The legacy stream waits for blocking streams, which must not be capturing. */
+static inline CUresult capture_legacy(struct ctx *c) { return CAPTURES() ? capture_legacy_slow(c) : CUDA_SUCCESS; }
+/* Waiting for all of a context. */
+static inline CUresult capture_context(struct ctx *c) { return CAPTURES() ? capture_context_slow(c) : CUDA_SUCCESS; }
+/* Asking about an event that was last recorded in a capture. */
+static inline CUresult capture_event(struct event *e) { return atomic_load(&e->captured) ? capture_event_slow(e) : CUDA_SUCCESS; }
+#define CAPTURE_SAFE() do { CUresult r_ = capture_unsafe(); if (r_ != CUDA_SUCCESS) return r_; } while (0)
+
 /* ---- memory (ranges.c, memory.c) ---------------------------------------------------------------------------------------- */
 
-enum range_kind { RANGE_DEVICE, RANGE_PINNED, RANGE_MANAGED, RANGE_REGISTERED, RANGE_MODULE, RANGE_MAPPED, RANGE_POOL };
+enum range_kind { RANGE_DEVICE, RANGE_PINNED, RANGE_MANAGED, RANGE_REGISTERED, RANGE_MODULE, RANGE_MAPPED, RANGE_POOL, RANGE_GRAPH };
 
 struct pool {
     struct obj obj;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Events: validation and flags; the work is the backend's. */
-#include "impl/driver/driver.h"
+#include "impl/driver/graph.h"
 
 #include <stdlib.h>
 
@@ -9,6 +9,7 @@ event_finish(struct obj *o)
 {
     struct event *e = (struct event *)o;
     o->ctx->b->event_destroy(e->be);
+    free(e->nodes);
     free(e);
 }
 
@@ -69,13 +70,21 @@ drv_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
         return e;
     if (s->obj.ctx != ev->obj.ctx)
         return CUDA_ERROR_INVALID_HANDLE;       /* event and stream must be of one context */
+    if (stream_captures(s)) {
+        struct work w;
+        if (!(flags & CU_EVENT_RECORD_EXTERNAL))
+            return capture_record(s, ev);
+        return capture_work(s, work_event(&w, CU_GRAPH_NODE_TYPE_EVENT_RECORD, hEvent), &w);
+    }
     e = stream_begin(s);
     if (e != CUDA_SUCCESS)
         return e;
     e = result_of(c->b->event_record(ev->be, s->be));
     stream_end(s);
-    if (e == CUDA_SUCCESS)
+    if (e == CUDA_SUCCESS) {
         atomic_store(&ev->recorded, true);
+        atomic_store(&ev->captured, false);
+    }
     return e;
 }
 
@@ -90,7 +99,10 @@ drv_cuEventQuery(CUevent hEvent)
 {
     READY();
     struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
-    return ev ? result_of(ev->obj.ctx->b->event_query(ev->be)) : CUDA_ERROR_INVALID_HANDLE;
+    if (!ev)
+        return CUDA_ERROR_INVALID_HANDLE;
+    CUresult e = capture_event(ev);
+    return e == CUDA_SUCCESS ? result_of(ev->obj.ctx->b->event_query(ev->be)) : e;
 }
 
 CUresult
@@ -98,7 +110,10 @@ drv_cuEventSynchronize(CUevent hEvent)
 {
     READY();
     struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
-    return ev ? result_of(ev->obj.ctx->b->event_sync(ev->be)) : CUDA_ERROR_INVALID_HANDLE;
+    if (!ev)
+        return CUDA_ERROR_INVALID_HANDLE;
+    CUresult e = capture_event(ev);
+    return e == CUDA_SUCCESS ? result_of(ev->obj.ctx->b->event_sync(ev->be)) : e;
 }
 
 CUresult
@@ -109,8 +124,14 @@ drv_cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd)
         return CUDA_ERROR_INVALID_VALUE;
     struct event *a AUTO_PUT = handle_get(hStart, KIND_EVENT);
     struct event *b AUTO_PUT = handle_get(hEnd, KIND_EVENT);
-    if (!a || !b || a->obj.ctx != b->obj.ctx || (a->flags | b->flags) & CU_EVENT_DISABLE_TIMING || !atomic_load(&a->recorded) ||
-        !atomic_load(&b->recorded))
+    if (!a || !b || a->obj.ctx != b->obj.ctx || (a->flags | b->flags) & CU_EVENT_DISABLE_TIMING)
+        return CUDA_ERROR_INVALID_HANDLE;
+    CUresult e = capture_event(a);
+    if (e == CUDA_SUCCESS)
+        e = capture_event(b);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (!atomic_load(&a->recorded) || !atomic_load(&b->recorded))
         return CUDA_ERROR_INVALID_HANDLE;
     return result_of(a->obj.ctx->b->event_elapsed(a->be, b->be, pMilliseconds));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Functions: attributes, compilation on first use, launches in all their forms, occupancy. */
-#include "impl/driver/driver.h"
+#include "impl/driver/graph.h"
 
 #include <stdlib.h>
 
@@ -227,17 +227,13 @@ launch_limits(const struct func *f, const struct cwb_launch *l)
 
 static int occupancy(const struct func *f, uint32_t threads, size_t dynamic);
 
-static CUresult
-launch(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l)
+CUresult
+launch_check(struct func *f, const struct cwb_launch *l)
 {
-    struct stream *s AUTO_PUT = NULL;
-    CUresult e = stream_get(c, hStream, &s);
-    if (e == CUDA_SUCCESS)
-        e = launch_limits(f, l);
+    const struct ctx *c = f->obj.ctx;
+    CUresult e = launch_limits(f, l);
     if (e != CUDA_SUCCESS)
         return e;
-    if (s->obj.ctx != f->obj.ctx)
-        return CUDA_ERROR_INVALID_HANDLE;
     if (l->flags & CWB_LAUNCH_COOPERATIVE) {
         if (!(c->b->caps & CWB_CAP_COOPERATIVE))
             return CUDA_ERROR_NOT_SUPPORTED;
@@ -246,9 +242,25 @@ launch(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l)
         if (blocks > room)
             return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
     }
-    e = func_ready(f);
+    return func_ready(f);
+}
+
+static CUresult
+launch(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l)
+{
+    struct stream *s AUTO_PUT = NULL;
+    CUresult e = stream_get(c, hStream, &s);
     if (e != CUDA_SUCCESS)
         return e;
+    if (s->obj.ctx != f->obj.ctx)
+        return CUDA_ERROR_INVALID_HANDLE;
+    e = launch_check(f, l);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (stream_captures(s)) {
+        struct work w;
+        return capture_work(s, work_kernel(&w, f, l), &w);
+    }
     e = texrefs_update(f->module, s);
     if (e != CUDA_SUCCESS)
         return e;
@@ -260,21 +272,14 @@ launch(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l)
     return e;
 }
 
-/* Gather the parameter block from kernelParams or extra, then launch. */
-static CUresult
-launch_packed(struct ctx *c, CUfunction h, struct cwb_launch *l, CUstream hStream, void **kernelParams, void **extra)
+/* Gather the parameter block, param_size bytes of zeros, from kernelParams or extra. */
+CUresult
+params_pack(const struct func *f, void **kernelParams, void **extra, uint8_t *block)
 {
-    struct func *f AUTO_PUT = NULL;
-    CUresult e = func_get(c, h, &f);
-    if (e != CUDA_SUCCESS)
-        return e;
+    const struct cwj_kernel *k = f->k;
+    CUresult e = CUDA_SUCCESS;
     if (kernelParams && extra)
         return CUDA_ERROR_INVALID_VALUE;
-    const struct cwj_kernel *k = f->k;
-    uint8_t small[SMALL_PARAMS] __attribute__((aligned(64))), *block = small;
-    if (k->param_size > sizeof small && !(block = malloc(k->param_size)))
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    memset(block, 0, k->param_size);
     if (kernelParams) {
         for (uint32_t i = 0; i < k->nparams && e == CUDA_SUCCESS; i++) {
             if (kernelParams[i])
@@ -305,6 +310,22 @@ launch_packed(struct ctx *c, CUfunction h, struct cwb_launch *l, CUstream hStrea
     } else if (k->nparams) {
         e = CUDA_ERROR_INVALID_VALUE;
     }
+    return e;
+}
+
+static CUresult
+launch_packed(struct ctx *c, CUfunction h, struct cwb_launch *l, CUstream hStream, void **kernelParams, void **extra)
+{
+    struct func *f AUTO_PUT = NULL;
+    CUresult e = func_get(c, h, &f);
+    if (e != CUDA_SUCCESS)
+        return e;
+    const struct cwj_kernel *k = f->k;
+    uint8_t small[SMALL_PARAMS] __attribute__((aligned(64))), *block = small;
+    if (k->param_size > sizeof small && !(block = malloc(k->param_size)))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memset(block, 0, k->param_size);
+    e = params_pack(f, kernelParams, extra, block);
     if (e == CUDA_SUCCESS) {
         l->params = block;
         l->param_size = k->param_size;

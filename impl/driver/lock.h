@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The driver's lock order. A thread that holds a lock may take only locks further down this list, and never two of one line.
  *
+ *   0  graph_lock          structure of graphs, and captures; after it, an executable graph's lock
  *   1  g.lock              start-up, the device list
  *   2  primary.lock        one per device: the primary context's retain count and instance
  *   3  ctx.lock            lists of a context's objects, its limits and settings

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Linear, pitched, managed, pinned and registered memory. Every allocation is a range (ranges.c) from before its address is
  * given out until after it is taken back. */
-#include "impl/driver/driver.h"
+#include "impl/driver/graph.h"
 
 #include <stdlib.h>
 
@@ -44,7 +44,8 @@ memory_release(const struct range *r)
         handle_put(&r->pool->obj);
         return result_of(c->b->mem_free(c->be, CWB_MEM_DEVICE, r->base, r->size));
     case RANGE_MODULE:
-    case RANGE_MAPPED:     break;       /* go with their module or mapping */
+    case RANGE_MAPPED:                  /* go with their module or mapping */
+    case RANGE_GRAPH:      break;       /* goes with its graph */
     }
     return CUDA_SUCCESS;
 }
@@ -98,6 +99,9 @@ drv_cuMemFree_v2(CUdeviceptr dptr)
     if (!dptr)
         return CUDA_SUCCESS;
     struct range r;
+    CUresult freed;
+    if (graph_memory_free(dptr, &freed))
+        return freed;
     if (!range_find(dptr, &r) || r.base != dptr || (r.kind != RANGE_DEVICE && r.kind != RANGE_MANAGED && r.kind != RANGE_POOL))
         return CUDA_ERROR_INVALID_VALUE;
     /* Freeing waits for the work that may use the memory, as the real one does. */

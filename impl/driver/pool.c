@@ -2,7 +2,7 @@
  * Memory pools and stream-ordered allocation. Memory is taken from the device when it is asked for, which is never later than
  * the stream order demands, and given back when the stream reaches the free; a pool therefore caches nothing and its
  * release threshold has no effect. */
-#include "impl/driver/driver.h"
+#include "impl/driver/graph.h"
 
 #include <stdlib.h>
 
@@ -254,6 +254,17 @@ alloc(struct ctx *c, CUdeviceptr *dptr, size_t size, struct pool *p, CUstream hS
         return e;
     if (!dptr || !size)
         return CUDA_ERROR_INVALID_VALUE;
+    if (stream_captures(s)) {
+        CUDA_MEM_ALLOC_NODE_PARAMS n = {
+            .poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, p->device } }, .bytesize = size,
+        };
+        struct work w;
+        e = work_alloc(&w, &n);
+        e = capture_work(s, e, &w);
+        if (e == CUDA_SUCCESS)
+            *dptr = n.dptr;
+        return e;
+    }
     uint64_t a;
     e = result_of(c->b->mem_alloc(c->be, CWB_MEM_DEVICE, size, 512, &a));
     if (e != CUDA_SUCCESS)
@@ -311,6 +322,12 @@ drv_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
         return e;
     if (!dptr)
         return CUDA_ERROR_INVALID_VALUE;
+    if (stream_captures(s)) {
+        struct work w;
+        return capture_work(s, work_free(&w, dptr), &w);
+    }
+    if (graph_memory_free(dptr, &e))
+        return e;
     struct pending_free *f = malloc(sizeof *f);
     if (!f)
         return CUDA_ERROR_OUT_OF_MEMORY;

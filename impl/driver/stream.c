@@ -4,7 +4,7 @@
  *    work starts after it; non-blocking streams are apart;
  *  - the per-thread default stream is a blocking stream, one for each thread and context.
  * Submission is bracketed by stream_begin and stream_end, which hold ctx.order, so that the rule and the work are one step. */
-#include "impl/driver/driver.h"
+#include "impl/driver/graph.h"
 
 #include <stdlib.h>
 
@@ -53,6 +53,8 @@ stream_finish(struct obj *o)
 {
     struct stream *s = (struct stream *)o;
     struct ctx *c = o->ctx;
+    if (stream_captures(s))
+        capture_stream_gone(s);
     pthread_mutex_lock(&c->order);
     if (c->legacy == s)
         c->legacy = NULL;
@@ -200,6 +202,11 @@ CUresult
 stream_begin(struct stream *s)
 {
     struct ctx *c = s->obj.ctx;
+    if (CAPTURES()) {                   /* what can be captured went to the graph and did not come here */
+        CUresult e = s->is_legacy ? capture_legacy_slow(c) : capture_refuse(s);
+        if (e != CUDA_SUCCESS)
+            return e;
+    }
     pthread_mutex_lock(&c->order);
     cwb_result r = CWB_OK;
     if (s->is_legacy) {
@@ -224,6 +231,11 @@ CUresult
 stream_wait_idle(struct stream *s)
 {
     struct ctx *c = s->obj.ctx;
+    if (CAPTURES()) {
+        CUresult e = s->is_legacy ? capture_legacy_slow(c) : capture_refuse(s);
+        if (e != CUDA_SUCCESS)
+            return e;
+    }
     if (s->is_legacy) {                 /* what the legacy stream waits for counts as its own work */
         pthread_mutex_lock(&c->order);
         cwb_result r = join_blocking(c);
@@ -352,6 +364,11 @@ drv_cuStreamQuery(CUstream hStream)
 {
     STREAM(s, hStream);
     struct ctx *sc = s->obj.ctx;
+    if (CAPTURES()) {
+        CUresult e = s->is_legacy ? capture_legacy_slow(sc) : capture_refuse(s);
+        if (e != CUDA_SUCCESS)
+            return e;
+    }
     if (s->is_legacy) {
         pthread_mutex_lock(&sc->order);
         cwb_result r = join_blocking(sc);
@@ -378,6 +395,12 @@ drv_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
     struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
     if (!ev)
         return CUDA_ERROR_INVALID_HANDLE;
+    if (stream_captures(s) && Flags & CU_EVENT_WAIT_EXTERNAL) {
+        struct work w;
+        return capture_work(s, work_event(&w, CU_GRAPH_NODE_TYPE_WAIT_EVENT, hEvent), &w);
+    }
+    if (stream_captures(s) || atomic_load(&ev->captured))
+        return capture_wait(s, ev);
     if (!atomic_load(&ev->recorded))
         return CUDA_SUCCESS;
     CUresult e = stream_begin(s);
@@ -412,6 +435,10 @@ static CUresult
 submit_host_call(CUstream hStream, CUstreamCallback callback, CUhostFn fn, void *user)
 {
     STREAM(s, hStream);
+    if (stream_captures(s) && fn) {     /* a callback cannot be captured: stream_begin says so */
+        struct work w;
+        return capture_work(s, work_host(&w, &(CUDA_HOST_NODE_PARAMS){ fn, user }), &w);
+    }
     struct host_call *h = malloc(sizeof *h);
     if (!h)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -421,6 +448,19 @@ submit_host_call(CUstream hStream, CUstreamCallback callback, CUhostFn fn, void 
         e = result_of(s->obj.ctx->b->stream_host_fn(s->be, run_host_call, h));
         stream_end(s);
     }
+    if (e != CUDA_SUCCESS)
+        free(h);
+    return e;
+}
+
+CUresult
+host_issue(struct stream *s, CUhostFn fn, void *user)
+{
+    struct host_call *h = malloc(sizeof *h);
+    if (!h)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *h = (struct host_call){ .fn = fn, .user = user };
+    CUresult e = result_of(s->obj.ctx->b->stream_host_fn(s->be, run_host_call, h));
     if (e != CUDA_SUCCESS)
         free(h);
     return e;
@@ -474,6 +514,13 @@ static CUresult
 value_op(CUstream stream, CUdeviceptr addr, uint64_t value, unsigned bits, unsigned flags, bool wait)
 {
     STREAM(s, stream);
+    if (stream_captures(s)) {
+        CUstreamBatchMemOpParams p = { .waitValue = { .address = addr, .value64 = value, .flags = flags } };
+        p.operation = wait ? bits == 32 ? CU_STREAM_MEM_OP_WAIT_VALUE_32 : CU_STREAM_MEM_OP_WAIT_VALUE_64
+                           : bits == 32 ? CU_STREAM_MEM_OP_WRITE_VALUE_32 : CU_STREAM_MEM_OP_WRITE_VALUE_64;
+        struct work w;
+        return capture_work(s, work_batch(&w, s->obj.ctx, 1, &p, 0), &w);
+    }
     CUresult e = stream_begin(s);
     if (e != CUDA_SUCCESS)
         return e;
@@ -514,11 +561,24 @@ drv_cuStreamBatchMemOp_v2(CUstream stream, unsigned int count, CUstreamBatchMemO
         return CUDA_ERROR_INVALID_VALUE;
     if (!(s->obj.ctx->b->caps & CWB_CAP_STREAM_VALUE))
         return CUDA_ERROR_NOT_SUPPORTED;
+    if (stream_captures(s)) {
+        struct work w;
+        return capture_work(s, work_batch(&w, s->obj.ctx, count, paramArray, flags), &w);
+    }
     CUresult e = stream_begin(s);
     if (e != CUDA_SUCCESS)
         return e;
+    e = batch_issue(s, count, paramArray);
+    stream_end(s);
+    return e;
+}
+
+CUresult
+batch_issue(struct stream *s, unsigned count, const CUstreamBatchMemOpParams *list)
+{
+    CUresult e = CUDA_SUCCESS;
     for (unsigned i = 0; i < count && e == CUDA_SUCCESS; i++) {
-        const CUstreamBatchMemOpParams *p = &paramArray[i];
+        const CUstreamBatchMemOpParams *p = &list[i];
         switch ((int)p->operation) {
         case CU_STREAM_MEM_OP_WAIT_VALUE_32:  e = wait_value(s, p->waitValue.address, p->waitValue.value, 32, p->waitValue.flags); break;
         case CU_STREAM_MEM_OP_WAIT_VALUE_64:  e = wait_value(s, p->waitValue.address, p->waitValue.value64, 64, p->waitValue.flags); break;
@@ -529,34 +589,10 @@ drv_cuStreamBatchMemOp_v2(CUstream stream, unsigned int count, CUstreamBatchMemO
         default: e = CUDA_ERROR_INVALID_VALUE; break;
         }
     }
-    stream_end(s);
     return e;
 }
 
-/* ---- attributes and capture -------------------------------------------------------------------------------------------------- */
-
-CUresult
-drv_cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
-{
-    STREAM(s, hStream);
-    if (!captureStatus)
-        return CUDA_ERROR_INVALID_VALUE;
-    *captureStatus = CU_STREAM_CAPTURE_STATUS_NONE;     /* graphs are not supported, so nothing ever captures */
-    return CUDA_SUCCESS;
-}
-
-CUresult
-drv_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-    static __thread CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
-    READY();
-    if (!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUstreamCaptureMode old = current;
-    current = *mode;
-    *mode = old;
-    return CUDA_SUCCESS;
-}
+/* ---- attributes -------------------------------------------------------------------------------------------------------------- */
 
 CUresult
 drv_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length, unsigned int flags)
@@ -568,32 +604,6 @@ drv_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length, un
     if (!range_find(dptr, &r) || r.kind != RANGE_MANAGED || (length && (r.base != dptr || length != r.size)))
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;                /* managed memory is always accessible from everywhere */
-}
-
-static CUresult
-capture_info(CUstream hStream, CUstreamCaptureStatus *status)
-{
-    return drv_cuStreamIsCapturing(hStream, status);    /* none: the other results are left alone, as documented */
-}
-
-CUresult
-drv_cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out)
-{
-    return capture_info(hStream, captureStatus_out);
-}
-
-CUresult
-drv_cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out,
-                              const CUgraphNode **dependencies_out, size_t *numDependencies_out)
-{
-    return capture_info(hStream, captureStatus_out);
-}
-
-CUresult
-drv_cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out,
-                              const CUgraphNode **dependencies_out, const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out)
-{
-    return capture_info(hStream, captureStatus_out);
 }
 
 /* The attributes are hints; those that can be set are remembered so that they read back. */

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Graphs: nodes in order of creation, edges kept at both ends, clones, and the questions about them. All structure is under
+ * graph_lock; what a node holds is released outside it. */
+#include "impl/driver/graph.h"
+
+#include <stdlib.h>
+
+/* Recursive: a reference dropped under it may be the last of a node that another thread destroys against the rules. */
+pthread_mutex_t graph_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+#define GRAPH(g, h)                                                                                                    \
+    READY();                                                                                                           \
+    struct graph *g AUTO_PUT = handle_get(h, KIND_GRAPH);                                                              \
+    if (!g)                                                                                                            \
+        return CUDA_ERROR_INVALID_VALUE
+#define NODE(n, h)                                                                                                     \
+    READY();                                                                                                           \
+    struct node *n AUTO_PUT = handle_get(h, KIND_NODE);                                                                \
+    if (!n)                                                                                                            \
+        return CUDA_ERROR_INVALID_VALUE
+
+/* ---- lists ------------------------------------------------------------------------------------------------------------------ */
+
+bool
+node_list_add(struct node_list *l, struct node *n)
+{
+    if (l->n == l->capacity) {
+        uint32_t c = l->capacity ? l->capacity * 2 : 4;
+        struct node **v = realloc(l->v, c * sizeof *v);
+        if (!v)
+            return false;
+        l->v = v;
+        l->capacity = c;
+    }
+    l->v[l->n++] = n;
+    return true;
+}
+
+static bool
+list_has(const struct node_list *l, const struct node *n)
+{
+    for (uint32_t i = 0; i < l->n; i++)
+        if (l->v[i] == n)
+            return true;
+    return false;
+}
+
+static void
+list_remove(struct node_list *l, const struct node *n)
+{
+    for (uint32_t i = 0; i < l->n; i++)
+        if (l->v[i] == n) {
+            memmove(&l->v[i], &l->v[i + 1], (l->n - i - 1) * sizeof *l->v);
+            l->n--;
+            return;
+        }
+}
+
+static bool
+edge_exists(const struct node *from, const struct node *to)
+{
+    return to->deps.n < from->dependents.n ? list_has(&to->deps, from) : list_has(&from->dependents, to);
+}
+
+static CUresult
+edge_add(struct node *from, struct node *to)
+{
+    if (!node_list_add(&to->deps, from))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!node_list_add(&from->dependents, to)) {
+        to->deps.n--;
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    return CUDA_SUCCESS;
+}
+
+static void
+edge_remove(struct node *from, struct node *to)
+{
+    list_remove(&to->deps, from);
+    list_remove(&from->dependents, to);
+}
+
+/* ---- making and ending -------------------------------------------------------------------------------------------------------- */
+
+static void
+node_finish(struct obj *o)
+{
+    struct node *n = (struct node *)o;
+    work_finish(&n->w);
+    free(n->deps.v);
+    free(n->dependents.v);
+    free(n);
+}
+
+/* Take n out of its graph; its handle is to be ended after the lock is released. */
+static void
+unlink_node(struct node *n)
+{
+    struct graph *g = n->graph;
+    while (n->deps.n)
+        edge_remove(n->deps.v[n->deps.n - 1], n);
+    while (n->dependents.n)
+        edge_remove(n, n->dependents.v[n->dependents.n - 1]);
+    *(n->prev ? &n->prev->next : &g->first) = n->next;
+    *(n->next ? &n->next->prev : &g->last) = n->prev;
+    g->count--;
+    n->graph = NULL;
+}
+
+static void
+graph_finish(struct obj *o)
+{
+    struct graph *g = (struct graph *)o;
+    pthread_mutex_lock(&graph_lock);
+    struct node *n = g->first;
+    for (struct node *i = n; i; i = i->next) {
+        i->graph = NULL;
+        i->deps.n = i->dependents.n = 0;
+    }
+    pthread_mutex_unlock(&graph_lock);
+    while (n) {
+        struct node *next = n->next;
+        handle_kill(&n->obj);
+        n = next;
+    }
+    users_release(g->users, g->nusers);
+    free(g);
+}
+
+CUresult
+graph_make(struct graph **out)
+{
+    struct graph *g = calloc(1, sizeof *g);
+    if (!g)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult e = handle_new(&g->obj, KIND_GRAPH, NULL, graph_finish);
+    if (e != CUDA_SUCCESS) {
+        free(g);
+        return e;
+    }
+    *out = g;
+    return CUDA_SUCCESS;
+}
+
+void
+graph_number(struct graph *g)
+{
+    uint32_t i = 0;
+    for (struct node *n = g->first; n; n = n->next)
+        n->mark = i++;
+}
+
+bool
+graph_has(const struct graph *g, CUgraphNodeType type)
+{
+    for (const struct node *n = g->first; n; n = n->next)
+        if (n->w.type == type || (n->w.type == CU_GRAPH_NODE_TYPE_GRAPH && n->w.child && graph_has(n->w.child, type)))
+            return true;
+    return false;
+}
+
+/* The node that h names in g, or NULL; graph_lock protects it. */
+static struct node *
+member(struct graph *g, CUgraphNode h)
+{
+    struct node *n AUTO_PUT = handle_get(h, KIND_NODE);
+    return n && n->graph == g ? n : NULL;
+}
+
+CUresult
+node_add_locked(struct graph *g, const CUgraphNode *deps, size_t n, struct work *w, CUgraphNode *out)
+{
+    struct node *new = calloc(1, sizeof *new);
+    if (!new)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult e = CUDA_SUCCESS;
+    for (size_t i = 0; i < n && e == CUDA_SUCCESS; i++) {
+        struct node *d = member(g, deps[i]);
+        if (!d || list_has(&new->deps, d))
+            e = CUDA_ERROR_INVALID_VALUE;
+        else
+            e = edge_add(d, new);
+    }
+    if (e == CUDA_SUCCESS)
+        e = handle_new(&new->obj, KIND_NODE, NULL, node_finish);
+    if (e != CUDA_SUCCESS) {
+        while (new->deps.n)
+            edge_remove(new->deps.v[new->deps.n - 1], new);
+        free(new->deps.v);
+        free(new);
+        return e;
+    }
+    new->graph = g;
+    new->w = *w;
+    if (w->type == CU_GRAPH_NODE_TYPE_GRAPH)
+        w->child->owner = new;
+    new->prev = g->last;
+    *(g->last ? &g->last->next : &g->first) = new;
+    g->last = new;
+    g->count++;
+    *out = node_handle(new);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+node_add(struct graph *g, const CUgraphNode *deps, size_t n, struct work *w, CUgraphNode *out)
+{
+    pthread_mutex_lock(&graph_lock);
+    CUresult e = node_add_locked(g, deps, n, w, out);
+    pthread_mutex_unlock(&graph_lock);
+    return e;
+}
+
+CUresult
+drv_cuGraphCreate(CUgraph *phGraph, unsigned int flags)
+{
+    READY();
+    if (!phGraph || flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct graph *g;
+    CUresult e = graph_make(&g);
+    if (e == CUDA_SUCCESS)
+        *phGraph = HANDLE(CUgraph, g);
+    return e;
+}
+
+CUresult
+drv_cuGraphDestroy(CUgraph hGraph)
+{
+    GRAPH(g, hGraph);
+    pthread_mutex_lock(&graph_lock);
+    bool held = g->owner || g->capture;
+    pthread_mutex_unlock(&graph_lock);
+    return !held && handle_kill(&g->obj) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult
+drv_cuGraphDestroyNode(CUgraphNode hNode)
+{
+    NODE(n, hNode);
+    CUresult e = CUDA_SUCCESS;
+    pthread_mutex_lock(&graph_lock);
+    if (!n->graph)
+        e = CUDA_ERROR_INVALID_VALUE;
+    else if (n->w.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || n->w.type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+        e = CUDA_ERROR_NOT_SUPPORTED;
+    else
+        unlink_node(n);
+    pthread_mutex_unlock(&graph_lock);
+    if (e == CUDA_SUCCESS)
+        handle_kill(&n->obj);
+    return e;
+}
+
+/* ---- clones ---------------------------------------------------------------------------------------------------------------------- */
+
+/* Copy the works first, without the lock (a kernel's takes handles, a child's the lock), then link. */
+CUresult
+graph_copy(struct graph *from, struct graph **out)
+{
+    struct graph *to = NULL;
+    CUresult e = graph_make(&to);
+    if (e != CUDA_SUCCESS)
+        return e;
+    pthread_mutex_lock(&graph_lock);
+    uint32_t n = from->count, i = 0;
+    struct node **old = calloc(n ? n : 1, sizeof *old), **new = calloc(n ? n : 1, sizeof *new);
+    if (!old || !new)
+        e = CUDA_ERROR_OUT_OF_MEMORY;
+    graph_number(from);
+    for (struct node *k = from->first; k && e == CUDA_SUCCESS; k = k->next) {
+        handle_ref(&k->obj);
+        old[i++] = k;
+    }
+    if (e == CUDA_SUCCESS)
+        e = users_copy(from->users, from->nusers, &to->users);
+    if (e == CUDA_SUCCESS)
+        to->nusers = from->nusers;
+    to->clone_of = from->obj.handle;
+    pthread_mutex_unlock(&graph_lock);
+    for (uint32_t k = 0; k < n && e == CUDA_SUCCESS; k++) {
+        struct work w;
+        CUgraphNode h;
+        e = work_copy(&w, &old[k]->w);
+        if (e != CUDA_SUCCESS)
+            break;
+        e = node_add(to, NULL, 0, &w, &h);
+        if (e != CUDA_SUCCESS) {
+            work_finish(&w);
+            break;
+        }
+        new[k] = to->last;
+        new[k]->original = old[k]->obj.handle;
+    }
+    pthread_mutex_lock(&graph_lock);
+    for (uint32_t k = 0; k < n && e == CUDA_SUCCESS; k++)
+        for (uint32_t d = 0; d < old[k]->deps.n && e == CUDA_SUCCESS; d++) {
+            uint32_t at = old[k]->deps.v[d]->mark;
+            if (at < n && old[at] == old[k]->deps.v[d])     /* one added meanwhile has no copy */
+                e = edge_add(new[at], new[k]);
+        }
+    pthread_mutex_unlock(&graph_lock);
+    for (uint32_t k = 0; k < i; k++)
+        handle_put(&old[k]->obj);
+    free(old);
+    free(new);
+    if (e != CUDA_SUCCESS)
+        handle_kill(&to->obj);
+    else
+        *out = to;
+    return e;
+}
+
+CUresult
+drv_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph)
+{
+    GRAPH(g, originalGraph);
+    struct graph *c;
+    if (!phGraphClone)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&graph_lock);
+    bool memory = graph_has(g, CU_GRAPH_NODE_TYPE_MEM_ALLOC) || graph_has(g, CU_GRAPH_NODE_TYPE_MEM_FREE);
+    pthread_mutex_unlock(&graph_lock);
+    if (memory)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    CUresult e = graph_copy(g, &c);
+    if (e == CUDA_SUCCESS)
+        *phGraphClone = HANDLE(CUgraph, c);
+    return e;
+}
+
+CUresult
+drv_cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode, CUgraph hClonedGraph)
+{
+    GRAPH(g, hClonedGraph);
+    CUresult e = CUDA_ERROR_INVALID_VALUE;
+    if (!phNode || !hOriginalNode)
+        return e;
+    pthread_mutex_lock(&graph_lock);
+    for (struct node *n = g->first; n && e != CUDA_SUCCESS; n = n->next)
+        if (n->original == (uintptr_t)hOriginalNode) {
+            *phNode = node_handle(n);
+            e = CUDA_SUCCESS;
+        }
+    pthread_mutex_unlock(&graph_lock);
+    return e;
+}
+
+/* ---- questions --------------------------------------------------------------------------------------------------------------------- */
+
+/* The rule of all the listing functions: no list asks for the number; a longer list is filled up with NULL. */
+static CUresult
+give(size_t have, size_t *n, CUgraphNode *list, CUgraphNode *list2)
+{
+    if (!list) {
+        *n = have;
+        return CUDA_SUCCESS;
+    }
+    for (size_t i = have; i < *n; i++) {
+        list[i] = NULL;
+        if (list2)
+            list2[i] = NULL;
+    }
+    if (*n > have)
+        *n = have;
+    return CUDA_SUCCESS;
+}
+
+static CUresult
+give_nodes(CUgraph hGraph, CUgraphNode *nodes, size_t *count, bool roots)
+{
+    GRAPH(g, hGraph);
+    if (!count)
+        return CUDA_ERROR_INVALID_VALUE;
+    size_t have = 0;
+    pthread_mutex_lock(&graph_lock);
+    for (struct node *n = g->first; n; n = n->next) {
+        if (roots && n->deps.n)
+            continue;
+        if (nodes && have < *count)
+            nodes[have] = node_handle(n);
+        have++;
+    }
+    CUresult e = give(have, count, nodes, NULL);
+    pthread_mutex_unlock(&graph_lock);
+    return e;
+}
+
+CUresult
+drv_cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes)
+{
+    return give_nodes(hGraph, nodes, numNodes, false);
+}
+
+CUresult
+drv_cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes)
+{
+    return give_nodes(hGraph, rootNodes, numRootNodes, true);
+}
+
+CUresult
+drv_cuGraphGetEdges_v2(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *edgeData, size_t *numEdges)
+{
+    GRAPH(g, hGraph);
+    if (!numEdges || !from != !to || (edgeData && !from))
+        return CUDA_ERROR_INVALID_VALUE;
+    size_t have = 0;
+    pthread_mutex_lock(&graph_lock);
+    for (struct node *n = g->first; n; n = n->next)
+        for (uint32_t i = 0; i < n->dependents.n; i++, have++)
+            if (from && have < *numEdges) {
+                from[have] = node_handle(n);
+                to[have] = node_handle(n->dependents.v[i]);
+            }
+    if (edgeData)
+        memset(edgeData, 0, *numEdges * sizeof *edgeData);  /* every edge is an ordinary one */
+    CUresult e = give(have, numEdges, from, to);
+    pthread_mutex_unlock(&graph_lock);
+    return e;
+}
+
+CUresult
+drv_cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, size_t *numEdges)
+{
+    return drv_cuGraphGetEdges_v2(hGraph, from, to, NULL, numEdges);
+}
+
+static CUresult
+give_neighbours(CUgraphNode hNode, CUgraphNode *list, CUgraphEdgeData *data, size_t *count, bool dependents)
+{
+    NODE(n, hNode);
+    if (!count || (data && !list))
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&graph_lock);
+    const struct node_list *l = dependents ? &n->dependents : &n->deps;
+    for (size_t i = 0; list && i < l->n && i < *count; i++)
+        list[i] = node_handle(l->v[i]);
+    if (data)
+        memset(data, 0, *count * sizeof *data);
+    CUresult e = give(l->n, count, list, NULL);
+    pthread_mutex_unlock(&graph_lock);
+    return e;
+}
+
+CUresult
+drv_cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode *dependencies, CUgraphEdgeData *edgeData, size_t *numDependencies)
+{
+    return give_neighbours(hNode, dependencies, edgeData, numDependencies, false);
+}
+
+CUresult
+drv_cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies, size_t *numDependencies)
+{
+    return give_neighbours(hNode, dependencies, NULL, numDependencies, false);
+}
+
+CUresult
+drv_cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode *dependentNodes, CUgraphEdgeData *edgeData,
+                                    size_t *numDependentNodes)
+{
+    return give_neighbours(hNode, dependentNodes, edgeData, numDependentNodes, true);
+}
+
+CUresult
+drv_cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes, size_t *numDependentNodes)
+{
+    return give_neighbours(hNode, dependentNodes, NULL, numDependentNodes, true);
+}
+
+CUresult
+drv_cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type)
+{
+    NODE(n, hNode);
+    if (!type)
+        return CUDA_ERROR_INVALID_VALUE;
+    *type = n->w.type;
+    return CUDA_SUCCESS;
+}
+
+/* ---- edges --------------------------------------------------------------------------------------------------------------------------- */
+
+static bool
+edges_ordinary(const CUgraphEdgeData *d, size_t n)
+{
+    for (size_t i = 0; d && i < n; i++)
+        if (d[i].from_port || d[i].to_port || d[i].type != CU_GRAPH_DEPENDENCY_TYPE_DEFAULT)
+            return false;
+    return true;
+}
+
+static bool
+is_memory(const struct node *n)
+{
+    return n->w.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || n->w.type == CU_GRAPH_NODE_TYPE_MEM_FREE;
+}
+
+CUresult
+drv_cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *edgeData,
+                              size_t numDependencies)
+{
+    GRAPH(g, hGraph);
+    if (numDependencies && (!from || !to))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!edges_ordinary(edgeData, numDependencies))
+        return unsupported("cuGraphAddDependencies_v2", "an edge with a port or of the programmatic type");
+    CUresult e = CUDA_SUCCESS;
+    size_t i;
+    pthread_mutex_lock(&graph_lock);
+    for (i = 0; i < numDependencies && e == CUDA_SUCCESS; i++) {
+        struct node *a = member(g, from[i]), *b = member(g, to[i]);
+        if (!a || !b || a == b || edge_exists(a, b))
+            e = CUDA_ERROR_INVALID_VALUE;
+        else
+            e = edge_add(a, b);
+    }
+    for (; e != CUDA_SUCCESS && i > 1; i--) {   /* all or none */
+        struct node *a = member(g, from[i - 2]), *b = member(g, to[i - 2]);
+        if (a && b)
+            edge_remove(a, b);
+    }
+    pthread_mutex_unlock(&graph_lock);
+    return e;
+}
+
+CUresult
+drv_cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, size_t numDependencies)
+{
+    return drv_cuGraphAddDependencies_v2(hGraph, from, to, NULL, numDependencies);
+}
+
+CUresult
+drv_cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *edgeData,
+                                 size_t numDependencies)
+{
+    GRAPH(g, hGraph);
+    if (numDependencies && (!from || !to))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!edges_ordinary(edgeData, numDependencies))
+        return CUDA_ERROR_INVALID_VALUE;        /* there is no such edge */
+    CUresult e = CUDA_SUCCESS;
+    size_t i;
+    pthread_mutex_lock(&graph_lock);
+    for (i = 0; i < numDependencies && e == CUDA_SUCCESS; i++) {
+        struct node *a = member(g, from[i]), *b = member(g, to[i]);
+        if (!a || !b || !edge_exists(a, b))
+            e = CUDA_ERROR_INVALID_VALUE;
+        else if (is_memory(a) || is_memory(b))
+            e = CUDA_ERROR_NOT_SUPPORTED;
+        else
+            edge_remove(a, b);
+    }
+    for (; e != CUDA_SUCCESS && i > 1; i--) {   /* all or none */
+        struct node *a = member(g, from[i - 2]), *b = member(g, to[i - 2]);
+        if (a && b)
+            (void)edge_add(a, b);
+    }
+    pthread_mutex_unlock(&graph_lock);
+    return e;
+}
+
+CUresult
+drv_cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, size_t numDependencies)
+{
+    return drv_cuGraphRemoveDependencies_v2(hGraph, from, to, NULL, numDependencies);
+}

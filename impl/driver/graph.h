@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Private to impl/driver: CUDA graphs (docs/graphs.md). A node holds one `struct work`, the driver's description of one stream
+ * operation with everything that it needs copied; stream capture makes such descriptions instead of submitting, an executable graph
+ * holds copies of them in an order that respects the edges, and a launch submits each to the stream.
+ * Structure (nodes, edges, captures) is under graph_lock; an executable graph has its own lock. Nodes in lists kept across calls are
+ * named by handle, so that a destroyed one is recognised. */
+#ifndef CWD_GRAPH_H
+#define CWD_GRAPH_H
+
+#include "impl/driver/driver.h"
+
+extern pthread_mutex_t graph_lock;
+
+/* Memory of an allocation node: there from the node's creation until its last holder (graph, executable graph) goes, so that its
+ * address is fixed; `live` says whether launches so far left it allocated. */
+struct graph_memory {
+    _Atomic uint32_t refs;
+    struct ctx *ctx;                    /* owned reference */
+    uint64_t address, size;
+    _Atomic bool live;
+    _Atomic uint32_t execs;             /* executable graphs that allocate it: at most one */
+};
+
+struct work {
+    CUgraphNodeType type;
+    union {
+        struct {
+            struct func *f;             /* owned reference */
+            struct cwb_launch l;        /* l.params: owned */
+            void **args;                /* owned: where each parameter is in l.params, for those who ask */
+            int priority;
+        } kernel;
+        struct {
+            struct ctx *ctx;            /* owned reference */
+            CUDA_MEMCPY3D p;
+        } copy;
+        struct {
+            struct ctx *ctx;            /* owned reference */
+            CUDA_MEMSET_NODE_PARAMS p;
+        } fill;
+        CUDA_HOST_NODE_PARAMS host;
+        struct graph *child;            /* owned: its handle ends with the node */
+        struct event *event;            /* EVENT_RECORD, WAIT_EVENT: owned reference */
+        struct {
+            CUDA_MEM_ALLOC_NODE_PARAMS p;   /* without access descriptions */
+            struct graph_memory *m;     /* owned reference */
+        } alloc;
+        struct {
+            CUdeviceptr address;
+            struct graph_memory *m;     /* owned reference, or NULL: memory that cuMemAllocAsync gave outside a graph */
+        } free;
+        struct {
+            struct ctx *ctx;            /* owned reference */
+            CUstreamBatchMemOpParams *list; /* owned */
+            unsigned count, flags;
+        } batch;
+    };
+};
+
+/* Everything copied, references taken. On failure *to needs no finish. */
+CUresult work_copy(struct work *to, const struct work *from);
+void     work_finish(struct work *w);
+/* The context in which it runs, borrowed; NULL: any. */
+struct ctx *work_context(const struct work *w);
+/* Descriptions from a call's arguments, checked. */
+CUresult work_kernel(struct work *w, struct func *f, const struct cwb_launch *l);     /* l->params: the packed block, copied */
+CUresult work_kernel_params(struct work *w, const CUDA_KERNEL_NODE_PARAMS *p);
+CUresult work_memcpy(struct work *w, const CUDA_MEMCPY3D *p, CUcontext ctx);
+CUresult work_memset(struct work *w, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext ctx);
+CUresult work_event(struct work *w, CUgraphNodeType type, CUevent e);
+CUresult work_host(struct work *w, const CUDA_HOST_NODE_PARAMS *p);
+CUresult work_alloc(struct work *w, CUDA_MEM_ALLOC_NODE_PARAMS *p);
+CUresult work_free(struct work *w, CUdeviceptr address);
+CUresult work_batch(struct work *w, struct ctx *c, unsigned count, const CUstreamBatchMemOpParams *list, unsigned flags);
+/* Any node's, from the general structure; results (an allocation's address) go back into it. */
+CUresult work_general(struct work *w, CUgraphNodeParams *p);
+
+struct graph_memory *graph_memory_find(uint64_t address);   /* with a reference, or NULL */
+void     graph_memory_put(struct graph_memory *m);
+/* For cuMemFree and cuMemFreeAsync: true when the address is a graph's memory; *e is then the call's result. */
+bool     graph_memory_free(uint64_t address, CUresult *e);
+uint64_t graph_memory_used(CUdevice device);
+
+struct node_list {
+    struct node **v;
+    uint32_t n, capacity;
+};
+
+struct node {
+    struct obj obj;                     /* KIND_NODE */
+    struct graph *graph;                /* graph_lock, and so on: NULL once taken out */
+    struct node *next, *prev;           /* in order of creation */
+    uint64_t original;                  /* handle of the node it was cloned from */
+    uint32_t mark;                      /* scratch of one traversal */
+    struct node_list deps, dependents;
+    struct work w;
+};
+
+struct user_ref {
+    struct user_object *o;
+    unsigned count;
+};
+
+struct graph {
+    struct obj obj;                     /* KIND_GRAPH */
+    struct node *first, *last;          /* graph_lock, and so on */
+    uint32_t count;
+    struct node *owner;                 /* the child graph node that it belongs to */
+    struct capture *capture;            /* being captured into */
+    uint64_t clone_of;                  /* handle of the graph it was cloned from */
+    struct user_ref *users;
+    uint32_t nusers;
+};
+
+static inline CUgraphNode
+node_handle(const struct node *n)
+{
+    return (CUgraphNode)(uintptr_t)n->obj.handle;
+}
+
+CUresult graph_make(struct graph **out);                    /* its handle is the one reference */
+/* Copy nodes, edges and user objects. mates (may be NULL): originals in order of creation correspond to copies. */
+CUresult graph_copy(struct graph *from, struct graph **out);
+bool     graph_has(const struct graph *g, CUgraphNodeType type);      /* graph_lock held */
+/* Append a node that depends on deps (handles); takes w over on success. */
+CUresult node_add(struct graph *g, const CUgraphNode *deps, size_t n, struct work *w, CUgraphNode *out);
+CUresult node_add_locked(struct graph *g, const CUgraphNode *deps, size_t n, struct work *w, CUgraphNode *out);
+bool     node_list_add(struct node_list *l, struct node *n);
+/* Give every node of g a mark, its place in order of creation. */
+void     graph_number(struct graph *g);
+
+/* ---- user objects (graph_user.c) ---- */
+void     users_release(struct user_ref *users, uint32_t n); /* no lock held: may call the application */
+CUresult users_copy(const struct user_ref *from, uint32_t n, struct user_ref **out);
+
+/* ---- capture (graph_capture.c) ------------------------------------------------------------------------------------------ */
+
+/* The stream records into a graph instead of running. */
+static inline bool
+stream_captures(const struct stream *s)
+{
+    return atomic_load_explicit(&s->part, memory_order_relaxed) != NULL;
+}
+
+/* Append w to what s captures; w is taken over in any case. result: what making w gave (then nothing is appended). */
+CUresult capture_work(struct stream *s, CUresult result, struct work *w);
+CUresult capture_record(struct stream *s, struct event *e);
+/* cuStreamWaitEvent where the stream captures or the event was recorded in a capture. */
+CUresult capture_wait(struct stream *s, struct event *e);
+
+/* ---- executable graphs (graph_exec.c) -------------------------------------------------------------------------------------- */
+
+struct body;
+/* Submit one operation; ctx.order of s is held. */
+CUresult host_issue(struct stream *s, CUhostFn fn, void *user);                                     /* stream.c */
+CUresult batch_issue(struct stream *s, unsigned count, const CUstreamBatchMemOpParams *list);       /* stream.c */
+
+/* copy.c: a copy or fill as the backend takes it, addresses and arrays looked up now. */
+struct copy_job {
+    struct cwb_copy c;
+    bool wait_async, wait_sync;         /* must the call wait, for the asynchronous and the synchronous form */
+    struct array *arrays[2];            /* owned references */
+};
+CUresult copy_resolve(const CUDA_MEMCPY3D *p, struct copy_job *j);
+void     copy_job_finish(struct copy_job *j);
+CUresult fill_resolve(const CUDA_MEMSET_NODE_PARAMS *p, struct cwb_fill *f, unsigned *kinds);
+
+/* function.c */
+CUresult launch_check(struct func *f, const struct cwb_launch *l);    /* shape, resources, code made */
+CUresult params_pack(const struct func *f, void **kernelParams, void **extra, uint8_t *block);
+
+#endif

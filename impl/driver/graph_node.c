@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Nodes of each type: adding them, reading their parameters back and changing them. A description is made and checked first
+ * (graph_work.c); what it replaces is released after the lock. */
+#include "impl/driver/graph.h"
+
+#include <stdlib.h>
+
+/* Add w, which `made` says was made, to the graph. */
+static CUresult
+add(CUgraphNode *out, CUgraph hGraph, const CUgraphNode *deps, size_t n, CUresult made, struct work *w)
+{
+    if (made != CUDA_SUCCESS)
+        return made;
+    struct graph *g AUTO_PUT = handle_get(hGraph, KIND_GRAPH);
+    CUresult e = !g || !out || (n && !deps) ? CUDA_ERROR_INVALID_VALUE : node_add(g, deps, n, w, out);
+    if (e != CUDA_SUCCESS)
+        work_finish(w);
+    return e;
+}
+
+/* What is wrong with the call whatever the node is: known before anything is made. */
+#define CHECK_ADD(node, graph, deps, n)                                                                                \
+    do {                                                                                                               \
+        READY();                                                                                                       \
+        if (!(node) || handle_kind(graph) != KIND_GRAPH || ((n) && !(deps)))                                           \
+            return CUDA_ERROR_INVALID_VALUE;                                                                           \
+    } while (0)
+
+/* The node h of that type; other types (and no nodes) are invalid values. */
+#define NODE_OF(n, h, t)                                                                                               \
+    READY();                                                                                                           \
+    struct node *n AUTO_PUT = handle_get(h, KIND_NODE);                                                                \
+    if (!n || n->w.type != (t))                                                                                        \
+        return CUDA_ERROR_INVALID_VALUE
+
+static CUresult
+replace(struct node *n, CUresult made, struct work *w)
+{
+    if (made != CUDA_SUCCESS)
+        return made;
+    pthread_mutex_lock(&graph_lock);
+    struct work old = n->w;
+    if (old.type == CU_GRAPH_NODE_TYPE_KERNEL) {        /* attributes stay */
+        w->kernel.priority = old.kernel.priority;
+        w->kernel.l.flags |= old.kernel.l.flags;
+    }
+    n->w = *w;
+    pthread_mutex_unlock(&graph_lock);
+    work_finish(&old);
+    return CUDA_SUCCESS;
+}
+
+/* ---- kernels -------------------------------------------------------------------------------------------------------------------- */
+
+static CUDA_KERNEL_NODE_PARAMS
+kernel_v2(const CUDA_KERNEL_NODE_PARAMS_v1 *p)
+{
+    return (CUDA_KERNEL_NODE_PARAMS){ p->func, p->gridDimX, p->gridDimY, p->gridDimZ, p->blockDimX, p->blockDimY, p->blockDimZ,
+                                      p->sharedMemBytes, p->kernelParams, p->extra, NULL, NULL };
+}
+
+CUresult
+drv_cuGraphAddKernelNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+                            const CUDA_KERNEL_NODE_PARAMS *nodeParams)
+{
+    CHECK_ADD(phGraphNode, hGraph, dependencies, numDependencies);
+    struct work w;
+    return add(phGraphNode, hGraph, dependencies, numDependencies, work_kernel_params(&w, nodeParams), &w);
+}
+
+CUresult
+drv_cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+                         const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
+{
+    if (!nodeParams)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUDA_KERNEL_NODE_PARAMS p = kernel_v2(nodeParams);
+    return drv_cuGraphAddKernelNode_v2(phGraphNode, hGraph, dependencies, numDependencies, &p);
+}
+
+CUresult
+drv_cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *nodeParams)
+{
+    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
+    if (!nodeParams)
+        return CUDA_ERROR_INVALID_VALUE;
+    const struct cwb_launch *l = &n->w.kernel.l;
+    struct func *f = n->w.kernel.f;
+    *nodeParams = (CUDA_KERNEL_NODE_PARAMS){ HANDLE(CUfunction, f), l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+                                             l->block[2], l->dynamic_shared, n->w.kernel.args, NULL, NULL, f->obj.ctx->handle };
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v1 *p)
+{
+    CUDA_KERNEL_NODE_PARAMS v;
+    if (!p)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = drv_cuGraphKernelNodeGetParams_v2(hNode, &v);
+    if (e == CUDA_SUCCESS)
+        *p = (CUDA_KERNEL_NODE_PARAMS_v1){ v.func, v.gridDimX, v.gridDimY, v.gridDimZ, v.blockDimX, v.blockDimY, v.blockDimZ,
+                                           v.sharedMemBytes, v.kernelParams, v.extra };
+    return e;
+}
+
+CUresult
+drv_cuGraphKernelNodeSetParams_v2(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS *nodeParams)
+{
+    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
+    struct work w;
+    return replace(n, work_kernel_params(&w, nodeParams), &w);
+}
+
+CUresult
+drv_cuGraphKernelNodeSetParams(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
+{
+    if (!nodeParams)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUDA_KERNEL_NODE_PARAMS p = kernel_v2(nodeParams);
+    return drv_cuGraphKernelNodeSetParams_v2(hNode, &p);
+}
+
+CUresult
+drv_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, CUkernelNodeAttrValue *value_out)
+{
+    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
+    if (!value_out)
+        return CUDA_ERROR_INVALID_VALUE;
+    switch ((int)attr) {
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        value_out->cooperative = (n->w.kernel.l.flags & CWB_LAUNCH_COOPERATIVE) != 0;
+        return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+        value_out->priority = n->w.kernel.priority;
+        return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        return unsupported("cuGraphKernelNodeGetAttribute", "an attribute other than cooperative and priority");
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult
+drv_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, const CUkernelNodeAttrValue *value)
+{
+    CUkernelNodeAttrValue old;
+    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
+    if (!value)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = drv_cuGraphKernelNodeGetAttribute(hNode, attr, &old);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (attr == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
+        n->w.kernel.priority = value->priority;
+        return CUDA_SUCCESS;
+    }
+    struct cwb_launch l = n->w.kernel.l;
+    l.flags = value->cooperative ? l.flags | CWB_LAUNCH_COOPERATIVE : l.flags & ~(uint32_t)CWB_LAUNCH_COOPERATIVE;
+    e = launch_check(n->w.kernel.f, &l);
+    if (e == CUDA_SUCCESS)
+        n->w.kernel.l.flags = l.flags;
+    return e;
+}
+
+CUresult
+drv_cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
+{
+    NODE_OF(d, dst, CU_GRAPH_NODE_TYPE_KERNEL);
+    struct node *s AUTO_PUT = handle_get(src, KIND_NODE);
+    if (!s || s->w.type != CU_GRAPH_NODE_TYPE_KERNEL)
+        return CUDA_ERROR_INVALID_VALUE;
+    d->w.kernel.priority = s->w.kernel.priority;
+    d->w.kernel.l.flags = (d->w.kernel.l.flags & ~(uint32_t)CWB_LAUNCH_COOPERATIVE) | (s->w.kernel.l.flags & CWB_LAUNCH_COOPERATIVE);
+    return CUDA_SUCCESS;
+}
+
+/* ---- copies and fills ------------------------------------------------------------------------------------------------------------- */
+
+CUresult
+drv_cuGraphAddMemcpyNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+                         const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
+{
+    CHECK_ADD(phGraphNode, hGraph, dependencies, numDependencies);
+    struct work w;
+    return add(phGraphNode, hGraph, dependencies, numDependencies, work_memcpy(&w, copyParams, ctx), &w);
+}
+
+CUresult
+drv_cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams)
+{
+    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_MEMCPY);
+    if (!nodeParams)
+        return CUDA_ERROR_INVALID_VALUE;
+    *nodeParams = n->w.copy.p;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D *nodeParams)
+{
+    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_MEMCPY);
+    struct work w;
+    return replace(n, work_memcpy(&w, nodeParams, n->w.copy.ctx->handle), &w);
+}
+
+CUresult
+drv_cuGraphAddMemsetNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+                         const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx)
+{
+    CHECK_ADD(phGraphNode, hGraph, dependencies, numDependencies);
+    struct work w;
+    return add(phGraphNode, hGraph, dependencies, numDependencies, work_memset(&w, memsetParams, ctx), &w);
+}
+
+CUresult
+drv_cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS *nodeParams)
+{
+    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_MEMSET);
+    if (!nodeParams)
+        return CUDA_ERROR_INVALID_VALUE;
+    *nodeParams = n->w.fill.p;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS *nodeParams)
+{
+    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_MEMSET);
+    struct work w;
+    return replace(n, work_memset(&w, nodeParams, n->w.fill.ctx->handle), &w);
+}
+
+/* ---- host functions, empty nodes, children, events ---------------------------------------------------------------------------------- */
+
+CUresult
+drv_cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+                       const CUDA_HOST_NODE_PARAMS *nodeParams)
+{
+    CHECK_ADD(phGraphNode, hGraph, dependencies, numDependencies);
+    struct work w;
+    return add(phGraphNode, hGraph, dependencies, numDependencies, work_host(&w, nodeParams), &w);
+}
+
+CUresult
+drv_cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS *nodeParams)
+{
+    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_HOST);
+    if (!nodeParams)
+        return CUDA_ERROR_INVALID_VALUE;
+    *nodeParams = n->w.host;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuGraphHostNodeSetParams(CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS *nodeParams)
+{
+    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_HOST);
+    struct work w;
+    return replace(n, work_host(&w, nodeParams), &w);
+}
+
+CUresult
+drv_cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies)
+{
+    CHECK_ADD(phGraphNode, hGraph, dependencies, numDependencies);
+    struct work w = { .type = CU_GRAPH_NODE_TYPE_EMPTY };
+    return add(phGraphNode, hGraph, dependencies, numDependencies, CUDA_SUCCESS, &w);
+}
+
+CUresult
+drv_cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+                             CUgraph childGraph)
+{
+    CHECK_ADD(phGraphNode, hGraph, dependencies, numDependencies);
+    struct graph *g AUTO_PUT = handle_get(childGraph, KIND_GRAPH);
+    if (!g || childGraph == hGraph)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&graph_lock);
+    bool memory = graph_has(g, CU_GRAPH_NODE_TYPE_MEM_ALLOC) || graph_has(g, CU_GRAPH_NODE_TYPE_MEM_FREE);
+    pthread_mutex_unlock(&graph_lock);
+    if (memory)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    struct work w = { .type = CU_GRAPH_NODE_TYPE_GRAPH };
+    return add(phGraphNode, hGraph, dependencies, numDependencies, graph_copy(g, &w.child), &w);
+}
+
+CUresult
+drv_cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph)
+{
+    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_GRAPH);
+    if (!phGraph)
+        return CUDA_ERROR_INVALID_VALUE;
+    *phGraph = HANDLE(CUgraph, n->w.child);
+    return CUDA_SUCCESS;
+}
+
+static CUresult
+add_event(CUgraphNodeType type, CUgraphNode *out, CUgraph hGraph, const CUgraphNode *dependencies, size_t n, CUevent event)
+{
+    CHECK_ADD(out, hGraph, dependencies, n);
+    struct work w;
+    return add(out, hGraph, dependencies, n, work_event(&w, type, event), &w);
+}
+
+static CUresult
+get_event(CUgraphNodeType type, CUgraphNode hNode, CUevent *out)
+{
+    NODE_OF(n, hNode, type);
+    if (!out)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = HANDLE(CUevent, n->w.event);
+    return CUDA_SUCCESS;
+}
+
+static CUresult
+set_event(CUgraphNodeType type, CUgraphNode hNode, CUevent event)
+{
+    NODE_OF(n, hNode, type);
+    struct work w;
+    return replace(n, work_event(&w, type, event), &w);
+}
+
+CUresult
+drv_cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+                              CUevent event)
+{
+    return add_event(CU_GRAPH_NODE_TYPE_EVENT_RECORD, phGraphNode, hGraph, dependencies, numDependencies, event);
+}
+
+CUresult
+drv_cuGraphEventRecordNodeGetEvent(CUgraphNode hNode, CUevent *event_out)
+{
+    return get_event(CU_GRAPH_NODE_TYPE_EVENT_RECORD, hNode, event_out);
+}
+
+CUresult
+drv_cuGraphEventRecordNodeSetEvent(CUgraphNode hNode, CUevent event)
+{
+    return set_event(CU_GRAPH_NODE_TYPE_EVENT_RECORD, hNode, event);
+}
+
+CUresult
+drv_cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+                            CUevent event)
+{
+    return add_event(CU_GRAPH_NODE_TYPE_WAIT_EVENT, phGraphNode, hGraph, dependencies, numDependencies, event);
+}
+
+CUresult
+drv_cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent *event_out)
+{
+    return get_event(CU_GRAPH_NODE_TYPE_WAIT_EVENT, hNode, event_out);
+}
+
+CUresult
+drv_cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent event)
+{
+    return set_event(CU_GRAPH_NODE_TYPE_WAIT_EVENT, hNode, event);
+}
+
+/* ---- memory, values ---------------------------------------------------------------------------------------------------------------- */
+
+CUresult
+drv_cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+                           CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams)
+{
+    CHECK_ADD(phGraphNode, hGraph, dependencies, numDependencies);
+    struct work w;
+    return add(phGraphNode, hGraph, dependencies, numDependencies, work_alloc(&w, nodeParams), &w);
+}
+
+CUresult
+drv_cuGraphMemAllocNodeGetParams(CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS *params_out)
+{
+    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
+    if (!params_out)
+        return CUDA_ERROR_INVALID_VALUE;
+    *params_out = n->w.alloc.p;
+    return CUDA_SUCCESS;
+}
+
+/* A free node of that memory anywhere in the graph. graph_lock held. */
+static bool
+freed_in(const struct graph *g, const struct graph_memory *m)
+{
+    for (const struct node *n = g->first; n; n = n->next)
+        if (n->w.type == CU_GRAPH_NODE_TYPE_MEM_FREE && n->w.free.m == m)
+            return true;
+    return false;
+}
+
+CUresult
+drv_cuGraphAddMemFreeNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+                          CUdeviceptr dptr)
+{
+    CHECK_ADD(phGraphNode, hGraph, dependencies, numDependencies);
+    struct graph *g AUTO_PUT = handle_get(hGraph, KIND_GRAPH);
+    struct work w;
+    CUresult e = g ? work_free(&w, dptr) : CUDA_ERROR_INVALID_VALUE;
+    if (e != CUDA_SUCCESS)
+        return e;
+    pthread_mutex_lock(&graph_lock);
+    bool twice = freed_in(g, w.free.m);
+    pthread_mutex_unlock(&graph_lock);
+    if (twice) {
+        work_finish(&w);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    return add(phGraphNode, hGraph, dependencies, numDependencies, e, &w);
+}
+
+CUresult
+drv_cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr *dptr_out)
+{
+    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_MEM_FREE);
+    if (!dptr_out)
+        return CUDA_ERROR_INVALID_VALUE;
+    *dptr_out = n->w.free.address;
+    return CUDA_SUCCESS;
+}
+
+static CUresult
+batch_of(struct work *w, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+{
+    struct ctx *c;
+    if (!p)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = ctx_from_handle(p->ctx, &c);
+    if (e != CUDA_SUCCESS)
+        return e;
+    e = work_batch(w, c, p->count, p->paramArray, p->flags);
+    ctx_unref(c);
+    return e;
+}
+
+CUresult
+drv_cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+                             const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams)
+{
+    CHECK_ADD(phGraphNode, hGraph, dependencies, numDependencies);
+    struct work w;
+    return add(phGraphNode, hGraph, dependencies, numDependencies, batch_of(&w, nodeParams), &w);
+}
+
+CUresult
+drv_cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode, CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+{
+    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
+    if (!p)
+        return CUDA_ERROR_INVALID_VALUE;
+    *p = (CUDA_BATCH_MEM_OP_NODE_PARAMS){ n->w.batch.ctx->handle, n->w.batch.count, n->w.batch.list, n->w.batch.flags };
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams)
+{
+    NODE_OF(n, hNode, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
+    struct work w;
+    return replace(n, batch_of(&w, nodeParams), &w);
+}
+
+/* ---- any node (CUDA 12.3) ------------------------------------------------------------------------------------------------------------ */
+
+CUresult
+drv_cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData,
+                      size_t numDependencies, CUgraphNodeParams *nodeParams)
+{
+    CHECK_ADD(phGraphNode, hGraph, dependencies, numDependencies);
+    for (size_t i = 0; dependencyData && i < numDependencies; i++)
+        if (dependencyData[i].from_port || dependencyData[i].to_port || dependencyData[i].type)
+            return unsupported("cuGraphAddNode_v2", "an edge with a port or of the programmatic type");
+    struct work w;
+    return add(phGraphNode, hGraph, dependencies, numDependencies, work_general(&w, nodeParams), &w);
+}
+
+CUresult
+drv_cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+                   CUgraphNodeParams *nodeParams)
+{
+    return drv_cuGraphAddNode_v2(phGraphNode, hGraph, dependencies, NULL, numDependencies, nodeParams);
+}
+
+CUresult
+drv_cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams)
+{
+    READY();
+    struct node *n AUTO_PUT = handle_get(hNode, KIND_NODE);
+    if (!n || !nodeParams || nodeParams->type != n->w.type)
+        return CUDA_ERROR_INVALID_VALUE;
+    switch ((int)n->w.type) {
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+        return CUDA_ERROR_INVALID_VALUE;        /* these have nothing that may change */
+    }
+    struct work w;
+    return replace(n, work_general(&w, nodeParams), &w);
+}

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Descriptions of single operations for graphs: made from a call's arguments with the checks that the call itself makes, copied,
+ * and ended. Nothing here knows of nodes, edges or streams. */
+#include "impl/driver/graph.h"
+
+#include <stdlib.h>
+
+struct ctx *
+work_context(const struct work *w)
+{
+    switch ((int)w->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:       return w->kernel.f->obj.ctx;
+    case CU_GRAPH_NODE_TYPE_MEMCPY:       return w->copy.ctx;
+    case CU_GRAPH_NODE_TYPE_MEMSET:       return w->fill.ctx;
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return w->event->obj.ctx;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:    return w->alloc.m->ctx;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return w->batch.ctx;
+    default:                              return NULL;
+    }
+}
+
+void
+work_finish(struct work *w)
+{
+    switch ((int)w->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        free((void *)(uintptr_t)w->kernel.l.params);
+        free(w->kernel.args);
+        handle_put(&w->kernel.f->obj);
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        ctx_unref(w->copy.ctx);
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        ctx_unref(w->fill.ctx);
+        break;
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        if (w->child)
+            handle_kill(&w->child->obj);
+        break;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        handle_put(&w->event->obj);
+        break;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+        graph_memory_put(w->alloc.m);
+        break;
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+        graph_memory_put(w->free.m);
+        break;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        free(w->batch.list);
+        ctx_unref(w->batch.ctx);
+        break;
+    }
+}
+
+CUresult
+work_copy(struct work *to, const struct work *from)
+{
+    CUresult e = CUDA_SUCCESS;
+    *to = *from;
+    switch ((int)from->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        e = work_kernel(to, from->kernel.f, &from->kernel.l);
+        if (e == CUDA_SUCCESS)
+            to->kernel.priority = from->kernel.priority;
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        ctx_ref(to->copy.ctx);
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        ctx_ref(to->fill.ctx);
+        break;
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        e = graph_copy(from->child, &to->child);
+        break;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        handle_ref(&to->event->obj);
+        break;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+        atomic_fetch_add(&to->alloc.m->refs, 1);
+        break;
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+        atomic_fetch_add(&to->free.m->refs, 1);
+        break;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        e = work_batch(to, from->batch.ctx, from->batch.count, from->batch.list, from->batch.flags);
+        break;
+    }
+    return e;
+}
+
+/* ---- kernels ---------------------------------------------------------------------------------------------------------------- */
+
+CUresult
+work_kernel(struct work *w, struct func *f, const struct cwb_launch *l)
+{
+    const struct cwj_kernel *k = f->k;
+    uint8_t *block = calloc(1, k->param_size ? k->param_size : 1);
+    void **args = calloc(k->nparams ? k->nparams : 1, sizeof *args);
+    if (!block || !args) {
+        free(block);
+        free(args);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (k->param_size)
+        memcpy(block, l->params, k->param_size);
+    for (uint32_t i = 0; i < k->nparams; i++)
+        args[i] = block + k->params[i].offset;
+    handle_ref(&f->obj);
+    *w = (struct work){ .type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = { .f = f, .l = *l, .args = args } };
+    w->kernel.l.params = block;
+    w->kernel.l.param_size = k->param_size;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+work_kernel_params(struct work *w, const CUDA_KERNEL_NODE_PARAMS *p)
+{
+    struct ctx *c;
+    struct func *f AUTO_PUT = NULL;
+    if (!p || (!p->func && !p->kern))
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = ctx_from_handle(p->ctx, &c);
+    if (e != CUDA_SUCCESS)
+        return e;
+    e = func_get(c, p->func ? p->func : (CUfunction)p->kern, &f);
+    ctx_unref(c);
+    if (e != CUDA_SUCCESS)
+        return e;
+    uint8_t *block = calloc(1, f->k->param_size ? f->k->param_size : 1);
+    if (!block)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    struct cwb_launch l = { .grid = { p->gridDimX, p->gridDimY, p->gridDimZ }, .block = { p->blockDimX, p->blockDimY, p->blockDimZ },
+                            .dynamic_shared = p->sharedMemBytes, .params = block, .param_size = f->k->param_size };
+    e = params_pack(f, p->kernelParams, p->extra, block);
+    if (e == CUDA_SUCCESS)
+        e = launch_check(f, &l);
+    if (e == CUDA_SUCCESS)
+        e = work_kernel(w, f, &l);
+    free(block);
+    return e;
+}
+
+/* ---- copies and fills --------------------------------------------------------------------------------------------------------- */
+
+CUresult
+work_memcpy(struct work *w, const CUDA_MEMCPY3D *p, CUcontext ctx)
+{
+    struct copy_job j;
+    if (!p)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = copy_resolve(p, &j);
+    if (e != CUDA_SUCCESS)
+        return e;
+    copy_job_finish(&j);
+    *w = (struct work){ .type = CU_GRAPH_NODE_TYPE_MEMCPY, .copy = { .p = *p } };
+    return ctx_from_handle(ctx, &w->copy.ctx);
+}
+
+CUresult
+work_memset(struct work *w, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext ctx)
+{
+    struct cwb_fill f;
+    unsigned kinds;
+    if (!p)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = fill_resolve(p, &f, &kinds);
+    if (e != CUDA_SUCCESS)
+        return e;
+    *w = (struct work){ .type = CU_GRAPH_NODE_TYPE_MEMSET, .fill = { .p = *p } };
+    return ctx_from_handle(ctx, &w->fill.ctx);
+}
+
+/* ---- events, host functions, values --------------------------------------------------------------------------------------------- */
+
+CUresult
+work_event(struct work *w, CUgraphNodeType type, CUevent e)
+{
+    struct event *ev = handle_get(e, KIND_EVENT);
+    if (!ev)
+        return CUDA_ERROR_INVALID_HANDLE;
+    *w = (struct work){ .type = type, .event = ev };
+    return CUDA_SUCCESS;
+}
+
+CUresult
+work_host(struct work *w, const CUDA_HOST_NODE_PARAMS *p)
+{
+    if (!p || !p->fn)
+        return CUDA_ERROR_INVALID_VALUE;
+    *w = (struct work){ .type = CU_GRAPH_NODE_TYPE_HOST, .host = *p };
+    return CUDA_SUCCESS;
+}
+
+CUresult
+work_batch(struct work *w, struct ctx *c, unsigned count, const CUstreamBatchMemOpParams *list, unsigned flags)
+{
+    if (!(c->b->caps & CWB_CAP_STREAM_VALUE))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (!count || count > 256 || !list || flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUstreamBatchMemOpParams *copy = malloc(count * sizeof *copy);
+    if (!copy)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(copy, list, count * sizeof *copy);
+    ctx_ref(c);
+    *w = (struct work){ .type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, .batch = { .ctx = c, .list = copy, .count = count, .flags = flags } };
+    return CUDA_SUCCESS;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------------------------------- */
+
+static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;     /* a leaf */
+static struct graph_memory **memories;  /* memory_lock */
+static uint32_t nmemories, memories_capacity;
+
+static CUresult
+memory_make(struct ctx *c, size_t size, struct graph_memory **out)
+{
+    struct graph_memory *m = calloc(1, sizeof *m);
+    if (!m)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult e = size > c->dev->props.total_memory ? CUDA_ERROR_OUT_OF_MEMORY
+                                                   : result_of(c->b->mem_alloc(c->be, CWB_MEM_DEVICE, size, 512, &m->address));
+    if (e != CUDA_SUCCESS) {
+        free(m);
+        return e;
+    }
+    atomic_init(&m->refs, 1);
+    m->size = size;
+    m->ctx = c;
+    struct range r = { .base = m->address, .size = size, .kind = RANGE_GRAPH, .ctx = c, .device = c->device, .device_address = m->address,
+                       .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID };
+    e = range_add(&r);
+    pthread_mutex_lock(&memory_lock);
+    if (e == CUDA_SUCCESS && nmemories == memories_capacity) {
+        uint32_t n = memories_capacity ? memories_capacity * 2 : 16;
+        struct graph_memory **l = realloc(memories, n * sizeof *l);
+        if (l) {
+            memories = l;
+            memories_capacity = n;
+        } else {
+            e = CUDA_ERROR_OUT_OF_MEMORY;
+        }
+    }
+    if (e == CUDA_SUCCESS)
+        memories[nmemories++] = m;
+    pthread_mutex_unlock(&memory_lock);
+    if (e != CUDA_SUCCESS) {
+        (void)range_remove(m->address, 1u << RANGE_GRAPH, &r);
+        (void)c->b->mem_free(c->be, CWB_MEM_DEVICE, m->address, size);
+        free(m);
+        return e;
+    }
+    ctx_ref(c);
+    *out = m;
+    return CUDA_SUCCESS;
+}
+
+struct graph_memory *
+graph_memory_find(uint64_t address)
+{
+    struct graph_memory *m = NULL;
+    pthread_mutex_lock(&memory_lock);
+    for (uint32_t i = 0; i < nmemories && !m; i++)
+        if (memories[i]->address == address)
+            m = memories[i];
+    if (m)
+        atomic_fetch_add(&m->refs, 1);
+    pthread_mutex_unlock(&memory_lock);
+    return m;
+}
+
+void
+graph_memory_put(struct graph_memory *m)
+{
+    if (!m)
+        return;
+    pthread_mutex_lock(&memory_lock);
+    bool last = atomic_fetch_sub(&m->refs, 1) == 1;
+    for (uint32_t i = 0; last && i < nmemories; i++)
+        if (memories[i] == m) {
+            memories[i] = memories[--nmemories];
+            break;
+        }
+    pthread_mutex_unlock(&memory_lock);
+    if (!last)
+        return;
+    struct ctx *c = m->ctx;
+    struct range r;
+    (void)c->b->context_sync(c->be);    /* launches that use it may still run */
+    (void)range_remove(m->address, 1u << RANGE_GRAPH, &r);
+    (void)c->b->mem_free(c->be, CWB_MEM_DEVICE, m->address, m->size);
+    ctx_unref(c);
+    free(m);
+}
+
+bool
+graph_memory_free(uint64_t address, CUresult *e)
+{
+    struct range r;
+    if (!range_find(address, &r) || r.kind != RANGE_GRAPH || r.base != address)
+        return false;
+    struct graph_memory *m = graph_memory_find(address);
+    *e = m && atomic_exchange(&m->live, false) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    graph_memory_put(m);
+    return true;
+}
+
+uint64_t
+graph_memory_used(CUdevice device)
+{
+    uint64_t sum = 0;
+    pthread_mutex_lock(&memory_lock);
+    for (uint32_t i = 0; i < nmemories; i++)
+        if (memories[i]->ctx->device == device)
+            sum += memories[i]->size;
+    pthread_mutex_unlock(&memory_lock);
+    return sum;
+}
+
+CUresult
+work_alloc(struct work *w, CUDA_MEM_ALLOC_NODE_PARAMS *p)
+{
+    struct device *d;
+    struct ctx *c;
+    if (!p || !p->bytesize || p->poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED || p->poolProps.handleTypes ||
+        p->poolProps.location.type != CU_MEM_LOCATION_TYPE_DEVICE || (p->accessDescCount && !p->accessDescs))
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = device_get(p->poolProps.location.id, &d);
+    if (e == CUDA_SUCCESS)
+        e = ctx_current(&c);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (c->dev != d)
+        return unsupported("cuGraphAddMemAllocNode", "memory of another device than the current context's");
+    struct graph_memory *m;
+    e = memory_make(c, p->bytesize, &m);
+    if (e != CUDA_SUCCESS)
+        return e;
+    p->dptr = m->address;
+    *w = (struct work){ .type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .alloc = { .p = *p, .m = m } };
+    w->alloc.p.accessDescs = NULL;
+    w->alloc.p.accessDescCount = 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+work_free(struct work *w, CUdeviceptr address)
+{
+    struct graph_memory *m = graph_memory_find(address);
+    if (!m)
+        return CUDA_ERROR_INVALID_VALUE;
+    *w = (struct work){ .type = CU_GRAPH_NODE_TYPE_MEM_FREE, .free = { .address = address, .m = m } };
+    return CUDA_SUCCESS;
+}
+
+/* ---- any ------------------------------------------------------------------------------------------------------------------------ */
+
+static CUresult
+general_child(struct work *w, const CUDA_CHILD_GRAPH_NODE_PARAMS *p)
+{
+    struct graph *g AUTO_PUT = handle_get(p->graph, KIND_GRAPH);
+    if (!g)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (p->ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE)
+        return unsupported("cuGraphAddNode", "a child graph that moves into its parent");
+    *w = (struct work){ .type = CU_GRAPH_NODE_TYPE_GRAPH };
+    return graph_copy(g, &w->child);
+}
+
+CUresult
+work_general(struct work *w, CUgraphNodeParams *p)
+{
+    if (!p)
+        return CUDA_ERROR_INVALID_VALUE;
+    switch ((int)p->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: {
+        const CUDA_KERNEL_NODE_PARAMS_v3 *k = &p->kernel;
+        CUDA_KERNEL_NODE_PARAMS v2 = { k->func, k->gridDimX, k->gridDimY, k->gridDimZ, k->blockDimX, k->blockDimY, k->blockDimZ,
+                                       k->sharedMemBytes, k->kernelParams, k->extra, k->kern, k->ctx };
+        return work_kernel_params(w, &v2);
+    }
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        return work_memcpy(w, &p->memcpy.copyParams, p->memcpy.copyCtx);
+    case CU_GRAPH_NODE_TYPE_MEMSET: {
+        const CUDA_MEMSET_NODE_PARAMS_v2 *s = &p->memset;
+        CUDA_MEMSET_NODE_PARAMS v1 = { s->dst, s->pitch, s->value, s->elementSize, s->width, s->height };
+        return work_memset(w, &v1, s->ctx);
+    }
+    case CU_GRAPH_NODE_TYPE_HOST:
+        return work_host(w, &(CUDA_HOST_NODE_PARAMS){ p->host.fn, p->host.userData });
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        return general_child(w, &p->graph);
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+        *w = (struct work){ .type = CU_GRAPH_NODE_TYPE_EMPTY };
+        return CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+        return work_event(w, p->type, p->eventWait.event);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        return work_event(w, p->type, p->eventRecord.event);
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: {
+        CUDA_MEM_ALLOC_NODE_PARAMS a = { p->alloc.poolProps, p->alloc.accessDescs, p->alloc.accessDescCount, p->alloc.bytesize, 0 };
+        CUresult e = work_alloc(w, &a);
+        p->alloc.dptr = a.dptr;
+        return e;
+    }
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+        return work_free(w, p->free.dptr);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: {
+        struct ctx *c;
+        CUresult e = ctx_from_handle(p->memOp.ctx, &c);
+        if (e != CUDA_SUCCESS)
+            return e;
+        e = work_batch(w, c, p->memOp.count, p->memOp.paramArray, p->memOp.flags);
+        ctx_unref(c);
+        return e;
+    }
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+        return unsupported("cuGraphAddNode", "an external semaphore");
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        return unsupported("cuGraphAddNode", "a conditional node");
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+}

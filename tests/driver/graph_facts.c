@@ -1,0 +1,1257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a driver answers where graphs and stream capture are used rightly and wrongly, one line a fact: the same program runs on
+ * NVIDIA's driver (graph_observed.txt holds what it printed) and on this one, and the lines must agree. Each section runs in a
+ * process of its own, so that a crash costs one section. */
+#include "impl/api/cuda.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+#define LEGACY CU_STREAM_LEGACY
+#define PER_THREAD CU_STREAM_PER_THREAD
+#define MUST(call) do { CUresult r_ = (call); if (r_) { printf("%s: %d, cannot go on\n", #call, (int)r_); fflush(stdout); _exit(0); } } while (0)
+
+static const char ptx[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".visible .entry mad(.param .u64 p, .param .u32 n, .param .u32 m, .param .u32 a) {\n"
+    "  .reg .pred %q; .reg .b32 %r<8>; .reg .b64 %d<3>;\n"
+    "  ld.param.u64 %d0, [p]; ld.param.u32 %r0, [n]; ld.param.u32 %r1, [m]; ld.param.u32 %r2, [a];\n"
+    "  mov.u32 %r3, %tid.x; mov.u32 %r4, %ctaid.x; mov.u32 %r5, %ntid.x; mad.lo.u32 %r3, %r4, %r5, %r3;\n"
+    "  setp.ge.u32 %q, %r3, %r0; @%q ret;\n"
+    "  mul.wide.u32 %d1, %r3, 4; add.u64 %d0, %d0, %d1; ld.global.u32 %r6, [%d0];\n"
+    "  mad.lo.u32 %r6, %r6, %r1, %r2; st.global.u32 [%d0], %r6; ret;\n}\n"
+    ".visible .entry zero(.param .u64 p) {\n"
+    "  .reg .b32 %r; .reg .b64 %d; ld.param.u64 %d, [p]; mov.u32 %r, 0; st.global.u32 [%d], %r; ret;\n}\n";
+
+static CUcontext ctx;
+static CUmodule mod;
+static CUfunction mad, zero;
+static CUdeviceptr mem, mem2;
+static void *pinned;
+static uint32_t pageable[64];
+
+static void
+setup(void)
+{
+    CUdevice dev;
+    MUST(cuInit(0));
+    MUST(cuDeviceGet(&dev, 0));
+    MUST(cuCtxCreate_v2(&ctx, 0, dev));
+    MUST(cuModuleLoadData(&mod, ptx));
+    MUST(cuModuleGetFunction(&mad, mod, "mad"));
+    MUST(cuModuleGetFunction(&zero, mod, "zero"));
+    MUST(cuMemAlloc_v2(&mem, 4096));
+    MUST(cuMemAlloc_v2(&mem2, 4096));
+    MUST(cuMemHostAlloc(&pinned, 4096, 0));
+    MUST(cuMemsetD8_v2(mem, 0, 4096));
+    MUST(cuCtxSynchronize());
+}
+
+static CUresult
+launch(CUstream s, CUfunction f)
+{
+    uint32_t n = 16, m = 2, a = 1;
+    void *args[] = { &mem, &n, &m, &a };
+    return cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, s, args, NULL);
+}
+
+static void
+fact(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vprintf(fmt, ap);
+    va_end(ap);
+    putchar('\n');
+    fflush(stdout);
+}
+
+static int
+status(CUstream s)
+{
+    CUstreamCaptureStatus st = 77;
+    CUresult r = cuStreamIsCapturing(s, &st);
+    return r ? 1000 + (int)r : (int)st;
+}
+
+static CUstream
+stream(unsigned flags)
+{
+    CUstream s;
+    MUST(cuStreamCreate(&s, flags));
+    return s;
+}
+
+static CUevent
+event(void)
+{
+    CUevent e;
+    MUST(cuEventCreate(&e, 0));
+    return e;
+}
+
+/* A node's place in its graph's list, or -1. */
+static int
+place(CUgraph g, CUgraphNode n)
+{
+    CUgraphNode list[64];
+    size_t count = COUNT(list);
+    if (!g || cuGraphGetNodes(g, list, &count))
+        return -2;
+    for (size_t i = 0; i < count; i++)
+        if (list[i] == n)
+            return (int)i;
+    return -1;
+}
+
+/* Types of a graph's nodes and its edges as places, in the order given. */
+static void
+shape(const char *name, CUgraph g)
+{
+    CUgraphNode n[64], from[128], to[128];
+    size_t count = COUNT(n), edges = COUNT(from);
+    CUresult r = cuGraphGetNodes(g, n, &count);
+    if (r) {
+        fact("%s: no nodes: %d", name, (int)r);
+        return;
+    }
+    printf("%s:", name);
+    for (size_t i = 0; i < count; i++) {
+        CUgraphNodeType t = -1;
+        (void)cuGraphNodeGetType(n[i], &t);
+        printf(" %d", (int)t);
+    }
+    r = cuGraphGetEdges(g, from, to, &edges);
+    printf(" edges");
+    /* sorted: the order of edges is nowhere promised */
+    unsigned char has[64][64] = { 0 };
+    for (size_t i = 0; !r && i < edges; i++)
+        has[place(g, from[i]) & 63][place(g, to[i]) & 63]++;
+    for (int a = 0; a < 64; a++)
+        for (int b = 0; b < 64; b++)
+            if (has[a][b])
+                printf(" %d-%d%s", a, b, has[a][b] > 1 ? "!" : "");
+    fact("");
+}
+
+/* ---- which calls are allowed while a stream is captured -------------------------------------------------------------------- */
+
+static CUstream cs, os, bs;             /* captured, another (non-blocking), another (blocking) */
+static CUevent ce, oe, oe2;             /* recorded in the capture, outside */
+static CUdeviceptr spare, pooled;
+static CUmodule spare_module;
+static CUstream spare_stream;
+static CUevent spare_event;
+static CUgraph small;
+static CUgraphExec small_exec;
+static void nothing(void *p) { }
+static void nothing_cb(CUstream s, CUresult r, void *p) { }
+
+static CUresult t_query_cs(void) { return cuStreamQuery(cs); }
+static CUresult t_sync_cs(void) { return cuStreamSynchronize(cs); }
+static CUresult t_query_os(void) { CUresult r = cuStreamQuery(os); return r == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : r; }
+static CUresult t_sync_os(void) { return cuStreamSynchronize(os); }
+static CUresult t_query_legacy(void) { CUresult r = cuStreamQuery(NULL); return r == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : r; }
+static CUresult t_sync_legacy(void) { return cuStreamSynchronize(NULL); }
+static CUresult t_sync_ctx(void) { return cuCtxSynchronize(); }
+static CUresult t_query_ce(void) { return cuEventQuery(ce); }
+static CUresult t_sync_ce(void) { return cuEventSynchronize(ce); }
+static CUresult t_query_oe(void) { return cuEventQuery(oe); }
+static CUresult t_sync_oe(void) { return cuEventSynchronize(oe); }
+static CUresult t_elapsed_oe(void) { float f; return cuEventElapsedTime(&f, oe, oe2); }
+static CUresult t_elapsed_ce(void) { float f; return cuEventElapsedTime(&f, oe, ce); }
+static CUresult t_record_os(void) { return cuEventRecord(oe, os); }
+static CUresult t_record_bs(void) { return cuEventRecord(oe, bs); }
+static CUresult t_record_legacy(void) { return cuEventRecord(oe, NULL); }
+static CUresult t_record_cs(void) { return cuEventRecord(oe, cs); }
+static CUresult t_rerecord_ce(void) { return cuEventRecord(ce, os); }
+static CUresult t_record_ext_cs(void) { return cuEventRecordWithFlags(oe, cs, CU_EVENT_RECORD_EXTERNAL); }
+static CUresult t_wait_ext_cs(void) { return cuStreamWaitEvent(cs, oe, CU_EVENT_WAIT_EXTERNAL); }
+static CUresult t_wait_oe_cs(void) { return cuStreamWaitEvent(cs, oe, 0); }
+static CUresult t_wait_ce_os(void) { return cuStreamWaitEvent(os, ce, 0); }
+static CUresult t_wait_ce_ext_os(void) { return cuStreamWaitEvent(os, ce, CU_EVENT_WAIT_EXTERNAL); }
+static CUresult t_wait_ce_legacy(void) { return cuStreamWaitEvent(NULL, ce, 0); }
+static CUresult t_wait_oe_os(void) { return cuStreamWaitEvent(os, oe, 0); }
+static CUresult t_event_create(void) { CUevent e; return cuEventCreate(&e, 0); }
+static CUresult t_event_destroy(void) { return cuEventDestroy_v2(spare_event); }
+static CUresult t_destroy_ce(void) { CUresult r = cuEventDestroy_v2(ce); ce = event(); return r; }
+static CUresult t_stream_create(void) { CUstream s; return cuStreamCreate(&s, 0); }
+static CUresult t_stream_destroy(void) { return cuStreamDestroy_v2(spare_stream); }
+static CUresult t_alloc(void) { CUdeviceptr p; return cuMemAlloc_v2(&p, 256); }
+static CUresult t_alloc_pitch(void) { CUdeviceptr p; size_t q; return cuMemAllocPitch_v2(&p, &q, 64, 4, 4); }
+static CUresult t_alloc_managed(void) { CUdeviceptr p; return cuMemAllocManaged(&p, 256, CU_MEM_ATTACH_GLOBAL); }
+static CUresult t_free(void) { return cuMemFree_v2(spare); }
+static CUresult t_host_alloc(void) { void *p; return cuMemHostAlloc(&p, 256, 0); }
+static CUresult t_host_free(void) { void *p = pinned; pinned = NULL; return cuMemFreeHost(p); }
+static CUresult t_get_info(void) { size_t a, b; return cuMemGetInfo_v2(&a, &b); }
+static CUresult t_h2d(void) { return cuMemcpyHtoD_v2(mem, pageable, 64); }
+static CUresult t_d2h(void) { return cuMemcpyDtoH_v2(pageable, mem, 64); }
+static CUresult t_d2d(void) { return cuMemcpyDtoD_v2(mem, mem2, 64); }
+static CUresult t_memset(void) { return cuMemsetD8_v2(mem, 0, 64); }
+static CUresult t_h2d_cs(void) { return cuMemcpyHtoDAsync_v2(mem, pageable, 64, cs); }
+static CUresult t_d2h_cs(void) { return cuMemcpyDtoHAsync_v2(pageable, mem, 64, cs); }
+static CUresult t_d2d_cs(void) { return cuMemcpyDtoDAsync_v2(mem, mem2, 64, cs); }
+static CUresult t_h2d_os(void) { return cuMemcpyHtoDAsync_v2(mem, pageable, 64, os); }
+static CUresult t_memset_bs(void) { return cuMemsetD8Async(mem, 0, 64, bs); }
+static CUresult t_memset_legacy(void) { return cuMemsetD8Async(mem, 0, 64, NULL); }
+static CUresult t_launch_os(void) { return launch(os, mad); }
+static CUresult t_launch_bs(void) { return launch(bs, mad); }
+static CUresult t_launch_legacy(void) { return launch(NULL, mad); }
+static CUresult t_launch_ptds(void) { return launch(PER_THREAD, mad); }
+static CUresult t_launch_cs(void) { return launch(cs, mad); }
+static CUresult t_host_cs(void) { return cuLaunchHostFunc(cs, nothing, NULL); }
+static CUresult t_callback_cs(void) { return cuStreamAddCallback(cs, nothing_cb, NULL, 0); }
+static CUresult t_alloc_async_cs(void) { CUdeviceptr p; return cuMemAllocAsync(&p, 256, cs); }
+static CUresult t_alloc_async_os(void) { CUdeviceptr p; return cuMemAllocAsync(&p, 256, os); }
+static CUresult t_free_async_cs(void) { return cuMemFreeAsync(pooled, cs); }
+static CUresult t_free_async_os(void) { return cuMemFreeAsync(pooled, os); }
+static CUresult t_module_load(void) { CUmodule m; return cuModuleLoadData(&m, ptx); }
+static CUresult t_module_unload(void) { return cuModuleUnload(spare_module); }
+static CUresult t_get_function(void) { CUfunction f; return cuModuleGetFunction(&f, mod, "zero"); }
+static CUresult t_func_attribute(void) { int v; return cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_NUM_REGS, mad); }
+static CUresult t_pointer_attribute(void) { CUmemorytype t; return cuPointerGetAttribute(&t, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, mem); }
+static CUresult t_limit(void) { return cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 2048); }
+static CUresult t_array(void) { CUarray a; CUDA_ARRAY_DESCRIPTOR d = { 8, 8, CU_AD_FORMAT_UNSIGNED_INT8, 1 }; return cuArrayCreate_v2(&a, &d); }
+static CUresult t_write_cs(void) { return cuStreamWriteValue32_v2(cs, mem, 1, 0); }
+static CUresult t_wait_cs(void) { return cuStreamWaitValue32_v2(cs, mem, 0, CU_STREAM_WAIT_VALUE_GEQ); }
+static CUresult t_begin_os(void) { CUresult r = cuStreamBeginCapture_v2(os, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL); CUgraph g; if (!r) { r = cuStreamEndCapture(os, &g); cuGraphDestroy(g); } return r; }
+static CUresult t_instantiate(void) { CUgraphExec x; return cuGraphInstantiateWithFlags(&x, small, 0); }
+static CUresult t_graph_launch_cs(void) { return cuGraphLaunch(small_exec, cs); }
+static CUresult t_graph_launch_os(void) { return cuGraphLaunch(small_exec, os); }
+static CUresult t_graph_launch_legacy(void) { return cuGraphLaunch(small_exec, NULL); }
+static CUresult t_upload_cs(void) { return cuGraphUpload(small_exec, cs); }
+static CUresult t_upload_os(void) { return cuGraphUpload(small_exec, os); }
+static CUresult t_bad_launch_cs(void) { uint32_t n = 1; void *a[] = { &mem, &n, &n, &n }; return cuLaunchKernel(mad, 0, 1, 1, 1, 1, 1, 0, cs, a, NULL); }
+static CUresult t_bad_copy_cs(void) { return cuMemcpyDtoDAsync_v2(mem, 64, 64, cs); }
+static CUresult t_copy0_cs(void) { return cuMemcpyDtoDAsync_v2(mem, mem2, 0, cs); }
+static CUresult t_priority_cs(void) { int p; return cuStreamGetPriority(cs, &p); }
+
+static const struct { const char *name; CUresult (*call)(void); } calls[] = {
+#define T(n) { #n, t_##n }
+    T(query_cs), T(sync_cs), T(query_os), T(sync_os), T(query_legacy), T(sync_legacy), T(sync_ctx), T(query_ce), T(sync_ce), T(query_oe),
+    T(sync_oe), T(elapsed_oe), T(elapsed_ce), T(record_os), T(record_bs), T(record_legacy), T(record_cs), T(rerecord_ce), T(record_ext_cs),
+    T(wait_ext_cs), T(wait_oe_cs), T(wait_ce_os), T(wait_ce_ext_os), T(wait_ce_legacy), T(wait_oe_os), T(event_create), T(event_destroy),
+    T(destroy_ce), T(stream_create), T(stream_destroy), T(alloc), T(alloc_pitch), T(alloc_managed), T(free), T(host_alloc), T(host_free),
+    T(get_info), T(h2d), T(d2h), T(d2d), T(memset), T(h2d_cs), T(d2h_cs), T(d2d_cs), T(h2d_os), T(memset_bs), T(memset_legacy),
+    T(launch_os), T(launch_bs), T(launch_legacy), T(launch_ptds), T(launch_cs), T(host_cs), T(callback_cs), T(alloc_async_cs),
+    T(alloc_async_os), T(free_async_cs), T(free_async_os), T(module_load), T(module_unload), T(get_function), T(func_attribute),
+    T(pointer_attribute), T(limit), T(array), T(write_cs), T(wait_cs), T(begin_os), T(instantiate), T(graph_launch_cs),
+    T(graph_launch_os), T(graph_launch_legacy), T(upload_cs), T(upload_os), T(bad_launch_cs), T(bad_copy_cs), T(copy0_cs), T(priority_cs),
+#undef T
+};
+
+static CUresult call_result;
+
+static void *
+in_thread(void *call)
+{
+    MUST(cuCtxSetCurrent(ctx));
+    call_result = ((CUresult (*)(void))(uintptr_t)call)();
+    return NULL;
+}
+
+static void
+one_call(size_t i, CUstreamCaptureMode mode, bool other_thread, unsigned flags)
+{
+    static const char *const modes[] = { "global", "thread", "relaxed" };
+    MUST(cuStreamCreate(&cs, flags));
+    MUST(cuEventRecord(oe, os));
+    MUST(cuEventRecord(oe2, os));
+    MUST(cuMemAlloc_v2(&spare, 256));
+    MUST(cuMemAllocAsync(&pooled, 256, os));
+    MUST(cuModuleLoadData(&spare_module, ptx));
+    MUST(cuStreamCreate(&spare_stream, 0));
+    MUST(cuEventCreate(&spare_event, 0));
+    if (!pinned)
+        MUST(cuMemHostAlloc(&pinned, 4096, 0));
+    MUST(cuCtxSynchronize());
+    MUST(cuStreamBeginCapture_v2(cs, mode));
+    MUST(launch(cs, mad));
+    MUST(cuEventRecord(ce, cs));
+    if (other_thread) {
+        pthread_t t;
+        pthread_create(&t, NULL, in_thread, (void *)(uintptr_t)calls[i].call);
+        pthread_join(t, NULL);
+    } else {
+        call_result = calls[i].call();
+    }
+    int st = status(cs), ost = status(os);
+    CUgraph g = NULL;
+    CUresult end = cuStreamEndCapture(cs, &g);
+    size_t n = 0;
+    if (g)
+        (void)cuGraphGetNodes(g, NULL, &n);
+    fact("call %s %s%s%s: %d, then status %d, other %d, end %d, %zu nodes", calls[i].name, modes[mode], other_thread ? " other-thread" : "",
+         flags ? " non-blocking" : "", (int)call_result, st, ost, (int)end, n);
+    if (g)
+        (void)cuGraphDestroy(g);
+    if (status(os)) {
+        (void)cuStreamDestroy_v2(os);
+        os = stream(CU_STREAM_NON_BLOCKING);
+    }
+    (void)cuStreamDestroy_v2(cs);
+    (void)cuCtxSynchronize();
+    (void)cuModuleUnload(spare_module);     /* what the call freed gives an error here, which is nothing to us */
+}
+
+static void
+calls_section(CUstreamCaptureMode mode)
+{
+    setup();
+    os = stream(CU_STREAM_NON_BLOCKING);
+    bs = stream(0);
+    ce = event(), oe = event(), oe2 = event();
+    MUST(cuStreamBeginCapture_v2(bs, CU_STREAM_CAPTURE_MODE_RELAXED));
+    MUST(launch(bs, mad));
+    MUST(cuStreamEndCapture(bs, &small));
+    MUST(cuGraphInstantiateWithFlags(&small_exec, small, 0));
+    for (size_t i = 0; i < COUNT(calls); i++)
+        for (int flags = 0; flags < 2; flags++)
+            for (int t = 0; t < 2; t++)
+                one_call(i, mode, t, flags ? CU_STREAM_NON_BLOCKING : 0);
+}
+
+static void calls_global(void) { calls_section(CU_STREAM_CAPTURE_MODE_GLOBAL); }
+static void calls_thread(void) { calls_section(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL); }
+static void calls_relaxed(void) { calls_section(CU_STREAM_CAPTURE_MODE_RELAXED); }
+
+/* The thread's own mode decides too. */
+static void
+exchange(void)
+{
+    setup();
+    for (int begin = 0; begin < 3; begin++)
+        for (int own = 0; own < 3; own++) {
+            CUstream s = stream(0);
+            CUstreamCaptureMode m = own;
+            CUdeviceptr p;
+            CUgraph g = NULL;
+            MUST(cuStreamBeginCapture_v2(s, begin));
+            CUresult x = cuThreadExchangeStreamCaptureMode(&m);
+            CUresult a = cuMemAlloc_v2(&p, 256);
+            int st = status(s);
+            CUresult e = cuStreamEndCapture(s, &g);
+            fact("exchange begin %d own %d: %d old %d, alloc %d status %d end %d", begin, own, (int)x, (int)m, (int)a, st, (int)e);
+            m = CU_STREAM_CAPTURE_MODE_GLOBAL;
+            (void)cuThreadExchangeStreamCaptureMode(&m);
+        }
+    CUstreamCaptureMode m = 3;
+    fact("exchange bad: %d", (int)cuThreadExchangeStreamCaptureMode(&m));
+    fact("exchange null: %d", (int)cuThreadExchangeStreamCaptureMode(NULL));
+}
+
+/* ---- beginning and ending ---------------------------------------------------------------------------------------------------- */
+
+static CUstream end_stream;
+static CUgraph end_graph;
+static CUresult t_end(void) { end_graph = NULL; return cuStreamEndCapture(end_stream, &end_graph); }
+
+static void
+ends(void)
+{
+    setup();
+    CUstream s = stream(0), t = stream(0);
+    CUgraph g = (CUgraph)8;
+    CUevent e = event(), f = event();
+    fact("begin null stream: %d", (int)cuStreamBeginCapture_v2(NULL, 0));
+    fact("begin legacy: %d", (int)cuStreamBeginCapture_v2(LEGACY, 0));
+    fact("begin per-thread: %d", (int)cuStreamBeginCapture_v2(PER_THREAD, 0));
+    fact("end per-thread: %d", (int)cuStreamEndCapture(PER_THREAD, &g));
+    fact("begin bad mode: %d", (int)cuStreamBeginCapture_v2(s, 3));
+    fact("end idle: %d", (int)cuStreamEndCapture(s, &g));
+    fact("end idle graph null: %d", g == NULL);
+    fact("end legacy: %d", (int)cuStreamEndCapture(NULL, &g));
+    fact("status legacy: %d", status(NULL));
+    fact("status null: %d", (int)cuStreamIsCapturing(s, NULL));
+    fact("begin: %d", (int)cuStreamBeginCapture_v2(s, 0));
+    fact("status legacy during blocking capture: %d", status(NULL));
+    fact("status after: %d", status(s));
+    fact("begin twice: %d", (int)cuStreamBeginCapture_v2(s, 0));
+    fact("status: %d", status(s));
+    fact("end null: %d", (int)cuStreamEndCapture(s, NULL));
+    fact("status: %d", status(s));
+    fact("end: %d", (int)cuStreamEndCapture(s, &g));
+    if (status(s) == 0)
+        shape("empty capture", g);
+    for (int mode = 0; mode < 3; mode++) {
+        pthread_t th;
+        MUST(cuStreamBeginCapture_v2(s, mode));
+        MUST(launch(s, mad));
+        end_stream = s;
+        pthread_create(&th, NULL, in_thread, (void *)(uintptr_t)t_end);
+        pthread_join(th, NULL);
+        fact("end in other thread, mode %d: %d graph %d status %d", mode, (int)call_result, end_graph != NULL, status(s));
+        if (status(s)) {
+            CUresult r = t_end();
+            fact("then here: %d graph %d", (int)r, end_graph != NULL);
+        }
+    }
+    /* a stream that joined by an event cannot end */
+    MUST(cuStreamBeginCapture_v2(s, 0));
+    MUST(launch(s, mad));
+    MUST(cuEventRecord(e, s));
+    fact("fork: %d status %d", (int)cuStreamWaitEvent(t, e, 0), status(t));
+    end_stream = t;
+    CUresult r = t_end();
+    fact("end on fork: %d status %d %d", (int)r, status(s), status(t));
+    end_stream = s;
+    r = t_end();
+    fact("end unjoined without work: %d graph %d status %d %d", (int)r, end_graph != NULL, status(s), status(t));
+    if (status(t)) {
+        end_stream = t;
+        r = t_end();
+        fact("end on fork again: %d status %d", (int)r, status(t));
+    }
+    MUST(cuStreamBeginCapture_v2(s, 0));
+    MUST(cuEventRecord(e, s));
+    fact("fork of empty: %d status %d", (int)cuStreamWaitEvent(t, e, 0), status(t));
+    end_stream = s;
+    r = t_end();
+    fact("end unjoined, empty: %d graph %d status %d %d", (int)r, end_graph != NULL, status(s), status(t));
+    MUST(cuStreamBeginCapture_v2(s, 0));
+    MUST(launch(s, mad));
+    MUST(cuEventRecord(e, s));
+    MUST(cuStreamWaitEvent(t, e, 0));
+    MUST(launch(t, zero));
+    end_stream = s;
+    r = t_end();
+    fact("end unjoined with work: %d graph %d status %d %d", (int)r, end_graph != NULL, status(s), status(t));
+    fact("launch on fork after: %d", (int)launch(t, zero));
+    fact("wait for its event: %d", (int)cuStreamWaitEvent(t, e, 0));
+    fact("query its event: %d", (int)cuEventQuery(e));
+    fact("sync its event: %d", (int)cuEventSynchronize(e));
+    fact("record it: %d query %d", (int)cuEventRecord(e, t), (int)cuStreamSynchronize(t));
+    fact("query it: %d", (int)cuEventQuery(e));
+    /* joined */
+    MUST(cuStreamBeginCapture_v2(s, 0));
+    MUST(launch(s, mad));
+    MUST(cuEventRecord(e, s));
+    MUST(cuStreamWaitEvent(t, e, 0));
+    MUST(launch(t, zero));
+    MUST(launch(s, mad));
+    MUST(cuEventRecord(f, t));
+    MUST(cuStreamWaitEvent(s, f, 0));
+    MUST(launch(s, zero));
+    r = t_end();
+    fact("end joined: %d status %d %d", (int)r, status(s), status(t));
+    shape("joined", end_graph);
+    fact("wait for event of ended capture: %d", (int)cuStreamWaitEvent(t, e, 0));
+    fact("query event of ended capture: %d", (int)cuEventQuery(e));
+    /* work in the fork after the join */
+    MUST(cuStreamBeginCapture_v2(s, 0));
+    MUST(launch(s, mad));
+    MUST(cuEventRecord(e, s));
+    MUST(cuStreamWaitEvent(t, e, 0));
+    MUST(launch(t, zero));
+    MUST(cuEventRecord(f, t));
+    MUST(cuStreamWaitEvent(s, f, 0));
+    MUST(launch(t, zero));
+    r = t_end();
+    fact("work after the join: %d status %d %d", (int)r, status(s), status(t));
+    /* joined without more work in the origin */
+    MUST(cuStreamBeginCapture_v2(s, 0));
+    MUST(launch(s, mad));
+    MUST(cuEventRecord(e, s));
+    MUST(cuStreamWaitEvent(t, e, 0));
+    MUST(launch(t, zero));
+    MUST(cuEventRecord(f, t));
+    MUST(cuStreamWaitEvent(s, f, 0));
+    r = t_end();
+    fact("join is the last: %d", (int)r);
+    shape("join is the last", end_graph);
+    /* destroying streams and contexts of a capture */
+    MUST(cuStreamBeginCapture_v2(s, 0));
+    MUST(launch(s, mad));
+    fact("destroy captured: %d", (int)cuStreamDestroy_v2(s));
+    s = stream(0);
+    end_stream = s;
+    MUST(cuStreamBeginCapture_v2(s, 0));
+    MUST(launch(s, mad));
+    MUST(cuEventRecord(e, s));
+    MUST(cuStreamWaitEvent(t, e, 0));
+    fact("destroy idle fork: %d status %d", (int)cuStreamDestroy_v2(t), status(s));
+    r = t_end();
+    fact("end: %d", (int)r);
+    t = stream(0);
+    MUST(cuStreamBeginCapture_v2(s, 0));
+    MUST(launch(s, mad));
+    MUST(cuEventRecord(e, s));
+    MUST(cuStreamWaitEvent(t, e, 0));
+    MUST(launch(t, zero));
+    fact("destroy busy fork: %d status %d", (int)cuStreamDestroy_v2(t), status(s));
+    r = t_end();
+    fact("end: %d", (int)r);
+    t = stream(0);
+    /* two captures */
+    MUST(cuStreamBeginCapture_v2(s, 0));
+    fact("second capture: %d", (int)cuStreamBeginCapture_v2(t, 0));
+    MUST(launch(s, mad));
+    MUST(launch(t, mad));
+    MUST(cuEventRecord(e, s));
+    r = cuStreamWaitEvent(t, e, 0);
+    fact("merge: %d status %d %d", (int)r, status(s), status(t));
+    r = cuStreamEndCapture(s, &g);
+    fact("end first: %d", (int)r);
+    r = cuStreamEndCapture(t, &g);
+    fact("end second: %d", (int)r);
+    /* after invalidation */
+    MUST(cuStreamBeginCapture_v2(s, 0));
+    MUST(launch(s, mad));
+    MUST(cuEventRecord(e, s));
+    (void)cuStreamSynchronize(s);
+    fact("invalidated: status %d launch %d record %d", status(s), (int)launch(s, mad), (int)cuEventRecord(f, s));
+    fact("invalidated: wait %d other waits %d status %d", (int)cuStreamWaitEvent(s, e, 0), (int)cuStreamWaitEvent(t, e, 0), status(t));
+    fact("invalidated: sync %d query %d begin %d", (int)cuStreamSynchronize(s), (int)cuStreamQuery(s), (int)cuStreamBeginCapture_v2(s, 0));
+    cuuint64_t id = 0;
+    CUstreamCaptureStatus st = 0;
+    size_t nd = 99;
+    CUgraph ig = (CUgraph)8;
+    const CUgraphNode *deps = NULL;
+    fact("invalidated: info %d status %d nodes %zu", (int)cuStreamGetCaptureInfo_v2(s, &st, &id, &ig, &deps, &nd), (int)st, nd);
+    CUdeviceptr p;
+    fact("invalidated: alloc %d", (int)cuMemAlloc_v2(&p, 64));
+    r = cuStreamEndCapture(s, &g);
+    fact("invalidated: end %d graph %d status %d", (int)r, g != NULL, status(s));
+    fact("once more: end %d", (int)cuStreamEndCapture(s, &g));
+}
+
+/* ---- what a capture says of itself -------------------------------------------------------------------------------------------- */
+
+static void
+info(const char *name, CUstream s)
+{
+    CUstreamCaptureStatus st = 77;
+    cuuint64_t id = 0;
+    CUgraph g = NULL;
+    const CUgraphNode *deps = NULL;
+    size_t n = 99;
+    CUresult r = cuStreamGetCaptureInfo_v2(s, &st, &id, &g, &deps, &n);
+    printf("info %s: %d status %d id %d graph %d n %zu:", name, (int)r, (int)st, id != 0, g != NULL, n);
+    for (size_t i = 0; !r && st == CU_STREAM_CAPTURE_STATUS_ACTIVE && i < n; i++)
+        printf(" %d", place(g, deps[i]));
+    fact("");
+}
+
+static void
+infos(void)
+{
+    setup();
+    CUstream s = stream(0), t = stream(0);
+    CUevent e = event(), f = event();
+    CUgraph g = NULL, g2 = NULL;
+    CUgraphNode n, list[4];
+    info("idle", s);
+    info("legacy", NULL);
+    MUST(cuStreamBeginCapture_v2(s, 0));
+    info("empty", s);
+    info("other", t);
+    info("legacy during capture", NULL);
+    MUST(launch(s, mad));
+    info("one", s);
+    MUST(cuMemsetD32Async(mem, 7, 4, s));
+    info("two", s);
+    MUST(cuEventRecord(e, s));
+    info("record", s);
+    MUST(cuStreamWaitEvent(t, e, 0));
+    info("fork", t);
+    MUST(launch(t, zero));
+    info("fork one", t);
+    MUST(cuEventRecord(f, t));
+    MUST(cuStreamWaitEvent(s, f, 0));
+    info("joined", s);
+    MUST(cuStreamWaitEvent(s, f, 0));
+    info("joined twice", s);
+    MUST(cuStreamWaitEvent(s, e, 0));
+    info("waits for its own past", s);
+    cuuint64_t id = 0, id2 = 0;
+    CUstreamCaptureStatus st;
+    fact("v1: %d", (int)cuStreamGetCaptureInfo(s, &st, &id));
+    fact("v1 id alone: %d", (int)cuStreamGetCaptureInfo(t, &st, &id2));
+    fact("same id: %d", id == id2);
+    fact("null status: %d", (int)cuStreamGetCaptureInfo_v2(s, NULL, &id, NULL, NULL, NULL));
+    fact("status only: %d", (int)cuStreamGetCaptureInfo_v2(s, &st, NULL, NULL, NULL, NULL));
+    size_t nd = 9;
+    fact("count only: %d %zu", (int)cuStreamGetCaptureInfo_v2(s, &st, NULL, NULL, NULL, &nd), nd);
+    const CUgraphNode *deps;
+    fact("nodes without count: %d", (int)cuStreamGetCaptureInfo_v2(s, &st, NULL, NULL, &deps, NULL));
+    MUST(cuStreamGetCaptureInfo_v2(s, &st, NULL, &g, NULL, NULL));
+    /* dependencies by hand */
+    MUST(cuGraphAddEmptyNode(&n, g, NULL, 0));
+    info("node added by hand", s);
+    fact("add dependency: %d", (int)cuStreamUpdateCaptureDependencies(s, &n, 1, CU_STREAM_ADD_CAPTURE_DEPENDENCIES));
+    info("added", s);
+    fact("add it again: %d", (int)cuStreamUpdateCaptureDependencies(s, &n, 1, CU_STREAM_ADD_CAPTURE_DEPENDENCIES));
+    info("added again", s);
+    fact("set: %d", (int)cuStreamUpdateCaptureDependencies(s, &n, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    info("set", s);
+    fact("set none: %d", (int)cuStreamUpdateCaptureDependencies(s, NULL, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    info("set none", s);
+    fact("bad flags: %d", (int)cuStreamUpdateCaptureDependencies(s, &n, 1, 2));
+    fact("null list: %d", (int)cuStreamUpdateCaptureDependencies(s, NULL, 1, 0));
+    CUgraphNode foreign;
+    MUST(cuGraphCreate(&g2, 0));
+    MUST(cuGraphAddEmptyNode(&foreign, g2, NULL, 0));
+    fact("foreign node: %d status %d", (int)cuStreamUpdateCaptureDependencies(s, &foreign, 1, 0), status(s));
+    MUST(launch(s, mad));
+    info("after set none", s);
+    CUresult r = cuStreamEndCapture(s, &g);
+    fact("end after set: %d", (int)r);
+    if (!r)
+        shape("after set", g);
+    fact("update idle: %d", (int)cuStreamUpdateCaptureDependencies(s, &n, 1, 0));
+    /* to a graph that exists */
+    CUgraph h;
+    MUST(cuGraphCreate(&h, 0));
+    MUST(cuGraphAddEmptyNode(&list[0], h, NULL, 0));
+    MUST(cuGraphAddEmptyNode(&list[1], h, NULL, 0));
+    fact("to graph: %d", (int)cuStreamBeginCaptureToGraph(s, h, list, NULL, 2, 0));
+    info("to graph", s);
+    MUST(launch(s, mad));
+    g = NULL;
+    r = cuStreamEndCapture(s, &g);
+    fact("to graph end: %d same %d", (int)r, g == h);
+    shape("to graph", h);
+    fact("to graph, foreign: %d", (int)cuStreamBeginCaptureToGraph(s, h, &foreign, NULL, 1, 0));
+    fact("to graph, null: %d", (int)cuStreamBeginCaptureToGraph(s, NULL, NULL, NULL, 0, 0));
+}
+
+/* ---- what becomes of each operation --------------------------------------------------------------------------------------------- */
+
+static void
+copy_params(const char *name, CUgraphNode n)
+{
+    CUDA_MEMCPY3D p;
+    memset(&p, 0x55, sizeof p);
+    CUresult r = cuGraphMemcpyNodeGetParams(n, &p);
+    fact("%s: %d, %zu x %zu x %zu, src type %d x %zu y %zu z %zu pitch %zu height %zu, dst type %d x %zu y %zu z %zu pitch %zu height %zu", name, (int)r,
+         p.WidthInBytes, p.Height, p.Depth, (int)p.srcMemoryType, p.srcXInBytes, p.srcY, p.srcZ, p.srcPitch, p.srcHeight,
+         (int)p.dstMemoryType, p.dstXInBytes, p.dstY, p.dstZ, p.dstPitch, p.dstHeight);
+}
+
+static void
+set_params(const char *name, CUgraphNode n)
+{
+    CUDA_MEMSET_NODE_PARAMS p;
+    memset(&p, 0x55, sizeof p);
+    CUresult r = cuGraphMemsetNodeGetParams(n, &p);
+    fact("%s: %d, %zu x %zu of %u, value %x, pitch %zu", name, (int)r, p.width, p.height, p.elementSize, p.value, p.pitch);
+}
+
+static void
+operations(void)
+{
+    setup();
+    CUstream s = stream(0);
+    CUgraph g;
+    CUevent e = event();
+    CUgraphNode n[32];
+    size_t count = COUNT(n);
+    MUST(cuStreamBeginCapture_v2(s, 0));
+    MUST(cuMemcpyHtoDAsync_v2(mem, pageable, 64, s));
+    MUST(cuMemcpyHtoDAsync_v2(mem, pinned, 64, s));
+    MUST(cuMemcpyDtoHAsync_v2(pageable, mem, 64, s));
+    MUST(cuMemcpyDtoDAsync_v2(mem, mem2, 60, s));
+    MUST(cuMemcpyAsync(mem, (CUdeviceptr)(uintptr_t)pinned, 64, s));
+    CUDA_MEMCPY2D c = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = mem, .srcPitch = 64, .dstMemoryType = CU_MEMORYTYPE_HOST,
+                        .dstHost = pinned, .dstPitch = 32, .srcXInBytes = 8, .srcY = 1, .WidthInBytes = 16, .Height = 3 };
+    MUST(cuMemcpy2DAsync_v2(&c, s));
+    MUST(cuMemsetD8Async(mem, 0xab, 7, s));
+    MUST(cuMemsetD16Async(mem, 0xabcd, 7, s));
+    MUST(cuMemsetD32Async(mem, 0x12345678, 7, s));
+    MUST(cuMemsetD2D32Async(mem, 64, 5, 3, 4, s));
+    MUST(cuLaunchHostFunc(s, nothing, &count));
+    MUST(launch(s, mad));
+    fact("copy of nothing: %d", (int)cuMemcpyDtoDAsync_v2(mem, mem2, 0, s));
+    fact("fill of nothing: %d", (int)cuMemsetD8Async(mem, 0, 0, s));
+    MUST(cuEventRecordWithFlags(e, s, CU_EVENT_RECORD_EXTERNAL));
+    MUST(cuStreamWaitEvent(s, e, CU_EVENT_WAIT_EXTERNAL));
+    fact("end: %d", (int)cuStreamEndCapture(s, &g));
+    shape("operations", g);
+    MUST(cuGraphGetNodes(g, n, &count));
+    for (size_t i = 0; i < 6 && i < count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "copy %zu", i);
+        copy_params(name, n[i]);
+    }
+    for (size_t i = 6; i < 10 && i < count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "fill %zu", i);
+        set_params(name, n[i]);
+    }
+    CUDA_HOST_NODE_PARAMS h;
+    fact("host: %d %d", (int)cuGraphHostNodeGetParams(n[10], &h), h.fn == nothing && h.userData == &count);
+    CUDA_KERNEL_NODE_PARAMS k;
+    memset(&k, 0, sizeof k);
+    CUresult r = cuGraphKernelNodeGetParams_v2(n[11], &k);
+    fact("kernel: %d func %d kern %d ctx %d grid %u %u %u block %u %u %u shared %u params %d extra %d", (int)r, k.func == mad, k.kern != NULL,
+         k.ctx == ctx, k.gridDimX, k.gridDimY, k.gridDimZ, k.blockDimX, k.blockDimY, k.blockDimZ, k.sharedMemBytes, k.kernelParams != NULL,
+         k.extra != NULL);
+    if (!r && k.kernelParams)
+        fact("kernel arguments: %d %u %u %u", *(CUdeviceptr *)k.kernelParams[0] == mem, *(uint32_t *)k.kernelParams[1],
+             *(uint32_t *)k.kernelParams[2], *(uint32_t *)k.kernelParams[3]);
+    fact("memset params of a kernel: %d", (int)cuGraphMemsetNodeGetParams(n[11], &(CUDA_MEMSET_NODE_PARAMS){ 0 }));
+    fact("kernel params of a copy: %d", (int)cuGraphKernelNodeGetParams_v2(n[0], &k));
+    fact("event of a copy: %d", (int)cuGraphEventRecordNodeGetEvent(n[0], &e));
+    /* a graph launched into a capture becomes a child; host arrays of parameters by "extra" */
+    CUgraphExec x;
+    MUST(cuGraphInstantiateWithFlags(&x, g, 0));
+    uint32_t three = 3;
+    struct { CUdeviceptr p; uint32_t n, m, a; } block = { mem, 5, three, 9 };
+    size_t size = sizeof block;
+    void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, &block, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END };
+    MUST(cuStreamBeginCapture_v2(s, 0));
+    MUST(cuLaunchKernel(mad, 1, 1, 1, 32, 1, 1, 0, s, NULL, extra));
+    fact("graph into capture: %d", (int)cuGraphLaunch(x, s));
+    r = cuStreamEndCapture(s, &g);
+    fact("end: %d", (int)r);
+    if (!r) {
+        shape("with child", g);
+        count = COUNT(n);
+        MUST(cuGraphGetNodes(g, n, &count));
+        memset(&k, 0, sizeof k);
+        r = cuGraphKernelNodeGetParams_v2(n[0], &k);
+        fact("kernel by extra: %d params %d extra %d", (int)r, k.kernelParams != NULL, k.extra != NULL);
+    }
+    /* allocation in stream order */
+    CUdeviceptr p = 0;
+    MUST(cuStreamBeginCapture_v2(s, 0));
+    r = cuMemAllocAsync(&p, 1000, s);
+    fact("alloc: %d %d", (int)r, p != 0);
+    fact("fill it: %d", (int)cuMemsetD8Async(p, 1, 1000, s));
+    fact("free it: %d", (int)cuMemFreeAsync(p, s));
+    r = cuStreamEndCapture(s, &g);
+    fact("end: %d", (int)r);
+    if (!r) {
+        shape("alloc and free", g);
+        count = COUNT(n);
+        MUST(cuGraphGetNodes(g, n, &count));
+        CUDA_MEM_ALLOC_NODE_PARAMS a;
+        memset(&a, 0, sizeof a);
+        r = cuGraphMemAllocNodeGetParams(n[0], &a);
+        fact("alloc params: %d type %d location %d %d size %zu same %d descs %zu", (int)r, (int)a.poolProps.allocType,
+             (int)a.poolProps.location.type, a.poolProps.location.id, a.bytesize, a.dptr == p, a.accessDescCount);
+        CUdeviceptr q = 0;
+        r = cuGraphMemFreeNodeGetParams(n[2], &q);
+        fact("free params: %d %d", (int)r, p == q);
+    }
+}
+
+/* ---- graphs built by hand --------------------------------------------------------------------------------------------------------- */
+
+static CUDA_KERNEL_NODE_PARAMS
+kernel_params(CUfunction f, void **args)
+{
+    return (CUDA_KERNEL_NODE_PARAMS){ .func = f, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1,
+                                      .kernelParams = args };
+}
+
+static void
+explicit_graphs(void)
+{
+    setup();
+    uint32_t n16 = 16, m2 = 2, a1 = 1;
+    void *args[] = { &mem, &n16, &m2, &a1 };
+    CUgraph g, g2;
+    CUgraphNode a, b, c, d, x;
+    CUDA_KERNEL_NODE_PARAMS k = kernel_params(mad, args);
+    fact("create flags: %d", (int)cuGraphCreate(&g, 1));
+    fact("create null: %d", (int)cuGraphCreate(NULL, 0));
+    fact("create: %d", (int)cuGraphCreate(&g, 0));
+    MUST(cuGraphCreate(&g2, 0));
+    fact("destroy null: %d", (int)cuGraphDestroy(NULL));
+    fact("kernel: %d", (int)cuGraphAddKernelNode_v2(&a, g, NULL, 0, &k));
+    fact("kernel null node: %d", (int)cuGraphAddKernelNode_v2(NULL, g, NULL, 0, &k));
+    fact("kernel null graph: %d", (int)cuGraphAddKernelNode_v2(&x, NULL, NULL, 0, &k));
+    fact("kernel null params: %d", (int)cuGraphAddKernelNode_v2(&x, g, NULL, 0, NULL));
+    fact("kernel null list: %d", (int)cuGraphAddKernelNode_v2(&x, g, NULL, 1, &k));
+    k.func = NULL;
+    fact("kernel null func: %d", (int)cuGraphAddKernelNode_v2(&x, g, NULL, 0, &k));
+    k = kernel_params(mad, args), k.gridDimX = 0;
+    fact("kernel grid 0: %d", (int)cuGraphAddKernelNode_v2(&x, g, NULL, 0, &k));
+    k = kernel_params(mad, args), k.blockDimX = 2048;
+    fact("kernel block 2048: %d", (int)cuGraphAddKernelNode_v2(&x, g, NULL, 0, &k));
+    k = kernel_params(mad, NULL);
+    fact("kernel no arguments: %d", (int)cuGraphAddKernelNode_v2(&x, g, NULL, 0, &k));
+    k = kernel_params(mad, args), k.sharedMemBytes = 1 << 20;
+    fact("kernel shared 1 MiB: %d", (int)cuGraphAddKernelNode_v2(&x, g, NULL, 0, &k));
+    shape("one", g);
+    fact("empty: %d", (int)cuGraphAddEmptyNode(&b, g, &a, 1));
+    fact("empty null graph: %d", (int)cuGraphAddEmptyNode(&x, NULL, NULL, 0));
+    CUgraphNode twice[] = { a, a };
+    fact("same dependency twice: %d", (int)cuGraphAddEmptyNode(&x, g, twice, 2));
+    CUgraphNode bad[] = { NULL };
+    fact("null dependency: %d", (int)cuGraphAddEmptyNode(&x, g, bad, 1));
+    fact("foreign dependency: %d", (int)cuGraphAddEmptyNode(&x, g2, &a, 1));
+    shape("two", g);
+    CUDA_MEMSET_NODE_PARAMS s = { .dst = mem, .elementSize = 4, .width = 4, .height = 1, .value = 5 };
+    fact("memset: %d", (int)cuGraphAddMemsetNode(&c, g, &b, 1, &s, ctx));
+    set_params("memset", c);
+    fact("memset null ctx: %d", (int)cuGraphAddMemsetNode(&x, g, NULL, 0, &s, NULL));
+    s.elementSize = 3;
+    fact("memset size 3: %d", (int)cuGraphAddMemsetNode(&x, g, NULL, 0, &s, ctx));
+    s.elementSize = 4, s.width = 0;
+    fact("memset width 0: %d", (int)cuGraphAddMemsetNode(&x, g, NULL, 0, &s, ctx));
+    s.width = 4, s.height = 0;
+    fact("memset height 0: %d", (int)cuGraphAddMemsetNode(&x, g, NULL, 0, &s, ctx));
+    s.height = 3, s.pitch = 8;
+    fact("memset small pitch: %d", (int)cuGraphAddMemsetNode(&x, g, NULL, 0, &s, ctx));
+    s.height = 1, s.pitch = 0, s.width = 4096;
+    fact("memset beyond: %d", (int)cuGraphAddMemsetNode(&x, g, NULL, 0, &s, ctx));
+    s.width = 4, s.dst = mem + 1;
+    fact("memset misaligned: %d", (int)cuGraphAddMemsetNode(&x, g, NULL, 0, &s, ctx));
+    s.dst = 0;
+    fact("memset null: %d", (int)cuGraphAddMemsetNode(&x, g, NULL, 0, &s, ctx));
+    s.dst = (CUdeviceptr)(uintptr_t)pageable;
+    fact("memset pageable: %d", (int)cuGraphAddMemsetNode(&x, g, NULL, 0, &s, ctx));
+    CUDA_MEMCPY3D m = { .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = pageable, .srcPitch = 64, .srcHeight = 1, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .dstDevice = mem, .dstPitch = 64, .dstHeight = 1, .WidthInBytes = 64, .Height = 1, .Depth = 1 };
+    fact("memcpy: %d", (int)cuGraphAddMemcpyNode(&d, g, NULL, 0, &m, ctx));
+    copy_params("memcpy", d);
+    m.srcPitch = m.srcHeight = m.dstPitch = m.dstHeight = 0;
+    fact("memcpy pitch 0: %d", (int)cuGraphAddMemcpyNode(&x, g2, NULL, 0, &m, ctx));
+    copy_params("memcpy pitch 0", x);
+    fact("memcpy null ctx: %d", (int)cuGraphAddMemcpyNode(&x, g, NULL, 0, &m, NULL));
+    m.WidthInBytes = 0;
+    fact("memcpy width 0: %d", (int)cuGraphAddMemcpyNode(&x, g2, NULL, 0, &m, ctx));
+    m.WidthInBytes = 8192;
+    fact("memcpy beyond: %d", (int)cuGraphAddMemcpyNode(&x, g2, NULL, 0, &m, ctx));
+    m.WidthInBytes = 64, m.dstDevice = 64;
+    fact("memcpy bad address: %d", (int)cuGraphAddMemcpyNode(&x, g2, NULL, 0, &m, ctx));
+    m.dstMemoryType = 9;
+    fact("memcpy bad type: %d", (int)cuGraphAddMemcpyNode(&x, g2, NULL, 0, &m, ctx));
+    CUDA_HOST_NODE_PARAMS h = { .fn = nothing };
+    fact("host: %d", (int)cuGraphAddHostNode(&x, g2, NULL, 0, &h));
+    h.fn = NULL;
+    fact("host null: %d", (int)cuGraphAddHostNode(&x, g2, NULL, 0, &h));
+    CUevent e = event();
+    fact("record: %d", (int)cuGraphAddEventRecordNode(&x, g2, NULL, 0, e));
+    fact("record null: %d", (int)cuGraphAddEventRecordNode(&x, g2, NULL, 0, NULL));
+    fact("wait: %d", (int)cuGraphAddEventWaitNode(&x, g2, NULL, 0, e));
+    fact("child: %d", (int)cuGraphAddChildGraphNode(&x, g, NULL, 0, g2));
+    CUgraph inner = NULL;
+    CUresult r = cuGraphChildGraphNodeGetGraph(x, &inner);
+    fact("child's graph: %d, %d", (int)r, inner && inner != g2);
+    fact("destroy child's graph: skipped");
+    fact("child null: %d", (int)cuGraphAddChildGraphNode(&x, g, NULL, 0, NULL));
+    shape("all", g);
+    /* edges */
+    fact("add edge: %d", (int)cuGraphAddDependencies(g, &b, &d, 1));
+    fact("add it again: %d", (int)cuGraphAddDependencies(g, &b, &d, 1));
+    fact("to itself: %d", (int)cuGraphAddDependencies(g, &b, &b, 1));
+    fact("null from: %d", (int)cuGraphAddDependencies(g, NULL, &b, 1));
+    fact("none: %d", (int)cuGraphAddDependencies(g, NULL, NULL, 0));
+    fact("remove edge: %d", (int)cuGraphRemoveDependencies(g, &b, &d, 1));
+    fact("remove it again: %d", (int)cuGraphRemoveDependencies(g, &b, &d, 1));
+    CUgraphNode from[] = { c, b }, to[] = { d, b };
+    fact("second of two is bad: %d", (int)cuGraphAddDependencies(g, from, to, 2));
+    shape("edges", g);
+    /* looking */
+    CUgraphNode list[8];
+    size_t count = 2;
+    memset(list, 0x11, sizeof list);
+    r = cuGraphGetNodes(g, list, &count);
+    fact("two of the nodes: %d %zu", (int)r, count);
+    count = 8;
+    memset(list, 0x11, sizeof list);
+    r = cuGraphGetNodes(g, list, &count);
+    fact("eight of the nodes: %d %zu, rest null %d", (int)r, count, list[7] == NULL);
+    count = 0;
+    fact("roots: %d", (int)cuGraphGetRootNodes(g, NULL, &count));
+    fact("roots count: %zu", count);
+    fact("nodes null count: %d", (int)cuGraphGetNodes(g, list, NULL));
+    count = 8;
+    r = cuGraphNodeGetDependencies(c, list, &count);
+    fact("dependencies: %d %zu %d", (int)r, count, count && list[0] == b);
+    count = 8;
+    r = cuGraphNodeGetDependentNodes(a, list, &count);
+    fact("dependents: %d %zu %d", (int)r, count, count && list[0] == b);
+    CUgraphNode f8[8];
+    count = 8;
+    memset(list, 0x11, sizeof list);
+    r = cuGraphGetEdges(g, f8, list, &count);
+    fact("edges: %d %zu, rest null %d", (int)r, count, list[7] == NULL);
+    count = 8;
+    fact("edges null to: %d", (int)cuGraphGetEdges(g, f8, NULL, &count));
+    CUgraphNodeType t;
+    fact("type null: %d", (int)cuGraphNodeGetType(NULL, &t));
+    fact("type to null: %d", (int)cuGraphNodeGetType(a, NULL));
+    /* a cycle */
+    CUgraph g3;
+    CUgraphNode p, q;
+    CUgraphExec exec = NULL;
+    MUST(cuGraphCreate(&g3, 0));
+    MUST(cuGraphAddEmptyNode(&p, g3, NULL, 0));
+    MUST(cuGraphAddEmptyNode(&q, g3, &p, 1));
+    fact("cycle: %d", (int)cuGraphAddDependencies(g3, &q, &p, 1));
+    fact("instantiate it: %d", (int)cuGraphInstantiateWithFlags(&exec, g3, 0));
+    CUDA_GRAPH_INSTANTIATE_PARAMS ip = { 0 };
+    fact("instantiate it with params: %d", (int)cuGraphInstantiateWithParams(&exec, g3, &ip));
+    fact("result %d node %d", (int)ip.result_out, ip.hErrNode_out != NULL);
+    /* destroying */
+    fact("destroy node: %d", (int)cuGraphDestroyNode(b));
+    shape("without it", g);
+    fact("destroy node null: %d", (int)cuGraphDestroyNode(NULL));
+    fact("destroy: %d", (int)cuGraphDestroy(g));
+}
+
+/* Changing parameters in graphs. */
+static void
+node_params(void)
+{
+    setup();
+    uint32_t n16 = 16, m2 = 2, a1 = 1;
+    void *args[] = { &mem, &n16, &m2, &a1 }, *zargs[] = { &mem };
+    CUgraph g, g2;
+    CUgraphNode k, c, s, h, e, w, y, ch;
+    CUDA_KERNEL_NODE_PARAMS kp = kernel_params(mad, args);
+    CUDA_MEMCPY3D m = { .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = pinned, .srcPitch = 64, .srcHeight = 1, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .dstDevice = mem, .dstPitch = 64, .dstHeight = 1, .WidthInBytes = 64, .Height = 1, .Depth = 1 };
+    CUDA_MEMSET_NODE_PARAMS f = { .dst = mem, .elementSize = 4, .width = 4, .height = 1, .value = 5 };
+    CUDA_HOST_NODE_PARAMS hp = { .fn = nothing };
+    CUevent ev = event(), ev2 = event();
+    MUST(cuGraphCreate(&g, 0));
+    MUST(cuGraphCreate(&g2, 0));
+    MUST(cuGraphAddEmptyNode(&y, g2, NULL, 0));
+    MUST(cuGraphAddKernelNode_v2(&k, g, NULL, 0, &kp));
+    MUST(cuGraphAddMemcpyNode(&c, g, &k, 1, &m, ctx));
+    MUST(cuGraphAddMemsetNode(&s, g, &c, 1, &f, ctx));
+    MUST(cuGraphAddHostNode(&h, g, &s, 1, &hp));
+    MUST(cuGraphAddEventRecordNode(&e, g, &h, 1, ev));
+    MUST(cuGraphAddEventWaitNode(&w, g, &e, 1, ev));
+    MUST(cuGraphAddChildGraphNode(&ch, g, &w, 1, g2));
+    CUgraphExec x, none = NULL;
+    fact("instantiate: %d", (int)cuGraphInstantiateWithFlags(&x, g, 0));
+    fact("instantiate bad flags: %d", (int)cuGraphInstantiateWithFlags(&none, g, 0x100));
+    fact("instantiate null: %d", (int)cuGraphInstantiateWithFlags(NULL, g, 0));
+    fact("instantiate null graph: %d", (int)cuGraphInstantiateWithFlags(&none, NULL, 0));
+    CUDA_GRAPH_INSTANTIATE_PARAMS ip = { .flags = CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD };
+    fact("instantiate with params: %d", (int)cuGraphInstantiateWithParams(&none, g, &ip));
+    fact("result %d node %d", (int)ip.result_out, ip.hErrNode_out != NULL);
+    cuuint64_t flags = 99;
+    fact("flags: %d", (int)cuGraphExecGetFlags(none, &flags));
+    fact("flags are %d", (int)flags);
+    fact("upload with flags only: %d", (int)cuGraphInstantiateWithFlags(&none, g, CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD));
+    CUgraphNode err;
+    char log[64];
+    fact("instantiate_v2: %d", (int)cuGraphInstantiate_v2(&none, g, &err, log, sizeof log));
+    /* set in the graph */
+    kp.gridDimX = 3;
+    fact("set kernel: %d", (int)cuGraphKernelNodeSetParams_v2(k, &kp));
+    kp = kernel_params(zero, zargs);
+    fact("set other kernel: %d", (int)cuGraphKernelNodeSetParams_v2(k, &kp));
+    kp.gridDimX = 0;
+    fact("set kernel grid 0: %d", (int)cuGraphKernelNodeSetParams_v2(k, &kp));
+    fact("set kernel of a copy: %d", (int)cuGraphKernelNodeSetParams_v2(c, &kp));
+    fact("set kernel null: %d", (int)cuGraphKernelNodeSetParams_v2(k, NULL));
+    CUDA_MEMCPY3D d2h = { .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = pinned, .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = mem, .WidthInBytes = 64, .Height = 1, .Depth = 1 };
+    fact("set copy: %d", (int)cuGraphMemcpyNodeSetParams(c, &d2h));
+    d2h.WidthInBytes = 0;
+    fact("set copy of nothing: %d", (int)cuGraphMemcpyNodeSetParams(c, &d2h));
+    f.value = 6, f.height = 2, f.pitch = 64;
+    fact("set fill: %d", (int)cuGraphMemsetNodeSetParams(s, &f));
+    hp.fn = NULL;
+    fact("set host null: %d", (int)cuGraphHostNodeSetParams(h, &hp));
+    fact("set event: %d", (int)cuGraphEventRecordNodeSetEvent(e, ev2));
+    fact("set wait: %d", (int)cuGraphEventWaitNodeSetEvent(e, ev2));
+    /* set in the executable one */
+    kp = kernel_params(mad, args), kp.gridDimX = 4;
+    fact("exec kernel: %d", (int)cuGraphExecKernelNodeSetParams_v2(x, k, &kp));
+    kp = kernel_params(zero, zargs);
+    fact("exec other kernel: %d", (int)cuGraphExecKernelNodeSetParams_v2(x, k, &kp));
+    kp.gridDimX = 0;
+    fact("exec kernel grid 0: %d", (int)cuGraphExecKernelNodeSetParams_v2(x, k, &kp));
+    kp.gridDimX = 1;
+    fact("exec kernel of a copy: %d", (int)cuGraphExecKernelNodeSetParams_v2(x, c, &kp));
+    fact("exec kernel foreign: %d", (int)cuGraphExecKernelNodeSetParams_v2(x, y, &kp));
+    fact("exec kernel null node: %d", (int)cuGraphExecKernelNodeSetParams_v2(x, NULL, &kp));
+    m.srcHost = pageable;
+    fact("exec copy pinned to pageable: %d", (int)cuGraphExecMemcpyNodeSetParams(x, c, &m, ctx));
+    m.WidthInBytes = 32;
+    fact("exec copy smaller: %d", (int)cuGraphExecMemcpyNodeSetParams(x, c, &m, ctx));
+    d2h.WidthInBytes = 64;
+    fact("exec copy other way: %d", (int)cuGraphExecMemcpyNodeSetParams(x, c, &d2h, ctx));
+    CUDA_MEMCPY3D d2d = { .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = mem2, .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = mem, .WidthInBytes = 64, .Height = 1, .Depth = 1 };
+    fact("exec copy inside: %d", (int)cuGraphExecMemcpyNodeSetParams(x, c, &d2d, ctx));
+    CUDA_MEMCPY3D two = m;
+    two.srcPitch = 64, two.dstPitch = 64, two.srcHeight = two.dstHeight = 2, two.Height = 2;
+    fact("exec copy 2D: %d", (int)cuGraphExecMemcpyNodeSetParams(x, c, &two, ctx));
+    f = (CUDA_MEMSET_NODE_PARAMS){ .dst = mem2, .elementSize = 4, .width = 8, .height = 1, .value = 7 };
+    fact("exec fill: %d", (int)cuGraphExecMemsetNodeSetParams(x, s, &f, ctx));
+    f.elementSize = 1;
+    fact("exec fill bytes: %d", (int)cuGraphExecMemsetNodeSetParams(x, s, &f, ctx));
+    f.elementSize = 4, f.height = 2, f.pitch = 64;
+    fact("exec fill 2D: %d", (int)cuGraphExecMemsetNodeSetParams(x, s, &f, ctx));
+    hp.fn = nothing;
+    fact("exec host: %d", (int)cuGraphExecHostNodeSetParams(x, h, &hp));
+    hp.fn = NULL;
+    fact("exec host null: %d", (int)cuGraphExecHostNodeSetParams(x, h, &hp));
+    fact("exec event: %d", (int)cuGraphExecEventRecordNodeSetEvent(x, e, ev2));
+    fact("exec event of wait: %d", (int)cuGraphExecEventRecordNodeSetEvent(x, w, ev2));
+    fact("exec wait: %d", (int)cuGraphExecEventWaitNodeSetEvent(x, w, ev2));
+    fact("exec child: %d", (int)cuGraphExecChildGraphNodeSetParams(x, ch, g2));
+    CUgraph g3;
+    MUST(cuGraphCreate(&g3, 0));
+    fact("exec child empty: %d", (int)cuGraphExecChildGraphNodeSetParams(x, ch, g3));
+    unsigned on = 99;
+    fact("enabled: %d", (int)cuGraphNodeGetEnabled(x, k, &on));
+    fact("enabled is %u", on);
+    fact("disable: %d", (int)cuGraphNodeSetEnabled(x, k, 0));
+    fact("enabled: %d", (int)cuGraphNodeGetEnabled(x, k, &on));
+    fact("enabled is %u", on);
+    fact("disable copy: %d", (int)cuGraphNodeSetEnabled(x, c, 0));
+    fact("disable fill: %d", (int)cuGraphNodeSetEnabled(x, s, 0));
+    fact("disable host: %d", (int)cuGraphNodeSetEnabled(x, h, 0));
+    fact("disable child: %d", (int)cuGraphNodeSetEnabled(x, ch, 0));
+    fact("get enabled of host: %d", (int)cuGraphNodeGetEnabled(x, h, &on));
+    /* a node that was destroyed in the graph is gone for the executable */
+    CUstream st = stream(0);
+    fact("launch: %d", (int)cuGraphLaunch(x, st));
+    fact("sync: %d", (int)cuStreamSynchronize(st));
+    fact("launch null: %d", (int)cuGraphLaunch(NULL, st));
+    fact("launch legacy: %d", (int)cuGraphLaunch(x, NULL));
+    fact("upload: %d", (int)cuGraphUpload(x, st));
+    fact("upload null: %d", (int)cuGraphUpload(NULL, st));
+    fact("sync: %d", (int)cuCtxSynchronize());
+    fact("destroy exec: %d", (int)cuGraphExecDestroy(x));
+    fact("destroy exec null: %d", (int)cuGraphExecDestroy(NULL));
+    /* attributes of a kernel node */
+    CUkernelNodeAttrValue v;
+    memset(&v, 0x55, sizeof v);
+    fact("attribute cooperative: %d", (int)cuGraphKernelNodeGetAttribute(k, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v));
+    fact("is %d", v.cooperative);
+    v.cooperative = 1;
+    fact("set: %d", (int)cuGraphKernelNodeSetAttribute(k, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v));
+    v.cooperative = 0;
+    (void)cuGraphKernelNodeGetAttribute(k, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v);
+    fact("is %d", v.cooperative);
+    memset(&v, 0x55, sizeof v);
+    fact("attribute priority: %d", (int)cuGraphKernelNodeGetAttribute(k, CU_LAUNCH_ATTRIBUTE_PRIORITY, &v));
+    fact("is %d", v.priority);
+    fact("attribute of a copy: %d", (int)cuGraphKernelNodeGetAttribute(c, CU_LAUNCH_ATTRIBUTE_PRIORITY, &v));
+    fact("attribute 99: %d", (int)cuGraphKernelNodeGetAttribute(k, 99, &v));
+}
+
+/* cuGraphExecUpdate. */
+static CUgraph
+update_graph(int what)
+{
+    uint32_t n16 = 16, m2 = 2, a1 = what == 1 ? 7 : 1;
+    void *args[] = { &mem, &n16, &m2, &a1 }, *zargs[] = { &mem };
+    CUgraph g;
+    CUgraphNode a, b, c;
+    CUDA_KERNEL_NODE_PARAMS k = kernel_params(mad, args), z = kernel_params(zero, zargs);
+    CUDA_MEMSET_NODE_PARAMS f = { .dst = what == 2 ? mem2 : mem, .elementSize = what == 9 ? 1 : 4, .width = 4, .height = what == 10 ? 2 : 1, .value = 5,
+                                  .pitch = what == 10 ? 64 : 0 };
+    MUST(cuGraphCreate(&g, 0));
+    MUST(cuGraphAddKernelNode_v2(&a, g, NULL, 0, what == 3 ? &z : &k));
+    if (what == 4)
+        MUST(cuGraphAddEmptyNode(&b, g, &a, 1));
+    else
+        MUST(cuGraphAddMemsetNode(&b, g, what == 5 ? NULL : &a, what == 5 ? 0 : 1, &f, ctx));
+    MUST(cuGraphAddKernelNode_v2(&c, g, &b, 1, &k));
+    if (what == 6)
+        MUST(cuGraphAddEmptyNode(&b, g, &c, 1));
+    if (what == 7)
+        MUST(cuGraphAddDependencies(g, &a, &c, 1));
+    if (what == 8)
+        MUST(cuGraphDestroyNode(c));
+    return g;
+}
+
+static void
+updates(void)
+{
+    setup();
+    CUgraph g = update_graph(0);
+    CUgraphExec x;
+    MUST(cuGraphInstantiateWithFlags(&x, g, 0));
+    static const char *const names[] = { "same", "argument", "fill elsewhere", "other kernel", "other type", "edge less", "node more", "edge more", "node less",
+                                         "fill bytes", "fill 2D" };
+    for (int i = 0; i < (int)COUNT(names); i++) {
+        CUgraph h = update_graph(i);
+        CUgraphExecUpdateResultInfo info;
+        memset(&info, 0, sizeof info);
+        CUresult r = cuGraphExecUpdate_v2(x, h, &info);
+        fact("update %s: %d result %d node %d from %d", names[i], (int)r, (int)info.result, info.errorNode ? place(h, info.errorNode) : -9,
+             info.errorFromNode ? place(h, info.errorFromNode) : -9);
+        CUgraphNode n = NULL;
+        CUgraphExecUpdateResult res = 99;
+        r = cuGraphExecUpdate(x, h, &n, &res);
+        fact("update v1 %s: %d result %d node %d", names[i], (int)r, (int)res, n ? place(h, n) : -9);
+    }
+    CUgraphExecUpdateResultInfo info;
+    fact("update null graph: %d", (int)cuGraphExecUpdate_v2(x, NULL, &info));
+    fact("update null info: %d", (int)cuGraphExecUpdate_v2(x, g, NULL));
+}
+
+/* Clones, children, user objects, picture, memory. */
+static int destroyed;
+static void destroy_fn(void *p) { destroyed++; }
+
+static void
+others(void)
+{
+    setup();
+    CUgraph g = update_graph(0), c, d;
+    CUgraphNode n[8], m = NULL;
+    size_t count = 8;
+    MUST(cuGraphGetNodes(g, n, &count));
+    fact("clone: %d", (int)cuGraphClone(&c, g));
+    shape("clone", c);
+    fact("clone null: %d", (int)cuGraphClone(NULL, g));
+    fact("clone of null: %d", (int)cuGraphClone(&d, NULL));
+    fact("find: %d %d", (int)cuGraphNodeFindInClone(&m, n[1], c), place(c, m));
+    MUST(cuGraphClone(&d, c));
+    m = NULL;
+    fact("find in clone of clone: %d %d", (int)cuGraphNodeFindInClone(&m, n[1], d), m ? place(d, m) : -9);
+    fact("find in itself: %d", (int)cuGraphNodeFindInClone(&m, n[1], g));
+    fact("destroy found: %d", (int)cuGraphNodeFindInClone(&m, n[1], c) + (int)cuGraphDestroyNode(m));
+    fact("find destroyed: %d", (int)cuGraphNodeFindInClone(&m, n[1], c));
+    /* child graphs are copies */
+    CUgraph parent, inner;
+    CUgraphNode child, extra;
+    MUST(cuGraphCreate(&parent, 0));
+    MUST(cuGraphAddChildGraphNode(&child, parent, NULL, 0, g));
+    MUST(cuGraphAddEmptyNode(&extra, g, NULL, 0));
+    MUST(cuGraphChildGraphNodeGetGraph(child, &inner));
+    shape("inner", inner);
+    fact("find in inner: %d", (int)cuGraphNodeFindInClone(&m, n[0], inner));
+    fact("add to inner: %d", (int)cuGraphAddEmptyNode(&extra, inner, NULL, 0));
+    fact("child of itself: %d", (int)cuGraphAddChildGraphNode(&child, parent, NULL, 0, parent));
+    /* user objects */
+    CUuserObject o = NULL;
+    fact("object: %d", (int)cuUserObjectCreate(&o, &destroyed, destroy_fn, 2, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    fact("object no flags: %d", (int)cuUserObjectCreate(&(CUuserObject){ 0 }, &destroyed, destroy_fn, 1, 0));
+    fact("object no count: %d", (int)cuUserObjectCreate(&(CUuserObject){ 0 }, &destroyed, destroy_fn, 0, 1));
+    fact("object no function: %d", (int)cuUserObjectCreate(&(CUuserObject){ 0 }, &destroyed, NULL, 1, 1));
+    fact("retain: %d", (int)cuUserObjectRetain(o, 1));
+    fact("retain 0: %d", (int)cuUserObjectRetain(o, 0));
+    fact("release: %d", (int)cuUserObjectRelease(o, 1));
+    fact("graph retain: %d", (int)cuGraphRetainUserObject(g, o, 1, 0));
+    fact("graph retain move: %d", (int)cuGraphRetainUserObject(g, o, 1, CU_GRAPH_USER_OBJECT_MOVE));
+    fact("graph retain flags: %d", (int)cuGraphRetainUserObject(g, o, 1, 4));
+    fact("graph release: %d", (int)cuGraphReleaseUserObject(g, o, 1));
+    fact("release: %d", (int)cuUserObjectRelease(o, 1));
+    fact("not yet: %d", destroyed);
+    CUgraphExec x;
+    MUST(cuGraphInstantiateWithFlags(&x, g, 0));
+    fact("destroy graph: %d", (int)cuGraphDestroy(g));
+    usleep(100000);
+    fact("held by exec: %d", destroyed);
+    fact("destroy exec: %d", (int)cuGraphExecDestroy(x));
+    usleep(300000);
+    fact("destroyed: %d", destroyed);
+    /* Graphviz */
+    char path[] = "/tmp/graph_facts.XXXXXX";
+    int fd = mkstemp(path);
+    fact("dot: %d", (int)cuGraphDebugDotPrint(c, path, 0));
+    char text[64] = "";
+    ssize_t got = read(fd, text, sizeof text - 1);
+    fact("dot begins with digraph: %d", got > 0 && strstr(text, "digraph") != NULL);
+    fact("dot bad path: %d", (int)cuGraphDebugDotPrint(c, "/nowhere/x", 0));
+    fact("dot null path: %d", (int)cuGraphDebugDotPrint(c, NULL, 0));
+    unlink(path);
+}
+
+static void
+memory_nodes(void)
+{
+    setup();
+    CUgraph g, c;
+    CUgraphNode a, f, s, x;
+    CUgraphExec e1, e2;
+    CUstream st = stream(0);
+    CUdevice dev;
+    MUST(cuCtxGetDevice(&dev));
+    CUmemAccessDesc desc = { { CU_MEM_LOCATION_TYPE_DEVICE, dev }, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+    CUDA_MEM_ALLOC_NODE_PARAMS p = { .poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, dev } },
+                                     .bytesize = 1024 };
+    (void)desc;
+    MUST(cuGraphCreate(&g, 0));
+    fact("alloc: %d %d", (int)cuGraphAddMemAllocNode(&a, g, NULL, 0, &p), p.dptr != 0);
+    CUDA_MEM_ALLOC_NODE_PARAMS bad = p;
+    bad.bytesize = 0;
+    fact("alloc 0: %d", (int)cuGraphAddMemAllocNode(&x, g, NULL, 0, &bad));
+    CUDA_MEMSET_NODE_PARAMS fill = { .dst = p.dptr, .elementSize = 4, .width = 256, .height = 1, .value = 77 };
+    fact("fill it: %d", (int)cuGraphAddMemsetNode(&s, g, &a, 1, &fill, ctx));
+    fact("clone: %d", (int)cuGraphClone(&c, g));
+    CUgraph parent;
+    MUST(cuGraphCreate(&parent, 0));
+    fact("as child: %d", (int)cuGraphAddChildGraphNode(&x, parent, NULL, 0, g));
+    fact("destroy node: %d", (int)cuGraphDestroyNode(a));
+    fact("remove edge: %d", (int)cuGraphRemoveDependencies(g, &a, &s, 1));
+    fact("copy before launch: %d", (int)cuMemcpyDtoH_v2(pageable, p.dptr, 4));
+    fact("instantiate: %d", (int)cuGraphInstantiateWithFlags(&e1, g, 0));
+    fact("instantiate again: %d", (int)cuGraphInstantiateWithFlags(&e2, g, 0));
+    fact("launch: %d", (int)cuGraphLaunch(e1, st));
+    fact("sync: %d", (int)cuStreamSynchronize(st));
+    fact("read: %d %u", (int)cuMemcpyDtoH_v2(pageable, p.dptr, 4), pageable[0]);
+    fact("launch again: %d", (int)cuGraphLaunch(e1, st));
+    fact("free: %d", (int)cuMemFree_v2(p.dptr));
+    fact("free again: %d", (int)cuMemFree_v2(p.dptr));
+    fact("launch after free: %d", (int)cuGraphLaunch(e1, st));
+    fact("free async: %d", (int)cuMemFreeAsync(p.dptr, st));
+    fact("sync: %d", (int)cuStreamSynchronize(st));
+    fact("destroy exec: %d", (int)cuGraphExecDestroy(e1));
+    fact("instantiate auto free: %d", (int)cuGraphInstantiateWithFlags(&e1, g, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+    fact("launch: %d", (int)cuGraphLaunch(e1, st));
+    fact("launch again: %d", (int)cuGraphLaunch(e1, st));
+    fact("sync: %d", (int)cuStreamSynchronize(st));
+    CUgraph h;
+    MUST(cuGraphCreate(&h, 0));
+    CUDA_MEM_ALLOC_NODE_PARAMS q = p;
+    MUST(cuGraphAddMemAllocNode(&a, h, NULL, 0, &q));
+    fact("free node: %d", (int)cuGraphAddMemFreeNode(&f, h, &a, 1, q.dptr));
+    fact("free it twice: %d", (int)cuGraphAddMemFreeNode(&x, h, &f, 1, q.dptr));
+    fact("free not ordered after: %d", (int)cuGraphAddMemFreeNode(&x, h, NULL, 0, q.dptr));
+    fact("free of other memory: %d", (int)cuGraphAddMemFreeNode(&x, h, NULL, 0, mem));
+    fact("free null: %d", (int)cuGraphAddMemFreeNode(&x, h, NULL, 0, 0));
+    fact("instantiate: %d", (int)cuGraphInstantiateWithFlags(&e2, h, 0));
+    fact("launch: %d %d", (int)cuGraphLaunch(e2, st), (int)cuGraphLaunch(e2, st));
+    fact("sync: %d", (int)cuStreamSynchronize(st));
+    cuuint64_t v = 1;
+    fact("attribute: %d", (int)cuDeviceGetGraphMemAttribute(dev, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &v));
+    fact("set attribute: %d", (int)cuDeviceSetGraphMemAttribute(dev, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &(cuuint64_t){ 0 }));
+    fact("set attribute 1: %d", (int)cuDeviceSetGraphMemAttribute(dev, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &(cuuint64_t){ 1 }));
+    fact("set current: %d", (int)cuDeviceSetGraphMemAttribute(dev, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &(cuuint64_t){ 0 }));
+    fact("trim: %d", (int)cuDeviceGraphMemTrim(dev));
+}
+
+static const struct { const char *name; void (*run)(void); } sections[] = {
+    { "ends", ends }, { "infos", infos }, { "operations", operations }, { "explicit", explicit_graphs }, { "params", node_params },
+    { "updates", updates }, { "others", others }, { "memory", memory_nodes }, { "exchange", exchange }, { "calls-global", calls_global },
+    { "calls-thread", calls_thread }, { "calls-relaxed", calls_relaxed },
+};
+
+int
+main(int argc, char **argv)
+{
+    for (size_t i = 0; i < COUNT(sections); i++) {
+        if (argc > 1 && strcmp(argv[1], sections[i].name))
+            continue;
+        printf("== %s\n", sections[i].name);
+        fflush(stdout);
+        pid_t p = fork();
+        if (!p) {
+            alarm(60);
+            sections[i].run();
+            fflush(stdout);
+            _exit(0);
+        }
+        int st = 0;
+        waitpid(p, &st, 0);
+        if (WIFSIGNALED(st))
+            printf("crashed: signal %d\n", WTERMSIG(st));
+    }
+    return 0;
+}

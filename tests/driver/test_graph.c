@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Graphs compute what their nodes say, in an order that respects the edges: captured, built by hand, changed, cloned, nested, launched
+ * again and in several streams. Expected values come from plain C. What is answered to wrong use is graph_facts.c's subject. */
+#include "tests/driver/test.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { N = 100, BYTES = N * 4 };
+
+static const char ptx[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    /* p[i] = p[i] * m + a */
+    ".visible .entry mad(.param .u64 p, .param .u32 n, .param .u32 m, .param .u32 a) {\n"
+    "  .reg .pred %q; .reg .b32 %r<8>; .reg .b64 %d<3>;\n"
+    "  ld.param.u64 %d0, [p]; ld.param.u32 %r0, [n]; ld.param.u32 %r1, [m]; ld.param.u32 %r2, [a];\n"
+    "  mov.u32 %r3, %tid.x; mov.u32 %r4, %ctaid.x; mov.u32 %r5, %ntid.x; mad.lo.u32 %r3, %r4, %r5, %r3;\n"
+    "  setp.ge.u32 %q, %r3, %r0; @%q ret;\n"
+    "  mul.wide.u32 %d1, %r3, 4; add.u64 %d0, %d0, %d1; ld.global.u32 %r6, [%d0];\n"
+    "  mad.lo.u32 %r6, %r6, %r1, %r2; st.global.u32 [%d0], %r6; ret;\n}\n"
+    /* d[i] = a[i] * 1000 + b[i] */
+    ".visible .entry mix(.param .u64 d, .param .u64 a, .param .u64 b, .param .u32 n) {\n"
+    "  .reg .pred %q; .reg .b32 %r<8>; .reg .b64 %d<6>;\n"
+    "  ld.param.u64 %d0, [d]; ld.param.u64 %d1, [a]; ld.param.u64 %d2, [b]; ld.param.u32 %r0, [n];\n"
+    "  mov.u32 %r3, %tid.x; mov.u32 %r4, %ctaid.x; mov.u32 %r5, %ntid.x; mad.lo.u32 %r3, %r4, %r5, %r3;\n"
+    "  setp.ge.u32 %q, %r3, %r0; @%q ret;\n"
+    "  mul.wide.u32 %d3, %r3, 4; add.u64 %d0, %d0, %d3; add.u64 %d1, %d1, %d3; add.u64 %d2, %d2, %d3;\n"
+    "  ld.global.u32 %r1, [%d1]; ld.global.u32 %r2, [%d2]; mad.lo.u32 %r1, %r1, 1000, %r2; st.global.u32 [%d0], %r1; ret;\n}\n";
+
+static CUcontext ctx;
+static CUmodule mod;
+static CUfunction mad, mix;
+static CUdeviceptr x, y, z;
+static uint32_t in[N], out[N];
+
+struct args {
+    CUdeviceptr p;
+    uint32_t n, m, a;
+    void *list[4];
+};
+
+static void **
+mad_args(struct args *s, CUdeviceptr p, uint32_t m, uint32_t a)
+{
+    *s = (struct args){ p, N, m, a, { &s->p, &s->n, &s->m, &s->a } };
+    return s->list;
+}
+
+static CUDA_KERNEL_NODE_PARAMS
+node_params(CUfunction f, void **args)
+{
+    return (CUDA_KERNEL_NODE_PARAMS){ .func = f, .gridDimX = (N + 31) / 32, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1,
+                                      .blockDimZ = 1, .kernelParams = args };
+}
+
+static CUresult
+launch_mad(CUstream s, CUdeviceptr p, uint32_t m, uint32_t a)
+{
+    struct args t;
+    return cuLaunchKernel(mad, (N + 31) / 32, 1, 1, 32, 1, 1, 0, s, mad_args(&t, p, m, a), NULL);
+}
+
+static CUresult
+launch_mix(CUstream s, CUdeviceptr d, CUdeviceptr a, CUdeviceptr b)
+{
+    uint32_t n = N;
+    void *args[] = { &d, &a, &b, &n };
+    return cuLaunchKernel(mix, (N + 31) / 32, 1, 1, 32, 1, 1, 0, s, args, NULL);
+}
+
+static CUgraphNode
+add_mad(CUgraph g, const CUgraphNode *deps, size_t n, CUdeviceptr p, uint32_t m, uint32_t a)
+{
+    struct args t;
+    CUgraphNode h = NULL;
+    CUDA_KERNEL_NODE_PARAMS k = node_params(mad, mad_args(&t, p, m, a));
+    OK(cuGraphAddKernelNode_v2(&h, g, deps, n, &k));
+    memset(&t, 0xee, sizeof t);         /* the node has copies */
+    return h;
+}
+
+static void
+fill_in(void)
+{
+    for (uint32_t i = 0; i < N; i++)
+        in[i] = i * 7 + 3;
+    OK(cuMemcpyHtoD_v2(x, in, BYTES));
+    OK(cuMemsetD8_v2(y, 0, BYTES));
+    OK(cuMemsetD8_v2(z, 0, BYTES));
+    OK(cuCtxSynchronize());
+}
+
+/* All of p is f(in, i). */
+static void
+check(const char *what, CUdeviceptr p, uint32_t (*f)(uint32_t v))
+{
+    memset(out, 0xcc, sizeof out);
+    OK(cuMemcpyDtoH_v2(out, p, BYTES));
+    for (uint32_t i = 0; i < N; i++)
+        if (out[i] != f(in[i])) {
+            fprintf(stderr, "%s: element %u is %u, not %u\n", what, i, out[i], f(in[i]));
+            failures++;
+            return;
+        }
+}
+
+static uint32_t same(uint32_t v) { return v; }
+static uint32_t twice1(uint32_t v) { return v * 2 + 1; }
+static uint32_t three_times(uint32_t v) { return twice1(twice1(twice1(v))); }
+
+static CUstream
+stream(void)
+{
+    CUstream s = NULL;
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    return s;
+}
+
+static CUgraphExec
+instantiate(CUgraph g)
+{
+    CUgraphExec e = NULL;
+    OK(cuGraphInstantiateWithFlags(&e, g, 0));
+    return e;
+}
+
+static void
+run(CUgraphExec e, CUstream s, int times)
+{
+    for (int i = 0; i < times; i++)
+        OK(cuGraphLaunch(e, s));
+    OK(cuStreamSynchronize(s));
+}
+
+/* ---- capture ----------------------------------------------------------------------------------------------------------------- */
+
+static void
+linear(void)
+{
+    CUstream s = stream();
+    CUgraph g;
+    static uint32_t back[N];
+    fill_in();
+    OK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(launch_mad(s, x, 2, 1));
+    OK(cuMemcpyDtoDAsync_v2(y, x, BYTES, s));
+    OK(cuMemsetD32Async(z, 5, N, s));
+    OK(cuMemcpyDtoHAsync_v2(back, x, BYTES, s));
+    OK(cuStreamEndCapture(s, &g));
+    usleep(20000);
+    check("capturing runs nothing", x, same);
+    CUgraphExec e = instantiate(g);
+    check("instantiating runs nothing", x, same);
+    OK(cuGraphDestroy(g));              /* the executable one has copies */
+    run(e, s, 3);
+    check("three launches", x, three_times);
+    check("copied inside", y, three_times);
+    for (uint32_t i = 0; i < N; i++)
+        EXPECT(back[i] == three_times(in[i]));
+    OK(cuMemcpyDtoH_v2(out, z, BYTES));
+    EXPECT(out[0] == 5 && out[N - 1] == 5);
+    /* among other work of the stream, in order */
+    fill_in();
+    OK(launch_mad(s, x, 1, 100));
+    OK(cuGraphLaunch(e, s));
+    OK(launch_mad(s, x, 3, 0));
+    OK(cuGraphLaunch(e, s));
+    OK(cuStreamSynchronize(s));
+    OK(cuMemcpyDtoH_v2(out, x, BYTES));
+    for (uint32_t i = 0; i < N; i++)
+        EXPECT(out[i] == twice1(twice1(in[i] + 100) * 3));
+    OK(cuGraphExecDestroy(e));
+    OK(cuStreamDestroy_v2(s));
+}
+
+/* (x * 2 + 1) goes to y as * 3 and to x as + 10 in two streams; z = x * 1000 + y. */
+static uint32_t diamond(uint32_t v) { uint32_t t = twice1(v); return (t + 10) * 1000 + t * 3; }
+
+static void
+fork_join(void)
+{
+    CUstream s = stream(), t = stream();
+    CUevent a, b;
+    CUgraph g;
+    fill_in();
+    OK(cuEventCreate(&a, 0));
+    OK(cuEventCreate(&b, 0));
+    OK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(launch_mad(s, x, 2, 1));
+    OK(cuMemcpyDtoDAsync_v2(y, x, BYTES, s));
+    OK(cuEventRecord(a, s));
+    OK(cuStreamWaitEvent(t, a, 0));
+    OK(launch_mad(t, y, 3, 0));
+    OK(cuEventRecord(b, t));
+    OK(launch_mad(s, x, 1, 10));
+    OK(cuStreamWaitEvent(s, b, 0));
+    OK(launch_mix(s, z, x, y));
+    OK(cuStreamEndCapture(s, &g));
+    size_t n = 0, edges = 0;
+    OK(cuGraphGetNodes(g, NULL, &n));
+    OK(cuGraphGetEdges(g, NULL, NULL, &edges));
+    EXPECT(n == 5 && edges == 5);
+    CUgraphExec e = instantiate(g);
+    run(e, s, 1);
+    check("fork and join", z, diamond);
+    /* the forked stream is free again */
+    fill_in();
+    OK(launch_mad(t, x, 2, 1));
+    OK(cuStreamSynchronize(t));
+    check("after the capture", x, twice1);
+    OK(cuGraphExecDestroy(e));
+    OK(cuGraphDestroy(g));
+    OK(cuEventDestroy_v2(a));
+    OK(cuEventDestroy_v2(b));
+    OK(cuStreamDestroy_v2(s));
+    OK(cuStreamDestroy_v2(t));
+}
+
+static void *
+capture_alone(void *unused)
+{
+    CUdeviceptr p = 0;
+    CUgraph g;
+    OK(cuCtxSetCurrent(ctx));
+    CUstream s = stream();
+    uint32_t mine[N];
+    OK(cuMemAlloc_v2(&p, BYTES));
+    for (uint32_t k = 0; k < 20; k++) {
+        OK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+        OK(cuMemsetD32Async(p, k, N, s));
+        OK(launch_mad(s, p, 3, k));
+        OK(cuStreamEndCapture(s, &g));
+        CUgraphExec e = instantiate(g);
+        run(e, s, 2);
+        OK(cuMemcpyDtoH_v2(mine, p, BYTES));
+        EXPECT(mine[0] == k * 3 + k && mine[N - 1] == k * 3 + k);
+        OK(cuGraphExecDestroy(e));
+        OK(cuGraphDestroy(g));
+    }
+    OK(cuMemFree_v2(p));
+    OK(cuStreamDestroy_v2(s));
+    return NULL;
+}
+
+static void
+threads(void)
+{
+    pthread_t t[3];
+    for (int i = 0; i < 3; i++)
+        pthread_create(&t[i], NULL, capture_alone, NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_join(t[i], NULL);
+}
+
+/* ---- built by hand ------------------------------------------------------------------------------------------------------------- */
+
+static void
+by_hand(void)
+{
+    CUgraph g;
+    CUgraphNode first, copy, left, right, last, empty;
+    CUstream s = stream();
+    uint32_t n = N;
+    void *args[] = { &z, &x, &y, &n };
+    CUDA_KERNEL_NODE_PARAMS k = node_params(mix, args);
+    CUDA_MEMCPY3D c = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = x, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = y,
+                        .WidthInBytes = BYTES, .Height = 1, .Depth = 1 };
+    fill_in();
+    /* created last first, so that order of creation is the wrong order */
+    OK(cuGraphCreate(&g, 0));
+    OK(cuGraphAddKernelNode_v2(&last, g, NULL, 0, &k));
+    OK(cuGraphAddEmptyNode(&empty, g, NULL, 0));
+    right = add_mad(g, NULL, 0, y, 3, 0);
+    left = add_mad(g, NULL, 0, x, 1, 10);
+    OK(cuGraphAddMemcpyNode(&copy, g, NULL, 0, &c, ctx));
+    first = add_mad(g, NULL, 0, x, 2, 1);
+    CUgraphNode from[] = { first, copy, copy, left, right, empty }, to[] = { copy, left, right, empty, empty, last };
+    OK(cuGraphAddDependencies(g, from, to, 6));
+    CUgraphExec e = instantiate(g);
+    run(e, s, 1);
+    check("built by hand", z, diamond);
+    /* arguments of one node, in the executable graph only */
+    struct args t;
+    k = node_params(mad, mad_args(&t, x, 5, 7));
+    OK(cuGraphExecKernelNodeSetParams_v2(e, first, &k));
+    fill_in();
+    run(e, s, 1);
+    OK(cuMemcpyDtoH_v2(out, z, BYTES));
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t v = in[i] * 5 + 7;
+        EXPECT(out[i] == (v + 10) * 1000 + v * 3);
+    }
+    CUgraphExec other = instantiate(g);
+    fill_in();
+    run(other, s, 1);
+    check("the graph kept its arguments", z, diamond);
+    /* a node switched off */
+    OK(cuGraphNodeSetEnabled(other, first, 0));
+    fill_in();
+    run(other, s, 1);
+    OK(cuMemcpyDtoH_v2(out, z, BYTES));
+    for (uint32_t i = 0; i < N; i++)
+        EXPECT(out[i] == (in[i] + 10) * 1000 + in[i] * 3);
+    /* a clone keeps what the original had */
+    CUgraph clone;
+    CUgraphNode found = NULL;
+    OK(cuGraphClone(&clone, g));
+    OK(cuGraphNodeFindInClone(&found, first, clone));
+    EXPECT(found && found != first);
+    OK(cuGraphKernelNodeSetParams_v2(first, &k));
+    OK(cuGraphDestroyNode(left));
+    CUgraphExec of_clone = instantiate(clone);
+    fill_in();
+    run(of_clone, s, 1);
+    check("clone", z, diamond);
+    OK(cuGraphExecDestroy(e));
+    OK(cuGraphExecDestroy(other));
+    OK(cuGraphExecDestroy(of_clone));
+    OK(cuGraphDestroy(clone));
+    OK(cuGraphDestroy(g));
+    OK(cuStreamDestroy_v2(s));
+}
+
+static void
+children(void)
+{
+    CUgraph inner, outer;
+    CUgraphNode a, b, c;
+    CUstream s = stream();
+    fill_in();
+    OK(cuGraphCreate(&inner, 0));
+    a = add_mad(inner, NULL, 0, x, 2, 0);
+    add_mad(inner, &a, 1, x, 1, 1);
+    OK(cuGraphCreate(&outer, 0));
+    OK(cuGraphAddChildGraphNode(&a, outer, NULL, 0, inner));
+    OK(cuGraphDestroy(inner));
+    CUgraph copy;
+    OK(cuGraphChildGraphNodeGetGraph(a, &copy));
+    b = add_mad(outer, &a, 1, x, 3, 0);
+    OK(cuGraphAddChildGraphNode(&c, outer, &b, 1, copy));
+    CUgraphExec e = instantiate(outer);
+    run(e, s, 1);
+    OK(cuMemcpyDtoH_v2(out, x, BYTES));
+    for (uint32_t i = 0; i < N; i++)
+        EXPECT(out[i] == twice1(twice1(in[i]) * 3));
+    /* a launch into a capture */
+    CUgraph g;
+    OK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuGraphLaunch(e, s));
+    OK(launch_mad(s, x, 1, 1));
+    OK(cuStreamEndCapture(s, &g));
+    CUgraphExec f = instantiate(g);
+    fill_in();
+    run(f, s, 1);
+    OK(cuMemcpyDtoH_v2(out, x, BYTES));
+    for (uint32_t i = 0; i < N; i++)
+        EXPECT(out[i] == twice1(twice1(in[i]) * 3) + 1);
+    OK(cuGraphExecDestroy(e));
+    OK(cuGraphExecDestroy(f));
+    OK(cuGraphDestroy(g));
+    OK(cuGraphDestroy(outer));
+    OK(cuStreamDestroy_v2(s));
+}
+
+/* The whole executable graph takes over another graph's arguments. */
+static CUgraph
+step_graph(CUstream s, uint32_t m, uint32_t a)
+{
+    CUgraph g = NULL;
+    OK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    OK(launch_mad(s, x, m, a));
+    OK(cuMemsetD32Async(y, a, N, s));
+    OK(cuStreamEndCapture(s, &g));
+    return g;
+}
+
+static void
+updates(void)
+{
+    CUstream s = stream();
+    CUgraph g = step_graph(s, 2, 1), h = step_graph(s, 4, 9);
+    CUgraphExec e = instantiate(g);
+    CUgraphExecUpdateResultInfo info;
+    fill_in();
+    OK(cuGraphLaunch(e, s));
+    OK(cuGraphExecUpdate_v2(e, h, &info));      /* later launches only */
+    EXPECT(info.result == CU_GRAPH_EXEC_UPDATE_SUCCESS);
+    OK(cuGraphDestroy(h));
+    OK(cuGraphLaunch(e, s));
+    OK(cuStreamSynchronize(s));
+    OK(cuMemcpyDtoH_v2(out, x, BYTES));
+    for (uint32_t i = 0; i < N; i++)
+        EXPECT(out[i] == twice1(in[i]) * 4 + 9);
+    OK(cuMemcpyDtoH_v2(out, y, BYTES));
+    EXPECT(out[0] == 9 && out[N - 1] == 9);
+    /* nodes keep their names in the updated graph */
+    CUgraphNode n[2];
+    size_t count = 2;
+    struct args t;
+    OK(cuGraphGetNodes(g, n, &count));
+    CUDA_KERNEL_NODE_PARAMS k = node_params(mad, mad_args(&t, x, 1, 5));
+    OK(cuGraphExecKernelNodeSetParams_v2(e, n[0], &k));
+    fill_in();
+    run(e, s, 1);
+    OK(cuMemcpyDtoH_v2(out, x, BYTES));
+    EXPECT(out[3] == in[3] + 5);
+    OK(cuGraphExecDestroy(e));
+    OK(cuGraphDestroy(g));
+    OK(cuStreamDestroy_v2(s));
+}
+
+/* ---- order between streams ------------------------------------------------------------------------------------------------------- */
+
+static _Atomic int gate, calls;
+
+static void
+wait_gate(void *unused)
+{
+    atomic_fetch_add(&calls, 1);
+    while (!atomic_load(&gate))
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
+static void
+streams(void)
+{
+    CUstream s = stream(), t = stream();
+    CUgraph g;
+    CUgraphNode h;
+    CUDA_HOST_NODE_PARAMS p = { .fn = wait_gate };
+    fill_in();
+    OK(cuGraphCreate(&g, 0));
+    OK(cuGraphAddHostNode(&h, g, NULL, 0, &p));
+    add_mad(g, &h, 1, x, 2, 1);
+    CUgraphExec e = instantiate(g);
+    atomic_store(&gate, 0);
+    atomic_store(&calls, 0);
+    OK(cuGraphLaunch(e, s));
+    OK(cuGraphLaunch(e, t));            /* another stream, the same executable graph: after the first launch */
+    for (int i = 0; i < 2000 && !atomic_load(&calls); i++)
+        usleep(1000);
+    usleep(50000);
+    EXPECT(atomic_load(&calls) == 1);
+    EXPECT_RESULT(cuStreamQuery(t), CUDA_ERROR_NOT_READY);
+    OK(cuGraphExecDestroy(e));          /* what was launched runs on */
+    OK(cuGraphDestroy(g));
+    atomic_store(&gate, 1);
+    OK(cuStreamSynchronize(t));
+    OK(cuStreamSynchronize(s));
+    EXPECT(atomic_load(&calls) == 2);
+    OK(cuMemcpyDtoH_v2(out, x, BYTES));
+    for (uint32_t i = 0; i < N; i++)
+        EXPECT(out[i] == twice1(twice1(in[i])));
+    OK(cuStreamDestroy_v2(s));
+    OK(cuStreamDestroy_v2(t));
+}
+
+/* Event nodes order a graph with other streams. */
+static void
+events(void)
+{
+    CUstream s = stream(), t = stream(), u = stream();
+    CUevent before, after;
+    CUgraph g;
+    CUgraphNode w, k, r;
+    fill_in();
+    OK(cuEventCreate(&before, CU_EVENT_DISABLE_TIMING));
+    OK(cuEventCreate(&after, CU_EVENT_DISABLE_TIMING));
+    OK(cuGraphCreate(&g, 0));
+    OK(cuGraphAddEventWaitNode(&w, g, NULL, 0, before));
+    k = add_mad(g, &w, 1, x, 2, 1);
+    OK(cuGraphAddEventRecordNode(&r, g, &k, 1, after));
+    CUgraphExec e = instantiate(g);
+    atomic_store(&gate, 0);
+    OK(cuLaunchHostFunc(t, wait_gate, NULL));
+    OK(launch_mad(t, x, 1, 100));
+    OK(cuEventRecord(before, t));
+    OK(cuGraphLaunch(e, s));
+    OK(cuStreamWaitEvent(u, after, 0));
+    OK(launch_mad(u, x, 3, 0));
+    usleep(20000);
+    EXPECT_RESULT(cuStreamQuery(u), CUDA_ERROR_NOT_READY);
+    atomic_store(&gate, 1);
+    OK(cuStreamSynchronize(u));
+    OK(cuMemcpyDtoH_v2(out, x, BYTES));
+    for (uint32_t i = 0; i < N; i++)
+        EXPECT(out[i] == twice1(in[i] + 100) * 3);
+    OK(cuGraphExecDestroy(e));
+    OK(cuGraphDestroy(g));
+    OK(cuEventDestroy_v2(before));
+    OK(cuEventDestroy_v2(after));
+    OK(cuStreamDestroy_v2(s));
+    OK(cuStreamDestroy_v2(t));
+    OK(cuStreamDestroy_v2(u));
+}
+
+/* The legacy stream waits for blocking streams' graphs and the other way round. */
+static void
+legacy(void)
+{
+    CUstream s;
+    CUgraph g;
+    fill_in();
+    OK(cuStreamCreate(&s, 0));
+    OK(cuGraphCreate(&g, 0));
+    add_mad(g, NULL, 0, x, 2, 1);
+    CUgraphExec e = instantiate(g);
+    OK(launch_mad(NULL, x, 1, 100));
+    OK(cuGraphLaunch(e, s));
+    OK(launch_mad(NULL, x, 3, 0));
+    OK(cuGraphLaunch(e, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuMemcpyDtoH_v2(out, x, BYTES));
+    for (uint32_t i = 0; i < N; i++)
+        EXPECT(out[i] == twice1(twice1(in[i] + 100) * 3));
+    OK(cuGraphExecDestroy(e));
+    OK(cuGraphDestroy(g));
+    OK(cuStreamDestroy_v2(s));
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------------------ */
+
+static void
+memory(void)
+{
+    CUstream s = stream();
+    CUgraph g;
+    CUdeviceptr p = 0;
+    fill_in();
+    OK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuMemAllocAsync(&p, BYTES, s));
+    OK(cuMemcpyDtoDAsync_v2(p, x, BYTES, s));
+    OK(launch_mad(s, p, 2, 1));
+    OK(cuMemcpyDtoDAsync_v2(x, p, BYTES, s));
+    OK(cuMemFreeAsync(p, s));
+    OK(cuStreamEndCapture(s, &g));
+    CUgraphExec e = instantiate(g);
+    run(e, s, 3);
+    check("memory of a graph", x, three_times);
+    OK(cuGraphExecDestroy(e));
+    OK(cuGraphDestroy(g));
+    OK(cuStreamDestroy_v2(s));
+}
+
+/* A module that goes before the graph that uses it leaves an error, not a crash. */
+static void
+unloaded(void)
+{
+    CUmodule m;
+    CUfunction f;
+    CUgraph g;
+    CUgraphNode n;
+    CUstream s = stream();
+    struct args t;
+    OK(cuModuleLoadData(&m, ptx));
+    OK(cuModuleGetFunction(&f, m, "mad"));
+    CUDA_KERNEL_NODE_PARAMS k = node_params(f, mad_args(&t, x, 2, 1));
+    OK(cuGraphCreate(&g, 0));
+    OK(cuGraphAddKernelNode_v2(&n, g, NULL, 0, &k));
+    CUgraphExec e = instantiate(g);
+    OK(cuModuleUnload(m));
+    fill_in();
+    EXPECT_RESULT(cuGraphLaunch(e, s), CUDA_ERROR_INVALID_HANDLE);
+    OK(cuStreamSynchronize(s));
+    check("not launched", x, same);
+    OK(cuGraphExecDestroy(e));
+    OK(cuGraphDestroy(g));
+    /* handles that are gone or of another kind */
+    EXPECT_RESULT(cuGraphLaunch(e, s), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_RESULT(cuGraphDestroy(g), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_RESULT(cuGraphDestroy((CUgraph)s), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_RESULT(cuGraphDestroyNode(n), CUDA_ERROR_INVALID_VALUE);
+    OK(cuStreamDestroy_v2(s));
+}
+
+/* Long chains and many branches: no recursion, nothing quadratic that hurts. */
+static void
+large(void)
+{
+    enum { LONG = 3000 };
+    CUgraph g;
+    CUstream s = stream();
+    CUgraphNode last = NULL;
+    OK(cuGraphCreate(&g, 0));
+    uint32_t expect = in[0];
+    fill_in();
+    expect = in[0];
+    CUgraphNode start = add_mad(g, NULL, 0, x, 1, 0);
+    last = start;
+    for (int i = 0; i < LONG; i++) {
+        CUgraphNode deps[] = { last, start }, n;
+        if (i % 100 == 0) {
+            last = add_mad(g, &last, 1, x, 1, (uint32_t)i);
+            expect += (uint32_t)i;
+        } else {
+            OK(cuGraphAddEmptyNode(&n, g, deps, last == start ? 1 : 2));
+            last = n;
+        }
+    }
+    CUgraphExec e = instantiate(g);
+    run(e, s, 1);
+    OK(cuMemcpyDtoH_v2(out, x, BYTES));
+    EXPECT(out[0] == expect);
+    OK(cuGraphExecDestroy(e));
+    OK(cuGraphDestroy(g));
+    OK(cuStreamDestroy_v2(s));
+}
+
+int
+main(void)
+{
+    ctx = make_context();
+    OK(cuModuleLoadData(&mod, ptx));
+    OK(cuModuleGetFunction(&mad, mod, "mad"));
+    OK(cuModuleGetFunction(&mix, mod, "mix"));
+    OK(cuMemAlloc_v2(&x, BYTES));
+    OK(cuMemAlloc_v2(&y, BYTES));
+    OK(cuMemAlloc_v2(&z, BYTES));
+    if (failures)
+        return 1;
+    static const struct { const char *name; void (*run)(void); } tests[] = {
+        { "linear", linear }, { "fork_join", fork_join }, { "threads", threads }, { "by_hand", by_hand }, { "children", children },
+        { "updates", updates }, { "streams", streams }, { "events", events }, { "legacy", legacy }, { "memory", memory },
+        { "unloaded", unloaded }, { "large", large },
+    };
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        int before = failures;
+        tests[i].run();
+        if (failures != before)
+            fprintf(stderr, "in %s\n", tests[i].name);
+    }
+    OK(cuCtxDestroy_v2(ctx));
+    return failures != 0;
+}
