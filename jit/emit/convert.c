@@ -35,13 +35,6 @@ is_packed(ptx_type t)
 static V
 fp_to_int_sat(struct emit *e, V v, LLVMTypeRef scalar, bool is_signed)
 {
-    if (e->target == CWJ_TARGET_AMDGCN && scalar == e->i32) {
-        /* AMD's instructions do just that, but LLVM only knows that of fptosi in range: the fence keeps it from computing the
-         * conversion of a constant, where it takes the freedom to make anything of it. */
-        v = v_call1(e, "llvm.arithmetic.fence", v);
-        v = is_signed ? LLVMBuildFPToSI(e->b, v, scalar, "") : LLVMBuildFPToUI(e->b, v, scalar, "");
-        return LLVMBuildFreeze(e->b, v, "");
-    }
     const char *name = is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
     unsigned id = LLVMLookupIntrinsicID(name, 15);
     LLVMTypeRef over[2] = { emit_like(e, v, scalar), LLVMTypeOf(v) };

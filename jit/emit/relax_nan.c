@@ -133,8 +133,7 @@ static bool
 blind(V user)
 {
     static const char *const intrinsics[] = { "llvm.fma.", "llvm.sqrt.", "llvm.fptosi.sat.", "llvm.fptoui.sat.", "llvm.floor.",
-                                              "llvm.ceil.", "llvm.trunc.", "llvm.roundeven.", "llvm.maxnum.", "llvm.minnum.",
-                                              "llvm.arithmetic.fence." };
+                                              "llvm.ceil.", "llvm.trunc.", "llvm.roundeven.", "llvm.maxnum.", "llvm.minnum." };
     size_t len;
 
     switch (LLVMGetInstructionOpcode(user)) {

@@ -311,6 +311,8 @@ cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFileType type
     struct listener listener = { .diags = diags };
     uint32_t errors = diags->errors;
     *out = NULL;
+    if (!strncmp(LLVMGetTarget(m), "amdgcn", 6))
+        cwj_amd_convert(m);
 #if LLVM_VERSION_MAJOR < 20
     if (!strncmp(LLVMGetTarget(m), "amdgcn", 6))
         cwj_amd_guard_width(m);

@@ -38,6 +38,8 @@ cw_result cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFil
 void cwj_x86_guard_ternlog(LLVMModuleRef m);
 /* Ballots of float comparisons that LLVM gets wrong for AMD GPUs: the last pass before code generation. */
 void cwj_amd_guard_ballot(LLVMModuleRef m);
+/* Saturating conversions to integers as AMD's instructions have them; the last pass, too. */
+void cwj_amd_convert(LLVMModuleRef m);
 
 /* Guard a module for amdgcn against LLVM's wrong bit field extracts; see the file. */
 void cwj_amd_guard_width(LLVMModuleRef m);

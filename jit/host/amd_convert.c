@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Conversions from float to 32-bit integers on AMD. PTX's are LLVM's saturating ones, and V_CVT_I32_F32 and its like compute just
+ * that. But LLVM before 20 writes out clamps and a test for NaN around them, so what is left of them when the optimiser is done, which
+ * folds constants right, becomes the plain conversion. That is undefined out of range: freeze makes it a number, and code
+ * generation then selects the instruction. */
+#include "jit/host/llvm.h"
+
+typedef LLVMValueRef V;
+
+static LLVMTypeRef
+element(V v)            /* gfx90a's pairs of floats are vectors */
+{
+    LLVMTypeRef t = LLVMTypeOf(v);
+    return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetElementType(t) : t;
+}
+
+static bool
+saves_clamps(V call)
+{
+    V x = LLVMGetOperand(call, 0);
+    LLVMTypeKind from = LLVMGetTypeKind(element(x));
+    return LLVMGetIntTypeWidth(element(call)) == 32 && (from == LLVMFloatTypeKind || from == LLVMDoubleTypeKind) && !LLVMIsConstant(x);
+}
+
+void
+cwj_amd_convert(LLVMModuleRef m)
+{
+    unsigned to_signed = LLVMLookupIntrinsicID("llvm.fptosi.sat", 15), to_unsigned = LLVMLookupIntrinsicID("llvm.fptoui.sat", 15);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
+    for (V f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block))
+            for (V s = LLVMGetFirstInstruction(block), next; s; s = next) {
+                next = LLVMGetNextInstruction(s);
+                V called = LLVMIsACallInst(s) ? LLVMGetCalledValue(s) : NULL;
+                unsigned id = called && LLVMIsAFunction(called) ? LLVMGetIntrinsicID(called) : 0;
+                if (!id || (id != to_signed && id != to_unsigned) || !saves_clamps(s))
+                    continue;
+                LLVMPositionBuilderBefore(b, s);
+                V x = LLVMGetOperand(s, 0), plain = (id == to_signed ? LLVMBuildFPToSI : LLVMBuildFPToUI)(b, x, LLVMTypeOf(s), "");
+                LLVMReplaceAllUsesWith(s, LLVMBuildFreeze(b, plain, ""));
+                LLVMInstructionEraseFromParent(s);
+            }
+    LLVMDisposeBuilder(b);
+}
