@@ -4,10 +4,11 @@
  * x give (c0 << a) + c1 x + (c2 sq(x) << c) + constant, where sq drops the low columns of the square; the sum is cut off.
  * Each function becomes one internal function of the module, for the optimiser to inline or not. All arithmetic is exact
  * integer arithmetic (or on integers in f64), so that every target computes the same bits. */
-#include "jit/emit/mufu.h"
+#include "jit/emit/mufu_private.h"
 #include "jit/emit/mufu_tables.h"
 
 #include <stdio.h>
+#include <string.h>
 
 typedef LLVMValueRef V;
 
@@ -629,12 +630,33 @@ ex2_full_finish(struct emit *e, V b, V p, V r)
 
 /* ---- the interface ----------------------------------------------------------------------------------------------------- */
 
+/* On amdgcn, where the function has a path of its own. */
+static V
+gcn(struct emit *e, const char *name, V bits)
+{
+    static const struct {
+        const char *name;
+        enum mufu_gcn function;
+        const struct mufu_table *table;
+    } functions[] = {
+        { "rcp", MUFU_GCN_RCP, &rcp_table }, { "rcp_full", MUFU_GCN_RCP_FULL, &rcp_table }, { "rsq", MUFU_GCN_RSQ, &rsq_table },
+        { "rsq_full", MUFU_GCN_RSQ_FULL, &rsq_table }, { "sqrt", MUFU_GCN_SQRT, &sqrt_table }, { "sqrt_full", MUFU_GCN_SQRT_FULL, &sqrt_table },
+    };
+
+    for (unsigned i = 0; e->target == CWJ_TARGET_AMDGCN && i < sizeof functions / sizeof *functions; i++) {
+        if (!strcmp(functions[i].name, name))
+            return mufu_gcn(e, functions[i].function, functions[i].table, bits);
+    }
+    return NULL;
+}
+
 #define FUNCTION(name, ...) \
     V \
     mufu_##name(struct emit *e, V bits) \
     { \
         static const struct function f = { #name, __VA_ARGS__ }; \
-        return shared(e, &f, bits); \
+        V r = gcn(e, #name, bits); \
+        return r ? r : shared(e, &f, bits); \
     }
 #define NORMAL IMPLIED, 254u << 23, false       /* positive, finite */
 #define BELOW_126 0, 0x42fc0000, true

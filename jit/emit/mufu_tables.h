@@ -7,15 +7,7 @@
 #ifndef CWJ_MUFU_TABLES_H
 #define CWJ_MUFU_TABLES_H
 
-#include <stdint.h>
-
-enum { MUFU_MAX_SEGMENTS = 128 };
-
-struct mufu_table {
-    const char *name;
-    unsigned segments;
-    const uint32_t (*coefficients)[2];
-};
+#include "jit/emit/mufu_private.h"
 
 static const uint32_t rcp_coefficients[128][2] = {
     { 0x03fffffe, 0x03f5fffe }, { 0x03f80fe0, 0x03ddfc0a }, { 0x03f03f04, 0x03c6f82d }, { 0x03e88cb3, 0x03b1f467 },

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The special function unit for AMD GPUs: what mufu.c computes, in few instructions.
+ *
+ * - A segment is 16 bytes: c0 in 64 bits, c1 and c2 with their signs in 32 each, all scaled so that the sum of two products of
+ *   32 x 32 + 64 bits has the result in its upper word. What the operand has above x (the segment's number) is taken off in c0, where the
+ *   constant and the exponent of the result's first binade are too.
+ * - The squarer's mixed products are four: bit 1 of h by bit 7 of l, bits 2 3 by 5 to 7, bits 4 5 by 3 to 7, bits 6 7 by 1 to 7. In none of them
+ *   do the dropped columns add up to a carry, so the product without its low eight bits is the sum of the partial products without
+ *   theirs. A search over all coverings by such rectangles finds no other four, and no three. The halves of a register hold two.
+ * - Operands that are no positive (rcp: no) normal numbers leave the path, by a branch that a wave takes as a whole: a block replaces each by
+ *   an operand p and a term t with which the path gives the operand's result. */
+#include "jit/emit/amdgcn_private.h"
+#include "jit/emit/mufu_private.h"
+
+#include <stdio.h>
+
+typedef LLVMValueRef V;
+
+#define SIGN UINT32_C(0x80000000)
+enum { CONSTANT = 4 /* address space */, ONE = 0x3f800000, INFINITE = 0x7f800000, CANONICAL_NAN = 0x7fffffff, IMPLIED = 1 << 23 };
+
+static V
+k32(struct emit *e, uint32_t value)
+{
+    return LLVMConstInt(e->i32, value, false);
+}
+
+static V
+call(struct emit *e, const char *name, LLVMTypeRef overload, V a, V b, V c)
+{
+    V args[3] = { a, b, c };
+    return gcn_intrinsic(e, name, &overload, overload != NULL, args, c ? 3 : b ? 2 : 1);
+}
+
+static V
+pick(struct emit *e, V c, uint32_t a, V b)
+{
+    return v_sel(e, c, k32(e, a), b);
+}
+
+/* ---- interpolation ----------------------------------------------------------------------------------------------------- */
+
+/* ((c0 << a) + c1 x + (c2 sq(x) << c) + k) >> shift, c1 and c2 negated where said so, + exponent << 23. The operand X of the first
+ * product is x << up, plus what offset says for the segment. */
+struct row {
+    int64_t c0, c1, c2, k, exponent, offset;
+    unsigned a, c, shift, up;
+};
+
+static V
+row_constant(struct emit *e, const struct row *r)
+{
+    unsigned by = 32 - r->shift;
+    int64_t c1 = r->c1 * (INT64_C(1) << (by - r->up)), c2 = r->c2 * (INT64_C(1) << (by + r->c));
+    uint64_t c0 = (uint64_t)((r->c0 << r->a) + r->k) << by;
+
+    c0 += ((uint64_t)r->exponent << 55) - (uint64_t)c1 * (uint64_t)r->offset;
+    V word[4] = { k32(e, (uint32_t)c0), k32(e, (uint32_t)(c0 >> 32)), k32(e, (uint32_t)c1), k32(e, (uint32_t)c2) };
+    return LLVMConstArray(e->i32, word, 4);
+}
+
+static V
+rows(struct emit *e, const struct mufu_table *t, const char *suffix, void (*row)(struct row *, unsigned i))
+{
+    char name[64];
+    V value[MUFU_MAX_SEGMENTS];
+    LLVMTypeRef each = LLVMArrayType(e->i32, 4);
+
+    snprintf(name, sizeof name, "%s.%s", t->name, suffix);
+    V g = LLVMGetNamedGlobal(e->module, name);
+    if (g)
+        return g;
+    for (unsigned i = 0; i < t->segments; i++) {
+        struct row r = { .c0 = t->coefficients[i][0], .c1 = t->coefficients[i][1] & 0xffff, .c2 = t->coefficients[i][1] >> 16 };
+        row(&r, i);
+        value[i] = row_constant(e, &r);
+    }
+    g = LLVMAddGlobalInAddressSpace(e->module, LLVMArrayType(each, t->segments), name, CONSTANT);
+    LLVMSetInitializer(g, LLVMConstArray(each, value, t->segments));
+    LLVMSetLinkage(g, LLVMInternalLinkage);
+    LLVMSetGlobalConstant(g, true);
+    LLVMSetAlignment(g, 64);
+    return g;
+}
+
+/* The product of a's halves by b's other halves. */
+static V
+cross(struct emit *e, V a, V b)
+{
+    LLVMTypeRef t = LLVMVectorType(e->i16, 2);
+    V y = LLVMBuildBitCast(e->b, b, t, ""), swap[2] = { k32(e, 1), k32(e, 0) };
+
+    y = LLVMBuildShuffleVector(e->b, y, y, LLVMConstVector(swap, 2), "");
+    return LLVMBuildBitCast(e->b, LLVMBuildMul(e->b, LLVMBuildBitCast(e->b, a, t, ""), y, ""), e->i32, "");
+}
+
+/* square_half of mufu.c, of 256 h + l for z = h << 16 | l. */
+static V
+square_half(struct emit *e, V z)
+{
+    LLVMTypeRef t = LLVMVectorType(e->i16, 2);
+    V a = cross(e, v_and(e, z, k32(e, 0x000c0080)), v_and(e, z, k32(e, 0x000200e0)));
+    V b = cross(e, v_and(e, z, k32(e, 0x00c000f8)), v_and(e, z, k32(e, 0x003000fe)));
+    V upper = call(e, "llvm.amdgcn.perm", NULL, a, b, k32(e, 0x07050301)), pair = LLVMBuildBitCast(e->b, z, t, "");
+    V hh = LLVMBuildBitCast(e->b, LLVMBuildMul(e->b, pair, pair, ""), e->i32, "");
+
+    return call(e, "llvm.amdgcn.sad.u8", NULL, upper, k32(e, 0), v_lshr(e, hh, k32(e, 17)));
+}
+
+/* at: the segment's number times 16. */
+static V
+interpolate(struct emit *e, V table, V at, V x, V z)
+{
+    LLVMTypeRef pair = LLVMVectorType(e->i64, 2);
+    V s = square_half(e, z), offset = LLVMBuildZExt(e->b, at, e->i64, "");
+    V row = LLVMBuildLoad2(e->b, pair, LLVMBuildGEP2(e->b, e->i8, table, &offset, 1, ""), "");
+    LLVMSetAlignment(row, 16);
+    V sum = LLVMBuildExtractElement(e->b, row, k32(e, 0), ""), c = LLVMBuildExtractElement(e->b, row, k32(e, 1), "");
+    V c1 = emit_resize(e, LLVMBuildTrunc(e->b, c, e->i32, ""), e->i64, true), c2 = v_ashr(e, c, LLVMConstInt(e->i64, 32, false));
+
+    sum = v_add(e, v_mul(e, emit_resize(e, x, e->i64, true), c1), sum);
+    sum = v_add(e, v_mul(e, emit_resize(e, s, e->i64, true), c2), sum);
+    return LLVMBuildTrunc(e->b, v_lshr(e, sum, LLVMConstInt(e->i64, 32, false)), e->i32, "");
+}
+
+/* ---- roots ------------------------------------------------------------------------------------------------------------- */
+
+/* The operand's low 24 bits, 7 places up: the segment's number with the exponent's last bit, h, l and a bit are bytes then. */
+enum { ROOT_UP = 7, POWER_OF_FOUR = 0x40000000 };
+
+static void
+rsq_row(struct row *r, unsigned i)
+{
+    r->c1 = -r->c1;
+    r->k = 0x7fff;
+    r->a = 14, r->c = 2, r->shift = 16, r->up = ROOT_UP;
+    r->offset = (int64_t)i << 24;
+    r->exponent = 189 - (i >> 6);
+}
+
+static void
+sqrt_row(struct row *r, unsigned i)
+{
+    unsigned octave = i >> 6 ^ 1;       /* the upper octave is one place shorter */
+
+    r->c1 <<= octave;
+    r->c2 = -r->c2;
+    r->k = 0x7fff << octave;
+    r->a = 15, r->c = 1, r->shift = 17, r->up = ROOT_UP;
+    r->offset = (int64_t)i << 24;
+    r->exponent = 126 - 64 + (i >> 6);
+}
+
+/* t is half of the exponent without its last bit. */
+static V
+root_core(struct emit *e, const struct mufu_table *table, void (*row)(struct row *, unsigned), V p, V t, bool reciprocal)
+{
+    V x = call(e, "llvm.amdgcn.mul.u24", e->i32, p, k32(e, 1 << ROOT_UP), NULL);
+    V z = call(e, "llvm.amdgcn.perm", NULL, x, x, k32(e, 0x0c020c01));
+    V y = interpolate(e, rows(e, table, "rows", row), v_and(e, v_lshr(e, x, k32(e, 20)), k32(e, 0x7f0)), x, z);
+
+    if (!reciprocal)
+        return v_add(e, y, v_shl(e, t, k32(e, 23)));
+    y = pick(e, v_eq(e, x, k32(e, POWER_OF_FOUR)), 190u << 23, y);      /* powers of four are exact */
+    return v_add(e, call(e, "llvm.amdgcn.mul.i24", e->i32, t, k32(e, (uint32_t)-IMPLIED), NULL), y);
+}
+
+static V
+below(struct emit *e, V a, uint32_t b)
+{
+    return emit_icmp(e, LLVMIntULT, a, k32(e, b));
+}
+
+static V
+scaled_up(struct emit *e, V b)
+{
+    V f = LLVMBuildBitCast(e->b, b, e->f32, "");
+    return LLVMBuildBitCast(e->b, v_fmul(e, f, LLVMConstReal(e->f32, 0x1p24)), e->i32, "");
+}
+
+struct operand {
+    V p, t;
+};
+
+/* The operands that make the path give a zero, an infinity or a NaN (any: who looks at its bits makes it canonical). */
+struct root {
+    struct mufu_operand_bits {
+        uint32_t p;
+        int32_t t;
+    } zero, minus_zero, infinite, nan;
+    int up;         /* t of x 2^24 to that of x */
+};
+
+static const struct root rsq = { { ONE, -65 }, { ONE, -321 }, { ONE, 190 }, { ONE + 1, -66 }, -12 };
+static const struct root square_root = { { ONE, -64 }, { ONE, 192 }, { ONE, 191 }, { 0x407fffff, 192 }, -12 };
+
+static void
+choose(struct emit *e, struct operand *o, V c, struct mufu_operand_bits k)
+{
+    o->p = pick(e, c, k.p, o->p);
+    o->t = pick(e, c, (uint32_t)k.t, o->t);
+}
+
+static struct operand
+root_rest(struct emit *e, V b, const struct root *r, bool full)
+{
+    struct operand o = { b, v_lshr(e, b, k32(e, 24)) };
+    V mag = v_and(e, b, k32(e, ~SIGN)), negative = emit_icmp(e, LLVMIntSLT, b, k32(e, 0));
+
+    choose(e, &o, emit_icmp(e, LLVMIntUGT, b, k32(e, INFINITE)), r->nan);
+    choose(e, &o, v_eq(e, b, k32(e, INFINITE)), r->infinite);
+    if (full) {
+        V s = scaled_up(e, b), tiny = v_and(e, below(e, mag, IMPLIED), v_not(e, negative));
+        o.p = v_sel(e, tiny, s, o.p);
+        o.t = v_sel(e, tiny, v_add(e, v_lshr(e, s, k32(e, 24)), k32(e, (uint32_t)r->up)), o.t);
+    }
+    V zero = full ? v_eq(e, mag, k32(e, 0)) : below(e, mag, IMPLIED);
+    choose(e, &o, zero, r->zero);
+    choose(e, &o, v_and(e, zero, negative), r->minus_zero);
+    return o;
+}
+
+/* ---- reciprocal -------------------------------------------------------------------------------------------------------- */
+
+static void
+rcp_row(struct row *r, unsigned i)
+{
+    r->c1 = -r->c1;
+    r->k = 0x47e7;
+    r->a = 13, r->c = 0, r->shift = 15, r->up = 15;
+    r->offset = -(int64_t)(i & 1) * (INT64_C(1) << 31);     /* the number's last bit is X's sign */
+    r->exponent = 252;
+}
+
+static void
+rcp_full_row(struct row *r, unsigned i)
+{
+    rcp_row(r, i);
+    r->exponent = 126;
+}
+
+/* t is subtracted, or with `full` what the result, in [1, 2], is multiplied by. */
+static V
+rcp_core(struct emit *e, const struct mufu_table *table, V p, V t, bool full)
+{
+    V z = call(e, "llvm.amdgcn.perm", NULL, p, p, k32(e, 0x0c010c00));
+    V y = interpolate(e, rows(e, table, full ? "rows.full" : "rows", full ? rcp_full_row : rcp_row), v_and(e, v_lshr(e, p, k32(e, 12)), k32(e, 0x7f0)), v_shl(e, p, k32(e, 15)), z);
+
+    if (!full)
+        return v_sub(e, y, t);
+    y = v_fmul(e, LLVMBuildBitCast(e->b, y, e->f32, ""), LLVMBuildBitCast(e->b, t, e->f32, ""));
+    return LLVMBuildBitCast(e->b, y, e->i32, "");
+}
+
+static V
+rcp_term(struct emit *e, V p, bool full)
+{
+    V t = v_and(e, p, k32(e, SIGN | INFINITE));
+    return full ? v_sub(e, k32(e, 253u << 23), t) : t;
+}
+
+static struct operand
+rcp_rest(struct emit *e, V b, bool full)
+{
+    V sign = v_and(e, b, k32(e, SIGN)), mag = v_xor(e, b, sign), t = rcp_term(e, b, full), tiny = below(e, mag, IMPLIED), p;
+
+    if (!full) {        /* 1.0 gives 254 << 23 */
+        V gone = emit_icmp(e, LLVMIntUGT, mag, k32(e, 253u << 23)), to = pick(e, tiny, INFINITE, k32(e, 0));
+        to = v_or(e, to, sign);
+        to = pick(e, emit_icmp(e, LLVMIntUGT, mag, k32(e, INFINITE)), CANONICAL_NAN, to);
+        t = v_sel(e, v_or(e, gone, tiny), v_sub(e, k32(e, 254u << 23), to), t);
+        return (struct operand){ pick(e, v_or(e, gone, tiny), ONE, b), t };
+    }
+    V s = v_and(e, scaled_up(e, mag), k32(e, 0x7fffffff));
+    p = v_sel(e, tiny, s, b);
+    t = v_sel(e, tiny, v_sub(e, k32(e, 277u << 23), v_and(e, s, k32(e, INFINITE))), t);
+    t = pick(e, below(e, mag, 1 << 21), INFINITE, t);
+    t = pick(e, emit_icmp(e, LLVMIntUGE, mag, k32(e, 253u << 23)), 1 << 22, t);       /* subnormal */
+    t = pick(e, emit_icmp(e, LLVMIntUGE, mag, k32(e, 254u << 23)), 1 << 21, t);
+    t = pick(e, v_eq(e, mag, k32(e, INFINITE)), 0, t);
+    t = pick(e, emit_icmp(e, LLVMIntUGT, mag, k32(e, INFINITE)), CANONICAL_NAN, t);
+    return (struct operand){ p, v_or(e, v_and(e, t, k32(e, ~SIGN)), sign) };
+}
+
+/* ---- functions --------------------------------------------------------------------------------------------------------- */
+
+/* Opens the block for a wave that has a lane with `out`; `done` follows it. */
+static LLVMBasicBlockRef
+begin_rest(struct emit *e, V out, LLVMBasicBlockRef *done)
+{
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b), rest;
+    LLVMValueRef fn = LLVMGetBasicBlockParent(here);
+    LLVMTypeRef word = e->wave64 ? e->i64 : e->i32;
+
+    rest = LLVMAppendBasicBlockInContext(e->llvm, fn, "rest");
+    *done = LLVMAppendBasicBlockInContext(e->llvm, fn, "core");
+    V lanes = call(e, "llvm.amdgcn.ballot", word, out, NULL, NULL);
+    V br = LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntNE, lanes, LLVMConstNull(word), ""), rest, *done);
+    LLVMMetadataRef weights[3] = { LLVMMDStringInContext2(e->llvm, "branch_weights", 14), LLVMValueAsMetadata(k32(e, 1)),
+                                   LLVMValueAsMetadata(k32(e, 1000)) };
+    LLVMSetMetadata(br, LLVMGetMDKindIDInContext(e->llvm, "prof", 4), LLVMMetadataAsValue(e->llvm, LLVMMDNodeInContext2(e->llvm, weights, 3)));
+    LLVMPositionBuilderAtEnd(e->b, rest);
+    return here;
+}
+
+static V
+body(struct emit *e, enum mufu_gcn function, const struct mufu_table *table, V b)
+{
+    bool full = function == MUFU_GCN_RCP_FULL || function == MUFU_GCN_RSQ_FULL || function == MUFU_GCN_SQRT_FULL;
+    bool recip = function == MUFU_GCN_RCP || function == MUFU_GCN_RCP_FULL, is_rsq = function == MUFU_GCN_RSQ || function == MUFU_GCN_RSQ_FULL;
+    struct operand usual = { b, recip ? rcp_term(e, b, full) : v_lshr(e, b, k32(e, 24)) }, rest, o;
+    V out;
+
+    if (recip) {
+        V twice = v_add(e, v_shl(e, b, k32(e, 1)), k32(e, (uint32_t)-(2 * IMPLIED)));
+        out = emit_icmp(e, LLVMIntUGE, twice, k32(e, 252u << 24));
+    } else {        /* LLVM makes four instructions of v_cmp_class here */
+        out = emit_icmp(e, LLVMIntUGE, v_sub(e, b, k32(e, IMPLIED)), k32(e, 254u << 23));
+    }
+    LLVMBasicBlockRef done, from[2] = { begin_rest(e, out, &done) };
+    rest = recip ? rcp_rest(e, b, full) : root_rest(e, b, is_rsq ? &rsq : &square_root, full);
+    from[1] = LLVMGetInsertBlock(e->b);
+    LLVMBuildBr(e->b, done);
+    LLVMPositionBuilderAtEnd(e->b, done);
+    o.p = LLVMBuildPhi(e->b, e->i32, "");
+    LLVMAddIncoming(o.p, (V[]){ usual.p, rest.p }, from, 2);
+    o.t = LLVMBuildPhi(e->b, e->i32, "");
+    LLVMAddIncoming(o.t, (V[]){ usual.t, rest.t }, from, 2);
+    if (recip)
+        return rcp_core(e, table, o.p, o.t, full);
+    return root_core(e, table, is_rsq ? rsq_row : sqrt_row, o.p, o.t, is_rsq);
+}
+
+V
+mufu_gcn(struct emit *e, enum mufu_gcn function, const struct mufu_table *t, V bits)
+{
+    static const char *const names[] = { "rcp", "rcp_full", "rsq", "rsq_full", "sqrt", "sqrt_full" };
+    char name[32];
+    LLVMTypeRef ft = LLVMFunctionType(e->i32, &e->i32, 1, false);
+
+    snprintf(name, sizeof name, "mufu.%s", names[function]);
+    V fn = LLVMGetNamedFunction(e->module, name);
+    if (!fn) {
+        LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
+        fn = LLVMAddFunction(e->module, name, ft);
+        LLVMSetLinkage(fn, LLVMInternalLinkage);
+        LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
+        LLVMBuildRet(e->b, body(e, function, t, LLVMGetParam(fn, 0)));
+        LLVMPositionBuilderAtEnd(e->b, here);
+    }
+    return LLVMBuildCall2(e->b, ft, fn, &bits, 1, "");
+}

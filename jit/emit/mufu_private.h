@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Between mufu.c and mufu_amdgcn.c. */
+#ifndef CWJ_MUFU_PRIVATE_H
+#define CWJ_MUFU_PRIVATE_H
+
+#include "jit/emit/mufu.h"
+
+enum { MUFU_MAX_SEGMENTS = 128 };
+
+struct mufu_table {
+    const char *name;
+    unsigned segments;
+    const uint32_t (*coefficients)[2];      /* c0, c1 | c2 << 16 */
+};
+
+enum mufu_gcn { MUFU_GCN_RCP, MUFU_GCN_RCP_FULL, MUFU_GCN_RSQ, MUFU_GCN_RSQ_FULL, MUFU_GCN_SQRT, MUFU_GCN_SQRT_FULL };
+
+/* The function's result for the bits of an operand (i32), emitted for amdgcn; t is the function's table. */
+LLVMValueRef mufu_gcn(struct emit *e, enum mufu_gcn function, const struct mufu_table *t, LLVMValueRef bits);
+
+#endif
