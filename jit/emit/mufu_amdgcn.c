@@ -4,11 +4,12 @@
  * - A segment is 16 bytes: c0 in 64 bits, c1 and c2 with their signs in 32 each, all scaled so that the sum of two products of
  *   32 x 32 + 64 bits has the result in its upper word. What the operand has above x (the segment's number) is taken off in c0, where the
  *   constant and the exponent of the result's first binade are too.
- * - The squarer's mixed products are four: bit 1 of h by bit 7 of l, bits 2 3 by 5 to 7, bits 4 5 by 3 to 7, bits 6 7 by 1 to 7. In none of them
- *   do the dropped columns add up to a carry, so the product without its low eight bits is the sum of the partial products without
- *   theirs. A search over all coverings by such rectangles finds no other four, and no three. The halves of a register hold two.
- * - Operands that are no positive (rcp: no) normal numbers leave the path, by a branch that a wave takes as a whole: a block replaces each by
- *   an operand p and a term t with which the path gives the operand's result. */
+ * - The squarer's mixed products are four: bit 1 of h by bit 7 of l, bits 2 3 by 5 to 7, bits 4 5 by 3 to 7, bits 6 7 by 1 to 7. In
+ *   none of them do the dropped columns add up to a carry, so the product without its low eight bits is the sum of the partial
+ *   products without theirs. A search over all coverings by such rectangles finds no other four, and no three. The halves of a
+ *   register hold two.
+ * - Operands that are not normal, or out of the range, leave the path by a branch that a wave takes as a whole. A block replaces each
+ *   by an operand p and a term t with which the path gives its result, or computes it. */
 #include "jit/emit/amdgcn_private.h"
 #include "jit/emit/mufu_private.h"
 
@@ -60,7 +61,7 @@ row_constant(struct emit *e, const struct row *r)
 }
 
 static V
-rows(struct emit *e, const struct mufu_table *t, const char *suffix, void (*row)(struct row *, unsigned i))
+rows(struct emit *e, const struct mufu_table *t, const char *suffix, unsigned n, void (*row)(struct row *, unsigned i))
 {
     char name[64];
     V value[MUFU_MAX_SEGMENTS];
@@ -70,13 +71,14 @@ rows(struct emit *e, const struct mufu_table *t, const char *suffix, void (*row)
     V g = LLVMGetNamedGlobal(e->module, name);
     if (g)
         return g;
-    for (unsigned i = 0; i < t->segments; i++) {
-        struct row r = { .c0 = t->coefficients[i][0], .c1 = t->coefficients[i][1] & 0xffff, .c2 = t->coefficients[i][1] >> 16 };
+    for (unsigned i = 0; i < n; i++) {
+        const uint32_t *c = t->coefficients[i % t->segments];
+        struct row r = { .c0 = c[0], .c1 = c[1] & 0xffff, .c2 = c[1] >> 16 };
         row(&r, i);
         value[i] = row_constant(e, &r);
     }
-    g = LLVMAddGlobalInAddressSpace(e->module, LLVMArrayType(each, t->segments), name, CONSTANT);
-    LLVMSetInitializer(g, LLVMConstArray(each, value, t->segments));
+    g = LLVMAddGlobalInAddressSpace(e->module, LLVMArrayType(each, n), name, CONSTANT);
+    LLVMSetInitializer(g, LLVMConstArray(each, value, n));
     LLVMSetLinkage(g, LLVMInternalLinkage);
     LLVMSetGlobalConstant(g, true);
     LLVMSetAlignment(g, 64);
@@ -107,7 +109,7 @@ square_half(struct emit *e, V z)
     return call(e, "llvm.amdgcn.sad.u8", NULL, upper, k32(e, 0), v_lshr(e, hh, k32(e, 17)));
 }
 
-/* at: the segment's number times 16. */
+/* The whole sum. at: the segment's number times 16. */
 static V
 interpolate(struct emit *e, V table, V at, V x, V z)
 {
@@ -119,21 +121,43 @@ interpolate(struct emit *e, V table, V at, V x, V z)
     V c1 = emit_resize(e, LLVMBuildTrunc(e->b, c, e->i32, ""), e->i64, true), c2 = v_ashr(e, c, LLVMConstInt(e->i64, 32, false));
 
     sum = v_add(e, v_mul(e, emit_resize(e, x, e->i64, true), c1), sum);
-    sum = v_add(e, v_mul(e, emit_resize(e, s, e->i64, true), c2), sum);
-    return LLVMBuildTrunc(e->b, v_lshr(e, sum, LLVMConstInt(e->i64, 32, false)), e->i32, "");
+    return v_add(e, v_mul(e, emit_resize(e, s, e->i64, true), c2), sum);
+}
+
+static V
+upper_half(struct emit *e, V a)
+{
+    return LLVMBuildTrunc(e->b, v_lshr(e, a, LLVMConstInt(e->i64, 32, false)), e->i32, "");
+}
+
+/* Of a significand of 24 bits, in the low bits of p, the number (7 bits, of them the first is above the significand where there are
+ * 64 segments), h, l and a bit as bytes. */
+enum { UP = 7 };
+
+static V
+spread(struct emit *e, V p)
+{
+    return call(e, "llvm.amdgcn.mul.u24", e->i32, p, k32(e, 1 << UP), NULL);
+}
+
+/* The sum for such an operand. */
+static V
+interpolate_spread(struct emit *e, V table, V x)
+{
+    V z = call(e, "llvm.amdgcn.perm", NULL, x, x, k32(e, 0x0c020c01));
+    return interpolate(e, table, v_and(e, v_lshr(e, x, k32(e, 20)), k32(e, 0x7f0)), x, z);
 }
 
 /* ---- roots ------------------------------------------------------------------------------------------------------------- */
 
-/* The operand's low 24 bits, 7 places up: the segment's number with the exponent's last bit, h, l and a bit are bytes then. */
-enum { ROOT_UP = 7, POWER_OF_FOUR = 0x40000000 };
+enum { POWER_OF_FOUR = 0x40000000 };    /* spread */
 
 static void
 rsq_row(struct row *r, unsigned i)
 {
     r->c1 = -r->c1;
     r->k = 0x7fff;
-    r->a = 14, r->c = 2, r->shift = 16, r->up = ROOT_UP;
+    r->a = 14, r->c = 2, r->shift = 16, r->up = UP;
     r->offset = (int64_t)i << 24;
     r->exponent = 189 - (i >> 6);
 }
@@ -146,7 +170,7 @@ sqrt_row(struct row *r, unsigned i)
     r->c1 <<= octave;
     r->c2 = -r->c2;
     r->k = 0x7fff << octave;
-    r->a = 15, r->c = 1, r->shift = 17, r->up = ROOT_UP;
+    r->a = 15, r->c = 1, r->shift = 17, r->up = UP;
     r->offset = (int64_t)i << 24;
     r->exponent = 126 - 64 + (i >> 6);
 }
@@ -155,9 +179,7 @@ sqrt_row(struct row *r, unsigned i)
 static V
 root_core(struct emit *e, const struct mufu_table *table, void (*row)(struct row *, unsigned), V p, V t, bool reciprocal)
 {
-    V x = call(e, "llvm.amdgcn.mul.u24", e->i32, p, k32(e, 1 << ROOT_UP), NULL);
-    V z = call(e, "llvm.amdgcn.perm", NULL, x, x, k32(e, 0x0c020c01));
-    V y = interpolate(e, rows(e, table, "rows", row), v_and(e, v_lshr(e, x, k32(e, 20)), k32(e, 0x7f0)), x, z);
+    V x = spread(e, p), y = upper_half(e, interpolate_spread(e, rows(e, table, "rows", 128, row), x));
 
     if (!reciprocal)
         return v_add(e, y, v_shl(e, t, k32(e, 23)));
@@ -244,7 +266,8 @@ static V
 rcp_core(struct emit *e, const struct mufu_table *table, V p, V t, bool full)
 {
     V z = call(e, "llvm.amdgcn.perm", NULL, p, p, k32(e, 0x0c010c00));
-    V y = interpolate(e, rows(e, table, full ? "rows.full" : "rows", full ? rcp_full_row : rcp_row), v_and(e, v_lshr(e, p, k32(e, 12)), k32(e, 0x7f0)), v_shl(e, p, k32(e, 15)), z);
+    V row = full ? rows(e, table, "rows.full", 128, rcp_full_row) : rows(e, table, "rows", 128, rcp_row);
+    V y = upper_half(e, interpolate(e, row, v_and(e, v_lshr(e, p, k32(e, 12)), k32(e, 0x7f0)), v_shl(e, p, k32(e, 15)), z));
 
     if (!full)
         return v_sub(e, y, t);
@@ -282,6 +305,100 @@ rcp_rest(struct emit *e, V b, bool full)
     return (struct operand){ p, v_or(e, v_and(e, t, k32(e, ~SIGN)), sign) };
 }
 
+/* ---- powers and logarithms --------------------------------------------------------------------------------------------- */
+
+static void
+ex2_row(struct row *r, unsigned i)
+{
+    r->k = 0x77e2;
+    r->a = 13, r->c = 0, r->shift = 15, r->up = UP;
+    r->offset = (int64_t)i << 24;
+    r->exponent = 126 + (i >> 6);
+}
+
+/* |b| <= 128, or 0x4300ffff: a NaN. The fixed-point number n is cut to 23 fraction bits; a negative one that is not whole is one
+ * unit lower, as the complement of its fraction is what the unit takes. */
+static V
+ex2_core(struct emit *e, const struct mufu_table *table, V b)
+{
+    V f = v_fmul(e, LLVMBuildBitCast(e->b, b, e->f32, ""), LLVMConstReal(e->f32, 0x1p23));
+    V n = LLVMBuildFreeze(e->b, LLVMBuildFPToSI(e->b, f, e->i32, ""), "");
+    V lower = emit_icmp(e, LLVMIntUGT, v_and(e, n, k32(e, SIGN | (IMPLIED - 1))), k32(e, SIGN));
+
+    n = v_sub(e, n, LLVMBuildZExt(e->b, lower, e->i32, ""));
+    V y = upper_half(e, interpolate_spread(e, rows(e, table, "rows", 128, ex2_row), spread(e, n)));
+    return v_add(e, y, v_and(e, n, k32(e, 0xff000000)));
+}
+
+static V
+as_float(struct emit *e, V bits)
+{
+    return LLVMBuildBitCast(e->b, bits, e->f32, "");
+}
+
+static V
+ex2_rest(struct emit *e, const struct mufu_table *table, V b, bool full)
+{
+    V half = v_fmul(e, as_float(e, b), LLVMConstReal(e->f32, 0.5)), k126 = LLVMConstReal(e->f32, -126.0);
+    V low = emit_fcmp(e, LLVMRealOLT, as_float(e, b), k126), p = full ? v_sel(e, low, LLVMBuildBitCast(e->b, half, e->i32, ""), b) : b;
+
+    p = pick(e, emit_fcmp(e, LLVMRealOLT, as_float(e, p), k126), 0xc2fe0000, p);                                  /* -127: 0 */
+    p = pick(e, emit_fcmp(e, LLVMRealOGT, as_float(e, p), LLVMConstReal(e->f32, 128.0)), 0x43000000, p);          /* 128: infinity */
+    p = pick(e, emit_fcmp(e, LLVMRealUNO, as_float(e, p), as_float(e, p)), 0x4300ffff, p);
+    V r = ex2_core(e, table, p), f = as_float(e, r);
+    return full ? v_sel(e, low, LLVMBuildBitCast(e->b, v_fmul(e, f, f), e->i32, ""), r) : r;
+}
+
+/* In units of 2^-46: the unit's number has 36 fraction bits, of the sum two are cut off. */
+static void
+lg2_row(struct row *r, unsigned i)
+{
+    r->c2 = -r->c2;
+    r->k = 0x3345 + ((int64_t)(i >> 6) - 127) * (INT64_C(1) << 38);
+    r->a = 12, r->c = 1, r->shift = 24, r->up = UP;
+    r->offset = (int64_t)i << 24;
+}
+
+/* The f32 whose significand the upper 24 bits of hi:lo are, from its first one on; exponent: that of a one in the last place.
+ * hi:lo is not zero. */
+static V
+normal(struct emit *e, V hi, V lo, unsigned exponent)
+{
+    V v = v_or(e, LLVMBuildZExt(e->b, lo, e->i64, ""), v_shl(e, LLVMBuildZExt(e->b, hi, e->i64, ""), LLVMConstInt(e->i64, 32, false)));
+    V zeros = emit_intrinsic(e, "llvm.ctlz", &v, 1, 1), top = upper_half(e, v_shl(e, v, zeros));
+
+    zeros = v_sub(e, k32(e, exponent + 63 - 1), LLVMBuildTrunc(e->b, zeros, e->i32, ""));
+    return v_add(e, v_lshr(e, top, k32(e, 8)), v_shl(e, zeros, k32(e, 23)));
+}
+
+/* Negative sums lose a unit to their complement. */
+static V
+lg2_core(struct emit *e, const struct mufu_table *table, V p)
+{
+    V sum = interpolate_spread(e, rows(e, table, "rows", 128, lg2_row), spread(e, p)), lo = LLVMBuildTrunc(e->b, sum, e->i32, "");
+    V hi = v_add(e, upper_half(e, sum), v_shl(e, v_lshr(e, p, k32(e, 24)), k32(e, 15))), sign = v_ashr(e, hi, k32(e, 31));
+
+    lo = v_and(e, v_xor(e, lo, sign), k32(e, ~UINT32_C(0x3ff)));
+    V r = v_or(e, normal(e, v_xor(e, hi, sign), lo, 127 - 46), v_and(e, sign, k32(e, SIGN)));
+    return pick(e, v_eq(e, p, k32(e, ONE)), 0, r);
+}
+
+static V
+lg2_rest(struct emit *e, const struct mufu_table *table, V b, bool full)
+{
+    V mag = v_and(e, b, k32(e, ~SIGN)), tiny = below(e, mag, IMPLIED), nan = emit_icmp(e, LLVMIntUGT, b, k32(e, INFINITE)), p = b;
+
+    if (full)
+        p = v_sel(e, tiny, scaled_up(e, b), p);
+    V zero = full ? v_eq(e, mag, k32(e, 0)) : tiny, inf = v_eq(e, b, k32(e, INFINITE));
+    V r = lg2_core(e, table, pick(e, v_or(e, v_or(e, nan, zero), inf), ONE, p));
+    if (full)
+        r = v_sel(e, tiny, LLVMBuildBitCast(e->b, v_fadd(e, as_float(e, r), LLVMConstReal(e->f32, -24.0)), e->i32, ""), r);
+    r = pick(e, inf, INFINITE, r);
+    r = pick(e, nan, CANONICAL_NAN, r);
+    return pick(e, zero, SIGN | INFINITE, r);
+}
+
 /* ---- functions --------------------------------------------------------------------------------------------------------- */
 
 /* Opens the block for a wave that has a lane with `out`; `done` follows it. */
@@ -298,24 +415,33 @@ begin_rest(struct emit *e, V out, LLVMBasicBlockRef *done)
     V br = LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntNE, lanes, LLVMConstNull(word), ""), rest, *done);
     LLVMMetadataRef weights[3] = { LLVMMDStringInContext2(e->llvm, "branch_weights", 14), LLVMValueAsMetadata(k32(e, 1)),
                                    LLVMValueAsMetadata(k32(e, 1000)) };
-    LLVMSetMetadata(br, LLVMGetMDKindIDInContext(e->llvm, "prof", 4), LLVMMetadataAsValue(e->llvm, LLVMMDNodeInContext2(e->llvm, weights, 3)));
+    V node = LLVMMetadataAsValue(e->llvm, LLVMMDNodeInContext2(e->llvm, weights, 3));
+    LLVMSetMetadata(br, LLVMGetMDKindIDInContext(e->llvm, "prof", 4), node);
     LLVMPositionBuilderAtEnd(e->b, rest);
     return here;
 }
 
+/* LLVM makes four instructions of v_cmp_class here. */
 static V
-body(struct emit *e, enum mufu_gcn function, const struct mufu_table *table, V b)
+not_positive_normal(struct emit *e, V b)
 {
-    bool full = function == MUFU_GCN_RCP_FULL || function == MUFU_GCN_RSQ_FULL || function == MUFU_GCN_SQRT_FULL;
-    bool recip = function == MUFU_GCN_RCP || function == MUFU_GCN_RCP_FULL, is_rsq = function == MUFU_GCN_RSQ || function == MUFU_GCN_RSQ_FULL;
+    return emit_icmp(e, LLVMIntUGE, v_sub(e, b, k32(e, IMPLIED)), k32(e, 254u << 23));
+}
+
+/* The rest's operands go the same way as the others. */
+static V
+with_operand(struct emit *e, enum mufu_gcn function, const struct mufu_table *table, V b)
+{
+    bool full = function & 1, recip = function == MUFU_GCN_RCP || function == MUFU_GCN_RCP_FULL;
+    bool is_rsq = function == MUFU_GCN_RSQ || function == MUFU_GCN_RSQ_FULL;
     struct operand usual = { b, recip ? rcp_term(e, b, full) : v_lshr(e, b, k32(e, 24)) }, rest, o;
     V out;
 
     if (recip) {
         V twice = v_add(e, v_shl(e, b, k32(e, 1)), k32(e, (uint32_t)-(2 * IMPLIED)));
         out = emit_icmp(e, LLVMIntUGE, twice, k32(e, 252u << 24));
-    } else {        /* LLVM makes four instructions of v_cmp_class here */
-        out = emit_icmp(e, LLVMIntUGE, v_sub(e, b, k32(e, IMPLIED)), k32(e, 254u << 23));
+    } else {
+        out = not_positive_normal(e, b);
     }
     LLVMBasicBlockRef done, from[2] = { begin_rest(e, out, &done) };
     rest = recip ? rcp_rest(e, b, full) : root_rest(e, b, is_rsq ? &rsq : &square_root, full);
@@ -331,10 +457,34 @@ body(struct emit *e, enum mufu_gcn function, const struct mufu_table *table, V b
     return root_core(e, table, is_rsq ? rsq_row : sqrt_row, o.p, o.t, is_rsq);
 }
 
+/* The rest is computed in full in its block. */
+static V
+with_result(struct emit *e, enum mufu_gcn function, const struct mufu_table *table, V b)
+{
+    bool full = function & 1, is_ex2 = function == MUFU_GCN_EX2 || function == MUFU_GCN_EX2_FULL;
+    V out, mag = emit_intrinsic(e, "llvm.fabs", (V[]){ as_float(e, b) }, 1, -1);
+
+    out = is_ex2 ? emit_fcmp(e, LLVMRealUGE, mag, LLVMConstReal(e->f32, 126.0)) : not_positive_normal(e, b);
+    LLVMBasicBlockRef usual, from[2], done;
+    begin_rest(e, out, &usual);
+    V r[2] = { is_ex2 ? ex2_rest(e, table, b, full) : lg2_rest(e, table, b, full) };
+    from[0] = LLVMGetInsertBlock(e->b);
+    done = LLVMAppendBasicBlockInContext(e->llvm, LLVMGetBasicBlockParent(from[0]), "done");
+    LLVMBuildBr(e->b, done);
+    LLVMPositionBuilderAtEnd(e->b, usual);
+    r[1] = is_ex2 ? ex2_core(e, table, b) : lg2_core(e, table, b);
+    from[1] = LLVMGetInsertBlock(e->b);
+    LLVMBuildBr(e->b, done);
+    LLVMPositionBuilderAtEnd(e->b, done);
+    V phi = LLVMBuildPhi(e->b, e->i32, "");
+    LLVMAddIncoming(phi, r, from, 2);
+    return phi;
+}
+
 V
 mufu_gcn(struct emit *e, enum mufu_gcn function, const struct mufu_table *t, V bits)
 {
-    static const char *const names[] = { "rcp", "rcp_full", "rsq", "rsq_full", "sqrt", "sqrt_full" };
+    static const char *const names[] = { "rcp", "rcp_full", "rsq", "rsq_full", "sqrt", "sqrt_full", "ex2", "ex2_full", "lg2", "lg2_full" };
     char name[32];
     LLVMTypeRef ft = LLVMFunctionType(e->i32, &e->i32, 1, false);
 
@@ -345,7 +495,8 @@ mufu_gcn(struct emit *e, enum mufu_gcn function, const struct mufu_table *t, V b
         fn = LLVMAddFunction(e->module, name, ft);
         LLVMSetLinkage(fn, LLVMInternalLinkage);
         LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
-        LLVMBuildRet(e->b, body(e, function, t, LLVMGetParam(fn, 0)));
+        V b = LLVMGetParam(fn, 0);
+        LLVMBuildRet(e->b, function < MUFU_GCN_EX2 ? with_operand(e, function, t, b) : with_result(e, function, t, b));
         LLVMPositionBuilderAtEnd(e->b, here);
     }
     return LLVMBuildCall2(e->b, ft, fn, &bits, 1, "");

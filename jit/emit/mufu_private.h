@@ -13,7 +13,10 @@ struct mufu_table {
     const uint32_t (*coefficients)[2];      /* c0, c1 | c2 << 16 */
 };
 
-enum mufu_gcn { MUFU_GCN_RCP, MUFU_GCN_RCP_FULL, MUFU_GCN_RSQ, MUFU_GCN_RSQ_FULL, MUFU_GCN_SQRT, MUFU_GCN_SQRT_FULL };
+enum mufu_gcn {         /* the odd ones without .ftz */
+    MUFU_GCN_RCP, MUFU_GCN_RCP_FULL, MUFU_GCN_RSQ, MUFU_GCN_RSQ_FULL, MUFU_GCN_SQRT, MUFU_GCN_SQRT_FULL, MUFU_GCN_EX2, MUFU_GCN_EX2_FULL,
+    MUFU_GCN_LG2, MUFU_GCN_LG2_FULL,
+};
 
 /* The function's result for the bits of an operand (i32), emitted for amdgcn; t is the function's table. */
 LLVMValueRef mufu_gcn(struct emit *e, enum mufu_gcn function, const struct mufu_table *t, LLVMValueRef bits);
