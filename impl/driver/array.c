@@ -81,6 +81,7 @@ CUresult
 drv_cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray)
 {
     USABLE(c);
+    CAPTURE_SAFE();
     struct cwb_array_desc d;
     if (!pHandle || !pAllocateArray)
         return CUDA_ERROR_INVALID_VALUE;
@@ -156,6 +157,7 @@ CUresult
 drv_cuArrayDestroy(CUarray hArray)
 {
     CURRENT(c);
+    CAPTURE_SAFE();
     struct array *a AUTO_PUT = handle_get(hArray, KIND_ARRAY);
     if (!a || a->parent)
         return CUDA_ERROR_INVALID_HANDLE;
@@ -177,6 +179,7 @@ CUresult
 drv_cuMipmappedArrayCreate(CUmipmappedArray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc, unsigned int numMipmapLevels)
 {
     USABLE(c);
+    CAPTURE_SAFE();
     struct cwb_array_desc d;
     if (!pHandle || !pMipmappedArrayDesc)
         return CUDA_ERROR_INVALID_VALUE;

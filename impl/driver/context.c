@@ -651,7 +651,8 @@ CUresult
 drv_cuCtxSynchronize(void)
 {
     CURRENT(c);
-    return result_of(c->b->context_sync(c->be));
+    CUresult e = capture_context(c);
+    return e == CUDA_SUCCESS ? result_of(c->b->context_sync(c->be)) : e;
 }
 
 CUresult
@@ -661,7 +662,9 @@ drv_cuCtxSynchronize_v2(CUcontext ctx)
     CUresult e = ctx_from_handle(ctx, &c);
     if (e != CUDA_SUCCESS)
         return e;
-    e = result_of(c->b->context_sync(c->be));
+    e = capture_context(c);
+    if (e == CUDA_SUCCESS)
+        e = result_of(c->b->context_sync(c->be));
     ctx_unref(c);
     return e;
 }
@@ -671,6 +674,7 @@ drv_cuCtxSetLimit(CUlimit limit, size_t value)
 {
     CURRENT(c);
     static const int8_t map[] = { CWB_LIMIT_STACK, CWB_LIMIT_PRINTF_FIFO, CWB_LIMIT_MALLOC_HEAP };
+    CAPTURE_SAFE();
     if ((unsigned)limit >= CU_LIMIT_MAX)
         return CUDA_ERROR_INVALID_VALUE;
     if ((unsigned)limit > CU_LIMIT_PERSISTING_L2_CACHE_SIZE)

@@ -307,7 +307,7 @@ capture_copy(struct stream *s, const struct end *dst, const struct end *src, siz
     const CUDA_MEMCPY3D p = {
 #define SIDE(e, side) .side##XInBytes = (e)->x, .side##Y = (e)->y, .side##Z = (e)->z, .side##LOD = (e)->lod, .side##MemoryType = (e)->type, \
         .side##Host = (void *)(uintptr_t)(e)->host, .side##Device = (e)->device, .side##Array = (e)->array,                \
-        .side##Pitch = (e)->pitch ? (e)->pitch : (e)->x + width, .side##Height = (e)->height ? (e)->height : (e)->y + height
+        .side##Pitch = (e)->pitch, .side##Height = (e)->height
         SIDE(src, src), SIDE(dst, dst),
 #undef SIDE
         .WidthInBytes = width, .Height = height, .Depth = depth,

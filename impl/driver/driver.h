@@ -193,8 +193,8 @@ extern _Atomic uint32_t captures_active;
 CUresult capture_unsafe_slow(void);
 CUresult capture_legacy_slow(struct ctx *c);
 CUresult capture_context_slow(struct ctx *c);
-CUresult capture_event_slow(struct event *e);
-CUresult capture_refuse(struct stream *s);      /* an operation that cannot be captured, or waiting for the stream */
+CUresult capture_event_slow(struct event *e, bool waits);
+CUresult capture_refuse(struct stream *s);      /* an operation that cannot be captured */
 void     capture_stream_gone(struct stream *s);
 
 #define CAPTURES() __builtin_expect(atomic_load_explicit(&captures_active, memory_order_relaxed) != 0, 0)
@@ -205,7 +205,11 @@ static inline CUresult capture_legacy(struct ctx *c) { return CAPTURES() ? captu
 /* Waiting for all of a context. */
 static inline CUresult capture_context(struct ctx *c) { return CAPTURES() ? capture_context_slow(c) : CUDA_SUCCESS; }
 /* Asking about an event that was last recorded in a capture. */
-static inline CUresult capture_event(struct event *e) { return atomic_load(&e->captured) ? capture_event_slow(e) : CUDA_SUCCESS; }
+static inline CUresult capture_event(struct event *e, bool waits)
+{
+    return atomic_load(&e->captured) ? capture_event_slow(e, waits) : waits ? capture_unsafe() : CUDA_SUCCESS;
+}
+CUresult capture_wait_check(struct stream *s);  /* asking about a stream, or waiting for it */
 #define CAPTURE_SAFE() do { CUresult r_ = capture_unsafe(); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 
 /* ---- memory (ranges.c, memory.c) ---------------------------------------------------------------------------------------- */

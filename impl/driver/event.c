@@ -101,7 +101,7 @@ drv_cuEventQuery(CUevent hEvent)
     struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
     if (!ev)
         return CUDA_ERROR_INVALID_HANDLE;
-    CUresult e = capture_event(ev);
+    CUresult e = capture_event(ev, true);
     return e == CUDA_SUCCESS ? result_of(ev->obj.ctx->b->event_query(ev->be)) : e;
 }
 
@@ -112,7 +112,7 @@ drv_cuEventSynchronize(CUevent hEvent)
     struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
     if (!ev)
         return CUDA_ERROR_INVALID_HANDLE;
-    CUresult e = capture_event(ev);
+    CUresult e = capture_event(ev, true);
     return e == CUDA_SUCCESS ? result_of(ev->obj.ctx->b->event_sync(ev->be)) : e;
 }
 
@@ -126,9 +126,9 @@ drv_cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd)
     struct event *b AUTO_PUT = handle_get(hEnd, KIND_EVENT);
     if (!a || !b || a->obj.ctx != b->obj.ctx || (a->flags | b->flags) & CU_EVENT_DISABLE_TIMING)
         return CUDA_ERROR_INVALID_HANDLE;
-    CUresult e = capture_event(a);
+    CUresult e = capture_event(a, false);
     if (e == CUDA_SUCCESS)
-        e = capture_event(b);
+        e = capture_event(b, false);
     if (e != CUDA_SUCCESS)
         return e;
     if (!atomic_load(&a->recorded) || !atomic_load(&b->recorded))

@@ -255,12 +255,16 @@ launch(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l)
     if (s->obj.ctx != f->obj.ctx)
         return CUDA_ERROR_INVALID_HANDLE;
     e = launch_check(f, l);
-    if (e != CUDA_SUCCESS)
-        return e;
     if (stream_captures(s)) {
         struct work w;
+        if (e != CUDA_SUCCESS) {        /* a bad launch ends a capture, as seen on NVIDIA's driver; a bad copy does not */
+            (void)capture_refuse(s);
+            return e;
+        }
         return capture_work(s, work_kernel(&w, f, l), &w);
     }
+    if (e != CUDA_SUCCESS)
+        return e;
     e = texrefs_update(f->module, s);
     if (e != CUDA_SUCCESS)
         return e;

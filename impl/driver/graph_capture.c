@@ -22,7 +22,8 @@ struct capture {
     bool invalid;
     bool to_graph;                      /* the application's graph: stays when the capture fails */
     struct graph *g;                    /* owned reference */
-    struct part *parts;                 /* the first made is the origin's */
+    struct part *parts;                 /* the first made is the origin's; those of destroyed streams have none */
+    struct part dropped;                /* nodes that cuStreamUpdateCaptureDependencies took out: nobody need join them */
     struct stream *origin;              /* NULL once destroyed */
     struct capture *next;
 };
@@ -137,6 +138,7 @@ capture_end(struct capture *c)
         free(p->deps);
         free(p);
     }
+    free(c->dropped.deps);
     c->g->capture = NULL;
     atomic_fetch_sub(&captures_active, 1);
 }
@@ -152,13 +154,11 @@ capture_stream_gone(struct stream *s)
         struct capture *c = p->c;
         p->s = NULL;
         atomic_store(&s->part, NULL);
-        if (c->origin == s) {           /* nobody can end it any more */
+        if (c->origin == s) {           /* nobody can end it any more; a fork's last nodes must still be joined */
             g = c->g;
             kill = !c->to_graph;
             capture_end(c);
             free(c);
-        } else if (p->n) {
-            c->invalid = true;
         }
     }
     pthread_mutex_unlock(&graph_lock);
@@ -231,14 +231,27 @@ capture_context_slow(struct ctx *x)
 }
 
 CUresult
-capture_event_slow(struct event *e)
+capture_event_slow(struct event *e, bool waits)
 {
     pthread_mutex_lock(&graph_lock);
     struct capture *c = capture_by_id(e->capture);
-    if (c)
+    if (c && waits)
         c->invalid = true;
     pthread_mutex_unlock(&graph_lock);
-    return CUDA_ERROR_CAPTURED_EVENT;
+    return c ? CUDA_ERROR_CAPTURED_EVENT : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult
+capture_wait_check(struct stream *s)
+{
+    if (!CAPTURES())
+        return CUDA_SUCCESS;
+    CUresult e = s->is_legacy ? capture_legacy_slow(s->obj.ctx) : CUDA_SUCCESS;
+    if (stream_captures(s)) {
+        (void)capture_refuse(s);
+        e = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;      /* also when the capture was invalid before */
+    }
+    return e == CUDA_SUCCESS ? capture_unsafe_slow() : e;
 }
 
 /* ---- what the stream's operations call ---------------------------------------------------------------------------------------------- */
@@ -299,12 +312,11 @@ capture_wait(struct stream *s, struct event *ev)
     struct capture *from = atomic_load(&ev->captured) ? capture_by_id(ev->capture) : NULL;
     if (p && p->c->invalid) {
         e = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    } else if (!from) {                 /* recorded outside, or in a capture that is over */
+    } else if (atomic_load(&ev->captured) && (!from || from->invalid)) {
+        e = CUDA_ERROR_INVALID_VALUE;   /* recorded in a capture that is over */
+    } else if (!from) {
         e = CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
-        if (p)
-            p->c->invalid = true;
-    } else if (from->invalid) {
-        e = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+        p->c->invalid = true;
     } else if (p && p->c != from) {
         e = CUDA_ERROR_STREAM_CAPTURE_MERGE;
         p->c->invalid = from->invalid = true;
@@ -359,6 +371,7 @@ begin(CUstream hStream, CUstreamCaptureMode mode, struct graph *g, const CUgraph
         c->to_graph = g != NULL;
         c->g = into;
         c->origin = s;
+        c->dropped.c = c;
         handle_ref(&into->obj);
         into->capture = c;
         c->next = captures;
@@ -441,6 +454,8 @@ joined(struct capture *c)
     for (struct node *n = c->g->first; n; n = n->next)
         n->mark = 0;
     CUresult e = mark_past(part_of(c->origin), &todo);
+    if (e == CUDA_SUCCESS)
+        e = mark_past(&c->dropped, &todo);
     for (struct part *p = c->parts; p && e == CUDA_SUCCESS; p = p->next)
         for (uint32_t i = 0; i < p->n && e == CUDA_SUCCESS; i++) {
             struct node *n AUTO_PUT = handle_get(p->deps[i], KIND_NODE);
@@ -455,17 +470,14 @@ CUresult
 drv_cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
 {
     STREAM(s, hStream);
-    if (!phGraph)
-        return CUDA_ERROR_INVALID_VALUE;
-    *phGraph = NULL;
+    if (phGraph)
+        *phGraph = NULL;
     pthread_mutex_lock(&graph_lock);
     struct part *p = part_of(s);
     struct capture *c = p ? p->c : NULL;
     CUresult e = CUDA_SUCCESS;
     if (!c)
         e = CUDA_ERROR_ILLEGAL_STATE;
-    else if (c->mode != CU_STREAM_CAPTURE_MODE_RELAXED && c->thread != me())
-        e = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
     else if (c->origin != s)
         e = CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
     if (e != CUDA_SUCCESS) {
@@ -475,12 +487,15 @@ drv_cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
         return e;
     }
     struct graph *g = c->g;
-    e = c->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : joined(c);
-    bool keep = e == CUDA_SUCCESS || c->to_graph;
+    if (c->mode != CU_STREAM_CAPTURE_MODE_RELAXED && c->thread != me())
+        e = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;     /* the capture is over all the same */
+    else
+        e = c->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : joined(c);
+    bool keep = (e == CUDA_SUCCESS && phGraph) || c->to_graph;
     capture_end(c);
     pthread_mutex_unlock(&graph_lock);
     free(c);
-    if (e == CUDA_SUCCESS)
+    if (e == CUDA_SUCCESS && phGraph)
         *phGraph = HANDLE(CUgraph, g);
     if (!keep)
         handle_kill(&g->obj);
@@ -565,9 +580,12 @@ drv_cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dependen
     pthread_mutex_lock(&graph_lock);
     p = part_of(s);
     if (p) {
-        if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES)
+        if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
+            e = set_add(&p->c->dropped, p->deps, p->n);
             p->n = 0;
-        e = set_add(p, dependencies, numDependencies);
+        }
+        if (e == CUDA_SUCCESS)
+            e = set_add(p, dependencies, numDependencies);
     }
     pthread_mutex_unlock(&graph_lock);
     return e;

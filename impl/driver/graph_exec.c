@@ -223,6 +223,7 @@ instantiate(CUgraphExec *out, CUgraph hGraph, cuuint64_t flags, struct failure *
     struct graph *g AUTO_PUT = handle_get(hGraph, KIND_GRAPH);
     if (!g || !out || flags & ~known)
         return CUDA_ERROR_INVALID_VALUE;
+    CAPTURE_SAFE();
     if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) {
         f->why = CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
         return unsupported("cuGraphInstantiate", "launching from the device");
@@ -230,7 +231,7 @@ instantiate(CUgraphExec *out, CUgraph hGraph, cuuint64_t flags, struct failure *
     struct exec *x = calloc(1, sizeof *x);
     if (!x)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    x->flags = flags;
+    x->flags = flags & ~(cuuint64_t)CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
     struct ctx *ctx = NULL;
     pthread_mutex_lock(&graph_lock);
     CUresult e = body_make(g, &ctx, &x->body, f);
@@ -380,7 +381,7 @@ issue(struct body *b, struct stream *s)
             continue;
         switch ((int)w->type) {
         case CU_GRAPH_NODE_TYPE_KERNEL: r = result_of(be->launch(s->be, w->kernel.f->be, &w->kernel.l)); break;
-        case CU_GRAPH_NODE_TYPE_MEMCPY: r = e->copy.c.width ? result_of(be->stream_copy(s->be, &e->copy.c)) : CUDA_SUCCESS; break;
+        case CU_GRAPH_NODE_TYPE_MEMCPY: r = result_of(be->stream_copy(s->be, &e->copy.c)); break;
         case CU_GRAPH_NODE_TYPE_MEMSET: r = result_of(be->stream_fill(s->be, &e->fill)); break;
         case CU_GRAPH_NODE_TYPE_HOST:   r = host_issue(s, w->host.fn, w->host.userData); break;
         case CU_GRAPH_NODE_TYPE_GRAPH:  r = issue(e->child, s); break;
@@ -443,37 +444,6 @@ submit(struct exec *x, struct stream *s)
     return e;
 }
 
-/* A graph again, for a launch into a capture. */
-static CUresult
-graph_of(const struct body *b, struct graph **out)
-{
-    CUresult e = graph_make(out);
-    CUgraphNode *h = calloc(b->n + 1, sizeof *h), *deps = calloc(b->n + 1, sizeof *deps);
-    if (e == CUDA_SUCCESS && (!h || !deps))
-        e = CUDA_ERROR_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < b->n && e == CUDA_SUCCESS; i++) {
-        uint32_t at = b->order[i];
-        const struct entry *x = &b->e[at];
-        struct work w = { .type = CU_GRAPH_NODE_TYPE_EMPTY };
-        if (x->child && (e = graph_of(x->child, &w.child)) == CUDA_SUCCESS)
-            w.type = CU_GRAPH_NODE_TYPE_GRAPH;
-        else if (!x->child && x->enabled)
-            e = work_copy(&w, &x->w);
-        if (e != CUDA_SUCCESS)
-            break;
-        for (uint32_t d = 0; d < x->ndeps; d++)
-            deps[d] = h[x->deps[d]];
-        e = node_add(*out, deps, x->ndeps, &w, &h[at]);
-        if (e != CUDA_SUCCESS)
-            work_finish(&w);
-    }
-    free(h);
-    free(deps);
-    if (e != CUDA_SUCCESS && *out)
-        handle_kill(&(*out)->obj);
-    return e;
-}
-
 CUresult
 drv_cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
 {
@@ -485,13 +455,9 @@ drv_cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
     CUresult e = stream_get(c, hStream, &s);
     if (e != CUDA_SUCCESS)
         return e;
+    if (stream_captures(s))
+        return capture_refuse(s);
     pthread_mutex_lock(&x->lock);
-    if (stream_captures(s)) {
-        struct work w = { .type = CU_GRAPH_NODE_TYPE_GRAPH };
-        e = graph_of(x->body, &w.child);
-        pthread_mutex_unlock(&x->lock);
-        return capture_work(s, e, &w);
-    }
     if (x->ctx && x->ctx != s->obj.ctx)
         e = unsupported("cuGraphLaunch", "a stream of another context than the graph's nodes");
     else
@@ -516,6 +482,32 @@ drv_cuGraphUpload(CUgraphExec hGraph, CUstream hStream)
 
 /* ---- changing one node ------------------------------------------------------------------------------------------------------------------ */
 
+static bool
+flat_copy(const CUDA_MEMCPY3D *p)
+{
+    return p->Height == 1 && p->Depth == 1 && p->srcMemoryType != CU_MEMORYTYPE_ARRAY && p->dstMemoryType != CU_MEMORYTYPE_ARRAY;
+}
+
+/* Whether an executable graph may take w for old (CUDA driver API, "cuGraphExecMemcpyNodeSetParams" and "...MemsetNodeSetParams": one
+ * dimension, the same kinds of memory). `whole`: in cuGraphExecUpdate, where larger shapes may stay as they are. */
+static bool
+may_replace(const struct work *old, const struct work *w, bool whole)
+{
+    if (w->type == CU_GRAPH_NODE_TYPE_MEMCPY) {
+        const CUDA_MEMCPY3D *a = &old->copy.p, *b = &w->copy.p;
+        if (a->srcMemoryType != b->srcMemoryType || a->dstMemoryType != b->dstMemoryType)
+            return false;
+        return (flat_copy(a) && flat_copy(b)) ||
+               (whole && a->WidthInBytes == b->WidthInBytes && a->Height == b->Height && a->Depth == b->Depth);
+    }
+    if (w->type == CU_GRAPH_NODE_TYPE_MEMSET) {
+        const CUDA_MEMSET_NODE_PARAMS *a = &old->fill.p, *b = &w->fill.p;
+        return (a->height == 1 && b->height == 1) ||
+               (whole && a->width == b->width && a->height == b->height && a->elementSize == b->elementSize && a->pitch == b->pitch);
+    }
+    return true;
+}
+
 /* Put w, if it was made, in the place of the entry of that type. */
 static CUresult
 exchange(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeType type, CUresult made, struct work *w)
@@ -529,7 +521,7 @@ exchange(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeType type, CUresu
         struct ctx *c = work_context(w);
         pthread_mutex_lock(&x->lock);
         struct entry *k = find(x->body, hNode);
-        if (k && k->w.type == type && (!c || !x->ctx || c == x->ctx)) {
+        if (k && k->w.type == type && (!c || !x->ctx || c == x->ctx) && may_replace(&k->w, w, false)) {
             old = k->w;
             if (type == CU_GRAPH_NODE_TYPE_KERNEL) {    /* attributes stay */
                 w->kernel.priority = old.kernel.priority;
@@ -676,27 +668,13 @@ struct difference {
     CUgraphNode node, from;
 };
 
-/* The entry for each node of g, from its places among the sinks and in its dependants' lists of dependencies: what the documented
- * rules keep the same. graph_lock held; fills mate[place of the node in g] with the index of the entry. */
+/* Pairs a sink with entry k, and so on with what they depend on. */
 static CUgraphExecUpdateResult
-pair(const struct body *b, struct graph *g, uint32_t *mate, struct node **todo, uint8_t *has_dependents, CUgraphNode *at)
+pair_past(const struct body *b, struct node *sink, uint32_t k, uint32_t *mate, struct node **todo, CUgraphNode *at)
 {
-    uint32_t n = 0, k = 0;
-    memset(mate, 0xff, b->n * sizeof *mate);
-    for (uint32_t i = 0; i < b->n; i++)
-        for (uint32_t d = 0; d < b->e[i].ndeps; d++)
-            has_dependents[b->e[i].deps[d]] = 1;
-    for (struct node *s = g->first; s; s = s->next) {
-        if (s->dependents.n)
-            continue;
-        while (k < b->n && has_dependents[k])
-            k++;
-        *at = node_handle(s);
-        if (k == b->n)
-            return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-        mate[s->mark] = k++;
-        todo[n++] = s;
-    }
+    uint32_t n = 0;
+    mate[sink->mark] = k;
+    todo[n++] = sink;
     while (n) {
         struct node *s = todo[--n];
         const struct entry *e = &b->e[mate[s->mark]];
@@ -718,6 +696,31 @@ pair(const struct body *b, struct graph *g, uint32_t *mate, struct node **todo, 
     return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
 
+/* The entry for each node of g, from its places among the sinks and in its dependants' lists of dependencies: what the documented
+ * rules keep the same. graph_lock held; fills mate[place of the node in g] with the index of the entry. */
+static CUgraphExecUpdateResult
+pair(const struct body *b, struct graph *g, uint32_t *mate, struct node **todo, uint8_t *has_dependents, CUgraphNode *at)
+{
+    uint32_t k = 0;
+    memset(mate, 0xff, b->n * sizeof *mate);
+    for (uint32_t i = 0; i < b->n; i++)
+        for (uint32_t d = 0; d < b->e[i].ndeps; d++)
+            has_dependents[b->e[i].deps[d]] = 1;
+    for (struct node *s = g->first; s; s = s->next) {
+        if (s->dependents.n)
+            continue;
+        while (k < b->n && has_dependents[k])
+            k++;
+        *at = node_handle(s);
+        if (k == b->n)
+            return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+        CUgraphExecUpdateResult r = pair_past(b, s, k++, mate, todo, at);
+        if (r != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+            return r;
+    }
+    return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+}
+
 static CUresult match(struct exec *x, const struct body *b, struct graph *g, struct body *new, struct difference *d);
 
 /* What the update needs of one pair, into *to. */
@@ -735,7 +738,7 @@ match_node(struct exec *x, const struct entry *e, struct node *n, struct entry *
         return match(x, e->child, n->w.child, to->child, d);
     }
     struct ctx *c = work_context(&n->w);
-    if (c && x->ctx && c != x->ctx)
+    if ((c && x->ctx && c != x->ctx) || !may_replace(&e->w, &n->w, true))
         d->result = CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
     else if (n->w.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || n->w.type == CU_GRAPH_NODE_TYPE_MEM_FREE)
         d->result = CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
@@ -827,10 +830,9 @@ CUresult
 drv_cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo *resultInfo)
 {
     struct difference d;
-    if (!resultInfo)
-        return CUDA_ERROR_INVALID_VALUE;
     CUresult e = update(hGraphExec, hGraph, &d);
-    *resultInfo = (CUgraphExecUpdateResultInfo){ .result = d.result, .errorNode = d.node, .errorFromNode = d.from };
+    if (resultInfo)
+        *resultInfo = (CUgraphExecUpdateResultInfo){ .result = d.result, .errorNode = d.node, .errorFromNode = d.from };
     return e;
 }
 

@@ -121,8 +121,10 @@ work_kernel_params(struct work *w, const CUDA_KERNEL_NODE_PARAMS *p)
 {
     struct ctx *c;
     struct func *f AUTO_PUT = NULL;
-    if (!p || (!p->func && !p->kern))
+    if (!p)
         return CUDA_ERROR_INVALID_VALUE;
+    if (!p->func && !p->kern)
+        return CUDA_ERROR_INVALID_HANDLE;
     CUresult e = ctx_from_handle(p->ctx, &c);
     if (e != CUDA_SUCCESS)
         return e;
@@ -150,8 +152,8 @@ CUresult
 work_memcpy(struct work *w, const CUDA_MEMCPY3D *p, CUcontext ctx)
 {
     struct copy_job j;
-    if (!p)
-        return CUDA_ERROR_INVALID_VALUE;
+    if (!p || !p->WidthInBytes || !p->Height || !p->Depth)
+        return CUDA_ERROR_INVALID_VALUE;        /* unlike the call, a node copies something */
     CUresult e = copy_resolve(p, &j);
     if (e != CUDA_SUCCESS)
         return e;
@@ -180,6 +182,8 @@ CUresult
 work_event(struct work *w, CUgraphNodeType type, CUevent e)
 {
     struct event *ev = handle_get(e, KIND_EVENT);
+    if (!e)
+        return CUDA_ERROR_INVALID_VALUE;
     if (!ev)
         return CUDA_ERROR_INVALID_HANDLE;
     *w = (struct work){ .type = type, .event = ev };

@@ -63,6 +63,7 @@ CUresult
 drv_cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
 {
     USABLE(c);
+    CAPTURE_SAFE();
     if (!dptr || !bytesize)
         return CUDA_ERROR_INVALID_VALUE;
     uint64_t a;
@@ -76,6 +77,7 @@ CUresult
 drv_cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height, unsigned int ElementSizeBytes)
 {
     USABLE(c);
+    CAPTURE_SAFE();
     if (!dptr || !pPitch || !WidthInBytes || !Height || (ElementSizeBytes != 4 && ElementSizeBytes != 8 && ElementSizeBytes != 16))
         return CUDA_ERROR_INVALID_VALUE;
     if (WidthInBytes > 0x7fffffff - ALIGN)
@@ -96,6 +98,7 @@ CUresult
 drv_cuMemFree_v2(CUdeviceptr dptr)
 {
     USABLE(c);
+    CAPTURE_SAFE();
     if (!dptr)
         return CUDA_SUCCESS;
     struct range r;
@@ -138,6 +141,7 @@ CUresult
 drv_cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
 {
     USABLE(c);
+    CAPTURE_SAFE();
     if (!pp || !bytesize || Flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED))
         return CUDA_ERROR_INVALID_VALUE;
     uint64_t a;
@@ -157,6 +161,7 @@ CUresult
 drv_cuMemFreeHost(void *p)
 {
     USABLE(c);
+    CAPTURE_SAFE();
     struct range r;
     if (!p)
         return CUDA_SUCCESS;
@@ -247,6 +252,7 @@ CUresult
 drv_cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags)
 {
     USABLE(c);
+    CAPTURE_SAFE();
     if (!dptr || !bytesize || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
         return CUDA_ERROR_INVALID_VALUE;
     if (!(c->b->caps & CWB_CAP_MANAGED))

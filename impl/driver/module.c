@@ -307,6 +307,7 @@ drv_cuModuleUnload(CUmodule hmod)
 {
     CURRENT(c);
     (void)c;
+    CAPTURE_SAFE();
     struct module *m AUTO_PUT = handle_get(hmod, KIND_MODULE);
     if (!m)
         return CUDA_ERROR_INVALID_HANDLE;

@@ -265,6 +265,7 @@ alloc(struct ctx *c, CUdeviceptr *dptr, size_t size, struct pool *p, CUstream hS
             *dptr = n.dptr;
         return e;
     }
+    CAPTURE_SAFE();
     uint64_t a;
     e = result_of(c->b->mem_alloc(c->be, CWB_MEM_DEVICE, size, 512, &a));
     if (e != CUDA_SUCCESS)
@@ -326,6 +327,7 @@ drv_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
         struct work w;
         return capture_work(s, work_free(&w, dptr), &w);
     }
+    CAPTURE_SAFE();
     if (graph_memory_free(dptr, &e))
         return e;
     struct pending_free *f = malloc(sizeof *f);

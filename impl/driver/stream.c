@@ -231,11 +231,9 @@ CUresult
 stream_wait_idle(struct stream *s)
 {
     struct ctx *c = s->obj.ctx;
-    if (CAPTURES()) {
-        CUresult e = s->is_legacy ? capture_legacy_slow(c) : capture_refuse(s);
-        if (e != CUDA_SUCCESS)
-            return e;
-    }
+    CUresult e = capture_wait_check(s);
+    if (e != CUDA_SUCCESS)
+        return e;
     if (s->is_legacy) {                 /* what the legacy stream waits for counts as its own work */
         pthread_mutex_lock(&c->order);
         cwb_result r = join_blocking(c);
@@ -364,11 +362,9 @@ drv_cuStreamQuery(CUstream hStream)
 {
     STREAM(s, hStream);
     struct ctx *sc = s->obj.ctx;
-    if (CAPTURES()) {
-        CUresult e = s->is_legacy ? capture_legacy_slow(sc) : capture_refuse(s);
-        if (e != CUDA_SUCCESS)
-            return e;
-    }
+    CUresult e = capture_wait_check(s);
+    if (e != CUDA_SUCCESS)
+        return e;
     if (s->is_legacy) {
         pthread_mutex_lock(&sc->order);
         cwb_result r = join_blocking(sc);
@@ -399,6 +395,8 @@ drv_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
         struct work w;
         return capture_work(s, work_event(&w, CU_GRAPH_NODE_TYPE_WAIT_EVENT, hEvent), &w);
     }
+    if (atomic_load(&ev->captured) && Flags & CU_EVENT_WAIT_EXTERNAL)
+        return CUDA_ERROR_ILLEGAL_STATE;
     if (stream_captures(s) || atomic_load(&ev->captured))
         return capture_wait(s, ev);
     if (!atomic_load(&ev->recorded))
