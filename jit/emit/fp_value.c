@@ -156,11 +156,25 @@ fp_unpack(struct emit *e, V v, ptx_type t, struct fp_pack *p)
     }
 }
 
+/* The special function unit takes subnormals for zero and gives none (mufu.h): nothing is left to flush. */
+static bool
+unit_flushes(struct emit *e, const struct ptx_inst *in, ptx_type t)
+{
+    if (t != PTX_F32 || !(in->flags & PTX_F_APPROX) || e->target == CWJ_TARGET_NVPTX || e->floats_native)
+        return false;
+    switch (in->op) {
+    case PTX_OP_RCP: case PTX_OP_SQRT: case PTX_OP_RSQRT: case PTX_OP_SIN: case PTX_OP_COS: case PTX_OP_LG2: case PTX_OP_EX2:
+        return true;
+    default:
+        return false;
+    }
+}
+
 void
 fp_src(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t, struct fp_pack *p)
 {
     fp_unpack(e, emit_src(e, in, i, t), t, p);
-    if (in->flags & PTX_F_FTZ && t != PTX_F64) {
+    if (in->flags & PTX_F_FTZ && t != PTX_F64 && !unit_flushes(e, in, t)) {
         for (unsigned k = 0; k < p->n; k++)
             p->v[k] = fp_flush(e, p->v[k], t);
     }
@@ -186,7 +200,7 @@ fp_dst(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t, struct
                 v = fp_flush_below(e, v, f16 ? 0x1p-14 * (1 - 0x1p-12) : 0x1p-126);
             r[k] = fp_to_small(e, v, f16 ? FP_F16 : FP_BF16, PTX_RN, false);
         } else {
-            r[k] = in->flags & PTX_F_FTZ && t != PTX_F64 ? fp_flush(e, v, t) : v;
+            r[k] = in->flags & PTX_F_FTZ && t != PTX_F64 && !unit_flushes(e, in, t) ? fp_flush(e, v, t) : v;
         }
     }
     if (p->n == 1)

@@ -135,6 +135,61 @@ load_pairs(struct emit *e, V table, V index, V *w0, V *w1)
     *w1 = out[1][0];
 }
 
+/* With AVX-512 the table lies in registers or is a memory operand: 32 words to an instruction, for sixteen lanes. */
+static bool
+has_permutations(struct emit *e, unsigned n)
+{
+#if defined(__x86_64__)
+    return e->target == CWJ_TARGET_HOST && n >= 16 && n <= EMIT_MAX_WIDTH && !(n & (n - 1)) && __builtin_cpu_supports("avx512f");
+#else
+    return false;
+#endif
+}
+
+/* Word `which` of the segments that 16 lanes of index name. */
+static V
+permuted(struct emit *e, const struct mufu_table *t, unsigned which, V index)
+{
+    V found[MUFU_MAX_SEGMENTS / 32];
+    unsigned n = t->segments <= 64 ? 2 : 4;
+
+    for (unsigned i = 0; i < n; i++) {
+        V half[2], args[3];
+        for (unsigned h = 0; h < 2; h++) {
+            V word[16];
+            for (unsigned k = 0, at = 32 * i + 16 * h; k < 16; k++, at++)
+                word[k] = LLVMConstInt(e->i32, at < t->segments ? t->coefficients[at][which] : 0, false);
+            half[h] = LLVMConstVector(word, 16);
+        }
+        args[0] = half[0], args[1] = index, args[2] = half[1];
+        unsigned id = LLVMLookupIntrinsicID("llvm.x86.avx512.vpermi2var.d.512", 32);
+        found[i] = LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, NULL, 0), LLVMGetIntrinsicDeclaration(e->module, id, NULL, 0), args, 3, "");
+    }
+    for (unsigned bit = 32; n > 1; n /= 2, bit *= 2) {
+        V upper = cmp_k(e, LLVMIntNE, and_k(e, index, bit), 0);
+        for (unsigned i = 0; i < n / 2; i++)
+            found[i] = v_sel(e, upper, found[2 * i + 1], found[2 * i]);
+    }
+    return found[0];
+}
+
+static void
+permute_pairs(struct emit *e, const struct mufu_table *t, V index, V *w0, V *w1)
+{
+    unsigned n = LLVMGetVectorSize(LLVMTypeOf(index));
+    uint8_t lanes[EMIT_MAX_WIDTH];
+
+    for (unsigned i = 0; i < EMIT_MAX_WIDTH; i++)
+        lanes[i] = (uint8_t)i;
+    if (n == 16) {
+        *w0 = permuted(e, t, 0, index), *w1 = permuted(e, t, 1, index);
+        return;
+    }
+    V half[2] = { shuffle(e, index, index, lanes, 16), shuffle(e, index, index, lanes + 16, 16) };
+    *w0 = shuffle(e, permuted(e, t, 0, half[0]), permuted(e, t, 0, half[1]), lanes, 32);
+    *w1 = shuffle(e, permuted(e, t, 1, half[0]), permuted(e, t, 1, half[1]), lanes, 32);
+}
+
 struct segment {
     V c0, c1, c2;       /* i32, magnitudes */
 };
@@ -142,9 +197,14 @@ struct segment {
 static struct segment
 segment_load(struct emit *e, const struct mufu_table *t, V index)
 {
-    V table = words(e, t->name, t->coefficients[0], 2 * t->segments), w0, w1;
     unsigned n = emit_is_vector(index) ? LLVMGetVectorSize(LLVMTypeOf(index)) : 1;
+    V w0, w1, table;
 
+    if (has_permutations(e, n)) {
+        permute_pairs(e, t, index, &w0, &w1);
+        return (struct segment){ w0, and_k(e, w1, 0xffff), lshr_k(e, w1, 16) };
+    }
+    table = words(e, t->name, t->coefficients[0], 2 * t->segments);
     if (e->target == CWJ_TARGET_HOST && n >= 8 && n <= EMIT_MAX_WIDTH && !(n & (n - 1))) {
         load_pairs(e, table, index, &w0, &w1);
     } else {
@@ -178,13 +238,10 @@ square_half(struct emit *e, V v)
             s = v_add(e, s, lshr_k(e, v_mul(e, and_k(e, h, 1u << p), l), 8));
         return s;
     }
-    /* Two of the eight terms at a time, one in each half of the lane: bits 1 and 2, 3 and 4, 5 and 6, 7 and h^2 / 2. */
-    V d = v_or(e, v, shl_k(e, v, 16)), l = and_k(e, d, 0x00ff00ff), s[4];
-    for (unsigned i = 0; i < 3; i++)
-        s[i] = upper(e, and_k(e, d, UINT64_C(0x04000200) << 2 * i), l);
-    s[3] = upper(e, and_k(e, d, 0xff008000), v_or(e, and_k(e, d, 0xff), and_k(e, lshr_k(e, d, 1), 0x7f800000)));
-    V sum = v_add(e, v_add(e, s[0], s[1]), v_add(e, s[2], s[3]));      /* neither half runs over */
-    return v_add(e, and_k(e, sum, 0xffff), lshr_k(e, sum, 16));
+    /* Four products cover the mixed ones (mufu_amdgcn.c says why they are exact): two at a time, one in each half of the lane. */
+    V d = v_or(e, v, shl_k(e, v, 16)), h = lshr_k(e, v, 8);
+    V sum = v_add(e, upper(e, and_k(e, d, 0x0c000200), and_k(e, d, 0x00e00080)), upper(e, and_k(e, d, 0xc0003000), and_k(e, d, 0x00fe00f8)));
+    return v_add(e, lshr_k(e, v_mul(e, h, h), 1), v_add(e, and_k(e, sum, 0xffff), lshr_k(e, sum, 16)));
 }
 
 static V
