@@ -726,6 +726,7 @@ CUresult
 drv_cuCtxSetCacheConfig(CUfunc_cache config)
 {
     CURRENT(c);
+    CAPTURE_SAFE();
     if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&c->lock);

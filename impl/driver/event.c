@@ -76,6 +76,8 @@ drv_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
             return capture_record(s, ev);
         return capture_work(s, work_event(&w, CU_GRAPH_NODE_TYPE_EVENT_RECORD, hEvent), &w);
     }
+    if (flags & CU_EVENT_RECORD_EXTERNAL)
+        return CUDA_ERROR_ILLEGAL_STATE;        /* means something in a capture only */
     e = stream_begin(s);
     if (e != CUDA_SUCCESS)
         return e;

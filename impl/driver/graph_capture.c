@@ -235,10 +235,11 @@ capture_event_slow(struct event *e, bool waits)
 {
     pthread_mutex_lock(&graph_lock);
     struct capture *c = capture_by_id(e->capture);
+    bool over = c && c->invalid;
     if (c && waits)
         c->invalid = true;
     pthread_mutex_unlock(&graph_lock);
-    return c ? CUDA_ERROR_CAPTURED_EVENT : CUDA_ERROR_INVALID_VALUE;
+    return c && !over ? CUDA_ERROR_CAPTURED_EVENT : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult
@@ -314,6 +315,10 @@ capture_wait(struct stream *s, struct event *ev)
         e = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     } else if (atomic_load(&ev->captured) && (!from || from->invalid)) {
         e = CUDA_ERROR_INVALID_VALUE;   /* recorded in a capture that is over */
+        if (p)
+            p->c->invalid = true;
+    } else if (!from && !atomic_load(&ev->recorded)) {
+        e = CUDA_SUCCESS;               /* never recorded: nothing to wait for */
     } else if (!from) {
         e = CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
         p->c->invalid = true;
@@ -327,7 +332,7 @@ capture_wait(struct stream *s, struct event *ev)
         e = part_make(from, s);
         p = part_of(s);
     }
-    if (e == CUDA_SUCCESS)
+    if (e == CUDA_SUCCESS && from)
         e = set_add(p, ev->nodes, ev->nnodes);
     pthread_mutex_unlock(&graph_lock);
     return e;

@@ -302,6 +302,7 @@ CUresult
 drv_cuGraphExecDestroy(CUgraphExec hGraphExec)
 {
     EXEC(x, hGraphExec);
+    CAPTURE_SAFE();
     return handle_kill(&x->obj) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -182,6 +182,7 @@ CUresult
 drv_cuLibraryUnload(CUlibrary library)
 {
     LIBRARY(l, library);
+    CAPTURE_SAFE();
     if (!handle_kill(&l->obj))
         return CUDA_ERROR_INVALID_HANDLE;
     pthread_mutex_lock(&l->lock);

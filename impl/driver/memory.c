@@ -203,6 +203,7 @@ CUresult
 drv_cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
 {
     USABLE(c);
+    CAPTURE_SAFE();
     const unsigned known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
     if (!p || !bytesize || Flags & ~known || (uintptr_t)p + bytesize < (uintptr_t)p)
         return CUDA_ERROR_INVALID_VALUE;
@@ -232,6 +233,7 @@ CUresult
 drv_cuMemHostUnregister(void *p)
 {
     USABLE(c);
+    CAPTURE_SAFE();
     struct range r;
     if (!p)
         return CUDA_ERROR_INVALID_VALUE;

@@ -127,6 +127,7 @@ CUresult
 drv_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
 {
     READY();
+    CAPTURE_SAFE();
     if (!pool || !poolProps || poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
         return CUDA_ERROR_INVALID_VALUE;
     if (poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
@@ -155,6 +156,7 @@ CUresult
 drv_cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
 {
     POOL(p, pool);
+    CAPTURE_SAFE();
     return CUDA_SUCCESS;                /* nothing is cached */
 }
 

@@ -395,8 +395,8 @@ drv_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
         struct work w;
         return capture_work(s, work_event(&w, CU_GRAPH_NODE_TYPE_WAIT_EVENT, hEvent), &w);
     }
-    if (atomic_load(&ev->captured) && Flags & CU_EVENT_WAIT_EXTERNAL)
-        return CUDA_ERROR_ILLEGAL_STATE;
+    if (Flags & CU_EVENT_WAIT_EXTERNAL)
+        return CUDA_ERROR_ILLEGAL_STATE;        /* means something in a capture only */
     if (stream_captures(s) || atomic_load(&ev->captured))
         return capture_wait(s, ev);
     if (!atomic_load(&ev->recorded))
