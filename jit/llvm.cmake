@@ -26,6 +26,13 @@ function(cudaway_llvm_program variable package what)
   endif()
 endfunction()
 
+# AMD processors that LLVM 19 does not know; tests take them in where they list processors.
+set(CUDAWAY_GFX_NEW)
+if(CUDAWAY_LLVM_VERSION GREATER_EQUAL 20)
+  set(CUDAWAY_GFX_NEW gfx950)
+endif()
+set(CUDAWAY_GFX_NEW ${CUDAWAY_GFX_NEW} CACHE INTERNAL "")
+
 if(NOT CUDAWAY_LLVM_VERSION MATCHES "^[0-9]+$" OR CUDAWAY_LLVM_VERSION LESS 19)
   message(FATAL_ERROR "CUDAWAY_LLVM_VERSION is '${CUDAWAY_LLVM_VERSION}': it is a major version, 19 or later (19 and 22 are tested)")
 endif()

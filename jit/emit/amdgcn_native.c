@@ -33,7 +33,7 @@ is_rdna(const struct emit *e)
 static bool
 is_cdna(const struct emit *e)
 {
-    return is_cpu(e, "gfx908") || is_cpu(e, "gfx90a") || is_cpu(e, "gfx94");
+    return is_cpu(e, "gfx908") || is_cpu(e, "gfx90a") || is_cpu(e, "gfx94") || is_cpu(e, "gfx950");
 }
 
 bool

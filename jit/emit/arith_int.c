@@ -190,8 +190,8 @@ part(struct emit *e, V v, unsigned bit, unsigned bits, bool is_signed)
     return emit_bin(e, is_signed ? LLVMAShr : LLVMLShr, up, k_int(e, v, 32 - bits));
 }
 
-/* A number that LLVM knows nothing of. Its AMD back end makes V_DOT4 of four products and a sum, and drops or adds
- * what is subtracted at the end (a sign-extended bit is). */
+/* A number that LLVM knows nothing of. Its AMD back end (19 and 22; tests/ptx/isa/fuzz/dp4a_mask.ptx) makes V_DOT4 of four products
+ * and a sum, and drops or adds what is subtracted at the end (a sign-extended bit is). */
 static V
 unknown(struct emit *e, V v)
 {

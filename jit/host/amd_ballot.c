@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Around a wrong instruction of LLVM 19's AMD back end: a ballot of "ordered and not equal" (PTX's setp.ne of floats) becomes
- * V_CMP_NEQ, which is true for NaN, while a branch by the same condition becomes V_CMP_LG: lanes with NaN are counted where they do not
- * go. Such a ballot is written as those lanes that are here less the ballot of the opposite, which is right. */
+ * Around a wrong instruction of LLVM's AMD back end (19 and 22; tests/ptx/isa/fuzz/ballot_nan.ptx): a ballot of "ordered and not
+ * equal" (PTX's setp.ne of floats) becomes V_CMP_NEQ, which is true for NaN, while a branch by the same condition becomes V_CMP_LG:
+ * lanes with NaN are counted where they do not go. Such a ballot is written as those lanes that are here less the ballot of the
+ * opposite, which is right. */
 #include "jit/host/llvm.h"
 
 #include <string.h>

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include <llvm-c/Linker.h>
+#include <llvm/Config/llvm-config.h>
 
 /* take[k]: whether kernel k is asked for. */
 static cw_result
@@ -44,8 +45,13 @@ choose_kernels(const struct cwj_program *p, const struct cwj_aot_options *o, boo
 static cw_result
 check_cpu(const struct cwj_aot_options *o, struct cwj_diags *diags)
 {
-    static const char *const gfx[] = { "gfx900", "gfx906", "gfx908", "gfx90a", "gfx90c", "gfx940", "gfx941", "gfx942", "gfx1010",
-        "gfx1011", "gfx1012", "gfx1013", "gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036", "gfx1100",
+    static const char *const gfx[] = { "gfx900", "gfx906", "gfx908", "gfx90a", "gfx90c", "gfx942",
+#if LLVM_VERSION_MAJOR < 20     /* what there never was to buy went, what came after came */
+        "gfx940", "gfx941",
+#else
+        "gfx950",
+#endif
+        "gfx1010", "gfx1011", "gfx1012", "gfx1013", "gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036", "gfx1100",
         "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1200", "gfx1201" };
     static const char *const sm[] = { "sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62", "sm_70", "sm_72", "sm_75", "sm_80",
         "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a" };
@@ -61,8 +67,8 @@ check_cpu(const struct cwj_aot_options *o, struct cwj_diags *diags)
     for (unsigned i = 0; o->cpu && i < sizeof gfx / sizeof *gfx; i++)
         if (!strcmp(gfx[i], o->cpu))
             return CW_OK;
-    cwj_diag_add(diags, PTX_ERROR, 5907, 0, 0, "no AMD processor '%s' is known; gfx900 to gfx942, gfx1010 to gfx1201 are",
-                 o->cpu ? o->cpu : "");
+    cwj_diag_add(diags, PTX_ERROR, 5907, 0, 0, "no AMD processor '%s' is known; gfx900 to gfx942, gfx1010 to gfx1201 are%s",
+                 o->cpu ? o->cpu : "", LLVM_VERSION_MAJOR >= 20 ? ", and gfx950" : "; gfx950 needs a build with LLVM 22");
     return CW_ERR_UNSUPPORTED;
 }
 

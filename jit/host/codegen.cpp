@@ -125,7 +125,7 @@ private:
                 continue;
             llvm::BasicBlock *from = phi.getIncomingBlock(i);
             llvm::Value *some = type->isIntegerTy(1) ? (llvm::Value *)llvm::ConstantInt::getFalse(type)
-                                                     : new llvm::FreezeInst(llvm::PoisonValue::get(type), "", from->getTerminator());
+                                                     : new llvm::FreezeInst(llvm::PoisonValue::get(type), "", from->getTerminator()->getIterator());
             phi.setIncomingValueForBlock(from, some);
             changed = true;
         }

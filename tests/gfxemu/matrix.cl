@@ -15,7 +15,7 @@ typedef V(double, 4) d4;
                                                                           __global const td *pc) \
     { unsigned l = __builtin_amdgcn_workitem_id_x(); ta a = pa[l]; tb b = pb[l]; td c = pc[l]; d[l] = expr; }
 
-#ifdef CDNA     /* 1, 2, 3 */
+#ifdef CDNA     /* 1, 2, 3, 4 */
 #define LANES 64
 #define M(form, t, td) KERNEL(form, t, t, td, __builtin_amdgcn_mfma_##form(a, b, c, 0, 0, 0))
 M(f32_32x32x1f32, float, f32v) M(f32_16x16x1f32, float, f16v) M(f32_4x4x1f32, float, f4) M(f32_32x32x2f32, float, f16v)
@@ -36,7 +36,15 @@ M(f32_32x32x4bf16_1k, s4, f32v) M(f32_16x16x4bf16_1k, s4, f16v) M(f32_4x4x4bf16_
 M(f32_16x16x16bf16_1k, s4, f4) M(f64_16x16x4f64, double, d4) M(f64_4x4x4f64, double, double)
 #endif
 #if CDNA == 3
-M(i32_32x32x16_i8, long, i16v) M(i32_16x16x32_i8, long, i4) M(f32_16x16x8_xf32, f2, f4) M(f32_32x32x4_xf32, f2, f16v)
+M(f32_16x16x8_xf32, f2, f4) M(f32_32x32x4_xf32, f2, f16v)
+#endif
+#if CDNA == 4
+typedef __bf16 __attribute__((ext_vector_type(8))) bf8v;
+M(f32_16x16x32_f16, h8, f4) M(f32_32x32x16_f16, h8, f16v) M(f32_16x16x32_bf16, bf8v, f4) M(f32_32x32x16_bf16, bf8v, f16v)
+M(i32_16x16x64_i8, i4, i4) M(i32_32x32x32_i8, i4, i16v)
+#endif
+#if CDNA >= 3
+M(i32_32x32x16_i8, long, i16v) M(i32_16x16x32_i8, long, i4)
 M(f32_16x16x32_fp8_fp8, long, f4) M(f32_16x16x32_fp8_bf8, long, f4) M(f32_16x16x32_bf8_fp8, long, f4) M(f32_16x16x32_bf8_bf8, long, f4)
 M(f32_32x32x16_fp8_fp8, long, f16v) M(f32_32x32x16_fp8_bf8, long, f16v) M(f32_32x32x16_bf8_fp8, long, f16v)
 M(f32_32x32x16_bf8_bf8, long, f16v)

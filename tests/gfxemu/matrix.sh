@@ -14,6 +14,7 @@ case $3 in
 gfx908) build "$@" "" -DCDNA=1 ;;
 gfx90a) build "$@" "" -DCDNA=2 ;;
 gfx942) build "$@" "" -DCDNA=3 ;;
+gfx950) build "$@" "" -DCDNA=4 ;;
 gfx11*) build "$@" -w32 -DRDNA=3 -DWAVE=32 -mno-wavefrontsize64; build "$@" -w64 -DRDNA=3 -DWAVE=64 -mwavefrontsize64 ;;
 gfx12*) build "$@" -w32 -DRDNA=4 -DWAVE=32 -mno-wavefrontsize64; build "$@" -w64 -DRDNA=4 -DWAVE=64 -mwavefrontsize64 ;;
 esac

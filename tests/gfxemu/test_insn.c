@@ -4,7 +4,7 @@
  * others.
  *
  * A file has blocks of
- *     op TARGETS INSTRUCTION          TARGETS: commas between all, 9, 90a, 942, 10, 11, 12; 10+ and the like
+ *     op TARGETS INSTRUCTION          TARGETS: commas between all, 9, 90a, 942, 950, 10, 11, 12; 10+ and the like
  *     io COLUMN... -> COLUMN...       what is set before, and looked at after
  *     VALUE... -> VALUE...            hexadecimal; as many lines as there are cases
  * Columns: v1, v1:2 (a pair), v1@3 (of lane 3; otherwise of all lanes), v0.l and v0.h (halves), s4, s4:2, m8 (a lane mask), vcc, exec, scc, m0, mode;
@@ -67,7 +67,7 @@ complain(const char *file, unsigned line, const char *what, const char *text)
 static bool
 is_for(const char *list)
 {
-    static const char *const names[] = { "9", "90a", "942", "10", "11", "12" };
+    static const char *const names[] = { "9", "90a", "942", "950", "10", "11", "12" };
     unsigned mine = (unsigned)target->family;
     char copy[64], *save = NULL;
     snprintf(copy, sizeof copy, "%s", list);
@@ -78,7 +78,9 @@ is_for(const char *list)
             t[n - 1] = 0;
         if (!strcmp(t, "all"))
             return true;
-        for (unsigned i = 0; i < 6; i++)
+        if (target->family == GFX950 && !strcmp(t, "942"))      /* it has them all, and more */
+            return true;
+        for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
             if (!strcmp(t, names[i]) && (up ? mine >= i : mine == i))
                 return true;
     }

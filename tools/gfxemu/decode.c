@@ -13,15 +13,29 @@
 
 #include <llvm-c/Disassembler.h>
 #include <llvm-c/Target.h>
+#include <llvm/Config/llvm-config.h>
 
 /* ---- targets ---- */
 
+#define SMALL (64 << 10)
 static const struct gfx_target targets[] = {
-    { "gfx900", GFX9, 0x2c, false, false },    { "gfx906", GFX9, 0x2f, false, false },    { "gfx908", GFX9, 0x30, false, false },
-    { "gfx90a", GFX90A, 0x3f, true, false },   { "gfx942", GFX940, 0x4c, true, true },    { "gfx1010", GFX10, 0x33, false, false },
-    { "gfx1030", GFX10, 0x36, false, false },  { "gfx1100", GFX11, 0x41, true, true },    { "gfx1101", GFX11, 0x46, true, true },
-    { "gfx1151", GFX11, 0x4a, true, true },    { "gfx1200", GFX12, 0x48, true, true },    { "gfx1201", GFX12, 0x4e, true, true },
+    { "gfx900", GFX9, 0x2c, false, false, SMALL },    { "gfx906", GFX9, 0x2f, false, false, SMALL },
+    { "gfx908", GFX9, 0x30, false, false, SMALL },    { "gfx90a", GFX90A, 0x3f, true, false, SMALL },
+    { "gfx942", GFX940, 0x4c, true, true, SMALL },
+#if LLVM_VERSION_MAJOR >= 20    /* the disassembler's */
+    { "gfx950", GFX950, 0x4f, true, true, 160 << 10 },
+#endif
+    { "gfx1010", GFX10, 0x33, false, false, SMALL },  { "gfx1030", GFX10, 0x36, false, false, SMALL },
+    { "gfx1100", GFX11, 0x41, true, true, SMALL },    { "gfx1101", GFX11, 0x46, true, true, SMALL },
+    { "gfx1151", GFX11, 0x4a, true, true, SMALL },    { "gfx1200", GFX12, 0x48, true, true, SMALL },
+    { "gfx1201", GFX12, 0x4e, true, true, SMALL },
 };
+
+const struct gfx_target *
+gfx_target_at(size_t i)
+{
+    return i < sizeof targets / sizeof *targets ? &targets[i] : NULL;
+}
 
 const struct gfx_target *
 gfx_target_find(const char *name)
@@ -363,6 +377,8 @@ modifier(struct gfx_insn *i, const char *s)
         i->cbsz = (uint8_t)strtoul(s, NULL, 0);
     } else if (starts(&s, "abid:")) {
         i->abid = (uint8_t)strtoul(s, NULL, 0);
+    } else if (starts(&s, "bitop3:")) {
+        i->bitop3 = (uint8_t)strtoul(s, NULL, 0);
     } else if (starts(&s, "blgp:")) {
         i->blgp = (uint8_t)strtoul(s, NULL, 0);
     } else {

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TURN = 20000, DYNAMIC_STACK = 16384, MAX_THREADS = 64, MAX_LDS = 160 << 10 };
+enum { TURN = 20000, DYNAMIC_STACK = 16384, MAX_THREADS = 64 };
 
 struct gfx_dispatch {
     struct gfx_launch *launch;
@@ -499,7 +499,7 @@ gfx_dispatch_run(struct gfx_launch *l)
     d->groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     d->kernarg_size = k->kernarg_size > l->param_size ? k->kernarg_size : l->param_size;
     d->kernarg = calloc(1, d->kernarg_size + 64);
-    if (k->lds_size + l->dynamic_lds > MAX_LDS || !d->kernarg) {
+    if (k->lds_size + l->dynamic_lds > l->object->target->lds || !d->kernarg) {
         l->fault = FAULT_MEMORY;
         snprintf(l->message, sizeof l->message, "the launch wants %u bytes of LDS", k->lds_size + l->dynamic_lds);
     } else {

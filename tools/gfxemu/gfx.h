@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum gfx_family { GFX9, GFX90A, GFX940, GFX10, GFX11, GFX12 };
+enum gfx_family { GFX9, GFX90A, GFX940, GFX950, GFX10, GFX11, GFX12 };
 
 struct gfx_target {
     const char *name;               /* "gfx1100" */
@@ -22,9 +22,11 @@ struct gfx_target {
     uint32_t elf_mach;              /* EF_AMDGPU_MACH of the code object's e_flags */
     bool packed_ids;                /* work-item ids x, y, z in 10 bits each of v0 */
     bool flat_scratch;              /* scratch by offset in a lane's memory; else through a swizzled buffer */
+    uint32_t lds;                   /* bytes that a work-group may have */
 };
 
 const struct gfx_target *gfx_target_find(const char *name);
+const struct gfx_target *gfx_target_at(size_t i);       /* NULL after the last */
 
 /* High halves of the apertures' addresses: outside of what a process can have. */
 #define GFX_SHARED_APERTURE  0x00010000u
@@ -80,6 +82,7 @@ struct gfx_insn {
     uint32_t dpp_arg;               /* shift, or eight selectors of 3 bits */
     uint8_t  dst_sel, dst_unused, sel[2];   /* SDWA; dst_unused: 0 pad, 1 sext, 2 preserve */
     uint8_t  cbsz, abid, blgp;      /* MFMA */
+    uint8_t  bitop3;                /* truth table of v_bitop3, a bit for each of 4 a + 2 b + c */
     struct gfx_insn *dual;          /* VOPD: the other half */
     /* reads.c: vector registers that must hold something (three at least, filled up with V_COUNT), scalar ones as sets of s0..s105, and the
      * scalar ones that it writes; whether there are any of these. */

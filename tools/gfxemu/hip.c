@@ -65,8 +65,10 @@ setup(void)
         arch = "gfx1100";
     g.target = gfx_target_find(arch);
     if (!g.target) {
-        fprintf(stderr, "cudaway-gfxemu: no processor '%s'; there are gfx900, gfx906, gfx908, gfx90a, gfx942, gfx1010, gfx1030, gfx1100, "
-                "gfx1101, gfx1151, gfx1200 and gfx1201\n", arch);
+        fprintf(stderr, "cudaway-gfxemu: no processor '%s'; there are", arch);
+        for (size_t i = 0; gfx_target_at(i); i++)
+            fprintf(stderr, " %s", gfx_target_at(i)->name);
+        fputc('\n', stderr);
         return;
     }
     g.null_stream = gfx_queue_create();
@@ -170,7 +172,7 @@ hipGetDevicePropertiesR0600(struct hip_props_r0600 *p, int device)
     p->uuid.bytes[15] = (char)device;
     p->pciBusID = device;
     p->totalGlobalMem = memory_size();
-    p->sharedMemPerBlock = 64 << 10;
+    p->sharedMemPerBlock = g.target->lds;
     p->regsPerBlock = 65536;
     p->warpSize = g.target->family < GFX10 ? 64 : 32;
     p->maxThreadsPerBlock = 1024;
@@ -746,7 +748,7 @@ launch(hipFunction_t f, const unsigned grid[3], const unsigned block[3], unsigne
                 f->kernel->max_group);
         return done(hipErrorLaunchFailure);
     }
-    if (f->kernel->lds_size + shared > 64 << 10)
+    if (f->kernel->lds_size + shared > g.target->lds)
         return done(hipErrorLaunchOutOfResources);
     struct launch w = { .l = { .object = f->module->object, .kernel = f->kernel, .grid = { grid[0], grid[1], grid[2] },
                                .block = { block[0], block[1], block[2] }, .dynamic_lds = shared, .param_size = (uint32_t)size,

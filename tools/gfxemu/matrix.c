@@ -46,6 +46,12 @@ struct form {
     F(i32_16x16x16i8, i32_16x16x16i8, 16, 16, 16, 1, I8, I8, I32, 0) \
     F(i32_32x32x16_i8, i32_32x32x16i8, 32, 32, 16, 1, I8, I8, I32, 0) \
     F(i32_16x16x32_i8, i32_16x16x32i8, 16, 16, 32, 1, I8, I8, I32, 0) \
+    F(f32_16x16x32_f16, f32_16x16x32_f16, 16, 16, 32, 1, F16, F16, F32, 4) \
+    F(f32_32x32x16_f16, f32_32x32x16_f16, 32, 32, 16, 1, F16, F16, F32, 4) \
+    F(f32_16x16x32_bf16, f32_16x16x32_bf16, 16, 16, 32, 1, BF16, BF16, F32, 4) \
+    F(f32_32x32x16_bf16, f32_32x32x16_bf16, 32, 32, 16, 1, BF16, BF16, F32, 4) \
+    F(i32_16x16x64_i8, i32_16x16x64_i8, 16, 16, 64, 1, I8, I8, I32, 0) \
+    F(i32_32x32x32_i8, i32_32x32x32_i8, 32, 32, 32, 1, I8, I8, I32, 0) \
     F(f64_16x16x4f64, f64_16x16x4_f64, 16, 16, 4, 1, F64, F64, F64, 1) \
     F(f64_4x4x4f64, f64_4x4x4_4b_f64, 4, 4, 4, 4, F64, F64, F64, 1) \
     F(f32_16x16x8_xf32, f32_16x16x8xf32, 16, 16, 8, 1, XF32, XF32, F32, 4) \
@@ -137,7 +143,7 @@ place_out(W, I, const struct form *f, unsigned block, unsigned r, unsigned c)
 
 /* ---- numbers --------------------------------------------------------------------------------------------------------- */
 
-/* gfx942's 8-bit floats have biases 8 and 16, one zero and one NaN (0x80); gfx12's are those of the Open Compute Project. */
+/* gfx942's 8-bit floats have biases 8 and 16, one zero and one NaN (0x80); gfx950's and gfx12's are the Open Compute Project's. */
 static float
 f8_of(W, uint32_t x, bool bf8)
 {
@@ -283,11 +289,11 @@ dot_mfma(W, const struct form *f, const union number *a, const union number *b, 
     if (f->a == F32)
         return chain(a, b, f->k, c);
     bool flush = family == GFX90A;
-    unsigned group = family == GFX940 && f->group == 4 && f->a != XF32 ? f->k < 8 ? f->k : 8 : f->group;
+    unsigned group = family >= GFX940 && f->group == 4 && f->a != XF32 ? f->k < 8 ? f->k : 8 : f->group;
     if (flush)
         c = flush32(c);
     for (unsigned k = 0; k < f->k; k += group) {
-        if (family == GFX940) {
+        if (family >= GFX940) {
             c = fused(f, a + k, b + k, group, c);
             continue;
         }

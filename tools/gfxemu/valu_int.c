@@ -167,6 +167,18 @@ permuted(uint32_t a, uint32_t b, uint32_t c)
 U3(perm, permuted(a, b, c))
 
 static uint32_t
+table_of(uint8_t t, uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t r = 0;
+    for (unsigned k = 0; k < 8; k++)
+        if (t >> k & 1)
+            r |= (k & 4 ? a : ~a) & (k & 2 ? b : ~b) & (k & 1 ? c : ~c);
+    return r;
+}
+U3(bitop3, table_of(i->bitop3, a, b, c))
+U1(prng, a << 1 ^ (a >> 31 ? 197 : 0))
+
+static uint32_t
 sad_bytes(uint32_t a, uint32_t b, uint32_t c)
 {
     for (unsigned k = 0; k < 32; k += 8) {
@@ -323,8 +335,30 @@ swap(W, I)
     put_reg(w, i->op[1].reg, a);
 }
 
+/* arg lanes: every second group of so many lanes of the one register with the group before it of the other. What lanes
+ * that are off do in it (fi, bound_ctrl) is not interpreted. */
+static void
+permlane_swap(W, I)
+{
+    if (i->op[0].kind != GFX_VGPR || i->op[1].kind != GFX_VGPR || (gfx_exec_mask(w) & all_lanes(w)) != all_lanes(w)) {
+        gfx_fault(w, FAULT_INSTRUCTION, "%s: with lanes that are off it is not known to the emulator", i->text);
+        return;
+    }
+    uint32_t *x = w->v[i->op[0].reg], *y = w->v[i->op[1].reg];
+    FOR {
+        if (!(l & i->arg))
+            continue;
+        uint32_t old = x[l];
+        x[l] = y[l - i->arg];
+        y[l - i->arg] = old;
+    }
+    w->written[i->op[0].reg] |= all_lanes(w);
+    w->written[i->op[1].reg] |= all_lanes(w);
+}
+
 /* ---- 16-bit integers ---- */
 
+S3(bitop3_16, table_of(i->bitop3, a, b, c) & 0xffff)
 S2(add_u16, i->clamp && a + b > 0xffff ? 0xffff : a + b)
 S2(sub_u16, i->clamp && a < b ? 0 : a - b)
 S2(subrev_u16, b - a)
@@ -402,7 +436,8 @@ const struct gfx_row gfx_valu_int[] = {
     VA("mbcnt_lo_u32_b32", mbcnt, 0), VA("mbcnt_hi_u32_b32", mbcnt, 1), V("cndmask_b32", cndmask), V("cndmask_b16", cndmask16),
     VA("mad_u64_u32", mad64, 0), VA("mad_i64_i32", mad64, 1), VA("mad_co_u64_u32", mad64, 0), VA("mad_co_i64_i32", mad64, 1),
     V("lshl_add_u64", lshl_add64), V("readfirstlane_b32", readfirstlane), V("readlane_b32", readlane), V("writelane_b32", writelane),
-    VA("permlane16_b32", permlane16, 0), VA("permlanex16_b32", permlane16, 1), V("permlane64_b32", permlane64), V("swap_b32", swap),
+    VA("permlane16_b32", permlane16, 0), VA("permlanex16_b32", permlane16, 1), V("permlane64_b32", permlane64), V("swap_b32", swap), VA("permlane16_swap_b32", permlane_swap, 16), VA("permlane32_swap_b32", permlane_swap, 32), V("bitop3_b32", bitop3),
+    V("bitop3_b16", bitop3_16), V("prng_b32", prng),
     V("accvgpr_read_b32", mov), V("accvgpr_write_b32", mov), V("accvgpr_mov_b32", mov), V("add_u16", add_u16), V("add_nc_u16", add_u16),
     V("sub_u16", sub_u16), V("sub_nc_u16", sub_u16), V("subrev_u16", subrev_u16), V("add_i16", add_i16), V("add_nc_i16", add_i16),
     V("sub_i16", sub_i16), V("sub_nc_i16", sub_i16), V("mul_lo_u16", mul_lo_u16), V("min_u16", min_u16), V("max_u16", max_u16),

@@ -28,7 +28,7 @@ halves(W, I, unsigned n, enum gfx_type t, uint32_t lo[LANES], uint32_t hi[LANES]
 }
 
 enum pk { ADD_U, SUB_U, ADD_I, SUB_I, MUL_LO, MIN_U, MAX_U, MIN_I, MAX_I, SHL, SHR, SAR, MAD_U, ADD_F, MUL_F, MIN_F, MAX_F, FMA_F, MINIMUM_F,
-    MAXIMUM_F };
+    MAXIMUM_F, MINIMUM3_F, MAXIMUM3_F };
 
 static float
 min_h(float a, float b)
@@ -68,6 +68,8 @@ one(I, uint32_t a, uint32_t b, uint32_t c)
     case MAX_F: f = max_h(f16_of(a), f16_of(b)); break;
     case MINIMUM_F: f = isnan(f16_of(a)) || isnan(f16_of(b)) ? NAN : min_h(f16_of(a), f16_of(b)); break;
     case MAXIMUM_F: f = isnan(f16_of(a)) || isnan(f16_of(b)) ? NAN : max_h(f16_of(a), f16_of(b)); break;
+    case MINIMUM3_F: f = isnan(f16_of(a)) || isnan(f16_of(b)) || isnan(f16_of(c)) ? NAN : min_h(min_h(f16_of(a), f16_of(b)), f16_of(c)); break;
+    case MAXIMUM3_F: f = isnan(f16_of(a)) || isnan(f16_of(b)) || isnan(f16_of(c)) ? NAN : max_h(max_h(f16_of(a), f16_of(b)), f16_of(c)); break;
     default: {
         _Float128 exact = (_Float128)f16_of(a) * f16_of(b) + f16_of(c);
         uint32_t h = f16_raw((_Float16)exact);
@@ -208,7 +210,7 @@ const struct gfx_row gfx_vop3p[] = {
     P("add_u16", ADD_U), P("sub_u16", SUB_U), P("add_i16", ADD_I), P("sub_i16", SUB_I), P("mul_lo_u16", MUL_LO), P("min_u16", MIN_U),
     P("max_u16", MAX_U), P("min_i16", MIN_I), P("max_i16", MAX_I), P("lshlrev_b16", SHL), P("lshrrev_b16", SHR), P("ashrrev_i16", SAR),
     P("mad_u16", MAD_U), P("mad_i16", MAD_U), P("add_f16", ADD_F), P("mul_f16", MUL_F), P("min_f16", MIN_F), P("max_f16", MAX_F),
-    P("min_num_f16", MIN_F), P("max_num_f16", MAX_F), P("minimum_f16", MINIMUM_F), P("maximum_f16", MAXIMUM_F), P("fma_f16", FMA_F),
+    P("min_num_f16", MIN_F), P("max_num_f16", MAX_F), P("minimum_f16", MINIMUM_F), P("maximum_f16", MAXIMUM_F), P("fma_f16", FMA_F), P("minimum3_f16", MINIMUM3_F), P("maximum3_f16", MAXIMUM3_F),
     R("pk_add_f32", packed32, 0), R("pk_mul_f32", packed32, 1), R("pk_fma_f32", packed32, 2), R("pk_mov_b32", packed32, 3),
     R("fma_mix_f32", mix, 0), R("fma_mixlo_f16", mix, 1), R("fma_mixhi_f16", mix, 2), R("mad_mix_f32", mix, 0), R("mad_mixlo_f16", mix, 1),
     R("mad_mixhi_f16", mix, 2), R("dot4_i32_i8", dot, 1 | 12), R("dot4_u32_u8", dot, 1), R("dot8_i32_i4", dot, 0 | 12), R("dot8_u32_u4", dot, 0),

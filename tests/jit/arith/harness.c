@@ -2,6 +2,7 @@
 #include "harness.h"
 
 #include "jit/emit/arith_private.h"
+#include "jit/emit/mufu_private.h"
 #include "jit/ptx/ir.h"
 
 #include <llvm-c/Analysis.h>
@@ -66,6 +67,14 @@ emit_operand(struct emit *e, const struct ptx_operand *o, ptx_type t)
     if (o->negate_pred)
         v = v_not(e, v);
     return v;
+}
+
+/* What the sources here call for AMD, which is not what they are run for. */
+LLVMValueRef
+mufu_gcn(struct emit *e, enum mufu_gcn function, const struct mufu_table *t, LLVMValueRef bits)
+{
+    (void)e, (void)function, (void)t, (void)bits;
+    abort();
 }
 
 LLVMValueRef
