@@ -619,7 +619,7 @@ gcn_warp(struct emit *e, const struct ptx_inst *in)
 
 /* ---- barriers: the hardware has one for the whole work-group; the numbered ones are words in LDS -------------------------------- */
 
-enum { BARRIERS = 16, BAR_ARRIVED = 0, BAR_PHASE = BARRIERS, BAR_SUM = 2 * BARRIERS, BAR_WORDS = 3 * BARRIERS };
+enum { BARRIERS = 16, BAR_ARRIVED = 0, BAR_PHASE = BARRIERS, BAR_SUM = 2 * BARRIERS, BAR_LEFT = 3 * BARRIERS, BAR_WORDS = BAR_LEFT + 4 };
 
 static LLVMValueRef
 barrier_words(struct emit *e)
@@ -674,37 +674,98 @@ warp_leader(struct emit *e, LLVMValueRef *active)
     return LLVMBuildICmp(e->b, LLVMIntEQ, gcn_lane(e), gcn_intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2), "");
 }
 
-/* The warp arrives as `n` of `expected` threads; whoever completes the number starts the next phase, for which the others wait if
- * `sync`. With `clear` the sum of bar.red is zeroed in between, when all have read it. One lane of a warp does it, so
- * that the two halves of a 64-lane wave wait together when they are together. */
+/* One more word has the number of threads that have left the kernel: barriers that name no number do not wait for them. */
 static void
-soft_barrier(struct emit *e, LLVMValueRef id, LLVMValueRef n, LLVMValueRef expected, bool sync, bool clear)
+gcn_leaving(struct emit *e, LLVMValueRef guard)
 {
-    LLVMBasicBlockRef arrive = emit_new_block(e, "arrive"), last = emit_new_block(e, "last"), both = emit_new_block(e, "both"),
-                      wait = emit_new_block(e, "wait"), done = emit_new_block(e, "done");
-    LLVMValueRef active;
+    LLVMBasicBlockRef add = emit_new_block(e, "leaving"), done = emit_new_block(e, "counted");
+    LLVMValueRef active, bits = gcn_ballot(e, guard ? guard : LLVMConstInt(e->i1, 1, false));
+    LLVMBuildCondBr(e->b, warp_leader(e, &active), add, done);
+    LLVMPositionBuilderAtEnd(e->b, add);
+    LLVMValueRef n = gcn_intrinsic(e, "llvm.ctpop", &e->i32, 1, &bits, 1), word = LLVMBuildGEP2(e->b, e->i32, barrier_words(e), (LLVMValueRef[]){ i32(e, BAR_LEFT) }, 1, "");
+    emit_set_scope(LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpAdd, word, n, LLVMAtomicOrderingRelease, false), "workgroup");
+    emit_goto(e, done);
+}
+
+static LLVMValueRef
+barrier_load(struct emit *e, LLVMValueRef word)
+{
+    return ordered(LLVMBuildLoad2(e->b, e->i32, word, ""), LLVMAtomicOrderingAcquire);
+}
+
+/* i1: it is this lane that ends the phase in which `arrived` threads have arrived. */
+static LLVMValueRef
+end_phase(struct emit *e, LLVMValueRef id, LLVMValueRef arrived)
+{
+    LLVMValueRef swapped = LLVMBuildAtomicCmpXchg(e->b, barrier_word(e, BAR_ARRIVED, id), arrived, i32(e, 0), LLVMAtomicOrderingAcquireRelease,
+                                                  LLVMAtomicOrderingAcquire, false);
+    emit_set_scope(swapped, "workgroup");
+    return LLVMBuildExtractValue(e->b, swapped, 1, "");
+}
+
+static void
+next_phase(struct emit *e, LLVMValueRef id, LLVMValueRef phase, bool clear)
+{
+    if (clear)
+        ordered(LLVMBuildStore(e->b, i32(e, 0), barrier_word(e, BAR_SUM, id)), LLVMAtomicOrderingRelease);
+    ordered(LLVMBuildStore(e->b, LLVMBuildAdd(e->b, phase, i32(e, 1), ""), barrier_word(e, BAR_PHASE, id)), LLVMAtomicOrderingRelease);
+}
+
+/* Waiting for all threads but those that have left, of whom nobody comes to say so: whoever waits finds that the number is complete, and
+ * one of them ends the phase. What it sees of the next phase is never complete, for it is not in it. All of this is in the body of
+ * the waiting loop, which goes back from one place: in a wave with two warps none is to wait behind the loop for the other. */
+static void
+look_for_leavers(struct emit *e, LLVMValueRef id, LLVMValueRef expected, LLVMValueRef phase, bool clear)
+{
+    LLVMBasicBlockRef complete = emit_new_block(e, "complete"), end = emit_new_block(e, "end"), again = emit_new_block(e, "again");
+    LLVMValueRef at = i32(e, BAR_LEFT), arrived = barrier_load(e, barrier_word(e, BAR_ARRIVED, id));
+    LLVMValueRef left = barrier_load(e, LLVMBuildGEP2(e->b, e->i32, barrier_words(e), &at, 1, ""));
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntUGE, LLVMBuildAdd(e->b, arrived, left, ""), expected, ""), complete, again);
+    LLVMPositionBuilderAtEnd(e->b, complete);
+    LLVMBuildCondBr(e->b, end_phase(e, id, arrived), end, again);
+    LLVMPositionBuilderAtEnd(e->b, end);
+    next_phase(e, id, phase, clear);
+    emit_goto(e, again);
+}
+
+/* The warp arrives as `n` of `expected` threads; whoever completes the number starts the next phase, for which the others wait if
+ * `sync`. With `clear` the sum of bar.red is zeroed in between, when all have read it; `all`: those that leave count. One lane of a
+ * warp does it, so that the two halves of a 64-lane wave wait together when they are together. */
+static void
+soft_barrier(struct emit *e, LLVMValueRef id, LLVMValueRef n, LLVMValueRef expected, bool sync, bool clear, bool all)
+{
+    LLVMBasicBlockRef arrive = emit_new_block(e, "arrive"), complete = emit_new_block(e, "complete"), last = emit_new_block(e, "last"),
+                      both = emit_new_block(e, "both"), wait = emit_new_block(e, "wait"), done = emit_new_block(e, "done");
+    LLVMValueRef active, one = i32(e, 1);
     scoped_fence(e, LLVMAtomicOrderingRelease, "workgroup");
     LLVMBuildCondBr(e->b, warp_leader(e, &active), arrive, done);
 
     LLVMPositionBuilderAtEnd(e->b, arrive);
-    LLVMValueRef phase = ordered(LLVMBuildLoad2(e->b, e->i32, barrier_word(e, BAR_PHASE, id), ""), LLVMAtomicOrderingAcquire);
+    LLVMValueRef phase = barrier_load(e, barrier_word(e, BAR_PHASE, id));
     LLVMValueRef old = LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpAdd, barrier_word(e, BAR_ARRIVED, id), n,
                                           LLVMAtomicOrderingAcquireRelease, false);
     emit_set_scope(old, "workgroup");
-    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntUGE, LLVMBuildAdd(e->b, old, n, ""), expected, ""), last, both);
+    LLVMValueRef sum = LLVMBuildAdd(e->b, old, n, "");
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntUGE, sum, expected, ""), complete, both);
 
+    LLVMPositionBuilderAtEnd(e->b, complete);
+    if (emit_session(e)->counts_leavers) {          /* others may end it, too */
+        LLVMBuildCondBr(e->b, end_phase(e, id, sum), last, both);
+    } else {
+        ordered(LLVMBuildStore(e->b, i32(e, 0), barrier_word(e, BAR_ARRIVED, id)), LLVMAtomicOrderingRelease);
+        LLVMBuildBr(e->b, last);
+    }
     LLVMPositionBuilderAtEnd(e->b, last);
-    ordered(LLVMBuildStore(e->b, i32(e, 0), barrier_word(e, BAR_ARRIVED, id)), LLVMAtomicOrderingRelease);
-    if (clear)
-        ordered(LLVMBuildStore(e->b, i32(e, 0), barrier_word(e, BAR_SUM, id)), LLVMAtomicOrderingRelease);
-    ordered(LLVMBuildStore(e->b, LLVMBuildAdd(e->b, phase, i32(e, 1), ""), barrier_word(e, BAR_PHASE, id)), LLVMAtomicOrderingRelease);
+    next_phase(e, id, phase, clear);
     LLVMBuildBr(e->b, both);
 
     /* The last one waits as well, for nothing: in a wave with two warps it must have been here before the other begins to wait. */
     LLVMPositionBuilderAtEnd(e->b, both);
     LLVMBuildBr(e->b, sync ? wait : done);
     LLVMPositionBuilderAtEnd(e->b, wait);
-    LLVMValueRef now = ordered(LLVMBuildLoad2(e->b, e->i32, barrier_word(e, BAR_PHASE, id), ""), LLVMAtomicOrderingAcquire), one = i32(e, 1);
+    if (all)
+        look_for_leavers(e, id, expected, phase, clear);
+    LLVMValueRef now = barrier_load(e, barrier_word(e, BAR_PHASE, id));
     gcn_intrinsic(e, "llvm.amdgcn.s.sleep", NULL, 0, &one, 1);
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, now, phase, ""), wait, done);
 
@@ -762,6 +823,34 @@ hardware_red(struct emit *e, const struct ptx_inst *in)
         emit_dst(e, in, 0, PTX_PRED, LLVMBuildICmp(e->b, in->boolop == PTX_BOOL_AND ? LLVMIntEQ : LLVMIntNE, sum, i32(e, 0), ""));
 }
 
+/* Does a barrier of the hardware do? */
+static bool
+is_hardware_barrier(const struct ptx_inst *in)
+{
+    unsigned at = in->mode == PTX_MODE_RED ? 1 : 0;
+    return in->mode != PTX_MODE_ARRIVE && in->noperands == at + (at ? 2 : 1) && in->operand[at].kind == PTX_OPND_IMM && in->operand[at].imm == 0;
+}
+
+static bool
+names_number(const struct ptx_inst *in)
+{
+    bool red = in->mode == PTX_MODE_RED;
+    unsigned next = red ? 2 : 1;
+    return next < in->noperands && in->operand[next].kind != PTX_OPND_NONE && !(red && next + 1 == in->noperands);
+}
+
+/* Is there a barrier among words that waits for all threads? */
+static bool
+waits_for_all(const struct ptx_function *fn)
+{
+    for (uint32_t i = 0; fn && fn->has_body && i < fn->ninsts; i++) {
+        const struct ptx_inst *in = &fn->insts[i];
+        if ((in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER) && !is_hardware_barrier(in) && !names_number(in))
+            return true;
+    }
+    return false;
+}
+
 static bool
 gcn_barrier(struct emit *e, const struct ptx_inst *in)
 {
@@ -769,17 +858,14 @@ gcn_barrier(struct emit *e, const struct ptx_inst *in)
         return false;
     bool red = in->mode == PTX_MODE_RED;
     unsigned at = red ? 1 : 0, next = at + 1;
-    if (!red && in->mode != PTX_MODE_ARRIVE && in->noperands == 1 && in->operand[0].kind == PTX_OPND_IMM && in->operand[0].imm == 0) {
-        hardware_barrier(e);
-        return true;
-    }
-    if (red && in->noperands == 3 && in->operand[1].kind == PTX_OPND_IMM && in->operand[1].imm == 0) {
-        hardware_red(e, in);
+    if (is_hardware_barrier(in)) {
+        red ? hardware_red(e, in) : hardware_barrier(e);
         return true;
     }
     emit_session(e)->soft_barriers = true;
     LLVMValueRef id = at < in->noperands ? emit_src(e, in, at, PTX_U32) : i32(e, 0), active, n, expected;
-    if (next < in->noperands && in->operand[next].kind != PTX_OPND_NONE && !(red && next + 1 == in->noperands)) {
+    bool all = !names_number(in);
+    if (!all) {
         expected = emit_src(e, in, next, PTX_U32);      /* a multiple of the warp's size: a warp counts as a whole */
         n = i32(e, 32);
     } else {
@@ -788,7 +874,7 @@ gcn_barrier(struct emit *e, const struct ptx_inst *in)
         n = gcn_intrinsic(e, "llvm.ctpop", &e->i32, 1, &active, 1);
     }
     if (!red) {
-        soft_barrier(e, id, n, expected, in->mode != PTX_MODE_ARRIVE, false);
+        soft_barrier(e, id, n, expected, in->mode != PTX_MODE_ARRIVE, false, all);
         return true;
     }
     /* The sum of the lanes for which the predicate holds; of those for which it does not, for "and". */
@@ -802,9 +888,9 @@ gcn_barrier(struct emit *e, const struct ptx_inst *in)
     emit_set_scope(sum, "workgroup");
     LLVMBuildBr(e->b, added);
     LLVMPositionBuilderAtEnd(e->b, added);
-    soft_barrier(e, id, n, expected, true, false);
+    soft_barrier(e, id, n, expected, true, false, all);
     sum = ordered(LLVMBuildLoad2(e->b, e->i32, barrier_word(e, BAR_SUM, id), ""), LLVMAtomicOrderingAcquire);
-    soft_barrier(e, id, n, expected, true, true);
+    soft_barrier(e, id, n, expected, true, true, all);
     if (in->boolop == PTX_BOOL_POPC)
         emit_dst(e, in, 0, PTX_U32, sum);
     else
@@ -858,7 +944,7 @@ gcn_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LL
 }
 
 static const struct emit_target emit_target_amdgcn = {
-    .enter = gcn_enter, .begin = gcn_begin, .leave = gcn_leave, .sreg = gcn_sreg, .symbol = gcn_symbol, .pointer = gcn_pointer,
+    .enter = gcn_enter, .begin = gcn_begin, .leave = gcn_leave, .leaving = gcn_leaving, .sreg = gcn_sreg, .symbol = gcn_symbol, .pointer = gcn_pointer,
     .to_generic = gcn_to_generic, .from_generic = gcn_from_generic, .isspacep = gcn_isspacep, .local_storage = gcn_local_storage,
     .warp = gcn_warp, .barrier = gcn_barrier, .misc = gcn_misc, .runtime_call = gcn_runtime_call,
 };
@@ -966,9 +1052,13 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
             continue;
         indirect |= p->reach[k].indirect;
         s->exits |= emit_has_exits(p, &p->reach[k]);
-        for (uint32_t i = 0; i < p->reach[k].nfuncs; i++)
+        for (uint32_t i = 0; i < p->reach[k].nfuncs; i++) {
             needed[p->reach[k].funcs[i]] = true;
+            s->counts_leavers |= waits_for_all(cwj_program_function(p, p->reach[k].funcs[i])->fn);
+        }
+        s->counts_leavers |= waits_for_all(cwj_program_function(p, p->kernel_func[k])->fn);
     }
+    s->soft_barriers = s->counts_leavers;
     /* What can be reached from outside: every variable of the program is in the code object, used or not. */
     for (uint32_t i = 0; i < p->nlink_vars && !s->module_image && !s->declare_only; i++)
         if (!p->link_vars[i].undefined && p->link_vars[i].space != PTX_SPACE_SHARED)

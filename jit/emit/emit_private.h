@@ -31,6 +31,8 @@ struct emit_target {
     /* At the head of a loop that waits for other threads, and (width 1) before an access to memory that the threads of a
      * warp share; NULL where the hardware sees to it. */
     void (*yield)(struct emit *e);
+    /* The lanes with `guard` (NULL: all that are here) are about to leave the kernel; only where emit_session.counts_leavers. */
+    void (*leaving)(struct emit *e, LLVMValueRef guard);
     void (*step)(struct emit *e);
     /* The same before a store: i1, whether this lane makes it. Of lanes that store to one address together the last does. */
     LLVMValueRef (*step_store)(struct emit *e, LLVMValueRef address);
@@ -96,6 +98,7 @@ struct emit_session {
     uint32_t split_barriers;        /* barriers, not .aligned, where lanes of a gang may be apart */
     bool exits;                     /* some device function has `exit` */
     bool soft_barriers;             /* amdgcn: numbered barriers are used */
+    bool counts_leavers;            /* amdgcn: some wait for all threads but those that have left */
     bool module_image;              /* amdgcn: variables are in the module's image, see cwj_aot_options */
     bool declare_only;              /* amdgcn: see emit_simt */
     uint8_t matrix_model;           /* amdgcn: index into matrix_models (impl/host/matrix_core.h) */

@@ -426,6 +426,15 @@ leave_masked(struct emit *e, uint32_t b, const struct ptx_inst *last)
     }
 }
 
+/* Before lanes take the way out: those that stay may be the next to run, and wait for all others. */
+static void
+tell_leaving(struct emit *e, const struct ptx_inst *last)
+{
+    const struct emit_session *s = emit_session(e);
+    if (s->counts_leavers && (e->f->is_kernel || (last && last->op == PTX_OP_EXIT)))
+        s->target->leaving(e, last && last->has_guard ? guard_value(e, last) : NULL);
+}
+
 /* The terminator of an unmasked block. Divergent edges lead into masked blocks or to the meeting block. */
 static void
 leave_unmasked(struct emit *e, uint32_t b, const struct ptx_inst *last)
@@ -480,6 +489,8 @@ leave_unmasked(struct emit *e, uint32_t b, const struct ptx_inst *last)
         enter_together(e, blk->succ[1]);
     } else if (last && (last->op == PTX_OP_RET || last->op == PTX_OP_EXIT || last->op == PTX_OP_TRAP)) {
         bool leaves = leaves_kernel(e, last);
+        if (last->op != PTX_OP_TRAP)
+            tell_leaving(e, last);
         if (leaves && e->target == CWJ_TARGET_NVPTX) {  /* the hardware ends the thread */
             LLVMBasicBlockRef gone = emit_new_block(e, "gone"), stay = last->has_guard && blk->nsucc ? emit_new_block(e, "stay") : NULL;
             if (stay)
@@ -513,6 +524,7 @@ leave_unmasked(struct emit *e, uint32_t b, const struct ptx_inst *last)
     } else if (blk->nsucc) {
         enter_together(e, blk->succ[0]);
     } else {
+        tell_leaving(e, NULL);
         LLVMBuildBr(e->b, f->exit);
     }
 }
