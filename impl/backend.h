@@ -71,6 +71,7 @@ enum cwb_cap {
     CWB_CAP_UNIFIED      = 1u << 5,     /* device and host pointers are interchangeable everywhere (the host device) */
     CWB_CAP_COOPERATIVE  = 1u << 6,     /* CWB_LAUNCH_COOPERATIVE: all blocks of the grid make progress together */
     CWB_CAP_NO_EXECUTE   = 1u << 7,     /* launches are accepted but not executed (null) */
+    CWB_CAP_NARROW       = 1u << 8,     /* modules with 32-bit addresses (cwj_image.narrow) */
 };
 
 /* Opaque, defined by each backend. */

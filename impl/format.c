@@ -71,7 +71,7 @@ convert(struct line *l, struct args *a, char *spec, size_t n, char conv, unsigne
         w = snprintf(tmp, sizeof tmp, spec, (int)take(a, 4));
         break;
     case 'p': {
-        uint64_t v = take(a, 8);
+        uint64_t v = take(a, size);
         spec[n] = 'p';
         spec[n + 1] = 0;
         w = snprintf(tmp, sizeof tmp, spec, (void *)(uintptr_t)v);
@@ -113,7 +113,7 @@ convert_string(struct line *l, const char *s, bool left, unsigned width, int pre
 }
 
 int32_t
-cw_format(const char *f, const uint8_t *base, cw_format_string *string, void *user, char *out, size_t *size)
+cw_format(const char *f, const uint8_t *base, unsigned word, cw_format_string *string, void *user, char *out, size_t *size)
 {
     struct line line = { out, 0, CW_FORMAT_MAX }, *l = &line;
     struct args a = { base, 0 };
@@ -180,16 +180,16 @@ cw_format(const char *f, const uint8_t *base, cw_format_string *string, void *us
             if (*p == 'h')
                 half = true;
             else
-                size = 8;
+                size = strchr("lzt", *p) && p[-1] != 'l' ? word : 8;
             p++;
         }
         char conv = *p;
         if (conv == 's') {
-            uint64_t s = take(&a, 8);
+            uint64_t s = take(&a, word);
             convert_string(l, !string ? (const char *)(uintptr_t)s : s ? string(user, s, buffer, sizeof buffer) : NULL, left, width < 0 ? 0 : (unsigned)width,
                            precision < 0 ? -1 : (int)precision);
         } else if (conv && strchr("diuoxXcpaAeEfFgG", conv)) {
-            convert(l, &a, spec, n, conv, half ? 4 : size);
+            convert(l, &a, spec, n, conv, conv == 'p' ? word : half ? 4 : size);
         } else {
             /* Not a conversion: CUDA prints it as it stands. */
             put(l, f, (size_t)(p - f) + (conv != 0));

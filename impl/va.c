@@ -32,6 +32,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t base, region_size;      /* set once under lock */
 static struct block *blocks;
 static size_t nblocks, capacity;
+static uint64_t window_size;            /* of cw_va_window_open, while window_users > 0 */
+static unsigned window_users;
 
 static uint64_t
 round_up(uint64_t v, uint64_t align)
@@ -55,7 +57,7 @@ region_init(void)
             continue;
         if ((uintptr_t)p != CW_VA_BASE)
             cw_info("the device address region is at %p, not at its fixed place; recorded addresses cannot be reproduced", p);
-        base = round_up((uintptr_t)p, CW_VA_GRANULE);
+        base = round_up((uintptr_t)p, 1ull << 32);
         region_size = size - (base - (uintptr_t)p);
         return true;
     }
@@ -95,19 +97,36 @@ insert(size_t at, uint64_t address, uint64_t size)
     return true;
 }
 
+/* Bytes of the region that may be given. Lock held. */
+static uint64_t
+limit(void)
+{
+    return window_users ? window_size : region_size;
+}
+
+/* Lock held. */
+static cwb_result
+no_room(uint64_t size)
+{
+    if (window_users)
+        cw_error("no room for %llu bytes in the %llu MiB of device memory that a loaded module with 32-bit addresses can name",
+                 (unsigned long long)size, (unsigned long long)(window_size >> 20));
+    return CWB_NOMEM;
+}
+
 /* Find room for size bytes; align > 0. Lock held. Returns 0 when there is none. */
 static uint64_t
 first_fit(uint64_t size, uint64_t align, size_t *at)
 {
-    uint64_t end = base;
+    uint64_t end = base + CW_VA_LOW;
     for (size_t i = 0; i <= nblocks; i++) {
-        uint64_t next = i < nblocks ? blocks[i].address : base + region_size;
+        uint64_t next = i < nblocks ? blocks[i].address : base + limit();
         uint64_t a = round_up(end, align);
         if (a >= end && a <= next && next - a >= size) {
             *at = i;
             return a;
         }
-        if (i < nblocks)
+        if (i < nblocks && blocks[i].address + blocks[i].size > end)
             end = blocks[i].address + blocks[i].size;
     }
     return 0;
@@ -138,7 +157,7 @@ cw_va_reserve(size_t size, size_t align, uint64_t hint, uint64_t *address)
         r = CWB_NOMEM;
     } else if (hint) {
         a = hint;
-        if (a & (align - 1) || a < base || sz > region_size || a - base > region_size - sz) {
+        if (a & (align - 1) || a < base || sz > limit() || a - base > limit() - sz) {
             r = CWB_ADDRESS_IN_USE;
         } else {
             at = lower_bound(a);
@@ -147,7 +166,7 @@ cw_va_reserve(size_t size, size_t align, uint64_t hint, uint64_t *address)
                 r = CWB_ADDRESS_IN_USE;
         }
     } else if (!(a = first_fit(sz, align, &at))) {
-        r = CWB_NOMEM;
+        r = no_room(sz);
     }
     if (r == CWB_OK && !insert(at, a, sz))
         r = CWB_NOMEM;
@@ -209,7 +228,11 @@ cw_va_alloc(size_t size, size_t align, uint64_t *address)
     pthread_mutex_lock(&lock);
     size_t at = 0;
     uint64_t a = 0;
-    if (!region_init() || !(a = first_fit(need, align, &at)) || !insert(at, a, need)) {
+    if (!region_init()) {
+        r = CWB_NOMEM;
+    } else if (!(a = first_fit(need, align, &at))) {
+        r = no_room(size);
+    } else if (!insert(at, a, need)) {
         r = CWB_NOMEM;
     } else {
         uint64_t from = a & ~(PAGE - 1), to = size >= LARGE ? a + need - PAGE : round_up(a + size, PAGE);
@@ -230,6 +253,44 @@ cwb_result
 cw_va_free(uint64_t address, size_t size)
 {
     return cw_va_release(address, size);
+}
+
+cwb_result
+cw_va_window_open(uint64_t size, uint64_t *window)
+{
+    cwb_result r = CWB_OK;
+    pthread_mutex_lock(&lock);
+    const struct block *last = nblocks ? &blocks[nblocks - 1] : NULL;
+    if (!region_init()) {
+        r = CWB_NOMEM;
+    } else if (last && last->address + last->size - base > size) {
+        cw_error("a module with 32-bit addresses cannot be loaded: the device memory at 0x%llx lies beyond the %llu MiB that it can name; "
+                 "load it earlier, or allocate less", (unsigned long long)last->address, (unsigned long long)(size >> 20));
+        r = CWB_NOMEM;
+    } else {
+        window_users++;
+        window_size = size;
+        *window = base;
+    }
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+void
+cw_va_window_close(void)
+{
+    pthread_mutex_lock(&lock);
+    window_users--;
+    pthread_mutex_unlock(&lock);
+}
+
+bool
+cw_va_window_is_open(void)
+{
+    pthread_mutex_lock(&lock);
+    bool is = window_users > 0;
+    pthread_mutex_unlock(&lock);
+    return is;
 }
 
 bool

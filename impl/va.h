@@ -18,6 +18,8 @@
 #define CW_VA_SIZE (1ull << 40)
 #endif
 #define CW_VA_GRANULE (2ull << 20)
+/* The region's first pages are given to those only who ask for them: their addresses are 0 to 32-bit modules. */
+#define CW_VA_LOW (64ull << 10)
 
 /* Reserve address space only (PROT_NONE). align: a power of two. hint as in cwb_backend.va_reserve; size is rounded up to
  * pages. */
@@ -27,6 +29,12 @@ cwb_result cw_va_release(uint64_t address, size_t size);
 /* Reserve and make readable and writable, zero-filled on first touch. Small blocks (below 1 MiB) share pages. */
 cwb_result cw_va_alloc(size_t size, size_t align, uint64_t *address);
 cwb_result cw_va_free(uint64_t address, size_t size);
+/* 32-bit modules (docs/host-engine.md) address the region's first 4 GiB, `size` bytes of which are for memory. From open to the
+ * close that belongs to it every block lies in these: open fails with CWB_NOMEM, and a line at error level, where one does not, and so
+ * does then what would give others. *window: the address of the region, a multiple of 4 GiB. */
+cwb_result cw_va_window_open(uint64_t size, uint64_t *window);
+void       cw_va_window_close(void);
+bool       cw_va_window_is_open(void);
 /* Is [address, address + size) inside the region (allocated or not)? For fault messages. */
 bool cw_va_contains(uint64_t address, size_t size);
 

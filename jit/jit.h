@@ -74,6 +74,7 @@ struct cwj_image {
     const uint8_t *init;            /* size bytes */
     const struct cwj_reloc *relocs;
     uint32_t nrelocs;
+    bool narrow;                    /* addresses in the program have 32 bits (jit/host/abi.h); the host device alone runs it */
 };
 
 struct cwj_program;

@@ -250,6 +250,13 @@ program_from_list(const struct ptx_list *l, bool allow_undefined, struct jit_opt
     cw_result r = api->program_create(in, count, allow_undefined, &p->p, &diags);
     free(more);
     char *text = diags.first ? render(api, &diags, "linked modules", l->count == 1 ? l->in : NULL) : NULL;
+    if (r == CW_OK && g.backend && !(g.backend->caps & CWB_CAP_NARROW) && api->image(p->p)->narrow) {
+        free(text);
+        text = strdup("error P3090: modules with 32-bit addresses (.address_size 32) run on the host device only (CUDAWAY_DEVICE=host); or "
+                      "compile the program for 64 bits");
+        api->program_destroy(p->p);
+        r = CW_ERR_SYNTAX;
+    }
     if (r != CW_OK) {
         cw_error("%s: the PTX is not accepted: %s", l->count ? l->in[0].name : "image", cw_result_text(r));
         log_lines(CW_LOG_ERROR, text);

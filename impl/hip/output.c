@@ -172,7 +172,7 @@ hip_fifo_flush(struct cwb_context *c, bool idle)
         } else if (kind == KIND_PRINTF) {
             char text[4096], out[CW_FORMAT_MAX];
             size_t n;
-            (void)cw_format(device_string(c, format, text, sizeof text), r + RECORD, device_string, c, out, &n);
+            (void)cw_format(device_string(c, format, text, sizeof text), r + RECORD, 8, device_string, c, out, &n);
             fwrite(out, 1, n, stdout);
             wrote = true;
         }

@@ -13,6 +13,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#define LOCAL_WINDOW ((1ull << 32) - CWH_NARROW_LOCAL)
+
 static size_t
 round_up(size_t v, size_t align)
 {
@@ -546,6 +548,8 @@ fiber_create(struct cwh_worker *w, uint8_t *lo, size_t size, uint32_t slot)
     f->context.size = size;
     f->fresh = true;
     f->slot = slot;
+    f->gang.local_base = (uintptr_t)lo + size - (1ull << 32);
+    f->gang.local_low = size < LOCAL_WINDOW ? (uint32_t)-size : CWH_NARROW_LOCAL;
     return f;
 }
 
@@ -653,6 +657,11 @@ cwh_worker_prepare(struct cwh_worker *w, struct cwh_exec_launch *l)
         while (w->nfibers < l->ngangs)
             if (!add_fibers(w))
                 goto nomem;
+    }
+    if (l->abi.window && (w->main_size > LOCAL_WINDOW || w->stack_size > LOCAL_WINDOW)) {
+        cwh_fail(l, CWB_RESOURCES, "kernel %s: stacks of %llu bytes are more than its 32-bit local addresses can name", l->kernel,
+                 (unsigned long long)(w->main_size > w->stack_size ? w->main_size : w->stack_size));
+        return false;
     }
     size_t shared = round_up(l->abi.shared_size + 1, CWH_GUARD);
     if (w->shared_size < shared || !w->shared_map) {

@@ -333,11 +333,14 @@ host_mem_alloc(struct cwb_context *c, enum cwb_mem_kind kind, size_t size, size_
         return CWB_INVALID;
     if (kind == CWB_MEM_PINNED) {
         void *p = NULL;
+        if (cw_va_window_is_open())
+            return cw_va_alloc(size, align > 512 ? align : 512, address);
         if (align <= 4096)
             p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (!p || p == MAP_FAILED)
             return align <= 4096 ? CWB_NOMEM : CWB_INVALID;
         *address = (uintptr_t)p;
+        atomic_fetch_add(&cwh_device.host_blocks, 1);
         return CWB_OK;
     }
     if (!charge(size))
@@ -351,8 +354,12 @@ host_mem_alloc(struct cwb_context *c, enum cwb_mem_kind kind, size_t size, size_
 static cwb_result
 host_mem_free(struct cwb_context *c, enum cwb_mem_kind kind, uint64_t address, size_t size)
 {
-    if (kind == CWB_MEM_PINNED)
+    if (kind == CWB_MEM_PINNED && cw_va_contains(address, size))
+        return cw_va_free(address, size);
+    if (kind == CWB_MEM_PINNED) {
+        atomic_fetch_sub(&cwh_device.host_blocks, 1);
         return munmap((void *)(uintptr_t)address, size) ? CWB_INVALID : CWB_OK;
+    }
     cwb_result r = cw_va_free(address, size);
     if (r == CWB_OK)
         discharge(size);
@@ -364,13 +371,20 @@ host_mem_register(struct cwb_context *c, void *ptr, size_t size, bool read_only,
 {
     if (!ptr || !size)
         return CWB_INVALID;
+    if (cw_va_window_is_open()) {
+        cw_error("host memory at %p cannot be registered: a loaded module has 32-bit addresses, which cannot name it; cuMemHostAlloc gives "
+                 "memory that they can", ptr);
+        return CWB_UNSUPPORTED;
+    }
     *device_address = (uintptr_t)ptr;
+    atomic_fetch_add(&cwh_device.host_blocks, 1);
     return CWB_OK;
 }
 
 static cwb_result
 host_mem_unregister(struct cwb_context *c, void *ptr, size_t size)
 {
+    atomic_fetch_sub(&cwh_device.host_blocks, 1);
     return CWB_OK;
 }
 
@@ -482,7 +496,7 @@ const struct cwb_backend cwb_host = {
     .abi_version = CWB_ABI_VERSION,
     .name = "host",
     .caps = CWB_CAP_MANAGED | CWB_CAP_VMM | CWB_CAP_REGISTER | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_UNIFIED |
-            CWB_CAP_COOPERATIVE,
+            CWB_CAP_COOPERATIVE | CWB_CAP_NARROW,
     .open = host_open,
     .shutdown = host_shutdown,
     .device_props = host_device_props,

@@ -67,6 +67,7 @@ struct cwb_module {
     struct cwj_program *program;
     uint8_t *image;
     size_t image_size;
+    uint64_t window;                /* of cw_va_window_open, for 32-bit modules, else 0 */
     pthread_mutex_t lock;           /* kernels[] */
     struct cwb_kernel **kernels;
     uint32_t nkernels;
@@ -96,6 +97,7 @@ extern struct cwh_device {
     _Atomic bool shut_down;
     uint64_t memory_limit;
     _Atomic uint64_t memory_used;
+    _Atomic int host_blocks;        /* pinned and registered memory that 32-bit modules cannot name */
     _Atomic uint64_t grid_id;
 } cwh_device;
 

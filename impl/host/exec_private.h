@@ -101,6 +101,18 @@ void cwh_fault_record(struct cwh_worker *w);
 /* "kernel k, block (x,y,z), threads a..b" */
 void cwh_where(const struct cwh_fiber *f, char *buf, size_t size);
 
+/* A generic address of a 32-bit module (jit/host/abi.h), as emit_widen has it. */
+static inline uint64_t
+cwh_widen(const struct cwh_gang *gang, uint32_t a)
+{
+    const struct cwh_launch *l = gang->block->launch;
+    if (a - CWH_NARROW_SHARED < l->shared_size)
+        return (uintptr_t)gang->block->shared + (a - CWH_NARROW_SHARED);
+    if (a - CWH_NARROW_PARAM < CWH_NARROW_PARAM_SIZE)
+        return (uintptr_t)l->params + (a - CWH_NARROW_PARAM);
+    return (a >= gang->local_low ? gang->local_base : l->window) + a;
+}
+
 static inline struct cwh_fiber *
 cwh_fiber_of(const struct cwh_gang *gang)
 {

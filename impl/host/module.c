@@ -25,6 +25,8 @@ relocate(uint8_t *image, const struct cwj_image *img)
         uint64_t v = r->target + (uint64_t)r->addend;
         if (r->kind == CWJ_RELOC_IMAGE)
             v += (uintptr_t)image;
+        if (img->narrow)
+            v = (uint32_t)v;
         v >>= r->shift;
         memcpy(image + r->offset, &v, r->width);
     }
@@ -48,6 +50,15 @@ cwh_module_load(struct cwb_context *c, const struct cwj_api *jit, struct cwj_pro
     pthread_mutex_init(&m->lock, NULL);
     if (!m->kernels)
         goto fail;
+    if (img && img->narrow) {
+        r = cw_va_window_open(CWH_NARROW_SHARED, &m->window);
+        if (r != CWB_OK)
+            goto fail;
+        int outside = atomic_load(&cwh_device.host_blocks);
+        if (outside)
+            cw_warn("a module with 32-bit addresses cannot reach the %d blocks of host memory that were allocated or registered before it "
+                    "was loaded", outside);
+    }
     uint64_t address = 0;
     m->image_size = img && img->size ? img->size : 16;
     r = cw_va_alloc(m->image_size, img && img->align > 256 ? img->align : 256, &address);
@@ -94,6 +105,8 @@ cwh_module_unload(struct cwb_module *m)
     free(m->kernels);
     if (m->image)
         (void)cw_va_free((uintptr_t)m->image, m->image_size);
+    if (m->window)
+        cw_va_window_close();
     pthread_mutex_destroy(&m->lock);
     free(m);
 }
@@ -232,6 +245,7 @@ cwh_kernel_run(struct cwb_context *c, struct cwb_kernel *k, const struct cwb_lau
     memcpy(e.abi.block, l->block, sizeof e.abi.block);
     e.abi.params = params;
     e.abi.image = k->module->image;
+    e.abi.window = k->module->window;
     uint32_t align = code->info.shared_align > 16 ? code->info.shared_align : 16;
     e.abi.dynamic_shared = ((uint64_t)code->info.static_shared + align - 1) & ~(uint64_t)(align - 1);
     e.abi.dynamic_shared_size = l->dynamic_shared;

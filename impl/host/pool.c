@@ -276,7 +276,7 @@ cwh_exec_run(struct cwh_exec_launch *l)
     if (!l->nblocks)
         return;
     uint32_t workspace[2] __attribute__((aligned(8))) = { sizeof workspace, 0 };
-    if (l->cooperative)
+    if (l->cooperative && !l->abi.window)       /* 32-bit modules cannot name it: grid.sync() has none */
         l->abi.grid_workspace = (uintptr_t)workspace;
     if (l->cooperative && l->nblocks > 1) {
         run_cooperative(l);

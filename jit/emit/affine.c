@@ -177,7 +177,7 @@ flow_affine(const struct flow *f, const struct ptx_inst *in, bool linear_x, unsi
         }
         break;
     case PTX_OP_CVTA:
-        if (bits == 64)
+        if (bits == 64 && f->fn->module->address_size == 64)
             r = s[0];
         break;
     default:

@@ -1013,6 +1013,11 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
 {
     *module = NULL;
     const char *cpu = what->cpu;
+    if (cwj_program_is_narrow(p)) {
+        cwj_diag_add(diags, PTX_ERROR, 3090, 0, 0, "modules with 32-bit addresses (.address_size 32) run on the host device only: "
+                     "CUDAWAY_DEVICE=host, or compile the program for 64 bits");
+        return CW_ERR_UNSUPPORTED;
+    }
     if (what->target == CWJ_TARGET_NVPTX)
         return emit_nvptx_module(p, what, llvm, module, diags);
     if (what->target != CWJ_TARGET_AMDGCN) {

@@ -35,6 +35,7 @@ struct emit {
     bool            wave64;         /* amdgcn with 64 lanes */
     bool            fast_code;      /* optimised code; false for host:O0 */
     bool            floats_native;  /* amdgcn: as in cwj_aot_options */
+    bool            narrow;         /* host: the program's addresses have 32 bits (narrow.c) */
     struct cwj_program *program;
     const struct ptx_function *fn;  /* being emitted */
     struct emit_fn *f;              /* its state, private to jit/emit */

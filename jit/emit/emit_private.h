@@ -75,6 +75,7 @@ struct emit_fn {
 
     /* host target: context, loaded once */
     LLVMValueRef gang, block_ctx, launch, params, image, shared;
+    LLVMValueRef window, local_base, local_low, shared_size;   /* with 32-bit addresses */
     LLVMValueRef tid[3];
     LLVMValueRef matrix[5];         /* host_matrix.c: registers on their way to and from the engine */
     LLVMValueRef exchanged;         /* width 1: where warp_exchange puts values that nobody reads */
@@ -198,6 +199,18 @@ LLVMTypeRef emit_param_type(struct emit *e, const struct ptx_symbol *sym);
 LLVMTypeRef emit_signature(struct emit *e, const struct ptx_function *fn);
 void emit_bind_params(struct emit *e);
 void emit_return(struct emit *e);
+
+/* operand.c: the address of a variable, parameter or function, as an i64 as struct emit_target has it. */
+LLVMValueRef emit_symbol_place(struct emit *e, const struct ptx_operand *o);
+
+/* narrow.c: the addresses of 32-bit modules (struct emit.narrow), which memory and registers hold, and those that accesses take,
+ * i64 as struct emit_target has them; either shape. enter: loads what they need, as struct emit_target's. */
+void         emit_narrow_enter(struct emit *e);
+LLVMValueRef emit_widen(struct emit *e, LLVMValueRef address, ptx_space space);
+LLVMValueRef emit_widen_or_null(struct emit *e, LLVMValueRef address);  /* generic; 0 stays 0: for the runtime's functions */
+LLVMValueRef emit_narrow(struct emit *e, LLVMValueRef address, ptx_space space);   /* i64 below 2^32 */
+LLVMValueRef emit_narrow_symbol(struct emit *e, const struct ptx_symbol *s, LLVMValueRef place);
+void         emit_narrow_cvta(struct emit *e, const struct ptx_inst *in);
 
 /* host.c */
 void emit_init(struct emit_session *s, struct cwj_program *p, LLVMContextRef llvm, struct cwj_diags *diags);

@@ -37,6 +37,8 @@ host_enter(struct emit *e)
     f->shared = context_load(e, f->entry_b, f->block_ctx, offsetof(struct cwh_block, shared), e->ptr, "shared");
     f->dummy = LLVMBuildAlloca(f->entry_b, LLVMArrayType(e->i8, 64), "dummy");
     LLVMSetAlignment(f->dummy, 64);
+    if (e->narrow)
+        emit_narrow_enter(e);
     if (e->width == 1)
         return;
     if (!f->is_kernel) {
@@ -335,10 +337,15 @@ host_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, L
     LLVMTypeRef shape32 = e->width > 1 ? LLVMVectorType(e->i32, e->width) : e->i32;
     LLVMTypeRef types[6] = { e->ptr, e->i64, e->ptr, e->ptr, e->ptr, e->ptr };
     LLVMValueRef a[6] = { e->f->gang, active_bits(e) };
-    for (unsigned i = 0; i < n; i++)
-        if (strcmp(name, "__assertfail") || i != 2)
+    for (unsigned i = 0; i < n; i++) {
+        if (!strcmp(name, "__assertfail") && i == 2)
+            continue;
+        if (e->narrow && strcmp(name, "malloc"))
+            v[i] = emit_widen_or_null(e, v[i]);
+        else
             v[i] = emit_resize(e, emit_bitcast(e, v[i], LLVMIntTypeInContext(e->llvm, emit_scalar_type(v[i]) == e->i32 ? 32 : 64)),
                                e->i64, false);
+    }
     if (!strcmp(name, "vprintf") && n == 2) {
         a[2] = spill(e, v[0], "formats");
         a[3] = spill(e, v[1], "arguments");
@@ -350,6 +357,8 @@ host_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, L
         a[3] = emit_alloca(e, shape64, 64, "pointers");
         emit_runtime(e, "cwh_rt_malloc", e->void_, types, 4, a);
         *result = LLVMBuildLoad2(e->b, shape64, a[3], "");
+        if (e->narrow)
+            *result = emit_resize(e, *result, e->i32, false);
     } else if (!strcmp(name, "free") && n == 1) {
         a[2] = spill(e, v[0], "pointers");
         emit_runtime(e, "cwh_rt_free", e->void_, types, 3, a);
@@ -402,6 +411,8 @@ emit_stack_room(struct emit *e, const struct ptx_inst *in)
     LLVMValueRef address = LLVMBuildPtrToInt(e->b, room, e->i64, "");
     if (e->width > 1)
         address = emit_bin(e, LLVMAdd, address, emit_bin(e, LLVMMul, emit_iota(e, e->i64), size));
+    if (e->narrow)
+        address = emit_narrow(e, address, PTX_SPACE_LOCAL);
     emit_dst(e, in, 0, t, emit_resize(e, address, emit_type(e, t), false));
 }
 
@@ -431,24 +442,28 @@ host_misc(struct emit *e, const struct ptx_inst *in)
     case PTX_OP_PMEVENT:
         return true;                /* for profilers */
     case PTX_OP_ALLOCA:
-        if (ptx_type_bits((ptx_type)in->type[0]) == 32)
-            emit_unsupported(e, in, "addresses of local memory have 64 bits here");
+        if (ptx_type_bits((ptx_type)in->type[0]) == 32 && !e->narrow)
+            emit_unsupported(e, in, "addresses of local memory have 64 bits in this module");
         else
             emit_stack_room(e, in);
         return true;
     case PTX_OP_STACKSAVE: {
         LLVMValueRef v = LLVMBuildPtrToInt(e->b, stack_intrinsic(e, "llvm.stacksave", NULL), e->i64, "");
+        if (e->narrow)
+            v = emit_narrow(e, v, PTX_SPACE_LOCAL);
         emit_dst(e, in, 0, (ptx_type)in->type[0], emit_resize(e, v, emit_type(e, (ptx_type)in->type[0]), false));
         return true;
     }
     case PTX_OP_STACKRESTORE: {
-        /* Where some lanes are elsewhere, these may still use what they took since: it goes when the function returns. With 32
-         * bits a place on the stack cannot be told. */
+        /* Where some lanes are elsewhere, these may still use what they took since: it goes when the function returns. 32
+         * bits of a 64-bit address do not tell a place on the stack. */
         LLVMValueRef v = emit_src(e, in, 0, (ptx_type)in->type[0]);
-        if (in->type[0] != PTX_U64 || (e->width > 1 && (e->mask || e->f->flow.masked[e->f->block])))
+        if ((in->type[0] != PTX_U64 && !e->narrow) || (e->width > 1 && (e->mask || e->f->flow.masked[e->f->block])))
             return true;
         if (emit_is_vector(v))
             v = LLVMBuildExtractElement(e->b, v, i32(e, 0), "");
+        if (e->narrow)
+            v = emit_widen(e, v, PTX_SPACE_LOCAL);
         stack_intrinsic(e, "llvm.stackrestore", LLVMBuildIntToPtr(e->b, v, e->ptr, ""));
         return true;
     }
@@ -718,6 +733,7 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     s->reach = &p->reach[index];
     e->target = CWJ_TARGET_HOST;
     e->fast_code = !variant->o0;
+    e->narrow = cwj_program_is_narrow(p);
     bool warp = needs_warp(p, s->reach);
     e->width = variant->o0 || threads ? 1 : warp ? 32 : gang_width(p, s->reach);
     if (variant->narrow && e->width > 8 && e->width < 32)

@@ -50,15 +50,17 @@ emit_address(struct emit *e, const struct ptx_operand *o, ptx_space space)
         unsigned bits = ptx_type_bits(e->fn->regs[o->index].type);
         struct ptx_operand r = { .kind = PTX_OPND_REG, .index = o->index };
         a = emit_operand(e, &r, bits == 32 ? PTX_U32 : PTX_U64);
+        if (e->narrow)
+            return emit_widen(e, o->imm ? emit_bin(e, LLVMAdd, a, emit_int(e, emit_scalar_type(a), (uint64_t)o->imm)) : a, space);
         if (o->imm)
             a = emit_bin(e, LLVMAdd, a, emit_int(e, emit_scalar_type(a), (uint64_t)o->imm));
         return emit_resize(e, a, e->i64, false);
     }
     if (o->sym) {
         struct ptx_operand s = { .kind = PTX_OPND_SYM, .sym = o->sym, .imm = o->imm };
-        return emit_operand(e, &s, PTX_U64);
+        return emit_symbol_place(e, &s);
     }
-    return emit_int(e, e->i64, (uint64_t)o->imm);
+    return e->narrow ? emit_widen(e, emit_int(e, e->i32, (uint64_t)o->imm), space) : emit_int(e, e->i64, (uint64_t)o->imm);
 }
 
 /* ---- one value -------------------------------------------------------------------------------------------------------- */
@@ -340,6 +342,19 @@ interleave(struct emit *e, LLVMValueRef *v, unsigned n)
     return LLVMBuildShuffleVector(e->b, part[0], LLVMGetPoison(LLVMTypeOf(part[0])), LLVMConstVector(idx, n * e->width), "");
 }
 
+/* As emit_affine_address; 32-bit addresses in spaces without parts, where lanes that follow each other do so in memory, too. */
+static bool
+affine_address(struct emit *e, const struct ptx_operand *o, ptx_space space, uint64_t stride, LLVMValueRef *first, LLVMValueRef *ok)
+{
+    if (!e->narrow)
+        return emit_affine_address(e, o, stride, first, ok);
+    bool whole = space == PTX_SPACE_GLOBAL || space == PTX_SPACE_CONST || space == PTX_SPACE_SHARED;
+    if (!whole || !o->has_reg || e->f->flow.shape[o->index].kind != FLOW_AFFINE32 || !emit_affine_address(e, o, stride, first, ok))
+        return false;
+    *first = emit_widen(e, *first, space);
+    return true;
+}
+
 /* Loads of n consecutive elements a lane where the lanes' addresses follow each other: one wide load, and the general way
  * where that does not hold (a partial mask, a wrap-around). */
 static bool
@@ -347,7 +362,7 @@ load_affine(struct emit *e, const struct ptx_operand *src, ptx_space space, LLVM
 {
     LLVMValueRef first, ok;
     unsigned size = store_size(t);
-    if ((n != 1 && n != 2 && n != 4) || !emit_affine_address(e, src, (uint64_t)n * size, &first, &ok))
+    if ((n != 1 && n != 2 && n != 4) || !affine_address(e, src, space, (uint64_t)n * size, &first, &ok))
         return false;
     LLVMBasicBlockRef wide = emit_new_block(e, "affine"), lanes = emit_new_block(e, "lanes"), done = emit_new_block(e, "loaded");
     LLVMBuildCondBr(e->b, ok, wide, lanes);
@@ -379,7 +394,7 @@ store_affine(struct emit *e, const struct ptx_operand *dst, ptx_space space, LLV
 {
     LLVMValueRef first, ok;
     unsigned size = store_size(emit_scalar_type(v[0]));
-    if ((n != 1 && n != 2 && n != 4) || !emit_affine_address(e, dst, (uint64_t)n * size, &first, &ok))
+    if ((n != 1 && n != 2 && n != 4) || !affine_address(e, dst, space, (uint64_t)n * size, &first, &ok))
         return false;
     for (unsigned i = 0; i < n; i++)
         v[i] = emit_splat(e, v[i]);
@@ -516,15 +531,21 @@ emit_memory(struct emit *e, const struct ptx_inst *in)
     case PTX_OP_RED:
         return emit_atomic(e, in);
     case PTX_OP_CVTA: {
+        if (e->narrow) {
+            emit_narrow_cvta(e, in);
+            return true;
+        }
         LLVMValueRef v = emit_resize(e, emit_src(e, in, 1, (ptx_type)in->type[0]), e->i64, false);
         /* cvta of a variable's name: its address in its own space */
         v = in->flags & PTX_F_TO ? t->from_generic(e, v, (ptx_space)in->space) : t->to_generic(e, v, (ptx_space)in->space);
         emit_dst(e, in, 0, (ptx_type)in->type[0], emit_resize(e, v, emit_type(e, (ptx_type)in->type[0]), false));
         return true;
     }
-    case PTX_OP_ISSPACEP:
-        emit_dst(e, in, 0, PTX_PRED, t->isspacep(e, emit_src(e, in, 1, PTX_U64), (ptx_space)in->space));
+    case PTX_OP_ISSPACEP: {
+        LLVMValueRef a = emit_src(e, in, 1, PTX_U64);
+        emit_dst(e, in, 0, PTX_PRED, t->isspacep(e, e->narrow ? emit_widen(e, a, PTX_SPACE_GENERIC) : a, (ptx_space)in->space));
         return true;
+    }
     default:
         return emit_hint(e, in);
     }

@@ -94,8 +94,8 @@ immediate(struct emit *e, const struct ptx_operand *o, ptx_type t)
     return LLVMConstInt(lt, bits, false);
 }
 
-static LLVMValueRef
-symbol_address(struct emit *e, const struct ptx_operand *o, ptx_type t)
+LLVMValueRef
+emit_symbol_place(struct emit *e, const struct ptx_operand *o)
 {
     const struct ptx_symbol *s = o->sym;
     LLVMValueRef a;
@@ -111,6 +111,15 @@ symbol_address(struct emit *e, const struct ptx_operand *o, ptx_type t)
     }
     if (o->imm)
         a = emit_bin(e, LLVMAdd, a, emit_int(e, e->i64, (uint64_t)o->imm));
+    return a;
+}
+
+static LLVMValueRef
+symbol_address(struct emit *e, const struct ptx_operand *o, ptx_type t)
+{
+    LLVMValueRef a = emit_symbol_place(e, o);
+    if (e->narrow)
+        a = emit_narrow_symbol(e, o->sym, a);
     return reinterpret(e, a, emit_type(e, t), false);
 }
 

@@ -9,7 +9,11 @@
  *
  * Addresses: global, const, param and local addresses are host addresses, and so is a generic address. A .shared address
  * is an offset from cwh_block.shared, so that it survives truncation to 32 bits. A function's address is a token,
- * CWH_FUNC_TOKEN(id), the same on every device. */
+ * CWH_FUNC_TOKEN(id), the same on every device.
+ *
+ * In modules with `.address_size 32` registers and memory hold 32-bit addresses, which compiled code widens to those above
+ * where it accesses memory: generic, global and const ones are places in one window of 4 GiB (cwh_launch.window), which has all device
+ * memory. Its upper end stands for what every block, launch and thread has of its own, CWH_NARROW_*. */
 #ifndef CWH_ABI_H
 #define CWH_ABI_H
 
@@ -17,6 +21,13 @@
 #include <stdint.h>
 
 #define CWH_FUNC_TOKEN(id) (((uint64_t)(id) + 1) << 4)
+
+/* Generic addresses of 32 bits: device memory ends at SHARED; the block's shared memory, up to its size; the kernel's parameters;
+ * the gang's stack, whose upper end is 2^32. What is in none of them faults. A .local or .param address is the generic one. */
+#define CWH_NARROW_SHARED 0xde000000u
+#define CWH_NARROW_PARAM  0xdf000000u
+#define CWH_NARROW_LOCAL  0xe0000000u
+#define CWH_NARROW_PARAM_SIZE 65536u
 
 /* Fixed for one launch; shared by all workers, read only while it runs. Offsets are known to the emitter. */
 struct cwh_launch {
@@ -31,6 +42,7 @@ struct cwh_launch {
     uint32_t dynamic_shared_size; /* 72 */
     uint32_t reserved;
     uint64_t grid_workspace;    /* 80: a cooperative launch's, else 0; see %envreg1 in jit/emit/host.c */
+    uint64_t window;            /* 88: where address 0 of a 32-bit module lies; 0 for other modules */
 };
 
 /* Fixed for one block while it runs. */
@@ -48,6 +60,9 @@ struct cwh_gang {
     uint32_t first;             /*  8: linear thread number of lane 0 in the block */
     uint32_t lanes;             /* 12: threads that exist (1..width) */
     void    *runtime;           /* 16: the engine's own (fiber) */
+    uint64_t local_base;        /* 24: 32-bit modules: what a local address is relative to, the stack's upper end - 2^32 */
+    uint32_t local_low;         /* 32: 32-bit modules: the lowest local address, of the stack's lower end or CWH_NARROW_LOCAL */
+    uint32_t reserved;
 };
 
 typedef void cwh_kernel_fn(struct cwh_gang *gang);

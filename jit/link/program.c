@@ -124,6 +124,25 @@ read_inputs(struct cwj_program *p, const struct cwj_input *in, size_t count, str
     return result;
 }
 
+bool
+cwj_program_is_narrow(const struct cwj_program *p)
+{
+    return p->nmodules && p->modules[0]->address_size == 32;
+}
+
+static cw_result
+check_address_size(const struct cwj_program *p, struct cwj_diags *diags)
+{
+    for (uint32_t i = 1; i < p->nmodules; i++) {
+        if (p->modules[i]->address_size == p->modules[0]->address_size)
+            continue;
+        cwj_diag_add(diags, PTX_ERROR, 4010, 0, 0, "'%s' has addresses of %u bits, '%s' of %u: they cannot be linked", p->modules[i]->name,
+                     p->modules[i]->address_size, p->modules[0]->name, p->modules[0]->address_size);
+        return CW_ERR_INVALID;
+    }
+    return CW_OK;
+}
+
 static int
 by_name(const void *a, const void *b)
 {
@@ -162,6 +181,8 @@ cwj_program_create(const struct cwj_input *in, size_t count, bool allow_undefine
     cw_arena_init(&p->arena);
     pthread_mutex_init(&p->lock, NULL);
     cw_result r = read_inputs(p, in, count, diags);
+    if (!r)
+        r = check_address_size(p, diags);
     if (!r)
         r = cwj_link_resolve(p, allow_undefined, diags);
     if (!r)

@@ -93,6 +93,8 @@ cw_result cwj_program_create(const struct cwj_input *in, size_t count, bool allo
                              struct cwj_diags *diags) CW_MUST_CHECK;
 void cwj_program_destroy(struct cwj_program *p);
 
+/* Addresses have 32 bits, in all modules of it. */
+bool cwj_program_is_narrow(const struct cwj_program *p);
 /* NULL when id is out of range, as CWJ_NO_ID is. */
 const struct cwj_function *cwj_program_function(const struct cwj_program *p, uint32_t id);
 const struct cwj_link_var *cwj_program_link_var(const struct cwj_program *p, uint32_t id);

@@ -41,8 +41,8 @@ KERNEL(atomic_ops)(const i32 *in, i32 *cells, u64 *wide, float *sum, double *dsu
     __nvvm_atom_xor_gen_i(&cells[7], v);
     __nvvm_atom_inc_gen_ui((u32 *)&cells[8], 9);
     __nvvm_atom_dec_gen_ui((u32 *)&cells[9], 6);
-    __nvvm_atom_add_gen_l((long *)&wide[0], (long)v << 20);
-    __nvvm_atom_max_gen_ul(&wide[1], (u64)(u32)v * 3);
+    atomic_add_i64((i64 *)&wide[0], (i64)v << 20);
+    atomic_max_u64(&wide[1], (u64)(u32)v * 3);
     __nvvm_atom_add_gen_f(sum, (float)(v & 15));
     __nvvm_atom_add_gen_d(dsum, (double)(v & 255));
     /* Every thread gets its own number. */

@@ -18,8 +18,19 @@ typedef unsigned short u16;
 typedef short i16;
 typedef unsigned int u32;
 typedef int i32;
+#ifdef __LP64__
 typedef unsigned long u64;
 typedef long i64;
+#define FORMAT_I64 "%ld"
+#define atomic_add_i64 __nvvm_atom_add_gen_l
+#define atomic_max_u64 __nvvm_atom_max_gen_ul
+#else               /* 32-bit addresses */
+typedef unsigned long long u64;
+typedef long long i64;
+#define FORMAT_I64 "%lld"
+#define atomic_add_i64 __nvvm_atom_add_gen_ll
+#define atomic_max_u64 __nvvm_atom_max_gen_ull
+#endif
 typedef float float4v __attribute__((ext_vector_type(4)));
 typedef float float2v __attribute__((ext_vector_type(2)));
 typedef u32 uint4v __attribute__((ext_vector_type(4)));

@@ -4,8 +4,8 @@
 
 KERNEL(print_line)(i32 base)
 {
-    printf("block %u thread %d: %5.2f %s %c 0x%08x %ld %%\n", bidx, (i32)tidx + base, tidx * 1.5, tidx & 1 ? "odd" : "even",
-           'a' + tidx % 26, tidx * 0x01010101u, -5000000000l - tidx);
+    printf("block %u thread %d: %5.2f %s %c 0x%08x " FORMAT_I64 " %ld %%\n", bidx, (i32)tidx + base, tidx * 1.5, tidx & 1 ? "odd" : "even",
+           'a' + tidx % 26, tidx * 0x01010101u, -(i64)5000000000 - tidx, -7l - (long)tidx);
 }
 
 /* Half of the threads print, and the result of printf is its number of arguments. */

@@ -439,8 +439,8 @@ test_printf(CUmodule m)
         for (unsigned b = 0; b < 2; b++)
             for (unsigned t = 0; t < *bs; t++) {
                 want[n] = allocate(160);
-                snprintf(want[n++], 160, "block %u thread %d: %5.2f %s %c 0x%08x %ld %%", b, (int)t + base, t * 1.5,
-                         t & 1 ? "odd" : "even", (char)('a' + t % 26), t * 0x01010101u, -5000000000l - (long)t);
+                snprintf(want[n++], 160, "block %u thread %d: %5.2f %s %c 0x%08x %ld %ld %%", b, (int)t + base, t * 1.5,
+                         t & 1 ? "odd" : "even", (char)('a' + t % 26), t * 0x01010101u, -5000000000l - (long)t, -7l - (long)t);
             }
         capture_start();
         LAUNCH(line, D1(2), D1(*bs), 0, &base);

@@ -41,11 +41,15 @@ KERNEL(int64)(const i64 *a, const i64 *b, i64 *out, u32 n)
     i64 *o = out + 8ul * i;
     o[0] = (i64)(ux * uy);
     o[1] = y == 0 ? -1 : (i64)(ux / uy);
-    o[2] = y == 0 || (y == -1 && ux == 1ul << 63) ? -1 : x % y;
+    o[2] = y == 0 || (y == -1 && ux == (u64)1 << 63) ? -1 : x % y;
+#ifdef __SIZEOF_INT128__
     o[3] = (i64)(((unsigned __int128)ux * uy) >> 64);
+#else
+    o[3] = (i64)__nvvm_mulhi_ull(ux, uy);
+#endif
     o[4] = x >> (uy & 63);
     o[5] = (i64)(ux << (uy & 63));
-    o[6] = (i64)((u64)__builtin_popcountl(ux) * 65 + (x == 0 ? 64 : __builtin_clzl(ux)));
+    o[6] = (i64)((u64)__builtin_popcountll(ux) * 65 + (x == 0 ? 64 : __builtin_clzll(ux)));
     o[7] = x < y ? x - y : y - x;
 }
 

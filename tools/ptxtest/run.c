@@ -145,7 +145,7 @@ put_list(const struct run *w, const struct pt_list *l, uint8_t *to, uint32_t roo
     for (uint32_t i = 0; l->target && i < l->count; i++)
         if (l->how[i] == PT_ADDRESS) {
             uint64_t v = pt_load(l->type, l->bytes, i).lo + address_of(w, l->target[i]);
-            memcpy(to + (size_t)i * size, &v, sizeof v);
+            memcpy(to + (size_t)i * size, &v, size);
         }
     for (uint32_t i = l->count; i < room; i++)
         memcpy(to + (size_t)i * size, to + (size_t)(repeat ? l->count - 1 : i) * size, repeat ? size : 0);
@@ -324,7 +324,7 @@ compare(struct run *w, uint32_t i, const struct pt_expect *x)
         enum pt_how how = x->list.how ? x->list.how[k] : PT_EXACT;
         struct pt_bits want = pt_load(t, x->list.bytes, k), got = pt_load(t, contents(w, i), k);
         if (how == PT_ADDRESS)
-            want.lo += address_of(w, x->list.target[k]);
+            want.lo = (want.lo + address_of(w, x->list.target[k])) & (w->f->narrow ? UINT32_MAX : UINT64_MAX);
         if (element_ok(t, x, how, want, got))
             continue;
         if (++bad > w->r->limit)
@@ -415,7 +415,7 @@ check_parameters(struct run *w, CUfunction function, const uint32_t *size)
             fail(w, "%s takes %u parameters, not %u", w->l->kernel, i, w->l->nparams);
             return false;
         }
-        if (bytes != size[i]) {
+        if (bytes != size[i] && !(w->f->narrow && bytes == 4 && pt_in_memory(&w->f->decls[w->l->param[i]]))) {
             fail(w, "parameter %u of %s has %zu bytes, not %u", i + 1, w->l->kernel, bytes, size[i]);
             return false;
         }

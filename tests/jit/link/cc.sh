@@ -33,6 +33,7 @@ done: ret; }
 P
 printf '.version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k() { frobnicate.u32 %%r1; ret; }\n' >bad.ptx
 printf '.version 7.0\n.target sm_70\n.address_size 64\n.extern .func gone();\n.visible .entry k() { call gone; ret; }\n' >undefined.ptx
+printf '.version 7.0\n.target sm_70\n.address_size 32\n.visible .entry k() { ret; }\n' >narrow.ptx
 echo hello >text.txt
 
 expect 0 "" --help
@@ -51,6 +52,9 @@ expect 2 "cannot write" good.ptx -o no/such/folder/x
 expect 1 "neither PTX" text.txt -o x
 expect 1 "bad.ptx:4:.*error P" bad.ptx -o x
 expect 1 "P4001.*gone" undefined.ptx -o x
+expect 1 "P3090.*host" --target gfx1100 narrow.ptx -o x
+expect 1 "P3090.*host" --target nvptx:sm_70 narrow.ptx -o x
+expect 0 "" --target host narrow.ptx -o narrow.o
 expect 1 "no kernel 'nope'" --kernel nope good.ptx -o x
 expect 1 "no AMD processor" --target gfx77 good.ptx -o x
 expect 1 "holds no PTX for the architecture" --arch 90 good.ptx -o x

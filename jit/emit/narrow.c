@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Addresses of modules with `.address_size 32` on the host device: 32-bit numbers in registers and memory, widened where memory is
+ * accessed. What they stand for is in jit/host/abi.h. All code behind emit_address and before emit_symbol_place's users sees
+ * the addresses that modules with 64-bit addresses have. */
+#include "jit/emit/emit_private.h"
+
+#include <stddef.h>
+
+typedef LLVMValueRef V;
+
+static V
+load(struct emit *e, V base, size_t offset, LLVMTypeRef t, const char *name)
+{
+    V at = LLVMConstInt(e->i64, offset, false);
+    V v = LLVMBuildLoad2(e->f->entry_b, t, LLVMBuildGEP2(e->f->entry_b, e->i8, base, &at, 1, ""), name);
+    emit_invariant(e, v);
+    return v;
+}
+
+void
+emit_narrow_enter(struct emit *e)
+{
+    struct emit_fn *f = e->f;
+    f->window = load(e, f->launch, offsetof(struct cwh_launch, window), e->i64, "window");
+    f->shared_size = load(e, f->launch, offsetof(struct cwh_launch, shared_size), e->i64, "shared_size");
+    f->local_base = load(e, f->gang, offsetof(struct cwh_gang, local_base), e->i64, "local_base");
+    f->local_low = load(e, f->gang, offsetof(struct cwh_gang, local_low), e->i32, "local_low");
+}
+
+/* Addresses from `first` on, `size` (i64) of them, are at `base`; others as `otherwise`. */
+static V
+part(struct emit *e, V address, uint32_t first, V size, V base, V otherwise)
+{
+    V rel = emit_bin(e, LLVMSub, address, emit_int(e, e->i64, first));
+    return emit_select(e, emit_icmp(e, LLVMIntULT, rel, size), emit_bin(e, LLVMAdd, rel, LLVMBuildPtrToInt(e->b, base, e->i64, "")), otherwise);
+}
+
+V
+emit_widen(struct emit *e, V address, ptx_space space)
+{
+    struct emit_fn *f = e->f;
+    V low = emit_resize(e, address, e->i32, false), a = emit_resize(e, low, e->i64, false);
+    if (space == PTX_SPACE_SHARED || space == PTX_SPACE_SHARED_CLUSTER)
+        return a;
+    V r = emit_bin(e, LLVMAdd, a, f->window);
+    if (space == PTX_SPACE_GLOBAL || space == PTX_SPACE_CONST)
+        return r;
+    r = emit_select(e, emit_icmp(e, LLVMIntUGE, low, f->local_low), emit_bin(e, LLVMAdd, a, f->local_base), r);
+    if (space == PTX_SPACE_LOCAL)
+        return r;
+    r = part(e, a, CWH_NARROW_PARAM, emit_int(e, e->i64, CWH_NARROW_PARAM_SIZE), f->params, r);
+    if (space == PTX_SPACE_PARAM)
+        return r;
+    return part(e, a, CWH_NARROW_SHARED, f->shared_size, f->shared, r);
+}
+
+V
+emit_widen_or_null(struct emit *e, V address)
+{
+    V null = emit_icmp(e, LLVMIntEQ, address, emit_int_like(e, address, 0));
+    return emit_select(e, null, emit_int(e, e->i64, 0), emit_widen(e, address, PTX_SPACE_GENERIC));
+}
+
+V
+emit_narrow(struct emit *e, V address, ptx_space space)
+{
+    struct emit_fn *f = e->f;
+    if (space == PTX_SPACE_LOCAL)
+        address = emit_bin(e, LLVMSub, address, f->local_base);
+    else if (space == PTX_SPACE_PARAM)
+        address = emit_bin(e, LLVMAdd, emit_bin(e, LLVMSub, address, LLVMBuildPtrToInt(e->b, f->params, e->i64, "")),
+                           emit_int(e, e->i64, CWH_NARROW_PARAM));
+    /* The window begins at a multiple of its size. */
+    return emit_resize(e, emit_resize(e, address, e->i32, false), e->i64, false);
+}
+
+V
+emit_narrow_symbol(struct emit *e, const struct ptx_symbol *s, V place)
+{
+    ptx_space space = s->kind == PTX_SYM_PARAM ? (e->f->is_kernel ? PTX_SPACE_PARAM : PTX_SPACE_LOCAL) : (ptx_space)s->space;
+    if (s->kind == PTX_SYM_VAR && space == PTX_SPACE_PARAM)
+        space = PTX_SPACE_LOCAL;        /* of a call: on the stack */
+    return emit_narrow(e, place, space);
+}
+
+/* cvta (9.7.9.20): only shared memory has addresses of its own. */
+void
+emit_narrow_cvta(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = (ptx_type)in->type[0];
+    V v = emit_resize(e, emit_src(e, in, 1, t), e->i32, false);
+    if (in->space == PTX_SPACE_SHARED || in->space == PTX_SPACE_SHARED_CLUSTER)
+        v = emit_bin(e, in->flags & PTX_F_TO ? LLVMSub : LLVMAdd, v, emit_int(e, e->i32, CWH_NARROW_SHARED));
+    emit_dst(e, in, 0, t, emit_resize(e, v, emit_type(e, t), false));
+}
