@@ -240,6 +240,15 @@ implementation)
     has out 'bytesize=4096) = CUDA_SUCCESS' 1
     has r/manifest.json '"device": "host"'
     ;;
+chroot)
+    # A folder that the same files are in, as the root: the daemon's mount namespace has another root than the program.
+    mkdir root
+    inside='mount --make-rprivate / && mount --rbind / root && exec chroot root "$@"'
+    unshare -m sh -c "$inside" - true 2>err || { echo "skipped: no mount namespaces and chroot here ($(head -1 err))"; exit 77; }
+    want 0 unshare -m sh -c "$inside" - "$TRACE" record --library "$BELOW" -o "$dir/r" -- "$APP" fixture
+    want 0 "$TRACE" show r
+    lines out 27
+    ;;
 user)
     # As an ordinary user: the daemon is the user's own.
     [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1 && command -v setpriv >/dev/null ||

@@ -212,6 +212,20 @@ lttng_start(struct lttng *l)
     return wait_ready(l);
 }
 
+/* Go where the daemon's /run/lttng is. The root folder becomes that of the namespace then, which is another than ours in a chroot:
+ * the daemon's own is put back. */
+static bool
+enter_mounts(pid_t daemon)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)daemon);
+    int mounts = open(path, O_RDONLY | O_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/%d/root", (int)daemon);
+    int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    /* Refused where a thread shares the working folder, and a sanitizer's runtime has a thread of its own. */
+    return mounts >= 0 && root >= 0 && !unshare(CLONE_FS) && !setns(mounts, CLONE_NEWNS) && !fchdir(root) && !chroot(".");
+}
+
 /* Run one lttng command; its output is kept for the message. */
 static bool
 command(struct lttng *l, const char *const *args)
@@ -231,11 +245,7 @@ command(struct lttng *l, const char *const *args)
         if (null < 0 || dup2(null, 0) < 0 || dup2(out[1], 1) < 0 || dup2(out[1], 2) < 0)
             _exit(1);
         if (l->own_mounts) {
-            char ns[64];
-            snprintf(ns, sizeof ns, "/proc/%d/ns/mnt", (int)l->pid);
-            int fd = open(ns, O_RDONLY | O_CLOEXEC);
-            /* Refused where a thread shares the working folder, and a sanitizer's runtime has a thread of its own. */
-            if (fd < 0 || unshare(CLONE_FS) || setns(fd, CLONE_NEWNS)) {
+            if (!enter_mounts(l->pid)) {
                 dprintf(2, "Error: cannot enter the daemon's mount namespace: %s\n", strerror(errno));
                 _exit(1);
             }
