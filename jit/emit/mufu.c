@@ -699,7 +699,7 @@ gcn(struct emit *e, const char *name, V bits)
         { "rcp", MUFU_GCN_RCP, &rcp_table }, { "rcp_full", MUFU_GCN_RCP_FULL, &rcp_table }, { "rsq", MUFU_GCN_RSQ, &rsq_table },
         { "rsq_full", MUFU_GCN_RSQ_FULL, &rsq_table }, { "sqrt", MUFU_GCN_SQRT, &sqrt_table }, { "sqrt_full", MUFU_GCN_SQRT_FULL, &sqrt_table },
         { "ex2", MUFU_GCN_EX2, &ex2_table }, { "ex2_full", MUFU_GCN_EX2_FULL, &ex2_table }, { "lg2", MUFU_GCN_LG2, &lg2_table },
-        { "lg2_full", MUFU_GCN_LG2_FULL, &lg2_table },
+        { "lg2_full", MUFU_GCN_LG2_FULL, &lg2_table }, { "sin", MUFU_GCN_SIN, &sin_table }, { "cos", MUFU_GCN_COS, &sin_table },
     };
 
     for (unsigned i = 0; e->target == CWJ_TARGET_AMDGCN && i < sizeof functions / sizeof *functions; i++) {

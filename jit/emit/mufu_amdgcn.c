@@ -399,6 +399,44 @@ lg2_rest(struct emit *e, const struct mufu_table *table, V b, bool full)
     return pick(e, zero, SIGN | INFINITE, r);
 }
 
+/* ---- sine and cosine ---------------------------------------------------------------------------------------------------- */
+
+/* In units of 2^-45. */
+static void
+sin_row(struct row *r, unsigned i)
+{
+    r->c2 = -r->c2;
+    r->a = 11, r->c = 0, r->shift = 24, r->up = UP;
+    r->offset = (int64_t)i << 24;
+}
+
+/* The operand times 1 / (2 pi), in f32 rounded toward zero (one less where the product was rounded up); of that the fraction, in
+ * quarter turns with 23 bits. Where n is spread, the bit above the segment's number is zero for sines and one for cosines. */
+static V
+sin_cos(struct emit *e, const struct mufu_table *table, V b, bool cosine)
+{
+    V a = emit_intrinsic(e, "llvm.fabs", (V[]){ as_float(e, b) }, 1, -1), by = as_float(e, k32(e, 0x3e22f983)), p = v_fmul(e, a, by);
+    V error = emit_intrinsic(e, "llvm.fma", (V[]){ a, by, LLVMBuildFNeg(e->b, p, "") }, 3, -1);
+    V up = emit_fcmp(e, LLVMRealOLT, error, LLVMConstReal(e->f32, 0.0));
+    V turns = as_float(e, v_sub(e, LLVMBuildBitCast(e->b, p, e->i32, ""), LLVMBuildZExt(e->b, up, e->i32, "")));
+    V part = v_fmul(e, call(e, "llvm.amdgcn.fract", e->f32, turns, NULL, NULL), LLVMConstReal(e->f32, 0x1p25));
+    V n = LLVMBuildFreeze(e->b, LLVMBuildFPToUI(e->b, part, e->i32, ""), "");
+    V quarter = v_lshr(e, n, k32(e, 23)), sign = v_and(e, b, k32(e, SIGN));
+
+    if (cosine) {
+        quarter = v_add(e, quarter, k32(e, 1));
+        sign = k32(e, 0);
+    }
+    sign = v_xor(e, sign, v_shl(e, v_and(e, quarter, k32(e, 2)), k32(e, 30)));
+    n = v_xor(e, n, v_sub(e, k32(e, 0), v_and(e, quarter, k32(e, 1))));        /* odd quarters run backwards */
+    V x = spread(e, n), sum = interpolate_spread(e, rows(e, table, "rows", 128, sin_row), x);
+    V r = normal(e, upper_half(e, sum), LLVMBuildTrunc(e->b, sum, e->i32, ""), 127 - 45);
+
+    r = v_or(e, pick(e, v_eq(e, x, k32(e, cosine ? 0x40000000 : 0)), 0, r), sign);
+    V finite = emit_fcmp(e, LLVMRealOLT, a, as_float(e, k32(e, INFINITE)));
+    return v_sel(e, finite, r, k32(e, CANONICAL_NAN));
+}
+
 /* ---- functions --------------------------------------------------------------------------------------------------------- */
 
 /* Opens the block for a wave that has a lane with `out`; `done` follows it. */
@@ -484,7 +522,8 @@ with_result(struct emit *e, enum mufu_gcn function, const struct mufu_table *tab
 V
 mufu_gcn(struct emit *e, enum mufu_gcn function, const struct mufu_table *t, V bits)
 {
-    static const char *const names[] = { "rcp", "rcp_full", "rsq", "rsq_full", "sqrt", "sqrt_full", "ex2", "ex2_full", "lg2", "lg2_full" };
+    static const char *const names[] = { "rcp", "rcp_full", "rsq", "rsq_full", "sqrt", "sqrt_full", "ex2", "ex2_full", "lg2", "lg2_full",
+                                         "sin", "cos" };
     char name[32];
     LLVMTypeRef ft = LLVMFunctionType(e->i32, &e->i32, 1, false);
 
@@ -496,7 +535,9 @@ mufu_gcn(struct emit *e, enum mufu_gcn function, const struct mufu_table *t, V b
         LLVMSetLinkage(fn, LLVMInternalLinkage);
         LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
         V b = LLVMGetParam(fn, 0);
-        LLVMBuildRet(e->b, function < MUFU_GCN_EX2 ? with_operand(e, function, t, b) : with_result(e, function, t, b));
+        V r = function < MUFU_GCN_EX2 ? with_operand(e, function, t, b)
+              : function < MUFU_GCN_SIN ? with_result(e, function, t, b) : sin_cos(e, t, b, function == MUFU_GCN_COS);
+        LLVMBuildRet(e->b, r);
         LLVMPositionBuilderAtEnd(e->b, here);
     }
     return LLVMBuildCall2(e->b, ft, fn, &bits, 1, "");

@@ -13,9 +13,9 @@ struct mufu_table {
     const uint32_t (*coefficients)[2];      /* c0, c1 | c2 << 16 */
 };
 
-enum mufu_gcn {         /* the odd ones without .ftz */
+enum mufu_gcn {         /* up to LG2_FULL the odd ones are without .ftz */
     MUFU_GCN_RCP, MUFU_GCN_RCP_FULL, MUFU_GCN_RSQ, MUFU_GCN_RSQ_FULL, MUFU_GCN_SQRT, MUFU_GCN_SQRT_FULL, MUFU_GCN_EX2, MUFU_GCN_EX2_FULL,
-    MUFU_GCN_LG2, MUFU_GCN_LG2_FULL,
+    MUFU_GCN_LG2, MUFU_GCN_LG2_FULL, MUFU_GCN_SIN, MUFU_GCN_COS,
 };
 
 /* The function's result for the bits of an operand (i32), emitted for amdgcn; t is the function's table. */
