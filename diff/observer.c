@@ -85,11 +85,19 @@ tell(const char *fmt, ...)
 }
 
 static void
+unseen(const char *what, const char *why)
+{
+    tell("N %s: %s", what, why);
+}
+
+static void
 before_launch(const struct cw_launch *l, void **scratch)
 {
     struct cwd_error e;
-    unsigned launch = cwd_capture_count();
     *scratch = NULL;
+    if (cwd_capture_into_graph(l))
+        return;
+    unsigned launch = cwd_capture_count();
     if (atomic_load(&stopped) || (have_pattern && regexec(&pattern, l->name, 0, NULL, 0)))
         return;
     struct cwd_dump *d = calloc(1, sizeof *d);
@@ -134,4 +142,5 @@ const struct cw_observer cw_diff_observer = {
     .after = after,
     .before_launch = before_launch,
     .after_launch = after_launch,
+    .unseen = unseen,
 };

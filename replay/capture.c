@@ -569,8 +569,8 @@ finish(void)
     pthread_mutex_unlock(&lock);
 }
 
-static bool
-is_capturing(const struct cw_launch *l)
+bool
+cwd_capture_into_graph(const struct cw_launch *l)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult r = l->per_thread ? l->next->cuStreamIsCapturing_ptsz(l->stream, &status) : l->next->cuStreamIsCapturing(l->stream, &status);
@@ -596,7 +596,7 @@ cwd_capture_begin(const struct cw_launch *l, struct cwd_dump *d, struct cwd_erro
     pthread_mutex_lock(&lock);
     c = (struct capture){ .l = l, .next = l->next, .d = d, .e = e };
     bool ok = true;
-    if (is_capturing(l))
+    if (cwd_capture_into_graph(l))
         ok = fail("the launch is being captured into a graph");
     CUresult r = ok ? l->next->cuCtxSynchronize() : CUDA_SUCCESS;
     if (r != CUDA_SUCCESS)

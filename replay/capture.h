@@ -15,6 +15,8 @@ bool cwd_capture_start(const struct cw_cuda_table *next);
 void cwd_capture_before(struct cw_call *call);
 void cwd_capture_after(struct cw_call *call);
 
+/* The launch only adds a node to a graph: it is seen when the graph is launched. */
+bool cwd_capture_into_graph(const struct cw_launch *l);
 /* Wait for the context's work and read what the launch can reach. False: no dump can be made, *e says why in one line; nothing
  * is held then. */
 bool cwd_capture_begin(const struct cw_launch *l, struct cwd_dump *d, struct cwd_error *e);

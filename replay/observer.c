@@ -81,11 +81,19 @@ report(const char *kernel, unsigned launch, const char *why)
 }
 
 static void
+unseen(const char *what, const char *why)
+{
+    cw_warn("%s are not dumped: %s", what, why);
+}
+
+static void
 before_launch(const struct cw_launch *l, void **scratch)
 {
-    unsigned launch = cwd_capture_count();
     struct cwd_error e;
     *scratch = NULL;
+    if (cwd_capture_into_graph(l))
+        return;
+    unsigned launch = cwd_capture_count();
     if (atomic_load(&stopped) || (have_pattern && regexec(&pattern, l->name, 0, NULL, 0)))
         return;
     if (atomic_fetch_add(&taken, 1) >= limit) {
@@ -153,4 +161,5 @@ const struct cw_observer cw_dump_observer = {
     .after = after,
     .before_launch = before_launch,
     .after_launch = after_launch,
+    .unseen = unseen,
 };

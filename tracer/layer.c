@@ -158,6 +158,11 @@ start(void)
         start_observer(&cw_diff_observer);
     }
     cw_layer_track_start(&below);
+    for (unsigned i = 0; i < active_count; i++)
+        if (active[i]->unseen) {
+            cw_layer_graphs_start(&below, &cw_layer_next);
+            break;
+        }
     return active_count ? &cw_layer_observed : &cw_layer_next;
 }
 
@@ -183,6 +188,14 @@ cw_layer_init(void)
 }
 
 /* ---- calls ---- */
+
+void
+cw_layer_unseen(const char *what, const char *why)
+{
+    for (unsigned i = 0; i < active_count; i++)
+        if (active[i]->unseen)
+            active[i]->unseen(what, why);
+}
 
 void
 cw_layer_before(struct cw_call *call)

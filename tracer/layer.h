@@ -54,6 +54,8 @@ struct cw_observer {
     /* Launches: inside before and after of the call. `scratch` is the same as the call's. */
     void (*before_launch)(const struct cw_launch *launch, void **scratch);
     void (*after_launch)(const struct cw_launch *launch, void **scratch);
+    /* Launches that went by unseen. An observer that has this gets graph launches node by node where that is possible (graph.c). */
+    void (*unseen)(const char *what, const char *why);
 };
 
 /* Kernel dumps (replay/): linked in when that component is built. Its start() reads CUDAWAY_DUMP_*. */

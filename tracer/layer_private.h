@@ -31,6 +31,12 @@ bool cw_layer_decode_launch(const struct cw_call *call, struct cw_launch *out);
 /* Copy the argument bytes, laid out as the kernel sees them, into `out`; returns how many (0: not known). */
 unsigned cw_layer_param_bytes(const struct cw_launch *launch, void *out, unsigned size);
 
+/* ---- graph.c ---- */
+/* Replace the functions of t that launch and change executable graphs. */
+void cw_layer_graphs_start(const struct cw_cuda_table *next, struct cw_cuda_table *t);
+/* layer.c: tell the observers that want to know. */
+void cw_layer_unseen(const char *what, const char *why);
+
 /* ---- names.c ---- */
 /* Our function for a cuGetProcAddress query, or NULL. */
 const void *cw_layer_by_name(const char *symbol, int version, cuuint64_t flags);

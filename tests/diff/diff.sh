@@ -30,6 +30,12 @@ amd)
     expect 1 "clock, launch 2: the results differ" "$DIFF" $amd -o kept -- "$APP" add clock add
     expect 0 "" "$REPLAY" --on gfxemu:gfx90a kept/0002-clock.cwdump
     ;;
+graph)
+    # a graph's kernels are compared one by one; one that cannot be followed is said, and is no success
+    expect 0 "3 launches compared, 0 differ" "$DIFF" $host -- "$APP" graph
+    expect 2 "not compared: the kernels of a graph launch: it cannot be cloned" "$DIFF" $host -- "$APP" graphmem add
+    grep -q "1 launches compared, 0 differ" "$dir/err" "$dir/out" || fail "$(cat "$dir/err")"
+    ;;
 differ)
     expect 1 "clock, launch 2: the results differ" "$DIFF" $host -o kept -- "$APP" add clock add
     grep -q "parameter out: 1 of 2 u64 differ; first at byte 8, index 1: reference " "$dir/err" || fail "$(cat "$dir/err")"

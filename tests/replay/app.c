@@ -4,6 +4,7 @@
 #include "cudaway/cuda_table.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,6 +251,74 @@ case_clock(void)
     launch("clock", 1, 1, 1, (void *[]){ &out });
 }
 
+/* A captured graph that adds 1 to c: launched inside a child graph, alone, and with fewer elements. With memory of its own it cannot be
+ * cloned, and runs alone. */
+static void
+graph(bool own_memory)
+{
+    CUstream s;
+    CUgraph g, parent;
+    CUgraphNode node, nodes[8];
+    CUgraphExec x;
+    CUfunction f;
+    size_t count = 8;
+    unsigned n = 256;
+    float c[256];
+    CUdeviceptr da = device(NULL, sizeof c), db = device(NULL, sizeof c), dc = device(NULL, sizeof c), own = 0;
+    void *args[] = { &da, &db, &dc, &n };
+    CHECK(cu.cuModuleGetFunction(&f, module, "add"));
+    CHECK(cu.cuMemsetD32_v2(dc, 0, n));
+    CHECK(cu.cuCtxSynchronize());
+    CHECK(cu.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    CHECK(cu.cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    if (own_memory)
+        CHECK(cu.cuMemAllocAsync(&own, 64, s));
+    CHECK(cu.cuMemsetD32Async(da, 0x3f800000, n, s));           /* 1 */
+    CHECK(cu.cuMemcpyDtoDAsync_v2(db, dc, sizeof c, s));
+    CHECK(cu.cuLaunchKernel(f, 2, 1, 1, 128, 1, 1, 0, s, args, NULL));
+    if (own_memory)
+        CHECK(cu.cuMemFreeAsync(own, s));
+    CHECK(cu.cuStreamEndCapture(s, &g));
+    if (own_memory) {
+        CHECK(cu.cuGraphInstantiateWithFlags(&x, g, 0));
+    } else {
+        CHECK(cu.cuGraphCreate(&parent, 0));
+        CHECK(cu.cuGraphAddChildGraphNode(&node, parent, NULL, 0, g));
+        CHECK(cu.cuGraphInstantiateWithFlags(&x, parent, 0));
+        CHECK(cu.cuGraphLaunch(x, s));                          /* c = 1 + 0 */
+        CHECK(cu.cuStreamSynchronize(s));
+        CHECK(cu.cuGraphInstantiateWithFlags(&x, g, 0));
+    }
+    CHECK(cu.cuGraphLaunch(x, s));                              /* c = 1 + c */
+    CHECK(cu.cuStreamSynchronize(s));
+    CHECK(cu.cuGraphGetNodes(g, nodes, &count));
+    n = 100;
+    if (!own_memory) {
+        CUDA_KERNEL_NODE_PARAMS k = { .func = f, .gridDimX = 2, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 128, .blockDimY = 1, .blockDimZ = 1,
+                                      .kernelParams = args };
+        CHECK(cu.cuGraphExecKernelNodeSetParams_v2(x, nodes[2], &k));
+        CHECK(cu.cuGraphLaunch(x, s));                          /* the first hundred: once more */
+        CHECK(cu.cuStreamSynchronize(s));
+    }
+    CHECK(cu.cuMemcpyDtoH_v2(c, dc, sizeof c));
+    for (unsigned i = 0; i < 256; i++)
+        EXPECT(c[i] == (own_memory ? 1 : i < 100 ? 3 : 2));
+    CHECK(cu.cuGraphExecDestroy(x));
+    CHECK(cu.cuStreamDestroy_v2(s));
+}
+
+static void
+case_graph(void)
+{
+    graph(false);
+}
+
+static void
+case_graphmem(void)
+{
+    graph(true);
+}
+
 static void
 case_fail(void)
 {
@@ -261,7 +330,7 @@ main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } cases[] = {
         { "add", case_add }, { "chase", case_chase }, { "vars", case_vars }, { "texture", case_texture },
-        { "clock", case_clock }, { "fail", case_fail },
+        { "clock", case_clock }, { "graph", case_graph }, { "graphmem", case_graphmem }, { "fail", case_fail },
     };
     load(NULL);
     for (int i = 1; i < argc; i++)
