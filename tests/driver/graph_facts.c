@@ -1101,7 +1101,7 @@ main(int argc, char **argv)
         fflush(stdout);
         pid_t p = fork();
         if (!p) {
-            alarm(60);
+            alarm(300);
             sections[i].run();
             fflush(stdout);
             _exit(0);
