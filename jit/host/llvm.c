@@ -210,20 +210,56 @@ forget_lds_kernel_id(LLVMModuleRef m)
 
 /* Does it index an array of a thread's own by a variable? If loops are unrolled the array may come to lie in registers. */
 static bool
-indexes_own_arrays(LLVMModuleRef m)
+indexes_own_array(LLVMValueRef f)
 {
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+            LLVMTypeRef t = LLVMTypeOf(i);
+            if (LLVMGetTypeKind(t) == LLVMPointerTypeKind && LLVMGetPointerAddressSpace(t) == 5 &&
+                (LLVMIsAPHINode(i) || (LLVMIsAGetElementPtrInst(i) && !LLVMIsConstant(LLVMGetOperand(i, 1)))))
+                return true;
+        }
+    return false;
+}
+
+static unsigned
+attribute_kind(const char *name)
+{
+    return LLVMGetEnumAttributeKindForName(name, strlen(name));
+}
+
+/* Run a pipeline on the functions that index arrays of a thread's own. Passes leave those with optnone alone, which is not allowed
+ * without noinline; nothing else here makes functions optnone. */
+static LLVMErrorRef
+run_on_arrays(LLVMModuleRef m, const char *passes, LLVMTargetMachineRef tm, LLVMPassBuilderOptionsRef o)
+{
+    static const char added[] = "cudaway-noinline";
+    const LLVMAttributeIndex index = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+    unsigned optnone = attribute_kind("optnone"), noinline_ = attribute_kind("noinline");
+    LLVMContextRef c = LLVMGetModuleContext(m);
+    bool any = false;
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
         if (LLVMIsDeclaration(f))
             continue;
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
-            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-                LLVMTypeRef t = LLVMTypeOf(i);
-                if (LLVMGetTypeKind(t) == LLVMPointerTypeKind && LLVMGetPointerAddressSpace(t) == 5 &&
-                    (LLVMIsAPHINode(i) || (LLVMIsAGetElementPtrInst(i) && !LLVMIsConstant(LLVMGetOperand(i, 1)))))
-                    return true;
-            }
+        if (indexes_own_array(f)) {
+            any = true;
+            continue;
+        }
+        if (!LLVMGetEnumAttributeAtIndex(f, index, noinline_)) {
+            LLVMAddAttributeAtIndex(f, index, LLVMCreateEnumAttribute(c, noinline_, 0));
+            LLVMAddAttributeAtIndex(f, index, LLVMCreateStringAttribute(c, added, sizeof added - 1, "", 0));
+        }
+        LLVMAddAttributeAtIndex(f, index, LLVMCreateEnumAttribute(c, optnone, 0));
     }
-    return false;
+    LLVMErrorRef error = any ? LLVMRunPasses(m, passes, tm, o) : NULL;
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
+        LLVMRemoveEnumAttributeAtIndex(f, index, optnone);
+        if (LLVMGetStringAttributeAtIndex(f, index, added, sizeof added - 1)) {
+            LLVMRemoveEnumAttributeAtIndex(f, index, noinline_);
+            LLVMRemoveStringAttributeAtIndex(f, index, added, sizeof added - 1);
+        }
+    }
+    return error;
 }
 
 /* What the optimiser runs, where it runs at all.
@@ -232,8 +268,8 @@ indexes_own_arrays(LLVMModuleRef m)
  * pipeline takes twice the time and makes code that is 3 % longer (docs/performance.md), since what it does to sums after
  * `reassociate` undoes what that does for addresses. So: constants, calls and dead arguments; then, for each function after
  * those that it calls, what the emitter's IR needs. Functions of the device library are C, with loops and switches whose
- * answers the call knows; where a thread has an array, loops are worth unrolling. The host's code is vectors and masks made by the
- * emitter, which the whole pipeline pays for. */
+ * answers the call knows, and arguments in memory (hence EarlyCSE with MemorySSA, without which fetches of cube maps take half as
+ * many registers again). The host's code is vectors and masks made by the emitter, which the whole pipeline pays for. */
 static const char *
 pipeline(LLVMModuleRef m, unsigned opt_level)
 {
@@ -243,12 +279,17 @@ pipeline(LLVMModuleRef m, unsigned opt_level)
     if (strncmp(LLVMGetTarget(m), "amdgcn", 6))
         return defaults[opt_level > 3 ? 3 : opt_level];
     if (cwj_devlib_used(m))
-        return "default<O1>,function(reassociate,early-cse)";
-    if (indexes_own_arrays(m))
-        return "default<O2>,function(reassociate,early-cse)";
+        return "ipsccp,globalopt,cgscc(inline,function(infer-address-spaces,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+               "simplifycfg,loop-mssa(loop-rotate,licm),loop(indvars,loop-deletion,loop-unroll-full),sroa,bdce,"
+               "instcombine<no-verify-fixpoint>,simplifycfg,reassociate,early-cse,bdce,infer-alignment)),deadargelim,amdgpu-attributor";
     return "ipsccp,cgscc(inline,function(infer-address-spaces,sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,tailcallelim,"
            "loop-mssa(loop-rotate,licm),reassociate,early-cse,infer-alignment)),amdgpu-attributor";
 }
+
+/* Afterwards, where a thread has an array. Inner loops often have a known end only when the outer ones are unrolled. */
+static const char unroll_for_arrays[] =
+    "function(loop(indvars,loop-unroll-full),sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-unroll<O2>,sroa,early-cse,"
+    "instcombine<no-verify-fixpoint>,simplifycfg,reassociate,early-cse,infer-alignment)";
 
 /* On gfx908, whose accumulation registers are apart, LLVM 19 loses copies into them where two stores became one, which following
  * global pointers makes it see more of (ptx-isa.matrix.native). */
@@ -293,6 +334,8 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
     }
     if (r == CW_OK)
         r = cwj_llvm_check(LLVMRunPasses(m, pipeline(m, opt_level), tm, o), "optimising", diags);
+    if (r == CW_OK && amdgcn && !cwj_devlib_used(m))
+        r = cwj_llvm_check(run_on_arrays(m, unroll_for_arrays, tm, o), "optimising", diags);
     if (r == CW_OK && amdgcn && (is_cpu(tm, "gfx90a") || is_cpu(tm, "gfx942") || is_cpu(tm, "gfx950")))     /* they compute pairs of f32 */
         r = cwj_llvm_check(LLVMRunPasses(m, "function(slp-vectorizer,instcombine<no-verify-fixpoint>)", tm, o), "optimising", diags);
     LLVMDisposePassBuilderOptions(o);
