@@ -96,26 +96,38 @@ fp_approx(struct emit *e, const struct ptx_inst *in, V a)
     }
 }
 
-/* a * (1 / b), both scaled where b is out of the unit's range: for .full on both sides, so that the quotient is right for
- * every b; else only subnormal b, and above 2^126 the reciprocal is zero (9.7.3.8). */
-V
-fp_div_approx(struct emit *e, V a, V b, bool full, bool ftz, V factor[2])
+static void
+div_scale(struct emit *e, V *a, V *b, bool full, bool ftz)
 {
-    V mag = fp_abs(e, b), s = NULL;
+    V mag = fp_abs(e, *b), s = NULL;
 
     if (full)
         s = v_sel(e, emit_fcmp(e, LLVMRealOGT, mag, k_fp(e, mag, 0x1p126)), k_fp(e, mag, 0.25), k_fp(e, mag, 1.0));
     if (!ftz)
         s = v_sel(e, less(e, mag, 0x1p-126), k_fp(e, mag, 0x1p24), s ? s : k_fp(e, mag, 1.0));
     if (s) {        /* by one where nothing is scaled: exact */
-        a = v_fmul(e, a, s);
-        b = v_fmul(e, b, s);
+        *a = v_fmul(e, *a, s);
+        *b = v_fmul(e, *b, s);
         if (ftz)
-            a = fp_flush(e, a, PTX_F32);
+            *a = fp_flush(e, *a, PTX_F32);
     }
+}
+
+/* a * (1 / b), both scaled where b is out of the unit's range: for .full on both sides, so that the quotient is right for
+ * every b; else only subnormal b, and above 2^126 the reciprocal is zero (9.7.3.8). */
+V
+fp_div_approx(struct emit *e, V a, V b, bool full, bool ftz, V factor[2])
+{
+    struct mufu_scale scale = { div_scale, full, ftz };
+
     factor[0] = a;
-    factor[1] = e->floats_native ? amd_approx(e, PTX_OP_RCP, b) : unit(e, mufu_rcp, b);
-    return v_fmul(e, factor[1], a);
+    if (e->target == CWJ_TARGET_AMDGCN && !e->floats_native) {
+        factor[1] = mufu_div(e, &factor[0], b, &scale);
+    } else {
+        div_scale(e, &factor[0], &b, full, ftz);
+        factor[1] = e->floats_native ? amd_approx(e, PTX_OP_RCP, b) : unit(e, mufu_rcp, b);
+    }
+    return v_fmul(e, factor[1], factor[0]);
 }
 
 /* rcp.approx.ftz.f64 and rsqrt.approx{.ftz}.f64: the unit makes the upper half from the operand's upper half. Without .ftz

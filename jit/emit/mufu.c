@@ -709,6 +709,12 @@ gcn(struct emit *e, const char *name, V bits)
     return NULL;
 }
 
+V
+mufu_div(struct emit *e, V *a, V b, const struct mufu_scale *scale)
+{
+    return mufu_gcn_div(e, &rcp_table, a, b, scale);
+}
+
 #define FUNCTION(name, ...) \
     V \
     mufu_##name(struct emit *e, V bits) \

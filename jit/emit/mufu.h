@@ -25,4 +25,12 @@ LLVMValueRef mufu_sqrt_full(struct emit *e, LLVMValueRef bits);
 LLVMValueRef mufu_lg2_full(struct emit *e, LLVMValueRef bits);
 LLVMValueRef mufu_ex2_full(struct emit *e, LLVMValueRef bits);
 
+/* How a dividend and a divisor (f32) are scaled where the divisor is subnormal or above 2^126; both stay as they are elsewhere. */
+struct mufu_scale {
+    void (*both)(struct emit *e, LLVMValueRef *a, LLVMValueRef *b, bool full, bool ftz);
+    bool full, ftz;
+};
+/* amdgcn: rcp of the scaled b, as an f32; *a becomes the scaled one. Nothing is scaled where no lane of the wave needs it. */
+LLVMValueRef mufu_div(struct emit *e, LLVMValueRef *a, LLVMValueRef b, const struct mufu_scale *scale);
+
 #endif

@@ -466,6 +466,37 @@ not_positive_normal(struct emit *e, V b)
     return emit_icmp(e, LLVMIntUGE, v_sub(e, b, k32(e, IMPLIED)), k32(e, 254u << 23));
 }
 
+static V
+rcp_out(struct emit *e, V b)
+{
+    V twice = v_add(e, v_shl(e, b, k32(e, 1)), k32(e, (uint32_t)-(2 * IMPLIED)));
+    return emit_icmp(e, LLVMIntUGE, twice, k32(e, 252u << 24));
+}
+
+static V
+join(struct emit *e, V usual, V rest, const LLVMBasicBlockRef *from)
+{
+    V phi = LLVMBuildPhi(e->b, LLVMTypeOf(usual), "");
+    LLVMAddIncoming(phi, (V[]){ usual, rest }, (LLVMBasicBlockRef *)from, 2);
+    return phi;
+}
+
+V
+mufu_gcn_div(struct emit *e, const struct mufu_table *t, V *a, V b, const struct mufu_scale *scale)
+{
+    V bits = LLVMBuildBitCast(e->b, b, e->i32, ""), term = rcp_term(e, bits, false), scaled[2] = { *a, b };
+    LLVMBasicBlockRef done, from[2] = { begin_rest(e, rcp_out(e, bits), &done) };
+
+    scale->both(e, &scaled[0], &scaled[1], scale->full, scale->ftz);
+    struct operand rest = rcp_rest(e, LLVMBuildBitCast(e->b, scaled[1], e->i32, ""), false);
+    from[1] = LLVMGetInsertBlock(e->b);
+    LLVMBuildBr(e->b, done);
+    LLVMPositionBuilderAtEnd(e->b, done);
+    *a = join(e, *a, scaled[0], from);
+    bits = join(e, bits, rest.p, from);
+    return as_float(e, rcp_core(e, t, bits, join(e, term, rest.t, from), false));
+}
+
 /* The rest's operands go the same way as the others. */
 static V
 with_operand(struct emit *e, enum mufu_gcn function, const struct mufu_table *table, V b)
@@ -473,23 +504,14 @@ with_operand(struct emit *e, enum mufu_gcn function, const struct mufu_table *ta
     bool full = function & 1, recip = function == MUFU_GCN_RCP || function == MUFU_GCN_RCP_FULL;
     bool is_rsq = function == MUFU_GCN_RSQ || function == MUFU_GCN_RSQ_FULL;
     struct operand usual = { b, recip ? rcp_term(e, b, full) : v_lshr(e, b, k32(e, 24)) }, rest, o;
-    V out;
-
-    if (recip) {
-        V twice = v_add(e, v_shl(e, b, k32(e, 1)), k32(e, (uint32_t)-(2 * IMPLIED)));
-        out = emit_icmp(e, LLVMIntUGE, twice, k32(e, 252u << 24));
-    } else {
-        out = not_positive_normal(e, b);
-    }
+    V out = recip ? rcp_out(e, b) : not_positive_normal(e, b);
     LLVMBasicBlockRef done, from[2] = { begin_rest(e, out, &done) };
     rest = recip ? rcp_rest(e, b, full) : root_rest(e, b, is_rsq ? &rsq : &square_root, full);
     from[1] = LLVMGetInsertBlock(e->b);
     LLVMBuildBr(e->b, done);
     LLVMPositionBuilderAtEnd(e->b, done);
-    o.p = LLVMBuildPhi(e->b, e->i32, "");
-    LLVMAddIncoming(o.p, (V[]){ usual.p, rest.p }, from, 2);
-    o.t = LLVMBuildPhi(e->b, e->i32, "");
-    LLVMAddIncoming(o.t, (V[]){ usual.t, rest.t }, from, 2);
+    o.p = join(e, usual.p, rest.p, from);
+    o.t = join(e, usual.t, rest.t, from);
     if (recip)
         return rcp_core(e, table, o.p, o.t, full);
     return root_core(e, table, is_rsq ? rsq_row : sqrt_row, o.p, o.t, is_rsq);

@@ -21,4 +21,7 @@ enum mufu_gcn {         /* up to LG2_FULL the odd ones are without .ftz */
 /* The function's result for the bits of an operand (i32), emitted for amdgcn; t is the function's table. */
 LLVMValueRef mufu_gcn(struct emit *e, enum mufu_gcn function, const struct mufu_table *t, LLVMValueRef bits);
 
+/* mufu_div; t is rcp's. */
+LLVMValueRef mufu_gcn_div(struct emit *e, const struct mufu_table *t, LLVMValueRef *a, LLVMValueRef b, const struct mufu_scale *scale);
+
 #endif
