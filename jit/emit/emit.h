@@ -123,6 +123,9 @@ struct emit_simt {
 cw_result emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
                            struct cwj_diags *diags) CW_MUST_CHECK;
 
+/* Make what carries floats as integers carry floats (retype.c). Run it before the next. */
+void emit_retype_floats(LLVMModuleRef module);
+
 /* Remove the f32 NaN canonicalisations that nothing can observe (relax_nan.c). For optimised code; run it after mem2reg and
  * before the optimiser. Returns how many went. */
 unsigned emit_relax_nan(LLVMModuleRef module);

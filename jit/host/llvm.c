@@ -330,6 +330,8 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
         if (r == CW_OK && amdgcn && !emit_follow_pointers(m, !is_cpu(tm, "gfx908")))
             r = CW_ERR_NOMEM;
         if (r == CW_OK)
+            emit_retype_floats(m);
+        if (r == CW_OK)
             emit_relax_nan(m);      /* while the emitter's pattern is still as it was written */
     }
     if (r == CW_OK)
