@@ -123,6 +123,13 @@ emit_signature(struct emit *e, const struct ptx_function *fn)
     return LLVMFunctionType(ret, p, n, false);
 }
 
+/* On a GPU a call of a function may have to do with other lanes: LLVM must not move it to where fewer or more of them are. */
+static LLVMAttributeRef
+convergent(struct emit *e)
+{
+    return LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("convergent", 10), 0);
+}
+
 LLVMValueRef
 emit_declare(struct emit *e, uint32_t id)
 {
@@ -135,6 +142,8 @@ emit_declare(struct emit *e, uint32_t id)
     /* Address 0 faults on a device; to LLVM it would be undefined and the rest unreachable. */
     LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                             LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("null_pointer_is_valid", 21), 0));
+    if (e->target == CWJ_TARGET_AMDGCN)
+        LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, convergent(e));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     s->functions[id] = fn;
     s->function_types[id] = t;
@@ -257,6 +266,8 @@ finish_call(struct emit *e, struct call *c, LLVMValueRef callee)
     if (c->mask_at != ~0u)
         c->args[c->mask_at] = emit_full_mask(e, e->mask);
     LLVMValueRef r = LLVMBuildCall2(e->b, c->type, callee, c->args, c->nargs, "");
+    if (e->target == CWJ_TARGET_AMDGCN)
+        LLVMAddCallSiteAttribute(r, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, convergent(e));
     const struct ptx_operand *rets = &c->in->operand[0];
     LLVMTypeRef word;
     unsigned k = 0, values = 0, size;
