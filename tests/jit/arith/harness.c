@@ -78,6 +78,13 @@ mufu_gcn(struct emit *e, enum mufu_gcn function, const struct mufu_table *t, LLV
 }
 
 LLVMValueRef
+mufu_gcn_div(struct emit *e, const struct mufu_table *t, LLVMValueRef *a, LLVMValueRef b, const struct mufu_scale *scale)
+{
+    (void)e, (void)t, (void)a, (void)b, (void)scale;
+    abort();
+}
+
+LLVMValueRef
 emit_src(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t)
 {
     return emit_operand(e, &in->operand[i], t);
