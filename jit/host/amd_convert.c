@@ -14,12 +14,22 @@ element(V v)            /* gfx90a's pairs of floats are vectors */
     return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetElementType(t) : t;
 }
 
+/* Was it an integer, perhaps rounded since? Of a plain conversion back code generation makes no conversion at all. */
+static bool
+was_integer(V x)
+{
+    while (LLVMIsAFPExtInst(x) || LLVMIsAIntrinsicInst(x))
+        x = LLVMGetOperand(x, 0);
+    return LLVMIsASIToFPInst(x) || LLVMIsAUIToFPInst(x);
+}
+
 static bool
 saves_clamps(V call)
 {
     V x = LLVMGetOperand(call, 0);
     LLVMTypeKind from = LLVMGetTypeKind(element(x));
-    return LLVMGetIntTypeWidth(element(call)) == 32 && (from == LLVMFloatTypeKind || from == LLVMDoubleTypeKind) && !LLVMIsConstant(x);
+    return LLVMGetIntTypeWidth(element(call)) == 32 && (from == LLVMFloatTypeKind || from == LLVMDoubleTypeKind) && !LLVMIsConstant(x) &&
+           !was_integer(x);
 }
 
 void
