@@ -182,6 +182,8 @@ struct cwb_kernel_facts {
     uint32_t static_shared;             /* bytes */
     uint32_t const_bytes, local_bytes;
     uint32_t registers;                 /* per thread */
+    uint32_t lone_threads;              /* blocks of up to that many threads take two warps' places for each warp */
+    const char *limit_reason;           /* why max_threads_per_block is less than the module says; NULL: it is not */
     uint32_t ptx_version, binary_version; /* 71, 86 */
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The table behind cudaway_jit_api; see jit.h. */
+#include "jit/emit/waits.h"
 #include "jit/host/aot.h"
 #include "jit/host/loader.h"
 #include "jit/jit.h"
@@ -66,6 +67,7 @@ static const struct cwj_api api = {
     .aot = cwj_aot,
     .image_scan = cwj_image_scan,
     .nvptx_name = nvptx_name,
+    .warps_wait = cwj_warps_wait,
     .diags_init = cwj_diags_init,
     .diags_finish = cwj_diags_finish,
     .diags_render = cwj_diags_render,

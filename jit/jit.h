@@ -93,9 +93,26 @@ struct cwj_host_runtime {
     const void *const *address;
 };
 
-enum { CWJ_AMD_LOCKS = 256 };
 /* Nanoseconds between two ticks of the steady counter, in 2^-32: of 100 MHz. */
 #define CWJ_AMD_TICK (10ull << 32)
+/* amdgcn: which processors run waves of 64 lanes, two warps (GCN and CDNA; RDNA runs 32); work-items of a group, and bytes of arguments
+ * behind the parameters, of a kernel that was compiled with one_warp. */
+enum { CWJ_AMD_LOCKS = 256, CWJ_AMD_SHAPE = 8 };
+static inline bool
+cwj_amd_wave64(const char *cpu)
+{
+    return cpu && cpu[0] == 'g' && cpu[1] == 'f' && cpu[2] == 'x' && cpu[3] == '9';
+}
+static inline uint32_t
+cwj_amd_group(uint32_t threads)
+{
+    return (threads + 31) / 32 * 64;
+}
+
+/* Whether warps of a block may wait for each other at different places of a kernel (jit/emit/waits.c), which two warps of one wave
+ * cannot. PERHAPS: there is code that looks like it. SURE: barriers are made for it. */
+enum cwj_waits { CWJ_WAITS_NOT, CWJ_WAITS_PERHAPS, CWJ_WAITS_SURE };
+
 enum cwj_target { CWJ_TARGET_HOST, CWJ_TARGET_NVPTX, CWJ_TARGET_AMDGCN };
 enum cwj_emit   { CWJ_EMIT_IR, CWJ_EMIT_LLVM, CWJ_EMIT_ASM, CWJ_EMIT_OBJ };
 
@@ -114,6 +131,10 @@ struct cwj_aot_options {
     uint8_t matrix_sm;              /* amdgcn: the generation whose matrix arithmetic is meant (docs/matrix.md): 70, 75, 80, 89, 90; 0: 90 */
     bool matrix_native;             /* amdgcn: products of f16, bf16 and tf32 by WMMA or MFMA where there is such, with AMD's sums */
     bool floats_native;             /* amdgcn: NaN and the .approx operations with the processor's own bits, not NVIDIA's */
+    bool one_warp;                  /* amdgcn with waves of 64 lanes (else without effect): a wave carries one warp, in its lower lanes, not
+                                     * two. A kernel is then launched with work-groups of cwj_amd_group(threads), 1, 1 work-items, at most
+                                     * 1024, and takes CWJ_AMD_SHAPE more bytes of arguments, behind its parameters rounded up to
+                                     * 8: the block's size, three u16 */
     bool cache;                     /* take the result from the disk cache, or put it there */
 };
 
@@ -151,6 +172,9 @@ struct cwj_api {
 
     /* What variable `index` is called in the PTX that `aot` makes for nvptx: appended to `out`. */
     void (*nvptx_name)(const struct cwj_program *p, uint32_t index, struct cw_buf *out);
+
+    /* Of kernel `index`, with all that it calls; kept, so that asking again is cheap. */
+    enum cwj_waits (*warps_wait)(struct cwj_program *p, uint32_t index);
 
     void (*diags_init)(struct cwj_diags *d);
     void (*diags_finish)(struct cwj_diags *d);

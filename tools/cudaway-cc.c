@@ -33,6 +33,8 @@ static const char usage_text[] =
     "  -j N            threads (default 1, 0: one for each processor); a large program is compiled in parts, the same for every N\n"
     "  --floats WHAT   amdgcn: NaN and .approx operations with NVIDIA's bits (exact, the default) or the processor's own (native)\n"
     "  --matrix MODEL  amdgcn: whose matrix products: 70, 75, 80, 89, 90 (default; NVIDIA's generations by sm), or native: AMD's own\n"
+    "  --warps-per-wave N  amdgcn, waves of 64 lanes: 2 (default) or 1, which kernels want whose warps wait for each other; they are launched\n"
+    "                  in another way then (docs/amd.md)\n"
     "  --kernel NAME   only this kernel and what it calls; may be repeated\n"
     "  --arch SM       of several PTX texts take the one for sm_SM (default: the highest)\n"
     "  --module N      of several modules take the N-th, from 0\n"
@@ -199,12 +201,13 @@ processors(void)
 static int
 parse_options(int argc, char **argv, struct options *o)
 {
-    enum { OPT_TARGET = 256, OPT_EMIT, OPT_KERNEL, OPT_ARCH, OPT_MODULE, OPT_MATRIX, OPT_FLOATS, OPT_LIST };
+    enum { OPT_TARGET = 256, OPT_EMIT, OPT_KERNEL, OPT_ARCH, OPT_MODULE, OPT_MATRIX, OPT_FLOATS, OPT_WARPS, OPT_LIST };
     static const struct option longs[] = {
         { "target", required_argument, NULL, OPT_TARGET }, { "emit", required_argument, NULL, OPT_EMIT },
         { "kernel", required_argument, NULL, OPT_KERNEL }, { "arch", required_argument, NULL, OPT_ARCH },
         { "module", required_argument, NULL, OPT_MODULE }, { "matrix", required_argument, NULL, OPT_MATRIX },
         { "floats", required_argument, NULL, OPT_FLOATS }, { "list", no_argument, NULL, OPT_LIST },
+        { "warps-per-wave", required_argument, NULL, OPT_WARPS },
         { "help", no_argument, NULL, 'h' }, { "output", required_argument, NULL, 'o' }, { 0 },
     };
     static const char hint[] = "; see cudaway-cc --help";
@@ -261,6 +264,11 @@ parse_options(int argc, char **argv, struct options *o)
             if (strcmp(optarg, "exact") && strcmp(optarg, "native"))
                 return complain("--floats takes exact or native, not '%s'%s", optarg, hint);
             o->aot.floats_native = !strcmp(optarg, "native");
+            break;
+        case OPT_WARPS:
+            if (strcmp(optarg, "1") && strcmp(optarg, "2"))
+                return complain("--warps-per-wave takes 1 or 2, not '%s'%s", optarg, hint);
+            o->aot.one_warp = *optarg == '1';
             break;
         case OPT_LIST:
             o->list = true;
@@ -357,6 +365,24 @@ exit_code(cw_result r)
     }
 }
 
+/* Kernels that want --warps-per-wave 1 and have not got it. */
+static void
+warn_waits(const struct cwj_api *jit, struct cwj_program *p, const struct options *o)
+{
+    if (o->aot.target != CWJ_TARGET_AMDGCN || !cwj_amd_wave64(o->aot.cpu) || o->aot.one_warp)
+        return;
+    for (uint32_t i = 0; i < jit->kernel_count(p); i++) {
+        const char *name = jit->kernel(p, i)->name;
+        bool asked = !o->nkernels;
+        for (unsigned k = 0; k < o->nkernels && !asked; k++)
+            asked = !strcmp(o->kernels[k], name);
+        enum cwj_waits w = asked ? jit->warps_wait(p, i) : CWJ_WAITS_NOT;
+        if (w != CWJ_WAITS_NOT)
+            complain("warning: %s: its warps %s for each other, which two of one wave cannot do at different places of the program: "
+                     "see --warps-per-wave", name, w == CWJ_WAITS_SURE ? "wait" : "may wait");
+    }
+}
+
 static int
 compile(const struct cwj_api *jit, const struct options *o, const struct found *f, bool linked)
 {
@@ -380,6 +406,8 @@ compile(const struct cwj_api *jit, const struct options *o, const struct found *
     bool said = show(jit, &d, o->input, count == 1 ? in[0].text : NULL, count == 1 ? in[0].size : 0);
     if (r && !said)
         complain("%s: %s", o->input, cw_result_text(r));
+    if (!r)
+        warn_waits(jit, p, o);
     code = r ? exit_code(r) : write_output(o, &out);
     jit->program_destroy(p);
     jit->diags_finish(&d);

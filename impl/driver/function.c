@@ -210,8 +210,12 @@ launch_limits(const struct func *f, const struct cwb_launch *l)
     uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
     if (threads > p->max_threads_per_block)
         return CUDA_ERROR_INVALID_VALUE;
-    if (threads > f->facts.max_threads_per_block)
+    if (threads > f->facts.max_threads_per_block) {
+        if (f->facts.limit_reason)
+            cw_error("%s: a block of %llu threads, and at most %u are possible: %s", f->k->name, (unsigned long long)threads,
+                     f->facts.max_threads_per_block, f->facts.limit_reason);
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    }
     const uint32_t *cluster = f->k->cluster;
     if ((uint64_t)cluster[0] * cluster[1] * cluster[2] > 1)
         return unsupported(f->k->name, "a thread block cluster");
@@ -538,7 +542,7 @@ occupancy(const struct func *f, uint32_t threads, size_t dynamic)
     const struct cwb_device_props *p = &f->obj.ctx->dev->props;
     if (!threads || threads > f->facts.max_threads_per_block)
         return 0;
-    uint32_t warps = (threads + 31) / 32;
+    uint32_t warps = (threads + 31) / 32 << (threads <= f->facts.lone_threads);
     uint32_t n = p->max_blocks_per_mp, by_warps = p->max_threads_per_mp / 32 / warps;
     if (by_warps < n)
         n = by_warps;

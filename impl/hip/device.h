@@ -51,15 +51,23 @@ struct cwb_event {
     hipEvent_t e;
 };
 
+/* One compilation of a kernel. */
+struct hip_code {
+    hipModule_t module;
+    _Atomic hipFunction_t function; /* NULL: not compiled */
+    cwb_result failed;
+    hipDeviceptr_t grid_at;         /* the code object's pointer to a cooperative grid's workspace, or NULL */
+    void *grid;                     /* the workspace, device memory: made for the first cooperative launch */
+};
+
 struct cwb_kernel {
     struct cwb_module *module;
     uint32_t index;
-    pthread_mutex_t lock;           /* code, failed */
-    hipModule_t code;
-    hipFunction_t function;
-    cwb_result failed;
-    hipDeviceptr_t grid_at;         /* the code object's pointer to a cooperative grid's workspace, or NULL; the rest under lock */
-    void *grid;                     /* the workspace, device memory: made for the first cooperative launch */
+    bool one_warp;                  /* a wave of 64 lanes shall carry one warp (jit.h), else as many as it holds */
+    bool must;                      /* then always: larger blocks are refused */
+    atomic_bool warned;             /* that a block was too large for that */
+    pthread_mutex_t lock;           /* code */
+    struct hip_code code[2];        /* by one_warp */
 };
 
 struct cwb_module {

@@ -83,10 +83,12 @@ hip_module_unload(struct cwb_module *m)
         struct cwb_kernel *k = m->kernels[i];
         if (!k)
             continue;
-        if (k->code)
-            (void)hip.hipModuleUnload(k->code);
-        if (k->grid)
-            (void)hip.hipFree(k->grid);
+        for (unsigned one = 0; one < 2; one++) {
+            if (k->code[one].module)
+                (void)hip.hipModuleUnload(k->code[one].module);
+            if (k->code[one].grid)
+                (void)hip.hipFree(k->code[one].grid);
+        }
         pthread_mutex_destroy(&k->lock);
         free(k);
     }
@@ -106,16 +108,17 @@ native_floats(void)
     return v && !strcmp(v, "native");
 }
 
-/* Under k->lock. */
+/* Under k->lock: k->code[one_warp]. */
 static cwb_result
-compile(struct cwb_kernel *k, struct cw_buf *log)
+compile(struct cwb_kernel *k, bool one_warp, struct cw_buf *log)
 {
+    struct hip_code *to = &k->code[one_warp];
     struct cwb_module *m = k->module;
     const char *const names[] = { m->jit->kernel(m->program, k->index)->name, NULL };
     struct cwj_aot_options o = { .target = CWJ_TARGET_AMDGCN, .cpu = hip_arch(m->c->device), .emit = CWJ_EMIT_OBJ, .opt_level = 3,
                                  .kernels = names, .module_image = true, .cache = true,
                                  .matrix_sm = cwh_matrix_model()->sm, .matrix_native = cwh_matrix_native(),
-                                 .floats_native = native_floats() };
+                                 .floats_native = native_floats(), .one_warp = one_warp };
     struct cwj_diags diags;
     struct cw_buf code, text;
     cw_buf_init(&code);
@@ -134,22 +137,25 @@ compile(struct cwb_kernel *k, struct cw_buf *log)
     cwb_result result = r == CW_OK ? CWB_OK : r == CW_ERR_NOMEM ? CWB_NOMEM : CWB_COMPILE;
     if (result == CWB_OK) {
         hipDeviceptr_t p = NULL;
+        hipFunction_t function = NULL;
         size_t size = 0;
         hip_use(m->c);
-        hipError_t e = hip.hipModuleLoadData(&k->code, code.data);
+        hipError_t e = hip.hipModuleLoadData(&to->module, code.data);
         if (e == hipSuccess)
-            e = hip.hipModuleGetFunction(&k->function, k->code, names[0]);
+            e = hip.hipModuleGetFunction(&function, to->module, names[0]);
         /* A kernel that uses no variables has none of it. */
-        if (e == hipSuccess && hip.hipModuleGetGlobal(&p, &size, k->code, "cudaway_image") == hipSuccess && size == sizeof m->image)
+        if (e == hipSuccess && hip.hipModuleGetGlobal(&p, &size, to->module, "cudaway_image") == hipSuccess && size == sizeof m->image)
             e = hip.hipMemcpy(p, &m->image, sizeof m->image, hipMemcpyDefault);
         else
             (void)hip.hipGetLastError();
-        if (hip.hipModuleGetGlobal(&k->grid_at, &size, k->code, "cudaway_grid") != hipSuccess || size != sizeof k->grid) {
+        if (hip.hipModuleGetGlobal(&to->grid_at, &size, to->module, "cudaway_grid") != hipSuccess || size != sizeof to->grid) {
             (void)hip.hipGetLastError();
-            k->grid_at = NULL;
+            to->grid_at = NULL;
         }
         if (e == hipSuccess)
-            e = hip_shared_give(m->c, k->code);
+            e = hip_shared_give(m->c, to->module);
+        if (e == hipSuccess)
+            atomic_store_explicit(&to->function, function, memory_order_release);
         if (e != hipSuccess) {
             cw_error("%s: the HIP runtime does not take the code object for %s (error %d)", names[0], o.cpu, e);
             result = hip_result(e);
@@ -158,6 +164,53 @@ compile(struct cwb_kernel *k, struct cw_buf *log)
     cw_buf_finish(&code);
     cw_buf_finish(&text);
     return result;
+}
+
+/* ---- one warp a wave ---- */
+
+enum { MAX_GROUP = 1024, MAX_LONE = MAX_GROUP / 2 };       /* work-items of a group; threads of a block whose warps have waves of their own */
+
+static void
+choose_warps(struct cwb_kernel *k)
+{
+    const char *v = cw_env_get(CW_ENV_WARPS_PER_WAVE);
+    if (v && strcmp(v, "auto") && strcmp(v, "1") && strcmp(v, "2"))
+        cw_warn("%s=%s is neither auto nor 1 nor 2; auto is taken", cw_env_name(CW_ENV_WARPS_PER_WAVE), v);
+    if (!cwj_amd_wave64(hip_arch(k->module->c->device)))
+        return;
+    if (v && !strcmp(v, "2"))
+        return;
+    enum cwj_waits waits = k->module->jit->warps_wait(k->module->program, k->index);
+    k->one_warp = waits != CWJ_WAITS_NOT || (v && !strcmp(v, "1"));
+    k->must = waits == CWJ_WAITS_SURE;
+    if (waits != CWJ_WAITS_NOT)
+        cw_debug("%s: its warps %s for each other, so each has a wave of its own", k->module->jit->kernel(k->module->program, k->index)->name,
+                 k->must ? "wait" : "may wait");
+}
+
+/* Compiled for launches of that many threads a block; NULL with *r set. */
+static struct hip_code *
+code_for(struct cwb_kernel *k, uint32_t threads, cwb_result *r)
+{
+    bool one = k->one_warp && cwj_amd_group(threads) <= MAX_GROUP;
+    struct hip_code *c = &k->code[one];
+    *r = CWB_INTERNAL;                  /* the driver prepares a kernel before its first launch */
+    if (one != k->one_warp) {
+        const char *name = k->module->jit->kernel(k->module->program, k->index)->name;
+        if (k->must) {                  /* the driver knows that from hip_kernel_facts */
+            *r = CWB_INVALID;
+            return NULL;
+        }
+        if (!atomic_exchange(&k->warned, true))
+            cw_warn("%s: a block of %u threads has no room for a wave of 64 lanes for each warp (%d threads at most), so two share one; if "
+                    "they wait for each other, the launch does not end (docs/amd.md)", name, threads, MAX_LONE);
+        pthread_mutex_lock(&k->lock);
+        if (!c->function && c->failed == CWB_OK)
+            c->failed = compile(k, one, NULL);
+        *r = c->failed;
+        pthread_mutex_unlock(&k->lock);
+    }
+    return atomic_load_explicit(&c->function, memory_order_acquire) ? c : NULL;
 }
 
 cwb_result
@@ -170,6 +223,7 @@ hip_kernel_prepare(struct cwb_module *m, uint32_t index, bool now, struct cwb_ke
     if (!k && (k = calloc(1, sizeof *k))) {
         k->module = m;
         k->index = index;
+        choose_warps(k);
         pthread_mutex_init(&k->lock, NULL);
         m->kernels[index] = k;
     }
@@ -180,9 +234,10 @@ hip_kernel_prepare(struct cwb_module *m, uint32_t index, bool now, struct cwb_ke
     cwb_result r = CWB_OK;
     if (now) {
         pthread_mutex_lock(&k->lock);
-        if (!k->function && k->failed == CWB_OK)
-            k->failed = compile(k, log);
-        r = k->failed;
+        struct hip_code *c = &k->code[k->one_warp];
+        if (!c->function && c->failed == CWB_OK)
+            c->failed = compile(k, k->one_warp, log);
+        r = c->failed;
         pthread_mutex_unlock(&k->lock);
     }
     return r;
@@ -201,12 +256,20 @@ hip_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out)
     out->registers = i->nregs;
     out->ptx_version = i->ptx_version;
     out->binary_version = i->sm;
+    if (k->one_warp)
+        out->lone_threads = MAX_LONE;
+    if (k->one_warp && k->must && (!out->max_threads_per_block || out->max_threads_per_block > MAX_LONE)) {
+        out->max_threads_per_block = MAX_LONE;
+        out->limit_reason = "each of its warps has a wave of 64 lanes for itself, since they wait for each other (docs/amd.md; "
+                            "CUDAWAY_WARPS_PER_WAVE=2 puts two into one)";
+    }
     pthread_mutex_lock(&k->lock);
     int v;
-    if (k->function) {
-        if (hip.hipFuncGetAttribute(&v, HIP_FUNC_ATTRIBUTE_NUM_REGS, k->function) == hipSuccess)
+    hipFunction_t function = k->code[k->one_warp].function;
+    if (function) {
+        if (hip.hipFuncGetAttribute(&v, HIP_FUNC_ATTRIBUTE_NUM_REGS, function) == hipSuccess)
             out->registers = (uint32_t)v;
-        if (hip.hipFuncGetAttribute(&v, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, k->function) == hipSuccess)
+        if (hip.hipFuncGetAttribute(&v, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function) == hipSuccess)
             out->local_bytes = (uint32_t)v;
     }
     pthread_mutex_unlock(&k->lock);
@@ -216,20 +279,20 @@ hip_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out)
 /* What grid.sync() of CUDA's cooperative groups counts in. Two launches of one kernel at once would share it: they cannot both be
  * resident as a whole anyway, unless they are small. */
 static hipError_t
-give_workspace(struct cwb_kernel *k)
+give_workspace(struct cwb_kernel *k, struct hip_code *c)
 {
     hipError_t e = hipSuccess;
     pthread_mutex_lock(&k->lock);
-    if (k->grid_at && !k->grid) {
+    if (c->grid_at && !c->grid) {
         uint32_t workspace[2] = { sizeof workspace, 0 };
         void *p = NULL;
         e = hip.hipMalloc(&p, sizeof workspace);
         if (e == hipSuccess)
             e = hip.hipMemcpy(p, workspace, sizeof workspace, hipMemcpyDefault);
         if (e == hipSuccess)
-            e = hip.hipMemcpy(k->grid_at, &p, sizeof p, hipMemcpyDefault);
+            e = hip.hipMemcpy(c->grid_at, &p, sizeof p, hipMemcpyDefault);
         if (e == hipSuccess)
-            k->grid = p;
+            c->grid = p;
         else if (p)
             (void)hip.hipFree(p);
     }
@@ -237,33 +300,73 @@ give_workspace(struct cwb_kernel *k)
     return e;
 }
 
+/* What HIP is told about a launch. */
+struct call {
+    uint32_t block[3], size;
+    const void *params;             /* size bytes */
+    uint64_t copy[(32764 + 7) / 8 + CWJ_AMD_SHAPE / 8];
+};
+
+static cwb_result
+cooperative(struct cwb_stream *s, struct cwb_kernel *k, struct hip_code *code, const struct cwb_launch *l, struct call *call)
+{
+    if (!hip.hipModuleLaunchCooperativeKernel)
+        return CWB_UNSUPPORTED;
+    /* This entry takes pointers to parameters only: the code object has one, the whole block, in units of 8 bytes. */
+    void *params[1] = { call->copy };
+    if (call->size > sizeof call->copy)
+        return CWB_INVALID;
+    if (call->size && call->params != call->copy) {
+        call->copy[(call->size - 1) / 8] = 0;
+        memcpy(call->copy, call->params, call->size);
+    }
+    hipError_t e = give_workspace(k, code);
+    if (e == hipSuccess)
+        e = hip.hipModuleLaunchCooperativeKernel(code->function, l->grid[0], l->grid[1], l->grid[2], call->block[0], call->block[1],
+                                                 call->block[2], l->dynamic_shared, s->s, params);
+    return hip_result(e);
+}
+
+/* The group and the arguments of a kernel whose warps have waves of their own (jit.h, one_warp). */
+static cwb_result
+lone_warps(const struct cwb_launch *l, struct call *call)
+{
+    uint32_t words = (l->param_size + 7) / 8;
+    if (l->param_size > sizeof call->copy - CWJ_AMD_SHAPE)
+        return CWB_INVALID;
+    if (words) {
+        call->copy[words - 1] = 0;
+        memcpy(call->copy, l->params, l->param_size);
+    }
+    call->copy[words] = l->block[0] | (uint64_t)l->block[1] << 16 | (uint64_t)l->block[2] << 32;
+    call->params = call->copy;
+    call->size = 8 * words + CWJ_AMD_SHAPE;
+    call->block[0] = cwj_amd_group(l->block[0] * l->block[1] * l->block[2]);
+    call->block[1] = call->block[2] = 1;
+    return CWB_OK;
+}
+
 cwb_result
 hip_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *l)
 {
-    size_t size = l->param_size;
-    void *extra[] = { HIP_LAUNCH_PARAM_BUFFER_POINTER, (void *)(uintptr_t)l->params, HIP_LAUNCH_PARAM_BUFFER_SIZE, &size, HIP_LAUNCH_PARAM_END };
-    if (!k->function)
-        return CWB_INTERNAL;            /* the driver prepares a kernel before its first launch */
+    struct call call;
+    cwb_result r;
+    struct hip_code *code = code_for(k, l->block[0] * l->block[1] * l->block[2], &r);
+    if (!code)
+        return r;
     int sticky = atomic_load_explicit(&s->c->error, memory_order_relaxed);
     if (sticky != CWB_OK)
         return (cwb_result)sticky;
+    call.params = l->params;
+    call.size = l->param_size;
+    memcpy(call.block, l->block, sizeof call.block);
+    if (code == &k->code[true] && (r = lone_warps(l, &call)) != CWB_OK)
+        return r;
     hip_use(s->c);
-    if (l->flags & CWB_LAUNCH_COOPERATIVE) {
-        if (!hip.hipModuleLaunchCooperativeKernel)
-            return CWB_UNSUPPORTED;
-        /* This entry takes pointers to parameters only: the code object has one, the whole block, in units of 8 bytes. */
-        uint64_t block[(4096 + 8) / 8] = { 0 };
-        void *params[1] = { block };
-        if (size > sizeof block)
-            return CWB_INVALID;
-        memcpy(block, l->params, size);
-        hipError_t e = give_workspace(k);
-        if (e != hipSuccess)
-            return hip_result(e);
-        e = hip.hipModuleLaunchCooperativeKernel(k->function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
-                                                            l->block[2], l->dynamic_shared, s->s, params);
-        return hip_result(e);
-    }
-    return hip_result(hip.hipModuleLaunchKernel(k->function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-                                                l->dynamic_shared, s->s, NULL, size ? extra : NULL));
+    if (l->flags & CWB_LAUNCH_COOPERATIVE)
+        return cooperative(s, k, code, l, &call);
+    size_t size = call.size;
+    void *extra[] = { HIP_LAUNCH_PARAM_BUFFER_POINTER, (void *)(uintptr_t)call.params, HIP_LAUNCH_PARAM_BUFFER_SIZE, &size, HIP_LAUNCH_PARAM_END };
+    return hip_result(hip.hipModuleLaunchKernel(code->function, l->grid[0], l->grid[1], l->grid[2], call.block[0], call.block[1],
+                                                call.block[2], l->dynamic_shared, s->s, NULL, size ? extra : NULL));
 }

@@ -61,52 +61,6 @@ gcn_leave(struct emit *e)
         emit_return(e);
 }
 
-/* Hidden kernel arguments of code object v5: block counts are u32 at 0, 4, 8; group sizes u16 at 12, 14, 16. */
-static LLVMValueRef
-hidden(struct emit *e, unsigned offset, LLVMTypeRef t)
-{
-    LLVMValueRef p = gcn_intrinsic(e, "llvm.amdgcn.implicitarg.ptr", NULL, 0, NULL, 0), off = LLVMConstInt(e->i64, offset, false);
-    LLVMValueRef v = LLVMBuildLoad2(e->b, t, LLVMBuildGEP2(e->b, e->i8, p, &off, 1, ""), "");
-    LLVMSetAlignment(v, t == e->i16 ? 2 : 4);
-    emit_invariant(e, v);
-    return t == e->i16 ? LLVMBuildZExt(e->b, v, e->i32, "") : v;
-}
-
-static LLVMValueRef
-wave_lane(struct emit *e)
-{
-    LLVMValueRef a[2] = { i32(e, ~0u), i32(e, 0) };
-    LLVMValueRef lane = gcn_intrinsic(e, "llvm.amdgcn.mbcnt.lo", NULL, 0, a, 2);
-    if (!e->wave64)
-        return lane;
-    LLVMValueRef b[2] = { i32(e, ~0u), lane };
-    return gcn_intrinsic(e, "llvm.amdgcn.mbcnt.hi", NULL, 0, b, 2);
-}
-
-LLVMValueRef
-gcn_lane(struct emit *e)
-{
-    /* With 32 lanes the code generator knows better than to do it; before that it says what the range is. */
-    return LLVMBuildAnd(e->b, wave_lane(e), i32(e, 31), "");
-}
-
-static LLVMValueRef
-id3(struct emit *e, const char *what, unsigned axis)
-{
-    char name[64] = "llvm.amdgcn.";
-    strncat(name, what, 40);
-    strncat(name, axis == 0 ? ".id.x" : axis == 1 ? ".id.y" : ".id.z", 6);
-    return gcn_intrinsic(e, name, NULL, 0, NULL, 0);
-}
-
-static LLVMValueRef
-linear_thread(struct emit *e)
-{
-    LLVMValueRef nx = hidden(e, 12, e->i16), ny = hidden(e, 14, e->i16);
-    LLVMValueRef yz = LLVMBuildAdd(e->b, id3(e, "workitem", 1), LLVMBuildMul(e->b, id3(e, "workitem", 2), ny, ""), "");
-    return LLVMBuildAdd(e->b, id3(e, "workitem", 0), LLVMBuildMul(e->b, yz, nx, ""), "");
-}
-
 /* Which of the compute units this is: se, sa and wgp of HW_ID1 since gfx10, se, sh and cu of HW_ID before; less than SM_NUMBERS. */
 enum { SM_NUMBERS = 2048, HWREG_HW_ID = 4, HWREG_HW_ID1 = 23 };
 
@@ -167,24 +121,31 @@ nanoseconds(struct emit *e)
 }
 
 static LLVMValueRef
+workgroup(struct emit *e, unsigned axis)
+{
+    static const char *const name[3] = { "llvm.amdgcn.workgroup.id.x", "llvm.amdgcn.workgroup.id.y", "llvm.amdgcn.workgroup.id.z" };
+    return gcn_intrinsic(e, name[axis], NULL, 0, NULL, 0);
+}
+
+static LLVMValueRef
 gcn_sreg(struct emit *e, ptx_sreg r)
 {
     LLVMValueRef lane, one;
     switch (r) {
-    case PTX_SREG_TID_X: return id3(e, "workitem", 0);
-    case PTX_SREG_TID_Y: return id3(e, "workitem", 1);
-    case PTX_SREG_TID_Z: return id3(e, "workitem", 2);
-    case PTX_SREG_CTAID_X: case PTX_SREG_CLUSTERID_X: return id3(e, "workgroup", 0);
-    case PTX_SREG_CTAID_Y: case PTX_SREG_CLUSTERID_Y: return id3(e, "workgroup", 1);
-    case PTX_SREG_CTAID_Z: case PTX_SREG_CLUSTERID_Z: return id3(e, "workgroup", 2);
-    case PTX_SREG_NCTAID_X: case PTX_SREG_NCLUSTERID_X: return hidden(e, 0, e->i32);
-    case PTX_SREG_NCTAID_Y: case PTX_SREG_NCLUSTERID_Y: return hidden(e, 4, e->i32);
-    case PTX_SREG_NCTAID_Z: case PTX_SREG_NCLUSTERID_Z: return hidden(e, 8, e->i32);
-    case PTX_SREG_NTID_X: return hidden(e, 12, e->i16);
-    case PTX_SREG_NTID_Y: return hidden(e, 14, e->i16);
-    case PTX_SREG_NTID_Z: return hidden(e, 16, e->i16);
+    case PTX_SREG_TID_X: return gcn_thread(e, 0);
+    case PTX_SREG_TID_Y: return gcn_thread(e, 1);
+    case PTX_SREG_TID_Z: return gcn_thread(e, 2);
+    case PTX_SREG_CTAID_X: case PTX_SREG_CLUSTERID_X: return workgroup(e, 0);
+    case PTX_SREG_CTAID_Y: case PTX_SREG_CLUSTERID_Y: return workgroup(e, 1);
+    case PTX_SREG_CTAID_Z: case PTX_SREG_CLUSTERID_Z: return workgroup(e, 2);
+    case PTX_SREG_NCTAID_X: case PTX_SREG_NCLUSTERID_X: return gcn_grid_size(e, 0);
+    case PTX_SREG_NCTAID_Y: case PTX_SREG_NCLUSTERID_Y: return gcn_grid_size(e, 1);
+    case PTX_SREG_NCTAID_Z: case PTX_SREG_NCLUSTERID_Z: return gcn_grid_size(e, 2);
+    case PTX_SREG_NTID_X: return gcn_block_size(e, 0);
+    case PTX_SREG_NTID_Y: return gcn_block_size(e, 1);
+    case PTX_SREG_NTID_Z: return gcn_block_size(e, 2);
     case PTX_SREG_LANEID: return gcn_lane(e);
-    case PTX_SREG_WARPID: return LLVMBuildLShr(e->b, linear_thread(e), i32(e, 5), "");
+    case PTX_SREG_WARPID: return LLVMBuildLShr(e->b, gcn_linear_thread(e), i32(e, 5), "");
     case PTX_SREG_NWARPID: return i32(e, 32);
     case PTX_SREG_SMID: return compute_unit(e);
     case PTX_SREG_NSMID: return i32(e, SM_NUMBERS);
@@ -461,9 +422,12 @@ gcn_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
     case AS_CONST:
         if (space == PTX_SPACE_CONST)
             return in_constant(e, address);
-        /* The hidden arguments follow the parameters, rounded up to 8 bytes; functions know where those are. */
+        /* The hidden arguments follow the parameters, rounded up to 8 bytes, and the block's size, if it is there; functions know where
+         * those are. */
         p = gcn_intrinsic(e, "llvm.amdgcn.implicitarg.ptr", NULL, 0, NULL, 0);
         at = LLVMBuildSub(e->b, number_of(e, p), address, "");
+        if (e->one_warp)
+            at = LLVMBuildSub(e->b, at, LLVMConstInt(e->i64, CWJ_AMD_SHAPE, false), "");
         return LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, at, LLVMConstInt(e->i64, 1, false), ""),
                              LLVMConstInt(e->i64, kernel_param_size(e), false), "");
     default:
@@ -500,8 +464,8 @@ hardware_barrier(struct emit *e)
 LLVMValueRef
 gcn_from_lane(struct emit *e, LLVMValueRef v, LLVMValueRef lane)
 {
-    if (e->wave64)
-        lane = LLVMBuildOr(e->b, lane, LLVMBuildAnd(e->b, wave_lane(e), i32(e, 32), ""), "");
+    if (e->wave64 && !e->one_warp)
+        lane = LLVMBuildOr(e->b, lane, LLVMBuildAnd(e->b, gcn_wave_lane(e), i32(e, 32), ""), "");
     LLVMValueRef a[2] = { LLVMBuildShl(e->b, lane, i32(e, 2), ""), v };
     return gcn_intrinsic(e, "llvm.amdgcn.ds.bpermute", NULL, 0, a, 2);
 }
@@ -513,7 +477,9 @@ gcn_ballot(struct emit *e, LLVMValueRef p)
     LLVMValueRef w = gcn_intrinsic(e, "llvm.amdgcn.ballot", &t, 1, &p, 1);
     if (!e->wave64)
         return w;
-    LLVMValueRef half = LLVMBuildAnd(e->b, wave_lane(e), i32(e, 32), "");
+    if (e->one_warp)
+        return LLVMBuildTrunc(e->b, w, e->i32, "");
+    LLVMValueRef half = LLVMBuildAnd(e->b, gcn_wave_lane(e), i32(e, 32), "");
     return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, w, LLVMBuildZExt(e->b, half, e->i64, ""), ""), e->i32, "");
 }
 
@@ -803,7 +769,7 @@ hardware_red(struct emit *e, const struct ptx_inst *in)
         LLVMValueRef n = gcn_intrinsic(e, "llvm.ctpop", &t, 1, &bits, 1), here = gcn_intrinsic(e, "llvm.amdgcn.ballot", &t, 1, &all, 1);
         LLVMValueRef first[2] = { here, all };
         first[0] = LLVMBuildTrunc(e->b, gcn_intrinsic(e, "llvm.cttz", &t, 1, first, 2), e->i32, "");
-        LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, wave_lane(e), first[0], ""), add, added);
+        LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, gcn_wave_lane(e), first[0], ""), add, added);
         LLVMPositionBuilderAtEnd(e->b, add);
         emit_set_scope(LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpAdd, word, LLVMBuildTrunc(e->b, n, e->i32, ""),
                                           LLVMAtomicOrderingMonotonic, false), "workgroup");
@@ -869,7 +835,7 @@ gcn_barrier(struct emit *e, const struct ptx_inst *in)
         expected = emit_src(e, in, next, PTX_U32);      /* a multiple of the warp's size: a warp counts as a whole */
         n = i32(e, 32);
     } else {
-        expected = LLVMBuildMul(e->b, LLVMBuildMul(e->b, hidden(e, 12, e->i16), hidden(e, 14, e->i16), ""), hidden(e, 16, e->i16), "");
+        expected = gcn_block_threads(e);
         active = gcn_ballot(e, LLVMConstInt(e->i1, 1, false));
         n = gcn_intrinsic(e, "llvm.ctpop", &e->i32, 1, &active, 1);
     }
@@ -944,7 +910,7 @@ gcn_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LL
 }
 
 static const struct emit_target emit_target_amdgcn = {
-    .enter = gcn_enter, .begin = gcn_begin, .leave = gcn_leave, .leaving = gcn_leaving, .sreg = gcn_sreg, .symbol = gcn_symbol, .pointer = gcn_pointer,
+    .enter = gcn_enter, .begin = gcn_begin, .start = gcn_start, .leave = gcn_leave, .leaving = gcn_leaving, .sreg = gcn_sreg, .symbol = gcn_symbol, .pointer = gcn_pointer,
     .to_generic = gcn_to_generic, .from_generic = gcn_from_generic, .isspacep = gcn_isspacep, .local_storage = gcn_local_storage,
     .warp = gcn_warp, .barrier = gcn_barrier, .misc = gcn_misc, .runtime_call = gcn_runtime_call,
 };
@@ -963,8 +929,9 @@ add_kernel(struct emit *e, uint32_t index)
 {
     const struct cwj_kernel *k = &e->program->kernels[index];
     uint32_t id = e->program->kernel_func[index];
-    LLVMTypeRef block = LLVMArrayType(e->i64, (k->param_size + 7) / 8);
-    LLVMValueRef fn = LLVMAddFunction(e->module, k->name, LLVMFunctionType(e->void_, &block, k->param_size ? 1 : 0, false));
+    unsigned words = (k->param_size + 7) / 8 + (e->one_warp ? CWJ_AMD_SHAPE / 8 : 0);
+    LLVMTypeRef block = LLVMArrayType(e->i64, words);
+    LLVMValueRef fn = LLVMAddFunction(e->module, k->name, LLVMFunctionType(e->void_, &block, words ? 1 : 0, false));
     LLVMSetFunctionCallConv(fn, CC_KERNEL);
     LLVMSetVisibility(fn, LLVMProtectedVisibility);
     /* CUDA allows blocks of up to 1024 threads unless the kernel says otherwise. */
@@ -972,9 +939,13 @@ add_kernel(struct emit *e, uint32_t index)
     const uint32_t *n = k->reqntid[0] ? k->reqntid : k->maxntid;
     if (n[0])
         max = n[0] * (n[1] ? n[1] : 1) * (n[2] ? n[2] : 1);
+    if (!max || max > 1024)
+        max = 1024;
+    if (e->one_warp)
+        max = cwj_amd_group(max) < 1024 ? cwj_amd_group(max) : 1024;
     struct cw_buf b;
     cw_buf_init(&b);
-    cw_buf_printf(&b, "1,%u", max ? max : 1024);
+    cw_buf_printf(&b, "1,%u", max);
     if (b.data)
         set_attribute(e, fn, "amdgpu-flat-work-group-size", b.data);
     cw_buf_finish(&b);
@@ -1043,7 +1014,8 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
     e->cpu = cpu;
     e->width = 1;
     e->fast_code = true;
-    e->wave64 = cpu && !strncmp(cpu, "gfx9", 4);    /* GCN and CDNA; RDNA runs 32 lanes */
+    e->wave64 = cwj_amd_wave64(cpu);
+    e->one_warp = e->wave64 && what->one_warp;
     LLVMSetTarget(e->module, "amdgcn-amd-amdhsa");
     LLVMSetDataLayout(e->module, data_layout);
     LLVMAddModuleFlag(e->module, LLVMModuleFlagBehaviorError, "amdhsa_code_object_version", 26,

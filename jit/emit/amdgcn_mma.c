@@ -550,7 +550,7 @@ gcn_mma(struct emit *e, const struct ptx_inst *in)
         products_quad(e, in, &m, regs, out);
     else if (m.a == PTX_F64)
         products_f64(e, in, &m, regs, out);
-    else if (emit_session(e)->matrix_native && gcn_native_has(e, in, &m))
+    else if (emit_session(e)->matrix_native && !e->one_warp && gcn_native_has(e, in, &m))
         products_native(e, in, &m, regs, out);
     else
         products_small(e, in, &m, regs, out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Shared by the files that emit for amdgcn (amdgcn*.c). A warp is 32 lanes: half of a wave of 64. */
+ * Shared by the files that emit for amdgcn (amdgcn*.c). A warp is 32 lanes: half of a wave of 64, of which it may be alone in. */
 #ifndef CWJ_AMDGCN_PRIVATE_H
 #define CWJ_AMDGCN_PRIVATE_H
 
@@ -7,9 +7,18 @@
 
 /* Call llvm.* `name`, overloaded on the types given. */
 LLVMValueRef gcn_intrinsic(struct emit *e, const char *name, LLVMTypeRef *overload, unsigned noverload, LLVMValueRef *args, unsigned n);
-LLVMValueRef gcn_lane(struct emit *e);                                          /* i32: of the warp, 0..31 */
 LLVMValueRef gcn_from_lane(struct emit *e, LLVMValueRef v, LLVMValueRef lane);  /* the i32 v of a lane of the same warp */
 LLVMValueRef gcn_ballot(struct emit *e, LLVMValueRef p);                        /* i32: a bit a lane of the warp */
+
+/* amdgcn_thread.c: i32 each; axis 0 to 2 is x, y, z */
+LLVMValueRef gcn_wave_lane(struct emit *e);                                     /* of the wave, 0..31 or 0..63 */
+LLVMValueRef gcn_lane(struct emit *e);                                          /* of the warp, 0..31 */
+LLVMValueRef gcn_thread(struct emit *e, unsigned axis);                         /* %tid */
+LLVMValueRef gcn_linear_thread(struct emit *e);                                 /* of the block */
+LLVMValueRef gcn_block_size(struct emit *e, unsigned axis);                     /* %ntid */
+LLVMValueRef gcn_block_threads(struct emit *e);
+LLVMValueRef gcn_grid_size(struct emit *e, unsigned axis);                      /* %nctaid */
+void gcn_start(struct emit *e);                                                 /* emit_target.start */
 
 uint8_t gcn_matrix_model(uint8_t sm);                                           /* index into matrix_models */
 bool emit_gcn_matrix(struct emit *e, const struct ptx_inst *in);                /* amdgcn_matrix.c */

@@ -54,15 +54,18 @@ visit_shape(void *user, uint32_t r, bool write)
 }
 
 static bool
-sreg_varies(uint32_t sreg, bool linear_x)
+sreg_varies(uint32_t sreg, const struct div_ctx *c)
 {
     switch (sreg) {
+    case PTX_SREG_WARPID: case PTX_SREG_CLOCK: case PTX_SREG_CLOCK_HI: case PTX_SREG_CLOCK64:
+    case PTX_SREG_GLOBALTIMER: case PTX_SREG_GLOBALTIMER_LO: case PTX_SREG_GLOBALTIMER_HI:
+        return c->width == FLOW_BLOCK;
     case PTX_SREG_TID_X: case PTX_SREG_LANEID:
     case PTX_SREG_LANEMASK_EQ: case PTX_SREG_LANEMASK_LE: case PTX_SREG_LANEMASK_LT:
     case PTX_SREG_LANEMASK_GE: case PTX_SREG_LANEMASK_GT:
         return true;
     case PTX_SREG_TID_Y: case PTX_SREG_TID_Z:
-        return !linear_x;
+        return !c->linear_x;
     default:
         return false;
     }
@@ -74,7 +77,7 @@ operand_varies(const struct ptx_operand *o, const struct div_ctx *c)
 {
     switch (o->kind) {
     case PTX_OPND_SREG:
-        return sreg_varies(o->index, c->linear_x);
+        return sreg_varies(o->index, c);
     case PTX_OPND_SYM:
     case PTX_OPND_ADDR:
         if (!o->sym)
@@ -98,6 +101,8 @@ result_varies(const struct ptx_inst *in, const struct div_ctx *c)
 {
     switch (in->op) {
     case PTX_OP_VOTE: case PTX_OP_REDUX: case PTX_OP_ACTIVEMASK: case PTX_OP_BAR: case PTX_OP_BARRIER:
+        if (c->width == FLOW_BLOCK && in->op != PTX_OP_BAR && in->op != PTX_OP_BARRIER)
+            return true;
         /* One answer for all lanes that execute it together, if they name the same members (a source register). */
         for (unsigned i = 1; i < in->noperands; i++)
             if (in->operand[i].kind == PTX_OPND_REG && !c->f->uniform[in->operand[i].index] && i + 1 == in->noperands &&
@@ -325,7 +330,7 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
                 const struct ptx_inst *in = &fn->insts[blk->first + i];
                 c.source_varying = false;
                 c.result_varying = result_varies(in, &c);
-                c.affine = flow_affine(f, in, linear_x, width);
+                c.affine = width == FLOW_BLOCK ? (struct flow_shape){ .kind = FLOW_VARYING } : flow_affine(f, in, linear_x, width);
                 if (sources_matter(in)) {
                     flow_visit_regs(in, visit_shape, &c);
                 } else {
@@ -352,7 +357,7 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
             }
         }
     } while (c.changed && g.budget);
-    if (g.budget)
+    if (g.budget && width != FLOW_BLOCK)
         close_runs(f, &g, cover);
     if (!g.budget) {
         assume_the_worst(f);

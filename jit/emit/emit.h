@@ -33,6 +33,7 @@ struct emit {
     const char     *cpu;            /* "gfx1100", "sm_90", host cpu */
     unsigned        width;          /* lanes of a vector value; 1 = every value is a scalar */
     bool            wave64;         /* amdgcn with 64 lanes */
+    bool            one_warp;       /* of which a wave uses 32, for one warp: as in cwj_aot_options */
     bool            fast_code;      /* optimised code; false for host:O0 */
     bool            floats_native;  /* amdgcn: as in cwj_aot_options */
     bool            narrow;         /* host: the program's addresses have 32 bits (narrow.c) */
@@ -118,7 +119,7 @@ struct emit_simt {
     bool module_image;              /* as in cwj_aot_options */
     bool declare_only;              /* amdgcn: variables are defined in another module, which this one is linked to */
     uint8_t matrix_sm;              /* as in cwj_aot_options */
-    bool matrix_native, floats_native;
+    bool matrix_native, floats_native, one_warp;
 };
 cw_result emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
                            struct cwj_diags *diags) CW_MUST_CHECK;

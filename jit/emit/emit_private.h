@@ -16,6 +16,8 @@ struct emit_target {
     void (*enter)(struct emit *e);
     void (*begin)(struct emit *e);
     void (*leave)(struct emit *e);
+    /* NULL, or: at the end of the entry block, when all else is emitted; goes on to the function's first block. */
+    void (*start)(struct emit *e);
     /* Value of a special register, of its table type; lane-varying ones in vector shape when width > 1. */
     LLVMValueRef (*sreg)(struct emit *e, ptx_sreg sreg);
     /* Address of a variable or of a kernel parameter as a scalar i64 in its own space. Not called for .local. */

@@ -62,6 +62,9 @@ void flow_visit_regs(const struct ptx_inst *in, void (*visit)(void *user, uint32
 /* How many operands are written; they come first. */
 unsigned flow_destinations(const struct ptx_inst *in);
 
+/* A width: of the whole block, for facts only; no value is affine then, `masked` has no runs. */
+enum { FLOW_BLOCK = 1024 };
+
 /* fn->blocks must be built. With width 1 every register is uniform and no block masked. linear_x: see struct
  * cwh_variant. */
 cw_result flow_analyse(struct flow *f, const struct ptx_function *fn, unsigned width, bool linear_x, struct cw_arena *arena) CW_MUST_CHECK;

@@ -702,6 +702,8 @@ emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_f
             emit_block(e, p);
         LLVMPositionBuilderAtEnd(f->entry_b, f->entry);
         LLVMPositionBuilderAtEnd(e->b, f->entry);
+        if (s->target->start)
+            s->target->start(e);
         enter_together(e, 0);
         LLVMPositionBuilderAtEnd(e->b, f->exit);
         e->mask = f->entry_mask;

@@ -11,8 +11,10 @@
 #include <string.h>
 
 struct taint {
+    const struct flow *f;
     uint64_t *regs;
     bool source, changed;
+    bool joined_only;               /* writes count where the register has several definitions */
 };
 
 static void
@@ -21,11 +23,87 @@ visit(void *user, uint32_t r, bool write)
     struct taint *t = user;
     uint64_t bit = (uint64_t)1 << (r % 64);
     if (!write) {
-        t->source |= (t->regs[r / 64] & bit) != 0;
-    } else if (t->source && !(t->regs[r / 64] & bit)) {
+        t->source |= !t->joined_only && (t->regs[r / 64] & bit) != 0;
+    } else if (t->source && !(t->regs[r / 64] & bit) && (!t->joined_only || t->f->ndefs[r] > 1)) {
         t->regs[r / 64] |= bit;
         t->changed = true;
     }
+}
+
+static bool
+tainted_end(const struct flow *f, uint32_t b, const uint64_t *regs)
+{
+    const struct ptx_block *blk = &f->fn->blocks[b];
+    const struct ptx_inst *end = blk->count ? &f->fn->insts[blk->first + blk->count - 1] : NULL;
+    return end && end->has_guard && regs[end->guard / 64] >> (end->guard % 64) & 1;
+}
+
+/* What is written between a tainted branch in the loop and where its sides meet says which way it went. */
+static void
+taint_sides(struct taint *t, uint32_t l)
+{
+    const struct flow *f = t->f;
+    t->joined_only = t->source = true;
+    for (uint32_t p = f->position[f->loops[l].header]; p <= f->loops[l].last; p++) {
+        uint32_t b = f->order[p], join = f->ipdom[b];
+        if (!tainted_end(f, b, t->regs))
+            continue;
+        /* The layout has the blocks between a branch and its meeting place behind the branch and in front of that place, if that is in
+         * the loop and not its header; else up to the end of the loop. */
+        bool within = join < f->n && flow_in_loop(f, join, l) && f->position[join] > p;
+        uint32_t end = within ? f->position[join] : f->loops[l].last + 1;
+        for (uint32_t q = p + 1; q < end; q++)
+            for (uint32_t i = 0; i < f->fn->blocks[f->order[q]].count; i++)
+                flow_visit_regs(&f->fn->insts[f->fn->blocks[f->order[q]].first + i], visit, t);
+    }
+    t->joined_only = false;
+}
+
+void
+flow_taint(const struct flow *f, uint32_t l, uint64_t *regs, bool control, bool (*source)(const struct ptx_inst *, void *), void *user)
+{
+    struct taint t = { .f = f, .regs = regs };
+    uint32_t first = f->position[f->loops[l].header], last = f->loops[l].last;
+    memset(regs, 0, f->words * sizeof *regs);
+    do {
+        t.changed = false;
+        for (uint32_t p = first; p <= last; p++) {
+            const struct ptx_block *blk = &f->fn->blocks[f->order[p]];
+            for (uint32_t i = 0; i < blk->count; i++) {
+                const struct ptx_inst *in = &f->fn->insts[blk->first + i];
+                t.source = source(in, user);
+                flow_visit_regs(in, visit, &t);
+            }
+        }
+        if (control)
+            taint_sides(&t, l);
+    } while (t.changed);
+}
+
+/* Does control that goes on at block b come back to the loop's header without a choice? Then a branch to b goes round again. */
+static bool
+goes_round(const struct flow *f, uint32_t b, uint32_t l)
+{
+    for (unsigned steps = 0; steps < 16 && f->fn->blocks[b].nsucc == 1 && b != f->loops[l].header; steps++)
+        b = f->fn->blocks[b].succ[0];
+    return b == f->loops[l].header;
+}
+
+bool
+flow_leaves_by(const struct flow *f, uint32_t l, const uint64_t *regs)
+{
+    for (uint32_t p = f->position[f->loops[l].header]; p <= f->loops[l].last; p++) {
+        uint32_t b = f->order[p];
+        const struct ptx_block *blk = &f->fn->blocks[b];
+        if (!tainted_end(f, b, regs))
+            continue;
+        if (flow_guarded_leave(f->fn, b))
+            return true;
+        for (uint32_t k = 0; k < blk->nsucc; k++)       /* round again: a loop of its own, which only shares the header */
+            if (!flow_in_loop(f, blk->succ[k], l) || (blk->nsucc > 1 && goes_round(f, blk->succ[k], l)))
+                return true;
+    }
+    return false;
 }
 
 static bool
@@ -34,21 +112,21 @@ is_fence(const struct ptx_inst *in)
     return in->op == PTX_OP_MEMBAR || in->op == PTX_OP_FENCE || in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER;
 }
 
+/* user: whether the loop has a fence */
 static bool
-reads_shared_state(const struct ptx_inst *in, bool fenced)
+reads_shared_state(const struct ptx_inst *in, void *user)
 {
     if (in->op == PTX_OP_ATOM || in->op == PTX_OP_MBARRIER_TEST_WAIT || in->op == PTX_OP_MBARRIER_TRY_WAIT)
         return true;
     if (in->op != PTX_OP_LD || in->space == PTX_SPACE_PARAM || in->space == PTX_SPACE_CONST || in->space == PTX_SPACE_LOCAL)
         return false;
-    return fenced || (in->sem != PTX_SEM_NONE && in->sem != PTX_SEM_WEAK);
+    return *(const bool *)user || (in->sem != PTX_SEM_NONE && in->sem != PTX_SEM_WEAK);
 }
 
 static bool
 waits(const struct flow *f, uint32_t l, uint64_t *regs)
 {
     const struct ptx_function *fn = f->fn;
-    struct taint t = { .regs = regs };
     bool fenced = false, any = false;
     uint32_t first = f->position[f->loops[l].header], last = f->loops[l].last;
     for (uint32_t p = first; p <= last; p++) {
@@ -59,33 +137,12 @@ waits(const struct flow *f, uint32_t l, uint64_t *regs)
     for (uint32_t p = first; p <= last && !any; p++) {
         const struct ptx_block *blk = &fn->blocks[f->order[p]];
         for (uint32_t i = 0; i < blk->count; i++)
-            any |= reads_shared_state(&fn->insts[blk->first + i], fenced);
+            any |= reads_shared_state(&fn->insts[blk->first + i], &fenced);
     }
     if (!any)
         return false;
-    memset(regs, 0, f->words * sizeof *regs);
-    do {
-        t.changed = false;
-        for (uint32_t p = first; p <= last; p++) {
-            const struct ptx_block *blk = &fn->blocks[f->order[p]];
-            for (uint32_t i = 0; i < blk->count; i++) {
-                const struct ptx_inst *in = &fn->insts[blk->first + i];
-                t.source = reads_shared_state(in, fenced);
-                flow_visit_regs(in, visit, &t);
-            }
-        }
-    } while (t.changed);
-    for (uint32_t p = first; p <= last; p++) {
-        uint32_t b = f->order[p];
-        const struct ptx_block *blk = &fn->blocks[b];
-        const struct ptx_inst *end = blk->count ? &fn->insts[blk->first + blk->count - 1] : NULL;
-        if (!end || !end->has_guard || !(regs[end->guard / 64] >> (end->guard % 64) & 1))
-            continue;
-        for (uint32_t k = 0; k < blk->nsucc; k++)
-            if (!flow_in_loop(f, blk->succ[k], l))
-                return true;
-    }
-    return false;
+    flow_taint(f, l, regs, false, reads_shared_state, &fenced);
+    return flow_leaves_by(f, l, regs);
 }
 
 void

@@ -66,6 +66,7 @@ struct cwj_reach {
     bool indirect;                  /* a call through a register is reachable: funcs has all address-taken functions */
     bool recursive;                 /* the call graph has a cycle, or may have one through a register */
     struct cwj_shared_layout shared;
+    uint8_t waits;                  /* enum cwj_waits + 1, 0: not known yet; under the program's lock */
 };
 
 struct cwj_program {

@@ -370,6 +370,86 @@ for k, b in enumerate(('bar', 'barrier')):
               '%s.red.or.pred %%p2, 1, %%p1; selp.u32 %%d2, 1, 0, %%p2;\n%s.red.popc.u32 %%d3, 1, 64, !%%p1;') % ((b,) * 4))
 t.write()
 
+# ---- warps that wait for each other at different places ----
+PEEK = '''.visible .func (.param .b32 r) peek(.param .b64 p)
+{
+    .reg .b32 %x; .reg .b64 %a; ld.param.u64 %a, [p]; ld.volatile.u32 %x, [%a]; st.param.b32 [r], %x; ret;
+}'''
+t = Test('sync/warps', 'Warps of a block that wait for each other at different places of the program: no order of theirs alone can go on.', 'sm_90', '7.8',
+         top='.shared .align 4 .b32 box[32], turn, lock;\n.shared .align 8 .b64 full, empty;\n' + PEEK)
+SETUP = 'and.b32 %t9, %i, 31; mov.u64 %q1, box; mad.wide.u32 %q2, %t9, 4, %q1; mov.u64 %q3, turn; setp.eq.u32 %p7, %lane, 0; setp.lt.u32 %p6, %i, 32;\n'
+ping = [0] * 32         # warp 0: 3 x + a; warp 1: x ^ a; eight times in turn
+for r in range(8):
+    ping = [(3 * x + A[l]) & M[32] ^ A[l + 32] for l, x in enumerate(ping)]
+for name, look in (('ping', 'ld.volatile.shared.u32 %t2, [%q3]; setp.ne.u32 %p1, %t2, %t1; @%p1 bra W#;'),
+                   ('ping_acquire', 'ld.acquire.cta.shared.u32 %t2, [%q3]; setp.eq.u32 %p1, %t2, %t1; @%p1 bra G#; bra W#;\nG#:'),
+                   ('ping_fence', 'membar.cta; ld.shared.u32 %t2, [%q3]; setp.ne.u32 %p1, %t2, %t1; @%p1 bra W#;'),
+                   ('ping_cas', 'atom.shared.cas.b32 %t2, [%q3], %t1, %t1; setp.ne.u32 %p1, %t2, %t1; @%p1 bra W#;'),
+                   ('ping_add', 'atom.shared.add.u32 %t2, [%q3], 0; setp.ne.u32 %p1, %t2, %t1; @%p1 bra W#;'),
+                   ('ping_branch', 'mov.u32 %t3, 0;\nL#:\nld.volatile.shared.u32 %t2, [%q3]; setp.ne.u32 %p1, %t2, %t1; @%p1 bra N#;\nmov.u32 %t3, 1;\nN#:\nsetp.eq.u32 %p2, %t3, 0; @%p2 bra L#;'),
+                   ('ping_call', '{ .param .b64 p; .param .b32 r; cvta.shared.u64 %q4, %q3; st.param.b64 [p], %q4; call (r), peek, (p); ld.param.b32 %t2, [r]; }\nsetp.ne.u32 %p1, %t2, %t1; @%p1 bra W#;')):
+    def side(k, work):
+        return ('mov.u32 %%t1, %d;\nW%d:\n%s\nmembar.cta; ld.volatile.shared.u32 %%t4, [%%q2]; %s st.volatile.shared.u32 [%%q2], %%t4; membar.cta; bar.warp.sync -1;\n'
+                'add.u32 %%t5, %%t1, 1; @%%p7 st.volatile.shared.u32 [%%q3], %%t5; add.u32 %%t1, %%t1, 2; setp.lt.u32 %%p3, %%t1, 16; @%%p3 bra W%d;\n'
+                % (k, k, look.replace('#', str(k)), work, k))
+    t.kernel(name, {'a': IN_A}, {'d': ('u32', N, ping * 2)},
+             SETUP + '@%p6 st.shared.u32 [%q2], 0; mov.u32 %t0, 0; st.shared.u32 [%q3], %t0; bar.sync 0; @!%p6 bra SECOND;\n' + side(0, 'mad.lo.u32 %t4, %t4, 3, %a;') +
+             'bra DONE;\nSECOND:\n' + side(1, 'xor.b32 %t4, %t4, %a;') + 'DONE:\nbar.sync 0; ld.shared.u32 %d, [%q2];',
+             notes=('skip host not every loop that waits is recognised there (docs/amd.md)',))
+A4 = values('u32', 'random', 128, 11)
+t.kernel('locked', {'a': ('u32', '128 x @random(11)')}, {'d': ('u32', 128, [sum(A4[w * 32 + i % 32] for w in range(4)) for i in range(128)])},
+         SETUP + '''@%p6 st.shared.u32 [%q2], 0; mov.u64 %q4, lock; mov.u32 %t0, 0; st.shared.u32 [%q4], %t0; bar.sync 0; @!%p7 bra HAVE;
+TRY:
+atom.shared.cas.b32 %t1, [%q4], 0, 1; setp.ne.u32 %p1, %t1, 0; @%p1 bra TRY;
+HAVE:
+bar.warp.sync -1; membar.cta; ld.volatile.shared.u32 %t2, [%q2]; add.u32 %t2, %t2, %a; st.volatile.shared.u32 [%q2], %t2; membar.cta; bar.warp.sync -1;
+@%p7 atom.shared.exch.b32 %t3, [%q4], 0;
+bar.sync 0; ld.shared.u32 %d, [%q2];''', launch='block 128')
+acc = [0] * 32          # warp 0 writes a + r, warp 1 reads the other way round
+for r in range(4):
+    acc = [(5 * x + A[31 - l] + r) & M[32] for l, x in enumerate(acc)]
+for name, one, two in (('numbered', 'bar.sync 1, 64;', 'bar.sync 2, 64;'), ('register', 'mov.u32 %t7, 5; barrier.sync %t7;', 'mov.u32 %t7, 6; barrier.sync %t7, 64;'),
+                       ('apart', 'bar.sync 0;', 'barrier.sync 0;'), ('reduced', 'bar.red.popc.u32 %t7, 0, %p6;', 'bar.red.or.pred %p4, 0, %p6;')):
+    t.kernel(name, {'a': IN_A}, {'d': ('u32', N, [0] * 32 + acc)},
+             SETUP + 'xor.b32 %%t8, %%t9, 31; mad.wide.u32 %%q4, %%t8, 4, %%q1; mov.u32 %%t1, 0; @!%%p6 bra READ;\nWRITE:\nadd.u32 %%t2, %%a, %%t1; st.shared.u32 [%%q2], %%t2; %s\n%s\n'
+             'add.u32 %%t1, %%t1, 1; setp.lt.u32 %%p1, %%t1, 4; @%%p1 bra WRITE;\nbra DONE;\nREAD:\n%s\nld.shared.u32 %%t2, [%%q4]; mad.lo.u32 %%d, %%d, 5, %%t2; %s\n'
+             'add.u32 %%t1, %%t1, 1; setp.lt.u32 %%p1, %%t1, 4; @%%p1 bra READ;\nDONE:' % (one, two, one, two))
+t.kernel('mbarriers', {'a': IN_A}, {'d': ('u32', N, [0] * 32 + acc)},
+         SETUP + '''xor.b32 %t8, %t9, 31; mad.wide.u32 %q4, %t8, 4, %q1; mov.u32 %t1, 0; mov.u64 %q5, full; mov.u64 %q6, empty;
+setp.eq.u32 %p1, %i, 0; @%p1 mbarrier.init.shared.b64 [%q5], 32; @%p1 mbarrier.init.shared.b64 [%q6], 32; bar.sync 0; @!%p6 bra READ;
+WRITE:
+add.u32 %t2, %a, %t1; st.shared.u32 [%q2], %t2; mbarrier.arrive.shared.b64 %q7, [%q5]; and.b32 %t3, %t1, 1;
+FREE:
+mbarrier.test_wait.parity.shared.b64 %p2, [%q6], %t3; @!%p2 bra FREE;
+add.u32 %t1, %t1, 1; setp.lt.u32 %p1, %t1, 4; @%p1 bra WRITE;
+bra DONE;
+READ:
+and.b32 %t3, %t1, 1;
+FULL:
+mbarrier.try_wait.parity.shared.b64 %p2, [%q5], %t3; @!%p2 bra FULL;
+ld.shared.u32 %t2, [%q4]; mad.lo.u32 %d, %d, 5, %t2; mbarrier.arrive.shared.b64 %q7, [%q6];
+add.u32 %t1, %t1, 1; setp.lt.u32 %p1, %t1, 4; @%p1 bra READ;
+DONE:''')
+# The numbers of threads where the block's shape is no multiple of a warp, and what lies beside them.
+SX, SY, SZ = 5, 7, 2
+T = SX * SY * SZ
+t.kernel('shape', {'a': ('u32', '%d x @random(11)' % T)},
+         {'d': ('u32', T, [i % SX | i // SX % SY << 4 | i // (SX * SY) << 8 | i % 32 << 12 | i // 32 << 20 for i in range(T)]),
+          'e': ('u32', T, [SX | SY << 8 | SZ << 16] * T), 'f': ('u32', T, [M[32]] * 64 + [(1 << T - 64) - 1] * (T - 64)), 'g': ('u32', T, [(1 << i % 32) - 1 for i in range(T)]),
+          'h': ('u32', T, [sum(values('u32', 'random', T, 11)[i // 32 * 32:i // 32 * 32 + 32]) for i in range(T)])},
+         '''bar.sync 1;
+mov.u32 %t0, %tid.x; mov.u32 %t1, %tid.y; mov.u32 %t2, %tid.z; mov.u32 %t3, %warpid; shl.b32 %t1, %t1, 4; shl.b32 %t2, %t2, 8; shl.b32 %t4, %lane, 12; shl.b32 %t3, %t3, 20;
+or.b32 %d, %t0, %t1; or.b32 %d, %d, %t2; or.b32 %d, %d, %t3; or.b32 %d, %d, %t4;
+mov.u32 %t0, %ntid.x; mov.u32 %t1, %ntid.y; mov.u32 %t2, %ntid.z; shl.b32 %t1, %t1, 8; shl.b32 %t2, %t2, 16; or.b32 %e, %t0, %t1; or.b32 %e, %e, %t2;
+activemask.b32 %f; mov.u32 %g, %lanemask_lt; redux.sync.add.u32 %h, %a, %f;''', launch='block %d,%d,%d' % (SX, SY, SZ),
+         index='.reg .b32 %x<6>; mov.u32 %x0, %tid.x; mov.u32 %x1, %tid.y; mov.u32 %x2, %tid.z; mov.u32 %x3, %ntid.x; mov.u32 %x4, %ntid.y; mad.lo.u32 %x2, %x2, %x4, %x1; mad.lo.u32 %i, %x2, %x3, %x0;')
+# Barriers in a loop whose end each thread reads for itself: the same for all here, which only the data says. In blocks of every size.
+wide = values('u32', 'random', 1024, 11)
+t.kernel('agreed', {'a': ('u32', '1024 x @random(11)'), 'n': ('u32', '1024 x 3')}, {'d': ('u32', 1024, [(a + 31) & M[32] for a in wide])},
+         'mov.u32 %t0, 0; mov.u64 %q1, box; and.b32 %t9, %i, 31; mad.wide.u32 %q2, %t9, 4, %q1; setp.ge.u32 %p1, %i, 992;\nAGAIN:\nbar.sync 0; @%p1 st.shared.u32 [%q2], %t9; bar.sync 0; ld.shared.u32 %t1, [%q1+124];\n'
+         'add.u32 %t0, %t0, 1; setp.lt.u32 %p2, %t0, %n; @%p2 bra AGAIN;\nadd.u32 %d, %a, %t1;', launch='block 1024')
+t.write()
+
 t = Test('sync/fences', 'Fences and hints: they change no value.', 'sm_90', '8.6', top='.shared .align 128 .b8 sh[128];')
 body = '\n'.join('membar.%s;' % s for s in ('cta', 'gl', 'sys')) + '\n'
 body += '\n'.join('fence%s.%s;' % (m, s) for m in ('', '.sc', '.acq_rel', '.acquire', '.release') for s in ('cta', 'gpu', 'sys', 'cluster') if not (m == ''))

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * amdgcn: which thread a work-item is. As a rule a work-group is the block and a work-item the thread of the same number.
+ *
+ * With one_warp (waves of 64 lanes, emit.h) a work-group has one dimension and 64 work-items a warp: lanes 32 to 63 of each wave
+ * have no thread and end at once, as do those behind the last thread. The block's size is then no business of HIP's: it is the last
+ * 8 bytes of the kernel's arguments, three u16 (jit.h, cwj_amd_shape), in front of the hidden ones, whose place functions know. */
+#include "jit/emit/amdgcn_private.h"
+
+#include <string.h>
+
+static LLVMValueRef
+i32(struct emit *e, uint32_t v)
+{
+    return LLVMConstInt(e->i32, v, false);
+}
+
+static LLVMValueRef
+load_at(struct emit *e, LLVMValueRef base, int64_t offset, LLVMTypeRef t)
+{
+    LLVMValueRef off = LLVMConstInt(e->i64, (uint64_t)offset, true);
+    LLVMValueRef v = LLVMBuildLoad2(e->b, t, LLVMBuildGEP2(e->b, e->i8, base, &off, 1, ""), "");
+    LLVMSetAlignment(v, t == e->i16 ? 2 : 4);
+    emit_invariant(e, v);
+    return t == e->i16 ? LLVMBuildZExt(e->b, v, e->i32, "") : v;
+}
+
+static LLVMValueRef
+hidden_arguments(struct emit *e)
+{
+    return gcn_intrinsic(e, "llvm.amdgcn.implicitarg.ptr", NULL, 0, NULL, 0);
+}
+
+/* Hidden kernel arguments of code object v5: block counts are u32 at 0, 4, 8; group sizes u16 at 12, 14, 16. */
+LLVMValueRef
+gcn_grid_size(struct emit *e, unsigned axis)
+{
+    return load_at(e, hidden_arguments(e), 4 * axis, e->i32);
+}
+
+LLVMValueRef
+gcn_block_size(struct emit *e, unsigned axis)
+{
+    if (!e->one_warp)
+        return load_at(e, hidden_arguments(e), 12 + 2 * axis, e->i16);
+    return load_at(e, hidden_arguments(e), 2 * (int64_t)axis - CWJ_AMD_SHAPE, e->i16);
+}
+
+LLVMValueRef
+gcn_block_threads(struct emit *e)
+{
+    return LLVMBuildMul(e->b, LLVMBuildMul(e->b, gcn_block_size(e, 0), gcn_block_size(e, 1), ""), gcn_block_size(e, 2), "");
+}
+
+static LLVMValueRef
+workitem(struct emit *e, unsigned axis)
+{
+    static const char *const name[3] = { "llvm.amdgcn.workitem.id.x", "llvm.amdgcn.workitem.id.y", "llvm.amdgcn.workitem.id.z" };
+    return gcn_intrinsic(e, name[axis], NULL, 0, NULL, 0);
+}
+
+LLVMValueRef
+gcn_linear_thread(struct emit *e)
+{
+    LLVMValueRef x = workitem(e, 0);
+    if (e->one_warp) {
+        LLVMValueRef warps = LLVMBuildAnd(e->b, LLVMBuildLShr(e->b, x, i32(e, 1), ""), i32(e, ~31u), "");
+        return LLVMBuildOr(e->b, warps, LLVMBuildAnd(e->b, x, i32(e, 31), ""), "");
+    }
+    LLVMValueRef yz = LLVMBuildAdd(e->b, workitem(e, 1), LLVMBuildMul(e->b, workitem(e, 2), gcn_block_size(e, 1), ""), "");
+    return LLVMBuildAdd(e->b, x, LLVMBuildMul(e->b, yz, gcn_block_size(e, 0), ""), "");
+}
+
+LLVMValueRef
+gcn_thread(struct emit *e, unsigned axis)
+{
+    if (!e->one_warp)
+        return workitem(e, axis);
+    LLVMValueRef t = gcn_linear_thread(e), nx = gcn_block_size(e, 0);
+    if (axis == 0)
+        return LLVMBuildURem(e->b, t, nx, "");
+    LLVMValueRef ny = gcn_block_size(e, 1), row = LLVMBuildUDiv(e->b, t, nx, "");
+    return axis == 1 ? LLVMBuildURem(e->b, row, ny, "") : LLVMBuildUDiv(e->b, row, ny, "");
+}
+
+/* Between the entry of a kernel and its first block: work-items without a thread leave. A wave has at least one thread. */
+void
+gcn_start(struct emit *e)
+{
+    if (!e->one_warp || !e->f->is_kernel)
+        return;
+    LLVMValueRef lane = LLVMBuildICmp(e->b, LLVMIntUGE, gcn_wave_lane(e), i32(e, 32), "");
+    LLVMValueRef behind = LLVMBuildICmp(e->b, LLVMIntUGE, gcn_linear_thread(e), gcn_block_threads(e), "");
+    LLVMBasicBlockRef on = emit_new_block(e, "thread");
+    LLVMBuildCondBr(e->b, LLVMBuildOr(e->b, lane, behind, ""), e->f->exit, on);
+    LLVMPositionBuilderAtEnd(e->b, on);
+}
+
+LLVMValueRef
+gcn_wave_lane(struct emit *e)
+{
+    LLVMValueRef a[2] = { i32(e, ~0u), i32(e, 0) };
+    LLVMValueRef lane = gcn_intrinsic(e, "llvm.amdgcn.mbcnt.lo", NULL, 0, a, 2);
+    if (!e->wave64)
+        return lane;
+    LLVMValueRef b[2] = { i32(e, ~0u), lane };
+    return gcn_intrinsic(e, "llvm.amdgcn.mbcnt.hi", NULL, 0, b, 2);
+}
+
+LLVMValueRef
+gcn_lane(struct emit *e)
+{
+    /* With 32 lanes the code generator knows better than to do it; before that it says what the range is. */
+    return LLVMBuildAnd(e->b, gcn_wave_lane(e), i32(e, 31), "");
+}
