@@ -183,6 +183,8 @@ CUresult stream_get(struct ctx *c, CUstream h, struct stream **out);
 CUresult stream_make(struct ctx *c, unsigned flags, int priority, bool legacy, struct stream **out);
 /* Bracket every submission: takes ctx.order and applies the default-stream rules. */
 CUresult stream_begin(struct stream *s);
+CUresult stream_admit(struct stream *s);        /* stream_begin in two steps: what captures refuse, which takes the graphs' lock */
+CUresult stream_order(struct stream *s);        /* and the rest, which does not */
 void     stream_end(struct stream *s);
 /* begin, ordering rules satisfied, then wait for everything that s must wait for. */
 CUresult stream_wait_idle(struct stream *s);

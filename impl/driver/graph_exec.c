@@ -430,7 +430,7 @@ submit(struct exec *x, struct stream *s)
         e = prepare(x, x->body, s);
     if (e != CUDA_SUCCESS)
         return e;
-    e = stream_begin(s);
+    e = stream_order(s);
     if (e == CUDA_SUCCESS) {
         if (x->last_stream && x->last_stream != s->id)
             e = result_of(c->b->stream_wait_event(s->be, x->done));
@@ -456,8 +456,9 @@ drv_cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
     CUresult e = stream_get(c, hStream, &s);
     if (e != CUDA_SUCCESS)
         return e;
-    if (stream_captures(s))
-        return capture_refuse(s);
+    e = stream_admit(s);                /* takes the graphs' lock, so before that of x */
+    if (e != CUDA_SUCCESS)
+        return e;
     pthread_mutex_lock(&x->lock);
     if (x->ctx && x->ctx != s->obj.ctx)
         e = unsupported("cuGraphLaunch", "a stream of another context than the graph's nodes");

@@ -199,14 +199,24 @@ join_legacy(struct ctx *c, struct stream *s)
 }
 
 CUresult
+stream_admit(struct stream *s)
+{
+    if (!CAPTURES())
+        return CUDA_SUCCESS;
+    return s->is_legacy ? capture_legacy_slow(s->obj.ctx) : capture_refuse(s);
+}
+
+CUresult
 stream_begin(struct stream *s)
 {
+    CUresult e = stream_admit(s);       /* what can be captured went to the graph and did not come here */
+    return e == CUDA_SUCCESS ? stream_order(s) : e;
+}
+
+CUresult
+stream_order(struct stream *s)
+{
     struct ctx *c = s->obj.ctx;
-    if (CAPTURES()) {                   /* what can be captured went to the graph and did not come here */
-        CUresult e = s->is_legacy ? capture_legacy_slow(c) : capture_refuse(s);
-        if (e != CUDA_SUCCESS)
-            return e;
-    }
     pthread_mutex_lock(&c->order);
     cwb_result r = CWB_OK;
     if (s->is_legacy) {
