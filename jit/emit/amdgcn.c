@@ -934,6 +934,7 @@ add_kernel(struct emit *e, uint32_t index)
     LLVMValueRef fn = LLVMAddFunction(e->module, k->name, LLVMFunctionType(e->void_, &block, words ? 1 : 0, false));
     LLVMSetFunctionCallConv(fn, CC_KERNEL);
     LLVMSetVisibility(fn, LLVMProtectedVisibility);
+    emit_null_faults(e, fn);
     /* CUDA allows blocks of up to 1024 threads unless the kernel says otherwise. */
     unsigned max = 1024;
     const uint32_t *n = k->reqntid[0] ? k->reqntid : k->maxntid;
@@ -1050,6 +1051,8 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
         if (needed[i] && f->fn && f->fn->has_body && !f->fn->is_entry && !f->runtime)
             emit_function(e, f->fn, emit_declare(e, i), false);
     }
+    if (s->function_table && !LLVMGetFirstUse(s->function_table))
+        LLVMDeleteGlobal(s->function_table);
     if (s->soft_barriers)
         for (uint32_t k = 0; k < p->nkernels; k++)
             if (!what->kernels || what->kernels[k])

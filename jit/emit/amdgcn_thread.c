@@ -21,7 +21,12 @@ load_at(struct emit *e, LLVMValueRef base, int64_t offset, LLVMTypeRef t)
     LLVMValueRef v = LLVMBuildLoad2(e->b, t, LLVMBuildGEP2(e->b, e->i8, base, &off, 1, ""), "");
     LLVMSetAlignment(v, t == e->i16 ? 2 : 4);
     emit_invariant(e, v);
-    return t == e->i16 ? LLVMBuildZExt(e->b, v, e->i32, "") : v;
+    if (t != e->i16)
+        return v;
+    /* An extent of a block: 1 to 1024. */
+    LLVMMetadataRef range[2] = { LLVMValueAsMetadata(LLVMConstInt(t, 1, false)), LLVMValueAsMetadata(LLVMConstInt(t, 1025, false)) };
+    LLVMSetMetadata(v, LLVMGetMDKindIDInContext(e->llvm, "range", 5), LLVMMetadataAsValue(e->llvm, LLVMMDNodeInContext2(e->llvm, range, 2)));
+    return LLVMBuildZExt(e->b, v, e->i32, "");
 }
 
 static LLVMValueRef

@@ -55,24 +55,19 @@ half_fma(struct emit *e, V a, V b, V c)
 }
 
 /* Which of several f64 NaN operands comes out, quieted: b, else c, else a (measured on an H200). f32 NaN is canonical, so the
- * question does not arise. On the host `r` has a's already where a alone is one. What an AMD GPU gives is written nowhere: there
- * all is done here, out of the way, for a wave that has a NaN. */
+ * question does not arise. On the host `r` has a's already where a alone is one. What an AMD GPU gives is written nowhere:
+ * amdgcn_nan.c. */
 static V
 prefer_nan(struct emit *e, V r, V a, V b, V c)
 {
     if (e->target == CWJ_TARGET_NVPTX || e->floats_native || emit_scalar_type(r) != e->f64)
         return r;
-    V quiet = k_int(e, fp_as_int(e, r), UINT64_C(1) << 51), fast = r;
-    LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b), done = NULL;
-    if (e->target == CWJ_TARGET_AMDGCN) {
-        done = fp_begin_nan(e, r);
-        r = v_sel(e, fp_is_nan(e, r), fp_as_float(e, k_int(e, quiet, FP_NAN_F64)), r);
-        r = v_sel(e, fp_is_nan(e, a), fp_as_float(e, v_or(e, fp_as_int(e, a), quiet)), r);
-    }
+    if (e->target == CWJ_TARGET_AMDGCN)
+        return fp_mark_nan64(e, r, a, b, c);
+    V quiet = k_int(e, fp_as_int(e, r), UINT64_C(1) << 51);
     if (c)
         r = v_sel(e, fp_is_nan(e, c), fp_as_float(e, v_or(e, fp_as_int(e, c), quiet)), r);
-    r = v_sel(e, fp_is_nan(e, b), fp_as_float(e, v_or(e, fp_as_int(e, b), quiet)), r);
-    return done ? fp_end_nan(e, from, done, fast, r) : r;
+    return v_sel(e, fp_is_nan(e, b), fp_as_float(e, v_or(e, fp_as_int(e, b), quiet)), r);
 }
 
 /* .ftz flushes what is subnormal when rounded as if exponents had no end. Rounded to a subnormal first, a little less than

@@ -85,6 +85,12 @@ sub_borrow(struct emit *e, V a, V b, V cin, V *carry)
     return d;
 }
 
+static V
+magnitude(struct emit *e, V v)
+{
+    return emit_intrinsic(e, "llvm.abs", &v, 1, 0);
+}
+
 /* Quotient or remainder. PTX leaves division by zero unspecified; an H200 yields all ones, both for quotient and
  * remainder, signed and unsigned, and INT_MIN / -1 = INT_MIN, INT_MIN % -1 = 0. There is no vector integer division on
  * x86; up to 32 bits it is done in a float type with more than twice the bits: the true quotient a/b, if no integer, is
@@ -100,6 +106,13 @@ quotient(struct emit *e, V a, V b, bool is_signed, bool rem)
         return emit_bin(e, op, a, b);
 
     V zero = v_eq(e, b, k_int(e, b, 0)), harmless = zero, q;
+    if (is_signed && bits == 32 && e->target == CWJ_TARGET_AMDGCN) {
+        /* As LLVM expands it there, but INT_MIN / -1 needs no care. */
+        V sign = rem ? a : v_xor(e, a, b), d = v_sel(e, zero, k_int(e, b, 1), magnitude(e, b));
+        sign = emit_bin(e, LLVMAShr, sign, k_int(e, sign, 31));
+        q = emit_bin(e, rem ? LLVMURem : LLVMUDiv, magnitude(e, a), d);
+        return v_sel(e, zero, k_int(e, q, ones), v_sub(e, v_xor(e, q, sign), sign));
+    }
     if (is_signed) {
         V overflow = v_and(e, v_eq(e, a, k_int(e, a, UINT64_C(1) << (bits - 1))), v_eq(e, b, k_int(e, b, ones)));
         harmless = v_or(e, zero, overflow);

@@ -123,6 +123,13 @@ emit_signature(struct emit *e, const struct ptx_function *fn)
     return LLVMFunctionType(ret, p, n, false);
 }
 
+void
+emit_null_faults(struct emit *e, LLVMValueRef fn)
+{
+    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("null_pointer_is_valid", 21), 0));
+}
+
 /* On a GPU a call of a function may have to do with other lanes: LLVM must not move it to where fewer or more of them are. */
 static LLVMAttributeRef
 convergent(struct emit *e)
@@ -139,9 +146,7 @@ emit_declare(struct emit *e, uint32_t id)
     const struct cwj_function *f = cwj_program_function(e->program, id);
     LLVMTypeRef t = emit_signature(e, f->fn);
     LLVMValueRef fn = LLVMAddFunction(e->module, f->name, t);
-    /* Address 0 faults on a device; to LLVM it would be undefined and the rest unreachable. */
-    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("null_pointer_is_valid", 21), 0));
+    emit_null_faults(e, fn);
     if (e->target == CWJ_TARGET_AMDGCN)
         LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, convergent(e));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
@@ -326,9 +331,45 @@ look_up(struct emit *e, LLVMValueRef token)
     return p;
 }
 
+/* SIMT targets: where few functions have this signature and their address taken, a switch between calls of them, which LLVM can
+ * inline. False: nothing was emitted. */
+static bool
+switch_call(struct emit *e, struct call *c, LLVMValueRef token)
+{
+    enum { FEW = 6 };
+    struct emit_session *s = emit_session(e);
+    uint32_t id[FEW];
+    unsigned n = 0;
+    for (uint32_t i = 0; i < e->program->nfuncs; i++) {
+        if (!s->functions[i] || s->function_types[i] != c->type || !cwj_program_function(e->program, i)->address_taken)
+            continue;
+        if (n == FEW)
+            return false;
+        id[n++] = i;
+    }
+    if (!n)
+        return false;
+    LLVMBasicBlockRef bad = emit_new_block(e, "bad.target"), done = emit_new_block(e, "called");
+    LLVMValueRef sw = LLVMBuildSwitch(e->b, LLVMBuildTrunc(e->b, token, e->i32, ""), bad, n);
+    for (unsigned i = 0; i < n; i++) {
+        LLVMBasicBlockRef to = emit_new_block(e, "target");
+        LLVMAddCase(sw, LLVMConstInt(e->i32, (uint32_t)CWH_FUNC_TOKEN(id[i]), false), to);
+        LLVMPositionBuilderAtEnd(e->b, to);
+        finish_call(e, c, s->functions[id[i]]);
+        LLVMBuildBr(e->b, done);
+    }
+    LLVMPositionBuilderAtEnd(e->b, bad);
+    bad_target(e);
+    LLVMBuildUnreachable(e->b);
+    LLVMPositionBuilderAtEnd(e->b, done);
+    return true;
+}
+
 static void
 indirect_call(struct emit *e, struct call *c, LLVMValueRef token)
 {
+    if (e->target == CWJ_TARGET_AMDGCN && emit_session(e)->function_table && switch_call(e, c, token))
+        return;
     if (!emit_is_vector(token)) {
         finish_call(e, c, look_up(e, token));
         return;

@@ -131,9 +131,17 @@ void emit_retype_floats(LLVMModuleRef module);
  * before the optimiser. Returns how many went. */
 unsigned emit_relax_nan(LLVMModuleRef module);
 
+/* amdgcn: make code of the marks that say which NaN an f64 operation gives (amdgcn_nan.c); for code that is optimised, after mem2reg. */
+void emit_place_nan64(LLVMModuleRef module, bool wave64);
+/* amdgcn, after the passes: f32 become canonical by one instruction where a pass before has not changed the pattern. `gfx`: 9 to 12. */
+void emit_shorten_nan(LLVMModuleRef module, unsigned gfx);
+
 /* Make pointer arithmetic of address arithmetic that starts at variables (pointers.c); for optimised amdgcn code, after mem2reg.
  * `global`: also where it starts at kernel parameters. False: out of memory. */
 bool emit_follow_pointers(LLVMModuleRef module, bool global);
+
+/* amdgcn, after mem2reg: mark the loops that are worth unrolling wholly (unroll.c). Is there one? */
+bool emit_mark_loops(LLVMModuleRef module);
 
 /* Put the blocks of each function into the order in which LLVM's AMDGPU target makes the least code (block_order.c). */
 void emit_order_blocks(LLVMModuleRef module);

@@ -193,6 +193,8 @@ cw_result emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what,
 /* call.c */
 bool emit_call(struct emit *e, const struct ptx_inst *in);
 LLVMValueRef emit_declare(struct emit *e, uint32_t function_id);
+/* Address 0 faults on a device; to LLVM it would be undefined and the rest unreachable. Functions that differ in this are not inlined. */
+void         emit_null_faults(struct emit *e, LLVMValueRef function);
 /* A .param variable of the function, a parameter or a result: where it lives. */
 LLVMValueRef emit_param_storage(struct emit *e, const struct ptx_symbol *sym);
 bool emit_param_is_scalar(const struct ptx_symbol *sym);

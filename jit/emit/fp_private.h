@@ -26,10 +26,11 @@ void fp_unpack(struct emit *e, LLVMValueRef v, ptx_type t, struct fp_pack *p);
 LLVMValueRef fp_flush(struct emit *e, LLVMValueRef v, ptx_type t);      /* subnormals of type t to zero, sign kept */
 LLVMValueRef fp_canonical(struct emit *e, LLVMValueRef v);              /* f32: NaN to 0x7fffffff */
 LLVMValueRef fp_quiet(struct emit *e, LLVMValueRef v);                  /* f64: a signalling NaN made quiet; f32 as it is */
-/* amdgcn: what the hardware's NaN should be is computed in a block of its own, entered where a lane of the wave has r NaN: between
- * fp_begin_nan and fp_end_nan, which gives `fast` or `slow`. `from`: the block before fp_begin_nan. */
-LLVMBasicBlockRef fp_begin_nan(struct emit *e, LLVMValueRef r);
-LLVMValueRef fp_end_nan(struct emit *e, LLVMBasicBlockRef from, LLVMBasicBlockRef done, LLVMValueRef fast, LLVMValueRef slow);
+#define FP_MARK_2 "cwj.nan64.2"       /* the names of the marks, with two operands and with three */
+#define FP_MARK_3 "cwj.nan64.3"
+/* amdgcn: r, an f64 result, with a mark: where r is NaN, it is the one of a, b or (not NULL) c that an H200 gives. emit_place_nan64
+ * makes code of it. */
+LLVMValueRef fp_mark_nan64(struct emit *e, LLVMValueRef r, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 LLVMValueRef fp_saturate(struct emit *e, LLVMValueRef v);               /* to [+0, 1], NaN to +0 */
 LLVMValueRef fp_relu(struct emit *e, LLVMValueRef v);                   /* negative to +0, NaN stays */
 LLVMValueRef fp_as_int(struct emit *e, LLVMValueRef v);                 /* the bits */

@@ -80,32 +80,17 @@ fp_quiet(struct emit *e, V v)
     return v_sel(e, fp_is_nan(e, v), fp_as_float(e, v_or(e, bits, k_int(e, bits, UINT64_C(1) << 51))), v);
 }
 
-LLVMBasicBlockRef
-fp_begin_nan(struct emit *e, V r)
-{
-    LLVMTypeRef word = e->wave64 ? e->i64 : e->i32;
-    V nan = fp_is_nan(e, r), fn = LLVMGetBasicBlockParent(LLVMGetInsertBlock(e->b));
-    LLVMBasicBlockRef some = LLVMAppendBasicBlockInContext(e->llvm, fn, "nan"), done = LLVMAppendBasicBlockInContext(e->llvm, fn, "nan.done");
-    unsigned id = LLVMLookupIntrinsicID("llvm.amdgcn.ballot", 18);
-    V lanes = LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, &word, 1), LLVMGetIntrinsicDeclaration(e->module, id, &word, 1), &nan, 1, "");
-    V br = LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntNE, lanes, LLVMConstNull(word), ""), some, done);
-    LLVMMetadataRef weights[3] = { LLVMMDStringInContext2(e->llvm, "branch_weights", 14), LLVMValueAsMetadata(LLVMConstInt(e->i32, 1, false)),
-                                   LLVMValueAsMetadata(LLVMConstInt(e->i32, 100000, false)) };
-    LLVMSetMetadata(br, LLVMGetMDKindIDInContext(e->llvm, "prof", 4), LLVMMetadataAsValue(e->llvm, LLVMMDNodeInContext2(e->llvm, weights, 3)));
-    LLVMPositionBuilderAtEnd(e->b, some);
-    return done;
-}
-
 V
-fp_end_nan(struct emit *e, LLVMBasicBlockRef from, LLVMBasicBlockRef done, V fast, V slow)
+fp_mark_nan64(struct emit *e, V r, V a, V b, V c)
 {
-    LLVMBasicBlockRef some = LLVMGetInsertBlock(e->b);
+    LLVMTypeRef t[4] = { e->f64, e->f64, e->f64, e->f64 };
+    unsigned n = c ? 4 : 3;
+    LLVMTypeRef type = LLVMFunctionType(e->f64, t, n, false);
+    V f = LLVMGetNamedFunction(e->module, c ? FP_MARK_3 : FP_MARK_2);
 
-    LLVMBuildBr(e->b, done);
-    LLVMPositionBuilderAtEnd(e->b, done);
-    V phi = LLVMBuildPhi(e->b, LLVMTypeOf(fast), "");
-    LLVMAddIncoming(phi, (V[]){ fast, slow }, (LLVMBasicBlockRef[]){ from, some }, 2);
-    return phi;
+    if (!f)
+        f = LLVMAddFunction(e->module, c ? FP_MARK_3 : FP_MARK_2, type);
+    return LLVMBuildCall2(e->b, type, f, (V[]){ r, a, b, c }, n, "");
 }
 
 V

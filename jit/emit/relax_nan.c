@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Every f32 operation makes its NaN canonical, which only matters where somebody looks at the bits. Between operations the
  * payload is irrelevant: each of them makes its own result canonical again. This pass removes the canonicalisation of
- * values that only reach f32 arithmetic and comparisons, through phis, selects and shuffles too. It wants SSA form: run it
- * after promotion of allocas, before the optimiser rewrites the pattern select(fcmp uno x, x), 0x7fffffff, x). */
+ * values that only reach f32 arithmetic and comparisons, through phis, selects and shuffles too, and on amdgcn as words that other
+ * lanes read. It wants SSA form: run it after promotion of allocas, before the optimiser rewrites the pattern
+ * select(fcmp uno x, x), 0x7fffffff, x). */
 #include "jit/emit/emit.h"
 
 #include <stdlib.h>
@@ -60,7 +61,7 @@ set_add(struct set *s, V v, bool *failed)
 
 /* A stack of values whose bits are observed, to look through. */
 struct pass {
-    struct set observed;
+    struct set observed, words;     /* words: integers that may hold an f32's bits */
     V *stack;
     size_t depth, capacity;
     bool failed;
@@ -113,19 +114,15 @@ passes_on(V user)
     }
 }
 
-/* Are the bits of a value only operands of the special function unit (mufu.c)? To it any NaN is as good as another. */
+/* The special function unit (mufu.c): to it any NaN is as good as another. */
 static bool
-only_for_mufu(V bits)
+is_mufu(V user)
 {
     size_t len;
+    V callee = LLVMIsACallInst(user) ? LLVMGetCalledValue(user) : NULL;
+    const char *name = callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &len) : NULL;
 
-    for (LLVMUseRef u = LLVMGetFirstUse(bits); u; u = LLVMGetNextUse(u)) {
-        V callee = LLVMIsACallInst(LLVMGetUser(u)) ? LLVMGetCalledValue(LLVMGetUser(u)) : NULL;
-        const char *name = callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &len) : NULL;
-        if (!name || strncmp(name, "mufu.", 5))
-            return false;
-    }
-    return true;
+    return name && !strncmp(name, "mufu.", 5);
 }
 
 /* Is this use blind to which NaN it gets? Results of f32 arithmetic are made canonical again by their own emitter. */
@@ -141,8 +138,6 @@ blind(V user)
         return is_f32(user);
     case LLVMFCmp:
         return true;
-    case LLVMBitCast:
-        return only_for_mufu(user);
     case LLVMCall: {
         V callee = LLVMGetCalledValue(user);
         const char *name = callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &len) : NULL;
@@ -157,11 +152,15 @@ blind(V user)
     }
 }
 
-static void
-observe(struct pass *p, V v)
+static bool
+tracked(const struct pass *p, V v)
 {
-    if (!LLVMIsAInstruction(v) || !is_f32(v) || !set_add(&p->observed, v, &p->failed))
-        return;
+    return LLVMIsAInstruction(v) && (is_f32(v) || set_has(&p->words, v));
+}
+
+static void
+push(struct pass *p, V v)
+{
     if (p->depth == p->capacity) {
         size_t capacity = p->capacity ? p->capacity * 2 : 256;
         V *stack = realloc(p->stack, capacity * sizeof *stack);
@@ -175,10 +174,55 @@ observe(struct pass *p, V v)
     p->stack[p->depth++] = v;
 }
 
-static bool
-hard_use(V user)
+static void
+observe(struct pass *p, V v)
 {
-    return !LLVMIsAInstruction(user) || (!blind(user) && !passes_on(user));
+    if (tracked(p, v) && set_add(&p->observed, v, &p->failed))
+        push(p, v);
+}
+
+/* Does `user` pass the bits of the word v on to its result? What lanes read of each other is the last argument. */
+static bool
+word_passes_on(V v, V user)
+{
+    size_t len;
+
+    if (LLVMIsABitCastInst(user))
+        return is_f32(user);
+    if (LLVMIsAPHINode(user) || LLVMIsASelectInst(user) || LLVMIsAFreezeInst(user))
+        return true;
+    V callee = LLVMIsACallInst(user) ? LLVMGetCalledValue(user) : NULL;
+    const char *name = callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &len) : NULL;
+    return name && !strcmp(name, "llvm.amdgcn.ds.bpermute") && LLVMGetOperand(user, 0) != v && LLVMGetOperand(user, 1) == v;
+}
+
+/* Collects the words that f32 are made into, and what those are passed on to. */
+static void
+find_words(struct pass *p, V fn)
+{
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
+        for (V i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
+            if (LLVMIsABitCastInst(i) && is_f32(LLVMGetOperand(i, 0)) && LLVMGetTypeKind(scalar_of(i)) == LLVMIntegerTypeKind &&
+                set_add(&p->words, i, &p->failed))
+                push(p, i);
+    while (p->depth && !p->failed) {
+        V v = p->stack[--p->depth];
+        for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
+            V user = LLVMGetUser(u);
+            if (word_passes_on(v, user) && !is_f32(user) && set_add(&p->words, user, &p->failed))
+                push(p, user);
+        }
+    }
+}
+
+static bool
+hard_use(const struct pass *p, V v, V user)
+{
+    if (!LLVMIsAInstruction(user))
+        return true;
+    if (set_has(&p->words, v))
+        return !word_passes_on(v, user) && !is_mufu(user);
+    return !blind(user) && !passes_on(user) && !set_has(&p->words, user);
 }
 
 /* Is v, looked at through phis and selects, always a canonical value or a constant that is no NaN? *nan gets the canonical
@@ -228,17 +272,40 @@ always_canonical(V v, V *nan)
     return *nan != NULL && LLVMTypeOf(*nan) == LLVMTypeOf(v);
 }
 
+/* Is v among what its own value is made of? If that takes many steps to see, yes. */
+static bool
+in_cycle(V v)
+{
+    enum { LIMIT = 32 };
+    V seen[LIMIT];
+    unsigned count = 1;
+
+    seen[0] = v;
+    for (unsigned at = 0; at < count; at++)
+        for (LLVMUseRef u = LLVMGetFirstUse(seen[at]); u; u = LLVMGetNextUse(u)) {
+            V user = LLVMGetUser(u);
+            bool known = false;
+            if (user == v || count == LIMIT)
+                return true;
+            for (unsigned i = 0; i < count; i++)
+                known |= seen[i] == user;
+            if (!known && !LLVMIsAStoreInst(user))
+                seen[count++] = user;
+        }
+    return false;
+}
+
 /* An accumulator that a loop carries (a phi, or the canonical value that goes into one) is looked at once, after the loop:
  * make it canonical there. */
 static void
-sink_to_uses(LLVMBuilderRef b, V phi)
+sink_to_uses(struct pass *p, LLVMBuilderRef b, V phi)
 {
     V users[2], nan;
     unsigned n = 0;
     bool carried = LLVMIsAPHINode(phi) != NULL;
 
     for (LLVMUseRef u = LLVMGetFirstUse(phi); u; u = LLVMGetNextUse(u)) {
-        if (!hard_use(LLVMGetUser(u))) {
+        if (!hard_use(p, phi, LLVMGetUser(u))) {
             carried |= LLVMIsAPHINode(LLVMGetUser(u)) != NULL;
             continue;
         }
@@ -253,7 +320,9 @@ sink_to_uses(LLVMBuilderRef b, V phi)
     else if (!always_canonical(phi, &nan))
         return;
     for (unsigned i = 0; i < n; i++) {
-        if (!LLVMIsAInstruction(users[i]) || LLVMGetInstructionParent(users[i]) == LLVMGetInstructionParent(phi))
+        if (!LLVMIsAInstruction(users[i]))
+            return;
+        if (LLVMGetInstructionParent(users[i]) == LLVMGetInstructionParent(phi) && (n > 1 || !LLVMIsAPHINode(phi) || in_cycle(phi)))
             return;
     }
     for (unsigned i = 0; i < n; i++) {
@@ -271,10 +340,10 @@ find_observed(struct pass *p, V fn)
 {
     for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
         for (V i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i)) {
-            if (!is_f32(i))
+            if (!tracked(p, i))
                 continue;
             for (LLVMUseRef u = LLVMGetFirstUse(i); u; u = LLVMGetNextUse(u)) {
-                if (hard_use(LLVMGetUser(u))) {
+                if (hard_use(p, i, LLVMGetUser(u))) {
                     observe(p, i);
                     break;
                 }
@@ -283,7 +352,7 @@ find_observed(struct pass *p, V fn)
     }
     while (p->depth && !p->failed) {
         V v = p->stack[--p->depth];
-        if (canonicalised(v) || !passes_on(v))
+        if (canonicalised(v) || !(passes_on(v) || LLVMIsABitCastInst(v) || set_has(&p->words, v)))
             continue;               /* what goes in there does not come out as it was */
         for (int k = 0; k < LLVMGetNumOperands(v); k++)
             observe(p, LLVMGetOperand(v, (unsigned)k));
@@ -298,10 +367,11 @@ emit_relax_nan(LLVMModuleRef m)
 
     for (V fn = LLVMGetFirstFunction(m); fn; fn = LLVMGetNextFunction(fn)) {
         struct pass p = { 0 };
-        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
+        find_words(&p, fn);
+        for (LLVMBasicBlockRef bb = p.failed ? NULL : LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
             for (V i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i)) {
                 if (is_f32(i) && (LLVMIsAPHINode(i) || canonicalised(i)))
-                    sink_to_uses(b, i);
+                    sink_to_uses(&p, b, i);
             }
         }
         find_observed(&p, fn);
@@ -318,6 +388,7 @@ emit_relax_nan(LLVMModuleRef m)
             }
         }
         free(p.observed.slot);
+        free(p.words.slot);
         free(p.stack);
     }
     LLVMDisposeBuilder(b);

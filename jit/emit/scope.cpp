@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Synchronisation scopes of atomic instructions and fences, which LLVM 19 gives no C interface to. */
+ * What LLVM 19 gives no C interface to: synchronisation scopes of atomic instructions and fences, places in blocks. */
 #include "jit/emit/scope.h"
 
 #include <llvm/IR/Instructions.h>
@@ -20,4 +20,17 @@ emit_set_scope(LLVMValueRef instruction, const char *scope)
         l->setAtomic(l->getOrdering(), id);
     else if (auto *s = llvm::dyn_cast<llvm::StoreInst>(v))
         s->setAtomic(s->getOrdering(), id);
+}
+
+extern "C" bool
+emit_comes_before(LLVMValueRef a, LLVMValueRef b)
+{
+    return llvm::unwrap<llvm::Instruction>(a)->comesBefore(llvm::unwrap<llvm::Instruction>(b));
+}
+
+extern "C" LLVMBasicBlockRef
+emit_split_block(LLVMValueRef instruction)
+{
+    auto *i = llvm::unwrap<llvm::Instruction>(instruction);
+    return llvm::wrap(i->getParent()->splitBasicBlock(i));
 }

@@ -192,13 +192,43 @@ cwj_llvm_machine(enum cwj_target target, const char *cpu, const char *features, 
     return CW_ERR_LLVM;
 }
 
+static bool
+mentions_lds(LLVMValueRef constant, unsigned depth)
+{
+    LLVMTypeRef t = LLVMTypeOf(constant);
+    if (LLVMIsAGlobalVariable(constant))
+        return LLVMGetPointerAddressSpace(t) == 3;
+    for (int k = 0; LLVMIsAConstantExpr(constant) && k < LLVMGetNumOperands(constant); k++)
+        if (!depth || mentions_lds(LLVMGetOperand(constant, (unsigned)k), depth - 1))
+            return true;
+    return false;
+}
+
 /* The optimiser notes on functions that they do not read the number of the kernel that calls them. Code generation then makes them
- * read it, where they use dynamic shared memory, and LLVM 19 does not take the note back: the kernel would not pass it. LLVM 22 does
- * (barrier_in_call of tests/cuda/calls.cu). */
+ * read it, where they use dynamic shared memory, and LLVM 19 does not take the note back: the kernel would not pass it. Where no
+ * function uses shared memory the note stays: to pass the number on costs registers. LLVM 22 takes it back (barrier_in_call of
+ * tests/cuda/calls.cu). */
+static bool
+functions_use_lds(LLVMModuleRef m)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMGetFunctionCallConv(f) == LLVMAMDGPUKERNELCallConv)
+            continue;
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+                for (int k = 0; k < LLVMGetNumOperands(i); k++)
+                    if (mentions_lds(LLVMGetOperand(i, (unsigned)k), 8))
+                        return true;
+    }
+    return false;
+}
+
 static void
 forget_lds_kernel_id(LLVMModuleRef m)
 {
     static const char note[] = "amdgpu-no-lds-kernel-id";
+    if (!functions_use_lds(m))
+        return;
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
         LLVMRemoveStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, note, sizeof note - 1);
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
@@ -271,7 +301,7 @@ run_on_arrays(LLVMModuleRef m, const char *passes, LLVMTargetMachineRef tm, LLVM
  * answers the call knows: for programs with such it is LLVM's. (A shorter one saved a fifth of the time for ffmpeg's kernels; two random programs
  * on gfx90a then had other results.) The host's code is vectors and masks made by the emitter, which the whole pipeline pays for. */
 static const char *
-pipeline(LLVMModuleRef m, unsigned opt_level)
+pipeline(LLVMModuleRef m, unsigned opt_level, bool unroll)
 {
     static const char *const defaults[] = { "default<O0>", "default<O1>", "default<O2>", "default<O3>" };
     if (!strncmp(LLVMGetTarget(m), "nvptx", 5))
@@ -280,8 +310,10 @@ pipeline(LLVMModuleRef m, unsigned opt_level)
         return defaults[opt_level > 3 ? 3 : opt_level];
     if (cwj_devlib_used(m))
         return "default<O1>,function(reassociate,early-cse)";
-    return "ipsccp,cgscc(inline,function(infer-address-spaces,sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,tailcallelim,"
-           "loop-mssa(loop-rotate,licm),reassociate,early-cse,infer-alignment)),amdgpu-attributor";
+#define BEGINNING "ipsccp,cgscc(inline,function(infer-address-spaces,sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,tailcallelim," \
+                  "loop-mssa(loop-rotate,licm)"
+#define END       ",reassociate,early-cse,infer-alignment)),amdgpu-attributor"
+    return unroll ? BEGINNING ",loop(loop-unroll-full),early-cse,instcombine<no-verify-fixpoint>,simplifycfg" END : BEGINNING END;
 }
 
 /* Afterwards, where a thread has an array. Inner loops often have a known end only when the outer ones are unrolled. */
@@ -298,6 +330,16 @@ is_cpu(LLVMTargetMachineRef tm, const char *name)
     bool is = !strcmp(cpu, name);
     LLVMDisposeMessage(cpu);
     return is;
+}
+
+/* 9 of gfx90a, 11 of gfx1100, ...; 9 has waves of 64 lanes. */
+static unsigned
+generation(LLVMTargetMachineRef tm)
+{
+    char *cpu = LLVMGetTargetMachineCPU(tm);
+    unsigned g = strlen(cpu) > 6 ? (unsigned)(cpu[3] - '0') * 10 + (unsigned)(cpu[4] - '0') : 9;
+    LLVMDisposeMessage(cpu);
+    return g;
 }
 
 cw_result
@@ -318,13 +360,19 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
         return CW_ERR_INTERNAL;
     }
     LLVMDisposeMessage(message);
-    if (!opt_level)
+    bool nvptx = !strncmp(LLVMGetTarget(m), "nvptx", 5), amdgcn = !strncmp(LLVMGetTarget(m), "amdgcn", 6);
+    unsigned gfx = amdgcn ? generation(tm) : 0;
+    if (!opt_level) {
+        if (amdgcn)
+            emit_place_nan64(m, gfx == 9);
         return CW_OK;
+    }
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
     cw_result r = CW_OK;
-    bool nvptx = !strncmp(LLVMGetTarget(m), "nvptx", 5), amdgcn = !strncmp(LLVMGetTarget(m), "amdgcn", 6);
     if (!nvptx) {
         r = cwj_llvm_check(LLVMRunPasses(m, "function(mem2reg)", tm, o), "optimising", diags);
+        if (r == CW_OK && amdgcn)
+            emit_place_nan64(m, gfx == 9);
         if (r == CW_OK && amdgcn && !emit_follow_pointers(m, !is_cpu(tm, "gfx908")))
             r = CW_ERR_NOMEM;
         if (r == CW_OK)
@@ -333,7 +381,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
             emit_relax_nan(m);      /* while the emitter's pattern is still as it was written */
     }
     if (r == CW_OK)
-        r = cwj_llvm_check(LLVMRunPasses(m, pipeline(m, opt_level), tm, o), "optimising", diags);
+        r = cwj_llvm_check(LLVMRunPasses(m, pipeline(m, opt_level, amdgcn && emit_mark_loops(m)), tm, o), "optimising", diags);
     if (r == CW_OK && amdgcn && !cwj_devlib_used(m))
         r = cwj_llvm_check(run_on_arrays(m, unroll_for_arrays, tm, o), "optimising", diags);
     if (r == CW_OK && amdgcn && (is_cpu(tm, "gfx90a") || is_cpu(tm, "gfx942") || is_cpu(tm, "gfx950")))     /* they compute pairs of f32 */
@@ -342,6 +390,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
     if (amdgcn) {
         if (LLVM_VERSION_MAJOR < 22)
             forget_lds_kernel_id(m);
+        emit_shorten_nan(m, gfx);
         emit_order_blocks(m);
         cwj_amd_guard_ballot(m);
     }

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Marks short loops that LLVM shall unroll wholly: those whose counter begins at a constant and is shifted or multiplied until it
+ * reaches one. Their addresses cannot be stepped from one round to the next, but are constants where the counter is (fft of
+ * tools/bench.d/nvptx.cu). Loops whose counter is added to are left as whoever made the PTX left them. */
+#include "jit/emit/emit.h"
+
+#include <llvm-c/DebugInfo.h>
+
+typedef LLVMValueRef V;
+
+enum { ROUNDS = 12, BLOCKS = 16, INSTRUCTIONS = 1000 };        /* the most of a loop; the last: rounds times length */
+
+static bool
+constant(V v, uint64_t *value)
+{
+    if (!LLVMIsAConstantInt(v) || LLVMGetIntTypeWidth(LLVMTypeOf(v)) > 64)
+        return false;
+    *value = LLVMConstIntGetZExtValue(v);
+    return true;
+}
+
+/* The counter after a round, from the one before; `next` is what it is assigned. */
+static bool
+step(V phi, V next, uint64_t *value, uint64_t ones)
+{
+    uint64_t by;
+
+    if (!LLVMIsABinaryOperator(next) || LLVMGetOperand(next, 0) != phi || !constant(LLVMGetOperand(next, 1), &by))
+        return false;
+    switch (LLVMGetInstructionOpcode(next)) {
+    case LLVMShl:
+        *value = by < 64 ? *value << by & ones : 0;
+        return true;
+    case LLVMLShr:
+        *value = by < 64 ? *value >> by : 0;
+        return true;
+    case LLVMMul:
+        *value = *value * by & ones;
+        return true;
+    case LLVMUDiv:
+        *value = by ? *value / by : 0;
+        return by != 0;
+    default:
+        return false;
+    }
+}
+
+static bool
+holds(LLVMIntPredicate p, uint64_t a, uint64_t b, unsigned bits)
+{
+    int64_t sa = (int64_t)(a << (64 - bits)), sb = (int64_t)(b << (64 - bits));
+
+    switch (p) {
+    case LLVMIntEQ: return a == b;
+    case LLVMIntNE: return a != b;
+    case LLVMIntUGT: return a > b;
+    case LLVMIntUGE: return a >= b;
+    case LLVMIntULT: return a < b;
+    case LLVMIntULE: return a <= b;
+    case LLVMIntSGT: return sa > sb;
+    case LLVMIntSGE: return sa >= sb;
+    case LLVMIntSLT: return sa < sb;
+    default: return sa <= sb;
+    }
+}
+
+/* The only block that branches to bb, or NULL. */
+static LLVMBasicBlockRef
+only_predecessor(LLVMBasicBlockRef bb)
+{
+    LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(bb));
+    return u && !LLVMGetNextUse(u) && LLVMIsAInstruction(LLVMGetUser(u)) ? LLVMGetInstructionParent(LLVMGetUser(u)) : NULL;
+}
+
+/* How often the loop with this counter and this latch runs; 0: not known, or more than ROUNDS. `next`: the counter of another round. */
+static unsigned
+rounds(V phi, V next, uint64_t value, LLVMBasicBlockRef latch)
+{
+    LLVMBasicBlockRef head = LLVMGetInstructionParent(phi);
+    V branch = LLVMGetBasicBlockTerminator(latch);
+    uint64_t limit;
+    unsigned bits = LLVMGetIntTypeWidth(LLVMTypeOf(phi));
+
+    /* The emitter puts an empty block where a branch is taken. */
+    if (branch && LLVMIsABranchInst(branch) && !LLVMIsConditional(branch) && LLVMGetFirstInstruction(latch) == branch && only_predecessor(latch)) {
+        head = latch;
+        branch = LLVMGetBasicBlockTerminator(only_predecessor(latch));
+    }
+    if (!branch || !LLVMIsABranchInst(branch) || !LLVMIsConditional(branch) || !LLVMIsAICmpInst(LLVMGetCondition(branch)))
+        return 0;
+    V c = LLVMGetCondition(branch), tested = LLVMGetOperand(c, 0);
+    if ((tested != phi && tested != next) || !constant(LLVMGetOperand(c, 1), &limit))
+        return 0;
+    bool again = LLVMGetSuccessor(branch, 0) == head;
+    for (unsigned n = 1; n <= ROUNDS; n++) {
+        uint64_t before = value;
+        if (!step(phi, next, &value, ~UINT64_C(0) >> (64 - bits)))
+            return 0;
+        if (holds(LLVMGetICmpPredicate(c), tested == phi ? before : value, limit, bits) != again)
+            return n;
+    }
+    return 0;
+}
+
+/* Instructions of the loop, or more than INSTRUCTIONS. */
+static unsigned
+length(LLVMBasicBlockRef head, LLVMBasicBlockRef latch)
+{
+    LLVMBasicBlockRef in[BLOCKS] = { head };
+    unsigned count = 1, n = 0;
+
+    if (latch != head)
+        in[count++] = latch;
+    for (unsigned at = 0; at < count; at++) {
+        for (V i = LLVMGetFirstInstruction(in[at]); i; i = LLVMGetNextInstruction(i))
+            n++;
+        for (LLVMUseRef u = at ? LLVMGetFirstUse(LLVMBasicBlockAsValue(in[at])) : NULL; u; u = LLVMGetNextUse(u)) {
+            if (!LLVMIsAInstruction(LLVMGetUser(u)))
+                continue;
+            LLVMBasicBlockRef from = LLVMGetInstructionParent(LLVMGetUser(u));
+            bool known = false;
+            for (unsigned k = 0; k < count; k++)
+                known |= in[k] == from;
+            if (known)
+                continue;
+            if (count == BLOCKS)
+                return INSTRUCTIONS + 1;
+            in[count++] = from;
+        }
+    }
+    return n;
+}
+
+static void
+mark(LLVMContextRef c, V branch)
+{
+    static const char name[] = "llvm.loop.unroll.full";
+    LLVMMetadataRef full = LLVMMDStringInContext2(c, name, sizeof name - 1), self = LLVMTemporaryMDNode(c, NULL, 0);
+    LLVMMetadataRef parts[2] = { self, LLVMMDNodeInContext2(c, &full, 1) };
+    LLVMMetadataRef loop = LLVMMDNodeInContext2(c, parts, 2);
+
+    LLVMMetadataReplaceAllUsesWith(self, loop);
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(c, "llvm.loop", 9), LLVMMetadataAsValue(c, loop));
+}
+
+/* Is phi the counter of a loop to unroll? Marks it. */
+static bool
+consider(V phi)
+{
+    uint64_t first;
+
+    if (LLVMGetTypeKind(LLVMTypeOf(phi)) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(LLVMTypeOf(phi)) > 64 || LLVMCountIncoming(phi) != 2)
+        return false;
+    for (unsigned i = 0; i < 2; i++) {
+        LLVMBasicBlockRef latch = LLVMGetIncomingBlock(phi, 1 - i);
+        if (!constant(LLVMGetIncomingValue(phi, i), &first))
+            continue;
+        unsigned n = rounds(phi, LLVMGetIncomingValue(phi, 1 - i), first, latch);
+        if (!n || n * length(LLVMGetInstructionParent(phi), latch) > INSTRUCTIONS)
+            continue;
+        mark(LLVMGetTypeContext(LLVMTypeOf(phi)), LLVMGetBasicBlockTerminator(latch));
+        return true;
+    }
+    return false;
+}
+
+bool
+emit_mark_loops(LLVMModuleRef m)
+{
+    bool any = false;
+
+    for (V fn = LLVMGetFirstFunction(m); fn; fn = LLVMGetNextFunction(fn))
+        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
+            for (V phi = LLVMGetFirstInstruction(bb); phi && LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi))
+                if (consider(phi)) {
+                    any = true;
+                    break;
+                }
+    return any;
+}
