@@ -434,12 +434,12 @@ DONE:''')
 SX, SY, SZ = 5, 7, 2
 T = SX * SY * SZ
 t.kernel('shape', {'a': ('u32', '%d x @random(11)' % T)},
-         {'d': ('u32', T, [i % SX | i // SX % SY << 4 | i // (SX * SY) << 8 | i % 32 << 12 | i // 32 << 20 for i in range(T)]),
+         {'d': ('u32', T, [i % SX | i // SX % SY << 4 | i // (SX * SY) << 8 | i % 32 << 12 for i in range(T)]),
           'e': ('u32', T, [SX | SY << 8 | SZ << 16] * T), 'f': ('u32', T, [M[32]] * 64 + [(1 << T - 64) - 1] * (T - 64)), 'g': ('u32', T, [(1 << i % 32) - 1 for i in range(T)]),
           'h': ('u32', T, [sum(values('u32', 'random', T, 11)[i // 32 * 32:i // 32 * 32 + 32]) for i in range(T)])},
          '''bar.sync 1;
-mov.u32 %t0, %tid.x; mov.u32 %t1, %tid.y; mov.u32 %t2, %tid.z; mov.u32 %t3, %warpid; shl.b32 %t1, %t1, 4; shl.b32 %t2, %t2, 8; shl.b32 %t4, %lane, 12; shl.b32 %t3, %t3, 20;
-or.b32 %d, %t0, %t1; or.b32 %d, %d, %t2; or.b32 %d, %d, %t3; or.b32 %d, %d, %t4;
+mov.u32 %t0, %tid.x; mov.u32 %t1, %tid.y; mov.u32 %t2, %tid.z; shl.b32 %t1, %t1, 4; shl.b32 %t2, %t2, 8; shl.b32 %t4, %lane, 12;
+or.b32 %d, %t0, %t1; or.b32 %d, %d, %t2; or.b32 %d, %d, %t4;
 mov.u32 %t0, %ntid.x; mov.u32 %t1, %ntid.y; mov.u32 %t2, %ntid.z; shl.b32 %t1, %t1, 8; shl.b32 %t2, %t2, 16; or.b32 %e, %t0, %t1; or.b32 %e, %e, %t2;
 activemask.b32 %f; mov.u32 %g, %lanemask_lt; redux.sync.add.u32 %h, %a, %f;''', launch='block %d,%d,%d' % (SX, SY, SZ),
          index='.reg .b32 %x<6>; mov.u32 %x0, %tid.x; mov.u32 %x1, %tid.y; mov.u32 %x2, %tid.z; mov.u32 %x3, %ntid.x; mov.u32 %x4, %ntid.y; mad.lo.u32 %x2, %x2, %x4, %x1; mad.lo.u32 %i, %x2, %x3, %x0;')
