@@ -26,6 +26,7 @@ round_up(size_t v, size_t align)
 static void
 set_gang(struct cwh_worker *w, struct cwh_fiber *f, uint32_t index)
 {
+    f->spun = false;
     const struct cwh_exec_launch *l = w->launch;
     uint32_t width = l->info.width, first = index * width, rest = l->nthreads - first;
     f->gang.block = &w->block;
@@ -177,6 +178,7 @@ exchange_release(struct cwh_worker *w, uint32_t warp, uint32_t group)
             to->values[lane] = w->by_lane[warp * CWH_WARP + lane]->value;
         }
         to->result = group;
+        to->spun = false;
         wake(w, to);
     }
 }
@@ -200,7 +202,7 @@ exchange_check_members(struct cwh_worker *w, uint32_t warp)
 }
 
 /* No lane of the warp can run: those without named members go on, the lowest site first (the order in which the vector
- * form of the same code visits its blocks). */
+ * form of the same code visits its blocks). Lanes in a loop that waits come last: they may wait for the others. */
 static void
 exchange_check_idle(struct cwh_worker *w, uint32_t warp)
 {
@@ -210,7 +212,7 @@ exchange_check_idle(struct cwh_worker *w, uint32_t warp)
     struct cwh_fiber *lowest = NULL;
     for (uint32_t m = wp->exchanging; m; m &= m - 1) {
         struct cwh_fiber *f = w->by_lane[warp * CWH_WARP + (uint32_t)__builtin_ctz(m)];
-        if (!f->members && (!lowest || f->site < lowest->site))
+        if (!f->members && (!lowest || (f->spun == lowest->spun ? f->site < lowest->site : lowest->spun)))
             lowest = f;
     }
     if (lowest)
@@ -299,6 +301,7 @@ cwh_rt_yield(struct cwh_gang *gang)
     struct cwh_worker *w = f->worker;
     if (atomic_load_explicit(&w->launch->failed, memory_order_relaxed))
         cwh_abort(f, CWB_LAUNCH_FAILED, "another block failed");
+    f->spun = true;
     if (!w->launch->info.uses_fibers || (w->started == w->launch->ngangs && !w->queue)) {
         sched_yield();
         return;

@@ -25,6 +25,7 @@ struct cwh_fiber {
     uint8_t state;
     bool fresh;                 /* context needs cwh_context_start */
     uint8_t barrier;            /* id, state BARRIER */
+    bool spun;                  /* it went round a loop that waits since the lanes of its warp went on together last */
     uint32_t slot;
     uint32_t result;            /* of bar.red or warp_exchange, set by who wakes it */
     uint32_t site, members;     /* state EXCHANGE */

@@ -141,7 +141,7 @@ waits(const struct flow *f, uint32_t l, uint64_t *regs)
     }
     if (!any)
         return false;
-    flow_taint(f, l, regs, false, reads_shared_state, &fenced);
+    flow_taint(f, l, regs, true, reads_shared_state, &fenced);
     return flow_leaves_by(f, l, regs);
 }
 

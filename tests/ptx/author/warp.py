@@ -395,7 +395,7 @@ for name, look in (('ping', 'ld.volatile.shared.u32 %t2, [%q3]; setp.ne.u32 %p1,
     t.kernel(name, {'a': IN_A}, {'d': ('u32', N, ping * 2)},
              SETUP + '@%p6 st.shared.u32 [%q2], 0; mov.u32 %t0, 0; st.shared.u32 [%q3], %t0; bar.sync 0; @!%p6 bra SECOND;\n' + side(0, 'mad.lo.u32 %t4, %t4, 3, %a;') +
              'bra DONE;\nSECOND:\n' + side(1, 'xor.b32 %t4, %t4, %a;') + 'DONE:\nbar.sync 0; ld.shared.u32 %d, [%q2];',
-             notes=('skip host not every loop that waits is recognised there (docs/amd.md)',))
+             notes=('skip host a loop that waits for what a function reads is not recognised there (docs/host-engine.md)',) if name == 'ping_call' else ())
 A4 = values('u32', 'random', 128, 11)
 t.kernel('locked', {'a': ('u32', '128 x @random(11)')}, {'d': ('u32', 128, [sum(A4[w * 32 + i % 32] for w in range(4)) for i in range(128)])},
          SETUP + '''@%p6 st.shared.u32 [%q2], 0; mov.u64 %q4, lock; mov.u32 %t0, 0; st.shared.u32 [%q4], %t0; bar.sync 0; @!%p7 bra HAVE;
