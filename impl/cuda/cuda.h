@@ -17,6 +17,7 @@
 
 /* The real driver; members are NULL where it lacks a function, but for those that library.c asks for. */
 extern struct cw_cuda_table cwc;
+extern bool cwc_unoptimised;    /* cuda:O0: the real driver compiles without its optimiser. Set when the device is opened */
 
 /* Load it once. False: one line on the log says why not. */
 bool cwc_load(void);

@@ -52,7 +52,7 @@ static cwb_result
 cuda_open(const char *option, uint32_t *count)
 {
     int n = 0;
-    (void)option;
+    cwc_unoptimised = option != NULL;      /* the driver knows no other than "O0" */
     if (!cwc_load())
         return CWB_NO_DEVICE;
     CUresult r = cwc.cuInit(0);

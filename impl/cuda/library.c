@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 struct cw_cuda_table cwc;
+bool cwc_unoptimised;
 static bool loaded;
 
 static const char *const folders[] = {

@@ -125,9 +125,9 @@ static cwb_result
 load(struct cwb_module *m, const struct cw_buf *ptx)
 {
     char log[4096] = "";
-    CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
-    void *values[] = { log, (void *)(uintptr_t)sizeof log };
-    CUresult r = cwc.cuModuleLoadDataEx(&m->real, ptx->data, 2, options, values);
+    CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_OPTIMIZATION_LEVEL };
+    void *values[] = { log, (void *)(uintptr_t)sizeof log, NULL };
+    CUresult r = cwc.cuModuleLoadDataEx(&m->real, ptx->data, cwc_unoptimised ? 3 : 2, options, values);
     log[sizeof log - 1] = 0;
     if (r != CUDA_SUCCESS)
         cw_error("the NVIDIA driver refuses the module: %s", log[0] ? log : "it gives no reason");

@@ -105,7 +105,7 @@ open_backend(void)
     } else if ((IS("auto") && !option) || (IS("host") && (!option || !strcmp(option, "O0")))) {
         b = &cwb_host;
 #endif
-    } else if (IS("cuda") && !option) {
+    } else if (IS("cuda") && (!option || !strcmp(option, "O0"))) {
         b = &cwb_cuda;
     } else if ((IS("hip") && !option) || (IS("gfxemu") && option && *option)) {
         b = &cwb_hip;
@@ -113,7 +113,7 @@ open_backend(void)
         cw_error("%s=%s: this build has no such device", cw_env_name(CW_ENV_DEVICE), want);
         return CUDA_ERROR_NO_DEVICE;
     } else {
-        cw_error("%s=%s: unknown device; known are auto, host, host:O0, hip, cuda, gfxemu:ARCH", cw_env_name(CW_ENV_DEVICE), want);
+        cw_error("%s=%s: unknown device; known are auto, host, host:O0, hip, cuda, cuda:O0, gfxemu:ARCH", cw_env_name(CW_ENV_DEVICE), want);
         return CUDA_ERROR_NO_DEVICE;
     }
     if (b->abi_version != CWB_ABI_VERSION)

@@ -13,6 +13,19 @@
 #include <string.h>
 
 static struct cw_cuda_table below;
+static CUresult(CUDAAPI *load_module)(CUmodule *, const void *, unsigned int, CUjit_option *, void **);
+
+/* With INNER_LEVELS set, the level that each module is to be optimised at goes to stderr: "inner driver: level 0", or "default". */
+static CUresult CUDAAPI
+load_and_tell(CUmodule *m, const void *image, unsigned int n, CUjit_option *options, void **values)
+{
+    char level[24] = "default";
+    for (unsigned i = 0; i < n; i++)
+        if (options[i] == CU_JIT_OPTIMIZATION_LEVEL)
+            snprintf(level, sizeof level, "%u", (unsigned)(uintptr_t)values[i]);
+    fprintf(stderr, "inner driver: level %s\n", level);
+    return load_module(m, image, n, options, values);
+}
 
 /* Runs inside the cuInit of the implementation above, which has read its own variables by then. */
 static __attribute__((constructor)) void
@@ -35,6 +48,9 @@ load(void)
 #define X(index, symbol, type, parameters, arguments) cw_cuda_table_set(&below, index, dlsym(lib, #symbol));
     CW_CUDA_FUNCTIONS(X)
 #undef X
+    load_module = below.cuModuleLoadDataEx;
+    if (getenv("INNER_LEVELS"))
+        below.cuModuleLoadDataEx = load_and_tell;
 }
 
 #define X(index, symbol, type, parameters, arguments) \

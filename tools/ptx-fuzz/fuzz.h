@@ -235,7 +235,7 @@ struct fuzzer {
     unsigned timeout_ms;
     const char *dir;        /* for findings */
     bool quiet;
-    struct side plain;      /* cuda-native:O0, once a difference from cuda-native was found */
+    struct side plain;      /* cuda-native:O0 or cuda:O0, once a difference from the same with the optimizer was found */
     uint64_t programs, batches, findings, refused, optimizer;
     uint32_t tries;         /* bound of a reduction */
     double deadline;        /* on fuzz_clock: reductions end here; 0: none */

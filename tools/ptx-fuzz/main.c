@@ -38,7 +38,7 @@ usage(FILE *out)
           "and written down as a test.\n\n"
           "      --on DEVICE        default host\n"
           "      --against DEVICE   default host:O0; cuda-native is the real driver (CUDAWAY_CUDA_LIBRARY),\n"
-          "                         cuda-native:O0 the same without ptxas's optimizer\n"
+          "                         cuda-native:O0 the same without ptxas's optimizer; cuda, cuda:O0: our translation on it\n"
           "      --seed N           seed of the first program (default 1); the next has the next one\n"
           "      --count N          programs (default: as many as the time allows)\n"
           "      --seconds N        time (default 60 unless --count is given)\n"

@@ -288,14 +288,16 @@ bool
 optimizer_difference(struct fuzzer *z, const struct program *p)
 {
     struct difference d;
-    int native = !strcmp(z->side[0].device, "cuda-native") ? 0 : 1;
-    if (strcmp(z->side[native].device, "cuda-native") || (!z->plain.area && !side_open(&z->plain, "cuda-native:O0")))
+    int nvidia = !strncmp(z->side[0].device, "cuda", 4) ? 0 : 1;
+    const char *device = z->side[nvidia].device;
+    const char *plain = !strcmp(device, "cuda-native") ? "cuda-native:O0" : !strcmp(device, "cuda") ? "cuda:O0" : NULL;
+    if (!plain || (!z->plain.area && !side_open(&z->plain, plain)))
         return false;
-    struct side optimized = z->side[native];
-    z->side[native] = z->plain;
+    struct side optimized = z->side[nvidia];
+    z->side[nvidia] = z->plain;
     bool same = try_program(z, p, &d) && !d.any;
-    z->plain = z->side[native];
-    z->side[native] = optimized;
+    z->plain = z->side[nvidia];
+    z->side[nvidia] = optimized;
     return same;
 }
 

@@ -88,7 +88,7 @@ static bool
 device_open(struct device *d, const char *on, struct shared_area *a)
 {
     bool native = !strncmp(on, "cuda-native", 11);
-    d->unoptimized = !strcmp(on, "cuda-native:O0");
+    d->unoptimized = !strcmp(on, "cuda-native:O0");     /* cuda:O0: impl/cuda hands it on */
     char path[PATH_MAX];
     const char *name = path, *given = getenv("CUDAWAY_CUDA_LIBRARY");
     if (native) {

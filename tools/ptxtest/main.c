@@ -422,7 +422,7 @@ usage(FILE *out)
     fputs("usage: cudaway-ptxtest [OPTIONS] FILE|FOLDER...\n\n"
           "Runs PTX files whose comments say how their kernels are launched and what comes out (docs/ptx-tests.md).\n\n"
           "      --on DEVICE     where: a value of CUDAWAY_DEVICE (host, host:O0, hip, cuda, gfxemu:ARCH), or cuda-native for the\n"
-          "                      modules untranslated on the real CUDA driver\n"
+          "                      modules untranslated on the real CUDA driver; cuda:O0, cuda-native:O0: without its optimiser\n"
           "      --record        write what comes out into the files, where they have no values\n"
           "      --label TEXT    with --record: what the values are labelled with (default: the GPU, its driver, the date)\n"
           "      --overwrite     with --record: replace recorded values that differ\n"

@@ -71,10 +71,11 @@ pt_module_load(struct pt_runner *r, const struct pt_file *f, CUresult *status, c
 {
     struct pt_module *m = calloc(1, sizeof *m);
     char *text = calloc(1, LOG_SIZE);
-    CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
-    void *values[] = { text, (void *)(uintptr_t)LOG_SIZE };
+    CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_OPTIMIZATION_LEVEL };
+    void *values[] = { text, (void *)(uintptr_t)LOG_SIZE, NULL };
     *log = NULL;
-    *status = m && text ? r->driver.cu.cuModuleLoadDataEx(&m->module, f->text, 2, options, values) : CUDA_ERROR_OUT_OF_MEMORY;
+    *status = m && text ? r->driver.cu.cuModuleLoadDataEx(&m->module, f->text, r->driver.unoptimised ? 3 : 2, options, values)
+                        : CUDA_ERROR_OUT_OF_MEMORY;
     if (*status == CUDA_SUCCESS) {
         free(text);
         return m;
@@ -601,7 +602,7 @@ pt_find_note(const struct pt_note *list, uint32_t count, const char *on)
         const char *d = list[i].device;
         if (in_list(d, "all", 3) || in_list(d, on, strlen(on)) || in_list(d, on, stem) || (amd && in_list(d, "amd", 3)) ||
             (amd && colon && in_list(d, colon + 1, strlen(colon + 1))) || (!strcmp(on, "host") && in_list(d, "host:simd", 9)) ||
-            (!strcmp(on, "cuda") && in_list(d, "nvptx", 5)))
+            (stem == 4 && !memcmp(on, "cuda", 4) && in_list(d, "nvptx", 5)))
             return &list[i];
     }
     return NULL;
