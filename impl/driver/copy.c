@@ -49,34 +49,46 @@ array_side(const struct end *e, struct copy_job *j, struct cwb_side *s, int whic
     return CUDA_SUCCESS;
 }
 
+/* The bytes of a rectangle from its first one on: `skip` from the address, `span` to its end from there, and the steps; false when
+ * that overflows or rows overlap. */
+static bool
+layout(const struct end *e, const struct cwb_copy *c, size_t *pitch, size_t *slice, size_t *skip, size_t *span)
+{
+    size_t height = e->height, row, last_row = e->y + c->height - 1, last_slice = e->z + c->depth - 1, end;
+    *pitch = e->pitch;
+    if (__builtin_add_overflow(e->x, c->width, &row))
+        return false;
+    if (!*pitch)
+        *pitch = row;
+    else if (*pitch < row && (c->height > 1 || c->depth > 1))
+        return false;
+    if (!height)
+        height = e->y + c->height;
+    else if (c->depth > 1 && height < e->y + c->height)
+        return false;
+    if (last_row < e->y || last_slice < e->z || __builtin_mul_overflow(*pitch, height, slice) ||
+        !extent(last_slice, *slice, last_row, *pitch, row, &end))
+        return false;
+    (void)extent(e->z, *slice, e->y, *pitch, e->x, skip);
+    *span = end - *skip;
+    return true;
+}
+
 static CUresult
 pointer_side(const struct end *e, struct copy_job *j, struct cwb_side *s)
 {
     const struct cwb_copy *c = &j->c;
-    size_t pitch = e->pitch, height = e->height, row, span;
-    if (__builtin_add_overflow(e->x, c->width, &row))
-        return CUDA_ERROR_INVALID_VALUE;
-    if (!pitch)
-        pitch = row;
-    else if (pitch < row && (c->height > 1 || c->depth > 1))
-        return CUDA_ERROR_INVALID_VALUE;
-    if (!height)
-        height = e->y + c->height;
-    else if (c->depth > 1 && height < e->y + c->height)
-        return CUDA_ERROR_INVALID_VALUE;
-    size_t slice, last_row = e->y + c->height - 1, last_slice = e->z + c->depth - 1;
-    if (last_row < e->y || last_slice < e->z || __builtin_mul_overflow(pitch, height, &slice) ||
-        !extent(last_slice, slice, last_row, pitch, row, &span))
-        return CUDA_ERROR_INVALID_VALUE;
-    size_t skip = 0;
-    (void)extent(e->z, slice, e->y, pitch, e->x, &skip);
+    size_t pitch = c->width, slice = c->width, skip = 0, span = c->width;
+    if ((c->height | c->depth) != 1 || e->x | e->y | e->z | e->pitch | e->height)   /* not just one row */
+        if (!layout(e, c, &pitch, &slice, &skip, &span))
+            return CUDA_ERROR_INVALID_VALUE;
     bool host = e->type == CU_MEMORYTYPE_HOST;
     uint64_t address = host ? (uintptr_t)e->host : e->device;
-    if (!address || address + span < address)
+    if (!address || address + skip + span < address)
         return CUDA_ERROR_INVALID_VALUE;
     struct range r;
     struct range_facts f;
-    bool known = range_facts(address + skip, span - skip, &f);
+    bool known = range_facts(address + skip, span, &f);
     unsigned kinds = f.kinds;
     const unsigned host_kinds = 1u << RANGE_PINNED | 1u << RANGE_REGISTERED;
     *s = (struct cwb_side){ .address = address, .x = e->x, .y = e->y, .z = e->z, .pitch = pitch, .slice = slice };
@@ -117,7 +129,12 @@ side(const struct end *e, struct copy_job *j, struct cwb_side *s, int which)
 static CUresult
 resolve(const struct end *dst, const struct end *src, size_t width, size_t height, size_t depth, struct copy_job *j)
 {
-    *j = (struct copy_job){ .c = { .width = width, .height = height, .depth = depth } };
+    /* Field by field: each side is set as a whole below, and clearing all of it first would take longer than the rest. */
+    j->c.width = width;
+    j->c.height = height;
+    j->c.depth = depth;
+    j->wait_async = j->wait_sync = false;
+    j->arrays[0] = j->arrays[1] = NULL;
     CUresult e = side(dst, j, &j->c.dst, 0);
     if (e == CUDA_SUCCESS)
         e = side(src, j, &j->c.src, 1);
@@ -128,10 +145,38 @@ resolve(const struct end *dst, const struct end *src, size_t width, size_t heigh
 
 static CUresult capture_copy(struct stream *s, const struct end *dst, const struct end *src, size_t width, size_t height, size_t depth);
 
+/* The short way (stream_enter). False: nothing is done. */
+static bool
+copy_now(struct ctx *c, const struct end *dst, const struct end *src, size_t width, size_t height, size_t depth, CUstream hStream,
+         bool async, CUresult *out)
+{
+    struct copy_job j;
+    struct stream *s;
+    if (CAPTURES() || !width || !height || !depth || resolve(dst, src, width, height, depth, &j) != CUDA_SUCCESS)
+        return false;
+    bool entered = stream_enter(c, hStream, &s, out);
+    if (entered && *out == CUDA_SUCCESS) {
+        *out = result_of(c->b->stream_copy(s->be, &j.c));
+        bool wait = *out == CUDA_SUCCESS && (j.wait_async || (!async && j.wait_sync));
+        if (wait)
+            handle_ref(&s->obj);
+        stream_end(s);
+        if (wait) {
+            *out = result_of(c->b->stream_sync(s->be));
+            handle_put(&s->obj);
+        }
+    }
+    copy_job_finish(&j);
+    return entered;
+}
+
 static CUresult
 copy(const struct end *dst, const struct end *src, size_t width, size_t height, size_t depth, CUstream hStream, bool async)
 {
     USABLE(c);
+    CUresult done;
+    if (copy_now(c, dst, src, width, height, depth, hStream, async, &done))
+        return done;
     struct stream *s AUTO_PUT = NULL;
     CUresult e = stream_get(c, hStream, &s);
     if (e != CUDA_SUCCESS)
@@ -426,17 +471,43 @@ fill_resolve(const CUDA_MEMSET_NODE_PARAMS *p, struct cwb_fill *f, unsigned *kin
     return CUDA_SUCCESS;
 }
 
+static bool
+fill_waits(const struct cwb_fill *f, unsigned kinds)
+{
+    return f->dst.loc == CWB_LOC_HOST || kinds & 1u << RANGE_MANAGED;
+}
+
+/* The short way (stream_enter). False: nothing is done. */
+static bool
+fill_now(struct ctx *c, const CUDA_MEMSET_NODE_PARAMS *p, CUstream hStream, bool async, CUresult *out)
+{
+    struct cwb_fill f;
+    struct stream *s;
+    unsigned kinds;
+    if (CAPTURES() || fill_resolve(p, &f, &kinds) != CUDA_SUCCESS || (!async && fill_waits(&f, kinds)) ||
+        !stream_enter(c, hStream, &s, out))
+        return false;
+    if (*out == CUDA_SUCCESS) {
+        *out = result_of(c->b->stream_fill(s->be, &f));
+        stream_end(s);
+    }
+    return true;
+}
+
 static CUresult
 fill(CUdeviceptr dst, size_t pitch, uint32_t value, uint32_t size, size_t width, size_t height, CUstream hStream, bool async)
 {
     USABLE(c);
+    const CUDA_MEMSET_NODE_PARAMS p = { .dst = dst, .pitch = pitch, .value = value, .elementSize = size, .width = width, .height = height };
+    CUresult e;
+    if (fill_now(c, &p, hStream, async, &e))
+        return e;
     struct stream *s AUTO_PUT = NULL;
-    CUresult e = stream_get(c, hStream, &s);
+    e = stream_get(c, hStream, &s);
     if (e != CUDA_SUCCESS)
         return e;
     if (!width || !height)
         return CUDA_SUCCESS;
-    const CUDA_MEMSET_NODE_PARAMS p = { .dst = dst, .pitch = pitch, .value = value, .elementSize = size, .width = width, .height = height };
     struct cwb_fill f;
     unsigned kinds;
     if (stream_captures(s)) {
@@ -450,7 +521,7 @@ fill(CUdeviceptr dst, size_t pitch, uint32_t value, uint32_t size, size_t width,
         return e;
     e = result_of(s->obj.ctx->b->stream_fill(s->be, &f));
     stream_end(s);
-    if (e == CUDA_SUCCESS && !async && (f.dst.loc == CWB_LOC_HOST || kinds & 1u << RANGE_MANAGED))
+    if (e == CUDA_SUCCESS && !async && fill_waits(&f, kinds))
         e = result_of(s->obj.ctx->b->stream_sync(s->be));
     return e;
 }

@@ -49,6 +49,8 @@ struct obj {
 CUresult handle_new(struct obj *o, enum kind k, struct ctx *c, void (*finish)(struct obj *));
 /* A reference to the live object, or NULL for anything that is no live handle of that kind. */
 void    *handle_get(const void *handle, enum kind k);
+/* The live stream or event of context c, borrowed, while c->order is held. NULL also when it belongs to another context. */
+void    *handle_peek(const void *handle, enum kind k, const struct ctx *c);
 void     handle_ref(struct obj *o);
 void     handle_put(struct obj *o);
 /* End the handle: later look-ups fail. False when another thread did it first. Drops the table's reference. */
@@ -91,12 +93,22 @@ struct global {
 extern struct global g;
 
 /* CUDA_SUCCESS once cuInit succeeded, else the error every call gives. */
-CUresult driver_state(void);
+CUresult driver_not_ready(void);
+static inline CUresult
+driver_state(void)
+{
+    return __builtin_expect(atomic_load_explicit(&g.state, memory_order_acquire) == STATE_READY, 1) ? CUDA_SUCCESS : driver_not_ready();
+}
 #define READY() do { CUresult r_ = driver_state(); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 CUresult device_get(CUdevice d, struct device **out);
 bool device_reaches(const struct device *d, const struct device *p);    /* kernels on d can use memory of p, another device */
 
-CUresult result_of(cwb_result r);
+CUresult result_of_failure(cwb_result r);
+static inline CUresult
+result_of(cwb_result r)
+{
+    return r == CWB_OK ? CUDA_SUCCESS : result_of_failure(r);
+}
 /* Of the jit. */
 CUresult result_of_cw(cw_result r);
 /* One line, once per call site: what is missing, for whom. Returns CUDA_ERROR_NOT_SUPPORTED. */
@@ -186,6 +198,10 @@ CUresult stream_begin(struct stream *s);
 CUresult stream_admit(struct stream *s);        /* stream_begin in two steps: what captures refuse, which takes the graphs' lock */
 CUresult stream_order(struct stream *s);        /* and the rest, which does not */
 void     stream_end(struct stream *s);
+/* The short way to begin, which counts no references: the stream that h names in the current context c, with c->order held and the
+ * rules applied; *out is borrowed until stream_end. True, with *e: begun (nothing is held when *e is an error). False: take the long
+ * way, which says what is wrong or knows what is special. */
+bool     stream_enter(struct ctx *c, CUstream h, struct stream **out, CUresult *e);
 /* begin, ordering rules satisfied, then wait for everything that s must wait for. */
 CUresult stream_wait_idle(struct stream *s);
 void     thread_streams_release(void);

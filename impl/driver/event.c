@@ -55,6 +55,13 @@ drv_cuEventDestroy(CUevent hEvent)
     return drv_cuEventDestroy_v2(hEvent);
 }
 
+static void
+mark_recorded(struct event *ev)
+{
+    atomic_store_explicit(&ev->recorded, true, memory_order_release);
+    atomic_store_explicit(&ev->captured, false, memory_order_release);
+}
+
 CUresult
 drv_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
 {
@@ -83,16 +90,27 @@ drv_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
         return e;
     e = result_of(c->b->event_record(ev->be, s->be));
     stream_end(s);
-    if (e == CUDA_SUCCESS) {
-        atomic_store(&ev->recorded, true);
-        atomic_store(&ev->captured, false);
-    }
+    if (e == CUDA_SUCCESS)
+        mark_recorded(ev);
     return e;
 }
 
 CUresult
 drv_cuEventRecord(CUevent hEvent, CUstream hStream)
 {
+    CURRENT(c);
+    struct stream *s;
+    CUresult e;
+    if (stream_enter(c, hStream, &s, &e)) {
+        if (e != CUDA_SUCCESS)
+            return e;
+        struct event *ev = handle_peek(hEvent, KIND_EVENT, c);
+        if (ev && (e = result_of(c->b->event_record(ev->be, s->be))) == CUDA_SUCCESS)
+            mark_recorded(ev);
+        stream_end(s);
+        if (ev)
+            return e;
+    }
     return drv_cuEventRecordWithFlags(hEvent, hStream, 0);
 }
 

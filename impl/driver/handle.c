@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Handles: kind, generation and slot number packed into a value that is never dereferenced. A slot's state word holds the
  * generation, an alive bit and the reference count, so that look-up is one compare-and-swap and a handle that was freed
- * or invented is recognised. Slots are never given back to the system. */
+ * or invented is recognised. Slots are never given back to the system.
+ * Submissions, which are many and short, count no references on streams and events: they look them up under ctx.order (handle_peek),
+ * and handle_kill takes that lock once between the end of the handle and the end of the object. */
 #include "impl/driver/driver.h"
 
 #include <stdlib.h>
@@ -16,6 +18,7 @@ struct slot {
     _Atomic uint64_t state;
     _Atomic(struct obj *) o;
     _Atomic uint32_t kind;
+    _Atomic(const struct ctx *) ctx;    /* for comparison */
     uint32_t next_free;                 /* free_lock */
 };
 
@@ -101,6 +104,7 @@ handle_new(struct obj *o, enum kind k, struct ctx *c, void (*finish)(struct obj 
     }
     atomic_store(&s->o, o);
     atomic_store(&s->kind, k);
+    atomic_store(&s->ctx, c);
     atomic_store_explicit(&s->state, (uint64_t)generation << 32 | ALIVE | 1, memory_order_release);
     return CUDA_SUCCESS;
 }
@@ -119,6 +123,22 @@ handle_get(const void *handle, enum kind k)
             return NULL;
     } while (!atomic_compare_exchange_weak_explicit(&s->state, &state, state + 1, memory_order_acquire, memory_order_acquire));
     return atomic_load_explicit(&s->o, memory_order_relaxed);
+}
+
+void *
+handle_peek(const void *handle, enum kind k, const struct ctx *c)
+{
+    uint32_t generation;
+    enum kind hk;
+    struct slot *s = slot_of((uintptr_t)handle, &generation, &hk);
+    if (!s || hk != k)
+        return NULL;
+    /* Read between two looks at the state, the slot's fields are those of this generation. */
+    uint64_t before = atomic_load_explicit(&s->state, memory_order_acquire);
+    bool here = atomic_load_explicit(&s->ctx, memory_order_acquire) == c && atomic_load_explicit(&s->kind, memory_order_acquire) == (uint32_t)k;
+    void *o = atomic_load_explicit(&s->o, memory_order_acquire);
+    uint64_t after = atomic_load_explicit(&s->state, memory_order_relaxed);
+    return here && before & after & ALIVE && GENERATION(before) == generation && GENERATION(after) == generation ? o : NULL;
 }
 
 enum kind
@@ -182,6 +202,10 @@ handle_kill(struct obj *o)
             o->link = NULL;
         }
         pthread_mutex_unlock(&o->ctx->lock);
+        if (o->kind == KIND_STREAM || o->kind == KIND_EVENT) {     /* whoever still found it has submitted what it was for */
+            pthread_mutex_lock(&o->ctx->order);
+            pthread_mutex_unlock(&o->ctx->order);
+        }
     }
     handle_put(o);
     return true;

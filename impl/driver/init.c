@@ -15,10 +15,10 @@
 struct global g = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 CUresult
-driver_state(void)
+driver_not_ready(void)
 {
     switch (atomic_load_explicit(&g.state, memory_order_acquire)) {
-    case STATE_READY:  return CUDA_SUCCESS;
+    case STATE_READY:  return CUDA_SUCCESS;     /* since the caller looked */
     case STATE_EXITED: return CUDA_ERROR_DEINITIALIZED;
     default:           return CUDA_ERROR_NOT_INITIALIZED;
     }

@@ -11,7 +11,8 @@
  *   6  ranges, pool.lock, objmap   tables of addresses, pools and texture objects: leaves, no call is made under them
  *   7  handle free list, log, the backend's own and impl/va.c's: leaves
  *
- * Handle look-up takes no lock (an atomic count per slot). No driver lock is held while a host function of the application
+ * Handle look-up takes no lock (an atomic count per slot); the handle of a stream or event ends with ctx.order taken and given back,
+ * since submissions borrow such objects under it. No driver lock is held while a host function of the application
  * runs, while a kernel is compiled, or while a thread waits for queued work; exception: a texture reference
  * that is bound anew waits for the kernels that use its old texture. Thread-local state (context stack, per-thread streams) needs none. */
 #ifndef CWD_LOCK_H

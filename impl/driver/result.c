@@ -14,7 +14,7 @@ cwb_result_text(cwb_result r)
 }
 
 CUresult
-result_of(cwb_result r)
+result_of_failure(cwb_result r)
 {
     switch (r) {
     case CWB_OK:                  return CUDA_SUCCESS;

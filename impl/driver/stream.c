@@ -213,19 +213,26 @@ stream_begin(struct stream *s)
     return e == CUDA_SUCCESS ? stream_order(s) : e;
 }
 
+/* The default streams' rules for the next operation of s; c->order is held. */
+static cwb_result
+order_rules(struct ctx *c, struct stream *s)
+{
+    if (s->is_legacy) {
+        c->legacy_seq++;
+        return join_blocking(c);
+    }
+    if (!s->blocking)
+        return CWB_OK;
+    s->dirty = true;
+    return join_legacy(c, s);
+}
+
 CUresult
 stream_order(struct stream *s)
 {
     struct ctx *c = s->obj.ctx;
     pthread_mutex_lock(&c->order);
-    cwb_result r = CWB_OK;
-    if (s->is_legacy) {
-        r = join_blocking(c);
-        c->legacy_seq++;
-    } else if (s->blocking) {
-        r = join_legacy(c, s);
-        s->dirty = true;
-    }
+    cwb_result r = order_rules(c, s);
     if (r != CWB_OK)
         pthread_mutex_unlock(&c->order);
     return result_of(r);
@@ -235,6 +242,30 @@ void
 stream_end(struct stream *s)
 {
     pthread_mutex_unlock(&s->obj.ctx->order);
+}
+
+bool
+stream_enter(struct ctx *c, CUstream h, struct stream **out, CUresult *e)
+{
+    struct stream *s = NULL;
+    if (CAPTURES())
+        return false;
+    pthread_mutex_lock(&c->order);
+    if (h == CU_STREAM_PER_THREAD || (!h && drv_ptds)) {
+        for (uint32_t i = 0; i < tls.count && !s; i++)
+            if (tls.list[i].ctx == c)
+                s = tls.list[i].s;      /* the thread's reference keeps it */
+    } else if (!h || h == CU_STREAM_LEGACY) {
+        s = c->legacy;
+    } else {
+        s = handle_peek(h, KIND_STREAM, c);
+    }
+    if (s)
+        *e = result_of(order_rules(c, s));
+    if (!s || *e != CUDA_SUCCESS)
+        pthread_mutex_unlock(&c->order);
+    *out = s;
+    return s != NULL;
 }
 
 CUresult
