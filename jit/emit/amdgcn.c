@@ -6,6 +6,7 @@
  * in the kernarg segment are those of PTX. Variables are LLVM globals under their PTX names. Warps are 32 lanes: on wave64
  * targets every warp operation stays in its half of the wave. */
 #include "jit/emit/amdgcn_private.h"
+#include "jit/emit/mufu.h"
 #include "jit/emit/scope.h"
 
 #include <stdlib.h>
@@ -1057,6 +1058,7 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
         for (uint32_t k = 0; k < p->nkernels; k++)
             if (!what->kernels || what->kernels[k])
                 clear_barriers(e, s->functions[p->kernel_func[k]]);
+    mufu_gcn_limit(e);
     r = e->result;
 done:
     if (r == CW_OK)

@@ -33,4 +33,7 @@ struct mufu_scale {
 /* amdgcn: rcp of the scaled b, as an f32; *a becomes the scaled one. Nothing is scaled where no lane of the wave needs it. */
 LLVMValueRef mufu_div(struct emit *e, LLVMValueRef *a, LLVMValueRef b, const struct mufu_scale *scale);
 
+/* amdgcn, on the finished module: functions of the unit that a kernel or function calls often outside of loops are not inlined there. */
+void mufu_gcn_limit(struct emit *e);
+
 #endif

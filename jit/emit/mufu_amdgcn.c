@@ -541,11 +541,64 @@ with_result(struct emit *e, enum mufu_gcn function, const struct mufu_table *tab
     return phi;
 }
 
+/* ---- calls ------------------------------------------------------------------------------------------------------------- */
+
+static const char *const names[] = { "rcp", "rcp_full", "rsq", "rsq_full", "sqrt", "sqrt_full", "ex2", "ex2_full", "lg2", "lg2_full",
+                                     "sin", "cos" };
+static const char once[] = "cudaway-once";
+
+/* Note on a call that a thread makes it once at most. */
+static void
+note_once(struct emit *e, V call)
+{
+    const struct flow *f = &e->f->flow;
+    if (f->irreducible || f->loop_of[e->f->block] != FLOW_NONE || LLVMGetBasicBlockParent(LLVMGetInsertBlock(e->b)) != e->f->fn)
+        return;
+    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateStringAttribute(e->llvm, once, sizeof once - 1, "", 0));
+}
+
+static bool
+is_once(V call)
+{
+    return LLVMIsACallInst(call) &&
+           LLVMGetCallSiteStringAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, once, sizeof once - 1);
+}
+
+static V
+caller(LLVMUseRef use)
+{
+    return LLVMGetBasicBlockParent(LLVMGetInstructionParent(LLVMGetUser(use)));
+}
+
+/* LLVM inlines the functions at every call: 45 instructions for a sine, and ffmpeg's filters take 32 in a kernel. */
+void
+mufu_gcn_limit(struct emit *e)
+{
+    enum { INLINED = 8 };
+    static const char noinline_[] = "noinline";
+    char name[32];
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(name, sizeof name, "mufu.%s", names[i]);
+        V fn = LLVMGetNamedFunction(e->module, name);
+        LLVMUseRef after;
+        /* The uses of one caller follow each other. */
+        for (LLVMUseRef first = fn ? LLVMGetFirstUse(fn) : NULL; first; first = after) {
+            V from = caller(first);
+            unsigned n = 0;
+            for (after = first; after && caller(after) == from; after = LLVMGetNextUse(after))
+                n += is_once(LLVMGetUser(after));
+            for (LLVMUseRef u = first; n > INLINED && u != after; u = LLVMGetNextUse(u))
+                if (is_once(LLVMGetUser(u)))
+                    LLVMAddCallSiteAttribute(LLVMGetUser(u), (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                             LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(noinline_, sizeof noinline_ - 1), 0));
+        }
+    }
+}
+
 V
 mufu_gcn(struct emit *e, enum mufu_gcn function, const struct mufu_table *t, V bits)
 {
-    static const char *const names[] = { "rcp", "rcp_full", "rsq", "rsq_full", "sqrt", "sqrt_full", "ex2", "ex2_full", "lg2", "lg2_full",
-                                         "sin", "cos" };
     char name[32];
     LLVMTypeRef ft = LLVMFunctionType(e->i32, &e->i32, 1, false);
 
@@ -562,5 +615,7 @@ mufu_gcn(struct emit *e, enum mufu_gcn function, const struct mufu_table *t, V b
         LLVMBuildRet(e->b, r);
         LLVMPositionBuilderAtEnd(e->b, here);
     }
-    return LLVMBuildCall2(e->b, ft, fn, &bits, 1, "");
+    V result = LLVMBuildCall2(e->b, ft, fn, &bits, 1, "");
+    note_once(e, result);
+    return result;
 }

@@ -110,6 +110,101 @@ find_kernels(const uint8_t *data, size_t size, struct kernels *k)
     return false;
 }
 
+/* ---- aliases ---- */
+
+static void
+append_string(struct cw_buf *out, const char *text, const char *suffix)
+{
+    size_t n = strlen(text) + strlen(suffix);
+    const uint8_t long_head[5] = { 0xdb, (uint8_t)(n >> 24), (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n };
+    cw_buf_append(out, long_head, sizeof long_head);
+    cw_buf_puts(out, text);
+    cw_buf_puts(out, suffix);
+}
+
+/* The bytes of a string, which p is put behind; NULL: something else. */
+static const uint8_t *
+string(struct pack *p, uint64_t *size)
+{
+    uint8_t c = p->at < p->end ? *p->at : 0;
+    const uint8_t *start = p->at;
+    uint64_t values;
+    if (!((c >= 0xa0 && c <= 0xbf) || (c >= 0xd9 && c <= 0xdb))) {
+        skip(p);
+        return NULL;
+    }
+    head(p, &values, size);
+    if (p->bad || *size > (size_t)(p->end - p->at))
+        p->at = start;
+    else
+        p->at += *size;
+    return p->bad ? NULL : p->at - *size;
+}
+
+static bool
+is_text(const uint8_t *at, uint64_t size, const char *text)
+{
+    return at && size == strlen(text) && !memcmp(at, text, size);
+}
+
+/* The kernel's map at p: does it have that name? p is put behind it. */
+static bool
+has_name(struct pack *p, const char *name)
+{
+    uint64_t values, bytes;
+    bool has = false;
+    head(p, &values, &bytes);
+    for (uint64_t i = 0; i < values / 2 && !p->bad; i++) {
+        uint64_t nk = 0, nv = 0;
+        const uint8_t *key = string(p, &nk), *value = string(p, &nv);
+        has |= is_text(key, nk, ".name") && is_text(value, nv, name);
+    }
+    return has && !p->bad;
+}
+
+/* A copy of the kernel's map at `map` with another name. */
+static void
+append_renamed(const uint8_t *map, const uint8_t *end, const char *name, struct cw_buf *out)
+{
+    struct pack p = { map, end, false };
+    uint64_t values, bytes;
+    head(&p, &values, &bytes);
+    cw_buf_append(out, map, (size_t)(p.at - map));
+    for (uint64_t i = 0; i < values / 2 && !p.bad; i++) {
+        const uint8_t *pair = p.at;
+        uint64_t n = 0;
+        const uint8_t *key = string(&p, &n), *value = p.at;
+        skip(&p);
+        cw_buf_append(out, pair, (size_t)((is_text(key, n, ".name") || is_text(key, n, ".symbol") ? value : p.at) - pair));
+        if (is_text(key, n, ".name") || is_text(key, n, ".symbol"))
+            append_string(out, name, is_text(key, n, ".symbol") ? ".kd" : "");
+    }
+}
+
+/* Append the aliases to the `count` elements of `elements`. False: there is no such kernel. */
+static bool
+append_aliases(struct cw_buf *elements, uint64_t count, const struct cwj_amd_alias *alias, size_t n)
+{
+    struct cw_buf more;
+    bool all = true;
+    cw_buf_init(&more);
+    for (size_t i = 0; i < n && all; i++) {
+        struct pack p = { (const uint8_t *)elements->data, (const uint8_t *)elements->data + elements->size, false };
+        bool found = false;
+        for (uint64_t k = 0; k < count && !found && !p.bad; k++) {
+            const uint8_t *map = p.at;
+            found = has_name(&p, alias[i].of);
+            if (found)
+                append_renamed(map, p.end, alias[i].name, &more);
+        }
+        all = found;
+    }
+    cw_buf_append(elements, more.data, more.size);
+    elements->failed |= more.failed;
+    cw_buf_finish(&more);
+    return all;
+}
+
 /* ---- ELF ---- */
 
 /* The metadata in an object's note, whose section becomes void. NULL: there is none. */
@@ -173,7 +268,7 @@ append_object(const struct cw_buf *model, const struct cw_buf *metadata, struct 
 }
 
 cw_result
-cwj_amd_notes_merge(struct cw_buf *const *objects, size_t n, struct cw_buf *out)
+cwj_amd_notes_merge(struct cw_buf *const *objects, size_t n, const struct cwj_amd_alias *alias, size_t naliases, struct cw_buf *out)
 {
     struct cw_buf elements, metadata;
     const uint8_t *first = NULL;
@@ -197,8 +292,9 @@ cwj_amd_notes_merge(struct cw_buf *const *objects, size_t n, struct cw_buf *out)
             in_first = k;
         }
     }
-    if (!first || count > UINT32_MAX)
+    if (!first || count + naliases > UINT32_MAX || !append_aliases(&elements, count, alias, naliases))
         goto done;
+    count += naliases;
     const uint8_t array[5] = { 0xdd, (uint8_t)(count >> 24), (uint8_t)(count >> 16), (uint8_t)(count >> 8), (uint8_t)count };
     cw_buf_append(&metadata, first, (size_t)(in_first.array - first));
     cw_buf_append(&metadata, array, sizeof array);

@@ -218,9 +218,50 @@ compile_part(struct cwj_part *part, void *user)
     part->result = compile(user, part);
 }
 
+/* Kernels with the code of another one, which are not compiled. */
+struct twins {
+    uint32_t *of;                   /* one a kernel: itself, or the one with its code */
+    struct cwj_amd_alias *alias;
+    size_t n;
+};
+
+/* Take the twins out of `take`. */
+static cw_result
+find_twins(const struct cwj_program *p, bool *take, struct twins *t)
+{
+    t->of = calloc(p->nkernels ? p->nkernels : 1, sizeof *t->of);
+    t->alias = calloc(p->nkernels ? p->nkernels : 1, sizeof *t->alias);
+    if (!t->of || !t->alias)
+        return CW_ERR_NOMEM;
+    cw_result r = cwj_link_twins(p, take, t->of);
+    for (uint32_t k = 0; !r && k < p->nkernels; k++)
+        if (t->of[k] != k) {
+            take[k] = false;
+            t->alias[t->n++] = (struct cwj_amd_alias){ p->kernels[k].name, p->kernels[t->of[k]].name };
+        }
+    return r;
+}
+
+/* The symbols of a part's twins. */
+static cw_result
+add_aliases(const struct cwj_program *p, const struct twins *t, struct cwj_part *part)
+{
+    struct cwj_amd_alias *alias = calloc(t->n ? t->n : 1, sizeof *alias);
+    size_t n = 0;
+    if (!alias)
+        return CW_ERR_NOMEM;
+    for (uint32_t k = 0; k < p->nkernels && t->n; k++)
+        if (t->of[k] != k && part->kernels[t->of[k]])
+            alias[n++] = (struct cwj_amd_alias){ p->kernels[k].name, p->kernels[t->of[k]].name };
+    cw_result r = cwj_amd_add_aliases(&part->out, alias, n);
+    free(alias);
+    return r;
+}
+
 /* The parts' objects as one. */
 static cw_result
-link_parts(const struct cwj_aot_options *o, struct cwj_parts *parts, struct cw_buf *out, struct cwj_diags *diags)
+link_parts(const struct cwj_program *p, const struct cwj_aot_options *o, struct cwj_parts *parts, const struct twins *twins,
+           struct cw_buf *out, struct cwj_diags *diags)
 {
     bool amdgcn = o->target == CWJ_TARGET_AMDGCN;
     struct cw_buf note, **objects = calloc(parts->n + 1, sizeof *objects);
@@ -229,15 +270,18 @@ link_parts(const struct cwj_aot_options *o, struct cwj_parts *parts, struct cw_b
     if (!objects)
         return CW_ERR_NOMEM;
     cw_buf_init(&note);
-    for (uint32_t i = 0; i < parts->n; i++)
+    for (uint32_t i = 0; i < parts->n && !r; i++) {
         objects[n++] = &parts->at[i].out;
-    if (amdgcn && n > 1) {
-        r = cwj_amd_notes_merge(objects, n, &note);
-        if (r == CW_ERR_DAMAGED) {
-            cwj_diag_add(diags, PTX_ERROR, 5902, 0, 0, "internal error: LLVM's objects have no metadata as it is documented");
-            r = CW_ERR_INTERNAL;
-        }
+        if (amdgcn)
+            r = add_aliases(p, twins, &parts->at[i]);
+    }
+    if (!r && amdgcn && (n > 1 || twins->n)) {
+        r = cwj_amd_notes_merge(objects, n, twins->alias, twins->n, &note);
         objects[n++] = &note;
+    }
+    if (r == CW_ERR_DAMAGED) {
+        cwj_diag_add(diags, PTX_ERROR, 5902, 0, 0, "internal error: LLVM's objects have no metadata or symbols as it is documented");
+        r = CW_ERR_INTERNAL;
     }
     if (!r && (amdgcn || n > 1))
         r = cwj_lld_link(amdgcn, objects, n, out, diags);
@@ -255,6 +299,7 @@ static cw_result
 run(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, struct cwj_diags *diags)
 {
     bool *take = calloc(p->nkernels ? p->nkernels : 1, sizeof *take);
+    struct twins twins = { 0 };
     if (!take)
         return CW_ERR_NOMEM;
     cw_result r = choose_kernels(p, o, take, diags);
@@ -274,13 +319,16 @@ run(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, 
         goto done;
     struct cwj_parts parts;
     struct aot a = { p, o };
-    r = cwj_parts_make(p, take, o->emit == CWJ_EMIT_OBJ && o->jobs ? PART_SIZE : 0, &parts);
+    if (o->target == CWJ_TARGET_AMDGCN && o->emit == CWJ_EMIT_OBJ)
+        r = find_twins(p, take, &twins);
+    if (!r)
+        r = cwj_parts_make(p, take, o->emit == CWJ_EMIT_OBJ && o->jobs ? PART_SIZE : 0, &parts);
     if (r)
         goto done;
     r = cwj_parts_run(&parts, o->jobs, compile_part, &a, diags);
     const struct cw_buf *only = &parts.at[0].out;
     if (!r && o->emit == CWJ_EMIT_OBJ)
-        r = link_parts(o, &parts, out, diags);
+        r = link_parts(p, o, &parts, &twins, out, diags);
     else if (!r && o->target == CWJ_TARGET_NVPTX && o->emit == CWJ_EMIT_ASM)
         append_ptx(p, only->data, only->size, out);
     else if (!r)
@@ -289,6 +337,8 @@ run(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, 
     if (!r && out->failed)
         r = CW_ERR_NOMEM;
 done:
+    free(twins.of);
+    free(twins.alias);
     free(take);
     return r;
 }

@@ -102,6 +102,10 @@ const struct cwj_link_var *cwj_program_link_var(const struct cwj_program *p, uin
 /* Offset of a shared variable in the layout; false when the kernel does not have it. */
 bool cwj_shared_offset(const struct cwj_shared_layout *l, uint32_t link_id, uint32_t *offset);
 
+/* twins.c: for each kernel of `take` (one a kernel of the program) the first one there with the same code, itself mostly. `twin` has room for
+ * one a kernel. */
+cw_result cwj_link_twins(const struct cwj_program *p, const bool *take, uint32_t *twin) CW_MUST_CHECK;
+
 /* What variable `link_id` is called in the PTX that the nvptx target makes: its own name, with its number after it where another
  * variable of the image has the same one. */
 void cwj_nvptx_variable_name(const struct cwj_program *p, uint32_t link_id, struct cw_buf *out);

@@ -45,6 +45,31 @@ read_file(const char *path, size_t *size)
     return data;
 }
 
+/* Kernel `name`, which adds k + 1, and what it gives the total. */
+static void
+step(struct gfx_object *object, const char *name, uint32_t k, uint32_t *out, uint32_t *total)
+{
+    memset(out, 0, THREADS * sizeof *out);
+    *total += k + 1;
+    if (!run(object, name, out))
+        return;
+    for (uint32_t t = 0; t < THREADS; t++) {
+        uint32_t x = t;
+        for (int i = 0; i < LENGTH; i++)
+            x = x * 1664525u + k + 1;
+        check(name, t, out[t], x + 3);
+    }
+}
+
+static uint64_t
+entry(const struct gfx_object *object, const char *name)
+{
+    for (uint32_t i = 0; i < object->nkernels; i++)
+        if (!strcmp(object->kernels[i].name, name))
+            return object->kernels[i].entry;
+    return 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -56,24 +81,18 @@ main(int argc, char **argv)
         printf("usage: test_parts ARCH CODE-OBJECT %s\n", error);
         return 2;
     }
-    check("kernels", 0, object->nkernels, STEPS + 1);
+    check("kernels", 0, object->nkernels, STEPS + 2);
+    check("code of twin3 and step3", 0, entry(object, "twin3") == entry(object, "step3"), true);
+    check("code of step2 and step3", 0, entry(object, "step2") == entry(object, "step3"), false);
     static uint32_t out[THREADS];
     gfx_range_add((uintptr_t)out, sizeof out);
     uint32_t total = 5;
     for (uint32_t k = 0; k < STEPS; k++) {
         char name[16];
         snprintf(name, sizeof name, "step%u", k);
-        memset(out, 0, sizeof out);
-        total += k + 1;
-        if (!run(object, name, out))
-            continue;
-        for (uint32_t t = 0; t < THREADS; t++) {
-            uint32_t x = t;
-            for (int i = 0; i < LENGTH; i++)
-                x = x * 1664525u + k + 1;
-            check(name, t, out[t], x + 3);
-        }
+        step(object, name, k, out, &total);
     }
+    step(object, "twin3", 3, out, &total);
     if (run(object, "last", out))
         check("total", 0, out[0], total);
     gfx_range_remove((uintptr_t)out);
