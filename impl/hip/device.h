@@ -55,7 +55,7 @@ struct cwb_event {
 struct hip_code {
     hipModule_t module;
     _Atomic hipFunction_t function; /* NULL: not compiled */
-    cwb_result failed;
+    cwb_result failed;              /* what the compiler said */
     hipDeviceptr_t grid_at;         /* the code object's pointer to a cooperative grid's workspace, or NULL */
     void *grid;                     /* the workspace, device memory: made for the first cooperative launch */
 };

@@ -159,11 +159,24 @@ compile(struct cwb_kernel *k, bool one_warp, struct cw_buf *log)
         if (e != hipSuccess) {
             cw_error("%s: the HIP runtime does not take the code object for %s (error %d)", names[0], o.cpu, e);
             result = hip_result(e);
+            if (to->module)
+                (void)hip.hipModuleUnload(to->module);
+            to->module = NULL;
         }
+    } else if (result == CWB_COMPILE) {
+        to->failed = result;
     }
     cw_buf_finish(&code);
     cw_buf_finish(&text);
     return result;
+}
+
+/* Under k->lock. What the compiler refuses it refuses again; what HIP refuses, it may have room for later. */
+static cwb_result
+ready(struct cwb_kernel *k, bool one_warp, struct cw_buf *log)
+{
+    const struct hip_code *c = &k->code[one_warp];
+    return c->function ? CWB_OK : c->failed != CWB_OK ? c->failed : compile(k, one_warp, log);
 }
 
 /* ---- one warp a wave ---- */
@@ -205,9 +218,7 @@ code_for(struct cwb_kernel *k, uint32_t threads, cwb_result *r)
             cw_warn("%s: a block of %u threads has no room for a wave of 64 lanes for each warp (%d threads at most), so two share one; if "
                     "they wait for each other, the launch does not end (docs/amd.md)", name, threads, MAX_LONE);
         pthread_mutex_lock(&k->lock);
-        if (!c->function && c->failed == CWB_OK)
-            c->failed = compile(k, one, NULL);
-        *r = c->failed;
+        *r = ready(k, one, NULL);
         pthread_mutex_unlock(&k->lock);
     }
     return atomic_load_explicit(&c->function, memory_order_acquire) ? c : NULL;
@@ -234,10 +245,7 @@ hip_kernel_prepare(struct cwb_module *m, uint32_t index, bool now, struct cwb_ke
     cwb_result r = CWB_OK;
     if (now) {
         pthread_mutex_lock(&k->lock);
-        struct hip_code *c = &k->code[k->one_warp];
-        if (!c->function && c->failed == CWB_OK)
-            c->failed = compile(k, k->one_warp, log);
-        r = c->failed;
+        r = ready(k, k->one_warp, log);
         pthread_mutex_unlock(&k->lock);
     }
     return r;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the driver does when the device fails: runs itself once a scenario with faults injected into the null device. */
+ * What the driver does when the device fails: runs itself once a scenario, with faults injected into the null device; with the arguments
+ * FAILING UNDER, into a HIP library (failing_hip.c, and what is under it). */
 #include "tests/driver/test.h"
 
+#include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,8 +21,9 @@ scenario(const char *name)
     size_t before, after, total;
     char b[8] = { 0 };
     if (!strcmp(name, "open")) {
-        EXPECT_RESULT(cuInit(0), CUDA_ERROR_UNKNOWN);
-        EXPECT_RESULT(cuInit(0), CUDA_ERROR_UNKNOWN);
+        const CUresult want = getenv("HIP_FAIL") ? CUDA_ERROR_NO_DEVICE : CUDA_ERROR_UNKNOWN;
+        EXPECT_RESULT(cuInit(0), want);
+        EXPECT_RESULT(cuInit(0), want);
         EXPECT_RESULT(cuDeviceGet((CUdevice[1]){ 0 }, 0), CUDA_ERROR_NOT_INITIALIZED);
         return failures != 0;
     }
@@ -37,6 +40,9 @@ scenario(const char *name)
     OK(cuMemGetInfo_v2(&before, &total));
     if (!strcmp(name, "mem_alloc")) {
         EXPECT_RESULT(cuMemAlloc_v2(&p, 4096), CUDA_ERROR_OUT_OF_MEMORY);
+        OK(cuMemAlloc_v2(&p, 4096));
+        OK(cuMemFree_v2(p));
+    } else if (!strcmp(name, "mem_retried")) {  /* once what the backend keeps has gone back to HIP */
         OK(cuMemAlloc_v2(&p, 4096));
         OK(cuMemFree_v2(p));
     } else if (!strcmp(name, "stream_copy")) {
@@ -59,15 +65,36 @@ scenario(const char *name)
         EXPECT(b[0] == 2);
         OK(cuStreamDestroy_v2(s));
         OK(cuMemFree_v2(p));
-    } else if (!strcmp(name, "module_load") || !strcmp(name, "kernel_prepare")) {
+    } else if (!strcmp(name, "module_load") || !strcmp(name, "kernel_prepare") || !strcmp(name, "compile")) {
         if (!strcmp(name, "module_load"))
             EXPECT_RESULT(cuModuleLoadData(&m, text), CUDA_ERROR_OUT_OF_MEMORY);
         OK(cuModuleLoadData(&m, text));
         if (!strcmp(name, "kernel_prepare"))
             EXPECT_RESULT(cuModuleGetFunction(&f, m, "k"), CUDA_ERROR_OUT_OF_MEMORY);
         OK(cuModuleGetFunction(&f, m, "k"));
+        if (!strcmp(name, "compile"))
+            EXPECT_RESULT(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), CUDA_ERROR_OUT_OF_MEMORY);
         OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
         OK(cuModuleUnload(m));
+    } else if (!strcmp(name, "mem_host")) {
+        void *h;
+        EXPECT_RESULT(cuMemAllocHost_v2(&h, 4096), CUDA_ERROR_OUT_OF_MEMORY);
+        OK(cuMemAllocHost_v2(&h, 4096));
+        OK(cuMemFreeHost(h));
+    } else if (!strcmp(name, "launch_refused")) {   /* a launch that fails at once is no fault */
+        OK(cuModuleLoadData(&m, text));
+        OK(cuModuleGetFunction(&f, m, "k"));
+        EXPECT_RESULT(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+        OK(cuCtxSynchronize());
+        OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+        OK(cuModuleUnload(m));
+    } else if (!strcmp(name, "event_record")) {
+        OK(cuEventCreate(&e, 0));
+        EXPECT_RESULT(cuEventRecord(e, NULL), CUDA_ERROR_UNKNOWN);
+        OK(cuEventQuery(e));            /* as if it had not been recorded */
+        OK(cuEventRecord(e, NULL));
+        OK(cuEventSynchronize(e));
+        OK(cuEventDestroy_v2(e));
     } else if (!strcmp(name, "launch")) {
         /* The error of a kernel is the context's until it is destroyed; another context is not concerned. */
         OK(cuModuleLoadData(&m, text));
@@ -98,19 +125,34 @@ scenario(const char *name)
 int
 main(int argc, char **argv)
 {
-    static const char *const all[][2] = {
+    static const char *const null[][2] = {
         { "open", "null:open@1=internal" }, { "context_create", "null:context_create@1" }, { "stream_create", "null:stream_create@1" },
         { "event_create", "null:event_create@1" }, { "mem_alloc", "null:mem_alloc@1" }, { "stream_copy", "null:stream_copy@1" },
         { "stream_host_fn", "null:stream_host_fn@1" }, { "stream_wait_event", "null:stream_wait_event@1=internal" },
         { "module_load", "null:module_load@1" }, { "kernel_prepare", "null:kernel_prepare@1" }, { "launch", "null:launch@1=fault" },
     };
+    static const char *const hip[][2] = {
+        { "open", "hipInit@1-1=100" }, { "open", "hipGetDeviceCount@1-1=999" }, { "stream_create", "hipStreamCreateWithPriority@1-1=2" },
+        { "event_create", "hipEventCreateWithFlags@1-1=2" }, { "mem_alloc", "hipMalloc@1-2=2" }, { "mem_retried", "hipMalloc@1-1=2" },
+        { "mem_host", "hipHostMalloc@1-1=2" }, { "stream_copy", "hipMemcpyAsync@1-1=2" }, { "stream_host_fn", "hipLaunchHostFunc@1-1=2" },
+        { "stream_wait_event", "hipStreamWaitEvent@1-1=999" }, { "event_record", "hipEventRecord@1-1=999" },
+        { "module_load", "hipMalloc@1-1=2" }, { "compile", "hipModuleLoadData@1-1=2" }, { "compile", "hipModuleGetFunction@1-1=2" },
+        { "launch_refused", "hipModuleLaunchKernel@1-1=701" }, { "launch", "hipDeviceSynchronize@1-1=700" },
+    };
     if (argc == 2)
         return scenario(argv[1]);
+    const bool over_hip = argc == 3;
+    const char *const (*all)[2] = over_hip ? hip : null;
     int failed = 0;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    for (size_t i = 0; i < (over_hip ? sizeof hip : sizeof null) / sizeof *all; i++) {
         pid_t pid = fork();
         if (!pid) {
-            setenv("CUDAWAY_DEVICE", all[i][1], 1);
+            setenv("CUDAWAY_DEVICE", over_hip ? "hip" : all[i][1], 1);
+            if (over_hip) {
+                setenv("CUDAWAY_HIP_LIBRARY", argv[1], 1);
+                setenv("HIP_UNDER", argv[2], 1);
+                setenv("HIP_FAIL", all[i][1], 1);
+            }
             execl("/proc/self/exe", argv[0], all[i][0], (char *)NULL);
             _exit(127);
         }
