@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,10 +73,50 @@ fail:;
     return r;
 }
 
+bool
+cw_file_is_special(const char *path)
+{
+    struct stat s;
+    return !stat(path, &s) && !S_ISREG(s.st_mode);
+}
+
+static bool
+write_all(int fd, const char *data, size_t size)
+{
+    for (size_t off = 0; off < size;) {
+        ssize_t w = write(fd, data + off, size - off);
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w <= 0)
+            return false;
+        off += (size_t)w;
+    }
+    return true;
+}
+
+/* What is no plain file is written to: replacing it would take /dev/null or a pipe's name from everybody. */
+static cw_result
+write_special(const char *path, const void *data, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return CW_ERR_IO;
+    bool ok = write_all(fd, data, size);
+    int saved = errno;
+    if (close(fd) && ok)
+        return CW_ERR_IO;
+    errno = saved;
+    return ok ? CW_OK : CW_ERR_IO;
+}
+
 cw_result
 cw_file_write_atomic(const char *path, const void *data, size_t size, unsigned mode)
 {
-    char tmp[PATH_MAX];
+    char tmp[PATH_MAX], target[PATH_MAX];
+    if (cw_file_is_special(path))
+        return write_special(path, data, size);
+    if (realpath(path, target)) /* a link stays one: the file that it names is replaced */
+        path = target;
     if (snprintf(tmp, sizeof tmp, "%s.tmp-XXXXXX", path) >= (int)sizeof tmp) {
         errno = ENAMETOOLONG;
         return CW_ERR_IO;
@@ -84,16 +125,8 @@ cw_file_write_atomic(const char *path, const void *data, size_t size, unsigned m
     if (fd < 0)
         return CW_ERR_IO;
     int saved;
-    if (fchmod(fd, mode))
+    if (fchmod(fd, mode) || !write_all(fd, data, size))
         goto fail;
-    for (size_t off = 0; off < size;) {
-        ssize_t w = write(fd, (const char *)data + off, size - off);
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w <= 0)
-            goto fail;
-        off += (size_t)w;
-    }
     if (close(fd)) {
         fd = -1;
         goto fail;

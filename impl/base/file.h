@@ -5,11 +5,15 @@
 
 #include "impl/base/result.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Read a whole file; *data is malloc'd with a NUL after *size bytes; files above max_size give CW_ERR_LIMIT. */
 cw_result cw_file_read(const char *path, size_t max_size, char **data, size_t *size) CW_MUST_CHECK;
-/* Write to a temporary file in the same folder, fsync-free, then rename over path. Nothing is left behind on failure. */
+/* Whether path names something that is there and is no plain file, links followed: a device, a pipe, a folder. */
+bool cw_file_is_special(const char *path);
+/* Write to a temporary file in the same folder, fsync-free, then rename over path. Nothing is left behind on failure. A link to a file is
+ * followed; a device or pipe is written to as it is. */
 cw_result cw_file_write_atomic(const char *path, const void *data, size_t size, unsigned mode) CW_MUST_CHECK;
 /* mkdir -p with the given mode for created folders. */
 cw_result cw_mkdirs(const char *path, unsigned mode) CW_MUST_CHECK;

@@ -73,6 +73,7 @@ fixture)
     want 0 "$TRACE" report --json r
     has out '"calls":	27,'
     want 0 "$TRACE" export -o e.json r
+    "$TRACE" export -o /dev/stdout r | cmp - e.json || fail "export -o /dev/stdout"
     want 0 "$CHECKJSON" e.json
     has out '27 calls, 4 kernels'
     grep -q '"state": "complete"' r/manifest.json && grep -q '"exit": { "code": 0 }' r/manifest.json || fail manifest

@@ -3,6 +3,7 @@
  * ("X") of its thread; a launch has a second one inside it, named after the kernel, in the category "kernel". Times are
  * microseconds since the start of the call that ended first. The file is written under a temporary name and renamed when
  * whole. */
+#include "impl/base/file.h"
 #include "tracer/cli/cli.h"
 #include "tracer/cli/reader.h"
 
@@ -139,14 +140,17 @@ cmd_export(int argc, char **argv)
     if (!dir)
         return EXIT_USAGE;
     cw_buf_init(&x.b);
-    if (output) {
+    bool special = output && cw_file_is_special(output); /* written to as it is, not replaced */
+    if (special) {
+        x.out = fopen(output, "w");
+    } else if (output) {
         x.out = snprintf(temp, sizeof temp, "%s.tmp-%d", output, (int)getpid()) < (int)sizeof temp ? fopen(temp, "w") : NULL;
-        if (!x.out) {
-            say("cannot write %s: %s", output, strerror(errno));
-            goto finish;
-        }
     } else {
         x.out = stdout;
+    }
+    if (!x.out) {
+        say("cannot write %s: %s", output, strerror(errno));
+        goto finish;
     }
     fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", x.out);
     struct tr_calls calls = { .call = on_call, .ctx = &x };
@@ -155,9 +159,9 @@ cmd_export(int argc, char **argv)
     x.failed |= fflush(x.out) != 0 || ferror(x.out);
     if (output) {
         x.failed |= fclose(x.out) != 0;
-        if (!x.failed && status != TR_FAILED)
+        if (!special && !x.failed && status != TR_FAILED)
             x.failed = rename(temp, output) != 0;
-        if (x.failed || status == TR_FAILED)
+        if (!special && (x.failed || status == TR_FAILED))
             unlink(temp);
     }
     if (x.failed)
