@@ -102,8 +102,9 @@ hip_module_unload(struct cwb_module *m)
 static bool
 native_floats(void)
 {
+    static atomic_bool said;
     const char *v = cw_env_get(CW_ENV_FLOATS);
-    if (v && strcmp(v, "exact") && strcmp(v, "native"))
+    if (v && strcmp(v, "exact") && strcmp(v, "native") && !atomic_exchange(&said, true))
         cw_warn("%s=%s is neither exact nor native; exact is taken", cw_env_name(CW_ENV_FLOATS), v);
     return v && !strcmp(v, "native");
 }
@@ -186,8 +187,9 @@ enum { MAX_GROUP = 1024, MAX_LONE = MAX_GROUP / 2 };       /* work-items of a gr
 static void
 choose_warps(struct cwb_kernel *k)
 {
+    static atomic_bool said;
     const char *v = cw_env_get(CW_ENV_WARPS_PER_WAVE);
-    if (v && strcmp(v, "auto") && strcmp(v, "1") && strcmp(v, "2"))
+    if (v && strcmp(v, "auto") && strcmp(v, "1") && strcmp(v, "2") && !atomic_exchange(&said, true))
         cw_warn("%s=%s is neither auto nor 1 nor 2; auto is taken", cw_env_name(CW_ENV_WARPS_PER_WAVE), v);
     if (!cwj_amd_wave64(hip_arch(k->module->c->device)))
         return;
