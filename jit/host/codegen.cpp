@@ -4,16 +4,23 @@
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SmallString.h>
+#include <llvm/Analysis/CycleAnalysis.h>
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/UniformityAnalysis.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Pass.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Triple.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <algorithm>
 #include <string>
@@ -135,6 +142,129 @@ private:
 
 char SettleUndef::ID;
 
+/* LLVM makes one entry of a loop's several: a new block, through which the branches to the loop's header go and those from outside to other
+ * entries. Where a branch in the loop can go to the header and to another entry, it redirects the first of the two ways
+ * (since 20, where the ways became separate) and takes the values of both along, so that the second brings undef. So, before
+ * that pass, the second way gets a block of its own. */
+class SplitEntries : public llvm::FunctionPass {
+public:
+    static char ID;
+    SplitEntries() : llvm::FunctionPass(ID) {}
+
+    llvm::StringRef getPassName() const override { return "Split edges to several entries of a loop"; }
+
+    void
+    getAnalysisUsage(llvm::AnalysisUsage &au) const override
+    {
+        au.addRequired<llvm::DominatorTreeWrapperPass>();
+        au.addRequired<llvm::CycleInfoWrapperPass>();
+        au.addPreserved<llvm::DominatorTreeWrapperPass>();
+        au.addPreserved<llvm::CycleInfoWrapperPass>();
+        au.addPreserved<llvm::LoopInfoWrapperPass>();
+    }
+
+    bool
+    runOnFunction(llvm::Function &) override
+    {
+        bool changed = false;
+        for (llvm::Cycle *c : getAnalysis<llvm::CycleInfoWrapperPass>().getResult().toplevel_cycles())
+            changed |= split(c);
+        return changed;
+    }
+
+private:
+    bool
+    split(llvm::Cycle *c)
+    {
+        llvm::CycleInfo &cycles = getAnalysis<llvm::CycleInfoWrapperPass>().getResult();
+        auto &dominators = getAnalysis<llvm::DominatorTreeWrapperPass>().getDomTree();
+        auto *loops = getAnalysisIfAvailable<llvm::LoopInfoWrapperPass>();
+        std::vector<llvm::BasicBlock *> both;
+        bool changed = false;
+        if (!c->isReducible())
+            for (llvm::BasicBlock *b : c->blocks()) {
+                const llvm::Instruction *t = b->getTerminator();
+                if (t->getNumSuccessors() == 2 && t->getSuccessor(0) != t->getSuccessor(1) && c->isEntry(t->getSuccessor(0)) &&
+                    c->isEntry(t->getSuccessor(1)))
+                    both.push_back(b);
+            }
+        for (llvm::BasicBlock *b : both) {
+            llvm::BasicBlock *to = b->getTerminator()->getSuccessor(1);
+            cycles.splitCriticalEdge(b, to, llvm::SplitEdge(b, to, &dominators, loops ? &loops->getLoopInfo() : nullptr));
+            changed = true;
+        }
+        for (llvm::Cycle *child : c->children())
+            changed |= split(child);
+        return changed;
+    }
+};
+
+char SplitEntries::ID;
+
+/* u = t + carry, where t is a sum x + y: AMD's instruction for x + y + carry makes u in one, and LLVM takes it even where the carry out of
+ * u is wanted (19 to 22), which then is that of both additions; subtractions alike. So that carry is computed without the
+ * adder's: u can only have wrapped to 0. Loads and what comes from other blocks are no sums. */
+class SplitCarries : public llvm::FunctionPass {
+public:
+    static char ID;
+    SplitCarries() : llvm::FunctionPass(ID) {}
+
+    llvm::StringRef getPassName() const override { return "Split carries of sums"; }
+    void getAnalysisUsage(llvm::AnalysisUsage &au) const override { au.setPreservesCFG(); }
+
+    bool
+    runOnFunction(llvm::Function &f) override
+    {
+        std::vector<llvm::WithOverflowInst *> found;
+        for (llvm::Instruction &i : llvm::instructions(f))
+            if (auto *w = llvm::dyn_cast<llvm::WithOverflowInst>(&i))
+                if (!w->isSigned() && (w->getBinaryOp() == llvm::Instruction::Add || w->getBinaryOp() == llvm::Instruction::Sub))
+                    found.push_back(w);
+        bool changed = false;
+        for (llvm::WithOverflowInst *w : found) {
+            llvm::Value *t = w->getLHS(), *c = w->getRHS();
+            bool add = w->getBinaryOp() == llvm::Instruction::Add;
+            if (add && !carry(c))
+                std::swap(t, c);
+            auto *made = llvm::dyn_cast<llvm::Instruction>(t);
+            if (!carry(c) || !made || made->getParent() != w->getParent() || llvm::isa<llvm::PHINode, llvm::LoadInst>(made))
+                continue;
+            split(w, t, c, add);
+            changed = true;
+        }
+        return changed;
+    }
+
+private:
+    static bool
+    carry(llvm::Value *v)
+    {
+        auto *z = llvm::dyn_cast<llvm::ZExtInst>(v);
+        return z && z->getOperand(0)->getType()->isIntegerTy(1);
+    }
+
+    static void
+    split(llvm::WithOverflowInst *w, llvm::Value *t, llvm::Value *c, bool add)
+    {
+        llvm::IRBuilder<> b(w);
+        llvm::Value *u = add ? b.CreateAdd(t, c) : b.CreateSub(t, c);
+        llvm::Value *wrapped = add ? llvm::Constant::getNullValue(t->getType()) : llvm::Constant::getAllOnesValue(t->getType());
+        llvm::Value *over = b.CreateAnd(llvm::cast<llvm::ZExtInst>(c)->getOperand(0), b.CreateICmpEQ(u, wrapped));
+        for (llvm::User *user : llvm::make_early_inc_range(w->users())) {
+            auto *x = llvm::dyn_cast<llvm::ExtractValueInst>(user);
+            if (!x)
+                continue;
+            x->replaceAllUsesWith(*x->idx_begin() ? over : u);
+            x->eraseFromParent();
+        }
+        if (!w->use_empty())
+            w->replaceAllUsesWith(b.CreateInsertValue(b.CreateInsertValue(llvm::PoisonValue::get(w->getType()), u, 0), over, 1));
+        w->eraseFromParent();
+    }
+};
+
+char SplitCarries::ID;
+
 /* A code generator's passes, some left out. For AMD it begins with what finds common parts of addresses in code that nobody has
  * optimised. PTX comes from a compiler that did that, and after it this project's own pipeline (llvm.c): these find nothing, in 6
  * to 12 % of the compile time. The one EarlyCSE that stays is the last, which cleans up after the strength reduction of
@@ -149,6 +279,12 @@ public:
     {
         if (amdgcn && pass->getPassName() == "AMDGPU Rewrite Undef for PHI")
             llvm::legacy::PassManager::add(new SettleUndef());
+        if (amdgcn && pass->getPassName() == "Convert irreducible control-flow into natural loops") {
+            llvm::legacy::PassManager::add(new SplitCarries());
+#if LLVM_VERSION_MAJOR >= 20
+            llvm::legacy::PassManager::add(new SplitEntries());
+#endif
+        }
         if (amdgcn && unneeded(pass->getPassName()))
             delete pass;            /* as the manager does with one that it has already */
         else
