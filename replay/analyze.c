@@ -96,14 +96,37 @@ found(void *user, const struct cwj_image_entry *e)
     return 0;
 }
 
-void
-cwd_program_open(struct cwd_program *p, const struct cwd_input *inputs, uint32_t count, bool linked, unsigned cc)
+static char *
+first_line(const struct cwj_api *a, const struct cwj_diags *diags, const struct cwj_input *in, cw_result r)
+{
+    struct cw_buf b;
+    cw_buf_init(&b);
+    a->diags_render(diags, "module", in ? in->text : NULL, in ? in->size : 0, &b);
+    char *eol = b.data ? strchr(b.data, '\n') : NULL;
+    if (eol)
+        *eol = 0;
+    char *line = strdup(b.data && *b.data ? b.data : cw_result_text(r));
+    cw_buf_finish(&b);
+    return line;
+}
+
+static void
+free_texts(struct cwj_input *in, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free((char *)in[i].text);
+    free(in);
+}
+
+struct cwj_input *
+cwd_program_texts(const struct cwd_input *inputs, uint32_t count, unsigned cc, size_t *ntexts, char **why)
 {
     const struct cwj_api *a = jit();
-    *p = (struct cwd_program){ 0 };
+    *why = NULL;
+    *ntexts = 0;
     if (!a) {
-        p->why = strdup("libcudaway-jit.so cannot be loaded");
-        return;
+        *why = strdup("libcudaway-jit.so cannot be loaded");
+        return NULL;
     }
     struct scan s = { .cc = cc };
     struct cwj_diags diags;
@@ -113,25 +136,41 @@ cwd_program_open(struct cwd_program *p, const struct cwd_input *inputs, uint32_t
         s.any = false;
         r = a->image_scan(inputs[i].data, inputs[i].size, found, &s, &diags);
     }
-    if (s.count && (r == CW_OK || r == CW_ERR_NO_PTX) && !s.failed)
-        r = a->program_create(s.in, s.count, linked, &p->program, &diags);
-    else if (r == CW_OK)
+    if (s.failed)
+        r = CW_ERR_NOMEM;
+    else if (r == CW_ERR_NO_PTX && s.count)
+        r = CW_OK;
+    else if (r == CW_OK && !s.count)
         r = CW_ERR_NO_PTX;
     if (r != CW_OK) {
-        struct cw_buf b;
-        cw_buf_init(&b);
-        a->diags_render(&diags, "module", s.count ? s.in[0].text : NULL, s.count ? s.in[0].size : 0, &b);
-        char *eol = b.data ? strchr(b.data, '\n') : NULL;
-        if (eol)
-            *eol = 0;
-        p->why = strdup(b.data && *b.data ? b.data : cw_result_text(r));
-        p->program = NULL;
-        cw_buf_finish(&b);
+        *why = first_line(a, &diags, NULL, r);
+        free_texts(s.in, s.count);
+        s.in = NULL;
+    } else {
+        *ntexts = s.count;
     }
     a->diags_finish(&diags);
-    for (size_t i = 0; i < s.count; i++)
-        free((char *)s.in[i].text);
-    free(s.in);
+    return s.in;
+}
+
+void
+cwd_program_open(struct cwd_program *p, const struct cwd_input *inputs, uint32_t count, bool linked, unsigned cc)
+{
+    *p = (struct cwd_program){ 0 };
+    size_t n;
+    struct cwj_input *in = cwd_program_texts(inputs, count, cc, &n, &p->why);
+    if (!in)
+        return;
+    const struct cwj_api *a = jit();
+    struct cwj_diags diags;
+    a->diags_init(&diags);
+    cw_result r = a->program_create(in, n, linked, &p->program, &diags);
+    if (r != CW_OK) {
+        p->why = first_line(a, &diags, in, r);
+        p->program = NULL;
+    }
+    a->diags_finish(&diags);
+    free_texts(in, n);
 }
 
 void

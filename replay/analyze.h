@@ -13,6 +13,9 @@ struct cwd_program {
     char *why;                      /* then: why, or NULL */
 };
 
+/* The PTX texts that a module is made of, as the implementation chooses them for a device of this compute capability. NULL: there are
+ * none, *why says why (malloc'd). What comes back is malloc'd, with its texts. */
+struct cwj_input *cwd_program_texts(const struct cwd_input *inputs, uint32_t count, unsigned cc, size_t *ntexts, char **why);
 /* `cc`: compute capability, 86. Never fails: see why. */
 void cwd_program_open(struct cwd_program *p, const struct cwd_input *inputs, uint32_t count, bool linked, unsigned cc);
 void cwd_program_close(struct cwd_program *p);

@@ -50,8 +50,8 @@ same(uint64_t a, uint64_t b, unsigned type, uint32_t ulp)
     return (x > y ? (uint64_t)x - (uint64_t)y : (uint64_t)y - (uint64_t)x) <= ulp;
 }
 
-static void
-print(uint64_t bits, unsigned type, char *out, size_t size)
+void
+cwd_value_print(uint64_t bits, unsigned type, char *out, size_t size)
 {
     unsigned n = cwd_type_bytes(type);
     float f;
@@ -107,6 +107,7 @@ differ(const uint8_t *a, const uint8_t *b, uint64_t size, unsigned known, uint32
     x->elements = size / n;
     x->count = 0;
     x->type = cwd_type_name(type);
+    x->width = n;
     for (uint64_t i = 0; i < x->elements; i++) {
         uint64_t va = 0, vb = 0;
         if (!memcmp(a + i * n, b + i * n, n))
@@ -118,8 +119,8 @@ differ(const uint8_t *a, const uint8_t *b, uint64_t size, unsigned known, uint32
         if (!x->count++) {
             x->index = i;
             x->offset = i * n;
-            print(va, type, x->expected, sizeof x->expected);
-            print(vb, type, x->actual, sizeof x->actual);
+            cwd_value_print(va, type, x->expected, sizeof x->expected);
+            cwd_value_print(vb, type, x->actual, sizeof x->actual);
         }
     }
     return x->count;
@@ -194,6 +195,7 @@ cwd_compare(const struct cwd_dump *d, const struct cwd_outcome *o, uint32_t ulp,
         char where[100];
         cwd_where(d, i, where, sizeof where);
         snprintf(x.where, sizeof x.where, "buffer %u, %s", i, where);
+        x.buffer = (int32_t)i;
         found(user, &x);
         n++;
     }
@@ -203,6 +205,7 @@ cwd_compare(const struct cwd_dump *d, const struct cwd_outcome *o, uint32_t ulp,
         if (!a->after || !o->arrays[i] || !differ(a->after, o->arrays[i], a->size, texel_type(a->format), ulp, &x))
             continue;
         where_array(d, i, x.where, sizeof x.where);
+        x.buffer = -1;
         found(user, &x);
         n++;
     }

@@ -10,7 +10,9 @@
 struct cwd_difference {
     char     where[160];        /* "parameter c", "variable counter", "array of the texture at parameter t", ... */
     uint64_t offset, index, count, elements;    /* byte; element; how many differ, of how many */
+    int32_t  buffer;            /* number of the buffer; -1: it is an array */
     const char *type;           /* PTX's name */
+    uint32_t width;             /* bytes of an element */
     char     expected[48], actual[48];
 };
 
@@ -23,6 +25,8 @@ uint32_t cwd_compare(const struct cwd_dump *d, const struct cwd_outcome *o, uint
 void cwd_where(const struct cwd_dump *d, uint32_t buffer, char *out, size_t size);
 /* Whether the dump has results to compare with. */
 bool cwd_has_results(const struct cwd_dump *d);
+/* A value as one reads it: "1.5 (0x3fc00000)". `type`: enum ptx_type. */
+void cwd_value_print(uint64_t bits, unsigned type, char *out, size_t size);
 /* One line for a difference. */
 void cwd_difference_print(const struct cwd_difference *x, const char *expected, const char *actual, struct cw_buf *out);
 

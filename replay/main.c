@@ -3,6 +3,7 @@
  * the results differ, 2 it could not be done; nothing else. */
 #define _GNU_SOURCE
 #include "replay/compare.h"
+#include "replay/locate.h"
 #include "replay/replay.h"
 #include "replay/session.h"
 #include "replay/tar.h"
@@ -24,8 +25,8 @@ enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
 #define ATTEMPTS 4u
 
 struct options {
-    const char *on, *output, *file;
-    bool check, info, serve;
+    const char *on, *output, *file, *where, *against, *against_module;
+    bool check, info, serve, locate;
     uint32_t repeat, ulp, attempt;
 };
 
@@ -41,6 +42,10 @@ usage(FILE *out)
           "      --ulp N         with --check: floats may differ by N units in the last place (default 0: every bit counts)\n"
           "      --repeat N      run N times more and print the times from launch to completion\n"
           "      --info          print what the dump holds, and run nothing\n"
+          "      --locate        run on two devices, and name the first element that differs, the thread that wrote it, and\n"
+          "                      its first instruction whose result differs\n"
+          "      --against DEVICE  with --locate: the device that --on is compared with\n"
+          "      --against-module FILE  with --locate: compare with this PTX instead of the recorded module\n"
           "  -o, --output FILE   write a dump with the results of this run\n"
           "  -h, --help          print this\n\n"
           "Exit status: 0 the launch ran (--check: with the recorded results), 1 results differ, 2 trouble.\n", out);
@@ -109,7 +114,7 @@ print_difference(void *user, const struct cwd_difference *x)
 
 /* The dump with this run's results instead of the recorded ones. */
 static cw_result
-write_outcome(const struct cwd_session *s, struct cwd_dump *d, struct cwd_outcome *o, const char *path, struct cwd_error *e)
+write_outcome(const struct cwd_session *s, struct cwd_dump *d, struct cwd_outcome *o, const char *path, unsigned flags, struct cwd_error *e)
 {
     struct cwd_dump copy = *d;
     struct cwd_buffer *buffers = calloc(d->nbuffers + (size_t)1, sizeof *buffers);
@@ -130,10 +135,25 @@ write_outcome(const struct cwd_session *s, struct cwd_dump *d, struct cwd_outcom
     copy.compute_capability = s->compute_capability;
     copy.version = CUDAWAY_VERSION;
     if (r == CW_OK)
-        r = cwd_write(&copy, path, 0, e);
+        r = cwd_write(&copy, path, flags, e);
     free(buffers);
     free(arrays);
     return r;
+}
+
+/* Where things were, for --locate; one a line: what, number, address or handle. */
+static bool
+write_where(const struct cwd_session *s, const struct cwd_dump *d, const struct cwd_outcome *o, const char *path)
+{
+    FILE *f = fopen(path, "w");
+    if (!f)
+        return false;
+    fprintf(f, "capability %u 0\n", s->compute_capability);
+    for (uint32_t i = 0; i < d->nbuffers; i++)
+        fprintf(f, "buffer %u %llx\n", i, (unsigned long long)o->address[i]);
+    for (uint32_t i = 0; i < d->ntextures; i++)
+        fprintf(f, "texture %u %llx\n", i, (unsigned long long)o->handle[i]);
+    return !fclose(f);
 }
 
 static int
@@ -178,8 +198,10 @@ replay(const struct options *o, char **argv)
     } else if (!o->repeat) {
         printf("%s ran on %s\n", d.kernel, s.device);
     }
-    if (o->output && write_outcome(&s, &d, &out, o->output, &e) != CW_OK)
+    if (o->output && write_outcome(&s, &d, &out, o->output, o->where ? CWD_STORED : 0, &e) != CW_OK)
         status = trouble("%s", e.text);
+    if (o->where && !write_where(&s, &d, &out, o->where))
+        status = trouble("cannot write %s: %s", o->where, strerror(errno));
     cwd_outcome_finish(&out);
     cwd_session_close(&s);
     cwd_finish(&d);
@@ -201,12 +223,14 @@ number(const char *s, uint32_t max, uint32_t *out)
 int
 main(int argc, char **argv)
 {
-    enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT };
+    enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE };
     static const struct option options[] = {
         { "on", required_argument, NULL, ON },         { "check", no_argument, NULL, CHECK },
         { "info", no_argument, NULL, INFO },           { "repeat", required_argument, NULL, REPEAT },
         { "ulp", required_argument, NULL, ULP },       { "output", required_argument, NULL, 'o' },
         { "serve", no_argument, NULL, SERVE },         { "attempt", required_argument, NULL, ATTEMPT },
+        { "locate", no_argument, NULL, LOCATE },       { "against", required_argument, NULL, AGAINST },
+        { "against-module", required_argument, NULL, MODULE }, { "where", required_argument, NULL, WHERE },
         { "help", no_argument, NULL, 'h' },            { 0 },
     };
     struct options o = { 0 };
@@ -216,6 +240,10 @@ main(int argc, char **argv)
         case CHECK:  o.check = true; break;
         case INFO:   o.info = true; break;
         case SERVE:  o.serve = true; break;         /* internal: cudaway-diff */
+        case LOCATE: o.locate = true; break;
+        case AGAINST: o.against = optarg; break;
+        case MODULE: o.against_module = optarg; break;
+        case WHERE:  o.where = optarg; break;       /* internal: --locate */
         case 'o':    o.output = optarg; break;
         case REPEAT:
             if (!number(optarg, 1000000, &o.repeat) || !o.repeat)
@@ -244,6 +272,15 @@ main(int argc, char **argv)
         return TROUBLE;
     }
     o.file = argv[optind];
+    if (!o.locate && (o.against || o.against_module))
+        return trouble("--against and --against-module belong to --locate");
+    if (o.locate && !o.against && !o.against_module)
+        return trouble("--locate compares two devices, or two modules: give --against DEVICE or --against-module FILE");
+    if (o.locate) {
+        const struct cwd_locate l = { o.file, o.on, o.against ? o.against : o.on, o.against_module, o.ulp };
+        int status = cwd_locate(&l);
+        return fflush(stdout) || ferror(stdout) ? trouble("cannot write the output: %s", strerror(errno)) : status;
+    }
     int status = o.info ? cwd_info(o.file) : replay(&o, argv);
     if (fflush(stdout) || ferror(stdout))
         return trouble("cannot write the output: %s", strerror(errno));

@@ -173,8 +173,18 @@ cwd_copy(struct cwd_session *s, uint64_t address, void *data, uint64_t size, boo
 bool
 cwd_moves_add(struct cwd_moves *m, uint64_t from, uint64_t to, uint64_t size)
 {
-    if (from == to)
+    if (from == to) {
+        if (m->nstays == m->capstays) {
+            uint32_t n = m->capstays ? m->capstays * 2 : 16;
+            uint64_t *p = realloc(m->stays, n * sizeof *p);
+            if (!p)
+                return false;
+            m->stays = p;
+            m->capstays = n;
+        }
+        m->stays[m->nstays++] = from;
         return true;
+    }
     if (m->count == m->capacity) {
         uint32_t n = m->capacity ? m->capacity * 2 : 16;
         struct cwd_move *p = realloc(m->list, n * sizeof *p);
@@ -187,7 +197,8 @@ cwd_moves_add(struct cwd_moves *m, uint64_t from, uint64_t to, uint64_t size)
     return true;
 }
 
-/* The other address of a pointer into, or just behind, what moved; 0 when it is none. Inside wins over behind. */
+/* The other address of a pointer into, or just behind, what moved; 0 when it is none. Inside wins over behind: also inside of what
+ * begins there and did not move. */
 static uint64_t
 translate(const struct cwd_moves *m, uint64_t word, bool back)
 {
@@ -200,6 +211,9 @@ translate(const struct cwd_moves *m, uint64_t word, bool back)
         if (word - from == x->size)
             behind = word - from + to;
     }
+    for (uint32_t i = 0; i < m->nstays && behind; i++)
+        if (m->stays[i] == word)
+            return 0;
     return behind;
 }
 

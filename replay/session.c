@@ -134,8 +134,11 @@ place_buffers(struct run *w, unsigned flags)
         if (is_variable(b))
             continue;
         w->address[i] = b->address;
-        if (cwd_place(w->s, b->address, b->size, b->kind == CWD_HOST))
+        if (cwd_place(w->s, b->address, b->size, b->kind == CWD_HOST)) {
+            if (!cwd_moves_add(&w->moves, b->address, b->address, b->size))
+                return cwd_fail(w->e, CW_ERR_NOMEM, "out of memory");
             continue;
+        }
         if (!(flags & CWD_RUN_MAY_MOVE))
             return cwd_fail(w->e, CW_ERR_NOT_FOUND, "the address 0x%llx of buffer %u is taken in this process",
                             (unsigned long long)b->address, i);
@@ -534,6 +537,13 @@ collect(struct run *w)
         set_handles(w, (int32_t)i, o->buffers[i], true);
         cwd_moves_apply(&w->moves, o->buffers[i], b->size, b->address, true);
     }
+    o->handle = calloc(d->ntextures + (size_t)1, sizeof *o->handle);
+    if (!o->handle)
+        return cwd_fail(w->e, CW_ERR_NOMEM, "out of memory");
+    for (uint32_t i = 0; i < d->ntextures; i++)
+        o->handle[i] = w->textures[i].handle;
+    o->address = w->address;
+    w->address = NULL;
     for (uint32_t i = 0; i < d->narrays; i++) {
         CUresult r = cwd_array_transfer(&w->s->cu, &d->arrays[i], w->arrays[i], w->mipmaps[i], false, &o->arrays[i]);
         if (r != CUDA_SUCCESS)
@@ -561,6 +571,7 @@ finish(struct run *w)
         w->s->cu.cuMemFree_v2(w->scratch[i]);
     free(w->address);
     free(w->moves.list);
+    free(w->moves.stays);
     free(w->arrays);
     free(w->mipmaps);
     free(w->textures);
@@ -625,6 +636,8 @@ cwd_outcome_finish(struct cwd_outcome *o)
     free(o->buffers);
     free(o->arrays);
     free(o->ms);
+    free(o->address);
+    free(o->handle);
     cw_buf_finish(&o->notes);
     *o = (struct cwd_outcome){ 0 };
 }

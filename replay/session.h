@@ -27,6 +27,8 @@ struct cwd_session {
 
 struct cwd_outcome {
     uint8_t **buffers, **arrays;        /* contents after the launch, as they would be at the recorded addresses; malloc'd */
+    uint64_t *address;                  /* of each buffer during the launch; 0: it was not there */
+    uint64_t *handle;                   /* of each texture or surface */
     uint32_t nbuffers, narrays;
     double  *ms;                        /* from launch to completion */
     uint32_t nms;
@@ -58,6 +60,8 @@ struct cwd_move {
 struct cwd_moves {
     struct cwd_move *list;              /* only what moved */
     uint32_t count, capacity;
+    uint64_t *stays;                    /* where what did not move begins */
+    uint32_t nstays, capstays;
     uint64_t low, high;                 /* bounds of all `from` */
     uint64_t patched;                   /* pointers that were changed on the way in */
 };

@@ -179,7 +179,8 @@ cw_dir_of_object(const void *address)
     Dl_info info;
     if (!dladdr(address, &info) || !info.dli_fname)
         return NULL;
-    char *real = realpath(info.dli_fname, NULL);
+    /* Of the program itself it is what the caller called it: a bare name when the shell found it in PATH. */
+    char *real = realpath(strchr(info.dli_fname, '/') ? info.dli_fname : "/proc/self/exe", NULL);
     if (!real)
         return NULL;
     char *slash = strrchr(real, '/');

@@ -319,6 +319,25 @@ case_graphmem(void)
     graph(true);
 }
 
+/* A kernel of locate.ptx: in[i] = 1 + i / 4. Nothing is expected of its result. */
+static void
+kernel_of(const char *file, const char *kernel)
+{
+    static char text[1 << 16];
+    float in[256];
+    FILE *f = fopen(file, "rb");
+    EXPECT(f);
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    for (unsigned i = 0; i < 256; i++)
+        in[i] = 1 + 0.25f * (float)i;
+    CHECK(cu.cuModuleLoadData(&module, text));
+    CUdeviceptr a = device(in, sizeof in), b = device(NULL, sizeof in);
+    CHECK(cu.cuMemsetD32_v2(b, 0, 256));
+    CHECK(cu.cuCtxSynchronize());
+    launch(kernel, 4, 64, 1, (void *[]){ &a, &b });
+}
+
 static void
 case_fail(void)
 {
@@ -333,6 +352,11 @@ main(int argc, char **argv)
         { "clock", case_clock }, { "graph", case_graph }, { "graphmem", case_graphmem }, { "fail", case_fail },
     };
     load(NULL);
+    if (argc > 2 && !strcmp(argv[1], "kernels")) {
+        for (int i = 3; i < argc; i++)
+            kernel_of(argv[2], argv[i]);
+        return 0;
+    }
     for (int i = 1; i < argc; i++)
         for (unsigned c = 0; c < sizeof cases / sizeof *cases; c++)
             if (!strcmp(argv[i], cases[c].name))

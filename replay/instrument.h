@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rewriting PTX so that a kernel tells what it does. The text stays as it is, line by line; behind its instructions further
+ * ones are put, which write records into a variable of the module. So it runs on every device, the real driver among them.
+ *
+ * What is put in has no branches of its own: predicated stores do not disturb which lanes run together.
+ *
+ *   CWI_TRACE   chosen threads of one block record each result of each instruction
+ *   CWI_WATCH   every thread records stores that touch a range of memory, and one chosen thread its loads from there
+ *
+ * The variable, CWI_VARIABLE, is little-endian u64 words: control (enum cwi_word), CWI_SLOTS cursors, then records. */
+#ifndef CWI_INSTRUMENT_H
+#define CWI_INSTRUMENT_H
+
+#include "impl/base/buf.h"
+#include "jit/jit.h"
+#include "replay/dump.h"
+
+#define CWI_VARIABLE "cudaway_locate_log"
+
+enum { CWI_SLOTS = 1024, CWI_HEADER = 128 + CWI_SLOTS * 8 };    /* threads traced at once; bytes before the records */
+
+enum cwi_word {                     /* of the control block */
+    CWI_BLOCK,                      /* chosen: linear number of the block, first thread (linear in the block), how many */
+    CWI_FIRST, CWI_COUNT,
+    CWI_START,                      /* TRACE: records of a thread before this one are left out */
+    CWI_ROOM,                       /* records that fit: TRACE: of one thread; WATCH: of all */
+    CWI_ADDRESS, CWI_RAW,           /* WATCH: the range begins at ADDRESS + ~RAW: one that replay may change, and one that it may not */
+    CWI_SIZE,                       /* WATCH: bytes of the range */
+    CWI_SHARED,                     /* WATCH: 1: the range is in the chosen block's shared memory */
+    CWI_CURSOR,                     /* WATCH: records made, also those that did not fit. (TRACE: in the slots.) */
+};
+
+/* A record of TRACE: key, ~value. Of WATCH: key | thread << 48, block, ~address, ~value. Values are kept inverted, so that replay does
+ * not take them for pointers that it has to change. */
+enum cwi_kind {
+    CWI_RESULT,                     /* component CWI_PART of what instruction CWI_ID made */
+    CWI_ENTRY,                      /* of the function whose first instruction is CWI_ID */
+    CWI_ARGUMENT,                   /* register parameter CWI_PART of it */
+    CWI_LEAVE,                      /* ret or exit; value: 1 */
+    CWI_BRANCH,                     /* guarded bra: whether it is taken; brx: the index */
+    CWI_PLACE,                      /* address that a load or atomic reads; in shared memory its offset, with CWI_PLACE_SHARED */
+    CWI_STORE, CWI_LOAD, CWI_ATOMIC,/* of WATCH; value: what is stored, loaded, or combined (the last operand) */
+    CWI_COPY,                       /* of WATCH: cp.async; value: where from */
+};
+#define CWI_PLACE_SHARED (1ull << 63)
+#define CWI_KEY(kind, part, id) ((uint64_t)(kind) << 40 | (uint64_t)(part) << 32 | (id))
+#define CWI_ID(key) ((uint32_t)(key))
+#define CWI_PART(key) ((unsigned)((key) >> 32) & 0xff)
+#define CWI_KIND(key) ((enum cwi_kind)((key) >> 40 & 0xff))
+#define CWI_THREAD(key) ((uint32_t)((key) >> 48))
+
+enum cwi_mode { CWI_TRACE, CWI_WATCH };
+
+/* An instruction of the program; its place in the array is its number. */
+struct cwi_inst {
+    uint32_t text;
+    const struct ptx_function *fn;
+    const struct ptx_inst *in;
+    size_t   begin, end;            /* in the text: from the guard to behind the semicolon */
+};
+
+struct cwi_program {
+    struct cwj_input *texts;        /* owned, as are name and text */
+    struct ptx_module **modules;
+    uint32_t ntexts;
+    struct cwi_inst *insts;
+    uint32_t ninsts;
+};
+
+/* Parse `texts`, which become the program's own, also on failure. */
+cw_result cwi_open(struct cwi_program *p, struct cwj_input *texts, size_t count, struct cwd_error *e) CW_MUST_CHECK;
+void cwi_close(struct cwi_program *p);
+
+/* Append text `i` as it is to run to `out`. `block`: of the launch of `kernel`. `bytes`: of the variable. CW_ERR_UNSUPPORTED: a text that
+ * cannot be rewritten. */
+cw_result cwi_rewrite(const struct cwi_program *p, uint32_t i, enum cwi_mode mode, const char *kernel, const uint32_t block[3],
+                      uint64_t bytes, struct cw_buf *out, struct cwd_error *e) CW_MUST_CHECK;
+
+/* The operand that is the instruction's result; NULL when it has none, or cwi_hidden. */
+const struct ptx_operand *cwi_result(const struct ptx_inst *in);
+/* Register `part` of the result (elements of vectors and pairs in their order, registers of 128 bits twice); UINT32_MAX: there is none. */
+uint32_t cwi_result_register(const struct ptx_function *fn, const struct ptx_inst *in, unsigned part, bool *upper);
+/* Whether the instruction has effects that no record tells: it is one that the parser keeps as text, or a store by several
+ * threads together. */
+bool cwi_hidden(const struct ptx_inst *in);
+
+#endif

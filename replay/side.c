@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See side.h. */
+#define _GNU_SOURCE
+#include "replay/side.h"
+
+#include "replay/analyze.h"
+#include "replay/tar.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Where the variable is said to have been recorded: an address that no pointer and no number looks like. */
+#define NOWHERE 0x5d2ca7e4b1930000ull
+
+static void
+path_of(const struct cwl_side *s, const char *what, char *out)
+{
+    snprintf(out, PATH_MAX, "%s/%u-%s", s->folder, s->number, what);
+}
+
+static cw_result
+read_module(struct cwl_side *s, struct cwd_error *e)
+{
+    struct stat st;
+    int fd = open(s->module, O_RDONLY | O_CLOEXEC);
+    struct cwd_input *in = cw_arena_array(&s->dump.arena, struct cwd_input, 1);
+    char *text = fd >= 0 && !fstat(fd, &st) && st.st_size >= 0 ? cw_arena_alloc(&s->dump.arena, (size_t)st.st_size + 1) : NULL;
+    cw_result r = CW_OK;
+    if (fd < 0 || fstat(fd, &st))
+        r = cwd_fail(e, CW_ERR_NOT_FOUND, "cannot read %s: %s", s->module, strerror(errno));
+    else if (!text || !in)
+        r = cwd_fail(e, CW_ERR_NOMEM, "out of memory");
+    else if (read(fd, text, (size_t)st.st_size) != st.st_size)
+        r = cwd_fail(e, CW_ERR_IO, "cannot read %s", s->module);
+    if (fd >= 0)
+        close(fd);
+    if (r != CW_OK)
+        return r;
+    text[st.st_size] = 0;
+    if (!memmem(text, (size_t)st.st_size, ".version", 8))
+        return cwd_fail(e, CW_ERR_INVALID, "%s is not PTX", s->module);
+    *in = (struct cwd_input){ .kind = CWD_PTX, .data = (uint8_t *)text, .size = (uint64_t)st.st_size };
+    if (!s->dump.borrowed)
+        for (uint32_t i = 0; i < s->dump.ninputs; i++)
+            free(s->dump.inputs[i].data);
+    s->dump.borrowed = true;            /* the new one belongs to the arena */
+    s->dump.inputs = in;
+    s->dump.ninputs = 1;
+    s->dump.linked = false;
+    return CW_OK;
+}
+
+cw_result
+cwl_open(struct cwl_side *s, const char *file, struct cwd_error *e)
+{
+    cw_result r = cwd_read(file, 0, 0, &s->dump, e);
+    if (r != CW_OK)
+        return r;
+    s->has_dump = true;
+    return s->module ? read_module(s, e) : CW_OK;
+}
+
+static void
+forget_result(struct cwl_side *s)
+{
+    if (s->has_result)
+        cwd_finish(&s->result);
+    free(s->address);
+    free(s->handle);
+    s->has_result = false;
+    s->address = s->handle = NULL;
+    s->log = NULL;
+}
+
+void
+cwl_close(struct cwl_side *s)
+{
+    char path[PATH_MAX];
+    forget_result(s);
+    cwi_close(&s->program);
+    if (s->has_dump)
+        cwd_finish(&s->dump);
+    static const char *const files[] = { "in", "out", "where", "err" };
+    for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
+        path_of(s, files[i], path);
+        unlink(path);
+    }
+    s->has_dump = false;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------------------- */
+
+static void
+child(const struct cwl_side *s, const char *in, const char *out, const char *where, const char *err)
+{
+    int null = open("/dev/null", O_RDWR), log = open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);          /* what the kernel prints is not the report */
+    dup2(log, STDERR_FILENO);
+    char self[PATH_MAX];                /* by its path, for it finds the implementation beside it */
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = 0;
+    if (s->on)
+        execl(self, self, "--on", s->on, "--where", where, "--output", out, in, (char *)NULL);
+    else
+        execl(self, self, "--where", where, "--output", out, in, (char *)NULL);
+    _exit(2);
+}
+
+/* The last line that it wrote, without the program's name. */
+static void
+last_words(const char *path, char *out, size_t size)
+{
+    char line[380];
+    FILE *f = fopen(path, "r");
+    snprintf(out, size, "it said nothing");
+    while (f && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = 0;
+        if (*line)
+            snprintf(out, size, "%s", strncmp(line, "cudaway-replay: ", 16) ? line : line + 16);
+    }
+    if (f)
+        fclose(f);
+}
+
+static cw_result
+read_where(struct cwl_side *s, const char *path, struct cwd_error *e)
+{
+    char word[16];
+    unsigned long long value;
+    unsigned index;
+    s->address = calloc(s->result.nbuffers + (size_t)1, sizeof *s->address);
+    s->handle = calloc(s->result.ntextures + (size_t)1, sizeof *s->handle);
+    FILE *f = s->address && s->handle ? fopen(path, "r") : NULL;
+    if (!f)
+        return cwd_fail(e, CW_ERR_IO, "cannot read %s", path);
+    while (fscanf(f, "%15s %u %llx", word, &index, &value) == 3) {
+        if (!strcmp(word, "buffer") && index < s->result.nbuffers)
+            s->address[index] = value;
+        else if (!strcmp(word, "texture") && index < s->result.ntextures)
+            s->handle[index] = value;
+        else if (!strcmp(word, "capability"))
+            s->compute_capability = index;
+    }
+    fclose(f);
+    return CW_OK;
+}
+
+static cw_result
+run(struct cwl_side *s, const char *in, struct cwd_error *e)
+{
+    char out[PATH_MAX], where[PATH_MAX], err[PATH_MAX], words[400];
+    int status = 0;
+    path_of(s, "out", out);
+    path_of(s, "where", where);
+    path_of(s, "err", err);
+    forget_result(s);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        child(s, in, out, where, err);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (pid < 0)
+        return cwd_fail(e, CW_ERR_IO, "fork: %s", strerror(errno));
+    if (WIFSIGNALED(status))
+        return cwd_fail(e, CW_ERR_UNSUPPORTED, "%s did not run it: ended by signal %d (%s)", s->label, WTERMSIG(status), strsignal(WTERMSIG(status)));
+    if (WEXITSTATUS(status)) {
+        last_words(err, words, sizeof words);
+        const char *what = strncmp(words, in, strlen(in)) ? words : words + strlen(in) + 2;
+        return cwd_fail(e, CW_ERR_UNSUPPORTED, "%s did not run it: %s", s->label, what);
+    }
+    cw_result r = cwd_read(out, 0, 0, &s->result, e);
+    unlink(out);
+    if (r != CW_OK)
+        return r;
+    s->has_result = true;
+    return read_where(s, where, e);
+}
+
+cw_result
+cwl_run(struct cwl_side *s, struct cwd_error *e)
+{
+    char in[PATH_MAX];
+    path_of(s, "in", in);
+    cw_result r = cwd_write(&s->dump, in, CWD_STORED, e);
+    if (r == CW_OK)
+        r = run(s, in, e);
+    unlink(in);
+    return r;
+}
+
+cw_result
+cwl_parse(struct cwl_side *s, unsigned cc, struct cwd_error *e)
+{
+    char *why;
+    size_t n;
+    struct cwj_input *texts = cwd_program_texts(s->dump.inputs, s->dump.ninputs, cc, &n, &why);
+    if (!texts) {
+        cw_result r = cwd_fail(e, CW_ERR_NO_PTX, "%s: the module's PTX cannot be had: %s", s->label, why ? why : "out of memory");
+        free(why);
+        return r;
+    }
+    bool names = true;
+    for (size_t i = 0; i < n; i++) {
+        const struct cwd_input *in = &s->dump.inputs[i < s->dump.ninputs ? i : 0];
+        char *name = NULL;
+        const char *kind = in->kind == CWD_PTX ? "ptx" : "PTX";     /* a member of the dump, or text inside of one */
+        if (s->module)
+            name = strdup(s->module);
+        else if ((n > 1 ? asprintf(&name, "module/%zu.%s", i, kind) : asprintf(&name, "module.%s", kind)) < 0)
+            name = NULL;
+        texts[i].name = name;
+        names = names && name;
+    }
+    cw_result r = cwi_open(&s->program, texts, n, e);
+    if (r == CW_OK && !names)
+        r = cwd_fail(e, CW_ERR_NOMEM, "out of memory");
+    return r;
+}
+
+/* ---- a rewritten one --------------------------------------------------------------------------------------------------------- */
+
+static cw_result
+rewritten(struct cwl_side *s, enum cwi_mode mode, uint64_t bytes, struct cw_buf *texts, struct cwd_input *inputs, struct cwd_error *e)
+{
+    for (uint32_t i = 0; i < s->program.ntexts; i++) {
+        cw_result r = cwi_rewrite(&s->program, i, mode, s->dump.kernel, s->dump.block, bytes, &texts[i], e);
+        if (r != CW_OK)
+            return r;
+        inputs[i] = (struct cwd_input){ .kind = CWD_PTX, .name = s->program.texts[i].name, .data = (uint8_t *)texts[i].data, .size = texts[i].size };
+    }
+    return CW_OK;
+}
+
+cw_result
+cwl_run_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, struct cwd_error *e)
+{
+    char in[PATH_MAX];
+    struct cwd_dump d = s->dump;
+    uint32_t n = s->program.ntexts;
+    struct cw_buf *texts = calloc(n + (size_t)1, sizeof *texts);
+    struct cwd_input *inputs = calloc(n + (size_t)1, sizeof *inputs);
+    struct cwd_buffer *buffers = calloc(d.nbuffers + (size_t)1, sizeof *buffers);
+    uint8_t *before = calloc(1, bytes);
+    cw_result r = texts && inputs && buffers && before ? CW_OK : cwd_fail(e, CW_ERR_NOMEM, "out of memory");
+    path_of(s, "in", in);
+    if (r == CW_OK)
+        r = rewritten(s, mode, bytes, texts, inputs, e);
+    if (r == CW_OK) {
+        memcpy(before, control, 128);
+        if (d.nbuffers)
+            memcpy(buffers, d.buffers, d.nbuffers * sizeof *buffers);
+        buffers[d.nbuffers] = (struct cwd_buffer){ .kind = CWD_VARIABLE, .name = CWI_VARIABLE, .address = NOWHERE, .size = bytes, .before = before };
+        d.buffers = buffers;
+        d.nbuffers++;
+        d.inputs = inputs;
+        d.ninputs = n;
+        d.linked = d.linked || n > 1;
+        r = cwd_write(&d, in, CWD_STORED, e);
+    }
+    if (r == CW_OK)
+        r = run(s, in, e);
+    unlink(in);
+    if (r == CW_OK) {
+        const struct cwd_buffer *b = s->result.nbuffers == d.nbuffers ? &s->result.buffers[d.nbuffers - 1] : NULL;
+        s->log = b ? b->after : NULL;
+        if (!s->log)
+            r = cwd_fail(e, CW_ERR_INTERNAL, "%s: the records of the run are missing", s->label);
+    }
+    for (uint32_t i = 0; texts && i < n; i++)
+        cw_buf_finish(&texts[i]);
+    free(texts);
+    free(inputs);
+    free(buffers);
+    free(before);
+    return r;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One of the two devices that --locate compares: the launch with its module, and runs of it, each in a process of its own (a
+ * driver is loaded once a process, and a kernel that fails must not take this one with it). */
+#ifndef CWL_SIDE_H
+#define CWL_SIDE_H
+
+#include "replay/instrument.h"
+
+struct cwl_side {
+    const char *on, *module;            /* of cudaway-replay --on; file to take instead of the recorded module, or NULL */
+    char label[256];                    /* how the report calls it */
+    const char *folder;                 /* for temporary files */
+    unsigned number;                    /* 0 or 1 */
+    struct cwd_dump dump;               /* the launch, with its own module */
+    bool has_dump;
+    struct cwi_program program;         /* after cwl_parse */
+    /* Of the last run. */
+    struct cwd_dump result;
+    bool has_result;
+    unsigned compute_capability;
+    uint64_t *address, *handle;         /* where buffers were, what textures were called */
+    const uint8_t *log;                 /* CWI_VARIABLE after an instrumented run */
+};
+
+cw_result cwl_open(struct cwl_side *s, const char *file, struct cwd_error *e) CW_MUST_CHECK;
+void cwl_close(struct cwl_side *s);
+/* The launch as it is. CW_ERR_UNSUPPORTED: the device did not run it. */
+cw_result cwl_run(struct cwl_side *s, struct cwd_error *e) CW_MUST_CHECK;
+/* Parse the module's PTX, as it is chosen for this compute capability. */
+cw_result cwl_parse(struct cwl_side *s, unsigned cc, struct cwd_error *e) CW_MUST_CHECK;
+/* The launch rewritten, with this control block and `bytes` for the variable. */
+cw_result cwl_run_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, struct cwd_error *e) CW_MUST_CHECK;
+
+#endif
