@@ -96,8 +96,8 @@ struct cwj_host_runtime {
 /* Nanoseconds between two ticks of the steady counter, in 2^-32: of 100 MHz. */
 #define CWJ_AMD_TICK (10ull << 32)
 /* amdgcn: which processors run waves of 64 lanes, two warps (GCN and CDNA; RDNA runs 32); work-items of a group, and bytes of arguments
- * behind the parameters, of a kernel that was compiled with one_warp. */
-enum { CWJ_AMD_LOCKS = 256, CWJ_AMD_SHAPE = 8 };
+ * behind the parameters, of a kernel that was compiled with one_warp; and of one that names its launch (module_image). */
+enum { CWJ_AMD_LOCKS = 256, CWJ_AMD_SHAPE = 8, CWJ_AMD_LAUNCH = 16 };
 static inline bool
 cwj_amd_wave64(const char *cpu)
 {
@@ -127,14 +127,17 @@ struct cwj_aot_options {
     bool module_image;              /* amdgcn: variables are not in the code object but at their offsets in an image (cwj_image); the
                                      * loader stores its address in the code object's u64 variable cudaway_image, and in cudaway_locks, if
                                      * there is one, that of CWJ_AMD_LOCKS zero words of the device's, which all its kernels share,
-                                     * in cudaway_heap that of the heap (jit/devlib/heap.h), in cudaway_tick the device's CWJ_AMD_TICK */
+                                     * in cudaway_heap that of the heap (jit/devlib/heap.h), in cudaway_tick the device's CWJ_AMD_TICK.
+                                     * With a variable cudaway_launch its kernels take CWJ_AMD_LAUNCH more bytes of arguments, behind
+                                     * the parameters rounded up to 8: the launch's number (%gridid), and the address of a
+                                     * cooperative grid's workspace (%envreg1, see jit/emit/host.c) or 0 */
     uint8_t matrix_sm;              /* amdgcn: the generation whose matrix arithmetic is meant (docs/matrix.md): 70, 75, 80, 89, 90; 0: 90 */
     bool matrix_native;             /* amdgcn: products of f16, bf16 and tf32 by WMMA or MFMA where there is such, with AMD's sums */
     bool floats_native;             /* amdgcn: NaN and the .approx operations with the processor's own bits, not NVIDIA's */
     bool one_warp;                  /* amdgcn with waves of 64 lanes (else without effect): a wave carries one warp, in its lower lanes, not
                                      * two. A kernel is then launched with work-groups of cwj_amd_group(threads), 1, 1 work-items, at most
-                                     * 1024, and takes CWJ_AMD_SHAPE more bytes of arguments, behind its parameters rounded up to
-                                     * 8: the block's size, three u16 */
+                                     * 1024, and takes CWJ_AMD_SHAPE more bytes of arguments, behind all others
+                                     * rounded up to 8: the block's size, three u16 */
     bool cache;                     /* take the result from the disk cache, or put it there */
 };
 

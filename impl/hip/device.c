@@ -368,6 +368,8 @@ static void
 destroy_stream(struct cwb_stream *s)
 {
     (void)hip.hipStreamDestroy(s->s);
+    if (s->grid)
+        (void)hip.hipFree(s->grid);
     free(s);
 }
 

@@ -43,6 +43,7 @@ struct cwb_context {
 struct cwb_stream {
     struct cwb_context *c;
     hipStream_t s;
+    void *_Atomic grid;             /* device memory that its cooperative grids synchronise with, one after another; made for the first */
     struct cwb_stream *next;        /* context.closed */
 };
 
@@ -56,8 +57,7 @@ struct hip_code {
     hipModule_t module;
     _Atomic hipFunction_t function; /* NULL: not compiled */
     cwb_result failed;              /* what the compiler said */
-    hipDeviceptr_t grid_at;         /* the code object's pointer to a cooperative grid's workspace, or NULL */
-    void *grid;                     /* the workspace, device memory: made for the first cooperative launch */
+    bool launch_numbers;            /* takes CWJ_AMD_LAUNCH more bytes of arguments */
 };
 
 struct cwb_kernel {

@@ -86,8 +86,6 @@ hip_module_unload(struct cwb_module *m)
         for (unsigned one = 0; one < 2; one++) {
             if (k->code[one].module)
                 (void)hip.hipModuleUnload(k->code[one].module);
-            if (k->code[one].grid)
-                (void)hip.hipFree(k->code[one].grid);
         }
         pthread_mutex_destroy(&k->lock);
         free(k);
@@ -149,9 +147,10 @@ compile(struct cwb_kernel *k, bool one_warp, struct cw_buf *log)
             e = hip.hipMemcpy(p, &m->image, sizeof m->image, hipMemcpyDefault);
         else
             (void)hip.hipGetLastError();
-        if (hip.hipModuleGetGlobal(&to->grid_at, &size, to->module, "cudaway_grid") != hipSuccess || size != sizeof to->grid) {
-            (void)hip.hipGetLastError();
-            to->grid_at = NULL;
+        if (e == hipSuccess) {
+            to->launch_numbers = hip.hipModuleGetGlobal(&p, &size, to->module, "cudaway_launch") == hipSuccess;
+            if (!to->launch_numbers)
+                (void)hip.hipGetLastError();
         }
         if (e == hipSuccess)
             e = hip_shared_give(m->c, to->module);
@@ -286,42 +285,42 @@ hip_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out)
     return CWB_OK;
 }
 
-/* What grid.sync() of CUDA's cooperative groups counts in. Two launches of one kernel at once would share it: they cannot both be
- * resident as a whole anyway, unless they are small. */
-static hipError_t
-give_workspace(struct cwb_kernel *k, struct hip_code *c)
+/* What grid.sync() of CUDA's cooperative groups counts in, ready for the stream's next launch. Launches of a stream come one after
+ * another, so it has one; each launch starts from zero, also after one whose blocks did not all reach their last barrier. */
+static cwb_result
+grid_workspace(struct cwb_stream *s, uint64_t *address)
 {
     hipError_t e = hipSuccess;
-    pthread_mutex_lock(&k->lock);
-    if (c->grid_at && !c->grid) {
-        uint32_t workspace[2] = { sizeof workspace, 0 };
-        void *p = NULL;
-        e = hip.hipMalloc(&p, sizeof workspace);
+    char *p = atomic_load(&s->grid);
+    if (!p) {
+        void *fresh = NULL;
+        enum { SIZE = 8 };              /* two words, the first of which has the size */
+        e = hip.hipMalloc(&fresh, SIZE);
         if (e == hipSuccess)
-            e = hip.hipMemcpy(p, workspace, sizeof workspace, hipMemcpyDefault);
-        if (e == hipSuccess)
-            e = hip.hipMemcpy(c->grid_at, &p, sizeof p, hipMemcpyDefault);
-        if (e == hipSuccess)
-            c->grid = p;
-        else if (p)
-            (void)hip.hipFree(p);
+            e = hip.hipMemsetD32Async(fresh, SIZE, 1, s->s);
+        if (e == hipSuccess && !atomic_compare_exchange_strong(&s->grid, &(void *){ NULL }, fresh)) {
+            (void)hip.hipFree(fresh);   /* another thread was here, with the same stream */
+        } else if (e != hipSuccess) {
+            if (fresh)
+                (void)hip.hipFree(fresh);
+            return hip_result(e);
+        }
+        p = atomic_load(&s->grid);
     }
-    pthread_mutex_unlock(&k->lock);
-    return e;
+    *address = (uintptr_t)p;
+    return hip_result(hip.hipMemsetD32Async(p + 4, 0, 1, s->s));
 }
 
 /* What HIP is told about a launch. */
 struct call {
     uint32_t block[3], size;
     const void *params;             /* size bytes */
-    uint64_t copy[(32764 + 7) / 8 + CWJ_AMD_SHAPE / 8];
+    uint64_t copy[(32764 + 7) / 8 + (CWJ_AMD_LAUNCH + CWJ_AMD_SHAPE) / 8];
 };
 
 static cwb_result
-cooperative(struct cwb_stream *s, struct cwb_kernel *k, struct hip_code *code, const struct cwb_launch *l, struct call *call)
+cooperative(struct cwb_stream *s, struct hip_code *code, const struct cwb_launch *l, struct call *call)
 {
-    if (!hip.hipModuleLaunchCooperativeKernel)
-        return CWB_UNSUPPORTED;
     /* This entry takes pointers to parameters only: the code object has one, the whole block, in units of 8 bytes. */
     void *params[1] = { call->copy };
     if (call->size > sizeof call->copy)
@@ -330,29 +329,38 @@ cooperative(struct cwb_stream *s, struct cwb_kernel *k, struct hip_code *code, c
         call->copy[(call->size - 1) / 8] = 0;
         memcpy(call->copy, call->params, call->size);
     }
-    hipError_t e = give_workspace(k, code);
-    if (e == hipSuccess)
-        e = hip.hipModuleLaunchCooperativeKernel(code->function, l->grid[0], l->grid[1], l->grid[2], call->block[0], call->block[1],
-                                                 call->block[2], l->dynamic_shared, s->s, params);
-    return hip_result(e);
+    return hip_result(hip.hipModuleLaunchCooperativeKernel(code->function, l->grid[0], l->grid[1], l->grid[2], call->block[0],
+                                                           call->block[1], call->block[2], l->dynamic_shared, s->s, params));
 }
 
-/* The group and the arguments of a kernel whose warps have waves of their own (jit.h, one_warp). */
+/* The arguments behind the parameters (jit.h): what the kernel knows of its launch, and the shape of the block, where its warps have waves
+ * of their own, and so another group. */
 static cwb_result
-lone_warps(const struct cwb_launch *l, struct call *call)
+add_arguments(struct cwb_stream *s, const struct hip_code *code, bool lone, const struct cwb_launch *l, struct call *call)
 {
+    static _Atomic uint64_t launches;
     uint32_t words = (l->param_size + 7) / 8;
-    if (l->param_size > sizeof call->copy - CWJ_AMD_SHAPE)
+    if (l->param_size > sizeof call->copy - CWJ_AMD_LAUNCH - CWJ_AMD_SHAPE)
         return CWB_INVALID;
     if (words) {
         call->copy[words - 1] = 0;
         memcpy(call->copy, l->params, l->param_size);
     }
-    call->copy[words] = l->block[0] | (uint64_t)l->block[1] << 16 | (uint64_t)l->block[2] << 32;
+    if (code->launch_numbers) {
+        uint64_t workspace = 0;
+        cwb_result r = l->flags & CWB_LAUNCH_COOPERATIVE ? grid_workspace(s, &workspace) : CWB_OK;
+        if (r != CWB_OK)
+            return r;
+        call->copy[words++] = atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed) + 1;
+        call->copy[words++] = workspace;
+    }
+    if (lone) {
+        call->copy[words++] = l->block[0] | (uint64_t)l->block[1] << 16 | (uint64_t)l->block[2] << 32;
+        call->block[0] = cwj_amd_group(l->block[0] * l->block[1] * l->block[2]);
+        call->block[1] = call->block[2] = 1;
+    }
     call->params = call->copy;
-    call->size = 8 * words + CWJ_AMD_SHAPE;
-    call->block[0] = cwj_amd_group(l->block[0] * l->block[1] * l->block[2]);
-    call->block[1] = call->block[2] = 1;
+    call->size = 8 * words;
     return CWB_OK;
 }
 
@@ -370,11 +378,14 @@ hip_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *
     call.params = l->params;
     call.size = l->param_size;
     memcpy(call.block, l->block, sizeof call.block);
-    if (code == &k->code[true] && (r = lone_warps(l, &call)) != CWB_OK)
-        return r;
+    bool lone = code == &k->code[true];
+    if (l->flags & CWB_LAUNCH_COOPERATIVE && !hip.hipModuleLaunchCooperativeKernel)
+        return CWB_UNSUPPORTED;
     hip_use(s->c);
+    if ((lone || code->launch_numbers) && (r = add_arguments(s, code, lone, l, &call)) != CWB_OK)
+        return r;
     if (l->flags & CWB_LAUNCH_COOPERATIVE)
-        return cooperative(s, k, code, l, &call);
+        return cooperative(s, code, l, &call);
     size_t size = call.size;
     void *extra[] = { HIP_LAUNCH_PARAM_BUFFER_POINTER, (void *)(uintptr_t)call.params, HIP_LAUNCH_PARAM_BUFFER_SIZE, &size, HIP_LAUNCH_PARAM_END };
     return hip_result(hip.hipModuleLaunchKernel(code->function, l->grid[0], l->grid[1], l->grid[2], call.block[0], call.block[1],

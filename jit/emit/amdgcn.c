@@ -180,8 +180,10 @@ gcn_sreg(struct emit *e, ptx_sreg r)
     case PTX_SREG_CLUSTER_NCTAID_X: case PTX_SREG_CLUSTER_NCTAID_Y: case PTX_SREG_CLUSTER_NCTAID_Z:
     case PTX_SREG_CLUSTER_NCTARANK:
         return i32(e, 1);
-    case PTX_SREG_ENVREG1: case PTX_SREG_ENVREG2: {       /* a cooperative grid's workspace, see host.c; the backend knows it */
-        LLVMValueRef at = loader_number(e, "cudaway_grid");
+    case PTX_SREG_GRIDID:
+        return emit_session(e)->launch_numbers ? gcn_launch_number(e, false) : LLVMConstNull(e->i64);
+    case PTX_SREG_ENVREG1: case PTX_SREG_ENVREG2: {       /* a cooperative grid's workspace, see host.c; whoever launches knows it */
+        LLVMValueRef at = emit_session(e)->launch_numbers ? gcn_launch_number(e, true) : loader_number(e, "cudaway_grid");
         return LLVMBuildTrunc(e->b, r == PTX_SREG_ENVREG2 ? at : LLVMBuildLShr(e->b, at, LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
     }
     default:
@@ -271,10 +273,8 @@ variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
     return g;
 }
 
-/* A number that whoever loads the code object stores into this variable, mostly an address. It never changes while a kernel runs, so
- * that a scalar load gets it. */
 static LLVMValueRef
-loader_number(struct emit *e, const char *name)
+loader_global(struct emit *e, const char *name)
 {
     LLVMValueRef g = LLVMGetNamedGlobal(e->module, name);
     if (!g) {
@@ -284,7 +284,15 @@ loader_number(struct emit *e, const char *name)
         LLVMSetInitializer(g, LLVMConstNull(e->i64));
         LLVMSetAlignment(g, 8);
     }
-    LLVMValueRef v = LLVMBuildLoad2(e->b, e->i64, g, "");
+    return g;
+}
+
+/* A number that whoever loads the code object stores into this variable, mostly an address. It never changes while a kernel runs, so
+ * that a scalar load gets it. */
+static LLVMValueRef
+loader_number(struct emit *e, const char *name)
+{
+    LLVMValueRef v = LLVMBuildLoad2(e->b, e->i64, loader_global(e, name), "");
     LLVMSetAlignment(v, 8);
     emit_invariant(e, v);
     return v;
@@ -423,12 +431,11 @@ gcn_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
     case AS_CONST:
         if (space == PTX_SPACE_CONST)
             return in_constant(e, address);
-        /* The hidden arguments follow the parameters, rounded up to 8 bytes, and the block's size, if it is there; functions know where
-         * those are. */
+        /* The hidden arguments follow the parameters, rounded up to 8 bytes, and what else there is (amdgcn_thread.c); functions know
+         * where those are. */
         p = gcn_intrinsic(e, "llvm.amdgcn.implicitarg.ptr", NULL, 0, NULL, 0);
         at = LLVMBuildSub(e->b, number_of(e, p), address, "");
-        if (e->one_warp)
-            at = LLVMBuildSub(e->b, at, LLVMConstInt(e->i64, CWJ_AMD_SHAPE, false), "");
+        at = LLVMBuildSub(e->b, at, LLVMConstInt(e->i64, gcn_extra_arguments(e), false), "");
         return LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, at, LLVMConstInt(e->i64, 1, false), ""),
                              LLVMConstInt(e->i64, kernel_param_size(e), false), "");
     default:
@@ -930,7 +937,7 @@ add_kernel(struct emit *e, uint32_t index)
 {
     const struct cwj_kernel *k = &e->program->kernels[index];
     uint32_t id = e->program->kernel_func[index];
-    unsigned words = (k->param_size + 7) / 8 + (e->one_warp ? CWJ_AMD_SHAPE / 8 : 0);
+    unsigned words = (k->param_size + 7) / 8 + gcn_extra_arguments(e) / 8;
     LLVMTypeRef block = LLVMArrayType(e->i64, words);
     LLVMValueRef fn = LLVMAddFunction(e->module, k->name, LLVMFunctionType(e->void_, &block, words ? 1 : 0, false));
     LLVMSetFunctionCallConv(fn, CC_KERNEL);
@@ -1031,6 +1038,7 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
             continue;
         indirect |= p->reach[k].indirect;
         s->exits |= emit_has_exits(p, &p->reach[k]);
+        s->launch_numbers |= s->module_image && gcn_names_launch(p, &p->reach[k]);
         for (uint32_t i = 0; i < p->reach[k].nfuncs; i++) {
             needed[p->reach[k].funcs[i]] = true;
             s->counts_leavers |= waits_for_all(cwj_program_function(p, p->reach[k].funcs[i])->fn);
@@ -1042,6 +1050,8 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
     for (uint32_t i = 0; i < p->nlink_vars && !s->module_image && !s->declare_only; i++)
         if (!p->link_vars[i].undefined && p->link_vars[i].space != PTX_SPACE_SHARED)
             variable(e, i, &p->link_vars[i]);
+    if (s->launch_numbers)
+        (void)loader_global(e, "cudaway_launch");
     if (indirect)
         function_table(e, needed);
     for (uint32_t k = 0; k < p->nkernels; k++)

@@ -18,6 +18,9 @@ LLVMValueRef gcn_linear_thread(struct emit *e);                                 
 LLVMValueRef gcn_block_size(struct emit *e, unsigned axis);                     /* %ntid */
 LLVMValueRef gcn_block_threads(struct emit *e);
 LLVMValueRef gcn_grid_size(struct emit *e, unsigned axis);                      /* %nctaid */
+uint32_t gcn_extra_arguments(struct emit *e);                                   /* bytes between the parameters and the hidden arguments */
+bool gcn_names_launch(const struct cwj_program *p, const struct cwj_reach *reach); /* a kernel needs gcn_launch_number */
+LLVMValueRef gcn_launch_number(struct emit *e, bool workspace);                 /* i64 */
 void gcn_start(struct emit *e);                                                 /* emit_target.start */
 
 uint8_t gcn_matrix_model(uint8_t sm);                                           /* index into matrix_models */

@@ -3,7 +3,8 @@
  *
  * With one_warp (waves of 64 lanes, emit.h) a work-group has one dimension and 64 work-items a warp: lanes 32 to 63 of each wave
  * have no thread and end at once, as do those behind the last thread. The block's size is then no business of HIP's: it is the last
- * 8 bytes of the kernel's arguments, three u16 (jit.h, cwj_amd_shape), in front of the hidden ones, whose place functions know. */
+ * 8 bytes of the kernel's arguments, three u16 (jit.h, CWJ_AMD_SHAPE), in front of the hidden ones, whose place functions know. In front
+ * of that is what a kernel with %gridid or a grid's workspace knows of its launch (CWJ_AMD_LAUNCH). */
 #include "jit/emit/amdgcn_private.h"
 
 #include <string.h>
@@ -48,6 +49,38 @@ gcn_block_size(struct emit *e, unsigned axis)
     if (!e->one_warp)
         return load_at(e, hidden_arguments(e), 12 + 2 * axis, e->i16);
     return load_at(e, hidden_arguments(e), 2 * (int64_t)axis - CWJ_AMD_SHAPE, e->i16);
+}
+
+uint32_t
+gcn_extra_arguments(struct emit *e)
+{
+    return (emit_session(e)->launch_numbers ? CWJ_AMD_LAUNCH : 0) + (e->one_warp ? CWJ_AMD_SHAPE : 0);
+}
+
+bool
+gcn_names_launch(const struct cwj_program *p, const struct cwj_reach *reach)
+{
+    for (uint32_t i = 0; i < reach->nfuncs; i++) {
+        const struct ptx_function *fn = cwj_program_function(p, reach->funcs[i])->fn;
+        for (uint32_t k = 0; fn && fn->has_body && k < fn->ninsts; k++) {
+            const struct ptx_inst *in = &fn->insts[k];
+            for (unsigned o = 0; o < in->noperands; o++)
+                if (in->operand[o].kind == PTX_OPND_SREG && (in->operand[o].index == PTX_SREG_GRIDID ||
+                                                              in->operand[o].index == PTX_SREG_ENVREG1 || in->operand[o].index == PTX_SREG_ENVREG2))
+                    return true;
+        }
+    }
+    return false;
+}
+
+LLVMValueRef
+gcn_launch_number(struct emit *e, bool workspace)
+{
+    LLVMValueRef off = LLVMConstInt(e->i64, (uint64_t)((workspace ? 8 : 0) - (int64_t)gcn_extra_arguments(e)), true);
+    LLVMValueRef v = LLVMBuildLoad2(e->b, e->i64, LLVMBuildGEP2(e->b, e->i8, hidden_arguments(e), &off, 1, ""), "");
+    LLVMSetAlignment(v, 8);
+    emit_invariant(e, v);
+    return v;
 }
 
 LLVMValueRef

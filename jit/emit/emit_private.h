@@ -103,6 +103,7 @@ struct emit_session {
     bool soft_barriers;             /* amdgcn: numbered barriers are used */
     bool counts_leavers;            /* amdgcn: some wait for all threads but those that have left */
     bool module_image;              /* amdgcn: variables are in the module's image, see cwj_aot_options */
+    bool launch_numbers;            /* amdgcn: kernels take CWJ_AMD_LAUNCH more bytes of arguments */
     bool declare_only;              /* amdgcn: see emit_simt */
     uint8_t matrix_model;           /* amdgcn: index into matrix_models (impl/host/matrix_core.h) */
     bool matrix_native;             /* amdgcn: as in cwj_aot_options */

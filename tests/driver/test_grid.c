@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a kernel knows of its launch: %gridid, which no other launch has, and the workspace of a cooperative grid (%envreg1 and %envreg2,
+ * as CUDA's cooperative groups use it), of which two grids of one kernel that run at the same time have one each. */
+#include "tests/driver/test.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BLOCKS = 4, ROUNDS = 5 };
+
+static const char text[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    /* All blocks of the grid: each adds 1 to the second word, block 0 what flips its top bit when all are there. */
+    ".func sync()\n{\n"
+    "    .reg .b32 %lo, %hi, %t, %n, %add, %old, %now; .reg .b64 %ws; .reg .pred %p;\n"
+    "    mov.b32 %hi, %envreg1; mov.b32 %lo, %envreg2; mov.b64 %ws, {%lo, %hi};\n"
+    "    bar.sync 0;\n    mov.u32 %t, %tid.x; setp.ne.u32 %p, %t, 0;\n    @%p bra $behind;\n"
+    "    mov.u32 %n, %nctaid.x; sub.u32 %n, 0x80000001, %n;\n"
+    "    mov.u32 %t, %ctaid.x; setp.eq.u32 %p, %t, 0; selp.b32 %add, %n, 1, %p;\n"
+    "    fence.acq_rel.gpu; atom.add.release.gpu.u32 %old, [%ws+4], %add;\n"
+    "$poll:\n    ld.acquire.gpu.u32 %now, [%ws+4]; xor.b32 %now, %now, %old; setp.ge.s32 %p, %now, 0;\n    @%p bra $poll;\n"
+    "$behind:\n    bar.sync 0;\n    ret;\n}\n"
+    /* Says that it is here, waits until the other is (or for long), then synchronises its grid `rounds` times: before each, every block
+     * writes the round's number, behind it adds all blocks' numbers up. result: the other was met; wrong sums; the workspace; %gridid. */
+    ".visible .entry meet(.param .u64 mine, .param .u64 other, .param .u64 words, .param .u64 result, .param .u32 rounds)\n{\n"
+    "    .reg .b32 %b, %n, %r, %end, %i, %v, %sum, %want, %t, %met, %left; .reg .b64 %mine, %other, %words, %out, %at, %id; .reg .pred %p, %q;\n"
+    "    .reg .b32 %lo, %hi; .reg .b64 %ws;\n"
+    "    ld.param.u64 %mine, [mine]; ld.param.u64 %other, [other]; ld.param.u64 %words, [words]; ld.param.u64 %out, [result];\n"
+    "    ld.param.u32 %end, [rounds]; mov.u32 %b, %ctaid.x; mov.u32 %n, %nctaid.x; mov.u32 %t, %tid.x;\n"
+    "    or.b32 %v, %b, %t; setp.ne.u32 %q, %v, 0;\n    @%q bra $start;\n"
+    "    st.volatile.global.u32 [%mine], 1;\n    mov.u32 %left, 3000000;\n"
+    "$spin:\n    ld.volatile.global.u32 %met, [%other]; sub.u32 %left, %left, 1;\n"
+    "    setp.eq.u32 %p, %met, 0; setp.ne.and.u32 %p, %left, 0, %p;\n    @%p bra $spin;\n"
+    "    st.global.u32 [%out], %met;\n    mov.b32 %hi, %envreg1; mov.b32 %lo, %envreg2; mov.b64 %ws, {%lo, %hi};\n"
+    "    st.global.u64 [%out+8], %ws;\n    mov.u64 %id, %gridid; st.global.u64 [%out+16], %id;\n"
+    "$start:\n    setp.eq.u32 %p, %end, 0;\n    @%p bra $done;\n    mov.u32 %r, 1;\n"
+    "$round:\n    mul.wide.u32 %at, %b, 4; add.u64 %at, %words, %at;\n    setp.ne.u32 %p, %t, 0;\n    @!%p st.volatile.global.u32 [%at], %r;\n"
+    "    call sync;\n    mov.u32 %sum, 0; mov.u32 %i, 0;\n"
+    "$add:\n    mul.wide.u32 %at, %i, 4; add.u64 %at, %words, %at; ld.volatile.global.u32 %v, [%at]; add.u32 %sum, %sum, %v;\n"
+    "    add.u32 %i, %i, 1; setp.lt.u32 %p, %i, %n;\n    @%p bra $add;\n"
+    "    mul.lo.u32 %want, %n, %r; setp.ne.u32 %p, %sum, %want;\n    @%p red.global.add.u32 [%out+4], 1;\n"
+    "    call sync;\n    add.u32 %r, %r, 1; setp.le.u32 %p, %r, %end;\n    @%p bra $round;\n"
+    "$done:\n    ret;\n}\n";
+
+struct result {
+    uint32_t met, wrong;
+    uint64_t workspace, id;
+};
+
+static CUfunction meet;
+
+static void
+launch(CUstream s, CUdeviceptr mine, CUdeviceptr other, CUdeviceptr words, CUdeviceptr result, unsigned rounds, bool cooperative)
+{
+    void *params[] = { &mine, &other, &words, &result, &rounds };
+    if (cooperative)
+        OK(cuLaunchCooperativeKernel(meet, BLOCKS, 1, 1, 32, 1, 1, 0, s, params));
+    else
+        OK(cuLaunchKernel(meet, BLOCKS, 1, 1, 32, 1, 1, 0, s, params, NULL));
+}
+
+int
+main(void)
+{
+    make_context();
+    CUmodule m;
+    CUstream s[2];
+    CUdeviceptr flags, words[2], results;
+    struct result r[4] = { 0 };
+    OK(cuModuleLoadData(&m, text));
+    OK(cuModuleGetFunction(&meet, m, "meet"));
+    OK(cuMemAlloc_v2(&flags, 8));
+    OK(cuMemAlloc_v2(&results, sizeof r));
+    for (int i = 0; i < 2; i++) {
+        OK(cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING));
+        OK(cuMemAlloc_v2(&words[i], 4 * BLOCKS));
+        OK(cuMemsetD32_v2(words[i], 0, BLOCKS));
+    }
+
+    /* Two at once, each twice over: the second launch of a stream starts from zero whatever the first left. */
+    for (unsigned again = 0; again < 2; again++) {
+        OK(cuMemsetD32_v2(flags, 0, 2));
+        OK(cuMemsetD8_v2(results, 0, sizeof r));
+        OK(cuCtxSynchronize());
+        for (unsigned i = 0; i < 2; i++)
+            launch(s[i], flags + 4 * i, flags + 4 * !i, words[i], results + i * sizeof *r, ROUNDS + i, true);
+        OK(cuCtxSynchronize());
+        OK(cuMemcpyDtoH_v2(r, results, sizeof r));
+        EXPECT(r[0].met == 1 && r[1].met == 1);
+        EXPECT(r[0].wrong == 0 && r[1].wrong == 0);
+        EXPECT(r[0].workspace && r[1].workspace && r[0].workspace != r[1].workspace);
+        EXPECT(r[0].id && r[1].id && r[0].id != r[1].id);
+    }
+    uint64_t before = r[1].id;
+
+    /* No cooperative grid: no workspace; and a number of its own for each launch, in one stream or another. */
+    OK(cuMemsetD32_v2(flags, 1, 2));
+    OK(cuMemsetD8_v2(results, 0, sizeof r));
+    OK(cuCtxSynchronize());
+    for (unsigned i = 0; i < 4; i++)
+        launch(s[i & 1], flags, flags, words[0], results + i * sizeof *r, 0, false);
+    OK(cuCtxSynchronize());
+    OK(cuMemcpyDtoH_v2(r, results, sizeof r));
+    for (unsigned i = 0; i < 4; i++) {
+        EXPECT(r[i].met == 1 && !r[i].workspace && r[i].id && r[i].id != before);
+        for (unsigned k = 0; k < i; k++)
+            EXPECT(r[k].id != r[i].id);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        OK(cuStreamDestroy_v2(s[i]));
+    OK(cuModuleUnload(m));
+    return failures != 0;
+}
