@@ -5,6 +5,7 @@
  * function for that in the module. f64 is a chain of fma, integers are dot products of words. */
 #include "jit/emit/amdgcn_matrix.h"
 #include "jit/emit/fp_private.h"
+#include "jit/devlib/forms.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -181,6 +182,22 @@ gcn_matrix_model(uint8_t sm)
     return model;
 }
 
+/* The device library's function for a form, or NULL. */
+static const char *
+library_form(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m)
+{
+    static const struct { uint8_t k, d, a, b, c, wmma; const char *name; } forms[] = {
+#define F(name, op, k, d, a, b, c, words) { k, PTX_##d, PTX_##a, PTX_##b, PTX_##c, PTX_OP_##op == PTX_OP_WMMA_MMA, "cwd_forms_" #name },
+        CWD_FORMS(F)
+#undef F
+    };
+    bool wmma = in->op == PTX_OP_WMMA_MMA && m->a == PTX_TF32 && m->k == 8;
+    for (unsigned i = 0; emit_session(e)->matrix_model == CWD_FORMS_MODEL && i < sizeof forms / sizeof *forms; i++)
+        if (forms[i].k == m->k && forms[i].d == m->d && forms[i].a == m->a && forms[i].b == m->b && forms[i].c == m->c && forms[i].wmma == wmma)
+            return forms[i].name;
+    return NULL;
+}
+
 /* The function that computes one element of a form of floats: the words of a row and of a column, and C's element. It is long, and
  * stays a function. */
 static V
@@ -193,12 +210,18 @@ element_function(struct emit *e, const struct ptx_inst *in, const struct ptx_mat
     for (unsigned i = 0; i < n; i++)
         types[i] = e->i32;
     *type = LLVMFunctionType(e->i32, types, n, false);
-    snprintf(name, sizeof name, "%s.k%u.%s.%s.%s.%s", in->op == PTX_OP_MMA ? "mma" : "wmma", m->k, ptx_type_name((ptx_type)m->d),
+    const char *form = quad ? NULL : library_form(e, in, m);
+    if (form)
+        snprintf(name, sizeof name, "%s", form);
+    else
+        snprintf(name, sizeof name, "%s.k%u.%s.%s.%s.%s", in->op == PTX_OP_MMA ? "mma" : "wmma", m->k, ptx_type_name((ptx_type)m->d),
              ptx_type_name((ptx_type)m->a), ptx_type_name((ptx_type)m->b), ptx_type_name((ptx_type)m->c));
     V fn = LLVMGetNamedFunction(e->module, name);
     if (fn)
         return fn;
     fn = LLVMAddFunction(e->module, name, *type);
+    if (form)
+        return fn;
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     set_attribute(e, fn, "noinline");
     LLVMBasicBlockRef back = LLVMGetInsertBlock(e->b);
