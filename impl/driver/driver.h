@@ -164,9 +164,12 @@ CUresult primary_setup(struct device *d, CUdevice number);
 
 /* ---- streams and events (stream.c, event.c) -------------------------------------------------------------------------------- */
 
+enum { LANES = 8 };                     /* streams that the branches of a launched graph are spread over (graph_plan.c) */
+
 struct stream {
     struct obj obj;
     struct cwb_stream *be;
+    struct cwb_stream *lanes[LANES];    /* ctx.lock: those behind the first, which is `be`; each made when first needed, then kept */
     struct cwb_event *join;             /* for legacy ordering */
     unsigned flags;
     int priority;

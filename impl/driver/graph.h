@@ -150,10 +150,9 @@ CUresult capture_wait(struct stream *s, struct event *e);
 
 /* ---- executable graphs (graph_exec.c) -------------------------------------------------------------------------------------- */
 
-struct body;
-/* Submit one operation; ctx.order of s is held. */
-CUresult host_issue(struct stream *s, CUhostFn fn, void *user);                                     /* stream.c */
-CUresult batch_issue(struct stream *s, unsigned count, const CUstreamBatchMemOpParams *list);       /* stream.c */
+/* Submit one operation; ctx.order is held. */
+CUresult host_issue(const struct cwb_backend *b, struct cwb_stream *s, CUhostFn fn, void *user);                        /* stream.c */
+CUresult batch_issue(const struct cwb_backend *b, struct cwb_stream *s, unsigned count, const CUstreamBatchMemOpParams *list);
 
 /* copy.c: a copy or fill as the backend takes it, addresses and arrays looked up now. */
 struct copy_job {

@@ -1,37 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Executable graphs: a copy of each node's description, in an order that respects the edges. A launch submits them to one stream in
- * that order, as one step of the context's order of submission: a stream keeps order, so every edge holds and none costs anything;
- * branches that could overlap do not (docs/graphs.md). Launches of one executable graph follow each other, in any streams. */
-#include "impl/driver/graph.h"
+ * Executable graphs: a copy of each node's description, in an order that respects the edges. A launch submits them in that order, as one
+ * step of the context's order of submission, to the launch's stream and a few behind it (graph_plan.c, docs/graphs.md).
+ * Launches of one executable graph follow each other, in any streams. */
+#include "impl/driver/graph_plan.h"
 
 #include <stdlib.h>
-
-struct entry {
-    uint64_t node;                      /* handle of the node that it was made from */
-    struct work w;                      /* a child graph's is in `child` */
-    struct body *child;
-    uint32_t *deps, ndeps;              /* indexes */
-    bool enabled;
-    union {
-        struct copy_job copy;           /* of the launch under way */
-        struct cwb_fill fill;
-    };
-};
-
-struct body {
-    struct entry *e;                    /* in order of creation */
-    uint32_t n;
-    uint32_t *order;                    /* of execution */
-};
 
 struct exec {
     struct obj obj;                     /* KIND_EXEC */
     pthread_mutex_t lock;
     struct body *body;                  /* lock, and so on */
+    struct plan *plan;                  /* of the body as it is, or NULL */
     cuuint64_t flags;
     struct ctx *ctx;                    /* owned reference: where its operations run, or NULL when that does not matter */
     struct ctx *last_ctx;               /* owned reference */
-    struct cwb_event *done;             /* of the last launch; last_ctx's */
+    struct cwb_event *done;             /* of the last launch; last_ctx's, like these: */
+    struct cwb_event **events;          /* the plan's */
+    uint32_t nevents;
     uint64_t last_stream;
     struct user_ref *users;
     uint32_t nusers;
@@ -196,15 +181,37 @@ find(struct body *b, CUgraphNode node)
 /* ---- making and ending -------------------------------------------------------------------------------------------------------------- */
 
 static void
+forget_plan(struct exec *x)
+{
+    plan_destroy(x->plan);
+    x->plan = NULL;
+}
+
+static void
+destroy_events(struct exec *x)
+{
+    if (!x->last_ctx)
+        return;
+    for (uint32_t i = 0; i < x->nevents; i++)
+        x->last_ctx->b->event_destroy(x->events[i]);
+    free(x->events);
+    x->events = NULL;
+    x->nevents = 0;
+    if (x->done)
+        x->last_ctx->b->event_destroy(x->done);
+    x->done = NULL;
+    ctx_unref(x->last_ctx);
+    x->last_ctx = NULL;
+}
+
+static void
 exec_finish(struct obj *o)
 {
     struct exec *x = (struct exec *)o;
-    if (x->done) {
-        if (x->nusers)                  /* what a launch uses must not end before it */
-            (void)x->last_ctx->b->event_sync(x->done);
-        x->last_ctx->b->event_destroy(x->done);
-        ctx_unref(x->last_ctx);
-    }
+    if (x->done && x->nusers)           /* what a launch uses must not end before it */
+        (void)x->last_ctx->b->event_sync(x->done);
+    destroy_events(x);
+    forget_plan(x);
     body_finish(x->body);
     users_release(x->users, x->nusers);
     if (x->ctx)
@@ -369,55 +376,90 @@ prepare(struct exec *x, struct body *b, struct stream *s)
     return CUDA_SUCCESS;
 }
 
-/* ctx.order of s is held. */
+/* One node; ctx.order is held. */
 static CUresult
-issue(struct body *b, struct stream *s)
+issue_entry(const struct cwb_backend *be, struct cwb_stream *s, struct entry *e)
 {
-    const struct cwb_backend *be = s->obj.ctx->b;
+    const struct work *w = &e->w;
     CUresult r = CUDA_SUCCESS;
-    for (uint32_t i = 0; i < b->n && r == CUDA_SUCCESS; i++) {
-        struct entry *e = &b->e[b->order[i]];
-        const struct work *w = &e->w;
-        if (!e->enabled)
-            continue;
-        switch ((int)w->type) {
-        case CU_GRAPH_NODE_TYPE_KERNEL: r = result_of(be->launch(s->be, w->kernel.f->be, &w->kernel.l)); break;
-        case CU_GRAPH_NODE_TYPE_MEMCPY: r = result_of(be->stream_copy(s->be, &e->copy.c)); break;
-        case CU_GRAPH_NODE_TYPE_MEMSET: r = result_of(be->stream_fill(s->be, &e->fill)); break;
-        case CU_GRAPH_NODE_TYPE_HOST:   r = host_issue(s, w->host.fn, w->host.userData); break;
-        case CU_GRAPH_NODE_TYPE_GRAPH:  r = issue(e->child, s); break;
-        case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-            if (atomic_load(&w->event->recorded))
-                r = result_of(be->stream_wait_event(s->be, w->event->be));
-            break;
-        case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-            r = result_of(be->event_record(w->event->be, s->be));
-            if (r == CUDA_SUCCESS)
-                atomic_store(&w->event->recorded, true);
-            break;
-        case CU_GRAPH_NODE_TYPE_MEM_ALLOC:    atomic_store(&w->alloc.m->live, true); break;
-        case CU_GRAPH_NODE_TYPE_MEM_FREE:     atomic_store(&w->free.m->live, false); break;
-        case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: r = batch_issue(s, w->batch.count, w->batch.list); break;
-        }
+    if (!e->enabled)
+        return r;
+    switch ((int)w->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: return result_of(be->launch(s, w->kernel.f->be, &w->kernel.l));
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return result_of(be->stream_copy(s, &e->copy.c));
+    case CU_GRAPH_NODE_TYPE_MEMSET: return result_of(be->stream_fill(s, &e->fill));
+    case CU_GRAPH_NODE_TYPE_HOST:   return host_issue(be, s, w->host.fn, w->host.userData);
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+        if (atomic_load(&w->event->recorded))
+            r = result_of(be->stream_wait_event(s, w->event->be));
+        return r;
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        r = result_of(be->event_record(w->event->be, s));
+        if (r == CUDA_SUCCESS)
+            atomic_store(&w->event->recorded, true);
+        return r;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:    atomic_store(&w->alloc.m->live, true); return r;
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:     atomic_store(&w->free.m->live, false); return r;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return batch_issue(be, s, w->batch.count, w->batch.list);
     }
     return r;
 }
 
-/* The event that ends a launch in s, so that the next one, in whatever stream, can wait for it. */
+/* ctx.order of s is held. After an error no more work, but the lanes meet all the same. */
 static CUresult
-done_event(struct exec *x, struct ctx *c)
+issue(struct exec *x, struct stream *s)
 {
-    if (x->done && x->last_ctx == c)
-        return CUDA_SUCCESS;
-    if (x->done) {
-        (void)x->last_ctx->b->event_sync(x->done);
-        x->last_ctx->b->event_destroy(x->done);
-        ctx_unref(x->last_ctx);
-        x->done = NULL;
+    const struct cwb_backend *be = s->obj.ctx->b;
+    CUresult e = CUDA_SUCCESS, r;
+    for (uint32_t i = 0; i < x->plan->n; i++) {
+        const struct step *t = &x->plan->steps[i];
+        struct cwb_stream *lane = t->lane ? s->lanes[t->lane] : s->be;
+        for (uint32_t k = 0; k < t->nwaits; k++) {
+            r = result_of(be->stream_wait_event(lane, x->events[x->plan->waits[t->first_wait + k]]));
+            e = e == CUDA_SUCCESS ? r : e;
+        }
+        if (e == CUDA_SUCCESS && t->e)
+            e = issue_entry(be, lane, t->e);
+        if (t->signal != PLAN_NONE) {
+            r = result_of(be->event_record(x->events[t->signal], lane));
+            e = e == CUDA_SUCCESS ? r : e;
+        }
     }
-    CUresult e = result_of(c->b->event_create(c->be, 0, &x->done));
-    if (e == CUDA_SUCCESS)
+    return e;
+}
+
+/* The plan, its events, the event that ends a launch, so that the next one, in whatever stream, can wait for it; and the lanes of s. */
+static CUresult
+make_ready(struct exec *x, struct stream *s)
+{
+    struct ctx *c = s->obj.ctx;
+    CUresult e = x->plan ? CUDA_SUCCESS : plan_make(x->body, &x->plan);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (x->done && x->last_ctx != c) {
+        (void)x->last_ctx->b->event_sync(x->done);
+        x->last_stream = 0;
+    }
+    if (x->last_ctx != c) {
+        destroy_events(x);
         ctx_ref(x->last_ctx = c);
+    }
+    if (!x->done)
+        e = result_of(c->b->event_create(c->be, 0, &x->done));
+    if (e == CUDA_SUCCESS && x->nevents < x->plan->nevents) {
+        struct cwb_event **more = realloc(x->events, x->plan->nevents * sizeof *more);
+        if (!more)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        x->events = more;
+        while (e == CUDA_SUCCESS && x->nevents < x->plan->nevents)
+            if ((e = result_of(c->b->event_create(c->be, 0, &x->events[x->nevents]))) == CUDA_SUCCESS)
+                x->nevents++;
+    }
+    pthread_mutex_lock(&c->lock);
+    for (uint32_t i = 1; i < x->plan->nlanes && e == CUDA_SUCCESS; i++)
+        if (!s->lanes[i])
+            e = result_of(c->b->stream_create(c->be, s->priority, &s->lanes[i]));
+    pthread_mutex_unlock(&c->lock);
     return e;
 }
 
@@ -425,7 +467,7 @@ static CUresult
 submit(struct exec *x, struct stream *s)
 {
     struct ctx *c = s->obj.ctx;
-    CUresult e = done_event(x, c);
+    CUresult e = make_ready(x, s);
     if (e == CUDA_SUCCESS)
         e = prepare(x, x->body, s);
     if (e != CUDA_SUCCESS)
@@ -435,7 +477,7 @@ submit(struct exec *x, struct stream *s)
         if (x->last_stream && x->last_stream != s->id)
             e = result_of(c->b->stream_wait_event(s->be, x->done));
         if (e == CUDA_SUCCESS)
-            e = issue(x->body, s);
+            e = issue(x, s);
         CUresult r = result_of(c->b->event_record(x->done, s->be));
         e = e == CUDA_SUCCESS ? r : e;
         x->last_stream = s->id;
@@ -816,6 +858,7 @@ update(CUgraphExec hGraphExec, CUgraph hGraph, struct difference *d)
     CUresult r = match(x, x->body, g, new, d);
     if (r == CUDA_SUCCESS) {
         struct body *old = x->body;
+        forget_plan(x);
         x->body = new;
         new = old;
         d->node = NULL;
@@ -866,6 +909,7 @@ drv_cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode
         r = match(x, e->child, g, new, &d);
         if (r == CUDA_SUCCESS) {
             struct body *old = e->child;
+            forget_plan(x);
             e->child = new;
             new = old;
         }

@@ -65,6 +65,9 @@ stream_finish(struct obj *o)
     }
     pthread_mutex_unlock(&c->order);
     c->b->stream_destroy(s->be);
+    for (unsigned i = 1; i < LANES; i++)
+        if (s->lanes[i])
+            c->b->stream_destroy(s->lanes[i]);
     if (s->join)
         c->b->event_destroy(s->join);
     free(s);
@@ -493,13 +496,13 @@ submit_host_call(CUstream hStream, CUstreamCallback callback, CUhostFn fn, void 
 }
 
 CUresult
-host_issue(struct stream *s, CUhostFn fn, void *user)
+host_issue(const struct cwb_backend *b, struct cwb_stream *s, CUhostFn fn, void *user)
 {
     struct host_call *h = malloc(sizeof *h);
     if (!h)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *h = (struct host_call){ .fn = fn, .user = user };
-    CUresult e = result_of(s->obj.ctx->b->stream_host_fn(s->be, run_host_call, h));
+    CUresult e = result_of(b->stream_host_fn(s, run_host_call, h));
     if (e != CUDA_SUCCESS)
         free(h);
     return e;
@@ -524,9 +527,8 @@ drv_cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
 /* ---- values in memory ------------------------------------------------------------------------------------------------------- */
 
 static CUresult
-wait_value(struct stream *s, CUdeviceptr addr, uint64_t value, unsigned bits, unsigned flags)
+wait_value(const struct cwb_backend *b, struct cwb_stream *s, CUdeviceptr addr, uint64_t value, unsigned bits, unsigned flags)
 {
-    const struct cwb_backend *b = s->obj.ctx->b;
     if (!(b->caps & CWB_CAP_STREAM_VALUE))
         return CUDA_ERROR_NOT_SUPPORTED;
     unsigned compare = flags & ~(unsigned)CU_STREAM_WAIT_VALUE_FLUSH;
@@ -535,18 +537,17 @@ wait_value(struct stream *s, CUdeviceptr addr, uint64_t value, unsigned bits, un
     if (flags & CU_STREAM_WAIT_VALUE_FLUSH)
         return CUDA_ERROR_NOT_SUPPORTED;
     static const enum cwb_compare map[] = { CWB_COMPARE_GEQ, CWB_COMPARE_EQ, CWB_COMPARE_AND, CWB_COMPARE_NOR };
-    return result_of(b->stream_wait_value(s->be, addr, value, bits, map[compare]));
+    return result_of(b->stream_wait_value(s, addr, value, bits, map[compare]));
 }
 
 static CUresult
-write_value(struct stream *s, CUdeviceptr addr, uint64_t value, unsigned bits, unsigned flags)
+write_value(const struct cwb_backend *b, struct cwb_stream *s, CUdeviceptr addr, uint64_t value, unsigned bits, unsigned flags)
 {
-    const struct cwb_backend *b = s->obj.ctx->b;
     if (!(b->caps & CWB_CAP_STREAM_VALUE))
         return CUDA_ERROR_NOT_SUPPORTED;
     if (flags & ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER || addr & (bits / 8 - 1) || !range_covers(addr, bits / 8, NULL))
         return CUDA_ERROR_INVALID_VALUE;
-    return result_of(b->stream_write_value(s->be, addr, value, bits));
+    return result_of(b->stream_write_value(s, addr, value, bits));
 }
 
 static CUresult
@@ -563,7 +564,8 @@ value_op(CUstream stream, CUdeviceptr addr, uint64_t value, unsigned bits, unsig
     CUresult e = stream_begin(s);
     if (e != CUDA_SUCCESS)
         return e;
-    e = wait ? wait_value(s, addr, value, bits, flags) : write_value(s, addr, value, bits, flags);
+    const struct cwb_backend *b = s->obj.ctx->b;
+    e = wait ? wait_value(b, s->be, addr, value, bits, flags) : write_value(b, s->be, addr, value, bits, flags);
     stream_end(s);
     return e;
 }
@@ -607,22 +609,22 @@ drv_cuStreamBatchMemOp_v2(CUstream stream, unsigned int count, CUstreamBatchMemO
     CUresult e = stream_begin(s);
     if (e != CUDA_SUCCESS)
         return e;
-    e = batch_issue(s, count, paramArray);
+    e = batch_issue(s->obj.ctx->b, s->be, count, paramArray);
     stream_end(s);
     return e;
 }
 
 CUresult
-batch_issue(struct stream *s, unsigned count, const CUstreamBatchMemOpParams *list)
+batch_issue(const struct cwb_backend *b, struct cwb_stream *s, unsigned count, const CUstreamBatchMemOpParams *list)
 {
     CUresult e = CUDA_SUCCESS;
     for (unsigned i = 0; i < count && e == CUDA_SUCCESS; i++) {
         const CUstreamBatchMemOpParams *p = &list[i];
         switch ((int)p->operation) {
-        case CU_STREAM_MEM_OP_WAIT_VALUE_32:  e = wait_value(s, p->waitValue.address, p->waitValue.value, 32, p->waitValue.flags); break;
-        case CU_STREAM_MEM_OP_WAIT_VALUE_64:  e = wait_value(s, p->waitValue.address, p->waitValue.value64, 64, p->waitValue.flags); break;
-        case CU_STREAM_MEM_OP_WRITE_VALUE_32: e = write_value(s, p->writeValue.address, p->writeValue.value, 32, p->writeValue.flags); break;
-        case CU_STREAM_MEM_OP_WRITE_VALUE_64: e = write_value(s, p->writeValue.address, p->writeValue.value64, 64, p->writeValue.flags); break;
+        case CU_STREAM_MEM_OP_WAIT_VALUE_32:  e = wait_value(b, s, p->waitValue.address, p->waitValue.value, 32, p->waitValue.flags); break;
+        case CU_STREAM_MEM_OP_WAIT_VALUE_64:  e = wait_value(b, s, p->waitValue.address, p->waitValue.value64, 64, p->waitValue.flags); break;
+        case CU_STREAM_MEM_OP_WRITE_VALUE_32: e = write_value(b, s, p->writeValue.address, p->writeValue.value, 32, p->writeValue.flags); break;
+        case CU_STREAM_MEM_OP_WRITE_VALUE_64: e = write_value(b, s, p->writeValue.address, p->writeValue.value64, 64, p->writeValue.flags); break;
         case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: e = CUDA_ERROR_NOT_SUPPORTED; break;
         case CU_STREAM_MEM_OP_BARRIER: break;           /* operations of a stream are ordered anyway */
         default: e = CUDA_ERROR_INVALID_VALUE; break;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See queue.h. A queue's lock guards its list; an event's lock its counters. No lock is held while work runs. */
+ * See queue.h. A queue's lock guards its list, an event's lock which record is its last, a record's lock whether it is complete; an
+ * event's is taken before a queue's. No lock is held while work runs. */
 #define _GNU_SOURCE
 #include "tools/gfxemu/queue.h"
 
@@ -151,23 +152,42 @@ gfx_queue_wait_all(void)
 
 /* ---- events ---- */
 
-struct gfx_event {
+/* One recording of an event. Those who wait for it wait for this one, whatever becomes of the event: records in several queues may
+ * complete in another order than they were made. */
+struct record {
     _Atomic int refs;
     pthread_mutex_t lock;
-    pthread_cond_t done;
-    uint64_t recorded, completed;       /* numbers of records */
+    pthread_cond_t changed;
+    bool completed;                     /* lock, and so on */
     uint64_t ns;
+};
+
+struct gfx_event {
+    pthread_mutex_t lock;
+    struct record *last;                /* lock: owned reference, or NULL */
     bool timing;
 };
 
 static void
-unref(struct gfx_event *e)
+unref(struct record *r)
 {
-    if (atomic_fetch_sub(&e->refs, 1) == 1) {
-        pthread_mutex_destroy(&e->lock);
-        pthread_cond_destroy(&e->done);
-        free(e);
-    }
+    if (!r || atomic_fetch_sub(&r->refs, 1) != 1)
+        return;
+    pthread_mutex_destroy(&r->lock);
+    pthread_cond_destroy(&r->changed);
+    free(r);
+}
+
+/* The last record with a reference, or NULL. */
+static struct record *
+latest(struct gfx_event *e)
+{
+    pthread_mutex_lock(&e->lock);
+    struct record *r = e->last;
+    if (r)
+        atomic_fetch_add(&r->refs, 1);
+    pthread_mutex_unlock(&e->lock);
+    return r;
 }
 
 struct gfx_event *
@@ -176,109 +196,112 @@ gfx_event_create(bool timing)
     struct gfx_event *e = calloc(1, sizeof *e);
     if (!e)
         return NULL;
-    e->refs = 1;
     e->timing = timing;
     pthread_mutex_init(&e->lock, NULL);
-    pthread_cond_init(&e->done, NULL);
     return e;
 }
 
 void
 gfx_event_destroy(struct gfx_event *e)
 {
-    unref(e);
+    unref(e->last);
+    pthread_mutex_destroy(&e->lock);
+    free(e);
 }
-
-struct mark { struct gfx_event *e; uint64_t number; };
 
 static void
 complete(void *data)
 {
-    struct mark *m = data;
+    struct record *r = *(struct record **)data;
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    pthread_mutex_lock(&m->e->lock);
-    if (m->number > m->e->completed) {
-        m->e->completed = m->number;
-        m->e->ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-    }
-    pthread_cond_broadcast(&m->e->done);
-    pthread_mutex_unlock(&m->e->lock);
-    unref(m->e);
+    pthread_mutex_lock(&r->lock);
+    r->completed = true;
+    r->ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    pthread_cond_broadcast(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+    unref(r);
 }
 
 bool
 gfx_event_record(struct gfx_event *e, struct gfx_queue *q)
 {
-    struct mark m = { e, 0 };
+    struct record *r = calloc(1, sizeof *r), *old;
+    if (!r)
+        return false;
+    r->refs = 2;                        /* the event's and the queue's */
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->changed, NULL);
     pthread_mutex_lock(&e->lock);
-    m.number = ++e->recorded;
+    bool ok = gfx_queue_submit(q, complete, &r, sizeof r);
+    old = ok ? e->last : r;
+    if (ok)
+        e->last = r;
+    else
+        r->refs = 1;
     pthread_mutex_unlock(&e->lock);
-    atomic_fetch_add(&e->refs, 1);
-    if (gfx_queue_submit(q, complete, &m, sizeof m))
-        return true;
-    complete(&m);
-    return false;
+    unref(old);
+    return ok;
+}
+
+static void
+wait_for(struct record *r)
+{
+    pthread_mutex_lock(&r->lock);
+    while (!r->completed)
+        pthread_cond_wait(&r->changed, &r->lock);
+    pthread_mutex_unlock(&r->lock);
+    unref(r);
 }
 
 bool
 gfx_event_done(struct gfx_event *e)
 {
-    pthread_mutex_lock(&e->lock);
-    bool done = e->completed == e->recorded;
-    pthread_mutex_unlock(&e->lock);
+    struct record *r = latest(e);
+    if (!r)
+        return true;
+    pthread_mutex_lock(&r->lock);
+    bool done = r->completed;
+    pthread_mutex_unlock(&r->lock);
+    unref(r);
     return done;
-}
-
-static void
-wait_for(struct gfx_event *e, uint64_t number)
-{
-    pthread_mutex_lock(&e->lock);
-    while (e->completed < number)
-        pthread_cond_wait(&e->done, &e->lock);
-    pthread_mutex_unlock(&e->lock);
 }
 
 void
 gfx_event_wait(struct gfx_event *e)
 {
-    pthread_mutex_lock(&e->lock);
-    uint64_t n = e->recorded;
-    pthread_mutex_unlock(&e->lock);
-    wait_for(e, n);
+    struct record *r = latest(e);
+    if (r)
+        wait_for(r);
 }
 
 static void
 wait_work(void *data)
 {
-    struct mark *m = data;
-    wait_for(m->e, m->number);
-    unref(m->e);
+    wait_for(*(struct record **)data);
 }
 
 bool
 gfx_queue_wait_event(struct gfx_queue *q, struct gfx_event *e)
 {
-    struct mark m = { e, 0 };
-    pthread_mutex_lock(&e->lock);
-    m.number = e->recorded;
-    pthread_mutex_unlock(&e->lock);
-    if (!m.number)
+    struct record *r = latest(e);
+    if (!r || gfx_queue_submit(q, wait_work, &r, sizeof r))
         return true;
-    atomic_fetch_add(&e->refs, 1);
-    if (gfx_queue_submit(q, wait_work, &m, sizeof m))
-        return true;
-    unref(e);
+    unref(r);
     return false;
 }
 
 bool
 gfx_event_time(struct gfx_event *e, uint64_t *ns, bool *pending)
 {
-    pthread_mutex_lock(&e->lock);
-    bool ok = e->timing && e->recorded;
-    *pending = e->recorded != e->completed;
-    *ns = e->ns;
-    pthread_mutex_unlock(&e->lock);
-    return ok && !*pending;
+    struct record *r = latest(e);
+    *pending = false;
+    if (!r)
+        return false;
+    pthread_mutex_lock(&r->lock);
+    *pending = !r->completed;
+    *ns = r->ns;
+    pthread_mutex_unlock(&r->lock);
+    unref(r);
+    return e->timing && !*pending;
 }

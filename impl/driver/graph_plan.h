@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Private to graph_exec.c and graph_plan.c: the body of an executable graph, and the plan of its launches. */
+#ifndef CWD_GRAPH_PLAN_H
+#define CWD_GRAPH_PLAN_H
+
+#include "impl/driver/graph.h"
+
+struct entry {
+    uint64_t node;                      /* handle of the node that it was made from */
+    struct work w;                      /* a child graph's is in `child` */
+    struct body *child;
+    uint32_t *deps, ndeps;              /* indexes */
+    bool enabled;
+    union {
+        struct copy_job copy;           /* of the launch under way */
+        struct cwb_fill fill;
+    };
+};
+
+struct body {
+    struct entry *e;                    /* in order of creation */
+    uint32_t n;
+    uint32_t *order;                    /* of execution */
+};
+
+/* One operation of a launch: in its lane wait for events, run the entry, record an event. */
+struct step {
+    struct entry *e;                    /* NULL: nothing to run, a place where lanes meet */
+    uint32_t lane;                      /* 0: the stream of the launch */
+    uint32_t first_wait, nwaits;        /* in plan.waits */
+    uint32_t signal;                    /* event, or PLAN_NONE */
+};
+
+#define PLAN_NONE UINT32_MAX
+
+/* Steps in an order of submission that respects the edges, children's among them. It names the body's entries: it ends when the body or a
+ * child of it is replaced. */
+struct plan {
+    struct step *steps;
+    uint32_t n;
+    uint32_t *waits;                    /* events */
+    uint32_t nlanes, nevents;
+};
+
+CUresult plan_make(const struct body *b, struct plan **out);
+void     plan_destroy(struct plan *p);  /* NULL: nothing */
+
+#endif
