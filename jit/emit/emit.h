@@ -143,6 +143,9 @@ bool emit_follow_pointers(LLVMModuleRef module, bool global);
 /* amdgcn, after mem2reg: mark the loops that are worth unrolling wholly (unroll.c). Is there one? */
 bool emit_mark_loops(LLVMModuleRef module);
 
+/* Does this function have an array of a thread's own that is indexed by counters of loops and by nothing else? */
+bool emit_counts_through_array(LLVMValueRef function);
+
 /* Put the blocks of each function into the order in which LLVM's AMDGPU target makes the least code (block_order.c). */
 void emit_order_blocks(LLVMModuleRef module);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Marks short loops that LLVM shall unroll wholly: those whose counter begins at a constant and is shifted or multiplied until it
  * reaches one. Their addresses cannot be stepped from one round to the next, but are constants where the counter is (fft of
- * tools/bench.d/nvptx.cu). Loops whose counter is added to are left as whoever made the PTX left them. */
+ * tools/bench.d/nvptx.cu). Loops whose counter is added to are left as whoever made the PTX left them, but for those that count
+ * through an array of a thread's own: unrolled, the array may come to lie in registers. It cannot where an index is data: there the
+ * loops stay (an insertion sort of 24 elements was 276 copies of its inner loop, with the array still in memory). */
 #include "jit/emit/emit.h"
 
 #include <llvm-c/DebugInfo.h>
@@ -177,4 +179,96 @@ emit_mark_loops(LLVMModuleRef m)
                     break;
                 }
     return any;
+}
+
+enum { DEPTH = 8 };     /* of an index expression */
+
+static bool
+is_binary_with_constant(V v)
+{
+    return (LLVMIsABinaryOperator(v) || LLVMIsAGetElementPtrInst(v)) && LLVMIsConstant(LLVMGetOperand(v, 1));
+}
+
+static bool
+is_cast(V v)
+{
+    return LLVMIsAZExtInst(v) || LLVMIsASExtInst(v) || LLVMIsATruncInst(v);
+}
+
+/* Is it what a counter becomes in one round? */
+static bool
+steps_from(V v, V phi)
+{
+    for (unsigned i = 0; i < DEPTH && v != phi && (is_binary_with_constant(v) || is_cast(v)); i++)
+        v = LLVMGetOperand(v, 0);
+    return v == phi;
+}
+
+/* Is it known once all loops are unrolled: constants, counters and what is computed from those? */
+static bool
+counted(V v, unsigned depth)
+{
+    if (LLVMIsConstant(v))
+        return true;
+    if (depth == DEPTH)
+        return false;
+    if (LLVMIsABinaryOperator(v))
+        return counted(LLVMGetOperand(v, 0), depth + 1) && counted(LLVMGetOperand(v, 1), depth + 1);
+    if (is_cast(v))
+        return counted(LLVMGetOperand(v, 0), depth + 1);
+    if (!LLVMIsAPHINode(v) || LLVMCountIncoming(v) != 2)
+        return false;
+    for (unsigned i = 0; i < 2; i++)
+        if (steps_from(LLVMGetIncomingValue(v, i), v))
+            return counted(LLVMGetIncomingValue(v, 1 - i), depth + 1);
+    return false;
+}
+
+/* The array that a pointer leads into, or NULL. */
+static V
+own_array(V pointer)
+{
+    for (unsigned i = 0; i < DEPTH && !LLVMIsAAllocaInst(pointer); i++) {
+        if (LLVMIsAGetElementPtrInst(pointer))
+            pointer = LLVMGetOperand(pointer, 0);
+        else if (LLVMIsAPHINode(pointer))
+            pointer = LLVMGetIncomingValue(pointer, LLVMCountIncoming(pointer) > 1 && steps_from(LLVMGetIncomingValue(pointer, 0), pointer));
+        else
+            return NULL;
+    }
+    return LLVMIsAAllocaInst(pointer) ? pointer : NULL;
+}
+
+static bool
+is_own_pointer(V i)
+{
+    LLVMTypeRef t = LLVMTypeOf(i);
+    return LLVMGetTypeKind(t) == LLVMPointerTypeKind && LLVMGetPointerAddressSpace(t) == 5;
+}
+
+static bool
+has_other_index(V function, V array)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
+        for (V i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+            if (LLVMIsAGetElementPtrInst(i) && is_own_pointer(i) && own_array(i) == array)
+                for (unsigned k = 1; k < (unsigned)LLVMGetNumOperands(i); k++)
+                    if (!counted(LLVMGetOperand(i, k), 0))
+                        return true;
+    return false;
+}
+
+bool
+emit_counts_through_array(LLVMValueRef function)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
+        for (V i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+            V array;
+            if (!is_own_pointer(i) || !(LLVMIsAPHINode(i) || (LLVMIsAGetElementPtrInst(i) && !LLVMIsConstant(LLVMGetOperand(i, 1)))))
+                continue;
+            array = own_array(i);
+            if (array && !has_other_index(function, array))
+                return true;
+        }
+    return false;
 }

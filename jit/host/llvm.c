@@ -238,27 +238,13 @@ forget_lds_kernel_id(LLVMModuleRef m)
     }
 }
 
-/* Does it index an array of a thread's own by a variable? If loops are unrolled the array may come to lie in registers. */
-static bool
-indexes_own_array(LLVMValueRef f)
-{
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
-        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-            LLVMTypeRef t = LLVMTypeOf(i);
-            if (LLVMGetTypeKind(t) == LLVMPointerTypeKind && LLVMGetPointerAddressSpace(t) == 5 &&
-                (LLVMIsAPHINode(i) || (LLVMIsAGetElementPtrInst(i) && !LLVMIsConstant(LLVMGetOperand(i, 1)))))
-                return true;
-        }
-    return false;
-}
-
 static unsigned
 attribute_kind(const char *name)
 {
     return LLVMGetEnumAttributeKindForName(name, strlen(name));
 }
 
-/* Run a pipeline on the functions that index arrays of a thread's own. Passes leave those with optnone alone, which is not allowed
+/* Run a pipeline on the functions whose arrays may come to lie in registers so. Passes leave those with optnone alone, which is not allowed
  * without noinline; nothing else here makes functions optnone. */
 static LLVMErrorRef
 run_on_arrays(LLVMModuleRef m, const char *passes, LLVMTargetMachineRef tm, LLVMPassBuilderOptionsRef o)
@@ -271,7 +257,7 @@ run_on_arrays(LLVMModuleRef m, const char *passes, LLVMTargetMachineRef tm, LLVM
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
         if (LLVMIsDeclaration(f))
             continue;
-        if (indexes_own_array(f)) {
+        if (emit_counts_through_array(f)) {
             any = true;
             continue;
         }
