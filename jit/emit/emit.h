@@ -146,6 +146,10 @@ bool emit_mark_loops(LLVMModuleRef module);
 /* Does this function have an array of a thread's own that is indexed by counters of loops and by nothing else? */
 bool emit_counts_through_array(LLVMValueRef function);
 
+/* amdgcn, optimised: calls of recursive functions are guarded by the test that those begin with (guard.c). Are there such? Then
+ * "always-inline" and simplifycfg must follow. */
+bool emit_guard_recursion(LLVMModuleRef module);
+
 /* Put the blocks of each function into the order in which LLVM's AMDGPU target makes the least code (block_order.c). */
 void emit_order_blocks(LLVMModuleRef module);
 

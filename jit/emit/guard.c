@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Calls of a function that calls itself, guarded by the test that it begins with. A recursive function mostly returns at once: for n < 2,
+ * for an empty tree. But on amdgcn it saves its registers first, 30 to 60 instructions, and there is a call for each of a wave's
+ * calls in which every lane returns at once. So who calls it makes that test, and if the answer is "return" computes what it
+ * returns. The function's own test goes away.
+ *
+ * That is done by a function between the two, which is then inlined. */
+#include "jit/emit/emit.h"
+
+#include <string.h>
+
+typedef LLVMValueRef V;
+typedef LLVMBasicBlockRef B;
+
+enum { SHORT = 8 };     /* instructions of the test, and of the way to the return */
+
+/* What of a function is copied to its callers: its parameters become `args`. */
+struct copy {
+    LLVMBuilderRef b;
+    V function, wrapper;
+    V from[2 * SHORT], to[2 * SHORT];
+    unsigned count;
+};
+
+static bool
+is_pure(V i)
+{
+    return LLVMIsABinaryOperator(i) || LLVMIsACmpInst(i) || LLVMIsASelectInst(i) || LLVMIsACastInst(i) || LLVMIsAFreezeInst(i);
+}
+
+/* The instructions of a block before its end, all of them without effects; SHORT + 1: too many, or others. Divisions are not short. */
+static unsigned
+length(B bb)
+{
+    unsigned n = 0;
+
+    for (V i = LLVMGetFirstInstruction(bb); i && i != LLVMGetBasicBlockTerminator(bb); i = LLVMGetNextInstruction(i)) {
+        LLVMOpcode op = LLVMGetInstructionOpcode(i);
+        if (LLVMIsAPHINode(i))
+            continue;
+        if (!is_pure(i) || op == LLVMUDiv || op == LLVMSDiv || op == LLVMURem || op == LLVMSRem || op == LLVMFDiv || op == LLVMFRem || ++n > SHORT)
+            return SHORT + 1;
+    }
+    return n;
+}
+
+static V
+direct_call(V user, V function)
+{
+    return LLVMIsACallInst(user) && LLVMGetCalledValue(user) == function ? user : NULL;
+}
+
+/* A call of the function in itself, if all uses of it are calls. */
+static V
+recursion(V function)
+{
+    V inner = NULL;
+
+    for (LLVMUseRef u = LLVMGetFirstUse(function); u; u = LLVMGetNextUse(u)) {
+        V call = direct_call(LLVMGetUser(u), function);
+        if (!call)
+            return NULL;
+        for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++)
+            if (LLVMGetOperand(call, i) == function)
+                return NULL;
+        if (LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)) == function)
+            inner = call;
+    }
+    return inner;
+}
+
+/* Which of its two successors only returns; 2: none. */
+static unsigned
+returning(V branch)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        B to = LLVMGetSuccessor(branch, i);
+        if (LLVMIsAReturnInst(LLVMGetBasicBlockTerminator(to)) && length(to) <= SHORT)
+            return i;
+    }
+    return 2;
+}
+
+static V
+copied(struct copy *c, V v)
+{
+    for (unsigned i = 0; i < LLVMCountParams(c->function); i++)
+        if (LLVMGetParam(c->function, i) == v)
+            return LLVMGetParam(c->wrapper, i);
+    for (unsigned i = c->count; i-- > 0;)
+        if (c->from[i] == v)
+            return c->to[i];
+    return v;
+}
+
+static void
+copy_block(struct copy *c, B bb, B entry)
+{
+    for (V i = LLVMGetFirstInstruction(bb); i != LLVMGetBasicBlockTerminator(bb); i = LLVMGetNextInstruction(i)) {
+        V to = NULL;
+        if (LLVMIsAPHINode(i)) {
+            for (unsigned k = 0; k < LLVMCountIncoming(i); k++)
+                if (LLVMGetIncomingBlock(i, k) == entry)
+                    to = copied(c, LLVMGetIncomingValue(i, k));
+        } else {
+            to = LLVMInstructionClone(i);
+            for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(i); k++)
+                LLVMSetOperand(to, k, copied(c, LLVMGetOperand(i, k)));
+            LLVMInsertIntoBuilder(c->b, to);
+        }
+        c->from[c->count] = i;
+        c->to[c->count++] = to;
+    }
+}
+
+static void
+add_attribute(V function, const char *name)
+{
+    LLVMContextRef c = LLVMGetModuleContext(LLVMGetGlobalParent(function));
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(c, kind, 0));
+}
+
+/* if (test) return what `function` would return; else return function(...); */
+static void
+make(struct copy *c, V branch, unsigned returns, V inner)
+{
+    LLVMModuleRef m = LLVMGetGlobalParent(c->function);
+    LLVMContextRef context = LLVMGetModuleContext(m);
+    LLVMTypeRef type = LLVMGlobalGetValueType(c->function);
+    B entry = LLVMGetEntryBasicBlock(c->function), to = LLVMGetSuccessor(branch, returns);
+    V result = LLVMGetBasicBlockTerminator(to);
+
+    c->wrapper = LLVMAddFunction(m, "guard", type);
+    LLVMSetLinkage(c->wrapper, LLVMInternalLinkage);
+    add_attribute(c->wrapper, "alwaysinline");
+    add_attribute(c->wrapper, "convergent");
+    B test = LLVMAppendBasicBlockInContext(context, c->wrapper, "test"), at_once = LLVMAppendBasicBlockInContext(context, c->wrapper, "at.once");
+    B call = LLVMAppendBasicBlockInContext(context, c->wrapper, "call");
+    LLVMPositionBuilderAtEnd(c->b, test);
+    copy_block(c, entry, NULL);
+    V condition = copied(c, LLVMGetCondition(branch));
+    LLVMBuildCondBr(c->b, condition, returns ? call : at_once, returns ? at_once : call);
+    LLVMPositionBuilderAtEnd(c->b, at_once);
+    copy_block(c, to, entry);
+    bool value = LLVMGetNumOperands(result) > 0;
+    value ? LLVMBuildRet(c->b, copied(c, LLVMGetOperand(result, 0))) : LLVMBuildRetVoid(c->b);
+    LLVMPositionBuilderAtEnd(c->b, call);
+    V r = LLVMInstructionClone(inner);
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(r); i++)
+        LLVMSetOperand(r, i, LLVMGetParam(c->wrapper, i));
+    LLVMInsertIntoBuilder(c->b, r);
+    value ? LLVMBuildRet(c->b, r) : LLVMBuildRetVoid(c->b);
+    /* All others call the new function; and here lanes that return at once do not come any more. */
+    LLVMReplaceAllUsesWith(c->function, c->wrapper);
+    LLVMSetOperand(r, (unsigned)LLVMGetNumOperands(r) - 1, c->function);
+    LLVMSetCondition(branch, LLVMConstInt(LLVMInt1TypeInContext(context), returns, false));
+}
+
+static unsigned
+phis(B bb)
+{
+    unsigned n = 0;
+    for (V i = LLVMGetFirstInstruction(bb); i && LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i))
+        n++;
+    return n;
+}
+
+static bool
+guard(LLVMBuilderRef b, V function)
+{
+    V inner = recursion(function);
+
+    if (!inner || LLVMGetLinkage(function) != LLVMInternalLinkage || LLVMGetNumOperandBundles(inner))
+        return false;
+    B entry = LLVMGetEntryBasicBlock(function);
+    V branch = LLVMGetBasicBlockTerminator(entry);
+    if (!LLVMIsABranchInst(branch) || !LLVMIsConditional(branch) || length(entry) > SHORT)
+        return false;
+    unsigned returns = returning(branch);
+    if (returns == 2 || LLVMGetSuccessor(branch, 0) == LLVMGetSuccessor(branch, 1) ||
+        length(entry) + length(LLVMGetSuccessor(branch, returns)) + phis(LLVMGetSuccessor(branch, returns)) > 2 * SHORT)
+        return false;
+    struct copy c = { .b = b, .function = function };
+    make(&c, branch, returns, inner);
+    return true;
+}
+
+bool
+emit_guard_recursion(LLVMModuleRef m)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
+    bool any = false;
+
+    for (V f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f))
+            any |= guard(b, f);
+    LLVMDisposeBuilder(b);
+    return any;
+}
