@@ -140,6 +140,11 @@ void emit_shorten_nan(LLVMModuleRef module, unsigned gfx);
  * `global`: also where it starts at kernel parameters. False: out of memory. */
 bool emit_follow_pointers(LLVMModuleRef module, bool global);
 
+/* amdgcn, after mem2reg: roots whose operand is known to be large enough become the functions named so, whose path has no branch (large.c).
+ * Those of them that nobody calls are deleted. */
+#define EMIT_LARGE ".large"
+void emit_use_large(LLVMModuleRef module);
+
 /* amdgcn, after mem2reg: mark the loops that are worth unrolling wholly (unroll.c). Is there one? */
 bool emit_mark_loops(LLVMModuleRef module);
 

@@ -541,6 +541,19 @@ with_result(struct emit *e, enum mufu_gcn function, const struct mufu_table *tab
     return phi;
 }
 
+/* Where the operand is known to be a normal number, an infinity or a NaN and not negative (large.c), no branch is needed: the last two
+ * are as those of a division. Copies of an unrolled loop become one block. */
+static V
+large_root(struct emit *e, enum mufu_gcn function, const struct mufu_table *table, V b)
+{
+    bool is_rsq = function == MUFU_GCN_RSQ || function == MUFU_GCN_RSQ_FULL;
+    V y = root_core(e, table, is_rsq ? rsq_row : sqrt_row, b, v_lshr(e, b, k32(e, 24)), is_rsq);
+    V one = LLVMConstReal(e->f32, 1.0), f = as_float(e, b);
+
+    y = call(e, "llvm.amdgcn.div.fixup", e->f32, as_float(e, y), is_rsq ? f : one, is_rsq ? one : f);
+    return LLVMBuildBitCast(e->b, y, e->i32, "");
+}
+
 /* ---- calls ------------------------------------------------------------------------------------------------------------- */
 
 static const char *const names[] = { "rcp", "rcp_full", "rsq", "rsq_full", "sqrt", "sqrt_full", "ex2", "ex2_full", "lg2", "lg2_full",
@@ -596,26 +609,41 @@ mufu_gcn_limit(struct emit *e)
     }
 }
 
+static V
+function_named(struct emit *e, const char *name, const char *suffix, bool *is_new)
+{
+    char full[48];
+
+    snprintf(full, sizeof full, "mufu.%s%s", name, suffix);
+    V fn = LLVMGetNamedFunction(e->module, full);
+    *is_new = !fn;
+    if (fn)
+        return fn;
+    fn = LLVMAddFunction(e->module, full, LLVMFunctionType(e->i32, &e->i32, 1, false));
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
+    return fn;
+}
+
 V
 mufu_gcn(struct emit *e, enum mufu_gcn function, const struct mufu_table *t, V bits)
 {
-    char name[32];
-    LLVMTypeRef ft = LLVMFunctionType(e->i32, &e->i32, 1, false);
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
+    bool is_new;
+    V fn = function_named(e, names[function], "", &is_new);
 
-    snprintf(name, sizeof name, "mufu.%s", names[function]);
-    V fn = LLVMGetNamedFunction(e->module, name);
-    if (!fn) {
-        LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
-        fn = LLVMAddFunction(e->module, name, ft);
-        LLVMSetLinkage(fn, LLVMInternalLinkage);
-        LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
+    if (is_new) {
         V b = LLVMGetParam(fn, 0);
         V r = function < MUFU_GCN_EX2 ? with_operand(e, function, t, b)
               : function < MUFU_GCN_SIN ? with_result(e, function, t, b) : sin_cos(e, t, b, function == MUFU_GCN_COS);
         LLVMBuildRet(e->b, r);
-        LLVMPositionBuilderAtEnd(e->b, here);
     }
-    V result = LLVMBuildCall2(e->b, ft, fn, &bits, 1, "");
+    if (is_new && function >= MUFU_GCN_RSQ && function <= MUFU_GCN_SQRT_FULL) {
+        V large = function_named(e, names[function], EMIT_LARGE, &is_new);
+        LLVMBuildRet(e->b, large_root(e, function, t, LLVMGetParam(large, 0)));
+    }
+    LLVMPositionBuilderAtEnd(e->b, here);
+    V result = LLVMBuildCall2(e->b, LLVMFunctionType(e->i32, &e->i32, 1, false), fn, &bits, 1, "");
     note_once(e, result);
     return result;
 }

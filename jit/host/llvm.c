@@ -349,8 +349,10 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
     bool nvptx = !strncmp(LLVMGetTarget(m), "nvptx", 5), amdgcn = !strncmp(LLVMGetTarget(m), "amdgcn", 6);
     unsigned gfx = amdgcn ? generation(tm) : 0;
     if (!opt_level) {
-        if (amdgcn)
+        if (amdgcn) {
             emit_place_nan64(m, gfx == 9);
+            emit_use_large(m);
+        }
         return CW_OK;
     }
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
@@ -363,6 +365,8 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
             r = CW_ERR_NOMEM;
         if (r == CW_OK)
             emit_retype_floats(m);
+        if (r == CW_OK && amdgcn)
+            emit_use_large(m);
         if (r == CW_OK)
             emit_relax_nan(m);      /* while the emitter's pattern is still as it was written */
     }

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Operands of roots that are no small numbers: a sum of squares and of a constant, as in the softened distances of N-body programs. What
+ * such a sum gives is at least the constant, whatever the rounding, or a NaN. */
+#include "jit/emit/emit.h"
+
+#include <string.h>
+
+typedef LLVMValueRef V;
+
+enum { DEPTH = 8 };
+
+static bool
+is_constant(V v, double least)
+{
+    LLVMBool inexact;
+    return LLVMIsAConstantFP(v) && LLVMConstRealGetDouble(v, &inexact) >= least;
+}
+
+static bool
+is_intrinsic(V v, const char *name)
+{
+    size_t length;
+    V f = LLVMIsACallInst(v) ? LLVMGetCalledValue(v) : NULL;
+    const char *is = f ? LLVMGetValueName2(f, &length) : NULL;
+    return is && !strncmp(is, name, strlen(name));
+}
+
+/* Is v at least `least`, or a NaN? least: 0, or the least normal number. */
+static bool
+at_least(V v, double least, unsigned depth)
+{
+    if (is_constant(v, least))
+        return true;
+    if (depth == DEPTH)
+        return false;
+    depth++;
+    if (LLVMIsASelectInst(v)) {         /* the emitter's canonical NaN */
+        V nan = LLVMGetOperand(v, 1), c = LLVMGetOperand(v, 0);
+        return LLVMIsAFCmpInst(c) && LLVMGetFCmpPredicate(c) == LLVMRealUNO && LLVMIsConstant(nan) && at_least(LLVMGetOperand(v, 2), least, depth);
+    }
+    if (is_intrinsic(v, "llvm.fma."))
+        return LLVMGetOperand(v, 0) == LLVMGetOperand(v, 1) && at_least(LLVMGetOperand(v, 2), least, depth);
+    if (!LLVMIsABinaryOperator(v))
+        return false;
+    V a = LLVMGetOperand(v, 0), b = LLVMGetOperand(v, 1);
+    if (LLVMGetInstructionOpcode(v) == LLVMFMul)
+        return least == 0 && a == b;
+    return LLVMGetInstructionOpcode(v) == LLVMFAdd &&
+           ((at_least(a, least, depth) && at_least(b, 0, depth)) || (at_least(a, 0, depth) && at_least(b, least, depth)));
+}
+
+static void
+redirect(V general, V large)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(general), next; u; u = next) {
+        V call = LLVMGetUser(u);
+        next = LLVMGetNextUse(u);
+        if (!LLVMIsACallInst(call) || LLVMGetCalledValue(call) != general)
+            continue;
+        V bits = LLVMGetOperand(call, 0);
+        if (LLVMIsABitCastInst(bits) && LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(bits, 0))) == LLVMFloatTypeKind &&
+            at_least(LLVMGetOperand(bits, 0), 0x1p-126, 0))
+            LLVMSetOperand(call, 1, large);
+    }
+}
+
+void
+emit_use_large(LLVMModuleRef m)
+{
+    static const char suffix[] = EMIT_LARGE;
+
+    for (V f = LLVMGetFirstFunction(m), next; f; f = next) {
+        size_t length;
+        const char *name = LLVMGetValueName2(f, &length);
+        char general[48];
+        next = LLVMGetNextFunction(f);
+        if (strncmp(name, "mufu.", 5) || length < sizeof suffix || length >= sizeof general ||
+            memcmp(name + length - (sizeof suffix - 1), suffix, sizeof suffix - 1))
+            continue;
+        memcpy(general, name, length);
+        general[length - (sizeof suffix - 1)] = 0;
+        V from = LLVMGetNamedFunction(m, general);
+        if (from)
+            redirect(from, f);
+        if (!LLVMGetFirstUse(f))
+            LLVMDeleteFunction(f);
+        if (from && !LLVMGetFirstUse(from))
+            LLVMDeleteFunction(from);
+    }
+}
