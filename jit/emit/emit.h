@@ -151,6 +151,9 @@ bool emit_mark_loops(LLVMModuleRef module);
 /* Does this function have an array of a thread's own that is indexed by counters of loops and by nothing else? */
 bool emit_counts_through_array(LLVMValueRef function);
 
+/* amdgcn, optimised: loops with calls that were unrolled are single loops again (reroll.c). Are there such? Then simplifycfg must follow. */
+bool emit_reroll(LLVMModuleRef module);
+
 /* amdgcn, optimised: calls of recursive functions are guarded by the test that those begin with (guard.c). Are there such? Then
  * "always-inline" and simplifycfg must follow. */
 bool emit_guard_recursion(LLVMModuleRef module);

@@ -372,8 +372,10 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
     }
     if (r == CW_OK)
         r = cwj_llvm_check(LLVMRunPasses(m, pipeline(m, opt_level, amdgcn && emit_mark_loops(m)), tm, o), "optimising", diags);
+    if (r == CW_OK && amdgcn && emit_reroll(m))
+        r = cwj_llvm_check(LLVMRunPasses(m, "function(simplifycfg)", tm, o), "optimising", diags);
     if (r == CW_OK && amdgcn && emit_guard_recursion(m))
-        r = cwj_llvm_check(LLVMRunPasses(m, "always-inline,function(simplifycfg,early-cse)", tm, o), "optimising", diags);
+        r = cwj_llvm_check(LLVMRunPasses(m, "always-inline,function(early-cse,simplifycfg)", tm, o), "optimising", diags);
     if (r == CW_OK && amdgcn && !cwj_devlib_used(m))
         r = cwj_llvm_check(run_on_arrays(m, unroll_for_arrays, tm, o), "optimising", diags);
     if (r == CW_OK && amdgcn && (is_cpu(tm, "gfx90a") || is_cpu(tm, "gfx942") || is_cpu(tm, "gfx950")))     /* they compute pairs of f32 */
