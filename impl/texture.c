@@ -24,7 +24,7 @@ valid_format(enum cwb_format f, uint32_t channels)
 }
 
 cwb_result
-cw_array_layout(const struct cwb_array_desc *d, struct cw_array *a)
+cw_array_layout(const struct cwb_array_desc *d, uint32_t align, struct cw_array *a)
 {
     uint32_t levels = d->levels ? d->levels : 1;
     if (!d->width || !valid_format(d->format, d->channels) || levels > CW_MAX_LEVELS || d->width > 1 << 20 || d->height > 1 << 20 ||
@@ -42,7 +42,7 @@ cw_array_layout(const struct cwb_array_desc *d, struct cw_array *a)
         l->width = (uint32_t)w;
         l->height = (uint32_t)h;
         l->depth = (uint32_t)z;
-        l->pitch = (w * a->element + 63) & ~(size_t)63;
+        l->pitch = (w * a->element + align - 1) & ~(size_t)(align - 1);
         if (__builtin_mul_overflow(l->pitch, h, &l->slice) || __builtin_mul_overflow(l->slice, z, &end) ||
             __builtin_add_overflow(a->size, end, &a->size))
             return CWB_NOMEM;

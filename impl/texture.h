@@ -23,23 +23,28 @@ struct cw_level {
     size_t   pitch, slice;              /* bytes */
 };
 
+/* What of AMD's instructions reads the texture (impl/hip/native.c): none, those of images, those of buffers with a format. */
+enum cw_native { CW_NATIVE_NONE, CW_NATIVE_IMAGE, CW_NATIVE_BUFFER };
+
 /* A texture or surface object, as the instructions read it. */
 struct cw_texture {
     uint64_t handle;
     bool     surface;
+    uint8_t  native;                    /* enum cw_native */
     bool     linear_memory;             /* kind LINEAR: fetches outside give 0 */
     uint8_t  format;                    /* enum cwb_format */
     uint8_t  channels, element, bytes;  /* bytes of a texel; of one channel */
     uint8_t  address[3];                /* enum cwb_address; wrap and mirror need normalized coordinates */
     bool     linear, mip_linear, normalized, srgb;
     bool     as_float;                  /* texels become floats: float formats, or 8/16-bit integers scaled to [0,1] or [-1,1] */
-    bool     fast;                      /* tex_fast.c takes 1D and 2D fetches of it: plain, clamped, not of halves */
     bool     plain;                     /* one level of 1 or 2 dimensions; no border; floats, halves, or 8 or 16 bits without sign */
+    bool     fast;                      /* tex_fast.c takes 1D and 2D fetches of it: plain, clamped, not of halves */
     bool     cube, layered, seamless;
     uint8_t  dims;                      /* 1, 2 or 3, array layers and faces apart */
     float    mip_bias, min_level, max_level;
     float    border[4];
     uint32_t nlevels, first_layer, last_layer;
+    uint32_t resource[8], sampler[4];   /* of AMD's instructions; where native says so */
     struct cw_level level[CW_MAX_LEVELS];
 };
 
@@ -54,8 +59,9 @@ struct cw_array {
 
 uint32_t cw_format_bytes(enum cwb_format f);
 
-/* Everything but the memory: size and levels, relative to address 0. CWB_INVALID, CWB_NOMEM. */
-cwb_result cw_array_layout(const struct cwb_array_desc *d, struct cw_array *a);
+/* Everything but the memory: size and levels, relative to address 0. Rows begin at multiples of `align` bytes, a power of two.
+ * CWB_INVALID, CWB_NOMEM. */
+cwb_result cw_array_layout(const struct cwb_array_desc *d, uint32_t align, struct cw_array *a);
 /* Put it at this address. */
 void       cw_array_place(struct cw_array *a, uint64_t memory);
 /* Rewrite an ARRAY end of a copy to the memory behind it, of kind `loc`. */

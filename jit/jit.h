@@ -103,6 +103,12 @@ cwj_amd_wave64(const char *cpu)
 {
     return cpu && cpu[0] == 'g' && cpu[1] == 'f' && cpu[2] == 'x' && cpu[3] == '9';
 }
+/* Whether the processor has texture units: CDNA3 and 4 (gfx94x, gfx950) have none. */
+static inline bool
+cwj_amd_images(const char *cpu)
+{
+    return cpu && !(cwj_amd_wave64(cpu) && (cpu[4] == '4' || cpu[4] == '5'));
+}
 static inline uint32_t
 cwj_amd_group(uint32_t threads)
 {
@@ -133,6 +139,7 @@ struct cwj_aot_options {
                                      * cooperative grid's workspace (%envreg1, see jit/emit/host.c) or 0 */
     uint8_t matrix_sm;              /* amdgcn: the generation whose matrix arithmetic is meant (docs/matrix.md): 70, 75, 80, 89, 90; 0: 90 */
     bool matrix_native;             /* amdgcn: products of f16, bf16 and tf32 by WMMA or MFMA where there is such, with AMD's sums */
+    bool textures_native;           /* amdgcn: textures by image instructions where the object allows it (cw_texture.native) */
     bool floats_native;             /* amdgcn: NaN and the .approx operations with the processor's own bits, not NVIDIA's */
     bool one_warp;                  /* amdgcn with waves of 64 lanes (else without effect): a wave carries one warp, in its lower lanes, not
                                      * two. A kernel is then launched with work-groups of cwj_amd_group(threads), 1, 1 work-items, at most

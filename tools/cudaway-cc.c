@@ -31,6 +31,7 @@ static const char usage_text[] =
     "  --emit WHAT     obj (default), asm, llvm (LLVM IR), ir (the PTX as understood, with its basic blocks)\n"
     "  -O N            optimisation, 0 to 3 (default 2)\n"
     "  -j N            threads (default 1, 0: one for each processor); a large program is compiled in parts, the same for every N\n"
+    "  --textures WHAT amdgcn: textures with NVIDIA's filters (exact, the default) or by the processor's image instructions (native)\n"
     "  --floats WHAT   amdgcn: NaN and .approx operations with NVIDIA's bits (exact, the default) or the processor's own (native)\n"
     "  --matrix MODEL  amdgcn: whose matrix products: 70, 75, 80, 89, 90 (default; NVIDIA's generations by sm), or native: AMD's own\n"
     "  --warps-per-wave N  amdgcn, waves of 64 lanes: 2 (default) or 1, which kernels want whose warps wait for each other; they are launched\n"
@@ -201,12 +202,12 @@ processors(void)
 static int
 parse_options(int argc, char **argv, struct options *o)
 {
-    enum { OPT_TARGET = 256, OPT_EMIT, OPT_KERNEL, OPT_ARCH, OPT_MODULE, OPT_MATRIX, OPT_FLOATS, OPT_WARPS, OPT_LIST };
+    enum { OPT_TARGET = 256, OPT_EMIT, OPT_KERNEL, OPT_ARCH, OPT_MODULE, OPT_MATRIX, OPT_FLOATS, OPT_TEXTURES, OPT_WARPS, OPT_LIST };
     static const struct option longs[] = {
         { "target", required_argument, NULL, OPT_TARGET }, { "emit", required_argument, NULL, OPT_EMIT },
         { "kernel", required_argument, NULL, OPT_KERNEL }, { "arch", required_argument, NULL, OPT_ARCH },
         { "module", required_argument, NULL, OPT_MODULE }, { "matrix", required_argument, NULL, OPT_MATRIX },
-        { "floats", required_argument, NULL, OPT_FLOATS }, { "list", no_argument, NULL, OPT_LIST },
+        { "floats", required_argument, NULL, OPT_FLOATS }, { "textures", required_argument, NULL, OPT_TEXTURES }, { "list", no_argument, NULL, OPT_LIST },
         { "warps-per-wave", required_argument, NULL, OPT_WARPS },
         { "help", no_argument, NULL, 'h' }, { "output", required_argument, NULL, 'o' }, { 0 },
     };
@@ -265,6 +266,11 @@ parse_options(int argc, char **argv, struct options *o)
                 return complain("--floats takes exact or native, not '%s'%s", optarg, hint);
             o->aot.floats_native = !strcmp(optarg, "native");
             break;
+        case OPT_TEXTURES:
+            if (strcmp(optarg, "exact") && strcmp(optarg, "native"))
+                return complain("--textures takes exact or native, not '%s'%s", optarg, hint);
+            o->aot.textures_native = !strcmp(optarg, "native");
+            break;
         case OPT_WARPS:
             if (strcmp(optarg, "1") && strcmp(optarg, "2"))
                 return complain("--warps-per-wave takes 1 or 2, not '%s'%s", optarg, hint);
@@ -288,6 +294,8 @@ parse_options(int argc, char **argv, struct options *o)
         o->aot.kernels = o->kernels;
     if (o->aot.target == CWJ_TARGET_NVPTX && !o->emit_given)
         o->aot.emit = CWJ_EMIT_ASM;
+    if (o->aot.textures_native && o->aot.target == CWJ_TARGET_AMDGCN && !cwj_amd_images(o->aot.cpu))
+        return complain("%s has no image instructions, which --textures native asks for%s", o->aot.cpu, hint);
     if (!o->output && !o->list && o->aot.emit == CWJ_EMIT_OBJ)
         return complain("-o FILE is needed for an object%s%s", hint, "");
     return -1;

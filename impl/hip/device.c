@@ -287,6 +287,7 @@ hip_context_create(uint32_t device, struct cwb_context **out)
     if (!*out)
         return CWB_NOMEM;
     (*out)->device = (int)device;
+    (*out)->images = hip_images_wanted((int)device);
     pthread_mutex_init(&(*out)->fifo_lock, NULL);
     pthread_mutex_init(&(*out)->texture_lock, NULL);
     pthread_mutex_init(&(*out)->kept_lock, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The hip backend's own objects. device.c: the library, devices, contexts, memory, queues. module.c: modules, kernels, launches.
- * memory.c: memory of all kinds, virtual memory management. texture.c: arrays, textures, surfaces. output.c: what kernels print. */
+ * memory.c: memory of all kinds, virtual memory management. texture.c: arrays, textures, surfaces; native.c: those for AMD's image
+ * instructions. output.c: what kernels print. */
 #ifndef CW_HIP_DEVICE_H
 #define CW_HIP_DEVICE_H
 
@@ -9,6 +10,8 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+
+struct cw_texture;
 
 struct hip_api {
 #define R(name) name
@@ -31,6 +34,8 @@ struct cwb_context {
     void *locks, *heap;             /* device memory or NULL */
     size_t heap_limit;
     pthread_mutex_t texture_lock;   /* the rest: texture.c */
+    atomic_bool fell_back;          /* a texture was not fit for them, which has been said */
+    bool images;                    /* textures are made for image instructions; does not change */
     struct hip_slab *slabs;
     struct hip_slot *vacant, *waiting;
     uint32_t nwaiting;
@@ -116,6 +121,13 @@ void hip_texture_destroy(struct cwb_context *c, uint64_t handle);      /* surfac
 struct hip_slot *hip_textures_leave(struct cwb_context *c);
 void hip_textures_left(struct cwb_context *c, struct hip_slot *gone);
 void hip_textures_finish(struct cwb_context *c);
+
+/* native.c */
+enum { HIP_IMAGE_PITCH = 256 };                     /* linear images have rows, and begin, at multiples of so many bytes */
+bool hip_images_wanted(int device);                 /* CUDAWAY_TEXTURES=native, and the processor has them; else says so */
+/* Fill in t->native, resource and sampler, if image instructions can read the texture. Returns HIP's object behind them, for the caller to
+ * destroy when no kernel uses it any more, or NULL. */
+hipTextureObject_t hip_native_texture(struct cwb_context *c, const struct cwb_texture_desc *d, struct cw_texture *t);
 
 /* output.c: what kernels print. */
 extern const char hip_device_ptx[];

@@ -34,7 +34,7 @@ enum { hipMemcpyDefault = 4 };
 enum { hipStreamNonBlocking = 1, hipEventBlockingSync = 1, hipEventDisableTiming = 2, hipHostMallocPortable = 1, hipHostMallocMapped = 2,
     hipMemAttachGlobal = 1, hipHostRegisterPortable = 1, hipHostRegisterMapped = 2 };
 enum { hipStreamWaitValueGte = 0, hipStreamWaitValueEq = 1, hipStreamWaitValueAnd = 2, hipStreamWaitValueNor = 3 };
-enum { hipDeviceAttributeWallClockRate = 10017 };       /* kHz; since ROCm 5.3 */
+enum { hipDeviceAttributeImageSupport = 10014, hipDeviceAttributeWallClockRate = 10017 };       /* the clock: kHz; since ROCm 5.3 */
 enum { hipLimitStackSize = 0, hipLimitMallocHeapSize = 2 };
 enum { HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3, HIP_FUNC_ATTRIBUTE_NUM_REGS = 4 };
 
@@ -114,6 +114,45 @@ struct hip_access_desc {
     int flags;
 };
 
+/* Texture objects (HIP_RESOURCE_DESC, HIP_TEXTURE_DESC). An object is the address of 12 dwords with the resource and 8 with the sampler,
+ * as the processor's instructions take them. */
+typedef struct __hip_texture *hipTextureObject_t;
+enum { HIP_RESOURCE_TYPE_LINEAR = 2, HIP_RESOURCE_TYPE_PITCH2D = 3 };
+enum { HIP_AD_FORMAT_UNSIGNED_INT8 = 1, HIP_AD_FORMAT_UNSIGNED_INT16 = 2, HIP_AD_FORMAT_UNSIGNED_INT32 = 3, HIP_AD_FORMAT_SIGNED_INT8 = 8,
+    HIP_AD_FORMAT_SIGNED_INT16 = 9, HIP_AD_FORMAT_SIGNED_INT32 = 10, HIP_AD_FORMAT_HALF = 0x10, HIP_AD_FORMAT_FLOAT = 0x20 };
+enum { HIP_TR_ADDRESS_MODE_WRAP = 0, HIP_TR_ADDRESS_MODE_CLAMP = 1, HIP_TR_ADDRESS_MODE_MIRROR = 2, HIP_TR_ADDRESS_MODE_BORDER = 3 };
+enum { HIP_TR_FILTER_MODE_POINT = 0, HIP_TR_FILTER_MODE_LINEAR = 1 };
+enum { HIP_SAMPLER_OBJECT_OFFSET_DWORD = 12, HIP_OBJECT_SIZE_DWORD = 20 };
+#define HIP_TRSF_READ_AS_INTEGER 1
+#define HIP_TRSF_NORMALIZED_COORDINATES 2
+struct hip_resource_desc {
+    int resType;
+    union {
+        struct {
+            hipDeviceptr_t devPtr;
+            int format;
+            unsigned int numChannels;
+            size_t sizeInBytes;
+        } linear;
+        struct {
+            hipDeviceptr_t devPtr;
+            int format;
+            unsigned int numChannels;
+            size_t width, height, pitchInBytes;     /* elements, rows, bytes */
+        } pitch2D;
+        int reserved[32];
+    } res;
+    unsigned int flags;
+};
+struct hip_texture_desc {
+    int addressMode[3], filterMode;
+    unsigned int flags, maxAnisotropy;
+    int mipmapFilterMode;
+    float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp, borderColor[4];
+    int reserved[12];
+};
+struct hip_view_desc;
+
 typedef void hip_host_fn(void *user);
 typedef void hip_stream_fn(hipStream_t stream, hipError_t status, void *user);
 
@@ -156,6 +195,9 @@ typedef void hip_stream_fn(hipStream_t stream, hipError_t status, void *user);
     X(R, "5.0", hipMemsetD16Async, (hipDeviceptr_t dst, unsigned short value, size_t count, hipStream_t stream))                      \
     X(R, "5.0", hipMemsetD32Async, (hipDeviceptr_t dst, int value, size_t count, hipStream_t stream))                                 \
     X(R, "5.0", hipMemset2DAsync, (void *dst, size_t pitch, int value, size_t width, size_t height, hipStream_t stream))              \
+    X(O, "5.0", hipTexObjectCreate, (hipTextureObject_t *object, const struct hip_resource_desc *resource,                           \
+                                     const struct hip_texture_desc *texture, const struct hip_view_desc *view))                      \
+    X(O, "5.0", hipTexObjectDestroy, (hipTextureObject_t object))                                                                     \
     X(R, "5.0", hipStreamCreateWithPriority, (hipStream_t *stream, unsigned int flags, int priority))                                 \
     X(R, "5.0", hipStreamDestroy, (hipStream_t stream))                                                                               \
     X(R, "5.0", hipStreamQuery, (hipStream_t stream))                                                                                 \

@@ -117,7 +117,7 @@ compile(struct cwb_kernel *k, bool one_warp, struct cw_buf *log)
     struct cwj_aot_options o = { .target = CWJ_TARGET_AMDGCN, .cpu = hip_arch(m->c->device), .emit = CWJ_EMIT_OBJ, .opt_level = 3,
                                  .kernels = names, .module_image = true, .cache = true,
                                  .matrix_sm = cwh_matrix_model()->sm, .matrix_native = cwh_matrix_native(),
-                                 .floats_native = native_floats(), .one_warp = one_warp };
+                                 .floats_native = native_floats(), .one_warp = one_warp, .textures_native = m->c->images };
     struct cwj_diags diags;
     struct cw_buf code, text;
     cw_buf_init(&code);

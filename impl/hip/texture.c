@@ -17,6 +17,7 @@ _Static_assert(sizeof(struct cw_texture) <= SLOT, "a slot holds a description");
 /* Places of objects. Those that wait for the context to be idle are linked in `waiting`. All under context.texture_lock. */
 struct hip_slot {
     uint64_t address;
+    hipTextureObject_t native;          /* HIP's object, whose descriptors are in the description; or NULL */
     struct hip_slot *next;
 };
 
@@ -35,7 +36,7 @@ hip_array_create(struct cwb_context *c, const struct cwb_array_desc *d, struct c
     void *p = NULL;
     if (!a)
         return CWB_NOMEM;
-    cwb_result r = cw_array_layout(d, a);
+    cwb_result r = cw_array_layout(d, c->images ? HIP_IMAGE_PITCH : 64, a);
     hip_use(c);
     if (r == CWB_OK)
         r = hip_result(hip.hipMalloc(&p, a->size));
@@ -71,6 +72,15 @@ hip_textures_leave(struct cwb_context *c)
     return gone;
 }
 
+/* Under the lock, unless nobody else is there. */
+static void
+drop_native(struct hip_slot *s)
+{
+    if (s->native)
+        (void)hip.hipTexObjectDestroy(s->native);
+    s->native = NULL;
+}
+
 /* Under the lock. */
 static void
 vacate(struct cwb_context *c, struct hip_slot *gone)
@@ -78,6 +88,7 @@ vacate(struct cwb_context *c, struct hip_slot *gone)
     while (gone) {
         struct hip_slot *s = gone;
         gone = s->next;
+        drop_native(s);
         s->next = c->vacant;
         c->vacant = s;
     }
@@ -103,7 +114,7 @@ add_slab(struct cwb_context *c)
         return hip_result(e);
     }
     for (unsigned i = SLAB_SLOTS; i--; ) {
-        s->slot[i] = (struct hip_slot){ (uintptr_t)s->memory + (uint64_t)i * SLOT, c->vacant };
+        s->slot[i] = (struct hip_slot){ (uintptr_t)s->memory + (uint64_t)i * SLOT, NULL, c->vacant };
         c->vacant = &s->slot[i];
     }
     s->next = c->slabs;
@@ -111,9 +122,9 @@ add_slab(struct cwb_context *c)
     return CWB_OK;
 }
 
-/* Put a description into device memory. */
+/* Put a description into device memory; the slot takes `native`. */
 static cwb_result
-publish(struct cwb_context *c, struct cw_texture *t, uint64_t *handle)
+publish(struct cwb_context *c, struct cw_texture *t, hipTextureObject_t native, uint64_t *handle)
 {
     cwb_result r = CWB_OK;
     hip_use(c);
@@ -132,6 +143,7 @@ publish(struct cwb_context *c, struct cw_texture *t, uint64_t *handle)
         r = hip_result(hip.hipMemcpy((void *)(uintptr_t)s->address, t, sizeof *t, hipMemcpyDefault));
         if (r == CWB_OK) {
             c->vacant = s->next;
+            s->native = native;
             *handle = s->address;
         }
     }
@@ -143,8 +155,15 @@ cwb_result
 hip_texture_create(struct cwb_context *c, const struct cwb_texture_desc *d, uint64_t *handle)
 {
     struct cw_texture t;
+    hipTextureObject_t native = NULL;
     cwb_result r = cw_texture_describe(d, &t);
-    return r == CWB_OK ? publish(c, &t, handle) : r;
+    if (r == CWB_OK && c->images)
+        native = hip_native_texture(c, d, &t);
+    if (r == CWB_OK)
+        r = publish(c, &t, native, handle);
+    if (r != CWB_OK && native)
+        (void)hip.hipTexObjectDestroy(native);
+    return r;
 }
 
 cwb_result
@@ -152,7 +171,7 @@ hip_surface_create(struct cwb_context *c, struct cwb_array *a, uint32_t level, u
 {
     struct cw_texture t;
     cwb_result r = cw_surface_describe((const struct cw_array *)(const void *)a, level, &t);
-    return r == CWB_OK ? publish(c, &t, handle) : r;
+    return r == CWB_OK ? publish(c, &t, NULL, handle) : r;
 }
 
 void
@@ -178,6 +197,8 @@ hip_textures_finish(struct cwb_context *c)
     while (c->slabs) {
         struct hip_slab *s = c->slabs;
         c->slabs = s->next;
+        for (unsigned i = 0; i < SLAB_SLOTS; i++)
+            drop_native(&s->slot[i]);
         (void)hip.hipFree(s->memory);
         free(s);
     }

@@ -66,7 +66,7 @@ cwh_array_create(const struct cwb_array_desc *d, struct cw_array **out)
     struct cw_array *a = malloc(sizeof *a);
     if (!a)
         return CWB_NOMEM;
-    cwb_result r = cw_array_layout(d, a);
+    cwb_result r = cw_array_layout(d, 64, a);
     if (r == CWB_OK)
         r = cw_va_alloc(a->size, 512, &memory);
     if (r != CWB_OK) {

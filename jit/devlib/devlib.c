@@ -47,6 +47,15 @@ is_of(const struct part *p, const char *name)
     return !strncmp(name, prefix, sizeof prefix - 1) && !strncmp(name + sizeof prefix - 1, p->name, n) && name[sizeof prefix - 1 + n] == '_';
 }
 
+static bool
+is_needed(LLVMModuleRef m, const struct part *p)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+        if (is_missing(f) && is_of(p, name_of(f)))
+            return true;
+    return false;
+}
+
 static cw_result
 fail(struct cwj_diags *diags, const char *name, const char *why)
 {
@@ -129,7 +138,6 @@ limit_inlining(LLVMValueRef f)
 cw_result
 cwj_devlib_link(LLVMModuleRef m, struct cwj_diags *diags)
 {
-    bool needed[PARTS] = { false };
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
         unsigned i = 0;
         if (!is_missing(f))
@@ -138,10 +146,9 @@ cwj_devlib_link(LLVMModuleRef m, struct cwj_diags *diags)
             i++;
         if (i == PARTS)
             return fail(diags, name_of(f), "lacks");
-        needed[i] = true;
     }
-    for (unsigned i = 0; i < PARTS; i++) {
-        cw_result r = needed[i] ? link_part(m, &parts[i], diags) : CW_OK;
+    for (unsigned i = 0; i < PARTS; i++) {      /* a part may call those behind it */
+        cw_result r = is_needed(m, &parts[i]) ? link_part(m, &parts[i], diags) : CW_OK;
         if (r)
             return r;
     }

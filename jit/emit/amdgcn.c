@@ -1017,6 +1017,7 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
     s->module_image = what->module_image;
     s->matrix_model = gcn_matrix_model(what->matrix_sm);
     s->matrix_native = what->matrix_native;
+    s->textures_native = what->textures_native;
     e->floats_native = what->floats_native;
     s->declare_only = what->declare_only;
     e->target = CWJ_TARGET_AMDGCN;

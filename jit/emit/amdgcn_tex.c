@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Texture and surface instructions on amdgcn: calls of the device library (jit/devlib/tex.c), a lane each. */
+ * Texture and surface instructions on amdgcn: calls of the device library (jit/devlib/tex.c; image.c for the processor's own texture
+ * units), a lane each. */
 #include "jit/emit/tex.h"
+
+#include <string.h>
 
 static LLVMValueRef
 i32(struct emit *e, uint32_t v)
@@ -43,7 +46,8 @@ emit_gcn_texture(struct emit *e, const struct ptx_inst *in)
         args[4] = four(e, t.extra, 4);
         args[5] = four(e, t.extra + 4, TEX_MAX_EXTRA - 4);
         args[6] = four(e, t.offset, TEX_MAX_COORDS);
-        r = emit_devlib(e, "cwd_tex_fetch", words, args, 7);
+        const char *fetch_ = !emit_session(e)->textures_native ? "cwd_tex_fetch" : strcmp(e->cpu, "gfx90a") ? "cwd_image_fetch" : "cwd_image_basic";
+        r = emit_devlib(e, fetch_, words, args, 7);
     } else {
         args[4] = four(e, t.value, 4);
         r = emit_devlib(e, "cwd_tex_surface", words, args, 5);

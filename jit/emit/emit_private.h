@@ -106,6 +106,7 @@ struct emit_session {
     bool launch_numbers;            /* amdgcn: kernels take CWJ_AMD_LAUNCH more bytes of arguments */
     bool declare_only;              /* amdgcn: see emit_simt */
     uint8_t matrix_model;           /* amdgcn: index into matrix_models (impl/host/matrix_core.h) */
+    bool textures_native;           /* amdgcn: as in cwj_aot_options */
     bool matrix_native;             /* amdgcn: as in cwj_aot_options */
     bool lockstep;                  /* width 1: lanes of a warp access memory in step */
 };

@@ -23,6 +23,14 @@ static const long theirs[] = {
     HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_NUM_REGS,
     hipMemAllocationTypePinned, hipMemLocationTypeDevice, hipMemAccessFlagsProtNone, hipMemAccessFlagsProtRead,
     hipMemAccessFlagsProtReadWrite, sizeof(hipMemAccessDesc), offsetof(hipMemAccessDesc, flags), offsetof(hipMemLocation, id),
+    hipDeviceAttributeImageSupport, HIP_RESOURCE_TYPE_LINEAR, HIP_RESOURCE_TYPE_PITCH2D, HIP_AD_FORMAT_UNSIGNED_INT8,
+    HIP_AD_FORMAT_UNSIGNED_INT16, HIP_AD_FORMAT_UNSIGNED_INT32, HIP_AD_FORMAT_SIGNED_INT8, HIP_AD_FORMAT_SIGNED_INT16,
+    HIP_AD_FORMAT_SIGNED_INT32, HIP_AD_FORMAT_HALF, HIP_AD_FORMAT_FLOAT, HIP_TR_ADDRESS_MODE_WRAP, HIP_TR_ADDRESS_MODE_CLAMP,
+    HIP_TR_ADDRESS_MODE_MIRROR, HIP_TR_ADDRESS_MODE_BORDER, HIP_TR_FILTER_MODE_POINT, HIP_TR_FILTER_MODE_LINEAR,
+    HIP_SAMPLER_OBJECT_OFFSET_DWORD, HIP_IMAGE_OBJECT_SIZE_DWORD + HIP_SAMPLER_OBJECT_SIZE_DWORD, HIP_TRSF_READ_AS_INTEGER,
+    HIP_TRSF_NORMALIZED_COORDINATES, sizeof(HIP_RESOURCE_DESC), sizeof(HIP_TEXTURE_DESC), offsetof(HIP_RESOURCE_DESC, res.linear.sizeInBytes),
+    offsetof(HIP_RESOURCE_DESC, res.pitch2D.pitchInBytes), offsetof(HIP_RESOURCE_DESC, flags), offsetof(HIP_TEXTURE_DESC, flags),
+    offsetof(HIP_TEXTURE_DESC, borderColor),
 #if HIP_VERSION_MAJOR >= 6      /* another structure before */
     sizeof(hipMemAllocationProp), offsetof(hipMemAllocationProp, location), offsetof(hipMemAllocationProp, allocFlags),
 #endif
@@ -109,6 +117,28 @@ static const size_t their_size = sizeof(hipDeviceProp_t);
 #define hipMemAccessFlagsProtNone cw_hipMemAccessFlagsProtNone
 #define hipMemAccessFlagsProtRead cw_hipMemAccessFlagsProtRead
 #define hipMemAccessFlagsProtReadWrite cw_hipMemAccessFlagsProtReadWrite
+#define hipDeviceAttributeImageSupport cw_hipDeviceAttributeImageSupport
+#define hipDeviceAttributeWallClockRate cw_hipDeviceAttributeWallClockRate
+#define hipTextureObject_t cw_hipTextureObject_t
+#define HIP_RESOURCE_TYPE_LINEAR CW_HIP_RESOURCE_TYPE_LINEAR
+#define HIP_RESOURCE_TYPE_PITCH2D CW_HIP_RESOURCE_TYPE_PITCH2D
+#define HIP_AD_FORMAT_UNSIGNED_INT8 CW_HIP_AD_FORMAT_UNSIGNED_INT8
+#define HIP_AD_FORMAT_UNSIGNED_INT16 CW_HIP_AD_FORMAT_UNSIGNED_INT16
+#define HIP_AD_FORMAT_UNSIGNED_INT32 CW_HIP_AD_FORMAT_UNSIGNED_INT32
+#define HIP_AD_FORMAT_SIGNED_INT8 CW_HIP_AD_FORMAT_SIGNED_INT8
+#define HIP_AD_FORMAT_SIGNED_INT16 CW_HIP_AD_FORMAT_SIGNED_INT16
+#define HIP_AD_FORMAT_SIGNED_INT32 CW_HIP_AD_FORMAT_SIGNED_INT32
+#define HIP_AD_FORMAT_HALF CW_HIP_AD_FORMAT_HALF
+#define HIP_AD_FORMAT_FLOAT CW_HIP_AD_FORMAT_FLOAT
+#define HIP_TR_ADDRESS_MODE_WRAP CW_HIP_TR_ADDRESS_MODE_WRAP
+#define HIP_TR_ADDRESS_MODE_CLAMP CW_HIP_TR_ADDRESS_MODE_CLAMP
+#define HIP_TR_ADDRESS_MODE_MIRROR CW_HIP_TR_ADDRESS_MODE_MIRROR
+#define HIP_TR_ADDRESS_MODE_BORDER CW_HIP_TR_ADDRESS_MODE_BORDER
+#define HIP_TR_FILTER_MODE_POINT CW_HIP_TR_FILTER_MODE_POINT
+#define HIP_TR_FILTER_MODE_LINEAR CW_HIP_TR_FILTER_MODE_LINEAR
+#undef HIP_SAMPLER_OBJECT_OFFSET_DWORD
+#undef HIP_TRSF_READ_AS_INTEGER
+#undef HIP_TRSF_NORMALIZED_COORDINATES
 #include "impl/hip/hip.h"
 
 static const long ours[] = {
@@ -123,6 +153,14 @@ static const long ours[] = {
     HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_NUM_REGS,
     hipMemAllocationTypePinned, hipMemLocationTypeDevice, hipMemAccessFlagsProtNone, hipMemAccessFlagsProtRead,
     hipMemAccessFlagsProtReadWrite, sizeof(struct hip_access_desc), offsetof(struct hip_access_desc, flags), offsetof(struct hip_mem_location, id),
+    hipDeviceAttributeImageSupport, HIP_RESOURCE_TYPE_LINEAR, HIP_RESOURCE_TYPE_PITCH2D, HIP_AD_FORMAT_UNSIGNED_INT8,
+    HIP_AD_FORMAT_UNSIGNED_INT16, HIP_AD_FORMAT_UNSIGNED_INT32, HIP_AD_FORMAT_SIGNED_INT8, HIP_AD_FORMAT_SIGNED_INT16,
+    HIP_AD_FORMAT_SIGNED_INT32, HIP_AD_FORMAT_HALF, HIP_AD_FORMAT_FLOAT, HIP_TR_ADDRESS_MODE_WRAP, HIP_TR_ADDRESS_MODE_CLAMP,
+    HIP_TR_ADDRESS_MODE_MIRROR, HIP_TR_ADDRESS_MODE_BORDER, HIP_TR_FILTER_MODE_POINT, HIP_TR_FILTER_MODE_LINEAR,
+    HIP_SAMPLER_OBJECT_OFFSET_DWORD, HIP_OBJECT_SIZE_DWORD, HIP_TRSF_READ_AS_INTEGER, HIP_TRSF_NORMALIZED_COORDINATES,
+    sizeof(struct hip_resource_desc), sizeof(struct hip_texture_desc), offsetof(struct hip_resource_desc, res.linear.sizeInBytes),
+    offsetof(struct hip_resource_desc, res.pitch2D.pitchInBytes), offsetof(struct hip_resource_desc, flags),
+    offsetof(struct hip_texture_desc, flags), offsetof(struct hip_texture_desc, borderColor),
 #if HIP_VERSION_MAJOR >= 6      /* another structure before */
     sizeof(struct hip_allocation_prop), offsetof(struct hip_allocation_prop, location), offsetof(struct hip_allocation_prop, allocFlags),
 #endif

@@ -88,6 +88,7 @@ setup(void)
     add_rows(gfx_vop3p);
     add_rows(gfx_matrix);
     add_rows(gfx_memory);
+    add_rows(gfx_image);
 }
 
 static const struct gfx_row *
@@ -311,6 +312,39 @@ sel_of(const char *s)
     return 0;
 }
 
+static uint8_t
+dim_of(const char *s)
+{
+    static const char *const name[] = { "1D", "2D", "3D", "CUBE", "1D_ARRAY", "2D_ARRAY", "2D_MSAA", "2D_MSAA_ARRAY" };
+    for (uint8_t k = 0; k < 8; k++)
+        if (!strcmp(s, name[k]))
+            return 8 + k;
+    return 0;
+}
+
+/* Words after an image instruction's operands. */
+static bool
+image_modifier(struct gfx_insn *i, const char *s)
+{
+    if (starts(&s, "dmask:"))
+        i->dmask = (uint8_t)strtoul(s, NULL, 0);
+    else if (starts(&s, "dim:SQ_RSRC_IMG_"))
+        i->dim = dim_of(s);
+    else if (!strcmp(s, "unorm"))
+        i->unorm = true;
+    else if (!strcmp(s, "da"))
+        i->array = true;
+    else if (!strcmp(s, "a16"))
+        i->a16 = true;
+    else if (!strcmp(s, "d16"))
+        i->d16 = true;
+    else if (!strcmp(s, "tfe") || !strcmp(s, "lwe") || !strcmp(s, "r128"))
+        i->tfe = true;
+    else
+        return false;
+    return true;
+}
+
 /* A word after the operands. Unknown ones are hints (nt, sc1, slc, dlc, scope:, ...). */
 static void
 modifier(struct gfx_insn *i, const char *s)
@@ -322,6 +356,8 @@ modifier(struct gfx_insn *i, const char *s)
         { "row_xmask:", DPP_ROW_XMASK }, { "row_newbcast:", DPP_NEWBCAST }, { "dpp8:", DPP_8 },
     };
     uint32_t n[8] = { 0 };
+    if (i->cls == GFX_C_VMEM && image_modifier(i, s))
+        return;
     if (starts(&s, "offset:")) {
         i->offset = *s == 's' ? (int32_t)(i->raw[0] & 0xffff) : (int32_t)strtol(s, NULL, 0);
     } else if (starts(&s, "offset0:")) {
@@ -408,6 +444,31 @@ suffix(const char *name, size_t *n, const char *word)
     return true;
 }
 
+/* Registers that need not follow each other: [v1, v7, v[9:10]]. */
+static bool
+address_list(struct gfx_insn *i, char *s, struct gfx_operand *o)
+{
+    struct gfx_operand part;
+    size_t n = strlen(s);
+    if (n < 2 || *s != '[' || s[n - 1] != ']')
+        return false;
+    s[n - 1] = 0;
+    for (char *next, *p = s + 1; p; p = next) {
+        while (*p == ' ')
+            p++;
+        next = strchr(p, ',');
+        if (next)
+            *next++ = 0;
+        if (!operand(p, &part) || part.kind != GFX_VGPR)
+            return false;
+        if (!i->naddr)
+            *o = part;
+        for (unsigned k = 0; k < part.dwords && i->naddr < sizeof i->addr / sizeof *i->addr; k++)
+            i->addr[i->naddr++] = (uint16_t)(part.reg + k);
+    }
+    return true;
+}
+
 /* Operands are separated by commas outside of brackets; modifiers follow the last one, separated by blanks. */
 static void
 take_apart(struct gfx_insn *i, char *s)
@@ -461,7 +522,7 @@ take_apart(struct gfx_insn *i, char *s)
         }
         char stop = *e;
         *e = 0;
-        if (!operand(p, &i->op[i->noperands])) {
+        if (!operand(p, &i->op[i->noperands]) && !address_list(i, p, &i->op[i->noperands])) {
             /* Not a register or constant: a modifier right after the name (s_waitcnt), or hwreg(...) and the like. */
             if (strchr(p, ':') || !strchr(p, '('))
                 modifier(i, p);

@@ -2,8 +2,8 @@
  * The GPU-less AMD device: an interpreter of AMD machine code.
  *
  * A code object is loaded by object.c, its instructions are taken apart once by decode.c (LLVM's disassembler gives the text, the
- * table of names below gives the function), dispatch.c runs the waves of work-groups over threads, and salu.c, valu_*.c, vop3p.c and
- * memory.c hold one function an instruction. Facts: AMD's public ISA documents (GCN "Vega", CDNA2, CDNA3, RDNA1 to RDNA4) and
+ * table of names below gives the function), dispatch.c runs the waves of work-groups over threads, and salu.c, valu_*.c, vop3p.c,
+ * memory.c and image.c hold one function an instruction. Facts: AMD's public ISA documents (GCN "Vega", CDNA2, CDNA3, RDNA1 to RDNA4) and
  * LLVM's "User Guide for AMDGPU Backend".
  *
  * Addresses are those of this process; LDS and scratch are seen by flat instructions through two apertures. */
@@ -83,6 +83,10 @@ struct gfx_insn {
     uint8_t  dst_sel, dst_unused, sel[2];   /* SDWA; dst_unused: 0 pad, 1 sext, 2 preserve */
     uint8_t  cbsz, abid, blgp;      /* MFMA */
     uint8_t  bitop3;                /* truth table of v_bitop3, a bit for each of 4 a + 2 b + c */
+    /* Images: registers of the address, the components wanted, the kind that the instruction names (a resource's TYPE; 0: none). */
+    uint8_t  naddr, dmask, dim;
+    bool     unorm, array, a16, d16, tfe;
+    uint16_t addr[14];
     struct gfx_insn *dual;          /* VOPD: the other half */
     /* reads.c: vector registers that must hold something (three at least, filled up with V_COUNT), scalar ones as sets of s0..s105, and the
      * scalar ones that it writes; whether there are any of these. */
@@ -94,7 +98,7 @@ struct gfx_insn {
     char    *text;
 };
 
-/* A row of the tables that salu.c, valu_*.c, vop3p.c, matrix.c and memory.c export. */
+/* A row of the tables that salu.c, valu_*.c, vop3p.c, matrix.c, memory.c and image.c export. */
 struct gfx_row {
     const char *name;
     gfx_exec *exec;
@@ -102,7 +106,7 @@ struct gfx_row {
 };
 /* They end with a NULL name. */
 extern const struct gfx_row gfx_salu[], gfx_salu_float[], gfx_valu_int[], gfx_valu_float[], gfx_valu_div[], gfx_valu_cvt[];
-extern const struct gfx_row gfx_indexed[], gfx_vop3p[], gfx_matrix[], gfx_memory[], gfx_compare[];
+extern const struct gfx_row gfx_indexed[], gfx_vop3p[], gfx_matrix[], gfx_memory[], gfx_image[], gfx_compare[];
 
 struct gfx_code;                    /* the executable part of a code object, with its decoded instructions */
 

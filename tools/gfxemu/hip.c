@@ -7,6 +7,7 @@
 #include "impl/hip/hip.h"
 #include "tools/gfxemu/gfx.h"
 #include "tools/gfxemu/queue.h"
+#include "tools/gfxemu/texture.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -83,6 +84,12 @@ ready(void)
     return g.target && g.null_stream ? hipSuccess : hipErrorNoDevice;
 }
 
+const struct gfx_target *
+gfx_hip_target(void)
+{
+    return ready() == hipSuccess ? g.target : NULL;
+}
+
 static struct gfx_queue *
 queue_of(hipStream_t s)
 {
@@ -120,9 +127,15 @@ hipGetDeviceCount(int *count)
 hipError_t
 hipDeviceGetAttribute(int *value, int attribute, int device)
 {
-    if (device < 0 || device >= device_count() || attribute != hipDeviceAttributeWallClockRate)
+    const struct gfx_target *t = gfx_hip_target();
+    if (device < 0 || device >= device_count() || !t)
         return done(hipErrorInvalidValue);
-    *value = 100000;        /* gfx_wall_clock() */
+    if (attribute == hipDeviceAttributeWallClockRate)
+        *value = 100000;    /* gfx_wall_clock() */
+    else if (attribute == hipDeviceAttributeImageSupport)
+        *value = t->family != GFX940 && t->family != GFX950;
+    else
+        return done(hipErrorInvalidValue);
     return done(hipSuccess);
 }
 

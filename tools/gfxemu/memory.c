@@ -11,9 +11,6 @@
 enum access { DWORDS, U8, I8, U16, I16, D16, D16_HI, U8_HI };
 enum family { GLOBAL, FLAT, SCRATCH, BUFFER };
 
-#define FOR_ACTIVE uint64_t exec_ = gfx_exec_mask(w) & all_lanes(w); \
-    for (unsigned l = 0; l < LANES && exec_ >> l; l++) if (exec_ >> l & 1)
-
 /* ---- addresses ---- */
 
 /* What a lane's address means: bytes of this process, or NULL after the fault. */
@@ -138,45 +135,6 @@ check_alignment(W, I, uintptr_t bits, unsigned size)
 {
     if (bits & ((size < 4 ? size : 4) - 1))
         gfx_note(w, NOTE_MISALIGNED, i);
-}
-
-/* Kernels race where they please: their memory is read and written in relaxed atomic pieces, whole ones where it is aligned. */
-static inline void
-mem_read(void *to, const uint8_t *p, unsigned n)
-{
-    uint8_t *d = to;
-    for (unsigned step; n; n -= step, p += step, d += step) {
-        if (n >= 4 && !((uintptr_t)p & 3)) {
-            uint32_t x = __atomic_load_n((const uint32_t *)(const void *)p, __ATOMIC_RELAXED);
-            memcpy(d, &x, step = 4);
-        } else if (n >= 2 && !((uintptr_t)p & 1)) {
-            uint16_t x = __atomic_load_n((const uint16_t *)(const void *)p, __ATOMIC_RELAXED);
-            memcpy(d, &x, step = 2);
-        } else {
-            *d = __atomic_load_n(p, __ATOMIC_RELAXED);
-            step = 1;
-        }
-    }
-}
-
-static inline void
-mem_write(uint8_t *p, const void *from, unsigned n)
-{
-    const uint8_t *s = from;
-    for (unsigned step; n; n -= step, p += step, s += step) {
-        if (n >= 4 && !((uintptr_t)p & 3)) {
-            uint32_t x;
-            memcpy(&x, s, step = 4);
-            __atomic_store_n((uint32_t *)(void *)p, x, __ATOMIC_RELAXED);
-        } else if (n >= 2 && !((uintptr_t)p & 1)) {
-            uint16_t x;
-            memcpy(&x, s, step = 2);
-            __atomic_store_n((uint16_t *)(void *)p, x, __ATOMIC_RELAXED);
-        } else {
-            __atomic_store_n(p, *s, __ATOMIC_RELAXED);
-            step = 1;
-        }
-    }
 }
 
 static void
