@@ -107,16 +107,18 @@ refuse(W, I, const char *why)
     return false;
 }
 
-/* The registers of the address, however they were named. */
+/* The registers of the address, however they were named. Of gfx9's the text has only the first: the resource says how many there are. */
 static unsigned
-address_registers(I, unsigned at, uint16_t to[14])
+address_registers(W, I, unsigned at, uint16_t to[14])
 {
     if (i->naddr) {
         memcpy(to, i->addr, sizeof i->addr);
         return i->naddr;
     }
     const struct gfx_operand *o = &i->op[at];
-    unsigned n = o->kind != GFX_VGPR ? 0 : o->dwords < 14 ? o->dwords : 14;
+    unsigned n = o->kind != GFX_VGPR ? 0 : w->group->target->family < GFX10 || o->dwords > 14 ? 14 : o->dwords;
+    if (n && o->reg + n > V_COUNT)
+        n = (unsigned)(V_COUNT - o->reg);
     for (unsigned k = 0; k < n; k++)
         to[k] = (uint16_t)(o->reg + k);
     return n;
@@ -252,7 +254,7 @@ image_access(W, I)
     if (!image_of(w, i, &m))
         return;
     unsigned n = coordinates(&m), dims = dimensions(&m), words = n + (i->arg >> 1 & 1);
-    if (i->op[0].kind != GFX_VGPR || !i->dmask || address_registers(i, 1, reg) < (i->a16 ? (words + 1) / 2 : words)) {
+    if (i->op[0].kind != GFX_VGPR || !i->dmask || address_registers(w, i, 1, reg) < (i->a16 ? (words + 1) / 2 : words)) {
         (void)refuse(w, i, "its registers are too few");
         return;
     }
@@ -288,7 +290,7 @@ image_size(W, I)
     struct gfx_image m;
     struct texel t[LANES];
     uint16_t reg[14];
-    if (!image_of(w, i, &m) || !address_registers(i, 1, reg))
+    if (!image_of(w, i, &m) || !address_registers(w, i, 1, reg))
         return;
     FOR_ACTIVE {
         uint32_t there = !address_word(w, i, reg, 0, l);
@@ -334,8 +336,12 @@ struct spot {
 };
 
 static struct spot
-spot_of(float v, uint32_t size, const struct gfx_sampler *s, bool linear, int offset)
+spot_of(float v, uint32_t size, const struct gfx_sampler *s, enum gfx_clamp mode, bool linear, int offset)
 {
+    if (mode == CLAMP_WRAP && !s->unnormalized)         /* infinities have no fraction: NaN */
+        v -= floorf(v);
+    if (mode == CLAMP_MIRROR && !s->unnormalized)
+        v -= 2 * floorf(v * 0.5f);
     double x = s->unnormalized ? v : v * (float)size;   /* the product is a float */
     x = isnan(x) ? 0 : fmin(fmax(x, -0x1p30), 0x1p30);
     if (!linear)
@@ -447,7 +453,7 @@ image_sample(W, I)
         return;
     }
     if (i->op[0].kind != GFX_VGPR || !i->dmask || (gathers && (i->dmask & (i->dmask - 1) || dims != 2)) ||
-        address_registers(i, 1, reg) < (i->a16 ? (words + 1) / 2 : words)) {
+        address_registers(w, i, 1, reg) < (i->a16 ? (words + 1) / 2 : words)) {
         (void)refuse(w, i, "its registers are too few, or dmask is none that it can have");
         return;
     }
@@ -458,7 +464,7 @@ image_sample(W, I)
         for (unsigned k = 0; k < dims; k++) {
             int offset = (int)(offsets >> 8 * k & 63);
             bool linear = gathers || (k < 2 ? s.linear : s.linear_z);
-            at[k] = spot_of(address_float(w, i, reg, first + k, l), size[k], &s, linear, offset > 31 ? offset - 64 : offset);
+            at[k] = spot_of(address_float(w, i, reg, first + k, l), size[k], &s, (enum gfx_clamp)s.clamp[k], linear, offset > 31 ? offset - 64 : offset);
         }
         if (n > dims) {                 /* the nearest slice */
             float v = rintf(address_float(w, i, reg, first + dims, l));

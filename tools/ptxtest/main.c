@@ -27,7 +27,7 @@ enum { MAX_FILES = 100000, MAX_REASONS = 64, MAX_DEPTH = 16 };
 struct options {
     const char *on, *label;
     bool record, overwrite, parse_only, verbose;
-    uint32_t limit, timeout;
+    uint32_t limit, timeout, filter_steps;
 };
 
 struct names {
@@ -270,6 +270,7 @@ worker(const struct options *o, const struct names *files, uint32_t file, uint32
         return WORKER_TROUBLE;
     r->on = o->on ? o->on : "auto";
     r->limit = o->limit;
+    r->filter_steps = o->filter_steps;
     r->keep = o->record;
     if (cwd_driver_open(&r->driver, o->on, &e) != CW_OK) {
         trouble("%s", e.text);
@@ -428,6 +429,7 @@ usage(FILE *out)
           "      --overwrite     with --record: replace recorded values that differ\n"
           "      --parse         only read the files\n"
           "      --limit N       print at most N elements that differ of a buffer (default 8)\n"
+          "      --filter-steps N  results of tests with a linear filter may differ by N/256 of the largest texel\n"
           "      --timeout N     seconds for one test (default 60)\n"
           "  -v, --verbose       print what becomes of each test\n"
           "  -h, --help          print this\n\n"
@@ -469,12 +471,13 @@ run_all(const struct options *o, const struct names *files)
 int
 main(int argc, char **argv)
 {
-    enum { ON = 256, RECORD, LABEL, OVERWRITE, PARSE, LIMIT, DEADLINE };
+    enum { ON = 256, RECORD, LABEL, OVERWRITE, PARSE, LIMIT, FILTER, DEADLINE };
     static const struct option options[] = {
         { "on", required_argument, NULL, ON },          { "record", no_argument, NULL, RECORD },
         { "label", required_argument, NULL, LABEL },    { "overwrite", no_argument, NULL, OVERWRITE },
         { "parse", no_argument, NULL, PARSE },          { "limit", required_argument, NULL, LIMIT },
         { "timeout", required_argument, NULL, DEADLINE }, { "verbose", no_argument, NULL, 'v' },
+        { "filter-steps", required_argument, NULL, FILTER },
         { "help", no_argument, NULL, 'h' },             { 0 },
     };
     struct options o = { .limit = 8, .timeout = 60 };
@@ -488,6 +491,10 @@ main(int argc, char **argv)
         case 'v':       o.verbose = true; break;
         case LIMIT:
             if (!number(optarg, &o.limit))
+                return TROUBLE;
+            break;
+        case FILTER:
+            if (!number(optarg, &o.filter_steps))
                 return TROUBLE;
             break;
         case DEADLINE:

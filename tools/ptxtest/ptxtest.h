@@ -152,6 +152,7 @@ struct pt_runner {
     struct cwd_driver driver;
     const char *on;
     uint32_t limit;                 /* lines printed for one buffer */
+    uint32_t filter_steps;          /* what linear filters give may differ by as many 1/256 of the largest texel */
     CUdeviceptr memory;
     uint64_t memory_size, total;
     bool lost;                      /* the context cannot be used any more: start a new process */
