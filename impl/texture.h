@@ -23,8 +23,9 @@ struct cw_level {
     size_t   pitch, slice;              /* bytes */
 };
 
-/* What of AMD's instructions reads the texture (impl/hip/native.c): none, those of images, those of buffers with a format. */
-enum cw_native { CW_NATIVE_NONE, CW_NATIVE_IMAGE, CW_NATIVE_BUFFER };
+/* What of AMD's instructions reads the texture (impl/hip/native.c): none, those of images, those of buffers with a format. SCALED: those of
+ * images, from 0 to 1, as the filter is one of integers without sign up to `scale`. */
+enum cw_native { CW_NATIVE_NONE, CW_NATIVE_IMAGE, CW_NATIVE_BUFFER, CW_NATIVE_SCALED };
 
 /* A texture or surface object, as the instructions read it. */
 struct cw_texture {
@@ -45,6 +46,7 @@ struct cw_texture {
     float    border[4];
     uint32_t nlevels, first_layer, last_layer;
     uint32_t resource[8], sampler[4];   /* of AMD's instructions; where native says so */
+    float    scale;
     struct cw_level level[CW_MAX_LEVELS];
 };
 

@@ -58,8 +58,8 @@ unfit(const struct cw_texture *t)
         return "it has levels, layers, faces or three dimensions";
     if (t->srgb)
         return "it is sRGB";
-    if (t->linear && !t->as_float)
-        return "its filter is one of integers";
+    if (t->linear && !t->as_float && t->format != CWB_FORMAT_U8 && t->format != CWB_FORMAT_U16)
+        return "its filter is one of integers with sign or of 32 bits";
     if ((t->address[0] == CWB_ADDRESS_BORDER || t->address[1] == CWB_ADDRESS_BORDER) && memcmp(t->border, none, sizeof none))
         return "its border has a colour";
     if ((uintptr_t)l->base % HIP_IMAGE_PITCH || (l->height > 1 && l->pitch % HIP_IMAGE_PITCH))
@@ -137,7 +137,8 @@ hip_native_texture(struct cwb_context *c, const struct cwb_texture_desc *d, stru
     }
     for (unsigned k = 0; k < 3; k++)
         how.addressMode[k] = t->normalized ? t->address[0] : HIP_TR_ADDRESS_MODE_CLAMP;
-    how.flags = (t->as_float ? 0 : HIP_TRSF_READ_AS_INTEGER) | (t->normalized ? HIP_TRSF_NORMALIZED_COORDINATES : 0);
+    bool scaled = t->linear && !t->as_float;
+    how.flags = (t->as_float || scaled ? 0 : HIP_TRSF_READ_AS_INTEGER) | (t->normalized ? HIP_TRSF_NORMALIZED_COORDINATES : 0);
     resource_desc(d, t, &resource);
     hip_use(c);
     if (hip.hipTexObjectCreate(&object, &resource, &how, NULL) != hipSuccess) {
@@ -154,6 +155,7 @@ hip_native_texture(struct cwb_context *c, const struct cwb_texture_desc *d, stru
     memcpy(t->resource, w, sizeof t->resource);
     memcpy(t->sampler, w + HIP_SAMPLER_OBJECT_OFFSET_DWORD, sizeof t->sampler);
     amend(t, t);
-    t->native = t->linear_memory ? CW_NATIVE_BUFFER : CW_NATIVE_IMAGE;
+    t->native = t->linear_memory ? CW_NATIVE_BUFFER : scaled ? CW_NATIVE_SCALED : CW_NATIVE_IMAGE;
+    t->scale = t->format == CWB_FORMAT_U8 ? 255.0f : 65535.0f;
     return object;
 }

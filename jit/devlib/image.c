@@ -51,6 +51,36 @@ bits_of(floats f)
     return w;
 }
 
+/* What an image instruction gave of components from 0 to 1, as the integers that they are. */
+static inline words
+integers_of(floats f, float scale)
+{
+    words w;
+    for (unsigned c = 0; c < 4; c++)
+        w[c] = (uint32_t)__builtin_rintf(f[c] * scale);
+    return w;
+}
+
+/* By image instructions. */
+static inline __attribute__((always_inline)) floats
+read_image(const struct cw_texture *t, unsigned op, unsigned geom, unsigned mode, bool by_place, words coord, bool extended)
+{
+    const words8 resource = *(const words8 *)(const void *)t->resource;
+    if (!by_place)
+        return load(15, (int)coord.x, (int)coord.y, resource, 0, 0);
+    const words sampler = *(const words *)(const void *)t->sampler;
+    float x = as_float(coord.x), y = geom == PTX_GEOM_2D ? as_float(coord.y) : 0.5f;
+    if (op == PTX_OP_TLD4) {
+        switch (mode & 3) {
+        case 0: return gather(1, x, y, resource, sampler, false, 0, 0);
+        case 1: return gather(2, x, y, resource, sampler, false, 0, 0);
+        case 2: return gather(4, x, y, resource, sampler, false, 0, 0);
+        default: return gather(8, x, y, resource, sampler, false, 0, 0);
+        }
+    }
+    return extended ? sample_lz(15, x, y, resource, sampler, false, 0, 0) : sample(15, x, y, resource, sampler, false, 0, 0);
+}
+
 /* extended: the processor has the forms with a level, and gather4. All arguments but the coordinates are the caller's constants, and the
  * handle, most often, is the same for all lanes; where it is not, LLVM makes a loop over the different ones. */
 static inline __attribute__((always_inline)) words
@@ -60,31 +90,21 @@ fetch(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, 
     const struct cw_texture *t = (const struct cw_texture *)(const CONSTANT struct cw_texture *)handle;
     bool simple = !(flags & ~(CWH_TEX_LEVEL | CWH_TEX_GRADIENTS)) && (result == PTX_F32 || result == PTX_S32 || result == PTX_U32) &&
                   (geom == PTX_GEOM_1D || geom == PTX_GEOM_2D);
-    bool by_place = type == PTX_F32, of_buffer = geom == PTX_GEOM_1D && !by_place, gathers = op == PTX_OP_TLD4;
-    if (gathers && (!extended || geom != PTX_GEOM_2D))
+    bool by_place = type == PTX_F32, of_buffer = geom == PTX_GEOM_1D && !by_place;
+    if (op == PTX_OP_TLD4 && (!extended || geom != PTX_GEOM_2D))
         simple = false;
-    /* The object's small fields come as a word: scalar loads have no smaller unit. */
-    uint32_t wanted = (uint32_t)(of_buffer ? CW_NATIVE_BUFFER : CW_NATIVE_IMAGE) << 8;
-    if (!simple || !handle || handle & 15 || t->handle != handle || (*(const uint32_t *)(const void *)&t->surface & 0xffff) != wanted)
+    /* The object's small fields come as a word: scalar loads have no smaller unit. Floats are not scaled to integers. */
+    uint32_t kind = *(const uint32_t *)(const void *)&t->surface & 0xffff, wanted = (uint32_t)(of_buffer ? CW_NATIVE_BUFFER : CW_NATIVE_IMAGE) << 8;
+    bool scaled = !of_buffer && result != PTX_F32 && kind == CW_NATIVE_SCALED << 8;
+    /* A handle that is no address at all ends the launch here, any other wrong one there. */
+    if (!simple || (t->handle != handle) | ((kind != wanted) & !scaled))
         return exact(handle, head, form, coord, extra0, extra1, offset);
-    const words8 resource = *(const words8 *)(const void *)t->resource;
     if (of_buffer) {
-        const words buffer = { resource.s0, resource.s1, resource.s2, resource.s3 };
+        const words buffer = *(const words *)(const void *)t->resource;
         return coord.x < t->level[0].width ? bits_of(load_buffer(buffer, (int)coord.x, 0, 0, 0)) : (words){ 0, 0, 0, 0 };
     }
-    if (!by_place)
-        return bits_of(load(15, (int)coord.x, (int)coord.y, resource, 0, 0));
-    const words sampler = *(const words *)(const void *)t->sampler;
-    float x = as_float(coord.x), y = geom == PTX_GEOM_2D ? as_float(coord.y) : 0.5f;
-    if (gathers) {
-        switch (form >> 16 & 3) {
-        case 0: return bits_of(gather(1, x, y, resource, sampler, false, 0, 0));
-        case 1: return bits_of(gather(2, x, y, resource, sampler, false, 0, 0));
-        case 2: return bits_of(gather(4, x, y, resource, sampler, false, 0, 0));
-        default: return bits_of(gather(8, x, y, resource, sampler, false, 0, 0));
-        }
-    }
-    return bits_of(extended ? sample_lz(15, x, y, resource, sampler, false, 0, 0) : sample(15, x, y, resource, sampler, false, 0, 0));
+    floats f = read_image(t, op, geom, form >> 16, by_place, coord, extended);
+    return scaled ? integers_of(f, t->scale) : bits_of(f);
 }
 
 /* As cwd_tex_fetch. */

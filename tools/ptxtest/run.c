@@ -299,35 +299,44 @@ element_ok(const struct pt_type *t, const struct pt_expect *x, enum pt_how how, 
 }
 
 /* How far results may be off because a texture unit with other weights filtered: of processors that are not NVIDIA's. */
-static double
+struct slack {
+    double most;                    /* 0: not at all */
+    bool integers;                  /* it is one of integers, else of floats */
+};
+
+static struct slack
 filter_slack(const struct run *w)
 {
-    double largest = 0;
-    for (uint32_t i = 0; i < w->l->nscope; i++) {
+    struct slack s = { 0, false };
+    for (uint32_t i = 0; i < w->l->nscope && w->r->filter_steps; i++) {
         const struct pt_decl *d = decl(w, i);
-        if (d->kind != PT_TEXTURE || d->texture->desc.filterMode != CU_TR_FILTER_MODE_LINEAR || d->texture->desc.flags & CU_TRSF_READ_AS_INTEGER)
+        if (d->kind != PT_TEXTURE || d->texture->desc.filterMode != CU_TR_FILTER_MODE_LINEAR)
             continue;
         const struct pt_list *texels = &w->f->decls[d->texture->buffer].init;
+        s.integers = d->texture->desc.flags & CU_TRSF_READ_AS_INTEGER && texels->type->kind != PT_FLOAT;
         if (texels->type->kind != PT_FLOAT)         /* from 0 or -1 to 1 */
-            largest = fmax(largest, 1);
+            s.most = s.integers ? ldexp(1, texels->type->bits) : 1;
         for (uint32_t k = 0; texels->type->kind == PT_FLOAT && k < texels->count; k++) {
             double v = fabs(pt_to_double(texels->type, pt_load(texels->type, texels->bytes, k).lo));
-            largest = v <= DBL_MAX ? fmax(largest, v) : largest;
+            s.most = v <= DBL_MAX ? fmax(s.most, v) : s.most;
         }
     }
-    return largest * w->r->filter_steps / 256;
+    s.most = s.most * w->r->filter_steps / 256;
+    return s;
 }
 
 static bool
-filtered_ok(const struct pt_type *t, double slack, struct pt_bits want, struct pt_bits got)
+filtered_ok(const struct pt_type *t, const struct slack *s, struct pt_bits want, struct pt_bits got)
 {
     float a, b;
     uint32_t x = (uint32_t)want.lo, y = (uint32_t)got.lo;
-    if (slack <= 0 || t->bits != 32 || t->lanes != 1 || (t->kind != PT_BITS && t->kind != PT_FLOAT))
+    if (s->most <= 0 || t->bits != 32 || t->lanes != 1)
         return false;
+    if (s->integers)
+        return fabs((double)(int32_t)x - (double)(int32_t)y) <= s->most;
     memcpy(&a, &x, 4);
     memcpy(&b, &y, 4);
-    return (isnan(a) && isnan(b)) || fabs((double)a - (double)b) <= slack;
+    return (isnan(a) && isnan(b)) || fabs((double)a - (double)b) <= s->most;
 }
 
 /* What stood in the other buffers at this index. */
@@ -354,13 +363,13 @@ compare(struct run *w, uint32_t i, const struct pt_expect *x)
     const struct pt_decl *d = decl(w, i);
     const struct pt_type *t = d->init.type;
     uint32_t bad = 0;
-    double slack = filter_slack(w);
+    struct slack slack = filter_slack(w);
     for (uint32_t k = 0; k < x->list.count; k++) {
         enum pt_how how = x->list.how ? x->list.how[k] : PT_EXACT;
         struct pt_bits want = pt_load(t, x->list.bytes, k), got = pt_load(t, contents(w, i), k);
         if (how == PT_ADDRESS)
             want.lo = (want.lo + address_of(w, x->list.target[k])) & (w->f->narrow ? UINT32_MAX : UINT64_MAX);
-        if (element_ok(t, x, how, want, got) || filtered_ok(t, slack, want, got))
+        if (element_ok(t, x, how, want, got) || filtered_ok(t, &slack, want, got))
             continue;
         if (++bad > w->r->limit)
             continue;
