@@ -18,8 +18,9 @@ bool
 hip_images_wanted(int device)
 {
     const char *v = cw_env_get(CW_ENV_TEXTURES), *name = cw_env_name(CW_ENV_TEXTURES);
+    static atomic_bool said;
     int images = 1;
-    if (v && strcmp(v, "exact") && strcmp(v, "native"))
+    if (v && strcmp(v, "exact") && strcmp(v, "native") && !atomic_exchange(&said, true))
         cw_warn("%s=%s is neither exact nor native; exact is taken", name, v);
     if (!v || strcmp(v, "native"))
         return false;
@@ -27,15 +28,11 @@ hip_images_wanted(int device)
         (void)hip.hipGetLastError();
         images = 1;
     }
-    if (!cwj_amd_images(hip_arch(device)) || !images) {
-        cw_warn("%s=native: %s has no image instructions; exact is taken", name, hip_arch(device));
-        return false;
-    }
-    if (!hip.hipTexObjectCreate || !hip.hipTexObjectDestroy) {
-        cw_warn("%s=native: this HIP runtime has no texture objects; exact is taken", name);
-        return false;
-    }
-    return true;
+    const char *lacks = !cwj_amd_images(hip_arch(device)) || !images ? "image instructions" :
+                        !hip.hipTexObjectCreate || !hip.hipTexObjectDestroy ? "texture objects in its HIP runtime" : NULL;
+    if (lacks && !atomic_exchange(&said, true))
+        cw_warn("%s=native: %s has no %s; exact is taken", name, hip_arch(device), lacks);
+    return !lacks;
 }
 
 static int
