@@ -11,7 +11,7 @@ want=100
 if [ "$arch" != gfx1100 ]; then         # one of them has all, the others what image instructions do
     files=
     want=40
-    for f in address filter gather memory references; do
+    for f in address filter gather handles memory references; do
         files="$files $source/texture/$f.ptx"
     done
 fi
