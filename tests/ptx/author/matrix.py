@@ -152,6 +152,8 @@ def elements(words, t):
 
 
 class Form:
+    parameter = load = operands = ''
+
     def __init__(self, name, op, shape, d, a, b, c, min_sm, quad=None, sat=False, bit=None, rnd=None):
         self.name, self.op, self.shape, self.t, self.sm, self.quad, self.sat, self.bit, self.rnd = name, op, shape, (d, a, b, c), min_sm, quad, sat, bit, rnd
         self.m, rest = shape[1:].split('n')
@@ -165,7 +167,7 @@ class Form:
         rt = lambda t: 'f64' if t == 'f64' else 'f32' if t == 'f32' else 'b32'
         cnt = [w // 2 if t == 'f64' else w for w, t in zip(self.w, self.t)]
         s = f""".visible .entry {self.name}(.param .u64 d, .param .u32 seed, .param .u32 ma, .param .u32 oa, .param .u32 mb, .param .u32 ob,
-    .param .u32 mc, .param .u32 oc, .param .u32 low)
+    .param .u32 mc, .param .u32 oc, .param .u32 low{self.parameter})
 {{
     .reg .pred %other; .reg .b32 %lane, %seed, %t, %x, %y, %low, %m<3>, %o<3>, %thread, %warp; .reg .b64 %d, %off;
 """
@@ -176,7 +178,7 @@ class Form:
     mov.u32 %thread, %tid.x; and.b32 %lane, %thread, 31; shr.u32 %warp, %thread, 5; and.b32 %warp, %warp, 1;
     setp.ne.u32 %other, %warp, 0;
     @%other bra DONE;
-"""
+""" + self.load
         for i, (name, base) in enumerate((('a', 0), ('b', 16), ('c', 32))):
             t = self.t[1 + i]
             for r in range(cnt[1 + i]):
@@ -186,7 +188,7 @@ class Form:
                 else:
                     s += ptx_mix('%x', base + r) + f"    and.b32 %x, %x, %m{i}; or.b32 %x, %x, %o{i}; mov.b32 %{name}{r}, %x;\n"
         ops = ", ".join("{" + ", ".join(f"%{x}{r}" for r in range(n)) + "}" for x, n in zip('zabc', cnt))
-        s += f"    {self.op} {ops};\n    shr.u32 %t, %thread, 6; mad.lo.u32 %t, %t, 32, %lane;\n"
+        s += f"    {self.op} {ops}{self.operands};\n    shr.u32 %t, %thread, 6; mad.lo.u32 %t, %t, 32, %lane;\n"
         s += f"    mul.wide.u32 %off, %t, {self.w[0] * 4}; add.u64 %d, %d, %off;\n"
         for r in range(cnt[0]):
             s += f"    st.global.{rt(self.t[0])} [%d+{r * (8 if self.t[0] == 'f64' else 4)}], %z{r};\n"
@@ -238,6 +240,74 @@ class Form:
                     bits = 1 << 63              # IEEE 754: x - x rounded down
                 for w in range(0, BITS[d], 32):
                     words[(at + w) // 32] |= (bits >> w & M32) << (0 if BITS[d] >= 32 else at % 32)
+            out += words
+        return out
+
+
+class Sparse(Form):
+    """mma.sp (9.7.14.6): half of a row of A is stored, as the fragment of a dense matrix of half the columns. Two bits each say which of four
+    neighbours an element is; of tf32 four bits which of two; of 4-bit integers which two of eight. A lane's word of metadata is for 16 bits of row
+    lane / 4, in its low half, and of the row 8 below. The words of a row are one of four lanes' (the selector says which), of two
+    lanes, or of all four."""
+    def __init__(self, op, shape, d, a, b, c, sm, selector, sat=False, ordered=True):
+        name = f"sp_{shape}_{d}_{a}" + (f"_{b}" if b != a else '') + (f"_{c}" if c != d else '') + ('_sat' if sat else '') + f"_{selector}" + ('' if ordered else '_any')
+        full = f"{op}.sync.aligned.{shape}.row.col" + ('.satfinite' if sat else '') + f".{d}.{a}.{b}.{c}"
+        super().__init__(name, full, shape, d, a, b, c, sm, sat=sat)
+        self.selector, self.ordered = selector, ordered
+        self.w = (self.w[0], self.w[1] // 2, self.w[2], self.w[3])
+        self.dense = f"m16n8k{self.k // 2}"
+        self.chunk = 2 if a == 'tf32' else 8 if BITS[a] == 4 else 4           # columns that four bits are for
+        self.parameter = ", .param .u64 meta"
+        self.load = "    .reg .b32 %e; ld.param.u64 %off, [meta]; mad.wide.u32 %off, %lane, 4, %off; ld.global.b32 %e, [%off];\n"
+        self.operands = f", %e, {selector}"
+
+    def metadata(self):
+        if self.chunk == 2:
+            choice = (0b0100, 0b1110)
+        elif self.ordered:
+            choice = (0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110)
+        else:
+            choice = tuple(x | y << 2 for x in range(4) for y in range(4) if x != y)
+        return [sum(choice[mix(lane, 64 + k, self.k) % len(choice)] << 4 * k for k in range(8)) for lane in range(32)]
+
+    def column(self, meta, row, k):
+        """Of stored element k of a row the column in A."""
+        n = self.k // self.chunk                # fours of bits of a row
+        stored = self.chunk // 2                # elements that they are for
+        c, i = divmod(k, stored)
+        lane = row % 8 * 4 + (self.selector if n == 4 else 2 * self.selector + c // 4 if n == 8 else c // 4)
+        bits = meta[lane] >> 16 * (row // 8) + 4 * (c % 4) & 15
+        if self.chunk == 2:
+            return 2 * c + (bits == 0b1110)
+        if self.chunk == 8:
+            return 8 * c + 2 * (bits >> 2 * (i // 2) & 3) + i % 2
+        return 4 * c + (bits >> 2 * i & 3)
+
+    def frag_b(self, t, lane, i):
+        per = 32 // BITS[t]
+        return lane % 4 * per + i % per + 4 * per * (i // per), lane >> 2
+
+    def derive(self, p):
+        d, ta, tb, tc = self.t
+        wa, wb, wc = self.inputs(p)
+        a, b, c, meta = {}, {}, {}, self.metadata()
+        for lane in range(32):
+            for i, x in enumerate(elements(wa[lane], ta)):
+                a[frag_a(self.dense, ta, lane, i)] = value(ta, x)
+            for i, x in enumerate(elements(wb[lane], tb)):
+                b[self.frag_b(tb, lane, i)] = value(tb, x)
+            for i, x in enumerate(elements(wc[lane], tc)):
+                c[frag_c(lane, i)] = value(tc, x)
+        assert len(a) == 8 * self.k and len(b) == 8 * self.k and len(c) == 128, self.name
+        out = []
+        for lane in range(32):
+            words = [0] * self.w[0]
+            for i in range(4):
+                row, col = frag_c(lane, i)
+                v = c[row, col] + sum(a[row, k] * b[self.column(meta, row, k), col] for k in range(self.k // 2))
+                if self.sat:
+                    v = max(-2 ** 31, min(2 ** 31 - 1, v))
+                words[i * BITS[d] // 32] |= encode(d, v) << i * BITS[d] % 32
             out += words
         return out
 
@@ -311,6 +381,8 @@ def write(name, head, forms):
             args = [p['seed']] + [x for i in range(3) for x in (p['m'][i], p['o'][i])] + [p['low']]
             for v in args:
                 text += f"//! value u32 {v:#x}\n"
+            if isinstance(f, Sparse):
+                text += "//! buffer meta u32 = " + " ".join(f"{x:#x}" for x in f.metadata()) + "\n"
             text += f"//! launch {f.name} block {128 if blocks == 2 else 32}\n"
             if derived:
                 text += "//! expect d derived = @file\n"
@@ -510,55 +582,6 @@ OUT:
     write_values("rows", values)
 
 
-def write_sparse():
-    """mma.sp.m16n8k32 of f16 (9.7.14.6): of four neighbours in a row of A two are stored; two bits each say which. The threads 0 and 1,
-    or 2 and 3 (sparsity selector), of every four give them: the first for columns 0 to 15, the other for the rest; the low half is
-    of row lane / 4, the high one of the row 8 below."""
-    pairs = (0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110)
-    text = head("mma.sp of f16, with the metadata of either pair of threads", '8.5', 80)
-    text = text.replace(".version", "//! todo host,amd sparse matrix instructions are not emitted\n.version") + "\n"
-    values, kernels = [], ""
-    names = (('sp', 'mma.sp'), ('ordered', 'mma.sp::ordered_metadata'))
-    for selector in (0, 1):
-        meta = [sum(pairs[mix(lane, 64 + k, 5) % 6] << 4 * k for k in range(8)) for lane in range(32)]
-        m, o = ONES['f16']
-        word = lambda lane, reg: mix(lane, reg, 9) & m | o
-        a, b, c = {}, {}, {}
-        for lane in range(32):
-            for i in range(8):
-                a[frag_a('m16n8k16', 'f16', lane, i)] = value('f16', word(lane, i // 2) >> 16 * (i % 2) & 0xffff)
-                b[(lane % 4) * 2 + (i & 1) + 8 * (i // 2), lane >> 2] = value('f16', word(lane, 16 + i // 2) >> 16 * (i % 2) & 0xffff)
-            for i in range(4):
-                c[frag_c(lane, i)] = value('f32', mix(lane, 32 + i, 9) & ONES['f32'][0] | ONES['f32'][1])
-        out = []
-        for lane in range(32):
-            for i in range(4):
-                row, col = frag_c(lane, i)
-                v = c[row, col]
-                for k in range(16):
-                    bits = meta[(row % 8) * 4 + selector * 2 + k // 8] >> 16 * (row // 8)
-                    v += a[row, k] * b[k // 2 * 4 + (bits >> 2 * (k % 8) & 3), col]
-                out.append(encode('f32', v))
-        for name, op in names:
-            test = f"{name}_selector_{selector}"
-            text += f"//! test {test}\n//! buffer meta u32 = " + " ".join(f"{x:#x}" for x in meta) + "\n//! buffer d u32[128]\n"
-            text += f"//! launch {test} block 32\n//! expect d derived = @file\n"
-            values.append((f"{test}.d", out))
-            kernels += f""".visible .entry {test}(.param .u64 meta, .param .u64 d)
-{{
-    .reg .b32 %lane, %seed, %t, %x, %e, %a<4>, %b<4>; .reg .f32 %c<4>, %z<4>; .reg .b64 %d, %off;
-    mov.u32 %lane, %tid.x; mov.b32 %seed, 9; ld.param.u64 %d, [meta]; mul.wide.u32 %off, %lane, 4; add.u64 %d, %d, %off; ld.global.b32 %e, [%d];
-""" + "".join(ptx_mix('%x', base + r) + f"    and.b32 %x, %x, {ONES[t][0]:#x}; or.b32 %x, %x, {ONES[t][1]:#x}; mov.b32 %{n}{r}, %x;\n"
-              for n, base, t in (('a', 0, 'f16'), ('b', 16, 'f16'), ('c', 32, 'f32')) for r in range(4)) + \
-                f"    {op}.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 " + ", ".join("{" + ", ".join(f"%{n}{r}" for r in range(4)) + "}" for n in 'zabc') + \
-                f""", %e, {selector};
-    ld.param.u64 %d, [d]; mul.wide.u32 %off, %lane, 16; add.u64 %d, %d, %off;
-""" + "".join(f"    st.global.f32 [%d+{4 * r}], %z{r};\n" for r in range(4)) + "    ret;\n}\n"
-    with open(os.path.join(OUT, "sparse.ptx"), "w") as o:
-        o.write(text + "\n" + kernels)
-    write_values("sparse", values)
-
-
 def write_values(name, values):
     with open(os.path.join(OUT, name + ".values"), "w") as o:
         for section, words in values:
@@ -602,7 +625,21 @@ def main():
     subs += [mma(s, 's32', 'b1', 'b1', 's32', 80, bit=x) for s in ('m8n8k128', 'm16n8k128', 'm16n8k256') for x in ('xor', 'and')]
     jobs += write('mma_sub', head('mma.sync of s4, u4 and b1', '7.1', 80), subs)
     write_rows()
-    write_sparse()
+    sp, ordered = 'mma.sp', 'mma.sp::ordered_metadata'
+    forms = [Sparse(op, 'm16n8k16', d, 'f16', 'f16', d, 80, x) for op, d, x in ((sp, 'f32', 0), (ordered, 'f32', 3), (sp, 'f16', 1), (ordered, 'f16', 2))]
+    forms += [Sparse(op, 'm16n8k32', d, 'f16', 'f16', d, 80, x) for op, d, x in ((sp, 'f32', 0), (ordered, 'f32', 1), (sp, 'f16', 1), (ordered, 'f16', 0))]
+    forms += [Sparse(sp, s, 'f32', 'f16', 'f16', 'f32', 80, 1, ordered=False) for s in ('m16n8k16', 'm16n8k32')]
+    forms += [Sparse(op, s, 'f32', 'bf16', 'bf16', 'f32', 80, x) for op, s, x in ((sp, 'm16n8k16', 2), (ordered, 'm16n8k32', 0))]
+    forms += [Sparse(op, s, 'f32', 'tf32', 'tf32', 'f32', 80, x) for op, s, x in
+              ((sp, 'm16n8k8', 0), (ordered, 'm16n8k8', 3), (ordered, 'm16n8k16', 0), (sp, 'm16n8k16', 1))]
+    jobs += write('sparse', head('mma.sp of f16, bf16 and tf32', '8.5', 80), forms)
+    fp8 = [Sparse(sp if a == b else ordered, 'm16n8k64', 'f32', a, b, 'f32', 89, 0) for a in ('e4m3', 'e5m2') for b in ('e4m3', 'e5m2')]
+    jobs += write('sparse_fp8', head('mma.sp of e4m3 and e5m2', '8.5', 89), fp8)
+    forms = [Sparse(sp if sat else ordered, s, 's32', a, b, 's32', 80, x, sat) for t in ('8', '4') for s, x in
+             ((('m16n8k32', 0), ('m16n8k32', 1), ('m16n8k64', 0)) if t == '8' else (('m16n8k64', 0), ('m16n8k64', 1), ('m16n8k128', 0)))
+             for a, b, sat in (('s' + t, 's' + t, False), ('u' + t, 'u' + t, True), ('s' + t, 'u' + t, True), ('u' + t, 's' + t, False))]
+    forms += [Sparse(sp, 'm16n8k32', 's32', 's8', 's8', 's32', 80, 0, ordered=False), Sparse(sp, 'm16n8k128', 's32', 's4', 's4', 's32', 80, 0, ordered=False)]
+    jobs += write('sparse_int', head('mma.sp of s8, u8, s4 and u4', '8.5', 80), forms)
     w = []
     for shape in ('m16n16k16', 'm8n32k16', 'm32n8k16'):
         w += [Wmma(shape, 'f32', 'f16', 'f32', 'row', 'col'), Wmma(shape, 'f16', 'f16', 'f16', 'col', 'row', 'col', 'row'),

@@ -547,6 +547,26 @@ setp.ne.u64 %p1, %q1, 0; selp.u32 %t4, 4, 0, %p1; or.b32 %d, %d, %t4;
 shr.u64 %q4, %q1, 32; cvt.u32.u64 %t5, %q4; sub.u32 %t6, %t3, %t5; setp.le.u32 %p1, %t6, 1; selp.u32 %t4, 8, 0, %p1; or.b32 %d, %d, %t4;
 shr.u64 %q4, %q0, 32; cvt.u32.u64 %t5, %q4; sub.u32 %t6, %t5, %t1; setp.le.u32 %p1, %t6, 1; selp.u32 %t4, 16, 0, %p1; or.b32 %d, %d, %t4;
 cvt.u32.u64 %t5, %q0; sub.u32 %t6, %t5, %t0; setp.lt.u32 %p1, %t6, 100000; selp.u32 %t4, 32, 0, %p1; or.b32 %d, %d, %t4;''')
+t.raw(['//! test long_wait', '//! buffer d u32[64]', '//! launch long_wait block 64', '//! expect d derived = 64 x 0x00000003'],
+      '''// Two million cycles are more than a counter of 20 bits has, and at less than 20 GHz more than 100 us.
+.visible .entry long_wait(.param .u64 p_d)
+{
+    .reg .pred %p, %slow, %quick; .reg .b32 %i, %d, %t; .reg .b64 %c<2>, %ns<2>, %past, %at;
+    mov.u64 %ns0, %globaltimer;
+    mov.u64 %c0, %clock64;
+WAIT:
+    mov.u64 %c1, %clock64;
+    sub.s64 %past, %c1, %c0;
+    setp.lt.s64 %p, %past, 2097152;
+    @%p bra WAIT;
+    mov.u64 %ns1, %globaltimer;
+    sub.s64 %past, %ns1, %ns0;
+    setp.ge.s64 %slow, %past, 100000; selp.u32 %d, 1, 0, %slow;
+    setp.lt.s64 %quick, %past, 60000000000; selp.u32 %t, 2, 0, %quick; or.b32 %d, %d, %t;
+    mov.u32 %i, %tid.x;
+    ld.param.u64 %at, [p_d]; mad.wide.u32 %at, %i, 4, %at; st.global.b32 [%at], %d;
+    ret;
+}'''.split('\n'))
 t.kernel('others', {'a': IN_A}, {'d': ('u32', N, None), 'e': ('u32', N, None), 'f': ('u32', N, None), 'g': ('u32', N, 'any')},
          'mov.u32 %d, %total_smem_size;\nmov.u32 %e, %dynamic_smem_size;\nmov.u32 %f, %aggr_smem_size;\nmov.u64 %q0, %gridid; mov.u64 %q1, %current_graph_exec; cvt.u32.u64 %g, %q0;', 'block 64 shared 1024')
 t.kernel('environment', {'a': IN_A}, {'d': ('u32', N, 'any')}, ''.join('mov.b32 %%t0, %%envreg%d; xor.b32 %%d, %%d, %%t0;\n' % k for k in range(32)))
