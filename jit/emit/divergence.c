@@ -96,6 +96,22 @@ operand_varies(const struct ptx_operand *o, const struct div_ctx *c)
     }
 }
 
+/* Lanes have results of their own whatever the operands are, undefined ones included. */
+static bool
+always_varies(const struct ptx_inst *in)
+{
+    switch (in->op) {
+    case PTX_OP_ATOM: case PTX_OP_SHFL: case PTX_OP_MATCH: case PTX_OP_CALL: case PTX_OP_TEX: case PTX_OP_TLD4:
+    case PTX_OP_SULD: case PTX_OP_ALLOCA: case PTX_OP_MMA: case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_MMA: case PTX_OP_LDMATRIX: case PTX_OP_MOVMATRIX:
+    case PTX_OP_ADDC: case PTX_OP_SUBC: case PTX_OP_MADC: /* read the carry flag, which is kept per lane */
+    case PTX_OP_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_ARRIVE_DROP: case PTX_OP_MBARRIER_TEST_WAIT: case PTX_OP_MBARRIER_TRY_WAIT:
+    case PTX_OP_ELECT: case PTX_OP_TXQ: case PTX_OP_SUQ: case PTX_OP_STACKSAVE:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static bool
 result_varies(const struct ptx_inst *in, const struct div_ctx *c)
 {
@@ -109,15 +125,11 @@ result_varies(const struct ptx_inst *in, const struct div_ctx *c)
                 (in->flags & PTX_F_SYNC))
                 return true;
         return false;
-    case PTX_OP_ATOM: case PTX_OP_SHFL: case PTX_OP_MATCH: case PTX_OP_CALL: case PTX_OP_TEX: case PTX_OP_TLD4:
-    case PTX_OP_SULD: case PTX_OP_ALLOCA: case PTX_OP_MMA: case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_MMA: case PTX_OP_LDMATRIX: case PTX_OP_MOVMATRIX:
-    case PTX_OP_ADDC: case PTX_OP_SUBC: case PTX_OP_MADC: /* read the carry flag, which is kept per lane */
-    case PTX_OP_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_ARRIVE_DROP: case PTX_OP_MBARRIER_TEST_WAIT: case PTX_OP_MBARRIER_TRY_WAIT:
-    case PTX_OP_ELECT: case PTX_OP_TXQ: case PTX_OP_SUQ: case PTX_OP_STACKSAVE:
-        return true;
     default:
         break;
     }
+    if (always_varies(in))
+        return true;
     for (unsigned i = flow_destinations(in); i < in->noperands; i++)
         if (operand_varies(&in->operand[i], c))
             return true;
@@ -331,6 +343,8 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
                 c.source_varying = false;
                 c.result_varying = result_varies(in, &c);
                 c.affine = width == FLOW_BLOCK ? (struct flow_shape){ .kind = FLOW_VARYING } : flow_affine(f, in, linear_x, width);
+                if (always_varies(in))
+                    c.affine.kind = FLOW_VARYING;
                 if (sources_matter(in)) {
                     flow_visit_regs(in, visit_shape, &c);
                 } else {

@@ -81,6 +81,7 @@ struct emit_fn {
     LLVMValueRef tid[3];
     LLVMValueRef matrix[5];         /* host_matrix.c: registers on their way to and from the engine */
     LLVMValueRef exchanged;         /* width 1: where warp_exchange puts values that nobody reads */
+    bool near_known, near_used;     /* of emit_is_near */
     LLVMValueRef dummy;             /* storage for the accesses of inactive lanes */
 };
 
@@ -217,6 +218,11 @@ LLVMValueRef emit_widen_or_null(struct emit *e, LLVMValueRef address);  /* gener
 LLVMValueRef emit_narrow(struct emit *e, LLVMValueRef address, ptx_space space);   /* i64 below 2^32 */
 LLVMValueRef emit_narrow_symbol(struct emit *e, const struct ptx_symbol *s, LLVMValueRef place);
 void         emit_narrow_cvta(struct emit *e, const struct ptx_inst *in);
+/* narrow.c: addresses of local memory and constants that a module with 64-bit addresses keeps in 32 bits (clang's -fcuda-short-ptr,
+ * alloca.u32), where they fit on NVIDIA's GPUs. On the host device the upper half is that of something near: the stack, the
+ * module's variables. near: i32 to i64. is_near: does the function being emitted make such addresses? */
+LLVMValueRef emit_near(struct emit *e, LLVMValueRef low, ptx_space space);
+bool         emit_is_near(struct emit *e);
 
 /* host.c */
 void emit_init(struct emit_session *s, struct cwj_program *p, LLVMContextRef llvm, struct cwj_diags *diags);

@@ -442,10 +442,7 @@ host_misc(struct emit *e, const struct ptx_inst *in)
     case PTX_OP_PMEVENT:
         return true;                /* for profilers */
     case PTX_OP_ALLOCA:
-        if (ptx_type_bits((ptx_type)in->type[0]) == 32 && !e->narrow)
-            emit_unsupported(e, in, "addresses of local memory have 64 bits in this module");
-        else
-            emit_stack_room(e, in);
+        emit_stack_room(e, in);
         return true;
     case PTX_OP_STACKSAVE: {
         LLVMValueRef v = LLVMBuildPtrToInt(e->b, stack_intrinsic(e, "llvm.stacksave", NULL), e->i64, "");
@@ -455,15 +452,16 @@ host_misc(struct emit *e, const struct ptx_inst *in)
         return true;
     }
     case PTX_OP_STACKRESTORE: {
-        /* Where some lanes are elsewhere, these may still use what they took since: it goes when the function returns. 32
-         * bits of a 64-bit address do not tell a place on the stack. */
+        /* Where some lanes are elsewhere, these may still use what they took since: it goes when the function returns. */
         LLVMValueRef v = emit_src(e, in, 0, (ptx_type)in->type[0]);
-        if ((in->type[0] != PTX_U64 && !e->narrow) || (e->width > 1 && (e->mask || e->f->flow.masked[e->f->block])))
+        if (e->width > 1 && (e->mask || e->f->flow.masked[e->f->block]))
             return true;
         if (emit_is_vector(v))
             v = LLVMBuildExtractElement(e->b, v, i32(e, 0), "");
         if (e->narrow)
             v = emit_widen(e, v, PTX_SPACE_LOCAL);
+        else if (ptx_type_bits((ptx_type)in->type[0]) == 32)
+            v = emit_near(e, v, PTX_SPACE_LOCAL);
         stack_intrinsic(e, "llvm.stackrestore", LLVMBuildIntToPtr(e->b, v, e->ptr, ""));
         return true;
     }

@@ -54,7 +54,7 @@ emit_address(struct emit *e, const struct ptx_operand *o, ptx_space space)
             return emit_widen(e, o->imm ? emit_bin(e, LLVMAdd, a, emit_int(e, emit_scalar_type(a), (uint64_t)o->imm)) : a, space);
         if (o->imm)
             a = emit_bin(e, LLVMAdd, a, emit_int(e, emit_scalar_type(a), (uint64_t)o->imm));
-        return emit_resize(e, a, e->i64, false);
+        return bits == 32 ? emit_near(e, a, space) : a;
     }
     if (o->sym) {
         struct ptx_operand s = { .kind = PTX_OPND_SYM, .sym = o->sym, .imm = o->imm };
@@ -536,6 +536,8 @@ emit_memory(struct emit *e, const struct ptx_inst *in)
             return true;
         }
         LLVMValueRef v = emit_resize(e, emit_src(e, in, 1, (ptx_type)in->type[0]), e->i64, false);
+        if (!(in->flags & PTX_F_TO) && emit_is_near(e))
+            v = emit_near(e, emit_resize(e, v, e->i32, false), (ptx_space)in->space);
         /* cvta of a variable's name: its address in its own space */
         v = in->flags & PTX_F_TO ? t->from_generic(e, v, (ptx_space)in->space) : t->to_generic(e, v, (ptx_space)in->space);
         emit_dst(e, in, 0, (ptx_type)in->type[0], emit_resize(e, v, emit_type(e, (ptx_type)in->type[0]), false));

@@ -83,6 +83,48 @@ emit_narrow_symbol(struct emit *e, const struct ptx_symbol *s, V place)
     return emit_narrow(e, place, space);
 }
 
+/* ---- short addresses in modules with 64-bit addresses ---- */
+
+V
+emit_near(struct emit *e, V low, ptx_space space)
+{
+    struct emit_fn *f = e->f;
+    if (e->target != CWJ_TARGET_HOST || (space != PTX_SPACE_LOCAL && space != PTX_SPACE_CONST))
+        return emit_resize(e, low, e->i64, false);
+    V base = LLVMBuildPtrToInt(e->b, space == PTX_SPACE_LOCAL ? f->dummy : f->image, e->i64, "");
+    V past = emit_bin(e, LLVMSub, low, LLVMBuildTrunc(e->b, base, e->i32, ""));
+    return emit_bin(e, LLVMAdd, emit_resize(e, past, e->i64, true), base);
+}
+
+static bool
+makes_near(const struct ptx_function *fn, const struct ptx_inst *in)
+{
+    const struct ptx_operand *o = in->operand;
+    bool half = ptx_type_bits((ptx_type)in->type[0]) == 32;
+    switch (in->op) {
+    case PTX_OP_ALLOCA:
+        return half;
+    case PTX_OP_MOV:
+        return half && in->noperands == 2 && o[1].kind == PTX_OPND_SYM && o[1].sym->kind == PTX_SYM_VAR &&
+               (o[1].sym->space == PTX_SPACE_LOCAL || o[1].sym->space == PTX_SPACE_CONST);
+    case PTX_OP_LD: case PTX_OP_ST:
+        o += in->op == PTX_OP_LD;
+        return (in->space == PTX_SPACE_LOCAL || in->space == PTX_SPACE_CONST) && o->kind == PTX_OPND_ADDR && o->has_reg &&
+               ptx_type_bits(fn->regs[o->index].type) == 32;
+    default:
+        return false;
+    }
+}
+
+bool
+emit_is_near(struct emit *e)
+{
+    for (uint32_t i = 0; i < e->fn->ninsts && !e->f->near_known; i++)
+        e->f->near_used |= makes_near(e->fn, &e->fn->insts[i]);
+    e->f->near_known = true;
+    return e->f->near_used;
+}
+
 /* cvta (9.7.9.20): only shared memory has addresses of its own. */
 void
 emit_narrow_cvta(struct emit *e, const struct ptx_inst *in)
