@@ -91,6 +91,43 @@ is_quad(const struct cwh_matrix *x)
     return x->op == PTX_OP_MMA && x->a == PTX_F16 && x->m == 8;
 }
 
+/* ---- mma.sp (9.7.14.6): half of a row of A is stored ------------------------------------------------------------------- */
+
+static bool
+is_sparse(const struct cwh_matrix *x)
+{
+    return x->op == PTX_OP_MMA_SP || x->op == PTX_OP_MMA_SP_ORDERED;
+}
+
+/* The dense instruction that multiplies what is stored. */
+static struct cwh_matrix
+stored(const struct cwh_matrix *x)
+{
+    struct cwh_matrix s = *x;
+    s.op = PTX_OP_MMA;
+    s.k /= 2;
+    return s;
+}
+
+/* What the stored elements of a row are multiplied with, of a column of B. Four bits of metadata say it for four halves (of a tf32 the two of
+ * one) or four bytes, of which two are stored. Of halves, a lane has them for two rows, eight apart, of up to 16 columns; of bytes for
+ * one row: the second lane's is the one below. */
+static void
+choose(const struct cwh_matrix *x, const uint32_t *meta, unsigned row, const uint32_t *col, uint32_t *out)
+{
+    unsigned bits = number_bits(x->a), unit = bits > 8 ? 2 : 1, fours = x->k * bits / (32 * unit);
+    for (unsigned c = 0; c < fours; c++) {
+        unsigned lane = 2 * x->fragment + row / 8 + 2 * (c / 8), at = c % 8;
+        if (unit == 2) {
+            lane = fours == 4 ? x->fragment : 2 * x->fragment + c / 4;
+            at = 4 * (row / 8) + c % 4;
+        }
+        unsigned which = meta[row % 8 * 4 + lane] >> 4 * at;
+        for (unsigned i = 0; i < 2; i++)
+            memcpy((uint8_t *)out + (2 * c + i) * unit, (const uint8_t *)col + (4 * c + (which >> 2 * i & 3)) * unit, unit);
+    }
+}
+
 static uint64_t
 dot_f64(const struct cwh_matrix *x, const uint32_t *a, const uint32_t *b, uint64_t c)
 {
@@ -187,6 +224,24 @@ mma_integer(const struct cwh_matrix *x, const struct packed *a, const struct pac
 }
 
 static void
+mma_sparse(const struct cwh_matrix_model *mo, const struct cwh_matrix *x, const struct packed *a, const struct packed *b, const uint32_t *meta,
+           uint32_t *c)
+{
+    struct cwh_matrix one = stored(x);
+    struct packed row, columns = { .stride = a->stride };
+    one.m = 1;
+    for (unsigned i = 0; i < x->m; i++) {
+        memcpy(row.words, a->words + i * a->stride, 4 * a->stride);
+        for (unsigned j = 0; j < x->n; j++)
+            choose(x, meta, i, b->words + j * b->stride, columns.words + j * columns.stride);
+        if (is_float_form(x->a))
+            mma_float(mo, &one, &row, &columns, c + i * x->n);
+        else
+            mma_integer(&one, &row, &columns, c + i * x->n);
+    }
+}
+
+static void
 mma_quads(const struct cwh_matrix *x, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t *d, unsigned first, unsigned last)
 {
     for (unsigned lane = first; lane < last; lane++) {
@@ -225,7 +280,8 @@ cwh_matrix_mma(const struct cwh_matrix_model *mo, const struct cwh_matrix *x, co
         mma_quads(x, av, bv, cv, dv, 0, 32);
         return;
     }
-    gather(x, false, av, &a);
+    const struct cwh_matrix dense = is_sparse(x) ? stored(x) : *x;
+    gather(&dense, false, av, &a);
     gather(x, true, bv, &b);
     if (x->a == PTX_F64) {
         int old = fegetround();
@@ -246,7 +302,9 @@ cwh_matrix_mma(const struct cwh_matrix_model *mo, const struct cwh_matrix *x, co
             cwh_matrix_place_c(x, lane, i, &row, &col);
             c[row * x->n + col] = (uint32_t)read_c(x, cv, lane, i);
         }
-    if (is_float_form(x->a))
+    if (is_sparse(x))
+        mma_sparse(mo, x, &a, &b, (const uint32_t *)av + x->na * 32, c);
+    else if (is_float_form(x->a))
         mma_float(mo, x, &a, &b, c);
     else if (x->a == PTX_B1)
         for (unsigned i = 0; i < x->m; i++)
@@ -278,18 +336,21 @@ collect(const uint64_t operands[32], unsigned first, unsigned n, unsigned words,
 void
 cwh_matrix_mma_lane(const struct cwh_matrix_model *mo, const struct cwh_matrix *x, const uint64_t operands[32], uint32_t lane, void *dv)
 {
-    uint32_t regs[3][32 * 8 * 2], out[32 * 8 * 2];
+    uint32_t regs[3][32 * 8 * 2], out[32 * 8 * 2], meta[32], chosen[MAX_WORDS];
+    const struct cwh_matrix dense = is_sparse(x) ? stored(x) : *x;
     unsigned wa = register_words(x->a), wc = register_words(x->c), row, col;
     if (x->na > 8 || x->nb > 8 || x->nc > 8 || x->nd > 8)
         return;
     collect(operands, 0, x->na, wa, regs[0]);
     collect(operands, x->na, x->nb, wa, regs[1]);
     collect(operands, x->na + x->nb, x->nc, wc, regs[2]);
+    if (is_sparse(x))
+        collect(operands, x->na + x->nb + x->nc, 1, 1, meta);
     struct packed a, b;
     if (is_quad(x)) {
         mma_quads(x, regs[0], regs[1], regs[2], out, lane, lane + 1);
     } else {
-        gather(x, false, regs[0], &a);
+        gather(&dense, false, regs[0], &a);
         gather(x, true, regs[1], &b);
     }
     for (unsigned i = 0; i < elements_of_d(x) && !is_quad(x); i++) {
@@ -302,7 +363,11 @@ cwh_matrix_mma_lane(const struct cwh_matrix_model *mo, const struct cwh_matrix *
             v = dot_f64(x, ra, cb, c);
             fesetround(old);
         } else {
-            v = matrix_element(mo, x, ra, cb, (uint32_t)c);
+            if (is_sparse(x)) {
+                choose(x, meta, row, cb, chosen);
+                cb = chosen;
+            }
+            v = matrix_element(mo, &dense, ra, cb, (uint32_t)c);
         }
         write_d(x, out, lane, i, v);
     }

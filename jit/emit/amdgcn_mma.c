@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mma.sync and wmma.mma on amdgcn, with NVIDIA's bits (docs/matrix.md). A lane gathers the rows of A and columns of B that its elements of D
+ * mma.sync, mma.sp and wmma.mma on amdgcn, with NVIDIA's bits (docs/matrix.md). A lane gathers the rows of A and columns of B that its elements of D
  * need: those of its own group of four lanes by DPP, others by permutations inside the warp; and computes each element by itself. What
  * one element is stands in the device library (jit/devlib), from the source that the host device is made of; a form has one
  * function for that in the module. f64 is a chain of fma, integers are dot products of words. */
@@ -475,27 +475,78 @@ products_quad(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix
 
 /* ---- instructions ---------------------------------------------------------------------------------------------------------------- */
 
+/* One element: the words of a row of A and of a column of B, with a function of element_function or NULL for integers. */
+static V
+element(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, LLVMTypeRef type, V fn, const V *row, const V *col, unsigned words, V c)
+{
+    V args[2 * GCN_WORDS + 1];
+    if (!fn)
+        return integer_element(e, in, m, row, col, words, c);
+    memcpy(args, row, words * sizeof *args);
+    memcpy(args + words, col, words * sizeof *args);
+    args[2 * words] = c;
+    return LLVMBuildCall2(e->b, type, fn, args, 2 * words + 1, "");
+}
+
+/* mma.sp (9.7.14.6): which bytes of two words of a column of B a word that is stored of a row of A goes with, for V_PERM. The metadata are
+ * as impl/host/matrix.c has them: four bits for four halves, or eight for twice four bytes. */
+static V
+choice(struct emit *e, unsigned selector, bool halves, unsigned words, const V quad[4], unsigned row, unsigned w)
+{
+    static const struct { uint32_t mask; unsigned left; } byte[] = { { 0x03, 0 }, { 0x0c, 6 }, { 0x30, 12 }, { 0xc0, 18 } };
+    if (!halves) {
+        V which = shifted(e, quad[2 * selector + row + 2 * (w / 4)], 0, 8 * (w % 4)), v = i32(e, 0x04040000);
+        for (unsigned i = 0; i < 4; i++)
+            v = LLVMBuildOr(e->b, v, shifted(e, LLVMBuildAnd(e->b, which, i32(e, byte[i].mask), ""), byte[i].left, 0), "");
+        return v;
+    }
+    V which = shifted(e, quad[words == 4 ? selector : 2 * selector + w / 4], 0, 4 * (4 * row + w % 4));
+    V first = LLVMBuildAnd(e->b, which, i32(e, 3), ""), second = LLVMBuildAnd(e->b, shifted(e, which, 0, 2), i32(e, 3), "");
+    first = LLVMBuildMul(e->b, first, i32(e, 0x0202), "");
+    second = LLVMBuildMul(e->b, second, i32(e, 0x02020000), "");
+    return LLVMBuildAdd(e->b, LLVMBuildAdd(e->b, first, second, ""), i32(e, 0x01000100), "");
+}
+
+static void
+products_sparse(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], V *out)
+{
+    struct ptx_inst dense = *in;
+    struct ptx_matrix stored = *m;
+    struct gcn_side a, b;
+    LLVMTypeRef type = NULL;
+    V quad[4], meta = emit_bitcast(e, emit_operand(e, &in->operand[4], PTX_B32), e->i32);
+    bool halves = ptx_type_bits((ptx_type)m->a) > 8;
+    dense.op = PTX_OP_MMA;
+    stored.k /= 2;
+    V fn = m->d == PTX_S32 ? NULL : element_function(e, &dense, &stored, &type);
+    gather(e, &stored, false, regs[0], &a);
+    gather(e, m, true, regs[1], &b);
+    for (unsigned n = 0; n < 4; n++)
+        quad[n] = of_quad(e, meta, n);
+    for (unsigned i = 0; i < elements(m); i++) {
+        unsigned row, col;
+        V chosen[GCN_WORDS];
+        row_and_column(m, i, &row, &col);
+        for (unsigned w = 0; w < a.words; w++) {
+            V args[3] = { b.word[col][2 * w + 1], b.word[col][2 * w], choice(e, (unsigned)in->operand[5].imm, halves, a.words, quad, row, w) };
+            chosen[w] = gcn_intrinsic(e, "llvm.amdgcn.perm", NULL, 0, args, 3);
+        }
+        out[i] = element(e, &dense, &stored, type, fn, a.word[row], chosen, a.words, element_of(e, regs[2], m->c, i));
+    }
+}
+
 static void
 products_small(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], V *out)
 {
-    bool integer = m->d == PTX_S32;
     struct gcn_side a, b;
     LLVMTypeRef type = NULL;
-    V fn = integer ? NULL : element_function(e, in, m, &type), args[2 * GCN_WORDS + 1];
+    V fn = m->d == PTX_S32 ? NULL : element_function(e, in, m, &type);
     gather(e, m, false, regs[0], &a);
     gather(e, m, true, regs[1], &b);
     for (unsigned i = 0; i < elements(m); i++) {
         unsigned row, col;
         row_and_column(m, i, &row, &col);
-        V c = element_of(e, regs[2], m->c, i);
-        if (integer) {
-            out[i] = integer_element(e, in, m, a.word[row], b.word[col], a.words, c);
-            continue;
-        }
-        memcpy(args, a.word[row], a.words * sizeof *args);
-        memcpy(args + a.words, b.word[col], a.words * sizeof *args);
-        args[2 * a.words] = c;
-        out[i] = LLVMBuildCall2(e->b, type, fn, args, 2 * a.words + 1, "");
+        out[i] = element(e, in, m, type, fn, a.word[row], b.word[col], a.words, element_of(e, regs[2], m->c, i));
     }
 }
 
@@ -569,7 +620,9 @@ gcn_mma(struct emit *e, const struct ptx_inst *in)
     registers(e, &in->operand[1], m.a, regs[0]);
     registers(e, &in->operand[2], m.b, regs[1]);
     registers(e, &in->operand[3], m.c, regs[2]);
-    if (is_quad(in, &m))
+    if (m.chunk)
+        products_sparse(e, in, &m, regs, out);
+    else if (is_quad(in, &m))
         products_quad(e, in, &m, regs, out);
     else if (m.a == PTX_F64)
         products_f64(e, in, &m, regs, out);

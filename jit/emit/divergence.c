@@ -102,7 +102,7 @@ always_varies(const struct ptx_inst *in)
 {
     switch (in->op) {
     case PTX_OP_ATOM: case PTX_OP_SHFL: case PTX_OP_MATCH: case PTX_OP_CALL: case PTX_OP_TEX: case PTX_OP_TLD4:
-    case PTX_OP_SULD: case PTX_OP_ALLOCA: case PTX_OP_MMA: case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_MMA: case PTX_OP_LDMATRIX: case PTX_OP_MOVMATRIX:
+    case PTX_OP_SULD: case PTX_OP_ALLOCA: case PTX_OP_MMA: case PTX_OP_MMA_SP: case PTX_OP_MMA_SP_ORDERED: case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_MMA: case PTX_OP_LDMATRIX: case PTX_OP_MOVMATRIX:
     case PTX_OP_ADDC: case PTX_OP_SUBC: case PTX_OP_MADC: /* read the carry flag, which is kept per lane */
     case PTX_OP_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_ARRIVE_DROP: case PTX_OP_MBARRIER_TEST_WAIT: case PTX_OP_MBARRIER_TRY_WAIT:
     case PTX_OP_ELECT: case PTX_OP_TXQ: case PTX_OP_SUQ: case PTX_OP_STACKSAVE:

@@ -63,13 +63,14 @@ slot(struct emit *e, LLVMValueRef array, unsigned i, LLVMTypeRef word, unsigned 
     return LLVMBuildGEP2(e->b, word, array, &idx, 1, "");
 }
 
-/* Registers of a fragment of type t into an array. Width 1: from slot `at` on, 64 bits each, when `wide`. */
+/* Registers of a fragment of type t, or a single one, into an array from slot `at` on. Width 1: 64 bits each, when `wide`. */
 static void
 put(struct emit *e, LLVMValueRef array, unsigned at, const struct ptx_operand *o, uint8_t t, bool wide)
 {
     LLVMTypeRef word = word_type(e, t);
-    for (unsigned i = 0; i < o->count; i++) {
-        LLVMValueRef v = emit_bitcast(e, emit_operand(e, &o->elem[i], register_type(t)), word), st;
+    const struct ptx_operand *elem = o->kind == PTX_OPND_VEC ? o->elem : o;
+    for (unsigned i = 0; i < (o->kind == PTX_OPND_VEC ? o->count : 1u); i++) {
+        LLVMValueRef v = emit_bitcast(e, emit_operand(e, &elem[i], register_type(t)), word), st;
         if (wide)
             st = LLVMBuildStore(e->b, emit_resize(e, v, e->i64, false), slot(e, array, at + i, e->i64, 1));
         else
@@ -117,12 +118,15 @@ emit_mma(struct emit *e, const struct ptx_inst *in)
         emit_unsupported(e, in, why);
         return;
     }
-    LLVMValueRef what = describe(e, in, &m, 0), d = room(e, ROOM_D);
+    bool sparse = m.chunk;          /* the metadata lie behind the last fragment (width 1) or A's */
+    LLVMValueRef what = describe(e, in, &m, sparse ? (unsigned)in->operand[5].imm : 0), d = room(e, ROOM_D);
     if (e->width == 1) {
         LLVMValueRef mine = room(e, ROOM_A);
         put(e, mine, 0, &in->operand[1], m.a, true);
         put(e, mine, m.na, &in->operand[2], m.b, true);
         put(e, mine, m.na + m.nb, &in->operand[3], m.c, true);
+        if (sparse)
+            put(e, mine, m.na + m.nb + m.nc, &in->operand[4], PTX_B32, true);
         LLVMValueRef all = exchange(e, LLVMBuildPtrToInt(e->b, mine, e->i64, ""));
         LLVMTypeRef types[5] = { e->ptr, e->ptr, e->ptr, e->i32, e->ptr };
         LLVMValueRef args[5] = { e->f->gang, what, all, lane_id(e), d };
@@ -133,6 +137,8 @@ emit_mma(struct emit *e, const struct ptx_inst *in)
         put(e, a, 0, &in->operand[1], m.a, false);
         put(e, b, 0, &in->operand[2], m.b, false);
         put(e, c, 0, &in->operand[3], m.c, false);
+        if (sparse)
+            put(e, a, m.na, &in->operand[4], PTX_B32, false);
         LLVMTypeRef types[6] = { e->ptr, e->ptr, e->ptr, e->ptr, e->ptr, e->ptr };
         LLVMValueRef args[6] = { e->f->gang, what, a, b, c, d };
         emit_runtime(e, "cwh_rt_mma", e->void_, types, 6, args);

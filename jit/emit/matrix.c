@@ -7,7 +7,7 @@ emit_matrix(struct emit *e, const struct ptx_inst *in, const struct emit_matrix_
 {
     void (*emit)(struct emit *, const struct ptx_inst *);
     switch (in->op) {
-    case PTX_OP_MMA: case PTX_OP_WMMA_MMA:          emit = target->product; break;
+    case PTX_OP_MMA: case PTX_OP_MMA_SP: case PTX_OP_MMA_SP_ORDERED: case PTX_OP_WMMA_MMA: emit = target->product; break;
     case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_STORE:  emit = target->fragment; break;
     case PTX_OP_LDMATRIX: case PTX_OP_STMATRIX:     emit = target->rows; break;
     case PTX_OP_MOVMATRIX:                          emit = target->transpose; break;

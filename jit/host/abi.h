@@ -143,7 +143,7 @@ struct cwh_matrix {
     uint8_t  na, nb, nc, nd;    /* registers a lane */
     uint8_t  a_col, b_col;      /* layouts; wmma.load, wmma.store: a_col */
     uint8_t  boolop, round, satfinite;
-    uint8_t  fragment;          /* wmma.load, wmma.store: 0..3 for a b c d */
+    uint8_t  fragment;          /* wmma.load, wmma.store: 0..3 for a b c d; mma.sp: the selector */
     uint8_t  trans;             /* ldmatrix, stmatrix */
     uint8_t  width;             /* lanes of `registers` */
 };

@@ -839,7 +839,7 @@ ptx_check_inst(struct parser *p, struct ptx_inst *in)
     case PTX_OP_ATOM: case PTX_OP_RED: return check_atomic(&c) && check_signature(&c);
     case PTX_OP_MOV: return check_mov(&c);
     case PTX_OP_CALL: return check_call(&c);
-    case PTX_OP_MMA: case PTX_OP_WMMA_MMA: case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_STORE: case PTX_OP_LDMATRIX:
+    case PTX_OP_MMA: case PTX_OP_MMA_SP: case PTX_OP_MMA_SP_ORDERED: case PTX_OP_WMMA_MMA: case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_STORE: case PTX_OP_LDMATRIX:
     case PTX_OP_STMATRIX: case PTX_OP_MOVMATRIX:
         return ptx_check_matrix(p, in);
     case PTX_OP_BAR: case PTX_OP_BARRIER: case PTX_OP_BARRIER_CLUSTER: return check_barrier(&c);

@@ -106,6 +106,18 @@ version(struct parser *p, const struct ptx_inst *in, const struct ptx_matrix *x)
                 x->min_sm, p->m->sm);
 }
 
+static bool
+metadata(struct parser *p, const struct ptx_inst *in, const struct ptx_matrix *x)
+{
+    const struct ptx_operand *o = &in->operand[5];
+    unsigned most = ptx_matrix_selector(x);
+    if (!fragment_element(p, in, 4, &in->operand[4], PTX_B32, false))
+        return false;
+    if (o->kind != PTX_OPND_IMM || o->is_float || (uint64_t)o->imm > most)
+        return FAIL(3105, "the sparsity selector of '%s' is a constant from 0 to %u in this form", ptx_op_info(in->op)->mnemonic, most);
+    return true;
+}
+
 bool
 ptx_check_matrix(struct parser *p, const struct ptx_inst *in)
 {
@@ -115,14 +127,17 @@ ptx_check_matrix(struct parser *p, const struct ptx_inst *in)
     if (!(in->flags & PTX_F_SYNC))
         return FAIL(3100, "'%s' needs .sync", m);
     switch (in->op) {
-    case PTX_OP_MMA: case PTX_OP_WMMA_MMA:
+    case PTX_OP_MMA: case PTX_OP_MMA_SP: case PTX_OP_MMA_SP_ORDERED: case PTX_OP_WMMA_MMA: {
+        bool sparse = in->op == PTX_OP_MMA_SP || in->op == PTX_OP_MMA_SP_ORDERED;
         if ((PTX_AUX(in, MNUM)) || (in->aux >> PTX_AUX_MTRANS & 1))
             return FAIL(3101, "'%s' takes no .x1 .x2 .x4 .trans", m);
         if ((why = ptx_matrix_mma(in, &x)))
             return FAIL(3102, "'%s' has no such form: %s", m, why);
         version(p, in, &x);
-        return operands(p, in, 4, 4) && fragment(p, in, 0, x.d, x.nd, true) && fragment(p, in, 1, x.a, x.na, false) &&
-               fragment(p, in, 2, x.b, x.nb, false) && fragment(p, in, 3, x.c, x.nc, false);
+        n = sparse ? 6 : 4;
+        return operands(p, in, n, n) && fragment(p, in, 0, x.d, x.nd, true) && fragment(p, in, 1, x.a, x.na, false) &&
+               fragment(p, in, 2, x.b, x.nb, false) && fragment(p, in, 3, x.c, x.nc, false) && (!sparse || metadata(p, in, &x));
+    }
     case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_STORE: {
         bool load = in->op == PTX_OP_WMMA_LOAD;
         if ((PTX_AUX(in, MNUM)) || (in->aux >> PTX_AUX_MTRANS & 1))

@@ -36,6 +36,11 @@ static const struct { uint8_t shape, group, sm; } mma_forms[] = {
     { PTX_M16N8K32, G_FP8, 89 }, { PTX_M8N8K32, G_I4, 75 }, { PTX_M16N8K64, G_I4, 80 }, { PTX_M8N8K128, G_B1, 75 },
     { PTX_M16N8K128, G_B1, 80 }, { PTX_M16N8K256, G_B1, 80 },
 };
+static const struct { uint8_t shape, group, sm; } sparse_forms[] = {
+    { PTX_M16N8K16, G_F16, 80 }, { PTX_M16N8K32, G_F16, 80 }, { PTX_M16N8K16, G_BF16, 80 }, { PTX_M16N8K32, G_BF16, 80 },
+    { PTX_M16N8K8, G_TF32, 80 }, { PTX_M16N8K16, G_TF32, 80 }, { PTX_M16N8K64, G_FP8, 89 }, { PTX_M16N8K32, G_I8, 80 },
+    { PTX_M16N8K64, G_I8, 80 }, { PTX_M16N8K64, G_I4, 80 }, { PTX_M16N8K128, G_I4, 80 },
+};
 static const struct { uint8_t shape, group, sm; } wmma_forms[] = {
     { PTX_M16N16K16, G_F16, 70 }, { PTX_M8N32K16, G_F16, 70 }, { PTX_M32N8K16, G_F16, 70 },
     { PTX_M16N16K16, G_BF16, 80 }, { PTX_M8N32K16, G_BF16, 80 }, { PTX_M32N8K16, G_BF16, 80 },
@@ -73,7 +78,7 @@ accumulators_fit(enum group g, const struct ptx_matrix *x, bool mixed)
 const char *
 ptx_matrix_mma(const struct ptx_inst *in, struct ptx_matrix *x)
 {
-    bool wmma = in->op == PTX_OP_WMMA_MMA, found = false;
+    bool wmma = in->op == PTX_OP_WMMA_MMA, sparse = in->op == PTX_OP_MMA_SP || in->op == PTX_OP_MMA_SP_ORDERED, found = false;
     unsigned shape = PTX_AUX(in, MSHAPE), al = PTX_AUX(in, ALAYOUT), bl = PTX_AUX(in, BLAYOUT);
     *x = (struct ptx_matrix){ .d = in->type[0], .a = in->type[1], .b = in->type[2], .c = in->type[3] };
     if (wmma && !in->type[2]) {         /* f16: written .dtype.ctype */
@@ -87,7 +92,12 @@ ptx_matrix_mma(const struct ptx_inst *in, struct ptx_matrix *x)
         return "a shape and two layouts are needed";
     if (!g || g != group_of(x->b))
         return "A and B have types that do not go together";
-    for (unsigned i = 0; !wmma && i < sizeof mma_forms / sizeof *mma_forms; i++)
+    for (unsigned i = 0; sparse && i < sizeof sparse_forms / sizeof *sparse_forms; i++)
+        if (sparse_forms[i].shape == shape && sparse_forms[i].group == g) {
+            found = true;
+            x->min_sm = sparse_forms[i].sm;
+        }
+    for (unsigned i = 0; !wmma && !sparse && i < sizeof mma_forms / sizeof *mma_forms; i++)
         if (mma_forms[i].shape == shape && mma_forms[i].group == g) {
             found = true;
             x->min_sm = mma_forms[i].sm;
@@ -102,6 +112,8 @@ ptx_matrix_mma(const struct ptx_inst *in, struct ptx_matrix *x)
     bool quad = !wmma && g == G_F16 && shape == PTX_M8N8K4;
     if (!accumulators_fit(g, x, wmma || (quad && x->d == PTX_F32)))
         return "C or D has a type that does not go with the others";
+    if (sparse && g == G_FP8 && x->d != PTX_F32)
+        return "C and D are of f32 with these types";
     if (wmma && x->a != x->b)
         return "A and B are of one type";
     if (!(quad || (wmma && g != G_I4 && g != G_B1)) && (al != 1 || bl != 2))
@@ -120,11 +132,19 @@ ptx_matrix_mma(const struct ptx_inst *in, struct ptx_matrix *x)
     x->a_col = al == 2;
     x->b_col = bl == 2;
     unsigned sets = quad ? 4 : 1, twice = wmma && g == G_F16 ? 8 : 0;
-    x->na = twice ? 8 : registers((unsigned)x->m * x->k * sets, x->a);
+    x->chunk = !sparse ? 0 : g == G_TF32 ? 2 : g == G_I4 ? 8 : 4;
+    x->na = twice ? 8 : registers((unsigned)x->m * x->k / (sparse ? 2 : 1) * sets, x->a);
     x->nb = twice ? 8 : registers((unsigned)x->k * x->n * sets, x->b);
     x->nc = registers((unsigned)x->m * x->n * sets, x->c);
     x->nd = registers((unsigned)x->m * x->n * sets, x->d);
     return NULL;
+}
+
+unsigned
+ptx_matrix_selector(const struct ptx_matrix *x)
+{
+    unsigned fours = x->chunk ? x->k / x->chunk : 16;
+    return fours == 4 ? 3 : fours == 8 ? 1 : 0;
 }
 
 const char *

@@ -12,9 +12,10 @@ struct ptx_matrix {
     uint8_t nd, na, nb, nc;     /* registers a lane */
     bool a_col, b_col;          /* layouts; wmma.load, wmma.store: a_col */
     uint8_t min_sm;
+    uint8_t chunk;              /* mma.sp: columns of A that four bits of metadata are for, half of which are stored; else 0 */
 };
 
-/* Decode mma or wmma.mma. NULL, or a text for the user why there is no such form. */
+/* Decode mma, mma.sp or wmma.mma. NULL, or a text for the user why there is no such form. */
 const char *ptx_matrix_mma(const struct ptx_inst *in, struct ptx_matrix *out);
 
 /* Decode wmma.load and wmma.store: m, n, k, d (its type), nd (its registers), a_col. `fragment`: 0..3 for a, b, c, d. */
@@ -22,5 +23,8 @@ const char *ptx_matrix_fragment(const struct ptx_inst *in, struct ptx_matrix *ou
 
 /* Matrices of ldmatrix and stmatrix: 1, 2 or 4. */
 unsigned ptx_matrix_count(const struct ptx_inst *in);
+
+/* mma.sp: the largest sparsity selector. Four, two or one lanes of every four could give the metadata. */
+unsigned ptx_matrix_selector(const struct ptx_matrix *x);
 
 #endif

@@ -544,7 +544,7 @@ static bool
 is_newer_form(const struct parser *p, const struct op_row *row, unsigned op)
 {
     static const struct { uint16_t op; const char *word; } forms[] = {
-        { PTX_OP_MMA, ".kind::" }, { PTX_OP_MMA, ".block_scale" }, { PTX_OP_LDMATRIX, ".m16n16" }, { PTX_OP_LDMATRIX, ".m8n16" },
+        { PTX_OP_MMA, ".kind::" }, { PTX_OP_MMA, ".block_scale" }, { PTX_OP_MMA_SP, ".kind::" }, { PTX_OP_MMA_SP_ORDERED, ".kind::" }, { PTX_OP_LDMATRIX, ".m16n16" }, { PTX_OP_LDMATRIX, ".m8n16" },
         { PTX_OP_LDMATRIX, ".b8" }, { PTX_OP_STMATRIX, ".m16n8" }, { PTX_OP_STMATRIX, ".b8" },
     };
     if (!(row->mods & M_MATRIX))

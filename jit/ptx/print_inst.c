@@ -152,7 +152,7 @@ static void
 matrix_modifiers(const struct ptx_inst *in, struct cw_buf *out)
 {
     const struct op_row *row = &ptx_op_rows[in->op];
-    bool mma = in->op == PTX_OP_MMA, wmma = in->op == PTX_OP_WMMA_MMA;
+    bool mma = in->op == PTX_OP_MMA || in->op == PTX_OP_MMA_SP || in->op == PTX_OP_MMA_SP_ORDERED, wmma = in->op == PTX_OP_WMMA_MMA;
     field(out, row, MF_MFRAG, PTX_AUX(in, MFRAG));
     if (wmma) {
         field(out, row, MF_BOOLOP, in->boolop);

@@ -198,7 +198,7 @@ test_matrices(void)
     CHECK(i[6].op == PTX_OP_LDMATRIX && PTX_AUX(&i[6], MNUM) == 2 && (i[6].aux >> PTX_AUX_MTRANS & 1));
     CHECK(i[7].op == PTX_OP_STMATRIX && PTX_AUX(&i[7], MNUM) == 1 && i[8].op == PTX_OP_MOVMATRIX && i[8].noperands == 2);
     CHECK(i[9].op == PTX_OP_LDMATRIX && i[9].operand[0].kind == PTX_OPND_TEXT);
-    CHECK(i[10].op == PTX_OP_MMA_SP && i[10].operand[0].kind == PTX_OPND_TEXT);
+    CHECK(i[10].op == PTX_OP_MMA_SP && i[10].noperands == 6 && i[10].operand[1].count == 2 && i[10].operand[5].imm == 0);
     ptx_module_destroy(m);
 }
 

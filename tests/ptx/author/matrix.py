@@ -246,9 +246,10 @@ class Form:
 
 class Sparse(Form):
     """mma.sp (9.7.14.6): half of a row of A is stored, as the fragment of a dense matrix of half the columns. Two bits each say which of four
-    neighbours an element is; of tf32 four bits which of two; of 4-bit integers which two of eight. A lane's word of metadata is for 16 bits of row
-    lane / 4, in its low half, and of the row 8 below. The words of a row are one of four lanes' (the selector says which), of two
-    lanes, or of all four."""
+    neighbours an element is; of tf32 four bits which of two; of 4-bit integers which two pairs of eight. Of 16-bit floats and tf32 a
+    lane's word of metadata has 16 bits for row lane / 4, in its low half, and 16 for the row 8 below: of the lane that the selector says,
+    or of two lanes. Of smaller elements the first of two lanes is for row lane / 4, the other for the row 8 below: of the two that the
+    selector says, or of all four."""
     def __init__(self, op, shape, d, a, b, c, sm, selector, sat=False, ordered=True):
         name = f"sp_{shape}_{d}_{a}" + (f"_{b}" if b != a else '') + (f"_{c}" if c != d else '') + ('_sat' if sat else '') + f"_{selector}" + ('' if ordered else '_any')
         full = f"{op}.sync.aligned.{shape}.row.col" + ('.satfinite' if sat else '') + f".{d}.{a}.{b}.{c}"
@@ -260,6 +261,13 @@ class Sparse(Form):
         self.parameter = ", .param .u64 meta"
         self.load = "    .reg .b32 %e; ld.param.u64 %off, [meta]; mad.wide.u32 %off, %lane, 4, %off; ld.global.b32 %e, [%off];\n"
         self.operands = f", %e, {selector}"
+
+    def twin(self):
+        """The same by the other mnemonic, with one test."""
+        op = 'mma.sp' if 'ordered' in self.op else 'mma.sp::ordered_metadata'
+        t = Sparse(op, self.shape, *self.t, self.sm, self.selector, self.sat)
+        t.name, t.few = self.name + '_twin', True
+        return t
 
     def metadata(self):
         if self.chunk == 2:
@@ -275,8 +283,11 @@ class Sparse(Form):
         n = self.k // self.chunk                # fours of bits of a row
         stored = self.chunk // 2                # elements that they are for
         c, i = divmod(k, stored)
-        lane = row % 8 * 4 + (self.selector if n == 4 else 2 * self.selector + c // 4 if n == 8 else c // 4)
-        bits = meta[lane] >> 16 * (row // 8) + 4 * (c % 4) & 15
+        if BITS[self.t[1]] > 8:
+            lane, at = self.selector if n == 4 else 2 * self.selector + c // 4, 4 * (row // 8) + c % 4
+        else:
+            lane, at = 2 * self.selector + row // 8 + 2 * (c // 8), c % 8
+        bits = meta[row % 8 * 4 + lane] >> 4 * at & 15
         if self.chunk == 2:
             return 2 * c + (bits == 0b1110)
         if self.chunk == 8:
@@ -330,12 +341,14 @@ def cases(f):
         return dict(seed=seed, m=(x[0], y[0], z[0]), o=(x[1], y[1], z[1]), low=low)
     if a in FMT:
         yield 'exact', p(1, ONES[a], ONES[b], ONES[c]), True
-        if getattr(f, 'gap', None) is not None:
+        if getattr(f, 'gap', None) is not None or getattr(f, 'few', False):
             return
         yield 'close', p(2, MID[a], MID[b], MID[c], M32), False
         yield 'any', p(3, ANY, ANY, ANY, M32), False
     else:
         yield 'any', p(1, ANY, ANY, ANY), True
+        if getattr(f, 'few', False):
+            return
         if f.sat:
             yield 'high', p(2, ANY, ANY, (0x8000ffff, 0x7fff0000)), True
         else:
@@ -632,14 +645,29 @@ def main():
     forms += [Sparse(op, s, 'f32', 'bf16', 'bf16', 'f32', 80, x) for op, s, x in ((sp, 'm16n8k16', 2), (ordered, 'm16n8k32', 0))]
     forms += [Sparse(op, s, 'f32', 'tf32', 'tf32', 'f32', 80, x) for op, s, x in
               ((sp, 'm16n8k8', 0), (ordered, 'm16n8k8', 3), (ordered, 'm16n8k16', 0), (sp, 'm16n8k16', 1))]
+    def all_forms(forms):
+        """And what of types, .satfinite and mnemonics is missing."""
+        have = {(f.op, f.shape, f.t, f.sat) for f in forms}
+        for f in list(forms):
+            twins = [f.twin()]
+            if f.t[0] == 's32':
+                other = Sparse('mma.sp', f.shape, *f.t, f.sm, f.selector, not f.sat)
+                other.few = True
+                twins += [other, other.twin()]
+            for t in twins:
+                if (t.op, t.shape, t.t, t.sat) not in have:
+                    have.add((t.op, t.shape, t.t, t.sat))
+                    forms.append(t)
+        return forms
+    forms = all_forms(forms)
     jobs += write('sparse', head('mma.sp of f16, bf16 and tf32', '8.5', 80), forms)
     fp8 = [Sparse(sp if a == b else ordered, 'm16n8k64', 'f32', a, b, 'f32', 89, 0) for a in ('e4m3', 'e5m2') for b in ('e4m3', 'e5m2')]
-    jobs += write('sparse_fp8', head('mma.sp of e4m3 and e5m2', '8.5', 89), fp8)
+    jobs += write('sparse_fp8', head('mma.sp of e4m3 and e5m2', '8.5', 89), all_forms(fp8))
     forms = [Sparse(sp if sat else ordered, s, 's32', a, b, 's32', 80, x, sat) for t in ('8', '4') for s, x in
              ((('m16n8k32', 0), ('m16n8k32', 1), ('m16n8k64', 0)) if t == '8' else (('m16n8k64', 0), ('m16n8k64', 1), ('m16n8k128', 0)))
              for a, b, sat in (('s' + t, 's' + t, False), ('u' + t, 'u' + t, True), ('s' + t, 'u' + t, True), ('u' + t, 's' + t, False))]
     forms += [Sparse(sp, 'm16n8k32', 's32', 's8', 's8', 's32', 80, 0, ordered=False), Sparse(sp, 'm16n8k128', 's32', 's4', 's4', 's32', 80, 0, ordered=False)]
-    jobs += write('sparse_int', head('mma.sp of s8, u8, s4 and u4', '8.5', 80), forms)
+    jobs += write('sparse_int', head('mma.sp of s8, u8, s4 and u4', '8.5', 80), all_forms(forms))
     w = []
     for shape in ('m16n16k16', 'm8n32k16', 'm32n8k16'):
         w += [Wmma(shape, 'f32', 'f16', 'f32', 'row', 'col'), Wmma(shape, 'f16', 'f16', 'f16', 'col', 'row', 'col', 'row'),
