@@ -22,8 +22,10 @@ static void *
 heap(struct cwb_context *c)
 {
     struct cwd_heap head = { .size = c->heap_limit, .top = sizeof head };
-    if (!c->heap && hip.hipMalloc(&c->heap, head.size > sizeof head ? head.size : sizeof head) == hipSuccess &&
-        hip.hipMemcpy(c->heap, &head, sizeof head, hipMemcpyDefault) != hipSuccess) {
+    size_t size = head.size > sizeof head ? head.size : sizeof head;
+    if (!c->heap && hip.hipMalloc(&c->heap, size) == hipSuccess &&
+        (hip.hipMemsetD32Async(c->heap, 0, size / 4, NULL) != hipSuccess || hip.hipStreamSynchronize(NULL) != hipSuccess ||
+         hip.hipMemcpy(c->heap, &head, sizeof head, hipMemcpyDefault) != hipSuccess)) {
         (void)hip.hipFree(c->heap);
         c->heap = NULL;
     }
@@ -86,7 +88,7 @@ cwb_result
 hip_heap_limit(struct cwb_context *c, size_t bytes)
 {
     pthread_mutex_lock(&c->shared_lock);
-    cwb_result r = c->heap && bytes != c->heap_limit ? CWB_INVALID : CWB_OK;
+    cwb_result r = bytes >> 36 || (c->heap && bytes != c->heap_limit) ? CWB_INVALID : CWB_OK;
     if (r == CWB_OK)
         c->heap_limit = bytes;
     pthread_mutex_unlock(&c->shared_lock);

@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Device library, part "heap": malloc and free of kernels (CUDA C++ Programming Guide, "Dynamic Global Memory Allocation"). Blocks have
- * sizes 2^k; those that were freed wait in a list of their size, a stack of offsets whose head counts changes; new ones are taken
- * from the end of what was ever used. Nobody waits for anybody, so lanes of a wave may do as they please. */
+ * Device library, part "heap": malloc and free of kernels (CUDA C++ Programming Guide, "Dynamic Global Memory Allocation").
+ * The heap is blocks one behind another, each with a header, up to `top`; what is behind that was never used. Free blocks wait in lists by
+ * size class, four between powers of two: stacks of offsets whose heads count changes. A request is rounded up to a class, so any
+ * block of that class will do; else it is taken from behind `top`. Both without locks: nobody waits for anybody.
+ * Where neither has any, a lock is taken: under it larger blocks are split, and, when that is not enough and enough was freed
+ * since the last time, neighbours that are free are joined. Only there, so that nobody finds a list empty whose block is being split. */
 #include "jit/devlib/heap.h"
 
+#include <stdbool.h>
+
 #define GLOBAL __MEMORY_SCOPE_DEVICE
+#define LOAD(p, order) __scoped_atomic_load_n(p, __ATOMIC_##order, GLOBAL)
+#define STORE(p, v, order) __scoped_atomic_store_n(p, v, __ATOMIC_##order, GLOBAL)
 
 enum { MAGIC = 0x68656170 };
+enum use { FREE, USED, TAKEN };         /* TAKEN: out of its list, to be joined */
+enum { BATCH = 32, SMALL = 64 };        /* small blocks are cut so many at once from a larger one: a warp's */
+enum { RARELY = 64 };                   /* joining is worth its time when a unit was freed for each so many blocks, or what is asked for */
 
-/* In front of each block's 2^k - 16 bytes. `next`: of a free block, the unit of the next one. */
+/* Sizes and offsets are in units of 16 bytes. A block has two at least, so that a free one has room behind its header. */
 struct block {
-    uint32_t magic, k, next, used;
+    uint32_t magic, size, next, use;    /* next: in its list */
+    uint32_t taken;                     /* of a block that is TAKEN: the next such */
 };
 
 static struct block *
@@ -19,28 +30,194 @@ at_unit(struct cwd_heap *h, uint32_t unit)
     return (struct block *)((char *)h + (uint64_t)unit * 16);
 }
 
-static struct block *
-take_free(struct cwd_heap *h, uint32_t k)
+static uint32_t
+unit_of(struct cwd_heap *h, const struct block *b)
 {
-    uint64_t head = __scoped_atomic_load_n(&h->free[k], __ATOMIC_ACQUIRE, GLOBAL), next;
+    return (uint32_t)((uint64_t)((const char *)b - (const char *)h) / 16);
+}
+
+/* ---- classes ---- */
+
+/* The largest class that a block of n units, two or more, is in. */
+static uint32_t
+class_of(uint32_t n)
+{
+    uint32_t k = 31 - (uint32_t)__builtin_clz(n);
+    return 4 * k + ((k > 1 ? n >> (k - 2) : n << 1) & 3);
+}
+
+static uint32_t
+class_size(uint32_t c)
+{
+    uint32_t k = c / 4, sub = 4 + c % 4;
+    return k > 1 ? sub << (k - 2) : sub >> 1;
+}
+
+/* ---- lists ---- */
+
+static void
+push(struct cwd_heap *h, struct block *b)
+{
+    uint64_t *list = &h->free[class_of(b->size)], head = LOAD(list, RELAXED), next;
+    STORE(&b->use, FREE, RELAXED);
     do {
-        if (!(uint32_t)head)
-            return 0;
-        next = __scoped_atomic_load_n(&at_unit(h, (uint32_t)head)->next, __ATOMIC_RELAXED, GLOBAL) | ((head >> 32) + 1) << 32;
-    } while (!__scoped_atomic_compare_exchange_n(&h->free[k], &head, next, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE, GLOBAL));
-    return at_unit(h, (uint32_t)head);
+        STORE(&b->next, (uint32_t)head, RELAXED);
+        next = unit_of(h, b) | ((head >> 32) + 1) << 32;
+    } while (!__scoped_atomic_compare_exchange_n(list, &head, next, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED, GLOBAL));
+}
+
+/* Of a block that may be out of its list by now, and another's memory: what is read then is of no use, nor is it used. */
+static __attribute__((no_sanitize("thread"))) uint32_t
+next_of(const struct block *b)
+{
+    return LOAD(&b->next, RELAXED);
 }
 
 static struct block *
-take_new(struct cwd_heap *h, uint32_t k)
+pop(struct cwd_heap *h, uint32_t c)
 {
-    uint64_t size = 1ull << k, top = __scoped_atomic_load_n(&h->top, __ATOMIC_RELAXED, GLOBAL);
+    uint64_t head = LOAD(&h->free[c], ACQUIRE), next;
+    do {
+        if (!(uint32_t)head)
+            return 0;
+        next = next_of(at_unit(h, (uint32_t)head)) | ((head >> 32) + 1) << 32;
+    } while (!__scoped_atomic_compare_exchange_n(&h->free[c], &head, next, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE, GLOBAL));
+    return at_unit(h, (uint32_t)head);
+}
+
+/* A header, where there was none. Who goes from block to block goes on behind it once it has its magic number. */
+static struct block *
+make(struct block *b, uint32_t size, enum use use)
+{
+    STORE(&b->size, size, RELAXED);
+    STORE(&b->use, use, RELAXED);
+    STORE(&b->magic, MAGIC, RELEASE);
+    return b;
+}
+
+static struct block *
+take_new(struct cwd_heap *h, uint32_t n)
+{
+    uint64_t size = (uint64_t)n * 16, top = LOAD(&h->top, RELAXED);
     do
         if (top > h->size || size > h->size - top)
             return 0;
     while (!__scoped_atomic_compare_exchange_n(&h->top, &top, top + size, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED, GLOBAL));
-    return (struct block *)((char *)h + top);
+    return make((struct block *)((char *)h + top), n, USED);
 }
+
+/* ---- under the lock ---- */
+
+/* A block of class c from one of it or above, which is cut into several where it is much larger. */
+static struct block *
+carve(struct cwd_heap *h, uint32_t c)
+{
+    struct block *b = 0;
+    uint32_t need = class_size(c);
+    for (uint32_t from = c; from < CWD_HEAP_CLASSES && !b; from++)
+        b = pop(h, from);
+    if (!b || b->size - need < 2 || b->size - need < need / 4)     /* the rest would hardly be of use */
+        return b;
+    /* All parts get their headers before the first one shrinks, and that before they are in lists: whoever takes them from there will
+     * also meet them on the way from block to block. */
+    uint32_t rest = b->size - need, first = unit_of(h, b) + need, at = first;
+    for (uint32_t i = 1; i < BATCH && need <= SMALL && rest >= 2 * need; i++, at += need, rest -= need)
+        make(at_unit(h, at), need, FREE);
+    make(at_unit(h, at), rest, FREE);
+    STORE(&b->size, need, RELEASE);
+    for (uint32_t p = first, size; p <= at; p += size) {
+        struct block *part = at_unit(h, p);
+        size = part->size;
+        push(h, part);
+    }
+    __scoped_atomic_fetch_add(&h->freed, at - first, __ATOMIC_RELAXED, GLOBAL);     /* could be joined again */
+    return b;
+}
+
+/* Take all that is in the lists; gives a list by `taken`. */
+static uint32_t
+take_all(struct cwd_heap *h)
+{
+    uint32_t taken = 0;
+    for (uint32_t c = 0; c < CWD_HEAP_CLASSES; c++) {
+        uint64_t head = LOAD(&h->free[c], ACQUIRE);
+        while ((uint32_t)head && !__scoped_atomic_compare_exchange_n(&h->free[c], &head, ((head >> 32) + 1) << 32, 0, __ATOMIC_ACQ_REL,
+                                                                     __ATOMIC_ACQUIRE, GLOBAL))
+            ;
+        for (uint32_t u = (uint32_t)head; u;) {
+            struct block *b = at_unit(h, u);
+            uint32_t next = b->next;
+            STORE(&b->use, TAKEN, RELAXED);
+            b->taken = taken;
+            taken = u;
+            u = next;
+        }
+    }
+    return taken;
+}
+
+/* Neighbours in the lists become one, and with what is behind them and was never used. */
+static void
+join(struct cwd_heap *h)
+{
+    uint32_t joined = 0, at = sizeof *h / 16, left = 0;
+    STORE(&h->freed_seen, LOAD(&h->freed, ACQUIRE), RELAXED);
+    uint32_t taken = take_all(h);
+    struct block *run = 0;
+    uint64_t top = LOAD(&h->top, RELAXED);
+    for (;;) {
+        struct block *b = at_unit(h, at);
+        bool known = (uint64_t)at * 16 < top && LOAD(&b->magic, ACQUIRE) == MAGIC;     /* else it is just being made */
+        uint32_t size = known ? LOAD(&b->size, ACQUIRE) : 0;
+        if (known && LOAD(&b->use, RELAXED) == TAKEN) {
+            if (!run) {
+                left++;
+                run = b;
+                run->next = joined;     /* not in the lists yet: `taken` behind it must stay */
+                joined = at;
+            } else {
+                run->size += size;
+            }
+        } else if (!known || size < 2 || size > h->size / 16) {
+            break;
+        } else {
+            left++;
+            run = 0;
+        }
+        at += size;
+    }
+    uint64_t end = h->size & ~15ull;
+    if (run && (uint64_t)at * 16 == top && end > top &&
+        __scoped_atomic_compare_exchange_n(&h->top, &top, end, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED, GLOBAL))
+        run->size += (uint32_t)((end - top) / 16);
+    /* What lies behind the place where the walk ended. */
+    for (uint32_t u = taken; u; u = at_unit(h, u)->taken)
+        if (u >= at) {
+            at_unit(h, u)->next = joined;
+            joined = u;
+        }
+    while (joined) {
+        struct block *b = at_unit(h, joined);
+        joined = b->next;
+        push(h, b);
+    }
+    STORE(&h->left, left, RELAXED);
+}
+
+static __attribute__((noinline)) struct block *
+take_rare(struct cwd_heap *h, uint32_t c)
+{
+    struct block *b = carve(h, c);
+    if (b)
+        return b;
+    uint32_t fresh = LOAD(&h->freed, RELAXED) - LOAD(&h->freed_seen, RELAXED);
+    if (!fresh || (fresh < class_size(c) && fresh < LOAD(&h->left, RELAXED) / RARELY))
+        return 0;
+    join(h);
+    return carve(h, c);
+}
+
+/* ---- what kernels call ---- */
 
 /* NULL when there is no room. */
 void *
@@ -48,34 +225,39 @@ cwd_heap_malloc(struct cwd_heap *h, uint64_t size)
 {
     if (!size || size > h->size)
         return 0;
-    uint32_t k = 64 - (uint32_t)__builtin_clzll(size + sizeof(struct block) - 1);
-    if (k < 5)
-        k = 5;
-    struct block *b = take_free(h, k);
+    uint32_t n = (uint32_t)((size + 31) / 16), c = class_of(n);
+    c += class_size(c) < n;
+    if (c >= CWD_HEAP_CLASSES)
+        return 0;
+    struct block *b = pop(h, c);
     if (!b)
-        b = take_new(h, k);
+        b = take_new(h, class_size(c));
+    /* As in wide.c: what is done under the lock must stay in the loop, in which lanes of a wave take turns. */
+    for (uint32_t done = b != 0; !done;) {
+        if (!__scoped_atomic_exchange_n(&h->lock, 1, __ATOMIC_ACQUIRE, GLOBAL)) {
+            b = take_rare(h, c);
+            STORE(&h->lock, 0, RELEASE);
+            done = 1;
+        }
+        __asm__ volatile("" : "+v"(done));
+    }
     if (!b)
         return 0;
-    b->magic = MAGIC;
-    b->k = k;
-    b->used = 1;
-    return b + 1;
+    STORE(&b->use, USED, RELAXED);
+    return (char *)b + 16;
 }
 
 void
 cwd_heap_free(struct cwd_heap *h, void *p)
 {
-    struct block *b = (struct block *)p - 1;
+    struct block *b = (struct block *)((char *)p - 16);
     uint64_t from = (uint64_t)((char *)b - (char *)h);
     if (!p)
         return;
     /* What malloc did not give, or free has had already, ends the kernel. */
-    if (from < sizeof *h || from >= h->size || from & 15 || b->magic != MAGIC || !b->used)
+    if (from < sizeof *h || from >= h->size || from & 15 || b->magic != MAGIC || LOAD(&b->use, RELAXED) != USED)
         __builtin_trap();
-    b->used = 0;
-    uint64_t head = __scoped_atomic_load_n(&h->free[b->k], __ATOMIC_RELAXED, GLOBAL), next;
-    do {
-        __scoped_atomic_store_n(&b->next, (uint32_t)head, __ATOMIC_RELAXED, GLOBAL);
-        next = from / 16 | ((head >> 32) + 1) << 32;
-    } while (!__scoped_atomic_compare_exchange_n(&h->free[b->k], &head, next, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED, GLOBAL));
+    uint32_t size = b->size;
+    push(h, b);
+    __scoped_atomic_fetch_add(&h->freed, size, __ATOMIC_RELEASE, GLOBAL);
 }

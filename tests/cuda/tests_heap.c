@@ -2,7 +2,6 @@
  * Expectations for heap.cu. The heap is 512 KiB in all of them, set before the first launch. */
 #include "tests/cuda/harness.h"
 
-#include <string.h>
 
 enum { HEAP = 512 << 10, LIMIT_MALLOC_HEAP = 2, MOST = 1024 };
 
@@ -17,18 +16,7 @@ limit_heap(void)
 
 static const uint32_t zeros[MOST];
 
-/* The heap of AMD devices (jit/devlib/heap.c) has blocks of 2^k bytes and does not make others of freed ones. */
-static bool
-joins_blocks(void)
-{
-    CUdevice device;
-    char name[256];
-    MUST(cu.cuDeviceGet(&device, 0));
-    MUST(cu.cuDeviceGetName(name, sizeof name, device));
-    return !strstr(name, "AMD gfx");
-}
-
-/* More than the heap has never is; and where blocks are joined, what the kernels before allocated must be free and in one piece. */
+/* More than the heap has never is; and what the kernels before allocated must be free and in one piece. */
 static void
 check_whole(CUmodule m, const char *what, unsigned variant)
 {
@@ -36,7 +24,7 @@ check_whole(CUmodule m, const char *what, unsigned variant)
     static const uint32_t want[] = { 0, 0, 0, 0, 1, 1, 1, 1, 1, 1 };
     enum { N = sizeof want / sizeof *want };
     uint32_t got[N];
-    unsigned n = joins_blocks() ? N : 4;
+    unsigned n = N;
     CUdeviceptr in = buffer_new(sizes, sizeof sizes), out = buffer_new(NULL, sizeof got);
     LAUNCH(get_function(m, "heap_sizes"), D1(1), D1(1), 0, &in, &out, &n);
     buffer_read(got, out, sizeof got);
