@@ -424,11 +424,22 @@ compile(const struct cwj_api *jit, const struct options *o, const struct found *
     return code;
 }
 
-/* LLVM has thousands of global objects, and taking them apart is some per cent of what a small file takes. */
+/* LLVM has thousands of global objects, and taking them apart is some per cent of what a small file takes; so is noting at the start that
+ * it be done. */
+#ifdef CUDAWAY_CC_ALONE
+int __cxa_atexit(void (*destroy)(void *), void *object, void *library);
+
+int
+__cxa_atexit(void (*destroy)(void *), void *object, void *library)
+{
+    return 0;
+}
+#endif
+
 static _Noreturn void
 leave(int code)
 {
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__     /* they report on exit */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || defined CUDAWAY_CC_EXITS     /* they, and BOLT's counters, report on exit */
     exit(code);
 #else
     if (fflush(NULL) && !code)

@@ -6,6 +6,7 @@
 #include "jit/jit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,6 +16,28 @@
 
 enum { MAX_CODE_OBJECT = 1 << 30 };
 
+/* A new file in a folder that is ours alone. */
+static bool
+write_file(const char *name, const struct cw_buf *b)
+{
+    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    for (size_t off = 0; off < b->size;) {
+        ssize_t w = write(fd, b->data + off, b->size - off);
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w <= 0) {
+            int saved = w ? errno : ENOSPC;
+            close(fd);
+            errno = saved;
+            return false;
+        }
+        off += (size_t)w;
+    }
+    return !close(fd);
+}
+
 /* The objects' names, `stride` bytes apart. */
 static cw_result
 write_objects(const char *dir, struct cw_buf *const *objects, size_t n, char *names, size_t stride, struct cwj_diags *diags)
@@ -22,7 +45,7 @@ write_objects(const char *dir, struct cw_buf *const *objects, size_t n, char *na
     for (size_t i = 0; i < n; i++) {
         char *name = names + i * stride;
         snprintf(name, stride, "%s/%zu.o", dir, i);
-        if (cw_file_write_atomic(name, objects[i]->data, objects[i]->size, 0600)) {
+        if (!write_file(name, objects[i])) {
             cwj_diag_add(diags, PTX_ERROR, 5905, 0, 0, "cannot write %s: %s", name, strerror(errno));
             return CW_ERR_IO;
         }
@@ -36,7 +59,7 @@ link_files(bool amdgcn, const char *names, size_t stride, size_t n, const char *
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static const char *const code_object[] = { "-shared", "--no-undefined", "--eh-frame-hdr" };
-    const char **argv = calloc(n + 8, sizeof *argv);
+    const char **argv = calloc(n + 9, sizeof *argv);
     if (!argv)
         return CW_ERR_NOMEM;
     struct cw_buf messages;
@@ -48,6 +71,7 @@ link_files(bool amdgcn, const char *names, size_t stride, size_t n, const char *
     for (unsigned i = 0; amdgcn && i < sizeof code_object / sizeof *code_object; i++)
         argv[argc++] = code_object[i];
     argv[argc++] = "--threads=1";
+    argv[argc++] = "--no-mmap-output-file";     /* which costs less: the file is small, and soon gone */
     argv[argc++] = "-o";
     argv[argc++] = linked;
     for (size_t i = 0; i < n; i++)
