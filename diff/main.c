@@ -43,6 +43,8 @@ struct diff {
     int app_status;
     unsigned launches, differ, skipped;
     bool output_failed;
+    bool locate;
+    char *first;                        /* dump of the first launch with another result, if kept */
 };
 
 static void __attribute__((format(printf, 1, 2)))
@@ -70,6 +72,8 @@ usage(FILE *out)
           "  -o, --output DIR        where dumps of launches that differ are kept (default cudaway-diff-PROGRAM)\n"
           "      --kernels REGEX     compare only kernels whose name matches\n"
           "      --ulp N             floats may differ by N units in the last place (default 0: every bit counts)\n"
+          "      --locate            at the end, name the thread and the first instruction that made the first difference\n"
+          "                          (cudaway-replay --locate on the dump that is kept)\n"
           "  -h, --help              print this\n\n"
           "Exit status: 0 all the same, 1 something differs, 2 trouble (or the program failed).\n", out);
 }
@@ -289,7 +293,7 @@ start_program(struct diff *d)
 
 /* Keep the dump of a launch that differs, compressed. */
 static void
-keep(struct diff *d, const char *path, unsigned launch, const char *kernel)
+keep(struct diff *d, const char *path, unsigned launch, const char *kernel, bool differs)
 {
     char name[PATH_MAX], plain[100];
     struct cwd_dump dump;
@@ -319,10 +323,10 @@ keep(struct diff *d, const char *path, unsigned launch, const char *kernel)
         return;
     }
     say("  kept as %s", name);
+    if (differs && !d->first)
+        d->first = strdup(name);
 }
 
-/* The place for naming the first PTX instruction whose result differs, which needs an instrumented run of both sides; until then
- * the report ends with the first element. */
 static void
 compare(struct diff *d, unsigned launch, const char *path, const char *kernel)
 {
@@ -335,7 +339,7 @@ compare(struct diff *d, unsigned launch, const char *path, const char *kernel)
         say("%s, launch %u: %s", kernel, launch, status == 1 ? "the results differ" : "the subject did not run it");
         for (char *line = lines.data, *end; line && (end = strchr(line, '\n')); line = end + 1)
             say("  %.*s", (int)(end - line), line);
-        keep(d, path, launch, kernel);
+        keep(d, path, launch, kernel, status == 1);
     }
     cw_buf_finish(&lines);
 }
@@ -421,15 +425,41 @@ summary(struct diff *d)
     return failed || d->skipped || !d->launches ? TROUBLE : SAME;
 }
 
+/* Its report goes where this program's does. */
+static void
+locate(const struct diff *d)
+{
+    char ulp[16];
+    int status = 0;
+    snprintf(ulp, sizeof ulp, "%u", d->subject.ulp);
+    say("looking for the cause in %s", d->first);
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGINT, SIG_DFL);
+        signal(SIGQUIT, SIG_DFL);
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+        if (d->native)
+            setenv("CUDAWAY_CUDA_LIBRARY", d->native, 1);
+        execl(d->subject.replay, d->subject.replay, "--locate", "--on", d->subject.device, "--against", d->reference, "--ulp", ulp, d->first, (char *)NULL);
+        _exit(127);
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) > 2)
+        say("cudaway-replay --locate failed");
+    else if (!WEXITSTATUS(status))
+        say("that launch alone gives the same results on both");
+}
+
 int
 main(int argc, char **argv)
 {
-    enum { REFERENCE = 256, SUBJECT, KERNELS, ULP };
+    enum { REFERENCE = 256, SUBJECT, KERNELS, ULP, LOCATE };
     static const struct option options[] = {
         { "reference", required_argument, NULL, REFERENCE }, { "subject", required_argument, NULL, SUBJECT },
         { "kernels", required_argument, NULL, KERNELS },     { "ulp", required_argument, NULL, ULP },
         { "output", required_argument, NULL, 'o' },          { "help", no_argument, NULL, 'h' },
-        { 0 },
+        { "locate", no_argument, NULL, LOCATE },             { 0 },
     };
     struct diff d = { .listener = -1 };
     for (int c; (c = getopt_long(argc, argv, "+o:h", options, NULL)) != -1;) {
@@ -439,6 +469,7 @@ main(int argc, char **argv)
         case REFERENCE: d.reference = optarg; break;
         case SUBJECT:   d.subject.device = optarg; break;
         case 'o':       d.output = optarg; break;
+        case LOCATE:    d.locate = true; break;
         case KERNELS:
             d.kernels = optarg;
             if (regcomp(&r, optarg, REG_EXTENDED | REG_NOSUB)) {
@@ -491,12 +522,15 @@ main(int argc, char **argv)
         }
     }
     subject_stop(&d.subject);
+    if (d.locate && d.first)
+        locate(&d);
     remove_folder(&d);
     cw_buf_finish(&why);
     free((char *)d.subject.replay);
     free(d.layer);
     free(d.native);
     free(d.folder);
+    free(d.first);
     free(folder);
     return status;
 }

@@ -381,6 +381,20 @@ written_address(const struct ptx_inst *in)
     return at < in->noperands && in->operand[at].kind == PTX_OPND_ADDR ? &in->operand[at] : NULL;
 }
 
+/* What WATCH looks at: the address that is written, or else read, in memory that threads share; NULL: none. */
+static const struct ptx_operand *
+watched_address(const struct ptx_inst *in, uint8_t *space, bool *load)
+{
+    const struct ptx_operand *a = written_address(in);
+    *load = !a;
+    if (!a)
+        a = read_address(in);
+    if (!a)
+        return NULL;
+    *space = in->op == PTX_OP_CP_ASYNC ? PTX_SPACE_SHARED : space_of(in, a);
+    return *space == PTX_SPACE_GENERIC || *space == PTX_SPACE_GLOBAL || *space == PTX_SPACE_SHARED ? a : NULL;
+}
+
 /* ---- TRACE ------------------------------------------------------------------------------------------------------------------- */
 
 static void
@@ -445,9 +459,9 @@ trace_entry(struct rewrite *w, uint32_t id)
 static void
 watch_before(struct rewrite *w, const struct ptx_inst *in)
 {
-    const struct ptx_operand *a = written_address(in);
-    if (!a)
-        a = read_address(in);
+    uint8_t space;
+    bool load;
+    const struct ptx_operand *a = watched_address(in, &space, &load);
     if (!a)
         return;
     if (in->has_guard)
@@ -504,14 +518,10 @@ watch_value(struct rewrite *w, const struct ptx_operand *o)
 static void
 watch_behind(struct rewrite *w, uint32_t id, const struct ptx_inst *in)
 {
-    const struct ptx_operand *a = written_address(in), *value;
-    bool load = !a;
-    if (!a)
-        a = read_address(in);
-    if (!a)
-        return;
-    uint8_t space = in->op == PTX_OP_CP_ASYNC ? PTX_SPACE_SHARED : space_of(in, a);
-    if (space != PTX_SPACE_GENERIC && space != PTX_SPACE_GLOBAL && space != PTX_SPACE_SHARED)
+    const struct ptx_operand *value;
+    uint8_t space;
+    bool load;
+    if (!watched_address(in, &space, &load))
         return;
     watch_space(w, space, in->has_guard);
     unsigned bytes = ptx_type_bits((ptx_type)in->type[0]) / 8;

@@ -229,7 +229,7 @@ cwl_parse(struct cwl_side *s, unsigned cc, struct cwd_error *e)
 /* ---- a rewritten one --------------------------------------------------------------------------------------------------------- */
 
 static cw_result
-rewritten(struct cwl_side *s, enum cwi_mode mode, uint64_t bytes, struct cw_buf *texts, struct cwd_input *inputs, struct cwd_error *e)
+rewritten(const struct cwl_side *s, enum cwi_mode mode, uint64_t bytes, struct cw_buf *texts, struct cwd_input *inputs, struct cwd_error *e)
 {
     for (uint32_t i = 0; i < s->program.ntexts; i++) {
         cw_result r = cwi_rewrite(&s->program, i, mode, s->dump.kernel, s->dump.block, bytes, &texts[i], e);
@@ -241,9 +241,8 @@ rewritten(struct cwl_side *s, enum cwi_mode mode, uint64_t bytes, struct cw_buf 
 }
 
 cw_result
-cwl_run_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, struct cwd_error *e)
+cwl_write_rewritten(const struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, const char *path, struct cwd_error *e)
 {
-    char in[PATH_MAX];
     struct cwd_dump d = s->dump;
     uint32_t n = s->program.ntexts;
     struct cw_buf *texts = calloc(n + (size_t)1, sizeof *texts);
@@ -251,29 +250,20 @@ cwl_run_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64_t control
     struct cwd_buffer *buffers = calloc(d.nbuffers + (size_t)1, sizeof *buffers);
     uint8_t *before = calloc(1, bytes);
     cw_result r = texts && inputs && buffers && before ? CW_OK : cwd_fail(e, CW_ERR_NOMEM, "out of memory");
-    path_of(s, "in", in);
     if (r == CW_OK)
         r = rewritten(s, mode, bytes, texts, inputs, e);
     if (r == CW_OK) {
         memcpy(before, control, 128);
         if (d.nbuffers)
             memcpy(buffers, d.buffers, d.nbuffers * sizeof *buffers);
-        buffers[d.nbuffers] = (struct cwd_buffer){ .kind = CWD_VARIABLE, .name = CWI_VARIABLE, .address = NOWHERE, .size = bytes, .before = before };
+        buffers[d.nbuffers] = (struct cwd_buffer){ .kind = CWD_VARIABLE, .name = CWI_VARIABLE, .address = NOWHERE, .size = bytes, .before = before,
+                                                   .after = before };
         d.buffers = buffers;
         d.nbuffers++;
         d.inputs = inputs;
         d.ninputs = n;
         d.linked = d.linked || n > 1;
-        r = cwd_write(&d, in, CWD_STORED, e);
-    }
-    if (r == CW_OK)
-        r = run(s, in, e);
-    unlink(in);
-    if (r == CW_OK) {
-        const struct cwd_buffer *b = s->result.nbuffers == d.nbuffers ? &s->result.buffers[d.nbuffers - 1] : NULL;
-        s->log = b ? b->after : NULL;
-        if (!s->log)
-            r = cwd_fail(e, CW_ERR_INTERNAL, "%s: the records of the run are missing", s->label);
+        r = cwd_write(&d, path, CWD_STORED, e);
     }
     for (uint32_t i = 0; texts && i < n; i++)
         cw_buf_finish(&texts[i]);
@@ -282,4 +272,20 @@ cwl_run_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64_t control
     free(buffers);
     free(before);
     return r;
+}
+
+cw_result
+cwl_run_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, struct cwd_error *e)
+{
+    char in[PATH_MAX];
+    path_of(s, "in", in);
+    cw_result r = cwl_write_rewritten(s, mode, control, bytes, in, e);
+    if (r == CW_OK)
+        r = run(s, in, e);
+    unlink(in);
+    if (r != CW_OK)
+        return r;
+    const struct cwd_buffer *b = s->result.nbuffers == s->dump.nbuffers + 1 ? &s->result.buffers[s->dump.nbuffers] : NULL;
+    s->log = b ? b->after : NULL;
+    return s->log ? CW_OK : cwd_fail(e, CW_ERR_INTERNAL, "%s: the records of the run are missing", s->label);
 }

@@ -28,7 +28,10 @@ void cwl_close(struct cwl_side *s);
 cw_result cwl_run(struct cwl_side *s, struct cwd_error *e) CW_MUST_CHECK;
 /* Parse the module's PTX, as it is chosen for this compute capability. */
 cw_result cwl_parse(struct cwl_side *s, unsigned cc, struct cwd_error *e) CW_MUST_CHECK;
-/* The launch rewritten, with this control block and `bytes` for the variable. */
+/* Write the launch rewritten, with this control block and `bytes` for the variable, as a dump of its own. After cwl_parse. */
+cw_result cwl_write_rewritten(const struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, const char *path,
+                              struct cwd_error *e) CW_MUST_CHECK;
+/* Run that. */
 cw_result cwl_run_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, struct cwd_error *e) CW_MUST_CHECK;
 
 #endif

@@ -30,6 +30,14 @@ amd)
     expect 1 "clock, launch 2: the results differ" "$DIFF" $amd -o kept -- "$APP" add clock add
     expect 0 "" "$REPLAY" --on gfxemu:gfx90a kept/0002-clock.cwdump
     ;;
+locate)
+    # AMD's own rsqrt: the first launch that differs is looked into.
+    export CUDAWAY_FLOATS=native
+    expect 1 "looking for the cause in kept/0002-approximate.cwdump" "$DIFF" --locate --reference host --subject gfxemu:gfx1100 -o kept -- \
+        "$APP" kernels "$PTX" line approximate line
+    grep -q ": rsqrt.approx.f32 %f2, %f1" "$dir/err" || fail "$(cat "$dir/err")"
+    expect 0 "0 differ" "$DIFF" --locate --reference host --subject gfxemu:gfx1100 -- "$APP" kernels "$PTX" line
+    ;;
 graph)
     # a graph's kernels are compared one by one; one that cannot be followed is said, and is no success
     expect 0 "3 launches compared, 0 differ" "$DIFF" $host -- "$APP" graph

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rewritten PTX has to be PTX: each kernel of each file given is rewritten in both modes and parsed again. In the parsed text each
- * instruction of the original one has to be there still, in its order. Usage: instrument_test FILE... */
-#include "replay/instrument.h"
+ * instruction of the original one has to be there still, in its order. Usage:
+ *   instrument_test FILE...
+ *   instrument_test --dump trace|watch IN OUT      a dump whose kernel is rewritten, and that has the results of the plain one; of
+ *                                                  the records, thread 0 traced, or what is stored to the last buffer
+ *   instrument_test --print trace|watch FILE KERNEL */
+#include "replay/side.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,10 +77,34 @@ check(const char *path, const struct cwi_program *p, enum cwi_mode mode, const c
     cw_buf_finish(&out);
 }
 
+static int
+dump(const char *mode, const char *in, const char *out)
+{
+    enum { BYTES = 1 << 20 };
+    bool watch = !strcmp(mode, "watch");
+    struct cwl_side s = { .folder = "/tmp", .number = 9, .label = "dump" };
+    struct cwd_error e = { "" };
+    cw_result r = cwl_open(&s, in, &e);
+    const struct cwd_buffer *b = r == CW_OK && s.dump.nbuffers ? &s.dump.buffers[s.dump.nbuffers - 1] : NULL;
+    const uint64_t control[16] = { [CWI_COUNT] = 1, [CWI_ROOM] = watch ? 0 : (BYTES - CWI_HEADER) / 16 - 1, [CWI_ADDRESS] = b ? b->address : 0,
+                                   [CWI_RAW] = UINT64_MAX, [CWI_SIZE] = b ? b->size : 0 };
+    if (r == CW_OK)
+        r = cwl_parse(&s, 86, &e);
+    if (r == CW_OK)
+        r = cwl_write_rewritten(&s, watch ? CWI_WATCH : CWI_TRACE, control, BYTES, out, &e);
+    cwl_close(&s);
+    if (r != CW_OK)
+        printf("%s: %s\n", in, e.text);
+    return r == CW_OK ? 0 : r == CW_ERR_NO_PTX ? 77 : 1;
+}
+
 int
 main(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
+    if (argc == 5 && !strcmp(argv[1], "--dump"))
+        return dump(argv[2], argv[3], argv[4]);
+    bool print = argc == 5 && !strcmp(argv[1], "--print");
+    for (int i = print ? 3 : 1; i < (print ? 4 : argc); i++) {
         struct cwi_program p;
         struct cwd_error e = { "" };
         struct cwj_input *in = calloc(1, sizeof *in);
@@ -89,6 +117,15 @@ main(int argc, char **argv)
             printf("%s: %s\n", argv[i], e.text);
             failures++;
             continue;
+        }
+        if (print) {
+            struct cw_buf out;
+            cw_buf_init(&out);
+            cw_result r = cwi_rewrite(&p, 0, !strcmp(argv[2], "watch") ? CWI_WATCH : CWI_TRACE, argv[4], (const uint32_t[]){ 32, 1, 1 }, 1 << 20, &out, &e);
+            puts(r == CW_OK ? out.data : e.text);
+            cw_buf_finish(&out);
+            cwi_close(&p);
+            return r != CW_OK;
         }
         for (uint32_t f = 0; f < p.modules[0]->nfuncs && p.modules[0]->address_size == 64; f++) {
             const struct ptx_function *fn = p.modules[0]->funcs[f];
