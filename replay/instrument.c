@@ -531,6 +531,14 @@ watch_behind(struct rewrite *w, uint32_t id, const struct ptx_inst *in)
         if (in->noperands > 1 && in->operand[1].kind == PTX_OPND_ADDR)
             take_address(w, &in->operand[1], "v");
         watch_part(w, CWI_KEY(kind, 0, id), bytes, false);
+        if (in->noperands > 1 && in->operand[1].kind == PTX_OPND_ADDR) {    /* it is a load as well; its value is not seen */
+            if (in->has_guard)
+                keep_guard(w, in, false);
+            watch_space(w, PTX_SPACE_GLOBAL, in->has_guard);
+            take_address(w, &in->operand[1], "a");
+            put(w, " mov.u64 $v, 0;");
+            watch_part(w, CWI_KEY(CWI_LOAD, 0, id), bytes, true);
+        }
         return;
     }
     value = load ? &in->operand[0] : &in->operand[in->op == PTX_OP_ATOM ? 2 : 1];

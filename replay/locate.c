@@ -322,12 +322,37 @@ say_writer(const struct locate *l, unsigned k, const struct event *x, const char
     printf("%s by %s at %s\n", what, who, place);
 }
 
+/* How many events come before the load that is asked about: the first of this instruction that gave something else (`by_value`), or its
+ * last one. */
+static void
+before_load(const struct events v[2], const uint32_t id[2], bool by_value, uint64_t end[2])
+{
+    uint64_t i = 0, k = 0;
+    for (unsigned s = 0; s < 2 && !by_value; s++) {
+        end[s] = v[s].count;
+        while (end[s] && (v[s].at[end[s] - 1].kind != CWI_LOAD || v[s].at[end[s] - 1].id != id[s]))
+            end[s]--;
+        end[s] = end[s] ? end[s] - 1 : v[s].count;
+    }
+    for (; by_value; i++, k++) {
+        while (i < v[0].count && (v[0].at[i].kind != CWI_LOAD || v[0].at[i].id != id[0]))
+            i++;
+        while (k < v[1].count && (v[1].at[k].kind != CWI_LOAD || v[1].at[k].id != id[1]))
+            k++;
+        end[0] = i;
+        end[1] = k;
+        if (i == v[0].count || k == v[1].count || v[0].at[i].value != v[1].at[k].value)
+            return;
+    }
+}
+
 /* What is to be followed next. */
 enum step { STEP_END, STEP_THREAD, STEP_RANGE };
 
 /* Whose doing is the value in the range? `end`: look at what was before these events only. */
 static enum step
-choose_writer(struct locate *l, const struct events v[2], const uint64_t end[2], const char *what, struct range *r, struct thread *next)
+choose_writer(struct locate *l, const struct events v[2], const uint64_t end[2], const char *what, struct range *r, struct thread *next,
+              uint32_t copy[2])
 {
     const struct event *a = last_store(&v[0], end[0]), *b = last_store(&v[1], end[1]);
     uint32_t nth;
@@ -361,6 +386,8 @@ choose_writer(struct locate *l, const struct events v[2], const uint64_t end[2],
     if (a->kind != CWI_COPY)
         return STEP_THREAD;
     /* Global memory that was copied: its addresses, from those of the copy. */
+    copy[0] = a->id;
+    copy[1] = b->id;
     for (unsigned k = 0; k < 2; k++)
         r->at[k] = (k ? b : a)->value + (r->at[k] - (k ? b : a)->address);
     r->shared = false;
@@ -467,32 +494,20 @@ ask_memory(struct locate *l, const struct cwt_difference *d, struct thread *next
         r.at[k] = (d->place[k] & ~(r.shared ? CWI_PLACE_SHARED : 0)) + d->part * r.size;
     settle_range(l, &r);
     *step = STEP_RANGE;
-    bool ok = true, reading = in->op != PTX_OP_ATOM;
+    uint32_t id[2] = { d->id[0], d->id[1] };
+    bool ok = true;
     for (unsigned hop = 0; hop < 4 && ok && *step == STEP_RANGE; hop++) {
         ok = watch(l, &r, *next, v);
         if (!ok)
             break;
-        uint64_t end[2] = { v[0].count, v[1].count }, i = 0, k = 0;
-        while (reading) {               /* up to the load that gave something else */
-            while (i < v[0].count && (v[0].at[i].kind != CWI_LOAD || v[0].at[i].id != d->id[0]))
-                i++;
-            while (k < v[1].count && (v[1].at[k].kind != CWI_LOAD || v[1].at[k].id != d->id[1]))
-                k++;
-            if (i == v[0].count || k == v[1].count || v[0].at[i].value != v[1].at[k].value)
-                break;
-            i++;
-            k++;
-        }
-        if (reading) {
-            end[0] = i;
-            end[1] = k;
-        }
+        uint64_t end[2] = { v[0].count, v[1].count };
+        if (in->op != PTX_OP_ATOM)
+            before_load(v, id, !hop, end);
         range_text(l, &r, text, sizeof text);
         snprintf(what, sizeof what, "  read from %s, which was written", text);
-        *step = choose_writer(l, v, end, what, &r, next);
+        *step = choose_writer(l, v, end, what, &r, next, id);
         if (*step == STEP_RANGE)
             settle_range(l, &r);
-        reading = false;
     }
     free(v[0].at);
     free(v[1].at);
@@ -593,7 +608,8 @@ search(struct locate *l)
     if (!still_differs(l))
         printf("with the instructions that record the stores it does not differ any more: the difference depends on how the device's compiler "
                "puts instructions together, most often whether it fuses a multiplication and an addition (compare with cuda-native:O0)\n");
-    enum step step = choose_writer(l, v, (const uint64_t[]){ v[0].count, v[1].count }, "written", &r, &who);
+    uint32_t copy[2];
+    enum step step = choose_writer(l, v, (const uint64_t[]){ v[0].count, v[1].count }, "written", &r, &who, copy);
     free(v[0].at);
     free(v[1].at);
     return step == STEP_THREAD ? follow(l, who) : DIFFERENT;

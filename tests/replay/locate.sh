@@ -40,7 +40,7 @@ changed() { # kernel, sed's command: the instruction that has the comment with t
 
 case $1 in
 changed)
-    record line loop branch call pass sum vote places
+    record line loop branch call pass sum vote places deep copy
     hops=1
     changed line s/0f3F800000/0f40000000/       # 1 * 1 + 2, not + 1
     says "buffer 2, parameter out, f32 index 0: 3 (0x40400000) on $against with" "written by thread (0,0,0) of block (0,0,0) at first.cu:13 (" \
@@ -55,13 +55,29 @@ changed)
     says "index 0: 249 (0x000000f9) on" "written by thread (9,0,0) of block (2,0,0)" "%r4 = 4294967290 (0xfffffffa) on"
     changed places s/add/sub/
     says "operands on $on: %f3 = 1 (0x3f800000)"
+    changed deep s/0f42C80000/0f42960000/       # as loop
+    says "written by thread (29,0,0) of block (0,0,0)" ", the 10th time: min.f32 %x, %x, 0f42960000" "operands on $on: %x = 76.8341141 (0x4299ab11)"
     hops=2
+    changed copy s/0f3F800000/0f40000000/       # of thread 9 thread 54 copies, and of its copy thread 22 reads
+    says "index 150: 37.25 (0x42150000) on" "written by thread (22,0,0) of block (2,0,0)" \
+        "read from byte 216 of the block's shared memory, which was written by thread (54,0,0) of block (2,0,0) at" ": cp.async.ca.shared.global [%r8], [%rd6], 4" \
+        "read from buffer 0, variable table, byte 548, which was written by thread (9,0,0) of block (2,0,0)"
     changed vote s/0f41A00000/0f41A20000/       # in[77] = 20.25: lane 13 of the first warp of block 1
     says "index 64: 4294950912 (0xffffc000) on" "first result of thread (0,0,0) of block (1,0,0) that differs: " "first result of thread (13,0,0) of block (1,0,0) that differs: "
     hops=3
     changed pass s/0f3F800000/0f40000000/       # of thread 9 thread 54 reads, and of lane 22 lane 17
     says "index 177: 72.5 (0x42910000) on" "written by thread (49,0,0) of block (2,0,0)" "thread (54,0,0) of block (2,0,0) that differs: " ": ld.shared.f32 %f3, [%r6]" \
         "read from byte 36 of the block's shared memory, which was written by thread (9,0,0) of block (2,0,0)" "operands on $on: %f1 = 35.25 (0x420d0000)"
+    ;;
+long)
+    # More results than the first log holds; and a branch that turns, though its predicate does not.
+    record long branch
+    hops=1
+    changed long s/0f46C35000/0f46C34E00/
+    says "index 0: 24999 (0x46c34e00) on" ", the 25000th time: min.f32" "operands on $on: %f1 = 25000 (0x46c35000)"
+    sed '/\/\/ turn$/s/!//' "$PTX" >"$dir/turn.ptx"
+    locate 1 branch --against "$against" --against-module "$dir/turn.ptx"
+    says "thread (0,0,0) of block (0,0,0) takes another branch: " ": @%p bra small: not taken on $against with" "with the same operands: %p = false"
     ;;
 same)
     record line clocked
