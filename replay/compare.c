@@ -36,8 +36,8 @@ ordered(uint64_t bits, unsigned type, int64_t *out)
     return true;
 }
 
-static bool
-same(uint64_t a, uint64_t b, unsigned type, uint32_t ulp)
+bool
+cwd_value_same(uint64_t a, uint64_t b, unsigned type, uint32_t ulp)
 {
     int64_t x, y;
     if (a == b)
@@ -114,7 +114,7 @@ differ(const uint8_t *a, const uint8_t *b, uint64_t size, unsigned known, uint32
             continue;
         memcpy(&va, a + i * n, n);      /* little endian, as is every device */
         memcpy(&vb, b + i * n, n);
-        if (same(va, vb, type, ulp))
+        if (cwd_value_same(va, vb, type, ulp))
             continue;
         if (!x->count++) {
             x->index = i;

@@ -25,6 +25,8 @@ uint32_t cwd_compare(const struct cwd_dump *d, const struct cwd_outcome *o, uint
 void cwd_where(const struct cwd_dump *d, uint32_t buffer, char *out, size_t size);
 /* Whether the dump has results to compare with. */
 bool cwd_has_results(const struct cwd_dump *d);
+/* Whether two values are the same: bit by bit, or as floats that are at most `ulp` units in the last place apart. */
+bool cwd_value_same(uint64_t a, uint64_t b, unsigned type, uint32_t ulp);
 /* A value as one reads it: "1.5 (0x3fc00000)". `type`: enum ptx_type. */
 void cwd_value_print(uint64_t bits, unsigned type, char *out, size_t size);
 /* One line for a difference. */

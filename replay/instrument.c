@@ -110,6 +110,10 @@ find_instructions(struct cwi_program *p, uint32_t t, struct cwd_error *e)
             const struct ptx_inst *x = &fn->insts[i];
             size_t at = x->line && x->line <= nlines ? line[x->line - 1] + x->column - 1 : in->size;
             const char *s = at < in->size ? in->text + at : NULL, *semicolon = s ? find(s, end, ";") : NULL;
+            if (s && *s == '}' && x->op == PTX_OP_RET) {        /* not written: the body just ends */
+                p->insts[p->ninsts++] = (struct cwi_inst){ t, fn, x, at, at };
+                continue;
+            }
             if (s && x->has_guard)
                 s = guard_start(in->text, s);
             if (!s || !semicolon)

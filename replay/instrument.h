@@ -56,7 +56,7 @@ struct cwi_inst {
     uint32_t text;
     const struct ptx_function *fn;
     const struct ptx_inst *in;
-    size_t   begin, end;            /* in the text: from the guard to behind the semicolon */
+    size_t   begin, end;            /* in the text: from the guard to behind the semicolon; a ret that is not written is empty */
 };
 
 struct cwi_program {

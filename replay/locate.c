@@ -131,7 +131,7 @@ start_traces(struct locate *l, struct traces *t)
 {
     for (uint32_t i = 0; i < t->count; i++) {
         cwt_destroy(t->of[i]);
-        t->of[i] = cwt_create(&l->side[0].program, &l->side[1].program, l->same, t->places, t->nplaces);
+        t->of[i] = cwt_create(&l->side[0].program, &l->side[1].program, l->same, t->places, t->nplaces, l->o->ulp);
         t->done[i] = false;
         if (!t->of[i])
             return nomem(l);
@@ -534,6 +534,15 @@ step_from(struct locate *l, const struct cwt_difference *d, struct thread *next,
     return true;
 }
 
+/* Does the rewritten kernel still differ there? */
+static bool
+still_differs(const struct locate *l)
+{
+    const struct cwd_difference *x = &l->element;
+    const struct cwd_buffer *a = &l->side[0].result.buffers[x->buffer], *b = &l->side[1].result.buffers[x->buffer];
+    return a->after && b->after && memcmp(a->after + x->offset, b->after + x->offset, x->width);
+}
+
 /* The thread's own difference, and what it leads to, up to where it leads to nothing else. */
 static int
 follow(struct locate *l, struct thread who)
@@ -553,6 +562,8 @@ follow(struct locate *l, struct thread who)
         bool ok = true;
         if (d->found == CWT_NOTHING) {
             printf("%s: all results that leave a record are the same on both devices\n", whose);
+            if (!still_differs(l))
+                say_vanished(l);
             if (d->address_id != CWT_NO_ID) {
                 char place[700];
                 place_text(l, 0, d->address_id, 0, place, sizeof place);
@@ -582,15 +593,6 @@ follow(struct locate *l, struct thread who)
     return DIFFERENT;
 }
 
-/* Does the rewritten kernel still differ there? */
-static bool
-still_differs(const struct locate *l)
-{
-    const struct cwd_difference *x = &l->element;
-    const struct cwd_buffer *a = &l->side[0].result.buffers[x->buffer], *b = &l->side[1].result.buffers[x->buffer];
-    return a->after && b->after && memcmp(a->after + x->offset, b->after + x->offset, x->width);
-}
-
 static int
 search(struct locate *l)
 {
@@ -606,8 +608,7 @@ search(struct locate *l)
     if (!watch(l, &r, who, v))
         return trouble(l);
     if (!still_differs(l))
-        printf("with the instructions that record the stores it does not differ any more: the difference depends on how the device's compiler "
-               "puts instructions together, most often whether it fuses a multiplication and an addition (compare with cuda-native:O0)\n");
+        say_vanished(l);
     uint32_t copy[2];
     enum step step = choose_writer(l, v, (const uint64_t[]){ v[0].count, v[1].count }, "written", &r, &who, copy);
     free(v[0].at);

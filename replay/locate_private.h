@@ -50,6 +50,8 @@ void range_text(const struct locate *l, const struct range *r, char *out, size_t
 void say_difference(const struct locate *l, const struct cwt_difference *d, const char *whose);
 /* Why this instruction may rightly differ, if there is a known reason. */
 void say_reason(const struct locate *l, const struct cwt_difference *d);
+/* The rewritten kernel does not differ any more. */
+void say_vanished(const struct locate *l);
 /* Instructions that leave no records. */
 void say_hidden(const struct locate *l);
 

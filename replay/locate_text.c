@@ -32,7 +32,7 @@ static void
 written(const struct locate *l, unsigned side, uint32_t id, char *out, size_t size)
 {
     const struct cwi_inst *i = inst(l, side, id);
-    const char *s = l->side[side].program.texts[i->text].text + i->begin, *end = s + (i->end - i->begin) - 1;
+    const char *s = l->side[side].program.texts[i->text].text + i->begin, *end = s + (i->end > i->begin ? i->end - i->begin - 1 : 0);
     size_t n = 0;
     for (; s < end && n + 5 < size; s++) {
         bool blank = *s == ' ' || *s == '\t' || *s == '\n' || *s == '\r';
@@ -82,24 +82,10 @@ range_text(const struct locate *l, const struct range *r, char *out, size_t size
     }
 }
 
-/* As which type a register's bits are best read: the instruction's, where that is a float and fits. */
-static unsigned
-shown_type(const struct cwi_inst *i, uint32_t reg, bool result)
-{
-    const struct ptx_inst *in = i->in;
-    unsigned own = i->fn->regs[reg].type, bits = ptx_type_bits((ptx_type)own);
-    unsigned t = in->type[!result && (in->op == PTX_OP_CVT || in->op == PTX_OP_SET) && in->type[1] ? 1 : 0];
-    if (!result && (in->op == PTX_OP_LD || in->op == PTX_OP_LDU || in->op == PTX_OP_SHFL))
-        return own;                     /* addresses, lanes */
-    if (in->op == PTX_OP_MOV || (in->op == PTX_OP_SETP && result) || own == PTX_PRED)
-        return own;
-    return ptx_type_bits((ptx_type)t) == bits && ptx_type_class((ptx_type)t) != PTX_CLASS_BITS ? t : own;
-}
-
 static void
 value_text(const struct cwi_inst *i, uint32_t reg, bool result, uint64_t bits, char *out, size_t size)
 {
-    unsigned t = shown_type(i, reg, result);
+    unsigned t = cwt_type(i, reg, result);
     if (t == PTX_PRED)
         snprintf(out, size, "%s", bits ? "true" : "false");
     else if (t == PTX_F16X2 || t == PTX_BF16X2 || t == PTX_F32X2)
@@ -209,6 +195,18 @@ say_difference(const struct locate *l, const struct cwt_difference *d, const cha
         say_own_operands(l, d);
 }
 
+static bool
+both_nan(const struct locate *l, const struct cwt_difference *d)
+{
+    bool upper;
+    const struct cwi_inst *i = inst(l, 0, d->id[0]);
+    uint32_t reg = cwi_result_register(i->fn, i->in, d->part, &upper);
+    unsigned t = reg == UINT32_MAX ? PTX_NONE : cwt_type(i, reg, true);
+    uint64_t infinity = t == PTX_F32 ? 0x7f800000 : t == PTX_F64 ? 0x7ff0000000000000 : t == PTX_F16 ? 0x7c00 : t == PTX_BF16 ? 0x7f80 : 0;
+    uint64_t magnitude = t == PTX_F64 ? INT64_MAX : t == PTX_F32 ? INT32_MAX : INT16_MAX;
+    return infinity && (d->value[0] & magnitude) > infinity && (d->value[1] & magnitude) > infinity;
+}
+
 void
 say_reason(const struct locate *l, const struct cwt_difference *d)
 {
@@ -219,9 +217,61 @@ say_reason(const struct locate *l, const struct cwt_difference *d)
         puts("  PTX leaves the last bits of this instruction open: it is an approximate one");
     else if (in->op == PTX_OP_ACTIVEMASK)
         puts("  which threads run together here is up to the device");
+    else if (both_nan(l, d))
+        puts("  both are NaN: --ulp N with N from 1 on takes every NaN for the same");
     else if ((in->op == PTX_OP_MUL || in->op == PTX_OP_ADD || in->op == PTX_OP_SUB) && in->round == PTX_RND_NONE &&
              ptx_type_class((ptx_type)in->type[0]) == PTX_CLASS_FLOAT)
         puts("  without a rounding modifier NVIDIA's compiler may fuse a multiplication and an addition; cuda-native:O0 does not");
+}
+
+static bool
+is_fusible(const struct ptx_inst *in, bool product)
+{
+    bool op = product ? in->op == PTX_OP_MUL : in->op == PTX_OP_ADD || in->op == PTX_OP_SUB;
+    return op && in->round == PTX_RND_NONE && ptx_type_class((ptx_type)in->type[0]) == PTX_CLASS_FLOAT && in->noperands == 3;
+}
+
+/* The multiplication whose result this addition takes: the last one before it that writes the register. */
+static uint32_t
+fused_with(const struct cwi_program *p, uint32_t sum)
+{
+    const struct ptx_inst *in = p->insts[sum].in;
+    for (unsigned k = 1; k < 3; k++) {
+        bool upper;
+        if (in->operand[k].kind != PTX_OPND_REG)
+            continue;
+        for (uint32_t i = sum; i-- > 0 && p->insts[i].fn == p->insts[sum].fn;)
+            if (cwi_result_register(p->insts[i].fn, p->insts[i].in, 0, &upper) == in->operand[k].index) {
+                if (is_fusible(p->insts[i].in, true) && p->insts[i].in->type[0] == in->type[0])
+                    return i;
+                break;
+            }
+    }
+    return CWT_NO_ID;
+}
+
+void
+say_vanished(const struct locate *l)
+{
+    const struct cwi_program *p = &l->side[0].program;
+    uint32_t n = 0;
+    char place[700], other[700];
+    puts("  and with what records them put in, the kernel's result does not differ any more: it depends on how a compiler puts instructions\n"
+         "  together, most often on whether it fuses a multiplication and an addition; cuda-native:O0 does not");
+    for (uint32_t i = 0; i < p->ninsts; i++) {
+        const struct ptx_function *fn = p->insts[i].fn;
+        uint32_t product;
+        if ((fn->is_entry && strcmp(fn->sym->name, l->side[0].dump.kernel)) || !is_fusible(p->insts[i].in, false) ||
+            (product = fused_with(p, i)) == CWT_NO_ID)
+            continue;
+        if (n++ >= 5)
+            continue;
+        place_text(l, 0, product, 0, place, sizeof place);
+        place_text(l, 0, i, 0, other, sizeof other);
+        printf("  these may be fused: %s, and %s\n", place, other);
+    }
+    if (n > 5)
+        printf("  and %u more\n", n - 5);
 }
 
 void

@@ -156,6 +156,16 @@ write_where(const struct cwd_session *s, const struct cwd_dump *d, const struct 
     return !fclose(f);
 }
 
+/* A rewritten kernel keeps more across calls, and the driver does not know how deep recursion goes. */
+static void
+enlarge_stack(const struct cwd_session *s)
+{
+    size_t size = 0;
+    if (s->cu.cuCtxGetLimit && s->cu.cuCtxSetLimit && s->cu.cuCtxGetLimit(&size, CU_LIMIT_STACK_SIZE) == CUDA_SUCCESS &&
+        s->cu.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, size < 2048 ? 8192 : size * 4) != CUDA_SUCCESS)
+        fprintf(stderr, "cudaway-replay: note: the stack is not larger than usual\n");
+}
+
 static int
 replay(const struct options *o, char **argv)
 {
@@ -171,6 +181,8 @@ replay(const struct options *o, char **argv)
     }
     cw_result r = cwd_session_open(&s, o->on, &e);
     if (r == CW_OK) {
+        if (o->where)
+            enlarge_stack(&s);
         r = cwd_session_run(&s, &d, o->attempt < ATTEMPTS ? 0 : CWD_RUN_MAY_MOVE, o->repeat, &out, &e);
         if (r == CW_ERR_NOT_FOUND && o->attempt < ATTEMPTS) {
             try_again(o, argv);

@@ -2,6 +2,8 @@
  * See trace.h. The records of both sides are walked together; registers are known from the records of what wrote them. */
 #include "replay/trace.h"
 
+#include "replay/compare.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +41,7 @@ struct cwt {
     const uint32_t *same;
     uint8_t *matched;                   /* second program's instructions that have one in the first */
     const struct cwt_place *places;
-    uint32_t nplaces;
+    uint32_t nplaces, ulp;
     uint32_t *count;                    /* executions of each instruction of the first program */
     uint32_t stop_id, stop_nth;
     uint64_t pair[PAIRS][2];
@@ -49,8 +51,22 @@ struct cwt {
     struct cwt_difference out;
 };
 
+unsigned
+cwt_type(const struct cwi_inst *i, uint32_t reg, bool result)
+{
+    const struct ptx_inst *in = i->in;
+    unsigned own = i->fn->regs[reg].type, bits = ptx_type_bits((ptx_type)own);
+    unsigned t = in->type[!result && (in->op == PTX_OP_CVT || in->op == PTX_OP_SET) && in->type[1] ? 1 : 0];
+    if (!result && (in->op == PTX_OP_LD || in->op == PTX_OP_LDU || in->op == PTX_OP_SHFL))
+        return own;                     /* addresses, lanes */
+    if (in->op == PTX_OP_MOV || (in->op == PTX_OP_SETP && result) || own == PTX_PRED)
+        return own;
+    return ptx_type_bits((ptx_type)t) == bits && ptx_type_class((ptx_type)t) != PTX_CLASS_BITS ? t : own;
+}
+
 struct cwt *
-cwt_create(const struct cwi_program *a, const struct cwi_program *b, const uint32_t *same, const struct cwt_place *places, uint32_t nplaces)
+cwt_create(const struct cwi_program *a, const struct cwi_program *b, const uint32_t *same, const struct cwt_place *places, uint32_t nplaces,
+           uint32_t ulp)
 {
     struct cwt *c = calloc(1, sizeof *c);
     if (!c)
@@ -60,6 +76,7 @@ cwt_create(const struct cwi_program *a, const struct cwi_program *b, const uint3
     c->same = same;
     c->places = places;
     c->nplaces = nplaces;
+    c->ulp = ulp;
     c->stop_id = c->place_id = c->out.branch = c->out.address_id = CWT_NO_ID;
     c->count = calloc(a->ninsts + (size_t)1, sizeof *c->count);
     c->matched = calloc(b->ninsts + (size_t)1, 1);
@@ -363,6 +380,16 @@ apply(struct cwt *c, struct side *s, uint64_t key, uint64_t value, uint8_t flags
     }
 }
 
+/* Is the result a float, and near enough? */
+static bool
+is_near(const struct cwt *c, uint64_t key, uint64_t a, uint64_t b)
+{
+    const struct cwi_inst *i = &c->side[0].p->insts[CWI_ID(key)];
+    bool upper;
+    uint32_t reg = c->ulp && CWI_KIND(key) == CWI_RESULT ? cwi_result_register(i->fn, i->in, CWI_PART(key), &upper) : UINT32_MAX;
+    return reg != UINT32_MAX && cwd_value_same(a, b, cwt_type(i, reg, true), c->ulp);
+}
+
 /* A pair of records of the same instruction. True: decided. */
 static bool
 pair(struct cwt *c, uint64_t ka, uint64_t va, uint64_t kb, uint64_t vb)
@@ -383,7 +410,7 @@ pair(struct cwt *c, uint64_t ka, uint64_t va, uint64_t kb, uint64_t vb)
     }
     if (CWI_KIND(ka) == CWI_BRANCH)
         c->out.branch = a;
-    if (va != vb && CWI_KIND(ka) != CWI_ENTRY) {
+    if (va != vb && CWI_KIND(ka) != CWI_ENTRY && !is_near(c, ka, va, vb)) {
         gather(c, a, b);
         if (CWI_KIND(ka) == CWI_ARGUMENT || is_address(c, in, va, vb)) {
             flags = ADDRESS;

@@ -45,10 +45,14 @@ struct cwt_difference {
 
 struct cwt;
 
-/* `same[id]`: number in the second program of instruction `id` of the first, or CWT_NO_ID; NULL: the programs are the same. What
- * is handed in has to live as long. NULL: out of memory. */
+/* As which type a register of the instruction is best read: the instruction's, where that is a number and fits. */
+unsigned cwt_type(const struct cwi_inst *i, uint32_t reg, bool result);
+
+/* `same[id]`: number in the second program of instruction `id` of the first, or CWT_NO_ID; NULL: the programs are the same.
+ * Floats that are at most `ulp` units in the last place apart are the same. What is handed in has to live as long. NULL: out of
+ * memory. */
 struct cwt *cwt_create(const struct cwi_program *a, const struct cwi_program *b, const uint32_t *same, const struct cwt_place *places,
-                       uint32_t nplaces);
+                       uint32_t nplaces, uint32_t ulp);
 void cwt_destroy(struct cwt *c);
 /* Stop, with nothing found, at the nth result of this instruction of the first program. */
 void cwt_stop_at(struct cwt *c, uint32_t id, uint32_t nth);
