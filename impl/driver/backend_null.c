@@ -32,7 +32,7 @@ struct op {
         struct cwb_copy copy;
         struct cwb_fill fill;
         struct { cwb_host_fn *fn; void *user; } host;
-        struct { struct cwb_event *e; uint64_t seq; } event;
+        struct { struct cwb_event *e; struct record *r; } event;      /* references to both */
         struct { uint64_t address, value; unsigned bits; enum cwb_compare compare; } value;
     } u;
 };
@@ -54,12 +54,18 @@ struct cwb_stream {
     bool closing;
 };
 
+/* One recording of an event; records in several streams may complete in another order than they were made. */
+struct record {
+    int refs;                           /* the event's lock, and so on */
+    bool completed;
+    struct timespec when;
+};
+
 struct cwb_event {
     _Atomic int refs;
     pthread_mutex_t lock;
     pthread_cond_t done;
-    uint64_t recorded, completed;       /* lock: sequence numbers of records */
-    struct timespec when;
+    struct record *last;                /* lock: owned reference, or NULL */
     bool timing;
 };
 
@@ -398,7 +404,34 @@ event_put(struct cwb_event *e)
         return;
     pthread_cond_destroy(&e->done);
     pthread_mutex_destroy(&e->lock);
+    free(e->last);
     free(e);
+}
+
+/* The event's lock is held. */
+static void
+record_put(struct record *r)
+{
+    if (r && --r->refs == 0)
+        free(r);
+}
+
+/* The last record with a reference, or NULL. The event's lock is held. */
+static struct record *
+record_get(struct cwb_event *e)
+{
+    if (e->last)
+        e->last->refs++;
+    return e->last;
+}
+
+/* Waits for r and gives the reference back. The event's lock is held. */
+static void
+record_wait(struct cwb_event *e, struct record *r)
+{
+    while (r && !r->completed)
+        pthread_cond_wait(&e->done, &e->lock);
+    record_put(r);
 }
 
 static void
@@ -450,10 +483,9 @@ execute(struct cwb_stream *s, struct op *o)
     case OP_RECORD: {
         struct cwb_event *e = o->u.event.e;
         pthread_mutex_lock(&e->lock);
-        if (o->u.event.seq > e->completed) {
-            e->completed = o->u.event.seq;
-            clock_gettime(CLOCK_MONOTONIC, &e->when);
-        }
+        o->u.event.r->completed = true;
+        clock_gettime(CLOCK_MONOTONIC, &o->u.event.r->when);
+        record_put(o->u.event.r);
         pthread_cond_broadcast(&e->done);
         pthread_mutex_unlock(&e->lock);
         event_put(e);
@@ -462,8 +494,7 @@ execute(struct cwb_stream *s, struct op *o)
     case OP_WAIT: {
         struct cwb_event *e = o->u.event.e;
         pthread_mutex_lock(&e->lock);
-        while (e->completed < o->u.event.seq)
-            pthread_cond_wait(&e->done, &e->lock);
+        record_wait(e, o->u.event.r);
         pthread_mutex_unlock(&e->lock);
         event_put(e);
         break;
@@ -630,12 +661,20 @@ static cwb_result
 null_event_record(struct cwb_event *e, struct cwb_stream *s)
 {
     INJECT("event_record");
+    struct record *fresh = calloc(1, sizeof *fresh);
+    if (!fresh)
+        return CWB_NOMEM;
+    fresh->refs = 2;                    /* the event's, the operation's */
     atomic_fetch_add(&e->refs, 1);
     pthread_mutex_lock(&e->lock);
-    struct op o = { .kind = OP_RECORD, .u.event = { e, ++e->recorded } };
+    struct op o = { .kind = OP_RECORD, .u.event = { e, fresh } };
     cwb_result r = submit(s, &o);
-    if (r != CWB_OK)
-        e->recorded--;
+    if (r == CWB_OK) {
+        record_put(e->last);
+        e->last = fresh;
+    } else {
+        free(fresh);
+    }
     pthread_mutex_unlock(&e->lock);
     if (r != CWB_OK)
         event_put(e);
@@ -646,7 +685,7 @@ static cwb_result
 null_event_query(struct cwb_event *e)
 {
     pthread_mutex_lock(&e->lock);
-    bool done = e->completed == e->recorded;
+    bool done = !e->last || e->last->completed;
     pthread_mutex_unlock(&e->lock);
     return done ? CWB_OK : CWB_NOT_READY;
 }
@@ -655,9 +694,7 @@ static cwb_result
 null_event_sync(struct cwb_event *e)
 {
     pthread_mutex_lock(&e->lock);
-    uint64_t n = e->recorded;
-    while (e->completed < n)
-        pthread_cond_wait(&e->done, &e->lock);
+    record_wait(e, record_get(e));
     pthread_mutex_unlock(&e->lock);
     return CWB_OK;
 }
@@ -669,8 +706,8 @@ null_event_elapsed(struct cwb_event *start, struct cwb_event *end, float *ms)
     struct timespec t[2];
     for (int i = 0; i < 2; i++) {
         pthread_mutex_lock(&both[i]->lock);
-        bool never = !both[i]->recorded, pending = both[i]->completed < both[i]->recorded;
-        t[i] = both[i]->when;
+        bool never = !both[i]->last, pending = !never && !both[i]->last->completed;
+        t[i] = never ? (struct timespec){ 0 } : both[i]->last->when;
         pthread_mutex_unlock(&both[i]->lock);
         if (never)
             return CWB_INVALID;
@@ -687,9 +724,11 @@ null_stream_wait_event(struct cwb_stream *s, struct cwb_event *e)
     INJECT("stream_wait_event");
     atomic_fetch_add(&e->refs, 1);
     pthread_mutex_lock(&e->lock);
-    struct op o = { .kind = OP_WAIT, .u.event = { e, e->recorded } };
-    pthread_mutex_unlock(&e->lock);
+    struct op o = { .kind = OP_WAIT, .u.event = { e, record_get(e) } };
     cwb_result r = submit(s, &o);
+    if (r != CWB_OK)
+        record_put(o.u.event.r);
+    pthread_mutex_unlock(&e->lock);
     if (r != CWB_OK)
         event_put(e);
     return r;

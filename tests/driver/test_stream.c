@@ -153,6 +153,20 @@ main(void)
     OK(cuStreamSynchronize(free_running));
     EXPECT(first >= 0);
     OK(cuEventSynchronize(e));
+    /* Who waits for an event waits for the record that was its last then, though a later one, in another stream, is complete before. */
+    close_gate(a);
+    OK(cuEventRecord(e, a));
+    first = -1;
+    OK(cuStreamWaitEvent(free_running, e, 0));
+    OK(cuLaunchHostFunc(free_running, put_order, &first));
+    OK(cuEventRecord(e, b));
+    OK(cuEventSynchronize(e));
+    OK(cuEventQuery(e));
+    pause_ms(10);
+    EXPECT(first == -1);
+    atomic_store(&gate, 1);
+    OK(cuStreamSynchronize(free_running));
+    EXPECT(first >= 0);
     float ms = -1;
     EXPECT_RESULT(cuEventElapsedTime(&ms, t0, t1), CUDA_ERROR_INVALID_HANDLE);
     OK(cuEventRecord(t0, a));
