@@ -12,9 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { MAX_CODE_OBJECT = 1 << 30 };
+enum { MAX_CODE_OBJECT = 1 << 30, MAX_IN_MEMORY = 1 << 22 };
 
 /* A new file in a folder that is ours alone. */
 static bool
@@ -87,16 +88,35 @@ link_files(bool amdgcn, const char *names, size_t stride, size_t n, const char *
     return ok ? CW_OK : CW_ERR_LLVM;
 }
 
+/* A folder of our own: in the caller's TMPDIR; else in memory, where making and removing files costs little, unless they are large or there is
+ * little room; else in /tmp. */
+static bool
+make_folder(char *dir, size_t size, struct cw_buf *const *objects, size_t n, struct cwj_diags *diags)
+{
+    const char *tmp = getenv("TMPDIR");
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        bytes += objects[i]->size;
+    struct statvfs room;
+    if ((!tmp || !*tmp) && bytes < MAX_IN_MEMORY && !statvfs("/dev/shm", &room) && (uint64_t)room.f_bavail * room.f_bsize > 4 * MAX_IN_MEMORY) {
+        snprintf(dir, size, "/dev/shm/cudaway-link-XXXXXX");
+        if (mkdtemp(dir))
+            return true;
+    }
+    if (!tmp || !*tmp)
+        tmp = "/tmp";
+    if (snprintf(dir, size, "%s/cudaway-link-XXXXXX", tmp) < (int)size && mkdtemp(dir))
+        return true;
+    cwj_diag_add(diags, PTX_ERROR, 5905, 0, 0, "cannot make a temporary folder in %s: %s", tmp, strerror(errno));
+    return false;
+}
+
 cw_result
 cwj_lld_link(bool amdgcn, struct cw_buf *const *objects, size_t n, struct cw_buf *out, struct cwj_diags *diags)
 {
-    const char *tmp = getenv("TMPDIR");
     char dir[PATH_MAX - 32], linked[PATH_MAX], *data = NULL;
-    if (snprintf(dir, sizeof dir, "%s/cudaway-link-XXXXXX", tmp && *tmp ? tmp : "/tmp") >= (int)sizeof dir || !mkdtemp(dir)) {
-        cwj_diag_add(diags, PTX_ERROR, 5905, 0, 0, "cannot make a temporary folder in %s: %s", tmp && *tmp ? tmp : "/tmp",
-                     strerror(errno));
+    if (!make_folder(dir, sizeof dir, objects, n, diags))
         return CW_ERR_IO;
-    }
     snprintf(linked, sizeof linked, "%s/out", dir);
     size_t size = 0, stride = strlen(dir) + 24;
     char *names = calloc(n, stride);
