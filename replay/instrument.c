@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CWI_NONE UINT32_MAX
 #define MAX_PARTS 64                /* of one result */
 
 /* ---- places in the text ------------------------------------------------------------------------------------------------------ */
@@ -574,17 +575,43 @@ body_of(const char *text, size_t size, size_t at)
     return open;
 }
 
+/* Nothing comes to this instruction but the one before it. */
+static bool
+follows(const struct cwi_program *p, uint32_t id)
+{
+    const struct cwi_inst *i = &p->insts[id], *last = i - 1;
+    const char *text = p->texts[i->text].text;
+    return i->fn == last->fn && !find(text + last->end, text + i->begin, ":");
+}
+
 /* ld.param of a call's result has to stay right behind the call (PTX ISA, 7.1), so what belongs behind the call goes behind it. */
 static bool
-takes_result(const struct cwi_inst *i, const char *text, const struct cwi_inst *last)
+takes_result(const struct cwi_program *p, uint32_t id)
 {
+    const struct cwi_inst *i = &p->insts[id];
     const struct ptx_inst *in = i->in;
-    if (i->fn != last->fn || in->op != PTX_OP_LD || in->space != PTX_SPACE_PARAM || in->has_guard || in->noperands < 2)
+    const char *text = p->texts[i->text].text;
+    if (in->op != PTX_OP_LD || in->space != PTX_SPACE_PARAM || in->has_guard || in->noperands < 2 || !follows(p, id))
         return false;
     const struct ptx_operand *a = &in->operand[1];
-    if (a->kind != PTX_OPND_ADDR || a->has_reg || !a->sym || a->sym->kind != PTX_SYM_VAR || i->begin < last->end)
-        return false;
-    return !find(text + last->end, text + i->begin, "{}:");
+    return a->kind == PTX_OPND_ADDR && !a->has_reg && a->sym && a->sym->kind == PTX_SYM_VAR && !find(text + i[-1].end, text + i->begin, "{}");
+}
+
+/* st.param is to be the last thing before its call, or before the ret (the same section): with conditional instructions in between
+ * NVIDIA's compiler loses what was stored (driver 580.159.04, a struct as result). The call or ret, if nothing branches on the way there; else CWI_NONE. */
+static uint32_t
+stores_for(const struct cwi_program *p, uint32_t id)
+{
+    const struct ptx_inst *in = p->insts[id].in;
+    const struct ptx_operand *a = in->operand;
+    if (in->op != PTX_OP_ST || in->space != PTX_SPACE_PARAM || !in->noperands || a->kind != PTX_OPND_ADDR || a->has_reg || !a->sym)
+        return CWI_NONE;
+    for (uint32_t k = id + 1; k < p->ninsts && follows(p, k); k++) {
+        const struct ptx_inst *end = p->insts[k].in;
+        if (end->op == PTX_OP_CALL || (ptx_op_info((ptx_op)end->op)->traits & PTX_T_TERMINATOR))
+            return end->op == (a->sym->kind == PTX_SYM_PARAM ? PTX_OP_RET : PTX_OP_CALL) && !end->has_guard ? k : CWI_NONE;
+    }
+    return CWI_NONE;
 }
 
 static bool
@@ -593,14 +620,50 @@ wanted(const struct ptx_function *fn, const char *kernel)
     return fn->ninsts && (!fn->is_entry || !strcmp(fn->sym->name, kernel));
 }
 
+/* Does one of the instructions up to `last` write the result's register again? */
+static bool
+overwritten(const struct cwi_program *p, uint32_t id, uint32_t last)
+{
+    bool upper;
+    uint32_t reg, again;
+    for (unsigned part = 0; (reg = cwi_result_register(p->insts[id].fn, p->insts[id].in, part, &upper)) != UINT32_MAX; part++)
+        for (uint32_t k = id + 1; k <= last; k++)
+            for (unsigned q = 0; (again = cwi_result_register(p->insts[k].fn, p->insts[k].in, q, &upper)) != UINT32_MAX; q++)
+                if (again == reg)
+                    return true;
+    return false;
+}
+
+/* Records of `from` up to `last`, all behind the last one; of what cannot be told there any more, none. */
 static void
-behind(struct rewrite *w, uint32_t id)
+behind(struct rewrite *w, uint32_t from, uint32_t last)
+{
+    for (uint32_t id = from; id <= last; id++) {
+        const struct ptx_inst *in = w->p->insts[id].in;
+        if (w->mode == CWI_WATCH)
+            watch_behind(w, id, in);
+        else if (id == last || (!in->has_guard && !overwritten(w->p, id, last)))
+            trace_behind(w, id, in);
+    }
+}
+
+static void
+before(struct rewrite *w, uint32_t id, bool held)
 {
     const struct ptx_inst *in = w->p->insts[id].in;
-    if (w->mode == CWI_TRACE)
-        trace_behind(w, id, in);
-    else
-        watch_behind(w, id, in);
+    if (w->mode == CWI_WATCH)
+        watch_before(w, in);
+    else if (!held)
+        trace_before(w, id, in);
+}
+
+static bool
+has_call(const struct cwi_program *p, uint32_t from, uint32_t last)
+{
+    for (; from <= last; from++)
+        if (p->insts[from].in->op == PTX_OP_CALL)
+            return true;
+    return false;
 }
 
 /* From `at`, copy and add; returns where it stopped. */
@@ -620,21 +683,25 @@ rewrite_function(struct rewrite *w, uint32_t first, size_t at, const uint32_t bl
     if (w->mode == CWI_TRACE)
         trace_entry(w, first);
     at = body + 1;
-    uint32_t waiting = first;           /* instructions from here on still have something to be put behind them */
-    for (uint32_t id = first; id < p->ninsts && p->insts[id].fn == w->fn; id++) {
+    uint32_t until = CWI_NONE;          /* the call or ret that st.param was for */
+    for (uint32_t id = first, from = first; id < p->ninsts && p->insts[id].fn == w->fn; id++) {
         const struct cwi_inst *i = &p->insts[id];
+        bool trace = w->mode == CWI_TRACE;
         cw_buf_append(w->out, text + at, i->begin - at);
-        if (w->mode == CWI_TRACE)
-            trace_before(w, id, i->in);
-        else
-            watch_before(w, i->in);
+        if (trace && until == CWI_NONE && (until = stores_for(p, id)) != CWI_NONE && p->insts[until].in->op == PTX_OP_RET)
+            trace_before(w, until, p->insts[until].in);
+        before(w, id, until != CWI_NONE);
         cw_buf_append(w->out, text + i->begin, i->end - i->begin);
         at = i->end;
-        bool call = p->insts[waiting].in->op == PTX_OP_CALL && w->mode == CWI_TRACE;
-        if (call && id + 1 < p->ninsts && takes_result(&p->insts[id + 1], text, i))
+        if (until != CWI_NONE && id < until)
             continue;
-        for (; waiting <= id; waiting++)
-            behind(w, waiting);
+        bool ret = until == id && i->in->op == PTX_OP_RET, call = trace && has_call(p, from, id);
+        until = CWI_NONE;
+        if (call && id + 1 < p->ninsts && takes_result(p, id + 1))
+            continue;
+        if (!ret)
+            behind(w, from, id);
+        from = id + 1;
     }
     return at;
 }
