@@ -215,6 +215,8 @@ say_reason(const struct locate *l, const struct cwt_difference *d)
         return;
     if (in->flags & (PTX_F_APPROX | PTX_F_FULL))
         puts("  PTX leaves the last bits of this instruction open: it is an approximate one");
+    else if (in->op == PTX_OP_MMA || in->op == PTX_OP_WMMA_MMA)
+        puts("  PTX leaves open in which order and how exactly a matrix product is summed");
     else if (in->op == PTX_OP_ACTIVEMASK)
         puts("  which threads run together here is up to the device");
     else if (both_nan(l, d))

@@ -57,8 +57,8 @@ cwt_type(const struct cwi_inst *i, uint32_t reg, bool result)
     const struct ptx_inst *in = i->in;
     unsigned own = i->fn->regs[reg].type, bits = ptx_type_bits((ptx_type)own);
     unsigned t = in->type[!result && (in->op == PTX_OP_CVT || in->op == PTX_OP_SET) && in->type[1] ? 1 : 0];
-    if (!result && (in->op == PTX_OP_LD || in->op == PTX_OP_LDU || in->op == PTX_OP_SHFL))
-        return own;                     /* addresses, lanes */
+    if (!result && (in->op == PTX_OP_LD || in->op == PTX_OP_LDU || ptx_op_info((ptx_op)in->op)->traits & PTX_T_WARP))
+        return own;                     /* addresses, lanes, parts of matrices */
     if (in->op == PTX_OP_MOV || (in->op == PTX_OP_SETP && result) || own == PTX_PRED)
         return own;
     return ptx_type_bits((ptx_type)t) == bits && ptx_type_class((ptx_type)t) != PTX_CLASS_BITS ? t : own;
