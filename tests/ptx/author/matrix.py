@@ -10,8 +10,10 @@ exact matrix products: integers of any bits, and floats whose sums are exact in 
 hardware's adders (wide masks), values are recorded; RESULTS-FOLDER holds what a GPU gave (FILE.TEST, hexadecimal words).
 None of this uses the code under test."""
 import os
+import re
 import sys
 from fractions import Fraction
+from adders import element
 
 OUT = sys.argv[1]
 RESULTS = sys.argv[2] if len(sys.argv) > 2 else None
@@ -42,7 +44,7 @@ BITS = dict(f16=16, bf16=16, tf32=32, e4m3=8, e5m2=8, f64=64, s8=8, u8=8, s4=4, 
 FMT = dict(f16=(5, 10), bf16=(8, 7), tf32=(8, 23), e4m3=(4, 3), e5m2=(5, 2), f64=(11, 52), f32=(8, 23))
 
 
-def value(t, bits):
+def number(t, bits):
     """The number that finite bits stand for."""
     if t in FMT:
         e, m = FMT[t]
@@ -209,8 +211,9 @@ class Form:
             out.append(lanes)
         return out
 
-    def derive(self, p):
+    def derive(self, p, adders=False):
         d, ta, tb, tc = self.t
+        value = (lambda t, x: x) if adders else number
         wa, wb, wc = self.inputs(p)
         a, b, c = {}, {}, {}
         for lane in range(32):
@@ -229,15 +232,18 @@ class Form:
             n, words = self.w[0] * 32 // BITS[d], [0] * self.w[0]
             for i in range(n):
                 row, col = quad_c(d, lane, i) if self.quad else frag_c(lane, i)
-                v = c[s, row, col]
-                for k in range(self.k):
-                    x, y = a[s, row, k], b[s, k, col]
-                    v += (x ^ y) if self.bit == 'xor' else (x & y) if self.bit == 'and' else x * y
-                if self.sat:
-                    v = max(-2 ** 31, min(2 ** 31 - 1, v))
-                bits, at = encode(d, v), i * BITS[d]
-                if v == 0 and self.rnd == 'rm':
-                    bits = 1 << 63              # IEEE 754: x - x rounded down
+                v, at = c[s, row, col], i * BITS[d]
+                if adders:
+                    bits = element(self.t, [a[s, row, k] for k in range(self.k)], [b[s, k, col] for k in range(self.k)], v, bool(self.quad), self.rnd)
+                else:
+                    for k in range(self.k):
+                        x, y = a[s, row, k], b[s, k, col]
+                        v += (x ^ y) if self.bit == 'xor' else (x & y) if self.bit == 'and' else x * y
+                    if self.sat:
+                        v = max(-2 ** 31, min(2 ** 31 - 1, v))
+                    bits = encode(d, v)
+                    if v == 0 and self.rnd == 'rm':
+                        bits = 1 << 63          # IEEE 754: x - x rounded down
                 for w in range(0, BITS[d], 32):
                     words[(at + w) // 32] |= (bits >> w & M32) << (0 if BITS[d] >= 32 else at % 32)
             out += words
@@ -298,8 +304,9 @@ class Sparse(Form):
         per = 32 // BITS[t]
         return lane % 4 * per + i % per + 4 * per * (i // per), lane >> 2
 
-    def derive(self, p):
+    def derive(self, p, adders=False):
         d, ta, tb, tc = self.t
+        value = (lambda t, x: x) if adders else number
         wa, wb, wc = self.inputs(p)
         a, b, c, meta = {}, {}, {}, self.metadata()
         for lane in range(32):
@@ -315,10 +322,13 @@ class Sparse(Form):
             words = [0] * self.w[0]
             for i in range(4):
                 row, col = frag_c(lane, i)
-                v = c[row, col] + sum(a[row, k] * b[self.column(meta, row, k), col] for k in range(self.k // 2))
-                if self.sat:
-                    v = max(-2 ** 31, min(2 ** 31 - 1, v))
-                words[i * BITS[d] // 32] |= encode(d, v) << i * BITS[d] % 32
+                xs, ys = [a[row, k] for k in range(self.k // 2)], [b[self.column(meta, row, k), col] for k in range(self.k // 2)]
+                if adders:
+                    bits = element(self.t, xs, ys, c[row, col])
+                else:
+                    v = c[row, col] + sum(x * y for x, y in zip(xs, ys))
+                    bits = encode(d, max(-2 ** 31, min(2 ** 31 - 1, v)) if self.sat else v)
+                words[i * BITS[d] // 32] |= bits << i * BITS[d] % 32
             out += words
         return out
 
@@ -369,7 +379,7 @@ def recorded(name):
     for line in open(path + ".ptx").read().split("\n") if os.path.exists(path + ".ptx") else ():
         if line.startswith("//! test "):
             test = line[9:]
-        elif line.startswith("//! expect d recorded ") and f"{test}.d" in out:
+        elif ("recorded " in line and line.startswith("//! expect d ")) and f"{test}.d" in out:
             out[f"{test}.d"][0] = line
         elif line.startswith("//! expect d recorded ") and " =" in line:       # short lists stand in the text
             out[f"{test}.d"] = [line[:line.index(" =")] + " = @file", [int(x, 0) for x in line[line.index(" =") + 2:].split()]]
@@ -407,8 +417,14 @@ def write(name, head, forms):
                     text += f'//! expect d recorded "{LABEL}" = @file\n'
                     values.append((f"{test}.d", [int(x, 16) for x in open(got).read().split()]))
                 elif f"{test}.d" in old:
-                    text += old[f"{test}.d"][0] + "\n"
-                    values.append((f"{test}.d", old[f"{test}.d"][1]))
+                    line, words = old[f"{test}.d"]
+                    mine = f.derive(p, adders=True)
+                    if mine == words:
+                        line = re.sub('recorded "([^"]*)"', r'derived "adders.py; recorded on \1"', line)
+                    else:
+                        print(f"{name}: {test}: {sum(x != y for x, y in zip(mine, words))} of {len(words)} words differ from adders.py")
+                    text += line + "\n"
+                    values.append((f"{test}.d", words))
                 else:
                     text += "//! expect d recorded\n"
     for f in forms:
@@ -483,8 +499,9 @@ class Wmma:
             (";\n" if self.gap is None else f", %ld;\n")
         return s + "    ret;\n}\n"
 
-    def derive(self, p):
+    def derive(self, p, adders=False):
         mats = []
+        value = (lambda t, x: x) if adders else number
         for i in (1, 2, 3):
             t, (rows, cols) = self.t[i], self.dims[i]
             words = []
@@ -499,12 +516,13 @@ class Wmma:
         for r in range(self.m):
             for j in range(self.n):
                 v = c[r, j]
-                for k in range(self.k):
-                    v += a[r, k] ^ b[k, j] if self.bit == 'xor' else a[r, k] & b[k, j] if self.bit == 'and' else a[r, k] * b[k, j]
-                if self.sat:
-                    v = max(-2 ** 31, min(2 ** 31 - 1, v))
+                if adders:
+                    bits = element(self.t, [a[r, k] for k in range(self.k)], [b[k, j] for k in range(self.k)], v, wmma=True)
+                else:
+                    for k in range(self.k):
+                        v += a[r, k] ^ b[k, j] if self.bit == 'xor' else a[r, k] & b[k, j] if self.bit == 'and' else a[r, k] * b[k, j]
+                    bits = encode(d, max(-2 ** 31, min(2 ** 31 - 1, v)) if self.sat else v)
                 at = (r * self.stride(0) + j if self.layout[0] == 'row' else j * self.stride(0) + r) * BITS[d]
-                bits = encode(d, v)
                 for w in range(0, BITS[d], 32):
                     out[(at + w) // 32] |= (bits >> w & M32) << (0 if BITS[d] >= 32 else at % 32)
         return out
