@@ -76,7 +76,7 @@ main(void)
                 pthread_create(&t[k], NULL, worker, NULL);
         }
         if (i % 8 == 0)
-            OK(cuCtxSynchronize());
+            OK(cuStreamSynchronize(now->s));
     }
     atomic_store(&over, true);
     for (int i = 0; i < WORKERS; i++)
