@@ -297,6 +297,7 @@ hip_context_create(uint32_t device, struct cwb_context **out)
 }
 
 static void reap_streams(struct cwb_context *c);
+static void destroy_stream(struct cwb_stream *s);
 
 static cwb_result
 hip_context_sync(struct cwb_context *c)
@@ -315,6 +316,10 @@ static void
 hip_context_destroy(struct cwb_context *c)
 {
     (void)hip_context_sync(c);
+    for (struct cwb_stream *s = c->closed, *next; s; s = next) {     /* after a fault, or where HIP still calls it busy */
+        next = s->next;
+        destroy_stream(s);
+    }
     if (c->fifo)
         (void)hip.hipHostFree(c->fifo);
     hip_textures_finish(c);

@@ -185,6 +185,7 @@ object(const char *image, const char *library)
         EXPECT(!hip.hipMemcpy(v, to, sizeof v, hipMemcpyDefault));
         EXPECT(right(names[i], THREADS, v));
     }
+    EXPECT(!hip.hipModuleUnload(m) && !hip.hipFree(to) && !hip.hipFree(word));
     return failures != 0;
 }
 
@@ -197,13 +198,17 @@ main(int argc, char **argv)
         fprintf(stderr, "usage: warps FILE.ptx|FILE.o [LIBRARY]\n");
         return 2;
     }
-    if (argc > 2)
-        return object(file, argv[2]);
+    if (argc > 2) {
+        int status = object(file, argv[2]);
+        free(file);
+        return status;
+    }
     const char *mode = getenv("CUDAWAY_WARPS_PER_WAVE");
     const bool waves64 = strstr(getenv("CUDAWAY_DEVICE"), "gfx9") != NULL;
     remove(getenv("CUDAWAY_LOG_FILE"));
     make_context();
     OK(cuModuleLoadData(&module, file));
+    free(file);
     OK(cuMemAlloc_v2(&out, MOST * 4));
     OK(cuMemAlloc_v2(&flag, 4));
     if (waves64 && (!mode || strcmp(mode, "2")))

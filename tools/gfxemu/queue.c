@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See queue.h. A queue's lock guards its list, an event's lock which record is its last, a record's lock whether it is complete; an
- * event's is taken before a queue's. No lock is held while work runs. */
+ * event's is taken before a queue's, a queue's before a record's. No lock is held while work runs, but for the end of a record. */
 #define _GNU_SOURCE
 #include "tools/gfxemu/queue.h"
 
@@ -13,6 +13,7 @@
 struct work {
     struct work *next;
     gfx_work *fn;
+    bool at_once;                       /* with the queue's lock: nobody sees it done and the queue busy with it, or the other way round */
     _Alignas(16) unsigned char data[];
 };
 
@@ -42,10 +43,14 @@ run(void *arg)
         q->head = w->next;
         if (!q->head)
             q->tail = &q->head;
-        pthread_mutex_unlock(&q->lock);
-        w->fn(w->data);
+        if (w->at_once) {
+            w->fn(w->data);
+        } else {
+            pthread_mutex_unlock(&q->lock);
+            w->fn(w->data);
+            pthread_mutex_lock(&q->lock);
+        }
         free(w);
-        pthread_mutex_lock(&q->lock);
         q->completed++;
         pthread_cond_broadcast(&q->idle);
     }
@@ -95,14 +100,15 @@ gfx_queue_destroy(struct gfx_queue *q)
     free(q);
 }
 
-bool
-gfx_queue_submit(struct gfx_queue *q, gfx_work *fn, const void *data, unsigned size)
+static bool
+submit(struct gfx_queue *q, gfx_work *fn, bool at_once, const void *data, unsigned size)
 {
     struct work *w = malloc(sizeof *w + size);
     if (!w)
         return false;
     w->next = NULL;
     w->fn = fn;
+    w->at_once = at_once;
     if (size)
         memcpy(w->data, data, size);
     pthread_mutex_lock(&q->lock);
@@ -112,6 +118,12 @@ gfx_queue_submit(struct gfx_queue *q, gfx_work *fn, const void *data, unsigned s
     pthread_cond_signal(&q->wake);
     pthread_mutex_unlock(&q->lock);
     return true;
+}
+
+bool
+gfx_queue_submit(struct gfx_queue *q, gfx_work *fn, const void *data, unsigned size)
+{
+    return submit(q, fn, false, data, size);
 }
 
 bool
@@ -233,7 +245,7 @@ gfx_event_record(struct gfx_event *e, struct gfx_queue *q)
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->changed, NULL);
     pthread_mutex_lock(&e->lock);
-    bool ok = gfx_queue_submit(q, complete, &r, sizeof r);
+    bool ok = submit(q, complete, true, &r, sizeof r);
     old = ok ? e->last : r;
     if (ok)
         e->last = r;
