@@ -23,9 +23,9 @@ struct cw_level {
     size_t   pitch, slice;              /* bytes */
 };
 
-/* What of AMD's instructions reads the texture (impl/hip/native.c): none, those of images, those of buffers with a format. SCALED: those of
- * images, from 0 to 1, as the filter is one of integers without sign up to `scale`. */
-enum cw_native { CW_NATIVE_NONE, CW_NATIVE_IMAGE, CW_NATIVE_BUFFER, CW_NATIVE_SCALED };
+/* What of AMD's instructions reads the texture (impl/hip/native.c): none, those of images of two dimensions (also where it has one), of three, of
+ * arrays of images, those of buffers with a format. Ored to it, SCALED: from 0 to 1, as the filter is one of integers without sign up to `scale`. */
+enum cw_native { CW_NATIVE_NONE, CW_NATIVE_IMAGE, CW_NATIVE_VOLUME, CW_NATIVE_LAYERS, CW_NATIVE_BUFFER, CW_NATIVE_SCALED = 16 };
 
 /* A texture or surface object, as the instructions read it. */
 struct cw_texture {

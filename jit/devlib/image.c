@@ -17,13 +17,17 @@ _Static_assert(offsetof(struct cw_texture, native) == offsetof(struct cw_texture
 #define CONSTANT __attribute__((address_space(4)))
 
 /* dmask, coordinates, resource, sampler, texel coordinates, residency, cache policy. lz: level 0, not that of the quad's lanes. */
-floats sample_lz(int dmask, float x, float y, words8 resource, words sampler, bool unorm, int tfe, int cache)
-    __asm__("llvm.amdgcn.image.sample.lz.2d.v4f32.f32");
-floats sample(int dmask, float x, float y, words8 resource, words sampler, bool unorm, int tfe, int cache)
-    __asm__("llvm.amdgcn.image.sample.2d.v4f32.f32");
-floats gather(int dmask, float x, float y, words8 resource, words sampler, bool unorm, int tfe, int cache)
-    __asm__("llvm.amdgcn.image.gather4.lz.2d.v4f32.f32");
+#define SAMPLER words8 resource, words sampler, bool unorm, int tfe, int cache
+floats sample_lz(int dmask, float x, float y, SAMPLER) __asm__("llvm.amdgcn.image.sample.lz.2d.v4f32.f32");
+floats sample_lz_3d(int dmask, float x, float y, float z, SAMPLER) __asm__("llvm.amdgcn.image.sample.lz.3d.v4f32.f32");
+floats sample_lz_array(int dmask, float x, float y, float layer, SAMPLER) __asm__("llvm.amdgcn.image.sample.lz.2darray.v4f32.f32");
+floats sample(int dmask, float x, float y, SAMPLER) __asm__("llvm.amdgcn.image.sample.2d.v4f32.f32");
+floats sample_3d(int dmask, float x, float y, float z, SAMPLER) __asm__("llvm.amdgcn.image.sample.3d.v4f32.f32");
+floats sample_array(int dmask, float x, float y, float layer, SAMPLER) __asm__("llvm.amdgcn.image.sample.2darray.v4f32.f32");
+floats gather(int dmask, float x, float y, SAMPLER) __asm__("llvm.amdgcn.image.gather4.lz.2d.v4f32.f32");
 floats load(int dmask, int x, int y, words8 resource, int tfe, int cache) __asm__("llvm.amdgcn.image.load.2d.v4f32.i32");
+floats load_3d(int dmask, int x, int y, int z, words8 resource, int tfe, int cache) __asm__("llvm.amdgcn.image.load.3d.v4f32.i32");
+floats load_array(int dmask, int x, int y, int layer, words8 resource, int tfe, int cache) __asm__("llvm.amdgcn.image.load.2darray.v4f32.i32");
 floats load_buffer(words resource, int index, int offset, int scalar, int cache) __asm__("llvm.amdgcn.struct.buffer.load.format.v4f32");
 
 words cwd_tex_fetch(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, words extra1, words offset);
@@ -61,24 +65,66 @@ integers_of(floats f, float scale)
     return w;
 }
 
-/* By image instructions. */
+/* Integer coordinates: zeros outside of the image, but the nearest layer. */
 static inline __attribute__((always_inline)) floats
-read_image(const struct cw_texture *t, unsigned op, unsigned geom, unsigned mode, bool by_place, words coord, bool extended)
+load_image(const struct cw_texture *t, unsigned geom, words c)
 {
     const words8 resource = *(const words8 *)(const void *)t->resource;
-    if (!by_place)
-        return load(15, (int)coord.x, (int)coord.y, resource, 0, 0);
-    const words sampler = *(const words *)(const void *)t->sampler;
-    float x = as_float(coord.x), y = geom == PTX_GEOM_2D ? as_float(coord.y) : 0.5f;
-    if (op == PTX_OP_TLD4) {
-        switch (mode & 3) {
-        case 0: return gather(1, x, y, resource, sampler, false, 0, 0);
-        case 1: return gather(2, x, y, resource, sampler, false, 0, 0);
-        case 2: return gather(4, x, y, resource, sampler, false, 0, 0);
-        default: return gather(8, x, y, resource, sampler, false, 0, 0);
-        }
+    uint32_t last = t->last_layer - t->first_layer;
+    int layer = (int)(c.x < last ? c.x : last);
+    switch (geom) {
+    case PTX_GEOM_2D: return load(15, (int)c.x, (int)c.y, resource, 0, 0);
+    case PTX_GEOM_3D: return load_3d(15, (int)c.x, (int)c.y, (int)c.z, resource, 0, 0);
+    case PTX_GEOM_A1D: return load_array(15, (int)c.y, 0, layer, resource, 0, 0);
+    default: return load_array(15, (int)c.y, (int)c.z, layer, resource, 0, 0);
     }
-    return extended ? sample_lz(15, x, y, resource, sampler, false, 0, 0) : sample(15, x, y, resource, sampler, false, 0, 0);
+}
+
+/* An image of one dimension has two: one row. The unit takes the nearest layer. */
+static inline __attribute__((always_inline)) floats
+sample_image(const struct cw_texture *t, unsigned geom, words c, bool extended)
+{
+    const words8 resource = *(const words8 *)(const void *)t->resource;
+    const words sampler = *(const words *)(const void *)t->sampler;
+    float x = as_float(c.x), y = as_float(c.y), z = as_float(c.z), layer = (float)c.x;
+    switch (geom) {
+    case PTX_GEOM_1D: y = 0.5f;
+        __attribute__((fallthrough));
+    case PTX_GEOM_2D: return extended ? sample_lz(15, x, y, resource, sampler, false, 0, 0) : sample(15, x, y, resource, sampler, false, 0, 0);
+    case PTX_GEOM_3D:
+        return extended ? sample_lz_3d(15, x, y, z, resource, sampler, false, 0, 0) : sample_3d(15, x, y, z, resource, sampler, false, 0, 0);
+    case PTX_GEOM_A1D: z = 0.5f;
+        __attribute__((fallthrough));
+    default:
+        return extended ? sample_lz_array(15, y, z, layer, resource, sampler, false, 0, 0) : sample_array(15, y, z, layer, resource, sampler, false, 0, 0);
+    }
+}
+
+static inline __attribute__((always_inline)) floats
+gather_image(const struct cw_texture *t, unsigned component, words c)
+{
+    const words8 resource = *(const words8 *)(const void *)t->resource;
+    const words sampler = *(const words *)(const void *)t->sampler;
+    float x = as_float(c.x), y = as_float(c.y);
+    switch (component) {        /* dmask is a constant of the instruction */
+    case 0: return gather(1, x, y, resource, sampler, false, 0, 0);
+    case 1: return gather(2, x, y, resource, sampler, false, 0, 0);
+    case 2: return gather(4, x, y, resource, sampler, false, 0, 0);
+    default: return gather(8, x, y, resource, sampler, false, 0, 0);
+    }
+}
+
+/* The kind of object that such a fetch is for. */
+static inline enum cw_native
+kind_of(unsigned geom, bool by_place)
+{
+    switch (geom) {
+    case PTX_GEOM_1D: return by_place ? CW_NATIVE_IMAGE : CW_NATIVE_BUFFER;
+    case PTX_GEOM_2D: return CW_NATIVE_IMAGE;
+    case PTX_GEOM_3D: return CW_NATIVE_VOLUME;
+    case PTX_GEOM_A1D: case PTX_GEOM_A2D: return CW_NATIVE_LAYERS;
+    default: return CW_NATIVE_NONE;
+    }
 }
 
 /* extended: the processor has the forms with a level, and gather4. All arguments but the coordinates are the caller's constants, and the
@@ -88,22 +134,21 @@ fetch(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, 
 {
     unsigned op = head & 0xffff, geom = head >> 16 & 255, type = head >> 24, result = form & 255, flags = form >> 24;
     const struct cw_texture *t = (const struct cw_texture *)(const CONSTANT struct cw_texture *)handle;
+    bool by_place = type == PTX_F32, gathers = op == PTX_OP_TLD4;
+    enum cw_native wanted = kind_of(geom, by_place);
     bool simple = !(flags & ~(CWH_TEX_LEVEL | CWH_TEX_GRADIENTS)) && (result == PTX_F32 || result == PTX_S32 || result == PTX_U32) &&
-                  (geom == PTX_GEOM_1D || geom == PTX_GEOM_2D);
-    bool by_place = type == PTX_F32, of_buffer = geom == PTX_GEOM_1D && !by_place;
-    if (op == PTX_OP_TLD4 && (!extended || geom != PTX_GEOM_2D))
-        simple = false;
+                  wanted != CW_NATIVE_NONE && (!gathers || (extended && geom == PTX_GEOM_2D));
     /* The object's small fields come as a word: scalar loads have no smaller unit. Floats are not scaled to integers. */
-    uint32_t kind = *(const uint32_t *)(const void *)&t->surface & 0xffff, wanted = (uint32_t)(of_buffer ? CW_NATIVE_BUFFER : CW_NATIVE_IMAGE) << 8;
-    bool scaled = !of_buffer && result != PTX_F32 && kind == CW_NATIVE_SCALED << 8;
+    uint32_t kind = *(const uint32_t *)(const void *)&t->surface & 0xffff;
+    bool scaled = wanted != CW_NATIVE_BUFFER && result != PTX_F32 && kind == (uint32_t)(wanted | CW_NATIVE_SCALED) << 8;
     /* A handle that is no address at all ends the launch here, any other wrong one there. */
-    if (!simple || (t->handle != handle) | ((kind != wanted) & !scaled))
+    if (!simple || (t->handle != handle) | ((kind != (uint32_t)wanted << 8) & !scaled))
         return exact(handle, head, form, coord, extra0, extra1, offset);
-    if (of_buffer) {
+    if (wanted == CW_NATIVE_BUFFER) {
         const words buffer = *(const words *)(const void *)t->resource;
         return coord.x < t->level[0].width ? bits_of(load_buffer(buffer, (int)coord.x, 0, 0, 0)) : (words){ 0, 0, 0, 0 };
     }
-    floats f = read_image(t, op, geom, form >> 16, by_place, coord, extended);
+    floats f = gathers ? gather_image(t, form >> 16 & 3, coord) : by_place ? sample_image(t, geom, coord, extended) : load_image(t, geom, coord);
     return scaled ? integers_of(f, t->scale) : bits_of(f);
 }
 

@@ -16,7 +16,7 @@ says() {
 }
 says fast gfx1100 resident 'CUDAWAY_TEXTURES=fast is neither exact nor native; exact is taken'
 says native gfx942 resident 'gfx942 has no image instructions; exact is taken'
-says native gfx1100 cube 'a texture is read by exact code, since it has levels, layers, faces or three dimensions'
+says native gfx1100 cube 'a texture is read by exact code, since it has levels or faces'
 for case in "exact gfx1100 0" "native gfx1100 image_sample_lz" "native gfx90a image_sample " "native gfx1201 buffer_load_format_x"; do
     # shellcheck disable=SC2086
     set -- $case
