@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Image and typed-buffer instructions by LLVM's intrinsics, a lane each: test_images.c makes the resources and knows the results. A kernel's
- * name says what it does. EXTENDED: the processor has levels and gather4 (all but gfx90a). */
+ * name says what it does. EXTENDED: the processor has levels and gather4 (all but gfx90a). A16: coordinates may have 16 bits. */
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #define V(t, n) t __attribute__((ext_vector_type(n)))
 typedef V(float, 4) f4;
@@ -58,6 +58,11 @@ f4 load_mip_(int mask, int x, int y, int level, u8v resource, int tfe, int cache
 KERNEL(load_2d_mip, r = load_mip_(15, n.x, n.y, l & 1, *resource, 0, 0))
 f4 size_(int mask, int level, u8v resource, int tfe, int cache) __asm("llvm.amdgcn.image.getresinfo.2d.v4f32.i32");
 KERNEL(size_2d, r = size_(15, 0, *resource, 0, 0))
+#endif
+
+#ifdef A16
+f4 sample_a16_(int mask, half x, half y, u8v resource, u4 sampler, bool unorm, int tfe, int cache) __asm("llvm.amdgcn.image.sample.2d.v4f32.f16");
+KERNEL(sample_2d_a16, r = sample_a16_(15, (half)c.x, (half)c.y, *resource, *sampler, 0, 0, 0))
 #endif
 
 f4 buffer_(u4 resource, int index, int offset, int scalar, int cache) __asm("llvm.amdgcn.struct.buffer.load.format.v4f32");

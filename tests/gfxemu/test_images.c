@@ -318,6 +318,9 @@ run(struct gfx_object *o, const struct gfx_kernel *k)
     const int shift[3] = { strstr(name, "offset") ? 3 : 0, strstr(name, "offset") ? -2 : 0, 0 };
     fill(integers);
     memcpy(before, texels, MEMORY);
+    for (unsigned l = 0; strstr(name, "a16") && l < LANES; l++)
+        for (unsigned d = 0; d < 4; d++)
+            at[l][d] = (float)(_Float16)at[l][d];
     make_resource();
     make_sampler();
     if (buffer)
@@ -381,7 +384,20 @@ wrong(struct gfx_object *o, const struct gfx_kernel *k)
             failures++;
         }
     }
+    for (unsigned i = 0; i < 5000; i++) {       /* whatever they say: a result or a fault, and no memory but the device's */
+        make_resource();
+        make_sampler();
+        for (unsigned n = rnd() % 8; n; n--)
+            resource[1 + rnd() % 7] ^= 1u << (8 + rnd() % 24);
+        sampler[rnd() % 4] ^= 1u << rnd() % 32;
+        checks++;
+        if (!launch(k, o, message) && !*message) {
+            printf("a fault without a reason\n");
+            failures++;
+        }
+    }
     make_resource();
+    make_sampler();
     resource[0] += 1 << 20;
     checks++;
     if (launch(k, o, message) || !strstr(message, "outside of every allocation")) {
