@@ -2,7 +2,7 @@
  * NaN on AMD processors, whose own rule for payloads is written nowhere. The emitter puts a mark on the result of each f64
  * operation; emit_place_nan64 turns the marks into code: a wave looks once, for several operations that follow each other, whether a
  * result is NaN, and only then works out which one an H200 gives. emit_shorten_nan makes one instruction of a canonical f32. */
-#include "jit/emit/emit.h"
+#include "jit/emit/amdgcn_private.h"
 #include "jit/emit/fp_private.h"
 #include "jit/emit/scope.h"
 
@@ -10,9 +10,8 @@
 
 typedef LLVMValueRef V;
 
-/* Inline assembly that computes: LLVM takes any other for something that may change memory. */
-static V
-assembly(LLVMBuilderRef b, const char *text, const char *constraints, V *args, unsigned n)
+V
+gcn_assembly(LLVMBuilderRef b, const char *text, const char *constraints, V *args, unsigned n)
 {
     static const char *const attributes[] = { "memory", "nounwind", "willreturn" };
     LLVMTypeRef t[2] = { LLVMTypeOf(args[0]), LLVMTypeOf(args[n - 1]) }, type = LLVMFunctionType(t[0], t, n, false);
@@ -184,7 +183,7 @@ in_vector(struct nan64 *p, V v)
     LLVMTypeRef i64 = LLVMInt64TypeInContext(p->llvm);
     V zero = LLVMConstInt(LLVMInt32TypeInContext(p->llvm), 0, false);
 
-    zero = LLVMBuildZExt(p->b, assembly(p->b, "v_mov_b32 $0, $1", "=v,i", &zero, 1), i64, "");
+    zero = LLVMBuildZExt(p->b, gcn_assembly(p->b, "v_mov_b32 $0, $1", "=v,i", &zero, 1), i64, "");
     return LLVMBuildBitCast(p->b, LLVMBuildOr(p->b, LLVMBuildBitCast(p->b, v, i64, ""), zero, ""), LLVMTypeOf(v), "");
 }
 
@@ -405,7 +404,7 @@ max3(LLVMBuilderRef b, LLVMContextRef c, V x, unsigned gfx)
     V o[2] = { x, LLVMConstInt(LLVMInt32TypeInContext(c), 0x7fffffff, false) };
 
     /* gfx9 has no literals here, gfx12 another name. */
-    return assembly(b, gfx < 12 ? "v_max3_f32 $0, $2, $1, $2" : "v_max3_num_f32 $0, $2, $1, $2", gfx == 9 ? "=v,v,s" : "=v,v,i", o, 2);
+    return gcn_assembly(b, gfx < 12 ? "v_max3_f32 $0, $2, $1, $2" : "v_max3_num_f32 $0, $2, $1, $2", gfx == 9 ? "=v,v,s" : "=v,v,i", o, 2);
 }
 
 void

@@ -10,6 +10,10 @@ LLVMValueRef gcn_intrinsic(struct emit *e, const char *name, LLVMTypeRef *overlo
 LLVMValueRef gcn_from_lane(struct emit *e, LLVMValueRef v, LLVMValueRef lane);  /* the i32 v of a lane of the same warp */
 LLVMValueRef gcn_ballot(struct emit *e, LLVMValueRef p);                        /* i32: a bit a lane of the warp */
 
+/* Inline assembly that computes (amdgcn_nan.c): LLVM takes any other for something that may change memory. At most two arguments, the first
+ * of the result's type. */
+LLVMValueRef gcn_assembly(LLVMBuilderRef b, const char *text, const char *constraints, LLVMValueRef *args, unsigned n);
+
 /* amdgcn_thread.c: i32 each; axis 0 to 2 is x, y, z */
 LLVMValueRef gcn_wave_lane(struct emit *e);                                     /* of the wave, 0..31 or 0..63 */
 LLVMValueRef gcn_lane(struct emit *e);                                          /* of the warp, 0..31 */

@@ -60,6 +60,14 @@ row_constant(struct emit *e, const struct row *r)
     return LLVMConstArray(e->i32, word, 4);
 }
 
+/* A table's address takes three instructions, which LLVM mostly leaves in loops and repeats in their copies. What an instruction made of it,
+ * even if there is none, is moved out of loops. */
+static V
+address(struct emit *e, V table)
+{
+    return gcn_assembly(e->b, "", "=s,0", &table, 1);
+}
+
 static V
 rows(struct emit *e, const struct mufu_table *t, const char *suffix, unsigned n, void (*row)(struct row *, unsigned i))
 {
@@ -70,7 +78,7 @@ rows(struct emit *e, const struct mufu_table *t, const char *suffix, unsigned n,
     snprintf(name, sizeof name, "%s.%s", t->name, suffix);
     V g = LLVMGetNamedGlobal(e->module, name);
     if (g)
-        return g;
+        return address(e, g);
     for (unsigned i = 0; i < n; i++) {
         const uint32_t *c = t->coefficients[i % t->segments];
         struct row r = { .c0 = c[0], .c1 = c[1] & 0xffff, .c2 = c[1] >> 16 };
@@ -82,7 +90,7 @@ rows(struct emit *e, const struct mufu_table *t, const char *suffix, unsigned n,
     LLVMSetLinkage(g, LLVMInternalLinkage);
     LLVMSetGlobalConstant(g, true);
     LLVMSetAlignment(g, 64);
-    return g;
+    return address(e, g);
 }
 
 /* The product of a's halves by b's other halves. */
