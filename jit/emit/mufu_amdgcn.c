@@ -327,14 +327,14 @@ ex2_row(struct row *r, unsigned i)
 /* |b| <= 128, or 0x4300ffff: a NaN. The fixed-point number n is cut to 23 fraction bits; a negative one that is not whole is one
  * unit lower, as the complement of its fraction is what the unit takes. */
 static V
-ex2_core(struct emit *e, const struct mufu_table *table, V b)
+ex2_core(struct emit *e, V rows, V b)
 {
     V f = v_fmul(e, LLVMBuildBitCast(e->b, b, e->f32, ""), LLVMConstReal(e->f32, 0x1p23));
     V n = LLVMBuildFreeze(e->b, LLVMBuildFPToSI(e->b, f, e->i32, ""), "");
     V lower = emit_icmp(e, LLVMIntUGT, v_and(e, n, k32(e, SIGN | (IMPLIED - 1))), k32(e, SIGN));
 
     n = v_sub(e, n, LLVMBuildZExt(e->b, lower, e->i32, ""));
-    V y = upper_half(e, interpolate_spread(e, rows(e, table, "rows", 128, ex2_row), spread(e, n)));
+    V y = upper_half(e, interpolate_spread(e, rows, spread(e, n)));
     return v_add(e, y, v_and(e, n, k32(e, 0xff000000)));
 }
 
@@ -345,7 +345,7 @@ as_float(struct emit *e, V bits)
 }
 
 static V
-ex2_rest(struct emit *e, const struct mufu_table *table, V b, bool full)
+ex2_rest(struct emit *e, V rows, V b, bool full)
 {
     V half = v_fmul(e, as_float(e, b), LLVMConstReal(e->f32, 0.5)), k126 = LLVMConstReal(e->f32, -126.0);
     V low = emit_fcmp(e, LLVMRealOLT, as_float(e, b), k126), p = full ? v_sel(e, low, LLVMBuildBitCast(e->b, half, e->i32, ""), b) : b;
@@ -353,7 +353,7 @@ ex2_rest(struct emit *e, const struct mufu_table *table, V b, bool full)
     p = pick(e, emit_fcmp(e, LLVMRealOLT, as_float(e, p), k126), 0xc2fe0000, p);                                  /* -127: 0 */
     p = pick(e, emit_fcmp(e, LLVMRealOGT, as_float(e, p), LLVMConstReal(e->f32, 128.0)), 0x43000000, p);          /* 128: infinity */
     p = pick(e, emit_fcmp(e, LLVMRealUNO, as_float(e, p), as_float(e, p)), 0x4300ffff, p);
-    V r = ex2_core(e, table, p), f = as_float(e, r);
+    V r = ex2_core(e, rows, p), f = as_float(e, r);
     return full ? v_sel(e, low, LLVMBuildBitCast(e->b, v_fmul(e, f, f), e->i32, ""), r) : r;
 }
 
@@ -381,9 +381,9 @@ normal(struct emit *e, V hi, V lo, unsigned exponent)
 
 /* Negative sums lose a unit to their complement. */
 static V
-lg2_core(struct emit *e, const struct mufu_table *table, V p)
+lg2_core(struct emit *e, V rows, V p)
 {
-    V sum = interpolate_spread(e, rows(e, table, "rows", 128, lg2_row), spread(e, p)), lo = LLVMBuildTrunc(e->b, sum, e->i32, "");
+    V sum = interpolate_spread(e, rows, spread(e, p)), lo = LLVMBuildTrunc(e->b, sum, e->i32, "");
     V hi = v_add(e, upper_half(e, sum), v_shl(e, v_lshr(e, p, k32(e, 24)), k32(e, 15))), sign = v_ashr(e, hi, k32(e, 31));
 
     lo = v_and(e, v_xor(e, lo, sign), k32(e, ~UINT32_C(0x3ff)));
@@ -392,14 +392,14 @@ lg2_core(struct emit *e, const struct mufu_table *table, V p)
 }
 
 static V
-lg2_rest(struct emit *e, const struct mufu_table *table, V b, bool full)
+lg2_rest(struct emit *e, V rows, V b, bool full)
 {
     V mag = v_and(e, b, k32(e, ~SIGN)), tiny = below(e, mag, IMPLIED), nan = emit_icmp(e, LLVMIntUGT, b, k32(e, INFINITE)), p = b;
 
     if (full)
         p = v_sel(e, tiny, scaled_up(e, b), p);
     V zero = full ? v_eq(e, mag, k32(e, 0)) : tiny, inf = v_eq(e, b, k32(e, INFINITE));
-    V r = lg2_core(e, table, pick(e, v_or(e, v_or(e, nan, zero), inf), ONE, p));
+    V r = lg2_core(e, rows, pick(e, v_or(e, v_or(e, nan, zero), inf), ONE, p));
     if (full)
         r = v_sel(e, tiny, LLVMBuildBitCast(e->b, v_fadd(e, as_float(e, r), LLVMConstReal(e->f32, -24.0)), e->i32, ""), r);
     r = pick(e, inf, INFINITE, r);
@@ -531,16 +531,17 @@ with_result(struct emit *e, enum mufu_gcn function, const struct mufu_table *tab
 {
     bool full = function & 1, is_ex2 = function == MUFU_GCN_EX2 || function == MUFU_GCN_EX2_FULL;
     V out, mag = emit_intrinsic(e, "llvm.fabs", (V[]){ as_float(e, b) }, 1, -1);
+    V row = rows(e, table, "rows", 128, is_ex2 ? ex2_row : lg2_row);       /* here, where it can leave a loop */
 
     out = is_ex2 ? emit_fcmp(e, LLVMRealUGE, mag, LLVMConstReal(e->f32, 126.0)) : not_positive_normal(e, b);
     LLVMBasicBlockRef usual, from[2], done;
     begin_rest(e, out, &usual);
-    V r[2] = { is_ex2 ? ex2_rest(e, table, b, full) : lg2_rest(e, table, b, full) };
+    V r[2] = { is_ex2 ? ex2_rest(e, row, b, full) : lg2_rest(e, row, b, full) };
     from[0] = LLVMGetInsertBlock(e->b);
     done = LLVMAppendBasicBlockInContext(e->llvm, LLVMGetBasicBlockParent(from[0]), "done");
     LLVMBuildBr(e->b, done);
     LLVMPositionBuilderAtEnd(e->b, usual);
-    r[1] = is_ex2 ? ex2_core(e, table, b) : lg2_core(e, table, b);
+    r[1] = is_ex2 ? ex2_core(e, row, b) : lg2_core(e, row, b);
     from[1] = LLVMGetInsertBlock(e->b);
     LLVMBuildBr(e->b, done);
     LLVMPositionBuilderAtEnd(e->b, done);
