@@ -158,6 +158,9 @@ bool emit_reroll(LLVMModuleRef module);
  * "always-inline" and simplifycfg must follow. */
 bool emit_guard_recursion(LLVMModuleRef module);
 
+/* amdgcn, optimised: kernels load their parameters at their beginning (hoist.c). */
+void emit_hoist_parameters(LLVMModuleRef module);
+
 /* Put the blocks of each function into the order in which LLVM's AMDGPU target makes the least code (block_order.c). */
 void emit_order_blocks(LLVMModuleRef module);
 

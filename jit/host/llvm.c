@@ -385,6 +385,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
         if (LLVM_VERSION_MAJOR < 22)
             forget_lds_kernel_id(m);
         emit_shorten_nan(m, gfx);
+        emit_hoist_parameters(m);
         emit_order_blocks(m);
         cwj_amd_guard_ballot(m);
     }
