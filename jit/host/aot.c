@@ -6,6 +6,7 @@
 #include "jit/emit/emit.h"
 #include "jit/host/amd_note.h"
 #include "jit/host/cache.h"
+#include "jit/host/codegen.h"
 #include "jit/host/identity.h"
 #include "jit/host/lld.h"
 #include "jit/host/llvm.h"
@@ -159,9 +160,9 @@ struct aot {
     const struct cwj_aot_options *o;
 };
 
-/* One part, down to LLVM IR, assembly or an object. */
+/* One part, down to LLVM IR, assembly or an object. again: set where it is to be done once more, with `lanes` false (cwj_codegen). */
 static cw_result
-compile(const struct aot *a, struct cwj_part *part)
+compile(const struct aot *a, struct cwj_part *part, bool lanes, bool *again)
 {
     struct cwj_program *p = a->p;
     const struct cwj_aot_options *o = a->o;
@@ -187,6 +188,8 @@ compile(const struct aot *a, struct cwj_part *part)
                                      : emit_simt_module(p, &what, llvm, &module, diags);
     pthread_mutex_unlock(&p->lock);
     if (!r && o->target == CWJ_TARGET_AMDGCN)
+        cwj_codegen_scalars_in_lanes(module, tm, lanes);
+    if (!r && o->target == CWJ_TARGET_AMDGCN)
         r = cwj_devlib_link(module, diags);
     if (!r)
         r = cwj_llvm_optimise(module, tm, level, diags);
@@ -198,8 +201,8 @@ compile(const struct aot *a, struct cwj_part *part)
         r = append_module_text(module, &part->out);
         goto done;
     }
-    r = cwj_llvm_emit(module, tm, o->emit == CWJ_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, &code, NULL, diags);
-    if (!r)
+    r = cwj_llvm_emit(module, tm, o->emit == CWJ_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, &code, NULL, lanes ? again : NULL, diags);
+    if (!r && !*again)
         cw_buf_append(&part->out, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
 done:
     if (code)
@@ -215,7 +218,15 @@ done:
 static void
 compile_part(struct cwj_part *part, void *user)
 {
-    part->result = compile(user, part);
+    bool again = false;
+    part->result = compile(user, part, true, &again);
+    if (part->result || !again)
+        return;
+    cw_debug("compiled again, with scalar registers in memory");
+    cwj_diags_finish(&part->diags);         /* what was said is said again */
+    cwj_diags_init(&part->diags);
+    again = false;
+    part->result = compile(user, part, false, &again);
 }
 
 /* Kernels with the code of another one, which are not compiled. */

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See codegen.h. */
 #include "jit/host/codegen.h"
+#include "jit/host/lld.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Analysis/CycleAnalysis.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/UniformityAnalysis.h>
+#include <llvm/CodeGen/LiveIntervals.h>
 #include <llvm/CodeGen/MachineFrameInfo.h>
 #include <llvm/CodeGen/MachineFunction.h>
 #include <llvm/CodeGen/MachineFunctionPass.h>
+#include <llvm/CodeGen/MachineRegisterInfo.h>
+#include <llvm/CodeGen/TargetInstrInfo.h>
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/Constants.h>
@@ -27,6 +32,7 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <algorithm>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -298,6 +304,94 @@ public:
 
 char LookThroughInstructions::ID;
 
+/* LLVM keeps scalar registers that it has no place for in lanes of a vector register. Where it has no place for that one either it moves it
+ * with all lanes of the wave on, and so writes, in registers that it takes for free, into lanes that wait at other places of the program: their
+ * values may lie there still, since what they belong to was moved within the branch only, or because the other side of it does not
+ * read them (LLVM 19; 20 gives such registers out first, apart from others). With the 64 vector registers that blocks of 1024 threads leave
+ * on gfx9 it happens around calls. So such registers begin where the function does ... */
+class PinSpillLanes : public llvm::MachineFunctionPass {
+public:
+    static char ID;
+    PinSpillLanes() : llvm::MachineFunctionPass(ID) {}
+
+    llvm::StringRef getPassName() const override { return "Pin registers with scalar ones in their lanes"; }
+
+    void
+    getAnalysisUsage(llvm::AnalysisUsage &au) const override
+    {
+        au.addRequired<llvm::LiveIntervalsWrapperPass>();
+        au.setPreservesAll();
+        llvm::MachineFunctionPass::getAnalysisUsage(au);
+    }
+
+    bool
+    runOnMachineFunction(llvm::MachineFunction &f) override
+    {
+        const llvm::TargetInstrInfo &info = *f.getSubtarget().getInstrInfo();
+        llvm::SmallSetVector<llvm::Register, 8> registers;
+        for (llvm::MachineBasicBlock &b : f)
+            for (llvm::MachineInstr &i : b)
+                if (info.getName(i.getOpcode()) == "SI_SPILL_S32_TO_VGPR" && i.getOperand(0).getReg().isVirtual())
+                    registers.insert(i.getOperand(0).getReg());
+        for (llvm::Register r : registers)
+            pin(f, r);
+        return !registers.empty();
+    }
+
+private:
+    void
+    pin(llvm::MachineFunction &f, llvm::Register r)
+    {
+        llvm::LiveIntervals &live = getAnalysis<llvm::LiveIntervalsWrapperPass>().getLIS();
+        llvm::MachineBasicBlock &entry = f.front();
+        for (llvm::MachineInstr &i : f.getRegInfo().def_instructions(r)) {
+            if (!i.isImplicitDef())
+                continue;
+            live.RemoveMachineInstrFromMaps(i);
+            i.removeFromParent();
+            live.InsertMachineInstrInMaps(*entry.insert(entry.getFirstNonPHI(), &i));
+            live.removeInterval(r);
+            live.createAndComputeVirtRegInterval(r);
+            return;
+        }
+    }
+};
+
+char PinSpillLanes::ID;
+
+/* ... and where one of them is moved, what is compiled is compiled again, with scalar registers in memory. */
+class FindMovedLanes : public llvm::MachineFunctionPass {
+public:
+    static char ID;
+    explicit FindMovedLanes(bool *found) : llvm::MachineFunctionPass(ID), found(found) {}
+
+    llvm::StringRef getPassName() const override { return "Find moved registers with scalar ones in their lanes"; }
+
+    void
+    getAnalysisUsage(llvm::AnalysisUsage &au) const override
+    {
+        au.setPreservesAll();
+        llvm::MachineFunctionPass::getAnalysisUsage(au);
+    }
+
+    bool
+    runOnMachineFunction(llvm::MachineFunction &f) override
+    {
+        const llvm::TargetInstrInfo &info = *f.getSubtarget().getInstrInfo();
+        for (llvm::MachineBasicBlock &b : f)
+            for (llvm::MachineInstr &i : b) {
+                llvm::StringRef name = info.getName(i.getOpcode());
+                *found |= name == "WWM_COPY" || name.starts_with("SI_SPILL_WWM_");
+            }
+        return false;
+    }
+
+private:
+    bool *found;
+};
+
+char FindMovedLanes::ID;
+
 /* A code generator's passes, some left out. For AMD it begins with what finds common parts of addresses in code that nobody has
  * optimised. PTX comes from a compiler that did that, and after it this project's own pipeline (llvm.c): these find nothing, in 6
  * to 12 % of the compile time. The one EarlyCSE that stays is the last, which cleans up after the strength reduction of
@@ -305,7 +399,7 @@ char LookThroughInstructions::ID;
  * Names that an LLVM does not know leave nothing out. */
 class Passes : public llvm::legacy::PassManager {
 public:
-    Passes(bool amdgcn, bool divisions) : amdgcn(amdgcn), divisions(divisions) {}
+    Passes(bool amdgcn, bool divisions, bool *moved) : amdgcn(amdgcn), divisions(divisions), moved(moved) {}
 
     void
     add(llvm::Pass *pass) override
@@ -320,10 +414,15 @@ public:
         }
         if (amdgcn && pass->getPassName() == "AMDGPU Assembly Printer")
             llvm::legacy::PassManager::add(new LookThroughInstructions());
+        if (moved && pass->getPassName() == "SI Lower WWM Copies")
+            llvm::legacy::PassManager::add(new FindMovedLanes(moved));
+        bool lanes = moved && pass->getPassName() == "SI lower SGPR spill instructions";
         if (amdgcn && unneeded(pass->getPassName()))
             delete pass;            /* as the manager does with one that it has already */
         else
             llvm::legacy::PassManager::add(pass);
+        if (lanes)
+            llvm::legacy::PassManager::add(new PinSpillLanes());
     }
 
 private:
@@ -337,7 +436,7 @@ private:
         return name == "Straight line strength reduction" || name == "Nary reassociation";
     }
 
-    bool amdgcn, divisions;
+    bool amdgcn, divisions, *moved;
     unsigned cse = 0;
 };
 
@@ -353,14 +452,28 @@ divides(const llvm::Module &m)
 
 } // namespace
 
+extern "C" void
+cwj_codegen_scalars_in_lanes(LLVMModuleRef m, LLVMTargetMachineRef tm, bool yes)
+{
+    /* The option is the process's, and read when the target makes its description of the processor. */
+    static std::mutex lock;
+    static const char option[] = "amdgpu-spill-sgpr-to-vgpr";
+    std::lock_guard<std::mutex> hold(lock);
+    cwj_llvm_set_option(option, yes);
+    for (const llvm::Function &f : *llvm::unwrap(m))
+        reinterpret_cast<llvm::TargetMachine *>(tm)->getSubtargetImpl(f);
+    cwj_llvm_set_option(option, true);
+}
+
 extern "C" bool
-cwj_codegen(LLVMModuleRef m, LLVMTargetMachineRef tm, bool assembly, LLVMMemoryBufferRef *out)
+cwj_codegen(LLVMModuleRef m, LLVMTargetMachineRef tm, bool assembly, bool *moved, LLVMMemoryBufferRef *out)
 {
     llvm::SmallString<0> code;
     llvm::raw_svector_ostream stream(code);
     llvm::Module &module = *llvm::unwrap(m);
     bool amdgcn = llvm::Triple(module.getTargetTriple()).isAMDGCN();      /* a string before LLVM 21 */
-    Passes passes(amdgcn, amdgcn && divides(module));
+    bool optimises = reinterpret_cast<llvm::TargetMachine *>(tm)->getOptLevel() != llvm::CodeGenOptLevel::None;
+    Passes passes(amdgcn, amdgcn && divides(module), amdgcn && optimises && LLVM_VERSION_MAJOR < 20 ? moved : nullptr);
     auto type = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
     if (reinterpret_cast<llvm::TargetMachine *>(tm)->addPassesToEmitFile(passes, stream, nullptr, type))
         return false;

@@ -16,8 +16,8 @@ struct cwj_diags;
  * again. Thread-safe. */
 cw_result cwj_lld_link(bool amdgcn, struct cw_buf *const *objects, size_t n, struct cw_buf *out, struct cwj_diags *diags) CW_MUST_CHECK;
 
-/* In lld.cpp: turn off a boolean option of LLVM's, for good: LLD, which resets all options when it runs, resets it to this. No
- * effect where LLVM has no such option. Before other threads use LLVM. */
+/* In lld.cpp: set a boolean option of LLVM's: LLD, which resets all options when it runs, resets it to this. No effect where LLVM has no
+ * such option. No other thread may read it meanwhile. */
 void cwj_llvm_set_option(const char *option, bool value);
 
 /* In lld.cpp: run ld.lld with these arguments (argv[0] included). True when it worked; its messages are appended. */

@@ -284,8 +284,8 @@ run_on_arrays(LLVMModuleRef m, const char *passes, LLVMTargetMachineRef tm, LLVM
  * pipeline takes twice the time and makes code that is 3 % longer (docs/performance.md), since what it does to sums after
  * `reassociate` undoes what that does for addresses. So: constants, calls and dead arguments; then, for each function after
  * those that it calls, what the emitter's IR needs. Functions of the device library are C, with loops and switches whose
- * answers the call knows: for programs with such it is LLVM's. (A shorter one saved a fifth of the time for ffmpeg's kernels; two random programs
- * on gfx90a then had other results.) The host's code is vectors and masks made by the emitter, which the whole pipeline pays for. */
+ * answers the call knows, and arguments in memory (hence EarlyCSE with MemorySSA, without which fetches of cube maps take half as
+ * many registers again). The host's code is vectors and masks made by the emitter, which the whole pipeline pays for. */
 static const char *
 pipeline(LLVMModuleRef m, unsigned opt_level, bool unroll)
 {
@@ -295,7 +295,9 @@ pipeline(LLVMModuleRef m, unsigned opt_level, bool unroll)
     if (strncmp(LLVMGetTarget(m), "amdgcn", 6))
         return defaults[opt_level > 3 ? 3 : opt_level];
     if (cwj_devlib_used(m))
-        return "default<O1>,function(reassociate,early-cse)";
+        return "ipsccp,globalopt,cgscc(inline,function(infer-address-spaces,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+               "simplifycfg,loop-mssa(loop-rotate,licm),loop(indvars,loop-deletion,loop-unroll-full),sroa,bdce,"
+               "instcombine<no-verify-fixpoint>,simplifycfg,reassociate,early-cse,bdce,infer-alignment)),deadargelim,amdgpu-attributor";
 #define BEGINNING "ipsccp,cgscc(inline,function(infer-address-spaces,sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,tailcallelim," \
                   "loop-mssa(loop-rotate,licm)"
 #define END       ",reassociate,early-cse,infer-alignment)),amdgpu-attributor"
@@ -396,7 +398,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
 
 cw_result
 cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out, uint64_t *frames,
-              struct cwj_diags *diags)
+              bool *moved, struct cwj_diags *diags)
 {
     LLVMContextRef c = LLVMGetModuleContext(m);
     struct listener listener = { .diags = diags };
@@ -409,7 +411,7 @@ cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFileType type
         cwj_amd_guard_width(m);
 #endif
     LLVMContextSetDiagnosticHandler(c, on_code, &listener);
-    bool made = cwj_codegen(m, tm, type == LLVMAssemblyFile, out);
+    bool made = cwj_codegen(m, tm, type == LLVMAssemblyFile, moved, out);
     LLVMContextSetDiagnosticHandler(c, on_message, diags);
     if (frames)
         *frames += listener.frames;

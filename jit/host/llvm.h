@@ -30,9 +30,9 @@ cw_result cwj_llvm_machine(enum cwj_target target, const char *cpu, const char *
 cw_result cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, struct cwj_diags *diags) CW_MUST_CHECK;
 
 /* Object or assembly into a memory buffer that the caller disposes of. frames, unless NULL: the bytes of the functions' stack
- * frames are added to it (the host's only, after cwj_host_watch_frames). */
+ * frames are added to it (the host's only, after cwj_host_watch_frames). moved: as cwj_codegen has it. */
 cw_result cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out,
-                        uint64_t *frames, struct cwj_diags *diags) CW_MUST_CHECK;
+                        uint64_t *frames, bool *moved, struct cwj_diags *diags) CW_MUST_CHECK;
 
 /* Guard an optimised module for x86 against LLVM's wrong masked VPTERNLOG; see the file. */
 void cwj_x86_guard_ternlog(LLVMModuleRef m);
