@@ -319,19 +319,39 @@ case_graphmem(void)
     graph(true);
 }
 
-/* A kernel of locate.ptx: in[i] = 1 + i / 4. Nothing is expected of its result. */
-static void
-kernel_of(const char *file, const char *kernel)
+static size_t
+read_text(const char *file, char *text, size_t size)
 {
-    static char text[1 << 16];
-    float in[256];
     FILE *f = fopen(file, "rb");
     EXPECT(f);
-    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    size_t n = fread(text, 1, size - 1, f);
+    text[n] = 0;
     fclose(f);
+    return n + 1;
+}
+
+/* A kernel of locate.ptx: in[i] = 1 + i / 4. Nothing is expected of its result. With a second file the two are linked. */
+static void
+kernel_of(const char *file, const char *second, const char *kernel)
+{
+    static char text[1 << 16], more[1 << 16];
+    float in[256];
+    size_t size = read_text(file, text, sizeof text);
     for (unsigned i = 0; i < 256; i++)
         in[i] = 1 + 0.25f * (float)i;
-    CHECK(cu.cuModuleLoadData(&module, text));
+    if (second) {
+        CUlinkState link;
+        void *image;
+        size_t n = read_text(second, more, sizeof more);
+        CHECK(cu.cuLinkCreate_v2(0, NULL, NULL, &link));
+        CHECK(cu.cuLinkAddData_v2(link, CU_JIT_INPUT_PTX, text, size, "first", 0, NULL, NULL));
+        CHECK(cu.cuLinkAddData_v2(link, CU_JIT_INPUT_PTX, more, n, "second", 0, NULL, NULL));
+        CHECK(cu.cuLinkComplete(link, &image, &n));
+        CHECK(cu.cuModuleLoadData(&module, image));
+        CHECK(cu.cuLinkDestroy(link));
+    } else {
+        CHECK(cu.cuModuleLoadData(&module, text));
+    }
     CUdeviceptr a = device(in, sizeof in), b = device(NULL, sizeof in);
     CHECK(cu.cuMemsetD32_v2(b, 0, 256));
     CHECK(cu.cuCtxSynchronize());
@@ -354,7 +374,11 @@ main(int argc, char **argv)
     load(NULL);
     if (argc > 2 && !strcmp(argv[1], "kernels")) {
         for (int i = 3; i < argc; i++)
-            kernel_of(argv[2], argv[i]);
+            kernel_of(argv[2], NULL, argv[i]);
+        return 0;
+    }
+    if (argc == 5 && !strcmp(argv[1], "linked")) {
+        kernel_of(argv[2], argv[3], argv[4]);
         return 0;
     }
     for (int i = 1; i < argc; i++)
