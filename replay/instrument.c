@@ -372,7 +372,7 @@ take_address(struct rewrite *w, const struct ptx_operand *a, const char *to)
 static const struct ptx_operand *
 read_address(const struct ptx_inst *in)
 {
-    unsigned at = in->op == PTX_OP_LD || in->op == PTX_OP_LDU || in->op == PTX_OP_ATOM ? 1 : UINT32_MAX;
+    unsigned at = in->op == PTX_OP_LD || in->op == PTX_OP_LDU || in->op == PTX_OP_ATOM || in->op == PTX_OP_LDMATRIX ? 1 : UINT32_MAX;
     if (at >= in->noperands || in->operand[at].kind != PTX_OPND_ADDR)
         return NULL;
     uint8_t space = space_of(in, &in->operand[at]);
@@ -394,7 +394,7 @@ watched_address(const struct ptx_inst *in, uint8_t *space, bool *load)
     *load = !a;
     if (!a)
         a = read_address(in);
-    if (!a)
+    if (!a || in->op == PTX_OP_LDMATRIX)
         return NULL;
     *space = in->op == PTX_OP_CP_ASYNC ? PTX_SPACE_SHARED : space_of(in, a);
     return *space == PTX_SPACE_GENERIC || *space == PTX_SPACE_GLOBAL || *space == PTX_SPACE_SHARED ? a : NULL;
@@ -520,9 +520,24 @@ watch_value(struct rewrite *w, const struct ptx_operand *o)
         put(w, " mov.u64 $v, %lld;", o && o->kind == PTX_OPND_IMM ? (long long)o->imm : 0);
 }
 
+/* Threads that load a matrix together get what others' addresses lead to. So each execution by the chosen thread is a load, and its
+ * value is what lies in the watched place then. */
+static void
+watch_matrix(struct rewrite *w, uint32_t id)
+{
+    put(w, " and.pred $g, $p, $t; and.b64 $a, $lo, -4; mov.u32 $z, 0; @$g ld.shared.u32 $z, [$a];"
+           " not.pred $g, $s; and.pred $g, $g, $p; @$g ld.global.u32 $z, [$a];"
+           " mov.b64 $a, $lo; cvt.u64.u32 $v, $z; mov.pred $q, $p;");
+    watch_part(w, CWI_KEY(CWI_LOAD, 0, id), 1, true);
+}
+
 static void
 watch_behind(struct rewrite *w, uint32_t id, const struct ptx_inst *in)
 {
+    if (in->op == PTX_OP_LDMATRIX && !in->has_guard) {
+        watch_matrix(w, id);
+        return;
+    }
     const struct ptx_operand *value;
     uint8_t space;
     bool load;

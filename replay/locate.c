@@ -461,47 +461,22 @@ threads_of_block(const struct locate *l)
     return b[0] * b[1] * b[2];
 }
 
-/* The result came out of a warp together: which of its threads came to it with something else? */
+/* Whose stores does the range hold, which a load or an atomic found to be something else? */
 static bool
-ask_warp(struct locate *l, const struct cwt_difference *d, struct thread *next, enum step *step)
+ask_memory(struct locate *l, const struct cwt_difference *d, struct range r, struct thread *next, enum step *step)
 {
-    uint32_t first = next->thread / WARP * WARP, n = threads_of_block(l) - first;
-    struct traces t = { .first = { next->block, first }, .count = n < WARP ? n : WARP, .stop_id = d->id[0], .stop_nth = d->nth };
-    bool ok = trace(l, &t);
-    *step = STEP_END;
-    for (uint32_t i = 0; ok && i < t.count && *step == STEP_END; i++) {
-        if (cwt_result(t.of[i])->found == CWT_NOTHING || first + i == next->thread)
-            continue;
-        next->thread = first + i;
-        *step = STEP_THREAD;
-    }
-    traces_finish(&t);
-    if (ok && *step == STEP_END)
-        puts("  no thread of the warp differs before that");
-    return ok;
-}
-
-/* A load or an atomic gave something else: who wrote there? */
-static bool
-ask_memory(struct locate *l, const struct cwt_difference *d, struct thread *next, enum step *step)
-{
-    const struct ptx_inst *in = inst_of(l, d);
-    struct range r = { .buffer = -1, .block = next->block, .size = ptx_type_bits((ptx_type)in->type[0]) / 8 };
     struct events v[2] = { { 0 }, { 0 } };
+    uint32_t id[2] = { d->id[0], d->id[1] };
     char text[300], what[400];
-    r.shared = d->place[0] & CWI_PLACE_SHARED && d->place[1] & CWI_PLACE_SHARED;
-    for (unsigned k = 0; k < 2; k++)
-        r.at[k] = (d->place[k] & ~(r.shared ? CWI_PLACE_SHARED : 0)) + d->part * r.size;
+    bool ok = true;
     settle_range(l, &r);
     *step = STEP_RANGE;
-    uint32_t id[2] = { d->id[0], d->id[1] };
-    bool ok = true;
-    for (unsigned hop = 0; hop < 4 && ok && *step == STEP_RANGE; hop++) {
+    for (unsigned hop = 0; hop < 4 && *step == STEP_RANGE; hop++) {
         ok = watch(l, &r, *next, v);
         if (!ok)
             break;
         uint64_t end[2] = { v[0].count, v[1].count };
-        if (in->op != PTX_OP_ATOM)
+        if (inst_of(l, d)->op != PTX_OP_ATOM)
             before_load(v, id, !hop, end);
         range_text(l, &r, text, sizeof text);
         snprintf(what, sizeof what, "  read from %s, which was written", text);
@@ -511,6 +486,53 @@ ask_memory(struct locate *l, const struct cwt_difference *d, struct thread *next
     }
     free(v[0].at);
     free(v[1].at);
+    return ok;
+}
+
+static struct range
+range_at(const uint64_t place[2], struct thread who, uint64_t offset, uint64_t size)
+{
+    struct range r = { .buffer = -1, .block = who.block, .size = size };
+    r.shared = place[0] & CWI_PLACE_SHARED && place[1] & CWI_PLACE_SHARED;
+    for (unsigned k = 0; k < 2; k++)
+        r.at[k] = (place[k] & ~(r.shared ? CWI_PLACE_SHARED : 0)) + offset;
+    return r;
+}
+
+/* ldmatrix (PTX ISA 9.7.14): thread t has of matrix r the elements 2 (t % 4) and the next of row t / 4, or, transposed, those of column
+ * t / 4; the row's address is that of lane 8 r + row. */
+static bool
+matrix_range(const struct cwt_difference *d, const struct ptx_inst *in, const struct traces *t, uint32_t lane, struct range *r)
+{
+    bool transposed = in->aux >> PTX_AUX_MTRANS & 1, upper = (d->value[0] & 0xffff) == (d->value[1] & 0xffff);
+    uint32_t row = transposed ? lane % 4 * 2 + upper : lane / 4, from = 8 * d->part + row;
+    uint64_t place[2];
+    if (in->op != PTX_OP_LDMATRIX || from >= t->count || !cwt_place(t->of[from], d->id[0], place))
+        return false;
+    *r = range_at(place, t->first, transposed ? lane / 4 * 2 : lane % 4 * 4, transposed ? 2 : 4);
+    return true;
+}
+
+/* The result came out of a warp together: which of its threads came to it with something else? */
+static bool
+ask_warp(struct locate *l, const struct cwt_difference *d, struct thread *next, enum step *step)
+{
+    uint32_t first = next->thread / WARP * WARP, n = threads_of_block(l) - first, lane = next->thread - first;
+    struct traces t = { .first = { next->block, first }, .count = n < WARP ? n : WARP, .stop_id = d->id[0], .stop_nth = d->nth };
+    struct range r;
+    bool ok = trace(l, &t);
+    *step = STEP_END;
+    for (uint32_t i = 0; ok && i < t.count && *step == STEP_END; i++) {
+        if (cwt_result(t.of[i])->found == CWT_NOTHING || i == lane)
+            continue;
+        next->thread = first + i;
+        *step = STEP_THREAD;
+    }
+    if (ok && *step == STEP_END && matrix_range(d, inst_of(l, d), &t, lane, &r))
+        ok = ask_memory(l, d, r, next, step);
+    else if (ok && *step == STEP_END)
+        puts("  no thread of the warp differs before that");
+    traces_finish(&t);
     return ok;
 }
 
@@ -529,8 +551,10 @@ step_from(struct locate *l, const struct cwt_difference *d, struct thread *next,
     }
     if (in->op != PTX_OP_SHFL && ptx_op_info((ptx_op)in->op)->traits & PTX_T_WARP)
         return ask_warp(l, d, next, step);
-    if ((in->op == PTX_OP_LD || in->op == PTX_OP_LDU || in->op == PTX_OP_ATOM) && d->has_place)
-        return ask_memory(l, d, next, step);
+    if ((in->op == PTX_OP_LD || in->op == PTX_OP_LDU || in->op == PTX_OP_ATOM) && d->has_place) {
+        uint64_t size = ptx_type_bits((ptx_type)in->type[0]) / 8;
+        return ask_memory(l, d, range_at(d->place, *next, d->part * size, size), next, step);
+    }
     return true;
 }
 

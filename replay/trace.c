@@ -130,6 +130,13 @@ cwt_result(const struct cwt *c)
     return &c->out;
 }
 
+bool
+cwt_place(const struct cwt *c, uint32_t id, uint64_t place[2])
+{
+    memcpy(place, c->place, sizeof c->place);
+    return c->place_id == id;
+}
+
 /* ---- registers --------------------------------------------------------------------------------------------------------------- */
 
 static bool

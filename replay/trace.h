@@ -62,6 +62,9 @@ bool cwt_feed(struct cwt *c, const uint64_t *a, uint64_t na, const uint64_t *b, 
 bool cwt_failed(const struct cwt *c);
 const struct cwt_difference *cwt_result(const struct cwt *c);
 
+/* What the instruction read on both sides when it was executed last; false: it was not, or that is not known. */
+bool cwt_place(const struct cwt *c, uint32_t id, uint64_t place[2]);
+
 /* Which instructions of two texts are the same: aligned by function name, then by opcode with its modifiers. NULL: out of memory. */
 uint32_t *cwt_align(const struct cwi_program *a, const struct cwi_program *b);
 

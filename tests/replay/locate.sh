@@ -40,7 +40,7 @@ changed() { # kernel, sed's command: the instruction that has the comment with t
 
 case $1 in
 changed)
-    record line loop branch call pass sum vote places deep copy
+    record line loop branch call pass sum vote places deep copy matrix
     hops=1
     changed line s/0f3F800000/0f40000000/       # 1 * 1 + 2, not + 1
     says "buffer 2, parameter out, f32 index 0: 3 (0x40400000) on $against with" "written by thread (0,0,0) of block (0,0,0) at first.cu:13 (" \
@@ -62,6 +62,9 @@ changed)
     says "index 150: 37.25 (0x42150000) on" "written by thread (22,0,0) of block (2,0,0)" \
         "read from byte 216 of the block's shared memory, which was written by thread (54,0,0) of block (2,0,0) at" ": cp.async.ca.shared.global [%r8], [%rd6], 4" \
         "read from buffer 0, variable table, byte 548, which was written by thread (9,0,0) of block (2,0,0)"
+    changed matrix s/0f3F800000/0f40000000/     # word 9 of the first matrix is lane 9's, which is thread 41 in the second warp
+    says "index 169: 1108672512 (0x42150000) on" "written by thread (41,0,0) of block (2,0,0)" ": ldmatrix.sync.aligned" \
+        "read from byte 36 of the block's shared memory, which was written by thread (9,0,0) of block (2,0,0) at"
     changed vote s/0f41A00000/0f41A20000/       # in[77] = 20.25: lane 13 of the first warp of block 1
     says "index 64: 4294950912 (0xffffc000) on" "first result of thread (0,0,0) of block (1,0,0) that differs: " "first result of thread (13,0,0) of block (1,0,0) that differs: "
     hops=3
