@@ -162,9 +162,9 @@ hip_native_texture(struct cwb_context *c, const struct cwb_texture_desc *d, stru
         return NULL;
     }
     for (unsigned k = 0; k < 3; k++)
-        how.addressMode[k] = t->normalized ? t->address[0] : HIP_TR_ADDRESS_MODE_CLAMP;
+        how.addressMode[k] = HIP_TR_ADDRESS_MODE_CLAMP;     /* amend() sets the right ones, of which HIP may refuse some */
     bool scaled = t->linear && !t->as_float;
-    how.flags = (t->as_float || scaled ? 0 : HIP_TRSF_READ_AS_INTEGER) | (t->normalized ? HIP_TRSF_NORMALIZED_COORDINATES : 0);
+    how.flags = (t->as_float || scaled ? 0 : HIP_TRSF_READ_AS_INTEGER) | (t->normalized && !t->linear_memory ? HIP_TRSF_NORMALIZED_COORDINATES : 0);
     resource_desc(d, t, &resource);
     hip_use(c);
     if (hip.hipTexObjectCreate(&object, &resource, &how, NULL) != hipSuccess) {
