@@ -95,8 +95,8 @@ leaf_barrier(struct ctx *c, struct seq *s)
 
 /* ---- matrices ---- */
 
-/* d {, c the same registers}, a, b: as many registers of each. */
-static const struct { const char *text; uint8_t type, nd, na, nb; } products[] = {
+/* d {, c the same registers}, a, b: as many registers of each, ten at most. mma.sp: how many sparsity selectors there are. */
+static const struct { const char *text; uint8_t type, nd, na, nb, selectors; } products[] = {
     { "m16n8k8.row.col.f32.f16.f16.f32", PTX_F32, 4, 2, 1 }, { "m16n8k16.row.col.f32.f16.f16.f32", PTX_F32, 4, 4, 2 },
     { "m16n8k8.row.col.f16.f16.f16.f16", PTX_B32, 2, 2, 1 }, { "m16n8k16.row.col.f16.f16.f16.f16", PTX_B32, 2, 4, 2 },
     { "m16n8k8.row.col.f32.bf16.bf16.f32", PTX_F32, 4, 2, 1 }, { "m16n8k16.row.col.f32.bf16.bf16.f32", PTX_F32, 4, 4, 2 },
@@ -105,7 +105,21 @@ static const struct { const char *text; uint8_t type, nd, na, nb; } products[] =
     { "m16n8k32.row.col.satfinite.s32.s8.u8.s32", PTX_S32, 4, 4, 2 }, { "m16n8k32.row.col.s32.s4.u4.s32", PTX_S32, 4, 2, 1 },
     { "m16n8k128.row.col.s32.b1.b1.s32.xor.popc", PTX_S32, 4, 2, 1 }, { "m16n8k128.row.col.s32.b1.b1.s32.and.popc", PTX_S32, 4, 2, 1 },
     { "m8n8k4.row.col.f64.f64.f64.f64", PTX_F64, 2, 1, 1 },
+    { "m16n8k16.row.col.f32.f16.f16.f32", PTX_F32, 4, 2, 2, 4 }, { "m16n8k32.row.col.f16.f16.f16.f16", PTX_B32, 2, 4, 4, 2 },
+    { "m16n8k8.row.col.f32.tf32.tf32.f32", PTX_F32, 4, 2, 2, 4 }, { "m16n8k32.row.col.s32.s8.u8.s32", PTX_S32, 4, 2, 2, 2 },
+    { "m16n8k64.row.col.satfinite.s32.u4.s4.s32", PTX_S32, 4, 2, 2, 2 },
 };
+
+/* Metadata in %t1, from register `from`: two different places of four, the lower first; of tf32 the lower or the upper half. */
+static const char *
+metadata(struct ctx *c, unsigned from, bool tf32)
+{
+    if (tf32)
+        return FMT(c, "and.b32 %%t0, $%u, 0x11111111;\nmad.lo.u32 %%t1, %%t0, 10, 0x44444444;\n", from);
+    return FMT(c, "and.b32 %%t0, $%u, 0x33333333;\nshr.u32 %%t1, %%t0, 1;\nand.b32 %%t1, %%t1, 0x11111111;\nnot.b32 %%t1, %%t1;\nand.b32 %%t0, %%t0, %%t1;\n"
+               "and.b32 %%t1, %%t0, 0x0f0f0f0f;\nor.b32 %%t1, %%t1, 0x0c0c0c0c;\nand.b32 %%t0, %%t0, 0xf0f0f0f0;\nshl.b32 %%t0, %%t0, 2;\n"
+               "xor.b32 %%t0, %%t0, 0xc0c0c0c0;\nor.b32 %%t1, %%t1, %%t0;\n", from);
+}
 
 static const char *
 list_of(struct ctx *c, unsigned first, unsigned n)
@@ -137,6 +151,7 @@ leaf_matrix(struct ctx *c, struct seq *s)
             n->op[d].index = (uint8_t)((n->op[0].index + d) % count);
         }
         n->nops = (uint8_t)nd;
+        unsigned selectors = products[i].selectors;
         for (unsigned d = 0; d < na + products[i].nb; d++) {
             add_reg(c, n, factor, false, false)->fixed = true;
             n->op[n->nops - 1].cls = factor == PTX_F64 ? C_G : C_R;
@@ -144,10 +159,14 @@ leaf_matrix(struct ctx *c, struct seq *s)
         }
         const char *dst = list_of(c, 0, nd);
         /* Behind a divergent loop the hardware's lanes are still apart, and `aligned` wants them together. */
-        n->text = FMT(c, "bar.warp.sync -1;\nmma.sync.aligned.%s %s, %s, %s, %s;", products[i].text, dst, list_of(c, nd, na), list_of(c, nd + na, products[i].nb), dst);
+        const char *before = selectors ? metadata(c, nd, strstr(products[i].text, "tf32") != NULL) : "";
+        const char *behind = selectors ? FMT(c, ", %%t1, %u", rng_below(c->r, selectors)) : "";
+        const char *name = !selectors ? "mma" : rng_percent(c->r, 50) ? "mma.sp" : "mma.sp::ordered_metadata";
+        n->text = FMT(c, "%sbar.warp.sync -1;\n%s.sync.aligned.%s %s, %s, %s, %s%s;", before, name, products[i].text, dst, list_of(c, nd, na),
+                      list_of(c, nd + na, products[i].nb), dst, behind);
         for (unsigned d = 0; d < nd && type == PTX_F64 && !c->o->nan64; d++)
             n->text = FMT(c, "%s\nsetp.nan.f64 %%tp0, $%u, $%u;\nselp.b64 $%u, 0x7ff8000000000000, $%u, %%tp0;", n->text, d, d, d, d);
-        n->form = FMT(c, "mma.%s", products[i].text);
+        n->form = FMT(c, "%s.%s", selectors ? "mma.sp" : "mma", products[i].text);
     } else if (k < 9) {
         static const uint8_t counts[] = { 1, 2, 4 };
         unsigned m = rng_below(c->r, 3), at = rng_below(c->r, OWN_BYTES / 16) * 16;
