@@ -80,7 +80,7 @@ load_image(const struct cw_texture *t, unsigned geom, words c)
     }
 }
 
-/* An image of one dimension has two: one row. The unit takes the nearest layer. */
+/* An image of one dimension has two: one row, which is read at its upper edge, as NVIDIA does. The unit takes the nearest layer. */
 static inline __attribute__((always_inline)) floats
 sample_image(const struct cw_texture *t, unsigned geom, words c, bool extended)
 {
@@ -88,12 +88,12 @@ sample_image(const struct cw_texture *t, unsigned geom, words c, bool extended)
     const words sampler = *(const words *)(const void *)t->sampler;
     float x = as_float(c.x), y = as_float(c.y), z = as_float(c.z), layer = (float)c.x;
     switch (geom) {
-    case PTX_GEOM_1D: y = 0.5f;
+    case PTX_GEOM_1D: y = 0;
         __attribute__((fallthrough));
     case PTX_GEOM_2D: return extended ? sample_lz(15, x, y, resource, sampler, false, 0, 0) : sample(15, x, y, resource, sampler, false, 0, 0);
     case PTX_GEOM_3D:
         return extended ? sample_lz_3d(15, x, y, z, resource, sampler, false, 0, 0) : sample_3d(15, x, y, z, resource, sampler, false, 0, 0);
-    case PTX_GEOM_A1D: z = 0.5f;
+    case PTX_GEOM_A1D: z = 0;
         __attribute__((fallthrough));
     default:
         return extended ? sample_lz_array(15, y, z, layer, resource, sampler, false, 0, 0) : sample_array(15, y, z, layer, resource, sampler, false, 0, 0);
