@@ -10,7 +10,8 @@
  * Columns: v1, v1:2 (a pair), v1@3 (of lane 3; otherwise of all lanes), v0.l and v0.h (halves), s4, s4:2, m8 (a lane mask), vcc, exec, scc, m0, mode;
  * pc (bytes from the next instruction to where it goes on);
  * g2, g2:2, l2, l2:2, p2 (dwords of a buffer, of LDS, of lane 0's scratch, whose bytes are 0x7d, 0x7e, ... before). v[30:31] and s[20:21] hold
- * the buffer's address, s[24:27] its descriptor of 256 bytes.
+ * the buffer's address, s[24:27] its descriptor of 256 bytes. To image instructions it is 16 texels of 4 unsigned bytes, a row of two dimensions in
+ * s[32:39], and the same as elements in s[44:47]; s[40:43] is a sampler of points by texel coordinates, clamped.
  * Values may be `lane` (each lane's number) and `all` (of a mask: every lane). In instructions $vcc and $m8 stand for lane masks.
  */
 #define _GNU_SOURCE
@@ -52,7 +53,7 @@ static unsigned nops, failures, cases;
 static bool wave64;
 static struct gfx_wave wave, before;
 enum { BUFFER = 64, LDS = 2048, SCRATCH = 64 };     /* dwords */
-static _Alignas(64) uint32_t buffer[BUFFER], lds[LDS], scratch[64 * SCRATCH];
+static _Alignas(256) uint32_t buffer[BUFFER], lds[LDS], scratch[64 * SCRATCH];
 static uint8_t lds_written[4 * LDS];
 
 static void
@@ -304,6 +305,35 @@ reset_memory(void)
     }
 }
 
+/* Of the buffer, from the ISA documents: 8_8_8_8_UINT, 16 x 1 texels, rows of 64. */
+static void
+set_image(uint32_t *s, uint64_t address)
+{
+    enum { WIDTH = 16, PITCH = 64 };
+    uint32_t *m = s + 32, *sampler = s + 40, *elements = s + 44, select = 4 | 5 << 3 | 6 << 6 | 7 << 9, high = (uint32_t)(address >> 40);
+    memset(m, 0, 16 * sizeof *m);
+    m[0] = (uint32_t)(address >> 8);
+    m[3] = select | 9u << 28;           /* 2D */
+    elements[0] = (uint32_t)address;
+    elements[1] = (uint32_t)(address >> 32) | 4 << 16;
+    elements[2] = WIDTH;
+    if (target->family < GFX10) {
+        m[1] = high | 10 << 20 | 4 << 26;
+        m[2] = WIDTH - 1;
+        m[4] = (PITCH - 1) << 13;
+        elements[2] *= 4;               /* bytes */
+        elements[3] = select | 4 << 12 | 10 << 15;
+    } else {
+        uint32_t format = target->family == GFX10 ? 60 : 46;
+        m[1] = high | format << (target->family == GFX12 ? 17 : 20) | ((WIDTH - 1) & 3u) << 30;
+        m[2] = (WIDTH - 1) >> 2;
+        m[4] = PITCH - 1;
+        elements[3] = select | format << 12;
+    }
+    sampler[0] = 2 | 2 << 3 | 2 << 6 | 1 << 15 | 1 << 27;
+    sampler[1] = 0xfff << 12;
+}
+
 static void
 set_column(const struct column *c, const char *text)
 {
@@ -454,7 +484,7 @@ count(unsigned minimum, int nfiles, char **files)
     static const struct { const char *what; const struct gfx_row *rows; } tables[] = {
         { "scalar", gfx_salu }, { "scalar float", gfx_salu_float }, { "vector integer", gfx_valu_int }, { "vector float", gfx_valu_float },
         { "division", gfx_valu_div }, { "conversion", gfx_valu_cvt }, { "comparison", gfx_compare }, { "packed", gfx_vop3p },
-        { "memory", gfx_memory }, { "indexed", gfx_indexed },
+        { "memory", gfx_memory }, { "images", gfx_image }, { "indexed", gfx_indexed },
     };    /* matrix ones: test_matrix.c */
     static char *names[65536];
     size_t n = 0;
@@ -531,6 +561,7 @@ main(int argc, char **argv)
     uint64_t address = (uintptr_t)buffer;
     for (unsigned d = 0; d < 2; d++) {
         before.s[20 + d] = before.s[24 + d] = (uint32_t)(address >> 32 * d);
+    set_image(before.s, address);
         for (unsigned l = 0; l < 64; l++)
             before.v[30 + d][l] = (uint32_t)(address >> 32 * d);
     }

@@ -1343,11 +1343,72 @@ def more_atomics():
     op('12', 'global_atomic_cond_sub_u32 v[30:31], v2, off offset:8', 'exec g2 v2', 'g2', [(1, 9, 5, 4), (1, 5, 5, 0), (1, 4, 5, 4)])
 
 
+def images():
+    """The image has texels 0 to 15, 4 bytes each (test_insn.c); outside, loads give zeros, and samples the nearest."""
+    texel = lambda i: [mem(4 * i + k, 1) for k in range(4)]
+    f = lambda v: F32.round(Fraction(v))
+    for t, dim, two in (('9', '', 'v[1:2]'), ('90a', '', 'v[2:3]'), ('10', ' dim:SQ_RSRC_IMG_2D', 'v[1:2]'), ('11', ' dim:SQ_RSRC_IMG_2D', 'v[1:2]'),
+                        ('12', ' dim:SQ_RSRC_IMG_2D', '[v1, v2]')):
+        apart = lambda *n: '[%s]' % ', '.join('v%d' % k for k in n) if t == '12' else 'v[%d:%d]' % (n[0], n[-1])
+        zeros = [0, 0, 0, 0]
+        image, sampled, four = 's[32:39]', 's[32:39], s[40:43]', 'v4 v5 v6 v7'
+        load = lambda name, regs, address, rest, ins, outs, rows: op(t, '%s %s, %s, %s' % (name, regs, address, rest.replace('!', dim, 1) if '!' in rest else
+                                                                                          rest + dim), ins, outs, rows)
+        xy = 'v2 v3' if t == '90a' else 'v1 v2'        # which has pairs of registers from even ones on
+        load('image_load', 'v[4:7]', two, image + ' dmask:0xf', xy, four, [[3, 0] + texel(3), [15, 0] + texel(15), [16, 0] + zeros, [3, 1] + zeros,
+                                                                              [M32, 0] + zeros])
+        load('image_load', 'v[4:5]', two, image + ' dmask:0xa', xy, 'v4 v5', [[3, 0, texel(3)[1], texel(3)[3]]])
+        load('image_load', 'v[4:5]', two, image + ' dmask:0xf! d16', xy, 'v4 v5', [[3, 0, texel(3)[0] | texel(3)[1] << 16, texel(3)[2] | texel(3)[3] << 16]])
+        if t != '90a':
+            load('image_load_mip', 'v[4:7]', apart(1, 2, 3), image + ' dmask:0xf', 'v1 v2 v3', four, [[3, 0, 0] + texel(3), [3, 0, 1] + zeros])
+        for name, address, ins, before in (('image_store', two, xy, [3, 0]), ('image_store_mip', apart(1, 2, 3), 'v1 v2 v3', [3, 0, 0])):
+            if t != '90a' or name == 'image_store':
+                load(name, 'v[4:7]', address, image + ' dmask:0xf', ins + ' ' + four, 'g3 g4',
+                     [before + [1, 255, 256, M32, 0xffffff01, mem(16, 4)], before[:1] + [1] + before[2:] + [1, 2, 3, 4, mem(12, 4), mem(16, 4)]])
+        places = [(Fraction(13, 4), 3), (Fraction(1023, 256), 3), (-5, 0), (40, 15)]
+        samples = [('image_sample', two, xy, lambda x: [x, 0])]
+        if t != '90a':
+            samples += [('image_sample_lz', two, 'v1 v2', lambda x: [x, 0]), ('image_sample_l', apart(1, 2, 3), 'v1 v2 v3', lambda x: [x, 0, f(2)]),
+                        ('image_sample_b', apart(1, 2, 3), 'v1 v2 v3', lambda x: [f(1), x, 0])]
+        if t in ('9', '10'):
+            samples += [('image_sample_d', 'v[20:25]', 'v24 v25', lambda x: [x, 0])]
+        for name, address, ins, before in samples:
+            load(name, 'v[4:7]', address, sampled + ' dmask:0xf', ins, four, [before(f(x)) + texel(i) for x, i in places])
+        if t in ('10', '11'):
+            load('image_sample_lz', 'v[4:7]', '[v9, v2]', sampled + ' dmask:0xf', 'v9 v2', four, [[f(x), 0] + texel(i) for x, i in places])
+        if t == '90a':
+            continue
+        offset = lambda x, y: x & 63 | (y & 63) << 8
+        for name, more in (('image_sample_o', []), ('image_sample_lz_o', []), ('image_sample_l_o', [0])):
+            regs = [1, 2, 3] + [8 + k for k in range(len(more))] if t == '12' else [1, 2, 3, 4][:3 + len(more)]
+            load(name, 'v[12:15]', apart(*regs), sampled + ' dmask:0xf', ' '.join('v%d' % k for k in regs), 'v12 v13 v14 v15',
+                 [[offset(dx, dy), f(x), 0] + more + texel(i) for x, dx, dy, i in ((Fraction(13, 4), 2, 0, 5), (Fraction(13, 4), -2, 1, 1), (3, -8, 0, 0))])
+        # texels 2 and 3 lie around 3.25
+        for name, regs, before in (('image_gather4', [1, 2], lambda x: [x, 0]), ('image_gather4_lz', [1, 2], lambda x: [x, 0]),
+                                   ('image_gather4_l', [1, 2, 3], lambda x: [x, 0, 0]), ('image_gather4_o', [1, 2, 3], lambda x: [offset(1, 0), x, 0]),
+                                   ('image_gather4_lz_o', [1, 2, 3], lambda x: [offset(1, 0), x, 0]),
+                                   ('image_gather4_l_o', [1, 2, 3, 4], lambda x: [offset(1, 0), x, 0, 0])):
+            by = 1 if name.endswith('_o') else 0
+            g = lambda c, i: [texel(i + 0)[c], texel(i + 1)[c], texel(i + 1)[c], texel(i + 0)[c]]
+            for c in (0, 2) if name != 'image_gather4_l_o' or t in ('9', '10') else ():
+                load(name, 'v[12:15]', apart(*regs), sampled + ' dmask:0x%x' % (1 << c), ' '.join('v%d' % k for k in regs), 'v12 v13 v14 v15',
+                     [before(f(Fraction(13, 4))) + g(c, 2 + by)])
+        load('image_get_resinfo', 'v[4:7]', 'v1', image + ' dmask:0xf', 'v1', four, [[0, 16, 1, 1, 1], [1, 0, 0, 0, 1]])
+    for t, zero in (('9,90a,942,10,11', '0'), ('12', 'null')):
+        for n, name in ((1, 'x'), (2, 'xy'), (3, 'xyz'), (4, 'xyzw')):
+            regs = 'v4' if n == 1 else 'v[4:%d]' % (3 + n)
+            cols = ' '.join('v%d' % (4 + k) for k in range(n))
+            op(t, 'buffer_load_format_%s %s, v1, s[44:47], %s idxen' % (name, regs, zero), 'v1', cols, [[3] + texel(3)[:n], [15] + texel(15)[:n], [16] + [0] * n])
+            data = [1, 255, 256, M32][:n]
+            word = sum(min(v, 255) << 8 * k for k, v in enumerate(data))
+            op(t, 'buffer_store_format_%s %s, v1, s[44:47], %s idxen' % (name, regs, zero), 'v1 ' + cols, 'g3 g4', [[3] + data + [word, mem(16, 4)]])
+
+
 def main():
     for name, part in (('integers', integers), ('carries', carries), ('halves', halves), ('floats', floats), ('modifiers', modifiers),
                        ('conversions', conversions), ('comparisons', comparisons), ('crossing', crossing), ('packed', packed), ('scalars', scalars),
                        ('memory', loads_and_stores), ('atomics', atomics), ('control', exec_and_control),
-                       ('scalars2', more_scalars), ('vectors2', more_vectors), ('atomics2', more_atomics)):
+                       ('scalars2', more_scalars), ('vectors2', more_vectors), ('atomics2', more_atomics), ('images', images)):
         lines.clear()
         lines.append('# SPDX-License-Identifier: Apache-2.0')
         lines.append('# Written by tests/gfxemu/author/insn.py; test_insn.c says what it means.')
