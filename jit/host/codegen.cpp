@@ -9,6 +9,7 @@
 #include <llvm/Analysis/CycleAnalysis.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/UniformityAnalysis.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/CodeGen/LiveIntervals.h>
 #include <llvm/CodeGen/MachineFrameInfo.h>
 #include <llvm/CodeGen/MachineFunction.h>
@@ -21,12 +22,14 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Pass.h>
+#include <llvm/Support/KnownBits.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Triple.h>
@@ -394,6 +397,75 @@ private:
 
 char FindMovedLanes::ID;
 
+/* Sums of products of bytes become V_DOT4. AMD's instruction selection follows a sum from product to product, and takes whatever the other
+ * operand is for the next sum if that has a product as an operand, too: a difference, an exclusive or, a minimum (19 and 22). So such
+ * an operand is made a value of unknown origin. */
+class SplitByteSums : public llvm::FunctionPass {
+public:
+    static char ID;
+    SplitByteSums() : llvm::FunctionPass(ID) {}
+
+    llvm::StringRef getPassName() const override { return "Split sums of byte products"; }
+    void getAnalysisUsage(llvm::AnalysisUsage &au) const override { au.setPreservesCFG(); }
+
+    bool
+    runOnFunction(llvm::Function &f) override
+    {
+        std::vector<llvm::Use *> found;
+        for (llvm::Instruction &i : llvm::instructions(f))
+            for (unsigned k = 0; i.getOpcode() == llvm::Instruction::Add && i.getType()->isIntegerTy(32) && k < 2; k++)
+                if (product(i.getOperand(1 - k)) && holds(i.getOperand(k)))
+                    found.push_back(&i.getOperandUse(k));
+        for (llvm::Use *u : found) {
+            llvm::IRBuilder<> b(llvm::cast<llvm::Instruction>(u->getUser()));
+            auto *type = llvm::FunctionType::get(b.getInt32Ty(), { b.getInt32Ty() }, false);
+            u->set(b.CreateCall(llvm::InlineAsm::get(type, "", "=v,0", false), { u->get() }));
+        }
+        return !found.empty();
+    }
+
+private:
+    static bool
+    byte(const llvm::Value *v, const llvm::DataLayout &layout)
+    {
+        return llvm::computeKnownBits(v, layout).countMinLeadingZeros() >= 24 || llvm::ComputeNumSignBits(v, layout) > 24;
+    }
+
+    /* Of two bytes; what is not sure to be more counts. */
+    static bool
+    product(const llvm::Value *v)
+    {
+        auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+        if (!i || !i->getType()->isIntegerTy(32))
+            return false;
+        auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(i);
+        bool is = call ? call->getCalledFunction()->getName().starts_with("llvm.amdgcn.mul.") : i->getOpcode() == llvm::Instruction::Mul;
+        const llvm::DataLayout &layout = i->getModule()->getDataLayout();
+        return is && byte(i->getOperand(0), layout) && byte(i->getOperand(1), layout);
+    }
+
+    /* A sum with it becomes a difference. */
+    static bool
+    negative(const llvm::Value *v)
+    {
+        auto *i = llvm::dyn_cast<llvm::BinaryOperator>(v);
+        return i && i->getOpcode() == llvm::Instruction::Sub && llvm::isa<llvm::Constant>(i->getOperand(0));
+    }
+
+    static bool
+    holds(const llvm::Value *v)
+    {
+        auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+        if (!i || llvm::isa<llvm::PHINode>(i) || product(i))
+            return false;
+        if (i->getOpcode() == llvm::Instruction::Add && !negative(i->getOperand(0)) && !negative(i->getOperand(1)))
+            return false;
+        return std::any_of(i->op_begin(), i->op_end(), [](const llvm::Use &u) { return product(u.get()); });
+    }
+};
+
+char SplitByteSums::ID;
+
 /* A code generator's passes, some left out. For AMD it begins with what finds common parts of addresses in code that nobody has
  * optimised. PTX comes from a compiler that did that, and after it this project's own pipeline (llvm.c): these find nothing, in 6
  * to 12 % of the compile time. The one EarlyCSE that stays is the last, which cleans up after the strength reduction of
@@ -412,6 +484,7 @@ public:
             llvm::legacy::PassManager::add(new SettleUndef());
         if (amdgcn && pass->getPassName() == "Convert irreducible control-flow into natural loops") {
             llvm::legacy::PassManager::add(new SplitCarries());
+            llvm::legacy::PassManager::add(new SplitByteSums());
 #if LLVM_VERSION_MAJOR >= 20
             llvm::legacy::PassManager::add(new SplitEntries());
 #endif
