@@ -107,10 +107,11 @@ gfx_src32(W, I, unsigned n, unsigned source, enum gfx_type t, uint32_t x[LANES])
         for (unsigned l = 0; l < w->lanes; l++)
             x[l] = c;
     }
-    if (i->sdwa && source < 2)
+    if (i->sdwa && source < 2) {
+        uint32_t bits = t == T_B16 || t == T_F16 ? 0xffff : ~0u;      /* what a 16-bit operation takes of a whole register */
         for (unsigned l = 0; l < w->lanes; l++)
-            x[l] = selected(x[l], i->sel[source], o->sext);
-    else if (t == T_B16 || t == T_F16) {
+            x[l] = selected(x[l], i->sel[source], o->sext) & bits;
+    } else if (t == T_B16 || t == T_F16) {
         bool high = o->high || (i->op_sel >> source & 1);
         for (unsigned l = 0; l < w->lanes; l++)
             x[l] = high ? x[l] >> 16 : x[l] & 0xffff;
@@ -237,11 +238,13 @@ void
 gfx_put16(W, I, const uint32_t x[LANES])
 {
     const struct gfx_operand *o = &i->op[0];
+    uint32_t y[LANES];
     if (o->kind != GFX_VGPR || i->sdwa) {
-        gfx_put32(w, i, x);
+        for (unsigned l = 0; l < w->lanes; l++)
+            y[l] = x[l] & 0xffff;
+        gfx_put32(w, i, y);
         return;
     }
-    uint32_t y[LANES];
     bool high = o->high || (i->op_sel >> 3 & 1), keep = w->group->target->family >= GFX10 || high;
     for (unsigned l = 0; l < w->lanes; l++) {
         uint32_t old = keep ? w->v[o->reg][l] : 0;

@@ -686,6 +686,8 @@ def crossing():
     op(w, 'v_or_b32_sdwa v0, v1, v2 dst_sel:BYTE_1 dst_unused:UNUSED_PAD src0_sel:DWORD src1_sel:DWORD', 'v1 v2', 'v0', [(0x12, 0x84, 0x9600)])
     op(w, 'v_or_b32_sdwa v0, v1, v2 dst_sel:WORD_0 dst_unused:UNUSED_SEXT src0_sel:DWORD src1_sel:DWORD', 'v1 v2', 'v0', [(0x8000, 1, 0xffff8001), (0x4000, 1, 0x4001)])
     op(w, 'v_or_b32_sdwa v0, sext(v1), v2 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_0 src1_sel:DWORD', 'v1 v2', 'v0', [(0x80, 0, 0xffffff80), (0x7f, 0, 0x7f)])
+    op('9', 'v_min_u16_sdwa v0, v1, v2 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:DWORD src1_sel:WORD_1', 'v1 v2', 'v0', [(0x12348000, 0x90000001, 0x8000)])
+    op('9', 'v_add_u16_sdwa v0, v1, v2 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1 src1_sel:DWORD', 'v1 v2', 'v0', [(0xffff1234, 0x56780001, 0)])
     op(w, 'v_add_f32_sdwa v0, v1, -v2 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:DWORD src1_sel:DWORD', 'v1 v2', 'v0', [(0x40400000, 0x3f800000, 0x40000000)])
     # VOPD: both halves read before either writes
     op('11,12', 'v_dual_mul_f32 v0, v1, v2 :: v_dual_add_f32 v3, v4, v5', 'v1 v2 v4 v5', 'v0 v3', [(0x40000000, 0x40400000, 0x3f800000, 0x3f800000, 0x40c00000, 0x40000000)])
