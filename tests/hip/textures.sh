@@ -27,6 +27,9 @@ for case in "exact gfx1100 0" "native gfx1100 image_sample_lz" "native gfx90a im
         grep -q "$3" "$dir/asm" || fail "$case: it is not there"
     fi
 done
+for how in exact native; do
+    CUDAWAY_TEXTURES=$how "$test" --on gfxemu:gfx1100 "${0%/*}/handles.ptx" > "$dir/log" 2>&1 || fail "$how: handles that are none"
+done
 "$cc" --target gfx942 --textures native --emit asm "$isa/texture/handles.ptx" -o "$dir/asm" 2> "$dir/log" && fail "gfx942 is not refused"
 grep -q 'gfx942 has no image instructions' "$dir/log" || fail "gfx942 is refused without a reason"
 exit $status
