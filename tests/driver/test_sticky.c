@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Kernels that fail on a device that executes: the context keeps the error; a process that exits while a kernel runs for ever ends soon.
- * Other contexts go on, or, with the argument "process", have the error as well: HIP knows no contexts, and CUDA's documentation
- * promises no more ("leaves the process in an inconsistent state and any further CUDA work will return the same error"). */
+ * Other contexts go on, or, with the argument "process", have the error as well: HIP knows no contexts, CUDA's documentation promises
+ * no more ("leaves the process in an inconsistent state and any further CUDA work will return the same error"), and NVIDIA's driver
+ * 580 does it too. */
 #include "tests/driver/test.h"
 
 #include <stdbool.h>
