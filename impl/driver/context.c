@@ -672,7 +672,7 @@ drv_cuCtxSynchronize_v2(CUcontext ctx)
 CUresult
 drv_cuCtxSetLimit(CUlimit limit, size_t value)
 {
-    CURRENT(c);
+    USABLE(c);
     static const int8_t map[] = { CWB_LIMIT_STACK, CWB_LIMIT_PRINTF_FIFO, CWB_LIMIT_MALLOC_HEAP };
     CAPTURE_SAFE();
     if ((unsigned)limit >= CU_LIMIT_MAX)
@@ -699,7 +699,7 @@ drv_cuCtxSetLimit(CUlimit limit, size_t value)
 CUresult
 drv_cuCtxGetLimit(size_t *pvalue, CUlimit limit)
 {
-    CURRENT(c);
+    USABLE(c);
     if (!pvalue || (unsigned)limit >= CU_LIMIT_MAX)
         return CUDA_ERROR_INVALID_VALUE;
     if ((unsigned)limit > CU_LIMIT_PERSISTING_L2_CACHE_SIZE)
@@ -713,7 +713,7 @@ drv_cuCtxGetLimit(size_t *pvalue, CUlimit limit)
 CUresult
 drv_cuCtxGetCacheConfig(CUfunc_cache *pconfig)
 {
-    CURRENT(c);
+    USABLE(c);
     if (!pconfig)
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&c->lock);
@@ -725,7 +725,7 @@ drv_cuCtxGetCacheConfig(CUfunc_cache *pconfig)
 CUresult
 drv_cuCtxSetCacheConfig(CUfunc_cache config)
 {
-    CURRENT(c);
+    USABLE(c);
     CAPTURE_SAFE();
     if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -755,7 +755,7 @@ drv_cuCtxSetSharedMemConfig(CUsharedconfig config)
 CUresult
 drv_cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
 {
-    CURRENT(c);
+    USABLE(c);
     if (leastPriority)
         *leastPriority = 0;
     if (greatestPriority)

@@ -147,8 +147,10 @@ struct ctx {
 
 /* The calling thread's current context, borrowed for the call. Errors: not initialised, invalid, destroyed. */
 CUresult ctx_current(struct ctx **out);
-/* The same, and the sticky error if there is one. */
+/* The same, and the sticky error if there is one. NVIDIA's driver gives that from nearly every call that needs a context (observed: the
+ * list in tests/driver/test_sticky.c), so this is the rule, and ctx_current for what only asks about the context itself. */
 CUresult ctx_usable(struct ctx **out);
+static inline CUresult ctx_error(const struct ctx *c) { return result_of(c->b->context_error(c->be)); }
 /* A counted reference for a handle (NULL: the current one). */
 CUresult ctx_from_handle(CUcontext h, struct ctx **out);
 void     ctx_ref(struct ctx *c);

@@ -46,7 +46,7 @@ drv_cuEventDestroy_v2(CUevent hEvent)
 {
     READY();
     struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
-    return ev && handle_kill(&ev->obj) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return ev && handle_kill(&ev->obj) ? ctx_error(ev->obj.ctx) : CUDA_ERROR_INVALID_HANDLE;     /* gone all the same */
 }
 
 CUresult
@@ -65,7 +65,7 @@ mark_recorded(struct event *ev)
 CUresult
 drv_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
 {
-    CURRENT(c);
+    USABLE(c);
     if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL)
         return CUDA_ERROR_INVALID_VALUE;
     struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
@@ -98,7 +98,7 @@ drv_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
 CUresult
 drv_cuEventRecord(CUevent hEvent, CUstream hStream)
 {
-    CURRENT(c);
+    USABLE(c);
     struct stream *s;
     CUresult e;
     if (stream_enter(c, hStream, &s, &e)) {
@@ -146,7 +146,9 @@ drv_cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd)
     struct event *b AUTO_PUT = handle_get(hEnd, KIND_EVENT);
     if (!a || !b || a->obj.ctx != b->obj.ctx || (a->flags | b->flags) & CU_EVENT_DISABLE_TIMING)
         return CUDA_ERROR_INVALID_HANDLE;
-    CUresult e = capture_event(a, false);
+    CUresult e = ctx_error(a->obj.ctx);
+    if (e == CUDA_SUCCESS)
+        e = capture_event(a, false);
     if (e == CUDA_SUCCESS)
         e = capture_event(b, false);
     if (e != CUDA_SUCCESS)

@@ -33,7 +33,7 @@ func_ready(struct func *f)
 }
 
 #define FUNC(f, h)                                                                                                     \
-    CURRENT(c);                                                                                                        \
+    USABLE(c);                                                                                                         \
     struct func *f AUTO_PUT = NULL;                                                                                    \
     do { CUresult r_ = func_get(c, h, &f); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 

@@ -352,11 +352,14 @@ begin(CUstream hStream, CUstreamCaptureMode mode, struct graph *g, const CUgraph
     STREAM(s, hStream);
     if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
         return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = ctx_error(s->obj.ctx);
+    if (e != CUDA_SUCCESS)
+        return e;
     if (s->is_legacy)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     struct capture *c = calloc(1, sizeof *c);
     struct graph *own = NULL;
-    CUresult e = c ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    e = c ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     if (e == CUDA_SUCCESS && !g)
         e = graph_make(&own);
     struct graph *into = g ? g : own;
@@ -514,6 +517,9 @@ drv_cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
     STREAM(s, hStream);
     if (!captureStatus)
         return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = ctx_error(s->obj.ctx);
+    if (e != CUDA_SUCCESS)
+        return e;
     if (s->is_legacy && in_context(s->obj.ctx, true, false))    /* asking does no harm */
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     pthread_mutex_lock(&graph_lock);

@@ -226,7 +226,7 @@ instantiate(CUgraphExec *out, CUgraph hGraph, cuuint64_t flags, struct failure *
     const cuuint64_t known = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
                              CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
     *f = (struct failure){ CUDA_GRAPH_INSTANTIATE_ERROR, NULL };
-    CURRENT(cur);
+    USABLE(cur);
     struct graph *g AUTO_PUT = handle_get(hGraph, KIND_GRAPH);
     if (!g || !out || flags & ~known)
         return CUDA_ERROR_INVALID_VALUE;

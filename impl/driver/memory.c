@@ -124,7 +124,7 @@ drv_cuMemFree_v2(CUdeviceptr dptr)
 CUresult
 drv_cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
 {
-    CURRENT(c);
+    USABLE(c);
     struct range r;
     if (!range_find(dptr, &r))
         return CUDA_ERROR_NOT_FOUND;
@@ -178,7 +178,7 @@ drv_cuMemFreeHost(void *p)
 CUresult
 drv_cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int Flags)
 {
-    CURRENT(c);
+    USABLE(c);
     struct range r;
     if (!pdptr || Flags)
         return CUDA_ERROR_INVALID_VALUE;

@@ -312,7 +312,8 @@ drv_cuModuleUnload(CUmodule hmod)
     if (!m)
         return CUDA_ERROR_INVALID_HANDLE;
     (void)m->obj.ctx->b->context_sync(m->obj.ctx->be);
-    return module_end(m);
+    CUresult e = module_end(m);
+    return e == CUDA_SUCCESS ? ctx_error(m->obj.ctx) : e;      /* gone all the same */
 }
 
 CUresult
@@ -327,7 +328,7 @@ drv_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 }
 
 #define MODULE(m, h)                                                                                                   \
-    CURRENT(c);                                                                                                        \
+    USABLE(c);                                                                                                         \
     (void)c;                                                                                                           \
     struct module *m AUTO_PUT = handle_get(h, KIND_MODULE);                                                            \
     if (!m)                                                                                                            \

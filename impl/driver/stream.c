@@ -316,7 +316,7 @@ drv_cuStreamDestroy_v2(CUstream hStream)
     struct stream *s AUTO_PUT = handle_get(hStream, KIND_STREAM);
     if (!s || s->is_legacy)
         return CUDA_ERROR_INVALID_HANDLE;
-    return handle_kill(&s->obj) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return handle_kill(&s->obj) ? ctx_error(s->obj.ctx) : CUDA_ERROR_INVALID_HANDLE;     /* gone all the same */
 }
 
 CUresult
@@ -326,7 +326,7 @@ drv_cuStreamDestroy(CUstream hStream)
 }
 
 #define STREAM(s, h)                                                                                                   \
-    CURRENT(c);                                                                                                        \
+    USABLE(c);                                                                                                         \
     struct stream *s AUTO_PUT = NULL;                                                                                  \
     do { CUresult r_ = stream_get(c, h, &s); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 

@@ -49,6 +49,131 @@ hang(void)
     return failures != 0;               /* with the kernel running */
 }
 
+/* Made before the fault. */
+static CUstream stream;
+static CUevent first_event, event;
+static CUmodule module;
+static CUdeviceptr memory;
+static void *pinned;
+
+static void
+make_objects(void)
+{
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&first_event, 0));
+    OK(cuEventCreate(&event, 0));
+    OK(cuEventRecord(first_event, stream));
+    OK(cuEventRecord(event, stream));
+    OK(cuModuleLoadData(&module, cases[0].text));
+    OK(cuMemAlloc_v2(&memory, 64));
+    OK(cuMemAllocHost_v2(&pinned, 64));
+}
+
+static void
+nothing(void *unused)
+{
+}
+
+/* What NVIDIA's driver 580 answers on an H200 once a kernel has failed: its error to nearly everything. */
+static void
+after_fault(CUresult want, CUcontext c, CUfunction f, void **params)
+{
+    static char page[8192] __attribute__((aligned(4096)));
+    CUarray a;
+    CUDA_ARRAY_DESCRIPTOR d = { .Width = 8, .Height = 8, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 1 };
+    CUmodule m;
+    CUfunction g;
+    CUstream s;
+    CUevent e;
+    CUdeviceptr p;
+    CUcontext now;
+    CUgraph graph = NULL;
+    CUgraphExec x;
+    CUmemoryPool pool;
+    CUfunc_cache cache;
+    CUstreamCaptureStatus capturing;
+    const char *name;
+    char text[64];
+    unsigned long long id;
+    unsigned u;
+    size_t n, all;
+    float ms;
+    void *h;
+    int v, w;
+#define GIVES(call) EXPECT_RESULT(call, want)
+    GIVES(cuFuncGetModule(&m, f));
+    GIVES(cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
+    GIVES(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024));
+    GIVES(cuFuncGetName(&name, f));
+    GIVES(cuFuncLoad(f));
+    GIVES(cuOccupancyMaxActiveBlocksPerMultiprocessor(&v, f, 32, 0));
+    GIVES(cuOccupancyMaxPotentialBlockSize(&v, &w, f, NULL, 0, 0));
+    GIVES(cuModuleLoadData(&m, cases[0].text));
+    GIVES(cuModuleGetFunction(&g, module, "k"));
+    GIVES(cuModuleGetGlobal_v2(&p, &n, module, "k"));
+    GIVES(cuMemGetInfo_v2(&n, &all));
+    GIVES(cuMemAlloc_v2(&p, 64));
+    GIVES(cuMemAllocHost_v2(&h, 64));
+    GIVES(cuMemAllocManaged(&p, 64, CU_MEM_ATTACH_GLOBAL));
+    GIVES(cuMemAllocAsync(&p, 64, stream));
+    GIVES(cuMemHostRegister_v2(page, 4096, 0));
+    GIVES(cuMemHostGetDevicePointer_v2(&p, pinned, 0));
+    GIVES(cuMemGetAddressRange_v2(&p, &n, memory));
+    GIVES(cuMemcpyHtoD_v2(memory, &v, 4));
+    GIVES(cuMemcpyDtoH_v2(&v, memory, 4));
+    GIVES(cuMemcpyDtoDAsync_v2(memory, memory + 32, 4, stream));
+    GIVES(cuMemsetD32_v2(memory, 0, 1));
+    GIVES(cuMemsetD32Async(memory, 0, 1, stream));
+    GIVES(cuArrayCreate_v2(&a, &d));
+    GIVES(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+    GIVES(cuLaunchHostFunc(stream, nothing, NULL));
+    GIVES(cuStreamCreate(&s, 0));
+    GIVES(cuStreamQuery(NULL));
+    GIVES(cuStreamQuery(stream));
+    GIVES(cuStreamSynchronize(NULL));
+    GIVES(cuStreamGetFlags(stream, &u));
+    GIVES(cuStreamGetPriority(stream, &v));
+    GIVES(cuStreamGetCtx(stream, &now));
+    GIVES(cuStreamWaitEvent(stream, event, 0));
+    GIVES(cuStreamIsCapturing(stream, &capturing));
+    GIVES(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    GIVES(cuEventCreate(&e, 0));
+    GIVES(cuEventRecord(event, stream));
+    GIVES(cuEventQuery(event));
+    GIVES(cuEventSynchronize(event));
+    GIVES(cuEventElapsedTime(&ms, first_event, event));
+    GIVES(cuCtxSynchronize());
+    GIVES(cuCtxGetLimit(&n, CU_LIMIT_STACK_SIZE));
+    GIVES(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 2048));
+    GIVES(cuCtxGetCacheConfig(&cache));
+    GIVES(cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_NONE));
+    GIVES(cuCtxGetStreamPriorityRange(&v, &w));
+    OK(cuGraphCreate(&graph, 0));
+    GIVES(cuGraphInstantiateWithFlags(&x, graph, 0));
+    OK(cuGraphDestroy(graph));
+    OK(cuPointerGetAttribute(&v, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory));
+    OK(cuCtxGetDevice(&v));
+    OK(cuCtxGetFlags(&u));
+    OK(cuCtxGetApiVersion(c, &u));
+    OK(cuCtxGetCurrent(&now));
+    OK(cuCtxGetId(c, &id));
+    OK(cuDeviceGetAttribute(&v, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 0));
+    OK(cuDeviceGetName(text, sizeof text, 0));
+    OK(cuDeviceTotalMem_v2(&n, 0));
+    OK(cuDevicePrimaryCtxGetState(0, &u, &v));
+    OK(cuDeviceGetDefaultMemPool(&pool, 0));
+    OK(cuCtxPushCurrent_v2(c));
+    OK(cuCtxPopCurrent_v2(&now));
+    OK(cuCtxSetCurrent(c));
+    GIVES(cuMemFreeAsync(memory, stream));
+    GIVES(cuMemFree_v2(memory));
+    GIVES(cuMemFreeHost(pinned));
+    GIVES(cuEventDestroy_v2(event));
+    GIVES(cuStreamDestroy_v2(stream));
+    GIVES(cuModuleUnload(module));
+#undef GIVES
+}
+
 static int
 fault(const char *name, bool process)
 {
@@ -58,15 +183,12 @@ fault(const char *name, bool process)
     const CUresult want = cases[i].want;
     CUcontext good = make_context(), c;
     CUdeviceptr fine, p;
-    CUevent e;
-    CUmodule m;
-    CUfunction g;
     unsigned v = 0;
     OK(cuMemAlloc_v2(&fine, 4));
     OK(cuMemsetD32_v2(fine, 5, 1));
     CUfunction write = kernel(cases[2].text);
     OK(cuCtxCreate_v2(&c, 0, 0));
-    OK(cuEventCreate(&e, 0));
+    make_objects();
     OK(cuMemAlloc_v2(&p, 4 << 20));
     if (!strcmp(cases[i].what, "freed"))
         OK(cuMemFree_v2(p));
@@ -74,15 +196,7 @@ fault(const char *name, bool process)
     void *params[] = { &p };
     OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
     EXPECT_RESULT(cuCtxSynchronize(), want);
-    EXPECT_RESULT(cuStreamSynchronize(NULL), want);
-    EXPECT_RESULT(cuStreamQuery(NULL), want);
-    EXPECT_RESULT(cuMemcpyDtoH_v2(&v, fine, 4), want);
-    EXPECT_RESULT(cuMemAlloc_v2(&p, 4), want);
-    EXPECT_RESULT(cuModuleLoadData(&m, cases[0].text), want);
-    EXPECT_RESULT(cuEventCreate(&e, 0), want);
-    EXPECT_RESULT(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), want);
-    OK(cuFuncGetModule(&m, f));         /* what asks the driver alone still answers */
-    OK(cuModuleGetFunction(&g, m, "k"));
+    after_fault(want, c, f, params);
     OK(cuCtxPopCurrent_v2(NULL));
     params[0] = &fine;
     const CUresult other = process ? want : CUDA_SUCCESS;
