@@ -148,7 +148,8 @@ compile(struct cwb_kernel *k, bool one_warp, struct cw_buf *log)
         else
             (void)hip.hipGetLastError();
         if (e == hipSuccess) {
-            to->launch_numbers = hip.hipModuleGetGlobal(&p, &size, to->module, "cudaway_launch") == hipSuccess;
+            size = 0;
+            to->launch_numbers = hip.hipModuleGetGlobal(&p, &size, to->module, "cudaway_launch") == hipSuccess && size == sizeof(uint64_t);
             if (!to->launch_numbers)
                 (void)hip.hipGetLastError();
         }
