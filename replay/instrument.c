@@ -632,7 +632,7 @@ stores_for(const struct cwi_program *p, uint32_t id)
 static bool
 wanted(const struct ptx_function *fn, const char *kernel)
 {
-    return fn->ninsts && (!fn->is_entry || !strcmp(fn->sym->name, kernel));
+    return fn->ninsts && (!fn->is_entry || !kernel || !strcmp(fn->sym->name, kernel));
 }
 
 /* Does one of the instructions up to `last` write the result's register again? */
@@ -691,7 +691,7 @@ rewrite_function(struct rewrite *w, uint32_t first, size_t at, const uint32_t bl
     const char *open = body_of(text + at, p->texts[p->insts[first].text].size - at, p->insts[first].begin - at);
     size_t body = open ? (size_t)(open - text) : p->insts[first].begin;
     cw_buf_append(w->out, text + at, body - at);
-    if (w->fn->is_entry && !w->fn->maxntid[0] && !w->fn->reqntid[0])
+    if (block && w->fn->is_entry && !w->fn->maxntid[0] && !w->fn->reqntid[0])
         cw_buf_printf(w->out, " .maxntid %u, %u, %u ", block[0], block[1], block[2]);   /* the registers of these are not counted on */
     cw_buf_puts(w->out, "{");
     prologue(w);

@@ -71,7 +71,8 @@ struct cwi_program {
 cw_result cwi_open(struct cwi_program *p, struct cwj_input *texts, size_t count, struct cwd_error *e) CW_MUST_CHECK;
 void cwi_close(struct cwi_program *p);
 
-/* Append text `i` as it is to run to `out`. `block`: of the launch of `kernel`. `bytes`: of the variable. CW_ERR_UNSUPPORTED: a text that
+/* Append text `i` as it is to run to `out`. `block`: of the launch of `kernel`;
+ * with NULL for both, all kernels of the program are rewritten. `bytes`: of the variable. CW_ERR_UNSUPPORTED: a text that
  * cannot be rewritten. */
 cw_result cwi_rewrite(const struct cwi_program *p, uint32_t i, enum cwi_mode mode, const char *kernel, const uint32_t block[3],
                       uint64_t bytes, struct cw_buf *out, struct cwd_error *e) CW_MUST_CHECK;

@@ -4,7 +4,9 @@
  *   instrument_test FILE...
  *   instrument_test --dump trace|watch IN OUT      a dump whose kernel is rewritten, and that has the results of the plain one; of
  *                                                  the records, thread 0 traced, or what is stored to the last buffer
- *   instrument_test --print trace|watch FILE KERNEL */
+ *   instrument_test --print trace|watch FILE KERNEL
+ *   instrument_test --all trace|watch IN OUT       a text all of whose kernels are rewritten and do record, whatever loads it: of all
+ *                                                  threads of block 0 the first 8 results, or all stores to global memory */
 #include "replay/side.h"
 
 #include <stdio.h>
@@ -98,9 +100,47 @@ dump(const char *mode, const char *in, const char *out)
     return r == CW_OK ? 0 : r == CW_ERR_NO_PTX ? 77 : 1;
 }
 
+static int
+all(const char *mode, const char *path, const char *to)
+{
+    static const char size[] = CWI_VARIABLE "[1048576]";
+    struct cwi_program p;
+    struct cwd_error e = { "" };
+    struct cw_buf out;
+    bool watch = !strcmp(mode, "watch"), ok = false;
+    uint64_t control[16] = { [CWI_COUNT] = 1024, [CWI_ROOM] = 8, [CWI_RAW] = UINT64_MAX, [CWI_SIZE] = INT64_MAX };
+    struct cwj_input *in = calloc(1, sizeof *in);
+    if (!in || !(in->text = read_file(path, &in->size)) || !(in->name = strdup(path)))
+        return 2;
+    if (cwi_open(&p, in, 1, &e) != CW_OK) {
+        printf("%s: %s\n", path, e.text);
+        return 1;
+    }
+    cw_buf_init(&out);
+    cw_result r = cwi_rewrite(&p, 0, watch ? CWI_WATCH : CWI_TRACE, NULL, NULL, 1 << 20, &out, &e);
+    char *at = r == CW_OK ? strstr(out.data, size) : NULL;
+    FILE *f = at ? fopen(to, "wb") : NULL;
+    if (f) {
+        at += sizeof size - 1;
+        fwrite(out.data, 1, (size_t)(at - out.data), f);
+        for (unsigned i = 0; i < 128; i++)
+            fprintf(f, "%s%u", i ? "," : " = {", (unsigned)(control[i / 8] >> i % 8 * 8 & 0xff));
+        fputc('}', f);
+        fwrite(at, 1, out.size - (size_t)(at - out.data), f);
+        ok = !fclose(f);
+    }
+    if (!ok)
+        printf("%s: %s\n", path, e.text);
+    cw_buf_finish(&out);
+    cwi_close(&p);
+    return !ok;
+}
+
 int
 main(int argc, char **argv)
 {
+    if (argc == 5 && !strcmp(argv[1], "--all"))
+        return all(argv[2], argv[3], argv[4]);
     if (argc == 5 && !strcmp(argv[1], "--dump"))
         return dump(argv[2], argv[3], argv[4]);
     bool print = argc == 5 && !strcmp(argv[1], "--print");
