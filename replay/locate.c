@@ -531,7 +531,8 @@ ask_warp(struct locate *l, const struct cwt_difference *d, struct thread *next, 
     if (ok && *step == STEP_END && matrix_range(d, inst_of(l, d), &t, lane, &r))
         ok = ask_memory(l, d, r, next, step);
     else if (ok && *step == STEP_END)
-        printf("  no thread of the warp differs before that%s\n", ptx_op_info((ptx_op)inst_of(l, d)->op)->traits & PTX_T_READS_MEM ? "; what it read from memory is not followed" : "");
+        printf("  no thread of the warp differs before that%s\n",
+               ptx_op_info((ptx_op)inst_of(l, d)->op)->traits & PTX_T_READS_MEM ? "; what it read from memory is not followed" : "");
     traces_finish(&t);
     return ok;
 }

@@ -44,8 +44,9 @@ usage(FILE *out)
           "      --info          print what the dump holds, and run nothing\n"
           "      --locate        run on two devices, and name the first element that differs, the thread that wrote it, and\n"
           "                      its first instruction whose result differs\n"
-          "      --against DEVICE  with --locate: the device that --on is compared with\n"
-          "      --against-module FILE  with --locate: compare with this PTX instead of the recorded module\n"
+          "      --against DEVICE, --against-module FILE\n"
+          "                      with --locate: what --on is compared with, another device, or other PTX than the recorded\n"
+          "                      module, or both\n"
           "  -o, --output FILE   write a dump with the results of this run\n"
           "  -h, --help          print this\n\n"
           "Exit status: 0 the launch ran (--check: with the recorded results), 1 results differ, 2 trouble.\n", out);

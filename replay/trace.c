@@ -559,7 +559,8 @@ align(const struct cwi_program *a, uint32_t i, uint32_t n, const struct cwi_prog
     for (uint32_t x = n; x-- > 0;)
         for (uint32_t y = m; y-- > 0;) {
             uint16_t down = length[(size_t)(x + 1) * (m + 1) + y], right = length[(size_t)x * (m + 1) + y + 1];
-            length[(size_t)x * (m + 1) + y] = alike(a, i + x, b, k + y) ? (uint16_t)(length[(size_t)(x + 1) * (m + 1) + y + 1] + 1) : down > right ? down : right;
+            uint16_t both = length[(size_t)(x + 1) * (m + 1) + y + 1];      /* at most 2^13, as n * m is bounded */
+            length[(size_t)x * (m + 1) + y] = alike(a, i + x, b, k + y) ? (uint16_t)(both + 1) : down > right ? down : right;
         }
     bool ok = true;
     for (uint32_t x = 0, y = 0, gx = 0, gy = 0;;) {
