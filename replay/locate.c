@@ -632,12 +632,16 @@ search(struct locate *l)
     struct thread who = { 0 };
     if (!watch(l, &r, who, v))
         return trouble(l);
-    if (!still_differs(l))
+    if (!l->o->recorded && !still_differs(l))
         say_vanished(l);
     uint32_t copy[2];
     enum step step = choose_writer(l, v, (const uint64_t[]){ v[0].count, v[1].count }, "written", &r, &who, copy);
     free(v[0].at);
     free(v[1].at);
+    if (l->o->recorded) {
+        puts("what that thread computes differently takes a second device to find: --against DEVICE");
+        return DIFFERENT;
+    }
     return step == STEP_THREAD ? follow(l, who) : DIFFERENT;
 }
 
@@ -689,14 +693,20 @@ locate(struct locate *l)
             return TROUBLE;
         }
     }
-    if (!both(l, cwl_run) || !compare(&l->side[0].result, &l->side[1].result, o->ulp, &l->element))
+    if (o->recorded && !cwd_has_results(&l->side[0].dump)) {
+        cwd_fail(&l->e, CW_ERR_INVALID, "the dump holds no results to compare with; give --against DEVICE");
         return trouble(l);
+    }
+    if (!both(l, cwl_run) || !compare(o->recorded ? &l->side[0].dump : &l->side[0].result, &l->side[1].result, o->ulp, &l->element))
+        return trouble(l);
+    if (o->recorded)
+        snprintf(l->side[0].label, sizeof l->side[0].label, "%s", l->side[0].dump.device);
     if (!l->element.count) {
         printf("%s: the results are the same on %s and on %s\n", l->side[0].dump.kernel, l->side[0].label, l->side[1].label);
         return SAME;
     }
     say_element(l);
-    if (!repeats(l, 0, &stable) || !repeats(l, 1, &stable))
+    if ((!o->recorded && !repeats(l, 0, &stable)) || !repeats(l, 1, &stable))
         return trouble(l);
     if (!stable)
         return DIFFERENT;

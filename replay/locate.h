@@ -4,12 +4,14 @@
 #ifndef CWD_LOCATE_H
 #define CWD_LOCATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct cwd_locate {
     const char *file;                   /* the dump */
     const char *on, *against;           /* devices; NULL: the default one */
     const char *against_module;         /* PTX file for the second run instead of the dump's module, or NULL */
+    bool        recorded;               /* compare with the results in the dump: then only who wrote can be found; against is on */
     uint32_t ulp;
 };
 

@@ -46,7 +46,7 @@ usage(FILE *out)
           "                      its first instruction whose result differs\n"
           "      --against DEVICE, --against-module FILE\n"
           "                      with --locate: what --on is compared with, another device, or other PTX than the recorded\n"
-          "                      module, or both\n"
+          "                      module, or both; without, with the recorded results, and only the thread is named\n"
           "  -o, --output FILE   write a dump with the results of this run\n"
           "  -h, --help          print this\n\n"
           "Exit status: 0 the launch ran (--check: with the recorded results), 1 results differ, 2 trouble.\n", out);
@@ -287,10 +287,8 @@ main(int argc, char **argv)
     o.file = argv[optind];
     if (!o.locate && (o.against || o.against_module))
         return trouble("--against and --against-module belong to --locate");
-    if (o.locate && !o.against && !o.against_module)
-        return trouble("--locate compares two devices, or two modules: give --against DEVICE or --against-module FILE");
     if (o.locate) {
-        const struct cwd_locate l = { o.file, o.on, o.against ? o.against : o.on, o.against_module, o.ulp };
+        const struct cwd_locate l = { o.file, o.on, o.against ? o.against : o.on, o.against_module, !o.against && !o.against_module, o.ulp };
         int status = cwd_locate(&l);
         return fflush(stdout) || ferror(stdout) ? trouble("cannot write the output: %s", strerror(errno)) : status;
     }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cudaway-replay --locate: kernels of locate.ptx against the same with one instruction changed; the instruction, the thread, the
 # number of its execution and the operands that have to be found are worked out by hand. Usage: locate.sh CASE; the environment names
-# APP, REPLAY, DIFF, TRACE_DIR, PTX (locate.ptx), and optionally ON and AGAINST.
+# APP, REPLAY, TOOL (replay_dump_test), TRACE_DIR, PTX (locate.ptx), and optionally ON and AGAINST.
 set -u
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
@@ -88,8 +88,10 @@ same)
     says "line: the results are the same on host:O0 and on $on"
     locate 1 clocked --against host:O0
     says "clocked gives another result each time on host:O0"
-    "$REPLAY" --locate "$dir"/dumps/*-line.cwdump >"$dir/out" 2>&1; [ $? = 2 ] || fail "one device is enough"
-    says "--locate compares two devices"
+    locate 0 line
+    "$TOOL" plant "$dir"/dumps/*-line.cwdump "$dir/dumps/0009-planted.cwdump" "parameter out" 70 || fail "plant"
+    locate 1 planted                    # another value is recorded: only who wrote it can be found
+    says "parameter out, f32 index 70: " "written by thread (6,0,0) of block (1,0,0) at first.cu:13 (" "takes a second device"
     locate 2 line --against-module "$dir/none"
     says "cannot read $dir/none"
     printf '.version 7.0\n.target sm_70\n.address_size 64\n' >"$dir/empty.ptx"
