@@ -469,7 +469,8 @@ char SplitByteSums::ID;
 /* A code generator's passes, some left out. For AMD it begins with what finds common parts of addresses in code that nobody has
  * optimised. PTX comes from a compiler that did that, and after it this project's own pipeline (llvm.c): these find nothing, in 6
  * to 12 % of the compile time. The one EarlyCSE that stays is the last, which cleans up after the strength reduction of
- * loops. Invariant code is moved once more where there are divisions, which have become many instructions by then.
+ * loops. Invariant code is moved once more where there are divisions, which have become many instructions by then. Copies of registers are
+ * followed twice in what the register allocator leaves, where there is nothing to find, either.
  * Names that an LLVM does not know leave nothing out. */
 class Passes : public llvm::legacy::PassManager {
 public:
@@ -514,7 +515,7 @@ private:
          * fuzz/live_range.ptx). What it saves in registers is nothing that tools/bench amd sees. */
         if (name == "SI Optimize VGPR LiveRange")
             return true;
-        return name == "Straight line strength reduction" || name == "Nary reassociation";
+        return name == "Straight line strength reduction" || name == "Nary reassociation" || name == "Machine Copy Propagation Pass";
     }
 
     /* Where all functions wait for each other, see kernels_only. */
