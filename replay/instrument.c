@@ -51,34 +51,14 @@ find(const char *s, const char *end, const char *set)
     return NULL;
 }
 
-static bool
-is_name(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%' || c == '.';
-}
-
+/* Where the guard of the instruction at `s` begins: the last @ behind the instruction before it. */
 static const char *
-back_over_blanks(const char *start, const char *s)
+guard_start(const char *before, const char *s)
 {
-    while (s > start && (s[-1] == ' ' || s[-1] == '\t' || s[-1] == '\r' || s[-1] == '\n'))
-        s--;
-    return s;
-}
-
-/* Where the guard of the instruction at `s` begins; NULL when something else is between (a comment). */
-static const char *
-guard_start(const char *start, const char *s)
-{
-    s = back_over_blanks(start, s);
-    const char *name = s;
-    while (s > start && is_name(s[-1]))
-        s--;
-    if (s == name)
-        return NULL;
-    s = back_over_blanks(start, s);
-    if (s > start && s[-1] == '!')
-        s = back_over_blanks(start, s - 1);
-    return s > start && s[-1] == '@' ? s - 1 : NULL;
+    const char *at = NULL;
+    for (const char *t = before; (t = find(t, s, "@")); t++)
+        at = t;
+    return at;
 }
 
 static size_t *
@@ -107,6 +87,7 @@ find_instructions(struct cwi_program *p, uint32_t t, struct cwd_error *e)
     const char *end = in->text + in->size;
     for (uint32_t f = 0; f < p->modules[t]->nfuncs && r == CW_OK; f++) {
         const struct ptx_function *fn = p->modules[t]->funcs[f];
+        const char *last = in->text;
         for (uint32_t i = 0; i < fn->ninsts && r == CW_OK; i++) {
             const struct ptx_inst *x = &fn->insts[i];
             size_t at = x->line && x->line <= nlines ? line[x->line - 1] + x->column - 1 : in->size;
@@ -116,12 +97,13 @@ find_instructions(struct cwi_program *p, uint32_t t, struct cwd_error *e)
                 continue;
             }
             if (s && x->has_guard)
-                s = guard_start(in->text, s);
-            if (!s || !semicolon)
-                r = cwd_fail(e, CW_ERR_UNSUPPORTED, "the instruction in line %u of the PTX cannot be found again in the text (a comment behind "
-                             "its guard?)", x->line);
-            else
-                p->insts[p->ninsts++] = (struct cwi_inst){ t, fn, x, (size_t)(s - in->text), (size_t)(semicolon + 1 - in->text) };
+                s = guard_start(last, s);
+            if (!s || !semicolon) {
+                r = cwd_fail(e, CW_ERR_INTERNAL, "the instruction in line %u of the PTX cannot be found again in the text", x->line);
+                break;
+            }
+            last = semicolon + 1;
+            p->insts[p->ninsts++] = (struct cwi_inst){ t, fn, x, (size_t)(s - in->text), (size_t)(semicolon + 1 - in->text) };
         }
     }
     free(line);
