@@ -6,7 +6,8 @@
  *                                                  the records, thread 0 traced, or what is stored to the last buffer
  *   instrument_test --print trace|watch FILE KERNEL
  *   instrument_test --all trace|watch IN OUT       a text all of whose kernels are rewritten and do record, whatever loads it: of all
- *                                                  threads of block 0 the first 8 results, or all stores to global memory */
+ *                                                  threads of block 0 the first 8 results, or all stores to global memory
+ *                                                  (not for ldmatrix, with which the watched place is read: it is 0) */
 #include "replay/side.h"
 
 #include <stdio.h>
