@@ -531,6 +531,29 @@ private:
     unsigned cse = 0;
 };
 
+/* AMD's code generator before LLVM 22 divides in fewer bits where the operands are sign-extended, unsigned ones too, of which negative
+ * numbers are large. So such an operand is made a value of unknown origin. */
+[[maybe_unused]] void
+hide_extended_operands(llvm::Module &m)
+{
+    std::vector<llvm::BinaryOperator *> found;
+    const llvm::DataLayout &layout = m.getDataLayout();
+    auto zeros = [&](const llvm::Value *v) { return llvm::computeKnownBits(v, layout).countMinLeadingZeros(); };
+    auto signs = [&](const llvm::Value *v) { return llvm::ComputeNumSignBits(v, layout); };
+    for (llvm::Function &f : m)
+        for (llvm::Instruction &i : llvm::instructions(f))
+            if ((i.getOpcode() == llvm::Instruction::UDiv || i.getOpcode() == llvm::Instruction::URem) &&
+                (i.getType()->isIntegerTy(32) || i.getType()->isIntegerTy(64)) &&
+                std::min(signs(i.getOperand(0)), signs(i.getOperand(1))) > std::max(1u, std::min(zeros(i.getOperand(0)), zeros(i.getOperand(1)))))
+                found.push_back(llvm::cast<llvm::BinaryOperator>(&i));
+    for (llvm::BinaryOperator *i : found) {
+        unsigned n = zeros(i->getOperand(0)) < zeros(i->getOperand(1)) ? 0 : 1;
+        llvm::IRBuilder<> b(i);
+        auto *type = llvm::FunctionType::get(i->getType(), { i->getType() }, false);
+        i->setOperand(n, b.CreateCall(llvm::InlineAsm::get(type, "", "=v,0", false), { i->getOperand(n) }));
+    }
+}
+
 bool
 divides(const llvm::Module &m)
 {
@@ -581,6 +604,10 @@ cwj_codegen(LLVMModuleRef m, LLVMTargetMachineRef tm, bool assembly, bool *moved
     llvm::Module &module = *llvm::unwrap(m);
     bool amdgcn = llvm::Triple(module.getTargetTriple()).isAMDGCN();      /* a string before LLVM 21 */
     bool optimises = reinterpret_cast<llvm::TargetMachine *>(tm)->getOptLevel() != llvm::CodeGenOptLevel::None;
+#if LLVM_VERSION_MAJOR < 22
+    if (amdgcn)
+        hide_extended_operands(module);
+#endif
     Passes passes(amdgcn, amdgcn && divides(module), amdgcn && optimises && kernels_only(module), amdgcn && optimises && LLVM_VERSION_MAJOR < 20 ? moved : nullptr);
     auto type = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
     if (reinterpret_cast<llvm::TargetMachine *>(tm)->addPassesToEmitFile(passes, stream, nullptr, type))
