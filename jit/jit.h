@@ -17,7 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CWJ_API_VERSION 1
+/* One more whenever a structure of this header changes: programs and libraries of different releases must not mix. */
+#define CWJ_API_VERSION 2
 
 /* One PTX text. `name` is for diagnostics. */
 struct cwj_input {

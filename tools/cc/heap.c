@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * malloc for a compiler that runs once and ends: the release form of cudaway-cc (docs/performance.md). LLVM allocates and frees millions of
- * small blocks; what it frees it soon wants again, and nothing has to go back to the system before the end.
+ * small blocks; what it frees it soon wants again, and nothing but the pages of large blocks has to go back to the system before the end.
  *
  * One region of address space, reserved at the first call, is cut into units of 16 KiB, handed out from the bottom and never taken back.
  * Blocks have one of about a hundred sizes, four to a doubling. Each thread cuts the blocks of a size off a run of units that it has for
@@ -21,6 +21,8 @@ enum { UNIT_BITS = 14, CLASSES = 120 };
 #define UNIT      ((size_t)1 << UNIT_BITS)
 #define REGION    ((size_t)1 << 36)
 #define HUGE_PAGE ((size_t)1 << 21)
+#define RELEASED  ((size_t)1 << 18)     /* blocks from this size on keep one page while they are free */
+#define PAGE      ((size_t)1 << 12)
 #define LARGEST   ((size_t)1 << 34)
 
 struct thread_heap {
@@ -142,6 +144,8 @@ free(void *p)
     if (!p || !is_ours(p))      /* the loader's own */
         return;
     unsigned class = class_at(p);
+    if (size_of(class) >= RELEASED)     /* tables that grew: each size of them is wanted once, and a tenth of all memory */
+        (void)madvise((char *)p + PAGE, size_of(class) - PAGE, MADV_DONTNEED);
     *(void **)p = heap.free[class];
     heap.free[class] = p;
 }
