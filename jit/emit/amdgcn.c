@@ -888,7 +888,7 @@ gcn_misc(struct emit *e, const struct ptx_inst *in)
     case PTX_OP_PMEVENT:
         return true;
     default:
-        return emit_mov(e, in) || emit_gcn_matrix(e, in) || emit_gcn_texture(e, in) || emit_gcn_async(e, in);
+        return emit_mov(e, in) || emit_gcn_dp4a(e, in) || emit_gcn_matrix(e, in) || emit_gcn_texture(e, in) || emit_gcn_async(e, in);
     }
 }
 

@@ -258,8 +258,9 @@ has_mixed_dot(const struct emit *e)
     return !strncmp(e->cpu, "gfx11", 5) || !strncmp(e->cpu, "gfx12", 5);
 }
 
-V
-gcn_dot(struct emit *e, unsigned bits, bool sa, V a, bool sb, V b, V c)
+/* c + the products of the elements of two words. */
+static V
+dot(struct emit *e, unsigned bits, bool sa, V a, bool sb, V b, V c)
 {
     V no = LLVMConstInt(e->i1, 0, false), yes = LLVMConstInt(e->i1, 1, false);
     if (!has_dot(e)) {
@@ -278,9 +279,9 @@ gcn_dot(struct emit *e, unsigned bits, bool sa, V a, bool sb, V b, V c)
     if (sa != sb) {             /* u = s + 2^(bits-1), where s has the uppermost bit turned over */
         V middle = i32(e, bits == 8 ? 0x80808080u : 0x88888888u), ones = i32(e, bits == 8 ? 0x01010101u : 0x11111111u);
         V with_sign = sa ? a : b, without = LLVMBuildXor(e->b, sa ? b : a, middle, "");
-        V count = gcn_dot(e, bits, true, with_sign, true, ones, i32(e, 0));
+        V count = dot(e, bits, true, with_sign, true, ones, i32(e, 0));
         c = LLVMBuildAdd(e->b, c, shifted(e, count, bits - 1, 0), "");
-        return gcn_dot(e, bits, true, with_sign, true, without, c);
+        return dot(e, bits, true, with_sign, true, without, c);
     }
     V args[4] = { a, b, c, no };
     return gcn_intrinsic(e, bits == 8 ? sa ? "llvm.amdgcn.sdot4" : "llvm.amdgcn.udot4" : sa ? "llvm.amdgcn.sdot8" : "llvm.amdgcn.udot8",
@@ -298,7 +299,7 @@ integer_element(struct emit *e, const struct ptx_inst *in, const struct ptx_matr
             V both = in->boolop == PTX_BOOL_AND ? LLVMBuildAnd(e->b, a[w], b[w], "") : LLVMBuildXor(e->b, a[w], b[w], "");
             s = LLVMBuildAdd(e->b, s, emit_intrinsic(e, "llvm.ctpop", &both, 1, -1), "");
         } else {
-            s = gcn_dot(e, ptx_type_bits((ptx_type)m->a), is_signed(m->a), a[w], is_signed(m->b), b[w], s);
+            s = dot(e, ptx_type_bits((ptx_type)m->a), is_signed(m->a), a[w], is_signed(m->b), b[w], s);
         }
     }
     V args[2] = { s, c };
@@ -634,4 +635,16 @@ gcn_mma(struct emit *e, const struct ptx_inst *in)
         V v = m.d == PTX_F16 ? LLVMBuildOr(e->b, out[2 * r], shifted(e, out[2 * r + 1], 16, 0), "") : out[r];
         emit_dst_operand(e, &in->operand[0].elem[r], t, emit_bitcast(e, v, emit_type(e, t)));
     }
+}
+
+/* dp4a. Not as products that are added up: what LLVM's back end makes of those is wrong at times (docs/amd.md). */
+bool
+emit_gcn_dp4a(struct emit *e, const struct ptx_inst *in)
+{
+    bool sa = in->type[0] == PTX_S32, sb = in->type[1] == PTX_S32;
+    if (in->op != PTX_OP_DP4A)
+        return false;
+    V a = emit_src(e, in, 1, PTX_B32), b = emit_src(e, in, 2, PTX_B32);
+    emit_dst(e, in, 0, sa || sb ? PTX_S32 : PTX_U32, dot(e, 8, sa, a, sb, b, emit_src(e, in, 3, PTX_B32)));
+    return true;
 }

@@ -29,6 +29,7 @@ void gcn_start(struct emit *e);                                                 
 
 uint8_t gcn_matrix_model(uint8_t sm);                                           /* index into matrix_models */
 bool emit_gcn_matrix(struct emit *e, const struct ptx_inst *in);                /* amdgcn_matrix.c */
+bool emit_gcn_dp4a(struct emit *e, const struct ptx_inst *in);                  /* amdgcn_mma.c */
 bool emit_gcn_async(struct emit *e, const struct ptx_inst *in);                 /* amdgcn_async.c: copies, mbarrier, alloca */
 
 #endif

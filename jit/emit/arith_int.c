@@ -2,7 +2,6 @@
  * Integer arithmetic (PTX ISA 9.7.1, 9.7.2): sums, products, quotients, carries, dot products. Operations run on inactive
  * lanes too, so none of them may trap: divisors are made harmless first. */
 #include "jit/emit/arith_private.h"
-#include "jit/emit/emit_private.h"
 
 typedef LLVMValueRef V;
 
@@ -210,10 +209,7 @@ dot_product(struct emit *e, const struct ptx_inst *in)
     bool sa = type_is_signed(in->type[0]), sb = type_is_signed(in->type[1]);
     V a = emit_src(e, in, 1, PTX_B32), b = emit_src(e, in, 2, PTX_B32), sum = emit_src(e, in, 3, PTX_B32);
 
-    if (in->op == PTX_OP_DP4A && e->target == CWJ_TARGET_AMDGCN) {
-        /* Not as products that are added up: what LLVM's back end makes of those is wrong at times (docs/amd.md). */
-        sum = gcn_dot(e, 8, sa, a, sb, b, sum);
-    } else if (in->op == PTX_OP_DP4A) {
+    if (in->op == PTX_OP_DP4A) {
         for (unsigned i = 0; i < 4; i++)
             sum = v_add(e, sum, v_mul(e, part(e, a, i * 8, 8, sa), part(e, b, i * 8, 8, sb)));
     } else {

@@ -218,9 +218,6 @@ LLVMValueRef emit_widen_or_null(struct emit *e, LLVMValueRef address);  /* gener
 LLVMValueRef emit_narrow(struct emit *e, LLVMValueRef address, ptx_space space);   /* i64 below 2^32 */
 LLVMValueRef emit_narrow_symbol(struct emit *e, const struct ptx_symbol *s, LLVMValueRef place);
 void         emit_narrow_cvta(struct emit *e, const struct ptx_inst *in);
-/* amdgcn_mma.c: c + the products of the elements, of 8 or 4 bits, of two words; by V_DOT4 or V_DOT8 where the processor has them. */
-LLVMValueRef gcn_dot(struct emit *e, unsigned bits, bool sa, LLVMValueRef a, bool sb, LLVMValueRef b, LLVMValueRef c);
-
 /* narrow.c: addresses of local memory and constants that a module with 64-bit addresses keeps in 32 bits (clang's -fcuda-short-ptr,
  * alloca.u32), where they fit on NVIDIA's GPUs. On the host device the upper half is that of something near: the stack, the
  * module's variables. near: i32 to i64. is_near: does the function being emitted make such addresses? */
