@@ -77,7 +77,7 @@ is_for(const char *list)
         bool up = n && t[n - 1] == '+';
         if (up)
             t[n - 1] = 0;
-        if (!strcmp(t, "all"))
+        if (!strcmp(t, "all") || !strcmp(t, target->name))
             return true;
         if (target->family == GFX950 && !strcmp(t, "942"))      /* it has them all, and more */
             return true;
@@ -561,10 +561,10 @@ main(int argc, char **argv)
     uint64_t address = (uintptr_t)buffer;
     for (unsigned d = 0; d < 2; d++) {
         before.s[20 + d] = before.s[24 + d] = (uint32_t)(address >> 32 * d);
-    set_image(before.s, address);
         for (unsigned l = 0; l < 64; l++)
             before.v[30 + d][l] = (uint32_t)(address >> 32 * d);
     }
+    set_image(before.s, address);
     before.s[26] = sizeof buffer;
     before.s[27] = target->family < GFX10 ? 0x27000 : 0x31004000;
     before.scratch = (uint8_t *)scratch;

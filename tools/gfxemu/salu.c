@@ -496,7 +496,7 @@ const struct gfx_row gfx_salu[] = {
     SA("bitset0_b64", bitset, 2), SA("bitset1_b64", bitset, 3), S("wqm_b32", wqm), S("wqm_b64", wqm64),
     S("add_u32", add_u32), S("sub_u32", sub_u32), S("add_i32", add_i32), S("sub_i32", sub_i32), S("add_co_u32", add_u32),
     S("sub_co_u32", sub_u32), S("add_co_i32", add_i32), S("sub_co_i32", sub_i32), S("addc_u32", addc), S("subb_u32", subb),
-    S("add_co_ci_u32", addc), S("sub_co_ci_u32", subb), S("add_u64", add_u64), S("sub_u64", sub_u64), S("mul_u64", mul_u64),
+    S("add_co_ci_u32", addc), S("sub_co_ci_u32", subb), S("mul_u64", mul_u64),
     S("add_nc_u64", add_u64), S("sub_nc_u64", sub_u64), S("min_i32", min_i32), S("min_u32", min_u32), S("max_i32", max_i32),
     S("max_u32", max_u32), S("cselect_b32", cselect), S("cselect_b64", cselect64), S("and_b32", and), S("or_b32", or), S("xor_b32", xor),
     S("andn2_b32", andn2), S("and_not1_b32", andn2), S("orn2_b32", orn2), S("or_not1_b32", orn2), S("nand_b32", nand), S("nor_b32", nor),

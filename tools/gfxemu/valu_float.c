@@ -193,6 +193,7 @@ minmax_f16(W, I)
 }
 H3(fma_f16, fma_h(a, b, c))
 H2A(fmac_f16, fma_h(a, b, c))
+H2A(mac_f16, nan3(a, b, c, f16_of(f16_bits(a * b)) + c))     /* rounded twice, as mac_f32 */
 H3(min3_f16, min_f(min_f(a, b), c))
 H3(max3_f16, max_f(max_f(a, b), c))
 H1(floor_f16, floorf(a))
@@ -252,7 +253,7 @@ const struct gfx_row gfx_valu_float[] = {
     VT("rsq_f64", rsq_f64), VT("sqrt_f64", sqrt_f64), V("frexp_mant_f64", frexp_mant_f64), V("frexp_exp_i32_f64", frexp_exp_f64),
     V("ldexp_f64", ldexp_f64), V("add_f16", add_f16), V("sub_f16", sub_f16), V("subrev_f16", subrev_f16), V("mul_f16", mul_f16),
     V("min_f16", minmax_f16), VA("max_f16", minmax_f16, 1), V("min_num_f16", minmax_f16), VA("max_num_f16", minmax_f16, 1),
-    V("fma_f16", fma_f16), V("fmac_f16", fmac_f16), V("mac_f16", fmac_f16), V("fmaak_f16", fma_f16), V("fmamk_f16", fma_f16),
+    V("fma_f16", fma_f16), V("fmac_f16", fmac_f16), V("mac_f16", mac_f16), V("fmaak_f16", fma_f16), V("fmamk_f16", fma_f16),
     V("min3_f16", min3_f16), V("max3_f16", max3_f16), V("min3_num_f16", min3_f16), V("max3_num_f16", max3_f16), V("med3_f16", med3_f16),
     V("med3_num_f16", med3_f16), V("floor_f16", floor_f16), V("ceil_f16", ceil_f16), V("trunc_f16", trunc_f16), V("rndne_f16", rndne_f16),
     V("fract_f16", fract_f16), VT("rcp_f16", rcp_f16), VT("rsq_f16", rsq_f16), VT("sqrt_f16", sqrt_f16), VT("exp_f16", exp_f16),

@@ -96,9 +96,6 @@ U2(ashrrev, SI(b) >> (a & 31))
 Q2(lshlrev64, b << (a & 63))
 Q2(lshrrev64, b >> (a & 63))
 Q2(ashrrev64, (int64_t)b >> (a & 63))
-QQ(add_u64, a + b)
-QQ(sub_u64, a - b)
-QQ(mul_u64, a * b)
 U2(min_u32, a < b ? a : b)
 U2(max_u32, a > b ? a : b)
 U2(min_i32, SI(a) < SI(b) ? a : b)
@@ -422,9 +419,9 @@ const struct gfx_row gfx_valu_int[] = {
     VA("subrev_co_u32", carry, 3), VA("addc_co_u32", carry, 4), VA("subb_co_u32", carry, 5), VA("subbrev_co_u32", carry, 7),
     VA("add_co_ci_u32", carry, 4), VA("sub_co_ci_u32", carry, 5), VA("subrev_co_ci_u32", carry, 7), V("lshlrev_b32", lshlrev),
     V("lshrrev_b32", lshrrev), V("ashrrev_i32", ashrrev), V("lshlrev_b64", lshlrev64), V("lshrrev_b64", lshrrev64),
-    V("ashrrev_i64", ashrrev64), V("add_u64", add_u64), V("sub_u64", sub_u64), V("mul_u64", mul_u64), V("add_nc_u64", add_u64),
+    V("ashrrev_i64", ashrrev64),
     V("min_u32", min_u32), V("max_u32", max_u32), V("min_i32", min_i32), V("max_i32", max_i32), V("mul_lo_u32", mul_lo),
-    V("mul_lo_i32", mul_lo), V("mul_hi_u32", mul_hi_u), V("mul_hi_i32", mul_hi_i), V("mul_u32_u24", mul_u24), V("mul_i32_i24", mul_i24),
+    V("mul_hi_u32", mul_hi_u), V("mul_hi_i32", mul_hi_i), V("mul_u32_u24", mul_u24), V("mul_i32_i24", mul_i24),
     V("mul_hi_u32_u24", mul_hi_u24), V("mul_hi_i32_i24", mul_hi_i24), V("mad_u32_u24", mad_u24), V("mad_i32_i24", mad_i24),
     V("add3_u32", add3), V("lshl_add_u32", lshl_add), V("add_lshl_u32", add_lshl), V("lshl_or_b32", lshl_or), V("and_or_b32", and_or),
     V("or3_b32", or3), V("xor3_b32", xor3), V("xad_u32", xad), V("bfi_b32", bfi), V("bfe_u32", bfe_u), V("bfe_i32", bfe_i),

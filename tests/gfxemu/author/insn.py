@@ -1059,13 +1059,19 @@ def exec_and_control():
              'xnor': lambda s, e: ~(s ^ e), 'andn2': lambda s, e: s & ~e, 'orn2': lambda s, e: s | ~e, 'andn1': lambda s, e: ~s & e, 'orn1': lambda s, e: ~s | e}
     renamed = {'andn2': 'and_not1', 'orn2': 'or_not1', 'andn1': 'and_not0', 'orn1': 'or_not0'}
     for n, f in funcs.items():
-        for t, name, bits in ((gcn, n, 64), ('10', n, 32), ('11,12', renamed.get(n, n), 32)):
+        for t, name, bits in ((gcn, n, 64), ('10', n, 32), ('11,12', renamed.get(n, n), 32)) :
             m = (1 << bits) - 1
             d, s, i, o = ('s[0:1]', 's[4:5]', 's4:2', 's0:2') if bits == 64 else ('s0', 's4', 's4', 's0')
             rows = [(a, e, e, f(a, e) & m, int(f(a, e) & m != 0)) for a, e in ((0xf0, 0x3c), (0xf, 0xf0), (0xff, 0xff), (0, 0), (m, 0x55))]
             op(t, 's_%s_saveexec_b%d %s, %s' % (name, bits, d, s), i + ' exec', o + ' exec scc', rows)
             if n in ('andn1', 'andn2'):         # both get the result
                 op(t, 's_%s_wrexec_b%d %s, %s' % (name, bits, d, s), i + ' exec', o + ' exec scc', [(a, e, f(a, e) & m, f(a, e) & m, int(f(a, e) & m != 0)) for a, e, *_ in rows])
+    for n in ('andn1', 'andn2', 'orn1', 'orn2'):    # of waves of 64, here with 32 lanes
+        f, m = funcs[n], (1 << 64) - 1
+        rows = [(a, e, e, f(a, e) & M32, int(f(a, e) & m != 0)) for a, e in ((0xf0, 0x3c), (0xf, 0xf0), (0xff, 0xff), (0, 0), (M32, 0x55))]
+        op('11,12', 's_%s_saveexec_b64 s[0:1], s[4:5]' % renamed[n], 's4:2 exec', 's0:2 exec scc', rows)
+        if n in ('andn1', 'andn2'):
+            op('11,12', 's_%s_wrexec_b64 s[0:1], s[4:5]' % renamed[n], 's4:2 exec', 's0:2 exec scc', [(a, e, r, r, b) for a, e, _, r, b in rows])
     far = 12                    # s_branch 3: four bytes each, from the next instruction
     op('all', 's_branch 3', 'scc', 'pc', [(0, far)])
     op('all', 's_branch 0xfffe', 'scc', 'pc', [(0, M64 - 7)])
@@ -1160,8 +1166,33 @@ def more_scalars():
     op(t, 's_cvt_i32_f32 s0, s4', 's4', 's0', [(a, F32.to_int(a, -1 << 31, (1 << 31) - 1) & M32) for a in FS])
     op(t, 's_cvt_u32_f32 s0, s4', 's4', 's0', [(a, F32.to_int(a, 0, M32)) for a in FS])
     fl = {'lt': '<', 'eq': '=', 'le': '<=', 'gt': '>', 'lg': '<>', 'ge': '>=', 'o': '<=>', 'u': '?', 'nge': '<?', 'nlg': '=?', 'ngt': '<=?', 'nle': '>?', 'neq': '<>?', 'nlt': '>=?'}
+    low = lambda x: 0xabcd0000 | x      # the upper halves of operands do not count; that of the result is zero
+    for n, w in (('min', False), ('max', True)):
+        op(t, 's_%s_num_f16 s0, s4, s6' % n, 's4 s6', 's0', [(low(a), low(b), F16.minmax(a, b, w, False)) for a, b in pairs(HN, HN, 20) + [(0x7e00, 0x3c00), (0x3c00, 0x7e00)]])
+        op(t, 's_%simum_f16 s0, s4, s6' % n, 's4 s6', 's0', [(low(a), low(b), F16.minmax(a, b, w, False)) for a, b in pairs(HN, HN, 20)] + [(0x7e00, 0x3c00, 0x7e00), (0x3c00, 0x7e00, 0x7e00)])
+        op(t, 's_%simum_f32 s0, s4, s6' % n, 's4 s6', 's0', [(a, b, F32.minmax(a, b, w, False)) for a, b in pairs(FN, FN, 20)] + [(0x7fc00000, 0x3f800000, 0x7fc00000), (0x3f800000, 0x7fc00000, 0x7fc00000)])
     for n, want in fl.items():
+        op(t, 's_cmp_%s_f16 s4, s6' % n, 's4 s6', 'scc', [(low(a), low(b), int(relation(F16, a, b) in want)) for a, b in pairs(HS, HS, 14) + [(0, F16.sign), (HS[-1], HS[-1])]])
         op(t, 's_cmp_%s_f32 s4, s6' % n, 's4 s6', 'scc', [(a, b, int(relation(F32, a, b) in want)) for a, b in pairs(FS, FS, 14) + [(0, F32.sign), (FS[-1], FS[-1])]])
+
+
+def named():
+    """What only one processor of a family has, or has not: tables of its own."""
+    one, two = 0x3f800000, 0x40000000
+    op('gfx900', 'v_mad_mix_f32 v0, v1, v2, v3 op_sel:[1,0,0] op_sel_hi:[1,1,0]', 'v1 v2 v3', 'v0', [(0x40003c00, 0x00004200, one, 0x40e00000), (0xc0003c00, 0x4200, one, 0xc0a00000)])
+    op('gfx900', 'v_mad_mixlo_f16 v0, v1, v2, v3 op_sel_hi:[0,0,0]', 'v1 v2 v3', 'v0', [(two, 0x40400000, one, 0xa5a54700)])
+    op('gfx900', 'v_mad_mixhi_f16 v0, v1, v2, v3 op_sel_hi:[0,0,0]', 'v1 v2 v3', 'v0', [(two, 0x40400000, one, 0x4700a5a5)])
+    t, twice = 'gfx900', lambda f, a, b, c: f.add(f.mul(a, b), c)       # rounded twice
+    some = [one, 0xbf800000, two, 0x40490fdb, 0x3eaaaaab, 0xc2f60000]
+    third = [0x3c00, 0xbc00, 0x4248, 0x3555, 0xd7b0]
+    op(t, 'v_mac_f32 v0, v1, v2', 'v1 v2 v0', 'v0', [(a, b, c, twice(F32, a, b, c)) for a, b, c in triples(some, some, some)])
+    op(t, 'v_madak_f32 v0, v1, v2, 0x40490fdb', 'v1 v2', 'v0', [(a, b, twice(F32, a, b, 0x40490fdb)) for a, b in pairs(some, some, 12)])
+    op(t, 'v_madmk_f32 v0, v1, 0x40490fdb, v2', 'v1 v2', 'v0', [(a, b, twice(F32, a, 0x40490fdb, b)) for a, b in pairs(some, some, 12)])
+    op(t, 'v_mac_f16 v0, v1, v2', 'v1 v2 v0', 'v0.l', [(a, b, c, twice(F16, a, b, c)) for a, b, c in triples(third, third, third)])
+    op(t, 'v_mad_legacy_u16 v0, v1, v2, v3', 'v1 v2 v3', 'v0.l', [(0xffff1234, 0x89ab5678, 0x12349abc, (0x1234 * 0x5678 + 0x9abc) & M16), (0xffff, 0xffff, 2, 3)])
+    for n, w in (('min', False), ('max', True)):
+        op('gfx1151', 's_%s_f32 s0, s4, s6' % n, 's4 s6', 's0', [(a, b, F32.minmax(a, b, w, False)) for a, b in pairs(FN, FN, 20)])
+        op('gfx1151', 's_%s_f16 s0, s4, s6' % n, 's4 s6', 's0', [(0xabcd0000 | a, 0xabcd0000 | b, F16.minmax(a, b, w, False)) for a, b in pairs(HN, HN, 20)])
 
 
 def relation(f, a, b):
@@ -1275,6 +1306,7 @@ def more_vectors():
     for t, n, bits in (('90a,942,10', 'v_dot4c_i32_i8', 8), ('90a,942', 'v_dot8c_i32_i4', 4), ('90a,942', 'v_dot2c_i32_i16', 16)):
         op(t, n + ' v0, v1, v2', 'v1 v2 v0', 'v0', [(a, b, c, dot(a, b, c, bits)) for a, b, c in triples(dv, dv, cv)])
     op('90a,942,10', 'v_dot2c_f32_f16 v0, v1, v2', 'v1 v2 v0', 'v0', [(0x40003c00, 0x42004400, one, 0x41300000)])
+    op('11', 'v_dot2acc_f32_f16 v0, v1, v2', 'v1 v2 v0', 'v0', [(0x40003c00, 0x42004400, one, 0x41300000), (0x3c00, 0xc000, 0x40000000, 0)])
 
 
 def more_atomics():
@@ -1385,6 +1417,13 @@ def images():
             regs = [1, 2, 3] + [8 + k for k in range(len(more))] if t == '12' else [1, 2, 3, 4][:3 + len(more)]
             load(name, 'v[12:15]', apart(*regs), sampled + ' dmask:0xf', ' '.join('v%d' % k for k in regs), 'v12 v13 v14 v15',
                  [[offset(dx, dy), f(x), 0] + more + texel(i) for x, dx, dy, i in ((Fraction(13, 4), 2, 0, 5), (Fraction(13, 4), -2, 1, 1), (3, -8, 0, 0))])
+        moved = ((Fraction(13, 4), 2, 0, 5), (Fraction(13, 4), -2, 1, 1), (3, -8, 0, 0))
+        regs = [1, 2, 3, 8] if t == '12' else [1, 2, 3, 4]
+        load('image_sample_b_o', 'v[12:15]', apart(*regs), sampled + ' dmask:0xf', ' '.join('v%d' % k for k in regs), 'v12 v13 v14 v15',
+             [[offset(dx, dy), f(1), f(x), 0] + texel(i) for x, dx, dy, i in moved])
+        if t in ('9', '10'):
+            load('image_sample_d_o', 'v[12:15]', 'v[20:26]', sampled + ' dmask:0xf', 'v20 v25 v26', 'v12 v13 v14 v15',
+                 [[offset(dx, dy), f(x), 0] + texel(i) for x, dx, dy, i in moved])
         # texels 2 and 3 lie around 3.25
         for name, regs, before in (('image_gather4', [1, 2], lambda x: [x, 0]), ('image_gather4_lz', [1, 2], lambda x: [x, 0]),
                                    ('image_gather4_l', [1, 2, 3], lambda x: [x, 0, 0]), ('image_gather4_o', [1, 2, 3], lambda x: [offset(1, 0), x, 0]),
@@ -1410,7 +1449,7 @@ def main():
     for name, part in (('integers', integers), ('carries', carries), ('halves', halves), ('floats', floats), ('modifiers', modifiers),
                        ('conversions', conversions), ('comparisons', comparisons), ('crossing', crossing), ('packed', packed), ('scalars', scalars),
                        ('memory', loads_and_stores), ('atomics', atomics), ('control', exec_and_control),
-                       ('scalars2', more_scalars), ('vectors2', more_vectors), ('atomics2', more_atomics), ('images', images)):
+                       ('scalars2', more_scalars), ('vectors2', more_vectors), ('atomics2', more_atomics), ('images', images), ('named', named)):
         lines.clear()
         lines.append('# SPDX-License-Identifier: Apache-2.0')
         lines.append('# Written by tests/gfxemu/author/insn.py; test_insn.c says what it means.')
