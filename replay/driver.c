@@ -66,6 +66,14 @@ load_library(struct cwd_driver *d, const char *on, struct cwd_error *e)
     return CW_OK;
 }
 
+/* What the driver was told to take; it takes its choice when it was told nothing. */
+static const char *
+device_name(const char *on)
+{
+    const char *name = on ? on : getenv("CUDAWAY_DEVICE");
+    return name && *name ? name : "auto";
+}
+
 cw_result
 cwd_driver_open(struct cwd_driver *d, const char *on, struct cwd_error *e)
 {
@@ -82,7 +90,7 @@ cwd_driver_open(struct cwd_driver *d, const char *on, struct cwd_error *e)
     if (c == CUDA_SUCCESS)
         c = d->cu.cuCtxSetCurrent(d->context);
     if (c != CUDA_SUCCESS)
-        return cwd_fail(e, CW_ERR_UNSUPPORTED, "the device %s cannot be used: %s", on ? on : "", cwd_driver_error(&d->cu, c));
+        return cwd_fail(e, CW_ERR_UNSUPPORTED, "the device %s cannot be used: %s", device_name(on), cwd_driver_error(&d->cu, c));
     d->cu.cuDeviceGetName(d->name, sizeof d->name - 1, d->device);
     d->cu.cuDriverGetVersion(&version);
     d->cu.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, d->device);
