@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Passes of our own in AMD's code generator, each against a fault of LLVM's, or a cost. A guard is a function; the frame that makes a pass of it and the
+ * table of where each belongs are at the end. */
+#include "jit/host/amd_guards.h"
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SetVector.h>
+#include <llvm/Analysis/CycleAnalysis.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/UniformityAnalysis.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/CodeGen/LiveIntervals.h>
+#include <llvm/CodeGen/MachineFrameInfo.h>
+#include <llvm/CodeGen/MachineFunction.h>
+#include <llvm/CodeGen/MachineFunctionPass.h>
+#include <llvm/CodeGen/MachineRegisterInfo.h>
+#include <llvm/CodeGen/TargetInstrInfo.h>
+#include <llvm/CodeGen/TargetSubtargetInfo.h>
+#include <llvm/Config/llvm-config.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Pass.h>
+#include <llvm/Support/KnownBits.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace {
+
+/* LLVM takes a PHI of one uniform value and of undef for uniform, even where lanes come together that took different ways, and
+ * keeps it in a scalar register. What the other lanes run in between must then leave that register alone. Its pass "Rewrite
+ * Undef for PHI" sees to that: it puts the value in place of undef. But it looks once, at the PHIs that are uniform when it
+ * begins; what it replaces can make others so (a value that varied because lanes left a loop at different times becomes a
+ * constant), and in those the value is lost (LLVM 19 to 22). Structured loops of several entries and exits are full of them. So,
+ * before that pass: a PHI that can only be one constant becomes that constant; and those that vary are made to vary for good, by
+ * another value for undef. That is freeze(poison), which costs no instruction, or `false` for i1, where the lowering to lane masks loses
+ * the lanes of the defined value if it sees an undefined register. */
+struct settler {
+    /* What each PHI can only be, but for undef: a value from elsewhere, or itself where there are several; NULL: nothing but undef. */
+    llvm::DenseMap<const llvm::PHINode *, llvm::Value *> only;
+
+    void
+    resolve(llvm::Function &f)
+    {
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (llvm::BasicBlock &b : f)
+                for (llvm::PHINode &phi : b.phis()) {
+                    llvm::Value *&known = only[&phi], *value = known == &phi ? known : meet(phi);
+                    changed |= value != known;
+                    only[&phi] = value;
+                }
+        }
+    }
+
+    llvm::Value *
+    meet(llvm::PHINode &phi)
+    {
+        llvm::Value *one = nullptr;
+        for (llvm::Value *v : phi.incoming_values()) {
+            if (auto *p = llvm::dyn_cast<llvm::PHINode>(v))
+                v = only.lookup(p);
+            if (!v || llvm::isa<llvm::UndefValue>(v))
+                continue;
+            if (one && one != v)
+                return &phi;
+            one = v;
+        }
+        return one;
+    }
+
+    bool
+    settle(llvm::PHINode &phi)
+    {
+        llvm::Type *type = phi.getType();
+        bool changed = false;
+        if (type->isIntegerTy(1) && only[&phi] == &phi)
+            return false;           /* several values: it stays a lane mask, and undef costs less there */
+        for (unsigned i = 0; i < phi.getNumIncomingValues(); i++) {
+            if (!llvm::isa<llvm::UndefValue>(phi.getIncomingValue(i)))
+                continue;
+            llvm::BasicBlock *from = phi.getIncomingBlock(i);
+            llvm::Value *some = type->isIntegerTy(1) ? (llvm::Value *)llvm::ConstantInt::getFalse(type)
+                                                     : new llvm::FreezeInst(llvm::PoisonValue::get(type), "", from->getTerminator()->getIterator());
+            phi.setIncomingValueForBlock(from, some);
+            changed = true;
+        }
+        return changed;
+    }
+};
+
+bool
+settle_undef(llvm::Function &f, llvm::Pass &pass)
+{
+    const llvm::UniformityInfo &uniformity = pass.getAnalysis<llvm::UniformityInfoWrapperPass>().getUniformityInfo();
+    settler settler;
+    std::vector<llvm::PHINode *> constants;
+    bool changed = false;
+
+    settler.resolve(f);
+    for (llvm::BasicBlock &b : f)
+        for (llvm::PHINode &phi : b.phis())
+            if (llvm::isa_and_nonnull<llvm::Constant>(settler.only[&phi]))
+                constants.push_back(&phi);
+            else if (uniformity.isDivergent(&phi))
+                changed |= settler.settle(phi);
+    for (llvm::PHINode *phi : constants) {
+        phi->replaceAllUsesWith(settler.only[phi]);
+        phi->eraseFromParent();
+    }
+    changed |= !constants.empty();
+    return changed;
+}
+
+void
+settle_undef_needs(llvm::AnalysisUsage &au)
+{
+    au.addRequired<llvm::UniformityInfoWrapperPass>();
+    au.setPreservesAll();       /* of the uniformity, too: what is new is uniform */
+}
+
+#if LLVM_VERSION_MAJOR >= 20
+/* LLVM makes one entry of a loop's several: a new block, through which the branches to the loop's header go and those from outside to other
+ * entries. Where a branch in the loop can go to the header and to another entry, it redirects the first of the two ways
+ * (since 20, where the ways became separate) and takes the values of both along, so that the second brings undef. So, before
+ * that pass, the second way gets a block of its own. */
+bool
+split_entries(llvm::Cycle *c, llvm::Pass &pass)
+{
+    llvm::CycleInfo &cycles = pass.getAnalysis<llvm::CycleInfoWrapperPass>().getResult();
+    auto &dominators = pass.getAnalysis<llvm::DominatorTreeWrapperPass>().getDomTree();
+    auto *loops = pass.getAnalysisIfAvailable<llvm::LoopInfoWrapperPass>();
+    std::vector<llvm::BasicBlock *> both;
+    bool changed = false;
+    if (!c->isReducible())
+        for (llvm::BasicBlock *b : c->blocks()) {
+            const llvm::Instruction *t = b->getTerminator();
+            if (t->getNumSuccessors() == 2 && t->getSuccessor(0) != t->getSuccessor(1) && c->isEntry(t->getSuccessor(0)) &&
+                c->isEntry(t->getSuccessor(1)))
+                both.push_back(b);
+        }
+    for (llvm::BasicBlock *b : both) {
+        llvm::BasicBlock *to = b->getTerminator()->getSuccessor(1);
+        cycles.splitCriticalEdge(b, to, llvm::SplitEdge(b, to, &dominators, loops ? &loops->getLoopInfo() : nullptr));
+        changed = true;
+    }
+    for (llvm::Cycle *child : c->children())
+        changed |= split_entries(child, pass);
+    return changed;
+}
+
+bool
+split_entries(llvm::Function &, llvm::Pass &pass)
+{
+    bool changed = false;
+    for (llvm::Cycle *c : pass.getAnalysis<llvm::CycleInfoWrapperPass>().getResult().toplevel_cycles())
+        changed |= split_entries(c, pass);
+    return changed;
+}
+
+void
+split_entries_needs(llvm::AnalysisUsage &au)
+{
+    au.addRequired<llvm::DominatorTreeWrapperPass>();
+    au.addRequired<llvm::CycleInfoWrapperPass>();
+    au.addPreserved<llvm::DominatorTreeWrapperPass>();
+    au.addPreserved<llvm::CycleInfoWrapperPass>();
+    au.addPreserved<llvm::LoopInfoWrapperPass>();
+}
+#endif
+
+/* u = t + carry, where t is a sum x + y: AMD's instruction for x + y + carry makes u in one, and LLVM takes it even where the carry out of
+ * u is wanted (19 to 22), which then is that of both additions; subtractions alike. So that carry is computed without the
+ * adder's: u can only have wrapped to 0. Loads and what comes from other blocks are no sums. */
+bool
+carry(llvm::Value *v)
+{
+    auto *z = llvm::dyn_cast<llvm::ZExtInst>(v);
+    return z && z->getOperand(0)->getType()->isIntegerTy(1);
+}
+
+void
+split_carry(llvm::WithOverflowInst *w, llvm::Value *t, llvm::Value *c, bool add)
+{
+    llvm::IRBuilder<> b(w);
+    llvm::Value *u = add ? b.CreateAdd(t, c) : b.CreateSub(t, c);
+    llvm::Value *wrapped = add ? llvm::Constant::getNullValue(t->getType()) : llvm::Constant::getAllOnesValue(t->getType());
+    llvm::Value *over = b.CreateAnd(llvm::cast<llvm::ZExtInst>(c)->getOperand(0), b.CreateICmpEQ(u, wrapped));
+    for (llvm::User *user : llvm::make_early_inc_range(w->users())) {
+        auto *x = llvm::dyn_cast<llvm::ExtractValueInst>(user);
+        if (!x)
+            continue;
+        x->replaceAllUsesWith(*x->idx_begin() ? over : u);
+        x->eraseFromParent();
+    }
+    if (!w->use_empty())
+        w->replaceAllUsesWith(b.CreateInsertValue(b.CreateInsertValue(llvm::PoisonValue::get(w->getType()), u, 0), over, 1));
+    w->eraseFromParent();
+}
+
+bool
+split_carries(llvm::Function &f, llvm::Pass &)
+{
+    std::vector<llvm::WithOverflowInst *> found;
+    for (llvm::Instruction &i : llvm::instructions(f))
+        if (auto *w = llvm::dyn_cast<llvm::WithOverflowInst>(&i))
+            if (!w->isSigned() && (w->getBinaryOp() == llvm::Instruction::Add || w->getBinaryOp() == llvm::Instruction::Sub))
+                found.push_back(w);
+    bool changed = false;
+    for (llvm::WithOverflowInst *w : found) {
+        llvm::Value *t = w->getLHS(), *c = w->getRHS();
+        bool add = w->getBinaryOp() == llvm::Instruction::Add;
+        if (add && !carry(c))
+            std::swap(t, c);
+        auto *made = llvm::dyn_cast<llvm::Instruction>(t);
+        if (!carry(c) || !made || made->getParent() != w->getParent() || llvm::isa<llvm::PHINode, llvm::LoadInst>(made))
+            continue;
+        split_carry(w, t, c, add);
+        changed = true;
+    }
+    return changed;
+}
+
+/* Sums of products of bytes become V_DOT4. AMD's instruction selection follows a sum from product to product, and takes whatever the other
+ * operand is for the next sum if that has a product as an operand, too: a difference, an exclusive or, a minimum (19 and 22). So such
+ * an operand is made a value of unknown origin. */
+bool
+byte(const llvm::Value *v, const llvm::DataLayout &layout)
+{
+    return llvm::computeKnownBits(v, layout).countMinLeadingZeros() >= 24 || llvm::ComputeNumSignBits(v, layout) > 24;
+}
+
+/* Of two bytes; what is not sure to be more counts. */
+bool
+product(const llvm::Value *v)
+{
+    auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+    if (!i || !i->getType()->isIntegerTy(32))
+        return false;
+    auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(i);
+    bool is = call ? call->getCalledFunction()->getName().starts_with("llvm.amdgcn.mul.") : i->getOpcode() == llvm::Instruction::Mul;
+    const llvm::DataLayout &layout = i->getModule()->getDataLayout();
+    return is && byte(i->getOperand(0), layout) && byte(i->getOperand(1), layout);
+}
+
+/* A sum with it becomes a difference. */
+bool
+negative(const llvm::Value *v)
+{
+    auto *i = llvm::dyn_cast<llvm::BinaryOperator>(v);
+    return i && i->getOpcode() == llvm::Instruction::Sub && llvm::isa<llvm::Constant>(i->getOperand(0));
+}
+
+bool
+holds(const llvm::Value *v)
+{
+    auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+    if (!i || llvm::isa<llvm::PHINode>(i) || product(i))
+        return false;
+    if (i->getOpcode() == llvm::Instruction::Add && !negative(i->getOperand(0)) && !negative(i->getOperand(1)))
+        return false;
+    return std::any_of(i->op_begin(), i->op_end(), [](const llvm::Use &u) { return product(u.get()); });
+}
+
+bool
+split_byte_sums(llvm::Function &f, llvm::Pass &)
+{
+    std::vector<llvm::Use *> found;
+    for (llvm::Instruction &i : llvm::instructions(f))
+        for (unsigned k = 0; i.getOpcode() == llvm::Instruction::Add && i.getType()->isIntegerTy(32) && k < 2; k++)
+            if (product(i.getOperand(1 - k)) && holds(i.getOperand(k)))
+                found.push_back(&i.getOperandUse(k));
+    for (llvm::Use *u : found) {
+        llvm::IRBuilder<> b(llvm::cast<llvm::Instruction>(u->getUser()));
+        auto *type = llvm::FunctionType::get(b.getInt32Ty(), { b.getInt32Ty() }, false);
+        u->set(b.CreateCall(llvm::InlineAsm::get(type, "", "=v,0", false), { u->get() }));
+    }
+    return !found.empty();
+}
+
+void
+keeps_branches(llvm::AnalysisUsage &au)
+{
+    au.setPreservesCFG();
+}
+
+/* How many registers a kernel uses LLVM finds, where it makes no calls, by asking of one after the other whether it or one that overlaps
+ * it is used, from the highest; which ones overlap it works out for 256 of them, and that takes half the time of compiling an empty
+ * kernel. Where there are calls it looks through the instructions. (Not for gfx12: there it takes the scalar registers with the work-group's
+ * number, TTMP, for vector registers; LLVM 20 does all that in another way.) */
+bool
+look_through_instructions(llvm::MachineFunction &f, llvm::Pass &, bool *)
+{
+    if (LLVM_VERSION_MAJOR < 20 && !f.getSubtarget().getCPU().starts_with("gfx12"))
+        f.getFrameInfo().setHasCalls(true);
+    return false;
+}
+
+#if LLVM_VERSION_MAJOR < 20
+/* LLVM keeps scalar registers that it has no place for in lanes of a vector register. Where it has no place for that one either it moves it
+ * with all lanes of the wave on, and so writes, in registers that it takes for free, into lanes that wait at other places of the program: their
+ * values may lie there still, since what they belong to was moved within the branch only, or because the other side of it does not
+ * read them (LLVM 19; 20 gives such registers out first, apart from others). With the 64 vector registers that blocks of 1024 threads leave
+ * on gfx9 it happens around calls. So such registers begin where the function does ... */
+void
+pin(llvm::MachineFunction &f, llvm::Register r, llvm::Pass &pass)
+{
+    llvm::LiveIntervals &live = pass.getAnalysis<llvm::LiveIntervalsWrapperPass>().getLIS();
+    llvm::MachineBasicBlock &entry = f.front();
+    for (llvm::MachineInstr &i : f.getRegInfo().def_instructions(r)) {
+        if (!i.isImplicitDef())
+            continue;
+        live.RemoveMachineInstrFromMaps(i);
+        i.removeFromParent();
+        live.InsertMachineInstrInMaps(*entry.insert(entry.getFirstNonPHI(), &i));
+        live.removeInterval(r);
+        live.createAndComputeVirtRegInterval(r);
+        return;
+    }
+}
+
+bool
+pin_spill_lanes(llvm::MachineFunction &f, llvm::Pass &pass, bool *)
+{
+    const llvm::TargetInstrInfo &info = *f.getSubtarget().getInstrInfo();
+    llvm::SmallSetVector<llvm::Register, 8> registers;
+    for (llvm::MachineBasicBlock &b : f)
+        for (llvm::MachineInstr &i : b)
+            if (info.getName(i.getOpcode()) == "SI_SPILL_S32_TO_VGPR" && i.getOperand(0).getReg().isVirtual())
+                registers.insert(i.getOperand(0).getReg());
+    for (llvm::Register r : registers)
+        pin(f, r, pass);
+    return !registers.empty();
+}
+
+void
+pin_spill_lanes_needs(llvm::AnalysisUsage &au)
+{
+    au.addRequired<llvm::LiveIntervalsWrapperPass>();
+    au.setPreservesAll();
+}
+
+/* ... and where one of them is moved, what is compiled is compiled again, with scalar registers in memory. */
+bool
+find_moved_lanes(llvm::MachineFunction &f, llvm::Pass &, bool *found)
+{
+    const llvm::TargetInstrInfo &info = *f.getSubtarget().getInstrInfo();
+    for (llvm::MachineBasicBlock &b : f)
+        for (llvm::MachineInstr &i : b) {
+            llvm::StringRef name = info.getName(i.getOpcode());
+            *found |= name == "WWM_COPY" || name.starts_with("SI_SPILL_WWM_");
+        }
+    return false;
+}
+#endif
+
+void
+keeps_all(llvm::AnalysisUsage &au)
+{
+    au.setPreservesAll();
+}
+
+struct guard {
+    const char *name;           /* as LLVM's messages have it */
+    bool after;                 /* behind the pass `at`, not before it */
+    const char *at;             /* one of LLVM's passes */
+    void (*needs)(llvm::AnalysisUsage &au);
+    bool (*function)(llvm::Function &f, llvm::Pass &pass);      /* one of these two: what it does, and whether that changed something */
+    bool (*machine)(llvm::MachineFunction &f, llvm::Pass &pass, bool *moved);
+    bool lanes;                 /* only where there is somebody to be told of moved lanes */
+};
+
+class Guard : public llvm::FunctionPass {
+public:
+    explicit Guard(const guard &g) : llvm::FunctionPass(ID), g(g) {}
+    llvm::StringRef getPassName() const override { return g.name; }
+    void getAnalysisUsage(llvm::AnalysisUsage &au) const override { g.needs(au); }
+    bool runOnFunction(llvm::Function &f) override { return g.function(f, *this); }
+
+private:
+    static char ID;
+    const guard &g;
+};
+
+char Guard::ID;
+
+class MachineGuard : public llvm::MachineFunctionPass {
+public:
+    MachineGuard(const guard &g, bool *moved) : llvm::MachineFunctionPass(ID), g(g), moved(moved) {}
+    llvm::StringRef getPassName() const override { return g.name; }
+
+    void
+    getAnalysisUsage(llvm::AnalysisUsage &au) const override
+    {
+        g.needs(au);
+        llvm::MachineFunctionPass::getAnalysisUsage(au);
+    }
+
+    bool runOnMachineFunction(llvm::MachineFunction &f) override { return g.machine(f, *this, moved); }
+
+private:
+    static char ID;
+    const guard &g;
+    bool *moved;
+};
+
+char MachineGuard::ID;
+
+const char irreducible[] = "Convert irreducible control-flow into natural loops";
+
+const guard guards[] = {
+    { "Settle undefined values of PHIs", false, "AMDGPU Rewrite Undef for PHI", settle_undef_needs, settle_undef, nullptr, false },
+    { "Split carries of sums", false, irreducible, keeps_branches, split_carries, nullptr, false },
+    { "Split sums of byte products", false, irreducible, keeps_branches, split_byte_sums, nullptr, false },
+#if LLVM_VERSION_MAJOR >= 20
+    { "Split edges to several entries of a loop", false, irreducible, split_entries_needs, split_entries, nullptr, false },
+#endif
+    { "Count registers where they are used", false, "AMDGPU Assembly Printer", keeps_all, nullptr, look_through_instructions, false },
+#if LLVM_VERSION_MAJOR < 20
+    { "Pin registers with scalar ones in their lanes", true, "SI lower SGPR spill instructions", pin_spill_lanes_needs, nullptr, pin_spill_lanes, true },
+    { "Find moved registers with scalar ones in their lanes", false, "SI Lower WWM Copies", keeps_all, nullptr, find_moved_lanes, true },
+#endif
+};
+
+} // namespace
+
+void
+cwj_amd_guards(llvm::legacy::PassManagerBase &passes, llvm::StringRef name, bool after, bool *moved)
+{
+    for (const guard &g : guards) {
+        if (g.after != after || name != g.at || (g.lanes && !moved))
+            continue;
+        if (g.function)
+            passes.add(new Guard(g));
+        else
+            passes.add(new MachineGuard(g, moved));
+    }
+}
+
+/* AMD's code generator before LLVM 22 divides in fewer bits where the operands are sign-extended, unsigned ones too, of which negative
+ * numbers are large. So such an operand is made a value of unknown origin. */
+void
+cwj_amd_hide_extended_operands(llvm::Module &m)
+{
+    std::vector<llvm::BinaryOperator *> found;
+    const llvm::DataLayout &layout = m.getDataLayout();
+    auto zeros = [&](const llvm::Value *v) { return llvm::computeKnownBits(v, layout).countMinLeadingZeros(); };
+    auto signs = [&](const llvm::Value *v) { return llvm::ComputeNumSignBits(v, layout); };
+    for (llvm::Function &f : m)
+        for (llvm::Instruction &i : llvm::instructions(f))
+            if ((i.getOpcode() == llvm::Instruction::UDiv || i.getOpcode() == llvm::Instruction::URem) &&
+                (i.getType()->isIntegerTy(32) || i.getType()->isIntegerTy(64)) &&
+                std::min(signs(i.getOperand(0)), signs(i.getOperand(1))) > std::max(1u, std::min(zeros(i.getOperand(0)), zeros(i.getOperand(1)))))
+                found.push_back(llvm::cast<llvm::BinaryOperator>(&i));
+    for (llvm::BinaryOperator *i : found) {
+        unsigned n = zeros(i->getOperand(0)) < zeros(i->getOperand(1)) ? 0 : 1;
+        llvm::IRBuilder<> b(i);
+        auto *type = llvm::FunctionType::get(i->getType(), { i->getType() }, false);
+        i->setOperand(n, b.CreateCall(llvm::InlineAsm::get(type, "", "=v,0", false), { i->getOperand(n) }));
+    }
+}
