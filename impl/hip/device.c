@@ -3,6 +3,7 @@
  * library beside this one, else libamdhip64.so of any version from 5.2). One HIP library is loaded in a process. */
 #define _GNU_SOURCE
 #include "impl/hip/device.h"
+#include "impl/hip/output_ptx.h"
 
 #include "impl/api/cuda.h"
 #include "impl/base/env.h"

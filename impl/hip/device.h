@@ -130,7 +130,6 @@ bool hip_images_wanted(int device);                 /* CUDAWAY_TEXTURES=native, 
 hipTextureObject_t hip_native_texture(struct cwb_context *c, const struct cwb_texture_desc *d, struct cw_texture *t);
 
 /* output.c: what kernels print. */
-extern const char hip_device_ptx[];
 /* shared.c */
 void hip_shared_init(struct cwb_context *c);
 void hip_shared_finish(struct cwb_context *c);
