@@ -739,7 +739,7 @@ cwi_rewrite(const struct cwi_program *p, uint32_t i, enum cwi_mode mode, const c
             definer = p->insts[id].text;
     size_t at = (size_t)(start - t->text);
     cw_buf_append(out, t->text, at);
-    cw_buf_printf(out, " %s .global .align 16 .b8 " CWI_VARIABLE "[%llu];", i == definer ? ".visible" : ".extern", (unsigned long long)bytes);
+    cw_buf_printf(out, " %s .global .align 16 .u8 " CWI_VARIABLE "[%llu];", i == definer ? ".visible" : ".extern", (unsigned long long)bytes);
     for (uint32_t id = 0; id < p->ninsts;) {
         const struct cwi_inst *x = &p->insts[id];
         if (x->text == i && wanted(x->fn, kernel))

@@ -6,8 +6,9 @@
  *                                                  the records, thread 0 traced, or what is stored to the last buffer
  *   instrument_test --print trace|watch FILE KERNEL
  *   instrument_test --all trace|watch IN OUT       a text all of whose kernels are rewritten and do record, whatever loads it: of all
- *                                                  threads of block 0 the first 8 results, or all stores to global memory
- *                                                  (not for ldmatrix, with which the watched place is read: it is 0) */
+ *                                                  threads of block 0 the first 8 results, or all stores to global memory (the range
+ *                                                  is all addresses, from a variable's on and around to it: where there is an
+ *                                                  ldmatrix its first word is read) */
 #include "replay/side.h"
 
 #include <stdio.h>
@@ -104,12 +105,12 @@ dump(const char *mode, const char *in, const char *out)
 static int
 all(const char *mode, const char *path, const char *to)
 {
-    static const char size[] = CWI_VARIABLE "[1048576]";
+    static const char variable[] = " .visible .global .align 16 .u8 " CWI_VARIABLE "[1048576]", first[] = "cudaway_first";
     struct cwi_program p;
     struct cwd_error e = { "" };
     struct cw_buf out;
     bool watch = !strcmp(mode, "watch"), ok = false;
-    uint64_t control[16] = { [CWI_COUNT] = 1024, [CWI_ROOM] = 8, [CWI_RAW] = UINT64_MAX, [CWI_SIZE] = INT64_MAX };
+    uint64_t control[16] = { [CWI_COUNT] = 1024, [CWI_ROOM] = 8, [CWI_RAW] = UINT64_MAX, [CWI_SIZE] = UINT64_MAX - 63 };
     struct cwj_input *in = calloc(1, sizeof *in);
     if (!in || !(in->text = read_file(path, &in->size)) || !(in->name = strdup(path)))
         return 2;
@@ -119,13 +120,18 @@ all(const char *mode, const char *path, const char *to)
     }
     cw_buf_init(&out);
     cw_result r = cwi_rewrite(&p, 0, watch ? CWI_WATCH : CWI_TRACE, NULL, NULL, 1 << 20, &out, &e);
-    char *at = r == CW_OK ? strstr(out.data, size) : NULL;
+    char *at = r == CW_OK ? strstr(out.data, variable) : NULL;
     FILE *f = at ? fopen(to, "wb") : NULL;
     if (f) {
-        at += sizeof size - 1;
-        fwrite(out.data, 1, (size_t)(at - out.data), f);
-        for (unsigned i = 0; i < 128; i++)
-            fprintf(f, "%s%u", i ? "," : " = {", (unsigned)(control[i / 8] >> i % 8 * 8 & 0xff));
+        fprintf(f, "%.*s .global .align 8 .b64 %s;%s", (int)(at - out.data), out.data, first, variable);
+        at += sizeof variable - 1;
+        for (unsigned i = 0; i < 128; i++) {
+            fputs(i ? "," : " = {", f);
+            if (i / 8 == CWI_ADDRESS)
+                fprintf(f, "0x%llx(%s)", 0xffull << i % 8 * 8, first);
+            else
+                fprintf(f, "%u", (unsigned)(control[i / 8] >> i % 8 * 8 & 0xff));
+        }
         fputc('}', f);
         fwrite(at, 1, out.size - (size_t)(at - out.data), f);
         ok = !fclose(f);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the PTX corpus whose kernels are rewritten as --locate does, and record as they run: what they expect stays as it is.
-# Usage: instrumented_isa.sh REWRITER PTXTEST DEVICE GROUP...; groups are folders of the corpus.
+# Usage: instrumented_isa.sh REWRITER PTXTEST DEVICE GROUP...; groups are folders of the corpus, or files.
 set -u
 rewriter=$1 ptxtest=$2 on=$3
 shift 3
@@ -13,8 +13,10 @@ for mode in trace watch; do
     for group; do
         to=$dir/$mode/${group##*/}
         mkdir -p "$to"
-        cp "$group"/*.values "$to" 2>/dev/null
-        for f in "$group"/*.ptx; do
+        cp "$group"/*.values "${group%.ptx}.values" "$to" 2>/dev/null
+        files=("$group")
+        [ -d "$group" ] && files=("$group"/*.ptx)
+        for f in "${files[@]}"; do
             "$rewriter" --all $mode "$f" "$to/${f##*/}" || failed=1
         done
         "$ptxtest" --on "$on" "$to" >"$dir/out" 2>&1 || failed=1
