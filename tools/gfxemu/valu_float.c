@@ -259,5 +259,8 @@ const struct gfx_row gfx_valu_float[] = {
     V("fract_f16", fract_f16), VT("rcp_f16", rcp_f16), VT("rsq_f16", rsq_f16), VT("sqrt_f16", sqrt_f16), VT("exp_f16", exp_f16),
     VT("log_f16", log_f16), VT("sin_f16", sin_f16), VT("cos_f16", cos_f16), V("frexp_mant_f16", frexp_mant_f16),
     V("frexp_exp_i16_f16", frexp_exp_f16), V("ldexp_f16", ldexp_f16),
+    /* of gfx12, from a scalar register to one */
+    VT("s_rcp_f32", rcp_f32), VT("s_rsq_f32", rsq_f32), VT("s_sqrt_f32", sqrt_f32), VT("s_exp_f32", exp_f32), VT("s_log_f32", log_f32),
+    VT("s_rcp_f16", rcp_f16), VT("s_rsq_f16", rsq_f16), VT("s_sqrt_f16", sqrt_f16), VT("s_exp_f16", exp_f16), VT("s_log_f16", log_f16),
     { NULL, NULL, 0, 0 },
 };

@@ -450,17 +450,17 @@ def floats():
                [(x, min(f.round(f.value(x) - (f.value(x).numerator // f.value(x).denominator)), f.round(1) - 1)) for x in odd + [0, vals[2], vals[4]] if not f.is_inf(x)])
         # exact reciprocals and roots
         powers = [f.round(Fraction(2) ** k) for k in (-3, -1, 0, 1, 5)]
-        op('all', 'v_rcp_%s %s' % (p, one[1]), one[0], out,
-           [(x, f.round(1 / f.value(x))) for x in powers] + [(0, f.inf), (f.sign, f.inf | f.sign), (f.inf, 0), (f.inf | f.sign, f.sign)])
-        op('all', 'v_sqrt_%s %s' % (p, one[1]), one[0], out, [(f.round(Fraction(k * k)), f.round(Fraction(k))) for k in (1, 2, 3, 10)]
-           + [(0, 0), (f.sign, f.sign), (f.inf, f.inf)])
-        op('all', 'v_rsq_%s %s' % (p, one[1]), one[0], out, [(f.round(Fraction(4) ** k), f.round(Fraction(2) ** -k)) for k in (-2, 0, 3)]
-           + [(0, f.inf), (f.sign, f.inf | f.sign), (f.inf, 0)])
+        def transcendental(name, cases, f=f, p=p, one=one, out=out):
+            op('all', 'v_%s_%s %s' % (name, p, one[1]), one[0], out, cases)
+            if f is not F64:    # the same from a scalar register to one
+                op('12', 'v_s_%s_%s s0, s4' % (name, p), 's4', 's0', cases)
+        transcendental('rcp', [(x, f.round(1 / f.value(x))) for x in powers] + [(0, f.inf), (f.sign, f.inf | f.sign), (f.inf, 0), (f.inf | f.sign, f.sign)])
+        transcendental('sqrt', [(f.round(Fraction(k * k)), f.round(Fraction(k))) for k in (1, 2, 3, 10)] + [(0, 0), (f.sign, f.sign), (f.inf, f.inf)])
+        transcendental('rsq', [(f.round(Fraction(4) ** k), f.round(Fraction(2) ** -k)) for k in (-2, 0, 3)]
+                       + [(0, f.inf), (f.sign, f.inf | f.sign), (f.inf, 0)])
         if f is not F64:
-            op('all', 'v_exp_%s %s' % (p, one[1]), one[0], out, [(f.round(Fraction(k)), f.round(Fraction(2) ** k)) for k in (-4, -1, 0, 1, 10)]
-               + [(f.inf, f.inf), (f.inf | f.sign, 0)])
-            op('all', 'v_log_%s %s' % (p, one[1]), one[0], out, [(f.round(Fraction(2) ** k), f.round(Fraction(k))) for k in (-4, -1, 0, 1, 10)]
-               + [(0, f.inf | f.sign), (f.inf, f.inf)])
+            transcendental('exp', [(f.round(Fraction(k)), f.round(Fraction(2) ** k)) for k in (-4, -1, 0, 1, 10)] + [(f.inf, f.inf), (f.inf | f.sign, 0)])
+            transcendental('log', [(f.round(Fraction(2) ** k), f.round(Fraction(k))) for k in (-4, -1, 0, 1, 10)] + [(0, f.inf | f.sign), (f.inf, f.inf)])
             # in turns; multiples of a quarter are exact
             turns = [(0, 0, 1), (Fraction(1, 4), 1, 0), (Fraction(1, 2), 0, -1), (Fraction(3, 4), -1, 0)]
             op('all', 'v_sin_%s %s' % (p, one[1]), one[0], out, [(f.round(Fraction(x)), f.round(Fraction(s))) for x, s, _ in turns if s])
