@@ -683,18 +683,31 @@ appears(const char *text, const char *end, const char *name, size_t n, bool numb
     return false;
 }
 
+/* The brace that closes the scope which text at the begin of a line is in: on a line of its own, as all of this file's. */
+static const char *
+scope_end(const char *text)
+{
+    for (unsigned depth = 1; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+        bool alone = text[0] && (text[1] == '\n' || !text[1]);
+        depth += alone && *text == '{';
+        if (alone && *text == '}' && !--depth)
+            break;
+    }
+    return text;
+}
+
 void
 prune_declarations(const char *text, struct cw_buf *out)
 {
     while (*text) {
         size_t n = strcspn(text, "\n"), name = 0;
-        const char *next = text + n + (text[n] == '\n'), *end = strstr(next, "\n}\n"), *s = text;
+        const char *next = text + n + (text[n] == '\n'), *end, *s = text;
         if (strncmp(text, ".reg ", 5)) {
             cw_buf_append(out, text, (size_t)(next - text));
             text = next;
             continue;
         }
-        end = end ? end : next + strlen(next);
+        end = scope_end(next);
         const char *comma = "";
         for (; (s = memchr(s, '%', (size_t)(text + n - s))); s += name) {
             name = strcspn(s, "<,;\n");
