@@ -294,7 +294,9 @@ link_parts(const struct cwj_program *p, const struct cwj_aot_options *o, struct 
         cwj_diag_add(diags, PTX_ERROR, 5902, 0, 0, "internal error: LLVM's objects have no metadata or symbols as it is documented");
         r = CW_ERR_INTERNAL;
     }
-    if (!r && (amdgcn || n > 1))
+    if (!r && amdgcn && n == 1 && cwj_amd_link(objects[0], out))
+        r = CW_OK;
+    else if (!r && (amdgcn || n > 1))
         r = cwj_lld_link(amdgcn, objects, n, out, diags);
     else if (!r)
         cw_buf_append(out, objects[0]->data, objects[0]->size);

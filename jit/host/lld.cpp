@@ -10,6 +10,10 @@
 
 LLD_HAS_DRIVER(elf)
 
+namespace lld {
+std::string getLLDVersion();        /* lld/Common/Version.h, which includes a file that is not installed */
+}
+
 extern "C" bool
 cwj_lld_run(const char *const *argv, size_t argc, struct cw_buf *messages)
 {
@@ -19,6 +23,13 @@ cwj_lld_run(const char *const *argv, size_t argc, struct cw_buf *messages)
     stream.flush();
     cw_buf_append(messages, text.data(), text.size());
     return result.retCode == 0;
+}
+
+extern "C" const char *
+cwj_lld_version(void)
+{
+    static const std::string version = lld::getLLDVersion();
+    return version.c_str();
 }
 
 extern "C" void

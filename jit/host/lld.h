@@ -16,6 +16,14 @@ struct cwj_diags;
  * again. Thread-safe. */
 cw_result cwj_lld_link(bool amdgcn, struct cw_buf *const *objects, size_t n, struct cw_buf *out, struct cwj_diags *diags) CW_MUST_CHECK;
 
+/* In amd_link.c: what cwj_lld_link(true, ...) appends, for one object with nothing but text, constants and metadata. False, and nothing
+ * appended, where it is not such an object, damaged or there is no memory: LLD links it, or says what is wrong. A failure to append is
+ * noted in `out` as usual. */
+bool cwj_amd_link(const struct cw_buf *object, struct cw_buf *out) CW_MUST_CHECK;
+
+/* In lld.cpp: LLD's name and version as it writes them; lives for ever. */
+const char *cwj_lld_version(void);
+
 /* In lld.cpp: set a boolean option of LLVM's: LLD, which resets all options when it runs, resets it to this. No effect where LLVM has no
  * such option. No other thread may read it meanwhile. */
 void cwj_llvm_set_option(const char *option, bool value);

@@ -51,6 +51,19 @@ init_once(void)
      * exchanging the parts: a.lo + sext(a.hi) and sext(a.lo) + a.hi become one (LLVM 19, no longer 22; tests/ptx/isa/video on gfx90a). */
     if (LLVM_VERSION_MAJOR < 22)
         cwj_llvm_set_option("amdgpu-sdwa-peephole", false);
+}
+
+void
+cwj_llvm_init(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, init_once);
+}
+
+/* Apart, since asking is an instruction that a virtual machine's host answers, thirty times. */
+static void
+name_host_once(void)
+{
     char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
     if (cpu && strlen(cpu) < sizeof host_cpu)
         strcpy(host_cpu, cpu);
@@ -63,24 +76,24 @@ init_once(void)
     LLVMDisposeMessage(features);
 }
 
-void
-cwj_llvm_init(void)
+static void
+name_host(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, init_once);
+    pthread_once(&once, name_host_once);
 }
 
 const char *
 cwj_llvm_host_cpu(void)
 {
-    cwj_llvm_init();
+    name_host();
     return host_cpu;
 }
 
 const char *
 cwj_llvm_host_features(void)
 {
-    cwj_llvm_init();
+    name_host();
     return host_features;
 }
 
@@ -175,8 +188,8 @@ cwj_llvm_machine(enum cwj_target target, const char *cpu, const char *features, 
         return CW_ERR_LLVM;
     }
     if (target == CWJ_TARGET_HOST && !cpu) {
-        cpu = host_cpu;
-        features = host_features;
+        cpu = cwj_llvm_host_cpu();
+        features = cwj_llvm_host_features();
     }
     static pthread_once_t gfx908 = PTHREAD_ONCE_INIT;
     if (target == CWJ_TARGET_AMDGCN && cpu && !strcmp(cpu, "gfx908"))

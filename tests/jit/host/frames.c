@@ -31,7 +31,7 @@ main(void)
         printf("%s\n", message);
         return 1;
     }
-    CHECK(cwj_llvm_machine(CWJ_TARGET_HOST, NULL, 2, &tm, &diags) == CW_OK);
+    CHECK(cwj_llvm_machine(CWJ_TARGET_HOST, NULL, NULL, 2, &tm, &diags) == CW_OK);
     CHECK(cwj_llvm_optimise(m, tm, 2, &diags) == CW_OK);
     cwj_host_watch_frames(m);
     CHECK(cwj_llvm_emit(m, tm, LLVMAssemblyFile, &code, &frames, NULL, &diags) == CW_OK);
