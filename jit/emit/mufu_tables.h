@@ -192,12 +192,13 @@ static const uint32_t tanh_binades[11] = {
     6 | 0 << 8, 6 | 1 << 8, 6 | 2 << 8, 5 | 3 << 8, 5 | 5 << 8, 4 | 7 << 8, 4 | 11 << 8, 4 | 15 << 8, 3 | 19 << 8, 2 | 27 << 8, 3 | 43 << 8,
 };
 
-static const struct mufu_table rcp_table = { "mufu.rcp", 128, rcp_coefficients };
-static const struct mufu_table rsq_table = { "mufu.rsq", 128, rsq_coefficients };
-static const struct mufu_table sqrt_table = { "mufu.sqrt", 128, sqrt_coefficients };
-static const struct mufu_table lg2_table = { "mufu.lg2", 64, lg2_coefficients };
-static const struct mufu_table ex2_table = { "mufu.ex2", 64, ex2_coefficients };
-static const struct mufu_table sin_table = { "mufu.sin", 64, sin_coefficients };
-static const struct mufu_table tanh_table = { "mufu.tanh", 51, tanh_coefficients };
+/* Names of globals, which functions (mufu.rcp) must not have. */
+static const struct mufu_table rcp_table = { "mufu.rcp.table", 128, rcp_coefficients };
+static const struct mufu_table rsq_table = { "mufu.rsq.table", 128, rsq_coefficients };
+static const struct mufu_table sqrt_table = { "mufu.sqrt.table", 128, sqrt_coefficients };
+static const struct mufu_table lg2_table = { "mufu.lg2.table", 64, lg2_coefficients };
+static const struct mufu_table ex2_table = { "mufu.ex2.table", 64, ex2_coefficients };
+static const struct mufu_table sin_table = { "mufu.sin.table", 64, sin_coefficients };
+static const struct mufu_table tanh_table = { "mufu.tanh.table", 51, tanh_coefficients };
 
 #endif
