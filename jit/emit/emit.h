@@ -161,6 +161,9 @@ bool emit_guard_recursion(LLVMModuleRef module);
 /* amdgcn, optimised: kernels load their parameters at their beginning (hoist.c). */
 void emit_hoist_parameters(LLVMModuleRef module);
 
+/* amdgcn, optimised: no casts between address spaces that the code generator does not have (casts.c). */
+void emit_cut_casts(LLVMModuleRef module);
+
 /* Put the blocks of each function into the order in which LLVM's AMDGPU target makes the least code (block_order.c). */
 void emit_order_blocks(LLVMModuleRef module);
 

@@ -401,6 +401,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
             forget_lds_kernel_id(m);
         emit_shorten_nan(m, gfx);
         emit_hoist_parameters(m);
+        emit_cut_casts(m);
         emit_order_blocks(m);
         cwj_amd_guard_ballot(m);
     }
