@@ -9,7 +9,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { CHUNK = 64 * 1024, MAX_CHUNK = 4 * 1024 * 1024, LARGE_PAGE = 2 * 1024 * 1024 };
+enum { CHUNK = 64 * 1024, LARGE_PAGE = 2 * 1024 * 1024 };
+
+#define MAX_CHUNK (LARGE_PAGE - sizeof(struct cw_arena_chunk))
 
 struct cw_arena_chunk {
     struct cw_arena_chunk *next;
@@ -59,7 +61,7 @@ cw_arena_alloc(struct cw_arena *a, size_t size)
         return NULL;
     size = (size + 15) & ~(size_t)15;
     if (!a->head || a->used + size > a->head->size) {
-        size_t want = a->total / 2 < CHUNK ? CHUNK : a->total / 2 > MAX_CHUNK ? MAX_CHUNK : a->total / 2;
+        size_t want = a->total / 4 < CHUNK ? CHUNK : a->total / 4 > MAX_CHUNK ? MAX_CHUNK : a->total / 4;
         if (want < size)
             want = size;
         struct cw_arena_chunk *c = chunk_alloc(&want);
