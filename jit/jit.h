@@ -131,6 +131,7 @@ struct cwj_aot_options {
     const char *const *kernels;     /* NULL-terminated names, or NULL for all */
     unsigned jobs;                  /* objects: a large program is compiled in parts by up to this many threads; which parts depends
                                      * on the program alone, so the result does too. 0: in one piece */
+    void (*trim)(void);             /* NULL, or called on each thread where it has freed much of what it had allocated */
     bool module_image;              /* amdgcn: variables are not in the code object but at their offsets in an image (cwj_image); the
                                      * loader stores its address in the code object's u64 variable cudaway_image, and in cudaway_locks, if
                                      * there is one, that of CWJ_AMD_LOCKS zero words of the device's, which all its kernels share,

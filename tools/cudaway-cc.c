@@ -438,6 +438,14 @@ compile(const struct cwj_api *jit, const struct options *o, const struct found *
     return code;
 }
 
+#ifdef CUDAWAY_CC_ALONE
+static void
+trim(void)
+{
+    (void)malloc_trim(0);
+}
+#endif
+
 /* LLVM has thousands of global objects, and taking them apart is some per cent of what a small file takes; so is noting at the start that
  * it be done. */
 #ifdef CUDAWAY_CC_ALONE
@@ -477,6 +485,9 @@ main(int argc, char **argv)
     if (code >= 0)
         goto done;
     cw_env_warn_unknown();
+#ifdef CUDAWAY_CC_ALONE
+    o.aot.trim = trim;
+#endif
     const struct cwj_api *jit = cudaway_jit_api(CWJ_API_VERSION);
     if (!jit) {
         code = complain("libcudaway-jit.so is of another version%s%s", "", "");
@@ -498,8 +509,14 @@ main(int argc, char **argv)
         code = complain("out of memory%s%s", "", "");
     else if (r && !(o.list && r == CW_ERR_NO_PTX))
         code = said ? exit_code(r) : (complain("%s: %s", o.input, cw_result_text(r)), exit_code(r));
-    else
-        code = o.list ? 0 : compile(jit, &o, &found, cwj_linked_image_is(data, size));
+    else if (o.list)
+        code = 0;
+    else {
+        bool linked = cwj_linked_image_is(data, size);
+        free(data);             /* `found` has copies */
+        data = NULL;
+        code = compile(jit, &o, &found, linked);
+    }
 done:
     forget(&found);
     free(data);

@@ -21,8 +21,8 @@ struct cwj_parts {
 };
 
 /* The kernels of `take` (one a kernel of the program) in parts of about `limit` PTX instructions, with those of the functions that
- * they call, or more, so that there are about 16 at most, since code that kernels share is in several; 0: in one part. There is
- * always at least one. */
+ * they call, or more, so that there are about 64 at most, and that no more than half of a part is code that its kernels share with others; 0:
+ * in one part. There is always at least one. */
 cw_result cwj_parts_make(const struct cwj_program *p, const bool *take, uint32_t limit, struct cwj_parts *out) CW_MUST_CHECK;
 void cwj_parts_finish(struct cwj_parts *ps);
 
