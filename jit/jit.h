@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 /* One more whenever a structure of this header changes: programs and libraries of different releases must not mix. */
-#define CWJ_API_VERSION 2
+#define CWJ_API_VERSION 3
 
 /* One PTX text. `name` is for diagnostics. */
 struct cwj_input {
