@@ -145,6 +145,9 @@ bool emit_follow_pointers(LLVMModuleRef module, bool global);
 #define EMIT_LARGE ".large"
 void emit_use_large(LLVMModuleRef module);
 
+/* Metadata of a module with video instructions. They are computed in numbers wider than they need, which ranges of values make narrower. */
+#define EMIT_VIDEO "cudaway.video"
+
 /* amdgcn, after mem2reg: mark the loops that are worth unrolling wholly (unroll.c). Is there one? */
 bool emit_mark_loops(LLVMModuleRef module);
 

@@ -559,9 +559,12 @@ emit_one(struct emit *e, const struct ptx_inst *in)
     if (t->inst && t->inst(e, in))
         return;
     if (emit_affine(e, in) || emit_memory(e, in) || (in->op == PTX_OP_CALL && emit_call(e, in)) || t->warp(e, in) || t->barrier(e, in) || t->misc(e, in) ||
-        emit_integer(e, in) || emit_float(e, in) || emit_convert(e, in) || emit_video(e, in) ||
-        emit_video_simd(e, in))
+        emit_integer(e, in) || emit_float(e, in) || emit_convert(e, in))
         return;
+    if (emit_video(e, in) || emit_video_simd(e, in)) {
+        LLVMGetOrInsertNamedMetadata(e->module, EMIT_VIDEO, sizeof EMIT_VIDEO - 1);
+        return;
+    }
     emit_unsupported(e, in, NULL);
 }
 

@@ -291,6 +291,16 @@ run_on_arrays(LLVMModuleRef m, const char *passes, LLVMTargetMachineRef tm, LLVM
     return error;
 }
 
+/* Functions with code that are not kernels. */
+static bool
+has_functions(LLVMModuleRef m)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f) && LLVMGetFunctionCallConv(f) != LLVMAMDGPUKERNELCallConv)
+            return true;
+    return false;
+}
+
 /* What the optimiser runs, where it runs at all.
  *
  * PTX was optimised by whoever made it. nvptx: ptxas optimises it again; between the two it stays as it is. amdgcn: LLVM's own
@@ -298,7 +308,8 @@ run_on_arrays(LLVMModuleRef m, const char *passes, LLVMTargetMachineRef tm, LLVM
  * `reassociate` undoes what that does for addresses. So: constants, calls and dead arguments; then, for each function after
  * those that it calls, what the emitter's IR needs. Functions of the device library are C, with loops and switches whose
  * answers the call knows, and arguments in memory (hence EarlyCSE with MemorySSA, without which fetches of cube maps take half as
- * many registers again). The host's code is vectors and masks made by the emitter, which the whole pipeline pays for. */
+ * many registers again). Kernels that call nothing need nothing that follows calls, and IPSCCP only for the ranges of values that narrow
+ * video instructions. The host's code is vectors and masks made by the emitter, which the whole pipeline pays for. */
 static const char *
 pipeline(LLVMModuleRef m, unsigned opt_level, bool unroll)
 {
@@ -311,10 +322,18 @@ pipeline(LLVMModuleRef m, unsigned opt_level, bool unroll)
         return "ipsccp,globalopt,cgscc(inline,function(infer-address-spaces,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
                "simplifycfg,loop-mssa(loop-rotate,licm),loop(indvars,loop-deletion,loop-unroll-full),sroa,bdce,"
                "instcombine<no-verify-fixpoint>,simplifycfg,reassociate,early-cse,bdce,infer-alignment)),deadargelim,amdgpu-attributor";
-#define BEGINNING "ipsccp,cgscc(inline,function(infer-address-spaces,sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,tailcallelim," \
-                  "loop-mssa(loop-rotate,licm)"
-#define END       ",reassociate,early-cse,infer-alignment)),amdgpu-attributor"
-    return unroll ? BEGINNING ",loop(loop-unroll-full),early-cse,instcombine<no-verify-fixpoint>,simplifycfg" END : BEGINNING END;
+#define FUNCTION "function(infer-address-spaces,sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,tailcallelim,loop-mssa(loop-rotate,licm)"
+#define UNROLL   ",loop(loop-unroll-full),early-cse,instcombine<no-verify-fixpoint>,simplifycfg"
+#define END      ",reassociate,early-cse,infer-alignment)"
+    static const char *const pipelines[3][2] = {        /* [what is in the module][unroll] */
+        { FUNCTION END ",amdgpu-attributor", FUNCTION UNROLL END ",amdgpu-attributor" },
+        { "ipsccp," FUNCTION END ",amdgpu-attributor", "ipsccp," FUNCTION UNROLL END ",amdgpu-attributor" },
+        { "ipsccp,cgscc(inline," FUNCTION END "),amdgpu-attributor", "ipsccp,cgscc(inline," FUNCTION UNROLL END "),amdgpu-attributor" },
+    };
+#undef FUNCTION
+#undef UNROLL
+#undef END
+    return pipelines[has_functions(m) ? 2 : LLVMGetNamedMetadata(m, EMIT_VIDEO, sizeof EMIT_VIDEO - 1) ? 1 : 0][unroll];
 }
 
 /* Afterwards, where a thread has an array. Inner loops often have a known end only when the outer ones are unrolled. */
