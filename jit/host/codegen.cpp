@@ -2,6 +2,7 @@
  * See codegen.h. */
 #include "jit/host/codegen.h"
 #include "jit/host/amd_guards.h"
+#include "jit/host/amd_live.h"
 #include "jit/host/lld.h"
 
 #include <llvm/ADT/SmallString.h>
@@ -54,6 +55,10 @@ public:
             llvm::legacy::PassManager::add(llvm::createBarrierNoopPass());
         if (amdgcn)
             cwj_amd_guards(*this, name, false, moved);
+        if (amdgcn && name == "Live Variable Analysis") {
+            delete pass;
+            pass = cwj_amd_live_variables();
+        }
         if (amdgcn && unneeded(name))
             delete pass;            /* as the manager does with one that it has already */
         else
