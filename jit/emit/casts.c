@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Casts between address spaces that AMD's code generator does not have: from global or constant memory to local or shared memory, say.
- * cvta.to.local and cvta.to.shared become such casts where LLVM learns what their operand is; the PTX ISA gives the result no meaning, but the program may compute it. It is the lower half of the address, as where nothing is known. */
+ * cvta.to.local and cvta.to.shared become such casts where LLVM learns what their operand is; the PTX ISA gives the result no meaning,
+ * but the program may compute it. It is the lower half of the address, as where nothing is known. */
 #include "jit/emit/emit.h"
 
 enum { AS_GENERIC = 0, AS_SHARED = 3, AS_LOCAL = 5 };
