@@ -447,12 +447,12 @@ trim(void)
 #endif
 
 /* LLVM has thousands of global objects, and taking them apart is some per cent of what a small file takes; so is noting at the start that
- * it be done. */
+ * it be done. (The linker calls it so where others ask for __cxa_atexit.) */
 #ifdef CUDAWAY_CC_ALONE
-int __cxa_atexit(void (*destroy)(void *), void *object, void *library);
+int __wrap___cxa_atexit(void (*destroy)(void *), void *object, void *library);
 
 int
-__cxa_atexit(void (*destroy)(void *), void *object, void *library)
+__wrap___cxa_atexit(void (*destroy)(void *), void *object, void *library)
 {
     return 0;
 }
