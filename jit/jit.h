@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 /* One more whenever a structure of this header changes: programs and libraries of different releases must not mix. */
-#define CWJ_API_VERSION 3
+#define CWJ_API_VERSION 4
 
 /* One PTX text. `name` is for diagnostics. */
 struct cwj_input {
@@ -148,6 +148,8 @@ struct cwj_aot_options {
                                      * 1024, and takes CWJ_AMD_SHAPE more bytes of arguments, behind all others
                                      * rounded up to 8: the block's size, three u16 */
     bool cache;                     /* take the result from the disk cache, or put it there */
+    bool ends;                      /* the process ends after this: what LLVM made of the program, or its last part, is not taken apart,
+                                     * which is a tenth of the time that an empty kernel takes */
 };
 
 struct cwj_api {

@@ -23,6 +23,12 @@
 enum { EXIT_INPUT = 1, EXIT_TOOL = 2, MAX_JOBS = 256 };
 #define MAX_INPUT (1ull << 32)
 
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { SANITIZED = 1 };         /* memory that is not given back is reported on exit */
+#else
+enum { SANITIZED = 0 };
+#endif
+
 static const char usage_text[] =
     "usage: cudaway-cc [options] INPUT -o OUTPUT\n"
     "Compile PTX for an AMD GPU, this CPU or an NVIDIA GPU.\n"
@@ -213,7 +219,7 @@ parse_options(int argc, char **argv, struct options *o)
         { "help", no_argument, NULL, 'h' }, { "output", required_argument, NULL, 'o' }, { 0 },
     };
     static const char hint[] = "; see cudaway-cc --help";
-    *o = (struct options){ .aot = { .target = CWJ_TARGET_HOST, .emit = CWJ_EMIT_OBJ, .opt_level = 2, .jobs = 1 }, .module = -1 };
+    *o = (struct options){ .aot = { .target = CWJ_TARGET_HOST, .emit = CWJ_EMIT_OBJ, .opt_level = 2, .jobs = 1, .ends = !SANITIZED }, .module = -1 };
     o->kernels = calloc((size_t)argc + 1, sizeof *o->kernels);
     if (!o->kernels)
         return complain("out of memory%s%s", "", "");
@@ -461,9 +467,11 @@ __wrap___cxa_atexit(void (*destroy)(void *), void *object, void *library)
 static _Noreturn void
 leave(int code)
 {
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || defined CUDAWAY_CC_EXITS     /* they, and BOLT's counters, report on exit */
+#ifdef CUDAWAY_CC_EXITS                 /* BOLT's counters are written on exit */
     exit(code);
 #else
+    if (SANITIZED)
+        exit(code);
     if (fflush(NULL) && !code)
         code = EXIT_TOOL;
     _exit(code);

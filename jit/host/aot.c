@@ -158,6 +158,7 @@ print_ir(struct cwj_program *p, struct cw_buf *out)
 struct aot {
     struct cwj_program *p;
     const struct cwj_aot_options *o;
+    const struct cwj_part *last;    /* the process ends after it; or NULL */
 };
 
 /* One part, down to LLVM IR, assembly or an object. again: set where it is to be done once more, with `lanes` false (cwj_codegen). */
@@ -203,10 +204,12 @@ compile(const struct aot *a, struct cwj_part *part, bool lanes, bool *again)
     }
     if (o->trim)
         o->trim();
-    r = cwj_llvm_emit(module, tm, o->emit == CWJ_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, &code, NULL, lanes ? again : NULL, diags);
+    r = cwj_llvm_emit(module, tm, o->emit == CWJ_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, &code, NULL, part == a->last, lanes ? again : NULL, diags);
     if (!r && !*again)
         cw_buf_append(&part->out, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
 done:
+    if (part == a->last)
+        return r;
     if (code)
         LLVMDisposeMemoryBuffer(code);
     if (module)
@@ -336,13 +339,14 @@ run(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, 
     if (r)
         goto done;
     struct cwj_parts parts;
-    struct aot a = { p, o };
+    struct aot a = { p, o, NULL };
     if (o->target == CWJ_TARGET_AMDGCN && o->emit == CWJ_EMIT_OBJ)
         r = find_twins(p, take, &twins);
     if (!r)
         r = cwj_parts_make(p, take, o->emit == CWJ_EMIT_OBJ && o->jobs ? PART_SIZE : 0, &parts);
     if (r)
         goto done;
+    a.last = o->ends ? &parts.at[parts.n - 1] : NULL;
     r = cwj_parts_run(&parts, o->jobs, compile_part, &a, diags);
     const struct cw_buf *only = &parts.at[0].out;
     if (!r && o->emit == CWJ_EMIT_OBJ)

@@ -19,6 +19,7 @@
 #include <llvm/Transforms/IPO.h>
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -138,7 +139,7 @@ cwj_codegen_scalars_in_lanes(LLVMModuleRef m, LLVMTargetMachineRef tm, bool yes)
 }
 
 extern "C" bool
-cwj_codegen(LLVMModuleRef m, LLVMTargetMachineRef tm, bool assembly, bool *moved, LLVMMemoryBufferRef *out)
+cwj_codegen(LLVMModuleRef m, LLVMTargetMachineRef tm, bool assembly, bool ends, bool *moved, LLVMMemoryBufferRef *out)
 {
     llvm::SmallString<0> code;
     llvm::raw_svector_ostream stream(code);
@@ -149,11 +150,14 @@ cwj_codegen(LLVMModuleRef m, LLVMTargetMachineRef tm, bool assembly, bool *moved
     if (amdgcn)
         cwj_amd_hide_extended_operands(module);
 #endif
-    Passes passes(amdgcn, amdgcn && divides(module), amdgcn && optimises && kernels_only(module), amdgcn && optimises && LLVM_VERSION_MAJOR < 20 ? moved : nullptr);
+    auto passes = std::make_unique<Passes>(amdgcn, amdgcn && divides(module), amdgcn && optimises && kernels_only(module),
+                                           amdgcn && optimises && LLVM_VERSION_MAJOR < 20 ? moved : nullptr);
     auto type = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
-    if (reinterpret_cast<llvm::TargetMachine *>(tm)->addPassesToEmitFile(passes, stream, nullptr, type))
+    if (reinterpret_cast<llvm::TargetMachine *>(tm)->addPassesToEmitFile(*passes, stream, nullptr, type))
         return false;
-    passes.run(module);
+    passes->run(module);
+    if (ends)
+        (void)passes.release();
     *out = LLVMCreateMemoryBufferWithMemoryRangeCopy(code.data(), code.size(), "");
     return *out != nullptr;
 }

@@ -17,8 +17,8 @@ extern "C" {
 void cwj_codegen_narrow_layout(LLVMModuleRef m);
 
 /* Object code or assembly. False: the target cannot make it. The caller disposes of *out. moved, unless NULL: set where the code is not to be
- * used, and the module is to be made again and compiled with another machine and scalar registers not in lanes. */
-bool cwj_codegen(LLVMModuleRef m, LLVMTargetMachineRef tm, bool assembly, bool *moved, LLVMMemoryBufferRef *out);
+ * used, and the module is to be made again and compiled with another machine and scalar registers not in lanes. ends: the process does, soon, and its memory need not be given back. */
+bool cwj_codegen(LLVMModuleRef m, LLVMTargetMachineRef tm, bool assembly, bool ends, bool *moved, LLVMMemoryBufferRef *out);
 
 /* amdgcn: whether scalar registers that find no place may go to lanes of vector registers, or else to memory. To be said before anything is done
  * with the module. */

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "jit/host/lld.h"
 #include "impl/base/file.h"
+#include "jit/host/llvm.h"
 #include "jit/jit.h"
 
 #include <errno.h>
@@ -77,6 +78,7 @@ link_files(bool amdgcn, const char *names, size_t stride, size_t n, const char *
     argv[argc++] = linked;
     for (size_t i = 0; i < n; i++)
         argv[argc++] = names + i * stride;
+    cwj_llvm_init();            /* as LLD would */
     pthread_mutex_lock(&lock);
     bool ok = cwj_lld_run(argv, argc, &messages);
     pthread_mutex_unlock(&lock);

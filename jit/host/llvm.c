@@ -36,14 +36,11 @@ fatal(const char *reason)
     } while (0)
 
 static void
-init_once(void)
+init_amd(void)
 {
-    INIT_TARGET(X86);
-    INIT_TARGET(AMDGPU);
-    INIT_TARGET(NVPTX);
-    LLVMInitializeX86AsmParser();       /* the JIT and inline assembly need them */
-    LLVMInitializeAMDGPUAsmParser();
     LLVMInstallFatalErrorHandler(fatal);
+    INIT_TARGET(AMDGPU);
+    LLVMInitializeAMDGPUAsmParser();    /* inline assembly */
     /* Local arrays stay out of an AMD GPU's shared memory: LLVM would take all that a block may have (for 1024 threads, whatever the
      * launch says), and a launch that asks for some of it would fail. Only a command line can say so. */
     cwj_llvm_set_option("disable-promote-alloca-to-lds", true);
@@ -53,11 +50,52 @@ init_once(void)
         cwj_llvm_set_option("amdgpu-sdwa-peephole", false);
 }
 
+static void
+init_others(void)
+{
+    INIT_TARGET(X86);
+    INIT_TARGET(NVPTX);
+    LLVMInitializeX86AsmParser();       /* the JIT and inline assembly need it */
+}
+
+/* LLVM's list of targets has no lock: it is changed and searched under this one, or searched (by Orc) or gone through again (by LLD) when
+ * it is complete. Who compiles for AMD only does not pay for the others, whose passes every pass manager goes through. */
+static pthread_mutex_t targets = PTHREAD_MUTEX_INITIALIZER;
+
+static void
+init_targets(bool all)
+{
+    static bool amd, others;            /* under `targets` */
+    if (!amd)
+        init_amd();
+    if (all && !others)
+        init_others();
+    amd = true;
+    others |= all;
+}
+
+static void
+init(bool all)
+{
+    pthread_mutex_lock(&targets);
+    init_targets(all);
+    pthread_mutex_unlock(&targets);
+}
+
 void
 cwj_llvm_init(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, init_once);
+    init(true);
+}
+
+static bool
+find_target(enum cwj_target target, const char *triple, LLVMTargetRef *out, char **message)
+{
+    pthread_mutex_lock(&targets);
+    init_targets(target != CWJ_TARGET_AMDGCN);
+    bool found = !LLVMGetTargetFromTriple(triple, out, message);
+    pthread_mutex_unlock(&targets);
+    return found;
 }
 
 /* Apart, since asking is an instruction that a virtual machine's host answers, thirty times. */
@@ -139,7 +177,7 @@ on_code(LLVMDiagnosticInfoRef info, void *user)
 LLVMContextRef
 cwj_llvm_context(bool names, struct cwj_diags *diags)
 {
-    cwj_llvm_init();
+    init(false);                        /* the handler */
     LLVMContextRef c = LLVMContextCreate();
     if (!c)
         return NULL;
@@ -172,7 +210,6 @@ cw_result
 cwj_llvm_machine(enum cwj_target target, const char *cpu, const char *features, unsigned opt_level, LLVMTargetMachineRef *out,
                  struct cwj_diags *diags)
 {
-    cwj_llvm_init();
     *out = NULL;
     static const char *const triples[] = {
         [CWJ_TARGET_HOST] = "x86_64-unknown-linux-gnu", [CWJ_TARGET_NVPTX] = "nvptx64-nvidia-cuda",
@@ -182,7 +219,7 @@ cwj_llvm_machine(enum cwj_target target, const char *cpu, const char *features, 
                                                   LLVMCodeGenLevelAggressive };
     LLVMTargetRef t;
     char *message = NULL;
-    if (LLVMGetTargetFromTriple(triples[target], &t, &message)) {
+    if (!find_target(target, triples[target], &t, &message)) {
         cwj_diag_add(diags, PTX_ERROR, 5901, 0, 0, "LLVM: %s", message ? message : "unknown target");
         LLVMDisposeMessage(message);
         return CW_ERR_LLVM;
@@ -431,7 +468,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
 
 cw_result
 cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out, uint64_t *frames,
-              bool *moved, struct cwj_diags *diags)
+              bool ends, bool *moved, struct cwj_diags *diags)
 {
     LLVMContextRef c = LLVMGetModuleContext(m);
     struct listener listener = { .diags = diags };
@@ -444,7 +481,7 @@ cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFileType type
         cwj_amd_guard_width(m);
 #endif
     LLVMContextSetDiagnosticHandler(c, on_code, &listener);
-    bool made = cwj_codegen(m, tm, type == LLVMAssemblyFile, moved, out);
+    bool made = cwj_codegen(m, tm, type == LLVMAssemblyFile, ends, moved, out);
     LLVMContextSetDiagnosticHandler(c, on_message, diags);
     if (frames)
         *frames += listener.frames;

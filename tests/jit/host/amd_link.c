@@ -54,7 +54,7 @@ compile(const char *text, const char *cpu, struct cw_buf *object)
     }
     bool moved = false;
     bool ok = cwj_llvm_machine(CWJ_TARGET_AMDGCN, cpu, NULL, 2, &tm, &diags) == CW_OK && cwj_llvm_optimise(m, tm, 0, &diags) == CW_OK &&
-              cwj_llvm_emit(m, tm, LLVMObjectFile, &code, NULL, &moved, &diags) == CW_OK;
+              cwj_llvm_emit(m, tm, LLVMObjectFile, &code, NULL, false, &moved, &diags) == CW_OK;
     CHECK(ok);
     if (ok)
         cw_buf_append(object, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
