@@ -131,13 +131,15 @@ struct program {
     struct node **node;     /* all, in order of creation */
     uint32_t nnodes, cnodes;
     uint64_t constants;     /* seed of the read-only tables */
+    uint8_t uniform;        /* percentage of registers that start with the same value in all threads */
     bool literal;           /* registers start from literals (one thread) */
     bool minimal;           /* only the parameters that are used */
     bool failed;            /* out of memory */
 };
 
 struct options {
-    uint32_t size;
+    uint32_t size, threads; /* threads: of a program at most; 0: as many as it likes */
+    uint8_t uniform;
     const char *profile;
     bool approx, contract, nan64;
     bool native;            /* a side's code is made by ptxas: see docs/ptx-fuzz.md */

@@ -282,6 +282,11 @@ gen_shape(struct ctx *c)
     c->p->grid[0] = 1 + rng_below(c->r, 3);
     c->p->grid[1] = c->p->grid[0] == 1 && rng_percent(c->r, 20) ? 2 : 1;
     c->p->grid[2] = 1;
+    if (c->o->threads && program_threads(c->p) > c->o->threads) {
+        uint32_t threads = c->p->block[0] * c->p->block[1] * c->p->block[2];
+        c->p->grid[0] = c->p->grid[1] = c->p->block[1] = c->p->block[2] = 1;
+        c->p->block[0] = threads < c->o->threads ? threads : c->o->threads;
+    }
 }
 
 static bool
@@ -371,7 +376,7 @@ program_generate(struct program *p, uint64_t seed, const struct options *o, stru
 {
     struct rng r = { rng_hash(seed, 0x70747866757a7aull) };
     struct ctx c = { .p = p, .r = &r, .o = o, .f = f, .uniform = true, .mult = 1, .budget = o->size };
-    *p = (struct program){ .seed = seed };
+    *p = (struct program){ .seed = seed, .uniform = o->uniform };
     cw_arena_init(&p->arena);
     gen_swarm(&c);
     gen_shape(&c);

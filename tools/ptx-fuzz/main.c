@@ -46,6 +46,9 @@ usage(FILE *out)
           "      --batch N          programs of a module, 1 to 16 (default 8)\n"
           "      --profile LIST     int bit f32 f64 half cmp select cvt mov video auto memory atomics flow calls warp barriers matrix\n"
           "                         async texture\n"
+          "      --uniform N        percentage of registers that begin with the same value in all threads (default 0): on AMD\n"
+          "                         processors those are computed by other instructions\n"
+          "      --threads N        of a program, at most; few are fast where they are interpreted\n"
           "      --nan64            also results of which PTX does not say which of two NaNs they are\n"
           "      --approx           also instructions whose last bits PTX leaves open\n"
           "      --contract         also operations that a compiler may fuse (default: unless a side is cuda or cuda-native)\n"
@@ -196,11 +199,12 @@ one_batch(struct fuzzer *z, uint64_t seed, uint32_t n)
 int
 main(int argc, char **argv)
 {
-    enum { ON = 256, AGAINST, SEED, COUNT, SECONDS, SIZE, BATCH, PROFILE, APPROX, CONTRACT, NAN64, PTX, SM, TRIES, MAX, TIMEOUT, PRINT, FORMS };
+    enum { ON = 256, AGAINST, SEED, COUNT, SECONDS, SIZE, BATCH, PROFILE, UNIFORM, THREADS, APPROX, CONTRACT, NAN64, PTX, SM, TRIES, MAX, TIMEOUT, PRINT, FORMS };
     static const struct option options[] = {
         { "on", required_argument, NULL, ON }, { "against", required_argument, NULL, AGAINST }, { "seed", required_argument, NULL, SEED },
         { "count", required_argument, NULL, COUNT }, { "seconds", required_argument, NULL, SECONDS }, { "size", required_argument, NULL, SIZE },
-        { "batch", required_argument, NULL, BATCH }, { "profile", required_argument, NULL, PROFILE }, { "approx", no_argument, NULL, APPROX },
+        { "batch", required_argument, NULL, BATCH }, { "profile", required_argument, NULL, PROFILE },
+        { "uniform", required_argument, NULL, UNIFORM }, { "threads", required_argument, NULL, THREADS }, { "approx", no_argument, NULL, APPROX },
         { "nan64", no_argument, NULL, NAN64 }, { "contract", no_argument, NULL, CONTRACT }, { "ptx", required_argument, NULL, PTX }, { "sm", required_argument, NULL, SM },
         { "tries", required_argument, NULL, TRIES }, { "max-findings", required_argument, NULL, MAX }, { "timeout", required_argument, NULL, TIMEOUT },
         { "output", required_argument, NULL, 'o' }, { "print", no_argument, NULL, PRINT }, { "forms", no_argument, NULL, FORMS },
@@ -220,6 +224,8 @@ main(int argc, char **argv)
         case SIZE:     bad |= !number(optarg, 400, &v) || !v; z.o.size = (uint32_t)v; break;
         case BATCH:    bad |= !number(optarg, MAX_KERNELS, &batch) || !batch; break;
         case PROFILE:  z.o.profile = optarg; break;
+        case UNIFORM:  bad |= !number(optarg, 100, &v); z.o.uniform = (uint8_t)v; break;
+        case THREADS:  bad |= !number(optarg, MAX_THREADS, &v) || !v; z.o.threads = (uint32_t)v; break;
         case APPROX:   z.o.approx = true; break;
         case CONTRACT: z.o.contract = true; break;
         case NAN64:    z.o.nan64 = true; break;

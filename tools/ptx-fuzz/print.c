@@ -560,6 +560,12 @@ print_function(const struct program *p, const struct func *f, uint32_t number, s
     cw_buf_finish(&w.decls);
 }
 
+static bool
+starts_uniform(const struct program *p, unsigned c, unsigned i)
+{
+    return p->uniform && rng_hash(p->seed, 0x756e69 + c * 16 + i) % 100 < p->uniform;
+}
+
 static void
 kernel_prologue(struct printer *w, const struct cw_buf *body, struct cw_buf *out)
 {
@@ -570,7 +576,7 @@ kernel_prologue(struct printer *w, const struct cw_buf *body, struct cw_buf *out
     snprintf(dyn, sizeof dyn, "dynsh%u", n);
     const char *own = p->dynamic_shared ? dyn : "ksh";
     declare(w, out);
-    cw_buf_puts(out, ".reg .b32 %ltid, %gid, %nthr;\n.reg .b64 %outp, %own, %osh, %xch, %xch0, %inb, %inp, %atom, %tp, %te;\n");
+    cw_buf_puts(out, ".reg .b32 %ltid, %gid, %nthr;\n.reg .b64 %outp, %own, %osh, %xch, %xch0, %inb, %inp, %inu, %atom, %tp, %te;\n");
     if (mentions(body, "loc"))
         cw_buf_printf(out, ".local .align 16 .b8 loc[%u];\n", OWN_BYTES);
     if (!p->dynamic_shared && shared)
@@ -624,6 +630,8 @@ kernel_prologue(struct printer *w, const struct cw_buf *body, struct cw_buf *out
     if (inputs)
         cw_buf_printf(out, "ld.param.u32 %%t0, [k%u_base];\nadd.u32 %%t0, %%t0, %%gid;\nmul.wide.u32 %%inp, %%t0, %u;\nadd.s64 %%inp, %%inp, %%inb;\nadd.s64 %%inp, %%inp, %u;\n",
                       n, IN_STRIDE, IN_COMMON);
+    if (inputs && p->uniform)       /* thread 0's */
+        cw_buf_printf(out, "add.s64 %%inu, %%inb, %u;\n", IN_COMMON);
     uint8_t *literal = NULL;
     static uint8_t input[IN_BYTES];
     if (p->literal) {
@@ -635,14 +643,15 @@ kernel_prologue(struct printer *w, const struct cw_buf *body, struct cw_buf *out
             unsigned at = dump_offset((enum reg_class)c, i);
             if (!w->used[c][i])
                 continue;
+            const char *from = starts_uniform(p, c, i) ? "inu" : "inp";
             if (literal) {
                 uint64_t v = 0;
-                memcpy(&v, literal + at, class_info[c].bytes);
+                memcpy(&v, starts_uniform(p, c, i) ? input + IN_COMMON + at : literal + at, class_info[c].bytes);
                 initial(w, out, c, i, v);
             } else if (c == C_P) {
-                cw_buf_printf(out, "ld.global.u8 %%t0, [%%inp+%u];\nand.b32 %%t0, %%t0, 1;\nsetp.ne.u32 %%p%u, %%t0, 0;\n", at, i);
+                cw_buf_printf(out, "ld.global.u8 %%t0, [%%%s+%u];\nand.b32 %%t0, %%t0, 1;\nsetp.ne.u32 %%p%u, %%t0, 0;\n", from, at, i);
             } else {
-                cw_buf_printf(out, "ld.global.b%u %s%u, [%%inp+%u];\n", class_info[c].bytes * 8, class_info[c].prefix, i, at);
+                cw_buf_printf(out, "ld.global.b%u %s%u, [%%%s+%u];\n", class_info[c].bytes * 8, class_info[c].prefix, i, from, at);
             }
         }
     if (w->trace)

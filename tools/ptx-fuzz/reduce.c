@@ -445,8 +445,15 @@ report_difference(struct fuzzer *z, const struct program *program, const struct 
     for (uint32_t i = 0; i < p.nnodes; i++)
         lines += !p.node[i]->off;
     cw_buf_puts(&b, "// SPDX-License-Identifier: Apache-2.0\n");
-    cw_buf_printf(&b, "// Found by cudaway-ptx-fuzz --seed %llu --count 1 --size %u --on %s --against %s\n", (unsigned long long)p.seed, z->o.size, z->side[0].device,
+    cw_buf_printf(&b, "// Found by cudaway-ptx-fuzz --seed %llu --count 1 --size %u --on %s --against %s", (unsigned long long)p.seed, z->o.size, z->side[0].device,
                   z->side[1].device);
+    if (z->o.profile)
+        cw_buf_printf(&b, " --profile %s", z->o.profile);
+    if (z->o.uniform)
+        cw_buf_printf(&b, " --uniform %u", z->o.uniform);
+    if (z->o.threads)
+        cw_buf_printf(&b, " --threads %u", z->o.threads);
+    cw_buf_puts(&b, "\n");
     cw_buf_printf(&b, "// as generated: %s; 0x%llx / 0x%llx\n", first->what, (unsigned long long)first->a, (unsigned long long)first->b);
     cw_buf_printf(&b, "// reduced: %s", d->what);
     if (!d->kind)
