@@ -25,7 +25,7 @@
 DEVICE u32
 amd_wave_lane(void)
 {
-#if __AMDGCN_WAVEFRONT_SIZE == 64
+#ifdef __GFX9__
     return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
 #else
     return __builtin_amdgcn_mbcnt_lo(~0u, 0);
@@ -51,7 +51,7 @@ barrier(void)
 DEVICE u32
 amd_ballot(bool p)
 {
-#if __AMDGCN_WAVEFRONT_SIZE == 64
+#ifdef __GFX9__
     return (u32)(__builtin_amdgcn_ballot_w64(p) >> (amd_wave_lane() & 32));
 #else
     return __builtin_amdgcn_ballot_w32(p);
