@@ -124,7 +124,7 @@ struct emit_simt {
 cw_result emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
                            struct cwj_diags *diags) CW_MUST_CHECK;
 
-/* Make what carries floats as integers carry floats (retype.c). Run it before the next. */
+/* Make what carries floats as integers carry floats (retype.c). Run it before emit_relax_nan and emit_place_nan64. */
 void emit_retype_floats(LLVMModuleRef module);
 
 /* Remove the f32 NaN canonicalisations that nothing can observe (relax_nan.c). For optimised code; run it after mem2reg and

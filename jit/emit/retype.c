@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Floats that are carried as integers become floats. LLVM since 20 writes PTX whose floats are in .b32 registers (clang, Triton): every
- * operation then has bit casts around it, and what follows floats from operation to operation (relax_nan.c) sees none. A phi that some
+ * Floats that are carried as integers become floats. LLVM since 20 writes PTX whose floats are in .b32 and .b64 registers (clang, Triton): every
+ * operation then has bit casts around it, and what follows floats from operation to operation (relax_nan.c, amdgcn_nan.c) sees none. A phi that some
  * float goes into and some float comes out of, and a selection of a float, become ones of floats; no bits change. It wants SSA form. */
 #include "jit/emit/emit.h"
 
@@ -14,17 +14,22 @@ element(LLVMTypeRef t)
     return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetElementType(t) : t;
 }
 
-static bool
-is_b32(V v)
+/* 32 or 64, or 0: it is no integer of these, which may be a float. */
+static unsigned
+bits(V v)
 {
     LLVMTypeRef t = element(LLVMTypeOf(v));
-    return LLVMGetTypeKind(t) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(t) == 32;
+    unsigned n = LLVMGetTypeKind(t) == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(t) : 0;
+    return n == 32 || n == 64 ? n : 0;
 }
 
+/* The floats of v's bits; NULL: there are none. */
 static LLVMTypeRef
 float_like(V v)
 {
-    LLVMTypeRef t = LLVMTypeOf(v), f = LLVMFloatTypeInContext(LLVMGetTypeContext(t));
+    LLVMTypeRef t = LLVMTypeOf(v), f = bits(v) == 64 ? LLVMDoubleTypeInContext(LLVMGetTypeContext(t)) : LLVMFloatTypeInContext(LLVMGetTypeContext(t));
+    if (!bits(v))
+        return NULL;
     return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMVectorType(f, LLVMGetVectorSize(t)) : f;
 }
 
@@ -124,10 +129,10 @@ pass(LLVMBuilderRef b, V fn)
     for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
         for (V i = LLVMGetFirstInstruction(bb), next; i; i = next) {
             next = LLVMGetNextInstruction(i);
-            if (LLVMIsAPHINode(i) && is_b32(i) && goes_in(i) && comes_out(i)) {
+            if (LLVMIsAPHINode(i) && bits(i) && goes_in(i) && comes_out(i)) {
                 retype_phi(b, i);
                 changed = true;
-            } else if (LLVMIsASelectInst(i) && is_b32(i) && (float_behind(LLVMGetOperand(i, 1)) || float_behind(LLVMGetOperand(i, 2)))) {
+            } else if (LLVMIsASelectInst(i) && bits(i) && (float_behind(LLVMGetOperand(i, 1)) || float_behind(LLVMGetOperand(i, 2)))) {
                 retype_select(b, i);
                 changed = true;
             }

@@ -115,7 +115,7 @@ length(LLVMBasicBlockRef head, LLVMBasicBlockRef latch)
         in[count++] = latch;
     for (unsigned at = 0; at < count; at++) {
         for (V i = LLVMGetFirstInstruction(in[at]); i; i = LLVMGetNextInstruction(i))
-            n++;
+            n += !LLVMIsABitCastInst(i);        /* floats in .b32 registers */
         for (LLVMUseRef u = at ? LLVMGetFirstUse(LLVMBasicBlockAsValue(in[at])) : NULL; u; u = LLVMGetNextUse(u)) {
             if (!LLVMIsAInstruction(LLVMGetUser(u)))
                 continue;

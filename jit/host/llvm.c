@@ -430,12 +430,12 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
     cw_result r = CW_OK;
     if (!nvptx) {
         r = cwj_llvm_check(LLVMRunPasses(m, "function(mem2reg)", tm, o), "optimising", diags);
+        if (r == CW_OK)
+            emit_retype_floats(m);
         if (r == CW_OK && amdgcn)
             emit_place_nan64(m, gfx == 9);
         if (r == CW_OK && amdgcn && !emit_follow_pointers(m, !is_cpu(tm, "gfx908")))
             r = CW_ERR_NOMEM;
-        if (r == CW_OK)
-            emit_retype_floats(m);
         if (r == CW_OK && amdgcn)
             emit_use_large(m);
         if (r == CW_OK)
