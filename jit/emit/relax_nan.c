@@ -295,6 +295,20 @@ in_cycle(V v)
     return false;
 }
 
+/* A use that looks at the bits: its own, or the next one of the word that v becomes there. */
+static bool
+looks(const struct pass *p, V v, V user)
+{
+    if (hard_use(p, v, user))
+        return true;
+    if (!set_has(&p->words, user) || !LLVMIsABitCastInst(user))
+        return false;
+    for (LLVMUseRef u = LLVMGetFirstUse(user); u; u = LLVMGetNextUse(u))
+        if (hard_use(p, user, LLVMGetUser(u)))
+            return true;
+    return false;
+}
+
 /* An accumulator that a loop carries (a phi, or the canonical value that goes into one) is looked at once, after the loop:
  * make it canonical there. */
 static void
@@ -305,7 +319,7 @@ sink_to_uses(struct pass *p, LLVMBuilderRef b, V phi)
     bool carried = LLVMIsAPHINode(phi) != NULL;
 
     for (LLVMUseRef u = LLVMGetFirstUse(phi); u; u = LLVMGetNextUse(u)) {
-        if (!hard_use(p, phi, LLVMGetUser(u))) {
+        if (!looks(p, phi, LLVMGetUser(u))) {
             carried |= LLVMIsAPHINode(LLVMGetUser(u)) != NULL;
             continue;
         }

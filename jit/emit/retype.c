@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Floats that are carried as integers become floats. LLVM since 20 writes PTX whose floats are in .b32 and .b64 registers (clang, Triton): every
  * operation then has bit casts around it, and what follows floats from operation to operation (relax_nan.c, amdgcn_nan.c) sees none. A phi that some
- * float goes into and some float comes out of, and a selection of a float, become ones of floats; no bits change. It wants SSA form. */
+ * float goes into and some float comes out of, or floats alone go into, and a selection of a float, become ones of floats; no bits change.
+ * It wants SSA form. */
 #include "jit/emit/emit.h"
 
 typedef LLVMValueRef V;
@@ -59,6 +60,17 @@ goes_in(V phi)
         if (float_behind(LLVMGetIncomingValue(phi, k)))
             return true;
     return false;
+}
+
+static bool
+only_floats_go_in(V phi)
+{
+    for (unsigned k = 0; k < LLVMCountIncoming(phi); k++) {
+        V v = LLVMGetIncomingValue(phi, k);
+        if (!LLVMIsConstant(v) && !float_behind(v) && v != phi)
+            return false;
+    }
+    return goes_in(phi);
 }
 
 /* v as floats, by an instruction at b where it needs one. */
@@ -129,7 +141,7 @@ pass(LLVMBuilderRef b, V fn)
     for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
         for (V i = LLVMGetFirstInstruction(bb), next; i; i = next) {
             next = LLVMGetNextInstruction(i);
-            if (LLVMIsAPHINode(i) && bits(i) && goes_in(i) && comes_out(i)) {
+            if (LLVMIsAPHINode(i) && bits(i) && ((goes_in(i) && comes_out(i)) || only_floats_go_in(i))) {
                 retype_phi(b, i);
                 changed = true;
             } else if (LLVMIsASelectInst(i) && bits(i) && (float_behind(LLVMGetOperand(i, 1)) || float_behind(LLVMGetOperand(i, 2)))) {
