@@ -399,6 +399,21 @@ generation(LLVMTargetMachineRef tm)
     return g;
 }
 
+/* Before LLVM 22 what counts a program's registers ends itself at a function that no kernel reaches, and late passes take calls away. */
+static cw_result
+drop_unreached(LLVMModuleRef m, LLVMTargetMachineRef tm, struct cwj_diags *diags)
+{
+    bool any = false;
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+        any |= !LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMInternalLinkage;
+    if (!any || LLVM_VERSION_MAJOR >= 22)
+        return CW_OK;
+    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+    cw_result r = cwj_llvm_check(LLVMRunPasses(m, "globaldce", tm, o), "optimising", diags);
+    LLVMDisposePassBuilderOptions(o);
+    return r;
+}
+
 cw_result
 cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, struct cwj_diags *diags)
 {
@@ -424,7 +439,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
             emit_place_nan64(m, gfx == 9);
             emit_use_large(m);
         }
-        return CW_OK;
+        return amdgcn ? drop_unreached(m, tm, diags) : CW_OK;
     }
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
     cw_result r = CW_OK;
@@ -460,6 +475,8 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
         emit_cut_casts(m);
         emit_order_blocks(m);
         cwj_amd_guard_ballot(m);
+        if (r == CW_OK)
+            r = drop_unreached(m, tm, diags);
     }
     if (!strncmp(LLVMGetTarget(m), "x86_64", 6))
         cwj_x86_guard_ternlog(m);
