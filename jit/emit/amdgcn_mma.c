@@ -220,7 +220,7 @@ element_function(struct emit *e, const struct ptx_inst *in, const struct ptx_mat
     if (fn)
         return fn;
     fn = LLVMAddFunction(e->module, name, *type);
-    if (form)
+    if (((form || quad) && gcn_prepared_body(e, fn)) || form)
         return fn;
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     set_attribute(e, fn, "noinline");
@@ -357,6 +357,8 @@ f64_function(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix 
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     set_attribute(e, fn, "noinline");
     set_attribute(e, fn, "convergent");         /* lanes read each other's registers */
+    if (!e->one_warp && gcn_prepared_body(e, fn))
+        return fn;
     LLVMBasicBlockRef back = LLVMGetInsertBlock(e->b);
     LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
     LLVMGetParams(fn, v);

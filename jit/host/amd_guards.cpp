@@ -2,9 +2,11 @@
  * Passes of our own in AMD's code generator, each against a fault of LLVM's, or a cost. A guard is a function; the frame that makes a pass of it and the
  * table of where each belongs are at the end. */
 #include "jit/host/amd_guards.h"
+#include "jit/emit/prepared.h"
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SetVector.h>
+#include <llvm/ADT/StringMap.h>
 #include <llvm/Analysis/CycleAnalysis.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/UniformityAnalysis.h>
@@ -26,6 +28,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Pass.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/KnownBits.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
@@ -361,6 +364,55 @@ find_moved_lanes(llvm::MachineFunction &f, llvm::Pass &, bool *found)
 }
 #endif
 
+bool
+is_prepared(const llvm::MachineFunction &f)
+{
+    return f.getFunction().hasFnAttribute(EMIT_OVERWRITES);
+}
+
+/* Functions whose body is a piece of inline assembly (jit/emit/amdgcn_prepared.c) carry the registers that it overwrites as an attribute: as operands from
+ * the beginning they take LLVM more time than all the rest. So they come in when registers are given out, before what looks at them: which ones to save,
+ * where callers may keep values, how many the kernel has. */
+bool
+mark_overwritten(llvm::MachineFunction &f, llvm::Pass &, bool *)
+{
+    llvm::SmallVector<llvm::StringRef, 64> names;
+    llvm::StringMap<unsigned> number;
+    const llvm::TargetRegisterInfo &info = *f.getSubtarget().getRegisterInfo();
+    if (!is_prepared(f))
+        return false;
+    f.getFunction().getFnAttribute(EMIT_OVERWRITES).getValueAsString().split(names, ' ');
+    for (unsigned r = 1; r < info.getNumRegs(); r++) {
+        llvm::StringRef name = info.getName(r);
+        if (name == "VCC" || ((name.starts_with("VGPR") || name.starts_with("SGPR")) && !name.contains('_')))
+            number[name] = r;
+    }
+    for (llvm::MachineBasicBlock &b : f)
+        for (llvm::MachineInstr &i : b)
+            for (unsigned k = 0; i.isInlineAsm() && k < names.size(); k++) {
+                unsigned r = number.lookup(names[k]);
+                if (!r)
+                    llvm::report_fatal_error("prepared code overwrites a register that there is not");
+                i.addOperand(f, llvm::MachineOperand::CreateReg(r, true, true, false, true));
+            }
+    return true;
+}
+
+/* Without that the code would be wrong: an LLVM that names its passes otherwise is not to go on. */
+bool
+check_overwritten(llvm::MachineFunction &f, llvm::Pass &, bool *)
+{
+    for (llvm::MachineBasicBlock &b : f)
+        for (llvm::MachineInstr &i : b) {
+            if (!is_prepared(f) || !i.isInlineAsm())
+                continue;
+            const llvm::MachineOperand &last = i.getOperand(i.getNumOperands() - 1);
+            if (!last.isReg() || !last.isImplicit() || !last.isDef())
+                llvm::report_fatal_error("nobody marked the registers that prepared code overwrites");
+        }
+    return false;
+}
+
 void
 keeps_all(llvm::AnalysisUsage &au)
 {
@@ -422,6 +474,8 @@ const guard guards[] = {
 #if LLVM_VERSION_MAJOR >= 20
     { "Split edges to several entries of a loop", false, irreducible, split_entries_needs, split_entries, nullptr, false },
 #endif
+    { "Mark registers that prepared code overwrites", false, "Prologue/Epilogue Insertion & Frame Finalization", keeps_all, nullptr, mark_overwritten, false },
+    { "Check registers that prepared code overwrites", false, "AMDGPU Assembly Printer", keeps_all, nullptr, check_overwritten, false },
     { "Count registers where they are used", false, "AMDGPU Assembly Printer", keeps_all, nullptr, look_through_instructions, false },
 #if LLVM_VERSION_MAJOR < 20
     { "Pin registers with scalar ones in their lanes", true, "SI lower SGPR spill instructions", pin_spill_lanes_needs, nullptr, pin_spill_lanes, true },

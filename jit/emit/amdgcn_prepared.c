@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Functions whose machine code is there already (prepared.h). To LLVM such a function is one of any kind, whose body is a piece of inline
+ * assembly: LLVM sees to its callers, to the registers that it leaves to them and the kernel has, to waits at its beginning and to its
+ * return. What is inside was compiled by the same LLVM for the same processor, with the instructions that the processor wants between others. */
+#include "jit/emit/amdgcn_matrix.h"
+#include "jit/emit/prepared.h"
+
+#include "impl/base/buf.h"
+
+#include <string.h>
+
+typedef LLVMValueRef V;
+
+enum { MOST = 32 };             /* registers of arguments, and of results */
+
+static const struct gcn_prepared *
+find(const char *cpu, const char *name)
+{
+    if (!gcn_prepared_functions)
+        return NULL;
+    for (const struct gcn_prepared *p = gcn_prepared_functions; p->cpu; p++)
+        if (!strcmp(p->cpu, cpu) && !strcmp(p->name, name))
+            return p;
+    return NULL;
+}
+
+/* "memory" without a value: none is read or written. */
+static const char *const attributes[] = { "memory", "nounwind", "willreturn", "nosync", "nofree", "norecurse", "mustprogress", "noinline" };
+enum { OF_CALL = 3, OF_FUNCTION = sizeof attributes / sizeof *attributes };
+
+static LLVMAttributeRef
+attribute(struct emit *e, const char *name)
+{
+    return LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0);
+}
+
+/* Values as words; their number. */
+static unsigned
+words_of(struct emit *e, const V *v, unsigned n, V *word)
+{
+    unsigned words = 0;
+    for (unsigned i = 0; i < n; i++) {
+        bool is_long = LLVMTypeOf(v[i]) == e->i64;
+        word[words++] = is_long ? LLVMBuildTrunc(e->b, v[i], e->i32, "") : v[i];
+        if (is_long)
+            word[words++] = LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, v[i], LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
+    }
+    return words;
+}
+
+static void
+print_code(struct cw_buf *b, const struct gcn_prepared *p)
+{
+    static const char digit[] = "0123456789abcdef", start[] = "\n\t.long ";
+    for (uint32_t i = 0; i < p->words; i++) {
+        char word[] = ",0x00000000";
+        for (unsigned k = 0; k < 8; k++)
+            word[10 - k] = digit[p->code[i] >> 4 * k & 15];
+        cw_buf_append(b, start, i % 8 ? 0 : sizeof start - 1);
+        cw_buf_append(b, word + !(i % 8), sizeof word - 1 - !(i % 8));
+    }
+}
+
+/* Arguments lie in v0 on, so do results, which replace word[]. What it overwrites says an attribute of the function. False: there is no memory. */
+static bool
+assembly(struct emit *e, const struct gcn_prepared *p, bool convergent, V *word, unsigned nargs, unsigned nresults)
+{
+    LLVMTypeRef types[MOST];
+    struct cw_buf text, constraints;
+    cw_buf_init(&text);
+    cw_buf_init(&constraints);
+    print_code(&text, p);
+    for (unsigned i = 0; i < MOST; i++)
+        types[i] = e->i32;
+    for (unsigned i = 0; i < nresults; i++)
+        cw_buf_printf(&constraints, i ? ",={v%u}" : "={v%u}", i);
+    for (unsigned i = 0; i < nargs; i++)
+        cw_buf_printf(&constraints, ",{v%u}", i);
+    bool ok = !text.failed && !constraints.failed;
+    if (ok) {
+        LLVMTypeRef result = nresults > 1 ? LLVMStructTypeInContext(e->llvm, types, nresults, false) : e->i32;
+        LLVMTypeRef type = LLVMFunctionType(result, types, nargs, false);
+        V f = LLVMGetInlineAsm(type, text.data, text.size, constraints.data, constraints.size, false, false, LLVMInlineAsmDialectATT, false);
+        V r = LLVMBuildCall2(e->b, type, f, word, nargs, "");
+        for (unsigned i = 0; i < OF_CALL; i++)
+            LLVMAddCallSiteAttribute(r, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute(e, attributes[i]));
+        if (convergent)
+            LLVMAddCallSiteAttribute(r, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute(e, "convergent"));
+        for (unsigned i = 0; i < nresults; i++)
+            word[i] = nresults > 1 ? LLVMBuildExtractValue(e->b, r, i, "") : r;
+    }
+    cw_buf_finish(&text);
+    cw_buf_finish(&constraints);
+    return ok;
+}
+
+bool
+gcn_prepared_body(struct emit *e, V fn)
+{
+    const LLVMAttributeIndex index = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+    size_t length;
+    const struct gcn_prepared *p = find(e->cpu, LLVMGetValueName2(fn, &length));
+    V param[MOST], word[2 * MOST], out[MOST];
+    LLVMTypeRef returns = LLVMGetReturnType(LLVMGlobalGetValueType(fn));
+    bool several = LLVMGetTypeKind(returns) == LLVMStructTypeKind;
+    bool convergent = LLVMGetEnumAttributeAtIndex(fn, index, LLVMGetEnumAttributeKindForName("convergent", 10)) != NULL;
+    unsigned results = several ? LLVMCountStructElementTypes(returns) : 1;
+    if (!p || LLVMCountParams(fn) > MOST)
+        return false;
+    LLVMBasicBlockRef back = LLVMGetInsertBlock(e->b);
+    LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
+    LLVMGetParams(fn, param);
+    unsigned nargs = words_of(e, param, LLVMCountParams(fn), word);
+    if (nargs > MOST || !assembly(e, p, convergent, word, nargs, several ? 2 * results : 1)) {
+        LLVMDeleteBasicBlock(LLVMGetInsertBlock(e->b));
+        LLVMPositionBuilderAtEnd(e->b, back);
+        return false;
+    }
+    for (unsigned i = 0; several && i < results; i++) {         /* of 64 bits each */
+        V lo = LLVMBuildZExt(e->b, word[2 * i], e->i64, "");
+        V hi = LLVMBuildZExt(e->b, word[2 * i + 1], e->i64, "");
+        out[i] = LLVMBuildOr(e->b, lo, LLVMBuildShl(e->b, hi, LLVMConstInt(e->i64, 32, false), ""), "");
+    }
+    if (several)
+        LLVMBuildAggregateRet(e->b, out, results);
+    else
+        LLVMBuildRet(e->b, word[0]);
+    LLVMPositionBuilderAtEnd(e->b, back);
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    LLVMAddAttributeAtIndex(fn, index, LLVMCreateStringAttribute(e->llvm, EMIT_OVERWRITES, sizeof EMIT_OVERWRITES - 1, p->registers,
+                                                                 (unsigned)strlen(p->registers)));
+    for (unsigned i = 0; i < OF_FUNCTION; i++)
+        LLVMAddAttributeAtIndex(fn, index, attribute(e, attributes[i]));
+    return true;
+}

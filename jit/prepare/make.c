@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Writes jit/emit/prepared.h's list: the functions that kernels with the usual matrix products call, as this very compiler makes them for each
+ * processor.
+ *   cwj_prepare OUTPUT.c [PROCESSOR...]
+ * A function is taken where all it does is compute with the registers that its callers leave to it; assembly says which those are, the code
+ * object has the code. Other processors, and functions that are not taken, are compiled with the kernel as ever. */
+#define _GNU_SOURCE
+#include "impl/base/buf.h"
+#include "jit/emit/prepared.h"
+#include "jit/host/aot.h"
+#include "jit/link/program.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- kernels ------------------------------------------------------------------------------------------------------------------- */
+
+/* Registers for one operand, read from memory: nothing is known of them when their function is compiled. */
+static void
+operand(struct cw_buf *b, const char *name, const char *type, unsigned n, unsigned *at)
+{
+    cw_buf_printf(b, "    .reg .%s %s<%u>;\n", type, name, n);
+    for (unsigned i = 0; i < n; i++, *at += 8)
+        cw_buf_printf(b, "    ld.global.%s %s%u, [address+%u];\n", type, name, i, *at);
+}
+
+static void
+list(struct cw_buf *b, const char *name, unsigned n, const char *after)
+{
+    for (unsigned i = 0; i < n; i++)
+        cw_buf_printf(b, "%s%s%u", i ? ", " : "{", name, i);
+    cw_buf_printf(b, "}%s", after);
+}
+
+/* A kernel with one product; n[]: registers of D, A, B and C. */
+static void
+kernel(struct cw_buf *b, const char *instruction, const char *d, const char *ab, const char *c, const unsigned n[4])
+{
+    unsigned at = 0;
+    cw_buf_printf(b, ".visible .entry kernel%zu(.param .u64 p)\n{\n    .reg .b64 address, offset;\n    .reg .b32 thread;\n", b->size);
+    cw_buf_puts(b, "    ld.param.u64 address, [p];\n    mov.u32 thread, %tid.x;\n    mul.wide.u32 offset, thread, 4096;\n"
+                   "    add.s64 address, address, offset;\n");
+    operand(b, "d", d, n[0], &at);
+    operand(b, "a", ab, n[1], &at);
+    operand(b, "b", ab, n[2], &at);
+    operand(b, "c", c, n[3], &at);
+    cw_buf_printf(b, "    %s ", instruction);
+    list(b, "d", n[0], ", ");
+    list(b, "a", n[1], ", ");
+    list(b, "b", n[2], ", ");
+    list(b, "c", n[3], ";\n");
+    for (unsigned i = 0; i < n[0]; i++)
+        cw_buf_printf(b, "    st.global.%s [address+%u], d%u;\n", d, 8 * i, i);
+    cw_buf_puts(b, "    ret;\n}\n");
+}
+
+static bool
+is_f16(const char *type)
+{
+    return !strcmp(type, "f16");
+}
+
+/* m16n8 of k elements of these types. */
+static void
+product(struct cw_buf *b, unsigned k, unsigned bits, const char *d, const char *ta, const char *tb, const char *c)
+{
+    char name[96];
+    const unsigned a = k * bits / 64, n[4] = { is_f16(d) ? 2 : 4, a, a / 2, is_f16(c) ? 2 : 4 };
+    snprintf(name, sizeof name, "mma.sync.aligned.m16n8k%u.row.col.%s.%s.%s.%s", k, d, ta, tb, c);
+    kernel(b, name, is_f16(d) ? "b32" : "f32", "b32", is_f16(c) ? "b32" : "f32", n);
+}
+
+static void
+kernels(struct cw_buf *b)
+{
+    static const char *const sums[] = { "f32", "f16" }, *const bytes[] = { "e4m3", "e5m2" };
+    static const struct { const char *name; unsigned n[4]; } f64[] = {
+        { "m8n8k4", { 2, 1, 1, 2 } }, { "m16n8k4", { 4, 2, 1, 4 } }, { "m16n8k8", { 4, 4, 2, 4 } }, { "m16n8k16", { 4, 8, 4, 4 } },
+    };
+    static const unsigned wmma[4] = { 8, 4, 4, 8 };
+    char name[96];
+    cw_buf_puts(b, ".version 8.7\n.target sm_90\n.address_size 64\n");
+    for (unsigned i = 0; i < 4; i++) {
+        const char *d = sums[i % 2], *c = sums[i / 2];
+        const unsigned quad[4] = { is_f16(d) ? 4 : 8, 2, 2, is_f16(c) ? 4 : 8 }, mixed[4] = { is_f16(d) ? 4 : 8, 8, 8, is_f16(c) ? 4 : 8 };
+        if (i % 2 == i / 2) {
+            product(b, 8, 16, d, "f16", "f16", c);
+            product(b, 16, 16, d, "f16", "f16", c);
+        } else {
+            snprintf(name, sizeof name, "wmma.mma.sync.aligned.row.col.m16n16k16.%s.%s", d, c);
+            kernel(b, name, is_f16(d) ? "b32" : "f32", "b32", is_f16(c) ? "b32" : "f32", mixed);
+        }
+        snprintf(name, sizeof name, "mma.sync.aligned.m8n8k4.row.col.%s.f16.f16.%s", d, c);
+        if (!is_f16(d) || is_f16(c))
+            kernel(b, name, is_f16(d) ? "b32" : "f32", "b32", is_f16(c) ? "b32" : "f32", quad);
+    }
+    for (unsigned i = 0; i < 16; i++)
+        product(b, i & 8 ? 32 : 16, 8, sums[i & 1], bytes[i >> 1 & 1], bytes[i >> 2 & 1], sums[i & 1]);
+    product(b, 8, 16, "f32", "bf16", "bf16", "f32");
+    product(b, 16, 16, "f32", "bf16", "bf16", "f32");
+    product(b, 4, 32, "f32", "tf32", "tf32", "f32");
+    product(b, 8, 32, "f32", "tf32", "tf32", "f32");
+    kernel(b, "wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32", "f32", "b32", "f32", wmma);
+    for (unsigned i = 0; i < sizeof f64 / sizeof *f64; i++) {
+        snprintf(name, sizeof name, "mma.sync.aligned.%s.row.col.f64.f64.f64.f64", f64[i].name);
+        kernel(b, name, "f64", "f64", "f64", f64[i].n);
+    }
+}
+
+/* ---- what a function does, by its assembly ------------------------------------------------------------------------------------- */
+
+struct function {
+    char name[96];
+    unsigned waits, returns;            /* instructions of four bytes: waits that it begins with, returns */
+    uint64_t vgprs[4], sgprs;
+    const char *why_not;                /* a line that says why it is not taken */
+};
+
+/* s30 to s33 are the return address, the stack and the frame. */
+static void
+use(struct function *f, char kind, unsigned first, unsigned last, const char *line)
+{
+    if (kind == 'a' || kind == 'm')
+        f->why_not = line;
+    for (unsigned i = first; i <= last; i++) {
+        if (f->why_not)
+            return;
+        if (i >= (kind == 'v' ? 256 : 64) || (kind == 's' && i >= 30 && i < 34))
+            f->why_not = line;
+        else if (kind == 'v')
+            f->vgprs[i / 64] |= 1ull << i % 64;
+        else
+            f->sgprs |= 1ull << i;
+    }
+}
+
+/* v7, s[2:3] in an instruction's operands; accumulation registers and m0 are not for prepared code. Anything else with digits is a number, a
+ * name or a label. */
+static void
+registers(struct function *f, const char *at, const char *line)
+{
+    for (const char *before = at++; *at && *at != '\n' && *at != ';'; before = at++) {
+        unsigned first, last;
+        if (!strchr("vsam", *at) || strchr("_.$", *before) || (*before >= '0' && *before <= '9') || (*before >= 'a' && *before <= 'z'))
+            continue;
+        if (sscanf(at + 1, "[%u:%u]", &first, &last) == 2)
+            use(f, *at, first, last, line);
+        else if (at[1] >= '0' && at[1] <= '9' && sscanf(at + 1, "%u", &first) == 1)
+            use(f, *at, first, first, line);
+    }
+}
+
+static bool
+starts(const char *line, const char *with)
+{
+    return !strncmp(line, with, strlen(with));
+}
+
+static void
+instruction(struct function *f, const char *line, bool *began)
+{
+    static const char *const refused[] = { "scratch_", "buffer_", "flat_", "global_", "s_load", "s_buffer", "s_getpc", "s_swappc", "s_call",
+                                           "v_accvgpr", "v_mfma", "s_setreg", "s_endpgm", "v_writelane" };
+    if (starts(line, "s_setpc_b64 s[30:31]")) {
+        f->returns++;
+        return;
+    }
+    *began |= !starts(line, "s_wait");
+    f->waits += !*began;
+    for (unsigned i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (starts(line, refused[i]))
+            f->why_not = line;
+    registers(f, line + strcspn(line, " \n"), line);
+}
+
+/* The next function, from the line *at; false: there is none. */
+static bool
+next_function(const char **at, struct function *f)
+{
+    bool inside = false, began = false;
+    memset(f, 0, sizeof *f);
+    for (const char *line = *at, *end; (end = strchr(line, '\n')); line = end + 1) {
+        size_t n = (size_t)(end - line);
+        if (!inside && (starts(line, "cwd_forms_") || starts(line, "mma.")) && end[-1] == ':' && n < sizeof f->name) {
+            memcpy(f->name, line, n - 1);
+            inside = true;
+        } else if (inside && starts(line, ".Lfunc_end")) {
+            *at = end;
+            return true;
+        } else if (inside && line[0] == '\t' && line[1] >= 'a' && line[1] <= 'z') {
+            instruction(f, line + 1, &began);
+        }
+    }
+    return false;
+}
+
+/* ---- code ----------------------------------------------------------------------------------------------------------------------- */
+
+/* A function's bytes in a code object of LLD's; NULL: there is no such symbol. */
+static const uint8_t *
+find_code(const struct cw_buf *object, const char *name, size_t *size)
+{
+    const uint8_t *base = (const uint8_t *)object->data;
+    const Elf64_Ehdr *h = (const void *)base;
+    const Elf64_Shdr *s = (const void *)(base + h->e_shoff);
+    for (unsigned i = 0; i < h->e_shnum; i++) {
+        if (s[i].sh_type != SHT_SYMTAB)
+            continue;
+        const Elf64_Sym *y = (const void *)(base + s[i].sh_offset);
+        const char *names = (const char *)base + s[s[i].sh_link].sh_offset;
+        for (size_t k = 0; k < s[i].sh_size / sizeof *y; k++)
+            if (!strcmp(names + y[k].st_name, name)) {
+                const Elf64_Shdr *in = &s[y[k].st_shndx];
+                *size = y[k].st_size;
+                return base + in->sh_offset + (y[k].st_value - in->sh_addr);
+            }
+    }
+    return NULL;
+}
+
+struct taken {
+    uint32_t *code;
+    size_t words;
+};
+
+/* Its code from the first instruction after the waits; returns become branches to its end. False: it is not as it is expected. */
+static bool
+take_code(const struct function *f, const char *cpu, const uint8_t *code, size_t size, struct taken *t)
+{
+    bool gfx9 = cpu[3] == '9', gfx10 = !strncmp(cpu, "gfx10", 5);
+    const uint32_t go_back = gfx9 ? 0xbe801d1eu : gfx10 ? 0xbe80201eu : 0xbe80481eu;     /* s_setpc_b64 s[30:31] */
+    const uint32_t branch = gfx9 || gfx10 ? 0xbf820000u : 0xbfa00000u;                    /* s_branch */
+    unsigned returns = 0;
+    t->words = size / 4 - f->waits;
+    t->code = malloc(size ? size : 1);
+    if (!t->code || size % 4 || size / 4 < f->waits + 1)
+        return false;
+    memcpy(t->code, code + 4 * f->waits, 4 * t->words);
+    if (t->code[t->words - 1] == go_back) {
+        returns++;
+        t->words--;
+    }
+    for (size_t i = 0; i < t->words; i++)
+        if (t->code[i] == go_back) {
+            t->code[i] = branch | (uint32_t)(t->words - i - 1);
+            returns++;
+        }
+    return returns == f->returns;
+}
+
+/* ---- the list --------------------------------------------------------------------------------------------------------------------- */
+
+struct output {
+    struct cw_buf arrays, entries;
+    struct taken taken[2048];
+    size_t n;
+};
+
+/* The number of the array with this code, which is written if it is new. */
+static size_t
+array_of(struct output *o, struct taken t)
+{
+    for (size_t i = 0; i < o->n; i++)
+        if (o->taken[i].words == t.words && !memcmp(o->taken[i].code, t.code, 4 * t.words)) {
+            free(t.code);
+            return i;
+        }
+    cw_buf_printf(&o->arrays, "static const uint32_t code%zu[] = {", o->n);
+    for (size_t i = 0; i < t.words; i++)
+        cw_buf_printf(&o->arrays, "%s0x%x,", i % 16 ? "" : "\n", t.code[i]);
+    cw_buf_puts(&o->arrays, "\n};\n");
+    o->taken[o->n] = t;
+    return o->n++;
+}
+
+static bool
+compile(struct cwj_program *p, const char *cpu, enum cwj_emit emit, struct cw_buf *out, struct cwj_diags *diags)
+{
+    const struct cwj_aot_options o = { .target = CWJ_TARGET_AMDGCN, .cpu = cpu, .emit = emit, .opt_level = 3, .module_image = true };
+    return cwj_aot(p, &o, out, diags) == CW_OK;
+}
+
+static void
+list_registers(struct cw_buf *b, const char *kind, const uint64_t *used, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (used[i / 64] >> i % 64 & 1)
+            cw_buf_printf(b, " %s%u", kind, i);
+}
+
+static bool
+take_functions(const char *cpu, const struct cw_buf *assembly, const struct cw_buf *object, struct output *o)
+{
+    const char *at = assembly->data;
+    struct function f;
+    struct taken t;
+    while (next_function(&at, &f)) {
+        size_t size = 0;
+        const uint8_t *code = find_code(object, f.name, &size);
+        if (f.why_not) {
+            cw_buf_printf(&o->entries, "    /* %s: not %s: %.*s */\n", cpu, f.name, (int)strcspn(f.why_not, "\n"), f.why_not);
+            continue;
+        }
+        if (!code || o->n == sizeof o->taken / sizeof *o->taken || !take_code(&f, cpu, code, size, &t)) {
+            fprintf(stderr, "%s: the code of %s is not as its assembly\n", cpu, f.name);
+            return false;
+        }
+        size_t words = t.words, n = array_of(o, t);
+        cw_buf_printf(&o->entries, "    { \"%s\", \"%s\", \"VCC", cpu, f.name);
+        list_registers(&o->entries, "VGPR", f.vgprs, 256);
+        list_registers(&o->entries, "SGPR", &f.sgprs, 64);
+        cw_buf_printf(&o->entries, "\", code%zu, %zu },\n", n, words);
+    }
+    return true;
+}
+
+static int
+write_list(const struct output *o, const char *path)
+{
+    FILE *f = fopen(path, "w");
+    if (!f || o->arrays.failed || o->entries.failed) {
+        fprintf(stderr, "cannot write %s: %m\n", path);
+        return 1;
+    }
+    fprintf(f, "/* made by jit/prepare/make.c */\n#include \"jit/emit/prepared.h\"\n\n%.*s\nconst struct gcn_prepared gcn_prepared_functions[] = {\n",
+            (int)o->arrays.size, o->arrays.data);
+    fprintf(f, "%.*s    { 0 }\n};\n", (int)o->entries.size, o->entries.data);
+    return fclose(f) != 0;
+}
+
+int
+main(int argc, char **argv)
+{
+    static struct output o;
+    struct cw_buf ptx, text;
+    struct cwj_diags diags;
+    struct cwj_program *p = NULL;
+    bool ok;
+    if (argc < 2) {
+        fprintf(stderr, "usage: cwj_prepare OUTPUT.c [PROCESSOR...]\n");
+        return 2;
+    }
+    cw_buf_init(&ptx);
+    cw_buf_init(&text);
+    cw_buf_init(&o.arrays);
+    cw_buf_init(&o.entries);
+    cwj_diags_init(&diags);
+    kernels(&ptx);
+    const struct cwj_input in = { "products", ptx.data, ptx.size };
+    ok = !ptx.failed && cwj_program_create(&in, 1, false, &p, &diags) == CW_OK;
+    for (int i = 2; ok && i < argc; i++) {
+        struct cw_buf assembly, object;
+        cw_buf_init(&assembly);
+        cw_buf_init(&object);
+        ok = compile(p, argv[i], CWJ_EMIT_ASM, &assembly, &diags) && compile(p, argv[i], CWJ_EMIT_OBJ, &object, &diags);
+        cw_buf_append(&assembly, "", 1);
+        ok = ok && !assembly.failed && !object.failed && take_functions(argv[i], &assembly, &object, &o);
+        cw_buf_finish(&assembly);
+        cw_buf_finish(&object);
+    }
+    cwj_diags_render(&diags, "products", ptx.data, ptx.size, &text);
+    fprintf(stderr, "%.*s", (int)text.size, text.size ? text.data : "");
+    int result = ok ? write_list(&o, argv[1]) : 1;
+    cwj_program_destroy(p);
+    cwj_diags_finish(&diags);
+    for (size_t i = 0; i < o.n; i++)
+        free(o.taken[i].code);
+    cw_buf_finish(&ptx);
+    cw_buf_finish(&text);
+    cw_buf_finish(&o.arrays);
+    cw_buf_finish(&o.entries);
+    return result;
+}

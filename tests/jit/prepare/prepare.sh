@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# prepare.sh CUDAWAY_CC ARCH...: kernels with matrix products call functions made of prepared code, with and without the optimiser; they have at least
+# the registers that this code uses; and another generation's products, which are not prepared, are compiled.
+cc=$1
+shift
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cat > "$dir/in.ptx" <<'PTX'
+.version 7.8
+.target sm_90
+.address_size 64
+.visible .entry half(.param .u64 p) {
+ .reg .b64 p; .reg .b32 a<4>, b<2>; .reg .f32 c<4>;
+ ld.param.u64 p, [p];
+ ld.global.v4.u32 {a0, a1, a2, a3}, [p]; ld.global.v2.u32 {b0, b1}, [p+16]; ld.global.v4.f32 {c0, c1, c2, c3}, [p+32];
+ mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {c0, c1, c2, c3}, {a0, a1, a2, a3}, {b0, b1}, {c0, c1, c2, c3};
+ st.global.v4.f32 [p+32], {c0, c1, c2, c3};
+ ret;
+}
+.visible .entry double(.param .u64 p) {
+ .reg .b64 p; .reg .f64 a, b, c<2>;
+ ld.param.u64 p, [p];
+ ld.global.f64 a, [p]; ld.global.f64 b, [p+8]; ld.global.v2.f64 {c0, c1}, [p+16];
+ mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {c0, c1}, {a}, {b}, {c0, c1};
+ st.global.v2.f64 [p+16], {c0, c1};
+ ret;
+}
+PTX
+status=0
+fail()
+{
+    echo "$1" >&2
+    status=1
+}
+body()  # of a function: instructions, and lines of code
+{
+    awk -v f="$2:" '$0 == f { on = 1 } on && /^\.Lfunc_end/ { on = 0 } on && /^\t\.long/ { code++ } on && /^\t[sv]_/ { other++ }
+                    END { print other + 0, code + 0 }' "$1"
+}
+for arch; do
+    for level in 0 3; do
+        "$cc" --target "$arch" --emit asm -O$level "$dir/in.ptx" -o "$dir/out.s" || exit 1
+        for name in cwd_forms_f16_k16_f32 mma.f64.m8n8k4.0; do
+            set -- $(body "$dir/out.s" $name)
+            if [ "$1" -gt 40 ] || [ "$2" -lt 5 ]; then
+                fail "$arch -O$level: $name has $1 instructions and $2 lines of prepared code"
+            fi
+        done
+        # It uses v28 or more everywhere; the kernel itself a dozen, and 17 for arguments.
+        registers=$(awk '$1 == ".amdhsa_next_free_vgpr" { print $2; exit }' "$dir/out.s")
+        [ "$registers" -ge 29 ] || fail "$arch -O$level: the kernel has $registers registers"
+    done
+    "$cc" --target "$arch" --emit asm --matrix 80 "$dir/in.ptx" -o "$dir/out.s" || exit 1
+    set -- $(body "$dir/out.s" mma.k16.f32.f16.f16.f32)
+    [ "$1" -gt 100 ] && [ "$2" -eq 0 ] || fail "$arch: the product of another generation has $1 instructions and $2 lines of prepared code"
+done
+exit $status
