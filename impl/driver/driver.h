@@ -143,7 +143,13 @@ struct ctx {
     uint64_t legacy_seq;                /* order: grows with each submission to the legacy stream */
     struct stream *blocking;            /* order: list of blocking streams */
     _Atomic uint32_t peers;             /* bit per device: cuCtxEnablePeerAccess */
+    struct host_turn *turn;             /* owned reference */
 };
+
+/* The application's host functions of a context run one at a time, as on NVIDIA's driver (one thread a context calls them), whichever stream or
+ * graph they are of: programs were written where that is so. Counted references, for functions outlive the context's handle. */
+struct host_turn *host_turn_create(void);                  /* NULL: out of memory */
+void     host_turn_unref(struct host_turn *t);             /* takes NULL */
 
 /* The calling thread's current context, borrowed for the call. Errors: not initialised, invalid, destroyed. */
 CUresult ctx_current(struct ctx **out);

@@ -151,7 +151,7 @@ CUresult capture_wait(struct stream *s, struct event *e);
 /* ---- executable graphs (graph_exec.c) -------------------------------------------------------------------------------------- */
 
 /* Submit one operation; ctx.order is held. */
-CUresult host_issue(const struct cwb_backend *b, struct cwb_stream *s, CUhostFn fn, void *user);                        /* stream.c */
+CUresult host_issue(const struct ctx *c, struct cwb_stream *s, CUhostFn fn, void *user);                        /* stream.c */
 CUresult batch_issue(const struct cwb_backend *b, struct cwb_stream *s, unsigned count, const CUstreamBatchMemOpParams *list);
 
 /* copy.c: a copy or fill as the backend takes it, addresses and arrays looked up now. */

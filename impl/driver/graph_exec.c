@@ -378,8 +378,9 @@ prepare(struct exec *x, struct body *b, struct stream *s)
 
 /* One node; ctx.order is held. */
 static CUresult
-issue_entry(const struct cwb_backend *be, struct cwb_stream *s, struct entry *e)
+issue_entry(const struct ctx *c, struct cwb_stream *s, struct entry *e)
 {
+    const struct cwb_backend *be = c->b;
     const struct work *w = &e->w;
     CUresult r = CUDA_SUCCESS;
     if (!e->enabled)
@@ -388,7 +389,7 @@ issue_entry(const struct cwb_backend *be, struct cwb_stream *s, struct entry *e)
     case CU_GRAPH_NODE_TYPE_KERNEL: return result_of(be->launch(s, w->kernel.f->be, &w->kernel.l));
     case CU_GRAPH_NODE_TYPE_MEMCPY: return result_of(be->stream_copy(s, &e->copy.c));
     case CU_GRAPH_NODE_TYPE_MEMSET: return result_of(be->stream_fill(s, &e->fill));
-    case CU_GRAPH_NODE_TYPE_HOST:   return host_issue(be, s, w->host.fn, w->host.userData);
+    case CU_GRAPH_NODE_TYPE_HOST:   return host_issue(c, s, w->host.fn, w->host.userData);
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
         if (atomic_load(&w->event->recorded))
             r = result_of(be->stream_wait_event(s, w->event->be));
@@ -419,7 +420,7 @@ issue(struct exec *x, struct stream *s)
             e = e == CUDA_SUCCESS ? r : e;
         }
         if (e == CUDA_SUCCESS && t->e)
-            e = issue_entry(be, lane, t->e);
+            e = issue_entry(s->obj.ctx, lane, t->e);
         if (t->signal != PLAN_NONE) {
             r = result_of(be->event_record(x->events[t->signal], lane));
             e = e == CUDA_SUCCESS ? r : e;

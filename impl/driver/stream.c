@@ -455,7 +455,33 @@ drv_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
 
 /* ---- host functions ---------------------------------------------------------------------------------------------------------- */
 
+struct host_turn {
+    _Atomic uint32_t refs;
+    pthread_mutex_t lock;           /* held while the application's function runs, and no other with it */
+};
+
+struct host_turn *
+host_turn_create(void)
+{
+    struct host_turn *t = malloc(sizeof *t);
+    if (!t)
+        return NULL;
+    atomic_init(&t->refs, 1);
+    pthread_mutex_init(&t->lock, NULL);
+    return t;
+}
+
+void
+host_turn_unref(struct host_turn *t)
+{
+    if (!t || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
 struct host_call {
+    struct host_turn *turn;         /* owned reference */
     CUstreamCallback callback;
     CUhostFn fn;
     CUstream stream;
@@ -466,11 +492,31 @@ static void
 run_host_call(void *p, cwb_result status)
 {
     struct host_call *h = p;
+    pthread_mutex_lock(&h->turn->lock);
     if (h->callback)
         h->callback(h->stream, result_of(status), h->user);
     else if (status == CWB_OK)
         h->fn(h->user);                 /* not called after an error, as documented */
+    pthread_mutex_unlock(&h->turn->lock);
+    host_turn_unref(h->turn);
     free(h);
+}
+
+static CUresult
+issue(const struct ctx *c, struct cwb_stream *s, struct host_call what)
+{
+    struct host_call *h = malloc(sizeof *h);
+    if (!h)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *h = what;
+    h->turn = c->turn;
+    atomic_fetch_add_explicit(&h->turn->refs, 1, memory_order_relaxed);
+    CUresult e = result_of(c->b->stream_host_fn(s, run_host_call, h));
+    if (e != CUDA_SUCCESS) {
+        host_turn_unref(h->turn);
+        free(h);
+    }
+    return e;
 }
 
 static CUresult
@@ -481,31 +527,18 @@ submit_host_call(CUstream hStream, CUstreamCallback callback, CUhostFn fn, void 
         struct work w;
         return capture_work(s, work_host(&w, &(CUDA_HOST_NODE_PARAMS){ fn, user }), &w);
     }
-    struct host_call *h = malloc(sizeof *h);
-    if (!h)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    *h = (struct host_call){ callback, fn, hStream, user };
     CUresult e = stream_begin(s);
-    if (e == CUDA_SUCCESS) {
-        e = result_of(s->obj.ctx->b->stream_host_fn(s->be, run_host_call, h));
-        stream_end(s);
-    }
     if (e != CUDA_SUCCESS)
-        free(h);
+        return e;
+    e = issue(s->obj.ctx, s->be, (struct host_call){ .callback = callback, .fn = fn, .stream = hStream, .user = user });
+    stream_end(s);
     return e;
 }
 
 CUresult
-host_issue(const struct cwb_backend *b, struct cwb_stream *s, CUhostFn fn, void *user)
+host_issue(const struct ctx *c, struct cwb_stream *s, CUhostFn fn, void *user)
 {
-    struct host_call *h = malloc(sizeof *h);
-    if (!h)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    *h = (struct host_call){ .fn = fn, .user = user };
-    CUresult e = result_of(b->stream_host_fn(s, run_host_call, h));
-    if (e != CUDA_SUCCESS)
-        free(h);
-    return e;
+    return issue(c, s, (struct host_call){ .fn = fn, .user = user });
 }
 
 CUresult

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Branches of a launched graph: they overlap (kernels and host functions of two branches wait for each other), and whatever overlaps, every
+ * Branches of a launched graph: they overlap (kernels of two branches wait for each other; host functions take turns), and whatever overlaps, every
  * edge holds: random graphs of kernels, host functions and child graphs compute what their nodes do one after another.
  *   test_driver_branches [SEED [GRAPHS]] */
 #include "tests/driver/test.h"
@@ -101,6 +101,46 @@ kernels_meet(void)
     OK(cuMemFree_v2(words));
 }
 
+/* Host functions take turns in a context, in whichever stream, branch or callback they are ... */
+static atomic_int inside, most, called;
+
+static void
+take_turn(void *unused)
+{
+    int n = atomic_fetch_add(&inside, 1) + 1;
+    if (n > atomic_load(&most))
+        atomic_store(&most, n);
+    nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+    atomic_fetch_sub(&inside, 1);
+    atomic_fetch_add(&called, 1);
+}
+
+static void
+take_turn_too(CUstream s, CUresult status, void *user)
+{
+    take_turn(user);
+}
+
+static void
+hosts_take_turns(void)
+{
+    CUgraph g;
+    CUgraphNode n;
+    CUDA_HOST_NODE_PARAMS p = { take_turn, NULL };
+    OK(cuGraphCreate(&g, 0));
+    OK(cuGraphAddHostNode(&n, g, NULL, 0, &p));
+    OK(cuGraphAddHostNode(&n, g, NULL, 0, &p));
+    CUgraphExec x = instantiate(g);
+    OK(cuGraphLaunch(x, streams[0]));
+    OK(cuGraphExecDestroy(x));              /* the launch goes on */
+    OK(cuLaunchHostFunc(streams[1], take_turn, NULL));
+    OK(cuStreamAddCallback(CU_STREAM_PER_THREAD, take_turn_too, NULL, 0));
+    OK(cuCtxSynchronize());
+    EXPECT(atomic_load(&called) == 4 && atomic_load(&most) == 1);
+    OK(cuGraphDestroy(g));
+}
+
+/* ... and those of two contexts overlap. */
 static atomic_int here, together;
 
 static void
@@ -114,20 +154,18 @@ host_meet(void *unused)
 }
 
 static void
-hosts_meet(void)
+contexts_meet(void)
 {
-    CUgraph g;
-    CUgraphNode n;
-    CUDA_HOST_NODE_PARAMS p = { host_meet, NULL };
-    OK(cuGraphCreate(&g, 0));
-    OK(cuGraphAddHostNode(&n, g, NULL, 0, &p));
-    OK(cuGraphAddHostNode(&n, g, NULL, 0, &p));
-    CUgraphExec x = instantiate(g);
-    OK(cuGraphLaunch(x, streams[0]));
-    OK(cuGraphExecDestroy(x));              /* the launch goes on */
+    CUcontext second;
+    CUstream s;
+    OK(cuLaunchHostFunc(streams[0], host_meet, NULL));
+    OK(cuCtxCreate_v2(&second, 0, 0));
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    OK(cuLaunchHostFunc(s, host_meet, NULL));
+    OK(cuStreamSynchronize(s));
+    OK(cuCtxDestroy_v2(second));
     OK(cuStreamSynchronize(streams[0]));
     EXPECT(atomic_load(&together) == 2);
-    OK(cuGraphDestroy(g));
 }
 
 /* ---- order ---- */
@@ -250,7 +288,8 @@ main(int argc, char **argv)
         seed = strtoull(argv[1], NULL, 10);
     } else {
         kernels_meet();
-        hosts_meet();
+        hosts_take_turns();
+    contexts_meet();
     }
     OK(cuMemHostAlloc(&p, 4 * NODES * (NODES + 1), CU_MEMHOSTALLOC_DEVICEMAP));
     v = p;
