@@ -64,7 +64,6 @@ add_part(struct cwj_parts *ps, uint32_t kernels)
     if (!part->kernels)
         return NULL;
     cw_buf_init(&part->out);
-    cwj_diags_init(&part->diags);
     ps->n++;
     return part;
 }
@@ -198,6 +197,8 @@ cwj_parts_run(struct cwj_parts *ps, unsigned threads, void (*compile)(struct cwj
     unsigned n = 0;
     if (threads > ps->n)
         threads = ps->n;
+    for (uint32_t i = 0; i < ps->n; i++)        /* not before: diagnostics hold their own address, and parts move while they are made */
+        cwj_diags_init(&ps->at[i].diags);
     /* Threads that cannot be had are no failure: this one does their work. */
     while (n + 1 < threads && n < MAX_THREADS && !pthread_create(&thread[n], NULL, worker, &run))
         n++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * How programs are divided into parts: each kernel in one, parts of about the size asked for, kernels that share code together, those that
- * fetch from textures together, too. */
+ * fetch from textures together, too. What they say while they are compiled is not lost. */
 #include "jit/host/parts.h"
 
 #include "impl/base/buf.h"
@@ -37,6 +37,41 @@ kernel(struct cw_buf *b, unsigned k, unsigned instructions, const char *more)
     body(b, instructions, more);
 }
 
+/* Says which kernel is the first of the part, in two messages, and fails. */
+static void
+complain(struct cwj_part *part, void *user)
+{
+    unsigned k = 0;
+    (void)user;
+    while (!part->kernels[k])
+        k++;
+    cwj_diag_add(&part->diags, PTX_WARNING, 1, 0, 0, "part of kernel %u", k);
+    cwj_diag_add(&part->diags, PTX_ERROR, 2, 0, 0, "kernel %u", k);
+    part->result = CW_ERR_SYNTAX;
+}
+
+/* What parts say arrives, in the order of the parts. */
+static void
+check_messages(struct cwj_parts *parts)
+{
+    struct cwj_diags diags;
+    cwj_diags_init(&diags);
+    CHECK(cwj_parts_run(parts, 1, complain, NULL, &diags) == CW_ERR_SYNTAX);
+    CHECK(diags.errors == parts->n && diags.warnings == parts->n);
+    const struct cwj_diag *d = diags.first;
+    for (uint32_t i = 0; i < parts->n && i < 10; i++) {
+        char text[2][40];
+        unsigned k = 0;
+        while (!parts->at[i].kernels[k])
+            k++;
+        snprintf(text[0], sizeof text[0], "part of kernel %u", k);
+        snprintf(text[1], sizeof text[1], "kernel %u", k);
+        for (unsigned j = 0; j < 2; j++, d = d ? d->next : NULL)
+            CHECK(d && !strcmp(d->text, text[j]));
+    }
+    cwj_diags_finish(&diags);
+}
+
 /* The number of parts. part[k]: that of kernel k, which is the only one. */
 static uint32_t
 divide(struct cw_buf *text, uint32_t limit, unsigned kernels, const bool *left_out, uint32_t *part)
@@ -68,6 +103,7 @@ divide(struct cw_buf *text, uint32_t limit, unsigned kernels, const bool *left_o
     }
     for (uint32_t i = 0; i < n; i++)
         CHECK(parts.at[i].first == (i == 0));
+    check_messages(&parts);
     cwj_parts_finish(&parts);
     cwj_program_destroy(p);
     cwj_diags_finish(&diags);
