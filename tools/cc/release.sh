@@ -32,4 +32,11 @@ train host isa/flow/branches isa/memory/vector
 "$bin/merge-fdata" "$work"/profile.* -o "$work/merged" 2>"$work/log" || { cat "$work/log" >&2; echo "release.sh: merge-fdata failed" >&2; exit 1; }
 quietly "$bin/llvm-bolt" "$cc" -data "$work/merged" -o "$work/cc" -reorder-blocks=ext-tsp -reorder-functions=cdsort -split-functions -split-all-cold \
     -split-eh -icf=1
+# ld says of glibc's relocations, which are of no symbol, that their symbols are in the table of the linker's, and llvm-strip, which tools/bundle
+# runs, then refuses the file: they have none.
+if [[ $(readelf -SW "$work/cc") != *.dynsym* ]]; then
+    headers=$(readelf -hW "$work/cc" | sed -n 's/.*Start of section headers: *\([0-9]*\).*/\1/p')
+    section=$(readelf -SW "$work/cc" | sed -n 's/^ *\[ *\([0-9]*\)\] \.rela\.plt .*/\1/p')
+    [ -z "$section" ] || printf '\0\0\0\0' | dd of="$work/cc" bs=1 seek=$((headers + 64 * section + 40)) conv=notrunc status=none
+fi
 mv "$work/cc" "$output"
