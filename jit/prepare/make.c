@@ -66,10 +66,17 @@ is_f16(const char *type)
 static void
 product(struct cw_buf *b, unsigned k, unsigned bits, const char *d, const char *ta, const char *tb, const char *c)
 {
-    char name[96];
+    struct cw_buf name;
+    const char *const types[] = { d, ta, tb, c };
     const unsigned a = k * bits / 64, n[4] = { is_f16(d) ? 2 : 4, a, a / 2, is_f16(c) ? 2 : 4 };
-    snprintf(name, sizeof name, "mma.sync.aligned.m16n8k%u.row.col.%s.%s.%s.%s", k, d, ta, tb, c);
-    kernel(b, name, is_f16(d) ? "b32" : "f32", "b32", is_f16(c) ? "b32" : "f32", n);
+    cw_buf_init(&name);
+    cw_buf_printf(&name, "mma.sync.aligned.m16n8k%u.row.col", k);
+    for (unsigned i = 0; i < 4; i++) {
+        cw_buf_puts(&name, ".");
+        cw_buf_puts(&name, types[i]);
+    }
+    kernel(b, name.failed ? "" : name.data, is_f16(d) ? "b32" : "f32", "b32", is_f16(c) ? "b32" : "f32", n);
+    cw_buf_finish(&name);
 }
 
 static void
