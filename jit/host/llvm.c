@@ -345,8 +345,9 @@ has_functions(LLVMModuleRef m)
  * `reassociate` undoes what that does for addresses. So: constants, calls and dead arguments; then, for each function after
  * those that it calls, what the emitter's IR needs. Functions of the device library are C, with loops and switches whose
  * answers the call knows, and arguments in memory (hence EarlyCSE with MemorySSA, without which fetches of cube maps take half as
- * many registers again). Kernels that call nothing need nothing that follows calls, and IPSCCP only for the ranges of values that narrow
- * video instructions. The host's code is vectors and masks made by the emitter, which the whole pipeline pays for. */
+ * many registers again). Kernels that call nothing need nothing that follows calls, and no EarlyCSE at the end, since the code generator's
+ * finds the same; IPSCCP only for the ranges of values that narrow video instructions. The host's code is vectors and masks made by the
+ * emitter, which the whole pipeline pays for. */
 static const char *
 pipeline(LLVMModuleRef m, unsigned opt_level, bool unroll)
 {
@@ -361,15 +362,17 @@ pipeline(LLVMModuleRef m, unsigned opt_level, bool unroll)
                "instcombine<no-verify-fixpoint>,simplifycfg,reassociate,early-cse,bdce,infer-alignment)),deadargelim,amdgpu-attributor";
 #define FUNCTION "function(infer-address-spaces,sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,tailcallelim,loop-mssa(loop-rotate,licm)"
 #define UNROLL   ",loop(loop-unroll-full),early-cse,instcombine<no-verify-fixpoint>,simplifycfg"
-#define END      ",reassociate,early-cse,infer-alignment)"
+#define END      ",reassociate,infer-alignment)"
+#define END_CSE  ",reassociate,early-cse,infer-alignment)"
     static const char *const pipelines[3][2] = {        /* [what is in the module][unroll] */
         { FUNCTION END ",amdgpu-attributor", FUNCTION UNROLL END ",amdgpu-attributor" },
         { "ipsccp," FUNCTION END ",amdgpu-attributor", "ipsccp," FUNCTION UNROLL END ",amdgpu-attributor" },
-        { "ipsccp,cgscc(inline," FUNCTION END "),amdgpu-attributor", "ipsccp,cgscc(inline," FUNCTION UNROLL END "),amdgpu-attributor" },
+        { "ipsccp,cgscc(inline," FUNCTION END_CSE "),amdgpu-attributor", "ipsccp,cgscc(inline," FUNCTION UNROLL END_CSE "),amdgpu-attributor" },
     };
 #undef FUNCTION
 #undef UNROLL
 #undef END
+#undef END_CSE
     return pipelines[has_functions(m) ? 2 : LLVMGetNamedMetadata(m, EMIT_VIDEO, sizeof EMIT_VIDEO - 1) ? 1 : 0][unroll];
 }
 
