@@ -9,8 +9,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { CHUNK = 64 * 1024, LARGE_PAGE = 2 * 1024 * 1024 };
+enum { LARGE_PAGE = 2 * 1024 * 1024 };
 
+/* Whole pages with what is before them. */
+#define CHUNK     (64 * 1024 - sizeof(struct cw_arena_chunk))
 #define MAX_CHUNK (LARGE_PAGE - sizeof(struct cw_arena_chunk))
 
 struct cw_arena_chunk {

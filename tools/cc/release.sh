@@ -4,7 +4,7 @@
 #   release.sh LLVM_BIN TRAINING CC OUTPUT
 # LLVM_BIN is the folder of llvm-bolt and merge-fdata (Debian package bolt-19), CC the program linked with --emit-relocs, TRAINING the same
 # one leaving through exit(), which is where BOLT's counters are written. The PTX that it is trained with is the ISA tests', for
-# several processors: none of what tools/bench compiles. About a minute of CPU time.
+# several processors: none of what tools/bench compiles; mma_sub is compiled in several parts, which alone are taken apart. About a minute of CPU time.
 set -euo pipefail
 bin=$1 training=$2 cc=$3 output=$4
 [ -x "$bin/llvm-bolt" ] || { echo "release.sh: there is no $bin/llvm-bolt: install BOLT of the LLVM that is built against (Debian package bolt-19)" >&2; exit 1; }
@@ -24,8 +24,8 @@ train() {  # TARGET FILE...
     for f; do quietly "$work/instrumented" -j 0 -O 3 --target "$target" "$tests/$f.ptx" -o "$work/out"; done
 }
 train gfx1100 isa/approx/half isa/atom/{scopes,vector} isa/carry/mixed isa/cvt/{f32_to_int,pack} isa/float/{div_f32,fma_f64,rcp} \
-    isa/flow/{branches,calls,irreducible,stack} isa/fuzz/edges isa/half/fma_f16 isa/int/{add_sub,div_rem,mad_wide} isa/linking/{functions,variables} \
-    isa/logic/{lop3,shift} isa/memory/{ld_global,ld_local,st_shared,store,vector} isa/sync/{barriers,warps} isa/texture/queries isa/warp/{shfl,vote}
+    isa/flow/{branches,calls,claim,irreducible,recursion,stack} isa/fuzz/{edges,live_range} isa/half/fma_f16 isa/int/{add_sub,div_rem,mad_wide} isa/linking/{functions,variables} \
+    isa/logic/{lop3,shift} isa/matrix/{mma_f64,mma_sub} isa/memory/{ld_global,ld_local,st_shared,store,vector} isa/surface/sust_p isa/sync/{barriers,warps} isa/texture/{cube,queries} isa/warp/{shfl,vote}
 train gfx90a isa/float/fma_f32 isa/flow/calls isa/memory/vector isa/warp/shfl
 train host isa/flow/branches isa/memory/vector
 
