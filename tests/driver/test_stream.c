@@ -99,9 +99,13 @@ main(void)
     /* Before a gate is closed: a driver may load what it fills memory with when it does that first, and wait for all streams. */
     OK(cuMemAllocHost_v2((void **)&word, WORDS * sizeof *word));
     OK(cuMemHostGetDevicePointer_v2(&word_device, (void *)word, 0));
+    CUdeviceptr seen;                   /* in device memory: copies between two places of the host wait for their stream */
+    OK(cuMemAlloc_v2(&seen, 4));
     mark(a, FIRST);
-    OK(cuMemcpyDtoDAsync_v2(word_device + 4, word_device, 4, a));
+    OK(cuMemsetD32Async(seen, 1, 1, a));
+    OK(cuMemcpyDtoHAsync_v2((void *)&word[SECOND], seen, 4, a));
     OK(cuStreamSynchronize(a));
+    OK(cuMemsetD32_v2(seen, 0, 1));
     EXPECT(word[FIRST] == 1 && word[SECOND] == 1);
 
     /* Calls return before the work is done; another stream goes on. */
@@ -121,7 +125,8 @@ main(void)
     clear_marks();
     close_gate(a);
     mark(NULL, FIRST);
-    OK(cuMemcpyDtoDAsync_v2(word_device + 4 * SECOND, word_device + 4 * FIRST, 4, b));
+    OK(cuMemsetD32Async(seen, 1, 1, NULL));
+    OK(cuMemcpyDtoHAsync_v2((void *)&word[SECOND], seen, 4, b));
     mark(free_running, THIRD);
     OK(cuStreamSynchronize(free_running));
     pause_ms(20);
@@ -233,6 +238,7 @@ main(void)
     } else {
         EXPECT(r == CUDA_ERROR_NOT_SUPPORTED);
     }
+    OK(cuMemFree_v2(seen));
     OK(cuMemFreeHost((void *)word));
     OK(cuMemFreeHost(pinned));
     OK(cuCtxDestroy_v2(ctx));
