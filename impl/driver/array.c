@@ -91,7 +91,7 @@ drv_cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocat
     struct array *a = calloc(1, sizeof *a);
     if (!a)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    uint32_t bytes;
+    uint32_t bytes = 0;
     a->desc = *pAllocateArray;
     (void)format_of(a->desc.Format, &a->format, &bytes);
     a->element = bytes * a->desc.NumChannels;
@@ -234,7 +234,7 @@ drv_cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedAr
     struct array *a = m->level[level];
     pthread_mutex_unlock(&mc->lock);
     if (!a) {
-        uint32_t bytes;
+        uint32_t bytes = 0;
         a = calloc(1, sizeof *a);
         if (!a)
             return CUDA_ERROR_OUT_OF_MEMORY;
