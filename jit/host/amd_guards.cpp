@@ -15,7 +15,9 @@
 #include <llvm/CodeGen/MachineFrameInfo.h>
 #include <llvm/CodeGen/MachineFunction.h>
 #include <llvm/CodeGen/MachineFunctionPass.h>
+#include <llvm/CodeGen/MachineInstrBuilder.h>
 #include <llvm/CodeGen/MachineRegisterInfo.h>
+#include <llvm/CodeGen/SlotIndexes.h>
 #include <llvm/CodeGen/TargetInstrInfo.h>
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
 #include <llvm/Config/llvm-config.h>
@@ -413,6 +415,83 @@ check_overwritten(llvm::MachineFunction &f, llvm::Pass &, bool *)
     return false;
 }
 
+/* What the scheduler takes grows with the square of a region, which is a block or what lies between two calls, and large cryptographic or matrix
+ * kernels have blocks of many thousand instructions. Such blocks are cut into regions by an instruction that is none of the processor's ... */
+enum { LONGEST_REGION = 512, LONG_BLOCK = 2 * LONGEST_REGION };
+
+bool
+has_long_block(const llvm::MachineFunction &f)
+{
+    return std::any_of(f.begin(), f.end(), [](const llvm::MachineBasicBlock &b) { return b.size() >= LONG_BLOCK; });
+}
+
+unsigned
+find_barrier(const llvm::TargetInstrInfo &info)
+{
+    for (unsigned op = 0; op < info.getNumOpcodes(); op++)
+        if (info.getName(op) == "SCHED_BARRIER")
+            return op;
+    llvm::report_fatal_error("LLVM has no SCHED_BARRIER");
+}
+
+bool
+cut_regions(llvm::MachineFunction &f, llvm::Pass &, bool *)
+{
+    if (!has_long_block(f))
+        return false;
+    const llvm::TargetInstrInfo &info = *f.getSubtarget().getInstrInfo();
+    const llvm::MCInstrDesc &barrier = info.get(find_barrier(info));
+    for (llvm::MachineBasicBlock &b : f) {
+        unsigned n = 0;
+        if (b.size() < LONG_BLOCK)
+            continue;
+        for (auto i = b.getFirstNonPHI(), end = b.getFirstTerminator(); i != end; ++i)
+            if (++n % LONGEST_REGION == 0)
+                llvm::BuildMI(b, i, llvm::DebugLoc(), barrier).addImm(0);
+    }
+    return true;
+}
+
+/* ... and numbered with more between one instruction and the next than LLVM leaves. Each instruction that the scheduler moves to the others that have their
+ * place gets a number between its neighbours'; where none is left all behind it move up by a little, as far as numbers are dense, and that was
+ * half of all the time for blocks of 8,000. The register allocator, which takes numbers for distances, gets LLVM's own again. */
+using index_list = llvm::simple_ilist<llvm::IndexListEntry>;
+index_list llvm::SlotIndexes::*the_list();       /* private; an explicit instantiation may name it */
+template <index_list llvm::SlotIndexes::*List> struct opened {
+    friend index_list llvm::SlotIndexes::*the_list() { return List; }
+};
+template struct opened<&llvm::SlotIndexes::indexList>;
+
+bool
+spread_indexes(llvm::MachineFunction &f, llvm::Pass &pass, bool *)
+{
+    if (!has_long_block(f))
+        return false;
+    index_list &list = pass.getAnalysis<llvm::SlotIndexesWrapperPass>().getSI().*the_list();
+    const size_t most = size_t(1) << 31, distance = std::clamp(most / (list.size() + 1) & ~size_t(3), size_t(llvm::SlotIndex::InstrDist), size_t(4096));
+    unsigned index = 0;
+    for (llvm::IndexListEntry &e : list) {
+        e.setIndex(index);
+        index += unsigned(distance);
+    }
+    return false;
+}
+
+bool
+pack_indexes(llvm::MachineFunction &f, llvm::Pass &pass, bool *)
+{
+    if (has_long_block(f))
+        pass.getAnalysis<llvm::SlotIndexesWrapperPass>().getSI().packIndexes();
+    return false;
+}
+
+void
+indexes_needs(llvm::AnalysisUsage &au)
+{
+    au.addRequired<llvm::SlotIndexesWrapperPass>();
+    au.setPreservesAll();
+}
+
 void
 keeps_all(llvm::AnalysisUsage &au)
 {
@@ -465,6 +544,7 @@ private:
 
 char MachineGuard::ID;
 
+const char scheduler[] = "Machine Instruction Scheduler";
 const char irreducible[] = "Convert irreducible control-flow into natural loops";
 
 const guard guards[] = {
@@ -474,6 +554,9 @@ const guard guards[] = {
 #if LLVM_VERSION_MAJOR >= 20
     { "Split edges to several entries of a loop", false, irreducible, split_entries_needs, split_entries, nullptr, false },
 #endif
+    { "Cut long regions for the scheduler", false, "Live Variable Analysis", keeps_all, nullptr, cut_regions, false },
+    { "Spread the numbers of instructions", false, scheduler, indexes_needs, nullptr, spread_indexes, false },
+    { "Pack the numbers of instructions", true, scheduler, indexes_needs, nullptr, pack_indexes, false },
     { "Mark registers that prepared code overwrites", false, "Prologue/Epilogue Insertion & Frame Finalization", keeps_all, nullptr, mark_overwritten, false },
     { "Check registers that prepared code overwrites", false, "AMDGPU Assembly Printer", keeps_all, nullptr, check_overwritten, false },
     { "Count registers where they are used", false, "AMDGPU Assembly Printer", keeps_all, nullptr, look_through_instructions, false },
