@@ -419,10 +419,12 @@ check_overwritten(llvm::MachineFunction &f, llvm::Pass &, bool *)
  * kernels have blocks of many thousand instructions. Such blocks are cut into regions by an instruction that is none of the processor's ... */
 enum { LONGEST_REGION = 512, LONG_BLOCK = 2 * LONGEST_REGION };
 
+/* Counting walks over all instructions, so not where there are too few registers for any of that length. */
 bool
 has_long_block(const llvm::MachineFunction &f)
 {
-    return std::any_of(f.begin(), f.end(), [](const llvm::MachineBasicBlock &b) { return b.size() >= LONG_BLOCK; });
+    return f.getRegInfo().getNumVirtRegs() >= LONG_BLOCK / 4 &&
+           std::any_of(f.begin(), f.end(), [](const llvm::MachineBasicBlock &b) { return b.size() >= LONG_BLOCK; });
 }
 
 unsigned
