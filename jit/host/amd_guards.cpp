@@ -386,7 +386,7 @@ mark_overwritten(llvm::MachineFunction &f, llvm::Pass &, bool *)
     f.getFunction().getFnAttribute(EMIT_OVERWRITES).getValueAsString().split(names, ' ');
     for (unsigned r = 1; r < info.getNumRegs(); r++) {
         llvm::StringRef name = info.getName(r);
-        if (name == "VCC" || ((name.starts_with("VGPR") || name.starts_with("SGPR")) && !name.contains('_')))
+        if (name == "VCC" || name == "SCC" || ((name.starts_with("VGPR") || name.starts_with("SGPR")) && !name.contains('_')))
             number[name] = r;
     }
     for (llvm::MachineBasicBlock &b : f)
