@@ -63,7 +63,8 @@ print_code(struct cw_buf *b, const struct gcn_prepared *p)
     }
 }
 
-/* Arguments lie in v0 on, so do results, which replace word[]. What it overwrites says an attribute of the function. False: there is no memory. */
+/* Arguments lie in v0 on, so do results, which replace word[]. What it overwrites says an attribute of the function; that it accesses memory LLVM takes for
+ * granted of a call (as an operand it would be looked for among the names of all registers). False: there is no memory. */
 static bool
 assembly(struct emit *e, const struct gcn_prepared *p, bool convergent, V *word, unsigned nargs, unsigned nresults)
 {
@@ -78,8 +79,6 @@ assembly(struct emit *e, const struct gcn_prepared *p, bool convergent, V *word,
         cw_buf_printf(&constraints, "%s={v%u}", i ? "," : "", i);
     for (unsigned i = 0; i < nargs; i++)
         cw_buf_printf(&constraints, "%s{v%u}", nresults || i ? "," : "", i);
-    if (p->memory)
-        cw_buf_puts(&constraints, ",~{memory}");
     bool ok = !text.failed && !constraints.failed;
     if (ok) {
         LLVMTypeRef result = nresults > 1 ? LLVMStructTypeInContext(e->llvm, types, nresults, false) : nresults ? e->i32 : e->void_;
