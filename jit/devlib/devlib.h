@@ -13,7 +13,7 @@
  * the library has no such function or one of another type. */
 cw_result cwj_devlib_link(LLVMModuleRef m, struct cwj_diags *diags) CW_MUST_CHECK;
 
-/* Whether `m` has functions of the library that are still to be optimised. */
+/* Whether `m` has functions of the library. */
 bool cwj_devlib_used(LLVMModuleRef m);
 
 #endif

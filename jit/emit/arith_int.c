@@ -52,31 +52,19 @@ product24(struct emit *e, V a, V b, unsigned mode, bool is_signed)
     return emit_resize(e, v_lshr(e, p, k_int(e, p, 16)), e->i32, false);
 }
 
-/* a + b or a - b, and whether it leaves the range of unsigned integers. AMD's code generator knows both as one instruction, which LLVM else
- * makes of them one at a time, looking at the whole block again after each. */
-static V
-add_or_sub(struct emit *e, bool add, V a, V b, V *over)
-{
-    if (e->target == CWJ_TARGET_AMDGCN) {
-        V both = emit_intrinsic(e, add ? "llvm.uadd.with.overflow" : "llvm.usub.with.overflow", (V[]){ a, b }, 2, -1);
-        *over = LLVMBuildExtractValue(e->b, both, 1, "");
-        return LLVMBuildExtractValue(e->b, both, 0, "");
-    }
-    V r = add ? v_add(e, a, b) : v_sub(e, a, b);
-    *over = add ? emit_icmp(e, LLVMIntULT, r, a) : emit_icmp(e, LLVMIntULT, a, b);
-    return r;
-}
-
 /* a + b + carry in; *carry gets the carry out. cin may be NULL. */
 static V
 add_carry(struct emit *e, V a, V b, V cin, V *carry)
 {
-    V s = add_or_sub(e, true, a, b, carry), c;
+    V s = v_add(e, a, b);
+    V c = emit_icmp(e, LLVMIntULT, s, a);
 
     if (cin) {
-        s = add_or_sub(e, true, s, emit_resize(e, cin, emit_scalar_type(s), false), &c);
-        *carry = v_or(e, *carry, c);
+        V t = v_add(e, s, emit_resize(e, cin, emit_scalar_type(s), false));
+        c = v_or(e, c, emit_icmp(e, LLVMIntULT, t, s));
+        s = t;
     }
+    *carry = c;
     return s;
 }
 
@@ -85,11 +73,13 @@ add_carry(struct emit *e, V a, V b, V cin, V *carry)
 static V
 sub_borrow(struct emit *e, V a, V b, V cin, V *carry)
 {
-    V c, c2, d = add_or_sub(e, false, a, b, &c);
+    V d = v_sub(e, a, b);
+    V c = emit_icmp(e, LLVMIntULT, a, b);
 
     if (cin) {
-        d = add_or_sub(e, false, d, emit_resize(e, v_not(e, cin), emit_scalar_type(d), false), &c2);
-        c = v_or(e, c, c2);
+        V in = emit_resize(e, v_not(e, cin), emit_scalar_type(d), false);
+        c = v_or(e, c, emit_icmp(e, LLVMIntULT, d, in));
+        d = v_sub(e, d, in);
     }
     *carry = v_not(e, c);
     return d;
@@ -114,6 +104,9 @@ quotient(struct emit *e, V a, V b, bool is_signed, bool rem)
 
     if (const_int(b, &k) && k != 0 && !(is_signed && k == ones))
         return emit_bin(e, op, a, b);
+
+    if (bits == 64 && e->target == CWJ_TARGET_AMDGCN)
+        return emit_gcn_divide(e, a, b, is_signed, rem);
 
     V zero = v_eq(e, b, k_int(e, b, 0)), harmless = zero, q;
     if (is_signed && bits == 32 && e->target == CWJ_TARGET_AMDGCN) {

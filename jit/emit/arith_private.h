@@ -122,5 +122,8 @@ V arith_shl(struct emit *e, V a, V amount);
 V arith_lshr(struct emit *e, V a, V amount);
 V arith_ashr(struct emit *e, V a, V amount);
 
+/* amdgcn (divide.c): quotient or remainder of two i64. */
+V emit_gcn_divide(struct emit *e, V a, V b, bool is_signed, bool rem);
+
 #undef V
 #endif

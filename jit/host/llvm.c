@@ -4,6 +4,7 @@
 
 #include "jit/devlib/devlib.h"
 #include "jit/emit/emit.h"
+#include "jit/host/amd_divide.h"
 #include "jit/host/codegen.h"
 #include "jit/host/lld.h"
 
@@ -441,6 +442,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
         if (amdgcn) {
             emit_place_nan64(m, gfx == 9);
             emit_use_large(m);
+            cwj_amd_divide(m, tm);
         }
         return amdgcn ? drop_unreached(m, tm, diags) : CW_OK;
     }
@@ -477,6 +479,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
         emit_hoist_parameters(m);
         emit_cut_casts(m);
         emit_order_blocks(m);
+        cwj_amd_divide(m, tm);
         cwj_amd_guard_ballot(m);
         if (r == CW_OK)
             r = drop_unreached(m, tm, diags);

@@ -85,6 +85,13 @@ mufu_gcn_div(struct emit *e, const struct mufu_table *t, LLVMValueRef *a, LLVMVa
 }
 
 LLVMValueRef
+emit_gcn_divide(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool is_signed, bool rem)
+{
+    (void)e, (void)a, (void)b, (void)is_signed, (void)rem;
+    abort();
+}
+
+LLVMValueRef
 emit_src(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t)
 {
     return emit_operand(e, &in->operand[i], t);
