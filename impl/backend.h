@@ -211,8 +211,6 @@ struct cwb_backend {
     uint32_t abi_version;               /* CWB_ABI_VERSION */
     const char *name;                   /* "host" */
     uint32_t caps;
-    const char *device_ptx;             /* PTX that defines vprintf and __assertfail, linked to programs that call them; or NULL: the
-                                         * compiler knows these calls on this device */
 
     /* Start the backend; called once per process, before any other op, under the driver's init lock. `option` is what
      * follows the colon of CUDAWAY_DEVICE ("O0"), or NULL. Worker threads are best started by the first stream. May be called

@@ -135,7 +135,8 @@ struct cwj_aot_options {
     bool module_image;              /* amdgcn: variables are not in the code object but at their offsets in an image (cwj_image); the
                                      * loader stores its address in the code object's u64 variable cudaway_image, and in cudaway_locks, if
                                      * there is one, that of CWJ_AMD_LOCKS zero words of the device's, which all its kernels share,
-                                     * in cudaway_heap that of the heap (jit/devlib/heap.h), in cudaway_tick the device's CWJ_AMD_TICK.
+                                     * in cudaway_heap that of the heap (jit/devlib/heap.h), in cudaway_fifo that of the FIFO of what
+                                     * kernels print (jit/devlib/print.h) or 0, in cudaway_tick the device's CWJ_AMD_TICK.
                                      * With a variable cudaway_launch its kernels take CWJ_AMD_LAUNCH more bytes of arguments, behind
                                      * the parameters rounded up to 8: the launch's number (%gridid), and the address of a
                                      * cooperative grid's workspace (%envreg1, see jit/emit/host.c) or 0 */

@@ -7,7 +7,6 @@
 #include "impl/base/buf.h"
 #include "impl/base/env.h"
 #include "impl/base/file.h"
-#include "impl/hip/output_ptx.h"
 #include "jit/jit.h"
 #include "jit/link/linked_image.h"
 
@@ -398,20 +397,10 @@ warn_waits(const struct cwj_api *jit, struct cwj_program *p, const struct option
     }
 }
 
-/* On AMD, printf and assert are functions of the hip device, linked to programs that call them. A word in a comment costs some code. */
-static bool
-prints(const struct options *o, const struct cwj_input *in, size_t count)
-{
-    for (size_t i = 0; i < count && o->aot.target == CWJ_TARGET_AMDGCN; i++)
-        if (memmem(in[i].text, in[i].size, "vprintf", 7) || memmem(in[i].text, in[i].size, "__assertfail", 12))
-            return true;
-    return false;
-}
-
 static int
 compile(const struct cwj_api *jit, const struct options *o, const struct found *f, bool linked)
 {
-    struct cwj_input *in = calloc(f->n + 1, sizeof *in);
+    struct cwj_input *in = calloc(f->n ? f->n : 1, sizeof *in);
     size_t count;
     if (!in)
         return complain("out of memory%s%s", "", "");
@@ -425,10 +414,7 @@ compile(const struct cwj_api *jit, const struct options *o, const struct found *
     struct cwj_program *p = NULL;
     jit->diags_init(&d);
     cw_buf_init(&out);
-    bool own = prints(o, in, count);
-    if (own)
-        in[count] = (struct cwj_input){ "printf and assert", hip_device_ptx, strlen(hip_device_ptx) };
-    cw_result r = jit->program_create(in, count + own, false, &p, &d);
+    cw_result r = jit->program_create(in, count, false, &p, &d);
     if (!r)
         r = jit->aot(p, &o->aot, &out, &d);
     bool said = show(jit, &d, o->input, count == 1 ? in[0].text : NULL, count == 1 ? in[0].size : 0);

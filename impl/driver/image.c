@@ -217,16 +217,6 @@ ptx_list_add(struct ptx_list *l, const char *name, const char *text, size_t size
     return list_add(l, name, text, size);
 }
 
-/* Does some input call what the device's own PTX defines? A word in a comment or string costs a few microseconds, no more. */
-static bool
-calls_runtime(const struct ptx_list *l)
-{
-    for (size_t i = 0; i < l->count; i++)
-        if (memmem(l->in[i].text, l->in[i].size, "vprintf", 7) || memmem(l->in[i].text, l->in[i].size, "__assertfail", 12))
-            return true;
-    return false;
-}
-
 CUresult
 program_from_list(const struct ptx_list *l, bool allow_undefined, struct jit_options *o, struct program **out)
 {
@@ -239,16 +229,7 @@ program_from_list(const struct ptx_list *l, bool allow_undefined, struct jit_opt
     atomic_init(&p->refs, 1);
     struct cwj_diags diags;
     api->diags_init(&diags);
-    struct cwj_input *in = l->in, *more = NULL;
-    size_t count = l->count;
-    const char *own = g.backend ? g.backend->device_ptx : NULL;
-    if (own && !allow_undefined && calls_runtime(l) && (more = calloc(count + 1, sizeof *more))) {
-        memcpy(more, in, count * sizeof *in);
-        more[count++] = (struct cwj_input){ .name = "the device's run-time functions", .text = own, .size = strlen(own) };
-        in = more;
-    }
-    cw_result r = api->program_create(in, count, allow_undefined, &p->p, &diags);
-    free(more);
+    cw_result r = api->program_create(l->in, l->count, allow_undefined, &p->p, &diags);
     char *text = diags.first ? render(api, &diags, "linked modules", l->count == 1 ? l->in : NULL) : NULL;
     if (r == CW_OK && g.backend && !(g.backend->caps & CWB_CAP_NARROW) && api->image(p->p)->narrow) {
         free(text);

@@ -3,7 +3,6 @@
  * library beside this one, else libamdhip64.so of any version from 5.2). One HIP library is loaded in a process. */
 #define _GNU_SOURCE
 #include "impl/hip/device.h"
-#include "impl/hip/output_ptx.h"
 
 #include "impl/api/cuda.h"
 #include "impl/base/env.h"
@@ -619,7 +618,7 @@ hip_stream_write_value(struct cwb_stream *s, uint64_t address, uint64_t value, u
 }
 
 const struct cwb_backend cwb_hip = {
-    .abi_version = CWB_ABI_VERSION, .name = "hip", .device_ptx = hip_device_ptx,
+    .abi_version = CWB_ABI_VERSION, .name = "hip",
     .caps = CWB_CAP_MANAGED | CWB_CAP_REGISTER | CWB_CAP_VMM | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_COOPERATIVE,
     .open = hip_open, .shutdown = hip_shutdown, .device_props = hip_device_props,
     .device_attribute = hip_device_attribute, .peer_possible = hip_peer_possible, .peer_enable = hip_peer_enable, .memory_info = hip_memory_info,

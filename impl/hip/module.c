@@ -58,11 +58,6 @@ hip_module_load(struct cwb_context *c, const struct cwj_api *jit, struct cwj_pro
     hipError_t e = m->kernels ? hip.hipMalloc(&m->image, img && img->size ? img->size : 16) : hipErrorOutOfMemory;
     if (e == hipSuccess && img && img->size) {
         uint8_t *bytes = relocated(img, (uintptr_t)m->image);
-        for (uint32_t i = 0; bytes && i < jit->variable_count(program); i++) {
-            const struct cwj_variable *v = jit->variable(program, i);
-            if (!strcmp(v->name, "cudaway_fifo") && v->size == 8 && v->offset <= img->size - 8)
-                memcpy(bytes + v->offset, &(uint64_t){ hip_fifo_address(c) }, 8);
-        }
         e = bytes ? hip.hipMemcpy(m->image, bytes, img->size, hipMemcpyDefault) : hipErrorOutOfMemory;
         free(bytes);
     }

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * printf and assert on AMD devices. The two functions are PTX of our own (output_ptx.c), linked to programs that call them; they
- * append records to a FIFO in pinned memory, whose address is in the module's variable cudaway_fifo. Records are read, formatted and
- * written to standard output (assert: standard error) when the host waits for the device.
- *
- * FIFO: u32 bytes taken, u32 capacity, records. Record, aligned to 8: u32 size (stored last: 0 while it is not complete), u32 kind,
- * u64 address of the format, arguments. A record that does not fit is dropped, and so are all after it until the FIFO is emptied. */
+ * printf and assert on AMD devices: records that kernels append to a FIFO in pinned memory (jit/devlib/print.h) are read, formatted and
+ * written to standard output (assert: standard error) when the host waits for the device. What does not fit is lost, and said. */
 #define _GNU_SOURCE
 #include "impl/hip/device.h"
 
 #include "impl/base/log.h"
 #include "impl/format.h"
+#include "jit/devlib/print.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIFO_SIZE = 1 << 20, HEAD = 8, RECORD = 16, KIND_PRINTF = 0, KIND_ASSERT = 1 };
+enum { FIFO_SIZE = 1 << 20, HEAD = CWD_PRINT_HEAD, RECORD = CWD_PRINT_RECORD };
 
 /* ---- the FIFO ---- */
 
@@ -94,10 +91,10 @@ hip_fifo_flush(struct cwb_context *c, bool idle)
             break;                      /* not complete, or it did not fit */
         memcpy(&kind, r + 4, 4);
         memcpy(&format, r + 8, 8);
-        if (kind == KIND_ASSERT) {
+        if (kind == CWD_PRINT_ASSERT) {
             print_assert(c, r + RECORD);
             c->asserted = true;
-        } else if (kind == KIND_PRINTF) {
+        } else if (kind == CWD_PRINT_FORMAT) {
             char text[4096], out[CW_FORMAT_MAX];
             size_t n;
             (void)cw_format(device_string(c, format, text, sizeof text), r + RECORD, 8, device_string, c, out, &n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the kernels of a context share, made when one first needs it: the words for 128-bit atomics, and the heap of malloc. A code object
- * finds them through variables that are set when it is loaded (jit.h, module_image). */
+ * What the kernels of a context share, made when one first needs it: the words for 128-bit atomics, the heap of malloc, and the FIFO of what is printed
+ * (output.c). A code object finds them through variables that are set when it is loaded (jit.h, module_image). */
 #include "impl/hip/device.h"
 
 #include "jit/devlib/heap.h"
@@ -56,31 +56,38 @@ tick(struct cwb_context *c)
     return (1000000ull << 32) / (unsigned)khz;
 }
 
-/* Store what `make` gives (0: there is no memory for it) into the code object's variable `name`, if it has that. */
+struct number {
+    const char *name;
+    uint64_t (*make)(struct cwb_context *);     /* 0: there is no memory for it */
+    bool needed;                                /* else kernels do without */
+};
+
+/* Store a number into the code object's variable, if it has that. */
 static hipError_t
-give(struct cwb_context *c, hipModule_t code, const char *name, uint64_t (*make)(struct cwb_context *))
+give(struct cwb_context *c, hipModule_t code, const struct number *n)
 {
     hipDeviceptr_t p = NULL;
     size_t size = 0;
-    if (hip.hipModuleGetGlobal(&p, &size, code, name) != hipSuccess || size != sizeof(uint64_t)) {
+    if (hip.hipModuleGetGlobal(&p, &size, code, n->name) != hipSuccess || size != sizeof(uint64_t)) {
         (void)hip.hipGetLastError();    /* the kernel has no use for it */
         return hipSuccess;
     }
     pthread_mutex_lock(&c->shared_lock);
-    uint64_t number = make(c);
+    uint64_t number = n->make(c);
     pthread_mutex_unlock(&c->shared_lock);
-    return number ? hip.hipMemcpy(p, &number, sizeof number, hipMemcpyDefault) : hipErrorOutOfMemory;
+    return number ? hip.hipMemcpy(p, &number, sizeof number, hipMemcpyDefault) : n->needed ? hipErrorOutOfMemory : hipSuccess;
 }
 
 hipError_t
 hip_shared_give(struct cwb_context *c, hipModule_t code)
 {
-    static const struct { const char *name; uint64_t (*make)(struct cwb_context *); } all[] = {
-        { "cudaway_locks", locks_address }, { "cudaway_heap", heap_address }, { "cudaway_tick", tick },
+    static const struct number all[] = {
+        { "cudaway_locks", locks_address, true }, { "cudaway_heap", heap_address, true }, { "cudaway_tick", tick, true },
+        { "cudaway_fifo", hip_fifo_address, false },
     };
     hipError_t e = hipSuccess;
     for (size_t i = 0; i < sizeof all / sizeof *all && e == hipSuccess; i++)
-        e = give(c, code, all[i].name, all[i].make);
+        e = give(c, code, &all[i]);
     return e;
 }
 

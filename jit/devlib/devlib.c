@@ -2,6 +2,7 @@
  * See devlib.h. A part is parsed lazily and only where it is called. Its functions are made linkonce before it is linked: of
  * those LLVM takes just what is referenced. */
 #include "jit/devlib/devlib.h"
+#include "jit/emit/prepared.h"
 
 #include "devlib_parts.h"
 
@@ -25,7 +26,8 @@ static const struct part {
 };
 enum { PARTS = sizeof parts / sizeof *parts };
 
-static const char prefix[] = "cwd_", done[] = "cwd_forms_";      /* forms.h: nothing is left to do in them */
+static const char prefix[] = "cwd_";
+static const char *const done[] = { "cwd_forms_", "cwd_print_" };      /* nothing is left to do in them, nor in what is machine code already */
 
 static const char *
 name_of(LLVMValueRef f)
@@ -161,11 +163,20 @@ cwj_devlib_link(LLVMModuleRef m, struct cwj_diags *diags)
     return CW_OK;
 }
 
+static bool
+is_done(LLVMValueRef f)
+{
+    bool is = LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, EMIT_OVERWRITES, sizeof EMIT_OVERWRITES - 1) != NULL;
+    for (unsigned i = 0; i < sizeof done / sizeof *done; i++)
+        is |= !strncmp(name_of(f), done[i], strlen(done[i]));
+    return is;
+}
+
 bool
 cwj_devlib_used(LLVMModuleRef m)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
-        if (!LLVMIsDeclaration(f) && !strncmp(name_of(f), prefix, sizeof prefix - 1) && strncmp(name_of(f), done, sizeof done - 1) != 0)
+        if (!LLVMIsDeclaration(f) && !strncmp(name_of(f), prefix, sizeof prefix - 1) && !is_done(f))
             return true;
     return false;
 }

@@ -13,7 +13,7 @@
  * the library has no such function or one of another type. */
 cw_result cwj_devlib_link(LLVMModuleRef m, struct cwj_diags *diags) CW_MUST_CHECK;
 
-/* Whether `m` has functions of the library. */
+/* Whether `m` has functions of the library that are still to be optimised. */
 bool cwj_devlib_used(LLVMModuleRef m);
 
 #endif

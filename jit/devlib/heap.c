@@ -219,11 +219,11 @@ take_rare(struct cwd_heap *h, uint32_t c)
 
 /* ---- what kernels call ---- */
 
-/* NULL when there is no room. */
+/* NULL when there is no room, or no heap. */
 void *
 cwd_heap_malloc(struct cwd_heap *h, uint64_t size)
 {
-    if (!size || size > h->size)
+    if (!h || !size || size > h->size)
         return 0;
     uint32_t n = (uint32_t)((size + 31) / 16), c = class_of(n);
     c += class_size(c) < n;
@@ -255,7 +255,7 @@ cwd_heap_free(struct cwd_heap *h, void *p)
     if (!p)
         return;
     /* What malloc did not give, or free has had already, ends the kernel. */
-    if (from < sizeof *h || from >= h->size || from & 15 || b->magic != MAGIC || LOAD(&b->use, RELAXED) != USED)
+    if (!h || from < sizeof *h || from >= h->size || from & 15 || b->magic != MAGIC || LOAD(&b->use, RELAXED) != USED)
         __builtin_trap();
     uint32_t size = b->size;
     push(h, b);

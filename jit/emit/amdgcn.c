@@ -86,8 +86,6 @@ lds_bytes(struct emit *e, bool dynamic)
     return dynamic ? LLVMBuildSub(e->b, v, gcn_intrinsic(e, "llvm.amdgcn.groupstaticsize", NULL, 0, NULL, 0), "") : v;
 }
 
-static LLVMValueRef loader_number(struct emit *e, const char *name);
-
 static LLVMValueRef
 upper_half(struct emit *e, LLVMValueRef v)
 {
@@ -116,13 +114,13 @@ static LLVMValueRef
 nanoseconds(struct emit *e)
 {
     LLVMTypeRef wide = LLVMIntTypeInContext(e->llvm, 128);
-    LLVMValueRef tick = emit_session(e)->module_image ? loader_number(e, "cudaway_tick") : LLVMConstInt(e->i64, CWJ_AMD_TICK, false);
+    LLVMValueRef tick = emit_session(e)->module_image ? gcn_loader_number(e, "cudaway_tick") : LLVMConstInt(e->i64, CWJ_AMD_TICK, false);
     LLVMValueRef p = LLVMBuildMul(e->b, LLVMBuildZExt(e->b, ticks(e), wide, ""), LLVMBuildZExt(e->b, tick, wide, ""), "");
     return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, p, LLVMConstInt(wide, 32, false), ""), e->i64, "");
 }
 
-static LLVMValueRef
-workgroup(struct emit *e, unsigned axis)
+LLVMValueRef
+gcn_block(struct emit *e, unsigned axis)
 {
     static const char *const name[3] = { "llvm.amdgcn.workgroup.id.x", "llvm.amdgcn.workgroup.id.y", "llvm.amdgcn.workgroup.id.z" };
     return gcn_intrinsic(e, name[axis], NULL, 0, NULL, 0);
@@ -136,9 +134,9 @@ gcn_sreg(struct emit *e, ptx_sreg r)
     case PTX_SREG_TID_X: return gcn_thread(e, 0);
     case PTX_SREG_TID_Y: return gcn_thread(e, 1);
     case PTX_SREG_TID_Z: return gcn_thread(e, 2);
-    case PTX_SREG_CTAID_X: case PTX_SREG_CLUSTERID_X: return workgroup(e, 0);
-    case PTX_SREG_CTAID_Y: case PTX_SREG_CLUSTERID_Y: return workgroup(e, 1);
-    case PTX_SREG_CTAID_Z: case PTX_SREG_CLUSTERID_Z: return workgroup(e, 2);
+    case PTX_SREG_CTAID_X: case PTX_SREG_CLUSTERID_X: return gcn_block(e, 0);
+    case PTX_SREG_CTAID_Y: case PTX_SREG_CLUSTERID_Y: return gcn_block(e, 1);
+    case PTX_SREG_CTAID_Z: case PTX_SREG_CLUSTERID_Z: return gcn_block(e, 2);
     case PTX_SREG_NCTAID_X: case PTX_SREG_NCLUSTERID_X: return gcn_grid_size(e, 0);
     case PTX_SREG_NCTAID_Y: case PTX_SREG_NCLUSTERID_Y: return gcn_grid_size(e, 1);
     case PTX_SREG_NCTAID_Z: case PTX_SREG_NCLUSTERID_Z: return gcn_grid_size(e, 2);
@@ -183,7 +181,7 @@ gcn_sreg(struct emit *e, ptx_sreg r)
     case PTX_SREG_GRIDID:
         return emit_session(e)->launch_numbers ? gcn_launch_number(e, false) : LLVMConstNull(e->i64);
     case PTX_SREG_ENVREG1: case PTX_SREG_ENVREG2: {       /* a cooperative grid's workspace, see host.c; whoever launches knows it */
-        LLVMValueRef at = emit_session(e)->launch_numbers ? gcn_launch_number(e, true) : loader_number(e, "cudaway_grid");
+        LLVMValueRef at = emit_session(e)->launch_numbers ? gcn_launch_number(e, true) : gcn_loader_number(e, "cudaway_grid");
         return LLVMBuildTrunc(e->b, r == PTX_SREG_ENVREG2 ? at : LLVMBuildLShr(e->b, at, LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
     }
     default:
@@ -274,74 +272,6 @@ variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
 }
 
 static LLVMValueRef
-loader_global(struct emit *e, const char *name)
-{
-    LLVMValueRef g = LLVMGetNamedGlobal(e->module, name);
-    if (!g) {
-        g = LLVMAddGlobalInAddressSpace(e->module, e->i64, name, AS_CONST);
-        LLVMSetExternallyInitialized(g, true);
-        LLVMSetVisibility(g, LLVMProtectedVisibility);
-        LLVMSetInitializer(g, LLVMConstNull(e->i64));
-        LLVMSetAlignment(g, 8);
-    }
-    return g;
-}
-
-/* A number that whoever loads the code object stores into this variable, mostly an address. It never changes while a kernel runs, so
- * that a scalar load gets it. */
-static LLVMValueRef
-loader_number(struct emit *e, const char *name)
-{
-    LLVMValueRef v = LLVMBuildLoad2(e->b, e->i64, loader_global(e, name), "");
-    LLVMSetAlignment(v, 8);
-    emit_invariant(e, v);
-    return v;
-}
-
-/* The address of the module's image. */
-static LLVMValueRef
-image_address(struct emit *e)
-{
-    return loader_number(e, "cudaway_image");
-}
-
-/* The device's locks for what it has no instructions for (jit/devlib/wide.c), in the same way; a code object that stands alone has its own. */
-static LLVMValueRef
-locks_address(struct emit *e)
-{
-    static const char name[] = "cudaway_locks";
-    if (emit_session(e)->module_image)
-        return LLVMBuildIntToPtr(e->b, loader_number(e, name), e->ptr, "");
-    LLVMValueRef g = LLVMGetNamedGlobal(e->module, name);
-    if (!g) {
-        LLVMTypeRef t = LLVMArrayType2(e->i32, CWJ_AMD_LOCKS);
-        g = LLVMAddGlobalInAddressSpace(e->module, t, name, AS_GLOBAL);
-        LLVMSetLinkage(g, LLVMInternalLinkage);
-        LLVMSetInitializer(g, LLVMConstNull(t));
-        LLVMSetAlignment(g, 64);
-    }
-    return LLVMBuildAddrSpaceCast(e->b, g, e->ptr, "");
-}
-
-LLVMValueRef
-emit_gcn_wide_swap(struct emit *e, LLVMValueRef cell, LLVMValueRef want, LLVMValueRef fresh)
-{
-    LLVMTypeRef wide = LLVMIntTypeInContext(e->llvm, 128);
-    LLVMValueRef slot[3], v[3] = { want, fresh, NULL };
-    for (unsigned i = 0; i < 3; i++) {
-        slot[i] = LLVMBuildAlloca(e->f->entry_b, wide, "wide");
-        LLVMSetAlignment(slot[i], 16);
-        if (v[i])
-            LLVMSetAlignment(LLVMBuildStore(e->b, v[i], slot[i]), 16);
-    }
-    LLVMValueRef args[5] = { locks_address(e), cell, want ? slot[0] : LLVMConstNull(e->ptr), slot[1], slot[2] };
-    emit_devlib(e, "cwd_wide_swap", e->void_, args, 5);
-    LLVMValueRef old = LLVMBuildLoad2(e->b, wide, slot[2], "");
-    LLVMSetAlignment(old, 16);
-    return old;
-}
-
-static LLVMValueRef
 gcn_symbol(struct emit *e, const struct ptx_symbol *sym)
 {
     if (sym->kind == PTX_SYM_PARAM) {
@@ -355,7 +285,7 @@ gcn_symbol(struct emit *e, const struct ptx_symbol *sym)
         return LLVMConstNull(e->i64);
     }
     if (emit_session(e)->module_image && v->space != PTX_SPACE_SHARED)
-        return LLVMBuildAdd(e->b, image_address(e), LLVMConstInt(e->i64, v->offset, false), "");
+        return LLVMBuildAdd(e->b, gcn_loader_number(e, "cudaway_image"), LLVMConstInt(e->i64, v->offset, false), "");
     return number_of(e, variable(e, sym->link_id, v));
 }
 
@@ -393,7 +323,7 @@ in_constant(struct emit *e, LLVMValueRef address)
         const struct cwj_link_var *v = &e->program->link_vars[i];
         if (v->space != PTX_SPACE_CONST || v->undefined || !v->def)
             continue;
-        LLVMValueRef first = image ? LLVMBuildAdd(e->b, image_address(e), LLVMConstInt(e->i64, v->offset, false), "")
+        LLVMValueRef first = image ? LLVMBuildAdd(e->b, gcn_loader_number(e, "cudaway_image"), LLVMConstInt(e->i64, v->offset, false), "")
                                    : number_of(e, variable(e, i, v));
         LLVMValueRef here = LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, address, first, ""), LLVMConstInt(e->i64, v->def->size, false), "");
         in = LLVMBuildOr(e->b, in, here, "");
@@ -892,31 +822,6 @@ gcn_misc(struct emit *e, const struct ptx_inst *in)
     }
 }
 
-static bool
-gcn_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *args, unsigned n, LLVMValueRef *result)
-{
-    if (!strcmp(name, "__assertfail")) {
-        gcn_intrinsic(e, "llvm.trap", NULL, 0, NULL, 0);
-        return true;
-    }
-    bool allocates = !strcmp(name, "malloc");
-    if (n != 1 || (!allocates && strcmp(name, "free")))
-        return false;
-    if (!emit_session(e)->module_image) {
-        emit_unsupported(e, in, "a code object that stands alone has no heap");
-        return true;
-    }
-    LLVMValueRef heap = LLVMBuildIntToPtr(e->b, loader_number(e, "cudaway_heap"), e->ptr, "");
-    LLVMValueRef a[2] = { heap, emit_resize(e, args[0], e->i64, false) };
-    if (allocates) {
-        *result = LLVMBuildPtrToInt(e->b, emit_devlib(e, "cwd_heap_malloc", e->ptr, a, 2), e->i64, "");
-        return true;
-    }
-    a[1] = LLVMBuildIntToPtr(e->b, a[1], e->ptr, "");
-    emit_devlib(e, "cwd_heap_free", e->void_, a, 2);
-    return true;
-}
-
 static const struct emit_target emit_target_amdgcn = {
     .enter = gcn_enter, .begin = gcn_begin, .start = gcn_start, .leave = gcn_leave, .leaving = gcn_leaving, .sreg = gcn_sreg, .symbol = gcn_symbol, .pointer = gcn_pointer,
     .to_generic = gcn_to_generic, .from_generic = gcn_from_generic, .isspacep = gcn_isspacep, .local_storage = gcn_local_storage,
@@ -1052,7 +957,7 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
         if (!p->link_vars[i].undefined && p->link_vars[i].space != PTX_SPACE_SHARED)
             variable(e, i, &p->link_vars[i]);
     if (s->launch_numbers)
-        (void)loader_global(e, "cudaway_launch");
+        (void)gcn_loader_variable(e, "cudaway_launch");
     if (indirect)
         function_table(e, needed);
     for (uint32_t k = 0; k < p->nkernels; k++)

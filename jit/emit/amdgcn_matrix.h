@@ -33,9 +33,6 @@ void gcn_native_cdna(struct emit *e, const struct ptx_matrix *m, const struct gc
                      LLVMValueRef *out);
 void gcn_native_rdna(struct emit *e, const struct ptx_matrix *m, LLVMValueRef regs[3][8], const LLVMValueRef *c, LLVMValueRef *out);
 
-/* amdgcn_prepared.c: give a function its body, if its machine code is at hand. What computes it may depend on nothing but its name. */
-bool gcn_prepared_body(struct emit *e, LLVMValueRef fn);
-
 void gcn_mma(struct emit *e, const struct ptx_inst *in);        /* mma.sync, wmma.mma */
 
 #endif

@@ -24,9 +24,10 @@ find(const char *cpu, const char *name)
     return NULL;
 }
 
-/* "memory" without a value: none is read or written. */
-static const char *const attributes[] = { "memory", "nounwind", "willreturn", "nosync", "nofree", "norecurse", "mustprogress", "noinline" };
-enum { OF_CALL = 3, OF_FUNCTION = sizeof attributes / sizeof *attributes };
+/* "memory" without a value: none is read or written. What does may also wait for other lanes (a lock). */
+static const char *const computes[] = { "nounwind", "memory", "willreturn", "nosync", "nofree", "mustprogress", "norecurse", "noinline", NULL };
+static const char *const stores[] = { "nounwind", "norecurse", "noinline", NULL };
+enum { OF_CALL = 3 };               /* so many of those that compute are the assembly's, too */
 
 static LLVMAttributeRef
 attribute(struct emit *e, const char *name)
@@ -40,10 +41,11 @@ words_of(struct emit *e, const V *v, unsigned n, V *word)
 {
     unsigned words = 0;
     for (unsigned i = 0; i < n; i++) {
-        bool is_long = LLVMTypeOf(v[i]) == e->i64;
-        word[words++] = is_long ? LLVMBuildTrunc(e->b, v[i], e->i32, "") : v[i];
+        V x = LLVMTypeOf(v[i]) == e->ptr ? LLVMBuildPtrToInt(e->b, v[i], e->i64, "") : v[i];
+        bool is_long = LLVMTypeOf(x) == e->i64;
+        word[words++] = is_long ? LLVMBuildTrunc(e->b, x, e->i32, "") : x;
         if (is_long)
-            word[words++] = LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, v[i], LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
+            word[words++] = LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, x, LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
     }
     return words;
 }
@@ -61,7 +63,8 @@ print_code(struct cw_buf *b, const struct gcn_prepared *p)
     }
 }
 
-/* Arguments lie in v0 on, so do results, which replace word[]. What it overwrites says an attribute of the function. False: there is no memory. */
+/* Arguments lie in v0 on, so do results, which replace word[]. What it overwrites says an attribute of the function; that it accesses memory LLVM takes for
+ * granted of a call (as an operand it would be looked for among the names of all registers). False: there is no memory. */
 static bool
 assembly(struct emit *e, const struct gcn_prepared *p, bool convergent, V *word, unsigned nargs, unsigned nresults)
 {
@@ -73,17 +76,17 @@ assembly(struct emit *e, const struct gcn_prepared *p, bool convergent, V *word,
     for (unsigned i = 0; i < MOST; i++)
         types[i] = e->i32;
     for (unsigned i = 0; i < nresults; i++)
-        cw_buf_printf(&constraints, i ? ",={v%u}" : "={v%u}", i);
+        cw_buf_printf(&constraints, "%s={v%u}", i ? "," : "", i);
     for (unsigned i = 0; i < nargs; i++)
-        cw_buf_printf(&constraints, ",{v%u}", i);
+        cw_buf_printf(&constraints, "%s{v%u}", nresults || i ? "," : "", i);
     bool ok = !text.failed && !constraints.failed;
     if (ok) {
-        LLVMTypeRef result = nresults > 1 ? LLVMStructTypeInContext(e->llvm, types, nresults, false) : e->i32;
+        LLVMTypeRef result = nresults > 1 ? LLVMStructTypeInContext(e->llvm, types, nresults, false) : nresults ? e->i32 : e->void_;
         LLVMTypeRef type = LLVMFunctionType(result, types, nargs, false);
-        V f = LLVMGetInlineAsm(type, text.data, text.size, constraints.data, constraints.size, false, false, LLVMInlineAsmDialectATT, false);
+        V f = LLVMGetInlineAsm(type, text.data, text.size, constraints.data, constraints.size, p->memory, false, LLVMInlineAsmDialectATT, false);
         V r = LLVMBuildCall2(e->b, type, f, word, nargs, "");
-        for (unsigned i = 0; i < OF_CALL; i++)
-            LLVMAddCallSiteAttribute(r, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute(e, attributes[i]));
+        for (unsigned i = 0; i < (p->memory ? 1 : OF_CALL); i++)
+            LLVMAddCallSiteAttribute(r, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute(e, computes[i]));
         if (convergent)
             LLVMAddCallSiteAttribute(r, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute(e, "convergent"));
         for (unsigned i = 0; i < nresults; i++)
@@ -94,42 +97,64 @@ assembly(struct emit *e, const struct gcn_prepared *p, bool convergent, V *word,
     return ok;
 }
 
+/* The function's result of its words. */
+static void
+build_return(struct emit *e, LLVMTypeRef type, V *word)
+{
+    V out[MOST];
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    bool several = kind == LLVMStructTypeKind;
+    unsigned n = several ? LLVMCountStructElementTypes(type) : 1;
+    if (type == e->void_ || type == e->i32) {
+        (void)(type == e->void_ ? LLVMBuildRetVoid(e->b) : LLVMBuildRet(e->b, word[0]));
+        return;
+    }
+    for (unsigned i = 0; i < n; i++) {          /* of 64 bits each */
+        V lo = LLVMBuildZExt(e->b, word[2 * i], e->i64, "");
+        V hi = LLVMBuildZExt(e->b, word[2 * i + 1], e->i64, "");
+        out[i] = LLVMBuildOr(e->b, lo, LLVMBuildShl(e->b, hi, LLVMConstInt(e->i64, 32, false), ""), "");
+    }
+    if (several)
+        LLVMBuildAggregateRet(e->b, out, n);
+    else
+        LLVMBuildRet(e->b, kind == LLVMPointerTypeKind ? LLVMBuildIntToPtr(e->b, out[0], type, "") : out[0]);
+}
+
+/* The words of a result. */
+static unsigned
+result_words(struct emit *e, LLVMTypeRef type)
+{
+    if (LLVMGetTypeKind(type) == LLVMStructTypeKind)
+        return 2 * LLVMCountStructElementTypes(type);
+    return type == e->void_ ? 0 : type == e->i32 ? 1 : 2;
+}
+
 bool
 gcn_prepared_body(struct emit *e, V fn)
 {
     const LLVMAttributeIndex index = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
     size_t length;
     const struct gcn_prepared *p = find(e->cpu, LLVMGetValueName2(fn, &length));
-    V param[MOST], word[2 * MOST], out[MOST];
+    V param[MOST], word[2 * MOST];
     LLVMTypeRef returns = LLVMGetReturnType(LLVMGlobalGetValueType(fn));
-    bool several = LLVMGetTypeKind(returns) == LLVMStructTypeKind;
     bool convergent = LLVMGetEnumAttributeAtIndex(fn, index, LLVMGetEnumAttributeKindForName("convergent", 10)) != NULL;
-    unsigned results = several ? LLVMCountStructElementTypes(returns) : 1;
     if (!p || LLVMCountParams(fn) > MOST)
         return false;
     LLVMBasicBlockRef back = LLVMGetInsertBlock(e->b);
     LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
     LLVMGetParams(fn, param);
     unsigned nargs = words_of(e, param, LLVMCountParams(fn), word);
-    if (nargs > MOST || !assembly(e, p, convergent, word, nargs, several ? 2 * results : 1)) {
+    if (nargs > MOST || !assembly(e, p, convergent, word, nargs, result_words(e, returns))) {
         LLVMDeleteBasicBlock(LLVMGetInsertBlock(e->b));
         LLVMPositionBuilderAtEnd(e->b, back);
         return false;
     }
-    for (unsigned i = 0; several && i < results; i++) {         /* of 64 bits each */
-        V lo = LLVMBuildZExt(e->b, word[2 * i], e->i64, "");
-        V hi = LLVMBuildZExt(e->b, word[2 * i + 1], e->i64, "");
-        out[i] = LLVMBuildOr(e->b, lo, LLVMBuildShl(e->b, hi, LLVMConstInt(e->i64, 32, false), ""), "");
-    }
-    if (several)
-        LLVMBuildAggregateRet(e->b, out, results);
-    else
-        LLVMBuildRet(e->b, word[0]);
+    build_return(e, returns, word);
     LLVMPositionBuilderAtEnd(e->b, back);
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     LLVMAddAttributeAtIndex(fn, index, LLVMCreateStringAttribute(e->llvm, EMIT_OVERWRITES, sizeof EMIT_OVERWRITES - 1, p->registers,
                                                                  (unsigned)strlen(p->registers)));
-    for (unsigned i = 0; i < OF_FUNCTION; i++)
-        LLVMAddAttributeAtIndex(fn, index, attribute(e, attributes[i]));
+    for (const char *const *name = p->memory ? stores : computes; *name; name++)
+        LLVMAddAttributeAtIndex(fn, index, attribute(e, *name));
     return true;
 }

@@ -10,6 +10,17 @@ LLVMValueRef gcn_intrinsic(struct emit *e, const char *name, LLVMTypeRef *overlo
 LLVMValueRef gcn_from_lane(struct emit *e, LLVMValueRef v, LLVMValueRef lane);  /* the i32 v of a lane of the same warp */
 LLVMValueRef gcn_ballot(struct emit *e, LLVMValueRef p);                        /* i32: a bit a lane of the warp */
 
+LLVMValueRef gcn_block(struct emit *e, unsigned axis);                          /* i32 %ctaid */
+
+/* amdgcn_loader.c: a variable of eight bytes that whoever loads the code object stores into, mostly an address; the number. It never changes while
+ * a kernel runs, so that a scalar load gets it. */
+LLVMValueRef gcn_loader_variable(struct emit *e, const char *name);
+LLVMValueRef gcn_loader_number(struct emit *e, const char *name);
+bool gcn_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *args, unsigned n, LLVMValueRef *result); /* emit_target */
+
+/* amdgcn_prepared.c: give a function its body, if its machine code is at hand. What it does may depend on nothing but its name. */
+bool gcn_prepared_body(struct emit *e, LLVMValueRef fn);
+
 /* Inline assembly that computes (amdgcn_nan.c): LLVM takes any other for something that may change memory. At most two arguments, the first
  * of the result's type. */
 LLVMValueRef gcn_assembly(LLVMBuilderRef b, const char *text, const char *constraints, LLVMValueRef *args, unsigned n);

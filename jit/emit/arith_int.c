@@ -52,19 +52,31 @@ product24(struct emit *e, V a, V b, unsigned mode, bool is_signed)
     return emit_resize(e, v_lshr(e, p, k_int(e, p, 16)), e->i32, false);
 }
 
+/* a + b or a - b, and whether it leaves the range of unsigned integers. AMD's code generator knows both as one instruction, which LLVM else
+ * makes of them one at a time, looking at the whole block again after each. */
+static V
+add_or_sub(struct emit *e, bool add, V a, V b, V *over)
+{
+    if (e->target == CWJ_TARGET_AMDGCN) {
+        V both = emit_intrinsic(e, add ? "llvm.uadd.with.overflow" : "llvm.usub.with.overflow", (V[]){ a, b }, 2, -1);
+        *over = LLVMBuildExtractValue(e->b, both, 1, "");
+        return LLVMBuildExtractValue(e->b, both, 0, "");
+    }
+    V r = add ? v_add(e, a, b) : v_sub(e, a, b);
+    *over = add ? emit_icmp(e, LLVMIntULT, r, a) : emit_icmp(e, LLVMIntULT, a, b);
+    return r;
+}
+
 /* a + b + carry in; *carry gets the carry out. cin may be NULL. */
 static V
 add_carry(struct emit *e, V a, V b, V cin, V *carry)
 {
-    V s = v_add(e, a, b);
-    V c = emit_icmp(e, LLVMIntULT, s, a);
+    V s = add_or_sub(e, true, a, b, carry), c;
 
     if (cin) {
-        V t = v_add(e, s, emit_resize(e, cin, emit_scalar_type(s), false));
-        c = v_or(e, c, emit_icmp(e, LLVMIntULT, t, s));
-        s = t;
+        s = add_or_sub(e, true, s, emit_resize(e, cin, emit_scalar_type(s), false), &c);
+        *carry = v_or(e, *carry, c);
     }
-    *carry = c;
     return s;
 }
 
@@ -73,13 +85,11 @@ add_carry(struct emit *e, V a, V b, V cin, V *carry)
 static V
 sub_borrow(struct emit *e, V a, V b, V cin, V *carry)
 {
-    V d = v_sub(e, a, b);
-    V c = emit_icmp(e, LLVMIntULT, a, b);
+    V c, c2, d = add_or_sub(e, false, a, b, &c);
 
     if (cin) {
-        V in = emit_resize(e, v_not(e, cin), emit_scalar_type(d), false);
-        c = v_or(e, c, emit_icmp(e, LLVMIntULT, d, in));
-        d = v_sub(e, d, in);
+        d = add_or_sub(e, false, d, emit_resize(e, v_not(e, cin), emit_scalar_type(d), false), &c2);
+        c = v_or(e, c, c2);
     }
     *carry = v_not(e, c);
     return d;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Machine code of functions that matrix products call, made when CUDAway is built (jit/prepare): LLVM takes some 400,000 instructions for
- * each of theirs, every time. Private to jit/. */
+ * Machine code of functions that matrix products and kernels that print call, made when CUDAway is built (jit/prepare): LLVM takes some 400,000
+ * instructions and more for each, every time. Private to jit/. */
 #ifndef CWJ_EMIT_PREPARED_H
 #define CWJ_EMIT_PREPARED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -11,12 +12,13 @@ extern "C" {
 #endif
 
 /* A function in AMD's C calling convention without its first waits and its return, where it is left at its end. It takes and returns integers of 32 or
- * 64 bits in vector registers, has no stack, and leaves the return address and the stack pointer alone. */
+ * 64 bits, or pointers, in vector registers, has no stack, and leaves the return address and the stack pointer alone. */
 struct gcn_prepared {
     const char *cpu, *name;     /* NULL: the list's end */
     const char *registers;      /* what it overwrites, as LLVM calls them */
     const uint32_t *code;
     uint32_t words;
+    bool memory;                /* it reads or writes some; else it computes */
 };
 /* Weak: programs that are not linked with the list (the one that makes it) have their functions compiled. */
 extern const struct gcn_prepared gcn_prepared_functions[] __attribute__((weak));

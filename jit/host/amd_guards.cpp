@@ -35,6 +35,7 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 namespace {
@@ -372,6 +373,22 @@ is_prepared(const llvm::MachineFunction &f)
     return f.getFunction().hasFnAttribute(EMIT_OVERWRITES);
 }
 
+/* What a prepared function overwrites may be named: VGPR0 on, SGPR0 on, VCC, SCC. LLVM's numbers of them are the same for all processors. */
+struct registers {
+    llvm::StringMap<unsigned> number;
+
+    explicit
+    registers(const llvm::TargetRegisterInfo &info)
+    {
+        for (unsigned r = 1; r < info.getNumRegs(); r++) {
+            const char *name = info.getName(r);
+            bool one = (name[0] == 'V' || name[0] == 'S') && !std::strncmp(name + 1, "GPR", 3) && !std::strchr(name, '_');
+            if (one || !std::strcmp(name, "VCC") || !std::strcmp(name, "SCC"))
+                number[name] = r;
+        }
+    }
+};
+
 /* Functions whose body is a piece of inline assembly (jit/emit/amdgcn_prepared.c) carry the registers that it overwrites as an attribute: as operands from
  * the beginning they take LLVM more time than all the rest. So they come in when registers are given out, before what looks at them: which ones to save,
  * where callers may keep values, how many the kernel has. */
@@ -379,25 +396,29 @@ bool
 mark_overwritten(llvm::MachineFunction &f, llvm::Pass &, bool *)
 {
     llvm::SmallVector<llvm::StringRef, 64> names;
-    llvm::StringMap<unsigned> number;
-    const llvm::TargetRegisterInfo &info = *f.getSubtarget().getRegisterInfo();
     if (!is_prepared(f))
         return false;
+    static const registers all(*f.getSubtarget().getRegisterInfo());
     f.getFunction().getFnAttribute(EMIT_OVERWRITES).getValueAsString().split(names, ' ');
-    for (unsigned r = 1; r < info.getNumRegs(); r++) {
-        llvm::StringRef name = info.getName(r);
-        if (name == "VCC" || ((name.starts_with("VGPR") || name.starts_with("SGPR")) && !name.contains('_')))
-            number[name] = r;
-    }
     for (llvm::MachineBasicBlock &b : f)
         for (llvm::MachineInstr &i : b)
             for (unsigned k = 0; i.isInlineAsm() && k < names.size(); k++) {
-                unsigned r = number.lookup(names[k]);
+                unsigned r = all.number.lookup(names[k]);
                 if (!r)
                     llvm::report_fatal_error("prepared code overwrites a register that there is not");
                 i.addOperand(f, llvm::MachineOperand::CreateReg(r, true, true, false, true));
             }
     return true;
+}
+
+/* They save none, and all their callers look at what they overwrite. Without the list of those that functions save, LLVM need not find out which others each
+ * of its 300 overlaps, where there are no other functions. */
+bool
+save_none(llvm::MachineFunction &f, llvm::Pass &, bool *)
+{
+    if (is_prepared(f))
+        f.getRegInfo().setCalleeSavedRegs({});
+    return false;
 }
 
 /* Without that the code would be wrong: an LLVM that names its passes otherwise is not to go on. */
@@ -559,6 +580,7 @@ const guard guards[] = {
     { "Cut long regions for the scheduler", false, "Live Variable Analysis", keeps_all, nullptr, cut_regions, false },
     { "Spread the numbers of instructions", false, scheduler, indexes_needs, nullptr, spread_indexes, false },
     { "Pack the numbers of instructions", true, scheduler, indexes_needs, nullptr, pack_indexes, false },
+    { "Prepared code saves no registers", false, "Finalize ISel and expand pseudo-instructions", keeps_all, nullptr, save_none, false },
     { "Mark registers that prepared code overwrites", false, "Prologue/Epilogue Insertion & Frame Finalization", keeps_all, nullptr, mark_overwritten, false },
     { "Check registers that prepared code overwrites", false, "AMDGPU Assembly Printer", keeps_all, nullptr, check_overwritten, false },
     { "Count registers where they are used", false, "AMDGPU Assembly Printer", keeps_all, nullptr, look_through_instructions, false },

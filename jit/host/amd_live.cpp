@@ -48,7 +48,9 @@ OPEN(PhysRegDef, std::vector<llvm::MachineInstr *> llvm::LiveVariables::*);
 OPEN(PhysRegUse, std::vector<llvm::MachineInstr *> llvm::LiveVariables::*);
 OPEN(DistanceMap, llvm::DenseMap<llvm::MachineInstr *, unsigned> llvm::LiveVariables::*);
 OPEN(runOnInstr, void (llvm::LiveVariables::*)(llvm::MachineInstr &, found &, unsigned));
+OPEN(HandlePhysRegUse, void (llvm::LiveVariables::*)(llvm::Register, llvm::MachineInstr &));
 OPEN(HandlePhysRegDef, void (llvm::LiveVariables::*)(llvm::Register, llvm::MachineInstr *, found &));
+OPEN(UpdatePhysRegDefs, void (llvm::LiveVariables::*)(llvm::MachineInstr &, found &));
 
 /* Invariant: between blocks PhysRegDef and PhysRegUse are as long as there are registers, and empty. */
 class Live : public llvm::LiveVariablesWrapperPass {
@@ -114,8 +116,72 @@ private:
                 if (o.isReg() && o.getReg().isPhysical() && !PART(v, MRI)->isReserved(o.getReg()))
                     for (llvm::MCPhysReg r : PART(v, TRI)->subregs_inclusive(o.getReg()))
                         named.push_back(r);
-            (PART(v, runOnInstr))(i, defined, n);
+            if (i.isCall() && std::any_of(i.operands_begin(), i.operands_end(), [](const llvm::MachineOperand &o) { return o.isRegMask(); }))
+                call(v, i, defined);
+            else
+                (PART(v, runOnInstr))(i, defined, n);
         }
+    }
+
+    /* Reads, then overwrites what its mask says, then writes. LLVM asks for each of the processor's registers whether the mask has it. */
+    void
+    call(llvm::LiveVariables &v, llvm::MachineInstr &i, registers &defined)
+    {
+        llvm::MachineRegisterInfo &info = *PART(v, MRI);
+        for (llvm::MachineOperand &o : i.operands()) {
+            if (!o.isReg() || !o.getReg() || (o.getReg().isPhysical() && info.isReserved(o.getReg())))
+                continue;
+            if (o.isUse())
+                o.setIsKill(false);
+            else
+                o.setIsDead(false);
+            if (o.isUse() && o.readsReg() && o.getReg().isVirtual())
+                v.HandleVirtRegUse(o.getReg(), i.getParent(), i);
+            else if (o.isUse() && o.readsReg())
+                (PART(v, HandlePhysRegUse))(o.getReg(), i);
+        }
+        for (const llvm::MachineOperand &o : i.operands())
+            if (o.isRegMask())
+                overwrite(v, o);
+        for (const llvm::MachineOperand &o : i.operands()) {
+            if (!o.isReg() || !o.isDef() || !o.getReg())
+                continue;
+            if (o.getReg().isVirtual())
+                v.HandleVirtRegDef(o.getReg(), i);
+            else if (!info.isReserved(o.getReg()))
+                (PART(v, HandlePhysRegDef))(o.getReg(), &i, defined);
+        }
+        (PART(v, UpdatePhysRegDefs))(i, defined);
+    }
+
+    /* What the mask has ends where it was last read, or is not read. Where that instruction names it by a part or a tuple nothing is noted, which is as good:
+     * LLVM looks for these, through the hundreds of tuples of each register, in twice the time of all the rest. */
+    void
+    overwrite(llvm::LiveVariables &v, const llvm::MachineOperand &mask)
+    {
+        std::sort(named.begin(), named.end());
+        named.erase(std::unique(named.begin(), named.end()), named.end());
+        for (llvm::MCPhysReg r : named) {
+            llvm::MachineInstr *&read = PART(v, PhysRegUse)[r], *&written = PART(v, PhysRegDef)[r];
+            if (!mask.clobbersPhysReg(r))
+                continue;
+            if (read || written)
+                note_end(read ? *read : *written, r, read);
+            read = written = nullptr;
+        }
+    }
+
+    static void
+    note_end(llvm::MachineInstr &last, llvm::MCPhysReg r, bool read)
+    {
+        for (llvm::MachineOperand &o : last.operands())
+            if (o.isReg() && o.getReg() == r && o.isUse() == read) {
+                if (read)
+                    o.setIsKill(!o.isUndef());
+                else
+                    o.setIsDead();
+                return;
+            }
     }
 
     /* What lives on to here ends here, but for registers that are never allocated and that a block behind this one reads. */

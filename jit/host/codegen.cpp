@@ -3,6 +3,7 @@
 #include "jit/host/codegen.h"
 #include "jit/host/amd_guards.h"
 #include "jit/host/amd_live.h"
+#include "jit/host/amd_loops.h"
 #include "jit/host/lld.h"
 
 #include <llvm/ADT/SmallString.h>
@@ -61,6 +62,8 @@ public:
             delete pass;
             pass = cwj_amd_live_variables();
         }
+        if (amdgcn && name == "Loop Strength Reduction")
+            llvm::legacy::PassManager::add(cwj_amd_loop_users());
         if (amdgcn && unneeded(name))
             delete pass;            /* as the manager does with one that it has already */
         else

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Writes jit/emit/prepared.h's list: the functions that kernels with the usual matrix products call, as this very compiler makes them for each
- * processor.
+ * Writes jit/emit/prepared.h's list: the functions that kernels call for the usual matrix products, and to print, as this very compiler makes them for
+ * each processor.
  *   cwj_prepare OUTPUT.c [PROCESSOR...]
- * A function is taken where all it does is compute with the registers that its callers leave to it; assembly says which those are, the code
- * object has the code. Other processors, and functions that are not taken, are compiled with the kernel as ever. */
+ * A function is taken where all it does is compute with the registers that its callers leave to it, and access memory at addresses that it was
+ * given; assembly says which those are, the code object has the code. Other processors, and functions that are not taken, are compiled with the kernel as ever. */
 #define _GNU_SOURCE
 #include "impl/base/buf.h"
 #include "jit/emit/prepared.h"
@@ -88,6 +88,17 @@ product(struct cw_buf *b, unsigned k, unsigned bits, const char *d, const char *
     cw_buf_finish(&name);
 }
 
+/* A kernel with CUDA's own functions. */
+static void
+runtime_calls(struct cw_buf *b)
+{
+    cw_buf_puts(b, ".extern .func (.param .b32 n) vprintf (.param .b64 format, .param .b64 arguments);\n"
+                   ".extern .func __assertfail (.param .b64 message, .param .b64 file, .param .b32 line, .param .b64 function, .param .b64 size);\n"
+                   ".visible .entry calls(.param .u64 p)\n{\n    .reg .b64 v<4>, address;\n    .reg .b32 n;\n    ld.param.u64 address, [p];\n"
+                   "    ld.global.v2.u64 {v0, v1}, [address];\n    ld.global.v2.u64 {v2, v3}, [address+16];\n    ld.global.u32 n, [address+32];\n"
+                   "    call (n), vprintf, (v0, v1);\n    call __assertfail, (v0, v1, n, v2, v3);\n    ret;\n}\n");
+}
+
 static void
 kernels(struct cw_buf *b)
 {
@@ -98,6 +109,7 @@ kernels(struct cw_buf *b)
     static const unsigned wmma[4] = { 8, 4, 4, 8 };
     char name[96];
     cw_buf_puts(b, ".version 8.7\n.target sm_90\n.address_size 64\n");
+    runtime_calls(b);
     for (unsigned i = 0; i < 4; i++) {
         const char *d = sums[i % 2], *c = sums[i / 2];
         const unsigned quad[4] = { is_f16(d) ? 4 : 8, 2, 2, is_f16(c) ? 4 : 8 }, mixed[4] = { is_f16(d) ? 4 : 8, 8, 8, is_f16(c) ? 4 : 8 };
@@ -132,6 +144,7 @@ kernels(struct cw_buf *b)
 struct function {
     char name[96];
     unsigned waits, returns;            /* instructions of four bytes: waits that it begins with, returns */
+    bool memory;
     uint64_t vgprs[4], sgprs;
     const char *why_not;                /* a line that says why it is not taken */
 };
@@ -179,8 +192,9 @@ starts(const char *line, const char *with)
 static void
 instruction(struct function *f, const char *line, bool *began)
 {
-    static const char *const refused[] = { "scratch_", "buffer_", "flat_", "global_", "s_load", "s_buffer", "s_getpc", "s_swappc", "s_call",
-                                           "v_accvgpr", "v_mfma", "s_setreg", "s_endpgm", "v_writelane" };
+    static const char *const refused[] = { "scratch_", "buffer_load", "buffer_store", "buffer_atomic", "s_load", "s_buffer", "s_getpc", "s_swappc",
+                                           "s_call", "v_accvgpr", "v_mfma", "s_setreg", "s_endpgm", "v_writelane" };
+    static const char *const memory[] = { "flat_", "global_", "buffer_" };
     if (starts(line, "s_setpc_b64 s[30:31]")) {
         f->returns++;
         return;
@@ -190,6 +204,8 @@ instruction(struct function *f, const char *line, bool *began)
     for (unsigned i = 0; i < sizeof refused / sizeof *refused; i++)
         if (starts(line, refused[i]))
             f->why_not = line;
+    for (unsigned i = 0; i < sizeof memory / sizeof *memory; i++)
+        f->memory |= starts(line, memory[i]);
     registers(f, line + strcspn(line, " \n"), line);
 }
 
@@ -201,7 +217,7 @@ next_function(const char **at, struct function *f)
     memset(f, 0, sizeof *f);
     for (const char *line = *at, *end; (end = strchr(line, '\n')); line = end + 1) {
         size_t n = (size_t)(end - line);
-        if (!inside && (starts(line, "cwd_forms_") || starts(line, "mma.") || starts(line, "div.")) && end[-1] == ':' && n < sizeof f->name) {
+        if (!inside && (starts(line, "cwd_") || starts(line, "mma.") || starts(line, "div.")) && end[-1] == ':' && n < sizeof f->name) {
             memcpy(f->name, line, n - 1);
             inside = true;
         } else if (inside && starts(line, ".Lfunc_end")) {
@@ -326,10 +342,10 @@ take_functions(const char *cpu, const struct cw_buf *assembly, const struct cw_b
             return false;
         }
         size_t words = t.words, n = array_of(o, t);
-        cw_buf_printf(&o->entries, "    { \"%s\", \"%s\", \"VCC", cpu, f.name);
+        cw_buf_printf(&o->entries, "    { \"%s\", \"%s\", \"VCC SCC", cpu, f.name);
         list_registers(&o->entries, "VGPR", f.vgprs, 256);
         list_registers(&o->entries, "SGPR", &f.sgprs, 64);
-        cw_buf_printf(&o->entries, "\", code%zu, %zu },\n", n, words);
+        cw_buf_printf(&o->entries, "\", code%zu, %zu, %s },\n", n, words, f.memory ? "true" : "false");
     }
     return true;
 }
@@ -366,7 +382,7 @@ main(int argc, char **argv)
     cw_buf_init(&o.entries);
     cwj_diags_init(&diags);
     kernels(&ptx);
-    const struct cwj_input in = { "products", ptx.data, ptx.size };
+    const struct cwj_input in = { "kernels", ptx.data, ptx.size };
     ok = !ptx.failed && cwj_program_create(&in, 1, false, &p, &diags) == CW_OK;
     for (int i = 2; ok && i < argc; i++) {
         struct cw_buf assembly, object;
@@ -378,7 +394,7 @@ main(int argc, char **argv)
         cw_buf_finish(&assembly);
         cw_buf_finish(&object);
     }
-    cwj_diags_render(&diags, "products", ptx.data, ptx.size, &text);
+    cwj_diags_render(&diags, "kernels", ptx.data, ptx.size, &text);
     fprintf(stderr, "%.*s", (int)text.size, text.size ? text.data : "");
     int result = ok ? write_list(&o, argv[1]) : 1;
     cwj_program_destroy(p);

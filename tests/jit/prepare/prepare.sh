@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# prepare.sh CUDAWAY_CC ARCH...: kernels with matrix products call functions made of prepared code, with and without the optimiser; they have at least
-# the registers that this code uses; and another generation's products, which are not prepared, are compiled. Quotient and remainder of 64-bit numbers
-# are one call, and none where the divisor is a constant or no number has more than 32 bits.
+# prepare.sh CUDAWAY_CC ARCH...: kernels with matrix products, or that print, call functions made of prepared code, with and without the optimiser; they
+# have at least the registers that this code uses; and another generation's products, and what a processor calls that is not prepared, are compiled.
+# Quotient and remainder of 64-bit numbers are one call, and none where the divisor is a constant or no number has more than 32 bits.
 cc=$1
 shift
 dir=$(mktemp -d) || exit 1
@@ -25,6 +25,17 @@ cat > "$dir/in.ptx" <<'PTX'
  ld.global.f64 a, [p]; ld.global.f64 b, [p+8]; ld.global.v2.f64 {c0, c1}, [p+16];
  mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {c0, c1}, {a}, {b}, {c0, c1};
  st.global.v2.f64 [p+16], {c0, c1};
+ ret;
+}
+.extern .func (.param .b32 n) vprintf (.param .b64 format, .param .b64 arguments);
+.extern .func __assertfail (.param .b64 m, .param .b64 f, .param .b32 line, .param .b64 function, .param .b64 size);
+.visible .entry prints(.param .u64 p) {
+ .reg .b64 p; .reg .b32 n; .reg .pred q;
+ ld.param.u64 p, [p];
+ call (n), vprintf, (p, p);
+ setp.lt.s32 q, n, 0; @!q bra done;
+ call __assertfail, (p, p, n, p, p);
+done:
  ret;
 }
 PTX
@@ -71,13 +82,13 @@ body()  # of a function: instructions, and lines of code
 for arch; do
     for level in 0 3; do
         "$cc" --target "$arch" --emit asm -O$level "$dir/in.ptx" -o "$dir/out.s" || exit 1
-        for name in cwd_forms_f16_k16_f32 mma.f64.m8n8k4.0; do
+        for name in cwd_forms_f16_k16_f32 mma.f64.m8n8k4.0 cwd_print_vprintf cwd_print_assertfail; do
             set -- $(body "$dir/out.s" $name)
             if [ "$1" -gt 40 ] || [ "$2" -lt 5 ]; then
                 fail "$arch -O$level: $name has $1 instructions and $2 lines of prepared code"
             fi
         done
-        # It uses v28 or more everywhere; the kernel itself a dozen, and 17 for arguments.
+        # The product uses v28 or more everywhere; the kernel itself a dozen, and 17 for arguments.
         registers=$(awk '$1 == ".amdhsa_next_free_vgpr" { print $2; exit }' "$dir/out.s")
         [ "$registers" -ge 29 ] || fail "$arch -O$level: the kernel has $registers registers"
     done
@@ -93,5 +104,10 @@ for arch; do
     "$cc" --target "$arch" --emit asm --matrix 80 "$dir/in.ptx" -o "$dir/out.s" || exit 1
     set -- $(body "$dir/out.s" mma.k16.f32.f16.f16.f32)
     [ "$1" -gt 100 ] && [ "$2" -eq 0 ] || fail "$arch: the product of another generation has $1 instructions and $2 lines of prepared code"
+done
+"$cc" --target gfx1036 --emit asm "$dir/in.ptx" -o "$dir/out.s" || exit 1
+for name in cwd_forms_f16_k16_f32 cwd_print_vprintf cwd_print_assertfail; do
+    set -- $(body "$dir/out.s" $name)
+    [ "$1" -gt 15 ] && [ "$2" -eq 0 ] || fail "gfx1036: $name has $1 instructions and $2 lines of prepared code"
 done
 exit $status
