@@ -3,6 +3,7 @@
  * table of where each belongs are at the end. */
 #include "jit/host/amd_guards.h"
 #include "jit/emit/prepared.h"
+#include "jit/host/opened.h"
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SetVector.h>
@@ -302,7 +303,7 @@ keeps_branches(llvm::AnalysisUsage &au)
  * kernel. Where there are calls it looks through the instructions. (Not for gfx12: there it takes the scalar registers with the work-group's
  * number, TTMP, for vector registers; LLVM 20 does all that in another way.) */
 bool
-look_through_instructions(llvm::MachineFunction &f, llvm::Pass &, bool *)
+look_through_instructions(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
 {
     if (LLVM_VERSION_MAJOR < 20 && !f.getSubtarget().getCPU().starts_with("gfx12"))
         f.getFrameInfo().setHasCalls(true);
@@ -333,7 +334,7 @@ pin(llvm::MachineFunction &f, llvm::Register r, llvm::Pass &pass)
 }
 
 bool
-pin_spill_lanes(llvm::MachineFunction &f, llvm::Pass &pass, bool *)
+pin_spill_lanes(llvm::MachineFunction &f, llvm::Pass &pass, cwj_amd_notes &)
 {
     const llvm::TargetInstrInfo &info = *f.getSubtarget().getInstrInfo();
     llvm::SmallSetVector<llvm::Register, 8> registers;
@@ -355,14 +356,31 @@ pin_spill_lanes_needs(llvm::AnalysisUsage &au)
 
 /* ... and where one of them is moved, what is compiled is compiled again, with scalar registers in memory. */
 bool
-find_moved_lanes(llvm::MachineFunction &f, llvm::Pass &, bool *found)
+find_moved_lanes(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &notes)
 {
     const llvm::TargetInstrInfo &info = *f.getSubtarget().getInstrInfo();
     for (llvm::MachineBasicBlock &b : f)
         for (llvm::MachineInstr &i : b) {
             llvm::StringRef name = info.getName(i.getOpcode());
-            *found |= name == "WWM_COPY" || name.starts_with("SI_SPILL_WWM_");
+            *notes.moved |= name == "WWM_COPY" || name.starts_with("SI_SPILL_WWM_");
         }
+    return false;
+}
+
+/* There LLVM gives a scalar register's place in memory, which is that of one lane (the wave's first), to a vector register too, where by the order of
+ * the blocks only one of them lives. But lanes that wait at another place of the program have that vector register's values there (LLVM 19). Places of
+ * different stacks are never shared: so scalar registers' are of the one that LLVM has for them, until it lays out the frame and finds them left. */
+bool
+keep_scalars_apart(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
+{
+    const llvm::TargetInstrInfo &info = *f.getSubtarget().getInstrInfo();
+    llvm::MachineFrameInfo &frame = f.getFrameInfo();
+    for (llvm::MachineBasicBlock &b : f)
+        for (llvm::MachineInstr &i : b)
+            if (info.getName(i.getOpcode()).starts_with("SI_SPILL_S"))
+                for (const llvm::MachineOperand &o : i.operands())
+                    if (o.isFI())
+                        frame.setStackID(o.getIndex(), llvm::TargetStackID::SGPRSpill);
     return false;
 }
 #endif
@@ -393,7 +411,7 @@ struct registers {
  * the beginning they take LLVM more time than all the rest. So they come in when registers are given out, before what looks at them: which ones to save,
  * where callers may keep values, how many the kernel has. */
 bool
-mark_overwritten(llvm::MachineFunction &f, llvm::Pass &, bool *)
+mark_overwritten(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
 {
     llvm::SmallVector<llvm::StringRef, 64> names;
     if (!is_prepared(f))
@@ -414,7 +432,7 @@ mark_overwritten(llvm::MachineFunction &f, llvm::Pass &, bool *)
 /* They save none, and all their callers look at what they overwrite. Without the list of those that functions save, LLVM need not find out which others each
  * of its 300 overlaps, where there are no other functions. */
 bool
-save_none(llvm::MachineFunction &f, llvm::Pass &, bool *)
+save_none(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
 {
     if (is_prepared(f))
         f.getRegInfo().setCalleeSavedRegs({});
@@ -423,7 +441,7 @@ save_none(llvm::MachineFunction &f, llvm::Pass &, bool *)
 
 /* Without that the code would be wrong: an LLVM that names its passes otherwise is not to go on. */
 bool
-check_overwritten(llvm::MachineFunction &f, llvm::Pass &, bool *)
+check_overwritten(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
 {
     for (llvm::MachineBasicBlock &b : f)
         for (llvm::MachineInstr &i : b) {
@@ -440,7 +458,7 @@ check_overwritten(llvm::MachineFunction &f, llvm::Pass &, bool *)
  * kernels have blocks of many thousand instructions. Such blocks are cut into regions by an instruction that is none of the processor's ... */
 enum { LONGEST_REGION = 512, LONG_BLOCK = 2 * LONGEST_REGION };
 
-/* Counting walks over all instructions, so not where there are too few registers for any of that length. */
+/* Counting walks over all instructions, so it is done once, and not where there are too few registers for a block of that length. */
 bool
 has_long_block(const llvm::MachineFunction &f)
 {
@@ -458,10 +476,11 @@ find_barrier(const llvm::TargetInstrInfo &info)
 }
 
 bool
-cut_regions(llvm::MachineFunction &f, llvm::Pass &, bool *)
+cut_regions(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &notes)
 {
     if (!has_long_block(f))
         return false;
+    notes.long_blocks.insert(&f.getFunction());
     const llvm::TargetInstrInfo &info = *f.getSubtarget().getInstrInfo();
     const llvm::MCInstrDesc &barrier = info.get(find_barrier(info));
     for (llvm::MachineBasicBlock &b : f) {
@@ -479,18 +498,14 @@ cut_regions(llvm::MachineFunction &f, llvm::Pass &, bool *)
  * place gets a number between its neighbours'; where none is left all behind it move up by a little, as far as numbers are dense, and that was
  * half of all the time for blocks of 8,000. The register allocator, which takes numbers for distances, gets LLVM's own again. */
 using index_list = llvm::simple_ilist<llvm::IndexListEntry>;
-index_list llvm::SlotIndexes::*the_list();       /* private; an explicit instantiation may name it */
-template <index_list llvm::SlotIndexes::*List> struct opened {
-    friend index_list llvm::SlotIndexes::*the_list() { return List; }
-};
-template struct opened<&llvm::SlotIndexes::indexList>;
+OPEN(llvm::SlotIndexes, indexList, index_list llvm::SlotIndexes::*);
 
 bool
-spread_indexes(llvm::MachineFunction &f, llvm::Pass &pass, bool *)
+spread_indexes(llvm::MachineFunction &f, llvm::Pass &pass, cwj_amd_notes &notes)
 {
-    if (!has_long_block(f))
+    if (!notes.long_blocks.contains(&f.getFunction()))
         return false;
-    index_list &list = pass.getAnalysis<llvm::SlotIndexesWrapperPass>().getSI().*the_list();
+    index_list &list = PART(pass.getAnalysis<llvm::SlotIndexesWrapperPass>().getSI(), indexList);
     const size_t most = size_t(1) << 31, distance = std::clamp(most / (list.size() + 1) & ~size_t(3), size_t(llvm::SlotIndex::InstrDist), size_t(4096));
     unsigned index = 0;
     for (llvm::IndexListEntry &e : list) {
@@ -501,9 +516,9 @@ spread_indexes(llvm::MachineFunction &f, llvm::Pass &pass, bool *)
 }
 
 bool
-pack_indexes(llvm::MachineFunction &f, llvm::Pass &pass, bool *)
+pack_indexes(llvm::MachineFunction &f, llvm::Pass &pass, cwj_amd_notes &notes)
 {
-    if (has_long_block(f))
+    if (notes.long_blocks.contains(&f.getFunction()))
         pass.getAnalysis<llvm::SlotIndexesWrapperPass>().getSI().packIndexes();
     return false;
 }
@@ -521,14 +536,17 @@ keeps_all(llvm::AnalysisUsage &au)
     au.setPreservesAll();
 }
 
+/* Where a guard belongs: everywhere; where scalar registers go into lanes, and somebody is to be told of moved ones; where they go to memory. */
+enum when { ALWAYS, LANES, MEMORY };
+
 struct guard {
     const char *name;           /* as LLVM's messages have it */
     bool after;                 /* behind the pass `at`, not before it */
     const char *at;             /* one of LLVM's passes */
     void (*needs)(llvm::AnalysisUsage &au);
     bool (*function)(llvm::Function &f, llvm::Pass &pass);      /* one of these two: what it does, and whether that changed something */
-    bool (*machine)(llvm::MachineFunction &f, llvm::Pass &pass, bool *moved);
-    bool lanes;                 /* only where there is somebody to be told of moved lanes */
+    bool (*machine)(llvm::MachineFunction &f, llvm::Pass &pass, cwj_amd_notes &notes);
+    enum when when;
 };
 
 class Guard : public llvm::FunctionPass {
@@ -547,7 +565,7 @@ char Guard::ID;
 
 class MachineGuard : public llvm::MachineFunctionPass {
 public:
-    MachineGuard(const guard &g, bool *moved) : llvm::MachineFunctionPass(ID), g(g), moved(moved) {}
+    MachineGuard(const guard &g, cwj_amd_notes &notes) : llvm::MachineFunctionPass(ID), g(g), notes(notes) {}
     llvm::StringRef getPassName() const override { return g.name; }
 
     void
@@ -557,12 +575,12 @@ public:
         llvm::MachineFunctionPass::getAnalysisUsage(au);
     }
 
-    bool runOnMachineFunction(llvm::MachineFunction &f) override { return g.machine(f, *this, moved); }
+    bool runOnMachineFunction(llvm::MachineFunction &f) override { return g.machine(f, *this, notes); }
 
 private:
     static char ID;
     const guard &g;
-    bool *moved;
+    cwj_amd_notes &notes;
 };
 
 char MachineGuard::ID;
@@ -571,37 +589,38 @@ const char scheduler[] = "Machine Instruction Scheduler";
 const char irreducible[] = "Convert irreducible control-flow into natural loops";
 
 const guard guards[] = {
-    { "Settle undefined values of PHIs", false, "AMDGPU Rewrite Undef for PHI", settle_undef_needs, settle_undef, nullptr, false },
-    { "Split carries of sums", false, irreducible, keeps_branches, split_carries, nullptr, false },
-    { "Split sums of byte products", false, irreducible, keeps_branches, split_byte_sums, nullptr, false },
+    { "Settle undefined values of PHIs", false, "AMDGPU Rewrite Undef for PHI", settle_undef_needs, settle_undef, nullptr, ALWAYS },
+    { "Split carries of sums", false, irreducible, keeps_branches, split_carries, nullptr, ALWAYS },
+    { "Split sums of byte products", false, irreducible, keeps_branches, split_byte_sums, nullptr, ALWAYS },
 #if LLVM_VERSION_MAJOR >= 20
-    { "Split edges to several entries of a loop", false, irreducible, split_entries_needs, split_entries, nullptr, false },
+    { "Split edges to several entries of a loop", false, irreducible, split_entries_needs, split_entries, nullptr, ALWAYS },
 #endif
-    { "Cut long regions for the scheduler", false, "Live Variable Analysis", keeps_all, nullptr, cut_regions, false },
-    { "Spread the numbers of instructions", false, scheduler, indexes_needs, nullptr, spread_indexes, false },
-    { "Pack the numbers of instructions", true, scheduler, indexes_needs, nullptr, pack_indexes, false },
-    { "Prepared code saves no registers", false, "Finalize ISel and expand pseudo-instructions", keeps_all, nullptr, save_none, false },
-    { "Mark registers that prepared code overwrites", false, "Prologue/Epilogue Insertion & Frame Finalization", keeps_all, nullptr, mark_overwritten, false },
-    { "Check registers that prepared code overwrites", false, "AMDGPU Assembly Printer", keeps_all, nullptr, check_overwritten, false },
-    { "Count registers where they are used", false, "AMDGPU Assembly Printer", keeps_all, nullptr, look_through_instructions, false },
+    { "Cut long regions for the scheduler", false, "Live Variable Analysis", keeps_all, nullptr, cut_regions, ALWAYS },
+    { "Spread the numbers of instructions", false, scheduler, indexes_needs, nullptr, spread_indexes, ALWAYS },
+    { "Pack the numbers of instructions", true, scheduler, indexes_needs, nullptr, pack_indexes, ALWAYS },
+    { "Prepared code saves no registers", false, "Finalize ISel and expand pseudo-instructions", keeps_all, nullptr, save_none, ALWAYS },
+    { "Mark registers that prepared code overwrites", false, "Prologue/Epilogue Insertion & Frame Finalization", keeps_all, nullptr, mark_overwritten, ALWAYS },
+    { "Check registers that prepared code overwrites", false, "AMDGPU Assembly Printer", keeps_all, nullptr, check_overwritten, ALWAYS },
+    { "Count registers where they are used", false, "AMDGPU Assembly Printer", keeps_all, nullptr, look_through_instructions, ALWAYS },
 #if LLVM_VERSION_MAJOR < 20
-    { "Pin registers with scalar ones in their lanes", true, "SI lower SGPR spill instructions", pin_spill_lanes_needs, nullptr, pin_spill_lanes, true },
-    { "Find moved registers with scalar ones in their lanes", false, "SI Lower WWM Copies", keeps_all, nullptr, find_moved_lanes, true },
+    { "Pin registers with scalar ones in their lanes", true, "SI lower SGPR spill instructions", pin_spill_lanes_needs, nullptr, pin_spill_lanes, LANES },
+    { "Find moved registers with scalar ones in their lanes", false, "SI Lower WWM Copies", keeps_all, nullptr, find_moved_lanes, LANES },
+    { "Keep places of scalar registers apart", false, "Stack Slot Coloring", keeps_all, nullptr, keep_scalars_apart, MEMORY },
 #endif
 };
 
 } // namespace
 
 void
-cwj_amd_guards(llvm::legacy::PassManagerBase &passes, llvm::StringRef name, bool after, bool *moved)
+cwj_amd_guards(llvm::legacy::PassManagerBase &passes, llvm::StringRef name, bool after, cwj_amd_notes &notes)
 {
     for (const guard &g : guards) {
-        if (g.after != after || name != g.at || (g.lanes && !moved))
+        if (g.after != after || name != g.at || (g.when != ALWAYS && g.when != (notes.moved ? LANES : MEMORY)))
             continue;
         if (g.function)
             passes.add(new Guard(g));
         else
-            passes.add(new MachineGuard(g, moved));
+            passes.add(new MachineGuard(g, notes));
     }
 }
 

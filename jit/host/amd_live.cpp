@@ -6,6 +6,7 @@
  * What is done with an instruction, and with a register at the end of a block, is LLVM's own; only the walk over the function is here. The
  * results are the same: so are the object files, to the byte. */
 #include "jit/host/amd_live.h"
+#include "jit/host/opened.h"
 
 #include <llvm/ADT/DepthFirstIterator.h>
 #include <llvm/ADT/SmallSet.h>
@@ -21,19 +22,6 @@
 
 namespace {
 
-/* LLVM has the parts of the analysis private. Explicit instantiations may name them: each makes a function that gives out one. */
-template <typename Part, typename Part::pointer Member> struct opened {
-    friend typename Part::pointer reach(Part) { return Member; }
-};
-
-#define OPEN(name, ...)                                                                                                                     \
-    struct name##_part {                                                                                                                    \
-        using pointer = __VA_ARGS__;                                                                                                        \
-        friend pointer reach(name##_part);                                                                                                  \
-    };                                                                                                                                      \
-    template struct opened<name##_part, &llvm::LiveVariables::name>
-#define PART(v, name) ((v).*reach(name##_part()))
-
 #if LLVM_VERSION_MAJOR < 22
 using registers = llvm::SmallVector<unsigned, 4>;
 #else
@@ -41,16 +29,16 @@ using registers = llvm::SmallVector<llvm::Register, 4>;
 #endif
 using found = llvm::SmallVectorImpl<registers::value_type>;
 
-OPEN(MF, llvm::MachineFunction *llvm::LiveVariables::*);
-OPEN(MRI, llvm::MachineRegisterInfo *llvm::LiveVariables::*);
-OPEN(TRI, const llvm::TargetRegisterInfo *llvm::LiveVariables::*);
-OPEN(PhysRegDef, std::vector<llvm::MachineInstr *> llvm::LiveVariables::*);
-OPEN(PhysRegUse, std::vector<llvm::MachineInstr *> llvm::LiveVariables::*);
-OPEN(DistanceMap, llvm::DenseMap<llvm::MachineInstr *, unsigned> llvm::LiveVariables::*);
-OPEN(runOnInstr, void (llvm::LiveVariables::*)(llvm::MachineInstr &, found &, unsigned));
-OPEN(HandlePhysRegUse, void (llvm::LiveVariables::*)(llvm::Register, llvm::MachineInstr &));
-OPEN(HandlePhysRegDef, void (llvm::LiveVariables::*)(llvm::Register, llvm::MachineInstr *, found &));
-OPEN(UpdatePhysRegDefs, void (llvm::LiveVariables::*)(llvm::MachineInstr &, found &));
+OPEN(llvm::LiveVariables, MF, llvm::MachineFunction *llvm::LiveVariables::*);
+OPEN(llvm::LiveVariables, MRI, llvm::MachineRegisterInfo *llvm::LiveVariables::*);
+OPEN(llvm::LiveVariables, TRI, const llvm::TargetRegisterInfo *llvm::LiveVariables::*);
+OPEN(llvm::LiveVariables, PhysRegDef, std::vector<llvm::MachineInstr *> llvm::LiveVariables::*);
+OPEN(llvm::LiveVariables, PhysRegUse, std::vector<llvm::MachineInstr *> llvm::LiveVariables::*);
+OPEN(llvm::LiveVariables, DistanceMap, llvm::DenseMap<llvm::MachineInstr *, unsigned> llvm::LiveVariables::*);
+OPEN(llvm::LiveVariables, runOnInstr, void (llvm::LiveVariables::*)(llvm::MachineInstr &, found &, unsigned));
+OPEN(llvm::LiveVariables, HandlePhysRegUse, void (llvm::LiveVariables::*)(llvm::Register, llvm::MachineInstr &));
+OPEN(llvm::LiveVariables, HandlePhysRegDef, void (llvm::LiveVariables::*)(llvm::Register, llvm::MachineInstr *, found &));
+OPEN(llvm::LiveVariables, UpdatePhysRegDefs, void (llvm::LiveVariables::*)(llvm::MachineInstr &, found &));
 
 /* Invariant: between blocks PhysRegDef and PhysRegUse are as long as there are registers, and empty. */
 class Live : public llvm::LiveVariablesWrapperPass {

@@ -48,7 +48,7 @@ namespace {
  * Names that an LLVM does not know leave nothing out. */
 class Passes : public llvm::legacy::PassManager {
 public:
-    Passes(bool amdgcn, bool divisions, bool together, bool *moved) : amdgcn(amdgcn), divisions(divisions), together(together), moved(moved) {}
+    Passes(bool amdgcn, bool divisions, bool together, bool *moved) : amdgcn(amdgcn), divisions(divisions), together(together), notes{ moved, {} } {}
 
     void
     add(llvm::Pass *pass) override
@@ -57,7 +57,7 @@ public:
         if (together && begins_stage(name))
             llvm::legacy::PassManager::add(llvm::createBarrierNoopPass());
         if (amdgcn)
-            cwj_amd_guards(*this, name, false, moved);
+            cwj_amd_guards(*this, name, false, notes);
         if (amdgcn && name == "Live Variable Analysis") {
             delete pass;
             pass = cwj_amd_live_variables();
@@ -69,7 +69,7 @@ public:
         else
             llvm::legacy::PassManager::add(pass);
         if (amdgcn)
-            cwj_amd_guards(*this, name, true, moved);
+            cwj_amd_guards(*this, name, true, notes);
     }
 
 private:
@@ -114,7 +114,8 @@ private:
                name == "SI insert wait instructions";
     }
 
-    bool amdgcn, divisions, together, *moved;
+    bool amdgcn, divisions, together;
+    cwj_amd_notes notes;
     unsigned cse = 0;
 };
 
