@@ -24,6 +24,37 @@ gcn_assembly(LLVMBuilderRef b, const char *text, const char *constraints, V *arg
     return call;
 }
 
+V
+gcn_in_vector(LLVMBuilderRef b, V v)
+{
+    LLVMTypeRef type = LLVMTypeOf(v), i32 = LLVMInt32TypeInContext(LLVMGetTypeContext(type));
+    bool wide = LLVMGetTypeKind(type) == LLVMDoubleTypeKind;
+    LLVMTypeRef word = wide ? LLVMInt64TypeInContext(LLVMGetTypeContext(type)) : i32;
+    V zero = LLVMConstInt(i32, 0, false);
+
+    zero = gcn_assembly(b, "v_mov_b32 $0, $1", "=v,i", &zero, 1);
+    if (wide)
+        zero = LLVMBuildZExt(b, zero, word, "");
+    return LLVMBuildBitCast(b, LLVMBuildOr(b, LLVMBuildBitCast(b, v, word, ""), zero, ""), type, "");
+}
+
+LLVMBasicBlockRef
+gcn_branch_rare(LLVMBuilderRef b, LLVMModuleRef m, bool wave64, V any, LLVMBasicBlockRef done, const char *name)
+{
+    LLVMContextRef c = LLVMGetModuleContext(m);
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(c), word = wave64 ? LLVMInt64TypeInContext(c) : i32;
+    LLVMBasicBlockRef some = LLVMAppendBasicBlockInContext(c, LLVMGetBasicBlockParent(done), name);
+    unsigned id = LLVMLookupIntrinsicID("llvm.amdgcn.ballot", 18);
+
+    V lanes = LLVMBuildCall2(b, LLVMIntrinsicGetType(c, id, &word, 1), LLVMGetIntrinsicDeclaration(m, id, &word, 1), &any, 1, "");
+    V br = LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, lanes, LLVMConstNull(word), ""), some, done);
+    LLVMMetadataRef weights[3] = { LLVMMDStringInContext2(c, "branch_weights", 14), LLVMValueAsMetadata(LLVMConstInt(i32, 1, false)),
+                                   LLVMValueAsMetadata(LLVMConstInt(i32, 100000, false)) };
+    LLVMSetMetadata(br, LLVMGetMDKindIDInContext(c, "prof", 4), LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, weights, 3)));
+    LLVMPositionBuilderAtEnd(b, some);
+    return some;
+}
+
 /* Operations that share a test: their operands stay in registers until it. */
 enum { GROUP = 12 };
 
@@ -176,26 +207,12 @@ exactly(struct nan64 *p, V v, V *exact)
     return LLVMBuildSelect(p->b, is_nan(p, o[1], o[1]), quieted(p, o[1]), r, "");
 }
 
-/* The value in a vector register: one for all lanes would be read out of there in the path without NaN too. */
-static V
-in_vector(struct nan64 *p, V v)
-{
-    LLVMTypeRef i64 = LLVMInt64TypeInContext(p->llvm);
-    V zero = LLVMConstInt(LLVMInt32TypeInContext(p->llvm), 0, false);
-
-    zero = LLVMBuildZExt(p->b, gcn_assembly(p->b, "v_mov_b32 $0, $1", "=v,i", &zero, 1), i64, "");
-    return LLVMBuildBitCast(p->b, LLVMBuildOr(p->b, LLVMBuildBitCast(p->b, v, i64, ""), zero, ""), LLVMTypeOf(v), "");
-}
-
 /* Branch to a new block where one of the first n values is NaN in a lane of the wave; the builder goes there. Returns the block that `at`
  * begins from now on. */
 static LLVMBasicBlockRef
 branch(struct nan64 *p, V *test, unsigned n, V at)
 {
-    LLVMTypeRef word = p->wave64 ? LLVMInt64TypeInContext(p->llvm) : LLVMInt32TypeInContext(p->llvm), i32 = LLVMInt32TypeInContext(p->llvm);
     LLVMBasicBlockRef from = LLVMGetInstructionParent(at), done = emit_split_block(at);
-    LLVMBasicBlockRef some = LLVMAppendBasicBlockInContext(p->llvm, LLVMGetBasicBlockParent(from), "nan");
-    unsigned id = LLVMLookupIntrinsicID("llvm.amdgcn.ballot", 18);
     V any = NULL;
 
     LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(from));
@@ -204,12 +221,7 @@ branch(struct nan64 *p, V *test, unsigned n, V at)
         V two = is_nan(p, test[i], test[i + 1 < n ? i + 1 : i]);
         any = any ? LLVMBuildOr(p->b, any, two, "") : two;
     }
-    V lanes = LLVMBuildCall2(p->b, LLVMIntrinsicGetType(p->llvm, id, &word, 1), LLVMGetIntrinsicDeclaration(p->module, id, &word, 1), &any, 1, "");
-    V br = LLVMBuildCondBr(p->b, LLVMBuildICmp(p->b, LLVMIntNE, lanes, LLVMConstNull(word), ""), some, done);
-    LLVMMetadataRef weights[3] = { LLVMMDStringInContext2(p->llvm, "branch_weights", 14), LLVMValueAsMetadata(LLVMConstInt(i32, 1, false)),
-                                   LLVMValueAsMetadata(LLVMConstInt(i32, 100000, false)) };
-    LLVMSetMetadata(br, LLVMGetMDKindIDInContext(p->llvm, "prof", 4), LLVMMetadataAsValue(p->llvm, LLVMMDNodeInContext2(p->llvm, weights, 3)));
-    LLVMPositionBuilderAtEnd(p->b, some);
+    gcn_branch_rare(p->b, p->module, p->wave64, any, done, "nan");
     return done;
 }
 
@@ -260,7 +272,7 @@ end_group(struct nan64 *p, V at)
             exact[i] = out[i] || covered[i] ? exactly(p, p->value[i], exact) : number(p, p->value[i]);
         for (unsigned i = 0; i < p->n; i++)
             if (out[i])
-                exact[i] = in_vector(p, exact[i]);
+                exact[i] = gcn_in_vector(p->b, exact[i]);
         LLVMBuildBr(p->b, done);
         LLVMPositionBuilderBefore(p->b, at);
         for (unsigned i = 0; i < p->n; i++) {

@@ -106,6 +106,21 @@ flush_before_rounding(struct emit *e, ptx_op op, unsigned round, V r, V a, V b, 
     return phi;
 }
 
+/* The same by a mark, if there is one for the operation. */
+static bool
+mark_flush(struct emit *e, const struct ptx_inst *in, ptx_type t, V *r, V a, V b, V c)
+{
+    if ((t != PTX_F32 && t != PTX_F32X2) || !fp_marks_flush(e, *r) || (in->round != PTX_RND_NONE && in->round != PTX_RN))
+        return false;
+    switch (in->op) {
+    case PTX_OP_ADD: *r = fp_mark_flush(e, FP_FLUSH_ADD, *r, a, b, NULL); return true;
+    case PTX_OP_SUB: *r = fp_mark_flush(e, FP_FLUSH_ADD, *r, a, LLVMBuildFNeg(e->b, b, ""), NULL); return true;
+    case PTX_OP_MUL: *r = fp_mark_flush(e, FP_FLUSH_MUL, *r, a, b, NULL); return true;
+    case PTX_OP_FMA: case PTX_OP_MAD: *r = fp_mark_flush(e, FP_FLUSH_FMA, *r, a, b, c); return true;
+    default: return false;
+    }
+}
+
 static V
 one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
 {
@@ -139,7 +154,8 @@ one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
     case PTX_OP_DIV:
         if (in->flags & (PTX_F_APPROX | PTX_F_FULL)) {
             V factor[2], r = fp_div_approx(e, a, b, in->flags & PTX_F_FULL, ftz, factor);
-            return ftz ? flush_before_rounding(e, PTX_OP_MUL, PTX_RN, r, factor[0], factor[1], NULL) : r;
+            return !ftz ? r : fp_marks_flush(e, r) ? fp_mark_flush(e, FP_FLUSH_MUL, r, factor[0], factor[1], NULL)
+                                                   : flush_before_rounding(e, PTX_OP_MUL, PTX_RN, r, factor[0], factor[1], NULL);
         }
         return fp_div(e, a, b, in->round, ftz);
     case PTX_OP_RCP:
@@ -268,6 +284,8 @@ emit_float(struct emit *e, const struct ptx_inst *in)
     for (unsigned k = 0; k < r.n; k++) {
         V a = s[0].v[k], b = n > 1 ? s[1].v[k] : NULL, c = n > 2 ? s[2].v[k] : NULL;
         r.v[k] = one_op(e, in, t, a, b, c);
+        if (in->flags & PTX_F_FTZ && mark_flush(e, in, t, &r.v[k], a, b, c))
+            continue;
         if (inexact && in->flags & PTX_F_FTZ && !(in->flags & (PTX_F_APPROX | PTX_F_FULL)) && (t == PTX_F32 || t == PTX_F32X2))
             r.v[k] = flush_before_rounding(e, in->op, in->round, r.v[k], a, b, c);
     }

@@ -31,6 +31,17 @@ LLVMValueRef fp_quiet(struct emit *e, LLVMValueRef v);                  /* f64: 
 /* amdgcn: r, an f64 result, with a mark: where r is NaN, it is the one of a, b or (not NULL) c that an H200 gives. emit_place_nan64
  * makes code of it. */
 LLVMValueRef fp_mark_nan64(struct emit *e, LLVMValueRef r, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
+/* amdgcn: a mark on the f32 r, which stands for r with its subnormals made zeros of the same sign: any value; one that is known not to be
+ * subnormal; or the result of the operation on a, b and c, rounded to nearest, whose operands are none and which is zero where it is subnormal when it is
+ * rounded as if exponents had no end. emit_place_flushes makes code of it. */
+enum fp_flush_mark { FP_FLUSH, FP_FLUSHED, FP_FLUSH_ADD, FP_FLUSH_MUL, FP_FLUSH_FMA };
+#define FP_FLUSH_MARK "cwj.flush"      /* what their names begin with */
+LLVMValueRef fp_mark_flush(struct emit *e, enum fp_flush_mark kind, LLVMValueRef r, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
+bool fp_marks_flush(struct emit *e, LLVMValueRef v);                    /* is v to get such marks? */
+extern const struct fp_flush_marks {    /* by their kind */
+    const char *name;
+    unsigned operands;                  /* behind the result */
+} fp_flush_marks[];
 LLVMValueRef fp_saturate(struct emit *e, LLVMValueRef v);               /* to [+0, 1], NaN to +0 */
 LLVMValueRef fp_relu(struct emit *e, LLVMValueRef v);                   /* negative to +0, NaN stays */
 LLVMValueRef fp_as_int(struct emit *e, LLVMValueRef v);                 /* the bits */

@@ -2,6 +2,8 @@
  * Float operands in and out: packing, flushing of subnormals, saturation, canonical NaN. */
 #include "jit/emit/fp_private.h"
 
+#include <string.h>
+
 typedef LLVMValueRef V;
 
 V
@@ -59,6 +61,8 @@ V
 fp_flush(struct emit *e, V v, ptx_type t)
 {
     bool wide = emit_scalar_type(v) == e->f64;
+    if (t != PTX_F16 && t != PTX_F16X2 && fp_marks_flush(e, v))
+        return fp_mark_flush(e, FP_FLUSH, v, NULL, NULL, NULL);
     return fp_flush_below(e, v, t == PTX_F16 || t == PTX_F16X2 ? 0x1p-14 : wide ? 0x1p-1022 : 0x1p-126);
 }
 
@@ -91,6 +95,43 @@ fp_mark_nan64(struct emit *e, V r, V a, V b, V c)
     if (!f)
         f = LLVMAddFunction(e->module, c ? FP_MARK_3 : FP_MARK_2, type);
     return LLVMBuildCall2(e->b, type, f, (V[]){ r, a, b, c }, n, "");
+}
+
+const struct fp_flush_marks fp_flush_marks[] = {
+    [FP_FLUSH] = { FP_FLUSH_MARK, 0 }, [FP_FLUSHED] = { FP_FLUSH_MARK "ed", 0 }, [FP_FLUSH_ADD] = { FP_FLUSH_MARK ".add", 2 },
+    [FP_FLUSH_MUL] = { FP_FLUSH_MARK ".mul", 2 }, [FP_FLUSH_FMA] = { FP_FLUSH_MARK ".fma", 3 },
+};
+
+bool
+fp_marks_flush(struct emit *e, V v)
+{
+    return e->target == CWJ_TARGET_AMDGCN && LLVMTypeOf(v) == e->f32;
+}
+
+V
+fp_mark_flush(struct emit *e, enum fp_flush_mark kind, V r, V a, V b, V c)
+{
+    static const char *const attributes[] = { "memory", "nounwind", "willreturn" };
+    LLVMTypeRef t[4] = { e->f32, e->f32, e->f32, e->f32 };
+    unsigned n = 1 + fp_flush_marks[kind].operands;
+    LLVMTypeRef type = LLVMFunctionType(e->f32, t, n, false);
+    V f = LLVMGetNamedFunction(e->module, fp_flush_marks[kind].name);
+
+    if (!f) {
+        f = LLVMAddFunction(e->module, fp_flush_marks[kind].name, type);
+        for (unsigned i = 0; i < 3; i++)
+            LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                    LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(attributes[i], strlen(attributes[i])), 0));
+    }
+    return LLVMBuildCall2(e->b, type, f, (V[]){ r, a, b, c }, n, "");
+}
+
+bool
+emit_is_flush_mark(V v)
+{
+    size_t length;
+    V f = LLVMIsACallInst(v) ? LLVMGetCalledValue(v) : NULL;
+    return f && LLVMIsAFunction(f) && !strncmp(LLVMGetValueName2(f, &length), FP_FLUSH_MARK, sizeof FP_FLUSH_MARK - 1);
 }
 
 V
@@ -185,7 +226,10 @@ fp_dst(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t, struct
                 v = fp_flush_below(e, v, f16 ? 0x1p-14 * (1 - 0x1p-12) : 0x1p-126);
             r[k] = fp_to_small(e, v, f16 ? FP_F16 : FP_BF16, PTX_RN, false);
         } else {
-            r[k] = in->flags & PTX_F_FTZ && t != PTX_F64 && !unit_flushes(e, in, t) ? fp_flush(e, v, t) : v;
+            bool ftz = in->flags & PTX_F_FTZ && t != PTX_F64, flushed = ftz && unit_flushes(e, in, t);
+            r[k] = ftz && !flushed ? fp_flush(e, v, t) : v;
+            if (flushed && fp_marks_flush(e, v))
+                r[k] = fp_mark_flush(e, FP_FLUSHED, v, NULL, NULL, NULL);
         }
     }
     if (p->n == 1)

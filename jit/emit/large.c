@@ -25,6 +25,15 @@ is_intrinsic(V v, const char *name)
     return is && !strncmp(is, name, strlen(name));
 }
 
+/* Two flushes of one value are the same. */
+static bool
+same(V a, V b)
+{
+    if (emit_is_flush_mark(a) && emit_is_flush_mark(b) && LLVMGetCalledValue(a) == LLVMGetCalledValue(b) && LLVMGetNumArgOperands(a) == 1)
+        return LLVMGetOperand(a, 0) == LLVMGetOperand(b, 0);
+    return a == b;
+}
+
 /* Is v at least `least`, or a NaN? least: 0, or the least normal number. */
 static bool
 at_least(V v, double least, unsigned depth)
@@ -34,17 +43,19 @@ at_least(V v, double least, unsigned depth)
     if (depth == DEPTH)
         return false;
     depth++;
+    if (emit_is_flush_mark(v))          /* what is as large is not flushed */
+        return at_least(LLVMGetOperand(v, 0), least, depth);
     if (LLVMIsASelectInst(v)) {         /* the emitter's canonical NaN */
         V nan = LLVMGetOperand(v, 1), c = LLVMGetOperand(v, 0);
         return LLVMIsAFCmpInst(c) && LLVMGetFCmpPredicate(c) == LLVMRealUNO && LLVMIsConstant(nan) && at_least(LLVMGetOperand(v, 2), least, depth);
     }
     if (is_intrinsic(v, "llvm.fma."))
-        return LLVMGetOperand(v, 0) == LLVMGetOperand(v, 1) && at_least(LLVMGetOperand(v, 2), least, depth);
+        return same(LLVMGetOperand(v, 0), LLVMGetOperand(v, 1)) && at_least(LLVMGetOperand(v, 2), least, depth);
     if (!LLVMIsABinaryOperator(v))
         return false;
     V a = LLVMGetOperand(v, 0), b = LLVMGetOperand(v, 1);
     if (LLVMGetInstructionOpcode(v) == LLVMFMul)
-        return least == 0 && a == b;
+        return least == 0 && same(a, b);
     return LLVMGetInstructionOpcode(v) == LLVMFAdd &&
            ((at_least(a, least, depth) && at_least(b, 0, depth)) || (at_least(a, 0, depth) && at_least(b, least, depth)));
 }

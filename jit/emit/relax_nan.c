@@ -109,6 +109,8 @@ passes_on(V user)
     case LLVMPHI: case LLVMSelect: case LLVMExtractElement: case LLVMInsertElement: case LLVMShuffleVector: case LLVMFreeze:
     case LLVMFNeg:
         return is_f32(user);
+    case LLVMCall:
+        return emit_is_flush_mark(user);
     default:
         return false;
     }
@@ -368,7 +370,7 @@ find_observed(struct pass *p, V fn)
         V v = p->stack[--p->depth];
         if (canonicalised(v) || !(passes_on(v) || LLVMIsABitCastInst(v) || set_has(&p->words, v)))
             continue;               /* what goes in there does not come out as it was */
-        for (int k = 0; k < LLVMGetNumOperands(v); k++)
+        for (int k = 0; k < (emit_is_flush_mark(v) ? 1 : LLVMGetNumOperands(v)); k++)
             observe(p, LLVMGetOperand(v, (unsigned)k));
     }
 }

@@ -442,6 +442,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
         if (amdgcn) {
             emit_place_nan64(m, gfx == 9);
             emit_use_large(m);
+            emit_place_flushes(m, gfx == 9);
             cwj_amd_divide(m, tm);
         }
         return amdgcn ? drop_unreached(m, tm, diags) : CW_OK;
@@ -460,6 +461,8 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
             emit_use_large(m);
         if (r == CW_OK)
             emit_relax_nan(m);      /* while the emitter's pattern is still as it was written */
+        if (r == CW_OK && amdgcn)
+            emit_place_flushes(m, gfx == 9);
     }
     if (r == CW_OK)
         r = cwj_llvm_check(LLVMRunPasses(m, pipeline(m, opt_level, amdgcn && emit_mark_loops(m)), tm, o), "optimising", diags);
