@@ -151,7 +151,8 @@ gcn_prepared_body(struct emit *e, V fn)
     }
     build_return(e, returns, word);
     LLVMPositionBuilderAtEnd(e->b, back);
-    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    LLVMSetLinkage(fn, LLVMExternalLinkage);            /* until it is optimised (jit/host/llvm.c): no arguments are constants to it */
+    LLVMSetVisibility(fn, LLVMHiddenVisibility);
     LLVMAddAttributeAtIndex(fn, index, LLVMCreateStringAttribute(e->llvm, EMIT_OVERWRITES, sizeof EMIT_OVERWRITES - 1, p->registers,
                                                                  (unsigned)strlen(p->registers)));
     for (const char *const *name = p->memory ? stores : computes; *name; name++)

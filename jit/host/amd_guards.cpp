@@ -18,6 +18,7 @@
 #include <llvm/CodeGen/MachineFunctionPass.h>
 #include <llvm/CodeGen/MachineInstrBuilder.h>
 #include <llvm/CodeGen/MachineRegisterInfo.h>
+#include <llvm/CodeGen/RegisterUsageInfo.h>
 #include <llvm/CodeGen/SlotIndexes.h>
 #include <llvm/CodeGen/TargetInstrInfo.h>
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
@@ -33,6 +34,7 @@
 #include <llvm/Pass.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/KnownBits.h>
+#include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <algorithm>
@@ -407,50 +409,103 @@ struct registers {
     }
 };
 
+std::vector<unsigned>
+overwritten(const llvm::MachineFunction &f)
+{
+    static const registers all(*f.getSubtarget().getRegisterInfo());
+    llvm::SmallVector<llvm::StringRef, 64> names;
+    std::vector<unsigned> numbers;
+    f.getFunction().getFnAttribute(EMIT_OVERWRITES).getValueAsString().split(names, ' ');
+    for (llvm::StringRef name : names) {
+        numbers.push_back(all.number.lookup(name));
+        if (!numbers.back())
+            llvm::report_fatal_error("prepared code overwrites a register that there is not");
+    }
+    return numbers;
+}
+
 /* Functions whose body is a piece of inline assembly (jit/emit/amdgcn_prepared.c) carry the registers that it overwrites as an attribute: as operands from
  * the beginning they take LLVM more time than all the rest. So they come in when registers are given out, before what looks at them: which ones to save,
  * where callers may keep values, how many the kernel has. */
 bool
 mark_overwritten(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
 {
-    llvm::SmallVector<llvm::StringRef, 64> names;
     if (!is_prepared(f))
         return false;
-    static const registers all(*f.getSubtarget().getRegisterInfo());
-    f.getFunction().getFnAttribute(EMIT_OVERWRITES).getValueAsString().split(names, ' ');
     for (llvm::MachineBasicBlock &b : f)
         for (llvm::MachineInstr &i : b)
-            for (unsigned k = 0; i.isInlineAsm() && k < names.size(); k++) {
-                unsigned r = all.number.lookup(names[k]);
-                if (!r)
-                    llvm::report_fatal_error("prepared code overwrites a register that there is not");
+            for (unsigned r : i.isInlineAsm() ? overwritten(f) : std::vector<unsigned>())
                 i.addOperand(f, llvm::MachineOperand::CreateReg(r, true, true, false, true));
-            }
     return true;
 }
 
-/* They save none, and all their callers look at what they overwrite. Without the list of those that functions save, LLVM need not find out which others each
- * of its 300 overlaps, where there are no other functions. */
-bool
-save_none(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
+#if LLVM_VERSION_MAJOR < 20
+using register_usage = llvm::PhysicalRegisterUsageInfo;
+#else
+using register_usage = llvm::PhysicalRegisterUsageInfoWrapperLegacy;
+#endif
+
+llvm::PhysicalRegisterUsageInfo &
+usage(llvm::Pass &pass)
 {
-    if (is_prepared(f))
+#if LLVM_VERSION_MAJOR < 20
+    return pass.getAnalysis<register_usage>();
+#else
+    return pass.getAnalysis<register_usage>().getPRUI();
+#endif
+}
+
+/* As LLVM writes it: a bit for each register that stays as it is. */
+std::vector<uint32_t>
+kept(const llvm::MachineFunction &f)
+{
+    const llvm::TargetRegisterInfo &info = *f.getSubtarget().getRegisterInfo();
+    std::vector<uint32_t> mask(llvm::MachineOperand::getRegMaskSize(info.getNumRegs()), ~0u);
+    mask[0] &= ~1u;                     /* no register */
+    for (unsigned r : overwritten(f))
+        for (llvm::MCRegAliasIterator a(r, &info, true); a.isValid(); ++a)
+            mask[*a / 32] &= ~(1u << *a % 32);
+    return mask;
+}
+
+/* What they leave alone is known from the beginning, so that their callers need not wait until LLVM has been through them (codegen.cpp). And they save
+ * none: without the list of those that functions save LLVM need not find out which others each of its 300 overlaps, where there are no other functions. */
+bool
+describe_prepared(llvm::MachineFunction &f, llvm::Pass &pass, cwj_amd_notes &)
+{
+    if (is_prepared(f)) {
+        usage(pass).storeUpdateRegUsageInfo(f.getFunction(), kept(f));
         f.getRegInfo().setCalleeSavedRegs({});
+    }
     return false;
 }
 
-/* Without that the code would be wrong: an LLVM that names its passes otherwise is not to go on. */
-bool
-check_overwritten(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
+void
+describe_prepared_needs(llvm::AnalysisUsage &au)
 {
+    au.addRequired<register_usage>();
+    au.setPreservesAll();
+}
+
+/* Without that the code would be wrong: an LLVM that names its passes otherwise, or adds instructions that overwrite more, is not to go on. */
+bool
+check_overwritten(llvm::MachineFunction &f, llvm::Pass &pass, cwj_amd_notes &)
+{
+    if (!is_prepared(f))
+        return false;
     for (llvm::MachineBasicBlock &b : f)
         for (llvm::MachineInstr &i : b) {
-            if (!is_prepared(f) || !i.isInlineAsm())
-                continue;
             const llvm::MachineOperand &last = i.getOperand(i.getNumOperands() - 1);
-            if (!last.isReg() || !last.isImplicit() || !last.isDef())
+            if (i.isInlineAsm() && (!last.isReg() || !last.isImplicit() || !last.isDef()))
                 llvm::report_fatal_error("nobody marked the registers that prepared code overwrites");
         }
+    if (f.getTarget().getOptLevel() == llvm::CodeGenOptLevel::None)
+        return false;
+    std::vector<uint32_t> said = kept(f);
+    llvm::ArrayRef<uint32_t> found = usage(pass).getRegUsageInfo(f.getFunction());
+    for (size_t i = 0; i < said.size(); i++)
+        if (i >= found.size() || (said[i] & ~found[i]))
+            llvm::report_fatal_error("a function of prepared code overwrites registers that the code does not");
     return false;
 }
 
@@ -598,9 +653,9 @@ const guard guards[] = {
     { "Cut long regions for the scheduler", false, "Live Variable Analysis", keeps_all, nullptr, cut_regions, ALWAYS },
     { "Spread the numbers of instructions", false, scheduler, indexes_needs, nullptr, spread_indexes, ALWAYS },
     { "Pack the numbers of instructions", true, scheduler, indexes_needs, nullptr, pack_indexes, ALWAYS },
-    { "Prepared code saves no registers", false, "Finalize ISel and expand pseudo-instructions", keeps_all, nullptr, save_none, ALWAYS },
+    { "Describe prepared code", false, "Finalize ISel and expand pseudo-instructions", describe_prepared_needs, nullptr, describe_prepared, ALWAYS },
     { "Mark registers that prepared code overwrites", false, "Prologue/Epilogue Insertion & Frame Finalization", keeps_all, nullptr, mark_overwritten, ALWAYS },
-    { "Check registers that prepared code overwrites", false, "AMDGPU Assembly Printer", keeps_all, nullptr, check_overwritten, ALWAYS },
+    { "Check registers that prepared code overwrites", false, "AMDGPU Assembly Printer", describe_prepared_needs, nullptr, check_overwritten, ALWAYS },
     { "Count registers where they are used", false, "AMDGPU Assembly Printer", keeps_all, nullptr, look_through_instructions, ALWAYS },
 #if LLVM_VERSION_MAJOR < 20
     { "Pin registers with scalar ones in their lanes", true, "SI lower SGPR spill instructions", pin_spill_lanes_needs, nullptr, pin_spill_lanes, LANES },

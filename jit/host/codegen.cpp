@@ -2,6 +2,7 @@
  * See codegen.h. */
 #include "jit/host/codegen.h"
 #include "jit/host/amd_guards.h"
+#include "jit/emit/prepared.h"
 #include "jit/host/amd_live.h"
 #include "jit/host/amd_loops.h"
 #include "jit/host/lld.h"
@@ -131,13 +132,14 @@ divides(const llvm::Module &m)
 
 /* LLVM takes each function through all of the code generator before the next: 150 passes, whose machine code does not fit in a CPU's
  * second-level cache. Several functions go through it in stages, all through one before the next: the same code comes of it in a
- * tenth less time. Not where one calls another: what registers a function leaves alone is known to its callers by then. */
+ * tenth less time. Not where one calls another: what registers a function leaves alone is known to its callers by then. (Of prepared code it is known from
+ * the beginning.) */
 bool
 kernels_only(const llvm::Module &m)
 {
     unsigned kernels = 0;
     for (const llvm::Function &f : m) {
-        if (f.isDeclaration())
+        if (f.isDeclaration() || f.hasFnAttribute(EMIT_OVERWRITES))
             continue;
         if (f.getCallingConv() != llvm::CallingConv::AMDGPU_KERNEL)
             return false;

@@ -4,6 +4,7 @@
 
 #include "jit/devlib/devlib.h"
 #include "jit/emit/emit.h"
+#include "jit/emit/prepared.h"
 #include "jit/host/amd_divide.h"
 #include "jit/host/codegen.h"
 #include "jit/host/lld.h"
@@ -403,6 +404,18 @@ generation(LLVMTargetMachineRef tm)
     return g;
 }
 
+/* Functions of prepared code are nobody else's, but if that were known the optimiser would take constant arguments into them, for which they need
+ * registers that nobody expects (amd_guards.cpp). */
+static void
+close_prepared(LLVMModuleRef m)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+        if (LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, EMIT_OVERWRITES, sizeof EMIT_OVERWRITES - 1)) {
+            LLVMSetLinkage(f, LLVMInternalLinkage);
+            LLVMSetVisibility(f, LLVMDefaultVisibility);
+        }
+}
+
 /* Before LLVM 22 what counts a program's registers ends itself at a function that no kernel reaches, and late passes take calls away. */
 static cw_result
 drop_unreached(LLVMModuleRef m, LLVMTargetMachineRef tm, struct cwj_diags *diags)
@@ -444,6 +457,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
             emit_use_large(m);
             emit_place_flushes(m, gfx == 9);
             cwj_amd_divide(m, tm);
+            close_prepared(m);
         }
         return amdgcn ? drop_unreached(m, tm, diags) : CW_OK;
     }
@@ -483,6 +497,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
         emit_cut_casts(m);
         emit_order_blocks(m);
         cwj_amd_divide(m, tm);
+        close_prepared(m);
         cwj_amd_guard_ballot(m);
         if (r == CW_OK)
             r = drop_unreached(m, tm, diags);
