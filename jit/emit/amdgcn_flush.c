@@ -11,8 +11,9 @@
 
 typedef LLVMValueRef V;
 
-/* Operations that share a test: their operands stay in registers until it. */
-enum { GROUP = 16 };
+/* Operations that share a test: their operands stay in registers until it. Where making zeros takes no more instructions than AT_ONCE there is no
+ * test, which takes as many, but no blocks. */
+enum { GROUP = 16, AT_ONCE = 9 };
 
 enum { KINDS = FP_FLUSH_FMA + 1 };
 
@@ -49,6 +50,23 @@ struct web {
 };
 
 static bool normal(const struct flush *p, V v, struct web *w);
+
+static bool
+calls(V v, const char *name)
+{
+    size_t length;
+    V f = LLVMIsACallInst(v) ? LLVMGetCalledValue(v) : NULL;
+    return f && LLVMIsAFunction(f) && !strcmp(LLVMGetValueName2(f, &length), name);
+}
+
+/* The i32, as the bits of an f32: what lanes read of each other is the last argument, or 0. */
+static bool
+normal_word(const struct flush *p, V v, struct web *w)
+{
+    if (calls(v, "llvm.amdgcn.ds.bpermute"))
+        v = LLVMGetOperand(v, 1);
+    return LLVMIsABitCastInst(v) && LLVMTypeOf(LLVMGetOperand(v, 0)) == LLVMFloatTypeInContext(p->llvm) && normal(p, LLVMGetOperand(v, 0), w);
+}
 
 static bool
 normal_call(const struct flush *p, V v, struct web *w)
@@ -110,6 +128,8 @@ normal(const struct flush *p, V v, struct web *w)
         return normal(p, LLVMGetOperand(v, 1), w) && normal(p, LLVMGetOperand(v, 2), w);
     case LLVMPHI:
         return normal_phi(p, v, w);
+    case LLVMBitCast:
+        return normal_word(p, LLVMGetOperand(v, 0), w);
     case LLVMCall:
         return normal_call(p, v, w);
     default:
@@ -282,13 +302,21 @@ leaves(V v, V at)
 static void
 end_group(struct flush *p, V at)
 {
-    V exact[GROUP], phi[GROUP] = { NULL };
+    V exact[GROUP] = { NULL }, phi[GROUP] = { NULL };
     bool out[GROUP], any = false;
+    unsigned cost = 0;
     LLVMBasicBlockRef from = LLVMGetInstructionParent(at);
 
-    for (unsigned i = 0; i < p->n; i++)
+    for (unsigned i = 0; i < p->n; i++) {
         any |= out[i] = leaves(p->value[i], at);
-    if (any) {
+        cost += 3 + 3 * (kind(p, p->value[i]) == FP_FLUSH_FMA) + 2 * (kind(p, p->value[i]) == FP_FLUSH_MUL);
+    }
+    if (cost <= AT_ONCE) {
+        for (unsigned i = 0; i < p->n; i++) {
+            LLVMPositionBuilderBefore(p->b, p->value[i]);
+            LLVMReplaceAllUsesWith(p->value[i], exactly(p, p->value[i], exact));
+        }
+    } else if (any) {
         LLVMBasicBlockRef done = emit_split_block(at), some;
         LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(from));
         LLVMPositionBuilderAtEnd(p->b, from);
