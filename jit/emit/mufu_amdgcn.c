@@ -592,27 +592,47 @@ caller(LLVMUseRef use)
     return LLVMGetBasicBlockParent(LLVMGetInstructionParent(LLVMGetUser(use)));
 }
 
-/* LLVM inlines the functions at every call: 45 instructions for a sine, and ffmpeg's filters take 32 in a kernel. */
+static V
+named(struct emit *e, unsigned i)
+{
+    char name[32];
+    snprintf(name, sizeof name, "mufu.%s", names[i]);
+    return LLVMGetNamedFunction(e->module, name);
+}
+
+/* Calls that the function makes once at most, of all of them. */
+static unsigned
+calls_once(struct emit *e, V from)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        V fn = named(e, i);
+        for (LLVMUseRef u = fn ? LLVMGetFirstUse(fn) : NULL; u; u = LLVMGetNextUse(u))
+            n += caller(u) == from && is_once(LLVMGetUser(u));
+    }
+    return n;
+}
+
+/* LLVM inlines the functions at every call: 45 to 100 instructions, and ffmpeg's filters take 32 sines in a kernel, ggml's rotations one of each. So a
+ * kernel with more than INLINED calls those that something else calls, too. */
 void
 mufu_gcn_limit(struct emit *e)
 {
-    enum { INLINED = 8 };
+    enum { INLINED = 2 };
     static const char noinline_[] = "noinline";
-    char name[32];
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(name, sizeof name, "mufu.%s", names[i]);
-        V fn = LLVMGetNamedFunction(e->module, name);
+        V fn = named(e, i);
         LLVMUseRef after;
+        if (!fn || !LLVMGetFirstUse(fn) || !LLVMGetNextUse(LLVMGetFirstUse(fn)))
+            continue;
         /* The uses of one caller follow each other. */
-        for (LLVMUseRef first = fn ? LLVMGetFirstUse(fn) : NULL; first; first = after) {
+        for (LLVMUseRef first = LLVMGetFirstUse(fn); first; first = after) {
             V from = caller(first);
-            unsigned n = 0;
+            bool many = calls_once(e, from) > INLINED;
             for (after = first; after && caller(after) == from; after = LLVMGetNextUse(after))
-                n += is_once(LLVMGetUser(after));
-            for (LLVMUseRef u = first; n > INLINED && u != after; u = LLVMGetNextUse(u))
-                if (is_once(LLVMGetUser(u)))
-                    LLVMAddCallSiteAttribute(LLVMGetUser(u), (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                if (many && is_once(LLVMGetUser(after)))
+                    LLVMAddCallSiteAttribute(LLVMGetUser(after), (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                                              LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(noinline_, sizeof noinline_ - 1), 0));
         }
     }
