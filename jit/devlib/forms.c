@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Device library, part "forms": one element of a matrix product of the forms in forms.h. Arguments: the words of A's row, those of B's column, C's
- * element. Elsewhere LLVM would make each of these of cwd_mma_float, for every program, in three times what the rest takes. */
+ * Device library, part "forms": what matrix products with Hopper's sums are made of (pairs.h). Elsewhere LLVM would make each of these of cwd_mma_float,
+ * for every program, in three times what the rest takes. */
 #include "jit/devlib/forms.h"
-#include "jit/devlib/mma.h"
+#include "jit/devlib/pairs.h"
 
-#define ARGS_4(x) uint32_t x##0, uint32_t x##1, uint32_t x##2, uint32_t x##3
-#define ARGS_8(x) ARGS_4(x), uint32_t x##4, uint32_t x##5, uint32_t x##6, uint32_t x##7
-#define LIST_4(x) { x##0, x##1, x##2, x##3 }
-#define LIST_8(x) { x##0, x##1, x##2, x##3, x##4, x##5, x##6, x##7 }
+#define INLINED __attribute__((always_inline)) uint32_t
 
-#define F(name, o, size, to, ta, tb, tc, words)                                                                     \
-    __attribute__((noinline)) uint32_t cwd_forms_##name(ARGS_##words(r), ARGS_##words(l), uint32_t c)                 \
+INLINED cwd_forms_weights_narrow(uint32_t values) { return pair_weights(values, PAIR_NARROW); }
+INLINED cwd_forms_weights_wide(uint32_t elements) { return pair_weights(elements, PAIR_WIDE); }
+INLINED cwd_forms_values_bf16(uint32_t elements) { return bf16_values(elements); }
+INLINED cwd_forms_values_e4m3(uint32_t elements, uint32_t upper) { return e4m3_values(elements, upper); }
+INLINED cwd_forms_values_e5m2(uint32_t elements, uint32_t upper) { return e5m2_values(elements, upper); }
+INLINED cwd_forms_pair_tf32(uint32_t element) { return tf32_pair(element); }
+INLINED cwd_forms_most(uint32_t most, uint32_t row, uint32_t col) { return pair_most(most, row, col); }
+INLINED cwd_forms_widen(uint32_t sum) { return f16_to_f32(sum); }
+INLINED cwd_forms_round(uint32_t sum) { return f32_to_f16(sum); }
+INLINED cwd_forms_add_f32(uint32_t sum, uint32_t c) { return number_add_f32(sum, c); }
+INLINED cwd_forms_add_f16(uint32_t sum, uint32_t c) { return number_add_f16(sum, c); }
+
+#define F(name, kind, words, type)                                                                                    \
+    INLINED cwd_forms_##name(const uint32_t *row, const uint32_t *col, const uint32_t *row_weights, const uint32_t *col_weights, \
+                             uint32_t greatest, uint32_t run, uint32_t special)                                       \
     {                                                                                                                 \
-        const struct cwh_matrix x = { .op = PTX_OP_##o, .k = size, .a = PTX_##ta, .b = PTX_##tb, .c = PTX_##tc, .d = PTX_##to }; \
-        const uint32_t row[] = LIST_##words(r), col[] = LIST_##words(l);                                              \
-        return mma_float(&x, CWD_FORMS_MODEL, row, col, c);                                                           \
+        return pair_block(PAIR_OF_##kind, words, PTX_##type, row, col, row_weights, col_weights, greatest, run, special); \
     }
 CWD_FORMS(F)
+#undef F

@@ -33,6 +33,31 @@ void gcn_native_cdna(struct emit *e, const struct ptx_matrix *m, const struct gc
                      LLVMValueRef *out);
 void gcn_native_rdna(struct emit *e, const struct ptx_matrix *m, LLVMValueRef regs[3][8], const LLVMValueRef *c, LLVMValueRef *out);
 
+/* mma.sp (9.7.14.6): `count` words of metadata that a lane needs, those of the lanes `first` on of its four. */
+struct gcn_meta {
+    unsigned words;             /* of a row of A as it is stored */
+    bool halves;                /* four bits for four halves; otherwise eight for twice four bytes */
+    unsigned count, first;
+};
+/* Which bytes of two words of a column of B word w of row i, which is stored, goes with, for V_PERM; meta: the words. */
+LLVMValueRef gcn_choice(struct emit *e, const struct gcn_meta *s, const LLVMValueRef *meta, unsigned i, unsigned w);
+
+/* amdgcn_product.c: a call of the function for a whole product: of floats with Hopper's sums, or mma.sp of integers. out: D's registers. */
+struct gcn_product {
+    const struct ptx_inst *in;
+    const struct ptx_matrix *m;
+    unsigned k;                 /* stored of A */
+    struct gcn_meta meta;
+};
+void gcn_product(struct emit *e, const struct gcn_product *p, LLVMValueRef regs[3][8], const LLVMValueRef *meta, LLVMValueRef *out);
+
+/* amdgcn_mma.c */
+LLVMValueRef gcn_of_quad(struct emit *e, LLVMValueRef v, unsigned n);   /* the value of lane n of this lane's four */
+LLVMValueRef gcn_element_of(struct emit *e, const LLVMValueRef *regs, uint8_t type, unsigned i);
+void gcn_pack(struct emit *e, const struct ptx_matrix *m, LLVMValueRef *v);             /* elements of D into its registers */
+void gcn_set_attribute(struct emit *e, LLVMValueRef fn, const char *name);
+/* c + the products of the elements of a word of A and one of B, which are integers. */
+LLVMValueRef gcn_dot(struct emit *e, const struct ptx_matrix *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 void gcn_mma(struct emit *e, const struct ptx_inst *in);        /* mma.sync, wmma.mma */
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * mma.sync, mma.sp and wmma.mma on amdgcn, with NVIDIA's bits (docs/matrix.md). A lane gathers the rows of A and columns of B that its elements of D
- * need: those of its own group of four lanes by DPP, others by permutations inside the warp; and computes each element by itself. What
- * one element is stands in the device library (jit/devlib), from the source that the host device is made of; a form has one
- * function for that in the module. f64 is a chain of fma, integers are dot products of words. */
+ * need: those of its own group of four lanes by DPP, others by permutations inside the warp; and computes each element by itself. f64 is a chain of
+ * fma, integers are dot products of words. What one element of floats is stands in the device library (jit/devlib): as whole products for Hopper
+ * (amdgcn_product.c), for other generations from the source that the host device is made of. */
 #include "jit/emit/amdgcn_matrix.h"
 #include "jit/emit/fp_private.h"
 #include "jit/devlib/forms.h"
@@ -36,9 +36,8 @@ registers(struct emit *e, const struct ptx_operand *o, uint8_t type, V *v)
         v[i] = emit_bitcast(e, emit_operand(e, &o->elem[i], t), type == PTX_F64 ? e->i64 : e->i32);
 }
 
-/* The value of lane n of this lane's four. */
-static V
-of_quad(struct emit *e, V v, unsigned n)
+V
+gcn_of_quad(struct emit *e, V v, unsigned n)
 {
     V args[6] = { v, v, i32(e, n * 0x55), i32(e, 15), i32(e, 15), LLVMConstInt(e->i1, 1, false) };
     return gcn_intrinsic(e, "llvm.amdgcn.update.dpp", &e->i32, 1, args, 6);
@@ -57,7 +56,7 @@ each_half(struct emit *e, V v, V (*f)(struct emit *e, V v, void *user), void *us
 static V
 from_quad(struct emit *e, V v, void *user)
 {
-    return of_quad(e, v, *(unsigned *)user);
+    return gcn_of_quad(e, v, *(unsigned *)user);
 }
 
 static V
@@ -118,8 +117,8 @@ gcn_matrix_index(const struct ptx_matrix *m, unsigned i, unsigned j)
     return n;
 }
 
-static V
-element_of(struct emit *e, const V *regs, uint8_t type, unsigned i)
+V
+gcn_element_of(struct emit *e, const V *regs, uint8_t type, unsigned i)
 {
     if (type != PTX_F16)
         return regs[i];
@@ -128,8 +127,8 @@ element_of(struct emit *e, const V *regs, uint8_t type, unsigned i)
 
 /* ---- one element ---------------------------------------------------------------------------------------------------------- */
 
-static void
-set_attribute(struct emit *e, V fn, const char *name)
+void
+gcn_set_attribute(struct emit *e, V fn, const char *name)
 {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
     LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->llvm, kind, 0));
@@ -182,22 +181,6 @@ gcn_matrix_model(uint8_t sm)
     return model;
 }
 
-/* The device library's function for a form, or NULL. */
-static const char *
-library_form(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m)
-{
-    static const struct { uint8_t k, d, a, b, c, wmma; const char *name; } forms[] = {
-#define F(name, op, k, d, a, b, c, words) { k, PTX_##d, PTX_##a, PTX_##b, PTX_##c, PTX_OP_##op == PTX_OP_WMMA_MMA, "cwd_forms_" #name },
-        CWD_FORMS(F)
-#undef F
-    };
-    bool wmma = in->op == PTX_OP_WMMA_MMA && m->a == PTX_TF32 && m->k == 8;
-    for (unsigned i = 0; emit_session(e)->matrix_model == CWD_FORMS_MODEL && i < sizeof forms / sizeof *forms; i++)
-        if (forms[i].k == m->k && forms[i].d == m->d && forms[i].a == m->a && forms[i].b == m->b && forms[i].c == m->c && forms[i].wmma == wmma)
-            return forms[i].name;
-    return NULL;
-}
-
 /* The function that computes one element of a form of floats: the words of a row and of a column, and C's element. It is long, and
  * stays a function. */
 static V
@@ -210,20 +193,16 @@ element_function(struct emit *e, const struct ptx_inst *in, const struct ptx_mat
     for (unsigned i = 0; i < n; i++)
         types[i] = e->i32;
     *type = LLVMFunctionType(e->i32, types, n, false);
-    const char *form = quad ? NULL : library_form(e, in, m);
-    if (form)
-        snprintf(name, sizeof name, "%s", form);
-    else
-        snprintf(name, sizeof name, "%s.k%u.%s.%s.%s.%s", in->op == PTX_OP_MMA ? "mma" : "wmma", m->k, ptx_type_name((ptx_type)m->d),
+    snprintf(name, sizeof name, "%s.k%u.%s.%s.%s.%s", in->op == PTX_OP_MMA ? "mma" : "wmma", m->k, ptx_type_name((ptx_type)m->d),
              ptx_type_name((ptx_type)m->a), ptx_type_name((ptx_type)m->b), ptx_type_name((ptx_type)m->c));
     V fn = LLVMGetNamedFunction(e->module, name);
     if (fn)
         return fn;
     fn = LLVMAddFunction(e->module, name, *type);
-    if (((form || quad) && gcn_prepared_body(e, fn)) || form)
+    if (quad && gcn_prepared_body(e, fn))
         return fn;
     LLVMSetLinkage(fn, LLVMInternalLinkage);
-    set_attribute(e, fn, "noinline");
+    gcn_set_attribute(e, fn, "noinline");
     LLVMBasicBlockRef back = LLVMGetInsertBlock(e->b);
     LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
     V v[2 * GCN_WORDS + 1];
@@ -288,6 +267,12 @@ dot(struct emit *e, unsigned bits, bool sa, V a, bool sb, V b, V c)
                          NULL, 0, args, 4);
 }
 
+V
+gcn_dot(struct emit *e, const struct ptx_matrix *m, V a, V b, V c)
+{
+    return dot(e, ptx_type_bits((ptx_type)m->a), is_signed(m->a), a, is_signed(m->b), b, c);
+}
+
 /* One element of a form of integers. The sum of the products fits into 32 bits; .satfinite clamps what C makes of it. */
 static V
 integer_element(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, const V *a, const V *b, unsigned words, V c)
@@ -299,7 +284,7 @@ integer_element(struct emit *e, const struct ptx_inst *in, const struct ptx_matr
             V both = in->boolop == PTX_BOOL_AND ? LLVMBuildAnd(e->b, a[w], b[w], "") : LLVMBuildXor(e->b, a[w], b[w], "");
             s = LLVMBuildAdd(e->b, s, emit_intrinsic(e, "llvm.ctpop", &both, 1, -1), "");
         } else {
-            s = dot(e, ptx_type_bits((ptx_type)m->a), is_signed(m->a), a[w], is_signed(m->b), b[w], s);
+            s = gcn_dot(e, m, a[w], b[w], s);
         }
     }
     V args[2] = { s, c };
@@ -355,8 +340,8 @@ f64_function(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix 
         return fn;
     fn = LLVMAddFunction(e->module, name, *type);
     LLVMSetLinkage(fn, LLVMInternalLinkage);
-    set_attribute(e, fn, "noinline");
-    set_attribute(e, fn, "convergent");         /* lanes read each other's registers */
+    gcn_set_attribute(e, fn, "noinline");
+    gcn_set_attribute(e, fn, "convergent");         /* lanes read each other's registers */
     if (!e->one_warp && gcn_prepared_body(e, fn))
         return fn;
     LLVMBasicBlockRef back = LLVMGetInsertBlock(e->b);
@@ -446,7 +431,7 @@ static V
 quad_c(struct emit *e, const struct ptx_matrix *m, const struct quads *q, V row, unsigned i)
 {
     if (m->c != PTX_F16 || m->d == PTX_F16)
-        return element_of(e, q->regs[2], m->c, i);
+        return gcn_element_of(e, q->regs[2], m->c, i);
     V from = sum(e, sum(e, q->quad, q->half), row);
     V even = gcn_from_lane(e, q->regs[2][(i & 4) / 2], from), odd = gcn_from_lane(e, q->regs[2][(i & 4) / 2 + 1], from);
     V word = LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntNE, bit_of(e, q->lane, 2), i32(e, 0), ""), odd, even, "");
@@ -490,19 +475,27 @@ element(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, L
     return LLVMBuildCall2(e->b, type, fn, args, 2 * words + 1, "");
 }
 
-/* mma.sp (9.7.14.6): which bytes of two words of a column of B a word that is stored of a row of A goes with, for V_PERM. The metadata are
- * as impl/host/matrix.c has them: four bits for four halves, or eight for twice four bytes. */
-static V
-choice(struct emit *e, unsigned selector, bool halves, unsigned words, const V quad[4], unsigned row, unsigned w)
+/* The metadata are as impl/host/matrix.c has them. */
+static void
+describe_meta(const struct ptx_inst *in, const struct ptx_matrix *m, struct gcn_meta *s)
 {
-    static const struct { uint32_t mask; unsigned left; } byte[] = { { 0x03, 0 }, { 0x0c, 6 }, { 0x30, 12 }, { 0xc0, 18 } };
-    if (!halves) {
-        V which = shifted(e, quad[2 * selector + row + 2 * (w / 4)], 0, 8 * (w % 4)), v = i32(e, 0x04040000);
-        for (unsigned i = 0; i < 4; i++)
-            v = LLVMBuildOr(e->b, v, shifted(e, LLVMBuildAnd(e->b, which, i32(e, byte[i].mask), ""), byte[i].left, 0), "");
-        return v;
+    unsigned selector = (unsigned)in->operand[5].imm;
+    s->words = gcn_matrix_words(m->k / 2u, m->a);
+    s->halves = ptx_type_bits((ptx_type)m->a) > 8;
+    s->count = s->halves ? s->words / 4 : s->words / 2;
+    s->first = s->halves && s->words == 4 ? selector : 2 * selector;
+}
+
+V
+gcn_choice(struct emit *e, const struct gcn_meta *s, const V *meta, unsigned i, unsigned w)
+{
+    if (!s->halves) {           /* a byte has two bits for each byte of the selector, of which the upper two go with the second word */
+        V v = LLVMBuildAnd(e->b, shifted(e, meta[i + 2 * (w / 4)], 0, 8 * (w % 4)), i32(e, 0xff), "");
+        v = LLVMBuildAnd(e->b, LLVMBuildOr(e->b, v, shifted(e, v, 12, 0), ""), i32(e, 0x000f000f), "");
+        v = LLVMBuildAnd(e->b, LLVMBuildOr(e->b, v, shifted(e, v, 6, 0), ""), i32(e, 0x03030303), "");
+        return LLVMBuildOr(e->b, v, i32(e, 0x04040000), "");
     }
-    V which = shifted(e, quad[words == 4 ? selector : 2 * selector + w / 4], 0, 4 * (4 * row + w % 4));
+    V which = shifted(e, meta[w / 4], 0, 4 * (4 * i + w % 4));
     V first = LLVMBuildAnd(e->b, which, i32(e, 3), ""), second = LLVMBuildAnd(e->b, shifted(e, which, 0, 2), i32(e, 3), "");
     first = LLVMBuildMul(e->b, first, i32(e, 0x0202), "");
     second = LLVMBuildMul(e->b, second, i32(e, 0x02020000), "");
@@ -510,31 +503,39 @@ choice(struct emit *e, unsigned selector, bool halves, unsigned words, const V q
 }
 
 static void
-products_sparse(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], V *out)
+products_sparse(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], const struct gcn_meta *s, const V *meta, V *out)
 {
     struct ptx_inst dense = *in;
     struct ptx_matrix stored = *m;
     struct gcn_side a, b;
     LLVMTypeRef type = NULL;
-    V quad[4], meta = emit_bitcast(e, emit_operand(e, &in->operand[4], PTX_B32), e->i32);
-    bool halves = ptx_type_bits((ptx_type)m->a) > 8;
     dense.op = PTX_OP_MMA;
     stored.k /= 2;
     V fn = m->d == PTX_S32 ? NULL : element_function(e, &dense, &stored, &type);
     gather(e, &stored, false, regs[0], &a);
     gather(e, m, true, regs[1], &b);
-    for (unsigned n = 0; n < 4; n++)
-        quad[n] = of_quad(e, meta, n);
     for (unsigned i = 0; i < elements(m); i++) {
         unsigned row, col;
         V chosen[GCN_WORDS];
         row_and_column(m, i, &row, &col);
         for (unsigned w = 0; w < a.words; w++) {
-            V args[3] = { b.word[col][2 * w + 1], b.word[col][2 * w], choice(e, (unsigned)in->operand[5].imm, halves, a.words, quad, row, w) };
+            V args[3] = { b.word[col][2 * w + 1], b.word[col][2 * w], gcn_choice(e, s, meta, row, w) };
             chosen[w] = gcn_intrinsic(e, "llvm.amdgcn.perm", NULL, 0, args, 3);
         }
-        out[i] = element(e, &dense, &stored, type, fn, a.word[row], chosen, a.words, element_of(e, regs[2], m->c, i));
+        out[i] = element(e, &dense, &stored, type, fn, a.word[row], chosen, a.words, gcn_element_of(e, regs[2], m->c, i));
     }
+}
+
+/* As a call; out: registers. False: this form has no function. */
+static bool
+by_function(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], const struct gcn_meta *s, const V *meta, V *out)
+{
+    struct gcn_product p = { .in = in, .m = m, .k = m->chunk ? m->k / 2u : m->k, .meta = *s };
+    bool floats = m->d != PTX_S32 && m->a != PTX_F64 && !is_quad(in, m);
+    if (floats ? emit_session(e)->matrix_model != CWD_FORMS_MODEL : !m->chunk)
+        return false;
+    gcn_product(e, &p, regs, meta, out);
+    return true;
 }
 
 static void
@@ -548,8 +549,22 @@ products_small(struct emit *e, const struct ptx_inst *in, const struct ptx_matri
     for (unsigned i = 0; i < elements(m); i++) {
         unsigned row, col;
         row_and_column(m, i, &row, &col);
-        out[i] = element(e, in, m, type, fn, a.word[row], b.word[col], a.words, element_of(e, regs[2], m->c, i));
+        out[i] = element(e, in, m, type, fn, a.word[row], b.word[col], a.words, gcn_element_of(e, regs[2], m->c, i));
     }
+}
+
+/* Elements, by the form's function where there is one. */
+static void
+products_exact(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], V *out)
+{
+    static const struct gcn_meta none;
+    V d[8];
+    if (!by_function(e, in, m, regs, &none, NULL, d)) {
+        products_small(e, in, m, regs, out);
+        return;
+    }
+    for (unsigned i = 0; i < elements(m); i++)
+        out[i] = gcn_element_of(e, d, m->d, i);
 }
 
 static V
@@ -579,13 +594,13 @@ products_native(struct emit *e, const struct ptx_inst *in, const struct ptx_matr
         done = emit_new_block(e, "product");
         LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, all, LLVMConstAllOnes(e->i64), ""), whole, part);
         LLVMPositionBuilderAtEnd(e->b, part);
-        products_small(e, in, m, regs, other);
+        products_exact(e, in, m, regs, other);
         part = LLVMGetInsertBlock(e->b);
         LLVMBuildBr(e->b, done);
         LLVMPositionBuilderAtEnd(e->b, whole);
     }
     for (unsigned i = 0; i < n; i++)
-        c[i] = convert(e, element_of(e, regs[2], m->c, i), m->c, PTX_F32);
+        c[i] = convert(e, gcn_element_of(e, regs[2], m->c, i), m->c, PTX_F32);
     if (e->wave64) {
         struct gcn_side a, b;
         gather(e, m, false, regs[0], &a);
@@ -609,6 +624,41 @@ products_native(struct emit *e, const struct ptx_inst *in, const struct ptx_matr
     }
 }
 
+/* Elements of D into its registers. */
+void
+gcn_pack(struct emit *e, const struct ptx_matrix *m, V *v)
+{
+    for (unsigned r = 0; m->d == PTX_F16 && r < m->nd; r++)
+        v[r] = LLVMBuildOr(e->b, v[2 * r], shifted(e, v[2 * r + 1], 16, 0), "");
+}
+
+static void
+products(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], V *out)
+{
+    struct gcn_meta s = { 0 };
+    V words[4] = { NULL };
+    bool native = !m->chunk && emit_session(e)->matrix_native && !e->one_warp && gcn_native_has(e, in, m);
+    if (m->chunk) {
+        V meta = emit_bitcast(e, emit_operand(e, &in->operand[4], PTX_B32), e->i32);
+        describe_meta(in, m, &s);
+        for (unsigned n = 0; n < s.count; n++)
+            words[n] = gcn_of_quad(e, meta, s.first + n);
+    }
+    if (!native && by_function(e, in, m, regs, &s, words, out))
+        return;
+    if (m->chunk)
+        products_sparse(e, in, m, regs, &s, words, out);
+    else if (is_quad(in, m))
+        products_quad(e, in, m, regs, out);
+    else if (m->a == PTX_F64)
+        products_f64(e, in, m, regs, out);
+    else if (native)
+        products_native(e, in, m, regs, out);
+    else
+        products_small(e, in, m, regs, out);
+    gcn_pack(e, m, out);
+}
+
 void
 gcn_mma(struct emit *e, const struct ptx_inst *in)
 {
@@ -622,21 +672,10 @@ gcn_mma(struct emit *e, const struct ptx_inst *in)
     registers(e, &in->operand[1], m.a, regs[0]);
     registers(e, &in->operand[2], m.b, regs[1]);
     registers(e, &in->operand[3], m.c, regs[2]);
-    if (m.chunk)
-        products_sparse(e, in, &m, regs, out);
-    else if (is_quad(in, &m))
-        products_quad(e, in, &m, regs, out);
-    else if (m.a == PTX_F64)
-        products_f64(e, in, &m, regs, out);
-    else if (emit_session(e)->matrix_native && !e->one_warp && gcn_native_has(e, in, &m))
-        products_native(e, in, &m, regs, out);
-    else
-        products_small(e, in, &m, regs, out);
+    products(e, in, &m, regs, out);
     ptx_type t = m.d == PTX_F32 || m.d == PTX_F64 ? (ptx_type)m.d : PTX_B32;
-    for (unsigned r = 0; r < m.nd; r++) {
-        V v = m.d == PTX_F16 ? LLVMBuildOr(e->b, out[2 * r], shifted(e, out[2 * r + 1], 16, 0), "") : out[r];
-        emit_dst_operand(e, &in->operand[0].elem[r], t, emit_bitcast(e, v, emit_type(e, t)));
-    }
+    for (unsigned r = 0; r < m.nd; r++)
+        emit_dst_operand(e, &in->operand[0].elem[r], t, emit_bitcast(e, out[r], emit_type(e, t)));
 }
 
 /* dp4a. Not as products that are added up: what LLVM's back end makes of those is wrong at times (docs/amd.md). */

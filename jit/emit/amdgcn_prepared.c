@@ -109,6 +109,10 @@ build_return(struct emit *e, LLVMTypeRef type, V *word)
         (void)(type == e->void_ ? LLVMBuildRetVoid(e->b) : LLVMBuildRet(e->b, word[0]));
         return;
     }
+    if (several && LLVMStructGetTypeAtIndex(type, 0) == e->i32) {
+        LLVMBuildAggregateRet(e->b, word, n);
+        return;
+    }
     for (unsigned i = 0; i < n; i++) {          /* of 64 bits each */
         V lo = LLVMBuildZExt(e->b, word[2 * i], e->i64, "");
         V hi = LLVMBuildZExt(e->b, word[2 * i + 1], e->i64, "");
@@ -125,7 +129,7 @@ static unsigned
 result_words(struct emit *e, LLVMTypeRef type)
 {
     if (LLVMGetTypeKind(type) == LLVMStructTypeKind)
-        return 2 * LLVMCountStructElementTypes(type);
+        return LLVMCountStructElementTypes(type) * (LLVMStructGetTypeAtIndex(type, 0) == e->i32 ? 1 : 2);
     return type == e->void_ ? 0 : type == e->i32 ? 1 : 2;
 }
 

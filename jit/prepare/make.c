@@ -39,6 +39,7 @@ static void
 kernel(struct cw_buf *b, const char *instruction, const char *d, const char *ab, const char *c, const unsigned n[4])
 {
     unsigned at = 0;
+    bool sparse = !strncmp(instruction, "mma.sp", 6);
     cw_buf_printf(b, ".visible .entry kernel%zu(.param .u64 p)\n{\n    .reg .b64 address, offset;\n    .reg .b32 thread;\n", b->size);
     cw_buf_puts(b, "    ld.param.u64 address, [p];\n    mov.u32 thread, %tid.x;\n    mul.wide.u32 offset, thread, 4096;\n"
                    "    add.s64 address, address, offset;\n");
@@ -46,11 +47,13 @@ kernel(struct cw_buf *b, const char *instruction, const char *d, const char *ab,
     operand(b, "a", ab, n[1], &at);
     operand(b, "b", ab, n[2], &at);
     operand(b, "c", c, n[3], &at);
+    if (sparse)
+        operand(b, "e", "b32", 1, &at);
     cw_buf_printf(b, "    %s ", instruction);
     list(b, "d", n[0], ", ");
     list(b, "a", n[1], ", ");
     list(b, "b", n[2], ", ");
-    list(b, "c", n[3], ";\n");
+    list(b, "c", n[3], sparse ? ", e0, 0;\n" : ";\n");
     for (unsigned i = 0; i < n[0]; i++)
         cw_buf_printf(b, "    st.global.%s [address+%u], d%u;\n", d, 8 * i, i);
     cw_buf_puts(b, "    ret;\n}\n");
@@ -71,21 +74,51 @@ is_f16(const char *type)
     return !strcmp(type, "f16");
 }
 
-/* m16n8 of k elements of these types. */
+/* mma of m16n8 or, `sparse`, mma.sp: k elements of these types; `after` of their names. */
 static void
-product(struct cw_buf *b, unsigned k, unsigned bits, const char *d, const char *ta, const char *tb, const char *c)
+product(struct cw_buf *b, bool sparse, unsigned k, unsigned bits, const char *d, const char *ta, const char *tb, const char *after)
 {
-    struct cw_buf name;
-    const char *const types[] = { d, ta, tb, c };
-    const unsigned a = k * bits / 64, n[4] = { is_f16(d) ? 2 : 4, a, a / 2, is_f16(c) ? 2 : 4 };
-    cw_buf_init(&name);
-    cw_buf_printf(&name, "mma.sync.aligned.m16n8k%u.row.col", k);
-    for (unsigned i = 0; i < 4; i++) {
-        cw_buf_puts(&name, ".");
-        cw_buf_puts(&name, types[i]);
+    char name[128];
+    const unsigned words = k * bits / 64, cd = is_f16(d) ? 2 : 4, n[4] = { cd, sparse ? words / 2 : words, words / 2, cd };
+    const char *const reg = is_f16(d) || !strcmp(d, "s32") ? "b32" : "f32";
+    snprintf(name, sizeof name, "mma%s.sync.aligned.m16n8k%u.row.col%s.%s.%s.%s.%s", sparse ? ".sp" : "", k, after, d, ta, tb, d);
+    kernel(b, name, reg, "b32", reg, n);
+}
+
+static void
+floats(struct cw_buf *b)
+{
+    static const char *const sums[] = { "f32", "f16" }, *const bytes[] = { "e4m3", "e5m2" };
+    for (unsigned i = 0; i < 4; i++) {          /* k; twice that for what is sparse */
+        const bool sparse = i & 1, twice = i >> 1;
+        const unsigned k = 4u << sparse << twice;
+        product(b, sparse, 2 * k, 16, "f32", "bf16", "bf16", "");
+        product(b, sparse, 2 * k, 16, "f32", "f16", "f16", "");
+        product(b, sparse, 2 * k, 16, "f16", "f16", "f16", "");
+        product(b, sparse, k, 32, "f32", "tf32", "tf32", "");
+        product(b, true, 64, 8, "f32", bytes[i & 1], bytes[i >> 1], "");
     }
-    kernel(b, name.failed ? "" : name.data, is_f16(d) ? "b32" : "f32", "b32", is_f16(c) ? "b32" : "f32", n);
-    cw_buf_finish(&name);
+    for (unsigned i = 0; i < 16; i++)
+        product(b, false, i & 8 ? 32 : 16, 8, sums[i & 1], bytes[i >> 1 & 1], bytes[i >> 2 & 1], "");
+}
+
+static void
+fragments(struct cw_buf *b)
+{
+    static const char *const sums[] = { "f32", "f16" }, *const shapes[] = { "m16n16k16", "m32n8k16", "m8n32k16" };
+    static const unsigned tf32[4] = { 8, 4, 4, 8 }, bf16[3][4] = { { 8, 4, 4, 8 }, { 8, 8, 2, 8 }, { 8, 2, 8, 8 } };
+    char name[96];
+    for (unsigned s = 0; s < 3; s++) {
+        for (unsigned i = 0; i < 4; i++) {
+            const char *d = sums[i % 2], *c = sums[i / 2];
+            const unsigned n[4] = { is_f16(d) ? 4 : 8, 8, 8, is_f16(c) ? 4 : 8 };
+            snprintf(name, sizeof name, "wmma.mma.sync.aligned.row.col.%s.%s.%s", shapes[s], d, c);
+            kernel(b, name, is_f16(d) ? "b32" : "f32", "b32", is_f16(c) ? "b32" : "f32", n);
+        }
+        snprintf(name, sizeof name, "wmma.mma.sync.aligned.row.col.%s.f32.bf16.bf16.f32", shapes[s]);
+        kernel(b, name, "f32", "b32", "f32", bf16[s]);
+    }
+    kernel(b, "wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32", "f32", "b32", "f32", tf32);
 }
 
 /* A kernel with CUDA's own functions. */
@@ -102,35 +135,26 @@ runtime_calls(struct cw_buf *b)
 static void
 kernels(struct cw_buf *b)
 {
-    static const char *const sums[] = { "f32", "f16" }, *const bytes[] = { "e4m3", "e5m2" };
+    static const char *const quads[][2] = { { "f32", "f32" }, { "f16", "f16" }, { "f32", "f16" } };
+    static const char *const integers[] = { "s8", "u8", "s4", "u4" };
     static const struct { const char *name; unsigned n[4]; } f64[] = {
         { "m8n8k4", { 2, 1, 1, 2 } }, { "m16n8k4", { 4, 2, 1, 4 } }, { "m16n8k8", { 4, 4, 2, 4 } }, { "m16n8k16", { 4, 8, 4, 4 } },
     };
-    static const unsigned wmma[4] = { 8, 4, 4, 8 };
     char name[96];
     cw_buf_puts(b, ".version 8.7\n.target sm_90\n.address_size 64\n");
     runtime_calls(b);
-    for (unsigned i = 0; i < 4; i++) {
-        const char *d = sums[i % 2], *c = sums[i / 2];
-        const unsigned quad[4] = { is_f16(d) ? 4 : 8, 2, 2, is_f16(c) ? 4 : 8 }, mixed[4] = { is_f16(d) ? 4 : 8, 8, 8, is_f16(c) ? 4 : 8 };
-        if (i % 2 == i / 2) {
-            product(b, 8, 16, d, "f16", "f16", c);
-            product(b, 16, 16, d, "f16", "f16", c);
-        } else {
-            snprintf(name, sizeof name, "wmma.mma.sync.aligned.row.col.m16n16k16.%s.%s", d, c);
-            kernel(b, name, is_f16(d) ? "b32" : "f32", "b32", is_f16(c) ? "b32" : "f32", mixed);
-        }
+    floats(b);
+    fragments(b);
+    for (unsigned i = 0; i < 3; i++) {
+        const char *d = quads[i][0], *c = quads[i][1];
+        const unsigned n[4] = { is_f16(d) ? 4 : 8, 2, 2, is_f16(c) ? 4 : 8 };
         snprintf(name, sizeof name, "mma.sync.aligned.m8n8k4.row.col.%s.f16.f16.%s", d, c);
-        if (!is_f16(d) || is_f16(c))
-            kernel(b, name, is_f16(d) ? "b32" : "f32", "b32", is_f16(c) ? "b32" : "f32", quad);
+        kernel(b, name, is_f16(d) ? "b32" : "f32", "b32", is_f16(c) ? "b32" : "f32", n);
     }
-    for (unsigned i = 0; i < 16; i++)
-        product(b, i & 8 ? 32 : 16, 8, sums[i & 1], bytes[i >> 1 & 1], bytes[i >> 2 & 1], sums[i & 1]);
-    product(b, 8, 16, "f32", "bf16", "bf16", "f32");
-    product(b, 16, 16, "f32", "bf16", "bf16", "f32");
-    product(b, 4, 32, "f32", "tf32", "tf32", "f32");
-    product(b, 8, 32, "f32", "tf32", "tf32", "f32");
-    kernel(b, "wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32", "f32", "b32", "f32", wmma);
+    for (unsigned i = 0; i < 16; i++) {
+        const char *type = integers[i / 4];
+        product(b, true, (i & 1 ? 64 : 32) << (i / 8), i / 8 ? 4 : 8, "s32", type, type, i & 2 ? ".satfinite" : "");
+    }
     for (unsigned i = 0; i < sizeof f64 / sizeof *f64; i++) {
         snprintf(name, sizeof name, "mma.sync.aligned.%s.row.col.f64.f64.f64.f64", f64[i].name);
         kernel(b, name, "f64", "f64", "f64", f64[i].n);
@@ -173,13 +197,15 @@ static void
 registers(struct function *f, const char *at, const char *line)
 {
     for (const char *before = at++; *at && *at != '\n' && *at != ';'; before = at++) {
-        unsigned first, last;
+        char *end;
         if (!strchr("vsam", *at) || strchr("_.$", *before) || (*before >= '0' && *before <= '9') || (*before >= 'a' && *before <= 'z'))
             continue;
-        if (sscanf(at + 1, "[%u:%u]", &first, &last) == 2)
-            use(f, *at, first, last, line);
-        else if (at[1] >= '0' && at[1] <= '9' && sscanf(at + 1, "%u", &first) == 1)
-            use(f, *at, first, first, line);
+        bool several = at[1] == '[';
+        unsigned long first = strtoul(at + 1 + several, &end, 10);
+        if (several && *end == ':')
+            use(f, *at, (unsigned)first, (unsigned)strtoul(end + 1, NULL, 10), line);
+        else if (at[1] >= '0' && at[1] <= '9')
+            use(f, *at, (unsigned)first, (unsigned)first, line);
     }
 }
 
@@ -217,7 +243,7 @@ next_function(const char **at, struct function *f)
     memset(f, 0, sizeof *f);
     for (const char *line = *at, *end; (end = strchr(line, '\n')); line = end + 1) {
         size_t n = (size_t)(end - line);
-        if (!inside && (starts(line, "cwd_") || starts(line, "mma.") || starts(line, "div.")) && end[-1] == ':' && n < sizeof f->name) {
+        if (!inside && (starts(line, "cwd_") || starts(line, "mma.") || starts(line, "wmma.") || starts(line, "div.")) && end[-1] == ':' && n < sizeof f->name) {
             memcpy(f->name, line, n - 1);
             inside = true;
         } else if (inside && starts(line, ".Lfunc_end")) {

@@ -82,13 +82,13 @@ body()  # of a function: instructions, and lines of code
 for arch; do
     for level in 0 3; do
         "$cc" --target "$arch" --emit asm -O$level "$dir/in.ptx" -o "$dir/out.s" || exit 1
-        for name in cwd_forms_f16_k16_f32 mma.f64.m8n8k4.0 cwd_print_vprintf cwd_print_assertfail; do
+        for name in mma.m16n8k16.f32.f16.f16.f32 mma.f64.m8n8k4.0 cwd_print_vprintf cwd_print_assertfail; do
             set -- $(body "$dir/out.s" $name)
             if [ "$1" -gt 40 ] || [ "$2" -lt 5 ]; then
                 fail "$arch -O$level: $name has $1 instructions and $2 lines of prepared code"
             fi
         done
-        # The product uses v28 or more everywhere; the kernel itself a dozen, and 17 for arguments.
+        # The product uses v28 or more everywhere; the kernel itself a dozen, and 10 for arguments.
         registers=$(awk '$1 == ".amdhsa_next_free_vgpr" { print $2; exit }' "$dir/out.s")
         [ "$registers" -ge 29 ] || fail "$arch -O$level: the kernel has $registers registers"
     done
@@ -106,7 +106,7 @@ for arch; do
     [ "$1" -gt 100 ] && [ "$2" -eq 0 ] || fail "$arch: the product of another generation has $1 instructions and $2 lines of prepared code"
 done
 "$cc" --target gfx1036 --emit asm "$dir/in.ptx" -o "$dir/out.s" || exit 1
-for name in cwd_forms_f16_k16_f32 cwd_print_vprintf cwd_print_assertfail; do
+for name in mma.m16n8k16.f32.f16.f16.f32 cwd_print_vprintf cwd_print_assertfail; do
     set -- $(body "$dir/out.s" $name)
     [ "$1" -gt 15 ] && [ "$2" -eq 0 ] || fail "gfx1036: $name has $1 instructions and $2 lines of prepared code"
 done
