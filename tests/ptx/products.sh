@@ -1,0 +1,118 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# products.sh PTXTEST KERNELS SEED DEVICE...: random kernels of several matrix products each, of which some are the next one's sum, with values that live
+# across them: the same results on each device as on host:O0. Operands are any bits, or have exponents near each other.
+test=$1 kernels=$2 seed=$3
+shift 3
+dir=$(mktemp -d) || exit 2
+trap 'rm -rf "$dir"' EXIT
+# instruction; registers of A, B, C and D; operands; sums; sparse: digits of metadata, selectors
+cat > "$dir/forms" <<'END'
+mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 2 1 4 f16 f32
+mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 4 2 4 f16 f32
+mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 4 2 2 f16 f16
+mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 2 1 4 bf16 f32
+mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 4 2 4 bf16 f32
+mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 2 1 4 tf32 f32
+mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 4 2 4 tf32 f32
+mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 4 2 4 fp8 f32
+mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e4m3.f16 2 1 2 fp8 f16
+mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 4 2 4 int s32
+mma.sync.aligned.m16n8k64.row.col.satfinite.s32.u4.s4.s32 4 2 4 int s32
+mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc 4 2 4 int s32
+wmma.mma.sync.aligned.row.col.m16n16k16.f32.f16 8 8 8 f16 f32 wmma
+wmma.mma.sync.aligned.row.col.m32n8k16.f32.f32 8 8 8 f16 f32 wmma
+wmma.mma.sync.aligned.row.col.m8n32k16.f32.f32 8 8 8 f16 f32 wmma
+wmma.mma.sync.aligned.row.col.m16n16k16.f32.bf16.bf16.f32 4 4 8 bf16 f32
+wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32 4 4 8 tf32 f32
+mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 2 2 4 f16 f32 489cde 4
+mma.sp.sync.aligned.m16n8k32.row.col.f16.f16.f16.f16 4 4 2 f16 f16 489cde 2
+mma.sp.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 4 4 4 bf16 f32 489cde 2
+mma.sp.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 2 2 4 tf32 f32 4e 4
+mma.sp.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 4 4 4 tf32 f32 4e 2
+mma.sp.sync.aligned.m16n8k64.row.col.f32.e5m2.e4m3.f32 4 4 4 fp8 f32 489cde 1
+mma.sp.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 2 2 4 int s32 489cde 2
+mma.sp.sync.aligned.m16n8k64.row.col.satfinite.s32.u8.s8.s32 4 4 4 int s32 489cde 1
+mma.sp.sync.aligned.m16n8k128.row.col.satfinite.s32.s4.s4.s32 4 4 4 int s32 489cde 1
+END
+awk -v kernels="$kernels" -v seed="$seed" '
+function random(n) { state = (state * 1103515245 + 12345) % 2147483648; return int(state / 65536) % n }
+function word() { return sprintf("0x%02x%02x%02x%02x", random(256), random(256), random(256), random(256)) }
+# A register of bits that depend on the thread.
+function bits(name, class, any) {
+    printf("    mad.lo.u32 %s, t, %s, %s;\n    shr.u32 x, %s, 15;\n    xor.b32 %s, %s, x;\n    mul.lo.u32 %s, %s, %s;\n    shr.u32 x, %s, 13;\n    xor.b32 %s, %s, x;\n",
+           name, "0x9e3779b1", word(), name, name, name, name, name, "0x85ebca77", name, name, name)
+    if (!any && class in keep)
+        printf("    and.b32 %s, %s, %s;\n    or.b32 %s, %s, %s;\n", name, name, keep[class], name, name, put[class])
+}
+function group(name, n,   s, i) {
+    s = "{"
+    for (i = 0; i < n; i++)
+        s = s (i ? ", " : "") name i
+    return s "}"
+}
+BEGIN {
+    keep["f16"] = "0x8fff8fff"; put["f16"] = "0x30003000"; keep["bf16"] = "0x81ff81ff"; put["bf16"] = "0x3e003e00"
+    keep["tf32"] = keep["f32"] = "0x81ffffff"; put["tf32"] = put["f32"] = "0x3e000000"; keep["fp8"] = "0xbfbfbfbf"; put["fp8"] = "0x10101010"
+    state = seed
+}
+{ form[NR] = $0 }
+END {
+    print ".version 8.5\n.target sm_89\n.address_size 64\n"
+    for (k = 0; k < kernels; k++) {
+        products = 3 + random(6)
+        printf("//! test products%d\n//! buffer d u32[%d]\n//! launch products%d block 32\n//! expect d recorded\n", k, 32 * 8 * products, k)
+        printf(".visible .entry products%d(.param .u64 p)\n{\n    .reg .b64 address;\n    .reg .b32 t, x, meta;\n    mov.u32 t, %%tid.x;\n", k)
+        printf("    ld.param.u64 address, [p];\n    mad.wide.u32 address, t, %d, address;\n", 32 * products)
+        for (i = 0; i < products; i++) {
+            split(form[1 + random(NR)], f, " ")
+            any = random(4) == 0
+            printf("    .reg .b32 a%d_<8>, b%d_<8>, d%d_<8>;\n", i, i, i)
+            for (r = 0; r < f[2]; r++)
+                bits("a" i "_" r, f[5], any)
+            for (r = 0; r < f[3]; r++)
+                bits("b" i "_" r, f[5], any)
+            for (r = 0; r < f[4]; r++)
+                if (f[6] == last && f[4] == count && i % 3)
+                    printf("    mov.b32 d%d_%d, d%d_%d;\n", i, r, i - 1, r)
+                else
+                    bits("d" i "_" r, f[6], any)
+            last = f[6]
+            count = f[4]
+            float = f[6] == "f32" ? "f" : "d"
+            instruction[i] = f[1]
+            nc = f[7] == "wmma" && f[1] ~ /f32.f16$/ ? 4 : f[4]
+            if (f[6] == "f32") {
+                printf("    .reg .f32 f%d_<8>;\n", i)
+                for (r = 0; r < f[4]; r++)
+                    printf("    mov.b32 f%d_%d, d%d_%d;\n", i, r, i, r)
+            }
+            sparse = f[1] ~ /^mma.sp/
+            if (sparse) {
+                m = "0x"
+                for (r = 0; r < 8; r++)
+                    m = m substr(f[7], 1 + random(length(f[7])), 1)
+                printf("    shl.b32 x, t, 2;\n    shf.l.wrap.b32 meta, %s, %s, x;\n", m, m)
+            }
+            printf("    %s\n        %s, %s, %s, %s%s;\n", f[1], group(float i "_", f[4]), group("a" i "_", f[2]), group("b" i "_", f[3]),
+                   group((nc == f[4] ? float : "d") i "_", nc), sparse ? ", meta, " random(f[8]) : "")
+            for (r = 0; f[6] == "f32" && r < f[4]; r++)
+                printf("    mov.b32 d%d_%d, f%d_%d;\n", i, r, i, r)
+            size[i] = f[4]
+        }
+        for (i = 0; i < products; i++)          # all live until here, A and B too
+            for (r = 0; r < size[i]; r++)
+                printf("    st.global.u32 [address+%d], d%d_%d;\n%s", 32 * i + 4 * r, i, r, size[i] > 4 ? "" : \
+                       sprintf("    st.global.u32 [address+%d], a%d_%d;\n", 32 * i + 4 * r + 16, i, r % 2))
+        print "    ret;\n}\n"
+    }
+}' "$dir/forms" > "$dir/products.ptx" || exit 2
+"$test" --record --label host:O0 --on host:O0 "$dir/products.ptx" > "$dir/out" 2>&1 || { tail -n 20 "$dir/out"; exit 1; }
+status=0
+for device; do
+    "$test" --on "$device" --limit 4 "$dir/products.ptx" > "$dir/out" 2>&1 || status=1
+    echo "$device: $(tail -n 1 "$dir/out")"
+    [ $status = 0 ] || head -n 20 "$dir/out"
+    grep -q "^$kernels passed, 0 failed" "$dir/out" || status=1
+done
+exit $status
