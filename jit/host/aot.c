@@ -204,7 +204,8 @@ compile(const struct aot *a, struct cwj_part *part, bool lanes, bool *again)
     }
     if (o->trim)
         o->trim();
-    r = cwj_llvm_emit(module, tm, o->emit == CWJ_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, &code, NULL, part == a->last, lanes ? again : NULL, diags);
+    const struct cwj_codegen_how how = { part == a->last, lanes ? again : NULL, o->trim };
+    r = cwj_llvm_emit(module, tm, o->emit == CWJ_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, &code, NULL, &how, diags);
     if (!r && !*again)
         cw_buf_append(&part->out, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
 done:

@@ -13,6 +13,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/LegacyPassManagers.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Pass.h>
 #include <llvm/Support/raw_ostream.h>
@@ -41,6 +42,88 @@ cwj_codegen_narrow_layout(LLVMModuleRef m)
 
 namespace {
 
+/* In the place of a pass that is gone. */
+class Gone : public llvm::FunctionPass {
+public:
+    static char ID;
+
+    Gone() : llvm::FunctionPass(ID) {}
+
+    llvm::StringRef getPassName() const override { return "Gone"; }
+
+    bool runOnFunction(llvm::Function &) override { return false; }
+};
+
+char Gone::ID;
+
+/* Passes keep, for the next function, the tables that they had for one: at the end of the longest kernel of a module those are a third of the
+ * memory in use. With the last function, this frees the passes before it that nothing asks any more. */
+class Forget : public llvm::FunctionPass {
+public:
+    static char ID;
+
+    explicit Forget(void (*trim)()) : llvm::FunctionPass(ID), trim(trim) {}
+
+    llvm::StringRef getPassName() const override { return "Forget passes that are done"; }
+
+    void getAnalysisUsage(llvm::AnalysisUsage &u) const override { u.setPreservesAll(); }
+
+    bool
+    doInitialization(llvm::Module &m) override
+    {
+        left = std::count_if(m.begin(), m.end(), [](const llvm::Function &f) { return !f.isDeclaration(); });
+        return false;
+    }
+
+    bool
+    runOnFunction(llvm::Function &f) override
+    {
+        if (--left)
+            return false;
+        forget(getResolver()->getPMDataManager(), *f.getParent());
+        if (trim && f.getInstructionCount() > LONG)
+            trim();
+        return false;
+    }
+
+private:
+    /* What a manager of passes owns is its own and its heirs'. */
+    struct Manager : llvm::PMDataManager {
+        static llvm::SmallVectorImpl<llvm::Pass *> &passes(llvm::PMDataManager &m) { return m.*&Manager::PassVector; }
+    };
+
+    void
+    forget(llvm::PMDataManager &manager, llvm::Module &m)
+    {
+        llvm::SmallVectorImpl<llvm::Pass *> &passes = Manager::passes(manager);
+        auto self = std::find(passes.begin(), passes.end(), this);
+        llvm::SmallVector<llvm::Pass *, 32> used;      /* by a later one, which has the manager free it */
+        for (auto p = self; p != passes.end(); p++) {
+            llvm::SmallVector<llvm::Pass *, 8> more;
+            manager.getTopLevelManager()->collectLastUses(more, *p);
+            used.append(more.begin(), more.end());
+        }
+        for (auto &available : *manager.getAvailableAnalysis())
+            used.push_back(available.second);
+        for (auto p = passes.begin(); p != self; p++) {
+            if ((*p)->getAsPMDataManager() || std::find(used.begin(), used.end(), *p) != used.end())
+                continue;       /* managers of loops' passes have no tables, and the topmost manager searches them */
+            (void)(*p)->doFinalization(m);
+            delete *p;
+            *p = new Gone();
+            (*p)->setResolver(new llvm::AnalysisResolver(manager));
+        }
+    }
+
+    /* Instructions of LLVM IR in a function that leaves free memory worth looking for. */
+    enum { LONG = 5000 };
+
+    void (*trim)();
+    ptrdiff_t left = 0;
+};
+
+char Forget::ID;
+
 /* A code generator's passes, some left out. For AMD it begins with what finds common parts of addresses in code that nobody has
  * optimised. PTX comes from a compiler that did that, and after it this project's own pipeline (llvm.c): these find nothing, in 6
  * to 12 % of the compile time. The one EarlyCSE that stays is the last, which cleans up after the strength reduction of
@@ -49,14 +132,15 @@ namespace {
  * Names that an LLVM does not know leave nothing out. */
 class Passes : public llvm::legacy::PassManager {
 public:
-    Passes(bool amdgcn, bool divisions, bool together, bool *moved) : amdgcn(amdgcn), divisions(divisions), together(together), notes{ moved, {} } {}
+    Passes(bool amdgcn, bool divisions, bool together, bool *moved, void (*trim)())
+        : amdgcn(amdgcn), divisions(divisions), together(together), notes{ moved, {} }, trim(trim) {}
 
     void
     add(llvm::Pass *pass) override
     {
         llvm::StringRef name = pass->getPassName();
-        if (together && begins_stage(name))
-            llvm::legacy::PassManager::add(llvm::createBarrierNoopPass());
+        if (amdgcn && begins_stage(name))
+            llvm::legacy::PassManager::add(together ? static_cast<llvm::Pass *>(llvm::createBarrierNoopPass()) : new Forget(trim));
         if (amdgcn)
             cwj_amd_guards(*this, name, false, notes);
         if (amdgcn && name == "Live Variable Analysis") {
@@ -117,6 +201,7 @@ private:
 
     bool amdgcn, divisions, together;
     cwj_amd_notes notes;
+    void (*trim)();
     unsigned cse = 0;
 };
 
@@ -164,7 +249,7 @@ cwj_codegen_scalars_in_lanes(LLVMModuleRef m, LLVMTargetMachineRef tm, bool yes)
 }
 
 extern "C" bool
-cwj_codegen(LLVMModuleRef m, LLVMTargetMachineRef tm, bool assembly, bool ends, bool *moved, LLVMMemoryBufferRef *out)
+cwj_codegen(LLVMModuleRef m, LLVMTargetMachineRef tm, bool assembly, struct cwj_codegen_how how, LLVMMemoryBufferRef *out)
 {
     llvm::SmallString<0> code;
     llvm::raw_svector_ostream stream(code);
@@ -176,12 +261,12 @@ cwj_codegen(LLVMModuleRef m, LLVMTargetMachineRef tm, bool assembly, bool ends, 
         cwj_amd_hide_extended_operands(module);
 #endif
     auto passes = std::make_unique<Passes>(amdgcn, amdgcn && divides(module), amdgcn && optimises && kernels_only(module),
-                                           amdgcn && optimises && LLVM_VERSION_MAJOR < 20 ? moved : nullptr);
+                                           amdgcn && optimises && LLVM_VERSION_MAJOR < 20 ? how.moved : nullptr, how.trim);
     auto type = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
     if (reinterpret_cast<llvm::TargetMachine *>(tm)->addPassesToEmitFile(*passes, stream, nullptr, type))
         return false;
     passes->run(module);
-    if (ends)
+    if (how.ends)
         (void)passes.release();
     *out = LLVMCreateMemoryBufferWithMemoryRangeCopy(code.data(), code.size(), "");
     return *out != nullptr;

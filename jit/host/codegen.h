@@ -16,9 +16,15 @@ extern "C" {
  * are several times slower than 64. */
 void cwj_codegen_narrow_layout(LLVMModuleRef m);
 
-/* Object code or assembly. False: the target cannot make it. The caller disposes of *out. moved, unless NULL: set where the code is not to be
- * used, and the module is to be made again and compiled with another machine and scalar registers not in lanes. ends: the process does, soon, and its memory need not be given back. */
-bool cwj_codegen(LLVMModuleRef m, LLVMTargetMachineRef tm, bool assembly, bool ends, bool *moved, LLVMMemoryBufferRef *out);
+struct cwj_codegen_how {
+    bool ends;                  /* the process does, soon, and its memory need not be given back */
+    bool *moved;                /* unless NULL: set where the code is not to be used, and the module is to be made again and compiled with
+                                   another machine and scalar registers not in lanes */
+    void (*trim)(void);         /* unless NULL: called where much of what a long function took is free again */
+};
+
+/* Object code or assembly. False: the target cannot make it. The caller disposes of *out. */
+bool cwj_codegen(LLVMModuleRef m, LLVMTargetMachineRef tm, bool assembly, struct cwj_codegen_how how, LLVMMemoryBufferRef *out);
 
 /* amdgcn: whether scalar registers that find no place may go to lanes of vector registers, or else to memory. To be said before anything is done
  * with the module. */

@@ -509,7 +509,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
 
 cw_result
 cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out, uint64_t *frames,
-              bool ends, bool *moved, struct cwj_diags *diags)
+              const struct cwj_codegen_how *how, struct cwj_diags *diags)
 {
     LLVMContextRef c = LLVMGetModuleContext(m);
     struct listener listener = { .diags = diags };
@@ -522,7 +522,7 @@ cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFileType type
         cwj_amd_guard_width(m);
 #endif
     LLVMContextSetDiagnosticHandler(c, on_code, &listener);
-    bool made = cwj_codegen(m, tm, type == LLVMAssemblyFile, ends, moved, out);
+    bool made = cwj_codegen(m, tm, type == LLVMAssemblyFile, how ? *how : (struct cwj_codegen_how){ 0 }, out);
     LLVMContextSetDiagnosticHandler(c, on_message, diags);
     if (frames)
         *frames += listener.frames;

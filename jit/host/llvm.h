@@ -11,6 +11,8 @@
 #include <llvm-c/Error.h>
 #include <llvm-c/TargetMachine.h>
 
+struct cwj_codegen_how;         /* codegen.h */
+
 /* Register all targets, before something else in LLVM looks for one or registers them; any thread. cwj_llvm_machine does what it needs itself. */
 void cwj_llvm_init(void);
 
@@ -30,9 +32,9 @@ cw_result cwj_llvm_machine(enum cwj_target target, const char *cpu, const char *
 cw_result cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, struct cwj_diags *diags) CW_MUST_CHECK;
 
 /* Object or assembly into a memory buffer that the caller disposes of. frames, unless NULL: the bytes of the functions' stack
- * frames are added to it (the host's only, after cwj_host_watch_frames). ends, moved: as cwj_codegen has them. */
+ * frames are added to it (the host's only, after cwj_host_watch_frames). how: as cwj_codegen has it, or NULL. */
 cw_result cwj_llvm_emit(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out,
-                        uint64_t *frames, bool ends, bool *moved, struct cwj_diags *diags) CW_MUST_CHECK;
+                        uint64_t *frames, const struct cwj_codegen_how *how, struct cwj_diags *diags) CW_MUST_CHECK;
 
 /* Guard an optimised module for x86 against LLVM's wrong masked VPTERNLOG; see the file. */
 void cwj_x86_guard_ternlog(LLVMModuleRef m);

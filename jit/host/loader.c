@@ -140,7 +140,7 @@ compile(struct cwj_program *p, uint32_t index, const struct cwh_variant *v, cons
         dump_module(module, name, key, "opt.ll");
     times->from = cpu_ms();
     if (!r)
-        r = cwj_llvm_emit(module, tm, LLVMObjectFile, object, &frames, false, NULL, diags);
+        r = cwj_llvm_emit(module, tm, LLVMObjectFile, object, &frames, NULL, diags);
     times->llvm += cpu_ms() - times->from;
     info->stack_hint = frames < (1u << 30) ? (uint32_t)frames : 1u << 30;
     if (!r)

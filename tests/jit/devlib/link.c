@@ -54,7 +54,7 @@ test_good(struct cwj_diags *diags, const char *cpu)
     CHECK(LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "no-builtins", 11) == NULL);
     CHECK(cwj_llvm_optimise(m, tm, 3, diags) == CW_OK);
     CHECK(!LLVMGetNamedFunction(m, "cwd_matrix_quad"));         /* inlined */
-    CHECK(cwj_llvm_emit(m, tm, LLVMAssemblyFile, &code, NULL, false, NULL, diags) == CW_OK);
+    CHECK(cwj_llvm_emit(m, tm, LLVMAssemblyFile, &code, NULL, NULL, diags) == CW_OK);
     CHECK(code && strstr(LLVMGetBufferStart(code), "v_fma"));
     if (code)
         LLVMDisposeMemoryBuffer(code);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The code objects that cwj_amd_link makes are LLD's, to the byte; it leaves to LLD what it does not know; damaged objects do it no harm. */
 #include "jit/host/lld.h"
+#include "jit/host/codegen.h"
 #include "jit/host/llvm.h"
 
 #include <llvm-c/IRReader.h>
@@ -53,8 +54,9 @@ compile(const char *text, const char *cpu, struct cw_buf *object)
         return false;
     }
     bool moved = false;
+    const struct cwj_codegen_how how = { .moved = &moved };
     bool ok = cwj_llvm_machine(CWJ_TARGET_AMDGCN, cpu, NULL, 2, &tm, &diags) == CW_OK && cwj_llvm_optimise(m, tm, 0, &diags) == CW_OK &&
-              cwj_llvm_emit(m, tm, LLVMObjectFile, &code, NULL, false, &moved, &diags) == CW_OK;
+              cwj_llvm_emit(m, tm, LLVMObjectFile, &code, NULL, &how, &diags) == CW_OK;
     CHECK(ok);
     if (ok)
         cw_buf_append(object, LLVMGetBufferStart(code), LLVMGetBufferSize(code));

@@ -34,7 +34,7 @@ main(void)
     CHECK(cwj_llvm_machine(CWJ_TARGET_HOST, NULL, NULL, 2, &tm, &diags) == CW_OK);
     CHECK(cwj_llvm_optimise(m, tm, 2, &diags) == CW_OK);
     cwj_host_watch_frames(m);
-    CHECK(cwj_llvm_emit(m, tm, LLVMAssemblyFile, &code, &frames, false, NULL, &diags) == CW_OK);
+    CHECK(cwj_llvm_emit(m, tm, LLVMAssemblyFile, &code, &frames, NULL, &diags) == CW_OK);
     /* The two arrays, and what little is beside them; `large` is inlined, or not: then its frame counts by itself. */
     CHECK(frames >= 101000 && frames < 210000);
     CHECK(!diags.first);
