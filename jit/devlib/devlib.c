@@ -27,7 +27,7 @@ static const struct part {
 enum { PARTS = sizeof parts / sizeof *parts };
 
 static const char prefix[] = "cwd_";
-static const char *const done[] = { "cwd_forms_", "cwd_print_" };      /* nothing is left to do in them, nor in what is machine code already */
+static const char *const done[] = { "cwd_forms_", "cwd_heap_", "cwd_print_" };      /* nothing is left to do in them, nor in what is machine code already */
 
 static const char *
 name_of(LLVMValueRef f)

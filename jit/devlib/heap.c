@@ -204,7 +204,7 @@ join(struct cwd_heap *h)
     STORE(&h->left, left, RELAXED);
 }
 
-static __attribute__((noinline)) struct block *
+static inline __attribute__((always_inline)) struct block *
 take_rare(struct cwd_heap *h, uint32_t c)
 {
     struct block *b = carve(h, c);
@@ -217,10 +217,10 @@ take_rare(struct cwd_heap *h, uint32_t c)
     return carve(h, c);
 }
 
-/* ---- what kernels call ---- */
+/* ---- what kernels call: with the usual processors of waves of 32 lanes it is machine code when CUDAway is built (jit/prepare) ---- */
 
 /* NULL when there is no room, or no heap. */
-void *
+__attribute__((noinline)) void *
 cwd_heap_malloc(struct cwd_heap *h, uint64_t size)
 {
     if (!h || !size || size > h->size)
@@ -247,17 +247,18 @@ cwd_heap_malloc(struct cwd_heap *h, uint64_t size)
     return (char *)b + 16;
 }
 
-void
+/* False: malloc did not give this, or free has had it already, which ends the kernel. */
+__attribute__((noinline)) uint32_t
 cwd_heap_free(struct cwd_heap *h, void *p)
 {
     struct block *b = (struct block *)((char *)p - 16);
     uint64_t from = (uint64_t)((char *)b - (char *)h);
     if (!p)
-        return;
-    /* What malloc did not give, or free has had already, ends the kernel. */
+        return true;
     if (!h || from < sizeof *h || from >= h->size || from & 15 || b->magic != MAGIC || LOAD(&b->use, RELAXED) != USED)
-        __builtin_trap();
+        return false;
     uint32_t size = b->size;
     push(h, b);
     __scoped_atomic_fetch_add(&h->freed, size, __ATOMIC_RELEASE, GLOBAL);
+    return true;
 }

@@ -103,6 +103,25 @@ assert_fails(struct emit *e, LLVMValueRef *args)
     gcn_intrinsic(e, "llvm.trap", NULL, 0, NULL, 0);
 }
 
+static LLVMValueRef
+heap(struct emit *e)
+{
+    return LLVMBuildIntToPtr(e->b, gcn_loader_number(e, "cudaway_heap"), e->ptr, "");
+}
+
+static void
+free_memory(struct emit *e, LLVMValueRef address)
+{
+    LLVMValueRef v[2] = { heap(e), LLVMBuildIntToPtr(e->b, emit_resize(e, address, e->i64, false), e->ptr, "") };
+    LLVMValueRef good = LLVMBuildIsNotNull(e->b, emit_devlib(e, "cwd_heap_free", e->i32, v, 2), "");
+    LLVMBasicBlockRef bad = emit_new_block(e, "bad.free"), freed = emit_new_block(e, "freed");
+    LLVMBuildCondBr(e->b, good, freed, bad);
+    LLVMPositionBuilderAtEnd(e->b, bad);
+    gcn_intrinsic(e, "llvm.trap", NULL, 0, NULL, 0);
+    LLVMBuildUnreachable(e->b);
+    LLVMPositionBuilderAtEnd(e->b, freed);
+}
+
 bool
 gcn_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *args, unsigned n, LLVMValueRef *result)
 {
@@ -112,12 +131,10 @@ gcn_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LL
         LLVMValueRef v[3] = { fifo(e), emit_resize(e, args[0], e->i64, false), emit_resize(e, args[1], e->i64, false) };
         *result = emit_devlib(e, "cwd_print_vprintf", e->i32, v, 3);
     } else if (!strcmp(name, "malloc") && n == 1) {
-        LLVMValueRef v[2] = { LLVMBuildIntToPtr(e->b, gcn_loader_number(e, "cudaway_heap"), e->ptr, ""), emit_resize(e, args[0], e->i64, false) };
+        LLVMValueRef v[2] = { heap(e), emit_resize(e, args[0], e->i64, false) };
         *result = LLVMBuildPtrToInt(e->b, emit_devlib(e, "cwd_heap_malloc", e->ptr, v, 2), e->i64, "");
     } else if (!strcmp(name, "free") && n == 1) {
-        LLVMValueRef v[2] = { LLVMBuildIntToPtr(e->b, gcn_loader_number(e, "cudaway_heap"), e->ptr, ""),
-                              LLVMBuildIntToPtr(e->b, emit_resize(e, args[0], e->i64, false), e->ptr, "") };
-        emit_devlib(e, "cwd_heap_free", e->void_, v, 2);
+        free_memory(e, args[0]);
     } else {
         return false;
     }

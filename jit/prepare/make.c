@@ -127,9 +127,10 @@ runtime_calls(struct cw_buf *b)
 {
     cw_buf_puts(b, ".extern .func (.param .b32 n) vprintf (.param .b64 format, .param .b64 arguments);\n"
                    ".extern .func __assertfail (.param .b64 message, .param .b64 file, .param .b32 line, .param .b64 function, .param .b64 size);\n"
+                   ".extern .func (.param .b64 at) malloc (.param .b64 size);\n.extern .func free (.param .b64 at);\n"
                    ".visible .entry calls(.param .u64 p)\n{\n    .reg .b64 v<4>, address;\n    .reg .b32 n;\n    ld.param.u64 address, [p];\n"
                    "    ld.global.v2.u64 {v0, v1}, [address];\n    ld.global.v2.u64 {v2, v3}, [address+16];\n    ld.global.u32 n, [address+32];\n"
-                   "    call (n), vprintf, (v0, v1);\n    call __assertfail, (v0, v1, n, v2, v3);\n    ret;\n}\n");
+                   "    call (n), vprintf, (v0, v1);\n    call (v0), malloc, (v1);\n    call free, (v2);\n    call __assertfail, (v0, v1, n, v2, v3);\n    ret;\n}\n");
 }
 
 static void

@@ -29,10 +29,12 @@ cat > "$dir/in.ptx" <<'PTX'
 }
 .extern .func (.param .b32 n) vprintf (.param .b64 format, .param .b64 arguments);
 .extern .func __assertfail (.param .b64 m, .param .b64 f, .param .b32 line, .param .b64 function, .param .b64 size);
+.extern .func free (.param .b64 at);
 .visible .entry prints(.param .u64 p) {
  .reg .b64 p; .reg .b32 n; .reg .pred q;
  ld.param.u64 p, [p];
  call (n), vprintf, (p, p);
+ call free, (p);
  setp.lt.s32 q, n, 0; @!q bra done;
  call __assertfail, (p, p, n, p, p);
 done:
@@ -82,7 +84,7 @@ body()  # of a function: instructions, and lines of code
 for arch; do
     for level in 0 3; do
         "$cc" --target "$arch" --emit asm -O$level "$dir/in.ptx" -o "$dir/out.s" || exit 1
-        for name in mma.m16n8k16.f32.f16.f16.f32 mma.f64.m8n8k4.0 cwd_print_vprintf cwd_print_assertfail; do
+        for name in mma.m16n8k16.f32.f16.f16.f32 mma.f64.m8n8k4.0 cwd_print_vprintf cwd_print_assertfail cwd_heap_free; do
             set -- $(body "$dir/out.s" $name)
             if [ "$1" -gt 40 ] || [ "$2" -lt 5 ]; then
                 fail "$arch -O$level: $name has $1 instructions and $2 lines of prepared code"
