@@ -450,9 +450,17 @@ __wrap___cxa_atexit(void (*destroy)(void *), void *object, void *library)
 }
 #endif
 
+#ifdef CUDAWAY_CC_COUNTS
+int __llvm_profile_write_file(void);    /* the library's atexit is not called: see above */
+#endif
+
 static _Noreturn void
 leave(int code)
 {
+#ifdef CUDAWAY_CC_COUNTS
+    if (__llvm_profile_write_file())
+        code = EXIT_TOOL;
+#endif
 #ifdef CUDAWAY_CC_EXITS                 /* BOLT's counters are written on exit */
     exit(code);
 #else

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The bundle's cudaway-cc, whose machine code BOLT laid out, writes the same bytes as the program before that. Skipped (77) without.
+# The bundle's cudaway-cc, whose machine code BOLT laid out, and some of whose LLVM may have been compiled anew (tools/cc/llvm.sh), writes the same
+# bytes as the program without that. Skipped (77) without.
 #   release.sh BUILD_FOLDER_OF_THE_BUNDLE TESTS_PTX_FOLDER
 set -euo pipefail
-before=$1/bin/cudaway-cc-relocs after=$1/bin/cudaway-cc-release tests=$2
+before=$1/bin/cudaway-cc after=$1/bin/cudaway-cc-release tests=$2
 for p in "$before" "$after"; do [ -x "$p" ] || { echo "skipped: no $p (tools/bundle makes it)"; exit 77; }; done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

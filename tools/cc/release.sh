@@ -8,7 +8,6 @@
 set -euo pipefail
 bin=$1 training=$2 cc=$3 output=$4
 [ -x "$bin/llvm-bolt" ] || { echo "release.sh: there is no $bin/llvm-bolt: install BOLT of the LLVM that is built against (Debian package bolt-19)" >&2; exit 1; }
-tests=$(cd "$(dirname "$0")/../../tests/ptx" && pwd)
 work=$(mktemp -d "$output.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
@@ -18,16 +17,9 @@ quietly() {
 
 quietly "$bin/llvm-bolt" "$training" -instrument -instrumentation-file="$work/profile" -instrumentation-file-append-pid -o "$work/instrumented"
 
-train() {  # TARGET FILE...
-    local target=$1 f
-    shift
-    for f; do quietly "$work/instrumented" -j 0 -O 3 --target "$target" "$tests/$f.ptx" -o "$work/out"; done
-}
-train gfx1100 isa/approx/half isa/atom/{scopes,vector} isa/carry/mixed isa/cvt/{f32_to_int,pack} isa/float/{div_f32,fma_f64,rcp} \
-    isa/flow/{branches,calls,claim,irreducible,recursion,stack} isa/fuzz/{edges,live_range} isa/half/fma_f16 isa/int/{add_sub,div_rem,mad_wide} isa/linking/{functions,variables} \
-    isa/logic/{lop3,shift} isa/matrix/{mma_f64,mma_sub} isa/memory/{ld_global,ld_local,st_shared,store,vector} isa/surface/sust_p isa/sync/{barriers,warps} isa/texture/{cube,queries} isa/warp/{shfl,vote}
-train gfx90a isa/float/fma_f32 isa/flow/calls isa/memory/vector isa/warp/shfl
-train host isa/flow/branches isa/memory/vector
+# shellcheck source=tools/cc/training.sh
+. "$(dirname "$0")/training.sh"
+training_files | while read -r target file; do quietly "$work/instrumented" -j 0 -O 3 --target "$target" "$file" -o "$work/out"; done
 
 "$bin/merge-fdata" "$work"/profile.* -o "$work/merged" 2>"$work/log" || { cat "$work/log" >&2; echo "release.sh: merge-fdata failed" >&2; exit 1; }
 quietly "$bin/llvm-bolt" "$cc" -data "$work/merged" -o "$work/cc" -reorder-blocks=ext-tsp -reorder-functions=cdsort -split-functions -split-all-cold \
