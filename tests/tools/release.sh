@@ -36,4 +36,6 @@ cmp "$work/before" "$work/after" || { echo "FAIL: a large text"; exit 1; }
 "$after" --help >/dev/null
 if "$after" --target gfx1100 /nonexistent -o "$work/x" 2>"$work/err"; then echo "FAIL: a file that is not there compiles"; exit 1; fi
 grep -q '/nonexistent' "$work/err" || { cat "$work/err"; echo "FAIL: the message"; exit 1; }
-echo "ok   $n objects are the same"
+llvm="LLVM's archives alone"
+if grep -q '^CUDAWAY_HOT_LLVM:[A-Z]*=.' "$1/CMakeCache.txt"; then llvm="with LLVM's hot files compiled anew"; fi
+echo "ok   $n objects are the same ($llvm)"

@@ -44,7 +44,7 @@ fetch() {
         { tail -n 5 "$out/log" >&2; die "Debian has no source $package any more? Upgrade llvm-$version-dev, or unpack it and say where with LLVM_SOURCE"; }
     say "unpack"
     mkdir -p "$out/source.new"
-    tar -C "$out/source.new" --strip-components=1 --wildcards -xf "$out"/fetched/*.orig.tar.xz 'llvm-toolchain-*/llvm/lib' 'llvm-toolchain-*/llvm/include'
+    tar -C "$out/source.new" --strip-components=1 --wildcards --no-wildcards-match-slash -xf "$out"/fetched/*.orig.tar.xz 'llvm-toolchain-*/llvm/lib' 'llvm-toolchain-*/llvm/include'
     mv "$out/source.new" "$out/source"
 }
 source=${LLVM_SOURCE:-$out/source}
@@ -58,7 +58,7 @@ done
 common='-fno-pic -fno-pie -ffunction-sections -fdata-sections -w'
 front="-std=c++17 -DNDEBUG -D_GNU_SOURCE -D__STDC_CONSTANT_MACROS -D__STDC_FORMAT_MACROS -D__STDC_LIMIT_MACROS -fno-exceptions -fvisibility-inlines-hidden -fno-stack-protector $common"
 # Nothing of a run with others stays.
-stamp=$({ "$bin/clang++" --version; find "$archives" -name 'libLLVM*.a' -newermt 1970-01-01 -printf '%s\n' | sort; printf '%s\n' "$source" "${hot[@]}" "$front"; } | sha256sum)
+stamp=$({ "$bin/clang++" --version; find "$archives" -name 'libLLVM*.a' -printf '%s\n' | sort; printf '%s\n' "$source" "${hot[@]}" "$front"; } | sha256sum)
 if [ "$(cat "$out/stamp" 2>/dev/null)" != "$stamp" ]; then
     rm -rf "$out"/{tables,front,counting,used,hot.o,counting.o}
     echo "$stamp" >"$out/stamp"

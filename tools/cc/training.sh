@@ -4,9 +4,9 @@
 # training_files prints lines of a processor and a file; with "more", which costs little without BOLT, those twice and all small files
 # once, among which are some that AMD has not.
 training_files() {
-    local tests f i
+    local more=${1:-} tests f i
     tests=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../tests/ptx" && pwd)
-    for ((i = 0; i < (${#1} ? 2 : 1); i++)); do
+    for ((i = 0; i < (${#more} ? 2 : 1); i++)); do
         # mma_sub is compiled in several parts, which alone are taken apart.
         for f in isa/approx/half isa/atom/{scopes,vector} isa/carry/mixed isa/cvt/{f32_to_int,pack} isa/float/{div_f32,fma_f64,rcp} \
             isa/flow/{branches,calls,claim,irreducible,recursion,stack} isa/fuzz/{edges,live_range} isa/half/fma_f16 isa/int/{add_sub,div_rem,mad_wide} \
@@ -15,5 +15,5 @@ training_files() {
         for f in isa/float/fma_f32 isa/flow/calls isa/memory/vector isa/warp/shfl; do echo "gfx90a $tests/$f.ptx"; done
         for f in isa/flow/branches isa/memory/vector; do echo "host $tests/$f.ptx"; done
     done
-    [ -z "${1:-}" ] || find "$tests/isa" -name '*.ptx' -size -40k | sort | sed 's/^/gfx1100 /'
+    [ -z "$more" ] || find "$tests/isa" -name '*.ptx' -size -40k | sort | sed 's/^/gfx1100 /'
 }
