@@ -24,6 +24,19 @@ done
 tools/check no-such-component >/dev/null 2>&1
 [ $? = 2 ] || fail "tools/check accepts an unknown component"
 
+# The files of LLVM that are compiled anew are named once; what they are trained with is there; and another LLVM's source is refused.
+awk '!/^#/ && (!/^[A-Za-z0-9\/]+\.cpp$/ || seen[$0]++) { print "bad line: " $0; bad = 1 } END { exit bad || NR < 10 }' tools/cc/hot.txt || fail "tools/cc/hot.txt"
+files=$(. tools/cc/training.sh; training_files more | awk '{ print $2 }' | sort -u)
+for f in $files; do [ -e "$f" ] || fail "training.sh names $f, which is not there"; done
+[ "$(wc -l <<<"$files")" -ge 200 ] || fail "training.sh names few files"
+tools/cc/llvm.sh >/dev/null 2>&1
+[ $? = 2 ] || fail "tools/cc/llvm.sh does without arguments"
+source=$(mktemp -d) || exit 1
+mkdir -p "$source"/llvm/{lib,include/llvm/ADT} && echo 'class APInt;' >"$source/llvm/include/llvm/ADT/APInt.h" && touch "$source/CMakeCache.txt"
+out=$(LLVM_SOURCE=$source tools/cc/llvm.sh "$source" "$source/hot" 2>&1) && fail "tools/cc/llvm.sh takes the source of another LLVM"
+case $out in *APInt.h*|*"there is no"*) ;; *) fail "tools/cc/llvm.sh with another source: $out" ;; esac
+rm -rf "$source"
+
 # Each package is listed once, with its set and a purpose.
 tools/setup --list | awk '
     NF < 3 || ($2 != "build" && $2 != "test") { print "bad line: " $0; bad = 1 }

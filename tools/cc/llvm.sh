@@ -12,6 +12,12 @@ version=${LLVM_VERSION:-19}
 jobs=${JOBS:-$(nproc)}
 say() { printf '== %s\n' "$*"; }
 die() { echo "llvm.sh: $*" >&2; exit 1; }
+# --for LLVM_CONFIG prints what of that LLVM's archives hot.o must have been made for.
+if [ "${1:-}" = --for ]; then
+    cd "$("$2" --libdir)"
+    echo "$("$2" --version) $(stat -c %s libLLVMCore.a libLLVMCodeGen.a libLLVMAMDGPUCodeGen.a | tr '\n' ' ')"
+    exit
+fi
 [ $# = 2 ] || { sed -n '5,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 [ -e "$1/CMakeCache.txt" ] || die "$1 is no build folder: run cmake first (tools/bundle --hot does all of it)"
 mkdir -p "$2"
@@ -125,6 +131,7 @@ if [ ! -e "$out/hot.o" ]; then
     mapfile -t files < <(objects used)
     # -r: it fits any program, since nothing in it may be thought unused.
     "$bin/ld.lld" -r --thinlto-jobs="$jobs" "${files[@]}" -o "$out/hot.new"
+    "$here/llvm.sh" --for "$config" >"$out/made_for"
     mv "$out/hot.new" "$out/hot.o"
 fi
 cmake -S "$here/../.." -B "$build" -UCUDAWAY_COUNTING_LLVM -DCUDAWAY_HOT_LLVM="$out/hot.o" >"$out/log" 2>&1 || { cat "$out/log" >&2; die "cmake failed"; }
