@@ -106,6 +106,31 @@ flush_before_rounding(struct emit *e, ptx_op op, unsigned round, V r, V a, V b, 
     return phi;
 }
 
+/* amdgcn: sums, products and fused ones of halves are instructions there, also of two at once, whose results but for NaN are those of IEEE 754. */
+static bool
+emit_gcn_half(struct emit *e, const struct ptx_inst *in, ptx_type t)
+{
+    bool two = t == PTX_F16X2, fused = in->op == PTX_OP_FMA;
+    if (e->target != CWJ_TARGET_AMDGCN || (t != PTX_F16 && !two) || in->flags & (PTX_F_FTZ | PTX_F_SAT | PTX_F_RELU) || (fused && in->aux >> PTX_AUX_OOB & 1) ||
+        (in->op != PTX_OP_ADD && in->op != PTX_OP_SUB && in->op != PTX_OP_MUL && !fused))
+        return false;
+    LLVMTypeRef type = two ? LLVMVectorType(e->f16, 2) : e->f16;
+    V o[3], r;
+    for (unsigned i = 0; i < 2u + fused; i++) {
+        V v = emit_src(e, in, i + 1, t);
+        o[i] = LLVMTypeOf(v) == type ? v : LLVMBuildBitCast(e->b, v, type, "");
+    }
+    r = fused ? emit_intrinsic(e, "llvm.fma", o, 3, -1) : in->op == PTX_OP_MUL ? LLVMBuildFMul(e->b, o[0], o[1], "")
+        : in->op == PTX_OP_ADD ? LLVMBuildFAdd(e->b, o[0], o[1], "") : LLVMBuildFSub(e->b, o[0], o[1], "");
+    if (!e->floats_native) {
+        V nan = LLVMConstBitCast(emit_int(e, e->i16, 0x7fff), e->f16);
+        nan = two ? LLVMConstVector((V[]){ nan, nan }, 2) : nan;
+        r = LLVMBuildSelect(e->b, LLVMBuildFCmp(e->b, LLVMRealUNO, r, r, ""), nan, r, "");
+    }
+    emit_dst(e, in, 0, t, two ? LLVMBuildBitCast(e->b, r, e->i32, "") : r);
+    return true;
+}
+
 /* The same by a mark, if there is one for the operation. */
 static bool
 mark_flush(struct emit *e, const struct ptx_inst *in, ptx_type t, V *r, V a, V b, V c)
@@ -274,6 +299,8 @@ emit_float(struct emit *e, const struct ptx_inst *in)
         emit_unsupported(e, in, "operands of mixed precision");
         return true;
     }
+    if (emit_gcn_half(e, in, t))
+        return true;
     for (unsigned i = 0; i < n; i++) {
         fp_src(e, in, i + 1, t, &s[i]);
         if (i && s[i].n != s[0].n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Every f32 operation makes its NaN canonical, which only matters where somebody looks at the bits. Between operations the
+ * Every f32 operation makes its NaN canonical, and on amdgcn those of halves, which only matters where somebody looks at the bits. Between operations the
  * payload is irrelevant: each of them makes its own result canonical again. This pass removes the canonicalisation of
  * values that only reach f32 arithmetic and comparisons, through phis, selects and shuffles too, and on amdgcn as words that other
  * lanes read. It wants SSA form: run it after promotion of allocas, before the optimiser rewrites the pattern
@@ -61,6 +61,7 @@ set_add(struct set *s, V v, bool *failed)
 
 /* A stack of values whose bits are observed, to look through. */
 struct pass {
+    LLVMTypeKind kind;              /* of the floats: float or half */
     struct set observed, words;     /* words: integers that may hold an f32's bits */
     V *stack;
     size_t depth, capacity;
@@ -75,16 +76,16 @@ scalar_of(V v)
 }
 
 static bool
-is_f32(V v)
+is_float(const struct pass *p, V v)
 {
-    return LLVMGetTypeKind(scalar_of(v)) == LLVMFloatTypeKind;
+    return LLVMGetTypeKind(scalar_of(v)) == p->kind;
 }
 
 /* select(fcmp uno x, x), 0x7fffffff, x): returns x, else NULL */
 static V
-canonicalised(V v)
+canonicalised(const struct pass *p, V v)
 {
-    if (!LLVMIsASelectInst(v) || !is_f32(v))
+    if (!LLVMIsASelectInst(v) || !is_float(p, v))
         return NULL;
     V c = LLVMGetOperand(v, 0), nan = LLVMGetOperand(v, 1), x = LLVMGetOperand(v, 2);
     if (!LLVMIsAFCmpInst(c) || LLVMGetFCmpPredicate(c) != LLVMRealUNO || LLVMGetOperand(c, 0) != x || LLVMGetOperand(c, 1) != x)
@@ -103,12 +104,12 @@ canonicalised(V v)
 
 /* Does `user` pass operand bits of f32 values on to its result unchanged? */
 static bool
-passes_on(V user)
+passes_on(const struct pass *p, V user)
 {
     switch (LLVMGetInstructionOpcode(user)) {
     case LLVMPHI: case LLVMSelect: case LLVMExtractElement: case LLVMInsertElement: case LLVMShuffleVector: case LLVMFreeze:
     case LLVMFNeg:
-        return is_f32(user);
+        return is_float(p, user);
     case LLVMCall:
         return emit_is_flush_mark(user);
     default:
@@ -129,7 +130,7 @@ is_mufu(V user)
 
 /* Is this use blind to which NaN it gets? Results of f32 arithmetic are made canonical again by their own emitter. */
 static bool
-blind(V user)
+blind(const struct pass *p, V user)
 {
     static const char *const intrinsics[] = { "llvm.fma.", "llvm.sqrt.", "llvm.fptosi.sat.", "llvm.fptoui.sat.", "llvm.floor.",
                                               "llvm.ceil.", "llvm.trunc.", "llvm.roundeven.", "llvm.maxnum.", "llvm.minnum." };
@@ -137,7 +138,7 @@ blind(V user)
 
     switch (LLVMGetInstructionOpcode(user)) {
     case LLVMFAdd: case LLVMFSub: case LLVMFMul: case LLVMFDiv: case LLVMFRem:
-        return is_f32(user);
+        return is_float(p, user);
     case LLVMFCmp:
         return true;
     case LLVMCall: {
@@ -157,7 +158,7 @@ blind(V user)
 static bool
 tracked(const struct pass *p, V v)
 {
-    return LLVMIsAInstruction(v) && (is_f32(v) || set_has(&p->words, v));
+    return LLVMIsAInstruction(v) && (is_float(p, v) || set_has(&p->words, v));
 }
 
 static void
@@ -185,12 +186,12 @@ observe(struct pass *p, V v)
 
 /* Does `user` pass the bits of the word v on to its result? What lanes read of each other is the last argument. */
 static bool
-word_passes_on(V v, V user)
+word_passes_on(const struct pass *p, V v, V user)
 {
     size_t len;
 
     if (LLVMIsABitCastInst(user))
-        return is_f32(user);
+        return is_float(p, user);
     if (LLVMIsAPHINode(user) || LLVMIsASelectInst(user) || LLVMIsAFreezeInst(user))
         return true;
     V callee = LLVMIsACallInst(user) ? LLVMGetCalledValue(user) : NULL;
@@ -204,14 +205,14 @@ find_words(struct pass *p, V fn)
 {
     for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
         for (V i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
-            if (LLVMIsABitCastInst(i) && is_f32(LLVMGetOperand(i, 0)) && LLVMGetTypeKind(scalar_of(i)) == LLVMIntegerTypeKind &&
+            if (LLVMIsABitCastInst(i) && is_float(p, LLVMGetOperand(i, 0)) && LLVMGetTypeKind(scalar_of(i)) == LLVMIntegerTypeKind &&
                 set_add(&p->words, i, &p->failed))
                 push(p, i);
     while (p->depth && !p->failed) {
         V v = p->stack[--p->depth];
         for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
             V user = LLVMGetUser(u);
-            if (word_passes_on(v, user) && !is_f32(user) && set_add(&p->words, user, &p->failed))
+            if (word_passes_on(p, v, user) && !is_float(p, user) && set_add(&p->words, user, &p->failed))
                 push(p, user);
         }
     }
@@ -223,14 +224,14 @@ hard_use(const struct pass *p, V v, V user)
     if (!LLVMIsAInstruction(user))
         return true;
     if (set_has(&p->words, v))
-        return !word_passes_on(v, user) && !is_mufu(user);
-    return !blind(user) && !passes_on(user) && !set_has(&p->words, user);
+        return !word_passes_on(p, v, user) && !is_mufu(user);
+    return !blind(p, user) && !passes_on(p, user) && !set_has(&p->words, user);
 }
 
 /* Is v, looked at through phis and selects, always a canonical value or a constant that is no NaN? *nan gets the canonical
  * constant in v's type. Gives up, false, on large webs. */
 static bool
-always_canonical(V v, V *nan)
+always_canonical(const struct pass *p, V v, V *nan)
 {
     enum { LIMIT = 64 };
     V seen[LIMIT];
@@ -244,7 +245,7 @@ always_canonical(V v, V *nan)
             return false;
         for (int k = phi ? 0 : 1; k < LLVMGetNumOperands(seen[at]); k++) {
             V o = phi ? LLVMGetIncomingValue(seen[at], (unsigned)k) : LLVMGetOperand(seen[at], (unsigned)k), first = o;
-            if (canonicalised(o)) {
+            if (canonicalised(p, o)) {
                 *nan = LLVMGetOperand(o, 1);
                 continue;
             }
@@ -331,9 +332,9 @@ sink_to_uses(struct pass *p, LLVMBuilderRef b, V phi)
     }
     if (!n || !carried)
         return;
-    if (canonicalised(phi))
+    if (canonicalised(p, phi))
         nan = LLVMGetOperand(phi, 1);
-    else if (!always_canonical(phi, &nan))
+    else if (!always_canonical(p, phi, &nan))
         return;
     for (unsigned i = 0; i < n; i++) {
         if (!LLVMIsAInstruction(users[i]))
@@ -368,11 +369,50 @@ find_observed(struct pass *p, V fn)
     }
     while (p->depth && !p->failed) {
         V v = p->stack[--p->depth];
-        if (canonicalised(v) || !(passes_on(v) || LLVMIsABitCastInst(v) || set_has(&p->words, v)))
+        if (canonicalised(p, v) || !(passes_on(p, v) || LLVMIsABitCastInst(v) || set_has(&p->words, v)))
             continue;               /* what goes in there does not come out as it was */
         for (int k = 0; k < (emit_is_flush_mark(v) ? 1 : LLVMGetNumOperands(v)); k++)
             observe(p, LLVMGetOperand(v, (unsigned)k));
     }
+}
+
+/* Floats of one kind: which bits of one may be NaN of the other is nothing that is followed. */
+static unsigned
+relax(LLVMBuilderRef b, V fn, LLVMTypeKind kind)
+{
+    unsigned removed = 0;
+    struct pass pass = { .kind = kind }, *p = &pass;
+
+    find_words(p, fn);
+    for (LLVMBasicBlockRef bb = p->failed ? NULL : LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
+        for (V i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
+            if (is_float(p, i) && (LLVMIsAPHINode(i) || canonicalised(p, i)))
+                sink_to_uses(p, b, i);
+    find_observed(p, fn);
+    for (LLVMBasicBlockRef bb = p->failed ? NULL : LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
+        for (V i = LLVMGetFirstInstruction(bb), next; i; i = next) {
+            next = LLVMGetNextInstruction(i);
+            V x = canonicalised(p, i);
+            if (!x || set_has(&p->observed, i))
+                continue;
+            LLVMReplaceAllUsesWith(i, x);
+            LLVMInstructionEraseFromParent(i);
+            removed++;
+        }
+    free(p->observed.slot);
+    free(p->words.slot);
+    free(p->stack);
+    return removed;
+}
+
+static bool
+has_halves(V fn)
+{
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
+        for (V i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
+            if (LLVMIsASelectInst(i) && LLVMGetTypeKind(scalar_of(i)) == LLVMHalfTypeKind)
+                return true;
+    return false;
 }
 
 unsigned
@@ -382,30 +422,9 @@ emit_relax_nan(LLVMModuleRef m)
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
 
     for (V fn = LLVMGetFirstFunction(m); fn; fn = LLVMGetNextFunction(fn)) {
-        struct pass p = { 0 };
-        find_words(&p, fn);
-        for (LLVMBasicBlockRef bb = p.failed ? NULL : LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
-            for (V i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i)) {
-                if (is_f32(i) && (LLVMIsAPHINode(i) || canonicalised(i)))
-                    sink_to_uses(&p, b, i);
-            }
-        }
-        find_observed(&p, fn);
-        for (LLVMBasicBlockRef bb = p.failed ? NULL : LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
-            V next;
-            for (V i = LLVMGetFirstInstruction(bb); i; i = next) {
-                next = LLVMGetNextInstruction(i);
-                V x = canonicalised(i);
-                if (!x || set_has(&p.observed, i))
-                    continue;
-                LLVMReplaceAllUsesWith(i, x);
-                LLVMInstructionEraseFromParent(i);
-                removed++;
-            }
-        }
-        free(p.observed.slot);
-        free(p.words.slot);
-        free(p.stack);
+        removed += relax(b, fn, LLVMFloatTypeKind);
+        if (has_halves(fn))
+            removed += relax(b, fn, LLVMHalfTypeKind);
     }
     LLVMDisposeBuilder(b);
     return removed;
