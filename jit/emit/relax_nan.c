@@ -224,7 +224,7 @@ hard_use(const struct pass *p, V v, V user)
     if (!LLVMIsAInstruction(user))
         return true;
     if (set_has(&p->words, v))
-        return !word_passes_on(p, v, user) && !is_mufu(user);
+        return !word_passes_on(p, v, user) && (p->kind != LLVMFloatTypeKind || !is_mufu(user));
     return !blind(p, user) && !passes_on(p, user) && !set_has(&p->words, user);
 }
 
