@@ -139,8 +139,10 @@ public:
     add(llvm::Pass *pass) override
     {
         llvm::StringRef name = pass->getPassName();
-        if (amdgcn && begins_stage(name))
-            llvm::legacy::PassManager::add(together ? static_cast<llvm::Pass *>(llvm::createBarrierNoopPass()) : new Forget(trim));
+        if (together && begins_stage(name))
+            llvm::legacy::PassManager::add(llvm::createBarrierNoopPass());
+        else if (amdgcn && !together && (begins_stage(name) || is_long(name)))
+            llvm::legacy::PassManager::add(new Forget(trim));
         if (amdgcn)
             cwj_amd_guards(*this, name, false, notes);
         if (amdgcn && name == "Live Variable Analysis") {
@@ -197,6 +199,13 @@ private:
         return name == "Prepare callbr" || name == "SI Fix SGPR copies" || name == "Peephole Optimizations" || name == "Live Variable Analysis" ||
                name == "Prologue/Epilogue Insertion & Frame Finalization" || name == "PostRA Machine Instruction Scheduler" ||
                name == "SI insert wait instructions";
+    }
+
+    /* In the middle of a stage, what takes the most memory. */
+    static bool
+    is_long(llvm::StringRef name)
+    {
+        return name == "Machine Instruction Scheduler" || name == "Greedy Register Allocator";
     }
 
     bool amdgcn, divisions, together;
