@@ -18,6 +18,15 @@ INLINED cwd_forms_round(uint32_t sum) { return f32_to_f16(sum); }
 INLINED cwd_forms_add_f32(uint32_t sum, uint32_t c) { return number_add_f32(sum, c); }
 INLINED cwd_forms_add_f16(uint32_t sum, uint32_t c) { return number_add_f16(sum, c); }
 
+#define QUAD(name, f, of_c)                                                                                           \
+    INLINED cwd_forms_##name(uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1, uint32_t b2, uint32_t b3, uint32_t c) \
+    {                                                                                                                 \
+        return f((const uint32_t[]){ a0, a1, a2, a3 }, (const uint32_t[]){ b0, b1, b2, b3 }, of_c(c));                 \
+    }
+QUAD(quad_f32_f32, quad_f32, f32_of)
+QUAD(quad_f32_f16, quad_f32, f16_value)
+QUAD(quad_f16_f16, quad_f16, f16_value)
+
 #define F(name, kind, words, type)                                                                                    \
     INLINED cwd_forms_##name(const uint32_t *row, const uint32_t *col, const uint32_t *row_weights, const uint32_t *col_weights, \
                              uint32_t greatest, uint32_t run, uint32_t special)                                       \

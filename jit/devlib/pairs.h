@@ -169,6 +169,29 @@ product_and_sum(uint32_t a, uint32_t b, unsigned half, float c)         /* one i
     return __builtin_fmaf(f16_value(a >> 16 * half), f16_value(b >> 16 * half), c);
 }
 
+/* An element of m8n8k4 of f16, as dot_quad has it: four of A and of B, each in a word. */
+ALWAYS uint32_t
+quad_f32(const uint32_t *a, const uint32_t *b, float c)
+{
+    float s = 0;
+#pragma clang loop unroll(full)
+    for (unsigned k = 0; k < 4; k++)
+        s = product_and_sum(a[k], b[k], 0, s);
+    return bits_of(c + s);
+}
+
+ALWAYS uint32_t
+quad_f16(const uint32_t *a, const uint32_t *b, float c)
+{
+    float even = product_and_sum(a[1], b[1], 0, f16_value(a[0]) * f16_value(b[0]));
+    float odd = product_and_sum(a[3], b[3], 0, f16_value(a[2]) * f16_value(b[2]));
+    float s = c + even + odd;
+    _Float16 h = (_Float16)s;
+    uint16_t bits;
+    __builtin_memcpy(&bits, &h, 2);
+    return s != s ? 0x7fff : bits;
+}
+
 /* The running sum as a number, and its exponent. */
 ALWAYS float
 sum_value(uint8_t type, uint32_t x, int *exponent)

@@ -42,11 +42,12 @@ struct gcn_meta {
 /* Which bytes of two words of a column of B word w of row i, which is stored, goes with, for V_PERM; meta: the words. */
 LLVMValueRef gcn_choice(struct emit *e, const struct gcn_meta *s, const LLVMValueRef *meta, unsigned i, unsigned w);
 
-/* amdgcn_product.c: a call of the function for a whole product: of floats with Hopper's sums, or mma.sp of integers. out: D's registers. */
+/* amdgcn_product.c: a call of the function for a whole product: of floats with Hopper's sums or m8n8k4 of f16, or mma.sp of integers. out: D's registers. */
 struct gcn_product {
     const struct ptx_inst *in;
     const struct ptx_matrix *m;
     unsigned k;                 /* stored of A */
+    bool quad;                  /* f16's m8n8k4 */
     struct gcn_meta meta;
 };
 void gcn_product(struct emit *e, const struct gcn_product *p, LLVMValueRef regs[3][8], const LLVMValueRef *meta, LLVMValueRef *out);
@@ -55,6 +56,7 @@ void gcn_product(struct emit *e, const struct gcn_product *p, LLVMValueRef regs[
 LLVMValueRef gcn_of_quad(struct emit *e, LLVMValueRef v, unsigned n);   /* the value of lane n of this lane's four */
 LLVMValueRef gcn_element_of(struct emit *e, const LLVMValueRef *regs, uint8_t type, unsigned i);
 void gcn_pack(struct emit *e, const struct ptx_matrix *m, LLVMValueRef *v);             /* elements of D into its registers */
+void gcn_quad(struct emit *e, const struct gcn_product *p, LLVMValueRef regs[3][8], LLVMValueRef *out);        /* elements */
 void gcn_set_attribute(struct emit *e, LLVMValueRef fn, const char *name);
 /* c + the products of the elements of a word of A and one of B, which are integers. */
 LLVMValueRef gcn_dot(struct emit *e, const struct ptx_matrix *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);

@@ -186,8 +186,7 @@ gcn_matrix_model(uint8_t sm)
 static V
 element_function(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, LLVMTypeRef *type)
 {
-    bool quad = is_quad(in, m);
-    unsigned words = quad ? 4 : gcn_matrix_words(m->k, m->a), n = 2 * words + 1;
+    unsigned words = gcn_matrix_words(m->k, m->a), n = 2 * words + 1;
     LLVMTypeRef types[2 * GCN_WORDS + 1];
     char name[96];
     for (unsigned i = 0; i < n; i++)
@@ -199,17 +198,14 @@ element_function(struct emit *e, const struct ptx_inst *in, const struct ptx_mat
     if (fn)
         return fn;
     fn = LLVMAddFunction(e->module, name, *type);
-    if (quad && gcn_prepared_body(e, fn))
-        return fn;
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     gcn_set_attribute(e, fn, "noinline");
     LLVMBasicBlockRef back = LLVMGetInsertBlock(e->b);
     LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
     V v[2 * GCN_WORDS + 1];
     LLVMGetParams(fn, v);
-    V args[5] = { quad ? i32(e, m->c) : describe(e, in, m, name), i32(e, quad ? m->d : emit_session(e)->matrix_model), array(e, v, words),
-                  array(e, v + words, words), v[2 * words] };
-    LLVMBuildRet(e->b, emit_devlib(e, quad ? "cwd_matrix_quad" : "cwd_mma_float", e->i32, args, 5));
+    V args[5] = { describe(e, in, m, name), i32(e, emit_session(e)->matrix_model), array(e, v, words), array(e, v + words, words), v[2 * words] };
+    LLVMBuildRet(e->b, emit_devlib(e, "cwd_mma_float", e->i32, args, 5));
     LLVMPositionBuilderAtEnd(e->b, back);
     return fn;
 }
@@ -438,11 +434,12 @@ quad_c(struct emit *e, const struct ptx_matrix *m, const struct quads *q, V row,
     return bit_of(e, shifted(e, word, 0, 16 * (i & 1)), 0xffff);
 }
 
-static void
-products_quad(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], V *out)
+void
+gcn_quad(struct emit *e, const struct gcn_product *p, V regs[3][8], V *out)
 {
-    LLVMTypeRef type;
-    V lane = gcn_lane(e), fn = element_function(e, in, m, &type);
+    const struct ptx_matrix *m = p->m;
+    const char *form = m->d == PTX_F16 ? "cwd_forms_quad_f16_f16" : m->c == PTX_F16 ? "cwd_forms_quad_f32_f16" : "cwd_forms_quad_f32_f32";
+    V lane = gcn_lane(e);
     struct quads quads = { lane, bit_of(e, lane, 12), bit_of(e, lane, 3), bit_of(e, lane, 16), (const V (*)[8])regs }, *q = &quads;
     for (unsigned i = 0; i < 8; i++) {
         bool f16 = m->d == PTX_F16;
@@ -456,7 +453,7 @@ products_quad(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix
             b[k] = quad_half(e, q->regs[1], sum(e, base, m->b_col ? col : part), m->b_col ? part : col);
         }
         V args[9] = { a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], quad_c(e, m, q, row, i) };
-        out[i] = LLVMBuildCall2(e->b, type, fn, args, 9, "");
+        out[i] = emit_devlib(e, form, e->i32, args, 9);
     }
 }
 
@@ -530,9 +527,9 @@ products_sparse(struct emit *e, const struct ptx_inst *in, const struct ptx_matr
 static bool
 by_function(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], const struct gcn_meta *s, const V *meta, V *out)
 {
-    struct gcn_product p = { .in = in, .m = m, .k = m->chunk ? m->k / 2u : m->k, .meta = *s };
-    bool floats = m->d != PTX_S32 && m->a != PTX_F64 && !is_quad(in, m);
-    if (floats ? emit_session(e)->matrix_model != CWD_FORMS_MODEL : !m->chunk)
+    struct gcn_product p = { .in = in, .m = m, .k = m->chunk ? m->k / 2u : m->k, .quad = is_quad(in, m), .meta = *s };
+    bool floats = m->d != PTX_S32 && m->a != PTX_F64;
+    if (!p.quad && (floats ? emit_session(e)->matrix_model != CWD_FORMS_MODEL : !m->chunk))
         return false;
     gcn_product(e, &p, regs, meta, out);
     return true;
@@ -648,8 +645,6 @@ products(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, 
         return;
     if (m->chunk)
         products_sparse(e, in, m, regs, &s, words, out);
-    else if (is_quad(in, m))
-        products_quad(e, in, m, regs, out);
     else if (m->a == PTX_F64)
         products_f64(e, in, m, regs, out);
     else if (native)

@@ -429,6 +429,8 @@ name_of(const struct gcn_product *p, char *name, size_t size)
     const char *kind = p->in->op == PTX_OP_WMMA_MMA ? "wmma" : m->chunk ? "mma.sp" : "mma";
     snprintf(name, size, "%s.m%un%uk%u.%s.%s.%s.%s%s", kind, m->m, m->n, m->k, ptx_type_name((ptx_type)m->d), ptx_type_name((ptx_type)m->a),
              ptx_type_name((ptx_type)m->b), ptx_type_name((ptx_type)m->c), p->in->flags & PTX_F_SATFINITE ? ".sat" : "");
+    if (p->quad)
+        strcat(name, m->a_col ? m->b_col ? ".col.col" : ".col.row" : m->b_col ? ".row.col" : ".row.row");
 }
 
 /* Parameters: C, A, B, metadata. */
@@ -442,7 +444,9 @@ body(struct emit *e, V fn, const struct gcn_product *p, const unsigned n[3])
     memcpy(regs[2], v, n[2] * sizeof *v);
     memcpy(regs[0], v + n[2], n[0] * sizeof *v);
     memcpy(regs[1], v + n[2] + n[0], n[1] * sizeof *v);
-    if (p->m->d != PTX_S32)
+    if (p->quad)
+        gcn_quad(e, p, regs, out);
+    else if (p->m->d != PTX_S32)
         products_float(e, fn, p, (const V (*)[8])regs, v + n[2] + n[0] + n[1], out);
     else
         products_integer(e, p, (const V (*)[8])regs, v + n[2] + n[0] + n[1], out);
@@ -457,17 +461,17 @@ gcn_product(struct emit *e, const struct gcn_product *p, V regs[3][8], const V *
     const struct ptx_matrix *m = p->m;
     struct ptx_matrix stored = *m;
     stored.k = p->k;
-    const unsigned n[3] = { gcn_matrix_registers(&stored, false, m->a), gcn_matrix_registers(m, true, m->b), m->nc };
+    const unsigned n[3] = { p->quad ? m->na : gcn_matrix_registers(&stored, false, m->a), p->quad ? m->nb : gcn_matrix_registers(m, true, m->b), m->nc };
     unsigned count = n[0] + n[1] + n[2] + (m->chunk ? p->meta.count : 0);
     LLVMTypeRef types[32], results[8];
     V args[32];
-    char name[96];
+    char name[128];
     for (unsigned i = 0; i < count; i++)
         types[i] = e->i32;
     for (unsigned i = 0; i < m->nd; i++)
         results[i] = e->i32;
     LLVMTypeRef type = LLVMFunctionType(LLVMStructTypeInContext(e->llvm, results, m->nd, false), types, count, false);
-    name_of(p, name, sizeof name);
+    name_of(p, name, sizeof name - 16);
     V fn = LLVMGetNamedFunction(e->module, name);
     if (!fn) {
         fn = LLVMAddFunction(e->module, name, type);
@@ -484,6 +488,7 @@ gcn_product(struct emit *e, const struct gcn_product *p, V regs[3][8], const V *
     if (m->chunk)
         memcpy(args + n[2] + n[0] + n[1], meta, p->meta.count * sizeof *args);
     V r = LLVMBuildCall2(e->b, type, fn, args, count, "");
+    LLVMSetTailCallKind(r, LLVMTailCallKindNoTail);     /* LLVM has functions with tail calls save registers, whoever looks */
     for (unsigned i = 0; i < m->nd; i++)
         out[i] = LLVMBuildExtractValue(e->b, r, i, "");
 }

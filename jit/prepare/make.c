@@ -137,6 +137,7 @@ static void
 kernels(struct cw_buf *b)
 {
     static const char *const quads[][2] = { { "f32", "f32" }, { "f16", "f16" }, { "f32", "f16" } };
+    static const char *const layouts[] = { "row.col", "row.row", "col.row", "col.col" };
     static const char *const integers[] = { "s8", "u8", "s4", "u4" };
     static const struct { const char *name; unsigned n[4]; } f64[] = {
         { "m8n8k4", { 2, 1, 1, 2 } }, { "m16n8k4", { 4, 2, 1, 4 } }, { "m16n8k8", { 4, 4, 2, 4 } }, { "m16n8k16", { 4, 8, 4, 4 } },
@@ -146,10 +147,10 @@ kernels(struct cw_buf *b)
     runtime_calls(b);
     floats(b);
     fragments(b);
-    for (unsigned i = 0; i < 3; i++) {
-        const char *d = quads[i][0], *c = quads[i][1];
+    for (unsigned i = 0; i < 12; i++) {
+        const char *d = quads[i % 3][0], *c = quads[i % 3][1];
         const unsigned n[4] = { is_f16(d) ? 4 : 8, 2, 2, is_f16(c) ? 4 : 8 };
-        snprintf(name, sizeof name, "mma.sync.aligned.m8n8k4.row.col.%s.f16.f16.%s", d, c);
+        snprintf(name, sizeof name, "mma.sync.aligned.m8n8k4.%s.%s.f16.f16.%s", layouts[i / 3], d, c);
         kernel(b, name, is_f16(d) ? "b32" : "f32", "b32", is_f16(c) ? "b32" : "f32", n);
     }
     for (unsigned i = 0; i < 16; i++) {

@@ -20,6 +20,8 @@ mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e4m3.f16 2 1 2 fp8 f16
 mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 4 2 4 int s32
 mma.sync.aligned.m16n8k64.row.col.satfinite.s32.u4.s4.s32 4 2 4 int s32
 mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc 4 2 4 int s32
+mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 2 2 8 f16 f32
+mma.sync.aligned.m8n8k4.col.row.f16.f16.f16.f16 2 2 4 f16 f16
 wmma.mma.sync.aligned.row.col.m16n16k16.f32.f16 8 8 8 f16 f32 wmma
 wmma.mma.sync.aligned.row.col.m32n8k16.f32.f32 8 8 8 f16 f32 wmma
 wmma.mma.sync.aligned.row.col.m8n32k16.f32.f32 8 8 8 f16 f32 wmma

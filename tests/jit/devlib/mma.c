@@ -101,6 +101,24 @@ by_forms(const struct cwh_matrix *x, const uint32_t *a, const uint32_t *b, uint3
     return type == x->d ? run : cwd_forms_round(run);
 }
 
+/* m8n8k4 of f16; failures. */
+static unsigned
+quads(void)
+{
+    unsigned failures = 0;
+    for (unsigned n = 0; n < 30000; n++) {
+        uint32_t a[4], b[4], c = word(PTX_F32, n % 5), h = word(PTX_F16, n / 25 % 5) & 0xffff;
+        for (unsigned k = 0; k < 4; k++) {
+            a[k] = word(PTX_F16, n % 5) & 0xffff;
+            b[k] = word(PTX_F16, n / 5 % 5) & 0xffff;
+        }
+        failures += cwd_forms_quad_f32_f32(a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], c) != dot_quad(PTX_F32, PTX_F32, a, b, c);
+        failures += cwd_forms_quad_f32_f16(a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], h) != dot_quad(PTX_F16, PTX_F32, a, b, h);
+        failures += cwd_forms_quad_f16_f16(a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], h) != dot_quad(PTX_F16, PTX_F16, a, b, h);
+    }
+    return failures;
+}
+
 int
 main(void)
 {
@@ -113,7 +131,7 @@ main(void)
         { 0, PTX_E4M3, 32, PTX_F16, PTX_F16 }, { 0, PTX_E4M3, 16, PTX_F16, PTX_F16 },
         { 1, PTX_F16, 8, PTX_F32, PTX_F16 }, { 1, PTX_F16, 8, PTX_F16, PTX_F32 },
     };
-    unsigned failures = 0, compared = 0, forms_compared = 0;
+    unsigned failures = quads(), compared = 0, forms_compared = 0;
     for (uint32_t model = 0; model < MATRIX_MODELS; model++)
         for (unsigned f = 0; f < sizeof forms / sizeof *forms; f++) {
             struct cwh_matrix x = { .op = forms[f].op ? PTX_OP_WMMA_MMA : PTX_OP_MMA, .m = 16, .n = 8, .k = forms[f].k, .a = forms[f].type,
