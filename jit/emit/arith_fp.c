@@ -2,6 +2,7 @@
  * Floating-point instructions (PTX ISA 9.7.3 - 9.7.5): what each operation is; operands, rounding, approximations and
  * half formats are next door. No fast-math flag is ever set: nothing contracts or reassociates. */
 #include "jit/emit/fp_private.h"
+#include "jit/emit/mufu.h"
 
 typedef LLVMValueRef V;
 
@@ -147,6 +148,27 @@ mark_flush(struct emit *e, const struct ptx_inst *in, ptx_type t, V *r, V a, V b
 }
 
 static V
+div_approx_body(struct emit *e, V a, V b, const void *what)
+{
+    const struct ptx_inst *in = what;
+    bool ftz = in->flags & PTX_F_FTZ;
+    V factor[2], r = fp_div_approx(e, a, b, in->flags & PTX_F_FULL, ftz, factor);
+    return !ftz ? r : fp_marks_flush(e, r) ? fp_mark_flush(e, FP_FLUSH_MUL, r, factor[0], factor[1], NULL)
+                                           : flush_before_rounding(e, PTX_OP_MUL, PTX_RN, r, factor[0], factor[1], NULL);
+}
+
+static V
+div_approx(struct emit *e, const struct ptx_inst *in, V a, V b)
+{
+    static const char *const names[2][2] = { { "mufu.div", "mufu.div_ftz" }, { "mufu.div_full", "mufu.div_full_ftz" } };      /* [full][ftz] */
+    bool ftz = in->flags & PTX_F_FTZ;
+    if (e->target != CWJ_TARGET_AMDGCN || e->floats_native)
+        return div_approx_body(e, a, b, in);
+    V r = mufu_gcn_quotient(e, names[!!(in->flags & PTX_F_FULL)][ftz], a, b, in, div_approx_body);
+    return ftz ? fp_mark_flush(e, FP_FLUSHED, r, NULL, NULL, NULL) : r;
+}
+
+static V
 one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
 {
     bool ftz = in->flags & PTX_F_FTZ;
@@ -177,11 +199,8 @@ one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
         return t == PTX_F64 ? v_sel(e, fp_is_nan(e, a), fp_quiet(e, a), r) : r;
     }
     case PTX_OP_DIV:
-        if (in->flags & (PTX_F_APPROX | PTX_F_FULL)) {
-            V factor[2], r = fp_div_approx(e, a, b, in->flags & PTX_F_FULL, ftz, factor);
-            return !ftz ? r : fp_marks_flush(e, r) ? fp_mark_flush(e, FP_FLUSH_MUL, r, factor[0], factor[1], NULL)
-                                                   : flush_before_rounding(e, PTX_OP_MUL, PTX_RN, r, factor[0], factor[1], NULL);
-        }
+        if (in->flags & (PTX_F_APPROX | PTX_F_FULL))
+            return div_approx(e, in, a, b);
         return fp_div(e, a, b, in->round, ftz);
     case PTX_OP_RCP:
     case PTX_OP_SQRT:

@@ -566,7 +566,7 @@ large_root(struct emit *e, enum mufu_gcn function, const struct mufu_table *tabl
 /* ---- calls ------------------------------------------------------------------------------------------------------------- */
 
 static const char *const names[] = { "rcp", "rcp_full", "rsq", "rsq_full", "sqrt", "sqrt_full", "ex2", "ex2_full", "lg2", "lg2_full",
-                                     "sin", "cos" };
+                                     "sin", "cos", "div", "div_ftz", "div_full", "div_full_ftz" };      /* the last four: mufu_gcn_quotient */
 static const char once[] = "cudaway-once";
 
 /* Note on a call that a thread makes it once at most. */
@@ -590,6 +590,28 @@ static V
 caller(LLVMUseRef use)
 {
     return LLVMGetBasicBlockParent(LLVMGetInstructionParent(LLVMGetUser(use)));
+}
+
+V
+mufu_gcn_quotient(struct emit *e, const char *name, V a, V b, const void *what, V (*body)(struct emit *e, V a, V b, const void *what))
+{
+    const struct flow *f = &e->f->flow;
+    LLVMTypeRef two[2] = { e->i32, e->i32 }, type = LLVMFunctionType(e->i32, two, 2, false);
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
+    V args[2] = { LLVMBuildBitCast(e->b, a, e->i32, ""), LLVMBuildBitCast(e->b, b, e->i32, "") }, fn = LLVMGetNamedFunction(e->module, name);
+    if (f->irreducible || f->loop_of[e->f->block] != FLOW_NONE)
+        return body(e, a, b, what);
+    if (!fn) {
+        fn = LLVMAddFunction(e->module, name, type);
+        LLVMSetLinkage(fn, LLVMInternalLinkage);
+        LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
+        V r = body(e, as_float(e, LLVMGetParam(fn, 0)), as_float(e, LLVMGetParam(fn, 1)), what);
+        LLVMBuildRet(e->b, LLVMBuildBitCast(e->b, r, e->i32, ""));
+        LLVMPositionBuilderAtEnd(e->b, here);
+    }
+    V call = LLVMBuildCall2(e->b, type, fn, args, 2, "");
+    note_once(e, call);
+    return as_float(e, call);
 }
 
 static V
