@@ -105,7 +105,7 @@ floats(struct cw_buf *b)
 static void
 fragments(struct cw_buf *b)
 {
-    static const char *const sums[] = { "f32", "f16" }, *const shapes[] = { "m16n16k16", "m32n8k16", "m8n32k16" };
+    static const char sums[2][4] = { "f32", "f16" }, shapes[3][12] = { "m16n16k16", "m32n8k16", "m8n32k16" };
     static const unsigned tf32[4] = { 8, 4, 4, 8 }, bf16[3][4] = { { 8, 4, 4, 8 }, { 8, 8, 2, 8 }, { 8, 2, 8, 8 } };
     char name[96];
     for (unsigned s = 0; s < 3; s++) {
