@@ -17,7 +17,7 @@ halves(W, I, unsigned n, enum gfx_type t, uint32_t lo[LANES], uint32_t hi[LANES]
     if (o->kind == GFX_VGPR || o->kind == GFX_SGPR) {
         FOR x[l] = o->kind == GFX_VGPR ? w->v[o->reg][l] : w->s[o->reg];
     } else {
-        uint32_t c = (uint32_t)gfx_constant(w, o, t);
+        uint32_t c = (uint32_t)gfx_constant(w, o, t == T_B16 ? T_B32 : t);       /* of integers all 32 bits, also where it is written as a float */
         FOR x[l] = c;
     }
     uint32_t flip_lo = t == T_F16 && (i->neg_lo >> k & 1) ? 0x8000u : 0, flip_hi = t == T_F16 && (i->neg_hi >> k & 1) ? 0x8000u : 0;

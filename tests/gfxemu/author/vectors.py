@@ -489,6 +489,10 @@ def packed():
     op('all', 'v_pk_sub_u16 v0, v1, v2 clamp', 'v1 v2', 'v0', [(a, b, max(lo(a) - lo(b), 0) | max(hi(a) - hi(b), 0) << 16) for a, b in pairs(vals, vals, 12)])
     op('all', 'v_pk_mad_u16 v0, v1, v2, v3', 'v1 v2 v3', 'v0', [(a, b, c, ((lo(a) * lo(b) + lo(c)) & M16) | ((hi(a) * hi(b) + hi(c)) & M16) << 16) for a, b, c in triples(vals, vals, vals)])
     op('all', 'v_pk_mad_i16 v0, v1, v2, v3', 'v1 v2 v3', 'v0', [(a, b, c, ((lo(a) * lo(b) + lo(c)) & M16) | ((hi(a) * hi(b) + hi(c)) & M16) << 16) for a, b, c in triples(vals, vals, vals)])
+    # A constant of integers has 32 bits, also where it is written as a float: LLVM counts on it.
+    op('all', 'v_pk_add_u16 v0, v1, 0.5', 'v1', 'v0', [(a, lo(a) | ((hi(a) + 0x3f00) & M16) << 16) for a in vals[:6]])
+    op('all', 'v_pk_sub_i16 v0, v1, -1.0 op_sel_hi:[1,0]', 'v1', 'v0', [(a, lo(a) | hi(a) << 16) for a in vals[:6]])
+    op('all', 'v_pk_add_u16 v0, v1, -5', 'v1', 'v0', [(a, ((lo(a) - 5) & M16) | ((hi(a) - 1) & M16) << 16) for a in vals[:6]])
     op('all', 'v_pk_add_u16 v0, v1, v2 op_sel:[1,0] op_sel_hi:[0,1]', 'v1 v2', 'v0', [(a, b, ((hi(a) + lo(b)) & M16) | ((lo(a) + hi(b)) & M16) << 16) for a, b in pairs(vals, vals, 12)])
     hv = [0x3c004000, 0xbc003800, 0x7c000001, 0xfc000400, 0x7bff7bff]
     two('v_pk_add_f16', F16.add, vals=hv)
