@@ -385,6 +385,68 @@ keep_scalars_apart(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
                         frame.setStackID(o.getIndex(), llvm::TargetStackID::SGPRSpill);
     return false;
 }
+
+/* Where lanes come together the first thing is to turn them on again. What the register allocator adds at the beginning of such a block belongs behind
+ * that, but LLVM 19 takes a copy that it added there before, of a scalar register, for the end of the beginning: then a vector register is copied, stored or
+ * loaded for some lanes only. */
+bool
+restores_lanes(const llvm::MachineInstr &i, const llvm::TargetInstrInfo &info, const llvm::TargetRegisterInfo &registers)
+{
+    llvm::StringRef name = info.getName(i.getOpcode());
+    return (name == "S_OR_B64" || name == "S_OR_B32") && llvm::StringRef(registers.getName(i.getOperand(0).getReg())).starts_with("EXEC");
+}
+
+/* Does what it does depend on which lanes are on? */
+bool
+is_for_lanes(const llvm::MachineInstr &i, const llvm::TargetInstrInfo &info, const llvm::TargetRegisterInfo &registers)
+{
+    llvm::StringRef name = info.getName(i.getOpcode());
+    if (!i.isCopy())
+        return name.starts_with("SI_SPILL_V") || name.starts_with("SI_SPILL_A");
+    llvm::StringRef to = registers.getName(i.getOperand(0).getReg());
+    return to.starts_with("VGPR") || to.starts_with("AGPR");
+}
+
+/* May `i` change places with `other`? */
+bool
+independent(const llvm::MachineInstr &i, const llvm::MachineInstr &other, const llvm::TargetRegisterInfo &registers)
+{
+    auto free_of = [&](const llvm::MachineInstr &x, const llvm::MachineInstr &y) {
+        return llvm::all_of(x.operands(), [&](const llvm::MachineOperand &o) {
+            bool named = o.isReg() && o.getReg() && !llvm::StringRef(registers.getName(o.getReg())).starts_with("EXEC");
+            return !named || (!y.modifiesRegister(o.getReg(), &registers) && (o.isUse() || !y.readsRegister(o.getReg(), &registers)));
+        });
+    };
+    return free_of(i, other) && free_of(other, i);
+}
+
+bool
+restore_lanes_first(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
+{
+    const llvm::TargetInstrInfo &info = *f.getSubtarget().getInstrInfo();
+    const llvm::TargetRegisterInfo &registers = *f.getSubtarget().getRegisterInfo();
+    bool changed = false;
+    for (llvm::MachineBasicBlock &b : f) {
+        auto on = b.begin();
+        while (on != b.end() && (on->isCopy() || info.getName(on->getOpcode()).starts_with("SI_SPILL_")))
+            ++on;
+        if (on == b.begin() || on == b.end() || !restores_lanes(*on, info, registers))
+            continue;
+        /* The last first, each right behind: they stay in their order. */
+        for (auto i = on; i != b.begin();) {
+            llvm::MachineInstr &added = *--i;
+            if (!is_for_lanes(added, info, registers))
+                continue;
+            auto next = std::next(i);
+            if (!std::all_of(next, std::next(on), [&](const llvm::MachineInstr &other) { return independent(added, other, registers); }))
+                continue;
+            b.splice(std::next(on), &b, added.getIterator());
+            i = next;
+            changed = true;
+        }
+    }
+    return changed;
+}
 #endif
 
 bool
@@ -660,6 +722,7 @@ const guard guards[] = {
 #if LLVM_VERSION_MAJOR < 20
     { "Pin registers with scalar ones in their lanes", true, "SI lower SGPR spill instructions", pin_spill_lanes_needs, nullptr, pin_spill_lanes, LANES },
     { "Find moved registers with scalar ones in their lanes", false, "SI Lower WWM Copies", keeps_all, nullptr, find_moved_lanes, LANES },
+    { "Turn lanes on before registers are copied", false, "Prologue/Epilogue Insertion & Frame Finalization", keeps_all, nullptr, restore_lanes_first, ALWAYS },
     { "Keep places of scalar registers apart", false, "Stack Slot Coloring", keeps_all, nullptr, keep_scalars_apart, MEMORY },
 #endif
 };
