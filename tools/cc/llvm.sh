@@ -67,6 +67,7 @@ front="-std=c++17 -DNDEBUG -D_GNU_SOURCE -D__STDC_CONSTANT_MACROS -D__STDC_FORMA
 stamp=$({ "$bin/clang++" --version; find "$archives" -name 'libLLVM*.a' -printf '%s\n' | sort; printf '%s\n' "$source" "${hot[@]}" "$front"; } | sha256sum)
 if [ "$(cat "$out/stamp" 2>/dev/null)" != "$stamp" ]; then
     rm -rf "$out"/{tables,front,counting,used,hot.o,counting.o}
+    cmake -S "$here/../.." -B "$build" -UCUDAWAY_HOT_LLVM >"$out/log" 2>&1 || { cat "$out/log" >&2; die "cmake failed"; }
     echo "$stamp" >"$out/stamp"
 fi
 mkdir -p "$out"/{tables,front,counting,used}
