@@ -5,6 +5,7 @@
 #include "jit/emit/prepared.h"
 #include "jit/host/amd_live.h"
 #include "jit/host/amd_loops.h"
+#include "jit/host/amd_overlaps.h"
 #include "jit/host/lld.h"
 
 #include <llvm/ADT/SmallString.h>
@@ -151,6 +152,8 @@ public:
         }
         if (amdgcn && name == "Loop Strength Reduction")
             llvm::legacy::PassManager::add(cwj_amd_loop_users());
+        if (amdgcn && name == "PostRA Machine Instruction Scheduler")
+            llvm::legacy::PassManager::add(cwj_amd_overlaps());
         if (amdgcn && unneeded(name))
             delete pass;            /* as the manager does with one that it has already */
         else
