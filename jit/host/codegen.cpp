@@ -257,7 +257,15 @@ kernels_only(const llvm::Module &m)
     return kernels > 1;
 }
 
+thread_local bool is_text;
+
 } // namespace
+
+extern "C" bool
+cwj_codegen_is_text(void)
+{
+    return is_text;
+}
 
 extern "C" void
 cwj_codegen_scalars_in_lanes(LLVMModuleRef m, LLVMTargetMachineRef tm, bool yes)
@@ -289,7 +297,9 @@ cwj_codegen(LLVMModuleRef m, LLVMTargetMachineRef tm, bool assembly, struct cwj_
     auto type = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
     if (reinterpret_cast<llvm::TargetMachine *>(tm)->addPassesToEmitFile(*passes, stream, nullptr, type))
         return false;
+    is_text = assembly;
     passes->run(module);
+    is_text = false;
     if (how.ends)
         (void)passes.release();
     *out = LLVMCreateMemoryBufferWithMemoryRangeCopy(code.data(), code.size(), "");

@@ -26,6 +26,9 @@ struct cwj_codegen_how {
 /* Object code or assembly. False: the target cannot make it. The caller disposes of *out. */
 bool cwj_codegen(LLVMModuleRef m, LLVMTargetMachineRef tm, bool assembly, struct cwj_codegen_how how, LLVMMemoryBufferRef *out);
 
+/* Is the calling thread in cwj_codegen, and makes assembly? */
+bool cwj_codegen_is_text(void);
+
 /* amdgcn: whether scalar registers that find no place may go to lanes of vector registers, or else to memory. To be said before anything is done
  * with the module. */
 void cwj_codegen_scalars_in_lanes(LLVMModuleRef m, LLVMTargetMachineRef tm, bool yes);
