@@ -98,7 +98,7 @@ struct cwj_host_runtime {
 #define CWJ_AMD_TICK (10ull << 32)
 /* amdgcn: which processors run waves of 64 lanes, two warps (GCN and CDNA; RDNA runs 32); work-items of a group, and bytes of arguments
  * behind the parameters, of a kernel that was compiled with one_warp; and of one that names its launch (module_image). */
-enum { CWJ_AMD_LOCKS = 256, CWJ_AMD_SHAPE = 8, CWJ_AMD_LAUNCH = 16 };
+enum { CWJ_AMD_LOCKS = 256, CWJ_AMD_SHAPE = 8, CWJ_AMD_LAUNCH = 16, CWJ_AMD_MANY = 128 };
 static inline bool
 cwj_amd_wave64(const char *cpu)
 {
@@ -148,6 +148,8 @@ struct cwj_aot_options {
                                      * two. A kernel is then launched with work-groups of cwj_amd_group(threads), 1, 1 work-items, at most
                                      * 1024, and takes CWJ_AMD_SHAPE more bytes of arguments, behind all others
                                      * rounded up to 8: the block's size, three u16 */
+    bool all_blocks;                /* amdgcn: kernels that do not bound their blocks (.maxntid, .reqntid) take those of 1024 threads. Else one that
+                                     * needs more than CWJ_AMD_MANY registers at a time is made for blocks of 768 or 512, by the processor, which have more */
     bool cache;                     /* take the result from the disk cache, or put it there */
     bool ends;                      /* the process ends after this: what LLVM made of the program, or its last part, is not taken apart,
                                      * which is a tenth of the time that an empty kernel takes */

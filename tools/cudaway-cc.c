@@ -42,6 +42,7 @@ static const char usage_text[] =
     "  --matrix MODEL  amdgcn: whose matrix products: 70, 75, 80, 89, 90 (default; NVIDIA's generations by sm), or native: AMD's own\n"
     "  --warps-per-wave N  amdgcn, waves of 64 lanes: 2 (default) or 1, which kernels want whose warps wait for each other; they are launched\n"
     "                  in another way then (docs/amd.md)\n"
+    "  --all-blocks    amdgcn: kernels that need many registers take blocks of 1024 threads, too, not of 768 or 512 at most (docs/amd.md)\n"
     "  --kernel NAME   only this kernel and what it calls; may be repeated\n"
     "  --arch SM       of several PTX texts take the one for sm_SM (default: the highest)\n"
     "  --module N      of several modules take the N-th, from 0\n"
@@ -208,13 +209,13 @@ processors(void)
 static int
 parse_options(int argc, char **argv, struct options *o)
 {
-    enum { OPT_TARGET = 256, OPT_EMIT, OPT_KERNEL, OPT_ARCH, OPT_MODULE, OPT_MATRIX, OPT_FLOATS, OPT_TEXTURES, OPT_WARPS, OPT_LIST };
+    enum { OPT_TARGET = 256, OPT_EMIT, OPT_KERNEL, OPT_ARCH, OPT_MODULE, OPT_MATRIX, OPT_FLOATS, OPT_TEXTURES, OPT_WARPS, OPT_BLOCKS, OPT_LIST };
     static const struct option longs[] = {
         { "target", required_argument, NULL, OPT_TARGET }, { "emit", required_argument, NULL, OPT_EMIT },
         { "kernel", required_argument, NULL, OPT_KERNEL }, { "arch", required_argument, NULL, OPT_ARCH },
         { "module", required_argument, NULL, OPT_MODULE }, { "matrix", required_argument, NULL, OPT_MATRIX },
         { "floats", required_argument, NULL, OPT_FLOATS }, { "textures", required_argument, NULL, OPT_TEXTURES }, { "list", no_argument, NULL, OPT_LIST },
-        { "warps-per-wave", required_argument, NULL, OPT_WARPS },
+        { "warps-per-wave", required_argument, NULL, OPT_WARPS }, { "all-blocks", no_argument, NULL, OPT_BLOCKS },
         { "help", no_argument, NULL, 'h' }, { "output", required_argument, NULL, 'o' }, { 0 },
     };
     static const char hint[] = "; see cudaway-cc --help";
@@ -281,6 +282,9 @@ parse_options(int argc, char **argv, struct options *o)
             if (strcmp(optarg, "1") && strcmp(optarg, "2"))
                 return complain("--warps-per-wave takes 1 or 2, not '%s'%s", optarg, hint);
             o->aot.one_warp = *optarg == '1';
+            break;
+        case OPT_BLOCKS:
+            o->aot.all_blocks = true;
             break;
         case OPT_LIST:
             o->list = true;

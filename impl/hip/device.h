@@ -62,8 +62,12 @@ struct hip_code {
     hipModule_t module;
     _Atomic hipFunction_t function; /* NULL: not compiled */
     cwb_result failed;              /* what the compiler said */
+    uint32_t most;                  /* threads of a block */
     bool launch_numbers;            /* takes CWJ_AMD_LAUNCH more bytes of arguments */
 };
+
+/* What a kernel is compiled for: HIP_ALL for blocks of up to 1024 threads, where HIP_USUAL has so many registers that it takes fewer. */
+enum hip_purpose { HIP_USUAL, HIP_ONE_WARP, HIP_ALL, HIP_CODES };
 
 struct cwb_kernel {
     struct cwb_module *module;
@@ -72,7 +76,7 @@ struct cwb_kernel {
     bool must;                      /* then always: larger blocks are refused */
     atomic_bool warned;             /* that a block was too large for that */
     pthread_mutex_t lock;           /* code */
-    struct hip_code code[2];        /* by one_warp */
+    struct hip_code code[HIP_CODES];
 };
 
 struct cwb_module {

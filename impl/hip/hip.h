@@ -36,7 +36,8 @@ enum { hipStreamNonBlocking = 1, hipEventBlockingSync = 1, hipEventDisableTiming
 enum { hipStreamWaitValueGte = 0, hipStreamWaitValueEq = 1, hipStreamWaitValueAnd = 2, hipStreamWaitValueNor = 3 };
 enum { hipDeviceAttributeImageSupport = 10014, hipDeviceAttributeWallClockRate = 10017 };       /* the clock: kHz; since ROCm 5.3 */
 enum { hipLimitStackSize = 0, hipLimitMallocHeapSize = 2 };
-enum { HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3, HIP_FUNC_ATTRIBUTE_NUM_REGS = 4 };
+enum { HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0, HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
+       HIP_FUNC_ATTRIBUTE_NUM_REGS = 4 };
 
 #define HIP_LAUNCH_PARAM_BUFFER_POINTER ((void *)1)
 #define HIP_LAUNCH_PARAM_BUFFER_SIZE ((void *)2)

@@ -78,9 +78,9 @@ hip_module_unload(struct cwb_module *m)
         struct cwb_kernel *k = m->kernels[i];
         if (!k)
             continue;
-        for (unsigned one = 0; one < 2; one++) {
-            if (k->code[one].module)
-                (void)hip.hipModuleUnload(k->code[one].module);
+        for (unsigned c = 0; c < HIP_CODES; c++) {
+            if (k->code[c].module)
+                (void)hip.hipModuleUnload(k->code[c].module);
         }
         pthread_mutex_destroy(&k->lock);
         free(k);
@@ -102,17 +102,20 @@ native_floats(void)
     return v && !strcmp(v, "native");
 }
 
-/* Under k->lock: k->code[one_warp]. */
+enum { MAX_GROUP = 1024, MAX_LONE = MAX_GROUP / 2 };       /* work-items of a group; threads of a block whose warps have waves of their own */
+
+/* Under k->lock: k->code[purpose]. */
 static cwb_result
-compile(struct cwb_kernel *k, bool one_warp, struct cw_buf *log)
+compile(struct cwb_kernel *k, enum hip_purpose purpose, struct cw_buf *log)
 {
-    struct hip_code *to = &k->code[one_warp];
+    struct hip_code *to = &k->code[purpose];
     struct cwb_module *m = k->module;
     const char *const names[] = { m->jit->kernel(m->program, k->index)->name, NULL };
     struct cwj_aot_options o = { .target = CWJ_TARGET_AMDGCN, .cpu = hip_arch(m->c->device), .emit = CWJ_EMIT_OBJ, .opt_level = 3,
                                  .kernels = names, .module_image = true, .cache = true,
                                  .matrix_sm = cwh_matrix_model()->sm, .matrix_native = cwh_matrix_native(),
-                                 .floats_native = native_floats(), .one_warp = one_warp, .textures_native = m->c->images };
+                                 .floats_native = native_floats(), .one_warp = purpose == HIP_ONE_WARP,
+                                 .all_blocks = purpose == HIP_ALL, .textures_native = m->c->images };
     struct cwj_diags diags;
     struct cw_buf code, text;
     cw_buf_init(&code);
@@ -148,6 +151,10 @@ compile(struct cwb_kernel *k, bool one_warp, struct cw_buf *log)
             if (!to->launch_numbers)
                 (void)hip.hipGetLastError();
         }
+        int most;
+        to->most = MAX_GROUP;
+        if (e == hipSuccess && hip.hipFuncGetAttribute(&most, HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function) == hipSuccess && most > 0)
+            to->most = (uint32_t)most;
         if (e == hipSuccess)
             e = hip_shared_give(m->c, to->module);
         if (e == hipSuccess)
@@ -169,15 +176,28 @@ compile(struct cwb_kernel *k, bool one_warp, struct cw_buf *log)
 
 /* Under k->lock. What the compiler refuses it refuses again; what HIP refuses, it may have room for later. */
 static cwb_result
-ready(struct cwb_kernel *k, bool one_warp, struct cw_buf *log)
+ready(struct cwb_kernel *k, enum hip_purpose purpose, struct cw_buf *log)
 {
-    const struct hip_code *c = &k->code[one_warp];
-    return c->function ? CWB_OK : c->failed != CWB_OK ? c->failed : compile(k, one_warp, log);
+    const struct hip_code *c = &k->code[purpose];
+    return c->function ? CWB_OK : c->failed != CWB_OK ? c->failed : compile(k, purpose, log);
+}
+
+static cwb_result
+ready_locked(struct cwb_kernel *k, enum hip_purpose purpose, struct cw_buf *log)
+{
+    pthread_mutex_lock(&k->lock);
+    cwb_result r = ready(k, purpose, log);
+    pthread_mutex_unlock(&k->lock);
+    return r;
+}
+
+static enum hip_purpose
+first_purpose(const struct cwb_kernel *k)
+{
+    return k->one_warp ? HIP_ONE_WARP : HIP_USUAL;
 }
 
 /* ---- one warp a wave ---- */
-
-enum { MAX_GROUP = 1024, MAX_LONE = MAX_GROUP / 2 };       /* work-items of a group; threads of a block whose warps have waves of their own */
 
 static void
 choose_warps(struct cwb_kernel *k)
@@ -203,7 +223,7 @@ static struct hip_code *
 code_for(struct cwb_kernel *k, uint32_t threads, cwb_result *r)
 {
     bool one = k->one_warp && cwj_amd_group(threads) <= MAX_GROUP;
-    struct hip_code *c = &k->code[one];
+    struct hip_code *c = &k->code[one ? HIP_ONE_WARP : HIP_USUAL];
     *r = CWB_INTERNAL;                  /* the driver prepares a kernel before its first launch */
     if (one != k->one_warp) {
         const char *name = k->module->jit->kernel(k->module->program, k->index)->name;
@@ -214,11 +234,15 @@ code_for(struct cwb_kernel *k, uint32_t threads, cwb_result *r)
         if (!atomic_exchange(&k->warned, true))
             cw_warn("%s: a block of %u threads has no room for a wave of 64 lanes for each warp (%d threads at most), so two share one; if "
                     "they wait for each other, the launch does not end (docs/amd.md)", name, threads, MAX_LONE);
-        pthread_mutex_lock(&k->lock);
-        *r = ready(k, one, NULL);
-        pthread_mutex_unlock(&k->lock);
+        *r = ready_locked(k, HIP_USUAL, NULL);
     }
-    return atomic_load_explicit(&c->function, memory_order_acquire) ? c : NULL;
+    bool there = atomic_load_explicit(&c->function, memory_order_acquire) != NULL;
+    if (there && !one && threads > c->most) {
+        c = &k->code[HIP_ALL];
+        *r = ready_locked(k, HIP_ALL, NULL);
+        there = atomic_load_explicit(&c->function, memory_order_acquire) != NULL;
+    }
+    return there ? c : NULL;
 }
 
 cwb_result
@@ -240,11 +264,8 @@ hip_kernel_prepare(struct cwb_module *m, uint32_t index, bool now, struct cwb_ke
         return CWB_NOMEM;
     *out = k;
     cwb_result r = CWB_OK;
-    if (now) {
-        pthread_mutex_lock(&k->lock);
-        r = ready(k, k->one_warp, log);
-        pthread_mutex_unlock(&k->lock);
-    }
+    if (now)
+        r = ready_locked(k, first_purpose(k), log);
     return r;
 }
 
@@ -270,7 +291,7 @@ hip_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out)
     }
     pthread_mutex_lock(&k->lock);
     int v;
-    hipFunction_t function = k->code[k->one_warp].function;
+    hipFunction_t function = k->code[first_purpose(k)].function;
     if (function) {
         if (hip.hipFuncGetAttribute(&v, HIP_FUNC_ATTRIBUTE_NUM_REGS, function) == hipSuccess)
             out->registers = (uint32_t)v;
@@ -374,7 +395,7 @@ hip_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *
     call.params = l->params;
     call.size = l->param_size;
     memcpy(call.block, l->block, sizeof call.block);
-    bool lone = code == &k->code[true];
+    bool lone = code == &k->code[HIP_ONE_WARP];
     if (l->flags & CWB_LAUNCH_COOPERATIVE && !hip.hipModuleLaunchCooperativeKernel)
         return CWB_UNSUPPORTED;
     hip_use(s->c);

@@ -9,6 +9,7 @@
 #include "jit/emit/mufu.h"
 #include "jit/emit/scope.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,8 @@ gcn_begin(struct emit *e)
 static void
 gcn_leave(struct emit *e)
 {
+    if (e->f->is_kernel && !flow_pressure(&e->f->flow, &e->arena, &emit_session(e)->pressure))
+        e->result = CW_ERR_NOMEM;
     if (e->f->is_kernel)
         LLVMBuildRetVoid(e->b);
     else
@@ -837,6 +840,39 @@ set_attribute(struct emit *e, LLVMValueRef fn, const char *key, const char *valu
                             LLVMCreateStringAttribute(e->llvm, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
 }
 
+/* Blocks of how many threads leave each 256 registers, on GCN half of that: some of RDNA3 and 4 have 1536 of them for each lane, where others have 1024. */
+static unsigned
+roomy(const char *cpu)
+{
+    static const char *const large[] = { "gfx1100", "gfx1101", "gfx1151", "gfx1200", "gfx1201" };
+    for (unsigned i = 0; cpu && i < sizeof large / sizeof *large; i++)
+        if (!strcmp(cpu, large[i]))
+            return 768;
+    return 512;
+}
+
+/* After the kernel is emitted. CUDA allows blocks of up to 1024 threads unless the kernel says otherwise, or needs more registers than a multiprocessor
+ * has for those. What PTX needs more than CWJ_AMD_MANY for at a time has 104 registers or more from ptxas, so CUDA launches no block of 640 threads: of 297
+ * modules of public CUDA code (docs/performance.md) that is 53 kernels. A kernel with .maxnreg is one that is made to have few. */
+static void
+bound_group(struct emit *e, const struct cwj_kernel *k, LLVMValueRef fn)
+{
+    const struct emit_session *s = emit_session(e);
+    const uint32_t *n = k->reqntid[0] ? k->reqntid : k->maxntid;
+    unsigned max = 1024;
+    if (n[0])
+        max = n[0] * (n[1] ? n[1] : 1) * (n[2] ? n[2] : 1);
+    else if (s->pressure > CWJ_AMD_MANY && !k->fn->maxnreg && !s->all_blocks && !e->one_warp)
+        max = roomy(e->cpu);
+    if (!max || max > 1024)
+        max = 1024;
+    if (e->one_warp)
+        max = cwj_amd_group(max) < 1024 ? cwj_amd_group(max) : 1024;
+    char text[32];
+    snprintf(text, sizeof text, "1,%u", max);
+    set_attribute(e, fn, "amdgpu-flat-work-group-size", text);
+}
+
 static void
 add_kernel(struct emit *e, uint32_t index)
 {
@@ -848,24 +884,10 @@ add_kernel(struct emit *e, uint32_t index)
     LLVMSetFunctionCallConv(fn, CC_KERNEL);
     LLVMSetVisibility(fn, LLVMProtectedVisibility);
     emit_null_faults(e, fn);
-    /* CUDA allows blocks of up to 1024 threads unless the kernel says otherwise. */
-    unsigned max = 1024;
-    const uint32_t *n = k->reqntid[0] ? k->reqntid : k->maxntid;
-    if (n[0])
-        max = n[0] * (n[1] ? n[1] : 1) * (n[2] ? n[2] : 1);
-    if (!max || max > 1024)
-        max = 1024;
-    if (e->one_warp)
-        max = cwj_amd_group(max) < 1024 ? cwj_amd_group(max) : 1024;
-    struct cw_buf b;
-    cw_buf_init(&b);
-    cw_buf_printf(&b, "1,%u", max);
-    if (b.data)
-        set_attribute(e, fn, "amdgpu-flat-work-group-size", b.data);
-    cw_buf_finish(&b);
     set_attribute(e, fn, "uniform-work-group-size", "true");
     emit_session(e)->functions[id] = fn;
-    emit_function(e, cwj_program_function(e->program, id)->fn, fn, true);
+    if (emit_function(e, cwj_program_function(e->program, id)->fn, fn, true))
+        bound_group(e, k, fn);
 }
 
 /* The functions whose address is taken, by token; those that no kernel here can call (of another signature) are not emitted. */
@@ -923,6 +945,7 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
     s->matrix_model = gcn_matrix_model(what->matrix_sm);
     s->matrix_native = what->matrix_native;
     s->textures_native = what->textures_native;
+    s->all_blocks = what->all_blocks;
     e->floats_native = what->floats_native;
     s->declare_only = what->declare_only;
     e->target = CWJ_TARGET_AMDGCN;

@@ -119,7 +119,7 @@ struct emit_simt {
     bool module_image;              /* as in cwj_aot_options */
     bool declare_only;              /* amdgcn: variables are defined in another module, which this one is linked to */
     uint8_t matrix_sm;              /* as in cwj_aot_options */
-    bool matrix_native, floats_native, one_warp, textures_native;
+    bool matrix_native, floats_native, one_warp, textures_native, all_blocks;
 };
 cw_result emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
                            struct cwj_diags *diags) CW_MUST_CHECK;

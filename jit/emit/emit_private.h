@@ -102,6 +102,8 @@ struct emit_session {
     uint32_t split_barriers;        /* barriers, not .aligned, where lanes of a gang may be apart */
     bool exits;                     /* some device function has `exit` */
     bool soft_barriers;             /* amdgcn: numbered barriers are used */
+    bool all_blocks;                /* amdgcn: as in cwj_aot_options */
+    uint32_t pressure;              /* amdgcn: of the last kernel (flow_pressure) */
     bool counts_leavers;            /* amdgcn: some wait for all threads but those that have left */
     bool module_image;              /* amdgcn: variables are in the module's image, see cwj_aot_options */
     bool launch_numbers;            /* amdgcn: kernels take CWJ_AMD_LAUNCH more bytes of arguments */

@@ -73,6 +73,9 @@ cw_result flow_analyse(struct flow *f, const struct ptx_function *fn, unsigned w
  * FLOW_VARYING when it is not affine. Looks at destination operand 0 only. */
 struct flow_shape flow_affine(const struct flow *f, const struct ptx_inst *in, bool linear_x, unsigned width);
 
+/* The most 32-bit words of registers that are needed at a time, but for predicates, constants and parameters. False: out of memory. */
+bool flow_pressure(const struct flow *f, struct cw_arena *arena, uint32_t *words) CW_MUST_CHECK;
+
 bool flow_dominates(const struct flow *f, uint32_t a, uint32_t b);
 static inline bool
 flow_live_in(const struct flow *f, uint32_t block, uint32_t reg)

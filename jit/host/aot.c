@@ -182,7 +182,7 @@ compile(const struct aot *a, struct cwj_part *part, bool lanes, bool *again)
     if (r)
         goto done;
     const struct emit_simt what = { .target = o->target, .cpu = o->cpu, .kernels = part->kernels, .module_image = o->module_image, .matrix_sm = o->matrix_sm, .matrix_native = o->matrix_native,
-                                    .floats_native = o->floats_native, .one_warp = o->one_warp, .textures_native = o->textures_native,
+                                    .floats_native = o->floats_native, .one_warp = o->one_warp, .textures_native = o->textures_native, .all_blocks = o->all_blocks,
                                     .declare_only = !part->first };
     pthread_mutex_lock(&p->lock);
     r = o->target == CWJ_TARGET_HOST ? emit_host(p, o, part->kernels, llvm, &module, diags)
@@ -371,7 +371,7 @@ make_key(const struct cwj_program *p, const struct cwj_aot_options *o, uint8_t k
 {
     struct cw_sha256 s;
     uint8_t how[] = { (uint8_t)o->target, (uint8_t)o->emit, (uint8_t)o->opt_level, o->module_image, o->matrix_sm, o->matrix_native,
-                      o->floats_native, o->one_warp, o->textures_native };
+                      o->floats_native, o->one_warp, o->textures_native, o->all_blocks };
     const char *cpu = o->cpu ? o->cpu : "";
     cw_sha256_init(&s);
     cw_sha256_update(&s, "cudaway code object 1", 22);

@@ -20,7 +20,7 @@ static const long theirs[] = {
     hipErrorNotSupported, hipErrorUnknown, hipMemcpyDefault, hipStreamNonBlocking, hipEventBlockingSync, hipEventDisableTiming,
     hipHostMallocPortable, hipHostMallocMapped, hipMemAttachGlobal, hipHostRegisterPortable, hipHostRegisterMapped,
     hipStreamWaitValueGte, hipStreamWaitValueEq, hipStreamWaitValueAnd, hipStreamWaitValueNor,
-    HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_NUM_REGS,
+    HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_NUM_REGS,
     hipMemAllocationTypePinned, hipMemLocationTypeDevice, hipMemAccessFlagsProtNone, hipMemAccessFlagsProtRead,
     hipMemAccessFlagsProtReadWrite, sizeof(hipMemAccessDesc), offsetof(hipMemAccessDesc, flags), offsetof(hipMemLocation, id),
     hipDeviceAttributeImageSupport, HIP_RESOURCE_TYPE_LINEAR, HIP_RESOURCE_TYPE_PITCH2D, HIP_AD_FORMAT_UNSIGNED_INT8,
@@ -108,6 +108,7 @@ static const size_t their_size = sizeof(hipDeviceProp_t);
 #undef HIP_LAUNCH_PARAM_END
 #define hipLimitStackSize cw_hipLimitStackSize
 #define hipLimitMallocHeapSize cw_hipLimitMallocHeapSize
+#define HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK CW_HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
 #define HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES CW_HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
 #define HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES CW_HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES
 #define HIP_FUNC_ATTRIBUTE_NUM_REGS CW_HIP_FUNC_ATTRIBUTE_NUM_REGS
@@ -150,7 +151,7 @@ static const long ours[] = {
     hipErrorNotSupported, hipErrorUnknown, hipMemcpyDefault, hipStreamNonBlocking, hipEventBlockingSync, hipEventDisableTiming,
     hipHostMallocPortable, hipHostMallocMapped, hipMemAttachGlobal, hipHostRegisterPortable, hipHostRegisterMapped,
     hipStreamWaitValueGte, hipStreamWaitValueEq, hipStreamWaitValueAnd, hipStreamWaitValueNor,
-    HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_NUM_REGS,
+    HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, HIP_FUNC_ATTRIBUTE_NUM_REGS,
     hipMemAllocationTypePinned, hipMemLocationTypeDevice, hipMemAccessFlagsProtNone, hipMemAccessFlagsProtRead,
     hipMemAccessFlagsProtReadWrite, sizeof(struct hip_access_desc), offsetof(struct hip_access_desc, flags), offsetof(struct hip_mem_location, id),
     hipDeviceAttributeImageSupport, HIP_RESOURCE_TYPE_LINEAR, HIP_RESOURCE_TYPE_PITCH2D, HIP_AD_FORMAT_UNSIGNED_INT8,

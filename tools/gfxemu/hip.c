@@ -692,6 +692,7 @@ hipFuncGetAttribute(int *value, int attribute, hipFunction_t function)
         return done(hipErrorInvalidDeviceFunction);
     const struct gfx_kernel *k = function->kernel;
     switch (attribute) {
+    case HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = k->max_group ? (int)k->max_group : 1024; return hipSuccess;
     case HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)k->lds_size; return hipSuccess;
     case HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)k->scratch_size; return hipSuccess;
     case HIP_FUNC_ATTRIBUTE_NUM_REGS: *value = (int)k->vgprs; return hipSuccess;

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * How many registers a function needs at a time, as its PTX has it. */
+#include "jit/emit/flow.h"
+
+#include <string.h>
+
+/* words: of each register. */
+struct pressure {
+    uint8_t *words;
+    uint64_t *live;
+    uint32_t now, most;
+};
+
+/* Constants, parameters and special registers are got again where they are needed. */
+static bool
+is_cheap(const struct flow *f, const struct ptx_inst *in)
+{
+    if (!in->noperands || in->operand[0].kind != PTX_OPND_REG || f->ndefs[in->operand[0].index] != 1)
+        return false;
+    const struct ptx_operand *from = &in->operand[1];
+    if (in->op == PTX_OP_MOV)
+        return from->kind == PTX_OPND_IMM || from->kind == PTX_OPND_SREG || from->kind == PTX_OPND_SYM;
+    return in->op == PTX_OP_LD && in->space == PTX_SPACE_PARAM && from->kind == PTX_OPND_ADDR && !from->has_reg;
+}
+
+static void
+written(void *user, uint32_t r, bool write)
+{
+    struct pressure *p = user;
+    uint64_t bit = (uint64_t)1 << (r % 64);
+    if (!write || !(p->live[r / 64] & bit))
+        return;
+    p->live[r / 64] &= ~bit;
+    p->now -= p->words[r];
+}
+
+static void
+needed(void *user, uint32_t r, bool write)
+{
+    struct pressure *p = user;
+    uint64_t bit = (uint64_t)1 << (r % 64);
+    if (write || (p->live[r / 64] & bit))
+        return;
+    p->live[r / 64] |= bit;
+    p->now += p->words[r];
+}
+
+static void
+visit_block(const struct flow *f, const struct ptx_block *b, struct pressure *p)
+{
+    memset(p->live, 0, f->words * sizeof *p->live);
+    p->now = 0;
+    for (uint32_t k = 0; k < b->nsucc; k++)
+        for (uint32_t w = 0; w < f->words; w++)
+            p->live[w] |= f->live_in[(size_t)b->succ[k] * f->words + w];
+    for (uint32_t w = 0; w < f->words; w++)
+        for (uint64_t left = p->live[w]; left; left &= left - 1)
+            p->now += p->words[w * 64 + (uint32_t)__builtin_ctzll(left)];
+    for (uint32_t i = b->count;; i--) {
+        if (p->now > p->most)
+            p->most = p->now;
+        if (!i)
+            return;
+        const struct ptx_inst *in = &f->fn->insts[b->first + i - 1];
+        if (!in->has_guard)             /* else some lanes keep what they had */
+            flow_visit_regs(in, written, p);
+        flow_visit_regs(in, needed, p);
+    }
+}
+
+bool
+flow_pressure(const struct flow *f, struct cw_arena *a, uint32_t *words)
+{
+    const struct ptx_function *fn = f->fn;
+    struct pressure p = { .words = cw_arena_array(a, uint8_t, (size_t)f->words * 64), .live = cw_arena_array(a, uint64_t, f->words) };
+    if (!p.words || !p.live)
+        return false;
+    for (uint32_t r = 0; r < fn->nregs; r++)
+        p.words[r] = fn->regs[r].type == PTX_PRED ? 0 : (uint8_t)((ptx_type_bits(fn->regs[r].type) + 31) / 32);
+    for (uint32_t i = 0; i < fn->ninsts; i++)
+        if (is_cheap(f, &fn->insts[i]))
+            p.words[fn->insts[i].operand[0].index] = 0;
+    for (uint32_t b = 0; b < f->n; b++)
+        visit_block(f, &fn->blocks[b], &p);
+    *words = p.most;
+    return true;
+}
