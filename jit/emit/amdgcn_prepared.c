@@ -16,10 +16,15 @@ enum { MOST = 32 };             /* registers of arguments, and of results */
 static const struct gcn_prepared *
 find(const char *cpu, const char *name)
 {
+    static const char suffix[] = EMIT_CALLED;
+    size_t length = strlen(name), end = sizeof suffix - 1;
+
     if (!gcn_prepared_functions)
         return NULL;
+    if (length > end && !strcmp(name + length - end, suffix))
+        length -= end;
     for (const struct gcn_prepared *p = gcn_prepared_functions; p->cpu; p++)
-        if (!strcmp(p->cpu, cpu) && !strcmp(p->name, name))
+        if (!strcmp(p->cpu, cpu) && !strncmp(p->name, name, length) && !p->name[length])
             return p;
     return NULL;
 }
@@ -63,12 +68,12 @@ print_code(struct cw_buf *b, const struct gcn_prepared *p)
     }
 }
 
-/* Arguments lie in v0 on, so do results, which replace word[]. What it overwrites says an attribute of the function; that it accesses memory LLVM takes for
+/* Arguments lie in v0 on, but a table's address, so do results, which replace word[]. What it overwrites says an attribute of the function; that it accesses memory LLVM takes for
  * granted of a call (as an operand it would be looked for among the names of all registers). False: there is no memory. */
 static bool
-assembly(struct emit *e, const struct gcn_prepared *p, bool convergent, V *word, unsigned nargs, unsigned nresults)
+assembly(struct emit *e, const struct gcn_prepared *p, bool convergent, V table, V *word, unsigned nargs, unsigned nresults)
 {
-    LLVMTypeRef types[MOST];
+    LLVMTypeRef types[MOST + 1];
     struct cw_buf text, constraints;
     cw_buf_init(&text);
     cw_buf_init(&constraints);
@@ -79,12 +84,16 @@ assembly(struct emit *e, const struct gcn_prepared *p, bool convergent, V *word,
         cw_buf_printf(&constraints, "%s={v%u}", i ? "," : "", i);
     for (unsigned i = 0; i < nargs; i++)
         cw_buf_printf(&constraints, "%s{v%u}", nresults || i ? "," : "", i);
+    if (table)
+        cw_buf_printf(&constraints, "%s{s[%d:%d]}", nresults || nargs ? "," : "", p->table, p->table + 1);
     bool ok = !text.failed && !constraints.failed;
     if (ok) {
         LLVMTypeRef result = nresults > 1 ? LLVMStructTypeInContext(e->llvm, types, nresults, false) : nresults ? e->i32 : e->void_;
-        LLVMTypeRef type = LLVMFunctionType(result, types, nargs, false);
+        if (table)
+            types[nargs] = LLVMTypeOf(word[nargs] = table);
+        LLVMTypeRef type = LLVMFunctionType(result, types, nargs + (table != NULL), false);
         V f = LLVMGetInlineAsm(type, text.data, text.size, constraints.data, constraints.size, p->memory, false, LLVMInlineAsmDialectATT, false);
-        V r = LLVMBuildCall2(e->b, type, f, word, nargs, "");
+        V r = LLVMBuildCall2(e->b, type, f, word, nargs + (table != NULL), "");
         for (unsigned i = 0; i < (p->memory ? 1 : OF_CALL); i++)
             LLVMAddCallSiteAttribute(r, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute(e, computes[i]));
         if (convergent)
@@ -136,19 +145,25 @@ result_words(struct emit *e, LLVMTypeRef type)
 bool
 gcn_prepared_body(struct emit *e, V fn)
 {
+    return gcn_prepared_with(e, fn, NULL);
+}
+
+bool
+gcn_prepared_with(struct emit *e, V fn, V table)
+{
     const LLVMAttributeIndex index = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
     size_t length;
     const struct gcn_prepared *p = find(e->cpu, LLVMGetValueName2(fn, &length));
     V param[MOST], word[2 * MOST];
     LLVMTypeRef returns = LLVMGetReturnType(LLVMGlobalGetValueType(fn));
     bool convergent = LLVMGetEnumAttributeAtIndex(fn, index, LLVMGetEnumAttributeKindForName("convergent", 10)) != NULL;
-    if (!p || LLVMCountParams(fn) > MOST)
+    if (!p || LLVMCountParams(fn) > MOST || (p->table >= 0) != (table != NULL))
         return false;
     LLVMBasicBlockRef back = LLVMGetInsertBlock(e->b);
     LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
     LLVMGetParams(fn, param);
     unsigned nargs = words_of(e, param, LLVMCountParams(fn), word);
-    if (nargs > MOST || !assembly(e, p, convergent, word, nargs, result_words(e, returns))) {
+    if (nargs > MOST || !assembly(e, p, convergent, table, word, nargs, result_words(e, returns))) {
         LLVMDeleteBasicBlock(LLVMGetInsertBlock(e->b));
         LLVMPositionBuilderAtEnd(e->b, back);
         return false;

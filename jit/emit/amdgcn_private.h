@@ -20,6 +20,8 @@ bool gcn_runtime_call(struct emit *e, const struct ptx_inst *in, const char *nam
 
 /* amdgcn_prepared.c: give a function its body, if its machine code is at hand. What it does may depend on nothing but its name. */
 bool gcn_prepared_body(struct emit *e, LLVMValueRef fn);
+/* The same for code that wants a table of the module's, a constant. */
+bool gcn_prepared_with(struct emit *e, LLVMValueRef fn, LLVMValueRef table);
 
 /* Inline assembly that computes (amdgcn_nan.c): LLVM takes any other for something that may change memory. At most two arguments, the first
  * of the result's type. */

@@ -164,7 +164,7 @@ div_approx(struct emit *e, const struct ptx_inst *in, V a, V b)
     bool ftz = in->flags & PTX_F_FTZ;
     if (e->target != CWJ_TARGET_AMDGCN || e->floats_native)
         return div_approx_body(e, a, b, in);
-    V r = mufu_gcn_quotient(e, names[!!(in->flags & PTX_F_FULL)][ftz], a, b, in, div_approx_body);
+    V r = mufu_quotient(e, a, b, &(struct mufu_quotient){ names[!!(in->flags & PTX_F_FULL)][ftz], div_approx_body, in });
     return ftz ? fp_mark_flush(e, FP_FLUSHED, r, NULL, NULL, NULL) : r;
 }
 

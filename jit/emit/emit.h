@@ -40,6 +40,7 @@ struct emit {
     struct cwj_program *program;
     const struct ptx_function *fn;  /* being emitted */
     struct emit_fn *f;              /* its state, private to jit/emit */
+    LLVMValueRef    gcn_rows;       /* in a function of mufu_amdgcn.c: the address of its table */
     LLVMValueRef    mask;           /* current execution mask: <width x i1>, i1 when width is 1; NULL: all lanes of the gang */
     struct cwj_diags *diags;
     cw_result       result;         /* first failure; emission goes on so that all diagnostics are collected */

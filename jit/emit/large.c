@@ -71,7 +71,7 @@ redirect(V general, V large)
         V bits = LLVMGetOperand(call, 0);
         if (LLVMIsABitCastInst(bits) && LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(bits, 0))) == LLVMFloatTypeKind &&
             at_least(LLVMGetOperand(bits, 0), 0x1p-126, 0))
-            LLVMSetOperand(call, 1, large);
+            LLVMSetOperand(call, (unsigned)LLVMGetNumOperands(call) - 1, large);
     }
 }
 

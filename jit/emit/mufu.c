@@ -715,6 +715,12 @@ mufu_div(struct emit *e, V *a, V b, const struct mufu_scale *scale)
     return mufu_gcn_div(e, &rcp_table, a, b, scale);
 }
 
+V
+mufu_quotient(struct emit *e, V a, V b, const struct mufu_quotient *q)
+{
+    return mufu_gcn_quotient(e, &rcp_table, a, b, q);
+}
+
 #define FUNCTION(name, ...) \
     V \
     mufu_##name(struct emit *e, V bits) \

@@ -33,11 +33,17 @@ struct mufu_scale {
 /* amdgcn: rcp of the scaled b, as an f32; *a becomes the scaled one. Nothing is scaled where no lane of the wave needs it. */
 LLVMValueRef mufu_div(struct emit *e, LLVMValueRef *a, LLVMValueRef b, const struct mufu_scale *scale);
 
-/* amdgcn: body's f32 of two f32, outside of loops as a function of this name, which begins with "mufu.". It depends on nothing but its name. */
-LLVMValueRef mufu_gcn_quotient(struct emit *e, const char *name, LLVMValueRef a, LLVMValueRef b, const void *what,
-                               LLVMValueRef (*body)(struct emit *e, LLVMValueRef a, LLVMValueRef b, const void *what));
+/* amdgcn: body's f32 of two f32, which calls mufu_div, outside of loops as a function of this name, which begins with "mufu.". It depends on nothing
+ * but its name. */
+struct mufu_quotient {
+    const char *name;
+    LLVMValueRef (*body)(struct emit *e, LLVMValueRef a, LLVMValueRef b, const void *what);
+    const void *what;
+};
+LLVMValueRef mufu_quotient(struct emit *e, LLVMValueRef a, LLVMValueRef b, const struct mufu_quotient *q);
 
-/* amdgcn, on the finished module: functions of the unit that are often called outside of loops are not inlined there. */
+/* amdgcn, on the finished module: functions of the unit that are called outside of loops are not inlined there where prepared code (prepared.h) has
+ * them, or where there are many such calls. */
 void mufu_gcn_limit(struct emit *e);
 
 #endif

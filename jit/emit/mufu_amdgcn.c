@@ -12,6 +12,7 @@
  *   by an operand p and a term t with which the path gives its result, or computes it. */
 #include "jit/emit/amdgcn_private.h"
 #include "jit/emit/mufu_private.h"
+#include "jit/emit/prepared.h"
 
 #include <stdio.h>
 
@@ -76,6 +77,8 @@ rows(struct emit *e, const struct mufu_table *t, const char *suffix, unsigned n,
     LLVMTypeRef each = LLVMArrayType(e->i32, 4);
 
     snprintf(name, sizeof name, "%s.%s", t->name, suffix);
+    if (e->gcn_rows)
+        return e->gcn_rows;
     V g = LLVMGetNamedGlobal(e->module, name);
     if (g)
         return address(e, g);
@@ -592,26 +595,68 @@ caller(LLVMUseRef use)
     return LLVMGetBasicBlockParent(LLVMGetInstructionParent(LLVMGetUser(use)));
 }
 
+/* Functions of the unit: bits of one or two operands, and in scalar registers the address of the table, which a loop computes once. */
+static V
+function_named(struct emit *e, const char *name, unsigned operands, bool *is_new)
+{
+    static const char inreg[] = "inreg";
+    V fn = LLVMGetNamedFunction(e->module, name);
+    LLVMTypeRef types[3] = { e->i32, e->i32, e->i32 };
+
+    *is_new = !fn;
+    if (fn)
+        return fn;
+    types[operands] = LLVMPointerTypeInContext(e->llvm, CONSTANT);
+    fn = LLVMAddFunction(e->module, name, LLVMFunctionType(e->i32, types, operands + 1, false));
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    LLVMAddAttributeAtIndex(fn, operands + 1, LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(inreg, sizeof inreg - 1), 0));
+    return fn;
+}
+
+static void
+begin_function(struct emit *e, V fn)
+{
+    LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
+    e->gcn_rows = LLVMGetParam(fn, LLVMCountParams(fn) - 1);
+}
+
+static void
+end_function(struct emit *e, V result, LLVMBasicBlockRef back)
+{
+    LLVMBuildRet(e->b, result);
+    LLVMPositionBuilderAtEnd(e->b, back);
+    e->gcn_rows = NULL;
+}
+
+static V
+build_call(struct emit *e, V fn, V *args)
+{
+    static const char inreg[] = "inreg";
+    unsigned n = LLVMCountParams(fn);
+    V call = LLVMBuildCall2(e->b, LLVMGlobalGetValueType(fn), fn, args, n, "");
+
+    LLVMAddCallSiteAttribute(call, n, LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(inreg, sizeof inreg - 1), 0));
+    note_once(e, call);
+    return call;
+}
+
 V
-mufu_gcn_quotient(struct emit *e, const char *name, V a, V b, const void *what, V (*body)(struct emit *e, V a, V b, const void *what))
+mufu_gcn_quotient(struct emit *e, const struct mufu_table *t, V a, V b, const struct mufu_quotient *q)
 {
     const struct flow *f = &e->f->flow;
-    LLVMTypeRef two[2] = { e->i32, e->i32 }, type = LLVMFunctionType(e->i32, two, 2, false);
     LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
-    V args[2] = { LLVMBuildBitCast(e->b, a, e->i32, ""), LLVMBuildBitCast(e->b, b, e->i32, "") }, fn = LLVMGetNamedFunction(e->module, name);
+    bool is_new;
+
     if (f->irreducible || f->loop_of[e->f->block] != FLOW_NONE)
-        return body(e, a, b, what);
-    if (!fn) {
-        fn = LLVMAddFunction(e->module, name, type);
-        LLVMSetLinkage(fn, LLVMInternalLinkage);
-        LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
-        V r = body(e, as_float(e, LLVMGetParam(fn, 0)), as_float(e, LLVMGetParam(fn, 1)), what);
-        LLVMBuildRet(e->b, LLVMBuildBitCast(e->b, r, e->i32, ""));
-        LLVMPositionBuilderAtEnd(e->b, here);
+        return q->body(e, a, b, q->what);
+    V fn = function_named(e, q->name, 2, &is_new);
+    if (is_new) {
+        begin_function(e, fn);
+        V r = q->body(e, as_float(e, LLVMGetParam(fn, 0)), as_float(e, LLVMGetParam(fn, 1)), q->what);
+        end_function(e, LLVMBuildBitCast(e->b, r, e->i32, ""), here);
     }
-    V call = LLVMBuildCall2(e->b, type, fn, args, 2, "");
-    note_once(e, call);
-    return as_float(e, call);
+    V args[3] = { LLVMBuildBitCast(e->b, a, e->i32, ""), LLVMBuildBitCast(e->b, b, e->i32, ""), rows(e, t, "rows", 128, rcp_row) };
+    return as_float(e, build_call(e, fn, args));
 }
 
 static V
@@ -635,66 +680,118 @@ calls_once(struct emit *e, V from)
     return n;
 }
 
+static bool
+any_once(V fn)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(fn); u; u = LLVMGetNextUse(u))
+        if (is_once(LLVMGetUser(u)))
+            return true;
+    return false;
+}
+
+/* The table that a call of fn has the address of: address() of a global. */
+static V
+table_of(V fn)
+{
+    V call = LLVMGetUser(LLVMGetFirstUse(fn));
+    return LLVMGetOperand(LLVMGetOperand(call, LLVMCountParams(fn) - 1), 0);
+}
+
+/* The function's prepared code, which knows its table; NULL: there is none. */
+static V
+prepared(struct emit *e, V fn)
+{
+    char name[48];
+    size_t length;
+    LLVMTypeRef types[2] = { e->i32, e->i32 };
+
+    snprintf(name, sizeof name, "%s" EMIT_CALLED, LLVMGetValueName2(fn, &length));
+    V code = LLVMAddFunction(e->module, name, LLVMFunctionType(e->i32, types, LLVMCountParams(fn) - 1, false));
+    if (gcn_prepared_with(e, code, table_of(fn)))
+        return code;
+    LLVMDeleteFunction(code);
+    return NULL;
+}
+
+static void
+replace_call(struct emit *e, V call, V by)
+{
+    V args[2] = { LLVMGetOperand(call, 0), LLVMGetOperand(call, 1) };
+    LLVMPositionBuilderBefore(e->b, call);
+    LLVMReplaceAllUsesWith(call, LLVMBuildCall2(e->b, LLVMGlobalGetValueType(by), by, args, LLVMCountParams(by), ""));
+    LLVMInstructionEraseFromParent(call);
+}
+
+static void
+do_not_inline(struct emit *e, V call)
+{
+    static const char noinline_[] = "noinline";
+    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                             LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(noinline_, sizeof noinline_ - 1), 0));
+}
+
 /* LLVM inlines the functions at every call: 45 to 100 instructions, and ffmpeg's filters take 32 sines in a kernel, ggml's rotations one of each. So a
- * kernel with more than INLINED calls those that something else calls, too. */
+ * kernel with more than INLINED calls those that are not in loops; with prepared code, all of them. */
 void
 mufu_gcn_limit(struct emit *e)
 {
     enum { INLINED = 2 };
-    static const char noinline_[] = "noinline";
-
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        V fn = named(e, i);
+        V fn = named(e, i), code = NULL;
         LLVMUseRef after;
-        if (!fn || !LLVMGetFirstUse(fn) || !LLVMGetNextUse(LLVMGetFirstUse(fn)))
+        if (!fn || !any_once(fn))
+            continue;
+        code = prepared(e, fn);
+        if (!code && !LLVMGetNextUse(LLVMGetFirstUse(fn)))
             continue;
         /* The uses of one caller follow each other. */
         for (LLVMUseRef first = LLVMGetFirstUse(fn); first; first = after) {
             V from = caller(first);
-            bool many = calls_once(e, from) > INLINED;
-            for (after = first; after && caller(after) == from; after = LLVMGetNextUse(after))
-                if (many && is_once(LLVMGetUser(after)))
-                    LLVMAddCallSiteAttribute(LLVMGetUser(after), (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                             LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(noinline_, sizeof noinline_ - 1), 0));
+            bool many = code || calls_once(e, from) > INLINED;
+            for (LLVMUseRef use = first; use && caller(use) == from; use = after) {
+                V call = LLVMGetUser(use);
+                after = LLVMGetNextUse(use);
+                if (many && is_once(call) && code)
+                    replace_call(e, call, code);
+                else if (many && is_once(call))
+                    do_not_inline(e, call);
+            }
         }
+        if (!LLVMGetFirstUse(fn))
+            LLVMDeleteFunction(fn);
     }
 }
 
 static V
-function_named(struct emit *e, const char *name, const char *suffix, bool *is_new)
+rows_of(struct emit *e, enum mufu_gcn function, const struct mufu_table *t)
 {
-    char full[48];
-
-    snprintf(full, sizeof full, "mufu.%s%s", name, suffix);
-    V fn = LLVMGetNamedFunction(e->module, full);
-    *is_new = !fn;
-    if (fn)
-        return fn;
-    fn = LLVMAddFunction(e->module, full, LLVMFunctionType(e->i32, &e->i32, 1, false));
-    LLVMSetLinkage(fn, LLVMInternalLinkage);
-    LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
-    return fn;
+    static void (*const row[])(struct row *, unsigned) = { rcp_row, rcp_full_row, rsq_row, rsq_row, sqrt_row, sqrt_row, ex2_row, ex2_row,
+                                                           lg2_row, lg2_row, sin_row, sin_row };
+    return rows(e, t, function == MUFU_GCN_RCP_FULL ? "rows.full" : "rows", 128, row[function]);
 }
 
 V
 mufu_gcn(struct emit *e, enum mufu_gcn function, const struct mufu_table *t, V bits)
 {
     LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
+    char name[32], large_name[48];
     bool is_new;
-    V fn = function_named(e, names[function], "", &is_new);
 
+    snprintf(name, sizeof name, "mufu.%s", names[function]);
+    snprintf(large_name, sizeof large_name, "%s" EMIT_LARGE, name);
+    V fn = function_named(e, name, 1, &is_new);
     if (is_new) {
+        begin_function(e, fn);
         V b = LLVMGetParam(fn, 0);
         V r = function < MUFU_GCN_EX2 ? with_operand(e, function, t, b)
               : function < MUFU_GCN_SIN ? with_result(e, function, t, b) : sin_cos(e, t, b, function == MUFU_GCN_COS);
-        LLVMBuildRet(e->b, r);
+        end_function(e, r, here);
     }
     if (is_new && function >= MUFU_GCN_RSQ && function <= MUFU_GCN_SQRT_FULL) {
-        V large = function_named(e, names[function], EMIT_LARGE, &is_new);
-        LLVMBuildRet(e->b, large_root(e, function, t, LLVMGetParam(large, 0)));
+        V large = function_named(e, large_name, 1, &is_new);
+        begin_function(e, large);
+        end_function(e, large_root(e, function, t, LLVMGetParam(large, 0)), here);
     }
-    LLVMPositionBuilderAtEnd(e->b, here);
-    V result = LLVMBuildCall2(e->b, LLVMFunctionType(e->i32, &e->i32, 1, false), fn, &bits, 1, "");
-    note_once(e, result);
-    return result;
+    V args[2] = { bits, rows_of(e, function, t) };
+    return build_call(e, fn, args);
 }

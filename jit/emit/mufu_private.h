@@ -24,4 +24,7 @@ LLVMValueRef mufu_gcn(struct emit *e, enum mufu_gcn function, const struct mufu_
 /* mufu_div; t is rcp's. */
 LLVMValueRef mufu_gcn_div(struct emit *e, const struct mufu_table *t, LLVMValueRef *a, LLVMValueRef b, const struct mufu_scale *scale);
 
+/* mufu_quotient; t is rcp's. */
+LLVMValueRef mufu_gcn_quotient(struct emit *e, const struct mufu_table *t, LLVMValueRef a, LLVMValueRef b, const struct mufu_quotient *q);
+
 #endif

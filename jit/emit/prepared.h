@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Machine code of functions that matrix products and kernels that print call, made when CUDAway is built (jit/prepare): LLVM takes some 400,000
+ * Machine code of functions that kernels call for matrix products, approximations, divisions and to print, made when CUDAway is built (jit/prepare): LLVM takes some 400,000
  * instructions and more for each, every time. Private to jit/. */
 #ifndef CWJ_EMIT_PREPARED_H
 #define CWJ_EMIT_PREPARED_H
@@ -18,10 +18,14 @@ struct gcn_prepared {
     const char *registers;      /* what it overwrites, as LLVM calls them */
     const uint32_t *code;
     uint32_t words;
-    bool memory;                /* it reads or writes some; else it computes */
+    bool memory;                /* it reads or writes some; else it computes, with constants of the module at most */
+    int16_t table;              /* the first of two scalar registers with the address of a table, a constant of the module; -1: it has none */
 };
 /* Weak: programs that are not linked with the list (the one that makes it) have their functions compiled. */
 extern const struct gcn_prepared gcn_prepared_functions[] __attribute__((weak));
+
+/* What follows in the name of a function that is prepared code of one that is also inlined. */
+#define EMIT_CALLED ".called"
 
 /* The attribute of such a function that holds its registers, for jit/host/amd_guards.cpp. */
 #define EMIT_OVERWRITES "cudaway-overwrites"

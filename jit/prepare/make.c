@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Writes jit/emit/prepared.h's list: the functions that kernels call for the usual matrix products, and to print, as this very compiler makes them for
- * each processor.
+ * Writes jit/emit/prepared.h's list: the functions that kernels call for the usual matrix products, approximations and divisions, and to print, as this very
+ * compiler makes them for each processor.
  *   cwj_prepare OUTPUT.c [PROCESSOR...]
  * A function is taken where all it does is compute with the registers that its callers leave to it, and access memory at addresses that it was
  * given; assembly says which those are, the code object has the code. Other processors, and functions that are not taken, are compiled with the kernel as ever. */
@@ -133,6 +133,25 @@ runtime_calls(struct cw_buf *b)
                    "    call (n), vprintf, (v0, v1);\n    call (v0), malloc, (v1);\n    call free, (v2);\n    call __assertfail, (v0, v1, n, v2, v3);\n    ret;\n}\n");
 }
 
+/* More of each than are inlined (mufu_amdgcn.c). */
+static void
+approximations(struct cw_buf *b)
+{
+    static const char *const one[] = { "rcp", "rsqrt", "sqrt", "ex2", "lg2", "sin", "cos" }, *const two[] = { "div.approx", "div.full" };
+    for (unsigned i = 0; i < 2 * (sizeof one / sizeof *one + sizeof two / sizeof *two); i++) {
+        const char *ftz = i & 1 ? ".ftz" : "";
+        cw_buf_printf(b, ".visible .entry approximation%u(.param .u64 operands)\n{\n    .reg .b64 p;\n    .reg .b32 thread;\n    .reg .f32 a<4>, b<4>;\n", i);
+        cw_buf_puts(b, "    ld.param.u64 p, [operands];\n    mov.u32 thread, %tid.x;\n    mad.wide.u32 p, thread, 32, p;\n"
+                       "    ld.global.v4.f32 {a0, a1, a2, a3}, [p];\n    ld.global.v4.f32 {b0, b1, b2, b3}, [p+16];\n");
+        for (unsigned k = 0; k < 4; k++)
+            if (i / 2 < sizeof one / sizeof *one)
+                cw_buf_printf(b, "    %s.approx%s.f32 a%u, a%u;\n", one[i / 2], ftz, k, k);
+            else
+                cw_buf_printf(b, "    %s%s.f32 a%u, a%u, b%u;\n", two[i / 2 - sizeof one / sizeof *one], ftz, k, k, k);
+        cw_buf_puts(b, "    st.global.v4.f32 [p], {a0, a1, a2, a3};\n    ret;\n}\n");
+    }
+}
+
 static void
 kernels(struct cw_buf *b)
 {
@@ -145,6 +164,7 @@ kernels(struct cw_buf *b)
     char name[96];
     cw_buf_puts(b, ".version 8.7\n.target sm_90\n.address_size 64\n");
     runtime_calls(b);
+    approximations(b);
     floats(b);
     fragments(b);
     for (unsigned i = 0; i < 12; i++) {
@@ -172,12 +192,13 @@ struct function {
     unsigned waits, returns;            /* instructions of four bytes: waits that it begins with, returns */
     bool memory;
     uint64_t vgprs[4], sgprs;
+    uint64_t given;                     /* scalar registers that it reads and has not written */
     const char *why_not;                /* a line that says why it is not taken */
 };
 
 /* s30 to s33 are the return address, the stack and the frame. */
 static void
-use(struct function *f, char kind, unsigned first, unsigned last, const char *line)
+use(struct function *f, char kind, unsigned first, unsigned last, bool is_read, const char *line)
 {
     if (kind == 'a' || kind == 'm')
         f->why_not = line;
@@ -188,26 +209,34 @@ use(struct function *f, char kind, unsigned first, unsigned last, const char *li
             f->why_not = line;
         else if (kind == 'v')
             f->vgprs[i / 64] |= 1ull << i % 64;
-        else
+        else {
+            f->given |= is_read ? ~f->sgprs & 1ull << i : 0;
             f->sgprs |= 1ull << i;
+        }
     }
 }
 
 /* v7, s[2:3] in an instruction's operands; accumulation registers and m0 are not for prepared code. Anything else with digits is a number, a
- * name or a label. */
+ * name or a label. The first operand is written, and with a carry or a condition of vectors the second; of stores and comparisons of scalars
+ * it is read, but nothing that was not written before. */
 static void
 registers(struct function *f, const char *at, const char *line)
 {
+    const size_t mnemonic = (size_t)(at - line);
+    const bool two = line[0] == 'v' && (memmem(line, mnemonic, "_co_", 4) || memmem(line, mnemonic, "mad_u64", 7) || memmem(line, mnemonic, "mad_i64", 7) ||
+                                        memmem(line, mnemonic, "div_scale", 9));
+    unsigned operand = 0;
     for (const char *before = at++; *at && *at != '\n' && *at != ';'; before = at++) {
         char *end;
+        operand += *at == ',';
         if (!strchr("vsam", *at) || strchr("_.$", *before) || (*before >= '0' && *before <= '9') || (*before >= 'a' && *before <= 'z'))
             continue;
         bool several = at[1] == '[';
         unsigned long first = strtoul(at + 1 + several, &end, 10);
         if (several && *end == ':')
-            use(f, *at, (unsigned)first, (unsigned)strtoul(end + 1, NULL, 10), line);
+            use(f, *at, (unsigned)first, (unsigned)strtoul(end + 1, NULL, 10), operand > two, line);
         else if (at[1] >= '0' && at[1] <= '9')
-            use(f, *at, (unsigned)first, (unsigned)first, line);
+            use(f, *at, (unsigned)first, (unsigned)first, operand > two, line);
     }
 }
 
@@ -245,7 +274,7 @@ next_function(const char **at, struct function *f)
     memset(f, 0, sizeof *f);
     for (const char *line = *at, *end; (end = strchr(line, '\n')); line = end + 1) {
         size_t n = (size_t)(end - line);
-        if (!inside && (starts(line, "cwd_") || starts(line, "mma.") || starts(line, "wmma.") || starts(line, "div.")) && end[-1] == ':' && n < sizeof f->name) {
+        if (!inside && (starts(line, "cwd_") || starts(line, "mma.") || starts(line, "wmma.") || starts(line, "div.") || starts(line, "mufu.")) && end[-1] == ':' && n < sizeof f->name) {
             memcpy(f->name, line, n - 1);
             inside = true;
         } else if (inside && starts(line, ".Lfunc_end")) {
@@ -320,6 +349,21 @@ struct output {
     size_t n;
 };
 
+/* Approximations have the address of their table in two scalar registers, and nothing else reads any that it has not written. */
+static int
+table_of(struct function *f)
+{
+    unsigned at = 0;
+    if (!f->given || f->why_not)
+        return -1;
+    while (!(f->given >> at & 1))
+        at++;
+    if (!starts(f->name, "mufu.") || at & 1 || f->given != 3ull << at)
+        f->why_not = "it reads scalar registers that it has not written";
+    f->memory = false;
+    return (int)at;
+}
+
 /* The number of the array with this code, which is written if it is new. */
 static size_t
 array_of(struct output *o, struct taken t)
@@ -361,6 +405,7 @@ take_functions(const char *cpu, const struct cw_buf *assembly, const struct cw_b
     while (next_function(&at, &f)) {
         size_t size = 0;
         const uint8_t *code = find_code(object, f.name, &size);
+        int table = table_of(&f);
         if (f.why_not) {
             cw_buf_printf(&o->entries, "    /* %s: not %s: %.*s */\n", cpu, f.name, (int)strcspn(f.why_not, "\n"), f.why_not);
             continue;
@@ -373,7 +418,7 @@ take_functions(const char *cpu, const struct cw_buf *assembly, const struct cw_b
         cw_buf_printf(&o->entries, "    { \"%s\", \"%s\", \"VCC SCC", cpu, f.name);
         list_registers(&o->entries, "VGPR", f.vgprs, 256);
         list_registers(&o->entries, "SGPR", &f.sgprs, 64);
-        cw_buf_printf(&o->entries, "\", code%zu, %zu, %s },\n", n, words, f.memory ? "true" : "false");
+        cw_buf_printf(&o->entries, "\", code%zu, %zu, %s, %d },\n", n, words, f.memory ? "true" : "false", table);
     }
     return true;
 }

@@ -85,10 +85,9 @@ mufu_gcn_div(struct emit *e, const struct mufu_table *t, LLVMValueRef *a, LLVMVa
 }
 
 LLVMValueRef
-mufu_gcn_quotient(struct emit *e, const char *name, LLVMValueRef a, LLVMValueRef b, const void *what,
-                  LLVMValueRef (*body)(struct emit *e, LLVMValueRef a, LLVMValueRef b, const void *what))
+mufu_gcn_quotient(struct emit *e, const struct mufu_table *t, LLVMValueRef a, LLVMValueRef b, const struct mufu_quotient *q)
 {
-    (void)e, (void)name, (void)a, (void)b, (void)what, (void)body;
+    (void)e, (void)t, (void)a, (void)b, (void)q;
     abort();
 }
 
