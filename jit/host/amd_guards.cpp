@@ -386,14 +386,25 @@ keep_scalars_apart(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
     return false;
 }
 
-/* Where lanes come together the first thing is to turn them on again. What the register allocator adds at the beginning of such a block belongs behind
- * that, but LLVM 19 takes a copy that it added there before, of a scalar register, for the end of the beginning: then a vector register is copied, stored or
- * loaded for some lanes only. */
+/* Where lanes come together, or their other half goes an else's way, the first thing is to turn lanes on. What the register allocator adds at the beginning
+ * of such a block belongs behind that, but LLVM 19 takes a copy that it added there before, of a scalar register, for the end of the beginning: then a
+ * vector register is copied, stored or loaded for some lanes only. This comes before an else's turning on and the turning off behind it become one. */
 bool
 restores_lanes(const llvm::MachineInstr &i, const llvm::TargetInstrInfo &info, const llvm::TargetRegisterInfo &registers)
 {
     llvm::StringRef name = info.getName(i.getOpcode());
+    if (name == "S_OR_SAVEEXEC_B64" || name == "S_OR_SAVEEXEC_B32")
+        return i.getOperand(1).isReg();         /* with -1 it is about the whole wave */
     return (name == "S_OR_B64" || name == "S_OR_B32") && llvm::StringRef(registers.getName(i.getOperand(0).getReg())).starts_with("EXEC");
+}
+
+/* What the register allocator adds: copies, what goes to memory or lanes and comes back, constants that cost no more than a copy. */
+bool
+may_be_added(const llvm::MachineInstr &i, const llvm::TargetInstrInfo &info)
+{
+    llvm::StringRef name = info.getName(i.getOpcode());
+    return i.isCopy() || name.starts_with("SI_SPILL_") || name.starts_with("SI_RESTORE_") ||
+           (i.getDesc().isRematerializable() && i.getDesc().isAsCheapAsAMove());
 }
 
 /* Does what it does depend on which lanes are on? */
@@ -401,7 +412,7 @@ bool
 is_for_lanes(const llvm::MachineInstr &i, const llvm::TargetInstrInfo &info, const llvm::TargetRegisterInfo &registers)
 {
     llvm::StringRef name = info.getName(i.getOpcode());
-    if (!i.isCopy())
+    if (name.starts_with("SI_"))
         return name.starts_with("SI_SPILL_V") || name.starts_with("SI_SPILL_A");
     llvm::StringRef to = registers.getName(i.getOperand(0).getReg());
     return to.starts_with("VGPR") || to.starts_with("AGPR");
@@ -428,7 +439,7 @@ restore_lanes_first(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
     bool changed = false;
     for (llvm::MachineBasicBlock &b : f) {
         auto on = b.begin();
-        while (on != b.end() && (on->isCopy() || info.getName(on->getOpcode()).starts_with("SI_SPILL_")))
+        while (on != b.end() && may_be_added(*on, info))
             ++on;
         if (on == b.begin() || on == b.end() || !restores_lanes(*on, info, registers))
             continue;
@@ -722,7 +733,7 @@ const guard guards[] = {
 #if LLVM_VERSION_MAJOR < 20
     { "Pin registers with scalar ones in their lanes", true, "SI lower SGPR spill instructions", pin_spill_lanes_needs, nullptr, pin_spill_lanes, LANES },
     { "Find moved registers with scalar ones in their lanes", false, "SI Lower WWM Copies", keeps_all, nullptr, find_moved_lanes, LANES },
-    { "Turn lanes on before registers are copied", false, "Prologue/Epilogue Insertion & Frame Finalization", keeps_all, nullptr, restore_lanes_first, ALWAYS },
+    { "Turn lanes on before registers are copied", false, "SI Fix VGPR copies", keeps_all, nullptr, restore_lanes_first, ALWAYS },
     { "Keep places of scalar registers apart", false, "Stack Slot Coloring", keeps_all, nullptr, keep_scalars_apart, MEMORY },
 #endif
 };
