@@ -133,7 +133,7 @@ struct program {
     uint64_t constants;     /* seed of the read-only tables */
     uint8_t uniform;        /* percentage of registers that start with the same value in all threads */
     bool literal;           /* registers start from literals (one thread) */
-    bool minimal;           /* only the parameters that are used */
+    bool minimal;           /* only the parameters and registers that are used */
     bool failed;            /* out of memory */
 };
 
@@ -146,6 +146,9 @@ struct options {
     unsigned ptx, sm;
 };
 
+/* The words that a profile may have, between commas; profile_words: all, between spaces. */
+bool profile_known(const char *word, size_t n);
+void profile_words(struct cw_buf *out);
 void program_generate(struct program *p, uint64_t seed, const struct options *o, struct forms *f);
 void program_finish(struct program *p);
 /* Leave out what a device refused. */
@@ -172,6 +175,8 @@ bool param_used(const char *text, unsigned i);
 void print_program(const struct program *p, uint32_t number, bool trace, struct cw_buf *out);
 /* Copy without the registers that are declared only. */
 void prune_declarations(const char *text, struct cw_buf *out);
+/* A module as it is run and written: header and programs; of a minimal one, no registers that are declared only. */
+void print_module(const struct options *o, const struct program *p, uint32_t n, bool trace, struct cw_buf *out);
 /* Input as both sides get it: IN_BYTES. */
 void make_input(uint64_t seed, uint8_t *in);
 /* The textures' contents: two of TEX_WIDTH * TEX_HEIGHT texels of 32 bits, one of a number, one of four bytes that are read as floats. */
@@ -186,6 +191,7 @@ void make_scalars(uint64_t seed, struct scalars *s);
 struct job {
     char name[16];
     uint32_t grid[3], block[3], shared, threads, base;
+    uint32_t params;        /* a bit for each that the kernel has */
     uint64_t seed;
     int64_t trace;          /* thread, or -1 */
 };
@@ -225,6 +231,7 @@ struct difference {
     bool any;
     int kind;               /* 0 memory, else the run_status of the side that did not run */
     int side;
+    bool varies;            /* what was found is not found whenever it is run */
     uint32_t thread, offset;
     uint64_t a, b;
     char what[256];

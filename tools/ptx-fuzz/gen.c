@@ -299,6 +299,32 @@ profile_has(const char *profile, const char *word)
     return false;
 }
 
+static const char *const other_words[] = { "all", "memory", "atomics", "flow", "calls", "warp", "barriers", "matrix", "async", "texture" };
+
+enum { NWORDS = NCATEGORIES + sizeof other_words / sizeof *other_words };
+
+static const char *
+profile_word(unsigned i)
+{
+    return i < NCATEGORIES ? category_name[i] : other_words[i - NCATEGORIES];
+}
+
+bool
+profile_known(const char *word, size_t n)
+{
+    for (unsigned i = 0; i < NWORDS; i++)
+        if (strlen(profile_word(i)) == n && !memcmp(profile_word(i), word, n))
+            return true;
+    return false;
+}
+
+void
+profile_words(struct cw_buf *out)
+{
+    for (unsigned i = 0; i < NWORDS; i++)
+        cw_buf_printf(out, "%s%s", i ? " " : "", profile_word(i));
+}
+
 static void
 gen_swarm(struct ctx *c)
 {

@@ -44,8 +44,8 @@ usage(FILE *out)
           "      --seconds N        time (default 60 unless --count is given)\n"
           "      --size N           statements of a program, about (default 12)\n"
           "      --batch N          programs of a module, 1 to 16 (default 8)\n"
-          "      --profile LIST     int bit f32 f64 half cmp select cvt mov video auto memory atomics flow calls warp barriers matrix\n"
-          "                         async texture\n"
+          "      --profile LIST     of int bit f32 f64 half cmp select cvt mov video auto memory atomics flow calls warp barriers matrix\n"
+          "                         async texture all, with commas between them (default all)\n"
           "      --uniform N        percentage of registers that begin with the same value in all threads (default 0): on AMD\n"
           "                         processors those are computed by other instructions\n"
           "      --threads N        of a program, at most; few are fast where they are interpreted\n"
@@ -72,6 +72,26 @@ number(const char *s, uint64_t max, uint64_t *out)
         return false;
     *out = v;
     return true;
+}
+
+static bool
+check_profile(const char *list)
+{
+    for (const char *s = list;; s++) {
+        size_t n = strcspn(s, ",");
+        if (*list && !profile_known(s, n)) {
+            struct cw_buf words;
+            cw_buf_init(&words);
+            profile_words(&words);
+            fprintf(stderr, "cudaway-ptx-fuzz: --profile: there is no \"%.*s\"; known are %s, with commas between them\n", (int)n, s,
+                    words.data ? words.data : "");
+            cw_buf_finish(&words);
+            return false;
+        }
+        s += n;
+        if (!*s)
+            return true;
+    }
 }
 
 /* The instruction that a message complains about: "name:LINE:COLUMN: error" (ours) or "line N; error" (NVIDIA's). */
@@ -223,7 +243,11 @@ main(int argc, char **argv)
         case SECONDS:  bad |= !number(optarg, 10000000, &limit) || !limit; break;
         case SIZE:     bad |= !number(optarg, 400, &v) || !v; z.o.size = (uint32_t)v; break;
         case BATCH:    bad |= !number(optarg, MAX_KERNELS, &batch) || !batch; break;
-        case PROFILE:  z.o.profile = optarg; break;
+        case PROFILE:
+            if (!check_profile(optarg))
+                return 2;
+            z.o.profile = optarg;
+            break;
         case UNIFORM:  bad |= !number(optarg, 100, &v); z.o.uniform = (uint8_t)v; break;
         case THREADS:  bad |= !number(optarg, MAX_THREADS, &v) || !v; z.o.threads = (uint32_t)v; break;
         case APPROX:   z.o.approx = true; break;

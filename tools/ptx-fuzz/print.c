@@ -806,3 +806,20 @@ print_program(const struct program *p, uint32_t number, bool trace, struct cw_bu
     cw_buf_finish(&funcs);
     cw_buf_finish(&w.decls);
 }
+
+void
+print_module(const struct options *o, const struct program *p, uint32_t n, bool trace, struct cw_buf *out)
+{
+    struct cw_buf text;
+    cw_buf_init(&text);
+    print_header(o, out);
+    for (uint32_t i = 0; i < n; i++)
+        print_program(&p[i], i, trace, &text);
+    if (text.failed)
+        out->failed = true;
+    else if (n == 1 && p->minimal)
+        prune_declarations(text.data, out);
+    else
+        cw_buf_append(out, text.data, text.size);
+    cw_buf_finish(&text);
+}

@@ -49,13 +49,15 @@ compare_outputs(const struct program *p, const uint8_t *a, const uint8_t *b, str
 }
 
 static void
-fill_job(const struct program *p, uint32_t k, struct shared_area *a, int64_t trace)
+fill_job(const struct program *p, uint32_t k, const char *text, struct shared_area *a, int64_t trace)
 {
     struct job *j = &a->job[k];
     *j = (struct job){ .threads = program_threads(p), .base = p->base, .seed = p->seed, .trace = trace };
     snprintf(j->name, sizeof j->name, "k%u", k);
     memcpy(j->grid, p->grid, sizeof j->grid);
     memcpy(j->block, p->block, sizeof j->block);
+    for (unsigned i = 0; i < NPARAMS; i++)
+        j->params |= (uint32_t)(!p->minimal || param_used(text, i)) << i;
     j->shared = p->dynamic_shared ? p->block[0] * p->block[1] * p->block[2] * (OWN_BYTES + 8) : 0;
 }
 
@@ -64,9 +66,7 @@ run_programs(struct fuzzer *z, const struct program *p, uint32_t n, int64_t trac
 {
     struct cw_buf b;
     cw_buf_init(&b);
-    print_header(&z->o, &b);
-    for (uint32_t i = 0; i < n; i++)
-        print_program(&p[i], i, trace >= 0, &b);
+    print_module(&z->o, p, n, trace >= 0, &b);
     bool fits = !b.failed && b.size < sizeof z->side[0].area->text;
     for (int s = 0; s < 2 && fits; s++) {
         struct shared_area *a = z->side[s].area;
@@ -74,7 +74,7 @@ run_programs(struct fuzzer *z, const struct program *p, uint32_t n, int64_t trac
         a->text_size = (uint32_t)b.size;
         a->njobs = n;
         for (uint32_t i = 0; i < n; i++)
-            fill_job(&p[i], i, a, trace);
+            fill_job(&p[i], i, a->text, a, trace);
     }
     cw_buf_finish(&b);
     if (!fits)
@@ -123,16 +123,22 @@ struct reduction {
 };
 
 static bool
-still(struct reduction *r)
+shows(struct reduction *r)
 {
     struct difference d;
-    if (r->tries >= r->z->tries || (r->z->deadline > 0 && fuzz_clock() > r->z->deadline))
-        return false;
-    r->tries++;
     if (!try_program(r->z, r->p, &d) || !d.any || d.kind != r->d->kind || d.side != r->d->side)
         return false;
     *r->d = d;
     return true;
+}
+
+static bool
+still(struct reduction *r)
+{
+    if (r->tries >= r->z->tries || (r->z->deadline > 0 && fuzz_clock() > r->z->deadline))
+        return false;
+    r->tries++;
+    return shows(r);
 }
 
 static bool
@@ -275,10 +281,12 @@ reduce_program(struct fuzzer *z, struct program *p, struct difference *d)
         if (!still(&r))
             p->literal = false;
     }
-    /* Leave the areas with the last good run. */
-    struct difference last;
-    if (try_program(z, p, &last) && last.any)
-        *d = last;
+    /* This run's results are written, and the program as it was then. */
+    p->minimal = true;
+    if (!shows(&r)) {
+        p->minimal = false;
+        d->varies = !shows(&r);
+    }
     z->timeout_ms = timeout;
 }
 
@@ -363,6 +371,23 @@ print_words(struct cw_buf *b, const uint8_t *data, uint32_t bytes)
     cw_buf_puts(b, "\n");
 }
 
+/* What a side left in a buffer: an expectation, or plain comments where nobody vouches for the values. */
+static void
+print_result(struct cw_buf *b, const struct side *s, const char *buffer, const uint8_t *data, uint32_t bytes)
+{
+    bool native = !strcmp(s->device, "cuda-native");
+    struct cw_buf words;
+    cw_buf_init(&words);
+    print_words(&words, data, bytes);
+    if (native)
+        cw_buf_printf(b, "//! expect %s recorded \"%s\" =", buffer, s->name);
+    else
+        cw_buf_printf(b, "//  %s on %s is", buffer, s->device);
+    for (size_t k = 0; k < words.size; k++)
+        cw_buf_append(b, !native && words.data[k] == '!' ? " " : &words.data[k], 1);
+    cw_buf_finish(&words);
+}
+
 static void
 print_values(struct cw_buf *b, const struct program *p, const char *text)
 {
@@ -434,13 +459,15 @@ report_difference(struct fuzzer *z, const struct program *program, const struct 
     cw_buf_init(&b);
     cw_buf_init(&why);
     uint32_t bytes = program_threads(&p) * OUT_STRIDE;
-    uint8_t *out[2] = { malloc(bytes), malloc(bytes) };
+    uint8_t *out[2] = { malloc(bytes + ATOM_BYTES), malloc(bytes + ATOM_BYTES) };
     for (int i = 0; i < 2; i++)
         if (out[i])
-            memcpy(out[i], z->side[i].area->out[0], bytes);
-    first_difference(z, &p, d, &why);
-    p.minimal = true;
-    print_program(&p, 0, false, &text);
+            memcpy(out[i], z->side[i].area->out[0], bytes + ATOM_BYTES);
+    print_module(&z->o, &p, 1, false, &text);
+    if (d->varies)
+        cw_buf_puts(&why, "// run again, this shows no difference: results vary\n");
+    else
+        first_difference(z, &p, d, &why);
     unsigned lines = 0;
     for (uint32_t i = 0; i < p.nnodes; i++)
         lines += !p.node[i]->off;
@@ -474,22 +501,13 @@ report_difference(struct fuzzer *z, const struct program *program, const struct 
     for (int i = 0; i < 2 && !d->kind; i++) {
         if (!out[i])
             continue;
-        bool native = !strcmp(z->side[i].device, "cuda-native");
-        if (native)
-            cw_buf_printf(&b, "//! expect out recorded \"%s\" =", z->side[i].name);
-        else
-            cw_buf_printf(&b, "//  out on %s is", z->side[i].device);
-        struct cw_buf words;
-        cw_buf_init(&words);
-        print_words(&words, out[i], bytes);
-        for (size_t k = 0; k < words.size; k++)     /* plain comments, where nobody vouches for the values */
-            cw_buf_append(&b, !native && words.data[k] == '!' ? " " : &words.data[k], 1);
-        cw_buf_finish(&words);
+        print_result(&b, &z->side[i], "out", out[i], bytes);
+        if (strstr(text.data ? text.data : "", "k0_atom"))
+            print_result(&b, &z->side[i], "atom", out[i] + bytes, ATOM_BYTES);
     }
-    print_header(&z->o, &b);
-    prune_declarations(text.data ? text.data : "", &b);
+    cw_buf_append(&b, text.data, text.size);
     snprintf(path, sizeof path, "%s/fuzz_%llx.ptx", z->dir, (unsigned long long)p.seed);
-    if (b.failed || cw_file_write_atomic(path, b.data, b.size, 0644) != CW_OK)
+    if (b.failed || text.failed || cw_file_write_atomic(path, b.data, b.size, 0644) != CW_OK)
         fprintf(stderr, "cannot write %s\n", path);
     printf("seed %llu: %s: %s\n", (unsigned long long)p.seed, path, d->what);
     if (!d->kind)

@@ -146,7 +146,12 @@ run_job(struct device *d, CUmodule m, struct shared_area *a, uint32_t k)
     struct scalars s;
     CUfunction f;
     uint32_t base = j->base, tid = (uint32_t)j->trace;
-    void *params[] = { &d->in, &d->out, &d->atom, &d->trace, &base, &tid, &s.x, &s.y, &s.z, &s.w, &s.h, s.arr, &d->tex[0], &d->tex[1] };
+    void *all[NPARAMS] = { &d->in, &d->out, &d->atom, &d->trace, &base, &tid, &s.x, &s.y, &s.z, &s.w, &s.h, s.arr, &d->tex[0], &d->tex[1] };
+    void *params[NPARAMS];
+    unsigned n = 0;
+    for (unsigned i = 0; i < NPARAMS; i++)
+        if (j->params >> i & 1)
+            params[n++] = all[i];
     size_t bytes = (size_t)j->threads * OUT_STRIDE;
     double t = seconds();
     make_input(j->seed, d->input);
