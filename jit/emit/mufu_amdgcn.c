@@ -49,16 +49,15 @@ struct row {
     unsigned a, c, shift, up;
 };
 
-static V
-row_constant(struct emit *e, const struct row *r)
+static void
+write_row(const struct row *r, uint32_t word[4])
 {
     unsigned by = 32 - r->shift;
     int64_t c1 = r->c1 * (INT64_C(1) << (by - r->up)), c2 = r->c2 * (INT64_C(1) << (by + r->c));
     uint64_t c0 = (uint64_t)((r->c0 << r->a) + r->k) << by;
 
     c0 += ((uint64_t)r->exponent << 55) - (uint64_t)c1 * (uint64_t)r->offset;
-    V word[4] = { k32(e, (uint32_t)c0), k32(e, (uint32_t)(c0 >> 32)), k32(e, (uint32_t)c1), k32(e, (uint32_t)c2) };
-    return LLVMConstArray(e->i32, word, 4);
+    word[0] = (uint32_t)c0, word[1] = (uint32_t)(c0 >> 32), word[2] = (uint32_t)c1, word[3] = (uint32_t)c2;
 }
 
 /* A table's address takes three instructions, which LLVM mostly leaves in loops and repeats in their copies. What an instruction made of it,
@@ -73,8 +72,7 @@ static V
 rows(struct emit *e, const struct mufu_table *t, const char *suffix, unsigned n, void (*row)(struct row *, unsigned i))
 {
     char name[64];
-    V value[MUFU_MAX_SEGMENTS];
-    LLVMTypeRef each = LLVMArrayType(e->i32, 4);
+    uint32_t word[MUFU_MAX_SEGMENTS][4];
 
     snprintf(name, sizeof name, "%s.%s", t->name, suffix);
     if (e->gcn_rows)
@@ -86,10 +84,11 @@ rows(struct emit *e, const struct mufu_table *t, const char *suffix, unsigned n,
         const uint32_t *c = t->coefficients[i % t->segments];
         struct row r = { .c0 = c[0], .c1 = c[1] & 0xffff, .c2 = c[1] >> 16 };
         row(&r, i);
-        value[i] = row_constant(e, &r);
+        write_row(&r, word[i]);
     }
-    g = LLVMAddGlobalInAddressSpace(e->module, LLVMArrayType(each, n), name, CONSTANT);
-    LLVMSetInitializer(g, LLVMConstArray(each, value, n));
+    V bytes = LLVMConstStringInContext(e->llvm, (const char *)word, n * (unsigned)sizeof word[0], true);       /* which cost LLVM nothing */
+    g = LLVMAddGlobalInAddressSpace(e->module, LLVMTypeOf(bytes), name, CONSTANT);
+    LLVMSetInitializer(g, bytes);
     LLVMSetLinkage(g, LLVMInternalLinkage);
     LLVMSetGlobalConstant(g, true);
     LLVMSetAlignment(g, 64);
