@@ -5,14 +5,6 @@
 
 enum { COUNT_MASK = (1 << CWH_MBARRIER_COUNT_BITS) - 1, TX_MASK = (1 << CWH_MBARRIER_TX_BITS) - 1 };
 
-/* The first `count` of `size` bytes; the others are zero. */
-void
-cwd_async_copy(uint8_t *to, const uint8_t *from, uint32_t size, uint32_t count)
-{
-    for (uint32_t i = 0; i < size; i++)
-        to[i] = i < count ? from[i] : 0;
-}
-
 static uint64_t
 changed(uint32_t op, uint64_t old, uint32_t n)
 {

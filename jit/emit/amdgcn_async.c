@@ -13,6 +13,52 @@ i32(struct emit *e, uint32_t v)
     return LLVMConstInt(e->i32, v, false);
 }
 
+/* One byte after the other: those from the count on are zero. 0 < count */
+static void
+copy_bytes(struct emit *e, LLVMValueRef to, LLVMValueRef from, uint32_t size, LLVMValueRef count, LLVMBasicBlockRef done)
+{
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), body = LLVMAppendBasicBlockInContext(e->llvm, LLVMGetBasicBlockParent(before), "byte");
+    LLVMValueRef zero = i32(e, 0), last = LLVMBuildSub(e->b, count, i32(e, 1), "");
+
+    LLVMBuildBr(e->b, body);
+    LLVMPositionBuilderAtEnd(e->b, body);
+    LLVMValueRef i = LLVMBuildPhi(e->b, e->i32, ""), inside = LLVMBuildICmp(e->b, LLVMIntULT, i, count, "");
+    LLVMValueRef at = LLVMBuildSelect(e->b, inside, i, last, "");
+    LLVMValueRef byte = LLVMBuildLoad2(e->b, e->i8, LLVMBuildGEP2(e->b, e->i8, from, &at, 1, ""), "");
+    LLVMBuildStore(e->b, LLVMBuildSelect(e->b, inside, byte, LLVMConstNull(e->i8), ""), LLVMBuildGEP2(e->b, e->i8, to, &i, 1, ""));
+    LLVMValueRef next = LLVMBuildAdd(e->b, i, i32(e, 1), "");
+    LLVMValueRef latch = LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntNE, next, i32(e, size), ""), body, done);
+    emit_note_loop(e->llvm, latch, "llvm.loop.unroll.disable");
+    LLVMAddIncoming(i, (LLVMValueRef[]){ zero, next }, (LLVMBasicBlockRef[]){ before, body }, 2);
+}
+
+/* Most programs copy all or nothing, as a predicate says, which LLVM sees then: no bytes are left. Both addresses are multiples of the size. */
+static void
+copy_part(struct emit *e, LLVMValueRef to, LLVMValueRef from, uint32_t size, LLVMTypeRef type, LLVMValueRef count)
+{
+    static const char *const names[] = { "whole", "less", "part", "copy", "done" };
+    LLVMValueRef fn = LLVMGetBasicBlockParent(LLVMGetInsertBlock(e->b));
+    LLVMBasicBlockRef block[5];
+
+    for (unsigned i = 0; i < 5; i++)
+        block[i] = LLVMAppendBasicBlockInContext(e->llvm, fn, names[i]);
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntUGE, count, i32(e, size), ""), block[0], block[1]);
+    LLVMPositionBuilderAtEnd(e->b, block[0]);
+    LLVMValueRef v = LLVMBuildLoad2(e->b, type, from, "");
+    LLVMSetAlignment(v, size);
+    LLVMBuildBr(e->b, block[3]);
+    LLVMPositionBuilderAtEnd(e->b, block[1]);
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, count, i32(e, 0), ""), block[3], block[2]);
+    LLVMPositionBuilderAtEnd(e->b, block[2]);
+    copy_bytes(e, to, from, size, count, block[4]);
+    LLVMPositionBuilderAtEnd(e->b, block[3]);
+    LLVMValueRef all = LLVMBuildPhi(e->b, type, "");
+    LLVMAddIncoming(all, (LLVMValueRef[]){ v, LLVMConstNull(type) }, block, 2);
+    LLVMSetAlignment(LLVMBuildStore(e->b, all, to), size);
+    LLVMBuildBr(e->b, block[4]);
+    LLVMPositionBuilderAtEnd(e->b, block[4]);
+}
+
 static void
 cp_async(struct emit *e, const struct ptx_inst *in)
 {
@@ -21,12 +67,12 @@ cp_async(struct emit *e, const struct ptx_inst *in)
     LLVMValueRef count = emit_async_size(e, in);
     LLVMValueRef to = t->pointer(e, emit_address(e, &in->operand[0], PTX_SPACE_SHARED), PTX_SPACE_SHARED);
     LLVMValueRef from = t->pointer(e, emit_address(e, &in->operand[1], PTX_SPACE_GLOBAL), PTX_SPACE_GLOBAL);
+    LLVMTypeRef type = size == 4 ? e->i32 : LLVMVectorType(e->i32, size / 4);
     if (count) {
-        LLVMValueRef args[4] = { to, from, i32(e, size), count };
-        emit_devlib(e, "cwd_async_copy", e->void_, args, 4);
+        copy_part(e, to, from, size, type, count);
         return;
     }
-    LLVMValueRef v = LLVMBuildLoad2(e->b, size == 4 ? e->i32 : LLVMVectorType(e->i32, size / 4), from, "");
+    LLVMValueRef v = LLVMBuildLoad2(e->b, type, from, "");
     LLVMSetAlignment(v, size);
     LLVMSetAlignment(LLVMBuildStore(e->b, v, to), size);
 }

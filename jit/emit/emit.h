@@ -152,6 +152,8 @@ void emit_use_large(LLVMModuleRef module);
 /* Metadata of a module with video instructions. They are computed in numbers wider than they need, which ranges of values make narrower. */
 #define EMIT_VIDEO "cudaway.video"
 
+/* Give the loop whose latch ends with this branch LLVM's metadata of that name. */
+void emit_note_loop(LLVMContextRef c, LLVMValueRef branch, const char *name);
 /* amdgcn, after mem2reg: mark the loops that are worth unrolling wholly (unroll.c). Is there one? */
 bool emit_mark_loops(LLVMModuleRef module);
 

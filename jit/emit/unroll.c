@@ -7,6 +7,7 @@
 #include "jit/emit/emit.h"
 
 #include <llvm-c/DebugInfo.h>
+#include <string.h>
 
 typedef LLVMValueRef V;
 
@@ -133,11 +134,10 @@ length(LLVMBasicBlockRef head, LLVMBasicBlockRef latch)
     return n;
 }
 
-static void
-mark(LLVMContextRef c, V branch)
+void
+emit_note_loop(LLVMContextRef c, V branch, const char *name)
 {
-    static const char name[] = "llvm.loop.unroll.full";
-    LLVMMetadataRef full = LLVMMDStringInContext2(c, name, sizeof name - 1), self = LLVMTemporaryMDNode(c, NULL, 0);
+    LLVMMetadataRef full = LLVMMDStringInContext2(c, name, strlen(name)), self = LLVMTemporaryMDNode(c, NULL, 0);
     LLVMMetadataRef parts[2] = { self, LLVMMDNodeInContext2(c, &full, 1) };
     LLVMMetadataRef loop = LLVMMDNodeInContext2(c, parts, 2);
 
@@ -160,7 +160,7 @@ consider(V phi)
         unsigned n = rounds(phi, LLVMGetIncomingValue(phi, 1 - i), first, latch);
         if (!n || n * length(LLVMGetInstructionParent(phi), latch) > INSTRUCTIONS)
             continue;
-        mark(LLVMGetTypeContext(LLVMTypeOf(phi)), LLVMGetBasicBlockTerminator(latch));
+        emit_note_loop(LLVMGetTypeContext(LLVMTypeOf(phi)), LLVMGetBasicBlockTerminator(latch), "llvm.loop.unroll.full");
         return true;
     }
     return false;
