@@ -29,6 +29,14 @@ awk '!/^#/ && (!/^[A-Za-z0-9\/]+\.cpp$/ || seen[$0]++) { print "bad line: " $0; 
 files=$(. tools/cc/training.sh; training_files more | awk '{ print $2 }' | sort -u)
 for f in $files; do [ -e "$f" ] || fail "training.sh names $f, which is not there"; done
 [ "$(wc -l <<<"$files")" -ge 200 ] || fail "training.sh names few files"
+clang=$(command -v clang-19 || command -v clang-22 || command -v clang)
+if [ -n "$clang" ]; then
+    kernels=$(mktemp -d) || exit 1
+    (. tools/cc/training.sh; training_kernels "$clang" "$kernels") >"$kernels/list" || fail "clang refuses tools/cc/training.cu"
+    [ "$(wc -l <"$kernels/list")" = 4 ] || fail "training_kernels names other than four files"
+    while read -r _ f; do [ "$(grep -c '\.visible \.entry' "$f")" -ge 40 ] || fail "few kernels in $f"; done <"$kernels/list"
+    rm -rf "$kernels"
+fi
 tools/cc/llvm.sh >/dev/null 2>&1
 [ $? = 2 ] || fail "tools/cc/llvm.sh does without arguments"
 source=$(mktemp -d) || exit 1

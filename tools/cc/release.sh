@@ -19,7 +19,8 @@ quietly "$bin/llvm-bolt" "$training" -instrument -instrumentation-file="$work/pr
 
 # shellcheck source=tools/cc/training.sh
 . "$(dirname "$0")/training.sh"
-training_files | while read -r target file; do quietly "$work/instrumented" -j 0 -O 3 --target "$target" "$file" -o "$work/out"; done
+{ training_files; training_kernels "$bin/clang" "$work"; } >"$work/files" || { echo "release.sh: $bin/clang failed" >&2; exit 1; }
+while read -r target file; do quietly "$work/instrumented" -j 0 -O 3 --target "$target" "$file" -o "$work/out"; done <"$work/files"
 
 "$bin/merge-fdata" "$work"/profile.* -o "$work/merged" 2>"$work/log" || { cat "$work/log" >&2; echo "release.sh: merge-fdata failed" >&2; exit 1; }
 quietly "$bin/llvm-bolt" "$cc" -data "$work/merged" -o "$work/cc" -reorder-blocks=ext-tsp -reorder-functions=cdsort -split-functions -split-all-cold \
