@@ -37,6 +37,45 @@ gcn_matrix_registers(const struct ptx_matrix *m, bool b, uint8_t type)
     return (b ? m->n : m->m) / 8u * (gcn_matrix_words(m->k, type) / 4);
 }
 
+V
+gcn_of_quad(struct emit *e, V v, unsigned n)
+{
+    V args[6] = { v, v, i32(e, n * 0x55), i32(e, 15), i32(e, 15), LLVMConstInt(e->i1, 1, false) };
+    return gcn_intrinsic(e, "llvm.amdgcn.update.dpp", &e->i32, 1, args, 6);
+}
+
+V
+gcn_long_word(struct emit *e, const struct gcn_operand *o, const V *regs, unsigned i, unsigned w)
+{
+    for (unsigned r = 0; r < gcn_matrix_registers(o->m, o->b, o->type); r++) {
+        struct gcn_place p = gcn_matrix_place(o->m, o->b, o->type, r);
+        if (p.row == 8 * i && p.quarter == w / 4)
+            return gcn_of_quad(e, regs[r], w % 4);
+    }
+    return NULL;
+}
+
+struct gcn_short
+gcn_short(struct emit *e, V j)
+{
+    V t = LLVMBuildAnd(e->b, gcn_lane(e), i32(e, 3), ""), odd = LLVMBuildAnd(e->b, j, i32(e, 1), "");
+    V lane = LLVMBuildAdd(e->b, LLVMBuildShl(e->b, t, i32(e, 3), ""), LLVMBuildShl(e->b, odd, i32(e, 2), ""), "");
+    return (struct gcn_short){ lane, LLVMBuildICmp(e->b, LLVMIntUGE, j, i32(e, 2), "") };
+}
+
+V
+gcn_short_word(struct emit *e, const struct gcn_operand *o, const V *regs, const struct gcn_short *at, unsigned w)
+{
+    V of[2] = { NULL };
+    for (unsigned r = 0; r < gcn_matrix_registers(o->m, o->b, o->type); r++) {
+        struct gcn_place p = gcn_matrix_place(o->m, o->b, o->type, r);
+        if (p.quarter == w / 4)
+            of[p.row / 8] = regs[r];
+    }
+    V v = of[1] ? LLVMBuildSelect(e->b, at->second, of[1], of[0], "") : of[0];
+    return gcn_from_lane(e, v, LLVMBuildAdd(e->b, at->lane, i32(e, w % 4), ""));
+}
+
 /* ---- ldmatrix, stmatrix, movmatrix ---------------------------------------------------------------------------------------- */
 
 /* The address that lane `lane` of the warp gives. */

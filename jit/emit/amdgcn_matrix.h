@@ -18,8 +18,22 @@ unsigned gcn_matrix_registers(const struct ptx_matrix *m, bool b, uint8_t type);
 struct gcn_at { LLVMValueRef row, col; };
 struct gcn_at gcn_matrix_element(struct emit *e, const struct ptx_matrix *m, unsigned i);
 
-/* The rows of A or columns of B that this lane's elements of D need. */
-enum { GCN_MOST = 4, GCN_WORDS = 16 };          /* words of 32 bits; f64: elements */
+LLVMValueRef gcn_of_quad(struct emit *e, LLVMValueRef v, unsigned n);   /* the value of lane n of this lane's four */
+
+/* The rows of A and columns of B that this lane's elements of D are of. On the long side, A (of m8n32: B), these are number i of g, g + 8, ..., whose words
+ * lanes of the same four have. On the short one they are number j of 2t, 2t + 1, 2t + 8, 2t + 9, in other lanes (from `lane` on), the `second` two in other registers. */
+struct gcn_operand {
+    const struct ptx_matrix *m;
+    bool b;
+    uint8_t type;
+};
+struct gcn_short { LLVMValueRef lane, second; };
+struct gcn_short gcn_short(struct emit *e, LLVMValueRef j);             /* j: an i32 */
+LLVMValueRef gcn_long_word(struct emit *e, const struct gcn_operand *o, const LLVMValueRef *regs, unsigned i, unsigned w);
+LLVMValueRef gcn_short_word(struct emit *e, const struct gcn_operand *o, const LLVMValueRef *regs, const struct gcn_short *at, unsigned w);
+
+/* All of them. */
+enum { GCN_MOST = 4, GCN_WORDS = 16 };          /* words of 32 bits */
 struct gcn_side {
     unsigned count, words;
     LLVMValueRef word[GCN_MOST][GCN_WORDS];
@@ -42,7 +56,9 @@ struct gcn_meta {
 /* Which bytes of two words of a column of B word w of row i, which is stored, goes with, for V_PERM; meta: the words. */
 LLVMValueRef gcn_choice(struct emit *e, const struct gcn_meta *s, const LLVMValueRef *meta, unsigned i, unsigned w);
 
-/* amdgcn_product.c: a call of the function for a whole product: of floats with Hopper's sums or m8n8k4 of f16, or mma.sp of integers. out: D's registers. */
+LLVMValueRef gcn_chosen(struct emit *e, LLVMValueRef choice, LLVMValueRef lower, LLVMValueRef upper);      /* those bytes */
+
+/* amdgcn_product.c: a call of the function for a whole product: of floats with Hopper's sums, m8n8k4 of f16, f64, or mma.sp of integers. out: D's registers. */
 struct gcn_product {
     const struct ptx_inst *in;
     const struct ptx_matrix *m;
@@ -52,14 +68,26 @@ struct gcn_product {
 };
 void gcn_product(struct emit *e, const struct gcn_product *p, LLVMValueRef regs[3][8], const LLVMValueRef *meta, LLVMValueRef *out);
 
-/* amdgcn_mma.c */
-LLVMValueRef gcn_of_quad(struct emit *e, LLVMValueRef v, unsigned n);   /* the value of lane n of this lane's four */
+/* Bodies of such functions in other files; out: elements of D, of f64 as i64. */
+void gcn_quad(struct emit *e, const struct gcn_product *p, LLVMValueRef regs[3][8], LLVMValueRef *out);
+void gcn_chains_f64(struct emit *e, LLVMValueRef fn, const struct gcn_product *p, LLVMValueRef regs[3][8], LLVMValueRef *out);
+void gcn_sparse_dots(struct emit *e, const struct gcn_product *p, LLVMValueRef regs[3][8], const LLVMValueRef *meta, LLVMValueRef *out);
+
+/* What these share (amdgcn_mma.c). */
+void gcn_settle(struct emit *e, LLVMValueRef *v, unsigned n);           /* of one type: to be there before what follows begins */
+LLVMValueRef gcn_unknown(struct emit *e, uint32_t v);                   /* a number that the optimiser does not know */
+LLVMValueRef gcn_any(struct emit *e, LLVMValueRef p);                   /* in any lane of the wave? */
+bool gcn_to_nearest(const struct ptx_inst *in);
 LLVMValueRef gcn_element_of(struct emit *e, const LLVMValueRef *regs, uint8_t type, unsigned i);
 void gcn_pack(struct emit *e, const struct ptx_matrix *m, LLVMValueRef *v);             /* elements of D into its registers */
-void gcn_quad(struct emit *e, const struct gcn_product *p, LLVMValueRef regs[3][8], LLVMValueRef *out);        /* elements */
 void gcn_set_attribute(struct emit *e, LLVMValueRef fn, const char *name);
 /* c + the products of the elements of a word of A and one of B, which are integers. */
-LLVMValueRef gcn_dot(struct emit *e, const struct ptx_matrix *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
+LLVMValueRef gcn_dot(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
+
+/* amdgcn_pair.c: an instruction behind `in` with the same B that is computed with it, or NULL; it is noted. Is `in` noted? */
+const struct ptx_inst *gcn_partner(struct emit *e, const struct ptx_inst *in);
+bool gcn_is_paired(struct emit *e, const struct ptx_inst *in);
+
 void gcn_mma(struct emit *e, const struct ptx_inst *in);        /* mma.sync, wmma.mma */
 
 #endif

@@ -36,60 +36,20 @@ registers(struct emit *e, const struct ptx_operand *o, uint8_t type, V *v)
         v[i] = emit_bitcast(e, emit_operand(e, &o->elem[i], t), type == PTX_F64 ? e->i64 : e->i32);
 }
 
-V
-gcn_of_quad(struct emit *e, V v, unsigned n)
-{
-    V args[6] = { v, v, i32(e, n * 0x55), i32(e, 15), i32(e, 15), LLVMConstInt(e->i1, 1, false) };
-    return gcn_intrinsic(e, "llvm.amdgcn.update.dpp", &e->i32, 1, args, 6);
-}
-
-static V
-each_half(struct emit *e, V v, V (*f)(struct emit *e, V v, void *user), void *user)
-{
-    if (LLVMTypeOf(v) == e->i32)
-        return f(e, v, user);
-    V c32 = LLVMConstInt(e->i64, 32, false), lo = f(e, LLVMBuildTrunc(e->b, v, e->i32, ""), user);
-    V hi = f(e, LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, v, c32, ""), e->i32, ""), user);
-    return LLVMBuildOr(e->b, LLVMBuildZExt(e->b, lo, e->i64, ""), LLVMBuildShl(e->b, LLVMBuildZExt(e->b, hi, e->i64, ""), c32, ""), "");
-}
-
-static V
-from_quad(struct emit *e, V v, void *user)
-{
-    return gcn_of_quad(e, v, *(unsigned *)user);
-}
-
-static V
-from_lane(struct emit *e, V v, void *user)
-{
-    return gcn_from_lane(e, v, *(V *)user);
-}
-
-/* The rows of A, or columns of B, of this lane's elements. On the long side they are g, g + 8, ..., on the short one 2t, 2t + 1,
- * 2t + 8, 2t + 9. */
+/* The rows of A, or columns of B, of this lane's elements. */
 static void
 gather(struct emit *e, const struct ptx_matrix *m, bool b, const V *regs, struct gcn_side *s)
 {
-    uint8_t type = b ? m->b : m->a;
+    const struct gcn_operand o = { m, b, b ? m->b : m->a };
     bool is_long = b == (m->n == 32);
-    unsigned extent = b ? m->n : m->m, n = gcn_matrix_registers(m, b, type);
-    V t = LLVMBuildAnd(e->b, gcn_lane(e), i32(e, 3), "");
+    unsigned extent = b ? m->n : m->m;
     s->count = is_long ? extent / 8 : extent / 4;
-    s->words = gcn_matrix_words(m->k, type);
-    for (unsigned j = 0; j < s->count; j++)
+    s->words = gcn_matrix_words(m->k, o.type);
+    for (unsigned i = 0; i < s->count; i++) {
+        const struct gcn_short at = gcn_short(e, i32(e, i));
         for (unsigned w = 0; w < s->words; w++)
-            for (unsigned r = 0; r < n; r++) {
-                struct gcn_place p = gcn_matrix_place(m, b, type, r);
-                unsigned in = w % 4;
-                if (p.row != 8 * (is_long ? j : j / 2) || p.quarter != w / 4)
-                    continue;
-                if (is_long) {
-                    s->word[j][w] = each_half(e, regs[r], from_quad, &in);
-                } else {
-                    V lane = LLVMBuildAdd(e->b, shifted(e, t, 3, 0), i32(e, 4 * (j % 2) + in), "");
-                    s->word[j][w] = each_half(e, regs[r], from_lane, &lane);
-                }
-            }
+            s->word[i][w] = is_long ? gcn_long_word(e, &o, regs, i, w) : gcn_short_word(e, &o, regs, &at, w);
+    }
 }
 
 static unsigned
@@ -123,6 +83,49 @@ gcn_element_of(struct emit *e, const V *regs, uint8_t type, unsigned i)
     if (type != PTX_F16)
         return regs[i];
     return LLVMBuildAnd(e->b, shifted(e, regs[i / 2], 0, 16 * (i % 2)), i32(e, 0xffff), "");
+}
+
+/* ---- what bodies of functions share -------------------------------------------------------------------------------------------------- */
+
+/* Left to itself LLVM does all gathering first, and takes the registers for that; or puts off what uses it. */
+void
+gcn_settle(struct emit *e, V *v, unsigned n)
+{
+    V none = i32(e, 0);
+    LLVMTypeRef of = LLVMTypeOf(v[0]), type = LLVMFunctionType(of, &of, 1, false);
+    V f = LLVMGetInlineAsm(type, "", 0, "=v,0", 4, true, false, LLVMInlineAsmDialectATT, false);
+    for (unsigned i = 0; i < n; i++)
+        v[i] = LLVMBuildCall2(e->b, type, f, &v[i], 1, "");
+    gcn_intrinsic(e, "llvm.amdgcn.sched.barrier", NULL, 0, &none, 1);
+}
+
+/* A loop of so many rounds stays one. */
+V
+gcn_unknown(struct emit *e, uint32_t v)
+{
+    LLVMTypeRef type = LLVMFunctionType(e->i32, &e->i32, 1, false);
+    V f = LLVMGetInlineAsm(type, "", 0, "=s,0", 4, false, false, LLVMInlineAsmDialectATT, false), arg = i32(e, v);
+    return LLVMBuildCall2(e->b, type, f, &arg, 1, "");
+}
+
+V
+gcn_any(struct emit *e, V p)
+{
+    LLVMTypeRef wave = e->wave64 ? e->i64 : e->i32;
+    return LLVMBuildICmp(e->b, LLVMIntNE, gcn_intrinsic(e, "llvm.amdgcn.ballot", &wave, 1, &p, 1), LLVMConstNull(wave), "");
+}
+
+bool
+gcn_to_nearest(const struct ptx_inst *in)
+{
+    return !in->round || in->round == PTX_RN;
+}
+
+V
+gcn_chosen(struct emit *e, V choice, V lower, V upper)
+{
+    V args[3] = { upper, lower, choice };
+    return gcn_intrinsic(e, "llvm.amdgcn.perm", NULL, 0, args, 3);
 }
 
 /* ---- one element ---------------------------------------------------------------------------------------------------------- */
@@ -264,9 +267,12 @@ dot(struct emit *e, unsigned bits, bool sa, V a, bool sb, V b, V c)
 }
 
 V
-gcn_dot(struct emit *e, const struct ptx_matrix *m, V a, V b, V c)
+gcn_dot(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V a, V b, V c)
 {
-    return dot(e, ptx_type_bits((ptx_type)m->a), is_signed(m->a), a, is_signed(m->b), b, c);
+    if (m->a != PTX_B1)
+        return dot(e, ptx_type_bits((ptx_type)m->a), is_signed(m->a), a, is_signed(m->b), b, c);
+    V both = in->boolop == PTX_BOOL_AND ? LLVMBuildAnd(e->b, a, b, "") : LLVMBuildXor(e->b, a, b, "");
+    return LLVMBuildAdd(e->b, c, emit_intrinsic(e, "llvm.ctpop", &both, 1, -1), "");
 }
 
 /* One element of a form of integers. The sum of the products fits into 32 bits; .satfinite clamps what C makes of it. */
@@ -275,122 +281,10 @@ integer_element(struct emit *e, const struct ptx_inst *in, const struct ptx_matr
 {
     bool saturate = in->flags & PTX_F_SATFINITE;
     V s = saturate ? i32(e, 0) : c;
-    for (unsigned w = 0; w < words; w++) {
-        if (m->a == PTX_B1) {
-            V both = in->boolop == PTX_BOOL_AND ? LLVMBuildAnd(e->b, a[w], b[w], "") : LLVMBuildXor(e->b, a[w], b[w], "");
-            s = LLVMBuildAdd(e->b, s, emit_intrinsic(e, "llvm.ctpop", &both, 1, -1), "");
-        } else {
-            s = gcn_dot(e, m, a[w], b[w], s);
-        }
-    }
+    for (unsigned w = 0; w < words; w++)
+        s = gcn_dot(e, in, m, a[w], b[w], s);
     V args[2] = { s, c };
     return saturate ? emit_intrinsic(e, "llvm.sadd.sat", args, 2, -1) : s;
-}
-
-/* One step of f64: a NaN operand is passed on, B's before C's before A's. */
-static V
-fma_nan(struct emit *e, V a, V b, V c, V r)
-{
-    V operand[3] = { a, c, b }, nan = LLVMConstInt(e->i64, 0xfff8ull << 48, false), quiet = LLVMConstInt(e->i64, 1ull << 51, false);
-    for (unsigned i = 0; i < 3; i++)
-        nan = LLVMBuildSelect(e->b, fp_is_nan(e, LLVMBuildBitCast(e->b, operand[i], e->f64, "")), LLVMBuildOr(e->b, operand[i], quiet, ""), nan, "");
-    return LLVMBuildSelect(e->b, fp_is_nan(e, r), nan, LLVMBuildBitCast(e->b, r, e->i64, ""), "");
-}
-
-/* All elements of f64: chains of fma over ascending k. Which NaN comes out matters only where one does. */
-static void
-chains_f64(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], bool with_nan, V *out)
-{
-    struct gcn_side a, b;
-    gather(e, m, false, regs[0], &a);
-    gather(e, m, true, regs[1], &b);
-    for (unsigned i = 0; i < m->nd; i++) {
-        unsigned row, col;
-        row_and_column(m, i, &row, &col);
-        out[i] = regs[2][i];
-        for (unsigned k = 0; k < a.words; k++) {
-            V x = a.word[row][k], y = b.word[col][k];
-            V r = fp_fma(e, LLVMBuildBitCast(e->b, x, e->f64, ""), LLVMBuildBitCast(e->b, y, e->f64, ""),
-                         LLVMBuildBitCast(e->b, out[i], e->f64, ""), in->round, false);
-            out[i] = with_nan ? fma_nan(e, x, y, out[i], r) : LLVMBuildBitCast(e->b, r, e->i64, "");
-        }
-    }
-}
-
-/* A function that computes a form of f64 from fragments, with an eye on NaNs; in directed roundings an fma is long, too. */
-static V
-f64_function(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, LLVMTypeRef *type)
-{
-    unsigned n = m->na + m->nb + m->nc;
-    LLVMTypeRef types[24], result[8];
-    V v[24], regs[3][8], out[8];
-    char name[64];
-    for (unsigned i = 0; i < n; i++)
-        types[i] = e->i64;
-    for (unsigned i = 0; i < m->nd; i++)
-        result[i] = e->i64;
-    *type = LLVMFunctionType(LLVMStructTypeInContext(e->llvm, result, m->nd, false), types, n, false);
-    snprintf(name, sizeof name, "mma.f64.m%un%uk%u.%u", m->m, m->n, m->k, in->round);
-    V fn = LLVMGetNamedFunction(e->module, name);
-    if (fn)
-        return fn;
-    fn = LLVMAddFunction(e->module, name, *type);
-    LLVMSetLinkage(fn, LLVMInternalLinkage);
-    gcn_set_attribute(e, fn, "noinline");
-    gcn_set_attribute(e, fn, "convergent");         /* lanes read each other's registers */
-    if (!e->one_warp && gcn_prepared_body(e, fn))
-        return fn;
-    LLVMBasicBlockRef back = LLVMGetInsertBlock(e->b);
-    LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
-    LLVMGetParams(fn, v);
-    memcpy(regs[0], v, m->na * sizeof *v);
-    memcpy(regs[1], v + m->na, m->nb * sizeof *v);
-    memcpy(regs[2], v + m->na + m->nb, m->nc * sizeof *v);
-    chains_f64(e, in, m, regs, true, out);
-    LLVMBuildAggregateRet(e->b, out, m->nd);
-    LLVMPositionBuilderAtEnd(e->b, back);
-    return fn;
-}
-
-static void
-call_f64(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], V *out)
-{
-    LLVMTypeRef type;
-    V args[24], fn = f64_function(e, in, m, &type);
-    memcpy(args, regs[0], m->na * sizeof *args);
-    memcpy(args + m->na, regs[1], m->nb * sizeof *args);
-    memcpy(args + m->na + m->nb, regs[2], m->nc * sizeof *args);
-    V r = LLVMBuildCall2(e->b, type, fn, args, m->na + m->nb + m->nc, "");
-    for (unsigned i = 0; i < m->nd; i++)
-        out[i] = LLVMBuildExtractValue(e->b, r, i, "");
-}
-
-/* Plain chains; the warp does it again by the function where any of its elements is NaN: lanes need each other's rows. */
-static void
-products_f64(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], V *out)
-{
-    V again[8], any = NULL;
-    if (in->round && in->round != PTX_RN) {
-        call_f64(e, in, m, regs, out);
-        return;
-    }
-    chains_f64(e, in, m, regs, false, out);
-    for (unsigned i = 0; i < m->nd; i++) {
-        V nan = fp_is_nan(e, LLVMBuildBitCast(e->b, out[i], e->f64, ""));
-        any = any ? LLVMBuildOr(e->b, any, nan, "") : nan;
-    }
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), repeat = emit_new_block(e, "nan"), done = emit_new_block(e, "product");
-    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntNE, gcn_ballot(e, any), i32(e, 0), ""), repeat, done);
-    LLVMPositionBuilderAtEnd(e->b, repeat);
-    call_f64(e, in, m, regs, again);
-    LLVMBuildBr(e->b, done);
-    LLVMPositionBuilderAtEnd(e->b, done);
-    for (unsigned i = 0; i < m->nd; i++) {
-        V phi = LLVMBuildPhi(e->b, e->i64, ""), values[2] = { out[i], again[i] };
-        LLVMBasicBlockRef from[2] = { before, repeat };
-        LLVMAddIncoming(phi, values, from, 2);
-        out[i] = phi;
-    }
 }
 
 /* ---- f16's m8n8k4 ------------------------------------------------------------------------------------------------------------ */
@@ -516,20 +410,19 @@ products_sparse(struct emit *e, const struct ptx_inst *in, const struct ptx_matr
         V chosen[GCN_WORDS];
         row_and_column(m, i, &row, &col);
         for (unsigned w = 0; w < a.words; w++) {
-            V args[3] = { b.word[col][2 * w + 1], b.word[col][2 * w], gcn_choice(e, s, meta, row, w) };
-            chosen[w] = gcn_intrinsic(e, "llvm.amdgcn.perm", NULL, 0, args, 3);
+            chosen[w] = gcn_chosen(e, gcn_choice(e, s, meta, row, w), b.word[col][2 * w], b.word[col][2 * w + 1]);
         }
         out[i] = element(e, &dense, &stored, type, fn, a.word[row], chosen, a.words, gcn_element_of(e, regs[2], m->c, i));
     }
 }
 
-/* As a call; out: registers. False: this form has no function. */
+/* As a call; out: registers. False: this form has no function. Dense integers in line share what they gather, and execute less. */
 static bool
 by_function(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], const struct gcn_meta *s, const V *meta, V *out)
 {
     struct gcn_product p = { .in = in, .m = m, .k = m->chunk ? m->k / 2u : m->k, .quad = is_quad(in, m), .meta = *s };
     bool floats = m->d != PTX_S32 && m->a != PTX_F64;
-    if (!p.quad && (floats ? emit_session(e)->matrix_model != CWD_FORMS_MODEL : !m->chunk))
+    if (!p.quad && (floats ? emit_session(e)->matrix_model != CWD_FORMS_MODEL : m->d == PTX_S32 && !m->chunk))
         return false;
     gcn_product(e, &p, regs, meta, out);
     return true;
@@ -645,8 +538,6 @@ products(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, 
         return;
     if (m->chunk)
         products_sparse(e, in, m, regs, &s, words, out);
-    else if (m->a == PTX_F64)
-        products_f64(e, in, m, regs, out);
     else if (native)
         products_native(e, in, m, regs, out);
     else
@@ -657,20 +548,32 @@ products(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, 
 void
 gcn_mma(struct emit *e, const struct ptx_inst *in)
 {
-    struct ptx_matrix m;
-    const char *why = ptx_matrix_mma(in, &m);
+    struct ptx_matrix one, m;
+    const char *why = ptx_matrix_mma(in, &one);
     if (why) {
         emit_unsupported(e, in, why);
         return;
     }
+    if (gcn_is_paired(e, in))
+        return;
+    /* Two of m8n8 with the same B are one of m16n8. More would take more registers than that saves. */
+    const struct ptx_inst *both[2] = { in, one.a == PTX_F64 && one.m == 8 ? gcn_partner(e, in) : NULL };
+    const unsigned n = both[1] ? 2 : 1;
     V regs[3][8], out[8] = { NULL };
-    registers(e, &in->operand[1], m.a, regs[0]);
-    registers(e, &in->operand[2], m.b, regs[1]);
-    registers(e, &in->operand[3], m.c, regs[2]);
+    registers(e, &in->operand[2], one.b, regs[1]);
+    for (unsigned i = 0; i < n; i++) {
+        registers(e, &both[i]->operand[1], one.a, regs[0] + i * one.na);
+        registers(e, &both[i]->operand[3], one.c, regs[2] + i * one.nc);
+    }
+    m = one;
+    m.m *= n;
+    m.na *= n;
+    m.nc *= n;
+    m.nd *= n;
     products(e, in, &m, regs, out);
     ptx_type t = m.d == PTX_F32 || m.d == PTX_F64 ? (ptx_type)m.d : PTX_B32;
     for (unsigned r = 0; r < m.nd; r++)
-        emit_dst_operand(e, &in->operand[0].elem[r], t, emit_bitcast(e, out[r], emit_type(e, t)));
+        emit_dst_operand(e, &both[r / one.nd]->operand[0].elem[r % one.nd], t, emit_bitcast(e, out[r], emit_type(e, t)));
 }
 
 /* dp4a. Not as products that are added up: what LLVM's back end makes of those is wrong at times (docs/amd.md). */

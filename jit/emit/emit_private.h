@@ -63,6 +63,8 @@ struct emit_fn {
     LLVMValueRef *ret;              /* per fn->rets: storage */
     LLVMValueRef carry;             /* slot of CC.CF */
     const struct ptx_inst *chain, *chain_end;   /* nvptx: these instructions are emitted already (emit_carry_chain) */
+    const struct ptx_inst *paired_from; /* amdgcn: of the instructions from here on these are emitted already (amdgcn_pair.c) */
+    uint64_t paired;
     LLVMValueRef guard;             /* guard of the instruction being emitted (i1, either shape), or NULL */
     uint32_t block;                 /* block being emitted */
     bool is_kernel, linear_x;

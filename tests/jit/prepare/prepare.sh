@@ -84,7 +84,7 @@ body()  # of a function: instructions, and lines of code
 for arch; do
     for level in 0 3; do
         "$cc" --target "$arch" --emit asm -O$level "$dir/in.ptx" -o "$dir/out.s" || exit 1
-        for name in mma.m16n8k16.f32.f16.f16.f32 mma.f64.m8n8k4.0 cwd_print_vprintf cwd_print_assertfail; do
+        for name in mma.m16n8k16.f32.f16.f16.f32 mma.m8n8k4.f64.f64.f64.f64 cwd_print_vprintf cwd_print_assertfail; do
             set -- $(body "$dir/out.s" $name)
             if [ "$1" -gt 40 ] || [ "$2" -lt 5 ]; then
                 fail "$arch -O$level: $name has $1 instructions and $2 lines of prepared code"
