@@ -6,6 +6,7 @@
 #include "jit/emit/emit.h"
 #include "jit/emit/prepared.h"
 #include "jit/host/amd_divide.h"
+#include "jit/host/amd_spaces.h"
 #include "jit/host/codegen.h"
 #include "jit/host/lld.h"
 
@@ -50,6 +51,8 @@ init_amd(void)
      * exchanging the parts: a.lo + sext(a.hi) and sext(a.lo) + a.hi become one (LLVM 19, no longer 22; tests/ptx/isa/video on gfx90a). */
     if (LLVM_VERSION_MAJOR < 22)
         cwj_llvm_set_option("amdgpu-sdwa-peephole", false);
+    if (LLVM_VERSION_MAJOR < 20)
+        cwj_amd_spaces_first();
 }
 
 static void
