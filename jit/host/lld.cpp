@@ -6,6 +6,7 @@
 #include <lld/Common/Driver.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/raw_ostream.h>
+#include <mutex>
 #include <string>
 
 LLD_HAS_DRIVER(elf)
@@ -39,6 +40,17 @@ cwj_llvm_set_option(const char *option, bool value)
     auto found = options.find(option);
     if (found != options.end())
         static_cast<llvm::cl::opt<bool> *>(found->second)->setInitialValue(value);
+}
+
+extern "C" void
+cwj_llvm_give_option(const char *option, bool value)
+{
+    static std::mutex lock;
+    std::lock_guard<std::mutex> hold(lock);
+    auto &options = llvm::cl::getRegisteredOptions();
+    auto found = options.find(option);
+    if (found != options.end() && !found->second->getNumOccurrences())
+        found->second->addOccurrence(1, option, value ? "true" : "false");
 }
 
 #ifdef CUDAWAY_LLVM_STATIC

@@ -27,6 +27,8 @@ const char *cwj_lld_version(void);
 /* In lld.cpp: set a boolean option of LLVM's: LLD, which resets all options when it runs, resets it to this. No effect where LLVM has no
  * such option. No other thread may read it meanwhile. */
 void cwj_llvm_set_option(const char *option, bool value);
+/* In lld.cpp: the same, as if a command line had it, for those of which LLVM asks whether one did. Lasts until LLD runs. */
+void cwj_llvm_give_option(const char *option, bool value);
 
 /* In lld.cpp: run ld.lld with these arguments (argv[0] included). True when it worked; its messages are appended. */
 bool cwj_lld_run(const char *const *argv, size_t argc, struct cw_buf *messages);

@@ -236,6 +236,10 @@ cwj_llvm_machine(enum cwj_target target, const char *cpu, const char *features, 
     static pthread_once_t gfx908 = PTHREAD_ONCE_INIT;
     if (target == CWJ_TARGET_AMDGCN && cpu && !strcmp(cpu, "gfx908"))
         pthread_once(&gfx908, for_gfx908);
+    /* Instruction selection asks of each two accesses of a block whether they may be the same, up to an eighth of the compile time. The scheduler asks
+     * again, and orders them: the code is as long as with the answers. */
+    if (target == CWJ_TARGET_AMDGCN)
+        cwj_llvm_give_option("combiner-global-alias-analysis", false);
     /* The level above changes nothing for AMD but a GVN in place of an EarlyCSE, which costs much and finds nothing. */
     if (target == CWJ_TARGET_AMDGCN && opt_level > 2)
         opt_level = 2;
