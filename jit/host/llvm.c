@@ -47,6 +47,9 @@ init_amd(void)
     /* Local arrays stay out of an AMD GPU's shared memory: LLVM would take all that a block may have (for 1024 threads, whatever the
      * launch says), and a launch that asks for some of it would fail. Only a command line can say so. */
     cwj_llvm_set_option("disable-promote-alloca-to-lds", true);
+    /* A loop's variables in memory become registers where no other access may be to the same, which takes asking for each two of them: up to 7 % of the
+     * compile time. Whoever made the PTX has done that: of 44 real modules none became other code. */
+    cwj_llvm_set_option("disable-licm-promotion", true);
     /* gfx9 and gfx10: elimination of common expressions commutes instructions that read parts of registers (SDWA) without
      * exchanging the parts: a.lo + sext(a.hi) and sext(a.lo) + a.hi become one (LLVM 19, no longer 22; tests/ptx/isa/video on gfx90a). */
     if (LLVM_VERSION_MAJOR < 22)
