@@ -43,6 +43,15 @@ cwj_llvm_set_option(const char *option, bool value)
 }
 
 extern "C" void
+cwj_llvm_set_number(const char *option, unsigned value)
+{
+    auto &options = llvm::cl::getRegisteredOptions();
+    auto found = options.find(option);
+    if (found != options.end())
+        static_cast<llvm::cl::opt<unsigned> *>(found->second)->setInitialValue(value);
+}
+
+extern "C" void
 cwj_llvm_give_option(const char *option, bool value)
 {
     static std::mutex lock;

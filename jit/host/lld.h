@@ -27,6 +27,7 @@ const char *cwj_lld_version(void);
 /* In lld.cpp: set a boolean option of LLVM's: LLD, which resets all options when it runs, resets it to this. No effect where LLVM has no
  * such option. No other thread may read it meanwhile. */
 void cwj_llvm_set_option(const char *option, bool value);
+void cwj_llvm_set_number(const char *option, unsigned value);
 /* In lld.cpp: the same, as if a command line had it, for those of which LLVM asks whether one did. Lasts until LLD runs. */
 void cwj_llvm_give_option(const char *option, bool value);
 

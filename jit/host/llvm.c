@@ -50,6 +50,9 @@ init_amd(void)
     /* A loop's variables in memory become registers where no other access may be to the same, which takes asking for each two of them: up to 7 % of the
      * compile time. Whoever made the PTX has done that: of 44 real modules none became other code. */
     cwj_llvm_set_option("disable-licm-promotion", true);
+    /* "CodeGen Prepare" looks through a whole function again when it has changed something, but through those blocks alone of a function that is huge:
+     * all are. MD5 and a matrix product of CUTLASS take a sixth less, and of 44 real modules two became other code, one of them shorter. */
+    cwj_llvm_set_number("cgpp-huge-func", 0);
     /* gfx9 and gfx10: elimination of common expressions commutes instructions that read parts of registers (SDWA) without
      * exchanging the parts: a.lo + sext(a.hi) and sext(a.lo) + a.hi become one (LLVM 19, no longer 22; tests/ptx/isa/video on gfx90a). */
     if (LLVM_VERSION_MAJOR < 22)
