@@ -12,12 +12,11 @@
 #include "jit/devlib/mma.h"
 
 enum {
-    PAIR_WORDS = 8,
-    PAIR_ZERO = -0x6000,                        /* what the weight of a zero has less */
+    PAIR_ZERO = -0x6000,                        /* added to a zero's weight, which otherwise were that of a denormal */
     PAIR_NARROW = 9, PAIR_WIDE = 6,             /* shifts: f16; bf16, tf32 */
     PAIR_MIDDLE = 0x2000,                       /* of the exponent fields 16 and 128 */
-    PAIR_LEAST = -0x4400,                       /* weights of products of two numbers are at least -0x3f80; of others at most -0x6000 */
-    PAIR_BIASES = 2,                            /* twice the middle, less twice the bias: 32 - 30, 256 - 254 */
+    PAIR_LEAST = -0x4400,                       /* the weight of a product that is not zero is at least -0x3f80, of a zero at most -0x6000 */
+    PAIR_BIASES = 2,                            /* to a product's exponent from its weight's: 2 * 16 - 2 * 15, 2 * 128 - 2 * 127 */
 };
 
 typedef int16_t pair __attribute__((vector_size(4)));
@@ -40,7 +39,7 @@ word_of(upair p)
     return x;
 }
 
-/* One instruction each; the same value, of which the optimiser does not know that it is. */
+/* One instruction each on AMD. another: the same value, of which the optimiser does not know that it is. */
 #ifdef __AMDGCN__
 ALWAYS uint32_t
 another(uint32_t x)

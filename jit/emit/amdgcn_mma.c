@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * mma.sync, mma.sp and wmma.mma on amdgcn, with NVIDIA's bits (docs/matrix.md). A lane gathers the rows of A and columns of B that its elements of D
- * need: those of its own group of four lanes by DPP, others by permutations inside the warp; and computes each element by itself. f64 is a chain of
- * fma, integers are dot products of words. What one element of floats is stands in the device library (jit/devlib): as whole products for Hopper
- * (amdgcn_product.c), for other generations from the source that the host device is made of. */
+ * need: those of its own group of four lanes by DPP, others by permutations inside the warp; and computes each element by itself. Most forms are calls of functions
+ * for whole products (amdgcn_product.c). Here are those that are not: dense integers, dot products of words; and floats of generations before Hopper, whose element is a
+ * function made of the source that the host device is made of (jit/devlib). */
 #include "jit/emit/amdgcn_matrix.h"
-#include "jit/emit/fp_private.h"
 #include "jit/devlib/forms.h"
 
 #include <stdio.h>
@@ -402,16 +401,15 @@ products_sparse(struct emit *e, const struct ptx_inst *in, const struct ptx_matr
     LLVMTypeRef type = NULL;
     dense.op = PTX_OP_MMA;
     stored.k /= 2;
-    V fn = m->d == PTX_S32 ? NULL : element_function(e, &dense, &stored, &type);
+    V fn = element_function(e, &dense, &stored, &type);
     gather(e, &stored, false, regs[0], &a);
     gather(e, m, true, regs[1], &b);
     for (unsigned i = 0; i < elements(m); i++) {
         unsigned row, col;
         V chosen[GCN_WORDS];
         row_and_column(m, i, &row, &col);
-        for (unsigned w = 0; w < a.words; w++) {
+        for (unsigned w = 0; w < a.words; w++)
             chosen[w] = gcn_chosen(e, gcn_choice(e, s, meta, row, w), b.word[col][2 * w], b.word[col][2 * w + 1]);
-        }
         out[i] = element(e, &dense, &stored, type, fn, a.word[row], chosen, a.words, gcn_element_of(e, regs[2], m->c, i));
     }
 }
