@@ -679,15 +679,6 @@ calls_once(struct emit *e, V from)
     return n;
 }
 
-static bool
-any_once(V fn)
-{
-    for (LLVMUseRef u = LLVMGetFirstUse(fn); u; u = LLVMGetNextUse(u))
-        if (is_once(LLVMGetUser(u)))
-            return true;
-    return false;
-}
-
 /* The table that a call of fn has the address of: address() of a global. */
 static V
 table_of(V fn)
@@ -729,8 +720,20 @@ do_not_inline(struct emit *e, V call)
                              LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(noinline_, sizeof noinline_ - 1), 0));
 }
 
+/* Does `from` call fn at many places, in loops or not? Copies of an unrolled loop are a fifth to a quarter of the compile time of a softmax or an attention
+ * kernel; a call adds some ten instructions to the 45 and more of the function. */
+static bool
+many_of(V fn, V from)
+{
+    enum { PLACES = 8 };
+    unsigned n = 0;
+    for (LLVMUseRef u = LLVMGetFirstUse(fn); u; u = LLVMGetNextUse(u))
+        n += caller(u) == from;
+    return n > PLACES;
+}
+
 /* LLVM inlines the functions at every call: 45 to 100 instructions, and ffmpeg's filters take 32 sines in a kernel, ggml's rotations one of each. So a
- * kernel with more than INLINED calls those that are not in loops; with prepared code, all of them. */
+ * kernel with more than INLINED calls those that are not in loops; with prepared code, all of them, and many of one function in loops, too. */
 void
 mufu_gcn_limit(struct emit *e)
 {
@@ -738,7 +741,7 @@ mufu_gcn_limit(struct emit *e)
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         V fn = named(e, i), code = NULL;
         LLVMUseRef after;
-        if (!fn || !any_once(fn))
+        if (!fn || !LLVMGetFirstUse(fn))
             continue;
         code = prepared(e, fn);
         if (!code && !LLVMGetNextUse(LLVMGetFirstUse(fn)))
@@ -750,7 +753,7 @@ mufu_gcn_limit(struct emit *e)
             for (LLVMUseRef use = first; use && caller(use) == from; use = after) {
                 V call = LLVMGetUser(use);
                 after = LLVMGetNextUse(use);
-                if (many && is_once(call) && code)
+                if (code && (is_once(call) || many_of(fn, from)))
                     replace_call(e, call, code);
                 else if (many && is_once(call))
                     do_not_inline(e, call);
