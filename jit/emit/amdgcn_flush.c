@@ -2,7 +2,7 @@
  * .ftz on AMD processors. Their own mode for it holds for all instructions of a kernel and rounds what is nearly 2^-126 in a way that is written
  * nowhere, so subnormals are made zero by code; but hardly any value is one. The emitter leaves marks: on operands, on results of sums, products and
  * fused ones. Marks on what cannot be subnormal go. The others become code: a wave looks once, for several operations that follow each other,
- * whether one of them may give a subnormal, and only then computes all of them again with zeros. */
+ * whether one of them may give a subnormal, and only then computes all of them again with zeros, in assembly. */
 #include "jit/emit/amdgcn_private.h"
 #include "jit/emit/fp_private.h"
 #include "jit/emit/scope.h"
@@ -24,6 +24,7 @@ struct flush {
     LLVMBuilderRef b;
     V mark[KINDS];
     bool wave64;
+    bool failed;                /* out of memory */
     unsigned n;
     V value[GROUP];
 };
@@ -251,6 +252,110 @@ exactly(struct flush *p, V v, const V *exact)
     return LLVMBuildSelect(p->b, small, LLVMBuildBitCast(p->b, sign, type, ""), r, "");
 }
 
+/* ---- the group again, as assembly ------------------------------------------------------------------------------------------------ */
+
+/* LLVM takes ten times as long for instructions of its own as for assembly, and hardly any wave comes here. Nothing but vector registers is read or
+ * written. value: the group's, two more that are free, what comes from outside. */
+struct again {
+    struct cw_buf text, constraints;
+    unsigned n, inputs;
+    V input[3 * GROUP];
+};
+
+enum { FREE = GROUP, MORE = GROUP + 1 };        /* names of the two */
+
+/* The number of a register in the assembly. */
+static unsigned
+number(const struct again *a, unsigned of)
+{
+    return of < GROUP ? of : a->n + of - FREE;
+}
+
+/* Where the operand v of a value of the group is; *minus: it is the negated one of that. */
+static unsigned
+place_of(const struct flush *p, struct again *a, V v, bool *minus)
+{
+    int i = in_group(p, v);
+    *minus = false;
+    if (i < 0 && LLVMIsAUnaryOperator(v) && LLVMGetInstructionOpcode(v) == LLVMFNeg && (i = in_group(p, LLVMGetOperand(v, 0))) >= 0)
+        *minus = true;
+    if (i >= 0)
+        return (unsigned)i;
+    unsigned k = 0;
+    while (k < a->inputs && a->input[k] != v)
+        k++;
+    if (k == a->inputs)
+        a->input[a->inputs++] = v;
+    return a->n + 2 + k;
+}
+
+/* Value i, whose operands are zeros where they were subnormal: exactly() line by line. What is looked at is 2^63 times as large, so that
+ * numbers have exponents from 64 on, and inline constants reach that far. */
+static void
+compute_again(const struct flush *p, struct again *a, unsigned i)
+{
+    V v = p->value[i];
+    unsigned k = kind(p, v), n = fp_flush_marks[k].operands, at[3] = { 0 }, t = number(a, FREE), u = number(a, MORE);
+    bool minus[3] = { false }, scaled = k == FP_FLUSH_MUL || k == FP_FLUSH_FMA;
+    for (unsigned o = 0; o < n; o++)
+        at[o] = place_of(p, a, LLVMGetOperand(v, 1 + o), &minus[o]);
+#define MINUS(o) (minus[o] ? "-" : "")
+    /* Without operands it is on a value from outside: drop_needless took those on the group's. */
+    unsigned from = n ? i : place_of(p, a, LLVMGetOperand(v, 0), &minus[0]), test = scaled ? t : from;
+    if (k == FP_FLUSH_FMA)
+        cw_buf_printf(&a->text, "v_fma_f32 $%u, %s$%u, %s$%u, %s$%u\nv_mul_f32_e32 $%u, 0x5f000000, $%u\nv_mul_f32_e32 $%u, 0x5f000000, $%u\n"
+                      "v_fma_f32 $%u, %s$%u, %s$%u, %s$%u\n", i, MINUS(0), at[0], MINUS(1), at[1], MINUS(2), at[2], t, at[0], u, at[2],
+                      t, MINUS(0), t, MINUS(1), at[1], MINUS(2), u);
+    else if (n)
+        cw_buf_printf(&a->text, "v_%s_f32_e64 $%u, %s$%u, %s$%u\n", k == FP_FLUSH_ADD ? "add" : "mul", i, MINUS(0), at[0], MINUS(1), at[1]);
+    if (k == FP_FLUSH_MUL)      /* its sign does not matter */
+        cw_buf_printf(&a->text, "v_mul_f32_e32 $%u, 0x5f000000, $%u\nv_mul_f32_e32 $%u, $%u, $%u\n", t, at[0], t, t, at[1]);
+#undef MINUS
+    cw_buf_printf(&a->text, "v_bfe_u32 $%u, $%u, 23, 8\n", t, test);
+    if (scaled)
+        cw_buf_printf(&a->text, "v_med3_u32 $%u, $%u, 63, 64\nv_bfe_i32 $%u, $%u, 6, 1\n", t, t, t, t);
+    else
+        cw_buf_printf(&a->text, "v_min_u32_e32 $%u, 1, $%u\nv_bfe_i32 $%u, $%u, 0, 1\n", t, t, t, t);
+    cw_buf_printf(&a->text, "v_or_b32_e32 $%u, 0x80000000, $%u\nv_and_b32_e32 $%u, $%u, $%u\n", t, t, i, from, t);
+}
+
+/* False: out of memory. */
+static bool
+again(struct flush *p, V *exact)
+{
+    static const char *const attributes[] = { "memory", "nounwind", "willreturn" };
+    struct again a = { .n = p->n };
+    LLVMTypeRef f32 = LLVMFloatTypeInContext(p->llvm), types[3 * GROUP];
+    bool ok = false;
+    cw_buf_init(&a.text);
+    cw_buf_init(&a.constraints);
+    if (p->wave64)              /* a matrix instruction may still read or write registers that are free now */
+        cw_buf_puts(&a.text, "s_nop 15\n");
+    for (unsigned i = 0; i < p->n; i++)
+        compute_again(p, &a, i);
+    for (unsigned i = 0; i < p->n + 2; i++)
+        cw_buf_puts(&a.constraints, i ? ",=&v" : "=&v");
+    for (unsigned i = 0; i < a.inputs; i++)
+        cw_buf_puts(&a.constraints, ",v");
+    if (a.text.failed || a.constraints.failed)
+        goto done;
+    for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
+        types[i] = f32;
+    LLVMTypeRef type = LLVMFunctionType(LLVMStructTypeInContext(p->llvm, types, p->n + 2, false), types, a.inputs, false);
+    V code = LLVMGetInlineAsm(type, a.text.data, a.text.size, a.constraints.data, a.constraints.size, false, false, LLVMInlineAsmDialectATT, false);
+    V call = LLVMBuildCall2(p->b, type, code, a.input, a.inputs, "");
+    for (unsigned i = 0; i < sizeof attributes / sizeof *attributes; i++)
+        LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                 LLVMCreateEnumAttribute(p->llvm, LLVMGetEnumAttributeKindForName(attributes[i], strlen(attributes[i])), 0));
+    for (unsigned i = 0; i < p->n; i++)
+        exact[i] = LLVMBuildExtractValue(p->b, call, i, "");
+    ok = true;
+done:
+    cw_buf_finish(&a.text);
+    cw_buf_finish(&a.constraints);
+    return ok;
+}
+
 /* i1: one of the group may be subnormal, or 2^-126 by rounding; without zeros' code, which are frequent. */
 static V
 may_be_small(struct flush *p)
@@ -321,11 +426,11 @@ end_group(struct flush *p, V at)
         LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(from));
         LLVMPositionBuilderAtEnd(p->b, from);
         some = gcn_branch_rare(p->b, p->module, p->wave64, may_be_small(p), done, "subnormal");
-        for (unsigned i = 0; i < p->n; i++)
-            exact[i] = exactly(p, p->value[i], exact);
-        for (unsigned i = 0; i < p->n; i++)
-            if (out[i])
-                exact[i] = gcn_in_vector(p->b, exact[i]);
+        if (!again(p, exact)) {
+            p->failed = true;
+            for (unsigned i = 0; i < p->n; i++)
+                exact[i] = LLVMGetUndef(LLVMFloatTypeInContext(p->llvm));
+        }
         LLVMBuildBr(p->b, done);
         LLVMPositionBuilderBefore(p->b, at);
         for (unsigned i = 0; i < p->n; i++) {
@@ -394,7 +499,7 @@ place(struct flush *p, LLVMBasicBlockRef bb)
     }
 }
 
-void
+bool
 emit_place_flushes(LLVMModuleRef m, bool wave64)
 {
     struct flush p = { .llvm = LLVMGetModuleContext(m), .module = m, .wave64 = wave64 };
@@ -403,7 +508,7 @@ emit_place_flushes(LLVMModuleRef m, bool wave64)
     for (unsigned k = 0; k < KINDS; k++)
         any |= (p.mark[k] = LLVMGetNamedFunction(m, fp_flush_marks[k].name)) != NULL;
     if (!any)
-        return;
+        return true;
     p.b = LLVMCreateBuilderInContext(p.llvm);
     each_mark(&p, FP_FLUSH, drop_needless);
     each_mark(&p, FP_FLUSHED, drop);
@@ -414,4 +519,5 @@ emit_place_flushes(LLVMModuleRef m, bool wave64)
     for (unsigned k = 0; k < KINDS; k++)
         if (p.mark[k])
             LLVMDeleteFunction(p.mark[k]);
+    return !p.failed;
 }
