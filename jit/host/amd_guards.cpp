@@ -460,6 +460,63 @@ restore_lanes_first(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
 }
 #endif
 
+/* Where memory instructions come in clauses, which may be done again as a whole (XNACK: gfx9, gfx1010), LLVM works out anew where the registers in them live.
+ * Part of a register that is read in a block and left undefined further down, by a definition of another part alone, may then not live where it is read:
+ * LLVM takes what it found out about a block's end, when it was asked for a block behind it, for the beginning (19). What is read there becomes
+ * undefined, and the copy or the store is dropped. So what is read lives from where it is defined: asked for alone the answer is right. */
+bool
+leaves_undefined(const llvm::MachineOperand &d, llvm::LaneBitmask part, llvm::SlotIndex from, llvm::LiveIntervals &live, const llvm::TargetRegisterInfo &info)
+{
+    const llvm::MachineInstr &i = *d.getParent();
+    return d.isUndef() && d.getSubReg() && (info.getSubRegIndexLaneMask(d.getSubReg()) & part).none() && live.getInstructionIndex(i) >= from &&
+           live.getInstructionIndex(i) < live.getMBBEndIdx(i.getParent());
+}
+
+bool
+lost(const llvm::MachineOperand &use, const llvm::LiveInterval::SubRange &part, llvm::LiveIntervals &live, const llvm::MachineRegisterInfo &registers,
+     const llvm::TargetRegisterInfo &info)
+{
+    const llvm::MachineInstr &i = *use.getParent();
+    llvm::LaneBitmask read = use.getSubReg() ? info.getSubRegIndexLaneMask(use.getSubReg()) : registers.getMaxLaneMaskForVReg(use.getReg());
+    llvm::SlotIndex at = live.getInstructionIndex(i);
+    if ((part.LaneMask & read).none() || part.liveAt(at))
+        return false;
+    return llvm::any_of(registers.def_operands(use.getReg()),
+                        [&](const llvm::MachineOperand &d) {
+                            return d.getParent()->getParent() == i.getParent() && leaves_undefined(d, part.LaneMask, at, live, info);
+                        }) &&
+           llvm::any_of(i.getParent()->predecessors(), [&](const llvm::MachineBasicBlock *from) { return live.isLiveOutOfMBB(part, from); });
+}
+
+bool
+find_lost_parts(llvm::MachineFunction &f, llvm::Pass &pass, cwj_amd_notes &)
+{
+    llvm::LiveIntervals &live = pass.getAnalysis<llvm::LiveIntervalsWrapperPass>().getLIS();
+    const llvm::MachineRegisterInfo &registers = f.getRegInfo();
+    const llvm::TargetRegisterInfo &info = *f.getSubtarget().getRegisterInfo();
+    for (unsigned n = 0; n < registers.getNumVirtRegs(); n++) {
+        llvm::Register r = llvm::Register::index2VirtReg(n);
+        if (!live.hasInterval(r) || !live.getInterval(r).hasSubRanges() ||
+            llvm::none_of(registers.def_operands(r), [](const llvm::MachineOperand &d) { return d.isUndef(); }))
+            continue;
+        for (llvm::LiveInterval::SubRange &part : live.getInterval(r).subranges())
+            for (const llvm::MachineOperand &use : registers.use_nodbg_operands(r))
+                if (use.readsReg() && lost(use, part, live, registers, info)) {
+                    llvm::SmallVector<llvm::SlotIndex, 4> undefined;
+                    live.getInterval(r).computeSubRangeUndefs(undefined, part.LaneMask, registers, *live.getSlotIndexes());
+                    live.extendToIndices(part, { live.getInstructionIndex(*use.getParent()).getRegSlot() }, undefined);
+                }
+    }
+    return false;
+}
+
+void
+find_lost_parts_needs(llvm::AnalysisUsage &au)
+{
+    au.addRequired<llvm::LiveIntervalsWrapperPass>();
+    au.setPreservesAll();
+}
+
 bool
 is_prepared(const llvm::MachineFunction &f)
 {
@@ -726,6 +783,7 @@ const guard guards[] = {
     { "Cut long regions for the scheduler", false, "Live Variable Analysis", keeps_all, nullptr, cut_regions, ALWAYS },
     { "Spread the numbers of instructions", false, scheduler, indexes_needs, nullptr, spread_indexes, ALWAYS },
     { "Pack the numbers of instructions", true, scheduler, indexes_needs, nullptr, pack_indexes, ALWAYS },
+    { "Find lost parts of registers", true, "SI Form memory clauses", find_lost_parts_needs, nullptr, find_lost_parts, ALWAYS },
     { "Describe prepared code", false, "Finalize ISel and expand pseudo-instructions", describe_prepared_needs, nullptr, describe_prepared, ALWAYS },
     { "Mark registers that prepared code overwrites", false, "Prologue/Epilogue Insertion & Frame Finalization", keeps_all, nullptr, mark_overwritten, ALWAYS },
     { "Check registers that prepared code overwrites", false, "AMDGPU Assembly Printer", describe_prepared_needs, nullptr, check_overwritten, ALWAYS },
