@@ -128,7 +128,7 @@ char Forget::ID;
 /* A code generator's passes, some left out. For AMD it begins with what finds common parts of addresses in code that nobody has
  * optimised. PTX comes from a compiler that did that, and after it this project's own pipeline (llvm.c): these find nothing, in 6
  * to 12 % of the compile time. The one EarlyCSE that stays is the last: without it addresses in shared memory that differ by a constant have registers and loads
- * of their own (ggml's gated attention: 574 loads in place of 288, 14 % more time). Invariant code is moved once more where there are divisions, which have become many instructions by then.
+ * of their own (ggml's gated attention: 574 loads in place of 288, and a tenth more time). Invariant code is moved once more where there are divisions, which have become many instructions by then.
  * Copies of registers are followed twice in what the register allocator leaves, where there is nothing to find, either. Some more cost compile time and
  * leave the code as long in execution as it is without them (tools/bench amd), see does_not_pay.
  * Names that an LLVM does not know leave nothing out. */
