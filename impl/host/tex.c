@@ -18,6 +18,45 @@ refuse(struct cwh_fiber *f, const struct cw_texture *t, cwb_result r, const stru
         cwh_abort(f, r, "surface access of %u bytes at x = %lld", bad->size, (long long)bad->x);
 }
 
+static void
+fetch_lane(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane)
+{
+    struct operands o = { { 0 } };
+    struct texel s;
+    unsigned n = coordinates(x), coords = n + is_layered(x), extra = x->flags & CWH_TEX_GRADIENTS ? (n == 3 ? 7 : 2 * n) : x->flags & CWH_TEX_LEVEL ? 1 : 0;
+    for (unsigned i = 0; i < coords; i++)
+        o.coord[i] = x->coord[i * x->width + lane];
+    for (unsigned i = 0; i < extra; i++)
+        o.extra[i] = x->extra[i * x->width + lane];
+    for (unsigned i = 0; x->flags & CWH_TEX_OFFSET && i < n; i++)
+        o.offset[i] = (int32_t)x->offset[i * x->width + lane];
+    fetch(t, x, &o, &s);
+    pack_result(x, &s);
+    for (unsigned i = 0; i < x->vec && i < 4; i++)
+        x->result[i * x->width + lane] = s.w[i];
+}
+
+static cwb_result
+access_lane(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, struct tex_fault *bad)
+{
+    unsigned coords = coordinates(x) + is_layered(x), bytes = surface_bytes(x->result_type), words = bytes == 8 ? 2 : 1;
+    uint32_t c[3] = { 0 };
+    cw_texel_byte *p;
+    for (unsigned i = 0; i < coords && i < 3; i++)
+        c[i] = x->coord[i * x->width + lane];
+    cwb_result r = surface_place(t, x, c, bad, &p);
+    if (r || surface_special(t, x, lane, p))
+        return r;
+    for (unsigned k = 0; k < x->vec * words; k++) {             /* two words a component of 64 bits, low one first */
+        uint32_t *v = &x->result[k * x->width + lane];
+        if (x->op == PTX_OP_SULD)
+            *v = p ? tex_load(p + bytes / words * k, bytes / words) : 0;
+        else if (p)
+            tex_store(p + bytes / words * k, *v, bytes / words);
+    }
+    return CWB_OK;
+}
+
 static bool
 fast_fetch(const struct cw_texture *t, const struct cwh_tex *x)
 {
@@ -60,16 +99,11 @@ cwh_rt_tex(struct cwh_gang *gang, const struct cwh_tex *x)
                     return;
             }
         }
-        struct texel s;
         struct tex_fault bad;
         switch (x->op) {
         case PTX_OP_TEX:
-            sample(t, x, lane, &s);
-            store_result(t, x, lane, &s);
-            break;
         case PTX_OP_TLD4:
-            gather(t, x, lane, &s);
-            store_result(t, x, lane, &s);
+            fetch_lane(t, x, lane);
             break;
         case PTX_OP_TXQ:
         case PTX_OP_SUQ:
@@ -78,7 +112,7 @@ cwh_rt_tex(struct cwh_gang *gang, const struct cwh_tex *x)
         case PTX_OP_SULD:
         case PTX_OP_SUST:
         case PTX_OP_SURED:
-            refuse(f, t, surface(t, x, lane, &bad), &bad);
+            refuse(f, t, access_lane(t, x, lane, &bad), &bad);
             break;
         default:
             cwh_abort(f, CWB_INTERNAL, "texture operation %u is not known", x->op);

@@ -69,7 +69,7 @@ cwh_float_to_half_rz(float f)
 }
 
 /* sRGB to linear, as halves: recorded on an H200. */
-static const uint16_t srgb[256] = {
+TEX_TABLE(srgb, uint16_t, ".short",
         0x0000, 0x0d00, 0x1100, 0x1380, 0x1500, 0x1640, 0x1780, 0x1860, 0x1900, 0x19a0, 0x1a40, 0x1ae0,
         0x1b80, 0x1c20, 0x1c80, 0x1ce0, 0x1d50, 0x1dc0, 0x1e30, 0x1eb0, 0x1f30, 0x1fb0, 0x2018, 0x2060,
         0x20b0, 0x20f8, 0x2148, 0x21a0, 0x21f0, 0x2248, 0x22a8, 0x2300, 0x2360, 0x23d0, 0x2418, 0x2450,
@@ -91,81 +91,70 @@ static const uint16_t srgb[256] = {
         0x3980, 0x3990, 0x3998, 0x39a8, 0x39b8, 0x39c8, 0x39d8, 0x39e8, 0x39f8, 0x3a08, 0x3a18, 0x3a28,
         0x3a38, 0x3a48, 0x3a58, 0x3a68, 0x3a78, 0x3a88, 0x3a98, 0x3aa8, 0x3ab8, 0x3ac8, 0x3ad8, 0x3ae8,
         0x3af8, 0x3b08, 0x3b18, 0x3b28, 0x3b40, 0x3b50, 0x3b60, 0x3b70, 0x3b80, 0x3b90, 0x3ba0, 0x3bb0,
-        0x3bd0, 0x3be0, 0x3bf0, 0x3c00,
-};
+        0x3bd0, 0x3be0, 0x3bf0, 0x3c00)
 
 /* ---- texels ---- */
 
-/* Unpack the texel at p: u always (sign-extended for signed formats), f where the texture gives floats. Channels that the
- * texture lacks read as 0. */
-static void
-unpack(const struct cw_texture *t, const cw_texel_byte *p, struct texel *out)
+/* Channels that are floats where they are filtered: float formats, colours in sRGB. */
+static bool
+has_floats(const struct cw_texture *t, unsigned c)
 {
-    TEX_ROLLED
-    for (unsigned c = 0; c < 4; c++) {
-        uint32_t u = 0;
-        float f = 0;
-        if (c < t->channels) {
-            switch (t->format) {
-            case CWB_FORMAT_U8:
-                u = tex_load(p + c, 1);
-                f = t->srgb && c < 3 ? cwh_half_to_float(srgb[u]) : tex_ratio((float)u, 255.0f);
-                break;
-            case CWB_FORMAT_S8:
-                u = (uint32_t)(int8_t)tex_load(p + c, 1);
-                f = fmaxf(tex_ratio((float)(int32_t)u, 127.0f), -1.0f);
-                break;
-            case CWB_FORMAT_U16:
-                u = tex_load(p + 2 * c, 2);
-                f = tex_ratio((float)u, 65535.0f);
-                break;
-            case CWB_FORMAT_S16:
-                u = (uint32_t)(int16_t)tex_load(p + 2 * c, 2);
-                f = fmaxf(tex_ratio((float)(int32_t)u, 32767.0f), -1.0f);
-                break;
-            case CWB_FORMAT_F16:
-                f = cwh_half_to_float((uint16_t)tex_load(p + 2 * c, 2));
-                memcpy(&u, &f, 4);
-                break;
-            case CWB_FORMAT_F32:
-                u = tex_load(p + 4 * c, 4);
-                f = tex_float(u);
-                break;
-            default:
-                u = tex_load(p + 4 * c, 4);
-                break;
-            }
-        }
-        out->u[c] = u;
-        out->f[c] = f;
+    return t->format == CWB_FORMAT_F16 || t->format == CWB_FORMAT_F32 || (t->srgb && c < 3);
+}
+
+static bool
+is_signed(const struct cw_texture *t)
+{
+    return t->format == CWB_FORMAT_S8 || t->format == CWB_FORMAT_S16 || t->format == CWB_FORMAT_S32;
+}
+
+/* Channel c of the texel at p, as struct texel has it. */
+static uint32_t
+unpack(const struct cw_texture *t, const cw_texel_byte *p, unsigned c)
+{
+    unsigned bytes = t->bytes, unused = 32 - 8 * bytes;
+    uint32_t u = bytes == 1 ? tex_load(p + c, 1) : bytes == 2 ? tex_load(p + 2 * c, 2) : tex_load(p + 4 * c, 4);
+    if (has_floats(t, c) && bytes < 4)
+        return tex_bits(cwh_half_to_float((uint16_t)(bytes == 1 ? srgb(u) : u)));
+    return is_signed(t) ? (uint32_t)((int32_t)(u << unused) >> unused) : u;
+}
+
+/* An integer from a texture of scaled ones. Formats that are not scaled give 0. */
+static float
+scaled(const struct cw_texture *t, uint32_t u)
+{
+    float f = is_signed(t) ? (float)(int32_t)u : (float)u;
+    switch (t->format) {
+    case CWB_FORMAT_U8:
+        return tex_ratio(f, 255.0f);
+    case CWB_FORMAT_S8:
+        return fmaxf(tex_ratio(f, 127.0f), -1.0f);
+    case CWB_FORMAT_U16:
+        return tex_ratio(f, 65535.0f);
+    case CWB_FORMAT_S16:
+        return fmaxf(tex_ratio(f, 32767.0f), -1.0f);
+    default:
+        return 0;
     }
 }
 
 /* The border colour: cut to a half for 8 bits and halves, rounded to the format's steps, halves of them to zero; integer reads see the low bits of the word. */
-static void
-border(const struct cw_texture *t, struct texel *out)
+static uint32_t
+border(const struct cw_texture *t, unsigned c)
 {
-    static const float top[] = { 255, 65535, 0, 127, 32767, 0, 0, 0 };
-    static const uint8_t bits[] = { 8, 16, 32, 8, 16, 32, 32, 32 };
-    memset(out, 0, sizeof *out);
-    TEX_ROLLED
-    for (unsigned c = 0; c < t->channels; c++) {
-        float v = t->border[c], m = top[t->format];
-        uint32_t u;
-        memcpy(&u, &v, 4);
-        if (t->bytes == 1 || t->format == CWB_FORMAT_F16)
-            v = cwh_half_to_float(cwh_float_to_half_rz(v));
-        unsigned unused = 32 - bits[t->format];
-        out->u[c] = t->format == CWB_FORMAT_S8 || t->format == CWB_FORMAT_S16 ? (uint32_t)((int32_t)(u << unused) >> unused) : u << unused >> unused;
-        if (m) {
-            v = fminf(fmaxf(v, t->format == CWB_FORMAT_S8 || t->format == CWB_FORMAT_S16 ? -1.0f : 0.0f), 1.0f);
-            float code = copysignf(ceilf(fabsf(v) * m - 0.5f), v);
-            v = code / m;
-            if (t->as_float)
-                out->u[c] = (uint32_t)(int32_t)code;
-        }
-        out->f[c] = v;
-    }
+    unsigned unused = t->format == CWB_FORMAT_F16 ? 0 : 32 - 8u * t->bytes;
+    float v = TEX_OBJECT(t)->border[c];
+    uint32_t u = tex_bits(v);
+    if (!t->as_float)
+        return is_signed(t) ? (uint32_t)((int32_t)(u << unused) >> unused) : u << unused >> unused;
+    if (t->bytes == 1 || t->format == CWB_FORMAT_F16)
+        v = cwh_half_to_float(cwh_float_to_half_rz(v));
+    if (!unused)
+        return tex_bits(v);
+    float m = (float)((1u << (8u * t->bytes - is_signed(t))) - 1);
+    v = fminf(fmaxf(v, is_signed(t) ? -1.0f : 0.0f), 1.0f);
+    float code = copysignf(ceilf(fabsf(v) * m - 0.5f), v);
+    return t->srgb && c < 3 ? tex_bits(tex_ratio(code, m)) : (uint32_t)(int32_t)code;
 }
 
 /* Both within 32 bits: addresses wrap around where coordinates are normalized, and these were brought near to the texture. */
@@ -184,9 +173,8 @@ address(enum cwb_address mode, int64_t i, int64_t n)
 {
     switch (mode) {
     case CWB_ADDRESS_WRAP:
-        return floor_mod(i, n);
     case CWB_ADDRESS_MIRROR:
-        i = floor_mod(i, 2 * n);
+        i = floor_mod(i, mode == CWB_ADDRESS_WRAP ? n : 2 * n);
         return i < n ? i : 2 * n - 1 - i;
     case CWB_ADDRESS_BORDER:
         return i < 0 || i >= n ? -1 : i;
@@ -195,20 +183,24 @@ address(enum cwb_address mode, int64_t i, int64_t n)
     }
 }
 
-TEX_OUTLINED void
-cwh_texel_at(const struct cw_texture *t, const struct cw_level *l, const int64_t i[3], bool z_is_layer, struct texel *out)
+/* The texel at integer coordinates of a level; z is a slice (3D), addressed, or a layer, taken as it is. */
+static struct texel
+texel_at(const struct cw_texture *t, const struct cw_level *l, const int64_t i[3], bool z_is_layer)
 {
-    if (t->linear_memory && (i[0] < 0 || i[0] >= l->width)) {
-        memset(out, 0, sizeof *out);
-        return;
-    }
+    struct texel out = { { 0 } };
+    if (t->linear_memory && (i[0] < 0 || i[0] >= l->width))
+        return out;
     int64_t x = address(t->address[0], i[0], l->width), y = address(t->address[1], i[1], l->height);
     int64_t z = z_is_layer ? i[2] : address(t->address[2], i[2], l->depth);
-    if (x < 0 || y < 0 || z < 0) {
-        border(t, out);
-        return;
+    bool outside = x < 0 || y < 0 || z < 0;
+    const cw_texel_byte *p = l->base + (size_t)z * l->slice + (size_t)y * l->pitch + (size_t)x * t->element;
+    TEX_ROLLED
+    for (unsigned c = 0; c < 4; c++) {
+        uint32_t w = c >= t->channels ? 0 : outside ? border(t, c) : unpack(t, p, c);
+        tex_turn(out.w, 4);
+        out.w[3] = w;
     }
-    unpack(t, l->base + (size_t)z * l->slice + (size_t)y * l->pitch + (size_t)x * t->element, out);
+    return out;
 }
 
 /* ---- positions ---- */
@@ -218,15 +210,14 @@ cwh_texel_at(const struct cw_texture *t, const struct cw_level *l, const int64_t
 
 /* A position in texels of one dimension, exact. Normalized coordinates keep 21 bits of fraction. */
 static double
-position(const struct cw_texture *t, float p, unsigned d, uint32_t size, bool cube)
+position(const struct cw_texture *t, float p, enum cwb_address mode, uint32_t size, bool cube)
 {
     if (p != p || fabsf(p) < 0x1p-126f)
         return 0;
     if (!t->normalized && !cube)
         return fmin(fmax((double)p, -FAR_AWAY), FAR_AWAY);
-    enum cwb_address mode = cube ? CWB_ADDRESS_CLAMP : (enum cwb_address)t->address[d];
     double x = floor((double)p * 0x1p21) * 0x1p-21;
-    if (mode == CWB_ADDRESS_WRAP || mode == CWB_ADDRESS_MIRROR) {
+    if (!cube && (mode == CWB_ADDRESS_WRAP || mode == CWB_ADDRESS_MIRROR)) {
         double period = mode == CWB_ADDRESS_WRAP ? 1 : 2;
         x = isinf(x) ? 0 : x - floor(x / period) * period;
     }
@@ -256,13 +247,10 @@ axis_linear(double p, int32_t offset, uint32_t size, bool clamped)
 static void
 cube_point(unsigned face, float s, float t, float major, float v[3])
 {
-    static const struct { int8_t axis[3], sign[3]; } map[6] = {     /* of x, y, z: 0 major, 1 s, 2 t */
-        { { 0, 2, 1 }, { 1, -1, -1 } }, { { 0, 2, 1 }, { -1, -1, 1 } }, { { 1, 0, 2 }, { 1, 1, 1 } },
-        { { 1, 0, 2 }, { 1, -1, -1 } }, { { 1, 2, 0 }, { 1, -1, 1 } }, { { 1, 2, 0 }, { -1, -1, -1 } },
-    };
-    const float c[3] = { major, s, t };
-    for (unsigned i = 0; i < 3; i++)
-        v[i] = c[map[face].axis[i]] * (float)map[face].sign[i];
+    bool negative = face & 1;
+    v[0] = face < 2 ? (negative ? -major : major) : face < 5 ? s : -s;
+    v[1] = face / 2 == 1 ? (negative ? -major : major) : -t;
+    v[2] = face < 2 ? (negative ? s : -s) : face < 4 ? (negative ? -t : t) : negative ? -major : major;
 }
 
 unsigned
@@ -291,41 +279,34 @@ cwh_cube_face(const float d[3], float st[2])
     return face;
 }
 
-/* A texel of a face; beyond its edges that of the neighbour. False in the corners, where there is none. */
 static bool
-cube_texel(const struct cw_texture *t, const struct cw_level *l, int64_t layer, unsigned face, int64_t x, int64_t y, struct texel *out)
+is_corner(const struct cw_level *l, int64_t x, int64_t y)
+{
+    return (x < 0 || x >= l->width) && (y < 0 || y >= l->width);
+}
+
+/* Texels beyond a face's edges, not in a corner, are the neighbour's. */
+static void
+cube_neighbour(const struct cw_level *l, unsigned *face, int64_t *x, int64_t *y)
 {
     int64_t n = l->width;
-    bool ox = x < 0 || x >= n, oy = y < 0 || y >= n;
-    if (ox && oy)
-        return false;
-    if (ox || oy) {
-        float step = 1.0f / (float)n, s = (float)(2 * x + 1) * step - 1, u = (float)(2 * y + 1) * step - 1, v[3], st[2];
-        if (ox)
-            s = x < 0 ? -1.0f : 1.0f;
-        else
-            u = y < 0 ? -1.0f : 1.0f;
-        cube_point(face, s, u, 1 - step, v);
-        face = cwh_cube_face(v, st);
-        x = (int64_t)(st[0] * (float)n);
-        y = (int64_t)(st[1] * (float)n);
-        x = x >= n ? n - 1 : x;
-        y = y >= n ? n - 1 : y;
-    }
-    const int64_t i[3] = { x, y, layer + face };
-    cwh_texel_at(t, l, i, true, out);
-    return true;
+    bool ox = *x < 0 || *x >= n;
+    if (!ox && *y >= 0 && *y < n)
+        return;
+    float step = 1.0f / (float)n, s = (float)(2 * *x + 1) * step - 1, u = (float)(2 * *y + 1) * step - 1, v[3], st[2];
+    if (ox)
+        s = *x < 0 ? -1.0f : 1.0f;
+    else
+        u = *y < 0 ? -1.0f : 1.0f;
+    cube_point(*face, s, u, 1 - step, v);
+    *face = cwh_cube_face(v, st);
+    *x = (int64_t)(st[0] * (float)n);
+    *y = (int64_t)(st[1] * (float)n);
+    *x = *x >= n ? n - 1 : *x;
+    *y = *y >= n ? n - 1 : *y;
 }
 
 /* ---- weights ---- */
-
-enum { MAX_QUADS = 4 };         /* two slices of two levels */
-
-/* Four texels of a slice and their weights in 1/256. */
-struct quad {
-    struct texel t[4];
-    uint32_t w[4];
-};
 
 static uint32_t
 share(uint32_t part, uint32_t whole)
@@ -344,61 +325,21 @@ deal(uint32_t total, uint32_t wx, uint32_t wy, uint32_t w[4])
     w[0] = total - e - w[2];
 }
 
-/* The quads of one level, whose weights add up to `total`. Returns how many. */
-static unsigned
-level_quads(const struct cw_texture *t, const struct cw_level *l, const struct tex_place *at, uint32_t total, struct quad *q)
+/* Where three faces meet there is no fourth texel: the three share its weight. */
+static void
+share_corner(const struct cw_level *l, const struct axis a[2], uint32_t w[4])
 {
-    const uint32_t size[3] = { l->width, l->height, l->depth };
-    struct axis a[3] = { { 0, 0 } };
-    unsigned dims = at->dims;
-    bool seamless = at->cube && t->seamless;
     TEX_ROLLED
-    for (unsigned d = 0; d < dims; d++) {
-        double p = position(t, at->p[d], d, size[d], at->cube);
-        if (t->linear)
-            a[d] = axis_linear(p, at->offset[d], size[d], at->cube ? !seamless : t->address[d] == CWB_ADDRESS_CLAMP);
-        else
-            a[d] = (struct axis){ (int64_t)floor(p) + at->offset[d], 0 };
-        if (!t->linear && at->cube)
-            a[d].i = address(CWB_ADDRESS_CLAMP, a[d].i, size[d]);
-    }
-    /* A 1D texture is a 2D one that is read at the upper edge of its only row. */
-    if (dims == 1 && t->linear && t->address[1] == CWB_ADDRESS_BORDER)
-        a[1] = (struct axis){ -1, 128 };
-    unsigned n = dims == 3 && a[2].w ? 2 : 1;
-    TEX_ROLLED
-    for (unsigned k = 0; k < n; k++) {
-        uint32_t z = dims == 3 ? share(a[2].w, total) : 0;
-        deal(k ? z : total - z, a[0].w, a[1].w, q[k].w);
-        unsigned missing = 4;
-        TEX_ROLLED
-        for (unsigned c = 0; c < 4; c++) {
-            const int64_t i[3] = { a[0].i + (c & 1), a[1].i + (c >> 1), dims == 3 ? a[2].i + k : at->layer + at->face };
-            if (!q[k].w[c] && t->linear)
-                memset(&q[k].t[c], 0, sizeof q[k].t[c]);
-            else if (!seamless)
-                cwh_texel_at(t, l, i, dims < 3, &q[k].t[c]);
-            else if (!cube_texel(t, l, at->layer, at->face, i[0], i[1], &q[k].t[c]))
-                missing = c;
-            if (!t->linear)
-                break;          /* the others weigh nothing */
+    for (unsigned missing = 0; missing < 4; missing++) {        /* w[0] is its weight */
+        if (w[0] && is_corner(l, a[0].i + (missing & 1), a[1].i + (missing >> 1))) {
+            uint32_t third = (w[0] + 1) / 3, rest = w[0] - 2 * third;       /* for the one that is opposite */
+            w[0] = 0;
+            w[1] += missing & 1 ? rest : third;
+            w[2] += third;
+            w[3] += missing & 1 ? third : rest;
         }
-        if (missing < 4) {      /* three faces meet: the three texels share its weight */
-            uint32_t third = (q[k].w[missing] + 1) / 3, rest = q[k].w[missing] - 2 * third;
-            memset(&q[k].t[missing], 0, sizeof q[k].t[missing]);
-            q[k].w[missing] = 0;
-            TEX_ROLLED
-            for (unsigned c = 0; c < 4; c++)
-                if (c != missing)
-                    q[k].w[c] += c == 3 - missing ? rest : third;
-            /* texels that had no weight before were not read */
-            TEX_ROLLED
-            for (unsigned c = 0; c < 4; c++)
-                if (c != missing)
-                    (void)cube_texel(t, l, at->layer, at->face, a[0].i + (c & 1), a[1].i + (c >> 1), &q[k].t[c]);
-        }
+        tex_turn(w, 4);
     }
-    return n;
 }
 
 /* ---- sums ---- */
@@ -421,141 +362,243 @@ rounded(double v, int bits)
     return (float)copysign(floor(a / unit + 0.5) * unit, v);
 }
 
-/* Floats: the texels of a slice are aligned to the largest of them, four bits below the format's last being kept. */
-static float
-blend_float(const struct quad *q, unsigned nquads, unsigned c, int fraction)
+/* What the texels read so far add up to, by channel: integers, or the bits of doubles; and a bit for each whose floats were all negative. */
+struct sums {
+    uint64_t of[4];
+    unsigned negative;
+};
+
+static double
+as_double(uint64_t bits)
 {
-    double sum = 0;
-    bool negative = true;
+    double v;
+    memcpy(&v, &bits, 8);
+    return v;
+}
+
+/* Floats: the texels of a slice are aligned to the largest of them, four bits below the format's last being kept. */
+static double
+add_floats(double sum, const struct texel t[4], const uint32_t w[4], int fraction, bool *negative)
+{
+    int top = INT_MIN;
+    float special = 0;
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < 4; i++) {
+        float v = tex_float(t[i].w[0]);
+        if (!w[i])
+            continue;
+        *negative &= signbit(v) != 0;
+        if (!isfinite(v))
+            special += v;
+        else if (fabsf(v) >= 0x1p-126f)
+            top = exponent(v) > top ? exponent(v) : top;
+    }
+    if (special != 0 || special != special)
+        return sum + (double)special;
+    if (top == INT_MIN)
+        return sum;
+    double scale = tex_power(fraction + 4 - top), s = 0;
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < 4; i++)
+        if (w[i] && fabsf(tex_float(t[i].w[0])) >= 0x1p-126f)
+            s += trunc((double)tex_float(t[i].w[0]) * scale) * w[i];
+    return sum + s / scale / 256;
+}
+
+/* Four texels of a slice with weights in 1/256. */
+static void
+add_quad(const struct cw_texture *t, struct texel q[4], const uint32_t w[4], struct sums *sums)
+{
     TEX_ROLLED
-    for (unsigned k = 0; k < nquads; k++) {
-        int top = INT_MIN;
-        float special = 0;
-        TEX_ROLLED
-        for (unsigned i = 0; i < 4; i++) {
-            float v = q[k].t[i].f[c];
-            if (!q[k].w[i])
-                continue;
-            negative &= signbit(v) != 0;
-            if (!isfinite(v))
-                special += v;
-            else if (fabsf(v) >= 0x1p-126f)
-                top = exponent(v) > top ? exponent(v) : top;
+    for (unsigned c = 0; c < 4; c++) {
+        uint64_t sum = sums->of[0];
+        if (c < t->channels && has_floats(t, c)) {
+            bool negative = true;
+            sum = tex_double_bits(add_floats(as_double(sum), q, w, t->format == CWB_FORMAT_F32 ? 23 : 10, &negative));
+            sums->negative &= ~(!negative ? 1u << c : 0);
+        } else if (c < t->channels) {
+#pragma GCC unroll 4
+            for (unsigned i = 0; i < 4; i++)
+                sum += (uint64_t)(is_signed(t) ? (int64_t)(int32_t)q[i].w[0] : (int64_t)q[i].w[0]) * w[i];
         }
-        if (special != 0 || special != special) {
-            sum += (double)special;
-            continue;
-        }
-        if (top == INT_MIN)
-            continue;
-        double scale = tex_power(fraction + 4 - top), s = 0;
-        TEX_ROLLED
+#pragma GCC unroll 4
         for (unsigned i = 0; i < 4; i++)
-            if (q[k].w[i] && fabsf(q[k].t[i].f[c]) >= 0x1p-126f)
-                s += trunc((double)q[k].t[i].f[c] * scale) * q[k].w[i];
-        sum += s / scale / 256;
+            tex_turn(q[i].w, 4);
+        tex_turn(sums->of, 4);
+        sums->of[3] = sum;
     }
-    if (sum != sum) {
-        static const uint32_t nan16 = 0x7fffe000, nan32 = 0x7fffffff;
-        float f;
-        memcpy(&f, fraction == 10 ? &nan16 : &nan32, 4);
-        return f;
-    }
+}
+
+static float
+float_of(double sum, bool negative, int fraction)
+{
+    if (sum != sum)
+        return tex_float(fraction == 10 ? 0x7fffe000 : 0x7fffffff);
     if (sum == 0)
         return negative ? -0.0f : 0.0f;
     return isinf(sum) ? (float)sum : rounded(sum, fraction);
 }
 
-static void
-blend(const struct cw_texture *t, const struct quad *q, unsigned nquads, struct texel *out)
+/* Scaled integers are filtered with 16 bits. */
+static float
+scaled_sum(const struct cw_texture *t, int64_t sum)
 {
-    memset(out, 0, sizeof *out);
+    switch (t->format) {
+    case CWB_FORMAT_U8:
+        return tex_ratio((float)((sum * 257 + 128) >> 8), 65535.0f);
+    case CWB_FORMAT_U16:
+        return tex_ratio((float)((sum + 128) >> 8), 65535.0f);
+    case CWB_FORMAT_S16:
+        return fmaxf(tex_ratio((float)((sum + 128) >> 8), 32767.0f), -1.0f);
+    default:                /* times 32767 / 127, nearly */
+        sum += (sum + 64 + (sum >> 12) * 16) >> 7;
+        return fmaxf(tex_ratio((float)sum, 32767.0f), -1.0f);
+    }
+}
+
+/* What comes out: floats where `floats`. */
+static void
+blend(const struct cw_texture *t, struct sums *sums, bool floats, struct texel *out)
+{
     TEX_ROLLED
-    for (unsigned c = 0; c < t->channels; c++) {
-        bool is_signed = t->format == CWB_FORMAT_S8 || t->format == CWB_FORMAT_S16 || t->format == CWB_FORMAT_S32;
-        if (t->format == CWB_FORMAT_F32 || t->format == CWB_FORMAT_F16 || (t->srgb && c < 3)) {
-            out->f[c] = blend_float(q, nquads, c, t->format == CWB_FORMAT_F32 ? 23 : 10);
-            continue;
-        }
-        int64_t sum = 0;
-        TEX_ROLLED
-        for (unsigned k = 0; k < nquads; k++) {
-            TEX_ROLLED
-            for (unsigned i = 0; i < 4; i++) {
-                if (!q[k].w[i])
-                    continue;
-                int64_t v = is_signed ? (int64_t)(int32_t)q[k].t[i].u[c] : (int64_t)q[k].t[i].u[c];
-                sum += v * q[k].w[i];
-            }
-        }
-        if (!t->as_float) {     /* 32-bit integers are cut, the others rounded */
-            out->u[c] = (uint32_t)((t->format == CWB_FORMAT_U32 || t->format == CWB_FORMAT_S32 ? sum : sum + 128) >> 8);
-            continue;
-        }
-        /* Scaled integers are filtered with 16 bits. */
-        switch (t->format) {
-        case CWB_FORMAT_U8:
-            out->f[c] = tex_ratio((float)((sum * 257 + 128) >> 8), 65535.0f);
-            break;
-        case CWB_FORMAT_U16:
-            out->f[c] = tex_ratio((float)((sum + 128) >> 8), 65535.0f);
-            break;
-        case CWB_FORMAT_S16:
-            out->f[c] = fmaxf(tex_ratio((float)((sum + 128) >> 8), 32767.0f), -1.0f);
-            break;
-        default:                /* times 32767 / 127, nearly */
-            sum += (sum + 64 + (sum >> 12) * 16) >> 7;
-            out->f[c] = fmaxf(tex_ratio((float)sum, 32767.0f), -1.0f);
-            break;
-        }
+    for (unsigned c = 0; c < 4; c++) {
+        uint64_t sum = sums->of[0];
+        uint32_t w = 0;
+        if (c >= t->channels)
+            w = 0;
+        else if (has_floats(t, c))
+            w = tex_bits(float_of(as_double(sum), sums->negative >> c & 1, t->format == CWB_FORMAT_F32 ? 23 : 10));
+        else if (t->as_float)
+            w = tex_bits(scaled_sum(t, (int64_t)sum));
+        else if (!floats)       /* 32-bit integers are cut, the others rounded */
+            w = (uint32_t)((int64_t)(sum + (t->bytes == 4 ? 0 : 128)) >> 8);
+        tex_turn(sums->of, 4);
+        tex_turn(out->w, 4);
+        out->w[3] = w;
     }
 }
 
 /* ---- samples ---- */
 
-static int32_t
-fixed_lod(float v)
+/* The level, and how much of the next one is in the sample, in 1/256. */
+static uint32_t
+choose_level(const struct cw_texture *t, int32_t lod, bool biased, uint32_t *part)
 {
-    return v != v ? 0 : (int32_t)(fminf(fmaxf(v, -1e5f), 1e5f) * 256.0f);
+    int32_t last = ((int32_t)TEX_OBJECT(t)->nlevels - 1) * 256, low = tex_fixed_lod(TEX_OBJECT(t)->min_level), high = tex_fixed_lod(TEX_OBJECT(t)->max_level);
+    *part = 0;
+    if (!last)
+        return 0;
+    lod += biased ? tex_fixed_lod(TEX_OBJECT(t)->mip_bias) : 0;
+    lod = lod < low ? low : lod;
+    lod = lod > high ? high : lod;
+    lod = lod < 0 ? 0 : lod > last ? last : lod;
+    if (!t->mip_linear)
+        return (uint32_t)(lod + 128) >> 8;
+    *part = (uint32_t)lod & 255;
+    return (uint32_t)lod >> 8;
 }
 
-void
-cwh_tex_sample(const struct cw_texture *t, const struct tex_place *at, int32_t lod, bool biased, struct texel *out)
+/* The lowest texel of each dimension that is read, and how much of the next. */
+static void
+find_axes(const struct cw_texture *t, const struct cw_level *l, const struct tex_place *at, enum tex_read read, struct axis a[3])
 {
-    int32_t last = ((int32_t)t->nlevels - 1) * 256, low = fixed_lod(t->min_level), high = fixed_lod(t->max_level);
-    uint32_t level = 0, w = 0;
-    if (last) {
-        lod += biased ? fixed_lod(t->mip_bias) : 0;
-        lod = lod < low ? low : lod;
-        lod = lod > high ? high : lod;
-        lod = lod < 0 ? 0 : lod > last ? last : lod;
-        level = (uint32_t)(t->mip_linear ? lod >> 8 : (lod + 128) >> 8);
-        w = t->mip_linear ? (uint32_t)lod & 255 : 0;
-    }
-    struct quad q[MAX_QUADS];
-    unsigned n = level_quads(t, &t->level[level], at, 256 - w, q);
-    if (w)
-        n += level_quads(t, &t->level[level + 1], at, w, q + n);
-    if (n == 1 && !t->linear)
-        *out = q[0].t[0];
-    else
-        blend(t, q, n, out);
-}
-
-void
-cwh_tex_footprint(const struct cw_texture *t, const struct tex_place *at, struct texel out[4])
-{
-    const struct cw_level *l = &t->level[0];
-    int64_t b[2];
-    for (unsigned d = 0; d < 2; d++)
-        b[d] = (int64_t)floor(position(t, at->p[d], d, d ? l->height : l->width, at->cube) * 256 - 127.5) >> 8;
+    uint32_t size[3] = { l->width, l->height, l->depth }, word[3] = { at->word[0], at->word[1], at->word[2] };
+    uint32_t mode[3] = { t->address[0], t->address[1], t->address[2] };
+    int32_t offset[3] = { at->offset[0], at->offset[1], at->offset[2] };
+    bool linear = t->linear || read == TEX_GATHER, seamless = at->cube && t->seamless;
     TEX_ROLLED
-    for (unsigned c = 0; c < 4; c++) {
-        int64_t i[3] = { b[0] + (c & 1) + at->offset[0], b[1] + (c >> 1) + at->offset[1], at->layer + at->face };
-        if (at->cube && t->seamless && cube_texel(t, l, at->layer, at->face, i[0], i[1], &out[c]))
-            continue;
-        for (unsigned d = 0; d < 2 && at->cube; d++)
-            i[d] = address(CWB_ADDRESS_CLAMP, i[d], l->width);
-        cwh_texel_at(t, l, i, true, &out[c]);
+    for (unsigned d = 0; d < 3; d++) {
+        struct axis r = { 0, 0 };
+        if (read == TEX_TEXEL && d < at->dims) {
+            r.i = (int64_t)(int32_t)word[0] + offset[0];
+        } else if (d < at->dims) {
+            double p = position(t, tex_float(word[0]), (enum cwb_address)mode[0], size[0], at->cube);
+            bool clamped = read == TEX_GATHER ? false : at->cube ? !seamless : mode[0] == CWB_ADDRESS_CLAMP;
+            r = linear ? axis_linear(p, offset[0], size[0], clamped) : (struct axis){ (int64_t)floor(p) + offset[0], 0 };
+        }
+        tex_turn(size, 3);
+        tex_turn(mode, 3);
+        tex_turn(word, 3);
+        tex_turn(offset, 3);
+        a[0] = a[1];
+        a[1] = a[2];
+        a[2] = r;
     }
+    /* A 1D texture is a 2D one that is read at the upper edge of its only row. */
+    if (at->dims == 1 && t->linear && t->address[1] == CWB_ADDRESS_BORDER && read == TEX_FILTER)
+        a[1] = (struct axis){ -1, 128 };
+}
+
+/* Integer coordinates know no address modes: outside all is zero. tex.1d by integer reads linear memory; of an array it gives zeros (as an H200 does). */
+static bool
+is_inside(const struct cw_texture *t, const struct cw_level *l, const struct tex_place *at, const struct axis a[3])
+{
+    return (!at->array_1d || t->linear_memory) && a[0].i >= 0 && a[0].i < l->width && a[1].i >= 0 && a[1].i < l->height &&
+           (at->dims < 3 || (a[2].i >= 0 && a[2].i < l->depth));
+}
+
+void
+cwh_tex_read(const struct cw_texture *t, const struct tex_place *at, enum tex_read read, int32_t lod, bool biased, bool floats, struct texel *out)
+{
+    struct sums sums = { { 0 }, 15 };
+    uint32_t part = 0, level = read == TEX_FILTER ? choose_level(t, lod, biased, &part) : (uint32_t)lod;
+    struct texel q[4] = { { { 0 } } };
+    TEX_ROLLED
+    for (unsigned again = 0; again < (part ? 2u : 1u); again++) {
+        const struct cw_level *l = &TEX_OBJECT(t)->level[level + again];
+        uint32_t total = again ? part : 256 - part;
+        struct axis a[3];
+        find_axes(t, l, at, read, a);
+        TEX_ROLLED
+        for (unsigned slice = 0; slice < (at->dims == 3 && a[2].w ? 2u : 1u); slice++) {
+            uint32_t z = at->dims == 3 ? share(a[2].w, total) : 0, w[4] = { 256, 256, 256, 256 };
+            if (read == TEX_FILTER)
+                deal(slice ? z : total - z, a[0].w, a[1].w, w);
+            if (read == TEX_FILTER && at->cube && t->seamless)
+                share_corner(l, a, w);
+            if (read == TEX_TEXEL) {
+                w[0] = is_inside(t, l, at, a) ? 256 : 0;
+                w[1] = w[2] = w[3] = 0;
+            }
+            TEX_ROLLED
+            for (unsigned c = 0; c < 4; c++) {
+                int64_t i[3] = { a[0].i + (c & 1), a[1].i + (c >> 1), a[2].i + slice };
+                unsigned face = at->face;
+                struct texel r = { { 0 } };
+                if (at->cube && t->seamless && !is_corner(l, i[0], i[1]))
+                    cube_neighbour(l, &face, &i[0], &i[1]);
+                if (at->cube) {
+                    i[0] = address(CWB_ADDRESS_CLAMP, i[0], l->width);
+                    i[1] = address(CWB_ADDRESS_CLAMP, i[1], l->height);
+                }
+                if (at->dims < 3)
+                    i[2] = at->layer + face;
+                if (w[0])
+                    r = texel_at(t, l, i, at->dims < 3);
+                q[0] = q[1];
+                q[1] = q[2];
+                q[2] = q[3];
+                q[3] = r;
+                tex_turn(w, 4);
+            }
+            if (read == TEX_FILTER && (t->linear || part))
+                add_quad(t, q, w, &sums);
+        }
+    }
+    if (read == TEX_FILTER && (t->linear || part)) {
+        blend(t, &sums, floats, out);
+        return;
+    }
+    unsigned c = at->channel;
+    if (read == TEX_GATHER)     /* counter-clockwise from the lower left */
+        q[0] = (struct texel){ { tex_pick(q[2].w, c), tex_pick(q[3].w, c), tex_pick(q[1].w, c), tex_pick(q[0].w, c) } };
+    TEX_ROLLED
+    for (unsigned k = 0; k < 4; k++) {
+        uint32_t w = q[0].w[0];
+        if (floats && !has_floats(t, read == TEX_GATHER ? c : k))
+            w = tex_bits(scaled(t, w));
+        tex_turn(q[0].w, 4);
+        q[0].w[3] = w;
+    }
+    *out = q[0];
 }

@@ -14,9 +14,10 @@ struct tex_fault {
 static int64_t
 clamp_layer(const struct cw_texture *t, int64_t layer, int64_t per)
 {
-    int64_t n = (t->last_layer - t->first_layer + 1) / per;
+    uint32_t from = TEX_OBJECT(t)->first_layer;
+    int64_t n = (TEX_OBJECT(t)->last_layer - from + 1) / (uint32_t)per;
     layer = layer < 0 ? 0 : layer >= n ? n - 1 : layer;
-    return t->first_layer + (layer < 0 ? 0 : layer) * per;
+    return from + (layer < 0 ? 0 : layer) * per;
 }
 
 static bool
@@ -44,28 +45,35 @@ coordinates(const struct cwh_tex *x)
     }
 }
 
+/* A lane's operands; zero are those that the instruction has not. */
+struct operands {
+    uint32_t coord[4], extra[8];
+    int32_t  offset[3];
+};
+
 /* Where a lane samples. `words` are the coordinates as they came, without the array index. */
 static void
-read_place(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, struct tex_place *at, uint32_t words[3])
+read_place(const struct cw_texture *t, const struct cwh_tex *x, const struct operands *o, struct tex_place *at, uint32_t words[3])
 {
-    const uint32_t *c = x->coord + lane;
-    unsigned w = x->width, first = is_layered(x);
+    const uint32_t first = is_layered(x), c0 = o->coord[0], c1 = o->coord[1], c2 = o->coord[2], c3 = o->coord[3];
     memset(at, 0, sizeof *at);
     at->dims = coordinates(x);
     at->cube = is_cube(x);
-    at->layer = clamp_layer(t, first ? (int64_t)c[0] : 0, at->cube ? 6 : 1);
-    float v[3];
-    for (unsigned d = 0; d < at->dims; d++) {
-        words[d] = c[w * (first + d)];
-        v[d] = tex_float(words[d]);
-        if (x->flags & CWH_TEX_OFFSET)
-            at->offset[d] = (int32_t)x->offset[d * w + lane];
-    }
+    at->layer = clamp_layer(t, first ? (int64_t)c0 : 0, at->cube ? 6 : 1);
+    at->array_1d = x->geom == PTX_GEOM_1D;
+    at->channel = x->mode & 3;
+    memcpy(at->offset, o->offset, sizeof at->offset);
+    words[0] = first ? c1 : c0;
+    words[1] = at->dims < 2 ? 0 : first ? c2 : c1;
+    words[2] = at->dims < 3 ? 0 : first ? c3 : c2;
+    memcpy(at->word, words, sizeof at->word);
     if (at->cube) {
-        at->face = cwh_cube_face(v, at->p);
+        const float v[3] = { tex_float(words[0]), tex_float(words[1]), tex_float(words[2]) };
+        float st[2];
+        at->face = cwh_cube_face(v, st);
+        at->word[0] = tex_bits(st[0]);
+        at->word[1] = tex_bits(st[1]);
         at->dims = 2;
-    } else {
-        memcpy(at->p, v, sizeof v);
     }
 }
 
@@ -78,7 +86,7 @@ length(const double v[3])
 }
 
 /* 256 times the binary logarithm of 1 + i/256: recorded on an H200. */
-static const uint8_t log2_steps[256] = {
+TEX_TABLE(log2_steps, uint8_t, ".byte",
     0, 2, 4, 5, 6, 8, 9, 11, 12, 13, 15, 16, 18, 19, 20, 22, 23, 24, 26, 27, 28, 30, 31, 32,
     34, 35, 36, 38, 39, 40, 42, 43, 44, 45, 47, 48, 49, 50, 52, 53, 54, 55, 57, 58, 59, 60, 62, 63,
     64, 65, 66, 68, 69, 70, 71, 72, 74, 75, 76, 77, 78, 79, 81, 82, 83, 84, 85, 86, 88, 89, 90, 91,
@@ -89,37 +97,47 @@ static const uint8_t log2_steps[256] = {
     187, 188, 188, 189, 190, 191, 192, 193, 194, 195, 195, 196, 197, 198, 199, 200, 200, 201, 202, 203, 204, 205, 205, 206,
     207, 208, 209, 210, 210, 211, 212, 213, 214, 214, 215, 216, 217, 218, 218, 219, 220, 221, 222, 222, 223, 224, 225, 226,
     226, 227, 228, 229, 229, 230, 231, 232, 233, 233, 234, 235, 236, 236, 237, 238, 239, 239, 240, 241, 242, 242, 243, 244,
-    245, 245, 246, 247, 248, 248, 249, 250, 251, 251, 252, 253, 253, 254, 255, 255,
-};
+    245, 245, 246, 247, 248, 248, 249, 250, 251, 251, 252, 253, 253, 254, 255, 255)
 
 /* Level of detail in 1/256 from the derivatives of the coordinates. Observed on an H200: the longest of both vectors and of 11/16 of
  * their sum and difference. With one component the result is the hardware's, with more it may be up to 2/256 above. */
 static int32_t
-gradient_lod(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, const uint32_t words[3])
+gradient_lod(const struct cw_texture *t, const struct cwh_tex *x, const struct operands *o, const uint32_t words[3])
 {
-    const struct cw_level *l = &t->level[0];
+    const struct cw_level *l = &TEX_OBJECT(t)->level[0];
     const uint32_t size[3] = { l->width, l->height, l->depth };
-    unsigned n = coordinates(x), stride = n == 3 ? 4 : n;      /* the vector of a 3D gradient has a fourth, unused element */
+    unsigned n = coordinates(x);
     double g[2][3] = { { 0 } }, sum[3], difference[3];
-    for (unsigned axis = 0; axis < 2; axis++)
-        for (unsigned d = 0; d < n; d++)
-            g[axis][d] = (double)tex_float(x->extra[(axis * stride + d) * x->width + lane]);
+#pragma GCC unroll 3
+    for (unsigned d = 0; d < 3; d++) {
+        const uint32_t e0 = o->extra[d], e1 = o->extra[1 + d], e2 = o->extra[2 + d], e4 = o->extra[4 + d];      /* of three, the fourth is not used */
+        if (d >= n)
+            continue;
+        g[0][d] = (double)tex_float(e0);
+        g[1][d] = (double)tex_float(n == 3 ? e4 : n == 2 ? e2 : e1);
+    }
     if (is_cube(x)) {           /* of the coordinates on the face: s = (major + sc) / (2 major) */
-        float v[3] = { tex_float(words[0]), tex_float(words[1]), tex_float(words[2]) }, st[2];
-        unsigned face = cwh_cube_face(v, st), m = face / 2, a = m == 0 ? 2 : 0, b = m == 1 ? 2 : 1;
-        double major = fabs((double)v[m]), scale = major > 0 ? l->width / (2 * major * major) : 0;
+        const float px = tex_float(words[0]), py = tex_float(words[1]), pz = tex_float(words[2]), v[3] = { px, py, pz };
+        float st[2];
+        unsigned face = cwh_cube_face(v, st), m = face / 2;
+        float along = m == 0 ? px : m == 1 ? py : pz, a = m == 0 ? pz : px, b = m == 1 ? pz : py;
+        double major = fabs((double)along), scale = major > 0 ? l->width / (2 * major * major) : 0;
+#pragma GCC unroll 2
         for (unsigned axis = 0; axis < 2; axis++) {
-            double dm = v[m] < 0 ? -g[axis][m] : g[axis][m];
-            double ds = (g[axis][a] * major - (double)v[a] * dm) * scale, dt = (g[axis][b] * major - (double)v[b] * dm) * scale;
-            g[axis][0] = ds;
-            g[axis][1] = dt;
+            double dx = g[axis][0], dy = g[axis][1], dz = g[axis][2], dm = m == 0 ? dx : m == 1 ? dy : dz;
+            dm = along < 0 ? -dm : dm;
+            g[axis][0] = ((m == 0 ? dz : dx) * major - (double)a * dm) * scale;
+            g[axis][1] = ((m == 1 ? dz : dy) * major - (double)b * dm) * scale;
             g[axis][2] = 0;
         }
     } else {
-        for (unsigned axis = 0; axis < 2; axis++)
-            for (unsigned d = 0; d < n; d++)
-                g[axis][d] *= size[d];
+#pragma GCC unroll 3
+        for (unsigned d = 0; d < 3; d++) {
+            g[0][d] *= size[d];
+            g[1][d] *= size[d];
+        }
     }
+#pragma GCC unroll 3
     for (unsigned d = 0; d < 3; d++) {
         sum[d] = g[0][d] + g[1][d];
         difference[d] = g[0][d] - g[1][d];
@@ -128,75 +146,44 @@ gradient_lod(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane,
     if (!(longest > 1))
         return -256;            /* magnified */
     uint64_t bits = tex_double_bits(fmin(longest, 0x1p100));
-    return (int32_t)((bits >> 52) - 1023) * 256 + log2_steps[bits >> 44 & 255];
+    return (int32_t)((bits >> 52) - 1023) * 256 + log2_steps(bits >> 44 & 255);
 }
 
+/* tex, tld4. */
 static void
-sample(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, struct texel *out)
+fetch(const struct cw_texture *t, const struct cwh_tex *x, const struct operands *o, struct texel *out)
 {
     struct tex_place at;
-    uint32_t words[3] = { 0 };
-    read_place(t, x, lane, &at, words);
-    if (x->coord_type != PTX_F32) {
-        uint32_t level = x->flags & CWH_TEX_LEVEL ? x->extra[lane] : 0;
-        const struct cw_level *l = &t->level[level < t->nlevels ? level : t->nlevels - 1];
-        const uint32_t size[3] = { l->width, l->height, l->depth };
-        int64_t i[3] = { 0, 0, at.layer };
-        /* tex.1d by integer reads linear memory; of an array it gives zeros (as an H200 does). */
-        bool inside = x->geom != PTX_GEOM_1D || t->linear_memory;
-        for (unsigned d = 0; d < at.dims; d++) {
-            i[d] = (int64_t)(int32_t)words[d] + at.offset[d];
-            inside &= i[d] >= 0 && i[d] < size[d];
-        }
-        /* Integer coordinates know no address modes: outside all is zero. */
-        memset(out, 0, sizeof *out);
-        if (inside)
-            cwh_texel_at(t, l, i, at.dims < 3, out);
-        return;
-    }
-    int32_t lod = 0;
-    bool biased = x->flags & (CWH_TEX_LEVEL | CWH_TEX_GRADIENTS);
-    if (x->flags & CWH_TEX_LEVEL) {
-        float v = tex_float(x->extra[lane]);
-        lod = v != v ? 0 : (int32_t)(fminf(fmaxf(v, -1e5f), 1e5f) * 256.0f);
-    } else if (x->flags & CWH_TEX_GRADIENTS) {
-        lod = gradient_lod(t, x, lane, words);
-    }
-    cwh_tex_sample(t, &at, lod, biased, out);
-}
-
-/* tld4: one component of the four texels that linear filtering would weigh, counter-clockwise from the lower left. */
-static void
-gather(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, struct texel *out)
-{
-    static const uint8_t order[4] = { 2, 3, 1, 0 };
-    struct tex_place at;
-    struct texel f[4];
     uint32_t words[3];
-    read_place(t, x, lane, &at, words);
-    cwh_tex_footprint(t, &at, f);
-    for (unsigned k = 0; k < 4; k++) {
-        out->f[k] = f[order[k]].f[x->mode & 3];
-        out->u[k] = f[order[k]].u[x->mode & 3];
+    bool gather = x->op == PTX_OP_TLD4, biased = false, floats = t->as_float || x->result_type == PTX_F16 || x->result_type == PTX_F16X2;
+    int32_t lod = 0;
+    enum tex_read read = gather ? TEX_GATHER : x->coord_type != PTX_F32 ? TEX_TEXEL : TEX_FILTER;
+    read_place(t, x, o, &at, words);
+    if (read == TEX_TEXEL && x->flags & CWH_TEX_LEVEL) {
+        uint32_t level = o->extra[0], n = TEX_OBJECT(t)->nlevels;
+        lod = (int32_t)(level < n ? level : n - 1);
+    } else if (read == TEX_FILTER && x->flags & CWH_TEX_LEVEL) {
+        lod = tex_fixed_lod(tex_float(o->extra[0]));
+        biased = true;
+    } else if (read == TEX_FILTER && x->flags & CWH_TEX_GRADIENTS) {
+        lod = gradient_lod(t, x, o, words);
+        biased = true;
     }
+    cwh_tex_read(t, &at, read, lod, biased, floats, out);
 }
 
+/* The words that come back, of a sample. Two components a word where halves come in pairs. */
 static void
-store_result(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, const struct texel *s)
+pack_result(const struct cwh_tex *x, struct texel *s)
 {
-    /* f16 and f16x2 results of .v2.f16x2 and .f16x2: two components a word. */
-    if (x->result_type == PTX_F16X2) {
-        for (unsigned c = 0; c < x->vec; c++)
-            x->result[c * x->width + lane] = (uint32_t)cwh_float_to_half(s->f[2 * c & 3]) | (uint32_t)cwh_float_to_half(s->f[(2 * c + 1) & 3]) << 16;
+    if (x->result_type != PTX_F16 && x->result_type != PTX_F16X2)
         return;
-    }
-    for (unsigned c = 0; c < x->vec && c < 4; c++) {
-        uint32_t bits = s->u[c];
-        if (x->result_type == PTX_F16)
-            bits = cwh_float_to_half(s->f[c]);
-        else if (t->as_float)
-            memcpy(&bits, &s->f[c], 4);
-        x->result[c * x->width + lane] = bits;
+#pragma GCC unroll 4
+    for (unsigned c = 0; c < 4; c++)
+        s->w[c] = cwh_float_to_half(tex_float(s->w[c]));
+    if (x->result_type == PTX_F16X2) {
+        s->w[0] |= s->w[1] << 16;
+        s->w[1] = s->w[2] | s->w[3] << 16;
     }
 }
 
@@ -254,7 +241,10 @@ static void
 store_formatted(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, cw_texel_byte *p)
 {
     unsigned bytes = t->bytes;
-    for (unsigned k = 0; k < t->channels && k < x->vec; k++) {
+#pragma GCC unroll 4
+    for (unsigned k = 0; k < 4; k++) {
+        if (k >= t->channels || k >= x->vec)
+            break;
         uint32_t v = x->result[k * x->width + lane];
         int32_t i = (int32_t)v;
         switch (t->format) {
@@ -308,23 +298,17 @@ reduce(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, cw_te
     } while (!__atomic_compare_exchange_n(at, &old, fresh, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
-/* suld, sust, sured: x in bytes for the unformatted forms. *bad tells where, of an access that is refused. */
+/* suld, sust, sured: where texels are; NULL: outside, where nothing is done and zeros are loaded. x in bytes for the unformatted forms. *bad tells where,
+ * of an access that is refused. */
 static cwb_result
-surface(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, struct tex_fault *bad)
+surface_place(const struct cw_texture *t, const struct cwh_tex *x, const uint32_t coord[3], struct tex_fault *bad, cw_texel_byte **place)
 {
-    const struct cw_level *l = &t->level[0];
-    const uint32_t *c = x->coord + lane;
-    unsigned w = x->width, at = 0, mode = x->mode & 3;
-    bool formatted = x->flags & CWH_TEX_FORMATTED, store = x->op == PTX_OP_SUST;
-    int64_t z = 0, y = 0, xx;
-    unsigned size = formatted && store ? t->element : surface_bytes(x->result_type) * x->vec;
-    if (x->geom == PTX_GEOM_A1D || x->geom == PTX_GEOM_A2D)
-        z = (int64_t)c[w * at++];
-    xx = (int32_t)c[w * at++];
-    if (x->geom == PTX_GEOM_2D || x->geom == PTX_GEOM_A2D || x->geom == PTX_GEOM_3D)
-        y = (int32_t)c[w * at++];
-    if (x->geom == PTX_GEOM_3D)
-        z = (int32_t)c[w * at++];
+    const struct cw_level *l = &TEX_OBJECT(t)->level[0];
+    const uint32_t c0 = coord[0], c1 = coord[1], c2 = coord[2];
+    bool formatted = x->flags & CWH_TEX_FORMATTED, store = x->op == PTX_OP_SUST, layered = is_layered(x), one = x->geom == PTX_GEOM_1D || x->geom == PTX_GEOM_A1D;
+    unsigned mode = x->mode & 3, size = formatted && store ? t->element : surface_bytes(x->result_type) * x->vec;
+    int64_t z = layered ? (int64_t)c0 : x->geom == PTX_GEOM_3D ? (int64_t)(int32_t)c2 : 0, xx = (int32_t)(layered ? c1 : c0);
+    int64_t y = one ? 0 : (int32_t)(layered ? c2 : c1);
     int64_t unit = formatted ? t->element : 1, limit = (int64_t)l->width * t->element - size;
     xx *= unit;
     bool inside = xx >= 0 && xx <= limit && y >= 0 && y < l->height && z >= 0 && z < l->depth;
@@ -339,24 +323,18 @@ surface(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, stru
     }
     if (xx & (surface_bytes(x->result_type) - 1) && inside && !(formatted && store))
         return CWB_MISALIGNED;
-    cw_texel_byte *p = inside ? l->base + (size_t)z * l->slice + (size_t)y * l->pitch + (size_t)xx : NULL;
-    if (x->op == PTX_OP_SURED) {
-        if (p)
-            reduce(t, x, lane, p);
-        return CWB_OK;
-    }
-    if (formatted) {
-        if (p)
-            store_formatted(t, x, lane, p);
-        return CWB_OK;
-    }
-    unsigned bytes = size / x->vec, words = bytes == 8 ? 2 : 1;         /* two words a component, low one first */
-    for (unsigned k = 0; k < x->vec * words; k++) {
-        uint32_t *v = &x->result[k * w + lane];
-        if (!store)
-            *v = p ? tex_load(p + bytes / words * k, bytes / words) : 0;
-        else if (p)
-            tex_store(p + bytes / words * k, *v, bytes / words);
-    }
+    *place = inside ? l->base + (size_t)z * l->slice + (size_t)y * l->pitch + (size_t)xx : NULL;
     return CWB_OK;
+}
+
+/* sured, sust.p: true if it is one. */
+static bool
+surface_special(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, cw_texel_byte *p)
+{
+    bool reduces = x->op == PTX_OP_SURED, formatted = x->flags & CWH_TEX_FORMATTED;
+    if (p && reduces)
+        reduce(t, x, lane, p);
+    else if (p && formatted)
+        store_formatted(t, x, lane, p);
+    return reduces || formatted;
 }

@@ -31,17 +31,50 @@
 #include <string.h>
 #endif
 
-/* Code that is seldom run is kept small on the GPU, where it comes with every kernel. Before a loop: one copy of its body; before
- * a function: one copy of it. */
+/* Move the elements of an array down by one, the first to the end: a loop that is not unrolled uses the first, and an array whose indices are constants
+ * lies in registers. */
+#define tex_turn(v, n)                          \
+    do {                                        \
+        __typeof__((v)[0]) first_ = (v)[0];     \
+        _Pragma("GCC unroll 4")                 \
+        for (unsigned k_ = 0; k_ + 1 < n; k_++) \
+            (v)[k_] = (v)[k_ + 1];              \
+        (v)[(n) - 1] = first_;                  \
+    } while (0)
+
+/* Before a loop: one copy of its body. Code that is seldom run is kept small on the GPU, where it comes with every kernel. */
 #ifdef __AMDGCN__
 #define TEX_ROLLED _Pragma("clang loop unroll(disable)")
-#define TEX_OUTLINED __attribute__((noinline))
 #else
 #define TEX_ROLLED
-#define TEX_OUTLINED
+#endif
+
+/* A constant table, and NAME(i). On the GPU it lies in the code, so that the code may lie anywhere (jit/prepare); whole words. */
+#ifdef __AMDGCN__
+#define TEX_TABLE(name, type, directive, ...)                                                                                               \
+    static inline type name(uint64_t i)                                                                                                     \
+    {                                                                                                                                       \
+        const __attribute__((address_space(1))) char *code;                                                                                 \
+        __asm__("s_getpc_b64 %0\n\ts_branch .L" #name "%=\n\t" directive " " #__VA_ARGS__ "\n.L" #name "%=:" : "=s"(code));                    \
+        return ((const __attribute__((address_space(1))) type *)(code + 4))[i];                                                             \
+    }
+#else
+#define TEX_TABLE(name, type, directive, ...)                                                                                               \
+    static const type name##_[] = { __VA_ARGS__ };                                                                                          \
+    TEX_INLINE type name(uint64_t i)                                                                                                        \
+    {                                                                                                                                       \
+        return name##_[i];                                                                                                                  \
+    }
 #endif
 
 #define TEX_INLINE static inline __attribute__((always_inline))
+
+/* All of an object. On the GPU functions get a copy of its small fields in registers, of which the handle is the address of the object. */
+#ifdef __AMDGCN__
+#define TEX_OBJECT(t) ((const struct cw_texture *)(const __attribute__((address_space(4))) struct cw_texture *)(t)->handle)
+#else
+#define TEX_OBJECT(t) (t)
+#endif
 
 /* 1, 2 or 4 bytes of device memory. The GPU has texels aligned to their components; the CPU does not mind. */
 TEX_INLINE uint32_t
@@ -86,12 +119,35 @@ tex_float(uint32_t bits)
     return f;
 }
 
+TEX_INLINE uint32_t
+tex_bits(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    return bits;
+}
+
 TEX_INLINE uint64_t
 tex_double_bits(double v)
 {
     uint64_t bits;
     memcpy(&bits, &v, 8);
     return bits;
+}
+
+/* v[i] of four. */
+TEX_INLINE uint32_t
+tex_pick(const uint32_t v[4], unsigned i)
+{
+    uint32_t a = v[0], b = v[1], c = v[2], d = v[3];
+    return i == 0 ? a : i == 1 ? b : i == 2 ? c : d;
+}
+
+/* A level of detail in 1/256. */
+TEX_INLINE int32_t
+tex_fixed_lod(float v)
+{
+    return v != v ? 0 : (int32_t)(fminf(fmaxf(v, -1e5f), 1e5f) * 256.0f);
 }
 
 /* 2^e as a double; e within its normal range. */

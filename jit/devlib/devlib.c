@@ -84,9 +84,12 @@ make_neutral(LLVMValueRef f)
     }
 }
 
+/* None does; of those that do not, callers look which registers they overwrite, and they save none. */
+static const char norecurse[] = "norecurse";
+
 /* Link a part into m. Declarations of m that it defines must have its types. */
 static cw_result
-link_part(LLVMModuleRef m, const struct part *p, struct cwj_diags *diags)
+link_part(LLVMModuleRef m, const struct part *p, const char *cpu, struct cwj_diags *diags)
 {
     LLVMModuleRef lib = NULL;
     LLVMMemoryBufferRef b = LLVMCreateMemoryBufferWithMemoryRange(p->start, (size_t)(p->end - p->start), p->name, false);
@@ -110,6 +113,14 @@ link_part(LLVMModuleRef m, const struct part *p, struct cwj_diags *diags)
         if (LLVMIsDeclaration(f))
             continue;
         make_neutral(f);
+        LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                LLVMCreateEnumAttribute(LLVMGetModuleContext(m), LLVMGetEnumAttributeKindForName(norecurse, sizeof norecurse - 1), 0));
+        if (!strncmp(name_of(f), "cwd_tex_", 8))
+            LLVMAddTargetDependentFunctionAttr(f, EMIT_KEEPS_RETURN, "");
+        if (!strcmp(name_of(f), "cwd_tex_fetch")) {         /* or it takes 180 and 104; where waves have 64 lanes a wave may have just 64 vector registers */
+            LLVMAddTargetDependentFunctionAttr(f, "amdgpu-num-vgpr", cpu && !strncmp(cpu, "gfx9", 4) ? "60" : "96");
+            LLVMAddTargetDependentFunctionAttr(f, "amdgpu-num-sgpr", "84");
+        }
         if (LLVMGetLinkage(f) == LLVMExternalLinkage)
             LLVMSetLinkage(f, LLVMLinkOnceODRLinkage);
     }
@@ -120,25 +131,8 @@ link_part(LLVMModuleRef m, const struct part *p, struct cwj_diags *diags)
     return LLVMLinkModules2(m, lib) ? fail(diags, p->name, "cannot be linked:") : CW_OK;        /* destroys lib */
 }
 
-/* LLVM inlines almost anything for AMD, at every call. A texture fetch is some hundred instructions, and kernels of filters have a
- * hundred of them: from the ninth call on it is called. That costs 2 to 4 % of the instructions executed, and makes the code, and
- * the time to compile it, several times smaller. */
-static void
-limit_inlining(LLVMValueRef f)
-{
-    static const char fetch[] = "cwd_tex_fetch", noinline_[] = "noinline";
-    enum { INLINED = 8 };
-    unsigned calls = 0;
-    for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u))
-        calls++;
-    if (calls > INLINED && !strcmp(name_of(f), fetch))
-        LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                LLVMCreateEnumAttribute(LLVMGetModuleContext(LLVMGetGlobalParent(f)),
-                                                        LLVMGetEnumAttributeKindForName(noinline_, sizeof noinline_ - 1), 0));
-}
-
 cw_result
-cwj_devlib_link(LLVMModuleRef m, struct cwj_diags *diags)
+cwj_devlib_link(LLVMModuleRef m, const char *cpu, struct cwj_diags *diags)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
         unsigned i = 0;
@@ -150,7 +144,7 @@ cwj_devlib_link(LLVMModuleRef m, struct cwj_diags *diags)
             return fail(diags, name_of(f), "lacks");
     }
     for (unsigned i = 0; i < PARTS; i++) {      /* a part may call those behind it */
-        cw_result r = is_needed(m, &parts[i]) ? link_part(m, &parts[i], diags) : CW_OK;
+        cw_result r = is_needed(m, &parts[i]) ? link_part(m, &parts[i], cpu, diags) : CW_OK;
         if (r)
             return r;
     }
@@ -158,7 +152,6 @@ cwj_devlib_link(LLVMModuleRef m, struct cwj_diags *diags)
         if (LLVMGetLinkage(f) == LLVMLinkOnceODRLinkage) {
             LLVMSetLinkage(f, LLVMInternalLinkage);
             LLVMSetVisibility(f, LLVMDefaultVisibility);
-            limit_inlining(f);
         }
     return CW_OK;
 }

@@ -10,8 +10,8 @@
 #include <llvm-c/Core.h>
 
 /* Give every function cwd_* that `m`, a module for amdgcn, declares its body, with what that calls, as internal functions. P5908 where
- * the library has no such function or one of another type. */
-cw_result cwj_devlib_link(LLVMModuleRef m, struct cwj_diags *diags) CW_MUST_CHECK;
+ * the library has no such function or one of another type. cpu: the processor, or NULL. */
+cw_result cwj_devlib_link(LLVMModuleRef m, const char *cpu, struct cwj_diags *diags) CW_MUST_CHECK;
 
 /* Whether `m` has functions of the library that are still to be optimised. */
 bool cwj_devlib_used(LLVMModuleRef m);

@@ -136,7 +136,7 @@ fetch(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, 
     const struct cw_texture *t = (const struct cw_texture *)(const CONSTANT struct cw_texture *)handle;
     bool by_place = type == PTX_F32, gathers = op == PTX_OP_TLD4;
     enum cw_native wanted = kind_of(geom, by_place);
-    bool simple = !(flags & ~(CWH_TEX_LEVEL | CWH_TEX_GRADIENTS)) && (result == PTX_F32 || result == PTX_S32 || result == PTX_U32) &&
+    bool simple = !(flags & ~(CWH_TEX_LEVEL | CWH_TEX_GRADIENTS | CWH_TEX_PLAIN)) && (result == PTX_F32 || result == PTX_S32 || result == PTX_U32) &&
                   wanted != CW_NATIVE_NONE && (!gathers || (extended && geom == PTX_GEOM_2D));
     /* The object's small fields come as a word: scalar loads have no smaller unit. Floats are not scaled to integers. */
     uint32_t kind = *(const uint32_t *)(const void *)&t->surface & 0xffff;

@@ -5,8 +5,10 @@
  *
  * head: ptx_op, geometry << 16, type of the coordinates << 24. form: type of the result, components << 8, mode << 16, CWH_TEX_* << 24
  * (struct cwh_tex). Both are constants of the caller. */
+#pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
 #include "impl/host/tex_inst.c"
 #include "impl/host/tex_filter.c"
+#pragma clang attribute pop
 
 #include "impl/host/tex_fast.h"
 
@@ -33,12 +35,30 @@ object(uint64_t handle, bool surface)
     return t;
 }
 
+/* What is computed of it is computed here, not before a loop around it. */
+#define HERE(v) __asm__ volatile("" : "+v"(v))
+
+/* The same for all lanes, and nothing that the optimiser knows: the code is for all instructions. */
+static inline uint32_t
+unknown(uint32_t v)
+{
+    uint32_t u;
+    __asm__ volatile("" : "=s"(u) : "0"(__builtin_amdgcn_readfirstlane((int)v)));
+    return u;
+}
+
 static inline struct cwh_tex
-instruction(uint32_t head, uint32_t form)
+constants(uint32_t head, uint32_t form)
 {
     return (struct cwh_tex){ .width = 1, .op = (uint16_t)head, .geom = (uint8_t)(head >> 16), .coord_type = (uint8_t)(head >> 24),
                              .result_type = (uint8_t)form, .vec = (uint8_t)(form >> 8), .mode = (uint8_t)(form >> 16),
                              .flags = (uint8_t)(form >> 24) };
+}
+
+static inline struct cwh_tex
+instruction(uint32_t head, uint32_t form)
+{
+    return constants(unknown(head), unknown(form));
 }
 
 /* What plain fetches need of an object: its small fields come as words, since scalar loads have no smaller unit. */
@@ -47,6 +67,7 @@ struct plain {
     struct cw_level level;
 };
 #define HEAD offsetof(struct cw_texture, surface)
+#define SMALL ((offsetof(struct cw_texture, mip_bias) - HEAD) / 4)
 #define FACT(p, field) byte_of((p)->head, offsetof(struct cw_texture, field))
 _Static_assert(HEAD % 4 == 0 && offsetof(struct cw_texture, plain) - HEAD < 16, "the small fields that plain fetches need are four words");
 
@@ -111,7 +132,8 @@ load_raw(const cw_texel_byte *const *p, unsigned element, struct raw *r, unsigne
 static inline uint32_t
 channel(const struct raw *r, unsigned bytes, unsigned c)
 {
-    return bytes == 1 ? r->w[0] >> 8 * c & 255 : bytes == 2 ? r->w[c / 2] >> 16 * (c & 1) & 0xffff : r->w[c];
+    uint32_t of_bytes = r->w[0], of_halves = r->w[c / 2], whole = r->w[c];
+    return bytes == 1 ? of_bytes >> 8 * c & 255 : bytes == 2 ? of_halves >> 16 * (c & 1) & 0xffff : whole;
 }
 
 static inline uint32_t
@@ -167,59 +189,42 @@ fetch_linear(const struct plain *t, bool two, unsigned vec, words coord, uint32_
     return ok;
 }
 
-/* Every kind. It needs many registers: where it is inlined, they would be those of all fetches. */
-static __attribute__((noinline)) words
-fetch_any(const struct cw_texture *t, uint32_t head, uint32_t form, words coord, words extra0, words extra1, words offset)
+/* The small fields, which come as words, as above; and where the others are. */
+static inline void
+copy_small(const struct cw_texture *object, struct cw_texture *t)
 {
-    struct cwh_tex x = instruction(head, form);
-    uint32_t c[4], extra[8], o[4], out[4] = { 0 };
-    struct texel s;
-    memcpy(c, &coord, 16);
-    memcpy(extra, &extra0, 16);
-    memcpy(extra + 4, &extra1, 16);
-    memcpy(o, &offset, 16);
-    x.coord = c;
-    x.extra = extra;
-    x.offset = o;
-    x.result = out;
-    if (x.op == PTX_OP_TEX)
-        sample(t, &x, 0, &s);
-    else
-        gather(t, &x, 0, &s);
-    store_result(t, &x, 0, &s);
-    return (words){ out[0], out[1], out[2], out[3] };
-}
-
-/* Fetches that fetch_point and fetch_linear know. */
-static inline bool
-is_plain(const struct cwh_tex *x)
-{
-    return x->op == PTX_OP_TEX && !x->flags && x->coord_type == PTX_F32 && (x->geom == PTX_GEOM_1D || x->geom == PTX_GEOM_2D) &&
-           (x->result_type == PTX_F32 || x->result_type == PTX_S32 || x->result_type == PTX_U32);
-}
-
-/* Everything that is not plain and point sampled. Lanes may have different objects: they take turns, those of an object together, so
- * that what the object says is scalar. */
-static __attribute__((noinline)) words
-fetch_other(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, words extra1, words offset)
-{
-    struct cwh_tex x = instruction(head, form);
-    const struct cw_texture *t;
-    for (;;) {
-        uint32_t low = (uint32_t)__builtin_amdgcn_readfirstlane((int)handle), high = (uint32_t)__builtin_amdgcn_readfirstlane((int)(handle >> 32));
-        uint64_t first = low | (uint64_t)high << 32;
-        if (first != handle)
-            continue;
-        t = (const struct cw_texture *)(const CONSTANT struct cw_texture *)first;
-        if (is_plain(&x)) {
-            struct plain p = plain_of(t);
-            uint32_t out[4] = { 0 };
-            if (FACT(&p, plain) && FACT(&p, linear) && fetch_linear(&p, x.geom == PTX_GEOM_2D, x.vec, coord, out))
-                return (words){ out[0], out[1], out[2], out[3] };
-        }
-        break;
+    const uint32_t *small = (const uint32_t *)((const char *)object + HEAD);
+    uint32_t w[SMALL];
+    t->handle = (uint64_t)object;
+#pragma unroll
+    for (unsigned i = 0; i < SMALL; i++) {
+        w[i] = small[i];
+        __asm__("" : "+s"(w[i]));
     }
-    return fetch_any(t, head, form, coord, extra0, extra1, offset);
+    memcpy(&t->surface, w, sizeof w);
+}
+
+/* Every kind. */
+static inline words
+fetch_any(const struct cw_texture *object, const struct cwh_tex *x, const struct operands *o)
+{
+    struct texel s;
+    struct cw_texture t;
+    struct operands p = *o;
+    copy_small(object, &t);
+#pragma unroll
+    for (unsigned i = 0; i < 8; i++) {
+        HERE(p.extra[i]);
+        if (i < 4)
+            HERE(p.coord[i]);
+        if (i < 3 && !(x->flags & CWH_TEX_OFFSET))
+            p.offset[i] = 0;
+        if (i < 3)
+            HERE(p.offset[i]);
+    }
+    fetch(&t, x, &p, &s);
+    pack_result(x, &s);
+    return (words){ s.w[0], s.w[1], s.w[2], s.w[3] };
 }
 
 /* Point sampling of a plain texture. */
@@ -234,48 +239,122 @@ fetch_point(const struct plain *t, bool two, words coord)
     const cw_texel_byte *p = l->base + (size_t)y * l->pitch + (size_t)x * element;
     struct raw r;
     load_raw(&p, element, &r, 1);
+#pragma unroll
     for (unsigned c = 0; c < 4; c++)
         v[c] = channel(&r, bytes, c);
     if (as_float && bytes == 1)
+#pragma unroll
         for (unsigned c = 0; c < 4; c++)
             v[c] = bits_of(fast_scaled(v[c], 1, false));
     else if (FACT(t, format) == CWB_FORMAT_F16)
+#pragma unroll
         for (unsigned c = 0; c < 4; c++)
             v[c] = bits_of(cwh_half_to_float((uint16_t)v[c]));
     else if (as_float && bytes == 2)
+#pragma unroll
         for (unsigned c = 0; c < 4; c++)
             v[c] = bits_of(fast_scaled(v[c], 2, false));
     return (words){ v[0], v[1], v[2], v[3] };
 }
 
+static inline words
+fetch_one(const struct cw_texture *t, uint32_t head, uint32_t form, const struct operands *o)
+{
+    const struct cwh_tex y = instruction(head, form), *x = &y;
+    if (x->flags == CWH_TEX_PLAIN) {
+        words coord = { o->coord[0], o->coord[1], 0, 0 };
+        HERE(coord.x);
+        HERE(coord.y);
+        struct plain p = plain_of(t);
+        bool two = x->geom == PTX_GEOM_2D;
+        uint32_t out[4] = { 0 };
+        if (FACT(&p, plain) && !FACT(&p, linear))
+            return fetch_point(&p, two, coord);
+        if (FACT(&p, plain) && fetch_linear(&p, two, x->vec, coord, out))
+            return (words){ out[0], out[1], out[2], out[3] };
+    }
+    return fetch_any(t, x, o);
+}
+
+/* Lanes may have different objects: they take turns, those of an object together, so that what the object says is scalar. A lane that is done stays in the
+ * loop as far as the optimiser knows (what is behind a loop is not scalar), and that the two handles are the same it does not know. */
+#define TURNS(handle, first, work)                                                                  \
+    do {                                                                                            \
+        uint32_t waits = 1;                                                                         \
+        do {                                                                                        \
+            uint32_t low = (uint32_t)__builtin_amdgcn_readfirstlane((int)(handle));                 \
+            uint32_t high = (uint32_t)__builtin_amdgcn_readfirstlane((int)((handle) >> 32));        \
+            uint64_t first = low | (uint64_t)high << 32;                                            \
+            uint32_t same = first == (handle);                                                      \
+            __asm__("" : "+v"(same));                                                               \
+            if (same) {                                                                             \
+                work;                                                                               \
+                waits = 0;                                                                          \
+            }                                                                                       \
+            __asm__ volatile("" : "+v"(waits));                                                     \
+        } while (waits);                                                                            \
+    } while (0)
+
 /* coord: with the array index first. extra0: the level, or the gradient in x; extra1: that in y. offset: texels. */
-words
+__attribute__((noinline)) words
 cwd_tex_fetch(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, words extra1, words offset)
 {
-    struct cwh_tex x = instruction(head, form);
-    struct plain p = plain_of(object(handle, false));
-    if (is_plain(&x) && FACT(&p, plain) && !FACT(&p, linear))
-        return fetch_point(&p, x.geom == PTX_GEOM_2D, coord);
-    return fetch_other(handle, head, form, coord, extra0, extra1, offset);
+    struct operands o = { { coord.x, coord.y, coord.z, coord.w }, { extra0.x, extra0.y, extra0.z, extra0.w, extra1.x, extra1.y, extra1.z, extra1.w },
+                          { (int32_t)offset.x, (int32_t)offset.y, (int32_t)offset.z } };
+    words r = { 0, 0, 0, 0 };
+    TURNS(handle, t, r = fetch_one(object(t, false), head, form, &o));
+    return r;
 }
 
 /* ---- surfaces, queries ------------------------------------------------------------------------------------------------------- */
 
-/* suld, sust, sured. value: what is stored, and the result; components of 64 bits are two words. */
+/* n words of `unit` bytes each in memory, 1, 2 or 4. */
+static inline void
+transfer(cw_texel_byte *p, unsigned unit, unsigned n, bool store, uint32_t v[4])
+{
+#pragma unroll
+    for (unsigned k = 0; k < 4; k++) {
+        if (k >= n)
+            break;
+        if (store)
+            tex_store(p + unit * k, v[k], unit);
+        else
+            v[k] = tex_load(p + unit * k, unit);
+    }
+}
+
+/* suld, sust, sured. value: what is stored, and the result; components of 64 bits are two words. head and form are the caller's constants: what is left is
+ * short. */
 words
 cwd_tex_surface(uint64_t handle, uint32_t head, uint32_t form, words coord, words value)
 {
-    const struct cw_texture *t = object(handle, true);
-    struct cwh_tex x = instruction(head, form);
+    const struct cw_texture *object_ = object(handle, true);
+    struct cwh_tex x = constants(head, form);
+    struct cw_texture t;
     struct tex_fault bad;
-    uint32_t c[4] = { coord.x, coord.y, coord.z, coord.w }, v[4] = { value.x, value.y, value.z, value.w };
-    x.coord = c;
+    cw_texel_byte *p;
+    unsigned bytes = surface_bytes(x.result_type);
+    uint32_t c[3] = { coord.x, coord.y, coord.z }, v[4] = { value.x, value.y, value.z, value.w };
+    t.handle = handle;
+    t.format = object_->format;
+    t.channels = object_->channels;
+    t.element = object_->element;
+    t.bytes = object_->bytes;
     x.result = v;
-    cwb_result r = surface(t, &x, 0, &bad);
+    cwb_result r = surface_place(&t, &x, c, &bad, &p);
     if (r == CWB_ILLEGAL_ADDRESS)
         illegal_address();
     if (r != CWB_OK)
         __builtin_trap();
+    if (surface_special(&t, &x, 0, p))
+        return (words){ 0, 0, 0, 0 };
+    bool load = x.op == PTX_OP_SULD;
+    if (load)
+        v[0] = v[1] = v[2] = v[3] = 0;
+    if (p && bytes < 4)
+        transfer(p, bytes, x.vec, !load, v);
+    else if (p)
+        transfer(p, 4, bytes / 4 * x.vec, !load, v);
     return (words){ v[0], v[1], v[2], v[3] };
 }
 
@@ -283,7 +362,7 @@ cwd_tex_surface(uint64_t handle, uint32_t head, uint32_t form, words coord, word
 uint32_t
 cwd_tex_query(uint64_t handle, uint32_t head, uint32_t form, uint32_t level)
 {
-    struct cwh_tex x = instruction(head, form);
+    struct cwh_tex x = constants(head, form);
     x.extra = &level;
     return query(object(handle, x.op == PTX_OP_SUQ), &x, 0);
 }

@@ -7,6 +7,7 @@
 
 #include "impl/base/buf.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef LLVMValueRef V;
@@ -40,12 +41,17 @@ attribute(struct emit *e, const char *name)
     return LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0);
 }
 
-/* Values as words; their number. */
+/* Values as words, vectors' elements among them; their number. */
 static unsigned
 words_of(struct emit *e, const V *v, unsigned n, V *word)
 {
     unsigned words = 0;
     for (unsigned i = 0; i < n; i++) {
+        unsigned elements = LLVMGetTypeKind(LLVMTypeOf(v[i])) == LLVMVectorTypeKind ? LLVMGetVectorSize(LLVMTypeOf(v[i])) : 0;
+        for (unsigned k = 0; k < elements; k++)
+            word[words++] = LLVMBuildExtractElement(e->b, v[i], LLVMConstInt(e->i32, k, false), "");
+        if (elements)
+            continue;
         V x = LLVMTypeOf(v[i]) == e->ptr ? LLVMBuildPtrToInt(e->b, v[i], e->i64, "") : v[i];
         bool is_long = LLVMTypeOf(x) == e->i64;
         word[words++] = is_long ? LLVMBuildTrunc(e->b, x, e->i32, "") : x;
@@ -55,17 +61,30 @@ words_of(struct emit *e, const V *v, unsigned n, V *word)
     return words;
 }
 
+/* As strings, which LLVM reads in a tenth of the time that numbers take. Digits and letters stand for themselves, since others may have a meaning in
+ * inline assembly; after an octal number of three digits they do, too. */
 static void
 print_code(struct cw_buf *b, const struct gcn_prepared *p)
 {
-    static const char digit[] = "0123456789abcdef", start[] = "\n\t.long ";
+    enum { LINE = 8 };
     for (uint32_t i = 0; i < p->words; i++) {
-        char word[] = ",0x00000000";
-        for (unsigned k = 0; k < 8; k++)
-            word[10 - k] = digit[p->code[i] >> 4 * k & 15];
-        cw_buf_append(b, start, i % 8 ? 0 : sizeof start - 1);
-        cw_buf_append(b, word + !(i % 8), sizeof word - 1 - !(i % 8));
+        char text[16];
+        size_t n = 0;
+        for (unsigned k = 0; k < 4; k++) {
+            unsigned c = p->code[i] >> 8 * k & 255;
+            bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+            if (!plain) {
+                text[n++] = '\\';
+                text[n++] = (char)('0' + (c >> 6));
+                text[n++] = (char)('0' + (c >> 3 & 7));
+            }
+            text[n++] = (char)(plain ? c : '0' + (c & 7));
+        }
+        if (!(i % LINE))
+            cw_buf_puts(b, i ? "\"\n\t.ascii \"" : "\n\t.ascii \"");
+        cw_buf_append(b, text, n);
     }
+    cw_buf_puts(b, p->words ? "\"" : "");
 }
 
 /* Arguments lie in v0 on, but a table's address, so do results, which replace word[]. What it overwrites says an attribute of the function; that it accesses memory LLVM takes for
@@ -118,6 +137,13 @@ build_return(struct emit *e, LLVMTypeRef type, V *word)
         (void)(type == e->void_ ? LLVMBuildRetVoid(e->b) : LLVMBuildRet(e->b, word[0]));
         return;
     }
+    if (kind == LLVMVectorTypeKind) {
+        V v = LLVMGetPoison(type);
+        for (unsigned i = 0; i < LLVMGetVectorSize(type); i++)
+            v = LLVMBuildInsertElement(e->b, v, word[i], LLVMConstInt(e->i32, i, false), "");
+        LLVMBuildRet(e->b, v);
+        return;
+    }
     if (several && LLVMStructGetTypeAtIndex(type, 0) == e->i32) {
         LLVMBuildAggregateRet(e->b, word, n);
         return;
@@ -137,6 +163,8 @@ build_return(struct emit *e, LLVMTypeRef type, V *word)
 static unsigned
 result_words(struct emit *e, LLVMTypeRef type)
 {
+    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
+        return LLVMGetVectorSize(type);
     if (LLVMGetTypeKind(type) == LLVMStructTypeKind)
         return LLVMCountStructElementTypes(type) * (LLVMStructGetTypeAtIndex(type, 0) == e->i32 ? 1 : 2);
     return type == e->void_ ? 0 : type == e->i32 ? 1 : 2;
@@ -174,6 +202,11 @@ gcn_prepared_with(struct emit *e, V fn, V table)
     LLVMSetVisibility(fn, LLVMHiddenVisibility);
     LLVMAddAttributeAtIndex(fn, index, LLVMCreateStringAttribute(e->llvm, EMIT_OVERWRITES, sizeof EMIT_OVERWRITES - 1, p->registers,
                                                                  (unsigned)strlen(p->registers)));
+    if (p->stack) {
+        char size[16];
+        int n = snprintf(size, sizeof size, "%u", p->stack);
+        LLVMAddAttributeAtIndex(fn, index, LLVMCreateStringAttribute(e->llvm, EMIT_STACK, sizeof EMIT_STACK - 1, size, (unsigned)n));
+    }
     for (const char *const *name = p->memory ? stores : computes; *name; name++)
         LLVMAddAttributeAtIndex(fn, index, attribute(e, *name));
     return true;

@@ -11,15 +11,24 @@ i32(struct emit *e, uint32_t v)
     return LLVMConstInt(e->i32, v, false);
 }
 
-/* Four words as a vector; those that are not there are zero. */
+/* Four words as a vector. Those that are not there are zero where `zeros`; else nobody looks at any of the vector. */
 static LLVMValueRef
-four(struct emit *e, LLVMValueRef *word, unsigned n)
+four(struct emit *e, LLVMValueRef *word, unsigned n, bool zeros)
 {
-    LLVMValueRef v = LLVMConstNull(LLVMVectorType(e->i32, 4));
+    LLVMTypeRef type = LLVMVectorType(e->i32, 4);
+    LLVMValueRef v = zeros ? LLVMConstNull(type) : LLVMGetPoison(type);
     for (unsigned i = 0; i < n && i < 4; i++)
         if (word[i])
             v = LLVMBuildInsertElement(e->b, v, word[i], i32(e, i), "");
     return v;
+}
+
+/* Fetches that the device library has short code for, where the texture is plain, too (impl/texture.h). */
+static bool
+is_plain(const struct ptx_inst *in, const struct tex_inst *t)
+{
+    return in->op == PTX_OP_TEX && !t->flags && t->coord_type == PTX_F32 && (in->geom == PTX_GEOM_1D || in->geom == PTX_GEOM_2D) &&
+           (t->result_type == PTX_F32 || t->result_type == PTX_S32 || t->result_type == PTX_U32);
 }
 
 bool
@@ -30,7 +39,10 @@ emit_gcn_texture(struct emit *e, const struct ptx_inst *in)
         return false;
     if (!t.in)
         return true;
+    const bool native = emit_session(e)->textures_native;
     bool fetch = in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4, query = in->op == PTX_OP_TXQ || in->op == PTX_OP_SUQ;
+    if (is_plain(in, &t))
+        t.flags |= CWH_TEX_PLAIN;
     LLVMTypeRef words = LLVMVectorType(e->i32, 4);
     LLVMValueRef args[7] = { t.texture, i32(e, (uint32_t)in->op | (uint32_t)in->geom << 16 | (uint32_t)t.coord_type << 24),
                              i32(e, (uint32_t)t.result_type | t.vec << 8 | t.mode << 16 | t.flags << 24) };
@@ -41,15 +53,15 @@ emit_gcn_texture(struct emit *e, const struct ptx_inst *in)
         emit_tex_result(e, &t, word);
         return true;
     }
-    args[3] = four(e, t.coord, TEX_MAX_COORDS);
+    args[3] = four(e, t.coord, TEX_MAX_COORDS, native);
     if (fetch) {
-        args[4] = four(e, t.extra, 4);
-        args[5] = four(e, t.extra + 4, TEX_MAX_EXTRA - 4);
-        args[6] = four(e, t.offset, TEX_MAX_COORDS);
-        const char *fetch_ = !emit_session(e)->textures_native ? "cwd_tex_fetch" : strcmp(e->cpu, "gfx90a") ? "cwd_image_fetch" : "cwd_image_basic";
+        args[4] = four(e, t.extra, 4, native);
+        args[5] = four(e, t.extra + 4, TEX_MAX_EXTRA - 4, native);
+        args[6] = four(e, t.offset, TEX_MAX_COORDS, native);
+        const char *fetch_ = !native ? "cwd_tex_fetch" : strcmp(e->cpu, "gfx90a") ? "cwd_image_fetch" : "cwd_image_basic";
         r = emit_devlib(e, fetch_, words, args, 7);
     } else {
-        args[4] = four(e, t.value, 4);
+        args[4] = four(e, t.value, 4, false);
         r = emit_devlib(e, "cwd_tex_surface", words, args, 5);
     }
     if (t.store)

@@ -12,12 +12,13 @@ extern "C" {
 #endif
 
 /* A function in AMD's C calling convention without its first waits and its return, where it is left at its end. It takes and returns integers of 32 or
- * 64 bits, or pointers, in vector registers, has no stack, and leaves the return address and the stack pointer alone. */
+ * 64 bits, or pointers, in vector registers, leaves the return address and the stack pointer as they are, and has `stack` bytes a lane from the latter on. */
 struct gcn_prepared {
     const char *cpu, *name;     /* NULL: the list's end */
     const char *registers;      /* what it overwrites, as LLVM calls them */
     const uint32_t *code;
     uint32_t words;
+    uint32_t stack;
     bool memory;                /* it reads or writes some; else it computes, with constants of the module at most */
     int16_t table;              /* the first of two scalar registers with the address of a table, a constant of the module; -1: it has none */
 };
@@ -29,6 +30,11 @@ extern const struct gcn_prepared gcn_prepared_functions[] __attribute__((weak));
 
 /* The attribute of such a function that holds its registers, for jit/host/amd_guards.cpp. */
 #define EMIT_OVERWRITES "cudaway-overwrites"
+/* And one for its stack. */
+#define EMIT_STACK "cudaway-stack"
+
+/* The attribute of a function, of the device library, that is to leave its return address where it is, if it can. */
+#define EMIT_KEEPS_RETURN "cudaway-keeps-return"
 
 #ifdef __cplusplus
 }

@@ -148,7 +148,7 @@ struct cwh_matrix {
     uint8_t  width;             /* lanes of `registers` */
 };
 
-enum { CWH_TEX_LEVEL = 1, CWH_TEX_GRADIENTS = 2, CWH_TEX_FORMATTED = 4, CWH_TEX_OFFSET = 8 };
+enum { CWH_TEX_LEVEL = 1, CWH_TEX_GRADIENTS = 2, CWH_TEX_FORMATTED = 4, CWH_TEX_OFFSET = 8, CWH_TEX_PLAIN = 16 };    /* the last: amdgcn_tex.c */
 
 /* One tex/tld4/txq/suld/sust/sured/suq instruction. Coordinates and results are [component][lane], 32-bit words. */
 struct cwh_tex {

@@ -523,7 +523,7 @@ is_prepared(const llvm::MachineFunction &f)
     return f.getFunction().hasFnAttribute(EMIT_OVERWRITES);
 }
 
-/* What a prepared function overwrites may be named: VGPR0 on, SGPR0 on, VCC, SCC. LLVM's numbers of them are the same for all processors. */
+/* What a prepared function overwrites may be named: VGPR0 on, AGPR0 on, SGPR0 on, VCC, SCC. LLVM's numbers of them are the same for all processors. */
 struct registers {
     llvm::StringMap<unsigned> number;
 
@@ -532,7 +532,7 @@ struct registers {
     {
         for (unsigned r = 1; r < info.getNumRegs(); r++) {
             const char *name = info.getName(r);
-            bool one = (name[0] == 'V' || name[0] == 'S') && !std::strncmp(name + 1, "GPR", 3) && !std::strchr(name, '_');
+            bool one = (name[0] == 'V' || name[0] == 'S' || name[0] == 'A') && !std::strncmp(name + 1, "GPR", 3) && !std::strchr(name, '_');
             if (one || !std::strcmp(name, "VCC") || !std::strcmp(name, "SCC"))
                 number[name] = r;
         }
@@ -556,12 +556,14 @@ overwritten(const llvm::MachineFunction &f)
 
 /* Functions whose body is a piece of inline assembly (jit/emit/amdgcn_prepared.c) carry the registers that it overwrites as an attribute: as operands from
  * the beginning they take LLVM more time than all the rest. So they come in when registers are given out, before what looks at them: which ones to save,
- * where callers may keep values, how many the kernel has. */
+ * where callers may keep values, how many the kernel has. And so does the stack of the code, which is all that is on the function's. */
 bool
 mark_overwritten(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
 {
     if (!is_prepared(f))
         return false;
+    if (uint64_t stack = f.getFunction().getFnAttributeAsParsedInteger(EMIT_STACK))
+        f.getFrameInfo().CreateStackObject(stack, llvm::Align(16), false);
     for (llvm::MachineBasicBlock &b : f)
         for (llvm::MachineInstr &i : b)
             for (unsigned r : i.isInlineAsm() ? overwritten(f) : std::vector<unsigned>())
@@ -606,6 +608,10 @@ describe_prepared(llvm::MachineFunction &f, llvm::Pass &pass, cwj_amd_notes &)
     if (is_prepared(f)) {
         usage(pass).storeUpdateRegUsageInfo(f.getFunction(), kept(f));
         f.getRegInfo().setCalleeSavedRegs({});
+    } else if (f.getFunction().hasFnAttribute(EMIT_KEEPS_RETURN)) {
+        /* As if these were saved for the caller: they are given out after all others. To put them away takes memory, or lanes of a vector register. */
+        const registers all(*f.getSubtarget().getRegisterInfo());
+        f.getRegInfo().setCalleeSavedRegs({ (llvm::MCPhysReg)all.number.lookup("SGPR30"), (llvm::MCPhysReg)all.number.lookup("SGPR31") });
     }
     return false;
 }

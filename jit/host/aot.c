@@ -191,7 +191,7 @@ compile(const struct aot *a, struct cwj_part *part, bool lanes, bool *again)
     if (!r && o->target == CWJ_TARGET_AMDGCN)
         cwj_codegen_scalars_in_lanes(module, tm, lanes);
     if (!r && o->target == CWJ_TARGET_AMDGCN)
-        r = cwj_devlib_link(module, diags);
+        r = cwj_devlib_link(module, o->cpu, diags);
     if (!r)
         r = cwj_llvm_optimise(module, tm, level, diags);
     if (r)

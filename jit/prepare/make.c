@@ -152,6 +152,19 @@ approximations(struct cw_buf *b)
     }
 }
 
+/* A kernel that reads textures. The function is for all kinds of instructions, so there are two calls of it, of which no operand is the same. */
+static void
+textures(struct cw_buf *b)
+{
+    cw_buf_puts(b, ".visible .entry textures(.param .u64 p)\n{\n    .reg .b64 object, p;\n    .reg .b32 i<4>, r<4>;\n    .reg .f32 x<4>, f<4>;\n"
+                   "    ld.param.u64 p, [p];\n    ld.global.u64 object, [p];\n    ld.global.v4.u32 {i0, i1, i2, i3}, [p+16];\n"
+                   "    ld.global.v4.f32 {x0, x1, x2, x3}, [p+32];\n"
+                   "    tex.1d.v4.s32.s32 {r0, r1, r2, r3}, [object, {i0}];\n    st.global.v4.u32 [p+48], {r0, r1, r2, r3};\n"
+                   "    tex.grad.3d.v2.f16x2.f32 {r0, r1}, [object, {x0, x1, x2, x3}], {x0, x1, x2, x3}, {x3, x2, x1, x0}, {i0, i1, i2, i3};\n"
+                   "    st.global.v2.u32 [p+64], {r0, r1};\n"
+                   "    ret;\n}\n");
+}
+
 static void
 kernels(struct cw_buf *b)
 {
@@ -165,6 +178,7 @@ kernels(struct cw_buf *b)
     cw_buf_puts(b, ".version 8.7\n.target sm_90\n.address_size 64\n");
     runtime_calls(b);
     approximations(b);
+    textures(b);
     floats(b);
     fragments(b);
     for (unsigned i = 0; i < 12; i++) {
@@ -188,33 +202,41 @@ kernels(struct cw_buf *b)
 struct function {
     char name[96];
     unsigned waits, returns;            /* instructions of four bytes: waits that it begins with, returns */
-    bool memory;
-    uint64_t vgprs[4], sgprs;
-    uint64_t given;                     /* scalar registers that it reads and has not written */
+    bool memory, stack, uses_stack;     /* stack: it may have one */
+    bool interrupts;
+    uint64_t vgprs[4], sgprs[2], agprs[4];
+    uint64_t given;                     /* of the first scalar registers: those that it reads and has not written; not of what may have a stack */
     const char *why_not;                /* a line that says why it is not taken */
 };
 
-/* s30 to s33 are the return address, the stack and the frame. */
+static bool
+starts(const char *line, const char *with)
+{
+    return !strncmp(line, with, strlen(with));
+}
+
+/* s30 to s33 are the return address, the stack and the frame; with a stack, LLVM may put the first away and back, and reads the second (on some processors with
+ * s0 to s3, where all stacks are: these nobody writes). */
 static void
 use(struct function *f, char kind, unsigned first, unsigned last, bool is_read, const char *line)
 {
-    if (kind == 'a' || kind == 'm')
+    if ((kind == 'a' && !f->stack) || (kind == 'm' && !f->interrupts))
         f->why_not = line;
-    for (unsigned i = first; i <= last; i++) {
+    for (unsigned i = first; i <= last && kind != 'm'; i++) {
         if (f->why_not)
             return;
-        if (i >= (kind == 'v' ? 256 : 64) || (kind == 's' && i >= 30 && i < 34))
+        if (kind == 's' && f->stack && ((i >= 30 && i < 32) || (i == 32 && first == last) || (!first && last == 3 && starts(line, "buffer_"))))
+            continue;
+        if (i >= (kind == 's' ? 106 : 256) || (kind == 's' && i >= 30 && i < 34))
             f->why_not = line;
-        else if (kind == 'v')
-            f->vgprs[i / 64] |= 1ull << i % 64;
         else {
-            f->given |= is_read ? ~f->sgprs & 1ull << i : 0;
-            f->sgprs |= 1ull << i;
+            f->given |= kind == 's' && i < 64 && is_read && !f->stack ? ~f->sgprs[0] & 1ull << i : 0;
+            (kind == 'v' ? f->vgprs : kind == 's' ? f->sgprs : f->agprs)[i / 64] |= 1ull << i % 64;
         }
     }
 }
 
-/* v7, s[2:3] in an instruction's operands; accumulation registers and m0 are not for prepared code. Anything else with digits is a number, a
+/* v7, s[2:3] in an instruction's operands; m0 is not for prepared code, accumulation registers only to put others away. Anything else with digits is a number, a
  * name or a label. The first operand is written, and with a carry or a condition of vectors the second; of stores and comparisons of scalars
  * it is read, but nothing that was not written before. */
 static void
@@ -238,30 +260,38 @@ registers(struct function *f, const char *at, const char *line)
     }
 }
 
-static bool
-starts(const char *line, const char *with)
-{
-    return !strncmp(line, with, strlen(with));
-}
-
 static void
 instruction(struct function *f, const char *line, bool *began)
 {
-    static const char *const refused[] = { "scratch_", "buffer_load", "buffer_store", "buffer_atomic", "s_load", "s_buffer", "s_getpc", "s_swappc",
-                                           "s_call", "v_accvgpr", "v_mfma", "s_setreg", "s_endpgm", "v_writelane" };
-    static const char *const memory[] = { "flat_", "global_", "buffer_" };
+    static const char *const refused[] = { "s_buffer", "s_swappc", "s_call", "v_mfma", "s_setreg", "s_endpgm" };
+    static const char *const stack[] = { "scratch_", "buffer_load", "buffer_store", "buffer_atomic", "v_writelane", "v_readlane" };
+    static const char *const place[] = { "s_load", "s_getpc" };       /* of what has no constants beside it but tables in it */
+    static const char *const memory[] = { "flat_", "global_", "buffer_", "s_load" };
     if (starts(line, "s_setpc_b64 s[30:31]")) {
         f->returns++;
         return;
     }
+    size_t n = strcspn(line, "\n"), operands = strcspn(line, " \n");
     *began |= !starts(line, "s_wait");
     f->waits += !*began;
     for (unsigned i = 0; i < sizeof refused / sizeof *refused; i++)
         if (starts(line, refused[i]))
             f->why_not = line;
+    for (unsigned i = 0; i < sizeof stack / sizeof *stack; i++)
+        if (starts(line, stack[i])) {
+            f->uses_stack = true;
+            f->why_not = f->stack ? f->why_not : line;
+        }
+    for (unsigned i = 0; i < sizeof place / sizeof *place; i++)
+        if (starts(line, place[i]) && !f->stack)
+            f->why_not = line;
     for (unsigned i = 0; i < sizeof memory / sizeof *memory; i++)
         f->memory |= starts(line, memory[i]);
-    registers(f, line + strcspn(line, " \n"), line);
+    if (memmem(line, n, "@rel32", 6) || starts(line + operands, " s32,"))        /* where something else is; a frame of its own */
+        f->why_not = line;
+    f->interrupts |= starts(line, "s_sendmsg_rtn");             /* a trap on gfx1100 leaves m0 as it was */
+    registers(f, line + operands, line);
+    f->interrupts &= !starts(line, "s_mov_b32 m0, ttmp2");
 }
 
 /* The next function, from the line *at; false: there is none. */
@@ -274,6 +304,7 @@ next_function(const char **at, struct function *f)
         size_t n = (size_t)(end - line);
         if (!inside && (starts(line, "cwd_") || starts(line, "mma.") || starts(line, "wmma.") || starts(line, "div.") || starts(line, "mufu.")) && end[-1] == ':' && n < sizeof f->name) {
             memcpy(f->name, line, n - 1);
+            f->stack = starts(line, "cwd_tex_");
             inside = true;
         } else if (inside && starts(line, ".Lfunc_end")) {
             *at = end;
@@ -394,10 +425,22 @@ list_registers(struct cw_buf *b, const char *kind, const uint64_t *used, unsigne
             cw_buf_printf(b, " %s%u", kind, i);
 }
 
+/* The stack of the functions that the kernel `textures` calls is not above its own, of which there are a few bytes besides. */
+static unsigned
+stack_of_textures(const char *assembly)
+{
+    static const char name[] = " textures\n", size[] = ".private_segment_fixed_size:";
+    const char *at = strstr(assembly, ".amdgpu_metadata"), *n;
+    at = at ? strstr(at, name) : NULL;
+    n = at ? strstr(at, size) : NULL;
+    return n ? (unsigned)strtoul(n + sizeof size - 1, NULL, 10) : 0;
+}
+
 static bool
 take_functions(const char *cpu, const struct cw_buf *assembly, const struct cw_buf *object, struct output *o)
 {
     const char *at = assembly->data;
+    const unsigned stack = stack_of_textures(at);
     struct function f;
     struct taken t;
     while (next_function(&at, &f)) {
@@ -415,8 +458,9 @@ take_functions(const char *cpu, const struct cw_buf *assembly, const struct cw_b
         size_t words = t.words, n = array_of(o, t);
         cw_buf_printf(&o->entries, "    { \"%s\", \"%s\", \"VCC SCC", cpu, f.name);
         list_registers(&o->entries, "VGPR", f.vgprs, 256);
-        list_registers(&o->entries, "SGPR", &f.sgprs, 64);
-        cw_buf_printf(&o->entries, "\", code%zu, %zu, %s, %d },\n", n, words, f.memory ? "true" : "false", table);
+        list_registers(&o->entries, "AGPR", f.agprs, 256);
+        list_registers(&o->entries, "SGPR", f.sgprs, 106);
+        cw_buf_printf(&o->entries, "\", code%zu, %zu, %u, %s, %d },\n", n, words, f.uses_stack ? stack : 0, f.memory ? "true" : "false", table);
     }
     return true;
 }

@@ -47,7 +47,7 @@ test_good(struct cwj_diags *diags, const char *cpu)
     LLVMTargetMachineRef tm = NULL;
     LLVMMemoryBufferRef code = NULL;
     CHECK(cwj_llvm_machine(CWJ_TARGET_AMDGCN, cpu, NULL, 3, &tm, diags) == CW_OK);
-    CHECK(cwj_devlib_link(m, diags) == CW_OK);
+    CHECK(cwj_devlib_link(m, NULL, diags) == CW_OK);
     LLVMValueRef f = LLVMGetNamedFunction(m, "cwd_matrix_quad");
     CHECK(f && !LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMInternalLinkage);
     CHECK(!LLVMGetNamedFunction(m, "cwd_matrix_element"));      /* nobody calls it */
@@ -70,7 +70,7 @@ test_bad(const char *text, const char *says)
     cwj_diags_init(&diags);
     LLVMContextRef c = cwj_llvm_context(true, &diags);
     LLVMModuleRef m = parse(c, text);
-    CHECK(cwj_devlib_link(m, &diags) != CW_OK);
+    CHECK(cwj_devlib_link(m, NULL, &diags) != CW_OK);
     CHECK(diags.errors == 1 && diags.first && strstr(diags.first->text, says));
     LLVMDisposeModule(m);
     LLVMContextDispose(c);

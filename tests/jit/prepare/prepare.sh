@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # prepare.sh CUDAWAY_CC ARCH...: kernels with matrix products, or that print, call functions made of prepared code, with and without the optimiser; they
 # have at least the registers that this code uses; and another generation's products, and what a processor calls that is not prepared, are compiled.
+# All fetches of textures are calls of one function, whose stack the kernel has.
 # Quotient and remainder of 64-bit numbers are one call, and none where the divisor is a constant or no number has more than 32 bits.
 cc=$1
 shift
@@ -70,6 +71,19 @@ cat > "$dir/divide.ptx" <<'PTX'
  ret;
 }
 PTX
+cat > "$dir/textures.ptx" <<'PTX'
+.version 7.8
+.target sm_90
+.address_size 64
+.visible .entry textures(.param .u64 at) {
+ .reg .b64 p, t; .reg .f32 x, f<4>;
+ ld.param.u64 p, [at]; ld.global.u64 t, [p]; ld.global.f32 x, [p+12];
+ tex.2d.v4.f32.f32 {f0, f1, f2, f3}, [t, {x, x}]; st.global.v4.f32 [p+16], {f0, f1, f2, f3};
+ tex.level.3d.v4.f32.f32 {f0, f1, f2, f3}, [t, {x, x, x, x}], x; st.global.v4.f32 [p+32], {f0, f1, f2, f3};
+ tld4.g.2d.v4.f32.f32 {f0, f1, f2, f3}, [t, {x, x}]; st.global.v4.f32 [p+48], {f0, f1, f2, f3};
+ ret;
+}
+PTX
 status=0
 fail()
 {
@@ -78,7 +92,7 @@ fail()
 }
 body()  # of a function: instructions, and lines of code
 {
-    awk -v f="$2:" '$0 == f { on = 1 } on && /^\.Lfunc_end/ { on = 0 } on && /^\t\.long/ { code++ } on && /^\t[sv]_/ { other++ }
+    awk -v f="$2:" '$0 == f { on = 1 } on && /^\.Lfunc_end/ { on = 0 } on && /^\t\.ascii/ { code++ } on && /^\t[sv]_/ { other++ }
                     END { print other + 0, code + 0 }' "$1"
 }
 for arch; do
@@ -93,6 +107,15 @@ for arch; do
         # The product uses v28 or more everywhere; the kernel itself a dozen, and 10 for arguments.
         registers=$(awk '$1 == ".amdhsa_next_free_vgpr" { print $2; exit }' "$dir/out.s")
         [ "$registers" -ge 29 ] || fail "$arch -O$level: the kernel has $registers registers"
+    done
+    for level in 0 3; do
+        "$cc" --target "$arch" --emit asm -O$level "$dir/textures.ptx" -o "$dir/out.s" || exit 1
+        set -- $(body "$dir/out.s" cwd_tex_fetch)
+        if [ "$1" -gt 20 ] || [ "$2" -lt 100 ]; then
+            fail "$arch -O$level: cwd_tex_fetch has $1 instructions and $2 lines of prepared code"
+        fi
+        bytes=$(awk '$1 == ".private_segment_fixed_size:" { print $2; exit }' "$dir/out.s")
+        [ "$bytes" -ge 64 ] || fail "$arch -O$level: a kernel that fetches has a stack of $bytes bytes"
     done
     for level in 0 3; do
         "$cc" --target "$arch" --emit asm -O$level "$dir/divide.ptx" -o "$dir/out.s" || exit 1
