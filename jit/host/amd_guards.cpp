@@ -183,6 +183,23 @@ split_entries_needs(llvm::AnalysisUsage &au)
     au.addPreserved<llvm::CycleInfoWrapperPass>();
     au.addPreserved<llvm::LoopInfoWrapperPass>();
 }
+
+/* A fence (fp_sqrt) around a value that is the same in all lanes is a copy from a vector to a scalar register, for which LLVM has no instruction (22). It is
+ * there for the optimiser, which is done. */
+bool
+drop_fences(llvm::Function &f, llvm::Pass &)
+{
+    bool changed = false;
+    for (llvm::Instruction &i : llvm::make_early_inc_range(llvm::instructions(f))) {
+        auto *fence = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+        if (!fence || fence->getIntrinsicID() != llvm::Intrinsic::arithmetic_fence)
+            continue;
+        fence->replaceAllUsesWith(fence->getArgOperand(0));
+        fence->eraseFromParent();
+        changed = true;
+    }
+    return changed;
+}
 #endif
 
 /* u = t + carry, where t is a sum x + y: AMD's instruction for x + y + carry makes u in one, and LLVM takes it even where the carry out of
@@ -784,6 +801,7 @@ const guard guards[] = {
     { "Split carries of sums", false, irreducible, keeps_branches, split_carries, nullptr, ALWAYS },
     { "Split sums of byte products", false, irreducible, keeps_branches, split_byte_sums, nullptr, ALWAYS },
 #if LLVM_VERSION_MAJOR >= 20
+    { "Drop fences", false, irreducible, keeps_branches, drop_fences, nullptr, ALWAYS },
     { "Split edges to several entries of a loop", false, irreducible, split_entries_needs, split_entries, nullptr, ALWAYS },
 #endif
     { "Cut long regions for the scheduler", false, "Live Variable Analysis", keeps_all, nullptr, cut_regions, ALWAYS },
