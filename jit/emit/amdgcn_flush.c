@@ -2,31 +2,33 @@
  * .ftz on AMD processors. Their own mode for it holds for all instructions of a kernel and rounds what is nearly 2^-126 in a way that is written
  * nowhere, so subnormals are made zero by code; but hardly any value is one. The emitter leaves marks: on operands, on results of sums, products and
  * fused ones. Marks on what cannot be subnormal go. The others become code: a wave looks once, for several operations that follow each other,
- * whether one of them may give a subnormal, and only then computes all of them again with zeros, in assembly. */
+ * whether one of them may give a subnormal, and only then computes all of them again with zeros. */
 #include "jit/emit/amdgcn_private.h"
+#include "jit/emit/flush_code.h"
 #include "jit/emit/fp_private.h"
 #include "jit/emit/scope.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef LLVMValueRef V;
 
-/* Operations that share a test: their operands stay in registers until it. Where making zeros takes no more instructions than AT_ONCE there is no
- * test, which takes as many, but no blocks. */
-enum { GROUP = 16, AT_ONCE = 9 };
+/* Operations that share a test: their operands stay in registers until it, REGISTERS at the most. Where making zeros takes no more instructions than AT_ONCE
+ * there is no test, which takes as many, but no blocks. What uses results may stand behind the test with up to LATER others. */
+enum { GROUP = 32, REGISTERS = 48, AT_ONCE = 9, LATER = 32 };
 
 enum { KINDS = FP_FLUSH_FMA + 1 };
 
-/* value: marks in the order of the program. */
+/* value: marks in the order of the program; input: their operands that are not among them; later: what uses them, to come behind the test. */
 struct flush {
     LLVMContextRef llvm;
     LLVMModuleRef module;
     LLVMBuilderRef b;
     V mark[KINDS];
     bool wave64;
-    bool failed;                /* out of memory */
-    unsigned n;
-    V value[GROUP];
+    unsigned group, registers, n, ninput, nlater;
+    V value[GROUP], input[REGISTERS], later[LATER];
 };
 
 /* KINDS: none. */
@@ -252,124 +254,180 @@ exactly(struct flush *p, V v, const V *exact)
     return LLVMBuildSelect(p->b, small, LLVMBuildBitCast(p->b, sign, type, ""), r, "");
 }
 
-/* ---- the group again, as assembly ------------------------------------------------------------------------------------------------ */
+/* ---- for the end of the code generator (flush_code.h) ------------------------------------------------------------------------------ */
 
-/* LLVM takes ten times as long for instructions of its own as for assembly, and hardly any wave comes here. Nothing but vector registers is read or
- * written. value: the group's, two more that are free, what comes from outside. */
-struct again {
-    struct cw_buf text, constraints;
-    unsigned n, inputs;
-    V input[3 * GROUP];
-};
-
-enum { FREE = GROUP, MORE = GROUP + 1 };        /* names of the two */
-
-/* The number of a register in the assembly. */
-static unsigned
-number(const struct again *a, unsigned of)
-{
-    return of < GROUP ? of : a->n + of - FREE;
-}
-
-/* Where the operand v of a value of the group is; *minus: it is the negated one of that. */
-static unsigned
-place_of(const struct flush *p, struct again *a, V v, bool *minus)
+/* An operand of an operation in the group: which of its values it is, or -1. */
+static int
+member(const struct flush *p, V v, bool *negated)
 {
     int i = in_group(p, v);
-    *minus = false;
-    if (i < 0 && LLVMIsAUnaryOperator(v) && LLVMGetInstructionOpcode(v) == LLVMFNeg && (i = in_group(p, LLVMGetOperand(v, 0))) >= 0)
-        *minus = true;
-    if (i >= 0)
-        return (unsigned)i;
-    unsigned k = 0;
-    while (k < a->inputs && a->input[k] != v)
-        k++;
-    if (k == a->inputs)
-        a->input[a->inputs++] = v;
-    return a->n + 2 + k;
+    *negated = i < 0 && LLVMIsAUnaryOperator(v) && LLVMGetInstructionOpcode(v) == LLVMFNeg && in_group(p, LLVMGetOperand(v, 0)) >= 0;
+    return *negated ? in_group(p, LLVMGetOperand(v, 0)) : i;
 }
 
-/* Value i, whose operands are zeros where they were subnormal: exactly() line by line. What is looked at is 2^63 times as large, so that
- * numbers have exponents from 64 on, and inline constants reach that far. */
-static void
-compute_again(const struct flush *p, struct again *a, unsigned i)
-{
-    V v = p->value[i];
-    unsigned k = kind(p, v), n = fp_flush_marks[k].operands, at[3] = { 0 }, t = number(a, FREE), u = number(a, MORE);
-    bool minus[3] = { false }, scaled = k == FP_FLUSH_MUL || k == FP_FLUSH_FMA;
-    for (unsigned o = 0; o < n; o++)
-        at[o] = place_of(p, a, LLVMGetOperand(v, 1 + o), &minus[o]);
-#define MINUS(o) (minus[o] ? "-" : "")
-    /* Without operands it is on a value from outside: drop_needless took those on the group's. */
-    unsigned from = n ? i : place_of(p, a, LLVMGetOperand(v, 0), &minus[0]), test = scaled ? t : from;
-    if (k == FP_FLUSH_FMA)
-        cw_buf_printf(&a->text, "v_fma_f32 $%u, %s$%u, %s$%u, %s$%u\nv_mul_f32_e32 $%u, 0x5f000000, $%u\nv_mul_f32_e32 $%u, 0x5f000000, $%u\n"
-                      "v_fma_f32 $%u, %s$%u, %s$%u, %s$%u\n", i, MINUS(0), at[0], MINUS(1), at[1], MINUS(2), at[2], t, at[0], u, at[2],
-                      t, MINUS(0), t, MINUS(1), at[1], MINUS(2), u);
-    else if (n)
-        cw_buf_printf(&a->text, "v_%s_f32_e64 $%u, %s$%u, %s$%u\n", k == FP_FLUSH_ADD ? "add" : "mul", i, MINUS(0), at[0], MINUS(1), at[1]);
-    if (k == FP_FLUSH_MUL)      /* its sign does not matter */
-        cw_buf_printf(&a->text, "v_mul_f32_e32 $%u, 0x5f000000, $%u\nv_mul_f32_e32 $%u, $%u, $%u\n", t, at[0], t, t, at[1]);
-#undef MINUS
-    cw_buf_printf(&a->text, "v_bfe_u32 $%u, $%u, 23, 8\n", t, test);
-    if (scaled)
-        cw_buf_printf(&a->text, "v_med3_u32 $%u, $%u, 63, 64\nv_bfe_i32 $%u, $%u, 6, 1\n", t, t, t, t);
-    else
-        cw_buf_printf(&a->text, "v_min_u32_e32 $%u, 1, $%u\nv_bfe_i32 $%u, $%u, 0, 1\n", t, t, t, t);
-    cw_buf_printf(&a->text, "v_or_b32_e32 $%u, 0x80000000, $%u\nv_and_b32_e32 $%u, $%u, $%u\n", t, t, i, from, t);
-}
-
-/* False: out of memory. */
+/* Takes the mark into the group. False: it has no place for it. */
 static bool
-again(struct flush *p, V *exact)
+take(struct flush *p, V mark)
 {
-    static const char *const attributes[] = { "memory", "nounwind", "willreturn" };
-    struct again a = { .n = p->n };
-    LLVMTypeRef f32 = LLVMFloatTypeInContext(p->llvm), types[3 * GROUP];
-    bool ok = false;
-    cw_buf_init(&a.text);
-    cw_buf_init(&a.constraints);
-    if (p->wave64)              /* a matrix instruction may still read or write registers that are free now */
-        cw_buf_puts(&a.text, "s_nop 15\n");
-    for (unsigned i = 0; i < p->n; i++)
-        compute_again(p, &a, i);
-    for (unsigned i = 0; i < p->n + 2; i++)
-        cw_buf_puts(&a.constraints, i ? ",=&v" : "=&v");
-    for (unsigned i = 0; i < a.inputs; i++)
-        cw_buf_puts(&a.constraints, ",v");
-    if (a.text.failed || a.constraints.failed)
-        goto done;
-    for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
-        types[i] = f32;
-    LLVMTypeRef type = LLVMFunctionType(LLVMStructTypeInContext(p->llvm, types, p->n + 2, false), types, a.inputs, false);
-    V code = LLVMGetInlineAsm(type, a.text.data, a.text.size, a.constraints.data, a.constraints.size, false, false, LLVMInlineAsmDialectATT, false);
-    V call = LLVMBuildCall2(p->b, type, code, a.input, a.inputs, "");
-    for (unsigned i = 0; i < sizeof attributes / sizeof *attributes; i++)
-        LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                 LLVMCreateEnumAttribute(p->llvm, LLVMGetEnumAttributeKindForName(attributes[i], strlen(attributes[i])), 0));
-    for (unsigned i = 0; i < p->n; i++)
-        exact[i] = LLVMBuildExtractValue(p->b, call, i, "");
-    ok = true;
-done:
-    cw_buf_finish(&a.text);
-    cw_buf_finish(&a.constraints);
-    return ok;
+    unsigned n = p->ninput;
+    bool negated;
+
+    for (unsigned i = 0; i < fp_flush_marks[kind(p, mark)].operands; i++) {
+        V o = LLVMGetOperand(mark, 1 + i);
+        bool known = member(p, o, &negated) >= 0;
+        for (unsigned k = 0; k < n; k++)
+            known |= p->input[k] == o;
+        if (!known && n == REGISTERS)
+            return false;
+        if (!known)
+            p->input[n++] = o;
+    }
+    if (p->n == p->group || p->n + n >= p->registers)
+        return false;
+    p->ninput = n;
+    p->value[p->n++] = mark;
+    return true;
 }
 
-/* i1: one of the group may be subnormal, or 2^-126 by rounding; without zeros' code, which are frequent. */
+/* A piece of assembly. What comes out is tied to a value that goes in, or (NULL) to none; and perhaps a mask of lanes. Returns all that comes out. */
+static V
+piece(struct flush *p, const char *text, V *tied, unsigned out, bool mask, V *in, unsigned n)
+{
+    LLVMTypeRef type[GROUP + REGISTERS], result[GROUP + 5];
+    V args[GROUP + REGISTERS];
+    char constraints[5 * (GROUP + REGISTERS)] = "";
+    unsigned nargs = 0;
+
+    for (unsigned i = 0; i < GROUP + REGISTERS; i++)
+        type[i] = LLVMFloatTypeInContext(p->llvm);
+    memcpy(result, type, sizeof result);
+    for (unsigned i = 0; i < out; i++)
+        strcat(constraints, i ? ",=&v" : "=&v");
+    if (mask) {
+        strcat(constraints, ",=&s");
+        result[out] = p->wave64 ? LLVMInt64TypeInContext(p->llvm) : LLVMInt32TypeInContext(p->llvm);
+    }
+    for (unsigned i = 0; i < out; i++)
+        if (tied[i]) {
+            sprintf(constraints + strlen(constraints), ",%u", i);
+            args[nargs++] = tied[i];
+        }
+    for (unsigned i = 0; i < n; i++) {
+        strcat(constraints, ",v");
+        args[nargs++] = in[i];
+    }
+    LLVMTypeRef fn = LLVMFunctionType(LLVMStructTypeInContext(p->llvm, result, out + mask, false), type, nargs, false);
+    V code = LLVMGetInlineAsm(fn, text, strlen(text), constraints, strlen(constraints), false, false, LLVMInlineAsmDialectATT, false);
+    V call = LLVMBuildCall2(p->b, fn, code, args, nargs, "");
+    gcn_computes(call);
+    /* Where parts of an assembly's result are taken, LLVM reads all constraints for each of them, in each of six passes, to see whether they are uniform. */
+    return LLVMBuildFreeze(p->b, call, "");
+}
+
+/* The text of a piece that computes the group again, and its registers. */
+struct again {
+    char text[sizeof EMIT_FLUSH_AGAIN + GROUP * 24];
+    size_t length;
+    int reg[GROUP];             /* where each value of the group comes out, or -1: where it is needed it is made of what goes in */
+    unsigned out, n;
+    V tied[GROUP + 4], in[GROUP + REGISTERS];
+};
+
+static void
+write(struct again *a, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    a->length += (size_t)vsnprintf(a->text + a->length, sizeof a->text - a->length, format, args);
+    va_end(args);
+}
+
+static unsigned
+goes_in(struct again *a, V v)
+{
+    unsigned i = 0;
+    while (i < a->n && a->in[i] != v)
+        i++;
+    if (i == a->n)
+        a->in[a->n++] = v;
+    return a->out + 1 + i;
+}
+
+static void
+write_operand(struct flush *p, struct again *a, V o)
+{
+    bool negated;
+    int i = member(p, o, &negated);
+
+    if (i >= 0 && a->reg[i] >= 0)
+        write(a, "%s%d", negated ? "-" : "", a->reg[i]);
+    else if (i >= 0)
+        write(a, "%s~%u", negated ? "-" : "", goes_in(a, LLVMGetOperand(p->value[i], 0)));
+    else
+        write(a, "%u", goes_in(a, o));
+}
+
+/* Computes the group again: exact[i], of what is used behind it. */
+static void
+again(struct flush *p, const bool *used, V *exact)
+{
+    static const char letters[KINDS] = { [FP_FLUSH] = 'f', [FP_FLUSH_ADD] = '+', [FP_FLUSH_MUL] = '*', [FP_FLUSH_FMA] = '#' };
+    struct again a = { .text = EMIT_FLUSH_AGAIN, .length = sizeof EMIT_FLUSH_AGAIN - 1 };
+
+    for (unsigned i = 0; i < p->n; i++) {
+        unsigned k = kind(p, p->value[i]);
+        a.reg[i] = used[i] || fp_flush_marks[k].operands ? (int)a.out : -1;
+        if (a.reg[i] >= 0)
+            a.tied[a.out++] = fp_flush_marks[k].operands ? NULL : LLVMGetOperand(p->value[i], 0);
+    }
+    a.out += 4;
+    for (unsigned i = 0; i < p->n; i++) {
+        unsigned k = kind(p, p->value[i]);
+        if (a.reg[i] < 0)
+            continue;
+        write(&a, " %c", letters[k]);
+        for (unsigned j = 0; j < fp_flush_marks[k].operands; j++) {
+            write(&a, j ? "," : "");
+            write_operand(p, &a, LLVMGetOperand(p->value[i], 1 + j));
+        }
+    }
+    V all = piece(p, a.text, a.tied, a.out, true, a.in, a.n);
+    for (unsigned i = 0; i < p->n; i++)
+        if (used[i])
+            exact[i] = LLVMBuildExtractValue(p->b, all, (unsigned)a.reg[i], "");
+}
+
+/* i1: one of the group may be subnormal, or 2^-126 by rounding; without zeros' code, which are frequent. What comes from elsewhere may be the same each time
+ * here and is left to LLVM, as are few. */
 static V
 may_be_small(struct flush *p)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(p->llvm);
-    V least = NULL;
+    V least = NULL, here[GROUP];
+    unsigned n = 0, nhere = 0;
 
     for (unsigned i = 0; i < p->n; i++) {
-        V bits = LLVMBuildBitCast(p->b, LLVMGetOperand(p->value[i], 0), i32, "");
+        V v = LLVMGetOperand(p->value[i], 0);
+        nhere += LLVMIsAInstruction(v) && LLVMGetInstructionParent(v) == LLVMGetInstructionParent(p->value[i]);
+    }
+    for (unsigned i = 0; i < p->n; i++) {
+        V v = LLVMGetOperand(p->value[i], 0);
+        if (nhere > 2 && LLVMIsAInstruction(v) && LLVMGetInstructionParent(v) == LLVMGetInstructionParent(p->value[i])) {
+            here[n++] = v;
+            continue;
+        }
+        V bits = LLVMBuildBitCast(p->b, v, i32, "");
         bits = LLVMBuildAdd(p->b, LLVMBuildShl(p->b, bits, LLVMConstInt(i32, 1, false), ""), LLVMConstAllOnes(i32), "");
+        least = least ? intrinsic(p, "llvm.umin", i32, (V[]){ least, bits }, 2) : bits;
+    }
+    if (n) {
+        V bits = LLVMBuildBitCast(p->b, LLVMBuildExtractValue(p->b, piece(p, EMIT_FLUSH_TEST, (V[3]){ NULL }, 3, false, here, n), 0, ""), i32, "");
         least = least ? intrinsic(p, "llvm.umin", i32, (V[]){ least, bits }, 2) : bits;
     }
     return LLVMBuildICmp(p->b, LLVMIntULT, least, LLVMConstInt(i32, 0x01000000, false), "");
 }
+
+/* ---- the group ------------------------------------------------------------------------------------------------------------------ */
 
 /* Uses in the block `from`, where the group is, are of operations of the group; all others get `now`. */
 static void
@@ -403,10 +461,19 @@ leaves(V v, V at)
     return false;
 }
 
-/* Ends the group before the instruction `at`. */
+/* Ends the group before the instruction `at`; in front of that comes what uses it. */
 static void
 end_group(struct flush *p, V at)
 {
+    V behind = at;
+    for (unsigned i = 0; i < p->nlater; i++) {
+        LLVMInstructionRemoveFromParent(p->later[i]);
+        LLVMPositionBuilderBefore(p->b, behind);
+        LLVMInsertIntoBuilder(p->b, p->later[i]);
+        at = p->later[0];
+    }
+    p->nlater = 0;
+
     V exact[GROUP] = { NULL }, phi[GROUP] = { NULL };
     bool out[GROUP], any = false;
     unsigned cost = 0;
@@ -426,11 +493,7 @@ end_group(struct flush *p, V at)
         LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(from));
         LLVMPositionBuilderAtEnd(p->b, from);
         some = gcn_branch_rare(p->b, p->module, p->wave64, may_be_small(p), done, "subnormal");
-        if (!again(p, exact)) {
-            p->failed = true;
-            for (unsigned i = 0; i < p->n; i++)
-                exact[i] = LLVMGetUndef(LLVMFloatTypeInContext(p->llvm));
-        }
+        again(p, out, exact);
         LLVMBuildBr(p->b, done);
         LLVMPositionBuilderBefore(p->b, at);
         for (unsigned i = 0; i < p->n; i++) {
@@ -445,7 +508,7 @@ end_group(struct flush *p, V at)
         replace(p->value[i], phi[i] ? phi[i] : LLVMGetOperand(p->value[i], 0), from);
     for (unsigned i = p->n; i-- > 0;)
         LLVMInstructionEraseFromParent(p->value[i]);
-    p->n = 0;
+    p->n = p->ninput = 0;
 }
 
 /* A flush of what the group has already flushed. */
@@ -478,6 +541,31 @@ end_before_mark(struct flush *p, V mark)
     end_group(p, LLVMIsAInstruction(r) ? r : mark);
 }
 
+static bool
+uses_later(const struct flush *p, V user)
+{
+    for (int k = 0; p->nlater && k < LLVMGetNumOperands(user); k++)
+        for (unsigned i = 0; i < p->nlater; i++)
+            if (p->later[i] == LLVMGetOperand(user, (unsigned)k))
+                return true;
+    return false;
+}
+
+/* May it stand further behind? It neither reads nor writes memory nor needs certain lanes. */
+static bool
+can_wait(const struct flush *p, V i)
+{
+    if (p->nlater == LATER)
+        return false;
+    switch (LLVMGetInstructionOpcode(i)) {
+    case LLVMFAdd: case LLVMFSub: case LLVMFMul: case LLVMFNeg: case LLVMFCmp: case LLVMICmp: case LLVMSelect: case LLVMBitCast: case LLVMAnd:
+    case LLVMOr: case LLVMXor: case LLVMFPTrunc: case LLVMFPExt:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void
 place(struct flush *p, LLVMBasicBlockRef bb)
 {
@@ -490,25 +578,34 @@ place(struct flush *p, LLVMBasicBlockRef bb)
             LLVMInstructionEraseFromParent(i);
             continue;
         }
-        if (mark && p->n == GROUP)
+        bool waits = uses_later(p, i);
+        if (mark) {
+            if (!waits && take(p, i))
+                continue;
             end_before_mark(p, i);
-        else if (p->n && (LLVMIsATerminatorInst(i) || (!mark && uses_group(p, i) && (p->n == GROUP || !only_for_mark(p, i)))))
+            (void)take(p, i);       /* an empty group has a place for it */
+        } else if (p->n && LLVMIsATerminatorInst(i)) {
             end_group(p, i);
-        if (mark)
-            p->value[p->n++] = i;
+        } else if (waits || (uses_group(p, i) && (p->n == p->group || !only_for_mark(p, i)))) {
+            if (can_wait(p, i) && !only_for_mark(p, i))
+                p->later[p->nlater++] = i;
+            else
+                end_group(p, i);
+        }
     }
 }
 
-bool
+void
 emit_place_flushes(LLVMModuleRef m, bool wave64)
 {
-    struct flush p = { .llvm = LLVMGetModuleContext(m), .module = m, .wave64 = wave64 };
+    struct flush p = { .llvm = LLVMGetModuleContext(m), .module = m, .wave64 = wave64, .group = wave64 ? GROUP / 2 : GROUP,
+                       .registers = wave64 ? REGISTERS * 3 / 4 : REGISTERS };
     bool any = false;
 
     for (unsigned k = 0; k < KINDS; k++)
         any |= (p.mark[k] = LLVMGetNamedFunction(m, fp_flush_marks[k].name)) != NULL;
     if (!any)
-        return true;
+        return;
     p.b = LLVMCreateBuilderInContext(p.llvm);
     each_mark(&p, FP_FLUSH, drop_needless);
     each_mark(&p, FP_FLUSHED, drop);
@@ -519,5 +616,4 @@ emit_place_flushes(LLVMModuleRef m, bool wave64)
     for (unsigned k = 0; k < KINDS; k++)
         if (p.mark[k])
             LLVMDeleteFunction(p.mark[k]);
-    return !p.failed;
 }

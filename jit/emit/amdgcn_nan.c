@@ -10,17 +10,25 @@
 
 typedef LLVMValueRef V;
 
+void
+gcn_computes(V call)
+{
+    static const char *const attributes[] = { "memory", "nounwind", "willreturn" };
+    LLVMContextRef c = LLVMGetTypeContext(LLVMTypeOf(call));
+
+    for (unsigned i = 0; i < 3; i++)
+        LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                 LLVMCreateEnumAttribute(c, LLVMGetEnumAttributeKindForName(attributes[i], strlen(attributes[i])), 0));
+}
+
 V
 gcn_assembly(LLVMBuilderRef b, const char *text, const char *constraints, V *args, unsigned n)
 {
-    static const char *const attributes[] = { "memory", "nounwind", "willreturn" };
     LLVMTypeRef t[2] = { LLVMTypeOf(args[0]), LLVMTypeOf(args[n - 1]) }, type = LLVMFunctionType(t[0], t, n, false);
     V code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), false, false, LLVMInlineAsmDialectATT, false);
     V call = LLVMBuildCall2(b, type, code, args, n, "");
 
-    for (unsigned i = 0; i < 3; i++)
-        LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                 LLVMCreateEnumAttribute(LLVMGetTypeContext(t[0]), LLVMGetEnumAttributeKindForName(attributes[i], strlen(attributes[i])), 0));
+    gcn_computes(call);
     return call;
 }
 

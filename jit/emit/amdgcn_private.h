@@ -26,6 +26,7 @@ bool gcn_prepared_with(struct emit *e, LLVMValueRef fn, LLVMValueRef table);
 /* Inline assembly that computes (amdgcn_nan.c): LLVM takes any other for something that may change memory. At most two arguments, the first
  * of the result's type. */
 LLVMValueRef gcn_assembly(LLVMBuilderRef b, const char *text, const char *constraints, LLVMValueRef *args, unsigned n);
+void gcn_computes(LLVMValueRef call);                                           /* say so of a call of other assembly */
 
 /* amdgcn_nan.c, for code that is rarely needed. End the builder's block with a branch to a new one where the i1 `any` is set in a lane of the wave, else to
  * `done`; the builder goes to the new one, which is returned. */

@@ -134,9 +134,8 @@ unsigned emit_relax_nan(LLVMModuleRef module);
 
 /* amdgcn: make code of the marks that say which NaN an f64 operation gives (amdgcn_nan.c); for code that is optimised, after mem2reg. */
 void emit_place_nan64(LLVMModuleRef module, bool wave64);
-/* amdgcn: make code of the marks that say where subnormals are zero (amdgcn_flush.c); for code that is optimised, after emit_relax_nan.
- * False: out of memory. */
-bool emit_place_flushes(LLVMModuleRef module, bool wave64);
+/* amdgcn: make code of the marks that say where subnormals are zero (amdgcn_flush.c); for code that is optimised, after emit_relax_nan. */
+void emit_place_flushes(LLVMModuleRef module, bool wave64);
 bool emit_is_flush_mark(LLVMValueRef v);        /* its first operand is the value that it is on */
 /* amdgcn, after the passes: f32 become canonical by one instruction where a pass before has not changed the pattern. `gfx`: 9 to 12. */
 void emit_shorten_nan(LLVMModuleRef module, unsigned gfx);

@@ -3,6 +3,7 @@
  * table of where each belongs are at the end. */
 #include "jit/host/amd_guards.h"
 #include "jit/emit/prepared.h"
+#include "jit/host/amd_flush.h"
 #include "jit/host/opened.h"
 
 #include <llvm/ADT/DenseMap.h>
@@ -744,6 +745,12 @@ keeps_all(llvm::AnalysisUsage &au)
     au.setPreservesAll();
 }
 
+bool
+write_flushes(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
+{
+    return cwj_amd_write_flushes(f);
+}
+
 /* Where a guard belongs: everywhere; where scalar registers go into lanes, and somebody is to be told of moved ones; where they go to memory. */
 enum when { ALWAYS, LANES, MEMORY };
 
@@ -810,6 +817,7 @@ const guard guards[] = {
     { "Find lost parts of registers", true, "SI Form memory clauses", find_lost_parts_needs, nullptr, find_lost_parts, ALWAYS },
     { "Describe prepared code", false, "Finalize ISel and expand pseudo-instructions", describe_prepared_needs, nullptr, describe_prepared, ALWAYS },
     { "Mark registers that prepared code overwrites", false, "Prologue/Epilogue Insertion & Frame Finalization", keeps_all, nullptr, mark_overwritten, ALWAYS },
+    { "Write out what makes zeros of subnormals", false, "SI insert wait instructions", keeps_branches, nullptr, write_flushes, ALWAYS },
     { "Check registers that prepared code overwrites", false, "AMDGPU Assembly Printer", describe_prepared_needs, nullptr, check_overwritten, ALWAYS },
     { "Count registers where they are used", false, "AMDGPU Assembly Printer", keeps_all, nullptr, look_through_instructions, ALWAYS },
 #if LLVM_VERSION_MAJOR < 20

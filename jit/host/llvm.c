@@ -516,8 +516,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
         if (amdgcn) {
             emit_place_nan64(m, gfx == 9);
             emit_use_large(m);
-            if (!emit_place_flushes(m, gfx == 9))
-                return CW_ERR_NOMEM;
+            emit_place_flushes(m, gfx == 9);
             cwj_amd_divide(m, tm);
             close_prepared(m);
         }
@@ -537,8 +536,8 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
             emit_use_large(m);
         if (r == CW_OK)
             emit_relax_nan(m);      /* while the emitter's pattern is still as it was written */
-        if (r == CW_OK && amdgcn && !emit_place_flushes(m, gfx == 9))
-            r = CW_ERR_NOMEM;
+        if (r == CW_OK && amdgcn)
+            emit_place_flushes(m, gfx == 9);
     }
     if (r == CW_OK && amdgcn)
         r = inline_approximations(m, tm, o, diags);

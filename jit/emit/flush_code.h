@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What amdgcn_flush.c leaves for the end of AMD's code generator (jit/host/amd_flush.cpp): pieces of inline assembly whose text is no assembly but one of
+ * these two. There they become instructions; until then each is one, whatever its length, and that is most of what they would cost. Their registers are
+ * vector registers, with numbers: what comes out, then what goes in, without what is tied to something that comes out. */
+#ifndef CWJ_EMIT_FLUSH_CODE_H
+#define CWJ_EMIT_FLUSH_CODE_H
+
+/* Out: the least of 2 * bits - 1 of all f32 that go in, and two that are overwritten. */
+#define EMIT_FLUSH_TEST "cwj_flush_test"
+
+/* Operations follow, each behind a space: f, or + * or # (a fused product) with two or three operands between commas: the number of a register, behind ~
+ * where its subnormals count as zeros, all that behind - where it is negated. Out: the result of each in this order, with zeros in place of subnormals, f's of what
+ * is tied to it; and four that are overwritten and
+ * a scalar one, a mask of lanes, that is, too. */
+#define EMIT_FLUSH_AGAIN "cwj_flush_again"
+
+#endif

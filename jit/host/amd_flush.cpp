@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See amd_flush.h. A piece that is not understood stays and is an error of LLVM's assembler. */
+#include "jit/host/amd_flush.h"
+#include "jit/emit/flush_code.h"
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/CodeGen/MachineInstrBuilder.h>
+#include <llvm/CodeGen/TargetInstrInfo.h>
+#include <llvm/CodeGen/TargetSubtargetInfo.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/Support/ErrorHandling.h>
+
+#include <initializer_list>
+
+namespace {
+
+enum op { ADD, MUL, FMA, LDEXP, BFE, CMP_GE, AND, CNDMASK, LSHL_ADD, MIN, MIN3, OPS };
+
+/* LLVM's numbers of them, the same for all processors. */
+struct opcodes {
+    unsigned number[OPS] = {};
+
+    explicit
+    opcodes(const llvm::TargetInstrInfo &info)
+    {
+        static const char *const names[OPS] = { "V_ADD_F32_e64", "V_MUL_F32_e64", "V_FMA_F32_e64", "V_LDEXP_F32_e64", "V_BFE_U32_e64", "V_CMP_GE_U32_e64",
+                                                "V_AND_B32_e32", "V_CNDMASK_B32_e64", "V_LSHL_ADD_U32_e64", "V_MIN_U32_e64", "V_MIN3_U32_e64" };
+        for (unsigned i = 0; i < info.getNumOpcodes(); i++) {
+            llvm::StringRef name = info.getName(i);
+            if (name.starts_with("V_") && (name.ends_with("_e64") || name.ends_with("_e32")))
+                for (unsigned k = 0; k < OPS; k++)
+                    if (name == names[k])
+                        number[k] = i;
+        }
+        for (unsigned k = 0; k < OPS; k++)
+            if (!number[k])
+                llvm::report_fatal_error(llvm::Twine("LLVM has no ") + names[k]);
+    }
+};
+
+/* An operand: a register, perhaps negated, or a number that instructions have a code for. */
+struct source {
+    llvm::Register reg;
+    int64_t number = 0;
+    bool negated = false, flushed = false;
+};
+
+/* Writes one piece. */
+class Writer {
+public:
+    explicit Writer(llvm::MachineInstr &piece)
+        : piece(piece), info(*piece.getMF()->getSubtarget().getInstrInfo())
+    {
+        for (unsigned i = llvm::InlineAsm::MIOp_FirstOperand, n; i < piece.getNumOperands() && piece.getOperand(i).isImm(); i += 1 + n) {
+            llvm::InlineAsm::Flag flag(unsigned(piece.getOperand(i).getImm()));
+            unsigned tied;
+            n = flag.getNumOperandRegisters();
+            if (!flag.isUseOperandTiedToDef(tied))
+                reg.push_back(piece.getOperand(i + 1).getReg());
+            else if (piece.getOperand(i + 1).getReg() != reg[tied])
+                llvm::report_fatal_error("what is tied is in two registers");
+            outs += flag.isRegDefKind() || flag.isRegDefEarlyClobberKind();
+        }
+    }
+
+    void
+    test()
+    {
+        unsigned in = outs, n = unsigned(reg.size());
+        twice(0, in++);
+        for (; in + 1 < n; in += 2) {
+            twice(1, in);
+            twice(2, in + 1);
+            integer(MIN3, reg[0], { { reg[0] }, { reg[1] }, { reg[2] } });
+        }
+        if (in < n) {
+            twice(1, in);
+            integer(MIN, reg[0], { { reg[0] }, { reg[1] } });
+        }
+    }
+
+    /* False: the text is none of these. */
+    bool
+    again(llvm::StringRef text)
+    {
+        llvm::SmallVector<llvm::StringRef, 16> ops;
+        text.split(ops, ' ', -1, false);
+        if (ops.size() + OVERWRITTEN != outs)
+            return false;
+        for (unsigned i = 0; i < ops.size(); i++)
+            if (!operation(i, ops[i]))
+                return false;
+        return true;
+    }
+
+private:
+    unsigned
+    opcode(op o)
+    {
+        static const opcodes all(info);
+        return all.number[o];
+    }
+
+    llvm::MachineInstrBuilder
+    build(op o, llvm::Register to)
+    {
+        return llvm::BuildMI(*piece.getParent(), piece, piece.getDebugLoc(), info.get(opcode(o)), to);
+    }
+
+    static void
+    add(llvm::MachineInstrBuilder &b, const source &s)
+    {
+        if (s.reg)
+            b.addReg(s.reg);
+        else
+            b.addImm(s.number);
+    }
+
+    void
+    integer(op o, llvm::Register to, std::initializer_list<source> from)
+    {
+        llvm::MachineInstrBuilder b = build(o, to);
+        for (const source &s : from)
+            add(b, s);
+    }
+
+    /* With signs in front of operands; no clamping, no factor. */
+    void
+    floating(op o, llvm::Register to, llvm::ArrayRef<source> from)
+    {
+        llvm::MachineInstrBuilder b = build(o, to);
+        for (const source &s : from) {
+            b.addImm(s.negated);
+            add(b, s);
+        }
+        b.addImm(0).addImm(0);
+    }
+
+    void
+    twice(unsigned to, unsigned from)
+    {
+        integer(LSHL_ADD, reg[to], { { reg[from] }, { {}, 1 }, { {}, -1 } });
+    }
+
+    /* `to` is v, or a zero of its sign where the exponent of `test` is `most` or less. */
+    void
+    flush(llvm::Register to, llvm::Register v, llvm::Register test, int64_t most)
+    {
+        llvm::Register t = reg[outs - 2], mask = reg[outs - 1];
+        integer(BFE, t, { { test }, { {}, 23 }, { {}, 8 } });
+        integer(CMP_GE, mask, { { {}, most }, { t } });
+        integer(AND, t, { { {}, INT32_MIN }, { v } });
+        build(CNDMASK, to).addImm(0).addReg(v).addImm(0).addReg(t).addReg(mask);
+    }
+
+    /* f has none. */
+    bool
+    operands(llvm::StringRef text, llvm::SmallVectorImpl<source> &from)
+    {
+        while (!text.empty()) {
+            source s;
+            unsigned r;
+            s.negated = text.consume_front("-");
+            s.flushed = text.consume_front("~");
+            if (text.consumeInteger(10, r) || r >= reg.size())
+                return false;
+            s.reg = reg[r];
+            from.push_back(s);
+            text.consume_front(",");
+        }
+        return true;
+    }
+
+    /* As amdgcn_flush.c's exactly() has it, but for exponents: the scaled result's is 65 or more where it is no zero's. */
+    bool
+    operation(unsigned i, llvm::StringRef text)
+    {
+        llvm::Register to = reg[i], t = reg[outs - 2], room[3] = { to, reg[outs - 3], reg[outs - 4] }, t1 = reg[outs - 5];
+        char letter = text.front();
+        llvm::SmallVector<source, 3> from;
+        op o = letter == '+' ? ADD : letter == '*' ? MUL : FMA;
+
+        if (!llvm::StringRef("f+*#").contains(letter) || !operands(text.drop_front(), from) || from.size() != (letter == 'f' ? 0 : o == FMA ? 3 : 2))
+            return false;
+        if (letter == 'f') {
+            flush(to, to, to, 0);
+            return true;
+        }
+        for (unsigned k = 0; k < from.size(); k++)
+            if (from[k].flushed) {
+                flush(room[k], from[k].reg, from[k].reg, 0);
+                from[k].reg = room[k];
+            }
+        if (o == ADD) {
+            floating(ADD, to, from);
+            flush(to, to, to, 0);
+            return true;
+        }
+        llvm::SmallVector<source, 3> scaled = from;
+        scaled[0] = { t };
+        floating(LDEXP, t, { from[0], { {}, 64 } });
+        if (o == FMA) {
+            scaled[2] = { t1 };
+            floating(LDEXP, t1, { from[2], { {}, 64 } });
+        }
+        floating(o, t, scaled);
+        floating(o, to, from);
+        flush(to, to, t, 64);
+        return true;
+    }
+
+    enum { OVERWRITTEN = 5 };
+
+    llvm::MachineInstr &piece;
+    const llvm::TargetInstrInfo &info;
+    llvm::SmallVector<llvm::Register, 64> reg;      /* by its number */
+    unsigned outs = 0;
+};
+
+bool
+write(llvm::MachineInstr &piece)
+{
+    llvm::StringRef text = piece.getOperand(llvm::InlineAsm::MIOp_AsmString).getSymbolName();
+    if (text == EMIT_FLUSH_TEST)
+        Writer(piece).test();
+    else if (!text.consume_front(EMIT_FLUSH_AGAIN " ") || !Writer(piece).again(text))
+        return false;
+    piece.eraseFromParent();
+    return true;
+}
+
+} // namespace
+
+bool
+cwj_amd_write_flushes(llvm::MachineFunction &f)
+{
+    bool changed = false;
+    for (llvm::MachineBasicBlock &b : f)
+        for (llvm::MachineInstr &i : llvm::make_early_inc_range(b))
+            if (i.isInlineAsm())
+                changed |= write(i);
+    return changed;
+}
