@@ -77,7 +77,8 @@ by_forms(const struct cwh_matrix *x, const uint32_t *a, const uint32_t *b, uint3
         CWD_FORMS(F)
 #undef F
     };
-    uint32_t row[4 * PAIR_WORDS], col[4 * PAIR_WORDS];
+    enum { WORDS = 4 * 8 };     /* values and weights of the longest operand */
+    uint32_t row[WORDS], col[WORDS];
     bool add_c = number_bits(x->a) == 8, single = x->a == PTX_TF32;
     unsigned words = x->k * number_bits(x->a) / 32, blocks = add_c || (single && x->op == PTX_OP_WMMA_MMA) ? 2 : 1, n = single ? words / blocks : words;
     enum pair_kind kind = single ? PAIR_OF_SINGLE : x->a == PTX_BF16 ? PAIR_OF_WIDE : PAIR_OF_NARROW;
