@@ -477,7 +477,8 @@ close_prepared(LLVMModuleRef m)
         }
 }
 
-/* Before LLVM 22 what counts a program's registers ends itself at a function that no kernel reaches, and late passes take calls away. */
+/* Before LLVM 22 what counts a program's registers ends itself at a function that no kernel reaches, and late passes take calls away, first of all those that only
+ * another round of their loop reads: ADCE finds these (fuzz/dead_product.ptx). */
 static cw_result
 drop_unreached(LLVMModuleRef m, LLVMTargetMachineRef tm, struct cwj_diags *diags)
 {
@@ -487,7 +488,7 @@ drop_unreached(LLVMModuleRef m, LLVMTargetMachineRef tm, struct cwj_diags *diags
     if (!any || LLVM_VERSION_MAJOR >= 22)
         return CW_OK;
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-    cw_result r = cwj_llvm_check(LLVMRunPasses(m, "globaldce", tm, o), "optimising", diags);
+    cw_result r = cwj_llvm_check(LLVMRunPasses(m, "function(adce),globaldce", tm, o), "optimising", diags);
     LLVMDisposePassBuilderOptions(o);
     return r;
 }
