@@ -171,19 +171,16 @@ drop_needless(struct flush *p, V mark)
 static int
 in_group(const struct flush *p, V v)
 {
-    for (unsigned i = 0; i < p->n; i++)
-        if (p->value[i] == v)
-            return (int)i;
-    return -1;
+    return gcn_find(p->value, p->n, v);
 }
 
-static bool
-uses_group(const struct flush *p, V user)
+/* An operand of an operation in the group: which of its values it is, or -1. */
+static int
+member(const struct flush *p, V v, bool *negated)
 {
-    for (int k = 0; p->n && !LLVMIsAPHINode(user) && k < LLVMGetNumOperands(user); k++)
-        if (in_group(p, LLVMGetOperand(user, (unsigned)k)) >= 0)
-            return true;
-    return false;
+    int i = in_group(p, v);
+    *negated = i < 0 && LLVMIsAUnaryOperator(v) && LLVMGetInstructionOpcode(v) == LLVMFNeg && in_group(p, LLVMGetOperand(v, 0)) >= 0;
+    return *negated ? in_group(p, LLVMGetOperand(v, 0)) : i;
 }
 
 /* Is v what the mark behind it in its block is on and nothing else, or the negated operand of the mark right behind? Both are computed again with the
@@ -217,11 +214,9 @@ intrinsic(struct flush *p, const char *name, LLVMTypeRef type, V *args, unsigned
 static V
 operand(struct flush *p, V v, const V *exact)
 {
-    int i = in_group(p, v);
-    if (i >= 0)
-        return exact[i];
-    i = LLVMIsAUnaryOperator(v) && LLVMGetInstructionOpcode(v) == LLVMFNeg ? in_group(p, LLVMGetOperand(v, 0)) : -1;
-    return i >= 0 ? LLVMBuildFNeg(p->b, exact[i], "") : v;
+    bool negated;
+    int i = member(p, v, &negated);
+    return i < 0 ? v : negated ? LLVMBuildFNeg(p->b, exact[i], "") : exact[i];
 }
 
 /* The operation that a mark is on, of these operands. */
@@ -255,15 +250,6 @@ exactly(struct flush *p, V v, const V *exact)
 }
 
 /* ---- for the end of the code generator (flush_code.h) ------------------------------------------------------------------------------ */
-
-/* An operand of an operation in the group: which of its values it is, or -1. */
-static int
-member(const struct flush *p, V v, bool *negated)
-{
-    int i = in_group(p, v);
-    *negated = i < 0 && LLVMIsAUnaryOperator(v) && LLVMGetInstructionOpcode(v) == LLVMFNeg && in_group(p, LLVMGetOperand(v, 0)) >= 0;
-    return *negated ? in_group(p, LLVMGetOperand(v, 0)) : i;
-}
 
 /* Takes the mark into the group. False: it has no place for it. */
 static bool
@@ -586,7 +572,7 @@ place(struct flush *p, LLVMBasicBlockRef bb)
             (void)take(p, i);       /* an empty group has a place for it */
         } else if (p->n && LLVMIsATerminatorInst(i)) {
             end_group(p, i);
-        } else if (waits || (uses_group(p, i) && (p->n == p->group || !only_for_mark(p, i)))) {
+        } else if (waits || (gcn_reads_any(i, p->value, p->n) && (p->n == p->group || !only_for_mark(p, i)))) {
             if (can_wait(p, i) && !only_for_mark(p, i))
                 p->later[p->nlater++] = i;
             else

@@ -140,22 +140,20 @@ only_for_mark(const struct nan64 *p, V v)
     return LLVMGetFirstUse(v) != NULL;
 }
 
-static int
-in_group(const struct nan64 *p, V v)
+int
+gcn_find(const V *value, unsigned n, V v)
 {
-    for (unsigned i = 0; i < p->n; i++)
-        if (p->value[i] == v)
+    for (unsigned i = 0; i < n; i++)
+        if (value[i] == v)
             return (int)i;
     return -1;
 }
 
-static bool
-uses_group(const struct nan64 *p, V user)
+bool
+gcn_reads_any(V user, const V *value, unsigned n)
 {
-    if (LLVMIsAPHINode(user))
-        return false;
-    for (int k = 0; p->n && k < LLVMGetNumOperands(user); k++)
-        if (in_group(p, LLVMGetOperand(user, (unsigned)k)) >= 0)
+    for (int k = 0; n && !LLVMIsAPHINode(user) && k < LLVMGetNumOperands(user); k++)
+        if (gcn_find(value, n, LLVMGetOperand(user, (unsigned)k)) >= 0)
             return true;
     return false;
 }
@@ -201,7 +199,7 @@ exactly(struct nan64 *p, V v, V *exact)
 
     for (unsigned k = 0; k < n; k++) {
         o[k] = LLVMGetOperand(v, at + k);
-        int i = in_group(p, o[k]);
+        int i = gcn_find(p->value, p->n, o[k]);
         if (i >= 0)
             o[k] = exact[i];
     }
@@ -267,7 +265,7 @@ end_group(struct nan64 *p, V at)
         out[i] = leaves(p->value[i], at);
         later += out[i];
         for (unsigned k = 0; (out[i] || covered[i]) && k < m; k++) {
-            int j = in_group(p, LLVMGetOperand(p->value[i], first + k));
+            int j = gcn_find(p->value, p->n, LLVMGetOperand(p->value[i], first + k));
             if (j >= 0)
                 covered[j] = true;      /* a NaN there is one here */
         }
@@ -303,7 +301,7 @@ place(struct nan64 *p, LLVMBasicBlockRef bb)
 {
     for (V i = LLVMGetFirstInstruction(bb), next; i; i = next) {
         next = LLVMGetNextInstruction(i);
-        bool mark = is_mark(p, i), uses = uses_group(p, i);
+        bool mark = is_mark(p, i), uses = gcn_reads_any(i, p->value, p->n);
         bool quotient = uses && LLVMIsABinaryOperator(i) && LLVMGetInstructionOpcode(i) == LLVMFDiv;
         if (mark || quotient) {
             if (p->n == GROUP) {

@@ -18,6 +18,10 @@ LLVMValueRef gcn_loader_variable(struct emit *e, const char *name);
 LLVMValueRef gcn_loader_number(struct emit *e, const char *name);
 bool gcn_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *args, unsigned n, LLVMValueRef *result); /* emit_target */
 
+/* amdgcn_nan.c, of a group of values: which of them v is, or -1; is one of them an operand of user, which is no PHI? */
+int gcn_find(const LLVMValueRef *value, unsigned n, LLVMValueRef v);
+bool gcn_reads_any(LLVMValueRef user, const LLVMValueRef *value, unsigned n);
+
 /* amdgcn_prepared.c: give a function its body, if its machine code is at hand. What it does may depend on nothing but its name. */
 bool gcn_prepared_body(struct emit *e, LLVMValueRef fn);
 /* The same for code that wants a table of the module's, a constant. */

@@ -33,22 +33,25 @@ cwj_lld_version(void)
     return version.c_str();
 }
 
+/* NULL: this LLVM has none of that name. */
+static llvm::cl::Option *
+find_option(const char *name)
+{
+    return llvm::cl::getRegisteredOptions().lookup(name);
+}
+
 extern "C" void
 cwj_llvm_set_option(const char *option, bool value)
 {
-    auto &options = llvm::cl::getRegisteredOptions();
-    auto found = options.find(option);
-    if (found != options.end())
-        static_cast<llvm::cl::opt<bool> *>(found->second)->setInitialValue(value);
+    if (llvm::cl::Option *o = find_option(option))
+        static_cast<llvm::cl::opt<bool> *>(o)->setInitialValue(value);
 }
 
 extern "C" void
 cwj_llvm_set_number(const char *option, unsigned value)
 {
-    auto &options = llvm::cl::getRegisteredOptions();
-    auto found = options.find(option);
-    if (found != options.end())
-        static_cast<llvm::cl::opt<unsigned> *>(found->second)->setInitialValue(value);
+    if (llvm::cl::Option *o = find_option(option))
+        static_cast<llvm::cl::opt<unsigned> *>(o)->setInitialValue(value);
 }
 
 extern "C" void
@@ -56,10 +59,9 @@ cwj_llvm_give_option(const char *option, bool value)
 {
     static std::mutex lock;
     std::lock_guard<std::mutex> hold(lock);
-    auto &options = llvm::cl::getRegisteredOptions();
-    auto found = options.find(option);
-    if (found != options.end() && !found->second->getNumOccurrences())
-        found->second->addOccurrence(1, option, value ? "true" : "false");
+    llvm::cl::Option *o = find_option(option);
+    if (o && !o->getNumOccurrences())
+        o->addOccurrence(1, option, value ? "true" : "false");
 }
 
 #ifdef CUDAWAY_LLVM_STATIC

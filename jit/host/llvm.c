@@ -343,7 +343,6 @@ run_on_arrays(LLVMModuleRef m, const char *passes, LLVMTargetMachineRef tm, LLVM
     return error;
 }
 
-/* Functions with code that are not kernels. */
 static bool
 is_prepared(LLVMValueRef f)
 {
