@@ -9,11 +9,10 @@
 #include "jit/emit/mufu.h"
 #include "jit/emit/scope.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { AS_GENERIC = 0, AS_GLOBAL = 1, AS_LDS = 3, AS_CONST = 4, AS_PRIVATE = 5, CC_KERNEL = 91 };
+enum { AS_GENERIC = 0, AS_GLOBAL = 1, AS_LDS = 3, AS_CONST = 4, AS_PRIVATE = 5 };
 
 static LLVMValueRef
 i32(struct emit *e, uint32_t v)
@@ -225,12 +224,11 @@ number_of(struct emit *e, LLVMValueRef p)
     return LLVMBuildPtrToInt(e->b, p, e->i64, "");  /* narrow spaces: zero-extended */
 }
 
-static LLVMValueRef variable(struct emit *e, uint32_t id, const struct cwj_link_var *v);
 
 static LLVMValueRef
 address_word(struct emit *e, uint32_t id, const struct ptx_reloc *r)
 {
-    LLVMValueRef g = variable(e, id, cwj_program_link_var(e->program, id));
+    LLVMValueRef g = gcn_variable(e, id, cwj_program_link_var(e->program, id));
     return LLVMConstAdd(LLVMConstPtrToInt(g, e->i64), LLVMConstInt(e->i64, (uint64_t)r->addend, true));
 }
 
@@ -240,8 +238,8 @@ addresses(struct emit *e, const struct cwj_link_var *v, LLVMValueRef g)
     return emit_address_initializer(e, v, g, address_word, "amdgcn");
 }
 
-static LLVMValueRef
-variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
+LLVMValueRef
+gcn_variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
 {
     struct emit_session *s = emit_session(e);
     if (s->variables[id])
@@ -289,7 +287,7 @@ gcn_symbol(struct emit *e, const struct ptx_symbol *sym)
     }
     if (emit_session(e)->module_image && v->space != PTX_SPACE_SHARED)
         return LLVMBuildAdd(e->b, gcn_loader_number(e, "cudaway_image"), LLVMConstInt(e->i64, v->offset, false), "");
-    return number_of(e, variable(e, sym->link_id, v));
+    return number_of(e, gcn_variable(e, sym->link_id, v));
 }
 
 static LLVMValueRef
@@ -327,7 +325,7 @@ in_constant(struct emit *e, LLVMValueRef address)
         if (v->space != PTX_SPACE_CONST || v->undefined || !v->def)
             continue;
         LLVMValueRef first = image ? LLVMBuildAdd(e->b, gcn_loader_number(e, "cudaway_image"), LLVMConstInt(e->i64, v->offset, false), "")
-                                   : number_of(e, variable(e, i, v));
+                                   : number_of(e, gcn_variable(e, i, v));
         LLVMValueRef here = LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, address, first, ""), LLVMConstInt(e->i64, v->def->size, false), "");
         in = LLVMBuildOr(e->b, in, here, "");
     }
@@ -560,8 +558,8 @@ ordered(LLVMValueRef v, LLVMAtomicOrdering o)
 }
 
 /* All threads zero the words before the kernel begins. */
-static void
-clear_barriers(struct emit *e, LLVMValueRef kernel)
+void
+gcn_clear_barriers(struct emit *e, LLVMValueRef kernel)
 {
     LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(kernel);
     LLVMValueRef first = LLVMGetFirstInstruction(entry);
@@ -747,8 +745,8 @@ names_number(const struct ptx_inst *in)
 }
 
 /* Is there a barrier among words that waits for all threads? */
-static bool
-waits_for_all(const struct ptx_function *fn)
+bool
+gcn_waits_for_all(const struct ptx_function *fn)
 {
     for (uint32_t i = 0; fn && fn->has_body && i < fn->ninsts; i++) {
         const struct ptx_inst *in = &fn->insts[i];
@@ -825,186 +823,8 @@ gcn_misc(struct emit *e, const struct ptx_inst *in)
     }
 }
 
-static const struct emit_target emit_target_amdgcn = {
+const struct emit_target emit_target_amdgcn = {
     .enter = gcn_enter, .begin = gcn_begin, .start = gcn_start, .leave = gcn_leave, .leaving = gcn_leaving, .sreg = gcn_sreg, .symbol = gcn_symbol, .pointer = gcn_pointer,
     .to_generic = gcn_to_generic, .from_generic = gcn_from_generic, .isspacep = gcn_isspacep, .local_storage = gcn_local_storage,
     .warp = gcn_warp, .barrier = gcn_barrier, .misc = gcn_misc, .runtime_call = gcn_runtime_call,
 };
-
-/* ---- the module ------------------------------------------------------------------------------------------------------------------ */
-
-static void
-set_attribute(struct emit *e, LLVMValueRef fn, const char *key, const char *value)
-{
-    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(e->llvm, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
-}
-
-/* Blocks of how many threads leave each 256 registers, on GCN half of that: some of RDNA3 and 4 have 1536 of them for each lane, where others have 1024. */
-static unsigned
-roomy(const char *cpu)
-{
-    static const char *const large[] = { "gfx1100", "gfx1101", "gfx1151", "gfx1200", "gfx1201" };
-    for (unsigned i = 0; cpu && i < sizeof large / sizeof *large; i++)
-        if (!strcmp(cpu, large[i]))
-            return 768;
-    return 512;
-}
-
-/* After the kernel is emitted. CUDA allows blocks of up to 1024 threads unless the kernel says otherwise, or needs more registers than a multiprocessor
- * has for those. What PTX needs more than CWJ_AMD_MANY for at a time has 104 registers or more from ptxas, so CUDA launches no block of 640 threads: of 297
- * modules of public CUDA code (docs/performance.md) that is 53 kernels. A kernel with .maxnreg is one that is made to have few. */
-static void
-bound_group(struct emit *e, const struct cwj_kernel *k, LLVMValueRef fn)
-{
-    const struct emit_session *s = emit_session(e);
-    const uint32_t *n = k->reqntid[0] ? k->reqntid : k->maxntid;
-    unsigned max = 1024;
-    if (n[0])
-        max = n[0] * (n[1] ? n[1] : 1) * (n[2] ? n[2] : 1);
-    else if (s->pressure > CWJ_AMD_MANY && !k->fn->maxnreg && !s->all_blocks && !e->one_warp)
-        max = roomy(e->cpu);
-    if (!max || max > 1024)
-        max = 1024;
-    if (e->one_warp)
-        max = cwj_amd_group(max) < 1024 ? cwj_amd_group(max) : 1024;
-    char text[32];
-    snprintf(text, sizeof text, "1,%u", max);
-    set_attribute(e, fn, "amdgpu-flat-work-group-size", text);
-}
-
-static void
-add_kernel(struct emit *e, uint32_t index)
-{
-    const struct cwj_kernel *k = &e->program->kernels[index];
-    uint32_t id = e->program->kernel_func[index];
-    unsigned words = (k->param_size + 7) / 8 + gcn_extra_arguments(e) / 8;
-    LLVMTypeRef block = LLVMArrayType(e->i64, words);
-    LLVMValueRef fn = LLVMAddFunction(e->module, k->name, LLVMFunctionType(e->void_, &block, words ? 1 : 0, false));
-    LLVMSetFunctionCallConv(fn, CC_KERNEL);
-    LLVMSetVisibility(fn, LLVMProtectedVisibility);
-    emit_null_faults(e, fn);
-    set_attribute(e, fn, "uniform-work-group-size", "true");
-    emit_session(e)->functions[id] = fn;
-    if (emit_function(e, cwj_program_function(e->program, id)->fn, fn, true))
-        bound_group(e, k, fn);
-}
-
-/* The functions whose address is taken, by token; those that no kernel here can call (of another signature) are not emitted. */
-static void
-function_table(struct emit *e, const bool *needed)
-{
-    struct emit_session *s = emit_session(e);
-    uint32_t n = e->program->nfuncs;
-    s->function_table = LLVMAddGlobalInAddressSpace(e->module, LLVMArrayType(e->ptr, n), "functions", AS_CONST);
-    LLVMSetLinkage(s->function_table, LLVMInternalLinkage);
-    LLVMSetGlobalConstant(s->function_table, true);
-    LLVMValueRef *v = cw_arena_array(&e->arena, LLVMValueRef, n + 1);
-    for (uint32_t i = 0; v && i < n; i++) {
-        const struct cwj_function *f = cwj_program_function(e->program, i);
-        v[i] = needed[i] && f->address_taken && f->fn && f->fn->has_body && !f->fn->is_entry ? emit_declare(e, i) : LLVMConstNull(e->ptr);
-    }
-    if (v)
-        LLVMSetInitializer(s->function_table, LLVMConstArray(e->ptr, v, n));
-    else
-        e->result = CW_ERR_NOMEM;
-}
-
-/* LLVM's data layout string for amdgcn is set by the caller on the finished module as well; allocas need it from the start. */
-static const char data_layout[] =
-    "e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-p7:160:256:256:32-p8:128:128-p9:192:256:256:32-i64:64-v16:16-"
-    "v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9";
-
-cw_result
-emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module, struct cwj_diags *diags)
-{
-    *module = NULL;
-    const char *cpu = what->cpu;
-    if (cwj_program_is_narrow(p)) {
-        cwj_diag_add(diags, PTX_ERROR, 3090, 0, 0, "modules with 32-bit addresses (.address_size 32) run on the host device only: "
-                     "CUDAWAY_DEVICE=host, or compile the program for 64 bits");
-        return CW_ERR_UNSUPPORTED;
-    }
-    if (what->target == CWJ_TARGET_NVPTX)
-        return emit_nvptx_module(p, what, llvm, module, diags);
-    if (what->target != CWJ_TARGET_AMDGCN) {
-        cwj_diag_add(diags, PTX_ERROR, 5004, 0, 0, "this target is not emitted yet; targets are host and amdgcn");
-        return CW_ERR_UNSUPPORTED;
-    }
-    struct emit_session *s = malloc(sizeof *s);
-    if (!s)
-        return CW_ERR_NOMEM;
-    emit_init(s, p, llvm, diags);
-    struct emit *e = &s->e;
-    cw_result r = CW_ERR_NOMEM;
-    s->variables = cw_arena_array(&e->arena, LLVMValueRef, p->nlink_vars + 1);
-    if (!s->functions || !s->function_types || !s->variables)
-        goto done;
-    s->target = &emit_target_amdgcn;
-    s->module_image = what->module_image;
-    s->matrix_model = gcn_matrix_model(what->matrix_sm);
-    s->matrix_native = what->matrix_native;
-    s->textures_native = what->textures_native;
-    s->all_blocks = what->all_blocks;
-    e->floats_native = what->floats_native;
-    s->declare_only = what->declare_only;
-    e->target = CWJ_TARGET_AMDGCN;
-    e->cpu = cpu;
-    e->width = 1;
-    e->fast_code = true;
-    e->wave64 = cwj_amd_wave64(cpu);
-    e->one_warp = e->wave64 && what->one_warp;
-    LLVMSetTarget(e->module, "amdgcn-amd-amdhsa");
-    LLVMSetDataLayout(e->module, data_layout);
-    LLVMAddModuleFlag(e->module, LLVMModuleFlagBehaviorError, "amdhsa_code_object_version", 26,
-                      LLVMValueAsMetadata(i32(e, 500)));
-
-    bool *needed = cw_arena_array(&e->arena, bool, p->nfuncs + 1), indirect = false;
-    if (!needed)
-        goto done;
-    for (uint32_t k = 0; k < p->nkernels; k++) {
-        if (what->kernels && !what->kernels[k])
-            continue;
-        indirect |= p->reach[k].indirect;
-        s->exits |= emit_has_exits(p, &p->reach[k]);
-        s->launch_numbers |= s->module_image && gcn_names_launch(p, &p->reach[k]);
-        for (uint32_t i = 0; i < p->reach[k].nfuncs; i++) {
-            needed[p->reach[k].funcs[i]] = true;
-            s->counts_leavers |= waits_for_all(cwj_program_function(p, p->reach[k].funcs[i])->fn);
-        }
-        s->counts_leavers |= waits_for_all(cwj_program_function(p, p->kernel_func[k])->fn);
-    }
-    s->soft_barriers = s->counts_leavers;
-    /* What can be reached from outside: every variable of the program is in the code object, used or not. */
-    for (uint32_t i = 0; i < p->nlink_vars && !s->module_image && !s->declare_only; i++)
-        if (!p->link_vars[i].undefined && p->link_vars[i].space != PTX_SPACE_SHARED)
-            variable(e, i, &p->link_vars[i]);
-    if (s->launch_numbers)
-        (void)gcn_loader_variable(e, "cudaway_launch");
-    if (indirect)
-        function_table(e, needed);
-    for (uint32_t k = 0; k < p->nkernels; k++)
-        if (!what->kernels || what->kernels[k])
-            add_kernel(e, k);
-    for (uint32_t i = 0; i < p->nfuncs; i++) {
-        const struct cwj_function *f = cwj_program_function(p, i);
-        if (needed[i] && f->fn && f->fn->has_body && !f->fn->is_entry && !f->runtime)
-            emit_function(e, f->fn, emit_declare(e, i), false);
-    }
-    if (s->function_table && !LLVMGetFirstUse(s->function_table))
-        LLVMDeleteGlobal(s->function_table);
-    if (s->soft_barriers)
-        for (uint32_t k = 0; k < p->nkernels; k++)
-            if (!what->kernels || what->kernels[k])
-                clear_barriers(e, s->functions[p->kernel_func[k]]);
-    mufu_gcn_limit(e);
-    r = e->result;
-done:
-    if (r == CW_OK)
-        *module = e->module;
-    else
-        LLVMDisposeModule(e->module);
-    emit_finish(s);
-    free(s);
-    return r;
-}

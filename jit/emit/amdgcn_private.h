@@ -56,4 +56,11 @@ bool emit_gcn_matrix(struct emit *e, const struct ptx_inst *in);                
 bool emit_gcn_dp4a(struct emit *e, const struct ptx_inst *in);                  /* amdgcn_mma.c */
 bool emit_gcn_async(struct emit *e, const struct ptx_inst *in);                 /* amdgcn_async.c: copies, mbarrier, alloca */
 
+/* amdgcn.c, for the module (amdgcn_module.c): what its instructions become; does a function wait for all of its block; the end of a kernel with barriers in
+ * memory; a variable of the program. */
+extern const struct emit_target emit_target_amdgcn;
+bool gcn_waits_for_all(const struct ptx_function *fn);
+void gcn_clear_barriers(struct emit *e, LLVMValueRef kernel);
+LLVMValueRef gcn_variable(struct emit *e, uint32_t id, const struct cwj_link_var *v);
+
 #endif
