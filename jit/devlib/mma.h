@@ -121,7 +121,7 @@ block(const struct cwh_dot *f, const struct factor *a, const struct factor *b, u
     return out == PTX_F16 ? number_pack_f16(all < 0, size, top - f->fraction) : number_pack_f32(all < 0, size, top - f->fraction);
 }
 
-/* As cwd_matrix_element, for forms of floats: row, col are the words of A's row and B's column; x and model are constants. */
+/* As matrix_element (impl/host/matrix_core.h), for forms of floats: row, col are the words of A's row and B's column; x and model are constants. */
 ALWAYS uint32_t
 mma_float(const struct cwh_matrix *x, uint32_t model, const uint32_t *row, const uint32_t *col, uint32_t c)
 {

@@ -15,15 +15,14 @@ static int failures;
 
 static const char good[] =
     "target triple = \"amdgcn-amd-amdhsa\"\n"
-    "declare i32 @cwd_matrix_quad(i32, i32, ptr, ptr, i32)\n"
+    "declare i32 @cwd_forms_round(i32)\n"
     "define amdgpu_kernel void @k(ptr addrspace(1) %p, i32 %c) {\n"
-    "  %g = addrspacecast ptr addrspace(1) %p to ptr\n"
-    "  %v = call i32 @cwd_matrix_quad(i32 %c, i32 %c, ptr %g, ptr %g, i32 0)\n"
+    "  %v = call i32 @cwd_forms_round(i32 %c)\n"
     "  store i32 %v, ptr addrspace(1) %p\n"
     "  ret void\n}\n";
-static const char unknown[] = "declare i32 @cwd_matrix_nothing(i32)\ndefine i32 @k() {\n %v = call i32 @cwd_matrix_nothing(i32 0)\n ret i32 %v\n}\n";
+static const char unknown[] = "declare i32 @cwd_forms_nothing(i32)\ndefine i32 @k() {\n %v = call i32 @cwd_forms_nothing(i32 0)\n ret i32 %v\n}\n";
 static const char no_part[] = "declare i32 @cwd_nothing_at_all(i32)\ndefine i32 @k() {\n %v = call i32 @cwd_nothing_at_all(i32 0)\n ret i32 %v\n}\n";
-static const char other_type[] = "declare i64 @cwd_matrix_quad(i32)\ndefine i64 @k() {\n %v = call i64 @cwd_matrix_quad(i32 0)\n ret i64 %v\n}\n";
+static const char other_type[] = "declare i64 @cwd_forms_round(i32)\ndefine i64 @k() {\n %v = call i64 @cwd_forms_round(i32 0)\n ret i64 %v\n}\n";
 
 static LLVMModuleRef
 parse(LLVMContextRef c, const char *text)
@@ -48,14 +47,14 @@ test_good(struct cwj_diags *diags, const char *cpu)
     LLVMMemoryBufferRef code = NULL;
     CHECK(cwj_llvm_machine(CWJ_TARGET_AMDGCN, cpu, NULL, 3, &tm, diags) == CW_OK);
     CHECK(cwj_devlib_link(m, NULL, diags) == CW_OK);
-    LLVMValueRef f = LLVMGetNamedFunction(m, "cwd_matrix_quad");
+    LLVMValueRef f = LLVMGetNamedFunction(m, "cwd_forms_round");
     CHECK(f && !LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMInternalLinkage);
-    CHECK(!LLVMGetNamedFunction(m, "cwd_matrix_element"));      /* nobody calls it */
+    CHECK(!LLVMGetNamedFunction(m, "cwd_forms_widen"));      /* nobody calls it */
     CHECK(LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "no-builtins", 11) == NULL);
     CHECK(cwj_llvm_optimise(m, tm, 3, diags) == CW_OK);
-    CHECK(!LLVMGetNamedFunction(m, "cwd_matrix_quad"));         /* inlined */
+    CHECK(!LLVMGetNamedFunction(m, "cwd_forms_round"));         /* inlined */
     CHECK(cwj_llvm_emit(m, tm, LLVMAssemblyFile, &code, NULL, NULL, diags) == CW_OK);
-    CHECK(code && strstr(LLVMGetBufferStart(code), "v_fma"));
+    CHECK(code && strstr(LLVMGetBufferStart(code), "v_cmp"));
     if (code)
         LLVMDisposeMemoryBuffer(code);
     LLVMDisposeTargetMachine(tm);
@@ -86,9 +85,9 @@ main(void)
     test_good(&diags, "gfx90a");
     CHECK(diags.errors == 0);
     cwj_diags_finish(&diags);
-    test_bad(unknown, "lacks cwd_matrix_nothing");
+    test_bad(unknown, "lacks cwd_forms_nothing");
     test_bad(no_part, "lacks cwd_nothing_at_all");
-    test_bad(other_type, "another type for cwd_matrix_quad");
+    test_bad(other_type, "another type for cwd_forms_round");
     printf("%s\n", failures ? "FAILED" : "ok");
     return failures != 0;
 }
