@@ -8,7 +8,10 @@
 #include "jit/host/amd_overlaps.h"
 #include "jit/host/lld.h"
 
+#include <llvm/ADT/DepthFirstIterator.h>
 #include <llvm/ADT/SmallString.h>
+#include <llvm/Analysis/CallGraph.h>
+#include <llvm/Analysis/CallGraphSCCPass.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/CallingConv.h>
 #include <llvm/IR/InstIterator.h>
@@ -125,6 +128,44 @@ private:
 
 char Forget::ID;
 
+/* From here on LLVM follows calls: a function that no kernel reaches gets no machine code, and before LLVM 22 what counts a program's registers ends itself when
+ * it meets one. Passes of its own before this one take calls away, as the optimiser does. The graph of calls is the one that it then follows. */
+class DropUnreached : public llvm::CallGraphSCCPass {
+public:
+    DropUnreached() : llvm::CallGraphSCCPass(ID) {}
+
+    llvm::StringRef getPassName() const override { return "Drop functions that nobody calls"; }
+
+    void getAnalysisUsage(llvm::AnalysisUsage &u) const override { u.setPreservesAll(); }
+
+    bool
+    doInitialization(llvm::CallGraph &graph) override
+    {
+        llvm::df_iterator_default_set<llvm::CallGraphNode *> reached;
+        for (llvm::CallGraphNode *node : llvm::depth_first_ext(&graph, reached))
+            (void)node;
+        llvm::SmallVector<llvm::CallGraphNode *, 8> unreached;
+        for (auto &entry : graph)
+            if (entry.first && !entry.first->isDeclaration() && !reached.contains(entry.second.get()))
+                unreached.push_back(entry.second.get());
+        for (llvm::CallGraphNode *node : unreached) {       /* they may call each other */
+            node->removeAllCalledFunctions();
+            node->getFunction()->deleteBody();
+        }
+        for (llvm::CallGraphNode *node : unreached)
+            if (node->getFunction()->use_empty())
+                delete graph.removeFunctionFromModule(node);
+        return !unreached.empty();
+    }
+
+    bool runOnSCC(llvm::CallGraphSCC &) override { return false; }
+
+private:
+    static char ID;
+};
+
+char DropUnreached::ID;
+
 /* A code generator's passes, some left out. For AMD it begins with what finds common parts of addresses in code that nobody has
  * optimised. PTX comes from a compiler that did that, and after it this project's own pipeline (llvm.c): these find nothing, in 6
  * to 12 % of the compile time. The one EarlyCSE that stays is the last: without it addresses in shared memory that differ by a constant have registers and loads
@@ -151,6 +192,8 @@ public:
             delete pass;
             pass = cwj_amd_live_variables();
         }
+        if (amdgcn && name == "DummyCGSCCPass")
+            llvm::legacy::PassManager::add(new DropUnreached());
         if (amdgcn && name == "Loop Strength Reduction")
             llvm::legacy::PassManager::add(cwj_amd_loop_users());
         if (amdgcn && name == "PostRA Machine Instruction Scheduler")

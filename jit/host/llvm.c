@@ -476,18 +476,17 @@ close_prepared(LLVMModuleRef m)
         }
 }
 
-/* Before LLVM 22 what counts a program's registers ends itself at a function that no kernel reaches, and late passes take calls away, first of all those that only
- * another round of their loop reads: ADCE finds these (fuzz/dead_product.ptx). */
+/* Functions that nobody calls any more, and tables of functions that nobody looks into. (Calls that go later: codegen.cpp.) */
 static cw_result
-drop_unreached(LLVMModuleRef m, LLVMTargetMachineRef tm, struct cwj_diags *diags)
+drop_unused(LLVMModuleRef m, LLVMTargetMachineRef tm, struct cwj_diags *diags)
 {
     bool any = false;
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
         any |= !LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMInternalLinkage;
-    if (!any || LLVM_VERSION_MAJOR >= 22)
+    if (!any)
         return CW_OK;
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-    cw_result r = cwj_llvm_check(LLVMRunPasses(m, "function(adce),globaldce", tm, o), "optimising", diags);
+    cw_result r = cwj_llvm_check(LLVMRunPasses(m, "globaldce", tm, o), "optimising", diags);
     LLVMDisposePassBuilderOptions(o);
     return r;
 }
@@ -520,7 +519,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
             cwj_amd_divide(m, tm);
             close_prepared(m);
         }
-        return amdgcn ? drop_unreached(m, tm, diags) : CW_OK;
+        return amdgcn ? drop_unused(m, tm, diags) : CW_OK;
     }
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
     cw_result r = CW_OK;
@@ -563,7 +562,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
         close_prepared(m);
         cwj_amd_guard_ballot(m);
         if (r == CW_OK)
-            r = drop_unreached(m, tm, diags);
+            r = drop_unused(m, tm, diags);
     }
     if (!strncmp(LLVMGetTarget(m), "x86_64", 6))
         cwj_x86_guard_ternlog(m);
