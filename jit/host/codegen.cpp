@@ -60,13 +60,36 @@ public:
 
 char Gone::ID;
 
+/* Looks for free memory where the last function of a module is long enough to leave some. */
+struct Trimming {
+    explicit Trimming(void (*trim)()) : trim(trim) {}
+
+    void
+    after(const llvm::Function &f)
+    {
+        enum { LONG = 5000 };   /* instructions of LLVM IR */
+        if (!trim)
+            return;
+        if (counted != &f)      /* once: LLVM goes through all of them */
+            is_long = f.getInstructionCount() > LONG;
+        counted = &f;
+        if (is_long)
+            trim();
+    }
+
+private:
+    void (*trim)();             /* or NULL */
+    const llvm::Function *counted = nullptr;
+    bool is_long = false;
+};
+
 /* Passes keep, for the next function, the tables that they had for one: at the end of the longest kernel of a module those are a third of the
  * memory in use. With the last function, this frees the passes before it that nothing asks any more. */
 class Forget : public llvm::FunctionPass {
 public:
     static char ID;
 
-    explicit Forget(void (*trim)()) : llvm::FunctionPass(ID), trim(trim) {}
+    explicit Forget(Trimming &trimming) : llvm::FunctionPass(ID), trimming(trimming) {}
 
     llvm::StringRef getPassName() const override { return "Forget passes that are done"; }
 
@@ -85,8 +108,7 @@ public:
         if (--left)
             return false;
         forget(getResolver()->getPMDataManager(), *f.getParent());
-        if (trim && f.getInstructionCount() > LONG)
-            trim();
+        trimming.after(f);
         return false;
     }
 
@@ -119,10 +141,7 @@ private:
         }
     }
 
-    /* Instructions of LLVM IR in a function that leaves free memory worth looking for. */
-    enum { LONG = 5000 };
-
-    void (*trim)();
+    Trimming &trimming;
     ptrdiff_t left = 0;
 };
 
@@ -176,7 +195,7 @@ char DropUnreached::ID;
 class Passes : public llvm::legacy::PassManager {
 public:
     Passes(bool amdgcn, bool divisions, bool together, bool *moved, void (*trim)())
-        : amdgcn(amdgcn), divisions(divisions), together(together), notes{ moved, {} }, trim(trim) {}
+        : amdgcn(amdgcn), divisions(divisions), together(together), notes{ moved, {} }, trimming(trim) {}
 
     void
     add(llvm::Pass *pass) override
@@ -185,7 +204,7 @@ public:
         if (together && begins_stage(name))
             llvm::legacy::PassManager::add(llvm::createBarrierNoopPass());
         else if (amdgcn && !together && (begins_stage(name) || is_long(name)))
-            llvm::legacy::PassManager::add(new Forget(trim));
+            llvm::legacy::PassManager::add(new Forget(trimming));
         if (amdgcn)
             cwj_amd_guards(*this, name, false, notes);
         if (amdgcn && name == "Live Variable Analysis") {
@@ -271,7 +290,7 @@ private:
 
     bool amdgcn, divisions, together;
     cwj_amd_notes notes;
-    void (*trim)();
+    Trimming trimming;
     unsigned dead = 0, cse = 0;
 };
 

@@ -336,14 +336,21 @@ trim_class(unsigned class)
 {
     size_t size = size_of(class), n = run_length(size), all = n * UNIT / size, last = NONE, cut = 0;
     char *going = NULL, **kept = (char **)&heap.free[class];
+    int any = 0;
+    if (!*kept)
+        return 0;
     if (heap.at[class]) {
         char *run = heap.end[class] - n * UNIT;
         last = unit_at(run);
         cut = (size_t)(heap.at[class] - run) / size;
     }
-    for (char *p = *kept; p; p = *(char **)p)
-        counted[run_at(p)]++;
-    for (char *p = *kept, *next; p; p = next) {
+    /* Blocks lie scattered: most classes have no run to give, and are gone through once. */
+    for (char *p = *kept; p; p = *(char **)p) {
+        size_t run = run_at(p);
+        if (++counted[run] == (run == last ? cut : all))
+            any = 1;
+    }
+    for (char *p = *kept, *next; any && p; p = next) {
         size_t run = run_at(p);
         next = *(char **)p;
         if (counted[run] == (run == last ? cut : all)) {
@@ -355,13 +362,12 @@ trim_class(unsigned class)
             kept = (char **)p;
         }
     }
-    *kept = NULL;
-    for (char *p = heap.free[class]; p; p = *(char **)p)
-        counted[run_at(p)] = 0;
+    if (any)
+        *kept = NULL;
+    memset(counted, 0, used * sizeof *counted);
     for (char *p = going, *next; p; p = next) {
         size_t run = run_at(p);
         next = *(char **)p;
-        counted[run] = 0;
         give_units(run, n);
         if (run == last)
             heap.at[class] = heap.end[class] = NULL;
