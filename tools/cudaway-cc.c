@@ -9,6 +9,9 @@
 #include "impl/base/file.h"
 #include "jit/jit.h"
 #include "jit/link/linked_image.h"
+#ifdef CUDAWAY_CC_ALONE
+#include "tools/cc/pages.h"
+#endif
 
 #include <errno.h>
 #include <getopt.h>
@@ -21,6 +24,8 @@
 
 enum { EXIT_INPUT = 1, EXIT_TOOL = 2, MAX_JOBS = 256 };
 #define MAX_INPUT (1ull << 32)
+/* Bytes of input from which on memory is worth more than 1500 page faults, which are less than 0.4 % of the time then. */
+#define LARGE_INPUT (384u << 10)
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 enum { SANITIZED = 1 };         /* memory that is not given back is reported on exit */
@@ -504,6 +509,10 @@ main(int argc, char **argv)
         code = complain("cannot read %s: %s", o.input, r == CW_ERR_IO || r == CW_ERR_NOT_FOUND ? strerror(errno) : cw_result_text(r));
         goto done;
     }
+#ifdef CUDAWAY_CC_ALONE
+    if (size >= LARGE_INPUT)
+        cc_pages_as_touched();
+#endif
     struct cwj_diags d;
     jit->diags_init(&d);
     r = jit->image_scan(data, size, collect, &found, &d);

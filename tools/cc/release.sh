@@ -24,7 +24,7 @@ while read -r target file; do quietly "$work/instrumented" -j 0 -O 3 --target "$
 
 "$bin/merge-fdata" "$work"/profile.* -o "$work/merged" 2>"$work/log" || { cat "$work/log" >&2; echo "release.sh: merge-fdata failed" >&2; exit 1; }
 quietly "$bin/llvm-bolt" "$cc" -data "$work/merged" -o "$work/cc" -reorder-blocks=ext-tsp -reorder-functions=cdsort -split-functions -split-all-cold \
-    -split-eh -icf=1
+    -split-eh -icf=1 -hot-text
 # ld says of glibc's relocations, which are of no symbol, that their symbols are in the table of the linker's, and llvm-strip, which tools/bundle
 # runs, then refuses the file: they have none.
 if [[ $(readelf -SW "$work/cc") != *.dynsym* ]]; then
