@@ -210,9 +210,30 @@ space_number(ptx_space s)
     }
 }
 
+/* The pointer that a sum of a variable's address and a number is: with it LLVM knows what lies beside each other. NULL: another address. */
+static LLVMValueRef
+pointer_into_variable(struct emit *e, LLVMValueRef address, unsigned as)
+{
+    LLVMValueRef offset = NULL, p;
+
+    if (LLVMIsAConstantExpr(address) && LLVMGetConstOpcode(address) == LLVMAdd && LLVMIsAConstantInt(LLVMGetOperand(address, 1))) {
+        offset = LLVMGetOperand(address, 1);
+        address = LLVMGetOperand(address, 0);
+    }
+    if (!LLVMIsAConstantExpr(address) || LLVMGetConstOpcode(address) != LLVMPtrToInt || LLVMGetIntTypeWidth(LLVMTypeOf(address)) != 64)
+        return NULL;
+    p = LLVMGetOperand(address, 0);
+    if (LLVMGetPointerAddressSpace(LLVMTypeOf(p)) != as)
+        return NULL;
+    return offset ? LLVMConstGEP2(e->i8, p, &offset, 1) : p;
+}
+
 static LLVMValueRef
 pointer_of(struct emit *e, LLVMValueRef address, unsigned as)
 {
+    LLVMValueRef p = pointer_into_variable(e, address, as);
+    if (p)
+        return p;
     if (as == AS_LDS || as == AS_PRIVATE)
         address = LLVMBuildTrunc(e->b, address, e->i32, "");
     return LLVMBuildIntToPtr(e->b, address, pointer_type(e, as), "");

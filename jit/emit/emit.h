@@ -141,8 +141,8 @@ bool emit_is_flush_mark(LLVMValueRef v);        /* its first operand is the valu
 void emit_shorten_nan(LLVMModuleRef module, unsigned gfx);
 
 /* Make pointer arithmetic of address arithmetic that starts at variables (pointers.c); for optimised amdgcn code, after mem2reg.
- * `global`: also where it starts at kernel parameters. False: out of memory. */
-bool emit_follow_pointers(LLVMModuleRef module, bool global);
+ * `global`: also where it starts at kernel parameters. *any: there was some. False: out of memory. */
+bool emit_follow_pointers(LLVMModuleRef module, bool global, bool *any);
 
 /* amdgcn, after mem2reg: roots whose operand is known to be large enough become the functions named so, whose path has no branch (large.c).
  * Those of them that nobody calls are deleted. */

@@ -30,7 +30,7 @@ struct pass {
     V *log;                     /* values in the order in which they were looked at */
     size_t nlog, log_capacity;
     unsigned budget;
-    bool failed, global;
+    bool failed, global, any;
 };
 
 static size_t
@@ -324,6 +324,7 @@ function(struct pass *p, V fn)
                 if (r && !p->failed) {
                     LLVMReplaceAllUsesWith(i, r);
                     LLVMInstructionEraseFromParent(i);
+                    p->any = true;
                 }
             }
         }
@@ -353,7 +354,7 @@ sweep(V fn)
 }
 
 bool
-emit_follow_pointers(LLVMModuleRef m, bool global)
+emit_follow_pointers(LLVMModuleRef m, bool global, bool *any)
 {
     LLVMContextRef llvm = LLVMGetModuleContext(m);
     struct pass p = { .global = global, .b = LLVMCreateBuilderInContext(llvm), .i8 = LLVMInt8TypeInContext(llvm) };
@@ -362,6 +363,7 @@ emit_follow_pointers(LLVMModuleRef m, bool global)
             function(&p, f);
             sweep(f);
         }
+    *any = p.any;
     free(p.slot);
     free(p.log);
     LLVMDisposeBuilder(p.b);

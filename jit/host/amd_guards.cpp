@@ -3,6 +3,7 @@
  * table of where each belongs are at the end. */
 #include "jit/host/amd_guards.h"
 #include "jit/emit/prepared.h"
+#include "jit/host/amd_costs.h"
 #include "jit/host/amd_flush.h"
 #include "jit/host/opened.h"
 
@@ -801,11 +802,18 @@ private:
 char MachineGuard::ID;
 
 const char scheduler[] = "Machine Instruction Scheduler";
+const char vectorizer[] = "GPU Load and Store Vectorizer";
+const char prepare[] = "CodeGen Prepare";
 const char irreducible[] = "Convert irreducible control-flow into natural loops";
 
 const guard guards[] = {
     { "Settle undefined values of PHIs", false, "AMDGPU Rewrite Undef for PHI", settle_undef_needs, settle_undef, nullptr, ALWAYS },
     { "Split carries of sums", false, irreducible, keeps_branches, split_carries, nullptr, ALWAYS },
+    { "Split funnel shifts of 64 bits", false, irreducible, keeps_branches, cwj_amd_split_funnels, nullptr, ALWAYS },
+    { "Hide lookups", false, vectorizer, keeps_all, cwj_amd_hide_lookups, nullptr, ALWAYS },
+    { "Show lookups", true, vectorizer, keeps_all, cwj_amd_show_lookups, nullptr, ALWAYS },
+    { "Hide signs", false, prepare, keeps_branches, cwj_amd_hide_signs, nullptr, ALWAYS },
+    { "Show signs", true, prepare, keeps_branches, cwj_amd_show_signs, nullptr, ALWAYS },
     { "Split sums of byte products", false, irreducible, keeps_branches, split_byte_sums, nullptr, ALWAYS },
 #if LLVM_VERSION_MAJOR >= 20
     { "Drop fences", false, irreducible, keeps_branches, drop_fences, nullptr, ALWAYS },

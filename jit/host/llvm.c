@@ -47,6 +47,9 @@ init_amd(void)
     /* Local arrays stay out of an AMD GPU's shared memory: LLVM would take all that a block may have (for 1024 threads, whatever the
      * launch says), and a launch that asks for some of it would fail. Only a command line can say so. */
     cwj_llvm_set_option("disable-promote-alloca-to-lds", true);
+    /* What is read from and written to memory may go together where nothing between the two needs one before the other. That is asked for each two, through the
+     * graph of the region, unless their number times the region's length exceeds this (in thousands; then those that follow the same store may). */
+    cwj_llvm_set_number("fast-cluster-threshold", 8);
     /* A loop's variables in memory become registers where no other access may be to the same, which takes asking for each two of them: up to 7 % of the
      * compile time. Whoever made the PTX has done that: of 44 real modules none became other code. */
     cwj_llvm_set_option("disable-licm-promotion", true);
@@ -491,6 +494,18 @@ drop_unused(LLVMModuleRef m, LLVMTargetMachineRef tm, struct cwj_diags *diags)
     return r;
 }
 
+/* Addresses that functions were given are variables' and parameters' where these are inlined: what is generic before is shared or global now. */
+static cw_result
+follow_arguments(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMPassBuilderOptionsRef o, struct cwj_diags *diags)
+{
+    static const char passes[] = "function(infer-address-spaces,early-cse,instcombine<no-verify-fixpoint>,reassociate,early-cse,infer-alignment)";
+    bool any = false;
+
+    if (!emit_follow_pointers(m, !is_cpu(tm, "gfx908"), &any))
+        return CW_ERR_NOMEM;
+    return any ? cwj_llvm_check(LLVMRunPasses(m, passes, tm, o), "optimising", diags) : CW_OK;
+}
+
 cw_result
 cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, struct cwj_diags *diags)
 {
@@ -523,13 +538,14 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
     }
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
     cw_result r = CW_OK;
+    bool pointers = false;
     if (!nvptx) {
         r = cwj_llvm_check(LLVMRunPasses(m, "function(mem2reg)", tm, o), "optimising", diags);
         if (r == CW_OK)
             emit_retype_floats(m);
         if (r == CW_OK && amdgcn)
             emit_place_nan64(m, gfx == 9);
-        if (r == CW_OK && amdgcn && !emit_follow_pointers(m, !is_cpu(tm, "gfx908")))
+        if (r == CW_OK && amdgcn && !emit_follow_pointers(m, !is_cpu(tm, "gfx908"), &pointers))
             r = CW_ERR_NOMEM;
         if (r == CW_OK && amdgcn)
             emit_use_large(m);
@@ -540,8 +556,11 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
     }
     if (r == CW_OK && amdgcn)
         r = inline_approximations(m, tm, o, diags);
+    bool callees = amdgcn && has_callees(m);
     if (r == CW_OK)
         r = cwj_llvm_check(LLVMRunPasses(m, pipeline(m, opt_level, amdgcn && emit_mark_loops(m)), tm, o), "optimising", diags);
+    if (r == CW_OK && callees)
+        r = follow_arguments(m, tm, o, diags);
     if (r == CW_OK && amdgcn && emit_reroll(m))
         r = cwj_llvm_check(LLVMRunPasses(m, "function(simplifycfg)", tm, o), "optimising", diags);
     if (r == CW_OK && amdgcn && emit_guard_recursion(m))
