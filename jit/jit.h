@@ -149,7 +149,7 @@ struct cwj_aot_options {
                                      * 1024, and takes CWJ_AMD_SHAPE more bytes of arguments, behind all others
                                      * rounded up to 8: the block's size, three u16 */
     bool all_blocks;                /* amdgcn: kernels that do not bound their blocks (.maxntid, .reqntid) take those of 1024 threads. Else one that
-                                     * needs more than CWJ_AMD_MANY registers at a time is made for blocks of 768 or 512, by the processor, which have more */
+                                     * needs more than CWJ_AMD_MANY registers at a time is made for blocks of 640 or 512, by the processor, which have more */
     bool cache;                     /* take the result from the disk cache, or put it there */
     bool ends;                      /* the process ends after this: what LLVM made of the program, or its last part, is not taken apart,
                                      * which is a tenth of the time that an empty kernel takes */

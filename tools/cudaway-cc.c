@@ -47,7 +47,7 @@ static const char usage_text[] =
     "  --matrix MODEL  amdgcn: whose matrix products: 70, 75, 80, 89, 90 (default; NVIDIA's generations by sm), or native: AMD's own\n"
     "  --warps-per-wave N  amdgcn, waves of 64 lanes: 2 (default) or 1, which kernels want whose warps wait for each other; they are launched\n"
     "                  in another way then (docs/amd.md)\n"
-    "  --all-blocks    amdgcn: kernels that need many registers take blocks of 1024 threads, too, not of 768 or 512 at most (docs/amd.md)\n"
+    "  --all-blocks    amdgcn: kernels that need many registers take blocks of 1024 threads, too, not of 640 or 512 at most (docs/amd.md)\n"
     "  --kernel NAME   only this kernel and what it calls; may be repeated\n"
     "  --arch SM       of several PTX texts take the one for sm_SM (default: the highest)\n"
     "  --module N      of several modules take the N-th, from 0\n"

@@ -17,14 +17,15 @@ set_attribute(struct emit *e, LLVMValueRef fn, const char *key, const char *valu
                             LLVMCreateStringAttribute(e->llvm, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
 }
 
-/* Blocks of how many threads leave each 256 registers, on GCN half of that: some of RDNA3 and 4 have 1536 of them for each lane, where others have 1024. */
+/* Blocks of how many threads leave each 256 registers, on GCN half of that: some of RDNA3 and 4 have 1536 of them for each lane, given out by 24, where others
+ * have 1024. */
 static unsigned
 roomy(const char *cpu)
 {
     static const char *const large[] = { "gfx1100", "gfx1101", "gfx1151", "gfx1200", "gfx1201" };
     for (unsigned i = 0; cpu && i < sizeof large / sizeof *large; i++)
         if (!strcmp(cpu, large[i]))
-            return 768;
+            return 640;
     return 512;
 }
 

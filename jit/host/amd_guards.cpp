@@ -752,6 +752,60 @@ write_flushes(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
     return cwj_amd_write_flushes(f);
 }
 
+/* "SI Fix SGPR copies" asks of each PHI whether all that it is copied to are accumulation registers, and follows copies to registers of the processor, which are calls'
+ * arguments, to all other uses of these registers, the results of calls, and all they are copied to: for each PHI through all copies of a kernel that calls, a
+ * tenth of the time for convolutions of CUTLASS. So these copies are moves while it runs: where it would have gone on it has its answer, no. */
+unsigned
+find_move(const llvm::TargetInstrInfo &info)
+{
+    for (unsigned op = 0; op < info.getNumOpcodes(); op++)
+        if (info.getName(op) == "V_MOV_B32_e32")
+            return op;
+    llvm::report_fatal_error("LLVM has no V_MOV_B32_e32");
+}
+
+/* An argument that is in a vector register, and was not just copied from a scalar one: of that the pass would make something else. */
+bool
+is_argument(const llvm::MachineInstr &i, const llvm::MachineRegisterInfo &regs, const llvm::TargetRegisterInfo &info)
+{
+    if (!i.isCopy() || i.getNumOperands() != 2 || !i.getOperand(0).getReg().isPhysical() || !i.getOperand(1).getReg().isVirtual())
+        return false;
+    llvm::Register from = i.getOperand(1).getReg();
+    llvm::StringRef type = info.getRegClassName(regs.getRegClass(from));
+    const llvm::MachineInstr *source = regs.getUniqueVRegDef(from);
+    return llvm::StringRef(info.getName(i.getOperand(0).getReg())).starts_with("VGPR") && (type == "VGPR_32" || type.starts_with("VReg_")) && source &&
+           !source->isCopy();
+}
+
+bool
+hide_arguments(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
+{
+    const llvm::TargetInstrInfo &info = *f.getSubtarget().getInstrInfo();
+    static const unsigned move = find_move(info);
+    if (!f.getFrameInfo().hasCalls())
+        return false;
+    for (llvm::MachineBasicBlock &b : f)
+        for (llvm::MachineInstr &i : b)
+            if (is_argument(i, f.getRegInfo(), *f.getSubtarget().getRegisterInfo()))
+                i.setDesc(info.get(move));
+    return false;
+}
+
+/* Real moves have an operand more, the mask of lanes. */
+bool
+show_arguments(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
+{
+    const llvm::TargetInstrInfo &info = *f.getSubtarget().getInstrInfo();
+    static const unsigned move = find_move(info);
+    if (!f.getFrameInfo().hasCalls())
+        return false;
+    for (llvm::MachineBasicBlock &b : f)
+        for (llvm::MachineInstr &i : b)
+            if (i.getOpcode() == move && i.getNumOperands() == 2)
+                i.setDesc(info.get(llvm::TargetOpcode::COPY));
+    return false;
+}
+
 /* Where a guard belongs: everywhere; where scalar registers go into lanes, and somebody is to be told of moved ones; where they go to memory. */
 enum when { ALWAYS, LANES, MEMORY };
 
@@ -819,6 +873,8 @@ const guard guards[] = {
     { "Drop fences", false, irreducible, keeps_branches, drop_fences, nullptr, ALWAYS },
     { "Split edges to several entries of a loop", false, irreducible, split_entries_needs, split_entries, nullptr, ALWAYS },
 #endif
+    { "Hide arguments", false, "SI Fix SGPR copies", keeps_all, nullptr, hide_arguments, ALWAYS },
+    { "Show arguments", true, "SI Fix SGPR copies", keeps_all, nullptr, show_arguments, ALWAYS },
     { "Cut long regions for the scheduler", false, "Live Variable Analysis", keeps_all, nullptr, cut_regions, ALWAYS },
     { "Spread the numbers of instructions", false, scheduler, indexes_needs, nullptr, spread_indexes, ALWAYS },
     { "Pack the numbers of instructions", true, scheduler, indexes_needs, nullptr, pack_indexes, ALWAYS },

@@ -40,18 +40,36 @@ find_option(const char *name)
     return llvm::cl::getRegisteredOptions().lookup(name);
 }
 
+template <typename T>
+static void
+set(const char *option, T value)
+{
+    if (llvm::cl::Option *o = find_option(option))
+        static_cast<llvm::cl::opt<T> *>(o)->setInitialValue(value);
+}
+
 extern "C" void
 cwj_llvm_set_option(const char *option, bool value)
 {
-    if (llvm::cl::Option *o = find_option(option))
-        static_cast<llvm::cl::opt<bool> *>(o)->setInitialValue(value);
+    set(option, value);
+}
+
+extern "C" void
+cwj_llvm_set_choice(const char *option, bool value)
+{
+    set(option, value ? llvm::cl::BOU_TRUE : llvm::cl::BOU_FALSE);
 }
 
 extern "C" void
 cwj_llvm_set_number(const char *option, unsigned value)
 {
-    if (llvm::cl::Option *o = find_option(option))
-        static_cast<llvm::cl::opt<unsigned> *>(o)->setInitialValue(value);
+    set(option, value);
+}
+
+extern "C" void
+cwj_llvm_set_long(const char *option, unsigned long value)
+{
+    set(option, value);
 }
 
 extern "C" void

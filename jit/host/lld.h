@@ -27,7 +27,9 @@ const char *cwj_lld_version(void);
 /* In lld.cpp: set a boolean option of LLVM's: LLD, which resets all options when it runs, resets it to this. No effect where LLVM has no
  * such option. No other thread may read it meanwhile. */
 void cwj_llvm_set_option(const char *option, bool value);
+void cwj_llvm_set_choice(const char *option, bool value);       /* of those that have a third value, unset */
 void cwj_llvm_set_number(const char *option, unsigned value);
+void cwj_llvm_set_long(const char *option, unsigned long value);
 /* In lld.cpp: the same, as if a command line had it, for those of which LLVM asks whether one did. Lasts until LLD runs. */
 void cwj_llvm_give_option(const char *option, bool value);
 

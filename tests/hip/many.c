@@ -72,7 +72,7 @@ main(int argc, char **argv)
     OK(cuModuleGetFunction(&f, m, "many"));
     OK(cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f));
     EXPECT(most == MOST);
-    static const unsigned threads[] = { 64, MOST, 96, 512, 513, 768, 769, MOST };
+    static const unsigned threads[] = { 64, MOST, 96, 512, 513, 640, 641, MOST };
     for (unsigned i = 0; i < sizeof threads / sizeof *threads; i++)
         runs(f, threads[i]);
     OK(cuModuleUnload(m));

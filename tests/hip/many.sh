@@ -13,8 +13,8 @@ takes() {  # takes THREADS VALUES LINE OPTION...
     got=$(awk '/\.max_flat_workgroup_size:/ { print $2 }' "$dir/k.s")
     [ "$got" = "$want" ] || { echo "many.sh: $*: blocks of $got threads, not $want" >&2; bad=1; }
 }
-takes 768 160 '' --target gfx1100
-takes 768 160 '' --target gfx1201
+takes 640 160 '' --target gfx1100
+takes 640 160 '' --target gfx1201
 takes 512 160 '' --target gfx1030
 takes 512 160 '' --target gfx1102
 takes 512 160 '' --target gfx90a
@@ -25,5 +25,5 @@ takes 64 160 '.maxntid 64' --target gfx1100
 takes 96 160 '.reqntid 96' --target gfx1100
 takes 1024 160 '.maxnreg 64' --target gfx1100
 takes 1024 120 '' --target gfx1100
-takes 768 130 '' --target gfx1100
+takes 640 130 '' --target gfx1100
 exit $bad
