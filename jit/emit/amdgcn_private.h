@@ -35,8 +35,6 @@ void gcn_computes(LLVMValueRef call);                                           
 /* amdgcn_nan.c, for code that is rarely needed. End the builder's block with a branch to a new one where the i1 `any` is set in a lane of the wave, else to
  * `done`; the builder goes to the new one, which is returned. */
 LLVMBasicBlockRef gcn_branch_rare(LLVMBuilderRef b, LLVMModuleRef m, bool wave64, LLVMValueRef any, LLVMBasicBlockRef done, const char *name);
-/* The f32 or f64 in a vector register: one for all lanes would be read out of there in the frequent path too. */
-LLVMValueRef gcn_in_vector(LLVMBuilderRef b, LLVMValueRef v);
 
 /* amdgcn_thread.c: i32 each; axis 0 to 2 is x, y, z */
 LLVMValueRef gcn_wave_lane(struct emit *e);                                     /* of the wave, 0..31 or 0..63 */

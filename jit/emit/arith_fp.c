@@ -196,6 +196,8 @@ one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
     case PTX_OP_ABS:
     case PTX_OP_NEG: {
         V r = in->op == PTX_OP_ABS ? fp_abs(e, a) : LLVMBuildFNeg(e->b, a, "");
+        if (t == PTX_F64 && e->target == CWJ_TARGET_AMDGCN && !e->floats_native)
+            return fp_mark_nan64(e, r, a, NULL, NULL);
         return t == PTX_F64 ? v_sel(e, fp_is_nan(e, a), fp_quiet(e, a), r) : r;
     }
     case PTX_OP_DIV:

@@ -9,8 +9,7 @@
 #define CWJ_FP_PRIVATE_H
 
 #include "jit/emit/arith_private.h"
-
-#define FP_NAN_F64 UINT64_C(0xfff8000000000000)
+#include "jit/emit/nan_code.h"
 
 /* The elements of an operand: one, or two of a packed type. v[i] is f32 or f64. */
 struct fp_pack {
@@ -26,9 +25,10 @@ void fp_unpack(struct emit *e, LLVMValueRef v, ptx_type t, struct fp_pack *p);
 LLVMValueRef fp_flush(struct emit *e, LLVMValueRef v, ptx_type t);      /* subnormals of type t to zero, sign kept */
 LLVMValueRef fp_canonical(struct emit *e, LLVMValueRef v);              /* f32: NaN to 0x7fffffff */
 LLVMValueRef fp_quiet(struct emit *e, LLVMValueRef v);                  /* f64: a signalling NaN made quiet; f32 as it is */
-#define FP_MARK_2 "cwj.nan64.2"       /* the names of the marks, with two operands and with three */
+#define FP_MARK_1 "cwj.nan64.1"       /* the names of the marks, by their operands */
+#define FP_MARK_2 "cwj.nan64.2"
 #define FP_MARK_3 "cwj.nan64.3"
-/* amdgcn: r, an f64 result, with a mark: where r is NaN, it is the one of a, b or (not NULL) c that an H200 gives. emit_place_nan64
+/* amdgcn: r, an f64 result, with a mark: where r is NaN, it is the one of a and (where not NULL) b and c that an H200 gives. emit_place_nan64
  * makes code of it. */
 LLVMValueRef fp_mark_nan64(struct emit *e, LLVMValueRef r, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 /* amdgcn: a mark on the f32 r, which stands for r with its subnormals made zeros of the same sign: any value; one that is known not to be

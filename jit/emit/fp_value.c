@@ -88,12 +88,13 @@ V
 fp_mark_nan64(struct emit *e, V r, V a, V b, V c)
 {
     LLVMTypeRef t[4] = { e->f64, e->f64, e->f64, e->f64 };
-    unsigned n = c ? 4 : 3;
+    unsigned n = c ? 4 : b ? 3 : 2;
     LLVMTypeRef type = LLVMFunctionType(e->f64, t, n, false);
-    V f = LLVMGetNamedFunction(e->module, c ? FP_MARK_3 : FP_MARK_2);
+    const char *name = c ? FP_MARK_3 : b ? FP_MARK_2 : FP_MARK_1;
+    V f = LLVMGetNamedFunction(e->module, name);
 
     if (!f)
-        f = LLVMAddFunction(e->module, c ? FP_MARK_3 : FP_MARK_2, type);
+        f = LLVMAddFunction(e->module, name, type);
     return LLVMBuildCall2(e->b, type, f, (V[]){ r, a, b, c }, n, "");
 }
 

@@ -5,6 +5,7 @@
 #include "jit/emit/prepared.h"
 #include "jit/host/amd_costs.h"
 #include "jit/host/amd_flush.h"
+#include "jit/host/amd_nan.h"
 #include "jit/host/opened.h"
 
 #include <llvm/ADT/DenseMap.h>
@@ -746,6 +747,11 @@ keeps_all(llvm::AnalysisUsage &au)
     au.setPreservesAll();
 }
 
+void
+keeps_nothing(llvm::AnalysisUsage &)
+{
+}
+
 bool
 write_flushes(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
 {
@@ -804,6 +810,10 @@ show_arguments(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
             if (i.getOpcode() == move && i.getNumOperands() == 2)
                 i.setDesc(info.get(llvm::TargetOpcode::COPY));
     return false;
+bool
+write_nans(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
+{
+    return cwj_amd_write_nans(f);
 }
 
 /* Where a guard belongs: everywhere; where scalar registers go into lanes, and somebody is to be told of moved ones; where they go to memory. */
@@ -882,6 +892,7 @@ const guard guards[] = {
     { "Describe prepared code", false, "Finalize ISel and expand pseudo-instructions", describe_prepared_needs, nullptr, describe_prepared, ALWAYS },
     { "Mark registers that prepared code overwrites", false, "Prologue/Epilogue Insertion & Frame Finalization", keeps_all, nullptr, mark_overwritten, ALWAYS },
     { "Write out what makes zeros of subnormals", false, "SI insert wait instructions", keeps_branches, nullptr, write_flushes, ALWAYS },
+    { "Write out which NaN it is", false, "Post RA hazard recognizer", keeps_nothing, nullptr, write_nans, ALWAYS },
     { "Check registers that prepared code overwrites", false, "AMDGPU Assembly Printer", describe_prepared_needs, nullptr, check_overwritten, ALWAYS },
     { "Count registers where they are used", false, "AMDGPU Assembly Printer", keeps_all, nullptr, look_through_instructions, ALWAYS },
 #if LLVM_VERSION_MAJOR < 20
