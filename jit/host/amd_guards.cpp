@@ -810,6 +810,8 @@ show_arguments(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
             if (i.getOpcode() == move && i.getNumOperands() == 2)
                 i.setDesc(info.get(llvm::TargetOpcode::COPY));
     return false;
+}
+
 bool
 write_nans(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
 {
