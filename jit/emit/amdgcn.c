@@ -10,6 +10,7 @@
 #include "jit/emit/scope.h"
 
 #include <stdlib.h>
+#include <llvm/Config/llvm-config.h>
 #include <string.h>
 
 enum { AS_GENERIC = 0, AS_GLOBAL = 1, AS_LDS = 3, AS_CONST = 4, AS_PRIVATE = 5 };
@@ -456,24 +457,40 @@ bit(struct emit *e, LLVMValueRef word, unsigned i)
     return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, word, i32(e, i), ""), e->i1, "");
 }
 
+/* The value of the first lane that is here. */
+static LLVMValueRef
+first_lane(struct emit *e, LLVMValueRef v)
+{
+    LLVMTypeRef t = e->i32;     /* before LLVM 19 there was this one only */
+    return gcn_intrinsic(e, "llvm.amdgcn.readfirstlane", &t, LLVM_VERSION_MAJOR >= 19, &v, 1);
+}
+
+/* Lanes with the value of the first one find each other and go, until none is left. */
 static void
 gcn_match(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = (ptx_type)in->type[0];
     const struct ptx_operand *d = &in->operand[0];
-    LLVMValueRef a = emit_src(e, in, 1, t), active = active_lanes(e, in, 2), bits = i32(e, 0);
-    for (unsigned i = 0; i < 32; i++) {
-        LLVMValueRef c;
-        if (ptx_type_bits(t) == 64) {
-            LLVMValueRef lo = LLVMBuildTrunc(e->b, a, e->i32, "");
-            LLVMValueRef hi = LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, a, LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
-            c = LLVMBuildAnd(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, lo, gcn_from_lane(e, lo, i32(e, i)), ""),
-                             LLVMBuildICmp(e->b, LLVMIntEQ, hi, gcn_from_lane(e, hi, i32(e, i)), ""), "");
-        } else {
-            c = LLVMBuildICmp(e->b, LLVMIntEQ, a, gcn_from_lane(e, a, i32(e, i)), "");
-        }
-        bits = LLVMBuildOr(e->b, bits, LLVMBuildShl(e->b, LLVMBuildZExt(e->b, c, e->i32, ""), i32(e, i), ""), "");
+    LLVMValueRef a = emit_src(e, in, 1, t), active = active_lanes(e, in, 2), fn = e->f->fn, part[2] = { a }, same = NULL;
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b), loop = LLVMAppendBasicBlockInContext(e->llvm, fn, "match");
+    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(e->llvm, fn, "matched");
+    const bool wide = ptx_type_bits(t) == 64;
+
+    if (wide) {
+        part[0] = LLVMBuildTrunc(e->b, a, e->i32, "");
+        part[1] = LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, a, LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
     }
+    LLVMBuildBr(e->b, loop);
+    LLVMPositionBuilderAtEnd(e->b, loop);
+    LLVMValueRef before = LLVMBuildPhi(e->b, e->i32, "");
+    for (unsigned i = 0; i < 1u + wide; i++) {
+        LLVMValueRef c = LLVMBuildICmp(e->b, LLVMIntEQ, part[i], first_lane(e, part[i]), "");
+        same = same ? LLVMBuildAnd(e->b, same, c, "") : c;
+    }
+    LLVMValueRef bits = LLVMBuildSelect(e->b, same, gcn_ballot(e, same), before, "");
+    LLVMAddIncoming(before, (LLVMValueRef[]){ i32(e, 0), bits }, (LLVMBasicBlockRef[]){ from, LLVMGetInsertBlock(e->b) }, 2);
+    LLVMBuildCondBr(e->b, same, done, loop);
+    LLVMPositionBuilderAtEnd(e->b, done);
     bits = LLVMBuildAnd(e->b, bits, active, "");
     if (in->mode == PTX_MODE_ALL) {
         /* All equal is the same answer for every lane: a lane's set is everybody's. */

@@ -229,7 +229,9 @@ struct origins {
     struct origin o[ORIGINS];
 };
 
-/* Its text, and its registers. tied: what goes in and comes out, mostly otherwise; then those to overwrite and the mask; then what else goes in. */
+enum { OVERWRITTEN = 2 };
+
+/* Its text, and its registers. tied: what goes in and comes out, mostly otherwise; then one to overwrite and the mask (OVERWRITTEN); then what else goes in. */
 struct piece {
     char text[sizeof EMIT_NAN64 + GROUP * (8 + 5 * ORIGINS)];
     size_t length;
@@ -313,7 +315,7 @@ goes_in(struct piece *c, V v)
         i = (int)c->ninput;
         c->input[c->ninput++] = v;
     }
-    return c->ntied + EMIT_NAN64_SCRATCH + 1 + (unsigned)i;
+    return c->ntied + OVERWRITTEN + (unsigned)i;
 }
 
 static void
@@ -332,17 +334,18 @@ write_value(struct nan64 *p, struct piece *c, const bool *tied, unsigned i)
 static V
 build(struct nan64 *p, struct piece *c)
 {
-    LLVMTypeRef type[2 * GROUP + REGISTERS], result[GROUP + EMIT_NAN64_SCRATCH + 1], f64 = LLVMDoubleTypeInContext(p->llvm);
+    LLVMTypeRef type[2 * GROUP + REGISTERS], result[GROUP + OVERWRITTEN], f64 = LLVMDoubleTypeInContext(p->llvm), i32 = LLVMInt32TypeInContext(p->llvm);
     V args[2 * GROUP + REGISTERS];
-    char constraints[8 * (3 * GROUP + REGISTERS + EMIT_NAN64_SCRATCH)] = "", *at = constraints;
-    unsigned out = c->ntied + EMIT_NAN64_SCRATCH, nargs = 0;
+    char constraints[8 * (3 * GROUP + REGISTERS)] = "", *at = constraints;
+    unsigned nargs = 0;
 
-    for (unsigned i = 0; i < out; i++) {
+    for (unsigned i = 0; i < c->ntied; i++) {
         at += sprintf(at, "=&v,");
         result[i] = f64;
     }
-    at += sprintf(at, "=&s");
-    result[out] = p->wave64 ? LLVMInt64TypeInContext(p->llvm) : LLVMInt32TypeInContext(p->llvm);
+    at += sprintf(at, "=&v,=&s");
+    result[c->ntied] = i32;
+    result[c->ntied + 1] = p->wave64 ? LLVMInt64TypeInContext(p->llvm) : i32;
     for (unsigned i = 0; i < c->ntied; i++) {
         at += sprintf(at, ",%u", i);
         args[nargs++] = c->tied[i];
@@ -353,7 +356,7 @@ build(struct nan64 *p, struct piece *c)
     }
     for (unsigned i = 0; i < nargs; i++)
         type[i] = f64;
-    LLVMTypeRef fn = LLVMFunctionType(LLVMStructTypeInContext(p->llvm, result, out + 1, false), type, nargs, false);
+    LLVMTypeRef fn = LLVMFunctionType(LLVMStructTypeInContext(p->llvm, result, c->ntied + OVERWRITTEN, false), type, nargs, false);
     V code = LLVMGetInlineAsm(fn, c->text, c->length, constraints, (size_t)(at - constraints), false, false, LLVMInlineAsmDialectATT, false);
     V call = LLVMBuildCall2(p->b, fn, code, args, nargs, "");
     gcn_computes(call);

@@ -84,6 +84,7 @@ public:
         live_vcc = wide ? is_live(half(vcc, 0)) || is_live(half(vcc, 1)) : is_live(vcc);
         live_scc = is_live(scc);
         mask = live_vcc ? vcc : reg[outs - 1];
+        room = reg[outs - 2];
 
         llvm::MachineBasicBlock *behind = new_block(), *rare = new_block();
         function.insert(std::next(block->getIterator()), behind);
@@ -97,7 +98,6 @@ public:
 
         block = rare;
         at = rare->end();
-        build(MOV, half(scratch(0), 0)).addImm(int32_t(FP_NAN_F64 >> 32));
         for (llvm::StringRef word : llvm::ArrayRef(words).drop_front(tested.size()))
             if (!value(word))
                 return false;
@@ -145,9 +145,6 @@ private:
     {
         return llvm::StringRef(registers.getName(r)).starts_with("VGPR");
     }
-
-    /* One to overwrite: of the first the lower half is the higher one of FP_NAN_F64. */
-    llvm::Register scratch(unsigned k) { return reg[outs - 2 - k]; }
 
     llvm::MachineBasicBlock *
     new_block()
@@ -201,58 +198,71 @@ private:
         build(UNORDERED, mask).addImm(0).addReg(v).addImm(0).addReg(v).addImm(0);
     }
 
-    /* `low` may be none, which is zero. */
+    /* By the mask; zero, if that is no register. */
     void
-    select(llvm::Register to, llvm::Register low, llvm::Register high)
+    select(llvm::Register to, llvm::Register from)
     {
-        for (unsigned k = 0; k < 2; k++) {
-            llvm::MachineInstrBuilder b = build(CNDMASK, half(to, k)).addImm(0).addReg(half(to, k)).addImm(0);
-            if (k || low)
-                b.addReg(k ? high : low);
-            else
-                b.addImm(0);
-            b.addReg(mask);
-        }
+        llvm::MachineInstrBuilder b = build(CNDMASK, to).addImm(0).addReg(to).addImm(0);
+        if (from)
+            b.addReg(from);
+        else
+            b.addImm(0);
+        b.addReg(mask);
     }
 
-    /* Which NaN a value is: the least of the list first. */
+    /* Where v is NaN, `to` is FP_NAN_F64. */
+    void
+    none(llvm::Register to, llvm::Register v)
+    {
+        compare(v);
+        build(MOV, room).addImm(int32_t(FP_NAN_F64 >> 32));
+        select(half(to, 0), {});
+        select(half(to, 1), room);
+    }
+
+    /* Where v is NaN, `to` is v, quieted. */
+    void
+    one(llvm::Register to, llvm::Register v)
+    {
+        compare(v);
+        if (is_vector(v)) {
+            select(half(to, 0), half(v, 0));
+            build(OR, room).addImm(1 << 19).addReg(half(v, 1));
+        } else {
+            build(MOV, room).addReg(half(v, 0));
+            select(half(to, 0), room);
+            build(MOV, room).addReg(half(v, 1));
+            build(OR, room).addImm(1 << 19).addReg(room);
+        }
+        select(half(to, 1), room);
+    }
+
+    /* Which NaN a value is: the last of the list first. */
     bool
     value(llvm::StringRef text)
     {
-        const llvm::Register high = half(scratch(0), 1), none = half(scratch(0), 0);
         llvm::SmallVector<llvm::StringRef, 16> list;
         unsigned r;
         text.split(list, ',');
         if (list[0].getAsInteger(10, r) || r >= outs)
             return false;
         const llvm::Register to = reg[r];
-        compare(to);
-        select(to, {}, none);
+        none(to, to);
         for (llvm::StringRef word : llvm::reverse(llvm::ArrayRef(list).drop_front())) {
             const bool is_none = word.consume_front("!");
             if (word.getAsInteger(10, r) || r >= reg.size())
                 return false;
-            llvm::Register v = reg[r];
-            if (!is_vector(v)) {
-                for (unsigned k = 0; k < 2; k++)
-                    build(MOV, half(scratch(1), k)).addReg(half(v, k));
-                v = scratch(1);
-            }
-            compare(v);
-            if (is_none) {
-                select(to, {}, none);
-                continue;
-            }
-            if (r >= outs)              /* what comes out is quiet */
-                build(OR, high).addImm(1 << 19).addReg(half(v, 1));
-            select(to, half(v, 0), r < outs ? half(v, 1) : high);
+            if (is_none)
+                none(to, reg[r]);
+            else
+                one(to, reg[r]);
         }
         return true;
     }
 
     const bool keeps_live;
     bool live_vcc = false, live_scc = false;
-    llvm::Register vcc, scc, mask;
+    llvm::Register vcc, scc, mask, room;        /* room: one to overwrite */
     llvm::MachineInstr &piece;
     llvm::MachineFunction &function;
     const llvm::TargetInstrInfo &info;
