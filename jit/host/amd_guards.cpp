@@ -764,8 +764,8 @@ write_flushes(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
 unsigned
 find_move(const llvm::TargetInstrInfo &info)
 {
-    for (unsigned op = 0; op < info.getNumOpcodes(); op++)
-        if (info.getName(op) == "V_MOV_B32_e32")
+    for (unsigned op = 0; op < info.getNumOpcodes(); op++)      /* of 20,000, few of which have names worth reading */
+        if (info.get(op).isMoveImmediate() && info.get(op).getNumOperands() == 2 && info.getName(op) == "V_MOV_B32_e32")
             return op;
     llvm::report_fatal_error("LLVM has no V_MOV_B32_e32");
 }
@@ -787,9 +787,9 @@ bool
 hide_arguments(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
 {
     const llvm::TargetInstrInfo &info = *f.getSubtarget().getInstrInfo();
-    static const unsigned move = find_move(info);
     if (!f.getFrameInfo().hasCalls())
         return false;
+    static const unsigned move = find_move(info);
     for (llvm::MachineBasicBlock &b : f)
         for (llvm::MachineInstr &i : b)
             if (is_argument(i, f.getRegInfo(), *f.getSubtarget().getRegisterInfo()))
@@ -802,9 +802,9 @@ bool
 show_arguments(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
 {
     const llvm::TargetInstrInfo &info = *f.getSubtarget().getInstrInfo();
-    static const unsigned move = find_move(info);
     if (!f.getFrameInfo().hasCalls())
         return false;
+    static const unsigned move = find_move(info);
     for (llvm::MachineBasicBlock &b : f)
         for (llvm::MachineInstr &i : b)
             if (i.getOpcode() == move && i.getNumOperands() == 2)
