@@ -4,12 +4,12 @@
  * a function's result. */
 #include "jit/host/amd_divide.h"
 #include "jit/emit/divide.h"
+#include "jit/host/amd_uniform.h"
 
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/Analysis/CycleAnalysis.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
-#include <llvm/Analysis/UniformityAnalysis.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Dominators.h>
@@ -95,8 +95,8 @@ private:
         analyses.registerPass([] { return llvm::DominatorTreeAnalysis(); });
         analyses.registerPass([] { return llvm::CycleAnalysis(); });
         analyses.registerPass([this] { return tm.getTargetIRAnalysis(); });
-        analyses.registerPass([] { return llvm::UniformityInfoAnalysis(); });
-        const llvm::UniformityInfo &info = analyses.getResult<llvm::UniformityInfoAnalysis>(f);
+        const llvm::UniformityInfo info = cwj_amd_uniformity(f, analyses.getResult<llvm::DominatorTreeAnalysis>(f), analyses.getResult<llvm::CycleAnalysis>(f),
+                                                             analyses.getResult<llvm::TargetIRAnalysis>(f));
         for (division &d : list)
             for (llvm::Instruction *r : d.result)
                 d.uniform |= r && info.isUniform(r);

@@ -6,6 +6,7 @@
 #include "jit/host/amd_live.h"
 #include "jit/host/amd_loops.h"
 #include "jit/host/amd_overlaps.h"
+#include "jit/host/amd_uniform.h"
 #include "jit/host/lld.h"
 
 #include <llvm/ADT/DepthFirstIterator.h>
@@ -357,6 +358,8 @@ cwj_codegen(LLVMModuleRef m, LLVMTargetMachineRef tm, bool assembly, struct cwj_
     if (amdgcn)
         cwj_amd_hide_extended_operands(module);
 #endif
+    if (amdgcn)
+        cwj_amd_replace_uniformity();
     auto passes = std::make_unique<Passes>(amdgcn, amdgcn && divides(module), amdgcn && optimises && kernels_only(module),
                                            amdgcn && optimises && LLVM_VERSION_MAJOR < 20 ? how.moved : nullptr, how.trim);
     auto type = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
