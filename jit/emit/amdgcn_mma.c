@@ -5,6 +5,7 @@
  * function made of the source that the host device is made of (jit/devlib). */
 #include "jit/emit/amdgcn_matrix.h"
 #include "jit/devlib/forms.h"
+#include "jit/emit/flush_code.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -286,6 +287,60 @@ integer_element(struct emit *e, const struct ptx_inst *in, const struct ptx_matr
     return saturate ? emit_intrinsic(e, "llvm.sadd.sat", args, 2, -1) : s;
 }
 
+/* LLVM's instruction for these dot products, or NULL where they are others'. b1 has none. */
+static const char *
+dot_instruction(struct emit *e, const struct ptx_matrix *m)
+{
+    const bool bytes = ptx_type_bits((ptx_type)m->a) == 8, sa = is_signed(m->a), sb = is_signed(m->b);
+    if (m->d != PTX_S32 || m->a == PTX_B1 || !has_dot(e))
+        return NULL;
+    if (has_mixed_dot(e) && (sa || sb))
+        return bytes ? "V_DOT4_I32_IU8" : "V_DOT8_I32_IU4";
+    if (sa != sb)
+        return NULL;
+    return bytes ? sa ? "V_DOT4_I32_I8" : "V_DOT4_U32_U8" : sa ? "V_DOT8_I32_I4" : "V_DOT8_U32_U4";
+}
+
+/* The elements of a row, as one piece for LLVM until the end of its code generator (flush_code.h): a kernel has thousands of dot products. */
+static void
+row_of_dots(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, const char *instruction, const struct gcn_side *a, const struct gcn_side *b,
+            unsigned row, V regs[3][8], V *out)
+{
+    enum { MOST = GCN_MOST + GCN_WORDS * (GCN_MOST + 1) };      /* what goes in */
+    const bool saturates = in->flags & PTX_F_SATFINITE, mixed = strstr(instruction, "IU");
+    LLVMTypeRef types[MOST];
+    V args[MOST];
+    char text[64], constraints[5 * (GCN_MOST + MOST)] = "";
+    unsigned n = 0;
+    for (unsigned i = 0; i < MOST; i++)
+        types[i] = e->i32;
+    for (unsigned j = 0; j < b->count; j++)
+        strcat(constraints, j ? ",=&v" : "=&v");
+    for (unsigned side = 0; side <= b->count; side++)
+        for (unsigned w = 0; w < a->words; w++) {
+            strcat(constraints, ",v");
+            args[n++] = side ? b->word[side - 1][w] : a->word[row][w];
+        }
+    for (unsigned j = 0; j < b->count; j++) {
+        if (saturates)
+            strcat(constraints, ",v");
+        else
+            sprintf(constraints + strlen(constraints), ",%u", j);
+        args[n++] = regs[2][gcn_matrix_index(m, row, j)];
+    }
+    snprintf(text, sizeof text, EMIT_DOTS " %s %d %d %u %d", instruction, mixed && is_signed(m->a), mixed && is_signed(m->b), a->words, saturates);
+    LLVMTypeRef type = LLVMFunctionType(LLVMStructTypeInContext(e->llvm, types, b->count, false), types, n, false);
+    V code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), false, false, LLVMInlineAsmDialectATT, false);
+    V call = LLVMBuildCall2(e->b, type, code, args, n, "");
+    gcn_computes(call);
+    /* What is gathered cannot move behind a branch; if sums did, to where they are needed next, all of it would be in registers meanwhile. */
+    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                             LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("convergent", strlen("convergent")), 0));
+    call = LLVMBuildFreeze(e->b, call, "");     /* as in amdgcn_flush.c */
+    for (unsigned j = 0; j < b->count; j++)
+        out[gcn_matrix_index(m, row, j)] = LLVMBuildExtractValue(e->b, call, j, "");
+}
+
 /* ---- f16's m8n8k4 ------------------------------------------------------------------------------------------------------------ */
 
 struct quads {
@@ -434,7 +489,10 @@ products_small(struct emit *e, const struct ptx_inst *in, const struct ptx_matri
     V fn = m->d == PTX_S32 ? NULL : element_function(e, in, m, &type);
     gather(e, m, false, regs[0], &a);
     gather(e, m, true, regs[1], &b);
-    for (unsigned i = 0; i < elements(m); i++) {
+    const char *instruction = dot_instruction(e, m);
+    for (unsigned row = 0; instruction && row < a.count; row++)
+        row_of_dots(e, in, m, instruction, &a, &b, row, regs, out);
+    for (unsigned i = 0; !instruction && i < elements(m); i++) {
         unsigned row, col;
         row_and_column(m, i, &row, &col);
         out[i] = element(e, in, m, type, fn, a.word[row], b.word[col], a.words, gcn_element_of(e, regs[2], m->c, i));

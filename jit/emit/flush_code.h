@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What amdgcn_flush.c leaves for the end of AMD's code generator (jit/host/amd_flush.cpp): pieces of inline assembly whose text is no assembly but one of
- * these two. There they become instructions; until then each is one, whatever its length, and that is most of what they would cost. Their registers are
+ * What amdgcn_flush.c and amdgcn_mma.c leave for the end of AMD's code generator (jit/host/amd_flush.cpp): pieces of inline assembly whose text is no assembly but one of
+ * these. There they become instructions; until then each is one, whatever its length, and that is most of what they would cost. Their registers are
  * vector registers, with numbers: what comes out, then what goes in, without what is tied to something that comes out. */
 #ifndef CWJ_EMIT_FLUSH_CODE_H
 #define CWJ_EMIT_FLUSH_CODE_H
@@ -13,5 +13,10 @@
  * is tied to it; and four that are overwritten and
  * a scalar one, a mask of lanes, that is, too. */
 #define EMIT_FLUSH_AGAIN "cwj_flush_again"
+
+/* Dot products of words of a row and of columns. Behind it, each behind a space: LLVM's name of the instruction; 1 where the row's elements have a sign (for
+ * instructions that can choose), the same for the columns', how many words, and 1 for sums that saturate, once. Out: a sum for each column. In: the row's words, each
+ * column's, what each sum is added to (tied to the sum where it does not saturate). */
+#define EMIT_DOTS "cwj_dots"
 
 #endif

@@ -4,13 +4,16 @@
 #include "jit/emit/flush_code.h"
 
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringMap.h>
 #include <llvm/CodeGen/MachineInstrBuilder.h>
 #include <llvm/CodeGen/TargetInstrInfo.h>
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/Support/ErrorHandling.h>
 
+#include <algorithm>
 #include <initializer_list>
+#include <iterator>
 
 namespace {
 
@@ -37,6 +40,20 @@ struct opcodes {
                 llvm::report_fatal_error(llvm::Twine("LLVM has no ") + names[k]);
     }
 };
+
+/* A dot product, or the sum that saturates. */
+unsigned
+find_dot(const llvm::TargetInstrInfo &info, llvm::StringRef name)
+{
+    static const llvm::StringMap<unsigned> all = [&info] {
+        llvm::StringMap<unsigned> found;
+        for (unsigned i = 0; i < info.getNumOpcodes(); i++)
+            if (info.getName(i).starts_with("V_DOT") || info.getName(i) == "V_ADD_I32_e64")
+                found[info.getName(i)] = i;
+        return found;
+    }();
+    return all.lookup(name);
+}
 
 /* An operand: a register, perhaps negated, or a number that instructions have a code for. */
 struct source {
@@ -93,7 +110,66 @@ public:
         return true;
     }
 
+    /* False: these are no dot products. */
+    bool
+    dots(llvm::StringRef text)
+    {
+        llvm::SmallVector<llvm::StringRef, 5> part;
+        text.split(part, ' ');
+        code = part.size() == 5 ? find_dot(info, part[0]) : 0;
+        return code && !part[1].getAsInteger(10, row_sign) && !part[2].getAsInteger(10, column_sign) && !part[3].getAsInteger(10, words) &&
+               !part[4].getAsInteger(10, saturates) && reg.size() == outs + words * (outs + 1) + (saturates ? outs : 0);
+    }
+
+    /* Those of so many sums, whose products are in turn, and then what each is added to. */
+    unsigned
+    length() const
+    {
+        return outs * (words + (saturates ? 1 : 0));
+    }
+
+    void
+    step(unsigned n, llvm::MachineInstr &at)
+    {
+        const unsigned i = n % outs, w = n / outs;
+        if (w < words)
+            dot(at, reg[i], { row_sign, reg[outs + w] }, { column_sign, reg[outs + words * (i + 1) + w] }, saturates && !w);
+        else
+            llvm::BuildMI(*at.getParent(), at, at.getDebugLoc(), info.get(find_dot(info, "V_ADD_I32_e64")), reg[i])
+                .addReg(reg[i])
+                .addReg(reg[outs + words * (outs + 1) + i])
+                .addImm(1);
+    }
+
+    /* Could one be written among the other? Nothing that comes out of one is anything of the other. */
+    bool
+    is_apart(const Writer &other) const
+    {
+        auto outs_in = [](const Writer &a, const Writer &b) {
+            return std::any_of(a.reg.begin(), a.reg.begin() + a.outs, [&](llvm::Register r) { return llvm::is_contained(b.reg, r); });
+        };
+        return !outs_in(*this, other) && !outs_in(other, *this);
+    }
+
 private:
+    struct factor {
+        unsigned has_sign;
+        llvm::Register reg;
+    };
+
+    /* Operands as for any packed instruction: 8 takes the upper half of a word for the upper half; a sign is where others negate. */
+    void
+    dot(llvm::MachineInstr &at, llvm::Register sum, factor a, factor b, bool zero)
+    {
+        enum { UPPER = 8 };
+        const llvm::MCInstrDesc &desc = info.get(code);
+        llvm::MachineInstrBuilder i = llvm::BuildMI(*at.getParent(), at, at.getDebugLoc(), desc, sum);
+        i.addImm(UPPER | a.has_sign).addReg(a.reg).addImm(UPPER | b.has_sign).addReg(b.reg).addImm(UPPER);
+        add(i, zero ? source{} : source{ sum });
+        for (unsigned n = 7; n < desc.getNumOperands(); n++)
+            i.addImm(0);
+    }
+
     unsigned
     opcode(op o)
     {
@@ -214,13 +290,48 @@ private:
     llvm::MachineInstr &piece;
     const llvm::TargetInstrInfo &info;
     llvm::SmallVector<llvm::Register, 64> reg;      /* by its number */
-    unsigned outs = 0;
+    unsigned outs = 0, code = 0, row_sign = 0, column_sign = 0, words = 0, saturates = 0;
 };
+
+llvm::StringRef
+text_of(const llvm::MachineInstr &i)
+{
+    return i.isInlineAsm() ? i.getOperand(llvm::InlineAsm::MIOp_AsmString).getSymbolName() : "";
+}
+
+/* Dot products of pieces that follow each other go in turn: each sum waits for itself, which others may use. */
+enum { TOGETHER = 4 };
+
+bool
+write_dots(llvm::MachineInstr &first)
+{
+    llvm::SmallVector<llvm::MachineInstr *, TOGETHER> pieces;
+    llvm::SmallVector<Writer, TOGETHER> writers;
+    unsigned longest = 0;
+    for (auto i = first.getIterator(), end = first.getParent()->instr_end(); i != end && pieces.size() < TOGETHER; ++i) {
+        llvm::StringRef text = text_of(*i);
+        if (!text.consume_front(EMIT_DOTS " "))
+            break;
+        Writer w(*i);
+        if (!w.dots(text) || !llvm::all_of(writers, [&](const Writer &other) { return w.is_apart(other); }))
+            break;
+        longest = std::max(longest, w.length());
+        pieces.push_back(&*i);
+        writers.push_back(w);
+    }
+    for (unsigned n = 0; n < longest; n++)
+        for (Writer &w : writers)
+            if (n < w.length())
+                w.step(n, first);
+    for (llvm::MachineInstr *i : pieces)
+        i->eraseFromParent();
+    return !pieces.empty();
+}
 
 bool
 write(llvm::MachineInstr &piece)
 {
-    llvm::StringRef text = piece.getOperand(llvm::InlineAsm::MIOp_AsmString).getSymbolName();
+    llvm::StringRef text = text_of(piece);
     if (text == EMIT_FLUSH_TEST)
         Writer(piece).test();
     else if (!text.consume_front(EMIT_FLUSH_AGAIN " ") || !Writer(piece).again(text))
@@ -235,9 +346,20 @@ bool
 cwj_amd_write_flushes(llvm::MachineFunction &f)
 {
     bool changed = false;
-    for (llvm::MachineBasicBlock &b : f)
+    for (llvm::MachineBasicBlock &b : f) {
         for (llvm::MachineInstr &i : llvm::make_early_inc_range(b))
             if (i.isInlineAsm())
                 changed |= write(i);
+        for (auto i = b.begin(); i != b.end();) {
+            llvm::MachineInstr &piece = *i;
+            auto before = i == b.begin() ? b.end() : std::prev(i);
+            if (text_of(piece).starts_with(EMIT_DOTS) && write_dots(piece)) {
+                changed = true;
+                i = before == b.end() ? b.begin() : std::next(before);
+            } else {
+                ++i;
+            }
+        }
+    }
     return changed;
 }

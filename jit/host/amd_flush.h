@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What .ftz leaves for the end of AMD's code generator. Private to jit/host. */
+ * What .ftz and dense products of integers leave for the end of AMD's code generator. Private to jit/host. */
 #ifndef CWJ_HOST_AMD_FLUSH_H
 #define CWJ_HOST_AMD_FLUSH_H
 
