@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 /* One more whenever a structure of this header changes: programs and libraries of different releases must not mix. */
-#define CWJ_API_VERSION 4
+#define CWJ_API_VERSION 5
 
 /* One PTX text. `name` is for diagnostics. */
 struct cwj_input {
@@ -153,6 +153,10 @@ struct cwj_aot_options {
     bool cache;                     /* take the result from the disk cache, or put it there */
     bool ends;                      /* the process ends after this: what LLVM made of the program, or its last part, is not taken apart,
                                      * which is a tenth of the time that an empty kernel takes */
+    const struct cwj_input *texts;  /* NULL, or what the program was made of, `ntexts` of them, where nothing but names and what has been asked
+                                     * before (warps_wait) is asked of it afterwards: bodies of functions are freed when LLVM has them, and parsed
+                                     * again for what is compiled again */
+    size_t ntexts;
 };
 
 struct cwj_api {

@@ -388,9 +388,9 @@ exit_code(cw_result r)
     }
 }
 
-/* Kernels that want --warps-per-wave 1 and have not got it. */
+/* Kernels that want --warps-per-wave 1 and have not got it. say: false where it is only found out, since the program's bodies are gone when it is said. */
 static void
-warn_waits(const struct cwj_api *jit, struct cwj_program *p, const struct options *o)
+warn_waits(const struct cwj_api *jit, struct cwj_program *p, const struct options *o, bool say)
 {
     if (o->aot.target != CWJ_TARGET_AMDGCN || !cwj_amd_wave64(o->aot.cpu) || o->aot.one_warp)
         return;
@@ -400,7 +400,7 @@ warn_waits(const struct cwj_api *jit, struct cwj_program *p, const struct option
         for (unsigned k = 0; k < o->nkernels && !asked; k++)
             asked = !strcmp(o->kernels[k], name);
         enum cwj_waits w = asked ? jit->warps_wait(p, i) : CWJ_WAITS_NOT;
-        if (w != CWJ_WAITS_NOT)
+        if (say && w != CWJ_WAITS_NOT)
             complain("warning: %s: its warps %s for each other, which two of one wave cannot do at different places of the program: "
                      "see --warps-per-wave", name, w == CWJ_WAITS_SURE ? "wait" : "may wait");
     }
@@ -424,13 +424,18 @@ compile(const struct cwj_api *jit, const struct options *o, const struct found *
     jit->diags_init(&d);
     cw_buf_init(&out);
     cw_result r = jit->program_create(in, count, false, &p, &d);
-    if (!r)
-        r = jit->aot(p, &o->aot, &out, &d);
+    if (!r) {
+        warn_waits(jit, p, o, false);
+        struct cwj_aot_options aot = o->aot;
+        aot.texts = in;
+        aot.ntexts = count;
+        r = jit->aot(p, &aot, &out, &d);
+    }
     bool said = show(jit, &d, o->input, count == 1 ? in[0].text : NULL, count == 1 ? in[0].size : 0);
     if (r && !said)
         complain("%s: %s", o->input, cw_result_text(r));
     if (!r)
-        warn_waits(jit, p, o);
+        warn_waits(jit, p, o, true);
     code = r ? exit_code(r) : write_output(o, &out);
     jit->program_destroy(p);
     jit->diags_finish(&d);

@@ -56,6 +56,12 @@ chunk_alloc(size_t *size)
     return malloc(whole);
 }
 
+size_t
+cw_arena_room(const struct cw_arena *a)
+{
+    return a->head ? a->head->size - a->used : 0;
+}
+
 void *
 cw_arena_alloc(struct cw_arena *a, size_t size)
 {

@@ -159,13 +159,67 @@ struct aot {
     struct cwj_program *p;
     const struct cwj_aot_options *o;
     const struct cwj_part *last;    /* the process ends after it; or NULL */
+    /* Under the program's lock: */
+    uint32_t *users;                /* with o->texts, of each function: kernels that LLVM will be given and that have it */
+    bool again;                     /* a part had to be compiled again: bodies stay from now on, for parsing takes half a per cent of the time */
 };
+
+static void
+count_users(struct aot *a, const struct cwj_part *part, int by)
+{
+    for (uint32_t k = 0; k < a->p->nkernels; k++)
+        for (uint32_t i = 0; part->kernels[k] && i < a->p->reach[k].nfuncs; i++)
+            a->users[a->p->reach[k].funcs[i]] += (uint32_t)by;
+}
+
+/* The bodies that LLVM will not be given any more. */
+static void
+forget_bodies(struct aot *a)
+{
+    for (uint32_t f = 0; f < a->p->nfuncs; f++)
+        if (!a->users[f] && a->p->funcs[f].fn)
+            ptx_function_forget_body(a->p->funcs[f].fn);
+}
+
+static cw_result
+emit(struct cwj_program *p, const struct cwj_aot_options *o, const struct cwj_part *part, LLVMContextRef llvm, LLVMModuleRef *out, struct cwj_diags *diags)
+{
+    const struct emit_simt what = { .target = o->target, .cpu = o->cpu, .kernels = part->kernels, .module_image = o->module_image, .matrix_sm = o->matrix_sm, .matrix_native = o->matrix_native,
+                                    .floats_native = o->floats_native, .one_warp = o->one_warp, .textures_native = o->textures_native, .all_blocks = o->all_blocks,
+                                    .declare_only = !part->first };
+    return o->target == CWJ_TARGET_HOST ? emit_host(p, o, part->kernels, llvm, out, diags) : emit_simt_module(p, &what, llvm, out, diags);
+}
+
+/* LLVM IR of a part, for the first time or again, when its bodies are gone where they can be had from the texts. */
+static cw_result
+emit_part(struct aot *a, struct cwj_part *part, bool again, LLVMContextRef llvm, LLVMModuleRef *out, struct cwj_diags *diags)
+{
+    struct cwj_program *copy = NULL;
+    cw_result r = CW_OK;
+    pthread_mutex_lock(&a->p->lock);
+    a->again |= again;
+    if (part->emptied) {
+        struct cwj_diags said;
+        cwj_diags_init(&said);
+        r = cwj_program_create(a->o->texts, a->o->ntexts, false, &copy, &said);
+        cwj_diags_finish(&said);
+    }
+    if (!r)
+        r = emit(copy ? copy : a->p, a->o, part, llvm, out, diags);
+    if (a->users && !a->again) {
+        part->emptied = true;
+        count_users(a, part, -1);
+        forget_bodies(a);
+    }
+    pthread_mutex_unlock(&a->p->lock);
+    cwj_program_destroy(copy);
+    return r;
+}
 
 /* One part, down to LLVM IR, assembly or an object. again: set where it is to be done once more, with `lanes` false (cwj_codegen). */
 static cw_result
-compile(const struct aot *a, struct cwj_part *part, bool lanes, bool *again)
+compile(struct aot *a, struct cwj_part *part, bool lanes, bool *again)
 {
-    struct cwj_program *p = a->p;
     const struct cwj_aot_options *o = a->o;
     struct cwj_diags *diags = &part->diags;
     unsigned level = o->opt_level > 3 ? 3 : o->opt_level;
@@ -181,13 +235,7 @@ compile(const struct aot *a, struct cwj_part *part, bool lanes, bool *again)
     cw_result r = cwj_llvm_machine(o->target, o->cpu, no_accumulators ? "-mai-insts" : NULL, level, &tm, diags);
     if (r)
         goto done;
-    const struct emit_simt what = { .target = o->target, .cpu = o->cpu, .kernels = part->kernels, .module_image = o->module_image, .matrix_sm = o->matrix_sm, .matrix_native = o->matrix_native,
-                                    .floats_native = o->floats_native, .one_warp = o->one_warp, .textures_native = o->textures_native, .all_blocks = o->all_blocks,
-                                    .declare_only = !part->first };
-    pthread_mutex_lock(&p->lock);
-    r = o->target == CWJ_TARGET_HOST ? emit_host(p, o, part->kernels, llvm, &module, diags)
-                                     : emit_simt_module(p, &what, llvm, &module, diags);
-    pthread_mutex_unlock(&p->lock);
+    r = emit_part(a, part, !lanes, llvm, &module, diags);
     if (!r && o->target == CWJ_TARGET_AMDGCN)
         cwj_codegen_scalars_in_lanes(module, tm, lanes);
     if (!r && o->target == CWJ_TARGET_AMDGCN)
@@ -340,7 +388,7 @@ run(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, 
     if (r)
         goto done;
     struct cwj_parts parts;
-    struct aot a = { p, o, NULL };
+    struct aot a = { .p = p, .o = o };
     if (o->target == CWJ_TARGET_AMDGCN && o->emit == CWJ_EMIT_OBJ)
         r = find_twins(p, take, &twins);
     if (!r)
@@ -348,6 +396,11 @@ run(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, 
     if (r)
         goto done;
     a.last = o->ends ? &parts.at[parts.n - 1] : NULL;
+    if (o->texts && (a.users = calloc(p->nfuncs + 1u, sizeof *a.users))) {
+        for (uint32_t i = 0; i < parts.n; i++)
+            count_users(&a, &parts.at[i], 1);
+        forget_bodies(&a);
+    }
     r = cwj_parts_run(&parts, o->jobs, compile_part, &a, diags);
     const struct cw_buf *only = &parts.at[0].out;
     if (!r && o->emit == CWJ_EMIT_OBJ)
@@ -357,6 +410,7 @@ run(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, 
     else if (!r)
         cw_buf_append(out, only->data, only->size);
     cwj_parts_finish(&parts);
+    free(a.users);
     if (!r && out->failed)
         r = CW_ERR_NOMEM;
 done:

@@ -10,6 +10,7 @@
 struct cwj_part {
     bool *kernels;                  /* one a kernel of the program */
     bool first;                     /* part 0 has what the program has once: its variables */
+    bool emptied;                   /* bodies of its functions may be gone */
     struct cw_buf out;
     struct cwj_diags diags;
     cw_result result;

@@ -7,7 +7,8 @@
  * program-wide, also for .extern declarations and aliases; for names that mean nothing here (parameters, .local) and for
  * references that stayed undefined it is CWJ_NO_ID.
  *
- * Immutable after cwj_program_create, except the modules' lazily built CFGs and what `lock` guards. */
+ * Immutable after cwj_program_create, except the modules' lazily built CFGs, what `lock` guards, and bodies, which the last cwj_aot may free
+ * (cwj_aot_options.texts). */
 #ifndef CWJ_PROGRAM_H
 #define CWJ_PROGRAM_H
 

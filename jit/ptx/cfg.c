@@ -96,7 +96,7 @@ ptx_function_build_cfg(struct ptx_function *fn)
         return CW_OK;
     if (!fn->ninsts)
         return CW_ERR_INVALID;
-    struct cw_arena *a = &fn->module->arena;
+    struct cw_arena *a = &fn->bodies->arena;
     struct cfg c = { .fn = fn };
     size_t n = (size_t)fn->ninsts + 1;
     cw_result r = CW_ERR_NOMEM;

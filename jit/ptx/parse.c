@@ -300,7 +300,7 @@ implicit_ret(struct parser *p)
             return true;
     }
     struct ptx_inst ret = { .op = PTX_OP_RET, .vec = 1, .line = p->tok.line, .column = p->tok.column };
-    ret.operand = cw_arena_array(p->arena, struct ptx_operand, 1);
+    ret.operand = cw_arena_array(p->bodies, struct ptx_operand, 1);
     p->nomem |= !ret.operand;
     return ret.operand && VEC_PUSH(p, p->insts, ret);
 }
@@ -425,7 +425,7 @@ ptx_parse(const char *name, const char *text, size_t size, struct ptx_module **o
     p->arena = &m->arena;
     p->diags = diags;
     m->name = cw_arena_strndup(&m->arena, name ? name : "module", strlen(name ? name : "module"));
-    if (!m->name || !ptx_lex_init(p, text, size))
+    if (!m->name || !ptx_start_bodies(p) || !ptx_lex_init(p, text, size))
         goto done;
     parse_module(p);
     if (p->nomem || !finish_module(p))
@@ -461,6 +461,21 @@ ptx_module_destroy(struct ptx_module *m)
 {
     if (!m)
         return;
+    for (struct ptx_bodies *b = m->bodies; b; b = b->next)
+        cw_arena_finish(&b->arena);
     cw_arena_finish(&m->arena);
     free(m);
+}
+
+void
+ptx_function_forget_body(struct ptx_function *f)
+{
+    if (!f->insts)
+        return;
+    f->regs = NULL;
+    f->insts = NULL;
+    f->blocks = NULL;
+    f->nregs = f->ninsts = f->nblocks = 0;
+    if (!--f->bodies->functions)
+        cw_arena_finish(&f->bodies->arena);
 }

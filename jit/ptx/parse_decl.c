@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Bytes of bodies that are freed together, at least. */
+enum { BODIES = 256 * 1024 };
+
 static void *
-copy_array(struct parser *p, const void *at, size_t n, size_t elem)
+copy_array(struct parser *p, struct cw_arena *arena, const void *at, size_t n, size_t elem)
 {
-    void *q = cw_arena_alloc(p->arena, n * elem);
+    void *q = cw_arena_alloc(arena, n * elem);
     if (!q)
         p->nomem = true;
     else if (n)
@@ -172,7 +175,7 @@ declare_var(struct parser *p, struct ident *id, struct ptx_symbol *s)
         *o = *s;
         return o;
     }
-    struct ptx_symbol *n = copy_array(p, s, 1, sizeof *s);
+    struct ptx_symbol *n = copy_array(p, p->arena, s, 1, sizeof *s);
     struct binding b = { .kind = BIND_SYM, .sym = n };
     if (!n || !ptx_bind(p, id, &b))
         return NULL;
@@ -292,7 +295,7 @@ add_registers(struct parser *p, struct ident *id, uint8_t type, uint32_t count, 
         return true;
     }
     size_t width = id->len + 11;
-    char *names = cw_arena_alloc(p->arena, width * count);
+    char *names = cw_arena_alloc(p->bodies, width * count);
     if (!names && count) {
         p->nomem = true;
         return false;
@@ -411,7 +414,7 @@ parse_params(struct parser *p, bool entry, bool proto)
         } else if (!parse_dims(p, &s, &d, dims, &ndims)) {
             return false;
         }
-        struct ptx_symbol *n = copy_array(p, &s, 1, sizeof s);
+        struct ptx_symbol *n = copy_array(p, p->arena, &s, 1, sizeof s);
         if (!n)
             return false;
         n->index = p->params.n;
@@ -440,7 +443,7 @@ static bool
 take_params(struct parser *p, struct ptx_symbol ***list, uint32_t *n)
 {
     *n = p->params.n;
-    *list = copy_array(p, p->params.at, p->params.n, sizeof *p->params.at);
+    *list = copy_array(p, p->arena, p->params.at, p->params.n, sizeof *p->params.at);
     p->params.n = 0;
     return *list != NULL;
 }
@@ -561,15 +564,34 @@ start_function(struct parser *p, struct ptx_function *f)
     p->nounroll = false;
 }
 
+bool
+ptx_start_bodies(struct parser *p)
+{
+    struct ptx_bodies *b = p->m->bodies;
+    if (b && (b->arena.total < BODIES || cw_arena_room(&b->arena) >= BODIES / 16))
+        return true;
+    b = cw_arena_new(p->arena, struct ptx_bodies);
+    if (!b) {
+        p->nomem = true;
+        return false;
+    }
+    b->next = p->m->bodies;
+    p->m->bodies = b;
+    p->bodies = &b->arena;
+    return true;
+}
+
 static bool
 end_body(struct parser *p, struct ptx_function *f)
 {
     f->nregs = p->regs.n;
     f->nlocals = p->locals.n;
     f->ninsts = p->insts.n;
-    f->regs = copy_array(p, p->regs.at, p->regs.n, sizeof *p->regs.at);
-    f->locals = copy_array(p, p->locals.at, p->locals.n, sizeof *p->locals.at);
-    f->insts = copy_array(p, p->insts.at, p->insts.n, sizeof *p->insts.at);
+    f->regs = copy_array(p, p->bodies, p->regs.at, p->regs.n, sizeof *p->regs.at);
+    f->locals = copy_array(p, p->arena, p->locals.at, p->locals.n, sizeof *p->locals.at);
+    f->insts = copy_array(p, p->bodies, p->insts.at, p->insts.n, sizeof *p->insts.at);
+    f->bodies = p->m->bodies;
+    f->bodies->functions++;
     return f->regs && f->locals && f->insts;
 }
 
@@ -593,7 +615,7 @@ ptx_parse_function(struct parser *p, uint8_t linkage, bool entry)
     f->module = p->m;
     f->is_entry = entry;
     start_function(p, f);
-    if (!ptx_scope_open(p)) {
+    if (!ptx_start_bodies(p) || !ptx_scope_open(p)) {
         p->fn = NULL;
         return false;
     }

@@ -9,7 +9,7 @@ static bool
 push_operands(struct parser *p, struct ptx_operand *o, uint32_t base)
 {
     uint32_t n = p->elems.n - base;
-    o->elem = cw_arena_array(p->arena, struct ptx_operand, n ? n : 1);
+    o->elem = cw_arena_array(p->bodies, struct ptx_operand, n ? n : 1);
     if (!o->elem) {
         p->nomem = true;
         return false;
@@ -671,7 +671,7 @@ ptx_parse_instruction(struct parser *p)
     if (!is_punct(p, ';'))
         return ptx_error(p, 2001, "expected ';', found %s", ptx_tok_text(p));
     in.noperands = (uint8_t)a.n;
-    in.operand = cw_arena_array(p->arena, struct ptx_operand, a.n ? a.n : 1);
+    in.operand = cw_arena_array(p->bodies, struct ptx_operand, a.n ? a.n : 1);
     if (!in.operand) {
         p->nomem = true;
         return false;

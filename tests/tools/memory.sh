@@ -37,7 +37,7 @@ own 4
 few=$own few_text=$text
 own 80
 rm -f "$folder"/memory.{ptx,co}
-# The text and the parsed program are there to the end, and the machine code of what is done: seven times the text. Parts of 4000 instructions,
+# The text is there to the end, the parsed program until LLVM has it, and the machine code of what is done: six times the text. Parts of 4000 instructions,
 # where cudaway-cc has 1000, would make it 12, and no parts 82.
 grown=$(((own - few) * 1024)) bound=$((10 * (text - few_text)))
 echo "4 kernels, $few_text bytes: $few KB; 80, $text bytes: $own KB: $(awk -v g=$grown -v t=$((text - few_text)) 'BEGIN { printf "%.1f", g / t }') for a byte of the $((text - few_text)) more"
