@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cudaway-cc: what it makes is what LLVM's own tools read; what is wrong is said, with the right exit code.
 # usage: cc.sh CUDAWAY_CC LLVM_BIN_DIR
-cc=$(realpath "$1") llvm=$2 failures=0
+cc=$(realpath "$1") llvm=$2 tests=$(realpath "$(dirname "$0")/../../ptx") failures=0
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
 [ -x "$cc" ] || { echo "no $cc"; exit 2; }
@@ -99,6 +99,12 @@ for gfx in gfx1030 gfx1100 gfx90a gfx942; do
     "$llvm/llvm-readelf" --notes $gfx.co | grep -q '.kernarg_segment_size: *[1-9]' || fail "$gfx: no metadata"
     "$llvm/llvm-objdump" -d $gfx.co | grep -q s_endpgm || fail "$gfx: no code"
 done
+# What LLVM 19 has to compile again is parsed again: by then its bodies are gone.
+CUDAWAY_LOG=debug "$cc" --target gfx900 -O 3 "$tests/isa/flow/scalar_places.ptx" -o again.co >out 2>err || fail "what is compiled again: $(tail -3 err)"
+case $("$llvm/llvm-config" --version) in
+    19.*) grep -q 'compiled again' err || fail "nothing is compiled again: another program is wanted here" ;;
+esac
+"$llvm/llvm-objdump" -d again.co | grep -q s_endpgm || fail "what is compiled again has no code"
 # variables that hold addresses: a relative relocation each (the dynamic ones of a code object), function tokens as numbers
 cat >addresses.ptx <<'P'
 .version 7.0
