@@ -686,6 +686,65 @@ find_barrier(const llvm::TargetInstrInfo &info)
     llvm::report_fatal_error("LLVM has no SCHED_BARRIER");
 }
 
+/* Words of vector registers that live in front of each instruction, but for those that no instruction of the block names. */
+class Living {
+public:
+    explicit
+    Living(const llvm::MachineBasicBlock &b)
+        : registers(b.getParent()->getRegInfo()), info(*b.getParent()->getSubtarget().getRegisterInfo()), at(b.size())
+    {
+        std::vector<bool> live(registers.getNumVirtRegs());
+        unsigned now = 0;
+        auto set = [&](llvm::Register r, bool value) {
+            unsigned n = r.virtRegIndex();
+            if (live[n] != value)
+                now += value ? words(r) : -words(r);
+            live[n] = value;
+        };
+        auto elsewhere = [&](const llvm::MachineInstr &use) { return use.getParent() != &b || use.isPHI(); };
+        for (const llvm::MachineInstr &i : b)
+            for (const llvm::MachineOperand &o : i.all_defs())
+                if (o.getReg().isVirtual() && llvm::any_of(registers.use_nodbg_instructions(o.getReg()), elsewhere))
+                    set(o.getReg(), true);
+        size_t n = at.size();
+        for (const llvm::MachineInstr &i : llvm::reverse(b)) {
+            for (const llvm::MachineOperand &o : i.all_defs())
+                if (o.getReg().isVirtual())
+                    set(o.getReg(), false);
+            for (const llvm::MachineOperand &o : i.all_uses())
+                if (o.getReg().isVirtual() && !i.isPHI())
+                    set(o.getReg(), true);
+            at[--n] = now;
+        }
+    }
+
+    unsigned operator[](size_t n) const { return at[n]; }
+
+private:
+    unsigned
+    words(llvm::Register r) const
+    {
+        const llvm::TargetRegisterClass *c = registers.getRegClass(r);
+        return info.getRegClassName(c)[0] == 'S' ? 0 : unsigned(info.getRegSizeInBits(*c) / 32);
+    }
+
+    const llvm::MachineRegisterInfo &registers;
+    const llvm::TargetRegisterInfo &info;
+    std::vector<unsigned> at;
+};
+
+/* Where to cut next: after 512 instructions, or, if three quarters of the registers or fewer live there, where the fewest do between 256 and 768. What is
+ * read from memory before the cut and used behind it cannot come closer to its use. */
+size_t
+next_cut(const Living &live, size_t from, size_t end)
+{
+    size_t middle = from + LONGEST_REGION, least = middle;
+    for (size_t n = from + LONGEST_REGION / 2; n < std::min(end, middle + LONGEST_REGION / 2); n++)
+        if (live[n] < live[least])
+            least = n;
+    return live[least] * 4 <= live[middle] * 3 ? least : middle;
+}
+
 bool
 cut_regions(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &notes)
 {
@@ -695,12 +754,15 @@ cut_regions(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &notes)
     const llvm::TargetInstrInfo &info = *f.getSubtarget().getInstrInfo();
     const llvm::MCInstrDesc &barrier = info.get(find_barrier(info));
     for (llvm::MachineBasicBlock &b : f) {
-        unsigned n = 0;
         if (b.size() < LONG_BLOCK)
             continue;
-        for (auto i = b.getFirstNonPHI(), end = b.getFirstTerminator(); i != end; ++i)
-            if (++n % LONGEST_REGION == 0)
-                llvm::BuildMI(b, i, llvm::DebugLoc(), barrier).addImm(0);
+        const Living live(b);
+        auto first = b.getFirstNonPHI(), end = b.getFirstTerminator();
+        size_t n = size_t(std::distance(b.begin(), first)), last = size_t(std::distance(b.begin(), end)), cut = n;
+        for (auto i = first; (cut = n + LONGEST_REGION < last ? next_cut(live, n, last) : last) < last; n = cut) {
+            std::advance(i, cut - n);
+            llvm::BuildMI(b, i, llvm::DebugLoc(), barrier).addImm(0);
+        }
     }
     return true;
 }

@@ -6,32 +6,42 @@
 
 #include <llvm/Analysis/IVUsers.h>
 #include <llvm/Analysis/LoopInfo.h>
-#include <llvm/Transforms/Utils.h>
-
-#include <iterator>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+#include <llvm/InitializePasses.h>
+#include <llvm/PassInfo.h>
+#include <llvm/PassRegistry.h>
+#include <llvm/TargetParser/Triple.h>
 
 namespace {
 
 enum { MOST_USERS = 8 };        /* at 4, loops of matmul, nbody and reduce execute up to 9 % more */
 
-/* LLVM's analysis of what follows counters, which finds nothing in a loop with more of it. */
+/* Is it worth while? Not where nothing that follows the counter is an address, or where some of it is stored, or loses bits, for which there is one
+ * more sum to keep. */
+bool
+pays(llvm::IVUsers &users)
+{
+    unsigned n = 0, addresses = 0;
+    for (const llvm::IVStrideUse &u : users) {
+        const llvm::Instruction *i = u.getUser();
+        auto *store = llvm::dyn_cast<llvm::StoreInst>(i);
+        if (llvm::isa<llvm::TruncInst>(i) || (store && store->getValueOperand() == u.getOperandValToReplace()))
+            return false;
+        n++;
+        addresses += store || llvm::isa<llvm::LoadInst, llvm::IntToPtrInst, llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(i);
+    }
+    return n <= MOST_USERS && addresses > 0;
+}
+
+/* LLVM's analysis of what follows counters, which on AMD's processors finds nothing where that pays nothing. */
 class Users : public llvm::IVUsersWrapperPass {
 public:
-    void
-    getAnalysisUsage(llvm::AnalysisUsage &au) const override
-    {
-        /* Twice, as LLVM's strength reduction has it: the analyses between lose it, and what is made anew before that pass is
-         * LLVM's own analysis. */
-        au.addRequiredID(llvm::LoopSimplifyID);
-        llvm::IVUsersWrapperPass::getAnalysisUsage(au);
-        au.addRequiredID(llvm::LoopSimplifyID);
-    }
-
     bool
     runOnLoop(llvm::Loop *loop, llvm::LPPassManager &passes) override
     {
         bool changed = llvm::IVUsersWrapperPass::runOnLoop(loop, passes);
-        if (std::distance(getIU().begin(), getIU().end()) > MOST_USERS)
+        if (llvm::Triple(loop->getHeader()->getModule()->getTargetTriple()).isAMDGCN() && !pays(getIU()))
             getIU().releaseMemory();
         return changed;
     }
@@ -39,8 +49,12 @@ public:
 
 } // namespace
 
-llvm::Pass *
-cwj_amd_loop_users(void)
+void
+cwj_amd_bound_loops(void)
 {
-    return new Users();
+    llvm::PassRegistry &registry = *llvm::PassRegistry::getPassRegistry();
+    llvm::initializeIVUsersWrapperPassPass(registry);
+    const llvm::PassInfo *info = registry.getPassInfo(&llvm::IVUsersWrapperPass::ID);
+    if (info)
+        const_cast<llvm::PassInfo *>(info)->setNormalCtor([]() -> llvm::Pass * { return new Users(); });
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * LLVM's "Induction Variable Users" for AMD. Private to jit/host. */
+ * A bound on LLVM's strength reduction of loops in AMD code. Private to jit/host. */
 #ifndef CWJ_HOST_AMD_LOOPS_H
 #define CWJ_HOST_AMD_LOOPS_H
 
-#include <llvm/Pass.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
 
-/* To be added right before "Loop Strength Reduction", which then leaves loops alone that have many addresses. The pass manager owns it. */
-llvm::Pass *cwj_amd_loop_users(void);
+/* Once a process, before passes are made; no other thread may be in LLVM. */
+void cwj_amd_bound_loops(void);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -4,8 +4,8 @@
 #include "jit/host/amd_guards.h"
 #include "jit/emit/prepared.h"
 #include "jit/host/amd_live.h"
-#include "jit/host/amd_loops.h"
 #include "jit/host/amd_overlaps.h"
+#include "jit/host/amd_reassign.h"
 #include "jit/host/amd_uniform.h"
 #include "jit/host/lld.h"
 
@@ -214,8 +214,6 @@ public:
         }
         if (amdgcn && name == "DummyCGSCCPass")
             llvm::legacy::PassManager::add(new DropUnreached());
-        if (amdgcn && name == "Loop Strength Reduction")
-            llvm::legacy::PassManager::add(cwj_amd_loop_users());
         if (amdgcn && name == "PostRA Machine Instruction Scheduler")
             llvm::legacy::PassManager::add(cwj_amd_overlaps());
         if (amdgcn && unneeded(name))
@@ -360,6 +358,9 @@ cwj_codegen(LLVMModuleRef m, LLVMTargetMachineRef tm, bool assembly, struct cwj_
 #endif
     if (amdgcn)
         cwj_amd_replace_uniformity();
+    for (const llvm::Function &f : module)
+        if (amdgcn && !f.isDeclaration())
+            cwj_amd_no_reassignment(*reinterpret_cast<llvm::TargetMachine *>(tm)->getSubtargetImpl(f));
     auto passes = std::make_unique<Passes>(amdgcn, amdgcn && divides(module), amdgcn && optimises && kernels_only(module),
                                            amdgcn && optimises && LLVM_VERSION_MAJOR < 20 ? how.moved : nullptr, how.trim);
     auto type = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;

@@ -6,6 +6,7 @@
 #include "jit/emit/emit.h"
 #include "jit/emit/prepared.h"
 #include "jit/host/amd_divide.h"
+#include "jit/host/amd_loops.h"
 #include "jit/host/amd_spaces.h"
 #include "jit/host/codegen.h"
 #include "jit/host/lld.h"
@@ -68,6 +69,7 @@ init_amd(void)
         cwj_llvm_set_option("amdgpu-sdwa-peephole", false);
     if (LLVM_VERSION_MAJOR < 20)
         cwj_amd_spaces_first();
+    cwj_amd_bound_loops();
 }
 
 static void

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # long_block.sh CUDAWAY-CC CUDAWAY-PTXTEST ARCH: kernels of one block of thousands of instructions, as hash functions and long numbers have, compute what
 # bash does, and take no more time than their length says: eight times as many instructions at most 18 times the CPU time, 25 with carries (25 where the
-# scheduler has all at once; 50 where each carry becomes an instruction of AMD's as late as in LLVM's code generator).
+# scheduler has all at once; 50 where each carry becomes an instruction of AMD's as late as in LLVM's code generator). Where more values live than there are
+# registers, at most 120 times, of some 30 (490 where LLVM's register allocator asks of each value that it could take a register from whether that finds another).
 set -u
 cc=$1 ptxtest=$2 arch=$3
 dir=$(mktemp -d) || exit 1
@@ -47,6 +48,23 @@ carries() { # NUMBER
     wrap "$text" "${v[@]}"
 }
 
+# More words are read than there are registers, one after the other, and all of them are wanted until the end: half of them or more lie in memory in between.
+values() {      # NUMBER
+    local -a v
+    local i j text=".reg .b32 %w<$1>;"$'\n'
+    for ((i = 0; i < 16; i++)); do
+        v[i]=$((i * 2654435761 & 0xffffffff))
+        text+="ld.global.u32 %v$i, [%p+$((4 * i))];"$'\n'
+    done
+    for ((i = 0; i < $1; i++)); do text+="ld.volatile.global.u32 %w$i, [%p+$((i * 4 & 63))];"$'\n'; done
+    for ((i = 0; i < 2 * $1; i++)); do
+        j=$((i < $1 ? i : 2 * $1 - 1 - i))
+        text+="xor.b32 %v$((i & 15)), %v$((i & 15)), %w$j; add.u32 %v$((i & 15)), %v$((i & 15)), %w$((j * 7 % $1));"$'\n'
+        v[i & 15]=$(((v[i & 15] ^ (j & 15) * 2654435761 & 0xffffffff) + ((j * 7 % $1 & 15) * 2654435761 & 0xffffffff) & 0xffffffff))
+    done
+    wrap "$text" "${v[@]}"
+}
+
 wrap() {        # TEXT WORD...: a kernel of it, which should leave these words
     local i text=$1
     shift
@@ -82,4 +100,4 @@ check() {       # WHAT NUMBER RATIO
     ((long < $3 * short))
 }
 
-check rounds 1500 18 && check carries 60 25
+check rounds 1500 18 && check carries 60 25 && check values 40 120
