@@ -304,10 +304,10 @@ static void
 function(struct pass *p, V fn)
 {
     LLVMContextRef llvm = LLVMGetTypeContext(p->i8);
-    static const unsigned spaces[] = { 3, 5, 0, 1 };    /* shared, local, generic, global */
-    for (unsigned k = 0; k < (p->global ? 4 : 3) && !p->failed; k++) {
+    static const unsigned spaces[] = { 3, 5, 4, 0, 1 };    /* shared, local, constant, generic, global */
+    for (unsigned k = 0; k < (p->global ? 5 : 4) && !p->failed; k++) {
         p->as = spaces[k];
-        p->narrow = p->as > 1;
+        p->narrow = p->as == 3 || p->as == 5;
         p->pointer = LLVMPointerTypeInContext(llvm, p->as);
         p->budget = BUDGET;
         p->count = p->nlog = 0;

@@ -2,7 +2,9 @@
  * See amd_costs.h. */
 #include "jit/host/amd_costs.h"
 
+#include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -63,52 +65,65 @@ cwj_amd_split_funnels(llvm::Function &f, llvm::Pass &)
 
 namespace {
 
-/* Is part of v a number from memory that nothing else has a part in? Then v is at no constant distance from anything. */
-bool
-lonely(const llvm::Value *v, unsigned depth)
+/* An address that is another and a multiple of a number: that number, if it is none of those that may be a constant away from others. Else NULL. */
+const llvm::Value *
+looked_up(const llvm::Value *address)
 {
-    auto *i = llvm::dyn_cast<llvm::Instruction>(v);
-    if (!i || !depth || !i->hasOneUse())
-        return false;
-    switch (i->getOpcode()) {
-    case llvm::Instruction::Load:
-        return true;
-    case llvm::Instruction::ZExt: case llvm::Instruction::SExt: case llvm::Instruction::Trunc:
-        return lonely(i->getOperand(0), depth - 1);
-    case llvm::Instruction::Shl: case llvm::Instruction::LShr: case llvm::Instruction::And: case llvm::Instruction::Mul:
-        return llvm::isa<llvm::Constant>(i->getOperand(1)) && lonely(i->getOperand(0), depth - 1);
-    case llvm::Instruction::Add: case llvm::Instruction::GetElementPtr:
-        return llvm::any_of(i->operands(), [&](const llvm::Use &u) { return lonely(u.get(), depth - 1); });
-    default:
-        return false;
+    auto *gep = llvm::dyn_cast<llvm::GetElementPtrInst>(address);
+    while (gep && gep->hasAllConstantIndices())
+        gep = llvm::dyn_cast<llvm::GetElementPtrInst>(gep->getPointerOperand());
+    if (!gep || gep->getNumIndices() != 1)
+        return nullptr;
+    auto *base = llvm::dyn_cast<llvm::GetElementPtrInst>(gep->getPointerOperand());
+    if (base && !base->hasAllConstantIndices())
+        return nullptr;
+    const llvm::Value *v = *gep->idx_begin();
+    for (;;) {
+        auto *i = llvm::dyn_cast<llvm::Instruction>(v);
+        switch (i ? i->getOpcode() : unsigned(llvm::Instruction::Ret)) {
+        case llvm::Instruction::Load: case llvm::Instruction::Xor: case llvm::Instruction::And: case llvm::Instruction::LShr:
+        case llvm::Instruction::Call: case llvm::Instruction::ExtractValue:
+            return i;
+        case llvm::Instruction::Shl: case llvm::Instruction::Mul: case llvm::Instruction::Add:
+            if (!llvm::isa<llvm::Constant>(i->getOperand(1)))
+                return nullptr;
+            v = i->getOperand(0);
+            break;
+        case llvm::Instruction::ZExt: case llvm::Instruction::SExt: case llvm::Instruction::Trunc:
+            v = i->getOperand(0);
+            break;
+        default:
+            return nullptr;
+        }
     }
 }
 
-enum { FEW_LOOKUPS = 8, DEPTH = 6 };
+enum { FEW_LOOKUPS = 8 };
 
 } // namespace
 
 /* The pass that joins loads asks of each what it is away from 64 others, in sums and products that it makes for that: for the hundreds of lookups in tables
- * of a hash an eighth of the compile time. Where the index is a number from memory that serves for nothing else the answer is known. A frozen
+ * of a hash an eighth of the compile time. Where a number that nobody knows is the index, and of no other lookup in the block, the answer is known. A frozen
  * address is of an object of its own, to which that pass compares nothing. */
 bool
 cwj_amd_hide_lookups(llvm::Function &f, llvm::Pass &)
 {
     bool changed = false;
     for (llvm::BasicBlock &b : f) {
-        std::vector<llvm::LoadInst *> found;
+        llvm::MapVector<const llvm::Value *, llvm::SmallVector<llvm::LoadInst *, 1>> found;
         for (llvm::Instruction &i : b)
             if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&i))
-                if (load->isSimple() && lonely(load->getPointerOperand(), DEPTH))
-                    found.push_back(load);
+                if (const llvm::Value *index = load->isSimple() ? looked_up(load->getPointerOperand()) : nullptr)
+                    found[index].push_back(load);
         if (found.size() <= FEW_LOOKUPS)
             continue;
-        for (llvm::LoadInst *load : found) {
-            auto *frozen = new llvm::FreezeInst(load->getPointerOperand(), "", load->getIterator());
-            hide(frozen);
-            load->setOperand(llvm::LoadInst::getPointerOperandIndex(), frozen);
-        }
-        changed = true;
+        for (auto &[index, loads] : found)
+            if (loads.size() == 1) {
+                auto *frozen = new llvm::FreezeInst(loads[0]->getPointerOperand(), "", loads[0]->getIterator());
+                hide(frozen);
+                loads[0]->setOperand(llvm::LoadInst::getPointerOperandIndex(), frozen);
+                changed = true;
+            }
     }
     return changed;
 }

@@ -392,6 +392,31 @@ is_approximation(LLVMValueRef f)
     return true;
 }
 
+/* Functions with one call are inlined before anything else: each would be optimised twice otherwise, by itself and with its caller, and its
+ * arguments would hide what memory they point to. */
+static cw_result
+inline_single_calls(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMPassBuilderOptionsRef o, struct cwj_diags *diags)
+{
+    const LLVMAttributeIndex index = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+    LLVMAttributeRef always = LLVMCreateEnumAttribute(LLVMGetModuleContext(m), attribute_kind("alwaysinline"), 0);
+    unsigned noinline_ = attribute_kind("noinline");
+    bool any = false;
+
+    if (cwj_devlib_used(m))
+        return CW_OK;
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
+        LLVMUseRef use = LLVMGetFirstUse(f);
+        LLVMValueRef call = use && !LLVMGetNextUse(use) ? LLVMGetUser(use) : NULL;
+        if (!is_callee(f) || LLVMGetLinkage(f) != LLVMInternalLinkage || !call || !LLVMIsACallInst(call) || LLVMGetCalledValue(call) != f ||
+            LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)) == f || LLVMGetEnumAttributeAtIndex(f, index, noinline_) ||
+            LLVMGetCallSiteEnumAttribute(call, index, noinline_))
+            continue;
+        LLVMAddAttributeAtIndex(f, index, always);
+        any = true;
+    }
+    return any ? cwj_llvm_check(LLVMRunPasses(m, "always-inline", tm, o), "optimising", diags) : CW_OK;
+}
+
 /* Where approximations are all that is called, they are inlined first: the pipeline for kernels that call nothing, and no graph of calls, take 3 to
  * 9 % off the compile time of such modules. */
 static cw_result
@@ -547,7 +572,9 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
     cw_result r = CW_OK;
     bool pointers = false;
-    if (!nvptx) {
+    if (amdgcn)
+        r = inline_single_calls(m, tm, o, diags);
+    if (!nvptx && r == CW_OK) {
         r = cwj_llvm_check(LLVMRunPasses(m, "function(mem2reg)", tm, o), "optimising", diags);
         if (r == CW_OK)
             emit_retype_floats(m);
