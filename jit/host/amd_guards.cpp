@@ -930,6 +930,7 @@ private:
 char MachineGuard::ID;
 
 const char scheduler[] = "Machine Instruction Scheduler";
+const char reduction[] = "Loop Strength Reduction";
 const char vectorizer[] = "GPU Load and Store Vectorizer";
 const char prepare[] = "CodeGen Prepare";
 const char irreducible[] = "Convert irreducible control-flow into natural loops";
@@ -938,8 +939,10 @@ const guard guards[] = {
     { "Settle undefined values of PHIs", false, "AMDGPU Rewrite Undef for PHI", settle_undef_needs, settle_undef, nullptr, ALWAYS },
     { "Split carries of sums", false, irreducible, keeps_branches, split_carries, nullptr, ALWAYS },
     { "Split funnel shifts of 64 bits", false, irreducible, keeps_branches, cwj_amd_split_funnels, nullptr, ALWAYS },
+    { "Hide long sums", false, reduction, cwj_amd_hide_sums_needs, cwj_amd_hide_sums, nullptr, ALWAYS },
+    { "Show long sums", true, reduction, keeps_branches, cwj_amd_show_frozen, nullptr, ALWAYS },
     { "Hide lookups", false, vectorizer, keeps_all, cwj_amd_hide_lookups, nullptr, ALWAYS },
-    { "Show lookups", true, vectorizer, keeps_all, cwj_amd_show_lookups, nullptr, ALWAYS },
+    { "Show lookups", true, vectorizer, keeps_all, cwj_amd_show_frozen, nullptr, ALWAYS },
     { "Hide signs", false, prepare, keeps_branches, cwj_amd_hide_signs, nullptr, ALWAYS },
     { "Show signs", true, prepare, keeps_branches, cwj_amd_show_signs, nullptr, ALWAYS },
     { "Split sums of byte products", false, irreducible, keeps_branches, split_byte_sums, nullptr, ALWAYS },
