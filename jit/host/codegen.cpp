@@ -231,7 +231,7 @@ private:
         if (name == "Early CSE")
             return ++cse <= 2;
         if (name == "Remove dead machine instructions")
-            return ++dead == 2 || dead == 3;        /* of four */
+            return ++dead <= 3;         /* of four */
         if (name == "Loop Invariant Code Motion")
             return !divisions;
         /* Where a value is needed on the one side of a branch and, behind a loop there, on the other, it loses the one (LLVM 19;
