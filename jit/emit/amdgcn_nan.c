@@ -2,6 +2,7 @@
  * What the files have in common that emit code for rare values on AMD processors, and NaN of f32: emit_shorten_nan makes one instruction of a canonical
  * one. */
 #include "jit/emit/amdgcn_private.h"
+#include "jit/emit/flush_code.h"
 #include "jit/emit/fp_private.h"
 #include "jit/emit/scope.h"
 
@@ -152,7 +153,7 @@ max3(LLVMBuilderRef b, LLVMContextRef c, V x, unsigned gfx)
     V o[2] = { x, LLVMConstInt(LLVMInt32TypeInContext(c), 0x7fffffff, false) };
 
     /* gfx9 has no literals here, gfx12 another name. */
-    return gcn_assembly(b, gfx < 12 ? "v_max3_f32 $0, $2, $1, $2" : "v_max3_num_f32 $0, $2, $1, $2", gfx == 9 ? "=v,v,s" : "=v,v,i", o, 2);
+    return gcn_assembly(b, gfx < 12 ? EMIT_MAX3 : EMIT_MAX3_GFX12, gfx == 9 ? "=v,v,s" : "=v,v,i", o, 2);
 }
 
 void

@@ -19,4 +19,9 @@
  * column's, what each sum is added to (tied to the sum where it does not saturate). */
 #define EMIT_DOTS "cwj_dots"
 
+/* And single instructions, which are LLVM's assembly: they become instructions in front of the printer, which would start an assembler for each. Out, in
+ * and a number or a scalar register. */
+#define EMIT_MAX3 "v_max3_f32 $0, $2, $1, $2"
+#define EMIT_MAX3_GFX12 "v_max3_num_f32 $0, $2, $1, $2"
+
 #endif

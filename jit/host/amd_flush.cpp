@@ -4,6 +4,7 @@
 #include "jit/emit/flush_code.h"
 
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/Sequence.h>
 #include <llvm/ADT/StringMap.h>
 #include <llvm/CodeGen/MachineInstrBuilder.h>
 #include <llvm/CodeGen/TargetInstrInfo.h>
@@ -17,27 +18,34 @@
 
 namespace {
 
-enum op { ADD, MUL, FMA, LDEXP, BFE, CMP_GE, AND, CNDMASK, LSHL_ADD, MIN, MIN3, OPS };
+enum op { ADD, MUL, FMA, LDEXP, BFE, CMP_GE, AND, CNDMASK, LSHL_ADD, MIN, MIN3, MAX3, OPS };
 
 /* LLVM's numbers of them, the same for all processors. */
 struct opcodes {
-    unsigned number[OPS] = {};
+    unsigned number[OPS];
 
     explicit
     opcodes(const llvm::TargetInstrInfo &info)
     {
         static const char *const names[OPS] = { "V_ADD_F32_e64", "V_MUL_F32_e64", "V_FMA_F32_e64", "V_LDEXP_F32_e64", "V_BFE_U32_e64", "V_CMP_GE_U32_e64",
-                                                "V_AND_B32_e32", "V_CNDMASK_B32_e64", "V_LSHL_ADD_U32_e64", "V_MIN_U32_e64", "V_MIN3_U32_e64" };
-        for (unsigned i = 0; i < info.getNumOpcodes(); i++) {
-            llvm::StringRef name = info.getName(i);
-            if (name.starts_with("V_") && (name.ends_with("_e64") || name.ends_with("_e32")))
-                for (unsigned k = 0; k < OPS; k++)
-                    if (name == names[k])
-                        number[k] = i;
-        }
+                                                "V_AND_B32_e32", "V_CNDMASK_B32_e64", "V_LSHL_ADD_U32_e64", "V_MIN_U32_e64", "V_MIN3_U32_e64",
+                                                "V_MAX3_F32_e64" };
         for (unsigned k = 0; k < OPS; k++)
-            if (!number[k])
-                llvm::report_fatal_error(llvm::Twine("LLVM has no ") + names[k]);
+            number[k] = find(info, names[k]);
+    }
+
+private:
+    /* Of the target's, those that have no encoding of their own come first, in the order of their names. */
+    static unsigned
+    find(const llvm::TargetInstrInfo &info, llvm::StringRef name)
+    {
+        auto all = llvm::seq(unsigned(llvm::TargetOpcode::GENERIC_OP_END) + 1, info.getNumOpcodes());
+        auto at = llvm::partition_point(all, [&](unsigned i) { return info.get(i).isPseudo() && info.getName(i) < name; });
+        if (at == all.end() || info.getName(*at) != name)
+            at = llvm::find_if(all, [&](unsigned i) { return info.getName(i) == name; });
+        if (at == all.end())
+            llvm::report_fatal_error(llvm::Twine("LLVM has no ") + name);
+        return *at;
     }
 };
 
@@ -53,6 +61,13 @@ find_dot(const llvm::TargetInstrInfo &info, llvm::StringRef name)
         return found;
     }();
     return all.lookup(name);
+}
+
+unsigned
+opcode(const llvm::TargetInstrInfo &info, op o)
+{
+    static const opcodes all(info);
+    return all.number[o];
 }
 
 /* An operand: a register, perhaps negated, or a number that instructions have a code for. */
@@ -170,17 +185,10 @@ private:
             i.addImm(0);
     }
 
-    unsigned
-    opcode(op o)
-    {
-        static const opcodes all(info);
-        return all.number[o];
-    }
-
     llvm::MachineInstrBuilder
     build(op o, llvm::Register to)
     {
-        return llvm::BuildMI(*piece.getParent(), piece, piece.getDebugLoc(), info.get(opcode(o)), to);
+        return llvm::BuildMI(*piece.getParent(), piece, piece.getDebugLoc(), info.get(opcode(info, o)), to);
     }
 
     static void
@@ -340,7 +348,37 @@ write(llvm::MachineInstr &piece)
     return true;
 }
 
+bool
+write_single(llvm::MachineInstr &piece)
+{
+    enum { FIRST = llvm::InlineAsm::MIOp_FirstOperand + 1 };        /* each behind what it is */
+    const llvm::TargetInstrInfo &info = *piece.getMF()->getSubtarget().getInstrInfo();
+    llvm::StringRef text = piece.getOperand(llvm::InlineAsm::MIOp_AsmString).getSymbolName();
+    auto from = [&](unsigned i) {
+        const llvm::MachineOperand &o = piece.getOperand(i);
+        return o.isReg() ? llvm::MachineOperand::CreateReg(o.getReg(), false) : llvm::MachineOperand::CreateImm(o.getImm());
+    };
+
+    if (text != EMIT_MAX3 && text != EMIT_MAX3_GFX12)
+        return false;
+    llvm::BuildMI(*piece.getParent(), piece, piece.getDebugLoc(), info.get(opcode(info, MAX3)), piece.getOperand(FIRST).getReg())
+        .addImm(0).add(from(FIRST + 4)).addImm(0).add(from(FIRST + 2)).addImm(0).add(from(FIRST + 4)).addImm(0).addImm(0);
+    piece.eraseFromParent();
+    return true;
+}
+
 } // namespace
+
+bool
+cwj_amd_write_singles(llvm::MachineFunction &f)
+{
+    bool changed = false;
+    for (llvm::MachineBasicBlock &b : f)
+        for (llvm::MachineInstr &i : llvm::make_early_inc_range(b))
+            if (i.isInlineAsm())
+                changed |= write_single(i);
+    return changed;
+}
 
 bool
 cwj_amd_write_flushes(llvm::MachineFunction &f)

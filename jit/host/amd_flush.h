@@ -8,4 +8,7 @@
 /* Make instructions of the pieces of jit/emit/flush_code.h, whose registers are the processor's by now. Returns whether there were some. */
 bool cwj_amd_write_flushes(llvm::MachineFunction &f);
 
+/* Single instructions of those become instructions, in front of the printer. */
+bool cwj_amd_write_singles(llvm::MachineFunction &f);
+
 #endif

@@ -880,6 +880,12 @@ write_nans(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
     return cwj_amd_write_nans(f);
 }
 
+bool
+write_singles(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
+{
+    return cwj_amd_write_singles(f);
+}
+
 /* Where a guard belongs: everywhere; where scalar registers go into lanes, and somebody is to be told of moved ones; where they go to memory. */
 enum when { ALWAYS, LANES, MEMORY };
 
@@ -960,6 +966,7 @@ const guard guards[] = {
     { "Mark registers that prepared code overwrites", false, "Prologue/Epilogue Insertion & Frame Finalization", keeps_all, nullptr, mark_overwritten, ALWAYS },
     { "Write out what makes zeros of subnormals", false, "SI insert wait instructions", keeps_branches, nullptr, write_flushes, ALWAYS },
     { "Write out which NaN it is", false, "Post RA hazard recognizer", keeps_nothing, nullptr, write_nans, ALWAYS },
+    { "Write out single instructions", false, "AMDGPU Assembly Printer", keeps_all, nullptr, write_singles, ALWAYS },
     { "Check registers that prepared code overwrites", false, "AMDGPU Assembly Printer", describe_prepared_needs, nullptr, check_overwritten, ALWAYS },
     { "Count registers where they are used", false, "AMDGPU Assembly Printer", keeps_all, nullptr, look_through_instructions, ALWAYS },
 #if LLVM_VERSION_MAJOR < 20
