@@ -14,13 +14,25 @@ element(V v)            /* gfx90a's pairs of floats are vectors */
     return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetElementType(t) : t;
 }
 
-/* Was it an integer, perhaps rounded since? Of a plain conversion back code generation makes no conversion at all. */
+/* May code generation find out more of it than the optimiser did? Of a plain conversion back of what was an integer it makes no conversion at all; and of one of a
+ * constant out of range anything, where a branch says what a condition is that the float's bits are made of
+ * (fuzz/known_floats.ptx). */
 static bool
-was_integer(V x)
+may_be_known(V x, unsigned depth)
 {
-    while (LLVMIsAFPExtInst(x) || LLVMIsAIntrinsicInst(x))
-        x = LLVMGetOperand(x, 0);
-    return LLVMIsASIToFPInst(x) || LLVMIsAUIToFPInst(x);
+    if (LLVMIsAConstant(x) || LLVMIsASIToFPInst(x) || LLVMIsAUIToFPInst(x))
+        return true;
+    if (!depth)
+        return false;
+    if (LLVMIsABitCastInst(x)) {
+        V bits = LLVMGetOperand(x, 0);
+        return LLVMIsABinaryOperator(bits) || LLVMIsASExtInst(bits) || LLVMIsAZExtInst(bits) || LLVMIsASelectInst(bits) || may_be_known(bits, depth - 1);
+    }
+    if (LLVMIsASelectInst(x))
+        return may_be_known(LLVMGetOperand(x, 1), depth - 1) || may_be_known(LLVMGetOperand(x, 2), depth - 1);
+    if (LLVMIsAFPExtInst(x) || LLVMIsAFPTruncInst(x) || LLVMIsAIntrinsicInst(x) || LLVMIsAUnaryOperator(x))
+        return may_be_known(LLVMGetOperand(x, 0), depth - 1);
+    return false;
 }
 
 static bool
@@ -28,8 +40,7 @@ saves_clamps(V call)
 {
     V x = LLVMGetOperand(call, 0);
     LLVMTypeKind from = LLVMGetTypeKind(element(x));
-    return LLVMGetIntTypeWidth(element(call)) == 32 && (from == LLVMFloatTypeKind || from == LLVMDoubleTypeKind) && !LLVMIsConstant(x) &&
-           !was_integer(x);
+    return LLVMGetIntTypeWidth(element(call)) == 32 && (from == LLVMFloatTypeKind || from == LLVMDoubleTypeKind) && !may_be_known(x, 8);
 }
 
 void
