@@ -26,12 +26,18 @@ struct numbers {
     {
         static const char *const names[OPS] = { "V_CMP_U_F64_e64", "V_CMP_U_F64_e32", "V_CNDMASK_B32_e64", "V_OR_B32_e32", "V_MOV_B32_e32",
                                                 "S_MOV_B32", "S_MOV_B64", "S_AND_B32", "S_CBRANCH_VCCNZ", "S_BRANCH" };
-        for (unsigned i = 0; i < info.getNumOpcodes(); i++) {
+        unsigned found = 0;
+        for (unsigned i = 0; i < info.getNumOpcodes() && found < OPS; i++) {     /* of 20,000, few of which have names worth reading */
+            const llvm::MCInstrDesc &d = info.get(i);
+            const unsigned n = d.getNumOperands();
+            if (!(d.isBranch() ? n == 1 : n == 2 || n == 3 || n == 6) || d.mayLoad() || d.mayStore() || d.hasUnmodeledSideEffects())
+                continue;
             llvm::StringRef name = info.getName(i);
-            if ((name[0] == 'V' || name[0] == 'S') && name.size() > 1 && name[1] == '_' && name.size() <= 17)
-                for (unsigned k = 0; k < OPS; k++)
-                    if (name == names[k])
-                        opcode[k] = i;
+            for (unsigned k = 0; k < OPS && (name[0] == 'V' || name[0] == 'S'); k++)
+                if (name == names[k] && !opcode[k]) {
+                    opcode[k] = i;
+                    found++;
+                }
         }
         for (unsigned k = 0; k < OPS; k++)
             if (!opcode[k])
