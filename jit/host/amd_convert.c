@@ -14,33 +14,46 @@ element(V v)            /* gfx90a's pairs of floats are vectors */
     return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetElementType(t) : t;
 }
 
+/* Does a plain conversion give what the saturating one does? */
+static bool
+is_in_range(V constant, bool is_signed)
+{
+    LLVMBool lossy;
+    if (!LLVMIsAConstantFP(constant) || LLVMGetTypeKind(LLVMTypeOf(constant)) == LLVMVectorTypeKind)
+        return false;
+    double d = LLVMConstRealGetDouble(constant, &lossy);
+    return is_signed ? d >= -0x1p31 && d < 0x1p31 : d > -1 && d < 0x1p32;
+}
+
 /* May code generation find out more of it than the optimiser did? Of a plain conversion back of what was an integer it makes no conversion at all; and of one of a
  * constant out of range anything, where a branch says what a condition is that the float's bits are made of
  * (fuzz/known_floats.ptx). */
 static bool
-may_be_known(V x, unsigned depth)
+may_be_known(V x, bool is_signed, unsigned depth)
 {
-    if (LLVMIsAConstant(x) || LLVMIsASIToFPInst(x) || LLVMIsAUIToFPInst(x))
+    if (LLVMIsAConstant(x))
+        return !is_in_range(x, is_signed);
+    if (LLVMIsASIToFPInst(x) || LLVMIsAUIToFPInst(x))
         return true;
     if (!depth)
         return false;
     if (LLVMIsABitCastInst(x)) {
         V bits = LLVMGetOperand(x, 0);
-        return LLVMIsABinaryOperator(bits) || LLVMIsASExtInst(bits) || LLVMIsAZExtInst(bits) || LLVMIsASelectInst(bits) || may_be_known(bits, depth - 1);
+        return LLVMIsABinaryOperator(bits) || LLVMIsASExtInst(bits) || LLVMIsAZExtInst(bits) || LLVMIsASelectInst(bits) || may_be_known(bits, is_signed, depth - 1);
     }
     if (LLVMIsASelectInst(x))
-        return may_be_known(LLVMGetOperand(x, 1), depth - 1) || may_be_known(LLVMGetOperand(x, 2), depth - 1);
+        return may_be_known(LLVMGetOperand(x, 1), is_signed, 0) || may_be_known(LLVMGetOperand(x, 2), is_signed, 0);
     if (LLVMIsAFPExtInst(x) || LLVMIsAFPTruncInst(x) || LLVMIsAIntrinsicInst(x) || LLVMIsAUnaryOperator(x))
-        return may_be_known(LLVMGetOperand(x, 0), depth - 1);
+        return may_be_known(LLVMGetOperand(x, 0), is_signed, depth - 1);
     return false;
 }
 
 static bool
-saves_clamps(V call)
+saves_clamps(V call, bool is_signed)
 {
     V x = LLVMGetOperand(call, 0);
     LLVMTypeKind from = LLVMGetTypeKind(element(x));
-    return LLVMGetIntTypeWidth(element(call)) == 32 && (from == LLVMFloatTypeKind || from == LLVMDoubleTypeKind) && !may_be_known(x, 8);
+    return LLVMGetIntTypeWidth(element(call)) == 32 && (from == LLVMFloatTypeKind || from == LLVMDoubleTypeKind) && !may_be_known(x, is_signed, 8);
 }
 
 void
@@ -54,7 +67,7 @@ cwj_amd_convert(LLVMModuleRef m)
                 next = LLVMGetNextInstruction(s);
                 V called = LLVMIsACallInst(s) ? LLVMGetCalledValue(s) : NULL;
                 unsigned id = called && LLVMIsAFunction(called) ? LLVMGetIntrinsicID(called) : 0;
-                if (!id || (id != to_signed && id != to_unsigned) || !saves_clamps(s))
+                if (!id || (id != to_signed && id != to_unsigned) || !saves_clamps(s, id == to_signed))
                     continue;
                 LLVMPositionBuilderBefore(b, s);
                 V x = LLVMGetOperand(s, 0), plain = (id == to_signed ? LLVMBuildFPToSI : LLVMBuildFPToUI)(b, x, LLVMTypeOf(s), "");
