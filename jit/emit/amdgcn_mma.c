@@ -308,13 +308,14 @@ row_of_dots(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *
 {
     enum { MOST = GCN_MOST + GCN_WORDS * (GCN_MOST + 1) };      /* what goes in */
     const bool saturates = in->flags & PTX_F_SATFINITE, mixed = strstr(instruction, "IU");
+    const unsigned outs = saturates ? 2 * b->count : b->count;
     LLVMTypeRef types[MOST];
     V args[MOST];
-    char text[64], constraints[5 * (GCN_MOST + MOST)] = "";
+    char text[64], constraints[5 * (2 * GCN_MOST + MOST)] = "";
     unsigned n = 0;
     for (unsigned i = 0; i < MOST; i++)
         types[i] = e->i32;
-    for (unsigned j = 0; j < b->count; j++)
+    for (unsigned j = 0; j < outs; j++)
         strcat(constraints, j ? ",=&v" : "=&v");
     for (unsigned side = 0; side <= b->count; side++)
         for (unsigned w = 0; w < a->words; w++) {
@@ -322,14 +323,11 @@ row_of_dots(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *
             args[n++] = side ? b->word[side - 1][w] : a->word[row][w];
         }
     for (unsigned j = 0; j < b->count; j++) {
-        if (saturates)
-            strcat(constraints, ",v");
-        else
-            sprintf(constraints + strlen(constraints), ",%u", j);
+        sprintf(constraints + strlen(constraints), ",%u", j);
         args[n++] = regs[2][gcn_matrix_index(m, row, j)];
     }
     snprintf(text, sizeof text, EMIT_DOTS " %s %d %d %u %d", instruction, mixed && is_signed(m->a), mixed && is_signed(m->b), a->words, saturates);
-    LLVMTypeRef type = LLVMFunctionType(LLVMStructTypeInContext(e->llvm, types, b->count, false), types, n, false);
+    LLVMTypeRef type = LLVMFunctionType(LLVMStructTypeInContext(e->llvm, types, outs, false), types, n, false);
     V code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), false, false, LLVMInlineAsmDialectATT, false);
     V call = LLVMBuildCall2(e->b, type, code, args, n, "");
     gcn_computes(call);

@@ -15,8 +15,8 @@
 #define EMIT_FLUSH_AGAIN "cwj_flush_again"
 
 /* Dot products of words of a row and of columns. Behind it, each behind a space: LLVM's name of the instruction; 1 where the row's elements have a sign (for
- * instructions that can choose), the same for the columns', how many words, and 1 for sums that saturate, once. Out: a sum for each column. In: the row's words, each
- * column's, what each sum is added to (tied to the sum where it does not saturate). */
+ * instructions that can choose), the same for the columns', how many words, and 1 for sums that saturate, once. Out: a sum for each column, tied to what it is added to,
+ * and as many that are overwritten where sums saturate. In: the row's words, each column's. */
 #define EMIT_DOTS "cwj_dots"
 
 /* And single instructions, which are LLVM's assembly: they become instructions in front of the printer, which would start an assembler for each. Out, in

@@ -133,27 +133,25 @@ public:
         text.split(part, ' ');
         code = part.size() == 5 ? find_dot(info, part[0]) : 0;
         return code && !part[1].getAsInteger(10, row_sign) && !part[2].getAsInteger(10, column_sign) && !part[3].getAsInteger(10, words) &&
-               !part[4].getAsInteger(10, saturates) && reg.size() == outs + words * (outs + 1) + (saturates ? outs : 0);
+               !part[4].getAsInteger(10, saturates) && reg.size() == outs + words * (sums() + 1);
     }
 
     /* Those of so many sums, whose products are in turn, and then what each is added to. */
     unsigned
     length() const
     {
-        return outs * (words + (saturates ? 1 : 0));
+        return sums() * (words + (saturates ? 1 : 0));
     }
 
     void
     step(unsigned n, llvm::MachineInstr &at)
     {
-        const unsigned i = n % outs, w = n / outs;
+        const unsigned i = n % sums(), w = n / sums();
+        const llvm::Register sum = reg[saturates ? sums() + i : i];
         if (w < words)
-            dot(at, reg[i], { row_sign, reg[outs + w] }, { column_sign, reg[outs + words * (i + 1) + w] }, saturates && !w);
+            dot(at, sum, { row_sign, reg[outs + w] }, { column_sign, reg[outs + words * (i + 1) + w] }, saturates && !w);
         else
-            llvm::BuildMI(*at.getParent(), at, at.getDebugLoc(), info.get(find_dot(info, "V_ADD_I32_e64")), reg[i])
-                .addReg(reg[i])
-                .addReg(reg[outs + words * (outs + 1) + i])
-                .addImm(1);
+            llvm::BuildMI(*at.getParent(), at, at.getDebugLoc(), info.get(find_dot(info, "V_ADD_I32_e64")), reg[i]).addReg(sum).addReg(reg[i]).addImm(1);
     }
 
     /* Could one be written among the other? Nothing that comes out of one is anything of the other. */
@@ -167,6 +165,12 @@ public:
     }
 
 private:
+    unsigned
+    sums() const
+    {
+        return saturates ? outs / 2 : outs;
+    }
+
     struct factor {
         unsigned has_sign;
         llvm::Register reg;
