@@ -63,6 +63,9 @@ init_amd(void)
     /* How far the register allocator looks for a region to keep a value's register in: at most through so many blocks, for each of 256 registers. It then keeps
      * values in memory instead, hardly any in loops: CUTLASS's kernels take up to a fifth less. */
     cwj_llvm_set_long("grow-region-complexity-budget", 10);
+    /* The scheduler goes once more through regions that need many registers, with memory accesses apart: 3 % of the time of CUTLASS's kernels and
+     * BLAKE2b, after which some have a few values less in memory, and others more. */
+    cwj_llvm_set_option("amdgpu-disable-unclustered-high-rp-reschedule", true);
     /* gfx9 and gfx10: elimination of common expressions commutes instructions that read parts of registers (SDWA) without
      * exchanging the parts: a.lo + sext(a.hi) and sext(a.lo) + a.hi become one (LLVM 19, no longer 22; tests/ptx/isa/video on gfx90a). */
     if (LLVM_VERSION_MAJOR < 22)
