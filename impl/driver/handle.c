@@ -165,7 +165,7 @@ handle_ref(struct obj *o)
 void
 handle_put(struct obj *o)
 {
-    uint32_t generation;
+    uint32_t generation = 0;    /* which is set: an object's own handle is one */
     enum kind k;
     struct slot *s = slot_of(o->handle, &generation, &k);
     uint32_t index = (uint32_t)(o->handle >> 4) & 0xffffff;
