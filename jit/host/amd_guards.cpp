@@ -874,6 +874,25 @@ show_arguments(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
     return false;
 }
 
+#if LLVM_VERSION_MAJOR < 22
+/* A lane mask that leaves its block goes there in a register of a class of its own, of one bit. Where nobody reads it (the PHI it was for is dead), "SI Fix SGPR
+ * copies" may want a scalar register instead, and asks for the class of scalar registers of that size; there is none, and LLVM 19 goes through the null pointer
+ * (https://github.com/llvm/llvm-project/pull/149181 mends it). So such copies go before. */
+bool
+drop_unread_masks(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
+{
+    const llvm::TargetRegisterInfo &info = *f.getSubtarget().getRegisterInfo();
+    const llvm::MachineRegisterInfo &regs = f.getRegInfo();
+    for (llvm::MachineBasicBlock &b : f)
+        for (llvm::MachineInstr &i : llvm::make_early_inc_range(b)) {
+            llvm::Register to = i.isCopy() ? i.getOperand(0).getReg() : llvm::Register();
+            if (to.isVirtual() && regs.use_empty(to) && llvm::StringRef(info.getRegClassName(regs.getRegClass(to))) == "VReg_1")
+                i.eraseFromParent();
+        }
+    return false;
+}
+#endif
+
 bool
 write_nans(llvm::MachineFunction &f, llvm::Pass &, cwj_amd_notes &)
 {
@@ -969,6 +988,9 @@ const guard guards[] = {
     { "Write out single instructions", false, "AMDGPU Assembly Printer", keeps_all, nullptr, write_singles, ALWAYS },
     { "Check registers that prepared code overwrites", false, "AMDGPU Assembly Printer", describe_prepared_needs, nullptr, check_overwritten, ALWAYS },
     { "Count registers where they are used", false, "AMDGPU Assembly Printer", keeps_all, nullptr, look_through_instructions, ALWAYS },
+#if LLVM_VERSION_MAJOR < 22
+    { "Drop lane masks that nobody reads", false, "SI Fix SGPR copies", keeps_all, nullptr, drop_unread_masks, ALWAYS },
+#endif
 #if LLVM_VERSION_MAJOR < 20
     { "Pin registers with scalar ones in their lanes", true, "SI lower SGPR spill instructions", pin_spill_lanes_needs, nullptr, pin_spill_lanes, LANES },
     { "Find moved registers with scalar ones in their lanes", false, "SI Lower WWM Copies", keeps_all, nullptr, find_moved_lanes, LANES },
