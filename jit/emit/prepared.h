@@ -25,6 +25,9 @@ struct gcn_prepared {
 /* Weak: programs that are not linked with the list (the one that makes it) have their functions compiled. */
 extern const struct gcn_prepared gcn_prepared_functions[] __attribute__((weak));
 
+/* Defined only by the program that makes the list: it takes functions as they are, without their callers. */
+extern const bool gcn_makes_prepared __attribute__((weak, visibility("hidden")));
+
 /* What follows in the name of a function that is prepared code of one that is also inlined. */
 #define EMIT_CALLED ".called"
 

@@ -6,6 +6,7 @@
 #include "jit/emit/emit.h"
 #include "jit/emit/prepared.h"
 #include "jit/host/amd_divide.h"
+#include "jit/host/amd_inreg.h"
 #include "jit/host/amd_loops.h"
 #include "jit/host/amd_spaces.h"
 #include "jit/host/codegen.h"
@@ -568,6 +569,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
             emit_use_large(m);
             emit_place_flushes(m, gfx == 9);
             cwj_amd_divide(m, tm);
+            cwj_amd_pass_uniform(m, tm);
             close_prepared(m);
         }
         return amdgcn ? drop_unused(m, tm, diags) : CW_OK;
@@ -616,6 +618,7 @@ cwj_llvm_optimise(LLVMModuleRef m, LLVMTargetMachineRef tm, unsigned opt_level, 
         emit_cut_casts(m);
         emit_order_blocks(m);
         cwj_amd_divide(m, tm);
+        cwj_amd_pass_uniform(m, tm);
         close_prepared(m);
         cwj_amd_guard_ballot(m);
         if (r == CW_OK)

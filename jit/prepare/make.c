@@ -479,6 +479,8 @@ write_list(const struct output *o, const char *path)
     return fclose(f) != 0;
 }
 
+const bool gcn_makes_prepared = true;
+
 int
 main(int argc, char **argv)
 {

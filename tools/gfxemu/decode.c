@@ -26,6 +26,7 @@ static const struct gfx_target targets[] = {
     { "gfx950", GFX950, 0x4f, true, true, 160 << 10 },
 #endif
     { "gfx1010", GFX10, 0x33, false, false, SMALL },  { "gfx1030", GFX10, 0x36, false, false, SMALL },
+    { "gfx1036", GFX10, 0x45, false, false, SMALL },
     { "gfx1100", GFX11, 0x41, true, true, SMALL },    { "gfx1101", GFX11, 0x46, true, true, SMALL },
     { "gfx1151", GFX11, 0x4a, true, true, SMALL },    { "gfx1200", GFX12, 0x48, true, true, SMALL },
     { "gfx1201", GFX12, 0x4e, true, true, SMALL },
