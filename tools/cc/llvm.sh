@@ -4,7 +4,7 @@
 # and optimised across files; all else stays the installed archives' (docs/performance.md).
 #   llvm.sh BUILD FOLDER
 # BUILD is a build folder with CUDAWAY_LLVM_STATIC and CUDAWAY_CC_ALONE. FOLDER gets hot.o, and BUILD is told to use it from now on. What FOLDER
-# has of an earlier run with the same LLVM and files is not made again. Half an hour to an hour of CPU time, 4 GB of disk.
+# has of an earlier run with the same LLVM and files is not made again. Twenty minutes of CPU time and more, 4 GB of disk.
 # Environment: JOBS (default: number of CPUs); LLVM_VERSION (default 19); LLVM_SOURCE: an unpacked source (with llvm/lib) in place of the Debian package's.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
