@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The table behind cudaway_jit_api; see jit.h. */
-#include "jit/emit/waits.h"
-#include "jit/host/aot.h"
-#include "jit/host/loader.h"
+#include "jit/analysis/waits.h"
+#include "jit/driver/aot.h"
+#include "jit/loader/loader.h"
 #include "jit/jit.h"
 #include "jit/link/fatbin.h"
 #include "jit/link/program.h"
+#include "jit/llvm/pipeline.h"
 
 static uint32_t
 kernel_count(const struct cwj_program *p)
@@ -52,6 +53,12 @@ nvptx_name(const struct cwj_program *p, uint32_t index, struct cw_buf *out)
         cwj_nvptx_variable_name(p, v->link_id, out);
 }
 
+static cw_result
+print_pipeline(const struct cwj_aot_options *o, struct cw_buf *out, struct cwj_diags *diags)
+{
+    return cwj_pipeline_print(o->target, o->cpu, o->opt_level, out, diags);
+}
+
 static const struct cwj_api api = {
     .version = CWJ_API_VERSION,
     .program_create = cwj_program_create,
@@ -65,6 +72,7 @@ static const struct cwj_api api = {
     .host_compile = cwj_host_compile,
     .host_release = cwj_host_release,
     .aot = cwj_aot,
+    .print_pipeline = print_pipeline,
     .image_scan = cwj_image_scan,
     .nvptx_name = nvptx_name,
     .warps_wait = cwj_warps_wait,

@@ -10,12 +10,13 @@
 
 #include "impl/base/buf.h"
 #include "impl/base/result.h"
-#include "jit/host/abi.h"
+#include "jit/abi/host.h"
 #include "jit/ptx/ir.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* One more whenever a structure of this header changes: programs and libraries of different releases must not mix. */
 #define CWJ_API_VERSION 5
@@ -75,7 +76,7 @@ struct cwj_image {
     const uint8_t *init;            /* size bytes */
     const struct cwj_reloc *relocs;
     uint32_t nrelocs;
-    bool narrow;                    /* addresses in the program have 32 bits (jit/host/abi.h); the host device alone runs it */
+    bool narrow;                    /* addresses in the program have 32 bits (jit/abi/host.h); the host device alone runs it */
 };
 
 struct cwj_program;
@@ -116,12 +117,55 @@ cwj_amd_group(uint32_t threads)
     return (threads + 31) / 32 * 64;
 }
 
-/* Whether warps of a block may wait for each other at different places of a kernel (jit/emit/waits.c), which two warps of one wave
+/* Whether warps of a block may wait for each other at different places of a kernel (jit/analysis/waits.c), which two warps of one wave
  * cannot. PERHAPS: there is code that looks like it. SURE: barriers are made for it. */
 enum cwj_waits { CWJ_WAITS_NOT, CWJ_WAITS_PERHAPS, CWJ_WAITS_SURE };
 
 enum cwj_target { CWJ_TARGET_HOST, CWJ_TARGET_NVPTX, CWJ_TARGET_AMDGCN };
 enum cwj_emit   { CWJ_EMIT_IR, CWJ_EMIT_LLVM, CWJ_EMIT_ASM, CWJ_EMIT_OBJ };
+
+/* For those who look for a fault in a pass; all zero: nothing special. The names are those of cudaway-cc --print-pipeline. Passes that
+ * the code generator depends on are not skipped. */
+struct cwj_pass_options {
+    const char *skip;               /* names to leave out, comma-separated; NULL: CUDAWAY_SKIP_PASSES */
+    const char *stop_after;         /* run nothing behind this pass; its result, IR or machine IR as text, is what is made */
+    const char *print_after;        /* append the IR or machine IR behind this pass, or behind "all", to *printed */
+    struct cw_buf *printed;         /* needed where one of the two above is set */
+    bool verify;                    /* verify the IR behind every pass, and machine IR behind ours; debug builds always do */
+};
+
+/* What of floats an AMD processor computes by its own rules, not with the bits of NVIDIA's hardware. */
+enum cwj_native {
+    CWJ_NATIVE_NAN = 1,             /* which NaN an operation gives */
+    CWJ_NATIVE_FTZ = 2,             /* .ftz has no effect: subnormals stay */
+    CWJ_NATIVE_APPROX = 4,          /* .approx and .full operations */
+    CWJ_NATIVE_FLOATS = 7
+};
+
+/* "exact", "native", or "native:" and a list of nan, ftz and approx between commas. False: it is none of these, and *native is as it was. */
+static inline bool
+cwj_parse_floats(const char *text, unsigned *native)
+{
+    static const char *const names[] = { "nan", "ftz", "approx" };
+    unsigned found = !strcmp(text, "native") ? CWJ_NATIVE_FLOATS : 0;
+    bool list = !strncmp(text, "native:", 7);
+
+    if (!list && !found && strcmp(text, "exact"))
+        return false;
+    for (const char *at = text + 7; list; at++) {
+        size_t n = strcspn(at, ",");
+        unsigned i = 0;
+        while (i < 3 && (strlen(names[i]) != n || strncmp(at, names[i], n) != 0))
+            i++;
+        if (i == 3)
+            return false;
+        found |= 1u << i;
+        at += n;
+        list = *at;
+    }
+    *native = found;
+    return true;
+}
 
 struct cwj_aot_options {
     enum cwj_target target;
@@ -131,32 +175,26 @@ struct cwj_aot_options {
     const char *const *kernels;     /* NULL-terminated names, or NULL for all */
     unsigned jobs;                  /* objects: a large program is compiled in parts by up to this many threads; which parts depends
                                      * on the program alone, so the result does too. 0: in one piece */
-    void (*trim)(void);             /* NULL, or called on each thread where it has freed much of what it had allocated */
     bool module_image;              /* amdgcn: variables are not in the code object but at their offsets in an image (cwj_image); the
                                      * loader stores its address in the code object's u64 variable cudaway_image, and in cudaway_locks, if
                                      * there is one, that of CWJ_AMD_LOCKS zero words of the device's, which all its kernels share,
-                                     * in cudaway_heap that of the heap (jit/devlib/heap.h), in cudaway_fifo that of the FIFO of what
-                                     * kernels print (jit/devlib/print.h) or 0, in cudaway_tick the device's CWJ_AMD_TICK.
+                                     * in cudaway_heap that of the heap (jit/builtins/heap.h), in cudaway_fifo that of the FIFO of what
+                                     * kernels print (jit/builtins/print.h) or 0, in cudaway_tick the device's CWJ_AMD_TICK.
                                      * With a variable cudaway_launch its kernels take CWJ_AMD_LAUNCH more bytes of arguments, behind
                                      * the parameters rounded up to 8: the launch's number (%gridid), and the address of a
-                                     * cooperative grid's workspace (%envreg1, see jit/emit/host.c) or 0 */
+                                     * cooperative grid's workspace (%envreg1, see emit_host_workspace) or 0 */
     uint8_t matrix_sm;              /* amdgcn: the generation whose matrix arithmetic is meant (docs/matrix.md): 70, 75, 80, 89, 90; 0: 90 */
     bool matrix_native;             /* amdgcn: products of f16, bf16 and tf32 by WMMA or MFMA where there is such, with AMD's sums */
     bool textures_native;           /* amdgcn: textures by image instructions where the object allows it (cw_texture.native) */
-    bool floats_native;             /* amdgcn: NaN and the .approx operations with the processor's own bits, not NVIDIA's */
+    unsigned native_floats;         /* amdgcn: of enum cwj_native; 0: all as NVIDIA's hardware has it */
     bool one_warp;                  /* amdgcn with waves of 64 lanes (else without effect): a wave carries one warp, in its lower lanes, not
                                      * two. A kernel is then launched with work-groups of cwj_amd_group(threads), 1, 1 work-items, at most
                                      * 1024, and takes CWJ_AMD_SHAPE more bytes of arguments, behind all others
                                      * rounded up to 8: the block's size, three u16 */
     bool all_blocks;                /* amdgcn: kernels that do not bound their blocks (.maxntid, .reqntid) take those of 1024 threads. Else one that
                                      * needs more than CWJ_AMD_MANY registers at a time is made for blocks of 640 or 512, by the processor, which have more */
+    struct cwj_pass_options passes;
     bool cache;                     /* take the result from the disk cache, or put it there */
-    bool ends;                      /* the process ends after this: what LLVM made of the program, or its last part, is not taken apart,
-                                     * which is a tenth of the time that an empty kernel takes */
-    const struct cwj_input *texts;  /* NULL, or what the program was made of, `ntexts` of them, where nothing but names and what has been asked
-                                     * before (warps_wait) is asked of it afterwards: bodies of functions are freed when LLVM has them, and parsed
-                                     * again for what is compiled again */
-    size_t ntexts;
 };
 
 struct cwj_api {
@@ -179,6 +217,9 @@ struct cwj_api {
     cw_result (*host_compile)(struct cwj_program *p, uint32_t index, const struct cwh_variant *v,
                               const struct cwj_host_runtime *rt, struct cwj_host_code **out, struct cwj_diags *diags);
     void (*host_release)(struct cwj_host_code *code);
+
+    /* The passes that the target's pipeline has at this level, as text. */
+    cw_result (*print_pipeline)(const struct cwj_aot_options *o, struct cw_buf *out, struct cwj_diags *diags);
 
     /* Ahead-of-time: the whole program (or named kernels) to `out`. */
     cw_result (*aot)(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, struct cwj_diags *diags);

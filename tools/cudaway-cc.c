@@ -9,13 +9,9 @@
 #include "impl/base/file.h"
 #include "jit/jit.h"
 #include "jit/link/linked_image.h"
-#ifdef CUDAWAY_CC_ALONE
-#include "tools/cc/pages.h"
-#endif
 
 #include <errno.h>
 #include <getopt.h>
-#include <malloc.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +20,6 @@
 
 enum { EXIT_INPUT = 1, EXIT_TOOL = 2, MAX_JOBS = 256 };
 #define MAX_INPUT (1ull << 32)
-/* Bytes of input from which on memory is worth more than 1500 page faults, which are less than 0.4 % of the time then. */
-#define LARGE_INPUT (384u << 10)
-
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 enum { SANITIZED = 1 };         /* memory that is not given back is reported on exit */
 #else
@@ -43,7 +36,8 @@ static const char usage_text[] =
     "  -O N            optimisation, 0 to 3 (default 2)\n"
     "  -j N            threads (default 1, 0: one for each processor); a large program is compiled in parts, the same for every N\n"
     "  --textures WHAT amdgcn: textures with NVIDIA's filters (exact, the default) or by the processor's image instructions (native)\n"
-    "  --floats WHAT   amdgcn: NaN and .approx operations with NVIDIA's bits (exact, the default) or the processor's own (native)\n"
+    "  --floats WHAT   amdgcn: NaN, .ftz and .approx with NVIDIA's bits (exact, the default) or by the processor's own rules (native);\n"
+    "                  by those only some: native: and a list, as native:nan,ftz,approx\n"
     "  --matrix MODEL  amdgcn: whose matrix products: 70, 75, 80, 89, 90 (default; NVIDIA's generations by sm), or native: AMD's own\n"
     "  --warps-per-wave N  amdgcn, waves of 64 lanes: 2 (default) or 1, which kernels want whose warps wait for each other; they are launched\n"
     "                  in another way then (docs/amd.md)\n"
@@ -51,6 +45,11 @@ static const char usage_text[] =
     "  --kernel NAME   only this kernel and what it calls; may be repeated\n"
     "  --arch SM       of several PTX texts take the one for sm_SM (default: the highest)\n"
     "  --module N      of several modules take the N-th, from 0\n"
+    "  --print-pipeline  list the passes of the target at this level, in order; needs no INPUT\n"
+    "  --skip P,...    leave these optional passes out\n"
+    "  --stop-after P  write the IR or machine IR behind the pass P, and go no further\n"
+    "  --print-after P,...  write the IR behind these passes, or behind \"all\", to standard error\n"
+    "  --verify        verify the IR behind every pass\n"
     "  --list          show what INPUT holds, compile nothing\n"
     "  -o FILE         output; - is standard output (default for asm, llvm and ir)\n"
     "  -h, --help      this text\n"
@@ -75,7 +74,8 @@ struct options {
     unsigned nkernels, arch;
     char arch_suffix;
     long module;
-    bool list, emit_given;
+    bool list, emit_given, print_pipeline;
+    struct cw_buf printed;          /* what --stop-after or --print-after asked for */
 };
 
 static int
@@ -210,21 +210,72 @@ processors(void)
     return n < 1 ? 1 : n > MAX_JOBS ? MAX_JOBS : (unsigned)n;
 }
 
+static int
+write_output(const struct options *o, const struct cw_buf *b)
+{
+    if (o->output && strcmp(o->output, "-")) {
+        if (cw_file_write_atomic(o->output, b->data ? b->data : "", b->size, 0644))
+            return complain("cannot write %s: %s", o->output, strerror(errno));
+        return 0;
+    }
+    if (fwrite(b->data ? b->data : "", 1, b->size, stdout) != b->size || fflush(stdout))
+        return complain("cannot write to standard output: %s%s", strerror(errno), "");
+    return 0;
+}
+
+static int
+exit_code(cw_result r)
+{
+    switch (r) {
+    case CW_OK:
+        return 0;
+    case CW_ERR_NOMEM:
+    case CW_ERR_IO:
+    case CW_ERR_INTERNAL:
+    case CW_ERR_LLVM:
+        return EXIT_TOOL;
+    default:
+        return EXIT_INPUT;
+    }
+}
+
+static int
+print_pipeline(const struct options *o)
+{
+    const struct cwj_api *jit = cudaway_jit_api(CWJ_API_VERSION);
+    struct cwj_diags d;
+    struct cw_buf out;
+    if (!jit)
+        return complain("libcudaway-jit.so is of another version%s%s", "", "");
+    jit->diags_init(&d);
+    cw_buf_init(&out);
+    cw_result r = jit->print_pipeline(&o->aot, &out, &d);
+    (void)show(jit, &d, "cudaway-cc", NULL, 0);
+    int code = r ? exit_code(r) : write_output(o, &out);
+    jit->diags_finish(&d);
+    cw_buf_finish(&out);
+    return code;
+}
+
 /* -1: go on; else the exit code. */
 static int
 parse_options(int argc, char **argv, struct options *o)
 {
-    enum { OPT_TARGET = 256, OPT_EMIT, OPT_KERNEL, OPT_ARCH, OPT_MODULE, OPT_MATRIX, OPT_FLOATS, OPT_TEXTURES, OPT_WARPS, OPT_BLOCKS, OPT_LIST };
+    enum { OPT_TARGET = 256, OPT_EMIT, OPT_KERNEL, OPT_ARCH, OPT_MODULE, OPT_MATRIX, OPT_FLOATS, OPT_TEXTURES, OPT_WARPS, OPT_BLOCKS, OPT_LIST, OPT_PIPELINE, OPT_SKIP, OPT_STOP, OPT_PRINT,
+           OPT_VERIFY };
     static const struct option longs[] = {
         { "target", required_argument, NULL, OPT_TARGET }, { "emit", required_argument, NULL, OPT_EMIT },
         { "kernel", required_argument, NULL, OPT_KERNEL }, { "arch", required_argument, NULL, OPT_ARCH },
         { "module", required_argument, NULL, OPT_MODULE }, { "matrix", required_argument, NULL, OPT_MATRIX },
         { "floats", required_argument, NULL, OPT_FLOATS }, { "textures", required_argument, NULL, OPT_TEXTURES }, { "list", no_argument, NULL, OPT_LIST },
         { "warps-per-wave", required_argument, NULL, OPT_WARPS }, { "all-blocks", no_argument, NULL, OPT_BLOCKS },
-        { "help", no_argument, NULL, 'h' }, { "output", required_argument, NULL, 'o' }, { 0 },
+        { "print-pipeline", no_argument, NULL, OPT_PIPELINE }, { "skip", required_argument, NULL, OPT_SKIP },
+        { "stop-after", required_argument, NULL, OPT_STOP }, { "print-after", required_argument, NULL, OPT_PRINT },
+        { "verify", no_argument, NULL, OPT_VERIFY }, { "help", no_argument, NULL, 'h' }, { "output", required_argument, NULL, 'o' }, { 0 },
     };
     static const char hint[] = "; see cudaway-cc --help";
-    *o = (struct options){ .aot = { .target = CWJ_TARGET_HOST, .emit = CWJ_EMIT_OBJ, .opt_level = 2, .jobs = 1, .ends = !SANITIZED }, .module = -1 };
+    *o = (struct options){ .aot = { .target = CWJ_TARGET_HOST, .emit = CWJ_EMIT_OBJ, .opt_level = 2, .jobs = 1 }, .module = -1 };
+    cw_buf_init(&o->printed);
     o->kernels = calloc((size_t)argc + 1, sizeof *o->kernels);
     if (!o->kernels)
         return complain("out of memory%s%s", "", "");
@@ -274,9 +325,8 @@ parse_options(int argc, char **argv, struct options *o)
             o->aot.matrix_sm = o->aot.matrix_native ? 0 : (uint8_t)n;
             break;
         case OPT_FLOATS:
-            if (strcmp(optarg, "exact") && strcmp(optarg, "native"))
-                return complain("--floats takes exact or native, not '%s'%s", optarg, hint);
-            o->aot.floats_native = !strcmp(optarg, "native");
+            if (!cwj_parse_floats(optarg, &o->aot.native_floats))
+                return complain("--floats takes exact, native, or native: and a list of nan, ftz and approx, not '%s'%s", optarg, hint);
             break;
         case OPT_TEXTURES:
             if (strcmp(optarg, "exact") && strcmp(optarg, "native"))
@@ -294,12 +344,31 @@ parse_options(int argc, char **argv, struct options *o)
         case OPT_LIST:
             o->list = true;
             break;
+        case OPT_PIPELINE:
+            o->print_pipeline = true;
+            break;
+        case OPT_SKIP:
+            o->aot.passes.skip = optarg;
+            break;
+        case OPT_STOP:
+            o->aot.passes.stop_after = optarg;
+            o->aot.passes.printed = &o->printed;
+            break;
+        case OPT_PRINT:
+            o->aot.passes.print_after = optarg;
+            o->aot.passes.printed = &o->printed;
+            break;
+        case OPT_VERIFY:
+            o->aot.passes.verify = true;
+            break;
         case ':':
             return complain("%s needs a value%s", argv[optind - 1], hint);
         default:
             return complain("unknown option %s%s", argv[optind - 1], hint);
         }
     }
+    if (o->print_pipeline)
+        return print_pipeline(o);
     if (optind == argc)
         return complain("no input file%s%s", hint, "");
     if (optind + 1 != argc)
@@ -311,7 +380,7 @@ parse_options(int argc, char **argv, struct options *o)
         o->aot.emit = CWJ_EMIT_ASM;
     if (o->aot.textures_native && o->aot.target == CWJ_TARGET_AMDGCN && !cwj_amd_images(o->aot.cpu))
         return complain("%s has no image instructions, which --textures native asks for%s", o->aot.cpu, hint);
-    if (!o->output && !o->list && o->aot.emit == CWJ_EMIT_OBJ)
+    if (!o->output && !o->list && !o->aot.passes.stop_after && o->aot.emit == CWJ_EMIT_OBJ)
         return complain("-o FILE is needed for an object%s%s", hint, "");
     return -1;
 }
@@ -359,38 +428,9 @@ choose(const struct options *o, const struct found *f, bool linked, struct cwj_i
     return 0;
 }
 
-static int
-write_output(const struct options *o, const struct cw_buf *b)
-{
-    if (o->output && strcmp(o->output, "-")) {
-        if (cw_file_write_atomic(o->output, b->data ? b->data : "", b->size, 0644))
-            return complain("cannot write %s: %s", o->output, strerror(errno));
-        return 0;
-    }
-    if (fwrite(b->data ? b->data : "", 1, b->size, stdout) != b->size || fflush(stdout))
-        return complain("cannot write to standard output: %s%s", strerror(errno), "");
-    return 0;
-}
-
-static int
-exit_code(cw_result r)
-{
-    switch (r) {
-    case CW_OK:
-        return 0;
-    case CW_ERR_NOMEM:
-    case CW_ERR_IO:
-    case CW_ERR_INTERNAL:
-    case CW_ERR_LLVM:
-        return EXIT_TOOL;
-    default:
-        return EXIT_INPUT;
-    }
-}
-
-/* Kernels that want --warps-per-wave 1 and have not got it. say: false where it is only found out, since the program's bodies are gone when it is said. */
+/* Kernels that want --warps-per-wave 1 and have not got it. */
 static void
-warn_waits(const struct cwj_api *jit, struct cwj_program *p, const struct options *o, bool say)
+warn_waits(const struct cwj_api *jit, struct cwj_program *p, const struct options *o)
 {
     if (o->aot.target != CWJ_TARGET_AMDGCN || !cwj_amd_wave64(o->aot.cpu) || o->aot.one_warp)
         return;
@@ -400,7 +440,7 @@ warn_waits(const struct cwj_api *jit, struct cwj_program *p, const struct option
         for (unsigned k = 0; k < o->nkernels && !asked; k++)
             asked = !strcmp(o->kernels[k], name);
         enum cwj_waits w = asked ? jit->warps_wait(p, i) : CWJ_WAITS_NOT;
-        if (say && w != CWJ_WAITS_NOT)
+        if (w != CWJ_WAITS_NOT)
             complain("warning: %s: its warps %s for each other, which two of one wave cannot do at different places of the program: "
                      "see --warps-per-wave", name, w == CWJ_WAITS_SURE ? "wait" : "may wait");
     }
@@ -424,45 +464,23 @@ compile(const struct cwj_api *jit, const struct options *o, const struct found *
     jit->diags_init(&d);
     cw_buf_init(&out);
     cw_result r = jit->program_create(in, count, false, &p, &d);
-    if (!r) {
-        warn_waits(jit, p, o, false);
-        struct cwj_aot_options aot = o->aot;
-        aot.texts = in;
-        aot.ntexts = count;
-        r = jit->aot(p, &aot, &out, &d);
-    }
+    if (!r)
+        r = jit->aot(p, &o->aot, &out, &d);
     bool said = show(jit, &d, o->input, count == 1 ? in[0].text : NULL, count == 1 ? in[0].size : 0);
     if (r && !said)
         complain("%s: %s", o->input, cw_result_text(r));
     if (!r)
-        warn_waits(jit, p, o, true);
-    code = r ? exit_code(r) : write_output(o, &out);
+        warn_waits(jit, p, o);
+    const struct cw_buf *printed = o->aot.passes.printed;
+    if (printed && !o->aot.passes.stop_after)
+        fwrite(printed->data ? printed->data : "", 1, printed->size, stderr);
+    code = r ? exit_code(r) : write_output(o, o->aot.passes.stop_after ? printed : &out);
     jit->program_destroy(p);
     jit->diags_finish(&d);
     cw_buf_finish(&out);
     free(in);
     return code;
 }
-
-#ifdef CUDAWAY_CC_ALONE
-static void
-trim(void)
-{
-    (void)malloc_trim(0);
-}
-#endif
-
-/* LLVM has thousands of global objects, and taking them apart is some per cent of what a small file takes; so is noting at the start that
- * it be done. (The linker calls it so where others ask for __cxa_atexit.) */
-#ifdef CUDAWAY_CC_ALONE
-int __wrap___cxa_atexit(void (*destroy)(void *), void *object, void *library);
-
-int
-__wrap___cxa_atexit(void (*destroy)(void *), void *object, void *library)
-{
-    return 0;
-}
-#endif
 
 #ifdef CUDAWAY_CC_COUNTS
 int __llvm_profile_write_file(void);    /* the library's atexit is not called: see above */
@@ -491,19 +509,12 @@ main(int argc, char **argv)
 {
     struct options o;
     struct found found = { 0 };
-    /* What LLVM frees it soon wants again: keep it, and get more in large pieces. */
-    mallopt(M_TRIM_THRESHOLD, 1 << 30);
-    mallopt(M_MMAP_THRESHOLD, 1 << 28);
-    mallopt(M_TOP_PAD, 1 << 24);
     char *data = NULL;
     size_t size = 0;
     int code = parse_options(argc, argv, &o);
     if (code >= 0)
         goto done;
     cw_env_warn_unknown();
-#ifdef CUDAWAY_CC_ALONE
-    o.aot.trim = trim;
-#endif
     const struct cwj_api *jit = cudaway_jit_api(CWJ_API_VERSION);
     if (!jit) {
         code = complain("libcudaway-jit.so is of another version%s%s", "", "");
@@ -514,10 +525,6 @@ main(int argc, char **argv)
         code = complain("cannot read %s: %s", o.input, r == CW_ERR_IO || r == CW_ERR_NOT_FOUND ? strerror(errno) : cw_result_text(r));
         goto done;
     }
-#ifdef CUDAWAY_CC_ALONE
-    if (size >= LARGE_INPUT)
-        cc_pages_as_touched();
-#endif
     struct cwj_diags d;
     jit->diags_init(&d);
     r = jit->image_scan(data, size, collect, &found, &d);
@@ -541,5 +548,6 @@ done:
     forget(&found);
     free(data);
     free(o.kernels);
+    cw_buf_finish(&o.printed);
     leave(code);
 }

@@ -14,8 +14,8 @@
  * In modules with `.address_size 32` registers and memory hold 32-bit addresses, which compiled code widens to those above
  * where it accesses memory: generic, global and const ones are places in one window of 4 GiB (cwh_launch.window), which has all device
  * memory. Its upper end stands for what every block, launch and thread has of its own, CWH_NARROW_*. */
-#ifndef CWH_ABI_H
-#define CWH_ABI_H
+#ifndef CWJ_ABI_HOST_H
+#define CWJ_ABI_HOST_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@
 #define CWH_FUNC_TOKEN(id) (((uint64_t)(id) + 1) << 4)
 
 /* Generic addresses of 32 bits: device memory ends at SHARED; the block's shared memory, up to its size; the kernel's parameters;
- * the gang's stack, whose upper end is 2^32. What is in none of them faults. A .local or .param address is the generic one. */
+ * the gang's stack, whose upper end is 2^32. Any other address faults. A .local or .param address is the generic one. */
 #define CWH_NARROW_SHARED 0xde000000u
 #define CWH_NARROW_PARAM  0xdf000000u
 #define CWH_NARROW_LOCAL  0xe0000000u
@@ -41,7 +41,7 @@ struct cwh_launch {
     void    *runtime;           /* 64: the engine's own */
     uint32_t dynamic_shared_size; /* 72 */
     uint32_t reserved;
-    uint64_t grid_workspace;    /* 80: a cooperative launch's, else 0; see %envreg1 in jit/emit/host.c */
+    uint64_t grid_workspace;    /* 80: a cooperative launch's, else 0; see emit_host_workspace */
     uint64_t window;            /* 88: where address 0 of a 32-bit module lies; 0 for other modules */
 };
 

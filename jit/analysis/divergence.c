@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which registers hold one value for all lanes, which blocks run with some lanes only, and which register writes must
- * spare the lanes that do not take part.
+ * Which registers hold one value for all lanes, which blocks run with some lanes only, and which register writes are masked
+ * writes.
  *
  * A register slot is shared by all lanes, those waiting at other blocks included. Lanes that leave a divergent branch by
- * different edges wait for each other at its immediate post-dominator; between the two, code of one side runs while the
- * lanes of the other side wait. So a write on one side must spare the others' value when they may still read it:
+ * different edges join at its immediate post-dominator; between the two, code of one path runs while the lanes of the other
+ * paths wait. So a write on one path must keep the other lanes' value when they may still read it:
  *   - the register is live where another edge of the branch leads (this covers values that leave a loop which lanes leave
  *     at different iterations, since the loop is then on one side of its own exit branch), or
  *   - it has several definitions and both sides define it.
  * Such a register is blended, and a blended register is lane-varying. The analysis starts from "everything is uniform" and
  * lowers until nothing changes. */
-#include "jit/emit/flow.h"
-#include "jit/emit/flow_private.h"
+#include "jit/analysis/flow.h"
+#include "jit/analysis/flow_private.h"
 
 #include <string.h>
 
@@ -25,7 +25,7 @@ struct div_ctx {
     bool changed;
 };
 
-/* Lower a register's shape to cover `s` as well. */
+/* Generalise a register's shape to cover `s` as well. */
 static void
 lower(struct div_ctx *c, uint32_t r, struct flow_shape s)
 {
@@ -71,7 +71,7 @@ sreg_varies(uint32_t sreg, const struct div_ctx *c)
     }
 }
 
-/* Lane-varying by itself, whatever its registers are: addresses of per-lane memory and special registers. */
+/* Divergent in itself, whatever its operands are: addresses of per-lane memory and special registers. */
 static bool
 operand_varies(const struct ptx_operand *o, const struct div_ctx *c)
 {
@@ -96,7 +96,7 @@ operand_varies(const struct ptx_operand *o, const struct div_ctx *c)
     }
 }
 
-/* Lanes have results of their own whatever the operands are, undefined ones included. */
+/* Each lane has a result of its own, whatever the operands are; undefined results included. */
 static bool
 always_varies(const struct ptx_inst *in)
 {
@@ -159,12 +159,12 @@ visit_def(void *user, uint32_t r, bool write)
 
 struct regions {
     uint64_t *block_defs;           /* n rows: registers written in a block */
-    uint64_t *reach_defs;           /* per successor: registers written on that side */
+    uint64_t *reach_defs;           /* for each successor: registers written on that path */
     uint32_t *stack;
     uint32_t *mark;
     uint32_t  stamp;
     uint32_t low, high;             /* positions that scans have seen */
-    uint64_t budget;                /* steps that are left: then everything is assumed to vary */
+    uint64_t budget;                /* steps left; at 0 everything is assumed divergent */
 };
 
 /* Registers written in blocks reachable from `start` before the join; those blocks become masked. */
@@ -244,7 +244,7 @@ split_at(struct flow *f, struct regions *g, uint32_t b, bool *changed)
 }
 
 /* Emission runs masked blocks in layout order up to the end of a run, so the blocks of one divergent region must form one
- * run: what the layout puts between them is run under masks as well. */
+ * run: blocks that the layout puts between them are masked as well. */
 static void
 close_runs(struct flow *f, struct regions *g, uint32_t *cover)
 {
@@ -267,7 +267,7 @@ close_runs(struct flow *f, struct regions *g, uint32_t *cover)
     }
 }
 
-/* No register is uniform, every block may run with some lanes only: right for any program. */
+/* No register is uniform and every block is masked, which is correct for any program. */
 static void
 assume_the_worst(struct flow *f)
 {
@@ -296,8 +296,8 @@ terminator_varies(const struct flow *f, uint32_t b)
     return false;
 }
 
-/* What is looked at for each block and instruction, on the average, before the analysis gives up being exact: texts made for it would
- * take time with the square of their size. Kernels of real programs need less than a tenth. */
+/* The average number of steps for each block and instruction after which the analysis gives up being exact: adversarial input
+ * would take quadratic time. Kernels of real programs need less than a tenth. */
 enum { STEPS = 200 };
 
 cw_result
@@ -330,7 +330,7 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
         if (fn->params[i]->is_param_reg)
             lower(&c, fn->params[i]->reg, (struct flow_shape){ .kind = FLOW_VARYING });
     if (f->irreducible) {
-        /* Loops without a header to come together at: be safe. */
+        /* Loops without a header as a join: assume divergence everywhere. */
         assume_the_worst(f);
     }
     do {
@@ -348,7 +348,7 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
                 if (sources_matter(in)) {
                     flow_visit_regs(in, visit_shape, &c);
                 } else {
-                    /* Only the guard and the member mask count; result_varies has looked at the latter. */
+                    /* Only the guard and the member mask matter; result_varies has checked the latter. */
                     unsigned ndst = flow_destinations(in);
                     bool varying = c.result_varying || (in->has_guard && !f->uniform[in->guard]);
                     c.source_varying = varying;
@@ -367,7 +367,7 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
         for (uint32_t b = 0; b < f->n; b++) {
             if (terminator_varies(f, b)) {
                 f->divergent[b] = true;
-                split_at(f, &g, b, &c.changed); /* a guarded leave has one successor: the rest runs masked */
+                split_at(f, &g, b, &c.changed); /* a guarded exit has one successor: the rest runs masked */
             }
         }
     } while (c.changed && g.budget);

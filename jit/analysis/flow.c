@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Block layout, dominators, loops and liveness of one PTX function. Divergence is in divergence.c. */
-#include "jit/emit/flow.h"
-#include "jit/emit/flow_private.h"
+#include "jit/analysis/flow.h"
+#include "jit/analysis/flow_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -174,8 +174,8 @@ flow_guarded_leave(const struct ptx_function *fn, uint32_t b)
     return blk->count && last->has_guard && (last->op == PTX_OP_RET || last->op == PTX_OP_EXIT);
 }
 
-/* Forward dominators and, over the reversed graph with a virtual exit node n, post-dominators. A block from which no exit
- * can be reached (an endless loop) is tied to the virtual exit, so that everything has a post-dominator. */
+/* Forward dominators and, over the reversed graph with a virtual exit node n, post-dominators. A block that reaches no exit (an
+ * endless loop) gets an edge to the virtual exit, so that every block has a post-dominator. */
 static bool
 find_dominators(struct flow *f, struct cw_arena *a)
 {
@@ -248,8 +248,8 @@ find_dominators(struct flow *f, struct cw_arena *a)
 
 /* ---- loops and layout --------------------------------------------------------------------------------------------------- */
 
-/* Block b reaches the header of loop `number` inside it: it belongs there, with the loop that it is in. What has to be walked on from
- * is pushed, once. */
+/* Block b reaches the header of loop `number` inside that loop: it belongs to it, with the loop that contains b. Blocks from
+ * which the walk continues are pushed, once each. */
 static void
 take_into_loop(struct flow *f, uint32_t number, uint32_t b, uint32_t *stack, uint32_t *top, uint32_t *outermost)
 {
@@ -260,7 +260,7 @@ take_into_loop(struct flow *f, uint32_t number, uint32_t b, uint32_t *stack, uin
         stack[(*top)++] = b;
         return;
     }
-    while (outermost[l] != l)               /* the outermost loop of b so far; ways there are made shorter */
+    while (outermost[l] != l)               /* the outermost loop of b so far, with path compression */
         l = outermost[l] = outermost[outermost[l]];
     if (l == number)
         return;
@@ -411,7 +411,8 @@ order_children(struct layout *lay, uint32_t region, uint32_t entry, const uint32
     return npo;
 }
 
-/* Each region's children in topological order, a loop's blocks in its place. Regions wait on a stack of their own: nests are deep. */
+/* Each region's children in topological order, a loop's blocks in its place. Regions are kept on an explicit stack, since nests
+ * may be deep. */
 static bool
 layout_regions(struct layout *lay, uint32_t *out, uint32_t *nout)
 {
@@ -479,7 +480,7 @@ find_layout(struct flow *f, struct cw_arena *a)
     if (!f->order || !f->position || !lay.ancestor || !lay.loop_at || !lay.sorted || !lay.members || !lay.begin || !lay.first || !lay.chain || !lay.stack || !lay.at ||
         !lay.edge || !lay.po || !lay.seen)
         return false;
-    /* Blocks sorted by the numbers of their loops; those of no loop stand behind. */
+    /* Blocks sorted by the numbers of their loops; those outside of loops come last. */
     uint32_t *place = lay.begin + 1;
     for (uint32_t b = 0; b < n; b++)
         place[f->loop_of[b] == FLOW_NONE ? f->nloops : f->loops[f->loop_of[b]].first_number]++;
@@ -524,7 +525,7 @@ live_visit(void *user, uint32_t r, bool write)
     }
     c->ndefs[r]++;
     c->def_block[r] = c->ndefs[r] == 1 ? c->block : FLOW_NONE;
-    /* A guarded write keeps the old value of some lanes: it is a use as well, and no kill. */
+    /* A guarded write keeps the old value of some lanes: it is a use as well, and does not kill. */
     if (c->guarded) {
         if (!(c->def[r / 64] & bit))
             c->use[r / 64] |= bit;

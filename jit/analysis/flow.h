@@ -2,8 +2,8 @@
  * Control-flow and divergence facts of one PTX function, computed before its emission. All arrays live in an arena.
  * Invariants: `order` holds every block once, `position` is its inverse; the blocks of a natural loop are contiguous in
  * `order`; block 0 is first. */
-#ifndef CWJ_EMIT_FLOW_H
-#define CWJ_EMIT_FLOW_H
+#ifndef CWJ_ANALYSIS_FLOW_H
+#define CWJ_ANALYSIS_FLOW_H
 
 #include "jit/ptx/ir.h"
 
@@ -68,6 +68,10 @@ enum { FLOW_BLOCK = 1024 };
 /* fn->blocks must be built. With width 1 every register is uniform and no block masked. linear_x: see struct
  * cwh_variant. */
 cw_result flow_analyse(struct flow *f, const struct ptx_function *fn, unsigned width, bool linear_x, struct cw_arena *arena) CW_MUST_CHECK;
+
+/* The shape of a source operand, and whether a shape is one of the affine ones. */
+struct flow_shape flow_operand_shape(const struct flow *f, const struct ptx_operand *o, bool linear_x, unsigned width);
+bool flow_is_affine(struct flow_shape s);
 
 /* What an affine instruction computes, from the shapes of its sources; kind FLOW_UNKNOWN when one of them is not known yet,
  * FLOW_VARYING when it is not affine. Looks at destination operand 0 only. */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Shared by flow.c, divergence.c, spin.c and waits.c. */
-#ifndef CWJ_EMIT_FLOW_PRIVATE_H
-#define CWJ_EMIT_FLOW_PRIVATE_H
+#ifndef CWJ_ANALYSIS_FLOW_PRIVATE_H
+#define CWJ_ANALYSIS_FLOW_PRIVATE_H
 
-#include "jit/emit/flow.h"
+#include "jit/analysis/flow.h"
 
 bool flow_in_loop(const struct flow *f, uint32_t block, uint32_t loop);
 bool flow_guarded_leave(const struct ptx_function *fn, uint32_t block);
 void flow_find_spins(struct flow *f, struct cw_arena *a);
-/* spin.c. regs (words of bits): registers that depend, in loop l, on an instruction for which source() holds, there; `control`: also those
- * of several definitions that a branch which depends on it decides about. */
+/* spin.c. regs (words of bits): registers that depend, in loop l, on an instruction for which source() holds, there; `control`:
+ * also registers with several definitions among which a branch that depends on it chooses. */
 void flow_taint(const struct flow *f, uint32_t l, uint64_t *regs, bool control, bool (*source)(const struct ptx_inst *in, void *user), void *user);
-/* Does a way out of loop l, or one that goes round again, depend on one of the registers? */
+/* Does an exit or a back edge of loop l depend on one of the registers? */
 bool flow_leaves_by(const struct flow *f, uint32_t l, const uint64_t *regs);
 cw_result flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *a) CW_MUST_CHECK;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How many registers a function needs at a time, as its PTX has it. */
-#include "jit/emit/flow.h"
+ * The most registers that a function's PTX needs at a time. */
+#include "jit/analysis/flow.h"
 
 #include <string.h>
 
@@ -11,7 +11,7 @@ struct pressure {
     uint32_t now, most;
 };
 
-/* Constants, parameters and special registers are got again where they are needed. */
+/* Constants, parameters and special registers are rematerialised where they are needed. */
 static bool
 is_cheap(const struct flow *f, const struct ptx_inst *in)
 {
@@ -62,7 +62,7 @@ visit_block(const struct flow *f, const struct ptx_block *b, struct pressure *p)
         if (!i)
             return;
         const struct ptx_inst *in = &f->fn->insts[b->first + i - 1];
-        if (!in->has_guard)             /* else some lanes keep what they had */
+        if (!in->has_guard)             /* else some lanes keep the old value */
             flow_visit_regs(in, written, p);
         flow_visit_regs(in, needed, p);
     }

@@ -3,10 +3,10 @@
  * on the host device, so such a loop must let the others run.
  *
  * A loop waits if one of its exits depends on the result of an atomic operation, of a test of an mbarrier, of a strong or volatile load, or, where
- * the loop has a fence, of any load from global or shared memory, made in the loop. Too many found costs time, too few
- * would cost an endless loop. */
-#include "jit/emit/flow.h"
-#include "jit/emit/flow_private.h"
+ * the loop has a fence, of any load from global or shared memory, made in the loop. A false positive costs time, a false
+ * negative an endless loop. */
+#include "jit/analysis/flow.h"
+#include "jit/analysis/flow_private.h"
 
 #include <string.h>
 
@@ -38,7 +38,7 @@ tainted_end(const struct flow *f, uint32_t b, const uint64_t *regs)
     return end && end->has_guard && regs[end->guard / 64] >> (end->guard % 64) & 1;
 }
 
-/* What is written between a tainted branch in the loop and where its sides meet says which way it went. */
+/* Registers written between a tainted branch in the loop and its join depend on the branch. */
 static void
 taint_sides(struct taint *t, uint32_t l)
 {
@@ -48,8 +48,8 @@ taint_sides(struct taint *t, uint32_t l)
         uint32_t b = f->order[p], join = f->ipdom[b];
         if (!tainted_end(f, b, t->regs))
             continue;
-        /* The layout has the blocks between a branch and its meeting place behind the branch and in front of that place, if that is in
-         * the loop and not its header; else up to the end of the loop. */
+        /* The layout puts the blocks between a branch and its join behind the branch and before the join, if that is in the
+         * loop and not its header; else up to the end of the loop. */
         bool within = join < f->n && flow_in_loop(f, join, l) && f->position[join] > p;
         uint32_t end = within ? f->position[join] : f->loops[l].last + 1;
         for (uint32_t q = p + 1; q < end; q++)
@@ -80,7 +80,7 @@ flow_taint(const struct flow *f, uint32_t l, uint64_t *regs, bool control, bool 
     } while (t.changed);
 }
 
-/* Does control that goes on at block b come back to the loop's header without a choice? Then a branch to b goes round again. */
+/* Does control from block b reach the loop's header unconditionally? Then a branch to b is a back edge. */
 static bool
 goes_round(const struct flow *f, uint32_t b, uint32_t l)
 {
@@ -99,7 +99,7 @@ flow_leaves_by(const struct flow *f, uint32_t l, const uint64_t *regs)
             continue;
         if (flow_guarded_leave(f->fn, b))
             return true;
-        for (uint32_t k = 0; k < blk->nsucc; k++)       /* round again: a loop of its own, which only shares the header */
+        for (uint32_t k = 0; k < blk->nsucc; k++)       /* a back edge: a loop of its own that only shares the header */
             if (!flow_in_loop(f, blk->succ[k], l) || (blk->nsucc > 1 && goes_round(f, blk->succ[k], l)))
                 return true;
     }

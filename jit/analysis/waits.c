@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See waits.h. Three things make warps of a block wait for each other elsewhere than at the one barrier that all reach together:
+ * See waits.h. Three things make warps of a block wait for each other at other places than the one barrier that all reach
+ * together:
  *
- *   1. a barrier with a number or a number of threads: it is there for some of the warps (SURE);
+ *   1. a barrier with a number or a number of threads: it is meant for some of the warps (SURE);
  *   2. a loop whose exit waits for memory that another thread writes (PERHAPS). A compare-and-swap that tries again with what it
- *      found, and a ticket that an atomic addition draws, are no waiting: they fail only because another thread came further;
+ *      found, and a ticket that an atomic addition draws, do not wait: they fail only because another thread has made progress;
  *   3. bar.sync 0 where warps may be apart: behind a branch that is not the same for the whole block, of which two sides have a
  *      barrier, or one has and what follows their meeting as well (PERHAPS; the block of most such kernels agrees all the same,
  *      which cannot be seen here). A warp that has ended counts as one that is there, so that a side which ends is none.
  *
  * Values of a block are the same for all its threads unless they come from thread numbers, atomics, other lanes, calls, or loads from
  * addresses that are not. */
-#include "jit/emit/waits.h"
-#include "jit/emit/flow.h"
-#include "jit/emit/flow_private.h"
+#include "jit/analysis/waits.h"
+#include "jit/analysis/flow.h"
+#include "jit/analysis/flow_private.h"
 #include "jit/link/program.h"
 
 #include <string.h>
 
-/* Of a function, with what it calls. */
+/* Facts of a function with its call closure. */
 struct has {
     bool barrier;                   /* bar.sync 0 */
-    bool peek;                      /* reads memory in a way that waits may be made of */
+    bool peek;                      /* contains a read that a wait may consist of */
 };
 
 struct waits {
@@ -30,8 +31,8 @@ struct waits {
     struct has indirect;            /* of the functions that a call through a register may reach */
     struct cw_arena arena;          /* for one function */
     /* the loop that is looked at */
-    bool fenced, calls;             /* it has a fence; it calls what peeks */
-    const uint64_t *memory;         /* registers that hold what was read from memory in it */
+    bool fenced, calls;             /* it has a fence; it calls a function that peeks */
+    const uint64_t *memory;         /* registers that hold values read from memory in it */
 };
 
 /* ---- instructions ---- */
@@ -63,7 +64,7 @@ is_fence(const struct ptx_inst *in)
     return in->op == PTX_OP_MEMBAR || in->op == PTX_OP_FENCE;
 }
 
-/* Draws a number: the next one is another. */
+/* Draws a ticket: the next draw gives another number. */
 static bool
 is_ticket(const struct ptx_inst *in)
 {
@@ -119,7 +120,7 @@ scan(struct waits *w, const struct ptx_function *fn, struct has *h)
     return true;
 }
 
-/* Until nothing changes: callers have what is called. */
+/* To the fixed point: callers have their callees' facts. */
 static void
 propagate(struct waits *w)
 {
@@ -154,7 +155,7 @@ reads_memory(const struct ptx_inst *in, void *user)
     return in->op == PTX_OP_ATOM || is_load(in);
 }
 
-/* Unoptimised code keeps values in local memory and in the results of calls, where they are not followed. */
+/* Unoptimised code keeps values in local memory and in the results of calls, where this analysis does not follow them. */
 static bool
 is_source(const struct ptx_inst *in, void *user)
 {
@@ -168,7 +169,7 @@ is_source(const struct ptx_inst *in, void *user)
     if (in->op != PTX_OP_ATOM || in->atomop != PTX_ATOM_CAS || in->operand[2].kind != PTX_OPND_REG)
         return true;
     uint32_t r = in->operand[2].index;
-    return !(w->memory[r / 64] >> (r % 64) & 1);    /* else it tries again with what it found */
+    return !(w->memory[r / 64] >> (r % 64) & 1);    /* else it retries with the value found */
 }
 
 static bool
@@ -196,14 +197,14 @@ loop_waits(struct waits *w, const struct flow *f, uint32_t l, uint64_t *memory, 
     return flow_leaves_by(f, l, regs);
 }
 
-/* ---- 3: barriers where warps are apart ---- */
+/* ---- 3: barriers where warps have diverged ---- */
 
 struct apart {
     const struct flow *f;
     bool *barrier;                  /* the block has one */
     bool *ahead;                    /* or can reach one */
     uint32_t *stack, *mark, stamp;
-    uint64_t budget;                /* blocks that are left to be looked at: then they are taken to be apart */
+    uint64_t budget;                /* blocks left to visit; at 0 warps are assumed to diverge */
 };
 
 /* Can a barrier be reached from `start` before `join`? */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Whether warps of a block may wait for each other at different places of the program. */
-#ifndef CWJ_EMIT_WAITS_H
-#define CWJ_EMIT_WAITS_H
+#ifndef CWJ_ANALYSIS_WAITS_H
+#define CWJ_ANALYSIS_WAITS_H
 
 #include "jit/jit.h"
 

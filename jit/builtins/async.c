@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Device library, part "async": cp.async with a size that varies, and mbarrier objects (PTX 9.7.9.25, 9.7.13.15). Objects have the
- * host device's layout (jit/host/abi.h); many waves use one at the same time, so a change is a compare-and-swap. */
-#include "jit/host/abi.h"
+ * Device library, part "async": cp.async of variable size, and mbarrier objects (PTX 9.7.9.25, 9.7.13.15). Objects have the
+ * host device's layout (jit/abi/host.h); many waves use one at the same time, so they change by compare-and-swap. */
+#include "jit/abi/host.h"
 
 enum { COUNT_MASK = (1 << CWH_MBARRIER_COUNT_BITS) - 1, TX_MASK = (1 << CWH_MBARRIER_TX_BITS) - 1 };
 
@@ -36,7 +36,7 @@ changed(uint32_t op, uint64_t old, uint32_t n)
            phase << CWH_MBARRIER_PHASE_SHIFT;
 }
 
-/* op: enum cwh_mbarrier_op. The state before; of the tests, whether the phase has ended. */
+/* op: enum cwh_mbarrier_op. Returns the state before, or for the tests whether the phase has ended. */
 uint64_t
 cwd_async_mbarrier(uint32_t op, uint64_t *object, uint64_t value)
 {

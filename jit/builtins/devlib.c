@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See devlib.h. A part is parsed lazily and only where it is called. Its functions are made linkonce before it is linked: of
- * those LLVM takes just what is referenced. */
-#include "jit/devlib/devlib.h"
-#include "jit/emit/prepared.h"
+ * See devlib.h. A part is parsed lazily and only if it is called. Its functions become linkonce before it is linked: LLVM then
+ * links only those that are referenced. */
+#include "jit/builtins/devlib.h"
+#include "jit/builtins/precompiled.h"
 
 #include "devlib_parts.h"
 
@@ -27,7 +27,7 @@ static const struct part {
 enum { PARTS = sizeof parts / sizeof *parts };
 
 static const char prefix[] = "cwd_";
-static const char *const done[] = { "cwd_forms_", "cwd_heap_", "cwd_print_" };      /* nothing is left to do in them, nor in what is machine code already */
+static const char *const done[] = { "cwd_forms_", "cwd_heap_", "cwd_print_" };      /* optimised already */
 
 static const char *
 name_of(LLVMValueRef f)
@@ -65,8 +65,8 @@ fail(struct cwj_diags *diags, const char *name, const char *why)
     return CW_ERR_INTERNAL;
 }
 
-/* Nothing of what clang noted for the processor and its work-groups: the caller's is what counts, and functions that differ in
- * that are not inlined. All of it is string attributes. */
+/* Drop clang's attributes for the processor and its work-groups, all of them string attributes: the caller's count, and LLVM
+ * does not inline functions that differ in them. */
 static void
 make_neutral(LLVMValueRef f)
 {
@@ -84,7 +84,7 @@ make_neutral(LLVMValueRef f)
     }
 }
 
-/* None does; of those that do not, callers look which registers they overwrite, and they save none. */
+/* Not recursive, which is true of all: LLVM then tells callers which registers they overwrite, and they save none. */
 static const char norecurse[] = "norecurse";
 
 /* Link a part into m. Declarations of m that it defines must have its types. */
@@ -117,7 +117,8 @@ link_part(LLVMModuleRef m, const struct part *p, const char *cpu, struct cwj_dia
                                 LLVMCreateEnumAttribute(LLVMGetModuleContext(m), LLVMGetEnumAttributeKindForName(norecurse, sizeof norecurse - 1), 0));
         if (!strncmp(name_of(f), "cwd_tex_", 8))
             LLVMAddTargetDependentFunctionAttr(f, EMIT_KEEPS_RETURN, "");
-        if (!strcmp(name_of(f), "cwd_tex_fetch")) {         /* or it takes 180 and 104; where waves have 64 lanes a wave may have just 64 vector registers */
+        if (!strcmp(name_of(f), "cwd_tex_fetch")) {         /* else it takes 180 and 104; with waves of 64 lanes only 64 vector
+                                                             * registers may be available */
             LLVMAddTargetDependentFunctionAttr(f, "amdgpu-num-vgpr", cpu && !strncmp(cpu, "gfx9", 4) ? "60" : "96");
             LLVMAddTargetDependentFunctionAttr(f, "amdgpu-num-sgpr", "84");
         }
@@ -143,7 +144,7 @@ cwj_devlib_link(LLVMModuleRef m, const char *cpu, struct cwj_diags *diags)
         if (i == PARTS)
             return fail(diags, name_of(f), "lacks");
     }
-    for (unsigned i = 0; i < PARTS; i++) {      /* a part may call those behind it */
+    for (unsigned i = 0; i < PARTS; i++) {      /* a part may call later parts */
         cw_result r = is_needed(m, &parts[i]) ? link_part(m, &parts[i], cpu, diags) : CW_OK;
         if (r)
             return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Device library, part "forms": what matrix products with Hopper's sums are made of (pairs.h). Elsewhere LLVM would make each of these of cwd_mma_float,
- * for every program, in three times what the rest takes. */
-#include "jit/devlib/forms.h"
-#include "jit/devlib/pairs.h"
+ * Device library, part "forms": the building blocks of matrix products with Hopper's sums (pairs.h). Without them LLVM would
+ * specialise cwd_mma_float for every program, which costs three times the rest of the compilation. */
+#include "jit/builtins/forms.h"
+#include "jit/builtins/pairs.h"
 
 #define INLINED __attribute__((always_inline)) uint32_t
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The blocks of floating-point matrix products that the device library has as functions of their own, for the model below (pairs.h): clang has
- * them done when CUDAway is built. */
-#ifndef CWD_FORMS_H
-#define CWD_FORMS_H
+ * The blocks of floating-point matrix products that the device library has as functions of their own, for the model below
+ * (pairs.h), so that clang optimises them when CUDAway is built. */
+#ifndef CWJ_BUILTINS_FORMS_H
+#define CWJ_BUILTINS_FORMS_H
 
-enum { CWD_FORMS_MODEL = 4 };       /* matrix_models: sm_90, what programs get unless they ask for another */
+enum { CWD_FORMS_MODEL = 4 };       /* matrix_models: sm_90, the default */
 
 /* F(name, kind, words, type of the running sum) */
 #define CWD_FORMS(F)                                                                    \

@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Device library, part "heap": malloc and free of kernels (CUDA C++ Programming Guide, "Dynamic Global Memory Allocation").
- * The heap is blocks one behind another, each with a header, up to `top`; what is behind that was never used. Free blocks wait in lists by
- * size class, four between powers of two: stacks of offsets whose heads count changes. A request is rounded up to a class, so any
- * block of that class will do; else it is taken from behind `top`. Both without locks: nobody waits for anybody.
- * Where neither has any, a lock is taken: under it larger blocks are split, and, when that is not enough and enough was freed
- * since the last time, neighbours that are free are joined. Only there, so that nobody finds a list empty whose block is being split. */
-#include "jit/devlib/heap.h"
+ * The heap is blocks one behind another, each with a header, up to `top`; memory behind it was never used. Free blocks wait in
+ * lists by size class, four between powers of two: stacks of offsets whose heads count changes. A request is rounded up to a
+ * class, so any block of that class fits; else it is taken from behind `top`. Neither takes a lock. If both fail, a lock is
+ * taken: under it larger blocks are split and, if that is not enough and enough was freed since the last time, free neighbours
+ * are joined. Splitting happens only under the lock, so no other thread finds a list empty whose block is being split. */
+#include "jit/builtins/heap.h"
 
 #include <stdbool.h>
 
+/* The heap is in global memory. Through a generic pointer a 64-bit atomic would also get code for a thread's own memory. */
+#ifdef __AMDGCN__
+#define IN_GLOBAL(p) ((__attribute__((address_space(1))) __typeof__(*(p)) *)(p))
+#else
+#define IN_GLOBAL(p) (p)
+#endif
 #define GLOBAL __MEMORY_SCOPE_DEVICE
-#define LOAD(p, order) __scoped_atomic_load_n(p, __ATOMIC_##order, GLOBAL)
-#define STORE(p, v, order) __scoped_atomic_store_n(p, v, __ATOMIC_##order, GLOBAL)
+#define LOAD(p, order) __scoped_atomic_load_n(IN_GLOBAL(p), __ATOMIC_##order, GLOBAL)
+#define STORE(p, v, order) __scoped_atomic_store_n(IN_GLOBAL(p), v, __ATOMIC_##order, GLOBAL)
 
 enum { MAGIC = 0x68656170 };
 enum use { FREE, USED, TAKEN };         /* TAKEN: out of its list, to be joined */
-enum { BATCH = 32, SMALL = 64 };        /* small blocks are cut so many at once from a larger one: a warp's */
-enum { RARELY = 64 };                   /* joining is worth its time when a unit was freed for each so many blocks, or what is asked for */
+enum { BATCH = 32, SMALL = 64 };        /* number of small blocks cut at once from a larger one: a warp's worth */
+enum { RARELY = 64 };                   /* join only if a unit was freed for each so many blocks, or as much as requested */
 
-/* Sizes and offsets are in units of 16 bytes. A block has two at least, so that a free one has room behind its header. */
+/* Sizes and offsets are in units of 16 bytes. A block has at least two, so a free one has space behind its header. */
 struct block {
     uint32_t magic, size, next, use;    /* next: in its list */
     uint32_t taken;                     /* of a block that is TAKEN: the next such */
@@ -63,10 +69,10 @@ push(struct cwd_heap *h, struct block *b)
     do {
         STORE(&b->next, (uint32_t)head, RELAXED);
         next = unit_of(h, b) | ((head >> 32) + 1) << 32;
-    } while (!__scoped_atomic_compare_exchange_n(list, &head, next, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED, GLOBAL));
+    } while (!__scoped_atomic_compare_exchange_n(IN_GLOBAL(list), &head, next, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED, GLOBAL));
 }
 
-/* Of a block that may be out of its list by now, and another's memory: what is read then is of no use, nor is it used. */
+/* The block may have left its list and be in use: the value read then is discarded. */
 static __attribute__((no_sanitize("thread"))) uint32_t
 next_of(const struct block *b)
 {
@@ -81,11 +87,11 @@ pop(struct cwd_heap *h, uint32_t c)
         if (!(uint32_t)head)
             return 0;
         next = next_of(at_unit(h, (uint32_t)head)) | ((head >> 32) + 1) << 32;
-    } while (!__scoped_atomic_compare_exchange_n(&h->free[c], &head, next, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE, GLOBAL));
+    } while (!__scoped_atomic_compare_exchange_n(IN_GLOBAL(&h->free[c]), &head, next, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE, GLOBAL));
     return at_unit(h, (uint32_t)head);
 }
 
-/* A header, where there was none. Who goes from block to block goes on behind it once it has its magic number. */
+/* Write a new header. A walk over the blocks passes it once it has its magic number. */
 static struct block *
 make(struct block *b, uint32_t size, enum use use)
 {
@@ -102,13 +108,13 @@ take_new(struct cwd_heap *h, uint32_t n)
     do
         if (top > h->size || size > h->size - top)
             return 0;
-    while (!__scoped_atomic_compare_exchange_n(&h->top, &top, top + size, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED, GLOBAL));
+    while (!__scoped_atomic_compare_exchange_n(IN_GLOBAL(&h->top), &top, top + size, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED, GLOBAL));
     return make((struct block *)((char *)h + top), n, USED);
 }
 
 /* ---- under the lock ---- */
 
-/* A block of class c from one of it or above, which is cut into several where it is much larger. */
+/* A block of class c from one of class c or above; a much larger one is cut into several. */
 static struct block *
 carve(struct cwd_heap *h, uint32_t c)
 {
@@ -116,10 +122,10 @@ carve(struct cwd_heap *h, uint32_t c)
     uint32_t need = class_size(c);
     for (uint32_t from = c; from < CWD_HEAP_CLASSES && !b; from++)
         b = pop(h, from);
-    if (!b || b->size - need < 2 || b->size - need < need / 4)     /* the rest would hardly be of use */
+    if (!b || b->size - need < 2 || b->size - need < need / 4)     /* the rest would be too small */
         return b;
-    /* All parts get their headers before the first one shrinks, and that before they are in lists: whoever takes them from there will
-     * also meet them on the way from block to block. */
+    /* All parts get their headers before the first one shrinks, and it shrinks before they enter lists: a walk over the blocks
+     * then meets every block that can be taken from a list. */
     uint32_t rest = b->size - need, first = unit_of(h, b) + need, at = first;
     for (uint32_t i = 1; i < BATCH && need <= SMALL && rest >= 2 * need; i++, at += need, rest -= need)
         make(at_unit(h, at), need, FREE);
@@ -130,18 +136,18 @@ carve(struct cwd_heap *h, uint32_t c)
         size = part->size;
         push(h, part);
     }
-    __scoped_atomic_fetch_add(&h->freed, at - first, __ATOMIC_RELAXED, GLOBAL);     /* could be joined again */
+    __scoped_atomic_fetch_add(IN_GLOBAL(&h->freed), at - first, __ATOMIC_RELAXED, GLOBAL);     /* could be joined again */
     return b;
 }
 
-/* Take all that is in the lists; gives a list by `taken`. */
+/* Take all blocks from the lists; returns them linked by `taken`. */
 static uint32_t
 take_all(struct cwd_heap *h)
 {
     uint32_t taken = 0;
     for (uint32_t c = 0; c < CWD_HEAP_CLASSES; c++) {
         uint64_t head = LOAD(&h->free[c], ACQUIRE);
-        while ((uint32_t)head && !__scoped_atomic_compare_exchange_n(&h->free[c], &head, ((head >> 32) + 1) << 32, 0, __ATOMIC_ACQ_REL,
+        while ((uint32_t)head && !__scoped_atomic_compare_exchange_n(IN_GLOBAL(&h->free[c]), &head, ((head >> 32) + 1) << 32, 0, __ATOMIC_ACQ_REL,
                                                                      __ATOMIC_ACQUIRE, GLOBAL))
             ;
         for (uint32_t u = (uint32_t)head; u;) {
@@ -156,7 +162,7 @@ take_all(struct cwd_heap *h)
     return taken;
 }
 
-/* Neighbours in the lists become one, and with what is behind them and was never used. */
+/* Join free neighbours, and the last one with the unused memory behind it. */
 static void
 join(struct cwd_heap *h)
 {
@@ -173,7 +179,7 @@ join(struct cwd_heap *h)
             if (!run) {
                 left++;
                 run = b;
-                run->next = joined;     /* not in the lists yet: `taken` behind it must stay */
+                run->next = joined;     /* not in a list yet: keep `taken` */
                 joined = at;
             } else {
                 run->size += size;
@@ -188,9 +194,9 @@ join(struct cwd_heap *h)
     }
     uint64_t end = h->size & ~15ull;
     if (run && (uint64_t)at * 16 == top && end > top &&
-        __scoped_atomic_compare_exchange_n(&h->top, &top, end, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED, GLOBAL))
+        __scoped_atomic_compare_exchange_n(IN_GLOBAL(&h->top), &top, end, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED, GLOBAL))
         run->size += (uint32_t)((end - top) / 16);
-    /* What lies behind the place where the walk ended. */
+    /* Blocks behind the end of the walk. */
     for (uint32_t u = taken; u; u = at_unit(h, u)->taken)
         if (u >= at) {
             at_unit(h, u)->next = joined;
@@ -217,9 +223,9 @@ take_rare(struct cwd_heap *h, uint32_t c)
     return carve(h, c);
 }
 
-/* ---- what kernels call: with the usual processors of waves of 32 lanes it is machine code when CUDAway is built (jit/prepare) ---- */
+/* ---- called by kernels; precompiled for processors with waves of 32 lanes (jit/builtins/precompile) ---- */
 
-/* NULL when there is no room, or no heap. */
+/* NULL when the heap is full or absent. */
 __attribute__((noinline)) void *
 cwd_heap_malloc(struct cwd_heap *h, uint64_t size)
 {
@@ -232,9 +238,9 @@ cwd_heap_malloc(struct cwd_heap *h, uint64_t size)
     struct block *b = pop(h, c);
     if (!b)
         b = take_new(h, class_size(c));
-    /* As in wide.c: what is done under the lock must stay in the loop, in which lanes of a wave take turns. */
+    /* As in wide.c: the critical section must stay in the loop, in which lanes of a wave take turns. */
     for (uint32_t done = b != 0; !done;) {
-        if (!__scoped_atomic_exchange_n(&h->lock, 1, __ATOMIC_ACQUIRE, GLOBAL)) {
+        if (!__scoped_atomic_exchange_n(IN_GLOBAL(&h->lock), 1, __ATOMIC_ACQUIRE, GLOBAL)) {
             b = take_rare(h, c);
             STORE(&h->lock, 0, RELEASE);
             done = 1;
@@ -247,7 +253,7 @@ cwd_heap_malloc(struct cwd_heap *h, uint64_t size)
     return (char *)b + 16;
 }
 
-/* False: malloc did not give this, or free has had it already, which ends the kernel. */
+/* False: not a live block of malloc's, which ends the kernel. */
 __attribute__((noinline)) uint32_t
 cwd_heap_free(struct cwd_heap *h, void *p)
 {
@@ -259,6 +265,6 @@ cwd_heap_free(struct cwd_heap *h, void *p)
         return false;
     uint32_t size = b->size;
     push(h, b);
-    __scoped_atomic_fetch_add(&h->freed, size, __ATOMIC_RELEASE, GLOBAL);
+    __scoped_atomic_fetch_add(IN_GLOBAL(&h->freed), size, __ATOMIC_RELEASE, GLOBAL);
     return true;
 }

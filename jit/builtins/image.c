@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Device library, part "image": fetches by AMD's image instructions, and those of buffers with a format, of textures that have a descriptor
- * for them (cw_texture.native); the others are left to part "tex". Results are the processor's, not NVIDIA's. The instructions are LLVM's
- * intrinsics by their names: clang has no builtins for them before LLVM 22. */
-#include "impl/texture.h"
-#include "jit/host/abi.h"
+ * Device library, part "image": fetches by AMD's image and typed-buffer instructions, for textures with a descriptor for them
+ * (cw_texture.native); part "tex" handles the others. Results are the processor's, not NVIDIA's. The instructions are LLVM's
+ * intrinsics, declared by name. */
+#include "jit/abi/host.h"
+#include "jit/abi/texture.h"
 #include "jit/ptx/ir.h"
 
 #include <stddef.h>
@@ -32,7 +32,7 @@ floats load_buffer(words resource, int index, int offset, int scalar, int cache)
 
 words cwd_tex_fetch(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, words extra1, words offset);
 
-/* The exact code, once for all fetches: it is long. */
+/* The exact code, which is long: one copy for all fetches. */
 static __attribute__((noinline)) words
 exact(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, words extra1, words offset)
 {
@@ -55,7 +55,7 @@ bits_of(floats f)
     return w;
 }
 
-/* What an image instruction gave of components from 0 to 1, as the integers that they are. */
+/* Components in [0, 1] from an image instruction, converted back to integers. */
 static inline words
 integers_of(floats f, float scale)
 {
@@ -80,7 +80,7 @@ load_image(const struct cw_texture *t, unsigned geom, words c)
     }
 }
 
-/* An image of one dimension has two: one row, which is read at its upper edge, as NVIDIA does. The unit takes the nearest layer. */
+/* A 1D texture is a 2D image of one row, read at its upper edge, as on NVIDIA's hardware. The unit rounds to the nearest layer. */
 static inline __attribute__((always_inline)) floats
 sample_image(const struct cw_texture *t, unsigned geom, words c, bool extended)
 {
@@ -114,7 +114,7 @@ gather_image(const struct cw_texture *t, unsigned component, words c)
     }
 }
 
-/* The kind of object that such a fetch is for. */
+/* The kind of object that such a fetch reads. */
 static inline enum cw_native
 kind_of(unsigned geom, bool by_place)
 {
@@ -127,8 +127,8 @@ kind_of(unsigned geom, bool by_place)
     }
 }
 
-/* extended: the processor has the forms with a level, and gather4. All arguments but the coordinates are the caller's constants, and the
- * handle, most often, is the same for all lanes; where it is not, LLVM makes a loop over the different ones. */
+/* extended: the processor has the forms with a level, and gather4. All arguments except the coordinates are constants of the
+ * caller, and the handle is mostly uniform; otherwise LLVM makes a loop over the different handles. */
 static inline __attribute__((always_inline)) words
 fetch(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, words extra1, words offset, bool extended)
 {
@@ -138,10 +138,10 @@ fetch(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, 
     enum cw_native wanted = kind_of(geom, by_place);
     bool simple = !(flags & ~(CWH_TEX_LEVEL | CWH_TEX_GRADIENTS | CWH_TEX_PLAIN)) && (result == PTX_F32 || result == PTX_S32 || result == PTX_U32) &&
                   wanted != CW_NATIVE_NONE && (!gathers || (extended && geom == PTX_GEOM_2D));
-    /* The object's small fields come as a word: scalar loads have no smaller unit. Floats are not scaled to integers. */
+    /* The object's small fields are loaded as a word, the least unit of scalar loads. Floats are not scaled to integers. */
     uint32_t kind = *(const uint32_t *)(const void *)&t->surface & 0xffff;
     bool scaled = wanted != CW_NATIVE_BUFFER && result != PTX_F32 && kind == (uint32_t)(wanted | CW_NATIVE_SCALED) << 8;
-    /* A handle that is no address at all ends the launch here, any other wrong one there. */
+    /* A handle that is not an address ends the launch here, another invalid one in the exact code. */
     if (!simple || (t->handle != handle) | ((kind != (uint32_t)wanted << 8) & !scaled))
         return exact(handle, head, form, coord, extra0, extra1, offset);
     if (wanted == CW_NATIVE_BUFFER) {
@@ -159,7 +159,7 @@ cwd_image_fetch(uint64_t handle, uint32_t head, uint32_t form, words coord, word
     return fetch(handle, head, form, coord, extra0, extra1, offset, true);
 }
 
-/* On gfx90a, whose image instructions know nothing of levels. */
+/* For gfx90a, whose image instructions have no levels. */
 words
 cwd_image_basic(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, words extra1, words offset)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One element of a floating-point matrix product, with the bits of matrix_dot_one, for speed. Products of
- * significands are exact in f32; a conversion to integer cuts them towards zero. */
-#ifndef CWD_MMA_H
-#define CWD_MMA_H
+ * significands are exact in f32; a conversion to integer truncates them. */
+#ifndef CWJ_BUILTINS_MMA_H
+#define CWJ_BUILTINS_MMA_H
 
-#include "impl/host/matrix_core.h"
+#include "jit/builtins/core/matrix_core.h"
 
 #define ALWAYS static inline __attribute__((always_inline))
 
@@ -21,7 +21,7 @@ least_exponent(uint8_t type)
     return type == PTX_F16 || type == PTX_E5M2 ? -14 : type == PTX_E4M3 ? -6 : -126;
 }
 
-/* Products of these have exponents that f32 does not. */
+/* Products of these have exponents outside f32's range. */
 ALWAYS bool
 is_wide(uint8_t type)
 {
@@ -44,7 +44,7 @@ f16_value(uint32_t x)
     return (float)f;
 }
 
-/* Element i in the order in which they are added. `as`: the format whose exponents count; 8-bit floats of Hopper go as f16. */
+/* Element i in the order in which they are added. `as`: the format whose exponents count; Hopper's 8-bit floats count as f16. */
 ALWAYS struct factor
 factor(const struct cwh_dot *f, uint8_t type, uint8_t as, const uint32_t *row, unsigned i)
 {
@@ -97,7 +97,7 @@ block(const struct cwh_dot *f, const struct factor *a, const struct factor *b, u
             most_b = b[k].e > most_b ? b[k].e : most_b;
         }
     }
-    /* Of a narrow format only infinities and NaNs have products with such an exponent. */
+    /* In a narrow format only products of infinities and NaN have such an exponent. */
     bool special = is_wide(f->type) ? most_a == 255 || most_b == 255 : most >= 254 + 64;
     if (special || special_c) {
         float s = !special_c ? 0 : type == PTX_F16 ? f16_value(run) : f32_of(run);
@@ -121,7 +121,7 @@ block(const struct cwh_dot *f, const struct factor *a, const struct factor *b, u
     return out == PTX_F16 ? number_pack_f16(all < 0, size, top - f->fraction) : number_pack_f32(all < 0, size, top - f->fraction);
 }
 
-/* As matrix_element (impl/host/matrix_core.h), for forms of floats: row, col are the words of A's row and B's column; x and model are constants. */
+/* As matrix_element (jit/builtins/core/matrix_core.h), for forms of floats: row, col are the words of A's row and B's column; x and model are constants. */
 ALWAYS uint32_t
 mma_float(const struct cwh_matrix *x, uint32_t model, const uint32_t *row, const uint32_t *col, uint32_t c)
 {

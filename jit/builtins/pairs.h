@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Float matrix products with Hopper's sums (docs/matrix.md), in the form that takes the fewest instructions. What can be said of one element
- * of A or B alone, the lane that has it says, once for all products that it goes into, before others get it: a word of two becomes
- *   values   two f16. Of bf16 and tf32 these are the significands, in [1, 2), less for denormals; f16 and what is converted to it stay as they are
- *   weights  their exponents as two 16-bit numbers, in steps of 1 << shift: (exponent field - middle) << shift, and for zeros so little that the
- *            sum with any other is below those of two numbers
- * (tf32: one value below, one weight above, in one word). The product of two values is exact in f32, and one addition gives the exponents of two
- * products. Infinities and NaNs are values of f16, too, with the weight of their exponent field. */
-#ifndef CWD_PAIRS_H
-#define CWD_PAIRS_H
+ * Float matrix products with Hopper's sums (docs/matrix.md), in the fewest instructions. The lane that holds an element of A or
+ * B prepares it once, before other lanes gather it for their products: a word of two elements becomes
+ *   values   two f16. Of bf16 and tf32 these are the significands, in [1, 2), less for denormals; f16 and formats converted to
+ * it stay as they are
+ *   weights  their exponents as two 16-bit numbers, in steps of 1 << shift: (exponent field - middle) << shift, and for zeros
+ * so low that the sum with any other is below those of two numbers (tf32: one value below, one weight above, in one word). The
+ * product of two values is exact in f32, and one addition gives the exponents of two products. Infinities and NaNs are values
+ * of f16, too, with the weight of their exponent field. */
+#ifndef CWJ_BUILTINS_PAIRS_H
+#define CWJ_BUILTINS_PAIRS_H
 
-#include "jit/devlib/mma.h"
+#include "jit/builtins/mma.h"
 
 enum {
-    PAIR_ZERO = -0x6000,                        /* added to a zero's weight, which otherwise were that of a denormal */
+    PAIR_ZERO = -0x6000,                        /* added to a zero's weight, which would otherwise be a denormal's */
     PAIR_NARROW = 9, PAIR_WIDE = 6,             /* shifts: f16; bf16, tf32 */
     PAIR_MIDDLE = 0x2000,                       /* of the exponent fields 16 and 128 */
     PAIR_LEAST = -0x4400,                       /* the weight of a product that is not zero is at least -0x3f80, of a zero at most -0x6000 */
@@ -39,7 +40,7 @@ word_of(upair p)
     return x;
 }
 
-/* One instruction each on AMD. another: the same value, of which the optimiser does not know that it is. */
+/* One instruction each on AMD. another: the same value, opaque to the optimiser. */
 #ifdef __AMDGCN__
 ALWAYS uint32_t
 another(uint32_t x)
@@ -119,7 +120,7 @@ ALWAYS uint32_t
 bf16_values(uint32_t x)
 {
     upair v = upair_of(x), field = v & both(0x7f80), small = minus_u16(both(1), field), large = minus_u16(field, both(0x7f00));
-    upair m = (v & both(0x7f)) << 3 | both(0x3c00);     /* significands with their first bit, which denormals have not */
+    upair m = (v & both(0x7f)) << 3 | both(0x3c00);     /* significands with their leading bit, which denormals lack */
     m = bits_of_halves(halves_of(m) - halves_of(small * both(0x3c00)));
     return word_of(m | large * both(0xf8)) | (x & 0x80008000);
 }
@@ -152,7 +153,7 @@ e4m3_values(uint32_t x, bool upper)
     return word_of(size | nan * both(0x7c)) | (x & 0x80008000);
 }
 
-/* The greatest weights of products, so far: of two words of weights. */
+/* The greatest weights of products so far, from two words of weights. */
 ALWAYS uint32_t
 pair_most(uint32_t most, uint32_t row, uint32_t col)
 {
@@ -163,7 +164,7 @@ pair_most(uint32_t most, uint32_t row, uint32_t col)
 enum pair_kind { PAIR_OF_NARROW, PAIR_OF_WIDE, PAIR_OF_SINGLE };       /* f16; bf16; tf32, values and weights in the same words */
 
 ALWAYS float
-product_and_sum(uint32_t a, uint32_t b, unsigned half, float c)         /* one instruction, which a product is not */
+product_and_sum(uint32_t a, uint32_t b, unsigned half, float c)         /* one instruction, unlike a product */
 {
     return __builtin_fmaf(f16_value(a >> 16 * half), f16_value(b >> 16 * half), c);
 }
@@ -202,7 +203,7 @@ sum_value(uint8_t type, uint32_t x, int *exponent)
 }
 
 /* A block of `n` words: values of a row and a column; their weights, unless the kind is narrow; the greatest weights; the running sum. `special`: some
- * number here may be infinite or NaN; of the running sum that is seen here. */
+ * number here may be infinite or NaN; for the running sum this is tested here. */
 ALWAYS uint32_t
 pair_block(enum pair_kind kind, unsigned n, uint8_t type, const uint32_t *row, const uint32_t *col, const uint32_t *row_weights,
            const uint32_t *col_weights, uint32_t greatest, uint32_t run, uint32_t special)
@@ -217,7 +218,9 @@ pair_block(enum pair_kind kind, unsigned n, uint8_t type, const uint32_t *row, c
         float s = c;
 #pragma clang loop unroll(full)
         for (unsigned i = 0; i < each * n; i++)
-            s = product_and_sum(another(row[i / each]), another(col[i / each]), i % each, s);      /* it shares no conversions with what follows */
+            s = product_and_sum(another(row[i / each]), another(col[i / each]), i % each, s);      /* opaque, so that it shares
+                                                                                                    * no conversions with later
+                                                                                                    * blocks */
         if (!(__builtin_fabsf(s) < __builtin_inff()))
             return s != s ? nan_of(type) : inf_of(type, s < 0);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Machine code of functions that kernels call for matrix products, approximations, divisions and to print, made when CUDAway is built (jit/prepare): LLVM takes some 400,000
+ * Machine code of functions that kernels call for matrix products, approximations, divisions and to print, made when CUDAway is built (jit/builtins/precompile): LLVM takes some 400,000
  * instructions and more for each, every time. Private to jit/. */
-#ifndef CWJ_EMIT_PREPARED_H
-#define CWJ_EMIT_PREPARED_H
+#ifndef CWJ_BUILTINS_PRECOMPILED_H
+#define CWJ_BUILTINS_PRECOMPILED_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ extern const bool gcn_makes_prepared __attribute__((weak, visibility("hidden")))
 /* What follows in the name of a function that is prepared code of one that is also inlined. */
 #define EMIT_CALLED ".called"
 
-/* The attribute of such a function that holds its registers, for jit/host/amd_guards.cpp. */
+/* The attribute of such a function that holds its registers, for jit/llvm/amdgpu/guards.cpp. */
 #define EMIT_OVERWRITES "cudaway-overwrites"
 /* And one for its stack. */
 #define EMIT_STACK "cudaway-stack"

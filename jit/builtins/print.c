@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Device library, part "print": vprintf and __assertfail (print.h: what they write). Called, never inlined: with the usual processors they are
- * machine code when CUDAway is built (jit/prepare), which takes no call, no stack and no table. */
-#include "jit/devlib/print.h"
+ * Device library, part "print": vprintf and __assertfail (print.h has the format). Called, never inlined, and precompiled
+ * (jit/builtins/precompile), so they must contain no call, no stack and no table. */
+#include "jit/builtins/print.h"
 
 #include <stdbool.h>
 
@@ -19,7 +19,7 @@ take(uint64_t fifo, uint32_t size)
     return at > room || room - at < size ? 0 : fifo + CWD_PRINT_HEAD + at;
 }
 
-/* The host reads what is in front of this. */
+/* The record's contents are ordered before this store; then the host reads them. */
 static void
 complete(uint64_t record, uint32_t size)
 {
@@ -36,7 +36,7 @@ is(uint32_t c, uint32_t high, uint64_t set)
 }
 
 /* The size of the arguments follows from the format, %[flags][width][.precision][size]type, each at its alignment; *n: their number, without those
- * for a width or precision. All at once and no switch: lanes need not take turns, and there is no table of addresses. */
+ * for a width or precision. Without a switch, so lanes need not take turns and there is no table of addresses. */
 static uint32_t
 size_of(const unsigned char *format, uint32_t *n)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Device library, part "tex": texture and surface instructions for one lane. The sources are the host device's, so that the
- * results are those of NVIDIA's texture units on every AMD GPU, also on those without any. A handle is the address of a struct
- * cw_texture in device memory, which nothing changes while kernels may use it.
+ * Device library, part "tex": texture and surface instructions for one lane. The sources are the host device's, so results are
+ * those of NVIDIA's texture units on every AMD GPU, even without texture units. A handle is the address of a struct cw_texture
+ * in device memory, which does not change while kernels may use it.
  *
  * head: ptx_op, geometry << 16, type of the coordinates << 24. form: type of the result, components << 8, mode << 16, CWH_TEX_* << 24
  * (struct cwh_tex). Both are constants of the caller. */
 #pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
-#include "impl/host/tex_inst.c"
-#include "impl/host/tex_filter.c"
+#include "jit/builtins/core/tex_inst.c"
+#include "jit/builtins/core/tex_filter.c"
 #pragma clang attribute pop
 
-#include "impl/host/tex_fast.h"
+#include "jit/builtins/core/tex_fast.h"
 
 #include <stddef.h>
 
@@ -18,7 +18,7 @@ typedef uint32_t words __attribute__((ext_vector_type(4)));
 
 #define CONSTANT __attribute__((address_space(4)))
 
-/* End the launch as an access to no memory does. */
+/* End the launch like an access outside of memory. */
 static void
 illegal_address(void)
 {
@@ -35,10 +35,10 @@ object(uint64_t handle, bool surface)
     return t;
 }
 
-/* What is computed of it is computed here, not before a loop around it. */
+/* Opaque: computations with it stay here and are not hoisted out of a loop. */
 #define HERE(v) __asm__ volatile("" : "+v"(v))
 
-/* The same for all lanes, and nothing that the optimiser knows: the code is for all instructions. */
+/* Uniform, and opaque to the optimiser: the code serves all instructions. */
 static inline uint32_t
 unknown(uint32_t v)
 {
@@ -61,7 +61,7 @@ instruction(uint32_t head, uint32_t form)
     return constants(unknown(head), unknown(form));
 }
 
-/* What plain fetches need of an object: its small fields come as words, since scalar loads have no smaller unit. */
+/* The fields of an object that plain fetches need; small ones are loaded as words, the least unit of scalar loads. */
 struct plain {
     words head;
     struct cw_level level;
@@ -144,7 +144,7 @@ bits_of(float f)
     return u;
 }
 
-/* A half as a float's bits; of a NaN just that it is one. */
+/* A half as a float's bits; a NaN loses its payload. */
 static inline uint32_t
 finite_half(uint32_t v)
 {
@@ -154,7 +154,7 @@ finite_half(uint32_t v)
     return bits_of((float)h);
 }
 
-/* Linear filtering of a plain texture. False where a float sum needs more care. */
+/* Linear filtering of a plain texture. False where a float sum is a special case. */
 static inline bool
 fetch_linear(const struct plain *t, bool two, unsigned vec, words coord, uint32_t out[4])
 {
@@ -189,7 +189,7 @@ fetch_linear(const struct plain *t, bool two, unsigned vec, words coord, uint32_
     return ok;
 }
 
-/* The small fields, which come as words, as above; and where the others are. */
+/* The small fields, loaded as words as above, and the address of the others. */
 static inline void
 copy_small(const struct cw_texture *object, struct cw_texture *t)
 {
@@ -276,8 +276,8 @@ fetch_one(const struct cw_texture *t, uint32_t head, uint32_t form, const struct
     return fetch_any(t, x, o);
 }
 
-/* Lanes may have different objects: they take turns, those of an object together, so that what the object says is scalar. A lane that is done stays in the
- * loop as far as the optimiser knows (what is behind a loop is not scalar), and that the two handles are the same it does not know. */
+/* Lanes may have different objects: they take turns, all lanes of an object together, so the object's fields are scalar. To the
+ * optimiser a lane that is done stays in the loop (values behind a loop are not scalar), and the two handles are unrelated. */
 #define TURNS(handle, first, work)                                                                  \
     do {                                                                                            \
         uint32_t waits = 1;                                                                         \
@@ -323,8 +323,8 @@ transfer(cw_texel_byte *p, unsigned unit, unsigned n, bool store, uint32_t v[4])
     }
 }
 
-/* suld, sust, sured. value: what is stored, and the result; components of 64 bits are two words. head and form are the caller's constants: what is left is
- * short. */
+/* suld, sust, sured. value: the stored value, and the result; components of 64 bits are two words. head and form are constants
+ * of the caller, so the code that remains is short. */
 words
 cwd_tex_surface(uint64_t handle, uint32_t head, uint32_t form, words coord, words value)
 {
@@ -341,10 +341,10 @@ cwd_tex_surface(uint64_t handle, uint32_t head, uint32_t form, words coord, word
     t.element = object_->element;
     t.bytes = object_->bytes;
     x.result = v;
-    cwb_result r = surface_place(&t, &x, c, &bad, &p);
-    if (r == CWB_ILLEGAL_ADDRESS)
+    enum tex_access r = surface_place(&t, &x, c, &bad, &p);
+    if (r == TEX_ACCESS_OUTSIDE)
         illegal_address();
-    if (r != CWB_OK)
+    if (r != TEX_ACCESS_DONE)
         __builtin_trap();
     if (surface_special(&t, &x, 0, p))
         return (words){ 0, 0, 0, 0 };

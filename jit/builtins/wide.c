@@ -14,9 +14,9 @@ cwd_wide_swap(uint32_t *locks, uint64_t *cell, const uint64_t *want, const uint6
     uint32_t *lock = &locks[(at ^ at >> 8 ^ at >> 16) % LOCKS];
     if ((uintptr_t)cell & 15)
         __builtin_trap();
-    /* Lanes of a wave that want the same lock take turns: what is done under the lock must stay in the loop's body. So the compiler
-     * may not know, on either way through it, whether the loop ends: it would put the one behind the loop (LLVM 19), or make the
-     * other a loop of its own, where lanes wait for those that have the lock and do not go on without them (LLVM 22). */
+    /* Lanes of a wave that need the same lock take turns, so the critical section must stay in the loop's body. The inline
+     * assembly hides from the compiler, on both paths, whether the loop ends: otherwise it may move the critical section behind
+     * the loop, or make waiting a loop of its own, in which lanes wait for ever for those that hold the lock. */
     for (uint32_t done = 0; !done;) {
         if (!__scoped_atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE, __MEMORY_SCOPE_SYSTEM)) {
             uint64_t low = __scoped_atomic_load_n(&cell[0], __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See aot.h. The stages: the IR as text; LLVM IR; assembly; an object, which for amdgcn LLD links into a code object. */
 #define _GNU_SOURCE
-#include "jit/host/aot.h"
-#include "jit/devlib/devlib.h"
+#include "jit/driver/aot.h"
+#include "jit/builtins/devlib.h"
 #include "jit/emit/emit.h"
-#include "jit/host/amd_note.h"
-#include "jit/host/cache.h"
-#include "jit/host/codegen.h"
-#include "jit/host/identity.h"
-#include "jit/host/lld.h"
-#include "jit/host/llvm.h"
-#include "jit/host/parts.h"
+#include "jit/objfile/note.h"
+#include "jit/driver/cache.h"
+#include "jit/llvm/contain.h"
+#include "jit/driver/identity.h"
+#include "jit/llvm/lld.h"
+#include "jit/llvm/llvm.h"
+#include "jit/llvm/pipeline.h"
+#include "jit/driver/parts.h"
 #include "jit/link/program.h"
 
 #include "impl/base/log.h"
@@ -21,7 +22,6 @@
 #include <string.h>
 
 #include <llvm-c/Linker.h>
-#include <llvm/Config/llvm-config.h>
 
 /* take[k]: whether kernel k is asked for. */
 static cw_result
@@ -46,12 +46,7 @@ choose_kernels(const struct cwj_program *p, const struct cwj_aot_options *o, boo
 static cw_result
 check_cpu(const struct cwj_aot_options *o, struct cwj_diags *diags)
 {
-    static const char *const gfx[] = { "gfx900", "gfx906", "gfx908", "gfx90a", "gfx90c", "gfx942",
-#if LLVM_VERSION_MAJOR < 20     /* what there never was to buy went, what came after came */
-        "gfx940", "gfx941",
-#else
-        "gfx950",
-#endif
+    static const char *const gfx[] = { "gfx900", "gfx906", "gfx908", "gfx90a", "gfx90c", "gfx942", "gfx950",
         "gfx1010", "gfx1011", "gfx1012", "gfx1013", "gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036", "gfx1100",
         "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1200", "gfx1201" };
     static const char *const sm[] = { "sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62", "sm_70", "sm_72", "sm_75", "sm_80",
@@ -68,8 +63,8 @@ check_cpu(const struct cwj_aot_options *o, struct cwj_diags *diags)
     for (unsigned i = 0; o->cpu && i < sizeof gfx / sizeof *gfx; i++)
         if (!strcmp(gfx[i], o->cpu))
             return CW_OK;
-    cwj_diag_add(diags, PTX_ERROR, 5907, 0, 0, "no AMD processor '%s' is known; gfx900 to gfx942, gfx1010 to gfx1201 are%s",
-                 o->cpu ? o->cpu : "", LLVM_VERSION_MAJOR >= 20 ? ", and gfx950" : "; gfx950 needs a build with LLVM 22");
+    cwj_diag_add(diags, PTX_ERROR, 5907, 0, 0, "no AMD processor '%s' is known; gfx900 to gfx950, gfx1010 to gfx1201 are",
+                 o->cpu ? o->cpu : "");
     return CW_ERR_UNSUPPORTED;
 }
 
@@ -134,7 +129,7 @@ append_ptx(const struct cwj_program *p, const char *text, size_t size, struct cw
 static cw_result
 append_module_text(LLVMModuleRef m, struct cw_buf *out)
 {
-    char *text = LLVMPrintModuleToString(m);
+    char *text = cwj_contain_need(LLVMPrintModuleToString(m));
     cw_buf_puts(out, text);
     LLVMDisposeMessage(text);
     return out->failed ? CW_ERR_NOMEM : CW_OK;
@@ -158,67 +153,20 @@ print_ir(struct cwj_program *p, struct cw_buf *out)
 struct aot {
     struct cwj_program *p;
     const struct cwj_aot_options *o;
-    const struct cwj_part *last;    /* the process ends after it; or NULL */
-    /* Under the program's lock: */
-    uint32_t *users;                /* with o->texts, of each function: kernels that LLVM will be given and that have it */
-    bool again;                     /* a part had to be compiled again: bodies stay from now on, for parsing takes half a per cent of the time */
 };
-
-static void
-count_users(struct aot *a, const struct cwj_part *part, int by)
-{
-    for (uint32_t k = 0; k < a->p->nkernels; k++)
-        for (uint32_t i = 0; part->kernels[k] && i < a->p->reach[k].nfuncs; i++)
-            a->users[a->p->reach[k].funcs[i]] += (uint32_t)by;
-}
-
-/* The bodies that LLVM will not be given any more. */
-static void
-forget_bodies(struct aot *a)
-{
-    for (uint32_t f = 0; f < a->p->nfuncs; f++)
-        if (!a->users[f] && a->p->funcs[f].fn)
-            ptx_function_forget_body(a->p->funcs[f].fn);
-}
 
 static cw_result
 emit(struct cwj_program *p, const struct cwj_aot_options *o, const struct cwj_part *part, LLVMContextRef llvm, LLVMModuleRef *out, struct cwj_diags *diags)
 {
     const struct emit_simt what = { .target = o->target, .cpu = o->cpu, .kernels = part->kernels, .module_image = o->module_image, .matrix_sm = o->matrix_sm, .matrix_native = o->matrix_native,
-                                    .floats_native = o->floats_native, .one_warp = o->one_warp, .textures_native = o->textures_native, .all_blocks = o->all_blocks,
+                                    .native_floats = o->native_floats, .one_warp = o->one_warp, .textures_native = o->textures_native, .all_blocks = o->all_blocks,
                                     .declare_only = !part->first };
     return o->target == CWJ_TARGET_HOST ? emit_host(p, o, part->kernels, llvm, out, diags) : emit_simt_module(p, &what, llvm, out, diags);
 }
 
-/* LLVM IR of a part, for the first time or again, when its bodies are gone where they can be had from the texts. */
+/* One part, down to LLVM IR, assembly or an object. The program's lock is held while its IR is read. */
 static cw_result
-emit_part(struct aot *a, struct cwj_part *part, bool again, LLVMContextRef llvm, LLVMModuleRef *out, struct cwj_diags *diags)
-{
-    struct cwj_program *copy = NULL;
-    cw_result r = CW_OK;
-    pthread_mutex_lock(&a->p->lock);
-    a->again |= again;
-    if (part->emptied) {
-        struct cwj_diags said;
-        cwj_diags_init(&said);
-        r = cwj_program_create(a->o->texts, a->o->ntexts, false, &copy, &said);
-        cwj_diags_finish(&said);
-    }
-    if (!r)
-        r = emit(copy ? copy : a->p, a->o, part, llvm, out, diags);
-    if (a->users && !a->again) {
-        part->emptied = true;
-        count_users(a, part, -1);
-        forget_bodies(a);
-    }
-    pthread_mutex_unlock(&a->p->lock);
-    cwj_program_destroy(copy);
-    return r;
-}
-
-/* One part, down to LLVM IR, assembly or an object. again: set where it is to be done once more, with `lanes` false (cwj_codegen). */
-static cw_result
-compile(struct aot *a, struct cwj_part *part, bool lanes, bool *again)
+compile(struct aot *a, struct cwj_part *part)
 {
     const struct cwj_aot_options *o = a->o;
     struct cwj_diags *diags = &part->diags;
@@ -229,20 +177,24 @@ compile(struct aot *a, struct cwj_part *part, bool lanes, bool *again)
     LLVMContextRef llvm = cwj_llvm_context(o->emit == CWJ_EMIT_LLVM, diags);
     if (!llvm)
         return CW_ERR_NOMEM;
-    /* gfx908: LLVM 19 loses values that it moves through accumulation registers around calls (tests/ptx/isa/matrix); without matrix
+    /* gfx908: LLVM loses values that it moves through accumulation registers around calls (tests/ptx/isa/matrix); without matrix
      * instructions there are none. */
     bool no_accumulators = o->target == CWJ_TARGET_AMDGCN && o->cpu && !strcmp(o->cpu, "gfx908") && !o->matrix_native;
-    cw_result r = cwj_llvm_machine(o->target, o->cpu, no_accumulators ? "-mai-insts" : NULL, level, &tm, diags);
+    /* gfx11, gfx12: LLVM loses constants in 16-bit PHIs that it keeps in halves of registers (docs/llvm-faults, true16-constant). */
+    bool halves = o->target == CWJ_TARGET_AMDGCN && o->cpu && (!strncmp(o->cpu, "gfx11", 5) || !strncmp(o->cpu, "gfx12", 5));
+    cw_result r = cwj_llvm_machine(o->target, o->cpu, no_accumulators ? "-mai-insts" : halves ? "-real-true16" : NULL, level, &tm, diags);
     if (r)
         goto done;
-    r = emit_part(a, part, !lanes, llvm, &module, diags);
-    if (!r && o->target == CWJ_TARGET_AMDGCN)
-        cwj_codegen_scalars_in_lanes(module, tm, lanes);
+    cwj_contain_lock(&a->p->lock);
+    r = emit(a->p, o, part, llvm, &module, diags);
+    cwj_contain_unlock(&a->p->lock);
     if (!r && o->target == CWJ_TARGET_AMDGCN)
         r = cwj_devlib_link(module, o->cpu, diags);
+    struct cwj_pipeline pipeline = { .m = module, .tm = tm, .target = o->target, .opt_level = level, .native_floats = o->native_floats,
+                                     .passes = &o->passes, .diags = diags };
     if (!r)
-        r = cwj_llvm_optimise(module, tm, level, diags);
-    if (r)
+        r = cwj_pipeline_run(&pipeline);
+    if (r || pipeline.stopped)
         goto done;
     if (o->target == CWJ_TARGET_HOST)
         cwj_host_watch_frames(module);
@@ -250,15 +202,10 @@ compile(struct aot *a, struct cwj_part *part, bool lanes, bool *again)
         r = append_module_text(module, &part->out);
         goto done;
     }
-    if (o->trim)
-        o->trim();
-    const struct cwj_codegen_how how = { part == a->last, lanes ? again : NULL, o->trim };
-    r = cwj_llvm_emit(module, tm, o->emit == CWJ_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, &code, NULL, &how, diags);
-    if (!r && !*again)
+    r = cwj_pipeline_codegen(&pipeline, o->emit == CWJ_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, &code, NULL);
+    if (!r)
         cw_buf_append(&part->out, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
 done:
-    if (part == a->last)
-        return r;
     if (code)
         LLVMDisposeMemoryBuffer(code);
     if (module)
@@ -266,23 +213,29 @@ done:
     if (tm)
         LLVMDisposeTargetMachine(tm);
     LLVMContextDispose(llvm);
-    if (o->trim)
-        o->trim();
     return r;
+}
+
+struct job {
+    struct aot *a;
+    struct cwj_part *part;
+};
+
+static cw_result
+compile_job(void *user)
+{
+    struct job *j = user;
+    return compile(j->a, j->part);
 }
 
 static void
 compile_part(struct cwj_part *part, void *user)
 {
-    bool again = false;
-    part->result = compile(user, part, true, &again);
-    if (part->result || !again)
-        return;
-    cw_debug("compiled again, with scalar registers in memory");
-    cwj_diags_finish(&part->diags);         /* what was said is said again */
-    cwj_diags_init(&part->diags);
-    again = false;
-    part->result = compile(user, part, false, &again);
+    static const enum cwj_contain_kind kinds[] = {
+        [CWJ_TARGET_HOST] = CWJ_CONTAIN_HOST, [CWJ_TARGET_NVPTX] = CWJ_CONTAIN_NVPTX, [CWJ_TARGET_AMDGCN] = CWJ_CONTAIN_AMDGCN,
+    };
+    struct job job = { user, part };
+    part->result = cwj_contain(kinds[job.a->o->target], compile_job, &job, &part->diags);
 }
 
 /* Kernels with the code of another one, which are not compiled. */
@@ -350,9 +303,7 @@ link_parts(const struct cwj_program *p, const struct cwj_aot_options *o, struct 
         cwj_diag_add(diags, PTX_ERROR, 5902, 0, 0, "internal error: LLVM's objects have no metadata or symbols as it is documented");
         r = CW_ERR_INTERNAL;
     }
-    if (!r && amdgcn && n == 1 && cwj_amd_link(objects[0], out))
-        r = CW_OK;
-    else if (!r && (amdgcn || n > 1))
+    if (!r && (amdgcn || n > 1))
         r = cwj_lld_link(amdgcn, objects, n, out, diags);
     else if (!r)
         cw_buf_append(out, objects[0]->data, objects[0]->size);
@@ -392,25 +343,21 @@ run(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, 
     if (o->target == CWJ_TARGET_AMDGCN && o->emit == CWJ_EMIT_OBJ)
         r = find_twins(p, take, &twins);
     if (!r)
-        r = cwj_parts_make(p, take, o->emit == CWJ_EMIT_OBJ && o->jobs ? PART_SIZE : 0, &parts);
+        r = cwj_parts_make(p, take, o->emit == CWJ_EMIT_OBJ && o->jobs && !o->passes.printed ? PART_SIZE : 0, &parts);
     if (r)
         goto done;
-    a.last = o->ends ? &parts.at[parts.n - 1] : NULL;
-    if (o->texts && (a.users = calloc(p->nfuncs + 1u, sizeof *a.users))) {
-        for (uint32_t i = 0; i < parts.n; i++)
-            count_users(&a, &parts.at[i], 1);
-        forget_bodies(&a);
-    }
     r = cwj_parts_run(&parts, o->jobs, compile_part, &a, diags);
     const struct cw_buf *only = &parts.at[0].out;
+    if (o->passes.stop_after)       /* what was to be made is in o->passes.printed */
+        goto finish;
     if (!r && o->emit == CWJ_EMIT_OBJ)
         r = link_parts(p, o, &parts, &twins, out, diags);
     else if (!r && o->target == CWJ_TARGET_NVPTX && o->emit == CWJ_EMIT_ASM)
         append_ptx(p, only->data, only->size, out);
     else if (!r)
         cw_buf_append(out, only->data, only->size);
+finish:
     cwj_parts_finish(&parts);
-    free(a.users);
     if (!r && out->failed)
         r = CW_ERR_NOMEM;
 done:
@@ -425,7 +372,7 @@ make_key(const struct cwj_program *p, const struct cwj_aot_options *o, uint8_t k
 {
     struct cw_sha256 s;
     uint8_t how[] = { (uint8_t)o->target, (uint8_t)o->emit, (uint8_t)o->opt_level, o->module_image, o->matrix_sm, o->matrix_native,
-                      o->floats_native, o->one_warp, o->textures_native, o->all_blocks };
+                      (uint8_t)o->native_floats, o->one_warp, o->textures_native, o->all_blocks };
     const char *cpu = o->cpu ? o->cpu : "";
     cw_sha256_init(&s);
     cw_sha256_update(&s, "cudaway code object 1", 22);
@@ -434,6 +381,7 @@ make_key(const struct cwj_program *p, const struct cwj_aot_options *o, uint8_t k
     cw_sha256_update(&s, cpu, strlen(cpu) + 1);
     for (const char *const *k = o->kernels; k && *k; k++)
         cw_sha256_update(&s, *k, strlen(*k) + 1);
+    cwj_pass_options_hash(&o->passes, &s);
     cwj_identity_hash(&s);
     cw_sha256_finish(&s, key);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Ahead-of-time compilation for every target, see cwj_api.aot. Private to jit/. */
-#ifndef CWJ_HOST_AOT_H
-#define CWJ_HOST_AOT_H
+#ifndef CWJ_DRIVER_AOT_H
+#define CWJ_DRIVER_AOT_H
 
 #include "jit/jit.h"
 

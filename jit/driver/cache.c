@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See cache.h. */
 #define _GNU_SOURCE
-#include "jit/host/cache.h"
+#include "jit/driver/cache.h"
 
 #include "impl/base/env.h"
 #include "impl/base/file.h"

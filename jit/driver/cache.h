@@ -5,10 +5,10 @@
  *
  * File: "CWJK", u32 version 2, key[32], cwh_code_info (5 x u32), u32 zero, u64 object size, SHA-256 of all of it but these
  * 32 bytes, object. Little endian. */
-#ifndef CWJ_HOST_CACHE_H
-#define CWJ_HOST_CACHE_H
+#ifndef CWJ_DRIVER_CACHE_H
+#define CWJ_DRIVER_CACHE_H
 
-#include "jit/host/abi.h"
+#include "jit/abi/host.h"
 
 #include <stdbool.h>
 #include <stddef.h>

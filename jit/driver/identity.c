@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See identity.h. The state here is written once. */
 #define _GNU_SOURCE
-#include "jit/host/identity.h"
+#include "jit/driver/identity.h"
 
 #include "impl/base/buf.h"
+#include "jit/llvm/options.h"
 
 #include <link.h>
 #include <llvm-c/Core.h>
@@ -62,4 +63,5 @@ cwj_identity_hash(struct cw_sha256 *s)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find_identity);
     cw_sha256_update(s, identity.data, identity.size);
+    cwj_options_hash(s);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See parts.h. */
 #define _GNU_SOURCE
-#include "jit/host/parts.h"
+#include "jit/driver/parts.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

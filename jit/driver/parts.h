@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A program in parts that are compiled side by side. Which kernels make a part depends on the program alone, never on the number
  * of threads or on how they are scheduled. Private to jit/. */
-#ifndef CWJ_HOST_PARTS_H
-#define CWJ_HOST_PARTS_H
+#ifndef CWJ_DRIVER_PARTS_H
+#define CWJ_DRIVER_PARTS_H
 
-#include "jit/host/lld.h"
+#include "jit/llvm/lld.h"
 #include "jit/link/program.h"
 
 struct cwj_part {
     bool *kernels;                  /* one a kernel of the program */
     bool first;                     /* part 0 has what the program has once: its variables */
-    bool emptied;                   /* bodies of its functions may be gone */
     struct cw_buf out;
     struct cwj_diags diags;
     cw_result result;

@@ -36,21 +36,21 @@ emit_param_storage(struct emit *e, const struct ptx_symbol *s)
     return e->f->dummy;
 }
 
-/* Type of pointers to per-thread storage: GPUs keep it in a space of its own, on both the one with this number. */
+/* Type of pointers to per-thread storage. */
 static LLVMTypeRef
 storage_pointer(struct emit *e)
 {
-    return e->target == CWJ_TARGET_HOST ? e->ptr : LLVMPointerTypeInContext(e->llvm, 5);
+    return LLVMPointerTypeInContext(e->llvm, e->target->storage_space);
 }
 
 enum { MAX_PASSED = 256, MAX_RETURNED = 64 };
 
-/* SIMT targets: the words of an array that is passed or returned, and their type; 0: it is not passed so. All that can call each other
+/* The words of an array that is passed or returned, and their type; 0: it is not passed so. All that can call each other
  * agree, for it follows from the declaration alone. */
 static unsigned
 array_words(struct emit *e, const struct ptx_symbol *s, LLVMTypeRef *type, unsigned *size)
 {
-    if (e->target == CWJ_TARGET_HOST || emit_param_is_scalar(s))
+    if (!e->target->array_words || emit_param_is_scalar(s))
         return 0;
     *size = s->align >= 4 && s->size % 4 == 0 ? 4 : s->align >= 2 && s->size % 2 == 0 ? 2 : 1;
     *type = *size == 4 ? e->i32 : *size == 2 ? e->i16 : e->i8;
@@ -90,7 +90,7 @@ emit_signature(struct emit *e, const struct ptx_function *fn)
 {
     LLVMTypeRef p[MAX_PASSED], word;
     unsigned n = 0, size;
-    if (e->target == CWJ_TARGET_HOST) {
+    if (e->target->passes_gang) {
         p[n++] = e->ptr;
         if (e->width > 1)
             p[n++] = LLVMVectorType(e->i1, e->width);
@@ -123,6 +123,16 @@ emit_signature(struct emit *e, const struct ptx_function *fn)
     return LLVMFunctionType(ret, p, n, false);
 }
 
+LLVMValueRef
+emit_external(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *params, unsigned n, LLVMValueRef *args)
+{
+    LLVMTypeRef type = LLVMFunctionType(ret, params, n, false);
+    LLVMValueRef fn = LLVMGetNamedFunction(e->module, name);
+    if (!fn)
+        fn = LLVMAddFunction(e->module, name, type);
+    return LLVMBuildCall2(e->b, type, fn, args, n, "");
+}
+
 void
 emit_null_faults(struct emit *e, LLVMValueRef fn)
 {
@@ -147,7 +157,7 @@ emit_declare(struct emit *e, uint32_t id)
     LLVMTypeRef t = emit_signature(e, f->fn);
     LLVMValueRef fn = LLVMAddFunction(e->module, f->name, t);
     emit_null_faults(e, fn);
-    if (e->target == CWJ_TARGET_AMDGCN)
+    if (e->target->convergent_calls)
         LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, convergent(e));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     s->functions[id] = fn;
@@ -160,13 +170,13 @@ void
 emit_bind_params(struct emit *e)
 {
     struct emit_fn *f = e->f;
-    unsigned n = e->target == CWJ_TARGET_HOST ? (e->width > 1 ? 2 : 1) : 0, size;
+    unsigned n = e->target->passes_gang ? (e->width > 1 ? 2 : 1) : 0, size;
     LLVMTypeRef word;
     for (uint32_t i = 0; i < e->fn->nparams; i++, n++) {
         const struct ptx_symbol *s = e->fn->params[i];
         unsigned words = array_words(e, s, &word, &size);
         if (words) {
-            f->param[i] = emit_session(e)->target->local_storage(e, emit_lane_stride(s), s->align);
+            f->param[i] = e->target->local_storage(e, emit_lane_stride(s), s->align);
             for (unsigned k = 0; k < words; k++)
                 store_word(e, f->param[i], k, size, LLVMGetParam(f->fn, n + k));
             n += words - 1;
@@ -189,7 +199,7 @@ emit_bind_params(struct emit *e)
     for (uint32_t i = 0; i < e->fn->nrets; i++) {
         const struct ptx_symbol *s = e->fn->rets[i];
         if (array_words(e, s, &word, &size))
-            f->ret[i] = emit_session(e)->target->local_storage(e, emit_lane_stride(s), s->align);
+            f->ret[i] = e->target->local_storage(e, emit_lane_stride(s), s->align);
         else if (!emit_param_is_scalar(s))
             f->ret[i] = LLVMGetParam(f->fn, n++);
         else if (!s->is_param_reg)
@@ -271,7 +281,7 @@ finish_call(struct emit *e, struct call *c, LLVMValueRef callee)
     if (c->mask_at != ~0u)
         c->args[c->mask_at] = emit_full_mask(e, e->mask);
     LLVMValueRef r = LLVMBuildCall2(e->b, c->type, callee, c->args, c->nargs, "");
-    if (e->target == CWJ_TARGET_AMDGCN)
+    if (e->target->convergent_calls)
         LLVMAddCallSiteAttribute(r, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, convergent(e));
     const struct ptx_operand *rets = &c->in->operand[0];
     LLVMTypeRef word;
@@ -293,19 +303,6 @@ finish_call(struct emit *e, struct call *c, LLVMValueRef callee)
     }
 }
 
-static void
-bad_target(struct emit *e)
-{
-    if (e->target != CWJ_TARGET_HOST) {
-        LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID("llvm.trap", 9), NULL, 0);
-        LLVMBuildCall2(e->b, LLVMFunctionType(e->void_, NULL, 0, false), fn, NULL, 0, "");
-        return;
-    }
-    LLVMTypeRef types[3] = { e->ptr, e->i64, e->i32 };
-    LLVMValueRef args[3] = { e->f->gang, LLVMConstInt(e->i64, ~0ull, false), LLVMConstInt(e->i32, 2, false) };
-    emit_runtime(e, "cwh_rt_trap", e->void_, types, 3, args);
-}
-
 /* Function pointer of a token, with a check against the table. */
 static LLVMValueRef
 look_up(struct emit *e, LLVMValueRef token)
@@ -325,13 +322,13 @@ look_up(struct emit *e, LLVMValueRef token)
     LLVMBasicBlockRef bad = emit_new_block(e, "bad.target"), good = emit_new_block(e, "target");
     LLVMBuildCondBr(e->b, ok, good, bad);
     LLVMPositionBuilderAtEnd(e->b, bad);
-    bad_target(e);
+    e->target->bad_call(e);
     LLVMBuildUnreachable(e->b);
     LLVMPositionBuilderAtEnd(e->b, good);
     return p;
 }
 
-/* SIMT targets: where few functions have this signature and their address taken, a switch between calls of them, which LLVM can
+/* Where few functions have this signature and their address taken, a switch between calls of them, which LLVM can
  * inline. False: nothing was emitted. */
 static bool
 switch_call(struct emit *e, struct call *c, LLVMValueRef token)
@@ -359,7 +356,7 @@ switch_call(struct emit *e, struct call *c, LLVMValueRef token)
         LLVMBuildBr(e->b, done);
     }
     LLVMPositionBuilderAtEnd(e->b, bad);
-    bad_target(e);
+    e->target->bad_call(e);
     LLVMBuildUnreachable(e->b);
     LLVMPositionBuilderAtEnd(e->b, done);
     return true;
@@ -368,7 +365,7 @@ switch_call(struct emit *e, struct call *c, LLVMValueRef token)
 static void
 indirect_call(struct emit *e, struct call *c, LLVMValueRef token)
 {
-    if (e->target == CWJ_TARGET_AMDGCN && emit_session(e)->function_table && switch_call(e, c, token))
+    if (e->target->switched_calls && emit_session(e)->function_table && switch_call(e, c, token))
         return;
     if (!emit_is_vector(token)) {
         finish_call(e, c, look_up(e, token));
@@ -396,7 +393,7 @@ indirect_call(struct emit *e, struct call *c, LLVMValueRef token)
     LLVMPositionBuilderAtEnd(e->b, done);
 }
 
-bool
+void
 emit_call(struct emit *e, const struct ptx_inst *in)
 {
     struct emit_session *s = emit_session(e);
@@ -407,12 +404,12 @@ emit_call(struct emit *e, const struct ptx_inst *in)
         target = cwj_program_function(e->program, callee->sym->link_id);
         if (!target) {
             emit_unsupported(e, in, "the callee is not defined");
-            return true;
+            return;
         }
         formal = target->fn;
         if (target->undefined) {
             emit_unsupported(e, in, "the callee is not defined");
-            return true;
+            return;
         }
     } else if (table->kind == PTX_OPND_TABLE && table->table) {
         formal = table->table->proto;
@@ -421,30 +418,30 @@ emit_call(struct emit *e, const struct ptx_inst *in)
     }
     if (!formal) {
         emit_unsupported(e, in, "an indirect call needs a prototype");
-        return true;
+        return;
     }
     unsigned nargs = args->kind == PTX_OPND_LIST ? args->count : 0;
     if (nargs < formal->nparams || formal->nparams > 48 || formal->nrets > 8) {
         emit_unsupported(e, in, nargs < formal->nparams ? "too few arguments" : "more than 48 parameters or 8 results");
-        return true;
+        return;
     }
     struct call c = { .formal = formal, .in = in, .mask_at = ~0u };
     if (target && target->runtime) {
         LLVMValueRef v[8] = { 0 }, result = NULL;
         for (unsigned i = 0; i < formal->nparams && i < 8; i++)
             v[i] = argument(e, &args->elem[i], formal->params[i]);
-        if (!s->target->runtime_call(e, in, target->name, v, formal->nparams, &result)) {
+        if (!e->target->runtime_call(e, in, target->name, v, formal->nparams, &result)) {
             emit_unsupported(e, in, NULL);
-            return true;
+            return;
         }
         const struct ptx_operand *rets = &in->operand[0];
         if (result && rets->kind == PTX_OPND_LIST && rets->count && formal->nrets)
             store_result(e, &rets->elem[0], formal->rets[0],
                          emit_bitcast(e, emit_splat(e, result), emit_type(e, (ptx_type)formal->rets[0]->type)));
-        return true;
+        return;
     }
     c.type = emit_signature(e, formal);
-    if (e->target == CWJ_TARGET_HOST) {
+    if (e->target->passes_gang) {
         c.args[c.nargs++] = e->f->gang;
         if (e->width > 1)
             c.mask_at = c.nargs++;
@@ -465,7 +462,7 @@ emit_call(struct emit *e, const struct ptx_inst *in)
         returned += 1 + array_words(e, formal->rets[i], &word, &size);
     if (passed > MAX_PASSED - 48 || returned > MAX_RETURNED - 32) {
         emit_unsupported(e, in, "too many bytes of parameters or results");
-        return true;
+        return;
     }
     const struct ptx_operand *rets = &in->operand[0];
     for (uint32_t i = 0; i < formal->nrets; i++)
@@ -481,5 +478,4 @@ emit_call(struct emit *e, const struct ptx_inst *in)
         indirect_call(e, &c, emit_src(e, in, 1, PTX_U64));
     if (s->exits)
         emit_drop_exited(e);
-    return true;
 }

@@ -10,10 +10,10 @@
  * Representation of PTX types: pred i1; 8..128-bit bits/int iN; f32 float; f64 double; f16 half; bf16 i16; packed types
  * (f16x2, bf16x2, u16x2, s16x2) i32; f32x2 i64; tf32 float; fp8 types iN. Registers are kept as their declared type's
  * representation (.b32 -> i32, .f32 -> float); emit_src and emit_dst convert. */
-#ifndef CWJ_EMIT_H
-#define CWJ_EMIT_H
+#ifndef CWJ_EMIT_EMIT_H
+#define CWJ_EMIT_EMIT_H
 
-#include "jit/host/abi.h"
+#include "jit/abi/host.h"
 #include "jit/jit.h"
 
 #include <llvm-c/Core.h>
@@ -21,6 +21,7 @@
 
 struct cwj_program;
 struct emit_fn;
+struct emit_target;
 
 enum { EMIT_MAX_WIDTH = 32 };
 
@@ -29,18 +30,19 @@ struct emit {
     LLVMContextRef  llvm;
     LLVMModuleRef   module;
     LLVMBuilderRef  b;              /* positioned where the next instruction goes */
-    enum cwj_target target;
+    const struct emit_target *target;
     const char     *cpu;            /* "gfx1100", "sm_90", host cpu */
+    unsigned        features;       /* enum emit_feature */
     unsigned        width;          /* lanes of a vector value; 1 = every value is a scalar */
     bool            wave64;         /* amdgcn with 64 lanes */
     bool            one_warp;       /* of which a wave uses 32, for one warp: as in cwj_aot_options */
     bool            fast_code;      /* optimised code; false for host:O0 */
-    bool            floats_native;  /* amdgcn: as in cwj_aot_options */
+    unsigned        native_floats;  /* amdgcn: as in cwj_aot_options */
     bool            narrow;         /* host: the program's addresses have 32 bits (narrow.c) */
     struct cwj_program *program;
     const struct ptx_function *fn;  /* being emitted */
     struct emit_fn *f;              /* its state, private to jit/emit */
-    LLVMValueRef    gcn_rows;       /* in a function of mufu_amdgcn.c: the address of its table */
+    LLVMValueRef    gcn_rows;       /* amdgcn: in a function of target/amdgcn/mufu.c, the address of its table */
     LLVMValueRef    mask;           /* current execution mask: <width x i1>, i1 when width is 1; NULL: all lanes of the gang */
     struct cwj_diags *diags;
     cw_result       result;         /* first failure; emission goes on so that all diagnostics are collected */
@@ -97,14 +99,6 @@ void         emit_carry_out(struct emit *e, LLVMValueRef carry);
 /* Report that this instruction is not supported here: P5001 with its mnemonic, line and column. */
 void emit_unsupported(struct emit *e, const struct ptx_inst *in, const char *why);
 
-/* ---- groups of instructions: true if the op belongs to the group (also when it reported a diagnostic) ----------------- */
-
-bool emit_integer(struct emit *e, const struct ptx_inst *in);   /* add..szext, logic, shifts, lop3, prmt, dp4a, set/setp/selp/slct of ints */
-bool emit_float(struct emit *e, const struct ptx_inst *in);     /* add..tanh, testp, copysign, set/setp/selp of floats, half and bf16 */
-bool emit_convert(struct emit *e, const struct ptx_inst *in);   /* cvt, cvt.pack */
-bool emit_video(struct emit *e, const struct ptx_inst *in);     /* vadd.. */
-bool emit_video_simd(struct emit *e, const struct ptx_inst *in); /* vadd2.., vadd4.. */
-
 /* ---- entry points ------------------------------------------------------------------------------------------------------ */
 
 /* Emit kernel `index` and what it calls into a new LLVM module: `cwh_kernel` (cwh_kernel_fn) and the constant
@@ -120,37 +114,21 @@ struct emit_simt {
     bool module_image;              /* as in cwj_aot_options */
     bool declare_only;              /* amdgcn: variables are defined in another module, which this one is linked to */
     uint8_t matrix_sm;              /* as in cwj_aot_options */
-    bool matrix_native, floats_native, one_warp, textures_native, all_blocks;
+    unsigned native_floats;         /* as in cwj_aot_options */
+    bool matrix_native, one_warp, textures_native, all_blocks;
 };
 cw_result emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
                            struct cwj_diags *diags) CW_MUST_CHECK;
-
-/* Make what carries floats as integers carry floats (retype.c). Run it before emit_relax_nan and emit_place_nan64. */
-void emit_retype_floats(LLVMModuleRef module);
-
-/* Remove the f32 NaN canonicalisations that nothing can observe (relax_nan.c). For optimised code; run it after mem2reg and
- * before the optimiser. Returns how many went. */
-unsigned emit_relax_nan(LLVMModuleRef module);
-
-/* amdgcn: make code of the marks that say which NaN an f64 operation gives (amdgcn_nan.c); for code that is optimised, after mem2reg. */
-void emit_place_nan64(LLVMModuleRef module, bool wave64);
-/* amdgcn: make code of the marks that say where subnormals are zero (amdgcn_flush.c); for code that is optimised, after emit_relax_nan. */
-void emit_place_flushes(LLVMModuleRef module, bool wave64);
-bool emit_is_flush_mark(LLVMValueRef v);        /* its first operand is the value that it is on */
-/* amdgcn, after the passes: f32 become canonical by one instruction where a pass before has not changed the pattern. `gfx`: 9 to 12. */
-void emit_shorten_nan(LLVMModuleRef module, unsigned gfx);
 
 /* Make pointer arithmetic of address arithmetic that starts at variables (pointers.c); for optimised amdgcn code, after mem2reg.
  * `global`: also where it starts at kernel parameters. *any: there was some. False: out of memory. */
 bool emit_follow_pointers(LLVMModuleRef module, bool global, bool *any);
 
-/* amdgcn, after mem2reg: roots whose operand is known to be large enough become the functions named so, whose path has no branch (large.c).
- * Those of them that nobody calls are deleted. */
-#define EMIT_LARGE ".large"
-void emit_use_large(LLVMModuleRef module);
-
 /* Metadata of a module with video instructions. They are computed in numbers wider than they need, which ranges of values make narrower. */
 #define EMIT_VIDEO "cudaway.video"
+
+/* amdgcn: is it a function of precompiled code (jit/builtins/precompiled.h)? */
+bool emit_is_precompiled(LLVMValueRef function);
 
 /* Give the loop whose latch ends with this branch LLVM's metadata of that name. */
 void emit_note_loop(LLVMContextRef c, LLVMValueRef branch, const char *name);

@@ -1,49 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Shared by the files of jit/emit that emit functions (not by the arithmetic). */
-#ifndef CWJ_EMIT_PRIVATE_H
-#define CWJ_EMIT_PRIVATE_H
+#ifndef CWJ_EMIT_EMIT_PRIVATE_H
+#define CWJ_EMIT_EMIT_PRIVATE_H
 
 #include "jit/emit/emit.h"
-#include "jit/emit/flow.h"
+#include "jit/emit/target.h"
+#include "jit/analysis/flow.h"
 #include "jit/link/program.h"
-
-/* What differs between targets. Every hook works on scalar addresses as integers and values in either shape. */
-struct emit_target {
-    /* An instruction that this target emits in a way of its own: asked before all others. NULL: none. */
-    bool (*inst)(struct emit *e, const struct ptx_inst *in);
-    /* Called with the builders at the start of the entry block: load the context. begin: after the register slots exist
-     * (parameters into slots). leave: at the exit block (return). Values for the whole function are made with entry_b. */
-    void (*enter)(struct emit *e);
-    void (*begin)(struct emit *e);
-    void (*leave)(struct emit *e);
-    /* NULL, or: at the end of the entry block, when all else is emitted; goes on to the function's first block. */
-    void (*start)(struct emit *e);
-    /* Value of a special register, of its table type; lane-varying ones in vector shape when width > 1. */
-    LLVMValueRef (*sreg)(struct emit *e, ptx_sreg sreg);
-    /* Address of a variable or of a kernel parameter as a scalar i64 in its own space. Not called for .local. */
-    LLVMValueRef (*symbol)(struct emit *e, const struct ptx_symbol *sym);
-    /* Scalar integer address in a space -> LLVM pointer for a load or store. */
-    LLVMValueRef (*pointer)(struct emit *e, LLVMValueRef address, ptx_space space);
-    /* i64 between generic and `space`; both shapes. */
-    LLVMValueRef (*to_generic)(struct emit *e, LLVMValueRef address, ptx_space space);
-    LLVMValueRef (*from_generic)(struct emit *e, LLVMValueRef address, ptx_space space);
-    LLVMValueRef (*isspacep)(struct emit *e, LLVMValueRef address, ptx_space space);
-    /* Per-lane storage of a .local variable: pointer to `width` copies of `size` bytes each. */
-    LLVMValueRef (*local_storage)(struct emit *e, uint64_t size, uint32_t align);
-    /* At the head of a loop that waits for other threads, and (width 1) before an access to memory that the threads of a
-     * warp share; NULL where the hardware sees to it. */
-    void (*yield)(struct emit *e);
-    /* The lanes with `guard` (NULL: all that are here) are about to leave the kernel; only where emit_session.counts_leavers. */
-    void (*leaving)(struct emit *e, LLVMValueRef guard);
-    void (*step)(struct emit *e);
-    /* The same before a store: i1, whether this lane makes it. Of lanes that store to one address together the last does. */
-    LLVMValueRef (*step_store)(struct emit *e, LLVMValueRef address);
-    bool (*warp)(struct emit *e, const struct ptx_inst *in);      /* shfl, vote, match, redux, activemask, bar.warp.sync */
-    bool (*barrier)(struct emit *e, const struct ptx_inst *in);   /* bar, barrier */
-    bool (*misc)(struct emit *e, const struct ptx_inst *in);      /* textures, traps, nanosleep, run-time functions */
-    bool (*runtime_call)(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *args, unsigned nargs,
-                         LLVMValueRef *result);                  /* vprintf, malloc, free, __assertfail */
-};
 
 /* State of the function being emitted. */
 struct emit_fn {
@@ -90,7 +53,6 @@ struct emit_fn {
 /* Module-level state of one compilation: every struct emit is the first member of one. */
 struct emit_session {
     struct emit e;
-    const struct emit_target *target;
     const struct cwh_variant *variant;
     const struct cwj_reach *reach;  /* of the kernel being compiled (host) */
     LLVMValueRef *functions;        /* per program function id: LLVM function or NULL */
@@ -110,7 +72,7 @@ struct emit_session {
     bool module_image;              /* amdgcn: variables are in the module's image, see cwj_aot_options */
     bool launch_numbers;            /* amdgcn: kernels take CWJ_AMD_LAUNCH more bytes of arguments */
     bool declare_only;              /* amdgcn: see emit_simt */
-    uint8_t matrix_model;           /* amdgcn: index into matrix_models (impl/host/matrix_core.h) */
+    uint8_t matrix_model;           /* amdgcn: index into matrix_models (jit/builtins/core/matrix_core.h) */
     bool textures_native;           /* amdgcn: as in cwj_aot_options */
     bool matrix_native;             /* amdgcn: as in cwj_aot_options */
     bool lockstep;                  /* width 1: lanes of a warp access memory in step */
@@ -121,6 +83,10 @@ emit_session(struct emit *e)
 {
     return (struct emit_session *)e;
 }
+
+/* ops.c: the instruction by its emitter in the target's table; a special register by its reader. */
+void emit_one(struct emit *e, const struct ptx_inst *in);
+LLVMValueRef emit_sreg(struct emit *e, ptx_sreg r);
 
 /* function.c */
 bool emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_fn, bool is_kernel);
@@ -152,18 +118,11 @@ LLVMValueRef emit_affine_read(struct emit *e, uint32_t reg);
  * for all lanes without wrap-around (scalar i1). */
 bool emit_affine_address(struct emit *e, const struct ptx_operand *o, uint64_t stride, LLVMValueRef *first, LLVMValueRef *ok);
 
-/* atomic.c */
-bool emit_atomic(struct emit *e, const struct ptx_inst *in);            /* atom, red */
-
 /* memory.c: a fence or an atomic instruction is for the threads of the PTX scope (none is given: of the device). Targets with scopes
  * of their own (amdgcn) get theirs; elsewhere it stays at the whole system. Returns the instruction. */
 LLVMValueRef emit_scoped(struct emit *e, LLVMValueRef instruction, ptx_scope scope);
 
-/* hints.c */
-bool emit_hint(struct emit *e, const struct ptx_inst *in);              /* fences, cache policies, prefetches, elect */
-
 /* memory.c */
-bool emit_memory(struct emit *e, const struct ptx_inst *in);
 /* The space of an access to o: that of the instruction, or, where it names none, of a shared variable. */
 ptx_space emit_effective_space(const struct ptx_inst *in, const struct ptx_operand *o);
 LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *o, ptx_space space);    /* i64, either shape */
@@ -176,29 +135,15 @@ LLVMValueRef emit_lane_address(struct emit *e, LLVMValueRef storage, uint64_t si
 uint64_t emit_lane_stride(const struct ptx_symbol *s);  /* bytes from one lane's copy to the next */
 void emit_invariant(struct emit *e, LLVMValueRef load);
 
-/* amdgcn.c: exchange 128 bits at a pointer, under a lock; want NULL: in any case. The i128 that was there. */
-LLVMValueRef emit_gcn_wide_swap(struct emit *e, LLVMValueRef cell, LLVMValueRef want, LLVMValueRef fresh);
-
-/* devlib.c: call a function of the device library, which comes with its body afterwards (amdgcn; cwj_devlib_link). Arguments: i32, i64,
- * float, vectors of those, or pointers of any space, which it takes as generic ones; at most 16. */
-LLVMValueRef emit_devlib(struct emit *e, const char *name, LLVMTypeRef ret, LLVMValueRef *args, unsigned n);
-
-/* nvptx_asm.c: emit an instruction as itself, as inline assembly */
-void emit_as_ptx(struct emit *e, const struct ptx_inst *in);
-/* istypep: references are constants with handles of objects, so it compares with those of the module. */
-void emit_ptx_istypep(struct emit *e, const struct ptx_inst *in);
-/* An instruction that writes or reads the carry, or stands between such: true when it is emitted, with the rest of its chain. */
-bool emit_carry_chain(struct emit *e, const struct ptx_inst *first);
-LLVMValueRef emit_ptx_text(struct emit *e, const char *text, const char *constraints, LLVMTypeRef ret, LLVMValueRef *args,
-                           unsigned n, bool effects);
-
-/* nvptx.c */
-const char *emit_ptx_param(struct emit *e, const struct ptx_symbol *param);
+/* A program's module by one target: emit_simt_module's, which sets *module to NULL first. */
+cw_result emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
+                             struct cwj_diags *diags) CW_MUST_CHECK;
 cw_result emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
                             struct cwj_diags *diags) CW_MUST_CHECK;
 
 /* call.c */
-bool emit_call(struct emit *e, const struct ptx_inst *in);
+/* Call the external function of this name, which is declared where it is not. */
+LLVMValueRef emit_external(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *params, unsigned n, LLVMValueRef *args);
 LLVMValueRef emit_declare(struct emit *e, uint32_t function_id);
 /* Address 0 faults on a device; to LLVM it would be undefined and the rest unreachable. Functions that differ in this are not inlined. */
 void         emit_null_faults(struct emit *e, LLVMValueRef function);
@@ -211,7 +156,9 @@ LLVMTypeRef emit_signature(struct emit *e, const struct ptx_function *fn);
 void emit_bind_params(struct emit *e);
 void emit_return(struct emit *e);
 
-/* operand.c: the address of a variable, parameter or function, as an i64 as struct emit_target has it. */
+/* operand.c: does the kernel that is being compiled ask for clusters? */
+bool emit_in_explicit_cluster(struct emit *e);
+/* The address of a variable, parameter or function, as an i64 as struct emit_target has it. */
 LLVMValueRef emit_symbol_place(struct emit *e, const struct ptx_operand *o);
 
 /* narrow.c: the addresses of 32-bit modules (struct emit.narrow), which memory and registers hold, and those that accesses take,
@@ -228,26 +175,16 @@ void         emit_narrow_cvta(struct emit *e, const struct ptx_inst *in);
 LLVMValueRef emit_near(struct emit *e, LLVMValueRef low, ptx_space space);
 bool         emit_is_near(struct emit *e);
 
-/* host.c */
+/* session.c */
 void emit_init(struct emit_session *s, struct cwj_program *p, LLVMContextRef llvm, struct cwj_diags *diags);
 void emit_finish(struct emit_session *s);   /* the module stays */
-extern const struct emit_target emit_target_host;
-bool emit_host_warp(struct emit *e, const struct ptx_inst *in);         /* host_warp.c */
-bool emit_host_barrier(struct emit *e, const struct ptx_inst *in);
-bool emit_host_texture(struct emit *e, const struct ptx_inst *in);      /* host_tex.c */
-bool emit_gcn_texture(struct emit *e, const struct ptx_inst *in);     /* amdgcn_tex.c */
-bool emit_host_matrix(struct emit *e, const struct ptx_inst *in);       /* host_matrix.c */
-bool emit_host_async(struct emit *e, const struct ptx_inst *in);        /* host_async.c */
-/* host_async.c, for all targets: what is nothing where copies are made at once, and mbarrier.pending_count; the bytes that a cp.async
- * reads, NULL: all. */
-bool emit_async_common(struct emit *e, const struct ptx_inst *in);
+/* memory/async.c: the bytes that a cp.async reads, NULL: all. */
 LLVMValueRef emit_async_size(struct emit *e, const struct ptx_inst *in);
-/* host_warp.c, for all targets: the source lane of shfl and whether it is valid; one step of redux. */
+/* warp.c: the source lane of shfl and whether it is valid; one step of redux. */
 LLVMValueRef emit_shuffle_source(struct emit *e, const struct ptx_inst *in, LLVMValueRef lane, LLVMValueRef b, LLVMValueRef c,
                                  LLVMValueRef *valid);
 LLVMValueRef emit_redux_identity(struct emit *e, const struct ptx_inst *in);
 LLVMValueRef emit_redux_step(struct emit *e, const struct ptx_inst *in, LLVMValueRef a, LLVMValueRef b);
-bool emit_mov(struct emit *e, const struct ptx_inst *in);               /* mov.c: all targets */
 
 /* initializer.c: the initialiser of a variable that holds addresses, a packed struct of byte runs and 64-bit words; function
  * tokens are plain bytes. With g NULL only its type is made, since a variable must exist before its initialiser, which may name it. `word`
@@ -255,16 +192,5 @@ bool emit_mov(struct emit *e, const struct ptx_inst *in);               /* mov.c
 typedef LLVMValueRef emit_address_word(struct emit *e, uint32_t id, const struct ptx_reloc *r);
 LLVMTypeRef emit_address_initializer(struct emit *e, const struct cwj_link_var *v, LLVMValueRef g, emit_address_word *word,
                                      const char *target);
-
-/* matrix.c: emit with the target's functions; false: no matrix instruction. */
-struct emit_matrix_target {
-    void (*product)(struct emit *e, const struct ptx_inst *in);     /* mma, wmma.mma */
-    void (*fragment)(struct emit *e, const struct ptx_inst *in);    /* wmma.load, wmma.store */
-    void (*rows)(struct emit *e, const struct ptx_inst *in);        /* ldmatrix, stmatrix */
-    void (*transpose)(struct emit *e, const struct ptx_inst *in);   /* movmatrix */
-};
-bool emit_matrix(struct emit *e, const struct ptx_inst *in, const struct emit_matrix_target *target);
-
-LLVMValueRef emit_runtime(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *params, unsigned n, LLVMValueRef *args);
 
 #endif

@@ -7,7 +7,7 @@
  * returns to the header while any lane waits there. At the end of a run of masked blocks the lanes have met at an unmasked
  * block, which a `pending` flag names, or have all left. With width 1 nothing is masked. */
 #include "jit/emit/emit_private.h"
-#include "jit/emit/flow_private.h"
+#include "jit/analysis/flow_private.h"
 
 #include <llvm-c/Analysis.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static LLVMValueRef
 register_slot(struct emit *e, uint32_t reg, LLVMTypeRef type)
 {
     const char *name = e->fn->regs[reg].name;
-    if (e->target == CWJ_TARGET_AMDGCN && !flow_live_in(&e->f->flow, 0, reg))
+    if (e->target->undefined_slots && !flow_live_in(&e->f->flow, 0, reg))
         return LLVMBuildAlloca(e->f->entry_b, type, name);
     return emit_alloca(e, type, 0, name);
 }
@@ -283,10 +283,10 @@ make_slots(struct emit *e, struct emit_fn *f)
     for (uint32_t i = 0; i < fn->nlocals; i++) {
         const struct ptx_symbol *s = fn->locals[i];
         if (s->space == PTX_SPACE_LOCAL)
-            f->local[i] = emit_session(e)->target->local_storage(e, emit_lane_stride(s), s->align);
+            f->local[i] = e->target->local_storage(e, emit_lane_stride(s), s->align);
         else if (s->space == PTX_SPACE_PARAM)
             f->local[i] = emit_param_is_scalar(s) ? emit_alloca(e, emit_param_type(e, s), 0, s->name)
-                                                  : emit_session(e)->target->local_storage(e, emit_lane_stride(s), s->align);
+                                                  : e->target->local_storage(e, emit_lane_stride(s), s->align);
     }
     f->carry = emit_alloca(e, e->width > 1 ? emit_mask_storage(e) : e->i1, 0, "carry");
     return true;
@@ -386,7 +386,7 @@ invert(struct emit *e, LLVMValueRef v)
 static bool
 leaves_kernel(struct emit *e, const struct ptx_inst *last)
 {
-    return last->op == PTX_OP_EXIT && !e->f->is_kernel && (emit_session(e)->exits || e->target == CWJ_TARGET_NVPTX);
+    return last->op == PTX_OP_EXIT && !e->f->is_kernel && (emit_session(e)->exits || e->target->exit_thread);
 }
 
 /* The terminator of a masked block. e->mask is the block's mask. */
@@ -432,7 +432,7 @@ tell_leaving(struct emit *e, const struct ptx_inst *last)
 {
     const struct emit_session *s = emit_session(e);
     if (s->counts_leavers && (e->f->is_kernel || (last && last->op == PTX_OP_EXIT)))
-        s->target->leaving(e, last && last->has_guard ? guard_value(e, last) : NULL);
+        e->target->leaving(e, last && last->has_guard ? guard_value(e, last) : NULL);
 }
 
 /* The terminator of an unmasked block. Divergent edges lead into masked blocks or to the meeting block. */
@@ -491,14 +491,14 @@ leave_unmasked(struct emit *e, uint32_t b, const struct ptx_inst *last)
         bool leaves = leaves_kernel(e, last);
         if (last->op != PTX_OP_TRAP)
             tell_leaving(e, last);
-        if (leaves && e->target == CWJ_TARGET_NVPTX) {  /* the hardware ends the thread */
+        if (leaves && e->target->exit_thread) {
             LLVMBasicBlockRef gone = emit_new_block(e, "gone"), stay = last->has_guard && blk->nsucc ? emit_new_block(e, "stay") : NULL;
             if (stay)
                 LLVMBuildCondBr(e->b, guard_value(e, last), gone, stay);
             else
                 LLVMBuildBr(e->b, gone);
             LLVMPositionBuilderAtEnd(e->b, gone);
-            emit_ptx_text(e, "exit;", "", e->void_, NULL, 0, true);
+            e->target->exit_thread(e);
             LLVMBuildUnreachable(e->b);
             if (stay) {
                 LLVMPositionBuilderAtEnd(e->b, stay);
@@ -550,29 +550,37 @@ touches_common_memory(const struct ptx_inst *in)
     }
 }
 
-static void
-emit_one(struct emit *e, const struct ptx_inst *in)
+/* Blocks end with these, by leave_masked and leave_unmasked: no terminator has an emitter of its own. */
+void
+emit_terminator(struct emit *e, const struct ptx_inst *in)
 {
-    const struct emit_target *t = emit_session(e)->target;
+    e->result = CW_ERR_INTERNAL;
+    cwj_diag_add(e->diags, PTX_ERROR, 5002, in->line, in->column, "%s inside of a block", ptx_op_info(in->op)->mnemonic);
+}
+
+/* Is .ftz without effect? rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 are other operations than those without. */
+static bool
+drops_ftz(const struct emit *e, const struct ptx_inst *in)
+{
+    return e->native_floats & CWJ_NATIVE_FTZ && in->flags & PTX_F_FTZ &&
+           !(in->type[0] == PTX_F64 && (in->op == PTX_OP_RCP || in->op == PTX_OP_RSQRT));
+}
+
+static void
+emit_stepped(struct emit *e, const struct ptx_inst *in)
+{
+    struct ptx_inst plain = *in;
+    plain.flags &= ~PTX_F_FTZ;
     if (emit_session(e)->lockstep && touches_common_memory(in))
-        t->step(e);
-    if (t->inst && t->inst(e, in))
-        return;
-    if (emit_affine(e, in) || emit_memory(e, in) || (in->op == PTX_OP_CALL && emit_call(e, in)) || t->warp(e, in) || t->barrier(e, in) || t->misc(e, in) ||
-        emit_integer(e, in) || emit_float(e, in) || emit_convert(e, in))
-        return;
-    if (emit_video(e, in) || emit_video_simd(e, in)) {
-        LLVMGetOrInsertNamedMetadata(e->module, EMIT_VIDEO, sizeof EMIT_VIDEO - 1);
-        return;
-    }
-    emit_unsupported(e, in, NULL);
+        e->target->step(e);
+    emit_one(e, drops_ftz(e, in) ? &plain : in);
 }
 
 static void
 emit_inst(struct emit *e, const struct ptx_inst *in)
 {
     if (!in->has_guard) {
-        emit_one(e, in);
+        emit_stepped(e, in);
         return;
     }
     LLVMValueRef guard = guard_value(e, in), mask = e->mask;
@@ -581,7 +589,7 @@ emit_inst(struct emit *e, const struct ptx_inst *in)
         LLVMBasicBlockRef yes = emit_new_block(e, "guarded"), on = emit_new_block(e, "guarded.done");
         LLVMBuildCondBr(e->b, guard, yes, on);
         LLVMPositionBuilderAtEnd(e->b, yes);
-        emit_one(e, in);
+        emit_stepped(e, in);
         emit_goto(e, on);
         if (in->op == PTX_OP_CALL)
             e->mask = current_mask(e);
@@ -593,13 +601,13 @@ emit_inst(struct emit *e, const struct ptx_inst *in)
         LLVMBuildCondBr(e->b, emit_any(e, e->mask), yes, on);
         LLVMPositionBuilderAtEnd(e->b, yes);
         e->f->guard = guard;
-        emit_one(e, in);
+        emit_stepped(e, in);
         emit_goto(e, on);
     } else {
         if (emit_is_vector(guard))
             e->mask = emit_mask_and(e, mask, guard);
         e->f->guard = guard;
-        emit_one(e, in);
+        emit_stepped(e, in);
     }
     e->f->guard = NULL;
     e->mask = in->op == PTX_OP_CALL ? current_mask(e) : mask;
@@ -627,8 +635,8 @@ emit_block(struct emit *e, uint32_t p)
         f->bail = next;
     }
     f->block_mask = e->mask;
-    if (f->flow.spin[b] && emit_session(e)->target->yield)
-        emit_session(e)->target->yield(e);
+    if (f->flow.spin[b] && e->target->yield)
+        e->target->yield(e);
     const struct ptx_inst *last = NULL;
     for (uint32_t i = 0; i < blk->count; i++) {
         const struct ptx_inst *in = &e->fn->insts[blk->first + i];
@@ -688,7 +696,7 @@ emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_f
     f->entry_b = LLVMCreateBuilderInContext(e->llvm);
     LLVMPositionBuilderAtEnd(f->entry_b, f->entry);
     LLVMPositionBuilderAtEnd(e->b, f->entry);
-    s->target->enter(e);
+    e->target->enter(e);
     ok = make_slots(e, f);
     if (ok && s->exits) {
         LLVMPositionBuilderAtEnd(e->b, f->entry);
@@ -700,17 +708,17 @@ emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_f
                               : LLVMGetLastParam(llvm_fn);
     }
     if (ok) {
-        s->target->begin(e);
+        e->target->begin(e);
         for (uint32_t p = 0; p < f->flow.n; p++)
             emit_block(e, p);
         LLVMPositionBuilderAtEnd(f->entry_b, f->entry);
         LLVMPositionBuilderAtEnd(e->b, f->entry);
-        if (s->target->start)
-            s->target->start(e);
+        if (e->target->start)
+            e->target->start(e);
         enter_together(e, 0);
         LLVMPositionBuilderAtEnd(e->b, f->exit);
         e->mask = f->entry_mask;
-        s->target->leave(e);
+        e->target->leave(e);
     } else {
         e->result = CW_ERR_NOMEM;
     }

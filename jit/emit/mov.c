@@ -2,11 +2,9 @@
  * mov in its forms: register, immediate, special register, address of a symbol, packing and unpacking (9.7.9.4). */
 #include "jit/emit/emit_private.h"
 
-bool
+void
 emit_mov(struct emit *e, const struct ptx_inst *in)
 {
-    if (in->op != PTX_OP_MOV)
-        return false;
     ptx_type t = (ptx_type)in->type[0];
     const struct ptx_operand *d = &in->operand[0], *s = &in->operand[1];
     unsigned bits = ptx_type_bits(t);
@@ -42,5 +40,4 @@ emit_mov(struct emit *e, const struct ptx_inst *in)
     } else {
         emit_dst(e, in, 0, t, emit_src(e, in, 1, t));
     }
-    return true;
 }

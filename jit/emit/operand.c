@@ -107,7 +107,7 @@ emit_symbol_place(struct emit *e, const struct ptx_operand *o)
         LLVMValueRef p = emit_param_storage(e, s);
         a = emit_lane_address(e, p, emit_lane_stride(s));
     } else {
-        a = emit_session(e)->target->symbol(e, s);
+        a = e->target->symbol(e, s);
     }
     if (o->imm)
         a = emit_bin(e, LLVMAdd, a, emit_int(e, e->i64, (uint64_t)o->imm));
@@ -124,8 +124,8 @@ symbol_address(struct emit *e, const struct ptx_operand *o, ptx_type t)
 }
 
 /* Only the kernel's directives ask for clusters. */
-static bool
-in_explicit_cluster(struct emit *e)
+bool
+emit_in_explicit_cluster(struct emit *e)
 {
     const struct emit_session *s = emit_session(e);
     const struct ptx_function *k = e->f->is_kernel ? e->fn : s->reach ? e->program->kernels[s->kernel].fn : NULL;
@@ -146,10 +146,7 @@ emit_operand(struct emit *e, const struct ptx_operand *o, ptx_type t)
         v = immediate(e, o, t);
         break;
     case PTX_OPND_SREG:
-        if (o->index == PTX_SREG_IS_EXPLICIT_CLUSTER && in_explicit_cluster(e))
-            v = LLVMConstInt(e->i1, 1, false);
-        else
-            v = reinterpret(e, emit_session(e)->target->sreg(e, (ptx_sreg)o->index), lt, false);
+        v = reinterpret(e, emit_sreg(e, (ptx_sreg)o->index), lt, false);
         break;
     case PTX_OPND_SYM:
         v = symbol_address(e, o, t);
@@ -262,8 +259,7 @@ emit_unsupported(struct emit *e, const struct ptx_inst *in, const char *why)
     ptx_inst_print(e->fn, in, &text);
     if (e->result == CW_OK)
         e->result = CW_ERR_UNSUPPORTED;
-    static const char *const names[] = { "the host device", "nvptx", "amdgcn" };
-    cwj_diag_add(e->diags, PTX_ERROR, 5001, in->line, in->column, "not supported on %s: %s%s%s", names[e->target],
+    cwj_diag_add(e->diags, PTX_ERROR, 5001, in->line, in->column, "not supported on %s: %s%s%s", e->target->name,
                  text.data ? text.data : ptx_op_info(in->op)->mnemonic, why ? ": " : "", why ? why : "");
     cw_buf_finish(&text);
 }

@@ -4,7 +4,7 @@
  * except emit_scalar_call, which makes a loop over the lanes and leaves the builder in the block after it. */
 #include "jit/emit/emit.h"
 
-#include <llvm/Config/llvm-config.h>
+#include <llvm-c/DebugInfo.h>
 #include <string.h>
 
 enum { MAX_ARGS = 8 };
@@ -216,12 +216,6 @@ emit_intrinsic(struct emit *e, const char *name, LLVMValueRef *args, unsigned n,
     return LLVMBuildCall2(e->b, type, fn, v, count, "");
 }
 
-/* Masked accesses have the alignment as an argument before LLVM 22, since then as an attribute of the pointers. */
-#if LLVM_VERSION_MAJOR < 22
-#define ALIGN_ARGUMENT(e, align) LLVMConstInt((e)->i32, align, false),
-#else
-#define ALIGN_ARGUMENT(e, align)
-#endif
 
 static LLVMValueRef
 masked_access(struct emit *e, const char *name, LLVMTypeRef value, LLVMTypeRef at, LLVMValueRef *args, unsigned n, unsigned pointers,
@@ -231,8 +225,7 @@ masked_access(struct emit *e, const char *name, LLVMTypeRef value, LLVMTypeRef a
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     LLVMValueRef call = LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, over, 2),
                                        LLVMGetIntrinsicDeclaration(e->module, id, over, 2), args, n, "");
-    if (LLVM_VERSION_MAJOR >= 22)
-        LLVMSetInstrParamAlignment(call, pointers + 1, align);
+    LLVMSetInstrParamAlignment(call, pointers + 1, align);
     return call;
 }
 
@@ -241,7 +234,7 @@ emit_gather(struct emit *e, LLVMValueRef at, LLVMTypeRef scalar, unsigned align)
 {
     unsigned n = LLVMGetVectorSize(LLVMTypeOf(at));
     LLVMTypeRef t = LLVMVectorType(scalar, n);
-    LLVMValueRef args[] = { at, ALIGN_ARGUMENT(e, align) LLVMConstAllOnes(LLVMVectorType(e->i1, n)), LLVMGetPoison(t) };
+    LLVMValueRef args[] = { at, LLVMConstAllOnes(LLVMVectorType(e->i1, n)), LLVMGetPoison(t) };
     return masked_access(e, "llvm.masked.gather", t, LLVMTypeOf(at), args, sizeof args / sizeof *args, 0, align);
 }
 
@@ -249,7 +242,7 @@ void
 emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef at, unsigned align)
 {
     unsigned n = LLVMGetVectorSize(LLVMTypeOf(at));
-    LLVMValueRef args[] = { value, at, ALIGN_ARGUMENT(e, align) LLVMConstAllOnes(LLVMVectorType(e->i1, n)) };
+    LLVMValueRef args[] = { value, at, LLVMConstAllOnes(LLVMVectorType(e->i1, n)) };
     masked_access(e, "llvm.masked.scatter", LLVMTypeOf(value), LLVMTypeOf(at), args, sizeof args / sizeof *args, 1, align);
 }
 
@@ -331,4 +324,15 @@ emit_scalar_call(struct emit *e, const char *symbol, LLVMTypeRef ret, LLVMValueR
 
     LLVMPositionBuilderAtEnd(e->b, done);
     return merged;
+}
+
+void
+emit_note_loop(LLVMContextRef c, LLVMValueRef branch, const char *name)
+{
+    LLVMMetadataRef full = LLVMMDStringInContext2(c, name, strlen(name)), self = LLVMTemporaryMDNode(c, NULL, 0);
+    LLVMMetadataRef parts[2] = { self, LLVMMDNodeInContext2(c, &full, 1) };
+    LLVMMetadataRef loop = LLVMMDNodeInContext2(c, parts, 2);
+
+    LLVMMetadataReplaceAllUsesWith(self, loop);
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(c, "llvm.loop", 9), LLVMMetadataAsValue(c, loop));
 }

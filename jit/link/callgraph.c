@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Who calls and names what: for each function its callees and variables, for each kernel everything that it can reach. A
- * call through a register may reach any function of the prototype's signature whose address is taken anywhere in the
- * program, since addresses travel through memory. Walks are iterative: call chains in the input may be arbitrarily deep. */
+ * The call graph: for each function its callees and variables, for each kernel its call closure. A call through a register may
+ * reach any function of the prototype's signature whose address is taken anywhere in the program, since addresses travel
+ * through memory. Walks are iterative: call chains in the input may be arbitrarily deep. */
 #include "jit/link/program.h"
 
 #include <stdlib.h>
@@ -61,7 +61,7 @@ set_take(struct cw_arena *a, struct set *s, uint32_t *count)
 struct scan {
     struct cwj_program *p;
     struct set callees, vars, signatures;
-    bool callee_place;          /* the operand is where a call names its target */
+    bool callee_place;          /* a call names its target in this operand */
     bool indirect, targets;
     const struct ptx_function *prototype;
     char **keys;                /* signature number -> its key */
@@ -69,8 +69,8 @@ struct scan {
     bool failed;
 };
 
-/* What a call and its callee must agree on: the size of each parameter and result, arrays marked. Types of one size are
- * not told apart, as PTX does not at a call. */
+/* What a call and its callee must agree on: the size of each parameter and result, arrays marked. Types of one size count as
+ * equal, as in PTX calls. */
 static void
 signature_key(const struct ptx_function *fn, struct cw_buf *key)
 {

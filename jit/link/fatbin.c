@@ -131,7 +131,7 @@ decompress(struct cwj_scan *s, uint64_t flags, const uint8_t *in, uint64_t in_si
         return CW_ERR_LIMIT;
     }
     bool zstd = flags & CWJ_FATBIN_ZSTD;
-    if (zstd) {     /* a frame that tells its size must tell the entry's: else do not even allocate */
+    if (zstd) {     /* a frame that states its size must state the entry's: check before allocating */
         unsigned long long content = ZSTD_getFrameContentSize(in, in_size);
         if (content == ZSTD_CONTENTSIZE_ERROR || (content != ZSTD_CONTENTSIZE_UNKNOWN && content != out_size))
             return damaged(s, "an entry does not decompress (Zstd)");
@@ -208,7 +208,7 @@ scan_entry(struct cwj_scan *s, const uint8_t *p, uint64_t size, uint64_t *used)
     return CW_OK;
 }
 
-/* One container; *used tells where it ends. Its entries are alternatives: one group. */
+/* One container; *used: where it ends. Its entries are alternatives: one group. */
 cw_result
 cwj_scan_container(struct cwj_scan *s, const uint8_t *p, uint64_t size, uint64_t *used)
 {
@@ -287,7 +287,7 @@ static cw_result
 scan(struct cwj_scan *s, const uint8_t *p, size_t size)
 {
     bool unknown = size == CWJ_SIZE_UNKNOWN;
-    /* A text may be shorter than any header: look at one byte after another. */
+    /* A text may be shorter than any header: read it byte by byte. */
     if (cwj_linked_image_is(p, size)) {
         cw_result r = cwj_linked_image_read(p, size, linked_found, s);
         if (r == CW_ERR_DAMAGED || r == CW_ERR_VERSION)

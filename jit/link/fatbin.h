@@ -14,8 +14,8 @@
  *   ELF        machine 190 is a cubin; else a host object, with containers in .nv_fatbin or __nv_relfatbin
  *
  * Bounds: nothing outside [data, data + size) is read when size is known; decompression is limited. */
-#ifndef CWJ_FATBIN_H
-#define CWJ_FATBIN_H
+#ifndef CWJ_LINK_FATBIN_H
+#define CWJ_LINK_FATBIN_H
 
 #include "jit/jit.h"
 
@@ -42,7 +42,7 @@ struct cwj_scan {
     struct cwj_diags *diags;
     bool stop;                  /* found() asked for it */
     uint32_t group, nptx, ncubin, nother;
-    char sms[128];              /* "sm_80 sm_90a": what the cubins are for */
+    char sms[128];              /* "sm_80 sm_90a": the architectures of the cubins */
 };
 cw_result cwj_scan_container(struct cwj_scan *s, const uint8_t *p, uint64_t size, uint64_t *used);
 cw_result cwj_scan_elf(struct cwj_scan *s, const uint8_t *p, uint64_t size);

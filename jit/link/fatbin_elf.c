@@ -15,7 +15,7 @@ bad_elf(struct cwj_scan *s, const char *what)
     return CW_ERR_DAMAGED;
 }
 
-/* Extent of a cubin whose size nobody told: the end of the last section, header table included. */
+/* Extent of a cubin of unknown size: the end of the last section, header table included. */
 static uint64_t
 extent(const uint8_t *p, const Elf64_Ehdr *h)
 {

@@ -9,10 +9,9 @@
  *         24      per module: u32 name length, u32 zero, u64 text length, name, 0, text, 0, padded to 8 bytes
  *
  * image_scan (jit.h) reports each module as an entry of a group of its own, so a loader that takes the best entry of every
- * group and hands all to program_create needs to know nothing of this format. Linked into the driver and the jit; needs only
- * impl/base. */
-#ifndef CWJ_LINKED_IMAGE_H
-#define CWJ_LINKED_IMAGE_H
+ * group and hands all to program_create need not know this format. Linked into the driver and the jit; needs only impl/base. */
+#ifndef CWJ_LINK_LINKED_IMAGE_H
+#define CWJ_LINK_LINKED_IMAGE_H
 
 #include "impl/base/buf.h"
 #include "impl/base/result.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Registers as a device would count them: 32-bit ones, at most 255, from the declarations. */
+/* Register count as a device reports it: 32-bit registers, at most 255, from the declarations. */
 static uint32_t
 count_registers(const struct ptx_function *f)
 {
@@ -107,7 +107,7 @@ read_inputs(struct cwj_program *p, const struct cwj_input *in, size_t count, str
         cw_sha256_update(&hash, in[i].text, in[i].size);
         struct ptx_module *m;
         cw_result r = ptx_parse(in[i].name ? in[i].name : "module", in[i].text, in[i].size, &m, diags);
-        if (r) {        /* go on, so that one attempt shows what is wrong with each */
+        if (r) {        /* continue, so that one attempt reports the errors of each */
             if (!result)
                 result = r;
             continue;
@@ -149,7 +149,7 @@ by_name(const void *a, const void *b)
     return strcmp((*(struct cwj_link_var *const *)a)->name, (*(struct cwj_link_var *const *)b)->name);
 }
 
-/* Which names stand for several variables of the image? */
+/* Which names belong to several variables of the data segment? */
 static cw_result
 find_ambiguous(struct cwj_program *p)
 {

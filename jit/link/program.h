@@ -3,14 +3,13 @@
  *
  * Function ids number every function with a body, then each undefined or runtime-provided name that is referenced; an id
  * makes the function's token (CWH_FUNC_TOKEN). Variable ids ("link ids") number every global, const, opaque and shared
- * variable, of module and of function scope. After linking, ptx_symbol.link_id holds the id of what the name means
- * program-wide, also for .extern declarations and aliases; for names that mean nothing here (parameters, .local) and for
- * references that stayed undefined it is CWJ_NO_ID.
+ * variable, of module and of function scope. After linking, ptx_symbol.link_id holds the program-wide id of the definition,
+ * also for .extern declarations and aliases; for names without one (parameters, .local) and for undefined references it is
+ * CWJ_NO_ID.
  *
- * Immutable after cwj_program_create, except the modules' lazily built CFGs, what `lock` guards, and bodies, which the last cwj_aot may free
- * (cwj_aot_options.texts). */
-#ifndef CWJ_PROGRAM_H
-#define CWJ_PROGRAM_H
+ * Immutable after cwj_program_create, except the modules' lazily built CFGs and what `lock` guards. */
+#ifndef CWJ_LINK_PROGRAM_H
+#define CWJ_LINK_PROGRAM_H
 
 #include "jit/jit.h"
 
@@ -18,7 +17,7 @@
 
 #define CWJ_NO_ID UINT32_MAX
 
-/* Names that the runtime gives, whatever the program declares them with. */
+/* Names that the runtime defines, however the program declares them. */
 enum cwj_runtime_fn { CWJ_RT_NONE, CWJ_RT_VPRINTF, CWJ_RT_MALLOC, CWJ_RT_FREE, CWJ_RT_ASSERTFAIL };
 
 struct cwj_function {
@@ -28,7 +27,7 @@ struct cwj_function {
     bool     undefined;             /* no body and not the runtime's (allow_undefined) */
     bool     calls_indirect;        /* has a call through a register */
     bool     address_taken;         /* by an instruction or an initialiser anywhere in the program */
-    uint32_t signature;             /* number of its parameters' and results' sizes; see cwj_link_scan */
+    uint32_t signature;             /* number of the list of its parameters' and results' sizes; see cwj_link_scan */
     const uint32_t *targets;        /* signatures that it calls through registers, ascending */
     uint32_t ntargets;
     const uint32_t *callees;        /* ids of directly called functions and of .calltargets, ascending */
@@ -47,7 +46,7 @@ struct cwj_link_var {
     bool     module_scope;          /* not declared in a function's body */
     bool     pinned;                /* shared, named by an initialiser: same offset in every kernel */
     bool     ambiguous;             /* another variable that is not shared has this name */
-    uint32_t align;                 /* the greatest that a definition or declaration asks for */
+    uint32_t align;                 /* the greatest of its definition and declarations */
     uint64_t offset;                /* in the image (global, const, opaque); pinned: in shared memory */
 };
 
@@ -84,7 +83,7 @@ struct cwj_program {
     struct cwj_reach *reach;        /* one a kernel */
     uint32_t *kernel_func;          /* function id, one a kernel */
     uint32_t nkernels;
-    struct cwj_variable *vars;      /* those in the image, in its order */
+    struct cwj_variable *vars;      /* those in the data segment, in its order */
     uint32_t nvars;
     struct cwj_image image;
     uint8_t content[32];            /* SHA-256 of the inputs, for the cache */
@@ -95,7 +94,7 @@ cw_result cwj_program_create(const struct cwj_input *in, size_t count, bool allo
                              struct cwj_diags *diags) CW_MUST_CHECK;
 void cwj_program_destroy(struct cwj_program *p);
 
-/* Addresses have 32 bits, in all modules of it. */
+/* addr32: addresses have 32 bits, in all modules of the program. */
 bool cwj_program_is_narrow(const struct cwj_program *p);
 /* NULL when id is out of range, as CWJ_NO_ID is. */
 const struct cwj_function *cwj_program_function(const struct cwj_program *p, uint32_t id);
@@ -103,8 +102,8 @@ const struct cwj_link_var *cwj_program_link_var(const struct cwj_program *p, uin
 /* Offset of a shared variable in the layout; false when the kernel does not have it. */
 bool cwj_shared_offset(const struct cwj_shared_layout *l, uint32_t link_id, uint32_t *offset);
 
-/* twins.c: for each kernel of `take` (one a kernel of the program) the first one there with the same code, itself mostly. `twin` has room for
- * one a kernel. */
+/* twins.c: identical code folding: for each kernel in `take` (an element a kernel of the program) the first one with the same
+ * code, mostly itself. `twin` has an element for each kernel. */
 cw_result cwj_link_twins(const struct cwj_program *p, const bool *take, uint32_t *twin) CW_MUST_CHECK;
 
 /* What variable `link_id` is called in the PTX that the nvptx target makes: its own name, with its number after it where another

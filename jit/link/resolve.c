@@ -54,7 +54,7 @@ is_function(const struct ptx_symbol *s)
     return s->kind == PTX_SYM_FUNC || s->kind == PTX_SYM_ALIAS;
 }
 
-/* A variable that the program owns, not one that each thread or call has. */
+/* A variable of the program, not of a thread or call. */
 static bool
 is_linked_var(const struct ptx_symbol *s)
 {
@@ -185,7 +185,7 @@ same_signature(const struct ptx_function *a, const struct ptx_function *b)
     return true;
 }
 
-/* The definition that a declaration in module m means, or NULL. */
+/* The definition of a declaration in module m, or NULL. */
 static struct entry *
 look_up(struct linker *l, const struct ptx_module *m, const char *name)
 {
@@ -248,7 +248,7 @@ bind_declaration(struct linker *l, struct ptx_module *m, struct ptx_symbol *s)
     s->link_id = e->id;
 }
 
-/* Something refers to s. If it has no definition, it becomes an undefined (or runtime) entry, once a name. */
+/* Record a reference to s. Without a definition its name gets one undefined (or runtime) entry. */
 static void
 refer(struct linker *l, struct ptx_symbol *s)
 {
@@ -325,7 +325,7 @@ refer_module(struct linker *l, struct ptx_module *m)
     }
 }
 
-/* Number the winners. A loser of its name (a weak duplicate) means the winner. */
+/* Number the winners. A duplicate that lost (a weak one) refers to the winner. */
 static void
 number_definition(struct linker *l, struct ptx_module *m, struct ptx_symbol *s)
 {

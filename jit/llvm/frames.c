@@ -2,7 +2,7 @@
  * How much stack compiled code for the host needs. Only code generation knows: the registers that it keeps in memory can be
  * far more than a kernel's local memory. LLVM says it in a warning about each frame. And a frame that is larger than its
  * stack all the same must not step over the guard page below it, into another gang's: large frames are touched page by page. */
-#include "jit/host/llvm.h"
+#include "jit/llvm/llvm.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See lld.h. LLD reads and writes files, and keeps state in globals: a private temporary folder, and one link at a time. */
 #define _GNU_SOURCE
-#include "jit/host/lld.h"
+#include "jit/llvm/lld.h"
 #include "impl/base/file.h"
-#include "jit/host/llvm.h"
+#include "jit/llvm/contain.h"
+#include "jit/llvm/llvm.h"
 #include "jit/jit.h"
 
 #include <errno.h>
@@ -55,39 +56,40 @@ write_objects(const char *dir, struct cw_buf *const *objects, size_t n, char *na
     return CW_OK;
 }
 
-/* Files to link, then what comes out. */
+struct link {
+    bool amdgcn;
+    const char *names, *linked;     /* files to link, `stride` bytes apart, and what comes out */
+    size_t stride, n;
+};
+
+/* Contained. */
 static cw_result
-link_files(bool amdgcn, const char *names, size_t stride, size_t n, const char *linked, struct cwj_diags *diags)
+link_files(void *user)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static const char *const code_object[] = { "-shared", "--no-undefined", "--eh-frame-hdr" };
-    const char **argv = calloc(n + 9, sizeof *argv);
+    const struct link *l = user;
+    const char **argv = calloc(l->n + 9, sizeof *argv);
     if (!argv)
         return CW_ERR_NOMEM;
-    struct cw_buf messages;
-    cw_buf_init(&messages);
     size_t argc = 0;
     argv[argc++] = "ld.lld";
-    if (!amdgcn)
+    if (!l->amdgcn)
         argv[argc++] = "-r";
-    for (unsigned i = 0; amdgcn && i < sizeof code_object / sizeof *code_object; i++)
+    for (unsigned i = 0; l->amdgcn && i < sizeof code_object / sizeof *code_object; i++)
         argv[argc++] = code_object[i];
     argv[argc++] = "--threads=1";
     argv[argc++] = "--no-mmap-output-file";     /* which costs less: the file is small, and soon gone */
     argv[argc++] = "-o";
-    argv[argc++] = linked;
-    for (size_t i = 0; i < n; i++)
-        argv[argc++] = names + i * stride;
+    argv[argc++] = l->linked;
+    for (size_t i = 0; i < l->n; i++)
+        argv[argc++] = l->names + i * l->stride;
     cwj_llvm_init();            /* as LLD would */
-    pthread_mutex_lock(&lock);
-    bool ok = cwj_lld_run(argv, argc, &messages);
-    pthread_mutex_unlock(&lock);
-    if (!ok)
-        cwj_diag_add(diags, PTX_ERROR, 5906, 0, 0, "linking the code object: %s",
-                     messages.data && *messages.data ? messages.data : "LLD failed");
-    cw_buf_finish(&messages);
+    cwj_contain_lock(&lock);
+    cwj_lld_run(argv, argc);
+    cwj_contain_unlock(&lock);
     free(argv);
-    return ok ? CW_OK : CW_ERR_LLVM;
+    return CW_OK;
 }
 
 /* A folder of our own: in the caller's TMPDIR; else in memory, where making and removing files costs little, unless they are large or there is
@@ -125,8 +127,10 @@ cwj_lld_link(bool amdgcn, struct cw_buf *const *objects, size_t n, struct cw_buf
     cw_result r = CW_ERR_NOMEM;
     if (names)
         r = write_objects(dir, objects, n, names, stride, diags);
-    if (!r)
-        r = link_files(amdgcn, names, stride, n, linked, diags);
+    if (!r) {
+        struct link link = { amdgcn, names, linked, stride, n };
+        r = cwj_contain(CWJ_CONTAIN_LINK, link_files, &link, diags);
+    }
     if (!r) {
         r = cw_file_read(linked, MAX_CODE_OBJECT, &data, &size);
         if (r)

@@ -4,7 +4,7 @@
  * rotated for that, the truth table is rotated the wrong way: the wrong bits come out. So that a select's arm cannot
  * become a masked VPTERNLOG, the arm passes through llvm.arithmetic.fence, which costs no instruction of its own: only the
  * blend stays one. Whether the rotation would come about is not known here: all three places of the other arm are kept. */
-#include "jit/host/llvm.h"
+#include "jit/llvm/llvm.h"
 
 #include <string.h>
 

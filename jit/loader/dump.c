@@ -4,7 +4,7 @@
 #include "impl/base/file.h"
 #include "impl/base/hash.h"
 #include "impl/base/log.h"
-#include "jit/host/loader.h"
+#include "jit/loader/loader.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -2,8 +2,8 @@
  * Object code into the process, through ORC. Each object has an LLJIT instance of its own, so that its memory goes when it is
  * released, and a bare library without a search order: compiled code can reach the runtime's functions and those of
  * support.c, nothing else of the process. */
-#include "jit/host/llvm.h"
-#include "jit/host/loader.h"
+#include "jit/llvm/llvm.h"
+#include "jit/loader/loader.h"
 
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>

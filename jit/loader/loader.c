@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See loader.h. A compilation owns an LLVM context from emission to object code; what is loaded is always an object, whether
  * compiled now or taken from the cache, so that both run the same bytes. */
-#include "jit/host/loader.h"
+#include "jit/loader/loader.h"
 #include "jit/emit/emit.h"
-#include "jit/host/cache.h"
-#include "jit/host/identity.h"
-#include "jit/host/llvm.h"
+#include "jit/driver/cache.h"
+#include "jit/driver/identity.h"
+#include "jit/llvm/contain.h"
+#include "jit/llvm/llvm.h"
+#include "jit/llvm/pipeline.h"
 #include "jit/link/program.h"
 
 #include "impl/base/hash.h"
@@ -34,6 +36,7 @@ make_key(const struct cwj_program *p, const char *kernel, const struct cwh_varia
     cwj_identity_hash(&s);
     cw_sha256_update(&s, cwj_llvm_host_cpu(), strlen(cwj_llvm_host_cpu()) + 1);
     cw_sha256_update(&s, cwj_llvm_host_features(), strlen(cwj_llvm_host_features()) + 1);
+    cwj_pass_options_hash(NULL, &s);
     cw_sha256_finish(&s, key);
 }
 
@@ -44,7 +47,7 @@ dump_module(LLVMModuleRef m, const char *kernel, const uint8_t key[32], const ch
 {
     if (!cwj_dump_enabled())
         return;
-    char *text = LLVMPrintModuleToString(m);
+    char *text = cwj_contain_need(LLVMPrintModuleToString(m));
     cwj_dump(kernel, key, suffix, text, strlen(text));
     LLVMDisposeMessage(text);
 }
@@ -95,7 +98,7 @@ check_defined(const struct cwj_program *p, uint32_t index, struct cwj_diags *dia
 
 /* Where the CPU time of a compilation goes, in milliseconds: logged. */
 struct times {
-    double llvm;                    /* LLVM's optimiser, code generator and loader */
+    double all, llvm;               /* with, and only LLVM's optimiser, code generator and loader */
     double from;                    /* when this part began */
 };
 
@@ -107,32 +110,54 @@ cpu_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
+/* One compilation, and what comes of it. */
+struct job {
+    struct cwj_program *p;
+    uint32_t index;
+    const struct cwh_variant *v;
+    const struct cwj_host_runtime *rt;
+    struct cwj_diags *diags;
+    uint8_t key[32];
+    struct cw_buf object;
+    struct host_code *code;
+    struct times times;
+};
+
+/* Contained: into `object` and the code's info. */
 static cw_result
-compile(struct cwj_program *p, uint32_t index, const struct cwh_variant *v, const uint8_t key[32], struct cwh_code_info *info,
-        LLVMMemoryBufferRef *object, struct times *times, struct cwj_diags *diags)
+compile(void *user)
 {
-    const char *name = p->kernels[index].name;
+    struct job *j = user;
+    struct cwj_program *p = j->p;
+    struct cwj_diags *diags = j->diags;
+    struct times *times = &j->times;
+    struct cwh_code_info *info = &j->code->pub.info;
+    const uint8_t *key = j->key;
+    const char *name = p->kernels[j->index].name;
     LLVMModuleRef module = NULL;
     LLVMTargetMachineRef tm = NULL;
-    unsigned level = v->o0 ? 0 : 2;
+    LLVMMemoryBufferRef object = NULL;
+    unsigned level = j->v->o0 ? 0 : 2;
     uint64_t frames = 0;
+    double start = cpu_ms();
     LLVMContextRef llvm = cwj_llvm_context(cwj_dump_enabled(), diags);
     if (!llvm)
         return CW_ERR_NOMEM;
 
-    pthread_mutex_lock(&p->lock);
-    cw_result r = check_defined(p, index, diags);
+    cwj_contain_lock(&p->lock);
+    cw_result r = check_defined(p, j->index, diags);
     if (!r)
-        r = emit_host_kernel(p, index, v, llvm, &module, info, diags);
+        r = emit_host_kernel(p, j->index, j->v, llvm, &module, info, diags);
     dump_sources(p, name, key);
-    pthread_mutex_unlock(&p->lock);
+    cwj_contain_unlock(&p->lock);
     if (!r)
         r = cwj_llvm_machine(CWJ_TARGET_HOST, NULL, NULL, level, &tm, diags);
     if (!r)
         dump_module(module, name, key, "ll");
     times->from = cpu_ms();
+    struct cwj_pipeline pipeline = { .m = module, .tm = tm, .target = CWJ_TARGET_HOST, .opt_level = level, .diags = diags };
     if (!r)
-        r = cwj_llvm_optimise(module, tm, level, diags);
+        r = cwj_pipeline_run(&pipeline);
     if (!r)
         cwj_host_watch_frames(module);
     times->llvm += cpu_ms() - times->from;
@@ -140,16 +165,90 @@ compile(struct cwj_program *p, uint32_t index, const struct cwh_variant *v, cons
         dump_module(module, name, key, "opt.ll");
     times->from = cpu_ms();
     if (!r)
-        r = cwj_llvm_emit(module, tm, LLVMObjectFile, object, &frames, NULL, diags);
+        r = cwj_pipeline_codegen(&pipeline, LLVMObjectFile, &object, &frames);
     times->llvm += cpu_ms() - times->from;
     info->stack_hint = frames < (1u << 30) ? (uint32_t)frames : 1u << 30;
-    if (!r)
-        cwj_dump(name, key, "o", LLVMGetBufferStart(*object), LLVMGetBufferSize(*object));
+    if (!r) {
+        cwj_dump(name, key, "o", LLVMGetBufferStart(object), LLVMGetBufferSize(object));
+        cw_buf_append(&j->object, LLVMGetBufferStart(object), LLVMGetBufferSize(object));
+        r = j->object.failed ? CW_ERR_NOMEM : CW_OK;
+    }
+    if (object)
+        LLVMDisposeMemoryBuffer(object);
     if (module)
         LLVMDisposeModule(module);
     if (tm)
         LLVMDisposeTargetMachine(tm);
     LLVMContextDispose(llvm);
+    times->all += cpu_ms() - start;
+    return r;
+}
+
+/* Contained: the object into the process. */
+static cw_result
+load(void *user)
+{
+    struct job *j = user;
+    double start = cpu_ms();
+    cw_result r = cwj_host_load(j->object.data, j->object.size, j->rt, &j->code->loaded, &j->code->pub.run, j->diags);
+    j->times.llvm += cpu_ms() - start;
+    j->times.all += cpu_ms() - start;
+    return r;
+}
+
+static cw_result
+unload(void *user)
+{
+    cwj_host_unload(user);
+    return CW_OK;
+}
+
+/* Contained, since LLVM says what this CPU is called: the key, and the object that the cache has for it into the process. */
+static cw_result
+load_cached(void *user)
+{
+    struct job *j = user;
+    char *cached = NULL;
+    size_t size = 0;
+    make_key(j->p, j->p->kernels[j->index].name, j->v, j->key);
+    if (cwj_dump_enabled() || !cwj_cache_get(j->key, &j->code->pub.info, &cached, &size))
+        return CW_ERR_NOT_FOUND;
+    cw_buf_append(&j->object, cached, size);
+    free(cached);
+    cw_result r = j->object.failed ? CW_ERR_NOMEM : load(j);
+    /* A good checksum over an object that does not load should not happen; if it does, compile. */
+    if (r)
+        cw_info("the cache entry of kernel %s does not load; it is compiled again", j->p->kernels[j->index].name);
+    return r;
+}
+
+/* Any result but success and CW_ERR_NOMEM: compile. */
+static cw_result
+find_cached(struct job *j)
+{
+    struct cwj_diags *diags = j->diags, mine;
+    cwj_diags_init(&mine);
+    j->diags = &mine;
+    cw_result r = cwj_contain(CWJ_CONTAIN_LOAD, load_cached, j, &mine);
+    j->diags = diags;
+    if (r == CW_ERR_NOMEM && mine.first)
+        cwj_diag_add(diags, PTX_ERROR, mine.first->code, 0, 0, "%s", mine.first->text);
+    cwj_diags_finish(&mine);
+    if (r) {
+        cw_buf_finish(&j->object);
+        cw_buf_init(&j->object);
+    }
+    return r;
+}
+
+static cw_result
+compile_and_load(struct job *j)
+{
+    cw_result r = cwj_contain(CWJ_CONTAIN_HOST, compile, j, j->diags);
+    if (!r)
+        r = cwj_contain(CWJ_CONTAIN_LOAD, load, j, j->diags);
+    if (!r)
+        cwj_cache_put(j->key, &j->code->pub.info, j->object.data, j->object.size);
     return r;
 }
 
@@ -160,47 +259,23 @@ cwj_host_compile(struct cwj_program *p, uint32_t index, const struct cwh_variant
     *out = NULL;
     if (index >= p->nkernels)
         return CW_ERR_INVALID;
-    struct host_code *c = calloc(1, sizeof *c);
-    if (!c)
+    struct job j = { .p = p, .index = index, .v = v, .rt = rt, .diags = diags, .code = calloc(1, sizeof *j.code) };
+    if (!j.code)
         return CW_ERR_NOMEM;
-    uint8_t key[32];
-    struct times times = { 0 };
-    double start = cpu_ms();
-    make_key(p, p->kernels[index].name, v, key);
-
-    char *cached = NULL;
-    size_t size = 0;
-    LLVMMemoryBufferRef object = NULL;
-    cw_result r = CW_OK;
-    if (!cwj_dump_enabled() && cwj_cache_get(key, &c->pub.info, &cached, &size)) {
-        /* A good checksum over an object that does not load should not happen; if it does, compile. */
-        struct cwj_diags ignored;
-        cwj_diags_init(&ignored);
-        c->pub.from_cache = !cwj_host_load(cached, size, rt, &c->loaded, &c->pub.run, &ignored);
-        if (!c->pub.from_cache)
-            cw_info("the cache entry of kernel %s does not load; it is compiled again", p->kernels[index].name);
-        cwj_diags_finish(&ignored);
-        free(cached);
-    }
-    if (!c->pub.from_cache) {
-        r = compile(p, index, v, key, &c->pub.info, &object, &times, diags);
-        times.from = cpu_ms();
-        if (!r)
-            r = cwj_host_load(LLVMGetBufferStart(object), LLVMGetBufferSize(object), rt, &c->loaded, &c->pub.run, diags);
-        times.llvm += cpu_ms() - times.from;
-        if (!r)
-            cwj_cache_put(key, &c->pub.info, LLVMGetBufferStart(object), LLVMGetBufferSize(object));
-        if (object)
-            LLVMDisposeMemoryBuffer(object);
-    }
+    cw_buf_init(&j.object);
+    cw_result r = find_cached(&j);
+    j.code->pub.from_cache = !r;
+    if (r && r != CW_ERR_NOMEM)
+        r = compile_and_load(&j);
+    cw_buf_finish(&j.object);
     if (r) {
-        free(c);
+        free(j.code);
         return r;
     }
     cw_debug("kernel %s: %s, width %u%s; %.3f ms, of them LLVM %.3f", p->kernels[index].name,
-             c->pub.from_cache ? "from the cache" : "compiled", c->pub.info.width, c->pub.info.uses_fibers ? ", fibers" : "",
-             cpu_ms() - start, times.llvm);
-    *out = &c->pub;
+             j.code->pub.from_cache ? "from the cache" : "compiled", j.code->pub.info.width, j.code->pub.info.uses_fibers ? ", fibers" : "",
+             j.times.all, j.times.llvm);
+    *out = &j.code->pub;
     return CW_OK;
 }
 
@@ -210,6 +285,10 @@ cwj_host_release(struct cwj_host_code *code)
     if (!code)
         return;
     struct host_code *c = (struct host_code *)code;
-    cwj_host_unload(c->loaded);
+    struct cwj_diags ignored;
+    cwj_diags_init(&ignored);
+    if (cwj_contain(CWJ_CONTAIN_LOAD, unload, c->loaded, &ignored))
+        cw_info("the code of a kernel stays loaded: %s", ignored.first ? ignored.first->text : "out of memory");
+    cwj_diags_finish(&ignored);
     free(c);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Kernels for this CPU: compile (or take from the disk cache), load into the process, find the entry. Private to jit/. */
-#ifndef CWJ_HOST_LOADER_H
-#define CWJ_HOST_LOADER_H
+#ifndef CWJ_LOADER_LOADER_H
+#define CWJ_LOADER_LOADER_H
 
 #include "jit/jit.h"
 

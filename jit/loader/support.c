@@ -2,7 +2,7 @@
  * The C functions that compiled code may call: those that LLVM lowers operations to, the float and double functions of
  * math.h, and the compiler's support routines for what the CPU lacks (128-bit division, half precision). */
 #define _GNU_SOURCE
-#include "jit/host/loader.h"
+#include "jit/loader/loader.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See amd_note.h. The object gets a longer symbol table and names for it behind all else. */
-#include "jit/host/amd_note.h"
+ * See note.h. The object gets a longer symbol table, and its names, at the end of the file. */
+#include "jit/objfile/note.h"
 
 #include <elf.h>
 #include <stdlib.h>

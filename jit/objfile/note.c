@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See amd_note.h; "Code Object V5 Metadata" of LLVM's AMDGPU guide, MessagePack's specification, ELF. */
+ * See note.h; "Code Object V5 Metadata" of LLVM's AMDGPU guide, MessagePack's specification, ELF. */
 #define _GNU_SOURCE
-#include "jit/host/amd_note.h"
+#include "jit/objfile/note.h"
 
 #include <elf.h>
 #include <stdint.h>
@@ -122,7 +122,7 @@ append_string(struct cw_buf *out, const char *text, const char *suffix)
     cw_buf_puts(out, suffix);
 }
 
-/* The bytes of a string, which p is put behind; NULL: something else. */
+/* The bytes of a string, with p moved behind it; NULL: not a string. */
 static const uint8_t *
 string(struct pack *p, uint64_t *size)
 {
@@ -147,7 +147,7 @@ is_text(const uint8_t *at, uint64_t size, const char *text)
     return at && size == strlen(text) && !memcmp(at, text, size);
 }
 
-/* The kernel's map at p: does it have that name? p is put behind it. */
+/* Does the kernel's map at p have that name? Moves p behind the map. */
 static bool
 has_name(struct pack *p, const char *name)
 {
@@ -207,7 +207,7 @@ append_aliases(struct cw_buf *elements, uint64_t count, const struct cwj_amd_ali
 
 /* ---- ELF ---- */
 
-/* The metadata in an object's note, whose section becomes void. NULL: there is none. */
+/* The metadata in an object's note, whose section is voided. NULL: there is none. */
 static const uint8_t *
 take_note(struct cw_buf *object, size_t *size)
 {

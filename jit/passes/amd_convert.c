@@ -3,7 +3,9 @@
  * that. But LLVM before 20 writes out clamps and a test for NaN around them, so what is left of them when the optimiser is done, which
  * folds constants right, becomes the plain conversion. That is undefined out of range: freeze makes it a number, and code
  * generation then selects the instruction. */
-#include "jit/host/llvm.h"
+#include "jit/passes/passes.h"
+
+#include <stddef.h>
 
 typedef LLVMValueRef V;
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See amd_divide.h. The calls that the emitter makes for 64-bit divisions (jit/emit/divide.h) become divisions by a constant, or of 32 bits where the
+ * See amd_divide.h. The calls that the emitter makes for 64-bit divisions (jit/emit/target/amdgcn/divide.h) become divisions by a constant, or of 32 bits where the
  * operands are known to have no more, or stay calls. Where a wave has one dividend and one divisor it has one quotient, which LLVM does not know of
  * a function's result. */
-#include "jit/host/amd_divide.h"
-#include "jit/emit/divide.h"
-#include "jit/host/amd_uniform.h"
+#include "jit/passes/amd_divide.h"
+#include "jit/emit/target/amdgcn/divide.h"
 
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/Analysis/CycleAnalysis.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/Analysis/UniformityAnalysis.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Dominators.h>
@@ -95,8 +95,8 @@ private:
         analyses.registerPass([] { return llvm::DominatorTreeAnalysis(); });
         analyses.registerPass([] { return llvm::CycleAnalysis(); });
         analyses.registerPass([this] { return tm.getTargetIRAnalysis(); });
-        const llvm::UniformityInfo info = cwj_amd_uniformity(f, analyses.getResult<llvm::DominatorTreeAnalysis>(f), analyses.getResult<llvm::CycleAnalysis>(f),
-                                                             analyses.getResult<llvm::TargetIRAnalysis>(f));
+        analyses.registerPass([] { return llvm::UniformityInfoAnalysis(); });
+        const llvm::UniformityInfo &info = analyses.getResult<llvm::UniformityInfoAnalysis>(f);
         for (division &d : list)
             for (llvm::Instruction *r : d.result)
                 d.uniform |= r && info.isUniform(r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * 64-bit divisions on AMD, when the optimiser is done. Private to jit/host. */
-#ifndef CWJ_HOST_AMD_DIVIDE_H
-#define CWJ_HOST_AMD_DIVIDE_H
+#ifndef CWJ_PASSES_AMD_DIVIDE_H
+#define CWJ_PASSES_AMD_DIVIDE_H
 
 #include <llvm-c/TargetMachine.h>
 

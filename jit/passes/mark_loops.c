@@ -6,7 +6,6 @@
  * loops stay (an insertion sort of 24 elements was 276 copies of its inner loop, with the array still in memory). */
 #include "jit/emit/emit.h"
 
-#include <llvm-c/DebugInfo.h>
 #include <string.h>
 
 typedef LLVMValueRef V;
@@ -132,17 +131,6 @@ length(LLVMBasicBlockRef head, LLVMBasicBlockRef latch)
         }
     }
     return n;
-}
-
-void
-emit_note_loop(LLVMContextRef c, V branch, const char *name)
-{
-    LLVMMetadataRef full = LLVMMDStringInContext2(c, name, strlen(name)), self = LLVMTemporaryMDNode(c, NULL, 0);
-    LLVMMetadataRef parts[2] = { self, LLVMMDNodeInContext2(c, &full, 1) };
-    LLVMMetadataRef loop = LLVMMDNodeInContext2(c, parts, 2);
-
-    LLVMMetadataReplaceAllUsesWith(self, loop);
-    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(c, "llvm.loop", 9), LLVMMetadataAsValue(c, loop));
 }
 
 /* Is phi the counter of a loop to unroll? Marks it. */

@@ -8,7 +8,7 @@
 struct cfg {
     struct ptx_function *fn;
     uint8_t  *leader;           /* per instruction */
-    uint32_t *block_of;         /* per instruction that leads a block: raw block number */
+    uint32_t *block_of;         /* for each instruction that leads a block: raw block number */
     uint32_t *first, *count;    /* per raw block */
     uint32_t n;
     uint32_t *number;           /* raw block -> final number + 1; 0: not reached */
@@ -96,7 +96,7 @@ ptx_function_build_cfg(struct ptx_function *fn)
         return CW_OK;
     if (!fn->ninsts)
         return CW_ERR_INVALID;
-    struct cw_arena *a = &fn->bodies->arena;
+    struct cw_arena *a = &fn->module->arena;
     struct cfg c = { .fn = fn };
     size_t n = (size_t)fn->ninsts + 1;
     cw_result r = CW_ERR_NOMEM;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Checks of one instruction. What the row in ops.def says is checked for every opcode alike: types, number, kind and type of
- * operands, 9.4's rules for register types; the few rules that a row cannot express follow by opcode. */
+ * Checks of one instruction. The rules in its row of ops.def are checked in the same way for every opcode: types, number, kind
+ * and type of operands, 9.4's rules for register types; the few rules that a row cannot express follow by opcode. */
 #include "jit/ptx/ptx_private.h"
 
 struct check {
@@ -36,7 +36,7 @@ compatible(ptx_type r, ptx_type t, bool relaxed)
     return true;
 }
 
-/* The type that a signature's type letter means here. */
+/* The type of a signature's type letter in this instruction. */
 static ptx_type
 meant_type(const struct ptx_inst *in, char letter)
 {
@@ -87,8 +87,8 @@ selects(const struct ptx_operand *o)
     return o->video_sel >= 0 || o->simd_sel;
 }
 
-/* A selector of the form that the instruction takes: one part; a part for each lane, out of both operands; or a mask of
- * lanes, which are written from the highest to the lowest. */
+/* A selector in the instruction's form: one part; a part for each lane, out of both operands; or a mask of lanes, written from
+ * the highest to the lowest. */
 static bool
 check_selector(struct check *c, unsigned i, const struct ptx_operand *o, bool dest)
 {
@@ -156,7 +156,7 @@ check_dest(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t,
     return check_register(c, i, o, t, relaxed || selects(o));
 }
 
-/* A register, or a vector of as many as .v2 .v4 .v8 says. */
+/* A register, or a vector of .v2, .v4 or .v8 elements. */
 static bool
 check_vector(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t, bool dest, bool relaxed)
 {
@@ -194,8 +194,8 @@ check_address(struct check *c, unsigned i, const struct ptx_operand *o)
 
 /* ---- the row's signature ---- */
 
-/* Operands whose presence hangs on a modifier: the predicate of a combined comparison, the mask of .sync, the second value
- * of cas, the policy of .L2::cache_hint. */
+/* Operands whose presence depends on a modifier: the predicate of a combined comparison, the mask of .sync, the second value of
+ * cas, the policy of .L2::cache_hint. */
 static bool
 check_optional(struct check *c)
 {
@@ -287,7 +287,7 @@ check_signature(struct check *c)
 
 /* ---- forms of their own ---- */
 
-/* Bits of a pack or unpack operand of mov; elements that do not tell (_, constants) have an equal share. */
+/* Bits of a pack or unpack operand of mov; elements of unknown width (_, constants) have an equal share. */
 static bool
 check_pack(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type whole, bool dest)
 {
@@ -352,7 +352,7 @@ check_elements(struct check *c, unsigned i, ptx_type t, unsigned most)
     return true;
 }
 
-/* Behind the coordinates, from operand `at`: level or gradients, texel offsets, depth; or what is stored. */
+/* Behind the coordinates, from operand `at`: level or gradients, texel offsets, depth; or the stored value. */
 static bool
 check_texture_rest(struct check *c, unsigned at)
 {
@@ -503,7 +503,7 @@ check_barrier(struct check *c)
     return true;
 }
 
-/* Shared memory to write, global memory to read, a size; then perhaps how much of the source counts, and a cache policy. */
+/* Shared memory to write, global memory to read, a size; then optionally the number of source bytes and a cache policy. */
 static bool
 check_cp_async(struct check *c)
 {
@@ -538,7 +538,7 @@ check_cp_async(struct check *c)
     return !policy || check_source(c, in->noperands - 1u, &o[in->noperands - 1], PTX_B64, false);
 }
 
-/* What hangs on the modifiers of mbarrier.*; the row's signature holds for all. */
+/* Rules that depend on the modifiers of mbarrier.*; the row's signature holds for all. */
 static bool
 check_mbarrier(struct check *c)
 {

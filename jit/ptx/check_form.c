@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Combinations of types and modifiers that the columns of ops.def allow one by one but the PTX ISA does not together. Sections
- * are of the PTX ISA 9.0. What is refused here, NVIDIA's assembler refuses too (tests/ptx/author/looser.py compares). */
+ * Combinations of types and modifiers that the columns of ops.def allow singly but the PTX ISA does not allow together.
+ * Sections are of the PTX ISA 9.0. NVIDIA's assembler refuses the same (tests/ptx/author/looser.py compares). */
 #include "jit/ptx/ptx_private.h"
 
 struct form {
@@ -9,7 +9,7 @@ struct form {
     const char *name;           /* the mnemonic */
     ptx_type type;
     uint64_t bit;               /* of `type`, for sets of types */
-    bool old;                   /* .version before 1.4: defaults for what has to be written since */
+    bool old;                   /* .version before 1.4: defaults for modifiers that are mandatory since */
 };
 
 #define FAIL(c, code, ...) ptx_error_at((c)->p, (c)->in->line, (c)->in->column, code, __VA_ARGS__)
@@ -116,7 +116,7 @@ comparison(const struct form *c)
     if (!set)
         return !(in->noperands && in->operand[0].kind == PTX_OPND_PRED_PAIR && (s == PTX_F16 || s == PTX_BF16)) ||
                FAIL(c, 3039, "'setp' of .%s has one result", ptx_type_name(s));
-    /* 9.7.6.1 gives results of 32 bits to all; the tool chain also takes f16 and bf16, and pairs are compared to pairs. */
+    /* By 9.7.6.1 all results have 32 bits; the tool chain also accepts f16 and bf16, and packed operands give packed results. */
     uint64_t results = S_INT32 | S_F32 | TB(F16) | TB(BF16);
     if (half)
         results = S_INT32 | 1ull << s | (bit & (TB(F16X2) | TB(BF16X2)) ? 0 : S_INT16);
@@ -216,8 +216,8 @@ enum { GENERIC = 1 << PTX_SPACE_GENERIC, GLOBAL = 1 << PTX_SPACE_GLOBAL, SHARED 
        LOCAL = 1 << PTX_SPACE_LOCAL, PARAM = 1 << PTX_SPACE_PARAM, CLUSTER = 1 << PTX_SPACE_SHARED_CLUSTER };
 enum { L1 = 1, L2_WIDE = 2, L2_BYTES = 4, LEVEL = 8, TENSORMAP = 16 };
 
-/* Which values of each kind an instruction may have, as bits; `hints`: L1 eviction priorities, L2 ones (of 256 bits only), .L2::64B and
- * its kind. */
+/* The values of each kind that an instruction may have, as bits; `hints`: L1 eviction priorities, L2 ones (of 256 bits only),
+ * .L2::64B and its kind. */
 static const struct access {
     ptx_op op;
     uint16_t spaces, sems, caches;

@@ -36,7 +36,7 @@ vadd(struct cwj_diags *d, enum ptx_severity s, unsigned code, uint32_t line, uin
     struct cwj_diag *g = cw_arena_new(&d->arena, struct cwj_diag);
     char *t = g && n >= 0 ? cw_arena_strndup(&d->arena, text, strlen(text)) : NULL;
     if (!t)
-        return;     /* counted, so that the failure itself is not lost */
+        return;     /* counted although not stored, so that the failure is not lost */
     g->severity = (uint8_t)s;
     g->code = (uint16_t)code;
     g->line = line;

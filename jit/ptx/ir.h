@@ -8,8 +8,8 @@
  * Everything hangs off the module's arenas and is immutable after parsing, except the lazily built CFG, which the compiling
  * thread owns (programs are compiled under the program's lock). Names are NUL-terminated, interned in the arena.
  * Section numbers refer to the PTX ISA manual, version 9.0. */
-#ifndef PTX_IR_H
-#define PTX_IR_H
+#ifndef CWJ_PTX_IR_H
+#define CWJ_PTX_IR_H
 
 #include "impl/base/arena.h"
 #include "impl/base/result.h"
@@ -345,14 +345,6 @@ struct ptx_block {
     uint32_t *succ, *pred;      /* block numbers; a conditional bra: succ[0] = taken, succ[1] = fall-through */
 };
 
-/* Registers, instructions, operands and blocks of functions that follow each other, which are most of a module: 256 KB or more, so that they
- * can be freed before it. */
-struct ptx_bodies {
-    struct ptx_bodies *next;
-    struct cw_arena arena;
-    uint32_t functions;         /* that have a body here */
-};
-
 struct ptx_function {
     struct ptx_symbol *sym;
     bool is_entry, noreturn, has_body;
@@ -369,13 +361,11 @@ struct ptx_function {
     uint32_t ninsts;
     struct ptx_block *blocks;   /* NULL until ptx_function_build_cfg */
     uint32_t nblocks;
-    struct ptx_bodies *bodies;  /* where they are */
     struct ptx_module *module;
 };
 
 struct ptx_module {
     struct cw_arena arena;
-    struct ptx_bodies *bodies;  /* all, the last one first */
     const char *name;           /* for diagnostics: a file name or "module" */
     unsigned version_major, version_minor;  /* .version */
     unsigned sm;                /* .target sm_NN -> NN; 86, 90 ... ; `sm_suffix` 'a', 'f' or 0 */
@@ -427,8 +417,6 @@ void cwj_diags_render(const struct cwj_diags *d, const char *name, const char *t
  * at least one error is in diags. The module owns copies of what it needs; text may be freed afterwards. */
 cw_result ptx_parse(const char *name, const char *text, size_t size, struct ptx_module **out, struct cwj_diags *diags) CW_MUST_CHECK;
 void      ptx_module_destroy(struct ptx_module *m);
-/* The function has no registers, instructions and blocks any more, and with its neighbours' their memory is free. */
-void      ptx_function_forget_body(struct ptx_function *f);
 
 /* Build fn->blocks (idempotent). Unreachable blocks are left out. Block 0 is the entry and has no predecessors. */
 cw_result ptx_function_build_cfg(struct ptx_function *fn) CW_MUST_CHECK;

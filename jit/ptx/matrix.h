@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a matrix instruction (9.7.14) means: its shape, element types, layouts and registers a lane. The one place that
- * knows which forms exist; the checks, the emitter and the coverage page ask here. */
-#ifndef PTX_MATRIX_H
-#define PTX_MATRIX_H
+ * A decoded matrix instruction (9.7.14): shape, element types, layouts and registers of a lane. Only this file knows which
+ * forms exist; the checks, the emitter and the coverage page use it. */
+#ifndef CWJ_PTX_MATRIX_H
+#define CWJ_PTX_MATRIX_H
 
 #include "jit/ptx/ir.h"
 
 struct ptx_matrix {
     uint16_t m, n, k;
-    uint8_t d, a, b, c;         /* ptx_type of the elements; wmma.load, wmma.store: that of the matrix in all it has */
+    uint8_t d, a, b, c;         /* ptx_type of the elements; for wmma.load and wmma.store all are the matrix's type */
     uint8_t nd, na, nb, nc;     /* registers a lane */
     bool a_col, b_col;          /* layouts; wmma.load, wmma.store: a_col */
     uint8_t min_sm;
-    uint8_t chunk;              /* mma.sp: columns of A that four bits of metadata are for, half of which are stored; else 0 */
+    uint8_t chunk;              /* mma.sp: columns of A that four bits of metadata describe, half of which are stored; else 0 */
 };
 
-/* Decode mma, mma.sp or wmma.mma. NULL, or a text for the user why there is no such form. */
+/* Decode mma, mma.sp or wmma.mma. NULL, or a message that says why there is no such form. */
 const char *ptx_matrix_mma(const struct ptx_inst *in, struct ptx_matrix *out);
 
 /* Decode wmma.load and wmma.store: m, n, k, d (its type), nd (its registers), a_col. `fragment`: 0..3 for a, b, c, d. */
@@ -24,7 +24,7 @@ const char *ptx_matrix_fragment(const struct ptx_inst *in, struct ptx_matrix *ou
 /* Matrices of ldmatrix and stmatrix: 1, 2 or 4. */
 unsigned ptx_matrix_count(const struct ptx_inst *in);
 
-/* mma.sp: the largest sparsity selector. Four, two or one lanes of every four could give the metadata. */
+/* mma.sp: the largest sparsity selector. Four, two or one lanes of every four may supply the metadata. */
 unsigned ptx_matrix_selector(const struct ptx_matrix *x);
 
 #endif

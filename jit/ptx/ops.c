@@ -10,9 +10,6 @@
 #define BAR_  PTX_T_BARRIER
 #define WARP  PTX_T_WARP
 #define CALL  PTX_T_CALL
-#define HA    (PTX_T_HOST | PTX_T_AMDGCN)
-#define HO    PTX_T_HOST
-#define NV    PTX_T_NVPTX
 
 #define TY0           0, {0}
 #define TY1(a)        1, {(a)}
@@ -20,9 +17,13 @@
 #define TY3(a, b, c)  3, {(a), (b), (c)}
 #define TY4(a, b, c, d) 4, {(a), (b), (c), (d)}
 
-/* nvptx emits every instruction as itself; its architectures end at sm_90. */
-#define OP(sym, name, ndst, ptx, sm, traits, ty, mods, sig) \
-    [PTX_OP_##sym] = { { name, ndst, ptx, sm, (traits) | ((sm) <= 90 ? NV : 0) }, ty, mods, sig },
+/* Of the emitters it matters here that there is one. */
+#define BY(f)   1
+#define NO(why) 0
+#define ON(host, amdgcn, nvptx) ((host) * PTX_T_HOST | (amdgcn) * PTX_T_AMDGCN | (nvptx) * PTX_T_NVPTX)
+
+#define OP(sym, name, ndst, ptx, sm, traits, ty, mods, sig, emitters) \
+    [PTX_OP_##sym] = { { name, ndst, ptx, sm, (traits) | (emitters) }, ty, mods, sig },
 
 const struct op_row ptx_op_rows[PTX_OP_COUNT] = {
     [PTX_OP_INVALID] = { { "<invalid>", 0, 0, 0, 0 }, 0, {0}, 0, "" },
@@ -32,7 +33,7 @@ const struct op_row ptx_op_rows[PTX_OP_COUNT] = {
 
 static const struct ptx_sreg_info sregs[PTX_SREG_COUNT] = {
     [PTX_SREG_INVALID] = { "<invalid>", PTX_NONE, 0 },
-#define SREG(sym, name, type, traits) [PTX_SREG_##sym] = { name, PTX_##type, traits },
+#define SREG(sym, name, type, traits, readers) [PTX_SREG_##sym] = { name, PTX_##type, (traits) | (readers) },
 #include "jit/ptx/sregs.def"
 #undef SREG
 };

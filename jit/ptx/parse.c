@@ -13,8 +13,8 @@ ptx_expect(struct parser *p, unsigned c, const char *where)
     return ptx_error(p, 2001, "expected '%c' %s, found %s", (char)c, where, ptx_tok_text(p));
 }
 
-/* To just after the next ';', or before a brace that is not an operand's: one that does not stand on the line where the
- * statement began. */
+/* To just after the next ';', or before a brace that does not belong to an operand: one on another line than the statement's
+ * first. */
 void
 ptx_skip_statement(struct parser *p, uint32_t line)
 {
@@ -55,7 +55,7 @@ ptx_parse_loc(struct parser *p)
         return ptx_error(p, 2021, "expected a line number, found %s", ptx_tok_text(p));
     p->loc_line = (uint32_t)p->tok.value;
     ptx_next(p);
-    /* the rest of the line: column, and the call that was inlined */
+    /* skip the rest of the line: column, and the inlined call */
     while (p->tok.kind != T_EOF && p->tok.line == line && !is_punct(p, ';') && !is_punct(p, '}'))
         ptx_next(p);
     accept(p, ';');
@@ -221,7 +221,7 @@ parse_alias(struct parser *p)
     return ptx_expect(p, ';', "after .alias");
 }
 
-/* What may stand both in a module and in a body. */
+/* Statements that are allowed both in a module and in a body. */
 static bool
 parse_directive(struct parser *p)
 {
@@ -290,7 +290,7 @@ parse_directive(struct parser *p)
     }
 }
 
-/* A body that can be left without a terminator gets the ret that PTX implies there. */
+/* A body that can end without a terminator gets PTX's implied ret. */
 static bool
 implicit_ret(struct parser *p)
 {
@@ -300,7 +300,7 @@ implicit_ret(struct parser *p)
             return true;
     }
     struct ptx_inst ret = { .op = PTX_OP_RET, .vec = 1, .line = p->tok.line, .column = p->tok.column };
-    ret.operand = cw_arena_array(p->bodies, struct ptx_operand, 1);
+    ret.operand = cw_arena_array(p->arena, struct ptx_operand, 1);
     p->nomem |= !ret.operand;
     return ret.operand && VEC_PUSH(p, p->insts, ret);
 }
@@ -420,12 +420,12 @@ ptx_parse(const char *name, const char *text, size_t size, struct ptx_module **o
     if (!m || !p)
         goto done;
     cw_arena_init(&m->arena);
-    m->address_size = 64;           /* as NVIDIA's driver takes it, which loads no others; the PTX ISA has 32 (11.1.3) */
+    m->address_size = 64;           /* NVIDIA's driver assumes 64 and loads no others; the PTX ISA says 32 (11.1.3) */
     p->m = m;
     p->arena = &m->arena;
     p->diags = diags;
     m->name = cw_arena_strndup(&m->arena, name ? name : "module", strlen(name ? name : "module"));
-    if (!m->name || !ptx_start_bodies(p) || !ptx_lex_init(p, text, size))
+    if (!m->name || !ptx_lex_init(p, text, size))
         goto done;
     parse_module(p);
     if (p->nomem || !finish_module(p))
@@ -461,21 +461,6 @@ ptx_module_destroy(struct ptx_module *m)
 {
     if (!m)
         return;
-    for (struct ptx_bodies *b = m->bodies; b; b = b->next)
-        cw_arena_finish(&b->arena);
     cw_arena_finish(&m->arena);
     free(m);
-}
-
-void
-ptx_function_forget_body(struct ptx_function *f)
-{
-    if (!f->insts)
-        return;
-    f->regs = NULL;
-    f->insts = NULL;
-    f->blocks = NULL;
-    f->nregs = f->ninsts = f->nblocks = 0;
-    if (!--f->bodies->functions)
-        cw_arena_finish(&f->bodies->arena);
 }

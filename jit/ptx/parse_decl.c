@@ -6,9 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Bytes of bodies that are freed together, at least. */
-enum { BODIES = 256 * 1024 };
-
 static void *
 copy_array(struct parser *p, struct cw_arena *arena, const void *at, size_t n, size_t elem)
 {
@@ -40,7 +37,7 @@ power_of_two(uint64_t v)
     return v && !(v & (v - 1));
 }
 
-/* What stands between the space and the name. */
+/* The attributes between state space and name. */
 struct decl {
     uint8_t  type, vec, ptr_space;
     bool     managed, has_type, ptr;
@@ -153,7 +150,7 @@ is_name(const struct parser *p)
     return p->tok.kind == T_IDENT || p->tok.kind == T_REG;
 }
 
-/* Makes the symbol for a variable, or takes up an earlier declaration of it at module scope. */
+/* Makes the symbol of a variable, or reuses its earlier declaration at module scope. */
 static struct ptx_symbol *
 declare_var(struct parser *p, struct ident *id, struct ptx_symbol *s)
 {
@@ -295,7 +292,7 @@ add_registers(struct parser *p, struct ident *id, uint8_t type, uint32_t count, 
         return true;
     }
     size_t width = id->len + 11;
-    char *names = cw_arena_alloc(p->bodies, width * count);
+    char *names = cw_arena_alloc(p->arena, width * count);
     if (!names && count) {
         p->nomem = true;
         return false;
@@ -528,7 +525,7 @@ parse_perf_directives(struct parser *p, struct ptx_function *f)
         case DIR_EXPLICITCLUSTER:
             f->explicit_cluster = true;
             break;
-        case DIR_BLOCKSARECLUSTERS:         /* the same for clusters of one block, and there are no others */
+        case DIR_BLOCKSARECLUSTERS:         /* the same for clusters of one block, the only ones here */
             break;
         case DIR_NORETURN:
             f->noreturn = true;
@@ -564,34 +561,15 @@ start_function(struct parser *p, struct ptx_function *f)
     p->nounroll = false;
 }
 
-bool
-ptx_start_bodies(struct parser *p)
-{
-    struct ptx_bodies *b = p->m->bodies;
-    if (b && (b->arena.total < BODIES || cw_arena_room(&b->arena) >= BODIES / 16))
-        return true;
-    b = cw_arena_new(p->arena, struct ptx_bodies);
-    if (!b) {
-        p->nomem = true;
-        return false;
-    }
-    b->next = p->m->bodies;
-    p->m->bodies = b;
-    p->bodies = &b->arena;
-    return true;
-}
-
 static bool
 end_body(struct parser *p, struct ptx_function *f)
 {
     f->nregs = p->regs.n;
     f->nlocals = p->locals.n;
     f->ninsts = p->insts.n;
-    f->regs = copy_array(p, p->bodies, p->regs.at, p->regs.n, sizeof *p->regs.at);
+    f->regs = copy_array(p, p->arena, p->regs.at, p->regs.n, sizeof *p->regs.at);
     f->locals = copy_array(p, p->arena, p->locals.at, p->locals.n, sizeof *p->locals.at);
-    f->insts = copy_array(p, p->bodies, p->insts.at, p->insts.n, sizeof *p->insts.at);
-    f->bodies = p->m->bodies;
-    f->bodies->functions++;
+    f->insts = copy_array(p, p->arena, p->insts.at, p->insts.n, sizeof *p->insts.at);
     return f->regs && f->locals && f->insts;
 }
 
@@ -615,7 +593,7 @@ ptx_parse_function(struct parser *p, uint8_t linkage, bool entry)
     f->module = p->m;
     f->is_entry = entry;
     start_function(p, f);
-    if (!ptx_start_bodies(p) || !ptx_scope_open(p)) {
+    if (!ptx_scope_open(p)) {
         p->fn = NULL;
         return false;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Instructions: mnemonic, modifiers, operands. Which modifiers and types an opcode takes comes from its row in ops.def;
- * operands are parsed by their own syntax here and judged by check.c. */
+ * operands are parsed here by their own syntax, and checked by check.c. */
 #include "jit/ptx/ptx_private.h"
 
 static bool operand(struct parser *p, struct ptx_operand *o, const struct op_row *row, unsigned depth);
@@ -9,7 +9,7 @@ static bool
 push_operands(struct parser *p, struct ptx_operand *o, uint32_t base)
 {
     uint32_t n = p->elems.n - base;
-    o->elem = cw_arena_array(p->bodies, struct ptx_operand, n ? n : 1);
+    o->elem = cw_arena_array(p->arena, struct ptx_operand, n ? n : 1);
     if (!o->elem) {
         p->nomem = true;
         return false;
@@ -96,7 +96,7 @@ vector_register(struct parser *p, struct ptx_operand *o, const struct binding *b
     if (p->tok.kind == T_DOT) {
         const char *w = p->tok.ident->name, *at = !w[1] ? strchr("xyzwrgba", w[0]) : NULL;
         unsigned i = at && *at ? (unsigned)(at - "xyzwrgba") % 4 : 4;
-        /* pointer arithmetic over two equal literals is avoided */
+        /* avoids pointer arithmetic over two equal literals */
         for (i = 0; i < 8 && "xyzwrgba"[i] != w[0]; i++)
             ;
         if (w[1] || i >= 8 || i % 4 >= b->vec)
@@ -262,7 +262,7 @@ address(struct parser *p, struct ptx_operand *o)
     return true;
 }
 
-/* Make t, which was read with the text up to `after`, the current token again. */
+/* Make t the current token again; it was read with the text up to `after`. */
 static void
 back(struct parser *p, const struct token *t, const char *after)
 {
@@ -303,7 +303,7 @@ operand(struct parser *p, struct ptx_operand *o, const struct op_row *row, unsig
         ptx_next(p);
         return address(p, o) && ptx_expect(p, ']', "after an address");
     }
-    if (p->tok.kind == T_INT) {         /* most constants are a number and nothing more */
+    if (p->tok.kind == T_INT) {         /* most constants are single numbers */
         uint64_t v = p->tok.value;
         struct token t = p->tok;
         const char *save = p->cur;
@@ -605,7 +605,7 @@ guard(struct parser *p, struct ptx_inst *in)
     return true;
 }
 
-/* Also handles what can only be told from an instruction after its first word: labels and tables. */
+/* Also handles labels and tables, which differ from instructions only after the first word. */
 bool
 ptx_parse_instruction(struct parser *p)
 {
@@ -671,7 +671,7 @@ ptx_parse_instruction(struct parser *p)
     if (!is_punct(p, ';'))
         return ptx_error(p, 2001, "expected ';', found %s", ptx_tok_text(p));
     in.noperands = (uint8_t)a.n;
-    in.operand = cw_arena_array(p->bodies, struct ptx_operand, a.n ? a.n : 1);
+    in.operand = cw_arena_array(p->arena, struct ptx_operand, a.n ? a.n : 1);
     if (!in.operand) {
         p->nomem = true;
         return false;
@@ -684,7 +684,7 @@ ptx_parse_instruction(struct parser *p)
     }
     if (!ptx_check_inst(p, &in)) {
         ptx_next(p);
-        return true;        /* reported; the statement itself is complete, so nothing has to be skipped */
+        return true;        /* already reported; the statement is complete, so nothing has to be skipped */
     }
     ptx_next(p);
     return VEC_PUSH(p, p->insts, in);

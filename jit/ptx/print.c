@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Prints a module as PTX that parses back to the same IR. Scopes are flattened: a name that a nested scope declared again
  * gets a suffix (names inside TEXT operands keep their spelling). Order: prototypes of all .func, variables, bodies of .func,
- * kernels, aliases. `.target debug` is left out, since the debug sections that it asks for are not kept. */
+ * kernels, aliases. `.target debug` is omitted, since the debug sections that it requires are not kept. */
 #include "impl/base/buf.h"
 #include "jit/ptx/print_private.h"
 

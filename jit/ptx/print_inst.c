@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Prints one instruction. Words come from the same table as the parser's; only their order, which PTX fixes by custom, is
- * decided here. */
+ * Prints one instruction. Words come from the parser's table; only their order, which is a convention of PTX, is decided
+ * here. */
 #include "impl/base/buf.h"
 #include "jit/ptx/print_private.h"
 
@@ -34,7 +34,7 @@ flag(struct cw_buf *out, const struct op_row *row, const struct ptx_inst *in, ui
     if (!(in->flags & f))
         return;
     if (f == PTX_F_XORSIGN_ABS)
-        word(out, in->noperands > 3 ? "abs" : "xorsign.abs");       /* of three values there is .abs alone */
+        word(out, in->noperands > 3 ? "abs" : "xorsign.abs");       /* with three values only .abs exists */
     else
         field(out, row, MF_FLAG, f);
 }
@@ -94,7 +94,7 @@ modifiers(const struct ptx_inst *in, struct cw_buf *out)
     AUX_FIELD(RESTRICT);
     field(out, row, MF_SCOPE, in->scope);
     if (in->space == PTX_SPACE_SHARED && in->op == PTX_OP_FENCE_PROXY)
-        word(out, "shared::cta");       /* elsewhere the short form is as good, and older */
+        word(out, "shared::cta");       /* elsewhere the short form is equivalent, and older */
     else
         field(out, row, MF_SPACE, in->space);
     aux(out, row, in, PTX_AUX_FROM_GLOBAL, 1);

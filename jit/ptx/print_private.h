@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Shared by the printer's two files. */
-#ifndef PTX_PRINT_PRIVATE_H
-#define PTX_PRINT_PRIVATE_H
+#ifndef CWJ_PTX_PRINT_PRIVATE_H
+#define CWJ_PTX_PRINT_PRIVATE_H
 
 #include "jit/ptx/ptx_private.h"
 

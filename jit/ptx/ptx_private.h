@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Private to jit/ptx: the rows of ops.def with their columns, the lexer, the parser's state.
- * Every name of the text is interned once (struct ident); keywords are idents that carry their meaning, and what a name is
- * bound to hangs off the ident, so that look-up is one hash per token. Scopes undo bindings when they close. */
-#ifndef PTX_PRIVATE_H
-#define PTX_PRIVATE_H
+ * Every name of the text is interned once (struct ident); keywords are idents that carry their meaning, and an ident points to
+ * its binding, so look-up costs one hash per token. Scopes undo bindings when they close. */
+#ifndef CWJ_PTX_PTX_PRIVATE_H
+#define CWJ_PTX_PTX_PRIVATE_H
 
 #include "jit/ptx/ir.h"
 
@@ -219,7 +219,7 @@ struct parser {
     struct token tok;
 
     struct ptx_module *m;
-    struct cw_arena *arena, *bodies;    /* the module's, and that of the function's body */
+    struct cw_arena *arena;             /* the module's */
     struct cwj_diags *diags;
     bool nomem;                 /* an allocation failed: give up */
     bool seen_version, seen_target;
@@ -252,8 +252,6 @@ struct parser {
 
 /* Append to a VEC_OF; false (and nomem) when memory is out. */
 bool ptx_vec_grow(struct parser *p, void **at, uint32_t *cap, uint32_t need, size_t elem);
-/* Before a function: where its body's memory comes from. It is where the last one's did, unless that is enough already. */
-bool ptx_start_bodies(struct parser *p);
 #define VEC_PUSH(p, v, value) \
     (((v).n < (v).cap || ptx_vec_grow((p), (void **)&(v).at, &(v).cap, (v).n + 1, sizeof *(v).at)) ? ((v).at[(v).n++] = (value), true) : false)
 

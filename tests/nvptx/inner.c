@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A "real driver" for testing the cuda device where there is no NVIDIA GPU: every driver function, passed to a second copy of
  * the implementation that runs on the host device. So a program's PTX goes through our front end and LLVM's NVPTX target,
- * through the cuda backend, and back in at the front end, as text that LLVM 19 wrote. The copy lies in the folder inner/
+ * through the cuda backend, and back in at the front end, as text that LLVM wrote. The copy lies in the folder inner/
  * beside this library; it is another file, so the loader keeps the two apart. */
 #define _GNU_SOURCE
 #include "cudaway/cuda_table.h"

@@ -5,10 +5,10 @@
 #   llvm.sh BUILD FOLDER
 # BUILD is a build folder with CUDAWAY_LLVM_STATIC and CUDAWAY_CC_ALONE. FOLDER gets hot.o, and BUILD is told to use it from now on. What FOLDER
 # has of an earlier run with the same LLVM and files is not made again. Twenty minutes of CPU time and more, 4 GB of disk.
-# Environment: JOBS (default: number of CPUs); LLVM_VERSION (default 19); LLVM_SOURCE: an unpacked source (with llvm/lib) in place of the Debian package's.
+# Environment: JOBS (default: number of CPUs); LLVM_SOURCE: an unpacked source (with llvm/lib) in place of the Debian package's.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-version=${LLVM_VERSION:-19}
+version=22
 jobs=${JOBS:-$(nproc)}
 say() { printf '== %s\n' "$*"; }
 die() { echo "llvm.sh: $*" >&2; exit 1; }

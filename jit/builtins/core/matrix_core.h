@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The arithmetic of matrix instructions for one element of D, with nothing of the host in it: the host device's engine and the
- * device library for AMD (jit/devlib) are both compiled from this. docs/matrix.md says what was measured and what is taken from
+ * The arithmetic of matrix instructions for one element of D, without host dependencies: the host device's engine and the
+ * device library for AMD (jit/builtins) both include it. docs/matrix.md says what was measured and what is taken from
  * papers. */
-#ifndef CWH_MATRIX_CORE_H
-#define CWH_MATRIX_CORE_H
+#ifndef CWJ_BUILTINS_CORE_MATRIX_CORE_H
+#define CWJ_BUILTINS_CORE_MATRIX_CORE_H
 
-#include "impl/host/matrix.h"
-#include "impl/host/matrix_number.h"
+#include "jit/abi/host.h"
+#include "jit/builtins/core/matrix_model.h"
+#include "jit/builtins/core/matrix_number.h"
 
 #define MATRIX_CORE static inline __attribute__((unused))
 
@@ -185,7 +186,7 @@ fma_f64(uint64_t a, uint64_t b, uint64_t c)
     return 0xfff8000000000000ull;
 }
 
-/* m8n8k4 of f16, which no hardware from sm_80 on has: chains of f32 fma, as the driver's code for it does. */
+/* m8n8k4 of f16, which no hardware from sm_80 on has: chains of f32 fma, as in the driver's code for it. */
 MATRIX_CORE uint32_t
 dot_quad(uint8_t ct, uint8_t dt, const uint32_t *a, const uint32_t *b, uint32_t c)
 {
@@ -304,7 +305,7 @@ is_float_form(uint8_t a)
     return a == PTX_F16 || a == PTX_BF16 || a == PTX_TF32 || a == PTX_E4M3 || a == PTX_E5M2;
 }
 
-/* One element of D, but for f64 and for f16 m8n8k4: `a` and `b` are the words of its row of A and its column of B. */
+/* One element of D, except of f64 and f16 m8n8k4: `a` and `b` are the words of its row of A and its column of B. */
 MATRIX_CORE uint32_t
 matrix_element(const struct cwh_matrix_model *mo, const struct cwh_matrix *x, const uint32_t *a, const uint32_t *b, uint32_t c)
 {

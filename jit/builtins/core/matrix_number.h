@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The number formats of matrix instructions as integers: significand and exponent in, rounded results out. No result of
- * the hardware's adders is a negative zero. */
-#ifndef CWH_MATRIX_NUMBER_H
-#define CWH_MATRIX_NUMBER_H
+ * The number formats of matrix instructions as integers: significand and exponent in, rounded results out. The hardware's
+ * adders never give a negative zero. */
+#ifndef CWJ_BUILTINS_CORE_MATRIX_NUMBER_H
+#define CWJ_BUILTINS_CORE_MATRIX_NUMBER_H
 
 #include "jit/ptx/ir.h"
 
@@ -74,7 +74,7 @@ number_decode_sum(uint8_t type, uint32_t x, int32_t *sig, int32_t *exp)
     return special;
 }
 
-/* size * 2^low, cut towards zero; too large is infinite. */
+/* size * 2^low, truncated; infinity where that is too large. */
 NUMBER_INLINE uint32_t
 number_pack_f32(bool minus, uint32_t size, int low)
 {

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Shared by tex_inst.c (what the instructions ask for) and tex_filter.c (texels, positions, weights, sums). */
-#ifndef CWH_TEX_PRIVATE_H
-#define CWH_TEX_PRIVATE_H
+ * Shared by tex_inst.c (instructions) and tex_filter.c (texels, positions, weights, sums). */
+#ifndef CWJ_BUILTINS_CORE_TEX_CORE_H
+#define CWJ_BUILTINS_CORE_TEX_CORE_H
 
-#include "impl/host/tex_math.h"
+#include "jit/builtins/core/tex_math.h"
 
-/* A texel: floats' bits where they are filtered as such (float formats, colours in sRGB), else integers, extended. Or a sample: what comes out. */
+/* A texel: the bits of floats where they are filtered as floats (float formats, colours in sRGB), else extended integers. Or
+ * the result of a sample. */
 struct texel {
     uint32_t w[4];
 };
 
-/* What is read: a sample; the texel at integer coordinates; one channel of the four texels that linear filtering of two dimensions would weigh. */
+/* What to read: a sample; the texel at integer coordinates; one channel of the four texels that linear filtering of two
+ * dimensions would weigh. */
 enum tex_read { TEX_FILTER, TEX_TEXEL, TEX_GATHER };
 
-/* Where to read: coordinates as given, integers or the bits of floats, in 1 to 3 dimensions. A cube map's are on its face. */
+/* Where to read: the given coordinates, integers or the bits of floats, in 1 to 3 dimensions. A cube map's are on its face. */
 struct tex_place {
     unsigned dims;
     uint32_t word[3];
@@ -24,6 +26,9 @@ struct tex_place {
     bool     array_1d;                  /* one dimension without layers */
     unsigned channel;                   /* that is gathered */
 };
+
+/* What becomes of a surface access (tex_inst.c). */
+enum tex_access { TEX_ACCESS_DONE, TEX_ACCESS_OUTSIDE, TEX_ACCESS_MISALIGNED };
 
 /* Cube maps: the face that the direction points at, and the coordinates on it in [0, 1]. */
 unsigned cwh_cube_face(const float d[3], float st[2]);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Fetches of level 0 of plain 1D and 2D textures (cw_texture.plain), for one lane: where, with which weights,
- * and what becomes of the texels. The same results as tex_filter.c's, which says what is rounded where; here in 32 bits, where the
- * sizes (at most 2^20) allow it. For loops that vectorise (tex_fast.c) and for AMD GPUs (jit/devlib/tex.c). */
-#ifndef CWH_TEX_FAST_H
-#define CWH_TEX_FAST_H
+ * Fetches of level 0 of plain 1D and 2D textures (cw_texture.plain), for one lane: positions, weights, and how texels are
+ * combined. The results equal tex_filter.c's, which says what is rounded where; here in 32 bits where the sizes (at most 2^20)
+ * allow it. For loops that vectorise (tex_fast.c) and for AMD GPUs (jit/builtins/tex.c). */
+#ifndef CWJ_BUILTINS_CORE_TEX_FAST_H
+#define CWJ_BUILTINS_CORE_TEX_FAST_H
 
-#include "impl/host/tex_math.h"
+#include "jit/builtins/core/tex_math.h"
 
 /* Texels a and b, weight w/256 of b. */
 struct fast_place {
@@ -20,7 +20,7 @@ fast_bounded(float v, float lo, float hi)
     return v < hi ? v : hi;
 }
 
-/* A normalized coordinate has 21 bits of fraction: size * it / 2^drop, cut. In double precision that is exact. */
+/* A normalized coordinate has 21 bits of fraction: size * it / 2^drop, truncated; exact in double precision. */
 TEX_INLINE int32_t
 fast_normalized(float v, uint32_t size, unsigned drop, double less)
 {
@@ -43,8 +43,8 @@ fast_point(float v, bool normalized, uint32_t size)
     return a < last ? a : last;
 }
 
-/* Linear filtering: the position less half a texel, in 1/256 of a texel. Below zero all is the first texel, so that cutting is
- * rounding down. */
+/* Linear filtering: the position less half a texel, in 1/256 of a texel. Everything below zero is the first texel, so
+ * truncation rounds down. */
 TEX_INLINE struct fast_place
 fast_linear(float v, bool normalized, uint32_t size)
 {
@@ -61,12 +61,13 @@ fast_linear(float v, bool normalized, uint32_t size)
 
 /* ---- addresses that wrap around (normalized coordinates only) ---- */
 
-/* A coordinate modulo 1, or 2 when mirrored, in 2^-21, cut. All steps are exact: a float's whole multiples of 2^-21 are floats. */
+/* A coordinate modulo 1, or 2 when mirrored, in units of 2^-21, truncated. All steps are exact: a float's whole multiples of
+ * 2^-21 are floats. */
 TEX_INLINE uint32_t
 fast_periodic(float v, bool mirrored)
 {
     float t = floorf(v * 0x1p21f), unit = mirrored ? 0x1p22f : 0x1p21f, u = t * (mirrored ? 0x1p-22f : 0x1p-21f), part = u - floorf(u);
-    bool none = !(fabsf(v) >= 0x1p-126f) || !(part < 1.0f);      /* NaN, denormals, infinities, what is as good as infinite */
+    bool none = !(fabsf(v) >= 0x1p-126f) || !(part < 1.0f);      /* NaN, denormals, infinities, values too large to matter */
     return none ? 0 : (uint32_t)(int32_t)(part * unit);
 }
 
@@ -109,7 +110,8 @@ fast_scaled(uint32_t v, unsigned bytes, bool linear)
     return tex_ratio((float)(int32_t)((v * (bytes == 1 ? 257 : 1) + 128) >> 8), 65535.0f);
 }
 
-/* The sum of four floats times weights in 1/256, each cut to `fraction` + 4 bits below the exponent `top`, in units of that place. */
+/* The sum of four floats times weights in 1/256, each truncated to `fraction` + 4 bits below the exponent `top`, in units of
+ * that place. */
 TEX_INLINE int64_t
 fast_sum(const uint32_t t[4], const uint32_t w[4], int top, unsigned fraction)
 {
@@ -135,8 +137,8 @@ fast_sum(const uint32_t t[4], const uint32_t w[4], int top, unsigned fraction)
 #endif
 }
 
-/* The weighted sum of four floats with 23 bits of fraction, or of halves as floats with 10, as in tex_filter.c; false where a
- * special case needs its care. */
+/* The weighted sum of four floats with 23 bits of fraction, or of halves as floats with 10, as in tex_filter.c; false in
+ * special cases, which tex_filter.c handles. */
 TEX_INLINE bool
 fast_blend(const uint32_t t[4], const uint32_t w[4], unsigned fraction, uint32_t *out)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Texels, positions, weights and sums, as NVIDIA's texture units have them. The documentation gives the formulas and 8 bits
- * of fraction; what is said here of rounding was found by probing an H200 (driver 580.159.04), whose results these equal:
- * normalized coordinates are cut to 21 fraction bits, positions and levels have 8, weights are 8 bits that add up to 256, and
- * sums are exact in fixed point, with floats aligned to the largest of them.
+ * Texels, positions, weights and sums, as NVIDIA's texture units have them. The documentation gives the formulas and 8 bits of
+ * fraction; the roundings were found by probing an H200 (driver 580.159.04), whose results these equal: normalized coordinates
+ * are truncated to 21 fraction bits, positions and levels have 8, weights are 8 bits that add up to 256, and sums are exact in
+ * fixed point, with floats aligned to the largest of them.
  *
  * Reading texels may fault when the program freed the memory; no lock is held here. */
-#include "impl/host/tex_private.h"
+#include "jit/builtins/core/tex_core.h"
 
 #include <limits.h>
 
@@ -108,7 +108,7 @@ is_signed(const struct cw_texture *t)
     return t->format == CWB_FORMAT_S8 || t->format == CWB_FORMAT_S16 || t->format == CWB_FORMAT_S32;
 }
 
-/* Channel c of the texel at p, as struct texel has it. */
+/* Channel c of the texel at p, as struct texel stores it. */
 static uint32_t
 unpack(const struct cw_texture *t, const cw_texel_byte *p, unsigned c)
 {
@@ -138,7 +138,8 @@ scaled(const struct cw_texture *t, uint32_t u)
     }
 }
 
-/* The border colour: cut to a half for 8 bits and halves, rounded to the format's steps, halves of them to zero; integer reads see the low bits of the word. */
+/* The border colour: truncated to a half for 8 bits and halves, rounded to the format's steps, halves of them to zero; integer
+ * reads see the low bits of the word. */
 static uint32_t
 border(const struct cw_texture *t, unsigned c)
 {
@@ -205,7 +206,7 @@ texel_at(const struct cw_texture *t, const struct cw_level *l, const int64_t i[3
 
 /* ---- positions ---- */
 
-/* Where texel units of 1/256 begin to make no difference any more, and fit every computation. */
+/* The position beyond which 1/256 of a texel makes no difference; every computation with it fits. */
 #define FAR_AWAY 1e9
 
 /* A position in texels of one dimension, exact. Normalized coordinates keep 21 bits of fraction. */
@@ -314,7 +315,7 @@ share(uint32_t part, uint32_t whole)
     return (part * whole + 128) >> 8;
 }
 
-/* Deal out `total` among x and y. What is rounded up on one side is rounded down on the other. */
+/* Divide `total` between x and y: where one is rounded up the other is rounded down. */
 static void
 deal(uint32_t total, uint32_t wx, uint32_t wy, uint32_t w[4])
 {
@@ -362,7 +363,8 @@ rounded(double v, int bits)
     return (float)copysign(floor(a / unit + 0.5) * unit, v);
 }
 
-/* What the texels read so far add up to, by channel: integers, or the bits of doubles; and a bit for each whose floats were all negative. */
+/* The sum of the texels read so far, by channel: integers, or the bits of doubles; and a bit for each whose floats were all
+ * negative. */
 struct sums {
     uint64_t of[4];
     unsigned negative;
@@ -470,7 +472,7 @@ blend(const struct cw_texture *t, struct sums *sums, bool floats, struct texel *
             w = tex_bits(float_of(as_double(sum), sums->negative >> c & 1, t->format == CWB_FORMAT_F32 ? 23 : 10));
         else if (t->as_float)
             w = tex_bits(scaled_sum(t, (int64_t)sum));
-        else if (!floats)       /* 32-bit integers are cut, the others rounded */
+        else if (!floats)       /* 32-bit integers are truncated, the others rounded */
             w = (uint32_t)((int64_t)(sum + (t->bytes == 4 ? 0 : 128)) >> 8);
         tex_turn(sums->of, 4);
         tex_turn(out->w, 4);
@@ -529,7 +531,8 @@ find_axes(const struct cw_texture *t, const struct cw_level *l, const struct tex
         a[1] = (struct axis){ -1, 128 };
 }
 
-/* Integer coordinates know no address modes: outside all is zero. tex.1d by integer reads linear memory; of an array it gives zeros (as an H200 does). */
+/* Integer coordinates know no address modes: everything outside is zero. tex.1d by integer reads linear memory; of an array it
+ * gives zeros (as an H200 does). */
 static bool
 is_inside(const struct cw_texture *t, const struct cw_level *l, const struct tex_place *at, const struct axis a[3])
 {

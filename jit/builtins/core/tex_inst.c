@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What texture and surface instructions ask for, of every kind, for one lane; tex_filter.c has the texels. Included by tex.c for the
- * host and by jit/devlib/tex.c for AMD GPUs. */
-#include "impl/host/tex_private.h"
-#include "jit/host/abi.h"
+ * Texture and surface instructions of every kind, for one lane; tex_filter.c reads and filters texels. Included by tex.c for
+ * the host and by jit/builtins/tex.c for AMD GPUs. */
+#include "jit/builtins/core/tex_core.h"
+#include "jit/abi/host.h"
 #include "jit/ptx/ir.h"
 
 /* Where a surface access was refused: bytes, rows, slices; bytes that it takes. */
@@ -45,13 +45,13 @@ coordinates(const struct cwh_tex *x)
     }
 }
 
-/* A lane's operands; zero are those that the instruction has not. */
+/* A lane's operands; those that the instruction lacks are zero. */
 struct operands {
     uint32_t coord[4], extra[8];
     int32_t  offset[3];
 };
 
-/* Where a lane samples. `words` are the coordinates as they came, without the array index. */
+/* Where a lane samples. `words` are the coordinates as given, without the array index. */
 static void
 read_place(const struct cw_texture *t, const struct cwh_tex *x, const struct operands *o, struct tex_place *at, uint32_t words[3])
 {
@@ -77,7 +77,7 @@ read_place(const struct cw_texture *t, const struct cwh_tex *x, const struct ope
     }
 }
 
-/* About the length of a vector, as hardware takes it: the largest component and parts of the others. */
+/* An approximate length of a vector, as the hardware computes it: the largest component and parts of the others. */
 static double
 length(const double v[3])
 {
@@ -172,7 +172,7 @@ fetch(const struct cw_texture *t, const struct cwh_tex *x, const struct operands
     cwh_tex_read(t, &at, read, lod, biased, floats, out);
 }
 
-/* The words that come back, of a sample. Two components a word where halves come in pairs. */
+/* A sample's result words. Packed halves have two components a word. */
 static void
 pack_result(const struct cwh_tex *x, struct texel *s)
 {
@@ -236,7 +236,7 @@ surface_bytes(unsigned type)
     }
 }
 
-/* sust.p: integers are brought into the format's range, floats cut to halves. */
+/* sust.p: integers are clamped to the format's range, floats truncated to halves. */
 static void
 store_formatted(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, cw_texel_byte *p)
 {
@@ -270,8 +270,8 @@ store_formatted(const struct cw_texture *t, const struct cwh_tex *x, unsigned la
     }
 }
 
-/* Blocks run on several threads. The operation is in `mode`, with the way to treat coordinates outside. sured.p takes the signs from
- * the surface's format (9.7.11.4). */
+/* Blocks run on several threads. The operation is in `mode`, with the way to treat coordinates outside. sured.p takes
+ * signedness from the surface's format (9.7.11.4). */
 static void
 reduce(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, cw_texel_byte *p)
 {
@@ -298,9 +298,9 @@ reduce(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, cw_te
     } while (!__atomic_compare_exchange_n(at, &old, fresh, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
-/* suld, sust, sured: where texels are; NULL: outside, where nothing is done and zeros are loaded. x in bytes for the unformatted forms. *bad tells where,
- * of an access that is refused. */
-static cwb_result
+/* suld, sust, sured: the texels' address; NULL: outside, where stores do nothing and loads give zeros. x is in bytes for the
+ * unformatted forms. *bad describes a refused access. */
+static enum tex_access
 surface_place(const struct cw_texture *t, const struct cwh_tex *x, const uint32_t coord[3], struct tex_fault *bad, cw_texel_byte **place)
 {
     const struct cw_level *l = &TEX_OBJECT(t)->level[0];
@@ -314,7 +314,7 @@ surface_place(const struct cw_texture *t, const struct cwh_tex *x, const uint32_
     bool inside = xx >= 0 && xx <= limit && y >= 0 && y < l->height && z >= 0 && z < l->depth;
     *bad = (struct tex_fault){ xx, y, z, size };
     if (!inside && mode == 0)
-        return CWB_ILLEGAL_ADDRESS;
+        return TEX_ACCESS_OUTSIDE;
     if (!inside && mode == 1) {
         xx = xx < 0 ? 0 : xx > limit ? limit / size * size : xx;
         y = y < 0 ? 0 : y >= l->height ? l->height - 1 : y;
@@ -322,12 +322,12 @@ surface_place(const struct cw_texture *t, const struct cwh_tex *x, const uint32_
         inside = limit >= 0;
     }
     if (xx & (surface_bytes(x->result_type) - 1) && inside && !(formatted && store))
-        return CWB_MISALIGNED;
+        return TEX_ACCESS_MISALIGNED;
     *place = inside ? l->base + (size_t)z * l->slice + (size_t)y * l->pitch + (size_t)xx : NULL;
-    return CWB_OK;
+    return TEX_ACCESS_DONE;
 }
 
-/* sured, sust.p: true if it is one. */
+/* sured, sust.p: true if the instruction is one of these. */
 static bool
 surface_special(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, cw_texel_byte *p)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the texture code needs of the C library, for the host and, from the compiler alone, for AMD GPUs; and memory that
- * instructions read and write. */
-#ifndef CWH_TEX_MATH_H
-#define CWH_TEX_MATH_H
+ * What the texture code needs of the C library, on the host and, by compiler builtins alone, on AMD GPUs; and access to device
+ * memory. */
+#ifndef CWJ_BUILTINS_CORE_TEX_MATH_H
+#define CWJ_BUILTINS_CORE_TEX_MATH_H
 
-#include "impl/texture.h"
+#include "jit/abi/texture.h"
 
 #ifdef __AMDGCN__
 #define memcpy __builtin_memcpy
@@ -42,14 +42,14 @@
         (v)[(n) - 1] = first_;                  \
     } while (0)
 
-/* Before a loop: one copy of its body. Code that is seldom run is kept small on the GPU, where it comes with every kernel. */
+/* Before a loop: do not unroll. Rare code is kept small on the GPU, where every kernel contains it. */
 #ifdef __AMDGCN__
 #define TEX_ROLLED _Pragma("clang loop unroll(disable)")
 #else
 #define TEX_ROLLED
 #endif
 
-/* A constant table, and NAME(i). On the GPU it lies in the code, so that the code may lie anywhere (jit/prepare); whole words. */
+/* A constant table, and NAME(i). On the GPU it lies in the code, so that the code may lie anywhere (jit/builtins/precompile); whole words. */
 #ifdef __AMDGCN__
 #define TEX_TABLE(name, type, directive, ...)                                                                                               \
     static inline type name(uint64_t i)                                                                                                     \
@@ -69,14 +69,14 @@
 
 #define TEX_INLINE static inline __attribute__((always_inline))
 
-/* All of an object. On the GPU functions get a copy of its small fields in registers, of which the handle is the address of the object. */
+/* The whole object. On the GPU functions get a copy of its small fields in registers; its handle is the object's address. */
 #ifdef __AMDGCN__
 #define TEX_OBJECT(t) ((const struct cw_texture *)(const __attribute__((address_space(4))) struct cw_texture *)(t)->handle)
 #else
 #define TEX_OBJECT(t) (t)
 #endif
 
-/* 1, 2 or 4 bytes of device memory. The GPU has texels aligned to their components; the CPU does not mind. */
+/* 1, 2 or 4 bytes of device memory. On the GPU texels are aligned to their components; the CPU needs no alignment. */
 TEX_INLINE uint32_t
 tex_load(const cw_texel_byte *p, unsigned bytes)
 {
@@ -160,8 +160,8 @@ tex_power(int e)
     return v;
 }
 
-/* v / d for whole numbers up to 65536 in size; d is 127, 255, 32767 or 65535. Correctly rounded (host.tex tries them all), and a
- * quarter as long as the GPU's own division, which minds operands that are none of these. */
+/* v / d for whole numbers up to 65536 in size; d is 127, 255, 32767 or 65535. Correctly rounded (host.tex tries them all), and
+ * a quarter as long as the GPU's general division. */
 TEX_INLINE float
 tex_ratio_short(float v, float d)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Writes jit/emit/prepared.h's list: the functions that kernels call for the usual matrix products, approximations and divisions, and to print, as this very
- * compiler makes them for each processor.
+ * Writes jit/builtins/precompiled.h's list: the precompiled builtins: functions for the usual matrix products,
+ * approximations, divisions, printing, heap and textures, as this compiler makes them for each processor.
  *   cwj_prepare OUTPUT.c [PROCESSOR...]
- * A function is taken where all it does is compute with the registers that its callers leave to it, and access memory at addresses that it was
- * given; assembly says which those are, the code object has the code. Other processors, and functions that are not taken, are compiled with the kernel as ever. */
+ * A function is accepted if it only computes in the registers that its callers leave to it and accesses memory at addresses
+ * that it was given. The assembly text says which registers those are, the code object contains the code. Rejected functions,
+ * and those for other processors, are compiled with the kernel. */
 #define _GNU_SOURCE
 #include "impl/base/buf.h"
-#include "jit/emit/prepared.h"
-#include "jit/host/aot.h"
+#include "jit/builtins/precompiled.h"
+#include "jit/driver/aot.h"
 #include "jit/link/program.h"
 
 #include <elf.h>
@@ -17,7 +18,7 @@
 
 /* ---- kernels ------------------------------------------------------------------------------------------------------------------- */
 
-/* Registers for one operand, read from memory: nothing is known of them when their function is compiled. */
+/* Registers for one operand, read from memory: so their function is compiled for unknown values. */
 static void
 operand(struct cw_buf *b, const char *name, const char *type, unsigned n, unsigned *at)
 {
@@ -133,7 +134,7 @@ runtime_calls(struct cw_buf *b)
                    "    call (n), vprintf, (v0, v1);\n    call (v0), malloc, (v1);\n    call free, (v2);\n    call __assertfail, (v0, v1, n, v2, v3);\n    ret;\n}\n");
 }
 
-/* More of each than are inlined (mufu_amdgcn.c). */
+/* More of each than are inlined (target/amdgcn/mufu.c). */
 static void
 approximations(struct cw_buf *b)
 {
@@ -152,7 +153,8 @@ approximations(struct cw_buf *b)
     }
 }
 
-/* A kernel that reads textures. The function is for all kinds of instructions, so there are two calls of it, of which no operand is the same. */
+/* A kernel that reads textures. The function serves all kinds of instructions, so there are two calls of it without a common
+ * operand. */
 static void
 textures(struct cw_buf *b)
 {
@@ -197,7 +199,8 @@ kernels(struct cw_buf *b)
     division(b, "s64");
 }
 
-/* ---- what a function does, by its assembly ------------------------------------------------------------------------------------- */
+/* ---- what a function does, from its assembly text
+ * ------------------------------------------------------------------------------------- */
 
 struct function {
     char name[96];
@@ -205,8 +208,8 @@ struct function {
     bool memory, stack, uses_stack;     /* stack: it may have one */
     bool interrupts;
     uint64_t vgprs[4], sgprs[2], agprs[4];
-    uint64_t given;                     /* of the first scalar registers: those that it reads and has not written; not of what may have a stack */
-    const char *why_not;                /* a line that says why it is not taken */
+    uint64_t given;                     /* first scalar registers that it reads unwritten; not with a stack */
+    const char *why_not;                /* why it is rejected, in a line */
 };
 
 static bool
@@ -236,9 +239,9 @@ use(struct function *f, char kind, unsigned first, unsigned last, bool is_read, 
     }
 }
 
-/* v7, s[2:3] in an instruction's operands; m0 is not for prepared code, accumulation registers only to put others away. Anything else with digits is a number, a
- * name or a label. The first operand is written, and with a carry or a condition of vectors the second; of stores and comparisons of scalars
- * it is read, but nothing that was not written before. */
+/* v7, s[2:3] in an instruction's operands; precompiled code must not use m0, and accumulation registers only to save others.
+ * Anything else with digits is a number, a name or a label. The first operand is written, and with a carry or a condition of
+ * vectors the second; of stores and comparisons of scalars it is read, but nothing that was not written before. */
 static void
 registers(struct function *f, const char *at, const char *line)
 {
@@ -265,7 +268,7 @@ instruction(struct function *f, const char *line, bool *began)
 {
     static const char *const refused[] = { "s_buffer", "s_swappc", "s_call", "v_mfma", "s_setreg", "s_endpgm" };
     static const char *const stack[] = { "scratch_", "buffer_load", "buffer_store", "buffer_atomic", "v_writelane", "v_readlane" };
-    static const char *const place[] = { "s_load", "s_getpc" };       /* of what has no constants beside it but tables in it */
+    static const char *const place[] = { "s_load", "s_getpc" };       /* addresses of constants: refused unless it may have a stack */
     static const char *const memory[] = { "flat_", "global_", "buffer_", "s_load" };
     if (starts(line, "s_setpc_b64 s[30:31]")) {
         f->returns++;
@@ -287,7 +290,7 @@ instruction(struct function *f, const char *line, bool *began)
             f->why_not = line;
     for (unsigned i = 0; i < sizeof memory / sizeof *memory; i++)
         f->memory |= starts(line, memory[i]);
-    if (memmem(line, n, "@rel32", 6) || starts(line + operands, " s32,"))        /* where something else is; a frame of its own */
+    if (memmem(line, n, "@rel32", 6) || starts(line + operands, " s32,"))        /* refers to another symbol; has a frame of its own */
         f->why_not = line;
     f->interrupts |= starts(line, "s_sendmsg_rtn");             /* a trap on gfx1100 leaves m0 as it was */
     registers(f, line + operands, line);
@@ -345,7 +348,7 @@ struct taken {
     size_t words;
 };
 
-/* Its code from the first instruction after the waits; returns become branches to its end. False: it is not as it is expected. */
+/* Its code from the first instruction after the waits; returns become branches to its end. False: unexpected form. */
 static bool
 take_code(const struct function *f, const char *cpu, const uint8_t *code, size_t size, struct taken *t)
 {
@@ -378,11 +381,13 @@ struct output {
     size_t n;
 };
 
-/* Approximations have the address of their table in two scalar registers, and nothing else reads any that it has not written. */
+/* Approximations have the address of their table in two scalar registers, and no other function reads one that it has not written. */
 static int
 table_of(struct function *f)
 {
     unsigned at = 0;
+    if (!starts(f->name, "mufu."))
+        f->given &= ~f->sgprs[0];       /* a block that ends in the text before the one that writes the register runs after it */
     if (!f->given || f->why_not)
         return -1;
     while (!(f->given >> at & 1))
@@ -473,7 +478,7 @@ write_list(const struct output *o, const char *path)
         fprintf(stderr, "cannot write %s: %m\n", path);
         return 1;
     }
-    fprintf(f, "/* made by jit/prepare/make.c */\n#include \"jit/emit/prepared.h\"\n\n%.*s\nconst struct gcn_prepared gcn_prepared_functions[] = {\n",
+    fprintf(f, "/* made by jit/builtins/precompile/make.c */\n#include \"jit/builtins/precompiled.h\"\n\n%.*s\nconst struct gcn_prepared gcn_prepared_functions[] = {\n",
             (int)o->arrays.size, o->arrays.data);
     fprintf(f, "%.*s    { 0 }\n};\n", (int)o->entries.size, o->entries.data);
     return fclose(f) != 0;

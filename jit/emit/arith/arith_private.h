@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Shared by the files that emit arithmetic: short builders over both shapes, and the functions that one file offers the
  * others. Section numbers are those of the PTX ISA manual. */
-#ifndef CWJ_ARITH_PRIVATE_H
-#define CWJ_ARITH_PRIVATE_H
+#ifndef CWJ_EMIT_ARITH_ARITH_PRIVATE_H
+#define CWJ_EMIT_ARITH_ARITH_PRIVATE_H
 
 #include "jit/emit/emit.h"
+#include "jit/emit/target.h"
 
 #define V LLVMValueRef
 
@@ -112,18 +113,19 @@ v_pack(struct emit *e, V lo, V hi)
     return v_or(e, lo, v_shl(e, hi, k_int(e, hi, bits)));
 }
 
-/* ---- integer (arith_int.c, int_bits.c, compare.c) ---- */
+/* Of every video instruction: see EMIT_VIDEO. */
+static inline void
+note_video(struct emit *e)
+{
+    LLVMGetOrInsertNamedMetadata(e->module, EMIT_VIDEO, sizeof EMIT_VIDEO - 1);
+}
 
-bool emit_bits_op(struct emit *e, const struct ptx_inst *in);      /* logic, shifts, bit fields, prmt */
-bool emit_compare_op(struct emit *e, const struct ptx_inst *in);   /* set, setp, selp, slct of any type */
+/* ---- integers (int_bits.c) ---- */
 
 /* Shift with PTX's rule (9.7.8.7): an amount of the width or more gives zero, or copies of the sign. `amount` is i32. */
 V arith_shl(struct emit *e, V a, V amount);
 V arith_lshr(struct emit *e, V a, V amount);
 V arith_ashr(struct emit *e, V a, V amount);
-
-/* amdgcn (divide.c): quotient or remainder of two i64. */
-V emit_gcn_divide(struct emit *e, V a, V b, bool is_signed, bool rem);
 
 #undef V
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Comparison and selection: set, setp, selp, slct of every type (PTX ISA 9.7.6, 9.7.7). */
-#include "jit/emit/fp_private.h"
+#include "jit/emit/arith/fp_private.h"
 
 typedef LLVMValueRef V;
 
@@ -76,7 +76,7 @@ combine(struct emit *e, unsigned op, V a, V c)
     return op == PTX_BOOL_OR ? v_or(e, a, c) : op == PTX_BOOL_XOR ? v_xor(e, a, c) : v_and(e, a, c);
 }
 
-static void
+void
 emit_setp(struct emit *e, const struct ptx_inst *in)
 {
     const struct ptx_operand *d = &in->operand[0];
@@ -112,7 +112,7 @@ truth(struct emit *e, V c, ptx_type dt)
     return v_sel(e, c, one, LLVMConstNull(t));
 }
 
-static void
+void
 emit_set(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type dt = in->type[0], st = in->type[1];
@@ -139,7 +139,7 @@ emit_set(struct emit *e, const struct ptx_inst *in)
     emit_dst(e, in, 0, dt, v_pack(e, half[0], half[1]));
 }
 
-static void
+void
 emit_slct(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = in->type[0];
@@ -156,27 +156,10 @@ emit_slct(struct emit *e, const struct ptx_inst *in)
     emit_dst(e, in, 0, t, v_sel(e, cond, a, b));
 }
 
-bool
-emit_compare_op(struct emit *e, const struct ptx_inst *in)
+void
+emit_selp(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = in->type[0];
-
-    switch (in->op) {
-    case PTX_OP_SETP:
-        emit_setp(e, in);
-        return true;
-    case PTX_OP_SET:
-        emit_set(e, in);
-        return true;
-    case PTX_OP_SELP: {
-        V a = emit_src(e, in, 1, t), b = emit_src(e, in, 2, t);
-        emit_dst(e, in, 0, t, v_sel(e, emit_src(e, in, 3, PTX_PRED), a, b));
-        return true;
-    }
-    case PTX_OP_SLCT:
-        emit_slct(e, in);
-        return true;
-    default:
-        return false;
-    }
+    V a = emit_src(e, in, 1, t), b = emit_src(e, in, 2, t);
+    emit_dst(e, in, 0, t, v_sel(e, emit_src(e, in, 3, PTX_PRED), a, b));
 }

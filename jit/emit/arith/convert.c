@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cvt and cvt.pack (PTX ISA 9.7.9.21 ff.): between all integer and floating-point types, in every rounding mode, with
  * saturation. Every conversion rounds once: through a wider type it goes exactly or rounded to odd. */
-#include "jit/emit/fp_private.h"
+#include "jit/emit/arith/fp_private.h"
 
 typedef LLVMValueRef V;
 
@@ -224,8 +224,8 @@ convert_packed(struct emit *e, const struct ptx_inst *in)
 }
 
 /* cvt.pack.sat: a and b saturated to n bits, a above b; the 8-bit and shorter forms shift c in above both (9.7.9.22). */
-static void
-convert_pack(struct emit *e, const struct ptx_inst *in)
+void
+emit_cvt_pack(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = in->type[0];
     unsigned bits = LLVMGetIntTypeWidth(emit_type(e, t));
@@ -243,35 +243,29 @@ convert_pack(struct emit *e, const struct ptx_inst *in)
     emit_dst(e, in, 0, PTX_B32, r);
 }
 
-bool
-emit_convert(struct emit *e, const struct ptx_inst *in)
+void
+emit_cvt(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type dt = in->type[0], st = in->type[1];
     V v;
 
-    if (in->op == PTX_OP_CVT_PACK) {
-        convert_pack(e, in);
-        return true;
-    }
-    if (in->op != PTX_OP_CVT)
-        return false;
     if (in->round == PTX_RS) {
         emit_unsupported(e, in, "stochastic rounding");
-        return true;
+        return;
     }
     if (is_packed(dt)) {
         convert_packed(e, in);
-        return true;
+        return;
     }
     if (is_packed(st) || st == PTX_NONE || (in->noperands > 2 && dt != PTX_NONE)) {
         emit_unsupported(e, in, "this pair of types");
-        return true;
+        return;
     }
 
     v = emit_src(e, in, 1, st);
     if (st == dt && (st == PTX_F32 || st == PTX_F64) && in->round == PTX_RND_NONE && !(in->flags & (PTX_F_FTZ | PTX_F_SAT | PTX_F_RELU))) {
         emit_dst(e, in, 0, dt, v);      /* a move: NaN stays as it is */
-        return true;
+        return;
     }
     if (!is_float_type(st)) {
         if (!is_float_type(dt))
@@ -290,5 +284,4 @@ emit_convert(struct emit *e, const struct ptx_inst *in)
             v = to_float_type(e, in, round_integral(e, v, in->round), dt);
     }
     emit_dst(e, in, 0, dt, v);
-    return true;
 }

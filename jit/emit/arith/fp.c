@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Floating-point instructions (PTX ISA 9.7.3 - 9.7.5): what each operation is; operands, rounding, approximations and
  * half formats are next door. No fast-math flag is ever set: nothing contracts or reassociates. */
-#include "jit/emit/fp_private.h"
-#include "jit/emit/mufu.h"
+#include "jit/emit/arith/fp_private.h"
+#include "jit/emit/arith/mufu.h"
 
 typedef LLVMValueRef V;
 
@@ -13,18 +13,17 @@ is_half(ptx_type t)
 }
 
 /* min or max of two: minus zero is less than plus zero; a single NaN loses unless .NaN. Not a chain of comparisons and selects: LLVM 19
- * makes select(|x| unordered, 0, select(0 < |x|, 0, |x|)) a test of x's sign. On amdgcn maxnum is an instruction that orders
- * zeros ("V_MAX_F32" of the ISA documents). */
+ * makes select(|x| unordered, 0, select(0 < |x|, 0, |x|)) a test of x's sign. */
 V
 fp_min_max(struct emit *e, V a, V b, bool max, bool propagate)
 {
-    bool gcn = e->target == CWJ_TARGET_AMDGCN;
-    const char *name = gcn ? (max ? "llvm.maxnum" : "llvm.minnum") : max ? "llvm.maximum" : "llvm.minimum";
+    bool ordered = e->target->ordered_zeros;
+    const char *name = ordered ? (max ? "llvm.maxnum" : "llvm.minnum") : max ? "llvm.maximum" : "llvm.minimum";
     V v[2] = { a, b }, r;
 
     emit_unify(e, v, 2);
     r = v_call2(e, name, v[0], v[1]);
-    if (gcn && !propagate && (e->floats_native || emit_scalar_type(r) == e->f32))
+    if (ordered && !propagate && (e->native_floats & CWJ_NATIVE_NAN || emit_scalar_type(r) == e->f32))
         return r;                   /* which NaN it is does not matter: it is made canonical */
     V nan[2] = { fp_is_nan(e, v[0]), fp_is_nan(e, v[1]) };
     r = v_sel(e, nan[1], propagate ? v[1] : v[0], r);
@@ -56,15 +55,15 @@ half_fma(struct emit *e, V a, V b, V c)
 }
 
 /* Which of several f64 NaN operands comes out, quieted: b, else c, else a (measured on an H200). f32 NaN is canonical, so the
- * question does not arise. On the host `r` has a's already where a alone is one. What an AMD GPU gives is written nowhere:
- * amdgcn_nan.c. */
+ * question does not arise. On x86 `r` has a's already where a alone is one. What an AMD GPU gives is documented nowhere:
+ * jit/passes/exact/nan64.c. */
 static V
 prefer_nan(struct emit *e, V r, V a, V b, V c)
 {
-    if (e->target == CWJ_TARGET_NVPTX || e->floats_native || emit_scalar_type(r) != e->f64)
+    if (e->native_floats & CWJ_NATIVE_NAN || emit_scalar_type(r) != e->f64)
         return r;
-    if (e->target == CWJ_TARGET_AMDGCN)
-        return fp_mark_nan64(e, r, a, b, c);
+    if (e->target->marks_floats)
+        return emit_annotate(e, c ? EMIT_NAN64_3 : b ? EMIT_NAN64_2 : EMIT_NAN64_1, r, a, b, c);
     V quiet = k_int(e, fp_as_int(e, r), UINT64_C(1) << 51);
     if (c)
         r = v_sel(e, fp_is_nan(e, c), fp_as_float(e, v_or(e, fp_as_int(e, c), quiet)), r);
@@ -76,8 +75,6 @@ prefer_nan(struct emit *e, V r, V a, V b, V c)
 static V
 flush_before_rounding(struct emit *e, ptx_op op, unsigned round, V r, V a, V b, V c)
 {
-    if (e->target == CWJ_TARGET_NVPTX)
-        return r;
     V least = emit_fp_like(e, r, 0x1p-126), scale = emit_fp_like(e, r, 0x1p64), again;
     V rare = emit_fcmp(e, LLVMRealOEQ, fp_abs(e, r), least);
     LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b), more, done;
@@ -91,10 +88,10 @@ flush_before_rounding(struct emit *e, ptx_op op, unsigned round, V r, V a, V b, 
     LLVMBuildCondBr(e->b, any, more, done);
     LLVMPositionBuilderAtEnd(e->b, more);
     switch (op) {
-    case PTX_OP_MUL: again = fp_mul(e, v_fmul(e, a, scale), b, round, false); break;
-    case PTX_OP_DIV: again = fp_div(e, v_fmul(e, a, scale), b, round, false); break;
-    case PTX_OP_RCP: again = fp_div(e, scale, a, round, false); break;
-    default:         again = fp_fma(e, v_fmul(e, a, scale), b, v_fmul(e, c, scale), round, false); break;
+    case PTX_OP_MUL: again = fp_mul(e, v_fmul(e, a, scale), b, round); break;
+    case PTX_OP_DIV: again = fp_div(e, v_fmul(e, a, scale), b, round); break;
+    case PTX_OP_RCP: again = fp_div(e, scale, a, round); break;
+    default:         again = fp_fma(e, v_fmul(e, a, scale), b, v_fmul(e, c, scale), round); break;
     }
     V less = v_and(e, rare, emit_fcmp(e, LLVMRealOLT, fp_abs(e, again), emit_fp_like(e, r, 0x1p-62)));
     V bits = fp_as_int(e, r);
@@ -107,12 +104,12 @@ flush_before_rounding(struct emit *e, ptx_op op, unsigned round, V r, V a, V b, 
     return phi;
 }
 
-/* amdgcn: sums, products and fused ones of halves are instructions there, also of two at once, whose results but for NaN are those of IEEE 754. */
+/* By the target's own instructions for halves, if it has them: true when emitted. */
 static bool
-emit_gcn_half(struct emit *e, const struct ptx_inst *in, ptx_type t)
+native_half(struct emit *e, const struct ptx_inst *in, ptx_type t)
 {
     bool two = t == PTX_F16X2, fused = in->op == PTX_OP_FMA;
-    if (e->target != CWJ_TARGET_AMDGCN || (t != PTX_F16 && !two) || in->flags & (PTX_F_FTZ | PTX_F_SAT | PTX_F_RELU) || (fused && in->aux >> PTX_AUX_OOB & 1) ||
+    if (!e->target->halves || (t != PTX_F16 && !two) || in->flags & (PTX_F_FTZ | PTX_F_SAT | PTX_F_RELU) || (fused && in->aux >> PTX_AUX_OOB & 1) ||
         (in->op != PTX_OP_ADD && in->op != PTX_OP_SUB && in->op != PTX_OP_MUL && !fused))
         return false;
     LLVMTypeRef type = two ? LLVMVectorType(e->f16, 2) : e->f16;
@@ -123,7 +120,7 @@ emit_gcn_half(struct emit *e, const struct ptx_inst *in, ptx_type t)
     }
     r = fused ? emit_intrinsic(e, "llvm.fma", o, 3, -1) : in->op == PTX_OP_MUL ? LLVMBuildFMul(e->b, o[0], o[1], "")
         : in->op == PTX_OP_ADD ? LLVMBuildFAdd(e->b, o[0], o[1], "") : LLVMBuildFSub(e->b, o[0], o[1], "");
-    if (!e->floats_native) {
+    if (!(e->native_floats & CWJ_NATIVE_NAN)) {
         V nan = LLVMConstBitCast(emit_int(e, e->i16, 0x7fff), e->f16);
         nan = two ? LLVMConstVector((V[]){ nan, nan }, 2) : nan;
         r = LLVMBuildSelect(e->b, LLVMBuildFCmp(e->b, LLVMRealUNO, r, r, ""), nan, r, "");
@@ -132,17 +129,17 @@ emit_gcn_half(struct emit *e, const struct ptx_inst *in, ptx_type t)
     return true;
 }
 
-/* The same by a mark, if there is one for the operation. */
+/* The same by an annotation, if there is one for the operation. */
 static bool
-mark_flush(struct emit *e, const struct ptx_inst *in, ptx_type t, V *r, V a, V b, V c)
+annotate_flush(struct emit *e, const struct ptx_inst *in, ptx_type t, V *r, V a, V b, V c)
 {
-    if ((t != PTX_F32 && t != PTX_F32X2) || !fp_marks_flush(e, *r) || (in->round != PTX_RND_NONE && in->round != PTX_RN))
+    if ((t != PTX_F32 && t != PTX_F32X2) || !fp_annotates_flush(e, *r) || (in->round != PTX_RND_NONE && in->round != PTX_RN))
         return false;
     switch (in->op) {
-    case PTX_OP_ADD: *r = fp_mark_flush(e, FP_FLUSH_ADD, *r, a, b, NULL); return true;
-    case PTX_OP_SUB: *r = fp_mark_flush(e, FP_FLUSH_ADD, *r, a, LLVMBuildFNeg(e->b, b, ""), NULL); return true;
-    case PTX_OP_MUL: *r = fp_mark_flush(e, FP_FLUSH_MUL, *r, a, b, NULL); return true;
-    case PTX_OP_FMA: case PTX_OP_MAD: *r = fp_mark_flush(e, FP_FLUSH_FMA, *r, a, b, c); return true;
+    case PTX_OP_ADD: *r = emit_annotate(e, EMIT_FLUSH_ADD, *r, a, b, NULL); return true;
+    case PTX_OP_SUB: *r = emit_annotate(e, EMIT_FLUSH_ADD, *r, a, LLVMBuildFNeg(e->b, b, ""), NULL); return true;
+    case PTX_OP_MUL: *r = emit_annotate(e, EMIT_FLUSH_MUL, *r, a, b, NULL); return true;
+    case PTX_OP_FMA: case PTX_OP_MAD: *r = emit_annotate(e, EMIT_FLUSH_FMA, *r, a, b, c); return true;
     default: return false;
     }
 }
@@ -153,7 +150,7 @@ div_approx_body(struct emit *e, V a, V b, const void *what)
     const struct ptx_inst *in = what;
     bool ftz = in->flags & PTX_F_FTZ;
     V factor[2], r = fp_div_approx(e, a, b, in->flags & PTX_F_FULL, ftz, factor);
-    return !ftz ? r : fp_marks_flush(e, r) ? fp_mark_flush(e, FP_FLUSH_MUL, r, factor[0], factor[1], NULL)
+    return !ftz ? r : fp_annotates_flush(e, r) ? emit_annotate(e, EMIT_FLUSH_MUL, r, factor[0], factor[1], NULL)
                                            : flush_before_rounding(e, PTX_OP_MUL, PTX_RN, r, factor[0], factor[1], NULL);
 }
 
@@ -162,31 +159,29 @@ div_approx(struct emit *e, const struct ptx_inst *in, V a, V b)
 {
     static const char *const names[2][2] = { { "mufu.div", "mufu.div_ftz" }, { "mufu.div_full", "mufu.div_full_ftz" } };      /* [full][ftz] */
     bool ftz = in->flags & PTX_F_FTZ;
-    if (e->target != CWJ_TARGET_AMDGCN || e->floats_native)
+    if (!e->target->mufu || e->native_floats & CWJ_NATIVE_APPROX)
         return div_approx_body(e, a, b, in);
     V r = mufu_quotient(e, a, b, &(struct mufu_quotient){ names[!!(in->flags & PTX_F_FULL)][ftz], div_approx_body, in });
-    return ftz ? fp_mark_flush(e, FP_FLUSHED, r, NULL, NULL, NULL) : r;
+    return ftz ? emit_annotate(e, EMIT_FLUSHED, r, NULL, NULL, NULL) : r;
 }
 
 static V
 one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
 {
-    bool ftz = in->flags & PTX_F_FTZ;
-
     switch (in->op) {
     case PTX_OP_ADD:
-        return prefer_nan(e, fp_add(e, a, b, in->round, ftz), a, b, NULL);
+        return prefer_nan(e, fp_add(e, a, b, in->round), a, b, NULL);
     case PTX_OP_SUB:
         if (in->round == PTX_RN || in->round == PTX_RND_NONE)
             return prefer_nan(e, v_fsub(e, a, b), a, b, NULL);
-        return prefer_nan(e, fp_add(e, a, LLVMBuildFNeg(e->b, b, ""), in->round, ftz), a, b, NULL);
+        return prefer_nan(e, fp_add(e, a, LLVMBuildFNeg(e->b, b, ""), in->round), a, b, NULL);
     case PTX_OP_MUL:
         if (t == PTX_BF16 || t == PTX_BF16X2)       /* bf16 shares f32's exponents: subnormal products would round twice */
             return fp_narrow_odd(e, v_fmul(e, fp_widen(e, a), fp_widen(e, b)));
-        return prefer_nan(e, fp_mul(e, a, b, in->round, ftz && !is_half(t)), a, b, NULL);
+        return prefer_nan(e, fp_mul(e, a, b, in->round), a, b, NULL);
     case PTX_OP_FMA:
     case PTX_OP_MAD:
-        return is_half(t) ? half_fma(e, a, b, c) : prefer_nan(e, fp_fma(e, a, b, c, in->round, ftz), a, b, c);
+        return is_half(t) ? half_fma(e, a, b, c) : prefer_nan(e, fp_fma(e, a, b, c, in->round), a, b, c);
     case PTX_OP_MIN:
     case PTX_OP_MAX: {
         V r = min_max(e, in, a, b);
@@ -196,14 +191,14 @@ one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
     case PTX_OP_ABS:
     case PTX_OP_NEG: {
         V r = in->op == PTX_OP_ABS ? fp_abs(e, a) : LLVMBuildFNeg(e->b, a, "");
-        if (t == PTX_F64 && e->target == CWJ_TARGET_AMDGCN && !e->floats_native)
-            return fp_mark_nan64(e, r, a, NULL, NULL);
+        if (t == PTX_F64 && e->target->marks_floats && !(e->native_floats & CWJ_NATIVE_NAN))
+            return emit_annotate(e, EMIT_NAN64_1, r, a, NULL, NULL);
         return t == PTX_F64 ? v_sel(e, fp_is_nan(e, a), fp_quiet(e, a), r) : r;
     }
     case PTX_OP_DIV:
         if (in->flags & (PTX_F_APPROX | PTX_F_FULL))
             return div_approx(e, in, a, b);
-        return fp_div(e, a, b, in->round, ftz);
+        return fp_div(e, a, b, in->round);
     case PTX_OP_RCP:
     case PTX_OP_SQRT:
     case PTX_OP_RSQRT:
@@ -212,14 +207,14 @@ one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
         if (in->op == PTX_OP_RSQRT || in->flags & PTX_F_APPROX)
             return fp_approx(e, in, a);
         if (in->op == PTX_OP_SQRT)
-            return prefer_nan(e, fp_sqrt(e, a, in->round, ftz), a, a, NULL);
-        return fp_div(e, emit_fp_like(e, a, 1.0), a, in->round, ftz);
+            return prefer_nan(e, fp_sqrt(e, a, in->round), a, a, NULL);
+        return fp_div(e, emit_fp_like(e, a, 1.0), a, in->round);
     default:
         return fp_approx(e, in, a);
     }
 }
 
-static void
+void
 emit_testp(struct emit *e, const struct ptx_inst *in)
 {
     V a = emit_src(e, in, 1, in->type[0]), m = fp_abs(e, a), r;
@@ -247,7 +242,7 @@ emit_testp(struct emit *e, const struct ptx_inst *in)
 }
 
 /* copysign d, a, b: the sign of a on b (9.7.3.2). Bits only, NaN included. */
-static void
+void
 emit_copysign(struct emit *e, const struct ptx_inst *in)
 {
     V a = fp_as_int(e, emit_src(e, in, 1, in->type[0])), b = fp_as_int(e, emit_src(e, in, 2, in->type[0]));
@@ -267,11 +262,8 @@ sources(const struct ptx_inst *in)
         return in->noperands >= 4 ? 3 : 2;
     case PTX_OP_FMA: case PTX_OP_MAD:
         return 3;
-    case PTX_OP_ABS: case PTX_OP_NEG: case PTX_OP_RCP: case PTX_OP_SQRT: case PTX_OP_RSQRT: case PTX_OP_SIN: case PTX_OP_COS:
-    case PTX_OP_LG2: case PTX_OP_EX2: case PTX_OP_TANH:
-        return 1;
     default:
-        return 0;
+        return 1;
     }
 }
 
@@ -297,42 +289,28 @@ fma_out_of_bounds(struct emit *e, const struct ptx_inst *in, struct fp_pack *r)
     }
 }
 
-bool
+/* Arithmetic of floats: add .. fma, rcp .. tanh. */
+void
 emit_float(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = in->type[0];
     struct fp_pack s[3], r;
 
-    if (in->op == PTX_OP_TESTP) {
-        emit_testp(e, in);
-        return true;
-    }
-    if (in->op == PTX_OP_COPYSIGN) {
-        emit_copysign(e, in);
-        return true;
-    }
-    if (in->op == PTX_OP_SETP || in->op == PTX_OP_SET || in->op == PTX_OP_SELP || in->op == PTX_OP_SLCT)
-        return emit_compare_op(e, in);
-    unsigned n = sources(in);
-    if (!n || !type_is_float(t))
-        return false;
     if (in->type[1] != PTX_NONE && in->type[1] != t) {
         emit_unsupported(e, in, "operands of mixed precision");
-        return true;
+        return;
     }
-    if (emit_gcn_half(e, in, t))
-        return true;
-    for (unsigned i = 0; i < n; i++) {
+    if (native_half(e, in, t))
+        return;
+    unsigned n = sources(in);
+    for (unsigned i = 0; i < n; i++)
         fp_src(e, in, i + 1, t, &s[i]);
-        if (i && s[i].n != s[0].n)
-            return false;
-    }
     r.n = s[0].n;
     bool inexact = in->op == PTX_OP_MUL || in->op == PTX_OP_FMA || in->op == PTX_OP_MAD || in->op == PTX_OP_DIV || in->op == PTX_OP_RCP;
     for (unsigned k = 0; k < r.n; k++) {
         V a = s[0].v[k], b = n > 1 ? s[1].v[k] : NULL, c = n > 2 ? s[2].v[k] : NULL;
         r.v[k] = one_op(e, in, t, a, b, c);
-        if (in->flags & PTX_F_FTZ && mark_flush(e, in, t, &r.v[k], a, b, c))
+        if (in->flags & PTX_F_FTZ && annotate_flush(e, in, t, &r.v[k], a, b, c))
             continue;
         if (inexact && in->flags & PTX_F_FTZ && !(in->flags & (PTX_F_APPROX | PTX_F_FULL)) && (t == PTX_F32 || t == PTX_F32X2))
             r.v[k] = flush_before_rounding(e, in->op, in->round, r.v[k], a, b, c);
@@ -340,5 +318,4 @@ emit_float(struct emit *e, const struct ptx_inst *in)
     if (in->op == PTX_OP_FMA && in->aux >> PTX_AUX_OOB & 1)
         fma_out_of_bounds(e, in, &r);
     fp_dst(e, in, 0, t, &r);
-    return true;
 }

@@ -2,8 +2,8 @@
  * The .approx and .full operations (PTX ISA 9.7.3) as the hardware makes them: an operation of the special function unit
  * (mufu.c) with a scaling before and after it, where the unit's range is smaller than the operation's. What the scalings are
  * was read off the machine code of small PTX programs for sm_90; docs/approximations.md says how equality was checked. */
-#include "jit/emit/fp_private.h"
-#include "jit/emit/mufu.h"
+#include "jit/emit/arith/fp_private.h"
+#include "jit/emit/arith/mufu.h"
 
 typedef LLVMValueRef V;
 
@@ -23,39 +23,6 @@ static V
 unit(struct emit *e, V (*f)(struct emit *, V), V a)
 {
     return fp_as_float(e, f(e, fp_as_int(e, a)));
-}
-
-static V
-nvptx_approx(struct emit *e, const struct ptx_inst *in, V a)
-{
-    bool ftz = in->flags & PTX_F_FTZ;
-
-    switch (in->op) {
-    case PTX_OP_SQRT:  return v_call1(e, ftz ? "llvm.nvvm.sqrt.approx.ftz.f" : "llvm.nvvm.sqrt.approx.f", a);
-    case PTX_OP_RSQRT: return v_call1(e, ftz ? "llvm.nvvm.rsqrt.approx.ftz.f" : "llvm.nvvm.rsqrt.approx.f", a);
-    case PTX_OP_SIN:   return v_call1(e, ftz ? "llvm.nvvm.sin.approx.ftz.f" : "llvm.nvvm.sin.approx.f", a);
-    case PTX_OP_COS:   return v_call1(e, ftz ? "llvm.nvvm.cos.approx.ftz.f" : "llvm.nvvm.cos.approx.f", a);
-    case PTX_OP_LG2:   return v_call1(e, ftz ? "llvm.nvvm.lg2.approx.ftz.f" : "llvm.nvvm.lg2.approx.f", a);
-    case PTX_OP_EX2:   return v_call1(e, ftz ? "llvm.nvvm.ex2.approx.ftz.f" : "llvm.nvvm.ex2.approx.f", a);
-    default:           return NULL;
-    }
-}
-
-/* CUDAWAY_FLOATS=native: AMD's own approximations, which are as good to within an ulp; those of ex2 and lg2 take subnormals for zero.
- * NULL: there is none. */
-static V
-amd_approx(struct emit *e, ptx_op op, V a)
-{
-    switch (op) {
-    case PTX_OP_RCP:   return v_call1(e, "llvm.amdgcn.rcp", a);
-    case PTX_OP_SQRT:  return v_call1(e, "llvm.amdgcn.sqrt", a);
-    case PTX_OP_RSQRT: return v_call1(e, "llvm.amdgcn.rsq", a);
-    case PTX_OP_SIN:   return v_call1(e, "llvm.amdgcn.sin", v_fmul(e, a, k_fp(e, a, 0.15915494309189535)));
-    case PTX_OP_COS:   return v_call1(e, "llvm.amdgcn.cos", v_fmul(e, a, k_fp(e, a, 0.15915494309189535)));
-    case PTX_OP_LG2:   return v_call1(e, "llvm.amdgcn.log", a);
-    case PTX_OP_EX2:   return v_call1(e, "llvm.amdgcn.exp2", a);
-    default:           return NULL;
-    }
 }
 
 /* The half forms: the unit cuts its f32 result off to the format, so that the rounding in fp_dst finds nothing to do. f16
@@ -80,9 +47,7 @@ fp_approx(struct emit *e, const struct ptx_inst *in, V a)
 
     if (in->type[0] != PTX_F32)
         return half_approx(e, in, a);
-    if (e->target == CWJ_TARGET_NVPTX && (r = nvptx_approx(e, in, a)))
-        return r;
-    if (e->floats_native && (r = amd_approx(e, (ptx_op)in->op, a)))
+    if (e->target->approx && (r = e->target->approx(e, (ptx_op)in->op, a)))
         return r;
     switch (in->op) {
     case PTX_OP_RCP:   return unit(e, ftz ? mufu_rcp : mufu_rcp_full, a);
@@ -121,11 +86,13 @@ fp_div_approx(struct emit *e, V a, V b, bool full, bool ftz, V factor[2])
     struct mufu_scale scale = { div_scale, full, ftz };
 
     factor[0] = a;
-    if (e->target == CWJ_TARGET_AMDGCN && !e->floats_native) {
+    if (e->target->mufu && !(e->native_floats & CWJ_NATIVE_APPROX)) {
         factor[1] = mufu_div(e, &factor[0], b, &scale);
     } else {
         div_scale(e, &factor[0], &b, full, ftz);
-        factor[1] = e->floats_native ? amd_approx(e, PTX_OP_RCP, b) : unit(e, mufu_rcp, b);
+        factor[1] = e->target->approx ? e->target->approx(e, PTX_OP_RCP, b) : NULL;
+        if (!factor[1])
+            factor[1] = unit(e, mufu_rcp, b);
     }
     return v_fmul(e, factor[1], factor[0]);
 }

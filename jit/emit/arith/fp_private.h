@@ -5,11 +5,11 @@
  * NaN, as measured on an H200: operations on f32, f16 and bf16 give the canonical NaN 0x7fffffff, 0x7fff, 0x7fff; f64
  * operations give an operand's payload, quieted (of several the one of b, then c, then a; of quotients a's), and
  * 0xfff8000000000000 where none is NaN, as x86 does. */
-#ifndef CWJ_FP_PRIVATE_H
-#define CWJ_FP_PRIVATE_H
+#ifndef CWJ_EMIT_ARITH_FP_PRIVATE_H
+#define CWJ_EMIT_ARITH_FP_PRIVATE_H
 
-#include "jit/emit/arith_private.h"
-#include "jit/emit/nan_code.h"
+#include "jit/emit/arith/arith_private.h"
+#include "jit/emit/annotation.h"
 
 /* The elements of an operand: one, or two of a packed type. v[i] is f32 or f64. */
 struct fp_pack {
@@ -25,23 +25,7 @@ void fp_unpack(struct emit *e, LLVMValueRef v, ptx_type t, struct fp_pack *p);
 LLVMValueRef fp_flush(struct emit *e, LLVMValueRef v, ptx_type t);      /* subnormals of type t to zero, sign kept */
 LLVMValueRef fp_canonical(struct emit *e, LLVMValueRef v);              /* f32: NaN to 0x7fffffff */
 LLVMValueRef fp_quiet(struct emit *e, LLVMValueRef v);                  /* f64: a signalling NaN made quiet; f32 as it is */
-#define FP_MARK_1 "cwj.nan64.1"       /* the names of the marks, by their operands */
-#define FP_MARK_2 "cwj.nan64.2"
-#define FP_MARK_3 "cwj.nan64.3"
-/* amdgcn: r, an f64 result, with a mark: where r is NaN, it is the one of a and (where not NULL) b and c that an H200 gives. emit_place_nan64
- * makes code of it. */
-LLVMValueRef fp_mark_nan64(struct emit *e, LLVMValueRef r, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
-/* amdgcn: a mark on the f32 r, which stands for r with its subnormals made zeros of the same sign: any value; one that is known not to be
- * subnormal; or the result of the operation on a, b and c, rounded to nearest, whose operands are none and which is zero where it is subnormal when it is
- * rounded as if exponents had no end. emit_place_flushes makes code of it. */
-enum fp_flush_mark { FP_FLUSH, FP_FLUSHED, FP_FLUSH_ADD, FP_FLUSH_MUL, FP_FLUSH_FMA };
-#define FP_FLUSH_MARK "cwj.flush"      /* what their names begin with */
-LLVMValueRef fp_mark_flush(struct emit *e, enum fp_flush_mark kind, LLVMValueRef r, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
-bool fp_marks_flush(struct emit *e, LLVMValueRef v);                    /* is v to get such marks? */
-extern const struct fp_flush_marks {    /* by their kind */
-    const char *name;
-    unsigned operands;                  /* behind the result */
-} fp_flush_marks[];
+bool fp_annotates_flush(struct emit *e, LLVMValueRef v);                /* is .ftz on v said by annotations? */
 LLVMValueRef fp_saturate(struct emit *e, LLVMValueRef v);               /* to [+0, 1], NaN to +0 */
 LLVMValueRef fp_relu(struct emit *e, LLVMValueRef v);                   /* negative to +0, NaN stays */
 LLVMValueRef fp_as_int(struct emit *e, LLVMValueRef v);                 /* the bits */
@@ -51,13 +35,12 @@ LLVMValueRef fp_abs(struct emit *e, LLVMValueRef v);
 LLVMValueRef fp_is_nan(struct emit *e, LLVMValueRef v);
 LLVMValueRef fp_fma_fast(struct emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c); /* for polynomials */
 
-/* fp_round.c: correctly rounded operations. `round` is PTX_RN, RZ, RM or RP (PTX_RND_NONE is RN). `ftz` matters to nvptx
- * only, where the operation is one instruction. */
-LLVMValueRef fp_add(struct emit *e, LLVMValueRef a, LLVMValueRef b, unsigned round, bool ftz);
-LLVMValueRef fp_mul(struct emit *e, LLVMValueRef a, LLVMValueRef b, unsigned round, bool ftz);
-LLVMValueRef fp_fma(struct emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c, unsigned round, bool ftz);
-LLVMValueRef fp_div(struct emit *e, LLVMValueRef a, LLVMValueRef b, unsigned round, bool ftz);
-LLVMValueRef fp_sqrt(struct emit *e, LLVMValueRef a, unsigned round, bool ftz);
+/* fp_round.c: correctly rounded operations. `round` is PTX_RN, RZ, RM or RP (PTX_RND_NONE is RN). */
+LLVMValueRef fp_add(struct emit *e, LLVMValueRef a, LLVMValueRef b, unsigned round);
+LLVMValueRef fp_mul(struct emit *e, LLVMValueRef a, LLVMValueRef b, unsigned round);
+LLVMValueRef fp_fma(struct emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c, unsigned round);
+LLVMValueRef fp_div(struct emit *e, LLVMValueRef a, LLVMValueRef b, unsigned round);
+LLVMValueRef fp_sqrt(struct emit *e, LLVMValueRef a, unsigned round);
 LLVMValueRef fp_narrow(struct emit *e, LLVMValueRef v, unsigned round);         /* f64 to f32 */
 /* The same; with ftz, what is subnormal after rounding with an unbounded exponent gives zero. */
 LLVMValueRef fp_narrow_flushed(struct emit *e, LLVMValueRef v, unsigned round, bool ftz);

@@ -3,10 +3,7 @@
  * round to nearest; a directed result is the nearest one, moved by one unit where the exact error's sign asks for it.
  * f32: the exact result (or one rounded to odd) is at hand in f64. f64: the error's sign comes from error-free sums and
  * products over operands scaled to moderate exponents, so no intermediate over- or underflows. */
-#include "jit/emit/fp_private.h"
-
-#include <llvm/Config/llvm-config.h>
-#include <stdio.h>
+#include "jit/emit/arith/fp_private.h"
 
 typedef LLVMValueRef V;
 
@@ -19,21 +16,6 @@ static bool
 to_nearest(unsigned round)
 {
     return round == PTX_RN || round == PTX_RND_NONE;
-}
-
-/* nvptx has every mode as an instruction. */
-static bool
-nvptx_op(struct emit *e, const char *op, V *args, unsigned n, unsigned round, bool ftz, V *out)
-{
-    static const char *const modes[] = { [PTX_RN] = "rn", [PTX_RZ] = "rz", [PTX_RM] = "rm", [PTX_RP] = "rp" };
-    char name[64];
-
-    if (e->target != CWJ_TARGET_NVPTX || to_nearest(round) || round > PTX_RP)
-        return false;
-    bool wide = emit_scalar_type(args[0]) == e->f64;
-    snprintf(name, sizeof name, "llvm.nvvm.%s.%s%s.%s", op, modes[round], ftz && !wide ? ".ftz" : "", wide ? "d" : "f");
-    *out = emit_intrinsic(e, name, args, n, -1);
-    return true;
 }
 
 static V
@@ -249,15 +231,13 @@ direct_f64(struct emit *e, V a, V b, V c, V r, unsigned round)
 }
 
 V
-fp_add(struct emit *e, V a, V b, unsigned round, bool ftz)
+fp_add(struct emit *e, V a, V b, unsigned round)
 {
-    V v[2] = { a, b }, r;
+    V v[2] = { a, b };
 
     emit_unify(e, v, 2);
     if (to_nearest(round))
         return v_fadd(e, v[0], v[1]);
-    if (nvptx_op(e, "add", v, 2, round, ftz, &r))
-        return r;
     V one = emit_fp_like(e, v[0], 1.0);
     if (emit_scalar_type(v[0]) == e->f32)
         return fp_narrow(e, fma_f64_odd(e, v[0], one, v[1], round), round);
@@ -265,15 +245,13 @@ fp_add(struct emit *e, V a, V b, unsigned round, bool ftz)
 }
 
 V
-fp_mul(struct emit *e, V a, V b, unsigned round, bool ftz)
+fp_mul(struct emit *e, V a, V b, unsigned round)
 {
     V v[2] = { a, b }, r;
 
     emit_unify(e, v, 2);
     if (to_nearest(round))
         return v_fmul(e, v[0], v[1]);
-    if (nvptx_op(e, "mul", v, 2, round, ftz, &r))
-        return r;
     if (emit_scalar_type(v[0]) == e->f32)
         return fp_narrow(e, v_fmul(e, fp_widen(e, v[0]), fp_widen(e, v[1])), round);
     /* The added zero has the product's sign, so that no mode sees a cancellation. */
@@ -282,13 +260,11 @@ fp_mul(struct emit *e, V a, V b, unsigned round, bool ftz)
 }
 
 V
-fp_fma(struct emit *e, V a, V b, V c, unsigned round, bool ftz)
+fp_fma(struct emit *e, V a, V b, V c, unsigned round)
 {
     V v[3] = { a, b, c }, r;
 
     emit_unify(e, v, 3);
-    if (nvptx_op(e, "fma", v, 3, round, ftz, &r))
-        return r;
     if (emit_scalar_type(v[0]) == e->f32 && !to_nearest(round))
         return fp_narrow(e, fma_f64_odd(e, v[0], v[1], v[2], round), round);
     r = v_call3(e, "llvm.fma", v[0], v[1], v[2]);
@@ -298,15 +274,13 @@ fp_fma(struct emit *e, V a, V b, V c, unsigned round, bool ftz)
 /* The quotient of two f32 values that is no f32 value (or halfway point) is a relative 2^-48 or more away from every one,
  * so the f64 quotient lies on the right side of it; the same holds for roots. */
 V
-fp_div(struct emit *e, V a, V b, unsigned round, bool ftz)
+fp_div(struct emit *e, V a, V b, unsigned round)
 {
     V v[2] = { a, b }, r;
 
     emit_unify(e, v, 2);
     if (to_nearest(round))
         return v_fdiv(e, v[0], v[1]);
-    if (nvptx_op(e, "div", v, 2, round, ftz, &r))
-        return r;
     if (emit_scalar_type(v[0]) == e->f32)
         return fp_narrow(e, v_fdiv(e, fp_widen(e, v[0]), fp_widen(e, v[1])), round);
 
@@ -321,18 +295,16 @@ fp_div(struct emit *e, V a, V b, unsigned round, bool ftz)
 }
 
 V
-fp_sqrt(struct emit *e, V a, unsigned round, bool ftz)
+fp_sqrt(struct emit *e, V a, unsigned round)
 {
     V r;
 
     if (to_nearest(round)) {
         r = v_call1(e, "llvm.sqrt", a);
-        /* After LLVM 19 "NaN where the root is one, else the root" becomes the root, whose NaN is not the one that was asked for
-         * (LLVM lets it be any). Behind a fence the test is not recognised. */
-        return LLVM_VERSION_MAJOR > 19 && e->target != CWJ_TARGET_NVPTX ? v_call1(e, "llvm.arithmetic.fence", r) : r;
+        /* LLVM folds "NaN where the root is one, else the root" into the root, whose NaN may have any payload. The fence
+         * hides the root from that fold. */
+        return v_call1(e, "llvm.arithmetic.fence", r);
     }
-    if (nvptx_op(e, "sqrt", &a, 1, round, ftz, &r))
-        return r;
     if (emit_scalar_type(a) == e->f32)
         return fp_narrow(e, v_call1(e, "llvm.sqrt", fp_widen(e, a)), round);
     r = v_call1(e, "llvm.sqrt", a);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Float operands in and out: packing, flushing of subnormals, saturation, canonical NaN. */
-#include "jit/emit/fp_private.h"
-
-#include <string.h>
+#include "jit/emit/arith/fp_private.h"
 
 typedef LLVMValueRef V;
 
@@ -40,11 +38,7 @@ fp_is_nan(struct emit *e, V v)
 V
 fp_fma_fast(struct emit *e, V a, V b, V c)
 {
-    bool has = true;
-#if defined(__x86_64__) || defined(__i386__)
-    has = e->target != CWJ_TARGET_HOST || __builtin_cpu_supports("fma");
-#endif
-    return has ? v_call3(e, "llvm.fma", a, b, c) : v_fadd(e, v_fmul(e, a, b), c);
+    return e->features & EMIT_FEATURE_FMA ? v_call3(e, "llvm.fma", a, b, c) : v_fadd(e, v_fmul(e, a, b), c);
 }
 
 static V
@@ -61,15 +55,15 @@ V
 fp_flush(struct emit *e, V v, ptx_type t)
 {
     bool wide = emit_scalar_type(v) == e->f64;
-    if (t != PTX_F16 && t != PTX_F16X2 && fp_marks_flush(e, v))
-        return fp_mark_flush(e, FP_FLUSH, v, NULL, NULL, NULL);
+    if (t != PTX_F16 && t != PTX_F16X2 && fp_annotates_flush(e, v))
+        return emit_annotate(e, EMIT_FLUSH, v, NULL, NULL, NULL);
     return fp_flush_below(e, v, t == PTX_F16 || t == PTX_F16X2 ? 0x1p-14 : wide ? 0x1p-1022 : 0x1p-126);
 }
 
 V
 fp_canonical(struct emit *e, V v)
 {
-    if (emit_scalar_type(v) != e->f32 || e->floats_native || e->target == CWJ_TARGET_NVPTX)     /* the hardware does it */
+    if (emit_scalar_type(v) != e->f32 || e->native_floats & CWJ_NATIVE_NAN)
         return v;
     V nan = LLVMConstBitCast(emit_int(e, e->i32, 0x7fffffff), e->f32);
     return v_sel(e, fp_is_nan(e, v), nan, v);
@@ -78,61 +72,16 @@ fp_canonical(struct emit *e, V v)
 V
 fp_quiet(struct emit *e, V v)
 {
-    if (emit_scalar_type(v) != e->f64 || e->floats_native)
+    if (emit_scalar_type(v) != e->f64 || e->native_floats & CWJ_NATIVE_NAN)
         return v;
     V bits = fp_as_int(e, v);
     return v_sel(e, fp_is_nan(e, v), fp_as_float(e, v_or(e, bits, k_int(e, bits, UINT64_C(1) << 51))), v);
 }
 
-V
-fp_mark_nan64(struct emit *e, V r, V a, V b, V c)
-{
-    LLVMTypeRef t[4] = { e->f64, e->f64, e->f64, e->f64 };
-    unsigned n = c ? 4 : b ? 3 : 2;
-    LLVMTypeRef type = LLVMFunctionType(e->f64, t, n, false);
-    const char *name = c ? FP_MARK_3 : b ? FP_MARK_2 : FP_MARK_1;
-    V f = LLVMGetNamedFunction(e->module, name);
-
-    if (!f)
-        f = LLVMAddFunction(e->module, name, type);
-    return LLVMBuildCall2(e->b, type, f, (V[]){ r, a, b, c }, n, "");
-}
-
-const struct fp_flush_marks fp_flush_marks[] = {
-    [FP_FLUSH] = { FP_FLUSH_MARK, 0 }, [FP_FLUSHED] = { FP_FLUSH_MARK "ed", 0 }, [FP_FLUSH_ADD] = { FP_FLUSH_MARK ".add", 2 },
-    [FP_FLUSH_MUL] = { FP_FLUSH_MARK ".mul", 2 }, [FP_FLUSH_FMA] = { FP_FLUSH_MARK ".fma", 3 },
-};
-
 bool
-fp_marks_flush(struct emit *e, V v)
+fp_annotates_flush(struct emit *e, V v)
 {
-    return e->target == CWJ_TARGET_AMDGCN && LLVMTypeOf(v) == e->f32;
-}
-
-V
-fp_mark_flush(struct emit *e, enum fp_flush_mark kind, V r, V a, V b, V c)
-{
-    static const char *const attributes[] = { "memory", "nounwind", "willreturn" };
-    LLVMTypeRef t[4] = { e->f32, e->f32, e->f32, e->f32 };
-    unsigned n = 1 + fp_flush_marks[kind].operands;
-    LLVMTypeRef type = LLVMFunctionType(e->f32, t, n, false);
-    V f = LLVMGetNamedFunction(e->module, fp_flush_marks[kind].name);
-
-    if (!f) {
-        f = LLVMAddFunction(e->module, fp_flush_marks[kind].name, type);
-        for (unsigned i = 0; i < 3; i++)
-            LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                    LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(attributes[i], strlen(attributes[i])), 0));
-    }
-    return LLVMBuildCall2(e->b, type, f, (V[]){ r, a, b, c }, n, "");
-}
-
-bool
-emit_is_flush_mark(V v)
-{
-    size_t length;
-    V f = LLVMIsACallInst(v) ? LLVMGetCalledValue(v) : NULL;
-    return f && LLVMIsAFunction(f) && !strncmp(LLVMGetValueName2(f, &length), FP_FLUSH_MARK, sizeof FP_FLUSH_MARK - 1);
+    return e->target->marks_floats && LLVMTypeOf(v) == e->f32;
 }
 
 V
@@ -187,7 +136,7 @@ fp_unpack(struct emit *e, V v, ptx_type t, struct fp_pack *p)
 static bool
 unit_flushes(struct emit *e, const struct ptx_inst *in, ptx_type t)
 {
-    if (t != PTX_F32 || !(in->flags & PTX_F_APPROX) || e->target == CWJ_TARGET_NVPTX || e->floats_native)
+    if (t != PTX_F32 || !(in->flags & PTX_F_APPROX) || e->native_floats & CWJ_NATIVE_APPROX)
         return false;
     switch (in->op) {
     case PTX_OP_RCP: case PTX_OP_SQRT: case PTX_OP_RSQRT: case PTX_OP_SIN: case PTX_OP_COS: case PTX_OP_LG2: case PTX_OP_EX2:
@@ -229,8 +178,8 @@ fp_dst(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t, struct
         } else {
             bool ftz = in->flags & PTX_F_FTZ && t != PTX_F64, flushed = ftz && unit_flushes(e, in, t);
             r[k] = ftz && !flushed ? fp_flush(e, v, t) : v;
-            if (flushed && fp_marks_flush(e, v))
-                r[k] = fp_mark_flush(e, FP_FLUSHED, v, NULL, NULL, NULL);
+            if (flushed && fp_annotates_flush(e, v))
+                r[k] = emit_annotate(e, EMIT_FLUSHED, v, NULL, NULL, NULL);
         }
     }
     if (p->n == 1)

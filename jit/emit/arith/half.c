@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The formats shorter than f32: f16, bf16, tf32, e4m3 and e5m2, to and from f32. One integer algorithm rounds to any of
  * them in any mode; nearest f16 uses the machine's conversion where it has one. */
-#include "jit/emit/fp_private.h"
+#include "jit/emit/arith/fp_private.h"
 
 typedef LLVMValueRef V;
 
@@ -15,17 +15,6 @@ static const struct small_format {
     [FP_E4M3] = { 4,  3,  8, 0x7e, 0, 0x7f },
     [FP_E5M2] = { 5,  2,  8, 0x7b, 0x7c, 0x7f },
 };
-
-static bool
-native_f16(struct emit *e)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    return e->target != CWJ_TARGET_HOST || __builtin_cpu_supports("f16c");
-#else
-    (void)e;
-    return true;
-#endif
-}
 
 /* Round the magnitude (f32 bits without sign) to the format: a code without sign, not yet checked for overflow.
  * `away` says per lane that directed rounding goes away from zero. */
@@ -82,7 +71,7 @@ fp_to_small(struct emit *e, V v, enum fp_small which, unsigned round, bool satfi
     const struct small_format *f = &formats[which];
     V bits = fp_as_int(e, v);
 
-    if (which == FP_F16 && (round == PTX_RN || round == PTX_RND_NONE) && !satfinite && native_f16(e)) {
+    if (which == FP_F16 && (round == PTX_RN || round == PTX_RND_NONE) && !satfinite && e->features & EMIT_FEATURE_F16) {
         V h = LLVMBuildFPTrunc(e->b, fp_canonical(e, v), emit_like(e, v, e->f16), "");
         return emit_bitcast(e, h, e->i16);
     }
@@ -135,7 +124,7 @@ fp_from_small(struct emit *e, V v, enum fp_small which)
 {
     const struct small_format *f = &formats[which];
 
-    if (which == FP_F16 && native_f16(e))
+    if (which == FP_F16 && e->features & EMIT_FEATURE_F16)
         return LLVMBuildFPExt(e->b, emit_bitcast(e, v, e->f16), emit_like(e, v, e->f32), "");
     if (which == FP_TF32)
         return emit_bitcast(e, v, e->f32);

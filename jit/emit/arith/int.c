@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Integer arithmetic (PTX ISA 9.7.1, 9.7.2): sums, products, quotients, carries, dot products. Operations run on inactive
  * lanes too, so none of them may trap: divisors are made harmless first. */
-#include "jit/emit/arith_private.h"
+#include "jit/emit/arith/arith_private.h"
 
 typedef LLVMValueRef V;
 
@@ -52,12 +52,12 @@ product24(struct emit *e, V a, V b, unsigned mode, bool is_signed)
     return emit_resize(e, v_lshr(e, p, k_int(e, p, 16)), e->i32, false);
 }
 
-/* a + b or a - b, and whether it leaves the range of unsigned integers. AMD's code generator knows both as one instruction, which LLVM else
- * makes of them one at a time, looking at the whole block again after each. */
+/* a + b or a - b, and whether it leaves the range of unsigned integers. Where both are one instruction, LLVM else makes that of them one at
+ * a time, looking at the whole block again after each. */
 static V
 add_or_sub(struct emit *e, bool add, V a, V b, V *over)
 {
-    if (e->target == CWJ_TARGET_AMDGCN) {
+    if (e->target->overflow_results) {
         V both = emit_intrinsic(e, add ? "llvm.uadd.with.overflow" : "llvm.usub.with.overflow", (V[]){ a, b }, 2, -1);
         *over = LLVMBuildExtractValue(e->b, both, 1, "");
         return LLVMBuildExtractValue(e->b, both, 0, "");
@@ -115,12 +115,12 @@ quotient(struct emit *e, V a, V b, bool is_signed, bool rem)
     if (const_int(b, &k) && k != 0 && !(is_signed && k == ones))
         return emit_bin(e, op, a, b);
 
-    if (bits == 64 && e->target == CWJ_TARGET_AMDGCN)
-        return emit_gcn_divide(e, a, b, is_signed, rem);
+    if (bits == 64 && e->target->divide64)
+        return e->target->divide64(e, a, b, is_signed, rem);
 
     V zero = v_eq(e, b, k_int(e, b, 0)), harmless = zero, q;
-    if (is_signed && bits == 32 && e->target == CWJ_TARGET_AMDGCN) {
-        /* As LLVM expands it there, but INT_MIN / -1 needs no care. */
+    if (is_signed && bits == 32 && e->target->unsigned_quotients) {
+        /* As LLVM expands it, but INT_MIN / -1 needs no care. */
         V sign = rem ? a : v_xor(e, a, b), d = v_sel(e, zero, k_int(e, b, 1), magnitude(e, b));
         sign = emit_bin(e, LLVMAShr, sign, k_int(e, sign, 31));
         q = emit_bin(e, rem ? LLVMURem : LLVMUDiv, magnitude(e, a), d);
@@ -132,7 +132,7 @@ quotient(struct emit *e, V a, V b, bool is_signed, bool rem)
     }
     V d = v_sel(e, harmless, k_int(e, b, 1), b);
 
-    if (bits <= 32 && (emit_is_vector(a) || emit_is_vector(d)) && e->target == CWJ_TARGET_HOST) {
+    if (bits <= 32 && (emit_is_vector(a) || emit_is_vector(d))) {
         LLVMTypeRef ft = bits <= 16 ? e->f32 : e->f64;
         V v[2] = { a, d };
         emit_unify(e, v, 2);
@@ -216,8 +216,9 @@ part(struct emit *e, V v, unsigned bit, unsigned bits, bool is_signed)
     return emit_bin(e, is_signed ? LLVMAShr : LLVMLShr, up, k_int(e, v, 32 - bits));
 }
 
-static void
-dot_product(struct emit *e, const struct ptx_inst *in)
+/* dp4a, dp2a */
+void
+emit_dot_product(struct emit *e, const struct ptx_inst *in)
 {
     bool sa = type_is_signed(in->type[0]), sb = type_is_signed(in->type[1]);
     V a = emit_src(e, in, 1, PTX_B32), b = emit_src(e, in, 2, PTX_B32), sum = emit_src(e, in, 3, PTX_B32);
@@ -243,7 +244,7 @@ min_max(struct emit *e, const struct ptx_inst *in, V a, V b)
 }
 
 /* add, sub, min, max, neg of u16x2 and s16x2 */
-static bool
+static void
 packed_op(struct emit *e, const struct ptx_inst *in)
 {
     V a[2], b[2], r[2];
@@ -260,10 +261,24 @@ packed_op(struct emit *e, const struct ptx_inst *in)
         case PTX_OP_MAX: r[i] = min_max(e, in, a[i], b[i]); break;
         default:
             emit_unsupported(e, in, "this operation on packed integers");
-            return true;
+            return;
         }
     }
     emit_dst(e, in, 0, in->type[0], v_pack(e, r[0], r[1]));
+}
+
+/* Types that another emitter than that of integers takes: true when it has. */
+static bool
+emitted_elsewhere(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = in->type[0];
+
+    if (type_is_float(t))
+        emit_float(e, in);
+    else if (t == PTX_U16X2 || t == PTX_S16X2)
+        packed_op(e, in);
+    else
+        return false;
     return true;
 }
 
@@ -280,9 +295,11 @@ wide_type(ptx_type t)
 }
 
 /* mul, mad, mad.cc, madc */
-static void
-multiply(struct emit *e, const struct ptx_inst *in)
+void
+emit_product(struct emit *e, const struct ptx_inst *in)
 {
+    if (emitted_elsewhere(e, in))
+        return;
     ptx_type t = in->type[0], rt = in->mode == PTX_MODE_WIDE ? wide_type(t) : t;
     V r = product(e, src(e, in, 1), src(e, in, 2), in->mode, type_is_signed(t));
 
@@ -301,9 +318,12 @@ multiply(struct emit *e, const struct ptx_inst *in)
     emit_dst(e, in, 0, rt, r);
 }
 
-static void
-add_sub(struct emit *e, const struct ptx_inst *in)
+/* add, addc, sub, subc */
+void
+emit_sum(struct emit *e, const struct ptx_inst *in)
 {
+    if (emitted_elsewhere(e, in))
+        return;
     V a = src(e, in, 1), b = src(e, in, 2), r, carry;
     bool add = in->op == PTX_OP_ADD || in->op == PTX_OP_ADDC, takes = in->op == PTX_OP_ADDC || in->op == PTX_OP_SUBC;
 
@@ -320,78 +340,81 @@ add_sub(struct emit *e, const struct ptx_inst *in)
     emit_dst(e, in, 0, in->type[0], r);
 }
 
-bool
-emit_integer(struct emit *e, const struct ptx_inst *in)
+/* mul24, mad24 */
+void
+emit_product24(struct emit *e, const struct ptx_inst *in)
 {
-    ptx_type t = in->type[0];
-    bool s = type_is_signed(t);
-    V a, r;
+    V r = product24(e, src(e, in, 1), src(e, in, 2), in->mode, type_is_signed(in->type[0]));
 
-    if (type_is_float(t)) {
-        /* set and slct of mixed types are sorted out by their own file */
-        return in->op == PTX_OP_SELP || in->op == PTX_OP_SLCT ? emit_compare_op(e, in) : false;
-    }
-    if ((t == PTX_U16X2 || t == PTX_S16X2) &&
-        (in->op == PTX_OP_ADD || in->op == PTX_OP_SUB || in->op == PTX_OP_NEG || in->op == PTX_OP_MIN || in->op == PTX_OP_MAX))
-        return packed_op(e, in);
-
-    switch (in->op) {
-    case PTX_OP_ADD: case PTX_OP_ADDC: case PTX_OP_SUB: case PTX_OP_SUBC:
-        add_sub(e, in);
-        return true;
-    case PTX_OP_MUL: case PTX_OP_MAD: case PTX_OP_MADC:
-        multiply(e, in);
-        return true;
-    case PTX_OP_MUL24:
-        r = product24(e, src(e, in, 1), src(e, in, 2), in->mode, s);
-        break;
-    case PTX_OP_MAD24:
-        r = product24(e, src(e, in, 1), src(e, in, 2), in->mode, s);
+    if (in->op == PTX_OP_MAD24)
         r = in->flags & PTX_F_SAT ? v_call2(e, "llvm.sadd.sat", r, src(e, in, 3)) : v_add(e, r, src(e, in, 3));
-        break;
-    case PTX_OP_SAD: {
-        V b = src(e, in, 2);
-        a = src(e, in, 1);
-        r = v_add(e, v_sub(e, int_max(e, a, b, s), int_min(e, a, b, s)), src(e, in, 3));
-        break;
-    }
-    case PTX_OP_DIV:
-    case PTX_OP_REM:
-        r = quotient(e, src(e, in, 1), src(e, in, 2), s, in->op == PTX_OP_REM);
-        break;
-    case PTX_OP_ABS:
-        a = src(e, in, 1);
-        r = emit_intrinsic(e, "llvm.abs", &a, 1, 0);
-        break;
-    case PTX_OP_NEG:
-        a = src(e, in, 1);
-        r = v_sub(e, k_int(e, a, 0), a);
-        break;
-    case PTX_OP_MIN:
-    case PTX_OP_MAX:
-        r = min_max(e, in, src(e, in, 1), src(e, in, 2));
-        break;
-    case PTX_OP_POPC:
-        emit_dst(e, in, 0, PTX_U32, emit_resize(e, v_call1(e, "llvm.ctpop", src(e, in, 1)), e->i32, false));
-        return true;
-    case PTX_OP_CLZ:
-        a = src(e, in, 1);
-        emit_dst(e, in, 0, PTX_U32, emit_resize(e, emit_intrinsic(e, "llvm.ctlz", &a, 1, 0), e->i32, false));
-        return true;
-    case PTX_OP_BFIND:
-        emit_dst(e, in, 0, PTX_U32, bfind(e, src(e, in, 1), s, in->flags & PTX_F_SHIFTAMT));
-        return true;
-    case PTX_OP_FNS:
-        emit_dst(e, in, 0, PTX_U32,
-                 find_nth_set(e, emit_src(e, in, 1, PTX_B32), emit_src(e, in, 2, PTX_B32), emit_src(e, in, 3, PTX_B32)));
-        return true;
-    case PTX_OP_DP4A:
-    case PTX_OP_DP2A:
-        dot_product(e, in);
-        return true;
-    default:
-        return emit_bits_op(e, in) || emit_compare_op(e, in);
-    }
-    emit_dst(e, in, 0, t, r);
-    return true;
+    emit_dst(e, in, 0, in->type[0], r);
+}
+
+void
+emit_sad(struct emit *e, const struct ptx_inst *in)
+{
+    bool s = type_is_signed(in->type[0]);
+    V b = src(e, in, 2), a = src(e, in, 1);
+
+    emit_dst(e, in, 0, in->type[0], v_add(e, v_sub(e, int_max(e, a, b, s), int_min(e, a, b, s)), src(e, in, 3)));
+}
+
+/* div, rem */
+void
+emit_quotient(struct emit *e, const struct ptx_inst *in)
+{
+    if (emitted_elsewhere(e, in))
+        return;
+    V r = quotient(e, src(e, in, 1), src(e, in, 2), type_is_signed(in->type[0]), in->op == PTX_OP_REM);
+    emit_dst(e, in, 0, in->type[0], r);
+}
+
+void
+emit_abs(struct emit *e, const struct ptx_inst *in)
+{
+    if (!emitted_elsewhere(e, in))
+        emit_dst(e, in, 0, in->type[0], magnitude(e, src(e, in, 1)));
+}
+
+void
+emit_neg(struct emit *e, const struct ptx_inst *in)
+{
+    if (emitted_elsewhere(e, in))
+        return;
+    V a = src(e, in, 1);
+    emit_dst(e, in, 0, in->type[0], v_sub(e, k_int(e, a, 0), a));
+}
+
+void
+emit_min_max(struct emit *e, const struct ptx_inst *in)
+{
+    if (!emitted_elsewhere(e, in))
+        emit_dst(e, in, 0, in->type[0], min_max(e, in, src(e, in, 1), src(e, in, 2)));
+}
+
+void
+emit_popc(struct emit *e, const struct ptx_inst *in)
+{
+    emit_dst(e, in, 0, PTX_U32, emit_resize(e, v_call1(e, "llvm.ctpop", src(e, in, 1)), e->i32, false));
+}
+
+void
+emit_clz(struct emit *e, const struct ptx_inst *in)
+{
+    V a = src(e, in, 1);
+    emit_dst(e, in, 0, PTX_U32, emit_resize(e, emit_intrinsic(e, "llvm.ctlz", &a, 1, 0), e->i32, false));
+}
+
+void
+emit_bfind(struct emit *e, const struct ptx_inst *in)
+{
+    emit_dst(e, in, 0, PTX_U32, bfind(e, src(e, in, 1), type_is_signed(in->type[0]), in->flags & PTX_F_SHIFTAMT));
+}
+
+void
+emit_fns(struct emit *e, const struct ptx_inst *in)
+{
+    emit_dst(e, in, 0, PTX_U32,
+             find_nth_set(e, emit_src(e, in, 1, PTX_B32), emit_src(e, in, 2, PTX_B32), emit_src(e, in, 3, PTX_B32)));
 }

@@ -2,7 +2,7 @@
  * Operations on bit patterns: logic, lop3, shifts and funnel shifts, bit fields, byte permutation (PTX ISA 9.7.1.19 ff.,
  * 9.7.8, 9.7.9.7). LLVM's shifts are poison from the width on, PTX's are not: every shift of a variable amount here goes
  * through arith_shl and its kin or has a bounded amount. */
-#include "jit/emit/arith_private.h"
+#include "jit/emit/arith/arith_private.h"
 
 typedef LLVMValueRef V;
 
@@ -147,7 +147,7 @@ bool_op(struct emit *e, unsigned op, V a, V b)
     return op == PTX_BOOL_OR ? v_or(e, a, b) : op == PTX_BOOL_XOR ? v_xor(e, a, b) : v_and(e, a, b);
 }
 
-static void
+void
 emit_lop3(struct emit *e, const struct ptx_inst *in)
 {
     const struct ptx_operand *d = &in->operand[0], *lut = &in->operand[4];
@@ -270,67 +270,104 @@ bit_mask(struct emit *e, V a, V b, bool wrap)
     return arith_shl(e, low_mask(e, a, b), a);
 }
 
-bool
-emit_bits_op(struct emit *e, const struct ptx_inst *in)
+void
+emit_and(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = in->type[0];
-    bool wrap = in->flags & PTX_F_WRAP;
-    V a, r;
+    emit_dst(e, in, 0, t, v_and(e, emit_src(e, in, 1, t), emit_src(e, in, 2, t)));
+}
 
-    switch (in->op) {
-    case PTX_OP_AND:
-        r = v_and(e, emit_src(e, in, 1, t), emit_src(e, in, 2, t));
-        break;
-    case PTX_OP_OR:
-        r = v_or(e, emit_src(e, in, 1, t), emit_src(e, in, 2, t));
-        break;
-    case PTX_OP_XOR:
-        r = v_xor(e, emit_src(e, in, 1, t), emit_src(e, in, 2, t));
-        break;
-    case PTX_OP_NOT:
-        r = v_not(e, emit_src(e, in, 1, t));
-        break;
-    case PTX_OP_CNOT:
-        a = emit_src(e, in, 1, t);
-        a = v_eq(e, a, k_int(e, a, 0));
-        r = emit_resize(e, a, emit_type(e, t), false);
-        break;
-    case PTX_OP_LOP3:
-        emit_lop3(e, in);
-        return true;
-    case PTX_OP_SHF:
-        r = funnel(e, in);
-        break;
-    case PTX_OP_SHL:
-        r = arith_shl(e, emit_src(e, in, 1, t), emit_src(e, in, 2, PTX_U32));
-        break;
-    case PTX_OP_SHR:
-        a = emit_src(e, in, 1, t);
-        r = type_is_signed(t) ? arith_ashr(e, a, emit_src(e, in, 2, PTX_U32)) : arith_lshr(e, a, emit_src(e, in, 2, PTX_U32));
-        break;
-    case PTX_OP_BREV:
-        r = v_call1(e, "llvm.bitreverse", emit_src(e, in, 1, t));
-        break;
-    case PTX_OP_BFE:
-        r = field_extract(e, emit_src(e, in, 1, t), emit_src(e, in, 2, PTX_U32), emit_src(e, in, 3, PTX_U32),
-                          type_is_signed(t));
-        break;
-    case PTX_OP_BFI:
-        r = field_insert(e, emit_src(e, in, 1, t), emit_src(e, in, 2, t), emit_src(e, in, 3, PTX_U32),
-                         emit_src(e, in, 4, PTX_U32));
-        break;
-    case PTX_OP_SZEXT:
-        r = sign_zero_extend(e, emit_src(e, in, 1, t), emit_src(e, in, 2, PTX_U32), type_is_signed(t), wrap);
-        break;
-    case PTX_OP_BMSK:
-        r = bit_mask(e, emit_src(e, in, 1, PTX_U32), emit_src(e, in, 2, PTX_U32), wrap);
-        break;
-    case PTX_OP_PRMT:
-        r = prmt(e, emit_src(e, in, 1, PTX_B32), emit_src(e, in, 2, PTX_B32), emit_src(e, in, 3, PTX_U32), in->mode);
-        break;
-    default:
-        return false;
-    }
-    emit_dst(e, in, 0, t, r);
-    return true;
+void
+emit_or(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = in->type[0];
+    emit_dst(e, in, 0, t, v_or(e, emit_src(e, in, 1, t), emit_src(e, in, 2, t)));
+}
+
+void
+emit_xor(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = in->type[0];
+    emit_dst(e, in, 0, t, v_xor(e, emit_src(e, in, 1, t), emit_src(e, in, 2, t)));
+}
+
+void
+emit_not(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = in->type[0];
+    emit_dst(e, in, 0, t, v_not(e, emit_src(e, in, 1, t)));
+}
+
+void
+emit_cnot(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = in->type[0];
+    V a = emit_src(e, in, 1, t);
+    a = v_eq(e, a, k_int(e, a, 0));
+    emit_dst(e, in, 0, t, emit_resize(e, a, emit_type(e, t), false));
+}
+
+void
+emit_shf(struct emit *e, const struct ptx_inst *in)
+{
+    emit_dst(e, in, 0, in->type[0], funnel(e, in));
+}
+
+void
+emit_shl(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = in->type[0];
+    emit_dst(e, in, 0, t, arith_shl(e, emit_src(e, in, 1, t), emit_src(e, in, 2, PTX_U32)));
+}
+
+void
+emit_shr(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = in->type[0];
+    V a = emit_src(e, in, 1, t), n = emit_src(e, in, 2, PTX_U32);
+    emit_dst(e, in, 0, t, type_is_signed(t) ? arith_ashr(e, a, n) : arith_lshr(e, a, n));
+}
+
+void
+emit_brev(struct emit *e, const struct ptx_inst *in)
+{
+    emit_dst(e, in, 0, in->type[0], v_call1(e, "llvm.bitreverse", emit_src(e, in, 1, in->type[0])));
+}
+
+void
+emit_bfe(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = in->type[0];
+    emit_dst(e, in, 0, t, field_extract(e, emit_src(e, in, 1, t), emit_src(e, in, 2, PTX_U32), emit_src(e, in, 3, PTX_U32),
+                                        type_is_signed(t)));
+}
+
+void
+emit_bfi(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = in->type[0];
+    emit_dst(e, in, 0, t, field_insert(e, emit_src(e, in, 1, t), emit_src(e, in, 2, t), emit_src(e, in, 3, PTX_U32),
+                                       emit_src(e, in, 4, PTX_U32)));
+}
+
+void
+emit_szext(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = in->type[0];
+    emit_dst(e, in, 0, t, sign_zero_extend(e, emit_src(e, in, 1, t), emit_src(e, in, 2, PTX_U32), type_is_signed(t),
+                                           in->flags & PTX_F_WRAP));
+}
+
+void
+emit_bmsk(struct emit *e, const struct ptx_inst *in)
+{
+    emit_dst(e, in, 0, in->type[0],
+             bit_mask(e, emit_src(e, in, 1, PTX_U32), emit_src(e, in, 2, PTX_U32), in->flags & PTX_F_WRAP));
+}
+
+void
+emit_prmt(struct emit *e, const struct ptx_inst *in)
+{
+    emit_dst(e, in, 0, in->type[0],
+             prmt(e, emit_src(e, in, 1, PTX_B32), emit_src(e, in, 2, PTX_B32), emit_src(e, in, 3, PTX_U32), in->mode));
 }

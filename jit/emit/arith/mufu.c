@@ -4,15 +4,13 @@
  * x give (c0 << a) + c1 x + (c2 sq(x) << c) + constant, where sq drops the low columns of the square; the sum is cut off.
  * Each function becomes one internal function of the module, for the optimiser to inline or not. All arithmetic is exact
  * integer arithmetic (or on integers in f64), so that every target computes the same bits. */
-#include "jit/emit/mufu_private.h"
-#include "jit/emit/mufu_tables.h"
+#include "jit/emit/arith/mufu_private.h"
+#include "jit/emit/arith/mufu_tables.h"
 
 #include <stdio.h>
 #include <string.h>
 
 typedef LLVMValueRef V;
-
-enum { AMDGCN_CONSTANT = 4 };
 
 static V
 shl_k(struct emit *e, V a, unsigned n)
@@ -62,14 +60,13 @@ static V
 words(struct emit *e, const char *name, const uint32_t *value, unsigned n)
 {
     V g = LLVMGetNamedGlobal(e->module, name), elem[2 * MUFU_MAX_SEGMENTS];
-    unsigned space = e->target == CWJ_TARGET_AMDGCN ? AMDGCN_CONSTANT : 0;
 
     if (g)
         return g;
     for (unsigned i = 0; i < n; i++)
         elem[i] = LLVMConstInt(e->i32, value[i], false);
     LLVMTypeRef type = LLVMArrayType(e->i32, n);
-    g = LLVMAddGlobalInAddressSpace(e->module, type, name, space);
+    g = LLVMAddGlobalInAddressSpace(e->module, type, name, e->target->constant_space);
     LLVMSetInitializer(g, LLVMConstArray(e->i32, elem, n));
     LLVMSetLinkage(g, LLVMInternalLinkage);
     LLVMSetGlobalConstant(g, true);
@@ -139,11 +136,7 @@ load_pairs(struct emit *e, V table, V index, V *w0, V *w1)
 static bool
 has_permutations(struct emit *e, unsigned n)
 {
-#if defined(__x86_64__)
-    return e->target == CWJ_TARGET_HOST && n >= 16 && n <= EMIT_MAX_WIDTH && !(n & (n - 1)) && __builtin_cpu_supports("avx512f");
-#else
-    return false;
-#endif
+    return e->features & EMIT_FEATURE_PERMUTE && n >= 16 && n <= EMIT_MAX_WIDTH && !(n & (n - 1));
 }
 
 /* Word `which` of the segments that 16 lanes of index name. */
@@ -205,7 +198,7 @@ segment_load(struct emit *e, const struct mufu_table *t, V index)
         return (struct segment){ w0, and_k(e, w1, 0xffff), lshr_k(e, w1, 16) };
     }
     table = words(e, t->name, t->coefficients[0], 2 * t->segments);
-    if (e->target == CWJ_TARGET_HOST && n >= 8 && n <= EMIT_MAX_WIDTH && !(n & (n - 1))) {
+    if (n >= 8 && n <= EMIT_MAX_WIDTH && !(n & (n - 1))) {
         load_pairs(e, table, index, &w0, &w1);
     } else {
         V pair = table_load(e, table, index, e->i64);       /* little-endian, as all targets are */
@@ -238,7 +231,7 @@ square_half(struct emit *e, V v)
             s = v_add(e, s, lshr_k(e, v_mul(e, and_k(e, h, 1u << p), l), 8));
         return s;
     }
-    /* Four products cover the mixed ones (mufu_amdgcn.c says why they are exact): two at a time, one in each half of the lane. */
+    /* Four products cover the mixed ones (target/amdgcn/mufu.c says why they are exact): two at a time, one in each half of the lane. */
     V d = v_or(e, v, shl_k(e, v, 16)), h = lshr_k(e, v, 8);
     V sum = v_add(e, upper(e, and_k(e, d, 0x0c000200), and_k(e, d, 0x00e00080)), upper(e, and_k(e, d, 0xc0003000), and_k(e, d, 0x00fe00f8)));
     return v_add(e, lshr_k(e, v_mul(e, h, h), 1), v_add(e, and_k(e, sum, 0xffff), lshr_k(e, sum, 16)));
@@ -687,24 +680,24 @@ ex2_full_finish(struct emit *e, V b, V p, V r)
 
 /* ---- the interface ----------------------------------------------------------------------------------------------------- */
 
-/* On amdgcn, where the function has a path of its own. */
+/* By a path of the target's, if it has one for the function. */
 static V
-gcn(struct emit *e, const char *name, V bits)
+by_target(struct emit *e, const char *name, V bits)
 {
     static const struct {
         const char *name;
-        enum mufu_gcn function;
+        enum mufu_function function;
         const struct mufu_table *table;
     } functions[] = {
-        { "rcp", MUFU_GCN_RCP, &rcp_table }, { "rcp_full", MUFU_GCN_RCP_FULL, &rcp_table }, { "rsq", MUFU_GCN_RSQ, &rsq_table },
-        { "rsq_full", MUFU_GCN_RSQ_FULL, &rsq_table }, { "sqrt", MUFU_GCN_SQRT, &sqrt_table }, { "sqrt_full", MUFU_GCN_SQRT_FULL, &sqrt_table },
-        { "ex2", MUFU_GCN_EX2, &ex2_table }, { "ex2_full", MUFU_GCN_EX2_FULL, &ex2_table }, { "lg2", MUFU_GCN_LG2, &lg2_table },
-        { "lg2_full", MUFU_GCN_LG2_FULL, &lg2_table }, { "sin", MUFU_GCN_SIN, &sin_table }, { "cos", MUFU_GCN_COS, &sin_table },
+        { "rcp", MUFU_RCP, &rcp_table }, { "rcp_full", MUFU_RCP_FULL, &rcp_table }, { "rsq", MUFU_RSQ, &rsq_table },
+        { "rsq_full", MUFU_RSQ_FULL, &rsq_table }, { "sqrt", MUFU_SQRT, &sqrt_table }, { "sqrt_full", MUFU_SQRT_FULL, &sqrt_table },
+        { "ex2", MUFU_EX2, &ex2_table }, { "ex2_full", MUFU_EX2_FULL, &ex2_table }, { "lg2", MUFU_LG2, &lg2_table },
+        { "lg2_full", MUFU_LG2_FULL, &lg2_table }, { "sin", MUFU_SIN, &sin_table }, { "cos", MUFU_COS, &sin_table },
     };
 
-    for (unsigned i = 0; e->target == CWJ_TARGET_AMDGCN && i < sizeof functions / sizeof *functions; i++) {
+    for (unsigned i = 0; e->target->mufu && i < sizeof functions / sizeof *functions; i++) {
         if (!strcmp(functions[i].name, name))
-            return mufu_gcn(e, functions[i].function, functions[i].table, bits);
+            return e->target->mufu->function(e, functions[i].function, functions[i].table, bits);
     }
     return NULL;
 }
@@ -712,13 +705,13 @@ gcn(struct emit *e, const char *name, V bits)
 V
 mufu_div(struct emit *e, V *a, V b, const struct mufu_scale *scale)
 {
-    return mufu_gcn_div(e, &rcp_table, a, b, scale);
+    return e->target->mufu->div(e, &rcp_table, a, b, scale);
 }
 
 V
 mufu_quotient(struct emit *e, V a, V b, const struct mufu_quotient *q)
 {
-    return mufu_gcn_quotient(e, &rcp_table, a, b, q);
+    return e->target->mufu->quotient(e, &rcp_table, a, b, q);
 }
 
 #define FUNCTION(name, ...) \
@@ -726,7 +719,7 @@ mufu_quotient(struct emit *e, V a, V b, const struct mufu_quotient *q)
     mufu_##name(struct emit *e, V bits) \
     { \
         static const struct function f = { #name, __VA_ARGS__ }; \
-        V r = gcn(e, #name, bits); \
+        V r = by_target(e, #name, bits); \
         return r ? r : shared(e, &f, bits); \
     }
 #define NORMAL IMPLIED, 254u << 23, false       /* positive, finite */

@@ -3,10 +3,10 @@
  * lane) to the bits of the result. Subnormal operands are zeros to the unit and its results are never subnormal (but tanh
  * passes small operands on). The _full functions are the PTX instructions without .ftz: the machine code scales operands and
  * results around the unit where they are subnormal. docs/approximations.md says how all this was found and checked. */
-#ifndef CWJ_MUFU_H
-#define CWJ_MUFU_H
+#ifndef CWJ_EMIT_ARITH_MUFU_H
+#define CWJ_EMIT_ARITH_MUFU_H
 
-#include "jit/emit/arith_private.h"
+#include "jit/emit/arith/arith_private.h"
 
 LLVMValueRef mufu_rcp(struct emit *e, LLVMValueRef bits);
 LLVMValueRef mufu_rsq(struct emit *e, LLVMValueRef bits);
@@ -30,10 +30,10 @@ struct mufu_scale {
     void (*both)(struct emit *e, LLVMValueRef *a, LLVMValueRef *b, bool full, bool ftz);
     bool full, ftz;
 };
-/* amdgcn: rcp of the scaled b, as an f32; *a becomes the scaled one. Nothing is scaled where no lane of the wave needs it. */
+/* Where the target has paths of its own (emit_target.mufu): rcp of the scaled b, as an f32; *a becomes the scaled one. Nothing is scaled where no lane of the wave needs it. */
 LLVMValueRef mufu_div(struct emit *e, LLVMValueRef *a, LLVMValueRef b, const struct mufu_scale *scale);
 
-/* amdgcn: body's f32 of two f32, which calls mufu_div, outside of loops as a function of this name, which begins with "mufu.". It depends on nothing
+/* There, too: body's f32 of two f32, which calls mufu_div, outside of loops as a function of this name, which begins with "mufu.". It depends on nothing
  * but its name. */
 struct mufu_quotient {
     const char *name;
@@ -41,9 +41,5 @@ struct mufu_quotient {
     const void *what;
 };
 LLVMValueRef mufu_quotient(struct emit *e, LLVMValueRef a, LLVMValueRef b, const struct mufu_quotient *q);
-
-/* amdgcn, on the finished module: functions of the unit that are called outside of loops are not inlined there where prepared code (prepared.h) has
- * them, or where there are many such calls. */
-void mufu_gcn_limit(struct emit *e);
 
 #endif

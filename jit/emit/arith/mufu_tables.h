@@ -4,10 +4,10 @@
  * gives them all: every output is two inequalities in the three unknowns. c0 of tanh has a shift in its upper six bits;
  * the roots have the segments of [2, 4) first.
  * Included by mufu.c alone. */
-#ifndef CWJ_MUFU_TABLES_H
-#define CWJ_MUFU_TABLES_H
+#ifndef CWJ_EMIT_ARITH_MUFU_TABLES_H
+#define CWJ_EMIT_ARITH_MUFU_TABLES_H
 
-#include "jit/emit/mufu_private.h"
+#include "jit/emit/arith/mufu_private.h"
 
 static const uint32_t rcp_coefficients[128][2] = {
     { 0x03fffffe, 0x03f5fffe }, { 0x03f80fe0, 0x03ddfc0a }, { 0x03f03f04, 0x03c6f82d }, { 0x03e88cb3, 0x03b1f467 },

@@ -2,7 +2,7 @@
  * Scalar video instructions (PTX ISA 9.7.18): select and extend parts of the operands, operate with enough bits that nothing
  * wraps, saturate, then accumulate with or merge into c. Intermediates are 64-bit (128 where a 33-bit value is shifted or
  * a product accumulated). */
-#include "jit/emit/arith_private.h"
+#include "jit/emit/arith/arith_private.h"
 
 typedef LLVMValueRef V;
 
@@ -86,7 +86,7 @@ video_shift(struct emit *e, const struct ptx_inst *in, V a, V b)
 }
 
 /* vmad: a*b + c with either the product or c negated, or one added (.po); shifted right by 7 or 15. */
-static void
+void
 emit_vmad(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type at = in->type[1], bt = in->type[2], dt = in->type[0];
@@ -96,6 +96,7 @@ emit_vmad(struct emit *e, const struct ptx_inst *in)
     unsigned shift = PTX_AUX(in, VMAD_SHR);
     struct ptx_operand o = in->operand[3];
 
+    note_video(e);
     o.negate = false;
     /* As an H200 has it: a factor that is a whole register is signed whatever its type, and c is then, too. */
     bool whole_a = in->operand[1].video_sel < 0, whole_b = in->operand[2].video_sel < 0;
@@ -113,11 +114,12 @@ emit_vmad(struct emit *e, const struct ptx_inst *in)
     emit_dst(e, in, 0, dt, emit_resize(e, r, e->i32, false));
 }
 
-static void
+void
 emit_vset(struct emit *e, const struct ptx_inst *in)
 {
     static const LLVMIntPredicate predicates[] = { [PTX_EQ] = LLVMIntEQ, [PTX_NE] = LLVMIntNE, [PTX_LT] = LLVMIntSLT,
                                                    [PTX_LE] = LLVMIntSLE, [PTX_GT] = LLVMIntSGT, [PTX_GE] = LLVMIntSGE };
+    note_video(e);
     if (in->cmp < PTX_EQ || in->cmp > PTX_GE) {
         emit_unsupported(e, in, "this comparison");
         return;
@@ -126,24 +128,13 @@ emit_vset(struct emit *e, const struct ptx_inst *in)
     finish(e, in, emit_resize(e, c, e->i64, false), PTX_U32, 3);
 }
 
-bool
+/* vadd .. vshr */
+void
 emit_video(struct emit *e, const struct ptx_inst *in)
 {
     V a, b, r;
 
-    switch (in->op) {
-    case PTX_OP_VMAD:
-        emit_vmad(e, in);
-        return true;
-    case PTX_OP_VSET:
-        emit_vset(e, in);
-        return true;
-    case PTX_OP_VADD: case PTX_OP_VSUB: case PTX_OP_VABSDIFF: case PTX_OP_VMIN: case PTX_OP_VMAX: case PTX_OP_VSHL:
-    case PTX_OP_VSHR:
-        break;
-    default:
-        return false;
-    }
+    note_video(e);
     LLVMTypeRef wide = in->op == PTX_OP_VSHL ? e->i128 : e->i64;
     a = video_src(e, in, 1, in->type[1], wide);
     b = video_src(e, in, 2, in->type[2], wide);
@@ -162,5 +153,4 @@ emit_video(struct emit *e, const struct ptx_inst *in)
         r = v_and(e, r, k_int(e, r, UINT64_C(0xffffffff)));
     }
     finish(e, in, r, in->type[0], 3);
-    return true;
 }

@@ -2,7 +2,7 @@
  * SIMD video instructions (PTX ISA 9.7.18.9 ff.): two half-words or four bytes, each lane of an operand selected from both
  * source registers, operated on with enough bits that nothing wraps, saturated, then either summed into c or put into the
  * lanes of the mask with c's lanes elsewhere. */
-#include "jit/emit/arith_private.h"
+#include "jit/emit/arith/arith_private.h"
 
 typedef LLVMValueRef V;
 
@@ -60,17 +60,16 @@ lane_mask(const struct ptx_operand *d, unsigned lanes)
     return mask;
 }
 
-bool
+void
 emit_video_simd(struct emit *e, const struct ptx_inst *in)
 {
-    unsigned lanes = in->op >= PTX_OP_VADD2 && in->op <= PTX_OP_VSET2 ? 2 : in->op >= PTX_OP_VADD4 && in->op <= PTX_OP_VSET4 ? 4 : 0;
+    unsigned lanes = in->op >= PTX_OP_VADD2 && in->op <= PTX_OP_VSET2 ? 2 : 4;
     bool set = in->op == PTX_OP_VSET2 || in->op == PTX_OP_VSET4;
 
-    if (!lanes)
-        return false;
+    note_video(e);
     if (set && (in->cmp < PTX_EQ || in->cmp > PTX_GE)) {
         emit_unsupported(e, in, "this comparison");
-        return true;
+        return;
     }
     ptx_type dt = set ? PTX_U32 : in->type[0], at = in->type[set ? 0 : 1], bt = in->type[set ? 1 : 2];
     struct ptx_operand o[3] = { in->operand[1], in->operand[2], in->operand[0] };
@@ -100,5 +99,4 @@ emit_video_simd(struct emit *e, const struct ptx_inst *in)
         }
     }
     emit_dst_operand(e, &o[2], dt, r);
-    return true;
 }

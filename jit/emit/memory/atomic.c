@@ -6,7 +6,7 @@
  * subnormals as zero, in shared memory not; f64 sums give the NaN of b, else of the memory, as it is in global memory, and of the memory,
  * else of b, quieted, in shared memory. */
 #include "jit/emit/emit_private.h"
-#include "jit/emit/fp_private.h"
+#include "jit/emit/arith/fp_private.h"
 
 typedef LLVMValueRef V;
 
@@ -41,14 +41,14 @@ static V
 in_shared(struct emit *e, const struct atomic *x, V address)
 {
     if (x->space == PTX_SPACE_GENERIC)
-        return emit_session(e)->target->isspacep(e, address, PTX_SPACE_SHARED);
+        return e->target->isspacep(e, address, PTX_SPACE_SHARED);
     return LLVMConstInt(e->i1, x->space == PTX_SPACE_SHARED, false);
 }
 
 static V
 flush_global(struct emit *e, V shared, V v)
 {
-    return v_sel(e, shared, v, fp_flush(e, v, PTX_F32));
+    return e->native_floats & CWJ_NATIVE_FTZ ? v : v_sel(e, shared, v, fp_flush(e, v, PTX_F32));
 }
 
 static V
@@ -65,7 +65,7 @@ add_f64(struct emit *e, const struct atomic *x, V address, V old, V b)
 {
     V sum = v_fadd(e, old, b), nan_old = fp_is_nan(e, old), nan_b = fp_is_nan(e, b);
 
-    if (e->target == CWJ_TARGET_AMDGCN)     /* of infinities: x86 gives this NaN by itself */
+    if (!e->target->default_nan)            /* of infinities */
         sum = v_sel(e, fp_is_nan(e, sum), fp_as_float(e, k_int(e, fp_as_int(e, sum), FP_NAN_F64)), sum);
     V global = v_sel(e, nan_b, b, v_sel(e, nan_old, old, sum));
     V shared = v_sel(e, nan_old, fp_quiet(e, old), v_sel(e, nan_b, fp_quiet(e, b), sum));
@@ -140,15 +140,16 @@ static V
 one_atomic(struct emit *e, const struct atomic *x, V address, V b, V c)
 {
     const struct ptx_inst *in = x->in;
-    V p = emit_session(e)->target->pointer(e, address, x->space), old;
-    bool s = type_is_signed(x->t), native_float = (x->t == PTX_F32 || x->t == PTX_F64) && (e->target == CWJ_TARGET_NVPTX || e->floats_native);
+    V p = e->target->pointer(e, address, x->space), old;
+    const unsigned rules = x->t == PTX_F64 ? CWJ_NATIVE_NAN : CWJ_NATIVE_NAN | CWJ_NATIVE_FTZ;
+    bool s = type_is_signed(x->t), native_float = (x->t == PTX_F32 || x->t == PTX_F64) && (e->native_floats & rules) == rules;
     LLVMAtomicRMWBinOp op;
 
     if (native_float && in->atomop == PTX_ATOM_ADD)
         return scoped(e, x, LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpFAdd, p, b, x->order, false));
     b = emit_bitcast(e, b, x->bits);
-    if (x->t == PTX_B128 && e->target == CWJ_TARGET_AMDGCN)     /* exch or cas */
-        return emit_bitcast(e, emit_gcn_wide_swap(e, p, in->atomop == PTX_ATOM_CAS ? emit_bitcast(e, b, x->bits) : NULL,
+    if (x->t == PTX_B128 && e->target->swap128)     /* exch or cas */
+        return emit_bitcast(e, e->target->swap128(e, p, in->atomop == PTX_ATOM_CAS ? emit_bitcast(e, b, x->bits) : NULL,
                                                   in->atomop == PTX_ATOM_CAS ? emit_bitcast(e, c, x->bits) : b), x->type);
     switch (in->atomop) {
     case PTX_ATOM_CAS:
@@ -163,7 +164,7 @@ one_atomic(struct emit *e, const struct atomic *x, V address, V b, V c)
     case PTX_ATOM_MIN:  op = s ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin; break;
     case PTX_ATOM_MAX:  op = s ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax; break;
     case PTX_ATOM_INC: case PTX_ATOM_DEC:
-        if (e->target == CWJ_TARGET_AMDGCN) {
+        if (e->target->counting_atomics) {
             op = in->atomop == PTX_ATOM_INC ? LLVMAtomicRMWBinOpUIncWrap : LLVMAtomicRMWBinOpUDecWrap;
             break;
         }
@@ -207,11 +208,10 @@ atomic_lane(struct emit *e, V lane, void *user)
     }
 }
 
-bool
+/* atom, red */
+void
 emit_atomic(struct emit *e, const struct ptx_inst *in)
 {
-    if (in->op != PTX_OP_ATOM && in->op != PTX_OP_RED)
-        return false;
     unsigned at = in->op == PTX_OP_RED ? 0 : 1;
     const struct ptx_operand *dst = at ? &in->operand[0] : NULL, *src = &in->operand[at + 1];
     if (dst && dst->kind == PTX_OPND_SINK)
@@ -222,7 +222,7 @@ emit_atomic(struct emit *e, const struct ptx_inst *in)
     x.bits = LLVMIntTypeInContext(e->llvm, ptx_type_bits(x.t));
     if (x.n > MAX_ELEMENTS) {
         emit_unsupported(e, in, "so many elements");
-        return true;
+        return;
     }
     x.order = in->sem == PTX_SEM_ACQUIRE   ? LLVMAtomicOrderingAcquire
               : in->sem == PTX_SEM_RELEASE ? LLVMAtomicOrderingRelease
@@ -247,5 +247,4 @@ emit_atomic(struct emit *e, const struct ptx_inst *in)
     }
     for (unsigned i = 0; dst && i < x.n; i++)
         emit_dst_operand(e, dst->kind == PTX_OPND_VEC ? &dst->elem[i] : dst, x.t, old[i]);
-    return true;
 }

@@ -2,7 +2,7 @@
  * Instructions that say how memory is to be treated and give no access: fences, cache policies, prefetches; and elect.
  * A proxy's fence is one of the whole system: that orders more than was asked for. */
 #include "jit/emit/emit_private.h"
-#include "jit/emit/fp_private.h"
+#include "jit/emit/arith/fp_private.h"
 
 typedef LLVMValueRef V;
 
@@ -40,8 +40,8 @@ range_policy(struct emit *e, const struct ptx_inst *in)
 }
 
 /* createpolicy (9.7.9.16). The fraction is kept in sixteenths less one. */
-static void
-create_policy(struct emit *e, const struct ptx_inst *in)
+void
+emit_createpolicy(struct emit *e, const struct ptx_inst *in)
 {
     V r;
 
@@ -67,11 +67,11 @@ create_policy(struct emit *e, const struct ptx_inst *in)
 }
 
 /* elect.sync (9.7.13.14): the lowest lane of the member mask, as an H200 has it. */
-static void
-elect(struct emit *e, const struct ptx_inst *in)
+void
+emit_elect(struct emit *e, const struct ptx_inst *in)
 {
     const struct ptx_operand *d = &in->operand[0];
-    V mask = emit_src(e, in, 1, PTX_B32), lane = emit_session(e)->target->sreg(e, PTX_SREG_LANEID);
+    V mask = emit_src(e, in, 1, PTX_B32), lane = emit_sreg(e, PTX_SREG_LANEID);
     V leader = emit_intrinsic(e, "llvm.cttz", &mask, 1, 0);
 
     if (d->kind == PTX_OPND_PRED_PAIR) {
@@ -94,30 +94,10 @@ fence_order(const struct ptx_inst *in)
     }
 }
 
-bool
-emit_hint(struct emit *e, const struct ptx_inst *in)
+/* membar and the forms of fence */
+void
+emit_fence(struct emit *e, const struct ptx_inst *in)
 {
-    switch (in->op) {
-    case PTX_OP_CREATEPOLICY:
-        create_policy(e, in);
-        return true;
-    case PTX_OP_ELECT:
-        elect(e, in);
-        return true;
-    case PTX_OP_MEMBAR:
-    case PTX_OP_MEMBAR_PROXY:
-    case PTX_OP_FENCE:
-    case PTX_OP_FENCE_PROXY:
-    case PTX_OP_FENCE_MBARRIER_INIT:
-        emit_scoped(e, LLVMBuildFence(e->b, fence_order(in), false, ""),
-                    in->op == PTX_OP_MEMBAR || in->op == PTX_OP_FENCE ? (ptx_scope)in->scope : PTX_SCOPE_SYS);
-        return true;
-    case PTX_OP_PREFETCH:
-    case PTX_OP_PREFETCHU:
-    case PTX_OP_APPLYPRIORITY:
-    case PTX_OP_DISCARD:
-        return true;
-    default:
-        return false;
-    }
+    emit_scoped(e, LLVMBuildFence(e->b, fence_order(in), false, ""),
+                in->op == PTX_OP_MEMBAR || in->op == PTX_OP_FENCE ? (ptx_scope)in->scope : PTX_SCOPE_SYS);
 }

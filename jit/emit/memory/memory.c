@@ -103,30 +103,25 @@ emit_invariant(struct emit *e, LLVMValueRef load)
 LLVMValueRef
 emit_scoped(struct emit *e, LLVMValueRef instruction, ptx_scope scope)
 {
-    static const char *const amd[] = {      /* there are no clusters: one is a block */
-        [PTX_SCOPE_NONE] = "agent", [PTX_SCOPE_CTA] = "workgroup", [PTX_SCOPE_CLUSTER] = "workgroup", [PTX_SCOPE_GPU] = "agent",
-        [PTX_SCOPE_SYS] = "",
-    };
-    if (e->target == CWJ_TARGET_AMDGCN)
-        emit_set_scope(instruction, amd[scope]);
+    if (e->target->scopes)
+        emit_set_scope(instruction, e->target->scopes[scope]);
     return instruction;
 }
 
-/* An access that other threads' accesses are ordered against. On AMD "volatile" would make each wait for its end as well, which
- * neither .volatile nor .relaxed asks for. */
+/* An access that other threads' accesses are ordered against. */
 static void
 make_atomic(struct emit *e, LLVMValueRef access, LLVMTypeRef t)
 {
     bool atomic = store_size(t) <= 8;
     if (atomic)
         LLVMSetOrdering(access, LLVMAtomicOrderingMonotonic);
-    LLVMSetVolatile(access, !atomic || e->target != CWJ_TARGET_AMDGCN);
+    LLVMSetVolatile(access, !atomic || !e->target->plain_atomics);
 }
 
 static LLVMValueRef
 scalar_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, unsigned align, bool atomic)
 {
-    LLVMValueRef p = emit_session(e)->target->pointer(e, address, space);
+    LLVMValueRef p = e->target->pointer(e, address, space);
     LLVMValueRef v = LLVMBuildLoad2(e->b, t, p, "");
     LLVMSetAlignment(v, align);
     if (atomic) {
@@ -140,7 +135,7 @@ scalar_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space
 static void
 scalar_store(struct emit *e, LLVMValueRef address, LLVMValueRef v, ptx_space space, unsigned align, bool atomic)
 {
-    LLVMValueRef p = emit_session(e)->target->pointer(e, address, space);
+    LLVMValueRef p = e->target->pointer(e, address, space);
     LLVMValueRef st = LLVMBuildStore(e->b, v, p);
     LLVMSetAlignment(st, align);
     if (atomic) {
@@ -178,7 +173,7 @@ store_lane(struct emit *e, LLVMValueRef lane, void *user)
 static LLVMValueRef
 host_address(struct emit *e, LLVMValueRef address, ptx_space space)
 {
-    return space == PTX_SPACE_SHARED ? emit_session(e)->target->to_generic(e, address, space) : address;
+    return space == PTX_SPACE_SHARED ? e->target->to_generic(e, address, space) : address;
 }
 
 /* One access a lane, at host addresses. `cold`: hardly ever executed. A warp-wide gang or a cold path gets a loop over the
@@ -367,7 +362,7 @@ load_affine(struct emit *e, const struct ptx_operand *src, ptx_space space, LLVM
     LLVMBasicBlockRef wide = emit_new_block(e, "affine"), lanes = emit_new_block(e, "lanes"), done = emit_new_block(e, "loaded");
     LLVMBuildCondBr(e->b, ok, wide, lanes);
     LLVMPositionBuilderAtEnd(e->b, wide);
-    LLVMValueRef row = LLVMBuildLoad2(e->b, LLVMVectorType(t, n * e->width), emit_session(e)->target->pointer(e, first, space), "");
+    LLVMValueRef row = LLVMBuildLoad2(e->b, LLVMVectorType(t, n * e->width), e->target->pointer(e, first, space), "");
     LLVMSetAlignment(row, size);
     LLVMValueRef fast[4], slow[4];
     for (unsigned i = 0; i < n; i++)
@@ -401,7 +396,7 @@ store_affine(struct emit *e, const struct ptx_operand *dst, ptx_space space, LLV
     LLVMBasicBlockRef wide = emit_new_block(e, "affine"), lanes = emit_new_block(e, "lanes"), done = emit_new_block(e, "stored");
     LLVMBuildCondBr(e->b, ok, wide, lanes);
     LLVMPositionBuilderAtEnd(e->b, wide);
-    LLVMValueRef st = LLVMBuildStore(e->b, interleave(e, v, n), emit_session(e)->target->pointer(e, first, space));
+    LLVMValueRef st = LLVMBuildStore(e->b, interleave(e, v, n), e->target->pointer(e, first, space));
     LLVMSetAlignment(st, size);
     LLVMBuildBr(e->b, done);
     LLVMPositionBuilderAtEnd(e->b, lanes);
@@ -421,7 +416,7 @@ element_align(unsigned n, unsigned i, unsigned size)
 }
 
 /* Representation of a memory element: predicates do not occur; everything else as emit_type says. */
-static void
+void
 emit_ld(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = (ptx_type)in->type[0];
@@ -465,7 +460,7 @@ emit_ld(struct emit *e, const struct ptx_inst *in)
             emit_dst_operand(e, &dst->elem[i], t, v[i]);
 }
 
-static void
+void
 emit_st(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = (ptx_type)in->type[0];
@@ -500,7 +495,7 @@ emit_st(struct emit *e, const struct ptx_inst *in)
     if (emit_session(e)->lockstep && space != PTX_SPACE_LOCAL) {
         LLVMBasicBlockRef mine = emit_new_block(e, "mine");
         stored = emit_new_block(e, "stored");
-        LLVMBuildCondBr(e->b, emit_session(e)->target->step_store(e, host_address(e, address, space)), mine, stored);
+        LLVMBuildCondBr(e->b, e->target->step_store(e, host_address(e, address, space)), mine, stored);
         LLVMPositionBuilderAtEnd(e->b, mine);
     }
     if (in->sem == PTX_SEM_RELEASE)
@@ -515,40 +510,26 @@ emit_st(struct emit *e, const struct ptx_inst *in)
 
 /* ---- the rest ----------------------------------------------------------------------------------------------------------- */
 
-bool
-emit_memory(struct emit *e, const struct ptx_inst *in)
+void
+emit_cvta(struct emit *e, const struct ptx_inst *in)
 {
-    const struct emit_target *t = emit_session(e)->target;
-    switch (in->op) {
-    case PTX_OP_LD:
-    case PTX_OP_LDU:
-        emit_ld(e, in);
-        return true;
-    case PTX_OP_ST:
-        emit_st(e, in);
-        return true;
-    case PTX_OP_ATOM:
-    case PTX_OP_RED:
-        return emit_atomic(e, in);
-    case PTX_OP_CVTA: {
-        if (e->narrow) {
-            emit_narrow_cvta(e, in);
-            return true;
-        }
-        LLVMValueRef v = emit_resize(e, emit_src(e, in, 1, (ptx_type)in->type[0]), e->i64, false);
-        if (!(in->flags & PTX_F_TO) && emit_is_near(e))
-            v = emit_near(e, emit_resize(e, v, e->i32, false), (ptx_space)in->space);
-        /* cvta of a variable's name: its address in its own space */
-        v = in->flags & PTX_F_TO ? t->from_generic(e, v, (ptx_space)in->space) : t->to_generic(e, v, (ptx_space)in->space);
-        emit_dst(e, in, 0, (ptx_type)in->type[0], emit_resize(e, v, emit_type(e, (ptx_type)in->type[0]), false));
-        return true;
+    const struct emit_target *t = e->target;
+    ptx_space space = (ptx_space)in->space;
+    if (e->narrow) {
+        emit_narrow_cvta(e, in);
+        return;
     }
-    case PTX_OP_ISSPACEP: {
-        LLVMValueRef a = emit_src(e, in, 1, PTX_U64);
-        emit_dst(e, in, 0, PTX_PRED, t->isspacep(e, e->narrow ? emit_widen(e, a, PTX_SPACE_GENERIC) : a, (ptx_space)in->space));
-        return true;
-    }
-    default:
-        return emit_hint(e, in);
-    }
+    LLVMValueRef v = emit_resize(e, emit_src(e, in, 1, (ptx_type)in->type[0]), e->i64, false);
+    if (!(in->flags & PTX_F_TO) && emit_is_near(e))
+        v = emit_near(e, emit_resize(e, v, e->i32, false), space);
+    /* cvta of a variable's name: its address in its own space */
+    v = in->flags & PTX_F_TO ? t->from_generic(e, v, space) : t->to_generic(e, v, space);
+    emit_dst(e, in, 0, (ptx_type)in->type[0], emit_resize(e, v, emit_type(e, (ptx_type)in->type[0]), false));
+}
+
+void
+emit_isspacep(struct emit *e, const struct ptx_inst *in)
+{
+    LLVMValueRef a = emit_src(e, in, 1, PTX_U64);
+    emit_dst(e, in, 0, PTX_PRED, e->target->isspacep(e, e->narrow ? emit_widen(e, a, PTX_SPACE_GENERIC) : a, (ptx_space)in->space));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Addresses of modules with `.address_size 32` on the host device: 32-bit numbers in registers and memory, widened where memory is
- * accessed. What they stand for is in jit/host/abi.h. All code behind emit_address and before emit_symbol_place's users sees
+ * accessed. What they stand for is in jit/abi/host.h. All code behind emit_address and before emit_symbol_place's users sees
  * the addresses that modules with 64-bit addresses have. */
 #include "jit/emit/emit_private.h"
 
@@ -89,7 +89,7 @@ V
 emit_near(struct emit *e, V low, ptx_space space)
 {
     struct emit_fn *f = e->f;
-    if (e->target != CWJ_TARGET_HOST || (space != PTX_SPACE_LOCAL && space != PTX_SPACE_CONST))
+    if (!e->target->near_addresses || (space != PTX_SPACE_LOCAL && space != PTX_SPACE_CONST))
         return emit_resize(e, low, e->i64, false);
     V base = LLVMBuildPtrToInt(e->b, space == PTX_SPACE_LOCAL ? f->dummy : f->image, e->i64, "");
     V past = emit_bin(e, LLVMSub, low, LLVMBuildTrunc(e->b, base, e->i32, ""));

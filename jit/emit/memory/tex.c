@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See tex.h: the operands of texture and surface instructions (9.7.10, 9.7.11). */
-#include "jit/emit/tex.h"
+#include "jit/emit/memory/tex.h"
 
 /* A texture handle: a 64-bit register, or a reference variable whose storage in the image holds the handle. */
 static LLVMValueRef
@@ -19,8 +19,8 @@ handle(struct emit *e, const struct ptx_operand *o)
 }
 
 /* The handles of the module's references of the type; objects are of none (recorded on an H200). */
-static void
-istypep(struct emit *e, const struct ptx_inst *in)
+void
+emit_istypep(struct emit *e, const struct ptx_inst *in)
 {
     LLVMValueRef h = emit_src(e, in, 1, PTX_U64), r = NULL;
     const struct ptx_module *m = e->fn->module;
@@ -112,23 +112,17 @@ refused(struct emit *e, const struct ptx_inst *in)
     return NULL;
 }
 
-bool
+void
 emit_tex_parse(struct emit *e, const struct ptx_inst *in, struct tex_inst *t)
 {
     bool load = in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4, query = in->op == PTX_OP_TXQ || in->op == PTX_OP_SUQ;
     bool store = in->op == PTX_OP_SUST || in->op == PTX_OP_SURED, surface = store || in->op == PTX_OP_SULD;
     unsigned at = store ? 0 : 1;
     *t = (struct tex_inst){ .store = store };
-    if (in->op == PTX_OP_ISTYPEP) {
-        istypep(e, in);
-        return true;
-    }
-    if (!load && !surface && !query)
-        return false;
     const char *why = refused(e, in);
     if (why) {
         emit_unsupported(e, in, why);
-        return true;
+        return;
     }
     t->in = in;
     t->result_type = (ptx_type)in->type[0];
@@ -147,7 +141,7 @@ emit_tex_parse(struct emit *e, const struct ptx_inst *in, struct tex_inst *t)
             t->flags |= CWH_TEX_LEVEL;
             list(e, t->extra, 0, &in->operand[at], PTX_U32, 1);
         }
-        return true;
+        return;
     }
     list(e, t->coord, 0, &in->operand[at++], t->coord_type, TEX_MAX_COORDS);
     if (store)
@@ -163,7 +157,6 @@ emit_tex_parse(struct emit *e, const struct ptx_inst *in, struct tex_inst *t)
     } else if (in->op == PTX_OP_TLD4) {
         t->mode = PTX_AUX(in, TLD4) - 1;
     }
-    return true;
 }
 
 void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A texture or surface instruction taken apart (tex.c), for the targets that compute it: values as they are, of either shape. */
-#ifndef CWJ_EMIT_TEX_H
-#define CWJ_EMIT_TEX_H
+#ifndef CWJ_EMIT_MEMORY_TEX_H
+#define CWJ_EMIT_MEMORY_TEX_H
 
 #include "jit/emit/emit_private.h"
 
@@ -18,9 +18,8 @@ struct tex_inst {
     LLVMValueRef coord[TEX_MAX_COORDS], extra[TEX_MAX_EXTRA], offset[TEX_MAX_COORDS], value[TEX_MAX_WORDS];
 };
 
-/* True if the instruction is one of those. *t is filled when there is something to call, else t->in is NULL: it was emitted, or
- * refused with a diagnostic. */
-bool emit_tex_parse(struct emit *e, const struct ptx_inst *in, struct tex_inst *t);
+/* t->in is NULL where this form of the instruction is refused, with a diagnostic. */
+void emit_tex_parse(struct emit *e, const struct ptx_inst *in, struct tex_inst *t);
 /* Results, as words of i32. */
 void emit_tex_result(struct emit *e, const struct tex_inst *t, LLVMValueRef *word);
 

@@ -3,7 +3,7 @@
  * equal" (PTX's setp.ne of floats) becomes V_CMP_NEQ, which is true for NaN, while a branch by the same condition becomes V_CMP_LG:
  * lanes with NaN are counted where they do not go. Such a ballot is written as those lanes that are here less the ballot of the
  * opposite, which is right. */
-#include "jit/host/llvm.h"
+#include "jit/llvm/llvm.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
  * See amd_inreg.h. In LLVM's AMD back end (seen in 19) functions have inreg arguments from s0 on where the processor itself knows where a thread's own memory
  * is (gfx942, gfx11 and later). On others s[0:3] describe that memory: a function expects its arguments from s4 on, and its callers put them into s0 on all
  * the same, over the description. The optimiser inlines most of the functions with such arguments, approximations and their tables
- * (jit/emit/mufu_amdgcn.c); calls that it leaves pass them in vector registers, and the function reads the first lane's. */
-#include "jit/host/amd_inreg.h"
-#include "jit/emit/prepared.h"
+ * (jit/emit/target/amdgcn/mufu.c); calls that it leaves pass them in vector registers, and the function reads the first lane's. */
+#include "jit/llvm/amdgpu/inreg.h"
+#include "jit/builtins/precompiled.h"
 
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
 #include <llvm/IR/IRBuilder.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Operands of roots that are no small numbers: a sum of squares and of a constant, as in the softened distances of N-body programs. What
  * such a sum gives is at least the constant, whatever the rounding, or a NaN. */
-#include "jit/emit/emit.h"
+#include "jit/passes/exact/exact_private.h"
 
 #include <string.h>
 
@@ -16,20 +16,11 @@ is_constant(V v, double least)
     return LLVMIsAConstantFP(v) && LLVMConstRealGetDouble(v, &inexact) >= least;
 }
 
-static bool
-is_intrinsic(V v, const char *name)
-{
-    size_t length;
-    V f = LLVMIsACallInst(v) ? LLVMGetCalledValue(v) : NULL;
-    const char *is = f ? LLVMGetValueName2(f, &length) : NULL;
-    return is && !strncmp(is, name, strlen(name));
-}
-
 /* Two flushes of one value are the same. */
 static bool
 same(V a, V b)
 {
-    if (emit_is_flush_mark(a) && emit_is_flush_mark(b) && LLVMGetCalledValue(a) == LLVMGetCalledValue(b) && LLVMGetNumArgOperands(a) == 1)
+    if (emit_annotation_of(a) == EMIT_FLUSH && emit_annotation_of(b) == EMIT_FLUSH)
         return LLVMGetOperand(a, 0) == LLVMGetOperand(b, 0);
     return a == b;
 }
@@ -38,18 +29,20 @@ same(V a, V b)
 static bool
 at_least(V v, double least, unsigned depth)
 {
+    static const char *const fma[] = { "llvm.fma.", NULL };
+
     if (is_constant(v, least))
         return true;
     if (depth == DEPTH)
         return false;
     depth++;
-    if (emit_is_flush_mark(v))          /* what is as large is not flushed */
+    if (emit_is_flush(v))          /* what is as large is not flushed */
         return at_least(LLVMGetOperand(v, 0), least, depth);
     if (LLVMIsASelectInst(v)) {         /* the emitter's canonical NaN */
         V nan = LLVMGetOperand(v, 1), c = LLVMGetOperand(v, 0);
         return LLVMIsAFCmpInst(c) && LLVMGetFCmpPredicate(c) == LLVMRealUNO && LLVMIsConstant(nan) && at_least(LLVMGetOperand(v, 2), least, depth);
     }
-    if (is_intrinsic(v, "llvm.fma."))
+    if (exact_calls(v, fma))
         return same(LLVMGetOperand(v, 0), LLVMGetOperand(v, 1)) && at_least(LLVMGetOperand(v, 2), least, depth);
     if (!LLVMIsABinaryOperator(v))
         return false;
@@ -60,9 +53,11 @@ at_least(V v, double least, unsigned depth)
            ((at_least(a, least, depth) && at_least(b, 0, depth)) || (at_least(a, 0, depth) && at_least(b, least, depth)));
 }
 
-static void
+static bool
 redirect(V general, V large)
 {
+    bool changed = false;
+
     for (LLVMUseRef u = LLVMGetFirstUse(general), next; u; u = next) {
         V call = LLVMGetUser(u);
         next = LLVMGetNextUse(u);
@@ -70,15 +65,19 @@ redirect(V general, V large)
             continue;
         V bits = LLVMGetOperand(call, 0);
         if (LLVMIsABitCastInst(bits) && LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(bits, 0))) == LLVMFloatTypeKind &&
-            at_least(LLVMGetOperand(bits, 0), 0x1p-126, 0))
+            at_least(LLVMGetOperand(bits, 0), 0x1p-126, 0)) {
             LLVMSetOperand(call, (unsigned)LLVMGetNumOperands(call) - 1, large);
+            changed = true;
+        }
     }
+    return changed;
 }
 
-void
-emit_use_large(LLVMModuleRef m)
+bool
+pass_large_roots(LLVMModuleRef m, const struct cwj_exact_options *o)
 {
     static const char suffix[] = EMIT_LARGE;
+    bool changed = false;
 
     for (V f = LLVMGetFirstFunction(m), next; f; f = next) {
         size_t length;
@@ -91,11 +90,11 @@ emit_use_large(LLVMModuleRef m)
         memcpy(general, name, length);
         general[length - (sizeof suffix - 1)] = 0;
         V from = LLVMGetNamedFunction(m, general);
-        if (from)
-            redirect(from, f);
+        changed |= from && redirect(from, f);
         if (!LLVMGetFirstUse(f))
             LLVMDeleteFunction(f);
         if (from && !LLVMGetFirstUse(from))
             LLVMDeleteFunction(from);
     }
+    return changed;
 }

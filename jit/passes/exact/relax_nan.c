@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Every f32 operation makes its NaN canonical, and on amdgcn those of halves, which only matters where somebody looks at the bits. Between operations the
- * payload is irrelevant: each of them makes its own result canonical again. This pass removes the canonicalisation of
- * values that only reach f32 arithmetic and comparisons, through phis, selects and shuffles too, and on amdgcn as words that other
- * lanes read. It wants SSA form: run it after promotion of allocas, before the optimiser rewrites the pattern
- * select(fcmp uno x, x), 0x7fffffff, x). */
+ * Canonical NaN of f32, and on amdgcn of f16, that nobody can observe. The emitter makes each result canonical, select(x != x, 0x7fffffff, x), which only matters
+ * where somebody looks at the bits: each operation makes its own result canonical again. So what only reaches float arithmetic and comparisons stays as it
+ * is, through PHIs, selects and shuffles too, and on amdgcn as words that other lanes read. */
 #include "jit/emit/emit.h"
+#include "jit/passes/exact/exact_private.h"
 
+#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef LLVMValueRef V;
 
@@ -68,38 +67,17 @@ struct pass {
     bool failed;
 };
 
-static LLVMTypeRef
-scalar_of(V v)
-{
-    LLVMTypeRef t = LLVMTypeOf(v);
-    return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetElementType(t) : t;
-}
-
 static bool
 is_float(const struct pass *p, V v)
 {
-    return LLVMGetTypeKind(scalar_of(v)) == p->kind;
+    return LLVMGetTypeKind(emit_scalar_type(v)) == p->kind;
 }
 
-/* select(fcmp uno x, x), 0x7fffffff, x): returns x, else NULL */
 static V
 canonicalised(const struct pass *p, V v)
 {
-    if (!LLVMIsASelectInst(v) || !is_float(p, v))
-        return NULL;
-    V c = LLVMGetOperand(v, 0), nan = LLVMGetOperand(v, 1), x = LLVMGetOperand(v, 2);
-    if (!LLVMIsAFCmpInst(c) || LLVMGetFCmpPredicate(c) != LLVMRealUNO || LLVMGetOperand(c, 0) != x || LLVMGetOperand(c, 1) != x)
-        return NULL;
-    if (!LLVMIsConstant(nan))
-        return NULL;
-    if (LLVMGetTypeKind(LLVMTypeOf(nan)) == LLVMVectorTypeKind)
-        nan = LLVMGetAggregateElement(nan, 0);
-    LLVMBool lossy;
-    double d;
-    if (!nan || !LLVMIsAConstantFP(nan))
-        return NULL;
-    d = LLVMConstRealGetDouble(nan, &lossy);
-    return d != d ? x : NULL;
+    V nan;
+    return exact_canonical(v, p->kind, &nan);
 }
 
 /* Does `user` pass operand bits of f32 values on to its result unchanged? */
@@ -111,7 +89,7 @@ passes_on(const struct pass *p, V user)
     case LLVMFNeg:
         return is_float(p, user);
     case LLVMCall:
-        return emit_is_flush_mark(user);
+        return emit_is_flush(user);
     default:
         return false;
     }
@@ -121,37 +99,24 @@ passes_on(const struct pass *p, V user)
 static bool
 is_mufu(V user)
 {
-    size_t len;
-    V callee = LLVMIsACallInst(user) ? LLVMGetCalledValue(user) : NULL;
-    const char *name = callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &len) : NULL;
-
-    return name && !strncmp(name, "mufu.", 5);
+    static const char *const names[] = { "mufu.", NULL };
+    return exact_calls(user, names);
 }
 
 /* Is this use blind to which NaN it gets? Results of f32 arithmetic are made canonical again by their own emitter. */
 static bool
 blind(const struct pass *p, V user)
 {
-    static const char *const intrinsics[] = { "llvm.fma.", "llvm.sqrt.", "llvm.fptosi.sat.", "llvm.fptoui.sat.", "llvm.floor.",
-                                              "llvm.ceil.", "llvm.trunc.", "llvm.roundeven.", "llvm.maxnum.", "llvm.minnum." };
-    size_t len;
+    static const char *const names[] = { "llvm.fma.", "llvm.sqrt.", "llvm.fptosi.sat.", "llvm.fptoui.sat.", "llvm.floor.", "llvm.ceil.", "llvm.trunc.",
+                                         "llvm.roundeven.", "llvm.maxnum.", "llvm.minnum.", NULL };
 
     switch (LLVMGetInstructionOpcode(user)) {
     case LLVMFAdd: case LLVMFSub: case LLVMFMul: case LLVMFDiv: case LLVMFRem:
         return is_float(p, user);
     case LLVMFCmp:
         return true;
-    case LLVMCall: {
-        V callee = LLVMGetCalledValue(user);
-        const char *name = callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &len) : NULL;
-        for (unsigned i = 0; name && i < sizeof intrinsics / sizeof *intrinsics; i++) {
-            if (!strncmp(name, intrinsics[i], strlen(intrinsics[i])))
-                return true;
-        }
-        return false;
-    }
     default:
-        return false;
+        return exact_calls(user, names);
     }
 }
 
@@ -188,15 +153,13 @@ observe(struct pass *p, V v)
 static bool
 word_passes_on(const struct pass *p, V v, V user)
 {
-    size_t len;
+    static const char *const reads[] = { "llvm.amdgcn.ds.bpermute", NULL };
 
     if (LLVMIsABitCastInst(user))
         return is_float(p, user);
     if (LLVMIsAPHINode(user) || LLVMIsASelectInst(user) || LLVMIsAFreezeInst(user))
         return true;
-    V callee = LLVMIsACallInst(user) ? LLVMGetCalledValue(user) : NULL;
-    const char *name = callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &len) : NULL;
-    return name && !strcmp(name, "llvm.amdgcn.ds.bpermute") && LLVMGetOperand(user, 0) != v && LLVMGetOperand(user, 1) == v;
+    return exact_calls(user, reads) && LLVMGetOperand(user, 0) != v && LLVMGetOperand(user, 1) == v;
 }
 
 /* Collects the words that f32 are made into, and what those are passed on to. */
@@ -205,7 +168,7 @@ find_words(struct pass *p, V fn)
 {
     for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
         for (V i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
-            if (LLVMIsABitCastInst(i) && is_float(p, LLVMGetOperand(i, 0)) && LLVMGetTypeKind(scalar_of(i)) == LLVMIntegerTypeKind &&
+            if (LLVMIsABitCastInst(i) && is_float(p, LLVMGetOperand(i, 0)) && LLVMGetTypeKind(emit_scalar_type(i)) == LLVMIntegerTypeKind &&
                 set_add(&p->words, i, &p->failed))
                 push(p, i);
     while (p->depth && !p->failed) {
@@ -234,7 +197,7 @@ static bool
 always_canonical(const struct pass *p, V v, V *nan)
 {
     enum { LIMIT = 64 };
-    V seen[LIMIT];
+    V seen[LIMIT], known_nan;
     unsigned count = 1;
 
     *nan = NULL;
@@ -245,8 +208,8 @@ always_canonical(const struct pass *p, V v, V *nan)
             return false;
         for (int k = phi ? 0 : 1; k < LLVMGetNumOperands(seen[at]); k++) {
             V o = phi ? LLVMGetIncomingValue(seen[at], (unsigned)k) : LLVMGetOperand(seen[at], (unsigned)k), first = o;
-            if (canonicalised(p, o)) {
-                *nan = LLVMGetOperand(o, 1);
+            if (exact_canonical(o, p->kind, &known_nan)) {
+                *nan = known_nan;
                 continue;
             }
             if (LLVMIsConstant(o)) {
@@ -332,9 +295,7 @@ sink_to_uses(struct pass *p, LLVMBuilderRef b, V phi)
     }
     if (!n || !carried)
         return;
-    if (canonicalised(p, phi))
-        nan = LLVMGetOperand(phi, 1);
-    else if (!always_canonical(p, phi, &nan))
+    if (!exact_canonical(phi, p->kind, &nan) && !always_canonical(p, phi, &nan))
         return;
     for (unsigned i = 0; i < n; i++) {
         if (!LLVMIsAInstruction(users[i]))
@@ -371,16 +332,16 @@ find_observed(struct pass *p, V fn)
         V v = p->stack[--p->depth];
         if (canonicalised(p, v) || !(passes_on(p, v) || LLVMIsABitCastInst(v) || set_has(&p->words, v)))
             continue;               /* what goes in there does not come out as it was */
-        for (int k = 0; k < (emit_is_flush_mark(v) ? 1 : LLVMGetNumOperands(v)); k++)
+        for (int k = 0; k < (emit_is_flush(v) ? 1 : LLVMGetNumOperands(v)); k++)
             observe(p, LLVMGetOperand(v, (unsigned)k));
     }
 }
 
 /* Floats of one kind: which bits of one may be NaN of the other is nothing that is followed. */
-static unsigned
+static bool
 relax(LLVMBuilderRef b, V fn, LLVMTypeKind kind)
 {
-    unsigned removed = 0;
+    bool changed = false;
     struct pass pass = { .kind = kind }, *p = &pass;
 
     find_words(p, fn);
@@ -395,14 +356,13 @@ relax(LLVMBuilderRef b, V fn, LLVMTypeKind kind)
             V x = canonicalised(p, i);
             if (!x || set_has(&p->observed, i))
                 continue;
-            LLVMReplaceAllUsesWith(i, x);
-            LLVMInstructionEraseFromParent(i);
-            removed++;
+            exact_replace_canonical(i, x);
+            changed = true;
         }
     free(p->observed.slot);
     free(p->words.slot);
     free(p->stack);
-    return removed;
+    return changed;
 }
 
 static bool
@@ -410,22 +370,21 @@ has_halves(V fn)
 {
     for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
         for (V i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
-            if (LLVMIsASelectInst(i) && LLVMGetTypeKind(scalar_of(i)) == LLVMHalfTypeKind)
+            if (LLVMIsASelectInst(i) && LLVMGetTypeKind(emit_scalar_type(i)) == LLVMHalfTypeKind)
                 return true;
     return false;
 }
 
-unsigned
-emit_relax_nan(LLVMModuleRef m)
+bool
+pass_relax_nan(LLVMModuleRef m, const struct cwj_exact_options *o)
 {
-    unsigned removed = 0;
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
+    bool changed = false;
 
     for (V fn = LLVMGetFirstFunction(m); fn; fn = LLVMGetNextFunction(fn)) {
-        removed += relax(b, fn, LLVMFloatTypeKind);
-        if (has_halves(fn))
-            removed += relax(b, fn, LLVMHalfTypeKind);
+        changed |= relax(b, fn, LLVMFloatTypeKind);
+        changed |= has_halves(fn) && relax(b, fn, LLVMHalfTypeKind);
     }
     LLVMDisposeBuilder(b);
-    return removed;
+    return changed;
 }

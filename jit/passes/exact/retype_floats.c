@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Floats that are carried as integers become floats. LLVM since 20 writes PTX whose floats are in .b32 and .b64 registers (clang, Triton): every
- * operation then has bit casts around it, and what follows floats from operation to operation (relax_nan.c, amdgcn_nan.c) sees none. A phi that some
+ * operation then has bit casts around it, and what follows floats from operation to operation (relax_nan.c, nan64.c) sees none. A phi that some
  * float goes into and some float comes out of, or floats alone go into, and a selection of a float, become ones of floats; no bits change.
  * It wants SSA form. */
 #include "jit/emit/emit.h"
+#include "jit/passes/exact/exact_private.h"
 
 typedef LLVMValueRef V;
 
 enum { MAX_PASSES = 8 };       /* a nest of loops takes one a level */
 
-static LLVMTypeRef
-element(LLVMTypeRef t)
-{
-    return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetElementType(t) : t;
-}
-
 /* 32 or 64, or 0: it is no integer of these, which may be a float. */
 static unsigned
 bits(V v)
 {
-    LLVMTypeRef t = element(LLVMTypeOf(v));
+    LLVMTypeRef t = emit_scalar_type(v);
     unsigned n = LLVMGetTypeKind(t) == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(t) : 0;
     return n == 32 || n == 64 ? n : 0;
 }
@@ -135,7 +130,7 @@ retype_select(LLVMBuilderRef b, V s)
 }
 
 static bool
-pass(LLVMBuilderRef b, V fn)
+retype(LLVMBuilderRef b, V fn)
 {
     bool changed = false;
     for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
@@ -152,13 +147,15 @@ pass(LLVMBuilderRef b, V fn)
     return changed;
 }
 
-void
-emit_retype_floats(LLVMModuleRef m)
+bool
+pass_retype_floats(LLVMModuleRef m, const struct cwj_exact_options *o)
 {
+    bool changed = false;
+
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
     for (V fn = LLVMGetFirstFunction(m); fn; fn = LLVMGetNextFunction(fn)) {
-        for (unsigned n = 0; n < MAX_PASSES && pass(b, fn); n++)
-            ;
+        for (unsigned n = 0; n < MAX_PASSES && retype(b, fn); n++)
+            changed = true;
         /* Floats that were integers from one instruction to the next. */
         for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
             for (V i = LLVMGetFirstInstruction(bb), next; i; i = next) {
@@ -169,7 +166,7 @@ emit_retype_floats(LLVMModuleRef m)
                     LLVMInstructionEraseFromParent(i);
                 }
             }
-        /* Casts that nothing uses would be uses of what relax_nan.c looks at. */
+        /* Casts that nothing uses would be uses of what pass_relax_nan looks at. */
         for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
             for (V i = LLVMGetLastInstruction(bb), before; i; i = before) {
                 before = LLVMGetPreviousInstruction(i);
@@ -178,4 +175,5 @@ emit_retype_floats(LLVMModuleRef m)
             }
     }
     LLVMDisposeBuilder(b);
+    return changed;
 }

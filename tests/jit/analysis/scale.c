@@ -3,7 +3,7 @@
  * the text, and at worst, in nests of thousands of loops, with the square of the depth. Each shape is analysed in two sizes; the
  * ratio of processor times of one run counts, so that a slow or busy machine changes nothing. -v prints the times. */
 #include "impl/base/buf.h"
-#include "jit/emit/flow.h"
+#include "jit/analysis/flow.h"
 
 #include <stdio.h>
 #include <string.h>

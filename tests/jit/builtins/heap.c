@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The heap of kernels (jit/devlib/heap.c), compiled for this CPU, with threads as its lanes: blocks do not overlap and keep what is written,
+ * The heap of kernels (jit/builtins/heap.c), compiled for this CPU, with threads as its lanes: blocks do not overlap and keep what is written,
  * all of the heap is there again, in one piece, when all blocks are free, and as long as there is room nobody is refused.
  *   devlib_heap [ROUNDS [SEED]] */
 #define __scoped_atomic_load_n(p, order, scope) __atomic_load_n(p, order)
@@ -8,7 +8,7 @@
 #define __scoped_atomic_fetch_add(p, v, order, scope) __atomic_fetch_add(p, v, order)
 #define __scoped_atomic_compare_exchange_n(p, want, v, weak, yes, no, scope) __atomic_compare_exchange_n(p, want, v, weak, yes, no)
 #define __MEMORY_SCOPE_DEVICE 0
-#include "jit/devlib/heap.c"
+#include "jit/builtins/heap.c"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The device library is linked to a module that calls it: only what is needed, nothing left undefined, nothing visible, and code comes out
  * for waves of both sizes. Calls that it cannot serve are diagnosed. */
-#include "jit/devlib/devlib.h"
-#include "jit/host/llvm.h"
+#include "jit/builtins/devlib.h"
+#include "jit/llvm/llvm.h"
+#include "jit/llvm/pipeline.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/IRReader.h>
@@ -51,9 +52,10 @@ test_good(struct cwj_diags *diags, const char *cpu)
     CHECK(f && !LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMInternalLinkage);
     CHECK(!LLVMGetNamedFunction(m, "cwd_forms_widen"));      /* nobody calls it */
     CHECK(LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "no-builtins", 11) == NULL);
-    CHECK(cwj_llvm_optimise(m, tm, 3, diags) == CW_OK);
+    struct cwj_pipeline pipeline = { .m = m, .tm = tm, .target = CWJ_TARGET_AMDGCN, .opt_level = 3, .diags = diags };
+    CHECK(cwj_pipeline_run(&pipeline) == CW_OK);
     CHECK(!LLVMGetNamedFunction(m, "cwd_forms_round"));         /* inlined */
-    CHECK(cwj_llvm_emit(m, tm, LLVMAssemblyFile, &code, NULL, NULL, diags) == CW_OK);
+    CHECK(cwj_pipeline_codegen(&pipeline, LLVMAssemblyFile, &code, NULL) == CW_OK);
     CHECK(code && strstr(LLVMGetBufferStart(code), "v_cmp"));
     if (code)
         LLVMDisposeMemoryBuffer(code);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The device library's float products (jit/devlib/mma.c, forms.c), compiled for this machine, against the plain arithmetic of the models, which was
+ * The device library's float products (jit/builtins/mma.c, forms.c), compiled for this machine, against the plain arithmetic of the models, which was
  * compared with hardware: every form and every generation, over numbers that make trouble. */
-#include "jit/devlib/forms.c"
-#include "jit/devlib/mma.c"
+#include "jit/builtins/forms.c"
+#include "jit/builtins/mma.c"
 
 #include <stdio.h>
 

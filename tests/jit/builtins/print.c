@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What kernels that print do (jit/devlib/print.c), compiled for this CPU: the bytes of arguments that a format takes, the value of vprintf (that of
+ * What kernels that print do (jit/builtins/print.c), compiled for this CPU: the bytes of arguments that a format takes, the value of vprintf (that of
  * the host device's, impl/format.c), records and a FIFO without room. */
 #define __scoped_atomic_store_n(p, v, order, scope) __atomic_store_n(p, v, order)
 #define __scoped_atomic_fetch_add(p, v, order, scope) __atomic_fetch_add(p, v, order)
 #define __MEMORY_SCOPE_DEVICE 0
 #define __MEMORY_SCOPE_SYSTEM 0
-#include "jit/devlib/print.c"
+#include "jit/builtins/print.c"
 
 #include "impl/format.h"
 

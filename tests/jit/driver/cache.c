@@ -2,10 +2,10 @@
  * Compile, load and run a kernel through the loader, and the disk cache behind it: hits, damage, eviction, folders that cannot
  * be used. The cache reads its settings once a process, so each case runs in a child of its own. */
 #define _GNU_SOURCE
-#include "jit/host/aot.h"
-#include "jit/host/loader.h"
-#include "jit/host/cache.h"
-#include "tests/jit/link/check.h"
+#include "jit/driver/aot.h"
+#include "jit/loader/loader.h"
+#include "jit/driver/cache.h"
+#include "tests/jit/check.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -121,10 +121,10 @@ hits(void)
 
 /* The code object for a processor: its size, and its first byte through *first. */
 static size_t
-code_object(const char *cpu, char *first)
+code_object(const char *cpu, unsigned native_floats, char *first)
 {
     struct cwj_input in = { "scale", text, sizeof text - 1 };
-    struct cwj_aot_options o = { .target = CWJ_TARGET_AMDGCN, .cpu = cpu, .emit = CWJ_EMIT_OBJ, .opt_level = 3, .cache = true };
+    struct cwj_aot_options o = { .target = CWJ_TARGET_AMDGCN, .cpu = cpu, .emit = CWJ_EMIT_OBJ, .opt_level = 3, .native_floats = native_floats, .cache = true };
     struct cwj_diags d;
     struct cwj_program *p = NULL;
     struct cw_buf out;
@@ -140,7 +140,7 @@ code_object(const char *cpu, char *first)
     return n;
 }
 
-/* Code objects: an entry for each processor, and a later compilation gives what the entry holds. */
+/* Code objects: an entry for each processor and each set of switches, and a later compilation gives what the entry holds. */
 static void
 code_objects(void)
 {
@@ -148,18 +148,20 @@ code_objects(void)
     uint8_t key[32];
     struct cwh_code_info none = { 0 };
     set_dir("objects", dir);
-    size_t n = code_object("gfx1100", &first);
+    size_t n = code_object("gfx1100", 0, &first);
     CHECK(n > 64 && first == 0x7f);
     CHECK_INT(entries(dir, file), 1);
     const char *hex = strrchr(file, '/') + 1;
     for (unsigned i = 0; i < 32; i++)
         CHECK(sscanf(hex + 2 * i, "%2hhx", &key[i]) == 1);
-    CHECK_INT(code_object("gfx1100", &first), n);
+    CHECK_INT(code_object("gfx1100", 0, &first), n);
     cwj_cache_put(key, &none, "other", 5);
-    CHECK_INT(code_object("gfx1100", &first), 5);
+    CHECK_INT(code_object("gfx1100", 0, &first), 5);
     CHECK(first == 'o');
-    CHECK(code_object("gfx90a", &first) > 64 && first == 0x7f);
-    CHECK_INT(entries(dir, NULL), 2);
+    for (unsigned native = 0; native <= CWJ_NATIVE_FLOATS; native++) {      /* each set of switches is another entry */
+        CHECK(code_object("gfx90a", native, &first) > 64 && first == 0x7f);
+        CHECK_INT(entries(dir, NULL), 2 + native);
+    }
 }
 
 /* Flip one byte anywhere, cut, empty, append: always compiled again and replaced. */

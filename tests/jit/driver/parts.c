@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * How programs are divided into parts: each kernel in one, parts of about the size asked for, kernels that share code together, those that
  * fetch from textures together, too. What they say while they are compiled is not lost. */
-#include "jit/host/parts.h"
+#include "jit/driver/parts.h"
 
 #include "impl/base/buf.h"
 

@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include "jit/link/fatbin.h"
 #include "jit/link/linked_image.h"
-#include "tests/jit/link/check.h"
+#include "tests/jit/check.h"
 #include "tests/jit/link/fatbin_writer.h"
 
 #include <elf.h>

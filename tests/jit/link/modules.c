@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Linking: which definition a name means, what is an error, where variables are put, what a kernel reaches. Expected layouts
  * are worked out by hand from sizes and alignments. */
-#include "tests/jit/link/check.h"
+#include "tests/jit/check.h"
 
 #include <stdlib.h>
 

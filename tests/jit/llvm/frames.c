@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The size of stack frames: what code generation says of them is counted, no warning is left, and large frames are probed. */
-#include "jit/host/llvm.h"
+#include "jit/llvm/llvm.h"
+#include "jit/llvm/pipeline.h"
 
 #include <llvm-c/IRReader.h>
 
@@ -32,9 +33,10 @@ main(void)
         return 1;
     }
     CHECK(cwj_llvm_machine(CWJ_TARGET_HOST, NULL, NULL, 2, &tm, &diags) == CW_OK);
-    CHECK(cwj_llvm_optimise(m, tm, 2, &diags) == CW_OK);
+    struct cwj_pipeline pipeline = { .m = m, .tm = tm, .target = CWJ_TARGET_HOST, .opt_level = 2, .diags = &diags };
+    CHECK(cwj_pipeline_run(&pipeline) == CW_OK);
     cwj_host_watch_frames(m);
-    CHECK(cwj_llvm_emit(m, tm, LLVMAssemblyFile, &code, &frames, NULL, &diags) == CW_OK);
+    CHECK(cwj_pipeline_codegen(&pipeline, LLVMAssemblyFile, &code, &frames) == CW_OK);
     /* The two arrays, and what little is beside them; `large` is inlined, or not: then its frame counts by itself. */
     CHECK(frames >= 101000 && frames < 210000);
     CHECK(!diags.first);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Functions whose last call only the code generator takes away: an intrinsic that asks whether a value is a constant is answered there. Before LLVM 22
  * one that is left ends the process. */
-#include "jit/host/codegen.h"
-#include "jit/host/llvm.h"
+#include "jit/llvm/llvm.h"
+#include "jit/llvm/pipeline.h"
 
 #include <llvm-c/IRReader.h>
 
@@ -22,7 +22,7 @@ static const char kernel[] =
     "end:\n store i32 %%i, ptr addrspace(1) %%p\n %s\n ret void\n}\n";
 
 static const char stores[] = "define internal void @uncalled(ptr addrspace(1) %p) noinline {\n store i32 7, ptr addrspace(1) %p\n ret void\n}\n";
-/* As jit/emit/amdgcn_prepared.c makes them. */
+/* As jit/emit/target/amdgcn/prepared.c makes them. */
 static const char prepared[] =
     "define internal i32 @uncalled(i32 %x) noinline \"cudaway-overwrites\"=\"VGPR0 VGPR1\" {\n"
     " %r = call i32 asm \"v_add_nc_u32 v1, v0, v0\\0A v_mov_b32 v0, v1\", \"={v0},{v0}\"(i32 %x)\n ret i32 %r\n}\n";
@@ -58,8 +58,9 @@ compile(const char *functions, const char *never, const char *always, unsigned o
         return;
     }
     CHECK(cwj_llvm_machine(CWJ_TARGET_AMDGCN, "gfx1100", NULL, opt_level, &tm, &diags) == CW_OK);
-    CHECK(cwj_llvm_optimise(m, tm, 0, &diags) == CW_OK);        /* which would answer, too */
-    CHECK(cwj_llvm_emit(m, tm, LLVMAssemblyFile, &code, NULL, NULL, &diags) == CW_OK);
+    struct cwj_pipeline pipeline = { .m = m, .tm = tm, .target = CWJ_TARGET_AMDGCN, .opt_level = 0, .diags = &diags };
+    CHECK(cwj_pipeline_run(&pipeline) == CW_OK);        /* which would answer, too */
+    CHECK(cwj_pipeline_codegen(&pipeline, LLVMAssemblyFile, &code, NULL) == CW_OK);
     CHECK(code && has(code, "\nkernel:"));
     CHECK(code && has(code, "\nuncalled:") == (*always != '\0'));
     CHECK(code && (*always || !has(code, "\nneither:")));

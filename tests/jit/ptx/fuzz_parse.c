@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * libFuzzer target: build with clang and -DCUDAWAY_FUZZ=ON, run on tests/ptx/corpus. */
-#include "tests/ptx/mutate.h"
+#include "tests/jit/ptx/mutate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A short deterministic mutation run over the corpus, for machines without libFuzzer. Arguments: number of texts, files. */
 #include "impl/base/file.h"
-#include "tests/ptx/mutate.h"
+#include "tests/jit/ptx/mutate.h"
 
 #include <string.h>
 

@@ -5,12 +5,10 @@
  * shared (LDS) 3, const 4, local (scratch) 5. A kernel has one parameter, the PTX parameter block as it is, so byte offsets
  * in the kernarg segment are those of PTX. Variables are LLVM globals under their PTX names. Warps are 32 lanes: on wave64
  * targets every warp operation stays in its half of the wave. */
-#include "jit/emit/amdgcn_private.h"
-#include "jit/emit/mufu.h"
+#include "jit/emit/target/amdgcn/amdgcn_private.h"
 #include "jit/emit/scope.h"
 
 #include <stdlib.h>
-#include <llvm/Config/llvm-config.h>
 #include <string.h>
 
 enum { AS_GENERIC = 0, AS_GLOBAL = 1, AS_LDS = 3, AS_CONST = 4, AS_PRIVATE = 5 };
@@ -129,67 +127,123 @@ gcn_block(struct emit *e, unsigned axis)
     return gcn_intrinsic(e, name[axis], NULL, 0, NULL, 0);
 }
 
-static LLVMValueRef
-gcn_sreg(struct emit *e, ptx_sreg r)
+/* The readers that jit/ptx/sregs.def names. Registers of several components stand in the order x, y, z. */
+
+LLVMValueRef
+emit_gcn_tid(struct emit *e, ptx_sreg r)
 {
-    LLVMValueRef lane, one;
-    switch (r) {
-    case PTX_SREG_TID_X: return gcn_thread(e, 0);
-    case PTX_SREG_TID_Y: return gcn_thread(e, 1);
-    case PTX_SREG_TID_Z: return gcn_thread(e, 2);
-    case PTX_SREG_CTAID_X: case PTX_SREG_CLUSTERID_X: return gcn_block(e, 0);
-    case PTX_SREG_CTAID_Y: case PTX_SREG_CLUSTERID_Y: return gcn_block(e, 1);
-    case PTX_SREG_CTAID_Z: case PTX_SREG_CLUSTERID_Z: return gcn_block(e, 2);
-    case PTX_SREG_NCTAID_X: case PTX_SREG_NCLUSTERID_X: return gcn_grid_size(e, 0);
-    case PTX_SREG_NCTAID_Y: case PTX_SREG_NCLUSTERID_Y: return gcn_grid_size(e, 1);
-    case PTX_SREG_NCTAID_Z: case PTX_SREG_NCLUSTERID_Z: return gcn_grid_size(e, 2);
-    case PTX_SREG_NTID_X: return gcn_block_size(e, 0);
-    case PTX_SREG_NTID_Y: return gcn_block_size(e, 1);
-    case PTX_SREG_NTID_Z: return gcn_block_size(e, 2);
-    case PTX_SREG_LANEID: return gcn_lane(e);
-    case PTX_SREG_WARPID: return LLVMBuildLShr(e->b, gcn_linear_thread(e), i32(e, 5), "");
-    case PTX_SREG_NWARPID: return i32(e, 32);
-    case PTX_SREG_SMID: return compute_unit(e);
-    case PTX_SREG_NSMID: return i32(e, SM_NUMBERS);
-    case PTX_SREG_TOTAL_SMEM_SIZE: return lds_bytes(e, false);
-    case PTX_SREG_AGGR_SMEM_SIZE: return LLVMBuildAdd(e->b, lds_bytes(e, false), i32(e, 1024), "");     /* as on NVIDIA's, see host.c */
-    case PTX_SREG_DYNAMIC_SMEM_SIZE:
-        if (!e->f->is_kernel) {     /* only there LLVM knows the size of the rest */
-            e->result = CW_ERR_UNSUPPORTED;
-            cwj_diag_add(e->diags, PTX_ERROR, 5001, 0, 0, "not supported on amdgcn: %%dynamic_smem_size in a device function");
-        }
-        return lds_bytes(e, true);
-    case PTX_SREG_LANEMASK_EQ: case PTX_SREG_LANEMASK_LE: case PTX_SREG_LANEMASK_LT:
-    case PTX_SREG_LANEMASK_GE: case PTX_SREG_LANEMASK_GT:
-        lane = gcn_lane(e);
-        one = LLVMBuildShl(e->b, i32(e, 1), lane, "");
-        if (r == PTX_SREG_LANEMASK_EQ)
-            return one;
-        LLVMValueRef lt = LLVMBuildSub(e->b, one, i32(e, 1), "");
-        if (r == PTX_SREG_LANEMASK_LT)
-            return lt;
-        if (r == PTX_SREG_LANEMASK_GE)
-            return LLVMBuildNot(e->b, lt, "");
-        LLVMValueRef le = LLVMBuildOr(e->b, lt, one, "");
-        return r == PTX_SREG_LANEMASK_LE ? le : LLVMBuildNot(e->b, le, "");
-    case PTX_SREG_CLOCK64: return cycles(e);
-    case PTX_SREG_CLOCK: return LLVMBuildTrunc(e->b, cycles(e), e->i32, "");
-    case PTX_SREG_CLOCK_HI: return upper_half(e, cycles(e));
-    case PTX_SREG_GLOBALTIMER: return nanoseconds(e);
-    case PTX_SREG_GLOBALTIMER_LO: return LLVMBuildTrunc(e->b, nanoseconds(e), e->i32, "");
-    case PTX_SREG_GLOBALTIMER_HI: return upper_half(e, nanoseconds(e));
-    case PTX_SREG_CLUSTER_NCTAID_X: case PTX_SREG_CLUSTER_NCTAID_Y: case PTX_SREG_CLUSTER_NCTAID_Z:
-    case PTX_SREG_CLUSTER_NCTARANK:
-        return i32(e, 1);
-    case PTX_SREG_GRIDID:
-        return emit_session(e)->launch_numbers ? gcn_launch_number(e, false) : LLVMConstNull(e->i64);
-    case PTX_SREG_ENVREG1: case PTX_SREG_ENVREG2: {       /* a cooperative grid's workspace, see host.c; whoever launches knows it */
-        LLVMValueRef at = emit_session(e)->launch_numbers ? gcn_launch_number(e, true) : gcn_loader_number(e, "cudaway_grid");
-        return LLVMBuildTrunc(e->b, r == PTX_SREG_ENVREG2 ? at : LLVMBuildLShr(e->b, at, LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
+    return gcn_thread(e, r - PTX_SREG_TID_X);
+}
+
+LLVMValueRef
+emit_gcn_ntid(struct emit *e, ptx_sreg r)
+{
+    return gcn_block_size(e, r - PTX_SREG_NTID_X);
+}
+
+/* Of a cluster, too: every block is one of its own. */
+LLVMValueRef
+emit_gcn_ctaid(struct emit *e, ptx_sreg r)
+{
+    return gcn_block(e, r >= PTX_SREG_CLUSTERID_X ? r - PTX_SREG_CLUSTERID_X : r - PTX_SREG_CTAID_X);
+}
+
+LLVMValueRef
+emit_gcn_nctaid(struct emit *e, ptx_sreg r)
+{
+    return gcn_grid_size(e, r >= PTX_SREG_NCLUSTERID_X ? r - PTX_SREG_NCLUSTERID_X : r - PTX_SREG_NCTAID_X);
+}
+
+LLVMValueRef
+emit_gcn_laneid(struct emit *e, ptx_sreg r)
+{
+    (void)r;
+    return gcn_lane(e);
+}
+
+LLVMValueRef
+emit_gcn_warpid(struct emit *e, ptx_sreg r)
+{
+    (void)r;
+    return LLVMBuildLShr(e->b, gcn_linear_thread(e), i32(e, 5), "");
+}
+
+LLVMValueRef
+emit_gcn_smid(struct emit *e, ptx_sreg r)
+{
+    (void)r;
+    return compute_unit(e);
+}
+
+LLVMValueRef
+emit_gcn_nsmid(struct emit *e, ptx_sreg r)
+{
+    (void)r;
+    return i32(e, SM_NUMBERS);
+}
+
+LLVMValueRef
+emit_gcn_smem_size(struct emit *e, ptx_sreg r)
+{
+    if (r == PTX_SREG_TOTAL_SMEM_SIZE)
+        return lds_bytes(e, false);
+    if (r == PTX_SREG_AGGR_SMEM_SIZE)       /* as on NVIDIA's, see emit_host_smem_size */
+        return LLVMBuildAdd(e->b, lds_bytes(e, false), i32(e, 1024), "");
+    if (!e->f->is_kernel) {                 /* only there LLVM knows the size of the rest */
+        e->result = CW_ERR_UNSUPPORTED;
+        cwj_diag_add(e->diags, PTX_ERROR, 5001, 0, 0, "not supported on amdgcn: %%dynamic_smem_size in a device function");
     }
-    default:
-        return LLVMConstNull(emit_type(e, (ptx_type)ptx_sreg_info(r)->type));
-    }
+    return lds_bytes(e, true);
+}
+
+LLVMValueRef
+emit_gcn_lanemask(struct emit *e, ptx_sreg r)
+{
+    LLVMValueRef lane = gcn_lane(e), one = LLVMBuildShl(e->b, i32(e, 1), lane, "");
+    if (r == PTX_SREG_LANEMASK_EQ)
+        return one;
+    LLVMValueRef lt = LLVMBuildSub(e->b, one, i32(e, 1), "");
+    if (r == PTX_SREG_LANEMASK_LT)
+        return lt;
+    if (r == PTX_SREG_LANEMASK_GE)
+        return LLVMBuildNot(e->b, lt, "");
+    LLVMValueRef le = LLVMBuildOr(e->b, lt, one, "");
+    return r == PTX_SREG_LANEMASK_LE ? le : LLVMBuildNot(e->b, le, "");
+}
+
+static LLVMValueRef
+low_half(struct emit *e, LLVMValueRef v)
+{
+    return LLVMBuildTrunc(e->b, v, e->i32, "");
+}
+
+LLVMValueRef
+emit_gcn_clock(struct emit *e, ptx_sreg r)
+{
+    LLVMValueRef v = cycles(e);
+    return r == PTX_SREG_CLOCK ? low_half(e, v) : r == PTX_SREG_CLOCK_HI ? upper_half(e, v) : v;
+}
+
+LLVMValueRef
+emit_gcn_globaltimer(struct emit *e, ptx_sreg r)
+{
+    LLVMValueRef v = nanoseconds(e);
+    return r == PTX_SREG_GLOBALTIMER_LO ? low_half(e, v) : r == PTX_SREG_GLOBALTIMER_HI ? upper_half(e, v) : v;
+}
+
+LLVMValueRef
+emit_gcn_gridid(struct emit *e, ptx_sreg r)
+{
+    (void)r;
+    return emit_session(e)->launch_numbers ? gcn_launch_number(e, false) : LLVMConstNull(e->i64);
+}
+
+/* %envreg1 and 2: a cooperative grid's workspace, see emit_host_workspace; whoever launches knows it. */
+LLVMValueRef
+emit_gcn_workspace(struct emit *e, ptx_sreg r)
+{
+    LLVMValueRef at = emit_session(e)->launch_numbers ? gcn_launch_number(e, true) : gcn_loader_number(e, "cudaway_grid");
+    return r == PTX_SREG_ENVREG2 ? low_half(e, at) : upper_half(e, at);
 }
 
 /* ---- variables and addresses ---------------------------------------------------------------------------------------------- */
@@ -461,13 +515,12 @@ bit(struct emit *e, LLVMValueRef word, unsigned i)
 static LLVMValueRef
 first_lane(struct emit *e, LLVMValueRef v)
 {
-    LLVMTypeRef t = e->i32;     /* before LLVM 19 there was this one only */
-    return gcn_intrinsic(e, "llvm.amdgcn.readfirstlane", &t, LLVM_VERSION_MAJOR >= 19, &v, 1);
+    return gcn_intrinsic(e, "llvm.amdgcn.readfirstlane", &e->i32, 1, &v, 1);
 }
 
 /* Lanes with the value of the first one find each other and go, until none is left. */
-static void
-gcn_match(struct emit *e, const struct ptx_inst *in)
+void
+emit_gcn_match(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = (ptx_type)in->type[0];
     const struct ptx_operand *d = &in->operand[0];
@@ -502,8 +555,8 @@ gcn_match(struct emit *e, const struct ptx_inst *in)
     emit_dst_operand(e, d->kind == PTX_OPND_PRED_PAIR ? &d->elem[0] : d, PTX_B32, bits);
 }
 
-static void
-gcn_redux(struct emit *e, const struct ptx_inst *in)
+void
+emit_gcn_redux(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = (ptx_type)in->type[0];
     if (ptx_type_class(t) == PTX_CLASS_FLOAT) {
@@ -517,47 +570,44 @@ gcn_redux(struct emit *e, const struct ptx_inst *in)
     emit_dst(e, in, 0, t, r);
 }
 
-static bool
-gcn_warp(struct emit *e, const struct ptx_inst *in)
+void
+emit_gcn_shfl(struct emit *e, const struct ptx_inst *in)
 {
-    const struct ptx_operand *d = in->noperands ? &in->operand[0] : NULL;
-    switch (in->op) {
-    case PTX_OP_SHFL: {
-        LLVMValueRef a = emit_src(e, in, 1, PTX_B32), valid;
-        LLVMValueRef from = emit_shuffle_source(e, in, gcn_lane(e), emit_src(e, in, 2, PTX_U32), emit_src(e, in, 3, PTX_U32), &valid);
-        LLVMValueRef r = gcn_from_lane(e, a, from);
-        if (d->kind == PTX_OPND_PRED_PAIR)
-            emit_dst_operand(e, &d->elem[1], PTX_PRED, valid);
-        emit_dst_operand(e, d->kind == PTX_OPND_PRED_PAIR ? &d->elem[0] : d, PTX_B32, r);
-        return true;
-    }
-    case PTX_OP_VOTE: {
-        LLVMValueRef active = active_lanes(e, in, 2), set = LLVMBuildAnd(e->b, gcn_ballot(e, emit_src(e, in, 1, PTX_PRED)), active, "");
-        LLVMValueRef all = LLVMBuildICmp(e->b, LLVMIntEQ, set, active, ""), any = LLVMBuildICmp(e->b, LLVMIntNE, set, i32(e, 0), "");
-        if (in->mode == PTX_MODE_BALLOT)
-            emit_dst(e, in, 0, PTX_B32, set);
-        else
-            emit_dst(e, in, 0, PTX_PRED, in->mode == PTX_MODE_ALL ? all : in->mode == PTX_MODE_ANY ? any
-                                         : LLVMBuildOr(e->b, all, LLVMBuildNot(e->b, any, ""), ""));
-        return true;
-    }
-    case PTX_OP_MATCH:
-        gcn_match(e, in);
-        return true;
-    case PTX_OP_REDUX:
-        gcn_redux(e, in);
-        return true;
-    case PTX_OP_ACTIVEMASK:
-        emit_dst(e, in, 0, PTX_B32, gcn_ballot(e, LLVMConstInt(e->i1, 1, false)));
-        return true;
-    case PTX_OP_BAR_WARP_SYNC:
-        scoped_fence(e, LLVMAtomicOrderingRelease, "wavefront");
-        gcn_intrinsic(e, "llvm.amdgcn.wave.barrier", NULL, 0, NULL, 0);
-        scoped_fence(e, LLVMAtomicOrderingAcquire, "wavefront");
-        return true;
-    default:
-        return false;
-    }
+    const struct ptx_operand *d = &in->operand[0];
+    LLVMValueRef a = emit_src(e, in, 1, PTX_B32), valid;
+    LLVMValueRef from = emit_shuffle_source(e, in, gcn_lane(e), emit_src(e, in, 2, PTX_U32), emit_src(e, in, 3, PTX_U32), &valid);
+    LLVMValueRef r = gcn_from_lane(e, a, from);
+    if (d->kind == PTX_OPND_PRED_PAIR)
+        emit_dst_operand(e, &d->elem[1], PTX_PRED, valid);
+    emit_dst_operand(e, d->kind == PTX_OPND_PRED_PAIR ? &d->elem[0] : d, PTX_B32, r);
+}
+
+void
+emit_gcn_vote(struct emit *e, const struct ptx_inst *in)
+{
+    LLVMValueRef active = active_lanes(e, in, 2), set = LLVMBuildAnd(e->b, gcn_ballot(e, emit_src(e, in, 1, PTX_PRED)), active, "");
+    LLVMValueRef all = LLVMBuildICmp(e->b, LLVMIntEQ, set, active, ""), any = LLVMBuildICmp(e->b, LLVMIntNE, set, i32(e, 0), "");
+    if (in->mode == PTX_MODE_BALLOT)
+        emit_dst(e, in, 0, PTX_B32, set);
+    else
+        emit_dst(e, in, 0, PTX_PRED, in->mode == PTX_MODE_ALL ? all : in->mode == PTX_MODE_ANY ? any
+                                     : LLVMBuildOr(e->b, all, LLVMBuildNot(e->b, any, ""), ""));
+}
+
+void
+emit_gcn_activemask(struct emit *e, const struct ptx_inst *in)
+{
+    emit_dst(e, in, 0, PTX_B32, gcn_ballot(e, LLVMConstInt(e->i1, 1, false)));
+}
+
+/* bar.warp.sync */
+void
+emit_gcn_warp_sync(struct emit *e, const struct ptx_inst *in)
+{
+    (void)in;
+    scoped_fence(e, LLVMAtomicOrderingRelease, "wavefront");
+    gcn_intrinsic(e, "llvm.amdgcn.wave.barrier", NULL, 0, NULL, 0);
+    scoped_fence(e, LLVMAtomicOrderingAcquire, "wavefront");
 }
 
 /* ---- barriers: the hardware has one for the whole work-group; the numbered ones are words in LDS -------------------------------- */
@@ -794,16 +844,14 @@ gcn_waits_for_all(const struct ptx_function *fn)
     return false;
 }
 
-static bool
-gcn_barrier(struct emit *e, const struct ptx_inst *in)
+void
+emit_gcn_barrier(struct emit *e, const struct ptx_inst *in)
 {
-    if (in->op != PTX_OP_BAR && in->op != PTX_OP_BARRIER)
-        return false;
     bool red = in->mode == PTX_MODE_RED;
     unsigned at = red ? 1 : 0, next = at + 1;
     if (is_hardware_barrier(in)) {
         red ? hardware_red(e, in) : hardware_barrier(e);
-        return true;
+        return;
     }
     emit_session(e)->soft_barriers = true;
     LLVMValueRef id = at < in->noperands ? emit_src(e, in, at, PTX_U32) : i32(e, 0), active, n, expected;
@@ -818,7 +866,7 @@ gcn_barrier(struct emit *e, const struct ptx_inst *in)
     }
     if (!red) {
         soft_barrier(e, id, n, expected, in->mode != PTX_MODE_ARRIVE, false, all);
-        return true;
+        return;
     }
     /* The sum of the lanes for which the predicate holds; of those for which it does not, for "and". */
     LLVMValueRef p = emit_src(e, in, in->noperands - 1, PTX_PRED);
@@ -838,31 +886,48 @@ gcn_barrier(struct emit *e, const struct ptx_inst *in)
         emit_dst(e, in, 0, PTX_U32, sum);
     else
         emit_dst(e, in, 0, PTX_PRED, LLVMBuildICmp(e->b, in->boolop == PTX_BOOL_AND ? LLVMIntEQ : LLVMIntNE, sum, i32(e, 0), ""));
-    return true;
 }
 
-static bool
-gcn_misc(struct emit *e, const struct ptx_inst *in)
+/* ---- the rest --------------------------------------------------------------------------------------------------------------- */
+
+static void
+end_kernel(struct emit *e)
 {
-    LLVMValueRef a;
-    switch (in->op) {
-    case PTX_OP_TRAP:
-    case PTX_OP_BRKPT:
-        gcn_intrinsic(e, "llvm.trap", NULL, 0, NULL, 0);        /* both end the kernel: there is no debugger to go on with */
-        return true;
-    case PTX_OP_NANOSLEEP:
-        a = i32(e, 1);
-        gcn_intrinsic(e, "llvm.amdgcn.s.sleep", NULL, 0, &a, 1);
-        return true;
-    case PTX_OP_PMEVENT:
-        return true;
-    default:
-        return emit_mov(e, in) || emit_gcn_dp4a(e, in) || emit_gcn_matrix(e, in) || emit_gcn_texture(e, in) || emit_gcn_async(e, in);
-    }
+    gcn_intrinsic(e, "llvm.trap", NULL, 0, NULL, 0);
 }
 
+/* trap, brkpt: both end the kernel, for there is no debugger to go on with. */
+void
+emit_gcn_trap(struct emit *e, const struct ptx_inst *in)
+{
+    (void)in;
+    end_kernel(e);
+}
+
+void
+emit_gcn_nanosleep(struct emit *e, const struct ptx_inst *in)
+{
+    LLVMValueRef a = i32(e, 1);
+    (void)in;
+    gcn_intrinsic(e, "llvm.amdgcn.s.sleep", NULL, 0, &a, 1);
+}
+
+/* There are no clusters: one is a block. */
+static const char *const scopes[] = {
+    [PTX_SCOPE_NONE] = "agent", [PTX_SCOPE_CTA] = "workgroup", [PTX_SCOPE_CLUSTER] = "workgroup", [PTX_SCOPE_GPU] = "agent",
+    [PTX_SCOPE_SYS] = "",
+};
+
+/* plain_atomics: "volatile" would make each access wait for its end as well, which neither .volatile nor .relaxed asks for.
+ * ordered_zeros: "V_MAX_F32" of the ISA documents. */
 const struct emit_target emit_target_amdgcn = {
-    .enter = gcn_enter, .begin = gcn_begin, .start = gcn_start, .leave = gcn_leave, .leaving = gcn_leaving, .sreg = gcn_sreg, .symbol = gcn_symbol, .pointer = gcn_pointer,
-    .to_generic = gcn_to_generic, .from_generic = gcn_from_generic, .isspacep = gcn_isspacep, .local_storage = gcn_local_storage,
-    .warp = gcn_warp, .barrier = gcn_barrier, .misc = gcn_misc, .runtime_call = gcn_runtime_call,
+    .name = "amdgcn", .ops = emit_ops_amdgcn, .sregs = emit_sregs_amdgcn,
+    .array_words = true, .convergent_calls = true, .switched_calls = true, .undefined_slots = true,
+    .storage_space = AS_PRIVATE, .constant_space = AS_CONST,
+    .plain_atomics = true, .counting_atomics = true, .scopes = scopes,
+    .overflow_results = true, .unsigned_quotients = true, .ordered_zeros = true, .halves = true, .marks_floats = true,
+    .enter = gcn_enter, .begin = gcn_begin, .start = gcn_start, .leave = gcn_leave, .leaving = gcn_leaving, .bad_call = end_kernel,
+    .runtime_call = gcn_runtime_call, .symbol = gcn_symbol, .pointer = gcn_pointer, .to_generic = gcn_to_generic,
+    .from_generic = gcn_from_generic, .isspacep = gcn_isspacep, .local_storage = gcn_local_storage, .swap128 = gcn_swap128,
+    .divide64 = gcn_divide, .approx = gcn_approx, .mufu = &gcn_mufu,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Shared by the files that emit for amdgcn (amdgcn*.c). A warp is 32 lanes: half of a wave of 64, of which it may be alone in. */
-#ifndef CWJ_AMDGCN_PRIVATE_H
-#define CWJ_AMDGCN_PRIVATE_H
+#ifndef CWJ_EMIT_TARGET_AMDGCN_AMDGCN_PRIVATE_H
+#define CWJ_EMIT_TARGET_AMDGCN_AMDGCN_PRIVATE_H
 
 #include "jit/emit/emit_private.h"
 
@@ -18,23 +18,10 @@ LLVMValueRef gcn_loader_variable(struct emit *e, const char *name);
 LLVMValueRef gcn_loader_number(struct emit *e, const char *name);
 bool gcn_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *args, unsigned n, LLVMValueRef *result); /* emit_target */
 
-/* amdgcn_nan.c, of a group of values: which of them v is, or -1; is one of them an operand of user, which is no PHI? */
-int gcn_find(const LLVMValueRef *value, unsigned n, LLVMValueRef v);
-bool gcn_reads_any(LLVMValueRef user, const LLVMValueRef *value, unsigned n);
-
 /* amdgcn_prepared.c: give a function its body, if its machine code is at hand. What it does may depend on nothing but its name. */
 bool gcn_prepared_body(struct emit *e, LLVMValueRef fn);
 /* The same for code that wants a table of the module's, a constant. */
 bool gcn_prepared_with(struct emit *e, LLVMValueRef fn, LLVMValueRef table);
-
-/* Inline assembly that computes (amdgcn_nan.c): LLVM takes any other for something that may change memory. At most two arguments, the first
- * of the result's type. */
-LLVMValueRef gcn_assembly(LLVMBuilderRef b, const char *text, const char *constraints, LLVMValueRef *args, unsigned n);
-void gcn_computes(LLVMValueRef call);                                           /* say so of a call of other assembly */
-
-/* amdgcn_nan.c, for code that is rarely needed. End the builder's block with a branch to a new one where the i1 `any` is set in a lane of the wave, else to
- * `done`; the builder goes to the new one, which is returned. */
-LLVMBasicBlockRef gcn_branch_rare(LLVMBuilderRef b, LLVMModuleRef m, bool wave64, LLVMValueRef any, LLVMBasicBlockRef done, const char *name);
 
 /* amdgcn_thread.c: i32 each; axis 0 to 2 is x, y, z */
 LLVMValueRef gcn_wave_lane(struct emit *e);                                     /* of the wave, 0..31 or 0..63 */
@@ -49,10 +36,21 @@ bool gcn_names_launch(const struct cwj_program *p, const struct cwj_reach *reach
 LLVMValueRef gcn_launch_number(struct emit *e, bool workspace);                 /* i64 */
 void gcn_start(struct emit *e);                                                 /* emit_target.start */
 
+/* mufu.c, on the finished module: functions of the special function unit that are called outside of loops are not inlined there where prepared code
+ * (precompiled.h) has them, or where there are many such calls. */
+void gcn_mufu_limit(struct emit *e);
+
 uint8_t gcn_matrix_model(uint8_t sm);                                           /* index into matrix_models */
-bool emit_gcn_matrix(struct emit *e, const struct ptx_inst *in);                /* amdgcn_matrix.c */
-bool emit_gcn_dp4a(struct emit *e, const struct ptx_inst *in);                  /* amdgcn_mma.c */
-bool emit_gcn_async(struct emit *e, const struct ptx_inst *in);                 /* amdgcn_async.c: copies, mbarrier, alloca */
+
+/* devlib.c: call a function of the device library, which comes with its body afterwards (amdgcn; cwj_devlib_link). Arguments: i32, i64,
+ * float, vectors of those, or pointers of any space, which it takes as generic ones; at most 16. */
+LLVMValueRef emit_devlib(struct emit *e, const char *name, LLVMTypeRef ret, LLVMValueRef *args, unsigned n);
+
+/* Hooks of emit_target_amdgcn that have files of their own. */
+extern const struct mufu_target gcn_mufu;                                       /* mufu.c */
+LLVMValueRef gcn_approx(struct emit *e, ptx_op op, LLVMValueRef a);
+LLVMValueRef gcn_divide(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool is_signed, bool rem);      /* divide.c */
+LLVMValueRef gcn_swap128(struct emit *e, LLVMValueRef cell, LLVMValueRef want, LLVMValueRef fresh);     /* loader_data.c: under a lock */
 
 /* amdgcn.c, for the module (amdgcn_module.c): what its instructions become; does a function wait for all of its block; the end of a kernel with barriers in
  * memory; a variable of the program. */

@@ -3,7 +3,7 @@
  *
  * LLVM 19 refuses allocas whose size is not known, so a function that has `alloca` keeps STACK_BYTES of scratch for it and takes
  * rooms from there, upwards; what does not fit ends the kernel, as a stack overflow does. */
-#include "jit/emit/amdgcn_private.h"
+#include "jit/emit/target/amdgcn/amdgcn_private.h"
 
 enum { STACK_BYTES = 4096, STACK_ALIGN = 16 };
 
@@ -59,11 +59,11 @@ copy_part(struct emit *e, LLVMValueRef to, LLVMValueRef from, uint32_t size, LLV
     LLVMPositionBuilderAtEnd(e->b, block[4]);
 }
 
-static void
-cp_async(struct emit *e, const struct ptx_inst *in)
+void
+emit_gcn_cp_async(struct emit *e, const struct ptx_inst *in)
 {
     uint32_t size = (uint32_t)in->operand[2].imm;
-    const struct emit_target *t = emit_session(e)->target;
+    const struct emit_target *t = e->target;
     LLVMValueRef count = emit_async_size(e, in);
     LLVMValueRef to = t->pointer(e, emit_address(e, &in->operand[0], PTX_SPACE_SHARED), PTX_SPACE_SHARED);
     LLVMValueRef from = t->pointer(e, emit_address(e, &in->operand[1], PTX_SPACE_GLOBAL), PTX_SPACE_GLOBAL);
@@ -88,11 +88,11 @@ static LLVMValueRef
 mbarrier_object(struct emit *e, const struct ptx_operand *o, const struct ptx_inst *in)
 {
     ptx_space space = emit_effective_space(in, o);
-    return emit_session(e)->target->pointer(e, emit_address(e, o, space), space);
+    return e->target->pointer(e, emit_address(e, o, space), space);
 }
 
-static void
-mbarrier(struct emit *e, const struct ptx_inst *in)
+void
+emit_gcn_mbarrier(struct emit *e, const struct ptx_inst *in)
 {
     bool arrive = in->op == PTX_OP_MBARRIER_ARRIVE || in->op == PTX_OP_MBARRIER_ARRIVE_DROP;
     bool wait = in->op == PTX_OP_MBARRIER_TEST_WAIT || in->op == PTX_OP_MBARRIER_TRY_WAIT;
@@ -118,20 +118,28 @@ mbarrier(struct emit *e, const struct ptx_inst *in)
     }
 }
 
+/* The copies are complete. Without .noinc the pending count goes up by one and down again. */
+void
+emit_gcn_cp_async_arrive(struct emit *e, const struct ptx_inst *in)
+{
+    if (in->aux >> PTX_AUX_NOINC & 1)
+        mbarrier_call(e, CWH_MBARRIER_ARRIVE, mbarrier_object(e, &in->operand[0], in), i32(e, 1));
+}
+
 /* ---- room on the stack (9.7.17) ---- */
 
 static LLVMValueRef
 stack_top(struct emit *e)
 {
     if (!e->f->stack) {
-        e->f->stack = emit_session(e)->target->local_storage(e, STACK_BYTES, STACK_ALIGN);
+        e->f->stack = e->target->local_storage(e, STACK_BYTES, STACK_ALIGN);
         e->f->stack_top = emit_alloca(e, e->i32, 0, "top");
     }
     return LLVMBuildLoad2(e->b, e->i32, e->f->stack_top, "");
 }
 
-static void
-stack_room(struct emit *e, const struct ptx_inst *in)
+void
+emit_gcn_alloca(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = (ptx_type)in->type[0];
     LLVMValueRef top = stack_top(e), wanted = emit_resize(e, emit_src(e, in, 1, t), e->i64, false);
@@ -156,36 +164,16 @@ stack_room(struct emit *e, const struct ptx_inst *in)
     emit_dst(e, in, 0, t, emit_resize(e, LLVMBuildPtrToInt(e->b, room, e->i64, ""), emit_type(e, t), false));
 }
 
-bool
-emit_gcn_async(struct emit *e, const struct ptx_inst *in)
+void
+emit_gcn_stacksave(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = (ptx_type)in->type[0];
-    if (emit_async_common(e, in))
-        return true;
-    switch (in->op) {
-    case PTX_OP_CP_ASYNC:
-        cp_async(e, in);
-        return true;
-    case PTX_OP_CP_ASYNC_MBARRIER_ARRIVE:
-        /* The copies are complete. Without .noinc the pending count goes up by one and down again. */
-        if (in->aux >> PTX_AUX_NOINC & 1)
-            mbarrier_call(e, CWH_MBARRIER_ARRIVE, mbarrier_object(e, &in->operand[0], in), i32(e, 1));
-        return true;
-    case PTX_OP_MBARRIER_INIT: case PTX_OP_MBARRIER_INVAL: case PTX_OP_MBARRIER_EXPECT_TX: case PTX_OP_MBARRIER_COMPLETE_TX:
-    case PTX_OP_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_ARRIVE_DROP: case PTX_OP_MBARRIER_TEST_WAIT: case PTX_OP_MBARRIER_TRY_WAIT:
-        mbarrier(e, in);
-        return true;
-    case PTX_OP_ALLOCA:
-        stack_room(e, in);
-        return true;
-    case PTX_OP_STACKSAVE:
-        emit_dst(e, in, 0, t, emit_resize(e, stack_top(e), emit_type(e, t), false));
-        return true;
-    case PTX_OP_STACKRESTORE:
-        stack_top(e);
-        LLVMBuildStore(e->b, emit_resize(e, emit_src(e, in, 0, t), e->i32, false), e->f->stack_top);
-        return true;
-    default:
-        return false;
-    }
+    emit_dst(e, in, 0, t, emit_resize(e, stack_top(e), emit_type(e, t), false));
+}
+
+void
+emit_gcn_stackrestore(struct emit *e, const struct ptx_inst *in)
+{
+    stack_top(e);
+    LLVMBuildStore(e->b, emit_resize(e, emit_src(e, in, 0, (ptx_type)in->type[0]), e->i32, false), e->f->stack_top);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Calls of the device library (jit/devlib), on amdgcn: of machine code where it is at hand, else cwj_devlib_link adds the function. */
-#include "jit/emit/amdgcn_private.h"
+ * Calls of the device library (jit/builtins), on amdgcn: of machine code where it is at hand, else cwj_devlib_link adds the function. */
+#include "jit/emit/target/amdgcn/amdgcn_private.h"
 
 LLVMValueRef
 emit_devlib(struct emit *e, const char *name, LLVMTypeRef ret, LLVMValueRef *args, unsigned n)
@@ -15,5 +15,5 @@ emit_devlib(struct emit *e, const char *name, LLVMTypeRef ret, LLVMValueRef *arg
     }
     if (!LLVMGetNamedFunction(e->module, name))
         (void)gcn_prepared_body(e, LLVMAddFunction(e->module, name, LLVMFunctionType(ret, types, n, false)));
-    return emit_runtime(e, name, ret, types, n, v);
+    return emit_external(e, name, ret, types, n, v);
 }

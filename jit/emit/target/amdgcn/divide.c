@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * 64-bit quotients on amdgcn, where LLVM puts 150 to 200 instructions in line for each. The emitter calls a function that is only declared, one for
- * unsigned and one for signed numbers; jit/host/amd_divide.cpp makes code of the calls when the optimiser is done, and what is still a call then
- * gets its body here: machine code that was made when CUDAway was built (prepared.h), or else IR. */
-#include "jit/emit/amdgcn_matrix.h"
-#include "jit/emit/arith_private.h"
-#include "jit/emit/divide.h"
+ * unsigned and one for signed numbers; jit/passes/amd_divide.cpp makes code of the calls when the optimiser is done, and what is still a call then
+ * gets its body here: machine code that was made when CUDAway was built (precompiled.h), or else IR. */
+#include "jit/emit/target/amdgcn/matrix.h"
+#include "jit/emit/arith/arith_private.h"
+#include "jit/emit/target/amdgcn/divide.h"
 
 #include <string.h>
 
@@ -29,7 +29,7 @@ set_attributes(LLVMContextRef llvm, V fn)
 }
 
 V
-emit_gcn_divide(struct emit *e, V a, V b, bool is_signed, bool rem)
+gcn_divide(struct emit *e, V a, V b, bool is_signed, bool rem)
 {
     const char *name = is_signed ? EMIT_DIVIDE_SIGNED : EMIT_DIVIDE_UNSIGNED;
     LLVMTypeRef two[2] = { e->i64, e->i64 }, type = LLVMFunctionType(LLVMStructTypeInContext(e->llvm, two, 2, false), two, 2, false);
@@ -96,7 +96,7 @@ emit_gcn_divide_body(LLVMValueRef fn, const char *cpu)
 {
     LLVMModuleRef m = LLVMGetGlobalParent(fn);
     LLVMContextRef c = LLVMGetModuleContext(m);
-    struct emit e = { .llvm = c, .module = m, .b = LLVMCreateBuilderInContext(c), .target = CWJ_TARGET_AMDGCN, .cpu = cpu, .width = 1,
+    struct emit e = { .llvm = c, .module = m, .b = LLVMCreateBuilderInContext(c), .target = &emit_target_amdgcn, .cpu = cpu, .width = 1,
                       .i1 = LLVMInt1TypeInContext(c), .i32 = LLVMInt32TypeInContext(c), .i64 = LLVMInt64TypeInContext(c) };
     size_t length;
     LLVMSetLinkage(fn, LLVMInternalLinkage);

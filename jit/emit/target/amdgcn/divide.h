@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * 64-bit quotients and remainders on amdgcn: what divide.c and jit/host/amd_divide.cpp agree on. Private to jit/. */
-#ifndef CWJ_EMIT_DIVIDE_H
-#define CWJ_EMIT_DIVIDE_H
+ * 64-bit quotients and remainders on amdgcn: what divide.c and jit/passes/amd_divide.cpp agree on. Private to jit/. */
+#ifndef CWJ_EMIT_TARGET_AMDGCN_DIVIDE_H
+#define CWJ_EMIT_TARGET_AMDGCN_DIVIDE_H
 
 #include <llvm-c/Types.h>
 

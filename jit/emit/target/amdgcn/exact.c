@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The bodies of functions for matrix products that need no model of a generation's sums (docs/matrix.md): f64, a chain of fma over ascending k, and mma.sp of
  * integers, dot products of words. */
-#include "jit/emit/amdgcn_matrix.h"
-#include "jit/emit/fp_private.h"
+#include "jit/emit/target/amdgcn/matrix.h"
+#include "jit/emit/arith/fp_private.h"
 
 #include <string.h>
 
@@ -81,7 +81,7 @@ links(struct emit *e, const struct gcn_product *p, const struct fragments *f, un
         for (unsigned i = 0; i < m->m / 8u; i++) {
             row = element(e, m, false, f, i, k);
             for (unsigned j = 0; j < 2; j++) {
-                V *c = &d[gcn_matrix_index(m, i, j)], r = fp_fma(e, row, col[j], *c, p->in->round, false);
+                V *c = &d[gcn_matrix_index(m, i, j)], r = fp_fma(e, row, col[j], *c, p->in->round);
                 *c = nan ? with_nan(e, row, col[j], *c, r) : r;
             }
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * amdgcn: what a code object gets from whoever loads it (jit.h, module_image; docs/amd.md for those that stand alone), in variables of eight bytes that
  * are there where a kernel uses them: the module's image, locks, the heap, the FIFO of what kernels print; and the calls that need them. */
-#include "jit/emit/amdgcn_private.h"
+#include "jit/emit/target/amdgcn/amdgcn_private.h"
 
 #include <string.h>
 
@@ -41,7 +41,7 @@ gcn_loader_number(struct emit *e, const char *name)
 
 /* ---- atomics of 128 bits ------------------------------------------------------------------------------------------------ */
 
-/* The device's locks for what it has no instructions for (jit/devlib/wide.c); a code object that stands alone has its own. */
+/* The device's locks for what it has no instructions for (jit/builtins/wide.c); a code object that stands alone has its own. */
 static LLVMValueRef
 locks_address(struct emit *e)
 {
@@ -61,7 +61,7 @@ locks_address(struct emit *e)
 }
 
 LLVMValueRef
-emit_gcn_wide_swap(struct emit *e, LLVMValueRef cell, LLVMValueRef want, LLVMValueRef fresh)
+gcn_swap128(struct emit *e, LLVMValueRef cell, LLVMValueRef want, LLVMValueRef fresh)
 {
     LLVMTypeRef wide = LLVMIntTypeInContext(e->llvm, 128);
     LLVMValueRef slot[3], v[3] = { want, fresh, NULL };
@@ -86,7 +86,7 @@ fifo(struct emit *e)
     return gcn_loader_number(e, "cudaway_fifo");
 }
 
-/* What failed, where and by whom, is for the host to print (jit/devlib/print.h). */
+/* What failed, where and by whom, is for the host to print (jit/builtins/print.h). */
 static void
 assert_fails(struct emit *e, LLVMValueRef *args)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Fragments on amdgcn (9.7.14): ldmatrix, stmatrix, movmatrix, wmma.load and wmma.store. Each lane moves its own part; what another lane
  * knows comes by a permutation inside the warp. amdgcn_mma.c has the products. */
-#include "jit/emit/amdgcn_matrix.h"
+#include "jit/emit/target/amdgcn/matrix.h"
 
 typedef LLVMValueRef V;
 
@@ -110,8 +110,8 @@ join(struct emit *e, V lo, V hi)
 
 /* Row i of matrix j is at the address of lane 8j + i: this lane's word is row g, bytes 4t on; transposed, its halves are those at 2g of rows
  * 2t and 2t + 1. */
-static void
-emit_rows(struct emit *e, const struct ptx_inst *in)
+void
+emit_gcn_matrix_rows(struct emit *e, const struct ptx_inst *in)
 {
     bool load = in->op == PTX_OP_LDMATRIX, trans = in->aux >> PTX_AUX_MTRANS & 1;
     const struct ptx_operand *o = &in->operand[load ? 1 : 0], *regs = &in->operand[load ? 0 : 1];
@@ -148,8 +148,8 @@ emit_rows(struct emit *e, const struct ptx_inst *in)
 
 /* Element (row, column) of the 8 x 8 matrix is half column % 2 of lane 4 * row + column / 2: this lane gets row g of the
  * transposed one, which is half g % 2 of the lanes 4 * (2t) + g / 2 and 4 * (2t + 1) + g / 2. */
-static void
-emit_movmatrix(struct emit *e, const struct ptx_inst *in)
+void
+emit_gcn_movmatrix(struct emit *e, const struct ptx_inst *in)
 {
     V v = emit_src(e, in, 1, PTX_B32), lane = gcn_lane(e), half[2];
     V g = LLVMBuildLShr(e->b, lane, i32(e, 2), ""), t = LLVMBuildAnd(e->b, lane, i32(e, 3), "");
@@ -202,8 +202,8 @@ move(struct emit *e, const struct fragment *f, unsigned r, V so_far, V address, 
     return NULL;
 }
 
-static void
-emit_wmma_memory(struct emit *e, const struct ptx_inst *in)
+void
+emit_gcn_fragment(struct emit *e, const struct ptx_inst *in)
 {
     struct fragment f = { .in = in, .load = in->op == PTX_OP_WMMA_LOAD };
     struct ptx_matrix m;
@@ -260,13 +260,4 @@ gcn_matrix_element(struct emit *e, const struct ptx_matrix *m, unsigned i)
     V long_side = LLVMBuildAdd(e->b, g, i32(e, r + (m->m == 32 || m->n == 32 ? 16 * block : 0)), "");
     V short_side = LLVMBuildAdd(e->b, LLVMBuildShl(e->b, t, i32(e, 1), ""), i32(e, c + (m->n == 16 ? 8 * block : 0)), "");
     return m->n == 32 ? (struct gcn_at){ short_side, long_side } : (struct gcn_at){ long_side, short_side };
-}
-
-bool
-emit_gcn_matrix(struct emit *e, const struct ptx_inst *in)
-{
-    static const struct emit_matrix_target target = {
-        .product = gcn_mma, .fragment = emit_wmma_memory, .rows = emit_rows, .transpose = emit_movmatrix,
-    };
-    return emit_matrix(e, in, &target);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Fragments of matrix instructions on amdgcn: which lane holds what. Shared by amdgcn_matrix.c and amdgcn_mma.c. */
-#ifndef CWJ_AMDGCN_MATRIX_H
-#define CWJ_AMDGCN_MATRIX_H
+#ifndef CWJ_EMIT_TARGET_AMDGCN_MATRIX_H
+#define CWJ_EMIT_TARGET_AMDGCN_MATRIX_H
 
-#include "jit/emit/amdgcn_private.h"
+#include "jit/emit/target/amdgcn/amdgcn_private.h"
 #include "jit/ptx/matrix.h"
 
 /* Words (elements, of f64) of a row of A or a column of B. */
@@ -88,6 +88,5 @@ LLVMValueRef gcn_dot(struct emit *e, const struct ptx_inst *in, const struct ptx
 const struct ptx_inst *gcn_partner(struct emit *e, const struct ptx_inst *in);
 bool gcn_is_paired(struct emit *e, const struct ptx_inst *in);
 
-void gcn_mma(struct emit *e, const struct ptx_inst *in);        /* mma.sync, wmma.mma */
 
 #endif

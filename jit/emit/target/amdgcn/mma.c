@@ -2,10 +2,10 @@
  * mma.sync, mma.sp and wmma.mma on amdgcn, with NVIDIA's bits (docs/matrix.md). A lane gathers the rows of A and columns of B that its elements of D
  * need: those of its own group of four lanes by DPP, others by permutations inside the warp; and computes each element by itself. Most forms are calls of functions
  * for whole products (amdgcn_product.c). Here are those that are not: dense integers, dot products of words; and floats of generations before Hopper, whose element is a
- * function made of the source that the host device is made of (jit/devlib). */
-#include "jit/emit/amdgcn_matrix.h"
-#include "jit/devlib/forms.h"
-#include "jit/emit/flush_code.h"
+ * function made of the source that the host device is made of (jit/builtins). */
+#include "jit/emit/target/amdgcn/matrix.h"
+#include "jit/builtins/forms.h"
+#include "jit/emit/target/amdgcn/pseudo.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -287,56 +287,43 @@ integer_element(struct emit *e, const struct ptx_inst *in, const struct ptx_matr
     return saturate ? emit_intrinsic(e, "llvm.sadd.sat", args, 2, -1) : s;
 }
 
-/* LLVM's instruction for these dot products, or NULL where they are others'. b1 has none. */
-static const char *
+/* The instruction for these dot products, or GCN_DOTS where they are computed otherwise. b1 has none. */
+static enum gcn_dot
 dot_instruction(struct emit *e, const struct ptx_matrix *m)
 {
     const bool bytes = ptx_type_bits((ptx_type)m->a) == 8, sa = is_signed(m->a), sb = is_signed(m->b);
     if (m->d != PTX_S32 || m->a == PTX_B1 || !has_dot(e))
-        return NULL;
+        return GCN_DOTS;
     if (has_mixed_dot(e) && (sa || sb))
-        return bytes ? "V_DOT4_I32_IU8" : "V_DOT8_I32_IU4";
+        return bytes ? GCN_DOT4_I32_IU8 : GCN_DOT8_I32_IU4;
     if (sa != sb)
-        return NULL;
-    return bytes ? sa ? "V_DOT4_I32_I8" : "V_DOT4_U32_U8" : sa ? "V_DOT8_I32_I4" : "V_DOT8_U32_U4";
+        return GCN_DOTS;
+    return bytes ? sa ? GCN_DOT4_I32_I8 : GCN_DOT4_U32_U8 : sa ? GCN_DOT8_I32_I4 : GCN_DOT8_U32_U4;
 }
 
-/* The elements of a row, as one piece for LLVM until the end of its code generator (flush_code.h): a kernel has thousands of dot products. */
+/* The elements of a row, as one pseudo-instruction: a kernel has thousands of dot products. */
 static void
-row_of_dots(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, const char *instruction, const struct gcn_side *a, const struct gcn_side *b,
+row_of_dots(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, enum gcn_dot dot, const struct gcn_side *a, const struct gcn_side *b,
             unsigned row, V regs[3][8], V *out)
 {
-    enum { MOST = GCN_MOST + GCN_WORDS * (GCN_MOST + 1) };      /* what goes in */
-    const bool saturates = in->flags & PTX_F_SATFINITE, mixed = strstr(instruction, "IU");
-    const unsigned outs = saturates ? 2 * b->count : b->count;
-    LLVMTypeRef types[MOST];
-    V args[MOST];
-    char text[64], constraints[5 * (2 * GCN_MOST + MOST)] = "";
-    unsigned n = 0;
-    for (unsigned i = 0; i < MOST; i++)
-        types[i] = e->i32;
-    for (unsigned j = 0; j < outs; j++)
-        strcat(constraints, j ? ",=&v" : "=&v");
+    _Static_assert(GCN_WORDS * (GCN_MOST + 1) <= GCN_PSEUDO_MOST, "what goes in");
+    const bool saturates = in->flags & PTX_F_SATFINITE, mixed = dot == GCN_DOT4_I32_IU8 || dot == GCN_DOT8_I32_IU4;
+    const unsigned what[] = { dot, mixed && is_signed(m->a), mixed && is_signed(m->b), a->words, saturates };
+    struct gcn_pseudo p;
+    gcn_pseudo_begin(&p, GCN_PSEUDO_DOTS);
+    gcn_pseudo_operation(&p, 'd');
+    for (unsigned i = 0; i < sizeof what / sizeof *what; i++)
+        gcn_pseudo_operand(&p, 0, what[i]);
+    for (unsigned j = 0; j < (saturates ? 2 * b->count : b->count); j++)
+        gcn_pseudo_out(&p, e->i32, j < b->count ? regs[2][gcn_matrix_index(m, row, j)] : NULL);
     for (unsigned side = 0; side <= b->count; side++)
-        for (unsigned w = 0; w < a->words; w++) {
-            strcat(constraints, ",v");
-            args[n++] = side ? b->word[side - 1][w] : a->word[row][w];
-        }
-    for (unsigned j = 0; j < b->count; j++) {
-        sprintf(constraints + strlen(constraints), ",%u", j);
-        args[n++] = regs[2][gcn_matrix_index(m, row, j)];
-    }
-    snprintf(text, sizeof text, EMIT_DOTS " %s %d %d %u %d", instruction, mixed && is_signed(m->a), mixed && is_signed(m->b), a->words, saturates);
-    LLVMTypeRef type = LLVMFunctionType(LLVMStructTypeInContext(e->llvm, types, outs, false), types, n, false);
-    V code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), false, false, LLVMInlineAsmDialectATT, false);
-    V call = LLVMBuildCall2(e->b, type, code, args, n, "");
-    gcn_computes(call);
+        for (unsigned w = 0; w < a->words; w++)
+            gcn_pseudo_in(&p, side ? b->word[side - 1][w] : a->word[row][w], false);
     /* What is gathered cannot move behind a branch; if sums did, to where they are needed next, all of it would be in registers meanwhile. */
-    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                             LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("convergent", strlen("convergent")), 0));
-    call = LLVMBuildFreeze(e->b, call, "");     /* as in amdgcn_flush.c */
+    p.convergent = true;
+    V all = gcn_pseudo_build(&p, e->b);
     for (unsigned j = 0; j < b->count; j++)
-        out[gcn_matrix_index(m, row, j)] = LLVMBuildExtractValue(e->b, call, j, "");
+        out[gcn_matrix_index(m, row, j)] = LLVMBuildExtractValue(e->b, all, j, "");
 }
 
 /* ---- f16's m8n8k4 ------------------------------------------------------------------------------------------------------------ */
@@ -487,10 +474,10 @@ products_small(struct emit *e, const struct ptx_inst *in, const struct ptx_matri
     V fn = m->d == PTX_S32 ? NULL : element_function(e, in, m, &type);
     gather(e, m, false, regs[0], &a);
     gather(e, m, true, regs[1], &b);
-    const char *instruction = dot_instruction(e, m);
-    for (unsigned row = 0; instruction && row < a.count; row++)
-        row_of_dots(e, in, m, instruction, &a, &b, row, regs, out);
-    for (unsigned i = 0; !instruction && i < elements(m); i++) {
+    const enum gcn_dot dot = dot_instruction(e, m);
+    for (unsigned row = 0; dot != GCN_DOTS && row < a.count; row++)
+        row_of_dots(e, in, m, dot, &a, &b, row, regs, out);
+    for (unsigned i = 0; dot == GCN_DOTS && i < elements(m); i++) {
         unsigned row, col;
         row_and_column(m, i, &row, &col);
         out[i] = element(e, in, m, type, fn, a.word[row], b.word[col], a.words, gcn_element_of(e, regs[2], m->c, i));
@@ -600,7 +587,7 @@ products(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, 
 }
 
 void
-gcn_mma(struct emit *e, const struct ptx_inst *in)
+emit_gcn_mma(struct emit *e, const struct ptx_inst *in)
 {
     struct ptx_matrix one, m;
     const char *why = ptx_matrix_mma(in, &one);
@@ -631,13 +618,10 @@ gcn_mma(struct emit *e, const struct ptx_inst *in)
 }
 
 /* dp4a. Not as products that are added up: what LLVM's back end makes of those is wrong at times (docs/amd.md). */
-bool
+void
 emit_gcn_dp4a(struct emit *e, const struct ptx_inst *in)
 {
     bool sa = in->type[0] == PTX_S32, sb = in->type[1] == PTX_S32;
-    if (in->op != PTX_OP_DP4A)
-        return false;
     V a = emit_src(e, in, 1, PTX_B32), b = emit_src(e, in, 2, PTX_B32);
     emit_dst(e, in, 0, sa || sb ? PTX_S32 : PTX_U32, dot(e, 8, sa, a, sb, b, emit_src(e, in, 3, PTX_B32)));
-    return true;
 }

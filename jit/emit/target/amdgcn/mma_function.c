@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Matrix products as functions of fragments, one for each form in a module, most of them prepared (prepared.h). A kernel has dozens of products: what each
+ * Matrix products as functions of fragments, one for each form in a module, most of them prepared (precompiled.h). A kernel has dozens of products: what each
  * gathers from other lanes would take more registers than there are if it were computed in line, and most of the compiler's time.
  *
- * The body for floats is here, made of the device library's forms (jit/devlib/pairs.h), others' are in amdgcn_exact.c and amdgcn_mma.c. A lane makes
+ * The body for floats is here, made of the device library's forms (jit/builtins/pairs.h), others' are in amdgcn_exact.c and amdgcn_mma.c. A lane makes
  * values and weights of its own elements, gathers those of the rows of A and columns of B that its elements of D need, and computes these in a loop over the
  * short side (amdgcn_matrix.h), which comes by permutations: that keeps code and registers few. */
-#include "jit/emit/amdgcn_matrix.h"
-#include "jit/devlib/forms.h"
+#include "jit/emit/target/amdgcn/matrix.h"
+#include "jit/builtins/forms.h"
 
 #include <stdio.h>
 #include <string.h>

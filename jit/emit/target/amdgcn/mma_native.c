@@ -6,7 +6,7 @@
  * are used) and column 2t or 2t + 1 of B, and gets the elements of D that it holds in PTX's layout. A wave of 64 with both its warps at the
  * instruction is needed, since MFMA takes no notice of the execution mask. RDNA3, RDNA4: a V_WMMA_F32_16X16X16 of the transposed product:
  * its rows are columns of B, twice the same eight of n8. */
-#include "jit/emit/amdgcn_matrix.h"
+#include "jit/emit/target/amdgcn/matrix.h"
 
 #include <string.h>
 

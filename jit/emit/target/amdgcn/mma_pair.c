@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Products of f64 are m8n8, and kernels have dozens that follow each other. Two with the same B are one of m16n8, which gathers B's columns once, and is one
  * call. The first instruction of a pair computes both; the second, which may have others before it, is passed over. */
-#include "jit/emit/amdgcn_matrix.h"
+#include "jit/emit/target/amdgcn/matrix.h"
 
 #include <string.h>
 

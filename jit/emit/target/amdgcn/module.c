@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * amdgcn: a program's module, with its kernels, what they call and its variables. */
-#include "jit/emit/amdgcn_private.h"
-#include "jit/emit/mufu.h"
+#include "jit/emit/target/amdgcn/amdgcn_private.h"
 #include "jit/emit/scope.h"
 
 #include <stdio.h>
@@ -94,21 +93,9 @@ static const char data_layout[] =
     "v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9";
 
 cw_result
-emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module, struct cwj_diags *diags)
+emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module, struct cwj_diags *diags)
 {
-    *module = NULL;
     const char *cpu = what->cpu;
-    if (cwj_program_is_narrow(p)) {
-        cwj_diag_add(diags, PTX_ERROR, 3090, 0, 0, "modules with 32-bit addresses (.address_size 32) run on the host device only: "
-                     "CUDAWAY_DEVICE=host, or compile the program for 64 bits");
-        return CW_ERR_UNSUPPORTED;
-    }
-    if (what->target == CWJ_TARGET_NVPTX)
-        return emit_nvptx_module(p, what, llvm, module, diags);
-    if (what->target != CWJ_TARGET_AMDGCN) {
-        cwj_diag_add(diags, PTX_ERROR, 5004, 0, 0, "this target is not emitted yet; targets are host and amdgcn");
-        return CW_ERR_UNSUPPORTED;
-    }
     struct emit_session *s = malloc(sizeof *s);
     if (!s)
         return CW_ERR_NOMEM;
@@ -118,15 +105,15 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
     s->variables = cw_arena_array(&e->arena, LLVMValueRef, p->nlink_vars + 1);
     if (!s->functions || !s->function_types || !s->variables)
         goto done;
-    s->target = &emit_target_amdgcn;
+    e->target = &emit_target_amdgcn;
     s->module_image = what->module_image;
     s->matrix_model = gcn_matrix_model(what->matrix_sm);
     s->matrix_native = what->matrix_native;
     s->textures_native = what->textures_native;
     s->all_blocks = what->all_blocks;
-    e->floats_native = what->floats_native;
+    e->native_floats = what->native_floats;
     s->declare_only = what->declare_only;
-    e->target = CWJ_TARGET_AMDGCN;
+    e->features = EMIT_FEATURE_FMA | EMIT_FEATURE_F16;
     e->cpu = cpu;
     e->width = 1;
     e->fast_code = true;
@@ -175,7 +162,7 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
         for (uint32_t k = 0; k < p->nkernels; k++)
             if (!what->kernels || what->kernels[k])
                 gcn_clear_barriers(e, s->functions[p->kernel_func[k]]);
-    mufu_gcn_limit(e);
+    gcn_mufu_limit(e);
     r = e->result;
 done:
     if (r == CW_OK)

@@ -10,9 +10,11 @@
  *   register hold two.
  * - Operands that are not normal, or out of the range, leave the path by a branch that a wave takes as a whole. A block replaces each
  *   by an operand p and a term t with which the path gives its result, or computes it. */
-#include "jit/emit/amdgcn_private.h"
-#include "jit/emit/mufu_private.h"
-#include "jit/emit/prepared.h"
+#include "jit/emit/target/amdgcn/amdgcn_private.h"
+#include "jit/emit/annotation.h"
+#include "jit/emit/arith/mufu_private.h"
+#include "jit/builtins/precompiled.h"
+#include "jit/emit/target/amdgcn/pseudo.h"
 
 #include <stdio.h>
 
@@ -491,8 +493,8 @@ join(struct emit *e, V usual, V rest, const LLVMBasicBlockRef *from)
     return phi;
 }
 
-V
-mufu_gcn_div(struct emit *e, const struct mufu_table *t, V *a, V b, const struct mufu_scale *scale)
+static V
+quotient_factor(struct emit *e, const struct mufu_table *t, V *a, V b, const struct mufu_scale *scale)
 {
     V bits = LLVMBuildBitCast(e->b, b, e->i32, ""), term = rcp_term(e, bits, false), scaled[2] = { *a, b };
     LLVMBasicBlockRef done, from[2] = { begin_rest(e, rcp_out(e, bits), &done) };
@@ -509,10 +511,10 @@ mufu_gcn_div(struct emit *e, const struct mufu_table *t, V *a, V b, const struct
 
 /* The rest's operands go the same way as the others. */
 static V
-with_operand(struct emit *e, enum mufu_gcn function, const struct mufu_table *table, V b)
+with_operand(struct emit *e, enum mufu_function function, const struct mufu_table *table, V b)
 {
-    bool full = function & 1, recip = function == MUFU_GCN_RCP || function == MUFU_GCN_RCP_FULL;
-    bool is_rsq = function == MUFU_GCN_RSQ || function == MUFU_GCN_RSQ_FULL;
+    bool full = function & 1, recip = function == MUFU_RCP || function == MUFU_RCP_FULL;
+    bool is_rsq = function == MUFU_RSQ || function == MUFU_RSQ_FULL;
     struct operand usual = { b, recip ? rcp_term(e, b, full) : v_lshr(e, b, k32(e, 24)) }, rest, o;
     V out = recip ? rcp_out(e, b) : not_positive_normal(e, b);
     LLVMBasicBlockRef done, from[2] = { begin_rest(e, out, &done) };
@@ -529,9 +531,9 @@ with_operand(struct emit *e, enum mufu_gcn function, const struct mufu_table *ta
 
 /* The rest is computed in full in its block. */
 static V
-with_result(struct emit *e, enum mufu_gcn function, const struct mufu_table *table, V b)
+with_result(struct emit *e, enum mufu_function function, const struct mufu_table *table, V b)
 {
-    bool full = function & 1, is_ex2 = function == MUFU_GCN_EX2 || function == MUFU_GCN_EX2_FULL;
+    bool full = function & 1, is_ex2 = function == MUFU_EX2 || function == MUFU_EX2_FULL;
     V out, mag = emit_intrinsic(e, "llvm.fabs", (V[]){ as_float(e, b) }, 1, -1);
     V row = rows(e, table, "rows", 128, is_ex2 ? ex2_row : lg2_row);       /* here, where it can leave a loop */
 
@@ -555,9 +557,9 @@ with_result(struct emit *e, enum mufu_gcn function, const struct mufu_table *tab
 /* Where the operand is known to be a normal number, an infinity or a NaN and not negative (large.c), no branch is needed: the last two
  * are as those of a division. Copies of an unrolled loop become one block. */
 static V
-large_root(struct emit *e, enum mufu_gcn function, const struct mufu_table *table, V b)
+large_root(struct emit *e, enum mufu_function function, const struct mufu_table *table, V b)
 {
-    bool is_rsq = function == MUFU_GCN_RSQ || function == MUFU_GCN_RSQ_FULL;
+    bool is_rsq = function == MUFU_RSQ || function == MUFU_RSQ_FULL;
     V y = root_core(e, table, is_rsq ? rsq_row : sqrt_row, b, v_lshr(e, b, k32(e, 24)), is_rsq);
     V one = LLVMConstReal(e->f32, 1.0), f = as_float(e, b);
 
@@ -568,7 +570,7 @@ large_root(struct emit *e, enum mufu_gcn function, const struct mufu_table *tabl
 /* ---- calls ------------------------------------------------------------------------------------------------------------- */
 
 static const char *const names[] = { "rcp", "rcp_full", "rsq", "rsq_full", "sqrt", "sqrt_full", "ex2", "ex2_full", "lg2", "lg2_full",
-                                     "sin", "cos", "div", "div_ftz", "div_full", "div_full_ftz" };      /* the last four: mufu_gcn_quotient */
+                                     "sin", "cos", "div", "div_ftz", "div_full", "div_full_ftz" };      /* the last four: quotient */
 static const char once[] = "cudaway-once";
 
 /* Note on a call that a thread makes it once at most. */
@@ -639,8 +641,8 @@ build_call(struct emit *e, V fn, V *args)
     return call;
 }
 
-V
-mufu_gcn_quotient(struct emit *e, const struct mufu_table *t, V a, V b, const struct mufu_quotient *q)
+static V
+quotient(struct emit *e, const struct mufu_table *t, V a, V b, const struct mufu_quotient *q)
 {
     const struct flow *f = &e->f->flow;
     LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
@@ -735,7 +737,7 @@ many_of(V fn, V from)
 /* LLVM inlines the functions at every call: 45 to 100 instructions, and ffmpeg's filters take 32 sines in a kernel, ggml's rotations one of each. So a
  * kernel with more than INLINED calls those that are not in loops; with prepared code, all of them, and many of one function in loops, too. */
 void
-mufu_gcn_limit(struct emit *e)
+gcn_mufu_limit(struct emit *e)
 {
     enum { INLINED = 2 };
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
@@ -765,15 +767,15 @@ mufu_gcn_limit(struct emit *e)
 }
 
 static V
-rows_of(struct emit *e, enum mufu_gcn function, const struct mufu_table *t)
+rows_of(struct emit *e, enum mufu_function function, const struct mufu_table *t)
 {
     static void (*const row[])(struct row *, unsigned) = { rcp_row, rcp_full_row, rsq_row, rsq_row, sqrt_row, sqrt_row, ex2_row, ex2_row,
                                                            lg2_row, lg2_row, sin_row, sin_row };
-    return rows(e, t, function == MUFU_GCN_RCP_FULL ? "rows.full" : "rows", 128, row[function]);
+    return rows(e, t, function == MUFU_RCP_FULL ? "rows.full" : "rows", 128, row[function]);
 }
 
-V
-mufu_gcn(struct emit *e, enum mufu_gcn function, const struct mufu_table *t, V bits)
+static V
+unit_function(struct emit *e, enum mufu_function function, const struct mufu_table *t, V bits)
 {
     LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
     char name[32], large_name[48];
@@ -785,15 +787,35 @@ mufu_gcn(struct emit *e, enum mufu_gcn function, const struct mufu_table *t, V b
     if (is_new) {
         begin_function(e, fn);
         V b = LLVMGetParam(fn, 0);
-        V r = function < MUFU_GCN_EX2 ? with_operand(e, function, t, b)
-              : function < MUFU_GCN_SIN ? with_result(e, function, t, b) : sin_cos(e, t, b, function == MUFU_GCN_COS);
+        V r = function < MUFU_EX2 ? with_operand(e, function, t, b)
+              : function < MUFU_SIN ? with_result(e, function, t, b) : sin_cos(e, t, b, function == MUFU_COS);
         end_function(e, r, here);
     }
-    if (is_new && function >= MUFU_GCN_RSQ && function <= MUFU_GCN_SQRT_FULL) {
+    if (is_new && function >= MUFU_RSQ && function <= MUFU_SQRT_FULL) {
         V large = function_named(e, large_name, 1, &is_new);
         begin_function(e, large);
         end_function(e, large_root(e, function, t, LLVMGetParam(large, 0)), here);
     }
     V args[2] = { bits, rows_of(e, function, t) };
     return build_call(e, fn, args);
+}
+
+const struct mufu_target gcn_mufu = { .function = unit_function, .div = quotient_factor, .quotient = quotient };
+
+/* CWJ_NATIVE_APPROX: AMD's own approximations, which are as good to within an ulp; those of ex2 and lg2 take subnormals for zero. */
+V
+gcn_approx(struct emit *e, ptx_op op, V a)
+{
+    if (!(e->native_floats & CWJ_NATIVE_APPROX))
+        return NULL;
+    switch (op) {
+    case PTX_OP_RCP:   return v_call1(e, "llvm.amdgcn.rcp", a);
+    case PTX_OP_SQRT:  return v_call1(e, "llvm.amdgcn.sqrt", a);
+    case PTX_OP_RSQRT: return v_call1(e, "llvm.amdgcn.rsq", a);
+    case PTX_OP_SIN:   return v_call1(e, "llvm.amdgcn.sin", v_fmul(e, a, emit_fp_like(e, a, 0.15915494309189535)));
+    case PTX_OP_COS:   return v_call1(e, "llvm.amdgcn.cos", v_fmul(e, a, emit_fp_like(e, a, 0.15915494309189535)));
+    case PTX_OP_LG2:   return v_call1(e, "llvm.amdgcn.log", a);
+    case PTX_OP_EX2:   return v_call1(e, "llvm.amdgcn.exp2", a);
+    default:           return NULL;
+    }
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Functions whose machine code is there already (prepared.h). To LLVM such a function is one of any kind, whose body is a piece of inline
+ * Functions whose machine code is there already (precompiled.h). To LLVM such a function is one of any kind, whose body is a piece of inline
  * assembly: LLVM sees to its callers, to the registers that it leaves to them and the kernel has, to waits at its beginning and to its
  * return. What is inside was compiled by the same LLVM for the same processor, with the instructions that the processor wants between others. */
-#include "jit/emit/amdgcn_matrix.h"
-#include "jit/emit/prepared.h"
+#include "jit/emit/target/amdgcn/matrix.h"
+#include "jit/builtins/precompiled.h"
 
 #include "impl/base/buf.h"
 
@@ -198,7 +198,7 @@ gcn_prepared_with(struct emit *e, V fn, V table)
     }
     build_return(e, returns, word);
     LLVMPositionBuilderAtEnd(e->b, back);
-    LLVMSetLinkage(fn, LLVMExternalLinkage);            /* until it is optimised (jit/host/llvm.c): no arguments are constants to it */
+    LLVMSetLinkage(fn, LLVMExternalLinkage);            /* until it is optimised (jit/llvm/llvm.c): no arguments are constants to it */
     LLVMSetVisibility(fn, LLVMHiddenVisibility);
     LLVMAddAttributeAtIndex(fn, index, LLVMCreateStringAttribute(e->llvm, EMIT_OVERWRITES, sizeof EMIT_OVERWRITES - 1, p->registers,
                                                                  (unsigned)strlen(p->registers)));
@@ -210,4 +210,10 @@ gcn_prepared_with(struct emit *e, V fn, V table)
     for (const char *const *name = p->memory ? stores : computes; *name; name++)
         LLVMAddAttributeAtIndex(fn, index, attribute(e, *name));
     return true;
+}
+
+bool
+emit_is_precompiled(LLVMValueRef f)
+{
+    return LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, EMIT_OVERWRITES, sizeof EMIT_OVERWRITES - 1) != NULL;
 }

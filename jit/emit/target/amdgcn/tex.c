@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Texture and surface instructions on amdgcn: calls of the device library (jit/devlib/tex.c; image.c for the processor's own texture
+ * Texture and surface instructions on amdgcn: calls of the device library (jit/builtins/tex.c; image.c for the processor's own texture
  * units), a lane each. */
-#include "jit/emit/tex.h"
+#include "jit/emit/target/amdgcn/amdgcn_private.h"
+#include "jit/emit/memory/tex.h"
 
 #include <string.h>
 
@@ -31,14 +32,13 @@ is_plain(const struct ptx_inst *in, const struct tex_inst *t)
            (t->result_type == PTX_F32 || t->result_type == PTX_S32 || t->result_type == PTX_U32);
 }
 
-bool
+void
 emit_gcn_texture(struct emit *e, const struct ptx_inst *in)
 {
     struct tex_inst t;
-    if (!emit_tex_parse(e, in, &t))
-        return false;
+    emit_tex_parse(e, in, &t);
     if (!t.in)
-        return true;
+        return;
     const bool native = emit_session(e)->textures_native;
     bool fetch = in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4, query = in->op == PTX_OP_TXQ || in->op == PTX_OP_SUQ;
     if (is_plain(in, &t))
@@ -51,7 +51,7 @@ emit_gcn_texture(struct emit *e, const struct ptx_inst *in)
         args[3] = t.extra[0] ? t.extra[0] : i32(e, 0);
         word[0] = emit_devlib(e, "cwd_tex_query", e->i32, args, 4);
         emit_tex_result(e, &t, word);
-        return true;
+        return;
     }
     args[3] = four(e, t.coord, TEX_MAX_COORDS, native);
     if (fetch) {
@@ -65,9 +65,8 @@ emit_gcn_texture(struct emit *e, const struct ptx_inst *in)
         r = emit_devlib(e, "cwd_tex_surface", words, args, 5);
     }
     if (t.store)
-        return true;
+        return;
     for (unsigned i = 0; i < 4; i++)
         word[i] = LLVMBuildExtractElement(e->b, r, i32(e, i), "");
     emit_tex_result(e, &t, word);
-    return true;
 }

@@ -5,7 +5,7 @@
  * have no thread and end at once, as do those behind the last thread. The block's size is then no business of HIP's: it is the last
  * 8 bytes of the kernel's arguments, three u16 (jit.h, CWJ_AMD_SHAPE), in front of the hidden ones, whose place functions know. In front
  * of that is what a kernel with %gridid or a grid's workspace knows of its launch (CWJ_AMD_LAUNCH). */
-#include "jit/emit/amdgcn_private.h"
+#include "jit/emit/target/amdgcn/amdgcn_private.h"
 
 #include <string.h>
 

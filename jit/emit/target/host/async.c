@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Asynchronous copies and mbarrier objects on the host device (9.7.9.25, 9.7.13.15). A copy is made where it is issued, which the
  * memory model allows, so that committing and waiting are nothing; barrier objects are run-time calls. */
-#include "jit/emit/emit_private.h"
+#include "jit/emit/target/host/host_private.h"
 
 static LLVMValueRef
 i32(struct emit *e, uint32_t v)
@@ -32,11 +32,11 @@ generic_address(struct emit *e, const struct ptx_operand *o, ptx_space space)
     /* A name without a space on the instruction stands for its own space's address. */
     if (space == PTX_SPACE_GENERIC && !o->has_reg && o->sym && o->sym->space == PTX_SPACE_SHARED)
         space = PTX_SPACE_SHARED;
-    return emit_session(e)->target->to_generic(e, emit_address(e, o, space), space);
+    return e->target->to_generic(e, emit_address(e, o, space), space);
 }
 
-static void
-cp_async(struct emit *e, const struct ptx_inst *in)
+void
+emit_host_cp_async(struct emit *e, const struct ptx_inst *in)
 {
     uint32_t size = (uint32_t)in->operand[2].imm;
     LLVMValueRef count = emit_async_size(e, in);
@@ -59,8 +59,8 @@ mbarrier_call(struct emit *e, enum cwh_mbarrier_op op, LLVMValueRef addresses, L
     return LLVMBuildLoad2(e->b, shape, results, "");
 }
 
-static void
-mbarrier(struct emit *e, const struct ptx_inst *in)
+void
+emit_host_mbarrier(struct emit *e, const struct ptx_inst *in)
 {
     bool arrive = in->op == PTX_OP_MBARRIER_ARRIVE || in->op == PTX_OP_MBARRIER_ARRIVE_DROP;
     bool wait = in->op == PTX_OP_MBARRIER_TEST_WAIT || in->op == PTX_OP_MBARRIER_TRY_WAIT;
@@ -90,60 +90,10 @@ mbarrier(struct emit *e, const struct ptx_inst *in)
     mbarrier_call(e, op, address, value);
 }
 
-bool
-emit_async_common(struct emit *e, const struct ptx_inst *in)
+/* The copies are complete. Without .noinc the pending count goes up by one and down again. */
+void
+emit_host_cp_async_arrive(struct emit *e, const struct ptx_inst *in)
 {
-    switch (in->op) {
-    case PTX_OP_CP_ASYNC_COMMIT_GROUP:
-    case PTX_OP_CP_ASYNC_WAIT_GROUP:
-    case PTX_OP_CP_ASYNC_WAIT_ALL:
-        return true;
-    case PTX_OP_MBARRIER_PENDING_COUNT: {
-        LLVMValueRef s = emit_src(e, in, 1, PTX_B64), mask = emit_int_like(e, s, (1u << CWH_MBARRIER_COUNT_BITS) - 1);
-        s = emit_bin(e, LLVMAnd, emit_bin(e, LLVMLShr, s, emit_int_like(e, s, CWH_MBARRIER_PENDING_SHIFT)), mask);
-        s = emit_bin(e, LLVMSub, emit_int_like(e, s, 1u << CWH_MBARRIER_COUNT_BITS), s);
-        emit_dst(e, in, 0, PTX_U32, emit_resize(e, s, e->i32, false));
-        return true;
-    }
-    case PTX_OP_GRIDDEPCONTROL_LAUNCH_DEPENDENTS:
-    case PTX_OP_GRIDDEPCONTROL_WAIT:
-        return true;                /* a stream's kernels run one after the other */
-    default:
-        return false;
-    }
-}
-
-LLVMValueRef
-emit_async_size(struct emit *e, const struct ptx_inst *in)
-{
-    unsigned policy = in->aux & PTX_AUX_CACHE_HINT ? 1 : 0;
-    if (in->noperands <= 3 + policy)
-        return NULL;
-    const struct ptx_operand *o = &in->operand[3];
-    if (o->negate_pred || (o->kind == PTX_OPND_REG && e->fn->regs[o->index].type == PTX_PRED))
-        return emit_select(e, emit_src(e, in, 3, PTX_PRED), i32(e, 0), i32(e, (uint32_t)in->operand[2].imm));
-    return emit_src(e, in, 3, PTX_U32);
-}
-
-bool
-emit_host_async(struct emit *e, const struct ptx_inst *in)
-{
-    if (emit_async_common(e, in))
-        return true;
-    switch (in->op) {
-    case PTX_OP_CP_ASYNC:
-        cp_async(e, in);
-        return true;
-    case PTX_OP_CP_ASYNC_MBARRIER_ARRIVE:
-        /* The copies are complete. Without .noinc the pending count goes up by one and down again. */
-        if (in->aux >> PTX_AUX_NOINC & 1)
-            mbarrier_call(e, CWH_MBARRIER_ARRIVE, spill(e, generic_address(e, &in->operand[0], (ptx_space)in->space)), i32(e, 1));
-        return true;
-    case PTX_OP_MBARRIER_INIT: case PTX_OP_MBARRIER_INVAL: case PTX_OP_MBARRIER_EXPECT_TX: case PTX_OP_MBARRIER_COMPLETE_TX:
-    case PTX_OP_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_ARRIVE_DROP: case PTX_OP_MBARRIER_TEST_WAIT: case PTX_OP_MBARRIER_TRY_WAIT:
-        mbarrier(e, in);
-        return true;
-    default:
-        return false;
-    }
+    if (in->aux >> PTX_AUX_NOINC & 1)
+        mbarrier_call(e, CWH_MBARRIER_ARRIVE, spill(e, generic_address(e, &in->operand[0], (ptx_space)in->space)), i32(e, 1));
 }

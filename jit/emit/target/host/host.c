@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The host device as a target of the emitter: the gang's context, special registers, addresses, run-time calls, and the
- * entry point that emits one kernel with all that it calls. The contract is jit/host/abi.h. */
-#include "jit/emit/emit_private.h"
+ * entry point that emits one kernel with all that it calls. The contract is jit/abi/host.h. */
+#include "jit/emit/target/host/host_private.h"
 
 #include <llvm-c/Analysis.h>
 #include <stddef.h>
@@ -130,75 +130,128 @@ runtime_u64(struct emit *e, const char *name)
     return emit_runtime(e, name, e->i64, NULL, 0, NULL);
 }
 
-static LLVMValueRef
-host_sreg(struct emit *e, ptx_sreg r)
+/* The readers that jit/ptx/sregs.def names. Registers of several components stand in the order x, y, z. */
+
+LLVMValueRef
+emit_host_tid(struct emit *e, ptx_sreg r)
 {
-    struct emit_fn *f = e->f;
-    const size_t grid = offsetof(struct cwh_launch, grid), block = offsetof(struct cwh_launch, block);
-    const size_t ctaid = offsetof(struct cwh_block, ctaid);
-    LLVMValueRef one, lane;
-    switch (r) {
-    case PTX_SREG_TID_X: return thread_index(e, 0);
-    case PTX_SREG_TID_Y: return thread_index(e, 1);
-    case PTX_SREG_TID_Z: return thread_index(e, 2);
-    case PTX_SREG_NTID_X: return launch_u32(e, block);
-    case PTX_SREG_NTID_Y: return launch_u32(e, block + 4);
-    case PTX_SREG_NTID_Z: return launch_u32(e, block + 8);
-    case PTX_SREG_NCTAID_X: case PTX_SREG_NCLUSTERID_X: return launch_u32(e, grid);
-    case PTX_SREG_NCTAID_Y: case PTX_SREG_NCLUSTERID_Y: return launch_u32(e, grid + 4);
-    case PTX_SREG_NCTAID_Z: case PTX_SREG_NCLUSTERID_Z: return launch_u32(e, grid + 8);
-    case PTX_SREG_CTAID_X: case PTX_SREG_CLUSTERID_X: return context_load(e, e->b, f->block_ctx, ctaid, e->i32, "");
-    case PTX_SREG_CTAID_Y: case PTX_SREG_CLUSTERID_Y: return context_load(e, e->b, f->block_ctx, ctaid + 4, e->i32, "");
-    case PTX_SREG_CTAID_Z: case PTX_SREG_CLUSTERID_Z: return context_load(e, e->b, f->block_ctx, ctaid + 8, e->i32, "");
-    case PTX_SREG_LANEID: return lane_index(e);
-    case PTX_SREG_WARPID:
-        return LLVMBuildLShr(e->b, context_load(e, e->b, f->gang, offsetof(struct cwh_gang, first), e->i32, ""), i32(e, 5), "");
-    case PTX_SREG_NWARPID: return i32(e, 32);
-    case PTX_SREG_SMID: return context_load(e, e->b, f->block_ctx, offsetof(struct cwh_block, worker), e->i32, "");
-    case PTX_SREG_NSMID: return i32(e, 1024);
-    case PTX_SREG_GRIDID: return context_load(e, e->b, f->launch, offsetof(struct cwh_launch, grid_id), e->i64, "");
-    case PTX_SREG_LANEMASK_EQ: case PTX_SREG_LANEMASK_LE: case PTX_SREG_LANEMASK_LT:
-    case PTX_SREG_LANEMASK_GE: case PTX_SREG_LANEMASK_GT:
-        lane = lane_index(e);
-        one = emit_bin(e, LLVMShl, emit_int_like(e, lane, 1), lane);
-        if (r == PTX_SREG_LANEMASK_EQ)
-            return one;
-        LLVMValueRef lt = emit_bin(e, LLVMSub, one, emit_int_like(e, one, 1));
-        if (r == PTX_SREG_LANEMASK_LT)
-            return lt;
-        if (r == PTX_SREG_LANEMASK_GE)
-            return LLVMBuildNot(e->b, lt, "");
-        LLVMValueRef le = emit_bin(e, LLVMOr, lt, one);
-        return r == PTX_SREG_LANEMASK_LE ? le : LLVMBuildNot(e->b, le, "");
-    case PTX_SREG_CLOCK:
-        return LLVMBuildTrunc(e->b, runtime_u64(e, "cwh_rt_clock"), e->i32, "");
-    case PTX_SREG_CLOCK_HI:
-        return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, runtime_u64(e, "cwh_rt_clock"), LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
-    case PTX_SREG_CLOCK64: return runtime_u64(e, "cwh_rt_clock");
-    case PTX_SREG_GLOBALTIMER: return runtime_u64(e, "cwh_rt_globaltimer");
-    case PTX_SREG_GLOBALTIMER_LO: return LLVMBuildTrunc(e->b, runtime_u64(e, "cwh_rt_globaltimer"), e->i32, "");
-    case PTX_SREG_GLOBALTIMER_HI:
-        return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, runtime_u64(e, "cwh_rt_globaltimer"), LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
-    case PTX_SREG_DYNAMIC_SMEM_SIZE: return launch_u32(e, offsetof(struct cwh_launch, dynamic_shared_size));
-    case PTX_SREG_TOTAL_SMEM_SIZE:
-    case PTX_SREG_AGGR_SMEM_SIZE: {
-        LLVMValueRef size = LLVMBuildTrunc(e->b, context_load(e, e->b, f->launch, offsetof(struct cwh_launch, shared_size), e->i64, ""), e->i32, "");
-        /* With what the system reserves of each block's shared memory: 1 KiB since compute capability 8. */
-        return r == PTX_SREG_AGGR_SMEM_SIZE ? LLVMBuildAdd(e->b, size, i32(e, 1024), "") : size;
-    }
-    case PTX_SREG_ENVREG1: case PTX_SREG_ENVREG2: {
-        /* Their use is the driver's. Cooperative groups (CUDA's headers, driver_abi.h) find the grid's workspace there, upper half
-         * first: two zeroed words of global memory, the second of which grid.sync() counts in; zero where the launch is none. */
-        LLVMValueRef at = context_load(e, e->b, f->launch, offsetof(struct cwh_launch, grid_workspace), e->i64, "");
-        return LLVMBuildTrunc(e->b, r == PTX_SREG_ENVREG2 ? at : LLVMBuildLShr(e->b, at, LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
-    }
-    default:
-        /* Every block is a cluster of its own. The rest is zero, as on hardware: .w components, the performance monitor's counters
-         * while nobody uses it, environment registers, reserved shared memory, of which there is none. */
-        if (r == PTX_SREG_CLUSTER_NCTAID_X || r == PTX_SREG_CLUSTER_NCTAID_Y || r == PTX_SREG_CLUSTER_NCTAID_Z || r == PTX_SREG_CLUSTER_NCTARANK)
-            return i32(e, 1);
-        return LLVMConstNull(emit_type(e, (ptx_type)ptx_sreg_info(r)->type));
-    }
+    return thread_index(e, r - PTX_SREG_TID_X);
+}
+
+LLVMValueRef
+emit_host_ntid(struct emit *e, ptx_sreg r)
+{
+    return launch_u32(e, offsetof(struct cwh_launch, block) + 4 * (r - PTX_SREG_NTID_X));
+}
+
+/* Of a cluster, too: every block is one of its own. */
+LLVMValueRef
+emit_host_nctaid(struct emit *e, ptx_sreg r)
+{
+    unsigned axis = r >= PTX_SREG_NCLUSTERID_X ? r - PTX_SREG_NCLUSTERID_X : r - PTX_SREG_NCTAID_X;
+    return launch_u32(e, offsetof(struct cwh_launch, grid) + 4 * axis);
+}
+
+LLVMValueRef
+emit_host_ctaid(struct emit *e, ptx_sreg r)
+{
+    unsigned axis = r >= PTX_SREG_CLUSTERID_X ? r - PTX_SREG_CLUSTERID_X : r - PTX_SREG_CTAID_X;
+    return context_load(e, e->b, e->f->block_ctx, offsetof(struct cwh_block, ctaid) + 4 * axis, e->i32, "");
+}
+
+LLVMValueRef
+emit_host_laneid(struct emit *e, ptx_sreg r)
+{
+    (void)r;
+    return lane_index(e);
+}
+
+LLVMValueRef
+emit_host_warpid(struct emit *e, ptx_sreg r)
+{
+    (void)r;
+    return LLVMBuildLShr(e->b, context_load(e, e->b, e->f->gang, offsetof(struct cwh_gang, first), e->i32, ""), i32(e, 5), "");
+}
+
+LLVMValueRef
+emit_host_smid(struct emit *e, ptx_sreg r)
+{
+    (void)r;
+    return context_load(e, e->b, e->f->block_ctx, offsetof(struct cwh_block, worker), e->i32, "");
+}
+
+LLVMValueRef
+emit_host_nsmid(struct emit *e, ptx_sreg r)
+{
+    (void)r;
+    return i32(e, 1024);
+}
+
+LLVMValueRef
+emit_host_gridid(struct emit *e, ptx_sreg r)
+{
+    (void)r;
+    return context_load(e, e->b, e->f->launch, offsetof(struct cwh_launch, grid_id), e->i64, "");
+}
+
+LLVMValueRef
+emit_host_lanemask(struct emit *e, ptx_sreg r)
+{
+    LLVMValueRef lane = lane_index(e), one = emit_bin(e, LLVMShl, emit_int_like(e, lane, 1), lane);
+    if (r == PTX_SREG_LANEMASK_EQ)
+        return one;
+    LLVMValueRef lt = emit_bin(e, LLVMSub, one, emit_int_like(e, one, 1));
+    if (r == PTX_SREG_LANEMASK_LT)
+        return lt;
+    if (r == PTX_SREG_LANEMASK_GE)
+        return LLVMBuildNot(e->b, lt, "");
+    LLVMValueRef le = emit_bin(e, LLVMOr, lt, one);
+    return r == PTX_SREG_LANEMASK_LE ? le : LLVMBuildNot(e->b, le, "");
+}
+
+static LLVMValueRef
+low_half(struct emit *e, LLVMValueRef v)
+{
+    return LLVMBuildTrunc(e->b, v, e->i32, "");
+}
+
+static LLVMValueRef
+high_half(struct emit *e, LLVMValueRef v)
+{
+    return low_half(e, LLVMBuildLShr(e->b, v, LLVMConstInt(e->i64, 32, false), ""));
+}
+
+LLVMValueRef
+emit_host_clock(struct emit *e, ptx_sreg r)
+{
+    LLVMValueRef v = runtime_u64(e, "cwh_rt_clock");
+    return r == PTX_SREG_CLOCK ? low_half(e, v) : r == PTX_SREG_CLOCK_HI ? high_half(e, v) : v;
+}
+
+LLVMValueRef
+emit_host_globaltimer(struct emit *e, ptx_sreg r)
+{
+    LLVMValueRef v = runtime_u64(e, "cwh_rt_globaltimer");
+    return r == PTX_SREG_GLOBALTIMER_LO ? low_half(e, v) : r == PTX_SREG_GLOBALTIMER_HI ? high_half(e, v) : v;
+}
+
+LLVMValueRef
+emit_host_smem_size(struct emit *e, ptx_sreg r)
+{
+    if (r == PTX_SREG_DYNAMIC_SMEM_SIZE)
+        return launch_u32(e, offsetof(struct cwh_launch, dynamic_shared_size));
+    LLVMValueRef size = low_half(e, context_load(e, e->b, e->f->launch, offsetof(struct cwh_launch, shared_size), e->i64, ""));
+    /* With what the system reserves of each block's shared memory: 1 KiB since compute capability 8. */
+    return r == PTX_SREG_AGGR_SMEM_SIZE ? LLVMBuildAdd(e->b, size, i32(e, 1024), "") : size;
+}
+
+/* %envreg1 and 2. Their use is the driver's. Cooperative groups (CUDA's headers, driver_abi.h) find the grid's workspace there, upper
+ * half first: two zeroed words of global memory, the second of which grid.sync() counts in; zero where the launch is none. */
+LLVMValueRef
+emit_host_workspace(struct emit *e, ptx_sreg r)
+{
+    LLVMValueRef at = context_load(e, e->b, e->f->launch, offsetof(struct cwh_launch, grid_workspace), e->i64, "");
+    return r == PTX_SREG_ENVREG2 ? low_half(e, at) : high_half(e, at);
 }
 
 /* ---- addresses ------------------------------------------------------------------------------------------------------------ */
@@ -303,15 +356,12 @@ host_local_storage(struct emit *e, uint64_t size, uint32_t align)
 LLVMValueRef
 emit_runtime(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *params, unsigned n, LLVMValueRef *args)
 {
-    LLVMTypeRef ft = LLVMFunctionType(ret, params, n, false);
-    LLVMValueRef fn = LLVMGetNamedFunction(e->module, name);
-    if (!fn) {
-        fn = LLVMAddFunction(e->module, name, ft);
-        if (!strcmp(name, "cwh_rt_trap") || !strcmp(name, "cwh_rt_assertfail"))
-            LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                    LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("cold", 4), 0));
-    }
-    return LLVMBuildCall2(e->b, ft, fn, args, n, "");
+    bool ends = !strcmp(name, "cwh_rt_trap") || !strcmp(name, "cwh_rt_assertfail"), first = ends && !LLVMGetNamedFunction(e->module, name);
+    LLVMValueRef call = emit_external(e, name, ret, params, n, args);
+    if (first)
+        LLVMAddAttributeAtIndex(LLVMGetNamedFunction(e->module, name), (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("cold", 4), 0));
+    return call;
 }
 
 static LLVMValueRef
@@ -384,8 +434,8 @@ stack_intrinsic(struct emit *e, const char *name, LLVMValueRef arg)
 }
 
 /* Room for the lane that wants most, once for each lane (9.7.17.3). */
-static void
-emit_stack_room(struct emit *e, const struct ptx_inst *in)
+void
+emit_host_alloca(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = (ptx_type)in->type[0];
     LLVMValueRef size = emit_resize(e, emit_src(e, in, 1, t), e->i64, false);
@@ -416,58 +466,64 @@ emit_stack_room(struct emit *e, const struct ptx_inst *in)
     emit_dst(e, in, 0, t, emit_resize(e, address, emit_type(e, t), false));
 }
 
-static bool
-host_misc(struct emit *e, const struct ptx_inst *in)
+void
+emit_host_stacksave(struct emit *e, const struct ptx_inst *in)
 {
-    if (emit_mov(e, in) || emit_host_texture(e, in) || emit_host_async(e, in) || emit_host_matrix(e, in))
-        return true;
+    LLVMValueRef v = LLVMBuildPtrToInt(e->b, stack_intrinsic(e, "llvm.stacksave", NULL), e->i64, "");
+    if (e->narrow)
+        v = emit_narrow(e, v, PTX_SPACE_LOCAL);
+    emit_dst(e, in, 0, (ptx_type)in->type[0], emit_resize(e, v, emit_type(e, (ptx_type)in->type[0]), false));
+}
+
+void
+emit_host_stackrestore(struct emit *e, const struct ptx_inst *in)
+{
+    /* Where some lanes are elsewhere, these may still use what they took since: it goes when the function returns. */
+    LLVMValueRef v = emit_src(e, in, 0, (ptx_type)in->type[0]);
+    if (e->width > 1 && (e->mask || e->f->flow.masked[e->f->block]))
+        return;
+    if (emit_is_vector(v))
+        v = LLVMBuildExtractElement(e->b, v, i32(e, 0), "");
+    if (e->narrow)
+        v = emit_widen(e, v, PTX_SPACE_LOCAL);
+    else if (ptx_type_bits((ptx_type)in->type[0]) == 32)
+        v = emit_near(e, v, PTX_SPACE_LOCAL);
+    stack_intrinsic(e, "llvm.stackrestore", LLVMBuildIntToPtr(e->b, v, e->ptr, ""));
+}
+
+/* ---- traps and time ---------------------------------------------------------------------------------------------------------- */
+
+/* kind: as cwh_rt_trap's in jit/abi/host.h */
+static void
+trap(struct emit *e, LLVMValueRef lanes, uint32_t kind)
+{
     LLVMTypeRef types[3] = { e->ptr, e->i64, e->i32 };
-    LLVMValueRef args[3] = { e->f->gang, NULL, NULL };
-    switch (in->op) {
-    case PTX_OP_TRAP:
-    case PTX_OP_BRKPT:
-        args[1] = active_bits(e);
-        args[2] = i32(e, in->op == PTX_OP_BRKPT);
-        emit_runtime(e, "cwh_rt_trap", e->void_, types, 3, args);
-        return true;
-    case PTX_OP_NANOSLEEP: {
-        LLVMValueRef ns = emit_src(e, in, 0, PTX_U32);
-        if (emit_is_vector(ns))
-            ns = LLVMBuildExtractElement(e->b, ns, i32(e, 0), "");
-        types[1] = e->i32;
-        args[1] = ns;
-        emit_runtime(e, "cwh_rt_nanosleep", e->void_, types, 2, args);
-        return true;
-    }
-    case PTX_OP_PMEVENT:
-        return true;                /* for profilers */
-    case PTX_OP_ALLOCA:
-        emit_stack_room(e, in);
-        return true;
-    case PTX_OP_STACKSAVE: {
-        LLVMValueRef v = LLVMBuildPtrToInt(e->b, stack_intrinsic(e, "llvm.stacksave", NULL), e->i64, "");
-        if (e->narrow)
-            v = emit_narrow(e, v, PTX_SPACE_LOCAL);
-        emit_dst(e, in, 0, (ptx_type)in->type[0], emit_resize(e, v, emit_type(e, (ptx_type)in->type[0]), false));
-        return true;
-    }
-    case PTX_OP_STACKRESTORE: {
-        /* Where some lanes are elsewhere, these may still use what they took since: it goes when the function returns. */
-        LLVMValueRef v = emit_src(e, in, 0, (ptx_type)in->type[0]);
-        if (e->width > 1 && (e->mask || e->f->flow.masked[e->f->block]))
-            return true;
-        if (emit_is_vector(v))
-            v = LLVMBuildExtractElement(e->b, v, i32(e, 0), "");
-        if (e->narrow)
-            v = emit_widen(e, v, PTX_SPACE_LOCAL);
-        else if (ptx_type_bits((ptx_type)in->type[0]) == 32)
-            v = emit_near(e, v, PTX_SPACE_LOCAL);
-        stack_intrinsic(e, "llvm.stackrestore", LLVMBuildIntToPtr(e->b, v, e->ptr, ""));
-        return true;
-    }
-    default:
-        return false;
-    }
+    LLVMValueRef args[3] = { e->f->gang, lanes, i32(e, kind) };
+    emit_runtime(e, "cwh_rt_trap", e->void_, types, 3, args);
+}
+
+/* trap, brkpt */
+void
+emit_host_trap(struct emit *e, const struct ptx_inst *in)
+{
+    trap(e, active_bits(e), in->op == PTX_OP_BRKPT);
+}
+
+static void
+host_bad_call(struct emit *e)
+{
+    trap(e, LLVMConstInt(e->i64, ~0ull, false), 2);
+}
+
+void
+emit_host_nanosleep(struct emit *e, const struct ptx_inst *in)
+{
+    LLVMTypeRef types[2] = { e->ptr, e->i32 };
+    LLVMValueRef ns = emit_src(e, in, 0, PTX_U32);
+    if (emit_is_vector(ns))
+        ns = LLVMBuildExtractElement(e->b, ns, i32(e, 0), "");
+    LLVMValueRef args[2] = { e->f->gang, ns };
+    emit_runtime(e, "cwh_rt_nanosleep", e->void_, types, 2, args);
 }
 
 static void
@@ -551,12 +607,13 @@ host_step_store(struct emit *e, LLVMValueRef address)
     return LLVMBuildCall2(e->b, type, fn, args, 4, "");
 }
 
-const struct emit_target emit_target_host = {
-    .enter = host_enter, .begin = host_begin, .leave = host_leave, .sreg = host_sreg, .symbol = host_symbol,
-    .pointer = host_pointer, .to_generic = host_to_generic, .from_generic = host_from_generic, .isspacep = host_isspacep,
-    .local_storage = host_local_storage, .warp = emit_host_warp, .barrier = emit_host_barrier, .misc = host_misc,
+static const struct emit_target target_host = {
+    .name = "the host device", .ops = emit_ops_host, .sregs = emit_sregs_host,
+    .passes_gang = true, .near_addresses = true, .default_nan = true,
+    .claims = emit_affine, .enter = host_enter, .begin = host_begin, .leave = host_leave, .bad_call = host_bad_call,
+    .runtime_call = host_runtime_call, .symbol = host_symbol, .pointer = host_pointer, .to_generic = host_to_generic,
+    .from_generic = host_from_generic, .isspacep = host_isspacep, .local_storage = host_local_storage,
     .yield = host_yield, .step = host_step, .step_store = host_step_store,
-    .runtime_call = host_runtime_call,
 };
 
 /* ---- one kernel --------------------------------------------------------------------------------------------------------------- */
@@ -594,6 +651,18 @@ needs_warp(const struct cwj_program *p, const struct cwj_reach *reach)
     return n.warp;
 }
 
+static unsigned
+cpu_features(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_cpu_init();
+    return (__builtin_cpu_supports("fma") ? EMIT_FEATURE_FMA : 0) | (__builtin_cpu_supports("f16c") ? EMIT_FEATURE_F16 : 0) |
+           (__builtin_cpu_supports("avx512f") ? EMIT_FEATURE_PERMUTE : 0);
+#else
+    return EMIT_FEATURE_FMA | EMIT_FEATURE_F16;
+#endif
+}
+
 /* Lanes of a kernel whose instructions cannot tell. Two registers of 32-bit lanes where those are 256 bits: twice the work
  * between switches at barriers, and two chains of dependent operations; but one where most values are 64 bits wide. */
 static unsigned
@@ -615,40 +684,6 @@ gang_width(const struct cwj_program *p, const struct cwj_reach *reach)
     return f64 > f32 ? 8 : 16;
 }
 
-void
-emit_init(struct emit_session *s, struct cwj_program *p, LLVMContextRef llvm, struct cwj_diags *diags)
-{
-    struct emit *e = &s->e;
-    memset(s, 0, sizeof *s);
-    cw_arena_init(&e->arena);
-    e->llvm = llvm;
-    e->program = p;
-    e->diags = diags;
-    e->b = LLVMCreateBuilderInContext(llvm);
-    e->module = LLVMModuleCreateWithNameInContext("cudaway", llvm);
-    e->i1 = LLVMInt1TypeInContext(llvm);
-    e->i8 = LLVMInt8TypeInContext(llvm);
-    e->i16 = LLVMInt16TypeInContext(llvm);
-    e->i32 = LLVMInt32TypeInContext(llvm);
-    e->i64 = LLVMInt64TypeInContext(llvm);
-    e->i128 = LLVMInt128TypeInContext(llvm);
-    e->f16 = LLVMHalfTypeInContext(llvm);
-    e->f32 = LLVMFloatTypeInContext(llvm);
-    e->f64 = LLVMDoubleTypeInContext(llvm);
-    e->ptr = LLVMPointerTypeInContext(llvm, 0);
-    e->void_ = LLVMVoidTypeInContext(llvm);
-    s->functions = cw_arena_array(&e->arena, LLVMValueRef, p->nfuncs + 1);
-    s->function_types = cw_arena_array(&e->arena, LLVMTypeRef, p->nfuncs + 1);
-}
-
-void
-emit_finish(struct emit_session *s)
-{
-    LLVMDisposeBuilder(s->e.b);
-    cw_arena_finish(&s->e.arena);
-}
-
-/* LLVM's own check of what was emitted; a failure is a bug of ours and is reported as one. */
 static void
 make_function_table(struct emit *e)
 {
@@ -725,11 +760,11 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     cw_result r = CW_ERR_NOMEM;
     if (!s->functions || !s->function_types)
         goto done;
-    s->target = &emit_target_host;
+    e->target = &target_host;
     s->variant = variant;
     s->kernel = index;
     s->reach = &p->reach[index];
-    e->target = CWJ_TARGET_HOST;
+    e->features = cpu_features();
     e->fast_code = !variant->o0;
     e->narrow = cwj_program_is_narrow(p);
     bool warp = needs_warp(p, s->reach);
@@ -762,7 +797,7 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
         .uses_fibers = s->uses_fibers,
         .static_shared = s->reach->shared.size,
         .shared_align = s->reach->shared.align,
-        .stack_hint = 0,        /* known after optimisation (jit/host/frames.c) */
+        .stack_hint = 0,        /* known after optimisation (jit/llvm/frames.c) */
     };
     LLVMValueRef fields[5] = { i32(e, info->width), i32(e, info->uses_fibers), i32(e, info->static_shared),
                                i32(e, info->shared_align), i32(e, info->stack_hint) };

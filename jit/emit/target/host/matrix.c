@@ -2,7 +2,7 @@
  * Matrix instructions on the host device (9.7.14): fragments go through memory to the engine's arithmetic (impl/host/matrix.c).
  * A warp-wide gang hands over whole registers. With width 1 the lanes publish where theirs are, and each computes its part;
  * they meet again before one may reuse the room. */
-#include "jit/emit/emit_private.h"
+#include "jit/emit/target/host/host_private.h"
 #include "jit/ptx/matrix.h"
 
 enum { ROOM_A, ROOM_B, ROOM_C, ROOM_D, ROOM_VALUES };
@@ -106,11 +106,11 @@ exchange(struct emit *e, LLVMValueRef value)
 static LLVMValueRef
 lane_id(struct emit *e)
 {
-    return emit_session(e)->target->sreg(e, PTX_SREG_LANEID);
+    return emit_sreg(e, PTX_SREG_LANEID);
 }
 
-static void
-emit_mma(struct emit *e, const struct ptx_inst *in)
+void
+emit_host_mma(struct emit *e, const struct ptx_inst *in)
 {
     struct ptx_matrix m;
     const char *why = ptx_matrix_mma(in, &m);
@@ -155,7 +155,7 @@ host_address(struct emit *e, const struct ptx_inst *in, const struct ptx_operand
     if (space == PTX_SPACE_GENERIC && !o->has_reg && o->sym && o->sym->kind == PTX_SYM_VAR && o->sym->space == PTX_SPACE_SHARED)
         space = PTX_SPACE_SHARED;
     LLVMValueRef a = emit_address(e, o, space);
-    return space == PTX_SPACE_SHARED ? emit_session(e)->target->to_generic(e, a, space) : a;
+    return space == PTX_SPACE_SHARED ? e->target->to_generic(e, a, space) : a;
 }
 
 /* The value that all lanes share, from the first active one. */
@@ -183,8 +183,8 @@ move(struct emit *e, LLVMValueRef what, LLVMValueRef addresses, LLVMValueRef str
     emit_runtime(e, "cwh_rt_matrix_move", e->void_, types, 6, args);
 }
 
-static void
-emit_wmma_memory(struct emit *e, const struct ptx_inst *in)
+void
+emit_host_fragment(struct emit *e, const struct ptx_inst *in)
 {
     bool load = in->op == PTX_OP_WMMA_LOAD;
     struct ptx_matrix m;
@@ -209,8 +209,8 @@ emit_wmma_memory(struct emit *e, const struct ptx_inst *in)
         take(e, registers, &in->operand[0], m.d);
 }
 
-static void
-emit_rows(struct emit *e, const struct ptx_inst *in)
+void
+emit_host_matrix_rows(struct emit *e, const struct ptx_inst *in)
 {
     bool load = in->op == PTX_OP_LDMATRIX;
     struct ptx_matrix m = { .m = 8, .n = 8, .d = PTX_B32, .nd = (uint8_t)ptx_matrix_count(in) };
@@ -229,8 +229,8 @@ emit_rows(struct emit *e, const struct ptx_inst *in)
 }
 
 /* Element (row, column) of the 8 x 8 matrix is half `column % 2` of lane 4 * row + column / 2. */
-static void
-emit_movmatrix(struct emit *e, const struct ptx_inst *in)
+void
+emit_host_movmatrix(struct emit *e, const struct ptx_inst *in)
 {
     LLVMValueRef v = emit_src(e, in, 1, PTX_B32);
     if (e->width == 1) {
@@ -256,13 +256,4 @@ emit_movmatrix(struct emit *e, const struct ptx_inst *in)
     v = LLVMBuildBitCast(e->b, emit_splat(e, v), halves, "");
     v = LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(halves), LLVMConstVector(order, 64), "");
     emit_dst(e, in, 0, PTX_B32, LLVMBuildBitCast(e->b, v, LLVMVectorType(e->i32, 32), ""));
-}
-
-bool
-emit_host_matrix(struct emit *e, const struct ptx_inst *in)
-{
-    static const struct emit_matrix_target target = {
-        .product = emit_mma, .fragment = emit_wmma_memory, .rows = emit_rows, .transpose = emit_movmatrix,
-    };
-    return emit_matrix(e, in, &target);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Texture and surface instructions on the host device: coordinates into arrays, one call of cwh_rt_tex for the gang,
  * results out of arrays. */
-#include "jit/emit/tex.h"
+#include "jit/emit/target/host/host_private.h"
+#include "jit/emit/memory/tex.h"
 
 #include <stddef.h>
 
@@ -36,14 +37,13 @@ put(struct emit *e, LLVMValueRef array, LLVMTypeRef type, LLVMValueRef *v, unsig
             LLVMSetAlignment(LLVMBuildStore(e->b, emit_splat(e, v[i]), component(e, array, i, type)), 4);
 }
 
-bool
+void
 emit_host_texture(struct emit *e, const struct ptx_inst *in)
 {
     struct tex_inst t;
-    if (!emit_tex_parse(e, in, &t))
-        return false;
+    emit_tex_parse(e, in, &t);
     if (!t.in)
-        return true;
+        return;
     LLVMValueRef tex = emit_alloca(e, LLVMArrayType(e->i8, sizeof(struct cwh_tex)), 8, "tex");
     LLVMValueRef textures = lane_array(e, 1, e->i64, "textures"), coords = lane_array(e, 4, e->i32, "coords");
     LLVMValueRef extra = lane_array(e, 12, e->i32, "extra"), results = lane_array(e, 8, e->i32, "texels");
@@ -76,7 +76,7 @@ emit_host_texture(struct emit *e, const struct ptx_inst *in)
     LLVMValueRef args[2] = { e->f->gang, tex };
     emit_runtime(e, "cwh_rt_tex", e->void_, types, 2, args);
     if (t.store)
-        return true;
+        return;
     LLVMTypeRef wt = e->width > 1 ? LLVMVectorType(e->i32, e->width) : e->i32;
     LLVMValueRef word[TEX_MAX_WORDS];
     for (unsigned i = 0; i < TEX_MAX_WORDS; i++) {
@@ -85,5 +85,4 @@ emit_host_texture(struct emit *e, const struct ptx_inst *in)
             LLVMSetAlignment(word[i], 4);
     }
     emit_tex_result(e, &t, word);
-    return true;
 }

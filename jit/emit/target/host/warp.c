@@ -3,7 +3,7 @@
  *
  * In vector shape the gang is the warp: lanes talk through shuffles and mask words. With width 1 every lane is a thread of
  * execution of its own, and they meet in cwh_rt_warp_exchange. */
-#include "jit/emit/emit_private.h"
+#include "jit/emit/target/host/host_private.h"
 
 #include <string.h>
 
@@ -58,38 +58,7 @@ collect(struct emit *e, const struct meeting *m, LLVMValueRef like)
 static LLVMValueRef
 lane_id(struct emit *e)
 {
-    return emit_session(e)->target->sreg(e, PTX_SREG_LANEID);
-}
-
-/* Source lane and its validity for shfl (9.7.9.6). */
-LLVMValueRef
-emit_shuffle_source(struct emit *e, const struct ptx_inst *in, LLVMValueRef lane, LLVMValueRef b, LLVMValueRef c, LLVMValueRef *valid)
-{
-    LLVMValueRef bval = emit_bin(e, LLVMAnd, b, i32(e, 31)), cval = emit_bin(e, LLVMAnd, c, i32(e, 31));
-    LLVMValueRef seg = emit_bin(e, LLVMAnd, emit_bin(e, LLVMLShr, c, i32(e, 8)), i32(e, 31));
-    LLVMValueRef not_seg = emit_bin(e, LLVMXor, seg, i32(e, 31));
-    LLVMValueRef min = emit_bin(e, LLVMAnd, lane, seg);
-    LLVMValueRef max = emit_bin(e, LLVMOr, min, emit_bin(e, LLVMAnd, cval, not_seg));
-    LLVMValueRef j;
-    switch (in->mode) {
-    case PTX_MODE_UP:
-        j = emit_bin(e, LLVMSub, lane, bval);
-        *valid = emit_icmp(e, LLVMIntSGE, j, max);
-        break;
-    case PTX_MODE_DOWN:
-        j = emit_bin(e, LLVMAdd, lane, bval);
-        *valid = emit_icmp(e, LLVMIntSLE, j, max);
-        break;
-    case PTX_MODE_BFLY:
-        j = emit_bin(e, LLVMXor, lane, bval);
-        *valid = emit_icmp(e, LLVMIntSLE, j, max);
-        break;
-    default:
-        j = emit_bin(e, LLVMOr, min, emit_bin(e, LLVMAnd, bval, not_seg));
-        *valid = emit_icmp(e, LLVMIntSLE, j, max);
-        break;
-    }
-    return emit_select(e, *valid, j, lane);
+    return emit_sreg(e, PTX_SREG_LANEID);
 }
 
 static LLVMValueRef
@@ -109,8 +78,8 @@ permute(struct emit *e, LLVMValueRef v, LLVMValueRef from)
     return out;
 }
 
-static void
-emit_shfl(struct emit *e, const struct ptx_inst *in)
+void
+emit_host_shfl(struct emit *e, const struct ptx_inst *in)
 {
     const struct ptx_operand *d = &in->operand[0];
     LLVMValueRef a = emit_src(e, in, 1, PTX_B32), b = emit_src(e, in, 2, PTX_U32), c = emit_src(e, in, 3, PTX_U32);
@@ -138,8 +107,8 @@ member_mask(struct emit *e, const struct ptx_inst *in, unsigned i)
     return in->flags & PTX_F_SYNC ? emit_src(e, in, i, PTX_U32) : e->width == 1 ? i32(e, 0) : i32(e, ~0u);
 }
 
-static void
-emit_vote(struct emit *e, const struct ptx_inst *in)
+void
+emit_host_vote(struct emit *e, const struct ptx_inst *in)
 {
     LLVMValueRef p = emit_src(e, in, 1, PTX_PRED), members = member_mask(e, in, 2), set, active;
     if (e->width == 1) {
@@ -186,8 +155,8 @@ match_lane(struct emit *e, LLVMValueRef lane, void *user)
     LLVMBuildStore(e->b, LLVMBuildInsertElement(e->b, old, bits, lane, ""), x->slot);
 }
 
-static void
-emit_match(struct emit *e, const struct ptx_inst *in)
+void
+emit_host_match(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = (ptx_type)in->type[0];
     const struct ptx_operand *d = &in->operand[0];
@@ -209,32 +178,6 @@ emit_match(struct emit *e, const struct ptx_inst *in)
             emit_dst_operand(e, &d->elem[1], PTX_PRED, all);
     }
     emit_dst_operand(e, d->kind == PTX_OPND_PRED_PAIR ? &d->elem[0] : d, PTX_B32, same);
-}
-
-LLVMValueRef
-emit_redux_step(struct emit *e, const struct ptx_inst *in, LLVMValueRef a, LLVMValueRef b)
-{
-    bool is_signed = ptx_type_class((ptx_type)in->type[0]) == PTX_CLASS_SINT;
-    switch (in->atomop) {
-    case PTX_ATOM_AND: return LLVMBuildAnd(e->b, a, b, "");
-    case PTX_ATOM_OR:  return LLVMBuildOr(e->b, a, b, "");
-    case PTX_ATOM_XOR: return LLVMBuildXor(e->b, a, b, "");
-    case PTX_ATOM_ADD: return LLVMBuildAdd(e->b, a, b, "");
-    case PTX_ATOM_MIN: return emit_select(e, emit_icmp(e, is_signed ? LLVMIntSLT : LLVMIntULT, a, b), a, b);
-    default:           return emit_select(e, emit_icmp(e, is_signed ? LLVMIntSGT : LLVMIntUGT, a, b), a, b);
-    }
-}
-
-LLVMValueRef
-emit_redux_identity(struct emit *e, const struct ptx_inst *in)
-{
-    bool is_signed = ptx_type_class((ptx_type)in->type[0]) == PTX_CLASS_SINT;
-    switch (in->atomop) {
-    case PTX_ATOM_AND: return i32(e, ~0u);
-    case PTX_ATOM_MIN: return i32(e, is_signed ? 0x7fffffffu : ~0u);
-    case PTX_ATOM_MAX: return i32(e, is_signed ? 0x80000000u : 0);
-    default: return i32(e, 0);
-    }
 }
 
 /* All lanes of the vector `a`, one after the other. */
@@ -264,8 +207,8 @@ redux_lane(struct emit *e, LLVMValueRef lane, void *user)
     LLVMBuildStore(e->b, LLVMBuildInsertElement(e->b, old, fold(e, x->in, mine), lane, ""), x->slot);
 }
 
-static void
-emit_redux(struct emit *e, const struct ptx_inst *in)
+void
+emit_host_redux(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = (ptx_type)in->type[0];
     if (ptx_type_class(t) == PTX_CLASS_FLOAT) {
@@ -303,48 +246,32 @@ emit_redux(struct emit *e, const struct ptx_inst *in)
     emit_dst(e, in, 0, t, r);
 }
 
-bool
-emit_host_warp(struct emit *e, const struct ptx_inst *in)
+void
+emit_host_activemask(struct emit *e, const struct ptx_inst *in)
 {
-    switch (in->op) {
-    case PTX_OP_SHFL:
-        emit_shfl(e, in);
-        return true;
-    case PTX_OP_VOTE:
-        emit_vote(e, in);
-        return true;
-    case PTX_OP_MATCH:
-        emit_match(e, in);
-        return true;
-    case PTX_OP_REDUX:
-        emit_redux(e, in);
-        return true;
-    case PTX_OP_ACTIVEMASK:
-        if (e->width == 1) {
-            struct meeting m = meet(e, i32(e, 0), i32(e, 0));
-            emit_dst(e, in, 0, PTX_B32, m.arrived);
-        } else {
-            emit_dst(e, in, 0, PTX_B32, emit_mask_bits(e, e->mask));
-        }
-        return true;
-    case PTX_OP_BAR_WARP_SYNC:
-        if (e->width == 1)
-            meet(e, emit_src(e, in, 0, PTX_U32), i32(e, 0));
-        else
-            LLVMBuildFence(e->b, LLVMAtomicOrderingAcquireRelease, true, "");
-        return true;
-    default:
-        return false;
+    if (e->width == 1) {
+        struct meeting m = meet(e, i32(e, 0), i32(e, 0));
+        emit_dst(e, in, 0, PTX_B32, m.arrived);
+    } else {
+        emit_dst(e, in, 0, PTX_B32, emit_mask_bits(e, e->mask));
     }
+}
+
+/* bar.warp.sync */
+void
+emit_host_warp_sync(struct emit *e, const struct ptx_inst *in)
+{
+    if (e->width == 1)
+        meet(e, emit_src(e, in, 0, PTX_U32), i32(e, 0));
+    else
+        LLVMBuildFence(e->b, LLVMAtomicOrderingAcquireRelease, true, "");
 }
 
 /* ---- barriers ------------------------------------------------------------------------------------------------------------- */
 
-bool
+void
 emit_host_barrier(struct emit *e, const struct ptx_inst *in)
 {
-    if (in->op != PTX_OP_BAR && in->op != PTX_OP_BARRIER)
-        return false;
     emit_session(e)->uses_fibers = true;
     if (in->op == PTX_OP_BARRIER && !(in->flags & PTX_F_ALIGNED) && e->width > 1 && e->f->flow.masked[e->f->block])
         emit_session(e)->split_barriers++;
@@ -377,10 +304,9 @@ emit_host_barrier(struct emit *e, const struct ptx_inst *in)
             emit_dst(e, in, 0, PTX_U32, r);
         else
             emit_dst(e, in, 0, PTX_PRED, LLVMBuildICmp(e->b, LLVMIntNE, r, i32(e, 0), ""));
-        return true;
+        return;
     }
     LLVMTypeRef types[4] = { e->ptr, e->i32, e->i32, e->i64 };
     LLVMValueRef args[4] = { e->f->gang, id, count, mask };
     emit_runtime(e, in->mode == PTX_MODE_ARRIVE ? "cwh_rt_barrier_arrive" : "cwh_rt_barrier", e->void_, types, 4, args);
-    return true;
 }

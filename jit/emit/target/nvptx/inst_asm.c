@@ -6,7 +6,7 @@
  * Every register keeps its declared type, under which the original was valid. Names become what they stand for in a register:
  * a variable its address, a texture or surface reference the handle that its variable holds, a function its token.
  * Rows that the parser keeps as text (M_RAW) have the registers in that text replaced. */
-#include "jit/emit/emit_private.h"
+#include "jit/emit/target/nvptx/nvptx_private.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -133,7 +133,7 @@ name_value(struct emit *e, const struct ptx_symbol *s)
     if (!is_reference(s))
         return v;
     ptx_space space = s->kind == PTX_SYM_PARAM ? PTX_SPACE_PARAM : PTX_SPACE_CONST;     /* a kernel's .param .texref */
-    LLVMValueRef handle = LLVMBuildLoad2(e->b, e->i64, emit_session(e)->target->pointer(e, v, space), "");
+    LLVMValueRef handle = LLVMBuildLoad2(e->b, e->i64, e->target->pointer(e, v, space), "");
     LLVMSetAlignment(handle, 8);
     return handle;
 }
@@ -505,8 +505,9 @@ emit_carry_chain(struct emit *e, const struct ptx_inst *first)
     return true;
 }
 
+/* References are constants with handles of objects, so it compares with those of the module. */
 void
-emit_ptx_istypep(struct emit *e, const struct ptx_inst *in)
+emit_nvptx_istypep(struct emit *e, const struct ptx_inst *in)
 {
     const struct ptx_module *m = e->fn->module;
     LLVMValueRef h = emit_src(e, in, 1, PTX_U64), r = LLVMConstNull(e->i1);

@@ -2,11 +2,11 @@
  * nvptx as a target of the emitter: PTX back to PTX through LLVM (its "User Guide for NVPTX Back-end").
  *
  * LLVM gets as IR the frame: control flow, moves, plain loads and stores, calls. Every other instruction is emitted as what it
- * was (nvptx_asm.c): also where IR could say it, for ptxas then makes the same machine code, to the bit mostly. A kernel has the
+ * was (inst_asm.c): also where IR could say it, for ptxas then makes the same machine code, to the bit mostly. A kernel has the
  * parameters that it had, so a launch hands over the same bytes. Variables keep their names (see
  * cwj_nvptx_variable_name) and are visible; texture and surface references become constants that hold a handle. A function's
  * address is its token, as on every device. */
-#include "jit/emit/emit_private.h"
+#include "jit/emit/target/nvptx/nvptx_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,32 +51,45 @@ nv_leave(struct emit *e)
         emit_return(e);
 }
 
-static LLVMValueRef
-nv_sreg(struct emit *e, ptx_sreg r)
+/* ---- special registers: the readers that jit/ptx/sregs.def names ---------------------------------------------------------------- */
+
+/* What LLVM has an intrinsic for. */
+LLVMValueRef
+emit_nvptx_read(struct emit *e, ptx_sreg r)
 {
-    static const struct { ptx_sreg r; const char *name; } known[] = {
-        { PTX_SREG_TID_X, "tid.x" }, { PTX_SREG_TID_Y, "tid.y" }, { PTX_SREG_TID_Z, "tid.z" },
-        { PTX_SREG_NTID_X, "ntid.x" }, { PTX_SREG_NTID_Y, "ntid.y" }, { PTX_SREG_NTID_Z, "ntid.z" },
-        { PTX_SREG_CTAID_X, "ctaid.x" }, { PTX_SREG_CTAID_Y, "ctaid.y" }, { PTX_SREG_CTAID_Z, "ctaid.z" },
-        { PTX_SREG_NCTAID_X, "nctaid.x" }, { PTX_SREG_NCTAID_Y, "nctaid.y" }, { PTX_SREG_NCTAID_Z, "nctaid.z" },
-        { PTX_SREG_LANEID, "laneid" },
-    };
-    for (unsigned i = 0; i < sizeof known / sizeof *known; i++) {
-        if (known[i].r != r)
-            continue;
-        char name[64] = "llvm.nvvm.read.ptx.sreg.";
-        strncat(name, known[i].name, 16);
-        unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-        LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, NULL, 0);
-        return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, NULL, 0), fn, NULL, 0, "");
-    }
+    char name[64] = "llvm.nvvm.read.ptx.sreg.";
+    strncat(name, ptx_sreg_info(r)->name + 1, 16);
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, NULL, 0);
+    return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, NULL, 0), fn, NULL, 0, "");
+}
+
+static LLVMValueRef
+move_from(struct emit *e, ptx_sreg r, bool changes)
+{
     const struct ptx_sreg_info *info = ptx_sreg_info(r);
     ptx_type t = (ptx_type)info->type;
-    bool fixed = r == PTX_SREG_LANEMASK_EQ || r == PTX_SREG_LANEMASK_LE || r == PTX_SREG_LANEMASK_LT || r == PTX_SREG_LANEMASK_GE ||
-                 r == PTX_SREG_LANEMASK_GT;
     char text[96];
     snprintf(text, sizeof text, "mov.%s $0, %s;", t == PTX_PRED ? "pred" : ptx_type_bits(t) == 64 ? "u64" : "u32", info->name);
-    return emit_ptx_text(e, text, t == PTX_PRED ? "=b" : ptx_type_bits(t) == 64 ? "=l" : "=r", emit_type(e, t), NULL, 0, !fixed);
+    return emit_ptx_text(e, text, t == PTX_PRED ? "=b" : ptx_type_bits(t) == 64 ? "=l" : "=r", emit_type(e, t), NULL, 0, changes);
+}
+
+LLVMValueRef
+emit_nvptx_lanemask(struct emit *e, ptx_sreg r)
+{
+    return move_from(e, r, false);
+}
+
+LLVMValueRef
+emit_nvptx_explicit_cluster(struct emit *e, ptx_sreg r)
+{
+    return emit_in_explicit_cluster(e) ? LLVMConstInt(e->i1, 1, false) : move_from(e, r, true);
+}
+
+LLVMValueRef
+emit_nvptx_sreg(struct emit *e, ptx_sreg r)
+{
+    return move_from(e, r, true);
 }
 
 /* ---- variables and addresses -------------------------------------------------------------------------------------------------- */
@@ -301,26 +314,23 @@ access_param(struct emit *e, const struct ptx_inst *in)
     return true;
 }
 
-static bool
-access_memory(struct emit *e, const struct ptx_inst *in)
+/* ld, st */
+void
+emit_nvptx_access(struct emit *e, const struct ptx_inst *in)
 {
     bool load = in->op == PTX_OP_LD;
     const struct ptx_operand *a = &in->operand[load ? 1 : 0];
-    if (in->space == PTX_SPACE_PARAM) {
-        if (e->f->is_kernel && (a->has_reg || (a->sym && a->sym->kind == PTX_SYM_PARAM))) {
-            emit_as_ptx(e, in);
-            return true;
-        }
-        return access_param(e, in); /* .param variables of calls */
-    }
-    if (!is_plain_access(e, in)) {
-        emit_as_ptx(e, in);
-        return true;
-    }
     ptx_space space = (ptx_space)in->space;
-    if (space == PTX_SPACE_GENERIC && !a->has_reg) {
-        emit_as_ptx(e, in);         /* what a name without a space means is PTX's to say */
-        return true;
+    bool of_kernel = e->f->is_kernel && (a->has_reg || (a->sym && a->sym->kind == PTX_SYM_PARAM));
+    if (space == PTX_SPACE_PARAM && !of_kernel) {   /* .param variables of calls */
+        if (!access_param(e, in))
+            load ? emit_ld(e, in) : emit_st(e, in);
+        return;
+    }
+    /* What a name without a space means is PTX's to say. */
+    if (space == PTX_SPACE_PARAM || !is_plain_access(e, in) || (space == PTX_SPACE_GENERIC && !a->has_reg)) {
+        emit_as_ptx(e, in);
+        return;
     }
     ptx_type t = (ptx_type)in->type[0];
     LLVMTypeRef lt = emit_type(e, t);
@@ -329,7 +339,6 @@ access_memory(struct emit *e, const struct ptx_inst *in)
     LLVMSetAlignment(x, ptx_type_bits(t) / 8);
     if (load)
         emit_dst(e, in, 0, t, x);
-    return true;
 }
 
 /* With the carry as a bit in IR: what is in no chain (emit_carry_chain). */
@@ -339,55 +348,64 @@ carries(const struct ptx_inst *in)
     return in->flags & PTX_F_CC || in->op == PTX_OP_ADDC || in->op == PTX_OP_SUBC || in->op == PTX_OP_MADC;
 }
 
+/* add, addc, sub, subc */
+void
+emit_nvptx_sum(struct emit *e, const struct ptx_inst *in)
+{
+    carries(in) ? emit_sum(e, in) : emit_as_ptx(e, in);
+}
+
+/* mad, madc */
+void
+emit_nvptx_mad(struct emit *e, const struct ptx_inst *in)
+{
+    carries(in) ? emit_product(e, in) : emit_as_ptx(e, in);
+}
+
+/* Handed on: packing and unpacking; and an address, lest LLVM makes it anew at each use. */
+void
+emit_nvptx_mov(struct emit *e, const struct ptx_inst *in)
+{
+    const struct ptx_operand *d = &in->operand[0], *s = &in->operand[1];
+    bool address = s->kind == PTX_OPND_SYM && s->sym->kind == PTX_SYM_VAR && d->kind == PTX_OPND_REG &&
+                   ptx_type_bits(e->fn->regs[d->index].type) == 64;
+    (d->kind == PTX_OPND_VEC) != (s->kind == PTX_OPND_VEC) || address ? emit_as_ptx(e, in) : emit_mov(e, in);
+}
+
+/* tex, tld4, txq, suld, sust, sured, suq */
+void
+emit_nvptx_texture(struct emit *e, const struct ptx_inst *in)
+{
+    unsigned query = in->op == PTX_OP_TXQ || in->op == PTX_OP_SUQ ? PTX_AUX(in, QUERY) : PTX_QUERY_WIDTH;
+    if (query != PTX_QUERY_WIDTH && query != PTX_QUERY_HEIGHT && query != PTX_QUERY_DEPTH)
+        emit_unsupported(e, in, "NVIDIA's driver leaves kernels with this query out of the module");
+    else if (in->geom == PTX_GEOM_2DMS || in->geom == PTX_GEOM_A2DMS)
+        emit_unsupported(e, in, "multi-sample textures, which CUDA cannot make");
+    else if (e->fn->module->texmode_independent && (in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4))
+        emit_unsupported(e, in, "independent texture mode");
+    else
+        emit_as_ptx(e, in);
+}
+
 static bool
-nv_inst(struct emit *e, const struct ptx_inst *in)
+nv_claims(struct emit *e, const struct ptx_inst *in)
 {
     if (in->nounroll)
         emit_ptx_text(e, ".pragma \"nounroll\";", "", e->void_, NULL, 0, true);
-    if (emit_carry_chain(e, in))
-        return true;
-    switch (in->op) {
-    case PTX_OP_MOV:
-        /* Packing and unpacking; and an address, lest LLVM makes it anew at each use. */
-        if ((in->operand[0].kind == PTX_OPND_VEC) == (in->operand[1].kind == PTX_OPND_VEC) &&
-            !(in->operand[1].kind == PTX_OPND_SYM && in->operand[1].sym->kind == PTX_SYM_VAR && in->operand[0].kind == PTX_OPND_REG &&
-              ptx_type_bits(e->fn->regs[in->operand[0].index].type) == 64))
-            return emit_mov(e, in);
-        break;
-    case PTX_OP_CALL:
-        return false;
-    case PTX_OP_LD: case PTX_OP_ST:
-        return access_memory(e, in);
-    case PTX_OP_ISTYPEP:
-        emit_ptx_istypep(e, in);
-        return true;
-    default:
-        if (carries(in))
-            return false;
-    }
-    unsigned query = in->op == PTX_OP_TXQ || in->op == PTX_OP_SUQ ? PTX_AUX(in, QUERY) : PTX_QUERY_WIDTH;
-    if (query != PTX_QUERY_WIDTH && query != PTX_QUERY_HEIGHT && query != PTX_QUERY_DEPTH) {
-        emit_unsupported(e, in, "NVIDIA's driver leaves kernels with this query out of the module");
-        return true;
-    }
-    if (in->geom == PTX_GEOM_2DMS || in->geom == PTX_GEOM_A2DMS) {
-        emit_unsupported(e, in, "multi-sample textures, which CUDA cannot make");
-        return true;
-    }
-    if (e->fn->module->texmode_independent && (in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4)) {
-        emit_unsupported(e, in, "independent texture mode");
-        return true;
-    }
-    emit_as_ptx(e, in);
-    return true;
+    return emit_carry_chain(e, in);
 }
 
-/* Everything came to nv_inst first. */
-static bool
-not_here(struct emit *e, const struct ptx_inst *in)
+static void
+nv_exit_thread(struct emit *e)
 {
-    (void)e, (void)in;
-    return false;
+    emit_ptx_text(e, "exit;", "", e->void_, NULL, 0, true);
+}
+
+static void
+nv_bad_call(struct emit *e)
+{
+    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID("llvm.trap", 9), NULL, 0);
+    LLVMBuildCall2(e->b, LLVMFunctionType(e->void_, NULL, 0, false), fn, NULL, 0, "");
 }
 
 /* vprintf, malloc, free and __assertfail are the real driver's: external functions with the signature they are declared with. */
@@ -406,9 +424,11 @@ nv_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LLV
 }
 
 static const struct emit_target target_nvptx = {
-    .inst = nv_inst, .enter = nv_enter, .begin = nv_begin, .leave = nv_leave, .sreg = nv_sreg, .symbol = nv_symbol,
-    .pointer = nv_pointer, .to_generic = nv_to_generic, .from_generic = nv_from_generic, .isspacep = nv_isspacep,
-    .local_storage = nv_local_storage, .warp = not_here, .barrier = not_here, .misc = not_here, .runtime_call = nv_runtime_call,
+    .name = "nvptx", .ops = emit_ops_nvptx, .sregs = emit_sregs_nvptx,
+    .takes_text = true, .array_words = true, .storage_space = AS_LOCAL,
+    .claims = nv_claims, .enter = nv_enter, .begin = nv_begin, .leave = nv_leave, .exit_thread = nv_exit_thread,
+    .bad_call = nv_bad_call, .runtime_call = nv_runtime_call, .symbol = nv_symbol, .pointer = nv_pointer,
+    .to_generic = nv_to_generic, .from_generic = nv_from_generic, .isspacep = nv_isspacep, .local_storage = nv_local_storage,
 };
 
 /* ---- the module ------------------------------------------------------------------------------------------------------------------ */
@@ -542,8 +562,8 @@ emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what, LLVMConte
     bool *needed = cw_arena_array(&e->arena, bool, p->nfuncs + 1), indirect = false;
     if (!s->functions || !s->function_types || !s->variables || !needed)
         goto done;
-    s->target = &target_nvptx;
-    e->target = CWJ_TARGET_NVPTX;
+    e->target = &target_nvptx;
+    e->features = EMIT_FEATURE_FMA | EMIT_FEATURE_F16;
     e->cpu = what->cpu;
     e->width = 1;
     e->fast_code = true;

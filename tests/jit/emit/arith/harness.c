@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness.h"
 
-#include "jit/emit/arith_private.h"
-#include "jit/emit/mufu_private.h"
+#include "jit/emit/arith/arith_private.h"
+#include "jit/emit/arith/mufu_private.h"
+#include "jit/passes/exact/exact.h"
 #include "jit/ptx/ir.h"
 
 #include <llvm-c/Analysis.h>
@@ -24,7 +25,26 @@ struct regs {
     unsigned nin, n;
 };
 
-/* ---- what stands in for the emitter's operand part ---- */
+/* ---- what stands in for the rest of the emitter: a target like this CPU, the opcode table, operands ---- */
+
+static const struct emit_target target = { .name = "the harness", .default_nan = true };
+
+/* The emitters that are linked in; the others are NULL. */
+#define ON(host, amdgcn, nvptx) host
+#define NO(why)
+#define BY(f) emit_op_fn f __attribute__((weak));
+#define OP(symbol, mnemonic, ndst, ptx, sm, traits, types, mods, sig, emitters) emitters
+#include "jit/ptx/ops.def"
+#undef OP
+#undef BY
+#undef NO
+#define BY(f) f
+#define NO(why) NULL
+#define OP(symbol, mnemonic, ndst, ptx, sm, traits, types, mods, sig, emitters) [PTX_OP_##symbol] = emitters,
+static emit_op_fn *const emitters[PTX_OP_COUNT] = {
+#include "jit/ptx/ops.def"
+};
+#undef OP
 
 static LLVMValueRef reg_value[64], carry;
 static const struct ptx_function *current;
@@ -67,35 +87,6 @@ emit_operand(struct emit *e, const struct ptx_operand *o, ptx_type t)
     if (o->negate_pred)
         v = v_not(e, v);
     return v;
-}
-
-/* What the sources here call for AMD, which is not what they are run for. */
-LLVMValueRef
-mufu_gcn(struct emit *e, enum mufu_gcn function, const struct mufu_table *t, LLVMValueRef bits)
-{
-    (void)e, (void)function, (void)t, (void)bits;
-    abort();
-}
-
-LLVMValueRef
-mufu_gcn_div(struct emit *e, const struct mufu_table *t, LLVMValueRef *a, LLVMValueRef b, const struct mufu_scale *scale)
-{
-    (void)e, (void)t, (void)a, (void)b, (void)scale;
-    abort();
-}
-
-LLVMValueRef
-mufu_gcn_quotient(struct emit *e, const struct mufu_table *t, LLVMValueRef a, LLVMValueRef b, const struct mufu_quotient *q)
-{
-    (void)e, (void)t, (void)a, (void)b, (void)q;
-    abort();
-}
-
-LLVMValueRef
-emit_gcn_divide(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool is_signed, bool rem)
-{
-    (void)e, (void)a, (void)b, (void)is_signed, (void)rem;
-    abort();
 }
 
 LLVMValueRef
@@ -332,8 +323,10 @@ build_case(struct emit *e, const struct arith_case *c, const struct regs *r, con
     bool ok = true;
     for (uint32_t i = 0; i + 1 < fn->ninsts; i++) {
         const struct ptx_inst *in = &fn->insts[i];
-        if (!emit_integer(e, in) && !emit_float(e, in) && !emit_convert(e, in) && !emit_video(e, in)) {
-            printf("%s: no group emits it\n", c->body);
+        if (emitters[in->op]) {
+            emitters[in->op](e, in);
+        } else {
+            printf("%s: its emitter is not linked in\n", c->body);
             ok = false;
         }
     }
@@ -521,15 +514,10 @@ die(const char *what, LLVMErrorRef err)
 static int
 run_width(const char *name, const struct arith_case *cases, size_t count, unsigned width, bool optimise)
 {
-#if LLVM_VERSION_MAJOR < 22     /* each has the one function that the other lacks */
-    LLVMOrcThreadSafeContextRef ts = LLVMOrcCreateNewThreadSafeContext();
-    LLVMContextRef ctx = LLVMOrcThreadSafeContextGetContext(ts);
-#else
     LLVMContextRef ctx = LLVMContextCreate();
     LLVMOrcThreadSafeContextRef ts = LLVMOrcCreateNewThreadSafeContextFromLLVMContext(ctx);
-#endif
     struct cwj_diags diags;
-    struct emit e = { .llvm = ctx, .target = CWJ_TARGET_HOST, .width = width, .fast_code = optimise, .diags = &diags };
+    struct emit e = { .llvm = ctx, .target = &target, .width = width, .fast_code = optimise, .diags = &diags };
     LLVMOrcJITTargetMachineBuilderRef jtmb;
     LLVMOrcLLJITRef jit;
     LLVMErrorRef err;
@@ -537,6 +525,13 @@ run_width(const char *name, const struct arith_case *cases, size_t count, unsign
     int bad = 0;
     bool *built = calloc(count, 1);
 
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    e.features = (__builtin_cpu_supports("fma") ? EMIT_FEATURE_FMA : 0) | (__builtin_cpu_supports("f16c") ? EMIT_FEATURE_F16 : 0) |
+                 (__builtin_cpu_supports("avx512f") ? EMIT_FEATURE_PERMUTE : 0);
+#else
+    e.features = EMIT_FEATURE_FMA | EMIT_FEATURE_F16;
+#endif
     cwj_diags_init(&diags);
     e.module = LLVMModuleCreateWithNameInContext(name, ctx);
     e.b = LLVMCreateBuilderInContext(ctx);
@@ -574,7 +569,7 @@ run_width(const char *name, const struct arith_case *cases, size_t count, unsign
     LLVMSetTarget(e.module, LLVMOrcLLJITGetTripleString(jit));
     LLVMSetDataLayout(e.module, LLVMOrcLLJITGetDataLayoutStr(jit));
     if (optimise) {
-        emit_relax_nan(e.module);
+        pass_relax_nan(e.module, &(struct cwj_exact_options){ 0 });
         LLVMPassBuilderOptionsRef opt = LLVMCreatePassBuilderOptions();
         if ((err = LLVMRunPasses(e.module, "default<O2>", NULL, opt)))
             die("passes", err);

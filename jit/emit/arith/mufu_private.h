@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Between mufu.c and targets with paths of their own for the unit (struct emit_target.mufu). */
+#ifndef CWJ_EMIT_ARITH_MUFU_PRIVATE_H
+#define CWJ_EMIT_ARITH_MUFU_PRIVATE_H
+
+#include "jit/emit/arith/mufu.h"
+
+enum { MUFU_MAX_SEGMENTS = 128 };
+
+struct mufu_table {
+    const char *name;
+    unsigned segments;
+    const uint32_t (*coefficients)[2];      /* c0, c1 | c2 << 16 */
+};
+
+enum mufu_function {    /* up to LG2_FULL the odd ones are without .ftz */
+    MUFU_RCP, MUFU_RCP_FULL, MUFU_RSQ, MUFU_RSQ_FULL, MUFU_SQRT, MUFU_SQRT_FULL, MUFU_EX2, MUFU_EX2_FULL,
+    MUFU_LG2, MUFU_LG2_FULL, MUFU_SIN, MUFU_COS,
+};
+
+struct mufu_target {
+    /* The function's result for the bits of an operand (i32); t is the function's table. */
+    LLVMValueRef (*function)(struct emit *e, enum mufu_function f, const struct mufu_table *t, LLVMValueRef bits);
+    /* mufu_div and mufu_quotient; t is rcp's. */
+    LLVMValueRef (*div)(struct emit *e, const struct mufu_table *t, LLVMValueRef *a, LLVMValueRef b, const struct mufu_scale *scale);
+    LLVMValueRef (*quotient)(struct emit *e, const struct mufu_table *t, LLVMValueRef a, LLVMValueRef b, const struct mufu_quotient *q);
+};
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The beginning and the end of a module's emission, and which target makes one. */
+#include "jit/emit/emit_private.h"
+
+#include <string.h>
+
+void
+emit_init(struct emit_session *s, struct cwj_program *p, LLVMContextRef llvm, struct cwj_diags *diags)
+{
+    struct emit *e = &s->e;
+    memset(s, 0, sizeof *s);
+    cw_arena_init(&e->arena);
+    e->llvm = llvm;
+    e->program = p;
+    e->diags = diags;
+    e->b = LLVMCreateBuilderInContext(llvm);
+    e->module = LLVMModuleCreateWithNameInContext("cudaway", llvm);
+    e->i1 = LLVMInt1TypeInContext(llvm);
+    e->i8 = LLVMInt8TypeInContext(llvm);
+    e->i16 = LLVMInt16TypeInContext(llvm);
+    e->i32 = LLVMInt32TypeInContext(llvm);
+    e->i64 = LLVMInt64TypeInContext(llvm);
+    e->i128 = LLVMInt128TypeInContext(llvm);
+    e->f16 = LLVMHalfTypeInContext(llvm);
+    e->f32 = LLVMFloatTypeInContext(llvm);
+    e->f64 = LLVMDoubleTypeInContext(llvm);
+    e->ptr = LLVMPointerTypeInContext(llvm, 0);
+    e->void_ = LLVMVoidTypeInContext(llvm);
+    s->functions = cw_arena_array(&e->arena, LLVMValueRef, p->nfuncs + 1);
+    s->function_types = cw_arena_array(&e->arena, LLVMTypeRef, p->nfuncs + 1);
+}
+
+void
+emit_finish(struct emit_session *s)
+{
+    LLVMDisposeBuilder(s->e.b);
+    cw_arena_finish(&s->e.arena);
+}
+
+typedef cw_result emit_simt_fn(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
+                               struct cwj_diags *diags);
+
+cw_result
+emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module, struct cwj_diags *diags)
+{
+    static emit_simt_fn *const targets[] = { [CWJ_TARGET_NVPTX] = emit_nvptx_module, [CWJ_TARGET_AMDGCN] = emit_amdgcn_module };
+    *module = NULL;
+    if (cwj_program_is_narrow(p)) {
+        cwj_diag_add(diags, PTX_ERROR, 3090, 0, 0, "modules with 32-bit addresses (.address_size 32) run on the host device only: "
+                     "CUDAWAY_DEVICE=host, or compile the program for 64 bits");
+        return CW_ERR_UNSUPPORTED;
+    }
+    if ((size_t)what->target >= sizeof targets / sizeof *targets || !targets[what->target]) {
+        cwj_diag_add(diags, PTX_ERROR, 5004, 0, 0, "this target has no modules of several kernels; targets are nvptx and amdgcn");
+        return CW_ERR_UNSUPPORTED;
+    }
+    return targets[what->target](p, what, llvm, module, diags);
+}

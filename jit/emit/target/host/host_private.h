@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Shared by the files that emit for the host. */
+#ifndef CWJ_EMIT_TARGET_HOST_HOST_PRIVATE_H
+#define CWJ_EMIT_TARGET_HOST_HOST_PRIVATE_H
+
+#include "jit/emit/emit_private.h"
+
+/* Call a function of the engine (jit/abi/host.h). */
+LLVMValueRef emit_runtime(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *params, unsigned n, LLVMValueRef *args);
+
+#endif

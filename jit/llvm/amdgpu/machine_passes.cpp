@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See machine_passes.h: the table, and the frame that makes LLVM passes of its functions. */
+#include "jit/llvm/amdgpu/machine_passes.h"
+
+#include <llvm/CodeGen/MachineFunctionPass.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
+#include <llvm/Target/TargetMachine.h>
+
+namespace {
+
+class IrPass : public llvm::FunctionPass {
+public:
+    explicit IrPass(const cwj_machine_pass &p) : llvm::FunctionPass(ID), p(p) {}
+    llvm::StringRef getPassName() const override { return p.name; }
+    void getAnalysisUsage(llvm::AnalysisUsage &au) const override { p.needs(au); }
+    bool runOnFunction(llvm::Function &f) override { return p.function(f, *this); }
+
+private:
+    static char ID;
+    const cwj_machine_pass &p;
+};
+
+char IrPass::ID;
+
+class MachinePass : public llvm::MachineFunctionPass {
+public:
+    explicit MachinePass(const cwj_machine_pass &p) : llvm::MachineFunctionPass(ID), p(p) {}
+    llvm::StringRef getPassName() const override { return p.name; }
+
+    void
+    getAnalysisUsage(llvm::AnalysisUsage &au) const override
+    {
+        p.needs(au);
+        llvm::MachineFunctionPass::getAnalysisUsage(au);
+    }
+
+    bool runOnMachineFunction(llvm::MachineFunction &f) override { return p.machine(f, *this); }
+
+private:
+    static char ID;
+    const cwj_machine_pass &p;
+};
+
+char MachinePass::ID;
+
+void
+keeps_all(llvm::AnalysisUsage &au)
+{
+    au.setPreservesAll();
+}
+
+void
+keeps_cfg(llvm::AnalysisUsage &au)
+{
+    au.setPreservesCFG();
+}
+
+void
+keeps_nothing(llvm::AnalysisUsage &)
+{
+}
+
+} // namespace
+
+/* Columns: name, work-around, required, o0, after, at, needs, function, machine. Rows of one place run in this order. */
+const cwj_machine_pass cwj_machine_passes[] = {
+    { "undef-phi", true, true, true, false, "amdgpu-rewrite-undef-for-phi", cwj_amd_undef_phi_needs, cwj_amd_undef_phi, nullptr },
+    { "carry-of-sum", true, true, true, false, "fix-irreducible", keeps_cfg, cwj_amd_carry_of_sum, nullptr },
+    { "dot4-operand", true, true, true, false, "fix-irreducible", keeps_cfg, cwj_amd_dot4_operand, nullptr },
+    { "uniform-fence", true, true, true, false, "fix-irreducible", keeps_cfg, cwj_amd_uniform_fence, nullptr },
+    { "loop-entries", true, true, true, false, "fix-irreducible", cwj_amd_loop_entries_needs, cwj_amd_loop_entries, nullptr },
+    { "describe-precompiled", false, true, true, false, "finalize-isel", cwj_amd_describe_precompiled_needs, nullptr, cwj_amd_describe_precompiled },
+    { "cut-regions", false, false, false, false, "livevars", keeps_all, nullptr, cwj_amd_cut_regions },
+    { "lost-lanes", true, true, false, true, "si-form-memory-clauses", cwj_amd_lost_lanes_needs, nullptr, cwj_amd_lost_lanes },
+    { "mark-overwritten", false, true, true, false, "prologepilog", keeps_all, nullptr, cwj_amd_mark_overwritten },
+    { "expand-pseudo", false, true, true, false, "si-insert-waitcnts", keeps_cfg, nullptr, cwj_amd_expand_pseudo },
+    { "expand-nan64", false, true, true, false, "post-RA-hazard-rec", keeps_nothing, nullptr, cwj_amd_expand_nan64 },
+    { "check-overwritten", false, true, true, true, "stack-frame-layout", cwj_amd_describe_precompiled_needs, nullptr, cwj_amd_check_overwritten },
+};
+const size_t cwj_machine_pass_count = sizeof cwj_machine_passes / sizeof *cwj_machine_passes;
+
+bool
+cwj_machine_pass_left_out(llvm::StringRef argument)
+{
+    /* Straight-line strength reduction: more than quadratic in a block's length. 7,700 additions with carry take it 100 s (jit.llvm.long_block). */
+    return argument == "slsr";
+}
+
+void
+cwj_machine_passes_disable(llvm::TargetPassConfig &config)
+{
+    /* It places blocks by branch probabilities, of which nothing is known here. In the order of pass order-blocks kernels execute 0.4 %
+     * fewer instructions. The precompiled builtins rely on that order, too: registers are written above where they are read. */
+    config.disablePass(&llvm::MachineBlockPlacementID);
+    /* gfx908: where a tuple of accumulation registers is spilled, the first of the instructions that do it claims to define the whole tuple,
+     * and copy propagation drops a copy into it before (work-around gfx908-agpr-copy). There are none without native matrix products
+     * (jit/driver/aot.c). */
+    const llvm::TargetMachine &tm = config.getTM<llvm::TargetMachine>();
+    if (tm.getTargetCPU() == "gfx908" && !tm.getTargetFeatureString().contains("-mai-insts"))
+        config.disablePass(&llvm::MachineCopyPropagationID);
+}
+
+llvm::Pass *
+cwj_machine_pass_create(const cwj_machine_pass &p)
+{
+    if (p.function)
+        return new IrPass(p);
+    return new MachinePass(p);
+}
+
+extern "C" bool
+cwj_machine_pass_is_optional(const char *name, size_t len)
+{
+    for (const cwj_machine_pass &p : cwj_machine_passes)
+        if (llvm::StringRef(name, len) == p.name)
+            return !p.required;
+    return false;
+}

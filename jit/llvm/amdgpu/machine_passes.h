@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Our passes between those of LLVM's AMD code generator: one table, in machine_passes.cpp. Private to jit/llvm. */
+#ifndef CWJ_LLVM_AMDGPU_MACHINE_PASSES_H
+#define CWJ_LLVM_AMDGPU_MACHINE_PASSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C"
+#endif
+/* Is `name`, of `len` bytes, one of them that may be skipped? */
+bool cwj_machine_pass_is_optional(const char *name, size_t len);
+
+#ifdef __cplusplus
+#include <llvm/CodeGen/MachineFunction.h>
+#include <llvm/IR/Function.h>
+#include <llvm/Pass.h>
+
+namespace llvm {
+class TargetPassConfig;
+}
+
+struct cwj_machine_pass {
+    const char *name;
+    bool workaround;            /* it mends the fault of its name in docs/llvm-faults/README.md */
+    bool required;              /* the code would be wrong without it */
+    bool o0;                    /* the place exists in the code generator that does not optimise, too */
+    bool after;                 /* right behind the pass `at`, not right before it */
+    const char *at;             /* the argument of one of LLVM's passes */
+    void (*needs)(llvm::AnalysisUsage &au);
+    bool (*function)(llvm::Function &f, llvm::Pass &pass);          /* one of these two; true: it changed something */
+    bool (*machine)(llvm::MachineFunction &f, llvm::Pass &pass);
+};
+
+extern const cwj_machine_pass cwj_machine_passes[];
+extern const size_t cwj_machine_pass_count;
+
+/* Is LLVM's pass of this argument left out? Those that the next function cannot name: LLVM makes them itself. */
+bool cwj_machine_pass_left_out(llvm::StringRef argument);
+
+/* Leave out LLVM's passes that make worse code of ours, or wrong code for the processor. */
+void cwj_machine_passes_disable(llvm::TargetPassConfig &config);
+
+/* A pass object for LLVM's pass manager, which owns it. */
+llvm::Pass *cwj_machine_pass_create(const cwj_machine_pass &p);
+
+/* ---- the passes; each is described in its own file --------------------------------------------------------------------------- */
+
+bool cwj_amd_undef_phi(llvm::Function &f, llvm::Pass &pass);
+void cwj_amd_undef_phi_needs(llvm::AnalysisUsage &au);
+bool cwj_amd_loop_entries(llvm::Function &f, llvm::Pass &pass);
+void cwj_amd_loop_entries_needs(llvm::AnalysisUsage &au);
+bool cwj_amd_uniform_fence(llvm::Function &f, llvm::Pass &pass);
+bool cwj_amd_carry_of_sum(llvm::Function &f, llvm::Pass &pass);
+bool cwj_amd_dot4_operand(llvm::Function &f, llvm::Pass &pass);
+bool cwj_amd_lost_lanes(llvm::MachineFunction &f, llvm::Pass &pass);
+void cwj_amd_lost_lanes_needs(llvm::AnalysisUsage &au);
+bool cwj_amd_cut_regions(llvm::MachineFunction &f, llvm::Pass &pass);
+bool cwj_amd_expand_pseudo(llvm::MachineFunction &f, llvm::Pass &pass);
+bool cwj_amd_expand_nan64(llvm::MachineFunction &f, llvm::Pass &pass);
+bool cwj_amd_describe_precompiled(llvm::MachineFunction &f, llvm::Pass &pass);
+void cwj_amd_describe_precompiled_needs(llvm::AnalysisUsage &au);
+bool cwj_amd_mark_overwritten(llvm::MachineFunction &f, llvm::Pass &pass);
+bool cwj_amd_check_overwritten(llvm::MachineFunction &f, llvm::Pass &pass);
+#endif
+
+#endif

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See contain.h. The process-wide state here: which contained thread this is (`key`), and `root`. */
+#define _GNU_SOURCE
+#include "jit/llvm/contain.h"
+#include "jit/jit.h"
+
+#include "impl/base/log.h"
+
+#include <errno.h>
+#include <fenv.h>
+#include <locale.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* LLVM recurses through expressions and blocks; clang compiles on 8 MiB. The C library keeps a free stack of this size for the next thread. */
+enum { STACK_SIZE = 32 << 20, TEXT = 400, MAX_LOCKS = 8 };
+
+struct work {
+    enum cwj_contain_kind kind;
+    cw_result (*run)(void *user);
+    void *user;
+    struct cwj_diags *diags;
+    cw_result result;
+    sigjmp_buf recovery;
+    unsigned setup;                 /* in so many sections that change LLVM's global tables */
+    pthread_mutex_t *lock[MAX_LOCKS];
+    unsigned nlocks;
+    unsigned code;                  /* 0, or the diagnostic that it was abandoned with */
+    char text[TEXT];
+};
+
+static struct {
+    pthread_mutex_t lock;           /* while `why` is written */
+    atomic_bool warm[CWJ_CONTAIN_KINDS];
+    atomic_bool unusable;
+    char why[TEXT];                 /* written once, before `unusable` is set */
+    locale_t c_locale;              /* or 0; set once */
+} root = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* Not thread-local: the C library ends the process where it cannot allocate such a variable, and handlers are called on any thread. */
+static pthread_key_t key;
+static bool have_key;               /* both set once */
+
+/* In the same block of thread-local storage as LLVM's variables, if that is linked in. */
+static _Thread_local volatile char touched;
+
+static struct work *
+current(void)
+{
+    return have_key ? pthread_getspecific(key) : NULL;
+}
+
+/* ---- failures ---------------------------------------------------------------------------------------------------------- */
+
+/* Allocates nothing. */
+__attribute__((noreturn)) static void
+abandon(struct work *w, cw_result r, unsigned code)
+{
+    w->result = r;
+    w->code = code;
+    siglongjmp(w->recovery, 1);
+}
+
+/* LLVM ends the process when this returns. */
+static void
+on_fatal(const char *reason)
+{
+    struct work *w = current();
+    if (!w) {
+        cw_error("LLVM gave up outside of a compilation: %s", reason);
+        return;
+    }
+    snprintf(w->text, sizeof w->text, "LLVM gave up: %s", reason);
+    abandon(w, CW_ERR_LLVM, 5910);
+}
+
+static void
+on_no_memory(const char *reason)
+{
+    struct work *w = current();
+    if (!w) {
+        cw_error("LLVM ran out of memory outside of a compilation: %s", reason);
+        abort();        /* as LLVM does without a handler; this one may not return */
+    }
+    snprintf(w->text, sizeof w->text, "LLVM ran out of memory: %s", reason);
+    abandon(w, CW_ERR_NOMEM, 5911);
+}
+
+static void
+on_no_new(void)
+{
+    if (current())
+        on_no_memory("operator new");
+}
+
+void
+cwj_contain_abandon(cw_result r, unsigned code, const char *fmt, ...)
+{
+    char text[TEXT];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    struct work *w = current();
+    if (!w) {
+        cw_error("outside of a compilation: %s", text);
+        abort();
+    }
+    memcpy(w->text, text, sizeof text);
+    abandon(w, r, code);
+}
+
+void *
+cwj_contain_need(void *allocated)
+{
+    if (!allocated)
+        cwj_contain_abandon(CW_ERR_NOMEM, 5911, "LLVM ran out of memory");
+    return allocated;
+}
+
+static void
+make_unusable(const struct work *w)
+{
+    pthread_mutex_lock(&root.lock);
+    if (!atomic_load(&root.unusable))
+        memcpy(root.why, w->text, sizeof root.why);
+    atomic_store(&root.unusable, true);
+    pthread_mutex_unlock(&root.lock);
+}
+
+/* What an abandoned piece of work may have left held in LLVM, by what ended it:
+ * - A fatal error: nothing. LLVM reports those from passes and code generation, which hold no lock, and calls its handler without one.
+ * - A failed allocation: perhaps the lock of a table, or the guard of a static variable, that LLVM was just making. It makes them when it
+ *   is set up and when something is done for the first time. After that it takes its locks to look things up, which allocates nothing.
+ * Who waits for such a lock waits for ever. So the next one is refused instead. docs/contain.md goes through the tables. */
+static void
+recover(struct work *w)
+{
+    while (w->nlocks)
+        pthread_mutex_unlock(w->lock[--w->nlocks]);
+    if (w->setup || (w->result == CW_ERR_NOMEM && !atomic_load(&root.warm[w->kind])))
+        make_unusable(w);
+    cw_error("%s; the compilation is abandoned%s", w->text, atomic_load(&root.unusable) ? ", and LLVM cannot be used any more in this process" : "");
+    cwj_diag_add(w->diags, PTX_ERROR, w->code, 0, 0, "%s", w->text);
+}
+
+/* ---- the thread -------------------------------------------------------------------------------------------------------- */
+
+static void
+run_work(void *user)
+{
+    struct work *w = user;
+    w->result = w->run(w->user);
+}
+
+/* Everything after the first line of `recovery` may come here by siglongjmp; all state is in *w. */
+static void
+run_with_recovery(struct work *w)
+{
+    bool no_memory = false;
+    char text[TEXT / 2];
+    if (sigsetjmp(w->recovery, 0)) {
+        recover(w);
+        return;
+    }
+    if (!cwj_contain_call(run_work, w, &no_memory, text, sizeof text)) {
+        snprintf(w->text, sizeof w->text, no_memory ? "LLVM ran out of memory: %s" : "LLVM gave up: %s", text);
+        w->result = no_memory ? CW_ERR_NOMEM : CW_ERR_LLVM;
+        w->code = no_memory ? 5911 : 5910;
+        recover(w);
+    } else if (!w->result) {
+        atomic_store(&root.warm[w->kind], true);
+    }
+}
+
+/* The C library ends the process where it cannot allocate a thread's variables of a library that was opened: they are made here, where
+ * there is memory for them. */
+static bool
+make_thread_locals(void)
+{
+    void *enough = malloc(1 << 16);
+    if (!enough)
+        return false;
+    free(enough);
+    touched = 1;
+    return true;
+}
+
+static void *
+thread_main(void *user)
+{
+    struct work *w = user;
+    pthread_setname_np(pthread_self(), "cudaway-jit");
+    /* Not the caller's: LLVM folds constants with the CPU's arithmetic, and writes numbers with printf. */
+    fesetenv(FE_DFL_ENV);
+    if (root.c_locale)
+        uselocale(root.c_locale);
+    if (make_thread_locals() && !pthread_setspecific(key, w)) {
+        run_with_recovery(w);
+        pthread_setspecific(key, NULL);
+    } else {
+        w->result = CW_ERR_NOMEM;
+        cwj_diag_add(w->diags, PTX_ERROR, 5911, 0, 0, "out of memory before the compilation began");
+    }
+    return NULL;
+}
+
+/* With signals blocked but those that say that the thread itself did something wrong: they are the application's and meant for its threads. */
+static int
+start(pthread_t *thread, struct work *w)
+{
+    static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS };
+    sigset_t blocked, before;
+    pthread_attr_t attr;
+    int e = pthread_attr_init(&attr);
+    if (e)
+        return e;
+    e = pthread_attr_setstacksize(&attr, STACK_SIZE);
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        sigdelset(&blocked, own[i]);
+    if (!e) {
+        pthread_sigmask(SIG_SETMASK, &blocked, &before);
+        e = pthread_create(thread, &attr, thread_main, w);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    pthread_attr_destroy(&attr);
+    return e;
+}
+
+/* ---- the interface ------------------------------------------------------------------------------------------------------- */
+
+static void
+set_up(void)
+{
+    have_key = !pthread_key_create(&key, NULL);
+    root.c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    cwj_contain_install(on_fatal, on_no_memory, on_no_new);
+}
+
+static cw_result
+run_contained(struct work *w)
+{
+    pthread_t thread;
+    int cancel, e = start(&thread, w);
+    if (e) {
+        cwj_diag_add(w->diags, PTX_ERROR, 5913, 0, 0, "cannot start a thread for the compilation: %s", strerror(e));
+        return CW_ERR_NOMEM;
+    }
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);    /* *w is on this stack */
+    pthread_join(thread, NULL);
+    pthread_setcancelstate(cancel, NULL);
+    return w->result;
+}
+
+cw_result
+cwj_contain(enum cwj_contain_kind kind, cw_result (*work)(void *user), void *user, struct cwj_diags *diags)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, set_up);
+    if (current())
+        return work(user);
+    if (!have_key) {
+        cwj_diag_add(diags, PTX_ERROR, 5913, 0, 0, "cannot start a compilation: the process has no thread-specific key left");
+        return CW_ERR_NOMEM;
+    }
+    if (atomic_load(&root.unusable)) {
+        cwj_diag_add(diags, PTX_ERROR, 5912, 0, 0, "nothing is compiled any more in this process, since LLVM failed while it was set up: %s",
+                     root.why);
+        return CW_ERR_LLVM;
+    }
+    struct work *w = calloc(1, sizeof *w);
+    cw_result r = CW_ERR_NOMEM;
+    if (w) {
+        *w = (struct work){ .kind = kind, .run = work, .user = user, .diags = diags };
+        r = run_contained(w);
+    }
+    free(w);
+    return r;
+}
+
+void
+cwj_contain_lock(pthread_mutex_t *lock)
+{
+    struct work *w = current();
+    pthread_mutex_lock(lock);
+    if (w && w->nlocks < MAX_LOCKS)
+        w->lock[w->nlocks++] = lock;
+}
+
+void
+cwj_contain_unlock(pthread_mutex_t *lock)
+{
+    struct work *w = current();
+    if (w && w->nlocks && w->lock[w->nlocks - 1] == lock)
+        w->nlocks--;
+    pthread_mutex_unlock(lock);
+}
+
+void
+cwj_contain_enter_setup(void)
+{
+    struct work *w = current();
+    if (w)
+        w->setup++;
+}
+
+void
+cwj_contain_leave_setup(void)
+{
+    struct work *w = current();
+    if (w)
+        w->setup--;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Functions with one call are inlined before anything else. Each would be optimised twice otherwise, by itself and with its
+ * caller, and its arguments would hide what memory they point to. */
+#include "jit/emit/emit.h"
+#include "jit/passes/passes.h"
+
+#include <string.h>
+
+static unsigned
+attribute_kind(const char *name)
+{
+    return LLVMGetEnumAttributeKindForName(name, strlen(name));
+}
+
+static bool
+is_called_once(LLVMValueRef f, unsigned noinline_)
+{
+    const LLVMAttributeIndex index = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+    LLVMUseRef use = LLVMGetFirstUse(f);
+    LLVMValueRef call = use && !LLVMGetNextUse(use) ? LLVMGetUser(use) : NULL;
+    return call && LLVMIsACallInst(call) && LLVMGetCalledValue(call) == f && LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)) != f &&
+           !LLVMGetEnumAttributeAtIndex(f, index, noinline_) && !LLVMGetCallSiteEnumAttribute(call, index, noinline_);
+}
+
+bool
+pass_mark_single_calls(LLVMModuleRef m)
+{
+    LLVMAttributeRef always = LLVMCreateEnumAttribute(LLVMGetModuleContext(m), attribute_kind("alwaysinline"), 0);
+    unsigned noinline_ = attribute_kind("noinline");
+    bool any = false;
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMIsDeclaration(f) || LLVMGetFunctionCallConv(f) == LLVMAMDGPUKERNELCallConv || emit_is_precompiled(f) ||
+            LLVMGetLinkage(f) != LLVMInternalLinkage || !is_called_once(f, noinline_))
+            continue;
+        LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, always);
+        any = true;
+    }
+    return any;
+}

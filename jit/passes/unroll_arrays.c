@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A thread's own array whose every index is a loop counter comes to lie in registers when those loops are unrolled. Inner loops
+ * often have a known end only when the outer ones are unrolled, hence the repetition. */
+#include "jit/emit/emit.h"
+#include "jit/passes/passes.h"
+
+#include <string.h>
+
+static const char passes[] =
+    "function(loop(indvars,loop-unroll-full),sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-unroll<O2>,sroa,early-cse,"
+    "instcombine<no-verify-fixpoint>,simplifycfg,reassociate,early-cse,infer-alignment)";
+static const char added[] = "cudaway-noinline";
+static const LLVMAttributeIndex of_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+
+static unsigned
+attribute_kind(const char *name)
+{
+    return LLVMGetEnumAttributeKindForName(name, strlen(name));
+}
+
+/* LLVM's passes leave a function with optnone alone. It must be noinline, too. */
+static void
+exclude(LLVMValueRef f)
+{
+    LLVMContextRef c = LLVMGetTypeContext(LLVMTypeOf(f));
+    unsigned noinline_ = attribute_kind("noinline");
+    if (!LLVMGetEnumAttributeAtIndex(f, of_function, noinline_)) {
+        LLVMAddAttributeAtIndex(f, of_function, LLVMCreateEnumAttribute(c, noinline_, 0));
+        LLVMAddAttributeAtIndex(f, of_function, LLVMCreateStringAttribute(c, added, sizeof added - 1, "", 0));
+    }
+    LLVMAddAttributeAtIndex(f, of_function, LLVMCreateEnumAttribute(c, attribute_kind("optnone"), 0));
+}
+
+static void
+include_again(LLVMValueRef f)
+{
+    LLVMRemoveEnumAttributeAtIndex(f, of_function, attribute_kind("optnone"));
+    if (!LLVMGetStringAttributeAtIndex(f, of_function, added, sizeof added - 1))
+        return;
+    LLVMRemoveEnumAttributeAtIndex(f, of_function, attribute_kind("noinline"));
+    LLVMRemoveStringAttributeAtIndex(f, of_function, added, sizeof added - 1);
+}
+
+LLVMErrorRef
+pass_unroll_arrays(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMPassBuilderOptionsRef o)
+{
+    bool any = false;
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMIsDeclaration(f))
+            continue;
+        if (emit_counts_through_array(f))
+            any = true;
+        else
+            exclude(f);
+    }
+    LLVMErrorRef error = any ? LLVMRunPasses(m, passes, tm, o) : NULL;
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f))
+            include_again(f);
+    return error;
+}
