@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A kernel that needs many registers at a time is compiled for blocks of fewer than 1024 threads, and again for larger ones that come.
- *   many                  on the device that CUDAWAY_DEVICE names
- *   many VALUES LINE      print the kernel with so many values, and LINE among its directives */
+ * A kernel that needs many registers at a time is compiled for blocks of fewer than 1024 threads (many.ptx), and again for larger ones that come. */
 #include "tests/driver/test.h"
 
 #include <stdlib.h>
 
 enum { VALUES = 160, MOST = 1024 };
 
-/* Each thread reads `values` words in[t], in[t + 1] ..., all before the barrier, and has ((v0 * 31 + v1) * 31 + v2) ... behind it. */
+/* Each thread reads VALUES words in[t], in[t + 1] ..., all before the barrier, and has ((v0 * 31 + v1) * 31 + v2) ... behind it. */
 static char *
-source(unsigned values, const char *line)
+source(void)
 {
     char *text = NULL;
     size_t size;
     FILE *f = open_memstream(&text, &size);
-    fprintf(f, ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry many(.param .u64 out, .param .u64 in)\n%s\n{\n"
-            ".reg .b32 %%r<4>; .reg .b32 %%v<%u>; .reg .b64 %%d<6>;\nld.param.u64 %%d0, [out];\nld.param.u64 %%d1, [in];\nmov.u32 %%r0, %%tid.x;\n"
-            "mul.wide.u32 %%d2, %%r0, 4;\nadd.u64 %%d3, %%d0, %%d2;\nadd.u64 %%d4, %%d1, %%d2;\n", line, values);
-    for (unsigned i = 0; i < values; i++)
+    fprintf(f, ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry many(.param .u64 out, .param .u64 in)\n{\n"
+            ".reg .b32 %%r<4>; .reg .b32 %%v<%d>; .reg .b64 %%d<6>;\nld.param.u64 %%d0, [out];\nld.param.u64 %%d1, [in];\nmov.u32 %%r0, %%tid.x;\n"
+            "mul.wide.u32 %%d2, %%r0, 4;\nadd.u64 %%d3, %%d0, %%d2;\nadd.u64 %%d4, %%d1, %%d2;\n", VALUES);
+    for (unsigned i = 0; i < VALUES; i++)
         fprintf(f, "ld.global.u32 %%v%u, [%%d4 + %u];\n", i, 4 * i);
     fprintf(f, "bar.sync 0;\nmov.u32 %%r1, 0;\n");
-    for (unsigned i = 0; i < values; i++)
+    for (unsigned i = 0; i < VALUES; i++)
         fprintf(f, "mad.lo.u32 %%r1, %%r1, 31, %%v%u;\n", i);
     fprintf(f, "st.global.u32 [%%d3], %%r1;\nret;\n}\n");
     fclose(f);
@@ -47,12 +45,8 @@ runs(CUfunction f, unsigned threads)
 }
 
 int
-main(int argc, char **argv)
+main(void)
 {
-    if (argc == 3) {
-        fputs(source((unsigned)atoi(argv[1]), argv[2]), stdout);
-        return 0;
-    }
     static unsigned words[MOST + VALUES];
     CUdevice d;
     CUcontext c;
@@ -67,7 +61,7 @@ main(int argc, char **argv)
     OK(cuMemAlloc_v2(&in, sizeof words));
     OK(cuMemAlloc_v2(&out, MOST * 4));
     OK(cuMemcpyHtoD_v2(in, words, sizeof words));
-    char *text = source(VALUES, "");
+    char *text = source();
     OK(cuModuleLoadData(&m, text));
     OK(cuModuleGetFunction(&f, m, "many"));
     OK(cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f));

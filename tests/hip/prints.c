@@ -5,7 +5,7 @@
  * prints.ptx as cudaway-cc made it (prints.sh), launched by HIP functions of
  * LIBRARY */
 #include "impl/hip/hip.h"
-#include "jit/devlib/heap.h"
+#include "jit/builtins/heap.h"
 #include "tests/driver/test.h"
 
 #include <dlfcn.h>

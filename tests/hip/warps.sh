@@ -23,14 +23,6 @@ says warning: 4
 cmp -s "$dir/two.o" "$dir/same.o" || fail "--warps-per-wave 2 is not the default"
 make one.o --target gfx90a --warps-per-wave 1
 says warning: 0
-make two.s --target gfx90a --emit asm --kernel plain
-says warning: 0
-make one.s --target gfx90a --emit asm --kernel plain --warps-per-wave 1
-# The block's size stands behind the parameters, two addresses: 8 bytes more.
-for f in two:16 one:24; do
-    size=$(grep -B1 'value_kind: *by_value' "$dir/${f%:*}.s" | awk '/\.size:/ { print $2 }')
-    [ "$size" = "${f#*:}" ] || fail "${f%:*}.s: the arguments have $size bytes, not ${f#*:}"
-done
 make a.o --target gfx1100
 says warning: 0
 make b.o --target gfx1100 --warps-per-wave 1

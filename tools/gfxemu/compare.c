@@ -7,7 +7,7 @@
 enum { LT = 1, EQ = 2, GT = 4, UN = 8 };
 enum { I32 = 0, U32 = 1, I64 = 2, U64 = 3, I16 = 4, U16 = 5, F32 = 6, OTHER = 7 };
 
-/* Where the result goes, and which operand is the first source: v_cmpx writes the mask alone since gfx10. */
+/* The destination, and the index of the first source: v_cmpx writes only the mask since gfx10. */
 static unsigned
 first_source(I)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Instructions from LLVM's disassembler to struct gfx_insn, once for each address. The text is taken apart, not the encoding: its
- * names are one set for all generations, up to the synonyms in the tables. Where the text is symbolic (branch distances,
+ * Instructions from LLVM's disassembler to struct gfx_insn, once for each address. The text is parsed, not the encoding: its
+ * names are the same for all generations, except for the synonyms in the tables. Where the text is symbolic (branch distances,
  * hwreg(), swizzle()) the encoding's own immediate is used. */
 #include "tools/gfxemu/gfx.h"
 
@@ -22,9 +22,7 @@ static const struct gfx_target targets[] = {
     { "gfx900", GFX9, 0x2c, false, false, SMALL },    { "gfx906", GFX9, 0x2f, false, false, SMALL },
     { "gfx908", GFX9, 0x30, false, false, SMALL },    { "gfx90a", GFX90A, 0x3f, true, false, SMALL },
     { "gfx942", GFX940, 0x4c, true, true, SMALL },
-#if LLVM_VERSION_MAJOR >= 20    /* the disassembler's */
     { "gfx950", GFX950, 0x4f, true, true, 160 << 10 },
-#endif
     { "gfx1010", GFX10, 0x33, false, false, SMALL },  { "gfx1030", GFX10, 0x36, false, false, SMALL },
     { "gfx1036", GFX10, 0x45, false, false, SMALL },
     { "gfx1100", GFX11, 0x41, true, true, SMALL },    { "gfx1101", GFX11, 0x46, true, true, SMALL },
@@ -273,7 +271,7 @@ operand(char *s, struct gfx_operand *o)
             o->kind = GFX_FLOAT;
             o->real = strtod(s, &end);
             if (o->real > 0.159 && o->real < 0.16)
-                o->real = 0.15915494309189532;      /* 1 / (2 pi), cut short in the text */
+                o->real = 0.15915494309189532;      /* 1 / (2 pi), truncated in the text */
         } else {
             o->kind = GFX_INT;
             o->imm = strtoll(s, &end, 10);
@@ -445,7 +443,7 @@ suffix(const char *name, size_t *n, const char *word)
     return true;
 }
 
-/* Registers that need not follow each other: [v1, v7, v[9:10]]. */
+/* Registers that need not be consecutive: [v1, v7, v[9:10]]. */
 static bool
 address_list(struct gfx_insn *i, char *s, struct gfx_operand *o)
 {
@@ -536,7 +534,7 @@ take_apart(struct gfx_insn *i, char *s)
         if (stop != ',') {
             char *save = NULL;
             for (char *word = strtok_r(p, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
-                /* A modifier with blanks in it does not occur. */
+                /* No modifier contains blanks. */
                 modifier(i, word);
             }
             return;

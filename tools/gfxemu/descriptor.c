@@ -28,7 +28,7 @@ put(uint32_t *w, struct field f, uint64_t v)
 
 /* ---- formats ---- */
 
-/* gfx9: a number for the channels and one for what they hold. */
+/* gfx9: a number for the channels and one for their type. */
 static const struct { uint8_t data, channels, bits; } data_formats[] = {
     { 1, 1, 8 }, { 2, 1, 16 }, { 3, 2, 8 }, { 4, 1, 32 }, { 5, 2, 16 }, { 10, 4, 8 }, { 11, 2, 32 }, { 12, 4, 16 }, { 13, 3, 32 }, { 14, 4, 32 },
 };
@@ -106,7 +106,7 @@ layout_of(const struct gfx_target *t)
 static const struct field BASE = { 0, 40 }, SELECT[4] = { { 96, 3 }, { 99, 3 }, { 102, 3 }, { 105, 3 } }, SWIZZLE = { 116, 5 }, TYPE = { 124, 4 },
     COMPRESSED = { 213, 1 };
 
-/* gfx9 has a field for the pitch; later ones put it where arrays and volumes have their depth, gfx1010 nowhere. */
+/* gfx9 has a field for the pitch; later processors use the bits of the depth of arrays and volumes, gfx1010 has none. */
 static bool
 has_pitch(const struct gfx_target *t, unsigned type)
 {
@@ -244,7 +244,7 @@ gfx_elements_encode(const struct gfx_target *t, const struct gfx_elements *e, ui
     return true;
 }
 
-/* ---- samplers: the fields that are read lie in the same places on all processors ---- */
+/* ---- samplers: the fields that are read have the same places on all processors ---- */
 
 static const struct field S_CLAMP[3] = { { 0, 3 }, { 3, 3 }, { 6, 3 } }, S_ANISOTROPY = { 9, 3 }, S_UNNORMALIZED = { 15, 1 }, S_TRUNCATE = { 27, 1 },
     S_MAGNIFY = { 84, 2 }, S_MINIFY = { 86, 2 }, S_Z = { 88, 2 }, S_BORDER = { 126, 2 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Resources and samplers of image and typed-buffer instructions, as scalar registers hold them: from bits and to bits.
- * Facts: "Image Resource Definition", "Sampler Resource" and "Buffer Resource Descriptor" of AMD's ISA documents (Vega, RDNA1 to RDNA4),
- * where those are silent, the descriptors that AMD's open HSA runtime makes. Linear images of one level only. */
+ * Resources and samplers of image and typed-buffer instructions, converted from and to the bits in scalar registers. Facts:
+ * "Image Resource Definition", "Sampler Resource" and "Buffer Resource Descriptor" of AMD's ISA documents (Vega, RDNA1 to
+ * RDNA4), where those are silent, the descriptors that AMD's open HSA runtime makes. Linear images of one level only. */
 #ifndef GFX_DESCRIPTOR_H
 #define GFX_DESCRIPTOR_H
 
@@ -21,7 +21,7 @@ enum gfx_select { SELECT_0 = 0, SELECT_1 = 1, SELECT_R = 4 };
 struct gfx_image {
     uint64_t base;                      /* bytes; a multiple of 256 */
     struct gfx_format format;
-    uint8_t  type, select[4];           /* what each component of the result is */
+    uint8_t  type, select[4];           /* the source of each component of the result */
     uint32_t width, height, depth;      /* texels; arrays: depth = slices from the base of the memory on */
     uint32_t first;                     /* the first slice that can be addressed */
     uint32_t pitch;                     /* texels from row to row */
@@ -45,12 +45,12 @@ struct gfx_sampler {
 
 unsigned gfx_format_bytes(const struct gfx_format *f);
 
-/* From registers. They return what is wrong, or NULL. */
+/* From registers. They return an error text, or NULL. */
 const char *gfx_image_decode(const struct gfx_target *t, const uint32_t w[8], struct gfx_image *out);
 const char *gfx_elements_decode(const struct gfx_target *t, const uint32_t w[4], struct gfx_elements *out);
 const char *gfx_sampler_decode(const struct gfx_target *t, const uint32_t w[4], struct gfx_sampler *out);
 
-/* To registers, for the HIP functions. False where the processor has no such format, or the pitch is none that it can have. */
+/* To registers, for the HIP functions. False where the processor has no such format or cannot have that pitch. */
 bool gfx_image_encode(const struct gfx_target *t, const struct gfx_image *i, uint32_t w[8]);
 bool gfx_elements_encode(const struct gfx_target *t, const struct gfx_elements *e, uint32_t w[4]);
 void gfx_sampler_encode(const struct gfx_sampler *s, uint32_t w[4]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Work-groups over threads, waves of a work-group in turns. A wave runs until it waits at a barrier, ends, or has had its turn
- * (a wave may wait for another one in a loop). The first state of registers is what the kernel descriptor asks for ("Initial Kernel
+ * Work-groups over threads, waves of a work-group in turns. A wave runs until it waits at a barrier, ends, or its turn is over
+ * (a wave may wait for another one in a loop). The kernel descriptor determines the initial registers ("Initial Kernel
  * Execution State" of LLVM's AMDGPU guide). */
 #define _GNU_SOURCE
 #include "tools/gfxemu/exec.h"
@@ -79,7 +79,7 @@ gfx_note(struct gfx_wave *w, enum gfx_note kind, const struct gfx_insn *i)
 void
 gfx_step_dual(struct gfx_wave *w, const struct gfx_insn *i)
 {
-    /* Both halves read before either writes: the second sees the first's destination as it was. */
+    /* Both halves read before either writes: the second reads the first's destination before the write. */
     uint32_t old[LANES], new[LANES];
     unsigned r = i->op[0].reg;
     memcpy(old, w->v[r], sizeof old);
@@ -256,7 +256,7 @@ group_create(struct gfx_dispatch *d)
     g->nwaves = (threads + lanes - 1) / lanes;
     g->waves = calloc(g->nwaves, sizeof *g->waves);
     g->lds_size = k->lds_size + l->dynamic_lds;
-    /* Stores of 16 bytes at the end of LDS are checked against lds_size; the room behind it is for alignment only. */
+    /* Stores of 16 bytes at the end of LDS are checked against lds_size; the space behind it is only for alignment. */
     if (posix_memalign((void **)&g->lds, 256, g->lds_size + 64))
         g->lds = NULL;
     g->lds_written = malloc(g->lds_size + 1);
@@ -302,7 +302,7 @@ group_start(struct gfx_dispatch *d, struct gfx_group *g, uint64_t number)
     const uint32_t *grid = d->launch->grid;
     uint32_t id[3] = { (uint32_t)(number % grid[0]), (uint32_t)(number / grid[0] % grid[1]), (uint32_t)(number / grid[0] / grid[1]) };
     memset(g->lds_written, 0, g->lds_size + 1);
-    memset(g->lds, 0xcd, g->lds_size);  /* nothing may rely on a first value */
+    memset(g->lds, 0xcd, g->lds_size);  /* the initial value is undefined */
     g->lds_unwritten = 0;
     for (unsigned i = 0; i < g->nwaves; i++)
         start_wave(d, g, g->waves[i], i, id);
@@ -394,7 +394,7 @@ worker(void *arg)
     return NULL;
 }
 
-/* Cooperative: all work-groups are there at once, and a worker gives each of its own a turn. */
+/* Cooperative: all work-groups exist at once, and a worker gives each of its own a turn. */
 static void *
 cooperative_worker(void *arg)
 {
@@ -519,7 +519,7 @@ gfx_dispatch_run(struct gfx_launch *l)
         for (unsigned i = 1; i < n; i++) {
             if (pthread_create(&t[started], NULL, fn, d)) {
                 if (l->cooperative)
-                    out_of_memory(d);       /* its share of the work-groups would be missing */
+                    out_of_memory(d);       /* without it its share of the work-groups would not run */
                 break;
             }
             started++;

@@ -141,8 +141,8 @@ vcc_mask(W)
 
 /* ---- vectors (lanes.c) ---- */
 
-/* Source n (an index in i->op) as bits, before neg and abs. `first` says that it is the instruction's first source: the one
- * that crosses lanes, and the first that SDWA selects from. */
+/* Source n (an index in i->op) as bits, before neg and abs. `first`: it is the instruction's first source, which DPP moves
+ * across lanes and SDWA's first selector applies to. */
 void gfx_src32(W, I, unsigned n, unsigned source, enum gfx_type t, uint32_t x[LANES]);
 void gfx_src64(W, I, unsigned n, enum gfx_type t, uint64_t x[LANES]);
 void gfx_srcf(W, I, unsigned n, unsigned source, float x[LANES]);
@@ -154,7 +154,7 @@ void gfx_put16(W, I, const uint32_t x[LANES]);
 void gfx_putf(W, I, float x[LANES]);                                /* with omod and clamp */
 void gfx_puth(W, I, float x[LANES]);
 void gfx_putd(W, I, double x[LANES]);
-/* Result to a register without anything else. */
+/* Store a result in a register, without modifiers. */
 static inline void
 put_reg(W, unsigned reg, const uint32_t x[LANES])
 {
@@ -181,7 +181,7 @@ rounding(unsigned mode)
 #define FOR_ACTIVE uint64_t exec_ = gfx_exec_mask(w) & all_lanes(w); \
     for (unsigned l = 0; l < LANES && exec_ >> l; l++) if (exec_ >> l & 1)
 
-/* Kernels race where they please: their memory is read and written in relaxed atomic pieces, whole ones where it is aligned. */
+/* Kernels may race: memory is read and written by relaxed atomic accesses, by one where it is aligned. */
 static inline void
 mem_read(void *to, const uint8_t *p, unsigned n)
 {

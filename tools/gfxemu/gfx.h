@@ -28,7 +28,7 @@ struct gfx_target {
 const struct gfx_target *gfx_target_find(const char *name);
 const struct gfx_target *gfx_target_at(size_t i);       /* NULL after the last */
 
-/* High halves of the apertures' addresses: outside of what a process can have. */
+/* High halves of the apertures' addresses: outside of a process's address space. */
 #define GFX_SHARED_APERTURE  0x00010000u
 #define GFX_PRIVATE_APERTURE 0x00020000u
 
@@ -70,7 +70,7 @@ struct gfx_insn {
     uint8_t  size;                  /* bytes */
     uint8_t  noperands;
     uint8_t  cls;                   /* enum gfx_class */
-    uint8_t  arg;                   /* of the table row: what one function needs to serve several names */
+    uint8_t  arg;                   /* of the table row: a parameter for functions that implement several names */
     struct gfx_operand op[6];
     int32_t  offset, offset1;       /* memory: bytes; ds_*2: units */
     uint8_t  clamp, omod;           /* 1: *2, 2: *4, 3: /2 */
@@ -88,8 +88,8 @@ struct gfx_insn {
     bool     unorm, array, a16, d16, tfe;
     uint16_t addr[14];
     struct gfx_insn *dual;          /* VOPD: the other half */
-    /* reads.c: vector registers that must hold something (three at least, filled up with V_COUNT), scalar ones as sets of s0..s105, and the
-     * scalar ones that it writes; whether there are any of these. */
+    /* reads.c: vector registers that must be written (at least three entries, filled up with V_COUNT), scalar ones as sets of
+     * s0..s105, and the scalar ones that it writes; whether there are any of these. */
     uint8_t  nreads;
     bool     scalars;
     uint16_t reads[8];
@@ -111,7 +111,7 @@ extern const struct gfx_row gfx_indexed[], gfx_vop3p[], gfx_matrix[], gfx_memory
 struct gfx_code;                    /* the executable part of a code object, with its decoded instructions */
 
 /* Decode the instruction at `pc`. Returns NULL with a message in `error` (>= 256 bytes) outside of the code, or for bytes that
- * are no instruction. The result may have no exec. Any thread. */
+ * are not an instruction. The result may have no exec. Any thread. */
 const struct gfx_insn *gfx_decode(struct gfx_code *c, uint64_t pc, bool wave64, char *error);
 struct gfx_code *gfx_code_create(const struct gfx_target *t, const uint8_t *bytes, uint64_t address, size_t size);
 void gfx_code_destroy(struct gfx_code *c);
@@ -135,8 +135,8 @@ struct gfx_wave {
     uint8_t *scratch;               /* lanes x scratch_size */
     uint32_t scratch_size;
     uint32_t s[S_COUNT];
-    uint64_t written[V_COUNT + 1];  /* lanes of a register that hold something; V_COUNT: all */
-    uint64_t s_written[2];          /* s0..s105 as a set; the others hold something always */
+    uint64_t written[V_COUNT + 1];  /* lanes of a register that were written; V_COUNT: all */
+    uint64_t s_written[2];          /* s0..s105 as a set; the others always count as written */
     uint64_t counts[GFX_C_COUNT], active_lanes, valu_lanes, bank_conflicts, unwritten_registers, misaligned;
     uint32_t v[V_COUNT][64];
 };
@@ -167,7 +167,7 @@ void gfx_note(struct gfx_wave *w, enum gfx_note kind, const struct gfx_insn *i);
 enum gfx_fault { FAULT_NONE, FAULT_MEMORY, FAULT_MISALIGNED, FAULT_INSTRUCTION, FAULT_TRAP };
 void gfx_fault(struct gfx_wave *w, enum gfx_fault kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* The memory of a device: what may be touched. Any thread; one reader-writer lock. */
+/* The memory that kernels may access. Any thread; one reader-writer lock. */
 void gfx_range_add(uint64_t address, uint64_t size);
 void gfx_range_remove(uint64_t address);
 bool gfx_range_has(uint64_t address, uint64_t size);

@@ -254,7 +254,7 @@ hipDeviceSetLimit(int limit, size_t value)
     return done(limit == hipLimitStackSize || limit == hipLimitMallocHeapSize ? hipSuccess : hipErrorInvalidValue);
 }
 
-/* ---- memory: that of this process; what kernels may touch is in gfx_range_* ---- */
+/* ---- memory: that of this process; gfx_range_* records what kernels may access ---- */
 
 static _Atomic size_t allocated;
 
@@ -278,7 +278,7 @@ get_memory(void **ptr, size_t size)
     void *p = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         return done(hipErrorOutOfMemory);
-    /* The range has the size that was asked for: the rest of the last page is out of bounds. */
+    /* The range has the requested size: the rest of the last page is out of bounds. */
     gfx_range_add((uintptr_t)p, size);
     atomic_fetch_add(&allocated, room);
     *ptr = p;
@@ -615,7 +615,7 @@ hipModuleLoadData(hipModule_t *module, const void *image)
     char error[256];
     if (ready() != hipSuccess)
         return done(hipErrorNoDevice);
-    /* The size of a code object is in its headers: the section headers are its end. */
+    /* A code object's size follows from its headers: it ends with the section headers. */
     const uint8_t *p = image;
     uint64_t shoff = 0;
     uint16_t shentsize, shnum;

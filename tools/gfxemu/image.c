@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Image instructions (MIMG; VIMAGE and VSAMPLE of gfx12) and typed-buffer loads and stores: addresses, texels, filters. What a resource
- * is comes from its bits (descriptor.c); one that is wrong or not interpreted ends the launch.
+ * Image instructions (MIMG; VIMAGE and VSAMPLE of gfx12) and typed-buffer loads and stores: addresses, texels, filters.
+ * descriptor.c decodes a resource's bits; one that is wrong or not interpreted ends the launch.
  *
- * Where the documents are silent: a coordinate in texels is rounded to the nearest 1/256, or cut where the sampler has TRUNC_COORD and takes
- * points; weights are these 8 bits of fraction, sums are exact and rounded once to f32. */
+ * Where the documents are silent: a coordinate in texels is rounded to the nearest 1/256, or truncated where the sampler has
+ * TRUNC_COORD and point filtering; weights are these 8 bits of fraction, sums are exact and rounded once to f32. */
 #define _GNU_SOURCE
 #include "tools/gfxemu/exec.h"
 #include "tools/gfxemu/descriptor.h"
@@ -52,7 +52,7 @@ rounded(float v, float lo, float hi)
     return rintf(fminf(fmaxf(v, lo), hi));     /* NaN: lo */
 }
 
-/* What is stored of a component's 32 bits. */
+/* A component's 32 bits in the stored format. */
 static uint32_t
 written_channel(const struct gfx_format *f, uint32_t v)
 {
@@ -107,7 +107,7 @@ refuse(W, I, const char *why)
     return false;
 }
 
-/* The registers of the address, however they were named. Of gfx9's the text has only the first: the resource says how many there are. */
+/* The registers of the address in either notation. On gfx9 the text has only the first: the resource determines how many there are. */
 static unsigned
 address_registers(W, I, unsigned at, uint16_t to[14])
 {
@@ -198,7 +198,7 @@ texel_bytes(W, I, const struct gfx_image *m, const uint32_t at[3], unsigned l)
 
 /* ---- results ---- */
 
-/* Those that dmask asks for, in registers that follow each other; d16: two in each. */
+/* The components that dmask selects, in consecutive registers; d16: two in each. */
 static void
 put_texels(W, I, const struct gfx_format *f, const struct texel t[LANES], unsigned mask)
 {
@@ -329,7 +329,7 @@ clamped(enum gfx_clamp mode, int64_t i, int64_t n)
     }
 }
 
-/* Where a coordinate is, in texels: the texel, and in 1/256 how far on its way from its middle to the next one's. */
+/* A coordinate's texel, and the fraction in 1/256 from that texel's middle to the next one's. */
 struct spot {
     int64_t i;
     uint32_t weight;
@@ -403,7 +403,7 @@ blend(W, I, const struct gfx_image *m, const struct gfx_sampler *s, const struct
     return true;
 }
 
-/* One component of the four texels that bilinear filtering takes, counter-clockwise from the lower left. */
+/* One component of the four texels that bilinear filtering reads, counter-clockwise from the lower left. */
 static bool
 gather(W, I, const struct gfx_image *m, const struct gfx_sampler *s, const struct spot at[3], unsigned l, struct texel *out)
 {
@@ -436,7 +436,7 @@ sampler_of(W, I, const struct gfx_image *m, struct gfx_sampler *s)
     return !why;
 }
 
-/* Every image has one level: what is said of levels has no effect. arg: what comes before and behind the coordinates. */
+/* Every image has one level, so level operands have no effect. arg: the operands before and behind the coordinates. */
 static void
 image_sample(W, I)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Vector registers whose number is the instruction's plus M0: a mode of gfx9, in which vector instructions run until it is left
- * ("VGPR Indexing" of the Vega and CDNA documents), and moves of gfx10 and later. */
+ * Vector registers whose number is the instruction's plus M0: a mode of gfx9 that holds for vector instructions until it is
+ * switched off ("VGPR Indexing" of the Vega and CDNA documents), and moves of gfx10 and later. */
 #define _GNU_SOURCE
 #include "tools/gfxemu/exec.h"
 

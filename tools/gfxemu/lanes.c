@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Vector operands: fetched for all lanes with what the instruction says (lane crossing by DPP, sub-dword selection by SDWA and op_sel, abs,
- * neg), and stored under the execution mask (omod, clamp, halves of a register). */
+ * Vector operands: fetched for all lanes with the instruction's modifiers (lane crossing by DPP, sub-dword selection by SDWA
+ * and op_sel, abs, neg), and stored under the execution mask (omod, clamp, halves of a register). */
 #define _GNU_SOURCE
 #include "tools/gfxemu/exec.h"
 
@@ -108,7 +108,7 @@ gfx_src32(W, I, unsigned n, unsigned source, enum gfx_type t, uint32_t x[LANES])
             x[l] = c;
     }
     if (i->sdwa && source < 2) {
-        uint32_t bits = t == T_B16 || t == T_F16 ? 0xffff : ~0u;      /* what a 16-bit operation takes of a whole register */
+        uint32_t bits = t == T_B16 || t == T_F16 ? 0xffff : ~0u;      /* the part of a register that a 16-bit operation uses */
         for (unsigned l = 0; l < w->lanes; l++)
             x[l] = selected(x[l], i->sel[source], o->sext) & bits;
     } else if (t == T_B16 || t == T_F16) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Matrix instructions: MFMA (CDNA) and WMMA (RDNA3, RDNA4). A form says shape, blocks and element types; the lane and the bits that hold
- * an element follow from the family (AMD's ISA documents, and AMD's matrix instruction calculator, which has them as formulas). All lanes
- * take part whatever the execution mask says.
+ * Matrix instructions: MFMA (CDNA) and WMMA (RDNA3, RDNA4). A form gives shape, blocks and element types; the lane and the bits
+ * that hold an element follow from the family (AMD's ISA documents and the formulas of AMD's matrix instruction calculator).
+ * All lanes take part, whatever the execution mask.
  *
- * Integers are exact. AMD does not document the order of floating-point sums; docs/amd.md says what is done here and on whose word. */
+ * Integers are exact. AMD does not document the order of floating-point sums; docs/gfxemu.md says what is done here and from
+ * which source. */
 #define _GNU_SOURCE
 #include "tools/gfxemu/exec.h"
 
@@ -237,7 +238,7 @@ struct cut {
     int exponent;
 };
 
-/* gfx942: every `step`-th product, cut towards zero 24 bits below the largest exponent. */
+/* gfx942: every `step`-th product, truncated 24 bits below the largest exponent. */
 static struct cut
 cut_sum(const struct form *f, const union number *a, const union number *b, unsigned first, unsigned n, unsigned step)
 {
@@ -325,7 +326,7 @@ dot_int(I, const union number *a, const union number *b, unsigned k, int32_t c)
 
 /* ---- instructions ---------------------------------------------------------------------------------------------------------- */
 
-/* The lane from which B comes when BLGP says so: broadcasts of halves or quarters of the wave, or a rotation. */
+/* The lane that B comes from under BLGP: broadcasts of halves or quarters of the wave, or a rotation. */
 static unsigned
 b_lane(unsigned lane, unsigned blgp)
 {

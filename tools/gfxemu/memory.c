@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Loads, stores and atomics: scalar, global, flat, scratch, buffer and LDS (DS), with the lane exchanges that DS has.
  *
- * A row's argument packs what the name says: bits 0-2 the access (enum access), bits 3-5 dwords, bits 6-7 the family. Addresses are
- * checked against the device's blocks of memory; outside of them, or misaligned for an atomic, the launch ends. */
+ * A row's argument encodes the name's parts: bits 0-2 the access (enum access), bits 3-5 dwords, bits 6-7 the family. Addresses
+ * are checked against the device's blocks of memory; outside of them, or misaligned for an atomic, the launch ends. */
 #define _GNU_SOURCE
 #include "tools/gfxemu/exec.h"
 
@@ -13,7 +13,7 @@ enum family { GLOBAL, FLAT, SCRATCH, BUFFER };
 
 /* ---- addresses ---- */
 
-/* What a lane's address means: bytes of this process, or NULL after the fault. */
+/* A lane's address as bytes of this process, or NULL after a fault. */
 static uint8_t *
 global_bytes(W, I, uint64_t address, unsigned size, unsigned lane, const char *what)
 {
@@ -317,7 +317,7 @@ apply(enum atomic op, uint64_t old, uint64_t v, uint64_t cmp, bool wide)
     }
 }
 
-/* Other work-groups run on other threads: a compare-and-swap loop of the host's for everything. */
+/* Other work-groups run on other threads: every operation is a compare-and-swap loop of the host. */
 static uint64_t
 atomic_apply(uint8_t *p, enum atomic op, uint64_t v, uint64_t cmp, bool wide)
 {
@@ -444,7 +444,7 @@ s_load_small(W, I)  /* arg: enum access */
 
 /* ---- LDS ---- */
 
-/* Lanes of one instruction that hit a bank at different addresses wait for each other: 32 banks of 4 bytes. */
+/* Lanes of one instruction that access a bank at different addresses wait for each other: 32 banks of 4 bytes. */
 static void
 bank_conflicts(W, const uint32_t addr[LANES])
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See queue.h. A queue's lock guards its list, an event's lock which record is its last, a record's lock whether it is complete; an
- * event's is taken before a queue's, a queue's before a record's. No lock is held while work runs, but for the end of a record. */
+ * event's is taken before a queue's, a queue's before a record's. No lock is held while work runs, except at the end of a
+ * record. */
 #define _GNU_SOURCE
 #include "tools/gfxemu/queue.h"
 
@@ -13,7 +14,7 @@
 struct work {
     struct work *next;
     gfx_work *fn;
-    bool at_once;                       /* with the queue's lock: nobody sees it done and the queue busy with it, or the other way round */
+    bool at_once;                       /* under the queue's lock, so that "done" and "queue busy" change together for other threads */
     _Alignas(16) unsigned char data[];
 };
 
@@ -164,8 +165,8 @@ gfx_queue_wait_all(void)
 
 /* ---- events ---- */
 
-/* One recording of an event. Those who wait for it wait for this one, whatever becomes of the event: records in several queues may
- * complete in another order than they were made. */
+/* One recording of an event. Waiters wait for this recording, even if the event is recorded again: records in several queues
+ * may complete in another order than they were made. */
 struct record {
     _Atomic int refs;
     pthread_mutex_t lock;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which registers an instruction needs: what run_wave compares with what the wave has written.
+ * Which registers an instruction needs; run_wave compares them with those that the wave has written.
  *
- * A register that nothing wrote may well be moved, saved, selected from or stored: LLVM does so with undefined values. Looked at are the sources
- * of vector and scalar arithmetic and the addresses of memory accesses, apart from what LLVM leaves undefined on purpose: the upper
- * half of 64-bit integers that were extended, scalar masks on which it does logic, lanes that DPP crosses, packed pairs and matrices. */
+ * An unwritten register may legitimately be moved, saved, selected from or stored: LLVM does so with undefined values. Checked
+ * are the sources of vector and scalar arithmetic and the addresses of memory accesses, except what LLVM leaves undefined on
+ * purpose: the upper half of 64-bit integers that were extended, scalar masks on which it does logic, lanes that DPP crosses,
+ * packed pairs and matrices. */
 #define _GNU_SOURCE
 #include "tools/gfxemu/gfx.h"
 

@@ -387,7 +387,7 @@ trap(W, I)
 static void
 sendmsg(W, I)
 {
-    /* Message 9 stops a wave of a trap handler; the others (registers handed back, ...) concern the hardware alone. */
+    /* Message 9 stops a wave of a trap handler; the others (released registers, ...) concern only the hardware. */
     (void)w;
     (void)i;
 }

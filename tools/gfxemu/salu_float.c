@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include "tools/gfxemu/exec.h"
 
-/* The compiler keeps arithmetic on this between the calls that change the rounding mode. */
+/* An opaque copy: the compiler keeps arithmetic on it between the calls that change the rounding mode. */
 static inline float
 here(float f)
 {
@@ -44,7 +44,7 @@ put_f(W, I, float f)
     a = here(a); float r = here(expr); ROUND_END(); put_f(w, i, r); }
 #define F3(name, third, expr) static void name(W, I) { float a = src_f(w, &i->op[1]), b = src_f(w, &i->op[2]), c = src_f(w, &i->op[third]); \
     ROUND_BEGIN(0); a = here(a); float r = here(expr); ROUND_END(); put_f(w, i, r); }
-/* Sums and products of halves are exact enough in f32 that rounding once more is right. */
+/* Sums and products of halves in f32 are precise enough that a second rounding is correct. */
 #define H1(name, expr) static void name(W, I) { float a = src_h(w, &i->op[1]); ROUND_BEGIN(2); a = here(a); \
     uint32_t r = here32(f16_bits(expr)); ROUND_END(); set_s32(w, &i->op[0], r); }
 #define H2(name, expr) static void name(W, I) { float a = src_h(w, &i->op[1]), b = src_h(w, &i->op[2]); ROUND_BEGIN(2); \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * HIP's texture objects on the GPU-less device: memory with a resource and a sampler in the processor's own layout, which instructions
- * read like any other. Linear and pitched memory. */
+ * HIP's texture objects on the GPU-less device: memory with a resource and a sampler in the processor's own layout, which image
+ * instructions read. Linear and pitched memory. */
 #include "impl/hip/hip.h"
 #include "tools/gfxemu/descriptor.h"
 #include "tools/gfxemu/texture.h"
@@ -31,7 +31,7 @@ format_of(int format, unsigned channels, unsigned flags, struct gfx_format *f)
     return false;
 }
 
-/* As HIP has it: a missing alpha is one, other missing channels are zero. */
+/* HIP's rule: a missing alpha is one, other missing channels are zero. */
 static void
 select_channels(unsigned channels, uint8_t select[4])
 {
@@ -48,7 +48,7 @@ describe(const struct gfx_target *t, const struct hip_resource_desc *r, const st
             return false;
         select_channels(e.format.channels, e.select);
         e.stride = gfx_format_bytes(&e.format);
-        e.records = (uint32_t)(r->res.linear.sizeInBytes / e.stride * e.stride);    /* in bytes, as ROCm's runtime has it */
+        e.records = (uint32_t)(r->res.linear.sizeInBytes / e.stride * e.stride);    /* in bytes, as in ROCm's runtime */
         return gfx_elements_encode(t, &e, w);
     }
     if (r->resType != HIP_RESOURCE_TYPE_PITCH2D)

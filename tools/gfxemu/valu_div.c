@@ -4,10 +4,10 @@
 
 /* ---- division: scale, fmas, fixup ("V_DIV_SCALE_F32" and its kind in the ISA documents) ----
  *
- * In two places the documents' text cannot be what the hardware does, since the quotients of LLVM's expansion (and of every OpenCL
+ * In two places the hardware must differ from the documents' text, since the quotients of LLVM's expansion (and of every OpenCL
  * library) are correctly rounded there:
  * - Where the denominator's reciprocal and the quotient are both subnormal, the text scales the denominator up, from at least
- *   2^126 to infinity. It is scaled down, as the next case has it: only that agrees with what fmas undoes.
+ *   2^126 to infinity. Here it is scaled down, as in the next case: only that agrees with the scaling that fmas undoes.
  * - Where the quotient overflows on the way, infinities of both signs meet, and the fixup gets a NaN that neither operand
  *   explains. The quotient overflows: infinity of its sign. */
 

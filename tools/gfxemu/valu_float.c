@@ -175,7 +175,7 @@ H2(sub_f16, nan2(a, b, a - b))
 H2(subrev_f16, nan2(a, b, b - a))
 H2(mul_f16, nan2(a, b, a * b))
 
-/* arg 1: the larger. A half that signals is quiet once it is a float: its bits tell. */
+/* arg 1: the larger. Converting a signalling half to a float makes it quiet, so test the half's bits. */
 static void
 minmax_f16(W, I)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * HIP's virtual memory management on the GPU-less device: reservations are address space of this process without access,
- * physical memory is a file in memory, and a mapping becomes memory of the device when it is given access. Memory that may only be
- * read can be written all the same: the interpreter does not know such. */
+ * physical memory is a file in memory, and a mapping becomes memory of the device when it is given access. The interpreter does
+ * not implement read-only memory: it can be written. */
 #define _GNU_SOURCE
 #include "impl/hip/hip.h"
 #include "tools/gfxemu/gfx.h"
@@ -57,7 +57,7 @@ hipMemAddressReserve(void **ptr, size_t size, size_t alignment, void *address, u
     if (alignment < page)
         alignment = page;
     uint8_t *p = MAP_FAILED;
-    if (address)        /* a wish, as a hint: a sanitizer that cannot have it there gives another place */
+    if (address)        /* only a hint: under a sanitizer that uses the place, another is returned */
         p = mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p != MAP_FAILED && p != address) {
         munmap(p, size);

@@ -17,7 +17,8 @@ halves(W, I, unsigned n, enum gfx_type t, uint32_t lo[LANES], uint32_t hi[LANES]
     if (o->kind == GFX_VGPR || o->kind == GFX_SGPR) {
         FOR x[l] = o->kind == GFX_VGPR ? w->v[o->reg][l] : w->s[o->reg];
     } else {
-        uint32_t c = (uint32_t)gfx_constant(w, o, t == T_B16 ? T_B32 : t);       /* of integers all 32 bits, also where it is written as a float */
+        uint32_t c = (uint32_t)gfx_constant(w, o, t == T_B16 ? T_B32 : t);       /* of integers all 32 bits, even if the text
+                                                                                  * shows a float */
         FOR x[l] = c;
     }
     uint32_t flip_lo = t == T_F16 && (i->neg_lo >> k & 1) ? 0x8000u : 0, flip_hi = t == T_F16 && (i->neg_hi >> k & 1) ? 0x8000u : 0;
@@ -76,7 +77,7 @@ one(I, uint32_t a, uint32_t b, uint32_t c)
         f = f16_of(h);
     }
     }
-    if (isnan(f))           /* an operand's, or the positive one, which this machine's is not */
+    if (isnan(f))           /* an operand's NaN, else the positive default; x86's default NaN is negative */
         f = isnan(f16_of(a)) || isnan(f16_of(b)) || ((enum pk)i->arg == FMA_F && isnan(f16_of(c))) ? f : f32_of(0x7fc00000u);
     if (i->clamp)
         f = isnan(f) || f <= 0 ? 0 : f > 1 ? 1 : f;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The instruction forms a program is made of: patterns written by hand where PTX is particular about combinations, and, for
- * every opcode that no pattern names, combinations of the types and modifiers of its row in jit/ptx/ops.def, so that a new
- * row is tried without a change here. What the front end does not accept is left out. */
+ * The instruction forms that programs consist of: hand-written patterns where PTX restricts combinations, and, for every opcode
+ * that no pattern names, combinations of the types and modifiers of its row in jit/ptx/ops.def, so that a new row is tested
+ * without a change here. Forms that the front end rejects are left out. */
 #include "tools/ptx-fuzz/fuzz.h"
 #include "jit/ptx/ptx_private.h"
 
@@ -211,7 +211,7 @@ register_for(unsigned type, bool dst, unsigned k)
     return names[type == PTX_PRED ? 3 : bits <= 16 ? 0 : bits == 32 ? 1 : 2][dst || k % 2];
 }
 
-/* Does the front end take it, and does the table claim that it is emitted? */
+/* Does the front end accept it, and does the table say that it is emitted? */
 static bool
 acceptable(const struct form *f, unsigned ptx, unsigned sm)
 {
@@ -265,7 +265,7 @@ struct expansion {
     unsigned ptx, sm;
 };
 
-/* A saturating conversion has to lose something. */
+/* A saturating conversion has to narrow the range. */
 static bool
 contains(const char *t, const char *u)
 {
@@ -356,7 +356,7 @@ named_by_hand(const struct forms *f, uint32_t count, const char *mnemonic)
     return false;
 }
 
-/* The order in which PTX wants modifiers. */
+/* The order of modifiers in PTX. */
 static int
 rank_of(uint64_t group)
 {

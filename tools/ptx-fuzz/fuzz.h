@@ -40,10 +40,10 @@ extern const char *const category_name[NCATEGORIES];
 
 enum form_flag {
     FORM_APPROX = 1,        /* PTX leaves bits of the result open */
-    FORM_CONTRACT = 2,      /* a compiler may fuse it with another instruction */
+    FORM_CONTRACT = 2,      /* may be fused with another instruction */
     FORM_SM90 = 4,
     FORM_LOOSE = 16,        /* ptxas takes liberties with it (docs/ptx-fuzz.md) */
-    FORM_NAN64 = 8,         /* of two NaNs either may be the result's */
+    FORM_NAN64 = 8,         /* either of two NaNs may be the result */
 };
 
 enum { ROLE_TYPE, ROLE_PRED_SRC, ROLE_IMM };
@@ -68,7 +68,7 @@ struct forms {
     char **refused;         /* form texts that a device refused */
     uint32_t nrefused, crefused;
 };
-/* All forms that the front end accepts for this target and the emitter claims for the host. */
+/* All forms that the front end accepts for this target and the opcode table has for the host. */
 void forms_build(struct forms *f, unsigned ptx, unsigned sm);
 bool forms_refused(const struct forms *f, const char *text);
 bool forms_refuse(struct forms *f, const char *text);           /* false: known already */
@@ -79,7 +79,7 @@ void forms_finish(struct forms *f);
 enum operand_kind { O_REG, O_IMM, O_TEXT };
 struct operand {
     uint8_t kind, cls, index, type;
-    bool dst, fixed;        /* fixed: reduction may not make a constant of it */
+    bool dst, fixed;        /* fixed: reduction must not make it a constant */
     uint64_t imm;
     const char *text;
 };
@@ -123,7 +123,7 @@ struct program {
     struct cw_arena arena;
     uint64_t seed;
     uint32_t grid[3], block[3], shared;
-    uint32_t base;          /* added to the thread number where input is looked up */
+    uint32_t base;          /* added to the thread number to index the input */
     bool use_warp, use_barrier, use_matrix, dynamic_shared;
     struct func func[MAX_FUNCS];
     uint32_t nfuncs;
@@ -138,11 +138,11 @@ struct program {
 };
 
 struct options {
-    uint32_t size, threads; /* threads: of a program at most; 0: as many as it likes */
+    uint32_t size, threads; /* threads: at most for a program; 0: no limit */
     uint8_t uniform;
     const char *profile;
     bool approx, contract, nan64;
-    bool native;            /* a side's code is made by ptxas: see docs/ptx-fuzz.md */
+    bool native;            /* ptxas compiles for one of the devices: see docs/ptx-fuzz.md */
     unsigned ptx, sm;
 };
 
@@ -175,9 +175,9 @@ bool param_used(const char *text, unsigned i);
 void print_program(const struct program *p, uint32_t number, bool trace, struct cw_buf *out);
 /* Copy without the registers that are declared only. */
 void prune_declarations(const char *text, struct cw_buf *out);
-/* A module as it is run and written: header and programs; of a minimal one, no registers that are declared only. */
+/* A module as it is run and written: header and programs; a minimal one omits registers that are only declared. */
 void print_module(const struct options *o, const struct program *p, uint32_t n, bool trace, struct cw_buf *out);
-/* Input as both sides get it: IN_BYTES. */
+/* The input of both device runs: IN_BYTES. */
 void make_input(uint64_t seed, uint8_t *in);
 /* The textures' contents: two of TEX_WIDTH * TEX_HEIGHT texels of 32 bits, one of a number, one of four bytes that are read as floats. */
 enum { TEX_WIDTH = 16, TEX_HEIGHT = 8, TEX_BYTES = TEX_WIDTH * TEX_HEIGHT * 4 };
@@ -220,7 +220,7 @@ struct side {
     char name[256];
 };
 bool side_open(struct side *s, const char *device);
-/* Hand the batch in `s->area` over; side_wait gets the result. A side that ended is started again by the next one. */
+/* Start the batch in `s->area`; side_wait gets the result. If the child has ended, the next call starts a new one. */
 void side_start(struct side *s);
 enum run_status side_wait(struct side *s, unsigned timeout_ms);
 void side_close(struct side *s);
@@ -229,9 +229,9 @@ void side_close(struct side *s);
 
 struct difference {
     bool any;
-    int kind;               /* 0 memory, else the run_status of the side that did not run */
+    int kind;               /* 0: memory differs, else the run_status of the device run that failed */
     int side;
-    bool varies;            /* what was found is not found whenever it is run */
+    bool varies;            /* the finding does not repeat on every run */
     uint32_t thread, offset;
     uint64_t a, b;
     char what[256];
@@ -244,7 +244,7 @@ struct fuzzer {
     unsigned timeout_ms;
     const char *dir;        /* for findings */
     bool quiet;
-    struct side plain;      /* cuda-native:O0 or cuda:O0, once a difference from the same with the optimizer was found */
+    struct side plain;      /* cuda-native:O0 or cuda:O0, opened after the first difference from the optimized device */
     uint64_t programs, batches, findings, refused, optimizer;
     uint32_t tries;         /* bound of a reduction */
     double deadline;        /* on fuzz_clock: reductions end here; 0: none */
@@ -255,10 +255,10 @@ bool compare_outputs(const struct program *p, const uint8_t *a, const uint8_t *b
 /* Run n programs on both sides as one module; trace: the thread whose results are recorded, or -1. */
 bool run_programs(struct fuzzer *z, const struct program *p, uint32_t n, int64_t trace);
 enum run_status job_end(const struct side *s, uint32_t k);
-/* Run one program on both sides. False: a side refused it. */
+/* Run one program on both devices. False: one refused it. */
 bool try_program(struct fuzzer *z, const struct program *p, struct difference *d);
 void reduce_program(struct fuzzer *z, struct program *p, struct difference *d);
-/* Does the difference vanish where ptxas does not optimize? Then it is ptxas's. */
+/* Does the difference vanish where ptxas does not optimize? Then ptxas causes it. */
 bool optimizer_difference(struct fuzzer *z, const struct program *p);
 void report_difference(struct fuzzer *z, const struct program *p, const struct difference *first, struct difference *d);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From a seed to a program's tree. Each program leaves some categories and constructs out altogether, so that the others
- * meet more often. What makes a program valid is decided here: barriers and uniform loops only where all threads of a block
- * pass, costs bounded, no two threads at one address but for operations whose order cannot be told. */
+ * From a seed to a program's tree. Each program omits some categories and constructs, so that the others occur together more
+ * often. The validity of a program is decided here: barriers and uniform loops only where all threads of a block pass, bounded
+ * cost, no two threads at one address except for operations that commute. */
 #include "tools/ptx-fuzz/gen_private.h"
 
 #include <stdio.h>

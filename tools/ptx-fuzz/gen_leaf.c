@@ -14,7 +14,7 @@ allowed(const struct options *o, const struct form *x)
     return !(x->flags & FORM_APPROX && !o->approx) && !(x->flags & FORM_CONTRACT && !o->contract) && !(x->flags & FORM_LOOSE && o->native);
 }
 
-/* ptxas makes several instructions of some forms, and guards not all of them. */
+/* ptxas makes several instructions of some forms, and does not guard all of them. */
 static bool
 guard_is_kept(const struct form *x)
 {
@@ -122,7 +122,7 @@ memory_type(struct rng *r)
     return types[rng_below(r, sizeof types)];
 }
 
-/* Where a load or store goes: the space, an address expression, the lines that make it. */
+/* The place of a load or store: space, address expression, and the lines that compute it. */
 struct place { const char *space, *base; uint32_t size; bool writable, symbol; };
 
 static bool
@@ -150,7 +150,7 @@ pick_place(struct ctx *c, bool store, struct place *out)
     return true;
 }
 
-/* Lines that leave an address in brackets at `out`. */
+/* Lines that compute an address; its operand in brackets goes to `out`. */
 static const char *
 address(struct ctx *c, struct node *n, const struct place *w, unsigned bytes, const char **space, char *out, size_t size)
 {
@@ -207,7 +207,7 @@ leaf_memory(struct ctx *c, struct seq *s)
     unsigned type = memory_type(c->r), bytes = ptx_type_bits((ptx_type)type) / 8, lanes = 1;
     if (c->w.vectors && rng_percent(c->r, 30))
         lanes = bytes <= 4 && rng_percent(c->r, 50) ? 4 : 2;
-    /* ptxas converts the parts of such a vector to floats as signed numbers, whatever is asked for. */
+    /* ptxas converts the parts of such a vector to floats as signed numbers, whatever the type. */
     if (c->o->native && lanes > 1 && (type == PTX_S8 || type == PTX_S16))
         type = type == PTX_S8 ? PTX_U8 : PTX_U16;
     if (!strcmp(w.space, "param") && bytes * lanes > 8)
@@ -289,7 +289,7 @@ leaf_atom(struct ctx *c, struct seq *s)
     maybe_guard(c, n);
 }
 
-/* Operations on memory of all threads that commute; each has words of its own, which nothing reads. */
+/* Commuting operations on memory of all threads; each operation has words of its own, which nothing reads. */
 void
 leaf_red(struct ctx *c, struct seq *s)
 {
@@ -368,7 +368,7 @@ leaf_pack(struct ctx *c, struct seq *s)
             o->index = (uint8_t)(ops[k].pack ? o->index % class_info[o->cls].count : (n->op[1].index + i) % class_info[o->cls].count);
         }
     }
-    if (c->o->native && n->op[0].cls == C_S)           /* where narrow results go: their upper halves are not zero */
+    if (c->o->native && n->op[0].cls == C_S)           /* registers of narrow results, whose upper halves are not zero */
         n->op[0].cls = C_R;
     n->text = ops[k].text;
     n->form = "mov with braces";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Random numbers, nodes and operands of a program, and what its registers and scalar parameters start from. */
+ * Random numbers, nodes and operands of a program, and the initial values of its registers and scalar parameters. */
 #include "tools/ptx-fuzz/gen_private.h"
 
 #include <stdio.h>
@@ -103,9 +103,9 @@ is_int(unsigned type)
     return k == PTX_CLASS_UINT || k == PTX_CLASS_SINT;
 }
 
-/* Where an operand of this type may be. With ptxas on a side (docs/ptx-fuzz.md), what an f32 or f64 instruction writes goes into a
- * register of that type, and bytes are not taken from registers that hold halves: it would convert the numbers. Narrow results
- * are kept from packed halves, which would not find zero in the upper half. */
+/* The registers that an operand of this type may use. If ptxas compiles (docs/ptx-fuzz.md), results of f32 and f64 instructions
+ * go into registers of that type, and bytes are not taken from registers that hold halves, since ptxas would convert the
+ * numbers. Packed halves do not read narrow results, whose upper half is not zero. */
 enum reg_class
 class_for(const struct ctx *c, unsigned type, bool dst, bool relaxed)
 {
@@ -148,7 +148,7 @@ add_source(struct ctx *c, struct node *n, unsigned type, bool relaxed)
     if (can && k < 14) {
         struct operand *o = &n->op[n->nops++];
         *o = (struct operand){ .kind = O_IMM, .type = (uint8_t)type, .imm = edge_value(c->r, type) };
-        /* What ptxas computes itself of a NaN is not what the hardware would. */
+        /* ptxas folds operations on constant NaN otherwise than the hardware computes them. */
         if (c->o->native && type == PTX_F32 && (o->imm & 0x7fffffff) > 0x7f800000)
             o->imm = 0x40490fdb;
         if (c->o->native && type == PTX_F64 && (o->imm & 0x7fffffffffffffff) > 0x7ff0000000000000)
@@ -161,7 +161,7 @@ add_source(struct ctx *c, struct node *n, unsigned type, bool relaxed)
         return o;
     }
     struct operand *o = add_reg(c, n, type, false, relaxed);
-    /* Operands that PTX gives no constants for. */
+    /* Operands that cannot be constants in PTX. */
     if (!can)
         o->fixed = true;
     return o;

@@ -36,7 +36,7 @@ enum { MAX_COST = 6000 };
 struct node *new_node(struct ctx *c, enum node_kind kind, struct seq *s);
 uint64_t edge_value(struct rng *r, unsigned type);
 bool is_int(unsigned type);
-/* Where an operand of this type may be. */
+/* The registers that an operand of this type may use. */
 enum reg_class class_for(const struct ctx *c, unsigned type, bool dst, bool relaxed);
 struct operand *add_reg(struct ctx *c, struct node *n, unsigned type, bool dst, bool relaxed);
 /* `count` registers of one class, different ones where they are written. */

@@ -22,7 +22,7 @@ leaf_warp(struct ctx *c, struct seq *s)
         bool varying = m == 3 || rng_percent(c->r, 30);
         add_reg(c, n, PTX_U32, false, false);
         const char *b = varying ? "$2" : FMT(c, "%u", v);
-        /* Reading from a lane that does not take part gives anything: then keep the own value. */
+        /* Reading from a lane that does not take part gives an undefined value: then keep the lane's own. */
         n->text2 = FMT(c, "mov.b32 %%t1, %s;\nand.b32 %%t1, %%t1, 31;\nmov.b32 %%t3, $1;\nshfl.sync.%s.b32 %%t0|%%tp0, %%t3, %%t1, %u, $m;\n%s\nand.b32 %%t1, %%t1, 31;\n"
                        "shr.u32 %%t2, $m, %%t1;\nand.b32 %%t2, %%t2, 1;\nsetp.ne.and.u32 %%tp0, %%t2, 0, %%tp0;\nselp.b32 $0, %%t0, %%t3, %%tp0;",
                        b, modes[m], m == 0 ? 0 : 31, from[m]);
@@ -60,7 +60,7 @@ leaf_warp(struct ctx *c, struct seq *s)
     }
 }
 
-/* Values through shared memory, or a vote of the block. Only where every thread of the block comes by. */
+/* Values through shared memory, or a vote of the block. Only where every thread of the block passes. */
 void
 leaf_barrier(struct ctx *c, struct seq *s)
 {
@@ -128,7 +128,7 @@ list_of(struct ctx *c, unsigned first, unsigned n)
     return FMT(c, formats[n], first, first + 1, first + 2, first + 3);
 }
 
-/* Only where all lanes of full warps come by together. */
+/* Only where all lanes of full warps pass together. */
 void
 leaf_matrix(struct ctx *c, struct seq *s)
 {
@@ -158,7 +158,7 @@ leaf_matrix(struct ctx *c, struct seq *s)
             n->op[n->nops - 1].index = (uint8_t)(n->op[n->nops - 1].index % class_info[n->op[n->nops - 1].cls].count);
         }
         const char *dst = list_of(c, 0, nd);
-        /* Behind a divergent loop the hardware's lanes are still apart, and `aligned` wants them together. */
+        /* Behind a divergent loop the hardware's lanes are still apart, and `.aligned` requires them together. */
         const char *before = selectors ? metadata(c, nd, strstr(products[i].text, "tf32") != NULL) : "";
         const char *behind = selectors ? FMT(c, ", %%t1, %u", rng_below(c->r, selectors)) : "";
         const char *name = !selectors ? "mma" : rng_percent(c->r, 50) ? "mma.sp" : "mma.sp::ordered_metadata";
@@ -189,7 +189,7 @@ leaf_matrix(struct ctx *c, struct seq *s)
 
 /* ---- copies and textures ---- */
 
-/* Into shared memory of the thread's own, and waited for. */
+/* Into the thread's own part of shared memory, followed by a wait. */
 void
 leaf_async(struct ctx *c, struct seq *s)
 {

@@ -144,7 +144,7 @@ is_base(const char *mnemonic)
     return false;
 }
 
-/* One program alone: leave out what a side refuses, and reduce a difference. */
+/* One program alone: leave out what a device refuses, and reduce a difference. */
 static void
 one_program(struct fuzzer *z, uint64_t seed)
 {

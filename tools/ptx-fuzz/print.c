@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A program's tree as PTX. Member masks are made here, for the parts of the tree that need one: what diverges votes first, so
- * that those who go on know each other. Registers that the text names are initialised, and those it writes are dumped. */
+ * A program's tree as PTX. Member masks are made here, for the parts of the tree that need one: before lanes diverge they vote,
+ * so that those that continue have each other's mask. Registers that the text names are initialised, and those that it writes
+ * are dumped. */
 #include "tools/ptx-fuzz/fuzz.h"
 
 #include <stdio.h>
@@ -341,7 +342,7 @@ print_call(struct printer *w, const struct node *n, bool masks)
         cw_buf_puts(w->b, ");\n");
     } else {
         if (n->indirect && masks && *w->mask) {
-            /* Lanes that go elsewhere do not take part. */
+            /* Lanes on other paths do not take part. */
             char m[16];
             new_mask(w, m);
             cw_buf_puts(w->b, "and.b32 %t0, ");

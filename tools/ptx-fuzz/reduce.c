@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Comparing two runs, making a program that differs smaller, finding the first result that differs, and writing the rest down
- * as a test of the corpus. */
+ * Compares two runs, reduces a program that differs, finds the first result that differs, and writes the reduced program as a
+ * test of the corpus. */
 #include "tools/ptx-fuzz/fuzz.h"
 
 #include "impl/base/file.h"
@@ -86,7 +86,7 @@ run_programs(struct fuzzer *z, const struct program *p, uint32_t n, int64_t trac
     return true;
 }
 
-/* How a side's run of job k ended. */
+/* How a device's run of job k ended. */
 enum run_status
 job_end(const struct side *s, uint32_t k)
 {
@@ -245,7 +245,7 @@ reduce_operands(struct reduction *r)
             unsigned others = 0;
             for (unsigned o = 0; o < n->nops; o++)
                 others += o != k && n->op[o].kind == O_REG && !n->op[o].dst && n->op[o].type != PTX_PRED;
-            /* ptxas would compute it all by itself. */
+            /* ptxas would fold the whole program. */
             if (was.fixed || (was.kind != O_REG && was.kind != O_TEXT) || (r->z->o.native && !others))
                 continue;
             unsigned bits = ptx_type_bits((ptx_type)was.type);
@@ -281,7 +281,7 @@ reduce_program(struct fuzzer *z, struct program *p, struct difference *d)
         if (!still(&r))
             p->literal = false;
     }
-    /* This run's results are written, and the program as it was then. */
+    /* The results of this run, and its program, are written. */
     p->minimal = true;
     if (!shows(&r)) {
         p->minimal = false;
@@ -371,7 +371,7 @@ print_words(struct cw_buf *b, const uint8_t *data, uint32_t bytes)
     cw_buf_puts(b, "\n");
 }
 
-/* What a side left in a buffer: an expectation, or plain comments where nobody vouches for the values. */
+/* A device's contents of a buffer: as an expectation, or as comments where the values are not known to be right. */
 static void
 print_result(struct cw_buf *b, const struct side *s, const char *buffer, const uint8_t *data, uint32_t bytes)
 {
@@ -436,7 +436,7 @@ print_values(struct cw_buf *b, const struct program *p, const char *text)
     }
 }
 
-/* The parameters' names, as the tests' launch line takes them. */
+/* The parameters' names for the test's launch line. */
 static void
 print_names(struct cw_buf *b, const char *text)
 {

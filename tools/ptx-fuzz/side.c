@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A device in a process of its own, which loads the driver (ours, or the real one for cuda-native) and runs batches from
- * memory that it shares with its parent. What it does to itself is a finding, not the end of the run. */
+ * memory that it shares with its parent. A crash or hang of it is a finding; the run continues. */
 #define _GNU_SOURCE
 #include "tools/ptx-fuzz/fuzz.h"
 
@@ -192,7 +192,7 @@ run_job(struct device *d, CUmodule m, struct shared_area *a, uint32_t k)
     return r == CUDA_SUCCESS ? RUN_OK : RUN_FAILED;
 }
 
-/* A launch that failed leaves a context that is of no more use: the child ends after it. */
+/* A failed launch leaves the context unusable: the child ends after it. */
 static bool
 run_batch(struct device *d, struct shared_area *a)
 {
@@ -226,7 +226,7 @@ child(const struct side *s, int in, int out)
     said = memfd_create("messages", MFD_CLOEXEC);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_IGN);
-    /* What the driver has to say about a module is in the answer. */
+    /* The answer contains the driver's messages about a module. */
     if (said >= 0 && !getenv("CUDAWAY_LOG_FILE"))
         dup2(said, STDERR_FILENO);
     s->area->message[0] = 0;
@@ -243,7 +243,7 @@ child(const struct side *s, int in, int out)
 
 /* ---- the parent ---- */
 
-/* What the child and its threads have computed, in seconds. */
+/* CPU time of the child and its threads, in seconds. */
 static double
 cpu_seconds(pid_t pid)
 {
@@ -254,7 +254,7 @@ cpu_seconds(pid_t pid)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* -1: it ended; -2: it computed for that long, or did nothing for ten times as long: machines may be busy with other things. */
+/* -1: it ended; -2: it used that much CPU time, or ten times as much wall time, since the machine may be busy. */
 static int
 wait_byte(struct side *s, unsigned timeout_ms)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Asks the emitters: all forms of an opcode are put into one module, a kernel each, and compiled for every target as far as LLVM IR.
- * A message's line tells which form it is about; where a target gives up at the first, the rest is asked again. */
+ * A message's line identifies the form; where a target stops at the first refusal, the remaining forms are compiled again. */
 #include "tools/ptxgen/coverage.h"
 
 #include <stdio.h>
@@ -13,11 +13,12 @@ const struct cov_target cov_targets[TARGETS] = {
     { "amdgcn", CWJ_TARGET_AMDGCN, "gfx1100" },
 };
 
-/* A reason without the name of the kernel, and without what differs between forms that are refused for the same reason. */
+/* A message without target and instruction, so that forms refused for the same reason share it. */
 static const char *
 reason(struct cov_list *l, const struct cwj_diag *d)
 {
-    const char *s = cw_arena_printf(&l->arena, "P%04u: %s", d->code, d->text);
+    const char *why = strstr(d->text, ";: ");
+    const char *s = cw_arena_printf(&l->arena, "P%04u: %s", d->code, why ? why + 3 : d->text);
     l->failed = l->failed || !s;
     return s ? s : "";
 }
@@ -124,4 +125,25 @@ cov_ask(struct cov_list *l, const struct cwj_api *jit)
                 return false;
     }
     return !l->failed;
+}
+
+bool
+cov_table_holds(const struct cov_list *l)
+{
+    static const uint32_t emitted[TARGETS] = { PTX_T_HOST, PTX_T_NVPTX, PTX_T_AMDGCN };
+    bool all = true;
+    for (unsigned op = 1; op < PTX_OP_COUNT; op++)
+        for (int t = 0; t < TARGETS; t++) {
+            const struct ptx_op_info *info = ptx_op_info((ptx_op)op);
+            uint32_t yes = 0, no = 0;
+            for (uint32_t i = 0; i < l->count; i++)
+                if (l->at[i].op == op && !l->at[i].sreg)
+                    l->at[i].refused[t] ? no++ : yes++;
+            bool says = info->traits & emitted[t];
+            if (says ? yes || !no : !yes)
+                continue;
+            printf("ops.def says that %s %s %s; of its forms %u are emitted\n", cov_targets[t].name, says ? "emits" : "refuses", info->mnemonic, yes);
+            all = false;
+        }
+    return all;
 }

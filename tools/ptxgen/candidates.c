@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cudaway-ptxgen candidates: instructions that the opcode table's columns allow. Every combination of types with the fewest
- * modifiers that our checker wants, then the same with each modifier of the row's groups, with a second destination, with all
- * operands. More than is PTX: tests/ptx/author/forms.py keeps what NVIDIA's assembler takes, which is forms.txt. */
+ * modifiers that our checker accepts, then the same with each modifier of the row's groups, with a second destination, with all
+ * operands. They include more than PTX: tests/ptx/author/forms.py keeps those that NVIDIA's assembler accepts, which are
+ * forms.txt. */
 #include "tools/ptxgen/coverage.h"
 
 #include <stdio.h>
@@ -23,7 +24,7 @@ struct attempt {
     uint8_t type[PTX_MAX_TYPES];
     uint16_t word[MAX_WORDS];
     unsigned nwords;
-    unsigned optional;          /* how many of the operands that may be left out are there */
+    unsigned optional;          /* number of optional operands that are present */
     bool pair;
 };
 
@@ -119,7 +120,7 @@ parses(struct cov_list *l, const struct attempt *a, bool print)
     put_attempt(a, &b);
     const struct ptx_inst *in = b.failed ? NULL : cov_parse_inst(l, b.data, &fn, NULL);
     bool ok = in && in->op == a->op && !(in->noperands == 1 && in->operand[0].kind == PTX_OPND_TEXT);
-    if (ok && print) {      /* the assembler wants modifiers in the order of the manual, which the printer has */
+    if (ok && print) {      /* the assembler requires modifiers in the manual's order, which the printer uses */
         const char *token = cov_token(&l->arena, fn, in);
         printf("%s: %s%s\n", cov_op_symbol(a->op), token ? token : "", b.data + strcspn(b.data, " "));
     }
@@ -150,7 +151,7 @@ in_groups(const struct op_row *row, unsigned word)
     return (row->mods & ptx_mod_words[word].group) != 0;
 }
 
-/* Another spelling of a word that stands before it, or another meaning that this opcode does not use. */
+/* Another spelling of an earlier word, or another meaning that this opcode does not use. */
 static bool
 is_alias(const struct op_row *row, unsigned word)
 {
@@ -285,7 +286,7 @@ each_type(struct cov_list *l, struct attempt *a, unsigned position)
     if (set & S_OPT) {
         a->type[position] = PTX_NONE;
         each_type(l, a, position + 1);
-        if (count > 6)      /* cvt's third type: no form of today needs it */
+        if (count > 6)      /* cvt's third type, which no form needs */
             return;
     }
     for (unsigned t = 1; t < PTX_TYPE_COUNT; t++)

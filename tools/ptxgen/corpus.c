@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which tests execute which forms. The tests are parsed, and their instructions compared with the forms': same opcode, types and
- * kinds of operands, and the same modifiers; loads, stores and the like may have more, for there the combinations have no end. */
+ * kinds of operands, and the same modifiers; loads, stores and the like may have more, since their combinations are
+ * unbounded. */
 #include "tools/ptxgen/coverage.h"
 
 #include "impl/base/file.h"
@@ -125,7 +126,7 @@ cov_scan(struct cov_list *l, const char *folder)
     if (!list_folder(l, folder, "", 0))
         return false;
     qsort(l->file, l->nfiles, sizeof *l->file, by_name);
-    /* Forms stand in the order of the opcode table, special registers last. */
+    /* Forms are in the order of the opcode table, special registers last. */
     for (uint32_t op = 0, i = 0; op <= PTX_OP_COUNT; op++) {
         while (i < l->count && !l->at[i].sreg && l->at[i].op < op)
             i++;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cudaway-ptxgen coverage: the page docs/ptx-coverage.md. Nothing on it is claimed by hand: the forms come from the opcode table
- * (forms.c), what a target does with each is asked of its emitter (ask.c), and which tests execute it is read off the corpus
- * (corpus.c). main.c prints. */
+ * cudaway-ptxgen coverage: the page docs/ptx-coverage.md. Everything on it is measured: the forms come from the opcode table
+ * (forms.c), each is compiled for every target (ask.c), and the corpus shows which tests execute it (corpus.c). */
 #ifndef PTXGEN_COVERAGE_H
 #define PTXGEN_COVERAGE_H
 
@@ -16,7 +15,7 @@ struct cov_words { uint64_t bits[COV_WORDS]; };
 
 struct cov_form {
     uint16_t op, sreg;              /* sreg: a read of this special register, else 0 */
-    bool raw;                       /* not taken apart by the parser: compared by its token */
+    bool raw;                       /* kept as text by the parser: compared by its token */
     uint32_t order;                 /* in forms.txt */
     const char *text;               /* the instruction, without ';' */
     const char *token;              /* mnemonic and suffixes as the printer writes them */
@@ -43,6 +42,8 @@ struct cov_list {
 bool cov_forms(struct cov_list *l, const char *forms);
 /* Fill in `refused`. */
 bool cov_ask(struct cov_list *l, const struct cwj_api *jit);
+/* Does each row of ops.def that names an emitter emit some form, and each that refuses none? False with messages. */
+bool cov_table_holds(const struct cov_list *l);
 /* Fill in `files` from the tests under `folder`. */
 bool cov_scan(struct cov_list *l, const char *folder);
 /* The page; false when a form that is emitted has no test and no exception in `untested`. */
@@ -53,7 +54,7 @@ void cov_finish(struct cov_list *l);
 /* A module with one kernel k<N> for each form of [from, to), which has COV_LINES lines; the first one's instruction is on *first. */
 void cov_module_text(const struct cov_list *l, uint32_t from, uint32_t to, struct cw_buf *out, uint32_t *first);
 enum { COV_LINES = 3 };
-/* Parse a module; NULL when it is no valid PTX, with the first error in *why. */
+/* Parse a module; NULL when it is not valid PTX, with the first error in *why. */
 struct ptx_module *cov_parse(const char *text, size_t size, const char **why, struct cw_arena *arena);
 /* The same for one instruction, in a kernel that declares what forms.txt names. */
 const struct ptx_inst *cov_parse_inst(struct cov_list *l, const char *text, const struct ptx_function **fn, const char **why);

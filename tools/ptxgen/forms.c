@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The list of instruction forms: forms.txt, whose lines NVIDIA's assembler was asked about when they were written, and the
- * special registers. A form that our parser refuses stays in the list with what the parser says. */
+ * The list of instruction forms: forms.txt, whose lines NVIDIA's assembler accepts, and the special registers. A form that our
+ * parser refuses stays in the list with the parser's message. */
 #include "tools/ptxgen/coverage.h"
 
 #include <stdio.h>
@@ -115,7 +115,7 @@ cov_token(struct cw_arena *arena, const struct ptx_function *fn, const struct pt
     return token;
 }
 
-/* Which modifiers it has. Fields of several bits are as wide as the largest value that is written to them. */
+/* Its modifiers. Fields of several bits are as wide as the largest value that is written to them. */
 static bool
 has_word(const struct ptx_inst *in, const struct mod_word *w)
 {
@@ -148,7 +148,7 @@ cov_words(const struct ptx_inst *in, struct cov_words *out)
             out->bits[i / 64] |= 1ull << (i % 64);
 }
 
-/* What the operands are: r register or constant, a address, s symbol, {n} vector, | pair, () list, t table. */
+/* The kinds of its operands: r register or constant, a address, s symbol, {n} vector, | pair, () list, t table. */
 void
 cov_shape(const struct ptx_inst *in, char *out, size_t size)
 {
@@ -170,7 +170,7 @@ cov_shape(const struct ptx_inst *in, char *out, size_t size)
     }
 }
 
-/* The token without its types, and those. */
+/* The token without its types, and the types. */
 static void
 split_token(struct cov_list *l, struct cov_form *x)
 {
@@ -210,7 +210,7 @@ add(struct cov_list *l, const struct cov_form *x)
     return &l->at[l->count++];
 }
 
-/* The opcode of a text that does not parse: the longest mnemonic that it begins with. */
+/* The opcode of a text that does not parse: the longest mnemonic that is a prefix. */
 static uint16_t
 opcode_of(const char *text)
 {

@@ -44,7 +44,7 @@ coverage(char **argv, bool check)
         goto done;
     }
     bool all = cov_print(&l, untested, &page);
-    status = 0;
+    status = !cov_table_holds(&l);
     if (l.failed) {
         status = trouble("out of memory", "");
     } else if (!check) {
@@ -55,7 +55,7 @@ coverage(char **argv, bool check)
             printf("%s is stale: ninja cudaway-ptx-coverage-update\n", argv[3]);
             status = 1;
         }
-        if (!all)       /* not a failure while tests are still being written: the page tells */
+        if (!all)       /* not a failure while tests are being written; the page shows them */
             printf("forms are emitted that no test executes; see the end of %s\n", argv[3]);
     }
 done:

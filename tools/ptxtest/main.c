@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cudaway-ptxtest: runs tests on a device. The tests run in a worker process, which tells this one what it begins and what came
- * out; a crash, a hang or a lost context costs one test, and another worker goes on behind it. Exit status: 0 nothing failed,
- * 1 something did, 2 trouble. */
+ * cudaway-ptxtest: runs tests on a device. The tests run in a worker process, which reports the start and the result of each
+ * test; a crash, a hang or a lost context costs one test, and another worker continues behind it. Exit status: 0 nothing
+ * failed, 1 something did, 2 trouble. */
 #define _GNU_SOURCE
 #include "tools/ptxtest/ptxtest.h"
 
@@ -287,7 +287,7 @@ worker(const struct options *o, const struct names *files, uint32_t file, uint32
     for (; file < files->count && label; file++, launch = 0) {
         run_file(r, o, label, files->at[file], file, launch, fd);
         if (r->lost)
-            _exit(WORKER_LOST);     /* what remains of the context is not to be touched */
+            _exit(WORKER_LOST);     /* the context must not be used any more */
     }
     free(label);
     free(r);
@@ -385,7 +385,7 @@ run_worker(const struct options *o, const struct names *files, uint32_t *file, u
         return true;
     if (!late && WIFEXITED(status) && WEXITSTATUS(status) == WORKER_TROUBLE)
         return false;
-    if (last.kind == MSG_END) {     /* between tests: there is nothing to blame, and no way to go on */
+    if (last.kind == MSG_END) {     /* between tests: no test is the cause, and there is no way to continue */
         trouble("the worker process ended unexpectedly (%s %d)", WIFSIGNALED(status) ? "signal" : "status",
                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
         return false;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cudaway-ptxtest: PTX files whose comments say how to launch their kernels and what comes out (docs/ptx-tests.md).
+ * cudaway-ptxtest: PTX files whose comments say how to launch their kernels and what they compute (docs/ptx-tests.md).
  *
- *   read.c    text -> struct pt_file, with read_list.c and read_texture.c. Trusts nothing: everything is bounded, mistakes
- *             become messages with line and column
+ *   read.c    text -> struct pt_file, with read_list.c and read_texture.c. Input is untrusted: everything is bounded, errors
+ * become messages with line and column
  *   value.c   element types, literals, edge values
  *   run.c     a launch on a device, and the comparison
  *   texture.c textures and surfaces made of buffers
- *   record.c  puts what a device computed into the text
+ *   record.c  writes a device's results into the text
  *   main.c    options, worker processes, totals */
 #ifndef PTXTEST_H
 #define PTXTEST_H
@@ -57,7 +57,7 @@ enum {
     PT_MAX_LAUNCHES = 1024, PT_MAX_ERRORS = 20, PT_MAX_NAME = 128,
 };
 
-/* How an element of a list is meant. */
+/* The meaning of a list's element. */
 enum pt_how { PT_EXACT, PT_ANY, PT_ANY_NAN, PT_ADDRESS };
 
 struct pt_list {
@@ -84,7 +84,7 @@ struct pt_decl {
     const char *name;               /* values may have none: "" */
     struct pt_list init;
     const struct pt_texture *texture;   /* TEXTURE, SURFACE; then init is a u64 without meaning */
-    bool given;                     /* VARIABLE: `init` holds values; else it keeps what the module gave it */
+    bool given;                     /* VARIABLE: `init` holds values; else the module's initial value is kept */
     uint32_t line;
 };
 
@@ -97,8 +97,8 @@ struct pt_expect {
     struct pt_list list;
     uint32_t ulp;
     double abs;                     /* allowed absolute difference; 0: none */
-    bool nan_any;                   /* any NaN will do where a NaN is expected */
-    bool in_values;                 /* the list stands in the side file */
+    bool nan_any;                   /* any NaN matches an expected NaN */
+    bool in_values;                 /* the list is in the side file */
     bool pending;                   /* SAME: the other list is to be recorded */
     uint32_t line, last_line;
 };
@@ -152,14 +152,14 @@ struct pt_runner {
     struct cwd_driver driver;
     const char *on;
     uint32_t limit;                 /* lines printed for one buffer */
-    uint32_t filter_steps;          /* what linear filters give may differ by as many 1/256 of the largest texel */
+    uint32_t filter_steps;          /* tolerance of linear filters, in 1/256 of the largest texel */
     CUdeviceptr memory;
     uint64_t memory_size, total;
     bool lost;                      /* the context cannot be used any more: start a new process */
     bool keep;                      /* recording: keep what comes out */
 };
 
-/* What a launch left in one of its buffers. */
+/* The contents of a buffer after a launch. */
 struct pt_after { uint8_t *bytes; bool changed; };
 struct pt_result {
     enum pt_outcome outcome;
@@ -191,7 +191,7 @@ struct pt_object {
 };
 CUresult pt_object_create(struct pt_runner *r, CUmodule module, const struct pt_decl *d, const struct pt_type *type, const uint8_t *bytes,
                           struct pt_object *out);
-/* What a surface holds, to device memory. */
+/* Copies a surface's contents to device memory. */
 CUresult pt_object_store(struct pt_runner *r, const struct pt_decl *d, const struct pt_type *type, const struct pt_object *x, CUdeviceptr to);
 void pt_object_destroy(struct pt_runner *r, struct pt_object *x);
 
@@ -204,7 +204,7 @@ void pt_run(struct pt_runner *r, const struct pt_file *f, const struct pt_launch
             const char *log, struct pt_result *out);
 void pt_result_finish(struct pt_result *x);
 
-/* Why this launch is not for this device; NULL: it is. */
+/* Why this launch is skipped on this device; NULL: it is not. */
 const char *pt_skip_reason(const struct pt_runner *r, const struct pt_launch *l, char *buf, size_t size);
 const struct pt_note *pt_find_note(const struct pt_note *list, uint32_t count, const char *on);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Reader of the directives in a test's comments (docs/ptx-tests.md). The text is split into directives, each a `//!` line with
- * the lines that continue it; a directive is read token by token. After a mistake the next directive is read, so that one run
- * reports all. Memory is bounded by PT_MAX_*: the text may be anything. */
+ * the lines that continue it; a directive is read token by token. After an error the next directive is read, so that one run
+ * reports all. PT_MAX_* bound memory: the text is untrusted. */
 #include "tools/ptxtest/read_private.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ directive_line(const struct pt_reader *r)
     return r->end - p >= 3 && !memcmp(p, "//!", 3) ? p + 3 : NULL;
 }
 
-/* A line goes on with the directive before it when at least two blanks stand behind its `//!`. */
+/* A line with at least two blanks behind its `//!` continues the directive before it. */
 static bool
 continues(const struct pt_reader *r, const char *p)
 {
@@ -573,7 +573,7 @@ read_same(struct pt_reader *r, const struct pt_decl *d, struct pt_expect *x)
             rd_next(r);
             return true;
         }
-        x->origin = PT_SAME;        /* nothing is said of it there yet */
+        x->origin = PT_SAME;        /* without an expectation there yet */
         x->pending = true;
         rd_next(r);
         return true;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What is said behind the size of a texture; false when the word is none of these. */
+/* A property behind the size of a texture; false for other words. */
 static bool
 texture_option(struct pt_reader *r, struct pt_texture *x)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Puts what a device computed into the text of a test: a list behind the launch, or, where that would be long, a section of the
- * side file NAME.values. Lines that are not replaced stay as they are. */
+ * Writes a device's results into the text of a test: a list behind the launch or, for long lists, a section of the side file
+ * NAME.values. Lines that are not replaced stay as they are. */
 #include "tools/ptxtest/ptxtest.h"
 
 #include "impl/base/file.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One launch on a device. All buffers lie in one piece of device memory, between guards, so that a launch costs one copy each
- * way and a write behind a buffer is seen. Failures are gathered, and printed when it is known whether the test is a todo. */
+ * way and a write behind a buffer is seen. Failures are collected and printed once it is known whether the test is a todo. */
 #include "tools/ptxtest/ptxtest.h"
 
 #include <inttypes.h>
@@ -298,7 +298,7 @@ element_ok(const struct pt_type *t, const struct pt_expect *x, enum pt_how how, 
     return true;
 }
 
-/* How far results may be off because a texture unit with other weights filtered: of processors that are not NVIDIA's. */
+/* The tolerance for texture units with other weights than NVIDIA's. */
 struct slack {
     double most;                    /* 0: not at all */
     bool integers;                  /* it is one of integers, else of floats */
@@ -339,7 +339,7 @@ filtered_ok(const struct pt_type *t, const struct slack *s, struct pt_bits want,
     return (isnan(a) && isnan(b)) || fabs((double)a - (double)b) <= s->most;
 }
 
-/* What stood in the other buffers at this index. */
+/* The contents of the other buffers at this index. */
 static void
 print_inputs(struct run *w, uint32_t buffer, uint32_t index)
 {
@@ -447,7 +447,7 @@ check_results(struct run *w)
 
 /* ---- the launch ------------------------------------------------------------------------------------------------------------- */
 
-/* The kernel's own parameters, where the driver tells. */
+/* The kernel's own parameters, where the driver can return them. */
 static bool
 check_parameters(struct run *w, CUfunction function, const uint32_t *size)
 {

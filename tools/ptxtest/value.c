@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Element types and their literals. Floats of any format go through double: its literal is rounded once to double and once to
- * the type, so a literal that needs more than 53 bits should be written as bits. The sets of edge values never change, for
- * lists of expected values rely on their order: a new need gets a new name. */
+ * the type, so a literal that needs more than 53 bits should be written as bits. The sets of edge values never change, since
+ * lists of expected values rely on their order: add a new set instead. */
 #include "tools/ptxtest/ptxtest.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ top_exponent(const struct pt_type *t)
     return ones(t->exponent);
 }
 
-/* The magnitude from which on there are only infinity and NaN. */
+/* The least magnitude whose encoding is infinity or NaN. */
 static uint64_t
 infinity(const struct pt_type *t)
 {
