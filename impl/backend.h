@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a device must offer so that CUDA can be implemented over it: one struct of composable operations. The driver
- * (impl/driver) owns every CUDA rule (handles, context stacks, default-stream ordering, pointer look-up, pools); a backend
- * owns devices, memory, queues and the execution of kernels. Backends: host (impl/host), cuda (impl/cuda), null
- * (impl/driver/backend_null.c, for tests); hip comes later as one more such table.
+ * The operations that a device must have so that CUDA can be implemented over it: one struct. The driver (impl/driver) owns
+ * every CUDA rule (handles, context stacks, default-stream ordering, pointer look-up, pools); a backend owns devices, memory,
+ * queues and the execution of kernels. Backends: host (impl/host), hip (impl/hip), cuda (impl/cuda), null
+ * (impl/driver/backend_null.c, for tests).
  *
  * General rules, valid unless an op says otherwise:
  *  - Thread: any thread may call any op at any time, also concurrently on the same object, except that nobody uses an
@@ -16,6 +16,8 @@
  *  - Backends never call exit or abort because of what a user passed in. */
 #ifndef CWB_BACKEND_H
 #define CWB_BACKEND_H
+
+#include "jit/abi/texture.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,7 +114,7 @@ enum cwb_mem_kind { CWB_MEM_DEVICE, CWB_MEM_PINNED, CWB_MEM_MANAGED };
 
 enum cwb_loc { CWB_LOC_HOST, CWB_LOC_DEVICE, CWB_LOC_ARRAY };
 
-/* One end of a rectangular copy. For pointers: address + x + y * pitch + z * slice is the first byte. For arrays: x in
+/* One endpoint of a rectangular copy. For pointers: address + x + y * pitch + z * slice is the first byte. For arrays: x in
  * bytes, y in rows, z in slices or layers; pitch and slice are ignored. */
 struct cwb_side {
     enum cwb_loc loc;
@@ -125,7 +127,7 @@ struct cwb_side {
 
 struct cwb_copy {
     struct cwb_side dst, src;
-    size_t width, height, depth;        /* bytes, rows, slices; the driver checked them against both ends, all nonzero */
+    size_t width, height, depth;        /* bytes, rows, slices; the driver checked them against both endpoints, all nonzero */
 };
 
 struct cwb_fill {
@@ -137,10 +139,6 @@ struct cwb_fill {
 
 /* ---- arrays, textures, surfaces -------------------------------------------------------------------------------------- */
 
-enum cwb_format {                       /* of one channel */
-    CWB_FORMAT_U8, CWB_FORMAT_U16, CWB_FORMAT_U32, CWB_FORMAT_S8, CWB_FORMAT_S16, CWB_FORMAT_S32, CWB_FORMAT_F16, CWB_FORMAT_F32,
-};
-
 enum { CWB_ARRAY_LAYERED = 1, CWB_ARRAY_CUBEMAP = 2, CWB_ARRAY_SURFACE = 4, CWB_ARRAY_GATHER = 8 };
 
 struct cwb_array_desc {
@@ -150,8 +148,6 @@ struct cwb_array_desc {
     uint32_t levels;                    /* 1, or the mipmap's */
     uint32_t flags;
 };
-
-enum cwb_address { CWB_ADDRESS_WRAP, CWB_ADDRESS_CLAMP, CWB_ADDRESS_MIRROR, CWB_ADDRESS_BORDER };
 
 struct cwb_texture_desc {
     enum { CWB_TEX_ARRAY, CWB_TEX_LINEAR, CWB_TEX_PITCH2D } kind;
@@ -259,6 +255,14 @@ struct cwb_backend {
     cwb_result (*va_map)(uint64_t address, size_t size, struct cwb_phys *p, size_t offset);
     cwb_result (*va_unmap)(uint64_t address, size_t size);
     cwb_result (*va_protect)(uint64_t address, size_t size, bool readable, bool writable);
+
+    /* Sharing memory with other processes, by file descriptors. NULL: not possible.
+     * mem_share: share [address, address + size) of mem_alloc's device memory: map *offset of the file *fd, which stays the
+     * backend's. The driver synchronised. phys_export: a descriptor of the caller's. phys_import: fd stays the caller's; size:
+     * of the file, or less. CWB_INVALID: not such a file. */
+    cwb_result (*mem_share)(uint64_t address, size_t size, int *fd, uint64_t *offset);
+    cwb_result (*phys_export)(struct cwb_phys *p, int *fd);
+    cwb_result (*phys_import)(uint32_t device, int fd, size_t size, struct cwb_phys **out);
 
     /* Textures (CWB_CAP_TEXTURES). The 64-bit handles are what kernels get and what the driver hands out as CUtexObject and
      * CUsurfObject: unique while they live, never 0, and a wrong one in a kernel is a fault, not a crash. */

@@ -93,7 +93,7 @@ convert(struct line *l, struct args *a, char *spec, size_t n, char conv, unsigne
         put(l, tmp, (size_t)w < sizeof tmp ? (size_t)w : sizeof tmp - 1);
 }
 
-/* A string with its width and precision; the bytes are read here, bounded, so that a wild pointer faults here. */
+/* A string with its width and precision; the bytes are read here, bounded, so an invalid pointer faults here. */
 static void
 convert_string(struct line *l, const char *s, bool left, unsigned width, int precision)
 {
@@ -191,7 +191,7 @@ cw_format(const char *f, const uint8_t *base, unsigned word, cw_format_string *s
         } else if (conv && strchr("diuoxXcpaAeEfFgG", conv)) {
             convert(l, &a, spec, n, conv, conv == 'p' ? word : half ? 4 : size);
         } else {
-            /* Not a conversion: CUDA prints it as it stands. */
+            /* Not a conversion: printed unchanged, as in CUDA. */
             put(l, f, (size_t)(p - f) + (conv != 0));
             f = conv ? p + 1 : p;
             continue;

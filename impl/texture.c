@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See texture.h: the layout of arrays, and what an object's instructions need to know. */
+ * See texture.h: the layout of arrays, and the description of an object for its instructions. */
 #include "impl/texture.h"
 
 #include <string.h>

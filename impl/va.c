@@ -6,10 +6,12 @@
 #include "impl/base/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -49,7 +51,7 @@ region_init(void)
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     for (uint64_t size = CW_VA_SIZE; size >= (1ull << 34); size >>= 2) {
         void *p = mmap((void *)(uintptr_t)CW_VA_BASE, size, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
-        if (!p)                 /* the thread sanitizer's answer for a place that it does not like */
+        if (!p)                 /* the thread sanitizer's answer for addresses that it refuses */
             p = MAP_FAILED;
         if (p == MAP_FAILED)
             p = mmap(NULL, size, PROT_NONE, flags, -1, 0);
@@ -97,7 +99,7 @@ insert(size_t at, uint64_t address, uint64_t size)
     return true;
 }
 
-/* Bytes of the region that may be given. Lock held. */
+/* Bytes of the region that may be allocated. Lock held. */
 static uint64_t
 limit(void)
 {
@@ -132,11 +134,106 @@ first_fit(uint64_t size, uint64_t align, size_t *at)
     return 0;
 }
 
+/* ---- pages that other processes can map: a sparse file as large as the region ------------------------------------------ */
+
+static int share_fd = -1;               /* lock, and so on */
+static struct block *shared;            /* sorted runs of pages, apart from each other */
+static size_t nshared, shared_capacity;
+
+/* Index of the first run that ends behind a. */
+static size_t
+shared_at(uint64_t a)
+{
+    size_t i = 0;
+    while (i < nshared && shared[i].address + shared[i].size <= a)
+        i++;
+    return i;
+}
+
+static bool
+shared_insert(size_t at, uint64_t from, uint64_t to)
+{
+    if (nshared == shared_capacity) {
+        size_t n = shared_capacity ? shared_capacity * 2 : 16;
+        struct block *b = realloc(shared, n * sizeof *b);
+        if (!b)
+            return false;
+        shared = b;
+        shared_capacity = n;
+    }
+    memmove(shared + at + 1, shared + at, (nshared - at) * sizeof *shared);
+    shared[at] = (struct block){ from, to - from };
+    nshared++;
+    return true;
+}
+
+/* Pages that are not the file's yet. */
+static bool
+share_run(uint64_t from, uint64_t to)
+{
+    for (uint64_t a = from; a < to;) {
+        ssize_t n = pwrite(share_fd, (const void *)(uintptr_t)a, to - a, (off_t)(a - base));
+        if (n <= 0)
+            return false;
+        a += (uint64_t)n;
+    }
+    return mmap((void *)(uintptr_t)from, to - from, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, share_fd, (off_t)(from - base)) !=
+           MAP_FAILED && shared_insert(shared_at(from), from, to);
+}
+
+static void
+shared_drop(uint64_t from, uint64_t to)
+{
+    for (size_t i = shared_at(from); i < nshared && shared[i].address < to;) {
+        uint64_t a = shared[i].address, b = a + shared[i].size;
+        uint64_t lo = a > from ? a : from, hi = b < to ? b : to;
+        (void)fallocate(share_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(lo - base), (off_t)(hi - lo));
+        memmove(shared + i, shared + i + 1, (nshared - i - 1) * sizeof *shared);
+        nshared--;
+        if (a < lo && shared_insert(i, a, lo))
+            i++;
+        if (hi < b && shared_insert(i, hi, b))
+            i++;
+    }
+}
+
+cwb_result
+cw_va_share(uint64_t address, size_t size, int *fd, uint64_t *offset)
+{
+    cwb_result r = CWB_OK;
+    uint64_t from = address & ~(PAGE - 1), to = round_up(address + size, PAGE);
+    pthread_mutex_lock(&lock);
+    if (!base || address < base || to - base > region_size)
+        r = CWB_INVALID;
+    if (r == CWB_OK && share_fd < 0) {
+        share_fd = memfd_create("cudaway-shared", MFD_CLOEXEC);
+        if (share_fd >= 0 && ftruncate(share_fd, (off_t)region_size)) {
+            close(share_fd);
+            share_fd = -1;
+        }
+        if (share_fd < 0)
+            r = CWB_NOMEM;
+    }
+    for (uint64_t a = from; r == CWB_OK && a < to;) {
+        size_t i = shared_at(a);
+        uint64_t next = i < nshared ? shared[i].address : to;
+        if (next > a && !share_run(a, next < to ? next : to))
+            r = CWB_NOMEM;
+        i = shared_at(a);
+        a = i < nshared ? shared[i].address + shared[i].size : to;
+    }
+    *fd = share_fd;
+    *offset = address - base;
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
 static bool
 drop_pages(uint64_t from, uint64_t to)
 {
     if (from >= to)
         return true;
+    shared_drop(from, to);
     return mmap((void *)(uintptr_t)from, to - from, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) !=
            MAP_FAILED;
 }
@@ -318,6 +415,31 @@ cw_va_phys_create(size_t size, struct cw_va_phys **out)
     }
     *out = p;
     return CWB_OK;
+}
+
+cwb_result
+cw_va_phys_import(int fd, size_t size, struct cw_va_phys **out)
+{
+    struct stat st;
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < size)
+        return CWB_INVALID;
+    struct cw_va_phys *p = malloc(sizeof *p);
+    if (!p)
+        return CWB_NOMEM;
+    *p = (struct cw_va_phys){ fcntl(fd, F_DUPFD_CLOEXEC, 0), size };
+    if (p->fd < 0) {
+        free(p);
+        return CWB_NOMEM;
+    }
+    *out = p;
+    return CWB_OK;
+}
+
+cwb_result
+cw_va_phys_export(struct cw_va_phys *p, int *fd)
+{
+    *fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
+    return *fd < 0 ? CWB_NOMEM : CWB_OK;
 }
 
 void

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The device address region of backends whose device memory is this process's memory (host, null): a reserved range of
- * virtual addresses at the same place in every process, so that a recorded address can be asked for again. Blocks are
- * handed out first fit from the bottom, hence the same sequence of requests gives the same addresses. If the fixed place
- * is taken (sanitizers, odd kernels) the kernel chooses the place and a line at info level says so.
+ * virtual addresses at the same place in every process, so that a recorded address can be requested again. Blocks are handed
+ * out first fit from the bottom, hence the same sequence of requests gives the same addresses. If the fixed place is taken
+ * (sanitizers) the operating system chooses another and a line at info level says so.
  *
  * Thread: any; one internal lock (a leaf). Also the CPU implementation of rectangular copies and fills. */
 #ifndef CW_VA_H
@@ -10,7 +10,7 @@
 
 #include "impl/backend.h"
 
-#ifdef __SANITIZE_THREAD__       /* whose runtime has a plan for all addresses: between its heap and the libraries */
+#ifdef __SANITIZE_THREAD__       /* whose runtime lays out the address space: between its heap and the libraries */
 #define CW_VA_BASE 0x7e8000000000ull
 #define CW_VA_SIZE (1ull << 38)
 #else
@@ -18,7 +18,7 @@
 #define CW_VA_SIZE (1ull << 40)
 #endif
 #define CW_VA_GRANULE (2ull << 20)
-/* The region's first pages are given to those only who ask for them: their addresses are 0 to 32-bit modules. */
+/* The region's first pages are allocated only on request: 32-bit modules see them at address 0. */
 #define CW_VA_LOW (64ull << 10)
 
 /* Reserve address space only (PROT_NONE). align: a power of two. hint as in cwb_backend.va_reserve; size is rounded up to
@@ -42,6 +42,13 @@ bool cw_va_contains(uint64_t address, size_t size);
 struct cw_va_phys;
 cwb_result cw_va_phys_create(size_t size, struct cw_va_phys **out);
 void       cw_va_phys_destroy(struct cw_va_phys *p);
+/* A second name for the memory behind fd, which is duplicated; size bytes of it. */
+cwb_result cw_va_phys_import(int fd, size_t size, struct cw_va_phys **out);
+cwb_result cw_va_phys_export(struct cw_va_phys *p, int *fd);    /* the caller's to close */
+/* Make the pages under [address, address + size), which cw_va_alloc gave, those of a file that other processes can map: *fd (this file's, one a
+ * process), *offset there. Contents are kept; nothing may write to them meanwhile. Whole pages are shared, with other blocks on
+ * them. */
+cwb_result cw_va_share(uint64_t address, size_t size, int *fd, uint64_t *offset);
 cwb_result cw_va_map(uint64_t address, size_t size, struct cw_va_phys *p, size_t offset);
 cwb_result cw_va_unmap(uint64_t address, size_t size);
 cwb_result cw_va_protect(uint64_t address, size_t size, bool readable, bool writable);

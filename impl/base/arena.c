@@ -11,7 +11,7 @@
 
 enum { LARGE_PAGE = 2 * 1024 * 1024 };
 
-/* Whole pages with what is before them. */
+/* Chunk sizes are whole pages, header included. */
 #define CHUNK     (64 * 1024 - sizeof(struct cw_arena_chunk))
 #define MAX_CHUNK (LARGE_PAGE - sizeof(struct cw_arena_chunk))
 
@@ -37,8 +37,7 @@ cw_arena_finish(struct cw_arena *a)
     memset(a, 0, sizeof *a);
 }
 
-/* Room for *size bytes or somewhat more. Large chunks ask for large pages, where a page fault would be the greater part of
- * what filling them costs. */
+/* Memory for *size bytes or somewhat more. Large chunks use huge pages: faulting small pages would cost more than filling them. */
 static struct cw_arena_chunk *
 chunk_alloc(size_t *size)
 {
@@ -54,12 +53,6 @@ chunk_alloc(size_t *size)
     }
 #endif
     return malloc(whole);
-}
-
-size_t
-cw_arena_room(const struct cw_arena *a)
-{
-    return a->head ? a->head->size - a->used : 0;
 }
 
 void *

@@ -16,8 +16,6 @@ struct cw_arena {
 
 void  cw_arena_init(struct cw_arena *a);
 void  cw_arena_finish(struct cw_arena *a);
-/* Bytes that can be had without another piece of memory. */
-size_t cw_arena_room(const struct cw_arena *a);
 void *cw_arena_alloc(struct cw_arena *a, size_t size) __attribute__((malloc));
 char *cw_arena_strndup(struct cw_arena *a, const char *s, size_t n);
 char *cw_arena_printf(struct cw_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -94,7 +94,7 @@ write_all(int fd, const char *data, size_t size)
     return true;
 }
 
-/* What is no plain file is written to: replacing it would take /dev/null or a pipe's name from everybody. */
+/* A device or pipe is written in place: renaming over it would remove /dev/null or a pipe for every process. */
 static cw_result
 write_special(const char *path, const void *data, size_t size)
 {
@@ -115,7 +115,7 @@ cw_file_write_atomic(const char *path, const void *data, size_t size, unsigned m
     char tmp[PATH_MAX], target[PATH_MAX];
     if (cw_file_is_special(path))
         return write_special(path, data, size);
-    if (realpath(path, target)) /* a link stays one: the file that it names is replaced */
+    if (realpath(path, target)) /* keep a symbolic link: replace the file that it names */
         path = target;
     if (snprintf(tmp, sizeof tmp, "%s.tmp-XXXXXX", path) >= (int)sizeof tmp) {
         errno = ENAMETOOLONG;
@@ -179,7 +179,7 @@ cw_dir_of_object(const void *address)
     Dl_info info;
     if (!dladdr(address, &info) || !info.dli_fname)
         return NULL;
-    /* Of the program itself it is what the caller called it: a bare name when the shell found it in PATH. */
+    /* For the program itself this is argv[0]: a bare name when the shell found it in PATH. */
     char *real = realpath(strchr(info.dli_fname, '/') ? info.dli_fname : "/proc/self/exe", NULL);
     if (!real)
         return NULL;

@@ -10,7 +10,7 @@
 
 /* Read a whole file; *data is malloc'd with a NUL after *size bytes; files above max_size give CW_ERR_LIMIT. */
 cw_result cw_file_read(const char *path, size_t max_size, char **data, size_t *size) CW_MUST_CHECK;
-/* Whether path names something that is there and is no plain file, links followed: a device, a pipe, a folder. */
+/* Whether path exists and is not a regular file, links followed: a device, a pipe, a folder. */
 bool cw_file_is_special(const char *path);
 /* Write to a temporary file in the same folder, fsync-free, then rename over path. Nothing is left behind on failure. A link to a file is
  * followed; a device or pipe is written to as it is. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * SHA-256 from FIPS 180-4. Modules are hashed when they are loaded, so it uses the CPU's own instructions where there are. */
+ * SHA-256 from FIPS 180-4. Every module is hashed when it is loaded, so it uses the CPU's SHA instructions where it has them. */
 #include "impl/base/hash.h"
 
 #include <stdatomic.h>

@@ -18,7 +18,7 @@ void cw_sha256_finish(struct cw_sha256 *s, uint8_t digest[32]);
 /* Hex form of the digest of one buffer: 64 characters and a NUL. */
 void cw_sha256_hex(const void *data, size_t size, char hex[65]);
 void cw_hex(const uint8_t *bytes, size_t n, char *hex);
-/* The compression of `count` blocks of 64 bytes in plain C, which cw_sha256_update replaces by the CPU's own where it has one. */
+/* The compression of `count` blocks of 64 bytes in plain C. cw_sha256_update uses the CPU's instructions instead where it has them. */
 void cw_sha256_blocks_plain(uint32_t h[8], const uint8_t *p, size_t count);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The one result enumeration of the project's libraries (not of the CUDA API, which has CUresult).
- * A row is: name, text for people. CW_OK is zero; every other value is a failure whose details were logged or collected
- * as diagnostics by whoever found it. */
+ * A row is: name, text for people. CW_OK is zero; every other value is a failure whose details were logged or collected as diagnostics where it was
+ * found. */
 #ifndef CW_RESULT_H
 #define CW_RESULT_H
 

@@ -15,7 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* The real driver; members are NULL where it lacks a function, but for those that library.c asks for. */
+/* The real driver; members are NULL where it lacks a function, except those that library.c requires. */
 extern struct cw_cuda_table cwc;
 extern bool cwc_unoptimised;    /* cuda:O0: the real driver compiles without its optimiser. Set when the device is opened */
 

@@ -52,7 +52,7 @@ static cwb_result
 cuda_open(const char *option, uint32_t *count)
 {
     int n = 0;
-    cwc_unoptimised = option != NULL;      /* the driver knows no other than "O0" */
+    cwc_unoptimised = option != NULL;      /* "O0" is the only suffix that the driver passes */
     if (!cwc_load())
         return CWB_NO_DEVICE;
     CUresult r = cwc.cuInit(0);
@@ -72,7 +72,7 @@ cuda_open(const char *option, uint32_t *count)
 static void
 cuda_shutdown(void)
 {
-    /* The real driver ends itself; host functions that are pending it drops or calls as it sees fit. */
+    /* The real driver shuts itself down; it may drop or call pending host functions. */
 }
 
 static int
@@ -125,7 +125,7 @@ cuda_device_props(uint32_t device, struct cwb_device_props *out)
     return CWB_OK;
 }
 
-/* Facts of the hardware. What the software stack offers (pools, graphs, clusters, sharing between processes) is ours to say. */
+/* Facts of the hardware. impl/driver answers for the software stack (pools, graphs, clusters, sharing between processes). */
 static bool
 cuda_device_attribute(uint32_t device, int a, int *value)
 {
@@ -149,7 +149,7 @@ cuda_device_attribute(uint32_t device, int a, int *value)
     return false;
 }
 
-/* Asks the primary context, which the device keeps for it. */
+/* Asks the primary context, which the device keeps for this purpose. */
 static cwb_result
 cuda_memory_info(uint32_t device, size_t *free_bytes, size_t *total_bytes)
 {
@@ -400,7 +400,7 @@ cuda_va_unmap(uint64_t address, size_t size)
     return cwc_result(NULL, cwc.cuMemUnmap(address, size));
 }
 
-/* The first device gets the right; others where they can reach the memory. */
+/* The first device must get access; others get it where they can reach the memory. */
 static cwb_result
 cuda_va_protect(uint64_t address, size_t size, bool readable, bool writable)
 {

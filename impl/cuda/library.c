@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Finding and loading NVIDIA's libcuda.so.1. Ours has the same name and is loaded already, so the real one is always opened by
- * its path: what CUDAWAY_CUDA_LIBRARY says, else the usual folders; CUDAway's own libraries are passed over. The loaded library
- * stays for the life of the process (struct cw_cuda_table cwc is the documented root here). */
+ * its path: CUDAWAY_CUDA_LIBRARY, else the usual folders; CUDAway's own libraries are skipped. The library stays loaded for the life of the process
+ * (struct cw_cuda_table cwc is the documented root here). */
 #define _GNU_SOURCE
 #include "impl/cuda/cuda.h"
 
@@ -78,7 +78,7 @@ find(void)
     return NULL;
 }
 
-/* What every operation needs; optional functions are asked for where they are used. */
+/* The functions that every operation needs; code that uses an optional one tests for it. */
 static bool
 complete(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Modules and kernels of the cuda backend. A module is compiled to PTX for the device as a whole when it is loaded, for its
- * variables are shared by its kernels, and handed to the real driver. Should the whole not compile, each kernel is tried alone and
- * those that fail are left out: they fail when they are launched, with the compiler's message. */
+ * Modules and kernels of the cuda backend. A module is compiled to PTX as a whole when it is loaded, since its kernels share its variables, and
+ * handed to the real driver. If the whole does not compile, each kernel is tried alone and those that fail are left out: they fail when they are
+ * launched, with the compiler's message. */
 #include "impl/cuda/cuda.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ struct cwb_kernel {
     const struct cwj_kernel *info;
     CUfunction real;            /* NULL: left out */
     char *why;                  /* then the compiler's message */
-    _Atomic int dynamic_limit;  /* largest dynamic shared memory that the function was told of */
+    _Atomic int dynamic_limit;  /* largest dynamic shared memory set for the function so far */
     int static_shared;
 };
 
@@ -28,7 +28,7 @@ struct cwb_module {
 };
 
 /* The architecture to compile for: the device's, or the newest that is known to the compiler and runs on it. Warp operations
- * without .sync exist only in PTX before 6.4 or for architectures before sm_70: a program of that age keeps its own. */
+ * without .sync exist only in PTX before 6.4 or for architectures before sm_70: such a program keeps its own architecture. */
 static void
 architecture(const struct cwb_module *m, char *cpu, size_t size)
 {
@@ -271,7 +271,7 @@ cwc_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out)
     return CWB_OK;
 }
 
-/* More than 48 KiB of shared memory must be asked for. */
+/* More than 48 KiB of shared memory needs an opt-in. */
 static CUresult
 allow_shared(struct cwb_kernel *k, uint32_t dynamic)
 {
@@ -306,6 +306,6 @@ cwc_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *
                                  l->dynamic_shared, s->real, params, NULL);
     if (params != few)
         free(params);
-    /* A launch that the device can never run, here because of its registers, is refused in these words. */
+    /* The log's line for a launch that the device can never run, here because of its registers. */
     return r == CUDA_ERROR_INVALID_VALUE ? CWB_RESOURCES : cwc_result(s->c, r);
 }

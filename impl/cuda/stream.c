@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Streams, events, copies and fills of the cuda backend. A stream is a non-blocking one of the real driver: the order between
- * streams that CUDA's default stream asks for is the business of impl/driver. */
+ * Streams, events, copies and fills of the cuda backend. A stream is a non-blocking one of the real driver: impl/driver keeps the order between
+ * streams that CUDA's default stream requires. */
 #include "impl/cuda/cuda.h"
 
 #include <stdlib.h>
@@ -163,7 +163,7 @@ linear_copy(struct cwb_stream *s, const struct cwb_side *dst, const struct cwb_s
     return cwc.cuMemcpyAsync(d, from, n, s->real);
 }
 
-/* One end of a copy in the real driver's words: pointers begin at their first byte. */
+/* One endpoint of a copy in the real driver's structure: pointers begin at their first byte. */
 struct end {
     CUmemorytype type;
     void *host;
@@ -191,7 +191,7 @@ end_of(const struct cwb_side *s, size_t width, size_t rows, struct end *e)
     return CWB_OK;
 }
 
-/* A slice that is no whole number of rows cannot be said in one 3D copy. */
+/* One 3D copy cannot express slices that are not a whole number of rows. */
 static bool
 whole_rows(const struct cwb_side *s)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Arrays, texture and surface objects of the cuda backend. The handles are the real driver's: what a kernel gets is what the
- * hardware takes. */
+ * Arrays, texture and surface objects of the cuda backend. The handles are the real driver's: a kernel passes them to the hardware. */
 #include "impl/cuda/cuda.h"
 
 #include <stdlib.h>
@@ -17,7 +16,7 @@ format_of(enum cwb_format f)
     return map[f];
 }
 
-/* The views of one format come in the order of 1, 2 and 4 channels. */
+/* Resource view formats are numbered in the order of 1, 2 and 4 channels. */
 static CUresourceViewFormat
 view_of(enum cwb_format f, uint32_t channels)
 {
@@ -72,7 +71,7 @@ cwc_array_level(const struct cwb_array *a, uint32_t level, CUarray *out)
     return level ? CWB_INVALID : CWB_OK;
 }
 
-/* What the texture sees of the array. A level or a format of its own, or some of the layers, make a view. */
+/* The part of the array that the texture reads. A level, a format of its own, or some of the layers need a view. */
 static cwb_result
 resource(const struct cwb_texture_desc *d, CUDA_RESOURCE_DESC *res, CUDA_RESOURCE_VIEW_DESC *view, bool *viewed)
 {

@@ -32,6 +32,10 @@ array_finish(struct obj *o)
     free(a);
 }
 
+/* A level's storage is that of its mipmapped array, whose reference goes at once. */
+static const struct obj_class array_class = { .kind = KIND_ARRAY, .finish = array_finish, .quiesce = true };
+static const struct obj_class level_class = { .kind = KIND_ARRAY, .finish = array_finish };
+
 static CUresult
 check_desc(struct ctx *c, const CUDA_ARRAY3D_DESCRIPTOR *d, struct cwb_array_desc *out)
 {
@@ -88,6 +92,7 @@ drv_cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocat
     CUresult e = check_desc(c, pAllocateArray, &d);
     if (e != CUDA_SUCCESS)
         return e;
+    objects_collect(c);
     struct array *a = calloc(1, sizeof *a);
     if (!a)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -97,7 +102,7 @@ drv_cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocat
     a->element = bytes * a->desc.NumChannels;
     e = result_of(c->b->array_create(c->be, &d, &a->be));
     if (e == CUDA_SUCCESS) {
-        e = handle_new(&a->obj, KIND_ARRAY, c, array_finish);
+        e = handle_new(&a->obj, &array_class, c);
         if (e != CUDA_SUCCESS)
             c->b->array_destroy(a->be);
     }
@@ -106,6 +111,7 @@ drv_cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocat
         return e;
     }
     *pHandle = HANDLE(CUarray, a);
+    handle_put(&a->obj);
     return CUDA_SUCCESS;
 }
 
@@ -158,11 +164,10 @@ drv_cuArrayDestroy(CUarray hArray)
 {
     CURRENT(c);
     CAPTURE_SAFE();
-    struct array *a AUTO_PUT = handle_get(hArray, KIND_ARRAY);
-    if (!a || a->parent)
+    struct array *a = handle_get(hArray, KIND_ARRAY);
+    if (!a)
         return CUDA_ERROR_INVALID_HANDLE;
-    (void)a->obj.ctx->b->context_sync(a->obj.ctx->be);
-    return handle_kill(&a->obj) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return object_destroy(&a->obj, !a->parent, NULL);
 }
 
 /* ---- mipmapped arrays ---------------------------------------------------------------------------------------------------- */
@@ -174,6 +179,30 @@ mipmap_finish(struct obj *o)
     o->ctx->b->array_destroy(m->be);
     free(m);
 }
+
+static bool
+mipmap_end(struct obj *o)
+{
+    struct mipmap *m = (struct mipmap *)o;
+    struct ctx *c = o->ctx;
+    struct array *level[COUNT(m->level)];
+    if (!handle_kill(o))
+        return false;
+    pthread_mutex_lock(&c->lock);
+    m->ended = true;
+    memcpy(level, m->level, sizeof level);
+    memset(m->level, 0, sizeof m->level);
+    pthread_mutex_unlock(&c->lock);
+    for (unsigned i = 0; i < COUNT(level); i++) {
+        if (level[i]) {
+            handle_kill(&level[i]->obj);
+            handle_put(&level[i]->obj);
+        }
+    }
+    return true;
+}
+
+static const struct obj_class mipmap_class = { .kind = KIND_MIPMAP, .finish = mipmap_finish, .end = mipmap_end, .quiesce = true };
 
 CUresult
 drv_cuMipmappedArrayCreate(CUmipmappedArray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc, unsigned int numMipmapLevels)
@@ -192,6 +221,7 @@ drv_cuMipmappedArrayCreate(CUmipmappedArray *pHandle, const CUDA_ARRAY3D_DESCRIP
     unsigned levels = 0;
     while (most >> levels)
         levels++;                       /* floor(log2(most)) + 1 */
+    objects_collect(c);
     struct mipmap *m = calloc(1, sizeof *m);
     if (!m)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -201,7 +231,7 @@ drv_cuMipmappedArrayCreate(CUmipmappedArray *pHandle, const CUDA_ARRAY3D_DESCRIP
     m->desc = *pMipmappedArrayDesc;
     e = result_of(c->b->array_create(c->be, &d, &m->be));
     if (e == CUDA_SUCCESS) {
-        e = handle_new(&m->obj, KIND_MIPMAP, c, mipmap_finish);
+        e = handle_new(&m->obj, &mipmap_class, c);
         if (e != CUDA_SUCCESS)
             c->b->array_destroy(m->be);
     }
@@ -210,6 +240,7 @@ drv_cuMipmappedArrayCreate(CUmipmappedArray *pHandle, const CUDA_ARRAY3D_DESCRIP
         return e;
     }
     *pHandle = HANDLE(CUmipmappedArray, m);
+    handle_put(&m->obj);
     return CUDA_SUCCESS;
 }
 
@@ -230,12 +261,14 @@ drv_cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedAr
     if (!pLevelArray || level >= m->levels)
         return CUDA_ERROR_INVALID_VALUE;
     struct ctx *mc = m->obj.ctx;
+    CUarray have = NULL;
     pthread_mutex_lock(&mc->lock);
-    struct array *a = m->level[level];
+    if (m->level[level])
+        have = HANDLE(CUarray, m->level[level]);
     pthread_mutex_unlock(&mc->lock);
-    if (!a) {
+    if (!have) {
         uint32_t bytes = 0;
-        a = calloc(1, sizeof *a);
+        struct array *a = calloc(1, sizeof *a);
         if (!a)
             return CUDA_ERROR_OUT_OF_MEMORY;
         a->desc = m->desc;
@@ -249,44 +282,29 @@ drv_cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedAr
         a->level = level;
         a->parent = m;
         handle_ref(&m->obj);
-        CUresult e = handle_new(&a->obj, KIND_ARRAY, mc, array_finish);
+        CUresult e = handle_new(&a->obj, &level_class, mc);
         if (e != CUDA_SUCCESS) {
             handle_put(&m->obj);
             free(a);
             return e;
         }
-        handle_ref(&a->obj);            /* the list's */
-        struct array *mine = a;
+        bool kept = false;
         pthread_mutex_lock(&mc->lock);
-        if (m->level[level])
-            a = m->level[level];
-        else
-            m->level[level] = a;
-        pthread_mutex_unlock(&mc->lock);
-        if (a != mine) {
-            handle_kill(&mine->obj);
-            handle_put(&mine->obj);
+        if (!m->ended && !m->level[level]) {
+            m->level[level] = a;        /* with the reference from above */
+            kept = true;
         }
-    }
-    *pLevelArray = HANDLE(CUarray, a);
-    return CUDA_SUCCESS;
-}
-
-CUresult
-mipmap_end(struct mipmap *m)
-{
-    if (!handle_kill(&m->obj))
-        return CUDA_ERROR_INVALID_HANDLE;
-    for (unsigned i = 0; i < COUNT(m->level); i++) {
-        pthread_mutex_lock(&m->obj.ctx->lock);
-        struct array *a = m->level[i];
-        m->level[i] = NULL;
-        pthread_mutex_unlock(&m->obj.ctx->lock);
-        if (a) {
+        if (m->level[level])
+            have = HANDLE(CUarray, m->level[level]);
+        pthread_mutex_unlock(&mc->lock);
+        if (!kept) {                    /* another thread was faster */
             handle_kill(&a->obj);
             handle_put(&a->obj);
         }
     }
+    if (!have)
+        return CUDA_ERROR_INVALID_HANDLE;
+    *pLevelArray = have;
     return CUDA_SUCCESS;
 }
 
@@ -294,9 +312,8 @@ CUresult
 drv_cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray)
 {
     CURRENT(c);
-    struct mipmap *m AUTO_PUT = handle_get(hMipmappedArray, KIND_MIPMAP);
+    struct mipmap *m = handle_get(hMipmappedArray, KIND_MIPMAP);
     if (!m)
         return CUDA_ERROR_INVALID_HANDLE;
-    (void)m->obj.ctx->b->context_sync(m->obj.ctx->be);
-    return mipmap_end(m);
+    return object_destroy(&m->obj, true, NULL);
 }

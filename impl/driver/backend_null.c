@@ -325,6 +325,18 @@ null_phys_destroy(struct cwb_phys *p)
 }
 
 static cwb_result
+null_phys_export(struct cwb_phys *p, int *fd)
+{
+    return cw_va_phys_export((struct cw_va_phys *)p, fd);
+}
+
+static cwb_result
+null_phys_import(uint32_t device, int fd, size_t size, struct cwb_phys **out)
+{
+    return cw_va_phys_import(fd, size, (struct cw_va_phys **)out);
+}
+
+static cwb_result
 null_va_map(uint64_t address, size_t size, struct cwb_phys *p, size_t offset)
 {
     INJECT("va_map");
@@ -855,6 +867,9 @@ const struct cwb_backend cwb_null = {
     .phys_create = null_phys_create,
     .phys_destroy = null_phys_destroy,
     .va_map = null_va_map,
+    .mem_share = cw_va_share,
+    .phys_export = null_phys_export,
+    .phys_import = null_phys_import,
     .va_unmap = cw_va_unmap,
     .va_protect = cw_va_protect,
     .array_create = null_array_create,

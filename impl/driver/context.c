@@ -12,13 +12,14 @@ struct primary {
     struct device *dev;
     pthread_mutex_t lock;
     uint32_t retained;                  /* lock */
+    uint32_t pins;                      /* lock: of this instance */
     unsigned flags;                     /* lock */
     struct ctx *ctx;                    /* lock: owned reference; NULL while inactive */
 };
 
 struct entry {
     CUcontext handle;
-    struct ctx *c;                      /* owned reference */
+    struct ctx *c;                      /* owned reference; NULL: a primary context that was inactive when it was made current */
 };
 
 static __thread struct {
@@ -32,11 +33,19 @@ static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static _Atomic uint64_t next_id = 1;
 
 static void
+drop_top(void)
+{
+    struct ctx *c = tls.stack[--tls.count].c;
+    if (c)
+        ctx_unref(c);
+}
+
+static void
 thread_exit(void *unused)
 {
     thread_streams_release();
     while (tls.count)
-        ctx_unref(tls.stack[--tls.count].c);
+        drop_top();
     free(tls.stack);
     tls.stack = NULL;
     tls.capacity = 0;
@@ -46,6 +55,60 @@ static void
 make_key(void)
 {
     pthread_key_create(&thread_key, thread_exit);
+}
+
+static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ctx *live;                /* contexts_lock */
+
+static void
+contexts_add(struct ctx *c)
+{
+    pthread_mutex_lock(&contexts_lock);
+    c->next_live = live;
+    live = c;
+    pthread_mutex_unlock(&contexts_lock);
+}
+
+static void
+contexts_remove(const struct ctx *c)
+{
+    pthread_mutex_lock(&contexts_lock);
+    for (struct ctx **l = &live; *l; l = &(*l)->next_live) {
+        if (*l == c) {
+            *l = c->next_live;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&contexts_lock);
+}
+
+/* The live context with the lowest number above `id`, with a reference, or NULL. */
+static struct ctx *
+context_after(uint64_t id)
+{
+    struct ctx *found = NULL;
+    pthread_mutex_lock(&contexts_lock);
+    for (struct ctx *c = live; c; c = c->next_live)
+        if (c->id > id && (!found || c->id < found->id))
+            found = c;
+    if (found)
+        ctx_ref(found);                 /* until it has ended, who ends it has one */
+    pthread_mutex_unlock(&contexts_lock);
+    return found;
+}
+
+void
+contexts_settle(const struct ctx *c)
+{
+    uint64_t id = 0;
+    for (struct ctx *x; (x = context_after(id)); ctx_unref(x)) {
+        id = x->id;
+        if (x == c)
+            continue;
+        pthread_mutex_lock(&x->order);  /* who found the memory before has submitted */
+        pthread_mutex_unlock(&x->order);
+        (void)x->b->context_sync(x->be);
+    }
 }
 
 void
@@ -59,6 +122,8 @@ ctx_unref(struct ctx *c)
 {
     if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1)
         return;
+    if (c->be)
+        objects_collect(c);
     if (c->legacy_event)
         c->b->event_destroy(c->legacy_event);
     if (c->be)
@@ -75,6 +140,9 @@ ctx_finish(struct obj *o)
 {
     ctx_unref((struct ctx *)((char *)o - offsetof(struct ctx, obj)));
 }
+
+static const struct obj_class context_class = { .kind = KIND_CONTEXT, .finish = ctx_finish };
+static const struct obj_class primary_class = { .kind = KIND_PRIMARY };       /* keeps its handle */
 
 CUresult
 ctx_create(CUdevice device, unsigned flags, unsigned version, bool primary, struct ctx **out)
@@ -110,47 +178,45 @@ ctx_create(CUdevice device, unsigned flags, unsigned version, bool primary, stru
     struct stream *s = NULL;
     if (e == CUDA_SUCCESS)
         e = stream_make(c, 0, 0, true, &s);
+    if (e == CUDA_SUCCESS)
+        handle_put(&s->obj);
     if (e == CUDA_SUCCESS && !primary) {
-        e = handle_new(&c->obj, KIND_CONTEXT, NULL, ctx_finish);
-        if (e == CUDA_SUCCESS)
+        ctx_ref(c);                     /* the table's */
+        e = handle_new(&c->obj, &context_class, NULL);
+        if (e == CUDA_SUCCESS) {
             c->handle = HANDLE(CUcontext, c);
-        else
+            handle_put(&c->obj);
+        } else {
+            ctx_unref(c);
             ctx_kill(c);
+        }
     }
     if (e != CUDA_SUCCESS) {
         ctx_unref(c);
         return e;
     }
+    contexts_add(c);
     *out = c;
     return CUDA_SUCCESS;
 }
 
+/* Closed first, so that nothing comes in behind what follows: then its work, its objects, its memory. */
 void
 ctx_kill(struct ctx *c)
 {
-    if (atomic_exchange(&c->dead, true))
+    if (!objects_close(c))
         return;
-    (void)c->b->context_sync(c->be);
-    for (;;) {
-        pthread_mutex_lock(&c->lock);
-        struct obj *o = c->objects;
-        if (o)
-            handle_ref(o);
-        pthread_mutex_unlock(&c->lock);
-        if (!o)
-            break;
-        if (o->kind == KIND_MODULE)
-            (void)module_end((struct module *)o);
-        else if (o->kind == KIND_MIPMAP)
-            (void)mipmap_end((struct mipmap *)o);
-        else
-            handle_kill(o);
-        handle_put(o);
-    }
+    ranges_fence();
+    (void)memory_settle(c);
+    objects_end(c);
     texobjects_release(c);
+    locals_release(c);
     struct range r;
     while (range_remove_of(c, &r))
         (void)memory_release(&r);
+    pools_context_end(c);
+    objects_collect(c);
+    contexts_remove(c);
 }
 
 /* ---- the primary context -------------------------------------------------------------------------------------------- */
@@ -165,7 +231,7 @@ primary_setup(struct device *d, CUdevice number)
     p->dev = d;
     pthread_mutex_init(&p->lock, NULL);
     d->primary = p;
-    return handle_new(&p->obj, KIND_PRIMARY, NULL, NULL);
+    return handle_new(&p->obj, &primary_class, NULL);   /* both references are kept for ever */
 }
 
 /* A reference to the live instance, or NULL. */
@@ -180,6 +246,38 @@ primary_ctx(struct primary *p)
     return c;
 }
 
+CUcontext
+primary_handle(const struct device *d)
+{
+    return HANDLE(CUcontext, d->primary);
+}
+
+/* p->lock held. */
+static CUresult
+primary_activate(struct primary *p)
+{
+    if (p->ctx)
+        return CUDA_SUCCESS;
+    CUresult e = ctx_create(p->device, p->flags, 3020, true, &p->ctx);
+    if (e == CUDA_SUCCESS)
+        p->ctx->handle = HANDLE(CUcontext, p);
+    return e;
+}
+
+CUresult
+primary_pin(struct device *d, struct ctx **out)
+{
+    struct primary *p = d->primary;
+    pthread_mutex_lock(&p->lock);
+    CUresult e = primary_activate(p);
+    if (e == CUDA_SUCCESS) {
+        p->pins++;
+        ctx_ref(*out = p->ctx);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return e;
+}
+
 CUresult
 drv_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 {
@@ -191,11 +289,7 @@ drv_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
         return CUDA_ERROR_INVALID_VALUE;
     struct primary *p = d->primary;
     pthread_mutex_lock(&p->lock);
-    if (!p->ctx) {
-        e = ctx_create(dev, p->flags, 3020, true, &p->ctx);
-        if (e == CUDA_SUCCESS)
-            p->ctx->handle = HANDLE(CUcontext, p);
-    }
+    e = primary_activate(p);
     if (e == CUDA_SUCCESS) {
         p->retained++;
         *pctx = HANDLE(CUcontext, p);
@@ -213,6 +307,21 @@ primary_end(struct primary *p, struct ctx *c)
     }
 }
 
+void
+primary_unpin(struct ctx *c)
+{
+    struct primary *p = c->dev->primary;
+    struct ctx *end = NULL;
+    pthread_mutex_lock(&p->lock);
+    if (p->ctx == c && --p->pins == 0 && !p->retained) {
+        end = c;
+        p->ctx = NULL;
+    }
+    pthread_mutex_unlock(&p->lock);
+    primary_end(p, end);
+    ctx_unref(c);
+}
+
 CUresult
 drv_cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 {
@@ -225,7 +334,7 @@ drv_cuDevicePrimaryCtxRelease_v2(CUdevice dev)
     pthread_mutex_lock(&p->lock);
     if (!p->retained) {
         e = CUDA_ERROR_INVALID_CONTEXT;
-    } else if (--p->retained == 0) {
+    } else if (--p->retained == 0 && !p->pins) {
         end = p->ctx;
         p->ctx = NULL;
     }
@@ -251,7 +360,7 @@ drv_cuDevicePrimaryCtxReset_v2(CUdevice dev)
     pthread_mutex_lock(&p->lock);
     struct ctx *end = p->ctx;
     p->ctx = NULL;
-    p->retained = 0;
+    p->retained = p->pins = 0;
     p->flags = 0;
     pthread_mutex_unlock(&p->lock);
     primary_end(p, end);
@@ -333,16 +442,23 @@ ctx_current(struct ctx **out)
     if (!tls.count)
         return CUDA_ERROR_INVALID_CONTEXT;
     struct entry *top = &tls.stack[tls.count - 1];
-    if (atomic_load_explicit(&top->c->dead, memory_order_acquire)) {
+    if (!top->c || atomic_load_explicit(&top->c->dead, memory_order_acquire)) {
         struct primary *p = primary_of_handle(top->handle);
         struct ctx *now = p ? primary_ctx(p) : NULL;
         if (!now)
             return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-        ctx_unref(top->c);
+        if (top->c)
+            ctx_unref(top->c);
         top->c = now;
     }
     *out = top->c;
     return CUDA_SUCCESS;
+}
+
+CUcontext
+ctx_current_handle(void)
+{
+    return tls.count ? tls.stack[tls.count - 1].handle : NULL;
 }
 
 CUresult
@@ -367,6 +483,9 @@ ctx_from_handle(CUcontext h, struct ctx **out)
         *out = primary_ctx(p);
         return *out ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
     }
+    *out = green_context(h);
+    if (*out)
+        return CUDA_SUCCESS;
     struct obj *o = handle_get(h, KIND_CONTEXT);
     if (!o)
         return CUDA_ERROR_INVALID_CONTEXT;
@@ -376,15 +495,16 @@ ctx_from_handle(CUcontext h, struct ctx **out)
     return CUDA_SUCCESS;
 }
 
-/* Takes over the caller's reference. */
+/* Takes over the caller's reference, if there is one. */
 static CUresult
-push(struct ctx *c)
+push(CUcontext handle, struct ctx *c)
 {
     if (tls.count == tls.capacity) {
         uint32_t n = tls.capacity ? tls.capacity * 2 : 8;
         struct entry *s = realloc(tls.stack, n * sizeof *s);
         if (!s) {
-            ctx_unref(c);
+            if (c)
+                ctx_unref(c);
             return CUDA_ERROR_OUT_OF_MEMORY;
         }
         tls.stack = s;
@@ -395,7 +515,7 @@ push(struct ctx *c)
         pthread_setspecific(thread_key, &tls);
         tls.registered = true;
     }
-    tls.stack[tls.count++] = (struct entry){ c->handle, c };
+    tls.stack[tls.count++] = (struct entry){ handle, c };
     return CUDA_SUCCESS;
 }
 
@@ -413,8 +533,7 @@ create(CUcontext *pctx, unsigned flags, CUdevice dev, unsigned version)
     if (e != CUDA_SUCCESS)
         return e;
     CUcontext h = c->handle;
-    ctx_ref(c);                         /* the table's, beside the stack's */
-    e = push(c);
+    e = push(h, c);
     if (e == CUDA_SUCCESS)
         *pctx = h;
     return e;
@@ -459,16 +578,18 @@ drv_cuCtxDestroy_v2(CUcontext ctx)
 {
     READY();
     struct ctx *c;
-    if (!ctx || primary_of_handle(ctx))
+    if (handle_kind(ctx) != KIND_CONTEXT)
         return CUDA_ERROR_INVALID_CONTEXT;
     CUresult e = ctx_from_handle(ctx, &c);
     if (e != CUDA_SUCCESS)
         return e;
-    if (tls.count && tls.stack[tls.count - 1].c == c)
-        ctx_unref(tls.stack[--tls.count].c);
-    ctx_kill(c);
-    if (!handle_kill(&c->obj))
+    if (handle_kill(&c->obj)) {         /* of several threads one ends it */
+        if (tls.count && tls.stack[tls.count - 1].c == c)
+            drop_top();
+        ctx_kill(c);
+    } else {
         e = CUDA_ERROR_INVALID_CONTEXT;
+    }
     ctx_unref(c);
     return e;
 }
@@ -479,11 +600,13 @@ drv_cuCtxDestroy(CUcontext ctx)
     return drv_cuCtxDestroy_v2(ctx);
 }
 
+/* A primary context may be made current while it is inactive (*out is NULL then): calls that need it fail until it is retained. */
 static CUresult
 context_for_stack(CUcontext h, struct ctx **out)
 {
+    *out = NULL;
     CUresult e = ctx_from_handle(h, out);
-    return e == CUDA_ERROR_CONTEXT_IS_DESTROYED ? CUDA_ERROR_INVALID_CONTEXT : e;
+    return e == CUDA_ERROR_CONTEXT_IS_DESTROYED ? CUDA_SUCCESS : e;
 }
 
 CUresult
@@ -494,7 +617,7 @@ drv_cuCtxPushCurrent_v2(CUcontext ctx)
         return CUDA_ERROR_INVALID_VALUE;
     struct ctx *c;
     CUresult e = context_for_stack(ctx, &c);
-    return e == CUDA_SUCCESS ? push(c) : e;
+    return e == CUDA_SUCCESS ? push(ctx, c) : e;
 }
 
 CUresult
@@ -509,10 +632,9 @@ drv_cuCtxPopCurrent_v2(CUcontext *pctx)
     READY();
     if (!tls.count)
         return CUDA_ERROR_INVALID_CONTEXT;
-    struct entry *top = &tls.stack[--tls.count];
     if (pctx)
-        *pctx = top->handle;
-    ctx_unref(top->c);
+        *pctx = tls.stack[tls.count - 1].handle;
+    drop_top();
     return CUDA_SUCCESS;
 }
 
@@ -533,8 +655,8 @@ drv_cuCtxSetCurrent(CUcontext ctx)
             return e;
     }
     if (tls.count)
-        ctx_unref(tls.stack[--tls.count].c);
-    return c ? push(c) : CUDA_SUCCESS;
+        drop_top();
+    return ctx ? push(ctx, c) : CUDA_SUCCESS;
 }
 
 CUresult
@@ -654,7 +776,10 @@ drv_cuCtxSynchronize(void)
 {
     CURRENT(c);
     CUresult e = capture_context(c);
-    return e == CUDA_SUCCESS ? result_of(c->b->context_sync(c->be)) : e;
+    if (e == CUDA_SUCCESS)
+        e = result_of(c->b->context_sync(c->be));
+    pools_trim();
+    return e;
 }
 
 CUresult
@@ -667,6 +792,7 @@ drv_cuCtxSynchronize_v2(CUcontext ctx)
     e = capture_context(c);
     if (e == CUDA_SUCCESS)
         e = result_of(c->b->context_sync(c->be));
+    pools_trim();
     ctx_unref(c);
     return e;
 }

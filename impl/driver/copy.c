@@ -4,6 +4,8 @@
  * host memory. Device-to-device copies do not wait (CUDA driver API, "API synchronization behavior"). */
 #include "impl/driver/graph.h"
 
+#include <stdint.h>
+
 struct end {
     CUmemorytype type;
     const void *host;
@@ -75,7 +77,7 @@ layout(const struct end *e, const struct cwb_copy *c, size_t *pitch, size_t *sli
 }
 
 static CUresult
-pointer_side(const struct end *e, struct copy_job *j, struct cwb_side *s)
+pointer_side(const struct end *e, struct copy_job *j, struct cwb_side *s, int which)
 {
     const struct cwb_copy *c = &j->c;
     size_t pitch = c->width, slice = c->width, skip = 0, span = c->width;
@@ -99,6 +101,8 @@ pointer_side(const struct end *e, struct copy_job *j, struct cwb_side *s)
     s->loc = known && kinds & ~host_kinds ? CWB_LOC_DEVICE : CWB_LOC_HOST;
     if (!known)
         j->wait_async = true;
+    else
+        j->use[which] = (struct use){ address + skip, span };
     if (s->loc == CWB_LOC_HOST || kinds & 1u << RANGE_MANAGED)
         j->wait_sync = true;
     if (known) {
@@ -119,7 +123,7 @@ side(const struct end *e, struct copy_job *j, struct cwb_side *s, int which)
     case CU_MEMORYTYPE_HOST:
     case CU_MEMORYTYPE_DEVICE:
     case CU_MEMORYTYPE_UNIFIED:
-        return pointer_side(e, j, s);
+        return pointer_side(e, j, s, which);
     default:
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -135,6 +139,7 @@ resolve(const struct end *dst, const struct end *src, size_t width, size_t heigh
     j->c.depth = depth;
     j->wait_async = j->wait_sync = false;
     j->arrays[0] = j->arrays[1] = NULL;
+    j->use[0].size = j->use[1].size = 0;
     CUresult e = side(dst, j, &j->c.dst, 0);
     if (e == CUDA_SUCCESS)
         e = side(src, j, &j->c.src, 1);
@@ -144,6 +149,28 @@ resolve(const struct end *dst, const struct end *src, size_t width, size_t heigh
 }
 
 static CUresult capture_copy(struct stream *s, const struct end *dst, const struct end *src, size_t width, size_t height, size_t depth);
+
+/* An array outlives the queued work of its own context (objects_collect); a copy in another one's stream is waited for. */
+static bool
+foreign_array(const struct copy_job *j, const struct ctx *c)
+{
+    return (j->arrays[0] && j->arrays[0]->obj.ctx != c) || (j->arrays[1] && j->arrays[1]->obj.ctx != c);
+}
+
+CUresult
+copy_submit(const struct ctx *c, struct cwb_stream *s, const struct copy_job *j)
+{
+    for (int i = 0; i < 2; i++)
+        if (j->use[i].size && !range_use(c, j->use[i].address, j->use[i].size))
+            return CUDA_ERROR_INVALID_VALUE;
+    return result_of(c->b->stream_copy(s, &j->c));
+}
+
+CUresult
+fill_submit(const struct ctx *c, struct cwb_stream *s, const struct fill_job *j)
+{
+    return range_use(c, j->use.address, j->use.size) ? result_of(c->b->stream_fill(s, &j->f)) : CUDA_ERROR_INVALID_VALUE;
+}
 
 /* The short way (stream_enter). False: nothing is done. */
 static bool
@@ -156,8 +183,8 @@ copy_now(struct ctx *c, const struct end *dst, const struct end *src, size_t wid
         return false;
     bool entered = stream_enter(c, hStream, &s, out);
     if (entered && *out == CUDA_SUCCESS) {
-        *out = result_of(c->b->stream_copy(s->be, &j.c));
-        bool wait = *out == CUDA_SUCCESS && (j.wait_async || (!async && j.wait_sync));
+        *out = copy_submit(c, s->be, &j);
+        bool wait = *out == CUDA_SUCCESS && (j.wait_async || (!async && j.wait_sync) || foreign_array(&j, c));
         if (wait)
             handle_ref(&s->obj);
         stream_end(s);
@@ -173,7 +200,7 @@ copy_now(struct ctx *c, const struct end *dst, const struct end *src, size_t wid
 static CUresult
 copy(const struct end *dst, const struct end *src, size_t width, size_t height, size_t depth, CUstream hStream, bool async)
 {
-    USABLE(c);
+    STREAM_CONTEXT(c, hStream);
     CUresult done;
     if (copy_now(c, dst, src, width, height, depth, hStream, async, &done))
         return done;
@@ -191,10 +218,10 @@ copy(const struct end *dst, const struct end *src, size_t width, size_t height, 
         return e;
     e = stream_begin(s);
     if (e == CUDA_SUCCESS) {
-        e = result_of(s->obj.ctx->b->stream_copy(s->be, &j.c));
+        e = copy_submit(s->obj.ctx, s->be, &j);
         stream_end(s);
     }
-    if (e == CUDA_SUCCESS && (async ? j.wait_async : j.wait_sync || j.wait_async))
+    if (e == CUDA_SUCCESS && (j.wait_async || (!async && j.wait_sync) || foreign_array(&j, s->obj.ctx)))
         e = result_of(s->obj.ctx->b->stream_sync(s->be));
     copy_job_finish(&j);
     return e;
@@ -431,26 +458,139 @@ drv_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream)
     return copy3d_peer(pCopy, hStream, true);
 }
 
+/* ---- batches: their copies run in the order of the list, which the manual leaves open ------------------------------------------------- */
+
+static bool
+order_known(int order)
+{
+    return order >= CU_MEMCPY_SRC_ACCESS_ORDER_STREAM && order <= CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
+}
+
+/* attrsIdxs[k]: the first copy that attrs[k] are for. */
+static CUresult
+batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,
+      size_t *failed, CUstream hStream)
+{
+    READY();
+    *failed = SIZE_MAX;                 /* no one copy's fault */
+    if (!dsts || !srcs || !sizes || !count || !attrs || !attrsIdxs || !numAttrs || numAttrs > count || !hStream || attrsIdxs[0])
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < numAttrs; i++)
+        if (!order_known((int)attrs[i].srcAccessOrder) || attrsIdxs[i] >= count || (i && attrsIdxs[i] <= attrsIdxs[i - 1]))
+            return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; i++) {
+        CUresult e = linear(ANY(dsts[i]), ANY(srcs[i]), sizes[i], hStream, true);
+        if (e != CUDA_SUCCESS) {
+            *failed = i;
+            return e;
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
 CUresult
 drv_cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs,
                           size_t *attrsIdxs, size_t numAttrs, CUstream hStream)
 {
-    CURRENT(c);
-    (void)c;
-    if (!dsts || !srcs || !sizes || !count || !attrs || !attrsIdxs || !numAttrs || numAttrs > count || !hStream || attrsIdxs[0])
+    size_t failed;
+    return batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, &failed, hStream);
+}
+
+CUresult
+drv_cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs,
+                       size_t *attrsIdxs, size_t numAttrs, size_t *failIdx, CUstream hStream)
+{
+    size_t failed = SIZE_MAX;
+    CUresult e = batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, &failed, hStream);
+    if (e != CUDA_SUCCESS && failIdx)
+        *failIdx = failed;
+    return e;
+}
+
+/* Lengths of an operand are in elements: of an array in the array's, of pointers alone in bytes. */
+static CUresult
+operand(const CUmemcpy3DOperand *o, size_t element, struct end *out)
+{
+    switch ((int)o->type) {
+    case CU_MEMCPY_OPERAND_TYPE_POINTER:
+        *out = ANY(o->op.ptr.ptr);
+        if (__builtin_mul_overflow(o->op.ptr.rowLength, element, &out->pitch))
+            return CUDA_ERROR_INVALID_VALUE;
+        out->height = o->op.ptr.layerHeight;
+        return CUDA_SUCCESS;
+    case CU_MEMCPY_OPERAND_TYPE_ARRAY:
+        *out = ARRAY(o->op.array.array, 0);
+        if (__builtin_mul_overflow(o->op.array.offset.x, element, &out->x))
+            return CUDA_ERROR_INVALID_VALUE;
+        out->y = o->op.array.offset.y;
+        out->z = o->op.array.offset.z;
+        return CUDA_SUCCESS;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+static size_t
+element_of(const CUmemcpy3DOperand *o)
+{
+    struct array *a AUTO_PUT = o->type == CU_MEMCPY_OPERAND_TYPE_ARRAY ? handle_get(o->op.array.array, KIND_ARRAY) : NULL;
+    return a ? a->element : 0;
+}
+
+static CUresult
+copy_op(const CUDA_MEMCPY3D_BATCH_OP *o, CUstream hStream)
+{
+    size_t element = element_of(&o->dst), width;
+    struct end dst, src;
+    if (!element)
+        element = element_of(&o->src);
+    if (!element)
+        element = 1;
+    if (!order_known((int)o->srcAccessOrder) || __builtin_mul_overflow(o->extent.width, element, &width))
         return CUDA_ERROR_INVALID_VALUE;
-    for (size_t i = 0; i < count; i++) {
-        CUresult e = linear(ANY(dsts[i]), ANY(srcs[i]), sizes[i], hStream, true);
-        if (e != CUDA_SUCCESS)
+    CUresult e = operand(&o->dst, element, &dst);
+    if (e == CUDA_SUCCESS)
+        e = operand(&o->src, element, &src);
+    return e == CUDA_SUCCESS ? copy(&dst, &src, width, o->extent.height, o->extent.depth, hStream, true) : e;
+}
+
+static CUresult
+batch3d(size_t numOps, const CUDA_MEMCPY3D_BATCH_OP *list, unsigned long long flags, size_t *failed, CUstream hStream)
+{
+    READY();
+    *failed = SIZE_MAX;
+    if (!numOps || !list || flags || !hStream)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < numOps; i++) {
+        CUresult e = copy_op(&list[i], hStream);
+        if (e != CUDA_SUCCESS) {
+            *failed = i;
             return e;
+        }
     }
     return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuMemcpy3DBatchAsync_v2(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList, unsigned long long flags, CUstream hStream)
+{
+    size_t failed;
+    return batch3d(numOps, opList, flags, &failed, hStream);
+}
+
+CUresult
+drv_cuMemcpy3DBatchAsync(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList, size_t *failIdx, unsigned long long flags, CUstream hStream)
+{
+    size_t failed = SIZE_MAX;
+    CUresult e = batch3d(numOps, opList, flags, &failed, hStream);
+    if (e != CUDA_SUCCESS && failIdx)
+        *failIdx = failed;
+    return e;
 }
 
 /* ---- fills -------------------------------------------------------------------------------------------------------------- */
 
 CUresult
-fill_resolve(const CUDA_MEMSET_NODE_PARAMS *p, struct cwb_fill *f, unsigned *kinds)
+fill_resolve(const CUDA_MEMSET_NODE_PARAMS *p, struct fill_job *j)
 {
     const uint32_t size = p->elementSize;
     size_t row, span;
@@ -460,10 +600,11 @@ fill_resolve(const CUDA_MEMSET_NODE_PARAMS *p, struct cwb_fill *f, unsigned *kin
         return CUDA_ERROR_INVALID_VALUE;
     if (p->height > 1 && (p->pitch < row || p->pitch % size))
         return CUDA_ERROR_INVALID_VALUE;
-    if (!extent(p->height - 1, p->pitch, 0, 0, row, &span) || !range_covers(p->dst, span, kinds))
+    if (!extent(p->height - 1, p->pitch, 0, 0, row, &span) || !range_covers(p->dst, span, &j->kinds))
         return CUDA_ERROR_INVALID_VALUE;
-    const bool host = !(*kinds & ~(1u << RANGE_PINNED | 1u << RANGE_REGISTERED));
-    *f = (struct cwb_fill){
+    const bool host = !(j->kinds & ~(1u << RANGE_PINNED | 1u << RANGE_REGISTERED));
+    j->use = (struct use){ p->dst, span };
+    j->f = (struct cwb_fill){
         .dst = { .loc = host ? CWB_LOC_HOST : CWB_LOC_DEVICE, .address = p->dst, .pitch = p->pitch ? p->pitch : row,
                  .slice = p->pitch * p->height },
         .value = p->value, .size = size, .width = p->width, .height = p->height, .depth = 1,
@@ -472,23 +613,22 @@ fill_resolve(const CUDA_MEMSET_NODE_PARAMS *p, struct cwb_fill *f, unsigned *kin
 }
 
 static bool
-fill_waits(const struct cwb_fill *f, unsigned kinds)
+fill_waits(const struct fill_job *j)
 {
-    return f->dst.loc == CWB_LOC_HOST || kinds & 1u << RANGE_MANAGED;
+    return j->f.dst.loc == CWB_LOC_HOST || j->kinds & 1u << RANGE_MANAGED;
 }
 
 /* The short way (stream_enter). False: nothing is done. */
 static bool
 fill_now(struct ctx *c, const CUDA_MEMSET_NODE_PARAMS *p, CUstream hStream, bool async, CUresult *out)
 {
-    struct cwb_fill f;
+    struct fill_job j;
     struct stream *s;
-    unsigned kinds;
-    if (CAPTURES() || fill_resolve(p, &f, &kinds) != CUDA_SUCCESS || (!async && fill_waits(&f, kinds)) ||
+    if (CAPTURES() || fill_resolve(p, &j) != CUDA_SUCCESS || (!async && fill_waits(&j)) ||
         !stream_enter(c, hStream, &s, out))
         return false;
     if (*out == CUDA_SUCCESS) {
-        *out = result_of(c->b->stream_fill(s->be, &f));
+        *out = fill_submit(c, s->be, &j);
         stream_end(s);
     }
     return true;
@@ -497,7 +637,7 @@ fill_now(struct ctx *c, const CUDA_MEMSET_NODE_PARAMS *p, CUstream hStream, bool
 static CUresult
 fill(CUdeviceptr dst, size_t pitch, uint32_t value, uint32_t size, size_t width, size_t height, CUstream hStream, bool async)
 {
-    USABLE(c);
+    STREAM_CONTEXT(c, hStream);
     const CUDA_MEMSET_NODE_PARAMS p = { .dst = dst, .pitch = pitch, .value = value, .elementSize = size, .width = width, .height = height };
     CUresult e;
     if (fill_now(c, &p, hStream, async, &e))
@@ -508,20 +648,19 @@ fill(CUdeviceptr dst, size_t pitch, uint32_t value, uint32_t size, size_t width,
         return e;
     if (!width || !height)
         return CUDA_SUCCESS;
-    struct cwb_fill f;
-    unsigned kinds;
+    struct fill_job j;
     if (stream_captures(s)) {
         struct work w;
         return async ? capture_work(s, work_memset(&w, &p, s->obj.ctx->handle), &w) : capture_refuse(s);
     }
-    e = fill_resolve(&p, &f, &kinds);
+    e = fill_resolve(&p, &j);
     if (e == CUDA_SUCCESS)
         e = stream_begin(s);
     if (e != CUDA_SUCCESS)
         return e;
-    e = result_of(s->obj.ctx->b->stream_fill(s->be, &f));
+    e = fill_submit(s->obj.ctx, s->be, &j);
     stream_end(s);
-    if (e == CUDA_SUCCESS && !async && fill_waits(&f, kinds))
+    if (e == CUDA_SUCCESS && !async && fill_waits(&j))
         e = result_of(s->obj.ctx->b->stream_sync(s->be));
     return e;
 }

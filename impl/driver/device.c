@@ -245,7 +245,7 @@ device_attribute(const struct device *d, CUdevice_attribute a, int *v)
     case A(PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES): *v = !!(caps & CWB_CAP_UNIFIED); break;
     case A(DIRECT_MANAGED_MEM_ACCESS_FROM_HOST): *v = !!(caps & CWB_CAP_UNIFIED); break;
     case A(VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED): *v = !!(caps & CWB_CAP_VMM); break;
-    case A(HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED):
+    case A(HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED): *v = d->b->phys_export && d->b->phys_import; break;
     case A(HANDLE_TYPE_WIN32_HANDLE_SUPPORTED):
     case A(HANDLE_TYPE_WIN32_KMT_HANDLE_SUPPORTED): *v = 0; break;
     case A(MAX_BLOCKS_PER_MULTIPROCESSOR):      *v = (int)p->max_blocks_per_mp; break;
@@ -261,13 +261,15 @@ device_attribute(const struct device *d, CUdevice_attribute a, int *v)
     case A(GPU_DIRECT_RDMA_SUPPORTED):
     case A(GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS):
     case A(GPU_DIRECT_RDMA_WRITES_ORDERING):
-    case A(MEMPOOL_SUPPORTED_HANDLE_TYPES):
     case A(CLUSTER_LAUNCH):
     case A(DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED): *v = 0; break;
     case A(CAN_USE_64_BIT_STREAM_MEM_OPS):
     case A(CAN_USE_STREAM_WAIT_VALUE_NOR):      *v = !!(caps & CWB_CAP_STREAM_VALUE); break;
-    case A(DMA_BUF_SUPPORTED):
-    case A(IPC_EVENT_SUPPORTED):                *v = 0; break;
+    case A(DMA_BUF_SUPPORTED):                  *v = 0; break;
+    case A(IPC_EVENT_SUPPORTED):                *v = 1; break;
+    case A(MEMPOOL_SUPPORTED_HANDLE_TYPES):
+        *v = d->b->mem_share && d->b->phys_import ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
+        break;
     case A(MEM_SYNC_DOMAIN_COUNT):              *v = 1; break;
     case A(TENSOR_MAP_ACCESS_SUPPORTED):
     case A(HANDLE_TYPE_FABRIC_SUPPORTED):

@@ -31,30 +31,55 @@
 
 enum kind {
     KIND_NONE, KIND_CONTEXT, KIND_PRIMARY, KIND_MODULE, KIND_FUNCTION, KIND_KERNEL, KIND_LIBRARY, KIND_STREAM, KIND_EVENT, KIND_ARRAY,
-    KIND_MIPMAP, KIND_TEXREF, KIND_LINK, KIND_POOL, KIND_PHYS, KIND_GRAPH, KIND_NODE, KIND_EXEC, KIND_USER, KIND_COUNT
+    KIND_MIPMAP, KIND_TEXREF, KIND_LINK, KIND_POOL, KIND_PHYS, KIND_GRAPH, KIND_NODE, KIND_EXEC, KIND_USER, KIND_GREEN, KIND_DESC, KIND_COUNT
 };
 
 struct ctx;
+struct obj;
+
+/* What the table knows of a kind of object. */
+struct obj_class {
+    enum kind kind;
+    void (*finish)(struct obj *o);      /* frees the object and gives back what it holds: called once, when nobody has a reference */
+    bool (*end)(struct obj *o);         /* ends its handle and those of what it owns; false: another thread did. NULL: handle_kill */
+    pthread_mutex_t *(*borrow)(struct obj *o);  /* the lock under which handle_peek finds it; NULL: none does */
+    bool quiesce;                       /* queued work uses it without a reference: finish waits for the context's (objects_collect) */
+};
 
 /* First member of every object that has a handle. */
 struct obj {
     uint64_t handle;
-    enum kind kind;
-    void (*finish)(struct obj *o);      /* frees the object; called once, when the last reference goes */
-    struct ctx *ctx;                    /* owned reference, or NULL */
-    struct obj *next, **link;           /* the context's list: ctx.lock */
+    const struct obj_class *class;
+    struct ctx *ctx;                    /* owned reference, or NULL; a retired object's is borrowed */
+    struct obj *next, **link;           /* the context's list: ctx.lock; or that of retired objects */
 };
 
-/* Publish o (one reference, the table's) and put it on its context's list. CUDA_ERROR_OUT_OF_MEMORY when the table is full. */
-CUresult handle_new(struct obj *o, enum kind k, struct ctx *c, void (*finish)(struct obj *));
+/* Publish o, which is whole, and put it on the list of its context. It has two references then: the table's, which ends with the handle,
+ * and the caller's. CUDA_ERROR_OUT_OF_MEMORY when the table is full, CUDA_ERROR_CONTEXT_IS_DESTROYED when the context has ended: o is
+ * the caller's as before. */
+CUresult handle_new(struct obj *o, const struct obj_class *k, struct ctx *c);
 /* A reference to the live object, or NULL for anything that is no live handle of that kind. */
 void    *handle_get(const void *handle, enum kind k);
-/* The live stream or event of context c, borrowed, while c->order is held. NULL also when it belongs to another context. */
+/* The live object of context c (NULL: of none), borrowed while the lock that its class names is held. NULL also when it belongs to
+ * another context. */
 void    *handle_peek(const void *handle, enum kind k, const struct ctx *c);
 void     handle_ref(struct obj *o);
 void     handle_put(struct obj *o);
 /* End the handle: later look-ups fail. False when another thread did it first. Drops the table's reference. */
 bool     handle_kill(struct obj *o);
+bool     handle_end(struct obj *o);     /* the same, with the handles of what it owns */
+/* From now on c takes no object, range or work. False: another thread was first. */
+bool     objects_close(struct ctx *c);
+/* Between the two c takes objects and memory for sure (ctx.lock is held). False: it has ended, and nothing is held. */
+bool     ctx_admit(struct ctx *c);
+void     ctx_admitted(struct ctx *c);
+/* End all objects of a closed context. */
+void     objects_end(struct ctx *c);
+/* Finish the retired objects of c: those without a reference that queued work may still use. Waits for that work when there are some. */
+void     objects_collect(struct ctx *c);
+/* For destroy calls: end o if it may be, give the caller's reference back, collect. INVALID_HANDLE: it had ended. *sticky (may be NULL)
+ * gets the context's error. */
+CUresult object_destroy(struct obj *o, bool may, CUresult *sticky);
 enum kind handle_kind(const void *handle);
 
 static inline void
@@ -119,7 +144,8 @@ const struct cwj_api *jit_api(void);    /* NULL when it cannot be loaded (logged
 
 struct ctx {
     _Atomic uint32_t refs;
-    _Atomic bool dead;                  /* destroyed: its handles are gone, the backend's part lives until refs is 0 */
+    _Atomic bool dead;                  /* set under lock and order: takes no object, range or work from then on; the backend's part lives
+                                         * until refs is 0 */
     CUcontext handle;
     CUdevice device;
     struct device *dev;
@@ -132,6 +158,7 @@ struct ctx {
     pthread_mutex_t lock;
     unsigned flags;                     /* lock */
     struct obj *objects;                /* lock */
+    _Atomic(struct obj *) retired;      /* without references, to be finished by objects_collect */
     size_t limits[CU_LIMIT_MAX];        /* lock */
     CUfunc_cache cache;                 /* lock */
     CUsharedconfig shared_config;       /* lock */
@@ -143,6 +170,8 @@ struct ctx {
     uint64_t legacy_seq;                /* order: grows with each submission to the legacy stream */
     struct stream *blocking;            /* order: list of blocking streams */
     _Atomic uint32_t peers;             /* bit per device: cuCtxEnablePeerAccess */
+    _Atomic bool lent;                  /* work of other contexts used memory of this one */
+    struct ctx *next_live;              /* contexts_lock: the list of those that have not ended */
     struct host_turn *turn;             /* owned reference */
 };
 
@@ -163,11 +192,19 @@ void     ctx_ref(struct ctx *c);
 void     ctx_unref(struct ctx *c);
 CUresult ctx_create(CUdevice d, unsigned flags, unsigned version, bool primary, struct ctx **out);
 void     ctx_kill(struct ctx *c);       /* marks dead, ends all handles, frees memory; drops no reference */
-void     contexts_at_exit(void);
+/* Everything that other contexts than c had submitted when this was called is done. */
+void     contexts_settle(const struct ctx *c);
 
 #define CURRENT(c) struct ctx *c; do { CUresult r_ = ctx_current(&c); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 #define USABLE(c)  struct ctx *c; do { CUresult r_ = ctx_usable(&c); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 
+/* The device's primary context, made if it is inactive and kept until primary_unpin or a reset; with a reference. */
+CUresult primary_pin(struct device *d, struct ctx **out);
+void     primary_unpin(struct ctx *c);          /* gives the reference back */
+CUcontext ctx_current_handle(void);                 /* as the program set it; NULL: none */
+struct ctx *green_context(CUcontext h);             /* green.c: the context behind a green one's handle, with a reference, or NULL */
+CUcontext primary_handle(const struct device *d);   /* also while it is inactive */
+void     locals_release(struct ctx *c);             /* export_table.c: values that were put for it */
 CUresult primary_setup(struct device *d, CUdevice number);
 
 /* ---- streams and events (stream.c, event.c) -------------------------------------------------------------------------------- */
@@ -182,6 +219,7 @@ struct stream {
     unsigned flags;
     int priority;
     uint64_t id;
+    uint64_t green;                     /* handle of the green context that it was made in, or 0 */
     bool is_legacy, blocking;
     _Atomic int sync_policy;            /* kept to be read back */
     bool dirty;                         /* ctx.order: work since the legacy stream last joined it */
@@ -193,6 +231,7 @@ struct stream {
 struct event {
     struct obj obj;
     struct cwb_event *be;
+    struct ipc_event *ipc;              /* CU_EVENT_INTERPROCESS: owned reference; `be` is not used then */
     unsigned flags;
     _Atomic bool recorded;
     _Atomic bool captured;              /* last recorded in a capture: */
@@ -201,9 +240,19 @@ struct event {
     uint32_t nnodes;
 };
 
+/* The context of a call that names a stream: the current one; where there is none, that of a stream that has a handle, for such calls need no
+ * current context (seen on driver 580). *hold gets a reference to that stream, or NULL. The macros are the counterparts of CURRENT and USABLE. */
+CUresult stream_context(CUstream h, struct ctx **c, struct stream **hold);
+#define STREAM_CURRENT(c, h)                                                                                           \
+    struct stream *c##_hold AUTO_PUT = NULL;                                                                           \
+    struct ctx *c;                                                                                                     \
+    do { CUresult r_ = stream_context(h, &c, &c##_hold); if (r_ != CUDA_SUCCESS) return r_; } while (0)
+#define STREAM_CONTEXT(c, h)                                                                                           \
+    STREAM_CURRENT(c, h);                                                                                              \
+    do { CUresult r_ = ctx_error(c); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 /* The stream that h names in context c, with a reference: 0 and CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, or a handle. */
 CUresult stream_get(struct ctx *c, CUstream h, struct stream **out);
-CUresult stream_make(struct ctx *c, unsigned flags, int priority, bool legacy, struct stream **out);
+CUresult stream_make(struct ctx *c, unsigned flags, int priority, bool legacy, struct stream **out);    /* with a reference */
 /* Bracket every submission: takes ctx.order and applies the default-stream rules. */
 CUresult stream_begin(struct stream *s);
 CUresult stream_admit(struct stream *s);        /* stream_begin in two steps: what captures refuse, which takes the graphs' lock */
@@ -243,41 +292,37 @@ CUresult capture_wait_check(struct stream *s);  /* asking about a stream, or wai
 
 /* ---- memory (ranges.c, memory.c) ---------------------------------------------------------------------------------------- */
 
-enum range_kind { RANGE_DEVICE, RANGE_PINNED, RANGE_MANAGED, RANGE_REGISTERED, RANGE_MODULE, RANGE_MAPPED, RANGE_POOL, RANGE_GRAPH };
+enum range_kind { RANGE_DEVICE, RANGE_PINNED, RANGE_MANAGED, RANGE_REGISTERED, RANGE_MODULE, RANGE_MAPPED, RANGE_POOL, RANGE_GRAPH, RANGE_IPC };
 
-struct pool {
-    struct obj obj;
-    CUdevice device;
-    pthread_mutex_t lock;
-    uint64_t release_threshold;         /* lock, and so on */
-    uint64_t used, used_high, reserved, reserved_high;
-    int reuse_follow, reuse_opportunistic, reuse_internal;
-    CUmemAccess_flags access[MAX_DEVICES];
-    bool is_default;
-};
+struct pool;                            /* pool.c */
+struct block;
 
 /* One allocation, keyed by its address. Copied out of the table by look-ups; changed only under the table's lock. */
 struct range {
     uint64_t base, size;
     enum range_kind kind;
-    struct ctx *ctx;                    /* not owned: a context's ranges go before it does */
+    struct ctx *ctx;                    /* owned reference in the table; in a copy (range_find) for comparison alone; or NULL */
+    CUcontext handle;                   /* the context's */
     CUdevice device;
-    unsigned flags;                     /* of cuMemHostAlloc, cuMemHostRegister, cuMemAllocManaged */
+    unsigned flags;                     /* of cuMemHostAlloc, cuMemHostRegister, cuMemAllocManaged; MAPPED, POOL: handle types */
     uint64_t device_address;            /* PINNED, REGISTERED */
     uint64_t id;                        /* CU_POINTER_ATTRIBUTE_BUFFER_ID */
     int sync_memops;
-    struct pool *pool;                  /* POOL: owned reference */
+    struct block *block;                /* POOL: its block, which is in use while the range is in the table */
+    uint64_t pool;                      /* POOL, and IPC by a pool's pointer: the pool's handle; IPC otherwise 0 */
     int read_mostly, preferred, prefetched;     /* managed memory advice */
     uint32_t accessed_by;
     unsigned access_flags;              /* MAPPED */
 };
 
+/* CUDA_ERROR_CONTEXT_IS_DESTROYED when its context has ended. */
 CUresult range_add(const struct range *r);
 /* The range that holds address. */
 bool     range_find(uint64_t address, struct range *out);
-/* Take out the range that starts at address when its kind is in the mask. */
+/* Take out the range that starts at address when its kind is in the mask. The reference to its context is the caller's then. */
 bool     range_remove(uint64_t address, unsigned kinds, struct range *out);
-/* Take out some range of the context (for its destruction). */
+void     range_forget(const struct range *r);   /* gives that reference back */
+/* Take out some range of the context (for its destruction), the same way. */
 bool     range_remove_of(const struct ctx *c, struct range *out);
 /* [address, address + size) lies in ranges without a hole; kinds gets a bit per kind found. */
 bool     range_covers(uint64_t address, uint64_t size, unsigned *kinds);
@@ -290,11 +335,40 @@ struct range_facts {
 bool     range_facts(uint64_t address, uint64_t size, struct range_facts *out);
 /* Change fields of the range that starts at (exact) or holds address. */
 bool     range_update(uint64_t address, void (*change)(struct range *r, void *user), void *user);
+/* For work in a stream of c, which is submitted before c->order is given back: whether [address, address + size) is still there. What is of
+ * another context is lent to c from then on, and freeing it waits for c too (memory_settle). */
+bool     range_use(const struct ctx *c, uint64_t address, uint64_t size);
+void     ranges_fence(void);            /* who found a context open in range_use before has marked it as lent after */
 /* Any overlap with [address, address + size). */
 bool     range_overlaps(uint64_t address, uint64_t size);
 
-void     pool_account(struct pool *p, int64_t bytes);
-CUresult memory_release(const struct range *r); /* give the memory of a removed range to the backend */
+void     block_free(struct block *b);   /* POOL: memory that no work uses goes back to its pool */
+void     pools_context_end(struct ctx *c);      /* give all that pools keep of c to the backend; its work is done */
+/* Give back what pools keep beyond their release thresholds. Called where a program waits for work. */
+extern _Atomic bool pools_over;
+void     pools_trim_slow(void);
+static inline void pools_trim(void) { if (__builtin_expect(atomic_load_explicit(&pools_over, memory_order_relaxed), 0)) pools_trim_slow(); }
+/* Wait for the work that may use memory of c that is out of the table: that of c, and of other contexts if c lent memory. */
+CUresult memory_settle(struct ctx *c);
+CUresult memory_release(const struct range *r); /* give the memory of a removed range to the backend, and range_forget */
+
+/* ---- other processes (ipc.c) --------------------------------------------------------------------------------------------------- */
+
+/* Events between processes. A record counts up in shared memory when it is submitted and again when the stream gets there. */
+CUresult ipc_event_make(struct ipc_event **out);
+void     ipc_event_unref(struct ipc_event *e);             /* takes NULL */
+CUresult ipc_event_record(struct ipc_event *e, const struct ctx *c, struct cwb_stream *s);  /* c->order held */
+CUresult ipc_event_stream_wait(struct ipc_event *e, const struct ctx *c, struct cwb_stream *s);     /* c->order held */
+bool     ipc_event_done(struct ipc_event *e);
+void     ipc_event_wait(struct ipc_event *e);
+CUresult event_from_ipc(struct ctx *c, struct ipc_event *e, CUevent *out);     /* event.c: takes e over */
+/* 64 bytes that name memory of this process to others, and the memory that such bytes name, mapped here. */
+CUresult ipc_memory_export(CUdeviceptr address, enum range_kind kind, void *handle);
+/* pool, pid: of an imported pool, whose process must be the handle's; 0 for cuIpcOpenMemHandle. */
+CUresult ipc_memory_open(struct ctx *c, const void *handle, uint64_t pool, uint32_t pid, CUdeviceptr *address);
+CUresult ipc_memory_close(CUdeviceptr address);
+void     ipc_memory_unmap(uint64_t address);               /* its range is out of the table */
+int      ipc_open_fd(uint32_t pid, int fd, uint64_t inode); /* a descriptor of another process of the same user, or -1 */
 
 /* ---- arrays and textures (array.c, texture.c, texref.c) ----------------------------------------------------------------- */
 
@@ -314,9 +388,9 @@ struct mipmap {
     CUDA_ARRAY3D_DESCRIPTOR desc;
     uint32_t levels;
     struct array *level[16];            /* ctx.lock: made when asked for */
+    bool ended;                         /* ctx.lock: no more levels */
 };
 
-CUresult mipmap_end(struct mipmap *m);  /* ends its handle and those of its levels */
 CUresult format_of(CUarray_format f, enum cwb_format *out, uint32_t *bytes);
 /* A backend texture from CUDA's descriptors; *resource gets a reference to its array or mipmap, or NULL. */
 CUresult texture_make(struct ctx *c, const CUDA_RESOURCE_DESC *res, const CUDA_TEXTURE_DESC *tex, const CUDA_RESOURCE_VIEW_DESC *view,
@@ -356,6 +430,7 @@ struct module {
 struct program {
     _Atomic uint32_t refs;
     struct cwj_program *p;
+    uint32_t max_registers;             /* CU_JIT_MAX_REGISTERS; 0: none */
 };
 
 struct texref {
@@ -378,6 +453,7 @@ struct jit_options {
     size_t info_size, error_size;
     void **info_used, **error_used;     /* where the filled sizes go */
     void **wall_time;
+    uint32_t max_registers;
     bool verbose;
 };
 CUresult jit_options_parse(unsigned n, const CUjit_option *o, void **v, struct jit_options *out);
@@ -387,18 +463,18 @@ void     jit_options_finish(struct jit_options *o, const char *info, const char 
 CUresult program_load(struct device *d, const void *image, size_t size, const char *what, struct jit_options *o, struct program **out);
 void     program_ref(struct program *p);
 void     program_unref(struct program *p);
-/* Collect the PTX of an image for linking: appended to `list`. */
+/* Collect the PTX of an image for linking: appended to `list`. optional: that there is none for the device (NO_BINARY_FOR_GPU), or that it is no
+ * image at all (INVALID_IMAGE), is not said on the log. */
 struct ptx_list {
     struct cwj_input *in;
     size_t count, capacity;
 };
-CUresult ptx_collect(struct device *d, const void *image, size_t size, const char *what, struct ptx_list *list);
+CUresult ptx_collect(struct device *d, const void *image, size_t size, const char *what, bool optional, struct ptx_list *list);
 CUresult ptx_list_add(struct ptx_list *l, const char *name, const char *text, size_t size);
 void     ptx_list_finish(struct ptx_list *l);
 CUresult program_from_list(const struct ptx_list *l, bool allow_undefined, struct jit_options *o, struct program **out);
 
-CUresult module_end(struct module *m);  /* ends its handle and those of its functions and references */
-CUresult module_make(struct ctx *c, struct program *p, struct module **out);
+CUresult module_make(struct ctx *c, struct program *p, struct module **out);     /* with a reference */
 CUresult module_function(struct module *m, const char *name, struct func **out);
 CUresult module_function_at(struct module *m, uint32_t index, struct func **out);
 CUresult module_address(struct module *m, uint32_t index, uint64_t *address);

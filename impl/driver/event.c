@@ -8,10 +8,20 @@ static void
 event_finish(struct obj *o)
 {
     struct event *e = (struct event *)o;
-    o->ctx->b->event_destroy(e->be);
+    if (e->be)
+        o->ctx->b->event_destroy(e->be);
+    ipc_event_unref(e->ipc);
     free(e->nodes);
     free(e);
 }
+
+static pthread_mutex_t *
+event_borrow(struct obj *o)
+{
+    return &o->ctx->order;
+}
+
+static const struct obj_class event_class = { .kind = KIND_EVENT, .finish = event_finish, .borrow = event_borrow };
 
 CUresult
 drv_cuEventCreate(CUevent *phEvent, unsigned int Flags)
@@ -20,8 +30,11 @@ drv_cuEventCreate(CUevent *phEvent, unsigned int Flags)
     const unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     if (!phEvent || Flags & ~known || (Flags & CU_EVENT_INTERPROCESS && !(Flags & CU_EVENT_DISABLE_TIMING)))
         return CUDA_ERROR_INVALID_VALUE;
-    if (Flags & CU_EVENT_INTERPROCESS)
-        return unsupported("cuEventCreate", "CU_EVENT_INTERPROCESS");
+    if (Flags & CU_EVENT_INTERPROCESS) {
+        struct ipc_event *shared;
+        CUresult made = ipc_event_make(&shared);
+        return made == CUDA_SUCCESS ? event_from_ipc(c, shared, phEvent) : made;
+    }
     struct event *ev = calloc(1, sizeof *ev);
     if (!ev)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -29,7 +42,7 @@ drv_cuEventCreate(CUevent *phEvent, unsigned int Flags)
     uint32_t f = (Flags & CU_EVENT_DISABLE_TIMING ? 0 : CWB_EVENT_TIMING) | (Flags & CU_EVENT_BLOCKING_SYNC ? CWB_EVENT_BLOCKING_SYNC : 0);
     CUresult e = result_of(c->b->event_create(c->be, f, &ev->be));
     if (e == CUDA_SUCCESS) {
-        e = handle_new(&ev->obj, KIND_EVENT, c, event_finish);
+        e = handle_new(&ev->obj, &event_class, c);
         if (e != CUDA_SUCCESS)
             c->b->event_destroy(ev->be);
     }
@@ -38,6 +51,28 @@ drv_cuEventCreate(CUevent *phEvent, unsigned int Flags)
         return e;
     }
     *phEvent = HANDLE(CUevent, ev);
+    handle_put(&ev->obj);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+event_from_ipc(struct ctx *c, struct ipc_event *shared, CUevent *out)
+{
+    struct event *ev = calloc(1, sizeof *ev);
+    CUresult e = ev ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (ev) {
+        ev->flags = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
+        ev->ipc = shared;
+        atomic_init(&ev->recorded, true);       /* perhaps, by another process */
+        e = handle_new(&ev->obj, &event_class, c);
+    }
+    if (e != CUDA_SUCCESS) {
+        ipc_event_unref(shared);
+        free(ev);
+        return e;
+    }
+    *out = HANDLE(CUevent, ev);
+    handle_put(&ev->obj);
     return CUDA_SUCCESS;
 }
 
@@ -65,7 +100,7 @@ mark_recorded(struct event *ev)
 CUresult
 drv_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
 {
-    USABLE(c);
+    STREAM_CONTEXT(c, hStream);
     if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL)
         return CUDA_ERROR_INVALID_VALUE;
     struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
@@ -77,6 +112,8 @@ drv_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
         return e;
     if (s->obj.ctx != ev->obj.ctx)
         return CUDA_ERROR_INVALID_HANDLE;       /* event and stream must be of one context */
+    if (stream_captures(s) && ev->ipc)
+        return capture_refuse(s);
     if (stream_captures(s)) {
         struct work w;
         if (!(flags & CU_EVENT_RECORD_EXTERNAL))
@@ -88,7 +125,7 @@ drv_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
     e = stream_begin(s);
     if (e != CUDA_SUCCESS)
         return e;
-    e = result_of(c->b->event_record(ev->be, s->be));
+    e = ev->ipc ? ipc_event_record(ev->ipc, s->obj.ctx, s->be) : result_of(s->obj.ctx->b->event_record(ev->be, s->be));
     stream_end(s);
     if (e == CUDA_SUCCESS)
         mark_recorded(ev);
@@ -98,13 +135,15 @@ drv_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
 CUresult
 drv_cuEventRecord(CUevent hEvent, CUstream hStream)
 {
-    USABLE(c);
+    STREAM_CONTEXT(c, hStream);
     struct stream *s;
     CUresult e;
     if (stream_enter(c, hStream, &s, &e)) {
         if (e != CUDA_SUCCESS)
             return e;
         struct event *ev = handle_peek(hEvent, KIND_EVENT, c);
+        if (ev && ev->ipc)
+            ev = NULL;
         if (ev && (e = result_of(c->b->event_record(ev->be, s->be))) == CUDA_SUCCESS)
             mark_recorded(ev);
         stream_end(s);
@@ -122,6 +161,8 @@ drv_cuEventQuery(CUevent hEvent)
     if (!ev)
         return CUDA_ERROR_INVALID_HANDLE;
     CUresult e = capture_event(ev, true);
+    if (e == CUDA_SUCCESS && ev->ipc)
+        return ipc_event_done(ev->ipc) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
     return e == CUDA_SUCCESS ? result_of(ev->obj.ctx->b->event_query(ev->be)) : e;
 }
 
@@ -133,7 +174,14 @@ drv_cuEventSynchronize(CUevent hEvent)
     if (!ev)
         return CUDA_ERROR_INVALID_HANDLE;
     CUresult e = capture_event(ev, true);
-    return e == CUDA_SUCCESS ? result_of(ev->obj.ctx->b->event_sync(ev->be)) : e;
+    if (e == CUDA_SUCCESS && ev->ipc) {
+        ipc_event_wait(ev->ipc);
+        e = ctx_error(ev->obj.ctx);
+    } else if (e == CUDA_SUCCESS) {
+        e = result_of(ev->obj.ctx->b->event_sync(ev->be));
+    }
+    pools_trim();
+    return e;
 }
 
 CUresult

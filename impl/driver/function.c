@@ -363,7 +363,7 @@ drv_cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, u
                    unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
                    void **kernelParams, void **extra)
 {
-    USABLE(c);
+    STREAM_CONTEXT(c, hStream);
     struct cwb_launch l = { .grid = { gridDimX, gridDimY, gridDimZ }, .block = { blockDimX, blockDimY, blockDimZ },
                             .dynamic_shared = sharedMemBytes };
     return launch_packed(c, f, &l, hStream, kernelParams, extra);
@@ -374,7 +374,7 @@ drv_cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int 
                               unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
                               unsigned int sharedMemBytes, CUstream hStream, void **kernelParams)
 {
-    USABLE(c);
+    STREAM_CONTEXT(c, hStream);
     struct cwb_launch l = { .grid = { gridDimX, gridDimY, gridDimZ }, .block = { blockDimX, blockDimY, blockDimZ },
                             .dynamic_shared = sharedMemBytes, .flags = CWB_LAUNCH_COOPERATIVE };
     return launch_packed(c, f, &l, hStream, kernelParams, NULL);
@@ -383,9 +383,12 @@ drv_cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int 
 CUresult
 drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra)
 {
-    USABLE(c);
-    if (!config || (config->numAttrs && !config->attrs))
+    if (!config || (config->numAttrs && !config->attrs)) {
+        USABLE(c);
+        (void)c;
         return CUDA_ERROR_INVALID_VALUE;
+    }
+    STREAM_CONTEXT(c, config->hStream);
     struct cwb_launch l = { .grid = { config->gridDimX, config->gridDimY, config->gridDimZ },
                             .block = { config->blockDimX, config->blockDimY, config->blockDimZ },
                             .dynamic_shared = config->sharedMemBytes };

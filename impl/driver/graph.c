@@ -108,6 +108,14 @@ unlink_node(struct node *n)
     n->graph = NULL;
 }
 
+static pthread_mutex_t *
+node_borrow(struct obj *o)
+{
+    return &graph_lock;
+}
+
+static const struct obj_class node_class = { .kind = KIND_NODE, .finish = node_finish, .borrow = node_borrow };
+
 static void
 graph_finish(struct obj *o)
 {
@@ -128,18 +136,21 @@ graph_finish(struct obj *o)
     free(g);
 }
 
+static const struct obj_class graph_class = { .kind = KIND_GRAPH, .finish = graph_finish };
+
 CUresult
 graph_make(struct graph **out)
 {
     struct graph *g = calloc(1, sizeof *g);
     if (!g)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult e = handle_new(&g->obj, KIND_GRAPH, NULL, graph_finish);
+    CUresult e = handle_new(&g->obj, &graph_class, NULL);
     if (e != CUDA_SUCCESS) {
         free(g);
         return e;
     }
     *out = g;
+    handle_put(&g->obj);                /* nobody else knows the handle yet */
     return CUDA_SUCCESS;
 }
 
@@ -164,7 +175,7 @@ graph_has(const struct graph *g, CUgraphNodeType type)
 static struct node *
 member(struct graph *g, CUgraphNode h)
 {
-    struct node *n AUTO_PUT = handle_get(h, KIND_NODE);
+    struct node *n = handle_peek(h, KIND_NODE, NULL);
     return n && n->graph == g ? n : NULL;
 }
 
@@ -183,7 +194,7 @@ node_add_locked(struct graph *g, const CUgraphNode *deps, size_t n, struct work 
             e = edge_add(d, new);
     }
     if (e == CUDA_SUCCESS)
-        e = handle_new(&new->obj, KIND_NODE, NULL, node_finish);
+        e = handle_new(&new->obj, &node_class, NULL);
     if (e != CUDA_SUCCESS) {
         while (new->deps.n)
             edge_remove(new->deps.v[new->deps.n - 1], new);
@@ -200,6 +211,7 @@ node_add_locked(struct graph *g, const CUgraphNode *deps, size_t n, struct work 
     g->last = new;
     g->count++;
     *out = node_handle(new);
+    handle_put(&new->obj);              /* graph_lock is held, so nobody can have ended it */
     return CUDA_SUCCESS;
 }
 

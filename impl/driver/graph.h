@@ -152,17 +152,29 @@ CUresult capture_wait(struct stream *s, struct event *e);
 
 /* Submit one operation; ctx.order is held. */
 CUresult host_issue(const struct ctx *c, struct cwb_stream *s, CUhostFn fn, void *user);                        /* stream.c */
-CUresult batch_issue(const struct cwb_backend *b, struct cwb_stream *s, unsigned count, const CUstreamBatchMemOpParams *list);
+CUresult batch_issue(const struct ctx *c, struct cwb_stream *s, unsigned count, const CUstreamBatchMemOpParams *list);
 
 /* copy.c: a copy or fill as the backend takes it, addresses and arrays looked up now. */
+struct use {
+    uint64_t address, size;             /* size 0: nothing that the driver knows */
+};
 struct copy_job {
     struct cwb_copy c;
+    struct use use[2];                  /* of destination and source */
     bool wait_async, wait_sync;         /* must the call wait, for the asynchronous and the synchronous form */
     struct array *arrays[2];            /* owned references */
 };
 CUresult copy_resolve(const CUDA_MEMCPY3D *p, struct copy_job *j);
 void     copy_job_finish(struct copy_job *j);
-CUresult fill_resolve(const CUDA_MEMSET_NODE_PARAMS *p, struct cwb_fill *f, unsigned *kinds);
+struct fill_job {
+    struct cwb_fill f;
+    struct use use;
+    unsigned kinds;                     /* of the ranges */
+};
+CUresult fill_resolve(const CUDA_MEMSET_NODE_PARAMS *p, struct fill_job *j);
+/* Submit to a stream of c, c->order held. CUDA_ERROR_INVALID_VALUE when memory has gone since it was looked up. */
+CUresult copy_submit(const struct ctx *c, struct cwb_stream *s, const struct copy_job *j);
+CUresult fill_submit(const struct ctx *c, struct cwb_stream *s, const struct fill_job *j);
 
 /* function.c */
 CUresult launch_check(struct func *f, const struct cwb_launch *l);    /* shape, resources, code made */

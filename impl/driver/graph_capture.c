@@ -341,7 +341,7 @@ capture_wait(struct stream *s, struct event *ev)
 /* ---- API ------------------------------------------------------------------------------------------------------------------------------ */
 
 #define STREAM(s, h)                                                                                                   \
-    CURRENT(cur);                                                                                                      \
+    STREAM_CURRENT(cur, h);                                                                                            \
     struct stream *s AUTO_PUT = NULL;                                                                                  \
     do { CUresult r_ = stream_get(cur, h, &s); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 
@@ -410,12 +410,15 @@ drv_cuStreamBeginCapture(CUstream hStream)
 static CUresult
 nodes_of(const struct graph *g, const CUgraphNode *list, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        struct node *k AUTO_PUT = handle_get(list[i], KIND_NODE);
+    CUresult e = CUDA_SUCCESS;
+    pthread_mutex_lock(&graph_lock);
+    for (size_t i = 0; i < n && e == CUDA_SUCCESS; i++) {
+        const struct node *k = handle_peek(list[i], KIND_NODE, NULL);
         if (!k || k->graph != g)
-            return CUDA_ERROR_INVALID_VALUE;
+            e = CUDA_ERROR_INVALID_VALUE;
     }
-    return CUDA_SUCCESS;
+    pthread_mutex_unlock(&graph_lock);
+    return e;
 }
 
 CUresult
@@ -435,7 +438,7 @@ static CUresult
 mark_past(struct part *p, struct node_list *todo)
 {
     for (uint32_t i = 0; i < p->n; i++) {
-        struct node *n AUTO_PUT = handle_get(p->deps[i], KIND_NODE);
+        struct node *n = handle_peek(p->deps[i], KIND_NODE, NULL);
         if (n && n->graph == p->c->g && !n->mark) {
             n->mark = 1;
             if (!node_list_add(todo, n))
@@ -466,7 +469,7 @@ joined(struct capture *c)
         e = mark_past(&c->dropped, &todo);
     for (struct part *p = c->parts; p && e == CUDA_SUCCESS; p = p->next)
         for (uint32_t i = 0; i < p->n && e == CUDA_SUCCESS; i++) {
-            struct node *n AUTO_PUT = handle_get(p->deps[i], KIND_NODE);
+            const struct node *n = handle_peek(p->deps[i], KIND_NODE, NULL);
             if (n && n->graph == c->g && !n->mark)
                 e = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
         }

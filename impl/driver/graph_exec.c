@@ -220,6 +220,8 @@ exec_finish(struct obj *o)
     free(x);
 }
 
+static const struct obj_class exec_class = { .kind = KIND_EXEC, .finish = exec_finish };
+
 static CUresult
 instantiate(CUgraphExec *out, CUgraph hGraph, cuuint64_t flags, struct failure *f)
 {
@@ -249,7 +251,7 @@ instantiate(CUgraphExec *out, CUgraph hGraph, cuuint64_t flags, struct failure *
     if (e == CUDA_SUCCESS) {
         if (ctx)
             ctx_ref(x->ctx = ctx);
-        e = handle_new(&x->obj, KIND_EXEC, NULL, exec_finish);
+        e = handle_new(&x->obj, &exec_class, NULL);
     }
     if (e != CUDA_SUCCESS) {
         exec_finish(&x->obj);
@@ -257,6 +259,7 @@ instantiate(CUgraphExec *out, CUgraph hGraph, cuuint64_t flags, struct failure *
     }
     *f = (struct failure){ CUDA_GRAPH_INSTANTIATE_SUCCESS, NULL };
     *out = HANDLE(CUgraphExec, x);
+    handle_put(&x->obj);
     return CUDA_SUCCESS;
 }
 
@@ -342,7 +345,6 @@ static CUresult
 prepare(struct exec *x, struct body *b, struct stream *s)
 {
     CUresult r = CUDA_SUCCESS;
-    unsigned kinds;
     for (uint32_t i = 0; i < b->n; i++) {
         struct entry *e = &b->e[b->order[i]];
         if (!e->enabled)
@@ -358,7 +360,7 @@ prepare(struct exec *x, struct body *b, struct stream *s)
             r = copy_resolve(&e->w.copy.p, &e->copy);
             break;
         case CU_GRAPH_NODE_TYPE_MEMSET:
-            r = fill_resolve(&e->w.fill.p, &e->fill, &kinds);
+            r = fill_resolve(&e->w.fill.p, &e->fill);
             break;
         case CU_GRAPH_NODE_TYPE_GRAPH:
             r = prepare(x, e->child, s);
@@ -387,8 +389,8 @@ issue_entry(const struct ctx *c, struct cwb_stream *s, struct entry *e)
         return r;
     switch ((int)w->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: return result_of(be->launch(s, w->kernel.f->be, &w->kernel.l));
-    case CU_GRAPH_NODE_TYPE_MEMCPY: return result_of(be->stream_copy(s, &e->copy.c));
-    case CU_GRAPH_NODE_TYPE_MEMSET: return result_of(be->stream_fill(s, &e->fill));
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return copy_submit(c, s, &e->copy);
+    case CU_GRAPH_NODE_TYPE_MEMSET: return fill_submit(c, s, &e->fill);
     case CU_GRAPH_NODE_TYPE_HOST:   return host_issue(c, s, w->host.fn, w->host.userData);
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
         if (atomic_load(&w->event->recorded))
@@ -401,7 +403,7 @@ issue_entry(const struct ctx *c, struct cwb_stream *s, struct entry *e)
         return r;
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:    atomic_store(&w->alloc.m->live, true); return r;
     case CU_GRAPH_NODE_TYPE_MEM_FREE:     atomic_store(&w->free.m->live, false); return r;
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return batch_issue(be, s, w->batch.count, w->batch.list);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return batch_issue(c, s, w->batch.count, w->batch.list);
     }
     return r;
 }
@@ -491,7 +493,7 @@ submit(struct exec *x, struct stream *s)
 CUresult
 drv_cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
 {
-    USABLE(c);
+    STREAM_CONTEXT(c, hStream);
     struct exec *x AUTO_PUT = handle_get(hGraph, KIND_EXEC);
     if (!x)
         return CUDA_ERROR_INVALID_VALUE;
@@ -514,7 +516,7 @@ drv_cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
 CUresult
 drv_cuGraphUpload(CUgraphExec hGraph, CUstream hStream)
 {
-    USABLE(c);
+    STREAM_CONTEXT(c, hStream);
     struct exec *x AUTO_PUT = handle_get(hGraph, KIND_EXEC);
     if (!x)
         return CUDA_ERROR_INVALID_VALUE;

@@ -13,7 +13,7 @@ struct entry {
     bool enabled;
     union {
         struct copy_job copy;           /* of the launch under way */
-        struct cwb_fill fill;
+        struct fill_job fill;
     };
 };
 

@@ -59,6 +59,8 @@ users_copy(const struct user_ref *from, uint32_t n, struct user_ref **out)
     return CUDA_SUCCESS;
 }
 
+static const struct obj_class user_class = { .kind = KIND_USER, .finish = user_finish };
+
 #define USER(o, h)                                                                                                     \
     READY();                                                                                                           \
     struct user_object *o AUTO_PUT = handle_get(h, KIND_USER);                                                         \
@@ -77,11 +79,13 @@ drv_cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy, un
     o->data = ptr;
     o->destroy = destroy;
     o->count = initialRefcount;
-    CUresult e = handle_new(&o->obj, KIND_USER, NULL, user_finish);
-    if (e == CUDA_SUCCESS)
+    CUresult e = handle_new(&o->obj, &user_class, NULL);
+    if (e == CUDA_SUCCESS) {
         *object_out = HANDLE(CUuserObject, o);
-    else
+        handle_put(&o->obj);
+    } else {
         free(o);
+    }
     return e;
 }
 

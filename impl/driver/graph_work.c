@@ -165,11 +165,10 @@ work_memcpy(struct work *w, const CUDA_MEMCPY3D *p, CUcontext ctx)
 CUresult
 work_memset(struct work *w, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext ctx)
 {
-    struct cwb_fill f;
-    unsigned kinds;
+    struct fill_job j;
     if (!p)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult e = fill_resolve(p, &f, &kinds);
+    CUresult e = fill_resolve(p, &j);
     if (e != CUDA_SUCCESS)
         return e;
     *w = (struct work){ .type = CU_GRAPH_NODE_TYPE_MEMSET, .fill = { .p = *p } };
@@ -186,6 +185,10 @@ work_event(struct work *w, CUgraphNodeType type, CUevent e)
         return CUDA_ERROR_INVALID_VALUE;
     if (!ev)
         return CUDA_ERROR_INVALID_HANDLE;
+    if (ev->ipc) {
+        handle_put(&ev->obj);
+        return unsupported("cuGraphAddEventRecordNode", "an event of several processes");
+    }
     *w = (struct work){ .type = type, .event = ev };
     return CUDA_SUCCESS;
 }
@@ -254,7 +257,8 @@ memory_make(struct ctx *c, size_t size, struct graph_memory **out)
         memories[nmemories++] = m;
     pthread_mutex_unlock(&memory_lock);
     if (e != CUDA_SUCCESS) {
-        (void)range_remove(m->address, 1u << RANGE_GRAPH, &r);
+        if (range_remove(m->address, 1u << RANGE_GRAPH, &r))
+            range_forget(&r);
         (void)c->b->mem_free(c->be, CWB_MEM_DEVICE, m->address, size);
         free(m);
         return e;
@@ -295,8 +299,9 @@ graph_memory_put(struct graph_memory *m)
         return;
     struct ctx *c = m->ctx;
     struct range r;
+    if (range_remove(m->address, 1u << RANGE_GRAPH, &r))
+        range_forget(&r);
     (void)c->b->context_sync(c->be);    /* launches that use it may still run */
-    (void)range_remove(m->address, 1u << RANGE_GRAPH, &r);
     (void)c->b->mem_free(c->be, CWB_MEM_DEVICE, m->address, m->size);
     ctx_unref(c);
     free(m);

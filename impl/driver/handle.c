@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Handles: kind, generation and slot number packed into a value that is never dereferenced. A slot's state word holds the
- * generation, an alive bit and the reference count, so that look-up is one compare-and-swap and a handle that was freed
- * or invented is recognised. Slots are never given back to the system.
- * Submissions, which are many and short, count no references on streams and events: they look them up under ctx.order (handle_peek),
- * and handle_kill takes that lock once between the end of the handle and the end of the object. */
+ * The handle table and the lives of objects (docs/handles.md): one mechanism for every kind. A handle packs kind, generation and slot
+ * number into a value that is never dereferenced. A slot's state word holds the generation, an alive bit and the reference count, so that
+ * look-up is one compare-and-swap and a handle that was freed or invented is recognised. Slots are never given back to the system, and
+ * freed ones wait in line, so that a generation comes round after billions of objects.
+ * Submissions, which are many and short, count no references on what they look up under a lock (handle_peek); handle_kill takes that lock
+ * once between the end of the handle and the end of the object. */
 #include "impl/driver/driver.h"
 
 #include <stdlib.h>
 
 #define CHUNK 1024u
 #define MAX_CHUNKS 4096u
+#define WAITING 1024u                   /* freed slots that wait before one is used again, while there are others */
 #define ALIVE 0x80000000ull
 #define REFS(s) ((uint32_t)(s) & 0x7fffffffu)
 #define GENERATION(s) ((uint32_t)((s) >> 32) & 0xffffffu)
@@ -24,7 +26,7 @@ struct slot {
 
 static _Atomic(struct slot *) chunks[MAX_CHUNKS];
 static pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t first_free, used;       /* free_lock; slot 0 is never used, so 0 ends the list */
+static uint32_t first_free, last_free, nfree, used; /* free_lock; slot 0 is never used, so 0 ends the list */
 
 /* value: 0100 kkkk kkkk gggggggggggggggggggggggg iiiiiiiiiiiiiiiiiiiiiiii 0000 */
 static uint64_t
@@ -57,11 +59,7 @@ slot_take(uint32_t *index)
 {
     struct slot *s = NULL;
     pthread_mutex_lock(&free_lock);
-    if (first_free) {
-        *index = first_free;
-        s = slot_at(first_free);
-        first_free = s->next_free;
-    } else {
+    if (nfree < WAITING || !first_free) {
         uint32_t i = used ? used : 1;
         struct slot *c = i / CHUNK < MAX_CHUNKS ? atomic_load(&chunks[i / CHUNK]) : NULL;
         if (!c && i / CHUNK < MAX_CHUNKS) {
@@ -74,39 +72,85 @@ slot_take(uint32_t *index)
             s = &c[i % CHUNK];
         }
     }
+    if (!s && first_free) {
+        *index = first_free;
+        s = slot_at(first_free);
+        first_free = s->next_free;
+        nfree--;
+    }
     pthread_mutex_unlock(&free_lock);
     return s;
 }
 
-CUresult
-handle_new(struct obj *o, enum kind k, struct ctx *c, void (*finish)(struct obj *))
+/* The slot's object is gone: the next one has the next generation. */
+static void
+slot_give(struct slot *s, uint32_t index)
 {
-    uint32_t index;
+    uint32_t generation = GENERATION(atomic_load_explicit(&s->state, memory_order_relaxed));
+    atomic_store(&s->o, NULL);
+    atomic_store(&s->state, (uint64_t)((generation + 1) & 0xffffff) << 32);
+    pthread_mutex_lock(&free_lock);
+    s->next_free = 0;
+    if (first_free)
+        slot_at(last_free)->next_free = index;
+    else
+        first_free = index;
+    last_free = index;
+    nfree++;
+    pthread_mutex_unlock(&free_lock);
+}
+
+/* Off the context's list, if it is on it; ctx.lock is held. */
+static void
+unlink_object(struct obj *o)
+{
+    if (!o->link)
+        return;
+    *o->link = o->next;
+    if (o->next)
+        o->next->link = o->link;
+    o->link = NULL;
+}
+
+/* Everything about the object is in its place before the state says alive, and the context learns of it in the same step in which it
+ * could refuse it: whoever ends the context finds either a whole object or none. */
+CUresult
+handle_new(struct obj *o, const struct obj_class *k, struct ctx *c)
+{
+    uint32_t index = 0;
     struct slot *s = slot_take(&index);
     if (!s)
         return CUDA_ERROR_OUT_OF_MEMORY;
     uint32_t generation = GENERATION(atomic_load(&s->state));
-    o->handle = pack(k, generation, index);
-    o->kind = k;
-    o->finish = finish;
+    const uint64_t alive = (uint64_t)generation << 32 | ALIVE | 2;      /* the table's reference and the caller's */
+    o->handle = pack(k->kind, generation, index);
+    o->class = k;
     o->ctx = c;
     o->next = NULL;
     o->link = NULL;
-    if (c) {
+    atomic_store(&s->o, o);
+    atomic_store(&s->kind, k->kind);
+    atomic_store(&s->ctx, c);
+    if (!c) {
+        atomic_store_explicit(&s->state, alive, memory_order_release);
+        return CUDA_SUCCESS;
+    }
+    pthread_mutex_lock(&c->lock);
+    bool open = !atomic_load_explicit(&c->dead, memory_order_relaxed);
+    if (open) {
         ctx_ref(c);
-        pthread_mutex_lock(&c->lock);
         o->next = c->objects;
         o->link = &c->objects;
         if (o->next)
             o->next->link = &o->next;
         c->objects = o;
-        pthread_mutex_unlock(&c->lock);
+        atomic_store_explicit(&s->state, alive, memory_order_release);
     }
-    atomic_store(&s->o, o);
-    atomic_store(&s->kind, k);
-    atomic_store(&s->ctx, c);
-    atomic_store_explicit(&s->state, (uint64_t)generation << 32 | ALIVE | 1, memory_order_release);
-    return CUDA_SUCCESS;
+    pthread_mutex_unlock(&c->lock);
+    if (open)
+        return CUDA_SUCCESS;
+    slot_give(s, index);
+    return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 void *
@@ -173,13 +217,15 @@ handle_put(struct obj *o)
     if (REFS(before) != 1)
         return;
     struct ctx *c = o->ctx;
-    o->finish(o);
-    atomic_store(&s->o, NULL);
-    atomic_store(&s->state, (uint64_t)((generation + 1) & 0xffffff) << 32);
-    pthread_mutex_lock(&free_lock);
-    s->next_free = first_free;
-    first_free = index;
-    pthread_mutex_unlock(&free_lock);
+    slot_give(s, index);
+    if (o->class->quiesce) {            /* to the context's list of retired ones; nobody else has it, so its links are free */
+        struct obj *first = atomic_load_explicit(&c->retired, memory_order_relaxed);
+        do
+            o->next = first;
+        while (!atomic_compare_exchange_weak_explicit(&c->retired, &first, o, memory_order_release, memory_order_relaxed));
+    } else {
+        o->class->finish(o);
+    }
     if (c)
         ctx_unref(c);
 }
@@ -195,18 +241,94 @@ handle_kill(struct obj *o)
         return false;
     if (o->ctx) {
         pthread_mutex_lock(&o->ctx->lock);
-        if (o->link) {
-            *o->link = o->next;
-            if (o->next)
-                o->next->link = o->link;
-            o->link = NULL;
-        }
+        unlink_object(o);
         pthread_mutex_unlock(&o->ctx->lock);
-        if (o->kind == KIND_STREAM || o->kind == KIND_EVENT) {     /* whoever still found it has submitted what it was for */
-            pthread_mutex_lock(&o->ctx->order);
-            pthread_mutex_unlock(&o->ctx->order);
-        }
+    }
+    pthread_mutex_t *borrow = o->class->borrow ? o->class->borrow(o) : NULL;
+    if (borrow) {                       /* whoever still found it has done what it was for */
+        pthread_mutex_lock(borrow);
+        pthread_mutex_unlock(borrow);
     }
     handle_put(o);
     return true;
+}
+
+bool
+handle_end(struct obj *o)
+{
+    return o->class->end ? o->class->end(o) : handle_kill(o);
+}
+
+bool
+ctx_admit(struct ctx *c)
+{
+    pthread_mutex_lock(&c->lock);
+    if (!atomic_load_explicit(&c->dead, memory_order_relaxed))
+        return true;
+    pthread_mutex_unlock(&c->lock);
+    return false;
+}
+
+void
+ctx_admitted(struct ctx *c)
+{
+    pthread_mutex_unlock(&c->lock);
+}
+
+bool
+objects_close(struct ctx *c)
+{
+    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->order);
+    bool first = !atomic_exchange(&c->dead, true);
+    pthread_mutex_unlock(&c->order);
+    pthread_mutex_unlock(&c->lock);
+    return first;
+}
+
+void
+objects_end(struct ctx *c)
+{
+    for (;;) {
+        pthread_mutex_lock(&c->lock);
+        struct obj *o = c->objects;
+        if (o) {                        /* on the list it has the table's reference: handle_kill drops that after taking it off */
+            unlink_object(o);
+            handle_ref(o);
+        }
+        pthread_mutex_unlock(&c->lock);
+        if (!o)
+            return;
+        (void)handle_end(o);            /* another thread may have ended it first */
+        handle_put(o);
+    }
+}
+
+void
+objects_collect(struct ctx *c)
+{
+    if (!atomic_load_explicit(&c->retired, memory_order_relaxed))
+        return;
+    struct obj *o = atomic_exchange_explicit(&c->retired, NULL, memory_order_acquire);
+    if (o)
+        (void)memory_settle(c);
+    for (struct obj *next; o; o = next) {
+        next = o->next;
+        o->class->finish(o);
+    }
+}
+
+CUresult
+object_destroy(struct obj *o, bool may, CUresult *sticky)
+{
+    struct ctx *c = o->ctx;
+    ctx_ref(c);
+    CUresult e = may && handle_end(o) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    handle_put(o);
+    if (e == CUDA_SUCCESS)
+        objects_collect(c);
+    if (sticky)
+        *sticky = ctx_error(c);
+    ctx_unref(c);
+    return e;
 }

@@ -2,7 +2,7 @@
  * From an image as a program passes it (PTX text, fatbin, ELF, what cuLinkComplete gave) to a parsed and linked program:
  * choose the best PTX of every group of alternatives for the device, hand all to the jit, and report what went wrong to the
  * log and to the JIT log buffers. Also the JIT options. */
-#include "impl/driver/driver.h"
+#include "impl/driver/archive.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +23,7 @@ jit_options_parse(unsigned n, const CUjit_option *o, void **v, struct jit_option
         case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES: out->info_size = (unsigned)number; out->info_used = &v[i]; break;
         case CU_JIT_ERROR_LOG_BUFFER:          out->error = v[i]; break;
         case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: out->error_size = (unsigned)number; out->error_used = &v[i]; break;
+        case CU_JIT_MAX_REGISTERS:             out->max_registers = (unsigned)number; break;
         case CU_JIT_LOG_VERBOSE:               out->verbose = number != 0; break;
         case CU_JIT_OPTIMIZATION_LEVEL:
             if ((unsigned)number > 4)
@@ -148,8 +149,9 @@ found(void *user, const struct cwj_image_entry *e)
     s->group = e->group;
     s->best = e->sm;
     s->best_fits = fits;
+    /* Of relocatable code the parts behind the first may be a device library's, which relocatable_select leaves out where it is unused. */
     if (!fits)
-        cw_warn("%s: only PTX for sm_%u%c is there, newer than the device's compute capability %u.%u; trying it", s->what, e->sm,
+        cw_log(e->group ? CW_LOG_INFO : CW_LOG_WARN, "%s: only PTX for sm_%u%c is there, newer than the device's compute capability %u.%u; trying it", s->what, e->sm,
                 e->suffix ? e->suffix : ' ', s->cc / 10, s->cc % 10);
     return s->error != CUDA_SUCCESS;
 }
@@ -180,7 +182,7 @@ log_lines(enum cw_log_level level, const char *text)
 }
 
 static CUresult
-collect(struct device *d, const void *image, size_t size, const char *what, struct ptx_list *list, struct jit_options *o)
+collect(struct device *d, const void *image, size_t size, const char *what, struct ptx_list *list, struct jit_options *o, bool optional)
 {
     const struct cwj_api *api = jit_api();
     if (!api)
@@ -192,7 +194,7 @@ collect(struct device *d, const void *image, size_t size, const char *what, stru
     CUresult e = s.error != CUDA_SUCCESS ? s.error : result_of_cw(r);
     if (e == CUDA_SUCCESS && !s.any)
         e = CUDA_ERROR_NO_BINARY_FOR_GPU;
-    if (e != CUDA_SUCCESS) {
+    if (e != CUDA_SUCCESS && !(optional && (e == CUDA_ERROR_NO_BINARY_FOR_GPU || e == CUDA_ERROR_INVALID_IMAGE))) {
         char *text = render(api, &diags, what, NULL);
         if (e == CUDA_ERROR_NO_BINARY_FOR_GPU && !text)
             cw_error("%s: no PTX for this device; build it with -gencode arch=compute_%u,code=compute_%u (or any older compute_NN) "
@@ -206,9 +208,9 @@ collect(struct device *d, const void *image, size_t size, const char *what, stru
 }
 
 CUresult
-ptx_collect(struct device *d, const void *image, size_t size, const char *what, struct ptx_list *list)
+ptx_collect(struct device *d, const void *image, size_t size, const char *what, bool optional, struct ptx_list *list)
 {
-    return collect(d, image, size, what, list, NULL);
+    return collect(d, image, size, what, list, NULL, optional);
 }
 
 CUresult
@@ -247,6 +249,7 @@ program_from_list(const struct ptx_list *l, bool allow_undefined, struct jit_opt
         if (text)
             log_lines(CW_LOG_INFO, text);
         jit_options_finish(o, text, NULL);
+        p->max_registers = o ? o->max_registers : 0;
         *out = p;
     }
     free(text);
@@ -258,9 +261,12 @@ CUresult
 program_load(struct device *d, const void *image, size_t size, const char *what, struct jit_options *o, struct program **out)
 {
     struct ptx_list list = { 0 };
-    CUresult e = collect(d, image, size, what, &list, o);
+    bool device_runtime = false;
+    CUresult e = collect(d, image, size, what, &list, o, false);
     if (e == CUDA_SUCCESS)
-        e = program_from_list(&list, false, o, out);
+        e = relocatable_select(&list, &device_runtime);
+    if (e == CUDA_SUCCESS)
+        e = program_from_list(&list, device_runtime, o, out);
     ptx_list_finish(&list);
     return e;
 }

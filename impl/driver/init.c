@@ -5,6 +5,7 @@
 #include "impl/driver/driver.h"
 #include "impl/base/env.h"
 #include "impl/base/file.h"
+#include "impl/runtime/redirect/redirect.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -159,6 +160,8 @@ open_backend(void)
 CUresult
 drv_cuInit(unsigned int Flags)
 {
+    if (cw_redirect_at_driver_call())
+        return CUDA_ERROR_UNKNOWN;
     int s = atomic_load_explicit(&g.state, memory_order_acquire);
     if (s == STATE_EXITED)
         return CUDA_ERROR_DEINITIALIZED;
@@ -199,6 +202,8 @@ drv_cuDriverGetVersion(int *driverVersion)
 {
     if (!driverVersion)
         return CUDA_ERROR_INVALID_VALUE;
+    if (cw_redirect_at_driver_call())
+        return CUDA_ERROR_UNKNOWN;
     *driverVersion = DRIVER_VERSION;
     return CUDA_SUCCESS;
 }

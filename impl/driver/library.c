@@ -18,6 +18,7 @@ struct library {
     pthread_mutex_t lock;
     struct instance *instances;         /* lock */
     struct kernel **kernels;            /* lock: by index, made when asked for */
+    struct ctx *home;                   /* lock: pinned primary context, for what was asked for without a context */
 };
 
 struct kernel {
@@ -43,11 +44,16 @@ library_finish(struct obj *o)
         n = i->next;
         free(i);
     }
+    if (l->home)
+        primary_unpin(l->home);
     program_unref(l->program);
     pthread_mutex_destroy(&l->lock);
     free(l->kernels);
     free(l);
 }
+
+static const struct obj_class kernel_class = { .kind = KIND_KERNEL, .finish = kernel_finish };
+static const struct obj_class library_class = { .kind = KIND_LIBRARY, .finish = library_finish };
 
 /* The library's module in context c, with a reference. */
 static CUresult
@@ -71,7 +77,6 @@ instantiate(struct library *l, struct ctx *c, struct module **out)
     e = module_make(c, l->program, &m);
     if (e != CUDA_SUCCESS)
         return e;
-    handle_ref(&m->obj);
     struct instance *n = malloc(sizeof *n);
     pthread_mutex_lock(&l->lock);
     for (i = l->instances; i && i->ctx_id != c->id; i = i->next)
@@ -90,7 +95,7 @@ instantiate(struct library *l, struct ctx *c, struct module **out)
         *out = m;
         return CUDA_SUCCESS;
     }
-    (void)module_end(m);
+    (void)handle_end(&m->obj);
     handle_put(&m->obj);
     return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -128,7 +133,7 @@ load(CUlibrary *library, const void *code, size_t size, const char *what, unsign
     pthread_mutex_init(&l->lock, NULL);
     uint32_t count = jit_api()->kernel_count(l->program->p);
     l->kernels = calloc(count ? count : 1, sizeof *l->kernels);
-    e = l->kernels ? handle_new(&l->obj, KIND_LIBRARY, NULL, library_finish) : CUDA_ERROR_OUT_OF_MEMORY;
+    e = l->kernels ? handle_new(&l->obj, &library_class, NULL) : CUDA_ERROR_OUT_OF_MEMORY;
     if (e != CUDA_SUCCESS) {
         program_unref(l->program);
         free(l->kernels);
@@ -136,6 +141,7 @@ load(CUlibrary *library, const void *code, size_t size, const char *what, unsign
         return e;
     }
     *library = HANDLE(CUlibrary, l);
+    handle_put(&l->obj);
     return CUDA_SUCCESS;
 }
 
@@ -159,7 +165,7 @@ drv_cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_option
         return CUDA_ERROR_INVALID_VALUE;
     cw_result r = cw_file_read(fileName, 1ull << 30, &data, &size);
     if (r != CW_OK) {
-        cw_error("%s: %s", fileName, cw_result_text(r));
+        cw_log(r == CW_ERR_NOMEM || r == CW_ERR_LIMIT ? CW_LOG_ERROR : CW_LOG_INFO, "%s: %s", fileName, cw_result_text(r)); /* programs try */
         return r == CW_ERR_NOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_FILE_NOT_FOUND;
     }
     CUresult e = size ? load(library, data, size, fileName, numJitOptions, jitOptions, jitOptionsValues) : CUDA_ERROR_INVALID_IMAGE;
@@ -194,11 +200,8 @@ drv_cuLibraryUnload(CUlibrary library)
     for (struct instance *n; i; i = n) {
         n = i->next;
         struct module *m = handle_get(i->module, KIND_MODULE);
-        if (m) {
-            (void)m->obj.ctx->b->context_sync(m->obj.ctx->be);
-            (void)module_end(m);
-            handle_put(&m->obj);
-        }
+        if (m)
+            (void)object_destroy(&m->obj, true, NULL);
         free(i);
     }
     uint32_t n = jit_api()->kernel_count(l->program->p);
@@ -229,10 +232,9 @@ kernel_at(struct library *l, uint32_t index, CUkernel *out)
             k->index = index;
             k->k = jit_api()->kernel(l->program->p, index);
             handle_ref(&l->obj);
-            e = handle_new(&k->obj, KIND_KERNEL, NULL, kernel_finish);
+            e = handle_new(&k->obj, &kernel_class, NULL);
             if (e == CUDA_SUCCESS) {
-                handle_ref(&k->obj);
-                l->kernels[index] = k;
+                l->kernels[index] = k;  /* with the reference */
                 fresh = NULL;
             }
         }
@@ -298,10 +300,37 @@ drv_cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
     return e;
 }
 
+/* Where managed variables are, which need no context: in the current one, or in the first device's primary context, which stays then. */
+static CUresult
+context_for_managed(struct library *l, struct ctx **out)
+{
+    CUresult e = ctx_usable(out);
+    if (e != CUDA_ERROR_INVALID_CONTEXT && e != CUDA_ERROR_CONTEXT_IS_DESTROYED)
+        return e;
+    struct ctx *fresh = NULL;
+    e = primary_pin(&g.devices[0], &fresh);
+    if (e != CUDA_SUCCESS)
+        return e;
+    pthread_mutex_lock(&l->lock);
+    struct ctx *old = l->home;
+    if (!old || atomic_load(&old->dead))
+        l->home = fresh, fresh = old;
+    *out = l->home;
+    pthread_mutex_unlock(&l->lock);
+    if (fresh)
+        primary_unpin(fresh);
+    return CUDA_SUCCESS;
+}
+
 static CUresult
 global(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name, bool managed)
 {
-    USABLE(c);
+    struct ctx *c;
+    if (!managed) {
+        CUresult usable = ctx_usable(&c);
+        if (usable != CUDA_SUCCESS)
+            return usable;
+    }
     LIBRARY(l, library);
     if ((!dptr && !bytes) || !name)
         return CUDA_ERROR_INVALID_VALUE;
@@ -316,7 +345,9 @@ global(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name, bo
     if (managed && !is_managed)
         return CUDA_ERROR_NOT_FOUND;
     struct module *m AUTO_PUT = NULL;
-    CUresult e = instantiate(l, c, &m);
+    CUresult e = managed ? context_for_managed(l, &c) : CUDA_SUCCESS;
+    if (e == CUDA_SUCCESS)
+        e = instantiate(l, c, &m);
     uint64_t a = 0;
     size_t size = 0;
     if (e == CUDA_SUCCESS)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cuLink*: collects PTX texts; completing checks that they link and gives an image (jit/link/linked_image.h) that holds them all,
  * to be compiled when a kernel of it is first launched. The image belongs to the link state. */
-#include "impl/driver/driver.h"
+#include "impl/driver/archive.h"
 #include "impl/base/file.h"
 #include "jit/link/linked_image.h"
 
@@ -11,6 +11,7 @@ struct link {
     struct obj obj;
     pthread_mutex_t lock;
     struct ptx_list list;               /* lock */
+    struct archive archive;             /* lock: members, to be linked if they are needed */
     struct jit_options o;               /* lock */
     struct cw_buf image;                /* lock */
     bool complete;                      /* lock */
@@ -21,10 +22,13 @@ link_finish(struct obj *o)
 {
     struct link *l = (struct link *)o;
     ptx_list_finish(&l->list);
+    archive_finish(&l->archive);
     cw_buf_finish(&l->image);
     pthread_mutex_destroy(&l->lock);
     free(l);
 }
+
+static const struct obj_class link_class = { .kind = KIND_LINK, .finish = link_finish };
 
 CUresult
 drv_cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void **optionValues, CUlinkState *stateOut)
@@ -42,13 +46,14 @@ drv_cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void **optio
     pthread_mutex_init(&l->lock, NULL);
     cw_buf_init(&l->image);
     l->o = o;                           /* buffers and values stay the caller's until the state is destroyed, as documented */
-    e = handle_new(&l->obj, KIND_LINK, c, link_finish);
+    e = handle_new(&l->obj, &link_class, c);
     if (e != CUDA_SUCCESS) {
         pthread_mutex_destroy(&l->lock);
         free(l);
         return e;
     }
     *stateOut = HANDLE(CUlinkState, l);
+    handle_put(&l->obj);
     return CUDA_SUCCESS;
 }
 
@@ -81,7 +86,7 @@ add(CUlinkState state, CUjitInputType type, const void *data, size_t size, const
     case CU_JIT_INPUT_OBJECT:
     case CU_JIT_INPUT_LIBRARY:
     case CU_JIT_INPUT_CUBIN:
-        e = ptx_collect(c->dev, data, size, name, &l->list);
+        e = is_archive(data, size) ? archive_add(&l->archive, c->dev, data, size, name) : ptx_collect(c->dev, data, size, name, false, &l->list);
         break;
     case CU_JIT_INPUT_NVVM:
         e = unsupported("cuLinkAddData", "NVVM IR as input");
@@ -118,7 +123,7 @@ drv_cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *path, u
     size_t size;
     cw_result r = cw_file_read(path, 1ull << 30, &data, &size);
     if (r != CW_OK) {
-        cw_error("%s: %s", path, cw_result_text(r));
+        cw_log(r == CW_ERR_NOMEM || r == CW_ERR_LIMIT ? CW_LOG_ERROR : CW_LOG_INFO, "%s: %s", path, cw_result_text(r));     /* programs try */
         return r == CW_ERR_NOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_FILE_NOT_FOUND;
     }
     CUresult e = add(state, type, data, size, path);
@@ -145,9 +150,11 @@ drv_cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult e = CUDA_SUCCESS;
     pthread_mutex_lock(&l->lock);
-    if (l->complete || !l->list.count) {
+    if (!l->complete)
+        e = archive_link(&l->archive, &l->list);
+    if (e == CUDA_SUCCESS && (l->complete || !l->list.count)) {
         e = CUDA_ERROR_INVALID_VALUE;
-    } else {
+    } else if (e == CUDA_SUCCESS) {
         struct program *p;              /* only to report errors here, where the caller looks for them */
         e = program_from_list(&l->list, false, &l->o, &p);
         if (e == CUDA_SUCCESS)

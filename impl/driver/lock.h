@@ -4,15 +4,17 @@
  *   0  graph_lock          structure of graphs, and captures; after it, an executable graph's lock
  *   1  g.lock              start-up, the device list
  *   2  primary.lock        one per device: the primary context's retain count and instance
+ *      imports (ipc.c)      memory of other processes that is mapped here
  *   3  ctx.lock            lists of a context's objects, its limits and settings
  *   4  module.lock         function and reference tables of a module; link, library and
  *                           texture reference state (of those, a texture reference's comes last)
  *   5  ctx.order           order of submission to streams (default-stream rules); backend *submit* ops run under it
- *   6  ranges, pool.lock, objmap   tables of addresses, pools and texture objects: leaves, no call is made under them
+ *   6  pools_lock, then pool.lock; ranges; objmap; locals   tables of pools and their blocks, addresses, texture objects, values of
+ *                           contexts: no call is made under them
  *   7  handle free list, log, the backend's own and impl/va.c's: leaves
  *
- * Handle look-up takes no lock (an atomic count per slot); the handle of a stream or event ends with ctx.order taken and given back,
- * since submissions borrow such objects under it. No driver lock is held while a host function of the application
+ * Handle look-up takes no lock (an atomic count per slot); the handle of a stream, an event or a graph's node ends with ctx.order or graph_lock
+ * taken and given back, since those who hold it borrow such objects (docs/handles.md). No driver lock is held while a host function of the application
  * runs, while a kernel is compiled, or while a thread waits for queued work; exception: a texture reference
  * that is bound anew waits for the kernels that use its old texture. Thread-local state (context stack, per-thread streams) needs none. */
 #ifndef CWD_LOCK_H

@@ -24,14 +24,14 @@ allocate(struct ctx *c, enum range_kind kind, size_t size, unsigned flags, uint6
     e = range_add(&r);
     if (e != CUDA_SUCCESS) {
         (void)c->b->mem_free(c->be, map[kind], a, size);
-        return e == CUDA_ERROR_OUT_OF_MEMORY ? e : CUDA_ERROR_UNKNOWN;
+        return e == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED ? CUDA_ERROR_UNKNOWN : e;
     }
     *address = a;
     return CUDA_SUCCESS;
 }
 
-CUresult
-memory_release(const struct range *r)
+static CUresult
+give_back(const struct range *r)
 {
     struct ctx *c = r->ctx;
     switch (r->kind) {
@@ -40,14 +40,40 @@ memory_release(const struct range *r)
     case RANGE_MANAGED:    return result_of(c->b->mem_free(c->be, CWB_MEM_MANAGED, r->base, r->size));
     case RANGE_REGISTERED: return result_of(c->b->mem_unregister(c->be, (void *)(uintptr_t)r->base, r->size));
     case RANGE_POOL:
-        pool_account(r->pool, -(int64_t)r->size);
-        handle_put(&r->pool->obj);
-        return result_of(c->b->mem_free(c->be, CWB_MEM_DEVICE, r->base, r->size));
+        block_free(r->block);
+        return CUDA_SUCCESS;
+    case RANGE_IPC:        ipc_memory_unmap(r->base); break;
     case RANGE_MODULE:
     case RANGE_MAPPED:                  /* go with their module or mapping */
     case RANGE_GRAPH:      break;       /* goes with its graph */
     }
     return CUDA_SUCCESS;
+}
+
+CUresult
+memory_settle(struct ctx *c)
+{
+    pthread_mutex_lock(&c->order);      /* who found the memory before has submitted */
+    pthread_mutex_unlock(&c->order);
+    if (atomic_load(&c->lent))
+        contexts_settle(c);
+    return result_of(c->b->context_sync(c->be));
+}
+
+CUresult
+memory_release(const struct range *r)
+{
+    CUresult e = give_back(r);
+    range_forget(r);
+    return e;
+}
+
+/* Freeing waits for the work that may use the memory, as NVIDIA's driver does; r is out of the table, so no more work finds it. */
+static CUresult
+release_after_work(const struct range *r)
+{
+    CUresult e = memory_settle(r->ctx), f = memory_release(r);
+    return e == CUDA_SUCCESS ? f : e;
 }
 
 CUresult
@@ -105,20 +131,11 @@ drv_cuMemFree_v2(CUdeviceptr dptr)
     CUresult freed;
     if (graph_memory_free(dptr, &freed))
         return freed;
-    if (!range_find(dptr, &r) || r.base != dptr || (r.kind != RANGE_DEVICE && r.kind != RANGE_MANAGED && r.kind != RANGE_POOL))
+    if (range_find(dptr, &r) && r.kind == RANGE_IPC && r.base == dptr && r.pool)
+        return ipc_memory_close(dptr);
+    if (!range_remove(dptr, 1u << RANGE_DEVICE | 1u << RANGE_MANAGED | 1u << RANGE_POOL, &r))
         return CUDA_ERROR_INVALID_VALUE;
-    /* Freeing waits for the work that may use the memory, as the real one does. */
-    struct ctx *owner = r.ctx;
-    ctx_ref(owner);
-    CUresult e = result_of(owner->b->context_sync(owner->be));
-    if (range_remove(dptr, 1u << r.kind, &r)) {
-        CUresult f = memory_release(&r);
-        e = e == CUDA_SUCCESS ? f : e;
-    } else {
-        e = CUDA_ERROR_INVALID_VALUE;
-    }
-    ctx_unref(owner);
-    return e;
+    return release_after_work(&r);
 }
 
 CUresult
@@ -165,14 +182,9 @@ drv_cuMemFreeHost(void *p)
     struct range r;
     if (!p)
         return CUDA_SUCCESS;
-    uint64_t a = (uintptr_t)p;
-    if (!range_find(a, &r) || r.base != a || r.kind != RANGE_PINNED)
+    if (!range_remove((uintptr_t)p, 1u << RANGE_PINNED, &r))
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult e = result_of(r.ctx->b->context_sync(r.ctx->be));
-    if (!range_remove(a, 1u << RANGE_PINNED, &r))
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult f = memory_release(&r);
-    return e == CUDA_SUCCESS ? f : e;
+    return release_after_work(&r);
 }
 
 CUresult
@@ -241,11 +253,9 @@ drv_cuMemHostUnregister(void *p)
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
     if (r.base != (uintptr_t)p)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult e = result_of(r.ctx->b->context_sync(r.ctx->be));
     if (!range_remove((uintptr_t)p, 1u << RANGE_REGISTERED, &r))
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-    CUresult f = memory_release(&r);
-    return e == CUDA_SUCCESS ? f : e;
+    return release_after_work(&r);
 }
 
 /* ---- managed memory -------------------------------------------------------------------------------------------------- */
@@ -361,7 +371,7 @@ drv_cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUmemL
 static CUresult
 prefetch(CUdeviceptr p, size_t count, int device, CUstream hStream)
 {
-    CURRENT(c);
+    STREAM_CURRENT(c, hStream);
     CUresult e = managed(c, p, count);
     if (e != CUDA_SUCCESS)
         return e;
@@ -390,6 +400,55 @@ drv_cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation locati
         return CUDA_ERROR_INVALID_VALUE;
     CUresult e = location_device(location, &device);
     return e == CUDA_SUCCESS ? prefetch(devPtr, count, device, hStream) : e;
+}
+
+/* Lists of managed ranges. indexes[k]: the first range that locations[k] is for; no locations: discard alone. */
+static CUresult
+managed_batch(CUdeviceptr *dptrs, size_t *sizes, size_t count, CUmemLocation *locations, size_t *indexes, size_t nlocations,
+              unsigned long long flags, CUstream hStream, bool move)
+{
+    READY();
+    if (!dptrs || !sizes || !count || flags || !hStream)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (move && (!locations || !indexes || !nlocations || nlocations > count || indexes[0]))
+        return CUDA_ERROR_INVALID_VALUE;
+    STREAM_CURRENT(c, hStream);
+    struct stream *s AUTO_PUT = NULL;
+    CUresult e = stream_get(c, hStream, &s);
+    for (size_t i = 0; i < count && e == CUDA_SUCCESS; i++)
+        e = managed(c, dptrs[i], sizes[i]);
+    for (size_t i = 1; move && i < nlocations && e == CUDA_SUCCESS; i++)
+        if (indexes[i] <= indexes[i - 1] || indexes[i] >= count)
+            e = CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0, k = 0; move && i < count && e == CUDA_SUCCESS; i++) {
+        int device;
+        if (k + 1 < nlocations && indexes[k + 1] == i)
+            k++;
+        e = location_device(locations[k], &device);
+        if (e == CUDA_SUCCESS)
+            (void)range_update(dptrs[i], set_prefetched, &device);
+    }
+    return e;                           /* discarded contents may be anything: also what they were */
+}
+
+CUresult
+drv_cuMemPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count, CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs,
+                            size_t numPrefetchLocs, unsigned long long flags, CUstream hStream)
+{
+    return managed_batch(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, hStream, true);
+}
+
+CUresult
+drv_cuMemDiscardBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count, unsigned long long flags, CUstream hStream)
+{
+    return managed_batch(dptrs, sizes, count, NULL, NULL, 0, flags, hStream, false);
+}
+
+CUresult
+drv_cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count, CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs,
+                                      size_t numPrefetchLocs, unsigned long long flags, CUstream hStream)
+{
+    return managed_batch(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, hStream, true);
 }
 
 CUresult
@@ -444,7 +503,7 @@ attribute(void *data, CUpointer_attribute a, CUdeviceptr ptr, const struct range
     const bool both = host || r->kind == RANGE_MANAGED;
     switch ((int)a) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *(CUcontext *)data = r->ctx && r->kind != RANGE_MAPPED && r->kind != RANGE_POOL ? r->ctx->handle : NULL;
+        *(CUcontext *)data = r->kind != RANGE_MAPPED && r->kind != RANGE_POOL ? r->handle : NULL;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned *)data = host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
@@ -465,15 +524,17 @@ attribute(void *data, CUpointer_attribute a, CUdeviceptr ptr, const struct range
         *(unsigned long long *)data = r->id;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-        *(bool *)data = r->kind == RANGE_MANAGED;
+        *(unsigned *)data = r->kind == RANGE_MANAGED;     /* booleans take four bytes, as on NVIDIA's driver */
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
         *(int *)data = r->device;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+        *(unsigned *)data = r->kind == RANGE_DEVICE && g.backend->mem_share;
+        return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-        *(bool *)data = false;
+        *(unsigned *)data = 0;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
@@ -484,16 +545,16 @@ attribute(void *data, CUpointer_attribute a, CUdeviceptr ptr, const struct range
         *(size_t *)data = r->size;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MAPPED:
-        *(bool *)data = true;
+        *(unsigned *)data = 1;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-        *(unsigned long long *)data = 0;
+        *(unsigned long long *)data = r->kind == RANGE_MAPPED || r->kind == RANGE_POOL ? r->flags : 0;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         *(unsigned *)data = r->kind == RANGE_MAPPED ? r->access_flags : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-        *(CUmemoryPool *)data = r->kind == RANGE_POOL ? HANDLE(CUmemoryPool, r->pool) : NULL;
+        *(CUmemoryPool *)data = r->kind == RANGE_POOL || r->kind == RANGE_IPC ? (CUmemoryPool)(uintptr_t)r->pool : NULL;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
         return CUDA_ERROR_NOT_SUPPORTED;
@@ -521,13 +582,12 @@ attribute_size(CUpointer_attribute a)
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-        return 4;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
     case CU_POINTER_ATTRIBUTE_MAPPED:
-        return 1;
+        return 4;
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
         return sizeof(CUDA_POINTER_ATTRIBUTE_P2P_TOKENS);
     default:

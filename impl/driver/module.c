@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Modules: an instance of a program's variables in a context, and the functions that were asked for. The backend's kernels
- * live as long as the module; a function object holds a reference to its module, so a launch under way outlives an unload
- * that another thread does. */
+ * live as long as the module; a function object holds a reference to its module, and a module without references is retired until the
+ * context's queued work is done, so a launch, under way or queued, outlives an unload that another thread does. */
 #include "impl/driver/driver.h"
 #include "impl/base/file.h"
+#include "jit/ptx/ir.h"
 
 #include <stdlib.h>
 
@@ -31,6 +32,10 @@ func_finish(struct obj *o)
     free(f);
 }
 
+static bool module_end(struct obj *o);
+static const struct obj_class module_class = { .kind = KIND_MODULE, .finish = module_finish, .end = module_end, .quiesce = true };
+static const struct obj_class func_class = { .kind = KIND_FUNCTION, .finish = func_finish };
+
 /* Where variable `index` is. The variables' memory is known to the driver as one range, or as one for each. */
 CUresult
 module_address(struct module *m, uint32_t index, uint64_t *address)
@@ -43,15 +48,22 @@ module_address(struct module *m, uint32_t index, uint64_t *address)
 }
 
 static void
-remove_ranges(const struct cwb_backend *b, struct module *m, struct program *p, uint32_t count)
+forget_range(uint64_t address)
 {
     struct range r;
+    if (range_remove(address, 1u << RANGE_MODULE, &r))
+        range_forget(&r);
+}
+
+static void
+remove_ranges(const struct cwb_backend *b, struct module *m, struct program *p, uint32_t count)
+{
     uint64_t a = m->image;
     if (!b->module_variable)
-        (void)range_remove(a, 1u << RANGE_MODULE, &r);
+        forget_range(a);
     for (uint32_t i = 0; b->module_variable && i < count; i++)
         if (jit_api()->variable(p->p, i)->size && b->module_variable(m->be, i, &a) == CWB_OK)
-            (void)range_remove(a, 1u << RANGE_MODULE, &r);
+            forget_range(a);
 }
 
 static CUresult
@@ -80,6 +92,7 @@ CUresult
 module_make(struct ctx *c, struct program *p, struct module **out)
 {
     const struct cwj_api *api = jit_api();
+    objects_collect(c);
     struct module *m = calloc(1, sizeof *m);
     if (!m)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -88,37 +101,38 @@ module_make(struct ctx *c, struct program *p, struct module **out)
     m->texrefs = calloc(nv ? nv : 1, sizeof *m->texrefs);
     m->ntexrefs = nv;
     pthread_mutex_init(&m->lock, NULL);
+    program_ref(m->program = p);
     CUresult e = m->funcs && m->texrefs ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     if (e == CUDA_SUCCESS)
         e = result_of(c->b->module_load(c->be, api, p->p, &m->be, &m->image));
     if (e == CUDA_SUCCESS)
         e = add_ranges(c, m, p);
     if (e == CUDA_SUCCESS) {
-        e = handle_new(&m->obj, KIND_MODULE, c, module_finish);
+        e = handle_new(&m->obj, &module_class, c);
         if (e != CUDA_SUCCESS)
             remove_ranges(c->b, m, p, nv);
     }
     if (e != CUDA_SUCCESS) {
         if (m->be)
             c->b->module_unload(m->be);
+        program_unref(p);
         pthread_mutex_destroy(&m->lock);
         free(m->funcs);
         free(m->texrefs);
         free(m);
         return e;
     }
-    program_ref(p);
-    m->program = p;
     *out = m;
     return CUDA_SUCCESS;
 }
 
 /* End the module's handle and those of what it owns. Memory goes with the last reference. */
-CUresult
-module_end(struct module *m)
+static bool
+module_end(struct obj *o)
 {
-    if (!handle_kill(&m->obj))
-        return CUDA_ERROR_INVALID_HANDLE;
+    struct module *m = (struct module *)o;
+    if (!handle_kill(o))
+        return false;
     pthread_mutex_lock(&m->lock);
     uint32_t n = jit_api()->kernel_count(m->program->p);
     struct func **funcs = m->funcs;
@@ -141,7 +155,15 @@ module_end(struct module *m)
     }
     free(funcs);
     free(refs);
-    return CUDA_SUCCESS;
+    return true;
+}
+
+/* The least of what the kernel's .maxnreg and CU_JIT_MAX_REGISTERS ask for; 0: neither does. */
+static uint32_t
+max_registers(const struct module *m, const struct func *f)
+{
+    uint32_t a = f->k->fn ? f->k->fn->maxnreg : 0, b = m->program->max_registers;
+    return a && b ? a < b ? a : b : a | b;
 }
 
 CUresult
@@ -171,6 +193,9 @@ module_function_at(struct module *m, uint32_t index, struct func **out)
     if (e == CUDA_SUCCESS)
         e = result_of(c->b->kernel_facts(f->be, &f->facts));
     if (e == CUDA_SUCCESS) {
+        f->facts.ptx_version = f->k->sm;        /* of .target, which code chooses by (CUB), not of .version */
+        if (max_registers(m, f) && f->facts.registers > max_registers(m, f))
+            f->facts.registers = max_registers(m, f);
         uint32_t most = f->facts.max_threads_per_block ? f->facts.max_threads_per_block : c->dev->props.max_threads_per_block;
         const uint32_t *limit = f->k->reqntid[0] ? f->k->reqntid : f->k->maxntid;
         if (limit[0]) {
@@ -183,7 +208,7 @@ module_function_at(struct module *m, uint32_t index, struct func **out)
         atomic_init(&f->max_dynamic_shared, (int)(fixed < c->dev->props.shared_per_block ? c->dev->props.shared_per_block - fixed : 0));
         handle_ref(&m->obj);
         f->module = m;
-        e = handle_new(&f->obj, KIND_FUNCTION, c, func_finish);
+        e = handle_new(&f->obj, &func_class, c);
         if (e != CUDA_SUCCESS)
             handle_put(&m->obj);
     }
@@ -194,7 +219,6 @@ module_function_at(struct module *m, uint32_t index, struct func **out)
     }
     /* Another thread may have been faster. */
     struct func *mine = f;
-    handle_ref(&f->obj);                /* the caller's */
     pthread_mutex_lock(&m->lock);
     if (!m->funcs) {
         f = NULL;
@@ -260,8 +284,10 @@ load(CUmodule *module, const void *image, size_t size, const char *what, unsigne
     struct module *m;
     e = module_make(c, p, &m);
     program_unref(p);
-    if (e == CUDA_SUCCESS)
+    if (e == CUDA_SUCCESS) {
         *module = HANDLE(CUmodule, m);
+        handle_put(&m->obj);
+    }
     return e;
 }
 
@@ -294,7 +320,7 @@ drv_cuModuleLoad(CUmodule *module, const char *fname)
     size_t size;
     cw_result r = cw_file_read(fname, MAX_IMAGE_FILE, &data, &size);
     if (r != CW_OK) {
-        cw_error("%s: %s", fname, cw_result_text(r));
+        cw_log(r == CW_ERR_NOMEM || r == CW_ERR_LIMIT ? CW_LOG_ERROR : CW_LOG_INFO, "%s: %s", fname, cw_result_text(r));    /* programs try */
         return r == CW_ERR_NOMEM ? CUDA_ERROR_OUT_OF_MEMORY : r == CW_ERR_LIMIT ? CUDA_ERROR_INVALID_IMAGE : CUDA_ERROR_FILE_NOT_FOUND;
     }
     CUresult e = size ? load(module, data, size, fname, 0, NULL, NULL) : CUDA_ERROR_INVALID_IMAGE;
@@ -308,12 +334,11 @@ drv_cuModuleUnload(CUmodule hmod)
     CURRENT(c);
     (void)c;
     CAPTURE_SAFE();
-    struct module *m AUTO_PUT = handle_get(hmod, KIND_MODULE);
+    struct module *m = handle_get(hmod, KIND_MODULE);
     if (!m)
         return CUDA_ERROR_INVALID_HANDLE;
-    (void)m->obj.ctx->b->context_sync(m->obj.ctx->be);
-    CUresult e = module_end(m);
-    return e == CUDA_SUCCESS ? ctx_error(m->obj.ctx) : e;      /* gone all the same */
+    CUresult sticky, e = object_destroy(&m->obj, true, &sticky);
+    return e == CUDA_SUCCESS ? sticky : e;      /* gone all the same */
 }
 
 CUresult

@@ -76,10 +76,19 @@ remember(const struct range *r)
     recent.range[recent.next++ % RECENT] = *r;
 }
 
+void
+range_forget(const struct range *r)
+{
+    if (r->ctx)
+        ctx_unref(r->ctx);
+}
+
 CUresult
 range_add(const struct range *r)
 {
     CUresult e = CUDA_SUCCESS;
+    if (r->ctx && !ctx_admit(r->ctx))
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     pthread_rwlock_wrlock(&lock);
     size_t i = upper_bound(r->base);
     if ((i && ranges[i - 1].base + ranges[i - 1].size > r->base) || (i < count && ranges[i].base - r->base < r->size)) {
@@ -99,11 +108,17 @@ range_add(const struct range *r)
             memmove(ranges + i + 1, ranges + i, (count - i) * sizeof *ranges);
             ranges[i] = *r;
             ranges[i].id = next_id++;
+            ranges[i].handle = r->ctx ? r->ctx->handle : NULL;
             count++;
             changed();
         }
     }
     pthread_rwlock_unlock(&lock);
+    if (r->ctx) {
+        if (e == CUDA_SUCCESS)
+            ctx_ref(r->ctx);
+        ctx_admitted(r->ctx);
+    }
     return e;
 }
 
@@ -217,6 +232,41 @@ range_facts(uint64_t address, uint64_t size, struct range_facts *out)
     }
     pthread_rwlock_unlock(&lock);
     out->kinds = seen;
+    return ok;
+}
+
+void
+ranges_fence(void)
+{
+    pthread_rwlock_wrlock(&lock);
+    pthread_rwlock_unlock(&lock);
+}
+
+bool
+range_use(const struct ctx *c, uint64_t address, uint64_t size)
+{
+    const struct range *known = recall(address);
+    if (known && (!known->ctx || known->ctx == c) && known->size - (address - known->base) >= size)
+        return true;
+    pthread_rwlock_rdlock(&lock);
+    size_t i = upper_bound(address);
+    bool ok = i > 0;
+    for (i--; ok && size; i++) {
+        if (i >= count || address < ranges[i].base || address - ranges[i].base >= ranges[i].size) {
+            ok = false;
+            break;
+        }
+        if (ranges[i].ctx && ranges[i].ctx != c && atomic_load(&ranges[i].ctx->dead)) {
+            ok = false;
+            break;
+        }
+        if (ranges[i].ctx && ranges[i].ctx != c)
+            atomic_store_explicit(&ranges[i].ctx->lent, true, memory_order_relaxed);
+        uint64_t here = ranges[i].size - (address - ranges[i].base);
+        address += here;
+        size -= here < size ? here : size;
+    }
+    pthread_rwlock_unlock(&lock);
     return ok;
 }
 

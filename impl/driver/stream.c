@@ -49,12 +49,8 @@ make_key(void)
 }
 
 static void
-stream_finish(struct obj *o)
+stream_free(struct ctx *c, struct stream *s)
 {
-    struct stream *s = (struct stream *)o;
-    struct ctx *c = o->ctx;
-    if (stream_captures(s))
-        capture_stream_gone(s);
     pthread_mutex_lock(&c->order);
     if (c->legacy == s)
         c->legacy = NULL;
@@ -64,7 +60,8 @@ stream_finish(struct obj *o)
             s->next_blocking->link_blocking = s->link_blocking;
     }
     pthread_mutex_unlock(&c->order);
-    c->b->stream_destroy(s->be);
+    if (s->be)
+        c->b->stream_destroy(s->be);
     for (unsigned i = 1; i < LANES; i++)
         if (s->lanes[i])
             c->b->stream_destroy(s->lanes[i]);
@@ -72,6 +69,23 @@ stream_finish(struct obj *o)
         c->b->event_destroy(s->join);
     free(s);
 }
+
+static void
+stream_finish(struct obj *o)
+{
+    struct stream *s = (struct stream *)o;
+    if (stream_captures(s))
+        capture_stream_gone(s);
+    stream_free(o->ctx, s);
+}
+
+static pthread_mutex_t *
+stream_borrow(struct obj *o)
+{
+    return &o->ctx->order;
+}
+
+static const struct obj_class stream_class = { .kind = KIND_STREAM, .finish = stream_finish, .borrow = stream_borrow };
 
 CUresult
 stream_make(struct ctx *c, unsigned flags, int priority, bool legacy, struct stream **out)
@@ -88,29 +102,25 @@ stream_make(struct ctx *c, unsigned flags, int priority, bool legacy, struct str
     CUresult e = result_of(c->b->stream_create(c->be, s->priority, &s->be));
     if (e == CUDA_SUCCESS && s->blocking)
         e = result_of(c->b->event_create(c->be, 0, &s->join));
-    if (e == CUDA_SUCCESS)
-        e = handle_new(&s->obj, KIND_STREAM, c, stream_finish);
-    if (e != CUDA_SUCCESS) {
-        if (s->join)
-            c->b->event_destroy(s->join);
-        if (s->be)
-            c->b->stream_destroy(s->be);
-        free(s);
-        return e;
-    }
-    pthread_mutex_lock(&c->order);
-    if (legacy) {
-        c->legacy = s;
-        c->legacy_handle = HANDLE(CUstream, s);
-    }
-    if (s->blocking) {
+    if (e == CUDA_SUCCESS && s->blocking) {
+        pthread_mutex_lock(&c->order);
         s->next_blocking = c->blocking;
         s->link_blocking = &c->blocking;
         if (s->next_blocking)
             s->next_blocking->link_blocking = &s->next_blocking;
         c->blocking = s;
+        pthread_mutex_unlock(&c->order);
     }
-    pthread_mutex_unlock(&c->order);
+    if (e == CUDA_SUCCESS)
+        e = handle_new(&s->obj, &stream_class, c);
+    if (e != CUDA_SUCCESS) {
+        stream_free(c, s);
+        return e;
+    }
+    if (legacy) {                       /* while the context is made, by the thread that makes it */
+        c->legacy = s;
+        c->legacy_handle = HANDLE(CUstream, s);
+    }
     *out = s;
     return CUDA_SUCCESS;
 }
@@ -151,7 +161,6 @@ thread_stream(struct ctx *c, struct stream **out)
     CUresult e = stream_make(c, 0, 0, false, &s);
     if (e != CUDA_SUCCESS)
         return e;
-    handle_ref(&s->obj);
     tls.list[tls.count++] = (struct thread_stream){ c, s };
     handle_ref(&s->obj);
     *out = s;
@@ -170,6 +179,21 @@ stream_get(struct ctx *c, CUstream h, struct stream **out)
     }
     *out = handle_get(h, KIND_STREAM);
     return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult
+stream_context(CUstream h, struct ctx **c, struct stream **hold)
+{
+    CUresult e = ctx_current(c);
+    *hold = NULL;
+    if ((e == CUDA_ERROR_INVALID_CONTEXT || e == CUDA_ERROR_CONTEXT_IS_DESTROYED) && h && h != CU_STREAM_LEGACY && h != CU_STREAM_PER_THREAD) {
+        *hold = handle_get(h, KIND_STREAM);
+        if (!*hold)
+            return CUDA_ERROR_INVALID_HANDLE;
+        *c = (*hold)->obj.ctx;
+        e = CUDA_SUCCESS;
+    }
+    return e;
 }
 
 static cwb_result
@@ -216,18 +240,20 @@ stream_begin(struct stream *s)
     return e == CUDA_SUCCESS ? stream_order(s) : e;
 }
 
-/* The default streams' rules for the next operation of s; c->order is held. */
-static cwb_result
+/* The default streams' rules for the next operation of s; c->order is held. A context that has ended takes no more work. */
+static CUresult
 order_rules(struct ctx *c, struct stream *s)
 {
+    if (atomic_load_explicit(&c->dead, memory_order_relaxed))
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (s->is_legacy) {
         c->legacy_seq++;
-        return join_blocking(c);
+        return result_of(join_blocking(c));
     }
     if (!s->blocking)
-        return CWB_OK;
+        return CUDA_SUCCESS;
     s->dirty = true;
-    return join_legacy(c, s);
+    return result_of(join_legacy(c, s));
 }
 
 CUresult
@@ -235,10 +261,10 @@ stream_order(struct stream *s)
 {
     struct ctx *c = s->obj.ctx;
     pthread_mutex_lock(&c->order);
-    cwb_result r = order_rules(c, s);
-    if (r != CWB_OK)
+    CUresult e = order_rules(c, s);
+    if (e != CUDA_SUCCESS)
         pthread_mutex_unlock(&c->order);
-    return result_of(r);
+    return e;
 }
 
 void
@@ -264,7 +290,7 @@ stream_enter(struct ctx *c, CUstream h, struct stream **out, CUresult *e)
         s = handle_peek(h, KIND_STREAM, c);
     }
     if (s)
-        *e = result_of(order_rules(c, s));
+        *e = order_rules(c, s);
     if (!s || *e != CUDA_SUCCESS)
         pthread_mutex_unlock(&c->order);
     *out = s;
@@ -298,8 +324,12 @@ drv_cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int prior
         return CUDA_ERROR_INVALID_VALUE;
     struct stream *s;
     CUresult e = stream_make(c, flags, priority, false, &s);
-    if (e == CUDA_SUCCESS)
+    if (e == CUDA_SUCCESS) {
+        if (handle_kind(ctx_current_handle()) == KIND_GREEN)
+            s->green = (uintptr_t)ctx_current_handle();
         *phStream = HANDLE(CUstream, s);
+        handle_put(&s->obj);
+    }
     return e;
 }
 
@@ -326,7 +356,7 @@ drv_cuStreamDestroy(CUstream hStream)
 }
 
 #define STREAM(s, h)                                                                                                   \
-    USABLE(c);                                                                                                         \
+    STREAM_CONTEXT(c, h);                                                                                                         \
     struct stream *s AUTO_PUT = NULL;                                                                                  \
     do { CUresult r_ = stream_get(c, h, &s); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 
@@ -376,7 +406,7 @@ drv_cuStreamGetCtx(CUstream hStream, CUcontext *pctx)
     STREAM(s, hStream);
     if (!pctx)
         return CUDA_ERROR_INVALID_VALUE;
-    *pctx = s->obj.ctx->handle;
+    *pctx = s->green ? (CUcontext)(uintptr_t)s->green : s->obj.ctx->handle;
     return CUDA_SUCCESS;
 }
 
@@ -386,8 +416,8 @@ drv_cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
     STREAM(s, hStream);
     if (!pCtx || !pGreenCtx)
         return CUDA_ERROR_INVALID_VALUE;
-    *pCtx = s->obj.ctx->handle;
-    *pGreenCtx = NULL;
+    *pCtx = s->green ? (CUcontext)(uintptr_t)s->green : s->obj.ctx->handle;
+    *pGreenCtx = (CUgreenCtx)(uintptr_t)s->green;
     return CUDA_SUCCESS;
 }
 
@@ -397,7 +427,7 @@ drv_cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx)
     STREAM(s, hStream);
     if (!phCtx)
         return CUDA_ERROR_INVALID_VALUE;
-    *phCtx = NULL;
+    *phCtx = (CUgreenCtx)(uintptr_t)s->green;
     return CUDA_SUCCESS;
 }
 
@@ -423,7 +453,9 @@ CUresult
 drv_cuStreamSynchronize(CUstream hStream)
 {
     STREAM(s, hStream);
-    return stream_wait_idle(s);
+    CUresult e = stream_wait_idle(s);
+    pools_trim();
+    return e;
 }
 
 CUresult
@@ -448,7 +480,7 @@ drv_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
     CUresult e = stream_begin(s);
     if (e != CUDA_SUCCESS)
         return e;
-    e = result_of(s->obj.ctx->b->stream_wait_event(s->be, ev->be));
+    e = ev->ipc ? ipc_event_stream_wait(ev->ipc, s->obj.ctx, s->be) : result_of(s->obj.ctx->b->stream_wait_event(s->be, ev->be));
     stream_end(s);
     return e;
 }
@@ -560,12 +592,13 @@ drv_cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
 /* ---- values in memory ------------------------------------------------------------------------------------------------------- */
 
 static CUresult
-wait_value(const struct cwb_backend *b, struct cwb_stream *s, CUdeviceptr addr, uint64_t value, unsigned bits, unsigned flags)
+wait_value(const struct ctx *c, struct cwb_stream *s, CUdeviceptr addr, uint64_t value, unsigned bits, unsigned flags)
 {
+    const struct cwb_backend *b = c->b;
     if (!(b->caps & CWB_CAP_STREAM_VALUE))
         return CUDA_ERROR_NOT_SUPPORTED;
     unsigned compare = flags & ~(unsigned)CU_STREAM_WAIT_VALUE_FLUSH;
-    if (compare > CU_STREAM_WAIT_VALUE_NOR || addr & (bits / 8 - 1) || !range_covers(addr, bits / 8, NULL))
+    if (compare > CU_STREAM_WAIT_VALUE_NOR || addr & (bits / 8 - 1) || !range_use(c, addr, bits / 8))
         return CUDA_ERROR_INVALID_VALUE;
     if (flags & CU_STREAM_WAIT_VALUE_FLUSH)
         return CUDA_ERROR_NOT_SUPPORTED;
@@ -574,11 +607,12 @@ wait_value(const struct cwb_backend *b, struct cwb_stream *s, CUdeviceptr addr, 
 }
 
 static CUresult
-write_value(const struct cwb_backend *b, struct cwb_stream *s, CUdeviceptr addr, uint64_t value, unsigned bits, unsigned flags)
+write_value(const struct ctx *c, struct cwb_stream *s, CUdeviceptr addr, uint64_t value, unsigned bits, unsigned flags)
 {
+    const struct cwb_backend *b = c->b;
     if (!(b->caps & CWB_CAP_STREAM_VALUE))
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (flags & ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER || addr & (bits / 8 - 1) || !range_covers(addr, bits / 8, NULL))
+    if (flags & ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER || addr & (bits / 8 - 1) || !range_use(c, addr, bits / 8))
         return CUDA_ERROR_INVALID_VALUE;
     return result_of(b->stream_write_value(s, addr, value, bits));
 }
@@ -597,8 +631,8 @@ value_op(CUstream stream, CUdeviceptr addr, uint64_t value, unsigned bits, unsig
     CUresult e = stream_begin(s);
     if (e != CUDA_SUCCESS)
         return e;
-    const struct cwb_backend *b = s->obj.ctx->b;
-    e = wait ? wait_value(b, s->be, addr, value, bits, flags) : write_value(b, s->be, addr, value, bits, flags);
+    const struct ctx *sc = s->obj.ctx;
+    e = wait ? wait_value(sc, s->be, addr, value, bits, flags) : write_value(sc, s->be, addr, value, bits, flags);
     stream_end(s);
     return e;
 }
@@ -642,22 +676,22 @@ drv_cuStreamBatchMemOp_v2(CUstream stream, unsigned int count, CUstreamBatchMemO
     CUresult e = stream_begin(s);
     if (e != CUDA_SUCCESS)
         return e;
-    e = batch_issue(s->obj.ctx->b, s->be, count, paramArray);
+    e = batch_issue(s->obj.ctx, s->be, count, paramArray);
     stream_end(s);
     return e;
 }
 
 CUresult
-batch_issue(const struct cwb_backend *b, struct cwb_stream *s, unsigned count, const CUstreamBatchMemOpParams *list)
+batch_issue(const struct ctx *c, struct cwb_stream *s, unsigned count, const CUstreamBatchMemOpParams *list)
 {
     CUresult e = CUDA_SUCCESS;
     for (unsigned i = 0; i < count && e == CUDA_SUCCESS; i++) {
         const CUstreamBatchMemOpParams *p = &list[i];
         switch ((int)p->operation) {
-        case CU_STREAM_MEM_OP_WAIT_VALUE_32:  e = wait_value(b, s, p->waitValue.address, p->waitValue.value, 32, p->waitValue.flags); break;
-        case CU_STREAM_MEM_OP_WAIT_VALUE_64:  e = wait_value(b, s, p->waitValue.address, p->waitValue.value64, 64, p->waitValue.flags); break;
-        case CU_STREAM_MEM_OP_WRITE_VALUE_32: e = write_value(b, s, p->writeValue.address, p->writeValue.value, 32, p->writeValue.flags); break;
-        case CU_STREAM_MEM_OP_WRITE_VALUE_64: e = write_value(b, s, p->writeValue.address, p->writeValue.value64, 64, p->writeValue.flags); break;
+        case CU_STREAM_MEM_OP_WAIT_VALUE_32:  e = wait_value(c, s, p->waitValue.address, p->waitValue.value, 32, p->waitValue.flags); break;
+        case CU_STREAM_MEM_OP_WAIT_VALUE_64:  e = wait_value(c, s, p->waitValue.address, p->waitValue.value64, 64, p->waitValue.flags); break;
+        case CU_STREAM_MEM_OP_WRITE_VALUE_32: e = write_value(c, s, p->writeValue.address, p->writeValue.value, 32, p->writeValue.flags); break;
+        case CU_STREAM_MEM_OP_WRITE_VALUE_64: e = write_value(c, s, p->writeValue.address, p->writeValue.value64, 64, p->writeValue.flags); break;
         case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: e = CUDA_ERROR_NOT_SUPPORTED; break;
         case CU_STREAM_MEM_OP_BARRIER: break;           /* operations of a stream are ordered anyway */
         default: e = CUDA_ERROR_INVALID_VALUE; break;

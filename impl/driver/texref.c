@@ -32,6 +32,9 @@ texref_finish(struct obj *o)
     free(t);
 }
 
+static const struct obj_class texref_class = { .kind = KIND_TEXREF, .finish = texref_finish };
+
+/* With a reference. */
 static CUresult
 make(struct ctx *c, bool surface, uint64_t address, struct texref **out)
 {
@@ -44,7 +47,7 @@ make(struct ctx *c, bool surface, uint64_t address, struct texref **out)
     t->format = CU_AD_FORMAT_FLOAT;
     t->channels = 1;
     t->tex.maxAnisotropy = 1;
-    CUresult e = handle_new(&t->obj, KIND_TEXREF, c, texref_finish);
+    CUresult e = handle_new(&t->obj, &texref_class, c);
     if (e != CUDA_SUCCESS) {
         pthread_mutex_destroy(&t->lock);
         free(t);
@@ -78,15 +81,16 @@ of_module(CUmodule hmod, const char *name, bool surface, uint64_t *out)
         pthread_mutex_lock(&m->lock);
         if (m->texrefs && !m->texrefs[i]) {
             m->texrefs[i] = extra;
-            handle_ref(&extra->obj);
             extra = NULL;
         }
         t = m->texrefs ? m->texrefs[i] : NULL;
         if (t)
             *out = t->obj.handle;
         pthread_mutex_unlock(&m->lock);
-        if (extra)
+        if (extra) {                    /* another thread was faster */
             handle_kill(&extra->obj);
+            handle_put(&extra->obj);
+        }
         atomic_store(&m->has_texrefs, true);
         return t ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
     }
@@ -200,8 +204,10 @@ drv_cuTexRefCreate(CUtexref *pTexRef)
     if (!pTexRef)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult e = make(c, false, 0, &t);
-    if (e == CUDA_SUCCESS)
+    if (e == CUDA_SUCCESS) {
         *pTexRef = HANDLE(CUtexref, t);
+        handle_put(&t->obj);
+    }
     return e;
 }
 
@@ -422,6 +428,57 @@ drv_cuTexRefGetFilterMode(CUfilter_mode *pfm, CUtexref hTexRef)
         return CUDA_ERROR_INVALID_VALUE;
     TEXREF(t, hTexRef);
     *pfm = t->tex.filterMode;
+    DONE(t, false, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefGetMipmapFilterMode(CUfilter_mode *pfm, CUtexref hTexRef)
+{
+    if (!pfm)
+        return CUDA_ERROR_INVALID_VALUE;
+    TEXREF(t, hTexRef);
+    *pfm = t->tex.mipmapFilterMode;
+    DONE(t, false, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefGetMipmapLevelBias(float *pbias, CUtexref hTexRef)
+{
+    if (!pbias)
+        return CUDA_ERROR_INVALID_VALUE;
+    TEXREF(t, hTexRef);
+    *pbias = t->tex.mipmapLevelBias;
+    DONE(t, false, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefGetMipmapLevelClamp(float *pminMipmapLevelClamp, float *pmaxMipmapLevelClamp, CUtexref hTexRef)
+{
+    if (!pminMipmapLevelClamp || !pmaxMipmapLevelClamp)
+        return CUDA_ERROR_INVALID_VALUE;
+    TEXREF(t, hTexRef);
+    *pminMipmapLevelClamp = t->tex.minMipmapLevelClamp;
+    *pmaxMipmapLevelClamp = t->tex.maxMipmapLevelClamp;
+    DONE(t, false, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefGetMaxAnisotropy(int *pmaxAniso, CUtexref hTexRef)
+{
+    if (!pmaxAniso)
+        return CUDA_ERROR_INVALID_VALUE;
+    TEXREF(t, hTexRef);
+    *pmaxAniso = (int)t->tex.maxAnisotropy;
+    DONE(t, false, CUDA_SUCCESS);
+}
+
+CUresult
+drv_cuTexRefGetBorderColor(float *pBorderColor, CUtexref hTexRef)
+{
+    if (!pBorderColor)
+        return CUDA_ERROR_INVALID_VALUE;
+    TEXREF(t, hTexRef);
+    memcpy(pBorderColor, t->tex.borderColor, sizeof t->tex.borderColor);
     DONE(t, false, CUDA_SUCCESS);
 }
 

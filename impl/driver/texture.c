@@ -10,7 +10,7 @@ struct texobj {
     uint64_t handle;
     bool surface;
     bool has_view;
-    struct ctx *ctx;                    /* not owned: a context's objects go before it does */
+    struct ctx *ctx;                    /* owned reference */
     struct obj *resource;               /* owned reference to the array or mipmap, or NULL */
     CUDA_RESOURCE_DESC res;
     CUDA_TEXTURE_DESC tex;
@@ -27,13 +27,18 @@ bucket(uint64_t h)
     return (unsigned)((h * 0x9e3779b97f4a7c15ull) >> 56);
 }
 
-static void
+/* Into the table, unless its context has ended. */
+static bool
 insert(struct texobj *t)
 {
+    if (!ctx_admit(t->ctx))
+        return false;
     pthread_mutex_lock(&lock);
     t->next = table[bucket(t->handle)];
     table[bucket(t->handle)] = t;
     pthread_mutex_unlock(&lock);
+    ctx_admitted(t->ctx);
+    return true;
 }
 
 static bool
@@ -60,6 +65,7 @@ release(struct texobj *t)
         t->ctx->b->texture_destroy(t->ctx->be, t->handle);
     if (t->resource)
         handle_put(t->resource);
+    ctx_unref(t->ctx);
     free(t);
 }
 
@@ -89,6 +95,18 @@ texobjects_release(struct ctx *c)
 {
     for (struct texobj *t; (t = take(0, false, c));)
         release(t);
+}
+
+static CUresult
+publish(struct texobj *t, unsigned long long *out)
+{
+    uint64_t h = t->handle;
+    if (!insert(t)) {
+        release(t);
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    }
+    *out = h;
+    return CUDA_SUCCESS;
 }
 
 /* Check descriptors and translate them. *resource gets a reference to the array or mipmap. */
@@ -258,29 +276,24 @@ drv_cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pResDes
         free(t);
         return e;
     }
-    t->ctx = c;
+    ctx_ref(t->ctx = c);
     t->res = *pResDesc;
     t->tex = *pTexDesc;
     if (pResViewDesc) {
         t->view = *pResViewDesc;
         t->has_view = true;
     }
-    *pTexObject = t->handle;
-    insert(t);
-    return CUDA_SUCCESS;
+    return publish(t, pTexObject);
 }
 
 static CUresult
 destroy(uint64_t h, bool surface)
 {
     CURRENT(c);
-    struct texobj probe;
-    if (!find(h, surface, &probe))
-        return CUDA_ERROR_INVALID_VALUE;
-    (void)probe.ctx->b->context_sync(probe.ctx->be);
     struct texobj *t = take(h, surface, NULL);
     if (!t)
         return CUDA_ERROR_INVALID_VALUE;
+    (void)t->ctx->b->context_sync(t->ctx->be);
     release(t);
     return CUDA_SUCCESS;
 }
@@ -345,12 +358,10 @@ drv_cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC *pRes
         return e;
     }
     t->surface = true;
-    t->ctx = c;
+    ctx_ref(t->ctx = c);
     t->resource = &a->obj;
     t->res = *pResDesc;
-    *pSurfObject = t->handle;
-    insert(t);
-    return CUDA_SUCCESS;
+    return publish(t, pSurfObject);
 }
 
 CUresult

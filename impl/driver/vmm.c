@@ -4,15 +4,27 @@
 #include "impl/driver/driver.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #define GRANULE (2ull << 20)
 
+struct bound {                          /* physical memory that a multicast object stands for */
+    struct bound *next;
+    uint64_t at, size, offset;          /* in the object; in the memory */
+    struct phys *phys;                  /* owned reference */
+};
+
 struct phys {
     struct obj obj;
-    struct cwb_phys *be;
+    struct cwb_phys *be;                /* NULL: a multicast object, */
+    bool multicast;
+    uint32_t devices;                   /* lock: a bit for each that was added */
+    struct bound *bound;                /* lock */
     const struct cwb_backend *b;
     uint64_t size;
     CUmemAllocationProp prop;
+    uint32_t retained;                  /* lock: by cuMemRetainAllocationHandle */
+    struct phys *of;                    /* owned reference: whose memory it is, when that has no handle any more; or NULL */
 };
 
 struct reservation {
@@ -23,6 +35,7 @@ struct reservation {
 struct mapping {
     struct mapping *next;
     uint64_t address, size;
+    uint64_t offset;                    /* in the object; not 0 for multicast objects alone */
     struct phys *phys;                  /* owned reference */
 };
 
@@ -41,9 +54,19 @@ static void
 phys_finish(struct obj *o)
 {
     struct phys *p = (struct phys *)o;
-    p->b->phys_destroy(p->be);
+    for (struct bound *b = p->bound, *n; b; b = n) {
+        n = b->next;
+        handle_put(&b->phys->obj);
+        free(b);
+    }
+    if (p->of)
+        handle_put(&p->of->obj);
+    else if (p->be)
+        p->b->phys_destroy(p->be);
     free(p);
 }
+
+static const struct obj_class phys_class = { .kind = KIND_PHYS, .finish = phys_finish };
 
 CUresult
 drv_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdeviceptr addr, unsigned long long flags)
@@ -101,12 +124,35 @@ check_prop(const CUmemAllocationProp *p, const char *function)
 {
     if (!p || p->type != CU_MEM_ALLOCATION_TYPE_PINNED)
         return CUDA_ERROR_INVALID_VALUE;
-    if (p->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE)
-        return unsupported(function, "sharing memory with another process");
+    if (p->requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || (p->requestedHandleTypes && !g.backend->phys_export))
+        return unsupported(function, "sharing memory with another process by this type of handle");
     if (p->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
         return unsupported(function, "physical memory of the host");
     if (p->location.id < 0 || (uint32_t)p->location.id >= g.ndevices)
         return CUDA_ERROR_INVALID_DEVICE;
+    return CUDA_SUCCESS;
+}
+
+/* Takes be over. */
+static CUresult
+publish(struct device *d, struct cwb_phys *be, uint64_t size, const CUmemAllocationProp *prop, CUmemGenericAllocationHandle *handle)
+{
+    struct phys *p = calloc(1, sizeof *p);
+    CUresult e = CUDA_ERROR_OUT_OF_MEMORY;
+    if (p) {
+        p->b = d->b;
+        p->be = be;
+        p->size = size;
+        p->prop = *prop;
+        e = handle_new(&p->obj, &phys_class, NULL);
+    }
+    if (e != CUDA_SUCCESS) {
+        d->b->phys_destroy(be);
+        free(p);
+        return e;
+    }
+    *handle = p->obj.handle;
+    handle_put(&p->obj);
     return CUDA_SUCCESS;
 }
 
@@ -122,23 +168,87 @@ drv_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAl
     struct device *d = &g.devices[prop->location.id];
     if (size > d->props.total_memory)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    struct phys *p = calloc(1, sizeof *p);
+    struct cwb_phys *be;
+    e = result_of(d->b->phys_create(d->index, size, &be));
+    return e == CUDA_SUCCESS ? publish(d, be, size, prop, handle) : e;
+}
+
+/* ---- between processes: a file descriptor ---------------------------------------------------------------------------------------- */
+
+CUresult
+drv_cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType handleType,
+                                 unsigned long long flags)
+{
+    VMM();
+    struct phys *p AUTO_PUT = handle_get((const void *)(uintptr_t)handle, KIND_PHYS);
+    if (!p || p->multicast || !shareableHandle || flags || handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
+        !(p->prop.requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+        return CUDA_ERROR_INVALID_VALUE;
+    int fd;
+    CUresult e = result_of(p->b->phys_export(p->be, &fd));
+    if (e == CUDA_SUCCESS)
+        *(int *)shareableHandle = fd;
+    return e;
+}
+
+CUresult
+drv_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *osHandle, CUmemAllocationHandleType shHandleType)
+{
+    VMM();
+    struct stat st;
+    int fd = (int)(intptr_t)osHandle;
+    if (!handle || shHandleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct device *d = &g.devices[0];
+    if (!d->b->phys_import)
+        return unsupported("cuMemImportFromShareableHandle", "sharing memory with another process on this device");
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size || st.st_size % (off_t)GRANULE)
+        return CUDA_ERROR_INVALID_VALUE;        /* not what cuMemExportToShareableHandle gave */
+    struct cwb_phys *be;
+    CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                 .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+    CUresult e = result_of(d->b->phys_import(d->index, fd, (size_t)st.st_size, &be));
+    return e == CUDA_SUCCESS ? publish(d, be, (uint64_t)st.st_size, &prop, handle) : e;
+}
+
+CUresult
+drv_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr)
+{
+    VMM();
+    if (!handle)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct phys *p = NULL;
+    pthread_mutex_lock(&lock);
+    for (const struct mapping *m = mappings; m && !p; m = m->next)
+        if ((uintptr_t)addr - m->address < m->size)
+            p = m->phys;
+    bool has_handle = p && handle_kind((void *)(uintptr_t)p->obj.handle) == KIND_PHYS;
+    if (p)
+        handle_ref(&p->obj);
+    if (has_handle) {
+        *handle = p->obj.handle;
+        p->retained++;
+    }
+    pthread_mutex_unlock(&lock);
     if (!p)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    p->b = d->b;
-    p->size = size;
-    p->prop = *prop;
-    e = result_of(d->b->phys_create(d->index, size, &p->be));
-    if (e == CUDA_SUCCESS) {
-        e = handle_new(&p->obj, KIND_PHYS, NULL, phys_finish);
-        if (e != CUDA_SUCCESS)
-            d->b->phys_destroy(p->be);
+        return CUDA_ERROR_INVALID_VALUE;
+    if (has_handle) {
+        handle_put(&p->obj);
+        return CUDA_SUCCESS;
+    }
+    struct phys *again = calloc(1, sizeof *again);      /* mapped, but released: another handle for it */
+    CUresult e = CUDA_ERROR_OUT_OF_MEMORY;
+    if (again) {
+        *again = (struct phys){ .be = p->be, .multicast = p->multicast, .b = p->b, .size = p->size, .prop = p->prop, .of = p };
+        e = handle_new(&again->obj, &phys_class, NULL);
     }
     if (e != CUDA_SUCCESS) {
-        free(p);
+        handle_put(&p->obj);
+        free(again);
         return e;
     }
-    *handle = p->obj.handle;
+    *handle = again->obj.handle;
+    handle_put(&again->obj);
     return CUDA_SUCCESS;
 }
 
@@ -152,7 +262,11 @@ drv_cuMemRelease(CUmemGenericAllocationHandle handle)
 {
     VMM();
     PHYS(p, handle);
-    return handle_kill(&p->obj) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;      /* mappings keep the memory */
+    pthread_mutex_lock(&lock);
+    bool kept = p->retained > 0;        /* each retained handle is released for itself */
+    p->retained -= kept;
+    pthread_mutex_unlock(&lock);
+    return kept || handle_kill(&p->obj) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;      /* mappings keep the memory */
 }
 
 /* Reserved as a whole, by one reservation. Lock held. */
@@ -165,26 +279,92 @@ reserved(uint64_t a, uint64_t size)
     return false;
 }
 
+/* fn for each part of m within [address, address + size) that memory is behind. Lock held. */
+static cwb_result
+each_part(const struct mapping *m, uint64_t address, uint64_t size, cwb_result (*fn)(uint64_t address, uint64_t size, void *user), void *user)
+{
+    uint64_t lo = address > m->address ? address : m->address;
+    uint64_t hi = address + size < m->address + m->size ? address + size : m->address + m->size;
+    if (lo >= hi)
+        return CWB_OK;
+    if (!m->phys->multicast)
+        return fn(lo, hi - lo, user);
+    cwb_result r = CWB_OK;
+    for (const struct bound *b = m->phys->bound; b && r == CWB_OK; b = b->next) {
+        if (b->at + b->size <= m->offset)
+            continue;
+        uint64_t from = m->address + (b->at > m->offset ? b->at - m->offset : 0), to = m->address + (b->at + b->size - m->offset);
+        from = from > lo ? from : lo;
+        to = to < hi ? to : hi;
+        if (from < to)
+            r = fn(from, to - from, user);
+    }
+    return r;
+}
+
+static cwb_result
+unmap_part(uint64_t address, uint64_t size, void *unused)
+{
+    return g.backend->va_unmap(address, size);
+}
+
+static cwb_result
+protect_part(uint64_t address, uint64_t size, void *flags)
+{
+    unsigned f = *(const unsigned *)flags;
+    return g.backend->va_protect(address, size, f != 0, f == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+}
+
+/* Map the part of b that m covers, with the access that the mapping has. Lock held. */
+static CUresult
+map_bound(const struct mapping *m, const struct bound *b)
+{
+    uint64_t from = b->at > m->offset ? b->at : m->offset;
+    uint64_t to = b->at + b->size < m->offset + m->size ? b->at + b->size : m->offset + m->size;
+    struct range r;
+    if (from >= to)
+        return CUDA_SUCCESS;
+    uint64_t a = m->address + (from - m->offset);
+    CUresult e = result_of(b->phys->b->va_map(a, to - from, b->phys->be, b->offset + (from - b->at)));
+    if (e == CUDA_SUCCESS && range_find(a, &r) && r.kind == RANGE_MAPPED && r.access_flags)
+        e = result_of(b->phys->b->va_protect(a, to - from, true, r.access_flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+    return e;
+}
+
+/* Lock held. */
+static CUresult
+map_object(struct phys *p, uint64_t address, uint64_t size, uint64_t offset)
+{
+    if (!p->multicast)
+        return result_of(p->b->va_map(address, size, p->be, offset));
+    const struct mapping m = { .address = address, .size = size, .offset = offset };
+    CUresult e = CUDA_SUCCESS;
+    for (const struct bound *b = p->bound; b && e == CUDA_SUCCESS; b = b->next)
+        e = map_bound(&m, b);
+    return e;
+}
+
 CUresult
 drv_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
     VMM();
     PHYS(p, handle);
-    if (!size || ptr % GRANULE || size % GRANULE || offset || flags || size > p->size)
+    if (!size || ptr % GRANULE || size % GRANULE || flags || size > p->size || offset % GRANULE ||
+        offset > p->size - size || (offset && !p->multicast))   /* "offset must be zero" of memory */
         return CUDA_ERROR_INVALID_VALUE;
     struct mapping *m = malloc(sizeof *m);
     if (!m)
         return CUDA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_lock(&lock);
     bool room = reserved(ptr, size) && !range_overlaps(ptr, size);
-    CUresult e = room ? result_of(p->b->va_map(ptr, size, p->be, offset)) : CUDA_ERROR_INVALID_VALUE;
+    CUresult e = room ? map_object(p, ptr, size, offset) : CUDA_ERROR_INVALID_VALUE;
     if (e == CUDA_SUCCESS) {
-        struct range r = { .base = ptr, .size = size, .kind = RANGE_MAPPED, .device = p->prop.location.id, .device_address = ptr,
+        struct range r = { .base = ptr, .size = size, .kind = RANGE_MAPPED, .device = p->prop.location.id, .flags = p->prop.requestedHandleTypes, .device_address = ptr,
                            .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID };
         e = range_add(&r);
         if (e == CUDA_SUCCESS) {
             handle_ref(&p->obj);
-            *m = (struct mapping){ mappings, ptr, size, p };
+            *m = (struct mapping){ mappings, ptr, size, offset, p };
             mappings = m;
             m = NULL;
         } else {
@@ -227,7 +407,12 @@ drv_cuMemUnmap(CUdeviceptr ptr, size_t size)
                 l = &m->next;
             }
         }
-        e = result_of(g.backend->va_unmap(ptr, size));
+        bool holes = false;             /* a multicast object's: its parts are mapped one by one */
+        for (const struct mapping *m = gone; m; m = m->next)
+            holes |= m->phys->multicast;
+        e = holes ? CUDA_SUCCESS : result_of(g.backend->va_unmap(ptr, size));
+        for (const struct mapping *m = gone; m && holes; m = m->next)
+            each_part(m, m->address, m->size, unmap_part, NULL);
     }
     pthread_mutex_unlock(&lock);
     for (struct mapping *n; gone; gone = n) {
@@ -264,7 +449,16 @@ drv_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, si
             most = desc[i].flags;
     }
     /* All devices of a backend see one mapping: the widest right counts. */
-    cwb_result r = g.backend->va_protect(ptr, size, most != 0, most == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    bool holes = false;
+    cwb_result r = CWB_OK;
+    pthread_mutex_lock(&lock);
+    for (const struct mapping *m = mappings; m; m = m->next)
+        holes |= m->phys->multicast && m->address < ptr + size && ptr < m->address + m->size;
+    if (!holes)
+        r = g.backend->va_protect(ptr, size, most != 0, most == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    for (const struct mapping *m = mappings; m && holes && r == CWB_OK; m = m->next)
+        r = each_part(m, ptr, size, protect_part, &most);
+    pthread_mutex_unlock(&lock);
     if (r != CWB_OK)
         return result_of(r);
     for (uint64_t a = ptr; a < ptr + size;) {
@@ -310,5 +504,147 @@ drv_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop, CUmemGener
     if (!prop)
         return CUDA_ERROR_INVALID_VALUE;
     *prop = p->prop;
+    return CUDA_SUCCESS;
+}
+
+/* ---- multicast objects of one device: another name for the memory that is bound to them ---------------------------------------------------------- */
+
+CUresult
+drv_cuMulticastGetGranularity(size_t *granularity, const CUmulticastObjectProp *prop, CUmulticastGranularity_flags option)
+{
+    VMM();
+    if (!granularity || !prop || !prop->numDevices || (unsigned)option > CU_MULTICAST_GRANULARITY_RECOMMENDED)
+        return CUDA_ERROR_INVALID_VALUE;
+    *granularity = GRANULE;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuMulticastCreate(CUmemGenericAllocationHandle *mcHandle, const CUmulticastObjectProp *prop)
+{
+    VMM();
+    if (!mcHandle || !prop || !prop->numDevices || !prop->size || prop->size % GRANULE || prop->flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (prop->numDevices > 1 || prop->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
+        return unsupported("cuMulticastCreate", "a multicast object of several devices or processes");
+    struct phys *p = calloc(1, sizeof *p);
+    if (!p)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *p = (struct phys){ .multicast = true, .b = g.backend, .size = prop->size };
+    CUresult e = handle_new(&p->obj, &phys_class, NULL);
+    if (e != CUDA_SUCCESS) {
+        free(p);
+        return e;
+    }
+    *mcHandle = p->obj.handle;
+    handle_put(&p->obj);
+    return CUDA_SUCCESS;
+}
+
+#define MULTICAST(p, h)                                                                                                \
+    VMM();                                                                                                             \
+    PHYS(p, h);                                                                                                        \
+    if (!p->multicast)                                                                                                 \
+        return CUDA_ERROR_INVALID_VALUE
+
+CUresult
+drv_cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, CUdevice dev)
+{
+    struct device *d;
+    MULTICAST(p, mcHandle);
+    CUresult e = device_get(dev, &d);
+    if (e != CUDA_SUCCESS)
+        return e;
+    pthread_mutex_lock(&lock);
+    if (p->devices)
+        e = CUDA_ERROR_INVALID_VALUE;   /* as many as it was made for are there */
+    else
+        p->devices = 1u << dev;
+    pthread_mutex_unlock(&lock);
+    return e;
+}
+
+/* Lock held. */
+static CUresult
+bind(struct phys *mc, uint64_t at, struct phys *memory, uint64_t offset, uint64_t size)
+{
+    if (!size || at % GRANULE || offset % GRANULE || size % GRANULE || size > mc->size || at > mc->size - size || memory->multicast ||
+        size > memory->size || offset > memory->size - size || mc->devices != 1u << memory->prop.location.id)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (const struct bound *b = mc->bound; b; b = b->next)
+        if (at < b->at + b->size && b->at < at + size)
+            return CUDA_ERROR_INVALID_VALUE;
+    struct bound *b = malloc(sizeof *b);
+    if (!b)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    handle_ref(&memory->obj);
+    *b = (struct bound){ mc->bound, at, size, offset, memory };
+    mc->bound = b;
+    CUresult e = CUDA_SUCCESS;
+    for (const struct mapping *m = mappings; m && e == CUDA_SUCCESS; m = m->next)
+        if (m->phys == mc)
+            e = map_bound(m, b);
+    return e;
+}
+
+CUresult
+drv_cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, size_t mcOffset, CUmemGenericAllocationHandle memHandle, size_t memOffset,
+                       size_t size, unsigned long long flags)
+{
+    MULTICAST(p, mcHandle);
+    PHYS(memory, memHandle);
+    if (flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    CUresult e = bind(p, mcOffset, memory, memOffset, size);
+    pthread_mutex_unlock(&lock);
+    return e;
+}
+
+CUresult
+drv_cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size_t mcOffset, CUdeviceptr memptr, size_t size, unsigned long long flags)
+{
+    MULTICAST(p, mcHandle);
+    if (flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = CUDA_ERROR_INVALID_VALUE;      /* memory of cuMemCreate that is mapped there */
+    pthread_mutex_lock(&lock);
+    for (const struct mapping *m = mappings; m; m = m->next) {
+        if (memptr - m->address < m->size && size <= m->size - (memptr - m->address)) {
+            e = bind(p, mcOffset, m->phys, memptr - m->address, size);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return e;
+}
+
+CUresult
+drv_cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev, size_t mcOffset, size_t size)
+{
+    struct device *d;
+    MULTICAST(p, mcHandle);
+    CUresult e = device_get(dev, &d);
+    if (e != CUDA_SUCCESS)
+        return e;
+    struct bound *found = NULL;
+    pthread_mutex_lock(&lock);
+    for (struct bound **l = &p->bound; *l && !found; l = found ? l : &(*l)->next) {
+        if ((*l)->at == mcOffset && (*l)->size == size) {
+            found = *l;
+            *l = found->next;
+        }
+    }
+    for (const struct mapping *m = mappings; m && found; m = m->next) {
+        uint64_t from = found->at > m->offset ? found->at : m->offset;
+        uint64_t to = found->at + size < m->offset + m->size ? found->at + size : m->offset + m->size;
+        if (m->phys == p && from < to)
+            (void)p->b->va_unmap(m->address + (from - m->offset), to - from);
+    }
+    pthread_mutex_unlock(&lock);
+    if (!found)
+        return CUDA_ERROR_INVALID_VALUE;
+    handle_put(&found->phys->obj);
+    free(found);
     return CUDA_SUCCESS;
 }

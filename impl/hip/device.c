@@ -316,7 +316,7 @@ static void
 hip_context_destroy(struct cwb_context *c)
 {
     (void)hip_context_sync(c);
-    for (struct cwb_stream *s = c->closed, *next; s; s = next) {     /* after a fault, or where HIP still calls it busy */
+    for (struct cwb_stream *s = c->closed, *next; s; s = next) {     /* after a fault, or while HIP reports it as busy */
         next = s->next;
         destroy_stream(s);
     }
@@ -344,7 +344,7 @@ hip_context_limit(struct cwb_context *c, enum cwb_limit limit, size_t value)
     if (limit == CWB_LIMIT_MALLOC_HEAP)
         return hip_heap_limit(c, value);
     if (limit != CWB_LIMIT_STACK)
-        return CWB_OK;                  /* the FIFO has the size that it has */
+        return CWB_OK;                  /* the FIFO's size is fixed */
     c->stack = value;
     return hip.hipDeviceSetLimit ? hip_result(hip.hipDeviceSetLimit(hipLimitStackSize, value)) : CWB_OK;
 }
@@ -379,7 +379,7 @@ destroy_stream(struct cwb_stream *s)
     free(s);
 }
 
-/* Streams that were closed while they had work go when that is done: HIP may wait in hipStreamDestroy. */
+/* Streams that were closed with work queued are destroyed when that is done: hipStreamDestroy may wait. */
 static void
 reap_streams(struct cwb_context *c)
 {

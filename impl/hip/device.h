@@ -34,7 +34,7 @@ struct cwb_context {
     void *locks, *heap;             /* device memory or NULL */
     size_t heap_limit;
     pthread_mutex_t texture_lock;   /* the rest: texture.c */
-    atomic_bool fell_back;          /* a texture was not fit for them, which has been said */
+    atomic_bool fell_back;          /* a texture did not fit them, and the log says so */
     bool images;                    /* textures are made for image instructions; does not change */
     struct hip_slab *slabs;
     struct hip_slot *vacant, *waiting;
@@ -42,13 +42,14 @@ struct cwb_context {
     pthread_mutex_t kept_lock;      /* the rest: memory.c */
     struct hip_kept *kept;
     pthread_mutex_t closed_lock;
-    struct cwb_stream *closed;      /* streams that have been closed and had work */
+    struct cwb_stream *closed;      /* streams that were closed with work queued */
 };
 
 struct cwb_stream {
     struct cwb_context *c;
     hipStream_t s;
-    void *_Atomic grid;             /* device memory that its cooperative grids synchronise with, one after another; made for the first */
+    void *_Atomic grid;             /* device memory in which its cooperative grids synchronise, one after another; made for the
+                                     * first */
     struct cwb_stream *next;        /* context.closed */
 };
 
@@ -66,15 +67,15 @@ struct hip_code {
     bool launch_numbers;            /* takes CWJ_AMD_LAUNCH more bytes of arguments */
 };
 
-/* What a kernel is compiled for: HIP_ALL for blocks of up to 1024 threads, where HIP_USUAL has so many registers that it takes fewer. */
+/* Variants of a kernel: HIP_ALL takes blocks of up to 1024 threads; HIP_USUAL may use more registers and take smaller blocks. */
 enum hip_purpose { HIP_USUAL, HIP_ONE_WARP, HIP_ALL, HIP_CODES };
 
 struct cwb_kernel {
     struct cwb_module *module;
     uint32_t index;
-    bool one_warp;                  /* a wave of 64 lanes shall carry one warp (jit.h), else as many as it holds */
+    bool one_warp;                  /* one warp per wave of 64 lanes (jit.h), else as many warps as a wave holds */
     bool must;                      /* then always: larger blocks are refused */
-    atomic_bool warned;             /* that a block was too large for that */
+    atomic_bool warned;             /* the warning that a block was too large for one warp per wave */
     pthread_mutex_t lock;           /* code */
     struct hip_code code[HIP_CODES];
 };
@@ -97,7 +98,7 @@ cwb_result hip_outcome(struct cwb_context *c, hipError_t e);
 const char *hip_arch(int device);   /* "gfx1100" */
 int hip_device_count(void);
 int hip_version(void);              /* of the runtime: 60000000 is 6.0 */
-/* This is a host function on a stream: HIP must not be called. */
+/* In a host function of a stream: HIP must not be called. */
 bool hip_in_callback(void);
 
 /* memory.c */
@@ -105,7 +106,7 @@ cwb_result hip_mem_alloc(struct cwb_context *c, enum cwb_mem_kind kind, size_t s
 cwb_result hip_mem_free(struct cwb_context *c, enum cwb_mem_kind kind, uint64_t address, size_t size);
 cwb_result hip_mem_register(struct cwb_context *c, void *ptr, size_t size, bool read_only, uint64_t *device_address);
 cwb_result hip_mem_unregister(struct cwb_context *c, void *ptr, size_t size);
-void hip_memory_trim(struct cwb_context *c);        /* give back to HIP what is kept */
+void hip_memory_trim(struct cwb_context *c);        /* free the kept memory */
 bool hip_has_vmm(void);
 cwb_result hip_va_reserve(size_t size, size_t align, uint64_t hint, uint64_t *address);
 cwb_result hip_va_release(uint64_t address, size_t size);
@@ -121,26 +122,27 @@ void hip_array_destroy(struct cwb_array *a);
 cwb_result hip_texture_create(struct cwb_context *c, const struct cwb_texture_desc *d, uint64_t *handle);
 cwb_result hip_surface_create(struct cwb_context *c, struct cwb_array *a, uint32_t level, uint64_t *handle);
 void hip_texture_destroy(struct cwb_context *c, uint64_t handle);      /* surfaces, too */
-/* Before and after waiting until the context is idle: what was destroyed by then may be used again. */
+/* Before and after waiting until the context is idle: slots of objects destroyed by then become free. */
 struct hip_slot *hip_textures_leave(struct cwb_context *c);
 void hip_textures_left(struct cwb_context *c, struct hip_slot *gone);
 void hip_textures_finish(struct cwb_context *c);
 
 /* native.c */
-enum { HIP_IMAGE_PITCH = 256 };                     /* linear images have rows, and begin, at multiples of so many bytes */
-bool hip_images_wanted(int device);                 /* CUDAWAY_TEXTURES=native, and the processor has them; else says so */
-/* Fill in t->native, resource and sampler, if image instructions can read the texture. Returns HIP's object behind them, for the caller to
- * destroy when no kernel uses it any more, or NULL. */
+enum { HIP_IMAGE_PITCH = 256 };                     /* alignment of linear images and of their rows, in bytes */
+bool hip_images_wanted(int device);                 /* CUDAWAY_TEXTURES=native, and the processor has texture units; logs a refusal */
+/* Fill in t->native, resource and sampler, if image instructions can read the texture. Returns HIP's texture object, which the
+ * caller destroys when no kernel uses it any more, or NULL. */
 hipTextureObject_t hip_native_texture(struct cwb_context *c, const struct cwb_texture_desc *d, struct cw_texture *t);
 
 /* output.c: what kernels print. */
 /* shared.c */
 void hip_shared_init(struct cwb_context *c);
 void hip_shared_finish(struct cwb_context *c);
-hipError_t hip_shared_give(struct cwb_context *c, hipModule_t code);            /* what a code object just loaded wants of it */
-cwb_result hip_heap_limit(struct cwb_context *c, size_t bytes);                 /* CWB_INVALID once there is a heap of another size */
+hipError_t hip_shared_give(struct cwb_context *c, hipModule_t code);            /* set the variables of a code object that was
+                                                                                 * just loaded */
+cwb_result hip_heap_limit(struct cwb_context *c, size_t bytes);                 /* CWB_INVALID when a heap of another size exists */
 uint64_t hip_fifo_address(struct cwb_context *c);   /* 0 when out of memory */
-/* Print what is complete. `idle`: nothing runs in the context, so that the FIFO can start over. */
+/* Print the complete records. `idle`: nothing runs in the context, so the FIFO can start over. */
 void hip_fifo_flush(struct cwb_context *c, bool idle);
 
 cwb_result hip_module_load(struct cwb_context *c, const struct cwj_api *jit, struct cwj_program *program, struct cwb_module **out,

@@ -7,8 +7,8 @@
 
 /* ---- memory ---- */
 
-/* Device memory that a stream has freed (cuMemFreeAsync). Its end came in a host function, where HIP must not be called; it is kept
- * for the next allocation of its size, and given back when the context has been waited for. context.kept_lock. */
+/* Device memory that a stream has freed (cuMemFreeAsync). It ends in a host function, where HIP must not be called; it is kept
+ * for the next allocation of its size, and freed when the context has been waited for. context.kept_lock. */
 struct hip_kept {
     struct hip_kept *next;
     uint64_t address;
@@ -131,7 +131,7 @@ struct cwb_phys {
     int device;
 };
 
-/* ROCm 5 has these functions in a draft, with another structure. */
+/* ROCm 5 has drafts of these functions with another structure. */
 bool
 hip_has_vmm(void)
 {
@@ -200,7 +200,7 @@ hip_va_unmap(uint64_t address, size_t size)
     return hip_has_vmm() ? hip_result(hip.hipMemUnmap((void *)(uintptr_t)address, size)) : CWB_UNSUPPORTED;
 }
 
-/* The driver says one right for all devices. One that cannot reach the memory is no error as long as another can. */
+/* The driver gives one access right for all devices. A device that cannot reach the memory is an error only if none can. */
 cwb_result
 hip_va_protect(uint64_t address, size_t size, bool readable, bool writable)
 {

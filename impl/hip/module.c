@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Modules and kernels of the hip device. A module's variables are one image in device memory, whatever kernels are compiled; each
- * kernel becomes a code object of its own when it is first asked for, which finds the image through its variable
- * cudaway_image (docs/emitter.md). */
+ * Modules and kernels of the hip device. A module's variables are one data segment in device memory, whichever kernels are
+ * compiled. Each kernel becomes a code object of its own when it is first requested, which finds the data segment through its
+ * variable cudaway_image (docs/amd-abi.md). */
 #define _GNU_SOURCE
 #include "impl/host/matrix.h"
 #include "impl/hip/device.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The image as it is at `address`; NULL when out of memory or damaged. */
+/* The data segment's contents, relocated to `address`; NULL when out of memory or damaged. */
 static uint8_t *
 relocated(const struct cwj_image *img, uint64_t address)
 {
@@ -92,17 +92,18 @@ hip_module_unload(struct cwb_module *m)
     free(m);
 }
 
-static bool
+static unsigned
 native_floats(void)
 {
     static atomic_bool said;
     const char *v = cw_env_get(CW_ENV_FLOATS);
-    if (v && strcmp(v, "exact") && strcmp(v, "native") && !atomic_exchange(&said, true))
-        cw_warn("%s=%s is neither exact nor native; exact is taken", cw_env_name(CW_ENV_FLOATS), v);
-    return v && !strcmp(v, "native");
+    unsigned native = 0;
+    if (v && !cwj_parse_floats(v, &native) && !atomic_exchange(&said, true))
+        cw_warn("%s=%s is not exact, native, or native: and a list of nan, ftz and approx; exact is taken", cw_env_name(CW_ENV_FLOATS), v);
+    return native;
 }
 
-enum { MAX_GROUP = 1024, MAX_LONE = MAX_GROUP / 2 };       /* work-items of a group; threads of a block whose warps have waves of their own */
+enum { MAX_GROUP = 1024, MAX_LONE = MAX_GROUP / 2 };       /* work-items of a group; threads of a block with one warp per wave */
 
 /* Under k->lock: k->code[purpose]. */
 static cwb_result
@@ -114,7 +115,7 @@ compile(struct cwb_kernel *k, enum hip_purpose purpose, struct cw_buf *log)
     struct cwj_aot_options o = { .target = CWJ_TARGET_AMDGCN, .cpu = hip_arch(m->c->device), .emit = CWJ_EMIT_OBJ, .opt_level = 3,
                                  .kernels = names, .module_image = true, .cache = true,
                                  .matrix_sm = cwh_matrix_model()->sm, .matrix_native = cwh_matrix_native(),
-                                 .floats_native = native_floats(), .one_warp = purpose == HIP_ONE_WARP,
+                                 .native_floats = native_floats(), .one_warp = purpose == HIP_ONE_WARP,
                                  .all_blocks = purpose == HIP_ALL, .textures_native = m->c->images };
     struct cwj_diags diags;
     struct cw_buf code, text;
@@ -174,7 +175,7 @@ compile(struct cwb_kernel *k, enum hip_purpose purpose, struct cw_buf *log)
     return result;
 }
 
-/* Under k->lock. What the compiler refuses it refuses again; what HIP refuses, it may have room for later. */
+/* Under k->lock. A refusal of the compiler is final; HIP may have the memory later. */
 static cwb_result
 ready(struct cwb_kernel *k, enum hip_purpose purpose, struct cw_buf *log)
 {
@@ -224,7 +225,7 @@ code_for(struct cwb_kernel *k, uint32_t threads, cwb_result *r)
 {
     bool one = k->one_warp && cwj_amd_group(threads) <= MAX_GROUP;
     struct hip_code *c = &k->code[one ? HIP_ONE_WARP : HIP_USUAL];
-    *r = CWB_INTERNAL;                  /* the driver prepares a kernel before its first launch */
+    *r = CWB_INTERNAL;                  /* the driver compiles a kernel before its first launch */
     if (one != k->one_warp) {
         const char *name = k->module->jit->kernel(k->module->program, k->index)->name;
         if (k->must) {                  /* the driver knows that from hip_kernel_facts */
@@ -302,8 +303,9 @@ hip_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out)
     return CWB_OK;
 }
 
-/* What grid.sync() of CUDA's cooperative groups counts in, ready for the stream's next launch. Launches of a stream come one after
- * another, so it has one; each launch starts from zero, also after one whose blocks did not all reach their last barrier. */
+/* The workspace of grid.sync() of CUDA's cooperative groups, ready for the stream's next launch. Launches of a stream follow
+ * each other, so a stream has one; each launch starts from zero, also after one whose blocks did not all reach their last
+ * barrier. */
 static cwb_result
 grid_workspace(struct cwb_stream *s, uint64_t *address)
 {
@@ -311,12 +313,12 @@ grid_workspace(struct cwb_stream *s, uint64_t *address)
     char *p = atomic_load(&s->grid);
     if (!p) {
         void *fresh = NULL;
-        enum { SIZE = 8 };              /* two words, the first of which has the size */
+        enum { SIZE = 8 };              /* two words, the first of which holds the size */
         e = hip.hipMalloc(&fresh, SIZE);
         if (e == hipSuccess)
             e = hip.hipMemsetD32Async(fresh, SIZE, 1, s->s);
         if (e == hipSuccess && !atomic_compare_exchange_strong(&s->grid, &(void *){ NULL }, fresh)) {
-            (void)hip.hipFree(fresh);   /* another thread was here, with the same stream */
+            (void)hip.hipFree(fresh);   /* another thread made it, for the same stream */
         } else if (e != hipSuccess) {
             if (fresh)
                 (void)hip.hipFree(fresh);
@@ -328,7 +330,7 @@ grid_workspace(struct cwb_stream *s, uint64_t *address)
     return hip_result(hip.hipMemsetD32Async(p + 4, 0, 1, s->s));
 }
 
-/* What HIP is told about a launch. */
+/* The parameters of a launch for HIP. */
 struct call {
     uint32_t block[3], size;
     const void *params;             /* size bytes */
@@ -350,8 +352,8 @@ cooperative(struct cwb_stream *s, struct hip_code *code, const struct cwb_launch
                                                            call->block[1], call->block[2], l->dynamic_shared, s->s, params));
 }
 
-/* The arguments behind the parameters (jit.h): what the kernel knows of its launch, and the shape of the block, where its warps have waves
- * of their own, and so another group. */
+/* The arguments behind the parameters (jit.h): the launch's number and workspace, and, with one warp per wave, where the group
+ * has another shape, the block's shape. */
 static cwb_result
 add_arguments(struct cwb_stream *s, const struct hip_code *code, bool lone, const struct cwb_launch *l, struct call *call)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * CUDAWAY_TEXTURES=native: descriptors of AMD's image and typed-buffer instructions for textures that these can read. HIP makes them, as
- * texture objects over memory as texture.c lays it out; they are copied into the description, whose other half serves what the
- * instructions cannot do. Linear memory is what both read, so copies, surfaces and arrays are the same as without. */
+ * CUDAWAY_TEXTURES=native: descriptors of AMD's image and typed-buffer instructions for textures that these can read. HIP makes
+ * them, as texture objects over memory in texture.c's layout; they are copied into the description, whose other half serves the
+ * exact code. Both read linear memory, so copies, surfaces and arrays are the same in both modes. */
 #include "impl/hip/device.h"
 
 #include "impl/base/env.h"
@@ -13,7 +13,8 @@
 
 /* Fields of descriptors that all processors have in the same place (ISA documents, "Image Resource Definition", "Sampler Resource"). */
 enum { SELECT_BITS = 3, CLAMP_BITS = 3, TRUNC_COORD = 1 << 27, TYPE_SHIFT = 28, TYPE_3D = 10, TYPE_2D_ARRAY = 13 };
-/* DEPTH, in the low bits of word 4. gfx9 has the pitch above it; later ones have none for what has a depth: it is the width's, rounded up. */
+/* DEPTH, in the low bits of word 4. gfx9 has the pitch above it; later processors have no pitch for images with a depth: it is
+ * the width's, rounded up. */
 enum { DEPTH_BITS = 13 };
 
 bool
@@ -109,8 +110,8 @@ resource_desc(const struct cwb_texture_desc *d, const struct cw_texture *t, stru
     r->res.pitch2D.pitchInBytes = l->height > 1 ? l->pitch : row_pitch(t);
 }
 
-/* What HIP does not know: address modes by the dimension, channels that are missing are zero, points are not rounded to the next texel;
- * and what it does not make of memory: slices and layers. */
+/* Fields that HIP's interface cannot express: address modes by the dimension, zero for missing channels, truncated point
+ * coordinates; slices and layers over linear memory. */
 static void
 amend(const struct cw_texture *t, bool gfx9, struct cw_texture *out)
 {
@@ -131,7 +132,7 @@ amend(const struct cw_texture *t, bool gfx9, struct cw_texture *out)
         out->sampler[0] |= TRUNC_COORD;
 }
 
-/* An image that HIP had to copy is not what arrays and programs write to. */
+/* If HIP copied the memory, later writes to the array would not show in the image. */
 static bool
 is_ours(const struct cw_texture *t, const uint32_t *w)
 {
@@ -162,7 +163,7 @@ hip_native_texture(struct cwb_context *c, const struct cwb_texture_desc *d, stru
         return NULL;
     }
     for (unsigned k = 0; k < 3; k++)
-        how.addressMode[k] = HIP_TR_ADDRESS_MODE_CLAMP;     /* amend() sets the right ones, of which HIP may refuse some */
+        how.addressMode[k] = HIP_TR_ADDRESS_MODE_CLAMP;     /* amend() sets the right ones, some of which HIP may refuse */
     bool scaled = t->linear && !t->as_float;
     how.flags = (t->as_float || scaled ? 0 : HIP_TRSF_READ_AS_INTEGER) | (t->normalized && !t->linear_memory ? HIP_TRSF_NORMALIZED_COORDINATES : 0);
     resource_desc(d, t, &resource);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * printf and assert on AMD devices: records that kernels append to a FIFO in pinned memory (jit/devlib/print.h) are read, formatted and
- * written to standard output (assert: standard error) when the host waits for the device. What does not fit is lost, and said. */
+ * printf and assert on AMD devices: records that kernels append to a FIFO in pinned memory (jit/builtins/print.h) are read, formatted and
+ * written to standard output (assert: standard error) when the host waits for the device. Records that do not fit are lost; the
+ * log says so. */
 #define _GNU_SOURCE
 #include "impl/hip/device.h"
 
 #include "impl/base/log.h"
 #include "impl/format.h"
-#include "jit/devlib/print.h"
+#include "jit/builtins/print.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ hip_fifo_address(struct cwb_context *c)
     return address;
 }
 
-/* Strings are in the device's memory. It is asked for less and less, since a string may end where its allocation does. */
+/* Strings are in the device's memory. Shorter and shorter reads are tried, since a string may end at the end of its allocation. */
 static const char *
 device_string(void *user, uint64_t address, char *buffer, size_t size)
 {

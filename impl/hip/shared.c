@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the kernels of a context share, made when one first needs it: the words for 128-bit atomics, the heap of malloc, and the FIFO of what is printed
- * (output.c). A code object finds them through variables that are set when it is loaded (jit.h, module_image). */
+ * What the kernels of a context share, made when one first needs it: the words for 128-bit atomics, the heap of malloc, and the
+ * FIFO of printf (output.c). A code object finds them through variables that are set when it is loaded (jit.h,
+ * module_image). */
 #include "impl/hip/device.h"
 
-#include "jit/devlib/heap.h"
+#include "jit/builtins/heap.h"
 #include "jit/jit.h"
 
 static void *
@@ -58,18 +59,18 @@ tick(struct cwb_context *c)
 
 struct number {
     const char *name;
-    uint64_t (*make)(struct cwb_context *);     /* 0: there is no memory for it */
+    uint64_t (*make)(struct cwb_context *);     /* 0: out of memory */
     bool needed;                                /* else kernels do without */
 };
 
-/* Store a number into the code object's variable, if it has that. */
+/* Store a number into the code object's variable, if it has one of that name. */
 static hipError_t
 give(struct cwb_context *c, hipModule_t code, const struct number *n)
 {
     hipDeviceptr_t p = NULL;
     size_t size = 0;
     if (hip.hipModuleGetGlobal(&p, &size, code, n->name) != hipSuccess || size != sizeof(uint64_t)) {
-        (void)hip.hipGetLastError();    /* the kernel has no use for it */
+        (void)hip.hipGetLastError();    /* the kernel does not use it */
         return hipSuccess;
     }
     pthread_mutex_lock(&c->shared_lock);

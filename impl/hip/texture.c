@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Arrays, textures and surfaces of the hip device: memory laid out by impl/texture.c, and descriptions of it in device memory that
- * the device library reads (jit/devlib/tex.c). A handle is the address of a description.
+ * the device library reads (jit/builtins/tex.c). A handle is the address of a description.
  *
- * Descriptions live in slabs, which go with their context. A program may destroy an object right after a launch that uses it, so
- * its place is not used again before the context has been idle. */
+ * Descriptions live in slabs, which are freed with their context. A program may destroy an object right after a launch that
+ * uses it, so its slot is not used again before the context has been idle. */
 #include "impl/hip/device.h"
 
 #include "impl/texture.h"
@@ -14,7 +14,7 @@
 enum { SLOT = 1024, SLAB_SLOTS = 64, WAITING_MAX = 1024 };
 _Static_assert(sizeof(struct cw_texture) <= SLOT, "a slot holds a description");
 
-/* Places of objects. Those that wait for the context to be idle are linked in `waiting`. All under context.texture_lock. */
+/* Slots of objects. Those that wait for the context to be idle are linked in `waiting`. All under context.texture_lock. */
 struct hip_slot {
     uint64_t address;
     hipTextureObject_t native;          /* HIP's object, whose descriptors are in the description; or NULL */
@@ -72,7 +72,7 @@ hip_textures_leave(struct cwb_context *c)
     return gone;
 }
 
-/* Under the lock, unless nobody else is there. */
+/* Under the lock, unless no other thread can be here. */
 static void
 drop_native(struct hip_slot *s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Runs the blocks of a launch on one worker: gang after gang, or, where gangs wait for each other, each on a fiber of its
- * own with cooperative switching at barriers. Gangs start in order and only when no started one can run on, so a block
- * needs no more stacks than it has gangs waiting at the same time. */
+ * own with cooperative switching at barriers. Gangs start in order, and only when no started one can continue, so a block needs
+ * as many stacks as gangs wait at the same time. */
 #define _GNU_SOURCE
 #include "impl/host/exec_private.h"
 
@@ -55,7 +55,7 @@ wake(struct cwh_worker *w, struct cwh_fiber *f)
 
 static void fiber_main(void *arg);
 
-/* Who runs next: a gang that has not begun, else the longest waiting runnable one, else nobody (NULL). */
+/* The next gang to run: one that has not begun, else the runnable one that has waited longest, else NULL. */
 static struct cwh_fiber *
 pick(struct cwh_worker *w)
 {
@@ -117,8 +117,8 @@ barrier_release(struct cwh_worker *w, struct cwh_barrier *b)
     b->arrived = 0;
 }
 
-/* A barrier counts whole gangs: the lanes that are not in the mask have left the kernel or sit in another branch, and a
- * warp arrives as one. Threads that the last warp lacks count where the program gives a number, which is a multiple of 32. */
+/* A barrier counts whole gangs: lanes outside the mask have exited or are in another branch, and a warp arrives as one. Where
+ * the program gives a number of threads, a multiple of 32, the threads that the last warp lacks count as well. */
 static uint32_t
 arrivals(const struct cwh_worker *w, const struct cwh_gang *g, uint32_t count)
 {
@@ -183,7 +183,7 @@ exchange_release(struct cwh_worker *w, uint32_t warp, uint32_t group)
     }
 }
 
-/* Let go on every group with named members of which all that still live have come. */
+/* Resume every group with named members whose living members have all arrived. */
 static void
 exchange_check_members(struct cwh_worker *w, uint32_t warp)
 {
@@ -201,8 +201,8 @@ exchange_check_members(struct cwh_worker *w, uint32_t warp)
     }
 }
 
-/* No lane of the warp can run: those without named members go on, the lowest site first (the order in which the vector
- * form of the same code visits its blocks). Lanes in a loop that waits come last: they may wait for the others. */
+/* No lane of the warp can run: resume those without named members, the lowest site first (the order in which the vector form of
+ * the same code visits its blocks). Lanes in a spin loop come last: they may wait for the others. */
 static void
 exchange_check_idle(struct cwh_worker *w, uint32_t warp)
 {
@@ -306,7 +306,7 @@ cwh_rt_yield(struct cwh_gang *gang)
         sched_yield();
         return;
     }
-    /* The queue's tail first, so that a gang which has not begun gets its turn before this one. */
+    /* To the queue's tail, so that a gang which has not begun runs before this one. */
     enqueue(w, f);
     switch_from(w, f, pick(w));
 }
@@ -327,7 +327,7 @@ cwh_rt_nanosleep(struct cwh_gang *gang, uint32_t ns)
 
 /* ---- fibers ---- */
 
-/* The gang that f ran has returned. Returns who runs next. */
+/* The gang that f ran has returned. Returns the next fiber to run. */
 static struct cwh_fiber *
 gang_finished(struct cwh_fiber *f)
 {
@@ -378,7 +378,7 @@ next_block(struct cwh_block *b)
     }
 }
 
-/* Kernels whose gangs never wait: all blocks of the chunk in one go. */
+/* Kernels whose gangs never wait: run all blocks of the chunk on one context. */
 static void
 straight_main(void *arg)
 {
@@ -410,7 +410,7 @@ enter(struct cwh_worker *w, struct cwh_fiber *f)
     w->current = NULL;
 }
 
-/* Give every context up: whatever they were doing is forgotten. */
+/* Abandon every context with its frames. */
 static void
 forget_fibers(struct cwh_worker *w)
 {
@@ -449,7 +449,7 @@ deadlocked(struct cwh_worker *w)
                  w->launch->kernel, c[0], c[1], c[2], exchanging);
 }
 
-/* An explicit count may name threads that have left the kernel: they count as arrived when nothing else can happen. */
+/* An explicit count may include exited threads: they count as arrived when no gang can run otherwise. */
 static bool
 rescue(struct cwh_worker *w)
 {
@@ -637,8 +637,8 @@ cwh_worker_prepare(struct cwh_worker *w, struct cwh_exec_launch *l)
         if (!w->fibers || !w->idle || !w->slabs)
             goto nomem;
     }
-    /* Room for a gang's frames as the compiler knows them, for the runtime's own functions and for recursion, which CUDA
-     * bounds by the stack limit of a thread. */
+    /* Stack size: a gang's frames as the compiler reports them, the runtime's own functions, and recursion, which CUDA bounds
+     * by the stack limit of a thread. */
     size_t need = 96 * 1024 + l->info.stack_hint + 2 * (l->stack_per_thread + 1024) * l->info.width;
 #if defined(CWH_ASAN) || defined(CWH_TSAN)
     need *= 2;

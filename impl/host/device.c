@@ -157,7 +157,7 @@ host_memory_info(uint32_t device, size_t *free_bytes, size_t *total_bytes)
     return CWB_OK;
 }
 
-/* Take bytes out of what the device grants. */
+/* Charge bytes against the device's memory limit. */
 static bool
 charge(uint64_t bytes)
 {
@@ -314,7 +314,7 @@ retire(struct cwb_context *c, uint64_t handle)
             e->retired[e->nretired++] = t;
         else
             cw_warn("out of memory: a texture object is never freed");
-        /* Work that comes from now on does not keep it. */
+        /* Work that is submitted later does not keep it alive. */
         struct cwh_epoch *fresh = e->pending ? calloc(1, sizeof *fresh) : NULL;
         if (fresh) {
             e->newer = fresh;
@@ -390,10 +390,10 @@ host_mem_unregister(struct cwb_context *c, void *ptr, size_t size)
 
 /* ---- virtual memory management ---- */
 
-/* What a va_map keeps alive is the memory file's pages, by the mapping itself. */
+/* A va_map keeps the memory file's pages alive by the mapping itself. */
 struct cwb_phys {
     struct cw_va_phys *memory;
-    size_t size;
+    size_t size;                        /* that counts: 0 for memory of another process */
 };
 
 static cwb_result
@@ -427,6 +427,31 @@ host_phys_destroy(struct cwb_phys *p)
     cw_va_phys_destroy(p->memory);
     discharge(p->size);
     free(p);
+}
+
+static cwb_result
+host_phys_export(struct cwb_phys *p, int *fd)
+{
+    return cw_va_phys_export(p->memory, fd);
+}
+
+/* Counts as nothing: the memory is that of the process that exported it. */
+static cwb_result
+host_phys_import(uint32_t device, int fd, size_t size, struct cwb_phys **out)
+{
+    if (device)
+        return CWB_NO_DEVICE;
+    struct cwb_phys *p = calloc(1, sizeof *p);
+    if (!p)
+        return CWB_NOMEM;
+    p->size = 0;
+    cwb_result r = cw_va_phys_import(fd, size, &p->memory);
+    if (r != CWB_OK) {
+        free(p);
+        return r;
+    }
+    *out = p;
+    return CWB_OK;
 }
 
 static cwb_result
@@ -515,6 +540,9 @@ const struct cwb_backend cwb_host = {
     .phys_create = host_phys_create,
     .phys_destroy = host_phys_destroy,
     .va_map = host_va_map,
+    .mem_share = cw_va_share,
+    .phys_export = host_phys_export,
+    .phys_import = host_phys_import,
     .va_unmap = cw_va_unmap,
     .va_protect = cw_va_protect,
     .array_create = host_array_create,

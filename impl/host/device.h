@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The objects behind the host backend's operations, shared by device.c, stream.c and module.c.
  *
- * Lock order: device.lock, then context.lock, then stream.lock, then record.lock. No lock is held while work is executed
- * and none while a host function runs. */
+ * Lock order: device.lock, then context.lock, then stream.lock, then record.lock. No lock is held while work or a host function
+ * runs. */
 #ifndef CWH_DEVICE_H
 #define CWH_DEVICE_H
 
 #include "impl/host/exec.h"
+
+/* fault.c: fn(p), which touches memory that a program named. False: it faulted at *address, and was left in the middle. */
+bool cwh_guarded(void (*fn)(void *), void *p, uintptr_t *address);
 #include "impl/host/texture.h"
 
 /* Textures destroyed while earlier work may still use them wait here. Work submitted belongs to the context's newest
@@ -22,7 +25,7 @@ struct cwb_context {
     pthread_mutex_t lock;
     pthread_cond_t idle;            /* signalled when a stream goes away */
     struct cwb_stream *streams;     /* closing ones too, until they are drained */
-    pthread_t ended;                /* the last thread of a stream to end, if has_ended: not joined yet */
+    pthread_t ended;                /* if has_ended: the last stream thread that ended, not joined yet */
     bool has_ended;
     _Atomic int error;              /* cwb_result, sticky */
     _Atomic uint64_t stack_limit;
@@ -55,7 +58,7 @@ struct cwb_kernel {
     struct cwb_module *module;
     uint32_t index;
     const struct cwj_kernel *info;
-    pthread_mutex_t lock;           /* compiling; held for long, a leaf for everybody else */
+    pthread_mutex_t lock;           /* held while compiling, for long; nothing else is locked under it */
     struct cwj_host_code *code[CWH_SHAPES];
     cwb_result failed[CWH_SHAPES];  /* compilation was tried and failed */
     _Atomic uint32_t cost[CWH_SHAPES];
@@ -86,7 +89,7 @@ struct cwh_op {
         struct cwb_fill fill;
         struct { cwb_host_fn *fn; void *user; } host;
         struct cwh_record *record;
-        struct { uint64_t address, value; unsigned bits; enum cwb_compare compare; } value;
+        struct { uint64_t address, value; unsigned bits; enum cwb_compare compare; bool reached; } value;
     } u;
 };
 
@@ -97,7 +100,7 @@ extern struct cwh_device {
     _Atomic bool shut_down;
     uint64_t memory_limit;
     _Atomic uint64_t memory_used;
-    _Atomic int host_blocks;        /* pinned and registered memory that 32-bit modules cannot name */
+    _Atomic int host_blocks;        /* pinned and registered memory without a 32-bit address */
     _Atomic uint64_t grid_id;
 } cwh_device;
 
@@ -120,9 +123,9 @@ cwb_result cwh_stream_copy(struct cwb_stream *s, const struct cwb_copy *c);
 cwb_result cwh_stream_fill(struct cwb_stream *s, const struct cwb_fill *f);
 cwb_result cwh_stream_wait_value(struct cwb_stream *s, uint64_t address, uint64_t value, unsigned bits, enum cwb_compare compare);
 cwb_result cwh_stream_write_value(struct cwb_stream *s, uint64_t address, uint64_t value, unsigned bits);
-/* Submit a launch; takes the parameters over by copy. */
+/* Submit a launch; copies the parameters. */
 cwb_result cwh_stream_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *l);
-/* Blocks until all streams of the context have done what was submitted, or, with gone, until they no longer exist. */
+/* Blocks until all streams of the context have done what was submitted, or, with `gone`, until they no longer exist. */
 void       cwh_context_wait(struct cwb_context *c, bool gone);
 /* Wait until the threads of the streams that are gone have ended. */
 void       cwh_context_join(struct cwb_context *c);
@@ -130,7 +133,7 @@ void       cwh_context_join(struct cwb_context *c);
 void       cwh_streams_interrupt(struct cwb_context *c);
 /* True while a stream has work, or is destroyed and its thread has not left yet. */
 bool       cwh_streams_busy(struct cwb_context *c);
-/* The first fault of a context stays. */
+/* Set the context's fault unless it has one. */
 void       cwh_context_fault(struct cwb_context *c, cwb_result r, const char *message);
 
 /* ---- device.c: epochs; c->lock held ---- */

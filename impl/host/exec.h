@@ -6,7 +6,7 @@
 #define CWH_EXEC_H
 
 #include "impl/backend.h"
-#include "jit/host/abi.h"
+#include "jit/abi/host.h"
 #include "jit/jit.h"
 
 #include <pthread.h>
@@ -46,7 +46,7 @@ void cwh_exec_run(struct cwh_exec_launch *l);
 
 /* OS threads that work on launches at the same time: CUDAWAY_HOST_THREADS, or one per CPU that this process may use. */
 unsigned cwh_exec_threads(void);
-/* The process ends: launches stop between blocks, later ones fail. */
+/* At the end of the process: launches stop between blocks, later ones fail. */
 void cwh_exec_stop(void);
 /* Before running in a forked child: forget the parent's threads. */
 void cwh_exec_after_fork(void);
@@ -60,7 +60,7 @@ void cwh_output_limit(struct cwh_output *o, size_t limit);
 void cwh_output_flush(struct cwh_output *o);        /* any thread; whole lines of one flush stay together */
 
 /* ---- device heap (rt_heap.c) ---- */
-struct cwh_heap *cwh_heap_create(size_t limit);     /* memory is taken at the first malloc */
+struct cwh_heap *cwh_heap_create(size_t limit);     /* memory is allocated at the first malloc */
 void cwh_heap_destroy(struct cwh_heap *h);
 void cwh_heap_limit(struct cwh_heap *h, size_t limit);  /* without effect after the first malloc, as in CUDA */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the engine's files share. A worker is an OS thread that runs blocks; everything in it belongs to that thread.
- * Compiled code and cwh_rt_* run on fibers (never on the OS thread's own stack), so that a fault is left by switching back
- * to worker.root, whatever the code was doing. Code that may fault (touches addresses from the kernel) holds no lock. */
+ * Compiled code and cwh_rt_* run on fibers (never on the OS thread's own stack), so a fault is left by switching back to
+ * worker.root, whatever the code was doing. Code that may fault (touches addresses from the kernel) holds no lock. */
 #ifndef CWH_EXEC_PRIVATE_H
 #define CWH_EXEC_PRIVATE_H
 
@@ -25,9 +25,9 @@ struct cwh_fiber {
     uint8_t state;
     bool fresh;                 /* context needs cwh_context_start */
     uint8_t barrier;            /* id, state BARRIER */
-    bool spun;                  /* it went round a loop that waits since the lanes of its warp went on together last */
+    bool spun;                  /* went round a spin loop since the lanes of its warp were last resumed together */
     uint32_t slot;
-    uint32_t result;            /* of bar.red or warp_exchange, set by who wakes it */
+    uint32_t result;            /* of bar.red or warp_exchange, set by the thread that wakes it */
     uint32_t site, members;     /* state EXCHANGE */
     uint64_t value, *values;
 };
@@ -95,14 +95,14 @@ struct cwh_worker *cwh_worker_self(void);
 void cwh_faults_install(void);
 /* Keep the first failure of a launch. */
 void cwh_fail(struct cwh_exec_launch *l, cwb_result r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* On a fiber: record, give the block up, go back to root. */
+/* On a fiber: record the failure, abandon the block, switch to root. */
 _Noreturn void cwh_abort(struct cwh_fiber *f, cwb_result r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* On root: turn what the signal handler noted into the launch's error. */
+/* On root: turn the signal handler's notes into the launch's error. */
 void cwh_fault_record(struct cwh_worker *w);
 /* "kernel k, block (x,y,z), threads a..b" */
 void cwh_where(const struct cwh_fiber *f, char *buf, size_t size);
 
-/* A generic address of a 32-bit module (jit/host/abi.h), as emit_widen has it. */
+/* A generic address of a 32-bit module (jit/abi/host.h), as emit_widen has it. */
 static inline uint64_t
 cwh_widen(const struct cwh_gang *gang, uint32_t a)
 {

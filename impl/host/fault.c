@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * How a launch ends early: traps and other failures that the runtime finds (cwh_abort), and processor faults in compiled
- * code, which the signal handler turns into the same switch back to the worker's root. Signals that do not come from a
- * kernel go to whoever handled them before. */
+ * code, which the signal handler turns into the same switch back to the worker's root. Signals that do not come from a kernel
+ * go to the handler that was installed before. */
 #define _GNU_SOURCE
 #include "impl/host/exec_private.h"
+#include "impl/host/device.h"
 
 #include "impl/base/log.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +73,7 @@ cwh_abort(struct cwh_fiber *f, cwb_result r, const char *fmt, ...)
 void
 cwh_fault_record(struct cwh_worker *w)
 {
-    /* The handler was left without returning from it. */
+    /* The switch left the signal handler without returning from it. */
     sigset_t set;
     sigemptyset(&set);
     for (unsigned i = 0; i < NSIGNALS; i++)
@@ -108,7 +110,7 @@ chain(int sig, siginfo_t *info, void *context)
     if (p->sa_flags & SA_SIGINFO) {
         p->sa_sigaction(sig, info, context);
     } else if (p->sa_handler == SIG_DFL || p->sa_handler == SIG_IGN) {
-        /* A fault that is ignored would come again for ever; one that was sent can be ignored. */
+        /* Ignoring a fault would raise it again for ever; a signal that was sent can be ignored. */
         if (p->sa_handler == SIG_IGN && info->si_code <= 0)
             return;
         signal(sig, SIG_DFL);
@@ -119,10 +121,13 @@ chain(int sig, siginfo_t *info, void *context)
     }
 }
 
+static void guarded_fault(int sig, const siginfo_t *info);
+
 static void
 on_signal(int sig, siginfo_t *info, void *context)
 {
     struct cwh_worker *w = self;
+    guarded_fault(sig, info);
     if (!w || !w->in_kernel || info->si_code <= 0) {
         chain(sig, info, context);
         return;
@@ -138,6 +143,43 @@ on_signal(int sig, siginfo_t *info, void *context)
 #endif
     w->in_kernel = 0;
     leave(w);
+}
+
+/* ---- copies and fills of queued work, whose memory may be gone ---------------------------------------------------------------------- */
+
+static __thread struct {
+    sigjmp_buf *out;                    /* NULL: this thread runs nothing guarded */
+    volatile uintptr_t address;
+} guard __attribute__((tls_model("initial-exec")));
+
+bool
+cwh_guarded(void (*fn)(void *), void *p, uintptr_t *address)
+{
+    sigjmp_buf out;
+    cwh_faults_install();
+    if (sigsetjmp(out, 0)) {
+        guard.out = NULL;
+        *address = guard.address;
+        sigset_t set;                   /* the handler was left without returning from it */
+        sigemptyset(&set);
+        sigaddset(&set, SIGSEGV);
+        sigaddset(&set, SIGBUS);
+        pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+        return false;
+    }
+    guard.out = &out;
+    fn(p);
+    guard.out = NULL;
+    return true;
+}
+
+static void
+guarded_fault(int sig, const siginfo_t *info)
+{
+    if (!guard.out || info->si_code <= 0 || (sig != SIGSEGV && sig != SIGBUS))
+        return;
+    guard.address = (uintptr_t)info->si_addr;
+    siglongjmp(*guard.out, 1);
 }
 
 static void

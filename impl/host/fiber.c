@@ -19,7 +19,7 @@ void  __tsan_switch_to_fiber(void *fiber, unsigned flags);
 #endif
 
 /* cwh_asm_switch(void **save, void *to): push what the ABI lets a callee expect, swap stacks, pop.
- * cwh_asm_start: where a new context begins; calls entry(arg) out of two callee-saved registers. */
+ * cwh_asm_start: where a new context begins; calls entry(arg), both taken from callee-saved registers. */
 void cwh_asm_switch(void **save, void *to) __attribute__((visibility("hidden")));
 void cwh_asm_start(void) __attribute__((visibility("hidden")));
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * User-space contexts with stacks of their own, private to the engine. A context belongs to the OS thread that entered it
- * first. Stacks are reserved address space, committed by touch, with an inaccessible page below. Address and thread
+ * first. Stacks are reserved address space, committed when touched, with an inaccessible page below. Address and thread
  * sanitizer are told of every switch. */
 #ifndef CWH_FIBER_H
 #define CWH_FIBER_H
@@ -36,7 +36,7 @@ enum { CWH_GUARD = 4096 };
 /* Make `c` describe the calling thread's own stack. */
 void cwh_context_adopt(struct cwh_context *c);
 /* Make `c` start with entry(arg) when it is switched to first; `entry` never returns. `colour` spreads stack tops over
- * cache sets. Used again to restart a context whose frames are to be forgotten. */
+ * cache sets. Also restarts a context and discards its frames. */
 void cwh_context_start(struct cwh_context *c, void (*entry)(void *), void *arg, unsigned colour);
 /* First call in `entry`. */
 void cwh_context_entered(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mma and wmma.mma on the host device: whole instructions between fragments. matrix_core.h has what one element is. */
+ * mma and wmma.mma on the host device: whole instructions between fragments. matrix_core.h computes one element. */
 #include "impl/host/matrix.h"
 
-#include "impl/host/matrix_core.h"
+#include "jit/builtins/core/matrix_core.h"
 
 #include <fenv.h>
 #include <string.h>
@@ -36,8 +36,8 @@ cwh_matrix_distinct(const struct cwh_matrix *x, bool b)
     return elements * bits / (bits == 64 ? 2048 : 1024);
 }
 
-/* Does this operand hold blocks of 16 rows (columns), as A of m16n8k16 does? B of m8n32k16 does too, and A of it is like
- * the B of others. */
+/* Does this operand hold blocks of 16 rows (columns), as A of m16n8k16 does? B of m8n32k16 does too, and its A is like the B of
+ * others. */
 static bool
 is_tall(const struct cwh_matrix *x, bool b)
 {
@@ -99,7 +99,7 @@ is_sparse(const struct cwh_matrix *x)
     return x->op == PTX_OP_MMA_SP || x->op == PTX_OP_MMA_SP_ORDERED;
 }
 
-/* The dense instruction that multiplies what is stored. */
+/* The dense instruction that multiplies the stored elements. */
 static struct cwh_matrix
 stored(const struct cwh_matrix *x)
 {
@@ -109,9 +109,9 @@ stored(const struct cwh_matrix *x)
     return s;
 }
 
-/* What the stored elements of a row are multiplied with, of a column of B. Four bits of metadata say it for four halves (of a tf32 the two of
- * one) or four bytes, of which two are stored. Of halves, a lane has them for two rows, eight apart, of up to 16 columns; of bytes for
- * one row: the second lane's is the one below. */
+/* Which elements of a column of B the stored elements of a row are multiplied with. Four bits of metadata select two of four
+ * halves (the two halves of one tf32) or of four bytes. For halves a lane holds the metadata of two rows, eight apart, and up
+ * to 16 columns; for bytes that of one row: the second lane's row is the one below. */
 static void
 choose(const struct cwh_matrix *x, const uint32_t *meta, unsigned row, const uint32_t *col, uint32_t *out)
 {

@@ -2,7 +2,7 @@
  * Float matrix products, eight columns at a time: the same bits as cwh_dot_one. Matrices with infinities or NaNs go there.
  * Compiled a second time for AVX2 (matrix_dot_avx2.c). */
 #include "impl/host/matrix.h"
-#include "impl/host/matrix_core.h"
+#include "jit/builtins/core/matrix_core.h"
 
 #include <string.h>
 

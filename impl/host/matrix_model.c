@@ -2,7 +2,7 @@
  * Which generation's matrix instructions are computed: by the compute capability, or as CUDAWAY_MATRIX_MODEL says. */
 #include "impl/base/env.h"
 #include "impl/base/log.h"
-#include "impl/host/matrix_core.h"
+#include "jit/builtins/core/matrix_core.h"
 
 #include <pthread.h>
 #include <stdio.h>

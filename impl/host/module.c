@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Module instances and kernels of the host device: the variables' image in device memory, compilation on demand in one or
- * two variants, and turning a queued launch into one that the engine runs. */
+ * Module instances and kernels of the host device: the data segment in device memory, compilation on demand in one or two
+ * variants, and turning a queued launch into one that the engine runs. */
 #define _GNU_SOURCE
 #include "impl/host/device.h"
 
@@ -173,7 +173,7 @@ cwh_kernel_prepare(struct cwb_module *m, uint32_t index, bool compile, struct cw
     *out = k;
     if (!compile)
         return CWB_OK;
-    /* Most launches have rows of full gangs: that variant is made ready. */
+    /* Most launches have rows of full gangs: compile that variant in advance. */
     struct cwj_host_code *code;
     bool known = k->info->reqntid[0] != 0;
     return kernel_code(k, !cwh_device.o0 && (!known || k->info->reqntid[0] % 32 == 0) ? CWH_ROWS : CWH_ANY, log, &code);
@@ -193,7 +193,7 @@ cwh_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out)
     out->static_shared = i->static_shared;
     out->local_bytes = i->local_bytes;
     out->registers = i->nregs < 16 ? 16 : i->nregs > 255 ? 255 : i->nregs;
-    /* What every launch of the device can hold: 64 Ki registers for 1024 threads. */
+    /* Registers per block as the device reports them: 64 Ki for 1024 threads. */
     if (out->registers > 64 && (!out->max_threads_per_block || out->max_threads_per_block > 64))
         out->registers = 64;
     out->ptx_version = i->ptx_version;
@@ -222,7 +222,7 @@ cwh_kernel_run(struct cwb_context *c, struct cwb_kernel *k, const struct cwb_lau
 {
     struct cwj_host_code *code;
     enum cwh_shape shape = !cwh_device.o0 && l->block[0] % 32 == 0 ? CWH_ROWS : CWH_ANY;
-    /* Any gang is at most a warp wide, so whole warps per row are always good; fewer may do for a narrower gang. */
+    /* A gang is at most a warp wide, so whole warps per row always suffice; a narrower gang may need less. */
     if (shape == CWH_ANY && !cwh_device.o0) {
         pthread_mutex_lock(&k->lock);
         if (k->code[CWH_ROWS] && l->block[0] % k->code[CWH_ROWS]->info.width == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The thread pool. Launches that want help stand in a list; helpers take chunks of blocks from the first one that has any
- * left. The thread that launches works too, and waits at the end only for helpers that still run a block.
+ * The thread pool. Launches that need help are in a list; helpers take chunks of blocks from the first one that has any left.
+ * The thread that launches works too, and waits at the end only for helpers that still run a block.
  *
  * Locks: pool.lock guards the list, the helpers' counts and the number of threads; nothing is called under it. */
 #define _GNU_SOURCE
@@ -159,7 +159,7 @@ start_thread(void *(*fn)(void *), void *arg, pthread_t *out)
     return e == 0;
 }
 
-/* ---- cooperative launches: a thread per block, let go together once all exist ---- */
+/* ---- cooperative launches: a thread per block, released together once all exist ---- */
 
 struct gate {
     struct cwh_exec_launch *launch;
@@ -276,7 +276,7 @@ cwh_exec_run(struct cwh_exec_launch *l)
     if (!l->nblocks)
         return;
     uint32_t workspace[2] __attribute__((aligned(8))) = { sizeof workspace, 0 };
-    if (l->cooperative && !l->abi.window)       /* 32-bit modules cannot name it: grid.sync() has none */
+    if (l->cooperative && !l->abi.window)       /* without a 32-bit address: grid.sync() has none */
         l->abi.grid_workspace = (uintptr_t)workspace;
     if (l->cooperative && l->nblocks > 1) {
         run_cooperative(l);
@@ -301,7 +301,7 @@ cwh_exec_run(struct cwh_exec_launch *l)
     if (l->cost && !atomic_load(&l->failed)) {
         double t = (double)(now_ns() - start) * (helped ? n : 1) / (double)l->nblocks;
         uint32_t ns = t < 1 ? 1 : t > 4e9 ? 4000000000u : (uint32_t)t;
-        /* The first launch pays for page faults and new threads: believe it only until the second. */
+        /* The first launch pays for page faults and new threads: replace its time by the second's. */
         atomic_store_explicit(l->cost, cost && ns > cost ? cost / 2 + ns / 2 : ns, memory_order_relaxed);
     }
     pthread_cond_destroy(&done);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * malloc and free of kernels: one range of device memory per context. Every block has a header of 16 bytes; the blocks
- * tile the range. A kernel can overwrite headers, so each is checked (magic mixed with its place and size) before it is
- * believed, and the range is walked by sizes that stay inside it. Free blocks are found first fit from a roving start. */
+ * tile the range. A kernel can overwrite headers, so each is checked (magic mixed with its place and size) before use, and the
+ * range is walked by sizes that stay inside it. Free blocks are found first fit from a roving start. */
 #define _GNU_SOURCE
 #include "impl/host/exec_private.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What compiled code calls for matrix instructions (jit/host/abi.h): products, and fragments to and from memory. */
+ * What compiled code calls for matrix instructions (jit/abi/host.h): products, and fragments to and from memory. */
 #include "impl/host/matrix.h"
-#include "impl/host/matrix_number.h"
+#include "jit/builtins/core/matrix_number.h"
 
 #include <string.h>
 

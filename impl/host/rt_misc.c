@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A string from the kernel, bounded. Reading it may fault, which ends the launch as any bad address does. */
+/* A string from the kernel, bounded. Reading it may fault, which ends the launch like any bad address. */
 static void
 take_string(uint64_t address, char *buf, size_t size)
 {

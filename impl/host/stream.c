@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Streams and events. A stream is a list of operations and one thread that works it off in order; the thread starts with
- * the first operation. After a fault in a context its kernels, copies and fills are skipped, everything else goes on, so
- * that events complete and host functions learn the error. */
+ * Streams and events. A stream is a list of operations and one thread that executes them in order; the thread starts with the
+ * first operation. After a fault in a context its kernels, copies and fills are skipped and everything else runs, so that
+ * events complete and host functions get the error. */
 #define _GNU_SOURCE
 #include "impl/host/device.h"
 
@@ -9,6 +9,7 @@
 #include "impl/va.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -139,6 +140,40 @@ value_reached(const struct cwh_op *op)
     return true;
 }
 
+/* What the stream's thread itself does with memory. */
+static void
+touch(void *p)
+{
+    struct cwh_op *op = p;
+    switch (op->kind) {
+    case CWH_OP_COPY: cw_cpu_copy(&op->u.copy); break;
+    case CWH_OP_FILL: cw_cpu_fill(&op->u.fill); break;
+    case CWH_OP_WAIT_VALUE: op->u.value.reached = value_reached(op); break;
+    case CWH_OP_WRITE_VALUE:
+        if (op->u.value.bits == 64)
+            __atomic_store_n((uint64_t *)(uintptr_t)op->u.value.address, op->u.value.value, __ATOMIC_RELEASE);
+        else
+            __atomic_store_n((uint32_t *)(uintptr_t)op->u.value.address, (uint32_t)op->u.value.value, __ATOMIC_RELEASE);
+        break;
+    default: break;
+    }
+}
+
+/* Memory that is gone when its turn comes is the context's sticky error, as a kernel's bad address is. */
+static bool
+touched(struct cwb_context *c, struct cwh_op *op)
+{
+    static const char *const names[] = { [CWH_OP_COPY] = "copy", [CWH_OP_FILL] = "fill", [CWH_OP_WAIT_VALUE] = "wait for a value",
+                                         [CWH_OP_WRITE_VALUE] = "write of a value" };
+    uintptr_t address;
+    char text[128];
+    if (cwh_guarded(touch, op, &address))
+        return true;
+    snprintf(text, sizeof text, "a queued %s touched memory that is not there: address 0x%llx", names[op->kind], (unsigned long long)address);
+    cwh_context_fault(c, CWB_ILLEGAL_ADDRESS, text);
+    return false;
+}
+
 static void
 execute(struct cwb_context *c, struct cwh_op *op)
 {
@@ -149,12 +184,10 @@ execute(struct cwb_context *c, struct cwh_op *op)
             (void)cwh_kernel_run(c, op->u.launch.kernel, &op->u.launch.launch, op->u.launch.params);
         break;
     case CWH_OP_COPY:
-        if (!skip)
-            cw_cpu_copy(&op->u.copy);
-        break;
     case CWH_OP_FILL:
+    case CWH_OP_WRITE_VALUE:
         if (!skip)
-            cw_cpu_fill(&op->u.fill);
+            (void)touched(c, op);
         break;
     case CWH_OP_HOST_FN:
         op->u.host.fn(op->u.host.user, stop ? CWB_SHUT_DOWN : (cwb_result)atomic_load(&c->error));
@@ -166,18 +199,10 @@ execute(struct cwb_context *c, struct cwh_op *op)
         record_wait(op->u.record);      /* ends at shutdown too: every stream then runs through its records */
         break;
     case CWH_OP_WAIT_VALUE:
-        for (uint64_t ns = 20000; !skip && !value_reached(op); ns = ns < 1000000 ? ns * 2 : ns) {
+        for (uint64_t ns = 20000; !skip && touched(c, op) && !op->u.value.reached; ns = ns < 1000000 ? ns * 2 : ns) {
             nap(ns < 1000000 ? ns : 1000000);
             skip = atomic_load(&cwh_device.shut_down) || atomic_load(&c->error) != CWB_OK;
         }
-        break;
-    case CWH_OP_WRITE_VALUE:
-        if (skip)
-            break;
-        if (op->u.value.bits == 64)
-            __atomic_store_n((uint64_t *)(uintptr_t)op->u.value.address, op->u.value.value, __ATOMIC_RELEASE);
-        else
-            __atomic_store_n((uint32_t *)(uintptr_t)op->u.value.address, (uint32_t)op->u.value.value, __ATOMIC_RELEASE);
         break;
     }
 }
@@ -204,8 +229,8 @@ stream_unref(struct cwb_stream *s)
     free(s);
 }
 
-/* Take a drained, closed stream out of its context. Its thread, if it has one, is the caller and ends with this: it waits
- * for the thread that ended before it, so that one wait for the last is a wait for all. */
+/* Take a drained, closed stream out of its context. Its thread, if it has one, is the caller and ends here: it joins the thread
+ * that ended before it, so joining the last one joins all. */
 static void
 stream_gone(struct cwb_stream *s)
 {

@@ -5,17 +5,17 @@
 #include "impl/host/exec_private.h"
 #include "impl/host/texture.h"
 
-#include "impl/host/tex_inst.c"
+#include "jit/builtins/core/tex_inst.c"
 
 static void
-refuse(struct cwh_fiber *f, const struct cw_texture *t, cwb_result r, const struct tex_fault *bad)
+refuse(struct cwh_fiber *f, const struct cw_texture *t, enum tex_access r, const struct tex_fault *bad)
 {
     const struct cw_level *l = &t->level[0];
-    if (r == CWB_ILLEGAL_ADDRESS)
-        cwh_abort(f, r, "surface access outside: x = %lld bytes, y = %lld, z = %lld of %u x %u x %u texels of %u bytes",
+    if (r == TEX_ACCESS_OUTSIDE)
+        cwh_abort(f, CWB_ILLEGAL_ADDRESS, "surface access outside: x = %lld bytes, y = %lld, z = %lld of %u x %u x %u texels of %u bytes",
                   (long long)bad->x, (long long)bad->y, (long long)bad->z, l->width, l->height, l->depth, t->element);
-    if (r == CWB_MISALIGNED)
-        cwh_abort(f, r, "surface access of %u bytes at x = %lld", bad->size, (long long)bad->x);
+    if (r == TEX_ACCESS_MISALIGNED)
+        cwh_abort(f, CWB_MISALIGNED, "surface access of %u bytes at x = %lld", bad->size, (long long)bad->x);
 }
 
 static void
@@ -36,7 +36,7 @@ fetch_lane(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane)
         x->result[i * x->width + lane] = s.w[i];
 }
 
-static cwb_result
+static enum tex_access
 access_lane(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, struct tex_fault *bad)
 {
     unsigned coords = coordinates(x) + is_layered(x), bytes = surface_bytes(x->result_type), words = bytes == 8 ? 2 : 1;
@@ -44,7 +44,7 @@ access_lane(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, 
     cw_texel_byte *p;
     for (unsigned i = 0; i < coords && i < 3; i++)
         c[i] = x->coord[i * x->width + lane];
-    cwb_result r = surface_place(t, x, c, bad, &p);
+    enum tex_access r = surface_place(t, x, c, bad, &p);
     if (r || surface_special(t, x, lane, p))
         return r;
     for (unsigned k = 0; k < x->vec * words; k++) {             /* two words a component of 64 bits, low one first */
@@ -54,7 +54,7 @@ access_lane(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, 
         else if (p)
             tex_store(p + bytes / words * k, *v, bytes / words);
     }
-    return CWB_OK;
+    return TEX_ACCESS_DONE;
 }
 
 static bool
@@ -90,7 +90,7 @@ cwh_rt_tex(struct cwh_gang *gang, const struct cwh_tex *x)
                     other |= (x->texture[i] ^ handle) | (x->texture[i + 1] ^ handle) | (x->texture[i + 2] ^ handle) | (x->texture[i + 3] ^ handle);
                 for (; i < x->width; i++)
                     other |= x->texture[i] ^ handle;
-                if (other) {        /* of lanes that are switched off, perhaps */
+                if (other) {        /* may be garbage in inactive lanes */
                     other = 0;
                     for (uint64_t n = m & (m - 1); n; n &= n - 1)
                         other |= x->texture[__builtin_ctzll(n)] ^ handle;

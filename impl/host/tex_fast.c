@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Fetches of level 0 of plain 1D and 2D textures with clamped addresses: 8 and 16-bit unsigned and float texels. The
- * coordinates of all lanes are worked out in loops that vectorise; lanes that are switched off read clamped places too.
- * tex_fast.h has the arithmetic. */
+ * coordinates of all lanes are computed in loops that vectorise; inactive lanes read clamped places too. tex_fast.h has the
+ * arithmetic. */
 #include "impl/host/texture.h"
 
-#include "impl/host/tex_fast.h"
-#include "jit/host/abi.h"
+#include "jit/builtins/core/tex_fast.h"
+#include "jit/abi/host.h"
 #include "jit/ptx/ir.h"
 
 enum { MAX_LANES = 32 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See texture.h: creation and look-up; impl/texture.c has what they are made of; sampling is in tex.c and tex_fast.c. */
+ * See texture.h: creation and look-up; impl/texture.c defines the objects; sampling is in tex.c and tex_fast.c. */
 #include "impl/host/texture.h"
 
 #include "impl/va.h"

@@ -292,7 +292,7 @@ attributes(CUcontext ctx)
     int seen = 0;
     OK(cuMemcpyDtoH_v2(&seen, m, 4));
     EXPECT(seen == 42);
-    bool is = false;
+    unsigned is = 0;                    /* booleans take four bytes */
     OK(cuPointerGetAttribute(&is, CU_POINTER_ATTRIBUTE_IS_MANAGED, m));
     EXPECT(is);
     OK(cuMemAdvise(m, 10000, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
@@ -302,7 +302,7 @@ attributes(CUcontext ctx)
     OK(cuMemFree_v2(m));
 
     CUpointer_attribute ask[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_IS_MANAGED };
-    bool managed = true;
+    unsigned managed = 1;
     void *out[] = { &type, &size, &managed };
     OK(cuPointerGetAttributes(3, ask, out, d));
     EXPECT(type == CU_MEMORYTYPE_DEVICE && size == 1000 && !managed);
@@ -358,6 +358,59 @@ virtual_memory(void)
     OK(cuMemAddressFree(again, grain));
 }
 
+/* A multicast object of one device: what is bound to it is there under its address, also what is bound after it was mapped. */
+static void
+multicast(void)
+{
+    size_t grain = 0;
+    CUmulticastObjectProp prop = { .numDevices = 1 };
+    CUmemAllocationProp mem = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+    CUmemAccessDesc rw = { { CU_MEM_LOCATION_TYPE_DEVICE, 0 }, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+    CUmemGenericAllocationHandle mc, a, b;
+    CUdeviceptr p, q;
+    OK(cuMulticastGetGranularity(&grain, &prop, CU_MULTICAST_GRANULARITY_MINIMUM));
+    EXPECT_RESULT(cuMulticastCreate(&mc, &prop), CUDA_ERROR_INVALID_VALUE);     /* no size */
+    prop.size = 4 * grain;
+    OK(cuMulticastCreate(&mc, &prop));
+    OK(cuMemCreate(&a, 2 * grain, &mem, 0));
+    OK(cuMemCreate(&b, grain, &mem, 0));
+    EXPECT_RESULT(cuMulticastBindMem(mc, 0, a, 0, grain, 0), CUDA_ERROR_INVALID_VALUE);     /* no device */
+    EXPECT_RESULT(cuMulticastAddDevice(mc, 99), CUDA_ERROR_INVALID_DEVICE);
+    EXPECT_RESULT(cuMulticastAddDevice(a, 0), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMulticastAddDevice(mc, 0));
+    EXPECT_RESULT(cuMulticastAddDevice(mc, 0), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemAddressReserve(&q, 2 * grain, 0, 0, 0));
+    OK(cuMemMap(q, 2 * grain, 0, a, 0));
+    OK(cuMemSetAccess(q, 2 * grain, &rw, 1));
+    OK(cuMulticastBindMem(mc, grain, a, grain, grain, 0));
+    EXPECT_RESULT(cuMulticastBindMem(mc, grain, b, 0, grain, 0), CUDA_ERROR_INVALID_VALUE);     /* taken */
+    EXPECT_RESULT(cuMulticastBindMem(mc, 4 * grain, b, 0, grain, 0), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemAddressReserve(&p, 4 * grain, 0, 0, 0));
+    OK(cuMemMap(p, 4 * grain, 0, mc, 0));
+    OK(cuMemSetAccess(p, 4 * grain, &rw, 1));
+    OK(cuMulticastBindAddr(mc, 0, q, grain, 0));        /* the halves of a, in their order */
+    OK(cuMulticastBindMem(mc, 3 * grain, b, 0, grain, 0));
+    unsigned char in[64], out[64] = { 0 };
+    for (unsigned i = 0; i < sizeof in; i++)
+        in[i] = (unsigned char)(i * 3 + 1);
+    OK(cuMemcpyHtoD_v2(p + grain - 32, in, 64));        /* over the seam of two bindings */
+    OK(cuMemcpyDtoH_v2(out, q + grain - 32, 64));
+    EXPECT(!memcmp(in, out, 64));
+    OK(cuMemsetD8_v2(p + 3 * grain, 7, grain));
+    OK(cuMemcpyDtoH_v2(out, p + 4 * grain - 64, 64));
+    EXPECT(out[63] == 7);
+    OK(cuCtxSynchronize());
+    OK(cuMulticastUnbind(mc, 0, 3 * grain, grain));
+    EXPECT_RESULT(cuMulticastUnbind(mc, 0, 3 * grain, grain), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemUnmap(p, 4 * grain));
+    OK(cuMemRelease(mc));
+    OK(cuMemRelease(b));
+    OK(cuMemUnmap(q, 2 * grain));
+    OK(cuMemRelease(a));
+    OK(cuMemAddressFree(p, 4 * grain));
+    OK(cuMemAddressFree(q, 2 * grain));
+}
+
 static void
 pools(void)
 {
@@ -393,6 +446,10 @@ main(void)
     fills();
     attributes(c);
     virtual_memory();
+    int vmm = 0;
+    OK(cuDeviceGetAttribute(&vmm, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0));
+    if (vmm)
+        multicast();
     pools();
     OK(cuCtxDestroy_v2(c));
     return failures != 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The engine with kernels written in C against jit/host/abi.h, as the compiler would emit them: distribution of blocks,
+ * The engine with kernels written in C against jit/abi/host.h, as the compiler would emit them: distribution of blocks,
  * partial gangs, barriers of all kinds, warp exchanges of one-lane gangs, deadlocks, faults and traps, and that the
  * engine works as before after each of them. Expected values are closed forms. */
 #define _GNU_SOURCE

@@ -4,7 +4,7 @@
  * kind; surfaces, queries, gathers, layers and mip levels against closed forms. */
 #define _GNU_SOURCE
 #include "impl/host/exec.h"
-#include "impl/host/tex_math.h"
+#include "jit/builtins/core/tex_math.h"
 #include "impl/host/texture.h"
 #include "jit/ptx/ir.h"
 #include "tests/host/check.h"

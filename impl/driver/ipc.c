@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Memory and events between processes of one user on one machine ("cuIpc..." of the driver API; pools' pointers too).
+ * A handle's 64 bytes name a file descriptor of the process that exported it, which is opened through /proc: that the kernel allows to
+ * processes of the same user, and it needs no server and leaves nothing behind when a process dies. An event is a page of such a file. */
+#define _GNU_SOURCE
+#include "impl/driver/driver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE 4096ull
+#define GRANULE (2ull << 20)
+
+enum { MAGIC_MEMORY = 0x4d495743, MAGIC_EVENT = 0x45495743 };
+
+struct handle {
+    uint32_t magic, pid;
+    int32_t  fd;
+    uint32_t zero;
+    uint64_t inode;                     /* a descriptor that was closed and used again is recognised */
+    uint64_t offset, size;              /* in the file */
+    uint64_t address, rest[2];          /* in the process that exported it */
+};
+_Static_assert(sizeof(struct handle) == CU_IPC_HANDLE_SIZE, "a handle has 64 bytes");
+
+static bool
+inode_of(int fd, uint64_t *inode)
+{
+    struct stat st;
+    if (fstat(fd, &st))
+        return false;
+    *inode = st.st_ino;
+    return true;
+}
+
+int
+ipc_open_fd(uint32_t pid, int fd, uint64_t inode)
+{
+    char path[64];
+    uint64_t got;
+    (void)snprintf(path, sizeof path, "/proc/%u/fd/%d", pid, fd);
+    int mine = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    if (mine >= 0 && inode_of(mine, &got) && got == inode)
+        return mine;
+    if (mine >= 0)
+        close(mine);
+    return -1;
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------------------------------- */
+
+/* Memory of another process that is mapped here. */
+struct import {
+    struct import *next;
+    struct handle from;
+    uint64_t address;                   /* of the allocation */
+    uint64_t base, size;                /* of the mapping: pages */
+    uint32_t refs;
+    uint64_t pool;                      /* handle of the pool that it was imported by; 0: none */
+    const struct cwb_backend *b;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;   /* before ctx.lock: held while an import is made */
+static struct import *imports;          /* lock */
+
+CUresult
+ipc_memory_export(CUdeviceptr address, enum range_kind kind, void *out)
+{
+    struct range r;
+    struct handle h = { .magic = MAGIC_MEMORY, .pid = (uint32_t)getpid() };
+    if (!g.backend->mem_share)
+        return unsupported("cuIpcGetMemHandle", "memory between processes on this device");
+    if (!range_find(address, &r) || r.kind != kind)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct ctx *c;
+    CUresult e = ctx_from_handle(r.handle, &c);
+    if (e != CUDA_SUCCESS)
+        return e;
+    int fd = -1;
+    e = memory_settle(c);               /* nobody writes while the pages move into the file */
+    if (e == CUDA_SUCCESS)
+        e = result_of(c->b->mem_share(r.base, r.size, &fd, &h.offset));
+    ctx_unref(c);
+    if (e != CUDA_SUCCESS)
+        return e;
+    h.fd = fd;
+    h.size = r.size;
+    h.address = r.base;
+    if (!inode_of(fd, &h.inode))
+        return CUDA_ERROR_OPERATING_SYSTEM;
+    memcpy(out, &h, sizeof h);
+    return CUDA_SUCCESS;
+}
+
+/* Lock held. */
+static CUresult
+import_make(struct ctx *c, const struct handle *h, struct import **out)
+{
+    int fd = ipc_open_fd(h->pid, h->fd, h->inode);
+    if (fd < 0)
+        return CUDA_ERROR_MAP_FAILED;   /* the process is gone, or another user's */
+    struct import *i = calloc(1, sizeof *i);
+    struct cwb_phys *p = NULL;
+    uint64_t within = h->offset & (PAGE - 1);
+    CUresult e = i ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (e == CUDA_SUCCESS) {
+        *i = (struct import){ .from = *h, .size = (within + h->size + PAGE - 1) & ~(PAGE - 1), .refs = 1, .b = c->b };
+        e = result_of(c->b->phys_import(c->dev->index, fd, h->offset - within + i->size, &p));
+    }
+    close(fd);
+    if (e == CUDA_SUCCESS)
+        e = result_of(c->b->va_reserve((i->size + GRANULE - 1) & ~(GRANULE - 1), GRANULE, 0, &i->base));
+    if (e == CUDA_SUCCESS) {
+        e = result_of(c->b->va_map(i->base, i->size, p, h->offset - within));
+        if (e == CUDA_SUCCESS)
+            e = result_of(c->b->va_protect(i->base, i->size, true, true));
+        if (e != CUDA_SUCCESS)
+            (void)c->b->va_release(i->base, i->size);
+    }
+    if (p)
+        c->b->phys_destroy(p);          /* the mapping keeps the memory */
+    if (e != CUDA_SUCCESS) {
+        free(i);
+        return e;
+    }
+    i->address = i->base + within;
+    *out = i;
+    return CUDA_SUCCESS;
+}
+
+static void
+import_free(struct import *i)
+{
+    (void)i->b->va_unmap(i->base, i->size);
+    (void)i->b->va_release(i->base, (i->size + GRANULE - 1) & ~(GRANULE - 1));
+    free(i);
+}
+
+CUresult
+ipc_memory_open(struct ctx *c, const void *handle, uint64_t pool, uint32_t pid, CUdeviceptr *address)
+{
+    struct handle h;
+    memcpy(&h, handle, sizeof h);
+    if (!c->b->phys_import)
+        return unsupported("cuIpcOpenMemHandle", "memory between processes on this device");
+    if (h.magic != MAGIC_MEMORY || h.zero || (pid && pid != h.pid) || !h.size || h.offset + h.size < h.size)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (h.pid == (uint32_t)getpid())
+        return CUDA_ERROR_INVALID_CONTEXT;      /* a process does not open its own handles */
+    CUresult e = CUDA_SUCCESS;
+    pthread_mutex_lock(&lock);
+    struct import *i = imports;
+    while (i && (memcmp(&i->from, &h, sizeof h) || i->pool != pool))
+        i = i->next;
+    if (i) {
+        i->refs++;
+    } else {
+        e = import_make(c, &h, &i);
+        if (e == CUDA_SUCCESS) {
+            struct range r = { .base = i->address, .size = h.size, .kind = RANGE_IPC, .ctx = c, .device = c->device,
+                               .device_address = i->address, .pool = pool, .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID };
+            i->pool = pool;
+            i->next = imports;
+            imports = i;
+            e = range_add(&r);
+            if (e != CUDA_SUCCESS) {
+                imports = i->next;
+                import_free(i);
+            }
+        }
+    }
+    if (e == CUDA_SUCCESS)
+        *address = i->address;
+    pthread_mutex_unlock(&lock);
+    return e;
+}
+
+void
+ipc_memory_unmap(uint64_t address)
+{
+    struct import *found = NULL;
+    pthread_mutex_lock(&lock);
+    for (struct import **l = &imports; *l; l = &(*l)->next) {
+        if ((*l)->address == address) {
+            found = *l;
+            *l = found->next;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    if (found)
+        import_free(found);
+}
+
+CUresult
+ipc_memory_close(CUdeviceptr address)
+{
+    struct range r;
+    bool last = false, known = false;
+    pthread_mutex_lock(&lock);
+    for (struct import *i = imports; i && !known; i = i->next) {
+        known = i->address == address;
+        last = known && --i->refs == 0;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!known)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!last || !range_remove(address, 1u << RANGE_IPC, &r))
+        return CUDA_SUCCESS;
+    CUresult e = memory_settle(r.ctx), f = memory_release(&r);
+    return e == CUDA_SUCCESS ? f : e;
+}
+
+CUresult
+drv_cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr)
+{
+    USABLE(c);
+    (void)c;
+    CAPTURE_SAFE();
+    return pHandle ? ipc_memory_export(dptr, RANGE_DEVICE, pHandle) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult
+drv_cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned int Flags)
+{
+    USABLE(c);
+    CAPTURE_SAFE();
+    if (!pdptr || Flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)
+        return CUDA_ERROR_INVALID_VALUE;
+    return ipc_memory_open(c, &handle, 0, 0, pdptr);
+}
+
+CUresult
+drv_cuIpcOpenMemHandle(CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned int Flags)
+{
+    return drv_cuIpcOpenMemHandle_v2(pdptr, handle, Flags);
+}
+
+CUresult
+drv_cuIpcCloseMemHandle(CUdeviceptr dptr)
+{
+    USABLE(c);
+    (void)c;
+    CAPTURE_SAFE();
+    return ipc_memory_close(dptr);
+}
+
+/* ---- events ---------------------------------------------------------------------------------------------------------------------- */
+
+struct shared_event {                   /* in the file; all zero at first: never recorded */
+    _Atomic uint64_t recorded, done;    /* numbers of the latest record, and of the latest that is over */
+    _Atomic uint32_t pid;               /* who recorded last: when it is gone, its records are over */
+};
+
+struct ipc_event {
+    _Atomic uint32_t refs;
+    struct shared_event *s;
+    int fd;
+    struct handle handle;
+};
+
+static CUresult
+event_map(int fd, struct ipc_event **out)
+{
+    struct ipc_event *e = calloc(1, sizeof *e);
+    void *p = e ? mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    if (p == MAP_FAILED) {
+        free(e);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    atomic_init(&e->refs, 1);
+    e->s = p;
+    e->fd = fd;
+    *out = e;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+ipc_event_make(struct ipc_event **out)
+{
+    int fd = memfd_create("cudaway-event", MFD_CLOEXEC);
+    CUresult e = fd < 0 || ftruncate(fd, (off_t)PAGE) ? CUDA_ERROR_OUT_OF_MEMORY : event_map(fd, out);
+    if (e != CUDA_SUCCESS) {
+        if (fd >= 0)
+            close(fd);
+        return e;
+    }
+    (*out)->handle = (struct handle){ .magic = MAGIC_EVENT, .pid = (uint32_t)getpid(), .fd = fd, .size = PAGE };
+    (void)inode_of(fd, &(*out)->handle.inode);
+    return CUDA_SUCCESS;
+}
+
+void
+ipc_event_unref(struct ipc_event *e)
+{
+    if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    munmap(e->s, PAGE);
+    close(e->fd);
+    free(e);
+}
+
+struct moment {
+    struct ipc_event *e;                /* owned reference */
+    uint64_t number;
+};
+
+static void
+raise_to(_Atomic uint64_t *v, uint64_t to)
+{
+    uint64_t now = atomic_load(v);
+    while (now < to && !atomic_compare_exchange_weak(v, &now, to))
+        ;
+}
+
+static bool
+reached(struct ipc_event *e, uint64_t number)
+{
+    if (atomic_load_explicit(&e->s->done, memory_order_acquire) >= number)
+        return true;
+    uint32_t pid = atomic_load(&e->s->pid);
+    return pid && pid != (uint32_t)getpid() && kill((pid_t)pid, 0) && errno == ESRCH;
+}
+
+static void
+wait_for(struct ipc_event *e, uint64_t number)
+{
+    for (long ns = 20000; !reached(e, number); ns = ns < 1000000 ? ns * 2 : ns)
+        nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
+}
+
+static void
+on_recorded(void *p, cwb_result status)
+{
+    struct moment *m = p;
+    raise_to(&m->e->s->done, m->number);
+    ipc_event_unref(m->e);
+    free(m);
+}
+
+static void
+on_wait(void *p, cwb_result status)
+{
+    struct moment *m = p;
+    if (status == CWB_OK)
+        wait_for(m->e, m->number);
+    ipc_event_unref(m->e);
+    free(m);
+}
+
+static CUresult
+submit(struct ipc_event *e, uint64_t number, const struct ctx *c, struct cwb_stream *s, cwb_host_fn *fn)
+{
+    struct moment *m = malloc(sizeof *m);
+    if (!m)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *m = (struct moment){ e, number };
+    atomic_fetch_add(&e->refs, 1);
+    CUresult r = result_of(c->b->stream_host_fn(s, fn, m));
+    if (r != CUDA_SUCCESS) {
+        ipc_event_unref(e);
+        free(m);
+    }
+    return r;
+}
+
+CUresult
+ipc_event_record(struct ipc_event *e, const struct ctx *c, struct cwb_stream *s)
+{
+    atomic_store(&e->s->pid, (uint32_t)getpid());
+    uint64_t number = atomic_fetch_add(&e->s->recorded, 1) + 1;
+    CUresult r = submit(e, number, c, s, on_recorded);
+    if (r != CUDA_SUCCESS)
+        raise_to(&e->s->done, number);
+    return r;
+}
+
+CUresult
+ipc_event_stream_wait(struct ipc_event *e, const struct ctx *c, struct cwb_stream *s)
+{
+    uint64_t number = atomic_load(&e->s->recorded);
+    return reached(e, number) ? CUDA_SUCCESS : submit(e, number, c, s, on_wait);
+}
+
+bool
+ipc_event_done(struct ipc_event *e)
+{
+    return reached(e, atomic_load(&e->s->recorded));
+}
+
+void
+ipc_event_wait(struct ipc_event *e)
+{
+    wait_for(e, atomic_load(&e->s->recorded));
+}
+
+CUresult
+drv_cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event)
+{
+    USABLE(c);
+    (void)c;
+    struct event *ev AUTO_PUT = handle_get(event, KIND_EVENT);
+    if (!ev)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!pHandle)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!ev->ipc || !ev->ipc->handle.magic)
+        return CUDA_ERROR_INVALID_HANDLE;       /* not made for it, or opened from another process */
+    memcpy(pHandle, &ev->ipc->handle, sizeof *pHandle);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+drv_cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle)
+{
+    USABLE(c);
+    struct handle h;
+    struct stat st;
+    memcpy(&h, &handle, sizeof h);
+    if (!phEvent || h.magic != MAGIC_EVENT || h.zero)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (h.pid == (uint32_t)getpid())
+        return CUDA_ERROR_INVALID_CONTEXT;
+    int fd = ipc_open_fd(h.pid, h.fd, h.inode);
+    if (fd < 0 || fstat(fd, &st) || st.st_size < (off_t)PAGE) {
+        if (fd >= 0)
+            close(fd);
+        return CUDA_ERROR_MAP_FAILED;
+    }
+    struct ipc_event *e;
+    CUresult r = event_map(fd, &e);
+    if (r != CUDA_SUCCESS) {
+        close(fd);
+        return r;
+    }
+    return event_from_ipc(c, e, phEvent);
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Memory, pools and events between two processes: this one exports, a child of it (this program again, with an argument) imports. What
+ * crosses is what a program sends: 64-byte handles and file descriptors. */
+#include "tests/driver/test.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SIZE = 3 << 20, SMALL = 5000, CHUNK = 2 << 20 };
+
+struct message {
+    CUipcMemHandle large, small;
+    CUipcEventHandle done;
+    CUmemPoolPtrExportData pointer;
+};
+
+static uint32_t
+word(uint32_t i, uint32_t seed)
+{
+    return i * 2654435761u + seed;
+}
+
+static void
+fill(CUdeviceptr p, size_t bytes, uint32_t seed)
+{
+    uint32_t *h = malloc(bytes);
+    for (uint32_t i = 0; i < bytes / 4; i++)
+        h[i] = word(i, seed);
+    OK(cuMemcpyHtoD_v2(p, h, bytes));
+    free(h);
+}
+
+static bool
+holds(CUdeviceptr p, size_t bytes, uint32_t seed)
+{
+    uint32_t *h = calloc(1, bytes), bad = 0;
+    OK(cuMemcpyDtoH_v2(h, p, bytes));
+    for (uint32_t i = 0; i < bytes / 4; i++)
+        bad += h[i] != word(i, seed);
+    free(h);
+    return !bad;
+}
+
+static void
+send_fd(int socket, int fd)
+{
+    char c = 'f', control[CMSG_SPACE(sizeof fd)] = { 0 };
+    struct iovec v = { &c, 1 };
+    struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control };
+    struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+    *h = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+    memcpy(CMSG_DATA(h), &fd, sizeof fd);
+    EXPECT(sendmsg(socket, &m, 0) == 1);
+}
+
+static int
+receive_fd(int socket)
+{
+    char c, control[CMSG_SPACE(sizeof(int))];
+    int fd = -1;
+    struct iovec v = { &c, 1 };
+    struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control };
+    if (recvmsg(socket, &m, 0) == 1 && CMSG_FIRSTHDR(&m))
+        memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof fd);
+    return fd;
+}
+
+static CUmemAllocationProp
+shareable(void)
+{
+    return (CUmemAllocationProp){ .type = CU_MEM_ALLOCATION_TYPE_PINNED, .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                  .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+}
+
+static CUdeviceptr
+map(CUmemGenericAllocationHandle h, size_t size)
+{
+    CUdeviceptr p = 0;
+    CUmemAccessDesc rw = { { CU_MEM_LOCATION_TYPE_DEVICE, 0 }, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+    OK(cuMemAddressReserve(&p, size, 0, 0, 0));
+    OK(cuMemMap(p, size, 0, h, 0));
+    OK(cuMemSetAccess(p, size, &rw, 1));
+    return p;
+}
+
+static int
+child(int socket)
+{
+    CUcontext c = make_context();
+    struct message m;
+    CUdeviceptr large = 0, again = 0, small = 0, base = 0;
+    CUevent done;
+    CUstream s;
+    size_t n = 0;
+    char go = 'g';
+    EXPECT(read(socket, &m, sizeof m) == sizeof m);
+    OK(cuIpcOpenMemHandle_v2(&large, m.large, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    EXPECT_RESULT(cuIpcOpenMemHandle_v2(&again, m.large, 0), CUDA_ERROR_INVALID_VALUE);
+    OK(cuIpcOpenMemHandle_v2(&again, m.large, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));     /* the same mapping, counted */
+    EXPECT(again == large);
+    OK(cuIpcOpenMemHandle_v2(&small, m.small, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    OK(cuMemGetAddressRange_v2(&base, &n, large + 100));
+    EXPECT(base == large && n == SIZE);
+    EXPECT(holds(large, SIZE, 1) && holds(small, SMALL, 2));
+    EXPECT_RESULT(cuMemFree_v2(large), CUDA_ERROR_INVALID_VALUE);
+    m.large.reserved[20]++;
+    EXPECT(cuIpcOpenMemHandle_v2(&base, m.large, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) != CUDA_SUCCESS);
+
+    /* The parent's event is pending until it lets its stream go on. */
+    OK(cuIpcOpenEventHandle(&done, m.done));
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    EXPECT_RESULT(cuEventQuery(done), CUDA_ERROR_NOT_READY);
+    OK(cuStreamWaitEvent(s, done, 0));
+    EXPECT_RESULT(cuStreamQuery(s), CUDA_ERROR_NOT_READY);
+    EXPECT(write(socket, &go, 1) == 1);
+    OK(cuStreamSynchronize(s));
+    OK(cuEventSynchronize(done));
+    OK(cuEventQuery(done));
+    EXPECT(holds(large, SIZE, 3));      /* what the parent's stream had done before */
+    fill(small, SMALL, 4);
+    OK(cuIpcCloseMemHandle(large));
+    EXPECT(holds(large, 4096, 3));      /* opened twice */
+    OK(cuIpcCloseMemHandle(large));
+    EXPECT_RESULT(cuMemsetD8_v2(large, 0, 4), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_RESULT(cuIpcCloseMemHandle(large), CUDA_ERROR_INVALID_VALUE);
+    OK(cuEventRecord(done, s));         /* either side may record */
+    OK(cuStreamSynchronize(s));
+
+    /* Physical memory by file descriptor. */
+    int fd = receive_fd(socket);
+    CUmemGenericAllocationHandle h;
+    OK(cuMemImportFromShareableHandle(&h, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    close(fd);
+    CUdeviceptr v = map(h, CHUNK);
+    OK(cuMemRelease(h));
+    EXPECT(holds(v, CHUNK, 5));
+    fill(v, CHUNK, 6);
+    EXPECT_RESULT(cuMemImportFromShareableHandle(&h, (void *)(intptr_t)socket, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+                  CUDA_ERROR_INVALID_VALUE);
+
+    /* A pool and a pointer of it. */
+    fd = receive_fd(socket);
+    CUmemoryPool pool;
+    OK(cuMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    close(fd);
+    OK(cuMemPoolImportPointer(&v, pool, &m.pointer));
+    EXPECT(holds(v, SMALL, 7));
+    fill(v, SMALL, 8);
+    EXPECT_RESULT(cuMemAllocFromPoolAsync(&base, 64, pool, s), CUDA_ERROR_NOT_SUPPORTED);   /* an imported pool gives no memory */
+    OK(cuMemFreeAsync(v, s));
+    OK(cuStreamSynchronize(s));
+    OK(cuMemPoolDestroy(pool));
+    EXPECT(write(socket, &go, 1) == 1);
+    OK(cuCtxDestroy_v2(c));             /* with `small` still open */
+    return failures != 0;
+}
+
+static int gate[2];
+
+static void
+wait_for_gate(void *unused)
+{
+    char c;
+    EXPECT(read(gate[0], &c, 1) == 1);
+}
+
+int
+main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN);
+    if (argc > 1)
+        return child(atoi(argv[1]));
+    const char *device = getenv("CUDAWAY_DEVICE");
+    int ends[2], status = -1, fd = -1, has = 0;
+    char number[16], go;
+    EXPECT(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends) && !pipe(gate));
+    pid_t pid = fork();                 /* before anything is started here */
+    if (!pid) {
+        close(ends[0]);
+        snprintf(number, sizeof number, "%d", ends[1]);
+        execl("/proc/self/exe", argv[0], number, (char *)NULL);
+        _exit(99);
+    }
+    close(ends[1]);
+    CUcontext c = make_context();
+    OK(cuDeviceGetAttribute(&has, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 0));
+    if (!has) {
+        printf("%s: no memory between processes on this device\n", device ? device : "auto");
+        kill(pid, SIGKILL);
+        return 77;
+    }
+    CUdeviceptr large, neighbour, small, p;
+    CUstream s;
+    CUevent done, plain;
+    struct message m;
+    OK(cuMemAlloc_v2(&large, SIZE));
+    OK(cuMemAlloc_v2(&neighbour, SMALL));
+    OK(cuMemAlloc_v2(&small, SMALL));
+    fill(large, SIZE, 1);
+    fill(neighbour, SMALL, 9);
+    fill(small, SMALL, 2);
+    unsigned legacy = 0;
+    unsigned long long types = 0;
+    OK(cuPointerGetAttribute(&legacy, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, large));
+    EXPECT(legacy == 1);
+    OK(cuIpcGetMemHandle(&m.large, large));
+    OK(cuIpcGetMemHandle(&m.small, small));
+    CUipcMemHandle twice;
+    OK(cuIpcGetMemHandle(&twice, small));
+    EXPECT(!memcmp(&twice, &m.small, sizeof twice));
+    EXPECT_RESULT(cuIpcGetMemHandle(&twice, 12345), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_RESULT(cuIpcOpenMemHandle_v2(&p, m.small, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS), CUDA_ERROR_INVALID_CONTEXT);
+    EXPECT(holds(large, SIZE, 1) && holds(neighbour, SMALL, 9) && holds(small, SMALL, 2));      /* sharing changes nothing here */
+
+    OK(cuEventCreate(&plain, CU_EVENT_DISABLE_TIMING));
+    EXPECT_RESULT(cuIpcGetEventHandle(&m.done, plain), CUDA_ERROR_INVALID_HANDLE);
+    EXPECT_RESULT(cuEventCreate(&done, CU_EVENT_INTERPROCESS), CUDA_ERROR_INVALID_VALUE);       /* it needs DISABLE_TIMING */
+    OK(cuEventCreate(&done, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+    OK(cuEventQuery(done));
+    OK(cuIpcGetEventHandle(&m.done, done));
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+
+    CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                             .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+    CUmemoryPool pool, private;
+    CUdeviceptr of_pool;
+    int pool_fd = -1;
+    OK(cuMemPoolCreate(&pool, &props));
+    OK(cuMemAllocFromPoolAsync(&of_pool, SMALL, pool, s));
+    OK(cuStreamSynchronize(s));
+    OK(cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, of_pool));
+    EXPECT(types == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    fill(of_pool, SMALL, 7);
+    OK(cuMemPoolExportToShareableHandle(&pool_fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    OK(cuMemPoolExportPointer(&m.pointer, of_pool));
+    props.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
+    OK(cuMemPoolCreate(&private, &props));
+    EXPECT_RESULT(cuMemPoolExportToShareableHandle(&fd, private, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_RESULT(cuMemPoolExportPointer((CUmemPoolPtrExportData *)&twice, large), CUDA_ERROR_INVALID_VALUE);
+
+    /* The stream waits at the gate; what comes after it, the child must not see before the event. */
+    uint32_t *h = malloc(SIZE);
+    for (uint32_t i = 0; i < SIZE / 4; i++)
+        h[i] = word(i, 3);
+    void *pinned;
+    OK(cuMemHostAlloc(&pinned, SIZE, 0));
+    memcpy(pinned, h, SIZE);
+    OK(cuLaunchHostFunc(s, wait_for_gate, NULL));
+    OK(cuMemcpyHtoDAsync_v2(large, pinned, SIZE, s));
+    OK(cuEventRecord(done, s));
+    EXPECT_RESULT(cuEventQuery(done), CUDA_ERROR_NOT_READY);
+    EXPECT(write(ends[0], &m, sizeof m) == sizeof m);
+    EXPECT(read(ends[0], &go, 1) == 1);
+    EXPECT(write(gate[1], "x", 1) == 1);
+    OK(cuStreamSynchronize(s));
+    OK(cuEventQuery(done));
+
+    CUmemAllocationProp prop = shareable();
+    CUmemGenericAllocationHandle phys, again;
+    OK(cuMemCreate(&phys, CHUNK, &prop, 0));
+    p = map(phys, CHUNK);
+    fill(p, CHUNK, 5);
+    OK(cuMemExportToShareableHandle(&fd, phys, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    EXPECT_RESULT(cuMemExportToShareableHandle(&fd, phys, CU_MEM_HANDLE_TYPE_WIN32, 0), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemRetainAllocationHandle(&again, (void *)(uintptr_t)(p + 4096)));
+    EXPECT(again == phys);
+    OK(cuMemRelease(again));
+    OK(cuMemRelease(phys));
+    OK(cuMemRetainAllocationHandle(&again, (void *)(uintptr_t)p));      /* still mapped */
+    OK(cuMemRelease(again));
+    EXPECT_RESULT(cuMemRetainAllocationHandle(&again, h), CUDA_ERROR_INVALID_VALUE);
+    send_fd(ends[0], fd);
+    close(fd);
+    send_fd(ends[0], pool_fd);
+    close(pool_fd);
+    EXPECT(read(ends[0], &go, 1) == 1);
+    EXPECT(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status));
+    EXPECT(holds(small, SMALL, 4) && holds(neighbour, SMALL, 9) && holds(p, CHUNK, 6) && holds(of_pool, SMALL, 8));
+    OK(cuEventQuery(done));             /* the child recorded it, and it is over */
+
+    /* The handles of a process that is gone. */
+    OK(cuMemFreeAsync(of_pool, s));
+    OK(cuStreamSynchronize(s));
+    OK(cuMemPoolDestroy(pool));
+    OK(cuMemFree_v2(small));
+    OK(cuMemFree_v2(large));
+    OK(cuMemAlloc_v2(&large, SIZE));    /* in the same place, and no longer shared */
+    fill(large, SIZE, 10);
+    EXPECT(holds(large, SIZE, 10) && holds(neighbour, SMALL, 9));
+    free(h);
+    OK(cuCtxDestroy_v2(c));
+    return failures != 0;
+}
