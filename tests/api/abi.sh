@@ -36,5 +36,16 @@ for library in "$home"/lib64/stubs/libcuda.so "$home"/targets/*/lib/stubs/libcud
     sed '/^\/\* graphics \*\/$/,$d' "$source/impl/api/cuda.h" | sed -n 's/^CUresult CUDAAPI \(cu[A-Za-z0-9_]*\)(.*/\1/p' | sort -u > "$dir/described"
     diff "$dir/symbols" "$dir/described" || missing=1
 done
+# The same of the Runtime, as C++.
+if [ -f "$home/include/cuda_runtime_api.h" ] && [ -f "$home/include/cuda_profiler_api.h" ]; then
+    "$apigen" --model "$source/impl/api/runtime" --abi "$dir/runtime.cc"
+    flags="-x c++ -std=gnu++17 -O0 -Wno-deprecated-declarations -Wno-invalid-offsetof"
+    "$cc" $flags -I"$source" -o "$dir/ours_runtime" "$dir/runtime.cc" -lstdc++
+    "$cc" $flags -DCW_ABI_INSTALLED -isystem "$home/include" -o "$dir/theirs_runtime" "$dir/runtime.cc" -lstdc++
+    "$dir/ours_runtime" >> "$dir/ours.txt"
+    "$dir/ours_runtime" > "$dir/ours_runtime.txt"
+    "$dir/theirs_runtime" > "$dir/theirs_runtime.txt"
+    diff -u "$dir/theirs_runtime.txt" "$dir/ours_runtime.txt"
+fi
 echo "$(wc -l < "$dir/ours.txt") facts, $(wc -l < "$dir/enumerators") enumerators compared"
 exit $missing

@@ -21,6 +21,9 @@ void emit_exports(const struct model *m, struct cw_buf *out);            /* cuda
 void emit_map(const struct model *m, struct cw_buf *out);                /* cuda.map */
 void emit_meta(const struct model *m, struct cw_buf *out);               /* cuda_meta.c */
 void emit_coverage(const struct model *m, struct cw_buf *out);           /* docs/coverage.md */
+void emit_rt_prototypes(const struct model *m, struct cw_buf *out);      /* runtime_prototypes.h */
+void emit_rt_exports(const struct model *m, unsigned library, struct cw_buf *out);  /* cudart_exports_N.c */
+void emit_rt_map(const struct model *m, unsigned library, struct cw_buf *out);      /* cudart_N.map */
 void emit_abi(const struct model *m, struct cw_buf *out);                /* a test program */
 
 #endif

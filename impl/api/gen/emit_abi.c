@@ -50,9 +50,54 @@ emit_fields(struct cw_buf *out, const struct type *t, const cJSON *fields, const
     }
 }
 
+/* Of the Runtime: as C++, where the toolkit's headers have names for their enumerations. Left out are what the newest version does not
+ * have, what the headers do not declare, and the graphics interoperability. */
+static void
+emit_abi_runtime(const struct model *m, struct cw_buf *out)
+{
+    unsigned newest = m->library_count - 1;
+
+    emit_banner(out, "Sizes, offsets, values and signatures of the CUDA Runtime API.");
+    cw_buf_puts(out, "#ifdef CW_ABI_INSTALLED\n#include <cuda_runtime_api.h>\n#include <cuda_profiler_api.h>\n#else\n"
+                     "#include \"impl/api/cuda_runtime.h\"\n#endif\n\n#include <stddef.h>\n#include <stdio.h>\n#include <type_traits>\n\n");
+    for (unsigned i = 0; i < m->function_count; i++) {
+        const struct function *f = &m->functions[i];
+        if (f->plain || !(f->in >> newest & 1) || !strcmp(f->area, "graphics") || !strcmp(f->area, "registration"))
+            continue;
+        cw_buf_printf(out, "static_assert(std::is_same<decltype(%s), %s(", f->name, f->returns);
+        for (unsigned p = 0; p < f->param_count; p++)
+            cw_buf_printf(out, "%s%s", p ? ", " : "", f->params[p].type);
+        cw_buf_printf(out, ")>::value, \"%s\");\n", f->name);
+    }
+    cw_buf_puts(out, "\nstatic void\ntypes()\n{\n");
+    for (unsigned i = 0; i < m->type_count; i++) {
+        const struct type *t = &m->types[i];
+        const char *version = strstr(t->name, "_v");
+        if (strncmp(t->name, "cuda", 4) || t->last || version || !strncmp(t->name, "cudaEgl", 7))
+            continue;
+        cw_buf_printf(out, "    printf(\"%s %%zu %%zu\\n\", sizeof(%s), alignof(%s));\n", t->name, t->name, t->name);
+        if (t->form >= TYPE_STRUCT)
+            emit_fields(out, t, t->fields, "");
+    }
+    cw_buf_puts(out, "}\n\nstatic void\nvalues()\n{\n");
+    for (unsigned i = 0; i < m->enum_count; i++) {
+        const struct enumeration *e = &m->enums[i];
+        if (!strncmp(e->name, "cudaEgl", 7) || !strncmp(e->name, "cudaGL", 6))
+            continue;
+        for (unsigned k = 0; k < e->count; k++)
+            if (!e->values[k].last)
+                cw_buf_printf(out, "    printf(\"%s %%lld\\n\", (long long)%s);\n", e->values[k].name, e->values[k].name);
+    }
+    cw_buf_puts(out, "}\n\nint\nmain()\n{\n    types();\n    values();\n    return 0;\n}\n");
+}
+
 void
 emit_abi(const struct model *m, struct cw_buf *out)
 {
+    if (m->library_count) {
+        emit_abi_runtime(m, out);
+        return;
+    }
     emit_banner(out, "Sizes, offsets, values and signatures of the CUDA driver API.");
     cw_buf_puts(out, "#ifdef CW_ABI_INSTALLED\n"
                      "/* All versions of all functions and structures, without the counting enumerators. */\n"

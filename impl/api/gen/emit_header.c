@@ -70,6 +70,8 @@ emit_fields(struct cw_buf *out, const cJSON *fields, unsigned level)
 static void
 emit_type(struct cw_buf *out, const struct type *t)
 {
+    if (t->unless)
+        cw_buf_printf(out, "#ifndef %s\n", t->unless);
     switch (t->form) {
     case TYPE_ALIAS:
         cw_buf_printf(out, "typedef %s %s;\n", t->target, t->name);
@@ -98,6 +100,8 @@ emit_type(struct cw_buf *out, const struct type *t)
         cw_buf_printf(out, "} %s;\n", t->name);
         break;
     }
+    if (t->unless)
+        cw_buf_puts(out, "#endif\n");
 }
 
 static void
@@ -118,12 +122,46 @@ emit_enum(struct cw_buf *out, const struct enumeration *e)
         cw_buf_printf(out, "} %s;\n", e->name);
 }
 
+static void
+emit_prologue(const struct model *m, struct cw_buf *out)
+{
+    if (!m->library_count) {
+        emit_banner(out, "The CUDA driver API: types, constants and prototypes of every exported function.");
+        cw_buf_puts(out, "#ifndef CW_CUDA_H\n#define CW_CUDA_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n"
+                         "#define CUDAAPI\n#define CUDA_CB\n\n");
+    } else {
+        emit_banner(out, "The CUDA Runtime API: types, constants and prototypes of every exported function. Types are those of the newest\n"
+                         " * version; a structure that was different before has the last version that had it so in its name. A program for\n"
+                         " * an older library defines CW_CUDART_MAJOR and sees the prototypes of that library.");
+        cw_buf_printf(out, "#ifndef CW_CUDA_RUNTIME_H\n#define CW_CUDA_RUNTIME_H\n\n#include \"impl/api/cuda.h\"\n\n#define CUDARTAPI\n\n"
+                           "#ifndef CW_CUDART_MAJOR\n#define CW_CUDART_MAJOR %u\n#endif\n\n", m->libraries[m->library_count - 1].major);
+    }
+    cw_buf_puts(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+}
+
+/* The condition under which a symbol that not all libraries have is declared. */
+static bool
+emit_condition(const struct model *m, struct cw_buf *out, const struct function *f)
+{
+    bool first = true;
+
+    if (!m->library_count || f->in == (1u << m->library_count) - 1)
+        return false;
+    cw_buf_puts(out, "#if ");
+    for (unsigned i = 0; i < m->library_count; i++) {
+        if (!(f->in >> i & 1))
+            continue;
+        cw_buf_printf(out, "%sCW_CUDART_MAJOR == %u", first ? "" : " || ", m->libraries[i].major);
+        first = false;
+    }
+    cw_buf_puts(out, "\n");
+    return true;
+}
+
 void
 emit_header(const struct model *m, struct cw_buf *out)
 {
-    emit_banner(out, "The CUDA driver API: types, constants and prototypes of every exported function.");
-    cw_buf_puts(out, "#ifndef CW_CUDA_H\n#define CW_CUDA_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n"
-                     "#define CUDAAPI\n#define CUDA_CB\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+    emit_prologue(m, out);
     for (unsigned i = 0; i < m->constant_count; i++)
         cw_buf_printf(out, "#define %s %s\n", cJSON_GetArrayItem(m->constants[i], 0)->valuestring,
                       cJSON_GetArrayItem(m->constants[i], 1)->valuestring);
@@ -137,9 +175,11 @@ emit_header(const struct model *m, struct cw_buf *out)
         const struct function *f = &m->functions[i];
         if (!i || strcmp(f->area, m->functions[i - 1].area))
             cw_buf_printf(out, "\n/* %s */\n", f->area);
-        cw_buf_printf(out, "CUresult CUDAAPI %s(", f->name);
+        bool guarded = emit_condition(m, out, f);
+        cw_buf_printf(out, "%s%s%s%s(", f->returns, f->returns[strlen(f->returns) - 1] == '*' ? "" : " ",
+                      m->library_count ? "CUDARTAPI " : "CUDAAPI ", f->name);
         emit_params(out, f);
-        cw_buf_puts(out, ");\n");
+        cw_buf_puts(out, guarded ? ");\n#endif\n" : ");\n");
     }
     cw_buf_puts(out, "\n#pragma GCC visibility pop\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }

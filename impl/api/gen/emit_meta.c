@@ -227,7 +227,7 @@ emit_enums(const struct model *m, struct cw_buf *out)
         cw_buf_printf(out, "    { \"%s\", values_%s, %u, %d },\n", m->enums[i].name, m->enums[i].name, counts[i],
                       m->enums[i].flags);
     cw_buf_printf(out, "};\nconst unsigned cw_meta_enum_count = %u;\n", m->enum_count);
-    cw_buf_printf(out, "const int cw_meta_result_enum = %d;\n", enum_index(m, "CUresult"));
+    cw_buf_printf(out, "const int cw_meta_result_enum = %d;\n", enum_index(m, m->result));
     free(counts);
 }
 
@@ -284,7 +284,7 @@ emit_versions(const struct model *m, struct cw_buf *out)
     qsort(v, m->function_count, sizeof *v, compare_versions);
     cw_buf_puts(out, "\nconst struct cw_meta_version cw_meta_versions[] = {\n");
     for (unsigned i = 0; i < m->function_count; i++)
-        cw_buf_printf(out, "    { %u, CW_FN_%s, %d },\n", v[i]->since, v[i]->name, v[i]->plain != NULL);
+        cw_buf_printf(out, "    { %u, %u, %d },\n", v[i]->since, v[i]->index, v[i]->plain != NULL);
     cw_buf_puts(out, "};\n\nconst struct cw_meta_base cw_meta_bases[] = {\n");
     for (unsigned i = 0; i < m->function_count; bases++) {
         unsigned n = 0;
@@ -304,14 +304,15 @@ emit_meta(const struct model *m, struct cw_buf *out)
     static const char *const status[] = { "UNSUPPORTED", "PARTIAL", "IMPLEMENTED" };
 
     emit_banner(out, "The API model as tables; see impl/api/meta.h.");
-    cw_buf_puts(out, "#include \"cudaway/cuda_table.h\"\n#include \"impl/api/meta.h\"\n");
+    cw_buf_puts(out, m->library_count ? "#include \"impl/api/cuda_runtime.h\"\n" : "#include \"cudaway/cuda_table.h\"\n");
+    cw_buf_puts(out, "#include \"impl/api/meta.h\"\n");
     emit_enums(m, out);
     emit_structs(m, out);
     for (unsigned i = 0; i < m->function_count; i++) {
         const struct function *f = &m->functions[i];
         if (f->plain || !f->param_count)
             continue;
-        cw_buf_printf(out, "\nstatic const struct cw_meta_param params_%s[] = {\n", f->name);
+        cw_buf_printf(out, "\nstatic const struct cw_meta_param params_%u[] = { /* %s */\n", f->index, f->name);
         for (unsigned p = 0; p < f->param_count; p++)
             emit_param_row(m, out, &f->params[p]);
         cw_buf_puts(out, "};\n");
@@ -325,7 +326,7 @@ emit_meta(const struct model *m, struct cw_buf *out)
             cw_buf_json_string(out, f->reason);
         else
             cw_buf_puts(out, "NULL");
-        cw_buf_printf(out, f->param_count ? ", params_%s" : ", NULL", f->plain ? f->plain->name : f->name);
+        cw_buf_printf(out, f->param_count ? ", params_%u" : ", NULL", f->plain ? f->plain->index : f->index);
         cw_buf_printf(out, ", %u, %u, %d, %d, CW_STATUS_%s },\n", f->param_count, f->since,
                       f->plain ? (int)f->plain->index : -1, f->windows, status[f->status]);
     }

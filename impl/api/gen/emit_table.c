@@ -78,13 +78,13 @@ emit_drv_prototypes(const struct model *m, struct cw_buf *out)
 
 /* The call of a per-thread variant, with its default stream mapped. */
 static void
-emit_per_thread_body(struct cw_buf *out, const struct function *f)
+emit_per_thread_body(const struct model *m, struct cw_buf *out, const struct function *f)
 {
-    int stream = function_stream_param(f);
+    int stream = function_stream_param(m, f);
 
     if (stream >= 0)
-        cw_buf_printf(out, "    if (!%s)\n        %s = CU_STREAM_PER_THREAD;\n", f->params[stream].name,
-                      f->params[stream].name);
+        cw_buf_printf(out, "    if (!%s)\n        %s = %s;\n", f->params[stream].name, f->params[stream].name,
+                      m->per_thread_stream);
     for (unsigned i = 0; i < f->param_count; i++) {
         const struct param *p = &f->params[i];
         if (!p->stream_member)
@@ -129,7 +129,7 @@ emit_exports(const struct model *m, struct cw_buf *out)
             cw_buf_json_string(out, f->reason ? f->reason : "");
             cw_buf_puts(out, ");\n");
         } else if (f->plain) {
-            emit_per_thread_body(out, f);
+            emit_per_thread_body(m, out, f);
         } else {
             cw_buf_printf(out, "    return drv_%s(", f->name);
             emit_args(out, f);

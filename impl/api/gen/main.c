@@ -23,6 +23,20 @@ static const struct output outputs[] = {
     { "cuda_meta.c", emit_meta },
 };
 
+/* The same for a model of several libraries: those of all, and with %u for its major version those of each. */
+static const struct output runtime_outputs[] = {
+    { "runtime_prototypes.h", emit_rt_prototypes },
+    { "runtime_meta.c", emit_meta },
+};
+
+static const struct {
+    const char *format;
+    void (*emit)(const struct model *m, unsigned library, struct cw_buf *out);
+} library_outputs[] = {
+    { "cudart_exports_%u.c", emit_rt_exports },
+    { "cudart_%u.map", emit_rt_map },
+};
+
 /* Single files, each written by the option of its name (or compared, with --check). */
 static const struct output documents[] = {
     { "header", emit_header },
@@ -43,14 +57,12 @@ same_as_file(const char *path, const struct cw_buf *b)
     return same;
 }
 
+/* Writes or compares what an emitter left in b, and frees it. */
 static int
-produce(const struct model *m, const struct output *o, const char *path, bool check)
+deliver(struct cw_buf b, const char *path, bool check)
 {
-    struct cw_buf b;
     int rc = 0;
 
-    cw_buf_init(&b);
-    o->emit(m, &b);
     if (b.failed) {
         fprintf(stderr, "cudaway-apigen: out of memory\n");
         rc = 2;
@@ -64,6 +76,44 @@ produce(const struct model *m, const struct output *o, const char *path, bool ch
         rc = 2;
     }
     cw_buf_finish(&b);
+    return rc;
+}
+
+static int
+produce(const struct model *m, const struct output *o, const char *path, bool check)
+{
+    struct cw_buf b;
+
+    cw_buf_init(&b);
+    o->emit(m, &b);
+    return deliver(b, path, check);
+}
+
+/* Everything that goes into the output folder. */
+static int
+produce_all(const struct model *m, const char *dir, bool check)
+{
+    const struct output *list = m->library_count ? runtime_outputs : outputs;
+    size_t count = m->library_count ? sizeof runtime_outputs / sizeof *runtime_outputs : sizeof outputs / sizeof *outputs;
+    char path[4096], name[64];
+    int rc = 0;
+
+    for (size_t o = 0; rc < 2 && o < count; o++) {
+        int r = snprintf(path, sizeof path, "%s/%s", dir, list[o].name) >= (int)sizeof path ? 2 : produce(m, &list[o], path, check);
+        rc = r > rc ? r : rc;
+    }
+    for (unsigned l = 0; l < m->library_count; l++) {
+        for (size_t o = 0; rc < 2 && o < sizeof library_outputs / sizeof *library_outputs; o++) {
+            struct cw_buf b;
+           snprintf(name, sizeof name, library_outputs[o].format, m->libraries[l].major);
+            cw_buf_init(&b);
+            library_outputs[o].emit(m, l, &b);
+            if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
+                b.failed = true;
+            int r = deliver(b, path, check);
+            rc = r > rc ? r : rc;
+        }
+    }
     return rc;
 }
 
@@ -123,14 +173,9 @@ main(int argc, char **argv)
         fprintf(stderr, "cudaway-apigen: cannot create %s\n", out_dir);
         rc = 2;
     }
-    for (size_t o = 0; out_dir && rc < 2 && o < sizeof outputs / sizeof *outputs; o++) {
-        char path[4096];
-        if (snprintf(path, sizeof path, "%s/%s", out_dir, outputs[o].name) >= (int)sizeof path)
-            rc = 2;
-        else {
-            int r = produce(&m, &outputs[o], path, check);
-            rc = r > rc ? r : rc;
-        }
+    if (out_dir && rc < 2) {
+        int r = produce_all(&m, out_dir, check);
+        rc = r > rc ? r : rc;
     }
     model_finish(&m);
     return rc;

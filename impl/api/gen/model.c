@@ -137,6 +137,8 @@ load_enum(struct model *m, const cJSON *e, bool macros)
             complain(m, "enumeration %s: a value must be [name, number]", out->name);
             continue;
         }
+        const cJSON *last = cJSON_GetArrayItem(v, 2);
+        out->values[out->count].last = cJSON_IsNumber(last) ? (unsigned)last->valueint : 0;
         out->values[out->count].name = name->valuestring;
         out->values[out->count++].value = (int64_t)value->valuedouble;
     }
@@ -168,7 +170,10 @@ load_type(struct model *m, const cJSON *t)
     out->align = cJSON_IsNumber(n) ? (unsigned)n->valueint : 0;
     n = cJSON_GetObjectItemCaseSensitive(t, "size");
     out->size = cJSON_IsNumber(n) ? (unsigned)n->valueint : 0;
+    n = cJSON_GetObjectItemCaseSensitive(t, "last");
+    out->last = cJSON_IsNumber(n) ? (unsigned)n->valueint : 0;
     out->tag = string_of(t, "tag");
+    out->unless = string_of(t, "unless");
     out->target = string_of(t, out->form == TYPE_CALLBACK ? "returns" : "type");
     out->fields = cJSON_GetObjectItemCaseSensitive(t, out->form == TYPE_CALLBACK ? "params" : "fields");
     if ((out->form == TYPE_ALIAS || out->form == TYPE_CALLBACK) && !out->target)
@@ -244,10 +249,10 @@ model_resolve(const struct model *m, const char *name)
 }
 
 int
-function_stream_param(const struct function *f)
+function_stream_param(const struct model *m, const struct function *f)
 {
     for (unsigned i = 0; i < f->param_count; i++) {
-        if (!strcmp(f->params[i].type, "CUstream"))
+        if (!strcmp(f->params[i].type, m->stream))
             return (int)i;
     }
     return -1;
@@ -265,16 +270,22 @@ split_type(struct model *m, struct param *p)
         s += 6;
         n -= 6;
     }
-    while (n && (s[n - 1] == '*' || s[n - 1] == ' ')) {
-        p->pointers += s[n - 1] == '*';
-        n--;
+    for (;;) {
+        if (n && (s[n - 1] == '*' || s[n - 1] == ' ')) {
+            p->pointers += s[n - 1] == '*';
+            n--;
+        } else if (n > 6 && !memcmp(s + n - 6, "*const", 6)) {     /* "const void *const *" */
+            n -= 5;
+        } else {
+            break;
+        }
     }
     p->base = cw_arena_strndup(&m->arena, s, n);
 }
 
 static const char *const plain_types[] = {
     "void", "char", "int", "float", "size_t", "unsigned char", "unsigned short", "unsigned int", "unsigned long long",
-    "uint32_t", "uint64_t", "long long",
+    "uint32_t", "uint64_t", "long long", "double",
 };
 
 static bool
@@ -373,9 +384,11 @@ link_param(struct model *m, const struct function *f, struct param *p, const cJS
             complain(m, "%s: parameter %s: flags needs the enumeration of its bits, or null", f->name, p->name);
         }
     }
+    const char *resolved = model_resolve(m, p->base);
+    bool points = strchr(resolved, '*') != NULL;
     bool handle = p->kind == KIND_HANDLE || (p->kind == KIND_ARRAY && p->of == KIND_HANDLE);
     const struct type *t = model_type(m, p->base);
-    if (handle && !(t && t->form == TYPE_HANDLE) && strncmp(p->base, "CU", 2))
+    if (handle && !(t && t->form == TYPE_HANDLE) && !points && strncmp(p->base, "CU", 2))
         complain(m, "%s: parameter %s: %s is no handle", f->name, p->name, p->base);
     bool structure = p->kind == KIND_STRUCT || (p->kind == KIND_ARRAY && p->of == KIND_STRUCT);
     if (structure && !(t && t->form >= TYPE_STRUCT))
@@ -395,6 +408,35 @@ version_of(const char *name, const char *base)
     return v > 1 && v < 100 ? (unsigned)v : 0;
 }
 
+/* "in": [11, 12]: the libraries that export a symbol, as bits. */
+static unsigned
+load_in(struct model *m, const char *name, const cJSON *j, unsigned fallback)
+{
+    const cJSON *in = cJSON_GetObjectItemCaseSensitive(j, "in"), *item;
+    unsigned mask = 0;
+
+    if (!in)
+        return fallback;
+    cJSON_ArrayForEach(item, in) {
+        unsigned i = 0;
+        while (i < m->library_count && !(cJSON_IsNumber(item) && (unsigned)item->valueint == m->libraries[i].major))
+            i++;
+        if (i == m->library_count)
+            complain(m, "%s: in names a library that the model does not have", name);
+        mask |= 1u << i;
+    }
+    if (!mask || mask & ~fallback)
+        complain(m, "%s: in must be a list of libraries, of those of the plain symbol for a variant", name);
+    return mask & fallback;
+}
+
+static bool
+has_prefix(const struct model *m, const char *name)
+{
+    size_t n = strlen(m->prefix);
+    return !strncmp(name, m->prefix, n) || (!strncmp(name, "__", 2) && m->library_count && !strncmp(name + 2, m->prefix, n));
+}
+
 static void
 load_function(struct model *m, const char *area, bool in_toolkit, const cJSON *j)
 {
@@ -405,12 +447,13 @@ load_function(struct model *m, const char *area, bool in_toolkit, const cJSON *j
     const cJSON *params = cJSON_GetObjectItemCaseSensitive(j, "params"), *item;
     const cJSON *per_thread = cJSON_GetObjectItemCaseSensitive(j, "per_thread");
 
-    if (!name || strncmp(name, "cu", 2)) {
-        complain(m, "area %s: a function without a name that starts with cu", area);
+    if (!name || !has_prefix(m, name)) {
+        complain(m, "area %s: a function without a name that starts with %s", area, m->prefix);
         return;
     }
+    unsigned in = load_in(m, name, j, (1u << (m->library_count ? m->library_count : 1)) - 1);
     for (unsigned i = 0; i < m->function_count; i++) {
-        if (!strcmp(m->functions[i].name, name))
+        if (!strcmp(m->functions[i].name, name) && m->functions[i].in & in)
             complain(m, "%s: described twice", name);
     }
     struct function *f = PUSH(m, functions, function_count);
@@ -418,6 +461,9 @@ load_function(struct model *m, const char *area, bool in_toolkit, const cJSON *j
         return;
     f->name = name;
     f->area = area;
+    f->in = in;
+    f->impl = string_of(j, "impl") ? string_of(j, "impl") : name;
+    f->returns = string_of(j, "returns") ? string_of(j, "returns") : m->result;
     f->in_toolkit = in_toolkit;
     f->base = string_of(j, "base") ? string_of(j, "base") : name;
     f->suffix = "";
@@ -462,6 +508,7 @@ load_function(struct model *m, const char *area, bool in_toolkit, const cJSON *j
     *v = m->functions[plain];
     v->name = cw_arena_printf(&m->arena, "%s_%s", name, suffix);
     v->suffix = suffix;
+    v->in = load_in(m, v->name, per_thread, v->in);
     v->since = (unsigned)since->valueint;
     /* The array still moves; the indices are turned into pointers when all functions are in. */
     v->plain = (const struct function *)(uintptr_t)(plain + 1);
@@ -490,16 +537,20 @@ load_functions(struct model *m, const char *dir, const char *file)
 static void
 set_status(struct model *m, const char *name, enum status status, const char *reason)
 {
+    bool any = false;
+
     for (unsigned i = 0; i < m->function_count; i++) {
         struct function *f = &m->functions[i];
-        if (f->plain || strcmp(f->name, name))
+        if (f->plain || strcmp(f->impl, name))
             continue;
         if (f->status != STATUS_UNSUPPORTED || f->reason)
             complain(m, "status: %s is listed twice", name);
         f->status = status;
         f->reason = reason;
-        return;
+        any = true;
     }
+    if (any)
+        return;
     complain(m, "status: %s is not in the model (per-thread variants follow their plain symbol)", name);
 }
 
@@ -527,6 +578,32 @@ load_status(struct model *m, const char *dir, const char *file)
     }
 }
 
+static void
+load_libraries(struct model *m, const cJSON *tree)
+{
+    static const struct { const char *key, *fallback; size_t at; } texts[] = {
+        { "name", "CUDA driver", offsetof(struct model, name) }, { "prefix", "cu", offsetof(struct model, prefix) },
+        { "result", "CUresult", offsetof(struct model, result) }, { "stream", "CUstream", offsetof(struct model, stream) },
+        { "stream_per_thread", "CU_STREAM_PER_THREAD", offsetof(struct model, per_thread_stream) },
+    };
+    const cJSON *item;
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *s = string_of(tree, texts[i].key);
+        *(const char **)((char *)m + texts[i].at) = s ? s : texts[i].fallback;
+    }
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(tree, "libraries")) {
+        const cJSON *major = cJSON_GetObjectItemCaseSensitive(item, "major");
+        const cJSON *version = cJSON_GetObjectItemCaseSensitive(item, "cuda_version");
+        if (!cJSON_IsNumber(major) || !cJSON_IsNumber(version) || !string_of(item, "soname") || m->library_count == MAX_LIBRARIES) {
+            complain(m, "model.json: a library needs major, cuda_version and soname; at most %d", MAX_LIBRARIES);
+            continue;
+        }
+        m->libraries[m->library_count++] =
+            (struct library){ string_of(item, "soname"), (unsigned)major->valueint, (unsigned)version->valueint };
+    }
+}
+
 bool
 model_load(struct model *m, const char *dir)
 {
@@ -549,6 +626,7 @@ model_load_with_status(struct model *m, const char *dir, const char *status)
         return false;
     }
     m->cuda_version = (unsigned)version->valueint;
+    load_libraries(m, tree);
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(tree, "types")) {
         if (cJSON_IsString(item))
             load_types(m, dir, item->valuestring);

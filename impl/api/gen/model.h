@@ -29,6 +29,7 @@ enum kind {
 struct enumerator {
     const char *name;
     int64_t     value;
+    unsigned    last;                     /* of the libraries' headers that have it, the last's major version; 0: the newest */
 };
 
 struct enumeration {
@@ -44,7 +45,9 @@ enum type_form { TYPE_ALIAS, TYPE_HANDLE, TYPE_CALLBACK, TYPE_STRUCT, TYPE_UNION
 struct type {
     enum type_form form;
     const char    *name, *tag, *target;   /* target: of an alias; result of a callback */
+    const char    *unless;                /* not defined where this macro is */
     const cJSON   *fields;                /* fields of a structure, parameters of a callback */
+    unsigned       last;                  /* as an enumerator's */
     unsigned       align, size;
 };
 
@@ -68,6 +71,9 @@ enum status { STATUS_UNSUPPORTED, STATUS_PARTIAL, STATUS_IMPLEMENTED };
 
 struct function {
     const char  *name, *base, *area, *hip, *suffix, *reason;
+    const char  *impl;                /* the implementing function without its prefix; more than one symbol may have it */
+    const char  *returns;             /* C type of the result */
+    unsigned     in;                  /* bit i: exported by the model's library i */
     unsigned     index, version, since, param_count;   /* version: 1 for the unsuffixed symbol, n for _vn */
     bool         windows;
     bool         in_toolkit;          /* the toolkit's stub library and cuda.h have it too, not only the driver's library */
@@ -77,7 +83,18 @@ struct function {
     enum status  status;
 };
 
+/* One of the shared libraries that a model describes, where it describes several versions of one. */
+struct library {
+    const char *soname;               /* also the version of its symbols */
+    unsigned    major, cuda_version;
+};
+
+enum { MAX_LIBRARIES = 8 };
+
 struct model {
+    const char     *name, *prefix, *result, *stream, *per_thread_stream;   /* "CUDA driver", "cu", "CUresult", ... */
+    struct library  libraries[MAX_LIBRARIES];
+    unsigned        library_count;       /* 0: one library whose symbols have no version */
     struct cw_arena arena;
     cJSON         **trees;
     unsigned        tree_count;
@@ -104,6 +121,6 @@ const struct type *model_type(const struct model *m, const char *name);
 /* The C spelling behind aliases ("CUdeviceptr" -> "unsigned long long"); for others the name itself. */
 const char *model_resolve(const struct model *m, const char *name);
 /* Number of the function's stream parameter (by value), or -1. */
-int function_stream_param(const struct function *f);
+int function_stream_param(const struct model *m, const struct function *f);
 
 #endif

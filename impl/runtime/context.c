@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Devices, and the contexts that calls run in ("Primary contexts", "Interactions with the CUDA Driver API"): a call uses the
+ * context that is current to the thread, whoever made it so; where there is none, the primary context of the thread's device,
+ * which the Runtime then retains once for the process. A device that was reset is retained again by the next call. */
+#include "impl/runtime/runtime.h"
+
+#include <pthread.h>
+
+#define MAX_DEVICES 64
+
+_Thread_local struct rt_thread rt_self __attribute__((tls_model("initial-exec")));
+_Atomic unsigned rt_epoch = 1;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    bool      retained;                 /* lock */
+    CUcontext primary;                  /* lock: the handle, which outlives resets */
+} devices[MAX_DEVICES];
+static int valid[MAX_DEVICES], valid_count;     /* lock: cudaSetValidDevices */
+
+cudaError_t
+rt_check_device(int device)
+{
+    int count = 0;
+    INIT();
+    cudaError_t e = rt_result(CU(cuDeviceGetCount)(&count));
+    return e != cudaSuccess ? e : device < 0 || device >= count || device >= MAX_DEVICES ? cudaErrorInvalidDevice : cudaSuccess;
+}
+
+/* The device's primary context, retained; `made`: it was not before. */
+static cudaError_t
+activate(int device, CUcontext *out, bool *made)
+{
+    cudaError_t e = cudaSuccess;
+
+    pthread_mutex_lock(&lock);
+    *made = !devices[device].retained;
+    if (*made) {
+        e = rt_result(CU(cuDevicePrimaryCtxRetain)(&devices[device].primary, device));
+        devices[device].retained = e == cudaSuccess;
+    }
+    *out = devices[device].primary;
+    pthread_mutex_unlock(&lock);
+    return e;
+}
+
+static void
+remember(CUcontext c, int device)
+{
+    rt_self.context = c;
+    rt_self.context_device = device;
+    rt_self.epoch = atomic_load_explicit(&rt_epoch, memory_order_acquire);
+}
+
+static cudaError_t
+use_primary(int device)
+{
+    CUcontext c = NULL;
+    bool made = false;
+    unsigned epoch = atomic_load_explicit(&rt_epoch, memory_order_acquire);
+    cudaError_t e = activate(device, &c, &made);
+
+    if (e == cudaSuccess)
+        e = rt_result(CU(cuCtxSetCurrent)(c));
+    if (e != cudaSuccess)
+        return e;
+    remember(c, device);
+    rt_self.epoch = epoch;              /* a reset meanwhile is seen by the next call */
+    rt_self.device = device;
+    if (made)
+        rt_registry_context();
+    return cudaSuccess;
+}
+
+/* The context that the driver has for the thread is a primary one that only driver calls retained so far, or one that a reset
+ * ended: the Runtime's own reference is added. */
+static cudaError_t
+adopt(CUcontext c)
+{
+    CUdevice d = 0;
+    unsigned flags = 0;
+    int active = 0;
+
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < MAX_DEVICES; i++) {
+        if (devices[i].primary == c && !devices[i].retained) {
+            pthread_mutex_unlock(&lock);
+            return use_primary(i);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    cudaError_t e = rt_result(CU(cuCtxGetDevice)(&d));
+    if (e != cudaSuccess)
+        return e;
+    if (d >= 0 && d < MAX_DEVICES && CU(cuDevicePrimaryCtxGetState)(d, &flags, &active) == CUDA_SUCCESS && active) {
+        pthread_mutex_lock(&lock);
+        bool retained = devices[d].retained;
+        pthread_mutex_unlock(&lock);
+        CUcontext p = NULL;
+        if (!retained && CU(cuDevicePrimaryCtxRetain)(&p, d) == CUDA_SUCCESS) {
+            (void)CU(cuDevicePrimaryCtxRelease_v2)(d);
+            if (p == c)
+                return use_primary(d);
+        }
+    }
+    remember(c, d);
+    return cudaSuccess;
+}
+
+cudaError_t
+rt_enter_slow(void)
+{
+    CUcontext c = NULL;
+
+    INIT();
+    cudaError_t e = rt_result(CU(cuCtxGetCurrent)(&c));
+    if (e != cudaSuccess)
+        return e;
+    if (c)
+        return adopt(c);
+    if (rt_self.device) {
+        e = rt_check_device(rt_self.device);
+        return e == cudaSuccess ? use_primary(rt_self.device) : e;
+    }
+    /* The first device that can be used, of those that the program named. */
+    pthread_mutex_lock(&lock);
+    int list[MAX_DEVICES], n = valid_count;
+    memcpy(list, valid, sizeof list);
+    pthread_mutex_unlock(&lock);
+    if (!n)
+        return use_primary(0);
+    for (int i = 0; i < n; i++)
+        if ((e = use_primary(list[i])) == cudaSuccess)
+            break;
+    return e;
+}
+
+cudaError_t
+rt_enter_device(int device, CUcontext *was)
+{
+    CUcontext c = NULL;
+    bool made = false;
+    cudaError_t e = rt_check_device(device);
+
+    if (e == cudaSuccess)
+        e = rt_result(CU(cuCtxGetCurrent)(was));
+    if (e == cudaSuccess)
+        e = activate(device, &c, &made);
+    if (e == cudaSuccess)
+        e = rt_result(CU(cuCtxSetCurrent)(c));
+    if (e == cudaSuccess && made)
+        rt_registry_context();
+    return e;
+}
+
+void
+rt_leave_device(CUcontext was)
+{
+    (void)CU(cuCtxSetCurrent)(was);
+}
+
+/* ---- choosing ------------------------------------------------------------------------------------------------------------ */
+
+cudaError_t
+rt_cudaGetDeviceCount(int *count)
+{
+    if (!count)
+        return cudaErrorInvalidValue;
+    *count = 0;
+    INIT();
+    return rt_result(CU(cuDeviceGetCount)(count));
+}
+
+cudaError_t
+rt_cudaSetDevice(int device)
+{
+    CUcontext c = NULL;
+    cudaError_t e = rt_check_device(device);
+
+    if (e != cudaSuccess)
+        return e;
+    /* Since CUDA 12 the call makes the context; before, the first call that needs it did. */
+    pthread_mutex_lock(&lock);
+    bool retained = devices[device].retained;
+    pthread_mutex_unlock(&lock);
+    if (rt_version >= 12000 || retained)
+        return use_primary(device);
+    e = rt_result(CU(cuCtxGetCurrent)(&c));
+    if (e == cudaSuccess && c)
+        e = rt_result(CU(cuCtxSetCurrent)(NULL));
+    if (e == cudaSuccess) {
+        rt_self.device = device;
+        rt_self.context = NULL;
+    }
+    return e;
+}
+
+cudaError_t
+rt_cudaGetDevice(int *device)
+{
+    CUcontext c = NULL;
+    CUdevice d = 0;
+
+    if (!device)
+        return cudaErrorInvalidValue;
+    INIT();
+    if (CU(cuCtxGetCurrent)(&c) != CUDA_SUCCESS || !c) {
+        *device = rt_self.device;
+        return cudaSuccess;
+    }
+    if (c == rt_self.context) {
+        *device = rt_self.context_device;
+        return cudaSuccess;
+    }
+    cudaError_t e = rt_result(CU(cuCtxGetDevice)(&d));
+    if (e == cudaSuccess)
+        *device = d;
+    return e;
+}
+
+cudaError_t
+rt_cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags)
+{
+    CUcontext c;
+    bool made;
+    cudaError_t e = rt_check_device(device);
+
+    if (e == cudaSuccess && flags & ~(unsigned)cudaInitDeviceFlagsAreValid)
+        e = cudaErrorInvalidValue;
+    if (e == cudaSuccess && flags & cudaInitDeviceFlagsAreValid)
+        e = rt_result(CU(cuDevicePrimaryCtxSetFlags_v2)(device, deviceFlags));
+    return e == cudaSuccess ? activate(device, &c, &made) : e;
+}
+
+cudaError_t
+rt_cudaSetValidDevices(int *device_arr, int len)
+{
+    if (len < 0 || len > MAX_DEVICES || (len && !device_arr))
+        return cudaErrorInvalidValue;
+    for (int i = 0; i < len; i++) {
+        cudaError_t e = rt_check_device(device_arr[i]);
+        if (e != cudaSuccess)
+            return e;
+    }
+    pthread_mutex_lock(&lock);
+    if (len)
+        memcpy(valid, device_arr, (size_t)len * sizeof *valid);
+    valid_count = len;
+    pthread_mutex_unlock(&lock);
+    return cudaSuccess;
+}
+
+cudaError_t
+rt_cudaSetDeviceFlags(unsigned int flags)
+{
+    int device = 0;
+    cudaError_t e = rt_cudaGetDevice(&device);
+
+    /* cudaDeviceMapHost is accepted and always so. */
+    if (e == cudaSuccess && flags & ~(unsigned)cudaDeviceMask)
+        e = cudaErrorInvalidValue;
+    return e == cudaSuccess ? rt_result(CU(cuDevicePrimaryCtxSetFlags_v2)(device, flags)) : e;
+}
+
+cudaError_t
+rt_cudaGetDeviceFlags(unsigned int *flags)
+{
+    int device = 0, active;
+    CUcontext c = NULL;
+    cudaError_t e;
+
+    if (!flags)
+        return cudaErrorInvalidValue;
+    INIT();
+    if (CU(cuCtxGetCurrent)(&c) == CUDA_SUCCESS && c) {
+        e = rt_result(CU(cuCtxGetFlags)(flags));
+    } else {
+        e = rt_cudaGetDevice(&device);
+        if (e == cudaSuccess)
+            e = rt_result(CU(cuDevicePrimaryCtxGetState)(device, flags, &active));
+    }
+    if (e == cudaSuccess)
+        *flags |= cudaDeviceMapHost;
+    return e;
+}
+
+/* ---- the whole device ------------------------------------------------------------------------------------------------------- */
+
+cudaError_t
+rt_cudaDeviceReset(void)
+{
+    CUcontext c = NULL, p = NULL;
+    CUdevice d = rt_self.device;
+
+    INIT();
+    if (CU(cuCtxGetCurrent)(&c) == CUDA_SUCCESS && c) {
+        cudaError_t e = adopt(c);
+        if (e != cudaSuccess)
+            return e;
+        d = rt_self.context_device;
+    }
+    pthread_mutex_lock(&lock);
+    bool retained = devices[d].retained;
+    p = devices[d].primary;
+    if (c && (!retained || p != c)) {   /* a context that the program made is not the Runtime's to end */
+        pthread_mutex_unlock(&lock);
+        return cudaErrorIncompatibleDriverContext;
+    }
+    devices[d].retained = false;
+    cudaError_t e = cudaSuccess;
+    if (retained) {
+        e = rt_result(CU(cuDevicePrimaryCtxReset_v2)(d));
+        (void)CU(cuDevicePrimaryCtxRelease_v2)(d);      /* a reset does not release; this driver's does, and says so */
+    }
+    atomic_fetch_add_explicit(&rt_epoch, 1, memory_order_acq_rel);
+    pthread_mutex_unlock(&lock);
+    (void)CU(cuCtxSetCurrent)(NULL);
+    rt_self.context = NULL;
+    rt_self.device = d;
+    rt_self.last = cudaSuccess;
+    return e;
+}
+
+cudaError_t
+rt_cudaDeviceSynchronize(void)
+{
+    ENTER();
+    return rt_result(CU(cuCtxSynchronize)());
+}

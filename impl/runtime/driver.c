@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The driver under the Runtime: libcuda.so.1 as the program's library path gives it (so that layers which stand in its place
+ * are used), or else the one beside this library. It is looked for when the first call needs it and stays loaded. */
+#include "impl/runtime/runtime.h"
+
+#include "impl/base/env.h"
+#include "impl/base/file.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct cw_cuda_table rt_cu;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *library;                   /* lock */
+static _Atomic bool ready;
+
+static CUresult
+lacking(void)
+{
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static void *
+open_driver(void)
+{
+    void *l = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    char path[4096];
+
+    if (!l) {
+        char *dir = cw_dir_of_object((const void *)(uintptr_t)&open_driver);
+        if (dir && snprintf(path, sizeof path, "%s/libcuda.so.1", dir) < (int)sizeof path)
+            l = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        free(dir);
+    }
+    if (!l)
+        cw_error("the CUDA driver cannot be loaded: %s", dlerror());
+    return l;
+}
+
+static void
+fill_table(void *l)
+{
+#define X(index, name, result, params, args) cw_cuda_table_set(&rt_cu, index, dlsym(l, #name));
+    CW_CUDA_FUNCTIONS(X)
+#undef X
+    for (unsigned i = 0; i < CW_CUDA_FUNCTION_COUNT; i++)
+        if (!cw_cuda_table_get(&rt_cu, i))
+            cw_cuda_table_set(&rt_cu, i, (void *)(uintptr_t)&lacking);
+}
+
+/* Under the lock. */
+static void
+load(void)
+{
+    if (!library) {
+        library = open_driver();
+        if (library)
+            fill_table(library);
+    }
+}
+
+bool
+rt_load(void)
+{
+    if (LIKELY(atomic_load_explicit(&ready, memory_order_acquire)))
+        return true;
+    pthread_mutex_lock(&lock);
+    load();
+    bool loaded = library != NULL;
+    pthread_mutex_unlock(&lock);
+    return loaded;
+}
+
+static cudaError_t
+init_slow(void)
+{
+    cudaError_t e = cudaSuccess;
+
+    pthread_mutex_lock(&lock);
+    load();
+    e = library ? rt_result(CU(cuInit)(0)) : cudaErrorInsufficientDriver;
+    if (e == cudaSuccess)
+        atomic_store_explicit(&ready, true, memory_order_release);
+    pthread_mutex_unlock(&lock);
+    return e;
+}
+
+cudaError_t
+rt_init(void)
+{
+    return LIKELY(atomic_load_explicit(&ready, memory_order_acquire)) ? cudaSuccess : init_slow();
+}

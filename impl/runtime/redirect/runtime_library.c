@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Our libcudart.so.N: where it is, what it exports (read from the file, so that a program which never calls the Runtime never loads
+ * it), and its loading. See patch.h. */
+#define _GNU_SOURCE
+#include "impl/runtime/redirect/patch.h"
+#include "impl/base/env.h"
+#include "impl/base/file.h"
+#include "impl/base/log.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { FIRST_MAJOR = 11, MAJORS = 3 };
+
+struct cw_runtime {
+    char   *path;
+    bool    tried;
+    struct cw_elf_symbols symbols;
+    const char **names;             /* sorted, in symbols.strings; NULL: there is no such library */
+    size_t  count;
+    void *_Atomic handle;
+};
+
+static struct cw_runtime runtimes[MAJORS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;       /* of `tried` and what is filled in with it; a leaf */
+
+static int
+by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names; CW_ERR_INVALID where the file is no library of the Runtime. */
+static cw_result
+read_exports(struct cw_runtime *r)
+{
+    struct cw_elf e;
+    cw_result result = cw_elf_open(&e, r->path);
+    if (result)
+        return result;
+    const Elf64_Shdr *table = cw_elf_section_typed(&e, SHT_DYNSYM);
+    result = table ? cw_elf_symbols(&e, table, &r->symbols) : CW_ERR_INVALID;
+    cw_elf_close(&e);
+    if (result)
+        return result;
+    r->names = calloc(r->symbols.count + 1, sizeof *r->names);
+    for (uint64_t i = 0; r->names && i < r->symbols.count; i++) {
+        const Elf64_Sym *s = &r->symbols.symbols[i];
+        const char *name = cw_elf_symbol_name(&r->symbols, s);
+        if (ELF64_ST_TYPE(s->st_info) == STT_FUNC && s->st_shndx != SHN_UNDEF && cw_copy_is_runtime_name(name))
+            r->names[r->count++] = name;
+    }
+    if (!r->names)
+        return CW_ERR_NOMEM;
+    qsort(r->names, r->count, sizeof *r->names, by_name);
+    return r->count ? CW_OK : CW_ERR_INVALID;
+}
+
+static void
+find_runtime(struct cw_runtime *r, unsigned major)
+{
+    const char *set = cw_env_get(CW_ENV_RUNTIME_LIBRARY);
+    if (set && *set) {
+        r->path = strdup(set);
+    } else {
+        char *dir = cw_dir_of_object(runtimes);
+        if (!dir || asprintf(&r->path, "%s/libcudart.so.%s", dir, major == 11 ? "11.0" : major == 12 ? "12" : "13") < 0)
+            r->path = NULL;
+        free(dir);
+    }
+    cw_result result = r->path ? read_exports(r) : CW_ERR_NOMEM;
+    if (result) {
+        cw_error("%s, the CUDA Runtime to redirect to, cannot be read: %s", r->path ? r->path : "libcudart.so", cw_result_text(result));
+        free(r->names);
+        r->names = NULL;
+        r->count = 0;
+        cw_elf_symbols_finish(&r->symbols);
+    }
+}
+
+struct cw_runtime *
+cw_runtime_for(unsigned major)
+{
+    if (major < FIRST_MAJOR || major >= FIRST_MAJOR + MAJORS)
+        return NULL;
+    struct cw_runtime *r = &runtimes[major - FIRST_MAJOR];
+    pthread_mutex_lock(&lock);
+    if (!r->tried) {
+        r->tried = true;
+        find_runtime(r, major);
+    }
+    pthread_mutex_unlock(&lock);
+    return r->names ? r : NULL;
+}
+
+static bool
+same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+bool
+cw_runtime_is_ours(const char *path)
+{
+    const char *set = cw_env_get(CW_ENV_RUNTIME_LIBRARY);
+    if (set && *set && same_file(path, set))
+        return true;
+    /* A link to a file of ours, from wherever, is ours as well. */
+    char *real = realpath(path, NULL), *slash = real ? strrchr(real, '/') : NULL;
+    char *own = cw_dir_of_object(runtimes), *dir = slash ? strndup(real, (size_t)(slash - real)) : NULL;
+    bool ours = own && dir && same_file(own, dir);
+    free(real);
+    free(own);
+    free(dir);
+    return ours;
+}
+
+bool
+cw_runtime_exports(const struct cw_runtime *r, const char *name)
+{
+    return bsearch(&name, r->names, r->count, sizeof *r->names, by_name) != NULL;
+}
+
+void *
+cw_runtime_symbol(struct cw_runtime *r, const char *name)
+{
+    /* No lock here: the caller may hold the dynamic linker's, and another thread may want it for the same library. Opening twice is
+     * opening once. An audit module lives in a namespace of its own; the Runtime belongs into the program's. */
+    void *handle = atomic_load(&r->handle);
+    if (!handle) {
+        handle = dlmopen(LM_ID_BASE, r->path, RTLD_NOW | RTLD_LOCAL);
+        if (!handle) {
+            cw_error("the CUDA Runtime cannot be loaded: %s", dlerror());
+            return NULL;
+        }
+        atomic_store(&r->handle, handle);
+    }
+    void *p = dlsym(handle, name);
+    if (!p)
+        cw_error("%s: %s", r->path, dlerror());
+    return p;
+}

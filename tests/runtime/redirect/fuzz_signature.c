@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Fuzzer: signature files and code to search, separated by a zero byte; and archives to make signatures of, whose text must be one
+ * that is read again. */
+#include "impl/runtime/redirect/signature.h"
+#include "tools/cudaway/signature_make.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    setenv("CUDAWAY_LOG", "off", 1);
+    struct cw_signatures s;
+    unsigned line;
+    const uint8_t *zero = size ? memchr(data, 0, size) : NULL;
+    size_t n = zero ? (size_t)(zero - data) : size;
+    if (!cw_signatures_parse((const char *)data, n, &s, &line)) {
+        struct cw_copy c = { 0 };
+        if (zero && !cw_signatures_match(&s, zero + 1, size - n - 1, 0x1000, &c))
+            for (size_t i = 0; i < c.count; i++)
+                if (c.functions[i].address < 0x1000 || c.functions[i].size > size || c.functions[i].address - 0x1000 > size - n - 1)
+                    abort();
+        free(c.functions);
+        free(c.text);
+        cw_signatures_finish(&s);
+    }
+    struct cw_buf b;
+    struct signature_made made;
+    cw_buf_init(&b);
+    if (!signature_make("archive", (const char *)data, size, &b, &made)) {
+        if (cw_signatures_parse(b.data, b.size, &s, &line))
+            abort();
+        if (s.count != made.functions)
+            abort();
+        cw_signatures_finish(&s);
+    }
+    cw_buf_finish(&b);
+    return 0;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a test program of the Runtime includes. nvcc brings the toolkit's headers; clang takes our own declarations and the few
+ * definitions of the CUDA language below, so that no toolkit is needed. A failed check prints where and what, and the program
+ * goes on; main returns test_result(). */
+#ifndef TESTS_RUNTIME_TEST_H
+#define TESTS_RUNTIME_TEST_H
+
+#ifdef __NVCC__
+#include <cuda_runtime.h>
+#else
+#define __host__     __attribute__((host))
+#define __device__   __attribute__((device))
+#define __global__   __attribute__((global))
+#define __shared__   __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#include <stddef.h>
+#define CW_HAVE_DIM3
+struct uint3 { unsigned x, y, z; };
+struct dim3 {
+    unsigned x, y, z;
+    __host__ __device__ dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+};
+#include "impl/api/cuda_runtime.h"
+/* What clang's <<<>>> calls. */
+extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = 0);
+extern "C" __device__ int printf(const char *, ...);
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __NVCC__
+#define TID_X threadIdx.x
+#define CTAID_X blockIdx.x
+#define NTID_X blockDim.x
+#define NCTAID_X gridDim.x
+#define SYNC() __syncthreads()
+#else
+#define TID_X __nvvm_read_ptx_sreg_tid_x()
+#define CTAID_X __nvvm_read_ptx_sreg_ctaid_x()
+#define NTID_X __nvvm_read_ptx_sreg_ntid_x()
+#define NCTAID_X __nvvm_read_ptx_sreg_nctaid_x()
+#define SYNC() __syncthreads()
+#endif
+#define GLOBAL_X (CTAID_X * NTID_X + TID_X)
+
+static int failures;
+
+#define EXPECT(what)                                                                                                        \
+    do {                                                                                                                    \
+        if (!(what)) {                                                                                                      \
+            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #what);                                              \
+            failures++;                                                                                                     \
+        }                                                                                                                   \
+    } while (0)
+
+#define EXPECT_RESULT(call, want)                                                                                           \
+    do {                                                                                                                    \
+        cudaError_t got_ = (call);                                                                                          \
+        if (got_ != (want)) {                                                                                               \
+            fprintf(stderr, "%s:%d: %s gave %s (%d), not %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(got_), (int)got_, #want); \
+            failures++;                                                                                                     \
+        }                                                                                                                   \
+    } while (0)
+/* An error that is meant is taken from the thread as well. */
+#define REFUSED(call, want)                                                                                                 \
+    do {                                                                                                                    \
+        EXPECT_RESULT(call, want);                                                                                          \
+        EXPECT_RESULT(cudaGetLastError(), want);                                                                            \
+    } while (0)
+#define OK(call) EXPECT_RESULT(call, cudaSuccess)
+
+static inline int
+test_result(void)
+{
+    if (failures)
+        fprintf(stderr, "%d checks failed\n", failures);
+    return failures != 0;
+}
+
+static inline int
+on_host(void)
+{
+    const char *d = getenv("CUDAWAY_DEVICE");
+    return !d || !strncmp(d, "host", 4);
+}
+
+#endif
