@@ -52,8 +52,6 @@ main(int argc, char **argv)
                 return 1;
             }
             memory = m->arena.total;
-            for (const struct ptx_bodies *b = m->bodies; b; b = b->next)
-                memory += b->arena.total;
             ptx_module_destroy(m);
             cwj_diags_finish(&d);
             best = t < best ? t : best;

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cudaway signatures: patterns of a user's libcudart_static.a, into his folder of signatures. */
+#include "impl/base/file.h"
+#include "impl/base/hash.h"
+#include "impl/runtime/redirect/signature.h"
+#include "tools/cudaway/cudaway.h"
+#include "tools/cudaway/signature_make.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void
+usage(FILE *out)
+{
+    fputs("usage: cudaway signatures [-o FILE] ARCHIVE...\n\n"
+          "Reads a toolkit's libcudart_static.a and keeps patterns of its functions, by which stripped programs that were linked with it\n"
+          "are redirected to CUDAway's Runtime. They are kept in CUDAWAY_SIGNATURES, or ~/.config/cudaway/signatures.\n\n"
+          "  -o FILE    write there instead, - for standard output\n", out);
+}
+
+static int
+make(const char *path, const char *output)
+{
+    char *data = NULL, *to = NULL, hex[65];
+    size_t size;
+    struct signature_made made;
+    struct cw_buf b;
+    int status = EXIT_TOOL;
+    cw_buf_init(&b);
+    cw_result r = cw_file_read(path, SIGNATURE_MAX_ARCHIVE, &data, &size);
+    if (r) {
+        say("%s: %s", path, r == CW_ERR_IO ? strerror(errno) : cw_result_text(r));
+        goto finish;
+    }
+    r = signature_make(path, data, size, &b, &made);
+    if (r == CW_ERR_NOT_FOUND)
+        say("%s is no libcudart_static.a: it does not define the CUDA Runtime", path);
+    else if (r)
+        say("%s: %s", path, r == CW_ERR_DAMAGED ? "a damaged archive" : cw_result_text(r));
+    if (r)
+        goto finish;
+    if (output) {
+        to = text("%s", output);
+    } else {
+        char *folder = cw_signatures_folder();
+        if (!folder || cw_mkdirs(folder, 0700)) {
+            say("cannot make the folder for signatures: %s; name a file with -o", folder ? strerror(errno) : "HOME is not set");
+            free(folder);
+            goto finish;
+        }
+        cw_sha256_hex(data, size, hex);
+        to = text("%s/cudart-%u-%.12s.sig", folder, made.major, hex);
+        free(folder);
+    }
+    if (!strcmp(to, "-")) {
+        status = fwrite(b.data, 1, b.size, stdout) == b.size && !fflush(stdout) ? 0 : EXIT_TOOL;
+    } else if (cw_file_write_atomic(to, b.data, b.size, 0600)) {
+        say("%s: %s", to, strerror(errno));
+    } else {
+        say("%s: CUDA Runtime %u, %zu functions in %zu sections: %s", path, made.major, made.functions, made.sections, to);
+        status = 0;
+    }
+finish:
+    free(data);
+    free(to);
+    cw_buf_finish(&b);
+    return status;
+}
+
+int
+cmd_signatures(int argc, char **argv)
+{
+    static const struct option options[] = { { "output", required_argument, NULL, 'o' }, { "help", no_argument, NULL, 'h' }, { 0 } };
+    const char *output = NULL;
+    int c, status = 0;
+    while ((c = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
+        switch (c) {
+        case 'o': output = optarg; break;
+        case 'h': usage(stdout); return 0;
+        default:  usage(stderr); return EXIT_USAGE;
+        }
+    }
+    if (optind >= argc || (output && optind + 1 < argc)) {
+        say("%s", optind >= argc ? "no archive given: cudaway signatures .../libcudart_static.a" : "-o takes one archive");
+        return EXIT_USAGE;
+    }
+    for (int i = optind; i < argc; i++) {
+        int one = make(argv[i], output);
+        status = one ? one : status;
+    }
+    return status;
+}
