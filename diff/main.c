@@ -30,14 +30,14 @@
 #include <unistd.h>
 
 enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
-#define MAX_NOT_COMPARED 10u            /* lines about launches that are not compared */
+#define MAX_NOT_COMPARED 10u            /* lines about launches that were not compared */
 
 struct diff {
     const char *reference, *output, *kernels;
     char **command;
     struct subject subject;
     char *layer, *native;               /* paths: trace layer; the real driver */
-    char *folder;                       /* of the dumps under way, and the socket */
+    char *folder;                       /* of the dumps in progress and the socket */
     int listener;
     pid_t app;
     int app_status;
@@ -107,7 +107,7 @@ find_native(void)
     return path;
 }
 
-/* Whether it has a device; asked in a process of its own, for the driver does not survive a fork. */
+/* Whether it has a device. A process of its own asks, since the driver does not survive a fork. */
 static bool
 native_works(const char *path)
 {
@@ -208,7 +208,7 @@ remove_folder(struct diff *d)
     snprintf(path, sizeof path, "%s/" CWD_DIFF_SOCKET, d->folder);
     unlink(path);
     if (rmdir(d->folder) && errno == ENOTEMPTY && asprintf(&command, "rm -rf '%s'", d->folder) > 0) {
-        if (system(command))        /* a program that was killed left a dump there */
+        if (system(command))        /* left behind by a program that was killed */
             say("%s is left behind", d->folder);
         free(command);
     }
@@ -236,6 +236,11 @@ environment(const struct diff *d)
     char *folder = own ? cw_folder_for_list(own, path) : NULL;
     bool ok = folder && asprintf(&layer, "%s%s", folder, strrchr(d->layer, '/')) > 0 && prepend("LD_LIBRARY_PATH", folder) &&
               prepend("LD_PRELOAD", layer) && !setenv("CUDAWAY_DIFF_DIR", d->folder, 1);
+    /* A program with NVIDIA's CUDA Runtime inside uses ours over our driver (docs/static-runtime.md). */
+    char *audit = NULL;
+    if (own && strcmp(d->reference, "cuda-native") && asprintf(&audit, "%s/../libcudaway-audit.so", own) > 0 && !access(audit, R_OK) && !strchr(audit, ':'))
+        ok = ok && prepend("LD_AUDIT", audit);
+    free(audit);
     free(own);
     free(folder);
     free(layer);
@@ -425,7 +430,7 @@ summary(struct diff *d)
     return failed || d->skipped || !d->launches ? TROUBLE : SAME;
 }
 
-/* Its report goes where this program's does. */
+/* Its report goes to this program's output. */
 static void
 locate(const struct diff *d)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The side of cudaway-diff inside the compared program: around each launch a dump is made, in memory-backed storage, and its path
- * is handed to cudaway-diff, which answers when the other device has run it. The program waits meanwhile. */
+ * The part of cudaway-diff inside the compared program: it makes a dump around each launch, in memory-backed storage, and
+ * passes its path to cudaway-diff, which answers when the subject device has run it. The program waits meanwhile. */
 #define _GNU_SOURCE
 #include "diff/protocol.h"
 #include "replay/capture.h"

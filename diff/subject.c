@@ -20,7 +20,7 @@ child(const struct subject *s, int in, int out)
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     signal(SIGPIPE, SIG_DFL);
-    /* Libraries at fixed places, away from where other processes put their memory. */
+    /* Libraries at fixed addresses, away from the memory of recorded programs. */
     int persona = personality(0xffffffff);
     if (persona >= 0)
         personality((unsigned long)persona | ADDR_NO_RANDOMIZE);
@@ -113,7 +113,7 @@ subject_run(struct subject *s, const char *path, struct cw_buf *lines)
         describe_end(s, lines);
         return 2;
     }
-    /* After a fault its context is of no more use. */
+    /* After a fault its context is unusable. */
     if (status == 2)
         subject_stop(s);
     return status;

@@ -52,7 +52,7 @@ struct scan {
     bool any, best_fits, failed;
 };
 
-/* As the implementation chooses: the newest text that the device can run, else the oldest. */
+/* The implementation's choice: the newest text that the device can run, else the oldest. */
 static int
 found(void *user, const struct cwj_image_entry *e)
 {
@@ -254,13 +254,13 @@ cwd_type_bytes(unsigned t)
 
 /* ---- origins ---------------------------------------------------------------------------------------------------------------- */
 
-enum { NONE = -1, MANY = -2 };      /* of a register: no address, or of several origins */
+enum { NONE = -1, MANY = -2 };      /* of a register: no address, or one of several origins */
 
 struct flow {
     const struct cwj_kernel *k;
     struct cwd_facts *f;
     int32_t *origin;                /* register -> index into roots, NONE, MANY */
-    int32_t *block;                 /* register -> it holds the address of this byte of the parameter block, or NONE */
+    int32_t *block;                 /* register -> the byte of the parameter block whose address it holds, or NONE */
     uint8_t *value;                 /* register -> ptx_type of what was computed into it */
     bool     changed, failed;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a module's PTX tells about a kernel: the layout of its parameters, the module's variables, what type it stores where,
- * and which parameters are texture handles. Uses the jit's parser (libcudaway-jit.so, loaded on first use); a module without
- * PTX, or a jit that cannot be loaded, leaves less known, never an error. */
+ * What a module's PTX says about a kernel: the layout of its parameters, the module's variables, what type it stores where, and
+ * which parameters are texture handles. Uses the jit's parser (libcudaway-jit.so, loaded on first use); without PTX or the jit
+ * fewer facts are known; that is never an error. */
 #ifndef CWD_ANALYZE_H
 #define CWD_ANALYZE_H
 
@@ -14,7 +14,7 @@ struct cwd_program {
 };
 
 /* The PTX texts that a module is made of, as the implementation chooses them for a device of this compute capability. NULL: there are
- * none, *why says why (malloc'd). What comes back is malloc'd, with its texts. */
+ * none, *why says why (malloc'd). The result is malloc'd, with its texts. */
 struct cwj_input *cwd_program_texts(const struct cwd_input *inputs, uint32_t count, unsigned cc, size_t *ntexts, char **why);
 /* `cc`: compute capability, 86. Never fails: see why. */
 void cwd_program_open(struct cwd_program *p, const struct cwd_input *inputs, uint32_t count, bool linked, unsigned cc);
@@ -29,7 +29,7 @@ const char *cwd_type_name(unsigned ptx_type);       /* "f32"; NULL for none */
 unsigned cwd_type_of(const char *name);
 unsigned cwd_type_bytes(unsigned ptx_type);
 
-/* One thing that a kernel's addresses come from. */
+/* One origin of a kernel's addresses. */
 struct cwd_root {
     int32_t  param;                 /* byte offset in the parameter block, or -1 */
     const struct ptx_symbol *var;   /* module variable, or NULL */
@@ -41,7 +41,7 @@ struct cwd_facts {
     uint32_t nroots;
     uint32_t *handles;              /* offsets in the parameter block that are used as texture or surface handles */
     uint32_t nhandles;
-    bool     handles_elsewhere;     /* a texture operand comes from somewhere else: memory, a call, arithmetic */
+    bool     handles_elsewhere;     /* some texture operand comes from memory, a call or arithmetic */
     bool     uses_references;       /* texture or surface references by name */
     bool     order_matters;         /* atomics whose outcome depends on the order of threads: a result is used, or floats add */
     bool     approximate;           /* instructions whose last bits PTX leaves open (.approx, .full) */

@@ -19,7 +19,7 @@
 #endif
 
 #define MAX_PARAM_BYTES 32768u      /* CUDA allows 32764 */
-/* A word of memory is taken for a texture handle only from here on: small numbers are everywhere. */
+/* Words of memory below this are not taken for texture handles: small numbers are common. */
 #define DISTINCT_HANDLE (1u << 20)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -91,7 +91,7 @@ result_name(CUresult r)
     return c.next->cuGetErrorName(r, &name) == CUDA_SUCCESS && name ? name : "an unknown error";
 }
 
-/* One more element of a list in the arena. The old one is left behind. */
+/* Append an element to a list in the arena. The old array is not freed. */
 static void *
 grow(void *list, uint32_t count, uint32_t *capacity, size_t size)
 {
@@ -159,7 +159,7 @@ add_buffer(enum cwd_kind kind, const char *name, uint64_t address, uint64_t size
     return (int32_t)d->nbuffers++;
 }
 
-/* The buffer that holds an address, added if it is known memory; -1 when it is none or *failed. */
+/* The buffer that holds an address, added if that is known memory; -1 when it is not, or *failed. */
 static int32_t
 reach(uint64_t address, bool ask, bool *failed)
 {
@@ -171,7 +171,7 @@ reach(uint64_t address, bool ask, bool *failed)
     size_t size;
     if (!a && ask && address >= 65536 && !(address >> 57) &&
         c.next->cuMemGetAddressRange_v2(&base, &size, address) == CUDA_SUCCESS && address - base < size) {
-        cwd_track_add(base, size, CWD_GLOBAL);      /* allocated in a way that is not followed */
+        cwd_track_add(base, size, CWD_GLOBAL);      /* allocated by a call that is not tracked */
         a = cwd_track_find(address);
     }
     if (!a)
@@ -332,7 +332,7 @@ add_variables(void)
         size_t size;
         if (v->type == PTX_TEXREF || v->type == PTX_SURFREF || v->type == PTX_SAMPLERREF || !v->size || !c.module)
             continue;
-        /* A driver may have dropped a variable that nothing uses, or not tell where a private one is. */
+        /* A driver may have dropped an unused variable, or not give the address of a private one. */
         if (c.next->cuModuleGetGlobal_v2(&address, &size, c.module, v->name) != CUDA_SUCCESS || !size || !address)
             continue;
         /* Private variables of one name in several linked texts: the driver finds the first for each. */

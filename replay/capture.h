@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Filling a dump from inside the recorded program: what it allocates and loads is followed from call to call, and around a
- * launch everything that the kernel can reach is read back. Used by the observers of dumps and of cudaway-diff, which pass
- * on every call that they see; only functions of the library below are called, so it works over any CUDA driver.
+ * Filling a dump from inside the recorded program: it tracks what the program allocates and loads, and around a launch reads
+ * back everything that the kernel can reach. Used by the observers of dumps and of cudaway-diff, which pass on every call; it
+ * calls only functions of the library below, so it works over any CUDA driver.
  *
  * Threads: any; one lock inside. A capture holds it from begin to end, so launches that are captured happen one at a time. */
 #ifndef CWD_CAPTURE_H
@@ -15,7 +15,7 @@ bool cwd_capture_start(const struct cw_cuda_table *next);
 void cwd_capture_before(struct cw_call *call);
 void cwd_capture_after(struct cw_call *call);
 
-/* The launch only adds a node to a graph: it is seen when the graph is launched. */
+/* The launch only adds a node to a graph, whose launch is observed later. */
 bool cwd_capture_into_graph(const struct cw_launch *l);
 /* Wait for the context's work and read what the launch can reach. False: no dump can be made, *e says why in one line; nothing
  * is held then. */

@@ -82,7 +82,7 @@ cwd_value_print(uint64_t bits, unsigned type, char *out, size_t size)
     }
 }
 
-/* The type in which a content is compared: what is known, if it has a size that fits. */
+/* The type in which a content is compared: the known one, if its size divides the content's. */
 static unsigned
 element_type(unsigned t, uint64_t size)
 {

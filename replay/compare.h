@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Comparing what a launch left behind with what the dump says it left. */
+ * Comparing the results of a launch with those in its dump. */
 #ifndef CWD_COMPARE_H
 #define CWD_COMPARE_H
 

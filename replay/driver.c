@@ -66,7 +66,7 @@ load_library(struct cwd_driver *d, const char *on, struct cwd_error *e)
     return CW_OK;
 }
 
-/* What the driver was told to take; it takes its choice when it was told nothing. */
+/* The device that the driver was told to use; its own choice when it was told nothing. */
 static const char *
 device_name(const char *on)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A kernel dump: one launch of one kernel with all it can reach, in one file (docs/dump-format.md). This is the form in
- * memory with its writer and its reader; who fills it is capture.h, who runs it is session.h.
+ * A kernel dump: one launch of one kernel with all it can reach, in one file (docs/dump-format.md). This is the form in memory
+ * with its writer and its reader; capture.h fills it, session.h runs it.
  *
  * Ownership: names and lists live in the dump's arena; `data` pointers are malloc'd and belong to the dump, except those
- * of which `borrowed` is set. The reader trusts nothing that it reads: sizes are bounded before memory is asked for. */
+ * of which `borrowed` is set. The reader trusts nothing that it reads: sizes are bounded before memory is allocated. */
 #ifndef CWD_DUMP_H
 #define CWD_DUMP_H
 

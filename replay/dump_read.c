@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reading a dump, whoever made it: every number of the manifest is checked against its bounds and against the members before
- * it is used, and memory is asked for only after the sum of all contents is known to fit. */
+ * Reading a dump from an untrusted source: every number of the manifest is checked against its bounds and against the members
+ * before it is used, and memory is allocated only after the sum of all contents is known to fit. */
 #include "replay/dump.h"
 
 #include "impl/api/cuda.h"
@@ -208,7 +208,7 @@ compressed(const struct cwd_member *m)
     return n > 4 && !strcmp(m->name + n - 4, ".zst");
 }
 
-/* The size that a member has when decompressed is its own word: it must be what the manifest says. */
+/* A member states its own decompressed size, which must be the manifest's. */
 static bool
 check_size(struct reader *r, const struct cwd_member *m, uint64_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See instrument.h. Everything put in stays on the line where it is put, so that line numbers are those of the text. */
+ * See instrument.h. Inserted code contains no line breaks, so line numbers stay those of the text. */
 #define _GNU_SOURCE
 #include "replay/instrument.h"
 
@@ -221,7 +221,7 @@ struct rewrite {
     uint64_t room;                      /* WATCH: records */
 };
 
-/* In the text of what is put in, $ stands for the names' prefix, which no name of the program has. */
+/* In inserted text, $ stands for the names' prefix, which no name of the program has. */
 static void __attribute__((format(printf, 2, 3)))
 put(struct rewrite *w, const char *fmt, ...)
 {
@@ -502,8 +502,8 @@ watch_value(struct rewrite *w, const struct ptx_operand *o)
         put(w, " mov.u64 $v, %lld;", o && o->kind == PTX_OPND_IMM ? (long long)o->imm : 0);
 }
 
-/* Threads that load a matrix together get what others' addresses lead to. So each execution by the chosen thread is a load, and its
- * value is what lies in the watched place then. */
+/* Threads that load a matrix together read through each other's addresses. So each execution by the chosen thread counts as a
+ * load, and its value is the content of the watched place at that time. */
 static void
 watch_matrix(struct rewrite *w, uint32_t id)
 {
@@ -572,7 +572,7 @@ body_of(const char *text, size_t size, size_t at)
     return open;
 }
 
-/* Nothing comes to this instruction but the one before it. */
+/* Control reaches this instruction only from the one before it. */
 static bool
 follows(const struct cwi_program *p, uint32_t id)
 {
@@ -581,7 +581,8 @@ follows(const struct cwi_program *p, uint32_t id)
     return i->fn == last->fn && !find(text + last->end, text + i->begin, ":");
 }
 
-/* ld.param of a call's result has to stay right behind the call (PTX ISA, 7.1), so what belongs behind the call goes behind it. */
+/* ld.param of a call's result has to stay right behind the call (PTX ISA, 7.1), so code that belongs behind the call goes
+ * behind the ld.param. */
 static bool
 takes_result(const struct cwi_program *p, uint32_t id)
 {
@@ -631,7 +632,7 @@ overwritten(const struct cwi_program *p, uint32_t id, uint32_t last)
     return false;
 }
 
-/* Records of `from` up to `last`, all behind the last one; of what cannot be told there any more, none. */
+/* Records of `from` up to `last`, all behind the last one; none of values that are no longer available there. */
 static void
 behind(struct rewrite *w, uint32_t from, uint32_t last)
 {
@@ -674,7 +675,7 @@ rewrite_function(struct rewrite *w, uint32_t first, size_t at, const uint32_t bl
     size_t body = open ? (size_t)(open - text) : p->insts[first].begin;
     cw_buf_append(w->out, text + at, body - at);
     if (block && w->fn->is_entry && !w->fn->maxntid[0] && !w->fn->reqntid[0])
-        cw_buf_printf(w->out, " .maxntid %u, %u, %u ", block[0], block[1], block[2]);   /* the registers of these are not counted on */
+        cw_buf_printf(w->out, " .maxntid %u, %u, %u ", block[0], block[1], block[2]);   /* the inserted code needs more registers than the launch allows for */
     cw_buf_puts(w->out, "{");
     prologue(w);
     if (w->mode == CWI_TRACE)

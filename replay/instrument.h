@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rewriting PTX so that a kernel tells what it does. The text stays as it is, line by line; behind its instructions further
- * ones are put, which write records into a variable of the module. So it runs on every device, the real driver among them.
+ * Rewriting PTX so that a kernel records what it does. The text stays as it is, line by line; behind its instructions others
+ * are inserted that write records into a variable of the module. So it runs on every device, the real driver included.
  *
- * What is put in has no branches of its own: predicated stores do not disturb which lanes run together.
+ * Inserted code has no branches: predicated stores do not change which lanes run together.
  *
  *   CWI_TRACE   chosen threads of one block record each result of each instruction
  *   CWI_WATCH   every thread records stores that touch a range of memory, and one chosen thread its loads from there
@@ -81,8 +81,8 @@ cw_result cwi_rewrite(const struct cwi_program *p, uint32_t i, enum cwi_mode mod
 const struct ptx_operand *cwi_result(const struct ptx_inst *in);
 /* Register `part` of the result (elements of vectors and pairs in their order, registers of 128 bits twice); UINT32_MAX: there is none. */
 uint32_t cwi_result_register(const struct ptx_function *fn, const struct ptx_inst *in, unsigned part, bool *upper);
-/* Whether the instruction has effects that no record tells: it is one that the parser keeps as text, or a store by several
- * threads together. */
+/* Whether the instruction has effects that no record shows: the parser keeps it as text, or it is a store by several threads
+ * together. */
 bool cwi_hidden(const struct ptx_inst *in);
 
 #endif

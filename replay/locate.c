@@ -107,7 +107,7 @@ nomem(struct locate *l)
     return false;
 }
 
-/* After a run: what lies at different addresses on the two sides. */
+/* After a run: the objects whose addresses differ between the two runs. */
 static bool
 find_places(struct locate *l, struct traces *t)
 {
@@ -141,7 +141,7 @@ start_traces(struct locate *l, struct traces *t)
     return true;
 }
 
-/* Hand the records of a window to each thread's comparison. *longest: records that a thread has made at most. */
+/* Give the records of a window to each thread's comparison. *longest: the most records of a thread. */
 static bool
 feed(struct locate *l, struct traces *t, uint64_t start, uint64_t room, uint64_t *longest, bool *all)
 {
@@ -188,7 +188,7 @@ trace(struct locate *l, struct traces *t)
         if (all)
             return true;
         if (start == 0 && bytes < LARGE_LOG) {
-            bytes = LARGE_LOG;          /* over again, with few windows rather than many */
+            bytes = LARGE_LOG;          /* run again with few windows rather than many */
             continue;
         }
         start += room;
@@ -226,7 +226,7 @@ read_events(struct locate *l, const struct cwl_side *s, uint64_t bytes, struct e
     return true;
 }
 
-/* What touched the range, on both sides; `reader`: whose loads are wanted as well. */
+/* The accesses to the range in both runs; `reader`: the thread whose loads are recorded as well. */
 static bool
 watch(struct locate *l, const struct range *r, struct thread reader, struct events out[2])
 {
@@ -285,7 +285,7 @@ by_thread(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Of many atomic operations on one place: one by a thread that did something else on the other side. NULL: all did the same. */
+/* Of many atomic operations on one place: one by a thread that did something else in the other run. NULL: all did the same. */
 static const struct event *
 odd_one(const struct events v[2], uint32_t *nth)
 {
@@ -322,8 +322,8 @@ say_writer(const struct locate *l, unsigned k, const struct event *x, const char
     printf("%s by %s at %s\n", what, who, place);
 }
 
-/* How many events come before the load that is asked about: the first of this instruction that gave something else (`by_value`), or its
- * last one. */
+/* How many events come before the load in question: the instruction's first that gave another value (`by_value`), or its
+ * last. */
 static void
 before_load(const struct events v[2], const uint32_t id[2], bool by_value, uint64_t end[2])
 {
@@ -349,7 +349,7 @@ before_load(const struct events v[2], const uint32_t id[2], bool by_value, uint6
 /* What is to be followed next. */
 enum step { STEP_END, STEP_THREAD, STEP_RANGE };
 
-/* Whose doing is the value in the range? `end`: look at what was before these events only. */
+/* Which thread wrote the value in the range? `end`: consider only events before this one. */
 static enum step
 choose_writer(struct locate *l, const struct events v[2], const uint64_t end[2], const char *what, struct range *r, struct thread *next,
               uint32_t copy[2])
@@ -385,7 +385,7 @@ choose_writer(struct locate *l, const struct events v[2], const uint64_t end[2],
     *next = a->who;
     if (a->kind != CWI_COPY)
         return STEP_THREAD;
-    /* Global memory that was copied: its addresses, from those of the copy. */
+    /* The addresses of global memory that was copied, from those of the copy. */
     copy[0] = a->id;
     copy[1] = b->id;
     for (unsigned k = 0; k < 2; k++)
@@ -461,7 +461,7 @@ threads_of_block(const struct locate *l)
     return b[0] * b[1] * b[2];
 }
 
-/* Whose stores does the range hold, which a load or an atomic found to be something else? */
+/* A load or atomic found another value in the range: which thread's stores does it hold? */
 static bool
 ask_memory(struct locate *l, const struct cwt_difference *d, struct range r, struct thread *next, enum step *step)
 {
@@ -513,7 +513,7 @@ matrix_range(const struct cwt_difference *d, const struct ptx_inst *in, const st
     return true;
 }
 
-/* The result came out of a warp together: which of its threads came to it with something else? */
+/* A warp computed the result together: which of its threads contributed another operand? */
 static bool
 ask_warp(struct locate *l, const struct cwt_difference *d, struct thread *next, enum step *step)
 {
@@ -568,7 +568,7 @@ still_differs(const struct locate *l)
     return a->after && b->after && memcmp(a->after + x->offset, b->after + x->offset, x->width);
 }
 
-/* The thread's own difference, and what it leads to, up to where it leads to nothing else. */
+/* Follow the chain of differences from this thread to its first cause. */
 static int
 follow(struct locate *l, struct thread who)
 {

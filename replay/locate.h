@@ -11,7 +11,8 @@ struct cwd_locate {
     const char *file;                   /* the dump */
     const char *on, *against;           /* devices; NULL: the default one */
     const char *against_module;         /* PTX file for the second run instead of the dump's module, or NULL */
-    bool        recorded;               /* compare with the results in the dump: then only who wrote can be found; against is on */
+    bool        recorded;               /* compare with the results in the dump, which tells only the thread that wrote;
+                                         * `against` is `on` */
     uint32_t ulp;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Between locate.c, which follows a difference, and locate_text.c, which says it. Side 0 is the reference (--against). */
+ * Between locate.c, which follows a difference, and locate_text.c, which prints it. Device run 0 is the reference
+ * (--against). */
 #ifndef CWD_LOCATE_PRIVATE_H
 #define CWD_LOCATE_PRIVATE_H
 
@@ -23,7 +24,7 @@ struct event {
     uint64_t order;                     /* its number in the log */
 };
 
-/* Memory as a range on each side: of a buffer (recorded addresses then), of shared memory of a block (offsets), or else raw. */
+/* A memory range in each device run: of a buffer (recorded addresses), of a block's shared memory (offsets), or raw addresses. */
 struct range {
     int32_t  buffer;                    /* -1: of none */
     bool     shared;
@@ -48,7 +49,7 @@ void thread_text(const struct locate *l, struct thread t, char *out, size_t size
 void place_text(const struct locate *l, unsigned side, uint32_t id, uint32_t nth, char *out, size_t size);
 void range_text(const struct locate *l, const struct range *r, char *out, size_t size);
 void say_difference(const struct locate *l, const struct cwt_difference *d, const char *whose);
-/* Why this instruction may rightly differ, if there is a known reason. */
+/* A known reason why this instruction may legitimately differ, or NULL. */
 void say_reason(const struct locate *l, const struct cwt_difference *d);
 /* The rewritten kernel does not differ any more. */
 void say_vanished(const struct locate *l);

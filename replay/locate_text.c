@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The words of --locate. */
+ * The text of --locate's report. */
 #include "replay/locate_private.h"
 
 #include <stdio.h>
@@ -94,7 +94,8 @@ value_text(const struct cwi_inst *i, uint32_t reg, bool result, uint64_t bits, c
         cwd_value_print(bits, t, out, size);
 }
 
-/* The operands of one side's instruction: "%f1 = 2 (0x40000000), ..."; `same`: only those that are known and the same on both sides. */
+/* The operands of an instruction in one device run: "%f1 = 2 (0x40000000), ..."; `same`: only those that are known and the same
+ * in both runs. */
 static bool
 list_operands(const struct locate *l, const struct cwt_difference *d, unsigned side, bool same, const char *before)
 {
@@ -117,7 +118,7 @@ list_operands(const struct locate *l, const struct cwt_difference *d, unsigned s
     return any;
 }
 
-/* Of two different instructions: each with what it had. */
+/* Two different instructions: each with its operands. */
 static void
 say_own_operands(const struct locate *l, const struct cwt_difference *d)
 {

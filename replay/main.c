@@ -142,7 +142,7 @@ write_outcome(const struct cwd_session *s, struct cwd_dump *d, struct cwd_outcom
     return r;
 }
 
-/* Where things were, for --locate; one a line: what, number, address or handle. */
+/* Addresses of objects, for --locate; a line each: kind, number, address or handle. */
 static bool
 write_where(const struct cwd_session *s, const struct cwd_dump *d, const struct cwd_outcome *o, const char *path)
 {

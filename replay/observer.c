@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Kernel dumps of a running program: the observer that CUDAWAY_DUMP_DIR switches on. A launch that cannot be dumped is reported
- * and goes on; nothing that happens here changes what the program sees, but for its timing. */
+ * and goes on; the program observes no change except in timing. */
 #define _GNU_SOURCE
 #include "replay/capture.h"
 
@@ -116,7 +116,7 @@ before_launch(const struct cw_launch *l, void **scratch)
     *scratch = p;
 }
 
-/* 0001-kernel.cwdump; a number that is taken, by a forked process or an earlier run, is passed over. */
+/* 0001-kernel.cwdump; a number that a forked process or an earlier run has used is skipped. */
 static void
 choose_path(const char *kernel, char path[PATH_MAX])
 {

@@ -197,8 +197,8 @@ cwd_moves_add(struct cwd_moves *m, uint64_t from, uint64_t to, uint64_t size)
     return true;
 }
 
-/* The other address of a pointer into, or just behind, what moved; 0 when it is none. Inside wins over behind: also inside of what
- * begins there and did not move. */
+/* The new address of a pointer into moved memory, or just behind it; 0 for other values. "Inside" wins over "behind", also for
+ * memory that begins there and did not move. */
 static uint64_t
 translate(const struct cwd_moves *m, uint64_t word, bool back)
 {

@@ -13,7 +13,7 @@ int cwd_info(const char *path);
  *   { text line that starts with a space }  differences and notes
  *   "= " STATUS [" " text]                  0 same, 1 different, 2 could not be run (text says why)
  *
- * What kernels print goes nowhere: the application's own run prints it. Ends with the input. */
+ * Output of kernels is discarded: the application's own run prints it. Ends with the input. */
 int cwd_serve(const char *on, uint32_t ulp);
 
 #endif

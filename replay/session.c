@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See session.h. Order matters: memory gets its addresses before the module is loaded, for the implementation would put the
- * module's variables there; textures come after the memory that they lie on. */
+ * See session.h. Order matters: memory gets its addresses before the module is loaded, since the implementation would place the
+ * module's variables there; textures come after the memory that they read. */
 #define _GNU_SOURCE
 #include "replay/session.h"
 #include "replay/analyze.h"
@@ -50,7 +50,7 @@ cwd_session_open(struct cwd_session *s, const char *on, struct cwd_error *e)
     size_t granule = 0;
     if (s->cu.cuMemGetAllocationGranularity(&granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) == CUDA_SUCCESS)
         s->granule = granule;
-    /* Only the implementation has its region there; another driver says so by giving another address. */
+    /* Only the implementation has its region there; another driver gives another address. */
     CUdeviceptr zone;
     if (s->granule && d.ours && s->cu.cuMemAddressReserve(&zone, ZONE_SIZE, 0, ZONE, 0) == CUDA_SUCCESS) {
         if (zone == ZONE) {
@@ -85,8 +85,8 @@ struct texture {
     bool surface;
 };
 
-/* A word of a variable that holds the address of a function. Such addresses mean nothing on another device: the loaded
- * module's own goes where the recorded one was. */
+/* A word of a variable that holds the address of a function. Such addresses are meaningless on another device: the loaded
+ * module's own replaces the recorded one. */
 struct function_word {
     uint32_t buffer;
     uint64_t offset, recorded, now;
@@ -416,7 +416,7 @@ make_textures(struct run *w)
     return CW_OK;
 }
 
-/* Put the handles of this device where the recorded ones were, or back. */
+/* Replace recorded handles by this device's, or back. */
 static void
 set_handles(const struct run *w, int32_t buffer, uint8_t *data, bool back)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Running the launch of a dump on a device, as a client of the driver API. Memory is put at its recorded addresses; what cannot
- * be there (variables of a module, mostly) is moved, and the pointers to it are changed on the way in and back on the way out.
+ * Running the launch of a dump on a device, as a client of the driver API. Memory is placed at its recorded addresses; what
+ * cannot be there (mostly variables of a module) is moved, and pointers to it are changed before the launch and back
+ * afterwards.
  *
  * A session stays for many dumps (cudaway-diff): memory once mapped and modules once loaded are kept. Not thread safe. */
 #ifndef CWD_SESSION_H
@@ -37,7 +38,7 @@ struct cwd_outcome {
 
 /* `on`: a device for CUDAWAY_DEVICE, "cuda-native" or "cuda-native:O0" for the real driver (replay/driver.h), NULL for the default. */
 cw_result cwd_session_open(struct cwd_session *s, const char *on, struct cwd_error *e) CW_MUST_CHECK;
-/* Unload the modules and forget the memory in place, which stays the device's until the process ends. */
+/* Unload the modules and forget the memory, which stays allocated until the process ends. */
 void cwd_session_close(struct cwd_session *s);
 
 enum cwd_run_flags {

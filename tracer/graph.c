@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Graph launches for observers that look at kernel launches. A graph's kernels run without a call of their own, so while such an observer
- * is active a launch of an executable graph is replaced by its nodes, one call each, in an order that respects the edges; these calls
- * go through the observers like the application's. What the graph was when it was instantiated is kept as a clone, which changes to
- * the executable graph are repeated on. A graph that cannot be followed is launched as it is, and observers are told. */
+ * Graph launches for observers of kernel launches. A graph's kernels run without a call of their own, so while such an observer
+ * is active a launch of an executable graph is replaced by its nodes, one call each, in an order that respects the edges; these
+ * calls go through the observers like the application's. A clone of the graph at its instantiation is kept, and every change of
+ * the executable graph is repeated on it. A graph that cannot be followed is launched as it is, and observers are notified. */
 #include "tracer/layer_private.h"
 
 #include "impl/base/log.h"
@@ -82,7 +82,7 @@ lose(CUgraphExec x, const char *why)
         (void)below->cuGraphDestroy(old);
 }
 
-/* The clone's node for one that the application named; NULL ends following. */
+/* The clone's node for one of the application's; on NULL the graph is no longer followed. */
 static CUgraphNode
 in_clone(CUgraphExec x, CUgraphNode n)
 {
@@ -181,7 +181,7 @@ run_node(const struct place *p, CUgraphNode n)
     }
 }
 
-/* Which node types run_node knows, children included; before the first is run. */
+/* Whether run_node knows all node types, children included; asked before the first runs. */
 static bool
 known(CUgraph g)
 {
@@ -215,7 +215,7 @@ place_of(const CUgraphNode *sorted, size_t n, CUgraphNode h)
     return p ? (size_t)(p - sorted) : 0;
 }
 
-/* Whatever is ready, until nothing is left; a graph that was instantiated has no cycle. */
+/* Run ready nodes until none is left; an instantiated graph has no cycle. */
 static CUresult
 run_graph(const struct place *p, CUgraph g)
 {
@@ -362,7 +362,7 @@ exec_update_v2(CUgraphExec x, CUgraph g, CUgraphExecUpdateResultInfo *info)
     return instantiated(below->cuGraphExecUpdate_v2(x, g, info), &x, g);
 }
 
-/* Repeats on the clone what was done to the executable graph. */
+/* Repeats a change of the executable graph on the clone. */
 #define REPEAT(x, n, r, call)                                                                                          \
     do {                                                                                                               \
         CUgraphNode m = r == CUDA_SUCCESS ? in_clone(x, n) : NULL;                                                     \

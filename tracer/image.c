@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a module image in memory is: the driver API gives no length, so it is read from the image's own headers. */
+ * The kind and length of a module image in memory: the driver API gives no length, so the image's own headers do. */
 #include "tracer/layer_private.h"
 
 #include <elf.h>
@@ -53,7 +53,7 @@ cw_layer_image(const void *image, uint64_t max)
         i.kind = "elf";
         i.size = elf_size(image);
     } else {
-        /* Text ends with a NUL; what starts with control characters is none. */
+        /* Text ends with a NUL and does not start with a control character. */
         unsigned char c = *(const unsigned char *)image;
         if (c != '\t' && c != '\n' && c != '\r' && (c < ' ' || c > '~'))
             return i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The layer's start: find and load the library below, fill the tables, ask the observers, publish the table that the
- * exports use. Done once, at the first call of any exported function; nothing here is undone or changed afterwards. */
+ * exports use. This happens once, at the first call of any exported function, and is never undone or changed. */
 #define _GNU_SOURCE
 #include "tracer/layer.h"
 
@@ -39,7 +39,7 @@ cw_layer_lacks(unsigned index)
 {
     static atomic_bool said[CW_CUDA_FUNCTION_COUNT];
     if (!loaded)
-        return CUDA_ERROR_NO_DEVICE;     /* said when it could not be loaded */
+        return CUDA_ERROR_NO_DEVICE;     /* the message if it could not be loaded */
     if (index < CW_CUDA_FUNCTION_COUNT && !atomic_exchange_explicit(&said[index], true, memory_order_relaxed))
         cw_warn("the CUDA library below the tracer has no %s", cw_layer_name(index));
     return CUDA_ERROR_NOT_SUPPORTED;
@@ -60,7 +60,7 @@ ours_for(const void *theirs, const char *symbol, int version, cuuint64_t flags)
     struct address key = { .address = theirs };
     const struct address *found = bsearch(&key, addresses, address_count, sizeof key, compare_address);
     if (found) {
-        /* Two names may have one address: prefer the one that was asked for. */
+        /* Two names may have one address: prefer the requested one. */
         const struct address *first = found, *end = addresses + address_count;
         size_t n = strlen(symbol);
         while (first > addresses && first[-1].address == theirs)
@@ -71,7 +71,7 @@ ours_for(const void *theirs, const char *symbol, int version, cuuint64_t flags)
         return cw_cuda_table_get(&cw_layer_exports, found->index);
     }
     const void *ours = cw_layer_by_name(symbol, version, flags);
-    /* Programs ask for hundreds of functions that they never call (graphics interoperation): no reason to warn. */
+    /* Programs ask for hundreds of functions that they never call (graphics interoperation): no warning. */
     if (!ours)
         cw_info("cuGetProcAddress(%s) gave a function that the tracer does not know; its calls are not seen", symbol);
     return ours ? ours : theirs;

@@ -46,7 +46,7 @@ struct cw_launch {
 
 struct cw_observer {
     const char *name;
-    /* Called once, before the first call: whether this observer wants to see the program. */
+    /* Called once, before the first call: whether this observer takes part. */
     bool (*start)(const struct cw_cuda_table *next);
     /* Every call. Any of these may be NULL. */
     void (*before)(struct cw_call *call, void **scratch);
@@ -54,7 +54,7 @@ struct cw_observer {
     /* Launches: inside before and after of the call. `scratch` is the same as the call's. */
     void (*before_launch)(const struct cw_launch *launch, void **scratch);
     void (*after_launch)(const struct cw_launch *launch, void **scratch);
-    /* Launches that went by unseen. An observer that has this gets graph launches node by node where that is possible (graph.c). */
+    /* Launches that were not observed. An observer that has this gets graph launches node by node where that is possible (graph.c). */
     void (*unseen)(const char *what, const char *why);
 };
 
@@ -75,7 +75,7 @@ extern const struct cw_cuda_table cw_layer_exports, cw_layer_observed, cw_layer_
 const struct cw_cuda_table *cw_layer_init(void);
 void cw_layer_before(struct cw_call *call);
 void cw_layer_after(struct cw_call *call);
-/* The library below lacks the function: says so once and gives the error. */
+/* The library below lacks the function: logs that once and gives the error. */
 CUresult cw_layer_lacks(unsigned index);
 const char *cw_layer_name(unsigned index);
 

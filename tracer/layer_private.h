@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Between the layer's own files: what is known about functions and modules, launches, and the recorder. */
+ * Between the layer's own files: functions and modules, launches, and the recorder. */
 #ifndef CW_TRACER_LAYER_PRIVATE_H
 #define CW_TRACER_LAYER_PRIVATE_H
 
@@ -7,8 +7,8 @@
 
 /* ---- track.c ---- */
 
-/* What is known of one CUfunction or CUkernel. Entries are never freed or changed, but for the layout, which is asked for
- * at the first launch. */
+/* What is known of one CUfunction or CUkernel. Entries are never freed or changed, except for the layout, which the first
+ * launch queries. */
 struct cw_known {
     struct cw_known *next;
     uint64_t         handle;
@@ -20,11 +20,11 @@ struct cw_known {
 };
 
 void cw_layer_track_start(const struct cw_cuda_table *next);
-/* After a call: remember names that it told. */
+/* After a call: remember the names that it returned. */
 void cw_layer_track(const struct cw_call *call);
 /* NULL when the handle is not known and cannot be asked about. Allocates only for a handle seen for the first time. */
 const struct cw_known *cw_layer_known(uint64_t handle);
-/* A successful call that told the name of a function: which. */
+/* The function whose name a successful call returned. */
 bool cw_layer_told_name(const struct cw_call *call, uint64_t *handle, uint64_t *module, const char **name);
 bool cw_layer_is_launch(unsigned index);
 bool cw_layer_decode_launch(const struct cw_call *call, struct cw_launch *out);
@@ -34,7 +34,7 @@ unsigned cw_layer_param_bytes(const struct cw_launch *launch, void *out, unsigne
 /* ---- graph.c ---- */
 /* Replace the functions of t that launch and change executable graphs. */
 void cw_layer_graphs_start(const struct cw_cuda_table *next, struct cw_cuda_table *t);
-/* layer.c: tell the observers that want to know. */
+/* layer.c: notify the observers that asked for it. */
 void cw_layer_unseen(const char *what, const char *why);
 
 /* ---- names.c ---- */
@@ -47,8 +47,8 @@ struct cw_image {
     const void *data;       /* what to hash: behind the wrapper */
     uint64_t    size;       /* 0 when not known */
 };
-/* What a module image is and how long. Reads no further than its own headers say, and than `max` (UINT64_MAX where the
- * driver API gives no length). */
+/* The kind and length of a module image. Reads no further than its own headers say, and than `max` (UINT64_MAX where the driver
+ * API gives no length). */
 struct cw_image cw_layer_image(const void *image, uint64_t max);
 
 /* ---- recorder.c: the LTTng events ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Names and parameter layouts of kernels, by handle. The table is read without a lock in every launch: entries are pushed
- * at the head of their bucket and never leave, so the newest entry of a handle that was used again is found first. */
+ * Names and parameter layouts of kernels, by handle. The table is read without a lock in every launch: entries are pushed at
+ * the head of their bucket and never removed, so the newest entry of a reused handle is found first. */
 #include "tracer/layer_private.h"
 
 #include <stdlib.h>

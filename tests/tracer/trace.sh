@@ -74,6 +74,7 @@ fixture)
     has out '"calls":	27,'
     want 0 "$TRACE" export -o e.json r
     "$TRACE" export -o /dev/stdout r | cmp - e.json || fail "export -o /dev/stdout"
+    ln -s linked.json link.json && : >linked.json && "$TRACE" export -o link.json r && [ -L link.json ] && cmp linked.json e.json || fail "export -o a link"
     want 0 "$CHECKJSON" e.json
     has out '27 calls, 4 kernels'
     grep -q '"state": "complete"' r/manifest.json && grep -q '"exit": { "code": 0 }' r/manifest.json || fail manifest

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Joins the entry and the exit of each call. Calls nest (a callback calls back), so each thread has a stack; an exit pops
- * down to its own entry, and what it passes over never returned (or its exit was dropped). */
+ * Joins the entry and the exit of each call. Calls nest (a callback calls back), so each thread has a stack; an exit pops down
+ * to its own entry; the entries above never returned (or their exits were dropped). */
 #include "tracer/cli/reader.h"
 #include "tracer/cli/cli.h"
 
@@ -113,7 +113,7 @@ deliver(struct join *j, const struct thread *t, struct pending *p, int64_t end, 
         .function = p->function, .start = p->start, .end = end, .pid = t->pid, .tid = t->tid, .procname = p->procname,
         .args = p->args, .written = p->written, .count = p->count, .result = result, .kernel = p->kernel,
     };
-    /* CUDA_ERROR_NOT_READY is how a query says "not yet". */
+    /* CUDA_ERROR_NOT_READY is a query's answer "not yet", not a failure. */
     c.failed = result && result->u != 0 && !(result->text && !strcmp(result->text, "CUDA_ERROR_NOT_READY"));
     j->calls->call(j->calls->ctx, &c);
 }
@@ -230,7 +230,7 @@ on_lost(void *ctx, uint64_t events)
     j->calls->lost += events;
 }
 
-/* What is still open never returned: oldest first. */
+/* Calls that are still open never returned: oldest first. */
 static void
 deliver_open(struct join *j)
 {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Exit codes of `record`, as env(1) and timeout(1) have them; otherwise the application's own, 128+N for signal N. */
+/* Exit codes of `record`, as of env(1) and timeout(1); otherwise the application's own, 128+N for signal N. */
 enum { EXIT_TOOL = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 /* Exit codes of show, report and export. */
 enum { EXIT_DAMAGED = 1, EXIT_USAGE = 2 };

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct export {
@@ -140,7 +141,9 @@ cmd_export(int argc, char **argv)
     if (!dir)
         return EXIT_USAGE;
     cw_buf_init(&x.b);
-    bool special = output && cw_file_is_special(output); /* written to as it is, not replaced */
+    /* Written to as it is, not replaced: /dev/stdout is a link, and may lead to a plain file. */
+    struct stat st;
+    bool special = output && (cw_file_is_special(output) || (!lstat(output, &st) && S_ISLNK(st.st_mode)));
     if (special) {
         x.out = fopen(output, "w");
     } else if (output) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A session daemon of our own for one recording, driven by the lttng command.
  *
- * Every recording gets a private daemon, so that it neither needs nor disturbs one that runs already. An ordinary user's
- * daemon keeps all its files below LTTNG_HOME. Root's daemon insists on /run/lttng: it gets a mount namespace in which
- * that folder is a private one; the application finds the daemon by LTTNG_HOME in both cases. The folder is in /tmp and
- * its name short, because socket paths are limited to 108 bytes. The daemon ends when this process does. */
+ * Every recording gets a private daemon, independent of one that runs already. An ordinary user's daemon keeps all its files
+ * below LTTNG_HOME. Root's daemon always uses /run/lttng: it gets a mount namespace in which that folder is private; the
+ * application finds the daemon by LTTNG_HOME in both cases. The folder is in /tmp and its name short, because socket paths are
+ * limited to 108 bytes. The daemon ends when this process does. */
 #define _GNU_SOURCE
 #include "tracer/cli/cli.h"
 
@@ -26,10 +26,10 @@
 #define SESSION "cudaway"
 #define CHANNEL "calls"
 /* A full ring buffer makes the application wait this long for the consumer before an event is dropped (and counted).
- * Not for ever: a consumer that died must not hang the application. */
+ * Bounded, since a consumer that died must not hang the application. */
 #define BLOCKING_TIMEOUT_US "10000000"
 
-/* The first line of the daemon's or a command's output that tells something, without its prefix. */
+/* The first informative line of the daemon's or a command's output, without its prefix. */
 static void
 first_line(const char *text, char *out, size_t size)
 {
@@ -40,7 +40,7 @@ first_line(const char *text, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)(n < 300 ? n : 300), best);
 }
 
-/* What the daemon that ended with a status of waitpid() says about it, or else how it ended. */
+/* Why the daemon ended: its own message, or else the status from waitpid(). */
 static void
 explain_log(const struct lttng *l, int status, char *out, size_t size)
 {
@@ -72,8 +72,8 @@ private_mounts(const struct lttng *l)
            !mount(run, "/run/lttng", NULL, MS_BIND, NULL);
 }
 
-/* A bundle has the daemon's schema in share/lttng (NULL if not: a distribution's daemon knows where its own is). To be asked
- * before the mount namespace changes: after that, /proc/self/exe no longer names a path of ours in a changed root folder. */
+/* A bundle has the daemon's schema in share/lttng (NULL if not: a distribution's daemon knows where its own is). Call it before
+ * the mount namespace changes: afterwards, in a changed root folder, /proc/self/exe no longer names our path. */
 static char *
 schema_folder(void)
 {
@@ -174,7 +174,7 @@ lttng_start(struct lttng *l)
         say("%s is missing; install the Debian package lttng-tools", l->sessiond ? "lttng" : "lttng-sessiond");
         return false;
     }
-    l->consumerd = find_tool("lttng-consumerd");   /* only a bundle has it here; a distribution's daemon knows its own */
+    l->consumerd = find_tool("lttng-consumerd");   /* only a bundle has it here; a distribution's daemon finds its own */
     const char *tmp = getenv("TMPDIR");
     if (!tmp || strlen(tmp) > 30 || access(tmp, W_OK))
         tmp = "/tmp";
@@ -212,8 +212,8 @@ lttng_start(struct lttng *l)
     return wait_ready(l);
 }
 
-/* Go where the daemon's /run/lttng is. The root folder becomes that of the namespace then, which is another than ours in a chroot:
- * the daemon's own is put back. */
+/* Enter the namespace with the daemon's /run/lttng. That sets the root folder to the namespace's, which differs from ours in a
+ * chroot: restore the daemon's own. */
 static bool
 enter_mounts(pid_t daemon)
 {

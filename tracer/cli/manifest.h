@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The manifest of a recording, as it is read: docs/tracing.md has the format. It is a file that anybody may have written. */
+ * The manifest of a recording, as it is read: docs/tracing.md has the format. The file is untrusted input. */
 #ifndef CW_TRACE_MANIFEST_H
 #define CW_TRACE_MANIFEST_H
 
@@ -11,7 +11,7 @@
 cJSON *manifest_parse(const char *data, size_t size, const char *path);
 /* Of the recording in `dir`; NULL after a message. */
 cJSON *manifest_read(const char *dir);
-/* What `report` says of it: program, times, exit, device. Whatever is missing or of another type is left out. */
+/* The part of it that `report` prints: program, times, exit, device. Fields that are missing or of another type are left out. */
 void manifest_print(const cJSON *m, FILE *out);
 
 #endif

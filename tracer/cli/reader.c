@@ -142,7 +142,7 @@ tr_json(struct cw_buf *b, const struct tr_field *f)
         }
         break;
     case TR_REAL:
-        /* JSON has no word for infinities and NaN. */
+        /* JSON cannot express infinities and NaN. */
         cw_buf_printf(b, f->d - f->d == 0 ? "%.17g" : "\"%g\"", f->d);
         break;
     case TR_STRING:
@@ -220,7 +220,7 @@ take_event(struct run *r, const bt_message *message)
         r->fields = p;
         r->capacity = (unsigned)n;
     }
-    /* One arena an event would be waste: start over when it has grown. */
+    /* The arena serves many events: reset it when it has grown. */
     if (r->arena.total > (1u << 20)) {
         cw_arena_finish(&r->arena);
         cw_arena_init(&r->arena);
@@ -294,7 +294,7 @@ static struct paths *found;
 static int
 visit(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-    /* A repaired folder has links to the files that needed nothing. */
+    /* A repaired folder has links to the intact files. */
     if ((type != FTW_F && type != FTW_SL) || strcmp(path + ftw->base, "metadata") || !st->st_size)
         return 0;
     if (found->count == found->capacity) {
@@ -320,7 +320,7 @@ free_paths(struct paths *p)
     free(p->item);
 }
 
-/* The innermost cause of babeltrace's current error, which is then taken away. */
+/* The innermost cause of babeltrace's current error, which is cleared. */
 static void
 take_error(char *out, size_t size)
 {

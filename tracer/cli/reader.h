@@ -42,8 +42,8 @@ struct tr_sink {
 enum tr_status {
     TR_OK,
     TR_EMPTY,       /* no process left a trace */
-    TR_DAMAGED,     /* what is readable was handed over; a message said what is not */
-    TR_FAILED,      /* nothing could be read; a message said why */
+    TR_DAMAGED,     /* the readable part was delivered; a message named the rest */
+    TR_FAILED,      /* nothing could be read; a message gave the reason */
 };
 
 /* Read every trace below DIR (a recording's folder). Shows progress when that takes long and stderr is a terminal. */

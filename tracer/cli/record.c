@@ -4,6 +4,7 @@
  * warnings and, at the end, where the recording is. */
 #define _GNU_SOURCE
 #include "impl/base/buf.h"
+#include "impl/base/env.h"
 #include "impl/base/file.h"
 #include "tracer/cli/cli.h"
 
@@ -31,7 +32,7 @@ extern char **environ;
 
 #define SUBBUFS 4u
 #define BALLAST ((off_t)8 << 20)
-#define POLL_NS 20000000      /* how often the disk is looked at */
+#define POLL_NS 20000000      /* interval between checks of the disk */
 
 struct record {
     const char *dir_option, *kernels, *device, *library;
@@ -39,7 +40,7 @@ struct record {
     uint64_t    dump_limit;
     char      **command;
     char       *dir, *layer;      /* absolute */
-    uint64_t    subbuf_size, reserve;   /* reserve: bytes kept free on the disk, for what the buffers still hold */
+    uint64_t    subbuf_size, reserve;   /* reserve: bytes kept free on the disk for the contents of the buffers */
     int64_t     started, ended;
     pid_t       app;
     int         status;           /* as waitpid gives it */
@@ -91,8 +92,8 @@ choose_sizes(struct record *r)
     r->reserve = r->subbuf_size * each + (2u << 20);
 }
 
-/* A file that is given up when the disk is nearly full, so that what is still in the buffers, the trace's metadata and the
- * manifest find room even if another program is faster. */
+/* A file that is deleted when the disk is nearly full, so that the buffers, the trace's metadata and the manifest can be
+ * written even if another program fills the disk. */
 static void
 ballast(const struct record *r, bool keep)
 {
@@ -291,6 +292,12 @@ set_environment(struct record *r)
     char *folder = own ? cw_folder_for_list(own, path) : NULL;
     bool ok = folder && asprintf(&layer, "%s%s", folder, strrchr(r->layer, '/')) > 0 && prepend("LD_LIBRARY_PATH", folder, ':') &&
               prepend("LD_PRELOAD", layer, ':');
+    /* A program with NVIDIA's CUDA Runtime inside uses ours over our driver; over NVIDIA's it keeps its own (docs/static-runtime.md). */
+    char *audit = NULL;
+    if (own && !r->library && !cw_env_get(CW_ENV_CUDA_LIBRARY) && asprintf(&audit, "%s/../libcudaway-audit.so", own) > 0 && !access(audit, R_OK) &&
+        !strchr(audit, ':'))
+        ok = ok && prepend("LD_AUDIT", audit, ':');
+    free(audit);
     free(own);
     free(folder);
     free(layer);
@@ -392,7 +399,7 @@ supervise(struct record *r, const sigset_t *set)
             }
             continue;
         }
-        /* What the terminal sends reaches the application without us: it is in the same process group. */
+        /* Signals of the terminal reach the application directly: it is in the same process group. */
         if (info.si_code == SI_KERNEL && (sig == SIGINT || sig == SIGQUIT))
             continue;
         kill(r->app, sig);

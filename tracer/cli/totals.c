@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See totals.h. Lists are scanned: a program has some dozens of functions and kernels. Of the allocations only those that
- * are live are kept, and the newest are looked at first. */
+ * See totals.h. Lists are scanned: a program has some dozens of functions and kernels. Only live allocations are kept, and the
+ * newest are searched first. */
 #include "tracer/cli/totals.h"
 #include "tracer/cli/cli.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * trace_exports.c: per function the export, the wrapper that shows the call to the observers, and the stand-in for a
+ * trace_exports.c: for each function the export, the wrapper that passes the call to the observers, and the stand-in for a
  * library below that lacks it. */
 #include "tracer/gen/gen.h"
 

@@ -3,8 +3,8 @@
  *
  * Every event takes the call as its one argument and reads the fields from it. At entry: every parameter (pointers as
  * addresses; strings, arrays and structures that the call reads also by content). At exit: what the call wrote through
- * its out parameters, read only when it succeeded and the pointer is not null, and the result. What has no bound of its
- * own is bounded by the helpers in tracer/tp/fields.h. Structure members are fields named PARAM__MEMBER. */
+ * its out parameters, read only when it succeeded and the pointer is not null, and the result. The helpers in
+ * tracer/tp/fields.h bound values without a bound of their own. Structure members are fields named PARAM__MEMBER. */
 #include "tracer/gen/gen.h"
 
 #include <ctype.h>
@@ -80,7 +80,7 @@ scalar(struct cw_buf *out, const struct value *v, const char *name, const char *
     }
 }
 
-/* "unsigned int width[3]" -> type, name, count (1 without brackets; 0 for what is not plain). */
+/* "unsigned int width[3]" -> type, name, count (1 without brackets; 0 for other declarations). */
 static unsigned
 split_member(const char *text, char *type, char *name, size_t size)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the generated events use to read a call: null checks and bounds, so that no field reads what the call would not. */
+ * What the generated events use to read a call: null checks and bounds, so that no field reads memory that the call would not
+ * read. */
 #ifndef CW_TRACER_TP_FIELDS_H
 #define CW_TRACER_TP_FIELDS_H
 

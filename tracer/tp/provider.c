@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The provider's one exported object, and fork: liblttng-ust is told around every fork of this process, so that the
- * child registers as a process of its own (what liblttng-ust-fork.so does for programs that preload it). */
+ * The provider's one exported object, and fork: liblttng-ust is notified around every fork of this process, so that the child
+ * registers as a process of its own (what liblttng-ust-fork.so does for programs that preload it). */
 #include "tracer/tp/tp.h"
 
 #include <lttng/ust-fork.h>
