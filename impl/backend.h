@@ -73,7 +73,7 @@ enum cwb_cap {
     CWB_CAP_UNIFIED      = 1u << 5,     /* device and host pointers are interchangeable everywhere (the host device) */
     CWB_CAP_COOPERATIVE  = 1u << 6,     /* CWB_LAUNCH_COOPERATIVE: all blocks of the grid make progress together */
     CWB_CAP_NO_EXECUTE   = 1u << 7,     /* launches are accepted but not executed (null) */
-    CWB_CAP_NARROW       = 1u << 8,     /* modules with 32-bit addresses (cwj_image.narrow) */
+    CWB_CAP_ADDR32       = 1u << 8,     /* modules with 32-bit addresses (cwj_image.addr32) */
 };
 
 /* Opaque, defined by each backend. */
@@ -178,7 +178,7 @@ struct cwb_kernel_facts {
     uint32_t static_shared;             /* bytes */
     uint32_t const_bytes, local_bytes;
     uint32_t registers;                 /* per thread */
-    uint32_t lone_threads;              /* blocks of up to that many threads take two warps' places for each warp */
+    uint32_t one_warp_per_wave_threads;              /* blocks of up to that many threads take two warps' places for each warp */
     const char *limit_reason;           /* why max_threads_per_block is less than the module says; NULL: it is not */
     uint32_t ptx_version, binary_version; /* 71, 86 */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The table behind cudaway_jit_api; see jit.h. */
-#include "jit/analysis/waits.h"
+#include "jit/analysis/progress.h"
 #include "jit/driver/aot.h"
 #include "jit/loader/loader.h"
 #include "jit/jit.h"
@@ -75,7 +75,7 @@ static const struct cwj_api api = {
     .print_pipeline = print_pipeline,
     .image_scan = cwj_image_scan,
     .nvptx_name = nvptx_name,
-    .warps_wait = cwj_warps_wait,
+    .independent_progress = cwj_independent_progress,
     .diags_init = cwj_diags_init,
     .diags_finish = cwj_diags_finish,
     .diags_render = cwj_diags_render,

@@ -76,7 +76,7 @@ struct cwj_image {
     const uint8_t *init;            /* size bytes */
     const struct cwj_reloc *relocs;
     uint32_t nrelocs;
-    bool narrow;                    /* addresses in the program have 32 bits (jit/abi/host.h); the host device alone runs it */
+    bool addr32;                    /* addresses in the program have 32 bits (jit/abi/host.h); the host device alone runs it */
 };
 
 struct cwj_program;
@@ -98,7 +98,7 @@ struct cwj_host_runtime {
 /* Nanoseconds between two ticks of the steady counter, in 2^-32: of 100 MHz. */
 #define CWJ_AMD_TICK (10ull << 32)
 /* amdgcn: which processors run waves of 64 lanes, two warps (GCN and CDNA; RDNA runs 32); work-items of a group, and bytes of arguments
- * behind the parameters, of a kernel that was compiled with one_warp; and of one that names its launch (module_image). */
+ * behind the parameters, of a kernel that was compiled with one_warp_per_wave; and of one that names its launch (module_image). */
 enum { CWJ_AMD_LOCKS = 256, CWJ_AMD_SHAPE = 8, CWJ_AMD_LAUNCH = 16, CWJ_AMD_MANY = 128 };
 static inline bool
 cwj_amd_wave64(const char *cpu)
@@ -117,9 +117,9 @@ cwj_amd_group(uint32_t threads)
     return (threads + 31) / 32 * 64;
 }
 
-/* Whether warps of a block may wait for each other at different places of a kernel (jit/analysis/waits.c), which two warps of one wave
+/* Whether warps of a block may wait for each other at different places of a kernel (jit/analysis/progress.c), which two warps of one wave
  * cannot. PERHAPS: there is code that looks like it. SURE: barriers are made for it. */
-enum cwj_waits { CWJ_WAITS_NOT, CWJ_WAITS_PERHAPS, CWJ_WAITS_SURE };
+enum cwj_progress { CWJ_PROGRESS_COMMON, CWJ_PROGRESS_MAYBE, CWJ_PROGRESS_REQUIRED };
 
 enum cwj_target { CWJ_TARGET_HOST, CWJ_TARGET_NVPTX, CWJ_TARGET_AMDGCN };
 enum cwj_emit   { CWJ_EMIT_IR, CWJ_EMIT_LLVM, CWJ_EMIT_ASM, CWJ_EMIT_OBJ };
@@ -187,7 +187,7 @@ struct cwj_aot_options {
     bool matrix_native;             /* amdgcn: products of f16, bf16 and tf32 by WMMA or MFMA where there is such, with AMD's sums */
     bool textures_native;           /* amdgcn: textures by image instructions where the object allows it (cw_texture.native) */
     unsigned native_floats;         /* amdgcn: of enum cwj_native; 0: all as NVIDIA's hardware has it */
-    bool one_warp;                  /* amdgcn with waves of 64 lanes (else without effect): a wave carries one warp, in its lower lanes, not
+    bool one_warp_per_wave;                  /* amdgcn with waves of 64 lanes (else without effect): a wave carries one warp, in its lower lanes, not
                                      * two. A kernel is then launched with work-groups of cwj_amd_group(threads), 1, 1 work-items, at most
                                      * 1024, and takes CWJ_AMD_SHAPE more bytes of arguments, behind all others
                                      * rounded up to 8: the block's size, three u16 */
@@ -236,7 +236,7 @@ struct cwj_api {
     void (*nvptx_name)(const struct cwj_program *p, uint32_t index, struct cw_buf *out);
 
     /* Of kernel `index`, with all that it calls; kept, so that asking again is cheap. */
-    enum cwj_waits (*warps_wait)(struct cwj_program *p, uint32_t index);
+    enum cwj_progress (*independent_progress)(struct cwj_program *p, uint32_t index);
 
     void (*diags_init)(struct cwj_diags *d);
     void (*diags_finish)(struct cwj_diags *d);

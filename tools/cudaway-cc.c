@@ -336,7 +336,7 @@ parse_options(int argc, char **argv, struct options *o)
         case OPT_WARPS:
             if (strcmp(optarg, "1") && strcmp(optarg, "2"))
                 return complain("--warps-per-wave takes 1 or 2, not '%s'%s", optarg, hint);
-            o->aot.one_warp = *optarg == '1';
+            o->aot.one_warp_per_wave = *optarg == '1';
             break;
         case OPT_BLOCKS:
             o->aot.all_blocks = true;
@@ -432,17 +432,17 @@ choose(const struct options *o, const struct found *f, bool linked, struct cwj_i
 static void
 warn_waits(const struct cwj_api *jit, struct cwj_program *p, const struct options *o)
 {
-    if (o->aot.target != CWJ_TARGET_AMDGCN || !cwj_amd_wave64(o->aot.cpu) || o->aot.one_warp)
+    if (o->aot.target != CWJ_TARGET_AMDGCN || !cwj_amd_wave64(o->aot.cpu) || o->aot.one_warp_per_wave)
         return;
     for (uint32_t i = 0; i < jit->kernel_count(p); i++) {
         const char *name = jit->kernel(p, i)->name;
         bool asked = !o->nkernels;
         for (unsigned k = 0; k < o->nkernels && !asked; k++)
             asked = !strcmp(o->kernels[k], name);
-        enum cwj_waits w = asked ? jit->warps_wait(p, i) : CWJ_WAITS_NOT;
-        if (w != CWJ_WAITS_NOT)
+        enum cwj_progress w = asked ? jit->independent_progress(p, i) : CWJ_PROGRESS_COMMON;
+        if (w != CWJ_PROGRESS_COMMON)
             complain("warning: %s: its warps %s for each other, which two of one wave cannot do at different places of the program: "
-                     "see --warps-per-wave", name, w == CWJ_WAITS_SURE ? "wait" : "may wait");
+                     "see --warps-per-wave", name, w == CWJ_PROGRESS_REQUIRED ? "wait" : "may wait");
     }
 }
 

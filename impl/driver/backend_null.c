@@ -848,7 +848,7 @@ const struct cwb_backend cwb_null = {
     .abi_version = CWB_ABI_VERSION,
     .name = "null",
     .caps = CWB_CAP_MANAGED | CWB_CAP_VMM | CWB_CAP_REGISTER | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_UNIFIED |
-            CWB_CAP_COOPERATIVE | CWB_CAP_NO_EXECUTE | CWB_CAP_NARROW,
+            CWB_CAP_COOPERATIVE | CWB_CAP_NO_EXECUTE | CWB_CAP_ADDR32,
     .open = null_open,
     .shutdown = null_shutdown,
     .device_props = null_device_props,

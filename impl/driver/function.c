@@ -559,7 +559,7 @@ occupancy(const struct func *f, uint32_t threads, size_t dynamic)
     const struct cwb_device_props *p = &f->obj.ctx->dev->props;
     if (!threads || threads > f->facts.max_threads_per_block)
         return 0;
-    uint32_t warps = (threads + 31) / 32 << (threads <= f->facts.lone_threads);
+    uint32_t warps = (threads + 31) / 32 << (threads <= f->facts.one_warp_per_wave_threads);
     uint32_t n = p->max_blocks_per_mp, by_warps = p->max_threads_per_mp / 32 / warps;
     if (by_warps < n)
         n = by_warps;

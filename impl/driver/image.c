@@ -233,7 +233,7 @@ program_from_list(const struct ptx_list *l, bool allow_undefined, struct jit_opt
     api->diags_init(&diags);
     cw_result r = api->program_create(l->in, l->count, allow_undefined, &p->p, &diags);
     char *text = diags.first ? render(api, &diags, "linked modules", l->count == 1 ? l->in : NULL) : NULL;
-    if (r == CW_OK && g.backend && !(g.backend->caps & CWB_CAP_NARROW) && api->image(p->p)->narrow) {
+    if (r == CW_OK && g.backend && !(g.backend->caps & CWB_CAP_ADDR32) && api->image(p->p)->addr32) {
         free(text);
         text = strdup("error P3090: modules with 32-bit addresses (.address_size 32) run on the host device only (CUDAWAY_DEVICE=host); or "
                       "compile the program for 64 bits");

@@ -68,12 +68,12 @@ struct hip_code {
 };
 
 /* Variants of a kernel: HIP_ALL takes blocks of up to 1024 threads; HIP_USUAL may use more registers and take smaller blocks. */
-enum hip_purpose { HIP_USUAL, HIP_ONE_WARP, HIP_ALL, HIP_CODES };
+enum hip_purpose { HIP_USUAL, HIP_ONE_WARP_PER_WAVE, HIP_ALL, HIP_CODES };
 
 struct cwb_kernel {
     struct cwb_module *module;
     uint32_t index;
-    bool one_warp;                  /* one warp per wave of 64 lanes (jit.h), else as many warps as a wave holds */
+    bool one_warp_per_wave;                  /* one warp per wave of 64 lanes (jit.h), else as many warps as a wave holds */
     bool must;                      /* then always: larger blocks are refused */
     atomic_bool warned;             /* the warning that a block was too large for one warp per wave */
     pthread_mutex_t lock;           /* code */

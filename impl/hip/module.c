@@ -103,7 +103,7 @@ native_floats(void)
     return native;
 }
 
-enum { MAX_GROUP = 1024, MAX_LONE = MAX_GROUP / 2 };       /* work-items of a group; threads of a block with one warp per wave */
+enum { MAX_GROUP = 1024, MAX_ONE_WARP_PER_WAVE = MAX_GROUP / 2 };       /* work-items of a group; threads of a block with one warp per wave */
 
 /* Under k->lock: k->code[purpose]. */
 static cwb_result
@@ -115,7 +115,7 @@ compile(struct cwb_kernel *k, enum hip_purpose purpose, struct cw_buf *log)
     struct cwj_aot_options o = { .target = CWJ_TARGET_AMDGCN, .cpu = hip_arch(m->c->device), .emit = CWJ_EMIT_OBJ, .opt_level = 3,
                                  .kernels = names, .module_image = true, .cache = true,
                                  .matrix_sm = cwh_matrix_model()->sm, .matrix_native = cwh_matrix_native(),
-                                 .native_floats = native_floats(), .one_warp = purpose == HIP_ONE_WARP,
+                                 .native_floats = native_floats(), .one_warp_per_wave = purpose == HIP_ONE_WARP_PER_WAVE,
                                  .all_blocks = purpose == HIP_ALL, .textures_native = m->c->images };
     struct cwj_diags diags;
     struct cw_buf code, text;
@@ -195,7 +195,7 @@ ready_locked(struct cwb_kernel *k, enum hip_purpose purpose, struct cw_buf *log)
 static enum hip_purpose
 first_purpose(const struct cwb_kernel *k)
 {
-    return k->one_warp ? HIP_ONE_WARP : HIP_USUAL;
+    return k->one_warp_per_wave ? HIP_ONE_WARP_PER_WAVE : HIP_USUAL;
 }
 
 /* ---- one warp a wave ---- */
@@ -211,10 +211,10 @@ choose_warps(struct cwb_kernel *k)
         return;
     if (v && !strcmp(v, "2"))
         return;
-    enum cwj_waits waits = k->module->jit->warps_wait(k->module->program, k->index);
-    k->one_warp = waits != CWJ_WAITS_NOT || (v && !strcmp(v, "1"));
-    k->must = waits == CWJ_WAITS_SURE;
-    if (waits != CWJ_WAITS_NOT)
+    enum cwj_progress waits = k->module->jit->independent_progress(k->module->program, k->index);
+    k->one_warp_per_wave = waits != CWJ_PROGRESS_COMMON || (v && !strcmp(v, "1"));
+    k->must = waits == CWJ_PROGRESS_REQUIRED;
+    if (waits != CWJ_PROGRESS_COMMON)
         cw_debug("%s: its warps %s for each other, so each has a wave of its own", k->module->jit->kernel(k->module->program, k->index)->name,
                  k->must ? "wait" : "may wait");
 }
@@ -223,10 +223,10 @@ choose_warps(struct cwb_kernel *k)
 static struct hip_code *
 code_for(struct cwb_kernel *k, uint32_t threads, cwb_result *r)
 {
-    bool one = k->one_warp && cwj_amd_group(threads) <= MAX_GROUP;
-    struct hip_code *c = &k->code[one ? HIP_ONE_WARP : HIP_USUAL];
+    bool one = k->one_warp_per_wave && cwj_amd_group(threads) <= MAX_GROUP;
+    struct hip_code *c = &k->code[one ? HIP_ONE_WARP_PER_WAVE : HIP_USUAL];
     *r = CWB_INTERNAL;                  /* the driver compiles a kernel before its first launch */
-    if (one != k->one_warp) {
+    if (one != k->one_warp_per_wave) {
         const char *name = k->module->jit->kernel(k->module->program, k->index)->name;
         if (k->must) {                  /* the driver knows that from hip_kernel_facts */
             *r = CWB_INVALID;
@@ -234,7 +234,7 @@ code_for(struct cwb_kernel *k, uint32_t threads, cwb_result *r)
         }
         if (!atomic_exchange(&k->warned, true))
             cw_warn("%s: a block of %u threads has no room for a wave of 64 lanes for each warp (%d threads at most), so two share one; if "
-                    "they wait for each other, the launch does not end (docs/amd.md)", name, threads, MAX_LONE);
+                    "they wait for each other, the launch does not end (docs/amd.md)", name, threads, MAX_ONE_WARP_PER_WAVE);
         *r = ready_locked(k, HIP_USUAL, NULL);
     }
     bool there = atomic_load_explicit(&c->function, memory_order_acquire) != NULL;
@@ -283,10 +283,10 @@ hip_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out)
     out->registers = i->nregs;
     out->ptx_version = i->ptx_version;
     out->binary_version = i->sm;
-    if (k->one_warp)
-        out->lone_threads = MAX_LONE;
-    if (k->one_warp && k->must && (!out->max_threads_per_block || out->max_threads_per_block > MAX_LONE)) {
-        out->max_threads_per_block = MAX_LONE;
+    if (k->one_warp_per_wave)
+        out->one_warp_per_wave_threads = MAX_ONE_WARP_PER_WAVE;
+    if (k->one_warp_per_wave && k->must && (!out->max_threads_per_block || out->max_threads_per_block > MAX_ONE_WARP_PER_WAVE)) {
+        out->max_threads_per_block = MAX_ONE_WARP_PER_WAVE;
         out->limit_reason = "each of its warps has a wave of 64 lanes for itself, since they wait for each other (docs/amd.md; "
                             "CUDAWAY_WARPS_PER_WAVE=2 puts two into one)";
     }
@@ -355,7 +355,7 @@ cooperative(struct cwb_stream *s, struct hip_code *code, const struct cwb_launch
 /* The arguments behind the parameters (jit.h): the launch's number and workspace, and, with one warp per wave, where the group
  * has another shape, the block's shape. */
 static cwb_result
-add_arguments(struct cwb_stream *s, const struct hip_code *code, bool lone, const struct cwb_launch *l, struct call *call)
+add_arguments(struct cwb_stream *s, const struct hip_code *code, bool one_warp_per_wave, const struct cwb_launch *l, struct call *call)
 {
     static _Atomic uint64_t launches;
     uint32_t words = (l->param_size + 7) / 8;
@@ -373,7 +373,7 @@ add_arguments(struct cwb_stream *s, const struct hip_code *code, bool lone, cons
         call->copy[words++] = atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed) + 1;
         call->copy[words++] = workspace;
     }
-    if (lone) {
+    if (one_warp_per_wave) {
         call->copy[words++] = l->block[0] | (uint64_t)l->block[1] << 16 | (uint64_t)l->block[2] << 32;
         call->block[0] = cwj_amd_group(l->block[0] * l->block[1] * l->block[2]);
         call->block[1] = call->block[2] = 1;
@@ -397,11 +397,11 @@ hip_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *
     call.params = l->params;
     call.size = l->param_size;
     memcpy(call.block, l->block, sizeof call.block);
-    bool lone = code == &k->code[HIP_ONE_WARP];
+    bool one_warp_per_wave = code == &k->code[HIP_ONE_WARP_PER_WAVE];
     if (l->flags & CWB_LAUNCH_COOPERATIVE && !hip.hipModuleLaunchCooperativeKernel)
         return CWB_UNSUPPORTED;
     hip_use(s->c);
-    if ((lone || code->launch_numbers) && (r = add_arguments(s, code, lone, l, &call)) != CWB_OK)
+    if ((one_warp_per_wave || code->launch_numbers) && (r = add_arguments(s, code, one_warp_per_wave, l, &call)) != CWB_OK)
         return r;
     if (l->flags & CWB_LAUNCH_COOPERATIVE)
         return cooperative(s, code, l, &call);

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define LOCAL_WINDOW ((1ull << 32) - CWH_NARROW_LOCAL)
+#define LOCAL_WINDOW ((1ull << 32) - CWH_ADDR32_LOCAL)
 
 static size_t
 round_up(size_t v, size_t align)
@@ -552,7 +552,7 @@ fiber_create(struct cwh_worker *w, uint8_t *lo, size_t size, uint32_t slot)
     f->fresh = true;
     f->slot = slot;
     f->gang.local_base = (uintptr_t)lo + size - (1ull << 32);
-    f->gang.local_low = size < LOCAL_WINDOW ? (uint32_t)-size : CWH_NARROW_LOCAL;
+    f->gang.local_low = size < LOCAL_WINDOW ? (uint32_t)-size : CWH_ADDR32_LOCAL;
     return f;
 }
 

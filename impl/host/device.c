@@ -521,7 +521,7 @@ const struct cwb_backend cwb_host = {
     .abi_version = CWB_ABI_VERSION,
     .name = "host",
     .caps = CWB_CAP_MANAGED | CWB_CAP_VMM | CWB_CAP_REGISTER | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_UNIFIED |
-            CWB_CAP_COOPERATIVE | CWB_CAP_NARROW,
+            CWB_CAP_COOPERATIVE | CWB_CAP_ADDR32,
     .open = host_open,
     .shutdown = host_shutdown,
     .device_props = host_device_props,

@@ -107,10 +107,10 @@ static inline uint64_t
 cwh_widen(const struct cwh_gang *gang, uint32_t a)
 {
     const struct cwh_launch *l = gang->block->launch;
-    if (a - CWH_NARROW_SHARED < l->shared_size)
-        return (uintptr_t)gang->block->shared + (a - CWH_NARROW_SHARED);
-    if (a - CWH_NARROW_PARAM < CWH_NARROW_PARAM_SIZE)
-        return (uintptr_t)l->params + (a - CWH_NARROW_PARAM);
+    if (a - CWH_ADDR32_SHARED < l->shared_size)
+        return (uintptr_t)gang->block->shared + (a - CWH_ADDR32_SHARED);
+    if (a - CWH_ADDR32_PARAM < CWH_ADDR32_PARAM_SIZE)
+        return (uintptr_t)l->params + (a - CWH_ADDR32_PARAM);
     return (a >= gang->local_low ? gang->local_base : l->window) + a;
 }
 

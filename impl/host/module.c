@@ -25,7 +25,7 @@ relocate(uint8_t *image, const struct cwj_image *img)
         uint64_t v = r->target + (uint64_t)r->addend;
         if (r->kind == CWJ_RELOC_IMAGE)
             v += (uintptr_t)image;
-        if (img->narrow)
+        if (img->addr32)
             v = (uint32_t)v;
         v >>= r->shift;
         memcpy(image + r->offset, &v, r->width);
@@ -50,8 +50,8 @@ cwh_module_load(struct cwb_context *c, const struct cwj_api *jit, struct cwj_pro
     pthread_mutex_init(&m->lock, NULL);
     if (!m->kernels)
         goto fail;
-    if (img && img->narrow) {
-        r = cw_va_window_open(CWH_NARROW_SHARED, &m->window);
+    if (img && img->addr32) {
+        r = cw_va_window_open(CWH_ADDR32_SHARED, &m->window);
         if (r != CWB_OK)
             goto fail;
         int outside = atomic_load(&cwh_device.host_blocks);
@@ -121,7 +121,7 @@ kernel_code(struct cwb_kernel *k, enum cwh_shape shape, struct cw_buf *log, stru
     cwb_result r = CWB_OK;
     pthread_mutex_lock(&k->lock);
     if (!k->code[shape] && k->failed[shape] == CWB_OK) {
-        struct cwh_variant v = { .linear_x = shape != CWH_ANY, .narrow = shape == CWH_SHORT_ROWS, .o0 = cwh_device.o0 };
+        struct cwh_variant v = { .linear_x = shape != CWH_ANY, .max_width8 = shape == CWH_SHORT_ROWS, .o0 = cwh_device.o0 };
         struct cwj_diags diags;
         jit->diags_init(&diags);
         uint64_t start = cwh_now();

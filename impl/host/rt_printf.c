@@ -99,7 +99,7 @@ cwh_output_flush(struct cwh_output *o)
 }
 
 static const char *
-narrow_string(void *gang, uint64_t address, char *buffer, size_t size)
+addr32_string(void *gang, uint64_t address, char *buffer, size_t size)
 {
     return (const char *)(uintptr_t)cwh_widen(gang, (uint32_t)address);
 }
@@ -110,11 +110,11 @@ cwh_rt_vprintf(struct cwh_gang *gang, uint64_t mask, const uint64_t *formats, co
     struct cwh_output *o = cwh_fiber_of(gang)->worker->launch->output;
     char text[CW_FORMAT_MAX];
     size_t size;
-    bool narrow = gang->block->launch->window;
+    bool addr32 = gang->block->launch->window;
     for (uint64_t m = mask; m; m &= m - 1) {
         unsigned lane = (unsigned)__builtin_ctzll(m);
-        results[lane] = cw_format((const char *)(uintptr_t)formats[lane], (const uint8_t *)(uintptr_t)args[lane], narrow ? 4 : 8,
-                                  narrow ? narrow_string : NULL, gang, text, &size);
+        results[lane] = cw_format((const char *)(uintptr_t)formats[lane], (const uint8_t *)(uintptr_t)args[lane], addr32 ? 4 : 8,
+                                  addr32 ? addr32_string : NULL, gang, text, &size);
         if (o) {
             pthread_mutex_lock(&o->lock);
             append(o, text, size);

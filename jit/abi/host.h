@@ -13,7 +13,7 @@
  *
  * In modules with `.address_size 32` registers and memory hold 32-bit addresses, which compiled code widens to those above
  * where it accesses memory: generic, global and const ones are places in one window of 4 GiB (cwh_launch.window), which has all device
- * memory. Its upper end stands for what every block, launch and thread has of its own, CWH_NARROW_*. */
+ * memory. Its upper end stands for what every block, launch and thread has of its own, CWH_ADDR32_*. */
 #ifndef CWJ_ABI_HOST_H
 #define CWJ_ABI_HOST_H
 
@@ -24,10 +24,10 @@
 
 /* Generic addresses of 32 bits: device memory ends at SHARED; the block's shared memory, up to its size; the kernel's parameters;
  * the gang's stack, whose upper end is 2^32. Any other address faults. A .local or .param address is the generic one. */
-#define CWH_NARROW_SHARED 0xde000000u
-#define CWH_NARROW_PARAM  0xdf000000u
-#define CWH_NARROW_LOCAL  0xe0000000u
-#define CWH_NARROW_PARAM_SIZE 65536u
+#define CWH_ADDR32_SHARED 0xde000000u
+#define CWH_ADDR32_PARAM  0xdf000000u
+#define CWH_ADDR32_LOCAL  0xe0000000u
+#define CWH_ADDR32_PARAM_SIZE 65536u
 
 /* Fixed for one launch; shared by all workers, read only while it runs. Offsets are known to the emitter. */
 struct cwh_launch {
@@ -61,7 +61,7 @@ struct cwh_gang {
     uint32_t lanes;             /* 12: threads that exist (1..width) */
     void    *runtime;           /* 16: the engine's own (fiber) */
     uint64_t local_base;        /* 24: 32-bit modules: what a local address is relative to, the stack's upper end - 2^32 */
-    uint32_t local_low;         /* 32: 32-bit modules: the lowest local address, of the stack's lower end or CWH_NARROW_LOCAL */
+    uint32_t local_low;         /* 32: 32-bit modules: the lowest local address, of the stack's lower end or CWH_ADDR32_LOCAL */
     uint32_t reserved;
 };
 
@@ -81,7 +81,7 @@ struct cwh_code_info {
 struct cwh_variant {
     uint8_t linear_x;
     uint8_t o0;                 /* plainest code: width 1, no optimisation */
-    uint8_t narrow;             /* at most 8 lanes, unless the kernel needs whole warps: for blocks with short rows */
+    uint8_t max_width8;             /* at most 8 lanes, unless the kernel needs whole warps: for blocks with short rows */
 };
 
 /* Functions that compiled code calls; the engine defines them (impl/host/rt_*.c). Lane-indexed arrays have `width`

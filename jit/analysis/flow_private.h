@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Shared by flow.c, divergence.c, spin.c and waits.c. */
+ * Shared by flow.c, divergence.c, spin.c and progress.c. */
 #ifndef CWJ_ANALYSIS_FLOW_PRIVATE_H
 #define CWJ_ANALYSIS_FLOW_PRIVATE_H
 

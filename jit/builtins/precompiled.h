@@ -13,7 +13,7 @@ extern "C" {
 
 /* A function in AMD's C calling convention without its first waits and its return, where it is left at its end. It takes and returns integers of 32 or
  * 64 bits, or pointers, in vector registers, leaves the return address and the stack pointer as they are, and has `stack` bytes a lane from the latter on. */
-struct gcn_prepared {
+struct gcn_precompiled {
     const char *cpu, *name;     /* NULL: the list's end */
     const char *registers;      /* what it overwrites, as LLVM calls them */
     const uint32_t *code;
@@ -23,12 +23,12 @@ struct gcn_prepared {
     int16_t table;              /* the first of two scalar registers with the address of a table, a constant of the module; -1: it has none */
 };
 /* Weak: programs that are not linked with the list (the one that makes it) have their functions compiled. */
-extern const struct gcn_prepared gcn_prepared_functions[] __attribute__((weak));
+extern const struct gcn_precompiled gcn_precompiled_functions[] __attribute__((weak));
 
 /* Defined only by the program that makes the list: it takes functions as they are, without their callers. */
-extern const bool gcn_makes_prepared __attribute__((weak, visibility("hidden")));
+extern const bool gcn_makes_precompiled __attribute__((weak, visibility("hidden")));
 
-/* What follows in the name of a function that is prepared code of one that is also inlined. */
+/* What follows in the name of a function that is precompiled code of one that is also inlined. */
 #define EMIT_CALLED ".called"
 
 /* The attribute of such a function that holds its registers, for jit/llvm/amdgpu/guards.cpp. */

@@ -11,7 +11,7 @@
 #include "jit/llvm/lld.h"
 #include "jit/llvm/llvm.h"
 #include "jit/llvm/pipeline.h"
-#include "jit/driver/parts.h"
+#include "jit/driver/units.h"
 #include "jit/link/program.h"
 
 #include "impl/base/log.h"
@@ -156,20 +156,20 @@ struct aot {
 };
 
 static cw_result
-emit(struct cwj_program *p, const struct cwj_aot_options *o, const struct cwj_part *part, LLVMContextRef llvm, LLVMModuleRef *out, struct cwj_diags *diags)
+emit(struct cwj_program *p, const struct cwj_aot_options *o, const struct cwj_unit *unit, LLVMContextRef llvm, LLVMModuleRef *out, struct cwj_diags *diags)
 {
-    const struct emit_simt what = { .target = o->target, .cpu = o->cpu, .kernels = part->kernels, .module_image = o->module_image, .matrix_sm = o->matrix_sm, .matrix_native = o->matrix_native,
-                                    .native_floats = o->native_floats, .one_warp = o->one_warp, .textures_native = o->textures_native, .all_blocks = o->all_blocks,
-                                    .declare_only = !part->first };
-    return o->target == CWJ_TARGET_HOST ? emit_host(p, o, part->kernels, llvm, out, diags) : emit_simt_module(p, &what, llvm, out, diags);
+    const struct emit_simt what = { .target = o->target, .cpu = o->cpu, .kernels = unit->kernels, .module_image = o->module_image, .matrix_sm = o->matrix_sm, .matrix_native = o->matrix_native,
+                                    .native_floats = o->native_floats, .one_warp_per_wave = o->one_warp_per_wave, .textures_native = o->textures_native, .all_blocks = o->all_blocks,
+                                    .declare_only = !unit->first };
+    return o->target == CWJ_TARGET_HOST ? emit_host(p, o, unit->kernels, llvm, out, diags) : emit_simt_module(p, &what, llvm, out, diags);
 }
 
-/* One part, down to LLVM IR, assembly or an object. The program's lock is held while its IR is read. */
+/* One unit, down to LLVM IR, assembly or an object. The program's lock is held while its IR is read. */
 static cw_result
-compile(struct aot *a, struct cwj_part *part)
+compile(struct aot *a, struct cwj_unit *unit)
 {
     const struct cwj_aot_options *o = a->o;
-    struct cwj_diags *diags = &part->diags;
+    struct cwj_diags *diags = &unit->diags;
     unsigned level = o->opt_level > 3 ? 3 : o->opt_level;
     LLVMModuleRef module = NULL;
     LLVMTargetMachineRef tm = NULL;
@@ -186,7 +186,7 @@ compile(struct aot *a, struct cwj_part *part)
     if (r)
         goto done;
     cwj_contain_lock(&a->p->lock);
-    r = emit(a->p, o, part, llvm, &module, diags);
+    r = emit(a->p, o, unit, llvm, &module, diags);
     cwj_contain_unlock(&a->p->lock);
     if (!r && o->target == CWJ_TARGET_AMDGCN)
         r = cwj_devlib_link(module, o->cpu, diags);
@@ -199,12 +199,12 @@ compile(struct aot *a, struct cwj_part *part)
     if (o->target == CWJ_TARGET_HOST)
         cwj_host_watch_frames(module);
     if (o->emit == CWJ_EMIT_LLVM) {
-        r = append_module_text(module, &part->out);
+        r = append_module_text(module, &unit->out);
         goto done;
     }
     r = cwj_pipeline_codegen(&pipeline, o->emit == CWJ_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, &code, NULL);
     if (!r)
-        cw_buf_append(&part->out, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
+        cw_buf_append(&unit->out, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
 done:
     if (code)
         LLVMDisposeMemoryBuffer(code);
@@ -218,42 +218,42 @@ done:
 
 struct job {
     struct aot *a;
-    struct cwj_part *part;
+    struct cwj_unit *unit;
 };
 
 static cw_result
 compile_job(void *user)
 {
     struct job *j = user;
-    return compile(j->a, j->part);
+    return compile(j->a, j->unit);
 }
 
 static void
-compile_part(struct cwj_part *part, void *user)
+compile_unit(struct cwj_unit *unit, void *user)
 {
     static const enum cwj_contain_kind kinds[] = {
         [CWJ_TARGET_HOST] = CWJ_CONTAIN_HOST, [CWJ_TARGET_NVPTX] = CWJ_CONTAIN_NVPTX, [CWJ_TARGET_AMDGCN] = CWJ_CONTAIN_AMDGCN,
     };
-    struct job job = { user, part };
-    part->result = cwj_contain(kinds[job.a->o->target], compile_job, &job, &part->diags);
+    struct job job = { user, unit };
+    unit->result = cwj_contain(kinds[job.a->o->target], compile_job, &job, &unit->diags);
 }
 
 /* Kernels with the code of another one, which are not compiled. */
-struct twins {
+struct folded {
     uint32_t *of;                   /* one a kernel: itself, or the one with its code */
     struct cwj_amd_alias *alias;
     size_t n;
 };
 
-/* Take the twins out of `take`. */
+/* Take the folded out of `take`. */
 static cw_result
-find_twins(const struct cwj_program *p, bool *take, struct twins *t)
+find_identical(const struct cwj_program *p, bool *take, struct folded *t)
 {
     t->of = calloc(p->nkernels ? p->nkernels : 1, sizeof *t->of);
     t->alias = calloc(p->nkernels ? p->nkernels : 1, sizeof *t->alias);
     if (!t->of || !t->alias)
         return CW_ERR_NOMEM;
-    cw_result r = cwj_link_twins(p, take, t->of);
+    cw_result r = cwj_link_icf(p, take, t->of);
     for (uint32_t k = 0; !r && k < p->nkernels; k++)
         if (t->of[k] != k) {
             take[k] = false;
@@ -262,41 +262,41 @@ find_twins(const struct cwj_program *p, bool *take, struct twins *t)
     return r;
 }
 
-/* The symbols of a part's twins. */
+/* The symbols of a unit's folded. */
 static cw_result
-add_aliases(const struct cwj_program *p, const struct twins *t, struct cwj_part *part)
+add_aliases(const struct cwj_program *p, const struct folded *t, struct cwj_unit *unit)
 {
     struct cwj_amd_alias *alias = calloc(t->n ? t->n : 1, sizeof *alias);
     size_t n = 0;
     if (!alias)
         return CW_ERR_NOMEM;
     for (uint32_t k = 0; k < p->nkernels && t->n; k++)
-        if (t->of[k] != k && part->kernels[t->of[k]])
+        if (t->of[k] != k && unit->kernels[t->of[k]])
             alias[n++] = (struct cwj_amd_alias){ p->kernels[k].name, p->kernels[t->of[k]].name };
-    cw_result r = cwj_amd_add_aliases(&part->out, alias, n);
+    cw_result r = cwj_amd_add_aliases(&unit->out, alias, n);
     free(alias);
     return r;
 }
 
-/* The parts' objects as one. */
+/* The units' objects as one. */
 static cw_result
-link_parts(const struct cwj_program *p, const struct cwj_aot_options *o, struct cwj_parts *parts, const struct twins *twins,
+link_units(const struct cwj_program *p, const struct cwj_aot_options *o, struct cwj_units *units, const struct folded *folded,
            struct cw_buf *out, struct cwj_diags *diags)
 {
     bool amdgcn = o->target == CWJ_TARGET_AMDGCN;
-    struct cw_buf note, **objects = calloc(parts->n + 1, sizeof *objects);
+    struct cw_buf note, **objects = calloc(units->n + 1, sizeof *objects);
     cw_result r = CW_OK;
     size_t n = 0;
     if (!objects)
         return CW_ERR_NOMEM;
     cw_buf_init(&note);
-    for (uint32_t i = 0; i < parts->n && !r; i++) {
-        objects[n++] = &parts->at[i].out;
+    for (uint32_t i = 0; i < units->n && !r; i++) {
+        objects[n++] = &units->at[i].out;
         if (amdgcn)
-            r = add_aliases(p, twins, &parts->at[i]);
+            r = add_aliases(p, folded, &units->at[i]);
     }
-    if (!r && amdgcn && (n > 1 || twins->n)) {
-        r = cwj_amd_notes_merge(objects, n, twins->alias, twins->n, &note);
+    if (!r && amdgcn && (n > 1 || folded->n)) {
+        r = cwj_amd_notes_merge(objects, n, folded->alias, folded->n, &note);
         objects[n++] = &note;
     }
     if (r == CW_ERR_DAMAGED) {
@@ -312,15 +312,15 @@ link_parts(const struct cwj_program *p, const struct cwj_aot_options *o, struct 
     return r;
 }
 
-/* Instructions of PTX in a part. Setting LLVM up for a part is then a hundredth of the time; most memory at a time, which is that of the machine
- * code of a part on each thread, is half of what it is with 4000. */
-enum { PART_SIZE = 1000 };
+/* Instructions of PTX in a unit. Setting LLVM up for a unit is then a hundredth of the time; most memory at a time, which is that of the machine
+ * code of a unit on each thread, is half of what it is with 4000. */
+enum { UNIT_SIZE = 1000 };
 
 static cw_result
 run(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, struct cwj_diags *diags)
 {
     bool *take = calloc(p->nkernels ? p->nkernels : 1, sizeof *take);
-    struct twins twins = { 0 };
+    struct folded folded = { 0 };
     if (!take)
         return CW_ERR_NOMEM;
     cw_result r = choose_kernels(p, o, take, diags);
@@ -338,31 +338,31 @@ run(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, 
     }
     if (r)
         goto done;
-    struct cwj_parts parts;
+    struct cwj_units units;
     struct aot a = { .p = p, .o = o };
     if (o->target == CWJ_TARGET_AMDGCN && o->emit == CWJ_EMIT_OBJ)
-        r = find_twins(p, take, &twins);
+        r = find_identical(p, take, &folded);
     if (!r)
-        r = cwj_parts_make(p, take, o->emit == CWJ_EMIT_OBJ && o->jobs && !o->passes.printed ? PART_SIZE : 0, &parts);
+        r = cwj_units_make(p, take, o->emit == CWJ_EMIT_OBJ && o->jobs && !o->passes.printed ? UNIT_SIZE : 0, &units);
     if (r)
         goto done;
-    r = cwj_parts_run(&parts, o->jobs, compile_part, &a, diags);
-    const struct cw_buf *only = &parts.at[0].out;
+    r = cwj_units_run(&units, o->jobs, compile_unit, &a, diags);
+    const struct cw_buf *only = &units.at[0].out;
     if (o->passes.stop_after)       /* what was to be made is in o->passes.printed */
         goto finish;
     if (!r && o->emit == CWJ_EMIT_OBJ)
-        r = link_parts(p, o, &parts, &twins, out, diags);
+        r = link_units(p, o, &units, &folded, out, diags);
     else if (!r && o->target == CWJ_TARGET_NVPTX && o->emit == CWJ_EMIT_ASM)
         append_ptx(p, only->data, only->size, out);
     else if (!r)
         cw_buf_append(out, only->data, only->size);
 finish:
-    cwj_parts_finish(&parts);
+    cwj_units_finish(&units);
     if (!r && out->failed)
         r = CW_ERR_NOMEM;
 done:
-    free(twins.of);
-    free(twins.alias);
+    free(folded.of);
+    free(folded.alias);
     free(take);
     return r;
 }
@@ -372,7 +372,7 @@ make_key(const struct cwj_program *p, const struct cwj_aot_options *o, uint8_t k
 {
     struct cw_sha256 s;
     uint8_t how[] = { (uint8_t)o->target, (uint8_t)o->emit, (uint8_t)o->opt_level, o->module_image, o->matrix_sm, o->matrix_native,
-                      (uint8_t)o->native_floats, o->one_warp, o->textures_native, o->all_blocks };
+                      (uint8_t)o->native_floats, o->one_warp_per_wave, o->textures_native, o->all_blocks };
     const char *cpu = o->cpu ? o->cpu : "";
     cw_sha256_init(&s);
     cw_sha256_update(&s, "cudaway code object 1", 22);

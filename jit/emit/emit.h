@@ -35,10 +35,10 @@ struct emit {
     unsigned        features;       /* enum emit_feature */
     unsigned        width;          /* lanes of a vector value; 1 = every value is a scalar */
     bool            wave64;         /* amdgcn with 64 lanes */
-    bool            one_warp;       /* of which a wave uses 32, for one warp: as in cwj_aot_options */
+    bool            one_warp_per_wave;       /* of which a wave uses 32, for one warp: as in cwj_aot_options */
     bool            fast_code;      /* optimised code; false for host:O0 */
     unsigned        native_floats;  /* amdgcn: as in cwj_aot_options */
-    bool            narrow;         /* host: the program's addresses have 32 bits (narrow.c) */
+    bool            addr32;         /* host: the program's addresses have 32 bits (addr32.c) */
     struct cwj_program *program;
     const struct ptx_function *fn;  /* being emitted */
     struct emit_fn *f;              /* its state, private to jit/emit */
@@ -115,7 +115,7 @@ struct emit_simt {
     bool declare_only;              /* amdgcn: variables are defined in another module, which this one is linked to */
     uint8_t matrix_sm;              /* as in cwj_aot_options */
     unsigned native_floats;         /* as in cwj_aot_options */
-    bool matrix_native, one_warp, textures_native, all_blocks;
+    bool matrix_native, one_warp_per_wave, textures_native, all_blocks;
 };
 cw_result emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
                            struct cwj_diags *diags) CW_MUST_CHECK;
@@ -133,7 +133,7 @@ bool emit_is_precompiled(LLVMValueRef function);
 /* Give the loop whose latch ends with this branch LLVM's metadata of that name. */
 void emit_note_loop(LLVMContextRef c, LLVMValueRef branch, const char *name);
 /* amdgcn, after mem2reg: mark the loops that are worth unrolling wholly (unroll.c). Is there one? */
-bool emit_mark_loops(LLVMModuleRef module);
+bool pass_annotate_loops(LLVMModuleRef module);
 
 /* Does this function have an array of a thread's own that is indexed by counters of loops and by nothing else? */
 bool emit_counts_through_array(LLVMValueRef function);

@@ -54,7 +54,7 @@ struct emit_fn {
 struct emit_session {
     struct emit e;
     const struct cwh_variant *variant;
-    const struct cwj_reach *reach;  /* of the kernel being compiled (host) */
+    const struct cwj_closure *closure;  /* of the kernel being compiled (host) */
     LLVMValueRef *functions;        /* per program function id: LLVM function or NULL */
     LLVMTypeRef *function_types;
     LLVMValueRef function_table;    /* [nfuncs x ptr], or NULL without indirect calls */
@@ -68,7 +68,7 @@ struct emit_session {
     bool soft_barriers;             /* amdgcn: numbered barriers are used */
     bool all_blocks;                /* amdgcn: as in cwj_aot_options */
     uint32_t pressure;              /* amdgcn: of the last kernel (flow_pressure) */
-    bool counts_leavers;            /* amdgcn: some wait for all threads but those that have left */
+    bool counts_exited;            /* amdgcn: some wait for all threads but those that have left */
     bool module_image;              /* amdgcn: variables are in the module's image, see cwj_aot_options */
     bool launch_numbers;            /* amdgcn: kernels take CWJ_AMD_LAUNCH more bytes of arguments */
     bool declare_only;              /* amdgcn: see emit_simt */
@@ -103,7 +103,7 @@ LLVMValueRef emit_full_mask(struct emit *e, LLVMValueRef mask); /* never NULL: a
 /* After a call: lanes may have left the kernel in it. */
 void emit_drop_exited(struct emit *e);
 /* Does a device function end its thread? Behind a trap, as compilers put it, it is never executed. */
-bool emit_has_exits(const struct cwj_program *p, const struct cwj_reach *reach);
+bool emit_has_exits(const struct cwj_program *p, const struct cwj_closure *closure);
 LLVMBasicBlockRef emit_new_block(struct emit *e, const char *name);
 void emit_goto(struct emit *e, LLVMBasicBlockRef bb);
 LLVMValueRef emit_iota(struct emit *e, LLVMTypeRef scalar);     /* <0, 1, 2, ...> */
@@ -161,15 +161,15 @@ bool emit_in_explicit_cluster(struct emit *e);
 /* The address of a variable, parameter or function, as an i64 as struct emit_target has it. */
 LLVMValueRef emit_symbol_place(struct emit *e, const struct ptx_operand *o);
 
-/* narrow.c: the addresses of 32-bit modules (struct emit.narrow), which memory and registers hold, and those that accesses take,
+/* addr32.c: the addresses of 32-bit modules (struct emit.addr32), which memory and registers hold, and those that accesses take,
  * i64 as struct emit_target has them; either shape. enter: loads what they need, as struct emit_target's. */
-void         emit_narrow_enter(struct emit *e);
+void         emit_addr32_enter(struct emit *e);
 LLVMValueRef emit_widen(struct emit *e, LLVMValueRef address, ptx_space space);
 LLVMValueRef emit_widen_or_null(struct emit *e, LLVMValueRef address);  /* generic; 0 stays 0: for the runtime's functions */
-LLVMValueRef emit_narrow(struct emit *e, LLVMValueRef address, ptx_space space);   /* i64 below 2^32 */
-LLVMValueRef emit_narrow_symbol(struct emit *e, const struct ptx_symbol *s, LLVMValueRef place);
-void         emit_narrow_cvta(struct emit *e, const struct ptx_inst *in);
-/* narrow.c: addresses of local memory and constants that a module with 64-bit addresses keeps in 32 bits (clang's -fcuda-short-ptr,
+LLVMValueRef emit_addr32(struct emit *e, LLVMValueRef address, ptx_space space);   /* i64 below 2^32 */
+LLVMValueRef emit_addr32_symbol(struct emit *e, const struct ptx_symbol *s, LLVMValueRef place);
+void         emit_addr32_cvta(struct emit *e, const struct ptx_inst *in);
+/* addr32.c: addresses of local memory and constants that a module with 64-bit addresses keeps in 32 bits (clang's -fcuda-short-ptr,
  * alloca.u32), where they fit on NVIDIA's GPUs. On the host device the upper half is that of something near: the stack, the
  * module's variables. near: i32 to i64. is_near: does the function being emitted make such addresses? */
 LLVMValueRef emit_near(struct emit *e, LLVMValueRef low, ptx_space space);

@@ -193,10 +193,10 @@ add_exited(struct emit *e, LLVMValueRef lanes)
 }
 
 bool
-emit_has_exits(const struct cwj_program *p, const struct cwj_reach *reach)
+emit_has_exits(const struct cwj_program *p, const struct cwj_closure *closure)
 {
-    for (uint32_t i = 0; i < reach->nfuncs; i++) {
-        const struct ptx_function *fn = cwj_program_function(p, reach->funcs[i])->fn;
+    for (uint32_t i = 0; i < closure->nfuncs; i++) {
+        const struct ptx_function *fn = cwj_program_function(p, closure->funcs[i])->fn;
         for (uint32_t k = 0; fn && fn->has_body && !fn->is_entry && k < fn->ninsts; k++)
             if (fn->insts[k].op == PTX_OP_EXIT && !(k && fn->insts[k - 1].op == PTX_OP_TRAP))
                 return true;
@@ -431,7 +431,7 @@ static void
 tell_leaving(struct emit *e, const struct ptx_inst *last)
 {
     const struct emit_session *s = emit_session(e);
-    if (s->counts_leavers && (e->f->is_kernel || (last && last->op == PTX_OP_EXIT)))
+    if (s->counts_exited && (e->f->is_kernel || (last && last->op == PTX_OP_EXIT)))
         e->target->leaving(e, last && last->has_guard ? guard_value(e, last) : NULL);
 }
 

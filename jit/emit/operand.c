@@ -118,8 +118,8 @@ static LLVMValueRef
 symbol_address(struct emit *e, const struct ptx_operand *o, ptx_type t)
 {
     LLVMValueRef a = emit_symbol_place(e, o);
-    if (e->narrow)
-        a = emit_narrow_symbol(e, o->sym, a);
+    if (e->addr32)
+        a = emit_addr32_symbol(e, o->sym, a);
     return reinterpret(e, a, emit_type(e, t), false);
 }
 
@@ -128,7 +128,7 @@ bool
 emit_in_explicit_cluster(struct emit *e)
 {
     const struct emit_session *s = emit_session(e);
-    const struct ptx_function *k = e->f->is_kernel ? e->fn : s->reach ? e->program->kernels[s->kernel].fn : NULL;
+    const struct ptx_function *k = e->f->is_kernel ? e->fn : s->closure ? e->program->kernels[s->kernel].fn : NULL;
     return k && (k->cluster[0] || k->explicit_cluster);
 }
 

@@ -45,7 +45,7 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
 {
     static emit_simt_fn *const targets[] = { [CWJ_TARGET_NVPTX] = emit_nvptx_module, [CWJ_TARGET_AMDGCN] = emit_amdgcn_module };
     *module = NULL;
-    if (cwj_program_is_narrow(p)) {
+    if (cwj_program_is_addr32(p)) {
         cwj_diag_add(diags, PTX_ERROR, 3090, 0, 0, "modules with 32-bit addresses (.address_size 32) run on the host device only: "
                      "CUDAWAY_DEVICE=host, or compile the program for 64 bits");
         return CW_ERR_UNSUPPORTED;

@@ -21,7 +21,7 @@ struct emit_target {
     bool convergent_calls;          /* LLVM must not move calls to where fewer or more lanes are */
     bool switched_calls;            /* indirect calls of few functions are switches, so that LLVM can inline those */
     bool undefined_slots;           /* registers that are written before they are read need no first value */
-    bool near_addresses;            /* 32-bit addresses of local memory and constants in modules with 64-bit ones: memory/narrow.c */
+    bool near_addresses;            /* 32-bit addresses of local memory and constants in modules with 64-bit ones: memory/addr32.c */
     uint8_t storage_space;          /* LLVM's address space of allocas */
     uint8_t constant_space;         /* and of tables that the emitter makes */
     /* Emit the instruction, or find it emitted already, in a way that goes beyond it: called before its emitter. NULL: never. */
@@ -35,7 +35,7 @@ struct emit_target {
     void (*start)(struct emit *e);
     /* `exit` in a device function, where the hardware ends a thread: what follows is unreachable. NULL: lanes are counted out. */
     void (*exit_thread)(struct emit *e);
-    /* The lanes with `guard` (NULL: all that are here) are about to leave the kernel; only where emit_session.counts_leavers. */
+    /* The lanes with `guard` (NULL: all that are here) are about to leave the kernel; only where emit_session.counts_exited. */
     void (*leaving)(struct emit *e, LLVMValueRef guard);
     void (*bad_call)(struct emit *e);                            /* an indirect call of what is no function: end the kernel */
     bool (*runtime_call)(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *args, unsigned nargs,
@@ -70,7 +70,7 @@ struct emit_target {
     bool ordered_zeros;             /* llvm.minnum and maxnum of floats order zeros */
     bool halves;                    /* sums, products and fused ones of f16, one or two, are instructions with IEEE 754's results but for NaN */
     bool default_nan;               /* an f64 operation whose operands are no NaN gives FP_NAN_F64 by itself where it gives NaN */
-    bool marks_floats;              /* which NaN an f64 result is, and where subnormals of f32 are zero, are annotations (jit/emit/annotation.h)
+    bool annotates_floats;              /* which NaN an f64 result is, and where subnormals of f32 are zero, are annotations (jit/emit/annotation.h)
                                      * that passes make code of */
     /* Quotient or remainder of two i64. NULL: LLVM's instructions do. */
     LLVMValueRef (*divide64)(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool is_signed, bool rem);

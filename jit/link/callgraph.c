@@ -203,10 +203,10 @@ cwj_link_scan(struct cwj_program *p)
 /* Depth first from the kernel. Node nfuncs + s stands for "any function of signature s whose address is taken", so that n
  * indirect callers and m targets cost n + m edges. */
 cw_result
-cwj_link_reach(struct cwj_program *p, uint32_t kernel)
+cwj_link_closure(struct cwj_program *p, uint32_t kernel)
 {
     enum { NEW, OPEN, DONE };
-    struct cwj_reach *r = &p->reach[kernel];
+    struct cwj_closure *r = &p->closure[kernel];
     uint32_t root = p->kernel_func[kernel], nodes = p->nfuncs + p->nsignatures;
     struct frame { uint32_t node, next; } *stack = NULL;
     uint8_t *state = calloc((size_t)nodes + 1, 1);

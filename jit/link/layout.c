@@ -51,8 +51,8 @@ add_reloc(struct cwj_program *p, struct cwj_reloc *out, uint64_t at, const struc
     const struct cwj_link_var *v = &p->link_vars[id];
     out->kind = v->space == PTX_SPACE_SHARED ? CWJ_RELOC_SHARED : CWJ_RELOC_IMAGE;
     out->target = v->offset;
-    if (out->kind == CWJ_RELOC_SHARED && r->generic && cwj_program_is_narrow(p))
-        out->target += CWH_NARROW_SHARED;
+    if (out->kind == CWJ_RELOC_SHARED && r->generic && cwj_program_is_addr32(p))
+        out->target += CWH_ADDR32_SHARED;
     return true;
 }
 
@@ -98,7 +98,7 @@ cwj_link_image(struct cwj_program *p, struct cwj_diags *diags)
     uint8_t *init = calloc(1, size ? size : 1);
     struct cwj_reloc *relocs = cw_arena_array(&p->arena, struct cwj_reloc, nrelocs + 1);
     p->vars = cw_arena_array(&p->arena, struct cwj_variable, (size_t)nvars + 1);
-    p->image = (struct cwj_image){ .size = size, .align = align, .narrow = cwj_program_is_narrow(p), .init = init, .relocs = relocs };
+    p->image = (struct cwj_image){ .size = size, .align = align, .addr32 = cwj_program_is_addr32(p), .init = init, .relocs = relocs };
     if (!init || !relocs || !p->vars)
         return CW_ERR_NOMEM;
     for (uint32_t id = 0; id < p->nlink_vars; id++) {
@@ -130,7 +130,7 @@ cwj_link_image(struct cwj_program *p, struct cwj_diags *diags)
 cw_result
 cwj_link_shared(struct cwj_program *p, uint32_t kernel, struct cwj_diags *diags)
 {
-    struct cwj_reach *r = &p->reach[kernel];
+    struct cwj_closure *r = &p->closure[kernel];
     struct cwj_shared_layout *l = &r->shared;
     uint64_t end = 0;
     uint32_t dynamic_align = 16, n = 0;

@@ -68,9 +68,9 @@ make_kernels(struct cwj_program *p, struct cwj_diags *diags)
     for (uint32_t id = 0; id < p->nfuncs; id++)
         p->nkernels += p->funcs[id].fn && p->funcs[id].fn->has_body && p->funcs[id].fn->is_entry;
     p->kernels = cw_arena_array(&p->arena, struct cwj_kernel, (size_t)p->nkernels + 1);
-    p->reach = cw_arena_array(&p->arena, struct cwj_reach, (size_t)p->nkernels + 1);
+    p->closure = cw_arena_array(&p->arena, struct cwj_closure, (size_t)p->nkernels + 1);
     p->kernel_func = cw_arena_array(&p->arena, uint32_t, (size_t)p->nkernels + 1);
-    if (!p->kernels || !p->reach || !p->kernel_func)
+    if (!p->kernels || !p->closure || !p->kernel_func)
         return CW_ERR_NOMEM;
     uint32_t n = 0;
     for (uint32_t id = 0; id < p->nfuncs; id++)
@@ -79,12 +79,12 @@ make_kernels(struct cwj_program *p, struct cwj_diags *diags)
     for (uint32_t i = 0; i < n; i++) {
         cw_result r = describe_kernel(p, i);
         if (!r)
-            r = cwj_link_reach(p, i);
+            r = cwj_link_closure(p, i);
         if (!r)
             r = cwj_link_shared(p, i, diags);
         if (r)
             return r;
-        p->kernels[i].static_shared = p->reach[i].shared.size;
+        p->kernels[i].static_shared = p->closure[i].shared.size;
     }
     return CW_OK;
 }
@@ -125,7 +125,7 @@ read_inputs(struct cwj_program *p, const struct cwj_input *in, size_t count, str
 }
 
 bool
-cwj_program_is_narrow(const struct cwj_program *p)
+cwj_program_is_addr32(const struct cwj_program *p)
 {
     return p->nmodules && p->modules[0]->address_size == 32;
 }

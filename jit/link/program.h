@@ -60,13 +60,13 @@ struct cwj_shared_layout {
 };
 
 /* What a kernel needs. */
-struct cwj_reach {
+struct cwj_closure {
     const uint32_t *funcs;          /* ids, the kernel first, then ascending; runtime and undefined ones included */
     uint32_t nfuncs;
     bool indirect;                  /* a call through a register is reachable: funcs has all address-taken functions */
     bool recursive;                 /* the call graph has a cycle, or may have one through a register */
     struct cwj_shared_layout shared;
-    uint8_t waits;                  /* enum cwj_waits + 1, 0: not known yet; under the program's lock */
+    uint8_t progress;                  /* enum cwj_progress + 1, 0: not known yet; under the program's lock */
 };
 
 struct cwj_program {
@@ -80,7 +80,7 @@ struct cwj_program {
     struct cwj_link_var *link_vars;
     uint32_t nlink_vars;
     struct cwj_kernel *kernels;
-    struct cwj_reach *reach;        /* one a kernel */
+    struct cwj_closure *closure;        /* one a kernel */
     uint32_t *kernel_func;          /* function id, one a kernel */
     uint32_t nkernels;
     struct cwj_variable *vars;      /* those in the data segment, in its order */
@@ -95,16 +95,16 @@ cw_result cwj_program_create(const struct cwj_input *in, size_t count, bool allo
 void cwj_program_destroy(struct cwj_program *p);
 
 /* addr32: addresses have 32 bits, in all modules of the program. */
-bool cwj_program_is_narrow(const struct cwj_program *p);
+bool cwj_program_is_addr32(const struct cwj_program *p);
 /* NULL when id is out of range, as CWJ_NO_ID is. */
 const struct cwj_function *cwj_program_function(const struct cwj_program *p, uint32_t id);
 const struct cwj_link_var *cwj_program_link_var(const struct cwj_program *p, uint32_t id);
 /* Offset of a shared variable in the layout; false when the kernel does not have it. */
 bool cwj_shared_offset(const struct cwj_shared_layout *l, uint32_t link_id, uint32_t *offset);
 
-/* twins.c: identical code folding: for each kernel in `take` (an element a kernel of the program) the first one with the same
- * code, mostly itself. `twin` has an element for each kernel. */
-cw_result cwj_link_twins(const struct cwj_program *p, const bool *take, uint32_t *twin) CW_MUST_CHECK;
+/* icf.c: identical code folding: for each kernel in `take` (an element a kernel of the program) the first one with the same
+ * code, mostly itself. `same` has an element for each kernel. */
+cw_result cwj_link_icf(const struct cwj_program *p, const bool *take, uint32_t *same) CW_MUST_CHECK;
 
 /* What variable `link_id` is called in the PTX that the nvptx target makes: its own name, with its number after it where another
  * variable of the image has the same one. */
@@ -114,9 +114,9 @@ void cwj_nvptx_variable_name(const struct cwj_program *p, uint32_t link_id, stru
 
 /* resolve.c: give every symbol its link_id; fills funcs and link_vars (name, fn/def, space, flags). */
 cw_result cwj_link_resolve(struct cwj_program *p, bool allow_undefined, struct cwj_diags *diags) CW_MUST_CHECK;
-/* callgraph.c: callees, vars, address_taken; then reach.funcs of every kernel. */
+/* callgraph.c: callees, vars, address_taken; then closure.funcs of every kernel. */
 cw_result cwj_link_scan(struct cwj_program *p) CW_MUST_CHECK;
-cw_result cwj_link_reach(struct cwj_program *p, uint32_t kernel) CW_MUST_CHECK;
+cw_result cwj_link_closure(struct cwj_program *p, uint32_t kernel) CW_MUST_CHECK;
 /* layout.c */
 cw_result cwj_link_image(struct cwj_program *p, struct cwj_diags *diags) CW_MUST_CHECK;
 cw_result cwj_link_shared(struct cwj_program *p, uint32_t kernel, struct cwj_diags *diags) CW_MUST_CHECK;

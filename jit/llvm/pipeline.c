@@ -100,7 +100,7 @@ packs_f32(const struct run *r)
 static cw_result
 inline_single_calls(struct run *r)
 {
-    r->changed = pass_mark_single_calls(r->p->m);
+    r->changed = pass_annotate_single_calls(r->p->m);
     return CW_OK;
 }
 
@@ -113,9 +113,9 @@ follow_pointers(struct run *r)
 }
 
 static cw_result
-mark_loops(struct run *r)
+annotate_loops(struct run *r)
 {
-    r->changed = emit_mark_loops(r->p->m);
+    r->changed = pass_annotate_loops(r->p->m);
     return CW_OK;
 }
 
@@ -301,7 +301,7 @@ static const struct row nvptx_rows[] = {
 };
 
 static const struct row amdgcn_rows[] = {
-    { "mark-single-calls", .when = no_devlib, .condition = "no device library", .pass = inline_single_calls },
+    { "annotate-single-calls", .when = no_devlib, .condition = "no device library", .pass = inline_single_calls },
     { "inline-single-calls", .when = changed, .condition = "some are marked", .llvm = always_inline },
     { "mem2reg", .llvm = mem2reg },
     { "retype-floats", .needs = SSA, .floats = CWJ_NATIVE_NAN | CWJ_NATIVE_FTZ, .exact = pass_retype_floats },
@@ -310,7 +310,7 @@ static const struct row amdgcn_rows[] = {
     { "large-roots", .always = true, .required = true, .floats = CWJ_NATIVE_APPROX, .exact = pass_large_roots },
     { "relax-nan", .needs = SSA | NAN32, .floats = CWJ_NATIVE_NAN, .exact = pass_relax_nan },
     { "flush", .always = true, .required = true, .needs = FTZ, .ends = FTZ, .floats = CWJ_NATIVE_FTZ, .exact = pass_flush },
-    { "mark-loops", .needs = SSA, .pass = mark_loops },
+    { "annotate-loops", .needs = SSA, .pass = annotate_loops },
     { "simplify", .needs = SSA, .ends = NAN32, .llvm = simplify },
     { "follow-arguments", .needs = SSA, .pass = follow_pointers },
     { "simplify-addresses", .when = changed, .condition = "addresses became pointers", .llvm = after_pointers },

@@ -31,7 +31,7 @@ make_key(const struct cwj_program *p, const char *kernel, const struct cwh_varia
     cw_sha256_update(&s, "cudaway host kernel 2", 22);
     cw_sha256_update(&s, p->content, sizeof p->content);
     cw_sha256_update(&s, kernel, strlen(kernel) + 1);
-    uint8_t variant[3] = { v->linear_x, v->o0, v->narrow };
+    uint8_t variant[3] = { v->linear_x, v->o0, v->max_width8 };
     cw_sha256_update(&s, variant, sizeof variant);
     cwj_identity_hash(&s);
     cw_sha256_update(&s, cwj_llvm_host_cpu(), strlen(cwj_llvm_host_cpu()) + 1);
@@ -79,7 +79,7 @@ dump_sources(const struct cwj_program *p, const char *kernel, const uint8_t key[
 static cw_result
 check_defined(const struct cwj_program *p, uint32_t index, struct cwj_diags *diags)
 {
-    const struct cwj_reach *r = &p->reach[index];
+    const struct cwj_closure *r = &p->closure[index];
     cw_result result = CW_OK;
     for (uint32_t i = 0; i < r->nfuncs; i++) {
         const struct cwj_function *f = &p->funcs[r->funcs[i]];

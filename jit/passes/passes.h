@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 /* amdgcn: internal functions with one call become alwaysinline (single_calls.c). */
-bool pass_mark_single_calls(LLVMModuleRef m);
+bool pass_annotate_single_calls(LLVMModuleRef m);
 
 /* amdgcn: unroll the loops of functions with an array that only their counters index, so that it comes to lie in registers
  * (unroll_arrays.c). */

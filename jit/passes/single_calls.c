@@ -23,7 +23,7 @@ is_called_once(LLVMValueRef f, unsigned noinline_)
 }
 
 bool
-pass_mark_single_calls(LLVMModuleRef m)
+pass_annotate_single_calls(LLVMModuleRef m)
 {
     LLVMAttributeRef always = LLVMCreateEnumAttribute(LLVMGetModuleContext(m), attribute_kind("alwaysinline"), 0);
     unsigned noinline_ = attribute_kind("noinline");

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # prints.sh CUDAWAY-CC PRINTS FILE.ptx GFXEMU ARCH: code that prints and allocates, ahead of time; also from two parts, which share what the loader
-# gives: a second kernel has enough instructions for a part of its own (jit/driver/parts.c).
+# gives: a second kernel has enough instructions for a part of its own (jit/driver/units.c).
 set -u
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 awk '{ print } /^.visible .entry prints/ { on = 1 } on { sub("prints", "again"); more = more $0 "\n" }

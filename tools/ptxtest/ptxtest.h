@@ -130,7 +130,7 @@ struct pt_file {
     size_t size;
     const char *values;             /* the side file NAME.values, or NULL */
     size_t values_size;
-    bool narrow;                    /* addresses of the module have 32 bits */
+    bool addr32;                    /* addresses of the module have 32 bits */
     struct pt_decl *decls;
     uint32_t ndecls;
     struct pt_launch *launches;

@@ -741,7 +741,7 @@ read_head(struct pt_reader *r)
         r->ptx = major * 10 + minor;
     if (t && sscanf(t + 8, " sm_%3u", &sm) == 1)
         r->target = sm;
-    r->f->narrow = strstr(r->f->text, "\n.address_size 32") != NULL;
+    r->f->addr32 = strstr(r->f->text, "\n.address_size 32") != NULL;
 }
 
 bool

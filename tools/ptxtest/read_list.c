@@ -63,8 +63,8 @@ push_address(struct pt_reader *r, struct list *x)
     const char *s = r->tok.s + 1, *end = r->tok.s + r->tok.length, *plus = memchr(s, '+', (size_t)(end - s));
     uint64_t offset = 0;
     int at = rd_find(r, s, (size_t)((plus ? plus : end) - s));
-    if (pt_type_size(x->l.type) != (r->f->narrow ? 4 : 8) || x->l.type->lanes != 1)
-        return rd_error(r, "addresses of this module have %u bits", r->f->narrow ? 32 : 64);
+    if (pt_type_size(x->l.type) != (r->f->addr32 ? 4 : 8) || x->l.type->lanes != 1)
+        return rd_error(r, "addresses of this module have %u bits", r->f->addr32 ? 32 : 64);
     if (at < 0 || !pt_in_memory(&r->f->decls[r->scope[at]]) || (plus && !rd_to_number(plus + 1, (size_t)(end - plus - 1), UINT32_MAX, &offset)))
         return rd_error(r, "'%.*s' is not the address of a buffer or variable declared above", rd_shown(r), r->tok.s);
     if (!push(r, x, (struct pt_bits){ offset, 0 }, PT_ADDRESS))

@@ -368,7 +368,7 @@ compare(struct run *w, uint32_t i, const struct pt_expect *x)
         enum pt_how how = x->list.how ? x->list.how[k] : PT_EXACT;
         struct pt_bits want = pt_load(t, x->list.bytes, k), got = pt_load(t, contents(w, i), k);
         if (how == PT_ADDRESS)
-            want.lo = (want.lo + address_of(w, x->list.target[k])) & (w->f->narrow ? UINT32_MAX : UINT64_MAX);
+            want.lo = (want.lo + address_of(w, x->list.target[k])) & (w->f->addr32 ? UINT32_MAX : UINT64_MAX);
         if (element_ok(t, x, how, want, got) || filtered_ok(t, &slack, want, got))
             continue;
         if (++bad > w->r->limit)
@@ -459,7 +459,7 @@ check_parameters(struct run *w, CUfunction function, const uint32_t *size)
             fail(w, "%s takes %u parameters, not %u", w->l->kernel, i, w->l->nparams);
             return false;
         }
-        if (bytes != size[i] && !(w->f->narrow && bytes == 4 && pt_in_memory(&w->f->decls[w->l->param[i]]))) {
+        if (bytes != size[i] && !(w->f->addr32 && bytes == 4 && pt_in_memory(&w->f->decls[w->l->param[i]]))) {
             fail(w, "parameter %u of %s has %zu bytes, not %u", i + 1, w->l->kernel, bytes, size[i]);
             return false;
         }

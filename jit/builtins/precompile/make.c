@@ -478,13 +478,13 @@ write_list(const struct output *o, const char *path)
         fprintf(stderr, "cannot write %s: %m\n", path);
         return 1;
     }
-    fprintf(f, "/* made by jit/builtins/precompile/make.c */\n#include \"jit/builtins/precompiled.h\"\n\n%.*s\nconst struct gcn_prepared gcn_prepared_functions[] = {\n",
+    fprintf(f, "/* made by jit/builtins/precompile/make.c */\n#include \"jit/builtins/precompiled.h\"\n\n%.*s\nconst struct gcn_precompiled gcn_precompiled_functions[] = {\n",
             (int)o->arrays.size, o->arrays.data);
     fprintf(f, "%.*s    { 0 }\n};\n", (int)o->entries.size, o->entries.data);
     return fclose(f) != 0;
 }
 
-const bool gcn_makes_prepared = true;
+const bool gcn_makes_precompiled = true;
 
 int
 main(int argc, char **argv)

@@ -62,7 +62,7 @@ prefer_nan(struct emit *e, V r, V a, V b, V c)
 {
     if (e->native_floats & CWJ_NATIVE_NAN || emit_scalar_type(r) != e->f64)
         return r;
-    if (e->target->marks_floats)
+    if (e->target->annotates_floats)
         return emit_annotate(e, c ? EMIT_NAN64_3 : b ? EMIT_NAN64_2 : EMIT_NAN64_1, r, a, b, c);
     V quiet = k_int(e, fp_as_int(e, r), UINT64_C(1) << 51);
     if (c)
@@ -191,7 +191,7 @@ one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
     case PTX_OP_ABS:
     case PTX_OP_NEG: {
         V r = in->op == PTX_OP_ABS ? fp_abs(e, a) : LLVMBuildFNeg(e->b, a, "");
-        if (t == PTX_F64 && e->target->marks_floats && !(e->native_floats & CWJ_NATIVE_NAN))
+        if (t == PTX_F64 && e->target->annotates_floats && !(e->native_floats & CWJ_NATIVE_NAN))
             return emit_annotate(e, EMIT_NAN64_1, r, a, NULL, NULL);
         return t == PTX_F64 ? v_sel(e, fp_is_nan(e, a), fp_quiet(e, a), r) : r;
     }

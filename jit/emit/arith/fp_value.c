@@ -81,7 +81,7 @@ fp_quiet(struct emit *e, V v)
 bool
 fp_annotates_flush(struct emit *e, V v)
 {
-    return e->target->marks_floats && LLVMTypeOf(v) == e->f32;
+    return e->target->annotates_floats && LLVMTypeOf(v) == e->f32;
 }
 
 V

@@ -50,7 +50,7 @@ emit_address(struct emit *e, const struct ptx_operand *o, ptx_space space)
         unsigned bits = ptx_type_bits(e->fn->regs[o->index].type);
         struct ptx_operand r = { .kind = PTX_OPND_REG, .index = o->index };
         a = emit_operand(e, &r, bits == 32 ? PTX_U32 : PTX_U64);
-        if (e->narrow)
+        if (e->addr32)
             return emit_widen(e, o->imm ? emit_bin(e, LLVMAdd, a, emit_int(e, emit_scalar_type(a), (uint64_t)o->imm)) : a, space);
         if (o->imm)
             a = emit_bin(e, LLVMAdd, a, emit_int(e, emit_scalar_type(a), (uint64_t)o->imm));
@@ -60,7 +60,7 @@ emit_address(struct emit *e, const struct ptx_operand *o, ptx_space space)
         struct ptx_operand s = { .kind = PTX_OPND_SYM, .sym = o->sym, .imm = o->imm };
         return emit_symbol_place(e, &s);
     }
-    return e->narrow ? emit_widen(e, emit_int(e, e->i32, (uint64_t)o->imm), space) : emit_int(e, e->i64, (uint64_t)o->imm);
+    return e->addr32 ? emit_widen(e, emit_int(e, e->i32, (uint64_t)o->imm), space) : emit_int(e, e->i64, (uint64_t)o->imm);
 }
 
 /* ---- one value -------------------------------------------------------------------------------------------------------- */
@@ -341,7 +341,7 @@ interleave(struct emit *e, LLVMValueRef *v, unsigned n)
 static bool
 affine_address(struct emit *e, const struct ptx_operand *o, ptx_space space, uint64_t stride, LLVMValueRef *first, LLVMValueRef *ok)
 {
-    if (!e->narrow)
+    if (!e->addr32)
         return emit_affine_address(e, o, stride, first, ok);
     bool whole = space == PTX_SPACE_GLOBAL || space == PTX_SPACE_CONST || space == PTX_SPACE_SHARED;
     if (!whole || !o->has_reg || e->f->flow.shape[o->index].kind != FLOW_AFFINE32 || !emit_affine_address(e, o, stride, first, ok))
@@ -515,8 +515,8 @@ emit_cvta(struct emit *e, const struct ptx_inst *in)
 {
     const struct emit_target *t = e->target;
     ptx_space space = (ptx_space)in->space;
-    if (e->narrow) {
-        emit_narrow_cvta(e, in);
+    if (e->addr32) {
+        emit_addr32_cvta(e, in);
         return;
     }
     LLVMValueRef v = emit_resize(e, emit_src(e, in, 1, (ptx_type)in->type[0]), e->i64, false);
@@ -531,5 +531,5 @@ void
 emit_isspacep(struct emit *e, const struct ptx_inst *in)
 {
     LLVMValueRef a = emit_src(e, in, 1, PTX_U64);
-    emit_dst(e, in, 0, PTX_PRED, e->target->isspacep(e, e->narrow ? emit_widen(e, a, PTX_SPACE_GENERIC) : a, (ptx_space)in->space));
+    emit_dst(e, in, 0, PTX_PRED, e->target->isspacep(e, e->addr32 ? emit_widen(e, a, PTX_SPACE_GENERIC) : a, (ptx_space)in->space));
 }

@@ -11,7 +11,7 @@ extern "C" {
 #include <llvm-c/TargetMachine.h>
 
 /* Before code generation: where LLVM's callers and callees do not agree in which scalar registers inreg arguments are, calls that are left have
- * them in vector registers. Not in the program that makes prepared code (jit/builtins/precompiled.h), which takes functions without their callers. */
+ * them in vector registers. Not in the program that makes precompiled code (jit/builtins/precompiled.h), which takes functions without their callers. */
 void cwj_amd_pass_uniform(LLVMModuleRef m, LLVMTargetMachineRef tm);
 
 #ifdef __cplusplus

@@ -73,7 +73,7 @@ const cwj_machine_pass cwj_machine_passes[] = {
     { "describe-precompiled", false, true, true, false, "finalize-isel", cwj_amd_describe_precompiled_needs, nullptr, cwj_amd_describe_precompiled },
     { "cut-regions", false, false, false, false, "livevars", keeps_all, nullptr, cwj_amd_cut_regions },
     { "lost-lanes", true, true, false, true, "si-form-memory-clauses", cwj_amd_lost_lanes_needs, nullptr, cwj_amd_lost_lanes },
-    { "mark-overwritten", false, true, true, false, "prologepilog", keeps_all, nullptr, cwj_amd_mark_overwritten },
+    { "annotate-overwritten", false, true, true, false, "prologepilog", keeps_all, nullptr, cwj_amd_annotate_overwritten },
     { "expand-pseudo", false, true, true, false, "si-insert-waitcnts", keeps_cfg, nullptr, cwj_amd_expand_pseudo },
     { "expand-nan64", false, true, true, false, "post-RA-hazard-rec", keeps_nothing, nullptr, cwj_amd_expand_nan64 },
     { "check-overwritten", false, true, true, true, "stack-frame-layout", cwj_amd_describe_precompiled_needs, nullptr, cwj_amd_check_overwritten },

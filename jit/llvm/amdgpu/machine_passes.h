@@ -61,7 +61,7 @@ bool cwj_amd_expand_pseudo(llvm::MachineFunction &f, llvm::Pass &pass);
 bool cwj_amd_expand_nan64(llvm::MachineFunction &f, llvm::Pass &pass);
 bool cwj_amd_describe_precompiled(llvm::MachineFunction &f, llvm::Pass &pass);
 void cwj_amd_describe_precompiled_needs(llvm::AnalysisUsage &au);
-bool cwj_amd_mark_overwritten(llvm::MachineFunction &f, llvm::Pass &pass);
+bool cwj_amd_annotate_overwritten(llvm::MachineFunction &f, llvm::Pass &pass);
 bool cwj_amd_check_overwritten(llvm::MachineFunction &f, llvm::Pass &pass);
 #endif
 

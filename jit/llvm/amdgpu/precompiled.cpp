@@ -41,7 +41,7 @@ overwritten(const llvm::MachineFunction &f)
  * values, and how many the kernel has. As operands from the beginning they would cost LLVM more time than all else. The stack of
  * the code becomes an object of the frame. */
 bool
-cwj_amd_mark_overwritten(llvm::MachineFunction &f, llvm::Pass &)
+cwj_amd_annotate_overwritten(llvm::MachineFunction &f, llvm::Pass &)
 {
     if (!is_precompiled(f))
         return false;

@@ -38,9 +38,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     volatile uint64_t sum = 0;
     for (uint32_t i = 0; p && i < p->nkernels; i++) {
         const struct cwj_kernel *k = &p->kernels[i];
-        sum += k->param_size + strlen(k->name) + p->reach[i].nfuncs + p->reach[i].shared.size;
-        for (uint32_t v = 0; v < p->reach[i].shared.nvars; v++)
-            sum += p->reach[i].shared.vars[v].offset;
+        sum += k->param_size + strlen(k->name) + p->closure[i].nfuncs + p->closure[i].shared.size;
+        for (uint32_t v = 0; v < p->closure[i].shared.nvars; v++)
+            sum += p->closure[i].shared.vars[v].offset;
     }
     for (uint32_t i = 0; p && i < p->image.nrelocs; i++)
         if (p->image.relocs[i].width > 8 || p->image.relocs[i].offset + p->image.relocs[i].width > p->image.size)

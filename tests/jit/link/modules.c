@@ -60,7 +60,7 @@ kernel(const struct cwj_program *p, const char *name)
 static bool
 reaches(const struct cwj_program *p, const char *k, const char *function)
 {
-    const struct cwj_reach *r = &p->reach[kernel(p, k)];
+    const struct cwj_closure *r = &p->closure[kernel(p, k)];
     for (uint32_t i = 0; i < r->nfuncs; i++)
         if (!strcmp(p->funcs[r->funcs[i]].name, function))
             return true;
@@ -129,7 +129,7 @@ test_shared(void)
     if (!p)
         return;
     /* k1: s1 at 0, s2 at 16 (12 rounded to 8), inner's variable at 24, dynamic at 32 */
-    const struct cwj_shared_layout *l = &p->reach[kernel(p, "k1")].shared;
+    const struct cwj_shared_layout *l = &p->closure[kernel(p, "k1")].shared;
     uint32_t offset[4], n = 0;
     for (uint32_t i = 0; i < l->nvars; i++) {
         const char *name = p->link_vars[l->vars[i].link_id].name;
@@ -149,11 +149,11 @@ test_shared(void)
     CHECK_INT(l->align, 32);
     CHECK_INT(l->dynamic_offset, 32);
     CHECK_INT(p->kernels[kernel(p, "k1")].static_shared, 26);
-    l = &p->reach[kernel(p, "k2")].shared;
+    l = &p->closure[kernel(p, "k2")].shared;
     CHECK_INT(l->size, 8);
     CHECK_INT(l->dynamic_offset, 16);
     CHECK_INT(l->nvars, 2);
-    l = &p->reach[kernel(p, "k3")].shared;
+    l = &p->closure[kernel(p, "k3")].shared;
     CHECK_INT(l->size, 0);
     CHECK_INT(l->nvars, 0);
     CHECK(!cwj_shared_offset(l, 0, &offset[0]));
@@ -210,7 +210,7 @@ test_names(void)
     if (p) {
         CHECK_INT(p->nvars, 2);
         CHECK_INT(p->nfuncs, 4);
-        CHECK(p->reach[kernel(p, "a")].funcs[1] != p->reach[kernel(p, "b")].funcs[1]);
+        CHECK(p->closure[kernel(p, "a")].funcs[1] != p->closure[kernel(p, "b")].funcs[1]);
     }
     cwj_program_destroy(p);
 
@@ -255,7 +255,7 @@ test_names(void)
     p = LINK(CW_OK, 0, HEAD ".extern .shared .u64 stacks[];\n.visible .entry k() { .reg .b64 v; ld.shared.u64 v, [stacks+8]; ret; }\n",
              HEAD ".visible .shared .u64 stacks[32];\n");
     if (p)
-        CHECK_INT(p->kernels[0].static_shared, 256), CHECK(!p->link_vars[p->reach[0].shared.vars[0].link_id].dynamic);
+        CHECK_INT(p->kernels[0].static_shared, 256), CHECK(!p->link_vars[p->closure[0].shared.vars[0].link_id].dynamic);
     cwj_program_destroy(p);
 
     /* .alias */
@@ -280,11 +280,11 @@ test_reach(void)
     if (!p)
         return;
     CHECK(reaches(p, "direct", "leaf") && !reaches(p, "direct", "taken"));
-    CHECK(!p->reach[kernel(p, "direct")].indirect && !p->reach[kernel(p, "direct")].recursive);
-    CHECK(p->reach[kernel(p, "loops")].recursive);
-    CHECK(p->reach[kernel(p, "indirect")].indirect);
+    CHECK(!p->closure[kernel(p, "direct")].indirect && !p->closure[kernel(p, "direct")].recursive);
+    CHECK(p->closure[kernel(p, "loops")].recursive);
+    CHECK(p->closure[kernel(p, "indirect")].indirect);
     CHECK(reaches(p, "indirect", "taken") && reaches(p, "indirect", "leaf") && !reaches(p, "indirect", "lonely"));
-    CHECK_INT(p->reach[kernel(p, "indirect")].nfuncs, 3);
+    CHECK_INT(p->closure[kernel(p, "indirect")].nfuncs, 3);
     cwj_program_destroy(p);
 
     /* a chain deep enough to overflow a recursive walk's stack is merely long */
@@ -298,7 +298,7 @@ test_reach(void)
     sprintf(t, ".visible .entry k() { call f%d; ret; }\n", DEPTH - 1);
     p = LINK(CW_OK, 0, text);
     if (p)
-        CHECK_INT(p->reach[0].nfuncs, DEPTH + 1);
+        CHECK_INT(p->closure[0].nfuncs, DEPTH + 1);
     cwj_program_destroy(p);
     free(text);
 }

@@ -22,7 +22,7 @@ static const char kernel[] =
     "end:\n store i32 %%i, ptr addrspace(1) %%p\n %s\n ret void\n}\n";
 
 static const char stores[] = "define internal void @uncalled(ptr addrspace(1) %p) noinline {\n store i32 7, ptr addrspace(1) %p\n ret void\n}\n";
-/* As jit/emit/target/amdgcn/prepared.c makes them. */
+/* As jit/emit/target/amdgcn/precompiled.c makes them. */
 static const char prepared[] =
     "define internal i32 @uncalled(i32 %x) noinline \"cudaway-overwrites\"=\"VGPR0 VGPR1\" {\n"
     " %r = call i32 asm \"v_add_nc_u32 v1, v0, v0\\0A v_mov_b32 v0, v1\", \"={v0},{v0}\"(i32 %x)\n ret i32 %r\n}\n";

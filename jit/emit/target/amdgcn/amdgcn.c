@@ -479,7 +479,7 @@ hardware_barrier(struct emit *e)
 LLVMValueRef
 gcn_from_lane(struct emit *e, LLVMValueRef v, LLVMValueRef lane)
 {
-    if (e->wave64 && !e->one_warp)
+    if (e->wave64 && !e->one_warp_per_wave)
         lane = LLVMBuildOr(e->b, lane, LLVMBuildAnd(e->b, gcn_wave_lane(e), i32(e, 32), ""), "");
     LLVMValueRef a[2] = { LLVMBuildShl(e->b, lane, i32(e, 2), ""), v };
     return gcn_intrinsic(e, "llvm.amdgcn.ds.bpermute", NULL, 0, a, 2);
@@ -492,7 +492,7 @@ gcn_ballot(struct emit *e, LLVMValueRef p)
     LLVMValueRef w = gcn_intrinsic(e, "llvm.amdgcn.ballot", &t, 1, &p, 1);
     if (!e->wave64)
         return w;
-    if (e->one_warp)
+    if (e->one_warp_per_wave)
         return LLVMBuildTrunc(e->b, w, e->i32, "");
     LLVMValueRef half = LLVMBuildAnd(e->b, gcn_wave_lane(e), i32(e, 32), "");
     return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, w, LLVMBuildZExt(e->b, half, e->i64, ""), ""), e->i32, "");
@@ -708,7 +708,7 @@ next_phase(struct emit *e, LLVMValueRef id, LLVMValueRef phase, bool clear)
  * one of them ends the phase. What it sees of the next phase is never complete, for it is not in it. All of this is in the body of
  * the waiting loop, which goes back from one place: in a wave with two warps none is to wait behind the loop for the other. */
 static void
-look_for_leavers(struct emit *e, LLVMValueRef id, LLVMValueRef expected, LLVMValueRef phase, bool clear)
+look_for_exited(struct emit *e, LLVMValueRef id, LLVMValueRef expected, LLVMValueRef phase, bool clear)
 {
     LLVMBasicBlockRef complete = emit_new_block(e, "complete"), end = emit_new_block(e, "end"), again = emit_new_block(e, "again");
     LLVMValueRef at = i32(e, BAR_LEFT), arrived = barrier_load(e, barrier_word(e, BAR_ARRIVED, id));
@@ -742,7 +742,7 @@ soft_barrier(struct emit *e, LLVMValueRef id, LLVMValueRef n, LLVMValueRef expec
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntUGE, sum, expected, ""), complete, both);
 
     LLVMPositionBuilderAtEnd(e->b, complete);
-    if (emit_session(e)->counts_leavers) {          /* others may end it, too */
+    if (emit_session(e)->counts_exited) {          /* others may end it, too */
         LLVMBuildCondBr(e->b, end_phase(e, id, sum), last, both);
     } else {
         ordered(LLVMBuildStore(e->b, i32(e, 0), barrier_word(e, BAR_ARRIVED, id)), LLVMAtomicOrderingRelease);
@@ -757,7 +757,7 @@ soft_barrier(struct emit *e, LLVMValueRef id, LLVMValueRef n, LLVMValueRef expec
     LLVMBuildBr(e->b, sync ? wait : done);
     LLVMPositionBuilderAtEnd(e->b, wait);
     if (all)
-        look_for_leavers(e, id, expected, phase, clear);
+        look_for_exited(e, id, expected, phase, clear);
     LLVMValueRef now = barrier_load(e, barrier_word(e, BAR_PHASE, id));
     gcn_intrinsic(e, "llvm.amdgcn.s.sleep", NULL, 0, &one, 1);
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, now, phase, ""), wait, done);
@@ -925,7 +925,7 @@ const struct emit_target emit_target_amdgcn = {
     .array_words = true, .convergent_calls = true, .switched_calls = true, .undefined_slots = true,
     .storage_space = AS_PRIVATE, .constant_space = AS_CONST,
     .plain_atomics = true, .counting_atomics = true, .scopes = scopes,
-    .overflow_results = true, .unsigned_quotients = true, .ordered_zeros = true, .halves = true, .marks_floats = true,
+    .overflow_results = true, .unsigned_quotients = true, .ordered_zeros = true, .halves = true, .annotates_floats = true,
     .enter = gcn_enter, .begin = gcn_begin, .start = gcn_start, .leave = gcn_leave, .leaving = gcn_leaving, .bad_call = end_kernel,
     .runtime_call = gcn_runtime_call, .symbol = gcn_symbol, .pointer = gcn_pointer, .to_generic = gcn_to_generic,
     .from_generic = gcn_from_generic, .isspacep = gcn_isspacep, .local_storage = gcn_local_storage, .swap128 = gcn_swap128,

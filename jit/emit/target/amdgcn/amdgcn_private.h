@@ -18,10 +18,10 @@ LLVMValueRef gcn_loader_variable(struct emit *e, const char *name);
 LLVMValueRef gcn_loader_number(struct emit *e, const char *name);
 bool gcn_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *args, unsigned n, LLVMValueRef *result); /* emit_target */
 
-/* amdgcn_prepared.c: give a function its body, if its machine code is at hand. What it does may depend on nothing but its name. */
-bool gcn_prepared_body(struct emit *e, LLVMValueRef fn);
+/* precompiled.c: give a function its body, if its machine code is at hand. What it does may depend on nothing but its name. */
+bool gcn_precompiled_body(struct emit *e, LLVMValueRef fn);
 /* The same for code that wants a table of the module's, a constant. */
-bool gcn_prepared_with(struct emit *e, LLVMValueRef fn, LLVMValueRef table);
+bool gcn_precompiled_with(struct emit *e, LLVMValueRef fn, LLVMValueRef table);
 
 /* amdgcn_thread.c: i32 each; axis 0 to 2 is x, y, z */
 LLVMValueRef gcn_wave_lane(struct emit *e);                                     /* of the wave, 0..31 or 0..63 */
@@ -32,11 +32,11 @@ LLVMValueRef gcn_block_size(struct emit *e, unsigned axis);                     
 LLVMValueRef gcn_block_threads(struct emit *e);
 LLVMValueRef gcn_grid_size(struct emit *e, unsigned axis);                      /* %nctaid */
 uint32_t gcn_extra_arguments(struct emit *e);                                   /* bytes between the parameters and the hidden arguments */
-bool gcn_names_launch(const struct cwj_program *p, const struct cwj_reach *reach); /* a kernel needs gcn_launch_number */
+bool gcn_names_launch(const struct cwj_program *p, const struct cwj_closure *closure); /* a kernel needs gcn_launch_number */
 LLVMValueRef gcn_launch_number(struct emit *e, bool workspace);                 /* i64 */
 void gcn_start(struct emit *e);                                                 /* emit_target.start */
 
-/* mufu.c, on the finished module: functions of the special function unit that are called outside of loops are not inlined there where prepared code
+/* mufu.c, on the finished module: functions of the special function unit that are called outside of loops are not inlined there where precompiled code
  * (precompiled.h) has them, or where there are many such calls. */
 void gcn_mufu_limit(struct emit *e);
 

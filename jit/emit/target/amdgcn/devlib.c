@@ -14,6 +14,6 @@ emit_devlib(struct emit *e, const char *name, LLVMTypeRef ret, LLVMValueRef *arg
         types[i] = LLVMTypeOf(v[i]);
     }
     if (!LLVMGetNamedFunction(e->module, name))
-        (void)gcn_prepared_body(e, LLVMAddFunction(e->module, name, LLVMFunctionType(ret, types, n, false)));
+        (void)gcn_precompiled_body(e, LLVMAddFunction(e->module, name, LLVMFunctionType(ret, types, n, false)));
     return emit_external(e, name, ret, types, n, v);
 }

@@ -100,7 +100,7 @@ emit_gcn_divide_body(LLVMValueRef fn, const char *cpu)
                       .i1 = LLVMInt1TypeInContext(c), .i32 = LLVMInt32TypeInContext(c), .i64 = LLVMInt64TypeInContext(c) };
     size_t length;
     LLVMSetLinkage(fn, LLVMInternalLinkage);
-    if (!gcn_prepared_body(&e, fn))
+    if (!gcn_precompiled_body(&e, fn))
         body(&e, fn, !strcmp(LLVMGetValueName2(fn, &length), EMIT_DIVIDE_SIGNED));
     /* Code generation is not to delete a call: before LLVM 22 what counts registers ends itself at a function that no kernel reaches. */
     LLVMRemoveEnumAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMGetEnumAttributeKindForName("willreturn", 10));

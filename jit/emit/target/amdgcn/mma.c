@@ -568,7 +568,7 @@ products(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, 
 {
     struct gcn_meta s = { 0 };
     V words[4] = { NULL };
-    bool native = !m->chunk && emit_session(e)->matrix_native && !e->one_warp && gcn_native_has(e, in, m);
+    bool native = !m->chunk && emit_session(e)->matrix_native && !e->one_warp_per_wave && gcn_native_has(e, in, m);
     if (m->chunk) {
         V meta = emit_bitcast(e, emit_operand(e, &in->operand[4], PTX_B32), e->i32);
         describe_meta(in, m, &s);

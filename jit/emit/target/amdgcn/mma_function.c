@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Matrix products as functions of fragments, one for each form in a module, most of them prepared (precompiled.h). A kernel has dozens of products: what each
+ * Matrix products as functions of fragments, one for each form in a module, most of them precompiled (precompiled.h). A kernel has dozens of products: what each
  * gathers from other lanes would take more registers than there are if it were computed in line, and most of the compiler's time.
  *
  * The body for floats is here, made of the device library's forms (jit/builtins/pairs.h), others' are in amdgcn_exact.c and amdgcn_mma.c. A lane makes
@@ -373,7 +373,7 @@ function(struct emit *e, const struct gcn_product *p, const struct parameters *n
     gcn_set_attribute(e, fn, "noinline");
     gcn_set_attribute(e, fn, "norecurse");          /* callers look which registers it overwrites; none are saved */
     gcn_set_attribute(e, fn, "convergent");         /* lanes read each other's registers */
-    if (!gcn_prepared_body(e, fn))
+    if (!gcn_precompiled_body(e, fn))
         body(e, fn, p, n);
     return fn;
 }

@@ -39,11 +39,11 @@ bound_group(struct emit *e, const struct cwj_kernel *k, LLVMValueRef fn)
     unsigned max = 1024;
     if (n[0])
         max = n[0] * (n[1] ? n[1] : 1) * (n[2] ? n[2] : 1);
-    else if (s->pressure > CWJ_AMD_MANY && !k->fn->maxnreg && !s->all_blocks && !e->one_warp)
+    else if (s->pressure > CWJ_AMD_MANY && !k->fn->maxnreg && !s->all_blocks && !e->one_warp_per_wave)
         max = roomy(e->cpu);
     if (!max || max > 1024)
         max = 1024;
-    if (e->one_warp)
+    if (e->one_warp_per_wave)
         max = cwj_amd_group(max) < 1024 ? cwj_amd_group(max) : 1024;
     char text[32];
     snprintf(text, sizeof text, "1,%u", max);
@@ -118,7 +118,7 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
     e->width = 1;
     e->fast_code = true;
     e->wave64 = cwj_amd_wave64(cpu);
-    e->one_warp = e->wave64 && what->one_warp;
+    e->one_warp_per_wave = e->wave64 && what->one_warp_per_wave;
     LLVMSetTarget(e->module, "amdgcn-amd-amdhsa");
     LLVMSetDataLayout(e->module, data_layout);
     LLVMAddModuleFlag(e->module, LLVMModuleFlagBehaviorError, "amdhsa_code_object_version", 26,
@@ -130,16 +130,16 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
     for (uint32_t k = 0; k < p->nkernels; k++) {
         if (what->kernels && !what->kernels[k])
             continue;
-        indirect |= p->reach[k].indirect;
-        s->exits |= emit_has_exits(p, &p->reach[k]);
-        s->launch_numbers |= s->module_image && gcn_names_launch(p, &p->reach[k]);
-        for (uint32_t i = 0; i < p->reach[k].nfuncs; i++) {
-            needed[p->reach[k].funcs[i]] = true;
-            s->counts_leavers |= gcn_waits_for_all(cwj_program_function(p, p->reach[k].funcs[i])->fn);
+        indirect |= p->closure[k].indirect;
+        s->exits |= emit_has_exits(p, &p->closure[k]);
+        s->launch_numbers |= s->module_image && gcn_names_launch(p, &p->closure[k]);
+        for (uint32_t i = 0; i < p->closure[k].nfuncs; i++) {
+            needed[p->closure[k].funcs[i]] = true;
+            s->counts_exited |= gcn_waits_for_all(cwj_program_function(p, p->closure[k].funcs[i])->fn);
         }
-        s->counts_leavers |= gcn_waits_for_all(cwj_program_function(p, p->kernel_func[k])->fn);
+        s->counts_exited |= gcn_waits_for_all(cwj_program_function(p, p->kernel_func[k])->fn);
     }
-    s->soft_barriers = s->counts_leavers;
+    s->soft_barriers = s->counts_exited;
     /* What can be reached from outside: every variable of the program is in the code object, used or not. */
     for (uint32_t i = 0; i < p->nlink_vars && !s->module_image && !s->declare_only; i++)
         if (!p->link_vars[i].undefined && p->link_vars[i].space != PTX_SPACE_SHARED)

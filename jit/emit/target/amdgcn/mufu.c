@@ -689,9 +689,9 @@ table_of(V fn)
     return LLVMGetOperand(LLVMGetOperand(call, LLVMCountParams(fn) - 1), 0);
 }
 
-/* The function's prepared code, which knows its table; NULL: there is none. */
+/* The function's precompiled code, which knows its table; NULL: there is none. */
 static V
-prepared(struct emit *e, V fn)
+precompiled(struct emit *e, V fn)
 {
     char name[48];
     size_t length;
@@ -699,7 +699,7 @@ prepared(struct emit *e, V fn)
 
     snprintf(name, sizeof name, "%s" EMIT_CALLED, LLVMGetValueName2(fn, &length));
     V code = LLVMAddFunction(e->module, name, LLVMFunctionType(e->i32, types, LLVMCountParams(fn) - 1, false));
-    if (gcn_prepared_with(e, code, table_of(fn)))
+    if (gcn_precompiled_with(e, code, table_of(fn)))
         return code;
     LLVMDeleteFunction(code);
     return NULL;
@@ -735,7 +735,7 @@ many_of(V fn, V from)
 }
 
 /* LLVM inlines the functions at every call: 45 to 100 instructions, and ffmpeg's filters take 32 sines in a kernel, ggml's rotations one of each. So a
- * kernel with more than INLINED calls those that are not in loops; with prepared code, all of them, and many of one function in loops, too. */
+ * kernel with more than INLINED calls those that are not in loops; with precompiled code, all of them, and many of one function in loops, too. */
 void
 gcn_mufu_limit(struct emit *e)
 {
@@ -745,7 +745,7 @@ gcn_mufu_limit(struct emit *e)
         LLVMUseRef after;
         if (!fn || !LLVMGetFirstUse(fn))
             continue;
-        code = prepared(e, fn);
+        code = precompiled(e, fn);
         if (!code && !LLVMGetNextUse(LLVMGetFirstUse(fn)))
             continue;
         /* The uses of one caller follow each other. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * amdgcn: which thread a work-item is. As a rule a work-group is the block and a work-item the thread of the same number.
  *
- * With one_warp (waves of 64 lanes, emit.h) a work-group has one dimension and 64 work-items a warp: lanes 32 to 63 of each wave
+ * With one_warp_per_wave (waves of 64 lanes, emit.h) a work-group has one dimension and 64 work-items a warp: lanes 32 to 63 of each wave
  * have no thread and end at once, as do those behind the last thread. The block's size is then no business of HIP's: it is the last
  * 8 bytes of the kernel's arguments, three u16 (jit.h, CWJ_AMD_SHAPE), in front of the hidden ones, whose place functions know. In front
  * of that is what a kernel with %gridid or a grid's workspace knows of its launch (CWJ_AMD_LAUNCH). */
@@ -46,7 +46,7 @@ gcn_grid_size(struct emit *e, unsigned axis)
 LLVMValueRef
 gcn_block_size(struct emit *e, unsigned axis)
 {
-    if (!e->one_warp)
+    if (!e->one_warp_per_wave)
         return load_at(e, hidden_arguments(e), 12 + 2 * axis, e->i16);
     return load_at(e, hidden_arguments(e), 2 * (int64_t)axis - CWJ_AMD_SHAPE, e->i16);
 }
@@ -54,14 +54,14 @@ gcn_block_size(struct emit *e, unsigned axis)
 uint32_t
 gcn_extra_arguments(struct emit *e)
 {
-    return (emit_session(e)->launch_numbers ? CWJ_AMD_LAUNCH : 0) + (e->one_warp ? CWJ_AMD_SHAPE : 0);
+    return (emit_session(e)->launch_numbers ? CWJ_AMD_LAUNCH : 0) + (e->one_warp_per_wave ? CWJ_AMD_SHAPE : 0);
 }
 
 bool
-gcn_names_launch(const struct cwj_program *p, const struct cwj_reach *reach)
+gcn_names_launch(const struct cwj_program *p, const struct cwj_closure *closure)
 {
-    for (uint32_t i = 0; i < reach->nfuncs; i++) {
-        const struct ptx_function *fn = cwj_program_function(p, reach->funcs[i])->fn;
+    for (uint32_t i = 0; i < closure->nfuncs; i++) {
+        const struct ptx_function *fn = cwj_program_function(p, closure->funcs[i])->fn;
         for (uint32_t k = 0; fn && fn->has_body && k < fn->ninsts; k++) {
             const struct ptx_inst *in = &fn->insts[k];
             for (unsigned o = 0; o < in->noperands; o++)
@@ -100,7 +100,7 @@ LLVMValueRef
 gcn_linear_thread(struct emit *e)
 {
     LLVMValueRef x = workitem(e, 0);
-    if (e->one_warp) {
+    if (e->one_warp_per_wave) {
         LLVMValueRef warps = LLVMBuildAnd(e->b, LLVMBuildLShr(e->b, x, i32(e, 1), ""), i32(e, ~31u), "");
         return LLVMBuildOr(e->b, warps, LLVMBuildAnd(e->b, x, i32(e, 31), ""), "");
     }
@@ -111,7 +111,7 @@ gcn_linear_thread(struct emit *e)
 LLVMValueRef
 gcn_thread(struct emit *e, unsigned axis)
 {
-    if (!e->one_warp)
+    if (!e->one_warp_per_wave)
         return workitem(e, axis);
     LLVMValueRef t = gcn_linear_thread(e), nx = gcn_block_size(e, 0);
     if (axis == 0)
@@ -124,7 +124,7 @@ gcn_thread(struct emit *e, unsigned axis)
 void
 gcn_start(struct emit *e)
 {
-    if (!e->one_warp || !e->f->is_kernel)
+    if (!e->one_warp_per_wave || !e->f->is_kernel)
         return;
     LLVMValueRef lane = LLVMBuildICmp(e->b, LLVMIntUGE, gcn_wave_lane(e), i32(e, 32), "");
     LLVMValueRef behind = LLVMBuildICmp(e->b, LLVMIntUGE, gcn_linear_thread(e), gcn_block_threads(e), "");

@@ -37,8 +37,8 @@ host_enter(struct emit *e)
     f->shared = context_load(e, f->entry_b, f->block_ctx, offsetof(struct cwh_block, shared), e->ptr, "shared");
     f->dummy = LLVMBuildAlloca(f->entry_b, LLVMArrayType(e->i8, 64), "dummy");
     LLVMSetAlignment(f->dummy, 64);
-    if (e->narrow)
-        emit_narrow_enter(e);
+    if (e->addr32)
+        emit_addr32_enter(e);
     if (e->width == 1)
         return;
     if (!f->is_kernel) {
@@ -273,7 +273,7 @@ host_symbol(struct emit *e, const struct ptx_symbol *sym)
     }
     if (v->space == PTX_SPACE_SHARED) {
         uint32_t offset;
-        if (!cwj_shared_offset(&emit_session(e)->reach->shared, sym->link_id, &offset)) {
+        if (!cwj_shared_offset(&emit_session(e)->closure->shared, sym->link_id, &offset)) {
             e->result = CW_ERR_INTERNAL;
             cwj_diag_add(e->diags, PTX_ERROR, 5002, sym->line, sym->column, "shared variable %s has no place in the layout", sym->name);
             return LLVMConstNull(e->i64);
@@ -390,7 +390,7 @@ host_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, L
     for (unsigned i = 0; i < n; i++) {
         if (!strcmp(name, "__assertfail") && i == 2)
             continue;
-        if (e->narrow && strcmp(name, "malloc"))
+        if (e->addr32 && strcmp(name, "malloc"))
             v[i] = emit_widen_or_null(e, v[i]);
         else
             v[i] = emit_resize(e, emit_bitcast(e, v[i], LLVMIntTypeInContext(e->llvm, emit_scalar_type(v[i]) == e->i32 ? 32 : 64)),
@@ -407,7 +407,7 @@ host_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, L
         a[3] = emit_alloca(e, shape64, 64, "pointers");
         emit_runtime(e, "cwh_rt_malloc", e->void_, types, 4, a);
         *result = LLVMBuildLoad2(e->b, shape64, a[3], "");
-        if (e->narrow)
+        if (e->addr32)
             *result = emit_resize(e, *result, e->i32, false);
     } else if (!strcmp(name, "free") && n == 1) {
         a[2] = spill(e, v[0], "pointers");
@@ -461,8 +461,8 @@ emit_host_alloca(struct emit *e, const struct ptx_inst *in)
     LLVMValueRef address = LLVMBuildPtrToInt(e->b, room, e->i64, "");
     if (e->width > 1)
         address = emit_bin(e, LLVMAdd, address, emit_bin(e, LLVMMul, emit_iota(e, e->i64), size));
-    if (e->narrow)
-        address = emit_narrow(e, address, PTX_SPACE_LOCAL);
+    if (e->addr32)
+        address = emit_addr32(e, address, PTX_SPACE_LOCAL);
     emit_dst(e, in, 0, t, emit_resize(e, address, emit_type(e, t), false));
 }
 
@@ -470,8 +470,8 @@ void
 emit_host_stacksave(struct emit *e, const struct ptx_inst *in)
 {
     LLVMValueRef v = LLVMBuildPtrToInt(e->b, stack_intrinsic(e, "llvm.stacksave", NULL), e->i64, "");
-    if (e->narrow)
-        v = emit_narrow(e, v, PTX_SPACE_LOCAL);
+    if (e->addr32)
+        v = emit_addr32(e, v, PTX_SPACE_LOCAL);
     emit_dst(e, in, 0, (ptx_type)in->type[0], emit_resize(e, v, emit_type(e, (ptx_type)in->type[0]), false));
 }
 
@@ -484,7 +484,7 @@ emit_host_stackrestore(struct emit *e, const struct ptx_inst *in)
         return;
     if (emit_is_vector(v))
         v = LLVMBuildExtractElement(e->b, v, i32(e, 0), "");
-    if (e->narrow)
+    if (e->addr32)
         v = emit_widen(e, v, PTX_SPACE_LOCAL);
     else if (ptx_type_bits((ptx_type)in->type[0]) == 32)
         v = emit_near(e, v, PTX_SPACE_LOCAL);
@@ -633,11 +633,11 @@ scan_operand(const struct ptx_operand *o, void *user)
 }
 
 static bool
-needs_warp(const struct cwj_program *p, const struct cwj_reach *reach)
+needs_warp(const struct cwj_program *p, const struct cwj_closure *closure)
 {
     struct needs n = { 0 };
-    for (uint32_t i = 0; i < reach->nfuncs && !n.warp; i++) {
-        const struct ptx_function *fn = cwj_program_function(p, reach->funcs[i])->fn;
+    for (uint32_t i = 0; i < closure->nfuncs && !n.warp; i++) {
+        const struct ptx_function *fn = cwj_program_function(p, closure->funcs[i])->fn;
         for (uint32_t k = 0; fn && fn->has_body && k < fn->ninsts && !n.warp; k++) {
             const struct ptx_inst *in = &fn->insts[k];
             n.warp = ptx_op_info((ptx_op)in->op)->traits & PTX_T_WARP;
@@ -666,7 +666,7 @@ cpu_features(void)
 /* Lanes of a kernel whose instructions cannot tell. Two registers of 32-bit lanes where those are 256 bits: twice the work
  * between switches at barriers, and two chains of dependent operations; but one where most values are 64 bits wide. */
 static unsigned
-gang_width(const struct cwj_program *p, const struct cwj_reach *reach)
+gang_width(const struct cwj_program *p, const struct cwj_closure *closure)
 {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f"))
@@ -674,8 +674,8 @@ gang_width(const struct cwj_program *p, const struct cwj_reach *reach)
     if (!__builtin_cpu_supports("avx2"))
         return 4;
     uint64_t f64 = 0, f32 = 0;
-    for (uint32_t i = 0; i < reach->nfuncs; i++) {
-        const struct ptx_function *fn = cwj_program_function(p, reach->funcs[i])->fn;
+    for (uint32_t i = 0; i < closure->nfuncs; i++) {
+        const struct ptx_function *fn = cwj_program_function(p, closure->funcs[i])->fn;
         for (uint32_t k = 0; fn && fn->has_body && k < fn->ninsts; k++) {
             f64 += fn->insts[k].type[0] == PTX_F64;
             f32 += fn->insts[k].type[0] == PTX_F32;
@@ -700,8 +700,8 @@ make_function_table(struct emit *e)
     }
     for (uint32_t i = 0; i < n; i++)
         v[i] = LLVMConstNull(e->ptr);
-    for (uint32_t i = 0; i < s->reach->nfuncs; i++) {
-        uint32_t id = s->reach->funcs[i];
+    for (uint32_t i = 0; i < s->closure->nfuncs; i++) {
+        uint32_t id = s->closure->funcs[i];
         const struct cwj_function *f = cwj_program_function(e->program, id);
         if (f->address_taken && f->fn && f->fn->has_body && !f->fn->is_entry)
             v[id] = emit_declare(e, id);
@@ -712,7 +712,7 @@ make_function_table(struct emit *e)
 /* The functions of a kernel, callees before callers where there is no recursion: with width 1 the lanes of a warp that are
  * inside a call go first, as the numbers of their meeting sites are lower. */
 static uint32_t *
-callees_first(const struct cwj_program *p, const struct cwj_reach *r, struct cw_arena *a)
+callees_first(const struct cwj_program *p, const struct cwj_closure *r, struct cw_arena *a)
 {
     uint32_t *order = cw_arena_array(a, uint32_t, r->nfuncs), *stack = cw_arena_array(a, uint32_t, r->nfuncs + 1), n = 0;
     uint32_t *next = cw_arena_array(a, uint32_t, p->nfuncs + 1);
@@ -763,15 +763,15 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     e->target = &target_host;
     s->variant = variant;
     s->kernel = index;
-    s->reach = &p->reach[index];
+    s->closure = &p->closure[index];
     e->features = cpu_features();
     e->fast_code = !variant->o0;
-    e->narrow = cwj_program_is_narrow(p);
-    bool warp = needs_warp(p, s->reach);
-    e->width = variant->o0 || threads ? 1 : warp ? 32 : gang_width(p, s->reach);
-    if (variant->narrow && e->width > 8 && e->width < 32)
+    e->addr32 = cwj_program_is_addr32(p);
+    bool warp = needs_warp(p, s->closure);
+    e->width = variant->o0 || threads ? 1 : warp ? 32 : gang_width(p, s->closure);
+    if (variant->max_width8 && e->width > 8 && e->width < 32)
         e->width = 8;
-    s->exits = emit_has_exits(p, s->reach);
+    s->exits = emit_has_exits(p, s->closure);
     s->lockstep = warp && e->width == 1;
 
     LLVMValueRef fn = LLVMAddFunction(e->module, "cwh_kernel", LLVMFunctionType(e->void_, &e->ptr, 1, false));
@@ -779,12 +779,12 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                             LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("null_pointer_is_valid", 21), 0));
     uint32_t id = p->kernel_func[index];
-    if (s->reach->indirect)
+    if (s->closure->indirect)
         make_function_table(e);
-    uint32_t *order = callees_first(p, s->reach, &e->arena);
+    uint32_t *order = callees_first(p, s->closure, &e->arena);
     if (!order)
         goto done;
-    for (uint32_t i = 0; i < s->reach->nfuncs; i++) {
+    for (uint32_t i = 0; i < s->closure->nfuncs; i++) {
         const struct cwj_function *f = cwj_program_function(p, order[i]);
         if (!f->fn || !f->fn->has_body)
             continue;
@@ -795,8 +795,8 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     *info = (struct cwh_code_info){
         .width = e->width,
         .uses_fibers = s->uses_fibers,
-        .static_shared = s->reach->shared.size,
-        .shared_align = s->reach->shared.align,
+        .static_shared = s->closure->shared.size,
+        .shared_align = s->closure->shared.align,
         .stack_hint = 0,        /* known after optimisation (jit/llvm/frames.c) */
     };
     LLVMValueRef fields[5] = { i32(e, info->width), i32(e, info->uses_fibers), i32(e, info->static_shared),

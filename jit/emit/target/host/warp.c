@@ -15,17 +15,17 @@ i32(struct emit *e, uint32_t v)
 
 /* ---- width 1: meet the other lanes --------------------------------------------------------------------------------- */
 
-struct meeting {
+struct join {
     LLVMValueRef arrived;           /* i32: lanes that took part */
     LLVMValueRef values;            /* ptr to 32 u64 */
 };
 
-static struct meeting
-meet(struct emit *e, LLVMValueRef members, LLVMValueRef value)
+static struct join
+join(struct emit *e, LLVMValueRef members, LLVMValueRef value)
 {
     struct emit_session *s = emit_session(e);
     s->uses_fibers = true;
-    struct meeting m = { .values = emit_alloca(e, LLVMArrayType(e->i64, 32), 8, "values") };
+    struct join m = { .values = emit_alloca(e, LLVMArrayType(e->i64, 32), 8, "values") };
     LLVMTypeRef types[5] = { e->ptr, e->i32, e->i32, e->i64, e->ptr };
     LLVMValueRef args[5] = { e->f->gang, i32(e, s->sites++), members, emit_resize(e, value, e->i64, false), m.values };
     m.arrived = emit_runtime(e, "cwh_rt_warp_exchange", e->i32, types, 5, args);
@@ -33,7 +33,7 @@ meet(struct emit *e, LLVMValueRef members, LLVMValueRef value)
 }
 
 static LLVMValueRef
-value_of(struct emit *e, const struct meeting *m, LLVMValueRef lane)
+value_of(struct emit *e, const struct join *m, LLVMValueRef lane)
 {
     LLVMValueRef p = LLVMBuildGEP2(e->b, e->i64, m->values, &lane, 1, "");
     return LLVMBuildLoad2(e->b, e->i64, p, "");
@@ -41,7 +41,7 @@ value_of(struct emit *e, const struct meeting *m, LLVMValueRef lane)
 
 /* Bits of lanes whose published value satisfies: predicate set (like == NULL), or equal to `like`. */
 static LLVMValueRef
-collect(struct emit *e, const struct meeting *m, LLVMValueRef like)
+collect(struct emit *e, const struct join *m, LLVMValueRef like)
 {
     LLVMValueRef bits = i32(e, 0);
     for (unsigned i = 0; i < 32; i++) {
@@ -87,7 +87,7 @@ emit_host_shfl(struct emit *e, const struct ptx_inst *in)
     if (e->width == 1) {
         LLVMValueRef members = in->flags & PTX_F_SYNC ? emit_src(e, in, 4, PTX_U32) : i32(e, 0);
         from = emit_shuffle_source(e, in, lane_id(e), b, c, &valid);
-        struct meeting m = meet(e, members, a);
+        struct join m = join(e, members, a);
         r = LLVMBuildTrunc(e->b, value_of(e, &m, from), e->i32, "");
     } else {
         from = emit_shuffle_source(e, in, emit_iota(e, e->i32), b, c, &valid);
@@ -112,7 +112,7 @@ emit_host_vote(struct emit *e, const struct ptx_inst *in)
 {
     LLVMValueRef p = emit_src(e, in, 1, PTX_PRED), members = member_mask(e, in, 2), set, active;
     if (e->width == 1) {
-        struct meeting m = meet(e, members, p);
+        struct join m = join(e, members, p);
         set = collect(e, &m, NULL);
         active = m.arrived;
     } else {
@@ -162,7 +162,7 @@ emit_host_match(struct emit *e, const struct ptx_inst *in)
     const struct ptx_operand *d = &in->operand[0];
     LLVMValueRef a = emit_src(e, in, 1, t), members = member_mask(e, in, 2), same, active;
     if (e->width == 1) {
-        struct meeting m = meet(e, members, a);
+        struct join m = join(e, members, a);
         same = collect(e, &m, emit_resize(e, a, e->i64, false));
         active = m.arrived;
     } else {
@@ -218,9 +218,9 @@ emit_host_redux(struct emit *e, const struct ptx_inst *in)
     LLVMValueRef a = emit_src(e, in, 1, t), members = member_mask(e, in, 2);
     LLVMValueRef identity = emit_redux_identity(e, in);
     LLVMValueRef r = identity, active;
-    struct meeting m = { 0 };
+    struct join m = { 0 };
     if (e->width == 1) {
-        m = meet(e, members, a);
+        m = join(e, members, a);
         active = m.arrived;
     } else {
         if (emit_is_vector(members)) {
@@ -250,7 +250,7 @@ void
 emit_host_activemask(struct emit *e, const struct ptx_inst *in)
 {
     if (e->width == 1) {
-        struct meeting m = meet(e, i32(e, 0), i32(e, 0));
+        struct join m = join(e, i32(e, 0), i32(e, 0));
         emit_dst(e, in, 0, PTX_B32, m.arrived);
     } else {
         emit_dst(e, in, 0, PTX_B32, emit_mask_bits(e, e->mask));
@@ -262,7 +262,7 @@ void
 emit_host_warp_sync(struct emit *e, const struct ptx_inst *in)
 {
     if (e->width == 1)
-        meet(e, emit_src(e, in, 0, PTX_U32), i32(e, 0));
+        join(e, emit_src(e, in, 0, PTX_U32), i32(e, 0));
     else
         LLVMBuildFence(e->b, LLVMAtomicOrderingAcquireRelease, true, "");
 }

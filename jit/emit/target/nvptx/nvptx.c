@@ -532,7 +532,7 @@ function_table(struct emit *e, const bool *needed)
 
 /* No call may be moved to where other lanes take part, and address 0 is an address. */
 static void
-mark_functions(struct emit *e)
+annotate_functions(struct emit *e)
 {
     LLVMAttributeRef convergent = LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("convergent", 10), 0);
     for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = LLVMGetNextFunction(f)) {
@@ -573,9 +573,9 @@ emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what, LLVMConte
     for (uint32_t k = 0; k < p->nkernels; k++) {
         if (what->kernels && !what->kernels[k])
             continue;
-        indirect |= p->reach[k].indirect;
-        for (uint32_t i = 0; i < p->reach[k].nfuncs; i++)
-            needed[p->reach[k].funcs[i]] = true;
+        indirect |= p->closure[k].indirect;
+        for (uint32_t i = 0; i < p->closure[k].nfuncs; i++)
+            needed[p->closure[k].funcs[i]] = true;
         add_kernel(e, k);
     }
     for (uint32_t i = 0; i < p->nlink_vars; i++)    /* shared ones too: they lie in memory in this order */
@@ -593,7 +593,7 @@ emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what, LLVMConte
             emit_function(e, cwj_program_function(p, p->kernel_func[k])->fn, s->functions[p->kernel_func[k]], true);
     r = e->result;
     if (r == CW_OK)
-        mark_functions(e);
+        annotate_functions(e);
 done:
     if (r == CW_OK)
         *module = e->module;

@@ -49,7 +49,7 @@ define amdgpu_kernel void @kernel(ptr addrspace(1) %p, i32 %x) {
   store i32 %g, ptr addrspace(1) %p
   ret void
 }
-;---- mark-single-calls gfx1100
+;---- annotate-single-calls gfx1100
 ; changed
 define internal i32 @once(i32 %x) #0 {
   %r = mul i32 %x, %x

@@ -18,7 +18,7 @@ load(struct emit *e, V base, size_t offset, LLVMTypeRef t, const char *name)
 }
 
 void
-emit_narrow_enter(struct emit *e)
+emit_addr32_enter(struct emit *e)
 {
     struct emit_fn *f = e->f;
     f->window = load(e, f->launch, offsetof(struct cwh_launch, window), e->i64, "window");
@@ -48,10 +48,10 @@ emit_widen(struct emit *e, V address, ptx_space space)
     r = emit_select(e, emit_icmp(e, LLVMIntUGE, low, f->local_low), emit_bin(e, LLVMAdd, a, f->local_base), r);
     if (space == PTX_SPACE_LOCAL)
         return r;
-    r = part(e, a, CWH_NARROW_PARAM, emit_int(e, e->i64, CWH_NARROW_PARAM_SIZE), f->params, r);
+    r = part(e, a, CWH_ADDR32_PARAM, emit_int(e, e->i64, CWH_ADDR32_PARAM_SIZE), f->params, r);
     if (space == PTX_SPACE_PARAM)
         return r;
-    return part(e, a, CWH_NARROW_SHARED, f->shared_size, f->shared, r);
+    return part(e, a, CWH_ADDR32_SHARED, f->shared_size, f->shared, r);
 }
 
 V
@@ -62,25 +62,25 @@ emit_widen_or_null(struct emit *e, V address)
 }
 
 V
-emit_narrow(struct emit *e, V address, ptx_space space)
+emit_addr32(struct emit *e, V address, ptx_space space)
 {
     struct emit_fn *f = e->f;
     if (space == PTX_SPACE_LOCAL)
         address = emit_bin(e, LLVMSub, address, f->local_base);
     else if (space == PTX_SPACE_PARAM)
         address = emit_bin(e, LLVMAdd, emit_bin(e, LLVMSub, address, LLVMBuildPtrToInt(e->b, f->params, e->i64, "")),
-                           emit_int(e, e->i64, CWH_NARROW_PARAM));
+                           emit_int(e, e->i64, CWH_ADDR32_PARAM));
     /* The window begins at a multiple of its size. */
     return emit_resize(e, emit_resize(e, address, e->i32, false), e->i64, false);
 }
 
 V
-emit_narrow_symbol(struct emit *e, const struct ptx_symbol *s, V place)
+emit_addr32_symbol(struct emit *e, const struct ptx_symbol *s, V place)
 {
     ptx_space space = s->kind == PTX_SYM_PARAM ? (e->f->is_kernel ? PTX_SPACE_PARAM : PTX_SPACE_LOCAL) : (ptx_space)s->space;
     if (s->kind == PTX_SYM_VAR && space == PTX_SPACE_PARAM)
         space = PTX_SPACE_LOCAL;        /* of a call: on the stack */
-    return emit_narrow(e, place, space);
+    return emit_addr32(e, place, space);
 }
 
 /* ---- short addresses in modules with 64-bit addresses ---- */
@@ -127,11 +127,11 @@ emit_is_near(struct emit *e)
 
 /* cvta (9.7.9.20): only shared memory has addresses of its own. */
 void
-emit_narrow_cvta(struct emit *e, const struct ptx_inst *in)
+emit_addr32_cvta(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = (ptx_type)in->type[0];
     V v = emit_resize(e, emit_src(e, in, 1, t), e->i32, false);
     if (in->space == PTX_SPACE_SHARED || in->space == PTX_SPACE_SHARED_CLUSTER)
-        v = emit_bin(e, in->flags & PTX_F_TO ? LLVMSub : LLVMAdd, v, emit_int(e, e->i32, CWH_NARROW_SHARED));
+        v = emit_bin(e, in->flags & PTX_F_TO ? LLVMSub : LLVMAdd, v, emit_int(e, e->i32, CWH_ADDR32_SHARED));
     emit_dst(e, in, 0, t, emit_resize(e, v, emit_type(e, t), false));
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# parts.sh CUDAWAY_CC TEST ARCH DIR: a program that is compiled in several parts gives the same bytes for every number of threads, and the
+# units.sh CUDAWAY_CC TEST ARCH DIR: a program that is compiled in several parts gives the same bytes for every number of threads, and the
 # interpreter finds all its kernels, and its one variable, in them; also those that are the code of another one (twin3 of step3).
 file=$4/parts-$3
 {

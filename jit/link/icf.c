@@ -155,7 +155,7 @@ hash(const struct ptx_function *f)
 }
 
 cw_result
-cwj_link_twins(const struct cwj_program *p, const bool *take, uint32_t *twin)
+cwj_link_icf(const struct cwj_program *p, const bool *take, uint32_t *same)
 {
     uint32_t size = 4;
     while (size < 2 * (uint64_t)p->nkernels && size < UINT32_C(1) << 31)
@@ -168,7 +168,7 @@ cwj_link_twins(const struct cwj_program *p, const bool *take, uint32_t *twin)
         return CW_ERR_NOMEM;
     for (uint32_t k = 0; k < p->nkernels; k++) {
         const struct ptx_function *f = p->kernels[k].fn;
-        twin[k] = k;
+        same[k] = k;
         if (!take[k])
             continue;
         uint64_t h = hash(f);
@@ -176,7 +176,7 @@ cwj_link_twins(const struct cwj_program *p, const bool *take, uint32_t *twin)
         while (table[at].kernel && !(table[at].hash == h && same_kernel(p->kernels[table[at].kernel - 1].fn, f)))
             at = (at + 1) & (size - 1);
         if (table[at].kernel)
-            twin[k] = table[at].kernel - 1;
+            same[k] = table[at].kernel - 1;
         else
             table[at] = (struct slot){ h, k + 1 };
     }

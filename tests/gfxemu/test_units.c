@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_parts ARCH CODE-OBJECT: the kernels that parts.sh writes, on the interpreter. */
+ * test_units ARCH CODE-OBJECT: the kernels that units.sh writes, on the interpreter. */
 #include "tools/gfxemu/gfx.h"
 
 #include <stdio.h>
@@ -78,7 +78,7 @@ main(int argc, char **argv)
     struct gfx_object *object = NULL;
     const struct gfx_target *target = argc == 3 ? gfx_target_find(argv[1]) : NULL;
     if (!target || !gfx_object_load(target, data, size, &object, error)) {
-        printf("usage: test_parts ARCH CODE-OBJECT %s\n", error);
+        printf("usage: test_units ARCH CODE-OBJECT %s\n", error);
         return 2;
     }
     check("kernels", 0, object->nkernels, STEPS + 2);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See waits.h. Three things make warps of a block wait for each other at other places than the one barrier that all reach
+ * See progress.h. Three things make warps of a block wait for each other at other places than the one barrier that all reach
  * together:
  *
- *   1. a barrier with a number or a number of threads: it is meant for some of the warps (SURE);
- *   2. a loop whose exit waits for memory that another thread writes (PERHAPS). A compare-and-swap that tries again with what it
+ *   1. a barrier with a number or a number of threads: it is meant for some of the warps (REQUIRED);
+ *   2. a loop whose exit waits for memory that another thread writes (MAYBE). A compare-and-swap that tries again with what it
  *      found, and a ticket that an atomic addition draws, do not wait: they fail only because another thread has made progress;
- *   3. bar.sync 0 where warps may be apart: behind a branch that is not the same for the whole block, of which two sides have a
- *      barrier, or one has and what follows their meeting as well (PERHAPS; the block of most such kernels agrees all the same,
- *      which cannot be seen here). A warp that has ended counts as one that is there, so that a side which ends is none.
+ *   3. bar.sync 0 where warps may be apart: behind a branch that is not the same for the whole block, of which two paths have a
+ *      barrier, or one has and what follows their join as well (MAYBE; the block of most such kernels agrees all the same,
+ *      which cannot be seen here). A warp that has ended counts as one that is there, so that a path that ends is none.
  *
  * Values of a block are the same for all its threads unless they come from thread numbers, atomics, other lanes, calls, or loads from
  * addresses that are not. */
-#include "jit/analysis/waits.h"
+#include "jit/analysis/progress.h"
 #include "jit/analysis/flow.h"
 #include "jit/analysis/flow_private.h"
 #include "jit/link/program.h"
@@ -24,9 +24,9 @@ struct has {
     bool peek;                      /* contains a read that a wait may consist of */
 };
 
-struct waits {
+struct progress {
     struct cwj_program *p;
-    const struct cwj_reach *reach;
+    const struct cwj_closure *closure;
     struct has *has;                /* by function id */
     struct has indirect;            /* of the functions that a call through a register may reach */
     struct cw_arena arena;          /* for one function */
@@ -86,7 +86,7 @@ peeks(const struct ptx_inst *in, bool fenced)
 /* ---- what functions have ---- */
 
 static struct has
-called(const struct waits *w, const struct ptx_inst *in)
+called(const struct progress *w, const struct ptx_inst *in)
 {
     struct has h = { 0 };
     if (in->op != PTX_OP_CALL)
@@ -105,7 +105,7 @@ called(const struct waits *w, const struct ptx_inst *in)
 
 /* False: a barrier has a number. */
 static bool
-scan(struct waits *w, const struct ptx_function *fn, struct has *h)
+scan(struct progress *w, const struct ptx_function *fn, struct has *h)
 {
     bool fenced = false;
     for (uint32_t i = 0; i < fn->ninsts; i++)
@@ -122,13 +122,13 @@ scan(struct waits *w, const struct ptx_function *fn, struct has *h)
 
 /* To the fixed point: callers have their callees' facts. */
 static void
-propagate(struct waits *w)
+propagate(struct progress *w)
 {
     for (bool changed = true; changed;) {
         changed = false;
-        for (uint32_t k = 0; k < w->reach->nfuncs; k++) {
-            const struct cwj_function *f = cwj_program_function(w->p, w->reach->funcs[k]);
-            struct has *h = &w->has[w->reach->funcs[k]], old = *h;
+        for (uint32_t k = 0; k < w->closure->nfuncs; k++) {
+            const struct cwj_function *f = cwj_program_function(w->p, w->closure->funcs[k]);
+            struct has *h = &w->has[w->closure->funcs[k]], old = *h;
             for (uint32_t i = 0; i < f->ncallees; i++) {
                 h->barrier |= w->has[f->callees[i]].barrier;
                 h->peek |= w->has[f->callees[i]].peek;
@@ -159,7 +159,7 @@ reads_memory(const struct ptx_inst *in, void *user)
 static bool
 is_source(const struct ptx_inst *in, void *user)
 {
-    const struct waits *w = user;
+    const struct progress *w = user;
     if (in->op == PTX_OP_LD && in->space == PTX_SPACE_LOCAL)
         return true;
     if (w->calls && (in->op == PTX_OP_CALL || (in->op == PTX_OP_LD && in->space == PTX_SPACE_PARAM)))
@@ -173,7 +173,7 @@ is_source(const struct ptx_inst *in, void *user)
 }
 
 static bool
-loop_waits(struct waits *w, const struct flow *f, uint32_t l, uint64_t *memory, uint64_t *regs)
+loop_waits(struct progress *w, const struct flow *f, uint32_t l, uint64_t *memory, uint64_t *regs)
 {
     const struct ptx_function *fn = f->fn;
     uint32_t first = f->position[f->loops[l].header], last = f->loops[l].last;
@@ -233,7 +233,7 @@ side_has(struct apart *a, uint32_t start, uint32_t join)
 }
 
 static bool
-find_barriers(struct waits *w, struct apart *a)
+find_barriers(struct progress *w, struct apart *a)
 {
     const struct ptx_function *fn = a->f->fn;
     bool guarded = false;
@@ -257,7 +257,7 @@ find_barriers(struct waits *w, struct apart *a)
 }
 
 static cw_result
-barriers_apart(struct waits *w, const struct flow *f, bool *yes)
+barriers_apart(struct progress *w, const struct flow *f, bool *yes)
 {
     uint32_t n = f->n;
     struct apart a = { .f = f, .barrier = cw_arena_array(&w->arena, bool, n + 1), .ahead = cw_arena_array(&w->arena, bool, n + 1),
@@ -281,7 +281,7 @@ barriers_apart(struct waits *w, const struct flow *f, bool *yes)
 /* ---- functions and kernels ---- */
 
 static cw_result
-function_waits(struct waits *w, const struct ptx_function *fn, const struct has *h, bool *yes)
+function_waits(struct progress *w, const struct ptx_function *fn, const struct has *h, bool *yes)
 {
     struct flow f;
     cw_result r = ptx_function_build_cfg((struct ptx_function *)fn);
@@ -298,19 +298,19 @@ function_waits(struct waits *w, const struct ptx_function *fn, const struct has 
 }
 
 static cw_result
-kernel_waits(struct waits *w, enum cwj_waits *out)
+kernel_progress(struct progress *w, enum cwj_progress *out)
 {
-    *out = CWJ_WAITS_SURE;
-    for (uint32_t k = 0; k < w->reach->nfuncs; k++) {
-        const struct cwj_function *f = cwj_program_function(w->p, w->reach->funcs[k]);
-        if (f->fn && f->fn->has_body && !scan(w, f->fn, &w->has[w->reach->funcs[k]]))
+    *out = CWJ_PROGRESS_REQUIRED;
+    for (uint32_t k = 0; k < w->closure->nfuncs; k++) {
+        const struct cwj_function *f = cwj_program_function(w->p, w->closure->funcs[k]);
+        if (f->fn && f->fn->has_body && !scan(w, f->fn, &w->has[w->closure->funcs[k]]))
             return CW_OK;
     }
     propagate(w);
-    *out = CWJ_WAITS_NOT;
-    for (uint32_t k = 0; k < w->reach->nfuncs; k++) {
-        const struct cwj_function *f = cwj_program_function(w->p, w->reach->funcs[k]);
-        const struct has *h = &w->has[w->reach->funcs[k]];
+    *out = CWJ_PROGRESS_COMMON;
+    for (uint32_t k = 0; k < w->closure->nfuncs; k++) {
+        const struct cwj_function *f = cwj_program_function(w->p, w->closure->funcs[k]);
+        const struct has *h = &w->has[w->closure->funcs[k]];
         bool yes = false;
         if (!f->fn || !f->fn->has_body || (!h->barrier && !h->peek))
             continue;
@@ -320,31 +320,31 @@ kernel_waits(struct waits *w, enum cwj_waits *out)
         if (r != CW_OK)
             return r;
         if (yes) {
-            *out = CWJ_WAITS_PERHAPS;
+            *out = CWJ_PROGRESS_MAYBE;
             return CW_OK;
         }
     }
     return CW_OK;
 }
 
-enum cwj_waits
-cwj_warps_wait(struct cwj_program *p, uint32_t index)
+enum cwj_progress
+cwj_independent_progress(struct cwj_program *p, uint32_t index)
 {
     if (index >= p->nkernels)
-        return CWJ_WAITS_NOT;
-    struct cwj_reach *reach = &p->reach[index];
-    struct waits w = { .p = p, .reach = reach };
-    enum cwj_waits result = CWJ_WAITS_NOT;
+        return CWJ_PROGRESS_COMMON;
+    struct cwj_closure *closure = &p->closure[index];
+    struct progress w = { .p = p, .closure = closure };
+    enum cwj_progress result = CWJ_PROGRESS_COMMON;
     struct cw_arena arena;
     pthread_mutex_lock(&p->lock);
-    if (!reach->waits) {
+    if (!closure->progress) {
         cw_arena_init(&arena);
         w.has = cw_arena_array(&arena, struct has, (size_t)p->nfuncs + 1);
-        if (w.has && kernel_waits(&w, &result) == CW_OK)
-            reach->waits = (uint8_t)(result + 1);
+        if (w.has && kernel_progress(&w, &result) == CW_OK)
+            closure->progress = (uint8_t)(result + 1);
         cw_arena_finish(&arena);
     } else {
-        result = (enum cwj_waits)(reach->waits - 1);
+        result = (enum cwj_progress)(closure->progress - 1);
     }
     pthread_mutex_unlock(&p->lock);
     return result;

@@ -79,7 +79,7 @@ unknown:
 end:
   ret void
 }
-;---- mark-loops gfx1100
+;---- annotate-loops gfx1100
 ; changed
 define void @doubles(ptr addrspace(1) %p) {
 entry:

@@ -14,17 +14,17 @@ typedef LLVMValueRef V;
 
 enum { MOST = 32 };             /* registers of arguments, and of results */
 
-static const struct gcn_prepared *
+static const struct gcn_precompiled *
 find(const char *cpu, const char *name)
 {
     static const char suffix[] = EMIT_CALLED;
     size_t length = strlen(name), end = sizeof suffix - 1;
 
-    if (!gcn_prepared_functions)
+    if (!gcn_precompiled_functions)
         return NULL;
     if (length > end && !strcmp(name + length - end, suffix))
         length -= end;
-    for (const struct gcn_prepared *p = gcn_prepared_functions; p->cpu; p++)
+    for (const struct gcn_precompiled *p = gcn_precompiled_functions; p->cpu; p++)
         if (!strcmp(p->cpu, cpu) && !strncmp(p->name, name, length) && !p->name[length])
             return p;
     return NULL;
@@ -64,7 +64,7 @@ words_of(struct emit *e, const V *v, unsigned n, V *word)
 /* As strings, which LLVM reads in a tenth of the time that numbers take. Digits and letters stand for themselves, since others may have a meaning in
  * inline assembly; after an octal number of three digits they do, too. */
 static void
-print_code(struct cw_buf *b, const struct gcn_prepared *p)
+print_code(struct cw_buf *b, const struct gcn_precompiled *p)
 {
     enum { LINE = 8 };
     for (uint32_t i = 0; i < p->words; i++) {
@@ -90,7 +90,7 @@ print_code(struct cw_buf *b, const struct gcn_prepared *p)
 /* Arguments lie in v0 on, but a table's address, so do results, which replace word[]. What it overwrites says an attribute of the function; that it accesses memory LLVM takes for
  * granted of a call (as an operand it would be looked for among the names of all registers). False: there is no memory. */
 static bool
-assembly(struct emit *e, const struct gcn_prepared *p, bool convergent, V table, V *word, unsigned nargs, unsigned nresults)
+assembly(struct emit *e, const struct gcn_precompiled *p, bool convergent, V table, V *word, unsigned nargs, unsigned nresults)
 {
     LLVMTypeRef types[MOST + 1];
     struct cw_buf text, constraints;
@@ -171,17 +171,17 @@ result_words(struct emit *e, LLVMTypeRef type)
 }
 
 bool
-gcn_prepared_body(struct emit *e, V fn)
+gcn_precompiled_body(struct emit *e, V fn)
 {
-    return gcn_prepared_with(e, fn, NULL);
+    return gcn_precompiled_with(e, fn, NULL);
 }
 
 bool
-gcn_prepared_with(struct emit *e, V fn, V table)
+gcn_precompiled_with(struct emit *e, V fn, V table)
 {
     const LLVMAttributeIndex index = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
     size_t length;
-    const struct gcn_prepared *p = find(e->cpu, LLVMGetValueName2(fn, &length));
+    const struct gcn_precompiled *p = find(e->cpu, LLVMGetValueName2(fn, &length));
     V param[MOST], word[2 * MOST];
     LLVMTypeRef returns = LLVMGetReturnType(LLVMGlobalGetValueType(fn));
     bool convergent = LLVMGetEnumAttributeAtIndex(fn, index, LLVMGetEnumAttributeKindForName("convergent", 10)) != NULL;

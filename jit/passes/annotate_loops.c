@@ -155,7 +155,7 @@ consider(V phi)
 }
 
 bool
-emit_mark_loops(LLVMModuleRef m)
+pass_annotate_loops(LLVMModuleRef m)
 {
     bool any = false;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How programs are divided into parts: each kernel in one, parts of about the size asked for, kernels that share code together, those that
+ * How programs are divided into units: each kernel in one, units of about the size asked for, kernels that share code together, those that
  * fetch from textures together, too. What they say while they are compiled is not lost. */
-#include "jit/driver/parts.h"
+#include "jit/driver/units.h"
 
 #include "impl/base/buf.h"
 
@@ -37,34 +37,34 @@ kernel(struct cw_buf *b, unsigned k, unsigned instructions, const char *more)
     body(b, instructions, more);
 }
 
-/* Says which kernel is the first of the part, in two messages, and fails. */
+/* Says which kernel is the first of the unit, in two messages, and fails. */
 static void
-complain(struct cwj_part *part, void *user)
+complain(struct cwj_unit *unit, void *user)
 {
     unsigned k = 0;
     (void)user;
-    while (!part->kernels[k])
+    while (!unit->kernels[k])
         k++;
-    cwj_diag_add(&part->diags, PTX_WARNING, 1, 0, 0, "part of kernel %u", k);
-    cwj_diag_add(&part->diags, PTX_ERROR, 2, 0, 0, "kernel %u", k);
-    part->result = CW_ERR_SYNTAX;
+    cwj_diag_add(&unit->diags, PTX_WARNING, 1, 0, 0, "unit of kernel %u", k);
+    cwj_diag_add(&unit->diags, PTX_ERROR, 2, 0, 0, "kernel %u", k);
+    unit->result = CW_ERR_SYNTAX;
 }
 
-/* What parts say arrives, in the order of the parts. */
+/* What units say arrives, in the order of the units. */
 static void
-check_messages(struct cwj_parts *parts)
+check_messages(struct cwj_units *units)
 {
     struct cwj_diags diags;
     cwj_diags_init(&diags);
-    CHECK(cwj_parts_run(parts, 1, complain, NULL, &diags) == CW_ERR_SYNTAX);
-    CHECK(diags.errors == parts->n && diags.warnings == parts->n);
+    CHECK(cwj_units_run(units, 1, complain, NULL, &diags) == CW_ERR_SYNTAX);
+    CHECK(diags.errors == units->n && diags.warnings == units->n);
     const struct cwj_diag *d = diags.first;
-    for (uint32_t i = 0; i < parts->n && i < 10; i++) {
+    for (uint32_t i = 0; i < units->n && i < 10; i++) {
         char text[2][40];
         unsigned k = 0;
-        while (!parts->at[i].kernels[k])
+        while (!units->at[i].kernels[k])
             k++;
-        snprintf(text[0], sizeof text[0], "part of kernel %u", k);
+        snprintf(text[0], sizeof text[0], "unit of kernel %u", k);
         snprintf(text[1], sizeof text[1], "kernel %u", k);
         for (unsigned j = 0; j < 2; j++, d = d ? d->next : NULL)
             CHECK(d && !strcmp(d->text, text[j]));
@@ -72,14 +72,14 @@ check_messages(struct cwj_parts *parts)
     cwj_diags_finish(&diags);
 }
 
-/* The number of parts. part[k]: that of kernel k, which is the only one. */
+/* The number of units. unit[k]: that of kernel k, which is the only one. */
 static uint32_t
-divide(struct cw_buf *text, uint32_t limit, unsigned kernels, const bool *left_out, uint32_t *part)
+divide(struct cw_buf *text, uint32_t limit, unsigned kernels, const bool *left_out, uint32_t *unit)
 {
     struct cwj_input in = { "test", text->data, text->size };
     struct cwj_diags diags;
     struct cwj_program *p = NULL;
-    struct cwj_parts parts;
+    struct cwj_units units;
     bool take[MAX_KERNELS] = { 0 };
     uint32_t n = 0;
     cwj_diags_init(&diags);
@@ -90,21 +90,21 @@ divide(struct cw_buf *text, uint32_t limit, unsigned kernels, const bool *left_o
     }
     for (unsigned k = 0; k < kernels; k++)
         take[k] = !left_out || !left_out[k];
-    CHECK(cwj_parts_make(p, take, limit, &parts) == CW_OK);
-    n = parts.n;
+    CHECK(cwj_units_make(p, take, limit, &units) == CW_OK);
+    n = units.n;
     for (unsigned k = 0; k < kernels; k++) {
         unsigned places = 0;
         for (uint32_t i = 0; i < n; i++)
-            if (parts.at[i].kernels[k]) {
-                part[k] = i;
+            if (units.at[i].kernels[k]) {
+                unit[k] = i;
                 places++;
             }
         CHECK(places == take[k]);
     }
     for (uint32_t i = 0; i < n; i++)
-        CHECK(parts.at[i].first == (i == 0));
-    check_messages(&parts);
-    cwj_parts_finish(&parts);
+        CHECK(units.at[i].first == (i == 0));
+    check_messages(&units);
+    cwj_units_finish(&units);
     cwj_program_destroy(p);
     cwj_diags_finish(&diags);
     cw_buf_finish(text);
@@ -114,51 +114,51 @@ divide(struct cw_buf *text, uint32_t limit, unsigned kernels, const bool *left_o
 int
 main(void)
 {
-    static uint32_t part[MAX_KERNELS];
+    static uint32_t unit[MAX_KERNELS];
     static bool left_out[MAX_KERNELS];
     struct cw_buf b;
-    /* Forty of 25: four to a part. */
+    /* Forty of 25: four to a unit. */
     begin(&b);
     for (unsigned k = 0; k < 40; k++)
         kernel(&b, k, 25, "");
-    CHECK(divide(&b, LIMIT, 40, NULL, part) == 10);
+    CHECK(divide(&b, LIMIT, 40, NULL, unit) == 10);
     for (unsigned k = 0; k < 40; k++)
-        CHECK(part[k] == k / 4);
+        CHECK(unit[k] == k / 4);
     /* Half of them. */
     begin(&b);
     for (unsigned k = 0; k < 40; k++)
         kernel(&b, k, 25, "");
     for (unsigned k = 0; k < 40; k += 2)
         left_out[k] = true;
-    CHECK(divide(&b, LIMIT, 40, left_out, part) == 5);
+    CHECK(divide(&b, LIMIT, 40, left_out, unit) == 5);
     /* All in one, where that is asked for and where it is little. */
     begin(&b);
     for (unsigned k = 0; k < 40; k++)
         kernel(&b, k, 25, "");
-    CHECK(divide(&b, 0, 40, NULL, part) == 1);
+    CHECK(divide(&b, 0, 40, NULL, unit) == 1);
     begin(&b);
     for (unsigned k = 0; k < 10; k++)
         kernel(&b, k, 25, "");
-    CHECK(divide(&b, LIMIT, 10, NULL, part) == 1);
+    CHECK(divide(&b, LIMIT, 10, NULL, unit) == 1);
     /* There are never many more than 64. */
     begin(&b);
     for (unsigned k = 0; k < MAX_KERNELS; k++)
         kernel(&b, k, 50, "");
-    CHECK(divide(&b, LIMIT, MAX_KERNELS, NULL, part) <= 70);
-    /* One function of 400 that all call: half of a part may be that, not more, so 40 of 25 are two parts and not ten or forty. */
+    CHECK(divide(&b, LIMIT, MAX_KERNELS, NULL, unit) <= 70);
+    /* One function of 400 that all call: half of a unit may be that, not more, so 40 of 25 are two units and not ten or forty. */
     begin(&b);
     cw_buf_puts(&b, ".func shared()\n");
     body(&b, 400, "");
     for (unsigned k = 0; k < 40; k++)
         kernel(&b, k, 24, "call shared;");
-    CHECK(divide(&b, LIMIT, 40, NULL, part) >= 2 && part[0] == part[14] && part[39] <= 2);
-    /* Every other one fetches: those are together in the last part, whose texture code is worth thousands of instructions. */
+    CHECK(divide(&b, LIMIT, 40, NULL, unit) >= 2 && unit[0] == unit[14] && unit[39] <= 2);
+    /* Every other one fetches: those are together in the last unit, whose texture code is worth thousands of instructions. */
     begin(&b);
     for (unsigned k = 0; k < 40; k++)
         kernel(&b, k, 25, k % 2 ? "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [image, {%r1}];" : "");
-    CHECK(divide(&b, LIMIT, 40, NULL, part) == 6);
+    CHECK(divide(&b, LIMIT, 40, NULL, unit) == 6);
     for (unsigned k = 0; k < 40; k++)
-        CHECK(part[k] == (k % 2 ? 5 : k / 8));
+        CHECK(unit[k] == (k % 2 ? 5 : k / 8));
     printf("%s\n", failures ? "FAILED" : "ok");
     return failures != 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See parts.h. */
+ * See units.h. */
 #define _GNU_SOURCE
-#include "jit/driver/parts.h"
+#include "jit/driver/units.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,9 +9,9 @@
 #include <string.h>
 
 /* What one fetch from a texture or surface brings in of the device library takes as long to compile as this many PTX instructions. */
-enum { MAX_THREADS = 256, MAX_PARTS = 64, FETCH_WEIGHT = 3000, WHOLE = 3 };
+enum { MAX_THREADS = 256, MAX_UNITS = 64, FETCH_WEIGHT = 3000, WHOLE = 3 };
 
-/* What is in a part, or in all; each function counts once. */
+/* What is in a unit, or in all; each function counts once. */
 struct content {
     bool *has;                      /* one a function of the program, and the last for fetches */
     uint64_t weight;
@@ -32,11 +32,11 @@ fetches(const struct ptx_function *f)
     return false;
 }
 
-/* What a kernel adds to a part; *shared: what of its code is there. */
+/* What a kernel adds to a unit; *shared: what of its code is there. */
 static uint64_t
 added(const struct cwj_program *p, uint32_t kernel, const bool *fetching, const struct content *c, uint64_t *shared)
 {
-    const struct cwj_reach *r = &p->reach[kernel];
+    const struct cwj_closure *r = &p->closure[kernel];
     uint64_t n = 0;
     bool fetch = false;
     *shared = 0;
@@ -51,27 +51,27 @@ added(const struct cwj_program *p, uint32_t kernel, const bool *fetching, const 
         *(c->has[p->nfuncs] ? shared : &n) += FETCH_WEIGHT;
     return n;
 }
-static struct cwj_part *
-add_part(struct cwj_parts *ps, uint32_t kernels)
+static struct cwj_unit *
+add_unit(struct cwj_units *ps, uint32_t kernels)
 {
-    struct cwj_part *at = realloc(ps->at, (ps->n + 1) * sizeof *at);
+    struct cwj_unit *at = realloc(ps->at, (ps->n + 1) * sizeof *at);
     if (!at)
         return NULL;
     ps->at = at;
-    struct cwj_part *part = &at[ps->n];
-    *part = (struct cwj_part){ .first = ps->n == 0 };
-    part->kernels = calloc(kernels ? kernels : 1, sizeof *part->kernels);
-    if (!part->kernels)
+    struct cwj_unit *unit = &at[ps->n];
+    *unit = (struct cwj_unit){ .first = ps->n == 0 };
+    unit->kernels = calloc(kernels ? kernels : 1, sizeof *unit->kernels);
+    if (!unit->kernels)
         return NULL;
-    cw_buf_init(&part->out);
+    cw_buf_init(&unit->out);
     ps->n++;
-    return part;
+    return unit;
 }
 
 static void
 put(const struct cwj_program *p, uint32_t kernel, const bool *fetching, struct content *c)
 {
-    const struct cwj_reach *r = &p->reach[kernel];
+    const struct cwj_closure *r = &p->closure[kernel];
     uint64_t shared;
     c->weight += added(p, kernel, fetching, c, &shared);
     for (uint32_t i = 0; i < r->nfuncs; i++)
@@ -91,17 +91,17 @@ empty(const struct cwj_program *p, struct content *c)
 static bool
 any_fetch(const struct cwj_program *p, uint32_t kernel, const bool *fetching)
 {
-    const struct cwj_reach *r = &p->reach[kernel];
+    const struct cwj_closure *r = &p->closure[kernel];
     for (uint32_t i = 0; i < r->nfuncs; i++)
         if (r->funcs[i] < p->nfuncs && fetching[r->funcs[i]])
             return true;
     return false;
 }
 
-/* Calls through registers reach every function whose address is taken, so kernels that make them are in one part. The others are taken in their
+/* Calls through registers reach every function whose address is taken, so kernels that make them are in one unit. The others are taken in their
  * order, those that fetch after the rest. */
 static cw_result
-divide(const struct cwj_program *p, const bool *take, uint32_t limit, const bool *fetching, struct content *c, struct cwj_parts *out)
+divide(const struct cwj_program *p, const bool *take, uint32_t limit, const bool *fetching, struct content *c, struct cwj_units *out)
 {
     uint32_t indirect = UINT32_MAX, open = 0;
     for (uint32_t k = 0; k < p->nkernels; k++)
@@ -109,17 +109,17 @@ divide(const struct cwj_program *p, const bool *take, uint32_t limit, const bool
             put(p, k, fetching, c);
     if (c->weight <= WHOLE * (uint64_t)limit)
         limit = UINT32_MAX;
-    else if (c->weight / MAX_PARTS > limit)
-        limit = c->weight / MAX_PARTS < UINT32_MAX ? (uint32_t)(c->weight / MAX_PARTS) : UINT32_MAX;
+    else if (c->weight / MAX_UNITS > limit)
+        limit = c->weight / MAX_UNITS < UINT32_MAX ? (uint32_t)(c->weight / MAX_UNITS) : UINT32_MAX;
     empty(p, c);
     for (uint32_t turn = 0; turn < 2; turn++)
         for (uint32_t k = 0; k < p->nkernels; k++) {
             if (!take[k] || any_fetch(p, k, fetching) != turn)
                 continue;
-            bool calls = p->reach[k].indirect && limit != UINT32_MAX;
+            bool calls = p->closure[k].indirect && limit != UINT32_MAX;
             if (calls && indirect == UINT32_MAX) {
                 indirect = out->n;
-                if (!add_part(out, p->nkernels))
+                if (!add_unit(out, p->nkernels))
                     return CW_ERR_NOMEM;
             }
             if (calls) {
@@ -130,7 +130,7 @@ divide(const struct cwj_program *p, const bool *take, uint32_t limit, const bool
             if (c->weight && c->weight + own > limit && c->weight + own > 2 * shared) {
                 open = out->n;
                 empty(p, c);
-                if (!add_part(out, p->nkernels))
+                if (!add_unit(out, p->nkernels))
                     return CW_ERR_NOMEM;
             }
             put(p, k, fetching, c);
@@ -140,12 +140,12 @@ divide(const struct cwj_program *p, const bool *take, uint32_t limit, const bool
 }
 
 cw_result
-cwj_parts_make(const struct cwj_program *p, const bool *take, uint32_t limit, struct cwj_parts *out)
+cwj_units_make(const struct cwj_program *p, const bool *take, uint32_t limit, struct cwj_units *out)
 {
-    *out = (struct cwj_parts){ 0 };
+    *out = (struct cwj_units){ 0 };
     bool *fetching = calloc(p->nfuncs + 1, sizeof *fetching);
     struct content c = { .has = calloc(p->nfuncs + 1, sizeof *c.has) };
-    cw_result r = fetching && c.has && add_part(out, p->nkernels) ? CW_OK : CW_ERR_NOMEM;
+    cw_result r = fetching && c.has && add_unit(out, p->nkernels) ? CW_OK : CW_ERR_NOMEM;
     if (!r && limit) {
         for (uint32_t f = 0; f < p->nfuncs; f++)
             fetching[f] = p->funcs[f].fn && p->funcs[f].fn->has_body && fetches(p->funcs[f].fn);
@@ -156,12 +156,12 @@ cwj_parts_make(const struct cwj_program *p, const bool *take, uint32_t limit, st
     free(fetching);
     free(c.has);
     if (r)
-        cwj_parts_finish(out);
+        cwj_units_finish(out);
     return r;
 }
 
 void
-cwj_parts_finish(struct cwj_parts *ps)
+cwj_units_finish(struct cwj_units *ps)
 {
     for (uint32_t i = 0; i < ps->n; i++) {
         free(ps->at[i].kernels);
@@ -169,13 +169,13 @@ cwj_parts_finish(struct cwj_parts *ps)
         cwj_diags_finish(&ps->at[i].diags);
     }
     free(ps->at);
-    *ps = (struct cwj_parts){ 0 };
+    *ps = (struct cwj_units){ 0 };
 }
 
 struct run {
-    struct cwj_parts *ps;
+    struct cwj_units *ps;
     atomic_uint next;
-    void (*compile)(struct cwj_part *part, void *user);
+    void (*compile)(struct cwj_unit *unit, void *user);
     void *user;
 };
 
@@ -189,7 +189,7 @@ worker(void *arg)
 }
 
 cw_result
-cwj_parts_run(struct cwj_parts *ps, unsigned threads, void (*compile)(struct cwj_part *part, void *user), void *user,
+cwj_units_run(struct cwj_units *ps, unsigned threads, void (*compile)(struct cwj_unit *unit, void *user), void *user,
               struct cwj_diags *diags)
 {
     struct run run = { .ps = ps, .compile = compile, .user = user };
@@ -197,7 +197,7 @@ cwj_parts_run(struct cwj_parts *ps, unsigned threads, void (*compile)(struct cwj
     unsigned n = 0;
     if (threads > ps->n)
         threads = ps->n;
-    for (uint32_t i = 0; i < ps->n; i++)        /* not before: diagnostics hold their own address, and parts move while they are made */
+    for (uint32_t i = 0; i < ps->n; i++)        /* not before: diagnostics hold their own address, and units move while they are made */
         cwj_diags_init(&ps->at[i].diags);
     /* Threads that cannot be had are no failure: this one does their work. */
     while (n + 1 < threads && n < MAX_THREADS && !pthread_create(&thread[n], NULL, worker, &run))
@@ -207,13 +207,13 @@ cwj_parts_run(struct cwj_parts *ps, unsigned threads, void (*compile)(struct cwj
         pthread_join(thread[--n], NULL);
     cw_result r = CW_OK;
     for (uint32_t i = 0; i < ps->n; i++) {
-        struct cwj_part *part = &ps->at[i];
-        for (const struct cwj_diag *d = part->diags.first; d; d = d->next)
+        struct cwj_unit *unit = &ps->at[i];
+        for (const struct cwj_diag *d = unit->diags.first; d; d = d->next)
             cwj_diag_add(diags, (enum ptx_severity)d->severity, d->code, d->line, d->column, "%s", d->text);
-        if (!part->result && part->out.failed)
-            part->result = CW_ERR_NOMEM;
+        if (!unit->result && unit->out.failed)
+            unit->result = CW_ERR_NOMEM;
         if (!r)
-            r = part->result;
+            r = unit->result;
     }
     return r;
 }

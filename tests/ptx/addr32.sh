@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# narrow.sh PTXTEST CORPUS DEVICE GROUP...: tests of the corpus as modules with 32-bit addresses. They keep their 64-bit registers and
+# addr32.sh PTXTEST CORPUS DEVICE GROUP...: tests of the corpus as modules with 32-bit addresses. They keep their 64-bit registers and
 # parameters, whose upper half does not count then. Left out: files with indirect calls, which take a register of the address size.
 ptxtest=$1 corpus=$2 device=$3
 shift 3
