@@ -43,8 +43,11 @@ load_library(struct cwd_driver *d, const char *on, struct cwd_error *e)
         const char *given = getenv("CUDAWAY_CUDA_LIBRARY");
         name = given && *given ? given : "libcuda.so.1";
     } else {
+        /* Beside this code, where that is a library (libcudaway-replay.so), or where a program's libraries are. */
         char *dir = cw_dir_of_object((const void *)(uintptr_t)&load_library);
-        snprintf(path, sizeof path, "%s/../lib/cudaway/libcuda.so.1", dir ? dir : ".");
+        snprintf(path, sizeof path, "%s/libcuda.so.1", dir ? dir : ".");
+        if (access(path, R_OK))
+            snprintf(path, sizeof path, "%s/../lib/cudaway/libcuda.so.1", dir ? dir : ".");
         free(dir);
         if (on && setenv("CUDAWAY_DEVICE", on, 1))
             return cwd_fail(e, CW_ERR_NOMEM, "out of memory");

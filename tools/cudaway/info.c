@@ -5,6 +5,7 @@
 #include "impl/api/cuda.h"
 #include "impl/base/env.h"
 #include "impl/base/file.h"
+#include "impl/base/version.h"
 #include "impl/runtime/redirect/signature.h"
 #include "tools/cudaway/cudaway.h"
 
@@ -22,10 +23,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#ifndef CUDAWAY_VERSION
-#define CUDAWAY_VERSION "unknown"
-#endif
 
 enum { MAX_LISTED = 16, SECONDS = 30 };
 
@@ -288,7 +285,7 @@ static void
 write_json(struct cw_buf *b, const struct facts *f)
 {
     cw_buf_puts(b, "{\n  ");
-    field(b, "version", CUDAWAY_VERSION);
+    field(b, "version", cw_version());
     cw_buf_printf(b, ",\n  \"driver_version\": %d,\n  ", f->devices[1].driver_version);
     field(b, "libraries", f->libraries);
     cw_buf_puts(b, ",\n  \"parts\": {");
@@ -338,7 +335,7 @@ static void
 write_text(struct cw_buf *b, const struct facts *f)
 {
     int v = f->devices[1].driver_version;
-    cw_buf_printf(b, "CUDAway " CUDAWAY_VERSION ", CUDA driver interface %d.%d\n\nDevices\n", v / 1000, v % 1000 / 10);
+    cw_buf_printf(b, "CUDAway %s, CUDA driver interface %d.%d\n\nDevices\n", cw_version(), v / 1000, v % 1000 / 10);
     for (unsigned k = 0; k < KINDS; k++) {
         const struct answer *a = &f->devices[k];
         if (a->error || !a->count)

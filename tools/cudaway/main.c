@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cudaway, the front of the programs: its own commands, and cudaway-NAME beside it for every other NAME. */
 #define _GNU_SOURCE
+#include "impl/base/version.h"
 #include "tools/cudaway/cudaway.h"
 
 #include <errno.h>
@@ -10,10 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#ifndef CUDAWAY_VERSION
-#define CUDAWAY_VERSION "unknown"
-#endif
 
 static const struct {
     const char *name;
@@ -117,7 +114,7 @@ main(int argc, char **argv)
         return 0;
     }
     if (!strcmp(name, "--version")) {
-        puts("cudaway " CUDAWAY_VERSION);
+        printf("cudaway %s\n", cw_version());
         return 0;
     }
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++)
