@@ -21,7 +21,9 @@ look_at_log(void)
 void
 rt_failed(cudaError_t e)
 {
-    rt_self.last = e;
+    /* CUDA C++ Programming Guide, "Error Checking": what a query returns for work in progress is not considered an error. */
+    if (e != cudaErrorNotReady)
+        rt_self.last = e;
 }
 
 void

@@ -42,8 +42,10 @@ la_objopen(struct link_map *map, Lmid_t namespace, uintptr_t *cookie)
     *cookie = 0;
     if (is_ours(map->l_name))
         *cookie = OURS;
-    else if (enabled && namespace == LM_ID_BASE)
+    else if (enabled && namespace == LM_ID_BASE) {
         *cookie = (uintptr_t)cw_redirect_object(map->l_name && *map->l_name ? map->l_name : cw_redirect_program(), map->l_addr);
+        cw_redirect_compiler(map->l_name, map->l_addr);
+    }
     return 0;                       /* no symbol bindings: calls cost what they cost without us */
 }
 

@@ -221,6 +221,8 @@ new_copies(void)
             continue;
         o->seen = true;
         o->copy = find_copy(o->path, o->bias, &o->runtime);
+        if (!o->copy)
+            cw_redirect_compiler(o->path, o->bias);
         if (o->copy) {
             b->copies[b->count] = o->copy;
             b->runtimes[b->count++] = o->runtime;

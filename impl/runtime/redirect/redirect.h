@@ -21,6 +21,9 @@ struct cw_copy *cw_redirect_object(const char *path, uintptr_t bias);
 /* The object is about to go; its destructors ran. Takes NULL. */
 void cw_redirect_forget(struct cw_copy *c);
 
+/* Where the object is NVRTC: let it give PTX to programs that ask for machine code (compiler.c). Reports on the log. */
+void cw_redirect_compiler(const char *path, uintptr_t bias);
+
 /* Called by driver functions with which a runtime begins (cuInit, cuDriverGetVersion, cuGetProcAddress, cuGetExportTable): redirect
  * copies in objects that were loaded since the last time, and register their device code again. True: the driver's function must
  * fail, because it was called by a copy that our Runtime takes over when the call in progress returns. */
