@@ -74,6 +74,7 @@ enum cwb_cap {
     CWB_CAP_COOPERATIVE  = 1u << 6,     /* CWB_LAUNCH_COOPERATIVE: all blocks of the grid make progress together */
     CWB_CAP_NO_EXECUTE   = 1u << 7,     /* launches are accepted but not executed (null) */
     CWB_CAP_ADDR32       = 1u << 8,     /* modules with 32-bit addresses (cwj_image.addr32) */
+    CWB_CAP_STREAM_TIME  = 1u << 9,     /* stream_time */
 };
 
 /* Opaque, defined by each backend. */
@@ -181,6 +182,7 @@ struct cwb_kernel_facts {
     uint32_t one_warp_per_wave_threads;              /* blocks of up to that many threads take two warps' places for each warp */
     const char *limit_reason;           /* why max_threads_per_block is less than the module says; NULL: it is not */
     uint32_t ptx_version, binary_version; /* 71, 86 */
+    bool from_cache;                    /* the code that there is came from the disk cache */
 };
 
 enum { CWB_LAUNCH_COOPERATIVE = 1, CWB_LAUNCH_CLUSTER = 2 };     /* CLUSTER: of one block, asked for by the program; backends ignore it */
@@ -196,6 +198,10 @@ struct cwb_launch {
 /* Called when the stream gets there. `status` is CWB_OK or the context's sticky error (then earlier work may not have run).
  * Always called exactly once, also after a fault and at shutdown. */
 typedef void cwb_host_fn(void *user, cwb_result status);
+
+/* The device's time in ns of the host's CLOCK_MONOTONIC; 0: not known. Called exactly once, in any thread, also inside another op, so
+ * it calls neither the backend nor the driver, and takes none of their locks. The end of the process may come first. */
+typedef void cwb_time_fn(void *user, uint64_t ns);
 
 enum cwb_limit { CWB_LIMIT_STACK, CWB_LIMIT_PRINTF_FIFO, CWB_LIMIT_MALLOC_HEAP };
 enum { CWB_EVENT_TIMING = 1, CWB_EVENT_BLOCKING_SYNC = 2 };
@@ -303,6 +309,10 @@ struct cwb_backend {
     /* Submit. CWB_CAP_STREAM_VALUE. `bits` is 32 or 64. */
     cwb_result (*stream_wait_value)(struct cwb_stream *s, uint64_t address, uint64_t value, unsigned bits, enum cwb_compare compare);
     cwb_result (*stream_write_value)(struct cwb_stream *s, uint64_t address, uint64_t value, unsigned bits);
+
+    /* Submit. CWB_CAP_STREAM_TIME. `fn` gets the time at which all earlier work of the stream was done: at once, with a later op
+     * of the context, or at shutdown. After an error `fn` is not called. */
+    cwb_result (*stream_time)(struct cwb_stream *s, cwb_time_fn *fn, void *user);
 
     /* Instantiate the program's variables: a copy of cwj_image with relocations applied, in device memory (16-byte
      * aligned or more). `program` must outlive the module. *image_address is where offset 0 of the image is. */

@@ -195,6 +195,7 @@ struct cwj_aot_options {
                                      * needs more than CWJ_AMD_MANY registers at a time is made for blocks of 640 or 512, by the processor, which have more */
     struct cwj_pass_options passes;
     bool cache;                     /* take the result from the disk cache, or put it there */
+    bool *from_cache;               /* out, or NULL: the result came from there */
 };
 
 struct cwj_api {

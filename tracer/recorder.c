@@ -6,6 +6,7 @@
 #include "impl/base/file.h"
 #include "impl/base/hash.h"
 #include "impl/base/log.h"
+#include "impl/device_times.h"
 #include "tracer/layer_private.h"
 #include "tracer/tp/tp.h"
 
@@ -17,6 +18,39 @@
 #include <sys/stat.h>
 
 static const struct cw_tp_ops *tp;
+
+/* ---- what the device does ---- */
+
+static _Atomic uint64_t operations;
+
+static uint64_t
+on_submit(const struct cw_device_op *op, uint64_t start, uint64_t end)
+{
+    uint64_t number = op->kind == CW_DEVICE_COMPILE ? 0 : atomic_fetch_add_explicit(&operations, 1, memory_order_relaxed) + 1;
+    tp->submit(&(struct cw_tp_submit){ .op = op, .number = number, .start = start, .end = end });
+    return number;
+}
+
+static void
+on_done(uint64_t number, uint64_t start, uint64_t end)
+{
+    tp->executed(&(struct cw_tp_executed){ .number = number, .start = start, .end = end });
+}
+
+static const struct cw_device_observer device_observer = { .submit = on_submit, .done = on_done };
+
+/* Our own driver tells the times of what its device does; another one has no such table. */
+static void
+observe_device(const struct cw_cuda_table *next)
+{
+    static const CUuuid id = { CW_DEVICE_TIMES_ID };
+    const void *table = NULL;
+    if (next->cuGetExportTable(&table, &id) != CUDA_SUCCESS || !table)
+        return;
+    const struct cw_device_times *times = table;
+    if (times->size < sizeof *times || !times->observe(&device_observer))
+        cw_warn("the driver below does not tell the times of the device's operations");
+}
 
 static bool
 recorder_start(const struct cw_cuda_table *next)
@@ -42,6 +76,7 @@ recorder_start(const struct cw_cuda_table *next)
         tp = NULL;
         return false;
     }
+    observe_device(next);
     return true;
 }
 

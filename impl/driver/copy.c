@@ -163,13 +163,13 @@ copy_submit(const struct ctx *c, struct cwb_stream *s, const struct copy_job *j)
     for (int i = 0; i < 2; i++)
         if (j->use[i].size && !range_use(c, j->use[i].address, j->use[i].size))
             return CUDA_ERROR_INVALID_VALUE;
-    return result_of(c->b->stream_copy(s, &j->c));
+    return result_of(device_copy(c, s, &j->c));
 }
 
 CUresult
 fill_submit(const struct ctx *c, struct cwb_stream *s, const struct fill_job *j)
 {
-    return range_use(c, j->use.address, j->use.size) ? result_of(c->b->stream_fill(s, &j->f)) : CUDA_ERROR_INVALID_VALUE;
+    return range_use(c, j->use.address, j->use.size) ? result_of(device_fill(c, s, &j->f)) : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* The short way (stream_enter). False: nothing is done. */

@@ -13,6 +13,7 @@
 #include "impl/backend.h"
 #include "impl/base/buf.h"
 #include "impl/base/log.h"
+#include "impl/device_times.h"
 #include "impl/driver/lock.h"
 #include "jit/jit.h"
 
@@ -482,10 +483,51 @@ CUresult module_variable(struct module *m, const char *name, uint64_t *address, 
 /* CUfunction or CUkernel (in context c) -> function with a reference. */
 CUresult func_get(struct ctx *c, CUfunction h, struct func **out);
 CUresult func_ready(struct func *f);    /* compile it if that was not done; logs what the compiler says */
+uint32_t launch_occupancy(const struct func *f, const struct cwb_launch *l);     /* of 1000 threads that fit a multiprocessor */
 CUresult func_attribute(struct func *f, CUfunction_attribute a, int *v);
 CUresult func_set_attribute(struct func *f, CUfunction_attribute a, int v);
 CUresult texrefs_update(struct module *m, struct stream *s); /* bind changed references before a launch */
 CUresult kernel_function(struct ctx *c, CUkernel k, struct func **out); /* library.c */
 CUresult device_attribute(const struct device *d, CUdevice_attribute a, int *v);
+
+/* ---- operations of the device, for an observer (times.c, impl/device_times.h) ------------------------------------------------- */
+
+extern const struct cw_device_observer *_Atomic drv_observer;   /* NULL: none; never changes back */
+extern const struct cw_device_times drv_device_times;
+cwb_result timed_launch(const struct ctx *c, struct cwb_stream *s, const struct func *f, const struct cwb_launch *l);
+cwb_result timed_copy(const struct ctx *c, struct cwb_stream *s, const struct cwb_copy *copy);
+cwb_result timed_fill(const struct ctx *c, struct cwb_stream *s, const struct cwb_fill *fill);
+cwb_result timed_compile(const struct func *f, struct cwb_kernel **k, struct cw_buf *log);
+
+static inline bool
+observed(void)
+{
+    return __builtin_expect(atomic_load_explicit(&drv_observer, memory_order_relaxed) != NULL, 0);
+}
+
+/* What the driver submits goes through these. */
+static inline cwb_result
+device_launch(const struct ctx *c, struct cwb_stream *s, const struct func *f, const struct cwb_launch *l)
+{
+    return observed() ? timed_launch(c, s, f, l) : c->b->launch(s, f->be, l);
+}
+
+static inline cwb_result
+device_copy(const struct ctx *c, struct cwb_stream *s, const struct cwb_copy *copy)
+{
+    return observed() ? timed_copy(c, s, copy) : c->b->stream_copy(s, copy);
+}
+
+static inline cwb_result
+device_fill(const struct ctx *c, struct cwb_stream *s, const struct cwb_fill *fill)
+{
+    return observed() ? timed_fill(c, s, fill) : c->b->stream_fill(s, fill);
+}
+
+static inline cwb_result
+device_compile(const struct func *f, struct cwb_kernel **k, struct cw_buf *log)
+{
+    return observed() ? timed_compile(f, k, log) : f->obj.ctx->b->kernel_prepare(f->module->be, f->index, true, k, log);
+}
 
 #endif

@@ -23,7 +23,7 @@ func_ready(struct func *f)
     struct cw_buf log;
     cw_buf_init(&log);
     struct cwb_kernel *k;
-    cwb_result r = f->obj.ctx->b->kernel_prepare(f->module->be, f->index, true, &k, &log);
+    cwb_result r = device_compile(f, &k, &log);
     if (r != CWB_OK)
         cw_error("%s: %s%s%s", f->k->name, cwb_result_text(r), log.size ? ": " : "", log.size ? log.data : "");
     else
@@ -259,7 +259,7 @@ launch(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l)
         e = launch_check(f, l);
         if (e == CUDA_SUCCESS && stream_enter(c, hStream, &now, &e)) {
             if (e == CUDA_SUCCESS) {
-                e = result_of(c->b->launch(now->be, f->be, l));
+                e = result_of(device_launch(c, now->be, f, l));
                 stream_end(now);
             }
             return e;
@@ -289,7 +289,7 @@ launch(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l)
     e = stream_begin(s);
     if (e != CUDA_SUCCESS)
         return e;
-    e = result_of(f->obj.ctx->b->launch(s->be, f->be, l));
+    e = result_of(device_launch(f->obj.ctx, s->be, f, l));
     stream_end(s);
     return e;
 }
@@ -578,6 +578,13 @@ occupancy(const struct func *f, uint32_t threads, size_t dynamic)
             n = w / warps;
     }
     return (int)n;
+}
+
+uint32_t
+launch_occupancy(const struct func *f, const struct cwb_launch *l)
+{
+    uint32_t threads = l->block[0] * l->block[1] * l->block[2], all = f->obj.ctx->dev->props.max_threads_per_mp;
+    return (uint32_t)((uint64_t)occupancy(f, threads, l->dynamic_shared) * ((threads + 31) / 32 * 32) * 1000 / all);
 }
 
 CUresult

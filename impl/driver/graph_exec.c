@@ -388,7 +388,7 @@ issue_entry(const struct ctx *c, struct cwb_stream *s, struct entry *e)
     if (!e->enabled)
         return r;
     switch ((int)w->type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL: return result_of(be->launch(s, w->kernel.f->be, &w->kernel.l));
+    case CU_GRAPH_NODE_TYPE_KERNEL: return result_of(device_launch(c, s, w->kernel.f, &w->kernel.l));
     case CU_GRAPH_NODE_TYPE_MEMCPY: return copy_submit(c, s, &e->copy);
     case CU_GRAPH_NODE_TYPE_MEMSET: return fill_submit(c, s, &e->fill);
     case CU_GRAPH_NODE_TYPE_HOST:   return host_issue(c, s, w->host.fn, w->host.userData);

@@ -293,6 +293,7 @@ hip_context_create(uint32_t device, struct cwb_context **out)
     pthread_mutex_init(&(*out)->kept_lock, NULL);
     hip_shared_init(*out);
     pthread_mutex_init(&(*out)->closed_lock, NULL);
+    pthread_mutex_init(&(*out)->clock_lock, NULL);
     return CWB_OK;
 }
 
@@ -308,6 +309,7 @@ hip_context_sync(struct cwb_context *c)
     hip_textures_left(c, gone);
     hip_memory_trim(c);
     reap_streams(c);
+    hip_times_poll(c);
     hip_fifo_flush(c, true);
     return hip_outcome(c, e);
 }
@@ -320,6 +322,7 @@ hip_context_destroy(struct cwb_context *c)
         next = s->next;
         destroy_stream(s);
     }
+    hip_times_finish(c);
     if (c->fifo)
         (void)hip.hipHostFree(c->fifo);
     hip_textures_finish(c);
@@ -428,6 +431,7 @@ hip_stream_sync(struct cwb_stream *s)
 {
     hip_use(s->c);
     hipError_t e = hip.hipStreamSynchronize(s->s);
+    hip_times_poll(s->c);
     hip_fifo_flush(s->c, false);
     return hip_outcome(s->c, e);
 }
@@ -477,6 +481,7 @@ hip_event_sync(struct cwb_event *e)
 {
     hip_use(e->c);
     hipError_t r = hip.hipEventSynchronize(e->e);
+    hip_times_poll(e->c);
     hip_fifo_flush(e->c, false);
     return hip_outcome(e->c, r);
 }
@@ -619,7 +624,8 @@ hip_stream_write_value(struct cwb_stream *s, uint64_t address, uint64_t value, u
 
 const struct cwb_backend cwb_hip = {
     .abi_version = CWB_ABI_VERSION, .name = "hip",
-    .caps = CWB_CAP_MANAGED | CWB_CAP_REGISTER | CWB_CAP_VMM | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_COOPERATIVE,
+    .caps = CWB_CAP_MANAGED | CWB_CAP_REGISTER | CWB_CAP_VMM | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_COOPERATIVE |
+            CWB_CAP_STREAM_TIME,
     .open = hip_open, .shutdown = hip_shutdown, .device_props = hip_device_props,
     .device_attribute = hip_device_attribute, .peer_possible = hip_peer_possible, .peer_enable = hip_peer_enable, .memory_info = hip_memory_info,
     .context_create = hip_context_create, .context_destroy = hip_context_destroy, .context_sync = hip_context_sync,
@@ -632,7 +638,7 @@ const struct cwb_backend cwb_hip = {
     .stream_destroy = hip_stream_destroy, .stream_query = hip_stream_query, .stream_sync = hip_stream_sync,
     .event_create = hip_event_create, .event_destroy = hip_event_destroy, .event_record = hip_event_record, .event_query = hip_event_query,
     .event_sync = hip_event_sync, .event_elapsed = hip_event_elapsed, .stream_wait_event = hip_stream_wait_event,
-    .stream_host_fn = hip_stream_host_fn, .stream_copy = hip_stream_copy, .stream_fill = hip_stream_fill,
+    .stream_host_fn = hip_stream_host_fn, .stream_time = hip_stream_time, .stream_copy = hip_stream_copy, .stream_fill = hip_stream_fill,
     .stream_wait_value = hip_stream_wait_value, .stream_write_value = hip_stream_write_value, .module_load = hip_module_load,
     .module_unload = hip_module_unload, .kernel_prepare = hip_kernel_prepare, .kernel_facts = hip_kernel_facts, .launch = hip_launch,
 };

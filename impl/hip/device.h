@@ -43,6 +43,8 @@ struct cwb_context {
     struct hip_kept *kept;
     pthread_mutex_t closed_lock;
     struct cwb_stream *closed;      /* streams that were closed with work queued */
+    pthread_mutex_t clock_lock;
+    struct cw_event_clock *_Atomic clock;   /* clock_lock: made by the first stream_time, stays */
 };
 
 struct cwb_stream {
@@ -64,6 +66,7 @@ struct hip_code {
     _Atomic hipFunction_t function; /* NULL: not compiled */
     cwb_result failed;              /* what the compiler said */
     uint32_t most;                  /* threads of a block */
+    bool from_cache;                /* the disk cache had it */
     bool launch_numbers;            /* takes CWJ_AMD_LAUNCH more bytes of arguments */
 };
 
@@ -122,6 +125,11 @@ void hip_array_destroy(struct cwb_array *a);
 cwb_result hip_texture_create(struct cwb_context *c, const struct cwb_texture_desc *d, uint64_t *handle);
 cwb_result hip_surface_create(struct cwb_context *c, struct cwb_array *a, uint32_t level, uint64_t *handle);
 void hip_texture_destroy(struct cwb_context *c, uint64_t handle);      /* surfaces, too */
+/* time.c: stream_time. */
+cwb_result hip_stream_time(struct cwb_stream *s, cwb_time_fn *fn, void *user);
+void hip_times_poll(struct cwb_context *c);         /* hand out the times of what is done */
+void hip_times_finish(struct cwb_context *c);
+
 /* Before and after waiting until the context is idle: slots of objects destroyed by then become free. */
 struct hip_slot *hip_textures_leave(struct cwb_context *c);
 void hip_textures_left(struct cwb_context *c, struct hip_slot *gone);

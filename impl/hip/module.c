@@ -116,7 +116,7 @@ compile(struct cwb_kernel *k, enum hip_purpose purpose, struct cw_buf *log)
                                  .kernels = names, .module_image = true, .cache = true,
                                  .matrix_sm = cwh_matrix_model()->sm, .matrix_native = cwh_matrix_native(),
                                  .native_floats = native_floats(), .one_warp_per_wave = purpose == HIP_ONE_WARP_PER_WAVE,
-                                 .all_blocks = purpose == HIP_ALL, .textures_native = m->c->images };
+                                 .all_blocks = purpose == HIP_ALL, .from_cache = &to->from_cache, .textures_native = m->c->images };
     struct cwj_diags diags;
     struct cw_buf code, text;
     cw_buf_init(&code);
@@ -292,6 +292,7 @@ hip_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out)
     }
     pthread_mutex_lock(&k->lock);
     int v;
+    out->from_cache = k->code[first_purpose(k)].from_cache;
     hipFunction_t function = k->code[first_purpose(k)].function;
     if (function) {
         if (hip.hipFuncGetAttribute(&v, HIP_FUNC_ATTRIBUTE_NUM_REGS, function) == hipSuccess)

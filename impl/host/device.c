@@ -520,7 +520,7 @@ host_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch 
 const struct cwb_backend cwb_host = {
     .abi_version = CWB_ABI_VERSION,
     .name = "host",
-    .caps = CWB_CAP_MANAGED | CWB_CAP_VMM | CWB_CAP_REGISTER | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_UNIFIED |
+    .caps = CWB_CAP_MANAGED | CWB_CAP_VMM | CWB_CAP_REGISTER | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_STREAM_TIME | CWB_CAP_UNIFIED |
             CWB_CAP_COOPERATIVE | CWB_CAP_ADDR32,
     .open = host_open,
     .shutdown = host_shutdown,
@@ -563,6 +563,7 @@ const struct cwb_backend cwb_host = {
     .event_elapsed = cwh_event_elapsed,
     .stream_wait_event = cwh_stream_wait_event,
     .stream_host_fn = cwh_stream_host_fn,
+    .stream_time = cwh_stream_time,
     .stream_copy = cwh_stream_copy,
     .stream_fill = cwh_stream_fill,
     .stream_wait_value = cwh_stream_wait_value,

@@ -78,7 +78,7 @@ struct cwb_module {
 
 /* Queued work. `params` of a launch follows the struct. */
 enum cwh_op_kind { CWH_OP_LAUNCH, CWH_OP_COPY, CWH_OP_FILL, CWH_OP_HOST_FN, CWH_OP_RECORD, CWH_OP_WAIT_EVENT, CWH_OP_WAIT_VALUE,
-                   CWH_OP_WRITE_VALUE };
+                   CWH_OP_WRITE_VALUE, CWH_OP_TIME };
 struct cwh_op {
     struct cwh_op *next;
     enum cwh_op_kind kind;
@@ -88,6 +88,7 @@ struct cwh_op {
         struct cwb_copy copy;
         struct cwb_fill fill;
         struct { cwb_host_fn *fn; void *user; } host;
+        struct { cwb_time_fn *fn; void *user; } time;
         struct cwh_record *record;
         struct { uint64_t address, value; unsigned bits; enum cwb_compare compare; bool reached; } value;
     } u;
@@ -119,6 +120,7 @@ cwb_result cwh_event_sync(struct cwb_event *e);
 cwb_result cwh_event_elapsed(struct cwb_event *start, struct cwb_event *end, float *ms);
 cwb_result cwh_stream_wait_event(struct cwb_stream *s, struct cwb_event *e);
 cwb_result cwh_stream_host_fn(struct cwb_stream *s, cwb_host_fn *fn, void *user);
+cwb_result cwh_stream_time(struct cwb_stream *s, cwb_time_fn *fn, void *user);
 cwb_result cwh_stream_copy(struct cwb_stream *s, const struct cwb_copy *c);
 cwb_result cwh_stream_fill(struct cwb_stream *s, const struct cwb_fill *f);
 cwb_result cwh_stream_wait_value(struct cwb_stream *s, uint64_t address, uint64_t value, unsigned bits, enum cwb_compare compare);

@@ -212,6 +212,12 @@ cwh_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out)
         minor = 6;
     }
     out->binary_version = major * 10 + minor;
+    pthread_mutex_lock(&k->lock);
+    for (int s = 0; s < CWH_SHAPES; s++)
+        out->from_cache |= k->code[s] && k->code[s]->from_cache;
+    for (int s = 0; s < CWH_SHAPES; s++)
+        out->from_cache &= !k->code[s] || k->code[s]->from_cache;
+    pthread_mutex_unlock(&k->lock);
     return CWB_OK;
 }
 

@@ -192,6 +192,9 @@ execute(struct cwb_context *c, struct cwh_op *op)
     case CWH_OP_HOST_FN:
         op->u.host.fn(op->u.host.user, stop ? CWB_SHUT_DOWN : (cwb_result)atomic_load(&c->error));
         break;
+    case CWH_OP_TIME:
+        op->u.time.fn(op->u.time.user, cwh_now());
+        break;
     case CWH_OP_RECORD:
         record_complete(op->u.record);
         break;
@@ -627,6 +630,17 @@ cwh_stream_host_fn(struct cwb_stream *s, cwb_host_fn *fn, void *user)
         return CWB_NOMEM;
     op->u.host.fn = fn;
     op->u.host.user = user;
+    return submit(s, op);
+}
+
+cwb_result
+cwh_stream_time(struct cwb_stream *s, cwb_time_fn *fn, void *user)
+{
+    struct cwh_op *op = op_create(CWH_OP_TIME);
+    if (!op)
+        return CWB_NOMEM;
+    op->u.time.fn = fn;
+    op->u.time.user = user;
     return submit(s, op);
 }
 

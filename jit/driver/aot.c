@@ -393,6 +393,8 @@ cwj_aot(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *o
     struct cwh_code_info none = { 0 };
     char *cached = NULL;
     size_t size = 0, before = out->size;
+    if (o->from_cache)
+        *o->from_cache = false;
     if (!o->cache || o->target == CWJ_TARGET_HOST)      /* host: this CPU's features would belong to the key */
         return run(p, o, out, diags);
     make_key(p, o, key);
@@ -400,6 +402,8 @@ cwj_aot(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *o
         cw_debug("%s for %s: from the cache", o->kernels && o->kernels[0] ? o->kernels[0] : "a program", o->cpu ? o->cpu : "");
         cw_buf_append(out, cached, size);
         free(cached);
+        if (o->from_cache)
+            *o->from_cache = true;
         return out->failed ? CW_ERR_NOMEM : CW_OK;
     }
     cw_result r = run(p, o, out, diags);

@@ -83,6 +83,30 @@ fixture)
     want 0 "$TRACE" show
     lines out 1
     ;;
+times)
+    # below.c has the times: 1 + 2 + 3 us of saxpy, a copy of 0.6 us; pauses of 4, 3 and 7 us in 20.6 us.
+    BELOW_TIMES=1 want 0 record -o r -- "$APP" fixture
+    want 0 "$TRACE" report r
+    tr -s ' ' <out >table
+    has table 'saxpy 3 0.006 90.9 % 2.000 1.000 3.000 occupancy 50 %' 1
+    has table '[copy host to device] 1 0.001 9.1 % 0.600 0.600 0.600 256 B, 0.43 GB/s' 1
+    has out 'busy 0.007 ms of 0.021 ms (32.0 %)' 1
+    has out ', compiled in 0.123 ms (from the cache)' 1
+    has out '  idle for 0.007 ms from' 1
+    want 0 "$TRACE" report --json r
+    tr -d '\t\n ' <out >flat
+    has flat '"device":{"count":3,"total_ns":6000,"shortest_ns":1000,"longest_ns":3000,"occupancy_permille":500},"compiled":1,"cached":1,"compile_ns":123456'
+    has flat '"host_to_device":{"count":1,"total_ns":600,"shortest_ns":600,"longest_ns":600,"bytes":256}'
+    has flat '"operations":4,"busy_ns":6600,"span_ns":20600}'
+    has flat '"ns":7000,'
+    has flat '"ns":4000,'
+    has flat '"ns":3000,'
+    has flat '"device_time":{"total_ns":6600,"unknown":0,'
+    # A driver without that table.
+    want 0 record -o none -- "$APP" fixture
+    want 0 "$TRACE" report none
+    has out 'on the device' 0
+    ;;
 linked)
     want 0 record -o r -- "$LINKED"
     want 0 "$TRACE" show r

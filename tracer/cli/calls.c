@@ -27,10 +27,19 @@ struct thread {
     struct pending *top;
 };
 
+/* An operation that was submitted and whose times are still to come. */
+struct waiting {
+    struct waiting *next;
+    uint64_t        number;
+    struct tr_op    op;
+    char            name[];
+};
+
 struct join {
     struct tr_calls *calls;
     struct thread   *buckets[BUCKETS];
     struct pending  *spare;
+    struct waiting  *ops[BUCKETS];
     bool             nomem;
 };
 
@@ -195,6 +204,108 @@ take_kernel(struct pending *p, const struct tr_event *e)
     k->params = copy;
 }
 
+/* ---- operations of the device ---- */
+
+static uint64_t
+argument(const struct pending *p, const char *name)
+{
+    const struct tr_field *f = p ? tr_find(p->args, p->count, name) : NULL;
+    return f && (f->kind == TR_UINT || f->kind == TR_INT) ? f->u : 0;
+}
+
+static void
+copy3(const struct tr_event *e, const char *name, uint64_t out[3])
+{
+    const struct tr_field *f = tr_find(e->fields, e->count, name);
+    for (unsigned i = 0; f && f->kind == TR_ARRAY && i < f->count && i < 3; i++)
+        out[i] = f->items[i];
+}
+
+static void
+submitted(struct join *j, const struct thread *t, const struct tr_event *e)
+{
+    const struct tr_field *name = tr_find(e->fields, e->count, "name");
+    const char *text = name && name->text ? name->text : "";
+    uint64_t kind = 0, way = 0, device = 0, cached = 0, start = 0, end = 0, occupancy = 0;
+    struct waiting *w = calloc(1, sizeof *w + strlen(text) + 1);
+    if (!w) {
+        j->nomem = true;
+        return;
+    }
+    strcpy(w->name, text);
+    number_of(e, "number", &w->number);
+    number_of(e, "op", &kind);
+    number_of(e, "way", &way);
+    number_of(e, "device", &device);
+    number_of(e, "cached", &cached);
+    number_of(e, "occupancy", &occupancy);
+    number_of(e, "start", &start);
+    number_of(e, "end", &end);
+    struct tr_op *o = &w->op;
+    *o = (struct tr_op){ .kind = kind <= TR_COMPILE ? (enum tr_op_kind)kind : TR_COMPILE, .way = way <= TR_HTOH ? (enum tr_way)way : TR_HTOH,
+                         .name = w->name, .pid = e->pid, .tid = e->tid, .device = (uint32_t)device, .cached = cached,
+                         .occupancy = (unsigned)occupancy, .submitted = e->time };
+    number_of(e, "queue", &o->queue);
+    number_of(e, "bytes", &o->bytes);
+    copy3(e, "grid", o->grid);
+    copy3(e, "block", o->block);
+    if (t->top) {
+        o->call_start = t->top->start;
+        strncpy(o->call, t->top->function, sizeof o->call - 1);
+        o->in_graph = !strncmp(o->call, "cuGraphLaunch", 13);
+        o->stream = o->in_graph ? 0 : t->top->kernel.present ? t->top->kernel.stream : argument(t->top, "hStream");
+    }
+    if (o->kind == TR_COMPILE) {
+        o->start = (int64_t)start + e->clock;
+        o->end = (int64_t)end + e->clock;
+        if (j->calls->op)
+            j->calls->op(j->calls->ctx, o);
+        free(w);
+        return;
+    }
+    struct waiting **head = &j->ops[(w->number * 31u + e->pid) % BUCKETS];
+    w->next = *head;
+    *head = w;
+}
+
+static void
+executed(struct join *j, const struct tr_event *e)
+{
+    uint64_t number = 0, start = 0, end = 0;
+    number_of(e, "number", &number);
+    number_of(e, "start", &start);
+    number_of(e, "end", &end);
+    for (struct waiting **l = &j->ops[(number * 31u + e->pid) % BUCKETS]; *l; l = &(*l)->next) {
+        struct waiting *w = *l;
+        if (w->number != number || w->op.pid != e->pid)
+            continue;
+        if (start && end) {
+            w->op.start = (int64_t)start + e->clock;
+            w->op.end = (int64_t)end + e->clock;
+        }
+        if (j->calls->op)
+            j->calls->op(j->calls->ctx, &w->op);
+        *l = w->next;
+        free(w);
+        return;
+    }
+}
+
+/* Operations whose end was not recorded. */
+static void
+deliver_waiting(struct join *j)
+{
+    for (unsigned i = 0; i < BUCKETS; i++) {
+        while (j->ops[i]) {
+            struct waiting *w = j->ops[i];
+            if (j->calls->op)
+                j->calls->op(j->calls->ctx, &w->op);
+            j->ops[i] = w->next;
+            free(w);
+        }
+    }
+}
+
 static bool
 ends_with(const char *s, const char *suffix, size_t *stem)
 {
@@ -218,6 +329,10 @@ on_event(void *ctx, const struct tr_event *e)
         finish_call(j, t, e, stem);
     else if (t->top && !strcmp(e->name, "kernel"))
         take_kernel(t->top, e);
+    else if (!strcmp(e->name, "submit"))
+        submitted(j, t, e);
+    else if (!strcmp(e->name, "executed"))
+        executed(j, e);
     if (!j->nomem && j->calls->other && !ends_with(e->name, "_entry", &stem) && !ends_with(e->name, "_exit", &stem))
         j->calls->other(j->calls->ctx, e);
     return !j->nomem;
@@ -275,6 +390,7 @@ tr_read_calls(const char *dir, struct tr_calls *calls)
         say("out of memory");
         status = TR_FAILED;
     }
+    deliver_waiting(j);
     deliver_open(j);
     for (unsigned i = 0; i < BUCKETS; i++) {
         while (j->buckets[i]) {

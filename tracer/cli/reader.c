@@ -203,6 +203,7 @@ take_event(struct run *r, const bt_message *message)
     const bt_clock_snapshot *clock = bt_message_event_borrow_default_clock_snapshot_const(message);
     if (bt_clock_snapshot_get_ns_from_origin(clock, &e.time) != BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK)
         return true;
+    e.clock = e.time - (int64_t)bt_clock_snapshot_get_value(clock);
     const bt_field *context = bt_event_borrow_common_context_field_const(event);
     e.pid = context_number(context, "vpid");
     e.tid = context_number(context, "vtid");

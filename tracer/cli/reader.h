@@ -26,6 +26,7 @@ struct tr_field {
 struct tr_event {
     const char      *name;        /* without the provider: "cuMemAlloc_v2_entry" */
     int64_t          time;        /* ns since the epoch */
+    int64_t          clock;       /* ns from 0 of the recording's own clock to the epoch: added to a time that a field holds */
     uint32_t         pid, tid;
     const char      *procname;
     struct tr_field *fields;
@@ -79,9 +80,33 @@ struct tr_call {
     struct tr_kernel       kernel;
 };
 
+/* What a device did: a launch, copy or fill that was executed, or a compilation. */
+enum tr_op_kind { TR_LAUNCH, TR_COPY, TR_FILL, TR_COMPILE };
+enum tr_way { TR_HTOD, TR_DTOH, TR_DTOD, TR_HTOH };
+
+struct tr_op {
+    enum tr_op_kind kind;
+    enum tr_way way;              /* of a copy */
+    const char *name;             /* of the kernel, else "" */
+    uint32_t    pid, tid;         /* who submitted it */
+    uint32_t    device;
+    uint64_t    queue;            /* of the device, by address; 0 for a compilation */
+    uint64_t    stream;           /* the handle that the program gave, 0 for the default stream or inside a graph */
+    bool        in_graph;
+    uint64_t    bytes;
+    uint64_t    grid[3], block[3];
+    unsigned    occupancy;        /* of 1000; 0 when not known */
+    bool        cached;
+    int64_t     submitted;        /* ns since the epoch */
+    int64_t     start, end;       /* the same; both 0 when the end was not recorded */
+    int64_t     call_start;       /* of the call that submitted it, 0: not known; with pid and tid it identifies the call */
+    char        call[64];         /* that call's function */
+};
+
 struct tr_calls {
     void (*call)(void *ctx, const struct tr_call *c);
     void (*other)(void *ctx, const struct tr_event *e);    /* events that are neither entry nor exit; may be NULL */
+    void (*op)(void *ctx, const struct tr_op *o);          /* may be NULL; in the order in which they ended */
     void  *ctx;
     uint64_t lost;                                         /* out: events that the recorder had to drop */
     uint64_t events;                                       /* out */

@@ -14,6 +14,8 @@
 
 static const char *const places[2] = { "device", "host" };
 static const char *const ways[4] = { "host to device", "device to host", "on the device", "other" };
+static const char *const op_ways[4] = { "host to device", "device to host", "on the device", "host to host" };
+static const char *const op_way_keys[4] = { "host_to_device", "device_to_host", "device_to_device", "host_to_host" };
 static const char *const way_keys[4] = { "host_to_device", "device_to_host", "device_to_device", "other" };
 
 static void
@@ -60,6 +62,9 @@ print_kernels(const struct totals *t)
         const struct tot_kernel *k = &t->kernels[i];
         printf("  %s: %llu launches, %.3f ms in the launching calls", k->name, (unsigned long long)k->launches,
                (double)k->total / 1e6);
+        if (k->compiled)
+            printf(", compiled in %.3f ms%s", (double)k->compile_total / 1e6,
+                   k->cached == k->compiled ? " (from the cache)" : k->cached ? " (in part from the cache)" : "");
         if (k->errors)
             printf(", %llu failed", (unsigned long long)k->errors);
         printf("\n");
@@ -72,6 +77,80 @@ print_kernels(const struct totals *t)
         if (k->other_grids)
             printf("    other grids: %llu\n", (unsigned long long)k->other_grids);
     }
+}
+
+static void
+print_times(const struct totals *t, int width, const char *name, const struct tot_times *x)
+{
+    printf("%-*s %9llu %12.3f %6.1f %% %11.3f %11.3f %11.3f", width, name, (unsigned long long)x->count, (double)x->total / 1e6,
+           t->device_total ? (double)x->total * 100 / (double)t->device_total : 0, (double)x->total / 1e3 / (double)x->count,
+           (double)x->shortest / 1e3, (double)x->longest / 1e3);
+}
+
+static void
+print_rate(uint64_t bytes, int64_t ns)
+{
+    printf("  ");
+    print_size(bytes);
+    if (ns > 0)
+        printf(", %.2f GB/s", (double)bytes / (double)ns);
+    printf("\n");
+}
+
+static void
+print_busy(const struct totals *t)
+{
+    for (unsigned i = 0; i < t->device_count; i++) {
+        const struct tot_device *d = &t->devices[i];
+        int64_t span = d->last - d->first;
+        printf("device %u of process %u: busy %.3f ms of %.3f ms (%.1f %%)\n", d->device, d->pid, (double)d->busy / 1e6,
+               (double)span / 1e6, span ? (double)d->busy * 100 / (double)span : 100.0);
+    }
+    for (unsigned i = 0; i < t->gap_count; i++) {
+        const struct tot_gap *g = &t->gaps[i];
+        printf("  idle for %.3f ms from %.3f ms on: the program was %s%s\n", (double)(g->end - g->start) / 1e6,
+               (double)(g->start - t->first) / 1e6, g->call ? "in " : "outside of CUDA", g->call ? g->call : "");
+    }
+    if (t->sync_copies)
+        printf("  %llu copies that wait: %.3f ms in these calls, of which the copies took %.3f ms\n",
+               (unsigned long long)t->sync_copies, (double)t->sync_time / 1e6, (double)t->sync_device / 1e6);
+    if (t->unknown_ops)
+        printf("  of %llu operations the times are not known\n", (unsigned long long)t->unknown_ops);
+}
+
+/* What the devices did, by their own clocks. */
+static void
+print_device(const struct totals *t)
+{
+    int width = 22;
+    for (unsigned i = 0; i < t->kernel_count; i++)
+        if ((int)strlen(t->kernels[i].name) > width)
+            width = (int)strlen(t->kernels[i].name);
+    width = width > 60 ? 60 : width;
+    printf("\n%-*s %9s %12s %8s %11s %11s %11s\n", width, "on the device", "count", "total ms", "share", "average us", "shortest us",
+           "longest us");
+    for (unsigned i = 0; i < t->kernel_count; i++) {
+        const struct tot_kernel *k = &t->kernels[i];
+        if (!k->device.count)
+            continue;
+        print_times(t, width, k->name, &k->device);
+        if (k->occupancy)
+            printf("  occupancy %.0f %%", (double)k->occupancy / 10 / (double)k->device.count);
+        printf("\n");
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "[copy %s]", op_ways[i]);
+        if (!t->copy_times[i].count)
+            continue;
+        print_times(t, width, name, &t->copy_times[i]);
+        print_rate(t->copy_bytes[i], t->copy_times[i].total);
+    }
+    if (t->fill_times.count) {
+        print_times(t, width, "[memset]", &t->fill_times);
+        print_rate(t->fill_bytes, t->fill_times.total);
+    }
+    print_busy(t);
 }
 
 static void
@@ -130,6 +209,8 @@ print_text(const struct totals *t, const cJSON *manifest)
     }
     if (t->kernel_count)
         print_kernels(t);
+    if (t->span_count || t->unknown_ops)
+        print_device(t);
     if (t->allocations[0] || t->allocations[1] || t->copies[0] || t->copies[1] || t->copies[2] || t->copies[3])
         print_memory(t);
     if (t->error_count) {
@@ -171,11 +252,54 @@ triple(const uint64_t v[3])
 }
 
 static cJSON *
+times_of(cJSON *o, const char *key, const struct tot_times *x)
+{
+    cJSON *d = cJSON_AddObjectToObject(o, key);
+    number(d, "count", x->count);
+    number(d, "total_ns", (uint64_t)x->total);
+    number(d, "shortest_ns", (uint64_t)x->shortest);
+    number(d, "longest_ns", (uint64_t)x->longest);
+    return d;
+}
+
+static cJSON *
 item(cJSON *array)
 {
     cJSON *o = cJSON_CreateObject();
     cJSON_AddItemToArray(array, o);
     return o;
+}
+
+static void
+add_device(cJSON *root, const struct totals *t)
+{
+    cJSON *o, *a, *device = cJSON_AddObjectToObject(root, "device_time");
+    number(device, "total_ns", (uint64_t)t->device_total);
+    number(device, "unknown", t->unknown_ops);
+    for (unsigned i = 0; i < 4; i++)
+        number(times_of(device, op_way_keys[i], &t->copy_times[i]), "bytes", t->copy_bytes[i]);
+    number(times_of(device, "memset", &t->fill_times), "bytes", t->fill_bytes);
+    number(device, "synchronous_copies", t->sync_copies);
+    number(device, "synchronous_copies_ns", (uint64_t)t->sync_time);
+    number(device, "synchronous_copies_device_ns", (uint64_t)t->sync_device);
+    a = cJSON_AddArrayToObject(device, "devices");
+    for (unsigned i = 0; i < t->device_count; i++) {
+        const struct tot_device *d = &t->devices[i];
+        o = item(a);
+        number(o, "pid", d->pid);
+        number(o, "device", d->device);
+        number(o, "operations", d->operations);
+        number(o, "busy_ns", (uint64_t)d->busy);
+        number(o, "span_ns", (uint64_t)(d->last - d->first));
+    }
+    a = cJSON_AddArrayToObject(device, "gaps");
+    for (unsigned i = 0; i < t->gap_count; i++) {
+        o = item(a);
+        number(o, "device", t->gaps[i].device);
+        number(o, "start_ns", (uint64_t)(t->gaps[i].start - t->first));
+        number(o, "ns", (uint64_t)(t->gaps[i].end - t->gaps[i].start));
+        cJSON_AddItemToObject(o, "call", t->gaps[i].call ? cJSON_CreateString(t->gaps[i].call) : cJSON_CreateNull());
+    }
 }
 
 static bool
@@ -213,6 +337,10 @@ print_json(const struct totals *t, cJSON *manifest)
         number(o, "errors", k->errors);
         number(o, "launch_ns", (uint64_t)k->total);
         number(o, "other_grids", k->other_grids);
+        number(times_of(o, "device", &k->device), "occupancy_permille", k->device.count ? k->occupancy / k->device.count : 0);
+        number(o, "compiled", k->compiled);
+        number(o, "cached", k->cached);
+        number(o, "compile_ns", (uint64_t)k->compile_total);
         cJSON *grids = cJSON_AddArrayToObject(o, "grids");
         for (unsigned g = 0; g < k->grid_count; g++) {
             cJSON *x = item(grids);
@@ -245,6 +373,7 @@ print_json(const struct totals *t, cJSON *manifest)
         number(o, "copies", t->copies[i]);
         number(o, "bytes", t->copied[i]);
     }
+    add_device(root, t);
     a = cJSON_AddArrayToObject(root, "errors");
     cJSON *missing = cJSON_AddArrayToObject(root, "missing");
     for (unsigned i = 0; i < t->error_count; i++) {

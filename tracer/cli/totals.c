@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See totals.h. Lists are scanned: a program has some dozens of functions and kernels. Only live allocations are kept, and the
  * newest are searched first. */
-#include "tracer/cli/totals.h"
+#include "tracer/cli/totals_private.h"
 #include "tracer/cli/cli.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define GROW(t, array, count)                                                                                        \
-    grow((t), (void **)&(t)->array, &(t)->count, sizeof *(t)->array)
-
-static void *
-grow(struct totals *t, void **array, unsigned *count, size_t size)
+void *
+totals_grow(struct totals *t, void **array, unsigned *count, size_t size)
 {
     /* Doubling at powers of two needs no capacity field. */
     if ((*count & (*count - 1)) == 0) {
@@ -42,7 +39,7 @@ function_of(struct totals *t, const char *name)
         if (!strcmp(t->functions[i].name, name))
             return &t->functions[i];
     char *n = copy(t, name);
-    struct tot_function *f = n ? GROW(t, functions, function_count) : NULL;
+    struct tot_function *f = n ? TOTALS_GROW(t, functions, function_count) : NULL;
     if (f)
         f->name = n;
     else
@@ -50,14 +47,14 @@ function_of(struct totals *t, const char *name)
     return f;
 }
 
-static struct tot_kernel *
-kernel_of(struct totals *t, const char *name)
+struct tot_kernel *
+totals_kernel(struct totals *t, const char *name)
 {
     for (unsigned i = 0; i < t->kernel_count; i++)
         if (!strcmp(t->kernels[i].name, name))
             return &t->kernels[i];
     char *n = copy(t, name);
-    struct tot_kernel *k = n ? GROW(t, kernels, kernel_count) : NULL;
+    struct tot_kernel *k = n ? TOTALS_GROW(t, kernels, kernel_count) : NULL;
     if (k)
         k->name = n;
     else
@@ -75,7 +72,7 @@ count_pair(struct totals *t, struct tot_error **list, unsigned *count, const cha
         }
     }
     char *f = copy(t, function), *r = copy(t, result);
-    struct tot_error *e = f && r ? grow(t, (void **)list, count, sizeof **list) : NULL;
+    struct tot_error *e = f && r ? totals_grow(t, (void **)list, count, sizeof **list) : NULL;
     if (e) {
         *e = (struct tot_error){ f, r, 1 };
     } else {
@@ -101,7 +98,7 @@ count_thread(struct totals *t, uint32_t pid, uint32_t tid)
             return;
         known_process |= t->threads[i] >> 32 == pid;
     }
-    uint64_t *e = GROW(t, threads, thread_count);
+    uint64_t *e = TOTALS_GROW(t, threads, thread_count);
     if (e)
         *e = key;
     t->processes += !known_process;
@@ -112,7 +109,7 @@ count_thread(struct totals *t, uint32_t pid, uint32_t tid)
 static void
 allocated(struct totals *t, const struct tr_call *c, bool host, uint64_t address, uint64_t size)
 {
-    struct tot_block *b = GROW(t, blocks, block_count);
+    struct tot_block *b = TOTALS_GROW(t, blocks, block_count);
     if (b)
         *b = (struct tot_block){ address, size, c->pid, host, true };
     t->allocations[host]++;
@@ -184,7 +181,7 @@ count_memory(struct totals *t, const struct tr_call *c)
 static void
 count_kernel(struct totals *t, const struct tr_call *c)
 {
-    struct tot_kernel *k = kernel_of(t, c->kernel.name);
+    struct tot_kernel *k = totals_kernel(t, c->kernel.name);
     if (!k)
         return;
     t->launches++;
@@ -221,6 +218,13 @@ on_call(void *ctx, const struct tr_call *c)
     f->errors += c->failed;
     f->unfinished += !c->result;
     f->total += time;
+    struct tot_span *made = TOTALS_GROW(t, made, made_count);
+    if (made)
+        *made = (struct tot_span){ c->start, c->end, (uint64_t)(f - t->functions) };
+    if (totals_is_sync_copy(c->function)) {
+        t->sync_copies++;
+        t->sync_time += time;
+    }
     if (time > f->longest)
         f->longest = time;
     if (!t->first || c->start < t->first)
@@ -260,7 +264,7 @@ on_other(void *ctx, const struct tr_event *e)
             return;
         }
     }
-    struct tot_module *m = GROW(t, modules, module_count);
+    struct tot_module *m = TOTALS_GROW(t, modules, module_count);
     if (m)
         *m = (struct tot_module){ copy(t, kind->text), copy(t, file->text), copy(t, hash->text), size->u, 1 };
 }
@@ -273,9 +277,11 @@ by_time(const void *a, const void *b)
 }
 
 static int
-by_launches(const void *a, const void *b)
+by_cost(const void *a, const void *b)
 {
     const struct tot_kernel *x = a, *y = b;
+    if (x->device.total != y->device.total)
+        return x->device.total < y->device.total ? 1 : -1;
     return x->launches < y->launches ? 1 : x->launches > y->launches ? -1 : strcmp(x->name, y->name);
 }
 
@@ -283,13 +289,14 @@ enum tr_status
 totals_read(const char *dir, struct totals *t)
 {
     memset(t, 0, sizeof *t);
-    struct tr_calls calls = { .call = on_call, .other = on_other, .ctx = t };
+    struct tr_calls calls = { .call = on_call, .other = on_other, .op = totals_op, .ctx = t };
     enum tr_status status = tr_read_calls(dir, &calls);
     t->lost = calls.lost;
+    totals_find_gaps(t);        /* before the functions are sorted */
     if (t->function_count)
         qsort(t->functions, t->function_count, sizeof *t->functions, by_time);
     if (t->kernel_count)
-        qsort(t->kernels, t->kernel_count, sizeof *t->kernels, by_launches);
+        qsort(t->kernels, t->kernel_count, sizeof *t->kernels, by_cost);
     if (t->nomem) {
         say("out of memory");
         status = TR_FAILED;
@@ -323,6 +330,9 @@ totals_finish(struct totals *t)
     free(t->kernels);
     free(t->modules);
     free(t->blocks);
+    free(t->spans);
+    free(t->made);
+    free(t->devices);
     free(t->threads);
     free_pairs(t->errors, t->error_count);
     free_pairs(t->missing, t->missing_count);

@@ -299,5 +299,7 @@ emit_trace_probes(const struct model *m, struct cw_buf *out)
     }
     cw_buf_puts(out, "\nvoid\ncw_tp_kernel(const struct cw_tp_kernel *k)\n{\n    lttng_ust_tracepoint(cudaway, kernel, k);\n}\n"
                      "\nvoid\ncw_tp_module(const struct cw_tp_module *k)\n{\n    lttng_ust_tracepoint(cudaway, module, k);\n}\n"
-                     "\nvoid\ncw_tp_name(const struct cw_tp_name *k)\n{\n    lttng_ust_tracepoint(cudaway, name, k);\n}\n");
+                     "\nvoid\ncw_tp_name(const struct cw_tp_name *k)\n{\n    lttng_ust_tracepoint(cudaway, name, k);\n}\n"
+                     "\nvoid\ncw_tp_submit(const struct cw_tp_submit *k)\n{\n    lttng_ust_tracepoint(cudaway, submit, k);\n}\n"
+                     "\nvoid\ncw_tp_executed(const struct cw_tp_executed *k)\n{\n    lttng_ust_tracepoint(cudaway, executed, k);\n}\n");
 }

@@ -29,3 +29,39 @@ LTTNG_UST_TRACEPOINT_EVENT(cudaway, name, LTTNG_UST_TP_ARGS(const struct cw_tp_n
     lttng_ust_field_integer_hex(uint64_t, module, k->module)
     lttng_ust_field_sequence_text(char, name, k->name, unsigned, (unsigned)strnlen(k->name, CW_TP_TEXT_BYTES))
 ))
+
+LTTNG_UST_TRACEPOINT_ENUM(cudaway, device_op, LTTNG_UST_TP_ENUM_VALUES(
+    lttng_ust_field_enum_value("launch", CW_DEVICE_LAUNCH)
+    lttng_ust_field_enum_value("copy", CW_DEVICE_COPY)
+    lttng_ust_field_enum_value("fill", CW_DEVICE_FILL)
+    lttng_ust_field_enum_value("compile", CW_DEVICE_COMPILE)
+))
+
+LTTNG_UST_TRACEPOINT_ENUM(cudaway, device_way, LTTNG_UST_TP_ENUM_VALUES(
+    lttng_ust_field_enum_value("host to device", CW_WAY_HTOD)
+    lttng_ust_field_enum_value("device to host", CW_WAY_DTOH)
+    lttng_ust_field_enum_value("on the device", CW_WAY_DTOD)
+    lttng_ust_field_enum_value("host to host", CW_WAY_HTOH)
+))
+
+LTTNG_UST_TRACEPOINT_EVENT(cudaway, submit, LTTNG_UST_TP_ARGS(const struct cw_tp_submit *, k), LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(uint64_t, number, k->number)
+    lttng_ust_field_enum(cudaway, device_op, int, op, (int)k->op->kind)
+    lttng_ust_field_enum(cudaway, device_way, int, way, (int)k->op->way)
+    lttng_ust_field_integer(unsigned, device, k->op->device)
+    lttng_ust_field_integer_hex(uint64_t, queue, k->op->queue)
+    lttng_ust_field_sequence_text(char, name, k->op->name, unsigned, (unsigned)strnlen(k->op->name, CW_TP_TEXT_BYTES))
+    lttng_ust_field_integer(uint64_t, bytes, k->op->bytes)
+    lttng_ust_field_array(unsigned, grid, k->op->grid, 3)
+    lttng_ust_field_array(unsigned, block, k->op->block, 3)
+    lttng_ust_field_integer(unsigned, occupancy, k->op->occupancy)
+    lttng_ust_field_integer(unsigned, cached, k->op->cached)
+    lttng_ust_field_integer(uint64_t, start, k->start)
+    lttng_ust_field_integer(uint64_t, end, k->end)
+))
+
+LTTNG_UST_TRACEPOINT_EVENT(cudaway, executed, LTTNG_UST_TP_ARGS(const struct cw_tp_executed *, k), LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(uint64_t, number, k->number)
+    lttng_ust_field_integer(uint64_t, start, k->start)
+    lttng_ust_field_integer(uint64_t, end, k->end)
+))

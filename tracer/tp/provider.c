@@ -45,4 +45,6 @@ const struct cw_tp_ops cw_tp_ops = {
     .kernel = cw_tp_kernel,
     .module = cw_tp_module,
     .name = cw_tp_name,
+    .submit = cw_tp_submit,
+    .executed = cw_tp_executed,
 };

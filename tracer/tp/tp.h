@@ -4,11 +4,12 @@
 #ifndef CW_TRACER_TP_H
 #define CW_TRACER_TP_H
 
+#include "impl/device_times.h"
 #include "tracer/layer.h"
 
 #include <stddef.h>
 
-#define CW_TP_VERSION 1u
+#define CW_TP_VERSION 2u
 
 struct cw_tp_kernel {
     const struct cw_launch *launch;
@@ -30,6 +31,18 @@ struct cw_tp_name {
     const char *name;
 };
 
+/* An operation of the device (impl/device_times.h). */
+struct cw_tp_submit {
+    const struct cw_device_op *op;
+    uint64_t    number;          /* of this process; 0 for a compilation */
+    uint64_t    start, end;      /* of a compilation, as below */
+};
+
+struct cw_tp_executed {
+    uint64_t    number;
+    uint64_t    start, end;      /* ns of CLOCK_MONOTONIC, which is LTTng's clock; 0: not known */
+};
+
 #define CW_TP_PARAM_BYTES 4096u
 #define CW_TP_TEXT_BYTES  4096u
 #define CW_TP_ELEMENTS    64u
@@ -41,6 +54,8 @@ struct cw_tp_ops {
     void (*kernel)(const struct cw_tp_kernel *);
     void (*module)(const struct cw_tp_module *);
     void (*name)(const struct cw_tp_name *);
+    void (*submit)(const struct cw_tp_submit *);
+    void (*executed)(const struct cw_tp_executed *);
 };
 
 /* Generated. */
@@ -49,5 +64,7 @@ extern void (*const cw_tp_exit[CW_CUDA_FUNCTION_COUNT])(const struct cw_call *);
 void cw_tp_kernel(const struct cw_tp_kernel *k);
 void cw_tp_module(const struct cw_tp_module *k);
 void cw_tp_name(const struct cw_tp_name *k);
+void cw_tp_submit(const struct cw_tp_submit *k);
+void cw_tp_executed(const struct cw_tp_executed *k);
 
 #endif
