@@ -296,6 +296,21 @@ terminator_varies(const struct flow *f, uint32_t b)
     return false;
 }
 
+/* What no instruction gave a shape is undefined as well: x in `x = x + %tid.x`, which nothing else writes. Whether there was such
+ * a register. */
+static bool
+settle_unwritten(struct flow *f)
+{
+    bool any = false;
+    for (uint32_t r = 0; r < f->fn->nregs; r++) {
+        if (f->shape[r].kind == FLOW_UNKNOWN) {
+            f->shape[r].kind = FLOW_UNIFORM;
+            any = true;
+        }
+    }
+    return any;
+}
+
 /* The average number of steps for each block and instruction after which the analysis gives up being exact: adversarial input
  * would take quadratic time. Kernels of real programs need less than a tenth. */
 enum { STEPS = 200 };
@@ -324,8 +339,11 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
             flow_visit_regs(&fn->insts[fn->blocks[b].first + i], visit_def, &d);
     }
     struct div_ctx c = { .f = f, .width = width, .linear_x = linear_x, .is_entry = fn->is_entry };
-    for (uint32_t r = 0; r < fn->nregs; r++)
+    for (uint32_t r = 0; r < fn->nregs; r++) {
         f->uniform[r] = true;
+        if (!f->ndefs[r])
+            f->shape[r].kind = FLOW_UNIFORM;    /* undefined: what it is added to decides about the sum */
+    }
     for (uint32_t i = 0; i < fn->nparams; i++)
         if (fn->params[i]->is_param_reg)
             lower(&c, fn->params[i]->reg, (struct flow_shape){ .kind = FLOW_VARYING });
@@ -370,7 +388,7 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
                 split_at(f, &g, b, &c.changed); /* a guarded exit has one successor: the rest runs masked */
             }
         }
-    } while (c.changed && g.budget);
+    } while ((c.changed || settle_unwritten(f)) && g.budget);
     if (g.budget && width != FLOW_BLOCK)
         close_runs(f, &g, cover);
     if (!g.budget) {
@@ -378,8 +396,5 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
         for (uint32_t b = 0; b < f->n; b++)
             f->divergent[b] = terminator_varies(f, b);
     }
-    for (uint32_t r = 0; r < fn->nregs; r++)
-        if (f->shape[r].kind == FLOW_UNKNOWN)
-            f->shape[r].kind = FLOW_UNIFORM;
     return CW_OK;
 }

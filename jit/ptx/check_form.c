@@ -195,8 +195,6 @@ conversion(const struct form *c)
         return FAIL(c, 3045, "'cvt' from .%s to .%s takes neither .rna nor .rs", ptx_type_name(s), ptx_type_name(d));
     if (in->noperands != 2)
         return FAIL(c, 3032, "'cvt' from .%s to .%s takes 2 operands, not %u", ptx_type_name(s), ptx_type_name(d), in->noperands);
-    if ((both & TB(BF16)) && (both & S_I8))
-        return FAIL(c, 3089, "'cvt' has no conversion from .%s to .%s", ptx_type_name(s), ptx_type_name(d));
     if (both & ~ints)
         return true;
     if (in->flags & (PTX_F_FTZ | PTX_F_RELU | PTX_F_SATFINITE))

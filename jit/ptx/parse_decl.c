@@ -279,18 +279,30 @@ ptx_parse_variable(struct parser *p, uint8_t linkage, enum directive dir)
 }
 
 static bool
-add_registers(struct parser *p, struct ident *id, uint8_t type, uint32_t count, bool range, uint32_t *first)
+room_for_registers(struct parser *p, uint32_t count, uint32_t *first)
 {
     if (p->regs.n + (uint64_t)count > MAX_REGS || (p->total_regs += count) > MAX_MODULE_REGS)
         return ptx_error(p, 6007, "more registers than %d in a function or %d in a module", MAX_REGS, MAX_MODULE_REGS);
     *first = p->regs.n;
-    if (p->regs.n + count > p->regs.cap &&
-        !ptx_vec_grow(p, (void **)&p->regs.at, &p->regs.cap, p->regs.n + count, sizeof *p->regs.at))
+    return p->regs.n + count <= p->regs.cap ||
+           ptx_vec_grow(p, (void **)&p->regs.at, &p->regs.cap, p->regs.n + count, sizeof *p->regs.at);
+}
+
+bool
+ptx_add_register(struct parser *p, const char *name, uint8_t type, uint32_t *reg)
+{
+    if (!room_for_registers(p, 1, reg))
         return false;
-    if (!range) {
-        p->regs.at[p->regs.n++] = (struct ptx_reg){ id->name, type };
-        return true;
-    }
+    p->regs.at[p->regs.n++] = (struct ptx_reg){ name, type };
+    return true;
+}
+
+/* %r<count> */
+static bool
+add_range(struct parser *p, const struct ident *id, uint8_t type, uint32_t count, uint32_t *first)
+{
+    if (!room_for_registers(p, count, first))
+        return false;
     size_t width = id->len + 11;
     char *names = cw_arena_alloc(p->arena, width * count);
     if (!names && count) {
@@ -306,6 +318,52 @@ add_registers(struct parser *p, struct ident *id, uint8_t type, uint32_t count, 
         for (unsigned j = 0; j < k; j++)
             names[id->len + j] = digits[k - 1 - j];
         p->regs.at[p->regs.n++] = (struct ptx_reg){ names, type };
+    }
+    return true;
+}
+
+static bool
+is_fresh(struct parser *p, const struct ident *id, const struct token *at)
+{
+    return id->bind.kind == BIND_NONE || id->bind.kind == BIND_RANGE || id->bind.depth != p->depth ||
+           ptx_error_at(p, at->line, at->column, 3003, "'%s' is declared twice", id->name);
+}
+
+/* .reg .v4 .f32 v; is four registers, v.x to v.w. */
+static bool
+bind_vector(struct parser *p, struct ident *id, const struct decl *d, const struct token *at)
+{
+    struct binding b = { .kind = BIND_VREG, .type = d->type, .vec = d->vec };
+    if (d->type == PTX_PRED || ptx_type_bits(d->type) * d->vec > 128)
+        return ptx_error_at(p, at->line, at->column, 3019, "a vector register of %s", d->type == PTX_PRED ? "predicates" : "more than 128 bits");
+    if (!is_fresh(p, id, at))
+        return false;
+    for (unsigned i = 0; i < d->vec; i++) {
+        char *name = cw_arena_printf(p->arena, "%s$%c", id->name, "xyzw0123"[i]);
+        uint32_t r;
+        if (!name) {
+            p->nomem = true;
+            return false;
+        }
+        if (!ptx_add_register(p, name, d->type, &r))
+            return false;
+        if (!i)
+            b.reg = r;
+    }
+    return ptx_bind(p, id, &b);
+}
+
+/* .reg .v4 .f32 v<2>; is v0 and v1. */
+static bool
+bind_vectors(struct parser *p, const struct ident *stem, const struct decl *d, uint32_t count, const struct token *at)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        char *name = cw_arena_printf(p->arena, "%s%u", stem->name, i);
+        struct ident *id = name ? ptx_intern(p, name, strlen(name)) : NULL;
+        if (!name)
+            p->nomem = true;
+        if (!id || !bind_vector(p, id, d, at))
+            return false;
     }
     return true;
 }
@@ -335,31 +393,25 @@ ptx_parse_reg_decl(struct parser *p)
                 return false;
             if (n > MAX_REGS)
                 return ptx_error_at(p, at.line, at.column, 6007, "more registers than %d in a function or %d in a module", MAX_REGS, MAX_MODULE_REGS);
-            if (d.vec > 1)
-                return ptx_error_at(p, at.line, at.column, 3019, "a range of vector registers");
+            if (d.vec > 1) {
+                if (!bind_vectors(p, id, &d, (uint32_t)n, &at))
+                    return false;
+                continue;
+            }
             if (id->bind.kind == BIND_RANGE && id->bind.depth == p->depth)
                 return ptx_error_at(p, at.line, at.column, 3003, "'%s' is declared twice", id->name);
             b.kind = BIND_RANGE;
             b.count = (uint32_t)n;
-            if (!add_registers(p, id, d.type, (uint32_t)n, true, &b.reg))
+            if (!add_range(p, id, d.type, (uint32_t)n, &b.reg))
                 return false;
         } else {
-            if (id->bind.kind != BIND_NONE && id->bind.kind != BIND_RANGE && id->bind.depth == p->depth)
-                return ptx_error_at(p, at.line, at.column, 3003, "'%s' is declared twice", id->name);
             if (d.vec > 1) {
-                b.kind = BIND_VREG;
-                for (unsigned i = 0; i < d.vec; i++) {
-                    char *name = cw_arena_printf(p->arena, "%s$%c", id->name, "xyzw0123"[i]);
-                    struct ident *e = name ? ptx_intern(p, name, strlen(name)) : NULL;
-                    uint32_t r;
-                    if (!e || !add_registers(p, e, d.type, 1, false, &r))
-                        return false;
-                    if (!i)
-                        b.reg = r;
-                }
-            } else if (!add_registers(p, id, d.type, 1, false, &b.reg)) {
-                return false;
+                if (!bind_vector(p, id, &d, &at))
+                    return false;
+                continue;
             }
+            if (!is_fresh(p, id, &at) || !ptx_add_register(p, id->name, d.type, &b.reg))
+                return false;
         }
         if (!ptx_bind(p, id, &b))
             return false;
@@ -420,7 +472,7 @@ parse_params(struct parser *p, bool entry, bool proto)
         if (reg && !proto) {
             struct binding b = { .kind = BIND_REG, .type = d.type, .vec = 1 };
             struct ident *rid = id ? id : ptx_intern(p, "_", 1);
-            if (!rid || !add_registers(p, rid, d.type, 1, false, &b.reg) || (id && !ptx_bind(p, id, &b)))
+            if (!rid || !ptx_add_register(p, rid->name, d.type, &b.reg) || (id && !ptx_bind(p, id, &b)))
                 return false;
             n->reg = b.reg;
         } else if (id && !proto) {

@@ -184,21 +184,11 @@ named(struct parser *p, struct ptx_operand *o, const struct op_row *row)
         ptx_next(p);
         return true;
     case BIND_SYM: {
-        if (is_punct(p, '['))
-            break;
         struct const_value v;
         /* `sym` or an address expression; `|` must not be taken for an operator here, nor is it one for addresses */
         if (!ptx_parse_const(p, &v, true))
             return false;
         set_imm(o, &v);
-        if (o->kind == PTX_OPND_SYM && is_punct(p, '[')) {
-            uint64_t i;
-            ptx_next(p);
-            if (!ptx_parse_int(p, &i, "an index") || !ptx_expect(p, ']', "after an index"))
-                return false;
-            o->kind = PTX_OPND_ADDR;
-            o->imm += (int64_t)(i * (ptx_type_bits(o->sym->type) / 8));
-        }
         return true;
     }
     default:
@@ -665,6 +655,10 @@ ptx_parse_instruction(struct parser *p)
                     return false;
                 if (row->sig[0] == 'l' ? !branch_target(p, o, &where, &fix) : !operand(p, o, row, 0))
                     return false;
+                if (is_punct(p, '[') && o->kind == PTX_OPND_SYM && !ptx_parse_index(p, &in, a.n - 1, o))
+                    return false;
+                if (is_punct(p, '+') && o->kind == PTX_OPND_REG && a.n > row->info.ndst && !ptx_parse_sum(p, o))
+                    return false;
             } while (accept(p, ','));
         }
     }
@@ -686,6 +680,8 @@ ptx_parse_instruction(struct parser *p)
         ptx_next(p);
         return true;        /* already reported; the statement is complete, so nothing has to be skipped */
     }
+    if (!ptx_split_convert(p, &in))
+        return false;
     ptx_next(p);
     return VEC_PUSH(p, p->insts, in);
 }

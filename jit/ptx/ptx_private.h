@@ -311,6 +311,11 @@ double ptx_f64_of_bits(uint64_t bits);
 /* parse_inst.c */
 bool ptx_parse_instruction(struct parser *p);
 
+/* parse_computed.c */
+bool ptx_parse_sum(struct parser *p, struct ptx_operand *o);
+bool ptx_parse_index(struct parser *p, const struct ptx_inst *in, unsigned i, struct ptx_operand *o);
+bool ptx_split_convert(struct parser *p, struct ptx_inst *in);
+
 /* check.c */
 bool ptx_check_inst(struct parser *p, struct ptx_inst *in);
 
@@ -323,6 +328,7 @@ bool ptx_check_matrix(struct parser *p, const struct ptx_inst *in);
 /* parse_decl.c */
 bool ptx_parse_variable(struct parser *p, uint8_t linkage, enum directive space);
 bool ptx_parse_reg_decl(struct parser *p);
+bool ptx_add_register(struct parser *p, const char *name, uint8_t type, uint32_t *reg);
 bool ptx_parse_function(struct parser *p, uint8_t linkage, bool entry);
 bool ptx_parse_table(struct parser *p, struct ident *name, uint32_t line, uint32_t column);
 bool ptx_parse_body(struct parser *p);
