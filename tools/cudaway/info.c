@@ -46,7 +46,7 @@ struct folder_use {
 
 static const char *const kinds[] = { "auto", "host", "hip", "cuda", "gfxemu" };
 enum { KINDS = sizeof kinds / sizeof *kinds };
-static const char *const parts[] = { "libcuda.so.1", "libcudart.so.11.0", "libcudart.so.12", "libcudart.so.13", "libcudaway-jit.so",
+static const char *const parts[] = { "libcuda.so.1", "libcudart.so.11.0", "libcudart.so.12", "libcudart.so.13", "libnvJitLink.so.12", "libnvJitLink.so.13", "libcudaway-jit.so",
                                      "libcudaway-audit.so", "libcudaway-gfxemu.so", "trace/libcuda.so.1" };
 enum { PARTS = sizeof parts / sizeof *parts };
 

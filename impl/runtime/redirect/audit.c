@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * libcudaway-audit.so, a module for LD_AUDIT (rtld-audit(7)): copies of NVIDIA's runtime are redirected when their object has been
- * mapped, before its constructors run, and a driver or Runtime that is asked for by its full path is ours. It lives in a namespace
+ * mapped, before its constructors run, and a driver, Runtime or nvJitLink that is asked for by its full path is ours. It lives in a namespace
  * of its own with a C library of its own. */
 #define _GNU_SOURCE
 #include "impl/base/env.h"
 #include "impl/base/file.h"
 #include "impl/base/log.h"
+#include "impl/runtime/redirect/elf.h"
 #include "impl/runtime/redirect/redirect.h"
 
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,12 +38,36 @@ is_ours(const char *path)
     return n && path && !strncmp(path, folder, n) && path[n] == '/';
 }
 
+/* The libnvJitLink.so.N for which ours was given; it needs that one for what only NVIDIA's can do. Under the dynamic linker's lock. */
+static char stood_for[PATH_MAX];
+
+/* Tell it, in a variable of its own that has no initial value: nothing of the object has run yet. */
+static void
+tell_linker(const struct link_map *map)
+{
+    static const char variable[] = "cudaway_nvjitlink_stands_for";
+    struct cw_elf e;
+    struct cw_elf_symbols s;
+    if (!*stood_for || !strstr(map->l_name, "/libnvJitLink.so.") || cw_elf_open(&e, map->l_name))
+        return;
+    const Elf64_Shdr *table = cw_elf_section_typed(&e, SHT_DYNSYM);
+    if (table && !cw_elf_symbols(&e, table, &s)) {
+        for (uint64_t i = 0; i < s.count; i++)
+            if (!strcmp(cw_elf_symbol_name(&s, &s.symbols[i]), variable) && s.symbols[i].st_size == sizeof stood_for)
+                memcpy((void *)(map->l_addr + s.symbols[i].st_value), stood_for, sizeof stood_for);
+        cw_elf_symbols_finish(&s);
+    }
+    cw_elf_close(&e);
+}
+
 EXPORT unsigned
 la_objopen(struct link_map *map, Lmid_t namespace, uintptr_t *cookie)
 {
     *cookie = 0;
-    if (is_ours(map->l_name))
+    if (is_ours(map->l_name)) {
         *cookie = OURS;
+        tell_linker(map);
+    }
     else if (enabled && namespace == LM_ID_BASE) {
         *cookie = (uintptr_t)cw_redirect_object(map->l_name && *map->l_name ? map->l_name : cw_redirect_program(), map->l_addr);
         cw_redirect_compiler(map->l_name, map->l_addr);
@@ -78,13 +104,13 @@ la_activity(uintptr_t *cookie, unsigned activity)
 static const char *
 ours(const char *name)
 {
-    static const char *const runtimes[] = { "libcudart.so.11.0", "libcudart.so.12", "libcudart.so.13" };
+    static const char *const same[] = { "libcudart.so.11.0", "libcudart.so.12", "libcudart.so.13", "libnvJitLink.so.12", "libnvJitLink.so.13" };
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
     if (!strcmp(base, "libcuda.so.1") || !strcmp(base, "libcuda.so"))
         return cw_env_get(CW_ENV_TRACE_SOCKET) || cw_env_get(CW_ENV_DUMP_DIR) || cw_env_get(CW_ENV_DIFF_DIR) ? "trace/libcuda.so.1" : "libcuda.so.1";
-    for (unsigned i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
-        if (!strcmp(base, runtimes[i]))
-            return runtimes[i];
+    for (unsigned i = 0; i < sizeof same / sizeof *same; i++)
+        if (!strcmp(base, same[i]))
+            return same[i];
     return NULL;
 }
 
@@ -101,6 +127,8 @@ la_objsearch(const char *name, uintptr_t *cookie, unsigned flag)
         free(path);
         return (char *)(uintptr_t)name;
     }
+    if (strstr(own, "libnvJitLink") && strchr(name, '/') && strlen(name) < sizeof stood_for)
+        strcpy(stood_for, name);
     cw_info("%s is asked for: %s is loaded", name, path);
     return path;                    /* the linker keeps it */
 }
