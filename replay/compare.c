@@ -98,6 +98,12 @@ element_type(unsigned t, uint64_t size)
     return size % cwd_type_bytes(t) ? PTX_U8 : t;
 }
 
+unsigned
+cwd_element_width(const struct cwd_buffer *b)
+{
+    return cwd_type_bytes(element_type(cwd_type_of(b->element), b->size));
+}
+
 static bool
 differ(const uint8_t *a, const uint8_t *b, uint64_t size, unsigned known, uint32_t ulp, struct cwd_difference *x)
 {

@@ -23,6 +23,8 @@ uint32_t cwd_compare(const struct cwd_dump *d, const struct cwd_outcome *o, uint
 
 /* "parameter c" and so on for a buffer. */
 void cwd_where(const struct cwd_dump *d, uint32_t buffer, char *out, size_t size);
+/* Bytes of the elements in which a buffer is compared. */
+unsigned cwd_element_width(const struct cwd_buffer *b);
 /* Whether the dump has results to compare with. */
 bool cwd_has_results(const struct cwd_dump *d);
 /* Whether two values are the same: bit by bit, or as floats that are at most `ulp` units in the last place apart. */

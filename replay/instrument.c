@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See instrument.h. Inserted code contains no line breaks, so line numbers stay those of the text. */
 #define _GNU_SOURCE
-#include "replay/instrument.h"
+#include "replay/instrument_private.h"
 
 #include "replay/tar.h"
 
@@ -31,9 +31,8 @@ skip_comment(const char *s, const char *end)
     return s + 2 < end ? s + 2 : end;
 }
 
-/* The next character of `set` outside of comments and strings, or NULL. */
-static const char *
-find(const char *s, const char *end, const char *set)
+const char *
+cwi_find(const char *s, const char *end, const char *set)
 {
     while (s < end) {
         const char *t = skip_comment(s, end);
@@ -56,7 +55,7 @@ static const char *
 guard_start(const char *before, const char *s)
 {
     const char *at = NULL;
-    for (const char *t = before; (t = find(t, s, "@")); t++)
+    for (const char *t = before; (t = cwi_find(t, s, "@")); t++)
         at = t;
     return at;
 }
@@ -91,7 +90,7 @@ find_instructions(struct cwi_program *p, uint32_t t, struct cwd_error *e)
         for (uint32_t i = 0; i < fn->ninsts && r == CW_OK; i++) {
             const struct ptx_inst *x = &fn->insts[i];
             size_t at = x->line && x->line <= nlines ? line[x->line - 1] + x->column - 1 : in->size;
-            const char *s = at < in->size ? in->text + at : NULL, *semicolon = s ? find(s, end, ";") : NULL;
+            const char *s = at < in->size ? in->text + at : NULL, *semicolon = s ? cwi_find(s, end, ";") : NULL;
             if (s && *s == '}' && x->op == PTX_OP_RET) {        /* not written: the body just ends */
                 p->insts[p->ninsts++] = (struct cwi_inst){ t, fn, x, at, at };
                 continue;
@@ -209,6 +208,39 @@ bool
 cwi_hidden(const struct ptx_inst *in)
 {
     return (in->noperands && in->operand[0].kind == PTX_OPND_TEXT) || in->op == PTX_OP_STMATRIX || in->op == PTX_OP_WMMA_STORE;
+}
+
+/* ---- for people -------------------------------------------------------------------------------------------------------------- */
+
+void
+cwi_written(const struct cwi_program *p, uint32_t id, char *out, size_t size)
+{
+    const struct cwi_inst *i = &p->insts[id];
+    const char *s = p->texts[i->text].text + i->begin, *end = s + (i->end > i->begin ? i->end - i->begin - 1 : 0);
+    size_t n = 0;
+    for (; s < end && n + 5 < size; s++) {
+        bool blank = *s == ' ' || *s == '\t' || *s == '\n' || *s == '\r';
+        if (!blank || (n && out[n - 1] != ' '))
+            out[n++] = blank ? ' ' : *s;
+    }
+    while (n && out[n - 1] == ' ')
+        n--;
+    snprintf(out + n, size - n, "%s", s < end ? "..." : "");
+}
+
+void
+cwi_place_text(const struct cwi_program *p, uint32_t id, const char *times, char *out, size_t size)
+{
+    const struct cwi_inst *i = &p->insts[id];
+    const struct ptx_module *m = p->modules[i->text];
+    char text[256], where[400];
+    cwi_written(p, id, text, sizeof text);
+    snprintf(where, sizeof where, "%s:%u%s: %s", p->texts[i->text].name, i->in->line, times, text);
+    const char *file = i->in->loc_line && i->in->loc_file < m->nfiles ? m->files[i->in->loc_file] : NULL;
+    if (file)
+        snprintf(out, size, "%s:%u (%s)", file, i->in->loc_line, where);
+    else
+        snprintf(out, size, "%s", where);
 }
 
 /* ---- what is put in ---------------------------------------------------------------------------------------------------------- */
@@ -557,13 +589,12 @@ watch_behind(struct rewrite *w, uint32_t id, const struct ptx_inst *in)
 
 /* ---- the text ---------------------------------------------------------------------------------------------------------------- */
 
-/* The body whose first instruction is at `at`: the last brace at depth 0 before it. */
-static const char *
-body_of(const char *text, size_t size, size_t at)
+const char *
+cwi_body(const char *text, size_t size, size_t at)
 {
     const char *open = NULL, *end = text + size;
     unsigned depth = 0;
-    for (const char *s = text; (s = find(s, end, "{}")) && s < text + at; s++) {
+    for (const char *s = text; (s = cwi_find(s, end, "{}")) && s < text + at; s++) {
         if (*s == '{' && !depth++)
             open = s;
         else if (*s == '}' && depth)
@@ -578,7 +609,7 @@ follows(const struct cwi_program *p, uint32_t id)
 {
     const struct cwi_inst *i = &p->insts[id], *last = i - 1;
     const char *text = p->texts[i->text].text;
-    return i->fn == last->fn && !find(text + last->end, text + i->begin, ":");
+    return i->fn == last->fn && !cwi_find(text + last->end, text + i->begin, ":");
 }
 
 /* ld.param of a call's result has to stay right behind the call (PTX ISA, 7.1), so code that belongs behind the call goes
@@ -592,7 +623,7 @@ takes_result(const struct cwi_program *p, uint32_t id)
     if (in->op != PTX_OP_LD || in->space != PTX_SPACE_PARAM || in->has_guard || in->noperands < 2 || !follows(p, id))
         return false;
     const struct ptx_operand *a = &in->operand[1];
-    return a->kind == PTX_OPND_ADDR && !a->has_reg && a->sym && a->sym->kind == PTX_SYM_VAR && !find(text + i[-1].end, text + i->begin, "{}");
+    return a->kind == PTX_OPND_ADDR && !a->has_reg && a->sym && a->sym->kind == PTX_SYM_VAR && !cwi_find(text + i[-1].end, text + i->begin, "{}");
 }
 
 /* st.param is to be the last thing before its call, or before the ret (the same section): with conditional instructions in between
@@ -671,7 +702,7 @@ rewrite_function(struct rewrite *w, uint32_t first, size_t at, const uint32_t bl
     const struct cwi_program *p = w->p;
     const char *text = p->texts[p->insts[first].text].text;
     w->fn = p->insts[first].fn;
-    const char *open = body_of(text + at, p->texts[p->insts[first].text].size - at, p->insts[first].begin - at);
+    const char *open = cwi_body(text + at, p->texts[p->insts[first].text].size - at, p->insts[first].begin - at);
     size_t body = open ? (size_t)(open - text) : p->insts[first].begin;
     cw_buf_append(w->out, text + at, body - at);
     if (block && w->fn->is_entry && !w->fn->maxntid[0] && !w->fn->reqntid[0])
@@ -704,12 +735,11 @@ rewrite_function(struct rewrite *w, uint32_t first, size_t at, const uint32_t bl
     return at;
 }
 
-/* Where declarations may begin: behind the directives that come first; NULL: not found. */
-static const char *
-behind_directives(const char *s, const char *end)
+const char *
+cwi_behind_directives(const char *s, const char *end)
 {
     static const char word[] = ".address_size";
-    for (; (s = find(s, end, ".")); s++) {
+    for (; (s = cwi_find(s, end, ".")); s++) {
         if ((size_t)(end - s) < sizeof word || memcmp(s, word, sizeof word - 1))
             continue;
         for (s += sizeof word - 1; s < end && (*s == ' ' || *s == '\t'); s++)
@@ -731,7 +761,7 @@ cwi_rewrite(const struct cwi_program *p, uint32_t i, enum cwi_mode mode, const c
         return cwd_fail(e, CW_ERR_UNSUPPORTED, "modules with 32-bit addresses cannot be traced");
     if (memmem(t->text, t->size, "cudaway_", 8))
         return cwd_fail(e, CW_ERR_UNSUPPORTED, "the PTX uses names with cudaway_, which are for what is put into it");
-    const char *start = behind_directives(t->text, t->text + t->size);
+    const char *start = cwi_behind_directives(t->text, t->text + t->size);
     if (!start)
         return cwd_fail(e, CW_ERR_UNSUPPORTED, "the PTX has no .address_size");
     uint32_t definer = p->ntexts;       /* the first text with a function that is rewritten holds the variable */

@@ -85,4 +85,9 @@ uint32_t cwi_result_register(const struct ptx_function *fn, const struct ptx_ins
  * together. */
 bool cwi_hidden(const struct ptx_inst *in);
 
+/* The instruction as written, its blanks made one. */
+void cwi_written(const struct cwi_program *p, uint32_t id, char *out, size_t size);
+/* "blur.cu:41 (module.ptx:212: st.global.f32 [%rd9], %f12)"; `times` goes behind the line's number. */
+void cwi_place_text(const struct cwi_program *p, uint32_t id, const char *times, char *out, size_t size);
+
 #endif

@@ -39,37 +39,17 @@ keep_first(void *user, const struct cwd_difference *x)
         *first = *x;
 }
 
-/* Contents of two runs as cwd_compare takes them. */
-static bool
-compare(const struct cwd_dump *a, const struct cwd_dump *b, uint32_t ulp, struct cwd_difference *first)
-{
-    struct cwd_outcome o = { .nbuffers = b->nbuffers, .narrays = b->narrays };
-    *first = (struct cwd_difference){ 0 };
-    o.buffers = calloc(b->nbuffers + (size_t)1, sizeof *o.buffers);
-    o.arrays = calloc(b->narrays + (size_t)1, sizeof *o.arrays);
-    bool ok = o.buffers && o.arrays && a->nbuffers == b->nbuffers && a->narrays == b->narrays;
-    for (uint32_t i = 0; i < b->nbuffers && ok; i++)
-        o.buffers[i] = b->buffers[i].after;
-    for (uint32_t i = 0; i < b->narrays && ok; i++)
-        o.arrays[i] = b->arrays[i].after;
-    if (ok)
-        cwd_compare(a, &o, ulp, keep_first, first);
-    free(o.buffers);
-    free(o.arrays);
-    return ok;
-}
-
 /* The same launch a second time on a device: is the result the same? */
 static bool
 repeats(struct locate *l, unsigned k, bool *stable)
 {
     struct cwl_side *s = &l->side[k];
     struct cwd_dump first = s->result;
-    struct cwd_difference x;
+    struct cwd_difference x = { 0 };
     s->has_result = false;
     bool ok = cwl_run(s, &l->e) == CW_OK;
     if (ok)
-        ok = compare(&first, &s->result, 0, &x);
+        ok = cwl_compare(&first, &s->result, 0, keep_first, &x);
     if (ok && x.count) {
         printf("%s gives another result each time on %s: %s, %s index %llu: %s, then %s; its threads race, or it reads a clock\n", s->dump.kernel,
                s->label, x.where, x.type, (unsigned long long)x.index, x.expected, x.actual);
@@ -648,23 +628,6 @@ search(struct locate *l)
 /* ---- main -------------------------------------------------------------------------------------------------------------------- */
 
 static bool
-make_folder(struct locate *l)
-{
-    static const char *const places[] = { NULL, "/tmp" };
-    for (unsigned i = 0; i < 2; i++) {
-        const char *base = places[i] ? places[i] : getenv("TMPDIR");
-        if (!base || strlen(base) > 30)
-            continue;
-        snprintf(l->folder, sizeof l->folder, "%s/cudaway-locate-XXXXXX", base);
-        if (mkdtemp(l->folder))
-            return true;
-    }
-    cwd_fail(&l->e, CW_ERR_IO, "no folder for temporary files: TMPDIR and /tmp cannot be written");
-    *l->folder = 0;
-    return false;
-}
-
-static bool
 parse(struct locate *l)
 {
     unsigned cc = l->side[0].compute_capability < l->side[1].compute_capability ? l->side[0].compute_capability : l->side[1].compute_capability;
@@ -682,7 +645,7 @@ locate(struct locate *l)
 {
     const struct cwd_locate *o = l->o;
     bool stable = true;
-    if (!make_folder(l))
+    if (!cwl_folder(l->folder, sizeof l->folder, &l->e))
         return trouble(l);
     for (unsigned k = 0; k < 2; k++) {
         struct cwl_side *s = &l->side[k];
@@ -697,7 +660,7 @@ locate(struct locate *l)
         cwd_fail(&l->e, CW_ERR_INVALID, "the dump holds no results to compare with; give --against DEVICE");
         return trouble(l);
     }
-    if (!both(l, cwl_run) || !compare(o->recorded ? &l->side[0].dump : &l->side[0].result, &l->side[1].result, o->ulp, &l->element))
+    if (!both(l, cwl_run) || !cwl_compare(o->recorded ? &l->side[0].dump : &l->side[0].result, &l->side[1].result, o->ulp, keep_first, &l->element))
         return trouble(l);
     if (o->recorded)
         snprintf(l->side[0].label, sizeof l->side[0].label, "%s", l->side[0].dump.device);

@@ -27,23 +27,6 @@ thread_text(const struct locate *l, struct thread t, char *out, size_t size)
              (unsigned long long)(t.block % g[0]), (unsigned long long)(t.block / g[0] % g[1]), (unsigned long long)(t.block / g[0] / g[1]));
 }
 
-/* The instruction as written, its blanks made one. */
-static void
-written(const struct locate *l, unsigned side, uint32_t id, char *out, size_t size)
-{
-    const struct cwi_inst *i = inst(l, side, id);
-    const char *s = l->side[side].program.texts[i->text].text + i->begin, *end = s + (i->end > i->begin ? i->end - i->begin - 1 : 0);
-    size_t n = 0;
-    for (; s < end && n + 5 < size; s++) {
-        bool blank = *s == ' ' || *s == '\t' || *s == '\n' || *s == '\r';
-        if (!blank || (n && out[n - 1] != ' '))
-            out[n++] = blank ? ' ' : *s;
-    }
-    while (n && out[n - 1] == ' ')
-        n--;
-    snprintf(out + n, size - n, "%s", s < end ? "..." : "");
-}
-
 static const char *
 ordinal(uint32_t n)
 {
@@ -53,18 +36,10 @@ ordinal(uint32_t n)
 void
 place_text(const struct locate *l, unsigned side, uint32_t id, uint32_t nth, char *out, size_t size)
 {
-    const struct cwi_inst *i = inst(l, side, id);
-    const struct ptx_module *m = l->side[side].program.modules[i->text];
-    char text[256], where[400], times[40] = "";
-    written(l, side, id, text, sizeof text);
+    char times[40] = "";
     if (nth > 1)
         snprintf(times, sizeof times, ", the %u%s time", nth, ordinal(nth));
-    snprintf(where, sizeof where, "%s:%u%s: %s", l->side[side].program.texts[i->text].name, i->in->line, times, text);
-    const char *file = i->in->loc_line && i->in->loc_file < m->nfiles ? m->files[i->in->loc_file] : NULL;
-    if (file)
-        snprintf(out, size, "%s:%u (%s)", file, i->in->loc_line, where);
-    else
-        snprintf(out, size, "%s", where);
+    cwi_place_text(&l->side[side].program, id, times, out, size);
 }
 
 void
@@ -177,8 +152,8 @@ say_difference(const struct locate *l, const struct cwt_difference *d, const cha
         return;
     }
     printf("first result of %s that differs: %s\n", whose, place);
-    written(l, 0, d->id[0], a, sizeof a);
-    written(l, 1, d->id[1], b, sizeof b);
+    cwi_written(&l->side[0].program, d->id[0], a, sizeof a);
+    cwi_written(&l->side[1].program, d->id[1], b, sizeof b);
     bool alike = !strcmp(a, b);
     if (!alike)
         printf("  which is, on %s, %s\n", l->side[1].label, other);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cudaway-replay: run the launch of a kernel dump again, alone. Exit status: 0 it ran (and the results are the recorded ones), 1
- * the results differ, 2 it could not be done; nothing else. */
+ * the results differ, 2 it could not be done, 3 nothing explains a difference (--explain); nothing else. */
 #define _GNU_SOURCE
 #include "replay/compare.h"
+#include "replay/explain.h"
 #include "replay/locate.h"
 #include "replay/replay.h"
 #include "replay/session.h"
@@ -23,10 +24,11 @@
 
 enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
 #define ATTEMPTS 4u
+#define EXPLAIN_RUNS 400u
 
 struct options {
     const char *on, *output, *file, *where, *against, *against_module;
-    bool check, info, serve, locate;
+    bool check, info, serve, locate, explain;
     uint32_t repeat, ulp, attempt;
 };
 
@@ -47,9 +49,11 @@ usage(FILE *out)
           "      --against DEVICE, --against-module FILE\n"
           "                      with --locate: what --on is compared with, another device, or other PTX than the recorded\n"
           "                      module, or both; without, with the recorded results, and only the thread is named\n"
+          "      --explain       say why the results differ from the recorded ones, by running variants: other products and sums\n"
+          "                      fused, other rules for floats, another order of threads, memory that nobody wrote\n"
           "  -o, --output FILE   write a dump with the results of this run\n"
           "  -h, --help          print this\n\n"
-          "Exit status: 0 the launch ran (--check: with the recorded results), 1 results differ, 2 trouble.\n", out);
+          "Exit status: 0 the launch ran (--check: with the recorded results), 1 results differ, 2 trouble,\n3 (--explain) results differ and nothing explains it: a translation fault.\n", out);
 }
 
 static int __attribute__((format(printf, 1, 2)))
@@ -236,7 +240,7 @@ number(const char *s, uint32_t max, uint32_t *out)
 int
 main(int argc, char **argv)
 {
-    enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE };
+    enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE, EXPLAIN };
     static const struct option options[] = {
         { "on", required_argument, NULL, ON },         { "check", no_argument, NULL, CHECK },
         { "info", no_argument, NULL, INFO },           { "repeat", required_argument, NULL, REPEAT },
@@ -244,7 +248,8 @@ main(int argc, char **argv)
         { "serve", no_argument, NULL, SERVE },         { "attempt", required_argument, NULL, ATTEMPT },
         { "locate", no_argument, NULL, LOCATE },       { "against", required_argument, NULL, AGAINST },
         { "against-module", required_argument, NULL, MODULE }, { "where", required_argument, NULL, WHERE },
-        { "help", no_argument, NULL, 'h' },            { 0 },
+        { "explain", no_argument, NULL, EXPLAIN },     { "help", no_argument, NULL, 'h' },
+        { 0 },
     };
     struct options o = { 0 };
     for (int c; (c = getopt_long(argc, argv, "o:h", options, NULL)) != -1;) {
@@ -254,6 +259,7 @@ main(int argc, char **argv)
         case INFO:   o.info = true; break;
         case SERVE:  o.serve = true; break;         /* internal: cudaway-diff */
         case LOCATE: o.locate = true; break;
+        case EXPLAIN: o.explain = true; break;
         case AGAINST: o.against = optarg; break;
         case MODULE: o.against_module = optarg; break;
         case WHERE:  o.where = optarg; break;       /* internal: --locate */
@@ -290,6 +296,11 @@ main(int argc, char **argv)
     if (o.locate) {
         const struct cwd_locate l = { o.file, o.on, o.against ? o.against : o.on, o.against_module, !o.against && !o.against_module, o.ulp };
         int status = cwd_locate(&l);
+        return fflush(stdout) || ferror(stdout) ? trouble("cannot write the output: %s", strerror(errno)) : status;
+    }
+    if (o.explain) {
+        const struct cwd_explain x = { o.file, o.on, EXPLAIN_RUNS };
+        int status = cwd_explain(&x);
         return fflush(stdout) || ferror(stdout) ? trouble("cannot write the output: %s", strerror(errno)) : status;
     }
     int status = o.info ? cwd_info(o.file) : replay(&o, argv);

@@ -25,6 +25,41 @@ path_of(const struct cwl_side *s, const char *what, char *out)
     snprintf(out, PATH_MAX, "%s/%u-%s", s->folder, s->number, what);
 }
 
+bool
+cwl_folder(char *out, size_t size, struct cwd_error *e)
+{
+    static const char *const places[] = { NULL, "/tmp" };
+    for (unsigned i = 0; i < 2; i++) {
+        const char *base = places[i] ? places[i] : getenv("TMPDIR");
+        if (!base || strlen(base) > 30)
+            continue;
+        snprintf(out, size, "%s/cudaway-locate-XXXXXX", base);
+        if (mkdtemp(out))
+            return true;
+    }
+    cwd_fail(e, CW_ERR_IO, "no folder for temporary files: TMPDIR and /tmp cannot be written");
+    *out = 0;
+    return false;
+}
+
+bool
+cwl_compare(const struct cwd_dump *a, const struct cwd_dump *b, uint32_t ulp, void (*found)(void *user, const struct cwd_difference *x), void *user)
+{
+    struct cwd_outcome o = { .nbuffers = b->nbuffers, .narrays = b->narrays };
+    o.buffers = calloc(b->nbuffers + (size_t)1, sizeof *o.buffers);
+    o.arrays = calloc(b->narrays + (size_t)1, sizeof *o.arrays);
+    bool ok = o.buffers && o.arrays && a->nbuffers == b->nbuffers && a->narrays == b->narrays;
+    for (uint32_t i = 0; i < b->nbuffers && ok; i++)
+        o.buffers[i] = b->buffers[i].after;
+    for (uint32_t i = 0; i < b->narrays && ok; i++)
+        o.arrays[i] = b->arrays[i].after;
+    if (ok)
+        cwd_compare(a, &o, ulp, found, user);
+    free(o.buffers);
+    free(o.arrays);
+    return ok;
+}
+
 static cw_result
 read_module(struct cwl_side *s, struct cwd_error *e)
 {
@@ -87,6 +122,7 @@ cwl_close(struct cwl_side *s)
     cwi_close(&s->program);
     if (s->has_dump)
         cwd_finish(&s->dump);
+    free(s->owned);
     static const char *const files[] = { "in", "out", "where", "err" };
     for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
         path_of(s, files[i], path);
@@ -107,6 +143,8 @@ child(const struct cwl_side *s, const char *in, const char *out, const char *whe
     char self[PATH_MAX];                /* by its path, for it finds the implementation beside it */
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = 0;
+    if (s->env && putenv((char *)(uintptr_t)s->env))
+        _exit(2);
     if (s->on)
         execl(self, self, "--on", s->on, "--where", where, "--output", out, in, (char *)NULL);
     else

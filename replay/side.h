@@ -4,15 +4,18 @@
 #ifndef CWL_SIDE_H
 #define CWL_SIDE_H
 
+#include "replay/compare.h"
 #include "replay/instrument.h"
 
 struct cwl_side {
     const char *on, *module;            /* of cudaway-replay --on; file to take instead of the recorded module, or NULL */
+    const char *env;                    /* "NAME=VALUE" for the runs, or NULL */
     char label[256];                    /* how the report calls it */
     const char *folder;                 /* for temporary files */
     unsigned number;                    /* 0 or 1 */
     struct cwd_dump dump;               /* the launch, with its own module */
-    bool has_dump;
+    bool has_dump;                      /* it is owned */
+    struct cwd_input *owned;            /* inputs of a variant, whose texts are the program's */
     struct cwi_program program;         /* after cwl_parse */
     /* Of the last run. */
     struct cwd_dump result;
@@ -22,6 +25,10 @@ struct cwl_side {
     const uint8_t *log;                 /* CWI_VARIABLE after an instrumented run */
 };
 
+/* A new folder for temporary files; the caller removes it. */
+bool cwl_folder(char *out, size_t size, struct cwd_error *e);
+/* Contents of two runs as cwd_compare takes them. False: they are of different launches, or memory is out. */
+bool cwl_compare(const struct cwd_dump *a, const struct cwd_dump *b, uint32_t ulp, void (*found)(void *user, const struct cwd_difference *x), void *user);
 cw_result cwl_open(struct cwl_side *s, const char *file, struct cwd_error *e) CW_MUST_CHECK;
 void cwl_close(struct cwl_side *s);
 /* The launch as it is. CW_ERR_UNSUPPORTED: the device did not run it. */

@@ -243,6 +243,33 @@ plant(const char *in, const char *out, const char *buffer, const char *index)
     return 2;
 }
 
+/* The launch of one dump with the results of another, of the same launch. */
+static int
+results(const char *launch, const char *from, const char *out)
+{
+    struct cwd_dump a, b;
+    struct cwd_error e;
+    if (cwd_read(launch, 0, 0, &a, &e) != CW_OK || cwd_read(from, 0, 0, &b, &e) != CW_OK) {
+        fprintf(stderr, "%s\n", e.text);
+        return 2;
+    }
+    bool same = a.nbuffers == b.nbuffers;
+    for (uint32_t i = 0; same && i < a.nbuffers; i++) {
+        same = a.buffers[i].size == b.buffers[i].size;
+        if (same && a.buffers[i].after == a.buffers[i].before)
+            a.buffers[i].after = malloc(a.buffers[i].size);
+        if (same)
+            memcpy(a.buffers[i].after, b.buffers[i].after, a.buffers[i].size);
+    }
+    a.device = "the other device";
+    int status = same && cwd_write(&a, out, 0, &e) == CW_OK ? 0 : 2;
+    if (status)
+        fprintf(stderr, "%s\n", same ? e.text : "they are not of the same launch");
+    cwd_finish(&a);
+    cwd_finish(&b);
+    return status;
+}
+
 static void
 change_words(uint8_t *data, uint64_t size, uint64_t from, uint64_t bytes, uint64_t to)
 {
@@ -325,6 +352,8 @@ main(int argc, char **argv)
     size_t size;
     if (argc == 6 && !strcmp(argv[1], "plant"))
         return plant(argv[2], argv[3], argv[4], argv[5]);
+    if (argc == 5 && !strcmp(argv[1], "results"))
+        return results(argv[2], argv[3], argv[4]);
     if (argc == 6 && !strcmp(argv[1], "rebase"))
         return rebase(argv[2], argv[3], argv[4], argv[5]);
     if (argc != 2)

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Between explain.c, which decides, explain_fuse.c, which searches what was fused, and explain_atomic.c, which searches orders of
+ * additions. */
+#ifndef CWD_EXPLAIN_PRIVATE_H
+#define CWD_EXPLAIN_PRIVATE_H
+
+#include "replay/explain.h"
+#include "replay/variant.h"
+
+/* The elements of all contents, one byte each: whether it is in the set. */
+struct set {
+    uint8_t *in;
+    uint64_t count;
+};
+
+struct explain {
+    const struct cwd_explain *o;
+    struct cwl_side base;               /* as recorded */
+    char folder[64];
+    uint64_t elements, *start;          /* in all; where each buffer's, then each array's begin */
+    uint8_t *fuse;                      /* what the best variant so far fuses */
+    struct cwv_sum *sums;
+    uint32_t nsums;
+    uint32_t runs;                      /* made */
+    struct cwd_error e;
+};
+
+enum tried { TRIED, NOT_POSSIBLE, FAILED };
+
+/* Run a variant and compare with the recorded results. `side`, unless NULL, keeps it open for the caller. */
+enum tried explain_try(struct explain *x, const struct cwv_variant *v, struct set *differs, struct cwl_side *side);
+/* Elements in which two results differ, added to `s`. */
+void explain_compare(const struct explain *x, const struct cwd_dump *a, const struct cwd_dump *b, struct set *s);
+bool set_init(const struct explain *x, struct set *s);
+unsigned explain_width(const struct explain *x, uint32_t content);
+/* Content and index of an element. */
+uint32_t explain_content(const struct explain *x, uint64_t element, uint64_t *index);
+void explain_place(const struct explain *x, const struct cwl_side *s, uint32_t id, char *out, size_t size);
+
+/* explain_fuse.c: find in fuse[], by instruction, what besides `with` makes the results equal, or more equal than `differs`, which is
+ * `with` alone and then that. False: nothing makes fewer differ. */
+bool explain_fuse(struct explain *x, const struct cwv_variant *with, struct set *differs, uint8_t *fuse);
+void explain_say_fused(const struct explain *x, const uint8_t *fuse);
+
+/* explain_atomic.c: of the elements that differ, those whose recorded value the same values added in another order give. */
+bool explain_atomics(struct explain *x, struct cwl_side *side, const struct set *differs, struct set *proven, char *evidence, size_t size);
+
+#endif
