@@ -578,8 +578,10 @@ drv_cuCtxDestroy_v2(CUcontext ctx)
 {
     READY();
     struct ctx *c;
+    if (!ctx)
+        return CUDA_ERROR_INVALID_VALUE;
     if (handle_kind(ctx) != KIND_CONTEXT)
-        return CUDA_ERROR_INVALID_CONTEXT;
+        return handle_ended(ctx, KIND_CONTEXT) ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_CONTEXT;
     CUresult e = ctx_from_handle(ctx, &c);
     if (e != CUDA_SUCCESS)
         return e;
@@ -600,12 +602,15 @@ drv_cuCtxDestroy(CUcontext ctx)
     return drv_cuCtxDestroy_v2(ctx);
 }
 
-/* A primary context may be made current while it is inactive (*out is NULL then): calls that need it fail until it is retained. */
+/* A primary context may be made current while it is inactive, and any context after its end (*out is NULL then; so driver 580): calls that
+ * need it fail with CUDA_ERROR_CONTEXT_IS_DESTROYED, those of a primary context until it is retained. */
 static CUresult
 context_for_stack(CUcontext h, struct ctx **out)
 {
     *out = NULL;
     CUresult e = ctx_from_handle(h, out);
+    if (e == CUDA_ERROR_INVALID_CONTEXT && handle_ended(h, KIND_CONTEXT))
+        e = CUDA_SUCCESS;
     return e == CUDA_ERROR_CONTEXT_IS_DESTROYED ? CUDA_SUCCESS : e;
 }
 
@@ -696,14 +701,44 @@ drv_cuCtxDetach(CUcontext ctx)
 
 /* ---- properties ----------------------------------------------------------------------------------------------------------- */
 
+/* The current context's device, and its flags, are known even when it has ended (driver 580). */
+static CUresult
+known(CUdevice *device, unsigned *flags)
+{
+    struct ctx *c;
+    CUresult e = ctx_current(&c);
+    struct entry *top = e == CUDA_ERROR_CONTEXT_IS_DESTROYED ? &tls.stack[tls.count - 1] : NULL;
+    if (e != CUDA_SUCCESS && !top)
+        return e;
+    struct primary *p = top ? primary_of_handle(top->handle) : NULL;
+    if (p) {
+        *device = p->device;
+        pthread_mutex_lock(&p->lock);
+        *flags = p->flags;
+        pthread_mutex_unlock(&p->lock);
+        return CUDA_SUCCESS;
+    }
+    c = top ? top->c : c;
+    if (!c)
+        return e;
+    *device = c->device;
+    pthread_mutex_lock(&c->lock);
+    *flags = c->flags;
+    pthread_mutex_unlock(&c->lock);
+    return CUDA_SUCCESS;
+}
+
 CUresult
 drv_cuCtxGetDevice(CUdevice *device)
 {
-    CURRENT(c);
-    if (!device)
-        return CUDA_ERROR_INVALID_VALUE;
-    *device = c->device;
-    return CUDA_SUCCESS;
+    CUdevice d;
+    unsigned flags;
+    CUresult e = known(&d, &flags);
+    if (e == CUDA_SUCCESS && !device)
+        e = CUDA_ERROR_INVALID_VALUE;
+    if (e == CUDA_SUCCESS)
+        *device = d;
+    return e;
 }
 
 CUresult
@@ -722,13 +757,14 @@ drv_cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
 CUresult
 drv_cuCtxGetFlags(unsigned int *flags)
 {
-    CURRENT(c);
-    if (!flags)
-        return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&c->lock);
-    *flags = c->flags;
-    pthread_mutex_unlock(&c->lock);
-    return CUDA_SUCCESS;
+    CUdevice device;
+    unsigned f;
+    CUresult e = known(&device, &f);
+    if (e == CUDA_SUCCESS && !flags)
+        e = CUDA_ERROR_INVALID_VALUE;
+    if (e == CUDA_SUCCESS)
+        *flags = f;
+    return e;
 }
 
 CUresult
@@ -904,7 +940,8 @@ drv_cuCtxGetExecAffinity(CUexecAffinityParam *pExecAffinity, CUexecAffinityType 
     CURRENT(c);
     if (!pExecAffinity || (unsigned)type >= CU_EXEC_AFFINITY_TYPE_MAX)
         return CUDA_ERROR_INVALID_VALUE;
-    return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+    *pExecAffinity = (CUexecAffinityParam){ .type = type, .param.smCount.val = c->dev->props.multiprocessors };
+    return CUDA_SUCCESS;
 }
 
 CUresult

@@ -200,6 +200,10 @@ copy_now(struct ctx *c, const struct end *dst, const struct end *src, size_t wid
 static CUresult
 copy(const struct end *dst, const struct end *src, size_t width, size_t height, size_t depth, CUstream hStream, bool async)
 {
+    /* Copies look their addresses up in the current context; where there is one, and it has ended, they fail (driver 580). */
+    struct ctx *current;
+    if (ctx_current(&current) == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     STREAM_CONTEXT(c, hStream);
     CUresult done;
     if (copy_now(c, dst, src, width, height, depth, hStream, async, &done))

@@ -82,6 +82,8 @@ void     objects_collect(struct ctx *c);
  * gets the context's error. */
 CUresult object_destroy(struct obj *o, bool may, CUresult *sticky);
 enum kind handle_kind(const void *handle);
+/* Was it the handle of such an object, which has ended? (For 16 million lives of its slot.) */
+bool     handle_ended(const void *handle, enum kind k);
 
 static inline void
 put_cleanup(void *p)

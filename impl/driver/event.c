@@ -79,6 +79,8 @@ event_from_ipc(struct ctx *c, struct ipc_event *shared, CUevent *out)
 CUresult
 drv_cuEventDestroy_v2(CUevent hEvent)
 {
+    if (!hEvent)
+        return CUDA_ERROR_INVALID_HANDLE;       /* also before cuInit (driver 580) */
     READY();
     struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
     return ev && handle_kill(&ev->obj) ? ctx_error(ev->obj.ctx) : CUDA_ERROR_INVALID_HANDLE;     /* gone all the same */
@@ -156,6 +158,8 @@ drv_cuEventRecord(CUevent hEvent, CUstream hStream)
 CUresult
 drv_cuEventQuery(CUevent hEvent)
 {
+    if (!hEvent)
+        return CUDA_ERROR_INVALID_HANDLE;       /* also before cuInit (driver 580) */
     READY();
     struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
     if (!ev)
@@ -169,6 +173,8 @@ drv_cuEventQuery(CUevent hEvent)
 CUresult
 drv_cuEventSynchronize(CUevent hEvent)
 {
+    if (!hEvent)
+        return CUDA_ERROR_INVALID_HANDLE;       /* also before cuInit (driver 580) */
     READY();
     struct event *ev AUTO_PUT = handle_get(hEvent, KIND_EVENT);
     if (!ev)

@@ -210,6 +210,9 @@ launch_limits(const struct func *f, const struct cwb_launch *l)
     uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
     if (threads > p->max_threads_per_block)
         return CUDA_ERROR_INVALID_VALUE;
+    const uint32_t *most = f->k->maxntid;
+    if (most[0] && threads > (uint64_t)most[0] * (most[1] ? most[1] : 1) * (most[2] ? most[2] : 1))
+        return CUDA_ERROR_INVALID_VALUE;        /* as driver 580 answers; fewer because of registers is another error */
     if (threads > f->facts.max_threads_per_block) {
         if (f->facts.limit_reason)
             cw_error("%s: a block of %llu threads, and at most %u are possible: %s", f->k->name, (unsigned long long)threads,
@@ -323,10 +326,7 @@ params_pack(const struct func *f, void **kernelParams, void **extra, uint8_t *bl
         }
         if (e == CUDA_SUCCESS && (!have_size || (size && !data)))
             e = CUDA_ERROR_INVALID_VALUE;
-        /* The block may be padded at its end on either side; every parameter must be there. */
-        uint32_t last = k->nparams ? k->params[k->nparams - 1].offset + k->params[k->nparams - 1].size : 0;
-        if (e == CUDA_SUCCESS && size < last)
-            e = CUDA_ERROR_INVALID_VALUE;
+        /* Driver 580 takes blocks of any size: what is behind the parameters does not count, and what is not there is zero here. */
         if (e == CUDA_SUCCESS && size)
             memcpy(block, data, size < k->param_size ? size : k->param_size);
     } else if (k->nparams) {

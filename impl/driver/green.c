@@ -203,8 +203,10 @@ drv_cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev, un
 CUresult
 drv_cuGreenCtxDestroy(CUgreenCtx hCtx)
 {
+    if (handle_ended(hCtx, KIND_GREEN))
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     GREEN(x, hCtx);
-    return handle_kill(&x->obj) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    return handle_kill(&x->obj) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 struct ctx *

@@ -197,6 +197,18 @@ handle_kind(const void *handle)
     return state & ALIVE && GENERATION(state) == generation && atomic_load(&s->kind) == (uint32_t)k ? k : KIND_NONE;
 }
 
+bool
+handle_ended(const void *handle, enum kind k)
+{
+    uint32_t generation;
+    enum kind hk;
+    struct slot *s = slot_of((uintptr_t)handle, &generation, &hk);
+    if (!s || hk != k)
+        return false;
+    uint64_t state = atomic_load(&s->state);
+    return GENERATION(state) > generation || (GENERATION(state) == generation && !(state & ALIVE) && state & (ALIVE - 1));
+}
+
 void
 handle_ref(struct obj *o)
 {

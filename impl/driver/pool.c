@@ -561,7 +561,7 @@ alloc(struct ctx *c, CUdeviceptr *dptr, size_t size, struct pool *p, CUstream hS
     }
     CAPTURE_SAFE();
     if (p->shared_by)
-        return unsupported("cuMemAllocFromPoolAsync", "allocating from a pool of another process");
+        return CUDA_ERROR_INVALID_VALUE;        /* a pool of another process gives no memory here (so driver 580) */
     struct block *b;
     e = block_get(p, s->obj.ctx, s->id, size, &b);
     if (e != CUDA_SUCCESS)

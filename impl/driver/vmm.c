@@ -203,7 +203,7 @@ drv_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *o
     if (!d->b->phys_import)
         return unsupported("cuMemImportFromShareableHandle", "sharing memory with another process on this device");
     if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size || st.st_size % (off_t)GRANULE)
-        return CUDA_ERROR_INVALID_VALUE;        /* not what cuMemExportToShareableHandle gave */
+        return CUDA_ERROR_UNKNOWN;              /* not what cuMemExportToShareableHandle gave (so driver 580) */
     struct cwb_phys *be;
     CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
                                  .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };

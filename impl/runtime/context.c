@@ -302,10 +302,7 @@ rt_cudaDeviceReset(void)
     pthread_mutex_lock(&lock);
     bool retained = devices[d].retained;
     p = devices[d].primary;
-    if (c && (!retained || p != c)) {   /* a context that the program made is not the Runtime's to end */
-        pthread_mutex_unlock(&lock);
-        return cudaErrorIncompatibleDriverContext;
-    }
+    bool own = c && (!retained || p != c);      /* a context that the program made is not the Runtime's to end */
     devices[d].retained = false;
     cudaError_t e = cudaSuccess;
     if (retained) {
@@ -314,10 +311,11 @@ rt_cudaDeviceReset(void)
     }
     atomic_fetch_add_explicit(&rt_epoch, 1, memory_order_acq_rel);
     pthread_mutex_unlock(&lock);
+    if (own)
+        return e;
     (void)CU(cuCtxSetCurrent)(NULL);
     rt_self.context = NULL;
     rt_self.device = d;
-    rt_self.last = cudaSuccess;
     return e;
 }
 

@@ -51,36 +51,18 @@ rt_unsupported(unsigned function, const char *name, const char *reason)
     return cudaErrorNotSupported;
 }
 
-/* An error that destroyed the context: it stays the last error until the device is reset. */
-static bool
-destroys_context(cudaError_t e)
-{
-    switch (e) {
-    case cudaErrorECCUncorrectable: case cudaErrorIllegalAddress: case cudaErrorLaunchTimeout: case cudaErrorAssert:
-    case cudaErrorHardwareStackError: case cudaErrorIllegalInstruction: case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace: case cudaErrorInvalidPc: case cudaErrorLaunchFailure:
-        return true;
-    default:
-        return false;
-    }
-}
-
 cudaError_t
 rt_cudaPeekAtLastError(void)
 {
     return rt_self.last;
 }
 
+/* An error that ended the context goes like any other; the next call that needs the context reports it again (as on an H200). */
 cudaError_t
 rt_cudaGetLastError(void)
 {
     cudaError_t e = rt_self.last;
-    size_t a, b;
-
-    if (LIKELY(e == cudaSuccess))
-        return e;
-    if (!destroys_context(e) || rt_enter() != cudaSuccess || rt_result(CU(cuMemGetInfo_v2)(&a, &b)) != e)
-        rt_self.last = cudaSuccess;
+    rt_self.last = cudaSuccess;
     return e;
 }
 

@@ -21,7 +21,7 @@ function_of(const void *func, CUfunction *out)
     cudaError_t e = rt_function(func, out);
 
     /* What a driver's launch put into a captured graph has no host stub: cudaGraphKernelNodeGetParams gave the function itself. */
-    if (e == cudaErrorInvalidDeviceFunction && func && CU(cuFuncGetName)(&name, (CUfunction)(uintptr_t)func) == CUDA_SUCCESS) {
+    if ((e == cudaErrorInvalidDeviceFunction || e == cudaErrorInvalidResourceHandle) && func && CU(cuFuncGetName)(&name, (CUfunction)(uintptr_t)func) == CUDA_SUCCESS) {
         *out = (CUfunction)(uintptr_t)func;
         e = cudaSuccess;
     }

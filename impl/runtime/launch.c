@@ -63,11 +63,12 @@ rt_check_dimensions(dim3 grid, dim3 block)
     return cudaSuccess;
 }
 
-/* The driver says "invalid value" of a grid or block that no device takes; the Runtime has an error of its own for that. */
+/* The driver says "invalid value" of a grid or block that no device takes. The Runtime had an error of its own for that up to CUDA 12;
+ * that of CUDA 13 passes the driver's on (libcudart 13.0 on an H200). */
 static cudaError_t __attribute__((noinline, cold))
 explain(CUresult r, dim3 grid, dim3 block)
 {
-    return r == CUDA_ERROR_INVALID_VALUE && rt_check_dimensions(grid, block) != cudaSuccess ? cudaErrorInvalidConfiguration : rt_result(r);
+    return rt_version < 13000 && r == CUDA_ERROR_INVALID_VALUE && rt_check_dimensions(grid, block) != cudaSuccess ? cudaErrorInvalidConfiguration : rt_result(r);
 }
 
 static cudaError_t

@@ -68,9 +68,13 @@ rt_cudaMallocManaged(void **devPtr, size_t size, unsigned int flags)
 {
     CUdeviceptr p = 0;
 
-    if (!devPtr || !size)
+    if (!devPtr)
         return cudaErrorInvalidValue;
     ENTER();
+    if (!size) {                        /* as cudaMalloc */
+        *devPtr = NULL;
+        return cudaSuccess;
+    }
     cudaError_t e = rt_result(CU(cuMemAllocManaged)(&p, size, flags));
     if (e == cudaSuccess)
         *devPtr = rt_pointer(p);

@@ -370,6 +370,13 @@ kernel_of(struct entry *e, CUkernel *out)
     return r == cudaErrorSymbolNotFound ? cudaErrorInvalidDeviceFunction : r;
 }
 
+/* Neither a function that was registered nor a kernel's handle: CUDA 13's Runtime takes any address for a handle (seen on an H200). */
+static cudaError_t
+unknown_function(const void *entry)
+{
+    return entry && rt_version >= 13000 ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction;
+}
+
 cudaError_t
 rt_kernel(const void *entry, CUkernel *out)
 {
@@ -380,7 +387,7 @@ rt_kernel(const void *entry, CUkernel *out)
         return kernel_of(e, out);
     /* A cudaKernel_t stands for itself. */
     if (!entry || rt_init() != cudaSuccess || CU(cuKernelGetName)(&name, (CUkernel)(uintptr_t)entry) != CUDA_SUCCESS)
-        return cudaErrorInvalidDeviceFunction;
+        return unknown_function(entry);
     *out = (CUkernel)(uintptr_t)entry;
     return cudaSuccess;
 }
@@ -414,7 +421,7 @@ function_slow(const void *key, struct entry *e, CUfunction *out)
     if (r == cudaSuccess)
         r = rt_result(CU(cuKernelGetFunction)(out, k));
     if (r == cudaErrorInvalidResourceHandle)
-        return cudaErrorInvalidDeviceFunction;
+        return unknown_function(key);
     if (r != cudaSuccess)
         return r;
     if (!e)

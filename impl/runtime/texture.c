@@ -172,14 +172,14 @@ rt_cudaCreateTextureObject(cudaTextureObject_t *pTexObject, const cudaResourceDe
     CUDA_RESOURCE_VIEW_DESC v;
     CUtexObject o = 0;
 
-    if (!pTexObject)
-        return cudaErrorInvalidValue;
     ENTER();
     cudaError_t e = resource(pResDesc, &r);
     if (e == cudaSuccess)
         e = texture(pTexDesc, &t);
     if (e == cudaSuccess)
         e = check(&r, pTexDesc);
+    if (e == cudaSuccess && !pTexObject)
+        e = cudaErrorInvalidValue;
     if (e != cudaSuccess)
         return e;
     if (pResViewDesc)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What calls answer in which state of the thread's context, for which class of arguments. The cases are data (calls.txt says how a line
- * reads); this program makes the states and the arguments. `test_driver_calls TABLE [only this function]`. */
+ * reads); this program makes the states and the arguments. `test_driver_calls TABLE [only this function]`.
+ * `test_driver_calls TABLE --record usual|sticky [FIRST COUNT]` prints what the driver answers instead, a line a case, over any
+ * libcuda.so.1 (LD_LIBRARY_PATH): a child runs the cases, and where a call ends it or does not return, the next child goes on behind it.
+ * sticky: the cases of that state alone, since a GPU's fault is every context's. */
 #include "tests/driver/test.h"
 
 #include <ctype.h>
@@ -8,6 +11,9 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { MAX_ARGS = 14, BUFFER = 8192 };
 
@@ -262,12 +268,17 @@ struct row {
 
 static unsigned cases, wrong, todo_passed;
 
+/* --record: the case that runs, in memory that outlives the child; those before `first` were run by another one. */
+static struct record { unsigned at, first, end; bool sticky; } *record;
+
 typedef CUresult call(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
                       uint64_t, uint64_t);
 
 static void
 run_case(const struct row *r, const char *state)
 {
+    if (record && (record->at++ < record->first || record->at > record->end || (record->sticky && strcmp(state, "sticky"))))
+        return;
     const struct set *o = !strcmp(state, "sticky") ? &ill : &home;
     uint64_t a[MAX_ARGS] = { 0 };
     const char *got_name = "?", *problem = NULL;
@@ -285,9 +296,16 @@ run_case(const struct row *r, const char *state)
             problem = r->args[i];
     if (!problem) {
         got = f(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13]);
+        if (record) {
+            (void)cuGetErrorName(got, &got_name);
+            printf("%u %s %s %d\n", r->line, state, got_name, (int)got);
+            fflush(stdout);
+        }
         leave(state);
         cases++;
     }
+    if (record)
+        return;
     if (problem || (got != want) != r->todo) {
         (void)cuGetErrorName(got, &got_name);
         fprintf(stderr, "calls.txt:%u: %s: %s", r->line, state, r->function);
@@ -353,21 +371,65 @@ run(const char *path, bool uninit, const char *only)
         fclose(f);
 }
 
+/* The cases before and behind cuInit; contexts in which nothing is under way when the process ends. */
+static void
+run_all(const char *path, const char *only)
+{
+    run(path, true, only);
+    make_objects();
+    run(path, false, only);
+    CUcontext in[] = { home.ctx, other, primary };
+    for (unsigned i = 0; i < 3; i++) {
+        OK(cuCtxSetCurrent(in[i]));
+        OK(cuCtxSynchronize());
+    }
+}
+
+static int
+record_all(const char *path, char **range)
+{
+    record = mmap(NULL, sizeof *record, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (record == MAP_FAILED)
+        return 2;
+    *record = (struct record){ .first = range[0] ? (unsigned)atoi(range[0]) : 0, .end = UINT32_MAX, .sticky = executes };
+    if (range[0] && range[1])
+        record->end = record->first + (unsigned)atoi(range[1]);
+    for (;;) {
+        int status = 0;
+        record->at = 0;
+        fflush(stdout);
+        pid_t child = fork();
+        if (!child) {
+            alarm(20);
+            run_all(path, NULL);
+            fflush(stdout);
+            _exit(0);
+        }
+        if (child < 0 || waitpid(child, &status, 0) != child)
+            return 2;
+        if (WIFEXITED(status))
+            return WEXITSTATUS(status);
+        if (record->at <= record->first)        /* not in a case: it would end there for ever */
+            return 1;
+        printf("case %u: signal %d\n", record->at - 1, WTERMSIG(status));
+        record->first = record->at;
+        if (record->first >= record->end)
+            return 0;
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     if (argc < 2)
         return 2;
+    if (argc > 2 && !strcmp(argv[2], "--record")) {
+        executes = argc > 3 && !strcmp(argv[3], "sticky");
+        return record_all(argv[1], argc > 4 ? argv + 4 : (char *[2]){ 0 });
+    }
     const char *device = getenv("CUDAWAY_DEVICE"), *only = argc > 2 ? argv[2] : NULL;
     executes = device && !strncmp(device, "host", 4);   /* where a fault is one context's */
-    run(argv[1], true, only);
-    make_objects();
-    run(argv[1], false, only);
-    CUcontext in[] = { home.ctx, other, primary };
-    for (unsigned i = 0; i < 3; i++) {  /* nothing is under way when the process ends */
-        OK(cuCtxSetCurrent(in[i]));
-        OK(cuCtxSynchronize());
-    }
+    run_all(argv[1], only);
     printf("%u cases, %u wrong\n", cases, wrong);
     EXPECT(only || cases > 300);
     return wrong || failures;

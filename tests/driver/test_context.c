@@ -78,7 +78,10 @@ main(void)
     EXPECT(!got);                       /* it was current here, so it was popped */
     OK(cuCtxSetCurrent(b));
     EXPECT_RESULT(cuMemFree_v2(p), CUDA_ERROR_INVALID_VALUE);
-    EXPECT_RESULT(cuCtxPushCurrent_v2(a), CUDA_ERROR_INVALID_CONTEXT);
+    OK(cuCtxPushCurrent_v2(a));         /* a context that has ended may be current */
+    EXPECT_RESULT(cuMemAlloc_v2(&p, 100), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    OK(cuCtxPopCurrent_v2(&got));
+    EXPECT(got == a);
 
     /* Destroyed by another thread while current here. */
     OK(cuCtxCreate_v2(&c, 0, 0));

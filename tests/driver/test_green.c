@@ -101,7 +101,7 @@ main(void)
     OK(cuGreenCtxGetId(g2, &id2));
     EXPECT(id != id2);
     OK(cuGreenCtxDestroy(g2));
-    EXPECT_RESULT(cuGreenCtxDestroy(g2), CUDA_ERROR_INVALID_CONTEXT);
+    EXPECT_RESULT(cuGreenCtxDestroy(g2), CUDA_ERROR_CONTEXT_IS_DESTROYED);
 
     CUstream s, t, plain;
     CUdeviceptr p;

@@ -75,7 +75,7 @@ main(void)
     CUstream s2;
     OK(cuStreamCreate(&s2, 0));
     OK(cuCtxDestroy_v2(other));
-    EXPECT_RESULT(cuCtxDestroy_v2(other), CUDA_ERROR_INVALID_CONTEXT);
+    EXPECT_RESULT(cuCtxDestroy_v2(other), CUDA_ERROR_CONTEXT_IS_DESTROYED);
     EXPECT_RESULT(cuStreamQuery(s2), CUDA_ERROR_INVALID_HANDLE);
     OK(cuStreamQuery(s));
     OK(cuCtxDestroy_v2(c));

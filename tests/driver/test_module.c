@@ -123,13 +123,13 @@ launches(CUmodule m)
 
     EXPECT_RESULT(cuLaunchKernel(f, 0, 1, 1, 1, 1, 1, 0, NULL, params, NULL), CUDA_ERROR_INVALID_VALUE);
     EXPECT_RESULT(cuLaunchKernel(f, 1, 1, 1, 2048, 1, 1, 0, NULL, params, NULL), CUDA_ERROR_INVALID_VALUE);
-    EXPECT_RESULT(cuLaunchKernel(f, 1, 1, 1, 512, 1, 1, 0, NULL, params, NULL), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    EXPECT_RESULT(cuLaunchKernel(f, 1, 1, 1, 512, 1, 1, 0, NULL, params, NULL), CUDA_ERROR_INVALID_VALUE);      /* .maxntid */
     EXPECT_RESULT(cuLaunchKernel(f, 1, 65536, 1, 1, 1, 1, 0, NULL, params, NULL), CUDA_ERROR_INVALID_VALUE);
     EXPECT_RESULT(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 50000, NULL, params, NULL), CUDA_ERROR_INVALID_VALUE);
     EXPECT_RESULT(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
     EXPECT_RESULT(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, params, extra), CUDA_ERROR_INVALID_VALUE);
     block_size = 8;
-    EXPECT_RESULT(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, extra), CUDA_ERROR_INVALID_VALUE);
+    OK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, extra));
 
     int blocks, grid, best;
     OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, none, 1024, 0));

@@ -137,7 +137,7 @@ textures(void)
     OK(cudaDestroyTextureObject(object));
     t.readMode = cudaReadModeNormalizedFloat;
     REFUSED(cudaCreateTextureObject(&object, &r, &t, NULL), cudaErrorInvalidNormSetting);
-    REFUSED(cudaCreateTextureObject(NULL, &r, &t, NULL), cudaErrorInvalidValue);
+    REFUSED(cudaCreateTextureObject(NULL, &r, &t, NULL), cudaErrorInvalidNormSetting);
     r.resType = (cudaResourceType)9;
     REFUSED(cudaCreateTextureObject(&object, &r, &t, NULL), cudaErrorInvalidValue);
     OK(cudaFree(di));

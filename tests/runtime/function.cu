@@ -40,7 +40,7 @@ main(void)
     OK(cudaFuncGetAttributes(&a, f));
     EXPECT(a.maxDynamicSharedSizeBytes == 4096);
     REFUSED(cudaFuncSetAttribute(f, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 30), cudaErrorInvalidValue);
-    REFUSED(cudaFuncGetAttributes(&a, (const void *)not_a_kernel), cudaErrorInvalidDeviceFunction);
+    REFUSED(cudaFuncGetAttributes(&a, (const void *)not_a_kernel), NOT_A_KERNEL);
     REFUSED(cudaFuncGetAttributes(NULL, f), cudaErrorInvalidValue);
     OK(cudaFuncSetCacheConfig(f, cudaFuncCachePreferL1));
     OK(cudaFuncGetName(&name, f));
@@ -72,7 +72,7 @@ main(void)
     OK(cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost));
     for (int i = 0; i < 128; i++)
         EXPECT(h[i] == 'B');
-    REFUSED(cudaLaunchKernel(f, dim3(1), dim3(256), args, 0, 0), cudaErrorLaunchOutOfResources);
+    REFUSED(cudaLaunchKernel(f, dim3(1), dim3(256), args, 0, 0), cudaErrorInvalidValue);
     OK(cudaKernelSetAttributeForDevice(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 2048, 0));
 
     cudaLibrary_t lib;

@@ -97,7 +97,7 @@ built(void)
     OK(cudaGraphNodeFindInClone(&twin, kernel, copy));
     EXPECT(twin != kernel);
     k.func = (void *)host_function;
-    REFUSED(cudaGraphKernelNodeSetParams(kernel, &k), cudaErrorInvalidDeviceFunction);
+    REFUSED(cudaGraphKernelNodeSetParams(kernel, &k), NOT_A_KERNEL);
     REFUSED(cudaGraphInstantiate(NULL, g, 0), cudaErrorInvalidValue);
     OK(cudaGraphExecDestroy(x));
     OK(cudaGraphDestroy(copy));
