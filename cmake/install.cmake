@@ -4,6 +4,7 @@
 #   bin                 programs
 #   lib/cudaway         libraries: a folder of its own, since the system's libcuda.so.1 must stay the system's
 #   lib/cudaway/trace   the trace layer
+#   share/man, share/bash-completion, share/zsh, share/fish        manual pages and completions
 #   LIBDIR/cmake/cudaway, LIBDIR/pkgconfig, INCLUDEDIR/cudaway, share/cudaway/api      for developers: component Development
 #
 # Programs and libraries find each other relative to themselves, so the whole may be moved; that is why bin and lib/cudaway stand side by side
@@ -17,7 +18,7 @@ set(CUDAWAY_INSTALL_LIBDIR lib/cudaway)
 set(_dev ${CMAKE_INSTALL_LIBDIR}/cmake/cudaway)
 
 set(_programs cudaway cudaway-cc cudaway-check cudaway-trace cudaway-replay cudaway-diff)
-set(_libraries cuda cudart_11 cudart_12 cudart_13 cudaway-jit cudaway-audit cudaway-gfxemu cudaway-replay-shared)
+set(_libraries cuda cudart_11 cudart_12 cudart_13 cudaway-jit cudaway-audit cudaway-gfxemu cudaway-replay-shared nvjitlink_12 nvjitlink_13)
 set(_exported cudaway-jit cudaway-replay-shared)
 set(_trace cudaway_trace cudaway_tp)
 foreach(kind programs libraries trace)
@@ -31,6 +32,9 @@ foreach(kind programs libraries trace)
 endforeach()
 
 set_target_properties(cudaway-jit PROPERTIES EXPORT_NAME jit)
+foreach(t nvjitlink_12 nvjitlink_13)        # linked to libcuda.so.1, which must be the one beside them
+  set_target_properties(${t} PROPERTIES INSTALL_RPATH "\$ORIGIN")
+endforeach()
 foreach(t ${_libraries})
   if(t IN_LIST _exported)
     install(TARGETS ${t} EXPORT cudaway LIBRARY DESTINATION ${CUDAWAY_INSTALL_LIBDIR} COMPONENT Runtime)
@@ -79,5 +83,6 @@ foreach(part jit replay)
   install(FILES ${CMAKE_BINARY_DIR}/cudaway-${part}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT Development)
 endforeach()
 
+include(cmake/pages.cmake)
 install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT Documentation)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT Documentation)

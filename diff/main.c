@@ -8,6 +8,7 @@
 #include "diff/protocol.h"
 #include "diff/subject.h"
 #include "impl/base/file.h"
+#include "impl/base/program.h"
 #include "replay/dump.h"
 
 #include <dlfcn.h>
@@ -47,6 +48,28 @@ struct diff {
     char *first;                        /* dump of the first launch with another result, if kept */
 };
 
+enum { REFERENCE = 256, SUBJECT, KERNELS, ULP, LOCATE };
+static const struct cw_program program = {
+    .name = "cudaway-diff",
+    .summary = "run each kernel launch of a program on two devices and compare",
+    .operands = "[--] PROGRAM [ARGUMENTS]",
+    .description = "Runs PROGRAM on the reference device and each of its kernel launches on the subject device too, and compares the memory that they leave.",
+    .options = (const struct cw_option[]){
+        { REFERENCE, "reference", "DEVICE", "where the program runs: a value of CUDAWAY_DEVICE, or cuda-native for the real driver", "host hip cuda cuda-native gfxemu:gfx1100 gfxemu:gfx90a" },
+        { SUBJECT, "subject", "DEVICE", "what is compared with it; also cuda-native:O0, the real driver without its optimiser. Default: cuda-native and host where "
+          "there is a real driver, else host and host:O0", "host host:O0 hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
+        { 'o', "output", "DIR", "where dumps of launches that differ are kept (default cudaway-diff-PROGRAM)", "DIR" },
+        { KERNELS, "kernels", "REGEX", "compare only kernels whose name matches" },
+        { ULP, "ulp", "N", "floats may differ by N units in the last place (default 0: every bit counts)" },
+        { LOCATE, "locate", NULL, "at the end, name the thread and the first instruction that made the first difference (cudaway-replay --locate on the dump that is kept)" },
+        { 0 },
+    },
+    .exits = (const struct cw_exit[]){ { "0", "all the same" }, { "1", "something differs" }, { "2", "trouble (or the program failed)" }, { 0 } },
+    .complete = "PROGRAM",
+    .see_also = "cudaway(1), cudaway-trace(1), cudaway-replay(1), cudaway.conf(5)",
+    .usage_status = TROUBLE,
+};
+
 static void __attribute__((format(printf, 1, 2)))
 say(const char *fmt, ...)
 {
@@ -58,24 +81,6 @@ say(const char *fmt, ...)
     fputc('\n', stderr);
     funlockfile(stderr);
     va_end(ap);
-}
-
-static void
-usage(FILE *out)
-{
-    fputs("usage: cudaway-diff [OPTIONS] [--] PROGRAM [ARGUMENTS]\n\n"
-          "Runs PROGRAM on the reference device and each of its kernel launches on the subject device too, and compares the\n"
-          "memory that they leave.\n\n"
-          "      --reference DEVICE  where the program runs: a value of CUDAWAY_DEVICE, or cuda-native for the real driver\n"
-          "      --subject DEVICE    what is compared with it; also cuda-native:O0, the real driver without its optimiser\n"
-          "                          default: cuda-native and host where there is a real driver, else host and host:O0\n"
-          "  -o, --output DIR        where dumps of launches that differ are kept (default cudaway-diff-PROGRAM)\n"
-          "      --kernels REGEX     compare only kernels whose name matches\n"
-          "      --ulp N             floats may differ by N units in the last place (default 0: every bit counts)\n"
-          "      --locate            at the end, name the thread and the first instruction that made the first difference\n"
-          "                          (cudaway-replay --locate on the dump that is kept)\n"
-          "  -h, --help              print this\n\n"
-          "Exit status: 0 all the same, 1 something differs, 2 trouble (or the program failed).\n", out);
 }
 
 /* ---- the real driver -------------------------------------------------------------------------------------------------------- */
@@ -459,15 +464,9 @@ locate(const struct diff *d)
 int
 main(int argc, char **argv)
 {
-    enum { REFERENCE = 256, SUBJECT, KERNELS, ULP, LOCATE };
-    static const struct option options[] = {
-        { "reference", required_argument, NULL, REFERENCE }, { "subject", required_argument, NULL, SUBJECT },
-        { "kernels", required_argument, NULL, KERNELS },     { "ulp", required_argument, NULL, ULP },
-        { "output", required_argument, NULL, 'o' },          { "help", no_argument, NULL, 'h' },
-        { "locate", no_argument, NULL, LOCATE },             { 0 },
-    };
     struct diff d = { .listener = -1 };
-    for (int c; (c = getopt_long(argc, argv, "+o:h", options, NULL)) != -1;) {
+    struct cw_command_line line = { &program, argc, argv };
+    for (int c; (c = cw_next_option(&line)) != CW_OPTIONS_END;) {
         char *end;
         regex_t r;
         switch (c) {
@@ -492,18 +491,12 @@ main(int argc, char **argv)
             d.subject.ulp = (uint32_t)v;
             break;
         }
-        case 'h':
-            usage(stdout);
-            return SAME;
         default:
-            usage(stderr);
-            return TROUBLE;
+            return line.status;
         }
     }
-    if (optind == argc) {
-        usage(stderr);
-        return TROUBLE;
-    }
+    if (optind == argc)
+        return cw_usage_error(&program, "no program given");
     d.command = argv + optind;
     const char *base = strrchr(d.command[0], '/');
     char *folder = NULL;

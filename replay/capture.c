@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "replay/capture.h"
 
+#include "impl/base/version.h"
 #include "replay/array.h"
 #include "replay/tar.h"
 #include "replay/track.h"
@@ -13,10 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifndef CUDAWAY_VERSION
-#define CUDAWAY_VERSION "unknown"
-#endif
 
 #define MAX_PARAM_BYTES 32768u      /* CUDA allows 32764 */
 /* Words of memory below this are not taken for texture handles: small numbers are common. */
@@ -249,7 +246,7 @@ describe_device(void)
     c.next->cuDriverGetVersion(&driver);
     c.next->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
     c.next->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
-    d->version = CUDAWAY_VERSION;
+    d->version = cw_version();
     d->device = cw_arena_strndup(&d->arena, name, strlen(name));
     d->driver = (uint32_t)driver;
     d->compute_capability = (uint32_t)(major * 10 + minor);

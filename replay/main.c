@@ -2,6 +2,8 @@
  * cudaway-replay: run the launch of a kernel dump again, alone. Exit status: 0 it ran (and the results are the recorded ones), 1
  * the results differ, 2 it could not be done, 3 nothing explains a difference (--explain); nothing else. */
 #define _GNU_SOURCE
+#include "impl/base/program.h"
+#include "impl/base/version.h"
 #include "replay/compare.h"
 #include "replay/explain.h"
 #include "replay/locate.h"
@@ -18,10 +20,6 @@
 #include <sys/personality.h>
 #include <unistd.h>
 
-#ifndef CUDAWAY_VERSION
-#define CUDAWAY_VERSION "unknown"
-#endif
-
 enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
 #define ATTEMPTS 4u
 #define EXPLAIN_RUNS 400u
@@ -32,29 +30,37 @@ struct options {
     uint32_t repeat, ulp, attempt;
 };
 
-static void
-usage(FILE *out)
-{
-    fputs("usage: cudaway-replay [OPTIONS] FILE\n\n"
-          "Runs the kernel launch that FILE, a kernel dump, holds.\n\n"
-          "      --on DEVICE     where: a value of CUDAWAY_DEVICE (host, host:O0, hip, ...), or cuda-native for the module\n"
-          "                      untranslated on the real CUDA driver, cuda-native:O0 without its compiler's optimiser,\n"
-          "                      which fuses mul and add\n"
-          "      --check         compare with the recorded results\n"
-          "      --ulp N         with --check: floats may differ by N units in the last place (default 0: every bit counts)\n"
-          "      --repeat N      run N times more and print the times from launch to completion\n"
-          "      --info          print what the dump holds, and run nothing\n"
-          "      --locate        run on two devices, and name the first element that differs, the thread that wrote it, and\n"
-          "                      its first instruction whose result differs\n"
-          "      --against DEVICE, --against-module FILE\n"
-          "                      with --locate: what --on is compared with, another device, or other PTX than the recorded\n"
-          "                      module, or both; without, with the recorded results, and only the thread is named\n"
-          "      --explain       say why the results differ from the recorded ones, by running variants: other products and sums\n"
-          "                      fused, other rules for floats, another order of threads, memory that nobody wrote\n"
-          "  -o, --output FILE   write a dump with the results of this run\n"
-          "  -h, --help          print this\n\n"
-          "Exit status: 0 the launch ran (--check: with the recorded results), 1 results differ, 2 trouble,\n3 (--explain) results differ and nothing explains it: a translation fault.\n", out);
-}
+enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE, EXPLAIN };
+static const struct cw_program program = {
+    .name = "cudaway-replay",
+    .summary = "run the kernel launch of a dump again",
+    .operands = "FILE",
+    .description = "Runs the kernel launch that FILE, a kernel dump, holds.",
+    .options = (const struct cw_option[]){
+        { ON, "on", "DEVICE", "where: a value of CUDAWAY_DEVICE (host, host:O0, hip, ...), or cuda-native for the module untranslated on the real CUDA driver, "
+          "cuda-native:O0 without its compiler's optimiser, which fuses mul and add", "host host:O0 hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
+        { CHECK, "check", NULL, "compare with the recorded results" },
+        { ULP, "ulp", "N", "with --check: floats may differ by N units in the last place (default 0: every bit counts)" },
+        { REPEAT, "repeat", "N", "run N times more and print the times from launch to completion" },
+        { INFO, "info", NULL, "print what the dump holds, and run nothing" },
+        { LOCATE, "locate", NULL, "run on two devices, and name the first element that differs, the thread that wrote it, and its first instruction whose result differs" },
+        { AGAINST, "against", "DEVICE", "with --locate: what --on is compared with, another device; without it and --against-module, with the recorded results, and "
+          "only the thread is named", "host host:O0 hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
+        { MODULE, "against-module", "FILE", "with --locate: other PTX than the recorded module", "FILE" },
+        { EXPLAIN, "explain", NULL, "say why the results differ from the recorded ones, by running variants: other products and sums fused, other rules for floats, "
+          "another order of threads, memory that nobody wrote" },
+        { 'o', "output", "FILE", "write a dump with the results of this run", "FILE" },
+        { SERVE, "serve" },                 /* internal: cudaway-diff */
+        { ATTEMPT, "attempt", "N" },        /* internal: see try_again */
+        { WHERE, "where", "FILE" },         /* internal: --locate */
+        { 0 },
+    },
+    .exits = (const struct cw_exit[]){ { "0", "the launch ran (--check: with the recorded results)" }, { "1", "results differ" }, { "2", "trouble" },
+                                       { "3", "(--explain) results differ and nothing explains it: a translation fault" }, { 0 } },
+    .complete = "FILE",
+    .see_also = "cudaway(1), cudaway-trace(1), cudaway-diff(1), cudaway.conf(5)",
+    .usage_status = TROUBLE,
+};
 
 static int __attribute__((format(printf, 1, 2)))
 trouble(const char *fmt, ...)
@@ -138,7 +144,7 @@ write_outcome(const struct cwd_session *s, struct cwd_dump *d, struct cwd_outcom
     copy.device = s->device;
     copy.driver = s->driver;
     copy.compute_capability = s->compute_capability;
-    copy.version = CUDAWAY_VERSION;
+    copy.version = cw_version();
     if (r == CW_OK)
         r = cwd_write(&copy, path, flags, e);
     free(buffers);
@@ -240,19 +246,9 @@ number(const char *s, uint32_t max, uint32_t *out)
 int
 main(int argc, char **argv)
 {
-    enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE, EXPLAIN };
-    static const struct option options[] = {
-        { "on", required_argument, NULL, ON },         { "check", no_argument, NULL, CHECK },
-        { "info", no_argument, NULL, INFO },           { "repeat", required_argument, NULL, REPEAT },
-        { "ulp", required_argument, NULL, ULP },       { "output", required_argument, NULL, 'o' },
-        { "serve", no_argument, NULL, SERVE },         { "attempt", required_argument, NULL, ATTEMPT },
-        { "locate", no_argument, NULL, LOCATE },       { "against", required_argument, NULL, AGAINST },
-        { "against-module", required_argument, NULL, MODULE }, { "where", required_argument, NULL, WHERE },
-        { "explain", no_argument, NULL, EXPLAIN },     { "help", no_argument, NULL, 'h' },
-        { 0 },
-    };
     struct options o = { 0 };
-    for (int c; (c = getopt_long(argc, argv, "o:h", options, NULL)) != -1;) {
+    struct cw_command_line line = { &program, argc, argv };
+    for (int c; (c = cw_next_option(&line)) != CW_OPTIONS_END;) {
         switch (c) {
         case ON:     o.on = optarg; break;
         case CHECK:  o.check = true; break;
@@ -276,23 +272,17 @@ main(int argc, char **argv)
             if (!number(optarg, 100, &o.attempt))
                 return trouble("--attempt %s is not a number", optarg);
             break;
-        case 'h':
-            usage(stdout);
-            return SAME;
         default:
-            usage(stderr);
-            return TROUBLE;
+            return line.status;
         }
     }
     if (o.serve && optind == argc)
         return cwd_serve(o.on, o.ulp);
-    if (optind + 1 != argc) {
-        usage(stderr);
-        return TROUBLE;
-    }
+    if (optind + 1 != argc)
+        return cw_usage_error(&program, optind == argc ? "no dump given" : "one dump at a time");
     o.file = argv[optind];
     if (!o.locate && (o.against || o.against_module))
-        return trouble("--against and --against-module belong to --locate");
+        return cw_usage_error(&program, "--against and --against-module belong to --locate");
     if (o.locate) {
         const struct cwd_locate l = { o.file, o.on, o.against ? o.against : o.on, o.against_module, !o.against && !o.against_module, o.ulp };
         int status = cwd_locate(&l);

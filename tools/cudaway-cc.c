@@ -7,6 +7,7 @@
 #include "impl/base/buf.h"
 #include "impl/base/env.h"
 #include "impl/base/file.h"
+#include "impl/base/program.h"
 #include "jit/jit.h"
 #include "jit/link/linked_image.h"
 
@@ -26,34 +27,43 @@ enum { SANITIZED = 1 };         /* memory that is not given back is reported on 
 enum { SANITIZED = 0 };
 #endif
 
-static const char usage_text[] =
-    "usage: cudaway-cc [options] INPUT -o OUTPUT\n"
-    "Compile PTX for an AMD GPU, this CPU or an NVIDIA GPU.\n"
-    "\n"
-    "INPUT is PTX text, a fatbin, or a program, library or object that holds one.\n"
-    "  --target T      gfx1030, gfx1100, gfx90a, gfx942, ...; host (default); nvptx:sm_90\n"
-    "  --emit WHAT     obj (default), asm, llvm (LLVM IR), ir (the PTX as understood, with its basic blocks)\n"
-    "  -O N            optimisation, 0 to 3 (default 2)\n"
-    "  -j N            threads (default 1, 0: one for each processor); a large program is compiled in parts, the same for every N\n"
-    "  --textures WHAT amdgcn: textures with NVIDIA's filters (exact, the default) or by the processor's image instructions (native)\n"
-    "  --floats WHAT   amdgcn: NaN, .ftz and .approx with NVIDIA's bits (exact, the default) or by the processor's own rules (native);\n"
-    "                  by those only some: native: and a list, as native:nan,ftz,approx\n"
-    "  --matrix MODEL  amdgcn: whose matrix products: 70, 75, 80, 89, 90 (default; NVIDIA's generations by sm), or native: AMD's own\n"
-    "  --warps-per-wave N  amdgcn, waves of 64 lanes: 2 (default) or 1, which kernels want whose warps wait for each other; they are launched\n"
-    "                  in another way then (docs/amd.md)\n"
-    "  --all-blocks    amdgcn: kernels that need many registers take blocks of 1024 threads, too, not of 640 or 512 at most (docs/amd.md)\n"
-    "  --kernel NAME   only this kernel and what it calls; may be repeated\n"
-    "  --arch SM       of several PTX texts take the one for sm_SM (default: the highest)\n"
-    "  --module N      of several modules take the N-th, from 0\n"
-    "  --print-pipeline  list the passes of the target at this level, in order; needs no INPUT\n"
-    "  --skip P,...    leave these optional passes out\n"
-    "  --stop-after P  write the IR or machine IR behind the pass P, and go no further\n"
-    "  --print-after P,...  write the IR behind these passes, or behind \"all\", to standard error\n"
-    "  --verify        verify the IR behind every pass\n"
-    "  --list          show what INPUT holds, compile nothing\n"
-    "  -o FILE         output; - is standard output (default for asm, llvm and ir)\n"
-    "  -h, --help      this text\n"
-    "Exit code: 0 done, 1 the input does not compile or holds no PTX, 2 any other error.\n";
+enum { OPT_TARGET = 256, OPT_EMIT, OPT_KERNEL, OPT_ARCH, OPT_MODULE, OPT_MATRIX, OPT_FLOATS, OPT_TEXTURES, OPT_WARPS, OPT_BLOCKS, OPT_LIST, OPT_PIPELINE, OPT_SKIP,
+       OPT_STOP, OPT_PRINT, OPT_VERIFY };
+static const struct cw_option option_table[] = {
+    { OPT_TARGET, "target", "T", "gfx1030, gfx1100, gfx90a, gfx942, ...; host (default); nvptx:sm_90", "host gfx1030 gfx1100 gfx1101 gfx1201 gfx906 gfx90a gfx942 nvptx:sm_90" },
+    { OPT_EMIT, "emit", "WHAT", "obj (default), asm, llvm (LLVM IR), ir (the PTX as understood, with its basic blocks)", "obj asm llvm ir" },
+    { 'O', NULL, "N", "optimisation, 0 to 3 (default 2)", "0 1 2 3" },
+    { 'j', NULL, "N", "threads (default 1, 0: one for each processor); a large program is compiled in parts, the same for every N" },
+    { OPT_TEXTURES, "textures", "WHAT", "amdgcn: textures with NVIDIA's filters (exact, the default) or by the processor's image instructions (native)", "exact native" },
+    { OPT_FLOATS, "floats", "WHAT", "amdgcn: NaN, .ftz and .approx with NVIDIA's bits (exact, the default) or by the processor's own rules (native); by those only "
+      "some: native: and a list, as native:nan,ftz,approx", "exact native native:nan native:ftz native:approx" },
+    { OPT_MATRIX, "matrix", "MODEL", "amdgcn: whose matrix products: 70, 75, 80, 89, 90 (default; NVIDIA's generations by sm), or native: AMD's own", "70 75 80 89 90 native" },
+    { OPT_WARPS, "warps-per-wave", "N", "amdgcn, waves of 64 lanes: 2 (default) or 1, which kernels want whose warps wait for each other; they are launched in another "
+      "way then (docs/amd.md)", "1 2" },
+    { OPT_BLOCKS, "all-blocks", NULL, "amdgcn: kernels that need many registers take blocks of 1024 threads, too, not of 640 or 512 at most (docs/amd.md)" },
+    { OPT_KERNEL, "kernel", "NAME", "only this kernel and what it calls; may be repeated" },
+    { OPT_ARCH, "arch", "SM", "of several PTX texts take the one for sm_SM (default: the highest)" },
+    { OPT_MODULE, "module", "N", "of several modules take the N-th, from 0" },
+    { OPT_PIPELINE, "print-pipeline", NULL, "list the passes of the target at this level, in order; needs no INPUT" },
+    { OPT_SKIP, "skip", "P,...", "leave these optional passes out" },
+    { OPT_STOP, "stop-after", "P", "write the IR or machine IR behind the pass P, and go no further" },
+    { OPT_PRINT, "print-after", "P,...", "write the IR behind these passes, or behind \"all\", to standard error" },
+    { OPT_VERIFY, "verify", NULL, "verify the IR behind every pass" },
+    { OPT_LIST, "list", NULL, "show what INPUT holds, compile nothing" },
+    { 'o', "output", "FILE", "output; - is standard output (default for asm, llvm and ir)", "FILE" },
+    { 0 },
+};
+static const struct cw_program program = {
+    .name = "cudaway-cc",
+    .summary = "compile PTX for an AMD GPU, this CPU or an NVIDIA GPU",
+    .operands = "INPUT -o OUTPUT",
+    .description = "Compile PTX for an AMD GPU, this CPU or an NVIDIA GPU. INPUT is PTX text, a fatbin, or a program, library or object that holds one.",
+    .options = option_table,
+    .exits = (const struct cw_exit[]){ { "0", "done" }, { "1", "the input does not compile or holds no PTX" }, { "2", "any other error" }, { 0 } },
+    .complete = "FILE",
+    .see_also = "cudaway(1), cudaway.conf(5)",
+    .usage_status = EXIT_TOOL,
+};
 
 struct entry {
     struct cwj_image_entry e;
@@ -261,81 +271,66 @@ print_pipeline(const struct options *o)
 static int
 parse_options(int argc, char **argv, struct options *o)
 {
-    enum { OPT_TARGET = 256, OPT_EMIT, OPT_KERNEL, OPT_ARCH, OPT_MODULE, OPT_MATRIX, OPT_FLOATS, OPT_TEXTURES, OPT_WARPS, OPT_BLOCKS, OPT_LIST, OPT_PIPELINE, OPT_SKIP, OPT_STOP, OPT_PRINT,
-           OPT_VERIFY };
-    static const struct option longs[] = {
-        { "target", required_argument, NULL, OPT_TARGET }, { "emit", required_argument, NULL, OPT_EMIT },
-        { "kernel", required_argument, NULL, OPT_KERNEL }, { "arch", required_argument, NULL, OPT_ARCH },
-        { "module", required_argument, NULL, OPT_MODULE }, { "matrix", required_argument, NULL, OPT_MATRIX },
-        { "floats", required_argument, NULL, OPT_FLOATS }, { "textures", required_argument, NULL, OPT_TEXTURES }, { "list", no_argument, NULL, OPT_LIST },
-        { "warps-per-wave", required_argument, NULL, OPT_WARPS }, { "all-blocks", no_argument, NULL, OPT_BLOCKS },
-        { "print-pipeline", no_argument, NULL, OPT_PIPELINE }, { "skip", required_argument, NULL, OPT_SKIP },
-        { "stop-after", required_argument, NULL, OPT_STOP }, { "print-after", required_argument, NULL, OPT_PRINT },
-        { "verify", no_argument, NULL, OPT_VERIFY }, { "help", no_argument, NULL, 'h' }, { "output", required_argument, NULL, 'o' }, { 0 },
-    };
-    static const char hint[] = "; see cudaway-cc --help";
     *o = (struct options){ .aot = { .target = CWJ_TARGET_HOST, .emit = CWJ_EMIT_OBJ, .opt_level = 2, .jobs = 1 }, .module = -1 };
     cw_buf_init(&o->printed);
     o->kernels = calloc((size_t)argc + 1, sizeof *o->kernels);
     if (!o->kernels)
         return complain("out of memory%s%s", "", "");
     unsigned n;
-    for (int c; (c = getopt_long(argc, argv, ":ho:O:j:", longs, NULL)) != -1;) {
+    struct cw_command_line line = { &program, argc, argv };
+    for (int c; (c = cw_next_option(&line)) != CW_OPTIONS_END;) {
         switch (c) {
-        case 'h':
-            fputs(usage_text, stdout);
-            return 0;
         case 'o':
             o->output = optarg;
             break;
         case 'O':
             if (!parse_number(optarg, 3, &o->aot.opt_level, NULL))
-                return complain("-O takes 0 to 3, not '%s'%s", optarg, hint);
+                return cw_usage_error(&program, "-O takes 0 to 3, not '%s'", optarg);
             break;
         case 'j':
             if (!parse_number(optarg, MAX_JOBS, &o->aot.jobs, NULL))
-                return complain("-j takes 0 to 256, not '%s'%s", optarg, hint);
+                return cw_usage_error(&program, "-j takes 0 to 256, not '%s'", optarg);
             if (!o->aot.jobs)
                 o->aot.jobs = processors();
             break;
         case OPT_TARGET:
             if (!parse_target(o, optarg))
-                return complain("unknown target '%s': gfxNNN, host or nvptx:sm_NN%s", optarg, hint);
+                return cw_usage_error(&program, "unknown target '%s': gfxNNN, host or nvptx:sm_NN", optarg);
             break;
         case OPT_EMIT:
             if (!parse_emit(o, optarg))
-                return complain("cannot emit '%s': obj, asm, llvm or ir%s", optarg, hint);
+                return cw_usage_error(&program, "cannot emit '%s': obj, asm, llvm or ir", optarg);
             break;
         case OPT_KERNEL:
             o->kernels[o->nkernels++] = optarg;
             break;
         case OPT_ARCH:
             if (!parse_number(!strncmp(optarg, "sm_", 3) ? optarg + 3 : optarg, 999, &o->arch, &o->arch_suffix))
-                return complain("--arch takes a number as 86 or 90a, not '%s'%s", optarg, hint);
+                return cw_usage_error(&program, "--arch takes a number as 86 or 90a, not '%s'", optarg);
             break;
         case OPT_MODULE:
             if (!parse_number(optarg, 1u << 30, &n, NULL))
-                return complain("--module takes a number, not '%s'%s", optarg, hint);
+                return cw_usage_error(&program, "--module takes a number, not '%s'", optarg);
             o->module = n;
             break;
         case OPT_MATRIX:
             o->aot.matrix_native = !strcmp(optarg, "native");
             if (!o->aot.matrix_native && (!parse_number(optarg, 99, &n, NULL) || (n != 70 && n != 75 && n != 80 && n != 89 && n != 90)))
-                return complain("--matrix takes 70, 75, 80, 89, 90 or native, not '%s'%s", optarg, hint);
+                return cw_usage_error(&program, "--matrix takes 70, 75, 80, 89, 90 or native, not '%s'", optarg);
             o->aot.matrix_sm = o->aot.matrix_native ? 0 : (uint8_t)n;
             break;
         case OPT_FLOATS:
             if (!cwj_parse_floats(optarg, &o->aot.native_floats))
-                return complain("--floats takes exact, native, or native: and a list of nan, ftz and approx, not '%s'%s", optarg, hint);
+                return cw_usage_error(&program, "--floats takes exact, native, or native: and a list of nan, ftz and approx, not '%s'", optarg);
             break;
         case OPT_TEXTURES:
             if (strcmp(optarg, "exact") && strcmp(optarg, "native"))
-                return complain("--textures takes exact or native, not '%s'%s", optarg, hint);
+                return cw_usage_error(&program, "--textures takes exact or native, not '%s'", optarg);
             o->aot.textures_native = !strcmp(optarg, "native");
             break;
         case OPT_WARPS:
             if (strcmp(optarg, "1") && strcmp(optarg, "2"))
-                return complain("--warps-per-wave takes 1 or 2, not '%s'%s", optarg, hint);
+                return cw_usage_error(&program, "--warps-per-wave takes 1 or 2, not '%s'", optarg);
             o->aot.one_warp_per_wave = *optarg == '1';
             break;
         case OPT_BLOCKS:
@@ -361,27 +356,25 @@ parse_options(int argc, char **argv, struct options *o)
         case OPT_VERIFY:
             o->aot.passes.verify = true;
             break;
-        case ':':
-            return complain("%s needs a value%s", argv[optind - 1], hint);
         default:
-            return complain("unknown option %s%s", argv[optind - 1], hint);
+            return line.status;
         }
     }
     if (o->print_pipeline)
         return print_pipeline(o);
     if (optind == argc)
-        return complain("no input file%s%s", hint, "");
+        return cw_usage_error(&program, "no input file");
     if (optind + 1 != argc)
-        return complain("one input file, please: '%s' is too much%s", argv[optind + 1], hint);
+        return cw_usage_error(&program, "one input file, please: '%s' is too much", argv[optind + 1]);
     o->input = argv[optind];
     if (o->nkernels)
         o->aot.kernels = o->kernels;
     if (o->aot.target == CWJ_TARGET_NVPTX && !o->emit_given)
         o->aot.emit = CWJ_EMIT_ASM;
     if (o->aot.textures_native && o->aot.target == CWJ_TARGET_AMDGCN && !cwj_amd_images(o->aot.cpu))
-        return complain("%s has no image instructions, which --textures native asks for%s", o->aot.cpu, hint);
+        return cw_usage_error(&program, "%s has no image instructions, which --textures native asks for", o->aot.cpu);
     if (!o->output && !o->list && !o->aot.passes.stop_after && o->aot.emit == CWJ_EMIT_OBJ)
-        return complain("-o FILE is needed for an object%s%s", hint, "");
+        return cw_usage_error(&program, "-o FILE is needed for an object");
     return -1;
 }
 

@@ -63,7 +63,7 @@ program)
     ;;
 errors)
     expect 2 "cannot run $dir/none" "$DIFF" $host "$dir/none"
-    expect 2 "usage" "$DIFF"
+    expect 2 "no program given; see cudaway-diff --help" "$DIFF"
     expect 2 "the subject nonsense cannot be used" "$DIFF" --reference host --subject nonsense "$APP" add
     CUDAWAY_CUDA_LIBRARY=$dir/none expect 2 "cuda-native" "$DIFF" --reference cuda-native "$APP" add
     expect 2 "can only be the subject" "$DIFF" --reference cuda-native:O0 "$APP" add

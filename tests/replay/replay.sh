@@ -71,7 +71,7 @@ errors)
     expect 2 "damaged" "$REPLAY" --check "$dir/flip"
     [ "$(wc -l <"$dir/err")" = 1 ] || fail "more than one line"
     expect 2 "not a kernel dump" "$REPLAY" "$APP"
-    expect 2 "usage" "$REPLAY"
+    expect 2 "no dump given; see cudaway-replay --help" "$REPLAY"
     expect 2 "cannot" "$REPLAY" --on nonsense "$f"
     CUDAWAY_CUDA_LIBRARY=$dir/none expect 2 "cuda-native" "$REPLAY" --on cuda-native "$f"
     # A folder that cannot be written and a full disk: the program goes on.

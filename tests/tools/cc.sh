@@ -47,7 +47,7 @@ expect 2 "-O takes" -O 9 good.ptx -o x
 for floats in fast native: 'native:nan,' 'native:,nan' 'native:nan,ftx' nan; do
     expect 2 "--floats takes" --floats $floats good.ptx -o x
 done
-expect 2 "unknown option --wat" --wat good.ptx
+expect 2 "there is no option --wat" --wat good.ptx
 expect 2 "needs a value" good.ptx -o
 expect 2 "No such file" missing.ptx -o x
 expect 2 "Is a directory" . -o x

@@ -20,15 +20,19 @@ version=$("$at/bin/cudaway" --version) || fail "cudaway --version"
 [[ $version =~ ^cudaway\ [0-9]+\.[0-9]+\.[0-9]+ ]] || fail "version: $version"
 for p in "$at"/bin/*; do
     name=$(basename "$p")
-    [ "$name" = cudaway ] || continue
     [ "$("$p" --version 2>&1)" = "$name ${version#cudaway }" ] || fail "$name --version: $("$p" --version 2>&1 | head -n 1)"
+    [ -s "$at/share/man/man1/$name.1" ] && [ -s "$at/share/bash-completion/completions/$name" ] || fail "no manual page or completion of $name"
 done
-
 "$at/bin/cudaway" info --json >"$dir/info" || fail "cudaway info"
 grep -q "\"libraries\": *\"$at/lib/cudaway\"" "$dir/info" || fail "cudaway info names other libraries: $(grep libraries "$dir/info")"
 ! grep -q '"libcu[a-z]*\.so[.0-9]*": *false' "$dir/info" || fail "a library is missing: $(grep false "$dir/info")"
 "$at/bin/cudaway-cc" --target gfx1100 "$ptx" -o "$dir/x.co" || fail "cudaway-cc"
 [ "$(head -c 4 "$dir/x.co" | tr -d '\177')" = ELF ] || fail "cudaway-cc wrote no code object"
+
+# Nothing that is built for users is left out.
+while read -r f; do
+    [ -e "$at/lib/cudaway/$f" ] || fail "lib/cudaway/$f is built, not installed: name its target in cmake/install.cmake"
+done < <(cd "$build/lib/cudaway" && find . -name '*.so*' ! -name 'libtest_*' -type f)
 
 # A program with the driver API alone, and the trace layer over it.
 cat >"$dir/app.c" <<'C'

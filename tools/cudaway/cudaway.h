@@ -4,15 +4,14 @@
 #define CW_TOOL_CUDAWAY_H
 
 #include "impl/base/buf.h"
+#include "impl/base/program.h"
 
 #include <stdbool.h>
 
 /* Of a failure of ours, as env(1) has them; `run` gives the program's own status otherwise. */
 enum { EXIT_USAGE = 2, EXIT_TOOL = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-int cmd_run(int argc, char **argv);
-int cmd_info(int argc, char **argv);
-int cmd_signatures(int argc, char **argv);
+extern const struct cw_program cudaway_program, run_command, info_command, signatures_command;
 
 /* One line on standard error, "cudaway: ...". */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -372,18 +372,18 @@ finish(struct facts *f)
     globfree(&f->signatures);
 }
 
-int
-cmd_info(int argc, char **argv)
+enum { OPT_JSON = 256 };
+
+static int
+info(int argc, char **argv)
 {
-    static const struct option options[] = { { "json", no_argument, NULL, 'j' }, { "help", no_argument, NULL, 'h' }, { 0 } };
     bool json = false;
     int c;
-    while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        switch (c) {
-        case 'j': json = true; break;
-        case 'h': puts("usage: cudaway info [--json]"); return 0;
-        default:  fputs("usage: cudaway info [--json]\n", stderr); return EXIT_USAGE;
-        }
+    struct cw_command_line line = { &info_command, argc, argv };
+    while ((c = cw_next_option(&line)) != CW_OPTIONS_END) {
+        if (c != OPT_JSON)
+            return line.status;
+        json = true;
     }
     static struct facts f;
     f.libraries = library_folder();
@@ -411,3 +411,12 @@ cmd_info(int argc, char **argv)
     finish(&f);
     return ok ? 0 : EXIT_TOOL;
 }
+
+const struct cw_program info_command = {
+    .name = "info",
+    .parent = &cudaway_program,
+    .summary = "devices, versions, and what is found of HIP, ROCm and CUDA",
+    .options = (const struct cw_option[]){ { OPT_JSON, "json", NULL, "print JSON (docs/cudaway.md has the fields)" }, { 0 } },
+    .run = info,
+    .usage_status = EXIT_USAGE,
+};

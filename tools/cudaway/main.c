@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cudaway, the front of the programs: its own commands, and cudaway-NAME beside it for every other NAME. */
 #define _GNU_SOURCE
-#include "impl/base/version.h"
 #include "tools/cudaway/cudaway.h"
 
 #include <errno.h>
@@ -12,19 +11,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct {
-    const char *name;
-    int (*run)(int, char **);       /* NULL: another program */
-    const char *help;
-} commands[] = {
-    { "run",        cmd_run,        "run a CUDA program on this machine's devices" },
-    { "info",       cmd_info,       "devices, versions, and what is found of HIP, ROCm and CUDA" },
-    { "signatures", cmd_signatures, "make patterns of a toolkit's libcudart_static.a, for stripped programs" },
-    { "trace",      NULL,           "record a program's CUDA calls, and look at recordings" },
-    { "replay",     NULL,           "run one dumped kernel launch again, and compare" },
-    { "diff",       NULL,           "run a program's launches on two devices, and compare" },
-    { "cc",         NULL,           "compile PTX ahead of time" },
-    { "check",      NULL,           "say what a program needs and whether it is here" },
+static const struct cw_program *const commands[] = {
+    &run_command, &info_command, &signatures_command,
+    &(const struct cw_program){ .name = "trace", .summary = "record a program's CUDA calls, and look at recordings", .external = "cudaway-trace" },
+    &(const struct cw_program){ .name = "replay", .summary = "run one dumped kernel launch again, and compare", .external = "cudaway-replay" },
+    &(const struct cw_program){ .name = "diff", .summary = "run a program's launches on two devices, and compare", .external = "cudaway-diff" },
+    &(const struct cw_program){ .name = "cc", .summary = "compile PTX ahead of time", .external = "cudaway-cc" },
+    &(const struct cw_program){ .name = "check", .summary = "say what a program needs and whether it is here", .external = "cudaway-check" },
+    NULL,
+};
+const struct cw_program cudaway_program = {
+    .name = "cudaway",
+    .summary = "run CUDA programs on AMD GPUs or the CPU",
+    .description = "Run CUDA programs without an NVIDIA GPU: on an AMD GPU through HIP, or on the CPU; and look into what they do.",
+    .commands = commands,
+    .exits = (const struct cw_exit[]){ { "0", "done" }, { "2", "the command line is wrong" }, { "125, 126, 127", "as of run" }, { 0 } },
+    .see_also = "cudaway-trace(1), cudaway-replay(1), cudaway-diff(1), cudaway-cc(1), cudaway.conf(5)",
+    .usage_status = EXIT_USAGE,
 };
 
 void
@@ -72,20 +75,11 @@ library_folder(void)
     return real;
 }
 
-static void
-usage(FILE *out)
-{
-    fputs("usage: cudaway COMMAND [OPTIONS]\n\n", out);
-    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++)
-        fprintf(out, "  %-12s%s\n", commands[i].name, commands[i].help);
-    fputs("\n`cudaway COMMAND --help` lists a command's options.\n", out);
-}
-
-/* Become cudaway-NAME. */
+/* Become the program NAME beside this one. */
 static int
 other_program(const char *name, char **argv)
 {
-    char *folder = program_folder(), *path = folder ? text("%s/cudaway-%s", folder, name) : NULL;
+    char *folder = program_folder(), *path = folder ? text("%s/%s", folder, name) : NULL;
     int e = ENOENT;
     if (path && !access(path, X_OK)) {
         argv[0] = path;
@@ -93,7 +87,7 @@ other_program(const char *name, char **argv)
         e = errno;
     }
     if (e == ENOENT)
-        say("cudaway-%s is not part of this installation", name);
+        say("%s is not part of this installation", name);
     else
         say("%s: %s", path, strerror(e));
     free(path);
@@ -104,22 +98,5 @@ other_program(const char *name, char **argv)
 int
 main(int argc, char **argv)
 {
-    if (argc < 2) {
-        usage(stderr);
-        return EXIT_USAGE;
-    }
-    const char *name = argv[1];
-    if (!strcmp(name, "--help") || !strcmp(name, "-h") || (!strcmp(name, "help") && argc == 2)) {
-        usage(stdout);
-        return 0;
-    }
-    if (!strcmp(name, "--version")) {
-        printf("cudaway %s\n", cw_version());
-        return 0;
-    }
-    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (!strcmp(name, commands[i].name))
-            return commands[i].run ? commands[i].run(argc - 1, argv + 1) : other_program(name, argv + 1);
-    say("unknown command %s; `cudaway --help` lists the commands", name);
-    return EXIT_USAGE;
+    return cw_run_command(&cudaway_program, argc, argv, other_program);
 }

@@ -14,17 +14,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-static void
-usage(FILE *out)
-{
-    fputs("usage: cudaway run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n\n"
-          "      --device DEVICE   what executes: sets CUDAWAY_DEVICE (auto, host, hip, cuda, gfxemu:ARCH)\n"
-          "      --log LEVEL       sets CUDAWAY_LOG (off, error, warn, info, debug)\n"
-          "      --no-redirect     leave NVIDIA's CUDA Runtime inside of the program as it is\n"
-          "      --print           print the environment that is set, as shell assignments, and run nothing\n\n"
-          "Exit status: the program's own; 127 if it is not found, 126 if it cannot be executed, 125 for a failure of this command.\n", out);
-}
-
 /* The program as execvp would find it; malloc'd, NULL with errno set. */
 static char *
 find_program(const char *name)
@@ -132,32 +121,28 @@ set_environment(const char *device, const char *log, bool redirect)
     return ok;
 }
 
-int
-cmd_run(int argc, char **argv)
+enum { OPT_DEVICE = 256, OPT_LOG, OPT_NO_REDIRECT, OPT_PRINT };
+
+static int
+run(int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "device", required_argument, NULL, 'D' }, { "log", required_argument, NULL, 'l' }, { "no-redirect", no_argument, NULL, 'n' },
-        { "print", no_argument, NULL, 'p' },        { "help", no_argument, NULL, 'h' },      { 0 },
-    };
     const char *device = NULL, *log = NULL;
     bool redirect = true;
     int c;
-    while ((c = getopt_long(argc, argv, "+h", options, NULL)) != -1) {
+    struct cw_command_line line = { &run_command, argc, argv };
+    while ((c = cw_next_option(&line)) != CW_OPTIONS_END) {
         switch (c) {
-        case 'D': device = optarg; break;
-        case 'l': log = optarg; break;
-        case 'n': redirect = false; break;
-        case 'p': print_only = true; break;
-        case 'h': usage(stdout); return 0;
-        default:  usage(stderr); return EXIT_TOOL;
+        case OPT_DEVICE:      device = optarg; break;
+        case OPT_LOG:         log = optarg; break;
+        case OPT_NO_REDIRECT: redirect = false; break;
+        case OPT_PRINT:       print_only = true; break;
+        default:              return line.status;
         }
     }
     if (print_only)
         return set_environment(device, log, redirect) ? 0 : EXIT_TOOL;
-    if (optind >= argc) {
-        say("no program given: cudaway run [OPTIONS] -- PROGRAM [ARGUMENTS]");
-        return EXIT_TOOL;
-    }
+    if (optind >= argc)
+        return cw_usage_error(&run_command, "no program given");
     char **command = argv + optind;
     char *path = find_program(command[0]);
     if (!path) {
@@ -183,3 +168,22 @@ cmd_run(int argc, char **argv)
     say("%s: %s", path, strerror(e));
     return e == ENOENT || e == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
+
+const struct cw_program run_command = {
+    .name = "run",
+    .parent = &cudaway_program,
+    .summary = "run a CUDA program on this machine's devices",
+    .operands = "[--] PROGRAM [ARGUMENTS]",
+    .options = (const struct cw_option[]){
+        { OPT_DEVICE, "device", "DEVICE", "what executes: sets CUDAWAY_DEVICE (auto, host, hip, cuda, gfxemu:ARCH)", "auto host host:O0 hip cuda gfxemu:gfx1100 gfxemu:gfx90a" },
+        { OPT_LOG, "log", "LEVEL", "sets CUDAWAY_LOG", "off error warn info debug" },
+        { OPT_NO_REDIRECT, "no-redirect", NULL, "leave NVIDIA's CUDA Runtime inside of the program as it is" },
+        { OPT_PRINT, "print", NULL, "print the environment that is set, as shell assignments, and run nothing" },
+        { 0 },
+    },
+    .exits = (const struct cw_exit[]){ { "of the program", "it ran" }, { "125", "a failure of this command" }, { "126", "the program cannot be executed" },
+                                       { "127", "it is not found" }, { 0 } },
+    .complete = "PROGRAM",
+    .run = run,
+    .usage_status = EXIT_TOOL,
+};

@@ -12,15 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void
-usage(FILE *out)
-{
-    fputs("usage: cudaway signatures [-o FILE] ARCHIVE...\n\n"
-          "Reads a toolkit's libcudart_static.a and keeps patterns of its functions, by which stripped programs that were linked with it\n"
-          "are redirected to CUDAway's Runtime. They are kept in CUDAWAY_SIGNATURES, or ~/.config/cudaway/signatures.\n\n"
-          "  -o FILE    write there instead, - for standard output\n", out);
-}
-
 static int
 make(const char *path, const char *output)
 {
@@ -70,26 +61,37 @@ finish:
     return status;
 }
 
-int
-cmd_signatures(int argc, char **argv)
+static int
+signatures(int argc, char **argv)
 {
-    static const struct option options[] = { { "output", required_argument, NULL, 'o' }, { "help", no_argument, NULL, 'h' }, { 0 } };
     const char *output = NULL;
     int c, status = 0;
-    while ((c = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
-        switch (c) {
-        case 'o': output = optarg; break;
-        case 'h': usage(stdout); return 0;
-        default:  usage(stderr); return EXIT_USAGE;
-        }
+    struct cw_command_line line = { &signatures_command, argc, argv };
+    while ((c = cw_next_option(&line)) != CW_OPTIONS_END) {
+        if (c != 'o')
+            return line.status;
+        output = optarg;
     }
-    if (optind >= argc || (output && optind + 1 < argc)) {
-        say("%s", optind >= argc ? "no archive given: cudaway signatures .../libcudart_static.a" : "-o takes one archive");
-        return EXIT_USAGE;
-    }
+    if (optind >= argc)
+        return cw_usage_error(&signatures_command, "no archive given, such as /usr/local/cuda/lib64/libcudart_static.a");
+    if (output && optind + 1 < argc)
+        return cw_usage_error(&signatures_command, "-o takes one archive");
     for (int i = optind; i < argc; i++) {
         int one = make(argv[i], output);
         status = one ? one : status;
     }
     return status;
 }
+
+const struct cw_program signatures_command = {
+    .name = "signatures",
+    .parent = &cudaway_program,
+    .summary = "make patterns of a toolkit's libcudart_static.a, for stripped programs",
+    .operands = "ARCHIVE...",
+    .description = "Reads a toolkit's libcudart_static.a and keeps patterns of its functions, by which stripped programs that were linked with it are redirected to "
+                   "CUDAway's Runtime. They are kept in CUDAWAY_SIGNATURES, or ~/.config/cudaway/signatures.",
+    .options = (const struct cw_option[]){ { 'o', "output", "FILE", "write there instead, - for standard output", "FILE" }, { 0 } },
+    .complete = "FILE",
+    .run = signatures,
+    .usage_status = EXIT_USAGE,
+};

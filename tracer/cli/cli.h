@@ -5,6 +5,7 @@
 #define CW_TRACE_CLI_H
 
 #include "impl/base/buf.h"
+#include "impl/base/program.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -16,10 +17,7 @@ enum { EXIT_TOOL = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 /* Exit codes of show, report and export. */
 enum { EXIT_DAMAGED = 1, EXIT_USAGE = 2 };
 
-int cmd_record(int argc, char **argv);
-int cmd_show(int argc, char **argv);
-int cmd_report(int argc, char **argv);
-int cmd_export(int argc, char **argv);
+extern const struct cw_program trace_program, record_command, show_command, report_command, export_command;
 
 /* One line on standard error, "cudaway-trace: ...". */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -26,14 +26,6 @@ struct export {
 };
 
 static void
-usage(FILE *out)
-{
-    fputs("usage: cudaway-trace export [-o FILE] [DIR]\n\n"
-          "  -o, --output FILE   where the JSON goes (default: standard output)\n\n"
-          "DIR is what `record` left; without it, the newest cudaway-trace-* folder here.\n", out);
-}
-
-static void
 flush_event(struct export *x)
 {
     x->failed |= x->b.failed || fwrite(x->b.data, 1, x->b.size, x->out) != x->b.size;
@@ -115,28 +107,21 @@ on_call(void *ctx, const struct tr_call *c)
     flush_event(x);
 }
 
-int
-cmd_export(int argc, char **argv)
+static int
+export(int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "output", required_argument, NULL, 'o' }, { "help", no_argument, NULL, 'h' }, { 0 },
-    };
     const char *output = NULL;
     char temp[PATH_MAX] = "";
     struct export x = { 0 };
     int c, code = EXIT_USAGE;
-    optind = 1;
-    while ((c = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
-        switch (c) {
-        case 'o': output = optarg; break;
-        case 'h': usage(stdout); return 0;
-        default: usage(stderr); return EXIT_USAGE;
-        }
+    struct cw_command_line line = { &export_command, argc, argv };
+    while ((c = cw_next_option(&line)) != CW_OPTIONS_END) {
+        if (c != 'o')
+            return line.status;
+        output = optarg;
     }
-    if (argc - optind > 1) {
-        say("one recording at a time");
-        return EXIT_USAGE;
-    }
+    if (argc - optind > 1)
+        return cw_usage_error(&export_command, "one recording at a time");
     char *dir = find_recording(argv[optind]);
     if (!dir)
         return EXIT_USAGE;
@@ -178,3 +163,16 @@ finish:
     free(dir);
     return code;
 }
+
+const struct cw_program export_command = {
+    .name = "export",
+    .parent = &trace_program,
+    .summary = "write a recording as Chrome/Perfetto JSON",
+    .operands = "[DIR]",
+    .description = "Writes a recording as JSON that chrome://tracing and Perfetto read. "
+                   "DIR is what `record` left; without it, the newest cudaway-trace-* folder here.",
+    .options = (const struct cw_option[]){ { 'o', "output", "FILE", "where the JSON goes (default: standard output)", "FILE" }, { 0 } },
+    .complete = "DIR",
+    .run = export,
+    .usage_status = EXIT_USAGE,
+};

@@ -6,6 +6,7 @@
 #include "impl/base/buf.h"
 #include "impl/base/env.h"
 #include "impl/base/file.h"
+#include "impl/base/version.h"
 #include "tracer/cli/cli.h"
 
 #include <dirent.h>
@@ -23,10 +24,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#ifndef CUDAWAY_VERSION
-#define CUDAWAY_VERSION "unknown"
-#endif
 
 extern char **environ;
 
@@ -48,20 +45,6 @@ struct record {
     const char *note;
     struct lttng lttng;
 };
-
-static void
-usage(FILE *out)
-{
-    fputs("usage: cudaway-trace record [OPTIONS] [--] PROGRAM [ARGUMENTS]\n\n"
-          "  -o, --output DIR          where the recording goes (default cudaway-trace-PROGRAM-TIME)\n"
-          "      --device DEVICE       what executes: sets CUDAWAY_DEVICE\n"
-          "      --library PATH        the CUDA driver below the tracer: sets CUDAWAY_CUDA_LIBRARY\n"
-          "      --dump-kernels[=REGEX]  also write a kernel dump of each launch (whose kernel's name matches)\n"
-          "      --dump-limit N        at most N kernel dumps (default 100)\n"
-          "  -q, --quiet               do not say where the recording is\n\n"
-          "Exit status: the program's own, or 128+N if signal N ended it; 127 if it is not found, 126 if it cannot be\n"
-          "executed, 125 if recording failed before it was started.\n", out);
-}
 
 static int64_t
 now(void)
@@ -209,7 +192,7 @@ write_manifest(struct record *r)
     uname(&u);
     cw_buf_init(&b);
     cw_buf_puts(&b, "{\n  \"format\": \"cudaway-trace\",\n  \"version\": 1,\n");
-    json_pair(&b, "cudaway", CUDAWAY_VERSION);
+    json_pair(&b, "cudaway", cw_version());
     json_pair(&b, "state", !r->done ? "recording" : r->truncated ? "truncated" : "complete");
     json_pair(&b, "note", r->note);
     cw_buf_puts(&b, "  \"command\": [");
@@ -482,26 +465,22 @@ finish:
     return code;
 }
 
-int
-cmd_record(int argc, char **argv)
+enum { OPT_DEVICE = 256, OPT_LIBRARY, OPT_DUMP, OPT_LIMIT };
+
+static int
+record(int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "output", required_argument, NULL, 'o' },      { "device", required_argument, NULL, 'D' },
-        { "library", required_argument, NULL, 'L' },     { "dump-kernels", optional_argument, NULL, 'k' },
-        { "dump-limit", required_argument, NULL, 'l' },  { "quiet", no_argument, NULL, 'q' },
-        { "help", no_argument, NULL, 'h' },              { 0 },
-    };
     struct record r = { .dump_limit = 100 };
     regex_t re;
     int c;
-    optind = 1;
-    while ((c = getopt_long(argc, argv, "+o:qh", options, NULL)) != -1) {
+    struct cw_command_line line = { &record_command, argc, argv };
+    while ((c = cw_next_option(&line)) != CW_OPTIONS_END) {
         switch (c) {
         case 'o': r.dir_option = optarg; break;
-        case 'D': r.device = optarg; break;
-        case 'L': r.library = optarg; break;
+        case OPT_DEVICE: r.device = optarg; break;
+        case OPT_LIBRARY: r.library = optarg; break;
         case 'q': r.quiet = true; break;
-        case 'k':
+        case OPT_DUMP:
             r.dump = true;
             r.kernels = optarg;
             if (optarg && regcomp(&re, optarg, REG_EXTENDED | REG_NOSUB)) {
@@ -511,24 +490,18 @@ cmd_record(int argc, char **argv)
             if (optarg)
                 regfree(&re);
             break;
-        case 'l':
+        case OPT_LIMIT:
             if (!parse_number(optarg, 1000000000, &r.dump_limit) || !r.dump_limit) {
                 say("--dump-limit %s is not a number from 1", optarg);
                 return EXIT_TOOL;
             }
             break;
-        case 'h':
-            usage(stdout);
-            return 0;
         default:
-            usage(stderr);
-            return EXIT_TOOL;
+            return line.status;
         }
     }
-    if (optind >= argc) {
-        say("no program given: cudaway-trace record [OPTIONS] -- PROGRAM [ARGUMENTS]");
-        return EXIT_TOOL;
-    }
+    if (optind >= argc)
+        return cw_usage_error(&record_command, "no program given");
     r.command = argv + optind;
     if (r.library && access(r.library, R_OK)) {
         say("--library %s: %s", r.library, strerror(errno));
@@ -543,3 +516,24 @@ cmd_record(int argc, char **argv)
     free(r.layer);
     return code;
 }
+
+const struct cw_program record_command = {
+    .name = "record",
+    .parent = &trace_program,
+    .summary = "run a program and record its CUDA calls",
+    .operands = "[--] PROGRAM [ARGUMENTS]",
+    .options = (const struct cw_option[]){
+        { 'o', "output", "DIR", "where the recording goes (default cudaway-trace-PROGRAM-TIME)", "DIR" },
+        { OPT_DEVICE, "device", "DEVICE", "what executes: sets CUDAWAY_DEVICE", "auto host host:O0 hip cuda gfxemu:gfx1100 gfxemu:gfx90a" },
+        { OPT_LIBRARY, "library", "PATH", "the CUDA driver below the tracer: sets CUDAWAY_CUDA_LIBRARY", "FILE" },
+        { OPT_DUMP, "dump-kernels", "[=REGEX]", "also write a kernel dump of each launch (whose kernel's name matches)" },
+        { OPT_LIMIT, "dump-limit", "N", "at most N kernel dumps (default 100)" },
+        { 'q', "quiet", NULL, "do not say where the recording is" },
+        { 0 },
+    },
+    .exits = (const struct cw_exit[]){ { "of the program", "it ran; 128+N if signal N ended it" }, { "125", "recording failed before it was started" },
+                                       { "126", "the program cannot be executed" }, { "127", "it is not found" }, { 0 } },
+    .complete = "PROGRAM",
+    .run = record,
+    .usage_status = EXIT_TOOL,
+};

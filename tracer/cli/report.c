@@ -19,13 +19,6 @@ static const char *const op_way_keys[4] = { "host_to_device", "device_to_host", 
 static const char *const way_keys[4] = { "host_to_device", "device_to_host", "device_to_device", "other" };
 
 static void
-usage(FILE *out)
-{
-    fputs("usage: cudaway-trace report [--json] [DIR]\n\n"
-          "DIR is what `record` left; without it, the newest cudaway-trace-* folder here.\n", out);
-}
-
-static void
 print_size(uint64_t bytes)
 {
     static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
@@ -402,26 +395,21 @@ print_json(const struct totals *t, cJSON *manifest)
     return text != NULL;
 }
 
-int
-cmd_report(int argc, char **argv)
+enum { OPT_JSON = 256 };
+
+static int
+report(int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "json", no_argument, NULL, 'j' }, { "help", no_argument, NULL, 'h' }, { 0 },
-    };
     bool json = false;
     int c;
-    optind = 1;
-    while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        switch (c) {
-        case 'j': json = true; break;
-        case 'h': usage(stdout); return 0;
-        default: usage(stderr); return EXIT_USAGE;
-        }
+    struct cw_command_line line = { &report_command, argc, argv };
+    while ((c = cw_next_option(&line)) != CW_OPTIONS_END) {
+        if (c != OPT_JSON)
+            return line.status;
+        json = true;
     }
-    if (argc - optind > 1) {
-        say("one recording at a time");
-        return EXIT_USAGE;
-    }
+    if (argc - optind > 1)
+        return cw_usage_error(&report_command, "one recording at a time");
     char *dir = find_recording(argv[optind]);
     if (!dir)
         return EXIT_USAGE;
@@ -445,3 +433,16 @@ cmd_report(int argc, char **argv)
     free(dir);
     return status == TR_OK || status == TR_EMPTY ? 0 : status == TR_DAMAGED ? EXIT_DAMAGED : EXIT_USAGE;
 }
+
+const struct cw_program report_command = {
+    .name = "report",
+    .parent = &trace_program,
+    .summary = "totals: functions, kernels, memory, errors, what is missing",
+    .operands = "[DIR]",
+    .description = "Prints totals of a recording: functions, kernels, memory, errors, what is missing. "
+                   "DIR is what `record` left; without it, the newest cudaway-trace-* folder here.",
+    .options = (const struct cw_option[]){ { OPT_JSON, "json", NULL, "print JSON" }, { 0 } },
+    .complete = "DIR",
+    .run = report,
+    .usage_status = EXIT_USAGE,
+};

@@ -20,17 +20,6 @@ struct show {
 };
 
 static void
-usage(FILE *out)
-{
-    fputs("usage: cudaway-trace show [OPTIONS] [DIR]\n\n"
-          "      --pid PID, --tid TID  only this process, this thread\n"
-          "      --function REGEX      only functions whose name matches\n"
-          "      --failed              only calls that failed or never returned\n"
-          "      --json                one JSON object a line\n\n"
-          "DIR is what `record` left; without it, the newest cudaway-trace-* folder here.\n", out);
-}
-
-static void
 put_time(struct cw_buf *b, int64_t ns)
 {
     time_t t = (time_t)(ns / 1000000000);
@@ -127,28 +116,25 @@ on_call(void *ctx, const struct tr_call *c)
     s->write_failed = s->line.failed || fwrite(s->line.data, 1, s->line.size, stdout) != s->line.size;
 }
 
-int
-cmd_show(int argc, char **argv)
+enum { OPT_PID = 256, OPT_TID, OPT_FUNCTION, OPT_FAILED, OPT_JSON };
+
+static int
+show(int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "pid", required_argument, NULL, 'p' },  { "tid", required_argument, NULL, 't' },
-        { "function", required_argument, NULL, 'f' }, { "failed", no_argument, NULL, 'F' },
-        { "json", no_argument, NULL, 'j' },       { "help", no_argument, NULL, 'h' }, { 0 },
-    };
     struct show s = { 0 };
     int c, code = EXIT_USAGE;
-    optind = 1;
-    while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+    struct cw_command_line line = { &show_command, argc, argv };
+    while ((c = cw_next_option(&line)) != CW_OPTIONS_END) {
         switch (c) {
-        case 'p':
-        case 't':
-            if (!parse_number(optarg, UINT32_MAX, c == 'p' ? &s.pid : &s.tid)) {
-                say("--%s %s is not a number", c == 'p' ? "pid" : "tid", optarg);
+        case OPT_PID:
+        case OPT_TID:
+            if (!parse_number(optarg, UINT32_MAX, c == OPT_PID ? &s.pid : &s.tid)) {
+                say("--%s %s is not a number", c == OPT_PID ? "pid" : "tid", optarg);
                 goto finish;
             }
-            *(c == 'p' ? &s.by_pid : &s.by_tid) = true;
+            *(c == OPT_PID ? &s.by_pid : &s.by_tid) = true;
             break;
-        case 'f':
+        case OPT_FUNCTION:
             if (s.by_name)
                 regfree(&s.name);
             s.by_name = !regcomp(&s.name, optarg, REG_EXTENDED | REG_NOSUB);
@@ -157,19 +143,15 @@ cmd_show(int argc, char **argv)
                 goto finish;
             }
             break;
-        case 'F': s.failed = true; break;
-        case 'j': s.json = true; break;
-        case 'h':
-            usage(stdout);
-            code = 0;
-            goto finish;
+        case OPT_FAILED: s.failed = true; break;
+        case OPT_JSON:   s.json = true; break;
         default:
-            usage(stderr);
+            code = line.status;
             goto finish;
         }
     }
     if (argc - optind > 1) {
-        say("one recording at a time");
+        cw_usage_error(&show_command, "one recording at a time");
         goto finish;
     }
     char *dir = find_recording(argv[optind]);
@@ -194,3 +176,23 @@ finish:
         regfree(&s.name);
     return code;
 }
+
+const struct cw_program show_command = {
+    .name = "show",
+    .parent = &trace_program,
+    .summary = "list the calls of a recording",
+    .operands = "[DIR]",
+    .description = "Lists the calls of a recording, a line each. "
+                   "DIR is what `record` left; without it, the newest cudaway-trace-* folder here.",
+    .options = (const struct cw_option[]){
+        { OPT_PID, "pid", "PID", "only this process" },
+        { OPT_TID, "tid", "TID", "only this thread" },
+        { OPT_FUNCTION, "function", "REGEX", "only functions whose name matches" },
+        { OPT_FAILED, "failed", NULL, "only calls that failed or never returned" },
+        { OPT_JSON, "json", NULL, "one JSON object a line" },
+        { 0 },
+    },
+    .complete = "DIR",
+    .run = show,
+    .usage_status = EXIT_USAGE,
+};
