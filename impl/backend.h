@@ -248,6 +248,8 @@ struct cwb_backend {
     cwb_result (*mem_alloc)(struct cwb_context *c, enum cwb_mem_kind kind, size_t size, size_t align, uint64_t *address);
     /* Frees at once; the driver synchronised. `address` and `size` as allocated. */
     cwb_result (*mem_free)(struct cwb_context *c, enum cwb_mem_kind kind, uint64_t address, size_t size);
+    /* Is the address in the part of the process's address space that is kept for device memory, allocated or not? NULL: none is kept. */
+    bool (*va_contains)(uint64_t address, size_t size);
     /* Make host memory usable by the device; *device_address is what kernels use. CWB_CAP_REGISTER. */
     cwb_result (*mem_register)(struct cwb_context *c, void *ptr, size_t size, bool read_only, uint64_t *device_address);
     cwb_result (*mem_unregister)(struct cwb_context *c, void *ptr, size_t size);

@@ -8,6 +8,7 @@
 #endif
 #include "impl/backend.h"
 #include "impl/base/buf.h"
+#include "impl/base/fault.h"
 #include "impl/base/log.h"
 #include "impl/va.h"
 #include "jit/jit.h"
@@ -28,6 +29,7 @@ enum op_kind { OP_COPY, OP_FILL, OP_HOST, OP_RECORD, OP_WAIT, OP_WAIT_VALUE, OP_
 struct op {
     struct op *next;
     enum op_kind kind;
+    bool reached;                       /* WAIT_VALUE: by touch */
     union {
         struct cwb_copy copy;
         struct cwb_fill fill;
@@ -474,6 +476,36 @@ value_reached(const struct op *o)
 }
 
 static void
+touch(void *p)
+{
+    struct op *o = p;
+    switch (o->kind) {
+    case OP_COPY: cw_cpu_copy(&o->u.copy); break;
+    case OP_FILL: cw_cpu_fill(&o->u.fill); break;
+    case OP_WAIT_VALUE: o->reached = value_reached(o); break;
+    case OP_WRITE_VALUE:
+        if (o->u.value.bits == 64)
+            __atomic_store_n((uint64_t *)(uintptr_t)o->u.value.address, o->u.value.value, __ATOMIC_RELEASE);
+        else
+            __atomic_store_n((uint32_t *)(uintptr_t)o->u.value.address, (uint32_t)o->u.value.value, __ATOMIC_RELEASE);
+        break;
+    default: break;
+    }
+}
+
+/* Memory that is gone when its turn comes is the context's sticky error. */
+static bool
+touched(struct cwb_context *c, struct op *o)
+{
+    uintptr_t address;
+    if (cw_guarded(touch, o, &address))
+        return true;
+    cw_error("queued work touched memory that is not there: address 0x%llx", (unsigned long long)address);
+    atomic_store(&c->error, CWB_ILLEGAL_ADDRESS);
+    return false;
+}
+
+static void
 execute(struct cwb_stream *s, struct op *o)
 {
     struct cwb_context *c = s->c;
@@ -483,11 +515,12 @@ execute(struct cwb_stream *s, struct op *o)
         array_end(&o->u.copy.dst);
         array_end(&o->u.copy.src);
         if (!failed)
-            cw_cpu_copy(&o->u.copy);
+            (void)touched(c, o);
         break;
     case OP_FILL:
+    case OP_WRITE_VALUE:
         if (!failed)
-            cw_cpu_fill(&o->u.fill);
+            (void)touched(c, o);
         break;
     case OP_HOST:
         o->u.host.fn(o->u.host.user, null_context_error(c));
@@ -512,16 +545,10 @@ execute(struct cwb_stream *s, struct op *o)
         break;
     }
     case OP_WAIT_VALUE:
-        while (!failed && !value_reached(o)) {
+        while (!failed && touched(c, o) && !o->reached) {
             nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
             failed = null_context_error(c) != CWB_OK;
         }
-        break;
-    case OP_WRITE_VALUE:
-        if (o->u.value.bits == 64)
-            __atomic_store_n((uint64_t *)(uintptr_t)o->u.value.address, o->u.value.value, __ATOMIC_RELEASE);
-        else
-            __atomic_store_n((uint32_t *)(uintptr_t)o->u.value.address, (uint32_t)o->u.value.value, __ATOMIC_RELEASE);
         break;
     case OP_FAULT:
         atomic_store(&c->error, CWB_ILLEGAL_ADDRESS);
@@ -595,7 +622,7 @@ null_stream_create(struct cwb_context *c, int priority, struct cwb_stream **out)
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_t t;
     pthread_mutex_lock(&c->lock);
-    int err = pthread_create(&t, &attr, stream_thread, s);
+    int err = cw_thread_create(&t, &attr, stream_thread, s);
     if (!err) {
         s->next = c->streams;
         c->streams = s;
@@ -867,7 +894,7 @@ const struct cwb_backend cwb_null = {
     .phys_create = null_phys_create,
     .phys_destroy = null_phys_destroy,
     .va_map = null_va_map,
-    .mem_share = cw_va_share,
+    .va_contains = cw_va_contains, .mem_share = cw_va_share,
     .phys_export = null_phys_export,
     .phys_import = null_phys_import,
     .va_unmap = cw_va_unmap,

@@ -98,6 +98,8 @@ pointer_side(const struct end *e, struct copy_job *j, struct cwb_side *s, int wh
         return CUDA_ERROR_INVALID_VALUE;
     if (!known && e->type == CU_MEMORYTYPE_UNIFIED && range_find(address + skip, &r))
         return CUDA_ERROR_INVALID_VALUE;        /* starts in an allocation and runs out of it */
+    if (!known && g.backend->va_contains && g.backend->va_contains(address + skip, 1))
+        return CUDA_ERROR_INVALID_VALUE;        /* device memory that is not allocated: never the host's */
     s->loc = known && kinds & ~host_kinds ? CWB_LOC_DEVICE : CWB_LOC_HOST;
     if (!known)
         j->wait_async = true;

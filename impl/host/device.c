@@ -540,7 +540,7 @@ const struct cwb_backend cwb_host = {
     .phys_create = host_phys_create,
     .phys_destroy = host_phys_destroy,
     .va_map = host_va_map,
-    .mem_share = cw_va_share,
+    .va_contains = cw_va_contains, .mem_share = cw_va_share,
     .phys_export = host_phys_export,
     .phys_import = host_phys_import,
     .va_unmap = cw_va_unmap,

@@ -7,9 +7,6 @@
 #define CWH_DEVICE_H
 
 #include "impl/host/exec.h"
-
-/* fault.c: fn(p), which touches memory that a program named. False: it faulted at *address, and was left in the middle. */
-bool cwh_guarded(void (*fn)(void *), void *p, uintptr_t *address);
 #include "impl/host/texture.h"
 
 /* Textures destroyed while earlier work may still use them wait here. Work submitted belongs to the context's newest

@@ -92,7 +92,6 @@ void cwh_worker_release(struct cwh_worker *w);
 /* ---- fault.c ---- */
 /* The calling thread's worker; created on first use, freed when the thread ends. NULL: no memory. */
 struct cwh_worker *cwh_worker_self(void);
-void cwh_faults_install(void);
 /* Keep the first failure of a launch. */
 void cwh_fail(struct cwh_exec_launch *l, cwb_result r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* On a fiber: record the failure, abandon the block, switch to root. */

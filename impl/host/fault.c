@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * How a launch ends early: traps and other failures that the runtime finds (cwh_abort), and processor faults in compiled
- * code, which the signal handler turns into the same switch back to the worker's root. Signals that do not come from a kernel
- * go to the handler that was installed before. */
+ * code, which the owner of faults (impl/base/fault.h) turns into the same switch back to the worker's root. */
 #define _GNU_SOURCE
 #include "impl/host/exec_private.h"
 #include "impl/host/device.h"
 
+#include "impl/base/fault.h"
 #include "impl/base/log.h"
 
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +20,7 @@ static __thread struct cwh_worker *self __attribute__((tls_model("initial-exec")
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
-enum { NSIGNALS = sizeof signals / sizeof signals[0], ALT_STACK = 64 * 1024 };
-static struct sigaction previous[NSIGNALS];
+enum { ALT_STACK = 64 * 1024 };
 
 void
 cwh_fail(struct cwh_exec_launch *l, cwb_result r, const char *fmt, ...)
@@ -73,13 +70,7 @@ cwh_abort(struct cwh_fiber *f, cwb_result r, const char *fmt, ...)
 void
 cwh_fault_record(struct cwh_worker *w)
 {
-    /* The switch left the signal handler without returning from it. */
-    sigset_t set;
-    sigemptyset(&set);
-    for (unsigned i = 0; i < NSIGNALS; i++)
-        sigaddset(&set, signals[i]);
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-
+    cw_faults_unblock();        /* the switch left the signal handler without returning from it */
     const struct cwh_fiber *f = w->fault_fiber;
     char where[200];
     cwh_where(f, where, sizeof where);
@@ -101,37 +92,11 @@ cwh_fault_record(struct cwh_worker *w)
 }
 
 static void
-chain(int sig, siginfo_t *info, void *context)
-{
-    const struct sigaction *p = NULL;
-    for (unsigned i = 0; i < NSIGNALS; i++)
-        if (signals[i] == sig)
-            p = &previous[i];
-    if (p->sa_flags & SA_SIGINFO) {
-        p->sa_sigaction(sig, info, context);
-    } else if (p->sa_handler == SIG_DFL || p->sa_handler == SIG_IGN) {
-        /* Ignoring a fault would raise it again for ever; a signal that was sent can be ignored. */
-        if (p->sa_handler == SIG_IGN && info->si_code <= 0)
-            return;
-        signal(sig, SIG_DFL);
-        if (info->si_code <= 0)
-            raise(sig);
-    } else {
-        p->sa_handler(sig);
-    }
-}
-
-static void guarded_fault(int sig, const siginfo_t *info);
-
-static void
-on_signal(int sig, siginfo_t *info, void *context)
+on_fault(int sig, const siginfo_t *info, void *context)
 {
     struct cwh_worker *w = self;
-    guarded_fault(sig, info);
-    if (!w || !w->in_kernel || info->si_code <= 0) {
-        chain(sig, info, context);
+    if (!w || !w->in_kernel)
         return;
-    }
     w->fault_signal = sig;
     w->fault_fiber = w->current;
     w->fault_code = info->si_code;
@@ -143,43 +108,6 @@ on_signal(int sig, siginfo_t *info, void *context)
 #endif
     w->in_kernel = 0;
     leave(w);
-}
-
-/* ---- copies and fills of queued work, whose memory may be gone ---------------------------------------------------------------------- */
-
-static __thread struct {
-    sigjmp_buf *out;                    /* NULL: this thread runs nothing guarded */
-    volatile uintptr_t address;
-} guard __attribute__((tls_model("initial-exec")));
-
-bool
-cwh_guarded(void (*fn)(void *), void *p, uintptr_t *address)
-{
-    sigjmp_buf out;
-    cwh_faults_install();
-    if (sigsetjmp(out, 0)) {
-        guard.out = NULL;
-        *address = guard.address;
-        sigset_t set;                   /* the handler was left without returning from it */
-        sigemptyset(&set);
-        sigaddset(&set, SIGSEGV);
-        sigaddset(&set, SIGBUS);
-        pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-        return false;
-    }
-    guard.out = &out;
-    fn(p);
-    guard.out = NULL;
-    return true;
-}
-
-static void
-guarded_fault(int sig, const siginfo_t *info)
-{
-    if (!guard.out || info->si_code <= 0 || (sig != SIGSEGV && sig != SIGBUS))
-        return;
-    guard.address = (uintptr_t)info->si_addr;
-    siglongjmp(*guard.out, 1);
 }
 
 static void
@@ -198,17 +126,7 @@ init_once(void)
 {
     if (pthread_key_create(&key, free_worker))
         cw_error("cannot create a thread key: kernel threads will leak");
-    struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK };
-    sigemptyset(&sa.sa_mask);
-    for (unsigned i = 0; i < NSIGNALS; i++)
-        if (sigaction(signals[i], &sa, &previous[i]))
-            cw_error("cannot handle signal %d: a fault in a kernel will end the program", signals[i]);
-}
-
-void
-cwh_faults_install(void)
-{
-    pthread_once(&once, init_once);
+    cw_faults_owner(on_fault);
 }
 
 struct cwh_worker *
@@ -216,7 +134,7 @@ cwh_worker_self(void)
 {
     if (self)
         return self;
-    cwh_faults_install();
+    pthread_once(&once, init_once);
     struct cwh_worker *w = calloc(1, sizeof *w);
     if (!w)
         return NULL;

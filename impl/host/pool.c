@@ -7,6 +7,7 @@
 #include "impl/host/exec_private.h"
 
 #include "impl/base/env.h"
+#include "impl/base/fault.h"
 #include "impl/base/log.h"
 
 #include <sched.h>
@@ -135,25 +136,16 @@ helper_main(void *arg)
     return NULL;
 }
 
-/* All signals of the program go to its own threads; faults are synchronous and come regardless of this. */
 static bool
 start_thread(void *(*fn)(void *), void *arg, pthread_t *out)
 {
-    sigset_t all, old;
-    sigfillset(&all);
-    sigdelset(&all, SIGSEGV);
-    sigdelset(&all, SIGBUS);
-    sigdelset(&all, SIGFPE);
-    sigdelset(&all, SIGILL);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
     pthread_attr_t attr;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, 512 * 1024);
     pthread_attr_setdetachstate(&attr, out ? PTHREAD_CREATE_JOINABLE : PTHREAD_CREATE_DETACHED);
     pthread_t t;
-    int e = pthread_create(&t, &attr, fn, arg);
+    int e = cw_thread_create(&t, &attr, fn, arg);
     pthread_attr_destroy(&attr);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (out)
         *out = t;
     return e == 0;
@@ -255,6 +247,7 @@ dismiss_helpers(struct cwh_exec_launch *l)
 void
 cwh_exec_run(struct cwh_exec_launch *l)
 {
+    cw_faults_claim();
     l->abi.runtime = l;
     l->nblocks = (uint64_t)l->abi.grid[0] * l->abi.grid[1] * l->abi.grid[2];
     uint64_t threads = (uint64_t)l->abi.block[0] * l->abi.block[1] * l->abi.block[2];

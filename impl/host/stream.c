@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "impl/host/device.h"
 
+#include "impl/base/fault.h"
 #include "impl/base/log.h"
 #include "impl/va.h"
 
@@ -167,7 +168,7 @@ touched(struct cwb_context *c, struct cwh_op *op)
                                          [CWH_OP_WRITE_VALUE] = "write of a value" };
     uintptr_t address;
     char text[128];
-    if (cwh_guarded(touch, op, &address))
+    if (cw_guarded(touch, op, &address))
         return true;
     snprintf(text, sizeof text, "a queued %s touched memory that is not there: address 0x%llx", names[op->kind], (unsigned long long)address);
     cwh_context_fault(c, CWB_ILLEGAL_ADDRESS, text);
@@ -327,20 +328,11 @@ submit(struct cwb_stream *s, struct cwh_op *op)
     op->next = NULL;
     pthread_mutex_lock(&s->lock);
     if (!s->started) {
-        /* The program's signals go to its own threads; faults of kernels are synchronous. */
-        sigset_t all, old;
-        sigfillset(&all);
-        sigdelset(&all, SIGSEGV);
-        sigdelset(&all, SIGBUS);
-        sigdelset(&all, SIGFPE);
-        sigdelset(&all, SIGILL);
-        pthread_sigmask(SIG_SETMASK, &all, &old);
         pthread_t t;
-        if (pthread_create(&t, NULL, stream_main, s))
+        if (cw_thread_create(&t, NULL, stream_main, s))
             r = CWB_NOMEM;
         else
             s->started = true;
-        pthread_sigmask(SIG_SETMASK, &old, NULL);
     }
     if (r == CWB_OK) {
         *s->last = op;

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "tools/gfxemu/exec.h"
 
+#include "impl/base/fault.h"
+
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -329,6 +331,33 @@ group_turn(struct gfx_group *g)
     return done < g->nwaves;
 }
 
+/* The interpreter checks every address; the memory behind one may go in the same moment (hipMemUnmap does not wait). */
+struct turn { struct gfx_group *group; bool more; };
+
+static void
+take_turn(void *p)
+{
+    struct turn *t = p;
+    t->more = group_turn(t->group);
+}
+
+static bool
+guarded_turn(struct gfx_dispatch *d, struct gfx_group *g)
+{
+    struct turn t = { g, false };
+    uintptr_t address;
+    if (cw_guarded(take_turn, &t, &address))
+        return t.more;
+    pthread_mutex_lock(&d->lock);
+    if (!d->launch->fault) {
+        d->launch->fault = FAULT_MEMORY;
+        snprintf(d->launch->message, sizeof d->launch->message, "the memory at 0x%llx went away while the kernel ran", (unsigned long long)address);
+    }
+    pthread_mutex_unlock(&d->lock);
+    d->stop = true;
+    return false;
+}
+
 static void
 group_count(struct gfx_group *g, struct gfx_counts *c)
 {
@@ -385,7 +414,7 @@ worker(void *arg)
         if (n >= d->groups || d->stop)
             break;
         group_start(d, g, n);
-        while (!d->stop && group_turn(g))
+        while (!d->stop && guarded_turn(d, g))
             ;
         group_count(g, &c);
     }
@@ -415,7 +444,7 @@ cooperative_worker(void *arg)
     while (more && !d->stop) {
         more = false;
         for (uint64_t i = 0; i < live && !d->stop; i++)
-            more |= group_turn(g[i]);
+            more |= guarded_turn(d, g[i]);
     }
     for (uint64_t i = 0; i < live; i++) {
         group_count(g[i], &c);
@@ -517,7 +546,7 @@ gfx_dispatch_run(struct gfx_launch *l)
         pthread_t t[MAX_THREADS];
         void *(*fn)(void *) = l->cooperative ? cooperative_worker : worker;
         for (unsigned i = 1; i < n; i++) {
-            if (pthread_create(&t[started], NULL, fn, d)) {
+            if (cw_thread_create(&t[started], NULL, fn, d)) {
                 if (l->cooperative)
                     out_of_memory(d);       /* without it its share of the work-groups would not run */
                 break;

@@ -3,6 +3,7 @@
  * CUDAWAY_DEVICE=gfxemu:ARCH or CUDAWAY_GFXEMU_ARCH. A kernel's fault ends the context, as on a device: it is reported on standard
  * error once, and by every later call that waits. With CUDAWAY_GFXEMU_STATS=FILE each launch appends a line of counts to FILE. */
 #define _GNU_SOURCE
+#include "impl/base/fault.h"
 #include "impl/base/log.h"
 #include "impl/hip/hip.h"
 #include "tools/gfxemu/gfx.h"
@@ -344,14 +345,33 @@ hipHostGetDevicePointer(void **device, void *host, unsigned int flags)
 
 /* ---- copies ---- */
 
+/* Memory that is not there when its turn comes is the device's sticky error, as a kernel's bad address is. */
+static bool
+touched(gfx_work *fn, void *data, const char *what)
+{
+    uintptr_t address;
+    int none = hipSuccess;
+    if (cw_guarded(fn, data, &address))
+        return true;
+    if (atomic_compare_exchange_strong(&g.error, &none, hipErrorIllegalAddress))
+        fprintf(stderr, "cudaway-gfxemu: a queued %s touched memory that is not there: address 0x%llx\n", what, (unsigned long long)address);
+    return false;
+}
+
 struct copy { uint8_t *d; const uint8_t *s; size_t dpitch, spitch, width, height; };
 
 static void
-copy_work(void *data)
+copy_rows(void *data)
 {
     const struct copy *c = data;
     for (size_t y = 0; y < c->height; y++)
         memmove(c->d + y * c->dpitch, c->s + y * c->spitch, c->width);
+}
+
+static void
+copy_work(void *data)
+{
+    (void)touched(copy_rows, data, "copy");
 }
 
 static hipError_t
@@ -363,10 +383,11 @@ submit(hipStream_t s, gfx_work *fn, const void *data, unsigned size)
 hipError_t
 hipMemcpy(void *dst, const void *src, size_t size, int kind)
 {
+    struct copy c = { dst, src, size, size, size, 1 };
+    uintptr_t address;
     (void)kind;
     gfx_queue_wait(g.null_stream);
-    memmove(dst, src, size);
-    return hipSuccess;
+    return done(cw_guarded(copy_rows, &c, &address) ? hipSuccess : hipErrorInvalidValue);
 }
 
 hipError_t
@@ -388,12 +409,18 @@ hipMemcpyAsync(void *dst, const void *src, size_t size, int kind, hipStream_t st
 struct fill { uint8_t *d; uint32_t value; unsigned unit; size_t pitch, count, height; };
 
 static void
-fill_work(void *data)
+fill_rows(void *data)
 {
     const struct fill *f = data;
     for (size_t y = 0; y < f->height; y++)
         for (size_t x = 0; x < f->count; x++)
             memcpy(f->d + y * f->pitch + x * f->unit, &f->value, f->unit);
+}
+
+static void
+fill_work(void *data)
+{
+    (void)touched(fill_rows, data, "fill");
 }
 
 static hipError_t
@@ -491,33 +518,37 @@ hipStreamAddCallback(hipStream_t stream, hip_stream_fn *fn, void *user, unsigned
     return fn && !flags ? submit(stream, stream_work, &h, sizeof h) : done(hipErrorInvalidValue);
 }
 
-struct value_op { void *p; uint64_t value, mask; unsigned flags, bits; bool write; };
+struct value_op { void *p; uint64_t value, mask; unsigned flags, bits; bool write, met; };
+
+/* One look at the value, or its write. */
+static void
+value_touch(void *data)
+{
+    struct value_op *v = data;
+    v->met = true;
+    if (v->write) {
+        if (v->bits == 32)
+            __atomic_store_n((uint32_t *)v->p, (uint32_t)v->value, __ATOMIC_SEQ_CST);
+        else
+            __atomic_store_n((uint64_t *)v->p, v->value, __ATOMIC_SEQ_CST);
+        return;
+    }
+    uint64_t x = v->bits == 32 ? __atomic_load_n((uint32_t *)v->p, __ATOMIC_SEQ_CST) : __atomic_load_n((uint64_t *)v->p, __ATOMIC_SEQ_CST);
+    x &= v->mask;
+    switch (v->flags) {
+    case hipStreamWaitValueGte: v->met = v->bits == 32 ? (int32_t)((uint32_t)x - (uint32_t)v->value) >= 0 : (int64_t)(x - v->value) >= 0; break;
+    case hipStreamWaitValueEq: v->met = x == v->value; break;
+    case hipStreamWaitValueAnd: v->met = (x & v->value) != 0; break;
+    default: v->met = v->bits == 32 ? (uint32_t)~(x | v->value) != 0 : ~(x | v->value) != 0; break;
+    }
+}
 
 static void
 value_work(void *data)
 {
     const struct value_op *v = data;
-    for (;;) {
-        if (v->write) {
-            if (v->bits == 32)
-                __atomic_store_n((uint32_t *)v->p, (uint32_t)v->value, __ATOMIC_SEQ_CST);
-            else
-                __atomic_store_n((uint64_t *)v->p, v->value, __ATOMIC_SEQ_CST);
-            return;
-        }
-        uint64_t x = v->bits == 32 ? __atomic_load_n((uint32_t *)v->p, __ATOMIC_SEQ_CST) : __atomic_load_n((uint64_t *)v->p, __ATOMIC_SEQ_CST);
-        x &= v->mask;
-        bool met;
-        switch (v->flags) {
-        case hipStreamWaitValueGte: met = v->bits == 32 ? (int32_t)((uint32_t)x - (uint32_t)v->value) >= 0 : (int64_t)(x - v->value) >= 0; break;
-        case hipStreamWaitValueEq: met = x == v->value; break;
-        case hipStreamWaitValueAnd: met = (x & v->value) != 0; break;
-        default: met = v->bits == 32 ? (uint32_t)~(x | v->value) != 0 : ~(x | v->value) != 0; break;
-        }
-        if (met)
-            return;
+    while (touched(value_touch, data, v->write ? "write of a value" : "wait for a value") && !v->met)
         usleep(50);
-    }
 }
 
 static hipError_t

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "tools/gfxemu/queue.h"
 
+#include "impl/base/fault.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -69,7 +71,7 @@ gfx_queue_create(void)
     pthread_cond_init(&q->wake, NULL);
     pthread_cond_init(&q->idle, NULL);
     q->tail = &q->head;
-    if (pthread_create(&q->thread, NULL, run, q)) {
+    if (cw_thread_create(&q->thread, NULL, run, q)) {
         free(q);
         return NULL;
     }
