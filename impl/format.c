@@ -24,7 +24,8 @@ put(struct line *l, const char *s, size_t n)
 
 struct args {
     const uint8_t *base;
-    size_t offset;
+    size_t offset, room;
+    bool over;                  /* more was taken than there is */
 };
 
 /* Arguments lie at their natural alignment. */
@@ -33,6 +34,10 @@ take(struct args *a, unsigned size)
 {
     a->offset = (a->offset + size - 1) & ~(size_t)(size - 1);
     uint64_t v = 0;
+    if (a->offset > a->room || size > a->room - a->offset) {
+        a->over = true;
+        return 0;
+    }
     memcpy(&v, a->base + a->offset, size);
     a->offset += size;
     return v;
@@ -89,7 +94,7 @@ convert(struct line *l, struct args *a, char *spec, size_t n, char conv, unsigne
     default:
         return;
     }
-    if (w > 0)
+    if (w > 0 && !a->over)
         put(l, tmp, (size_t)w < sizeof tmp ? (size_t)w : sizeof tmp - 1);
 }
 
@@ -113,10 +118,10 @@ convert_string(struct line *l, const char *s, bool left, unsigned width, int pre
 }
 
 int32_t
-cw_format(const char *f, const uint8_t *base, unsigned word, cw_format_string *string, void *user, char *out, size_t *size)
+cw_format(const char *f, const uint8_t *base, size_t room, unsigned word, cw_format_string *string, void *user, char *out, size_t *size)
 {
     struct line line = { out, 0, CW_FORMAT_MAX }, *l = &line;
-    struct args a = { base, 0 };
+    struct args a = { base, 0, room, false };
     int32_t conversions = 0;
     const char *start = f;
     char buffer[STRING_MAX];
@@ -186,6 +191,8 @@ cw_format(const char *f, const uint8_t *base, unsigned word, cw_format_string *s
         char conv = *p;
         if (conv == 's') {
             uint64_t s = take(&a, word);
+            if (a.over)
+                break;
             convert_string(l, !string ? (const char *)(uintptr_t)s : s ? string(user, s, buffer, sizeof buffer) : NULL, left, width < 0 ? 0 : (unsigned)width,
                            precision < 0 ? -1 : (int)precision);
         } else if (conv && strchr("diuoxXcpaAeEfFgG", conv)) {
@@ -196,6 +203,8 @@ cw_format(const char *f, const uint8_t *base, unsigned word, cw_format_string *s
             f = conv ? p + 1 : p;
             continue;
         }
+        if (a.over)
+            break;
         conversions++;
         f = p + 1;
     }

@@ -180,6 +180,7 @@ typedef void hip_stream_fn(hipStream_t stream, hipError_t status, void *user);
     X(R, "5.0", hipHostRegister, (void *ptr, size_t size, unsigned int flags))                                                        \
     X(R, "5.0", hipHostUnregister, (void *ptr))                                                                                       \
     X(R, "5.0", hipHostGetDevicePointer, (void **device, void *host, unsigned int flags))                                             \
+    X(R, "5.0", hipMemGetAddressRange, (hipDeviceptr_t *base, size_t *size, hipDeviceptr_t ptr))                                      \
     X(O, "6.0", hipMemAddressReserve, (void **ptr, size_t size, size_t alignment, void *address, unsigned long long flags))           \
     X(O, "6.0", hipMemAddressFree, (void *ptr, size_t size))                                                                          \
     X(O, "6.0", hipMemCreate, (hipMemGenericAllocationHandle_t *handle, size_t size, const struct hip_allocation_prop *prop,          \

@@ -38,34 +38,41 @@ hip_fifo_address(struct cwb_context *c)
     return address;
 }
 
-/* Strings are in the device's memory. Shorter and shorter reads are tried, since a string may end at the end of its allocation. */
+/* Strings are in the device's memory, and of that in one allocation. A kernel may give any address: HIP would take one that it does not know
+ * for the host's and read it. */
 static const char *
 device_string(void *user, uint64_t address, char *buffer, size_t size)
 {
     struct cwb_context *c = user;
-    size_t n = 0;
+    size_t n = 0, room = 0;
+    hipDeviceptr_t base = NULL;
     hip_use(c);
-    while (n + 1 < size) {
-        size_t step = 256;
-        while (step && (n + step >= size || hip.hipMemcpy(buffer + n, (const void *)(uintptr_t)(address + n), step, hipMemcpyDefault) != hipSuccess))
-            step /= 2;
-        (void)hip.hipGetLastError();
-        if (!step)
+    if (hip.hipMemGetAddressRange(&base, &room, (hipDeviceptr_t)(uintptr_t)address) != hipSuccess || address - (uintptr_t)base >= room)
+        room = 0;
+    else
+        room -= address - (uintptr_t)base;
+    if (room > size - 1)
+        room = size - 1;
+    for (size_t step; n < room; n += step) {
+        step = room - n < 256 ? room - n : 256;
+        if (hip.hipMemcpy(buffer + n, (const void *)(uintptr_t)(address + n), step, hipMemcpyDefault) != hipSuccess)
             break;
         if (memchr(buffer + n, 0, step))
             return buffer;
-        n += step;
     }
+    (void)hip.hipGetLastError();
     buffer[n] = 0;
     return buffer;
 }
 
 static void
-print_assert(struct cwb_context *c, const uint8_t *args)
+print_assert(struct cwb_context *c, const uint8_t *args, size_t size)
 {
     uint64_t at[3];
     uint32_t v[7];
     char text[3][512];
+    if (size < sizeof at + sizeof v)
+        return;
     memcpy(at, args, sizeof at);
     memcpy(v, args + sizeof at, sizeof v);
     for (int i = 0; i < 3; i++)
@@ -93,12 +100,12 @@ hip_fifo_flush(struct cwb_context *c, bool idle)
         memcpy(&kind, r + 4, 4);
         memcpy(&format, r + 8, 8);
         if (kind == CWD_PRINT_ASSERT) {
-            print_assert(c, r + RECORD);
+            print_assert(c, r + RECORD, size - RECORD);
             c->asserted = true;
         } else if (kind == CWD_PRINT_FORMAT) {
             char text[4096], out[CW_FORMAT_MAX];
             size_t n;
-            (void)cw_format(device_string(c, format, text, sizeof text), r + RECORD, 8, device_string, c, out, &n);
+            (void)cw_format(device_string(c, format, text, sizeof text), r + RECORD, size - RECORD, 8, device_string, c, out, &n);
             fwrite(out, 1, n, stdout);
             wrote = true;
         }

@@ -113,7 +113,7 @@ cwh_rt_vprintf(struct cwh_gang *gang, uint64_t mask, const uint64_t *formats, co
     bool addr32 = gang->block->launch->window;
     for (uint64_t m = mask; m; m &= m - 1) {
         unsigned lane = (unsigned)__builtin_ctzll(m);
-        results[lane] = cw_format((const char *)(uintptr_t)formats[lane], (const uint8_t *)(uintptr_t)args[lane], addr32 ? 4 : 8,
+        results[lane] = cw_format((const char *)(uintptr_t)formats[lane], (const uint8_t *)(uintptr_t)args[lane], SIZE_MAX, addr32 ? 4 : 8,
                                   addr32 ? addr32_string : NULL, gang, text, &size);
         if (o) {
             pthread_mutex_lock(&o->lock);

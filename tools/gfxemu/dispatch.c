@@ -331,7 +331,7 @@ group_turn(struct gfx_group *g)
     return done < g->nwaves;
 }
 
-/* The interpreter checks every address; the memory behind one may go in the same moment (hipMemUnmap does not wait). */
+/* The interpreter checks every address; the memory behind one may have gone all the same (an application unmaps what it has registered). */
 struct turn { struct gfx_group *group; bool more; };
 
 static void

@@ -343,6 +343,17 @@ hipHostGetDevicePointer(void **device, void *host, unsigned int flags)
     return hipSuccess;
 }
 
+hipError_t
+hipMemGetAddressRange(hipDeviceptr_t *base, size_t *size, hipDeviceptr_t ptr)
+{
+    uint64_t start, n;
+    if (!gfx_range_of((uintptr_t)ptr, &start, &n))
+        return done(hipErrorNotFound);
+    *base = (hipDeviceptr_t)(uintptr_t)start;
+    *size = n;
+    return hipSuccess;
+}
+
 /* ---- copies ---- */
 
 /* Memory that is not there when its turn comes is the device's sticky error, as a kernel's bad address is. */

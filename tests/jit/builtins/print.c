@@ -44,7 +44,7 @@ try(const char *format, uint32_t bytes, uint32_t n)
     size_t size;
     clear();
     memcpy(record + 2, &address, 8);
-    if (cw_format(format, (const uint8_t *)args, 8, NULL, NULL, text, &size) != (int32_t)n)
+    if (cw_format(format, (const uint8_t *)args, sizeof args, 8, NULL, NULL, text, &size) != (int32_t)n)
         fail("the host device has another number of conversions", format);
     for (uint32_t i = 0; i < 16; i++)
         args[i] = 100 + i;
