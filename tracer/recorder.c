@@ -76,13 +76,20 @@ recorder_start(const struct cw_cuda_table *next)
         tp = NULL;
         return false;
     }
+    tp->start();
     observe_device(next);
     return true;
 }
 
+static atomic_bool used[CW_CUDA_FUNCTION_COUNT];      /* the function's events are known to LTTng */
+
 static void
 recorder_before(struct cw_call *c, void **scratch)
 {
+    if (!atomic_load_explicit(&used[c->index], memory_order_acquire)) {
+        tp->use(c->index);
+        atomic_store_explicit(&used[c->index], true, memory_order_release);
+    }
     tp->entry[c->index](c);
 }
 

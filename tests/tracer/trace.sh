@@ -107,6 +107,40 @@ times)
     want 0 "$TRACE" report none
     has out 'on the device' 0
     ;;
+driver)
+    # Without options: the driver that the program would find. With --device: ours.
+    mkdir lib && cp "$BELOW" lib/libcuda.so.1
+    unset CUDAWAY_DEVICE
+    LD_LIBRARY_PATH=$dir/lib want 0 "$TRACE" record -o r -- "$APP" fixture
+    head -n 1 err >first
+    has first "with the driver $(readlink -f lib/libcuda.so.1), which it would find" 1
+    want 0 "$TRACE" show r
+    has out 'cuDeviceGetName(name="Below"' 1
+    LD_LIBRARY_PATH=$dir/lib want 99 "$TRACE" record --device null -o ours -- "$APP" fixture
+    head -n 1 err >first
+    has first "with CUDAway's driver, device null" 1
+    "$TRACE" show ours | grep -q 'cuDeviceGetName(name="Below"' && fail "--device took the other driver"
+    # Ours in LD_LIBRARY_PATH is no other driver.
+    LD_LIBRARY_PATH=$(dirname "$LAYER")/..:$(dirname "$LAYER") want 99 "$TRACE" record -o mine -- "$APP" fixture
+    head -n 1 err >first
+    has first "with CUDAway's driver, device auto" 1
+    ;;
+cost)
+    # What recording costs a program that does nothing: at most 250 ms, the best of some tries.
+    best=999999
+    for i in $(seq 12); do
+        start=$(date +%s%N)
+        record -q -o "r$i" -- "$APP" exit 0
+        took=$((($(date +%s%N) - start) / 1000000))
+        [ $took -lt $best ] && best=$took
+        [ $best -le 250 ] && break
+    done
+    read -r load _ </proc/loadavg
+    [ $best -gt 250 ] && [ "${load%.*}" -gt "$(nproc)" ] && { echo "skipped: the machine is busy, its load is $load"; exit 77; }
+    [ $best -le 250 ] || fail "recording takes $best ms, not 250"
+    want 0 "$TRACE" show "r$i"
+    lines out 1
+    ;;
 linked)
     want 0 record -o r -- "$LINKED"
     want 0 "$TRACE" show r

@@ -42,7 +42,7 @@ bool parse_number(const char *s, uint64_t max, uint64_t *out);
 struct lttng {
     char  home[64];          /* private folder: LTTNG_HOME of daemon, commands and application */
     char  log[96];           /* what the daemon printed */
-    char *sessiond, *client, *consumerd;
+    char *sessiond, *consumerd;
     pid_t pid;               /* the daemon, 0 when none */
     bool  own_mounts;        /* root: the daemon has its own /run/lttng in a private mount namespace */
     bool  session;           /* the session exists */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A session daemon of our own for one recording, driven by the lttng command.
+ * A session daemon of our own for one recording, driven through liblttng-ctl.
  *
  * Every recording gets a private daemon, independent of one that runs already. An ordinary user's daemon keeps all its files
  * below LTTNG_HOME. Root's daemon always uses /run/lttng: it gets a mount namespace in which that folder is private; the
@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <lttng/lttng.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@
 #define CHANNEL "calls"
 /* A full ring buffer makes the application wait this long for the consumer before an event is dropped (and counted).
  * Bounded, since a consumer that died must not hang the application. */
-#define BLOCKING_TIMEOUT_US "10000000"
+#define BLOCKING_TIMEOUT_US 10000000
 
 /* The first informative line of the daemon's or a command's output, without its prefix. */
 static void
@@ -92,7 +93,7 @@ schema_folder(void)
 static void
 exec_daemon(struct lttng *l, pid_t parent, int status_fd)
 {
-    char *schema = schema_folder();
+    char *schema = schema_folder(), *nap = find_library("trace/libcudaway-nap.so");
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
         _exit(1);
@@ -110,7 +111,10 @@ exec_daemon(struct lttng *l, pid_t parent, int status_fd)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     setenv("LTTNG_HOME", l->home, 1);
-    unsetenv("LD_PRELOAD");
+    if (nap && !strpbrk(nap, ": "))
+        setenv("LD_PRELOAD", nap, 1);
+    else
+        unsetenv("LD_PRELOAD");
     if (schema)
         setenv("LTTNG_SESSION_CONFIG_XSD_PATH", schema, 0);
     char socket[112], consumer[PATH_MAX + 32], libdir[PATH_MAX + 32];
@@ -169,9 +173,8 @@ bool
 lttng_start(struct lttng *l)
 {
     l->sessiond = find_tool("lttng-sessiond");
-    l->client = find_tool("lttng");
-    if (!l->sessiond || !l->client) {
-        say("%s is missing; install the Debian package lttng-tools", l->sessiond ? "lttng" : "lttng-sessiond");
+    if (!l->sessiond) {
+        say("lttng-sessiond is missing; install the Debian package lttng-tools");
         return false;
     }
     l->consumerd = find_tool("lttng-consumerd");   /* only a bundle has it here; a distribution's daemon finds its own */
@@ -226,59 +229,44 @@ enter_mounts(pid_t daemon)
     return mounts >= 0 && root >= 0 && !unshare(CLONE_FS) && !setns(mounts, CLONE_NEWNS) && !fchdir(root) && !chroot(".");
 }
 
-/* Run one lttng command; its output is kept for the message. */
+/* What the daemon is told, in a process of its own: that one may enter the daemon's mount namespace, and liblttng-ctl reads
+ * LTTNG_HOME. `work` gives LTTng's error, negative; what it did last is in *step. */
+struct order {
+    const char *output;
+    uint64_t    subbuf_size;
+    unsigned    subbufs;
+};
+
 static bool
-command(struct lttng *l, const char *const *args)
+control(struct lttng *l, int (*work)(const struct order *, const char **step), const struct order *order)
 {
     int out[2];
     if (pipe2(out, O_CLOEXEC)) {
-        say("cannot run lttng: %s", strerror(errno));
+        say("cannot talk to lttng-sessiond: %s", strerror(errno));
         return false;
     }
     pid_t pid = fork();
     if (pid == 0) {
+        const char *step = "entering the daemon's mount namespace";
         setpgid(0, 0);
-        sigset_t none;
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-        int null = open("/dev/null", O_RDWR);
-        if (null < 0 || dup2(null, 0) < 0 || dup2(out[1], 1) < 0 || dup2(out[1], 2) < 0)
-            _exit(1);
-        if (l->own_mounts) {
-            if (!enter_mounts(l->pid)) {
-                dprintf(2, "Error: cannot enter the daemon's mount namespace: %s\n", strerror(errno));
-                _exit(1);
-            }
-        }
         setenv("LTTNG_HOME", l->home, 1);
-        unsetenv("LD_PRELOAD");
-        const char *argv[24];
-        int n = 0;
-        argv[n++] = "lttng";
-        argv[n++] = "--no-sessiond";
-        if (geteuid() != 0)
-            argv[n++] = "--group=cudaway-no-such-group";   /* never the system's daemon */
-        for (unsigned i = 0; args[i] && n < 23; i++)
-            argv[n++] = args[i];
-        argv[n] = NULL;
-        execv(l->client, (char **)argv);
-        dprintf(2, "Error: %s: %s\n", l->client, strerror(errno));
-        _exit(127);
+        errno = 0;
+        if (l->own_mounts && !enter_mounts(l->pid)) {
+            dprintf(out[1], "%s: %s", step, strerror(errno));
+            _exit(1);
+        }
+        lttng_set_tracing_group("cudaway-no-such-group");      /* never the system's daemon */
+        int r = work(order, &step);
+        if (r < 0)
+            dprintf(out[1], "%s: %s", step, lttng_strerror(r));
+        _exit(r < 0);
     }
     close(out[1]);
-    char text[4096];
+    char text[512];
     size_t n = 0;
-    for (;;) {
-        char drop[512];
-        bool room = n < sizeof text - 1;
-        ssize_t got = pid > 0 ? read(out[0], room ? text + n : drop, room ? sizeof text - 1 - n : sizeof drop) : 0;
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        if (room)
-            n += (size_t)got;
-    }
+    ssize_t got;
+    while (pid > 0 && n < sizeof text - 1 && ((got = read(out[0], text + n, sizeof text - 1 - n)) > 0 || (got < 0 && errno == EINTR)))
+        n += got > 0 ? (size_t)got : 0;
     text[n] = 0;
     close(out[0]);
     int status = -1;
@@ -286,66 +274,144 @@ command(struct lttng *l, const char *const *args)
         ;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return true;
-    char why[320];
-    first_line(text, why, sizeof why);
-    say("lttng %s failed: %s", args[0], *why ? why : "no message");
+    say("lttng-sessiond refused: %s", n ? text : "no message");
     return false;
+}
+
+static int
+add_contexts(struct lttng_handle *handle)
+{
+    static const enum lttng_event_context_type contexts[] = { LTTNG_EVENT_CONTEXT_VPID, LTTNG_EVENT_CONTEXT_VTID,
+                                                              LTTNG_EVENT_CONTEXT_PROCNAME };
+    int r = 0;
+    for (unsigned i = 0; i < sizeof contexts / sizeof *contexts && r >= 0; i++) {
+        struct lttng_event_context c = { .ctx = contexts[i] };
+        r = lttng_add_context(handle, &c, NULL, CHANNEL);
+    }
+    return r;
+}
+
+static int
+enable(struct lttng_handle *handle, struct lttng_domain *domain, const struct order *o, const char **step)
+{
+    int r = -LTTNG_ERR_NOMEM;
+    struct lttng_channel *channel = lttng_channel_create(domain);
+    struct lttng_event *event = lttng_event_create();
+    *step = "making the channel";
+    if (channel && event) {
+        strcpy(channel->name, CHANNEL);
+        channel->attr.overwrite = 0;
+        channel->attr.subbuf_size = o->subbuf_size;
+        channel->attr.num_subbuf = o->subbufs;
+        r = lttng_channel_set_blocking_timeout(channel, BLOCKING_TIMEOUT_US);
+    }
+    if (r >= 0)
+        r = lttng_enable_channel(handle, channel);
+    if (r >= 0) {
+        *step = "enabling the events";
+        event->type = LTTNG_EVENT_TRACEPOINT;
+        event->loglevel_type = LTTNG_EVENT_LOGLEVEL_ALL;
+        event->loglevel = -1;
+        strcpy(event->name, "cudaway:*");
+        r = lttng_enable_event(handle, event, CHANNEL);
+    }
+    if (r >= 0)
+        r = add_contexts(handle);
+    lttng_event_destroy(event);
+    lttng_channel_destroy(channel);
+    return r;
+}
+
+static int
+set_up(const struct order *o, const char **step)
+{
+    /* One set of buffers a process: a process that is killed inside a trace point cannot stall the others. */
+    struct lttng_domain domain = { .type = LTTNG_DOMAIN_UST, .buf_type = LTTNG_BUFFER_PER_PID };
+    *step = "making the session";
+    int r = lttng_create_session(SESSION, o->output);
+    if (r < 0)
+        return r;
+    struct lttng_handle *handle = lttng_create_handle(SESSION, &domain);
+    if (!handle)
+        return -LTTNG_ERR_NOMEM;
+    r = enable(handle, &domain, o, step);
+    if (r >= 0) {
+        *step = "starting the session";
+        r = lttng_start_tracing(SESSION);
+    }
+    lttng_destroy_handle(handle);
+    return r;
+}
+
+/* lttng_stop_tracing() asks every 200 ms whether all is written. The session is not destroyed: that would wait half a second for
+ * more, and the daemon ends anyhow. */
+static int
+stop(const struct order *o, const char **step)
+{
+    *step = "stopping the session";
+    int r = lttng_stop_tracing_no_wait(SESSION);
+    for (long ns = 1000000; r >= 0 && (r = lttng_data_pending(SESSION)) > 0; ns = ns < 20000000 ? ns * 2 : ns)
+        nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
+    return r;
 }
 
 bool
 lttng_session(struct lttng *l, const char *output, uint64_t subbuf_size, unsigned subbufs)
 {
-    char out[PATH_MAX + 16], size[48], count[32];
-    snprintf(out, sizeof out, "--output=%s", output);
-    snprintf(size, sizeof size, "--subbuf-size=%llu", (unsigned long long)subbuf_size);
-    snprintf(count, sizeof count, "--num-subbuf=%u", subbufs);
-    const char *create[] = { "create", SESSION, out, NULL };
-    /* One set of buffers a process: a process that is killed inside a trace point cannot stall the others. */
-    const char *channel[] = { "enable-channel", "--userspace", CHANNEL, "--discard", "--buffers-pid",
-                              "--blocking-timeout=" BLOCKING_TIMEOUT_US, size, count, NULL };
-    const char *events[] = { "enable-event", "--userspace", "cudaway:*", "--channel=" CHANNEL, NULL };
-    const char *context[] = { "add-context", "--userspace", "--channel=" CHANNEL, "--type=vpid", "--type=vtid",
-                              "--type=procname", NULL };
-    const char *start[] = { "start", NULL };
-    if (!command(l, create))
-        return false;
-    l->session = true;
-    return command(l, channel) && command(l, events) && command(l, context) && command(l, start);
+    l->session = control(l, set_up, &(struct order){ output, subbuf_size, subbufs });
+    return l->session;
 }
 
 bool
 lttng_stop(struct lttng *l)
 {
-    const char *stop[] = { "stop", NULL };
-    const char *destroy[] = { "destroy", NULL };
     if (!l->pid || !l->session)
         return true;
     l->session = false;
-    bool ok = command(l, stop);
-    return command(l, destroy) && ok;
+    return control(l, stop, NULL);
 }
 
+static void
+kill_children(pid_t pid)
+{
+    char path[64], text[256] = "";
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    FILE *f = fopen(path, "re");
+    if (f && !fgets(text, sizeof text, f))
+        text[0] = 0;
+    if (f)
+        fclose(f);
+    for (char *p = text, *end; *p; p = end) {
+        long child = strtol(p, &end, 10);
+        if (end == p)
+            break;
+        kill((pid_t)child, SIGKILL);
+    }
+}
+
+/* All is written, or the recording is given up: an ordered end would take the daemon half a second more. Its helpers become children of
+ * ours, so that they are gone, too, when this returns. */
 void
 lttng_finish(struct lttng *l)
 {
     if (l->pid) {
-        kill(l->pid, SIGTERM);
-        for (int i = 0;; i++) {
-            int status;
-            pid_t got = waitpid(l->pid, &status, WNOHANG);
-            if (got == l->pid || (got < 0 && errno != EINTR))
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+        kill_children(l->pid);
+        kill(l->pid, SIGKILL);
+        for (int i = 0; i < 1000; i++) {
+            pid_t got = waitpid(-1, NULL, WNOHANG);
+            if (got < 0 && errno == ECHILD)
                 break;
-            if (i == 1000)
-                kill(l->pid, SIGKILL);
-            nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+            if (got == 0)
+                nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
         }
+        prctl(PR_SET_CHILD_SUBREAPER, 0);
         l->pid = 0;
     }
     if (l->home[0])
         remove_tree(l->home);
     l->home[0] = 0;
     free(l->sessiond);
-    free(l->client);
     free(l->consumerd);
-    l->sessiond = l->client = l->consumerd = NULL;
+    l->sessiond = l->consumerd = NULL;
 }

@@ -8,6 +8,7 @@
 #include "impl/base/file.h"
 #include "impl/base/version.h"
 #include "tracer/cli/cli.h"
+#include "tracer/cli/driver.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -37,6 +38,7 @@ struct record {
     uint64_t    dump_limit;
     char      **command;
     char       *dir, *layer;      /* absolute */
+    char       *found;            /* the system's driver, which `library` names then; NULL: asked for otherwise, or there is none */
     uint64_t    subbuf_size, reserve;   /* reserve: bytes kept free on the disk for the contents of the buffers */
     int64_t     started, ended;
     pid_t       app;
@@ -398,6 +400,17 @@ has_trace(const char *dir)
     return access(path, R_OK) == 0 && !folder_is_empty(path);
 }
 
+static void
+say_driver(const struct record *r)
+{
+    const char *device = r->device ? r->device : getenv("CUDAWAY_DEVICE"), *library = r->library ? r->library : cw_env_get(CW_ENV_CUDA_LIBRARY);
+    if (library)
+        say("recording %s with the driver %s%s", r->command[0], library,
+            r->found ? ", which it would find without us; --device takes CUDAway's" : "");
+    else
+        say("recording %s with CUDAway's driver, device %s", r->command[0], device ? device : "auto");
+}
+
 static int
 run(struct record *r)
 {
@@ -429,6 +442,8 @@ run(struct record *r)
     code = spawn(r, &old);
     if (code)
         goto fail;
+    if (!r->quiet)
+        say_driver(r);
     write_manifest(r);
     supervise(r, &set);
     code = WIFEXITED(r->status) ? WEXITSTATUS(r->status) : 128 + WTERMSIG(r->status);
@@ -444,7 +459,7 @@ run(struct record *r)
         say("%s made no CUDA call that could be recorded (no use of libcuda.so.1, or it was loaded by its full path)",
             r->command[0]);
     else if (!r->quiet)
-        say("recording in %s", r->dir);
+        say("the recording is in %s", r->dir);
     goto finish;
 fail:
     lttng_finish(&r->lttng);
@@ -512,7 +527,11 @@ record(int argc, char **argv)
         say("the trace layer lib/cudaway/trace/libcuda.so.1 is missing beside this program; the installation is damaged");
         return EXIT_TOOL;
     }
+    /* The driver that the program would have found, unless the user says otherwise. */
+    if (!r.device && !r.library && !getenv("CUDAWAY_DEVICE") && !cw_env_get(CW_ENV_CUDA_LIBRARY))
+        r.library = r.found = driver_of_system();
     int code = run(&r);
+    free(r.found);
     free(r.layer);
     return code;
 }
@@ -524,11 +543,11 @@ const struct cw_program record_command = {
     .operands = "[--] PROGRAM [ARGUMENTS]",
     .options = (const struct cw_option[]){
         { 'o', "output", "DIR", "where the recording goes (default cudaway-trace-PROGRAM-TIME)", "DIR" },
-        { OPT_DEVICE, "device", "DEVICE", "what executes: sets CUDAWAY_DEVICE", "auto host host:O0 hip cuda gfxemu:gfx1100 gfxemu:gfx90a" },
-        { OPT_LIBRARY, "library", "PATH", "the CUDA driver below the tracer: sets CUDAWAY_CUDA_LIBRARY", "FILE" },
+        { OPT_DEVICE, "device", "DEVICE", "CUDAway's driver with this device: sets CUDAWAY_DEVICE", "auto host host:O0 hip cuda gfxemu:gfx1100 gfxemu:gfx90a" },
+        { OPT_LIBRARY, "library", "PATH", "the CUDA driver below the tracer: sets CUDAWAY_CUDA_LIBRARY; without both, the one that the program would find, else CUDAway's", "FILE" },
         { OPT_DUMP, "dump-kernels", "[=REGEX]", "also write a kernel dump of each launch (whose kernel's name matches)" },
         { OPT_LIMIT, "dump-limit", "N", "at most N kernel dumps (default 100)" },
-        { 'q', "quiet", NULL, "do not say where the recording is" },
+        { 'q', "quiet", NULL, "do not say which driver is recorded and where the recording is" },
         { 0 },
     },
     .exits = (const struct cw_exit[]){ { "of the program", "it ran; 128+N if signal N ended it" }, { "125", "recording failed before it was started" },

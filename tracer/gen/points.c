@@ -284,9 +284,17 @@ void
 emit_trace_probes(const struct model *m, struct cw_buf *out)
 {
     cw_buf_puts(out, "/* SPDX-License-Identifier: Apache-2.0\n"
-                     " * From a call to its events. Generated from impl/api by cudaway-tracegen. */\n"
+                     " * From a call to its events. Generated from impl/api by cudaway-tracegen.\n"
+                     " * The header's constructor would register all events, and each costs a question to the session daemon and some\n"
+                     " * kilobytes of metadata: it leaves its list with us instead, and tracer/tp/provider.c registers what is used. */\n"
+                     "#include \"tracer/tp/tp.h\"\n\n#include <lttng/ust-events.h>\n\n"
+                     "const struct lttng_ust_probe_desc *cw_tp_all;\n\n"
+                     "static struct lttng_ust_registered_probe *\nkeep(const struct lttng_ust_probe_desc *desc)\n{\n"
+                     "    static char registered;\n    cw_tp_all = desc;\n"
+                     "    return (struct lttng_ust_registered_probe *)&registered;\n}\n\n"
+                     "#define lttng_ust_probe_register(desc) keep(desc)\n#define lttng_ust_probe_unregister(probe) ((void)(probe))\n"
                      "#define LTTNG_UST_TRACEPOINT_CREATE_PROBES\n#define LTTNG_UST_TRACEPOINT_DEFINE\n"
-                     "#include \"cudaway/trace_points.h\"\n\n#include \"tracer/tp/tp.h\"\n");
+                     "#include \"cudaway/trace_points.h\"\n");
     static const char *const when[] = { "entry", "exit" };
     for (unsigned w = 0; w < 2; w++) {
         for (unsigned i = 0; i < m->function_count; i++)

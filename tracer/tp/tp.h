@@ -49,6 +49,9 @@ struct cw_tp_executed {
 
 struct cw_tp_ops {
     unsigned version;
+    void (*start)(void);                             /* once, before all others */
+    /* Before the first call of function `index`: make its two events known. Once; any thread, not inside the driver. */
+    void (*use)(unsigned index);
     void (*const *entry)(const struct cw_call *);    /* by function index */
     void (*const *exit)(const struct cw_call *);
     void (*kernel)(const struct cw_tp_kernel *);
@@ -58,7 +61,8 @@ struct cw_tp_ops {
     void (*executed)(const struct cw_tp_executed *);
 };
 
-/* Generated. */
+/* Generated. The events in the order of the header: entry and exit of each function, then the others. */
+extern const struct lttng_ust_probe_desc *cw_tp_all;
 extern void (*const cw_tp_entry[CW_CUDA_FUNCTION_COUNT])(const struct cw_call *);
 extern void (*const cw_tp_exit[CW_CUDA_FUNCTION_COUNT])(const struct cw_call *);
 void cw_tp_kernel(const struct cw_tp_kernel *k);
