@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "diff/protocol.h"
 #include "diff/subject.h"
+#include "impl/base/env.h"
 #include "impl/base/file.h"
 #include "impl/base/program.h"
 #include "replay/dump.h"
@@ -89,7 +90,7 @@ say(const char *fmt, ...)
 static char *
 find_native(void)
 {
-    const char *given = getenv("CUDAWAY_CUDA_LIBRARY");
+    const char *given = cw_env_get(CW_ENV_CUDA_LIBRARY);
     void *lib = dlopen(given && *given ? given : "libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     struct link_map *map;
     char *path = NULL, *beside = NULL;

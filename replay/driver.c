@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "replay/driver.h"
 
+#include "impl/base/env.h"
 #include "impl/base/file.h"
 #include "replay/tar.h"
 
@@ -40,7 +41,7 @@ load_library(struct cwd_driver *d, const char *on, struct cwd_error *e)
     char path[PATH_MAX];
     const char *name = path;
     if (native) {
-        const char *given = getenv("CUDAWAY_CUDA_LIBRARY");
+        const char *given = cw_env_get(CW_ENV_CUDA_LIBRARY);
         name = given && *given ? given : "libcuda.so.1";
     } else {
         /* Beside this code, where that is a library (libcudaway-replay.so), or where a program's libraries are. */
@@ -73,7 +74,7 @@ load_library(struct cwd_driver *d, const char *on, struct cwd_error *e)
 static const char *
 device_name(const char *on)
 {
-    const char *name = on ? on : getenv("CUDAWAY_DEVICE");
+    const char *name = on ? on : cw_env_get(CW_ENV_DEVICE);
     return name && *name ? name : "auto";
 }
 

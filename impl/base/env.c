@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See env.h. */
+#define _GNU_SOURCE
 #include "impl/base/env.h"
+
+#include "impl/base/config.h"
 #include "impl/base/log.h"
 
 #include <errno.h>
@@ -22,7 +25,23 @@ static const struct row {
 const char *
 cw_env_get(enum cw_env var)
 {
-    return getenv(rows[var].name);
+    const char *s = secure_getenv(rows[var].name);
+    return s ? s : cw_config_get(var);
+}
+
+bool
+cw_env_internal(enum cw_env var)
+{
+    return !strncmp(rows[var].help, "internal:", 9);
+}
+
+const char *
+cw_env_origin(enum cw_env var, char *out, size_t size)
+{
+    if (!secure_getenv(rows[var].name))
+        return cw_config_origin(var, out, size);
+    snprintf(out, size, "environment");
+    return out;
 }
 
 const char *
@@ -56,8 +75,15 @@ cw_env_u64(enum cw_env var, uint64_t fallback, uint64_t min, uint64_t max)
 }
 
 static void
+complain(const char *text)
+{
+    cw_warn("%s", text);
+}
+
+static void
 warn_unknown(void)
 {
+    cw_config_complaints(complain);
     for (char **e = environ; e && *e; e++) {
         if (strncmp(*e, "CUDAWAY_", 8))
             continue;
@@ -83,4 +109,11 @@ cw_env_help(int fd)
 {
     for (unsigned i = 0; i < CW_ENV_COUNT; i++)
         dprintf(fd, "%s=%s\n        %s\n", rows[i].name, rows[i].form, rows[i].help);
+}
+
+void
+cw_env_row(enum cw_env var, const char **form, const char **help)
+{
+    *form = rows[var].form;
+    *help = rows[var].help;
 }

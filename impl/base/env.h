@@ -15,7 +15,8 @@ enum cw_env {
     CW_ENV_COUNT
 };
 
-/* The value as getenv gives it (not owned; NULL when unset). */
+/* The value from the environment, else from a configuration file (config.h); not owned, NULL when unset. In a process with other rights than its
+ * user's the environment does not count. */
 const char *cw_env_get(enum cw_env var);
 /* "CUDAWAY_LOG" */
 const char *cw_env_name(enum cw_env var);
@@ -24,6 +25,12 @@ const char *cw_env_name(enum cw_env var);
 uint64_t cw_env_u64(enum cw_env var, uint64_t fallback, uint64_t min, uint64_t max);
 /* Warn once about every CUDAWAY_* variable in the environment that is not in the table. */
 void cw_env_warn_unknown(void);
+/* Where the value comes from: "environment", or a file and line; NULL when unset. */
+const char *cw_env_origin(enum cw_env var, char *out, size_t size);
+/* Set by one of our programs for another: not for users. */
+bool cw_env_internal(enum cw_env var);
+/* What the table says of it. */
+void cw_env_row(enum cw_env var, const char **form, const char **help);
 /* Print the table to a file descriptor. */
 void cw_env_help(int fd);
 

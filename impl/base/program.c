@@ -124,7 +124,7 @@ answer(const struct cw_program *p, int id, const char *value)
         printf("%s %s\n", name, cw_version());
         return 1;
     case OPT_PAGE:
-        return cw_program_page(p, value, stdout) ? 1 : (cw_usage_error(p, "there is no page '%s': man, bash, zsh or fish", value), -1);
+        return cw_program_page(p, value, stdout) ? 1 : (cw_usage_error(p, "there is no page '%s': man, bash, zsh, fish, conf or settings", value), -1);
     default:
         return 0;
     }

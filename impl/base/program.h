@@ -2,7 +2,8 @@
  * A command-line program as a table: its options, what it does, its exit status. The table parses the command line, and makes --help, the manual
  * page and the completions of bash, zsh and fish, so that these cannot disagree.
  *
- * Every program has -h, --help and --version without naming them. The build asks for the pages with --cudaway-page=man|bash|zsh|fish. */
+ * Every program has -h, --help and --version without naming them. The build asks for the pages with --cudaway-page=man|bash|zsh|fish, and the
+ * pages of the settings, which are the same from each, with conf (manual page) and settings (docs/settings.md). */
 #ifndef CW_PROGRAM_H
 #define CW_PROGRAM_H
 

@@ -2,6 +2,8 @@
  * The manual page and the completions of a program, from its table. */
 #include "impl/base/program_page.h"
 
+#include "impl/base/config.h"
+#include "impl/base/env.h"
 #include "impl/base/version.h"
 
 #include <ctype.h>
@@ -373,13 +375,58 @@ fish(const struct cw_program *p, FILE *out)
     }
 }
 
+/* ---- settings: the same for every program ---- */
+
+static void
+conf(const struct cw_program *p, FILE *out)
+{
+    fprintf(out, ".\\\" Made from the table of settings (impl/base/env.def).\n.TH CUDAWAY.CONF 5 \"\" \"CUDAway %s\" \"CUDAway\"\n.SH NAME\ncudaway.conf \\- settings of "
+            "CUDAway\n", cw_version());
+    fputs(".SH SYNOPSIS\n.I " CW_CONFIG_SYSTEM "\n.br\n.I $XDG_CONFIG_HOME/cudaway/cudaway.conf\nor\n.I \\(ti/.config/cudaway/cudaway.conf\n.SH DESCRIPTION\n"
+          "A setting is a variable of the environment, or a line\n.IR \"NAME \" = \" VALUE\"\nof one of these files, by the same name. The environment comes first, then "
+          "the user's file, then the system's. Lines below\n.RI [ \"PROGRAM ...\" ]\nare for the programs whose file names are listed there, and come before the lines "
+          "above the first such section. A line that begins with # is a comment.\n.PP\nA file counts if it is a regular file of at most 32768 bytes that nobody else can write: the "
+          "system's must belong to root, a user's to the user or root. Programs that run with other rights than their user's (setuid) take settings from the system's file "
+          "alone.\n.SH SETTINGS\n", out);
+    for (unsigned i = 0; i < CW_ENV_COUNT; i++) {
+        const char *form, *help;
+        if (cw_env_internal((enum cw_env)i))
+            continue;
+        cw_env_row((enum cw_env)i, &form, &help);
+        fputs(".TP\n", out);
+        man_name("B", "", cw_env_name((enum cw_env)i), out);
+        fputc('=', out);
+        man_name("I", "", form, out);
+        fputc('\n', out);
+        roff(help, out);
+        fputs(".\n", out);
+    }
+    fputs(".SH \"SEE ALSO\"\ncudaway(1)\n", out);
+}
+
+static void
+settings(const struct cw_program *p, FILE *out)
+{
+    fputs("# Settings\n\nEach is a variable of the environment or a line of a configuration file ([ld-preload.md](ld-preload.md#settings)). "
+          "`cudaway info` prints those that are set, and where.\n\n| name | value | what |\n|---|---|---|\n", out);
+    for (unsigned i = 0; i < CW_ENV_COUNT; i++) {
+        const char *form, *help;
+        cw_env_row((enum cw_env)i, &form, &help);
+        fprintf(out, "| `%s` | `", cw_env_name((enum cw_env)i));
+        for (; *form; form++)
+            fprintf(out, *form == '|' ? "\\%c" : "%c", *form);
+        fprintf(out, "` | %s |\n", help);
+    }
+    fputs("\nMade from `impl/base/env.def` by `ninja -C build cudaway-settings-update`.\n", out);
+}
+
 bool
 cw_program_page(const struct cw_program *p, const char *kind, FILE *out)
 {
     static const struct {
         const char *kind;
         void (*write)(const struct cw_program *, FILE *);
-    } pages[] = { { "man", man }, { "bash", bash }, { "zsh", zsh }, { "fish", fish } };
+    } pages[] = { { "man", man }, { "bash", bash }, { "zsh", zsh }, { "fish", fish }, { "conf", conf }, { "settings", settings } };
     for (unsigned i = 0; i < sizeof pages / sizeof *pages; i++)
         if (!strcmp(kind, pages[i].kind)) {
             pages[i].write(p, out);

@@ -10,7 +10,7 @@
 
 /* "cudaway run" */
 void cw_program_full_name(const struct cw_program *p, char *out, size_t size);
-/* Write the page `kind`: man, bash, zsh or fish. False: there is none of that name. */
+/* Write the page `kind`: man, bash, zsh, fish, conf or settings. False: there is none of that name. */
 bool cw_program_page(const struct cw_program *p, const char *kind, FILE *out);
 
 #endif

@@ -311,7 +311,22 @@ write_json(struct cw_buf *b, const struct facts *f)
         }
         cw_buf_puts(b, " },\n");
     }
-    cw_buf_puts(b, "  \"kernel_cache\": { ");
+    cw_buf_puts(b, "  \"settings\": [");
+    const char *between = " ";
+    for (unsigned i = 0; i < CW_ENV_COUNT; i++) {
+        char origin[PATH_MAX + 16];
+        if (!cw_env_origin((enum cw_env)i, origin, sizeof origin))
+            continue;
+        cw_buf_printf(b, "%s{ ", between);
+        field(b, "name", cw_env_name((enum cw_env)i));
+        cw_buf_puts(b, ", ");
+        field(b, "value", cw_env_get((enum cw_env)i));
+        cw_buf_puts(b, ", ");
+        field(b, "from", origin);
+        cw_buf_puts(b, " }");
+        between = ", ";
+    }
+    cw_buf_puts(b, " ],\n  \"kernel_cache\": { ");
     field(b, "folder", f->cache_folder);
     cw_buf_printf(b, ", \"files\": %llu, \"bytes\": %llu, ", (unsigned long long)f->cache.files, (unsigned long long)f->cache.bytes);
     field(b, "limit", f->cache_limit);
@@ -356,6 +371,14 @@ write_text(struct cw_buf *b, const struct facts *f)
     write_found(b, "  ROCm", f->rocm_folder, f->rocm_version);
     write_found(b, "  CUDA toolkit", f->toolkit, f->toolkit_version);
     write_found(b, "  NVIDIA driver", f->nvidia_library, f->nvidia_version);
+    bool set = false;
+    for (unsigned i = 0; i < CW_ENV_COUNT; i++) {
+        char origin[PATH_MAX + 16];
+        if (!cw_env_origin((enum cw_env)i, origin, sizeof origin))
+            continue;
+        cw_buf_printf(b, "%s  %s=%s (%s)\n", set ? "" : "\nSettings\n", cw_env_name((enum cw_env)i), cw_env_get((enum cw_env)i), origin);
+        set = true;
+    }
     cw_buf_puts(b, "\nKept for this user\n");
     cw_buf_printf(b, "  %-14s%s, %llu files, %.1f MiB of %s\n", "kernels", f->cache_folder ? f->cache_folder : "nowhere", (unsigned long long)f->cache.files,
                   (double)f->cache.bytes / (1 << 20), f->cache_limit);

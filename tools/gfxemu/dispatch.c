@@ -3,6 +3,7 @@
  * (a wave may wait for another one in a loop). The kernel descriptor determines the initial registers ("Initial Kernel
  * Execution State" of LLVM's AMDGPU guide). */
 #define _GNU_SOURCE
+#include "impl/base/env.h"
 #include "tools/gfxemu/exec.h"
 
 #include "impl/base/fault.h"
@@ -502,7 +503,7 @@ dispatch_packet(struct gfx_dispatch *d)
 static unsigned
 thread_count(void)
 {
-    const char *s = getenv("CUDAWAY_GFXEMU_THREADS");
+    const char *s = cw_env_get(CW_ENV_GFXEMU_THREADS);
     long n = s ? strtol(s, NULL, 10) : 0;
     if (n <= 0)
         n = sysconf(_SC_NPROCESSORS_ONLN);

@@ -3,6 +3,7 @@
  * CUDAWAY_DEVICE=gfxemu:ARCH or CUDAWAY_GFXEMU_ARCH. A kernel's fault ends the context, as on a device: it is reported on standard
  * error once, and by every later call that waits. With CUDAWAY_GFXEMU_STATS=FILE each launch appends a line of counts to FILE. */
 #define _GNU_SOURCE
+#include "impl/base/env.h"
 #include "impl/base/fault.h"
 #include "impl/base/log.h"
 #include "impl/hip/hip.h"
@@ -60,7 +61,7 @@ done(int e)
 static void
 setup(void)
 {
-    const char *device = getenv("CUDAWAY_DEVICE"), *arch = getenv("CUDAWAY_GFXEMU_ARCH"), *stats = getenv("CUDAWAY_GFXEMU_STATS");
+    const char *device = cw_env_get(CW_ENV_DEVICE), *arch = cw_env_get(CW_ENV_GFXEMU_ARCH), *stats = cw_env_get(CW_ENV_GFXEMU_STATS);
     if (device && !strncmp(device, "gfxemu:", 7))
         arch = device + 7;
     if (!arch)
@@ -113,7 +114,7 @@ hipRuntimeGetVersion(int *version)
 static int
 device_count(void)
 {
-    const char *s = getenv("CUDAWAY_GFXEMU_DEVICES");
+    const char *s = cw_env_get(CW_ENV_GFXEMU_DEVICES);
     int n = s ? atoi(s) : 1;
     return n >= 1 && n <= 8 ? n : 1;
 }

@@ -5,6 +5,7 @@
 #include "tools/ptx-fuzz/fuzz.h"
 
 #include "cudaway/cuda_table.h"
+#include "impl/base/env.h"
 #include "impl/base/file.h"
 
 #include <dlfcn.h>
@@ -90,7 +91,7 @@ device_open(struct device *d, const char *on, struct shared_area *a)
     bool native = !strncmp(on, "cuda-native", 11);
     d->unoptimized = !strcmp(on, "cuda-native:O0");     /* cuda:O0: impl/cuda hands it on */
     char path[PATH_MAX];
-    const char *name = path, *given = getenv("CUDAWAY_CUDA_LIBRARY");
+    const char *name = path, *given = cw_env_get(CW_ENV_CUDA_LIBRARY);
     if (native) {
         name = given && *given ? given : "libcuda.so.1";
     } else {
@@ -227,7 +228,7 @@ child(const struct side *s, int in, int out)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_IGN);
     /* The answer contains the driver's messages about a module. */
-    if (said >= 0 && !getenv("CUDAWAY_LOG_FILE"))
+    if (said >= 0 && !cw_env_get(CW_ENV_LOG_FILE))
         dup2(said, STDERR_FILENO);
     s->area->message[0] = 0;
     c = device_open(&d, s->device, s->area) ? 'r' : 'e';

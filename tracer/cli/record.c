@@ -228,8 +228,8 @@ write_manifest(struct record *r)
     cw_buf_puts(&b, "  ");
     json_pair(&b, "machine", u.machine);
     cw_buf_printf(&b, "    \"cpus\": %ld\n  },\n", sysconf(_SC_NPROCESSORS_ONLN));
-    json_pair(&b, "device", r->device ? r->device : getenv("CUDAWAY_DEVICE"));
-    json_pair(&b, "library", r->library ? r->library : getenv("CUDAWAY_CUDA_LIBRARY"));
+    json_pair(&b, "device", r->device ? r->device : cw_env_get(CW_ENV_DEVICE));
+    json_pair(&b, "library", r->library ? r->library : cw_env_get(CW_ENV_CUDA_LIBRARY));
     format_time(r->started, time_text);
     json_pair(&b, "started", time_text);
     if (r->done)
@@ -403,7 +403,7 @@ has_trace(const char *dir)
 static void
 say_driver(const struct record *r)
 {
-    const char *device = r->device ? r->device : getenv("CUDAWAY_DEVICE"), *library = r->library ? r->library : cw_env_get(CW_ENV_CUDA_LIBRARY);
+    const char *device = r->device ? r->device : cw_env_get(CW_ENV_DEVICE), *library = r->library ? r->library : cw_env_get(CW_ENV_CUDA_LIBRARY);
     if (library)
         say("recording %s with the driver %s%s", r->command[0], library,
             r->found ? ", which it would find without us; --device takes CUDAway's" : "");
@@ -528,7 +528,7 @@ record(int argc, char **argv)
         return EXIT_TOOL;
     }
     /* The driver that the program would have found, unless the user says otherwise. */
-    if (!r.device && !r.library && !getenv("CUDAWAY_DEVICE") && !cw_env_get(CW_ENV_CUDA_LIBRARY))
+    if (!r.device && !r.library && !cw_env_get(CW_ENV_DEVICE) && !cw_env_get(CW_ENV_CUDA_LIBRARY))
         r.library = r.found = driver_of_system();
     int code = run(&r);
     free(r.found);

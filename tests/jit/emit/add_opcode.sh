@@ -48,7 +48,7 @@ link() {        # link OUTPUT OPTIONS
 # The row alone must not link: its function is missing.
 compile_jit() {
     # shellcheck disable=SC2046
-    link "$work/lib/cudaway/libcudaway-jit.so" -shared "-Wl,--version-script=$src/jit/jit.map" -Wl,--exclude-libs,ALL -Wl,-Bsymbolic \
+    link "$work/lib/cudaway/libcudaway-jit.so" -shared "-Wl,--version-script=$build/gen/exports/cudaway-jit.map" -Wl,--exclude-libs,ALL -Wl,-Bsymbolic \
         -Wl,--no-undefined "$work"/obj/jit+*.o $(cat "$objects") -lstdc++
 }
 compile_jit 2> "$work/missing" && fail 'the row links without its function'
