@@ -419,6 +419,7 @@ struct func {
 
 struct module {
     struct obj obj;
+    pthread_mutex_t launching;          /* held while a kernel runs that launches others, above all other locks (device_launch.c) */
     struct program *program;
     struct cwb_module *be;
     uint64_t image;                     /* address of the variables */
@@ -478,6 +479,9 @@ void     ptx_list_finish(struct ptx_list *l);
 CUresult program_from_list(const struct ptx_list *l, bool allow_undefined, struct jit_options *o, struct program **out);
 
 CUresult module_make(struct ctx *c, struct program *p, struct module **out);     /* with a reference */
+/* function.c: a launch without what the kernel launches itself; device_launch.c: of a kernel that does (cwj_kernel.launches). */
+CUresult launch_plain(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l);
+CUresult launch_parent(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l);
 CUresult module_function(struct module *m, const char *name, struct func **out);
 CUresult module_function_at(struct module *m, uint32_t index, struct func **out);
 CUresult module_address(struct module *m, uint32_t index, uint64_t *address);

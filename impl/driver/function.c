@@ -252,8 +252,8 @@ launch_check(struct func *f, const struct cwb_launch *l)
     return func_ready(f);
 }
 
-static CUresult
-launch(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l)
+CUresult
+launch_plain(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l)
 {
     CUresult e = CUDA_SUCCESS;
     bool checked = !CAPTURES() && f->obj.ctx == c && !atomic_load_explicit(&f->module->has_texrefs, memory_order_relaxed);
@@ -295,6 +295,12 @@ launch(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l)
     e = result_of(device_launch(f->obj.ctx, s->be, f, l));
     stream_end(s);
     return e;
+}
+
+static CUresult
+launch(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l)
+{
+    return f->k->launches ? launch_parent(c, f, hStream, l) : launch_plain(c, f, hStream, l);
 }
 
 /* Gather the parameter block, param_size bytes of zeros, from kernelParams or extra. */

@@ -98,6 +98,8 @@ CUresult
 work_kernel(struct work *w, struct func *f, const struct cwb_launch *l)
 {
     const struct cwj_kernel *k = f->k;
+    if (k->launches)
+        return unsupported(k->name, "a kernel that launches kernels, in a graph");
     uint8_t *block = calloc(1, k->param_size ? k->param_size : 1);
     void **args = calloc(k->nparams ? k->nparams : 1, sizeof *args);
     if (!block || !args) {

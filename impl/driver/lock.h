@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The driver's lock order. A thread that holds a lock may take only locks further down this list, and never two of one line.
  *
+ *  -1  module.launching     a kernel runs that launches kernels (device_launch.c); driver calls are made under it
  *   0  graph_lock          structure of graphs, and captures; after it, an executable graph's lock
  *   1  g.lock              start-up, the device list
  *   2  primary.lock        one per device: the primary context's retain count and instance
@@ -15,8 +16,8 @@
  *
  * Handle look-up takes no lock (an atomic count per slot); the handle of a stream, an event or a graph's node ends with ctx.order or graph_lock
  * taken and given back, since those who hold it borrow such objects (docs/handles.md). No driver lock is held while a host function of the application
- * runs, while a kernel is compiled, or while a thread waits for queued work; exception: a texture reference
- * that is bound anew waits for the kernels that use its old texture. Thread-local state (context stack, per-thread streams) needs none. */
+ * runs, while a kernel is compiled, or while a thread waits for queued work; exceptions: a texture reference
+ * that is bound anew waits for the kernels that use its old texture, and module.launching. Thread-local state (context stack, per-thread streams) needs none. */
 #ifndef CWD_LOCK_H
 #define CWD_LOCK_H
 

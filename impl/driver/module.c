@@ -17,6 +17,7 @@ module_finish(struct obj *o)
     o->ctx->b->module_unload(m->be);
     program_unref(m->program);
     pthread_mutex_destroy(&m->lock);
+    pthread_mutex_destroy(&m->launching);
     free(m->funcs);
     free(m->texrefs);
     free(m);
@@ -101,6 +102,7 @@ module_make(struct ctx *c, struct program *p, struct module **out)
     m->texrefs = calloc(nv ? nv : 1, sizeof *m->texrefs);
     m->ntexrefs = nv;
     pthread_mutex_init(&m->lock, NULL);
+    pthread_mutex_init(&m->launching, NULL);
     program_ref(m->program = p);
     CUresult e = m->funcs && m->texrefs ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     if (e == CUDA_SUCCESS)
@@ -117,6 +119,7 @@ module_make(struct ctx *c, struct program *p, struct module **out)
             c->b->module_unload(m->be);
         program_unref(p);
         pthread_mutex_destroy(&m->lock);
+        pthread_mutex_destroy(&m->launching);
         free(m->funcs);
         free(m->texrefs);
         free(m);

@@ -85,14 +85,51 @@ make_kernels(struct cwj_program *p, struct cwj_diags *diags)
         if (r)
             return r;
         p->kernels[i].static_shared = p->closure[i].shared.size;
+        for (uint32_t k = 0; p->device_runtime && k < p->closure[i].nfuncs; k++) {
+            const struct ptx_function *f = p->funcs[p->closure[i].funcs[k]].fn;
+            p->kernels[i].launches |= f && f->module == p->device_runtime;
+        }
     }
+    return CW_OK;
+}
+
+/* Does a module name functions of the device runtime? A linked libcudadevrt defines them, by means that are NVIDIA's driver's own. */
+static bool
+names_device_runtime(const struct ptx_module *m)
+{
+    for (uint32_t i = 0; i < m->nfuncs; i++)
+        if (!strncmp(m->funcs[i]->sym->name, "__cudaCDP2", 10))
+            return true;
+    return false;
+}
+
+/* The device runtime as a module of the program, if one of the others needs it. */
+static cw_result
+add_device_runtime(struct cwj_program *p, struct cwj_diags *diags)
+{
+    static const char text[] = {
+#include "device_runtime.inc"
+    };
+    bool needed = false;
+    for (uint32_t i = 0; i < p->nmodules && !needed; i++)
+        needed = names_device_runtime(p->modules[i]);
+    if (!needed)
+        return CW_OK;
+    struct ptx_module *m;
+    cw_result r = ptx_parse("device runtime", text, sizeof text, &m, diags);
+    if (r)
+        return r;
+    if (p->inputs)
+        p->inputs[p->nmodules] = (struct cwj_input){ m->name, text, sizeof text };
+    p->modules[p->nmodules++] = m;
+    p->device_runtime = m;
     return CW_OK;
 }
 
 static cw_result
 read_inputs(struct cwj_program *p, const struct cwj_input *in, size_t count, struct cwj_diags *diags)
 {
-    p->modules = cw_arena_array(&p->arena, struct ptx_module *, count + 1);
+    p->modules = cw_arena_array(&p->arena, struct ptx_module *, count + 1);       /* and the device runtime */
     const char *dump = cw_env_get(CW_ENV_JIT_DUMP);
     if (dump && *dump)
         p->inputs = cw_arena_array(&p->arena, struct cwj_input, count + 1);
@@ -121,7 +158,7 @@ read_inputs(struct cwj_program *p, const struct cwj_input *in, size_t count, str
         p->modules[p->nmodules++] = m;
     }
     cw_sha256_finish(&hash, p->content);
-    return result;
+    return result ? result : add_device_runtime(p, diags);
 }
 
 bool

@@ -74,6 +74,7 @@ struct cwj_program {
     pthread_mutex_t lock;           /* held while compiling: CFGs, the disk cache's file names */
     struct ptx_module **modules;
     uint32_t nmodules;
+    const struct ptx_module *device_runtime;    /* the last of them, or NULL: no module calls it */
     struct cwj_function *funcs;
     uint32_t nfuncs;
     uint32_t nsignatures;

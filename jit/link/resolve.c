@@ -97,6 +97,8 @@ define(struct linker *l, struct ptx_module *m, struct ptx_symbol *s)
         *e = (struct entry){ .name = s->name, .module = is_exported(s) ? NULL : m, .def = s, .align = s->align, .id = CWJ_NO_ID };
         return;
     }
+    if (l->p->device_runtime && e->def->kind == PTX_SYM_FUNC && e->def->func && e->def->func->module == l->p->device_runtime)
+        return;                         /* whatever libcudadevrt defines by the name */
     if (is_function(e->def) != is_function(s)) {
         cwj_diag_add(l->diags, PTX_ERROR, 4003, s->line, s->column, "'%s' is a %s in '%s' and a %s in '%s'", s->name,
                      is_function(e->def) ? "function" : "variable", module_name(e->def->module),
@@ -313,6 +315,8 @@ refer_module(struct linker *l, struct ptx_module *m)
         refer_initialiser(l, m->vars[i]);
     for (uint32_t i = 0; i < m->nfuncs; i++) {
         struct ptx_function *f = m->funcs[i];
+        if (f->sym->link_id != CWJ_NO_ID && l->p->funcs[f->sym->link_id].fn != f)
+            continue;                   /* another definition of the name won: this one is not compiled */
         for (uint32_t k = 0; k < f->nlocals; k++)
             refer_initialiser(l, f->locals[k]);
         for (uint32_t k = 0; k < f->ninsts; k++) {
@@ -403,6 +407,9 @@ cwj_link_resolve(struct cwj_program *p, bool allow_undefined, struct cwj_diags *
         return CW_ERR_NOMEM;
     l.mask = slots - 1;
 
+    for (uint32_t i = 0; p->device_runtime && i < p->device_runtime->nfuncs; i++)
+        if (is_definition(p->device_runtime->funcs[i]->sym))
+            define(&l, p->modules[p->nmodules - 1], p->device_runtime->funcs[i]->sym);
     each_symbol(&l, true, -1, define);
     each_symbol(&l, true, 0, number_definition);
     for (uint32_t i = 0; i < p->nmodules; i++) {
