@@ -71,14 +71,14 @@ fill_props(struct cwb_device_props *p)
     }
     /* "Technical specifications per compute capability", CUDA programming guide. */
     unsigned cc = p->cc_major * 10 + p->cc_minor;
-    bool big = cc == 70 || cc == 80 || cc == 90 || cc == 100 || cc == 60;   /* the data-centre parts */
+    bool blackwell = cc == 100 || cc == 103, big = cc == 60 || cc == 70 || cc == 80 || cc == 90 || blackwell;   /* the data-centre parts */
 #define DEFAULT(field, value) do { if (!p->field) p->field = (value); } while (0)
     DEFAULT(max_threads_per_block, 1024);
     DEFAULT(max_threads_per_mp, cc == 75 ? 1024 : big || cc < 80 ? 2048 : 1536);
-    DEFAULT(max_blocks_per_mp, cc == 75 ? 16 : cc == 86 || cc == 87 ? 16 : cc == 89 ? 24 : 32);
+    DEFAULT(max_blocks_per_mp, cc == 75 ? 16 : cc == 86 || cc == 87 ? 16 : cc == 89 || cc >= 110 ? 24 : 32);
     DEFAULT(shared_per_block, 48 << 10);
     DEFAULT(shared_per_mp, cc < 60 ? 64 << 10 : cc == 60 ? 64 << 10 : cc < 70 ? 96 << 10 : cc < 75 ? 96 << 10 : cc == 75 ? 64 << 10 :
-            cc == 80 || cc == 87 ? 164 << 10 : cc < 90 ? 100 << 10 : cc == 90 || cc == 100 ? 228 << 10 : 100 << 10);
+            cc == 80 || cc == 87 ? 164 << 10 : cc < 90 ? 100 << 10 : cc == 90 || blackwell || cc == 110 ? 228 << 10 : 100 << 10);
     DEFAULT(shared_per_block_optin, cc < 70 ? 48 << 10 : cc < 75 ? 96 << 10 : cc == 75 ? 64 << 10 : p->shared_per_mp - (1 << 10));
     DEFAULT(registers_per_block, 65536);
     DEFAULT(registers_per_mp, 65536);

@@ -135,14 +135,7 @@ host_device_props(uint32_t device, struct cwb_device_props *out)
     out->memory_bus_bits = 128;
     long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
     out->l2_bytes = l2 > 0 ? (uint32_t)l2 : 1 << 20;
-    out->max_threads_per_block = 1024;
-    out->max_threads_per_mp = 1536;
-    out->max_blocks_per_mp = 16;
-    out->shared_per_block = 48 * 1024;
-    out->shared_per_block_optin = 99 * 1024;
-    out->shared_per_mp = 100 * 1024;
-    out->registers_per_block = out->registers_per_mp = 65536;
-    out->integrated = true;
+    out->integrated = true;         /* the limits of blocks and multiprocessors are the driver's, by compute capability */
     return CWB_OK;
 }
 
