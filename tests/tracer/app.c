@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The program that the tracer's tests record. The first argument says what it does; each mode says what its recording
- * must hold. Finds libcuda.so.1 as most programs do, with dlopen at run time. */
+ * must hold. Finds libcuda.so.1 as most programs do, with dlopen at run time; APP_LIBRARY is another
+ * name or path of it. */
 #include "impl/api/cuda.h"
 
 #include <dlfcn.h>
@@ -29,7 +30,8 @@ static void *library;
 static void
 open_library(void)
 {
-    library = dlopen("libcuda.so.1", RTLD_NOW);
+    const char *name = getenv("APP_LIBRARY");
+    library = dlopen(name ? name : "libcuda.so.1", RTLD_NOW);
     if (!library) {
         fprintf(stderr, "app: %s\n", dlerror());
         exit(98);

@@ -287,6 +287,14 @@ off)
     echo "nanoseconds a call: $off under the layer, not recorded${bare:+ (library alone: $bare)}"
     awk "BEGIN { exit !($off > 0 && $off < 100) }" || fail "$off ns a call"
     ;;
+full_path)
+    # The program opens libcuda.so.1 by an absolute path, as some wheels do: by name it would be found in LD_LIBRARY_PATH.
+    cp "$BELOW" libcuda.so.1
+    want 0 env APP_LIBRARY="$dir/libcuda.so.1" "$TRACE" record --library "$BELOW" -o r -- "$APP" fixture
+    want 0 "$TRACE" show r
+    lines out 27
+    has out 'cuModuleGetFunction(hfunc=0x2220, hmod=0x1110, name="saxpy") = CUDA_SUCCESS' 1
+    ;;
 implementation)
     # The same program over CUDAway's own driver, where it is built and can run it.
     below=$(dirname "$LAYER")/../libcuda.so.1

@@ -277,11 +277,13 @@ set_environment(struct record *r)
     char *folder = own ? cw_folder_for_list(own, path) : NULL;
     bool ok = folder && asprintf(&layer, "%s%s", folder, strrchr(r->layer, '/')) > 0 && prepend("LD_LIBRARY_PATH", folder, ':') &&
               prepend("LD_PRELOAD", layer, ':');
-    /* A program with NVIDIA's CUDA Runtime inside uses ours over our driver; over NVIDIA's it keeps its own (docs/static-runtime.md). */
+    /* The audit module gives the tracer to a program that opens libcuda.so.1 by its full path. A program with NVIDIA's CUDA Runtime
+     * inside uses ours over our driver; over NVIDIA's it keeps its own (docs/static-runtime.md). */
     char *audit = NULL;
-    if (own && !r->library && !cw_env_get(CW_ENV_CUDA_LIBRARY) && asprintf(&audit, "%s/../libcudaway-audit.so", own) > 0 && !access(audit, R_OK) &&
-        !strchr(audit, ':'))
+    if (own && asprintf(&audit, "%s/../libcudaway-audit.so", own) > 0 && !access(audit, R_OK) && !strchr(audit, ':'))
         ok = ok && prepend("LD_AUDIT", audit, ':');
+    if (r->library || cw_env_get(CW_ENV_CUDA_LIBRARY))
+        ok = ok && !setenv("CUDAWAY_STATIC_RUNTIME", "off", 1);
     free(audit);
     free(own);
     free(folder);

@@ -100,15 +100,17 @@ la_activity(uintptr_t *cookie, unsigned activity)
             cw_redirect_forget(closed[--nclosed]);
 }
 
-/* The library of ours that stands for what `name` names, or NULL. */
+/* The library of ours that stands for what `name` names, or NULL. A program that is recorded gets the tracer's also where nothing is
+ * redirected: below it may be NVIDIA's driver, for which the Runtime stays as it is. */
 static const char *
 ours(const char *name)
 {
     static const char *const same[] = { "libcudart.so.11.0", "libcudart.so.12", "libcudart.so.13", "libnvJitLink.so.12", "libnvJitLink.so.13" };
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+    bool layered = cw_env_get(CW_ENV_TRACE_SOCKET) || cw_env_get(CW_ENV_DUMP_DIR) || cw_env_get(CW_ENV_DIFF_DIR);
     if (!strcmp(base, "libcuda.so.1") || !strcmp(base, "libcuda.so"))
-        return cw_env_get(CW_ENV_TRACE_SOCKET) || cw_env_get(CW_ENV_DUMP_DIR) || cw_env_get(CW_ENV_DIFF_DIR) ? "trace/libcuda.so.1" : "libcuda.so.1";
-    for (unsigned i = 0; i < sizeof same / sizeof *same; i++)
+        return layered ? "trace/libcuda.so.1" : enabled ? "libcuda.so.1" : NULL;
+    for (unsigned i = 0; enabled && i < sizeof same / sizeof *same; i++)
         if (!strcmp(base, same[i]))
             return same[i];
     return NULL;
@@ -119,7 +121,7 @@ la_objsearch(const char *name, uintptr_t *cookie, unsigned flag)
 {
     /* As it was asked for, before any path is searched: a program's RPATH comes before LD_LIBRARY_PATH. Our own libraries may mean
      * NVIDIA's: the cuda device, the tracer over another driver. */
-    const char *own = enabled && folder && flag == LA_SER_ORIG && *cookie != OURS ? ours(name) : NULL;
+    const char *own = folder && flag == LA_SER_ORIG && *cookie != OURS ? ours(name) : NULL;
     char *path = NULL;
     if (!own || is_ours(name) || asprintf(&path, "%s/%s", folder, own) < 0)
         return (char *)(uintptr_t)name;
