@@ -2,6 +2,7 @@
  * See aot.h. The stages: the IR as text; LLVM IR; assembly; an object, which for amdgcn LLD links into a code object. */
 #define _GNU_SOURCE
 #include "jit/driver/aot.h"
+#include "jit/analysis/lockstep.h"
 #include "jit/builtins/devlib.h"
 #include "jit/emit/emit.h"
 #include "jit/objfile/note.h"
@@ -372,7 +373,8 @@ make_key(const struct cwj_program *p, const struct cwj_aot_options *o, uint8_t k
 {
     struct cw_sha256 s;
     uint8_t how[] = { (uint8_t)o->target, (uint8_t)o->emit, (uint8_t)o->opt_level, o->module_image, o->matrix_sm, o->matrix_native,
-                      (uint8_t)o->native_floats, o->one_warp_per_wave, o->textures_native, o->all_blocks };
+                      (uint8_t)o->native_floats, o->one_warp_per_wave, o->textures_native, o->all_blocks,
+                      (uint8_t)cwj_lockstep_setting() };
     const char *cpu = o->cpu ? o->cpu : "";
     cw_sha256_init(&s);
     cw_sha256_update(&s, "cudaway code object 1", 22);

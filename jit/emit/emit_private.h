@@ -76,6 +76,7 @@ struct emit_session {
     bool textures_native;           /* amdgcn: as in cwj_aot_options */
     bool matrix_native;             /* amdgcn: as in cwj_aot_options */
     bool lockstep;                  /* width 1: lanes of a warp access memory in step */
+    bool in_step;                   /* the kernel relies on that without saying so (cwj_needs_lockstep) */
 };
 
 static inline struct emit_session *

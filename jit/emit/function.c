@@ -8,6 +8,7 @@
  * block, which a `pending` flag names, or have all left. With width 1 nothing is masked. */
 #include "jit/emit/emit_private.h"
 #include "jit/analysis/flow_private.h"
+#include "jit/analysis/lockstep.h"
 
 #include <llvm-c/Analysis.h>
 #include <stdio.h>
@@ -566,14 +567,27 @@ drops_ftz(const struct emit *e, const struct ptx_inst *in)
            !(in->type[0] == PTX_F64 && (in->op == PTX_OP_RCP || in->op == PTX_OP_RSQRT));
 }
 
+/* An access by which lanes in step exchange values: LLVM must not move it, nor take a value from a lane's own store before it. Where a
+ * register is a vector of lanes, a store is that of all of them. */
+static bool
+is_exchange(struct emit *e, const struct ptx_inst *in)
+{
+    bool shared = in->space == PTX_SPACE_SHARED || (in->space == PTX_SPACE_GENERIC && cwj_lockstep_setting() == CWJ_LOCKSTEP_ON);
+    return emit_session(e)->in_step && e->width == 1 && shared && (in->op == PTX_OP_LD || in->op == PTX_OP_ST) &&
+           (in->sem == PTX_SEM_NONE || in->sem == PTX_SEM_WEAK);
+}
+
 static void
 emit_stepped(struct emit *e, const struct ptx_inst *in)
 {
-    struct ptx_inst plain = *in;
-    plain.flags &= ~PTX_F_FTZ;
+    struct ptx_inst other = *in;
+    if (drops_ftz(e, in))
+        other.flags &= ~PTX_F_FTZ;
+    if (is_exchange(e, in))
+        other.sem = PTX_SEM_VOLATILE;
     if (emit_session(e)->lockstep && touches_common_memory(in))
         e->target->step(e);
-    emit_one(e, drops_ftz(e, in) ? &plain : in);
+    emit_one(e, other.flags != in->flags || other.sem != in->sem ? &other : in);
 }
 
 static void

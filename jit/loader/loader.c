@@ -2,6 +2,7 @@
  * See loader.h. A compilation owns an LLVM context from emission to object code; what is loaded is always an object, whether
  * compiled now or taken from the cache, so that both run the same bytes. */
 #include "jit/loader/loader.h"
+#include "jit/analysis/lockstep.h"
 #include "jit/emit/emit.h"
 #include "jit/driver/cache.h"
 #include "jit/driver/identity.h"
@@ -31,7 +32,7 @@ make_key(const struct cwj_program *p, const char *kernel, const struct cwh_varia
     cw_sha256_update(&s, "cudaway host kernel 2", 22);
     cw_sha256_update(&s, p->content, sizeof p->content);
     cw_sha256_update(&s, kernel, strlen(kernel) + 1);
-    uint8_t variant[3] = { v->linear_x, v->o0, v->max_width8 };
+    uint8_t variant[4] = { v->linear_x, v->o0, v->max_width8, (uint8_t)cwj_lockstep_setting() };
     cw_sha256_update(&s, variant, sizeof variant);
     cwj_identity_hash(&s);
     cw_sha256_update(&s, cwj_llvm_host_cpu(), strlen(cwj_llvm_host_cpu()) + 1);

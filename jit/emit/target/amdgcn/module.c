@@ -2,6 +2,7 @@
  * amdgcn: a program's module, with its kernels, what they call and its variables. */
 #include "jit/emit/target/amdgcn/amdgcn_private.h"
 #include "jit/emit/scope.h"
+#include "jit/analysis/lockstep.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,6 +133,7 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
             continue;
         indirect |= p->closure[k].indirect;
         s->exits |= emit_has_exits(p, &p->closure[k]);
+        s->in_step |= cwj_needs_lockstep(p, k);
         s->launch_numbers |= s->module_image && gcn_names_launch(p, &p->closure[k]);
         for (uint32_t i = 0; i < p->closure[k].nfuncs; i++) {
             needed[p->closure[k].funcs[i]] = true;

@@ -2,6 +2,7 @@
  * The host device as a target of the emitter: the gang's context, special registers, addresses, run-time calls, and the
  * entry point that emits one kernel with all that it calls. The contract is jit/abi/host.h. */
 #include "jit/emit/target/host/host_private.h"
+#include "jit/analysis/lockstep.h"
 
 #include <llvm-c/Analysis.h>
 #include <stddef.h>
@@ -767,7 +768,8 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     e->features = cpu_features();
     e->fast_code = !variant->o0;
     e->addr32 = cwj_program_is_addr32(p);
-    bool warp = needs_warp(p, s->closure);
+    s->in_step = cwj_needs_lockstep(p, index);
+    bool warp = s->in_step || needs_warp(p, s->closure);
     e->width = variant->o0 || threads ? 1 : warp ? 32 : gang_width(p, s->closure);
     if (variant->max_width8 && e->width > 8 && e->width < 32)
         e->width = 8;

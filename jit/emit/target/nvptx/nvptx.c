@@ -7,6 +7,7 @@
  * cwj_nvptx_variable_name) and are visible; texture and surface references become constants that hold a handle. A function's
  * address is its token, as on every device. */
 #include "jit/emit/target/nvptx/nvptx_private.h"
+#include "jit/analysis/lockstep.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -574,6 +575,7 @@ emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what, LLVMConte
         if (what->kernels && !what->kernels[k])
             continue;
         indirect |= p->closure[k].indirect;
+        s->in_step |= cwj_needs_lockstep(p, k);
         for (uint32_t i = 0; i < p->closure[k].nfuncs; i++)
             needed[p->closure[k].funcs[i]] = true;
         add_kernel(e, k);
