@@ -93,3 +93,11 @@ KERNEL odd_atomic(__global u32 *d, __global u32 *a)
 {
     __asm__ volatile("global_atomic_add %0, %1, off offset:2\n s_waitcnt vmcnt(0)" : : "v"(d), "v"(a[ID]) : "memory");
 }
+
+/* LLVM's descriptor asks for both modes of a kernel: DX10_CLAMP and IEEE. */
+KERNEL modes(__global u32 *d, __global u32 *a)
+{
+    u32 modes;
+    __asm__ volatile("s_getreg_b32 %0, hwreg(HW_REG_MODE, 8, 2)" : "=s"(modes));
+    d[ID + (modes == 3 ? 0 : 1u << 20)] = a[ID];
+}

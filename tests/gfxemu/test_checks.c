@@ -26,6 +26,7 @@ static const struct {
     { "outside", false, false, FAULT_MEMORY, "load of 4 bytes at 0x" },
     { "outside_lds", false, false, FAULT_MEMORY, "load of 4 bytes at LDS offset 0x2000" },
     { "odd_atomic", false, false, FAULT_MISALIGNED, "misaligned address" },
+    { "modes", false, false, FAULT_NONE, "" },
 };
 
 static unsigned

@@ -483,7 +483,7 @@ count(unsigned minimum, int nfiles, char **files)
 {
     static const struct { const char *what; const struct gfx_row *rows; } tables[] = {
         { "scalar", gfx_salu }, { "scalar float", gfx_salu_float }, { "vector integer", gfx_valu_int }, { "vector float", gfx_valu_float },
-        { "division", gfx_valu_div }, { "conversion", gfx_valu_cvt }, { "comparison", gfx_compare }, { "packed", gfx_vop3p },
+        { "minimum", gfx_minmax }, { "media", gfx_valu_media }, { "division", gfx_valu_div }, { "conversion", gfx_valu_cvt }, { "comparison", gfx_compare }, { "packed", gfx_vop3p },
         { "memory", gfx_memory }, { "images", gfx_image }, { "indexed", gfx_indexed },
     };    /* matrix ones: test_matrix.c */
     static char *names[65536];

@@ -80,6 +80,8 @@ setup(void)
     add_rows(gfx_salu_float);
     add_rows(gfx_valu_int);
     add_rows(gfx_valu_float);
+    add_rows(gfx_minmax);
+    add_rows(gfx_valu_media);
     add_rows(gfx_valu_div);
     add_rows(gfx_valu_cvt);
     add_rows(gfx_compare);

@@ -179,8 +179,8 @@ start_wave(struct gfx_dispatch *d, struct gfx_group *g, struct gfx_wave *w, unsi
     w->code = l->object->code;
     w->pc = k->entry;
     w->mode = k->rsrc1 >> 12 & 0xff;
-    if (k->rsrc1 >> 21 & 1)
-        w->mode |= 1u << 8;
+    if (t->family < GFX12)          /* the bits mean something else in gfx12, which has neither mode */
+        w->mode |= (k->rsrc1 >> 21 & 1) << 8 | (k->rsrc1 >> 23 & 1) << 9;
     if (k->properties & 1) {        /* scratch as a swizzled buffer */
         put64(w, &n, (uint64_t)1 << 63);
         put64(w, &n, 0xffffffffu);

@@ -50,34 +50,8 @@ nan3(float a, float b, float c, float r)
     return !isnan(r) ? r : isnan(a) ? quiet(a) : isnan(b) ? quiet(b) : isnan(c) ? quiet(c) : f32_of(0x7fc00000u);
 }
 
-/* minNum and maxNum with -0 < +0; a NaN loses. */
-static inline float
-min_f(float a, float b)
-{
-    return isnan(a) ? (isnan(b) ? quiet(a) : b) : isnan(b) ? a : a < b || (a == b && signbit(a)) ? a : b;
-}
-
-static inline float
-max_f(float a, float b)
-{
-    return isnan(a) ? (isnan(b) ? quiet(a) : b) : isnan(b) ? a : a > b || (a == b && !signbit(a)) ? a : b;
-}
-
-/* IEEE 754-2019 minimum and maximum: a NaN wins. */
-static inline float
-minimum_f(float a, float b)
-{
-    return isnan(a) || isnan(b) ? nan2(a, b, NAN) : min_f(a, b);
-}
-
-static inline float
-maximum_f(float a, float b)
-{
-    return isnan(a) || isnan(b) ? nan2(a, b, NAN) : max_f(a, b);
-}
-
 /* How an operand's constant is read. */
-enum gfx_type { T_B16, T_F16, T_B32, T_F32, T_B64, T_F64 };
+enum gfx_type { T_B16, T_F16, T_BF16, T_B32, T_F32, T_B64, T_F64 };
 
 uint64_t gfx_constant(const struct gfx_wave *w, const struct gfx_operand *o, enum gfx_type t);
 
@@ -148,6 +122,9 @@ void gfx_src64(W, I, unsigned n, enum gfx_type t, uint64_t x[LANES]);
 void gfx_srcf(W, I, unsigned n, unsigned source, float x[LANES]);
 void gfx_srch(W, I, unsigned n, unsigned source, float x[LANES]);   /* halves, as floats */
 void gfx_srcd(W, I, unsigned n, double x[LANES]);
+/* The two halves of a packed instruction's source: op_sel and op_sel_hi pick them, neg_lo and neg_hi negate floats. */
+void gfx_halves(W, I, unsigned n, enum gfx_type t, uint32_t lo[LANES], uint32_t hi[LANES]);
+uint32_t gfx_clamp_half(W, uint32_t x);
 void gfx_put32(W, I, const uint32_t x[LANES]);                      /* to i->op[0] */
 void gfx_put64(W, I, const uint64_t x[LANES]);
 void gfx_put16(W, I, const uint32_t x[LANES]);

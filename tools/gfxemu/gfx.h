@@ -106,7 +106,12 @@ struct gfx_row {
 };
 /* They end with a NULL name. */
 extern const struct gfx_row gfx_salu[], gfx_salu_float[], gfx_valu_int[], gfx_valu_float[], gfx_valu_div[], gfx_valu_cvt[];
-extern const struct gfx_row gfx_indexed[], gfx_vop3p[], gfx_matrix[], gfx_memory[], gfx_image[], gfx_compare[];
+extern const struct gfx_row gfx_indexed[], gfx_vop3p[], gfx_matrix[], gfx_memory[], gfx_image[], gfx_compare[], gfx_minmax[], gfx_valu_media[];
+
+/* Instructions that are not executed (left_out.c); the list ends with a NULL name. */
+struct gfx_left_out { const char *name, *reason; };
+extern const struct gfx_left_out gfx_left_out[];
+const struct gfx_left_out *gfx_left_out_find(const char *name);     /* NULL: not listed */
 
 struct gfx_code;                    /* the executable part of a code object, with its decoded instructions */
 

@@ -66,9 +66,24 @@ movrel(W, I)
     gfx_put32(w, &moved, x);
 }
 
+/* v_swaprel_b32: two registers, each with an offset of its own. */
+static void
+swaprel(W, I)
+{
+    struct gfx_insn moved = *i;
+    uint32_t m0 = w->s[S_M0], x[LANES], y[LANES];
+    if (!shift(w, i, &moved.op[1], m0 & 0x3ff) || !shift(w, i, &moved.op[0], m0 >> 16 & 0x3ff))
+        return;
+    memcpy(x, w->v[moved.op[0].reg], sizeof x);
+    memcpy(y, w->v[moved.op[1].reg], sizeof y);
+    put_reg(w, moved.op[0].reg, y);
+    put_reg(w, moved.op[1].reg, x);
+}
+
 #define INDEX(name, arg) { "s_set_gpr_idx_" name, set_index, GFX_C_OTHER, arg }
 #define MOVE(name, arg) { "v_movrel" name "_b32", movrel, GFX_C_VALU, arg }
 const struct gfx_row gfx_indexed[] = {
     INDEX("on", 0), INDEX("off", 1), INDEX("mode", 2), INDEX("idx", 3), MOVE("s", 1), MOVE("d", 2), MOVE("sd", 3), MOVE("sd_2", 7),
+    { "v_swaprel_b32", swaprel, GFX_C_VALU, 0 },
     { NULL, NULL, 0, 0 },
 };

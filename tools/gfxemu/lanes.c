@@ -13,6 +13,8 @@ gfx_constant(const struct gfx_wave *w, const struct gfx_operand *o, enum gfx_typ
     case GFX_LITERAL:
         return t == T_F64 ? (uint64_t)o->imm << 32 : (uint64_t)(uint32_t)o->imm;
     case GFX_FLOAT:
+        if (t == T_BF16)
+            return f32_bits((float)o->real) >> 16;
         return t == T_F64 || t == T_B64 ? f64_bits(o->real) : t == T_F16 || t == T_B16 ? f16_bits((float)o->real) : f32_bits((float)o->real);
     case GFX_SCC:
         return w->scc;
@@ -169,6 +171,28 @@ gfx_srch(W, I, unsigned n, unsigned source, float x[LANES])
 }
 
 void
+gfx_halves(W, I, unsigned n, enum gfx_type t, uint32_t lo[LANES], uint32_t hi[LANES])
+{
+    uint32_t x[LANES];
+    const struct gfx_operand *o = &i->op[n];
+    unsigned k = n - 1;
+    if (o->kind == GFX_VGPR || o->kind == GFX_SGPR) {
+        for (unsigned l = 0; l < w->lanes; l++)
+            x[l] = o->kind == GFX_VGPR ? w->v[o->reg][l] : w->s[o->reg];
+    } else {
+        uint32_t c = (uint32_t)gfx_constant(w, o, t == T_B16 ? T_B32 : t);       /* of integers all 32 bits, even if the text
+                                                                                  * shows a float */
+        for (unsigned l = 0; l < w->lanes; l++)
+            x[l] = c;
+    }
+    uint32_t flip_lo = t != T_B16 && (i->neg_lo >> k & 1) ? 0x8000u : 0, flip_hi = t != T_B16 && (i->neg_hi >> k & 1) ? 0x8000u : 0;
+    for (unsigned l = 0; l < w->lanes; l++) {
+        lo[l] = ((i->op_sel >> k & 1 ? x[l] >> 16 : x[l]) & 0xffff) ^ flip_lo;
+        hi[l] = ((i->op_sel_hi >> k & 1 ? x[l] >> 16 : x[l]) & 0xffff) ^ flip_hi;
+    }
+}
+
+void
 gfx_srcd(W, I, unsigned n, double x[LANES])
 {
     uint64_t b[LANES];
@@ -286,10 +310,21 @@ gfx_putf(W, I, float x[LANES])
     gfx_put32(w, i, b);
 }
 
+uint32_t
+gfx_clamp_half(W, uint32_t x)
+{
+    float f = f16_of(x);
+    return isnan(f) ? (clamps_nan(w) ? 0 : x) : f <= 0 ? 0 : f > 1 ? 0x3c00 : x;
+}
+
 void
 gfx_puth(W, I, float x[LANES])
 {
+    static const float by[4] = { 1, 2, 4, 0.5f };
     uint32_t b[LANES];
+    if (omod_applies(w, i, 7))
+        for (unsigned l = 0; l < w->lanes; l++)
+            x[l] = x[l] == 0 ? 0 : x[l] * by[i->omod & 3];
     if (i->clamp)
         for (unsigned l = 0; l < w->lanes; l++)
             x[l] = isnan(x[l]) ? (clamps_nan(w) ? 0 : x[l]) : x[l] <= 0 ? 0 : x[l] > 1 ? 1 : x[l];

@@ -268,7 +268,7 @@ store_byte_hi(W, I)
 /* ---- atomics ---- */
 
 enum atomic { SWAP, CMPSWAP, ADD, SUB, SMIN, UMIN, SMAX, UMAX, AND, OR, XOR, INC, DEC, ADD_F32, MIN_F32, MAX_F32, ADD_F64, MIN_F64,
-    MAX_F64, PK_ADD_F16, PK_ADD_BF16, RSUB, WRAP, MSKOR, COND_SUB };
+    MAX_F64, PK_ADD_F16, PK_ADD_BF16, RSUB, WRAP, MSKOR, COND_SUB, CLAMP_SUB, CMPSWAP_F, COND_SWAP };
 
 static uint64_t
 apply(enum atomic op, uint64_t old, uint64_t v, uint64_t cmp, bool wide)
@@ -291,6 +291,14 @@ apply(enum atomic op, uint64_t old, uint64_t v, uint64_t cmp, bool wide)
     case INC: return old >= v ? 0 : old + 1;
     case DEC: return old == 0 || old > v ? v : old - 1;
     case COND_SUB: return old >= v ? old - v : old;
+    case CLAMP_SUB: return old >= v ? old - v : 0;
+    case WRAP: return old >= v ? old - v : old + cmp;
+    case CMPSWAP_F:
+        return (wide ? f64_of(old) == f64_of(cmp) : f32_of((uint32_t)old) == f32_of((uint32_t)cmp)) ? v : old;
+    case COND_SWAP: {           /* each half where its sign bit, which is not stored, says so */
+        uint64_t low = v >> 31 & 1 ? v & 0x7fffffffu : old & 0xffffffffu;
+        return low | (v >> 63 ? v & 0x7fffffff00000000u : old & 0xffffffff00000000u);
+    }
     case MSKOR: return (old & ~v) | cmp;
     case ADD_F32: return f32_bits(f32_of((uint32_t)old) + f32_of((uint32_t)v));
     case MIN_F32: return f32_bits(fminf(f32_of((uint32_t)old), f32_of((uint32_t)v)));
@@ -374,7 +382,7 @@ atomic(W, I)
         uint64_t v = w->v[d->reg][l], cmp = 0;
         if (wide)
             v |= (uint64_t)w->v[d->reg + 1][l] << 32;
-        if (op == CMPSWAP)
+        if (op == CMPSWAP || op == CMPSWAP_F)
             cmp = wide ? w->v[d->reg + 2][l] | (uint64_t)w->v[d->reg + 3][l] << 32 : w->v[d->reg + 1][l];
         if (lds)
             lds_mark(w, p, size);
@@ -425,13 +433,22 @@ s_load(W, I)        /* arg: dwords; 64 more: a buffer resource; 128 more: sub-dw
 }
 
 static void
-s_load_small(W, I)  /* arg: enum access */
+s_load_small(W, I)  /* arg: enum access; 64 more: a buffer resource */
 {
     const struct gfx_operand *o = &i->op[2];
-    uint64_t address = s64(w, &i->op[1]) + (uint64_t)(int64_t)i->offset;
+    enum access a = (enum access)(i->arg & 7);
+    uint64_t address = s64(w, &i->op[1]), offset = (uint64_t)(int64_t)i->offset;
     if (i->noperands > 2)
-        address += o->kind == GFX_SGPR ? w->s[o->reg] : o->kind == GFX_NULL ? 0 : (uint64_t)o->imm;
-    unsigned n = bytes_of((enum access)i->arg, 1);
+        offset += o->kind == GFX_SGPR ? w->s[o->reg] : o->kind == GFX_NULL ? 0 : (uint64_t)o->imm;
+    unsigned n = bytes_of(a, 1);
+    if (i->arg & 64) {
+        address &= 0xffffffffffffull;
+        if (offset + n > w->s[i->op[1].reg + 2]) {
+            set_s32(w, &i->op[0], 0);
+            return;
+        }
+    }
+    address += offset;
     if (!gfx_range_has(address, n)) {
         gfx_fault(w, FAULT_MEMORY, "scalar load at 0x%llx is outside of every allocation: %s", (unsigned long long)address, i->text);
         return;
@@ -439,7 +456,7 @@ s_load_small(W, I)  /* arg: enum access */
     uint16_t h = 0;
     check_alignment(w, i, address, n);
     mem_read(&h, (const uint8_t *)(uintptr_t)address, n);
-    set_s32(w, &i->op[0], i->arg == I8 ? (uint32_t)(int32_t)(int8_t)h : i->arg == I16 ? (uint32_t)(int32_t)(int16_t)h : h);
+    set_s32(w, &i->op[0], a == I8 ? (uint32_t)(int32_t)(int8_t)h : a == I16 ? (uint32_t)(int32_t)(int16_t)h : h);
 }
 
 /* ---- LDS ---- */
@@ -574,6 +591,72 @@ ds_write2(W, I)
     check_alignment(w, i, bits, 4);
 }
 
+/* Exchanges at both; offsets as of ds_read2. */
+static void
+ds_exchange2(W, I)
+{
+    unsigned n = i->arg & 1 ? 2 : 1, unit = 4 * n * (i->arg & 2 ? 64 : 1);
+    uint32_t old[4][LANES] = { { 0 } };
+    FOR_ACTIVE {
+        uint32_t base = w->v[i->op[1].reg][l];
+        for (unsigned k = 0; k < 2; k++) {
+            uint32_t at = base + (uint32_t)(k ? i->offset1 : i->offset) * unit;
+            uint8_t *p = lds_bytes(w, i, at, 4 * n, l, "atomic");
+            if (!p)
+                return;
+            if (at % (4 * n)) {
+                gfx_fault(w, FAULT_MISALIGNED, "atomic at a misaligned LDS offset (lane %u): %s", l, i->text);
+                return;
+            }
+            for (unsigned d = 0; d < n; d++) {
+                memcpy(&old[k * n + d][l], p + 4 * d, 4);
+                memcpy(p + 4 * d, &w->v[i->op[2 + k].reg + d][l], 4);
+            }
+            lds_mark(w, p, 4 * n);
+        }
+    }
+    for (unsigned d = 0; d < 2 * n; d++)
+        put_reg(w, i->op[0].reg + d, old[d]);
+}
+
+/* A dword for each lane, one after the other from M0's lower half on. arg 1: store. */
+static void
+ds_addtid(W, I)
+{
+    FOR_ACTIVE {
+        uint8_t *p = lds_bytes(w, i, (w->s[S_M0] & 0xffff) + (uint32_t)i->offset + 4 * l, 4, l, i->arg ? "store" : "load");
+        if (!p)
+            return;
+        if (i->arg) {
+            memcpy(p, &w->v[i->op[0].reg][l], 4);
+            lds_mark(w, p, 4);
+        } else {
+            lds_check(w, p, 4);
+            memcpy(&w->v[i->op[0].reg][l], p, 4);
+        }
+    }
+    if (!i->arg)
+        mark(w, i->op[0].reg, 1);
+}
+
+/* The same in memory, from an address in scalar registers on. */
+static void
+global_addtid(W, I)
+{
+    uint64_t base = i->op[1].kind == GFX_SGPR ? s64(w, &i->op[1]) : 0;
+    FOR_ACTIVE {
+        uint8_t *p = global_bytes(w, i, base + (uint64_t)(int64_t)i->offset + 4 * l, 4, l, i->arg ? "store" : "load");
+        if (!p)
+            return;
+        if (i->arg)
+            mem_write(p, &w->v[i->op[0].reg][l], 4);
+        else
+            mem_read(&w->v[i->op[0].reg][l], p, 4);
+    }
+    if (!i->arg)
+        mark(w, i->op[0].reg, 1);
+}
+
 /* arg: bits 0-4 operation, bit 5 wide, bit 6 returns the old value. Compare-and-swap: address, then gfx9/10 compare and new
  * value, gfx11 on new value and compare. */
 static void
@@ -584,7 +667,7 @@ ds_atomic(W, I)
     unsigned at = returns ? 1 : 0, size = wide ? 8 : 4;
     bool value_first = w->group->target->family >= GFX11;
     const struct gfx_operand *a = &i->op[at + 1], *b = &i->op[at + 2];
-    if (op == CMPSWAP && !value_first) {
+    if ((op == CMPSWAP || op == CMPSWAP_F) && !value_first) {
         const struct gfx_operand *t = a;
         a = b;
         b = t;
@@ -601,7 +684,7 @@ ds_atomic(W, I)
         uint64_t old = 0, v = w->v[a->reg][l], cmp = 0, new;
         if (wide)
             v |= (uint64_t)w->v[a->reg + 1][l] << 32;
-        if (op == CMPSWAP || op == MSKOR)
+        if (op == CMPSWAP || op == CMPSWAP_F || op == MSKOR || op == WRAP)
             cmp = wide ? w->v[b->reg][l] | (uint64_t)w->v[b->reg + 1][l] << 32 : w->v[b->reg][l];
         memcpy(&old, p, size);
         new = apply(op, old, v, cmp, wide);     /* one thread runs all waves of a work-group */
@@ -620,7 +703,7 @@ ds_atomic(W, I)
 /* ---- exchange between lanes ---- */
 
 static void
-bpermute(W, I)      /* d, lane * 4, value: idle lanes give 0 */
+bpermute(W, I)      /* d, lane * 4, value: idle lanes give 0, except with arg 1 */
 {
     uint32_t d[LANES] = { 0 };
     uint64_t exec = gfx_exec_mask(w);
@@ -628,7 +711,7 @@ bpermute(W, I)      /* d, lane * 4, value: idle lanes give 0 */
     FOR_ACTIVE {
         unsigned from = (w->v[i->op[1].reg][l] + (uint32_t)i->offset) >> 2;
         from = (l & ~(half - 1)) | (from & (half - 1));
-        d[l] = exec >> from & 1 ? w->v[i->op[2].reg][from] : 0;
+        d[l] = i->arg || (exec >> from & 1) ? w->v[i->op[2].reg][from] : 0;
     }
     put_reg(w, i->op[0].reg, d);
 }
@@ -701,7 +784,9 @@ nothing(W, I)
     AT(p, "max_f32", MAX_F32, 0, f), AT(p, "min_num_f32", MIN_F32, 0, f), AT(p, "max_num_f32", MAX_F32, 0, f), \
     AT(p, "add_f64", ADD_F64, 1, f), AT(p, "min_f64", MIN_F64, 1, f), AT(p, "max_f64", MAX_F64, 1, f), AT(p, "fmin_x2", MIN_F64, 1, f), \
     AT(p, "fmax_x2", MAX_F64, 1, f), AT(p, "pk_add_f16", PK_ADD_F16, 0, f), AT(p, "pk_add_bf16", PK_ADD_BF16, 0, f), \
-    AT(p, "cond_sub_u32", COND_SUB, 0, f)
+    AT(p, "cond_sub_u32", COND_SUB, 0, f), AT(p, "csub", CLAMP_SUB, 0, f), AT(p, "csub_u32", CLAMP_SUB, 0, f), \
+    AT(p, "sub_clamp_u32", CLAMP_SUB, 0, f), AT(p, "fcmpswap", CMPSWAP_F, 0, f), AT(p, "fcmpswap_x2", CMPSWAP_F, 1, f), \
+    AT(p, "cmpswap_f32", CMPSWAP_F, 0, f)
 #define DR(name, fn, a, n) { "ds_" name, fn, GFX_C_LDS, PACK(a, n, 0) }
 #define DX(name, fn, arg) { "ds_" name, fn, GFX_C_LDS, arg }
 #define DA(name, op) DX(name "_u32", ds_atomic, op), DX(name "_rtn_u32", ds_atomic, (op) | 64), DX(name "_u64", ds_atomic, (op) | 32), \
@@ -715,7 +800,9 @@ nothing(W, I)
 const struct gfx_row gfx_memory[] = {
     SMEM("dword", 1), SMEM("dwordx2", 2), SMEM("dwordx4", 4), SMEM("dwordx8", 8), SMEM("dwordx16", 16), SMEM("b32", 1), SMEM("b64", 2),
     SMEM("b96", 3), SMEM("b128", 4), SMEM("b256", 8), SMEM("b512", 16), { "s_load_u8", s_load_small, GFX_C_SMEM, U8 },
-    { "s_load_i8", s_load_small, GFX_C_SMEM, I8 }, { "s_load_u16", s_load_small, GFX_C_SMEM, U16 }, { "s_load_i16", s_load_small, GFX_C_SMEM, I16 },
+    { "s_load_i8", s_load_small, GFX_C_SMEM, I8 }, { "s_load_u16", s_load_small, GFX_C_SMEM, U16 },
+    { "s_buffer_load_u8", s_load_small, GFX_C_SMEM, U8 | 64 }, { "s_buffer_load_i8", s_load_small, GFX_C_SMEM, I8 | 64 },
+    { "s_buffer_load_u16", s_load_small, GFX_C_SMEM, U16 | 64 }, { "s_buffer_load_i16", s_load_small, GFX_C_SMEM, I16 | 64 }, { "s_load_i16", s_load_small, GFX_C_SMEM, I16 },
     LOADS("global_", GLOBAL, GFX_C_VMEM), LOADS("flat_", FLAT, GFX_C_FLAT), LOADS("scratch_", SCRATCH, GFX_C_SCRATCH),
     LOADS("buffer_", BUFFER, GFX_C_VMEM), ATOMICS("global_", GLOBAL), ATOMICS("flat_", FLAT), ATOMICS("buffer_", BUFFER),
     { "buffer_gl0_inv", nothing, GFX_C_OTHER, 0 }, { "buffer_gl1_inv", nothing, GFX_C_OTHER, 0 }, { "buffer_wbinvl1", nothing, GFX_C_OTHER, 0 },
@@ -747,6 +834,18 @@ const struct gfx_row gfx_memory[] = {
     DX("wrxchg_rtn_b32", ds_atomic, SWAP | 64), DX("wrxchg_rtn_b64", ds_atomic, SWAP | 96), DX("storexchg_rtn_b32", ds_atomic, SWAP | 64),
     DX("storexchg_rtn_b64", ds_atomic, SWAP | 96), DX("pk_add_f16", ds_atomic, PK_ADD_F16), DX("pk_add_rtn_f16", ds_atomic, PK_ADD_F16 | 64),
     DX("pk_add_bf16", ds_atomic, PK_ADD_BF16), DX("pk_add_rtn_bf16", ds_atomic, PK_ADD_BF16 | 64),
+    DX("cmpst_f32", ds_atomic, CMPSWAP_F), DX("cmpst_rtn_f32", ds_atomic, CMPSWAP_F | 64), DX("cmpst_f64", ds_atomic, CMPSWAP_F | 32),
+    DX("cmpst_rtn_f64", ds_atomic, CMPSWAP_F | 96), DX("cmpstore_f32", ds_atomic, CMPSWAP_F), DX("cmpstore_rtn_f32", ds_atomic, CMPSWAP_F | 64),
+    DX("cmpstore_f64", ds_atomic, CMPSWAP_F | 32), DX("cmpstore_rtn_f64", ds_atomic, CMPSWAP_F | 96), DX("wrap_rtn_b32", ds_atomic, WRAP | 64),
+    DX("cond_sub_u32", ds_atomic, COND_SUB), DX("cond_sub_rtn_u32", ds_atomic, COND_SUB | 64), DX("sub_clamp_u32", ds_atomic, CLAMP_SUB),
+    DX("sub_clamp_rtn_u32", ds_atomic, CLAMP_SUB | 64), DX("condxchg32_rtn_b64", ds_atomic, COND_SWAP | 96),
+    DX("wrxchg2_rtn_b32", ds_exchange2, 0), DX("wrxchg2_rtn_b64", ds_exchange2, 1), DX("wrxchg2st64_rtn_b32", ds_exchange2, 2),
+    DX("wrxchg2st64_rtn_b64", ds_exchange2, 3), DX("storexchg_2addr_rtn_b32", ds_exchange2, 0), DX("storexchg_2addr_rtn_b64", ds_exchange2, 1),
+    DX("storexchg_2addr_stride64_rtn_b32", ds_exchange2, 2), DX("storexchg_2addr_stride64_rtn_b64", ds_exchange2, 3),
+    DX("read_addtid_b32", ds_addtid, 0), DX("load_addtid_b32", ds_addtid, 0), DX("write_addtid_b32", ds_addtid, 1),
+    DX("store_addtid_b32", ds_addtid, 1), { "global_load_dword_addtid", global_addtid, GFX_C_VMEM, 0 },
+    { "global_load_addtid_b32", global_addtid, GFX_C_VMEM, 0 }, { "global_store_dword_addtid", global_addtid, GFX_C_VMEM, 1 },
+    { "global_store_addtid_b32", global_addtid, GFX_C_VMEM, 1 }, DX("bpermute_fi_b32", bpermute, 1),
     DX("bpermute_b32", bpermute, 0), DX("permute_b32", permute, 0), DX("swizzle_b32", swizzle, 0),
     { NULL, NULL, 0, 0 },
 };

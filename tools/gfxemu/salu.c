@@ -95,6 +95,25 @@ quads(uint64_t a)
             r |= 15ull << q;
     return r;
 }
+/* quadmask: a bit for each quad, set where one of its lanes is on. */
+static uint64_t
+quad_mask(uint64_t a)
+{
+    uint64_t r = 0;
+    for (unsigned q = 0; q < 64; q += 4)
+        r |= (uint64_t)((a >> q & 15) != 0) << q / 4;
+    return r;
+}
+A1(quadmask, quad_mask(a), r != 0)
+B1(quadmask64, quad_mask(a), r != 0)
+static void
+bitreplicate(W, I)
+{
+    uint64_t r = 0, a = s32(w, &i->op[1]);
+    for (unsigned k = 0; k < 32; k++)
+        r |= (a >> k & 1) * 3 << 2 * k;
+    set_s64(w, &i->op[0], r);
+}
 A1(wqm, quads(a), r != 0)
 B1(wqm64, quads(a), r != 0)
 
@@ -158,6 +177,7 @@ bfm64(W, I)
 A2(mul_i32, a * b, KEEP)
 A2(mul_hi_u32, (uint64_t)a * b >> 32, KEEP)
 A2(mul_hi_i32, (uint64_t)((int64_t)SI(a) * SI(b)) >> 32, KEEP)
+/* A signed source goes on beyond its last bit with its sign. */
 static uint64_t
 field(uint64_t a, uint32_t b, bool sign, unsigned bits)
 {
@@ -167,11 +187,11 @@ field(uint64_t a, uint32_t b, bool sign, unsigned bits)
     if (n > bits)
         n = bits;
     if (bits == 32)
-        a &= 0xffffffffu;
-    uint64_t v = a >> at;
+        a = sign ? (uint64_t)(int64_t)SI(a) : a & 0xffffffffu;
+    uint64_t v = sign ? (uint64_t)((int64_t)a >> at) : a >> at;
     if (n < 64) {
         v &= (1ull << n) - 1;
-        if (sign && at + n <= bits && (v >> (n - 1) & 1))
+        if (sign && v >> (n - 1) & 1)
             v |= ~0ull << n;
     }
     return v;
@@ -480,6 +500,27 @@ movreld(W, I)
         w->s[r] = s32(w, &i->op[1]);
 }
 
+/* 64 bits wide; arg bit 0: the source is relative, bit 1 the destination. */
+static void
+movrel64(W, I)
+{
+    struct gfx_insn moved = *i;
+    unsigned m0 = w->s[S_M0], n = i->arg & 1 ? 1 : 0, r = i->op[n].reg + m0;
+    if (i->op[n].kind != GFX_SGPR || m0 >= S_COUNT || r + 2 > S_COUNT)
+        return;
+    moved.op[n].reg = (uint16_t)r;
+    set_s64(w, &moved.op[0], s64(w, &moved.op[1]));
+}
+
+/* Both relative, by 10 bits of M0 each. */
+static void
+movrelsd_2(W, I)
+{
+    unsigned from = i->op[1].reg + (w->s[S_M0] & 0x3ff), to = i->op[0].reg + (w->s[S_M0] >> 16 & 0x3ff);
+    if (i->op[0].kind == GFX_SGPR && i->op[1].kind == GFX_SGPR && from < S_COUNT && to < S_COUNT)
+        w->s[to] = w->s[from];
+}
+
 #define S(name, fn) { "s_" name, fn, GFX_C_SALU, 0 }
 #define SA(name, fn, arg) { "s_" name, fn, GFX_C_SALU, arg }
 #define SB(name, fn, arg) { "s_" name, fn, GFX_C_BRANCH, arg }
@@ -493,7 +534,9 @@ const struct gfx_row gfx_salu[] = {
     SA("flbit_i32_b32", flbit, 0), SA("flbit_i32_b64", flbit, 1), SA("clz_i32_u32", flbit, 0), SA("clz_i32_u64", flbit, 1),
     SA("flbit_i32", flbit_i, 0), SA("flbit_i32_i64", flbit_i, 1), SA("cls_i32", flbit_i, 0), SA("cls_i32_i64", flbit_i, 1),
     S("sext_i32_i8", sext8), S("sext_i32_i16", sext16), S("abs_i32", abs_i32), SA("bitset0_b32", bitset, 0), SA("bitset1_b32", bitset, 1),
-    SA("bitset0_b64", bitset, 2), SA("bitset1_b64", bitset, 3), S("wqm_b32", wqm), S("wqm_b64", wqm64),
+    SA("bitset0_b64", bitset, 2), SA("bitset1_b64", bitset, 3), S("quadmask_b32", quadmask), S("quadmask_b64", quadmask64),
+    S("bitreplicate_b64_b32", bitreplicate), SA("movrels_b64", movrel64, 1), SA("movreld_b64", movrel64, 2), S("movrelsd_2_b32", movrelsd_2),
+    S("wqm_b32", wqm), S("wqm_b64", wqm64),
     S("add_u32", add_u32), S("sub_u32", sub_u32), S("add_i32", add_i32), S("sub_i32", sub_i32), S("add_co_u32", add_u32),
     S("sub_co_u32", sub_u32), S("add_co_i32", add_i32), S("sub_co_i32", sub_i32), S("addc_u32", addc), S("subb_u32", subb),
     S("add_co_ci_u32", addc), S("sub_co_ci_u32", subb), S("mul_u64", mul_u64),
@@ -532,6 +575,12 @@ const struct gfx_row gfx_salu[] = {
     SO("set_inst_prefetch_distance", nothing), SO("setprio", nothing), SO("sethalt", nothing), SO("icache_inv", nothing),
     SO("dcache_inv", nothing), SO("dcache_wb", nothing), SO("gl1_inv", nothing), SO("wakeup", nothing), SO("ttracedata", nothing),
     SO("prefetch_inst", nothing), SO("prefetch_inst_pc_rel", nothing), SO("prefetch_data", nothing), SO("setkill", nothing),
+    SO("ttracedata_imm", nothing), SO("sleep_var", nothing), SO("wait_event", nothing), SO("version", nothing), SO("dcache_discard", nothing),
+    SO("dcache_discard_x2", nothing), SO("dcache_inv_vol", nothing), SO("dcache_wb_vol", nothing), SO("prefetch_data_pc_rel", nothing),
+    SO("buffer_prefetch_data", nothing), SO("sendmsghalt", sendmsg),
+    /* No debugger has set these conditions. */
+    SO("cbranch_cdbgsys", nothing), SO("cbranch_cdbguser", nothing), SO("cbranch_cdbgsys_or_user", nothing),
+    SO("cbranch_cdbgsys_and_user", nothing),
     SO("incperflevel", nothing), SO("decperflevel", nothing), SO("sendmsg", sendmsg), SO("trap", trap), SO("getreg_b32", getreg),
     SO("setreg_b32", setreg), SO("setreg_imm32_b32", setreg_imm), SO("round_mode", round_mode), SO("denorm_mode", denorm_mode),
     SO("memtime", memtime), SO("memrealtime", memtime), SO("sendmsg_rtn_b64", sendmsg_rtn), S("movrels_b32", movrels), S("movreld_b32", movreld),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Scalar ALU: floating point, which gfx11.5 and gfx12 have. Values, modes and NaNs are those of the vector instructions; a half is the
+ * Scalar ALU: floating point without minima (minmax.c), which gfx11.5 and gfx12 have. Values, modes and NaNs are those of the vector instructions; a half is the
  * low 16 bits of a register, and a half result has zeros above it. */
 #define _GNU_SOURCE
 #include "tools/gfxemu/exec.h"
@@ -53,10 +53,6 @@ put_f(W, I, float f)
 F2(add_f32, nan2(a, b, a + b))
 F2(sub_f32, nan2(a, b, a - b))
 F2(mul_f32, nan2(a, b, a * b))
-F2(min_f32, min_f(a, b))
-F2(max_f32, max_f(a, b))
-F2(minimum_f32, minimum_f(a, b))
-F2(maximum_f32, maximum_f(a, b))
 F1(ceil_f32, isnan(a) ? quiet(a) : ceilf(a))
 F1(floor_f32, isnan(a) ? quiet(a) : floorf(a))
 F1(trunc_f32, isnan(a) ? quiet(a) : truncf(a))
@@ -67,10 +63,6 @@ F3(fma_k, 3, nan3(a, b, c, fmaf(a, b, c)))         /* with a literal: a * K + b 
 H2(add_f16, nan2(a, b, a + b))
 H2(sub_f16, nan2(a, b, a - b))
 H2(mul_f16, nan2(a, b, a * b))
-H2(min_f16, min_f(a, b))
-H2(max_f16, max_f(a, b))
-H2(minimum_f16, minimum_f(a, b))
-H2(maximum_f16, maximum_f(a, b))
 H1(ceil_f16, isnan(a) ? quiet(a) : ceilf(a))
 H1(floor_f16, isnan(a) ? quiet(a) : floorf(a))
 H1(trunc_f16, isnan(a) ? quiet(a) : truncf(a))
@@ -157,8 +149,7 @@ cmp(W, I)           /* arg: bits 0 less, 1 equal, 2 greater, 3 unordered: true w
 #define BOTH(name, fn) S(name "_f32", fn##_f32), S(name "_f16", fn##_f16)
 #define CMP(name, relations) SA("cmp_" name "_f32", cmp, relations), SA("cmp_" name "_f16", cmp, 16 | (relations))
 const struct gfx_row gfx_salu_float[] = {
-    BOTH("add", add), BOTH("sub", sub), BOTH("mul", mul), BOTH("min", min), BOTH("max", max), BOTH("min_num", min), BOTH("max_num", max),
-    BOTH("minimum", minimum), BOTH("maximum", maximum), BOTH("ceil", ceil), BOTH("floor", floor), BOTH("trunc", trunc),
+    BOTH("add", add), BOTH("sub", sub), BOTH("mul", mul), BOTH("ceil", ceil), BOTH("floor", floor), BOTH("trunc", trunc),
     BOTH("rndne", rndne), BOTH("fmac", fmac), S("fmaak_f32", fma_k), S("fmamk_f32", fma_k), SA("cvt_f32_i32", cvt_f32_i32, 0),
     SA("cvt_f32_u32", cvt_f32_i32, 1), SA("cvt_i32_f32", cvt_i32_f32, 0), SA("cvt_u32_f32", cvt_i32_f32, 1),
     SA("cvt_f32_f16", cvt_f32_f16, 0), SA("cvt_hi_f32_f16", cvt_f32_f16, 1), S("cvt_f16_f32", cvt_f16_f32),

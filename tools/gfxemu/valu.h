@@ -27,57 +27,8 @@ nan3d(double a, double b, double c, double r)
     return !isnan(r) ? r : isnan(a) ? quietd(a) : isnan(b) ? quietd(b) : isnan(c) ? quietd(c) : f64_of(0x7ffull << 52 | 1ull << 51);
 }
 
-/* As min_f and max_f. */
-static inline double
-min_d(double a, double b)
-{
-    return isnan(a) ? (isnan(b) ? quietd(a) : b) : isnan(b) ? a : a < b || (a == b && signbit(a)) ? a : b;
-}
-
-static inline double
-max_d(double a, double b)
-{
-    return isnan(a) ? (isnan(b) ? quietd(a) : b) : isnan(b) ? a : a > b || (a == b && !signbit(a)) ? a : b;
-}
-
-/* With the IEEE mode (not since gfx12) a signalling NaN comes out of them, quiet. */
+/* In it, min and max of a signalling NaN give it back, quiet (minmax.c), and output modifiers do nothing (lanes.c). gfx12 has none. */
 #define IEEE_MODE (w->mode & 0x200 && w->group->target->family < GFX12)
-
-static inline bool
-signals(float f)
-{
-    return isnan(f) && !(f32_bits(f) & 0x00400000u);
-}
-
-static inline bool
-signals_d(double f)
-{
-    return isnan(f) && !(f64_bits(f) & 1ull << 51);
-}
-
-static inline float
-min_ieee(bool ieee, float a, float b)
-{
-    return ieee && signals(a) ? quiet(a) : ieee && signals(b) ? quiet(b) : min_f(a, b);
-}
-
-static inline float
-max_ieee(bool ieee, float a, float b)
-{
-    return ieee && signals(a) ? quiet(a) : ieee && signals(b) ? quiet(b) : max_f(a, b);
-}
-
-static inline double
-min_ieee_d(bool ieee, double a, double b)
-{
-    return ieee && signals_d(a) ? quietd(a) : ieee && signals_d(b) ? quietd(b) : min_d(a, b);
-}
-
-static inline double
-max_ieee_d(bool ieee, double a, double b)
-{
-    return ieee && signals_d(a) ? quietd(a) : ieee && signals_d(b) ? quietd(b) : max_d(a, b);
-}
 
 /* ---- shapes of operations: F1(name, expression of a), ... ---- */
 
@@ -125,6 +76,10 @@ max_ieee_d(bool ieee, double a, double b)
 #define S3(name, expr) static void name(W, I) { uint32_t x[LANES], y[LANES], z[LANES], d[LANES]; gfx_src32(w, i, 1, 0, T_B16, x); \
     gfx_src32(w, i, 2, 1, T_B16, y); gfx_src32(w, i, 3, 2, T_B16, z); \
     FOR { uint32_t a = x[l], b = y[l], c = z[l]; d[l] = (uint32_t)(expr); } gfx_put16(w, i, d); }
+/* Sources of 32 bits, a result of 16. */
+#define S3W(name, expr) static void name(W, I) { struct gfx_insn plain = *i; plain.op_sel &= 8; uint32_t x[LANES], y[LANES], z[LANES], d[LANES]; \
+    gfx_src32(w, &plain, 1, 0, T_B32, x); gfx_src32(w, &plain, 2, 1, T_B32, y); gfx_src32(w, &plain, 3, 2, T_B32, z); \
+    FOR { uint32_t a = x[l], b = y[l], c = z[l]; d[l] = (uint32_t)(expr); } gfx_put16(w, &plain, d); }
 /* 32-bit shift amount, 64-bit value. */
 #define Q2(name, expr) static void name(W, I) { uint32_t x[LANES]; uint64_t y[LANES], d[LANES]; gfx_src32(w, i, 1, 0, T_B32, x); \
     gfx_src64(w, i, 2, T_B64, y); FOR { uint32_t a = x[l]; uint64_t b = y[l]; d[l] = (uint64_t)(expr); } gfx_put64(w, i, d); }

@@ -14,6 +14,13 @@ to_u32(double a)
     return isnan(a) || a <= 0 ? 0 : a >= 4294967295.0 ? ~0u : (uint32_t)a;
 }
 
+static uint32_t
+bf16_bits(float f)
+{
+    uint32_t b = f32_bits(f);
+    return isnan(f) ? b >> 16 | 0x40 : (b + 0x7fff + (b >> 16 & 1)) >> 16;
+}
+
 #define CVT_F(name, type, fetch, put, expr) static void name(W, I) { float x[LANES]; type d[LANES]; fetch(w, i, 1, 0, x); ROUND_BEGIN(0); \
     FOR { float a = x[l]; d[l] = expr; } ROUND_END(); put(w, i, d); }
 #define CVT_U(name, type, put, shift, expr) static void name(W, I) { uint32_t x[LANES]; type d[LANES]; gfx_src32(w, i, 1, 0, T_B32, x); \
@@ -113,6 +120,28 @@ cvt_pk_u8(W, I)
     gfx_put32(w, i, d);
 }
 
+/* Of gfx950: two floats to two halves or (arg 1) bf16, to the nearest whatever the mode; and bf16 to a float. */
+static void
+cvt_pk_nearest(W, I)
+{
+    float x[LANES], y[LANES];
+    uint32_t d[LANES];
+    gfx_srcf(w, i, 1, 0, x);
+    gfx_srcf(w, i, 2, 1, y);
+    FOR d[l] = i->arg ? bf16_bits(x[l]) | bf16_bits(y[l]) << 16 : f16_bits(x[l]) | (uint32_t)f16_bits(y[l]) << 16;
+    gfx_put32(w, i, d);
+}
+
+static void
+cvt_f32_bf16(W, I)
+{
+    uint32_t x[LANES];
+    float d[LANES];
+    gfx_src32(w, i, 1, 0, T_BF16, x);
+    FOR d[l] = f32_of(x[l] << 16);
+    gfx_putf(w, i, d);
+}
+
 const struct gfx_row gfx_valu_cvt[] = {
     V("cvt_i32_f32", cvt_i32_f32), V("cvt_u32_f32", cvt_u32_f32), V("cvt_rpi_i32_f32", cvt_nearest_i32_f32),
     V("cvt_nearest_i32_f32", cvt_nearest_i32_f32), V("cvt_flr_i32_f32", cvt_floor_i32_f32), V("cvt_floor_i32_f32", cvt_floor_i32_f32),
@@ -122,6 +151,7 @@ const struct gfx_row gfx_valu_cvt[] = {
     V("cvt_f16_f32", cvt_f16_f32), V("cvt_pkrtz_f16_f32", cvt_pkrtz), V("cvt_pk_rtz_f16_f32", cvt_pkrtz), V("cvt_f32_f64", cvt_f32_f64),
     V("cvt_i32_f64", cvt_i32_f64), V("cvt_u32_f64", cvt_u32_f64), VA("cvt_f32_ubyte0", cvt_ubyte, 0), VA("cvt_f32_ubyte1", cvt_ubyte, 1),
     VA("cvt_f32_ubyte2", cvt_ubyte, 2), VA("cvt_f32_ubyte3", cvt_ubyte, 3), VA("cvt_pk_u16_u32", cvt_pk_u16, 0),
-    VA("cvt_pk_i16_i32", cvt_pk_u16, 1), V("cvt_pk_u8_f32", cvt_pk_u8),
+    VA("cvt_pk_i16_i32", cvt_pk_u16, 1), V("cvt_pk_u8_f32", cvt_pk_u8), VA("cvt_pk_f16_f32", cvt_pk_nearest, 0), VA("cvt_pk_bf16_f32", cvt_pk_nearest, 1),
+    V("cvt_f32_bf16", cvt_f32_bf16),
     { NULL, NULL, 0, 0 },
 };

@@ -213,5 +213,6 @@ D3(div_fixup_f64, div_fixup_one64(a, b, c))
 const struct gfx_row gfx_valu_div[] = {
     V("div_scale_f32", div_scale_f32), V("div_scale_f64", div_scale_f64), V("div_fmas_f32", div_fmas_f32), V("div_fmas_f64", div_fmas_f64),
     V("div_fixup_f32", div_fixup_f32), V("div_fixup_f64", div_fixup_f64), V("div_fixup_f16", div_fixup_f16),
+    V("div_fixup_legacy_f16", div_fixup_f16),
     { NULL, NULL, 0, 0 },
 };

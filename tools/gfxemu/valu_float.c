@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Vector ALU: arithmetic of f32, f64 and f16 without division (valu_div.c) and conversions (valu_cvt.c). NaN results are
+ * Vector ALU: arithmetic of f32, f64 and f16 without division (valu_div.c), minima (minmax.c) and conversions (valu_cvt.c). NaN results are
  * AMD's: the first source that is a NaN, quiet, else 0x7fc00000. Approximate instructions (rcp, rsq, exp, log, sin, ...) give the correctly
  * rounded value: within AMD's bound of 1 ulp. */
 #include "tools/gfxemu/valu.h"
@@ -11,30 +11,17 @@ F2(sub_f32, nan2(a, b, a - b))
 F2(subrev_f32, nan2(a, b, b - a))
 F2(mul_f32, nan2(a, b, a * b))
 F2(mul_legacy, a == 0 || b == 0 ? 0 : nan2(a, b, a * b))
-F2(min_f32, min_ieee(IEEE_MODE, a, b))
-F2(max_f32, max_ieee(IEEE_MODE, a, b))
-F2(minimum_f32, minimum_f(a, b))
-F2(maximum_f32, maximum_f(a, b))
 F3(fma_f32, nan3(a, b, c, fmaf(a, b, c)))
 F3(mad_f32, nan3(a, b, c, nan2(a, b, a * b) + c))
 F2A(fmac_f32, nan3(a, b, c, fmaf(a, b, c)))
 F2A(mac_f32, nan3(a, b, c, a * b + c))
-F3(min3_f32, min_ieee(IEEE_MODE, min_ieee(IEEE_MODE, a, b), c))
-F3(max3_f32, max_ieee(IEEE_MODE, max_ieee(IEEE_MODE, a, b), c))
-F3(maxmin_f32, min_f(max_f(a, b), c))
-F3(minmax_f32, max_f(min_f(a, b), c))
-F3(minimum3_f32, minimum_f(minimum_f(a, b), c))
-F3(maximum3_f32, maximum_f(maximum_f(a, b), c))
-static float
-med3f(float a, float b, float c)
-{
-    if (isnan(a) || isnan(b) || isnan(c))
-        return min_f(min_f(a, b), c);
-    float m = max_f(max_f(a, b), c);
-    return m == a ? max_f(b, c) : m == b ? max_f(a, c) : max_f(a, b);
-}
-F3(med3_f32, med3f(a, b, c))
-H3(med3_f16, med3f(a, b, c))
+
+/* Zero times anything is zero, as in DirectX 9. */
+#define DX9(zero, sum) (a == 0 || b == 0 ? (zero) : (sum))
+F3(fma_dx9, DX9(isnan(c) ? quiet(c) : c, nan3(a, b, c, fmaf(a, b, c))))
+F2A(fmac_dx9, DX9(isnan(c) ? quiet(c) : c, nan3(a, b, c, fmaf(a, b, c))))
+F3(mad_dx9, nan3(DX9(0, a), DX9(0, b), c, DX9(0, a * b) + c))
+F2A(mac_dx9, nan3(DX9(0, a), DX9(0, b), c, DX9(0, a * b) + c))
 
 /* Fused with a literal: d = a * K + b and d = a * b + K have their operands in text order. */
 F3(fmaak, nan3(a, b, c, fmaf(a, b, c)))
@@ -103,8 +90,6 @@ F1(frexp_mant_f32, mantissa_f(a))
 
 D2(add_f64, nan2d(a, b, a + b))
 D2(mul_f64, nan2d(a, b, a * b))
-D2(min_f64, min_ieee_d(IEEE_MODE, a, b))
-D2(max_f64, max_ieee_d(IEEE_MODE, a, b))
 D3(fma_f64, nan3d(a, b, c, fma(a, b, c)))
 static void
 fmac_f64(W, I)
@@ -174,28 +159,10 @@ H2(add_f16, nan2(a, b, a + b))
 H2(sub_f16, nan2(a, b, a - b))
 H2(subrev_f16, nan2(a, b, b - a))
 H2(mul_f16, nan2(a, b, a * b))
-
-/* arg 1: the larger. Converting a signalling half to a float makes it quiet, so test the half's bits. */
-static void
-minmax_f16(W, I)
-{
-    float x[LANES], y[LANES], d[LANES];
-    uint32_t p[LANES], q[LANES];
-    gfx_srch(w, i, 1, 0, x);
-    gfx_srch(w, i, 2, 1, y);
-    gfx_src32(w, i, 1, 0, T_F16, p);
-    gfx_src32(w, i, 2, 1, T_F16, q);
-    FOR {
-        bool sx = isnan(x[l]) && !(p[l] & 0x200), sy = isnan(y[l]) && !(q[l] & 0x200);
-        d[l] = IEEE_MODE && sx ? x[l] : IEEE_MODE && sy ? y[l] : i->arg ? max_f(x[l], y[l]) : min_f(x[l], y[l]);
-    }
-    gfx_puth(w, i, d);
-}
 H3(fma_f16, fma_h(a, b, c))
 H2A(fmac_f16, fma_h(a, b, c))
+H3(mad_f16, nan3(a, b, c, f16_of(f16_bits(a * b)) + c))
 H2A(mac_f16, nan3(a, b, c, f16_of(f16_bits(a * b)) + c))     /* rounded twice, as mac_f32 */
-H3(min3_f16, min_f(min_f(a, b), c))
-H3(max3_f16, max_f(max_f(a, b), c))
 H1(floor_f16, floorf(a))
 H1(ceil_f16, ceilf(a))
 H1(trunc_f16, truncf(a))
@@ -238,24 +205,20 @@ frexp_exp_f16(W, I)
 
 const struct gfx_row gfx_valu_float[] = {
     V("add_f32", add_f32), V("sub_f32", sub_f32), V("subrev_f32", subrev_f32), V("mul_f32", mul_f32), V("mul_legacy_f32", mul_legacy),
-    V("mul_dx9_zero_f32", mul_legacy), V("min_f32", min_f32), V("max_f32", max_f32), V("min_num_f32", min_f32), V("max_num_f32", max_f32),
-    V("minimum_f32", minimum_f32), V("maximum_f32", maximum_f32), V("fma_f32", fma_f32), V("mad_f32", mad_f32), V("fmac_f32", fmac_f32),
+    V("mul_dx9_zero_f32", mul_legacy), V("fma_f32", fma_f32), V("mad_f32", mad_f32), V("fmac_f32", fmac_f32),
     V("mac_f32", mac_f32), V("fmaak_f32", fmaak), V("fmamk_f32", fmaak), V("madak_f32", mad_f32), V("madmk_f32", mad_f32),
-    V("min3_f32", min3_f32), V("max3_f32", max3_f32), V("min3_num_f32", min3_f32), V("max3_num_f32", max3_f32), V("med3_f32", med3_f32),
-    V("med3_num_f32", med3_f32), V("maxmin_f32", maxmin_f32), V("minmax_f32", minmax_f32), V("maxmin_num_f32", maxmin_f32),
-    V("minmax_num_f32", minmax_f32), V("minimum3_f32", minimum3_f32), V("maximum3_f32", maximum3_f32), V("floor_f32", floor_f32),
+    V("fma_dx9_zero_f32", fma_dx9), V("fma_legacy_f32", fma_dx9), V("fmac_dx9_zero_f32", fmac_dx9), V("fmac_legacy_f32", fmac_dx9),
+    V("mad_legacy_f32", mad_dx9), V("mac_legacy_f32", mac_dx9), VT("exp_legacy_f32", exp_f32), VT("log_legacy_f32", log_f32),
+    V("mad_f16", mad_f16), V("mad_legacy_f16", mad_f16), V("madak_f16", mad_f16), V("madmk_f16", mad_f16), V("fma_legacy_f16", fma_f16),
+    V("floor_f32", floor_f32),
     V("ceil_f32", ceil_f32), V("trunc_f32", trunc_f32), V("rndne_f32", rndne_f32), V("fract_f32", fract_f32), VT("rcp_f32", rcp_f32),
     VT("rcp_iflag_f32", rcp_f32), VT("rsq_f32", rsq_f32), VT("sqrt_f32", sqrt_f32), VT("exp_f32", exp_f32), VT("log_f32", log_f32),
     VT("sin_f32", sin_f32), VT("cos_f32", cos_f32), V("ldexp_f32", ldexp_f32), V("frexp_exp_i32_f32", frexp_exp_f32),
-    V("frexp_mant_f32", frexp_mant_f32), V("add_f64", add_f64), V("mul_f64", mul_f64), V("min_f64", min_f64), V("max_f64", max_f64),
-    V("min_num_f64", min_f64), V("max_num_f64", max_f64), V("fma_f64", fma_f64), V("fmac_f64", fmac_f64), V("floor_f64", floor_f64),
+    V("frexp_mant_f32", frexp_mant_f32), V("add_f64", add_f64), V("mul_f64", mul_f64), V("fma_f64", fma_f64), V("fmac_f64", fmac_f64), V("floor_f64", floor_f64),
     V("ceil_f64", ceil_f64), V("trunc_f64", trunc_f64), V("rndne_f64", rndne_f64), V("fract_f64", fract_f64), VT("rcp_f64", rcp_f64),
     VT("rsq_f64", rsq_f64), VT("sqrt_f64", sqrt_f64), V("frexp_mant_f64", frexp_mant_f64), V("frexp_exp_i32_f64", frexp_exp_f64),
     V("ldexp_f64", ldexp_f64), V("add_f16", add_f16), V("sub_f16", sub_f16), V("subrev_f16", subrev_f16), V("mul_f16", mul_f16),
-    V("min_f16", minmax_f16), VA("max_f16", minmax_f16, 1), V("min_num_f16", minmax_f16), VA("max_num_f16", minmax_f16, 1),
-    V("fma_f16", fma_f16), V("fmac_f16", fmac_f16), V("mac_f16", mac_f16), V("fmaak_f16", fma_f16), V("fmamk_f16", fma_f16),
-    V("min3_f16", min3_f16), V("max3_f16", max3_f16), V("min3_num_f16", min3_f16), V("max3_num_f16", max3_f16), V("med3_f16", med3_f16),
-    V("med3_num_f16", med3_f16), V("floor_f16", floor_f16), V("ceil_f16", ceil_f16), V("trunc_f16", trunc_f16), V("rndne_f16", rndne_f16),
+    V("fma_f16", fma_f16), V("fmac_f16", fmac_f16), V("mac_f16", mac_f16), V("fmaak_f16", fma_f16), V("fmamk_f16", fma_f16), V("floor_f16", floor_f16), V("ceil_f16", ceil_f16), V("trunc_f16", trunc_f16), V("rndne_f16", rndne_f16),
     V("fract_f16", fract_f16), VT("rcp_f16", rcp_f16), VT("rsq_f16", rsq_f16), VT("sqrt_f16", sqrt_f16), VT("exp_f16", exp_f16),
     VT("log_f16", log_f16), VT("sin_f16", sin_f16), VT("cos_f16", cos_f16), V("frexp_mant_f16", frexp_mant_f16),
     V("frexp_exp_i16_f16", frexp_exp_f16), V("ldexp_f16", ldexp_f16),

@@ -119,7 +119,7 @@ U3(xor3, a ^ b ^ c)
 U3(xad, (a ^ b) + c)
 U3(bfi, (a & b) | (~a & c))
 U3(bfe_u, (c & 31) ? a >> (b & 31) & ((1u << (c & 31)) - 1) : 0)
-U3(bfe_i, (c & 31) ? (uint32_t)((int32_t)((a >> (b & 31)) << (32 - (c & 31))) >> (32 - (c & 31))) : 0)
+U3(bfe_i, (c & 31) ? SI((uint32_t)(SI(a) >> (b & 31)) << (32 - (c & 31))) >> (32 - (c & 31)) : 0)   /* beyond bit 31 are signs */
 U2(bfm, ((1u << (a & 31)) - 1) << (b & 31))
 U3(alignbit, (uint64_t)((uint64_t)a << 32 | b) >> (c & 31))
 U3(alignbyte, (uint64_t)((uint64_t)a << 32 | b) >> 8 * (c & 3))
@@ -175,16 +175,6 @@ table_of(uint8_t t, uint32_t a, uint32_t b, uint32_t c)
 U3(bitop3, table_of(i->bitop3, a, b, c))
 U1(prng, a << 1 ^ (a >> 31 ? 197 : 0))
 
-static uint32_t
-sad_bytes(uint32_t a, uint32_t b, uint32_t c)
-{
-    for (unsigned k = 0; k < 32; k += 8) {
-        int d = (int)(a >> k & 0xff) - (int)(b >> k & 0xff);
-        c += (uint32_t)(d < 0 ? -d : d);
-    }
-    return c;
-}
-U3(sad_u8, sad_bytes(a, b, c))
 U3(sad_u16, c + (uint32_t)abs((int)(a & 0xffff) - (int)(b & 0xffff)) + (uint32_t)abs((int)(a >> 16) - (int)(b >> 16)))
 
 static void
@@ -309,6 +299,22 @@ permlane16(W, I)
     put_reg(w, i->op[0].reg, d);
 }
 
+/* As permlane16, with each lane's selector in a register. */
+static void
+permlane_var(W, I)
+{
+    uint32_t x[LANES], sel[LANES], d[LANES];
+    uint64_t exec = gfx_exec_mask(w);
+    gfx_src32(w, i, 1, 9, T_B32, x);
+    gfx_src32(w, i, 2, 9, T_B32, sel);
+    FOR {
+        unsigned from = ((l & ~15u) ^ (i->arg ? 16 : 0)) + (sel[l] & 15);
+        bool valid = (exec >> from & 1) || (i->op_sel & 1);
+        d[l] = valid ? x[from] : i->op_sel & 2 ? 0 : w->v[i->op[0].reg][l];
+    }
+    put_reg(w, i->op[0].reg, d);
+}
+
 static void
 permlane64(W, I)
 {
@@ -330,6 +336,20 @@ swap(W, I)
     memcpy(b, w->v[i->op[1].reg], sizeof b);
     put_reg(w, i->op[0].reg, b);
     put_reg(w, i->op[1].reg, a);
+}
+
+/* Halves of registers: the lower where an operand does not name the upper. */
+static void
+swap16(W, I)
+{
+    unsigned r = i->op[0].reg, q = i->op[1].reg, low = i->op[0].high ? 16 : 0, from = i->op[1].high ? 16 : 0;
+    if (i->op[0].kind != GFX_VGPR || i->op[1].kind != GFX_VGPR)
+        return;
+    FOR_ACTIVE {
+        uint32_t x = w->v[r][l] >> low & 0xffff, y = w->v[q][l] >> from & 0xffff;
+        w->v[r][l] = (w->v[r][l] & ~(0xffffu << low)) | y << low;
+        w->v[q][l] = (w->v[q][l] & ~(0xffffu << from)) | x << from;
+    }
 }
 
 /* arg lanes: every second group of so many lanes of the one register with the group before it of the other. What lanes
@@ -354,6 +374,15 @@ permlane_swap(W, I)
 }
 
 /* ---- 16-bit integers ---- */
+
+/* Two values shifted by the same amount, each limited to a byte. */
+static uint32_t
+limited(int32_t a, int32_t least, int32_t most)
+{
+    return (uint32_t)(a < least ? least : a > most ? most : a) & 0xff;
+}
+S3W(ashr_pk_i8, limited(SI(a) >> (c & 31), -128, 127) | limited(SI(b) >> (c & 31), -128, 127) << 8)
+S3W(ashr_pk_u8, limited(SI(a) >> (c & 31), 0, 255) | limited(SI(b) >> (c & 31), 0, 255) << 8)
 
 S3(bitop3_16, table_of(i->bitop3, a, b, c) & 0xffff)
 S2(add_u16, i->clamp && a + b > 0xffff ? 0xffff : a + b)
@@ -428,12 +457,15 @@ const struct gfx_row gfx_valu_int[] = {
     V("bfm_b32", bfm), V("alignbit_b32", alignbit), V("alignbyte_b32", alignbyte), V("perm_b32", perm), V("min3_u32", min3_u),
     V("max3_u32", max3_u), V("min3_i32", min3_i), V("max3_i32", max3_i), V("med3_u32", med3_u), V("med3_i32", med3_i),
     V("maxmin_u32", maxmin_u), V("minmax_u32", minmax_u), V("maxmin_i32", maxmin_i), V("minmax_i32", minmax_i), V("sad_u32", sad_u32),
-    V("sad_u8", sad_u8), V("sad_u16", sad_u16), V("bcnt_u32_b32", bcnt), V("ffbh_u32", ffbh_u), V("clz_i32_u32", ffbh_u),
+    V("sad_u16", sad_u16), V("bcnt_u32_b32", bcnt), V("ffbh_u32", ffbh_u), V("clz_i32_u32", ffbh_u),
     V("ffbl_b32", ffbl), V("ctz_i32_b32", ffbl), V("ffbh_i32", ffbh_i), V("cls_i32", ffbh_i), V("bfrev_b32", bfrev),
     VA("mbcnt_lo_u32_b32", mbcnt, 0), VA("mbcnt_hi_u32_b32", mbcnt, 1), V("cndmask_b32", cndmask), V("cndmask_b16", cndmask16),
     VA("mad_u64_u32", mad64, 0), VA("mad_i64_i32", mad64, 1), VA("mad_co_u64_u32", mad64, 0), VA("mad_co_i64_i32", mad64, 1),
     V("lshl_add_u64", lshl_add64), V("readfirstlane_b32", readfirstlane), V("readlane_b32", readlane), V("writelane_b32", writelane),
-    VA("permlane16_b32", permlane16, 0), VA("permlanex16_b32", permlane16, 1), V("permlane64_b32", permlane64), V("swap_b32", swap), VA("permlane16_swap_b32", permlane_swap, 16), VA("permlane32_swap_b32", permlane_swap, 32), V("bitop3_b32", bitop3),
+    VA("permlane16_b32", permlane16, 0), VA("permlanex16_b32", permlane16, 1), V("permlane64_b32", permlane64), V("swap_b32", swap), V("swap_b16", swap16),
+    VA("permlane16_swap_b32", permlane_swap, 16), VA("permlane32_swap_b32", permlane_swap, 32), V("bitop3_b32", bitop3),
+    VA("permlane16_var_b32", permlane_var, 0), VA("permlanex16_var_b32", permlane_var, 1), V("mul_lo_i32", mul_lo),
+    V("mad_legacy_i16", mad_u16), V("pipeflush", nop), V("clrexcp", nop), V("ashr_pk_i8_i32", ashr_pk_i8), V("ashr_pk_u8_i32", ashr_pk_u8),
     V("bitop3_b16", bitop3_16), V("prng_b32", prng),
     V("accvgpr_read_b32", mov), V("accvgpr_write_b32", mov), V("accvgpr_mov_b32", mov), V("add_u16", add_u16), V("add_nc_u16", add_u16),
     V("sub_u16", sub_u16), V("sub_nc_u16", sub_u16), V("subrev_u16", subrev_u16), V("add_i16", add_i16), V("add_nc_i16", add_i16),

@@ -7,40 +7,37 @@
 #define FOR for (unsigned l = 0; l < w->lanes; l++)
 #define SH(x) ((int32_t)(int16_t)(x))
 
-/* The two 16-bit values of source n. */
-static void
-halves(W, I, unsigned n, enum gfx_type t, uint32_t lo[LANES], uint32_t hi[LANES])
+enum pk { ADD_U, SUB_U, ADD_I, SUB_I, MUL_LO, MIN_U, MAX_U, MIN_I, MAX_I, SHL, SHR, SAR, MAD_U, ADD_F, MUL_F, FMA_F };
+
+/* a * b + c of halves, rounded once. */
+static uint32_t
+f16_fma(uint32_t a, uint32_t b, uint32_t c)
 {
-    uint32_t x[LANES];
-    const struct gfx_operand *o = &i->op[n];
-    unsigned k = n - 1;
-    if (o->kind == GFX_VGPR || o->kind == GFX_SGPR) {
-        FOR x[l] = o->kind == GFX_VGPR ? w->v[o->reg][l] : w->s[o->reg];
-    } else {
-        uint32_t c = (uint32_t)gfx_constant(w, o, t == T_B16 ? T_B32 : t);       /* of integers all 32 bits, even if the text
-                                                                                  * shows a float */
-        FOR x[l] = c;
-    }
-    uint32_t flip_lo = t == T_F16 && (i->neg_lo >> k & 1) ? 0x8000u : 0, flip_hi = t == T_F16 && (i->neg_hi >> k & 1) ? 0x8000u : 0;
-    FOR {
-        lo[l] = ((i->op_sel >> k & 1 ? x[l] >> 16 : x[l]) & 0xffff) ^ flip_lo;
-        hi[l] = ((i->op_sel_hi >> k & 1 ? x[l] >> 16 : x[l]) & 0xffff) ^ flip_hi;
-    }
+    float x = f16_of(a), y = f16_of(b), z = f16_of(c);
+    _Float128 exact = (_Float128)x * y + z;         /* 22 bits and 11 bits, at most 80 places apart */
+    float r = f16_of(f16_raw((_Float16)exact));
+    return f16_bits(nan3(x, y, z, r));
 }
 
-enum pk { ADD_U, SUB_U, ADD_I, SUB_I, MUL_LO, MIN_U, MAX_U, MIN_I, MAX_I, SHL, SHR, SAR, MAD_U, ADD_F, MUL_F, MIN_F, MAX_F, FMA_F, MINIMUM_F,
-    MAXIMUM_F, MINIMUM3_F, MAXIMUM3_F };
-
-static float
-min_h(float a, float b)
+/* The same of bf16. The sum is rounded to odd twice on the way, so that the last rounding sees what was cut. */
+static uint32_t
+bf16_fma(uint32_t a, uint32_t b, uint32_t c)
 {
-    return isnan(a) ? b : isnan(b) ? a : a < b || (a == b && signbit(a)) ? a : b;
-}
-
-static float
-max_h(float a, float b)
-{
-    return isnan(a) ? b : isnan(b) ? a : a > b || (a == b && !signbit(a)) ? a : b;
+    float x = f32_of(a << 16), y = f32_of(b << 16), z = f32_of(c << 16);
+    double p = (double)x * y, s = p + z, over = s - p, rest = (p - (s - over)) + (z - over);
+    if (!isfinite(s))
+        return f32_bits(nan3(x, y, z, (float)s)) >> 16;
+    uint64_t wide;
+    memcpy(&wide, &s, 8);
+    if (rest != 0 && !(wide & 1))
+        wide += (rest > 0) == (s > 0) ? 1 : (uint64_t)-1;
+    memcpy(&s, &wide, 8);
+    float f = (float)s;
+    uint32_t bits = f32_bits(f);
+    if (fabs((double)f) > fabs(s))
+        bits--;                                     /* cut */
+    bits |= (double)f != s;
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
 static uint32_t
@@ -63,22 +60,10 @@ one(I, uint32_t a, uint32_t b, uint32_t c)
     case SHR: return b >> (a & 15);
     case SAR: return (uint32_t)(SH(b) >> (a & 15));
     case MAD_U: return a * b + c;
-    case ADD_F: f = f16_of(a) + f16_of(b); break;
-    case MUL_F: f = f16_of(a) * f16_of(b); break;
-    case MIN_F: f = min_h(f16_of(a), f16_of(b)); break;
-    case MAX_F: f = max_h(f16_of(a), f16_of(b)); break;
-    case MINIMUM_F: f = isnan(f16_of(a)) || isnan(f16_of(b)) ? NAN : min_h(f16_of(a), f16_of(b)); break;
-    case MAXIMUM_F: f = isnan(f16_of(a)) || isnan(f16_of(b)) ? NAN : max_h(f16_of(a), f16_of(b)); break;
-    case MINIMUM3_F: f = isnan(f16_of(a)) || isnan(f16_of(b)) || isnan(f16_of(c)) ? NAN : min_h(min_h(f16_of(a), f16_of(b)), f16_of(c)); break;
-    case MAXIMUM3_F: f = isnan(f16_of(a)) || isnan(f16_of(b)) || isnan(f16_of(c)) ? NAN : max_h(max_h(f16_of(a), f16_of(b)), f16_of(c)); break;
-    default: {
-        _Float128 exact = (_Float128)f16_of(a) * f16_of(b) + f16_of(c);
-        uint32_t h = f16_raw((_Float16)exact);
-        f = f16_of(h);
+    case ADD_F: f = nan2(f16_of(a), f16_of(b), f16_of(a) + f16_of(b)); break;
+    case MUL_F: f = nan2(f16_of(a), f16_of(b), f16_of(a) * f16_of(b)); break;
+    default: f = f16_of(f16_fma(a, b, c)); break;
     }
-    }
-    if (isnan(f))           /* an operand's NaN, else the positive default; x86's default NaN is negative */
-        f = isnan(f16_of(a)) || isnan(f16_of(b)) || ((enum pk)i->arg == FMA_F && isnan(f16_of(c))) ? f : f32_of(0x7fc00000u);
     if (i->clamp)
         f = isnan(f) || f <= 0 ? 0 : f > 1 ? 1 : f;
     return f16_bits(f);
@@ -89,14 +74,25 @@ packed(W, I)
 {
     uint32_t al[LANES], ah[LANES], bl[LANES], bh[LANES], cl[LANES] = { 0 }, ch[LANES] = { 0 }, d[LANES];
     enum gfx_type t = i->arg >= ADD_F ? T_F16 : T_B16;
-    halves(w, i, 1, t, al, ah);
-    halves(w, i, 2, t, bl, bh);
+    gfx_halves(w, i, 1, t, al, ah);
+    gfx_halves(w, i, 2, t, bl, bh);
     if (i->noperands > 3)
-        halves(w, i, 3, t, cl, ch);
+        gfx_halves(w, i, 3, t, cl, ch);
     ROUND_BEGIN(2);
     FOR d[l] = (one(i, al[l], bl[l], cl[l]) & 0xffff) | one(i, ah[l], bh[l], ch[l]) << 16;
     ROUND_END();
     put_reg(w, i->op[0].reg, d);
+}
+
+/* v_pk_fmac_f16: the destination is the addend, and there is no op_sel. */
+static void
+packed_fmac(W, I)
+{
+    struct gfx_insn fma = *i;
+    fma.op[3] = i->op[0];
+    fma.noperands = 4;
+    fma.arg = FMA_F;
+    packed(w, &fma);
 }
 
 /* Two f32 a lane in register pairs (gfx90a on). arg: 0 add, 1 mul, 2 fma, 3 move. */
@@ -196,8 +192,8 @@ static void
 dot2_f16(W, I)
 {
     uint32_t al[LANES], ah[LANES], bl[LANES], bh[LANES], c[LANES], d[LANES];
-    halves(w, i, 1, T_F16, al, ah);
-    halves(w, i, 2, T_F16, bl, bh);
+    gfx_halves(w, i, 1, T_F16, al, ah);
+    gfx_halves(w, i, 2, T_F16, bl, bh);
     struct gfx_insn plain = *i;
     plain.op_sel = 0;
     gfx_src32(w, &plain, i->arg ? 0 : 3, 9, T_F32, c);
@@ -205,18 +201,59 @@ dot2_f16(W, I)
     put_reg(w, i->op[0].reg, d);
 }
 
+/* The same of bf16, which are the upper halves of f32. arg 1: the destination is the addend. */
+static void
+dot2_bf16(W, I)
+{
+    uint32_t al[LANES], ah[LANES], bl[LANES], bh[LANES], c[LANES], d[LANES];
+    gfx_halves(w, i, 1, T_BF16, al, ah);
+    gfx_halves(w, i, 2, T_BF16, bl, bh);
+    struct gfx_insn plain = *i;
+    plain.op_sel = 0;
+    gfx_src32(w, &plain, i->arg ? 0 : 3, 9, T_F32, c);
+    FOR {
+        float sum = f32_of(c[l] ^ (i->neg_lo & 4 && !i->arg ? 0x80000000u : 0));
+        sum = fmaf(f32_of(al[l] << 16), f32_of(bl[l] << 16), sum);
+        d[l] = f32_bits(fmaf(f32_of(ah[l] << 16), f32_of(bh[l] << 16), sum));
+    }
+    put_reg(w, i->op[0].reg, d);
+}
+
+/* v_dot2_f16_f16, v_dot2_bf16_bf16 (arg 1): a sum of the narrow type, rounded after each product. Of the third source and the result
+ * op_sel picks the half. */
+static void
+dot2_narrow(W, I)
+{
+    uint32_t x[LANES], y[LANES], z[LANES], d[LANES];
+    struct gfx_insn plain = *i;
+    plain.op_sel &= 12;
+    gfx_src32(w, &plain, 1, 0, T_B32, x);
+    gfx_src32(w, &plain, 2, 1, T_B32, y);
+    gfx_src32(w, &plain, 3, 2, i->arg ? T_B16 : T_F16, z);
+    ROUND_BEGIN(2);
+    FOR {
+        uint32_t sum = z[l];
+        for (unsigned k = 0; k < 32; k += 16)
+            sum = i->arg ? bf16_fma(x[l] >> k, y[l] >> k, sum) : f16_fma(x[l] >> k & 0xffff, y[l] >> k & 0xffff, sum);
+        d[l] = sum;
+    }
+    ROUND_END();
+    gfx_put16(w, &plain, d);
+}
+
 #define P(name, op) { "v_pk_" name, packed, GFX_C_VALU, op }
 #define R(name, fn, arg) { "v_" name, fn, GFX_C_VALU, arg }
 const struct gfx_row gfx_vop3p[] = {
     P("add_u16", ADD_U), P("sub_u16", SUB_U), P("add_i16", ADD_I), P("sub_i16", SUB_I), P("mul_lo_u16", MUL_LO), P("min_u16", MIN_U),
     P("max_u16", MAX_U), P("min_i16", MIN_I), P("max_i16", MAX_I), P("lshlrev_b16", SHL), P("lshrrev_b16", SHR), P("ashrrev_i16", SAR),
-    P("mad_u16", MAD_U), P("mad_i16", MAD_U), P("add_f16", ADD_F), P("mul_f16", MUL_F), P("min_f16", MIN_F), P("max_f16", MAX_F),
-    P("min_num_f16", MIN_F), P("max_num_f16", MAX_F), P("minimum_f16", MINIMUM_F), P("maximum_f16", MAXIMUM_F), P("fma_f16", FMA_F), P("minimum3_f16", MINIMUM3_F), P("maximum3_f16", MAXIMUM3_F),
+    P("mad_u16", MAD_U), P("mad_i16", MAD_U), P("add_f16", ADD_F), P("mul_f16", MUL_F), P("fma_f16", FMA_F),
     R("pk_add_f32", packed32, 0), R("pk_mul_f32", packed32, 1), R("pk_fma_f32", packed32, 2), R("pk_mov_b32", packed32, 3),
     R("fma_mix_f32", mix, 0), R("fma_mixlo_f16", mix, 1), R("fma_mixhi_f16", mix, 2), R("mad_mix_f32", mix, 0), R("mad_mixlo_f16", mix, 1),
     R("mad_mixhi_f16", mix, 2), R("dot4_i32_i8", dot, 1 | 12), R("dot4_u32_u8", dot, 1), R("dot8_i32_i4", dot, 0 | 12), R("dot8_u32_u4", dot, 0),
     R("dot2_i32_i16", dot, 2 | 12), R("dot2_u32_u16", dot, 2), R("dot4_i32_iu8", dot, 1 | 16), R("dot8_i32_iu4", dot, 0 | 16),
     R("dot4c_i32_i8", dot, 1 | 12 | 32), R("dot8c_i32_i4", dot, 0 | 12 | 32), R("dot2c_i32_i16", dot, 2 | 12 | 32),
     R("dot2_f32_f16", dot2_f16, 0), R("dot2c_f32_f16", dot2_f16, 1), R("dot2acc_f32_f16", dot2_f16, 1),
+    R("pk_fmac_f16", packed_fmac, 0), R("dot2_f32_bf16", dot2_bf16, 0), R("dot2c_f32_bf16", dot2_bf16, 1), R("dot2_f16_f16", dot2_narrow, 0),
+    R("dot2_bf16_bf16", dot2_narrow, 1),
     { NULL, NULL, 0, 0 },
 };

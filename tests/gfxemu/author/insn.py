@@ -6,6 +6,8 @@ import os
 import sys
 
 import memory
+import media
+import minima
 import scalars
 import vectors
 from table import lines
@@ -14,7 +16,8 @@ PARTS = (('integers', vectors.integers), ('carries', vectors.carries), ('halves'
          ('modifiers', vectors.modifiers), ('conversions', vectors.conversions), ('comparisons', vectors.comparisons),
          ('crossing', vectors.crossing), ('packed', vectors.packed), ('scalars', scalars.scalars), ('memory', memory.loads_and_stores),
          ('atomics', memory.atomics), ('control', scalars.exec_and_control), ('scalars2', scalars.more_scalars),
-         ('vectors2', vectors.more_vectors), ('atomics2', memory.more_atomics), ('images', memory.images), ('named', scalars.named))
+         ('vectors2', vectors.more_vectors), ('atomics2', memory.more_atomics), ('images', memory.images), ('named', scalars.named),
+         ('media', media.media), ('minima', minima.minima), ('fields', minima.fields))
 
 
 def main():

@@ -236,6 +236,8 @@ def more_scalars():
 
 def named():
     """What only one processor of a family has, or has not: tables of its own."""
+    op('gfx1010', 'v_mul_lo_i32 v0, v1, v2', 'v1 v2', 'v0', [(0xfffffffd, 5, 0xfffffff1)])
+    op('gfx1010', 'v_mac_legacy_f32 v0, v1, v2', 'v1 v2 v0', 'v0', [(0, 0x7f800000, 0x40000000, 0x40000000), (0x40000000, 0x40000000, 0x3f800000, 0x40a00000)])
     one, two = 0x3f800000, 0x40000000
     op('gfx900', 'v_mad_mix_f32 v0, v1, v2, v3 op_sel:[1,0,0] op_sel_hi:[1,1,0]', 'v1 v2 v3', 'v0', [(0x40003c00, 0x00004200, one, 0x40e00000), (0xc0003c00, 0x4200, one, 0xc0a00000)])
     op('gfx900', 'v_mad_mixlo_f16 v0, v1, v2, v3 op_sel_hi:[0,0,0]', 'v1 v2 v3', 'v0', [(two, 0x40400000, one, 0xa5a54700)])
