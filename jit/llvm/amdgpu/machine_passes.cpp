@@ -70,6 +70,7 @@ const cwj_machine_pass cwj_machine_passes[] = {
     { "dot4-operand", true, true, true, false, "fix-irreducible", keeps_cfg, cwj_amd_dot4_operand, nullptr },
     { "uniform-fence", true, true, true, false, "fix-irreducible", keeps_cfg, cwj_amd_uniform_fence, nullptr },
     { "loop-entries", true, true, true, false, "fix-irreducible", cwj_amd_loop_entries_needs, cwj_amd_loop_entries, nullptr },
+    { "trap-skips-blocks", true, true, true, false, "finalize-isel", keeps_nothing, nullptr, cwj_amd_trap_skips_blocks },
     { "describe-precompiled", false, true, true, false, "finalize-isel", cwj_amd_describe_precompiled_needs, nullptr, cwj_amd_describe_precompiled },
     { "cut-regions", false, false, false, false, "livevars", keeps_all, nullptr, cwj_amd_cut_regions },
     { "lost-lanes", true, true, false, true, "si-form-memory-clauses", cwj_amd_lost_lanes_needs, nullptr, cwj_amd_lost_lanes },

@@ -56,6 +56,7 @@ bool cwj_amd_carry_of_sum(llvm::Function &f, llvm::Pass &pass);
 bool cwj_amd_dot4_operand(llvm::Function &f, llvm::Pass &pass);
 bool cwj_amd_lost_lanes(llvm::MachineFunction &f, llvm::Pass &pass);
 void cwj_amd_lost_lanes_needs(llvm::AnalysisUsage &au);
+bool cwj_amd_trap_skips_blocks(llvm::MachineFunction &f, llvm::Pass &pass);
 bool cwj_amd_cut_regions(llvm::MachineFunction &f, llvm::Pass &pass);
 bool cwj_amd_expand_pseudo(llvm::MachineFunction &f, llvm::Pass &pass);
 bool cwj_amd_expand_nan64(llvm::MachineFunction &f, llvm::Pass &pass);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Work-around trap-skips-blocks. Where a processor may ignore S_TRAP 2 (gfx1100 to gfx1103), llvm.trap is a pseudo-instruction that LLVM expands
+ * into code and a block at the end of the function. FinalizeISel goes on from that block, so it leaves pseudo-instructions in those before it,
+ * other traps among them. Here LLVM expands all traps before FinalizeISel begins. */
+#include "jit/llvm/amdgpu/machine_passes.h"
+#include "jit/llvm/amdgpu/opcodes.h"
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/CodeGen/TargetLowering.h>
+#include <llvm/CodeGen/TargetSubtargetInfo.h>
+
+bool
+cwj_amd_trap_skips_blocks(llvm::MachineFunction &f, llvm::Pass &)
+{
+    unsigned trap = cwj_amd_instruction(f, CWJ_AMD_SIMULATED_TRAP).getOpcode();
+    const llvm::TargetLowering *lowering = f.getSubtarget().getTargetLowering();
+    llvm::SmallVector<llvm::MachineInstr *> traps;
+    for (llvm::MachineBasicBlock &block : f)
+        for (llvm::MachineInstr &i : block)
+            if (i.getOpcode() == trap)
+                traps.push_back(&i);
+    for (llvm::MachineInstr *i : traps)
+        lowering->EmitInstrWithCustomInserter(*i, i->getParent());
+    return !traps.empty();
+}
