@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where LLVM is linked into libcudaway-jit.so: what its code may not do to the process. These definitions are the library's own,
- * hidden, and so take the calls of its code alone. */
+ * If LLVM is linked into libcudaway-jit.so: keeps its code from changing the process. These definitions are hidden in the library, and so
+ * serve the calls of its code alone. */
 #include <signal.h>
 #include <string.h>
 
 int __cxa_atexit(void (*destroy)(void *), void *object, void *library);
 
-/* Static variables are never destroyed. A process may end, by exit() or by returning from main, while another of its threads compiles, and
- * nothing can stop that thread first: LLVM makes many variables when it first needs them, and exit() destroys the latest first. */
+/* Never destroy static variables. A process may end, by exit() or by returning from main, while another of its threads compiles, and
+ * nothing can stop that thread first: LLVM creates many variables on first use, and exit() destroys the latest first. */
 int
 __cxa_atexit(void (*destroy)(void *), void *object, void *library)
 {
@@ -15,8 +15,7 @@ __cxa_atexit(void (*destroy)(void *), void *object, void *library)
     return 0;
 }
 
-/* No signal handlers. LLD, for one, has fifteen set to see whether it can write a file. Every signal has the default handler, as far
- * as LLVM knows. */
+/* No signal handlers. LLD, for one, installs fifteen to test whether it can write a file. LLVM always sees the default handler. */
 int
 sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The contract between code compiled for the host device and the engine that runs it (impl/host).
  *
- * A kernel is compiled to one function that runs one *gang*: `width` consecutive threads of a block. With warp-level
- * instructions in it the gang is the warp (32); without, it is narrower, one native vector, where no instruction can tell;
- * for host:O0 it is one thread. The engine calls the function once per gang. Where a kernel has barriers (uses_fibers),
- * each gang runs on a stack of its own and cwh_rt_* calls may switch between them; all gangs of a block run on one OS
- * thread, so shared memory needs no host atomics.
+ * A kernel is compiled to one function that runs one *gang*: `width` consecutive threads of a block. If it has warp-level instructions, the
+ * gang is the warp (32); otherwise it is narrower, one native vector, since no instruction can tell; for host:O0 it is one thread. The
+ * engine calls the function once per gang. If a kernel has barriers (uses_fibers), each gang runs on a stack of its own and cwh_rt_* calls
+ * may switch between them; all gangs of a block run on one OS thread, so shared memory needs no host atomics.
  *
- * Addresses: global, const, param and local addresses are host addresses, and so is a generic address. A .shared address
- * is an offset from cwh_block.shared, so that it survives truncation to 32 bits. A function's address is a token,
- * CWH_FUNC_TOKEN(id), the same on every device.
+ * Addresses: global, const, param and local addresses are host addresses, and so is a generic address. A .shared address is an offset from
+ * cwh_block.shared, so that it survives truncation to 32 bits. A function's address is a token, CWH_FUNC_TOKEN(id), the same on every
+ * device.
  *
- * In modules with `.address_size 32` registers and memory hold 32-bit addresses, which compiled code widens to those above
- * where it accesses memory: generic, global and const ones are places in one window of 4 GiB (cwh_launch.window), which has all device
- * memory. Its upper end stands for what every block, launch and thread has of its own, CWH_ADDR32_*. */
+ * In modules with `.address_size 32` registers and memory hold 32-bit addresses, which compiled code widens at memory accesses: generic,
+ * global and const addresses lie in one window of 4 GiB (cwh_launch.window), which contains all device memory. Its upper end maps to memory
+ * of the block, launch and thread, CWH_ADDR32_*. */
 #ifndef CWJ_ABI_HOST_H
 #define CWJ_ABI_HOST_H
 
@@ -22,19 +21,19 @@
 
 #define CWH_FUNC_TOKEN(id) (((uint64_t)(id) + 1) << 4)
 
-/* Generic addresses of 32 bits: device memory ends at SHARED; the block's shared memory, up to its size; the kernel's parameters;
- * the gang's stack, whose upper end is 2^32. Any other address faults. A .local or .param address is the generic one. */
+/* Generic addresses of 32 bits: device memory ends at SHARED; then the block's shared memory, up to its size; the kernel's parameters; the
+ * gang's stack, whose upper end is 2^32. Any other address faults. A .local or .param address equals its generic address. */
 #define CWH_ADDR32_SHARED 0xde000000u
 #define CWH_ADDR32_PARAM  0xdf000000u
 #define CWH_ADDR32_LOCAL  0xe0000000u
 #define CWH_ADDR32_PARAM_SIZE 65536u
 
-/* Fixed for one launch; shared by all workers, read only while it runs. Offsets are known to the emitter. */
+/* Fixed for one launch; shared by all workers, which only read it. The emitter knows the offsets. */
 struct cwh_launch {
     uint32_t grid[3];           /*  0: blocks */
     uint32_t block[3];          /* 12: threads */
     const uint8_t *params;      /* 24: kernel parameter block, param_size bytes, 64-byte aligned */
-    uint8_t *image;             /* 32: the module's variables (struct cwj_image), this module instance's copy */
+    uint8_t *image;             /* 32: the data segment (struct cwj_image) of this module instance */
     uint64_t shared_size;       /* 40: static + dynamic, bytes */
     uint64_t dynamic_shared;    /* 48: offset at which extern shared arrays start */
     uint64_t grid_id;           /* 56: %gridid */
@@ -42,7 +41,7 @@ struct cwh_launch {
     uint32_t dynamic_shared_size; /* 72 */
     uint32_t reserved;
     uint64_t grid_workspace;    /* 80: a cooperative launch's, else 0; see emit_host_workspace */
-    uint64_t window;            /* 88: where address 0 of a 32-bit module lies; 0 for other modules */
+    uint64_t window;            /* 88: base of a 32-bit module's window; 0 for other modules */
 };
 
 /* Fixed for one block while it runs. */
@@ -60,14 +59,14 @@ struct cwh_gang {
     uint32_t first;             /*  8: linear thread number of lane 0 in the block */
     uint32_t lanes;             /* 12: threads that exist (1..width) */
     void    *runtime;           /* 16: the engine's own (fiber) */
-    uint64_t local_base;        /* 24: 32-bit modules: what a local address is relative to, the stack's upper end - 2^32 */
+    uint64_t local_base;        /* 24: 32-bit modules: base of local addresses, the stack's upper end - 2^32 */
     uint32_t local_low;         /* 32: 32-bit modules: the lowest local address, of the stack's lower end or CWH_ADDR32_LOCAL */
     uint32_t reserved;
 };
 
 typedef void cwh_kernel_fn(struct cwh_gang *gang);
 
-/* Facts of a compiled kernel that the engine needs; emitted as a constant next to the code. */
+/* Facts of a compiled kernel that the engine needs; emitted as a constant with the code. */
 struct cwh_code_info {
     uint32_t width;             /* threads per gang */
     uint32_t uses_fibers;       /* barriers, or warp operations when width is 1 */
@@ -76,31 +75,30 @@ struct cwh_code_info {
     uint32_t stack_hint;        /* bytes of stack that a gang's frames need (recursion excepted); 0 in objects made ahead of time */
 };
 
-/* How a kernel was specialised. linear_x: blockDim.x is a multiple of the gang width, so a gang has one tid.y/tid.z,
- * consecutive tid.x, and no missing lanes. */
+/* The specialisation of a kernel. linear_x: blockDim.x is a multiple of the gang width, so a gang has a single tid.y and tid.z, consecutive
+ * tid.x, and no missing lanes. */
 struct cwh_variant {
     uint8_t linear_x;
     uint8_t o0;                 /* plainest code: width 1, no optimisation */
     uint8_t max_width8;             /* at most 8 lanes, unless the kernel needs whole warps: for blocks with short rows */
 };
 
-/* Functions that compiled code calls; the engine defines them (impl/host/rt_*.c). Lane-indexed arrays have `width`
- * elements; `mask` has a bit per lane of the gang. A row is X(return, name, parameters).
+/* Functions that compiled code calls and the engine defines (impl/host/rt_*.c). Lane-indexed arrays have `width` elements; `mask` has a bit
+ * per lane of the gang. A row is X(return, name, parameters).
  *
  *  barrier:   bar.sync/barrier.sync id, count (count 0: all threads of the block). Suspends the gang.
  *  bar_red:   op is ptx_boolop (and, or, popc); preds has a bit per lane; returns the result for every lane.
- *  warp_*:    only when width is 1: rendezvous of the lanes of a warp. `site` numbers the instruction in layout order.
- *             warp_exchange publishes a 64-bit value and returns, after all of `members` (or, when members is 0, all
- *             lanes that reach this site together) arrived, the mask of participants; values[32] gets their values.
+ *  warp_*:    only if width is 1: rendezvous of the lanes of a warp. `site` numbers the instruction in layout order.
+ *             warp_exchange publishes a 64-bit value. When all of `members` (if members is 0, all lanes that reach this site
+ *             together) have arrived, it returns the mask of participants; values[32] gets their values.
  *  tex:       one texture or surface instruction for a gang, see struct cwh_tex.
  *  vprintf:   format and packed argument block per lane; stores the per-lane result.
- *  cp_async:  each lane copies count bytes and fills up to `size` with zeros. Copies are made at once, so that waiting for
- *             them is nothing.
+ *  cp_async:  each lane copies count bytes and fills up to `size` with zeros. It copies at once, so waiting does nothing.
  *  mma:       mma and wmma.mma of a whole warp: fragments as [register][32 lanes], 32 bits each, 64 for f64.
- *  mma_lane:  the same for one lane, width 1: `operands` has the address of each lane's registers of A, B and C, one after the
- *             other in 8 bytes each (0: no such lane); d gets this lane's.
- *  matrix_move: wmma.load, wmma.store (address[0], stride in elements), ldmatrix, stmatrix (an address a lane), for the lanes
- *             in mask. registers: [register][width].
+ *  mma_lane:  the same for one lane, with width 1: `operands` has, per lane, the address of its registers of A, B and C, one
+ *             after the other in 8 bytes each (0: no such lane); d gets this lane's.
+ *  matrix_move: wmma.load, wmma.store (address[0], stride in elements), ldmatrix, stmatrix (one address per lane), for the
+ *             lanes in mask. registers: [register][width].
  *  mbarrier:  op is enum cwh_mbarrier_op; addresses are generic; value is a count, a state or a parity.
  *  trap:      ends the launch with an error; kind: 0 trap, 1 brkpt, 2 bad indirect call, 3 unreachable. Does not return. */
 struct cwh_tex;
@@ -129,9 +127,9 @@ struct cwh_matrix;
 enum cwh_mbarrier_op { CWH_MBARRIER_INIT, CWH_MBARRIER_INVAL, CWH_MBARRIER_ARRIVE, CWH_MBARRIER_DROP, CWH_MBARRIER_EXPECT,
                        CWH_MBARRIER_COMPLETE, CWH_MBARRIER_TEST, CWH_MBARRIER_TEST_PARITY };
 
-/* An mbarrier object: arrivals expected in each phase (0), transactions pending (20, signed), 2^20 less the arrivals pending in
- * this phase (43), the phase's parity (63). The state that mbarrier.arrive gives has the last two, as they were before; that is
- * what it looks like on an H200. */
+/* An mbarrier object, by bit offset: arrivals expected in each phase (0), transactions pending (20, signed), 2^20 minus the arrivals
+ * pending in this phase (43), the phase's parity (63). The state that mbarrier.arrive returns has the previous values of the last two. An
+ * H200 has the same layout. */
 enum { CWH_MBARRIER_COUNT_BITS = 20, CWH_MBARRIER_TX_SHIFT = 20, CWH_MBARRIER_TX_BITS = 22, CWH_MBARRIER_PENDING_SHIFT = 43,
        CWH_MBARRIER_PHASE_SHIFT = 63 };
 
@@ -148,7 +146,8 @@ struct cwh_matrix {
     uint8_t  width;             /* lanes of `registers` */
 };
 
-enum { CWH_TEX_LEVEL = 1, CWH_TEX_GRADIENTS = 2, CWH_TEX_FORMATTED = 4, CWH_TEX_OFFSET = 8, CWH_TEX_PLAIN = 16 };    /* the last: amdgcn_tex.c */
+enum { CWH_TEX_LEVEL = 1, CWH_TEX_GRADIENTS = 2, CWH_TEX_FORMATTED = 4, CWH_TEX_OFFSET = 8, CWH_TEX_PLAIN = 16 };    /* PLAIN:
+                                                                                                                      * target/amdgcn/tex.c */
 
 /* One tex/tld4/txq/suld/sust/sured/suq instruction. Coordinates and results are [component][lane], 32-bit words. */
 struct cwh_tex {
@@ -158,15 +157,15 @@ struct cwh_tex {
     uint8_t  coord_type;        /* ptx_type: s32 or f32 */
     uint8_t  result_type;       /* ptx_type: f32, s32, u32, f16 ...; surfaces: b8..b64 */
     uint8_t  vec;               /* result components */
-    uint8_t  mode;              /* surfaces: 0 trap, 1 clamp, 2 zero, and sured: ptx_atomop << 2; queries, tld4: which */
+    uint8_t  mode;              /* surfaces: 0 trap, 1 clamp, 2 zero, and for sured ptx_atomop << 2; queries, tld4: which */
     uint8_t  flags;             /* CWH_TEX_* */
     uint64_t mask;
     const uint64_t *texture;    /* handle per lane */
     const uint64_t *sampler;    /* NULL in unified mode */
     const uint32_t *coord;      /* up to 4 components x width */
     const uint32_t *extra;      /* level, gradients */
-    const uint32_t *offset;     /* CWH_TEX_OFFSET: texels to add, a component for each dimension */
-    uint32_t *result;           /* vec x width (surfaces stores: source) */
+    const uint32_t *offset;     /* CWH_TEX_OFFSET: texels to add, one component per dimension */
+    uint32_t *result;           /* vec x width (surface stores: the source) */
 };
 
 #define X(ret, name, params) ret name params;

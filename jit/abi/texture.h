@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Textures and surfaces as memory and a description of it, for devices where their instructions are computed: what the engine of
- * the host (impl/host) and kernels on AMD GPUs (jit/builtins) read, and impl makes. Device code includes this header, too. */
+ * Textures and surfaces as memory and a description, for devices that compute their instructions. impl makes them; the host's engine
+ * (impl/host) and kernels on AMD GPUs (jit/builtins) read them. Device code includes this header, too. */
 #ifndef CWJ_ABI_TEXTURE_H
 #define CWJ_ABI_TEXTURE_H
 
@@ -16,7 +16,7 @@ enum cwb_address { CWB_ADDRESS_WRAP, CWB_ADDRESS_CLAMP, CWB_ADDRESS_MIRROR, CWB_
 
 enum { CW_MAX_LEVELS = 16 };
 
-/* Memory that the device reads and writes. */
+/* Memory accessed by the device. */
 #ifdef __AMDGCN__
 #define CW_DEVICE_MEMORY __attribute__((address_space(1)))
 #else
@@ -31,11 +31,11 @@ struct cw_level {
     size_t   pitch, slice;              /* bytes */
 };
 
-/* Which of AMD's instructions read the texture (impl/hip/native.c): none; images of two dimensions (or one), of three; arrays
- * of images; typed buffers. SCALED is or'ed to it: values in [0, 1], for a filter of unsigned integers up to `scale`. */
+/* AMD's instructions that can read the texture (impl/hip/native.c): none; images of one or two dimensions; of three; arrays of images;
+ * typed buffers. SCALED, or'ed to these: values in [0, 1], for filtering of unsigned integers up to `scale`. */
 enum cw_native { CW_NATIVE_NONE, CW_NATIVE_IMAGE, CW_NATIVE_VOLUME, CW_NATIVE_LAYERS, CW_NATIVE_BUFFER, CW_NATIVE_SCALED = 16 };
 
-/* A texture or surface object, as the instructions read it. */
+/* A texture or surface object, for the instructions. */
 struct cw_texture {
     uint64_t handle;
     bool     surface;
@@ -53,7 +53,7 @@ struct cw_texture {
     float    mip_bias, min_level, max_level;
     float    border[4];
     uint32_t nlevels, first_layer, last_layer;
-    uint32_t resource[8], sampler[4];   /* of AMD's instructions; where native says so */
+    uint32_t resource[8], sampler[4];   /* for AMD's instructions; valid as `native` says */
     float    scale;
     struct cw_level level[CW_MAX_LEVELS];
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Affine registers: thread numbers, and indexes and addresses made from them (flow.h says the forms). Extension of a 32-bit
- * index to 64 bits keeps the 32-bit part apart, so that an index that wraps around inside a gang still gives the addresses
- * that PTX defines. emit/affine.c keeps such registers as scalars. */
+ * Affine registers: thread numbers, and indexes and addresses computed from them (flow.h has the forms). Extending a 32-bit index to 64
+ * bits keeps the 32-bit part separate, so that an index that wraps around inside a gang still gives the addresses that PTX defines.
+ * emit/affine.c keeps such registers as scalars. */
 #include "jit/analysis/flow_private.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ flow_is_affine(struct flow_shape s)
     return s.kind == FLOW_AFFINE32 || s.kind == FLOW_AFFINE64;
 }
 
-/* Steps and factors stay small enough for products of them to be exact. */
+/* Keep steps and factors small enough for exact products. */
 static struct flow_shape
 bounded(struct flow_shape s)
 {
@@ -92,7 +92,7 @@ extend(struct flow_shape s, bool is_signed, int64_t factor)
                                         .extend = is_signed ? FLOW_EXTEND_SIGN : FLOW_EXTEND_ZERO });
 }
 
-/* A multiplier of mul.wide as the 64-bit number it stands for. */
+/* A multiplier of mul.wide as a 64-bit integer. */
 static bool
 wide_factor(const struct ptx_operand *o, bool is_signed, int64_t *factor)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which registers hold one value for all lanes, which blocks run with some lanes only, and which register writes are masked
+ * Computes which registers hold one value for all lanes, which blocks run with some lanes only, and which register writes are masked
  * writes.
  *
- * A register slot is shared by all lanes, those waiting at other blocks included. Lanes that leave a divergent branch by
- * different edges join at its immediate post-dominator; between the two, code of one path runs while the lanes of the other
- * paths wait. So a write on one path must keep the other lanes' value when they may still read it:
- *   - the register is live where another edge of the branch leads (this covers values that leave a loop which lanes leave
- *     at different iterations, since the loop is then on one side of its own exit branch), or
- *   - it has several definitions and both sides define it.
- * Such a register is blended, and a blended register is lane-varying. The analysis starts from "everything is uniform" and
- * lowers until nothing changes. */
+ * All lanes share a register slot, also those waiting at other blocks. Lanes that leave a divergent branch by different edges join at its
+ * immediate post-dominator; in between, code of one path runs while the lanes of the other paths wait. So a write on one path must keep the
+ * other lanes' value if they may still read it:
+ * - the register is live at the target of another edge of the branch (this covers values that leave a loop that lanes leave at different
+ *   iterations: the loop is then one path of its own exit branch), or
+ * - it has several definitions, on both paths.
+ * Writes of such a register are masked, and the register is lane-varying. The analysis assumes at first that everything is uniform, and
+ * lowers that until nothing changes. */
 #include "jit/analysis/flow.h"
 #include "jit/analysis/flow_private.h"
 
@@ -19,9 +19,9 @@ struct div_ctx {
     struct flow *f;
     bool linear_x, is_entry;
     unsigned width;
-    bool source_varying;            /* of the instruction being looked at */
+    bool source_varying;            /* of the current instruction */
     bool result_varying;
-    struct flow_shape affine;       /* what it computes if its sources are affine */
+    struct flow_shape affine;       /* its result if its sources are affine */
     bool changed;
 };
 
@@ -32,7 +32,7 @@ lower(struct div_ctx *c, uint32_t r, struct flow_shape s)
     struct flow_shape *old = &c->f->shape[r];
     if (s.kind == FLOW_UNKNOWN || old->kind == FLOW_VARYING)
         return;
-    if (c->f->blend[r] && s.kind != FLOW_VARYING)
+    if (c->f->masked_write[r] && s.kind != FLOW_VARYING)
         s = (struct flow_shape){ .kind = FLOW_VARYING };
     if (old->kind == s.kind && old->extend == s.extend && old->step == s.step && old->factor == s.factor)
         return;
@@ -71,7 +71,7 @@ sreg_varies(uint32_t sreg, const struct div_ctx *c)
     }
 }
 
-/* Divergent in itself, whatever its operands are: addresses of per-lane memory and special registers. */
+/* Does the operand vary by itself: the address of per-lane memory, or a special register? */
 static bool
 operand_varies(const struct ptx_operand *o, const struct div_ctx *c)
 {
@@ -96,7 +96,7 @@ operand_varies(const struct ptx_operand *o, const struct div_ctx *c)
     }
 }
 
-/* Each lane has a result of its own, whatever the operands are; undefined results included. */
+/* Does each lane have a result of its own, whatever the operands are? Includes undefined results. */
 static bool
 always_varies(const struct ptx_inst *in)
 {
@@ -119,7 +119,7 @@ result_varies(const struct ptx_inst *in, const struct div_ctx *c)
     case PTX_OP_VOTE: case PTX_OP_REDUX: case PTX_OP_ACTIVEMASK: case PTX_OP_BAR: case PTX_OP_BARRIER:
         if (c->width == FLOW_BLOCK && in->op != PTX_OP_BAR && in->op != PTX_OP_BARRIER)
             return true;
-        /* One answer for all lanes that execute it together, if they name the same members (a source register). */
+        /* One result for all lanes that execute it together, if they name the same members (a source register). */
         for (unsigned i = 1; i < in->noperands; i++)
             if (in->operand[i].kind == PTX_OPND_REG && !c->f->uniform[in->operand[i].index] && i + 1 == in->noperands &&
                 (in->flags & PTX_F_SYNC))
@@ -159,17 +159,17 @@ visit_def(void *user, uint32_t r, bool write)
 
 struct regions {
     uint64_t *block_defs;           /* n rows: registers written in a block */
-    uint64_t *reach_defs;           /* for each successor: registers written on that path */
+    uint64_t *path_defs;           /* for each successor: registers written on that path */
     uint32_t *stack;
-    uint32_t *mark;
+    uint32_t *visited;
     uint32_t  stamp;
-    uint32_t low, high;             /* positions that scans have seen */
+    uint32_t low, high;             /* positions visited by scans */
     uint64_t budget;                /* steps left; at 0 everything is assumed divergent */
 };
 
-/* Registers written in blocks reachable from `start` before the join; those blocks become masked. */
+/* Collect the registers written in blocks reachable from `start` before the join, and mask those blocks. */
 static void
-scan_side(struct flow *f, struct regions *g, uint32_t start, uint32_t join, uint64_t *defs, bool *changed)
+scan_path(struct flow *f, struct regions *g, uint32_t start, uint32_t join, uint64_t *defs, bool *changed)
 {
     memset(defs, 0, f->words * sizeof *defs);
     if (start == join || start == f->n)
@@ -177,7 +177,7 @@ scan_side(struct flow *f, struct regions *g, uint32_t start, uint32_t join, uint
     uint32_t top = 0;
     g->stamp++;
     g->stack[top++] = start;
-    g->mark[start] = g->stamp;
+    g->visited[start] = g->stamp;
     while (top) {
         uint32_t b = g->stack[--top], at = f->position[b];
         if (!g->budget)
@@ -194,8 +194,8 @@ scan_side(struct flow *f, struct regions *g, uint32_t start, uint32_t join, uint
             defs[w] |= d[w];
         for (uint32_t k = 0; k < f->fn->blocks[b].nsucc; k++) {
             uint32_t s = f->fn->blocks[b].succ[k];
-            if (s != join && g->mark[s] != g->stamp) {
-                g->mark[s] = g->stamp;
+            if (s != join && g->visited[s] != g->stamp) {
+                g->visited[s] = g->stamp;
                 g->stack[top++] = s;
             }
         }
@@ -212,8 +212,8 @@ blend_bits(struct flow *f, const uint64_t *a, const uint64_t *b, bool several_on
             bits &= bits - 1;
             if (several_only && f->ndefs[r] < 2)
                 continue;
-            if (!f->blend[r]) {
-                f->blend[r] = true;
+            if (!f->masked_write[r]) {
+                f->masked_write[r] = true;
                 f->uniform[r] = false;
                 f->shape[r] = (struct flow_shape){ .kind = FLOW_VARYING };
                 *changed = true;
@@ -228,9 +228,9 @@ split_at(struct flow *f, struct regions *g, uint32_t b, bool *changed)
     const struct ptx_block *blk = &f->fn->blocks[b];
     uint32_t join = f->ipdom[b], n = blk->nsucc, words = f->words;
     for (uint32_t k = 0; k < n; k++)
-        scan_side(f, g, blk->succ[k], join, g->reach_defs + (size_t)k * words, changed);
+        scan_path(f, g, blk->succ[k], join, g->path_defs + (size_t)k * words, changed);
     for (uint32_t k = 0; k < n; k++) {
-        const uint64_t *dk = g->reach_defs + (size_t)k * words;
+        const uint64_t *dk = g->path_defs + (size_t)k * words;
         g->budget -= g->budget < n / 2 ? g->budget : n / 2;
         if (!g->budget)
             return;
@@ -238,13 +238,13 @@ split_at(struct flow *f, struct regions *g, uint32_t b, bool *changed)
             if (j == k || blk->succ[j] == blk->succ[k])
                 continue;
             blend_bits(f, dk, f->live_in + (size_t)blk->succ[j] * words, false, changed);
-            blend_bits(f, dk, g->reach_defs + (size_t)j * words, true, changed);
+            blend_bits(f, dk, g->path_defs + (size_t)j * words, true, changed);
         }
     }
 }
 
-/* Emission runs masked blocks in layout order up to the end of a run, so the blocks of one divergent region must form one
- * run: blocks that the layout puts between them are masked as well. */
+/* Masked blocks are emitted in layout order up to the end of a run, so the blocks of a divergent region must form one run: blocks that the
+ * layout puts among them are masked as well. */
 static void
 close_runs(struct flow *f, struct regions *g, uint32_t *cover)
 {
@@ -254,7 +254,7 @@ close_runs(struct flow *f, struct regions *g, uint32_t *cover)
             continue;
         g->low = f->n, g->high = 0;
         for (uint32_t k = 0; k < f->fn->blocks[b].nsucc; k++)
-            scan_side(f, g, f->fn->blocks[b].succ[k], f->ipdom[b], g->reach_defs, &changed);
+            scan_path(f, g, f->fn->blocks[b].succ[k], f->ipdom[b], g->path_defs, &changed);
         if (g->low > g->high)
             continue;
         cover[g->low]++;
@@ -273,7 +273,7 @@ assume_the_worst(struct flow *f)
 {
     for (uint32_t r = 0; r < f->fn->nregs; r++) {
         f->uniform[r] = false;
-        f->blend[r] = true;
+        f->masked_write[r] = true;
         f->shape[r] = (struct flow_shape){ .kind = FLOW_VARYING };
     }
     for (uint32_t b = 0; b < f->n; b++)
@@ -296,8 +296,8 @@ terminator_varies(const struct flow *f, uint32_t b)
     return false;
 }
 
-/* What no instruction gave a shape is undefined as well: x in `x = x + %tid.x`, which nothing else writes. Whether there was such
- * a register. */
+/* A register to which no instruction gave a shape is undefined: x in `x = x + %tid.x`, which nothing else writes. Make those uniform; true
+ * if there were any. */
 static bool
 settle_unwritten(struct flow *f)
 {
@@ -311,8 +311,8 @@ settle_unwritten(struct flow *f)
     return any;
 }
 
-/* The average number of steps for each block and instruction after which the analysis gives up being exact: adversarial input
- * would take quadratic time. Kernels of real programs need less than a tenth. */
+/* The average number of steps per block and instruction after which the analysis gives up precision, since adversarial input would take
+ * quadratic time. Real kernels need less than a tenth. */
 enum { STEPS = 200 };
 
 cw_result
@@ -325,13 +325,13 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
             max_succ = fn->blocks[b].nsucc;
     struct regions g = {
         .block_defs = cw_arena_array(a, uint64_t, (size_t)f->n * f->words),
-        .reach_defs = cw_arena_array(a, uint64_t, (size_t)max_succ * f->words),
+        .path_defs = cw_arena_array(a, uint64_t, (size_t)max_succ * f->words),
         .stack = cw_arena_array(a, uint32_t, f->n + 1),
-        .mark = cw_arena_array(a, uint32_t, f->n + 1),
+        .visited = cw_arena_array(a, uint32_t, f->n + 1),
         .budget = STEPS * ((uint64_t)f->n + fn->ninsts) + STEPS,
     };
     uint32_t *cover = cw_arena_array(a, uint32_t, f->n + 2);
-    if (!cover || !g.block_defs || !g.reach_defs || !g.stack || !g.mark)
+    if (!cover || !g.block_defs || !g.path_defs || !g.stack || !g.visited)
         return CW_ERR_NOMEM;
     for (uint32_t b = 0; b < f->n; b++) {
         struct def_ctx d = { g.block_defs + (size_t)b * f->words };
@@ -348,7 +348,7 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
         if (fn->params[i]->is_param_reg)
             lower(&c, fn->params[i]->reg, (struct flow_shape){ .kind = FLOW_VARYING });
     if (f->irreducible) {
-        /* Loops without a header as a join: assume divergence everywhere. */
+        /* Loops whose header is not a join: assume divergence everywhere. */
         assume_the_worst(f);
     }
     do {
@@ -366,7 +366,7 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
                 if (sources_matter(in)) {
                     flow_visit_regs(in, visit_shape, &c);
                 } else {
-                    /* Only the guard and the member mask matter; result_varies has checked the latter. */
+                    /* Only the guard and the member mask matter, and result_varies has checked the mask. */
                     unsigned ndst = flow_destinations(in);
                     bool varying = c.result_varying || (in->has_guard && !f->uniform[in->guard]);
                     c.source_varying = varying;
@@ -385,7 +385,7 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
         for (uint32_t b = 0; b < f->n; b++) {
             if (terminator_varies(f, b)) {
                 f->divergent[b] = true;
-                split_at(f, &g, b, &c.changed); /* a guarded exit has one successor: the rest runs masked */
+                split_at(f, &g, b, &c.changed); /* a guarded exit has one successor: the remaining blocks run masked */
             }
         }
     } while ((c.changed || settle_unwritten(f)) && g.budget);

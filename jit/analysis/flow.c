@@ -129,8 +129,8 @@ flow_dominates(const struct flow *f, uint32_t a, uint32_t b)
     return f->dom_first[a] <= f->dom_first[b] && f->dom_first[b] <= f->dom_last[a];
 }
 
-/* Numbers the nodes of a forest in preorder: the descendants of x are those with first[x] <= first[y] <= last[x]. parent[x] is x itself
- * or FLOW_NONE at a root. */
+/* Number the nodes of a forest in preorder: the descendants of x are those with first[x] <= first[y] <= last[x]. For a root, parent[x] is x
+ * or FLOW_NONE. */
 static bool
 number_forest(const uint32_t *parent, uint32_t n, uint32_t *first, uint32_t *last, struct cw_arena *a)
 {
@@ -165,7 +165,7 @@ number_forest(const uint32_t *parent, uint32_t n, uint32_t *first, uint32_t *las
     return true;
 }
 
-/* Does block b end in a guarded ret, exit or trap? It falls through, and some lanes leave. */
+/* Does block b end in a guarded ret or exit? Some lanes leave there; the others fall through. */
 bool
 flow_guarded_leave(const struct ptx_function *fn, uint32_t b)
 {
@@ -174,8 +174,8 @@ flow_guarded_leave(const struct ptx_function *fn, uint32_t b)
     return blk->count && last->has_guard && (last->op == PTX_OP_RET || last->op == PTX_OP_EXIT);
 }
 
-/* Forward dominators and, over the reversed graph with a virtual exit node n, post-dominators. A block that reaches no exit (an
- * endless loop) gets an edge to the virtual exit, so that every block has a post-dominator. */
+/* Forward dominators and, over the reversed graph with a virtual exit node n, post-dominators. A block that reaches no exit (an endless
+ * loop) gets an edge to the virtual exit, so that every block has a post-dominator. */
 static bool
 find_dominators(struct flow *f, struct cw_arena *a)
 {
@@ -228,7 +228,7 @@ find_dominators(struct flow *f, struct cw_arena *a)
         post_order(n, pred, npred, n + 1, po, &count, stack, next, seen);
         if (count == n + 1)
             break;
-        /* An endless loop: take its last block in number as an exit. */
+        /* An endless loop: its block with the highest number becomes an exit. */
         for (uint32_t b = n; b-- > 0;) {
             if (seen[b])
                 continue;
@@ -248,8 +248,8 @@ find_dominators(struct flow *f, struct cw_arena *a)
 
 /* ---- loops and layout --------------------------------------------------------------------------------------------------- */
 
-/* Block b reaches the header of loop `number` inside that loop: it belongs to it, with the loop that contains b. Blocks from
- * which the walk continues are pushed, once each. */
+/* Block b reaches the header of loop `number` inside that loop: add it to the loop, together with the loop that contains b. Push each block
+ * from which the walk continues once. */
 static void
 take_into_loop(struct flow *f, uint32_t number, uint32_t b, uint32_t *stack, uint32_t *top, uint32_t *outermost)
 {
@@ -260,7 +260,7 @@ take_into_loop(struct flow *f, uint32_t number, uint32_t b, uint32_t *stack, uin
         stack[(*top)++] = b;
         return;
     }
-    while (outermost[l] != l)               /* the outermost loop of b so far, with path compression */
+    while (outermost[l] != l)               /* b's outermost loop so far, with path compression */
         l = outermost[l] = outermost[outermost[l]];
     if (l == number)
         return;
@@ -270,8 +270,8 @@ take_into_loop(struct flow *f, uint32_t number, uint32_t b, uint32_t *stack, uin
     stack[(*top)++] = f->loops[l].header;
 }
 
-/* One natural loop a header, the inner ones first: walking backwards from the latches of a header, blocks that are in a loop already
- * stand for the outermost loop that they are in so far. */
+/* One natural loop per header, inner ones first. Walking backwards from the latches of a header, a block that is in a loop already stands
+ * for its outermost loop so far. */
 static bool
 find_loops(struct flow *f, struct cw_arena *a)
 {
@@ -290,7 +290,7 @@ find_loops(struct flow *f, struct cw_arena *a)
         f->loop_of[b] = FLOW_NONE;
         succ[b] = blk[b].succ, nsucc[b] = blk[b].nsucc;
     }
-    /* What a header dominates comes before it in post-order. */
+    /* Post-order visits the blocks that a header dominates before the header. */
     post_order(0, succ, nsucc, n, po, &count, stack, next, seen);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t h = po[i], top = 0, number = f->nloops;
@@ -310,7 +310,7 @@ find_loops(struct flow *f, struct cw_arena *a)
                 take_into_loop(f, number, blk[h].pred[k], stack, &top, outermost);
         while (top) {
             uint32_t b = stack[--top];
-            for (uint32_t k = 0; k < blk[b].npred; k++)     /* from a loop's header, its latches lead nowhere new */
+            for (uint32_t k = 0; k < blk[b].npred; k++)     /* a loop header's latches lead nowhere new */
                 take_into_loop(f, number, blk[b].pred[k], stack, &top, outermost);
         }
     }
@@ -338,11 +338,11 @@ flow_in_loop(const struct flow *f, uint32_t b, uint32_t l)
 struct layout {
     struct flow *f;
     struct cw_arena *a;
-    uint32_t *ancestor;             /* of a loop: the child of the region being laid out that holds it */
+    uint32_t *ancestor;             /* of a loop: the child of the current region that contains it */
     uint32_t *loop_at;              /* loops by their preorder numbers */
-    uint32_t *members;              /* blocks, those of a loop and of what is in it together */
-    uint32_t *begin;                /* where the blocks of the loop with this preorder number begin in it */
-    uint32_t *sorted;               /* the blocks of the region being laid out */
+    uint32_t *members;              /* blocks, grouped by loop with nested loops included */
+    uint32_t *begin;                /* index in `members` of the first block of the loop with this preorder number */
+    uint32_t *sorted;               /* the blocks of the current region */
     uint32_t *first, *chain;        /* the same, chained by representative */
     uint32_t *stack, *at, *edge, *po;
     bool *seen;
@@ -443,7 +443,7 @@ layout_regions(struct layout *lay, uint32_t *out, uint32_t *nout)
         if (!open[depth].children)
             return false;
         memcpy(open[depth++].children, lay->po, n * sizeof *lay->po);
-        /* Go on with what is open. */
+        /* Continue with the open regions. */
         for (next = FLOW_NONE; depth && next == FLOW_NONE;) {
             struct region *r = &open[depth - 1];
             if (!r->left) {
@@ -480,7 +480,7 @@ find_layout(struct flow *f, struct cw_arena *a)
     if (!f->order || !f->position || !lay.ancestor || !lay.loop_at || !lay.sorted || !lay.members || !lay.begin || !lay.first || !lay.chain || !lay.stack || !lay.at ||
         !lay.edge || !lay.po || !lay.seen)
         return false;
-    /* Blocks sorted by the numbers of their loops; those outside of loops come last. */
+    /* Sort blocks by the numbers of their loops; those outside of loops come last. */
     uint32_t *place = lay.begin + 1;
     for (uint32_t b = 0; b < n; b++)
         place[f->loop_of[b] == FLOW_NONE ? f->nloops : f->loops[f->loop_of[b]].first_number]++;
@@ -525,7 +525,7 @@ live_visit(void *user, uint32_t r, bool write)
     }
     c->ndefs[r]++;
     c->def_block[r] = c->ndefs[r] == 1 ? c->block : FLOW_NONE;
-    /* A guarded write keeps the old value of some lanes: it is a use as well, and does not kill. */
+    /* A guarded write keeps the old value of some lanes: it counts as a use, and does not kill. */
     if (c->guarded) {
         if (!(c->def[r / 64] & bit))
             c->use[r / 64] |= bit;
@@ -587,12 +587,12 @@ flow_analyse(struct flow *f, const struct ptx_function *fn, unsigned width, bool
     f->fn = fn;
     f->n = fn->nblocks;
     f->uniform = cw_arena_array(a, bool, fn->nregs + 1);
-    f->blend = cw_arena_array(a, bool, fn->nregs + 1);
+    f->masked_write = cw_arena_array(a, bool, fn->nregs + 1);
     f->masked = cw_arena_array(a, bool, f->n + 1);
     f->divergent = cw_arena_array(a, bool, f->n + 1);
     f->shape = cw_arena_array(a, struct flow_shape, fn->nregs + 1);
     f->spin = cw_arena_array(a, bool, f->n + 1);
-    if (!f->spin || !f->shape || !f->uniform || !f->blend || !f->masked || !f->divergent)
+    if (!f->spin || !f->shape || !f->uniform || !f->masked_write || !f->masked || !f->divergent)
         return CW_ERR_NOMEM;
     if (!find_dominators(f, a) || !find_loops(f, a) || !find_layout(f, a) || !find_liveness(f, a))
         return CW_ERR_NOMEM;

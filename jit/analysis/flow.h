@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Control-flow and divergence facts of one PTX function, computed before its emission. All arrays live in an arena.
- * Invariants: `order` holds every block once, `position` is its inverse; the blocks of a natural loop are contiguous in
- * `order`; block 0 is first. */
+ * Control-flow and divergence facts of one PTX function, computed before its emission. The caller's arena owns all arrays. Invariants:
+ * `order` holds every block once, `position` is its inverse; the blocks of a natural loop are contiguous in `order`; block 0 is first. */
 #ifndef CWJ_ANALYSIS_FLOW_H
 #define CWJ_ANALYSIS_FLOW_H
 
@@ -49,20 +48,20 @@ struct flow {
 
     /* results of the divergence analysis */
     struct flow_shape *shape;       /* per register; FLOW_UNIFORM where `uniform` */
-    bool     *uniform;              /* register holds one value for all lanes that read it */
-    bool     *blend;                /* a write must keep the value of the lanes that do not execute it */
-    bool     *masked;               /* block may run with some lanes only: it lies between a divergent branch and its join */
+    bool     *uniform;              /* all lanes that read the register see one value */
+    bool     *masked_write;         /* a write must keep the value of lanes that do not execute it */
+    bool     *masked;               /* some lanes may be inactive: the block is between a divergent branch and its join */
     bool     *divergent;            /* block ends in a lane-varying branch */
-    bool     *spin;                 /* block heads a loop whose exit waits for memory that other threads write */
+    bool     *spin;                 /* the block is the header of a loop whose exit waits for memory that other threads write */
 };
 
 /* Call `visit` for every register read (write false) or written (write true) by an instruction, the guard included. */
 void flow_visit_regs(const struct ptx_inst *in, void (*visit)(void *user, uint32_t reg, bool write), void *user);
 
-/* How many operands are written; they come first. */
+/* The number of operands written; they come first. */
 unsigned flow_destinations(const struct ptx_inst *in);
 
-/* A width: of the whole block, for facts only; no value is affine then, `masked` has no runs. */
+/* A width that stands for the whole block, for facts only: no value is affine, and `masked` has no runs. */
 enum { FLOW_BLOCK = 1024 };
 
 /* fn->blocks must be built. With width 1 every register is uniform and no block masked. linear_x: see struct
@@ -73,11 +72,11 @@ cw_result flow_analyse(struct flow *f, const struct ptx_function *fn, unsigned w
 struct flow_shape flow_operand_shape(const struct flow *f, const struct ptx_operand *o, bool linear_x, unsigned width);
 bool flow_is_affine(struct flow_shape s);
 
-/* What an affine instruction computes, from the shapes of its sources; kind FLOW_UNKNOWN when one of them is not known yet,
- * FLOW_VARYING when it is not affine. Looks at destination operand 0 only. */
+/* The result of an affine instruction from the shapes of its sources: FLOW_UNKNOWN if one of those is, FLOW_VARYING if it is not affine.
+ * Looks at destination operand 0 only. */
 struct flow_shape flow_affine(const struct flow *f, const struct ptx_inst *in, bool linear_x, unsigned width);
 
-/* The most 32-bit words of registers that are needed at a time, but for predicates, constants and parameters. False: out of memory. */
+/* The maximum number of 32-bit registers live at once, except predicates, constants and parameters. False: out of memory. */
 bool flow_pressure(const struct flow *f, struct cw_arena *arena, uint32_t *words) CW_MUST_CHECK;
 
 bool flow_dominates(const struct flow *f, uint32_t a, uint32_t b);

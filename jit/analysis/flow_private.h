@@ -8,8 +8,8 @@
 bool flow_in_loop(const struct flow *f, uint32_t block, uint32_t loop);
 bool flow_guarded_leave(const struct ptx_function *fn, uint32_t block);
 void flow_find_spins(struct flow *f, struct cw_arena *a);
-/* spin.c. regs (words of bits): registers that depend, in loop l, on an instruction for which source() holds, there; `control`:
- * also registers with several definitions among which a branch that depends on it chooses. */
+/* spin.c: add to regs (a bit set) the registers that depend, within loop l, on an instruction of the loop for which source() holds; with
+ * `control`, also registers with several definitions among which a dependent branch chooses. */
 void flow_taint(const struct flow *f, uint32_t l, uint64_t *regs, bool control, bool (*source)(const struct ptx_inst *in, void *user), void *user);
 /* Does an exit or a back edge of loop l depend on one of the registers? */
 bool flow_leaves_by(const struct flow *f, uint32_t l, const uint64_t *regs);

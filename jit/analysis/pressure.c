@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The most registers that a function's PTX needs at a time. */
+ * The maximum number of registers that a function's PTX needs at once. */
 #include "jit/analysis/flow.h"
 
 #include <string.h>
 
-/* words: of each register. */
+/* words: per register. */
 struct pressure {
     uint8_t *words;
     uint64_t *live;
     uint32_t now, most;
 };
 
-/* Constants, parameters and special registers are rematerialised where they are needed. */
+/* Constants, parameters and special registers are rematerialised. */
 static bool
 is_cheap(const struct flow *f, const struct ptx_inst *in)
 {
@@ -62,7 +62,7 @@ visit_block(const struct flow *f, const struct ptx_block *b, struct pressure *p)
         if (!i)
             return;
         const struct ptx_inst *in = &f->fn->insts[b->first + i - 1];
-        if (!in->has_guard)             /* else some lanes keep the old value */
+        if (!in->has_guard)             /* guarded: some lanes keep the old value */
             flow_visit_regs(in, written, p);
         flow_visit_regs(in, needed, p);
     }

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See progress.h. Three things make warps of a block wait for each other at other places than the one barrier that all reach
- * together:
+ * See progress.h. Warps of a block wait for each other elsewhere than at a barrier that all reach together in three cases:
  *
- *   1. a barrier with a number or a number of threads: it is meant for some of the warps (REQUIRED);
- *   2. a loop whose exit waits for memory that another thread writes (MAYBE). A compare-and-swap that tries again with what it
- *      found, and a ticket that an atomic addition draws, do not wait: they fail only because another thread has made progress;
- *   3. bar.sync 0 where warps may be apart: behind a branch that is not the same for the whole block, of which two paths have a
- *      barrier, or one has and what follows their join as well (MAYBE; the block of most such kernels agrees all the same,
- *      which cannot be seen here). A warp that has ended counts as one that is there, so that a path that ends is none.
+ *   1. a barrier with a number or a thread count, which is meant for some of the warps (REQUIRED);
+ *   2. a loop whose exit waits for memory that another thread writes (MAYBE). Two do not wait, because they fail only if another
+ *      thread has made progress: a compare-and-swap that retries with the value found, and a ticket drawn by an atomic addition;
+ *   3. bar.sync 0 where warps may have diverged: behind a branch that is not uniform in the block, if two of its paths have a
+ *      barrier, or if one path has a barrier and another follows their join (MAYBE: in most such kernels the block agrees, but
+ *      the analysis cannot see that). A barrier counts a finished warp as present, so a path that ends does not count.
  *
- * Values of a block are the same for all its threads unless they come from thread numbers, atomics, other lanes, calls, or loads from
- * addresses that are not. */
+ * A value is uniform in the block unless it comes from thread numbers, atomics, other lanes, calls, or loads from non-uniform addresses. */
 #include "jit/analysis/progress.h"
 #include "jit/analysis/flow.h"
 #include "jit/analysis/flow_private.h"
@@ -21,16 +19,16 @@
 /* Facts of a function with its call closure. */
 struct has {
     bool barrier;                   /* bar.sync 0 */
-    bool peek;                      /* contains a read that a wait may consist of */
+    bool peek;                      /* a load that may be the test of a wait loop */
 };
 
 struct progress {
     struct cwj_program *p;
     const struct cwj_closure *closure;
     struct has *has;                /* by function id */
-    struct has indirect;            /* of the functions that a call through a register may reach */
+    struct has indirect;            /* of the functions that a call through a register may target */
     struct cw_arena arena;          /* for one function */
-    /* the loop that is looked at */
+    /* the current loop */
     bool fenced, calls;             /* it has a fence; it calls a function that peeks */
     const uint64_t *memory;         /* registers that hold values read from memory in it */
 };
@@ -83,7 +81,7 @@ peeks(const struct ptx_inst *in, bool fenced)
     return is_load(in) && (fenced || (in->sem != PTX_SEM_NONE && in->sem != PTX_SEM_WEAK));
 }
 
-/* ---- what functions have ---- */
+/* ---- facts of functions ---- */
 
 static struct has
 called(const struct progress *w, const struct ptx_inst *in)
@@ -103,7 +101,7 @@ called(const struct progress *w, const struct ptx_inst *in)
     return direct ? h : w->indirect;
 }
 
-/* False: a barrier has a number. */
+/* False: a barrier has a number or a count. */
 static bool
 scan(struct progress *w, const struct ptx_function *fn, struct has *h)
 {
@@ -120,7 +118,7 @@ scan(struct progress *w, const struct ptx_function *fn, struct has *h)
     return true;
 }
 
-/* To the fixed point: callers have their callees' facts. */
+/* Propagate callees' facts to callers until nothing changes. */
 static void
 propagate(struct progress *w)
 {
@@ -155,7 +153,7 @@ reads_memory(const struct ptx_inst *in, void *user)
     return in->op == PTX_OP_ATOM || is_load(in);
 }
 
-/* Unoptimised code keeps values in local memory and in the results of calls, where this analysis does not follow them. */
+/* Unoptimised code keeps values in local memory and passes them through calls, which this analysis does not track. */
 static bool
 is_source(const struct ptx_inst *in, void *user)
 {
@@ -169,7 +167,7 @@ is_source(const struct ptx_inst *in, void *user)
     if (in->op != PTX_OP_ATOM || in->atomop != PTX_ATOM_CAS || in->operand[2].kind != PTX_OPND_REG)
         return true;
     uint32_t r = in->operand[2].index;
-    return !(w->memory[r / 64] >> (r % 64) & 1);    /* else it retries with the value found */
+    return !(w->memory[r / 64] >> (r % 64) & 1);    /* false: it retries with the value found */
 }
 
 static bool
@@ -197,26 +195,26 @@ loop_waits(struct progress *w, const struct flow *f, uint32_t l, uint64_t *memor
     return flow_leaves_by(f, l, regs);
 }
 
-/* ---- 3: barriers where warps have diverged ---- */
+/* ---- 3: barriers of diverged warps ---- */
 
 struct apart {
     const struct flow *f;
     bool *barrier;                  /* the block has one */
-    bool *ahead;                    /* or can reach one */
-    uint32_t *stack, *mark, stamp;
-    uint64_t budget;                /* blocks left to visit; at 0 warps are assumed to diverge */
+    bool *ahead;                    /* has one, or can reach one */
+    uint32_t *stack, *visited, stamp;
+    uint64_t budget;                /* remaining block visits; at 0 warps are assumed to diverge */
 };
 
 /* Can a barrier be reached from `start` before `join`? */
 static bool
-side_has(struct apart *a, uint32_t start, uint32_t join)
+path_has(struct apart *a, uint32_t start, uint32_t join)
 {
     uint32_t top = 0;
     if (start == join || !a->ahead[start])
         return false;
     a->stamp++;
     a->stack[top++] = start;
-    a->mark[start] = a->stamp;
+    a->visited[start] = a->stamp;
     while (top && a->budget) {
         uint32_t b = a->stack[--top];
         a->budget--;
@@ -224,8 +222,8 @@ side_has(struct apart *a, uint32_t start, uint32_t join)
             return true;
         const struct ptx_block *blk = &a->f->fn->blocks[b];
         for (uint32_t k = 0; k < blk->nsucc; k++)
-            if (blk->succ[k] != join && a->mark[blk->succ[k]] != a->stamp && a->ahead[blk->succ[k]]) {
-                a->mark[blk->succ[k]] = a->stamp;
+            if (blk->succ[k] != join && a->visited[blk->succ[k]] != a->stamp && a->ahead[blk->succ[k]]) {
+                a->visited[blk->succ[k]] = a->stamp;
                 a->stack[top++] = blk->succ[k];
             }
     }
@@ -261,19 +259,19 @@ barriers_apart(struct progress *w, const struct flow *f, bool *yes)
 {
     uint32_t n = f->n;
     struct apart a = { .f = f, .barrier = cw_arena_array(&w->arena, bool, n + 1), .ahead = cw_arena_array(&w->arena, bool, n + 1),
-                       .stack = cw_arena_array(&w->arena, uint32_t, n + 1), .mark = cw_arena_array(&w->arena, uint32_t, n + 1),
+                       .stack = cw_arena_array(&w->arena, uint32_t, n + 1), .visited = cw_arena_array(&w->arena, uint32_t, n + 1),
                        .budget = 100 * (uint64_t)n + 1000 };
-    if (!a.barrier || !a.ahead || !a.stack || !a.mark)
+    if (!a.barrier || !a.ahead || !a.stack || !a.visited)
         return CW_ERR_NOMEM;
     *yes = find_barriers(w, &a);
     for (uint32_t b = 0; b < n && !*yes; b++) {
         const struct ptx_block *blk = &f->fn->blocks[b];
-        uint32_t join = f->ipdom[b], sides = 0;
+        uint32_t join = f->ipdom[b], paths = 0;
         if (!f->divergent[b] || !a.ahead[b])
             continue;
         for (uint32_t k = 0; k < blk->nsucc; k++)
-            sides += side_has(&a, blk->succ[k], join);
-        *yes = sides > 1 || (sides == 1 && join < n && a.ahead[join]);
+            paths += path_has(&a, blk->succ[k], join);
+        *yes = paths > 1 || (paths == 1 && join < n && a.ahead[join]);
     }
     return CW_OK;
 }

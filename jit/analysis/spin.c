@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Loops that wait for another thread: locks, flags, hand-made barriers. Threads of a block share one thread of execution
- * on the host device, so such a loop must let the others run.
+ * Loops that wait for another thread: locks, flags, hand-written barriers. On the host device the threads of a block share one thread of
+ * execution, so such a loop must let the others run.
  *
- * A loop waits if one of its exits depends on the result of an atomic operation, of a test of an mbarrier, of a strong or volatile load, or, where
- * the loop has a fence, of any load from global or shared memory, made in the loop. A false positive costs time, a false
- * negative an endless loop. */
+ * A loop waits if one of its exits depends on one of these, executed in the loop: an atomic operation, a test of an mbarrier, a strong or
+ * volatile load, or, if the loop has a fence, any load from global or shared memory. A false positive costs time; a false negative is an
+ * endless loop. */
 #include "jit/analysis/flow.h"
 #include "jit/analysis/flow_private.h"
 
@@ -14,7 +14,7 @@ struct taint {
     const struct flow *f;
     uint64_t *regs;
     bool source, changed;
-    bool joined_only;               /* writes count where the register has several definitions */
+    bool joined_only;               /* count only writes of registers with several definitions */
 };
 
 static void
@@ -40,7 +40,7 @@ tainted_end(const struct flow *f, uint32_t b, const uint64_t *regs)
 
 /* Registers written between a tainted branch in the loop and its join depend on the branch. */
 static void
-taint_sides(struct taint *t, uint32_t l)
+taint_paths(struct taint *t, uint32_t l)
 {
     const struct flow *f = t->f;
     t->joined_only = t->source = true;
@@ -48,8 +48,8 @@ taint_sides(struct taint *t, uint32_t l)
         uint32_t b = f->order[p], join = f->ipdom[b];
         if (!tainted_end(f, b, t->regs))
             continue;
-        /* The layout puts the blocks between a branch and its join behind the branch and before the join, if that is in the
-         * loop and not its header; else up to the end of the loop. */
+        /* The layout puts the blocks between a branch and its join right behind the branch: up to the join if that is in the loop and not
+         * its header, else up to the end of the loop. */
         bool within = join < f->n && flow_in_loop(f, join, l) && f->position[join] > p;
         uint32_t end = within ? f->position[join] : f->loops[l].last + 1;
         for (uint32_t q = p + 1; q < end; q++)
@@ -76,7 +76,7 @@ flow_taint(const struct flow *f, uint32_t l, uint64_t *regs, bool control, bool 
             }
         }
         if (control)
-            taint_sides(&t, l);
+            taint_paths(&t, l);
     } while (t.changed);
 }
 
@@ -99,7 +99,7 @@ flow_leaves_by(const struct flow *f, uint32_t l, const uint64_t *regs)
             continue;
         if (flow_guarded_leave(f->fn, b))
             return true;
-        for (uint32_t k = 0; k < blk->nsucc; k++)       /* a back edge: a loop of its own that only shares the header */
+        for (uint32_t k = 0; k < blk->nsucc; k++)       /* a back edge: another loop with the same header */
             if (!flow_in_loop(f, blk->succ[k], l) || (blk->nsucc > 1 && goes_round(f, blk->succ[k], l)))
                 return true;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Device library, part "async": cp.async of variable size, and mbarrier objects (PTX 9.7.9.25, 9.7.13.15). Objects have the
- * host device's layout (jit/abi/host.h); many waves use one at the same time, so they change by compare-and-swap. */
+ * Device library, part "async": cp.async of variable size, and mbarrier objects (PTX 9.7.9.25, 9.7.13.15). Objects have the host device's
+ * layout (jit/abi/host.h). Many waves use one concurrently, so they change by compare-and-swap. */
 #include "jit/abi/host.h"
 
 enum { COUNT_MASK = (1 << CWH_MBARRIER_COUNT_BITS) - 1, TX_MASK = (1 << CWH_MBARRIER_TX_BITS) - 1 };
@@ -36,7 +36,7 @@ changed(uint32_t op, uint64_t old, uint32_t n)
            phase << CWH_MBARRIER_PHASE_SHIFT;
 }
 
-/* op: enum cwh_mbarrier_op. Returns the state before, or for the tests whether the phase has ended. */
+/* op: enum cwh_mbarrier_op. Returns the previous state; for the tests, whether the phase has ended. */
 uint64_t
 cwd_async_mbarrier(uint32_t op, uint64_t *object, uint64_t value)
 {
@@ -60,7 +60,7 @@ cwd_async_mbarrier(uint32_t op, uint64_t *object, uint64_t value)
         value = op == CWH_MBARRIER_TEST ? value >> CWH_MBARRIER_PHASE_SHIFT : value & 1;
         if (old >> CWH_MBARRIER_PHASE_SHIFT != value)
             return 1;
-        __builtin_amdgcn_s_sleep(1);        /* whoever is waited for goes on */
+        __builtin_amdgcn_s_sleep(1);        /* let the other threads run */
         return 0;
     default:
         old = __scoped_atomic_load_n(object, __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See devlib.h. A part is parsed lazily and only if it is called. Its functions become linkonce before it is linked: LLVM then
- * links only those that are referenced. */
+ * See devlib.h. A part is parsed lazily, and only if it is called. Its functions become linkonce before linking, so that LLVM links only
+ * those that are referenced. */
 #include "jit/builtins/devlib.h"
 #include "jit/builtins/precompiled.h"
 
@@ -27,7 +27,7 @@ static const struct part {
 enum { PARTS = sizeof parts / sizeof *parts };
 
 static const char prefix[] = "cwd_";
-static const char *const done[] = { "cwd_forms_", "cwd_heap_", "cwd_print_" };      /* optimised already */
+static const char *const done[] = { "cwd_forms_", "cwd_heap_", "cwd_print_" };      /* already optimised */
 
 static const char *
 name_of(LLVMValueRef f)
@@ -65,8 +65,8 @@ fail(struct cwj_diags *diags, const char *name, const char *why)
     return CW_ERR_INTERNAL;
 }
 
-/* Drop clang's attributes for the processor and its work-groups, all of them string attributes: the caller's count, and LLVM
- * does not inline functions that differ in them. */
+/* Drop clang's attributes for the processor and its work-groups, all of them string attributes: the caller's apply, and LLVM does not
+ * inline functions that differ in them. */
 static void
 make_neutral(LLVMValueRef f)
 {
@@ -84,10 +84,10 @@ make_neutral(LLVMValueRef f)
     }
 }
 
-/* Not recursive, which is true of all: LLVM then tells callers which registers they overwrite, and they save none. */
+/* All functions are non-recursive. LLVM then tells callers which registers they overwrite, and they save none. */
 static const char norecurse[] = "norecurse";
 
-/* Link a part into m. Declarations of m that it defines must have its types. */
+/* Link a part into m. Declarations in m of its functions must have their types. */
 static cw_result
 link_part(LLVMModuleRef m, const struct part *p, const char *cpu, struct cwj_diags *diags)
 {
@@ -117,8 +117,7 @@ link_part(LLVMModuleRef m, const struct part *p, const char *cpu, struct cwj_dia
                                 LLVMCreateEnumAttribute(LLVMGetModuleContext(m), LLVMGetEnumAttributeKindForName(norecurse, sizeof norecurse - 1), 0));
         if (!strncmp(name_of(f), "cwd_tex_", 8))
             LLVMAddTargetDependentFunctionAttr(f, EMIT_KEEPS_RETURN, "");
-        if (!strcmp(name_of(f), "cwd_tex_fetch")) {         /* else it takes 180 and 104; with waves of 64 lanes only 64 vector
-                                                             * registers may be available */
+        if (!strcmp(name_of(f), "cwd_tex_fetch")) {         /* otherwise it takes 180 and 104; in wave64 only 64 VGPRs may be available */
             LLVMAddTargetDependentFunctionAttr(f, "amdgpu-num-vgpr", cpu && !strncmp(cpu, "gfx9", 4) ? "60" : "96");
             LLVMAddTargetDependentFunctionAttr(f, "amdgpu-num-sgpr", "84");
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The blocks of floating-point matrix products that the device library has as functions of their own, for the model below
- * (pairs.h), so that clang optimises them when CUDAway is built. */
+ * The building blocks of floating-point matrix products that are functions of the device library, for the model below (pairs.h), so that
+ * clang optimises them when CUDAway is built. */
 #ifndef CWJ_BUILTINS_FORMS_H
 #define CWJ_BUILTINS_FORMS_H
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Device library, part "heap": malloc and free of kernels (CUDA C++ Programming Guide, "Dynamic Global Memory Allocation").
- * The heap is blocks one behind another, each with a header, up to `top`; memory behind it was never used. Free blocks wait in
- * lists by size class, four between powers of two: stacks of offsets whose heads count changes. A request is rounded up to a
- * class, so any block of that class fits; else it is taken from behind `top`. Neither takes a lock. If both fail, a lock is
- * taken: under it larger blocks are split and, if that is not enough and enough was freed since the last time, free neighbours
- * are joined. Splitting happens only under the lock, so no other thread finds a list empty whose block is being split. */
+ * Device library, part "heap": malloc and free of kernels (CUDA C++ Programming Guide, "Dynamic Global Memory Allocation"). The heap is a
+ * sequence of blocks, each with a header, up to `top`; memory behind it is unused. Free blocks are in lists by size class, four between
+ * powers of two: stacks of offsets whose heads count changes. A request is rounded up to a class, so any block of that class fits; if there
+ * is none, a block is cut from the unused memory. Neither takes a lock. If both fail, a lock is taken: under it larger blocks are split
+ * and, if that is not enough and enough was freed since the last time, free neighbours are joined. Splitting happens only under the lock,
+ * so no other thread finds a list empty while its block is being split. */
 #include "jit/builtins/heap.h"
 
 #include <stdbool.h>
 
-/* The heap is in global memory. Through a generic pointer a 64-bit atomic would also get code for a thread's own memory. */
+/* The heap is in global memory. Through a generic pointer, a 64-bit atomic would also get code for private memory. */
 #ifdef __AMDGCN__
 #define IN_GLOBAL(p) ((__attribute__((address_space(1))) __typeof__(*(p)) *)(p))
 #else
@@ -20,14 +20,14 @@
 #define STORE(p, v, order) __scoped_atomic_store_n(IN_GLOBAL(p), v, __ATOMIC_##order, GLOBAL)
 
 enum { MAGIC = 0x68656170 };
-enum use { FREE, USED, TAKEN };         /* TAKEN: out of its list, to be joined */
-enum { BATCH = 32, SMALL = 64 };        /* number of small blocks cut at once from a larger one: a warp's worth */
+enum use { FREE, USED, TAKEN };         /* TAKEN: removed from its list, to be joined */
+enum { BATCH = 32, SMALL = 64 };        /* BATCH: small blocks cut at once from a larger one, one per lane of a warp */
 enum { RARELY = 64 };                   /* join only if a unit was freed for each so many blocks, or as much as requested */
 
-/* Sizes and offsets are in units of 16 bytes. A block has at least two, so a free one has space behind its header. */
+/* Sizes and offsets are in units of 16 bytes. A block has at least two units, so a free one has space behind its header. */
 struct block {
     uint32_t magic, size, next, use;    /* next: in its list */
-    uint32_t taken;                     /* of a block that is TAKEN: the next such */
+    uint32_t taken;                     /* next TAKEN block, if this one is */
 };
 
 static struct block *
@@ -44,7 +44,7 @@ unit_of(struct cwd_heap *h, const struct block *b)
 
 /* ---- classes ---- */
 
-/* The largest class that a block of n units, two or more, is in. */
+/* The largest class that contains a block of n units, n >= 2. */
 static uint32_t
 class_of(uint32_t n)
 {
@@ -72,7 +72,7 @@ push(struct cwd_heap *h, struct block *b)
     } while (!__scoped_atomic_compare_exchange_n(IN_GLOBAL(list), &head, next, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED, GLOBAL));
 }
 
-/* The block may have left its list and be in use: the value read then is discarded. */
+/* The block may have left its list and be in use; the value read is then discarded. */
 static __attribute__((no_sanitize("thread"))) uint32_t
 next_of(const struct block *b)
 {
@@ -114,7 +114,7 @@ take_new(struct cwd_heap *h, uint32_t n)
 
 /* ---- under the lock ---- */
 
-/* A block of class c from one of class c or above; a much larger one is cut into several. */
+/* Get a block of class c from one of class c or above; a much larger one is cut into several. */
 static struct block *
 carve(struct cwd_heap *h, uint32_t c)
 {
@@ -122,10 +122,10 @@ carve(struct cwd_heap *h, uint32_t c)
     uint32_t need = class_size(c);
     for (uint32_t from = c; from < CWD_HEAP_CLASSES && !b; from++)
         b = pop(h, from);
-    if (!b || b->size - need < 2 || b->size - need < need / 4)     /* the rest would be too small */
+    if (!b || b->size - need < 2 || b->size - need < need / 4)     /* the remainder would be too small */
         return b;
-    /* All parts get their headers before the first one shrinks, and it shrinks before they enter lists: a walk over the blocks
-     * then meets every block that can be taken from a list. */
+    /* All parts get their headers before the first one shrinks, and it shrinks before they enter lists: a walk over the blocks then visits
+     * every block that can be taken from a list. */
     uint32_t rest = b->size - need, first = unit_of(h, b) + need, at = first;
     for (uint32_t i = 1; i < BATCH && need <= SMALL && rest >= 2 * need; i++, at += need, rest -= need)
         make(at_unit(h, at), need, FREE);
@@ -173,7 +173,7 @@ join(struct cwd_heap *h)
     uint64_t top = LOAD(&h->top, RELAXED);
     for (;;) {
         struct block *b = at_unit(h, at);
-        bool known = (uint64_t)at * 16 < top && LOAD(&b->magic, ACQUIRE) == MAGIC;     /* else it is just being made */
+        bool known = (uint64_t)at * 16 < top && LOAD(&b->magic, ACQUIRE) == MAGIC;     /* otherwise it is being created */
         uint32_t size = known ? LOAD(&b->size, ACQUIRE) : 0;
         if (known && LOAD(&b->use, RELAXED) == TAKEN) {
             if (!run) {
@@ -223,9 +223,9 @@ take_rare(struct cwd_heap *h, uint32_t c)
     return carve(h, c);
 }
 
-/* ---- called by kernels; precompiled for processors with waves of 32 lanes (jit/builtins/precompile) ---- */
+/* ---- called by kernels; precompiled for wave32 processors (jit/builtins/precompile) ---- */
 
-/* NULL when the heap is full or absent. */
+/* NULL if the heap is full or absent. */
 __attribute__((noinline)) void *
 cwd_heap_malloc(struct cwd_heap *h, uint64_t size)
 {
@@ -253,7 +253,7 @@ cwd_heap_malloc(struct cwd_heap *h, uint64_t size)
     return (char *)b + 16;
 }
 
-/* False: not a live block of malloc's, which ends the kernel. */
+/* False: not a live block of malloc, which ends the kernel. */
 __attribute__((noinline)) uint32_t
 cwd_heap_free(struct cwd_heap *h, void *p)
 {

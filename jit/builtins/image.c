@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Device library, part "image": fetches by AMD's image and typed-buffer instructions, for textures with a descriptor for them
- * (cw_texture.native); part "tex" handles the others. Results are the processor's, not NVIDIA's. The instructions are LLVM's
- * intrinsics, declared by name. */
+ * (cw_texture.native); part "tex" handles the others. Results are the processor's, not NVIDIA's. The instructions are LLVM intrinsics,
+ * declared by name. */
 #include "jit/abi/host.h"
 #include "jit/abi/texture.h"
 #include "jit/ptx/ir.h"
@@ -16,7 +16,8 @@ _Static_assert(offsetof(struct cw_texture, native) == offsetof(struct cw_texture
 
 #define CONSTANT __attribute__((address_space(4)))
 
-/* dmask, coordinates, resource, sampler, texel coordinates, residency, cache policy. lz: level 0, not that of the quad's lanes. */
+/* dmask, coordinates, resource, sampler, normalised coordinates, residency, cache policy. lz: level 0, not the level computed from a quad
+ * of lanes. */
 #define SAMPLER words8 resource, words sampler, bool unorm, int tfe, int cache
 floats sample_lz(int dmask, float x, float y, SAMPLER) __asm__("llvm.amdgcn.image.sample.lz.2d.v4f32.f32");
 floats sample_lz_3d(int dmask, float x, float y, float z, SAMPLER) __asm__("llvm.amdgcn.image.sample.lz.3d.v4f32.f32");
@@ -65,7 +66,7 @@ integers_of(floats f, float scale)
     return w;
 }
 
-/* Integer coordinates: zeros outside of the image, but the nearest layer. */
+/* Integer coordinates: zero outside of the image, except that a layer is clamped. */
 static inline __attribute__((always_inline)) floats
 load_image(const struct cw_texture *t, unsigned geom, words c)
 {
@@ -106,7 +107,7 @@ gather_image(const struct cw_texture *t, unsigned component, words c)
     const words8 resource = *(const words8 *)(const void *)t->resource;
     const words sampler = *(const words *)(const void *)t->sampler;
     float x = as_float(c.x), y = as_float(c.y);
-    switch (component) {        /* dmask is a constant of the instruction */
+    switch (component) {        /* dmask must be a constant */
     case 0: return gather(1, x, y, resource, sampler, false, 0, 0);
     case 1: return gather(2, x, y, resource, sampler, false, 0, 0);
     case 2: return gather(4, x, y, resource, sampler, false, 0, 0);
@@ -127,8 +128,8 @@ kind_of(unsigned geom, bool by_place)
     }
 }
 
-/* extended: the processor has the forms with a level, and gather4. All arguments except the coordinates are constants of the
- * caller, and the handle is mostly uniform; otherwise LLVM makes a loop over the different handles. */
+/* extended: the processor has image instructions with a level, and gather4. All arguments except coordinates are constants of the caller;
+ * the handle is usually uniform, otherwise LLVM makes a loop over the different handles. */
 static inline __attribute__((always_inline)) words
 fetch(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, words extra1, words offset, bool extended)
 {
@@ -138,10 +139,10 @@ fetch(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, 
     enum cw_native wanted = kind_of(geom, by_place);
     bool simple = !(flags & ~(CWH_TEX_LEVEL | CWH_TEX_GRADIENTS | CWH_TEX_PLAIN)) && (result == PTX_F32 || result == PTX_S32 || result == PTX_U32) &&
                   wanted != CW_NATIVE_NONE && (!gathers || (extended && geom == PTX_GEOM_2D));
-    /* The object's small fields are loaded as a word, the least unit of scalar loads. Floats are not scaled to integers. */
+    /* Load the object's small fields as a word, the smallest unit of scalar loads. Float results are not scaled to integers. */
     uint32_t kind = *(const uint32_t *)(const void *)&t->surface & 0xffff;
     bool scaled = wanted != CW_NATIVE_BUFFER && result != PTX_F32 && kind == (uint32_t)(wanted | CW_NATIVE_SCALED) << 8;
-    /* A handle that is not an address ends the launch here, another invalid one in the exact code. */
+    /* A handle that is not an address ends the launch here; other invalid ones do so in the exact code. */
     if (!simple || (t->handle != handle) | ((kind != (uint32_t)wanted << 8) & !scaled))
         return exact(handle, head, form, coord, extra0, extra1, offset);
     if (wanted == CW_NATIVE_BUFFER) {

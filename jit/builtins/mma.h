@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One element of a floating-point matrix product, with the bits of matrix_dot_one, for speed. Products of
- * significands are exact in f32; a conversion to integer truncates them. */
+ * One element of a floating-point matrix product, with the bits of matrix_dot_one, but faster. Products of significands are exact in f32; a
+ * conversion to integer truncates them. */
 #ifndef CWJ_BUILTINS_MMA_H
 #define CWJ_BUILTINS_MMA_H
 
@@ -11,8 +11,8 @@
 enum { MOST = 32 };             /* elements of a row */
 
 struct factor {
-    float m;                    /* the value, or (wide exponents) the significand in [1, 2), less for denormals; or infinite or NaN */
-    int e;                      /* exponent + 127; denormals have the smallest normal number's; of infinities and NaNs 255 */
+    float m;                    /* the value or, with wide exponents, the significand in [1, 2), less for denormals; or infinite or NaN */
+    int e;                      /* exponent + 127; denormals have the smallest normal number's; 255 for infinities and NaN */
 };
 
 ALWAYS int
@@ -21,7 +21,7 @@ least_exponent(uint8_t type)
     return type == PTX_F16 || type == PTX_E5M2 ? -14 : type == PTX_E4M3 ? -6 : -126;
 }
 
-/* Products of these have exponents outside f32's range. */
+/* Products in these formats have exponents outside f32's range. */
 ALWAYS bool
 is_wide(uint8_t type)
 {
@@ -44,7 +44,7 @@ f16_value(uint32_t x)
     return (float)f;
 }
 
-/* Element i in the order in which they are added. `as`: the format whose exponents count; Hopper's 8-bit floats count as f16. */
+/* Element i in the order of addition. `as`: the format whose exponents count; Hopper's 8-bit floats count as f16. */
 ALWAYS struct factor
 factor(const struct cwh_dot *f, uint8_t type, uint8_t as, const uint32_t *row, unsigned i)
 {
@@ -56,7 +56,7 @@ factor(const struct cwh_dot *f, uint8_t type, uint8_t as, const uint32_t *row, u
     case PTX_F16: v = f16_value(row[i / 2] >> 16 * (i % 2)); break;
     default: {
         unsigned at = i;
-        if (f->add_c) {         /* the first halves of all words, then the second ones */
+        if (f->add_c) {         /* the first halves of all words, then the second halves */
             unsigned j = i % f->step;
             at = j / 2 * 4 + j % 2 + (i >= f->step ? 2 : 0);
         }
@@ -78,7 +78,7 @@ cut(float v, int shift)         /* v * 2^shift towards zero; less than 2^31 */
     return (int)__builtin_ldexpf(v, shift);
 }
 
-/* Products k0 .. k1 and the running sum. Exponents have 254 added. */
+/* Add products k0 .. k1 to the running sum. Exponents have 254 added. */
 ALWAYS uint32_t
 block(const struct cwh_dot *f, const struct factor *a, const struct factor *b, unsigned k0, unsigned k1, uint32_t run, uint8_t type, uint8_t out)
 {
@@ -109,7 +109,7 @@ block(const struct cwh_dot *f, const struct factor *a, const struct factor *b, u
     int top = most - 254 > ce ? most - 254 : ce, shift = f->fraction - top;
     int sum = 0, more = cut((float)cs, shift - number_mantissa(type) + ce);
 #pragma clang loop unroll(full)
-    for (unsigned k = k0; k < k1; k++) {    /* each less than 2^(fraction + 2): half of them stay in 32 bits */
+    for (unsigned k = k0; k < k1; k++) {    /* each below 2^(fraction + 2): half of them fit into 32 bits */
         int v = cut(product[k], shift + (is_wide(f->type) ? exponent[k] - 254 : 0));
         if (k - k0 < 8)
             sum += v;
@@ -121,7 +121,8 @@ block(const struct cwh_dot *f, const struct factor *a, const struct factor *b, u
     return out == PTX_F16 ? number_pack_f16(all < 0, size, top - f->fraction) : number_pack_f32(all < 0, size, top - f->fraction);
 }
 
-/* As matrix_element (jit/builtins/core/matrix_core.h), for forms of floats: row, col are the words of A's row and B's column; x and model are constants. */
+/* As matrix_element (jit/builtins/core/matrix_core.h), for forms of floats: row, col are the words of A's row and B's column; x and model
+ * are constants. */
 ALWAYS uint32_t
 mma_float(const struct cwh_matrix *x, uint32_t model, const uint32_t *row, const uint32_t *col, uint32_t c)
 {

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Float matrix products with Hopper's sums (docs/matrix.md), in the fewest instructions. The lane that holds an element of A or
- * B prepares it once, before other lanes gather it for their products: a word of two elements becomes
- *   values   two f16. Of bf16 and tf32 these are the significands, in [1, 2), less for denormals; f16 and formats converted to
- * it stay as they are
- *   weights  their exponents as two 16-bit numbers, in steps of 1 << shift: (exponent field - middle) << shift, and for zeros
- * so low that the sum with any other is below those of two numbers (tf32: one value below, one weight above, in one word). The
- * product of two values is exact in f32, and one addition gives the exponents of two products. Infinities and NaNs are values
- * of f16, too, with the weight of their exponent field. */
+ * Float matrix products with Hopper's sums (docs/matrix.md), in the fewest instructions. The lane that holds an element of A or B prepares
+ * it once, before other lanes gather it: a word of two elements becomes
+ *   values   two f16. For bf16 and tf32 these are the significands, in [1, 2), less for denormals; f16, and formats converted to
+ *            it, stay unchanged
+ *   weights  their exponents as two 16-bit numbers, in steps of 1 << shift: (exponent field - middle) << shift; for zeros so low
+ *            that the sum with any other weight is below that of two numbers (tf32: one value below, one weight above, in a word)
+ * The product of two values is exact in f32, and one addition gives the exponents of two products. Infinities and NaN are f16 values, too,
+ * with the weight of their exponent field. */
 #ifndef CWJ_BUILTINS_PAIRS_H
 #define CWJ_BUILTINS_PAIRS_H
 
 #include "jit/builtins/mma.h"
 
 enum {
-    PAIR_ZERO = -0x6000,                        /* added to a zero's weight, which would otherwise be a denormal's */
+    PAIR_ZERO = -0x6000,                        /* added to a zero's weight, to distinguish it from a denormal's */
     PAIR_NARROW = 9, PAIR_WIDE = 6,             /* shifts: f16; bf16, tf32 */
     PAIR_MIDDLE = 0x2000,                       /* of the exponent fields 16 and 128 */
-    PAIR_LEAST = -0x4400,                       /* the weight of a product that is not zero is at least -0x3f80, of a zero at most -0x6000 */
-    PAIR_BIASES = 2,                            /* to a product's exponent from its weight's: 2 * 16 - 2 * 15, 2 * 128 - 2 * 127 */
+    PAIR_LEAST = -0x4400,                       /* the weight of a nonzero product is at least -0x3f80, that of a zero at most -0x6000 */
+    PAIR_BIASES = 2,                            /* from a weight to its product's exponent: 2 * 16 - 2 * 15, 2 * 128 - 2 * 127 */
 };
 
 typedef int16_t pair __attribute__((vector_size(4)));
@@ -91,7 +91,7 @@ both(unsigned x)
     return (upair){ (uint16_t)x, (uint16_t)x };
 }
 
-/* Of two f16 (shift PAIR_NARROW) or bf16 (PAIR_WIDE). */
+/* Weights of two f16 (shift PAIR_NARROW) or bf16 (PAIR_WIDE). */
 ALWAYS uint32_t
 pair_weights(uint32_t x, unsigned shift)
 {
@@ -136,7 +136,7 @@ tf32_pair(uint32_t x)
     return (uint32_t)weight << 16 | value | (field == 255 ? 0x7c00u : 0) | (x >> 16 & 0x8000);
 }
 
-/* Two bytes of a word as f16: the lower or the upper ones. */
+/* Two bytes of a word, the lower or the upper ones, as f16. */
 ALWAYS uint32_t
 e5m2_values(uint32_t x, bool upper)
 {
@@ -148,12 +148,12 @@ ALWAYS uint32_t
 e4m3_values(uint32_t x, bool upper)
 {
     x = e5m2_values(x, upper);
-    upair size = upair_of((x & 0x7f007f00) >> 1), nan = minus_u16(upair_of(x & 0x7f007f00), both(0x7e00));  /* 0x100 of a NaN */
+    upair size = upair_of((x & 0x7f007f00) >> 1), nan = minus_u16(upair_of(x & 0x7f007f00), both(0x7e00));  /* 0x100 for a NaN */
     size = bits_of_halves(halves_of(size) * (halves){ 256, 256 });
     return word_of(size | nan * both(0x7c)) | (x & 0x80008000);
 }
 
-/* The greatest weights of products so far, from two words of weights. */
+/* Maxima of the products' weights so far, updated from two words of weights. */
 ALWAYS uint32_t
 pair_most(uint32_t most, uint32_t row, uint32_t col)
 {
@@ -161,15 +161,15 @@ pair_most(uint32_t most, uint32_t row, uint32_t col)
     return word_of((upair)max_s16((pair)upair_of(most), w));
 }
 
-enum pair_kind { PAIR_OF_NARROW, PAIR_OF_WIDE, PAIR_OF_SINGLE };       /* f16; bf16; tf32, values and weights in the same words */
+enum pair_kind { PAIR_OF_NARROW, PAIR_OF_WIDE, PAIR_OF_SINGLE };       /* f16; bf16; tf32, with values and weights in the same words */
 
 ALWAYS float
-product_and_sum(uint32_t a, uint32_t b, unsigned half, float c)         /* one instruction, unlike a product */
+product_and_sum(uint32_t a, uint32_t b, unsigned half, float c)         /* one instruction, unlike a separate product */
 {
     return __builtin_fmaf(f16_value(a >> 16 * half), f16_value(b >> 16 * half), c);
 }
 
-/* An element of m8n8k4 of f16, as dot_quad has it: four of A and of B, each in a word. */
+/* An element of m8n8k4 of f16, as dot_quad computes it: four elements of A and of B, each in a word. */
 ALWAYS uint32_t
 quad_f32(const uint32_t *a, const uint32_t *b, float c)
 {
@@ -202,8 +202,8 @@ sum_value(uint8_t type, uint32_t x, int *exponent)
     return type == PTX_F16 ? f16_value(x) : f32_of(x);
 }
 
-/* A block of `n` words: values of a row and a column; their weights, unless the kind is narrow; the greatest weights; the running sum. `special`: some
- * number here may be infinite or NaN; for the running sum this is tested here. */
+/* Add a block of `n` words to the running sum: values of a row and a column; their weights, unless the kind is narrow; the maxima of the
+ * weights. `special`: some number here may be infinite or NaN; the running sum is tested separately. */
 ALWAYS uint32_t
 pair_block(enum pair_kind kind, unsigned n, uint8_t type, const uint32_t *row, const uint32_t *col, const uint32_t *row_weights,
            const uint32_t *col_weights, uint32_t greatest, uint32_t run, uint32_t special)
@@ -218,9 +218,8 @@ pair_block(enum pair_kind kind, unsigned n, uint8_t type, const uint32_t *row, c
         float s = c;
 #pragma clang loop unroll(full)
         for (unsigned i = 0; i < each * n; i++)
-            s = product_and_sum(another(row[i / each]), another(col[i / each]), i % each, s);      /* opaque, so that it shares
-                                                                                                    * no conversions with later
-                                                                                                    * blocks */
+            s = product_and_sum(another(row[i / each]), another(col[i / each]), i % each, s);      /* opaque, so that it shares no
+                                                                                                    * conversions with later blocks */
         if (!(__builtin_fabsf(s) < __builtin_inff()))
             return s != s ? nan_of(type) : inf_of(type, s < 0);
     }
@@ -228,7 +227,7 @@ pair_block(enum pair_kind kind, unsigned n, uint8_t type, const uint32_t *row, c
     top = top_c > top ? top_c : top;
     int shift = FRACTION - top, sum = 0, more = cut(c, shift);
 #pragma clang loop unroll(full)
-    for (unsigned i = 0; i < each * n; i++) {   /* each less than 2^27: half of them stay in 32 bits */
+    for (unsigned i = 0; i < each * n; i++) {   /* each below 2^27: half of them fit into 32 bits */
         int own = shift;
         if (wide) {
             pair w = plus_s16((pair)upair_of(row_weights[i / each]), (pair)upair_of(col_weights[i / each]));

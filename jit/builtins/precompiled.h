@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Machine code of functions that kernels call for matrix products, approximations, divisions and to print, made when CUDAway is built (jit/builtins/precompile): LLVM takes some 400,000
- * instructions and more for each, every time. Private to jit/. */
+ * Machine code of functions that kernels call for matrix products, approximations, divisions, printing, heap and textures, made when
+ * CUDAway is built (jit/builtins/precompile): compiling one takes LLVM 400,000 instructions or more each time. Private to jit/. */
 #ifndef CWJ_BUILTINS_PRECOMPILED_H
 #define CWJ_BUILTINS_PRECOMPILED_H
 
@@ -11,32 +11,33 @@
 extern "C" {
 #endif
 
-/* A function in AMD's C calling convention without its first waits and its return, where it is left at its end. It takes and returns integers of 32 or
- * 64 bits, or pointers, in vector registers, leaves the return address and the stack pointer as they are, and has `stack` bytes a lane from the latter on. */
+/* A function in AMD's C calling convention, without its first waits and its return: it ends by reaching its end. It takes and returns
+ * 32-bit or 64-bit integers or pointers in VGPRs, preserves the return address and the stack pointer, and uses `stack` bytes per lane from
+ * the latter on. */
 struct gcn_precompiled {
-    const char *cpu, *name;     /* NULL: the list's end */
-    const char *registers;      /* what it overwrites, as LLVM calls them */
+    const char *cpu, *name;     /* NULL: end of the list */
+    const char *registers;      /* registers that it overwrites, by LLVM's names */
     const uint32_t *code;
     uint32_t words;
     uint32_t stack;
-    bool memory;                /* it reads or writes some; else it computes, with constants of the module at most */
-    int16_t table;              /* the first of two scalar registers with the address of a table, a constant of the module; -1: it has none */
+    bool memory;                /* accesses memory; otherwise it computes, with at most the module's constants */
+    int16_t table;              /* the first of two SGPRs with the address of a table, a constant of the module; -1: no table */
 };
-/* Weak: programs that are not linked with the list (the one that makes it) have their functions compiled. */
+/* Weak: programs that are not linked with the list (the one that makes it) compile the functions. */
 extern const struct gcn_precompiled gcn_precompiled_functions[] __attribute__((weak));
 
-/* Defined only by the program that makes the list: it takes functions as they are, without their callers. */
+/* Defined only by the program that makes the list, which compiles functions without their callers. */
 extern const bool gcn_makes_precompiled __attribute__((weak, visibility("hidden")));
 
-/* What follows in the name of a function that is precompiled code of one that is also inlined. */
+/* Suffix of the name of a precompiled function that also exists for inlining. */
 #define EMIT_CALLED ".called"
 
-/* The attribute of such a function that holds its registers, for jit/llvm/amdgpu/guards.cpp. */
+/* Attribute of such a function: its registers, for jit/llvm/amdgpu/precompiled.cpp. */
 #define EMIT_OVERWRITES "cudaway-overwrites"
-/* And one for its stack. */
+/* Attribute: its stack in bytes. */
 #define EMIT_STACK "cudaway-stack"
 
-/* The attribute of a function, of the device library, that is to leave its return address where it is, if it can. */
+/* Attribute of a device library function: preserve the return address registers if possible. */
 #define EMIT_KEEPS_RETURN "cudaway-keeps-return"
 
 #ifdef __cplusplus

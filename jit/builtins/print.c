@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Device library, part "print": vprintf and __assertfail (print.h has the format). Called, never inlined, and precompiled
- * (jit/builtins/precompile), so they must contain no call, no stack and no table. */
+ * (jit/builtins/precompile), so they may use no calls, no stack and no tables. */
 #include "jit/builtins/print.h"
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 typedef GLOBAL uint32_t word;
 typedef GLOBAL uint64_t long_word;
 
-/* A record of `size` bytes, a multiple of 8, or 0. */
+/* Allocate a record of `size` bytes, a multiple of 8; 0 if none fits. */
 static uint64_t
 take(uint64_t fifo, uint32_t size)
 {
@@ -19,7 +19,7 @@ take(uint64_t fifo, uint32_t size)
     return at > room || room - at < size ? 0 : fifo + CWD_PRINT_HEAD + at;
 }
 
-/* The record's contents are ordered before this store; then the host reads them. */
+/* The store releases the record's contents to the host. */
 static void
 complete(uint64_t record, uint32_t size)
 {
@@ -28,22 +28,22 @@ complete(uint64_t record, uint32_t size)
 
 #define B(c) (1ull << ((c) & 63))
 
-/* Whether c is one of a set of characters from 64 * high on. */
+/* Is c in a set of characters that starts at 64 * high? */
 static bool
 is(uint32_t c, uint32_t high, uint64_t set)
 {
     return (c >> 6 == high) & (set >> (c & 63));
 }
 
-/* The size of the arguments follows from the format, %[flags][width][.precision][size]type, each at its alignment; *n: their number, without those
- * for a width or precision. Without a switch, so lanes need not take turns and there is no table of addresses. */
+/* The size of the arguments, from the format, %[flags][width][.precision][size]type, each at its alignment; *n: their number, not counting
+ * width and precision arguments. Uses no switch, so that lanes need not take turns, and no table of addresses. */
 static uint32_t
 size_of(const unsigned char *format, uint32_t *n)
 {
     const uint64_t flags = B(' ') | B('#') | B('+') | B('-') | B('.') | B('0') * 1023, wide = B('l') | B('j') | B('z') | B('t') | B('L');
     const uint64_t sized = B('d') | B('i') | B('u') | B('o') | B('x') | B('X');
     const uint64_t eight = B('s') | B('p') | B('e') | B('f') | B('g') | B('a') | B('E') | B('F') | B('G') | B('A');
-    uint32_t size = 0, width = 0;               /* width: of the argument whose specification this is in; 0: it is in none */
+    uint32_t size = 0, width = 0;               /* width: of the current specification's argument; 0: outside of a specification */
     for (uint32_t c; (c = *format++);) {
         bool star = c == '*', eights = is(c, 1, eight), wides = is(c, 1, wide);
         bool type = eights | is(c, 1, sized) | (c == 'c'), more = star | wides | is(c, 0, flags) | (c == 'h');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Device library, part "tex": texture and surface instructions for one lane. The sources are the host device's, so results are
- * those of NVIDIA's texture units on every AMD GPU, even without texture units. A handle is the address of a struct cw_texture
- * in device memory, which does not change while kernels may use it.
+ * Device library, part "tex": texture and surface instructions for one lane. It shares the host device's sources, so results are those of
+ * NVIDIA's texture units on every AMD GPU, even on those without texture units. A handle is the address of a struct cw_texture in device
+ * memory, which does not change while kernels may use it.
  *
  * head: ptx_op, geometry << 16, type of the coordinates << 24. form: type of the result, components << 8, mode << 16, CWH_TEX_* << 24
  * (struct cwh_tex). Both are constants of the caller. */
@@ -18,7 +18,7 @@ typedef uint32_t words __attribute__((ext_vector_type(4)));
 
 #define CONSTANT __attribute__((address_space(4)))
 
-/* End the launch like an access outside of memory. */
+/* End the launch as an access outside of memory does. */
 static void
 illegal_address(void)
 {
@@ -35,10 +35,10 @@ object(uint64_t handle, bool surface)
     return t;
 }
 
-/* Opaque: computations with it stay here and are not hoisted out of a loop. */
+/* Hide v from the optimiser: computations with it stay here and are not hoisted out of a loop. */
 #define HERE(v) __asm__ volatile("" : "+v"(v))
 
-/* Uniform, and opaque to the optimiser: the code serves all instructions. */
+/* A uniform value, hidden from the optimiser: the code serves all instructions. */
 static inline uint32_t
 unknown(uint32_t v)
 {
@@ -61,7 +61,7 @@ instruction(uint32_t head, uint32_t form)
     return constants(unknown(head), unknown(form));
 }
 
-/* The fields of an object that plain fetches need; small ones are loaded as words, the least unit of scalar loads. */
+/* The fields that plain fetches need; small ones are loaded as words, the smallest unit of scalar loads. */
 struct plain {
     words head;
     struct cw_level level;
@@ -87,7 +87,7 @@ plain_of(const struct cw_texture *t)
 
 /* ---- tex, tld4 ------------------------------------------------------------------------------------------------------------ */
 
-/* A texel as it is in memory, of 1 to 16 bytes. */
+/* A texel as stored, of 1 to 16 bytes. */
 struct raw {
     uint32_t w[4];
 };
@@ -128,7 +128,7 @@ load_raw(const cw_texel_byte *const *p, unsigned element, struct raw *r, unsigne
     }
 }
 
-/* Channel c, extended; zero where the texture lacks it. */
+/* Channel c, extended; zero if the texture lacks it. */
 static inline uint32_t
 channel(const struct raw *r, unsigned bytes, unsigned c)
 {
@@ -154,7 +154,7 @@ finite_half(uint32_t v)
     return bits_of((float)h);
 }
 
-/* Linear filtering of a plain texture. False where a float sum is a special case. */
+/* Linear filtering of a plain texture. False if a float sum is a special case. */
 static inline bool
 fetch_linear(const struct plain *t, bool two, unsigned vec, words coord, uint32_t out[4])
 {
@@ -189,7 +189,7 @@ fetch_linear(const struct plain *t, bool two, unsigned vec, words coord, uint32_
     return ok;
 }
 
-/* The small fields, loaded as words as above, and the address of the others. */
+/* Copy the small fields, loaded as words as above, and the pointers to the others. */
 static inline void
 copy_small(const struct cw_texture *object, struct cw_texture *t)
 {
@@ -204,7 +204,7 @@ copy_small(const struct cw_texture *object, struct cw_texture *t)
     memcpy(&t->surface, w, sizeof w);
 }
 
-/* Every kind. */
+/* Any texture. */
 static inline words
 fetch_any(const struct cw_texture *object, const struct cwh_tex *x, const struct operands *o)
 {
@@ -276,8 +276,8 @@ fetch_one(const struct cw_texture *t, uint32_t head, uint32_t form, const struct
     return fetch_any(t, x, o);
 }
 
-/* Lanes may have different objects: they take turns, all lanes of an object together, so the object's fields are scalar. To the
- * optimiser a lane that is done stays in the loop (values behind a loop are not scalar), and the two handles are unrelated. */
+/* Lanes may have different objects: they take turns, all lanes with the same object together, so that its fields are scalar. The optimiser
+ * must believe that a finished lane stays in the loop (values behind a loop are not scalar), and that the two handles are unrelated. */
 #define TURNS(handle, first, work)                                                                  \
     do {                                                                                            \
         uint32_t waits = 1;                                                                         \
@@ -295,7 +295,7 @@ fetch_one(const struct cw_texture *t, uint32_t head, uint32_t form, const struct
         } while (waits);                                                                            \
     } while (0)
 
-/* coord: with the array index first. extra0: the level, or the gradient in x; extra1: that in y. offset: texels. */
+/* coord: array index first. extra0: the level, or the gradient in x; extra1: the gradient in y. offset: texels. */
 __attribute__((noinline)) words
 cwd_tex_fetch(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, words extra1, words offset)
 {
@@ -308,7 +308,7 @@ cwd_tex_fetch(uint64_t handle, uint32_t head, uint32_t form, words coord, words 
 
 /* ---- surfaces, queries ------------------------------------------------------------------------------------------------------- */
 
-/* n words of `unit` bytes each in memory, 1, 2 or 4. */
+/* n words in memory of `unit` bytes each (1, 2 or 4). */
 static inline void
 transfer(cw_texel_byte *p, unsigned unit, unsigned n, bool store, uint32_t v[4])
 {
@@ -323,8 +323,8 @@ transfer(cw_texel_byte *p, unsigned unit, unsigned n, bool store, uint32_t v[4])
     }
 }
 
-/* suld, sust, sured. value: the stored value, and the result; components of 64 bits are two words. head and form are constants
- * of the caller, so the code that remains is short. */
+/* suld, sust, sured. value: the value to store, and the result; 64-bit components take two words. head and form are constants of the
+ * caller, so little code remains. */
 words
 cwd_tex_surface(uint64_t handle, uint32_t head, uint32_t form, words coord, words value)
 {

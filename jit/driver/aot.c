@@ -24,7 +24,7 @@
 
 #include <llvm-c/Linker.h>
 
-/* take[k]: whether kernel k is asked for. */
+/* take[k]: is kernel k requested? */
 static cw_result
 choose_kernels(const struct cwj_program *p, const struct cwj_aot_options *o, bool *take, struct cwj_diags *diags)
 {
@@ -43,7 +43,7 @@ choose_kernels(const struct cwj_program *p, const struct cwj_aot_options *o, boo
     return r;
 }
 
-/* LLVM takes an unknown processor with a message on standard error; refuse it instead. */
+/* LLVM accepts an unknown processor with a message on standard error; refuse it instead. */
 static cw_result
 check_cpu(const struct cwj_aot_options *o, struct cwj_diags *diags)
 {
@@ -69,7 +69,7 @@ check_cpu(const struct cwj_aot_options *o, struct cwj_diags *diags)
     return CW_ERR_UNSUPPORTED;
 }
 
-/* The host form of a program: every kernel's module with its entry and info renamed after the kernel, in one. */
+/* The host form of a program: the modules of all kernels linked into one, each entry and info renamed after its kernel. */
 static cw_result
 emit_host(struct cwj_program *p, const struct cwj_aot_options *o, const bool *take, LLVMContextRef llvm, LLVMModuleRef *out,
           struct cwj_diags *diags)
@@ -106,7 +106,7 @@ emit_host(struct cwj_program *p, const struct cwj_aot_options *o, const bool *ta
     return result;
 }
 
-/* PTX as LLVM prints it, with the version of the language that its instructions need: they are those of the program. */
+/* PTX as LLVM prints it, with the program's language version, which its instructions need. */
 static void
 append_ptx(const struct cwj_program *p, const char *text, size_t size, struct cw_buf *out)
 {
@@ -165,7 +165,7 @@ emit(struct cwj_program *p, const struct cwj_aot_options *o, const struct cwj_un
     return o->target == CWJ_TARGET_HOST ? emit_host(p, o, unit->kernels, llvm, out, diags) : emit_simt_module(p, &what, llvm, out, diags);
 }
 
-/* One unit, down to LLVM IR, assembly or an object. The program's lock is held while its IR is read. */
+/* Compile one unit to LLVM IR, assembly or an object. Holds the program's lock while it reads the program's IR. */
 static cw_result
 compile(struct aot *a, struct cwj_unit *unit)
 {
@@ -178,10 +178,10 @@ compile(struct aot *a, struct cwj_unit *unit)
     LLVMContextRef llvm = cwj_llvm_context(o->emit == CWJ_EMIT_LLVM, diags);
     if (!llvm)
         return CW_ERR_NOMEM;
-    /* gfx908: LLVM loses values that it moves through accumulation registers around calls (tests/ptx/isa/matrix); without matrix
-     * instructions there are none. */
+    /* gfx908: LLVM loses values that it moves through accumulation registers around calls (docs/llvm-faults, gfx908-agpr-copy); without
+     * matrix instructions there are none. */
     bool no_accumulators = o->target == CWJ_TARGET_AMDGCN && o->cpu && !strcmp(o->cpu, "gfx908") && !o->matrix_native;
-    /* gfx11, gfx12: LLVM loses constants in 16-bit PHIs that it keeps in halves of registers (docs/llvm-faults, true16-constant). */
+    /* gfx11, gfx12: LLVM loses constants of 16-bit PHIs that it keeps in halves of registers (docs/llvm-faults, true16-constant). */
     bool halves = o->target == CWJ_TARGET_AMDGCN && o->cpu && (!strncmp(o->cpu, "gfx11", 5) || !strncmp(o->cpu, "gfx12", 5));
     cw_result r = cwj_llvm_machine(o->target, o->cpu, no_accumulators ? "-mai-insts" : halves ? "-real-true16" : NULL, level, &tm, diags);
     if (r)
@@ -239,14 +239,14 @@ compile_unit(struct cwj_unit *unit, void *user)
     unit->result = cwj_contain(kinds[job.a->o->target], compile_job, &job, &unit->diags);
 }
 
-/* Kernels with the code of another one, which are not compiled. */
+/* Folded kernels, which have another kernel's code and are not compiled. */
 struct folded {
-    uint32_t *of;                   /* one a kernel: itself, or the one with its code */
+    uint32_t *of;                   /* per kernel: itself, or the one with its code */
     struct cwj_amd_alias *alias;
     size_t n;
 };
 
-/* Take the folded out of `take`. */
+/* Remove folded kernels from `take`. */
 static cw_result
 find_identical(const struct cwj_program *p, bool *take, struct folded *t)
 {
@@ -263,7 +263,7 @@ find_identical(const struct cwj_program *p, bool *take, struct folded *t)
     return r;
 }
 
-/* The symbols of a unit's folded. */
+/* Add symbols for a unit's folded kernels. */
 static cw_result
 add_aliases(const struct cwj_program *p, const struct folded *t, struct cwj_unit *unit)
 {
@@ -279,7 +279,7 @@ add_aliases(const struct cwj_program *p, const struct folded *t, struct cwj_unit
     return r;
 }
 
-/* The units' objects as one. */
+/* Link the units' objects into one. */
 static cw_result
 link_units(const struct cwj_program *p, const struct cwj_aot_options *o, struct cwj_units *units, const struct folded *folded,
            struct cw_buf *out, struct cwj_diags *diags)
@@ -313,8 +313,8 @@ link_units(const struct cwj_program *p, const struct cwj_aot_options *o, struct 
     return r;
 }
 
-/* Instructions of PTX in a unit. Setting LLVM up for a unit is then a hundredth of the time; most memory at a time, which is that of the machine
- * code of a unit on each thread, is half of what it is with 4000. */
+/* PTX instructions per unit. With this size, LLVM's set-up takes a hundredth of a unit's time, and peak memory (one unit's machine code per
+ * thread) is half of that with 4000. */
 enum { UNIT_SIZE = 1000 };
 
 static cw_result
@@ -349,7 +349,7 @@ run(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, 
         goto done;
     r = cwj_units_run(&units, o->jobs, compile_unit, &a, diags);
     const struct cw_buf *only = &units.at[0].out;
-    if (o->passes.stop_after)       /* what was to be made is in o->passes.printed */
+    if (o->passes.stop_after)       /* the output is in o->passes.printed */
         goto finish;
     if (!r && o->emit == CWJ_EMIT_OBJ)
         r = link_units(p, o, &units, &folded, out, diags);
@@ -397,7 +397,7 @@ cwj_aot(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *o
     size_t size = 0, before = out->size;
     if (o->from_cache)
         *o->from_cache = false;
-    if (!o->cache || o->target == CWJ_TARGET_HOST)      /* host: this CPU's features would belong to the key */
+    if (!o->cache || o->target == CWJ_TARGET_HOST)      /* host: the key would have to include this CPU's features */
         return run(p, o, out, diags);
     make_key(p, o, key);
     if (cwj_cache_get(key, &none, &cached, &size)) {

@@ -23,7 +23,7 @@ enum { HEADER = 4 + 4 + 32 + 20 + 4 + 8 + 32, CHECKSUM_AT = HEADER - 32, VERSION
 #define SUFFIX ".cwk"
 #define MAX_OBJECT (256u << 20)
 
-/* The documented root of this file's mutable state; guarded by `lock`. */
+/* This file's only mutable state; guarded by `lock`. */
 static struct {
     pthread_mutex_t lock;
     bool opened, usable, warned, measured;
@@ -40,7 +40,7 @@ warn_once(const char *what, const char *path, int error)
     cache.usable = false;
 }
 
-/* Decide where the cache is; with the lock held. */
+/* Decide where the cache is; called with the lock held. */
 static void
 open_cache(void)
 {
@@ -173,7 +173,7 @@ cwj_cache_get(const uint8_t key[32], struct cwh_code_info *info, char **object, 
         free(data);
         return false;
     }
-    utimensat(AT_FDCWD, path, NULL, 0);     /* used now; if it fails, it is merely evicted earlier */
+    utimensat(AT_FDCWD, path, NULL, 0);     /* mark as used; on failure it is only evicted earlier */
     *size = n - HEADER;
     memmove(data, data + HEADER, *size);
     *object = data;
@@ -195,8 +195,8 @@ compare_age(const void *a, const void *b)
     return (x->used.tv_nsec > y->used.tv_nsec) - (x->used.tv_nsec < y->used.tv_nsec);
 }
 
-/* Measure the folder; when it holds more than `allowed`, delete the oldest entries down to nine tenths of that, so that not
- * every later write has to. Temporary files that a crash left more than an hour ago go too. With the lock held. */
+/* Measure the folder. If it exceeds `allowed`, delete the oldest entries down to nine tenths of that, so that the next writes need not
+ * evict. Also delete temporary files older than an hour, left by a crash. Called with the lock held. */
 static void
 measure_and_evict(uint64_t allowed)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See identity.h. The state here is written once. */
+ * See identity.h. Process-wide state, written once. */
 #define _GNU_SOURCE
 #include "jit/driver/identity.h"
 
@@ -14,7 +14,7 @@
 
 static struct cw_buf identity;
 
-/* The build id note of the object that this code is in. */
+/* Find the build id note of the object that contains this code. */
 static int
 find_build_id(struct dl_phdr_info *info, size_t size, void *user)
 {
@@ -40,7 +40,7 @@ find_build_id(struct dl_phdr_info *info, size_t size, void *user)
             p = desc + ((n->n_descsz + 3) & ~3u);
         }
     }
-    /* Built without the note: the file itself, as far as its time tells. */
+    /* Built without the note: use the file's time and size. */
     struct stat st;
     if (mine && info->dlpi_name && *info->dlpi_name && !stat(info->dlpi_name, &st))
         cw_buf_printf(user, "%lld.%ld %lld", (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (long long)st.st_size);

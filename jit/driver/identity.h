@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What makes this compiler different from another: part of every key of the disk cache. Private to jit/. */
+ * What distinguishes this compiler from others: part of every key of the disk cache. Private to jit/. */
 #ifndef CWJ_DRIVER_IDENTITY_H
 #define CWJ_DRIVER_IDENTITY_H
 

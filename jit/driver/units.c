@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one fetch from a texture or surface brings in of the device library takes as long to compile as this many PTX instructions. */
+/* FETCH_WEIGHT: the device library's code for the first texture or surface fetch takes as long to compile as this many PTX instructions. */
 enum { MAX_THREADS = 256, MAX_UNITS = 64, FETCH_WEIGHT = 3000, WHOLE = 3 };
 
-/* What is in a unit, or in all; each function counts once. */
+/* Contents of one unit, or of all; each function counts once. */
 struct content {
-    bool *has;                      /* one a function of the program, and the last for fetches */
+    bool *has;                      /* per function of the program; the last element is for fetches */
     uint64_t weight;
 };
 
@@ -32,7 +32,7 @@ fetches(const struct ptx_function *f)
     return false;
 }
 
-/* What a kernel adds to a unit; *shared: what of its code is there. */
+/* The weight that a kernel adds to a unit; *shared: the weight of its code that the unit has already. */
 static uint64_t
 added(const struct cwj_program *p, uint32_t kernel, const bool *fetching, const struct content *c, uint64_t *shared)
 {
@@ -98,8 +98,8 @@ any_fetch(const struct cwj_program *p, uint32_t kernel, const bool *fetching)
     return false;
 }
 
-/* Calls through registers reach every function whose address is taken, so kernels that make them are in one unit. The others are taken in their
- * order, those that fetch after the rest. */
+/* Calls through registers may reach every function whose address is taken, so kernels that make them share one unit. The others follow in
+ * order, those with fetches last. */
 static cw_result
 divide(const struct cwj_program *p, const bool *take, uint32_t limit, const bool *fetching, struct content *c, struct cwj_units *out)
 {
@@ -197,9 +197,10 @@ cwj_units_run(struct cwj_units *ps, unsigned threads, void (*compile)(struct cwj
     unsigned n = 0;
     if (threads > ps->n)
         threads = ps->n;
-    for (uint32_t i = 0; i < ps->n; i++)        /* not before: diagnostics hold their own address, and units move while they are made */
+    for (uint32_t i = 0; i < ps->n; i++)        /* only now: diagnostics contain a pointer to themselves, and units moved while they were
+                                                 * made */
         cwj_diags_init(&ps->at[i].diags);
-    /* Threads that cannot be had are no failure: this one does their work. */
+    /* If threads cannot be created, this one does their work. */
     while (n + 1 < threads && n < MAX_THREADS && !pthread_create(&thread[n], NULL, worker, &run))
         n++;
     worker(&run);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Affine registers (analysis/affine.c) are kept as scalars and become vectors only where something needs one value a lane.
- * Memory accesses at affine addresses are wide loads and stores, taken only if the 32-bit index does not wrap around. */
+ * Affine registers (analysis/affine.c) are kept as scalars, and expanded to vectors only where an instruction needs one value per lane. A
+ * memory access at an affine address becomes a wide load or store, taken only if the 32-bit index does not wrap around. */
 #include "jit/emit/emit_private.h"
 
 /* The scalars of an affine value: base (i32) and, for AFFINE64, offset (i64). */
@@ -64,7 +64,7 @@ emit_affine(struct emit *e, const struct ptx_inst *in)
     if (want.kind != FLOW_AFFINE32 && want.kind != FLOW_AFFINE64)
         return false;
     if (flow_affine(&f->flow, in, f->linear_x, e->width).kind != want.kind)
-        return false;               /* reported by emit_dst */
+        return false;               /* emit_dst reports it */
     struct flow_shape s[3] = { 0 };
     for (unsigned i = 1; i < in->noperands && i <= 3; i++)
         s[i - 1] = flow_operand_shape(&f->flow, &in->operand[i], f->linear_x, e->width);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Function calls and the .param variables that carry arguments (5.1.6, 9.7.12.5).
  *
- * A device function becomes an internal LLVM function: (gang, mask,) then one argument per PTX parameter; its results come
- * back as one value or a struct. In vector shape every argument has a value a lane. A parameter that is an array travels as
- * a pointer to `width` copies; on SIMT targets as its words, which stay in registers. An indirect call looks the token up in a table
- * of the functions whose address is taken; in vector shape it is made once per different target among the active lanes. */
+ * A device function becomes an internal LLVM function. It takes (gang, mask,) and then one argument per PTX parameter; it returns its
+ * results as one value or a struct. In vector shape every argument has one value per lane. An array parameter travels as a pointer to
+ * `width` copies; on SIMT targets it travels as its words, which stay in registers. An indirect call looks its token up in a table of the
+ * functions whose address is taken; in vector shape it is made once for each distinct target among the active lanes. */
 #include "jit/emit/emit_private.h"
 
 #include <string.h>
@@ -45,8 +45,8 @@ storage_pointer(struct emit *e)
 
 enum { MAX_PASSED = 256, MAX_RETURNED = 64 };
 
-/* The words of an array that is passed or returned, and their type; 0: it is not passed so. All that can call each other
- * agree, for it follows from the declaration alone. */
+/* Number, type and size of the words in which an array is passed or returned; 0 if it is passed in memory. Depends on the declaration
+ * alone, so every caller agrees with every callee. */
 static unsigned
 array_words(struct emit *e, const struct ptx_symbol *s, LLVMTypeRef *type, unsigned *size)
 {
@@ -115,7 +115,7 @@ emit_signature(struct emit *e, const struct ptx_function *fn)
             p[n++] = storage_pointer(e); /* the caller gives the storage */
     }
     if (emit_session(e)->exits)
-        p[n++] = storage_pointer(e);    /* lanes that have left the kernel, emit_fn.exited */
+        p[n++] = storage_pointer(e);    /* emit_fn.exited */
     if (nr == 1)
         ret = r[0];
     else if (nr > 1)
@@ -140,7 +140,7 @@ emit_null_faults(struct emit *e, LLVMValueRef fn)
                             LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("null_pointer_is_valid", 21), 0));
 }
 
-/* On a GPU a call of a function may have to do with other lanes: LLVM must not move it to where fewer or more of them are. */
+/* A call on a GPU may involve other lanes: LLVM must not move it to where more or fewer of them are active. */
 static LLVMAttributeRef
 convergent(struct emit *e)
 {
@@ -165,7 +165,7 @@ emit_declare(struct emit *e, uint32_t id)
     return fn;
 }
 
-/* Parameters of a device function into their storage; called with the builder in the entry block. */
+/* Store the parameters of a device function; called with the builder in the entry block. */
 void
 emit_bind_params(struct emit *e)
 {
@@ -207,7 +207,6 @@ emit_bind_params(struct emit *e)
     }
 }
 
-/* The return at the exit block. */
 void
 emit_return(struct emit *e)
 {
@@ -270,7 +269,7 @@ argument(struct emit *e, const struct ptx_operand *o, const struct ptx_symbol *f
 struct call {
     LLVMTypeRef type;
     LLVMValueRef args[MAX_PASSED];
-    unsigned nargs, mask_at;        /* position of the mask argument; ~0 when there is none */
+    unsigned nargs, mask_at;        /* index of the mask argument; ~0: none */
     const struct ptx_function *formal;
     const struct ptx_inst *in;
 };
@@ -303,7 +302,7 @@ finish_call(struct emit *e, struct call *c, LLVMValueRef callee)
     }
 }
 
-/* Function pointer of a token, with a check against the table. */
+/* The function pointer of a token, checked against the table. */
 static LLVMValueRef
 look_up(struct emit *e, LLVMValueRef token)
 {
@@ -312,7 +311,7 @@ look_up(struct emit *e, LLVMValueRef token)
                                       LLVMConstInt(e->i64, 1, false), "");
     LLVMTypeRef table = LLVMArrayType(e->ptr, e->program->nfuncs);
     LLVMValueRef ok = LLVMConstInt(LLVMInt1TypeInContext(e->llvm), 0, false), p = LLVMConstNull(e->ptr);
-    if (s->function_table) {            /* none: no function's address is taken, so that no token is good */
+    if (s->function_table) {            /* without a table no function's address is taken, so no token is valid */
         ok = LLVMBuildICmp(e->b, LLVMIntULT, index, LLVMConstInt(e->i64, e->program->nfuncs, false), "");
         LLVMValueRef safe = LLVMBuildSelect(e->b, ok, index, LLVMConstNull(e->i64), "");
         LLVMValueRef idx[2] = { LLVMConstNull(e->i64), safe };
@@ -328,8 +327,8 @@ look_up(struct emit *e, LLVMValueRef token)
     return p;
 }
 
-/* Where few functions have this signature and their address taken, a switch between calls of them, which LLVM can
- * inline. False: nothing was emitted. */
+/* If few functions of this signature have their address taken, emit a switch over direct calls, which LLVM can inline. Returns false if
+ * nothing was emitted. */
 static bool
 switch_call(struct emit *e, struct call *c, LLVMValueRef token)
 {
@@ -371,7 +370,7 @@ indirect_call(struct emit *e, struct call *c, LLVMValueRef token)
         finish_call(e, c, look_up(e, token));
         return;
     }
-    /* While lanes wait: take the first one's target and all lanes that have the same. */
+    /* While lanes wait: take the target of the first one, and call it for all lanes with the same target. */
     LLVMValueRef whole = e->mask;
     LLVMValueRef left = emit_alloca(e, emit_mask_storage(e), 0, "left");
     emit_mask_store(e, left, emit_full_mask(e, whole));
@@ -383,7 +382,7 @@ indirect_call(struct emit *e, struct call *c, LLVMValueRef token)
     LLVMValueRef one = LLVMBuildExtractElement(e->b, token, lane, "");
     LLVMValueRef round = emit_mask_and(e, mask, emit_icmp(e, LLVMIntEQ, token, one));
     emit_mask_store(e, left, emit_mask_and(e, mask, LLVMBuildNot(e->b, round, "")));
-    /* The guard makes every result keep the value of the lanes of other rounds. */
+    /* The guard keeps the results of lanes of other rounds. */
     LLVMValueRef guard = e->f->guard;
     e->mask = e->f->guard = round;
     finish_call(e, c, look_up(e, one));

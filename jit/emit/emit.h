@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * PTX IR -> LLVM IR: the interface of the emitter, and what its files share.
+ * PTX IR -> LLVM IR: the interface of the emitter, and declarations that its files share.
  *
- * One emitter, two shapes of value. Where a value is the same for all lanes of the gang, or the target is SIMT, it is an
- * LLVM scalar (i32, float, ...). Otherwise it is a vector with one element a lane (<32 x i32>). The shape is read off the
- * LLVM type, and the helpers here accept mixtures: a scalar is splatted where a vector meets it. Emission of an operation
- * is thus written once. Arithmetic runs for inactive lanes too (their results are never stored to memory nor merged into a
- * register), so it must not trap on any input.
+ * One emitter, two shapes of value. A value that is the same for all lanes of the gang, and every value on a SIMT target, is an LLVM scalar
+ * (i32, float, ...). All others are vectors with one element per lane (<32 x i32>). The LLVM type shows the shape, and the helpers here
+ * accept mixtures: they splat a scalar that meets a vector. Each operation is thus written once. Arithmetic runs for inactive lanes too
+ * (their results are never stored to memory or merged into a register), so it must not trap on any input.
  *
- * Representation of PTX types: pred i1; 8..128-bit bits/int iN; f32 float; f64 double; f16 half; bf16 i16; packed types
- * (f16x2, bf16x2, u16x2, s16x2) i32; f32x2 i64; tf32 float; fp8 types iN. Registers are kept as their declared type's
- * representation (.b32 -> i32, .f32 -> float); emit_src and emit_dst convert. */
+ * Representation of PTX types: pred i1; 8..128-bit bits/int iN; f32 float; f64 double; f16 half; bf16 i16; packed types (f16x2, bf16x2,
+ * u16x2, s16x2) i32; f32x2 i64; tf32 float; fp8 types iN. A register has the representation of its declared type (.b32 -> i32, .f32 ->
+ * float); emit_src and emit_dst convert.
+ *
+ * LLVMValueRef results belong to the module. A failure is recorded in struct emit.result and in the diagnostics; functions then return some
+ * value of the right type, so that emission goes on. */
 #ifndef CWJ_EMIT_EMIT_H
 #define CWJ_EMIT_EMIT_H
 
@@ -25,7 +27,7 @@ struct emit_target;
 
 enum { EMIT_MAX_WIDTH = 32 };
 
-/* One LLVM module being made. Owned by the compilation. */
+/* One LLVM module under construction. Owned by the compilation. */
 struct emit {
     LLVMContextRef  llvm;
     LLVMModuleRef   module;
@@ -35,17 +37,17 @@ struct emit {
     unsigned        features;       /* enum emit_feature */
     unsigned        width;          /* lanes of a vector value; 1 = every value is a scalar */
     bool            wave64;         /* amdgcn with 64 lanes */
-    bool            one_warp_per_wave;       /* of which a wave uses 32, for one warp: as in cwj_aot_options */
+    bool            one_warp_per_wave;       /* amdgcn: a wave64 kernel uses 32 lanes, for one warp: as in cwj_aot_options */
     bool            fast_code;      /* optimised code; false for host:O0 */
     unsigned        native_floats;  /* amdgcn: as in cwj_aot_options */
     bool            addr32;         /* host: the program's addresses have 32 bits (addr32.c) */
     struct cwj_program *program;
     const struct ptx_function *fn;  /* being emitted */
     struct emit_fn *f;              /* its state, private to jit/emit */
-    LLVMValueRef    gcn_rows;       /* amdgcn: in a function of target/amdgcn/mufu.c, the address of its table */
+    LLVMValueRef    gcn_rows;       /* amdgcn, inside a function of target/amdgcn/mufu.c: the address of its table */
     LLVMValueRef    mask;           /* current execution mask: <width x i1>, i1 when width is 1; NULL: all lanes of the gang */
     struct cwj_diags *diags;
-    cw_result       result;         /* first failure; emission goes on so that all diagnostics are collected */
+    cw_result       result;         /* first failure; emission continues, to collect all diagnostics */
     struct cw_arena arena;
 
     LLVMTypeRef i1, i8, i16, i32, i64, i128, f16, f32, f64, ptr, void_;
@@ -72,23 +74,23 @@ LLVMValueRef emit_bin(struct emit *e, LLVMOpcode op, LLVMValueRef a, LLVMValueRe
 LLVMValueRef emit_icmp(struct emit *e, LLVMIntPredicate p, LLVMValueRef a, LLVMValueRef b); /* unifies */
 LLVMValueRef emit_fcmp(struct emit *e, LLVMRealPredicate p, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef emit_select(struct emit *e, LLVMValueRef c, LLVMValueRef a, LLVMValueRef b);   /* unifies all three */
-/* Call an LLVM intrinsic overloaded on the type of args[0] in its (unified) shape, e.g. "llvm.fma", "llvm.ctpop". Trailing
- * i1 flags as of llvm.ctlz are passed in `flag` (-1: none). Returns the same type as args[0]. */
+/* Call an LLVM intrinsic that is overloaded on the (unified) type of args[0], e.g. "llvm.fma", "llvm.ctpop". `flag` is a trailing i1
+ * argument such as that of llvm.ctlz (-1: none). The result has the type of args[0]. */
 LLVMValueRef emit_intrinsic(struct emit *e, const char *name, LLVMValueRef *args, unsigned n, int flag);
-/* One access a lane, of all lanes, at a vector of pointers; `align` in bytes. */
+/* One access per lane, for all lanes, at a vector of pointers; `align` in bytes. */
 LLVMValueRef emit_gather(struct emit *e, LLVMValueRef at, LLVMTypeRef scalar, unsigned align);
 void         emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef at, unsigned align);
-/* Call a scalar C function once per active lane (vector shape) or once. ret/params are scalar types. Slow path. */
+/* Call a scalar C function: once per active lane in vector shape, else once. ret and params are scalar types. Slow. */
 LLVMValueRef emit_scalar_call(struct emit *e, const char *symbol, LLVMTypeRef ret, LLVMValueRef *args, unsigned n);
 
 /* ---- operands (operand.c) --------------------------------------------------------------------------------------------- */
 
-/* Source operand i as type t (a register of another type of that size is reinterpreted; a wider integer register is
- * truncated, 9.4.1; an immediate is converted; negate flags applied; special registers read; symbols give addresses). */
+/* Source operand i as type t. A register of another type of that size is reinterpreted; a wider integer register is truncated (9.4.1); an
+ * immediate is converted; negate flags are applied; special registers are read; symbols give addresses. */
 LLVMValueRef emit_src(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t);
-LLVMValueRef emit_operand(struct emit *e, const struct ptx_operand *o, ptx_type t);         /* same, for elements of lists */
-/* Write v, whose representation is type t, to destination operand i. A wider destination register is filled by sign- or
- * zero-extension as t says (9.4.2). Vector-of-register destinations: use emit_dst_operand on each element. */
+LLVMValueRef emit_operand(struct emit *e, const struct ptx_operand *o, ptx_type t);         /* the same for an element of a list */
+/* Write v, of the representation of t, to destination operand i. A wider destination register is filled by sign- or zero-extension as t
+ * says (9.4.2). For a vector of registers call emit_dst_operand on each element. */
 void emit_dst(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t, LLVMValueRef v);
 void emit_dst_operand(struct emit *e, const struct ptx_operand *o, ptx_type t, LLVMValueRef v);
 
@@ -106,13 +108,13 @@ void emit_unsupported(struct emit *e, const struct ptx_inst *in, const char *why
 cw_result emit_host_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *v, LLVMContextRef llvm,
                            LLVMModuleRef *module, struct cwh_code_info *info, struct cwj_diags *diags) CW_MUST_CHECK;
 
-/* What of a program goes into a module for a SIMT target. */
+/* Parts of a program that go into a module for a SIMT target. */
 struct emit_simt {
     enum cwj_target target;         /* amdgcn or nvptx */
     const char *cpu;
     const bool *kernels;            /* one a kernel of the program; NULL: all */
     bool module_image;              /* as in cwj_aot_options */
-    bool declare_only;              /* amdgcn: variables are defined in another module, which this one is linked to */
+    bool declare_only;              /* amdgcn: another module, which this one is linked to, defines the variables */
     uint8_t matrix_sm;              /* as in cwj_aot_options */
     unsigned native_floats;         /* as in cwj_aot_options */
     bool matrix_native, one_warp_per_wave, textures_native, all_blocks;
@@ -120,38 +122,14 @@ struct emit_simt {
 cw_result emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
                            struct cwj_diags *diags) CW_MUST_CHECK;
 
-/* Make pointer arithmetic of address arithmetic that starts at variables (pointers.c); for optimised amdgcn code, after mem2reg.
- * `global`: also where it starts at kernel parameters. *any: there was some. False: out of memory. */
-bool emit_follow_pointers(LLVMModuleRef module, bool global, bool *any);
-
-/* Metadata of a module with video instructions. They are computed in numbers wider than they need, which ranges of values make narrower. */
+/* Metadata of a module with video instructions. The emitter computes them in integers wider than needed; LLVM narrows them from the ranges
+ * of their values. */
 #define EMIT_VIDEO "cudaway.video"
 
 /* amdgcn: is it a function of precompiled code (jit/builtins/precompiled.h)? */
 bool emit_is_precompiled(LLVMValueRef function);
 
-/* Give the loop whose latch ends with this branch LLVM's metadata of that name. */
+/* Attach LLVM's loop metadata of that name to the loop whose latch ends with this branch. */
 void emit_note_loop(LLVMContextRef c, LLVMValueRef branch, const char *name);
-/* amdgcn, after mem2reg: mark the loops that are worth unrolling wholly (unroll.c). Is there one? */
-bool pass_annotate_loops(LLVMModuleRef module);
-
-/* Does this function have an array of a thread's own that is indexed by counters of loops and by nothing else? */
-bool emit_counts_through_array(LLVMValueRef function);
-
-/* amdgcn, optimised: loops with calls that were unrolled are single loops again (reroll.c). Are there such? Then simplifycfg must follow. */
-bool emit_reroll(LLVMModuleRef module);
-
-/* amdgcn, optimised: calls of recursive functions are guarded by the test that those begin with (guard.c). Are there such? Then
- * "always-inline" and simplifycfg must follow. */
-bool emit_guard_recursion(LLVMModuleRef module);
-
-/* amdgcn, optimised: kernels load their parameters at their beginning (hoist.c). */
-void emit_hoist_parameters(LLVMModuleRef module);
-
-/* amdgcn, optimised: no casts between address spaces that the code generator does not have (casts.c). */
-void emit_cut_casts(LLVMModuleRef module);
-
-/* Put the blocks of each function into the order in which LLVM's AMDGPU target makes the least code (block_order.c). */
-void emit_order_blocks(LLVMModuleRef module);
 
 #endif

@@ -16,36 +16,36 @@ struct emit_fn {
     LLVMBuilderRef entry_b;         /* positioned in `entry`: allocas and values that dominate everything */
     LLVMValueRef *slot;             /* per register */
     LLVMTypeRef  *slot_type;
-    LLVMValueRef *slot_base;        /* AFFINE64 registers: the 32-bit base; `slot` holds the offset */
+    LLVMValueRef *slot_base;        /* AFFINE64 registers: the 32-bit base; `slot` has the offset */
     LLVMValueRef *mask_slot;        /* per block: lanes waiting for it; NULL where the block is not masked */
-    LLVMValueRef *pending;          /* per unmasked block reached from masked ones: i1 slot */
+    LLVMValueRef *pending;          /* per unmasked block reached from masked ones: i1 slot, set when lanes join there */
     LLVMBasicBlockRef *bb;          /* per block */
     LLVMValueRef entry_mask;        /* lanes that run the function; NULL: all */
     LLVMValueRef *local;            /* per fn->locals: storage of .local and .param variables */
     LLVMValueRef *param;            /* per fn->params of a device function: storage */
     LLVMValueRef *ret;              /* per fn->rets: storage */
     LLVMValueRef carry;             /* slot of CC.CF */
-    const struct ptx_inst *chain, *chain_end;   /* nvptx: these instructions are emitted already (emit_carry_chain) */
-    const struct ptx_inst *paired_from; /* amdgcn: of the instructions from here on these are emitted already (amdgcn_pair.c) */
+    const struct ptx_inst *chain, *chain_end;   /* nvptx: these instructions have been emitted (emit_carry_chain) */
+    const struct ptx_inst *paired_from; /* amdgcn: bits of the instructions from here on that have been emitted (mma_pair.c) */
     uint64_t paired;
     LLVMValueRef guard;             /* guard of the instruction being emitted (i1, either shape), or NULL */
     uint32_t block;                 /* block being emitted */
     bool is_kernel, linear_x;
 
-    /* Only where a device function of the program has `exit` (emit_session.exits): */
-    LLVMValueRef exited;            /* slot shared by all functions of the gang: lanes that have left the kernel */
+    /* Only if a device function of the program has `exit` (emit_session.exits): */
+    LLVMValueRef exited;            /* slot shared by all functions of the gang: lanes that have exited */
     LLVMValueRef alive;             /* slot: lanes of entry_mask that have not; vector shape only */
     LLVMValueRef block_mask;        /* mask at the start of the block being emitted; NULL: all */
-    LLVMBasicBlockRef bail;         /* where to go when no lane of the block is left */
+    LLVMBasicBlockRef bail;         /* target when no lane of the block is left */
 
-    LLVMValueRef stack, stack_top;  /* amdgcn: room for `alloca`, and an i32 slot with the bytes taken; NULL without it */
+    LLVMValueRef stack, stack_top;  /* amdgcn: scratch for `alloca`, and an i32 slot with the bytes in use; NULL without `alloca` */
 
     /* host target: context, loaded once */
     LLVMValueRef gang, block_ctx, launch, params, image, shared;
     LLVMValueRef window, local_base, local_low, shared_size;   /* with 32-bit addresses */
     LLVMValueRef tid[3];
-    LLVMValueRef matrix[5];         /* host_matrix.c: registers on their way to and from the engine */
-    LLVMValueRef exchanged;         /* width 1: where warp_exchange puts values that nobody reads */
+    LLVMValueRef matrix[5];         /* target/host/matrix.c: scratch for registers passed to and from the engine */
+    LLVMValueRef exchanged;         /* width 1: for values of warp_exchange that nobody reads */
     bool near_known, near_used;     /* of emit_is_near */
     LLVMValueRef dummy;             /* storage for the accesses of inactive lanes */
 };
@@ -63,19 +63,19 @@ struct emit_session {
     uint32_t kernel;
     uint32_t sites;                 /* numbering of warp_exchange sites */
     bool uses_fibers;
-    uint32_t split_barriers;        /* barriers, not .aligned, where lanes of a gang may be apart */
+    uint32_t split_barriers;        /* barriers without .aligned that lanes of a gang may reach separately */
     bool exits;                     /* some device function has `exit` */
     bool soft_barriers;             /* amdgcn: numbered barriers are used */
     bool all_blocks;                /* amdgcn: as in cwj_aot_options */
-    uint32_t pressure;              /* amdgcn: of the last kernel (flow_pressure) */
-    bool counts_exited;            /* amdgcn: some wait for all threads but those that have left */
-    bool module_image;              /* amdgcn: variables are in the module's image, see cwj_aot_options */
+    uint32_t pressure;              /* amdgcn: flow_pressure of the last kernel */
+    bool counts_exited;            /* amdgcn: some barrier waits for all threads except exited ones */
+    bool module_image;              /* amdgcn: variables are in the module's data segment, see cwj_aot_options */
     bool launch_numbers;            /* amdgcn: kernels take CWJ_AMD_LAUNCH more bytes of arguments */
     bool declare_only;              /* amdgcn: see emit_simt */
     uint8_t matrix_model;           /* amdgcn: index into matrix_models (jit/builtins/core/matrix_core.h) */
     bool textures_native;           /* amdgcn: as in cwj_aot_options */
     bool matrix_native;             /* amdgcn: as in cwj_aot_options */
-    bool lockstep;                  /* width 1: lanes of a warp access memory in step */
+    bool lockstep;                  /* width 1: lanes of a warp access memory in lockstep */
     bool in_step;                   /* the kernel relies on that without saying so (cwj_needs_lockstep) */
 };
 
@@ -85,7 +85,7 @@ emit_session(struct emit *e)
     return (struct emit_session *)e;
 }
 
-/* ops.c: the instruction by its emitter in the target's table; a special register by its reader. */
+/* ops.c: emit an instruction by the target's emitter; read a special register. */
 void emit_one(struct emit *e, const struct ptx_inst *in);
 LLVMValueRef emit_sreg(struct emit *e, ptx_sreg r);
 
@@ -101,9 +101,9 @@ LLVMValueRef emit_mask_bits(struct emit *e, LLVMValueRef mask); /* i32, a bit pe
 LLVMValueRef emit_mask_from_bits(struct emit *e, LLVMValueRef bits32);
 LLVMValueRef emit_mask_and(struct emit *e, LLVMValueRef a, LLVMValueRef b); /* either may be NULL = all */
 LLVMValueRef emit_full_mask(struct emit *e, LLVMValueRef mask); /* never NULL: all-ones vector */
-/* After a call: lanes may have left the kernel in it. */
+/* After a call, in which lanes may have exited the kernel. */
 void emit_drop_exited(struct emit *e);
-/* Does a device function end its thread? Behind a trap, as compilers put it, it is never executed. */
+/* Does a device function have `exit`? One behind a trap, where compilers put it, is never executed and does not count. */
 bool emit_has_exits(const struct cwj_program *p, const struct cwj_closure *closure);
 LLVMBasicBlockRef emit_new_block(struct emit *e, const char *name);
 void emit_goto(struct emit *e, LLVMBasicBlockRef bb);
@@ -112,19 +112,21 @@ LLVMValueRef emit_iota(struct emit *e, LLVMTypeRef scalar);     /* <0, 1, 2, ...
 /* Run body(lane, user) once per active lane, in lane order: a loop over the bits of the mask. `lane` is an i32. */
 void emit_for_lanes(struct emit *e, LLVMValueRef mask, void (*body)(struct emit *e, LLVMValueRef lane, void *user), void *user);
 
-/* affine.c: values base + step * lane. An instruction that writes an affine register; reading one as a vector. */
+/* affine.c: values base + step * lane. Emit an instruction that writes an affine register; read one as a vector. */
 bool emit_affine(struct emit *e, const struct ptx_inst *in);
 LLVMValueRef emit_affine_read(struct emit *e, uint32_t reg);
-/* If operand o is an address that moves by `stride` bytes a lane: the address of lane 0 (scalar i64) and whether that holds
- * for all lanes without wrap-around (scalar i1). */
+/* If operand o is an address that moves by `stride` bytes per lane: the address of lane 0 (scalar i64), and whether that holds for all
+ * lanes without wrap-around (scalar i1). */
 bool emit_affine_address(struct emit *e, const struct ptx_operand *o, uint64_t stride, LLVMValueRef *first, LLVMValueRef *ok);
 
-/* memory.c: a fence or an atomic instruction is for the threads of the PTX scope (none is given: of the device). Targets with scopes
- * of their own (amdgcn) get theirs; elsewhere it stays at the whole system. Returns the instruction. */
+/* memory.c: limit a fence or an atomic instruction to the PTX scope (if none is given, the device) on targets with scopes (amdgcn);
+ * elsewhere it stays at the whole system. Returns the instruction. */
 LLVMValueRef emit_scoped(struct emit *e, LLVMValueRef instruction, ptx_scope scope);
+/* Give a fence or an atomic instruction one of LLVM's synchronisation scopes by its name ("": the whole system). */
+void emit_set_scope(LLVMValueRef instruction, const char *scope);
 
 /* memory.c */
-/* The space of an access to o: that of the instruction, or, where it names none, of a shared variable. */
+/* The space of an access to o: the instruction's, or if it names none, that of a shared variable. */
 ptx_space emit_effective_space(const struct ptx_inst *in, const struct ptx_operand *o);
 LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *o, ptx_space space);    /* i64, either shape */
 /* Load/store of one value of a representation type at i64 addresses of either shape, under the current mask. */
@@ -136,19 +138,20 @@ LLVMValueRef emit_lane_address(struct emit *e, LLVMValueRef storage, uint64_t si
 uint64_t emit_lane_stride(const struct ptx_symbol *s);  /* bytes from one lane's copy to the next */
 void emit_invariant(struct emit *e, LLVMValueRef load);
 
-/* A program's module by one target: emit_simt_module's, which sets *module to NULL first. */
+/* emit_simt_module's function for each target; the caller sets *module to NULL first. */
 cw_result emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
                              struct cwj_diags *diags) CW_MUST_CHECK;
 cw_result emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
                             struct cwj_diags *diags) CW_MUST_CHECK;
 
 /* call.c */
-/* Call the external function of this name, which is declared where it is not. */
+/* Call the external function of this name, declaring it if needed. */
 LLVMValueRef emit_external(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *params, unsigned n, LLVMValueRef *args);
 LLVMValueRef emit_declare(struct emit *e, uint32_t function_id);
-/* Address 0 faults on a device; to LLVM it would be undefined and the rest unreachable. Functions that differ in this are not inlined. */
+/* Address 0 faults on a device; for LLVM it would be undefined, and code behind it unreachable. Functions that differ in this are not
+ * inlined. */
 void         emit_null_faults(struct emit *e, LLVMValueRef function);
-/* A .param variable of the function, a parameter or a result: where it lives. */
+/* The storage of a .param variable of the function, a parameter or a result. */
 LLVMValueRef emit_param_storage(struct emit *e, const struct ptx_symbol *sym);
 bool emit_param_is_scalar(const struct ptx_symbol *sym);
 LLVMTypeRef emit_param_type(struct emit *e, const struct ptx_symbol *sym);
@@ -157,29 +160,29 @@ LLVMTypeRef emit_signature(struct emit *e, const struct ptx_function *fn);
 void emit_bind_params(struct emit *e);
 void emit_return(struct emit *e);
 
-/* operand.c: does the kernel that is being compiled ask for clusters? */
+/* operand.c: does the kernel being compiled request clusters? */
 bool emit_in_explicit_cluster(struct emit *e);
-/* The address of a variable, parameter or function, as an i64 as struct emit_target has it. */
+/* The address of a variable, parameter or function, as an i64 in struct emit_target's representation. */
 LLVMValueRef emit_symbol_place(struct emit *e, const struct ptx_operand *o);
 
-/* addr32.c: the addresses of 32-bit modules (struct emit.addr32), which memory and registers hold, and those that accesses take,
- * i64 as struct emit_target has them; either shape. enter: loads what they need, as struct emit_target's. */
+/* addr32.c: conversion between the addresses of 32-bit modules (struct emit.addr32), which memory and registers hold, and those that
+ * accesses use, i64 in struct emit_target's representation; either shape. enter: load the values needed, as struct emit_target's. */
 void         emit_addr32_enter(struct emit *e);
 LLVMValueRef emit_widen(struct emit *e, LLVMValueRef address, ptx_space space);
-LLVMValueRef emit_widen_or_null(struct emit *e, LLVMValueRef address);  /* generic; 0 stays 0: for the runtime's functions */
+LLVMValueRef emit_widen_or_null(struct emit *e, LLVMValueRef address);  /* generic; 0 stays 0: for run-time functions */
 LLVMValueRef emit_addr32(struct emit *e, LLVMValueRef address, ptx_space space);   /* i64 below 2^32 */
 LLVMValueRef emit_addr32_symbol(struct emit *e, const struct ptx_symbol *s, LLVMValueRef place);
 void         emit_addr32_cvta(struct emit *e, const struct ptx_inst *in);
 /* addr32.c: addresses of local memory and constants that a module with 64-bit addresses keeps in 32 bits (clang's -fcuda-short-ptr,
- * alloca.u32), where they fit on NVIDIA's GPUs. On the host device the upper half is that of something near: the stack, the
- * module's variables. near: i32 to i64. is_near: does the function being emitted make such addresses? */
+ * alloca.u32), which suffices on NVIDIA's GPUs. On the host device the upper half comes from something nearby: the stack, or the module's
+ * variables. near: i32 to i64. is_near: does the function being emitted make such addresses? */
 LLVMValueRef emit_near(struct emit *e, LLVMValueRef low, ptx_space space);
 bool         emit_is_near(struct emit *e);
 
 /* session.c */
 void emit_init(struct emit_session *s, struct cwj_program *p, LLVMContextRef llvm, struct cwj_diags *diags);
 void emit_finish(struct emit_session *s);   /* the module stays */
-/* memory/async.c: the bytes that a cp.async reads, NULL: all. */
+/* memory/async.c: the number of bytes that a cp.async reads; NULL: all. */
 LLVMValueRef emit_async_size(struct emit *e, const struct ptx_inst *in);
 /* warp.c: the source lane of shfl and whether it is valid; one step of redux. */
 LLVMValueRef emit_shuffle_source(struct emit *e, const struct ptx_inst *in, LLVMValueRef lane, LLVMValueRef b, LLVMValueRef c,
@@ -187,9 +190,9 @@ LLVMValueRef emit_shuffle_source(struct emit *e, const struct ptx_inst *in, LLVM
 LLVMValueRef emit_redux_identity(struct emit *e, const struct ptx_inst *in);
 LLVMValueRef emit_redux_step(struct emit *e, const struct ptx_inst *in, LLVMValueRef a, LLVMValueRef b);
 
-/* initializer.c: the initialiser of a variable that holds addresses, a packed struct of byte runs and 64-bit words; function
- * tokens are plain bytes. With g NULL only its type is made, since a variable must exist before its initialiser, which may name it. `word`
- * gives the constant i64 for the address of variable `id`. What LLVM cannot say is an error that names `target`. */
+/* initializer.c: the initialiser of a variable that holds addresses, a packed struct of byte runs and 64-bit words; function tokens are
+ * plain bytes. With g NULL only its type is made, since a variable must exist before its initialiser, which may name it. `word` makes the
+ * constant i64 for the address of variable `id`. An address that LLVM cannot express is an error that names `target`. */
 typedef LLVMValueRef emit_address_word(struct emit *e, uint32_t id, const struct ptx_reloc *r);
 LLVMTypeRef emit_address_initializer(struct emit *e, const struct cwj_link_var *v, LLVMValueRef g, emit_address_word *word,
                                      const char *target);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Emission of one function: register slots, blocks, masks and control flow.
  *
- * Unmasked blocks (all lanes of the function come together) are joined by plain branches. A masked block has a mask slot:
- * the lanes that wait for it. Masked blocks stand in layout order; each runs if some lane wants it, moves its lanes to its
- * successors' masks and falls through to the next position. At the last position of a loop with a masked header control
- * returns to the header while any lane waits there. At the end of a run of masked blocks the lanes have met at an unmasked
- * block, which a `pending` flag names, or have all left. With width 1 nothing is masked. */
+ * Unmasked blocks, which all lanes of the function execute together, are joined by plain branches. A masked block has a mask slot: the
+ * lanes that wait for it. Masked blocks stand in layout order. Each runs if some lane waits for it, moves its lanes to the masks of its
+ * successors, and falls through to the next position. At the last position of a loop with a masked header, control returns to the header
+ * while any lane waits there. At the end of a run of masked blocks the lanes have either joined at an unmasked block, which a `pending`
+ * flag names, or all left. With width 1 nothing is masked. */
 #include "jit/emit/emit_private.h"
 #include "jit/analysis/flow_private.h"
 #include "jit/analysis/lockstep.h"
@@ -40,7 +40,7 @@ emit_iota(struct emit *e, LLVMTypeRef scalar)
     return LLVMConstVector(v, e->width);
 }
 
-/* The slot of a register. What is written before it is read needs no zero at the start, and mem2reg then has less to do. */
+/* The slot of a register. A register that is never read before it is written needs no initial zero, which saves mem2reg work. */
 static LLVMValueRef
 register_slot(struct emit *e, uint32_t reg, LLVMTypeRef type)
 {
@@ -62,8 +62,8 @@ emit_alloca(struct emit *e, LLVMTypeRef type, unsigned align, const char *name)
     return a;
 }
 
-/* Lane predicates that live across blocks are kept as wide as the data they select, sign-extended: LLVM carries <n x i1>
- * values between blocks at a cost. */
+/* Lane predicates that live across blocks are stored sign-extended to the width of the data they select: LLVM moves <n x i1> values between
+ * blocks inefficiently. */
 LLVMTypeRef
 emit_mask_storage(struct emit *e)
 {
@@ -175,8 +175,8 @@ emit_for_lanes(struct emit *e, LLVMValueRef mask, void (*body)(struct emit *, LL
 
 /* ---- exit in device functions ----
  *
- * `exit` ends the thread wherever it is called. The functions of a gang share a slot with the lanes that have left; after
- * every call the caller takes them out of its masks. */
+ * `exit` ends the thread in whatever function it stands. The functions of a gang share a slot with the lanes that have exited; after every
+ * call the caller removes them from its masks. */
 
 static LLVMValueRef
 load_exited(struct emit *e)
@@ -212,7 +212,7 @@ together_mask(struct emit *e)
     return e->f->alive ? emit_mask_load(e, e->f->alive) : e->f->entry_mask;
 }
 
-/* The mask of the block being emitted, lanes that left in the meantime taken out. */
+/* The mask of the block being emitted, without lanes that have exited since it began. */
 static LLVMValueRef
 current_mask(struct emit *e)
 {
@@ -301,7 +301,7 @@ is_masked(struct emit *e, uint32_t b)
     return e->f->flow.masked[b];
 }
 
-/* Lanes `lanes` (NULL: all that run the block) continue at block b. Only the bookkeeping; control goes on below. */
+/* Lanes `lanes` (NULL: all that run the block) continue at block b. Updates masks only; emits no branch. */
 static void
 add_lanes(struct emit *e, uint32_t b, LLVMValueRef lanes)
 {
@@ -315,7 +315,7 @@ add_lanes(struct emit *e, uint32_t b, LLVMValueRef lanes)
     }
 }
 
-/* From an unmasked block, all lanes together: enter block b. */
+/* From an unmasked block, enter block b with all lanes. */
 static void
 enter_together(struct emit *e, uint32_t b)
 {
@@ -324,7 +324,7 @@ enter_together(struct emit *e, uint32_t b)
     LLVMBuildBr(e->b, e->f->bb[b]);
 }
 
-/* After the masked block at position p: loops that end here, then the next masked position, else where the lanes met. */
+/* After the masked block at position p: repeat the loops that end here, else go to the next masked position, else to where the lanes join. */
 static void
 next_position(struct emit *e, uint32_t p)
 {
@@ -343,7 +343,7 @@ next_position(struct emit *e, uint32_t p)
         LLVMBuildBr(e->b, f->bb[w->order[p + 1]]);
         return;
     }
-    /* End of a run: candidates are the unmasked successors of its blocks. */
+    /* End of a run: the lanes may have joined at any unmasked successor of its blocks. */
     uint32_t first = p;
     while (first > 0 && w->masked[w->order[first - 1]])
         first--;
@@ -359,7 +359,7 @@ next_position(struct emit *e, uint32_t p)
             }
             if (seen)
                 continue;
-            LLVMBasicBlockRef take = emit_new_block(e, "meet"), on = emit_new_block(e, "meet.not");
+            LLVMBasicBlockRef take = emit_new_block(e, "join"), on = emit_new_block(e, "join.not");
             LLVMBuildCondBr(e->b, LLVMBuildLoad2(e->b, e->i1, f->pending[s], ""), take, on);
             LLVMPositionBuilderAtEnd(e->b, take);
             LLVMBuildStore(e->b, LLVMConstNull(e->i1), f->pending[s]);
@@ -390,7 +390,7 @@ leaves_kernel(struct emit *e, const struct ptx_inst *last)
     return last->op == PTX_OP_EXIT && !e->f->is_kernel && (emit_session(e)->exits || e->target->exit_thread);
 }
 
-/* The terminator of a masked block. e->mask is the block's mask. */
+/* The terminator of a masked block, whose mask is e->mask. */
 static void
 leave_masked(struct emit *e, uint32_t b, const struct ptx_inst *last)
 {
@@ -427,7 +427,7 @@ leave_masked(struct emit *e, uint32_t b, const struct ptx_inst *last)
     }
 }
 
-/* Before lanes take the way out: those that stay may be the next to run, and wait for all others. */
+/* Called before lanes leave: the remaining lanes may be waiting for all other threads of the block. */
 static void
 tell_leaving(struct emit *e, const struct ptx_inst *last)
 {
@@ -436,14 +436,14 @@ tell_leaving(struct emit *e, const struct ptx_inst *last)
         e->target->leaving(e, last && last->has_guard ? guard_value(e, last) : NULL);
 }
 
-/* The terminator of an unmasked block. Divergent edges lead into masked blocks or to the meeting block. */
+/* The terminator of an unmasked block. Divergent edges lead into masked blocks or to the block where the lanes join. */
 static void
 leave_unmasked(struct emit *e, uint32_t b, const struct ptx_inst *last)
 {
     struct emit_fn *f = e->f;
     const struct ptx_block *blk = &e->fn->blocks[b];
     if (f->flow.divergent[b]) {
-        /* Into the run of masked blocks: its first position is that of the first masked successor in layout order. */
+        /* The run of masked blocks begins with the first masked successor in layout order. */
         uint32_t first = FLOW_NONE;
         for (uint32_t k = 0; k < blk->nsucc; k++)
             if (f->flow.masked[blk->succ[k]] && (first == FLOW_NONE || f->flow.position[blk->succ[k]] < first))
@@ -544,14 +544,14 @@ static bool
 touches_common_memory(const struct ptx_inst *in)
 {
     switch (in->op) {
-    case PTX_OP_LD: case PTX_OP_ATOM: case PTX_OP_RED: case PTX_OP_LDU:  /* st: emit_st does it */
+    case PTX_OP_LD: case PTX_OP_ATOM: case PTX_OP_RED: case PTX_OP_LDU:  /* for st: emit_st */
         return in->space != PTX_SPACE_PARAM && in->space != PTX_SPACE_CONST && in->space != PTX_SPACE_LOCAL;
     default:
         return false;
     }
 }
 
-/* Blocks end with these, by leave_masked and leave_unmasked: no terminator has an emitter of its own. */
+/* leave_masked and leave_unmasked emit terminators; one inside of a block is an internal error. */
 void
 emit_terminator(struct emit *e, const struct ptx_inst *in)
 {
@@ -559,7 +559,7 @@ emit_terminator(struct emit *e, const struct ptx_inst *in)
     cwj_diag_add(e->diags, PTX_ERROR, 5002, in->line, in->column, "%s inside of a block", ptx_op_info(in->op)->mnemonic);
 }
 
-/* Is .ftz without effect? rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 are other operations than those without. */
+/* Does .ftz have no effect? (rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 are different operations from those without.) */
 static bool
 drops_ftz(const struct emit *e, const struct ptx_inst *in)
 {
@@ -599,7 +599,7 @@ emit_inst(struct emit *e, const struct ptx_inst *in)
     }
     LLVMValueRef guard = guard_value(e, in), mask = e->mask;
     if (!emit_is_vector(guard) && has_effects(in)) {
-        /* One answer for all: branch around it. */
+        /* The guard is uniform: branch around the instruction. */
         LLVMBasicBlockRef yes = emit_new_block(e, "guarded"), on = emit_new_block(e, "guarded.done");
         LLVMBuildCondBr(e->b, guard, yes, on);
         LLVMPositionBuilderAtEnd(e->b, yes);
@@ -669,7 +669,7 @@ emit_block(struct emit *e, uint32_t p)
     leave_masked(e, b, last);
     emit_goto(e, next);
     if (f->flow.irreducible) {
-        /* A retreating edge that is no loop's back edge: return at once. */
+        /* A retreating edge that is not a loop's back edge: take it as soon as a lane waits there. */
         for (uint32_t k = 0; k < blk->nsucc; k++) {
             uint32_t s = blk->succ[k];
             if (f->flow.position[s] > p || flow_dominates(&f->flow, s, b) || !f->flow.masked[s])

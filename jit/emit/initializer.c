@@ -12,7 +12,7 @@ store_token(uint8_t *bytes, const struct ptx_reloc *r)
         bytes[r->offset + k] = (uint8_t)(token >> (8 * k));
 }
 
-/* Whether LLVM can say it: a whole address of a variable that exists when the module is loaded. */
+/* Can LLVM express it? Only the whole address of a variable that exists when the module is loaded. */
 static bool
 is_whole_address(struct emit *e, const struct ptx_reloc *r)
 {
@@ -56,7 +56,7 @@ emit_address_initializer(struct emit *e, const struct cwj_link_var *v, LLVMValue
     for (uint32_t i = 0; i <= words; i++) {
         uint64_t next = i < words ? order[i]->offset : def->size;
         if (next < done)
-            continue;               /* overlapping addresses: the later wins nothing */
+            continue;               /* overlaps an earlier address */
         if (next > done || !words) {
             type[n] = LLVMArrayType2(e->i8, next - done);
             field[n++] = LLVMConstStringInContext(e->llvm, (const char *)bytes + done, (unsigned)(next - done), true);

@@ -34,7 +34,7 @@ emit_mov(struct emit *e, const struct ptx_inst *in)
         for (unsigned i = 0; i < d->count && i < s->count && i < 16; i++)
             emit_dst_operand(e, &d->elem[i], t, v[i]);
     } else if (s->kind == PTX_OPND_SYM && s->sym->kind == PTX_SYM_VAR && ptx_type_class((ptx_type)s->sym->type) == PTX_CLASS_OPAQUE && bits == 64) {
-        /* A texture or surface reference: its handle, which the variable holds. Instructions take that in a register. */
+        /* A texture or surface reference yields its handle, which the variable holds; instructions expect the handle in a register. */
         LLVMValueRef v = emit_load(e, emit_symbol_place(e, s), e->i64, PTX_SPACE_GLOBAL, 8, false);
         emit_dst(e, in, 0, t, v);
     } else {

@@ -72,7 +72,7 @@ immediate(struct emit *e, const struct ptx_operand *o, ptx_type t)
             f32 = (float)d;
         }
         if (lt == e->f64) {
-            if (o->imm_f32)             /* NaN payloads included: extend the bits as hardware does */
+            if (o->imm_f32)             /* extend the bits as hardware does: keeps NaN payloads */
                 memcpy(&bits, &d, 8);
             return LLVMConstBitCast(LLVMConstInt(e->i64, bits, false), e->f64);
         }
@@ -209,11 +209,11 @@ emit_dst_operand(struct emit *e, const struct ptx_operand *o, ptx_type t, LLVMVa
         cwj_diag_add(e->diags, PTX_ERROR, 5003, 0, 0, "lane-varying value for the uniform register %s", e->fn->regs[r].name);
         return;
     }
-    bool blend = f->flow.blend[r] && f->flow.masked[f->block] && e->mask;
-    if (blend || f->guard) {
-        /* e->mask includes a vector guard; a scalar guard stands alone. */
-        LLVMValueRef c = blend ? e->mask : f->guard;
-        if (blend && f->guard && !emit_is_vector(f->guard))
+    bool masked = f->flow.masked_write[r] && f->flow.masked[f->block] && e->mask;
+    if (masked || f->guard) {
+        /* e->mask includes a vector guard, but not a scalar one. */
+        LLVMValueRef c = masked ? e->mask : f->guard;
+        if (masked && f->guard && !emit_is_vector(f->guard))
             c = emit_bin(e, LLVMAnd, c, f->guard);
         v = emit_select(e, c, v, read_register(e, r));
         if (vector)
@@ -241,7 +241,7 @@ emit_carry_in(struct emit *e)
 void
 emit_carry_out(struct emit *e, LLVMValueRef carry)
 {
-    /* Carry chains do not span blocks in practice, but lanes elsewhere must keep theirs. */
+    /* Carry chains do not span blocks in practice, but inactive lanes must keep their flag. */
     LLVMValueRef c = e->f->flow.masked[e->f->block] ? e->mask : e->f->guard;
     if (c)
         carry = emit_select(e, c, carry, emit_carry_in(e));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The columns of jit/ptx/ops.def and jit/ptx/sregs.def as tables of functions, and the look-up. */
+ * Tables of emitters made from the columns of jit/ptx/ops.def and jit/ptx/sregs.def, and the look-up. */
 #include "jit/emit/emit_private.h"
 
 #define NO(why) { NULL, why }
@@ -67,10 +67,10 @@ emit_sreg(struct emit *e, ptx_sreg r)
     return LLVMConstNull(emit_type(e, (ptx_type)info->type));
 }
 
-/* ---- emitters of little ------------------------------------------------------------------------------------------------ */
+/* ---- trivial emitters -------------------------------------------------------------------------------------------------- */
 
-/* Hints, and instructions whose work is done where another one stands: cp.async copies at once, a stream's kernels run one after
- * the other. */
+/* For hints, and for instructions that another one makes redundant: cp.async copies synchronously, so waiting for it does nothing; the
+ * kernels of a stream run one after the other. */
 void
 emit_nothing(struct emit *e, const struct ptx_inst *in)
 {
@@ -96,7 +96,7 @@ emit_sreg_explicit_cluster(struct emit *e, ptx_sreg r)
     return LLVMConstInt(e->i1, emit_in_explicit_cluster(e), false);
 }
 
-/* The most warps that a multiprocessor of any NVIDIA GPU of today's kind would hold of one block. */
+/* The largest number of warps of a block that fits on a multiprocessor of any current NVIDIA GPU. */
 LLVMValueRef
 emit_sreg_nwarpid(struct emit *e, ptx_sreg r)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The emitters that jit/ptx/ops.def and jit/ptx/sregs.def name: their declarations, and a table of them for each target. A row that
- * names a function nobody defines fails the link. */
+ * The emitters that jit/ptx/ops.def and jit/ptx/sregs.def name: their declarations, and a table of them for each target. A row that names
+ * an undefined function fails the link. */
 #ifndef CWJ_EMIT_OPS_H
 #define CWJ_EMIT_OPS_H
 
@@ -10,13 +10,13 @@
 
 struct emit;
 
-/* Emits one instruction, whose guard is seen to: writes go through emit_dst, effects happen under struct emit.mask. What this form
- * of the instruction lacks is reported with emit_unsupported. */
+/* Emits one instruction, whose guard the caller has handled: writes go through emit_dst, effects happen under struct emit.mask. Reports
+ * forms that it lacks with emit_unsupported. */
 typedef void emit_op_fn(struct emit *e, const struct ptx_inst *in);
-/* The value of a special register, of its type in sregs.def; lane-varying ones in vector shape where the emitter's width is above 1. */
+/* The value of a special register, of its type in sregs.def; lane-varying ones are vectors if the emitter's width is above 1. */
 typedef LLVMValueRef emit_sreg_fn(struct emit *e, ptx_sreg r);
 
-/* One of the two is NULL. */
+/* Exactly one member is set. */
 struct emit_op {
     emit_op_fn *emit;
     const char *refused;
@@ -41,7 +41,7 @@ struct emit_sreg {
 #undef NO
 #undef ON
 
-/* By ptx_op and by ptx_sreg: struct emit_target's. */
+/* Indexed by ptx_op and ptx_sreg; for struct emit_target. */
 extern const struct emit_op emit_ops_host[], emit_ops_amdgcn[], emit_ops_nvptx[];
 extern const struct emit_sreg emit_sregs_host[], emit_sregs_amdgcn[], emit_sregs_nvptx[];
 

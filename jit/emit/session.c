@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The beginning and the end of a module's emission, and which target makes one. */
+ * Start and end of a module's emission, and dispatch to the SIMT targets. */
 #include "jit/emit/emit_private.h"
 
 #include <string.h>

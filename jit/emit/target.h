@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A target of the emitter: one constant struct in jit/emit/target/NAME/. The files outside of those folders ask it for what differs,
- * by capability or by hook, and never which target it is. A hook may be NULL where its comment says so. */
+ * A target of the emitter: one constant struct in jit/emit/target/NAME/. Files outside of those folders query its capabilities and call its
+ * hooks; they never ask which target it is. A hook may be NULL if its comment says so. */
 #ifndef CWJ_EMIT_TARGET_H
 #define CWJ_EMIT_TARGET_H
 
@@ -15,37 +15,37 @@ struct emit_target {
     const struct emit_sreg *sregs;  /* by ptx_sreg: its column of jit/ptx/sregs.def */
 
     /* ---- functions and values ---- */
-    bool takes_text;                /* emitters take instructions that the parser keeps as text */
-    bool passes_gang;               /* functions get the gang, and its mask in vector shape, before their parameters */
-    bool array_words;               /* parameters and results that are arrays travel as their words, which stay in registers */
-    bool convergent_calls;          /* LLVM must not move calls to where fewer or more lanes are */
-    bool switched_calls;            /* indirect calls of few functions are switches, so that LLVM can inline those */
-    bool undefined_slots;           /* registers that are written before they are read need no first value */
+    bool takes_text;                /* its emitters accept instructions that the parser keeps as text */
+    bool passes_gang;               /* functions take the gang, and its mask in vector shape, before their parameters */
+    bool array_words;               /* array parameters and results travel as their words, which stay in registers */
+    bool convergent_calls;          /* LLVM must not move calls to where more or fewer lanes are active */
+    bool switched_calls;            /* indirect calls of few functions become switches, so that LLVM can inline those */
+    bool undefined_slots;           /* registers written before they are read need no initial value */
     bool near_addresses;            /* 32-bit addresses of local memory and constants in modules with 64-bit ones: memory/addr32.c */
     uint8_t storage_space;          /* LLVM's address space of allocas */
     uint8_t constant_space;         /* and of tables that the emitter makes */
-    /* Emit the instruction, or find it emitted already, in a way that goes beyond it: called before its emitter. NULL: never. */
+    /* Called before an instruction's emitter. True: this hook has emitted it, now or together with an earlier one. NULL: never. */
     bool (*claims)(struct emit *e, const struct ptx_inst *in);
-    /* Called with the builders at the start of the entry block: load the context. begin: after the register slots exist
-     * (parameters into slots). leave: at the exit block (return). Values for the whole function are made with entry_b. */
+    /* Called with the builders at the start of the entry block: load the context. begin: when the register slots exist (parameters to
+     * slots). leave: at the exit block (return). Values for the whole function are made with entry_b. */
     void (*enter)(struct emit *e);
     void (*begin)(struct emit *e);
     void (*leave)(struct emit *e);
-    /* NULL, or: at the end of the entry block, when all else is emitted; goes on to the function's first block. */
+    /* NULL, or called at the end of the entry block, after everything else is emitted; must branch to the function's first block. */
     void (*start)(struct emit *e);
-    /* `exit` in a device function, where the hardware ends a thread: what follows is unreachable. NULL: lanes are counted out. */
+    /* `exit` in a device function, where the hardware ends a thread: code behind it is unreachable. NULL: masks exclude exited lanes. */
     void (*exit_thread)(struct emit *e);
-    /* The lanes with `guard` (NULL: all that are here) are about to leave the kernel; only where emit_session.counts_exited. */
+    /* The lanes with `guard` (NULL: all active ones) are about to exit the kernel; called only if emit_session.counts_exited. */
     void (*leaving)(struct emit *e, LLVMValueRef guard);
-    void (*bad_call)(struct emit *e);                            /* an indirect call of what is no function: end the kernel */
+    void (*bad_call)(struct emit *e);                            /* an indirect call of an invalid token: end the kernel */
     bool (*runtime_call)(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *args, unsigned nargs,
                          LLVMValueRef *result);                  /* vprintf, malloc, free, __assertfail */
 
-    /* ---- memory. Addresses are integers; values are in either shape unless a comment says otherwise ---- */
-    bool plain_atomics;             /* accesses with an order need not be volatile as well */
+    /* ---- memory. Addresses are integers; values have either shape unless a comment says otherwise ---- */
+    bool plain_atomics;             /* ordered accesses need not be volatile as well */
     bool counting_atomics;          /* atom.inc and atom.dec are instructions */
-    const char *const *scopes;      /* by ptx_scope: LLVM's synchronisation scopes; NULL: the whole system's is as good */
-    /* Address of a variable or of a kernel parameter as a scalar i64 in its own space. Not called for .local. */
+    const char *const *scopes;      /* by ptx_scope: LLVM's synchronisation scopes; NULL: the scope of the whole system serves for all */
+    /* The address of a variable or kernel parameter, as a scalar i64 in its own space. Not called for .local. */
     LLVMValueRef (*symbol)(struct emit *e, const struct ptx_symbol *sym);
     /* Scalar integer address in a space -> LLVM pointer for a load or store. */
     LLVMValueRef (*pointer)(struct emit *e, LLVMValueRef address, ptx_space space);
@@ -55,34 +55,36 @@ struct emit_target {
     LLVMValueRef (*isspacep)(struct emit *e, LLVMValueRef address, ptx_space space);
     /* Per-lane storage of a .local variable: pointer to `width` copies of `size` bytes each. */
     LLVMValueRef (*local_storage)(struct emit *e, uint64_t size, uint32_t align);
-    /* Exchange the 128 bits at a pointer; want NULL: in any case. The i128 that was there. NULL: LLVM's own instructions do it. */
+    /* Exchange the 128 bits at a pointer if they equal `want`; always if want is NULL. Returns the old i128. NULL: LLVM's instructions do
+     * it. */
     LLVMValueRef (*swap128)(struct emit *e, LLVMValueRef cell, LLVMValueRef want, LLVMValueRef fresh);
-    /* At the head of a loop that waits for other threads, and (width 1) before an access to memory that the threads of a
-     * warp share; NULL where the hardware sees to it. */
+    /* yield: at the head of a loop that waits for other threads. step (width 1): before an access to memory that the threads of a warp
+     * share. NULL if the hardware does it. */
     void (*yield)(struct emit *e);
     void (*step)(struct emit *e);
-    /* The same before a store: i1, whether this lane makes it. Of lanes that store to one address together the last does. */
+    /* step before a store. Returns i1: does this lane store? Of lanes that store to one address together, the last does. */
     LLVMValueRef (*step_store)(struct emit *e, LLVMValueRef address);
 
     /* ---- arithmetic ---- */
     bool overflow_results;          /* a sum and its carry are one instruction */
-    bool unsigned_quotients;        /* signed 32-bit division is done in unsigned numbers */
+    bool unsigned_quotients;        /* signed 32-bit division is done with unsigned integers */
     bool ordered_zeros;             /* llvm.minnum and maxnum of floats order zeros */
-    bool halves;                    /* sums, products and fused ones of f16, one or two, are instructions with IEEE 754's results but for NaN */
-    bool default_nan;               /* an f64 operation whose operands are no NaN gives FP_NAN_F64 by itself where it gives NaN */
-    bool annotates_floats;              /* which NaN an f64 result is, and where subnormals of f32 are zero, are annotations (jit/emit/annotation.h)
-                                     * that passes make code of */
+    bool halves;                    /* f16 sums, products and fused products, scalar or packed, are instructions with IEEE 754's results
+                                     * except for NaN */
+    bool default_nan;               /* an f64 operation without a NaN operand gives FP_NAN_F64 by itself if it gives NaN */
+    bool annotates_floats;              /* annotations (jit/emit/annotation.h), which passes expand, say which NaN an f64 result is, and
+                                         * where subnormals of f32 are flushed */
     /* Quotient or remainder of two i64. NULL: LLVM's instructions do. */
     LLVMValueRef (*divide64)(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool is_signed, bool rem);
-    /* The target's own f32 approximation of rcp .. ex2 where that is asked for, else NULL; the hook may be NULL, too. */
+    /* The target's own f32 approximation of rcp .. ex2 if requested, else NULL; the hook may be NULL, too. */
     LLVMValueRef (*approx)(struct emit *e, ptx_op op, LLVMValueRef a);
-    const struct mufu_target *mufu; /* paths of its own for the special function unit; NULL: none */
+    const struct mufu_target *mufu; /* its own paths for the special function unit; NULL: none */
 };
 
-/* What the processor has, for targets that are this CPU: struct emit.features. */
+/* Processor features, for targets that are this CPU: struct emit.features. */
 enum emit_feature {
     EMIT_FEATURE_FMA = 1,           /* fused products are instructions */
-    EMIT_FEATURE_F16 = 2,           /* conversions from and to f16 are */
+    EMIT_FEATURE_F16 = 2,           /* conversions from and to f16 are instructions */
     EMIT_FEATURE_PERMUTE = 4,       /* llvm.x86.avx512.vpermi2var.d.512 is */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Pure value helpers of the emitter: types, splats, resizes, calls of intrinsics and of scalar functions. Everything here
- * works on both shapes (scalar, <width x T>) and unifies mixtures; nothing here knows about registers or control flow,
- * except emit_scalar_call, which makes a loop over the lanes and leaves the builder in the block after it. */
+ * Pure value helpers of the emitter: types, splats, resizes, calls of intrinsics and of scalar functions. They accept both shapes (scalar,
+ * <width x T>) and unify mixtures. They know nothing about registers or control flow, except that emit_scalar_call makes a loop over the
+ * lanes and leaves the builder in the block after it. */
 #include "jit/emit/emit.h"
 
 #include <llvm-c/DebugInfo.h>
@@ -184,7 +184,7 @@ emit_fcmp(struct emit *e, LLVMRealPredicate p, LLVMValueRef a, LLVMValueRef b)
 LLVMValueRef
 emit_select(struct emit *e, LLVMValueRef c, LLVMValueRef a, LLVMValueRef b)
 {
-    /* A scalar condition may choose between vectors; it is not splatted then, so that it stays a cheap uniform choice. */
+    /* Keep a scalar condition scalar, even between vectors: a uniform choice is cheap. */
     LLVMValueRef v[3] = { a, b, c };
 
     emit_unify(e, v, emit_is_vector(c) ? 3 : 2);
@@ -246,7 +246,6 @@ emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef at, unsigned align
     masked_access(e, "llvm.masked.scatter", LLVMTypeOf(value), LLVMTypeOf(at), args, sizeof args / sizeof *args, 1, align);
 }
 
-/* One lane's call. */
 static LLVMValueRef
 call_one(struct emit *e, LLVMTypeRef type, LLVMValueRef fn, LLVMValueRef *args, unsigned n)
 {

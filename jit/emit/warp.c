@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the targets that compute them share of warp-level operations (9.7.9.5, 9.7.13). */
+ * Parts of warp-level operations (9.7.9.5, 9.7.13) that several targets share. */
 #include "jit/emit/emit_private.h"
 
 static LLVMValueRef
@@ -8,7 +8,7 @@ i32(struct emit *e, uint32_t v)
     return LLVMConstInt(e->i32, v, false);
 }
 
-/* Source lane and its validity for shfl (9.7.9.6). */
+/* The source lane of shfl and its validity (9.7.9.6). */
 LLVMValueRef
 emit_shuffle_source(struct emit *e, const struct ptx_inst *in, LLVMValueRef lane, LLVMValueRef b, LLVMValueRef c, LLVMValueRef *valid)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The call graph: for each function its callees and variables, for each kernel its call closure. A call through a register may
- * reach any function of the prototype's signature whose address is taken anywhere in the program, since addresses travel
- * through memory. Walks are iterative: call chains in the input may be arbitrarily deep. */
+ * The call graph: the callees and variables of each function, the call closure of each kernel. A call through a register may reach any
+ * function of the prototype's signature whose address is taken anywhere in the program, since addresses travel through memory. Walks are
+ * iterative: call chains in the input may be arbitrarily deep. */
 #include "jit/link/program.h"
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ compare_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sort, drop duplicates, move to the arena; empties s. */
+/* Sort, remove duplicates, move to the arena; empties s. */
 static const uint32_t *
 set_take(struct cw_arena *a, struct set *s, uint32_t *count)
 {
@@ -61,7 +61,7 @@ set_take(struct cw_arena *a, struct set *s, uint32_t *count)
 struct scan {
     struct cwj_program *p;
     struct set callees, vars, signatures;
-    bool callee_place;          /* a call names its target in this operand */
+    bool callee_place;          /* the current operand names a call's target */
     bool indirect, targets;
     const struct ptx_function *prototype;
     char **keys;                /* signature number -> its key */
@@ -69,7 +69,7 @@ struct scan {
     bool failed;
 };
 
-/* What a call and its callee must agree on: the size of each parameter and result, arrays marked. Types of one size count as
+/* A key of what a call and its callee must agree on: the size of each parameter and result, and which are arrays. Types of equal size are
  * equal, as in PTX calls. */
 static void
 signature_key(const struct ptx_function *fn, struct cw_buf *key)
@@ -178,7 +178,7 @@ cwj_link_scan(struct cwj_program *p)
                 s.callee_place = in->op == PTX_OP_CALL && in->operand[k].kind != PTX_OPND_LIST;
                 cwj_walk_operand(&in->operand[k], scan_operand, &s);
             }
-            if (s.indirect) {           /* with a list of targets too: their tokens are looked up in the same table */
+            if (s.indirect) {           /* with a list of targets, too: the tokens are looked up in the same table */
                 f->calls_indirect = true;
                 if (s.prototype && !s.targets)
                     set_add(&s.signatures, signature_number(&s, s.prototype));

@@ -26,7 +26,7 @@ is_digit(int c)
     return c >= '0' && c <= '9';
 }
 
-/* Position of the first byte of PTX behind byte order mark, white space and comments; `size` when there is none. */
+/* Position of the first byte of PTX behind a byte order mark, white space and comments; `size` if there is none. */
 static size_t
 skip_blank(const char *p, size_t size)
 {
@@ -135,7 +135,7 @@ decompress(struct cwj_scan *s, uint64_t flags, const uint8_t *in, uint64_t in_si
         unsigned long long content = ZSTD_getFrameContentSize(in, in_size);
         if (content == ZSTD_CONTENTSIZE_ERROR || (content != ZSTD_CONTENTSIZE_UNKNOWN && content != out_size))
             return damaged(s, "an entry does not decompress (Zstd)");
-    } else if (out_size / 255 > in_size + 16) {     /* no LZ4 block expands more than that */
+    } else if (out_size / 255 > in_size + 16) {     /* no LZ4 block expands more */
         return damaged(s, "an entry does not decompress (LZ4)");
     }
     char *buf = malloc(out_size + 1);
@@ -208,7 +208,7 @@ scan_entry(struct cwj_scan *s, const uint8_t *p, uint64_t size, uint64_t *used)
     return CW_OK;
 }
 
-/* One container; *used: where it ends. Its entries are alternatives: one group. */
+/* Scan one container; *used: its end. Its entries are alternatives and form one group. */
 cw_result
 cwj_scan_container(struct cwj_scan *s, const uint8_t *p, uint64_t size, uint64_t *used)
 {
@@ -269,16 +269,16 @@ linked_found(void *user, const struct cwj_linked_module *m)
     return s->stop;
 }
 
-/* Bytes at the start, as text for a message. */
+/* The first bytes as text for a message. */
 static void
-show_start(const uint8_t *p, size_t size, char *out, size_t room)
+show_start(const uint8_t *p, size_t size, char *out, size_t capacity)
 {
     size_t n = 0;
-    for (size_t i = 0; i < size && i < 8 && n + 5 < room; i++) {
+    for (size_t i = 0; i < size && i < 8 && n + 5 < capacity; i++) {
         if (p[i] >= ' ' && p[i] < 0x7f)
             out[n++] = (char)p[i];
         else
-            n += (size_t)snprintf(out + n, room - n, "\\x%02x", p[i]);
+            n += (size_t)snprintf(out + n, capacity - n, "\\x%02x", p[i]);
     }
     out[n] = 0;
 }
@@ -287,7 +287,7 @@ static cw_result
 scan(struct cwj_scan *s, const uint8_t *p, size_t size)
 {
     bool unknown = size == CWJ_SIZE_UNKNOWN;
-    /* A text may be shorter than any header: read it byte by byte. */
+    /* A text may be shorter than any header: read byte by byte. */
     if (cwj_linked_image_is(p, size)) {
         cw_result r = cwj_linked_image_read(p, size, linked_found, s);
         if (r == CW_ERR_DAMAGED || r == CW_ERR_VERSION)
@@ -295,7 +295,7 @@ scan(struct cwj_scan *s, const uint8_t *p, size_t size)
                          : "the linked image is of another version of CUDAway");
         return r;
     }
-    size_t first = unknown ? 4 : size;      /* any image but text has at least its magic */
+    size_t first = unknown ? 4 : size;      /* any image but text has at least a magic */
     uint32_t magic = 0;
     for (unsigned i = 0; i < 4 && i < first && (i == 0 || p[i - 1]); i++)
         magic |= (uint32_t)p[i] << (8 * i);

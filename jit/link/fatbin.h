@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reading what programs ship as GPU code. Layouts below are facts observed in files (little endian).
+ * Reads the forms in which programs ship GPU code. The layouts are facts observed in files (little endian).
  *
  *   container  u32 magic 0xBA55ED50, u16 version 1, u16 header size (16), u64 size of what follows; then entries
  *   entry      0  u16 kind: 1 PTX, 2 ELF; others exist          32 u32 name offset   36 u32 name length (from the entry)
@@ -13,7 +13,7 @@
  *              pointer to a NULL-terminated list of containers that belong together, else to a file name
  *   ELF        machine 190 is a cubin; else a host object, with containers in .nv_fatbin or __nv_relfatbin
  *
- * Bounds: nothing outside [data, data + size) is read when size is known; decompression is limited. */
+ * Bounds: if size is known, nothing outside [data, data + size) is read; decompression is limited. */
 #ifndef CWJ_LINK_FATBIN_H
 #define CWJ_LINK_FATBIN_H
 

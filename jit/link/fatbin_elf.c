@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ELF files: a cubin is one entry; of a host executable, library or object every fatbin container in its sections is scanned.
- * 64-bit little endian only, as all CUDA hosts are. See fatbin.h. */
+ * ELF files: a cubin is one entry; in a host executable, library or object, scan every fatbin container in its sections. 64-bit little
+ * endian only, as all CUDA hosts are. See fatbin.h. */
 #include "jit/link/fatbin.h"
 
 #include <elf.h>
@@ -15,7 +15,7 @@ bad_elf(struct cwj_scan *s, const char *what)
     return CW_ERR_DAMAGED;
 }
 
-/* Extent of a cubin of unknown size: the end of the last section, header table included. */
+/* The size of a cubin of unknown size: the end of its last section or header table. */
 static uint64_t
 extent(const uint8_t *p, const Elf64_Ehdr *h)
 {
@@ -44,7 +44,7 @@ report_cubin(struct cwj_scan *s, const uint8_t *p, uint64_t size, const Elf64_Eh
     cwj_scan_report(s, &e);
 }
 
-/* Containers follow each other at multiples of 8 bytes, with zeros between. */
+/* Containers are at multiples of 8 bytes, with zeros in between. */
 static cw_result
 scan_section(struct cwj_scan *s, const uint8_t *p, uint64_t size)
 {
@@ -96,8 +96,8 @@ cwj_scan_elf(struct cwj_scan *s, const uint8_t *p, uint64_t size)
         if (sh.sh_type == SHT_NOBITS || sh.sh_name >= names.sh_size)
             continue;
         const char *name = (const char *)p + names.sh_offset + sh.sh_name;
-        size_t room = names.sh_size - sh.sh_name;
-        if (strnlen(name, room) == room || (strcmp(name, ".nv_fatbin") && strcmp(name, "__nv_relfatbin")))
+        size_t rest = names.sh_size - sh.sh_name;
+        if (strnlen(name, rest) == rest || (strcmp(name, ".nv_fatbin") && strcmp(name, "__nv_relfatbin")))
             continue;
         if (sh.sh_offset > size || sh.sh_size > size - sh.sh_offset)
             return bad_elf(s, "a section is outside the file");

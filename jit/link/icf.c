@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Identical code folding: finds kernels with the same code. Of ffmpeg's 320 scalers, instances of templates, 126 differ.
- * Everything that a target reads is compared: not the names of kernels, parameters, registers and labels, nor places in the
- * text. */
+ * Identical code folding: finds kernels with the same code. Of ffmpeg's 320 scalers, which are instances of templates, 126 differ. Compares
+ * everything that a target reads; ignores names of kernels, parameters, registers and labels, and source positions. */
 #include "jit/link/program.h"
 
 #include <stdlib.h>
@@ -17,7 +16,7 @@ same_shape(const struct ptx_symbol *a, const struct ptx_symbol *b)
            a->align == b->align && a->size == b->size && a->offset == b->offset && !a->init && !b->init;
 }
 
-/* Is it number `index` of a list? */
+/* Is it element `index` of the list? */
 static bool
 is_of(const struct ptx_symbol *s, struct ptx_symbol *const *list, uint32_t n)
 {
@@ -140,7 +139,7 @@ same_kernel(const struct ptx_function *a, const struct ptx_function *b)
 
 /* ---- all of them --------------------------------------------------------------------------------------------------------- */
 
-/* FNV-1a over what is cheap to read. */
+/* FNV-1a over the fields that are cheap to read. */
 static uint64_t
 hash(const struct ptx_function *f)
 {

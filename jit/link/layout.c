@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Layout of variables: all global, const and opaque ones of a program in one data segment; the shared ones of each kernel in
- * that kernel's shared memory. A kernel's shared memory holds only the variables of its call closure; unsized arrays all start
- * at one offset behind the sized ones (5.1.7: they share the dynamically sized part). */
+ * Layout of variables: all global, const and opaque ones of a program in one data segment, and the shared ones of each kernel in that
+ * kernel's shared memory. That holds only the variables of the kernel's call closure; unsized arrays all start at one offset behind the
+ * sized ones (5.1.7: they share the dynamically sized part). */
 #include "jit/link/program.h"
 
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What cuLinkComplete returns: a container of the PTX texts that were added, to be parsed and linked together when it is
- * loaded. Little endian:
+ * The result of cuLinkComplete: a container of the added PTX texts, which are parsed and linked when it is loaded. Little endian:
  *
  *   offset 0   8  "CUDAWAYL"
  *          8   4  version (1)
@@ -8,8 +7,8 @@
  *         16   8  size of the whole, header included
  *         24      per module: u32 name length, u32 zero, u64 text length, name, 0, text, 0, padded to 8 bytes
  *
- * image_scan (jit.h) reports each module as an entry of a group of its own, so a loader that takes the best entry of every
- * group and hands all to program_create need not know this format. Linked into the driver and the jit; needs only impl/base. */
+ * image_scan (jit.h) reports each module as an entry in a group of its own, so a loader that takes the best entry of every group and passes
+ * all to program_create need not know this format. Linked into the driver and the jit; needs only impl/base. */
 #ifndef CWJ_LINK_LINKED_IMAGE_H
 #define CWJ_LINK_LINKED_IMAGE_H
 
@@ -25,19 +24,19 @@
 enum { CWJ_LINKED_MAX_MODULES = 65536 };
 
 struct cwj_linked_module {
-    const char *name;           /* NUL-terminated; NULL or "" when it has none */
+    const char *name;           /* NUL-terminated; NULL or "": no name */
     const char *text;
-    size_t size;                /* without the NUL behind it */
+    size_t size;                /* excludes the NUL */
 };
 
 /* Append the image to `out`. CW_ERR_LIMIT: too many modules; CW_ERR_NOMEM. */
 cw_result cwj_linked_image_write(const struct cwj_linked_module *modules, size_t count, struct cw_buf *out) CW_MUST_CHECK;
 
-/* Whether `data` begins with the magic. Reads 8 bytes at most, stopping at the first that differs. */
+/* Does `data` begin with the magic? Reads at most 8 bytes, and stops at the first that differs. */
 bool cwj_linked_image_is(const void *data, size_t size);
 
-/* Call found() for each module until it returns nonzero. The strings point into `data`. `size` may be SIZE_MAX when unknown
- * (the image's own size is then trusted). CW_ERR_INVALID: not this format; CW_ERR_VERSION; CW_ERR_DAMAGED. */
+/* Call found() for each module until it returns nonzero. The strings point into `data`. `size` may be SIZE_MAX (unknown); the image's own
+ * size is then trusted. CW_ERR_INVALID: not this format; CW_ERR_VERSION; CW_ERR_DAMAGED. */
 cw_result cwj_linked_image_read(const void *data, size_t size, int (*found)(void *user, const struct cwj_linked_module *m),
                                 void *user) CW_MUST_CHECK;
 

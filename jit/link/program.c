@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Make a program from PTX texts: parse, resolve, scan, lay out, describe kernels. Everything hangs off the program's arena
- * or its modules and is freed together. */
+ * Makes a program from PTX texts: parse, resolve, scan, lay out, describe kernels. The program's arena or its modules own everything; it is
+ * freed together. */
 #include "jit/link/program.h"
 
 #include "impl/base/env.h"
@@ -144,7 +144,7 @@ read_inputs(struct cwj_program *p, const struct cwj_input *in, size_t count, str
         cw_sha256_update(&hash, in[i].text, in[i].size);
         struct ptx_module *m;
         cw_result r = ptx_parse(in[i].name ? in[i].name : "module", in[i].text, in[i].size, &m, diags);
-        if (r) {        /* continue, so that one attempt reports the errors of each */
+        if (r) {        /* continue, to report the errors of all */
             if (!result)
                 result = r;
             continue;
@@ -186,7 +186,7 @@ by_name(const void *a, const void *b)
     return strcmp((*(struct cwj_link_var *const *)a)->name, (*(struct cwj_link_var *const *)b)->name);
 }
 
-/* Which names belong to several variables of the data segment? */
+/* Find names shared by several variables of the data segment. */
 static cw_result
 find_ambiguous(struct cwj_program *p)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Names to definitions, across the modules of a program. Rules, strongest first: .visible (and every .entry), .common
- * (several merge, the largest wins), .weak (the first wins); without a linkage directive a name is its module's own
- * (PTX ISA 11.6 and the linking rules of ELF, which the .weak and .common directives are defined by). An undefined name is an
- * error only where something refers to it. */
+ * Resolves names to definitions across the modules of a program. Rules, strongest first: .visible (and every .entry), .common (several
+ * merge, the largest wins), .weak (the first wins); without a linkage directive a name is private to its module (PTX ISA 11.6, and the
+ * linking rules of ELF, by which .weak and .common are defined). An undefined name is an error only if something refers to it. */
 #include "jit/link/program.h"
 
 #include <stdlib.h>
@@ -25,7 +24,7 @@ struct linker {
     struct entry *table;
     size_t mask, used;
     uint32_t cap_funcs, cap_vars;
-    uint32_t line, column;          /* of the instruction being walked */
+    uint32_t line, column;          /* of the current instruction */
     const struct ptx_module *module;
 };
 
@@ -197,7 +196,7 @@ look_up(struct linker *l, const struct ptx_module *m, const char *name)
     return e->name ? e : NULL;
 }
 
-/* An .alias names a function of its own module (11.6.6), maybe through another alias. */
+/* An .alias names a function of its own module (11.6.6), possibly through another alias. */
 static const struct ptx_symbol *
 follow_alias(const struct ptx_symbol *s)
 {
@@ -250,7 +249,7 @@ bind_declaration(struct linker *l, struct ptx_module *m, struct ptx_symbol *s)
     s->link_id = e->id;
 }
 
-/* Record a reference to s. Without a definition its name gets one undefined (or runtime) entry. */
+/* Record a reference to s. A name without a definition gets one entry, undefined or runtime. */
 static void
 refer(struct linker *l, struct ptx_symbol *s)
 {
@@ -264,7 +263,7 @@ refer(struct linker *l, struct ptx_symbol *s)
             s->link_id = e->id;
         return;
     }
-    if (e->name)    /* defined, but something is wrong with it and was reported */
+    if (e->name)    /* defined, but in error, as already reported */
         return;
     uint8_t rt = is_function(s) ? runtime_function(s->name) : CWJ_RT_NONE;
     if (!rt && !l->allow_undefined)
@@ -329,7 +328,7 @@ refer_module(struct linker *l, struct ptx_module *m)
     }
 }
 
-/* Number the winners. A duplicate that lost (a weak one) refers to the winner. */
+/* Number the winning definitions. A duplicate that lost (a weak one) refers to the winner. */
 static void
 number_definition(struct linker *l, struct ptx_module *m, struct ptx_symbol *s)
 {

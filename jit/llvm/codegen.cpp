@@ -22,7 +22,7 @@
 
 namespace {
 
-/* The name by which LLVM's tools know a pass; empty where it is not registered. */
+/* The name by which LLVM's tools know a pass; empty if unregistered. */
 llvm::StringRef
 argument_of(const llvm::Pass &pass)
 {
@@ -30,8 +30,7 @@ argument_of(const llvm::Pass &pass)
     return info ? info->getPassArgument() : llvm::StringRef();
 }
 
-/* Receives the passes of LLVM's code generator one by one and puts ours between them. `list`: where names are collected; the passes
- * are not for running then. */
+/* Receives the passes of LLVM's code generator one by one and inserts ours. With `list`, it collects their names and runs nothing. */
 class Passes : public llvm::legacy::PassManager {
 public:
     Passes(bool amdgcn, const cwj_pass_options *o, bool verify, llvm::raw_ostream &printed, std::vector<std::string> *list)
@@ -51,7 +50,7 @@ public:
             delete pass;
             return;
         }
-        if (amdgcn && argument == "targetpassconfig")       /* the first; it has what follows */
+        if (amdgcn && argument == "targetpassconfig")       /* the first pass; it knows the ones to come */
             cwj_machine_passes_disable(*static_cast<llvm::TargetPassConfig *>(pass));
         place(argument, false);
         llvm::legacy::PassManager::add(pass);
@@ -61,7 +60,7 @@ public:
         place(argument, true);
     }
 
-    /* The first required pass without a place, or NULL. */
+    /* The first required pass that found no place, or NULL. */
     const char *
     missing(bool optimises) const
     {
@@ -97,7 +96,7 @@ private:
         }
     }
 
-    /* What was asked for behind a pass. */
+    /* Add the printers that the options request behind a pass. */
     void
     behind(const std::string &name, bool machine)
     {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See contain.h. The process-wide state here: which contained thread this is (`key`), and `root`. */
+ * See contain.h. Process-wide state: the contained work of each thread (`key`), and `root`. */
 #define _GNU_SOURCE
 #include "jit/llvm/contain.h"
 #include "jit/jit.h"
@@ -18,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LLVM recurses through expressions and blocks; clang compiles on 8 MiB. The C library keeps a free stack of this size for the next thread. */
+/* LLVM recurses through expressions and blocks; clang compiles with 8 MiB. The C library caches a free stack of this size for the next
+ * thread. */
 enum { STACK_SIZE = 32 << 20, TEXT = 400, MAX_LOCKS = 8 };
 
 struct work {
@@ -28,26 +29,26 @@ struct work {
     struct cwj_diags *diags;
     cw_result result;
     sigjmp_buf recovery;
-    unsigned setup;                 /* in so many sections that change LLVM's global tables */
+    unsigned setup;                 /* nesting of sections that change LLVM's global tables */
     pthread_mutex_t *lock[MAX_LOCKS];
     unsigned nlocks;
-    unsigned code;                  /* 0, or the diagnostic that it was abandoned with */
+    unsigned code;                  /* 0, or the diagnostic with which it was abandoned */
     char text[TEXT];
 };
 
 static struct {
-    pthread_mutex_t lock;           /* while `why` is written */
+    pthread_mutex_t lock;           /* held while `why` is written */
     atomic_bool warm[CWJ_CONTAIN_KINDS];
     atomic_bool unusable;
     char why[TEXT];                 /* written once, before `unusable` is set */
-    locale_t c_locale;              /* or 0; set once */
+    locale_t c_locale;              /* 0 if unavailable; set once */
 } root = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Not thread-local: the C library ends the process where it cannot allocate such a variable, and handlers are called on any thread. */
+/* Not thread-local: the C library ends the process if it cannot allocate such a variable, and the handlers may run on any thread. */
 static pthread_key_t key;
 static bool have_key;               /* both set once */
 
-/* In the same block of thread-local storage as LLVM's variables, if that is linked in. */
+/* Shares a block of thread-local storage with LLVM's variables, if LLVM is linked in. */
 static _Thread_local volatile char touched;
 
 static struct work *
@@ -58,7 +59,7 @@ current(void)
 
 /* ---- failures ---------------------------------------------------------------------------------------------------------- */
 
-/* Allocates nothing. */
+/* Must not allocate. */
 __attribute__((noreturn)) static void
 abandon(struct work *w, cw_result r, unsigned code)
 {
@@ -86,7 +87,7 @@ on_no_memory(const char *reason)
     struct work *w = current();
     if (!w) {
         cw_error("LLVM ran out of memory outside of a compilation: %s", reason);
-        abort();        /* as LLVM does without a handler; this one may not return */
+        abort();        /* as LLVM does without a handler, which must not return */
     }
     snprintf(w->text, sizeof w->text, "LLVM ran out of memory: %s", reason);
     abandon(w, CW_ERR_NOMEM, 5911);
@@ -134,11 +135,11 @@ make_unusable(const struct work *w)
     pthread_mutex_unlock(&root.lock);
 }
 
-/* What an abandoned piece of work may have left held in LLVM, by what ended it:
+/* What abandoned work may have left locked in LLVM, by the cause:
  * - A fatal error: nothing. LLVM reports those from passes and code generation, which hold no lock, and calls its handler without one.
- * - A failed allocation: perhaps the lock of a table, or the guard of a static variable, that LLVM was just making. It makes them when it
- *   is set up and when something is done for the first time. After that it takes its locks to look things up, which allocates nothing.
- * Who waits for such a lock waits for ever. So the next one is refused instead. docs/contain.md goes through the tables. */
+ * - A failed allocation: perhaps the lock of a table, or the guard of a static variable, that LLVM was initialising. It does so during
+ *   set-up and when it does something for the first time. Later it takes its locks only for look-ups, which do not allocate.
+ * Whoever waits for such a lock waits for ever, so later work is refused instead. docs/contain.md goes through the tables. */
 static void
 recover(struct work *w)
 {
@@ -159,7 +160,7 @@ run_work(void *user)
     w->result = w->run(w->user);
 }
 
-/* Everything after the first line of `recovery` may come here by siglongjmp; all state is in *w. */
+/* siglongjmp may jump back to the first line at any time after it; all state is in *w. */
 static void
 run_with_recovery(struct work *w)
 {
@@ -179,8 +180,8 @@ run_with_recovery(struct work *w)
     }
 }
 
-/* The C library ends the process where it cannot allocate a thread's variables of a library that was opened: they are made here, where
- * there is memory for them. */
+/* The C library ends the process if it cannot allocate a thread's variables of a dlopened library. Force the allocation here, where memory
+ * is known to be available. */
 static bool
 make_thread_locals(void)
 {
@@ -197,7 +198,7 @@ thread_main(void *user)
 {
     struct work *w = user;
     pthread_setname_np(pthread_self(), "cudaway-jit");
-    /* Not the caller's: LLVM folds constants with the CPU's arithmetic, and writes numbers with printf. */
+    /* Not the caller's settings: LLVM folds constants with the CPU's arithmetic, and prints numbers with printf. */
     fesetenv(FE_DFL_ENV);
     if (root.c_locale)
         uselocale(root.c_locale);
@@ -211,7 +212,7 @@ thread_main(void *user)
     return NULL;
 }
 
-/* With signals blocked but those that say that the thread itself did something wrong: they are the application's and meant for its threads. */
+/* Block all signals except those that report a fault of the thread itself: the others are meant for the application's threads. */
 static int
 start(pthread_t *thread, struct work *w)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See contain.h. operator new fails in LLVM's code, which has no handlers of exceptions and no clean-up code, and in the C++ library's,
- * some of which ends the process when an exception comes through: so its handler leaves before there is one. Where LLVM is linked in, the
- * C++ library is too, hidden, and the handler is ours alone; with shared libraries it is the process's, and passes on what is not
- * contained. This is the one file that is compiled with exceptions, for others than that. */
+ * See contain.h. operator new can fail in LLVM's code, which has no exception handlers and no clean-up code, and in the C++ library's, some
+ * of which ends the process when an exception passes through. So our handler of failed allocations leaves before one is thrown. With a
+ * static LLVM the C++ library is static and hidden too, and the handler is ours alone; with shared libraries it belongs to the process, and
+ * passes uncontained failures on to its predecessor. Of LLVM's clients this is the one file compiled with exceptions, to catch those of
+ * other code. */
 #include "jit/llvm/contain.h"
 
 #include <llvm/Support/ErrorHandling.h>
@@ -17,9 +18,9 @@ struct {
     void (*fatal)(const char *reason);
     void (*no_memory)(const char *reason);
     void (*no_new)(void);
-} handlers;     /* written once, before LLVM does anything */
+} handlers;     /* written once, before LLVM is used */
 
-std::new_handler before;        /* as well */
+std::new_handler before;        /* likewise */
 
 void
 on_fatal(void *, const char *reason, bool)
@@ -37,7 +38,7 @@ void
 on_new()
 {
     handlers.no_new();
-    if (!before)                        /* nothing is contained */
+    if (!before)                        /* uncontained */
         throw std::bad_alloc();
     before();
 }

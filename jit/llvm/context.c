@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See llvm.h: targets, machines, contexts and their diagnostics. The process-wide state here: LLVM's own registries, and the name of
- * this CPU. */
+ * See llvm.h: targets, machines, contexts and their diagnostics. Process-wide state: LLVM's registries, and the name of this CPU. */
 #include "jit/llvm/contain.h"
 #include "jit/llvm/llvm.h"
 #include "jit/llvm/options.h"
@@ -27,7 +26,7 @@ static void
 init_amd(void)
 {
     INIT_TARGET(AMDGPU);
-    LLVMInitializeAMDGPUAsmParser();    /* inline assembly */
+    LLVMInitializeAMDGPUAsmParser();    /* for inline assembly */
 }
 
 static void
@@ -35,11 +34,11 @@ init_others(void)
 {
     INIT_TARGET(X86);
     INIT_TARGET(NVPTX);
-    LLVMInitializeX86AsmParser();       /* the JIT and inline assembly need it */
+    LLVMInitializeX86AsmParser();       /* for the JIT and inline assembly */
 }
 
-/* LLVM's list of targets has no lock: it is changed and searched under this one, or searched (by Orc) or gone through again (by LLD) when
- * it is complete. Who compiles for AMD only does not pay for the others, whose passes every pass manager goes through. */
+/* LLVM's list of targets has no lock: ours is held while it is changed and searched. Orc searches it, and LLD registers again, only when it
+ * is complete. A process that compiles for AMD alone registers AMD alone: each pass manager visits the passes of all registered targets. */
 static pthread_mutex_t targets = PTHREAD_MUTEX_INITIALIZER;
 
 static void
@@ -84,7 +83,7 @@ find_target(enum cwj_target target, const char *triple, LLVMTargetRef *out, char
     return found;
 }
 
-/* Apart from the targets, and once: CPUID traps under virtualisation, and LLVM executes it thirty times. */
+/* Separate from the targets, and once: CPUID traps under virtualisation, and LLVM executes it thirty times. */
 static void
 name_host(void)
 {
@@ -166,7 +165,7 @@ cwj_llvm_unlisten(LLVMContextRef c, struct cwj_diags *diags)
 LLVMContextRef
 cwj_llvm_context(bool names, struct cwj_diags *diags)
 {
-    init(false);                        /* the options */
+    init(false);                        /* for the options */
     LLVMContextRef c = LLVMContextCreate();
     if (!c)
         return NULL;
@@ -213,7 +212,7 @@ cwj_llvm_machine(enum cwj_target target, const char *cpu, const char *features, 
         cwj_diag_add(diags, PTX_ERROR, 5914, 0, 0, "internal error: this LLVM has no option %s, which correct code needs", option);
         return CW_ERR_LLVM;
     }
-    /* The level above changes nothing for AMD but a GVN in place of an EarlyCSE, which costs much and finds nothing. */
+    /* For AMD the next level only replaces an EarlyCSE by a GVN, which is expensive and finds nothing. */
     if (target == CWJ_TARGET_AMDGCN && opt_level > 2)
         opt_level = 2;
     *out = LLVMCreateTargetMachine(t, triples[target], cpu ? cpu : "", features ? features : "", levels[opt_level > 3 ? 3 : opt_level],

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How much stack compiled code for the host needs. Only code generation knows: the registers that it keeps in memory can be
- * far more than a kernel's local memory. LLVM says it in a warning about each frame. And a frame that is larger than its
- * stack all the same must not step over the guard page below it, into another gang's: large frames are touched page by page. */
+ * The stack that compiled host code needs. Only code generation knows it: spilled registers can exceed a kernel's local memory by far. LLVM
+ * reports each frame's size in a warning. A frame larger than the stack must not skip the guard page below it and reach another gang's
+ * stack: large frames are touched page by page. */
 #include "jit/llvm/llvm.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ cwj_host_is_frame(const char *message, uint64_t *bytes)
 {
     static const char head[] = "stack frame size (";
 
-    const char *p = strstr(message, head);      /* a place in the source may come before it */
+    const char *p = strstr(message, head);      /* a source location may precede it */
     if (!p)
         return false;
     *bytes += strtoull(p + sizeof head - 1, NULL, 10);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See lld.h. LLD reads and writes files, and keeps state in globals: a private temporary folder, and one link at a time. */
+ * See lld.h. LLD reads and writes files, and has global state: use a private temporary folder, and link one at a time. */
 #define _GNU_SOURCE
 #include "jit/llvm/lld.h"
 #include "impl/base/file.h"
@@ -19,7 +19,7 @@
 
 enum { MAX_CODE_OBJECT = 1 << 30, MAX_IN_MEMORY = 1 << 22 };
 
-/* A new file in a folder that is ours alone. */
+/* Create a file in our private folder. */
 static bool
 write_file(const char *name, const struct cw_buf *b)
 {
@@ -41,7 +41,7 @@ write_file(const char *name, const struct cw_buf *b)
     return !close(fd);
 }
 
-/* The objects' names, `stride` bytes apart. */
+/* Writes the objects to files and their names to `names`, `stride` bytes apart. */
 static cw_result
 write_objects(const char *dir, struct cw_buf *const *objects, size_t n, char *names, size_t stride, struct cwj_diags *diags)
 {
@@ -58,11 +58,11 @@ write_objects(const char *dir, struct cw_buf *const *objects, size_t n, char *na
 
 struct link {
     bool amdgcn;
-    const char *names, *linked;     /* files to link, `stride` bytes apart, and what comes out */
+    const char *names, *linked;     /* files to link, `stride` bytes apart; the output */
     size_t stride, n;
 };
 
-/* Contained. */
+/* Runs contained. */
 static cw_result
 link_files(void *user)
 {
@@ -79,12 +79,12 @@ link_files(void *user)
     for (unsigned i = 0; l->amdgcn && i < sizeof code_object / sizeof *code_object; i++)
         argv[argc++] = code_object[i];
     argv[argc++] = "--threads=1";
-    argv[argc++] = "--no-mmap-output-file";     /* which costs less: the file is small, and soon gone */
+    argv[argc++] = "--no-mmap-output-file";     /* cheaper for a small, short-lived file */
     argv[argc++] = "-o";
     argv[argc++] = l->linked;
     for (size_t i = 0; i < l->n; i++)
         argv[argc++] = l->names + i * l->stride;
-    cwj_llvm_init();            /* as LLD would */
+    cwj_llvm_init();            /* before LLD does */
     cwj_contain_lock(&lock);
     cwj_lld_run(argv, argc);
     cwj_contain_unlock(&lock);
@@ -92,8 +92,7 @@ link_files(void *user)
     return CW_OK;
 }
 
-/* A folder of our own: in the caller's TMPDIR; else in memory, where making and removing files costs little, unless they are large or there is
- * little room; else in /tmp. */
+/* Create a private folder: in TMPDIR if set; else in memory, where files are cheap, unless they are large or space is short; else in /tmp. */
 static bool
 make_folder(char *dir, size_t size, struct cw_buf *const *objects, size_t n, struct cwj_diags *diags)
 {
@@ -101,8 +100,8 @@ make_folder(char *dir, size_t size, struct cw_buf *const *objects, size_t n, str
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++)
         bytes += objects[i]->size;
-    struct statvfs room;
-    if ((!tmp || !*tmp) && bytes < MAX_IN_MEMORY && !statvfs("/dev/shm", &room) && (uint64_t)room.f_bavail * room.f_bsize > 4 * MAX_IN_MEMORY) {
+    struct statvfs fs;
+    if ((!tmp || !*tmp) && bytes < MAX_IN_MEMORY && !statvfs("/dev/shm", &fs) && (uint64_t)fs.f_bavail * fs.f_bsize > 4 * MAX_IN_MEMORY) {
         snprintf(dir, size, "/dev/shm/cudaway-link-XXXXXX");
         if (mkdtemp(dir))
             return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What LLVM gives no C interface for: LLD (see lld.h); and, where LLVM is linked statically, the hook of
- * Polly, which Debian's LLVM registers in its pass builder and which nothing here uses. */
+ * LLD through C++, as it has no C interface (see lld.h); and, where LLVM is linked statically, a stub for the hook of Polly, which Debian's
+ * LLVM registers in its pass builder. */
 #include "jit/llvm/lld.h"
 #include "jit/llvm/contain.h"
 
@@ -18,9 +18,9 @@ std::string getLLDVersion();        /* lld/Common/Version.h, which includes a fi
 
 namespace {
 
-/* LLD's messages. After an error it may end the process: it does after those that it calls fatal, with nothing to hook but this stream, in
- * which they look like others. So the link is abandoned with the first. LLD writes a message in one piece; those of a link are kept,
- * as a warning may say more. */
+/* LLD's messages. LLD ends the process after a fatal error. Only this stream can intercept that, and a fatal error looks like any other in
+ * it, so the first error abandons the link. LLD writes a message in one piece; all messages of a link are kept, since a warning may explain
+ * the error. */
 class Messages : public llvm::raw_ostream {
 public:
     Messages() : llvm::raw_ostream(true) {}

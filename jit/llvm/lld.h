@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * LLD has no C interface; this is ours. Private to jit/. */
+ * A C interface for LLD, which has none. Private to jit/. */
 #ifndef CWJ_LLVM_LLD_H
 #define CWJ_LLVM_LLD_H
 
@@ -12,14 +12,14 @@ extern "C" {
 
 struct cwj_diags;
 
-/* Link relocatable objects and append the result to `out`: for `amdgcn` a code object (a shared object), else a relocatable object
- * again. Thread-safe. */
+/* Link relocatable objects and append the result to `out`: with `amdgcn` a code object (a shared object), else a relocatable object.
+ * Thread-safe. */
 cw_result cwj_lld_link(bool amdgcn, struct cw_buf *const *objects, size_t n, struct cw_buf *out, struct cwj_diags *diags) CW_MUST_CHECK;
 
-/* In lld.cpp: LLD's name and version as it writes them; lives for ever. */
+/* In lld.cpp: LLD's name and version; valid for ever. */
 const char *cwj_lld_version(void);
 
-/* In lld.cpp: run ld.lld with these arguments (argv[0] included), contained. Abandons the work where it fails: P5906. One at a time. */
+/* In lld.cpp: run ld.lld with these arguments (argv[0] included), contained. Abandons the work if it fails (P5906). One call at a time. */
 void cwj_lld_run(const char *const *argv, size_t argc);
 
 #ifdef __cplusplus

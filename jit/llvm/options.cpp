@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See options.h. The process-wide state here: which options LLVM took, written once. */
+ * See options.h. Process-wide state: the options that LLVM accepted, written once. */
 #include "jit/llvm/options.h"
 
 extern "C" {
@@ -18,47 +18,47 @@ enum purpose { CORRECTNESS, SPEED };    /* of the code; of compilation */
 const struct option {
     const char *name, *value;
     enum purpose purpose;
-    enum cwj_target target;             /* what it is for; LLVM knows no targets here, so the others have it, too */
+    enum cwj_target target;             /* the target that needs it; LLVM's options are global, so the others get it, too */
     const char *why;
 } options[] = {
-    /* LLVM would take all shared memory that a block may have (for 1024 threads, whatever the launch says), and a launch that asks for some of
-     * it would fail. */
+    /* Otherwise LLVM takes all the shared memory that a block may have (assuming 1024 threads, whatever the launch says), and a launch that
+     * requests dynamic shared memory fails. */
     { "disable-promote-alloca-to-lds", "true", CORRECTNESS, CWJ_TARGET_AMDGCN, "local arrays stay out of shared memory" },
 
-    /* The scheduler asks of each two accesses, through the graph of the region, whether one needs the other, unless their number times
-     * the region's length exceeds this, in thousands; then those that follow the same store may go together. */
+    /* The scheduler tests each pair of accesses for a dependence, through the graph of the region, unless their number times the region's
+     * length exceeds this (in thousands). Above it, accesses that follow the same store may be clustered. */
     { "fast-cluster-threshold", "8", SPEED, CWJ_TARGET_AMDGCN, "clusters of memory accesses in long regions are found cheaply" },
 
-    /* Variables in memory that a loop uses become registers where no other access may be to the same, which takes asking for each two.
-     * Whoever made the PTX has done that: of 44 real modules none became other code. */
+    /* LICM promotes variables in memory that a loop uses to registers, if no other access aliases them, which takes a query per pair. The
+     * compiler of the PTX has done that already: none of 44 real modules changed. */
     { "disable-licm-promotion", "true", SPEED, CWJ_TARGET_AMDGCN, "PTX has its loops' variables in registers" },
 
-    /* "CodeGen Prepare" looks through a whole function again when it has changed something, but through the changed blocks alone of a function
-     * that is huge: all are. Of 44 real modules two became other code, one of them shorter. */
+    /* CodeGenPrepare rescans a whole function after each change, but only the changed blocks of a function above this size: treat every
+     * function so. Of 44 real modules two changed, and one of them became shorter. */
     { "cgpp-huge-func", "0", SPEED, CWJ_TARGET_AMDGCN, "CodeGen Prepare looks at changed blocks alone" },
 
-    /* Copies are joined in the order in which blocks have them. Where those between blocks come first, all others of a sum that a loop goes on
-     * with look through its whole range, of several hundred blocks in CUTLASS's kernels. A tenth fewer copies are left. */
+    /* Join copies in block order. If copies between blocks come first, all others of a sum that a loop carries search its whole live range,
+     * several hundred blocks in CUTLASS's kernels. A tenth fewer copies are left. */
     { "join-globalcopies", "false", SPEED, CWJ_TARGET_AMDGCN, "copies are joined in the order of blocks" },
 
-    /* How many blocks the register allocator looks through for a region to keep a value's register in, for each of 256 registers. It then
-     * keeps values in memory instead, hardly any in loops. */
+    /* The number of blocks that the register allocator searches, for each of 256 registers, for a region in which to keep a value in a
+     * register. Beyond it, it spills; hardly any spills are in loops. */
     { "grow-region-complexity-budget", "10", SPEED, CWJ_TARGET_AMDGCN, "the register allocator splits live ranges within fewer blocks" },
 
-    /* Instruction selection asks of each two accesses of a block whether they may be the same. The scheduler asks again, and orders them: the
-     * code is as long as with the answers. X86 and NVPTX do not ask by default. */
+    /* Instruction selection queries alias analysis for each pair of accesses of a block. The scheduler does so again, and orders them: the
+     * code is no longer without. X86 and NVPTX do not query by default. */
     { "combiner-global-alias-analysis", "false", SPEED, CWJ_TARGET_AMDGCN, "instruction selection does without alias analysis" },
 
-    /* The scheduler goes once more through regions that need many registers, with memory accesses apart, after which some kernels have a few
-     * values less in memory, and others more. */
+    /* The scheduler reschedules regions of high register pressure without clustering, after which some kernels spill a few values less, and
+     * others more. */
     { "amdgpu-disable-unclustered-high-rp-reschedule", "true", SPEED, CWJ_TARGET_AMDGCN, "high register pressure is scheduled for once" },
 };
 enum { OPTIONS = sizeof options / sizeof *options };
 
 bool set[OPTIONS];
 
-/* LLD resets all options that it finds, when it runs, to their defaults; so they are not found any more. LLVM asks of some whether they
- * were given: so they are, as by a command line, not made defaults. */
+/* LLD resets all options that it finds to their defaults, so hide ours from it. Some options test whether they were given on the command
+ * line, so set an occurrence, not a default. */
 bool
 give(const option &o)
 {

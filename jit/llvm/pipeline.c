@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See pipeline.h. The tables below are the whole pipeline: a pass runs where its row says, in the order of the rows.
+ * See pipeline.h. The tables below are the whole pipeline: passes run in the order of the rows.
  *
- * Each row names the forms of IR that it needs and the ones that it ends. A form is a promise that the emitter or a pass made.
- * Where the promise was not made because a pass was skipped, optional rows that need it are skipped, too; a required row
- * whose needs do not hold is an internal error. */
+ * Each row names the forms of IR that it needs and those that it ends. A form is a guarantee by the emitter or a pass. If it does not hold
+ * because a pass was skipped, optional rows that need it are skipped as well; for a required row that is an internal error. */
 #include "jit/llvm/contain.h"
 #include "jit/llvm/pipeline.h"
 
@@ -26,13 +25,13 @@
 #include <string.h>
 
 enum form {
-    SSA = 1,                /* registers are values, not slots in memory */
-    NAN32 = 2,              /* the emitter's pattern of a canonical f32 NaN, as it was written */
-    NAN64 = 4,              /* annotations of which NaN an f64 operation gives */
-    FTZ = 8,                /* annotations of where subnormals are zero */
-    DIVIDE = 16,            /* calls that stand for 64-bit divisions */
-    SATURATE = 32,          /* saturating conversions to integers */
-    EMITTED = NAN32 | NAN64 | FTZ | DIVIDE | SATURATE,      /* what the emitter leaves */
+    SSA = 1,                /* registers are values, not memory slots */
+    NAN32 = 2,              /* the emitter's pattern of a canonical f32 NaN is unchanged */
+    NAN64 = 4,              /* annotations of f64 NaN are present */
+    FTZ = 8,                /* annotations of flushed subnormals are present */
+    DIVIDE = 16,            /* calls stand for 64-bit divisions */
+    SATURATE = 32,          /* saturating conversions to integers are present */
+    EMITTED = NAN32 | NAN64 | FTZ | DIVIDE | SATURATE,      /* the forms that the emitter guarantees */
 };
 static const char *const float_names[] = { "nan", "ftz", "approx" };       /* of enum cwj_native */
 static const char *const form_names[] = { "ssa", "nan32", "nan64", "ftz", "divide", "saturate" };
@@ -42,21 +41,25 @@ struct run {
     LLVMPassBuilderOptionsRef builder;
     struct cwj_exact_options exact;
     unsigned forms;
-    bool changed;           /* the last row with a pass of ours changed something that the next row cleans up after */
+    bool changed;           /* our last pass requests the clean-up in the next row */
 };
 
 struct row {
     const char *name;
-    bool always;            /* at every level; else where the level is above 0 */
-    bool required;          /* code generation depends on it, or it mends a fault of LLVM's: never skipped */
-    bool workaround;        /* it mends the fault of its name in docs/llvm-faults/README.md */
-    unsigned needs, ends;   /* forms */
+    bool always;            /* at every level; otherwise at levels above 0 */
+    bool required;          /* code generation needs it, or it works around a fault of LLVM: never skipped */
+    bool workaround;        /* for the fault of its name in docs/llvm-faults/README.md */
+    unsigned needs, makes, ends;                /* forms */
     bool (*when)(const struct run *r);
     const char *condition;  /* `when` in words */
-    cw_result (*pass)(struct run *r);           /* ours; or */
-    bool (*exact)(LLVMModuleRef m, const struct cwj_exact_options *o);          /* one of jit/passes/exact, */
-    unsigned floats;        /* that runs where one of these switches, of enum cwj_native, is exact; or */
-    const char *(*llvm)(const struct run *r);   /* passes of LLVM, in opt's syntax */
+    /* One of these: */
+    bool (*finds)(LLVMModuleRef m);             /* a pass of ours; true: it requests the clean-up in the next row */
+    void (*plain)(LLVMModuleRef m);             /* a pass of ours */
+    cw_result (*pass)(struct run *r);           /* a pass of ours that needs more than the module */
+    bool (*exact)(LLVMModuleRef m, const struct cwj_exact_options *o);          /* a pass of jit/passes/exact, */
+    unsigned floats;                            /* run if one of these switches (enum cwj_native) is exact */
+    const char *llvm;                           /* passes of LLVM, in opt's syntax */
+    const char *(*choose)(const struct run *r); /* the same, depending on the compilation */
 };
 
 static cw_result
@@ -76,7 +79,7 @@ is_cpu(const struct run *r, const char *name)
     return is;
 }
 
-/* Only then is a device function's code not part of the device library, which is optimised in a way of its own. */
+/* The device library is optimised differently from a program's device functions. */
 static bool
 no_devlib(const struct run *r)
 {
@@ -97,67 +100,18 @@ packs_f32(const struct run *r)
 
 /* ---- passes of ours, as rows call them --------------------------------------------------------------------------------------- */
 
-static cw_result
-inline_single_calls(struct run *r)
-{
-    r->changed = pass_annotate_single_calls(r->p->m);
-    return CW_OK;
-}
-
-/* gfx908 keeps global addresses as integers: LLVM loses a copy to an accumulation register where two stores become one
- * (work-around gfx908-agpr-copy). */
+/* gfx908 keeps global addresses as integers: otherwise LLVM loses a copy to an accumulation register when it merges two stores (work-around
+ * gfx908-agpr-copy). */
 static cw_result
 follow_pointers(struct run *r)
 {
-    return emit_follow_pointers(r->p->m, !is_cpu(r, "gfx908"), &r->changed) ? CW_OK : CW_ERR_NOMEM;
-}
-
-static cw_result
-annotate_loops(struct run *r)
-{
-    r->changed = pass_annotate_loops(r->p->m);
-    return CW_OK;
-}
-
-static cw_result
-reroll(struct run *r)
-{
-    r->changed = emit_reroll(r->p->m);
-    return CW_OK;
-}
-
-static cw_result
-guard_recursion(struct run *r)
-{
-    r->changed = emit_guard_recursion(r->p->m);
-    return CW_OK;
+    return pass_follow_pointers(r->p->m, !is_cpu(r, "gfx908"), &r->changed) ? CW_OK : CW_ERR_NOMEM;
 }
 
 static cw_result
 unroll_arrays(struct run *r)
 {
     return cwj_llvm_check(pass_unroll_arrays(r->p->m, r->p->tm, r->builder), "optimising", r->p->diags);
-}
-
-static cw_result
-hoist_parameters(struct run *r)
-{
-    emit_hoist_parameters(r->p->m);
-    return CW_OK;
-}
-
-static cw_result
-cut_casts(struct run *r)
-{
-    emit_cut_casts(r->p->m);
-    return CW_OK;
-}
-
-static cw_result
-order_blocks(struct run *r)
-{
-    emit_order_blocks(r->p->m);
-    return CW_OK;
 }
 
 static cw_result
@@ -174,47 +128,11 @@ uniform_arguments(struct run *r)
     return CW_OK;
 }
 
-static cw_result
-close_precompiled(struct run *r)
-{
-    pass_close_precompiled(r->p->m);
-    return CW_OK;
-}
-
-static cw_result
-ballot(struct run *r)
-{
-    cwj_amd_guard_ballot(r->p->m);
-    return CW_OK;
-}
-
-static cw_result
-convert(struct run *r)
-{
-    cwj_amd_convert(r->p->m);
-    return CW_OK;
-}
-
-static cw_result
-ternlog(struct run *r)
-{
-    cwj_x86_guard_ternlog(r->p->m);
-    return CW_OK;
-}
-
 /* ---- passes of LLVM ---------------------------------------------------------------------------------------------------------- */
 
-static const char *
-mem2reg(const struct run *r)
-{
-    return "function(mem2reg)";
-}
-
-static const char *
-always_inline(const struct run *r)
-{
-    return "always-inline";
-}
+#define PACK_F32 "function(slp-vectorizer,instcombine<no-verify-fixpoint>)"
+/* Inlining reveals that addresses passed as arguments belong to variables and parameters: generic accesses become shared or global ones. */
+#define AFTER_POINTERS "function(infer-address-spaces,early-cse,instcombine<no-verify-fixpoint>,reassociate,early-cse,infer-alignment)"
 
 static const char *
 by_level(const struct run *r)
@@ -223,19 +141,12 @@ by_level(const struct run *r)
     return defaults[r->p->opt_level > 3 ? 3 : r->p->opt_level];
 }
 
-/* ptxas optimises it again; between the two it stays as it is. */
-static const char *
-as_it_was(const struct run *r)
-{
-    return "function(sroa,early-cse,simplifycfg,adce)";
-}
-
-/* PTX was optimised by whoever made it. LLVM's own pipeline for AMD takes twice the time of this one and makes code that is longer,
- * since what it does to sums after `reassociate` undoes what that does for addresses. So: constants, calls and dead arguments;
- * then, for each function after those that it calls, what the emitter's IR needs.
+/* The compiler of the PTX has optimised it. LLVM's own pipeline for AMD takes twice as long as this one and gives longer code, since its
+ * transformations of sums after `reassociate` undo the sharing of address parts. So: constants, calls and dead arguments; then, for each
+ * function after its callees, what the emitter's IR needs.
  *
- * Functions of the device library are C, with loops and switches whose answers the call knows and arguments in memory: hence
- * EarlyCSE with MemorySSA, without which fetches of cube maps take half as many registers again. */
+ * The device library is C code, with loops and switches that the call decides and with arguments in memory. It needs EarlyCSE with
+ * MemorySSA; without, fetches of cube maps take half as many registers again. */
 static const char *
 simplify(const struct run *r)
 {
@@ -253,83 +164,58 @@ simplify(const struct run *r)
 #undef END
 }
 
-/* Addresses that functions were given are variables' and parameters' where these are inlined: what was generic is shared or global now. */
-static const char *
-after_pointers(const struct run *r)
-{
-    return "function(infer-address-spaces,early-cse,instcombine<no-verify-fixpoint>,reassociate,early-cse,infer-alignment)";
-}
-
-static const char *
-simplify_cfg(const struct run *r)
-{
-    return "function(simplifycfg)";
-}
-
-static const char *
-inline_and_simplify(const struct run *r)
-{
-    return "always-inline,function(early-cse,simplifycfg)";
-}
-
-static const char *
-pack_f32(const struct run *r)
-{
-    return "function(slp-vectorizer,instcombine<no-verify-fixpoint>)";
-}
-
-static const char *
-drop_unused(const struct run *r)
-{
-    return "globaldce";
-}
-
 /* ---- the tables -------------------------------------------------------------------------------------------------------------- */
 
+static bool
+is_ours(const struct row *w)
+{
+    return !w->llvm && !w->choose;
+}
+
 static const struct row host_rows[] = {
-    { "mem2reg", .llvm = mem2reg },
+    { "mem2reg", .makes = SSA, .llvm = "function(mem2reg)" },
     { "retype-floats", .needs = SSA, .floats = CWJ_NATIVE_NAN | CWJ_NATIVE_FTZ, .exact = pass_retype_floats },
     { "relax-nan", .needs = SSA | NAN32, .floats = CWJ_NATIVE_NAN, .exact = pass_relax_nan },
-    { "optimise", .needs = SSA, .ends = NAN32, .llvm = by_level },
-    { "x86-ternlog", .workaround = true, .required = true, .pass = ternlog },
+    { "optimise", .needs = SSA, .ends = NAN32, .choose = by_level },
+    { "x86-ternlog", .workaround = true, .required = true, .plain = cwj_x86_workaround_ternlog },
     { 0 }
 };
 
 static const struct row nvptx_rows[] = {
-    { "simplify", .llvm = as_it_was },
+    { "simplify", .llvm = "function(sroa,early-cse,simplifycfg,adce)" },     /* ptxas optimises the module again */
     { 0 }
 };
 
 static const struct row amdgcn_rows[] = {
-    { "annotate-single-calls", .when = no_devlib, .condition = "no device library", .pass = inline_single_calls },
-    { "inline-single-calls", .when = changed, .condition = "some are marked", .llvm = always_inline },
-    { "mem2reg", .llvm = mem2reg },
+    { "annotate-single-calls", .when = no_devlib, .condition = "no device library", .finds = pass_annotate_single_calls },
+    { "inline-single-calls", .when = changed, .condition = "some were annotated", .llvm = "always-inline" },
+    { "mem2reg", .makes = SSA, .llvm = "function(mem2reg)" },
     { "retype-floats", .needs = SSA, .floats = CWJ_NATIVE_NAN | CWJ_NATIVE_FTZ, .exact = pass_retype_floats },
     { "nan64", .always = true, .required = true, .needs = NAN64, .ends = NAN64, .floats = CWJ_NATIVE_NAN, .exact = pass_nan64 },
     { "follow-pointers", .needs = SSA, .pass = follow_pointers },
     { "large-roots", .always = true, .required = true, .floats = CWJ_NATIVE_APPROX, .exact = pass_large_roots },
     { "relax-nan", .needs = SSA | NAN32, .floats = CWJ_NATIVE_NAN, .exact = pass_relax_nan },
     { "flush", .always = true, .required = true, .needs = FTZ, .ends = FTZ, .floats = CWJ_NATIVE_FTZ, .exact = pass_flush },
-    { "annotate-loops", .needs = SSA, .pass = annotate_loops },
-    { "simplify", .needs = SSA, .ends = NAN32, .llvm = simplify },
+    { "annotate-loops", .needs = SSA, .finds = pass_annotate_loops },
+    { "simplify", .needs = SSA, .ends = NAN32, .choose = simplify },
     { "follow-arguments", .needs = SSA, .pass = follow_pointers },
-    { "simplify-addresses", .when = changed, .condition = "addresses became pointers", .llvm = after_pointers },
-    { "reroll", .needs = SSA, .pass = reroll },
-    { "simplify-rerolled", .when = changed, .condition = "loops were rerolled", .llvm = simplify_cfg },
-    { "guard-recursion", .needs = SSA, .pass = guard_recursion },
-    { "inline-guards", .when = changed, .condition = "calls were guarded", .llvm = inline_and_simplify },
+    { "simplify-addresses", .when = changed, .condition = "addresses became pointers", .llvm = AFTER_POINTERS },
+    { "reroll", .needs = SSA, .finds = pass_reroll },
+    { "simplify-rerolled", .when = changed, .condition = "loops were rerolled", .llvm = "function(simplifycfg)" },
+    { "guard-recursion", .needs = SSA, .finds = pass_guard_recursion },
+    { "inline-guards", .when = changed, .condition = "calls were guarded", .llvm = "always-inline,function(early-cse,simplifycfg)" },
     { "unroll-arrays", .needs = SSA, .when = no_devlib, .condition = "no device library", .pass = unroll_arrays },
-    { "pack-f32", .needs = SSA, .when = packs_f32, .condition = "gfx90a, gfx942, gfx950", .llvm = pack_f32 },
+    { "pack-f32", .needs = SSA, .when = packs_f32, .condition = "gfx90a, gfx942, gfx950", .llvm = PACK_F32 },
     { "shorten-nan", .needs = SSA, .floats = CWJ_NATIVE_NAN, .exact = pass_shorten_nan },
-    { "hoist-parameters", .needs = SSA, .pass = hoist_parameters },
-    { "cut-casts", .required = true, .pass = cut_casts },
-    { "order-blocks", .needs = SSA, .pass = order_blocks },
+    { "hoist-parameters", .needs = SSA, .plain = pass_hoist_parameters },
+    { "cut-casts", .required = true, .plain = pass_cut_casts },
+    { "order-blocks", .needs = SSA, .plain = pass_order_blocks },
     { "divide", .always = true, .required = true, .needs = DIVIDE, .ends = DIVIDE, .pass = divide },
     { "uniform-arguments", .workaround = true, .always = true, .required = true, .pass = uniform_arguments },
-    { "close-precompiled", .always = true, .required = true, .pass = close_precompiled },
-    { "ballot", .workaround = true, .required = true, .pass = ballot },
-    { "drop-unused", .always = true, .required = true, .llvm = drop_unused },
-    { "convert", .always = true, .required = true, .needs = SATURATE, .ends = SATURATE, .pass = convert },
+    { "close-precompiled", .always = true, .required = true, .plain = pass_close_precompiled },
+    { "ballot", .workaround = true, .required = true, .plain = cwj_amd_workaround_ballot },
+    { "drop-unused", .always = true, .required = true, .llvm = "globaldce" },
+    { "convert", .always = true, .required = true, .needs = SATURATE, .ends = SATURATE, .plain = pass_amd_convert },
     { 0 }
 };
 
@@ -408,7 +294,7 @@ cwj_pass_options_hash(const struct cwj_pass_options *o, struct cw_sha256 *s)
         cw_sha256_update(s, skip, strlen(skip) + 1);
 }
 
-/* Names that no row has, and those of rows that must run, are mistakes of whoever gave them. */
+/* Report names of required passes (an error) and unknown names (a warning). */
 static cw_result
 check_names(struct cwj_pipeline *p)
 {
@@ -422,7 +308,7 @@ check_names(struct cwj_pipeline *p)
             cwj_diag_add(p->diags, PTX_ERROR, 5908, 0, 0, "the pass %s cannot be skipped: the code would be wrong without it", w->name);
             return CW_ERR_INVALID;
         }
-        if (!w->name && !(p->target == CWJ_TARGET_AMDGCN && cwj_machine_pass_is_optional(list, len)))   /* another target's, perhaps */
+        if (!w->name && !(p->target == CWJ_TARGET_AMDGCN && cwj_machine_pass_is_optional(list, len)))   /* may be another target's */
             cwj_diag_add(p->diags, PTX_WARNING, 5908, 0, 0, "there is no pass '%.*s' to skip for this target", (int)len, list);
     }
     return CW_OK;
@@ -439,11 +325,13 @@ run_row(struct run *r, const struct row *w)
     cw_result result = CW_OK;
     if (w->exact)
         w->exact(p->m, &r->exact);
+    else if (w->finds)
+        r->changed = w->finds(p->m);
+    else if (w->plain)
+        w->plain(p->m);
     else
-        result = w->pass ? w->pass(r) : run_llvm(r, w->llvm(r));
-    r->forms &= ~w->ends;
-    if (w->llvm == mem2reg)
-        r->forms |= SSA;
+        result = w->pass ? w->pass(r) : run_llvm(r, w->llvm ? w->llvm : w->choose(r));
+    r->forms = (r->forms | w->makes) & ~w->ends;
     if (!result && verifies(p))
         result = verify(p, w->name);
     return result;
@@ -461,7 +349,7 @@ run_rows(struct run *r)
         bool ready = w->required || (r->forms & w->needs) == w->needs;
         bool native = w->floats && (w->floats & p->native_floats) == w->floats;
         bool runs = ready && !native && (!w->when || w->when(r)) && !cwj_pass_in_list(skip, w->name);
-        if (!w->llvm)
+        if (is_ours(w))
             r->changed = false;
         if (!runs)
             continue;
@@ -489,7 +377,7 @@ set_layout(struct cwj_pipeline *p)
     LLVMDisposeMessage(triple);
 }
 
-/* 9 of gfx90a, 11 of gfx1100, ...; 9 has waves of 64 lanes. */
+/* 9 for gfx90a, 11 for gfx1100, ...; gfx9 has wave64. */
 static unsigned
 generation(LLVMTargetMachineRef tm)
 {
@@ -582,7 +470,7 @@ cwj_pipeline_print(enum cwj_target target, const char *cpu, unsigned opt_level, 
     for (const struct row *w = rows_of(target); w->name; w++) {
         if (!w->always && !opt_level)
             continue;
-        cw_buf_printf(out, "  %-22s %-9s %-5s", w->name, w->required ? "required" : "optional", w->llvm ? "LLVM" : "ours");
+        cw_buf_printf(out, "  %-22s %-9s %-5s", w->name, w->required ? "required" : "optional", is_ours(w) ? "ours" : "LLVM");
         if (w->workaround)
             cw_buf_printf(out, " mends LLVM");
         if (w->condition)

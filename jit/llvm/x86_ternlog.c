@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Around a miscompilation of LLVM before 23 on CPUs with AVX-512 (llvm-project issue 157929). Two or more bitwise operations
- * become one VPTERNLOG, and a select whose other arm is one of their operands becomes its write mask. Where the operands are
- * rotated for that, the truth table is rotated the wrong way: the wrong bits come out. So that a select's arm cannot
- * become a masked VPTERNLOG, the arm passes through llvm.arithmetic.fence, which costs no instruction of its own: only the
- * blend stays one. Whether the rotation would come about is not known here: all three places of the other arm are kept. */
+ * Work-around for a miscompilation of LLVM before 23 on CPUs with AVX-512 (llvm-project issue 157929). LLVM merges two or more bitwise
+ * operations into one VPTERNLOG, and a select whose other arm is one of their operands into its write mask. Where it rotates the operands
+ * for that, it rotates the truth table the wrong way. To keep a select's arm from becoming a masked VPTERNLOG, the pass puts the arm behind
+ * llvm.arithmetic.fence, which costs only a separate blend instruction. It cannot predict the rotation, so it protects all three positions
+ * of the other arm. */
 #include "jit/llvm/llvm.h"
 
 #include <string.h>
 
 typedef LLVMValueRef V;
 
-enum { MAX_DEPTH = 6 };     /* VPTERNLOG has three operands: deeper trees are looked at for the casts and negations in them */
+enum { MAX_DEPTH = 6 };     /* VPTERNLOG has three operands; the rest allows for casts and negations */
 
 static V
 without_casts(V v)
@@ -27,7 +27,7 @@ is_intrinsic(V call, const char *name)
     return LLVMIsAFunction(f) && LLVMGetIntrinsicID(f) && LLVMGetIntrinsicID(f) == LLVMLookupIntrinsicID(name, strlen(name));
 }
 
-/* The operands of what code generation makes a bitwise operation of, signs of floating-point values too; 0: of something else. */
+/* Number of operands if code generation makes v a bitwise operation, operations on signs of floats included; else 0. */
 static unsigned
 bitwise_operands(V v)
 {
@@ -47,14 +47,14 @@ bitwise_operands(V v)
     }
 }
 
-/* True if `leaf` is an operand of the tree of bitwise operations at v; their number is added to *operations. */
+/* Is `leaf` an operand of the tree of bitwise operations at v? Adds their number to *operations. */
 static bool
 has_leaf(V v, V leaf, unsigned *operations, int depth)
 {
     unsigned n = depth < MAX_DEPTH ? bitwise_operands(v) : 0;
     bool found = false;
 
-    *operations += n && LLVMIsACallInst(v) ? 2 : n != 0;       /* copysign takes more than one */
+    *operations += n && LLVMIsACallInst(v) ? 2 : n != 0;       /* copysign becomes several */
     for (unsigned i = 0; i < n; i++) {
         V a = without_casts(LLVMGetOperand(v, i));
         found |= a == leaf;
@@ -63,7 +63,7 @@ has_leaf(V v, V leaf, unsigned *operations, int depth)
     return found;
 }
 
-/* v behind a fence, which is for floating-point values of any width. */
+/* v behind a fence, which takes floating-point values of any width. */
 static V
 fenced(LLVMBuilderRef b, V v)
 {
@@ -74,7 +74,7 @@ fenced(LLVMBuilderRef b, V v)
     if (LLVMGetTypeKind(element) == LLVMIntegerTypeKind) {
         unsigned bits = LLVMGetIntTypeWidth(element) * LLVMGetVectorSize(type);
         if (bits % 32)
-            return v;       /* masks and less than a register: no VPTERNLOG */
+            return v;       /* masks and partial registers: no VPTERNLOG */
         as = LLVMVectorType(LLVMFloatTypeInContext(c), bits / 32);
     }
     V f = LLVMGetIntrinsicDeclaration(LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInsertBlock(b))),
@@ -85,7 +85,7 @@ fenced(LLVMBuilderRef b, V v)
 }
 
 void
-cwj_x86_guard_ternlog(LLVMModuleRef m)
+cwj_x86_workaround_ternlog(LLVMModuleRef m)
 {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * CUDAWAY_JIT_DUMP: the stages of every compilation, as files. */
+ * CUDAWAY_JIT_DUMP: writes the stages of every compilation to files. */
 #include "impl/base/env.h"
 #include "impl/base/file.h"
 #include "impl/base/hash.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Object code into the process, through ORC. Each object has an LLJIT instance of its own, so that its memory goes when it is
- * released, and a bare library without a search order: compiled code can reach the runtime's functions and those of
- * support.c, nothing else of the process. */
+ * Loads object code into the process through ORC. Each object has an LLJIT instance of its own, which owns its memory, and a bare library
+ * without a search order: compiled code can call the runtime's functions and those of support.c, nothing else in the process. */
 #include "jit/llvm/llvm.h"
 #include "jit/loader/loader.h"
 

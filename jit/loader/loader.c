@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See loader.h. A compilation owns an LLVM context from emission to object code; what is loaded is always an object, whether
- * compiled now or taken from the cache, so that both run the same bytes. */
+ * See loader.h. A compilation owns an LLVM context from emission to object code. Code is always loaded from an object, whether compiled now
+ * or taken from the cache, so both run the same bytes. */
 #include "jit/loader/loader.h"
 #include "jit/analysis/lockstep.h"
 #include "jit/emit/emit.h"
@@ -76,7 +76,7 @@ dump_sources(const struct cwj_program *p, const char *kernel, const uint8_t key[
     cw_buf_finish(&ir);
 }
 
-/* A function that is called but exists nowhere can be linked with allow_undefined, but not compiled. */
+/* allow_undefined permits linking with a called function that exists nowhere, but not compiling. */
 static cw_result
 check_defined(const struct cwj_program *p, uint32_t index, struct cwj_diags *diags)
 {
@@ -97,10 +97,10 @@ check_defined(const struct cwj_program *p, uint32_t index, struct cwj_diags *dia
     return result;
 }
 
-/* Where the CPU time of a compilation goes, in milliseconds: logged. */
+/* CPU time of a compilation in milliseconds, for the log. */
 struct times {
-    double all, llvm;               /* with, and only LLVM's optimiser, code generator and loader */
-    double from;                    /* when this part began */
+    double all, llvm;               /* everything; only LLVM's optimiser, code generator and loader */
+    double from;                    /* start of the current phase */
 };
 
 static double
@@ -111,7 +111,7 @@ cpu_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* One compilation, and what comes of it. */
+/* One compilation and its results. */
 struct job {
     struct cwj_program *p;
     uint32_t index;
@@ -124,7 +124,7 @@ struct job {
     struct times times;
 };
 
-/* Contained: into `object` and the code's info. */
+/* Runs contained: fills `object` and the code's info. */
 static cw_result
 compile(void *user)
 {
@@ -185,7 +185,7 @@ compile(void *user)
     return r;
 }
 
-/* Contained: the object into the process. */
+/* Runs contained: load the object into the process. */
 static cw_result
 load(void *user)
 {
@@ -204,7 +204,7 @@ unload(void *user)
     return CW_OK;
 }
 
-/* Contained, since LLVM says what this CPU is called: the key, and the object that the cache has for it into the process. */
+/* Runs contained, since LLVM names this CPU: compute the key, and load the object that the cache has for it. */
 static cw_result
 load_cached(void *user)
 {
@@ -217,13 +217,13 @@ load_cached(void *user)
     cw_buf_append(&j->object, cached, size);
     free(cached);
     cw_result r = j->object.failed ? CW_ERR_NOMEM : load(j);
-    /* A good checksum over an object that does not load should not happen; if it does, compile. */
+    /* An object with a good checksum that does not load should not exist; if it does, compile. */
     if (r)
         cw_info("the cache entry of kernel %s does not load; it is compiled again", j->p->kernels[j->index].name);
     return r;
 }
 
-/* Any result but success and CW_ERR_NOMEM: compile. */
+/* CW_OK or CW_ERR_NOMEM; any other result means: compile. */
 static cw_result
 find_cached(struct job *j)
 {

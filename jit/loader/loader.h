@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Kernels for this CPU: compile (or take from the disk cache), load into the process, find the entry. Private to jit/. */
+ * Kernels for this CPU: compile them (or take them from the disk cache), load them into the process, find their entry. Private to jit/. */
 #ifndef CWJ_LOADER_LOADER_H
 #define CWJ_LOADER_LOADER_H
 
 #include "jit/jit.h"
 
-/* See cwj_api. Thread-safe; the program's lock is held while its IR is read. */
+/* See cwj_api. Thread-safe; holds the program's lock while it reads the program's IR. */
 cw_result cwj_host_compile(struct cwj_program *p, uint32_t index, const struct cwh_variant *v, const struct cwj_host_runtime *rt,
                            struct cwj_host_code **out, struct cwj_diags *diags) CW_MUST_CHECK;
 void cwj_host_release(struct cwj_host_code *code);
 
-/* ---- between the files of jit/host -------------------------------------------------------------------------------------- */
+/* ---- between the files of jit/loader ------------------------------------------------------------------------------------ */
 
-/* Load an object; entry and info are found by the names emit.h gives. `impl` is freed with cwj_host_unload. */
+/* Load an object; emit.h has the names of its entry and info. The caller unloads *out. */
 struct cwj_loaded;
 cw_result cwj_host_load(const void *object, size_t size, const struct cwj_host_runtime *rt, struct cwj_loaded **out,
                         cwh_kernel_fn **run, struct cwj_diags *diags) CW_MUST_CHECK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The C functions that compiled code may call: those that LLVM lowers operations to, the float and double functions of
- * math.h, and the compiler's support routines for what the CPU lacks (128-bit division, half precision). */
+ * The C functions that compiled code may call: those to which LLVM lowers operations, the float and double functions of math.h, and the
+ * compiler's support routines for operations that the CPU lacks (128-bit division, half precision). */
 #define _GNU_SOURCE
 #include "jit/loader/loader.h"
 

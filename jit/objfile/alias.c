@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See note.h. The object gets a longer symbol table, and its names, at the end of the file. */
+ * See note.h. Appends to the end of the file a longer symbol table and its names. */
 #include "jit/objfile/note.h"
 
 #include <elf.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct tables {
-    size_t symbols_at, names_at;    /* the section headers, in the file */
+    size_t symbols_at, names_at;    /* the section headers' positions in the file */
     Elf64_Shdr symbols, names;
 };
 

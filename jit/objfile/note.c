@@ -31,7 +31,7 @@ number(struct pack *p, unsigned bytes)
     return v;
 }
 
-/* One value's head: how many values (for a map, keys and values) and how many bytes of its own follow it. */
+/* Parse one value's head: the number of values (for a map, keys and values) and of bytes that follow it. */
 static void
 head(struct pack *p, uint64_t *values, uint64_t *bytes)
 {
@@ -77,7 +77,7 @@ skip(struct pack *p)
 }
 
 struct kernels {
-    const uint8_t *array, *first, *end;     /* the array, its first element, what comes after it */
+    const uint8_t *array, *first, *end;     /* the array, its first element, its end */
     uint32_t count;
 };
 
@@ -181,7 +181,7 @@ append_renamed(const uint8_t *map, const uint8_t *end, const char *name, struct 
     }
 }
 
-/* Append the aliases to the `count` elements of `elements`. False: there is no such kernel. */
+/* Append the aliases to the `count` elements of `elements`. False: an aliased kernel does not exist. */
 static bool
 append_aliases(struct cw_buf *elements, uint64_t count, const struct cwj_amd_alias *alias, size_t n)
 {
@@ -207,7 +207,7 @@ append_aliases(struct cw_buf *elements, uint64_t count, const struct cwj_amd_ali
 
 /* ---- ELF ---- */
 
-/* The metadata in an object's note, whose section is voided. NULL: there is none. */
+/* Take the metadata from an object's note, and void the section. NULL: there is none. */
 static const uint8_t *
 take_note(struct cw_buf *object, size_t *size)
 {
@@ -239,7 +239,7 @@ take_note(struct cw_buf *object, size_t *size)
     return NULL;
 }
 
-/* An object like `model` with one section, the note with this metadata. */
+/* Append an object like `model` whose only section is a note with this metadata. */
 static void
 append_object(const struct cw_buf *model, const struct cw_buf *metadata, struct cw_buf *out)
 {

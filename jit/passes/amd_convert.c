@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Conversions from float to 32-bit integers on AMD. PTX's are LLVM's saturating ones, and V_CVT_I32_F32 and its like compute just
- * that. But LLVM before 20 writes out clamps and a test for NaN around them, so what is left of them when the optimiser is done, which
- * folds constants right, becomes the plain conversion. That is undefined out of range: freeze makes it a number, and code
+ * Conversions from float to 32-bit integers on AMD. PTX's are LLVM's saturating ones, and V_CVT_I32_F32 and its like compute exactly that.
+ * But LLVM expands them into clamps and a test for NaN around the instruction. So the conversions that remain after the optimiser, which
+ * folds constants correctly, become plain ones. A plain conversion is undefined out of range: freeze turns poison into a number, and code
  * generation then selects the instruction. */
 #include "jit/passes/passes.h"
 
@@ -16,7 +16,7 @@ element(V v)            /* gfx90a's pairs of floats are vectors */
     return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetElementType(t) : t;
 }
 
-/* Does a plain conversion give what the saturating one does? */
+/* Does the plain conversion give the result of the saturating one? */
 static bool
 is_in_range(V constant, bool is_signed)
 {
@@ -27,8 +27,8 @@ is_in_range(V constant, bool is_signed)
     return is_signed ? d >= -0x1p31 && d < 0x1p31 : d > -1 && d < 0x1p32;
 }
 
-/* May code generation find out more of it than the optimiser did? Of a plain conversion back of what was an integer it makes no conversion at all; and of one of a
- * constant out of range anything, where a branch says what a condition is that the float's bits are made of
+/* Could the code generator learn more about x than the optimiser did? It folds a plain conversion of a converted integer away; and a
+ * conversion of a constant out of range becomes any value, if a branch reveals the condition from which the float's bits are made
  * (fuzz/known_floats.ptx). */
 static bool
 may_be_known(V x, bool is_signed, unsigned depth)
@@ -59,7 +59,7 @@ saves_clamps(V call, bool is_signed)
 }
 
 void
-cwj_amd_convert(LLVMModuleRef m)
+pass_amd_convert(LLVMModuleRef m)
 {
     unsigned to_signed = LLVMLookupIntrinsicID("llvm.fptosi.sat", 15), to_unsigned = LLVMLookupIntrinsicID("llvm.fptoui.sat", 15);
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));

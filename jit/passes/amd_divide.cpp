@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See amd_divide.h. The calls that the emitter makes for 64-bit divisions (jit/emit/target/amdgcn/divide.h) become divisions by a constant, or of 32 bits where the
- * operands are known to have no more, or stay calls. Where a wave has one dividend and one divisor it has one quotient, which LLVM does not know of
- * a function's result. */
+ * See amd_divide.h. The emitter makes calls for 64-bit divisions (jit/emit/target/amdgcn/divide.h). Each becomes a division by a constant,
+ * or a 32-bit division if the operands are known to fit, or stays a call. The quotient of a uniform dividend and divisor is uniform, which
+ * LLVM does not know of a function's result. */
 #include "jit/passes/amd_divide.h"
 #include "jit/emit/target/amdgcn/divide.h"
 
@@ -27,7 +27,7 @@
 
 namespace {
 
-/* A call, and for the time being an operation of the same operands in place of each of its results. */
+/* A call, and temporarily an operation of the same operands in place of each of its results. */
 struct division {
     llvm::CallInst *call;
     bool is_signed, uniform = false;
@@ -54,7 +54,7 @@ public:
     }
 
 private:
-    /* The optimiser may have moved the choice of a result behind a PHI of calls. */
+    /* The optimiser may have moved the extraction of a result behind a PHI of calls. */
     static void
     apart(llvm::CallInst *call)
     {
@@ -102,7 +102,7 @@ private:
                 d.uniform |= r && info.isUniform(r);
     }
 
-    /* The operands as numbers of 32 bits; the quotient is one, too. */
+    /* Do the operands and the quotient fit into 32 bits? */
     static bool
     fits(const division &d)
     {
@@ -111,7 +111,7 @@ private:
         for (unsigned k = 0; k < 2; k++)
             least = std::min(least, d.is_signed ? llvm::ComputeNumSignBits(d.call->getArgOperand(k), layout)
                                                 : llvm::computeKnownBits(d.call->getArgOperand(k), layout).countMinLeadingZeros());
-        return least >= (d.is_signed ? 34 : 32);        /* -2^31 / -1 is none */
+        return least >= (d.is_signed ? 34 : 32);        /* -2^31 / -1 does not fit */
     }
 
     void

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * 64-bit divisions on AMD, when the optimiser is done. Private to jit/host. */
+ * 64-bit divisions on AMD, after the optimiser. */
 #ifndef CWJ_PASSES_AMD_DIVIDE_H
 #define CWJ_PASSES_AMD_DIVIDE_H
 
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Make code of the calls that stand for divisions, and functions of those that remain. */
+/* Expand the calls that stand for divisions, and define the functions that the remaining ones call. */
 void cwj_amd_divide(LLVMModuleRef m, LLVMTargetMachineRef tm);
 
 #ifdef __cplusplus

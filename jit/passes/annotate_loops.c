@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Marks short loops that LLVM shall unroll wholly: those whose counter begins at a constant and is shifted or multiplied until it
- * reaches one. Their addresses cannot be stepped from one round to the next, but are constants where the counter is (fft of
- * tools/bench.d/nvptx.cu). Loops whose counter is added to are left as whoever made the PTX left them, but for those that count
- * through an array of a thread's own: unrolled, the array may come to lie in registers. It cannot where an index is data: there the
- * loops stay (an insertion sort of 24 elements was 276 copies of its inner loop, with the array still in memory). */
+ * Requests full unrolling of two kinds of short loops. First, loops whose counter starts at a constant and is shifted or multiplied until
+ * it reaches a constant: LLVM cannot strength-reduce their addresses, which become constants once unrolled (fft of tools/bench.d/nvptx.cu).
+ * Second, loops whose counters index a thread-private array: unrolled, the array may go into registers. It cannot if some index is data;
+ * unrolling would then only multiply code (an insertion sort of 24 elements became 276 copies of its inner loop). Other loops stay as the
+ * compiler of the PTX left them. */
 #include "jit/emit/emit.h"
+#include "jit/passes/passes.h"
 
 #include <string.h>
 
 typedef LLVMValueRef V;
 
-enum { ROUNDS = 12, BLOCKS = 16, INSTRUCTIONS = 1000 };        /* the most of a loop; the last: rounds times length */
+enum { ROUNDS = 12, BLOCKS = 16, INSTRUCTIONS = 1000 };        /* limits of a loop; INSTRUCTIONS: rounds times length */
 
 static bool
 constant(V v, uint64_t *value)
@@ -21,7 +22,7 @@ constant(V v, uint64_t *value)
     return true;
 }
 
-/* The counter after a round, from the one before; `next` is what it is assigned. */
+/* Advance the counter by one round; `next` is the value assigned to it. */
 static bool
 step(V phi, V next, uint64_t *value, uint64_t ones)
 {
@@ -74,7 +75,7 @@ only_predecessor(LLVMBasicBlockRef bb)
     return u && !LLVMGetNextUse(u) && LLVMIsAInstruction(LLVMGetUser(u)) ? LLVMGetInstructionParent(LLVMGetUser(u)) : NULL;
 }
 
-/* How often the loop with this counter and this latch runs; 0: not known, or more than ROUNDS. `next`: the counter of another round. */
+/* Number of rounds of the loop with this counter and latch; 0: unknown, or more than ROUNDS. `next`: the counter's next value. */
 static unsigned
 rounds(V phi, V next, uint64_t value, LLVMBasicBlockRef latch)
 {
@@ -83,7 +84,7 @@ rounds(V phi, V next, uint64_t value, LLVMBasicBlockRef latch)
     uint64_t limit;
     unsigned bits = LLVMGetIntTypeWidth(LLVMTypeOf(phi));
 
-    /* The emitter puts an empty block where a branch is taken. */
+    /* The emitter puts an empty block on a taken branch. */
     if (branch && LLVMIsABranchInst(branch) && !LLVMIsConditional(branch) && LLVMGetFirstInstruction(latch) == branch && only_predecessor(latch)) {
         head = latch;
         branch = LLVMGetBasicBlockTerminator(only_predecessor(latch));
@@ -104,7 +105,7 @@ rounds(V phi, V next, uint64_t value, LLVMBasicBlockRef latch)
     return 0;
 }
 
-/* Instructions of the loop, or more than INSTRUCTIONS. */
+/* Number of instructions of the loop, or more than INSTRUCTIONS. */
 static unsigned
 length(LLVMBasicBlockRef head, LLVMBasicBlockRef latch)
 {
@@ -133,7 +134,7 @@ length(LLVMBasicBlockRef head, LLVMBasicBlockRef latch)
     return n;
 }
 
-/* Is phi the counter of a loop to unroll? Marks it. */
+/* Is phi the counter of a loop to unroll? Annotates the loop. */
 static bool
 consider(V phi)
 {
@@ -183,7 +184,7 @@ is_cast(V v)
     return LLVMIsAZExtInst(v) || LLVMIsASExtInst(v) || LLVMIsATruncInst(v);
 }
 
-/* Is it what a counter becomes in one round? */
+/* Is v the next value of the counter phi? */
 static bool
 steps_from(V v, V phi)
 {
@@ -192,7 +193,7 @@ steps_from(V v, V phi)
     return v == phi;
 }
 
-/* Is it known once all loops are unrolled: constants, counters and what is computed from those? */
+/* Is v a constant once all loops are unrolled: made of constants and counters? */
 static bool
 counted(V v, unsigned depth)
 {
@@ -212,7 +213,7 @@ counted(V v, unsigned depth)
     return false;
 }
 
-/* The array that a pointer leads into, or NULL. */
+/* The alloca that a pointer points into, or NULL. */
 static V
 own_array(V pointer)
 {
@@ -247,7 +248,7 @@ has_other_index(V function, V array)
 }
 
 bool
-emit_counts_through_array(LLVMValueRef function)
+pass_counts_through_array(LLVMValueRef function)
 {
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
         for (V i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The order of a function's blocks for LLVM's AMDGPU target: what leads to a block comes before it, and loops are contiguous. LLVM
- * lowers divergent branches in that order, and one whose join it has passed already costs two scalar instructions more; PTX comes
- * with latches before headers. Each level of loops is put into topological order by Tarjan's strongly connected components. */
-#include "jit/emit/emit.h"
+ * Orders the blocks of a function for LLVM's AMDGPU target: each block after its predecessors, loops contiguous. LLVM lowers divergent
+ * branches in block order, and a branch whose join comes earlier costs two more scalar instructions; PTX has latches before headers. Each
+ * loop level is sorted topologically by Tarjan's strongly connected components. */
+#include "jit/passes/passes.h"
 
 #include <stdlib.h>
 
-enum { MAX_DEPTH = 64 };        /* of loops; what is deeper stays in the order found */
+enum { MAX_DEPTH = 64 };        /* of loops; deeper blocks stay in the order found */
 
 struct graph {
     LLVMBasicBlockRef *bb;      /* sorted by address */
     uint32_t n, *first, *succ;  /* successors of b: succ[first[b]] to succ[first[b + 1] - 1] */
-    uint32_t *level;            /* depth of loops at which a block is being ordered */
+    uint32_t *level;            /* the loop depth at which a block is being ordered */
     uint32_t *number, *low, *stack, *path, *at, nstack;
     uint32_t *out, nout;
 };
@@ -30,8 +30,8 @@ index_of(const struct graph *g, LLVMBasicBlockRef bb)
     return (uint32_t)(p - g->bb);
 }
 
-/* Append the blocks of one level that can be reached from `entry`, in reverse: callees of this find loops inside, whose blocks
- * go one level deeper with edges to their header left out. */
+/* Append, in reverse, the blocks of one level that are reachable from `entry`. Recursion handles the loops among them: their blocks go one
+ * level deeper, without the edges to their header. */
 static void
 order(struct graph *g, uint32_t entry, uint32_t level, bool header)
 {
@@ -93,7 +93,7 @@ order_function(LLVMValueRef fn)
     LLVMBasicBlockRef *bb = malloc(n * sizeof *bb);
     uint32_t *words = calloc((size_t)n * 6 + 1 + edges, sizeof *words);
     if (!bb || !words)
-        goto done;              /* the order is no matter of correctness */
+        goto done;              /* keep the order: it affects only performance */
     g.bb = bb;
     g.first = words;
     g.level = g.first + n + 1;
@@ -124,7 +124,7 @@ done:
 }
 
 void
-emit_order_blocks(LLVMModuleRef m)
+pass_order_blocks(LLVMModuleRef m)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
         if (!LLVMIsDeclaration(f))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Functions of precompiled code become internal, so that those that nobody calls can go. While the optimiser runs they are not:
- * it would move constant arguments into a function whose code expects them in registers. */
+ * Makes the functions of precompiled code internal, so that LLVM drops the uncalled ones. They must stay external while the optimiser runs:
+ * it would propagate constant arguments into a function whose code expects them in registers. */
 #include "jit/emit/emit.h"
 #include "jit/passes/passes.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Casts between address spaces that AMD's code generator does not have: from global or constant memory to local or shared memory, say.
- * cvta.to.local and cvta.to.shared become such casts where LLVM learns what their operand is; the PTX ISA gives the result no meaning,
- * but the program may compute it. It is the lower half of the address, as where nothing is known. */
-#include "jit/emit/emit.h"
+ * Replaces casts between address spaces that AMD's code generator does not support, such as one from global to local or shared memory. LLVM
+ * forms them from cvta.to.local and cvta.to.shared once it learns the space of their operand. The PTX ISA leaves the result undefined, but
+ * a program may compute it: it is the lower half of the address, as for an address of unknown space. */
+#include "jit/passes/passes.h"
 
 enum { AS_GENERIC = 0, AS_SHARED = 3, AS_LOCAL = 5 };
 
@@ -14,7 +14,7 @@ is_foreign(LLVMValueRef cast)
 }
 
 void
-emit_cut_casts(LLVMModuleRef m)
+pass_cut_casts(LLVMModuleRef m)
 {
     LLVMContextRef c = LLVMGetModuleContext(m);
     LLVMBuilderRef b = LLVMCreateBuilderInContext(c);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Addresses that are computed as integers from the address of a variable become pointer arithmetic on it: PTX has only integers,
- * but LLVM keeps a local array in registers, sees that two accesses do not overlap, and finds out the space of a generic address
- * only where it can follow pointers. Sums, differences, conversions between 32 and 64 bits, phis and selects are followed from
- * each inttoptr back to a ptrtoint of the same space; for global memory, to a kernel parameter.
+ * Replaces integer arithmetic on addresses of variables by pointer arithmetic. PTX addresses are integers, but LLVM needs pointers to keep
+ * a local array in registers, to see that two accesses do not overlap, and to infer the space of a generic address. The pass follows sums,
+ * differences, conversions between 32 and 64 bits, PHIs and selects from each inttoptr back to a ptrtoint of the same space, or for global
+ * memory back to a kernel parameter.
  *
- * An address made from one variable does not reach another: PTX leaves open where variables lie. Runs after promotion of allocas. */
-#include "jit/emit/emit.h"
+ * PTX leaves the placement of variables open, so an address computed from one variable cannot validly reach another. Runs after promotion
+ * of allocas. */
+#include "jit/passes/passes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +23,12 @@ struct entry {
 
 struct pass {
     LLVMBuilderRef b;
-    LLVMTypeRef i8, pointer;    /* of the space being looked at */
+    LLVMTypeRef i8, pointer;    /* of the space being processed */
     unsigned as;
-    bool narrow;                /* its pointers have 32 bits: only the low halves of 64-bit numbers matter */
+    bool narrow;                /* pointers have 32 bits: only the low halves of 64-bit integers matter */
     struct entry *slot;         /* a hash table; size is a power of two */
     size_t size, count;
-    V *log;                     /* values in the order in which they were looked at */
+    V *log;                     /* values in the order of their first visit */
     size_t nlog, log_capacity;
     unsigned budget;
     bool failed, global, any;
@@ -42,7 +43,7 @@ slot_of(const struct pass *p, V v)
     return i;
 }
 
-/* Valid until the next call. NULL: no memory. */
+/* Valid until the next call. NULL: out of memory. */
 static struct entry *
 entry_of(struct pass *p, V v)
 {
@@ -88,7 +89,7 @@ opcode(V v)
     return LLVMIsAInstruction(v) ? LLVMGetInstructionOpcode(v) : LLVMIsAConstantExpr(v) ? LLVMGetConstOpcode(v) : LLVMRet;
 }
 
-/* A number from the parameter block or a pointer to the module's image, which the emitter loads from constant memory. */
+/* Does the emitter load it from constant memory: a kernel parameter, or a pointer into the data segment? */
 static bool
 is_parameter(V v)
 {
@@ -105,7 +106,7 @@ is_base(const struct pass *p, V v)
            LLVMGetIntTypeWidth(LLVMTypeOf(v)) >= (p->narrow ? 32 : 64);
 }
 
-/* Is v nothing but an index: no address is in it? */
+/* Is v an index that contains no address? */
 static bool
 is_index(V v, unsigned depth)
 {
@@ -123,8 +124,8 @@ is_index(V v, unsigned depth)
     }
 }
 
-/* The address and the offset of a sum; false when neither operand is an address. A kernel's pointers are global, also where the
- * program accesses memory of any space through them, but a parameter that is added to an unknown number may be an offset. */
+/* Is one operand of the sum an address? A kernel parameter is one only if the other operand is an index: added to an unknown number, it may
+ * be an offset itself. */
 static bool based(struct pass *p, V v, unsigned depth);
 
 static bool
@@ -153,8 +154,8 @@ remember(struct pass *p, V v)
     return true;
 }
 
-/* Is v the address of a variable, plus something? A phi is taken to be while its operands are looked at; what was concluded from
- * that is forgotten when it turns out not to be. */
+/* Is v the address of a variable plus an offset? A PHI counts as one while its operands are examined; if it turns out not to be one,
+ * everything concluded from that is forgotten. */
 static bool
 based(struct pass *p, V v, unsigned depth)
 {
@@ -209,7 +210,7 @@ set_pointer(struct pass *p, V v, V pointer)
         x->pointer = pointer;
 }
 
-/* An index times the size of an element is said as such: LLVM knows no other form of it as well. */
+/* Express an index times the element size as a typed GEP, the form that LLVM analyses best. */
 static V
 gep(struct pass *p, V before, V base, V offset)
 {
@@ -230,7 +231,7 @@ gep(struct pass *p, V before, V base, V offset)
     return LLVMBuildGEP2(p->b, element, base, &offset, 1, "");
 }
 
-/* The pointer that a based value stands for. */
+/* The pointer for a based integer. */
 static V
 build(struct pass *p, V v)
 {
@@ -289,7 +290,7 @@ build(struct pass *p, V v)
         for (unsigned i = 0; i < LLVMCountIncoming(v); i++) {
             LLVMBasicBlockRef from = LLVMGetIncomingBlock(v, i);
             if (!(a = build(p, LLVMGetIncomingValue(v, i))))
-                a = LLVMGetPoison(p->pointer);      /* out of memory: the compilation is given up */
+                a = LLVMGetPoison(p->pointer);      /* out of memory: the compilation fails */
             LLVMAddIncoming(r, &a, &from, 1);
         }
         return r;
@@ -331,7 +332,7 @@ function(struct pass *p, V fn)
     }
 }
 
-/* What only computed addresses that are pointers now. LLVM's SROA takes a ptrtoint for an escape also where nobody reads it. */
+/* Remove dead address arithmetic: SROA treats even an unused ptrtoint as an escape. */
 static void
 sweep(V fn)
 {
@@ -354,7 +355,7 @@ sweep(V fn)
 }
 
 bool
-emit_follow_pointers(LLVMModuleRef m, bool global, bool *any)
+pass_follow_pointers(LLVMModuleRef m, bool global, bool *any)
 {
     LLVMContextRef llvm = LLVMGetModuleContext(m);
     struct pass p = { .global = global, .b = LLVMCreateBuilderInContext(llvm), .i8 = LLVMInt8TypeInContext(llvm) };

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Calls of a function that calls itself, guarded by the test that it begins with. A recursive function mostly returns at once: for n < 2,
- * for an empty tree. But on amdgcn it saves its registers first, 30 to 60 instructions, and there is a call for each of a wave's
- * calls in which every lane returns at once. So who calls it makes that test, and if the answer is "return" computes what it
- * returns. The function's own test goes away.
- *
- * That is done by a function between the two, which is then inlined. */
-#include "jit/emit/emit.h"
+ * Tests before each call of a recursive function whether it would return at once, as recursive functions mostly do: for n < 2, for an empty
+ * tree. On amdgcn a function first saves its registers, 30 to 60 instructions, and a wave makes a call even if all lanes return at once.
+ * The pass copies the test with which the function begins, and the value it returns then, into a wrapper that is inlined into all callers;
+ * the function's own test goes. */
+#include "jit/passes/passes.h"
 
 #include <string.h>
 
 typedef LLVMValueRef V;
 typedef LLVMBasicBlockRef B;
 
-enum { SHORT = 8 };     /* instructions of the test, and of the way to the return */
+enum { SHORT = 8 };     /* instructions of the test, and of the path to the return */
 
-/* What of a function is copied to its callers: its parameters become `args`. */
+/* Instructions copied to the wrapper, with the wrapper's parameters in place of the function's. */
 struct copy {
     LLVMBuilderRef b;
     V function, wrapper;
@@ -28,7 +26,7 @@ is_pure(V i)
     return LLVMIsABinaryOperator(i) || LLVMIsACmpInst(i) || LLVMIsASelectInst(i) || LLVMIsACastInst(i) || LLVMIsAFreezeInst(i);
 }
 
-/* The instructions of a block before its end, all of them without effects; SHORT + 1: too many, or others. Divisions are not short. */
+/* Number of instructions of a block before its terminator, PHIs not counted; SHORT + 1: too many, or one with effects, or a division. */
 static unsigned
 length(B bb)
 {
@@ -50,7 +48,7 @@ direct_call(V user, V function)
     return LLVMIsACallInst(user) && LLVMGetCalledValue(user) == function ? user : NULL;
 }
 
-/* A call of the function in itself, if all uses of it are calls. */
+/* A recursive call of the function, provided that all its uses are calls. */
 static V
 recursion(V function)
 {
@@ -69,7 +67,7 @@ recursion(V function)
     return inner;
 }
 
-/* Which of its two successors only returns; 2: none. */
+/* The successor that only returns; 2: none. */
 static unsigned
 returning(V branch)
 {
@@ -121,7 +119,7 @@ add_attribute(V function, const char *name)
     LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(c, kind, 0));
 }
 
-/* if (test) return what `function` would return; else return function(...); */
+/* if (test) return the value of `function`; else return function(...); */
 static void
 make(struct copy *c, V branch, unsigned returns, V inner)
 {
@@ -151,7 +149,7 @@ make(struct copy *c, V branch, unsigned returns, V inner)
         LLVMSetOperand(r, i, LLVMGetParam(c->wrapper, i));
     LLVMInsertIntoBuilder(c->b, r);
     value ? LLVMBuildRet(c->b, r) : LLVMBuildRetVoid(c->b);
-    /* All others call the new function; and here lanes that return at once do not come any more. */
+    /* Redirect all other calls to the wrapper. In the function itself the test is now false. */
     LLVMReplaceAllUsesWith(c->function, c->wrapper);
     LLVMSetOperand(r, (unsigned)LLVMGetNumOperands(r) - 1, c->function);
     LLVMSetCondition(branch, LLVMConstInt(LLVMInt1TypeInContext(context), returns, false));
@@ -187,7 +185,7 @@ guard(LLVMBuilderRef b, V function)
 }
 
 bool
-emit_guard_recursion(LLVMModuleRef m)
+pass_guard_recursion(LLVMModuleRef m)
 {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
     bool any = false;

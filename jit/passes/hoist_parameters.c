@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Kernel parameters are loaded where a kernel begins, as LLVM's own kernels do it: there loads of neighbours become one, with one wait
- * for all. PTX has `ld.param` where the value is used. LLVM moves those back that one later block alone needs. */
-#include "jit/emit/emit.h"
+ * Loads kernel parameters at the kernel's beginning, where LLVM merges neighbouring loads and waits once for all. PTX has `ld.param` where
+ * the value is used. LLVM sinks those again that a single later block needs. */
+#include "jit/passes/passes.h"
+
+#include <stddef.h>
 
 typedef LLVMValueRef V;
 
-enum { LARGEST = 64 };          /* bytes of parameters: more would take too many scalar registers */
+enum { LARGEST = 64 };          /* bytes of parameters: more would take too many SGPRs */
 
-/* Is it an address in the segment of parameters, `base` or a constant beside it? */
+/* Is it an address in the kernarg segment: `base`, or a constant offset from it? */
 static bool
 is_parameter(V pointer, V base, uint64_t *at)
 {
@@ -53,7 +55,7 @@ hoist(LLVMBuilderRef b, V function, V base)
 }
 
 void
-emit_hoist_parameters(LLVMModuleRef m)
+pass_hoist_parameters(LLVMModuleRef m)
 {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
 

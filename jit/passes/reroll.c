@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Loops with calls that whoever made the PTX unrolled: `main`, of a power of two rounds at a time, and `rest`, of one, for what is left.
- * clang does so for NVPTX, where a call costs little. On amdgcn a function saves every register that it keeps across calls, and
- * twice the loops keep twice as many. Here `rest` runs all rounds and `main` none.
+ * Rolls up loops with calls that the compiler of the PTX unrolled: `main` does a power of two of rounds at a time, `rest` does the
+ * remaining rounds one by one. clang unrolls so for NVPTX, where a call is cheap. On amdgcn a function saves every register that it keeps
+ * across calls, and two loops keep twice as many. Afterwards `rest` runs all rounds and `main` none.
  *
  *     P: if (n < unroll) goto J;  main: do { ... } while (fours -= unroll);      fours = n & -unroll
  *     J: if (!left) goto X;       rest: do { ... } while (left -= 1);            left = n & (unroll - 1)
  *     X:
  *
- * That a round of `main` is `unroll` rounds of `rest` is not assumed: both are evaluated, as sums of products of constants and what cannot
- * be taken apart, and must make the same calls in the same order and end with the same values. */
-#include "jit/emit/emit.h"
+ * The pass proves that a round of `main` equals `unroll` rounds of `rest`. It evaluates both symbolically, as sums of products of constants
+ * and opaque values; they must make the same calls in the same order and end with the same values. */
+#include "jit/passes/passes.h"
 
 #include <string.h>
 
@@ -18,14 +18,14 @@ typedef LLVMBasicBlockRef B;
 
 enum { TERMS = 6, OPERANDS = 6, OPAQUES = 64, VALUES = 64, PHIS = 8, LARGEST = 16 /* rounds */, BOUND = 64 /* of P's test */ };
 
-/* constant + the sum of times * opaque, of `bits` bits. The terms ascend by number. */
+/* constant + the sum of times * opaque, of `bits` bits. Terms are sorted by number. */
 struct form {
     unsigned bits, count;
     uint64_t constant;
     struct { unsigned opaque; uint64_t times; } term[TERMS];
 };
 
-/* A value from outside of the loop (or at its beginning), a call by its place in the order of calls, or an operation on such. */
+/* A value from before the loop (or at its beginning), a call (by its index), or an operation on such values. */
 struct opaque {
     V leaf;
     unsigned op, call, count;
@@ -36,15 +36,15 @@ struct evaluation {
     struct opaque opaque[OPAQUES];
     unsigned opaques, calls, functions;
     unsigned call[OPAQUES];             /* the number of each call of `main` */
-    bool again, failed;                 /* again: `rest` is evaluated, which must make the same calls */
+    bool again, failed;                 /* again: evaluating `rest`, which must make the same calls */
     struct { V v; struct form form; } known[VALUES];
     unsigned values;
 };
 
 struct loop {
-    B block, before, exit;              /* the block before it, and where it goes */
+    B block, before, exit;              /* the block before the loop, and the block behind it */
     V counter, next, test;
-    V phi[PHIS], first[PHIS], after[PHIS];     /* without the counter */
+    V phi[PHIS], first[PHIS], after[PHIS];     /* except the counter */
     unsigned phis;
     uint64_t step;
 };
@@ -144,7 +144,7 @@ sum(struct evaluation *e, const struct form *a, const struct form *b, uint64_t t
     return r;
 }
 
-/* Those whose flags LLVM's C interface can take away. */
+/* The operations whose flags LLVM's C interface can clear. */
 static bool
 is_operation(V i)
 {
@@ -187,7 +187,7 @@ call(struct evaluation *e, V i)
     know(e, i, f);
 }
 
-/* A round, but for the counter. */
+/* Evaluate one round, except the counter. */
 static void
 evaluate(struct evaluation *e, const struct loop *l)
 {
@@ -208,7 +208,7 @@ evaluate(struct evaluation *e, const struct loop *l)
     }
 }
 
-/* Is a round of `main` as many rounds of `rest` as the counters say? partner: which PHI of `main` each of rest's is. */
+/* Does a round of `main` equal as many rounds of `rest` as the counters say? partner: the PHI of `main` for each of rest's. */
 static bool
 same_rounds(const struct loop *main, const struct loop *rest, const unsigned *partner)
 {
@@ -241,12 +241,12 @@ same_rounds(const struct loop *main, const struct loop *rest, const unsigned *pa
 
 /* ---- the shape of the two loops ------------------------------------------------------------------------------------------ */
 
-/* Where a block leads, through blocks that do nothing; *last: the one before that. */
+/* The block reached from `to` through empty blocks; *last: its predecessor on that path. */
 static B
 follow(B from, B to, B *last)
 {
     *last = from;
-    for (unsigned i = 0; i < PHIS; i++) {       /* they may go round for ever */
+    for (unsigned i = 0; i < PHIS; i++) {       /* the blocks may form a cycle */
         V first = LLVMGetFirstInstruction(to);
         if (!LLVMIsABranchInst(first) || LLVMIsConditional(first))
             break;
@@ -262,7 +262,7 @@ is_number(V v, uint64_t n)
     return LLVMIsAConstantInt(v) && LLVMGetIntTypeWidth(LLVMTypeOf(v)) <= 64 && LLVMConstIntGetZExtValue(v) == n;
 }
 
-/* A loop of one block that counts down to zero. */
+/* Is it a loop of one block that counts down to zero? */
 static bool
 counts_down(B block, struct loop *l)
 {
@@ -323,7 +323,7 @@ only_predecessor(B bb)
     return u && !LLVMGetNextUse(u) && LLVMIsAInstruction(LLVMGetUser(u)) ? LLVMGetInstructionParent(LLVMGetUser(u)) : NULL;
 }
 
-/* v & mask, of which the mask may lack the sign where v cannot have one. */
+/* Is v = n & mask? LLVM drops the sign bit of the mask where n cannot be negative. */
 static bool
 is_masked(V v, V *n, uint64_t mask)
 {
@@ -340,7 +340,7 @@ is_masked(V v, V *n, uint64_t mask)
            LLVMConstIntGetZExtValue(LLVMGetOperand(*n, 1)) < sign;
 }
 
-/* n for a value of x, from which it is made by shifts to the right and additions that do not wrap: it grows with x. */
+/* The value of n where x is `at`; n must be made from x by right shifts and additions without wrap, and so is monotonic in x. */
 static bool
 grown(V n, V x, uint64_t at, uint64_t *result)
 {
@@ -361,27 +361,26 @@ grown(V n, V x, uint64_t at, uint64_t *result)
     return LLVMGetInstructionOpcode(n) == LLVMAdd && LLVMGetNUW(n);
 }
 
-/* Does `branch` go to its successor `side` just when n < unroll? */
+/* Does `branch` go to its successor `edge` exactly when n < unroll? */
 static bool
-is_bypass(V branch, unsigned side, V n, uint64_t unroll)
+is_bypass(V branch, unsigned edge, V n, uint64_t unroll)
 {
     V test = LLVMGetCondition(branch);
     uint64_t below, from;
 
-    if (!LLVMIsAICmpInst(test) || LLVMGetICmpPredicate(test) != LLVMIntULT || side || !LLVMIsAConstantInt(LLVMGetOperand(test, 1)))
+    if (!LLVMIsAICmpInst(test) || LLVMGetICmpPredicate(test) != LLVMIntULT || edge || !LLVMIsAConstantInt(LLVMGetOperand(test, 1)))
         return false;
     uint64_t bound = LLVMConstIntGetZExtValue(LLVMGetOperand(test, 1));
     return bound && bound <= BOUND && grown(n, LLVMGetOperand(test, 0), bound - 1, &below) && below < unroll &&
            grown(n, LLVMGetOperand(test, 0), bound, &from) && from >= unroll;
 }
 
-/* What the two have in common. */
 struct pair {
     struct loop main, rest;
     B join;             /* J */
     V bypass, left, n;  /* P's branch, and `left` as J tests it */
     B from_main, from_bypass;
-    unsigned bypass_side;
+    unsigned bypass_edge;
 };
 
 static bool
@@ -404,7 +403,7 @@ find_rest(struct pair *p)
     out = follow(p->join, LLVMGetSuccessor(branch, !enters), &from_join);
     if (first_of(&p->rest) != p->left || follow(p->rest.block, p->rest.exit, &from_rest) != out)
         return false;
-    /* Whether the last round was one of `main` or of `rest`, it leaves the same. */
+    /* Whichever loop runs the last round, the values behind it must be the same. */
     for (V phi = LLVMGetFirstInstruction(out); LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
         V of_join = incoming(phi, from_join), of_rest = incoming(phi, from_rest);
         bool same = of_join && of_join == of_rest;
@@ -428,14 +427,14 @@ find_bypass(struct pair *p)
     p->bypass = LLVMGetBasicBlockTerminator(test);
     if (!LLVMIsABranchInst(p->bypass) || !LLVMIsConditional(p->bypass))
         return false;
-    p->bypass_side = LLVMGetSuccessor(p->bypass, 0) == p->main.before;
-    if (follow(test, LLVMGetSuccessor(p->bypass, p->bypass_side), &p->from_bypass) != p->join)
+    p->bypass_edge = LLVMGetSuccessor(p->bypass, 0) == p->main.before;
+    if (follow(test, LLVMGetSuccessor(p->bypass, p->bypass_edge), &p->from_bypass) != p->join)
         return false;
     return is_masked(first_of(&p->main), &fours, ~(unroll - 1)) && is_masked(p->left, &p->n, unroll - 1) && p->n == fours &&
-           is_bypass(p->bypass, p->bypass_side, p->n, unroll);
+           is_bypass(p->bypass, p->bypass_edge, p->n, unroll);
 }
 
-/* Each PHI of J is a PHI of `main` behind the loop, or as it begins. Those that `rest` begins with are the partners. */
+/* Each PHI of J merges the last and the first value of a PHI of `main`. Those with which `rest` begins are its partners. */
 static bool
 find_partners(const struct pair *p, unsigned *partner)
 {
@@ -467,8 +466,8 @@ merge(const struct pair *p)
         LLVMReplaceAllUsesWith(phi, incoming(phi, p->from_bypass));
     LLVMSetOperand(test, 0, p->n);
     LLVMSetOperand(p->rest.counter, LLVMGetIncomingBlock(p->rest.counter, 0) == p->rest.block, p->n);
-    LLVMSetCondition(p->bypass, LLVMConstInt(LLVMTypeOf(LLVMGetCondition(p->bypass)), !p->bypass_side, false));
-    /* What was known of few rounds need not be true of many. */
+    LLVMSetCondition(p->bypass, LLVMConstInt(LLVMTypeOf(LLVMGetCondition(p->bypass)), !p->bypass_edge, false));
+    /* Flags that hold for a few rounds may not hold for many. */
     for (V i = LLVMGetFirstInstruction(p->rest.block); i; i = LLVMGetNextInstruction(i)) {
         LLVMOpcode op = LLVMGetInstructionOpcode(i);
         if (op == LLVMAdd || op == LLVMSub || op == LLVMMul || op == LLVMShl) {
@@ -498,7 +497,7 @@ reroll(B block)
 }
 
 bool
-emit_reroll(LLVMModuleRef m)
+pass_reroll(LLVMModuleRef m)
 {
     bool any = false;
 

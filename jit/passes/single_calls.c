@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Functions with one call are inlined before anything else. Each would be optimised twice otherwise, by itself and with its
- * caller, and its arguments would hide what memory they point to. */
+ * Inlines functions with one call before anything else. Otherwise LLVM optimises each twice, alone and inlined, and its arguments hide
+ * which memory they point to. */
 #include "jit/emit/emit.h"
 #include "jit/passes/passes.h"
 

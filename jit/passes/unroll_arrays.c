@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A thread's own array whose every index is a loop counter comes to lie in registers when those loops are unrolled. Inner loops
- * often have a known end only when the outer ones are unrolled, hence the repetition. */
-#include "jit/emit/emit.h"
+ * Unrolls the loops whose counters alone index a thread-private array, so that the array goes into registers. The end of an inner loop is
+ * often known only when the outer ones are unrolled; hence the repeated passes. */
 #include "jit/passes/passes.h"
 
 #include <string.h>
@@ -18,7 +17,7 @@ attribute_kind(const char *name)
     return LLVMGetEnumAttributeKindForName(name, strlen(name));
 }
 
-/* LLVM's passes leave a function with optnone alone. It must be noinline, too. */
+/* LLVM's passes skip a function with optnone, which must be noinline, too. */
 static void
 exclude(LLVMValueRef f)
 {
@@ -48,7 +47,7 @@ pass_unroll_arrays(LLVMModuleRef m, LLVMTargetMachineRef tm, LLVMPassBuilderOpti
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
         if (LLVMIsDeclaration(f))
             continue;
-        if (emit_counts_through_array(f))
+        if (pass_counts_through_array(f))
             any = true;
         else
             exclude(f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The control-flow graph. Blocks are in text order without the unreachable ones; every edge of `succ` has its mirror in
- * `pred`. Where the first instruction is a branch target, block 0 is empty and falls through to it. */
+ * The control-flow graph. Blocks are in text order, without unreachable ones; every edge of `succ` has its mirror in `pred`. If the first
+ * instruction is a branch target, block 0 is empty and falls through to it. */
 #include "jit/ptx/ptx_private.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ table_of(const struct ptx_inst *in)
     return in->op == PTX_OP_BRX_IDX && in->noperands > 1 && in->operand[1].kind == PTX_OPND_TABLE ? in->operand[1].table : NULL;
 }
 
-/* Successors of a raw block as raw block numbers into c->targets. */
+/* Write the successors of a raw block to c->targets, as raw block numbers. */
 static uint32_t
 successors(struct cfg *c, uint32_t b)
 {

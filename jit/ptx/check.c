@@ -17,8 +17,7 @@ reg_type(const struct check *c, const struct ptx_operand *o)
     return o->index < c->p->regs.n ? c->p->regs.at[o->index].type : PTX_NONE;
 }
 
-/* Whether a register of type r may stand where an operand of type t is expected (9.4.1). `relaxed`: ld, st, cvt, where the
- * register may be wider. */
+/* May a register of type r stand for an operand of type t (9.4.1)? `relaxed`: ld, st, cvt, whose register may be wider. */
 static bool
 compatible(ptx_type r, ptx_type t, bool relaxed)
 {
@@ -36,7 +35,7 @@ compatible(ptx_type r, ptx_type t, bool relaxed)
     return true;
 }
 
-/* The type of a signature's type letter in this instruction. */
+/* The type for a signature's type letter in this instruction. */
 static ptx_type
 meant_type(const struct ptx_inst *in, char letter)
 {
@@ -74,7 +73,7 @@ check_register(struct check *c, unsigned i, const struct ptx_operand *o, ptx_typ
                 c->p->regs.at[o->index].name, ptx_type_name(r));
 }
 
-/* Operands of two or four parts: SIMD video instructions (9.7.18.9 ff.); 0 for all others. */
+/* The number of lanes of SIMD video instructions (9.7.18.9 ff.); 0 for all others. */
 static unsigned
 simd_lanes(unsigned op)
 {
@@ -87,8 +86,7 @@ selects(const struct ptx_operand *o)
     return o->video_sel >= 0 || o->simd_sel;
 }
 
-/* A selector in the instruction's form: one part; a part for each lane, out of both operands; or a mask of lanes, written from
- * the highest to the lowest. */
+/* A selector: one part; a part for each lane, from both operands; or a mask of lanes, written from the highest to the lowest. */
 static bool
 check_selector(struct check *c, unsigned i, const struct ptx_operand *o, bool dest)
 {
@@ -287,7 +285,7 @@ check_signature(struct check *c)
 
 /* ---- forms of their own ---- */
 
-/* Bits of a pack or unpack operand of mov; elements of unknown width (_, constants) have an equal share. */
+/* Check the width of a pack or unpack operand of mov; elements of unknown width (_, constants) share the remaining bits equally. */
 static bool
 check_pack(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type whole, bool dest)
 {
@@ -352,7 +350,7 @@ check_elements(struct check *c, unsigned i, ptx_type t, unsigned most)
     return true;
 }
 
-/* Behind the coordinates, from operand `at`: level or gradients, texel offsets, depth; or the stored value. */
+/* The operands behind the coordinates, from operand `at`: level or gradients, texel offsets, depth; or the stored value. */
 static bool
 check_texture_rest(struct check *c, unsigned at)
 {
@@ -409,7 +407,7 @@ check_texture(struct check *c)
     if (n < coords[in->geom].min || n > coords[in->geom].max)
         return FAIL(c, 3083, "'%s' has %u coordinates here, not %u", m, coords[in->geom].min, n);
     for (unsigned k = 0; k < n; k++) {
-        /* the array index of .a1d and .a2d is u32 whatever the coordinates are */
+        /* The array index of .a1d and .a2d is u32 whatever the coordinates are. */
         const struct ptx_operand *e = coord->kind == PTX_OPND_VEC ? &coord->elem[k] : coord;
         bool index = !tex || (k == 0 && (in->geom == PTX_GEOM_A1D || in->geom == PTX_GEOM_A2D || in->geom == PTX_GEOM_ACUBE ||
                                          in->geom == PTX_GEOM_A2DMS));
@@ -503,7 +501,7 @@ check_barrier(struct check *c)
     return true;
 }
 
-/* Shared memory to write, global memory to read, a size; then optionally the number of source bytes and a cache policy. */
+/* Destination in shared memory, source in global memory, a size; then optionally the number of source bytes and a cache policy. */
 static bool
 check_cp_async(struct check *c)
 {
@@ -538,7 +536,7 @@ check_cp_async(struct check *c)
     return !policy || check_source(c, in->noperands - 1u, &o[in->noperands - 1], PTX_B64, false);
 }
 
-/* Rules that depend on the modifiers of mbarrier.*; the row's signature holds for all. */
+/* Rules for the modifiers of mbarrier.*; the row's signature holds for all. */
 static bool
 check_mbarrier(struct check *c)
 {
@@ -579,7 +577,7 @@ is_bf16(ptx_type t)
     return t == PTX_BF16 || t == PTX_BF16X2;
 }
 
-/* Modifiers of cvt between f16, bf16, f32 and f64, and between these and integers, as the tool chain takes them. */
+/* Modifiers of cvt among f16, bf16, f32 and f64, and between these and integers, as NVIDIA's tools accept them. */
 static bool
 check_cvt_modifiers(struct check *c)
 {
@@ -741,7 +739,7 @@ check_policy(struct check *c)
     }
 }
 
-/* Which proxies a fence names, and the restrictions that go with them (9.7.13.5). */
+/* The proxies of a fence, and their restrictions (9.7.13.5). */
 static bool
 check_fence(struct check *c)
 {
@@ -774,7 +772,7 @@ check_fence(struct check *c)
     return !want || check_address(c, 0, &in->operand[0]);
 }
 
-/* Types that an operation of atom and red has (9.7.13.14, 9.7.13.15), as the tool chain takes them. */
+/* Types for an operation of atom and red (9.7.13.14, 9.7.13.15), as NVIDIA's tools accept them. */
 static bool
 check_atomic(struct check *c)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Combinations of types and modifiers that the columns of ops.def allow singly but the PTX ISA does not allow together.
- * Sections are of the PTX ISA 9.0. NVIDIA's assembler refuses the same (tests/ptx/author/looser.py compares). */
+ * Combinations of types and modifiers that the columns of ops.def allow individually but the PTX ISA forbids. Sections are those of the PTX
+ * ISA 9.0. NVIDIA's assembler refuses the same combinations (tests/ptx/author/looser.py compares). */
 #include "jit/ptx/ptx_private.h"
 
 struct form {
@@ -9,7 +9,7 @@ struct form {
     const char *name;           /* the mnemonic */
     ptx_type type;
     uint64_t bit;               /* of `type`, for sets of types */
-    bool old;                   /* .version before 1.4: defaults for modifiers that are mandatory since */
+    bool old;                   /* .version before 1.4, with defaults for modifiers that later became mandatory */
 };
 
 #define FAIL(c, code, ...) ptx_error_at((c)->p, (c)->in->line, (c)->in->column, code, __VA_ARGS__)
@@ -72,7 +72,7 @@ min_max(const struct form *c)
     return true;
 }
 
-/* div, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh: an approximation or a rounding mode, and not of every type. */
+/* div, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh: an approximation or a rounding mode, by type. */
 static bool
 functions(const struct form *c)
 {
@@ -116,7 +116,7 @@ comparison(const struct form *c)
     if (!set)
         return !(in->noperands && in->operand[0].kind == PTX_OPND_PRED_PAIR && (s == PTX_F16 || s == PTX_BF16)) ||
                FAIL(c, 3039, "'setp' of .%s has one result", ptx_type_name(s));
-    /* By 9.7.6.1 all results have 32 bits; the tool chain also accepts f16 and bf16, and packed operands give packed results. */
+    /* 9.7.6.1 demands 32-bit results; NVIDIA's tools also accept f16 and bf16, and packed operands give packed results. */
     uint64_t results = S_INT32 | S_F32 | TB(F16) | TB(BF16);
     if (half)
         results = S_INT32 | 1ull << s | (bit & (TB(F16X2) | TB(BF16X2)) ? 0 : S_INT16);
@@ -131,7 +131,7 @@ comparison(const struct form *c)
 
 /* ---- conversion (9.7.9.22) ---- */
 
-/* Whether every value of integer type s is one of type d. */
+/* Is every value of integer type s a value of type d? */
 static bool
 contains(ptx_type d, ptx_type s)
 {
@@ -140,7 +140,7 @@ contains(ptx_type d, ptx_type s)
     return ds == ss ? db >= sb : ds && db > sb;
 }
 
-/* Conversions that are not between two of the integers, f16, bf16, f32 and f64. */
+/* Conversions other than those among integers, f16, bf16, f32 and f64. */
 static const struct pair {
     uint64_t d, s;
     uint16_t rounds;            /* bits of ptx_round */
@@ -186,7 +186,7 @@ conversion(const struct form *c)
     ptx_type d = in->type[0], s = in->type[1];
     const uint64_t ints = S_INT | S_I8, plain = ints | S_FLT | TB(F16) | TB(BF16), both = 1ull << d | 1ull << s;
     if (in->type[2] || (in->aux >> PTX_AUX_SCALED & 1 && both & ~plain))
-        return true;            /* forms with scale factors: refused by the emitter, by name */
+        return true;            /* forms with scale factors: the emitter refuses them by name */
     if (in->aux >> PTX_AUX_SCALED & 1)
         return FAIL(c, 3045, "'cvt' from .%s to .%s takes no scale factor", ptx_type_name(s), ptx_type_name(d));
     if (both & ~plain)
@@ -214,8 +214,8 @@ enum { GENERIC = 1 << PTX_SPACE_GENERIC, GLOBAL = 1 << PTX_SPACE_GLOBAL, SHARED 
        LOCAL = 1 << PTX_SPACE_LOCAL, PARAM = 1 << PTX_SPACE_PARAM, CLUSTER = 1 << PTX_SPACE_SHARED_CLUSTER };
 enum { L1 = 1, L2_WIDE = 2, L2_BYTES = 4, LEVEL = 8, TENSORMAP = 16 };
 
-/* The values of each kind that an instruction may have, as bits; `hints`: L1 eviction priorities, L2 ones (of 256 bits only),
- * .L2::64B and its kind. */
+/* The values of each kind that an instruction accepts, as bits; `hints`: L1 eviction priorities, L2 ones (256-bit accesses only), .L2::64B
+ * and its kind. */
 static const struct access {
     ptx_op op;
     uint16_t spaces, sems, caches;
@@ -296,7 +296,7 @@ vectors(const struct form *c)
         return FAIL(c, 3089, "'%s' has no type .%s: .b16 and .b32 move its bits", c->name, ptx_type_name(c->type));
     if (in->vec > 1 && bits > 128 && !wide)
         return FAIL(c, 3045, "'%s' of .%s takes no .v%u", c->name, ptx_type_name(c->type), in->vec);
-    if (in->vec == 8 && !wide && in->op == PTX_OP_LDU)      /* of small types ld and st take what fits in 128 bits */
+    if (in->vec == 8 && !wide && in->op == PTX_OP_LDU)      /* ld and st of small types accept any size up to 128 bits */
         return FAIL(c, 3045, "'%s' of .%s takes no .v8", c->name, ptx_type_name(c->type));
     return true;
 }
@@ -432,7 +432,7 @@ others(const struct form *c)
         if (in->space == PTX_SPACE_SHARED_CLUSTER)
             return FAIL(c, 3045, "'%s' takes no .shared::cluster", c->name);
         return mbarrier_order(c);
-    case PTX_OP_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_ARRIVE_DROP:      /* another block's tells nothing back */
+    case PTX_OP_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_ARRIVE_DROP:      /* another block's object returns no state */
         if (in->space == PTX_SPACE_SHARED_CLUSTER && in->noperands && in->operand[0].kind == PTX_OPND_REG)
             return FAIL(c, 3039, "'%s.shared::cluster' has no result but '_'", c->name);
         return mbarrier_order(c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Checks of matrix instructions (9.7.14): whether the form exists, and the fragments' registers. */
+ * Checks of matrix instructions (9.7.14): does the form exist, and are the fragments' registers right? */
 #include "jit/ptx/matrix.h"
 #include "jit/ptx/ptx_private.h"
 

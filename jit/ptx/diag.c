@@ -36,7 +36,7 @@ vadd(struct cwj_diags *d, enum ptx_severity s, unsigned code, uint32_t line, uin
     struct cwj_diag *g = cw_arena_new(&d->arena, struct cwj_diag);
     char *t = g && n >= 0 ? cw_arena_strndup(&d->arena, text, strlen(text)) : NULL;
     if (!t)
-        return;     /* counted although not stored, so that the failure is not lost */
+        return;     /* counted even if not stored, so that the failure is not lost */
     g->severity = (uint8_t)s;
     g->code = (uint16_t)code;
     g->line = line;
@@ -60,7 +60,7 @@ ptx_error(struct parser *p, unsigned code, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    if (p->tok.kind != T_BAD)       /* the lexer said what is wrong */
+    if (p->tok.kind != T_BAD)       /* otherwise the lexer has reported it */
         vadd(p->diags, PTX_ERROR, code, p->tok.line, p->tok.column, fmt, ap);
     va_end(ap);
     return false;
@@ -97,7 +97,7 @@ source_line(const char *text, size_t size, uint32_t line, uint32_t column, struc
     }
     const char *e = memchr(s, '\n', (size_t)(end - s));
     size_t n = (size_t)((e ? e : end) - s), from = 0;
-    if (column && column > 120)     /* very long lines: a window around the place */
+    if (column && column > 120)     /* very long lines: show a window around the column */
         from = column - 60 < n ? column - 60 : 0;
     size_t shown = n - from > 160 ? 160 : n - from;
     cw_buf_puts(out, "    ");

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The PTX intermediate representation: what the parser makes and every emitter reads.
+ * The PTX intermediate representation: made by the parser and read by every emitter.
  *
  *   text --lex, parse, check--> struct ptx_module (flat instruction arrays, symbols resolved within the module)
  *        --link-->              struct cwj_program (several modules, names resolved across them)
  *        --cfg-->               struct ptx_function.blocks (built when a kernel is first compiled)
  *
- * Everything hangs off the module's arenas and is immutable after parsing, except the lazily built CFG, which the compiling
- * thread owns (programs are compiled under the program's lock). Names are NUL-terminated, interned in the arena.
- * Section numbers refer to the PTX ISA manual, version 9.0. */
+ * The module's arenas own everything. It is immutable after parsing, except the lazily built CFG, which the compiling thread owns (programs
+ * are compiled under the program's lock). Names are NUL-terminated and interned in the arena. Section numbers refer to the PTX ISA manual,
+ * version 9.0. */
 #ifndef CWJ_PTX_IR_H
 #define CWJ_PTX_IR_H
 
@@ -72,7 +72,7 @@ typedef enum ptx_space {
 
 /* ---- opcodes ------------------------------------------------------------------------------------------------------ */
 
-/* One row a mnemonic in jit/ptx/ops.def, the single source of truth. */
+/* One row per mnemonic in jit/ptx/ops.def, the single source of truth. */
 typedef enum ptx_op {
     PTX_OP_INVALID,
 #define OP(sym, ...) PTX_OP_##sym,
@@ -102,8 +102,7 @@ typedef enum ptx_scope { PTX_SCOPE_NONE, PTX_SCOPE_CTA, PTX_SCOPE_CLUSTER, PTX_S
 typedef enum ptx_atomop { PTX_ATOM_NONE, PTX_ATOM_AND, PTX_ATOM_OR, PTX_ATOM_XOR, PTX_ATOM_CAS, PTX_ATOM_EXCH, PTX_ATOM_ADD,
                           PTX_ATOM_INC, PTX_ATOM_DEC, PTX_ATOM_MIN, PTX_ATOM_MAX } ptx_atomop;
 
-/* One of several: mul/mad .hi .lo .wide; shf .l .r + .clamp .wrap; shfl modes; vote modes; prmt modes; bar forms;
- * membar levels; isspacep etc. use `space`. */
+/* mul/mad .hi .lo .wide; shf .l .r + .clamp .wrap; shfl modes; vote modes; prmt modes; bar forms; membar levels; isspacep etc. use `space`. */
 typedef enum ptx_mode {
     PTX_MODE_NONE, PTX_MODE_HI, PTX_MODE_LO, PTX_MODE_WIDE,
     PTX_MODE_L, PTX_MODE_R,                                                 /* shf */
@@ -145,16 +144,16 @@ enum ptx_operand_kind {
     PTX_OPND_PRED_PAIR, /* p|q of setp, vote/match/shfl d|p: `elem[0]`, `elem[1]` */
     PTX_OPND_LIST,      /* (a, b, ...) of call: `elem`, `count` */
     PTX_OPND_TABLE,     /* brx.idx's .branchtargets or call's .calltargets / .callprototype: `table` */
-    PTX_OPND_TEXT,      /* instructions of M_RAW rows (ops.def), and forms of matrix instructions that came after sm_90:
-                           `text` holds modifiers and operands as written */
+    PTX_OPND_TEXT,      /* instructions of M_RAW rows (ops.def), and forms of matrix instructions newer than sm_90: `text` has modifiers and
+                         * operands as written */
 };
 
-/* Operand order where the written form is not a plain list:
+/* Operand order, if the written form is not a plain list:
  *   tex, tld4   dst, texture (REG or SYM), [sampler (REG or SYM), or NONE], coordinates (VEC or REG),
  *               then as written: level; both gradient vectors; offset vector; depth reference. Residency `d|p`: PRED_PAIR
  *   suld        dst, surface, coordinates (VEC or REG)
  *   sust, sured surface, coordinates, source
- *   mov         dst, source; a VEC on one side packs or unpacks; with vec > 1 (mov.v2) both are VEC, element by element
+ *   mov         dst, source; if just one is a VEC it packs or unpacks; with vec > 1 (mov.v2) both are VEC, element by element
  *   call        LIST of results, SYM or REG callee, LIST of arguments, TABLE: always four, absent ones of kind NONE
  *   st, red     address, source;   atom: dst, address, source [, source]
  *   cp.async    shared address, global address, size [, source size (IMM, REG) or ignore-src (predicate REG)] [, cache policy]
@@ -166,7 +165,7 @@ struct ptx_operand {
     uint8_t  kind;              /* enum ptx_operand_kind */
     uint8_t  count;             /* VEC, PRED_PAIR, LIST: number of elements */
     bool     negate_pred;       /* !p as a source operand */
-    bool     negate;            /* -r where PTX lets one write it */
+    bool     negate;            /* -r, if allowed */
     bool     is_float;          /* IMM: written as a float; `imm` holds f64 bits, or f32 bits when `imm_f32` (0fXXXXXXXX) */
     bool     imm_f32;
     bool     has_reg;           /* ADDR: base is the register `index` (else `sym`, else absolute `imm`) */
@@ -174,7 +173,7 @@ struct ptx_operand {
     uint32_t index;             /* REG, ADDR: register number in the function; SREG; LABEL */
     uint16_t simd_sel;          /* 0, or a selector of two to four parts (.h32, .b7654): PTX_SIMD_* */
     int64_t  imm;               /* IMM bits; ADDR, SYM: byte offset */
-    union {                     /* by kind; modules hold more of these than of anything else */
+    union {                     /* by kind; a union, since modules have more operands than anything else */
         const struct ptx_symbol *sym;   /* SYM; ADDR without a register, or NULL */
         struct ptx_operand *elem;       /* VEC, PRED_PAIR, LIST */
         const struct ptx_table *table;  /* TABLE */
@@ -182,8 +181,8 @@ struct ptx_operand {
     };
 };
 
-/* ptx_operand.simd_sel: four octal digits, the rightmost written one lowest; how many; and whether they are bytes. A mask of
- * one lane is a video_sel. */
+/* ptx_operand.simd_sel: up to four octal digits, the last written one lowest; their number; and whether they are bytes. A mask of one lane
+ * is a video_sel. */
 enum { PTX_SIMD_COUNT_SHIFT = 12, PTX_SIMD_COUNT_MASK = 7, PTX_SIMD_BYTES = 1 << 15 };
 #define PTX_SIMD_COUNT(sel) ((unsigned)(sel) >> PTX_SIMD_COUNT_SHIFT & PTX_SIMD_COUNT_MASK)
 #define PTX_SIMD_PART(sel, i) ((unsigned)(sel) >> 3 * (i) & 7)
@@ -320,7 +319,7 @@ struct ptx_symbol {
     const struct ptx_symbol *alias; /* ALIAS: the aliasee */
     struct ptx_module *module;
     uint32_t line, column;
-    uint32_t link_id;           /* set by link: index of the program-wide definition (variables and functions apart) */
+    uint32_t link_id;           /* set by jit/link: index of the program-wide definition (variables and functions separately) */
 };
 
 /* .branchtargets / .calltargets / .callprototype */
@@ -399,7 +398,7 @@ struct cwj_diags {
     struct cw_arena arena;
     struct cwj_diag *first, **tail;
     uint32_t errors, warnings;
-    uint32_t limit;             /* stop collecting after so many errors (default 20) */
+    uint32_t limit;             /* maximum number of errors collected (default 20) */
 };
 
 void cwj_diags_init(struct cwj_diags *d);
@@ -408,29 +407,29 @@ void cwj_diag_add(struct cwj_diags *d, enum ptx_severity s, unsigned code, uint3
                   const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
 struct cw_buf;
-/* Render as compilers do: "name:line:col: error P2001: text", then the source line and a caret when `text` (the PTX) is given. */
+/* Append "name:line:col: error P2001: text", then, if `text` (the PTX) is given, the source line and a caret. */
 void cwj_diags_render(const struct cwj_diags *d, const char *name, const char *text, size_t size, struct cw_buf *out);
 
 /* ---- entry points of jit/ptx ------------------------------------------------------------------------------------------------ */
 
-/* Parse and check one module. `text` need not be NUL-terminated; a trailing NUL is accepted. On failure *out is NULL and
- * at least one error is in diags. The module owns copies of what it needs; text may be freed afterwards. */
+/* Parse and check one module. `text` need not be NUL-terminated; a trailing NUL is accepted. The module copies what it needs; text may be
+ * freed afterwards. On failure *out is NULL and diags has at least one error. The caller destroys *out. */
 cw_result ptx_parse(const char *name, const char *text, size_t size, struct ptx_module **out, struct cwj_diags *diags) CW_MUST_CHECK;
 void      ptx_module_destroy(struct ptx_module *m);
 
-/* Build fn->blocks (idempotent). Unreachable blocks are left out. Block 0 is the entry and has no predecessors. */
+/* Build fn->blocks (idempotent), without unreachable blocks. Block 0 is the entry and has no predecessors. */
 cw_result ptx_function_build_cfg(struct ptx_function *fn) CW_MUST_CHECK;
 
 /* Check every invariant stated in this file; collects every violation in diags. */
 cw_result ptx_module_validate(const struct ptx_module *m, struct cwj_diags *diags) CW_MUST_CHECK;
 
-/* Print valid PTX that parses back to the same IR; blocks are shown as comments when built. */
+/* Append valid PTX that parses back to the same IR; blocks are shown as comments if built. */
 void ptx_module_print(const struct ptx_module *m, struct cw_buf *out);
 void ptx_inst_print(const struct ptx_function *fn, const struct ptx_inst *in, struct cw_buf *out);
-/* The same, register r being called names[r]. */
+/* The same, with names[r] for register r. */
 void ptx_inst_print_named(const struct ptx_inst *in, const char **names, struct cw_buf *out);
 
-/* What the opcode table says. */
+/* The opcode table's facts. */
 struct ptx_op_info {
     const char *mnemonic;
     uint8_t  ndst;              /* destination operands, written first */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The lexer, and the table of names. Tokens point into the text, which is bounded by `end` and never written; a name is
- * copied once, when first seen. A register that a range in scope declares (%r12 of %r<100>) is resolved here, without
- * entering the table. */
+ * The lexer, and the table of names. Tokens point into the text, which is bounded by `end` and never written; a name is copied once, when
+ * first seen. A register declared by a range in scope (%r12 of %r<100>) is resolved here, without entering the table. */
 #include "jit/ptx/ptx_private.h"
 
 #include <stdlib.h>
 
-enum { C_SPACE = 1, C_IDENT = 2, C_DIGIT = 4, C_START = 8, C_PUNCT = 16, C_TWO = 32 /* may begin one of two characters */ };
+enum { C_SPACE = 1, C_IDENT = 2, C_DIGIT = 4, C_START = 8, C_PUNCT = 16, C_TWO = 32 /* may begin a two-character token */ };
 static const uint8_t cls[256] = {
     [' '] = C_SPACE, ['\t'] = C_SPACE, ['\r'] = C_SPACE, ['\f'] = C_SPACE, ['\v'] = C_SPACE,
     ['0' ... '9'] = C_IDENT | C_DIGIT, ['a' ... 'z'] = C_IDENT | C_START, ['A' ... 'Z'] = C_IDENT | C_START,
@@ -17,12 +16,12 @@ static const uint8_t cls[256] = {
     [':'] = C_PUNCT, [';'] = C_PUNCT, [','] = C_PUNCT, ['.'] = C_PUNCT, ['@'] = C_PUNCT,
 };
 
-/* The first (up to) 8 bytes of a name as a number, zeros after its end; `room` bytes may be read. */
+/* The first 8 bytes of a name as a number, padded with zeros; `readable` bytes may be read. */
 static inline uint64_t
-name_key(const char *s, size_t n, size_t room)
+name_key(const char *s, size_t n, size_t readable)
 {
     uint64_t w = 0;
-    if (room >= 8) {
+    if (readable >= 8) {
         memcpy(&w, s, 8);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
         return n >= 8 ? w : w & ((1ull << 8 * n) - 1);
@@ -30,7 +29,7 @@ name_key(const char *s, size_t n, size_t room)
         return n >= 8 ? w : n ? w & ~(~0ull >> 8 * n) : 0;
 #endif
     }
-    for (size_t i = 0; i < n && i < 8 && i < room; i++)
+    for (size_t i = 0; i < n && i < 8 && i < readable; i++)
         ((unsigned char *)&w)[i] = (unsigned char)s[i];
     return w;
 }
@@ -45,7 +44,7 @@ name_hash(const char *s, size_t n, uint64_t key)
             memcpy(&w, s + i, 8);
             h = (h ^ h >> 29 ^ w) * 0x9e3779b97f4a7c15u;
         }
-        uint64_t w;             /* the last 8 bytes, some of them for the second time */
+        uint64_t w;             /* the last 8 bytes, overlapping earlier ones */
         memcpy(&w, s + n - 8, 8);
         h = (h ^ h >> 29 ^ w) * 0x9e3779b97f4a7c15u;
     }
@@ -119,11 +118,11 @@ insert(struct parser *p, const char *s, size_t len, uint64_t key, uint32_t h)
     return i;
 }
 
-/* `room` bytes may be read from s on. */
+/* `readable` bytes may be read from s on. */
 static inline struct ident *
-intern(struct parser *p, const char *s, size_t len, size_t room)
+intern(struct parser *p, const char *s, size_t len, size_t readable)
 {
-    uint64_t key = name_key(s, len, room);
+    uint64_t key = name_key(s, len, readable);
     uint32_t h = name_hash(s, len, key);
     struct ident *i = find(p, s, len, key, h);
     return i ? i : insert(p, s, len, key, h);
@@ -263,7 +262,7 @@ number(struct parser *p, const char *s)
     for (; s < p->end; s++) {
         unsigned d = (unsigned)digit_value((unsigned char)*s);
         if (base == 8 && (d == 8 || d == 9))
-            bad_octal = true;       /* unless it turns out to be a float: 09.5 */
+            bad_octal = true;       /* unless it is a float: 09.5 */
         else if (d >= base)
             break;
         any = true;
@@ -324,7 +323,7 @@ number(struct parser *p, const char *s)
     return s;
 }
 
-/* %r12: when a range %r<N> in scope covers it, the register; unless a nested scope may have declared the name again. */
+/* %r12: if a range %r<N> in scope covers it, the register; unless a nested scope may have redeclared the name. */
 static bool
 range_register(struct parser *p, const char *s, const char *e)
 {

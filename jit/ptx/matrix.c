@@ -9,7 +9,7 @@ static const struct { uint8_t m, n; uint16_t k; } shapes[PTX_MSHAPE_COUNT] = {
     [PTX_M8N8] = { 8, 8, 0 },
 };
 
-/* Groups of element types of A and B that go together. */
+/* Groups of element types that A and B may combine. */
 enum group { G_NONE, G_F16, G_BF16, G_TF32, G_F64, G_FP8, G_I8, G_I4, G_B1 };
 
 static enum group
@@ -48,7 +48,7 @@ static const struct { uint8_t shape, group, sm; } wmma_forms[] = {
     { PTX_M16N16K8, G_TF32, 80 }, { PTX_M8N8K4, G_F64, 80 }, { PTX_M8N8K32, G_I4, 75 }, { PTX_M8N8K128, G_B1, 75 },
 };
 
-/* Registers for `elements` of type t spread over the warp; two elements of f16 in one, and so on. */
+/* Registers per lane for `elements` of type t spread over the warp; two elements of f16 in one, and so on. */
 static uint8_t
 registers(unsigned elements, uint8_t t)
 {
@@ -81,7 +81,7 @@ ptx_matrix_mma(const struct ptx_inst *in, struct ptx_matrix *x)
     bool wmma = in->op == PTX_OP_WMMA_MMA, sparse = in->op == PTX_OP_MMA_SP || in->op == PTX_OP_MMA_SP_ORDERED, found = false;
     unsigned shape = PTX_AUX(in, MSHAPE), al = PTX_AUX(in, ALAYOUT), bl = PTX_AUX(in, BLAYOUT);
     *x = (struct ptx_matrix){ .d = in->type[0], .a = in->type[1], .b = in->type[2], .c = in->type[3] };
-    if (wmma && !in->type[2]) {         /* f16: written .dtype.ctype */
+    if (wmma && !in->type[2]) {         /* f16: .dtype.ctype are written */
         x->c = in->type[1];
         x->a = x->b = PTX_F16;
     } else if (!in->type[3] || (wmma && x->a == PTX_F16)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A decoded matrix instruction (9.7.14): shape, element types, layouts and registers of a lane. Only this file knows which
- * forms exist; the checks, the emitter and the coverage page use it. */
+ * A decoded matrix instruction (9.7.14): shape, element types, layouts and registers per lane. Only matrix.c knows which forms exist; the
+ * checks, the emitter and the coverage page use it. */
 #ifndef CWJ_PTX_MATRIX_H
 #define CWJ_PTX_MATRIX_H
 
@@ -9,13 +9,13 @@
 struct ptx_matrix {
     uint16_t m, n, k;
     uint8_t d, a, b, c;         /* ptx_type of the elements; for wmma.load and wmma.store all are the matrix's type */
-    uint8_t nd, na, nb, nc;     /* registers a lane */
+    uint8_t nd, na, nb, nc;     /* registers per lane */
     bool a_col, b_col;          /* layouts; wmma.load, wmma.store: a_col */
     uint8_t min_sm;
-    uint8_t chunk;              /* mma.sp: columns of A that four bits of metadata describe, half of which are stored; else 0 */
+    uint8_t chunk;              /* mma.sp: columns of A described by four bits of metadata, half of which are stored; else 0 */
 };
 
-/* Decode mma, mma.sp or wmma.mma. NULL, or a message that says why there is no such form. */
+/* Decode mma, mma.sp or wmma.mma. Returns NULL, or a message that says why the form does not exist. */
 const char *ptx_matrix_mma(const struct ptx_inst *in, struct ptx_matrix *out);
 
 /* Decode wmma.load and wmma.store: m, n, k, d (its type), nd (its registers), a_col. `fragment`: 0..3 for a, b, c, d. */

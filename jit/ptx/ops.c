@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The opcode, special-register, type and modifier tables as data. ops.def and sregs.def are the source; nothing here knows
- * an opcode by name. */
+ * The opcode, special-register, type and modifier tables as data, made from ops.def and sregs.def. This file knows no opcode by name. */
 #include "jit/ptx/ptx_private.h"
 
 #define READ  PTX_T_READS_MEM
@@ -17,7 +16,7 @@
 #define TY3(a, b, c)  3, {(a), (b), (c)}
 #define TY4(a, b, c, d) 4, {(a), (b), (c), (d)}
 
-/* Of the emitters it matters here that there is one. */
+/* Here it matters only whether there is an emitter. */
 #define BY(f)   1
 #define NO(why) 0
 #define ON(host, amdgcn, nvptx) ((host) * PTX_T_HOST | (amdgcn) * PTX_T_AMDGCN | (nvptx) * PTX_T_NVPTX)
@@ -79,8 +78,8 @@ ptx_sreg_info(ptx_sreg r)
 #define AUX(w, g, name, v) { w, g, MF_AUX, PTX_AUX_##name##_SHIFT, v },
 #define BIT(w, g, bit)     { w, g, MF_AUX, bit, 1 },
 
-/* Meanings of one word stand next to each other, and the first whose group the opcode takes is meant. The printer looks for
- * the first row with the group, field and value, so the preferred spelling stands first. */
+/* Meanings of the same word are adjacent; the first whose group the opcode accepts applies. The printer takes the first row with the group,
+ * field and value, so the preferred spelling comes first. */
 const struct mod_word ptx_mod_words[] = {
     WORD("rn", M_RND, ROUND, PTX_RN) WORD("rz", M_RND, ROUND, PTX_RZ) WORD("rm", M_RND, ROUND, PTX_RM)
     WORD("rp", M_RND, ROUND, PTX_RP) WORD("rna", M_RND, ROUND, PTX_RNA) WORD("rs", M_RND, ROUND, PTX_RS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The parser's frame: module directives, statements of a body, recovery. One pass over the text; a statement that fails is
- * reported and skipped to its ';', and parsing goes on until the limit of errors. */
+ * The parser's frame: module directives, statements of a body, error recovery. One pass over the text; a failed statement is reported and
+ * skipped up to its ';', and parsing continues until the limit of errors. */
 #include "jit/ptx/ptx_private.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ ptx_expect(struct parser *p, unsigned c, const char *where)
     return ptx_error(p, 2001, "expected '%c' %s, found %s", (char)c, where, ptx_tok_text(p));
 }
 
-/* To just after the next ';', or before a brace that does not belong to an operand: one on another line than the statement's
+/* Skip to just behind the next ';', or to a brace that cannot belong to an operand, because it is on another line than the statement's
  * first. */
 void
 ptx_skip_statement(struct parser *p, uint32_t line)
@@ -134,7 +134,7 @@ parse_version(struct parser *p)
 {
     struct token at = p->tok;
     ptx_next(p);
-    /* "8.0" is a float to the lexer: its text is what counts */
+    /* The lexer takes "8.0" for a float: parse its text. */
     const char *s = p->tok.s, *e = s + p->tok.len;
     unsigned part[2] = { 0, 0 }, i = 0;
     if (p->tok.kind != T_FLOAT && p->tok.kind != T_INT)
@@ -290,7 +290,7 @@ parse_directive(struct parser *p)
     }
 }
 
-/* A body that can end without a terminator gets PTX's implied ret. */
+/* Add PTX's implied ret to a body that can end without a terminator. */
 static bool
 implicit_ret(struct parser *p)
 {
@@ -342,7 +342,7 @@ ptx_parse_body(struct parser *p)
     return !p->nomem;
 }
 
-/* After an error at module scope: to the next directive that can start a declaration. */
+/* After an error at module scope, skip to the next directive that can start a declaration. */
 static void
 skip_declaration(struct parser *p)
 {
@@ -420,7 +420,7 @@ ptx_parse(const char *name, const char *text, size_t size, struct ptx_module **o
     if (!m || !p)
         goto done;
     cw_arena_init(&m->arena);
-    m->address_size = 64;           /* NVIDIA's driver assumes 64 and loads no others; the PTX ISA says 32 (11.1.3) */
+    m->address_size = 64;           /* NVIDIA's driver assumes 64 and loads nothing else; the PTX ISA says 32 (11.1.3) */
     p->m = m;
     p->arena = &m->arena;
     p->diags = diags;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Declarations: registers, variables, parameters, functions with their directives, and the tables of brx.idx and of
- * indirect calls. Kernel parameters get their offsets here. */
+ * Declarations: registers, variables, parameters, functions with their directives, and the tables of brx.idx and of indirect calls. Assigns
+ * the offsets of kernel parameters. */
 #include "jit/ptx/ptx_private.h"
 
 #include <stdio.h>
@@ -150,7 +150,7 @@ is_name(const struct parser *p)
     return p->tok.kind == T_IDENT || p->tok.kind == T_REG;
 }
 
-/* Makes the symbol of a variable, or reuses its earlier declaration at module scope. */
+/* Make the symbol of a variable, or reuse its earlier declaration at module scope. */
 static struct ptx_symbol *
 declare_var(struct parser *p, struct ident *id, struct ptx_symbol *s)
 {
@@ -210,7 +210,7 @@ ptx_parse_variable(struct parser *p, uint8_t linkage, enum directive dir)
     struct decl d;
     ptx_next(p);
     if (dir == DIR_SHARED || dir == DIR_CONST) {
-        /* .const[bank] of old modules is not PTX 2.0 and later */
+        /* PTX 2.0 dropped .const[bank]. */
         if (is_punct(p, '['))
             return ptx_error(p, 2036, "constant banks are obsolete and not supported");
     }
@@ -577,7 +577,7 @@ parse_perf_directives(struct parser *p, struct ptx_function *f)
         case DIR_EXPLICITCLUSTER:
             f->explicit_cluster = true;
             break;
-        case DIR_BLOCKSARECLUSTERS:         /* the same for clusters of one block, the only ones here */
+        case DIR_BLOCKSARECLUSTERS:         /* equivalent for clusters of one block, the only ones here */
             break;
         case DIR_NORETURN:
             f->noreturn = true;

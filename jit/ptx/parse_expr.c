@@ -289,7 +289,7 @@ ptx_parse_int(struct parser *p, uint64_t *v, const char *what)
     return true;
 }
 
-/* The N of <N>: comparison operators would swallow the bracket. */
+/* The N of <N>: not an expression, since comparison operators would swallow the bracket. */
 bool
 ptx_parse_count(struct parser *p, uint64_t *v)
 {
@@ -309,14 +309,14 @@ struct init {
     struct ptx_symbol *s;
     uint8_t *bytes;
     uint64_t capacity;          /* bytes allocated */
-    uint64_t high;              /* one past the last byte given */
+    uint64_t high;              /* end of the bytes given */
     uint32_t elem;              /* bytes of an element */
     const uint64_t *dims;       /* dims[0] is UINT64_MAX when open */
     unsigned ndims;
 };
 
 static bool
-room(struct parser *p, struct init *n, uint64_t end)
+ensure_size(struct parser *p, struct init *n, uint64_t end)
 {
     if (end > MAX_INIT)
         return ptx_error(p, 6003, "an initialiser of more than %d bytes", MAX_INIT);
@@ -350,7 +350,7 @@ store(struct parser *p, struct init *n, uint64_t offset, const struct const_valu
 {
     uint64_t bits = v->bits;
     enum ptx_type_class cls = ptx_type_class(n->s->type);
-    if (!room(p, n, offset + n->elem))
+    if (!ensure_size(p, n, offset + n->elem))
         return false;
     if (v->sym) {
         if (cls == PTX_CLASS_FLOAT || cls == PTX_CLASS_PRED)
@@ -410,7 +410,7 @@ level(struct parser *p, struct init *n, unsigned d, uint64_t offset, uint64_t ex
             if (!level(p, n, d + 1, offset + row * stride, stride))
                 return false;
             count = (row + 1) * stride / n->elem;
-            if (!room(p, n, offset + count * n->elem))
+            if (!ensure_size(p, n, offset + count * n->elem))
                 return false;
         } else {
             struct const_value v;
@@ -456,11 +456,11 @@ ptx_parse_initialiser(struct parser *p, struct ptx_symbol *s, const uint64_t *di
                 ptx_error_at(p, at.line, at.column, 3069, "more initialisers than elements");
                 goto done;
             }
-            if (!room(p, &n, i + 1))
+            if (!ensure_size(p, &n, i + 1))
                 goto done;
             n.bytes[i] = c;
         }
-        if (open && !room(p, &n, i + 1))
+        if (open && !ensure_size(p, &n, i + 1))
             goto done;
         ptx_next(p);
     } else if (!ndims && vec <= 1 && !is_punct(p, '{')) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Instructions: mnemonic, modifiers, operands. Which modifiers and types an opcode takes comes from its row in ops.def;
- * operands are parsed here by their own syntax, and checked by check.c. */
+ * Instructions: mnemonic, modifiers, operands. The opcode's row in ops.def says which modifiers and types it accepts; operands are parsed
+ * here by their own syntax, and checked by check.c. */
 #include "jit/ptx/ptx_private.h"
 
 static bool operand(struct parser *p, struct ptx_operand *o, const struct op_row *row, unsigned depth);
@@ -21,7 +21,7 @@ push_operands(struct parser *p, struct ptx_operand *o, uint32_t base)
     return true;
 }
 
-/* { a, b } or ( a, b ) with `close` to end it; the opening token is the current one. */
+/* { a, b } or ( a, b ), up to `close`; the opening token is current. */
 static bool
 list(struct parser *p, struct ptx_operand *o, uint8_t kind, unsigned close, const struct op_row *row, unsigned depth)
 {
@@ -96,7 +96,7 @@ vector_register(struct parser *p, struct ptx_operand *o, const struct binding *b
     if (p->tok.kind == T_DOT) {
         const char *w = p->tok.ident->name, *at = !w[1] ? strchr("xyzwrgba", w[0]) : NULL;
         unsigned i = at && *at ? (unsigned)(at - "xyzwrgba") % 4 : 4;
-        /* avoids pointer arithmetic over two equal literals */
+        /* strchr would allow pointer arithmetic on another copy of the literal. */
         for (i = 0; i < 8 && "xyzwrgba"[i] != w[0]; i++)
             ;
         if (w[1] || i >= 8 || i % 4 >= b->vec)
@@ -185,7 +185,7 @@ named(struct parser *p, struct ptx_operand *o, const struct op_row *row)
         return true;
     case BIND_SYM: {
         struct const_value v;
-        /* `sym` or an address expression; `|` must not be taken for an operator here, nor is it one for addresses */
+        /* `sym` or an address expression; `|` is not an operator here, nor is it one for addresses. */
         if (!ptx_parse_const(p, &v, true))
             return false;
         set_imm(o, &v);
@@ -219,7 +219,7 @@ named(struct parser *p, struct ptx_operand *o, const struct op_row *row)
     return ptx_error(p, 3001, "'%s' is not declared", t.ident->name);
 }
 
-/* [ base + offset ] up to, not including, what follows the offset. */
+/* [ base + offset ], up to the token behind the offset. */
 static bool
 address(struct parser *p, struct ptx_operand *o)
 {
@@ -232,7 +232,7 @@ address(struct parser *p, struct ptx_operand *o)
             bool minus = is_punct(p, '-');
             uint64_t v;
             if (!minus)
-                ptx_next(p);        /* `-` is the constant's own sign */
+                ptx_next(p);        /* `-` is part of the constant */
             if (!ptx_parse_int(p, &v, "an address offset"))
                 return false;
             o->imm = (int64_t)v;
@@ -252,7 +252,7 @@ address(struct parser *p, struct ptx_operand *o)
     return true;
 }
 
-/* Make t the current token again; it was read with the text up to `after`. */
+/* Make t the current token again; `after` is the text behind it. */
 static void
 back(struct parser *p, const struct token *t, const char *after)
 {
@@ -529,7 +529,7 @@ raw_text(struct parser *p, struct args *a)
     return !p->nomem;
 }
 
-/* Forms of matrix instructions that came after sm_90 are kept as text: block-scaled products, matrices of bytes. */
+/* Forms of matrix instructions newer than sm_90 are kept as text: block-scaled products, matrices of bytes. */
 static bool
 is_newer_form(const struct parser *p, const struct op_row *row, unsigned op)
 {
@@ -595,7 +595,7 @@ guard(struct parser *p, struct ptx_inst *in)
     return true;
 }
 
-/* Also handles labels and tables, which differ from instructions only after the first word. */
+/* Also parses labels and tables, which differ from instructions only behind the first word. */
 bool
 ptx_parse_instruction(struct parser *p)
 {
@@ -678,7 +678,7 @@ ptx_parse_instruction(struct parser *p)
     }
     if (!ptx_check_inst(p, &in)) {
         ptx_next(p);
-        return true;        /* already reported; the statement is complete, so nothing has to be skipped */
+        return true;        /* already reported; the statement is complete, so there is nothing to skip */
     }
     if (!ptx_split_convert(p, &in))
         return false;

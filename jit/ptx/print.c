@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Prints a module as PTX that parses back to the same IR. Scopes are flattened: a name that a nested scope declared again
- * gets a suffix (names inside TEXT operands keep their spelling). Order: prototypes of all .func, variables, bodies of .func,
- * kernels, aliases. `.target debug` is omitted, since the debug sections that it requires are not kept. */
+ * Prints a module as PTX that parses back to the same IR. Scopes are flattened: a name redeclared in a nested scope gets a suffix (names
+ * inside TEXT operands keep their spelling). Order: prototypes of all .func, variables, bodies of .func, kernels, aliases. `.target debug`
+ * is omitted, since the debug sections that it requires are not kept. */
 #include "impl/base/buf.h"
 #include "jit/ptx/print_private.h"
 
@@ -58,7 +58,7 @@ names_add(struct names *t, const char *s, bool *fresh)
     return true;
 }
 
-/* s itself, or s$k with the first free k. The text lives in `a`. */
+/* s, or s$k with the first free k. `a` owns the text. */
 static const char *
 unique_name(struct names *t, struct cw_arena *a, const char *s)
 {
@@ -176,7 +176,7 @@ print_var(struct cw_buf *out, const struct ptx_symbol *s, const char *name, uint
     cw_buf_puts(out, ";\n");
 }
 
-/* A reloc to a variable that is printed later needs a declaration first. */
+/* Does an initialiser name a variable that is printed later, and so needs a declaration first? */
 static bool
 refers_forward(const struct ptx_symbol *s)
 {
@@ -253,7 +253,7 @@ print_head(struct cw_buf *out, const struct ptx_function *f, const char *const *
         cw_buf_puts(out, "\n.noreturn");
 }
 
-/* Length of the run of registers starting at r that can be written %x<n>. */
+/* Number of registers from r on that can be written as %x<n>. */
 static uint32_t
 range_length(const struct ptx_function *f, const char *const *names, uint32_t r, size_t *prefix)
 {

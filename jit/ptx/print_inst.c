@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Prints one instruction. Words come from the parser's table; only their order, which is a convention of PTX, is decided
- * here. */
+ * Prints one instruction. Words come from the parser's table; this file decides only their order, a convention of PTX. */
 #include "impl/base/buf.h"
 #include "jit/ptx/print_private.h"
 
@@ -13,7 +12,7 @@ word(struct cw_buf *out, const char *w)
     cw_buf_puts(out, w);
 }
 
-/* The modifier that sets `field` to `value`, in the groups that the opcode takes. */
+/* Print the modifier that sets `field` to `value`, from the groups that the opcode accepts. */
 static void
 field(struct cw_buf *out, const struct op_row *row, enum mod_field f, uint64_t value)
 {

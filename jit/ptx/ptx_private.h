@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Private to jit/ptx: the rows of ops.def with their columns, the lexer, the parser's state.
- * Every name of the text is interned once (struct ident); keywords are idents that carry their meaning, and an ident points to
- * its binding, so look-up costs one hash per token. Scopes undo bindings when they close. */
+ * Private to jit/ptx: the rows of ops.def with their columns, the lexer, the parser's state. Every name of the text is interned once
+ * (struct ident); keywords are idents that carry their meaning, and an ident points to its binding, so look-up costs one hash per token.
+ * Scopes undo bindings when they close. */
 #ifndef CWJ_PTX_PTX_PRIVATE_H
 #define CWJ_PTX_PTX_PRIVATE_H
 
@@ -119,7 +119,7 @@ struct op_row {
 };
 extern const struct op_row ptx_op_rows[PTX_OP_COUNT];
 
-/* One meaning of a modifier word; a word may have several, told apart by the groups that the opcode takes. */
+/* One meaning of a modifier word. A word may have several; the groups that the opcode accepts select one. */
 enum mod_field { MF_ROUND, MF_CMP, MF_BOOLOP, MF_MODE, MF_SPACE, MF_SEM, MF_SCOPE, MF_ATOMOP, MF_VEC, MF_GEOM, MF_FLAG, MF_AUX,
                  MF_MSHAPE, MF_MLAYOUT /* first that of A, then that of B */, MF_MFRAG, MF_MNUM,
                  MF_PRIORITY /* of createpolicy: first the primary one, then the secondary one */ };
@@ -161,10 +161,10 @@ struct ident {
     uint16_t op;                /* opcode with exactly this mnemonic */
     uint16_t op_child;          /* first opcode "name.xxx" */
     uint16_t sreg;
-    uint16_t mod, nmods;        /* 1 + index of the first meaning in ptx_mod_words, and how many there are */
+    uint16_t mod, nmods;        /* 1 + index of the first meaning in ptx_mod_words, and the number of meanings */
     uint8_t  type;
     uint8_t  dir;               /* enum directive */
-    uint16_t label_depth;       /* != 0: the label with this name that is in scope */
+    uint16_t label_depth;       /* != 0: scope depth of the label with this name */
     uint32_t label;
 };
 
@@ -233,7 +233,7 @@ struct parser {
     VEC_OF(struct label_undo) label_undo;
     VEC_OF(struct fixup) fixups;
 
-    struct ptx_function *fn;    /* whose body is being parsed */
+    struct ptx_function *fn;    /* the function whose body is being parsed */
     VEC_OF(struct ptx_inst) insts;
     VEC_OF(struct ptx_reg) regs;
     VEC_OF(struct ptx_symbol *) locals;
@@ -244,13 +244,13 @@ struct parser {
     VEC_OF(struct ptx_reloc) relocs;
     uint64_t total_regs, total_init;
     uint32_t loc_file, loc_line;
-    uint32_t last_label;        /* position of the label seen last */
+    uint32_t last_label;        /* position of the last label */
     bool nounroll;              /* a pragma for the next instruction's block */
     uint16_t op_next_child[PTX_OP_COUNT];
     bool warned_version[PTX_OP_COUNT];
 };
 
-/* Append to a VEC_OF; false (and nomem) when memory is out. */
+/* Append to a VEC_OF; false (and nomem) if out of memory. */
 bool ptx_vec_grow(struct parser *p, void **at, uint32_t *cap, uint32_t need, size_t elem);
 #define VEC_PUSH(p, v, value) \
     (((v).n < (v).cap || ptx_vec_grow((p), (void **)&(v).at, &(v).cap, (v).n + 1, sizeof *(v).at)) ? ((v).at[(v).n++] = (value), true) : false)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Scopes: a brace opens one, names bound in it shadow outer ones until it closes. Labels have a name space of their own; a
- * branch is resolved when its scope closes, because the label may follow it, or else passed to the outer scope. */
+ * Scopes: a brace opens one; names bound in it shadow outer ones until it closes. Labels have a name space of their own. A branch is
+ * resolved when its scope closes, because the label may follow it; if not found, it is passed to the outer scope. */
 #include "jit/ptx/ptx_private.h"
 
 bool

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Checks the invariants of ir.h on a finished module. Every violation is reported (P39xx) with the printed instruction; none is
- * a user's error, so a violation is a bug of the code that made the module. */
+ * Checks the invariants of ir.h on a finished module. Reports every violation (P39xx) with the printed instruction. User errors cannot
+ * cause one: a violation is a bug of the code that made the module. */
 #include "impl/base/buf.h"
 #include "jit/ptx/ptx_private.h"
 

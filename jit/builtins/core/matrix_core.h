@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The arithmetic of matrix instructions for one element of D, without host dependencies: the host device's engine and the
- * device library for AMD (jit/builtins) both include it. docs/matrix.md says what was measured and what is taken from
- * papers. */
+ * The arithmetic of matrix instructions for one element of D, without host dependencies: included by the host device's engine and by the
+ * device library for AMD (jit/builtins). docs/matrix.md says what was measured and what comes from papers. */
 #ifndef CWJ_BUILTINS_CORE_MATRIX_CORE_H
 #define CWJ_BUILTINS_CORE_MATRIX_CORE_H
 
@@ -77,7 +76,7 @@ number_add_f32(uint32_t a, uint32_t b)
 MATRIX_CORE uint32_t
 number_add_f16(uint32_t a, uint32_t b)
 {
-    return f32_to_f16(number_add_f32(f16_to_f32(a), f16_to_f32(b)));    /* the sum in f32 is exact */
+    return f32_to_f16(number_add_f32(f16_to_f32(a), f16_to_f32(b)));    /* the f32 sum is exact */
 }
 
 /* e4m3 and e5m2 are subsets of f16. */
@@ -170,7 +169,7 @@ matrix_dot_one(const struct cwh_dot *x, const uint32_t *a, const uint32_t *b, ui
     return run;
 }
 
-/* A NaN among the operands is passed on, made quiet: B's first, then C's, then A's. */
+/* Quiet and return a NaN operand: B's, else C's, else A's. */
 MATRIX_CORE uint64_t
 fma_f64(uint64_t a, uint64_t b, uint64_t c)
 {
@@ -186,7 +185,7 @@ fma_f64(uint64_t a, uint64_t b, uint64_t c)
     return 0xfff8000000000000ull;
 }
 
-/* m8n8k4 of f16, which no hardware from sm_80 on has: chains of f32 fma, as in the driver's code for it. */
+/* m8n8k4 of f16, which hardware since sm_80 lacks: chains of f32 fma, as in the driver's replacement code. */
 MATRIX_CORE uint32_t
 dot_quad(uint8_t ct, uint8_t dt, const uint32_t *a, const uint32_t *b, uint32_t c)
 {
@@ -221,7 +220,7 @@ integer(const uint32_t *row, uint8_t type, unsigned i)
     return is_signed ? (int32_t)(v << (32 - bits)) >> (32 - bits) : (int32_t)v;
 }
 
-/* ---- what one element of D is ------------------------------------------------------------------------------------------ */
+/* ---- one element of D -------------------------------------------------------------------------------------------------- */
 
 MATRIX_CORE void
 dot_form(const struct cwh_matrix_model *mo, const struct cwh_matrix *x, struct cwh_dot *f)
@@ -229,7 +228,7 @@ dot_form(const struct cwh_matrix_model *mo, const struct cwh_matrix *x, struct c
     *f = (struct cwh_dot){ .type = x->a, .type_b = x->b, .c = x->c, .d = x->d, .fraction = mo->fraction, .k = x->k, .step = x->k };
     switch (x->a) {
     case PTX_TF32:
-        /* wmma's m16n16k8 is made of m16n8k4 */
+        /* wmma's m16n16k8 consists of m16n8k4. */
         f->block = x->op == PTX_OP_WMMA_MMA && mo->block32 > 4 ? 4 : mo->block32;
         break;
     case PTX_E4M3: case PTX_E5M2:
@@ -254,7 +253,7 @@ dot_form(const struct cwh_matrix_model *mo, const struct cwh_matrix *x, struct c
         f->d = PTX_F32;         /* converted after */
 }
 
-/* The elements of a row of A or a column of B in the order in which they are added. */
+/* The elements of a row of A or a column of B, in the order of addition. */
 MATRIX_CORE void
 dot_elements(const struct cwh_dot *f, uint8_t type, const uint32_t *row, uint32_t *out)
 {
@@ -272,7 +271,7 @@ dot_elements(const struct cwh_dot *f, uint8_t type, const uint32_t *row, uint32_
     }
     for (unsigned i = 0; i < f->k; i++) {
         unsigned at = i;
-        if (f->add_c) {         /* the first halves of all 32-bit words, then the second ones */
+        if (f->add_c) {         /* the first halves of all 32-bit words, then the second halves */
             unsigned j = i % f->step;
             at = j / 2 * 4 + j % 2 + (i >= f->step ? 2 : 0);
         }
@@ -305,7 +304,7 @@ is_float_form(uint8_t a)
     return a == PTX_F16 || a == PTX_BF16 || a == PTX_TF32 || a == PTX_E4M3 || a == PTX_E5M2;
 }
 
-/* One element of D, except of f64 and f16 m8n8k4: `a` and `b` are the words of its row of A and its column of B. */
+/* One element of D, except for f64 and m8n8k4 of f16: `a` and `b` are the words of its row of A and its column of B. */
 MATRIX_CORE uint32_t
 matrix_element(const struct cwh_matrix_model *mo, const struct cwh_matrix *x, const uint32_t *a, const uint32_t *b, uint32_t c)
 {

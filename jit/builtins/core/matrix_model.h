@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What differs between generations of NVIDIA's matrix units, and what a product of floats is made of (docs/matrix.md). */
+ * The differences among generations of NVIDIA's matrix units, and the description of a float product (docs/matrix.md). */
 #ifndef CWJ_BUILTINS_CORE_MATRIX_MODEL_H
 #define CWJ_BUILTINS_CORE_MATRIX_MODEL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One generation of the hardware. */
+/* One hardware generation. */
 struct cwh_matrix_model {
     const char *name;
     uint8_t sm;                 /* from this compute capability on */
@@ -15,7 +15,7 @@ struct cwh_matrix_model {
     uint8_t block8, fraction8;  /* e4m3, e5m2; block8 0: converted to f16, see docs/matrix.md */
 };
 
-/* How one float form is computed: elements in this order, of this format. */
+/* The computation of one float form: elements in order of addition, in this format. */
 struct cwh_dot {
     uint8_t type;               /* PTX_F16, PTX_BF16, PTX_TF32, PTX_E4M3, PTX_E5M2 (B may be the other of the last two) */
     uint8_t type_b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The number formats of matrix instructions as integers: significand and exponent in, rounded results out. The hardware's
- * adders never give a negative zero. */
+ * The number formats of matrix instructions as integers: decode to significand and exponent, pack rounded results. The hardware's adders
+ * never return a negative zero. */
 #ifndef CWJ_BUILTINS_CORE_MATRIX_NUMBER_H
 #define CWJ_BUILTINS_CORE_MATRIX_NUMBER_H
 
@@ -11,9 +11,9 @@
 
 #define NUMBER_INLINE static inline __attribute__((always_inline))
 
-enum { NUMBER_ZERO_EXPONENT = -20000 };     /* below every other, also when added to another */
+enum { NUMBER_ZERO_EXPONENT = -20000 };     /* below every other exponent, also when added to another */
 
-/* Bits of an element. (ptx_type_bits is the compiler's, which the engine loads at run time.) */
+/* Bits of an element. (ptx_type_bits belongs to the compiler, which the engine loads at run time.) */
 NUMBER_INLINE unsigned
 number_bits(uint8_t type)
 {
@@ -49,7 +49,7 @@ number_exponent_bits(uint8_t type)
     }
 }
 
-/* value = *sig * 2^(*exp - mantissa bits). True where it is infinite or NaN. */
+/* value = *sig * 2^(*exp - mantissa bits). True if infinite or NaN. */
 NUMBER_INLINE bool
 number_decode(uint8_t type, uint32_t x, int32_t *sig, int32_t *exp)
 {
@@ -63,8 +63,8 @@ number_decode(uint8_t type, uint32_t x, int32_t *sig, int32_t *exp)
     return type == PTX_E4M3 ? ex == 15 && man == 7 : ex == (1u << e) - 1;
 }
 
-/* The running sum. When it is zero it still takes part in the search for the largest exponent, 7 below the smallest normal
- * number (measured: -133 for f32, -21 for f16); products that are zero do not. */
+/* Decode the running sum. A zero sum still takes part in the search for the largest exponent, 7 below that of the smallest normal number
+ * (measured: -133 for f32, -21 for f16); zero products do not. */
 NUMBER_INLINE bool
 number_decode_sum(uint8_t type, uint32_t x, int32_t *sig, int32_t *exp)
 {
@@ -74,7 +74,7 @@ number_decode_sum(uint8_t type, uint32_t x, int32_t *sig, int32_t *exp)
     return special;
 }
 
-/* size * 2^low, truncated; infinity where that is too large. */
+/* size * 2^low, truncated; infinity if too large. */
 NUMBER_INLINE uint32_t
 number_pack_f32(bool minus, uint32_t size, int low)
 {
@@ -96,9 +96,9 @@ number_pack_f16(bool minus, uint32_t size, int low)
 {
     if (!size)
         return 0;
-    int lead = __builtin_clz(size), exp = low + 31 - lead, drop = 21;   /* of 32 bits with the first one set */
+    int lead = __builtin_clz(size), exp = low + 31 - lead, drop = 21;   /* from 32 bits with a leading one */
     uint32_t sign = minus ? 0x8000u : 0;
-    uint64_t wide = (uint64_t)(size << lead) << 16;                     /* room for denormal results: 48 bits */
+    uint64_t wide = (uint64_t)(size << lead) << 16;                     /* 48 bits, to shift denormal results */
     drop += 16;
     if (exp > 15)
         return sign | 0x7c00;
@@ -109,7 +109,7 @@ number_pack_f16(bool minus, uint32_t size, int low)
         return 0;
     uint64_t man = wide >> drop, rest = wide & ((1ull << drop) - 1), half = 1ull << (drop - 1);
     man += rest > half || (rest == half && (man & 1));
-    uint32_t r = base + (uint32_t)man;      /* a carry goes to the exponent, up to infinity */
+    uint32_t r = base + (uint32_t)man;      /* a carry increments the exponent, up to infinity */
     return r ? sign | r : 0;
 }
 

@@ -5,40 +5,40 @@
 
 #include "jit/builtins/core/tex_math.h"
 
-/* A texel: the bits of floats where they are filtered as floats (float formats, colours in sRGB), else extended integers. Or
- * the result of a sample. */
+/* A texel: the bits of floats if these are filtered as floats (float formats, colours in sRGB), else extended integers. Or the result of a
+ * sample. */
 struct texel {
     uint32_t w[4];
 };
 
-/* What to read: a sample; the texel at integer coordinates; one channel of the four texels that linear filtering of two
- * dimensions would weigh. */
+/* What to read: a sample; the texel at integer coordinates; one channel of the four texels that linear filtering in two dimensions would
+ * weigh. */
 enum tex_read { TEX_FILTER, TEX_TEXEL, TEX_GATHER };
 
-/* Where to read: the given coordinates, integers or the bits of floats, in 1 to 3 dimensions. A cube map's are on its face. */
+/* Where to read: the given coordinates, integers or the bits of floats, in 1 to 3 dimensions. For a cube map they are relative to its face. */
 struct tex_place {
     unsigned dims;
     uint32_t word[3];
     int32_t  offset[3];                 /* texels to add */
-    int64_t  layer;                     /* array layer; of a cube map the first of its six faces */
+    int64_t  layer;                     /* array layer; for a cube map, the first of its six faces */
     unsigned face;
     bool     cube;
     bool     array_1d;                  /* one dimension without layers */
-    unsigned channel;                   /* that is gathered */
+    unsigned channel;                   /* the channel to gather */
 };
 
-/* What becomes of a surface access (tex_inst.c). */
+/* The outcome of a surface access (tex_inst.c). */
 enum tex_access { TEX_ACCESS_DONE, TEX_ACCESS_OUTSIDE, TEX_ACCESS_MISALIGNED };
 
-/* Cube maps: the face that the direction points at, and the coordinates on it in [0, 1]. */
+/* Cube maps: the face in the direction of d, and the coordinates on it in [0, 1]. */
 unsigned cwh_cube_face(const float d[3], float st[2]);
 
 float    cwh_half_to_float(uint16_t h);
 uint16_t cwh_float_to_half(float f);            /* round to nearest even; NaN is 0x7fff */
 uint16_t cwh_float_to_half_rz(float f);
 
-/* lod: for TEX_FILTER in 1/256, before the clamps, `biased`: and before the bias, which plain fetches do not get; else the level. Floats come out where
- * `floats`, even of integers that are not scaled. */
+/* lod: for TEX_FILTER in 1/256, before the clamps and, if `biased`, before the bias, which plain fetches do not get; otherwise the level.
+ * With `floats` the result is floats, even for integers that are not scaled. */
 void cwh_tex_read(const struct cw_texture *t, const struct tex_place *at, enum tex_read read, int32_t lod, bool biased, bool floats, struct texel *out);
 
 #endif

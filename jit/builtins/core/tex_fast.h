@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Fetches of level 0 of plain 1D and 2D textures (cw_texture.plain), for one lane: positions, weights, and how texels are
- * combined. The results equal tex_filter.c's, which says what is rounded where; here in 32 bits where the sizes (at most 2^20)
- * allow it. For loops that vectorise (tex_fast.c) and for AMD GPUs (jit/builtins/tex.c). */
+ * Fetches from level 0 of plain 1D and 2D textures (cw_texture.plain), for one lane: positions, weights, and sums of texels. The results
+ * equal those of tex_filter.c, which documents the roundings; here 32 bits suffice for most steps, since sizes are at most 2^20. For loops
+ * that vectorise (tex_fast.c) and for AMD GPUs (jit/builtins/tex.c). */
 #ifndef CWJ_BUILTINS_CORE_TEX_FAST_H
 #define CWJ_BUILTINS_CORE_TEX_FAST_H
 
@@ -20,7 +20,7 @@ fast_bounded(float v, float lo, float hi)
     return v < hi ? v : hi;
 }
 
-/* A normalized coordinate has 21 bits of fraction: size * it / 2^drop, truncated; exact in double precision. */
+/* A normalized coordinate has 21 fraction bits: size * it / 2^drop, truncated; exact in double precision. */
 TEX_INLINE int32_t
 fast_normalized(float v, uint32_t size, unsigned drop, double less)
 {
@@ -43,8 +43,8 @@ fast_point(float v, bool normalized, uint32_t size)
     return a < last ? a : last;
 }
 
-/* Linear filtering: the position less half a texel, in 1/256 of a texel. Everything below zero is the first texel, so
- * truncation rounds down. */
+/* Linear filtering: the position minus half a texel, in 1/256 of a texel. Everything below zero is the first texel, so truncation rounds
+ * down. */
 TEX_INLINE struct fast_place
 fast_linear(float v, bool normalized, uint32_t size)
 {
@@ -59,10 +59,10 @@ fast_linear(float v, bool normalized, uint32_t size)
     return (struct fast_place){ a, a + 1 < last ? a + 1 : last, (uint32_t)q & 255 };
 }
 
-/* ---- addresses that wrap around (normalized coordinates only) ---- */
+/* ---- address modes that wrap around (normalized coordinates only) ---- */
 
-/* A coordinate modulo 1, or 2 when mirrored, in units of 2^-21, truncated. All steps are exact: a float's whole multiples of
- * 2^-21 are floats. */
+/* A coordinate modulo 1 (mirrored: modulo 2), in units of 2^-21, truncated. All steps are exact: a float's whole multiples of 2^-21 are
+ * floats. */
 TEX_INLINE uint32_t
 fast_periodic(float v, bool mirrored)
 {
@@ -81,7 +81,7 @@ fast_around(int32_t i, bool mirrored, int32_t size)
     return i < size ? i : 2 * size - 1 - i;
 }
 
-/* The same as fast_point and fast_linear, with any address mode but border. */
+/* As fast_point and fast_linear, with any address mode but border. */
 TEX_INLINE int32_t
 fast_point_at(float v, bool normalized, unsigned mode, uint32_t size)
 {
@@ -101,7 +101,7 @@ fast_linear_at(float v, bool normalized, unsigned mode, uint32_t size)
     return (struct fast_place){ fast_around(i, mirrored, (int32_t)size), fast_around(i + 1, mirrored, (int32_t)size), (uint32_t)q & 255 };
 }
 
-/* A sum of weighted 8 or 16-bit texels in 1/256 as a float in [0, 1]: filtered with 16 bits. Unfiltered: the texel. */
+/* The sum of 8 or 16-bit texels weighted in 1/256, as a float in [0, 1], filtered with 16 bits. If not `linear`, v is the texel. */
 TEX_INLINE float
 fast_scaled(uint32_t v, unsigned bytes, bool linear)
 {
@@ -110,16 +110,15 @@ fast_scaled(uint32_t v, unsigned bytes, bool linear)
     return tex_ratio((float)(int32_t)((v * (bytes == 1 ? 257 : 1) + 128) >> 8), 65535.0f);
 }
 
-/* The sum of four floats times weights in 1/256, each truncated to `fraction` + 4 bits below the exponent `top`, in units of
- * that place. */
+/* The sum of four floats times weights in 1/256, each truncated to `fraction` + 4 bits below the exponent `top`, in units of that bit. */
 TEX_INLINE int64_t
 fast_sum(const uint32_t t[4], const uint32_t w[4], int top, unsigned fraction)
 {
     unsigned less = 23 - fraction;
-#ifdef __AMDGCN__       /* 28 bits times 9 in halves of 14 bits: all but the last step in 32 bits */
+#ifdef __AMDGCN__       /* 28 bits times 9, in halves of 14 bits: all but the last step in 32 bits */
     int32_t high = 0, low = 0;
     for (unsigned i = 0; i < 4; i++) {
-        uint32_t e = t[i] >> 23 & 255, shift = (uint32_t)top - e + less;        /* without weight e may be above */
+        uint32_t e = t[i] >> 23 & 255, shift = (uint32_t)top - e + less;        /* without weight e may exceed it */
         uint32_t m = e && shift < 32 ? ((t[i] & 0x7fffff) | 0x800000) << 4 >> shift : 0;
         int32_t f = t[i] >> 31 ? -(int32_t)w[i] : (int32_t)w[i];
         high += (int32_t)(m >> 14) * f;
@@ -162,7 +161,7 @@ fast_blend(const uint32_t t[4], const uint32_t w[4], unsigned fraction, uint32_t
     }
     if (top < 40)
         return false;
-    /* sum * 2^(top - 127 - fraction - 4 - 8); halves away from zero */
+    /* sum * 2^(top - 127 - fraction - 4 - 8), ties away from zero. */
     uint64_t m = (uint64_t)(sum < 0 ? -sum : sum);
     int lead = __builtin_clzll(m);
     uint32_t first = (uint32_t)(m << lead >> 32), r = (first >> (31 - fraction)) + (first >> (30 - fraction) & 1);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Texels, positions, weights and sums, as NVIDIA's texture units have them. The documentation gives the formulas and 8 bits of
- * fraction; the roundings were found by probing an H200 (driver 580.159.04), whose results these equal: normalized coordinates
- * are truncated to 21 fraction bits, positions and levels have 8, weights are 8 bits that add up to 256, and sums are exact in
- * fixed point, with floats aligned to the largest of them.
+ * Texels, positions, weights and sums, as in NVIDIA's texture units. The documentation gives the formulas and 8 bits of fraction; the
+ * roundings were found by probing an H200 (driver 580.159.04), whose results these equal: normalized coordinates are truncated to 21
+ * fraction bits, positions and levels have 8, weights are 8-bit numbers that add up to 256, and sums are exact in fixed point, with floats
+ * aligned to the largest of them.
  *
- * Reading texels may fault when the program freed the memory; no lock is held here. */
+ * Reading texels may fault if the program freed the memory; no lock is held here. */
 #include "jit/builtins/core/tex_core.h"
 
 #include <limits.h>
@@ -95,7 +95,7 @@ TEX_TABLE(srgb, uint16_t, ".short",
 
 /* ---- texels ---- */
 
-/* Channels that are floats where they are filtered: float formats, colours in sRGB. */
+/* Channels filtered as floats: float formats, colours in sRGB. */
 static bool
 has_floats(const struct cw_texture *t, unsigned c)
 {
@@ -119,7 +119,7 @@ unpack(const struct cw_texture *t, const cw_texel_byte *p, unsigned c)
     return is_signed(t) ? (uint32_t)((int32_t)(u << unused) >> unused) : u;
 }
 
-/* An integer from a texture of scaled ones. Formats that are not scaled give 0. */
+/* Convert an integer of a scaled texture. Formats that are not scaled give 0. */
 static float
 scaled(const struct cw_texture *t, uint32_t u)
 {
@@ -138,8 +138,8 @@ scaled(const struct cw_texture *t, uint32_t u)
     }
 }
 
-/* The border colour: truncated to a half for 8 bits and halves, rounded to the format's steps, halves of them to zero; integer
- * reads see the low bits of the word. */
+/* The border colour: truncated to a half for 8-bit formats and halves, rounded to the format's steps with ties toward zero; integer reads
+ * see the low bits of the word. */
 static uint32_t
 border(const struct cw_texture *t, unsigned c)
 {
@@ -158,7 +158,7 @@ border(const struct cw_texture *t, unsigned c)
     return t->srgb && c < 3 ? tex_bits(tex_ratio(code, m)) : (uint32_t)(int32_t)code;
 }
 
-/* Both within 32 bits: addresses wrap around where coordinates are normalized, and these were brought near to the texture. */
+/* Both operands fit into 32 bits: addresses wrap around only with normalized coordinates, which were brought near to the texture. */
 static int64_t
 floor_mod(int64_t i, int64_t n)
 {
@@ -168,7 +168,7 @@ floor_mod(int64_t i, int64_t n)
     return r < 0 ? r + n : r;
 }
 
-/* Texel number by the address mode; -1: border. */
+/* The texel's number according to the address mode; -1: border. */
 static int64_t
 address(enum cwb_address mode, int64_t i, int64_t n)
 {
@@ -184,7 +184,7 @@ address(enum cwb_address mode, int64_t i, int64_t n)
     }
 }
 
-/* The texel at integer coordinates of a level; z is a slice (3D), addressed, or a layer, taken as it is. */
+/* The texel at integer coordinates of a level; z is a slice (3D), subject to the address mode, or a layer, which is not. */
 static struct texel
 texel_at(const struct cw_texture *t, const struct cw_level *l, const int64_t i[3], bool z_is_layer)
 {
@@ -206,10 +206,10 @@ texel_at(const struct cw_texture *t, const struct cw_level *l, const int64_t i[3
 
 /* ---- positions ---- */
 
-/* The position beyond which 1/256 of a texel makes no difference; every computation with it fits. */
+/* Beyond this position 1/256 of a texel makes no difference; up to it every computation fits. */
 #define FAR_AWAY 1e9
 
-/* A position in texels of one dimension, exact. Normalized coordinates keep 21 bits of fraction. */
+/* A position in texels in one dimension, exact. Normalized coordinates keep 21 fraction bits. */
 static double
 position(const struct cw_texture *t, float p, enum cwb_address mode, uint32_t size, bool cube)
 {
@@ -225,7 +225,7 @@ position(const struct cw_texture *t, float p, enum cwb_address mode, uint32_t si
     return fmin(fmax(x, -FAR_AWAY), FAR_AWAY) * size;
 }
 
-/* Texel and 8-bit fraction of the next, for linear filtering. */
+/* Texel, and the next one's weight in 8 bits, for linear filtering. */
 struct axis {
     int64_t  i;
     uint32_t w;
@@ -235,7 +235,7 @@ static struct axis
 axis_linear(double p, int32_t offset, uint32_t size, bool clamped)
 {
     int64_t q = (int64_t)floor(p * 256 - 127.5) + (int64_t)offset * 256;
-    if (clamped) {              /* to the middle of the outermost texels */
+    if (clamped) {              /* to the centres of the outermost texels */
         int64_t last = ((int64_t)size - 1) * 256;
         q = q < 0 ? 0 : q > last ? last : q;
     }
@@ -244,7 +244,7 @@ axis_linear(double p, int32_t offset, uint32_t size, bool clamped)
 
 /* ---- cube maps ---- */
 
-/* The point of a cube with half edges of 1 that has these face coordinates, `major` along the face's axis. */
+/* The point of a cube of half edge 1 with these face coordinates, `major` along the face's axis. */
 static void
 cube_point(unsigned face, float s, float t, float major, float v[3])
 {
@@ -286,7 +286,7 @@ is_corner(const struct cw_level *l, int64_t x, int64_t y)
     return (x < 0 || x >= l->width) && (y < 0 || y >= l->width);
 }
 
-/* Texels beyond a face's edges, not in a corner, are the neighbour's. */
+/* Texels beyond a face's edge, but not in a corner, are the neighbour's. */
 static void
 cube_neighbour(const struct cw_level *l, unsigned *face, int64_t *x, int64_t *y)
 {
@@ -315,7 +315,7 @@ share(uint32_t part, uint32_t whole)
     return (part * whole + 128) >> 8;
 }
 
-/* Divide `total` between x and y: where one is rounded up the other is rounded down. */
+/* Divide `total` between x and y: if one is rounded up, the other is rounded down. */
 static void
 deal(uint32_t total, uint32_t wx, uint32_t wy, uint32_t w[4])
 {
@@ -326,14 +326,14 @@ deal(uint32_t total, uint32_t wx, uint32_t wy, uint32_t w[4])
     w[0] = total - e - w[2];
 }
 
-/* Where three faces meet there is no fourth texel: the three share its weight. */
+/* At a corner of three faces there is no fourth texel: the three share its weight. */
 static void
 share_corner(const struct cw_level *l, const struct axis a[2], uint32_t w[4])
 {
     TEX_ROLLED
     for (unsigned missing = 0; missing < 4; missing++) {        /* w[0] is its weight */
         if (w[0] && is_corner(l, a[0].i + (missing & 1), a[1].i + (missing >> 1))) {
-            uint32_t third = (w[0] + 1) / 3, rest = w[0] - 2 * third;       /* for the one that is opposite */
+            uint32_t third = (w[0] + 1) / 3, rest = w[0] - 2 * third;       /* for the opposite one */
             w[0] = 0;
             w[1] += missing & 1 ? rest : third;
             w[2] += third;
@@ -345,14 +345,14 @@ share_corner(const struct cw_level *l, const struct axis a[2], uint32_t w[4])
 
 /* ---- sums ---- */
 
-/* Of a normal number. */
+/* The exponent of a normal number. */
 static int
 exponent(double v)
 {
     return (int)(tex_double_bits(v) >> 52 & 2047) - 1023;
 }
 
-/* Round to `bits` fraction bits, halves away from zero; results below the normal floats are zero. */
+/* Round to `bits` fraction bits, ties away from zero; results below the normal floats become zero. */
 static float
 rounded(double v, int bits)
 {
@@ -363,7 +363,7 @@ rounded(double v, int bits)
     return (float)copysign(floor(a / unit + 0.5) * unit, v);
 }
 
-/* The sum of the texels read so far, by channel: integers, or the bits of doubles; and a bit for each whose floats were all
+/* Sums of the texels read so far, by channel: integers, or the bits of doubles; and one bit for each channel whose floats were all
  * negative. */
 struct sums {
     uint64_t of[4];
@@ -378,7 +378,7 @@ as_double(uint64_t bits)
     return v;
 }
 
-/* Floats: the texels of a slice are aligned to the largest of them, four bits below the format's last being kept. */
+/* Floats: align the texels of a slice to the largest of them, keeping four bits below the format's last. */
 static double
 add_floats(double sum, const struct texel t[4], const uint32_t w[4], int fraction, bool *negative)
 {
@@ -452,13 +452,13 @@ scaled_sum(const struct cw_texture *t, int64_t sum)
         return tex_ratio((float)((sum + 128) >> 8), 65535.0f);
     case CWB_FORMAT_S16:
         return fmaxf(tex_ratio((float)((sum + 128) >> 8), 32767.0f), -1.0f);
-    default:                /* times 32767 / 127, nearly */
+    default:                /* approximately times 32767 / 127 */
         sum += (sum + 64 + (sum >> 12) * 16) >> 7;
         return fmaxf(tex_ratio((float)sum, 32767.0f), -1.0f);
     }
 }
 
-/* What comes out: floats where `floats`. */
+/* Convert the sums to the result: floats if `floats`. */
 static void
 blend(const struct cw_texture *t, struct sums *sums, bool floats, struct texel *out)
 {
@@ -482,7 +482,7 @@ blend(const struct cw_texture *t, struct sums *sums, bool floats, struct texel *
 
 /* ---- samples ---- */
 
-/* The level, and how much of the next one is in the sample, in 1/256. */
+/* The level, and the weight of the next one in 1/256. */
 static uint32_t
 choose_level(const struct cw_texture *t, int32_t lod, bool biased, uint32_t *part)
 {
@@ -500,7 +500,7 @@ choose_level(const struct cw_texture *t, int32_t lod, bool biased, uint32_t *par
     return (uint32_t)lod >> 8;
 }
 
-/* The lowest texel of each dimension that is read, and how much of the next. */
+/* The lowest texel to read in each dimension, and the weight of the next. */
 static void
 find_axes(const struct cw_texture *t, const struct cw_level *l, const struct tex_place *at, enum tex_read read, struct axis a[3])
 {
@@ -526,13 +526,13 @@ find_axes(const struct cw_texture *t, const struct cw_level *l, const struct tex
         a[1] = a[2];
         a[2] = r;
     }
-    /* A 1D texture is a 2D one that is read at the upper edge of its only row. */
+    /* A 1D texture is a 2D texture, read at the upper edge of its only row. */
     if (at->dims == 1 && t->linear && t->address[1] == CWB_ADDRESS_BORDER && read == TEX_FILTER)
         a[1] = (struct axis){ -1, 128 };
 }
 
-/* Integer coordinates know no address modes: everything outside is zero. tex.1d by integer reads linear memory; of an array it
- * gives zeros (as an H200 does). */
+/* Integer coordinates ignore address modes: everything outside is zero. tex.1d with integers reads linear memory; for an array it returns
+ * zeros (as on an H200). */
 static bool
 is_inside(const struct cw_texture *t, const struct cw_level *l, const struct tex_place *at, const struct axis a[3])
 {

@@ -5,7 +5,7 @@
 #include "jit/abi/host.h"
 #include "jit/ptx/ir.h"
 
-/* Where a surface access was refused: bytes, rows, slices; bytes that it takes. */
+/* Place of a refused surface access: bytes, rows, slices; and its size. */
 struct tex_fault {
     int64_t  x, y, z;
     unsigned size;
@@ -51,7 +51,7 @@ struct operands {
     int32_t  offset[3];
 };
 
-/* Where a lane samples. `words` are the coordinates as given, without the array index. */
+/* Compute where a lane samples. `words` are the coordinates as given, without the array index. */
 static void
 read_place(const struct cw_texture *t, const struct cwh_tex *x, const struct operands *o, struct tex_place *at, uint32_t words[3])
 {
@@ -85,7 +85,7 @@ length(const double v[3])
     return hi + (a + b + c - hi - lo) * (11.0 / 32) + lo / 4;
 }
 
-/* 256 times the binary logarithm of 1 + i/256: recorded on an H200. */
+/* 256 * log2(1 + i/256), recorded on an H200. */
 TEX_TABLE(log2_steps, uint8_t, ".byte",
     0, 2, 4, 5, 6, 8, 9, 11, 12, 13, 15, 16, 18, 19, 20, 22, 23, 24, 26, 27, 28, 30, 31, 32,
     34, 35, 36, 38, 39, 40, 42, 43, 44, 45, 47, 48, 49, 50, 52, 53, 54, 55, 57, 58, 59, 60, 62, 63,
@@ -99,8 +99,8 @@ TEX_TABLE(log2_steps, uint8_t, ".byte",
     226, 227, 228, 229, 229, 230, 231, 232, 233, 233, 234, 235, 236, 236, 237, 238, 239, 239, 240, 241, 242, 242, 243, 244,
     245, 245, 246, 247, 248, 248, 249, 250, 251, 251, 252, 253, 253, 254, 255, 255)
 
-/* Level of detail in 1/256 from the derivatives of the coordinates. Observed on an H200: the longest of both vectors and of 11/16 of
- * their sum and difference. With one component the result is the hardware's, with more it may be up to 2/256 above. */
+/* Level of detail in 1/256 from the derivatives of the coordinates. Observed on an H200: the longest of both vectors and of 11/16 of their
+ * sum and difference. With one component the result equals the hardware's; with more it may be up to 2/256 above. */
 static int32_t
 gradient_lod(const struct cw_texture *t, const struct cwh_tex *x, const struct operands *o, const uint32_t words[3])
 {
@@ -116,7 +116,7 @@ gradient_lod(const struct cw_texture *t, const struct cwh_tex *x, const struct o
         g[0][d] = (double)tex_float(e0);
         g[1][d] = (double)tex_float(n == 3 ? e4 : n == 2 ? e2 : e1);
     }
-    if (is_cube(x)) {           /* of the coordinates on the face: s = (major + sc) / (2 major) */
+    if (is_cube(x)) {           /* derivatives of the coordinates on the face: s = (major + sc) / (2 major) */
         const float px = tex_float(words[0]), py = tex_float(words[1]), pz = tex_float(words[2]), v[3] = { px, py, pz };
         float st[2];
         unsigned face = cwh_cube_face(v, st), m = face / 2;
@@ -172,7 +172,7 @@ fetch(const struct cw_texture *t, const struct cwh_tex *x, const struct operands
     cwh_tex_read(t, &at, read, lod, biased, floats, out);
 }
 
-/* A sample's result words. Packed halves have two components a word. */
+/* The result words of a sample; packed halves have two components per word. */
 static void
 pack_result(const struct cwh_tex *x, struct texel *s)
 {
@@ -187,7 +187,7 @@ pack_result(const struct cwh_tex *x, struct texel *s)
     }
 }
 
-/* What txq and suq give for sizes was observed on an H200: zero for a level that does not exist, and so on. */
+/* Results of txq and suq, as observed on an H200: zero for a level that does not exist, and so on. */
 static uint32_t
 query(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane)
 {
@@ -199,7 +199,7 @@ query(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane)
     switch (x->mode) {
     case PTX_QUERY_WIDTH:
         return l->width;
-    case PTX_QUERY_HEIGHT:      /* layers of one dimension count as rows */
+    case PTX_QUERY_HEIGHT:      /* layers of 1D textures count as rows */
         if (t->dims == 1 && t->layered)
             return layers;
         return surface && t->dims == 1 ? 0 : l->height;
@@ -220,7 +220,7 @@ query(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane)
     }
 }
 
-/* Bytes of one component; the types that suld and sust take. */
+/* Bytes of one component, for types of suld and sust. */
 static unsigned
 surface_bytes(unsigned type)
 {
@@ -270,8 +270,8 @@ store_formatted(const struct cw_texture *t, const struct cwh_tex *x, unsigned la
     }
 }
 
-/* Blocks run on several threads. The operation is in `mode`, with the way to treat coordinates outside. sured.p takes
- * signedness from the surface's format (9.7.11.4). */
+/* Blocks run on several threads. `mode` has the operation, and the treatment of coordinates outside. sured.p takes its signedness from the
+ * surface's format (9.7.11.4). */
 static void
 reduce(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, cw_texel_byte *p)
 {
@@ -298,8 +298,8 @@ reduce(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, cw_te
     } while (!__atomic_compare_exchange_n(at, &old, fresh, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
-/* suld, sust, sured: the texels' address; NULL: outside, where stores do nothing and loads give zeros. x is in bytes for the
- * unformatted forms. *bad describes a refused access. */
+/* suld, sust, sured: the texels' address; NULL: outside, where stores do nothing and loads return zeros. x is in bytes in the unformatted
+ * forms. *bad describes a refused access. */
 static enum tex_access
 surface_place(const struct cw_texture *t, const struct cwh_tex *x, const uint32_t coord[3], struct tex_fault *bad, cw_texel_byte **place)
 {
@@ -327,7 +327,7 @@ surface_place(const struct cw_texture *t, const struct cwh_tex *x, const uint32_
     return TEX_ACCESS_DONE;
 }
 
-/* sured, sust.p: true if the instruction is one of these. */
+/* Handle sured and sust.p; true if the instruction is one of these. */
 static bool
 surface_special(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane, cw_texel_byte *p)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the texture code needs of the C library, on the host and, by compiler builtins alone, on AMD GPUs; and access to device
- * memory. */
+ * Functions that the texture code needs from the C library: on the host the library's, on AMD GPUs compiler builtins only; and access to
+ * device memory. */
 #ifndef CWJ_BUILTINS_CORE_TEX_MATH_H
 #define CWJ_BUILTINS_CORE_TEX_MATH_H
 
@@ -31,8 +31,8 @@
 #include <string.h>
 #endif
 
-/* Move the elements of an array down by one, the first to the end: a loop that is not unrolled uses the first, and an array whose indices are constants
- * lies in registers. */
+/* Rotate an array down by one. A loop that is not unrolled then always uses element 0, and an array with constant indices stays in
+ * registers. */
 #define tex_turn(v, n)                          \
     do {                                        \
         __typeof__((v)[0]) first_ = (v)[0];     \
@@ -42,14 +42,15 @@
         (v)[(n) - 1] = first_;                  \
     } while (0)
 
-/* Before a loop: do not unroll. Rare code is kept small on the GPU, where every kernel contains it. */
+/* Before a loop: do not unroll. Keeps rare code small on the GPU, where every kernel contains it. */
 #ifdef __AMDGCN__
 #define TEX_ROLLED _Pragma("clang loop unroll(disable)")
 #else
 #define TEX_ROLLED
 #endif
 
-/* A constant table, and NAME(i). On the GPU it lies in the code, so that the code may lie anywhere (jit/builtins/precompile); whole words. */
+/* A constant table, accessed as NAME(i). On the GPU it is part of the code, which can then be placed anywhere (jit/builtins/precompile);
+ * whole words. */
 #ifdef __AMDGCN__
 #define TEX_TABLE(name, type, directive, ...)                                                                                               \
     static inline type name(uint64_t i)                                                                                                     \
@@ -69,7 +70,7 @@
 
 #define TEX_INLINE static inline __attribute__((always_inline))
 
-/* The whole object. On the GPU functions get a copy of its small fields in registers; its handle is the object's address. */
+/* The whole object. On the GPU, functions get a copy of its small fields in registers; its handle is the object's address. */
 #ifdef __AMDGCN__
 #define TEX_OBJECT(t) ((const struct cw_texture *)(const __attribute__((address_space(4))) struct cw_texture *)(t)->handle)
 #else
@@ -160,8 +161,8 @@ tex_power(int e)
     return v;
 }
 
-/* v / d for whole numbers up to 65536 in size; d is 127, 255, 32767 or 65535. Correctly rounded (host.tex tries them all), and
- * a quarter as long as the GPU's general division. */
+/* v / d for integers up to 65536; d is 127, 255, 32767 or 65535. Correctly rounded (test host.tex tries all), and a quarter as long as the
+ * GPU's general division. */
 TEX_INLINE float
 tex_ratio_short(float v, float d)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Writes jit/builtins/precompiled.h's list: the precompiled builtins: functions for the usual matrix products,
- * approximations, divisions, printing, heap and textures, as this compiler makes them for each processor.
+ * Writes the list of jit/builtins/precompiled.h: functions for the usual matrix products, approximations, divisions, printing, heap and
+ * textures, as this compiler makes them for each processor.
  *   cwj_prepare OUTPUT.c [PROCESSOR...]
- * A function is accepted if it only computes in the registers that its callers leave to it and accesses memory at addresses
- * that it was given. The assembly text says which registers those are, the code object contains the code. Rejected functions,
- * and those for other processors, are compiled with the kernel. */
+ * A function is accepted if it computes only in the registers that its callers leave to it, and accesses memory only at addresses that it
+ * was given. The assembly text tells which registers it uses; the code object has the code. Rejected functions, and those for other
+ * processors, are compiled with the kernel. */
 #define _GNU_SOURCE
 #include "impl/base/buf.h"
 #include "jit/builtins/precompiled.h"
@@ -18,7 +18,7 @@
 
 /* ---- kernels ------------------------------------------------------------------------------------------------------------------- */
 
-/* Registers for one operand, read from memory: so their function is compiled for unknown values. */
+/* Registers for one operand, loaded from memory, so that the function is compiled for unknown values. */
 static void
 operand(struct cw_buf *b, const char *name, const char *type, unsigned n, unsigned *at)
 {
@@ -60,7 +60,7 @@ kernel(struct cw_buf *b, const char *instruction, const char *d, const char *ab,
     cw_buf_puts(b, "    ret;\n}\n");
 }
 
-/* Quotients of 64 bits, of unknown operands. */
+/* 64-bit divisions of unknown operands. */
 static void
 division(struct cw_buf *b, const char *type)
 {
@@ -75,7 +75,7 @@ is_f16(const char *type)
     return !strcmp(type, "f16");
 }
 
-/* mma of m16n8 or, `sparse`, mma.sp: k elements of these types; `after` of their names. */
+/* mma of m16n8 or, with `sparse`, mma.sp: k elements of these types; `after` follows their names. */
 static void
 product(struct cw_buf *b, bool sparse, unsigned k, unsigned bits, const char *d, const char *ta, const char *tb, const char *after)
 {
@@ -90,7 +90,7 @@ static void
 floats(struct cw_buf *b)
 {
     static const char *const sums[] = { "f32", "f16" }, *const bytes[] = { "e4m3", "e5m2" };
-    for (unsigned i = 0; i < 4; i++) {          /* k; twice that for what is sparse */
+    for (unsigned i = 0; i < 4; i++) {          /* k; twice that if sparse */
         const bool sparse = i & 1, twice = i >> 1;
         const unsigned k = 4u << sparse << twice;
         product(b, sparse, 2 * k, 16, "f32", "bf16", "bf16", "");
@@ -122,7 +122,7 @@ fragments(struct cw_buf *b)
     kernel(b, "wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32", "f32", "b32", "f32", tf32);
 }
 
-/* A kernel with CUDA's own functions. */
+/* A kernel that calls CUDA's own functions. */
 static void
 runtime_calls(struct cw_buf *b)
 {
@@ -153,8 +153,7 @@ approximations(struct cw_buf *b)
     }
 }
 
-/* A kernel that reads textures. The function serves all kinds of instructions, so there are two calls of it without a common
- * operand. */
+/* A kernel that reads textures. The function serves all kinds of instructions, so call it twice without a common operand. */
 static void
 textures(struct cw_buf *b)
 {
@@ -199,17 +198,16 @@ kernels(struct cw_buf *b)
     division(b, "s64");
 }
 
-/* ---- what a function does, from its assembly text
- * ------------------------------------------------------------------------------------- */
+/* ---- a function's behaviour, from its assembly text ----------------------------------------------------------------------------- */
 
 struct function {
     char name[96];
-    unsigned waits, returns;            /* instructions of four bytes: waits that it begins with, returns */
-    bool memory, stack, uses_stack;     /* stack: it may have one */
+    unsigned waits, returns;            /* four-byte instructions: leading waits; returns */
+    bool memory, stack, uses_stack;     /* stack: it may use one */
     bool interrupts;
     uint64_t vgprs[4], sgprs[2], agprs[4];
-    uint64_t given;                     /* first scalar registers that it reads unwritten; not with a stack */
-    const char *why_not;                /* why it is rejected, in a line */
+    uint64_t given;                     /* leading SGPRs that it reads before writing; unused with a stack */
+    const char *why_not;                /* reason for rejection, in one line */
 };
 
 static bool
@@ -218,8 +216,8 @@ starts(const char *line, const char *with)
     return !strncmp(line, with, strlen(with));
 }
 
-/* s30 to s33 are the return address, the stack and the frame; with a stack, LLVM may put the first away and back, and reads the second (on some processors with
- * s0 to s3, where all stacks are: these nobody writes). */
+/* s30 to s33 are the return address, the stack and the frame pointer. With a stack, LLVM may save and restore the first, and reads the
+ * second (on some processors together with s0 to s3, the scratch descriptor, which nobody writes). */
 static void
 use(struct function *f, char kind, unsigned first, unsigned last, bool is_read, const char *line)
 {
@@ -239,9 +237,9 @@ use(struct function *f, char kind, unsigned first, unsigned last, bool is_read, 
     }
 }
 
-/* v7, s[2:3] in an instruction's operands; precompiled code must not use m0, and accumulation registers only to save others.
- * Anything else with digits is a number, a name or a label. The first operand is written, and with a carry or a condition of
- * vectors the second; of stores and comparisons of scalars it is read, but nothing that was not written before. */
+/* Parse registers such as v7, s[2:3] in an instruction's operands. Precompiled code must not use m0, and accumulation registers only to
+ * save others. Anything else with digits is a number, a name or a label. The first operand is written; so is the second of vector
+ * instructions with a carry or a condition. Stores and scalar comparisons read the first, but only after it was written. */
 static void
 registers(struct function *f, const char *at, const char *line)
 {
@@ -292,12 +290,12 @@ instruction(struct function *f, const char *line, bool *began)
         f->memory |= starts(line, memory[i]);
     if (memmem(line, n, "@rel32", 6) || starts(line + operands, " s32,"))        /* refers to another symbol; has a frame of its own */
         f->why_not = line;
-    f->interrupts |= starts(line, "s_sendmsg_rtn");             /* a trap on gfx1100 leaves m0 as it was */
+    f->interrupts |= starts(line, "s_sendmsg_rtn");             /* a trap on gfx1100 preserves m0 */
     registers(f, line + operands, line);
     f->interrupts &= !starts(line, "s_mov_b32 m0, ttmp2");
 }
 
-/* The next function, from the line *at; false: there is none. */
+/* Find the next function from the line *at; false: none. */
 static bool
 next_function(const char **at, struct function *f)
 {
@@ -321,7 +319,7 @@ next_function(const char **at, struct function *f)
 
 /* ---- code ----------------------------------------------------------------------------------------------------------------------- */
 
-/* A function's bytes in a code object of LLD's; NULL: there is no such symbol. */
+/* A function's bytes in a code object linked by LLD; NULL: no such symbol. */
 static const uint8_t *
 find_code(const struct cw_buf *object, const char *name, size_t *size)
 {
@@ -348,7 +346,7 @@ struct taken {
     size_t words;
 };
 
-/* Its code from the first instruction after the waits; returns become branches to its end. False: unexpected form. */
+/* Take its code from the first instruction after the waits; returns become branches to its end. False: unexpected form. */
 static bool
 take_code(const struct function *f, const char *cpu, const uint8_t *code, size_t size, struct taken *t)
 {
@@ -381,13 +379,13 @@ struct output {
     size_t n;
 };
 
-/* Approximations have the address of their table in two scalar registers, and no other function reads one that it has not written. */
+/* Approximations take the address of their table in two SGPRs; no other function reads one that it has not written. */
 static int
 table_of(struct function *f)
 {
     unsigned at = 0;
     if (!starts(f->name, "mufu."))
-        f->given &= ~f->sgprs[0];       /* a block that ends in the text before the one that writes the register runs after it */
+        f->given &= ~f->sgprs[0];       /* a block that ends earlier in the text than the one that writes the register runs after it */
     if (!f->given || f->why_not)
         return -1;
     while (!(f->given >> at & 1))
@@ -398,7 +396,7 @@ table_of(struct function *f)
     return (int)at;
 }
 
-/* The number of the array with this code, which is written if it is new. */
+/* The number of the array with this code; writes it if new. */
 static size_t
 array_of(struct output *o, struct taken t)
 {
@@ -430,7 +428,7 @@ list_registers(struct cw_buf *b, const char *kind, const uint64_t *used, unsigne
             cw_buf_printf(b, " %s%u", kind, i);
 }
 
-/* The stack of the functions that the kernel `textures` calls is not above its own, of which there are a few bytes besides. */
+/* An upper bound of the stack of the functions called by kernel `textures`: the kernel's own, which has a few bytes more. */
 static unsigned
 stack_of_textures(const char *assembly)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Shared by the files that emit arithmetic: short builders over both shapes, and the functions that one file offers the
- * others. Section numbers are those of the PTX ISA manual. */
+ * Shared by the files that emit arithmetic: short builders over both shapes, and functions that one file offers the others. Section numbers
+ * are those of the PTX ISA manual. */
 #ifndef CWJ_EMIT_ARITH_ARITH_PRIVATE_H
 #define CWJ_EMIT_ARITH_ARITH_PRIVATE_H
 
@@ -54,7 +54,7 @@ v_call3(struct emit *e, const char *name, V a, V b, V c)
     return emit_intrinsic(e, name, v, 3, -1);
 }
 
-/* Is (scalar or splat) v the integer constant that *value gets? */
+/* If v (scalar or splat) is an integer constant, *value gets it. */
 static inline bool
 const_int(V v, uint64_t *value)
 {
@@ -113,7 +113,7 @@ v_pack(struct emit *e, V lo, V hi)
     return v_or(e, lo, v_shl(e, hi, k_int(e, hi, bits)));
 }
 
-/* Of every video instruction: see EMIT_VIDEO. */
+/* For every video instruction: see EMIT_VIDEO. */
 static inline void
 note_video(struct emit *e)
 {

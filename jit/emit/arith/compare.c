@@ -85,7 +85,7 @@ emit_setp(struct emit *e, const struct ptx_inst *in)
 
     if (!n)
         return;
-    /* p|q: q is the negated comparison; of the packed types, p is the low element's result and q the high one's. */
+    /* p|q: q is the negation of p; for packed types, p is the result of the low element and q that of the high one. */
     second = n == 2 ? r[1] : v_not(e, r[0]);
     if (in->boolop != PTX_BOOL_NONE && in->noperands > 3) {
         V c = emit_src(e, in, 3, PTX_PRED);
@@ -130,7 +130,7 @@ emit_set(struct emit *e, const struct ptx_inst *in)
         emit_dst(e, in, 0, dt, truth(e, r[0], dt));
         return;
     }
-    /* f16x2 and bf16x2: two results in one register, as floats or as 16-bit masks */
+    /* f16x2 and bf16x2: two results in one register, as floats or as 16-bit masks. */
     V half[2];
     for (unsigned i = 0; i < 2; i++) {
         half[i] = dt == PTX_F16X2 ? truth(e, r[i], PTX_F16) : dt == PTX_BF16X2 ? truth(e, r[i], PTX_BF16) : truth(e, r[i], PTX_U16);
@@ -145,7 +145,7 @@ emit_slct(struct emit *e, const struct ptx_inst *in)
     ptx_type t = in->type[0];
     V a = emit_src(e, in, 1, t), b = emit_src(e, in, 2, t), c = emit_src(e, in, 3, in->type[1]), cond;
 
-    /* Minus zero counts as not negative, NaN selects b (9.7.7.4). */
+    /* Minus zero counts as non-negative; NaN selects b (9.7.7.4). */
     if (in->type[1] == PTX_F32) {
         if (in->flags & PTX_F_FTZ)
             c = fp_flush(e, c, PTX_F32);

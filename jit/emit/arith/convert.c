@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cvt and cvt.pack (PTX ISA 9.7.9.21 ff.): between all integer and floating-point types, in every rounding mode, with
- * saturation. Every conversion rounds once: through a wider type it goes exactly or rounded to odd. */
+ * cvt and cvt.pack (PTX ISA 9.7.9.21 ff.): between all integer and floating-point types, in every rounding mode, with saturation. Each
+ * conversion rounds once: steps through a wider type are exact or rounded to odd. */
 #include "jit/emit/arith/fp_private.h"
 
 typedef LLVMValueRef V;
@@ -43,7 +43,7 @@ fp_to_int_sat(struct emit *e, V v, LLVMTypeRef scalar, bool is_signed)
     return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, over, 2), fn, &v, 1, "");
 }
 
-/* To an integral value in the modes .rni .rzi .rmi .rpi; other modes leave it alone. */
+/* Round to an integral value for .rni .rzi .rmi .rpi; other modes leave v unchanged. */
 static V
 round_integral(struct emit *e, V v, unsigned round)
 {
@@ -82,8 +82,8 @@ int_to_int(struct emit *e, const struct ptx_inst *in, V v, ptx_type dt, ptx_type
     return emit_resize(e, v, t, type_is_signed(st));
 }
 
-/* A 64-bit integer to f32 or f64, towards zero, away from it, or to odd: the bits below the significand are cut off, which
- * makes the conversion exact, and the mode is applied to the float's bits. */
+/* A 64-bit integer to f32 or f64, towards zero, away from it, or to odd: cut the bits below the significand off, which makes the conversion
+ * exact, and apply the mode to the float's bits. */
 static V
 int64_to_float(struct emit *e, V v, bool is_signed, LLVMTypeRef ft, unsigned round, bool to_odd)
 {
@@ -115,7 +115,7 @@ int_to_real(struct emit *e, V v, bool is_signed, LLVMTypeRef ft)
     return LLVMBuildCast(e->b, is_signed ? LLVMSIToFP : LLVMUIToFP, v, emit_like(e, v, ft), "");
 }
 
-/* To a float of type dt, or, for the small types, to an f32 that rounds to it correctly. */
+/* To a float of type dt; for the small types, to an f32 that rounds to dt correctly. */
 static V
 int_to_float(struct emit *e, V v, ptx_type st, ptx_type dt, unsigned round)
 {
@@ -144,7 +144,7 @@ float_to_int(struct emit *e, const struct ptx_inst *in, V v, ptx_type dt, ptx_ty
     return r;
 }
 
-/* f64 NaN to f16 or bf16: sign and upper payload stay, quieted (measured on an H200). v is the f32 made of it. */
+/* f64 NaN to f16 or bf16: keeps sign and upper payload, quieted (measured on an H200). v is the f32 made of it. */
 static V
 small_nan(struct emit *e, V v, enum fp_small f, V r)
 {
@@ -162,7 +162,7 @@ static V
 to_float_type(struct emit *e, const struct ptx_inst *in, V v, ptx_type dt)
 {
     enum fp_small f;
-    /* Hardware keeps NaN's sign and upper payload from f64, and without .ftz the very bits of a bf16 (measured on an H200). */
+    /* Hardware keeps the sign and upper payload of an f64 NaN, and without .ftz the exact bits of a bf16 NaN (measured on an H200). */
     bool wide = emit_scalar_type(v) == e->f64, canonical = !wide && (in->type[1] != PTX_BF16 || in->flags & PTX_F_FTZ);
 
     if (in->flags & PTX_F_SAT)
@@ -199,7 +199,7 @@ packed_elements(struct emit *e, V v, ptx_type t, V out[2])
         out[i] = fp_from_small(e, half[i], f);
 }
 
-/* cvt to f16x2, bf16x2, e4m3x2, e5m2x2: from two f32 (the first is the upper half) or from another packed type. */
+/* cvt to f16x2, bf16x2, e4m3x2, e5m2x2, from two f32 (the first gives the upper half) or from another packed type. */
 static void
 convert_packed(struct emit *e, const struct ptx_inst *in)
 {
@@ -223,7 +223,7 @@ convert_packed(struct emit *e, const struct ptx_inst *in)
     emit_dst(e, in, 0, dt, v_pack(e, x[0], x[1]));
 }
 
-/* cvt.pack.sat: a and b saturated to n bits, a above b; the 8-bit and shorter forms shift c in above both (9.7.9.22). */
+/* cvt.pack.sat: a and b saturated to n bits, a above b; the forms of 8 bits or less shift c in above both (9.7.9.22). */
 void
 emit_cvt_pack(struct emit *e, const struct ptx_inst *in)
 {
@@ -264,7 +264,7 @@ emit_cvt(struct emit *e, const struct ptx_inst *in)
 
     v = emit_src(e, in, 1, st);
     if (st == dt && (st == PTX_F32 || st == PTX_F64) && in->round == PTX_RND_NONE && !(in->flags & (PTX_F_FTZ | PTX_F_SAT | PTX_F_RELU))) {
-        emit_dst(e, in, 0, dt, v);      /* a move: NaN stays as it is */
+        emit_dst(e, in, 0, dt, v);      /* a move: NaN stays unchanged */
         return;
     }
     if (!is_float_type(st)) {
@@ -276,7 +276,7 @@ emit_cvt(struct emit *e, const struct ptx_inst *in)
         enum fp_small f;
         if (is_small(st, &f))
             v = fp_from_small(e, st == PTX_F16 ? emit_bitcast(e, v, e->i16) : v, f);
-        else if (in->flags & PTX_F_FTZ && st == PTX_F32 && dt != PTX_F16)   /* to f16 it has no effect (measured on an H200) */
+        else if (in->flags & PTX_F_FTZ && st == PTX_F32 && dt != PTX_F16)   /* for f16 it has no effect (measured on an H200) */
             v = fp_flush(e, v, st);
         if (!is_float_type(dt))
             v = float_to_int(e, in, v, dt, st);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Floating-point instructions (PTX ISA 9.7.3 - 9.7.5): what each operation is; operands, rounding, approximations and
- * half formats are next door. No fast-math flag is ever set: nothing contracts or reassociates. */
+ * Floating-point instructions (PTX ISA 9.7.3 - 9.7.5). Operands, rounding, approximations and half formats have files of their own. No
+ * fast-math flag is ever set: nothing contracts or reassociates. */
 #include "jit/emit/arith/fp_private.h"
 #include "jit/emit/arith/mufu.h"
 
@@ -12,8 +12,7 @@ is_half(ptx_type t)
     return t == PTX_F16 || t == PTX_F16X2 || t == PTX_BF16 || t == PTX_BF16X2;
 }
 
-/* min or max of two: minus zero is less than plus zero; a single NaN loses unless .NaN. Not a chain of comparisons and selects: LLVM 19
- * makes select(|x| unordered, 0, select(0 < |x|, 0, |x|)) a test of x's sign. */
+/* min or max of two: minus zero is less than plus zero; a single NaN loses unless .NaN. */
 V
 fp_min_max(struct emit *e, V a, V b, bool max, bool propagate)
 {
@@ -24,7 +23,7 @@ fp_min_max(struct emit *e, V a, V b, bool max, bool propagate)
     emit_unify(e, v, 2);
     r = v_call2(e, name, v[0], v[1]);
     if (ordered && !propagate && (e->native_floats & CWJ_NATIVE_NAN || emit_scalar_type(r) == e->f32))
-        return r;                   /* which NaN it is does not matter: it is made canonical */
+        return r;                   /* any NaN will do: it is made canonical */
     V nan[2] = { fp_is_nan(e, v[0]), fp_is_nan(e, v[1]) };
     r = v_sel(e, nan[1], propagate ? v[1] : v[0], r);
     return fp_quiet(e, v_sel(e, nan[0], propagate ? v[0] : v[1], r));
@@ -37,7 +36,7 @@ min_max(struct emit *e, const struct ptx_inst *in, V a, V b)
 
     if (!(in->flags & PTX_F_XORSIGN_ABS))
         return fp_min_max(e, a, b, max, nan);
-    /* .xorsign.abs: of the magnitudes, with the product's sign */
+    /* .xorsign.abs: of the magnitudes, with the product's sign. */
     V r = fp_min_max(e, fp_abs(e, a), fp_abs(e, b), max, nan);
     if (in->noperands > 3)      /* min.abs and max.abs of three values: the magnitude */
         return r;
@@ -46,17 +45,16 @@ min_max(struct emit *e, const struct ptx_inst *in, V a, V b)
     return v_sel(e, fp_is_nan(e, r), r, fp_as_float(e, v_or(e, fp_as_int(e, r), sign)));
 }
 
-/* Half operands were widened: compute in f32, exactly or rounded to odd, so that the one rounding in fp_dst is right. Sums
- * of f16 and bf16 in f32 need no such care (24 >= 2 * 11 + 2 bits, and no subnormal sum is inexact). */
+/* Half operands are widened to f32. Compute exactly or rounded to odd there, so that the single rounding in fp_dst is correct. Sums of f16
+ * and bf16 may round in f32 (24 >= 2 * 11 + 2 bits, and no subnormal sum is inexact). */
 static V
 half_fma(struct emit *e, V a, V b, V c)
 {
     return fp_fma_odd(e, a, b, c);
 }
 
-/* Which of several f64 NaN operands comes out, quieted: b, else c, else a (measured on an H200). f32 NaN is canonical, so the
- * question does not arise. On x86 `r` has a's already where a alone is one. What an AMD GPU gives is documented nowhere:
- * jit/passes/exact/nan64.c. */
+/* Chooses among several f64 NaN operands, quieted: b, else c, else a (measured on an H200). f32 NaN is canonical anyway. On x86 `r` has a's
+ * payload already if a alone is NaN. AMD's rule is undocumented: jit/passes/exact/nan64.c. */
 static V
 prefer_nan(struct emit *e, V r, V a, V b, V c)
 {
@@ -70,8 +68,8 @@ prefer_nan(struct emit *e, V r, V a, V b, V c)
     return v_sel(e, fp_is_nan(e, b), fp_as_float(e, v_or(e, fp_as_int(e, b), quiet)), r);
 }
 
-/* .ftz flushes what is subnormal when rounded as if exponents had no end. Rounded to a subnormal first, a little less than
- * 2^-126 can have become 2^-126: then compute once more, 2^64 times as large. A branch around it, for it is rare. */
+/* .ftz flushes a result that is subnormal when rounded with an unbounded exponent. Rounding to a subnormal can turn a value just below
+ * 2^-126 into 2^-126: if that is the result, compute it again, scaled by 2^64. A branch skips this rare case. */
 static V
 flush_before_rounding(struct emit *e, ptx_op op, unsigned round, V r, V a, V b, V c)
 {
@@ -104,7 +102,7 @@ flush_before_rounding(struct emit *e, ptx_op op, unsigned round, V r, V a, V b, 
     return phi;
 }
 
-/* By the target's own instructions for halves, if it has them: true when emitted. */
+/* Emit it by the target's instructions for halves, if there are some: true if emitted. */
 static bool
 native_half(struct emit *e, const struct ptx_inst *in, ptx_type t)
 {
@@ -129,7 +127,7 @@ native_half(struct emit *e, const struct ptx_inst *in, ptx_type t)
     return true;
 }
 
-/* The same by an annotation, if there is one for the operation. */
+/* The same by an annotation, if the operation has one; true if so. */
 static bool
 annotate_flush(struct emit *e, const struct ptx_inst *in, ptx_type t, V *r, V a, V b, V c)
 {
@@ -176,7 +174,7 @@ one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
             return prefer_nan(e, v_fsub(e, a, b), a, b, NULL);
         return prefer_nan(e, fp_add(e, a, LLVMBuildFNeg(e->b, b, ""), in->round), a, b, NULL);
     case PTX_OP_MUL:
-        if (t == PTX_BF16 || t == PTX_BF16X2)       /* bf16 shares f32's exponents: subnormal products would round twice */
+        if (t == PTX_BF16 || t == PTX_BF16X2)       /* bf16 has the exponents of f32: subnormal products would round twice */
             return fp_narrow_odd(e, v_fmul(e, fp_widen(e, a), fp_widen(e, b)));
         return prefer_nan(e, fp_mul(e, a, b, in->round), a, b, NULL);
     case PTX_OP_FMA:
@@ -187,7 +185,7 @@ one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
         V r = min_max(e, in, a, b);
         return c ? min_max(e, in, r, c) : r;
     }
-    /* f64 NaN keeps its sign (as measured on an H200; the manual leaves it open); f32 NaN is canonical anyway. */
+    /* f64 NaN keeps its sign (measured on an H200; the manual leaves it open); f32 NaN is canonical anyway. */
     case PTX_OP_ABS:
     case PTX_OP_NEG: {
         V r = in->op == PTX_OP_ABS ? fp_abs(e, a) : LLVMBuildFNeg(e->b, a, "");
@@ -241,7 +239,7 @@ emit_testp(struct emit *e, const struct ptx_inst *in)
     emit_dst(e, in, 0, PTX_PRED, r);
 }
 
-/* copysign d, a, b: the sign of a on b (9.7.3.2). Bits only, NaN included. */
+/* copysign d, a, b: b with the sign of a (9.7.3.2). Operates on bits, NaN included. */
 void
 emit_copysign(struct emit *e, const struct ptx_inst *in)
 {
@@ -267,7 +265,7 @@ sources(const struct ptx_inst *in)
     }
 }
 
-/* fma.oob: an element whose a or b is the NaN that tensor copies fill in for what lies outside gives plus zero (9.7.4.4). */
+/* fma.oob: an element gives plus zero if a or b is the NaN with which tensor copies fill elements out of bounds (9.7.4.4). */
 static void
 fma_out_of_bounds(struct emit *e, const struct ptx_inst *in, struct fp_pack *r)
 {
@@ -289,7 +287,7 @@ fma_out_of_bounds(struct emit *e, const struct ptx_inst *in, struct fp_pack *r)
     }
 }
 
-/* Arithmetic of floats: add .. fma, rcp .. tanh. */
+/* Floating-point arithmetic: add .. fma, rcp .. tanh. */
 void
 emit_float(struct emit *e, const struct ptx_inst *in)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The .approx and .full operations (PTX ISA 9.7.3) as the hardware makes them: an operation of the special function unit
- * (mufu.c) with a scaling before and after it, where the unit's range is smaller than the operation's. What the scalings are
- * was read off the machine code of small PTX programs for sm_90; docs/approximations.md says how equality was checked. */
+ * The .approx and .full operations (PTX ISA 9.7.3) with the hardware's bits: an operation of the special function unit (mufu.c), with
+ * scaling before and after it where the unit's range is smaller than the operation's. The scalings were read off the machine code of small
+ * PTX programs for sm_90; docs/approximations.md says how equality was checked. */
 #include "jit/emit/arith/fp_private.h"
 #include "jit/emit/arith/mufu.h"
 
@@ -25,8 +25,7 @@ unit(struct emit *e, V (*f)(struct emit *, V), V a)
     return fp_as_float(e, f(e, fp_as_int(e, a)));
 }
 
-/* The half forms: the unit cuts its f32 result off to the format, so that the rounding in fp_dst finds nothing to do. f16
- * overflows from 65536. */
+/* Half forms: truncate the unit's f32 result to the format, so that fp_dst need not round. f16 overflows from 65536. */
 static V
 half_approx(struct emit *e, const struct ptx_inst *in, V a)
 {
@@ -70,7 +69,7 @@ div_scale(struct emit *e, V *a, V *b, bool full, bool ftz)
         s = v_sel(e, emit_fcmp(e, LLVMRealOGT, mag, k_fp(e, mag, 0x1p126)), k_fp(e, mag, 0.25), k_fp(e, mag, 1.0));
     if (!ftz)
         s = v_sel(e, less(e, mag, 0x1p-126), k_fp(e, mag, 0x1p24), s ? s : k_fp(e, mag, 1.0));
-    if (s) {        /* by one where nothing is scaled: exact */
+    if (s) {        /* by 1 if nothing is scaled: exact */
         *a = v_fmul(e, *a, s);
         *b = v_fmul(e, *b, s);
         if (ftz)
@@ -78,8 +77,8 @@ div_scale(struct emit *e, V *a, V *b, bool full, bool ftz)
     }
 }
 
-/* a * (1 / b), both scaled where b is out of the unit's range: for .full on both sides, so that the quotient is right for
- * every b; else only subnormal b, and above 2^126 the reciprocal is zero (9.7.3.8). */
+/* a * (1 / b), with both scaled if b is out of the unit's range. .full scales in both directions, so that the quotient is right for every
+ * b; otherwise only subnormal b is scaled, and above 2^126 the reciprocal is zero (9.7.3.8). */
 V
 fp_div_approx(struct emit *e, V a, V b, bool full, bool ftz, V factor[2])
 {
@@ -97,9 +96,8 @@ fp_div_approx(struct emit *e, V a, V b, bool full, bool ftz, V factor[2])
     return v_fmul(e, factor[1], factor[0]);
 }
 
-/* rcp.approx.ftz.f64 and rsqrt.approx{.ftz}.f64: the unit makes the upper half from the operand's upper half. Without .ftz
- * one step of third order follows it; subnormal operands are scaled by 2^54. NaN operands come out quieted; negative ones
- * give 0xfff8000000000000. */
+/* rcp.approx.ftz.f64 and rsqrt.approx{.ftz}.f64: the unit computes the upper half from the operand's upper half. Without .ftz one step of
+ * third order follows; subnormal operands are scaled by 2^54. NaN operands are quieted; negative ones give 0xfff8000000000000. */
 V
 fp_approx_f64(struct emit *e, const struct ptx_inst *in, V a)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Correctly rounded sums, products, fused products, quotients and roots in the four modes of PTX (9.7.3). The targets
- * round to nearest; a directed result is the nearest one, moved by one unit where the exact error's sign asks for it.
- * f32: the exact result (or one rounded to odd) is at hand in f64. f64: the error's sign comes from error-free sums and
- * products over operands scaled to moderate exponents, so no intermediate over- or underflows. */
+ * Correctly rounded sums, products, fused products, quotients and roots in PTX's four modes (9.7.3). The targets round to nearest; a
+ * directed result is the nearest one, moved by one unit if the sign of the exact error requires it. f32: f64 holds the exact result, or one
+ * rounded to odd. f64: error-free sums and products of operands scaled to moderate exponents, so that no intermediate overflows or
+ * underflows, give the error's sign. */
 #include "jit/emit/arith/fp_private.h"
 
 typedef LLVMValueRef V;
 
-/* The exact result is above / below the rounded one. Both false for exact results and NaN. */
+/* Is the exact result above / below the rounded one? Both false for exact results and NaN. */
 struct error_sign {
     V above, below;
 };
@@ -25,8 +25,8 @@ is_negative(struct emit *e, V v)
     return emit_icmp(e, LLVMIntSLT, bits, k_int(e, bits, 0));
 }
 
-/* The neighbour of r in the direction of the mode where the error says so. Bit patterns count magnitude, so this goes
- * from infinity to the largest number and from zero to the smallest by itself. */
+/* Move r to its neighbour in the direction of the mode if the error requires it. Bit patterns order by magnitude, so infinity steps to the
+ * largest number and zero to the smallest. */
 static V
 directed(struct emit *e, V r, struct error_sign err, unsigned round)
 {
@@ -99,8 +99,8 @@ two_sum(struct emit *e, V a, V b, V *t)
     return s;
 }
 
-/* a*b + c for f32 operands, in f64 rounded to odd. The product is exact there; f64's exponent range leaves no room for
- * overflow or underflow. Cancellation to zero gives minus zero in mode RM (IEEE 754, 6.3). */
+/* a*b + c for f32 operands, in f64 rounded to odd. The product is exact there, and f64's exponent range precludes overflow and underflow.
+ * Cancellation to zero gives minus zero in mode RM (IEEE 754, 6.3). */
 static V
 fma_f64_odd(struct emit *e, V a, V b, V c, unsigned round)
 {
@@ -154,11 +154,11 @@ sign_of(struct emit *e, V v)
     return (struct error_sign){ emit_fcmp(e, LLVMRealOGT, v, zero), emit_fcmp(e, LLVMRealOLT, v, zero) };
 }
 
-/* Sign of a*b + c - r for finite f64 values, where r is the nearest f64 of a*b + c, or zero (residual: r is NULL).
+/* The sign of a*b + c - r for finite f64 values, where r is the nearest f64 to a*b + c, or zero (residual: r is NULL).
  *
- * All is scaled by the product's exponent. c more than 2^120 above the product: the nearest result is c itself, and the
- * product's sign decides. More than 2^120 below: c decides only when a*b - r is exactly zero, so its size does not matter
- * and the clamp in scale() is harmless. In between everything is within 2^+-300 and the sums are exact. */
+ * Everything is scaled by the product's exponent. If c is more than 2^120 times the product, the nearest result is c itself, and the
+ * product's sign decides. If it is less than 2^-120 times the product, c decides only if a*b - r is exactly zero, so its size does not
+ * matter and the clamp in scale() is harmless. In between everything is within 2^+-300 and the sums are exact. */
 static struct error_sign
 exact_sign(struct emit *e, V a, V b, V c, V r)
 {
@@ -200,8 +200,7 @@ is_finite(struct emit *e, V v)
     return emit_fcmp(e, LLVMRealONE, fp_abs(e, v), emit_fp_like(e, v, __builtin_inf()));
 }
 
-/* Where finite operands gave infinity, the exact result lies on the near side of it. Where an operand is no number,
- * nothing moves. */
+/* Finite operands that give infinity: the exact result is nearer to zero. With an infinite or NaN operand nothing moves. */
 static struct error_sign
 guard_overflow(struct emit *e, struct error_sign err, V r, V operands_finite)
 {
@@ -254,7 +253,7 @@ fp_mul(struct emit *e, V a, V b, unsigned round)
         return v_fmul(e, v[0], v[1]);
     if (emit_scalar_type(v[0]) == e->f32)
         return fp_narrow(e, v_fmul(e, fp_widen(e, v[0]), fp_widen(e, v[1])), round);
-    /* The added zero has the product's sign, so that no mode sees a cancellation. */
+    /* Add a zero with the product's sign, so that no mode sees a cancellation. */
     r = v_fmul(e, v[0], v[1]);
     return direct_f64(e, v[0], v[1], v_call2(e, "llvm.copysign", emit_fp_like(e, r, 0.0), r), r, round);
 }
@@ -271,8 +270,8 @@ fp_fma(struct emit *e, V a, V b, V c, unsigned round)
     return to_nearest(round) ? r : direct_f64(e, v[0], v[1], v[2], r, round);
 }
 
-/* The quotient of two f32 values that is no f32 value (or halfway point) is a relative 2^-48 or more away from every one,
- * so the f64 quotient lies on the right side of it; the same holds for roots. */
+/* A quotient of two f32 values that is not itself an f32 value (or halfway between two) is a relative 2^-48 or more away from each of
+ * those, so the f64 quotient lies on the same side; likewise for roots. */
 V
 fp_div(struct emit *e, V a, V b, unsigned round)
 {
@@ -301,8 +300,8 @@ fp_sqrt(struct emit *e, V a, unsigned round)
 
     if (to_nearest(round)) {
         r = v_call1(e, "llvm.sqrt", a);
-        /* LLVM folds "NaN where the root is one, else the root" into the root, whose NaN may have any payload. The fence
-         * hides the root from that fold. */
+        /* LLVM folds "NaN if the root is NaN, else the root" into the root, whose NaN may have any payload. The fence hides the root from
+         * that fold. */
         return v_call1(e, "llvm.arithmetic.fence", r);
     }
     if (emit_scalar_type(a) == e->f32)

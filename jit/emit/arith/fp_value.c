@@ -132,7 +132,7 @@ fp_unpack(struct emit *e, V v, ptx_type t, struct fp_pack *p)
     }
 }
 
-/* The special function unit takes subnormals for zero and gives none (mufu.h): nothing is left to flush. */
+/* The special function unit treats subnormals as zero and returns none (mufu.h): nothing is left to flush. */
 static bool
 unit_flushes(struct emit *e, const struct ptx_inst *in, ptx_type t)
 {
@@ -172,7 +172,8 @@ fp_dst(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t, struct
         if (in->flags & PTX_F_RELU)
             v = fp_relu(e, v);
         if (small) {
-            if (in->flags & PTX_F_FTZ)      /* what rounds to less than 2^-14 where exponents have no end (measured on an H200) */
+            if (in->flags & PTX_F_FTZ)      /* flushes results that round to less than 2^-14 with an unbounded exponent (measured on an
+                                             * H200) */
                 v = fp_flush_below(e, v, f16 ? 0x1p-14 * (1 - 0x1p-12) : 0x1p-126);
             r[k] = fp_to_small(e, v, f16 ? FP_F16 : FP_BF16, PTX_RN, false);
         } else {

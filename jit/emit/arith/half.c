@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The formats shorter than f32: f16, bf16, tf32, e4m3 and e5m2, to and from f32. One integer algorithm rounds to any of
- * them in any mode; nearest f16 uses the machine's conversion where it has one. */
+ * Conversions of the formats shorter than f32 (f16, bf16, tf32, e4m3, e5m2) to and from f32. One integer algorithm rounds to any of them in
+ * any mode; nearest f16 uses the hardware's conversion if there is one. */
 #include "jit/emit/arith/fp_private.h"
 
 typedef LLVMValueRef V;
@@ -16,8 +16,8 @@ static const struct small_format {
     [FP_E5M2] = { 5,  2,  8, 0x7b, 0x7c, 0x7f },
 };
 
-/* Round the magnitude (f32 bits without sign) to the format: a code without sign, not yet checked for overflow.
- * `away` says per lane that directed rounding goes away from zero. */
+/* Round the magnitude (f32 bits without sign) to the format: a code without sign, not yet checked for overflow. `away` says per lane
+ * whether directed rounding goes away from zero. */
 static V
 round_magnitude(struct emit *e, V mag, const struct small_format *f, unsigned round, V away)
 {
@@ -26,7 +26,7 @@ round_magnitude(struct emit *e, V mag, const struct small_format *f, unsigned ro
     V exp = v_lshr(e, mag, k_int(e, mag, 23));
     V normal = v_ne(e, exp, k_int(e, exp, 0));
     V sig = v_or(e, v_and(e, mag, k_int(e, mag, 0x7fffff)), v_sel(e, normal, k_int(e, mag, 0x800000), k_int(e, mag, 0)));
-    /* exponent above the format's smallest; negative for its subnormals, whose significand is shifted out further */
+    /* Exponent above the format's smallest; negative for its subnormals, whose significand is shifted further. */
     V above = v_sub(e, v_call2(e, "llvm.umax", exp, k_int(e, exp, 1)), k_int(e, exp, (uint64_t)(127 + emin)));
     V base = v_call2(e, "llvm.smax", above, k_int(e, above, 0));
     V extra = v_call2(e, "llvm.smin", v_sub(e, base, above), k_int(e, above, 25 - drop));
@@ -47,12 +47,12 @@ round_magnitude(struct emit *e, V mag, const struct small_format *f, unsigned ro
     }
     if (up)
         q = v_add(e, q, emit_resize(e, up, e->i32, false));
-    /* a normal significand carries its leading one into the exponent field */
+    /* A normal significand carries its leading one into the exponent field. */
     return v_add(e, q, v_shl(e, base, k_int(e, base, f->mbits)));
 }
 
-/* cvt.rna.tf32 rounds the bits of a number and cuts off those of a NaN, and .satfinite takes one unit off what has the exponent
- * of infinity then (measured on an H200). */
+/* cvt.rna.tf32 rounds the bits of a number and truncates those of a NaN; .satfinite then subtracts one unit from a result with the exponent
+ * of infinity (measured on an H200). */
 static V
 tf32_nearest_away(struct emit *e, V mag, bool satfinite)
 {
@@ -89,7 +89,7 @@ fp_to_small(struct emit *e, V v, enum fp_small which, unsigned round, bool satfi
     V infinite = v_eq(e, mag, k_int(e, mag, 0x7f800000));
     V code = round_magnitude(e, mag, f, round, away);
 
-    if (which == FP_TF32) {         /* the exponent range is f32's: overflow comes out as infinity by itself */
+    if (which == FP_TF32) {         /* the exponent range is f32's: overflow gives infinity by itself */
         if (round == PTX_RNA)
             return v_or(e, tf32_nearest_away(e, mag, satfinite), sign);
         code = v_shl(e, code, k_int(e, code, 13));
@@ -99,7 +99,7 @@ fp_to_small(struct emit *e, V v, enum fp_small which, unsigned round, bool satfi
             code = v_sel(e, infinite, mag, code);
         return v_sel(e, nan, k_int(e, code, 0x7fffe000), v_or(e, code, sign));
     }
-    /* Overflow: infinity, or the largest number where the mode rounds towards zero; formats without infinity: NaN. */
+    /* Overflow: infinity, or the largest number if the mode rounds towards zero; formats without infinity: NaN. */
     V over = emit_icmp(e, LLVMIntUGT, code, k_int(e, code, f->max)), beyond;
     if (satfinite) {
         over = v_or(e, over, infinite);
@@ -132,7 +132,7 @@ fp_from_small(struct emit *e, V v, enum fp_small which)
     if (which == FP_BF16)
         return fp_as_float(e, v_shl(e, x, k_int(e, x, 16)));
 
-    /* Exponent and significand moved into place read as the value times 2^(bias - 127), subnormals too. */
+    /* Exponent and significand moved into place read as the value times 2^(bias - 127), for subnormals too. */
     V sign = v_shl(e, v_and(e, x, k_int(e, x, UINT64_C(1) << (f->bits - 1))), k_int(e, x, 32 - f->bits));
     V mag = v_and(e, x, k_int(e, x, (UINT64_C(1) << (f->bits - 1)) - 1));
     V scaled = fp_as_float(e, v_shl(e, mag, k_int(e, mag, 23 - f->mbits)));
@@ -144,7 +144,7 @@ fp_from_small(struct emit *e, V v, enum fp_small which)
     if (f->inf)
         r = v_sel(e, v_eq(e, mag, k_int(e, mag, f->inf)), k_int(e, r, 0x7f800000), r);
     r = v_or(e, r, sign);
-    /* NaN keeps sign and payload in f16 (as the machine's conversion does); fp8's are canonical. */
+    /* NaN keeps sign and payload in f16 (as in the hardware's conversion); NaN of fp8 is canonical. */
     V n = which == FP_F16 ? v_or(e, v_or(e, sign, k_int(e, mag, 0x7fc00000)), v_shl(e, mag, k_int(e, mag, 13)))
                           : k_int(e, r, 0x7fffffff);
     return fp_as_float(e, v_sel(e, nan, n, r));

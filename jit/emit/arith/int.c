@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Integer arithmetic (PTX ISA 9.7.1, 9.7.2): sums, products, quotients, carries, dot products. Operations run on inactive
- * lanes too, so none of them may trap: divisors are made harmless first. */
+ * Integer arithmetic (PTX ISA 9.7.1, 9.7.2): sums, products, quotients, carries, dot products. Operations run on inactive lanes too, so
+ * none may trap: divisors are made harmless first. */
 #include "jit/emit/arith/arith_private.h"
 
 typedef LLVMValueRef V;
@@ -52,8 +52,8 @@ product24(struct emit *e, V a, V b, unsigned mode, bool is_signed)
     return emit_resize(e, v_lshr(e, p, k_int(e, p, 16)), e->i32, false);
 }
 
-/* a + b or a - b, and whether it leaves the range of unsigned integers. Where both are one instruction, LLVM else makes that of them one at
- * a time, looking at the whole block again after each. */
+/* a + b or a - b, and whether it overflows as an unsigned operation. If a target has both in one instruction, emit LLVM's intrinsic:
+ * otherwise LLVM combines the two one at a time, scanning the whole block after each. */
 static V
 add_or_sub(struct emit *e, bool add, V a, V b, V *over)
 {
@@ -80,8 +80,8 @@ add_carry(struct emit *e, V a, V b, V cin, V *carry)
     return s;
 }
 
-/* a - b - borrow in. The hardware adds ~b and a carry, so CC.CF is the borrow inverted: that shows where code lets addc or
- * madc follow sub.cc, or subc follow add.cc (9.7.2; measured on an H200). */
+/* a - b - borrow in. The hardware adds ~b and a carry, so CC.CF is the inverted borrow: visible where addc or madc follows sub.cc, or subc
+ * follows add.cc (9.7.2; measured on an H200). */
 static V
 sub_borrow(struct emit *e, V a, V b, V cin, V *carry)
 {
@@ -101,10 +101,10 @@ magnitude(struct emit *e, V v)
     return emit_intrinsic(e, "llvm.abs", &v, 1, 0);
 }
 
-/* Quotient or remainder. PTX leaves division by zero unspecified; an H200 yields all ones, both for quotient and
- * remainder, signed and unsigned, and INT_MIN / -1 = INT_MIN, INT_MIN % -1 = 0. There is no vector integer division on
- * x86; up to 32 bits it is done in a float type with more than twice the bits: the true quotient a/b, if no integer, is
- * at least a relative 1/a away from the next one, so rounding cannot reach it, and truncation gives the exact result. */
+/* Quotient or remainder. PTX leaves division by zero unspecified. An H200 returns all ones, for quotient and remainder, signed and
+ * unsigned; and INT_MIN / -1 = INT_MIN, INT_MIN % -1 = 0. x86 has no vector integer division; up to 32 bits it is done in a float type with
+ * more than twice the bits: a true quotient a/b that is not an integer is at least a relative 1/a away from the next one, so rounding
+ * cannot reach it, and truncation gives the exact result. */
 static V
 quotient(struct emit *e, V a, V b, bool is_signed, bool rem)
 {
@@ -120,7 +120,7 @@ quotient(struct emit *e, V a, V b, bool is_signed, bool rem)
 
     V zero = v_eq(e, b, k_int(e, b, 0)), harmless = zero, q;
     if (is_signed && bits == 32 && e->target->unsigned_quotients) {
-        /* As LLVM expands it, but INT_MIN / -1 needs no care. */
+        /* As LLVM expands it, without special care for INT_MIN / -1. */
         V sign = rem ? a : v_xor(e, a, b), d = v_sel(e, zero, k_int(e, b, 1), magnitude(e, b));
         sign = emit_bin(e, LLVMAShr, sign, k_int(e, sign, 31));
         q = emit_bin(e, rem ? LLVMURem : LLVMUDiv, magnitude(e, a), d);
@@ -148,7 +148,7 @@ quotient(struct emit *e, V a, V b, bool is_signed, bool rem)
     return v_sel(e, zero, k_int(e, q, ones), q);
 }
 
-/* Position of the k-th (from zero) set bit of m, or all ones: five halvings, counting the bits of the lower half. */
+/* Position of the k-th (from zero) set bit of m, or all ones: five halvings, each counting the bits of the lower half. */
 static V
 nth_set_bit(struct emit *e, V m, V k)
 {
@@ -165,8 +165,7 @@ nth_set_bit(struct emit *e, V m, V k)
     return v_sel(e, found, pos, k_int(e, pos, UINT32_MAX));
 }
 
-/* fns (9.7.1.18): the |offset|-th set bit from base upwards, or downwards for a negative offset; offset 0 asks whether
- * the bit at base is set. */
+/* fns (9.7.1.18): the |offset|-th set bit from base upwards, or downwards if offset is negative; offset 0 tests the bit at base. */
 static V
 find_nth_set(struct emit *e, V mask, V base, V offset)
 {
@@ -186,10 +185,10 @@ find_nth_set(struct emit *e, V mask, V base, V offset)
     V at = v_add(e, hit, from);
     at = v_sel(e, down, v_sub(e, k_int(e, at, 31), at), at);
     at = v_sel(e, missed, none, at);
-    /* offset 0: only the bit at base itself counts */
+    /* Offset 0: only the bit at base counts. */
     V bit = v_and(e, v_lshr(e, mask, b), k_int(e, mask, 1));
     at = v_sel(e, self, v_sel(e, v_ne(e, bit, zero), b, none), at);
-    /* An offset whose absolute value is none gives 0 (recorded on an H200). */
+    /* An offset of INT_MIN gives 0 (recorded on an H200). */
     at = v_sel(e, v_eq(e, offset, k_int(e, offset, UINT64_C(1) << 31)), zero, at);
     return v_sel(e, in_range, at, none);
 }
@@ -208,7 +207,7 @@ bfind(struct emit *e, V a, bool is_signed, bool shiftamt)
     return emit_resize(e, v_sel(e, none, k_int(e, pos, ~UINT64_C(0)), pos), e->i32, true);
 }
 
-/* Element i of n-bit parts of v, extended to 32 bits. */
+/* Element of `bits` bits of v at bit `bit`, extended to 32 bits. */
 static V
 part(struct emit *e, V v, unsigned bit, unsigned bits, bool is_signed)
 {
@@ -267,7 +266,7 @@ packed_op(struct emit *e, const struct ptx_inst *in)
     emit_dst(e, in, 0, in->type[0], v_pack(e, r[0], r[1]));
 }
 
-/* Types that another emitter than that of integers takes: true when it has. */
+/* Pass types other than integers on to their emitters; true if done. */
 static bool
 emitted_elsewhere(struct emit *e, const struct ptx_inst *in)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Operations on bit patterns: logic, lop3, shifts and funnel shifts, bit fields, byte permutation (PTX ISA 9.7.1.19 ff.,
- * 9.7.8, 9.7.9.7). LLVM's shifts are poison from the width on, PTX's are not: every shift of a variable amount here goes
- * through arith_shl and its kin or has a bounded amount. */
+ * Operations on bit patterns: logic, lop3, shifts and funnel shifts, bit fields, byte permutation (PTX ISA 9.7.1.19 ff., 9.7.8, 9.7.9.7).
+ * LLVM's shifts by the width or more are poison, PTX's are not: every shift by a variable amount here goes through arith_shl and its kin,
+ * or has a bounded amount. */
 #include "jit/emit/arith/arith_private.h"
 
 typedef LLVMValueRef V;
@@ -58,16 +58,15 @@ byte_of(struct emit *e, V v)
     return v_and(e, v, k_int(e, v, 0xff));
 }
 
-/* A position or length of bfe or bfi: its low byte counts. In the 64-bit forms, which the hardware has no instruction for, all
- * of it does (as recorded on an H200; the PTX ISA has the low byte there too). */
+/* A position or length of bfe or bfi: its low byte counts. In the 64-bit forms, for which the hardware has no instruction, all of it counts
+ * (recorded on an H200; the PTX ISA uses the low byte there, too). */
 static V
 field_number(struct emit *e, V a, V v)
 {
     return int_bits(a) == 64 ? v : byte_of(e, v);
 }
 
-/* bfe (9.7.1.20). Bits above the register's top read as zero, or as
- * copies of the sign. */
+/* bfe (9.7.1.20). Bits above the register's top read as zero, or as copies of the sign. */
 static V
 field_extract(struct emit *e, V a, V pos, V len, bool is_signed)
 {
@@ -92,7 +91,7 @@ field_insert(struct emit *e, V a, V b, V pos, V len)
     return v_or(e, v_and(e, b, v_not(e, mask)), v_and(e, arith_shl(e, a, pos), mask));
 }
 
-/* Function number t (bit 2b + c) of two variables; NULL stands for the constants zero and all ones. */
+/* Function number t (bit 2b + c) of two variables. NULL with *zero or *ones for the constants. */
 static V
 lut2(struct emit *e, V b, V c, unsigned t, bool *zero, bool *ones)
 {
@@ -169,7 +168,7 @@ emit_lop3(struct emit *e, const struct ptx_inst *in)
     emit_dst_operand(e, &d->elem[1], PTX_PRED, p);
 }
 
-/* shf (9.7.8.7): c is the amount, clamped to 32 or taken modulo 32; b:a is the 64-bit value. */
+/* shf (9.7.8.7): c is the amount, clamped to 32 or modulo 32; b:a is the 64-bit value. */
 static V
 funnel(struct emit *e, const struct ptx_inst *in)
 {
@@ -182,7 +181,7 @@ funnel(struct emit *e, const struct ptx_inst *in)
     return v_sel(e, emit_icmp(e, LLVMIntUGE, c, k_int(e, c, 32)), left ? a : b, r);
 }
 
-/* The selectors that prmt's special modes stand for, by the low two bits of c (9.7.9.7). */
+/* The selectors for prmt's special modes, by the low two bits of c (9.7.9.7). */
 static const uint16_t prmt_modes[][4] = {
     [PTX_MODE_F4E - PTX_MODE_F4E]  = { 0x3210, 0x4321, 0x5432, 0x6543 },
     [PTX_MODE_B4E - PTX_MODE_F4E]  = { 0x5670, 0x6701, 0x7012, 0x0123 },

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The special function unit: tables and quadratic interpolation, as in Oberman & Siu, "A High-Performance Area-Efficient
- * Multifunction Interpolator" (ARITH 2005). The operand's upper bits choose a segment with three coefficients; the lower bits
- * x give (c0 << a) + c1 x + (c2 sq(x) << c) + constant, where sq drops the low columns of the square; the sum is cut off.
- * Each function becomes one internal function of the module, for the optimiser to inline or not. All arithmetic is exact
- * integer arithmetic (or on integers in f64), so that every target computes the same bits. */
+ * The special function unit: tables and quadratic interpolation, as in Oberman & Siu, "A High-Performance Area-Efficient Multifunction
+ * Interpolator" (ARITH 2005). The operand's upper bits choose a segment with three coefficients; the lower bits x give (c0 << a) + c1 x +
+ * (c2 sq(x) << c) + constant, where sq drops the low columns of the square; the sum is truncated. Each function becomes one internal
+ * function of the module, which the optimiser may inline. All arithmetic is exact integer arithmetic (or on integers in f64), so that every
+ * target computes the same bits. */
 #include "jit/emit/arith/mufu_private.h"
 #include "jit/emit/arith/mufu_tables.h"
 
@@ -74,7 +74,7 @@ words(struct emit *e, const char *name, const uint32_t *value, unsigned n)
     return g;
 }
 
-/* The word at index (i32, either shape; always in range), or the pair of words as an i64. */
+/* The word at index (i32, either shape, in range), or the pair of words as an i64. */
 static V
 table_load(struct emit *e, V table, V index, LLVMTypeRef t)
 {
@@ -95,8 +95,8 @@ shuffle(struct emit *e, V a, V b, const uint8_t *from, unsigned n)
     return LLVMBuildShuffleVector(e->b, a, b, LLVMConstVector(index, n), "");
 }
 
-/* Pairs of words for eight lanes at a time, loaded one by one: on x86 that takes less time than its gather instructions, and
- * less than what LLVM makes of a gather. */
+/* Pairs of words for eight lanes at a time, loaded one by one: on x86 faster than gather instructions, and than LLVM's expansion of a
+ * gather. */
 static void
 load_pairs(struct emit *e, V table, V index, V *w0, V *w1)
 {
@@ -106,7 +106,7 @@ load_pairs(struct emit *e, V table, V index, V *w0, V *w1)
     V out[2][EMIT_MAX_WIDTH / 8], two = LLVMBuildBitCast(e->b, index, LLVMVectorType(e->i64, n / 2), "");
 
     for (unsigned i = 0; i < n / 8; i++) {
-        V half[2] = { LLVMGetPoison(f4), LLVMGetPoison(f4) };       /* lanes 0 1 4 5, 2 3 6 7: what vshufps wants */
+        V half[2] = { LLVMGetPoison(f4), LLVMGetPoison(f4) };       /* lanes 0 1 4 5, 2 3 6 7: the order for vshufps */
         for (unsigned k = 0; k < 8; k++) {
             V both = LLVMBuildExtractElement(e->b, two, LLVMConstInt(e->i32, 4 * i + k / 2, false), "");
             V at = k & 1 ? lshr_k(e, both, 32) : and_k(e, both, UINT32_MAX);
@@ -132,14 +132,14 @@ load_pairs(struct emit *e, V table, V index, V *w0, V *w1)
     *w1 = out[1][0];
 }
 
-/* With AVX-512 the table lies in registers or is a memory operand: 32 words to an instruction, for sixteen lanes. */
+/* AVX-512 keeps the table in registers or as memory operands: one instruction looks up 16 lanes in 32 words. */
 static bool
 has_permutations(struct emit *e, unsigned n)
 {
     return e->features & EMIT_FEATURE_PERMUTE && n >= 16 && n <= EMIT_MAX_WIDTH && !(n & (n - 1));
 }
 
-/* Word `which` of the segments that 16 lanes of index name. */
+/* Word `which` of the segments that 16 lanes of `index` select. */
 static V
 permuted(struct emit *e, const struct mufu_table *t, unsigned which, V index)
 {
@@ -219,9 +219,9 @@ upper(struct emit *e, V a, V b)
     return LLVMBuildBitCast(e->b, LLVMBuildTrunc(e->b, lshr_k(e, v_mul(e, x, y), 16), half, ""), back, "");
 }
 
-/* The unit's squarer for 17 bits: of the partial products those in columns 18 and up are summed, then halved; so x^2 / 2^19,
- * or up to 8 less. v is x / 2 (16 bits): the lowest bit reaches no such column. With v = 256 h + l: h^2 is complete, l^2 is
- * dropped, and each bit p of h adds the mixed product 2^p l without its low eight bits. */
+/* The unit's squarer for 17 bits sums the partial products in columns 18 and up and halves the sum: x^2 / 2^19, or up to 8 less. v is x / 2
+ * (16 bits): the lowest bit reaches no such column. With v = 256 h + l: h^2 is complete, l^2 is dropped, and each bit p of h adds the mixed
+ * product 2^p l without its low eight bits. */
 static V
 square_half(struct emit *e, V v)
 {
@@ -245,18 +245,18 @@ square(struct emit *e, V x)
 
 /* ---- functions --------------------------------------------------------------------------------------------------------- */
 
-/* A function of the unit. Operands whose bits (without the sign if so) are first .. first + count - 1 need `core` alone. Where a
- * lane has another one, `prepare` (if any) makes the operand p of the core from the bits b, and `finish` the result from its r. */
+/* A function of the unit. For operands whose bits (without the sign if `magnitude`) are in first .. first + count - 1, `core` suffices. If
+ * a lane has another one, `prepare` (if any) makes the core's operand p from the bits b, and `finish` makes the result from the core's r. */
 struct function {
     const char *name;
     V (*core)(struct emit *, V p);
-    V (*finish)(struct emit *, V b, V p, V r);      /* NULL: core is good for every operand */
+    V (*finish)(struct emit *, V b, V p, V r);      /* NULL: core handles every operand */
     V (*prepare)(struct emit *, V b);
     uint32_t first, count;
     bool magnitude;
 };
 
-/* f(x) as a function of the module, shared by all uses in this shape. */
+/* f(x) as an internal function of the module, shared by all uses in this shape. */
 static V
 shared(struct emit *e, const struct function *f, V x)
 {
@@ -304,8 +304,8 @@ shared(struct emit *e, const struct function *f, V x)
 
 /* ---- interpolation ----------------------------------------------------------------------------------------------------- */
 
-/* ((c0 << a) + s1 c1 x + (s2 c2 sx << c) + k) >> s with s1, s2 = -1 or 1: the upper 24 bits. In 32 bits: with x = 512 h + l
- * the sum's part below 2^9 matters by its carry only, and floor(floor(n / 2^9) / 2^(s - 9)) is floor(n / 2^s). */
+/* ((c0 << a) + s1 c1 x + (s2 c2 sx << c) + k) >> s with s1, s2 = -1 or 1: the upper 24 bits. In 32 bits: with x = 512 h + l, the sum's bits
+ * below 2^9 matter only through their carry, and floor(floor(n / 2^9) / 2^(s - 9)) is floor(n / 2^s). */
 static V
 interpolate(struct emit *e, struct segment g, V x, V sx, unsigned a, int s1, int s2, unsigned c, V k, unsigned s)
 {
@@ -338,7 +338,7 @@ interpolate_f64(struct emit *e, V c0, V c1, V c2, V x, V sx, unsigned a, unsigne
     return v_fadd(e, v_fmul(e, d, k_f64(e, d, 1u << a)), v_fsub(e, p, q));
 }
 
-/* Bits of the f32 d * 2^-k cut off after 24 bits, for d > 0 with a result in the normal range; zero for 0. */
+/* The bits of the f32 d * 2^-k, truncated to 24 bits, for d > 0 with a result in the normal range; zero for 0. */
 static V
 cut(struct emit *e, V d, unsigned k)
 {
@@ -348,7 +348,7 @@ cut(struct emit *e, V d, unsigned k)
     return v_sel(e, emit_fcmp(e, LLVMRealOEQ, d, k_f64(e, d, 0.0)), k_int(e, r, 0), r);
 }
 
-/* Truncation to an integer of 32 bits. Operands out of range (NaN) give some number, not poison: it may become an index. */
+/* Truncate to a 32-bit integer. Operands out of range (NaN) give some number, not poison: it may become an index. */
 static V
 truncate(struct emit *e, V f)
 {
@@ -367,11 +367,11 @@ rcp_core(struct emit *e, V f)
     return interpolate(e, g, x, square_half(e, x), 13, -1, 1, 0, k_int(e, x, 0x47e7), 15);
 }
 
-/* For roots: the fraction below the exponent's last bit. As biases are odd, that bit is set for even exponents: segments 0 to
- * 63 are those of [2, 4), and EVEN alone is a power of four. */
+/* For roots: the fraction and the exponent's last bit. As biases are odd, that bit is set for even exponents: segments 0 to 63 are those of
+ * [2, 4), and EVEN alone is a power of four. */
 enum { EVEN = IMPLIED };
 
-/* The significand of 1 / sqrt, 2^24 / sqrt(1 to 4). Powers of four are exact: one more than their segment gives. */
+/* The significand of 1 / sqrt: 2^24 / sqrt(1 to 4). Powers of four are exact: one more than their segment gives. */
 static V
 rsq_core(struct emit *e, V g)
 {
@@ -470,7 +470,7 @@ lg2_finish(struct emit *e, V b, V p, V r)
     return v_sel(e, cmp_k(e, LLVMIntEQ, and_k(e, p, INFINITE), 0), k_int(e, r, INFINITE | SIGN), r);
 }
 
-/* The operand is cut to 23 fraction bits first; of a negative one the fraction's complement is taken, one unit short. */
+/* Truncates the operand to 23 fraction bits; of a negative one it takes the fraction's complement, one unit short. */
 static V
 ex2_fast(struct emit *e, V b)       /* |b| < 128 */
 {
@@ -494,7 +494,7 @@ ex2_finish(struct emit *e, V b, V p, V r)
     return v_sel(e, cmp_k(e, LLVMIntUGT, mag, INFINITE), k_int(e, r, CANONICAL_NAN), r);
 }
 
-/* The operand times 1 / (2 pi), rounded toward zero to 24 bits, is cut to quarter turns with 23 fraction bits. */
+/* The operand times 1 / (2 pi), rounded toward zero to 24 bits, truncated to quarter turns with 23 fraction bits. */
 static V
 sin_cos(struct emit *e, V b, bool cosine)
 {
@@ -530,8 +530,8 @@ cos_core(struct emit *e, V b)
     return sin_cos(e, b, true);
 }
 
-/* Below 2^-8 the operand itself, subnormals included; from 8 on one. Between, segments get narrower and their operands finer
- * toward zero. */
+/* Below 2^-8 the operand itself, subnormals included; from 8 on one. In between, toward zero, segments get narrower and keep more operand
+ * bits. */
 static V
 tanh_core(struct emit *e, V b)
 {
@@ -554,7 +554,7 @@ tanh_core(struct emit *e, V b)
 
 enum { INFINITE64 = 0x7ff00000, IMPLIED64 = 1 << 20 };
 
-/* The upper half of an f64 has 20 bits of fraction; the interpolation is the same, its last three bits are dropped. */
+/* The upper half of an f64 has 20 fraction bits; the interpolation is the same, and its last three bits are dropped. */
 static V
 rcp64h_core(struct emit *e, V b)
 {
@@ -600,7 +600,7 @@ subnormal(struct emit *e, V b)
     return cmp_k(e, LLVMIntULT, and_k(e, b, ~SIGN), IMPLIED);
 }
 
-/* Subnormal operands are brought into the unit's range, x * 2^24. */
+/* Scale subnormal operands into the unit's range: x * 2^24. */
 static V
 scale_up(struct emit *e, V b)
 {
@@ -635,7 +635,7 @@ lg2_full_finish(struct emit *e, V b, V p, V r)
     return v_sel(e, subnormal(e, b), as_bits(e, v_fadd(e, y, emit_fp_like(e, y, -24.0))), r);
 }
 
-/* And large ones, whose reciprocals are subnormal. */
+/* Scale large operands, too: their reciprocals are subnormal. */
 static V
 rcp_scale(struct emit *e, V b)
 {
@@ -680,7 +680,7 @@ ex2_full_finish(struct emit *e, V b, V p, V r)
 
 /* ---- the interface ----------------------------------------------------------------------------------------------------- */
 
-/* By a path of the target's, if it has one for the function. */
+/* Use the target's own path, if it has one for the function. */
 static V
 by_target(struct emit *e, const char *name, V bits)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Between mufu.c and targets with paths of their own for the unit (struct emit_target.mufu). */
+ * The interface between mufu.c and targets with paths of their own for the unit (struct emit_target.mufu). */
 #ifndef CWJ_EMIT_ARITH_MUFU_PRIVATE_H
 #define CWJ_EMIT_ARITH_MUFU_PRIVATE_H
 
@@ -13,7 +13,7 @@ struct mufu_table {
     const uint32_t (*coefficients)[2];      /* c0, c1 | c2 << 16 */
 };
 
-enum mufu_function {    /* up to LG2_FULL the odd ones are without .ftz */
+enum mufu_function {    /* up to LG2_FULL, odd numbers are functions without .ftz */
     MUFU_RCP, MUFU_RCP_FULL, MUFU_RSQ, MUFU_RSQ_FULL, MUFU_SQRT, MUFU_SQRT_FULL, MUFU_EX2, MUFU_EX2_FULL,
     MUFU_LG2, MUFU_LG2_FULL, MUFU_SIN, MUFU_COS,
 };

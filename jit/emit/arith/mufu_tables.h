@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Coefficients of the special function unit's segments: c0, and c1 | c2 << 16 (magnitudes; mufu.c knows the signs). Each
- * triple was solved for from the outputs of an H200 over its whole segment, 2^16 or 2^17 inputs, and is the only one that
- * gives them all: every output is two inequalities in the three unknowns. c0 of tanh has a shift in its upper six bits;
- * the roots have the segments of [2, 4) first.
- * Included by mufu.c alone. */
+ * Coefficients of the special function unit's segments: c0, and c1 | c2 << 16 (magnitudes; mufu.c knows the signs). Each triple was solved
+ * for from an H200's outputs over its whole segment, 2^16 or 2^17 inputs, and is the only one that gives them all: every output yields two
+ * inequalities in the three unknowns. c0 of tanh has a shift in its upper six bits; the roots have the segments of [2, 4) first. Included
+ * by mufu.c alone. */
 #ifndef CWJ_EMIT_ARITH_MUFU_TABLES_H
 #define CWJ_EMIT_ARITH_MUFU_TABLES_H
 
@@ -187,12 +186,12 @@ static const uint32_t tanh_coefficients[51][2] = {
     { 0x083fffed, 0x00080005 }, { 0x083ffff9, 0x00040002 }, { 0x083ffffd, 0x00020001 },
 };
 
-/* For |x| from 2^-8 to 2^2, a binade each: how many low bits of the significand are dropped | first segment << 8. */
+/* For |x| from 2^-8 to 2^2, one per binade: dropped low bits of the significand | first segment << 8. */
 static const uint32_t tanh_binades[11] = {
     6 | 0 << 8, 6 | 1 << 8, 6 | 2 << 8, 5 | 3 << 8, 5 | 5 << 8, 4 | 7 << 8, 4 | 11 << 8, 4 | 15 << 8, 3 | 19 << 8, 2 | 27 << 8, 3 | 43 << 8,
 };
 
-/* Names of globals, which functions (mufu.rcp) must not have. */
+/* Names of globals, different from those of functions (mufu.rcp). */
 static const struct mufu_table rcp_table = { "mufu.rcp.table", 128, rcp_coefficients };
 static const struct mufu_table rsq_table = { "mufu.rsq.table", 128, rsq_coefficients };
 static const struct mufu_table sqrt_table = { "mufu.sqrt.table", 128, sqrt_coefficients };

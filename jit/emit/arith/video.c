@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Scalar video instructions (PTX ISA 9.7.18): select and extend parts of the operands, operate with enough bits that nothing
- * wraps, saturate, then accumulate with or merge into c. Intermediates are 64-bit (128 where a 33-bit value is shifted or
- * a product accumulated). */
+ * Scalar video instructions (PTX ISA 9.7.18): select and extend bytes or halves of the operands, operate with enough bits that nothing
+ * wraps, saturate, then accumulate with or merge into c. Intermediates have 64 bits (128 where a 33-bit value is shifted or a product
+ * accumulated). */
 #include "jit/emit/arith/arith_private.h"
 
 typedef LLVMValueRef V;
 
-/* Operand i as written without its sign: the selected byte or half, extended to `wide`. */
+/* Operand i, with a negation left out: the selected byte or half, extended to `wide`. */
 static V
 video_src(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t, LLVMTypeRef wide)
 {
@@ -35,7 +35,7 @@ clamp(struct emit *e, V v, unsigned bits, bool is_signed)
     return v_call2(e, "llvm.smax", v_call2(e, "llvm.smin", v, high), low);
 }
 
-/* Saturation, then the second operation with c or the merge into c. */
+/* Saturate, then apply the second operation with c, or merge into c. */
 static void
 finish(struct emit *e, const struct ptx_inst *in, V r, ptx_type dt, unsigned c_index)
 {
@@ -85,20 +85,20 @@ video_shift(struct emit *e, const struct ptx_inst *in, V a, V b)
     return in->op == PTX_OP_VSHL ? v_shl(e, a, n) : v_ashr(e, a, n);
 }
 
-/* vmad: a*b + c with either the product or c negated, or one added (.po); shifted right by 7 or 15. */
+/* vmad: a*b + c, with the product or c negated, or one added (.po); shifted right by 7 or 15. */
 void
 emit_vmad(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type at = in->type[1], bt = in->type[2], dt = in->type[0];
     bool product_negative = in->operand[1].negate != in->operand[2].negate, c_negative = in->operand[3].negate;
-    /* c and the result are signed when a factor is, or when something is negated; .dtype does not matter */
+    /* c and the result are signed if a factor is, or if something is negated; .dtype does not matter */
     bool s = type_is_signed(at) || type_is_signed(bt) || product_negative || c_negative;
     unsigned shift = PTX_AUX(in, VMAD_SHR);
     struct ptx_operand o = in->operand[3];
 
     note_video(e);
     o.negate = false;
-    /* As an H200 has it: a factor that is a whole register is signed whatever its type, and c is then, too. */
+    /* On an H200 a factor that is a whole register is signed whatever its type, and then so is c. */
     bool whole_a = in->operand[1].video_sel < 0, whole_b = in->operand[2].video_sel < 0;
     V r = v_mul(e, video_src(e, in, 1, whole_a ? PTX_S32 : at, e->i128), video_src(e, in, 2, whole_b ? PTX_S32 : bt, e->i128));
     V c = emit_resize(e, emit_operand(e, &o, dt), e->i128, s || whole_a || whole_b);
@@ -146,7 +146,7 @@ emit_video(struct emit *e, const struct ptx_inst *in)
     case PTX_OP_VMAX:     r = v_call2(e, "llvm.smax", a, b); break;
     default:              r = video_shift(e, in, a, b); break;
     }
-    /* As an H200 has it: a result of operands of different signedness that is too large for u32 is not saturated. */
+    /* An H200 does not saturate a result of operands of different signedness that is too large for u32. */
     if ((in->op == PTX_OP_VADD || in->op == PTX_OP_VSUB || in->op == PTX_OP_VABSDIFF) && in->flags & PTX_F_SAT &&
         in->type[0] == PTX_U32 && in->operand[0].video_sel < 0 && type_is_signed(in->type[1]) != type_is_signed(in->type[2])) {
         r = v_call2(e, "llvm.smax", r, k_int(e, r, 0));

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * SIMD video instructions (PTX ISA 9.7.18.9 ff.): two half-words or four bytes, each lane of an operand selected from both
- * source registers, operated on with enough bits that nothing wraps, saturated, then either summed into c or put into the
- * lanes of the mask with c's lanes elsewhere. */
+ * SIMD video instructions (PTX ISA 9.7.18.9 ff.): two halves or four bytes, each lane of an operand selected from both source registers;
+ * operate with enough bits that nothing wraps, saturate, then either sum into c, or write the masked lanes with c in the others. */
 #include "jit/emit/arith/arith_private.h"
 
 typedef LLVMValueRef V;
 
-/* Lane `lane` of operand a (i = 1) or b (i = 2), extended to 32 bits. Parts 0.. are a's, those from `lanes` on b's. */
+/* Lane `lane` of operand a (i = 1) or b (i = 2), extended to 32 bits. Selectors from 0 on name a's lanes, those from `lanes` on b's. */
 static V
 lane_source(struct emit *e, const struct ptx_inst *in, unsigned i, unsigned lane, unsigned lanes, const V reg[2], bool is_signed)
 {
@@ -26,7 +25,7 @@ lane_op(struct emit *e, const struct ptx_inst *in, V a, V b)
         return v_add(e, a, b);
     case PTX_OP_VSUB2: case PTX_OP_VSUB4:
         return v_sub(e, a, b);
-    case PTX_OP_VAVRG2: case PTX_OP_VAVRG4: {       /* halves are rounded away from zero */
+    case PTX_OP_VAVRG2: case PTX_OP_VAVRG4: {       /* averages round away from zero */
         V s = v_add(e, a, b);
         V up = emit_icmp(e, LLVMIntSGE, s, k_int(e, s, 0));
         return v_ashr(e, v_add(e, s, emit_resize(e, up, e->i32, false)), k_int(e, s, 1));
@@ -45,7 +44,7 @@ lane_op(struct emit *e, const struct ptx_inst *in, V a, V b)
     }
 }
 
-/* A bit for each lane that the destination's mask names; all without one. */
+/* One bit per lane that the destination's mask names; all if there is no mask. */
 static unsigned
 lane_mask(const struct ptx_operand *d, unsigned lanes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Addresses of modules with `.address_size 32` on the host device: 32-bit numbers in registers and memory, widened where memory is
- * accessed. What they stand for is in jit/abi/host.h. All code behind emit_address and before emit_symbol_place's users sees
- * the addresses that modules with 64-bit addresses have. */
+ * Addresses of modules with `.address_size 32` on the host device: 32-bit integers in registers and memory, widened at memory accesses
+ * (jit/abi/host.h has the address map). Code between emit_address and the users of emit_symbol_place sees 64-bit addresses, as in other
+ * modules. */
 #include "jit/emit/emit_private.h"
 
 #include <stddef.h>
@@ -27,7 +27,7 @@ emit_addr32_enter(struct emit *e)
     f->local_low = load(e, f->gang, offsetof(struct cwh_gang, local_low), e->i32, "local_low");
 }
 
-/* Addresses from `first` on, `size` (i64) of them, are at `base`; others as `otherwise`. */
+/* Map the `size` (i64) addresses from `first` on to `base`; others to `otherwise`. */
 static V
 part(struct emit *e, V address, uint32_t first, V size, V base, V otherwise)
 {
@@ -70,7 +70,7 @@ emit_addr32(struct emit *e, V address, ptx_space space)
     else if (space == PTX_SPACE_PARAM)
         address = emit_bin(e, LLVMAdd, emit_bin(e, LLVMSub, address, LLVMBuildPtrToInt(e->b, f->params, e->i64, "")),
                            emit_int(e, e->i64, CWH_ADDR32_PARAM));
-    /* The window begins at a multiple of its size. */
+    /* The window is aligned to its size. */
     return emit_resize(e, emit_resize(e, address, e->i32, false), e->i64, false);
 }
 
@@ -79,7 +79,7 @@ emit_addr32_symbol(struct emit *e, const struct ptx_symbol *s, V place)
 {
     ptx_space space = s->kind == PTX_SYM_PARAM ? (e->f->is_kernel ? PTX_SPACE_PARAM : PTX_SPACE_LOCAL) : (ptx_space)s->space;
     if (s->kind == PTX_SYM_VAR && space == PTX_SPACE_PARAM)
-        space = PTX_SPACE_LOCAL;        /* of a call: on the stack */
+        space = PTX_SPACE_LOCAL;        /* a .param variable of a call: on the stack */
     return emit_addr32(e, place, space);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the targets that compute them share of asynchronous copies and mbarrier objects (9.7.9.25, 9.7.13.15). */
+ * Parts of asynchronous copies and mbarrier objects (9.7.9.25, 9.7.13.15) that several targets share. */
 #include "jit/emit/emit_private.h"
 
 void

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * atom and red (PTX ISA 9.7.13): integers through the machine's own instructions, everything else by a compare-and-swap loop on
- * the bits. Vector forms are one atomic operation an element. Lanes go one after the other.
+ * atom and red (PTX ISA 9.7.13): integers by the target's instructions, everything else by a compare-and-swap loop on the bits. Vector
+ * forms are one atomic operation per element. Lanes execute one after the other.
  *
- * Floats, as measured on an H200: f32, f16 and bf16 sums give the canonical NaN; f32 sums in global memory read and write
- * subnormals as zero, in shared memory not; f64 sums give the NaN of b, else of the memory, as it is in global memory, and of the memory,
- * else of b, quieted, in shared memory. */
+ * Floats, as measured on an H200: f32, f16 and bf16 sums give the canonical NaN; f32 sums treat subnormals as zero in global memory but not
+ * in shared memory; f64 sums give, in global memory, the NaN of b, else that of the memory, unchanged; in shared memory that of the memory,
+ * else of b, quieted. */
 #include "jit/emit/emit_private.h"
 #include "jit/emit/arith/fp_private.h"
 
@@ -65,7 +65,7 @@ add_f64(struct emit *e, const struct atomic *x, V address, V old, V b)
 {
     V sum = v_fadd(e, old, b), nan_old = fp_is_nan(e, old), nan_b = fp_is_nan(e, b);
 
-    if (!e->target->default_nan)            /* of infinities */
+    if (!e->target->default_nan)            /* infinities of opposite signs */
         sum = v_sel(e, fp_is_nan(e, sum), fp_as_float(e, k_int(e, fp_as_int(e, sum), FP_NAN_F64)), sum);
     V global = v_sel(e, nan_b, b, v_sel(e, nan_old, old, sum));
     V shared = v_sel(e, nan_old, fp_quiet(e, old), v_sel(e, nan_b, fp_quiet(e, b), sum));
@@ -73,7 +73,7 @@ add_f64(struct emit *e, const struct atomic *x, V address, V old, V b)
     return v_sel(e, in_shared(e, x, address), shared, global);
 }
 
-/* Halves, one or two: computed in f32, where their sums are exact enough that rounding once more is right. */
+/* Halves, one or two: computed in f32, in which their sums are precise enough to round once more. */
 static V
 half_op(struct emit *e, const struct atomic *x, V old, V b)
 {
@@ -90,7 +90,7 @@ half_op(struct emit *e, const struct atomic *x, V old, V b)
     return p.n == 2 ? v_pack(e, r[0], r[1]) : r[0];
 }
 
-/* What is stored where `old` was read; both as bits. */
+/* The new value for `old`; both as bits. */
 static V
 combine(struct emit *e, const struct atomic *x, V address, V old, V b)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Instructions that say how memory is to be treated and give no access: fences, cache policies, prefetches; and elect.
- * A proxy's fence is one of the whole system: that orders more than was asked for. */
+ * Memory instructions that access nothing: fences, cache policies, prefetches; and elect. A proxy fence becomes a fence of the whole
+ * system, which orders more than required. */
 #include "jit/emit/emit_private.h"
 #include "jit/emit/arith/fp_private.h"
 
 typedef LLVMValueRef V;
 
-/* The 64-bit values are opaque; these are an H200's, as far as operands of the documented ranges show. */
+/* The 64-bit values are opaque; these are an H200's, as far as operands in the documented ranges show. */
 enum { POLICY_RANGE = 8, POLICY_BASE = 0x10, POLICY_SIXTEENTHS_AT = 52, POLICY_GRANULE_AT = 52, POLICY_START_AT = 44, POLICY_COUNT_AT = 37,
        POLICY_PART_MASK = 0x7f };
 
@@ -18,8 +18,8 @@ policy_bits(const struct ptx_inst *in)
     return POLICY_BASE | primary[PTX_AUX(in, EVICT2)] << 1 | (PTX_AUX(in, EVICT) == PTX_EVICT_FIRST);
 }
 
-/* A range is kept in granules of 4096 bytes, or of what makes its whole size 128 of them: the number of the first (its low
- * bits) and how many begin in the primary part. */
+/* A range is kept in granules of 4096 bytes, or larger ones so that 128 cover its whole size: the number of the first granule (its low
+ * bits) and the number of granules that begin in the primary part. */
 static V
 range_policy(struct emit *e, const struct ptx_inst *in)
 {
@@ -39,7 +39,7 @@ range_policy(struct emit *e, const struct ptx_inst *in)
     return v_or(e, r, k_int(e, r, (uint64_t)(policy_bits(in) | POLICY_RANGE) << 56));
 }
 
-/* createpolicy (9.7.9.16). The fraction is kept in sixteenths less one. */
+/* createpolicy (9.7.9.16). The fraction is stored in sixteenths, minus one. */
 void
 emit_createpolicy(struct emit *e, const struct ptx_inst *in)
 {
@@ -55,9 +55,9 @@ emit_createpolicy(struct emit *e, const struct ptx_inst *in)
         r = emit_int(e, e->i64, (uint64_t)policy_bits(in) << 56 | UINT64_C(15) << POLICY_SIXTEENTHS_AT);
     } else {
         V f = emit_src(e, in, 1, PTX_F32);
-        /* a little above n sixteenths is still n of them */
+        /* slightly more than n sixteenths still counts as n */
         V n = v_call1(e, "llvm.ceil", v_fsub(e, v_fmul(e, f, emit_fp_like(e, f, 16.0)), emit_fp_like(e, f, 0x1p-7)));
-        /* outside (0, 1], where nothing is defined, the nearest fraction; NaN is none */
+        /* outside (0, 1], where the result is undefined: the nearest fraction; for NaN the smallest */
         n = v_sel(e, emit_fcmp(e, LLVMRealOGT, n, emit_fp_like(e, n, 1.0)), n, emit_fp_like(e, n, 1.0));
         n = v_sel(e, emit_fcmp(e, LLVMRealOLT, n, emit_fp_like(e, n, 16.0)), n, emit_fp_like(e, n, 16.0));
         V sixteenths = v_sub(e, LLVMBuildFPToUI(e->b, n, emit_like(e, n, e->i64), ""), emit_int(e, e->i64, 1));
@@ -66,7 +66,7 @@ emit_createpolicy(struct emit *e, const struct ptx_inst *in)
     emit_dst(e, in, 0, PTX_B64, r);
 }
 
-/* elect.sync (9.7.13.14): the lowest lane of the member mask, as an H200 has it. */
+/* elect.sync (9.7.13.14): the lowest lane of the member mask, as on an H200. */
 void
 emit_elect(struct emit *e, const struct ptx_inst *in)
 {
@@ -90,7 +90,7 @@ fence_order(const struct ptx_inst *in)
     case PTX_SEM_SC:      return LLVMAtomicOrderingSequentiallyConsistent;
     case PTX_SEM_ACQUIRE: return LLVMAtomicOrderingAcquire;
     case PTX_SEM_RELEASE: return LLVMAtomicOrderingRelease;
-    default:              return LLVMAtomicOrderingAcquireRelease;     /* also where the instruction names none */
+    default:              return LLVMAtomicOrderingAcquireRelease;     /* also if the instruction names none */
     }
 }
 

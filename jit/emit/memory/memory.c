@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ld, st, cvta, isspacep, mov of addresses' memory side, fences, prefetches, and alloca (9.7.9, 9.7.13).
+ * ld, st, cvta, isspacep, addresses for mov, and alloca (9.7.9, 9.7.13).
  *
- * A load or store at a uniform address is one scalar access. At lane-varying addresses the emitted code looks whether the
- * lanes' addresses are consecutive (they nearly always are) and then makes one wide access, else one access a lane. Lanes
- * that do not take part get the address of a dummy, so that neither path needs a branch a lane. */
+ * A load or store at a uniform address is one scalar access. At lane-varying addresses the emitted code tests whether the lanes' addresses
+ * are consecutive (they nearly always are); if so it makes one wide access, else one access per lane. Inactive lanes use the address of a
+ * dummy, so that neither path needs a branch per lane. */
 #include "jit/emit/emit_private.h"
-#include "jit/emit/scope.h"
+
+#include <string.h>
 
 static unsigned
 store_size(LLVMTypeRef t)
@@ -71,7 +72,7 @@ pointers(struct emit *e, LLVMValueRef address)
     return LLVMBuildIntToPtr(e->b, address, LLVMVectorType(e->ptr, e->width), "");
 }
 
-/* Host addresses (generic) of lane-varying addresses; inactive lanes point at the dummy. */
+/* Lane-varying addresses as host addresses (generic); inactive lanes point at the dummy. */
 static LLVMValueRef
 safe_address(struct emit *e, LLVMValueRef address)
 {
@@ -81,7 +82,7 @@ safe_address(struct emit *e, LLVMValueRef address)
     return emit_select(e, e->mask, address, dummy);
 }
 
-/* i1: every lane takes part and lane i's address is that of lane 0 plus i * size. */
+/* i1: all lanes are active, and lane i's address is that of lane 0 plus i * size. */
 static LLVMValueRef
 consecutive(struct emit *e, LLVMValueRef address, unsigned size)
 {
@@ -92,12 +93,18 @@ consecutive(struct emit *e, LLVMValueRef address, unsigned size)
     return emit_all(e, emit_mask_and(e, same, e->mask));
 }
 
-/* Nothing writes there while the kernel runs. */
+/* Nothing writes that memory while the kernel runs. */
 void
 emit_invariant(struct emit *e, LLVMValueRef load)
 {
     LLVMSetMetadata(load, LLVMGetMDKindIDInContext(e->llvm, "invariant.load", 14),
                     LLVMMetadataAsValue(e->llvm, LLVMMDNodeInContext2(e->llvm, NULL, 0)));
+}
+
+void
+emit_set_scope(LLVMValueRef instruction, const char *scope)
+{
+    LLVMSetAtomicSyncScopeID(instruction, LLVMGetSyncScopeID(LLVMGetValueContext(instruction), scope, strlen(scope)));
 }
 
 LLVMValueRef
@@ -108,7 +115,7 @@ emit_scoped(struct emit *e, LLVMValueRef instruction, ptx_scope scope)
     return instruction;
 }
 
-/* An access that other threads' accesses are ordered against. */
+/* Make it an access that is ordered against those of other threads. */
 static void
 make_atomic(struct emit *e, LLVMValueRef access, LLVMTypeRef t)
 {
@@ -176,8 +183,8 @@ host_address(struct emit *e, LLVMValueRef address, ptx_space space)
     return space == PTX_SPACE_SHARED ? e->target->to_generic(e, address, space) : address;
 }
 
-/* One access a lane, at host addresses. `cold`: hardly ever executed. A warp-wide gang or a cold path gets a loop over the
- * active lanes: unrolled, 32 extracts, accesses and inserts for each instruction cost more to compile than they save. */
+/* One access per lane, at host addresses. `cold`: hardly ever executed. A warp-wide gang or a cold path gets a loop over the active lanes:
+ * unrolled, each instruction would need 32 extracts, accesses and inserts, which cost more to compile than they save. */
 static LLVMValueRef
 gather_lanes(struct emit *e, LLVMValueRef address, LLVMTypeRef t, unsigned align, bool cold)
 {
@@ -297,13 +304,13 @@ emit_effective_space(const struct ptx_inst *in, const struct ptx_operand *o)
 {
     if (in->space != PTX_SPACE_GENERIC)
         return in->space == PTX_SPACE_SHARED_CLUSTER ? PTX_SPACE_SHARED : (ptx_space)in->space;
-    /* A symbol without a space on the instruction stands for its own space's address. */
+    /* A symbol implies its own space if the instruction names none. */
     if (!o->has_reg && o->sym && o->sym->kind == PTX_SYM_VAR && o->sym->space == PTX_SPACE_SHARED)
         return PTX_SPACE_SHARED;
     return PTX_SPACE_GENERIC;
 }
 
-/* Element i of every lane in a row of n * width elements, and back. */
+/* Element i of each lane from a row of n * width elements, and back. */
 static LLVMValueRef
 take_component(struct emit *e, LLVMValueRef row, unsigned n, unsigned i)
 {
@@ -337,7 +344,7 @@ interleave(struct emit *e, LLVMValueRef *v, unsigned n)
     return LLVMBuildShuffleVector(e->b, part[0], LLVMGetPoison(LLVMTypeOf(part[0])), LLVMConstVector(idx, n * e->width), "");
 }
 
-/* As emit_affine_address; 32-bit addresses in spaces without parts, where lanes that follow each other do so in memory, too. */
+/* As emit_affine_address; 32-bit addresses only in spaces where consecutive addresses are consecutive in memory. */
 static bool
 affine_address(struct emit *e, const struct ptx_operand *o, ptx_space space, uint64_t stride, LLVMValueRef *first, LLVMValueRef *ok)
 {
@@ -350,8 +357,8 @@ affine_address(struct emit *e, const struct ptx_operand *o, ptx_space space, uin
     return true;
 }
 
-/* Loads of n consecutive elements a lane where the lanes' addresses follow each other: one wide load, and the general way
- * where that does not hold (a partial mask, a wrap-around). */
+/* Load n consecutive elements per lane at affine addresses: one wide load, or the general path if some lane is inactive or the addresses
+ * wrap around. */
 static bool
 load_affine(struct emit *e, const struct ptx_operand *src, ptx_space space, LLVMTypeRef t, unsigned n, LLVMValueRef *v)
 {
@@ -407,7 +414,7 @@ store_affine(struct emit *e, const struct ptx_operand *dst, ptx_space space, LLV
     return true;
 }
 
-/* Alignment of element i of a vector of n elements, which is aligned to its own size (9.7.9.8). */
+/* Alignment of element i of a vector of n elements; the vector is aligned to its size (9.7.9.8). */
 static unsigned
 element_align(unsigned n, unsigned i, unsigned size)
 {
@@ -415,7 +422,7 @@ element_align(unsigned n, unsigned i, unsigned size)
     return at & (~at + 1);
 }
 
-/* Representation of a memory element: predicates do not occur; everything else as emit_type says. */
+/* Memory holds no predicates; every other type has the representation of emit_type. */
 void
 emit_ld(struct emit *e, const struct ptx_inst *in)
 {
@@ -474,7 +481,7 @@ emit_st(struct emit *e, const struct ptx_inst *in)
         LLVMValueRef v = emit_bitcast(e, emit_resize(e, emit_bitcast(e, emit_operand(e, src, t), it), pit, false), pt);
         LLVMValueRef slot = emit_param_storage(e, p);
         v = emit_splat(e, v);
-        /* Results are written by lanes that return at different places. */
+        /* Lanes that return at different places write their results separately. */
         LLVMValueRef c = e->f->flow.masked[e->f->block] ? e->mask : e->f->guard;
         if (c)
             v = emit_select(e, c, v, LLVMBuildLoad2(e->b, emit_param_type(e, p), slot, ""));
@@ -522,7 +529,7 @@ emit_cvta(struct emit *e, const struct ptx_inst *in)
     LLVMValueRef v = emit_resize(e, emit_src(e, in, 1, (ptx_type)in->type[0]), e->i64, false);
     if (!(in->flags & PTX_F_TO) && emit_is_near(e))
         v = emit_near(e, emit_resize(e, v, e->i32, false), space);
-    /* cvta of a variable's name: its address in its own space */
+    /* For a variable's name: its address in its own space. */
     v = in->flags & PTX_F_TO ? t->from_generic(e, v, space) : t->to_generic(e, v, space);
     emit_dst(e, in, 0, (ptx_type)in->type[0], emit_resize(e, v, emit_type(e, (ptx_type)in->type[0]), false));
 }

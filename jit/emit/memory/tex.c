@@ -2,7 +2,7 @@
  * See tex.h: the operands of texture and surface instructions (9.7.10, 9.7.11). */
 #include "jit/emit/memory/tex.h"
 
-/* A texture handle: a 64-bit register, or a reference variable whose storage in the image holds the handle. */
+/* A texture handle: from a 64-bit register, or from a reference variable, whose storage holds it. */
 static LLVMValueRef
 handle(struct emit *e, const struct ptx_operand *o)
 {
@@ -18,7 +18,7 @@ handle(struct emit *e, const struct ptx_operand *o)
     return emit_operand(e, o, PTX_U64);
 }
 
-/* The handles of the module's references of the type; objects are of none (recorded on an H200). */
+/* The handles of the module's references of that type; texture objects match no type (recorded on an H200). */
 void
 emit_istypep(struct emit *e, const struct ptx_inst *in)
 {
@@ -47,12 +47,12 @@ is_offset(struct emit *e, const struct ptx_operand *o)
     return o->kind == PTX_OPND_IMM && !o->is_float;
 }
 
-/* Elements of a list as words. Returns how many are there then. */
+/* Append the elements of a list as words. Returns the new count. */
 static unsigned
-list(struct emit *e, LLVMValueRef *to, unsigned at, const struct ptx_operand *o, ptx_type type, unsigned room)
+list(struct emit *e, LLVMValueRef *to, unsigned at, const struct ptx_operand *o, ptx_type type, unsigned limit)
 {
     unsigned n = o->kind == PTX_OPND_VEC ? o->count : 1;
-    for (unsigned i = 0; i < n && at < room; i++, at++)
+    for (unsigned i = 0; i < n && at < limit; i++, at++)
         to[at] = emit_bitcast(e, emit_operand(e, o->kind == PTX_OPND_VEC ? &o->elem[i] : o, type), e->i32);
     return at;
 }
@@ -71,7 +71,7 @@ stored_value(struct emit *e, struct tex_inst *t, const struct ptx_operand *s)
     }
 }
 
-/* What follows the coordinates of a load. */
+/* The operands behind the coordinates of a load. */
 static bool
 load_operands(struct emit *e, struct tex_inst *t, unsigned at)
 {
@@ -95,7 +95,7 @@ load_operands(struct emit *e, struct tex_inst *t, unsigned at)
     return true;
 }
 
-/* Why this form is not there, or NULL. */
+/* Why this form is refused, or NULL. */
 static const char *
 refused(struct emit *e, const struct ptx_inst *in)
 {
@@ -164,7 +164,7 @@ emit_tex_result(struct emit *e, const struct tex_inst *t, LLVMValueRef *word)
 {
     const struct ptx_operand *d = &t->in->operand[0];
     ptx_type rt = t->result_type;
-    if (d->kind == PTX_OPND_PRED_PAIR) {        /* all of an array is there, as there are no sparse ones */
+    if (d->kind == PTX_OPND_PRED_PAIR) {        /* without sparse textures everything is resident */
         emit_dst_operand(e, &d->elem[1], PTX_PRED, LLVMConstInt(e->i1, 1, false));
         d = &d->elem[0];
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A texture or surface instruction taken apart (tex.c), for the targets that compute it: values as they are, of either shape. */
+ * A texture or surface instruction in parts (tex.c), for targets that compute it. Values have either shape. */
 #ifndef CWJ_EMIT_MEMORY_TEX_H
 #define CWJ_EMIT_MEMORY_TEX_H
 
@@ -18,7 +18,7 @@ struct tex_inst {
     LLVMValueRef coord[TEX_MAX_COORDS], extra[TEX_MAX_EXTRA], offset[TEX_MAX_COORDS], value[TEX_MAX_WORDS];
 };
 
-/* t->in is NULL where this form of the instruction is refused, with a diagnostic. */
+/* t->in is NULL if this form of the instruction is refused, with a diagnostic. */
 void emit_tex_parse(struct emit *e, const struct ptx_inst *in, struct tex_inst *t);
 /* Results, as words of i32. */
 void emit_tex_result(struct emit *e, const struct tex_inst *t, LLVMValueRef *word);

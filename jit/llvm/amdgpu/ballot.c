@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Around a wrong instruction of LLVM's AMD back end (19 and 22; tests/ptx/isa/fuzz/ballot_nan.ptx): a ballot of "ordered and not
- * equal" (PTX's setp.ne of floats) becomes V_CMP_NEQ, which is true for NaN, while a branch by the same condition becomes V_CMP_LG:
- * lanes with NaN are counted where they do not go. Such a ballot is written as those lanes that are here less the ballot of the
- * opposite, which is right. */
+ * Work-around ballot (tests/ptx/isa/fuzz/ballot_nan.ptx). LLVM's AMD back end selects V_CMP_NEQ, which is true for NaN, for a ballot of
+ * "ordered and not equal" (PTX's setp.ne of floats), but V_CMP_LG for a branch on the same condition: lanes with NaN are counted where they
+ * do not go. The pass writes such a ballot as the active lanes without the ballot of the opposite, which LLVM gets right. */
 #include "jit/llvm/llvm.h"
 
 #include <string.h>
 
 typedef LLVMValueRef V;
 
-/* The opposite of the comparison, built at `b`; NULL when v is no such comparison. */
+/* The negated comparison, built at `b`; NULL if v is not a comparison of that kind. */
 static V
 opposite(LLVMBuilderRef b, V v)
 {
@@ -19,7 +18,7 @@ opposite(LLVMBuilderRef b, V v)
 }
 
 void
-cwj_amd_guard_ballot(LLVMModuleRef m)
+cwj_amd_workaround_ballot(LLVMModuleRef m)
 {
     static const char name[] = "llvm.amdgcn.ballot";
     unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);

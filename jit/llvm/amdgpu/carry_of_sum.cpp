@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Work-around carry-of-sum. u = t + carry, where t is a sum x + y: LLVM selects one instruction for x + y + carry even where the
- * carry out of u is used, and gives the carry of both additions; differences alike. So that carry is computed without the
- * adder's: u can only have wrapped to 0 (a difference, to all ones). Loads and values of other blocks are no sums here.
+ * Work-arounds carry-of-sum and carry-of-product. u = t + carry, where t is a sum x + y: LLVM selects one instruction for x + y + carry
+ * even if the carry out of u is used, and that carry is the one of both additions; differences alike. So a comparison computes the carry: u
+ * can only have wrapped to 0 (a difference, to all ones). Loads and values of other blocks cannot be such sums.
  *
- * The upper word of a 64-bit product is such a sum, too, and the carry that it gets is that of the lower words. So a product whose
- * sum or difference carries passes through empty assembly. */
+ * The upper word of a 64-bit product is such a sum, too, and its carry is that of the lower words. So a product whose sum or difference
+ * carries passes through empty assembly. */
 #include "jit/llvm/amdgpu/machine_passes.h"
 
 #include <llvm/ADT/STLExtras.h>
@@ -27,7 +27,7 @@ carry(llvm::Value *v)
     return z && z->getOperand(0)->getType()->isIntegerTy(1);
 }
 
-/* A product of 64 bits, or the upper half of one of 128. */
+/* Is v a 64-bit product, or the upper half of a 128-bit one? */
 bool
 product(llvm::Value *v)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Work-around dot4-operand. LLVM selects V_DOT4 for sums of products of bytes. It follows a sum from product to product, and
- * takes the other operand for the next sum if that has a product as an operand, too, whatever it is: a difference, an exclusive
- * or, a minimum. So such an operand passes through an empty piece of assembly, behind which nothing is known of it. */
+ * Work-around dot4-operand. LLVM selects V_DOT4 for sums of products of bytes. It follows a sum from product to product, and takes any
+ * other operand that has a product as an operand for the next sum: a difference, an exclusive or, a minimum. So such an operand passes
+ * through empty inline assembly, which hides it. */
 #include "jit/llvm/amdgpu/machine_passes.h"
 
 #include <llvm/Analysis/ValueTracking.h>
@@ -24,7 +24,7 @@ byte(const llvm::Value *v, const llvm::DataLayout &layout)
     return llvm::computeKnownBits(v, layout).countMinLeadingZeros() >= 24 || llvm::ComputeNumSignBits(v, layout) > 24;
 }
 
-/* A product of two bytes, or one that may be. */
+/* May v be a product of two bytes? */
 bool
 product(const llvm::Value *v)
 {
@@ -37,7 +37,7 @@ product(const llvm::Value *v)
     return is && byte(i->getOperand(0), layout) && byte(i->getOperand(1), layout);
 }
 
-/* A sum with it becomes a difference. */
+/* LLVM turns a sum with it into a difference. */
 bool
 negative(const llvm::Value *v)
 {

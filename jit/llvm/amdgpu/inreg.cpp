@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See amd_inreg.h. In LLVM's AMD back end (seen in 19) functions have inreg arguments from s0 on where the processor itself knows where a thread's own memory
- * is (gfx942, gfx11 and later). On others s[0:3] describe that memory: a function expects its arguments from s4 on, and its callers put them into s0 on all
- * the same, over the description. The optimiser inlines most of the functions with such arguments, approximations and their tables
- * (jit/emit/target/amdgcn/mufu.c); calls that it leaves pass them in vector registers, and the function reads the first lane's. */
+ * See inreg.h. Where the hardware has architected flat scratch (gfx942, gfx11 and later), LLVM passes inreg arguments from s0 on. On other
+ * processors s[0:3] describe scratch memory: a function expects its arguments from s4 on, but its callers write them from s0 on, over the
+ * descriptor. The optimiser inlines most functions with such arguments, approximations and their tables (jit/emit/target/amdgcn/mufu.c);
+ * remaining calls pass them in VGPRs, and the function reads the first lane's. */
 #include "jit/llvm/amdgpu/inreg.h"
 #include "jit/builtins/precompiled.h"
 
@@ -24,7 +24,7 @@ agree(const llvm::Function &f, const llvm::TargetMachine &tm)
     return tm.getSubtargetImpl(f)->checkFeatures("+architected-flat-scratch");
 }
 
-/* The value that all lanes have, in scalar registers. */
+/* The uniform value, in SGPRs. */
 llvm::Value *
 first_lane(llvm::IRBuilder<> &b, llvm::Value *pointer)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Uniform arguments of functions for AMD GPUs. Private to jit/. */
+ * Work-around uniform-arguments: inreg arguments of functions for AMD GPUs. Private to jit/. */
 #ifndef CWJ_LLVM_AMDGPU_INREG_H
 #define CWJ_LLVM_AMDGPU_INREG_H
 
@@ -10,8 +10,8 @@ extern "C" {
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
-/* Before code generation: where LLVM's callers and callees do not agree in which scalar registers inreg arguments are, calls that are left have
- * them in vector registers. Not in the program that makes precompiled code (jit/builtins/precompiled.h), which takes functions without their callers. */
+/* Before code generation: where LLVM's callers and callees disagree on the SGPRs of inreg arguments, remaining calls pass them in VGPRs.
+ * Not for the program that makes precompiled code (jit/builtins/precompiled.h), which compiles functions without their callers. */
 void cwj_amd_pass_uniform(LLVMModuleRef m, LLVMTargetMachineRef tm);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The time of LLVM's scheduler grows with the square of a region, which is a block or what lies between two calls, and large
- * cryptographic or matrix kernels have blocks of many thousand instructions. Such blocks are cut into regions by SCHED_BARRIER, a
- * pseudo-instruction that nothing is scheduled across. */
+ * LLVM's scheduler takes time quadratic in the length of a region (a block, or the code between two calls), and large cryptographic or
+ * matrix kernels have blocks of many thousand instructions. This pass cuts such blocks into regions by SCHED_BARRIER, a pseudo-instruction
+ * that nothing is scheduled across. */
 #include "jit/llvm/amdgpu/machine_passes.h"
 #include "jit/llvm/amdgpu/opcodes.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 enum { LONGEST_REGION = 512, LONG_BLOCK = 2 * LONGEST_REGION };
 
-/* Counting walks over all instructions; a function with few registers has no block of that length. */
+/* Check the number of registers first, as counting visits all instructions: a function with few registers has no long block. */
 bool
 has_long_block(const llvm::MachineFunction &f)
 {
@@ -27,7 +27,7 @@ has_long_block(const llvm::MachineFunction &f)
            std::any_of(f.begin(), f.end(), [](const llvm::MachineBasicBlock &b) { return b.size() >= LONG_BLOCK; });
 }
 
-/* Words of vector registers that are live in front of each instruction. Those that no instruction of the block names do not count. */
+/* Number of 32-bit VGPRs live before each instruction. Registers that no instruction of the block names do not count. */
 class Living {
 public:
     explicit
@@ -74,8 +74,8 @@ private:
     std::vector<unsigned> at;
 };
 
-/* Where to cut next: between 256 and 768 instructions on, where the fewest registers are live, if these are at most three quarters of
- * those that are live after 512; else after 512. A load before the cut cannot move closer to its use behind it. */
+/* The next cut: between 256 and 768 instructions ahead, where the fewest registers are live, if these are at most three quarters of those
+ * live after 512; else after 512. A load before the cut cannot move closer to its use behind it. */
 size_t
 next_cut(const Living &live, size_t from, size_t end)
 {

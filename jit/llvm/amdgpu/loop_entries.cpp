@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Work-around loop-entries. FixIrreducible turns the entries of a loop into one: a new block, through which the branches to the
- * header and those from outside to other entries go. Where a branch inside the loop leads to the header and to another entry, it
- * redirects the first edge and takes the values of both along, so that the second brings undef. So, before that pass, the second
- * edge gets a block of its own. */
+ * Work-around loop-entries. FixIrreducible gives a loop with several entries a single one: a new block that takes over the branches to the
+ * header and those from outside to other entries. If a branch inside the loop leads to the header and to another entry, it redirects the
+ * first edge with the PHI values of both, so that the second edge brings undef. So, before that pass, the second edge gets a block of its
+ * own. */
 #include "jit/llvm/amdgpu/machine_passes.h"
 
 #include <llvm/Analysis/CycleAnalysis.h>

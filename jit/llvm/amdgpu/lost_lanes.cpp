@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Work-around lost-lanes. Where memory instructions form clauses that may be replayed as a whole (XNACK: gfx9, gfx1010), LLVM
- * recomputes the live ranges of the registers in them. A part of a register that is read in a block and left undefined further
- * down, by a definition of another part alone, may then not be live where it is read: LLVM takes its answer for the end of a
- * block, given when it was asked about a later block, for the beginning. The read part becomes undefined, and the copy or the
- * store is dropped. So the live range is extended to each such read; asked for alone, LLVM's answer is right. */
+ * Work-around lost-lanes. Where memory instructions form clauses that may be replayed as a whole (XNACK: gfx9, gfx1010), LLVM recomputes
+ * the live ranges of their registers. A sub-register may then not be live where a block reads it, if a definition of another sub-register
+ * further down leaves it undefined: LLVM confuses the cached answer for the end of a block, from a query about a later block, with that for
+ * its beginning. The read becomes undefined, and LLVM drops the copy or the store. So the pass extends the live range to each such read; a
+ * separate query gives the right answer. */
 #include "jit/llvm/amdgpu/machine_passes.h"
 
 #include <llvm/CodeGen/LiveIntervals.h>

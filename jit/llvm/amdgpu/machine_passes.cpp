@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See machine_passes.h: the table, and the frame that makes LLVM passes of its functions. */
+ * See machine_passes.h: the table, and the LLVM passes that wrap its functions. */
 #include "jit/llvm/amdgpu/machine_passes.h"
 
 #include <llvm/CodeGen/MachineFunctionPass.h>
@@ -63,7 +63,7 @@ keeps_nothing(llvm::AnalysisUsage &)
 
 } // namespace
 
-/* Columns: name, work-around, required, o0, after, at, needs, function, machine. Rows of one place run in this order. */
+/* Columns: name, work-around, required, o0, after, at, needs, function, machine. Rows of the same place run in this order. */
 const cwj_machine_pass cwj_machine_passes[] = {
     { "undef-phi", true, true, true, false, "amdgpu-rewrite-undef-for-phi", cwj_amd_undef_phi_needs, cwj_amd_undef_phi, nullptr },
     { "carry-of-sum", true, true, true, false, "fix-irreducible", keeps_cfg, cwj_amd_carry_of_sum, nullptr },
@@ -84,19 +84,20 @@ const size_t cwj_machine_pass_count = sizeof cwj_machine_passes / sizeof *cwj_ma
 bool
 cwj_machine_pass_left_out(llvm::StringRef argument)
 {
-    /* Straight-line strength reduction: more than quadratic in a block's length. 7,700 additions with carry take it 100 s (jit.llvm.long_block). */
+    /* Straight-line strength reduction takes more than quadratic time in the length of a block: 100 s for 7,700 additions with carry
+     * (jit.llvm.long_block). */
     return argument == "slsr";
 }
 
 void
 cwj_machine_passes_disable(llvm::TargetPassConfig &config)
 {
-    /* It places blocks by branch probabilities, of which nothing is known here. In the order of pass order-blocks kernels execute 0.4 %
-     * fewer instructions. The precompiled builtins rely on that order, too: registers are written above where they are read. */
+    /* It places blocks by branch probabilities, which are unknown here. In the order of pass order-blocks, kernels execute 0.4 % fewer
+     * instructions. The precompiled builtins rely on that order, too: registers are written above where they are read. */
     config.disablePass(&llvm::MachineBlockPlacementID);
-    /* gfx908: where a tuple of accumulation registers is spilled, the first of the instructions that do it claims to define the whole tuple,
-     * and copy propagation drops a copy into it before (work-around gfx908-agpr-copy). There are none without native matrix products
-     * (jit/driver/aot.c). */
+    /* gfx908: to spill a tuple of accumulation registers, LLVM uses several instructions, of which the first claims to define the whole
+     * tuple, so that copy propagation drops an earlier copy into it (work-around gfx908-agpr-copy). Without native matrix products there
+     * are no such registers (jit/driver/aot.c). */
     const llvm::TargetMachine &tm = config.getTM<llvm::TargetMachine>();
     if (tm.getTargetCPU() == "gfx908" && !tm.getTargetFeatureString().contains("-mai-insts"))
         config.disablePass(&llvm::MachineCopyPropagationID);

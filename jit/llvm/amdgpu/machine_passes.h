@@ -9,7 +9,7 @@
 #ifdef __cplusplus
 extern "C"
 #endif
-/* Is `name`, of `len` bytes, one of them that may be skipped? */
+/* Is `name`, of `len` bytes, an optional pass of the table? */
 bool cwj_machine_pass_is_optional(const char *name, size_t len);
 
 #ifdef __cplusplus
@@ -23,23 +23,23 @@ class TargetPassConfig;
 
 struct cwj_machine_pass {
     const char *name;
-    bool workaround;            /* it mends the fault of its name in docs/llvm-faults/README.md */
+    bool workaround;            /* for the fault of its name in docs/llvm-faults/README.md */
     bool required;              /* the code would be wrong without it */
-    bool o0;                    /* the place exists in the code generator that does not optimise, too */
-    bool after;                 /* right behind the pass `at`, not right before it */
+    bool o0;                    /* -O0 has the place, too */
+    bool after;                 /* just behind the pass `at`; otherwise just before it */
     const char *at;             /* the argument of one of LLVM's passes */
     void (*needs)(llvm::AnalysisUsage &au);
-    bool (*function)(llvm::Function &f, llvm::Pass &pass);          /* one of these two; true: it changed something */
+    bool (*function)(llvm::Function &f, llvm::Pass &pass);          /* one of these two; true: changed something */
     bool (*machine)(llvm::MachineFunction &f, llvm::Pass &pass);
 };
 
 extern const cwj_machine_pass cwj_machine_passes[];
 extern const size_t cwj_machine_pass_count;
 
-/* Is LLVM's pass of this argument left out? Those that the next function cannot name: LLVM makes them itself. */
+/* Is LLVM's pass of this argument left out? For passes whose IDs are not public, so that the next function cannot disable them. */
 bool cwj_machine_pass_left_out(llvm::StringRef argument);
 
-/* Leave out LLVM's passes that make worse code of ours, or wrong code for the processor. */
+/* Disable LLVM's passes that worsen our code, or that generate wrong code for the processor. */
 void cwj_machine_passes_disable(llvm::TargetPassConfig &config);
 
 /* A pass object for LLVM's pass manager, which owns it. */

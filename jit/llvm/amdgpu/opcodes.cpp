@@ -15,7 +15,7 @@ const char *const names[CWJ_AMD_OPCODE_COUNT] = {
 #undef X
 };
 
-/* 0: there is none. */
+/* 0: LLVM has no such instruction. */
 struct opcodes {
     unsigned number[CWJ_AMD_OPCODE_COUNT] = {};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * AMD's instructions and registers by LLVM's names of them. Their numbers are in no public header; they are the same for all processors, and looked up once a
- * process. Private to jit/llvm. */
+ * AMD's instructions and registers by LLVM's names. No public header has their numbers, which are the same for all processors; each process
+ * looks them up once. Private to jit/llvm. */
 #ifndef CWJ_LLVM_AMDGPU_OPCODES_H
 #define CWJ_LLVM_AMDGPU_OPCODES_H
 
@@ -20,7 +20,7 @@ enum cwj_amd_opcode {
     CWJ_AMD_OPCODE_COUNT
 };
 
-/* A name that LLVM does not have is an error of the compile (contain.h); so is a register below. */
+/* A name unknown to LLVM fails the compile (contain.h); so does an unknown register below. */
 const llvm::MCInstrDesc &cwj_amd_instruction(const llvm::MachineFunction &f, cwj_amd_opcode o);
 
 /* VGPR0 on, AGPR0 on, SGPR0 on, VCC, SCC. */

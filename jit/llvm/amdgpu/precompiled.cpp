@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Functions of precompiled code (jit/builtins/precompiled.h). To LLVM such a function is one with a piece of inline assembly
- * as its body and the registers that it overwrites as an attribute. */
+ * Functions of precompiled code (jit/builtins/precompiled.h). For LLVM such a function has inline assembly as its body, and the registers
+ * that it overwrites as an attribute. */
 #include "jit/llvm/amdgpu/machine_passes.h"
 #include "jit/llvm/amdgpu/opcodes.h"
 #include "jit/llvm/contain.h"
@@ -37,9 +37,9 @@ overwritten(const llvm::MachineFunction &f)
 
 } // namespace
 
-/* The registers become operands when register allocation is done and before LLVM decides which ones to save, where callers may keep
- * values, and how many the kernel has. As operands from the beginning they would cost LLVM more time than all else. The stack of
- * the code becomes an object of the frame. */
+/* Make the registers operands after register allocation, but before LLVM decides which ones to save, where callers may keep values, and how
+ * many registers the kernel has. As operands from the beginning they would cost LLVM more time than everything else. The stack of the code
+ * becomes an object of the frame. */
 bool
 cwj_amd_annotate_overwritten(llvm::MachineFunction &f, llvm::Pass &)
 {
@@ -64,13 +64,13 @@ usage(llvm::Pass &pass)
     return pass.getAnalysis<register_usage>().getPRUI();
 }
 
-/* As LLVM writes it: a bit for each register that stays as it is. */
+/* LLVM's mask: a bit for each register that the function preserves. */
 std::vector<uint32_t>
 kept(const llvm::MachineFunction &f)
 {
     const llvm::TargetRegisterInfo &info = *f.getSubtarget().getRegisterInfo();
     std::vector<uint32_t> mask(llvm::MachineOperand::getRegMaskSize(info.getNumRegs()), ~0u);
-    mask[0] &= ~1u;                     /* no register */
+    mask[0] &= ~1u;                     /* NoRegister */
     for (unsigned r : overwritten(f))
         for (llvm::MCRegAliasIterator a(r, &info, true); a.isValid(); ++a)
             mask[*a / 32] &= ~(1u << *a % 32);
@@ -79,7 +79,7 @@ kept(const llvm::MachineFunction &f)
 
 } // namespace
 
-/* Callers learn which registers such a function leaves alone before LLVM has compiled it. It saves none itself. */
+/* Tell callers which registers such a function preserves before LLVM compiles it. It saves none itself. */
 bool
 cwj_amd_describe_precompiled(llvm::MachineFunction &f, llvm::Pass &pass)
 {
@@ -87,7 +87,7 @@ cwj_amd_describe_precompiled(llvm::MachineFunction &f, llvm::Pass &pass)
         usage(pass).storeUpdateRegUsageInfo(f.getFunction(), kept(f));
         f.getRegInfo().setCalleeSavedRegs({});
     } else if (f.getFunction().hasFnAttribute(EMIT_KEEPS_RETURN)) {
-        /* As if these were saved for the caller, so that they are allocated last: saving them takes memory, or lanes of a vector register. */
+        /* Treat these as callee-saved, so that they are allocated last: saving them takes memory, or lanes of a VGPR. */
         f.getRegInfo().setCalleeSavedRegs({ llvm::MCPhysReg(cwj_amd_register(f, "SGPR30")), llvm::MCPhysReg(cwj_amd_register(f, "SGPR31")) });
     }
     return false;
@@ -100,7 +100,7 @@ cwj_amd_describe_precompiled_needs(llvm::AnalysisUsage &au)
     au.setPreservesAll();
 }
 
-/* The code would be wrong if the registers were not marked, or if LLVM added instructions that overwrite more. */
+/* The code would be wrong without the register operands, or if LLVM added instructions that overwrite more registers. */
 bool
 cwj_amd_check_overwritten(llvm::MachineFunction &f, llvm::Pass &pass)
 {

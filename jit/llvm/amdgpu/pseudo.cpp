@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Expands the pseudo-instructions of jit/emit/target/amdgcn/pseudo.h when registers are allocated: those that become instructions of their block before LLVM
- * inserts waits between instructions, and NaN of f64, which takes blocks at the end of the function, when no other pass needs to see those. A
- * pseudo-instruction that is malformed is an error of the compile. */
+ * Expands the pseudo-instructions of jit/emit/target/amdgcn/pseudo.h after register allocation: most before LLVM inserts waits between
+ * instructions; NaN of f64 later, when no other pass needs to see the blocks that it adds at the end of the function. A malformed
+ * pseudo-instruction fails the compile. */
 #include "jit/llvm/amdgpu/machine_passes.h"
 #include "jit/emit/target/amdgcn/pseudo.h"
 #include "jit/llvm/amdgpu/opcodes.h"
@@ -20,13 +20,13 @@
 
 namespace {
 
-/* A pseudo-instruction, and where its instructions are written. */
+/* A pseudo-instruction, and where its expansion goes. */
 struct pseudo {
     gcn_pseudo_kind kind = GCN_PSEUDOS;
     const char *text = nullptr;                     /* its words */
     llvm::MachineInstr &instruction;
     llvm::MachineFunction &function;
-    llvm::SmallVector<llvm::Register, 64> reg;      /* by its number */
+    llvm::SmallVector<llvm::Register, 64> reg;      /* by operand number */
     unsigned outs = 0;
     llvm::MachineBasicBlock *block;
     llvm::MachineBasicBlock::iterator at;
@@ -63,7 +63,7 @@ struct pseudo {
         return llvm::BuildMI(*block, at, instruction.getDebugLoc(), cwj_amd_instruction(function, o), to);
     }
 
-    /* The next word, whose operands from `first` on are registers. False: there is none, or it is malformed. */
+    /* The next word, if its operation is one of these and its operands from `first` on are registers. False: the end, or malformed. */
     bool
     next(gcn_pseudo_word &w, const char *operations, unsigned first = 0)
     {
@@ -78,7 +78,7 @@ struct pseudo {
 
 /* ---- subnormals ------------------------------------------------------------------------------------------------------------------ */
 
-/* An operand: a register, perhaps negated, or a number that instructions have a code for. */
+/* An operand: a register, perhaps negated, or an inline constant. */
 struct source {
     llvm::Register reg;
     int64_t number = 0;
@@ -102,7 +102,7 @@ integer(pseudo &p, cwj_amd_opcode o, llvm::Register to, std::initializer_list<so
         add(b, s);
 }
 
-/* With signs in front of operands; no clamping, no factor. */
+/* A floating-point instruction with operand signs, without clamping or output modifier. */
 void
 floating(pseudo &p, cwj_amd_opcode o, llvm::Register to, llvm::ArrayRef<source> from)
 {
@@ -134,7 +134,7 @@ expand_small(pseudo &p)
     return true;
 }
 
-/* `to` is v, or a zero of its sign where the exponent of `test` is `most` or less. */
+/* `to` is v, or a zero of its sign if the exponent of `test` is at most `most`. */
 void
 flush(pseudo &p, llvm::Register to, llvm::Register v, llvm::Register test, int64_t most)
 {
@@ -145,7 +145,7 @@ flush(pseudo &p, llvm::Register to, llvm::Register v, llvm::Register test, int64
     p.build(CWJ_AMD_V_CNDMASK_B32_e64, to).addImm(0).addReg(v).addImm(0).addReg(t).addReg(mask);
 }
 
-/* As exactly() of jit/passes/exact/flush.c has it, but for exponents: the scaled result's is 65 or more where it is no zero's. */
+/* As exactly() of jit/passes/exact/flush.c, but by exponents: a scaled result that is not zero has one of 65 or more. */
 bool
 expand_flush(pseudo &p)
 {
@@ -222,7 +222,7 @@ struct dots {
         good = p.reg.size() == p.outs + words * (sums + 1);
     }
 
-    /* Those of so many sums, whose products are in turn, and then what each is added to. */
+    /* Number of steps: the products of all sums in turn, and then the addends. */
     unsigned length() const { return sums * (words + saturates); }
 
     void
@@ -236,7 +236,8 @@ struct dots {
             p.build(CWJ_AMD_V_ADD_I32_e64, p.reg[i]).addReg(sum).addReg(p.reg[i]).addImm(1);
     }
 
-    /* Operands as for any packed instruction: 8 takes the upper half of a word for the upper half; a sign is where others negate. */
+    /* Operands as for any packed instruction: UPPER selects the upper half of a word for the upper half of the result; the bits that negate
+     * other operands say that these are signed. */
     void
     dot(llvm::Register sum, llvm::Register a, llvm::Register b, bool zero)
     {
@@ -248,7 +249,7 @@ struct dots {
             i.addImm(0);
     }
 
-    /* Could one be written among the other? Nothing that comes out of one is anything of the other. */
+    /* Can the two be interleaved? No output of one is a register of the other. */
     bool
     is_apart(const dots &other) const
     {
@@ -259,7 +260,7 @@ struct dots {
     }
 };
 
-/* Dot products that follow each other go in turn: each sum waits for itself, which others may use. */
+/* Interleave consecutive dot products: each instruction waits for its own sum, and others can use that time. */
 bool
 expand_dots(llvm::MachineInstr &first)
 {
@@ -288,9 +289,9 @@ expand_dots(llvm::MachineInstr &first)
 
 struct nan64 {
     pseudo p;
-    bool wide = false, live_vcc = false, live_scc = false;      /* wide: waves of 64 lanes */
+    bool wide = false, live_vcc = false, live_scc = false;      /* wide: wave64 */
     llvm::Register vcc, scc, mask, scratch;
-    llvm::SmallVector<llvm::MachineBasicBlock *, 8> made;       /* behind, rare, and the last of others first */
+    llvm::SmallVector<llvm::MachineBasicBlock *, 8> made;       /* behind, rare, then the last of the others first */
     const llvm::TargetRegisterInfo &registers;
 
     explicit
@@ -299,7 +300,7 @@ struct nan64 {
     {
     }
 
-    /* What is behind it becomes a block of its own. False: it is malformed. */
+    /* Expand it; the code behind it becomes a block of its own. False: malformed. */
     bool
     expand()
     {
@@ -364,7 +365,7 @@ struct nan64 {
         return b;
     }
 
-    /* Does somebody read the register behind the pseudo-instruction? */
+    /* Is the register read behind the pseudo-instruction? */
     bool
     is_live(llvm::Register r)
     {
@@ -381,7 +382,7 @@ struct nan64 {
         return false;
     }
 
-    /* Is one of these NaN in a lane? Two are compared at a time. */
+    /* Is one of these NaN in some lane? Each comparison tests two. */
     void
     test(llvm::ArrayRef<llvm::Register> of, llvm::MachineBasicBlock *behind, llvm::MachineBasicBlock *rare)
     {
@@ -406,7 +407,7 @@ struct nan64 {
         p.build(CWJ_AMD_V_CMP_U_F64_e64, mask).addImm(0).addReg(v).addImm(0).addReg(v).addImm(0);
     }
 
-    /* By the mask; zero, if that is no register. */
+    /* `from` (zero if it is no register) in the lanes of the mask. */
     void
     select(llvm::Register to, llvm::Register from)
     {
@@ -415,7 +416,7 @@ struct nan64 {
         b.addReg(mask);
     }
 
-    /* Where v is NaN, `to` is FP_NAN_F64. */
+    /* Set `to` to FP_NAN_F64 where v is NaN. */
     void
     invalid(llvm::Register to, llvm::Register v)
     {
@@ -425,7 +426,7 @@ struct nan64 {
         select(half(to, 1), scratch);
     }
 
-    /* Where v is NaN, `to` is v, quieted. */
+    /* Set `to` to v, quieted, where v is NaN. */
     void
     quieted(llvm::Register to, llvm::Register v)
     {
@@ -442,7 +443,7 @@ struct nan64 {
         select(half(to, 1), scratch);
     }
 
-    /* Which NaN a value is: the last of the list first. */
+    /* Compute a value's NaN: write the last of the list first, so that the first one wins. */
     bool
     value(const gcn_pseudo_word &w)
     {
@@ -503,7 +504,7 @@ cwj_amd_expand_nan64(llvm::MachineFunction &f, llvm::Pass &)
         for (llvm::MachineInstr &i : b)
             if (i.isInlineAsm() && pseudo(i).kind == GCN_PSEUDO_NAN64)
                 found.push_back(&i);
-    /* The last of a block first: what is behind it is left alone. */
+    /* The last of a block first: the code behind it is not visited again. */
     for (llvm::MachineInstr *i : llvm::reverse(found)) {
         nan64 n(*i);
         finish(n.p, n.expand());

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Work-around undef-phi. LLVM takes a PHI of one uniform value and undef for uniform, even where lanes that took different paths
- * join, and keeps it in a scalar register, which the other lanes' code must then leave alone. Its pass "Rewrite Undef for PHI"
- * ensures that by replacing undef with the value, but it looks once, at the PHIs that are uniform when it begins. A replacement
- * can make further PHIs uniform (a value that varied because lanes left a loop at different times becomes a constant), and
- * those lose their value. Structured loops with several entries and exits are full of them.
+ * Work-around undef-phi. LLVM treats a PHI of one uniform value and undef as uniform, even where lanes from different paths join, and keeps
+ * it in an SGPR, which the other lanes' code must then not change. Its pass "Rewrite Undef for PHI" ensures that by replacing undef by the
+ * value, but it visits only the PHIs that are uniform when it begins. A replacement can make further PHIs uniform (a value that diverged
+ * because lanes left a loop at different times becomes a constant), and those lose their value. Structured loops with several entries and
+ * exits have many such PHIs.
  *
- * So, before that pass: a PHI that can only be one constant becomes the constant, and PHIs that vary get another value in place
- * of undef, so that they keep varying. That value is freeze(poison), which costs no instruction, or `false` for i1, where the
- * lowering to lane masks loses the lanes of the defined value if it sees an undefined register. */
+ * So, before that pass: a PHI that can only be one constant becomes the constant, and divergent PHIs get another value in place of undef,
+ * so that they stay divergent. That value is freeze(poison), which costs no instruction, or `false` for i1, where the lowering to lane
+ * masks loses the lanes of the defined value if it sees an undefined register. */
 #include "jit/llvm/amdgpu/machine_passes.h"
 
 #include <llvm/ADT/DenseMap.h>
@@ -20,7 +20,7 @@
 namespace {
 
 struct settler {
-    /* The one value that a PHI can have, undef aside: a value from elsewhere, or the PHI itself where there are several. NULL: only undef. */
+    /* The one value that a PHI can have besides undef: one from elsewhere, or the PHI itself if there are several. NULL: only undef. */
     llvm::DenseMap<const llvm::PHINode *, llvm::Value *> only;
 
     void
@@ -30,7 +30,7 @@ struct settler {
             changed = false;
             for (llvm::BasicBlock &b : f)
                 for (llvm::PHINode &phi : b.phis()) {
-                    llvm::Value *&known = only[&phi], *value = known == &phi ? known : meet(phi);
+                    llvm::Value *&known = only[&phi], *value = known == &phi ? known : merge(phi);
                     changed |= value != known;
                     only[&phi] = value;
                 }
@@ -38,7 +38,7 @@ struct settler {
     }
 
     llvm::Value *
-    meet(llvm::PHINode &phi)
+    merge(llvm::PHINode &phi)
     {
         llvm::Value *one = nullptr;
         for (llvm::Value *v : phi.incoming_values()) {
@@ -102,5 +102,5 @@ void
 cwj_amd_undef_phi_needs(llvm::AnalysisUsage &au)
 {
     au.addRequired<llvm::UniformityInfoWrapperPass>();
-    au.setPreservesAll();       /* of the uniformity, too: what is new is uniform */
+    au.setPreservesAll();       /* uniformity too: new values are uniform */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Work-around uniform-fence. llvm.arithmetic.fence of a value that is uniform is a copy from a vector to a scalar register, which
- * LLVM cannot select. The fence (fp_sqrt) is there for the optimiser, which is done. */
+ * Work-around uniform-fence. LLVM cannot select llvm.arithmetic.fence of a uniform value, a copy from a VGPR to an SGPR. The fence
+ * (fp_sqrt) is meant for the optimiser, which has finished. */
 #include "jit/llvm/amdgpu/machine_passes.h"
 
 #include <llvm/ADT/STLExtras.h>

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * .ftz on AMD processors. Their own mode for it holds for all instructions of a kernel and rounds what is nearly 2^-126 in a way that is documented
- * nowhere, so code makes subnormals zero; but hardly any value is one. Annotations of what cannot be subnormal go. The others are grouped (group.c): a wave
- * looks once whether one of a group may be subnormal, and only then computes all of them again with zeros. */
+ * .ftz on AMD processors. Their own mode for it applies to a whole kernel and rounds values near 2^-126 in an undocumented way, so emitted
+ * code flushes subnormals; but subnormals are rare. Annotations of values that cannot be subnormal go. The others are grouped (group.c): a
+ * wave tests once whether any value of the group may be subnormal, and only then computes all of them again with flushing. */
 #include "jit/passes/exact/exact_private.h"
-#include "jit/emit/scope.h"
 #include "jit/emit/target/amdgcn/pseudo.h"
 
 #include <string.h>
 
 typedef LLVMValueRef V;
 
-/* Where making zeros takes no more instructions than this there is no test, which takes as many, but no blocks. */
+/* Up to this many instructions, flush without a test: the test takes as many, and adds blocks. */
 enum { AT_ONCE = 9 };
 
 /* ---- what cannot be subnormal --------------------------------------------------------------------------------------------------- */
 
 enum { VISITED = 64 };
 
-/* phi: those that are taken for normal or zero while it is found out whether they are. */
+/* phi: assumed normal or zero until proven otherwise. */
 struct visited {
     unsigned n, steps;
     V phi[VISITED];
@@ -25,7 +24,7 @@ struct visited {
 
 static bool normal(V v, struct visited *w);
 
-/* The i32, as the bits of an f32: what lanes read of each other is the last argument, or 0. */
+/* Is the i32 the bits of a normal f32 or 0? Lane exchanges pass on their last argument, or 0. */
 static bool
 normal_word(V v, struct visited *w)
 {
@@ -53,7 +52,7 @@ normal_phi(V v, struct visited *w)
     for (unsigned i = 0; i < w->n; i++)
         if (w->phi[i] == v)
             return true;
-    w->phi[w->n++] = v;         /* at most one a step */
+    w->phi[w->n++] = v;         /* at most one per step */
     for (unsigned i = 0; i < LLVMCountIncoming(v); i++)
         if (!normal(LLVMGetIncomingValue(v, i), w))
             return false;
@@ -109,9 +108,9 @@ drop_all(LLVMModuleRef m, enum emit_annotation kind)
     }
 }
 
-/* ---- the others ------------------------------------------------------------------------------------------------------------------ */
+/* ---- flushing ---------------------------------------------------------------------------------------------------------------------- */
 
-/* An operand of an operation in the group: which of its values it is, or -1. */
+/* The index of an operand among the group's values, or -1. */
 static int
 member(const struct group *g, V v, bool *negated)
 {
@@ -127,7 +126,7 @@ is_free(const struct group *g, V v)
     return member(g, v, &negated) >= 0;
 }
 
-/* A flush of what the group has already flushed. */
+/* Drop a flush of a value that the group flushes already. */
 static bool
 drop_known(struct group *g, V v)
 {
@@ -153,7 +152,7 @@ intrinsic(struct group *g, const char *name, LLVMTypeRef type, V *args, unsigned
     return LLVMBuildCall2(g->b, LLVMIntrinsicGetType(g->llvm, id, &type, 1), LLVMGetIntrinsicDeclaration(g->module, id, &type, 1), args, n, "");
 }
 
-/* The operation of an annotation of this kind, of these operands. */
+/* The operation of an annotation of this kind, on these operands. */
 static V
 operation(struct group *g, enum emit_annotation kind, V *o)
 {
@@ -161,7 +160,7 @@ operation(struct group *g, enum emit_annotation kind, V *o)
                                   : intrinsic(g, "llvm.fma", LLVMTypeOf(o[0]), o, 3);
 }
 
-/* The group ends before the annotated operation, which follows with its annotation. */
+/* End the group before the annotated operation, which is repeated with its annotation behind it. */
 static V
 restart(struct group *g, V v)
 {
@@ -177,7 +176,7 @@ restart(struct group *g, V v)
     return LLVMIsAInstruction(r) ? r : v;
 }
 
-/* An operand of a value of the group, with zeros in place of subnormals. */
+/* An operand of one of the group's values, flushed. */
 static V
 operand(struct group *g, V v, const V *exact)
 {
@@ -186,8 +185,8 @@ operand(struct group *g, V v, const V *exact)
     return i < 0 ? v : negated ? LLVMBuildFNeg(g->b, exact[i], "") : exact[i];
 }
 
-/* What the operation gives an H200: zero where the result is subnormal when it is rounded as if exponents had no end, so that is looked at 2^64 times
- * as large. Sums that are subnormal are exact. */
+/* The result on an H200: zero if it is subnormal when rounded with an unbounded exponent, which a computation scaled by 2^64 shows.
+ * Subnormal sums are exact. */
 static V
 exactly(struct group *g, V v, const V *exact)
 {
@@ -209,7 +208,8 @@ exactly(struct group *g, V v, const V *exact)
     return LLVMBuildSelect(g->b, small, LLVMBuildBitCast(g->b, sign, type, ""), r, "");
 }
 
-/* Computes the group again: exact[i], of what is used behind it. reg: where a value comes out, or -1: where it is needed it is made of what goes in. */
+/* Compute the group again: exact[i] for the values used behind it. reg: the register of a value, or -1: computed from its inputs where
+ * needed. */
 static void
 again(struct group *g, const bool *used, V *exact)
 {
@@ -244,8 +244,8 @@ again(struct group *g, const bool *used, V *exact)
             exact[i] = LLVMBuildExtractValue(g->b, all, (unsigned)reg[i], "");
 }
 
-/* i1: one of the group may be subnormal, or 2^-126 by rounding; without zeros' code, which are frequent. What comes from elsewhere may be the same each time
- * here and is left to LLVM, as are few. */
+/* i1: some value of the group may be subnormal, or 2^-126 by rounding. Zeros, which are frequent, do not count. If more than two values
+ * were computed in this block, a pseudo-instruction tests them. LLVM code tests the others: their test may be loop-invariant. */
 static V
 may_be_small(struct group *g)
 {
@@ -279,8 +279,8 @@ may_be_small(struct group *g)
     return LLVMBuildICmp(g->b, LLVMIntULT, least, LLVMConstInt(i32, 0x01000000, false), "");
 }
 
-/* Ends the builder's block with a branch to a new one where the i1 `any` is set in a lane of the wave, which is rare, else to `done`. The builder goes to the
- * new block. */
+/* End the builder's block: branch to a new block where the i1 `any` is set in some lane of the wave (rare), else to `done`. The builder
+ * moves to the new block. */
 static LLVMBasicBlockRef
 branch_rare(struct group *g, V any, LLVMBasicBlockRef done)
 {
@@ -312,7 +312,7 @@ compute(struct group *g, V at, const bool *out, V *exact)
         }
         return;
     }
-    done = emit_split_block(at);
+    done = exact_split_block(at);
     LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(from));
     LLVMPositionBuilderAtEnd(g->b, from);
     rare = branch_rare(g, may_be_small(g), done);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Groups of annotated values: operations that follow each other in a block share a test for rare results and the code that corrects them. What uses values
- * waits behind that code if it may, so that groups are large. */
+ * Groups of annotated values: consecutive operations of a block share a test for rare results and the code that corrects them. To make
+ * groups large, users of the values move behind that code where they may. */
 #include "jit/passes/exact/exact_private.h"
-#include "jit/emit/scope.h"
 
 typedef LLVMValueRef V;
 
@@ -49,7 +48,7 @@ group_operand(const struct group *g, V v, unsigned k)
     return LLVMGetOperand(v, k + group_is_annotated(g, v));
 }
 
-/* Takes v into the group. False: it has no place for it. */
+/* Add v to the group. False: the group is full. */
 static bool
 take(struct group *g, V v)
 {
@@ -70,8 +69,8 @@ take(struct group *g, V v)
     return true;
 }
 
-/* Is v an operation whose result goes to its annotations alone, or a negated operand of the annotation right behind it? What is annotated is computed again
- * from its operands. */
+/* Is v an operation used by its own annotations alone, or a negated operand of the annotation just behind it? The corrected result is
+ * computed again from the operands of what is annotated. */
 static bool
 only_for_annotation(const struct group *g, V v)
 {
@@ -87,7 +86,7 @@ only_for_annotation(const struct group *g, V v)
     return first != NULL;
 }
 
-/* May it stand further behind? It neither reads nor writes memory nor needs certain lanes. */
+/* May it move down? It neither accesses memory nor depends on the active lanes. */
 static bool
 can_wait(const struct group *g, V i)
 {
@@ -110,14 +109,14 @@ can_wait(const struct group *g, V i)
     }
 }
 
-/* Does the user come at or behind `at`, and must have what is exact? `from`: the block of the group. */
+/* Does the user come at or behind `at`, and need the exact value? `from`: the group's block. */
 static bool
 is_outside(const struct group *g, V user, LLVMBasicBlockRef from, V at)
 {
     if (g->rules->blind && g->rules->blind(g, user))
         return false;
     return LLVMIsAPHINode(user) || LLVMGetInstructionParent(user) != from ||
-           (LLVMGetInstructionParent(at) == from && !emit_comes_before(user, at));
+           (LLVMGetInstructionParent(at) == from && !exact_comes_before(user, at));
 }
 
 static bool
@@ -129,7 +128,7 @@ has_use_outside(const struct group *g, V v, LLVMBasicBlockRef from, V at)
     return false;
 }
 
-/* Users outside get `exact`, if that is not NULL; all others the processor's result. */
+/* Users outside the group get `exact` (unless NULL); all others get the processor's result. */
 static void
 replace(const struct group *g, V v, V exact, LLVMBasicBlockRef from, V at)
 {
@@ -137,7 +136,7 @@ replace(const struct group *g, V v, V exact, LLVMBasicBlockRef from, V at)
 
     for (LLVMUseRef u = LLVMGetFirstUse(v), next; u; u = next) {
         V user = LLVMGetUser(u), with = exact && is_outside(g, user, from, at) ? exact : result;
-        /* All operands of this user change at once: go on with a use by another one. */
+        /* This user's operands change all at once: go on with the next user. */
         for (next = LLVMGetNextUse(u); next && LLVMGetUser(next) == user;)
             next = LLVMGetNextUse(next);
         for (int k = 0; user != exact && k < LLVMGetNumOperands(user); k++)
@@ -146,7 +145,7 @@ replace(const struct group *g, V v, V exact, LLVMBasicBlockRef from, V at)
     }
 }
 
-/* Ends the group before the instruction `at`; what waits comes in front of that. */
+/* End the group before the instruction `at`; moved users go in front of that. */
 static void
 end(struct group *g, V at)
 {
@@ -172,7 +171,7 @@ end(struct group *g, V at)
     g->n = g->ninput = g->nlater = 0;
 }
 
-/* Must i come behind the group's code? What a full group's operation computes with is a value that its annotation finds no place for. */
+/* Must i come behind the group's code? In a full group, an operation waiting for its annotation must as well, since that cannot join. */
 static bool
 needs_group(const struct group *g, V i)
 {
@@ -190,7 +189,7 @@ gather(struct group *g, LLVMBasicBlockRef bb)
             if (g->rules->drop(g, i) || (!waits && take(g, i)))
                 continue;
             end(g, g->rules->restart(g, i));
-            (void)take(g, i);           /* an empty group has a place for it */
+            (void)take(g, i);           /* an empty group always has space */
         } else if (g->n && LLVMIsATerminatorInst(i)) {
             end(g, i);
         } else if (waits || needs_group(g, i)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Operands of roots that are no small numbers: a sum of squares and of a constant, as in the softened distances of N-body programs. What
- * such a sum gives is at least the constant, whatever the rounding, or a NaN. */
+ * Finds roots whose operand is not small: a sum of squares and a constant, as in the softened distances of N-body programs. Whatever the
+ * rounding, such a sum is at least the constant, or NaN. */
 #include "jit/passes/exact/exact_private.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ is_constant(V v, double least)
     return LLVMIsAConstantFP(v) && LLVMConstRealGetDouble(v, &inexact) >= least;
 }
 
-/* Two flushes of one value are the same. */
+/* Flushes of the same value are equal. */
 static bool
 same(V a, V b)
 {
@@ -25,7 +25,7 @@ same(V a, V b)
     return a == b;
 }
 
-/* Is v at least `least`, or a NaN? least: 0, or the least normal number. */
+/* Is v at least `least`, or NaN? least: 0, or the smallest normal number. */
 static bool
 at_least(V v, double least, unsigned depth)
 {
@@ -36,9 +36,9 @@ at_least(V v, double least, unsigned depth)
     if (depth == DEPTH)
         return false;
     depth++;
-    if (emit_is_flush(v))          /* what is as large is not flushed */
+    if (emit_is_flush(v))          /* not flushed if that large */
         return at_least(LLVMGetOperand(v, 0), least, depth);
-    if (LLVMIsASelectInst(v)) {         /* the emitter's canonical NaN */
+    if (LLVMIsASelectInst(v)) {         /* canonical NaN as the emitter makes it */
         V nan = LLVMGetOperand(v, 1), c = LLVMGetOperand(v, 0);
         return LLVMIsAFCmpInst(c) && LLVMGetFCmpPredicate(c) == LLVMRealUNO && LLVMIsConstant(nan) && at_least(LLVMGetOperand(v, 2), least, depth);
     }

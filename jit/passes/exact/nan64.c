@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * NaN of f64 on AMD processors, whose own rule for payloads is documented nowhere. Annotations of several operations that follow each other (group.c) become one
- * pseudo-instruction: a wave looks there whether a result is NaN, and only then works out which one an H200 gives. */
+ * NaN of f64 on AMD processors, whose own rule for payloads is undocumented. Annotations of consecutive operations (group.c) become one
+ * pseudo-instruction: a wave tests there whether a result is NaN, and only then computes which NaN an H200 gives. */
 #include "jit/passes/exact/exact_private.h"
 #include "jit/emit/target/amdgcn/pseudo.h"
 
@@ -20,7 +20,7 @@ is_annotated(V v)
     return emit_annotation_of(v) <= EMIT_NAN64_3;
 }
 
-enum { DEPTH = 4 };             /* how far blind and is_number look */
+enum { DEPTH = 4 };             /* search depth of blind and is_number */
 
 static bool
 is_blind(V user, unsigned depth)
@@ -46,7 +46,7 @@ blind(const struct group *g, V user)
     return is_blind(user, DEPTH);
 }
 
-/* + * # (a fused product), s (its sign changes), or something else. */
+/* + * # (fused product), s (sign change), or something else. */
 static char
 operation(V v)
 {
@@ -67,7 +67,8 @@ operation(V v)
 
 enum { UNBOUNDED = 1024 };
 
-/* An exponent above the value's, or UNBOUNDED: it may be infinite or NaN. Conversions from integers are no NaN, nor is what is computed of some. */
+/* An upper bound of the value's exponent, or UNBOUNDED if it may be infinite or NaN. Conversions from integers are numbers, and so are some
+ * results computed from them. */
 static unsigned
 bound(V v, unsigned depth)
 {
@@ -100,7 +101,7 @@ bound(V v, unsigned depth)
     return most < UNBOUNDED ? most : UNBOUNDED;
 }
 
-/* Is it surely no NaN? */
+/* Is v certainly not NaN? */
 static bool
 is_number(const struct group *g, V v)
 {
@@ -126,26 +127,27 @@ restart(struct group *g, V v)
     return LLVMGetOperand(v, 0) == LLVMGetPreviousInstruction(v) ? LLVMGetOperand(v, 0) : v;
 }
 
-/* ---- where a NaN comes from -------------------------------------------------------------------------------------------------------- */
+/* ---- origins of a NaN -------------------------------------------------------------------------------------------------------------- */
 
 enum { OUTSIDE = -1 };
 
-/* What a NaN may be: the one of the first of these that is one. Which is a value of the group or (OUTSIDE) another; `none`: of this value's operands none is
- * NaN, so that if it is it is FP_NAN_F64. */
+/* A NaN result is the first NaN among its origins: a value of the group (i), or another one (OUTSIDE). `none`: no operand of this value is
+ * NaN, so a NaN of it is FP_NAN_F64. */
 struct origin {
     V v;
     int i;
     bool none;
 };
 
-enum { ORIGINS = GROUP_INPUTS + GROUP_VALUES, MANY = 3 };         /* MANY: an operand of several with more has a register */
+enum { ORIGINS = GROUP_INPUTS + GROUP_VALUES, MANY = 3 };         /* MANY: an operand with more origins that several values use gets a
+                                                                   * register */
 
 struct origins {
     unsigned n;
     struct origin o[ORIGINS];
 };
 
-/* A number that is in scalar registers: a kernel's parameter or from constant memory, always the same place. */
+/* A uniform number in SGPRs: a kernel parameter, or a load from a fixed place in constant memory. */
 static bool
 is_scalar(V v)
 {
@@ -170,9 +172,9 @@ has(const struct origins *l, V v)
     return false;
 }
 
-/* Adds where a NaN of the i-th value of the group comes from: its operands b, c and a, in this order, or a quotient's a and b, as was measured on an H200 (the
- * processor's own quotient would do, but for NaN that are not yet the right ones). An operand that is not `tied`
- * stands for what its own NaN comes from; where no operand of it is NaN and it is, others behind it do not count. */
+/* Add the origins of a NaN in the group's i-th value: its operands in the order b, c, a, or for a quotient a, b, as measured on an H200.
+ * (The processor's own quotient would do if its NaN operands were already exact.) An operand that is not `tied` is replaced by its own
+ * origins; if it can be NaN while its operands are not, later operands do not count. */
 static void
 find_origins(const struct group *g, const bool *tied, unsigned i, struct origins *l)
 {
@@ -195,7 +197,7 @@ find_origins(const struct group *g, const bool *tied, unsigned i, struct origins
     }
 }
 
-/* Nothing else is behind it. */
+/* Drop trailing origins that only say `none`. */
 static void
 drop_last(struct origins *l)
 {
@@ -218,13 +220,13 @@ write_value(const struct group *g, struct gcn_pseudo *p, const bool *tied, const
     }
 }
 
-/* Those that come out, and operands of several values with many origins, have registers. */
+/* Values used behind the group get registers, and so do operands of several values with many origins. */
 static void
 compute(struct group *g, V at, const bool *out, V *exact)
 {
     struct gcn_pseudo p;
     bool tied[GROUP_VALUES] = { false };
-    unsigned needed[GROUP_VALUES] = { 0 }, reg[GROUP_VALUES];           /* needed: by how many values of the group */
+    unsigned needed[GROUP_VALUES] = { 0 }, reg[GROUP_VALUES];           /* needed: number of values of the group that use it */
 
     for (unsigned i = g->n; i-- > 0;)
         for (unsigned k = 0; (out[i] || needed[i]) && k < group_operands(g, g->value[i]); k++) {
@@ -244,7 +246,7 @@ compute(struct group *g, V at, const bool *out, V *exact)
     gcn_pseudo_out(&p, LLVMInt32TypeInContext(g->llvm), NULL);
     gcn_pseudo_mask(&p, g->llvm, g->wave64);
     for (unsigned i = 0; i < g->n; i++)
-        if (out[i] && !needed[i]) {             /* a NaN of the others is one of these */
+        if (out[i] && !needed[i]) {             /* a NaN of the others originates in one of these */
             gcn_pseudo_operation(&p, '?');
             gcn_pseudo_operand(&p, 0, reg[i]);
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Canonical NaN of f32, and on amdgcn of f16, that nobody can observe. The emitter makes each result canonical, select(x != x, 0x7fffffff, x), which only matters
- * where somebody looks at the bits: each operation makes its own result canonical again. So what only reaches float arithmetic and comparisons stays as it
- * is, through PHIs, selects and shuffles too, and on amdgcn as words that other lanes read. */
+ * Drops canonical NaN of f32, and on amdgcn of f16, that nobody can observe. The emitter makes each result canonical, select(x != x,
+ * 0x7fffffff, x), which matters only where the bits are read: each operation makes its own result canonical again. A value that reaches
+ * only float arithmetic and comparisons stays as it is, also through PHIs, selects and shuffles, and on amdgcn through lane exchanges. */
 #include "jit/emit/emit.h"
 #include "jit/passes/exact/exact_private.h"
 
@@ -32,7 +32,7 @@ set_has(const struct set *s, V v)
     return s->size && s->slot[slot_of(s, v)] == v;
 }
 
-/* True when v is new. *failed is set when there is no memory. */
+/* True if v is new. Sets *failed if out of memory. */
 static bool
 set_add(struct set *s, V v, bool *failed)
 {
@@ -58,7 +58,7 @@ set_add(struct set *s, V v, bool *failed)
     return true;
 }
 
-/* A stack of values whose bits are observed, to look through. */
+/* A work list of values whose bits are observed. */
 struct pass {
     LLVMTypeKind kind;              /* of the floats: float or half */
     struct set observed, words;     /* words: integers that may hold an f32's bits */
@@ -80,7 +80,7 @@ canonicalised(const struct pass *p, V v)
     return exact_canonical(v, p->kind, &nan);
 }
 
-/* Does `user` pass operand bits of f32 values on to its result unchanged? */
+/* Does `user` copy operand bits of f32 values to its result? */
 static bool
 passes_on(const struct pass *p, V user)
 {
@@ -95,7 +95,7 @@ passes_on(const struct pass *p, V user)
     }
 }
 
-/* The special function unit (mufu.c): to it any NaN is as good as another. */
+/* The special function unit (mufu.c) treats all NaN alike. */
 static bool
 is_mufu(V user)
 {
@@ -103,7 +103,7 @@ is_mufu(V user)
     return exact_calls(user, names);
 }
 
-/* Is this use blind to which NaN it gets? Results of f32 arithmetic are made canonical again by their own emitter. */
+/* Does this use treat all NaN alike? The emitter makes results of f32 arithmetic canonical again. */
 static bool
 blind(const struct pass *p, V user)
 {
@@ -149,7 +149,7 @@ observe(struct pass *p, V v)
         push(p, v);
 }
 
-/* Does `user` pass the bits of the word v on to its result? What lanes read of each other is the last argument. */
+/* Does `user` copy the bits of the word v to its result? Lane exchanges copy their last argument. */
 static bool
 word_passes_on(const struct pass *p, V v, V user)
 {
@@ -162,7 +162,7 @@ word_passes_on(const struct pass *p, V v, V user)
     return exact_calls(user, reads) && LLVMGetOperand(user, 0) != v && LLVMGetOperand(user, 1) == v;
 }
 
-/* Collects the words that f32 are made into, and what those are passed on to. */
+/* Collect the words that f32 values are cast to, and the words copied from those. */
 static void
 find_words(struct pass *p, V fn)
 {
@@ -191,8 +191,8 @@ hard_use(const struct pass *p, V v, V user)
     return !blind(p, user) && !passes_on(p, user) && !set_has(&p->words, user);
 }
 
-/* Is v, looked at through phis and selects, always a canonical value or a constant that is no NaN? *nan gets the canonical
- * constant in v's type. Gives up, false, on large webs. */
+/* Is v, traced through PHIs and selects, always a canonical value or a constant that is not NaN? *nan gets the canonical constant in v's
+ * type. Gives up on large visited sets. */
 static bool
 always_canonical(const struct pass *p, V v, V *nan)
 {
@@ -217,7 +217,7 @@ always_canonical(const struct pass *p, V v, V *nan)
                 if (LLVMIsNull(o))
                     continue;
                 if (LLVMGetTypeKind(LLVMTypeOf(o)) == LLVMVectorTypeKind)
-                    first = LLVMGetAggregateElement(o, 0);      /* constants are splats */
+                    first = LLVMGetAggregateElement(o, 0);      /* the emitter's vector constants are splats */
                 if (!first || !LLVMIsAConstantFP(first))
                     return false;
                 double d = LLVMConstRealGetDouble(first, &lossy);
@@ -238,7 +238,7 @@ always_canonical(const struct pass *p, V v, V *nan)
     return *nan != NULL && LLVMTypeOf(*nan) == LLVMTypeOf(v);
 }
 
-/* Is v among what its own value is made of? If that takes many steps to see, yes. */
+/* Does v depend on itself? True if the search takes too many steps. */
 static bool
 in_cycle(V v)
 {
@@ -261,7 +261,7 @@ in_cycle(V v)
     return false;
 }
 
-/* A use that looks at the bits: its own, or the next one of the word that v becomes there. */
+/* A use that reads the bits: this one, or the next one of the word that v is cast to. */
 static bool
 looks(const struct pass *p, V v, V user)
 {
@@ -275,8 +275,8 @@ looks(const struct pass *p, V v, V user)
     return false;
 }
 
-/* An accumulator that a loop carries (a phi, or the canonical value that goes into one) is looked at once, after the loop:
- * make it canonical there. */
+/* An accumulator that a loop carries (a PHI, or the canonical value that goes into one) is read once, after the loop: make it canonical
+ * there. */
 static void
 sink_to_uses(struct pass *p, LLVMBuilderRef b, V phi)
 {
@@ -331,13 +331,13 @@ find_observed(struct pass *p, V fn)
     while (p->depth && !p->failed) {
         V v = p->stack[--p->depth];
         if (canonicalised(p, v) || !(passes_on(p, v) || LLVMIsABitCastInst(v) || set_has(&p->words, v)))
-            continue;               /* what goes in there does not come out as it was */
+            continue;               /* its bits do not come out unchanged */
         for (int k = 0; k < (emit_is_flush(v) ? 1 : LLVMGetNumOperands(v)); k++)
             observe(p, LLVMGetOperand(v, (unsigned)k));
     }
 }
 
-/* Floats of one kind: which bits of one may be NaN of the other is nothing that is followed. */
+/* Floats of one kind. The pass does not follow bits of one kind into floats of the other. */
 static bool
 relax(LLVMBuilderRef b, V fn, LLVMTypeKind kind)
 {

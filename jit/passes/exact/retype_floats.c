@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Floats that are carried as integers become floats. LLVM since 20 writes PTX whose floats are in .b32 and .b64 registers (clang, Triton): every
- * operation then has bit casts around it, and what follows floats from operation to operation (relax_nan.c, nan64.c) sees none. A phi that some
- * float goes into and some float comes out of, or floats alone go into, and a selection of a float, become ones of floats; no bits change.
- * It wants SSA form. */
+ * Turns floats that are carried as integers into floats. LLVM since 20 (clang, Triton) writes PTX with floats in .b32 and .b64 registers:
+ * every operation then has bit casts around it, and passes that follow floats from operation to operation (relax_nan.c, nan64.c) see none.
+ * A PHI becomes a PHI of floats if some float goes in and some float comes out, or if only floats go in; so does a select of a float. No
+ * bits change. Needs SSA form. */
 #include "jit/emit/emit.h"
 #include "jit/passes/exact/exact_private.h"
 
 typedef LLVMValueRef V;
 
-enum { MAX_PASSES = 8 };       /* a nest of loops takes one a level */
+enum { MAX_PASSES = 8 };       /* each pass handles one level of a loop nest */
 
-/* 32 or 64, or 0: it is no integer of these, which may be a float. */
+/* 32 or 64; 0 if v is not an integer of that size, which may hold a float. */
 static unsigned
 bits(V v)
 {
@@ -19,7 +19,7 @@ bits(V v)
     return n == 32 || n == 64 ? n : 0;
 }
 
-/* The floats of v's bits; NULL: there are none. */
+/* The float type for v's bits, or NULL. */
 static LLVMTypeRef
 float_like(V v)
 {
@@ -29,7 +29,7 @@ float_like(V v)
     return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMVectorType(f, LLVMGetVectorSize(t)) : f;
 }
 
-/* The floats whose bits v is, element by element; NULL: it is no such cast. */
+/* The float of which v is the bits, element by element; NULL if v is not such a cast. */
 static V
 float_behind(V v)
 {
@@ -68,7 +68,7 @@ only_floats_go_in(V phi)
     return goes_in(phi);
 }
 
-/* v as floats, by an instruction at b where it needs one. */
+/* v as a float, by an instruction at b if it needs one. */
 static V
 as_float(LLVMBuilderRef b, V v)
 {
@@ -76,7 +76,7 @@ as_float(LLVMBuilderRef b, V v)
     return x ? x : LLVMBuildBitCast(b, v, float_like(v), "");
 }
 
-/* Its users get `now`, the users that want floats without a cast. */
+/* Replace `old` by `now`; users that cast to float take `now` directly. */
 static void
 replace(LLVMBuilderRef b, V old, V now, V at)
 {
@@ -85,7 +85,7 @@ replace(LLVMBuilderRef b, V old, V now, V at)
         V user = LLVMGetUser(u);
         next = LLVMGetNextUse(u);
         if (LLVMIsABitCastInst(user) && LLVMTypeOf(user) == LLVMTypeOf(now))
-            LLVMReplaceAllUsesWith(user, now);      /* the cast stays, for the optimiser to drop */
+            LLVMReplaceAllUsesWith(user, now);      /* the cast stays; the optimiser drops it */
     }
     LLVMPositionBuilderBefore(b, at);
     LLVMReplaceAllUsesWith(old, LLVMBuildBitCast(b, now, type, ""));
@@ -108,7 +108,7 @@ retype_phi(LLVMBuilderRef b, V phi)
     for (unsigned k = 0, n = LLVMCountIncoming(phi); k < n; k++) {
         LLVMBasicBlockRef from = LLVMGetIncomingBlock(phi, k);
         V v = NULL;
-        for (unsigned j = 0; j < k && !v; j++)      /* of a switch that goes here twice: one value */
+        for (unsigned j = 0; j < k && !v; j++)      /* a switch with two edges to this block: one value */
             if (LLVMGetIncomingBlock(now, j) == from)
                 v = LLVMGetIncomingValue(now, j);
         if (!v) {
@@ -156,7 +156,7 @@ pass_retype_floats(LLVMModuleRef m, const struct cwj_exact_options *o)
     for (V fn = LLVMGetFirstFunction(m); fn; fn = LLVMGetNextFunction(fn)) {
         for (unsigned n = 0; n < MAX_PASSES && retype(b, fn); n++)
             changed = true;
-        /* Floats that were integers from one instruction to the next. */
+        /* Remove pairs of casts between floats. */
         for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
             for (V i = LLVMGetFirstInstruction(bb), next; i; i = next) {
                 next = LLVMGetNextInstruction(i);
@@ -166,7 +166,7 @@ pass_retype_floats(LLVMModuleRef m, const struct cwj_exact_options *o)
                     LLVMInstructionEraseFromParent(i);
                 }
             }
-        /* Casts that nothing uses would be uses of what pass_relax_nan looks at. */
+        /* An unused cast would count as a use in pass_relax_nan. */
         for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
             for (V i = LLVMGetLastInstruction(bb), before; i; i = before) {
                 before = LLVMGetPreviousInstruction(i);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Canonical NaN of f32 on AMD processors: what is left of them behind the optimiser, a comparison and a selection, becomes one pseudo-instruction. */
+ * Canonical NaN of f32 on AMD processors: the comparison and select that remain after the optimiser become one pseudo-instruction. */
 #include "jit/passes/exact/exact_private.h"
 #include "jit/emit/target/amdgcn/pseudo.h"
 
 typedef LLVMValueRef V;
 
-/* Does an instruction of the hardware make v, which gives a quiet NaN only? */
+/* Does a hardware instruction compute v, so that its NaN is quiet? */
 static bool
 is_quiet(V v, unsigned depth)
 {
@@ -39,8 +39,8 @@ is_quiet(V v, unsigned depth)
     }
 }
 
-/* max3(NaN, x, NaN) is x, if that is a number. If it is a NaN, the first one of two wins on some processors and the second on others: of
- * these three it is the canonical one in either case. A signalling x would come out quiet, but otherwise unchanged. */
+/* max3(NaN, x, NaN) is x if x is a number. If x is NaN, some processors return the first of two NaN and others the second: of these three
+ * it is the canonical one in either case. A signalling x would come out quiet, but otherwise unchanged. */
 static V
 shortened(LLVMBuilderRef b, V x, unsigned gfx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the passes of this folder ask of values. */
+ * Queries of values that the passes of this folder share. */
 #include "jit/emit/emit.h"
 #include "jit/passes/exact/exact_private.h"
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * amdgcn as a target of the emitter (LLVM's "User Guide for AMDGPU Backend", code object v5).
  *
- * A lane is a work-item and every value a scalar; LLVM vectorises nothing, the hardware does. Spaces: generic 0, global 1,
- * shared (LDS) 3, const 4, local (scratch) 5. A kernel has one parameter, the PTX parameter block as it is, so byte offsets
- * in the kernarg segment are those of PTX. Variables are LLVM globals under their PTX names. Warps are 32 lanes: on wave64
- * targets every warp operation stays in its half of the wave. */
+ * A lane is a work-item and every value a scalar: the hardware vectorises. Spaces: generic 0, global 1, shared (LDS) 3, const 4, local
+ * (scratch) 5. A kernel has one parameter, the PTX parameter block unchanged, so offsets in the kernarg segment are those of PTX. Variables
+ * are LLVM globals under their PTX names. Warps are 32 lanes: in wave64 every warp operation stays in its half of the wave. */
 #include "jit/emit/target/amdgcn/amdgcn_private.h"
-#include "jit/emit/scope.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +61,7 @@ gcn_leave(struct emit *e)
         emit_return(e);
 }
 
-/* Which of the compute units this is: se, sa and wgp of HW_ID1 since gfx10, se, sh and cu of HW_ID before; less than SM_NUMBERS. */
+/* The compute unit's number: se, sa and wgp of HW_ID1 since gfx10, se, sh and cu of HW_ID before; below SM_NUMBERS. */
 enum { SM_NUMBERS = 2048, HWREG_HW_ID = 4, HWREG_HW_ID1 = 23 };
 
 static LLVMValueRef
@@ -74,8 +72,8 @@ compute_unit(struct emit *e)
     return gcn_intrinsic(e, "llvm.amdgcn.s.getreg", NULL, 0, &hwreg, 1);
 }
 
-/* Bytes of LDS that the work-group has, or of those that the launch added: from the dispatch packet (HSA Platform System Architecture,
- * "kernel dispatch packet": group_segment_size at 28). */
+/* Bytes of LDS of the work-group, or those that the launch added: from the dispatch packet (HSA Platform System Architecture, "kernel
+ * dispatch packet": group_segment_size at 28). */
 static LLVMValueRef
 lds_bytes(struct emit *e, bool dynamic)
 {
@@ -100,8 +98,8 @@ ticks(struct emit *e)
     return gcn_intrinsic(e, "llvm.readsteadycounter", NULL, 0, NULL, 0);
 }
 
-/* i64, for %clock64. gfx11 counts cycles in 20 bits only: a program that waits for more would never end. There 16 times the ticks
- * of 100 MHz stand for them, about a cycle each. */
+/* i64, for %clock64. gfx11 counts cycles in only 20 bits: a program that waits for more would never end. There the 100 MHz counter times 16
+ * stands for cycles, with about one cycle each. */
 static LLVMValueRef
 cycles(struct emit *e)
 {
@@ -110,7 +108,8 @@ cycles(struct emit *e)
     return gcn_intrinsic(e, "llvm.readcyclecounter", NULL, 0, NULL, 0);
 }
 
-/* i64, for %globaltimer: ticks times the nanoseconds of one, which the loader knows (in 2^-32; CWJ_AMD_TICK where there is none). */
+/* i64, for %globaltimer: ticks times the nanoseconds per tick, which the loader provides in units of 2^-32 (without a loader,
+ * CWJ_AMD_TICK). */
 static LLVMValueRef
 nanoseconds(struct emit *e)
 {
@@ -127,7 +126,7 @@ gcn_block(struct emit *e, unsigned axis)
     return gcn_intrinsic(e, name[axis], NULL, 0, NULL, 0);
 }
 
-/* The readers that jit/ptx/sregs.def names. Registers of several components stand in the order x, y, z. */
+/* The readers that jit/ptx/sregs.def names. Components stand in the order x, y, z. */
 
 LLVMValueRef
 emit_gcn_tid(struct emit *e, ptx_sreg r)
@@ -141,7 +140,7 @@ emit_gcn_ntid(struct emit *e, ptx_sreg r)
     return gcn_block_size(e, r - PTX_SREG_NTID_X);
 }
 
-/* Of a cluster, too: every block is one of its own. */
+/* Also for clusters: each block is a cluster of its own. */
 LLVMValueRef
 emit_gcn_ctaid(struct emit *e, ptx_sreg r)
 {
@@ -187,9 +186,9 @@ emit_gcn_smem_size(struct emit *e, ptx_sreg r)
 {
     if (r == PTX_SREG_TOTAL_SMEM_SIZE)
         return lds_bytes(e, false);
-    if (r == PTX_SREG_AGGR_SMEM_SIZE)       /* as on NVIDIA's, see emit_host_smem_size */
+    if (r == PTX_SREG_AGGR_SMEM_SIZE)       /* as on NVIDIA's GPUs, see emit_host_smem_size */
         return LLVMBuildAdd(e->b, lds_bytes(e, false), i32(e, 1024), "");
-    if (!e->f->is_kernel) {                 /* only there LLVM knows the size of the rest */
+    if (!e->f->is_kernel) {                 /* only in kernels does LLVM know the size of the rest */
         e->result = CW_ERR_UNSUPPORTED;
         cwj_diag_add(e->diags, PTX_ERROR, 5001, 0, 0, "not supported on amdgcn: %%dynamic_smem_size in a device function");
     }
@@ -238,7 +237,7 @@ emit_gcn_gridid(struct emit *e, ptx_sreg r)
     return emit_session(e)->launch_numbers ? gcn_launch_number(e, false) : LLVMConstNull(e->i64);
 }
 
-/* %envreg1 and 2: a cooperative grid's workspace, see emit_host_workspace; whoever launches knows it. */
+/* %envreg1 and 2: a cooperative grid's workspace, see emit_host_workspace; the launch provides it. */
 LLVMValueRef
 emit_gcn_workspace(struct emit *e, ptx_sreg r)
 {
@@ -265,7 +264,8 @@ space_number(ptx_space s)
     }
 }
 
-/* The pointer that a sum of a variable's address and a number is: with it LLVM knows what lies beside each other. NULL: another address. */
+/* The sum of a variable's address and a number as a pointer, from which LLVM sees which accesses are adjacent. NULL: another kind of
+ * address. */
 static LLVMValueRef
 pointer_into_variable(struct emit *e, LLVMValueRef address, unsigned as)
 {
@@ -297,7 +297,7 @@ pointer_of(struct emit *e, LLVMValueRef address, unsigned as)
 static LLVMValueRef
 number_of(struct emit *e, LLVMValueRef p)
 {
-    return LLVMBuildPtrToInt(e->b, p, e->i64, "");  /* narrow spaces: zero-extended */
+    return LLVMBuildPtrToInt(e->b, p, e->i64, "");  /* 32-bit spaces: zero-extended */
 }
 
 
@@ -327,10 +327,10 @@ gcn_variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
     LLVMSetAlignment(g, v->def->align ? v->def->align : 1);
     s->variables[id] = g;
     if (v->dynamic)
-        return g;                   /* external [0 x i8]: the dynamic part of LDS */
+        return g;                   /* external [0 x i8]: the dynamic LDS */
     if (lds) {
         if (v->def->size >= 16 && v->def->align < 16)
-            LLVMSetAlignment(g, 16);    /* so that LLVM can join accesses; PTX leaves open where it lies */
+            LLVMSetAlignment(g, 16);    /* so that LLVM can merge accesses; PTX leaves the placement open */
         LLVMSetLinkage(g, LLVMInternalLinkage);
         LLVMSetInitializer(g, LLVMGetPoison(t));
         return g;
@@ -390,7 +390,7 @@ gcn_from_generic(struct emit *e, LLVMValueRef address, ptx_space space)
     return number_of(e, LLVMBuildAddrSpaceCast(e->b, pointer_of(e, address, AS_GENERIC), pointer_type(e, as), ""));
 }
 
-/* i1: the generic address lies in a constant variable; those are as much global memory as others. */
+/* i1: is the generic address in a constant variable? Constant variables are in global memory, like others. */
 static LLVMValueRef
 in_constant(struct emit *e, LLVMValueRef address)
 {
@@ -408,7 +408,7 @@ in_constant(struct emit *e, LLVMValueRef address)
     return in;
 }
 
-/* The most that a kernel of the program has; in a kernel, its own. */
+/* The size of the largest parameter block of the program; in a kernel, of its own. */
 static uint64_t
 kernel_param_size(struct emit *e)
 {
@@ -438,8 +438,8 @@ gcn_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
     case AS_CONST:
         if (space == PTX_SPACE_CONST)
             return in_constant(e, address);
-        /* The hidden arguments follow the parameters, rounded up to 8 bytes, and what else there is (amdgcn_thread.c); functions know
-         * where those are. */
+        /* The hidden arguments follow the parameters, rounded up to 8 bytes, and the extra arguments (thread.c); functions know where the
+         * hidden ones are. */
         p = gcn_intrinsic(e, "llvm.amdgcn.implicitarg.ptr", NULL, 0, NULL, 0);
         at = LLVMBuildSub(e->b, number_of(e, p), address, "");
         at = LLVMBuildSub(e->b, at, LLVMConstInt(e->i64, gcn_extra_arguments(e), false), "");
@@ -464,7 +464,7 @@ scoped_fence(struct emit *e, LLVMAtomicOrdering order, const char *scope)
     emit_set_scope(LLVMBuildFence(e->b, order, false, ""), scope);
 }
 
-/* The work-group's own barrier, with the order of memory accesses that bar.sync gives among its threads. */
+/* The work-group's barrier, with the memory ordering that bar.sync gives among its threads. */
 static void
 hardware_barrier(struct emit *e)
 {
@@ -511,14 +511,14 @@ bit(struct emit *e, LLVMValueRef word, unsigned i)
     return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, word, i32(e, i), ""), e->i1, "");
 }
 
-/* The value of the first lane that is here. */
+/* The value in the first active lane. */
 static LLVMValueRef
 first_lane(struct emit *e, LLVMValueRef v)
 {
     return gcn_intrinsic(e, "llvm.amdgcn.readfirstlane", &e->i32, 1, &v, 1);
 }
 
-/* Lanes with the value of the first one find each other and go, until none is left. */
+/* A loop: the lanes with the first one's value find each other and leave, until none is left. */
 void
 emit_gcn_match(struct emit *e, const struct ptx_inst *in)
 {
@@ -546,7 +546,7 @@ emit_gcn_match(struct emit *e, const struct ptx_inst *in)
     LLVMPositionBuilderAtEnd(e->b, done);
     bits = LLVMBuildAnd(e->b, bits, active, "");
     if (in->mode == PTX_MODE_ALL) {
-        /* All equal is the same answer for every lane: a lane's set is everybody's. */
+        /* match.all: one answer holds for every lane. */
         LLVMValueRef all = LLVMBuildICmp(e->b, LLVMIntEQ, bits, active, "");
         bits = LLVMBuildSelect(e->b, all, active, i32(e, 0), "");
         if (d->kind == PTX_OPND_PRED_PAIR)
@@ -645,7 +645,7 @@ ordered(LLVMValueRef v, LLVMAtomicOrdering o)
     return v;
 }
 
-/* All threads zero the words before the kernel begins. */
+/* All threads zero the words when the kernel begins. */
 void
 gcn_clear_barriers(struct emit *e, LLVMValueRef kernel)
 {
@@ -658,7 +658,7 @@ gcn_clear_barriers(struct emit *e, LLVMValueRef kernel)
     hardware_barrier(e);
 }
 
-/* Lanes of the warp that are here, as bits, and whether this lane is the first of them. */
+/* The active lanes of the warp as bits, and whether this lane is the first of them. */
 static LLVMValueRef
 warp_leader(struct emit *e, LLVMValueRef *active)
 {
@@ -667,7 +667,7 @@ warp_leader(struct emit *e, LLVMValueRef *active)
     return LLVMBuildICmp(e->b, LLVMIntEQ, gcn_lane(e), gcn_intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2), "");
 }
 
-/* One more word has the number of threads that have left the kernel: barriers that name no number do not wait for them. */
+/* Count threads that exit the kernel in one more word: barriers without a thread count do not wait for them. */
 static void
 gcn_leaving(struct emit *e, LLVMValueRef guard)
 {
@@ -686,7 +686,7 @@ barrier_load(struct emit *e, LLVMValueRef word)
     return ordered(LLVMBuildLoad2(e->b, e->i32, word, ""), LLVMAtomicOrderingAcquire);
 }
 
-/* i1: it is this lane that ends the phase in which `arrived` threads have arrived. */
+/* i1: this lane ends the phase in which `arrived` threads have arrived. */
 static LLVMValueRef
 end_phase(struct emit *e, LLVMValueRef id, LLVMValueRef arrived)
 {
@@ -704,9 +704,10 @@ next_phase(struct emit *e, LLVMValueRef id, LLVMValueRef phase, bool clear)
     ordered(LLVMBuildStore(e->b, LLVMBuildAdd(e->b, phase, i32(e, 1), ""), barrier_word(e, BAR_PHASE, id)), LLVMAtomicOrderingRelease);
 }
 
-/* Waiting for all threads but those that have left, of whom nobody comes to say so: whoever waits finds that the number is complete, and
- * one of them ends the phase. What it sees of the next phase is never complete, for it is not in it. All of this is in the body of
- * the waiting loop, which goes back from one place: in a wave with two warps none is to wait behind the loop for the other. */
+/* Wait for all threads except exited ones. Exiting threads notify nobody: a waiting thread finds the count complete, and one of the waiting
+ * threads ends the phase. A thread that sees words of the next phase cannot find it complete, since it has not arrived there itself. All of
+ * this is in the body of the wait loop, which has a single back edge: in a wave with two warps, neither may wait behind the loop for the
+ * other. */
 static void
 look_for_exited(struct emit *e, LLVMValueRef id, LLVMValueRef expected, LLVMValueRef phase, bool clear)
 {
@@ -721,9 +722,9 @@ look_for_exited(struct emit *e, LLVMValueRef id, LLVMValueRef expected, LLVMValu
     emit_goto(e, again);
 }
 
-/* The warp arrives as `n` of `expected` threads; whoever completes the number starts the next phase, for which the others wait if
- * `sync`. With `clear` the sum of bar.red is zeroed in between, when all have read it; `all`: those that leave count. One lane of a
- * warp does it, so that the two halves of a 64-lane wave wait together when they are together. */
+/* The warp arrives as `n` of `expected` threads; the one that completes the count starts the next phase, for which the others wait if
+ * `sync`. `clear`: zero the sum of bar.red in between, when all have read it. `all`: exited threads count as arrived. One lane per warp
+ * acts, so that the two halves of a wave64 wait together if they arrive together. */
 static void
 soft_barrier(struct emit *e, LLVMValueRef id, LLVMValueRef n, LLVMValueRef expected, bool sync, bool clear, bool all)
 {
@@ -752,7 +753,8 @@ soft_barrier(struct emit *e, LLVMValueRef id, LLVMValueRef n, LLVMValueRef expec
     next_phase(e, id, phase, clear);
     LLVMBuildBr(e->b, both);
 
-    /* The last one waits as well, for nothing: in a wave with two warps it must have been here before the other begins to wait. */
+    /* The last one enters the loop as well, and leaves it at once: in a wave with two warps it must get there before the other begins to
+     * wait. */
     LLVMPositionBuilderAtEnd(e->b, both);
     LLVMBuildBr(e->b, sync ? wait : done);
     LLVMPositionBuilderAtEnd(e->b, wait);
@@ -766,7 +768,7 @@ soft_barrier(struct emit *e, LLVMValueRef id, LLVMValueRef n, LLVMValueRef expec
     scoped_fence(e, LLVMAtomicOrderingAcquire, "workgroup");
 }
 
-/* The word of LDS in which hardware_red adds up. */
+/* The word of LDS in which hardware_red sums up. */
 static LLVMValueRef
 red_word(struct emit *e)
 {
@@ -781,8 +783,8 @@ red_word(struct emit *e)
     return g;
 }
 
-/* bar.red of the whole block: all clear the word, the waves add to it or (for and, or) those that matter write to it, all read
- * it. The last barrier keeps the next one's clearing behind the reading. */
+/* bar.red of the whole block: all clear the word, the waves add to it (popc) or write to it (and, or), all read it. The last barrier keeps
+ * the next reduction's clearing behind these reads. */
 static void
 hardware_red(struct emit *e, const struct ptx_inst *in)
 {
@@ -816,7 +818,7 @@ hardware_red(struct emit *e, const struct ptx_inst *in)
         emit_dst(e, in, 0, PTX_PRED, LLVMBuildICmp(e->b, in->boolop == PTX_BOOL_AND ? LLVMIntEQ : LLVMIntNE, sum, i32(e, 0), ""));
 }
 
-/* Does a barrier of the hardware do? */
+/* Can a hardware barrier implement it? */
 static bool
 is_hardware_barrier(const struct ptx_inst *in)
 {
@@ -832,7 +834,7 @@ names_number(const struct ptx_inst *in)
     return next < in->noperands && in->operand[next].kind != PTX_OPND_NONE && !(red && next + 1 == in->noperands);
 }
 
-/* Is there a barrier among words that waits for all threads? */
+/* Is there a barrier in memory that waits for all threads? */
 bool
 gcn_waits_for_all(const struct ptx_function *fn)
 {
@@ -857,7 +859,7 @@ emit_gcn_barrier(struct emit *e, const struct ptx_inst *in)
     LLVMValueRef id = at < in->noperands ? emit_src(e, in, at, PTX_U32) : i32(e, 0), active, n, expected;
     bool all = !names_number(in);
     if (!all) {
-        expected = emit_src(e, in, next, PTX_U32);      /* a multiple of the warp's size: a warp counts as a whole */
+        expected = emit_src(e, in, next, PTX_U32);      /* a multiple of the warp size: a warp arrives as a whole */
         n = i32(e, 32);
     } else {
         expected = gcn_block_threads(e);
@@ -868,7 +870,7 @@ emit_gcn_barrier(struct emit *e, const struct ptx_inst *in)
         soft_barrier(e, id, n, expected, in->mode != PTX_MODE_ARRIVE, false, all);
         return;
     }
-    /* The sum of the lanes for which the predicate holds; of those for which it does not, for "and". */
+    /* Add the number of lanes for which the predicate holds; for "and", of those for which it does not. */
     LLVMValueRef p = emit_src(e, in, in->noperands - 1, PTX_PRED);
     LLVMValueRef bits = gcn_ballot(e, in->boolop == PTX_BOOL_AND ? LLVMBuildNot(e->b, p, "") : p);
     LLVMBasicBlockRef add = emit_new_block(e, "add"), added = emit_new_block(e, "added");
@@ -896,7 +898,7 @@ end_kernel(struct emit *e)
     gcn_intrinsic(e, "llvm.trap", NULL, 0, NULL, 0);
 }
 
-/* trap, brkpt: both end the kernel, for there is no debugger to go on with. */
+/* trap, brkpt: both end the kernel, since no debugger can continue it. */
 void
 emit_gcn_trap(struct emit *e, const struct ptx_inst *in)
 {
@@ -912,14 +914,14 @@ emit_gcn_nanosleep(struct emit *e, const struct ptx_inst *in)
     gcn_intrinsic(e, "llvm.amdgcn.s.sleep", NULL, 0, &a, 1);
 }
 
-/* There are no clusters: one is a block. */
+/* A cluster is one block. */
 static const char *const scopes[] = {
     [PTX_SCOPE_NONE] = "agent", [PTX_SCOPE_CTA] = "workgroup", [PTX_SCOPE_CLUSTER] = "workgroup", [PTX_SCOPE_GPU] = "agent",
     [PTX_SCOPE_SYS] = "",
 };
 
-/* plain_atomics: "volatile" would make each access wait for its end as well, which neither .volatile nor .relaxed asks for.
- * ordered_zeros: "V_MAX_F32" of the ISA documents. */
+/* plain_atomics: "volatile" would make each access wait for completion, which neither .volatile nor .relaxed requires. ordered_zeros:
+ * "V_MAX_F32" of the ISA documents. */
 const struct emit_target emit_target_amdgcn = {
     .name = "amdgcn", .ops = emit_ops_amdgcn, .sregs = emit_sregs_amdgcn,
     .array_words = true, .convergent_calls = true, .switched_calls = true, .undefined_slots = true,

@@ -1,49 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Shared by the files that emit for amdgcn (amdgcn*.c). A warp is 32 lanes: half of a wave of 64, of which it may be alone in. */
+ * Shared by the files that emit for amdgcn. A warp is 32 lanes: a wave32, or half of a wave64, whose other half may be unused. */
 #ifndef CWJ_EMIT_TARGET_AMDGCN_AMDGCN_PRIVATE_H
 #define CWJ_EMIT_TARGET_AMDGCN_AMDGCN_PRIVATE_H
 
 #include "jit/emit/emit_private.h"
 
-/* Call llvm.* `name`, overloaded on the types given. */
+/* Call the intrinsic llvm.* `name`, overloaded on the given types. */
 LLVMValueRef gcn_intrinsic(struct emit *e, const char *name, LLVMTypeRef *overload, unsigned noverload, LLVMValueRef *args, unsigned n);
 LLVMValueRef gcn_from_lane(struct emit *e, LLVMValueRef v, LLVMValueRef lane);  /* the i32 v of a lane of the same warp */
-LLVMValueRef gcn_ballot(struct emit *e, LLVMValueRef p);                        /* i32: a bit a lane of the warp */
+LLVMValueRef gcn_ballot(struct emit *e, LLVMValueRef p);                        /* i32: one bit per lane of the warp */
 
 LLVMValueRef gcn_block(struct emit *e, unsigned axis);                          /* i32 %ctaid */
 
-/* amdgcn_loader.c: a variable of eight bytes that whoever loads the code object stores into, mostly an address; the number. It never changes while
- * a kernel runs, so that a scalar load gets it. */
+/* loader_data.c: a variable of eight bytes, usually an address, that the code object's loader sets; and its value. It is constant while a
+ * kernel runs, so a scalar load reads it. */
 LLVMValueRef gcn_loader_variable(struct emit *e, const char *name);
 LLVMValueRef gcn_loader_number(struct emit *e, const char *name);
 bool gcn_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *args, unsigned n, LLVMValueRef *result); /* emit_target */
 
-/* precompiled.c: give a function its body, if its machine code is at hand. What it does may depend on nothing but its name. */
+/* precompiled.c: give a function its precompiled body, if there is one. The body may depend on nothing but the name. */
 bool gcn_precompiled_body(struct emit *e, LLVMValueRef fn);
-/* The same for code that wants a table of the module's, a constant. */
+/* The same for code that takes the address of a table, a constant of the module. */
 bool gcn_precompiled_with(struct emit *e, LLVMValueRef fn, LLVMValueRef table);
 
-/* amdgcn_thread.c: i32 each; axis 0 to 2 is x, y, z */
-LLVMValueRef gcn_wave_lane(struct emit *e);                                     /* of the wave, 0..31 or 0..63 */
-LLVMValueRef gcn_lane(struct emit *e);                                          /* of the warp, 0..31 */
+/* thread.c: i32 each; axis 0 to 2 is x, y, z */
+LLVMValueRef gcn_wave_lane(struct emit *e);                                     /* in the wave, 0..31 or 0..63 */
+LLVMValueRef gcn_lane(struct emit *e);                                          /* in the warp, 0..31 */
 LLVMValueRef gcn_thread(struct emit *e, unsigned axis);                         /* %tid */
-LLVMValueRef gcn_linear_thread(struct emit *e);                                 /* of the block */
+LLVMValueRef gcn_linear_thread(struct emit *e);                                 /* in the block */
 LLVMValueRef gcn_block_size(struct emit *e, unsigned axis);                     /* %ntid */
 LLVMValueRef gcn_block_threads(struct emit *e);
 LLVMValueRef gcn_grid_size(struct emit *e, unsigned axis);                      /* %nctaid */
-uint32_t gcn_extra_arguments(struct emit *e);                                   /* bytes between the parameters and the hidden arguments */
-bool gcn_names_launch(const struct cwj_program *p, const struct cwj_closure *closure); /* a kernel needs gcn_launch_number */
+uint32_t gcn_extra_arguments(struct emit *e);                                   /* bytes between parameters and hidden arguments */
+bool gcn_names_launch(const struct cwj_program *p, const struct cwj_closure *closure); /* does a kernel need gcn_launch_number? */
 LLVMValueRef gcn_launch_number(struct emit *e, bool workspace);                 /* i64 */
 void gcn_start(struct emit *e);                                                 /* emit_target.start */
 
-/* mufu.c, on the finished module: functions of the special function unit that are called outside of loops are not inlined there where precompiled code
- * (precompiled.h) has them, or where there are many such calls. */
+/* mufu.c, on the finished module: functions of the special function unit called outside of loops are not inlined there if precompiled code
+ * (precompiled.h) has them, or if there are many such calls. */
 void gcn_mufu_limit(struct emit *e);
 
 uint8_t gcn_matrix_model(uint8_t sm);                                           /* index into matrix_models */
 
-/* devlib.c: call a function of the device library, which comes with its body afterwards (amdgcn; cwj_devlib_link). Arguments: i32, i64,
- * float, vectors of those, or pointers of any space, which it takes as generic ones; at most 16. */
+/* devlib.c: call a function of the device library, whose body cwj_devlib_link adds later. Arguments: i32, i64, float, vectors of those, or
+ * pointers of any space, which it takes as generic ones; at most 16. */
 LLVMValueRef emit_devlib(struct emit *e, const char *name, LLVMTypeRef ret, LLVMValueRef *args, unsigned n);
 
 /* Hooks of emit_target_amdgcn that have files of their own. */
@@ -52,8 +52,8 @@ LLVMValueRef gcn_approx(struct emit *e, ptx_op op, LLVMValueRef a);
 LLVMValueRef gcn_divide(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool is_signed, bool rem);      /* divide.c */
 LLVMValueRef gcn_swap128(struct emit *e, LLVMValueRef cell, LLVMValueRef want, LLVMValueRef fresh);     /* loader_data.c: under a lock */
 
-/* amdgcn.c, for the module (amdgcn_module.c): what its instructions become; does a function wait for all of its block; the end of a kernel with barriers in
- * memory; a variable of the program. */
+/* amdgcn.c, for the module (module.c): the target; whether a function waits for its whole block; clearing of the barriers in memory; a
+ * variable of the program. */
 extern const struct emit_target emit_target_amdgcn;
 bool gcn_waits_for_all(const struct ptx_function *fn);
 void gcn_clear_barriers(struct emit *e, LLVMValueRef kernel);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * amdgcn: asynchronous copies, mbarrier objects, and room on the stack. A copy is made where it is issued, as on the host device.
+ * amdgcn: asynchronous copies, mbarrier objects, and stack allocation. A copy is made where it is issued, as on the host device.
  *
- * LLVM 19 refuses allocas whose size is not known, so a function that has `alloca` keeps STACK_BYTES of scratch for it and takes
- * rooms from there, upwards; what does not fit ends the kernel, as a stack overflow does. */
+ * A function with `alloca` reserves STACK_BYTES of scratch and allocates from there, upwards; an overflow ends the kernel. An LLVM alloca
+ * of unknown size would leave the size of scratch to the loader, and nothing would check for overflow. */
 #include "jit/emit/target/amdgcn/amdgcn_private.h"
 
 enum { STACK_BYTES = 4096, STACK_ALIGN = 16 };
@@ -13,7 +13,7 @@ i32(struct emit *e, uint32_t v)
     return LLVMConstInt(e->i32, v, false);
 }
 
-/* One byte after the other: those from the count on are zero. 0 < count */
+/* Byte by byte; bytes from `count` on are zero. 0 < count. */
 static void
 copy_bytes(struct emit *e, LLVMValueRef to, LLVMValueRef from, uint32_t size, LLVMValueRef count, LLVMBasicBlockRef done)
 {
@@ -32,7 +32,8 @@ copy_bytes(struct emit *e, LLVMValueRef to, LLVMValueRef from, uint32_t size, LL
     LLVMAddIncoming(i, (LLVMValueRef[]){ zero, next }, (LLVMBasicBlockRef[]){ before, body }, 2);
 }
 
-/* Most programs copy all or nothing, as a predicate says, which LLVM sees then: no bytes are left. Both addresses are multiples of the size. */
+/* Most programs copy all or nothing, depending on a predicate; LLVM sees that, and drops the byte loop. Both addresses are multiples of the
+ * size. */
 static void
 copy_part(struct emit *e, LLVMValueRef to, LLVMValueRef from, uint32_t size, LLVMTypeRef type, LLVMValueRef count)
 {
@@ -118,7 +119,7 @@ emit_gcn_mbarrier(struct emit *e, const struct ptx_inst *in)
     }
 }
 
-/* The copies are complete. Without .noinc the pending count goes up by one and down again. */
+/* Copies complete when issued. Without .noinc the pending count would go up by one and down again. */
 void
 emit_gcn_cp_async_arrive(struct emit *e, const struct ptx_inst *in)
 {
@@ -126,7 +127,7 @@ emit_gcn_cp_async_arrive(struct emit *e, const struct ptx_inst *in)
         mbarrier_call(e, CWH_MBARRIER_ARRIVE, mbarrier_object(e, &in->operand[0], in), i32(e, 1));
 }
 
-/* ---- room on the stack (9.7.17) ---- */
+/* ---- stack allocation (9.7.17) ---- */
 
 static LLVMValueRef
 stack_top(struct emit *e)
@@ -160,8 +161,8 @@ emit_gcn_alloca(struct emit *e, const struct ptx_inst *in)
     LLVMBuildUnreachable(e->b);
     LLVMPositionBuilderAtEnd(e->b, on);
     LLVMBuildStore(e->b, LLVMBuildTrunc(e->b, next, e->i32, ""), e->f->stack_top);
-    LLVMValueRef room = LLVMBuildGEP2(e->b, e->i8, e->f->stack, &top, 1, "");
-    emit_dst(e, in, 0, t, emit_resize(e, LLVMBuildPtrToInt(e->b, room, e->i64, ""), emit_type(e, t), false));
+    LLVMValueRef area = LLVMBuildGEP2(e->b, e->i8, e->f->stack, &top, 1, "");
+    emit_dst(e, in, 0, t, emit_resize(e, LLVMBuildPtrToInt(e->b, area, e->i64, ""), emit_type(e, t), false));
 }
 
 void

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Calls of the device library (jit/builtins), on amdgcn: of machine code where it is at hand, else cwj_devlib_link adds the function. */
+ * Calls of the device library (jit/builtins) on amdgcn: of machine code if there is some, else of a function that cwj_devlib_link adds. */
 #include "jit/emit/target/amdgcn/amdgcn_private.h"
 
 LLVMValueRef

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * 64-bit quotients on amdgcn, where LLVM puts 150 to 200 instructions in line for each. The emitter calls a function that is only declared, one for
- * unsigned and one for signed numbers; jit/passes/amd_divide.cpp makes code of the calls when the optimiser is done, and what is still a call then
- * gets its body here: machine code that was made when CUDAway was built (precompiled.h), or else IR. */
+ * 64-bit quotients on amdgcn, for each of which LLVM emits 150 to 200 instructions inline. The emitter calls a function that is only
+ * declared, one for unsigned and one for signed integers. After the optimiser jit/passes/amd_divide.cpp expands calls, and this file gives
+ * the functions of the remaining ones a body: precompiled machine code (precompiled.h), or else IR. */
 #include "jit/emit/target/amdgcn/matrix.h"
 #include "jit/emit/arith/arith_private.h"
 #include "jit/emit/target/amdgcn/divide.h"
@@ -14,7 +14,7 @@ static void
 set_attributes(LLVMContextRef llvm, V fn)
 {
     static const char *const enums[] = { "memory", "nounwind", "willreturn", "nosync", "nofree", "norecurse", "mustprogress", "noinline" };
-    /* It wants nothing of what a kernel is given, so neither need its callers have it. */
+    /* It needs no hidden arguments, and so does not make its callers need any. */
     static const char *const strings[] = {
         "amdgpu-no-dispatch-ptr", "amdgpu-no-queue-ptr", "amdgpu-no-dispatch-id", "amdgpu-no-implicitarg-ptr", "amdgpu-no-hostcall-ptr",
         "amdgpu-no-heap-ptr", "amdgpu-no-default-queue", "amdgpu-no-completion-action", "amdgpu-no-multigrid-sync-arg", "amdgpu-no-lds-kernel-id",
@@ -43,18 +43,18 @@ gcn_divide(struct emit *e, V a, V b, bool is_signed, bool rem)
 
 /* ---- the body ------------------------------------------------------------------------------------------------------------------ */
 
-/* The way for operands below 2^32, where a wave has such, is a seventh of the other. */
+/* The path for operands below 2^32, taken if the whole wave has such, is a seventh as long as the other. */
 static void
 divide_unsigned(struct emit *e, V a, V b, V out[2])
 {
     V fn = LLVMGetBasicBlockParent(LLVMGetInsertBlock(e->b)), r[2][2];
-    LLVMBasicBlockRef way[2] = { LLVMAppendBasicBlockInContext(e->llvm, fn, "narrow"), LLVMAppendBasicBlockInContext(e->llvm, fn, "wide") };
+    LLVMBasicBlockRef path[2] = { LLVMAppendBasicBlockInContext(e->llvm, fn, "narrow"), LLVMAppendBasicBlockInContext(e->llvm, fn, "wide") };
     LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(e->llvm, fn, "done");
     V wide = v_lshr(e, v_or(e, a, b), k_int(e, a, 32));
-    LLVMBuildCondBr(e->b, v_eq(e, wide, k_int(e, wide, 0)), way[0], way[1]);
+    LLVMBuildCondBr(e->b, v_eq(e, wide, k_int(e, wide, 0)), path[0], path[1]);
     for (unsigned i = 0; i < 2; i++) {
         LLVMTypeRef t = i ? e->i64 : e->i32;
-        LLVMPositionBuilderAtEnd(e->b, way[i]);
+        LLVMPositionBuilderAtEnd(e->b, path[i]);
         V x = emit_resize(e, a, t, false), y = emit_resize(e, b, t, false), q = LLVMBuildUDiv(e->b, x, y, "");
         r[0][i] = emit_resize(e, q, e->i64, false);
         r[1][i] = emit_resize(e, v_sub(e, x, v_mul(e, q, y)), e->i64, false);
@@ -63,7 +63,7 @@ divide_unsigned(struct emit *e, V a, V b, V out[2])
     LLVMPositionBuilderAtEnd(e->b, done);
     for (unsigned i = 0; i < 2; i++) {
         out[i] = LLVMBuildPhi(e->b, e->i64, "");
-        LLVMAddIncoming(out[i], r[i], way, 2);
+        LLVMAddIncoming(out[i], r[i], path, 2);
     }
 }
 
@@ -102,7 +102,7 @@ emit_gcn_divide_body(LLVMValueRef fn, const char *cpu)
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     if (!gcn_precompiled_body(&e, fn))
         body(&e, fn, !strcmp(LLVMGetValueName2(fn, &length), EMIT_DIVIDE_SIGNED));
-    /* Code generation is not to delete a call: before LLVM 22 what counts registers ends itself at a function that no kernel reaches. */
+    /* Keep code generation from deleting a call: the pass that counts registers would then meet a function that no kernel reaches. */
     LLVMRemoveEnumAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMGetEnumAttributeKindForName("willreturn", 10));
     LLVMDisposeBuilder(e.b);
 }

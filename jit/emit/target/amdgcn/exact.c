@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The bodies of functions for matrix products that need no model of a generation's sums (docs/matrix.md): f64, a chain of fma over ascending k, and mma.sp of
- * integers, dot products of words. */
+ * Bodies of functions for matrix products that need no model of a GPU generation's sums (docs/matrix.md): f64, a chain of fma over
+ * ascending k; mma.sp of integers, dot products of words. */
 #include "jit/emit/target/amdgcn/matrix.h"
 #include "jit/emit/arith/fp_private.h"
 
@@ -16,15 +16,15 @@ i32(struct emit *e, uint32_t v)
 
 /* ---- f64 ----------------------------------------------------------------------------------------------------------------------- */
 
-enum { HALVES = 2, QUARTER = 4 };       /* words of an element; elements that four lanes have in a register each */
+enum { HALVES = 2, QUARTER = 4 };       /* words of an element; elements that four lanes hold in a register each */
 
-/* Registers of A and B, by their halves: other lanes' come in words. */
+/* Registers of A and B by halves: lanes exchange words. */
 struct fragments {
     struct gcn_short column[2];
     V reg[2][HALVES][8];
 };
 
-/* k elements of a row of A and a column of B lie in so many registers. */
+/* Number of registers that hold k elements of a row of A and a column of B. */
 static unsigned
 quarters(const struct ptx_matrix *m)
 {
@@ -59,7 +59,7 @@ element(struct emit *e, const struct ptx_matrix *m, bool b, const struct fragmen
     return join(e, word);
 }
 
-/* c and the result r of fma(a, b, c): a NaN operand is passed on, b before c before a, and made quiet at the chain's end. */
+/* The result r of fma(a, b, c) with NVIDIA's NaN: that of b, else of c, else of a. The end of the chain quiets it. */
 static V
 with_nan(struct emit *e, V a, V b, V c, V r)
 {
@@ -69,7 +69,7 @@ with_nan(struct emit *e, V a, V b, V c, V r)
     return LLVMBuildSelect(e->b, fp_is_nan(e, r), nan, r, "");
 }
 
-/* Elements k to k + 3 of the chains d. `nan`: with an eye on which NaN comes out. */
+/* Elements k to k + 3 of the chains d. `nan`: choose the NaN as NVIDIA does. */
 static void
 links(struct emit *e, const struct gcn_product *p, const struct fragments *f, unsigned k, bool nan, V *d)
 {
@@ -88,7 +88,7 @@ links(struct emit *e, const struct gcn_product *p, const struct fragments *f, un
     }
 }
 
-/* The register that holds what `reg` does, four elements further on, or from the beginning again. */
+/* The register that holds what `reg` does four elements further on, wrapping around. */
 static unsigned
 next_register(const struct ptx_matrix *m, bool b, unsigned reg)
 {
@@ -100,7 +100,7 @@ next_register(const struct ptx_matrix *m, bool b, unsigned reg)
     return r;
 }
 
-/* The chains with an eye on NaNs, as a loop, since they are long, and rare. In each round the elements that it takes lie in the first registers. */
+/* The chains with exact NaN, as a loop, since they are long and rare. Each round takes its elements from the first registers. */
 static void
 careful_chains(struct emit *e, V fn, const struct gcn_product *p, const struct fragments *f, V *d)
 {
@@ -122,7 +122,7 @@ careful_chains(struct emit *e, V fn, const struct gcn_product *p, const struct f
                 phi.reg[b][h][r] = LLVMBuildPhi(e->b, e->i32, "");
                 LLVMAddIncoming(phi.reg[b][h][r], &first, &before, 1);
             }
-    gcn_settle(e, &phi.column[0].lane, 1);          /* lanes' addresses outside of the loop would be so many registers */
+    gcn_settle(e, &phi.column[0].lane, 1);          /* keep the lanes' addresses in the loop: outside they would occupy registers */
     phi.column[1] = (struct gcn_short){ LLVMBuildAdd(e->b, phi.column[0].lane, i32(e, 4), ""), phi.column[0].second };
     links(e, p, &phi, 0, true, next);
     V n1 = LLVMBuildAdd(e->b, n, one, "");
@@ -143,8 +143,8 @@ careful_chains(struct emit *e, V fn, const struct gcn_product *p, const struct f
     }
 }
 
-/* Plain chains to nearest, which the wave computes again where any of its elements is NaN: lanes need each other's rows. In directed roundings an fma is long,
- * and they are computed once. */
+/* Compute plain chains, rounded to nearest; if any element in the wave is NaN, the whole wave computes again, since lanes need each other's
+ * rows. In directed rounding modes an fma is long, and the chains are computed once. */
 void
 gcn_chains_f64(struct emit *e, V fn, const struct gcn_product *p, V regs[3][8], V *out)
 {
@@ -192,7 +192,7 @@ gcn_chains_f64(struct emit *e, V fn, const struct gcn_product *p, V regs[3][8], 
 
 /* ---- mma.sp of integers ----------------------------------------------------------------------------------------------------------- */
 
-/* Without .satfinite: that is seen to outside, where C is added. */
+/* Without .satfinite: the caller saturates where it adds C. */
 void
 gcn_sparse_dots(struct emit *e, const struct gcn_product *p, V regs[3][8], const V *meta, V *out)
 {

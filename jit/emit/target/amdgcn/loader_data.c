@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * amdgcn: what a code object gets from whoever loads it (jit.h, module_image; docs/amd.md for those that stand alone), in variables of eight bytes that
- * are there where a kernel uses them: the module's image, locks, the heap, the FIFO of what kernels print; and the calls that need them. */
+ * amdgcn: values that a code object gets from its loader (jit.h, module_image; docs/amd-abi.md for standalone ones), in variables of eight
+ * bytes that exist if a kernel uses them: the module's data segment, locks, the heap, the print FIFO; and the calls that need them. */
 #include "jit/emit/target/amdgcn/amdgcn_private.h"
 
 #include <string.h>
 
 enum { AS_GLOBAL = 1, AS_CONST = 4 };
 
-/* A code object that stands alone may be linked from parts, each of which has the variable: they are one. */
+/* Standalone code objects may be linked from several modules, which share the variable. */
 static void
 share(struct emit *e, LLVMValueRef g)
 {
@@ -41,7 +41,7 @@ gcn_loader_number(struct emit *e, const char *name)
 
 /* ---- atomics of 128 bits ------------------------------------------------------------------------------------------------ */
 
-/* The device's locks for what it has no instructions for (jit/builtins/wide.c); a code object that stands alone has its own. */
+/* The device's locks, for operations that it has no instructions for (jit/builtins/wide.c); a standalone code object has its own. */
 static LLVMValueRef
 locks_address(struct emit *e)
 {
@@ -86,7 +86,7 @@ fifo(struct emit *e)
     return gcn_loader_number(e, "cudaway_fifo");
 }
 
-/* What failed, where and by whom, is for the host to print (jit/builtins/print.h). */
+/* The host prints the assertion, its place and its function (jit/builtins/print.h). */
 static void
 assert_fails(struct emit *e, LLVMValueRef *args)
 {

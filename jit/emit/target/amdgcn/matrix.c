@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Fragments on amdgcn (9.7.14): ldmatrix, stmatrix, movmatrix, wmma.load and wmma.store. Each lane moves its own part; what another lane
- * knows comes by a permutation inside the warp. amdgcn_mma.c has the products. */
+ * Fragments on amdgcn (9.7.14): ldmatrix, stmatrix, movmatrix, wmma.load and wmma.store. Each lane moves its own elements; values of other
+ * lanes come by permutations inside the warp. mma.c has the products. */
 #include "jit/emit/target/amdgcn/matrix.h"
 
 typedef LLVMValueRef V;
@@ -11,7 +11,7 @@ i32(struct emit *e, uint32_t v)
     return LLVMConstInt(e->i32, v, false);
 }
 
-/* ---- where elements are (docs/matrix.md; a lane is 4g + t) -------------------------------------------------------------- */
+/* ---- layout of fragments (docs/matrix.md; a lane is 4g + t) -------------------------------------------------------------- */
 
 unsigned
 gcn_matrix_words(unsigned k, uint8_t type)
@@ -20,12 +20,12 @@ gcn_matrix_words(unsigned k, uint8_t type)
     return k * bits / 32 / (bits == 64 ? 2 : 1);
 }
 
-/* A side of 16 rows (columns) or more is made of blocks of 16, whose registers alternate between rows g and g + 8; but A
- * of m8n32k16 is laid out as B of the others, and B as A. */
+/* An operand of 16 rows (columns) or more consists of blocks of 16, whose registers alternate between rows g and g + 8. A of m8n32k16 has
+ * the layout of the other shapes' B, and B that of their A. */
 struct gcn_place
 gcn_matrix_place(const struct ptx_matrix *m, bool b, uint8_t type, unsigned reg)
 {
-    unsigned q = gcn_matrix_words(m->k, type) / 4;      /* quarters: registers for a row */
+    unsigned q = gcn_matrix_words(m->k, type) / 4;      /* in quarters of a row: registers per row */
     if (b ? m->n == 32 : m->m >= 16)
         return (struct gcn_place){ 16 * (reg / (2 * q)) + 8 * (reg % 2), reg % (2 * q) / 2 };
     return (struct gcn_place){ 8 * (reg / q), reg % q };
@@ -78,7 +78,7 @@ gcn_short_word(struct emit *e, const struct gcn_operand *o, const V *regs, const
 
 /* ---- ldmatrix, stmatrix, movmatrix ---------------------------------------------------------------------------------------- */
 
-/* The address that lane `lane` of the warp gives. */
+/* The address in lane `lane` of the warp. */
 static V
 address_of_lane(struct emit *e, V address, V lane, ptx_space space)
 {
@@ -108,7 +108,7 @@ join(struct emit *e, V lo, V hi)
     return LLVMBuildOr(e->b, LLVMBuildZExt(e->b, lo, e->i32, ""), LLVMBuildShl(e->b, LLVMBuildZExt(e->b, hi, e->i32, ""), i32(e, 16), ""), "");
 }
 
-/* Row i of matrix j is at the address of lane 8j + i: this lane's word is row g, bytes 4t on; transposed, its halves are those at 2g of rows
+/* Lane 8j + i has the address of row i of matrix j. This lane's word is at byte 4t of row g; transposed, its halves are at byte 2g of rows
  * 2t and 2t + 1. */
 void
 emit_gcn_matrix_rows(struct emit *e, const struct ptx_inst *in)
@@ -146,8 +146,8 @@ emit_gcn_matrix_rows(struct emit *e, const struct ptx_inst *in)
         emit_dst_operand(e, &regs->elem[j], PTX_B32, value[j]);
 }
 
-/* Element (row, column) of the 8 x 8 matrix is half column % 2 of lane 4 * row + column / 2: this lane gets row g of the
- * transposed one, which is half g % 2 of the lanes 4 * (2t) + g / 2 and 4 * (2t + 1) + g / 2. */
+/* Element (row, column) of the 8 x 8 matrix is half column % 2 of lane 4 * row + column / 2. This lane gets row g of the transposed matrix:
+ * half g % 2 of the lanes 4 * (2t) + g / 2 and 4 * (2t + 1) + g / 2. */
 void
 emit_gcn_movmatrix(struct emit *e, const struct ptx_inst *in)
 {
@@ -183,21 +183,21 @@ element_address(struct emit *e, const struct fragment *f, V major, V minor)
     return LLVMBuildAdd(e->b, f->base, bytes, "");
 }
 
-/* One element, or one word of several, of register r at bit `at`. */
+/* One element, or one word of several, at bit `at` of register r. */
 static V
 move(struct emit *e, const struct fragment *f, unsigned r, V so_far, V address, unsigned bits, unsigned at)
 {
-    LLVMTypeRef piece = LLVMIntTypeInContext(e->llvm, bits), word = f->bits == 64 ? e->i64 : e->i32;
+    LLVMTypeRef part = LLVMIntTypeInContext(e->llvm, bits), word = f->bits == 64 ? e->i64 : e->i32;
     ptx_type t = f->bits == 64 ? PTX_B64 : PTX_B32;
     if (f->load) {
-        V v = emit_load(e, address, piece, f->space, bits / 8, false);
+        V v = emit_load(e, address, part, f->space, bits / 8, false);
         if (bits < 32)
             v = LLVMBuildShl(e->b, LLVMBuildZExt(e->b, v, e->i32, ""), i32(e, at), "");
         return so_far ? LLVMBuildOr(e->b, so_far, v, "") : v;
     }
     V v = emit_bitcast(e, emit_operand(e, &f->regs->elem[r], t), word);
     if (bits < 32)
-        v = LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, v, i32(e, at), ""), piece, "");
+        v = LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, v, i32(e, at), ""), part, "");
     emit_store(e, address, v, f->space, bits / 8, false);
     return NULL;
 }
@@ -238,9 +238,9 @@ emit_gcn_fragment(struct emit *e, const struct ptx_inst *in)
             continue;
         }
         struct gcn_place p = gcn_matrix_place(&m, b, m.d, r);
-        V row = LLVMBuildAdd(e->b, g, i32(e, p.row), "");       /* of A; column of B */
+        V row = LLVMBuildAdd(e->b, g, i32(e, p.row), "");       /* of A; for B, its column */
         V first = LLVMBuildMul(e->b, LLVMBuildAdd(e->b, t, i32(e, 4 * p.quarter), ""), i32(e, per), "");
-        if (b == m.a_col) {                     /* the word's elements follow each other in memory */
+        if (b == m.a_col) {                     /* the word's elements are adjacent in memory */
             value[r] = move(e, &f, r, NULL, element_address(e, &f, row, first), per * f.bits, 0);
             continue;
         }
@@ -257,7 +257,7 @@ gcn_matrix_element(struct emit *e, const struct ptx_matrix *m, unsigned i)
 {
     V lane = gcn_lane(e), g = LLVMBuildLShr(e->b, lane, i32(e, 2), ""), t = LLVMBuildAnd(e->b, lane, i32(e, 3), "");
     unsigned block = i / 4, r = 8 * (i / 2 % 2), c = i % 2;
-    V long_side = LLVMBuildAdd(e->b, g, i32(e, r + (m->m == 32 || m->n == 32 ? 16 * block : 0)), "");
-    V short_side = LLVMBuildAdd(e->b, LLVMBuildShl(e->b, t, i32(e, 1), ""), i32(e, c + (m->n == 16 ? 8 * block : 0)), "");
-    return m->n == 32 ? (struct gcn_at){ short_side, long_side } : (struct gcn_at){ long_side, short_side };
+    V in_long = LLVMBuildAdd(e->b, g, i32(e, r + (m->m == 32 || m->n == 32 ? 16 * block : 0)), "");
+    V in_short = LLVMBuildAdd(e->b, LLVMBuildShl(e->b, t, i32(e, 1), ""), i32(e, c + (m->n == 16 ? 8 * block : 0)), "");
+    return m->n == 32 ? (struct gcn_at){ in_short, in_long } : (struct gcn_at){ in_long, in_short };
 }

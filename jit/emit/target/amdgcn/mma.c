@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mma.sync, mma.sp and wmma.mma on amdgcn, with NVIDIA's bits (docs/matrix.md). A lane gathers the rows of A and columns of B that its elements of D
- * need: those of its own group of four lanes by DPP, others by permutations inside the warp; and computes each element by itself. Most forms are calls of functions
- * for whole products (amdgcn_product.c). Here are those that are not: dense integers, dot products of words; and floats of generations before Hopper, whose element is a
- * function made of the source that the host device is made of (jit/builtins). */
+ * mma.sync, mma.sp and wmma.mma on amdgcn, with NVIDIA's bits (docs/matrix.md). A lane gathers the rows of A and columns of B that its
+ * elements of D need (those of its own group of four lanes by DPP, others by permutations inside the warp) and computes each element by
+ * itself. Most forms are calls of functions for whole products (mma_function.c). This file has the others: dense integers, dot products of
+ * words; and floats of generations before Hopper, whose element is a function compiled from the host device's source (jit/builtins). */
 #include "jit/emit/target/amdgcn/matrix.h"
 #include "jit/builtins/forms.h"
 #include "jit/emit/target/amdgcn/pseudo.h"
@@ -27,7 +27,7 @@ shifted(struct emit *e, V v, unsigned left, unsigned right)
 
 /* ---- operands ------------------------------------------------------------------------------------------------------------ */
 
-/* Registers of a fragment as 32-bit words, 64-bit ones of f64. */
+/* Registers of a fragment as 32-bit words; of f64, as 64-bit ones. */
 static void
 registers(struct emit *e, const struct ptx_operand *o, uint8_t type, V *v)
 {
@@ -36,9 +36,9 @@ registers(struct emit *e, const struct ptx_operand *o, uint8_t type, V *v)
         v[i] = emit_bitcast(e, emit_operand(e, &o->elem[i], t), type == PTX_F64 ? e->i64 : e->i32);
 }
 
-/* The rows of A, or columns of B, of this lane's elements. */
+/* The rows of A, or columns of B, that this lane's elements need. */
 static void
-gather(struct emit *e, const struct ptx_matrix *m, bool b, const V *regs, struct gcn_side *s)
+gather(struct emit *e, const struct ptx_matrix *m, bool b, const V *regs, struct gcn_gathered *s)
 {
     const struct gcn_operand o = { m, b, b ? m->b : m->a };
     bool is_long = b == (m->n == 32);
@@ -58,7 +58,7 @@ elements(const struct ptx_matrix *m)
     return m->nd * (m->d == PTX_F16 ? 2u : 1u);
 }
 
-/* Of which row and which column of those element i of D is. */
+/* The row and the column, among those, of element i of D. */
 static void
 row_and_column(const struct ptx_matrix *m, unsigned i, unsigned *row, unsigned *col)
 {
@@ -85,9 +85,9 @@ gcn_element_of(struct emit *e, const V *regs, uint8_t type, unsigned i)
     return LLVMBuildAnd(e->b, shifted(e, regs[i / 2], 0, 16 * (i % 2)), i32(e, 0xffff), "");
 }
 
-/* ---- what bodies of functions share -------------------------------------------------------------------------------------------------- */
+/* ---- shared by bodies of functions -------------------------------------------------------------------------------------------------- */
 
-/* Left to itself LLVM does all gathering first, and takes the registers for that; or puts off what uses it. */
+/* Without this, LLVM gathers everything first and runs out of registers, or sinks the uses. */
 void
 gcn_settle(struct emit *e, V *v, unsigned n)
 {
@@ -99,7 +99,7 @@ gcn_settle(struct emit *e, V *v, unsigned n)
     gcn_intrinsic(e, "llvm.amdgcn.sched.barrier", NULL, 0, &none, 1);
 }
 
-/* A loop of so many rounds stays one. */
+/* A trip count that LLVM does not know keeps a loop from being unrolled. */
 V
 gcn_unknown(struct emit *e, uint32_t v)
 {
@@ -137,7 +137,7 @@ gcn_set_attribute(struct emit *e, V fn, const char *name)
     LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->llvm, kind, 0));
 }
 
-/* The instruction as constant data, for the device library. */
+/* The instruction as constant data for the device library. */
 static V
 describe(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, const char *name)
 {
@@ -154,7 +154,7 @@ describe(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, 
     return g;
 }
 
-/* An array in scratch with these values; the optimiser puts it back into registers. */
+/* An array in scratch with these values; the optimiser moves it back to registers. */
 static V
 array(struct emit *e, V *v, unsigned n)
 {
@@ -166,7 +166,7 @@ array(struct emit *e, V *v, unsigned n)
     return a;
 }
 
-/* f16's m8n8k4 (figures of 9.7.14.5.1): four products, of quads and the quads 16 lanes above. Its arithmetic is another, too. */
+/* f16's m8n8k4 (figures of 9.7.14.5.1) is four products, one per quad and the quad 16 lanes above. Its arithmetic differs, too. */
 static bool
 is_quad(const struct ptx_inst *in, const struct ptx_matrix *m)
 {
@@ -176,7 +176,7 @@ is_quad(const struct ptx_inst *in, const struct ptx_matrix *m)
 uint8_t
 gcn_matrix_model(uint8_t sm)
 {
-    static const uint8_t from[] = { 70, 75, 80, 89, 90 };       /* as matrix_models has them */
+    static const uint8_t from[] = { 70, 75, 80, 89, 90 };       /* as in matrix_models */
     uint8_t model = 0;
     for (uint8_t i = 0; i < sizeof from; i++)
         if (!sm || sm >= from[i])
@@ -184,8 +184,7 @@ gcn_matrix_model(uint8_t sm)
     return model;
 }
 
-/* The function that computes one element of a form of floats: the words of a row and of a column, and C's element. It is long, and
- * stays a function. */
+/* The function that computes one element of a form of floats from the words of a row and of a column and C's element. Too long to inline. */
 static V
 element_function(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, LLVMTypeRef *type)
 {
@@ -219,7 +218,7 @@ is_signed(uint8_t type)
     return type == PTX_S8 || type == PTX_S4;
 }
 
-/* Has the processor dot products of bytes and nibbles; of one signed and one unsigned factor? */
+/* Does the processor have dot products of bytes and nibbles? Of one signed and one unsigned factor? */
 static bool
 has_dot(const struct emit *e)
 {
@@ -254,7 +253,7 @@ dot(struct emit *e, unsigned bits, bool sa, V a, bool sb, V b, V c)
         V args[6] = { sa ? yes : no, a, sb ? yes : no, b, c, no };
         return gcn_intrinsic(e, bits == 8 ? "llvm.amdgcn.sudot4" : "llvm.amdgcn.sudot8", NULL, 0, args, 6);
     }
-    if (sa != sb) {             /* u = s + 2^(bits-1), where s has the uppermost bit turned over */
+    if (sa != sb) {             /* u = s + 2^(bits-1), where s has its top bit inverted */
         V middle = i32(e, bits == 8 ? 0x80808080u : 0x88888888u), ones = i32(e, bits == 8 ? 0x01010101u : 0x11111111u);
         V with_sign = sa ? a : b, without = LLVMBuildXor(e->b, sa ? b : a, middle, "");
         V count = dot(e, bits, true, with_sign, true, ones, i32(e, 0));
@@ -275,7 +274,7 @@ gcn_dot(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V
     return LLVMBuildAdd(e->b, c, emit_intrinsic(e, "llvm.ctpop", &both, 1, -1), "");
 }
 
-/* One element of a form of integers. The sum of the products fits into 32 bits; .satfinite clamps what C makes of it. */
+/* One element of a form of integers. The sum of products fits into 32 bits; .satfinite saturates the addition of C. */
 static V
 integer_element(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, const V *a, const V *b, unsigned words, V c)
 {
@@ -287,7 +286,7 @@ integer_element(struct emit *e, const struct ptx_inst *in, const struct ptx_matr
     return saturate ? emit_intrinsic(e, "llvm.sadd.sat", args, 2, -1) : s;
 }
 
-/* The instruction for these dot products, or GCN_DOTS where they are computed otherwise. b1 has none. */
+/* The instruction for these dot products, or GCN_DOTS if there is none; b1 has none. */
 static enum gcn_dot
 dot_instruction(struct emit *e, const struct ptx_matrix *m)
 {
@@ -301,9 +300,9 @@ dot_instruction(struct emit *e, const struct ptx_matrix *m)
     return bytes ? sa ? GCN_DOT4_I32_I8 : GCN_DOT4_U32_U8 : sa ? GCN_DOT8_I32_I4 : GCN_DOT8_U32_U4;
 }
 
-/* The elements of a row, as one pseudo-instruction: a kernel has thousands of dot products. */
+/* The elements of a row as one pseudo-instruction, since kernels have thousands of dot products. */
 static void
-row_of_dots(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, enum gcn_dot dot, const struct gcn_side *a, const struct gcn_side *b,
+row_of_dots(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, enum gcn_dot dot, const struct gcn_gathered *a, const struct gcn_gathered *b,
             unsigned row, V regs[3][8], V *out)
 {
     _Static_assert(GCN_WORDS * (GCN_MOST + 1) <= GCN_PSEUDO_MOST, "what goes in");
@@ -316,10 +315,11 @@ row_of_dots(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *
         gcn_pseudo_operand(&p, 0, what[i]);
     for (unsigned j = 0; j < (saturates ? 2 * b->count : b->count); j++)
         gcn_pseudo_out(&p, e->i32, j < b->count ? regs[2][gcn_matrix_index(m, row, j)] : NULL);
-    for (unsigned side = 0; side <= b->count; side++)
+    for (unsigned vector = 0; vector <= b->count; vector++)
         for (unsigned w = 0; w < a->words; w++)
-            gcn_pseudo_in(&p, side ? b->word[side - 1][w] : a->word[row][w], false);
-    /* What is gathered cannot move behind a branch; if sums did, to where they are needed next, all of it would be in registers meanwhile. */
+            gcn_pseudo_in(&p, vector ? b->word[vector - 1][w] : a->word[row][w], false);
+    /* Gathering cannot move behind a branch; if sums moved to where they are used next, everything gathered would occupy registers
+     * meanwhile. */
     p.convergent = true;
     V all = gcn_pseudo_build(&p, e->b);
     for (unsigned j = 0; j < b->count; j++)
@@ -333,7 +333,7 @@ struct quads {
     const V (*regs)[8];
 };
 
-/* Half `part` (0 to 3, an i32) of a fragment of two registers, of another lane. */
+/* Half `part` (0 to 3, an i32) of a fragment of two registers in another lane. */
 static V
 quad_half(struct emit *e, const V *regs, V lane, V part)
 {
@@ -355,7 +355,7 @@ bit_of(struct emit *e, V v, unsigned bits)
     return LLVMBuildAnd(e->b, v, i32(e, bits), "");
 }
 
-/* Element i of the lane's fragment of C. With D of f32 it may be of f16, whose fragment is laid out differently. */
+/* Element i of the lane's fragment of C. If D is f32, C may be f16, whose fragment has another layout. */
 static V
 quad_c(struct emit *e, const struct ptx_matrix *m, const struct quads *q, V row, unsigned i)
 {
@@ -392,7 +392,7 @@ gcn_quad(struct emit *e, const struct gcn_product *p, V regs[3][8], V *out)
 
 /* ---- instructions ---------------------------------------------------------------------------------------------------------------- */
 
-/* One element: the words of a row of A and of a column of B, with a function of element_function or NULL for integers. */
+/* One element, from the words of a row of A and a column of B; fn: of element_function, or NULL for integers. */
 static V
 element(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, LLVMTypeRef type, V fn, const V *row, const V *col, unsigned words, V c)
 {
@@ -405,7 +405,7 @@ element(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, L
     return LLVMBuildCall2(e->b, type, fn, args, 2 * words + 1, "");
 }
 
-/* The metadata are as impl/host/matrix.c has them. */
+/* Decodes metadata as impl/host/matrix.c does. */
 static void
 describe_meta(const struct ptx_inst *in, const struct ptx_matrix *m, struct gcn_meta *s)
 {
@@ -419,7 +419,7 @@ describe_meta(const struct ptx_inst *in, const struct ptx_matrix *m, struct gcn_
 V
 gcn_choice(struct emit *e, const struct gcn_meta *s, const V *meta, unsigned i, unsigned w)
 {
-    if (!s->halves) {           /* a byte has two bits for each byte of the selector, of which the upper two go with the second word */
+    if (!s->halves) {           /* a byte has two bits for each byte of the selector; the upper two belong to the second word */
         V v = LLVMBuildAnd(e->b, shifted(e, meta[i + 2 * (w / 4)], 0, 8 * (w % 4)), i32(e, 0xff), "");
         v = LLVMBuildAnd(e->b, LLVMBuildOr(e->b, v, shifted(e, v, 12, 0), ""), i32(e, 0x000f000f), "");
         v = LLVMBuildAnd(e->b, LLVMBuildOr(e->b, v, shifted(e, v, 6, 0), ""), i32(e, 0x03030303), "");
@@ -437,7 +437,7 @@ products_sparse(struct emit *e, const struct ptx_inst *in, const struct ptx_matr
 {
     struct ptx_inst dense = *in;
     struct ptx_matrix stored = *m;
-    struct gcn_side a, b;
+    struct gcn_gathered a, b;
     LLVMTypeRef type = NULL;
     dense.op = PTX_OP_MMA;
     stored.k /= 2;
@@ -454,7 +454,8 @@ products_sparse(struct emit *e, const struct ptx_inst *in, const struct ptx_matr
     }
 }
 
-/* As a call; out: registers. False: this form has no function. Dense integers in line share what they gather, and execute less. */
+/* Emit a call of a function; out: registers. False: this form has none. Dense integers are emitted inline, where they share gathered words
+ * and execute fewer instructions. */
 static bool
 by_function(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], const struct gcn_meta *s, const V *meta, V *out)
 {
@@ -469,7 +470,7 @@ by_function(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *
 static void
 products_small(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], V *out)
 {
-    struct gcn_side a, b;
+    struct gcn_gathered a, b;
     LLVMTypeRef type = NULL;
     V fn = m->d == PTX_S32 ? NULL : element_function(e, in, m, &type);
     gather(e, m, false, regs[0], &a);
@@ -484,7 +485,7 @@ products_small(struct emit *e, const struct ptx_inst *in, const struct ptx_matri
     }
 }
 
-/* Elements, by the form's function where there is one. */
+/* Elements by the form's function if there is one, else inline. */
 static void
 products_exact(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], V *out)
 {
@@ -511,7 +512,7 @@ convert(struct emit *e, V bits, uint8_t from, uint8_t to)
     return LLVMBuildZExt(e->b, LLVMBuildBitCast(e->b, h, e->i16, ""), e->i32, "");
 }
 
-/* By matrix instructions. A wave of 64 of which one warp alone is here computes as always. */
+/* By AMD's matrix instructions. If only one warp of a wave64 is active, it computes as usual. */
 static void
 products_native(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, V regs[3][8], V *out)
 {
@@ -533,7 +534,7 @@ products_native(struct emit *e, const struct ptx_inst *in, const struct ptx_matr
     for (unsigned i = 0; i < n; i++)
         c[i] = convert(e, gcn_element_of(e, regs[2], m->c, i), m->c, PTX_F32);
     if (e->wave64) {
-        struct gcn_side a, b;
+        struct gcn_gathered a, b;
         gather(e, m, false, regs[0], &a);
         gather(e, m, true, regs[1], &b);
         gcn_native_cdna(e, m, &a, &b, c, out);
@@ -597,7 +598,7 @@ emit_gcn_mma(struct emit *e, const struct ptx_inst *in)
     }
     if (gcn_is_paired(e, in))
         return;
-    /* Two of m8n8 with the same B are one of m16n8. More would take more registers than that saves. */
+    /* Combine two m8n8 products with the same B into one m16n8. More would need more registers than that saves. */
     const struct ptx_inst *both[2] = { in, one.a == PTX_F64 && one.m == 8 ? gcn_partner(e, in) : NULL };
     const unsigned n = both[1] ? 2 : 1;
     V regs[3][8], out[8] = { NULL };
@@ -617,7 +618,7 @@ emit_gcn_mma(struct emit *e, const struct ptx_inst *in)
         emit_dst_operand(e, &both[r / one.nd]->operand[0].elem[r % one.nd], t, emit_bitcast(e, out[r], emit_type(e, t)));
 }
 
-/* dp4a. Not as products that are added up: what LLVM's back end makes of those is wrong at times (docs/amd.md). */
+/* dp4a. Not a sum of products: LLVM's back end miscompiles some of those (docs/llvm-faults, dot4-operand). */
 void
 emit_gcn_dp4a(struct emit *e, const struct ptx_inst *in)
 {

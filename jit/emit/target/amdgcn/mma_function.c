@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Matrix products as functions of fragments, one for each form in a module, most of them precompiled (precompiled.h). A kernel has dozens of products: what each
- * gathers from other lanes would take more registers than there are if it were computed in line, and most of the compiler's time.
+ * Matrix products as functions of fragments, one for each form in a module, most of them precompiled (precompiled.h). A kernel has dozens
+ * of products: inline, the values that each gathers from other lanes would take more registers than there are, and most of the compile
+ * time.
  *
- * The body for floats is here, made of the device library's forms (jit/builtins/pairs.h), others' are in amdgcn_exact.c and amdgcn_mma.c. A lane makes
- * values and weights of its own elements, gathers those of the rows of A and columns of B that its elements of D need, and computes these in a loop over the
- * short side (amdgcn_matrix.h), which comes by permutations: that keeps code and registers few. */
+ * This file has the body for floats, made of the device library's forms (jit/builtins/pairs.h); exact.c and mma.c have the others. A lane
+ * converts its own elements to values and weights, gathers those of the rows of A and columns of B that its elements of D need, and
+ * computes these in a loop over the short operand (matrix.h), which comes by permutations: that keeps code and registers few. */
 #include "jit/emit/target/amdgcn/matrix.h"
 #include "jit/builtins/forms.h"
 
@@ -23,8 +24,8 @@ i32(struct emit *e, uint32_t v)
 
 enum { LAYERS = 4 };
 
-/* What goes from lane to lane: for each register values and weights, for 8-bit floats those of the lower two bytes and those of the upper
- * ones, in the order in which the element's function takes them. */
+/* Data exchanged between lanes: for each register, values and weights (for 8-bit floats, those of the lower two bytes and those of the
+ * upper two), in the order in which the element's function takes them. */
 struct layers {
     unsigned count;
     V reg[LAYERS][8];
@@ -93,7 +94,7 @@ most_of(struct emit *e, uint8_t type, V so_far, const V *layer)
     return so_far;
 }
 
-/* Is there the weight of an infinity or a NaN among them? */
+/* Does an infinity or a NaN have one of these weights? */
 static V
 is_special(struct emit *e, uint8_t type, V greatest)
 {
@@ -114,11 +115,11 @@ struct float_body {
     struct ptx_matrix stored;   /* of A */
     struct gcn_operand of_long, of_short;
     struct layers l_long, l_short;
-    unsigned words, blocks;     /* of a block; for an element */
-    char block[40];             /* the device library's function */
+    unsigned words, blocks;     /* words of a block; blocks of an element */
+    char block[40];             /* name of the device library's function */
     V special;                  /* i1 */
-    V value[2], weight[2];      /* A's and B's of a block, in scratch, from where the optimiser puts them back into registers */
-    V choice[GCN_MOST][BLOCK];  /* mma.sp: by row of A and word */
+    V value[2], weight[2];      /* A's and B's of a block, in scratch; the optimiser moves them back to registers */
+    V choice[GCN_MOST][BLOCK];  /* mma.sp: by row of A and by word */
 };
 
 static void
@@ -128,7 +129,7 @@ put(struct emit *e, V array, unsigned at, V v)
     LLVMBuildStore(e->b, v, LLVMBuildGEP2(e->b, e->i32, array, &i, 1, ""));
 }
 
-/* Word w of the short side's row (column) `at`, of layer l; of mma.sp what goes with word w of row i of A. */
+/* Word w of layer l of row (column) `at` of the short operand; for mma.sp, the bytes for word w of row i of A. */
 static V
 short_of(struct emit *e, const struct float_body *x, const struct gcn_short *at, unsigned l, unsigned i, unsigned w)
 {
@@ -146,8 +147,8 @@ block(struct emit *e, const struct float_body *x, V greatest, V run, V special)
     return emit_devlib(e, x->block, e->i32, args, 7);
 }
 
-/* Block n of the elements of one row (column) of the short side; run: their sums, which it replaces. The greatest weights of all come first: where weights
- * are for nothing else they need no registers then. */
+/* Add block n of one row (column) of the short operand to the sums in `run`. The maxima of all weights come first: weights that serve
+ * nothing else then need no registers. */
 static void
 blocks_of(struct emit *e, const struct float_body *x, const struct gcn_short *at, unsigned n, unsigned count, V *run)
 {
@@ -166,7 +167,7 @@ blocks_of(struct emit *e, const struct float_body *x, const struct gcn_short *at
     }
     for (unsigned i = 0; i < count; i++) {
         for (unsigned w = 0; w < x->words; w++) {
-            bool gathered = !sparse && single;          /* with the weights */
+            bool gathered = !sparse && single;          /* gathered with the weights */
             put(e, x->value[b_long], w, gcn_long_word(e, &x->of_long, x->l_long.reg[values], i, first + w));
             if (!i || sparse)
                 put(e, x->value[!b_long], w, gathered ? weight[w] : short_of(e, x, at, values, i, first + w));
@@ -179,7 +180,7 @@ blocks_of(struct emit *e, const struct float_body *x, const struct gcn_short *at
     }
 }
 
-/* mma.sp of bytes: which of B go with a row is known before they are converted. */
+/* mma.sp of bytes: the bytes of B for a row are selected before conversion. */
 static void
 sparse_bytes(struct emit *e, const struct float_body *x, const struct gcn_short *at, unsigned n, unsigned count, V *run)
 {
@@ -202,7 +203,7 @@ sparse_bytes(struct emit *e, const struct float_body *x, const struct gcn_short 
     }
 }
 
-/* The elements of D of row (column) j of the short side; state: those of C, which they replace. */
+/* The elements of D for row (column) j of the short operand; state: those of C, replaced. */
 static void
 elements_of(struct emit *e, const struct float_body *x, V j, unsigned count, V *state)
 {
@@ -224,7 +225,8 @@ elements_of(struct emit *e, const struct float_body *x, V j, unsigned count, V *
             state[i] = rounds ? library(e, "cwd_forms_round", run[i], NULL) : run[i];
 }
 
-/* elem: elements of C, then of D. In each round those of one row (column) of the short side are at the front, and move to the end. */
+/* elem: elements of C, replaced by those of D. Each round takes the elements of one row (column) of the short operand from the front, and
+ * appends the results. */
 static void
 loop(struct emit *e, V fn, const struct float_body *x, V *elem)
 {
@@ -258,22 +260,22 @@ loop(struct emit *e, V fn, const struct float_body *x, V *elem)
     }
 }
 
-/* Layers of both operands; whether any number in the wave is infinite or NaN. */
+/* Make the layers of both operands; test whether any number in the wave is infinite or NaN. */
 static void
 prepare(struct emit *e, struct float_body *x, const V (*regs)[8])
 {
     const struct ptx_matrix *m = x->p->m;
     x->special = LLVMConstInt(e->i1, 0, false);
-    for (unsigned side = 0; side < 2; side++) {
-        const struct gcn_operand *o = x->of_long.b == side ? &x->of_long : &x->of_short;
-        struct layers *l = x->of_long.b == side ? &x->l_long : &x->l_short;
-        bool late = side && m->chunk && is_byte(m->b);
+    for (unsigned operand = 0; operand < 2; operand++) {
+        const struct gcn_operand *o = x->of_long.b == operand ? &x->of_long : &x->of_short;
+        struct layers *l = x->of_long.b == operand ? &x->l_long : &x->l_short;
+        bool late = operand && m->chunk && is_byte(m->b);
         V greatest = NULL;
         l->count = late ? 1 : layers_of(o->type);
-        for (unsigned r = 0; r < gcn_matrix_registers(o->m, side, o->type); r++) {
-            V layer[LAYERS] = { regs[side][r] };
+        for (unsigned r = 0; r < gcn_matrix_registers(o->m, operand, o->type); r++) {
+            V layer[LAYERS] = { regs[operand][r] };
             if (!late) {
-                decode(e, o->type, regs[side][r], layer);
+                decode(e, o->type, regs[operand][r], layer);
                 greatest = most_of(e, o->type, greatest, layer);
             }
             for (unsigned k = 0; k < l->count; k++)
@@ -304,9 +306,9 @@ products_float(struct emit *e, V fn, const struct gcn_product *p, const V (*regs
     for (unsigned i = 0; m->chunk && i < m->m / 8u; i++)
         for (unsigned w = 0; w < x.words; w++)
             x.choice[i][w] = gcn_choice(e, &p->meta, meta, i, w);
-    for (unsigned side = 0; side < 2; side++) {
-        x.value[side] = LLVMBuildAlloca(e->b, LLVMArrayType2(e->i32, BLOCK), "");
-        x.weight[side] = single ? x.value[side] : LLVMBuildAlloca(e->b, LLVMArrayType2(e->i32, BLOCK), "");
+    for (unsigned operand = 0; operand < 2; operand++) {
+        x.value[operand] = LLVMBuildAlloca(e->b, LLVMArrayType2(e->i32, BLOCK), "");
+        x.weight[operand] = single ? x.value[operand] : LLVMBuildAlloca(e->b, LLVMArrayType2(e->i32, BLOCK), "");
     }
     for (unsigned i = 0; i < m->nd * (m->d == PTX_F16 ? 2u : 1u); i++)
         out[i] = gcn_element_of(e, regs[2], m->c, i);
@@ -315,7 +317,7 @@ products_float(struct emit *e, V fn, const struct gcn_product *p, const V (*regs
 
 /* ---- functions ----------------------------------------------------------------------------------------------------------- */
 
-/* f64 of wmma and mma with the same shape are the same product; tf32 of wmma has two blocks. */
+/* wmma and mma of f64 with the same shape share a function; tf32 of wmma has two blocks. */
 static void
 name_of(const struct gcn_product *p, char *name, size_t size)
 {
@@ -331,7 +333,7 @@ name_of(const struct gcn_product *p, char *name, size_t size)
              ptx_type_name((ptx_type)m->b), ptx_type_name((ptx_type)m->c), more);
 }
 
-/* What goes into it: C, A, B, metadata; so many of each. */
+/* Numbers of parameters: C, A, B, metadata. */
 struct parameters {
     unsigned c, a, b, meta;
 };
@@ -371,14 +373,14 @@ function(struct emit *e, const struct gcn_product *p, const struct parameters *n
     fn = LLVMAddFunction(e->module, name, type);
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     gcn_set_attribute(e, fn, "noinline");
-    gcn_set_attribute(e, fn, "norecurse");          /* callers look which registers it overwrites; none are saved */
+    gcn_set_attribute(e, fn, "norecurse");          /* saves no registers: callers see which ones it overwrites */
     gcn_set_attribute(e, fn, "convergent");         /* lanes read each other's registers */
     if (!gcn_precompiled_body(e, fn))
         body(e, fn, p, n);
     return fn;
 }
 
-/* m16n8k16 of f64, of which a function's arguments would not all be in registers: a chain is that of m16n8k8, gone on with. */
+/* m16n8k16 of f64, whose arguments do not all fit into registers: m16n8k8 twice, the second continuing the chains. */
 static void
 two_halves(struct emit *e, const struct gcn_product *p, V regs[3][8], V *out)
 {
@@ -406,11 +408,11 @@ gcn_product(struct emit *e, const struct gcn_product *p, V regs[3][8], const V *
     const struct ptx_matrix *m = p->m;
     struct ptx_matrix stored = *m;
     stored.k = p->k;
-    /* Without the copies that fragments of wmma have. */
+    /* Without the repeated registers of wmma fragments. */
     const struct parameters n = { m->nc, p->quad ? m->na : gcn_matrix_registers(&stored, false, m->a),
                                   p->quad ? m->nb : gcn_matrix_registers(m, true, m->b), m->chunk ? p->meta.count : 0 };
     const unsigned count = n.c + n.a + n.b + n.meta;
-    const bool saturates = p->in->flags & PTX_F_SATFINITE && m->d == PTX_S32;       /* the whole sum, once */
+    const bool saturates = p->in->flags & PTX_F_SATFINITE && m->d == PTX_S32;       /* the whole sum saturates, once */
     LLVMTypeRef types[PARAMETERS];
     V args[PARAMETERS];
     for (unsigned i = 0; i < PARAMETERS; i++)
@@ -424,7 +426,7 @@ gcn_product(struct emit *e, const struct gcn_product *p, V regs[3][8], const V *
     if (n.meta)
         memcpy(args + n.c + n.a + n.b, meta, n.meta * sizeof *args);
     V r = LLVMBuildCall2(e->b, type, fn, args, count, "");
-    LLVMSetTailCallKind(r, LLVMTailCallKindNoTail);     /* LLVM has functions with tail calls save registers, whoever looks */
+    LLVMSetTailCallKind(r, LLVMTailCallKindNoTail);     /* LLVM saves registers in functions with tail calls, whatever callers see */
     for (unsigned i = 0; i < m->nd; i++) {
         V sum[2] = { LLVMBuildExtractValue(e->b, r, i, ""), regs[2][i] };
         out[i] = saturates ? emit_intrinsic(e, "llvm.sadd.sat", sum, 2, -1) : sum[0];

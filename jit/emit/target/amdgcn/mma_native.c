@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Products of f16, bf16 and tf32 by AMD's matrix instructions, for those who ask for it (CUDAWAY_MATRIX_MODEL=native): the sums are
- * AMD's, their last bits other than NVIDIA's.
+ * Products of f16, bf16 and tf32 by AMD's matrix instructions (CUDAWAY_MATRIX_MODEL=native): the sums are AMD's, and their last bits differ
+ * from NVIDIA's.
  *
- * CDNA: the 16 products of a V_MFMA_F32_4X4X4 are the groups of four lanes. Lane t of group g brings row g + 8t of A (of m16, two of four
- * are used) and column 2t or 2t + 1 of B, and gets the elements of D that it holds in PTX's layout. A wave of 64 with both its warps at the
- * instruction is needed, since MFMA takes no notice of the execution mask. RDNA3, RDNA4: a V_WMMA_F32_16X16X16 of the transposed product:
- * its rows are columns of B, twice the same eight of n8. */
+ * CDNA: the 16 products of a V_MFMA_F32_4X4X4 are the groups of four lanes. Lane t of group g provides row g + 8t of A (for m16, two of
+ * four are used) and column 2t or 2t + 1 of B, and gets the elements of D that it holds in PTX's layout. All of a wave64 must be active,
+ * since MFMA ignores the execution mask. RDNA3, RDNA4: a V_WMMA_F32_16X16X16 of the transposed product; its rows are columns of B, of n8
+ * the same eight twice. */
 #include "jit/emit/target/amdgcn/matrix.h"
 
 #include <string.h>
@@ -57,9 +57,9 @@ vector(struct emit *e, V *v, unsigned n, LLVMTypeRef as)
 
 /* ---- CDNA ------------------------------------------------------------------------------------------------------------------ */
 
-/* A word of the row that this lane brings: row t of those that the group has. */
+/* A word of the row that this lane provides: row t of the group's. */
 static V
-own_row(struct emit *e, const struct gcn_side *a, unsigned w)
+own_row(struct emit *e, const struct gcn_gathered *a, unsigned w)
 {
     V t = LLVMBuildAnd(e->b, gcn_lane(e), i32(e, 3), ""), v = a->word[0][w];
     for (unsigned r = 1; r < a->count; r++)
@@ -68,11 +68,11 @@ own_row(struct emit *e, const struct gcn_side *a, unsigned w)
 }
 
 void
-gcn_native_cdna(struct emit *e, const struct ptx_matrix *m, const struct gcn_side *a, const struct gcn_side *b, const V *c, V *out)
+gcn_native_cdna(struct emit *e, const struct ptx_matrix *m, const struct gcn_gathered *a, const struct gcn_gathered *b, const V *c, V *out)
 {
     bool old_bf16 = m->a == PTX_BF16 && is_cpu(e, "gfx908");
-    unsigned step = m->a == PTX_TF32 || old_bf16 ? 1 : 2;           /* words an instruction */
-    LLVMTypeRef side = m->a == PTX_TF32 ? e->f32 : LLVMVectorType(m->a == PTX_F16 ? e->f16 : e->i16, 2 * step);
+    unsigned step = m->a == PTX_TF32 || old_bf16 ? 1 : 2;           /* words per instruction */
+    LLVMTypeRef type = m->a == PTX_TF32 ? e->f32 : LLVMVectorType(m->a == PTX_F16 ? e->f16 : e->i16, 2 * step);
     const char *name = m->a == PTX_TF32 ? "llvm.amdgcn.mfma.f32.4x4x1f32" : m->a == PTX_F16 ? "llvm.amdgcn.mfma.f32.4x4x4f16"
                        : old_bf16 ? "llvm.amdgcn.mfma.f32.4x4x2bf16" : "llvm.amdgcn.mfma.f32.4x4x4bf16.1k";
     V rows[GCN_WORDS], zero = i32(e, 0);
@@ -90,8 +90,8 @@ gcn_native_cdna(struct emit *e, const struct ptx_matrix *m, const struct gcn_sid
             V x[2] = { rows[w], step > 1 ? rows[w + 1] : zero }, y[2] = { b->word[j][w], step > 1 ? b->word[j][w + 1] : zero };
             if (m->a == PTX_TF32)
                 y[0] = LLVMBuildAnd(e->b, y[0], i32(e, 0xffffe000u), "");
-            V args[6] = { step > 1 ? vector(e, x, 2, side) : LLVMBuildBitCast(e->b, x[0], side, ""),
-                          step > 1 ? vector(e, y, 2, side) : LLVMBuildBitCast(e->b, y[0], side, ""), d, zero, zero, zero };
+            V args[6] = { step > 1 ? vector(e, x, 2, type) : LLVMBuildBitCast(e->b, x[0], type, ""),
+                          step > 1 ? vector(e, y, 2, type) : LLVMBuildBitCast(e->b, y[0], type, ""), d, zero, zero, zero };
             d = gcn_intrinsic(e, name, NULL, 0, args, 6);
         }
         for (unsigned i = 0; i < a->count; i++)
@@ -101,10 +101,10 @@ gcn_native_cdna(struct emit *e, const struct ptx_matrix *m, const struct gcn_sid
 
 /* ---- RDNA3, RDNA4 --------------------------------------------------------------------------------------------------------------- */
 
-/* The words of row (column) lane % 16 that this lane brings. RDNA3: all, in both halves of the wave. RDNA4: half of them; since A and B
- * agree, it may be any half. */
+/* The words of row (column) lane % 16 that this lane provides. RDNA3: all, in both halves of the wave. RDNA4: half of them, any half, as
+ * long as A and B agree. */
 static V
-wmma_side(struct emit *e, const struct ptx_matrix *m, bool b, const V *regs)
+wmma_operand(struct emit *e, const struct ptx_matrix *m, bool b, const V *regs)
 {
     bool rdna4 = is_cpu(e, "gfx12");
     unsigned words = gcn_matrix_words(m->k, b ? m->b : m->a), extent = b ? m->n : m->m, n = rdna4 ? 4 : 8;
@@ -128,13 +128,13 @@ wmma_side(struct emit *e, const struct ptx_matrix *m, bool b, const V *regs)
     return vector(e, v, n, LLVMVectorType(m->a == PTX_F16 ? e->f16 : e->i16, 2 * n));
 }
 
-/* Row n, column m of the transposed product is in register n / 2, lane 16 * (n % 2) + m (RDNA3), or register n % 8,
- * lane 16 * (n / 8) + m (RDNA4). This lane's are n = 2t + q + 8j, m = g + 8i. C is added afterwards. */
+/* Row n, column m of the transposed product is in register n / 2, lane 16 * (n % 2) + m (RDNA3), or register n % 8, lane 16 * (n / 8) + m
+ * (RDNA4). This lane needs n = 2t + q + 8j, m = g + 8i. C is added afterwards. */
 void
 gcn_native_rdna(struct emit *e, const struct ptx_matrix *m, V regs[3][8], const V *c, V *out)
 {
     bool rdna4 = is_cpu(e, "gfx12");
-    V a = wmma_side(e, m, false, regs[0]), b = wmma_side(e, m, true, regs[1]), zero = LLVMConstNull(LLVMVectorType(e->f32, 8));
+    V a = wmma_operand(e, m, false, regs[0]), b = wmma_operand(e, m, true, regs[1]), zero = LLVMConstNull(LLVMVectorType(e->f32, 8));
     LLVMTypeRef overload[2] = { LLVMTypeOf(zero), LLVMTypeOf(a) };
     V args[3] = { b, a, zero };
     V d = gcn_intrinsic(e, m->a == PTX_F16 ? "llvm.amdgcn.wmma.f32.16x16x16.f16" : "llvm.amdgcn.wmma.f32.16x16x16.bf16", overload, 2, args, 3);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Products of f64 are m8n8, and kernels have dozens that follow each other. Two with the same B are one of m16n8, which gathers B's columns once, and is one
- * call. The first instruction of a pair computes both; the second, which may have others before it, is passed over. */
+ * Products of f64 are m8n8, and kernels have dozens of consecutive ones. Two with the same B make one m16n8, which gathers B's columns
+ * once, in one call. The first instruction of a pair computes both; the second, which may come later, is skipped. */
 #include "jit/emit/target/amdgcn/matrix.h"
 
 #include <string.h>
 
-enum { WINDOW = 64, SET = 2048 };       /* instructions looked at; bits of a set */
+enum { WINDOW = 64, SET = 2048 };       /* instructions searched; bits of a set */
 
-/* Registers, by their numbers' lower bits: others may seem to be in it, which costs a pair. */
+/* Registers by the low bits of their numbers. A false positive only loses a pair. */
 struct set {
     uint64_t bits[SET / 64];
 };
@@ -80,7 +80,7 @@ gcn_partner(struct emit *e, const struct ptx_inst *in)
     flow_visit_regs(in, record, &x);
     for (x.first = false; other < end && other < in + WINDOW && same_form(in, other); other++) {
         if (gcn_is_paired(e, other))
-            continue;                   /* it is there already */
+            continue;                   /* already recorded */
         x.reads_written = x.writes_touched = false;
         flow_visit_regs(other, look, &x);
         if (same_register(&in->operand[2], &other->operand[2]) && !x.reads_written && !x.writes_touched)
@@ -89,7 +89,7 @@ gcn_partner(struct emit *e, const struct ptx_inst *in)
     }
     if (other == end || other == in + WINDOW || !same_form(in, other))
         return NULL;
-    size_t past = f->paired_from ? (size_t)(in - f->paired_from) : WINDOW;          /* in another block before: more than that */
+    size_t past = f->paired_from ? (size_t)(in - f->paired_from) : WINDOW;          /* if it was in an earlier block: beyond the window */
     f->paired = (past < WINDOW ? f->paired >> past : 0) | 1ull << (other - in);
     f->paired_from = in;
     return other;

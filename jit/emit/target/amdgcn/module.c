@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * amdgcn: a program's module, with its kernels, what they call and its variables. */
+ * amdgcn: a program's module, with its kernels, their callees and its variables. */
 #include "jit/emit/target/amdgcn/amdgcn_private.h"
-#include "jit/emit/scope.h"
 #include "jit/analysis/lockstep.h"
 
 #include <stdio.h>
@@ -17,8 +16,8 @@ set_attribute(struct emit *e, LLVMValueRef fn, const char *key, const char *valu
                             LLVMCreateStringAttribute(e->llvm, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
 }
 
-/* Blocks of how many threads leave each 256 registers, on GCN half of that: some of RDNA3 and 4 have 1536 of them for each lane, given out by 24, where others
- * have 1024. */
+/* The largest block whose threads can have 256 registers each (on GCN, half of that many): some RDNA3 and RDNA4 processors have 1536
+ * registers per lane, allocated by 24; others have 1024. */
 static unsigned
 roomy(const char *cpu)
 {
@@ -29,9 +28,10 @@ roomy(const char *cpu)
     return 512;
 }
 
-/* After the kernel is emitted. CUDA allows blocks of up to 1024 threads unless the kernel says otherwise, or needs more registers than a multiprocessor
- * has for those. What PTX needs more than CWJ_AMD_MANY for at a time has 104 registers or more from ptxas, so CUDA launches no block of 640 threads: of 297
- * modules of public CUDA code (docs/performance.md) that is 53 kernels. A kernel with .maxnreg is one that is made to have few. */
+/* Set the bounds of the block size, after the kernel is emitted. CUDA allows blocks of 1024 threads unless the kernel says otherwise, or
+ * needs more registers than a multiprocessor has for that many. A kernel whose PTX needs more than CWJ_AMD_MANY registers at once gets 104
+ * or more from ptxas, so CUDA launches no block of 640 threads of it: 53 kernels in 297 modules of public CUDA code (docs/performance.md).
+ * A kernel with .maxnreg is meant to have few. */
 static void
 bound_group(struct emit *e, const struct cwj_kernel *k, LLVMValueRef fn)
 {
@@ -68,7 +68,7 @@ add_kernel(struct emit *e, uint32_t index)
         bound_group(e, k, fn);
 }
 
-/* The functions whose address is taken, by token; those that no kernel here can call (of another signature) are not emitted. */
+/* A table of the functions whose address is taken, by token; functions that no kernel here can call (of another signature) are not emitted. */
 static void
 function_table(struct emit *e, const bool *needed)
 {
@@ -88,7 +88,7 @@ function_table(struct emit *e, const bool *needed)
         e->result = CW_ERR_NOMEM;
 }
 
-/* LLVM's data layout string for amdgcn is set by the caller on the finished module as well; allocas need it from the start. */
+/* LLVM's data layout for amdgcn. The pipeline sets it on the finished module as well; allocas need it from the start. */
 static const char data_layout[] =
     "e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-p7:160:256:256:32-p8:128:128-p9:192:256:256:32-i64:64-v16:16-"
     "v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9";
@@ -142,7 +142,7 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
         s->counts_exited |= gcn_waits_for_all(cwj_program_function(p, p->kernel_func[k])->fn);
     }
     s->soft_barriers = s->counts_exited;
-    /* What can be reached from outside: every variable of the program is in the code object, used or not. */
+    /* Visible from outside: every variable of the program is in the code object, used or not. */
     for (uint32_t i = 0; i < p->nlink_vars && !s->module_image && !s->declare_only; i++)
         if (!p->link_vars[i].undefined && p->link_vars[i].space != PTX_SPACE_SHARED)
             gcn_variable(e, i, &p->link_vars[i]);

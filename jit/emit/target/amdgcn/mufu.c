@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The special function unit for AMD GPUs: what mufu.c computes, in few instructions.
+ * The special function unit for AMD GPUs: the results of mufu.c in few instructions.
  *
- * - A segment is 16 bytes: c0 in 64 bits, c1 and c2 with their signs in 32 each, all scaled so that the sum of two products of
- *   32 x 32 + 64 bits has the result in its upper word. What the operand has above x (the segment's number) is taken off in c0, where the
- *   constant and the exponent of the result's first binade are too.
- * - The squarer's mixed products are four: bit 1 of h by bit 7 of l, bits 2 3 by 5 to 7, bits 4 5 by 3 to 7, bits 6 7 by 1 to 7. In
- *   none of them do the dropped columns add up to a carry, so the product without its low eight bits is the sum of the partial
- *   products without theirs. A search over all coverings by such rectangles finds no other four, and no three. The halves of a
- *   register hold two.
- * - Operands that are not normal, or out of the range, leave the path by a branch that a wave takes as a whole. A block replaces each
- *   by an operand p and a term t with which the path gives its result, or computes it. */
+ * - A segment is 16 bytes: c0 in 64 bits, c1 and c2 with their signs in 32 each, scaled so that the sum of two products of 32 x 32 + 64
+ *   bits has the result in its upper word. c0 compensates for the operand's bits above x (the segment's number), and includes the constant
+ *   and the exponent of the result's first binade.
+ * - The squarer needs four mixed products: bit 1 of h by bit 7 of l, bits 2 3 by 5 to 7, bits 4 5 by 3 to 7, bits 6 7 by 1 to 7. In none of
+ *   them do the dropped columns add up to a carry, so the product without its low eight bits is the sum of the partial products without
+ *   theirs. A search over all coverings by such rectangles finds no other four, and no three. The halves of a register hold two.
+ * - Operands that are not normal, or out of range, leave the path by a branch that a wave takes as a whole. A block replaces each by an
+ *   operand p and a term t for which the path gives its result, or computes the result. */
 #include "jit/emit/target/amdgcn/amdgcn_private.h"
 #include "jit/emit/annotation.h"
 #include "jit/emit/arith/mufu_private.h"
@@ -44,8 +43,8 @@ pick(struct emit *e, V c, uint32_t a, V b)
 
 /* ---- interpolation ----------------------------------------------------------------------------------------------------- */
 
-/* ((c0 << a) + c1 x + (c2 sq(x) << c) + k) >> shift, c1 and c2 negated where said so, + exponent << 23. The operand X of the first
- * product is x << up, plus what offset says for the segment. */
+/* ((c0 << a) + c1 x + (c2 sq(x) << c) + k) >> shift, with c1 and c2 negated where the row says so, + exponent << 23. The first product's
+ * operand X is x << up, plus `offset` of the segment. */
 struct row {
     int64_t c0, c1, c2, k, exponent, offset;
     unsigned a, c, shift, up;
@@ -62,8 +61,8 @@ write_row(const struct row *r, uint32_t word[4])
     word[0] = (uint32_t)c0, word[1] = (uint32_t)(c0 >> 32), word[2] = (uint32_t)c1, word[3] = (uint32_t)c2;
 }
 
-/* A table's address takes three instructions, which LLVM mostly leaves in loops and repeats in their copies. What an instruction made of it,
- * even if there is none, is moved out of loops. */
+/* A table's address takes three instructions, which LLVM mostly leaves in loops and repeats in their copies. Hidden behind empty assembly
+ * it is hoisted out of loops. */
 static V
 address(struct emit *e, V table)
 {
@@ -88,7 +87,7 @@ rows(struct emit *e, const struct mufu_table *t, const char *suffix, unsigned n,
         row(&r, i);
         write_row(&r, word[i]);
     }
-    V bytes = LLVMConstStringInContext(e->llvm, (const char *)word, n * (unsigned)sizeof word[0], true);       /* which cost LLVM nothing */
+    V bytes = LLVMConstStringInContext(e->llvm, (const char *)word, n * (unsigned)sizeof word[0], true);       /* a string: cheap for LLVM */
     g = LLVMAddGlobalInAddressSpace(e->module, LLVMTypeOf(bytes), name, CONSTANT);
     LLVMSetInitializer(g, bytes);
     LLVMSetLinkage(g, LLVMInternalLinkage);
@@ -97,7 +96,7 @@ rows(struct emit *e, const struct mufu_table *t, const char *suffix, unsigned n,
     return address(e, g);
 }
 
-/* The product of a's halves by b's other halves. */
+/* The products of a's halves with b's opposite halves. */
 static V
 cross(struct emit *e, V a, V b)
 {
@@ -121,7 +120,7 @@ square_half(struct emit *e, V z)
     return call(e, "llvm.amdgcn.sad.u8", NULL, upper, k32(e, 0), v_lshr(e, hh, k32(e, 17)));
 }
 
-/* The whole sum. at: the segment's number times 16. */
+/* The whole sum. at: 16 times the segment's number. */
 static V
 interpolate(struct emit *e, V table, V at, V x, V z)
 {
@@ -142,8 +141,8 @@ upper_half(struct emit *e, V a)
     return LLVMBuildTrunc(e->b, v_lshr(e, a, LLVMConstInt(e->i64, 32, false)), e->i32, "");
 }
 
-/* Of a significand of 24 bits, in the low bits of p, the number (7 bits, of them the first is above the significand where there are
- * 64 segments), h, l and a bit as bytes. */
+/* Spread a 24-bit significand in the low bits of p into bytes: segment number (7 bits; with 64 segments its first bit lies above the
+ * significand), h, l and one more bit. */
 enum { UP = 7 };
 
 static V
@@ -152,7 +151,7 @@ spread(struct emit *e, V p)
     return call(e, "llvm.amdgcn.mul.u24", e->i32, p, k32(e, 1 << UP), NULL);
 }
 
-/* The sum for such an operand. */
+/* The sum for a spread operand. */
 static V
 interpolate_spread(struct emit *e, V table, V x)
 {
@@ -216,13 +215,13 @@ struct operand {
     V p, t;
 };
 
-/* The operands that make the path give a zero, an infinity or a NaN (any: who looks at its bits makes it canonical). */
+/* Operands for which the path gives a zero, an infinity or a NaN (any NaN: readers of its bits make it canonical). */
 struct root {
     struct mufu_operand_bits {
         uint32_t p;
         int32_t t;
     } zero, minus_zero, infinite, nan;
-    int up;         /* t of x 2^24 to that of x */
+    int up;         /* difference of t between x 2^24 and x */
 };
 
 static const struct root rsq = { { ONE, -65 }, { ONE, -321 }, { ONE, 190 }, { ONE + 1, -66 }, -12 };
@@ -262,7 +261,7 @@ rcp_row(struct row *r, unsigned i)
     r->c1 = -r->c1;
     r->k = 0x47e7;
     r->a = 13, r->c = 0, r->shift = 15, r->up = 15;
-    r->offset = -(int64_t)(i & 1) * (INT64_C(1) << 31);     /* the number's last bit is X's sign */
+    r->offset = -(int64_t)(i & 1) * (INT64_C(1) << 31);     /* the number's last bit is the sign of X */
     r->exponent = 252;
 }
 
@@ -273,7 +272,7 @@ rcp_full_row(struct row *r, unsigned i)
     r->exponent = 126;
 }
 
-/* t is subtracted, or with `full` what the result, in [1, 2], is multiplied by. */
+/* t is subtracted; with `full`, the result, in [1, 2], is multiplied by t. */
 static V
 rcp_core(struct emit *e, const struct mufu_table *table, V p, V t, bool full)
 {
@@ -328,8 +327,8 @@ ex2_row(struct row *r, unsigned i)
     r->exponent = 126 + (i >> 6);
 }
 
-/* |b| <= 128, or 0x4300ffff: a NaN. The fixed-point number n is cut to 23 fraction bits; a negative one that is not whole is one
- * unit lower, as the complement of its fraction is what the unit takes. */
+/* |b| <= 128, or 0x4300ffff: a NaN. The fixed-point number n is cut to 23 fraction bits. A negative n that is not whole is one unit lower,
+ * since the unit takes the complement of its fraction. */
 static V
 ex2_core(struct emit *e, V rows, V b)
 {
@@ -361,7 +360,7 @@ ex2_rest(struct emit *e, V rows, V b, bool full)
     return full ? v_sel(e, low, LLVMBuildBitCast(e->b, v_fmul(e, f, f), e->i32, ""), r) : r;
 }
 
-/* In units of 2^-46: the unit's number has 36 fraction bits, of the sum two are cut off. */
+/* In units of 2^-46: the unit's number has 36 fraction bits; the sum's last two are cut off. */
 static void
 lg2_row(struct row *r, unsigned i)
 {
@@ -371,8 +370,8 @@ lg2_row(struct row *r, unsigned i)
     r->offset = (int64_t)i << 24;
 }
 
-/* The f32 whose significand the upper 24 bits of hi:lo are, from its first one on; exponent: that of a one in the last place.
- * hi:lo is not zero. */
+/* The f32 whose significand is the upper 24 bits of hi:lo from its leading one on; exponent: that of a one in the last place. hi:lo is not
+ * zero. */
 static V
 normal(struct emit *e, V hi, V lo, unsigned exponent)
 {
@@ -383,7 +382,7 @@ normal(struct emit *e, V hi, V lo, unsigned exponent)
     return v_add(e, v_lshr(e, top, k32(e, 8)), v_shl(e, zeros, k32(e, 23)));
 }
 
-/* Negative sums lose a unit to their complement. */
+/* A negative sum loses a unit to its complement. */
 static V
 lg2_core(struct emit *e, V rows, V p)
 {
@@ -422,8 +421,8 @@ sin_row(struct row *r, unsigned i)
     r->offset = (int64_t)i << 24;
 }
 
-/* The operand times 1 / (2 pi), in f32 rounded toward zero (one less where the product was rounded up); of that the fraction, in
- * quarter turns with 23 bits. Where n is spread, the bit above the segment's number is zero for sines and one for cosines. */
+/* The operand times 1 / (2 pi), in f32 rounded toward zero (one less if the product was rounded up); then its fraction, in quarter turns
+ * with 23 bits. In the spread n, the bit above the segment's number is zero for sines and one for cosines. */
 static V
 sin_cos(struct emit *e, const struct mufu_table *table, V b, bool cosine)
 {
@@ -451,7 +450,7 @@ sin_cos(struct emit *e, const struct mufu_table *table, V b, bool cosine)
 
 /* ---- functions --------------------------------------------------------------------------------------------------------- */
 
-/* Opens the block for a wave that has a lane with `out`; `done` follows it. */
+/* Open the block for a wave that has a lane with `out`; `done` follows it. */
 static LLVMBasicBlockRef
 begin_rest(struct emit *e, V out, LLVMBasicBlockRef *done)
 {
@@ -471,7 +470,7 @@ begin_rest(struct emit *e, V out, LLVMBasicBlockRef *done)
     return here;
 }
 
-/* LLVM makes four instructions of v_cmp_class here. */
+/* LLVM would make four instructions of v_cmp_class here. */
 static V
 not_positive_normal(struct emit *e, V b)
 {
@@ -509,7 +508,7 @@ quotient_factor(struct emit *e, const struct mufu_table *t, V *a, V b, const str
     return as_float(e, rcp_core(e, t, bits, join(e, term, rest.t, from), false));
 }
 
-/* The rest's operands go the same way as the others. */
+/* The other operands take the same path, replaced. */
 static V
 with_operand(struct emit *e, enum mufu_function function, const struct mufu_table *table, V b)
 {
@@ -529,13 +528,13 @@ with_operand(struct emit *e, enum mufu_function function, const struct mufu_tabl
     return root_core(e, table, is_rsq ? rsq_row : sqrt_row, o.p, o.t, is_rsq);
 }
 
-/* The rest is computed in full in its block. */
+/* A block of their own computes the other operands' results. */
 static V
 with_result(struct emit *e, enum mufu_function function, const struct mufu_table *table, V b)
 {
     bool full = function & 1, is_ex2 = function == MUFU_EX2 || function == MUFU_EX2_FULL;
     V out, mag = emit_intrinsic(e, "llvm.fabs", (V[]){ as_float(e, b) }, 1, -1);
-    V row = rows(e, table, "rows", 128, is_ex2 ? ex2_row : lg2_row);       /* here, where it can leave a loop */
+    V row = rows(e, table, "rows", 128, is_ex2 ? ex2_row : lg2_row);       /* here, so that it can leave a loop */
 
     out = is_ex2 ? emit_fcmp(e, LLVMRealUGE, mag, LLVMConstReal(e->f32, 126.0)) : not_positive_normal(e, b);
     LLVMBasicBlockRef usual, from[2], done;
@@ -554,8 +553,8 @@ with_result(struct emit *e, enum mufu_function function, const struct mufu_table
     return phi;
 }
 
-/* Where the operand is known to be a normal number, an infinity or a NaN and not negative (large.c), no branch is needed: the last two
- * are as those of a division. Copies of an unrolled loop become one block. */
+/* An operand known to be a normal number, an infinity or a NaN and not negative (large_roots.c) needs no branch: infinities and NaN behave
+ * as in a division. Copies of an unrolled loop become one block. */
 static V
 large_root(struct emit *e, enum mufu_function function, const struct mufu_table *table, V b)
 {
@@ -573,7 +572,7 @@ static const char *const names[] = { "rcp", "rcp_full", "rsq", "rsq_full", "sqrt
                                      "sin", "cos", "div", "div_ftz", "div_full", "div_full_ftz" };      /* the last four: quotient */
 static const char once[] = "cudaway-once";
 
-/* Note on a call that a thread makes it once at most. */
+/* Note on a call that a thread executes it at most once. */
 static void
 note_once(struct emit *e, V call)
 {
@@ -596,7 +595,7 @@ caller(LLVMUseRef use)
     return LLVMGetBasicBlockParent(LLVMGetInstructionParent(LLVMGetUser(use)));
 }
 
-/* Functions of the unit: bits of one or two operands, and in scalar registers the address of the table, which a loop computes once. */
+/* Functions of the unit take the bits of one or two operands and, in SGPRs, the address of the table, which a loop computes once. */
 static V
 function_named(struct emit *e, const char *name, unsigned operands, bool *is_new)
 {
@@ -668,7 +667,7 @@ named(struct emit *e, unsigned i)
     return LLVMGetNamedFunction(e->module, name);
 }
 
-/* Calls that the function makes once at most, of all of them. */
+/* Number of calls in the function that execute at most once. */
 static unsigned
 calls_once(struct emit *e, V from)
 {
@@ -681,7 +680,7 @@ calls_once(struct emit *e, V from)
     return n;
 }
 
-/* The table that a call of fn has the address of: address() of a global. */
+/* The table whose address a call of fn passes: address() of a global. */
 static V
 table_of(V fn)
 {
@@ -689,7 +688,7 @@ table_of(V fn)
     return LLVMGetOperand(LLVMGetOperand(call, LLVMCountParams(fn) - 1), 0);
 }
 
-/* The function's precompiled code, which knows its table; NULL: there is none. */
+/* The function's precompiled code, which knows its table; NULL if there is none. */
 static V
 precompiled(struct emit *e, V fn)
 {
@@ -722,8 +721,8 @@ do_not_inline(struct emit *e, V call)
                              LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(noinline_, sizeof noinline_ - 1), 0));
 }
 
-/* Does `from` call fn at many places, in loops or not? Copies of an unrolled loop are a fifth to a quarter of the compile time of a softmax or an attention
- * kernel; a call adds some ten instructions to the 45 and more of the function. */
+/* Does `from` call fn in many places, in loops or not? Copies of an unrolled loop take a fifth to a quarter of the compile time of a
+ * softmax or attention kernel; a call adds some ten instructions to the function's 45 or more. */
 static bool
 many_of(V fn, V from)
 {
@@ -734,8 +733,9 @@ many_of(V fn, V from)
     return n > PLACES;
 }
 
-/* LLVM inlines the functions at every call: 45 to 100 instructions, and ffmpeg's filters take 32 sines in a kernel, ggml's rotations one of each. So a
- * kernel with more than INLINED calls those that are not in loops; with precompiled code, all of them, and many of one function in loops, too. */
+/* LLVM would inline the functions at every call: 45 to 100 instructions, and ffmpeg's filters have 32 sines in a kernel, ggml's rotations
+ * one of each. So a kernel with more than INLINED calls outside of loops calls those; with precompiled code it calls all of them, and many
+ * of one function in loops, too. */
 void
 gcn_mufu_limit(struct emit *e)
 {
@@ -748,7 +748,7 @@ gcn_mufu_limit(struct emit *e)
         code = precompiled(e, fn);
         if (!code && !LLVMGetNextUse(LLVMGetFirstUse(fn)))
             continue;
-        /* The uses of one caller follow each other. */
+        /* The uses of one caller are adjacent. */
         for (LLVMUseRef first = LLVMGetFirstUse(fn); first; first = after) {
             V from = caller(first);
             bool many = code || calls_once(e, from) > INLINED;
@@ -802,7 +802,7 @@ unit_function(struct emit *e, enum mufu_function function, const struct mufu_tab
 
 const struct mufu_target gcn_mufu = { .function = unit_function, .div = quotient_factor, .quotient = quotient };
 
-/* CWJ_NATIVE_APPROX: AMD's own approximations, which are as good to within an ulp; those of ex2 and lg2 take subnormals for zero. */
+/* CWJ_NATIVE_APPROX: AMD's own approximations, accurate to within an ulp of NVIDIA's; ex2 and lg2 flush subnormals. */
 V
 gcn_approx(struct emit *e, ptx_op op, V a)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Functions whose machine code is there already (precompiled.h). To LLVM such a function is one of any kind, whose body is a piece of inline
- * assembly: LLVM sees to its callers, to the registers that it leaves to them and the kernel has, to waits at its beginning and to its
- * return. What is inside was compiled by the same LLVM for the same processor, with the instructions that the processor wants between others. */
+ * Functions with precompiled machine code (precompiled.h). For LLVM such a function is an ordinary one with inline assembly as its body:
+ * LLVM handles its callers, the registers that it leaves to them and to the kernel, waits at its beginning, and its return. The same LLVM
+ * compiled the code inside for the same processor, including the instructions that the processor requires between others. */
 #include "jit/emit/target/amdgcn/matrix.h"
 #include "jit/builtins/precompiled.h"
 
@@ -12,7 +12,7 @@
 
 typedef LLVMValueRef V;
 
-enum { MOST = 32 };             /* registers of arguments, and of results */
+enum { MOST = 32 };             /* argument and result registers */
 
 static const struct gcn_precompiled *
 find(const char *cpu, const char *name)
@@ -30,10 +30,10 @@ find(const char *cpu, const char *name)
     return NULL;
 }
 
-/* "memory" without a value: none is read or written. What does may also wait for other lanes (a lock). */
+/* "memory" without a value: neither read nor written. Functions that store may also wait for other lanes (a lock). */
 static const char *const computes[] = { "nounwind", "memory", "willreturn", "nosync", "nofree", "mustprogress", "norecurse", "noinline", NULL };
 static const char *const stores[] = { "nounwind", "norecurse", "noinline", NULL };
-enum { OF_CALL = 3 };               /* so many of those that compute are the assembly's, too */
+enum { OF_CALL = 3 };               /* the first of `computes` apply to the assembly, too */
 
 static LLVMAttributeRef
 attribute(struct emit *e, const char *name)
@@ -41,7 +41,7 @@ attribute(struct emit *e, const char *name)
     return LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0);
 }
 
-/* Values as words, vectors' elements among them; their number. */
+/* Values as words, vectors by element; returns their number. */
 static unsigned
 words_of(struct emit *e, const V *v, unsigned n, V *word)
 {
@@ -61,8 +61,8 @@ words_of(struct emit *e, const V *v, unsigned n, V *word)
     return words;
 }
 
-/* As strings, which LLVM reads in a tenth of the time that numbers take. Digits and letters stand for themselves, since others may have a meaning in
- * inline assembly; after an octal number of three digits they do, too. */
+/* Print as strings, which LLVM parses in a tenth of the time of numbers. Characters other than digits and letters, which may have a meaning
+ * in inline assembly, become octal escapes of three digits; a digit may follow those. */
 static void
 print_code(struct cw_buf *b, const struct gcn_precompiled *p)
 {
@@ -87,8 +87,9 @@ print_code(struct cw_buf *b, const struct gcn_precompiled *p)
     cw_buf_puts(b, p->words ? "\"" : "");
 }
 
-/* Arguments lie in v0 on, but a table's address, so do results, which replace word[]. What it overwrites says an attribute of the function; that it accesses memory LLVM takes for
- * granted of a call (as an operand it would be looked for among the names of all registers). False: there is no memory. */
+/* Arguments are in v0 on, except a table's address; so are results, which replace word[]. An attribute of the function lists the registers
+ * it overwrites. LLVM assumes that a call accesses memory (as a clobber that would be looked up among the names of all registers). False:
+ * out of memory. */
 static bool
 assembly(struct emit *e, const struct gcn_precompiled *p, bool convergent, V table, V *word, unsigned nargs, unsigned nresults)
 {
@@ -125,7 +126,7 @@ assembly(struct emit *e, const struct gcn_precompiled *p, bool convergent, V tab
     return ok;
 }
 
-/* The function's result of its words. */
+/* Build the function's result from its words. */
 static void
 build_return(struct emit *e, LLVMTypeRef type, V *word)
 {
@@ -159,7 +160,7 @@ build_return(struct emit *e, LLVMTypeRef type, V *word)
         LLVMBuildRet(e->b, kind == LLVMPointerTypeKind ? LLVMBuildIntToPtr(e->b, out[0], type, "") : out[0]);
 }
 
-/* The words of a result. */
+/* Number of words of a result. */
 static unsigned
 result_words(struct emit *e, LLVMTypeRef type)
 {
@@ -198,7 +199,7 @@ gcn_precompiled_with(struct emit *e, V fn, V table)
     }
     build_return(e, returns, word);
     LLVMPositionBuilderAtEnd(e->b, back);
-    LLVMSetLinkage(fn, LLVMExternalLinkage);            /* until it is optimised (jit/llvm/llvm.c): no arguments are constants to it */
+    LLVMSetLinkage(fn, LLVMExternalLinkage);            /* until optimised (close_precompiled.c): prevents propagation of constant arguments */
     LLVMSetVisibility(fn, LLVMHiddenVisibility);
     LLVMAddAttributeAtIndex(fn, index, LLVMCreateStringAttribute(e->llvm, EMIT_OVERWRITES, sizeof EMIT_OVERWRITES - 1, p->registers,
                                                                  (unsigned)strlen(p->registers)));

@@ -21,7 +21,7 @@ add_attribute(V call, const char *name)
                              LLVMCreateEnumAttribute(LLVMGetTypeContext(LLVMTypeOf(call)), LLVMGetEnumAttributeKindForName(name, strlen(name)), 0));
 }
 
-/* LLVM takes any assembly for something that may change memory unless its call says otherwise. */
+/* LLVM assumes that assembly may write memory unless its call says otherwise. */
 static V
 build_call(LLVMBuilderRef b, LLVMTypeRef type, const char *text, const char *constraints, V *args, unsigned n)
 {
@@ -105,7 +105,7 @@ gcn_pseudo_operand(struct gcn_pseudo *p, unsigned flags, unsigned number)
 {
     char digits[16];
 
-    if (p->text[p->length - 2] != ' ')      /* the word's first is behind its operation */
+    if (p->text[p->length - 2] != ' ')      /* operands behind the first need a comma */
         append(p, ",");
     for (unsigned i = 0; GCN_OPERAND_FLAGS[i]; i++)
         if (flags >> i & 1)
@@ -141,7 +141,7 @@ gcn_pseudo_build(const struct gcn_pseudo *p, LLVMBuilderRef b)
     V call = build_call(b, type, p->text, constraints, args, n);
     if (p->convergent)
         add_attribute(call, "convergent");
-    /* LLVM reads all constraints for each part that is taken of an assembly's own result, in each of six passes. */
+    /* Extracting from the assembly's own result would make LLVM parse all constraints for each part, in each of six passes. */
     return LLVMBuildFreeze(b, call, "");
 }
 

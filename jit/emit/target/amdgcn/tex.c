@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Texture and surface instructions on amdgcn: calls of the device library (jit/builtins/tex.c; image.c for the processor's own texture
- * units), a lane each. */
+ * Texture and surface instructions on amdgcn: calls of the device library (jit/builtins/tex.c; image.c for the processor's texture units),
+ * one per lane. */
 #include "jit/emit/target/amdgcn/amdgcn_private.h"
 #include "jit/emit/memory/tex.h"
 
@@ -12,7 +12,7 @@ i32(struct emit *e, uint32_t v)
     return LLVMConstInt(e->i32, v, false);
 }
 
-/* Four words as a vector. Those that are not there are zero where `zeros`; else nobody looks at any of the vector. */
+/* Up to four words as a vector. Missing ones are zero with `zeros`; else poison. */
 static LLVMValueRef
 four(struct emit *e, LLVMValueRef *word, unsigned n, bool zeros)
 {
@@ -24,7 +24,7 @@ four(struct emit *e, LLVMValueRef *word, unsigned n, bool zeros)
     return v;
 }
 
-/* Fetches that the device library has short code for, where the texture is plain, too (impl/texture.h). */
+/* Fetches for which the device library has short code, if the texture is plain, too (jit/abi/texture.h). */
 static bool
 is_plain(const struct ptx_inst *in, const struct tex_inst *t)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * amdgcn: which thread a work-item is. As a rule a work-group is the block and a work-item the thread of the same number.
+ * amdgcn: a work-item's thread indices. Usually a work-group is the block, and a work-item the thread of the same number.
  *
- * With one_warp_per_wave (waves of 64 lanes, emit.h) a work-group has one dimension and 64 work-items a warp: lanes 32 to 63 of each wave
- * have no thread and end at once, as do those behind the last thread. The block's size is then no business of HIP's: it is the last
- * 8 bytes of the kernel's arguments, three u16 (jit.h, CWJ_AMD_SHAPE), in front of the hidden ones, whose place functions know. In front
- * of that is what a kernel with %gridid or a grid's workspace knows of its launch (CWJ_AMD_LAUNCH). */
+ * With one_warp_per_wave (wave64, emit.h) a work-group has one dimension and 64 work-items per warp: lanes 32 to 63 of each wave have no
+ * thread and end at once, as do those behind the last thread. HIP then does not know the block's shape: it is in the last 8 bytes of the
+ * kernel's arguments, three u16 (jit.h, CWJ_AMD_SHAPE), just before the hidden ones, whose place functions know. Before that come the
+ * values that a kernel with %gridid or a grid's workspace needs about its launch (CWJ_AMD_LAUNCH). */
 #include "jit/emit/target/amdgcn/amdgcn_private.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ load_at(struct emit *e, LLVMValueRef base, int64_t offset, LLVMTypeRef t)
     emit_invariant(e, v);
     if (t != e->i16)
         return v;
-    /* An extent of a block: 1 to 1024. */
+    /* A block's extent: 1 to 1024. */
     LLVMMetadataRef range[2] = { LLVMValueAsMetadata(LLVMConstInt(t, 1, false)), LLVMValueAsMetadata(LLVMConstInt(t, 1025, false)) };
     LLVMSetMetadata(v, LLVMGetMDKindIDInContext(e->llvm, "range", 5), LLVMMetadataAsValue(e->llvm, LLVMMDNodeInContext2(e->llvm, range, 2)));
     return LLVMBuildZExt(e->b, v, e->i32, "");
@@ -120,7 +120,7 @@ gcn_thread(struct emit *e, unsigned axis)
     return axis == 1 ? LLVMBuildURem(e->b, row, ny, "") : LLVMBuildUDiv(e->b, row, ny, "");
 }
 
-/* Between the entry of a kernel and its first block: work-items without a thread leave. A wave has at least one thread. */
+/* Between a kernel's entry and its first block: work-items without a thread leave. A wave has at least one thread. */
 void
 gcn_start(struct emit *e)
 {
@@ -147,6 +147,6 @@ gcn_wave_lane(struct emit *e)
 LLVMValueRef
 gcn_lane(struct emit *e)
 {
-    /* With 32 lanes the code generator knows better than to do it; before that it says what the range is. */
+    /* In wave32 the code generator drops the mask; until then it tells the range. */
     return LLVMBuildAnd(e->b, gcn_wave_lane(e), i32(e, 31), "");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Asynchronous copies and mbarrier objects on the host device (9.7.9.25, 9.7.13.15). A copy is made where it is issued, which the
- * memory model allows, so that committing and waiting are nothing; barrier objects are run-time calls. */
+ * Asynchronous copies and mbarrier objects on the host device (9.7.9.25, 9.7.13.15). A copy is made where it is issued, as the memory model
+ * allows, so committing and waiting do nothing; barrier objects are run-time calls. */
 #include "jit/emit/target/host/host_private.h"
 
 static LLVMValueRef
@@ -16,7 +16,7 @@ mask_argument(struct emit *e)
     return LLVMBuildZExt(e->b, bits, e->i64, "");
 }
 
-/* One element a lane, in memory. */
+/* Store one element per lane to memory. */
 static LLVMValueRef
 spill(struct emit *e, LLVMValueRef v)
 {
@@ -29,7 +29,7 @@ spill(struct emit *e, LLVMValueRef v)
 static LLVMValueRef
 generic_address(struct emit *e, const struct ptx_operand *o, ptx_space space)
 {
-    /* A name without a space on the instruction stands for its own space's address. */
+    /* A symbol implies its own space if the instruction names none. */
     if (space == PTX_SPACE_GENERIC && !o->has_reg && o->sym && o->sym->space == PTX_SPACE_SHARED)
         space = PTX_SPACE_SHARED;
     return e->target->to_generic(e, emit_address(e, o, space), space);
@@ -90,7 +90,7 @@ emit_host_mbarrier(struct emit *e, const struct ptx_inst *in)
     mbarrier_call(e, op, address, value);
 }
 
-/* The copies are complete. Without .noinc the pending count goes up by one and down again. */
+/* Copies complete when issued. Without .noinc the pending count would go up by one and down again. */
 void
 emit_host_cp_async_arrive(struct emit *e, const struct ptx_inst *in)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The host device as a target of the emitter: the gang's context, special registers, addresses, run-time calls, and the
- * entry point that emits one kernel with all that it calls. The contract is jit/abi/host.h. */
+ * The host device as a target of the emitter: the gang's context, special registers, addresses, run-time calls, and the entry point that
+ * emits one kernel with its call closure. The contract is jit/abi/host.h. */
 #include "jit/emit/target/host/host_private.h"
 #include "jit/analysis/lockstep.h"
 
@@ -77,8 +77,8 @@ launch_u32(struct emit *e, size_t offset)
     return context_load(e, e->b, e->f->launch, offset, e->i32, "");
 }
 
-/* Thread numbers are below 1024, where a division of floats, rounded down, is exact: the nearest quotient below an
- * integer k is k - 1/n, and 1/n is more than half a unit in the last place of k < 1024. It vectorises; udiv does not. */
+/* Thread numbers are below 1024, where a float division, rounded down, is exact: the nearest quotient below an integer k is k - 1/n, and
+ * 1/n is more than half a unit in the last place of k < 1024. It vectorises; udiv does not. */
 static void
 divide(struct emit *e, LLVMValueRef a, LLVMValueRef n, LLVMValueRef *quotient, LLVMValueRef *remainder)
 {
@@ -131,7 +131,7 @@ runtime_u64(struct emit *e, const char *name)
     return emit_runtime(e, name, e->i64, NULL, 0, NULL);
 }
 
-/* The readers that jit/ptx/sregs.def names. Registers of several components stand in the order x, y, z. */
+/* The readers that jit/ptx/sregs.def names. Components stand in the order x, y, z. */
 
 LLVMValueRef
 emit_host_tid(struct emit *e, ptx_sreg r)
@@ -145,7 +145,7 @@ emit_host_ntid(struct emit *e, ptx_sreg r)
     return launch_u32(e, offsetof(struct cwh_launch, block) + 4 * (r - PTX_SREG_NTID_X));
 }
 
-/* Of a cluster, too: every block is one of its own. */
+/* Also for clusters: each block is a cluster of its own. */
 LLVMValueRef
 emit_host_nctaid(struct emit *e, ptx_sreg r)
 {
@@ -242,12 +242,12 @@ emit_host_smem_size(struct emit *e, ptx_sreg r)
     if (r == PTX_SREG_DYNAMIC_SMEM_SIZE)
         return launch_u32(e, offsetof(struct cwh_launch, dynamic_shared_size));
     LLVMValueRef size = low_half(e, context_load(e, e->b, e->f->launch, offsetof(struct cwh_launch, shared_size), e->i64, ""));
-    /* With what the system reserves of each block's shared memory: 1 KiB since compute capability 8. */
+    /* Includes what the system reserves of each block's shared memory: 1 KiB since compute capability 8. */
     return r == PTX_SREG_AGGR_SMEM_SIZE ? LLVMBuildAdd(e->b, size, i32(e, 1024), "") : size;
 }
 
-/* %envreg1 and 2. Their use is the driver's. Cooperative groups (CUDA's headers, driver_abi.h) find the grid's workspace there, upper
- * half first: two zeroed words of global memory, the second of which grid.sync() counts in; zero where the launch is none. */
+/* %envreg1 and 2, whose use is up to the driver. Cooperative groups (CUDA's headers, driver_abi.h) find the grid's workspace there, upper
+ * half first: two zeroed words of global memory, in the second of which grid.sync() counts; zero for other launches. */
 LLVMValueRef
 emit_host_workspace(struct emit *e, ptx_sreg r)
 {
@@ -312,7 +312,7 @@ host_from_generic(struct emit *e, LLVMValueRef address, ptx_space space)
 static LLVMValueRef
 host_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
 {
-    /* Windows: shared is the block's buffer; local lies on this gang's stack, near this frame; global is the rest. */
+    /* Windows: shared is the block's buffer; local is on this gang's stack, near this frame; global is everything else. */
     LLVMValueRef rel = emit_bin(e, LLVMSub, address, LLVMBuildPtrToInt(e->b, e->f->shared, e->i64, ""));
     LLVMValueRef size = context_load(e, e->b, e->f->launch, offsetof(struct cwh_launch, shared_size), e->i64, "");
     LLVMValueRef shared = emit_icmp(e, LLVMIntULT, rel, size);
@@ -434,7 +434,7 @@ stack_intrinsic(struct emit *e, const char *name, LLVMValueRef arg)
     return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, &e->ptr, 1), fn, &arg, arg ? 1 : 0, "");
 }
 
-/* Room for the lane that wants most, once for each lane (9.7.17.3). */
+/* Allocate for the lane with the largest request, once per lane (9.7.17.3). */
 void
 emit_host_alloca(struct emit *e, const struct ptx_inst *in)
 {
@@ -457,9 +457,9 @@ emit_host_alloca(struct emit *e, const struct ptx_inst *in)
     }
     size = LLVMBuildAnd(e->b, LLVMBuildAdd(e->b, size, LLVMConstInt(e->i64, align - 1, false), ""), LLVMConstInt(e->i64, ~(align - 1), false), "");
     LLVMValueRef all = e->width > 1 ? LLVMBuildMul(e->b, size, LLVMConstInt(e->i64, e->width, false), "") : size;
-    LLVMValueRef room = LLVMBuildArrayAlloca(e->b, e->i8, all, "");
-    LLVMSetAlignment(room, (unsigned)align);
-    LLVMValueRef address = LLVMBuildPtrToInt(e->b, room, e->i64, "");
+    LLVMValueRef area = LLVMBuildArrayAlloca(e->b, e->i8, all, "");
+    LLVMSetAlignment(area, (unsigned)align);
+    LLVMValueRef address = LLVMBuildPtrToInt(e->b, area, e->i64, "");
     if (e->width > 1)
         address = emit_bin(e, LLVMAdd, address, emit_bin(e, LLVMMul, emit_iota(e, e->i64), size));
     if (e->addr32)
@@ -479,7 +479,7 @@ emit_host_stacksave(struct emit *e, const struct ptx_inst *in)
 void
 emit_host_stackrestore(struct emit *e, const struct ptx_inst *in)
 {
-    /* Where some lanes are elsewhere, these may still use what they took since: it goes when the function returns. */
+    /* If some lanes are elsewhere, these may still use what they allocated since; it is freed when the function returns. */
     LLVMValueRef v = emit_src(e, in, 0, (ptx_type)in->type[0]);
     if (e->width > 1 && (e->mask || e->f->flow.masked[e->f->block]))
         return;
@@ -494,7 +494,7 @@ emit_host_stackrestore(struct emit *e, const struct ptx_inst *in)
 
 /* ---- traps and time ---------------------------------------------------------------------------------------------------------- */
 
-/* kind: as cwh_rt_trap's in jit/abi/host.h */
+/* kind: as for cwh_rt_trap in jit/abi/host.h */
 static void
 trap(struct emit *e, LLVMValueRef lanes, uint32_t kind)
 {
@@ -535,8 +535,8 @@ host_yield(struct emit *e)
     emit_runtime(e, "cwh_rt_yield", e->void_, types, 1, &e->f->gang);
 }
 
-/* Programs rely on a warp's lanes being in step between warp operations, as they were on every GPU before Volta and mostly
- * are still: what one lane stores, the others load before or after it as the program text has it. */
+/* Programs rely on lockstep execution of a warp between warp operations, as on every GPU before Volta and mostly still today: lanes load
+ * what another lane stores in program order. */
 static LLVMValueRef
 exchange(struct emit *e, LLVMValueRef value)
 {
@@ -555,7 +555,7 @@ host_step(struct emit *e)
     exchange(e, LLVMConstNull(e->i64));
 }
 
-/* bool last_writer(values, lanes, address, lane): no lane above this one of `lanes` has the same address. */
+/* bool last_writer(values, lanes, address, lane): does no lane of `lanes` above this one have the same address? */
 static LLVMValueRef
 last_writer(struct emit *e, LLVMTypeRef *type)
 {
@@ -596,8 +596,8 @@ last_writer(struct emit *e, LLVMTypeRef *type)
     return fn;
 }
 
-/* A warp's store to one address is one store: programs let all lanes write the same, to release a lock for example, and a
- * late second write would be another release. */
+/* A warp's store to one address is one store: programs let all lanes write the same value, for example to release a lock, and a late second
+ * write would release it again. */
 static LLVMValueRef
 host_step_store(struct emit *e, LLVMValueRef address)
 {
@@ -642,7 +642,7 @@ needs_warp(const struct cwj_program *p, const struct cwj_closure *closure)
         for (uint32_t k = 0; fn && fn->has_body && k < fn->ninsts && !n.warp; k++) {
             const struct ptx_inst *in = &fn->insts[k];
             n.warp = ptx_op_info((ptx_op)in->op)->traits & PTX_T_WARP;
-            /* Volatile shared memory is how code from before shuffles lets the lanes of a warp talk. */
+            /* Code written before shuffles exchanges values between lanes through volatile shared memory. */
             n.warp |= (in->op == PTX_OP_LD || in->op == PTX_OP_ST) && in->sem == PTX_SEM_VOLATILE &&
                       (in->space == PTX_SPACE_SHARED || in->space == PTX_SPACE_GENERIC);
             for (unsigned o = 0; o < in->noperands; o++)
@@ -664,8 +664,8 @@ cpu_features(void)
 #endif
 }
 
-/* Lanes of a kernel whose instructions cannot tell. Two registers of 32-bit lanes where those are 256 bits: twice the work
- * between switches at barriers, and two chains of dependent operations; but one where most values are 64 bits wide. */
+/* The width of a kernel whose instructions cannot tell. With 256-bit registers, two registers of 32-bit lanes: twice the work between
+ * switches at barriers, and two chains of dependent operations; but one if most values are 64 bits wide. */
 static unsigned
 gang_width(const struct cwj_program *p, const struct cwj_closure *closure)
 {
@@ -710,8 +710,8 @@ make_function_table(struct emit *e)
     LLVMSetInitializer(s->function_table, LLVMConstArray(e->ptr, v, n));
 }
 
-/* The functions of a kernel, callees before callers where there is no recursion: with width 1 the lanes of a warp that are
- * inside a call go first, as the numbers of their meeting sites are lower. */
+/* The functions of a kernel, callees before callers except in recursion: with width 1, lanes inside a call go first, since their join sites
+ * have lower numbers. */
 static uint32_t *
 callees_first(const struct cwj_program *p, const struct cwj_closure *r, struct cw_arena *a)
 {
@@ -747,7 +747,7 @@ callees_first(const struct cwj_program *p, const struct cwj_closure *r, struct c
     return order;
 }
 
-/* `threads`: one lane at a time. *again: that is what the kernel needs. */
+/* `threads`: one lane at a time. *again: the kernel must be emitted with `threads`. */
 static cw_result
 emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *variant, bool threads, LLVMContextRef llvm,
             LLVMModuleRef *module, struct cwh_code_info *info, struct cwj_diags *diags, bool *again)
@@ -777,7 +777,7 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     s->lockstep = warp && e->width == 1;
 
     LLVMValueRef fn = LLVMAddFunction(e->module, "cwh_kernel", LLVMFunctionType(e->void_, &e->ptr, 1, false));
-    /* Address 0 faults on a device; to LLVM it would be undefined and the rest unreachable. */
+    /* Address 0 faults on a device; for LLVM it would be undefined, and code behind it unreachable. */
     LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                             LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("null_pointer_is_valid", 21), 0));
     uint32_t id = p->kernel_func[index];

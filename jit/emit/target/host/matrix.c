@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Matrix instructions on the host device (9.7.14): fragments go through memory to the engine's arithmetic (impl/host/matrix.c).
- * A warp-wide gang hands over whole registers. With width 1 the lanes publish where theirs are, and each computes its part;
- * they meet again before one may reuse the room. */
+ * Matrix instructions on the host device (9.7.14): fragments go through memory to the engine's arithmetic (impl/host/matrix.c). A warp-wide
+ * gang passes whole registers. With width 1, lanes publish where their fragments are, and each computes its part; they join again before
+ * one may reuse the scratch memory. */
 #include "jit/emit/target/host/host_private.h"
 #include "jit/ptx/matrix.h"
 
-enum { ROOM_A, ROOM_B, ROOM_C, ROOM_D, ROOM_VALUES };
+enum { SCRATCH_A, SCRATCH_B, SCRATCH_C, SCRATCH_D, SCRATCH_VALUES };
 
 static LLVMValueRef
 i32(struct emit *e, uint32_t v)
@@ -13,12 +13,12 @@ i32(struct emit *e, uint32_t v)
     return LLVMConstInt(e->i32, v, false);
 }
 
-/* Room for 8 registers of 64 bits of every lane, shared by all matrix instructions of the function. */
+/* Scratch for 8 registers of 64 bits per lane, shared by all matrix instructions of the function. */
 static LLVMValueRef
-room(struct emit *e, unsigned which)
+scratch(struct emit *e, unsigned which)
 {
     LLVMValueRef *r = &e->f->matrix[which];
-    unsigned n = which == ROOM_VALUES ? 32 : e->width == 1 ? 32 : 8 * 32;
+    unsigned n = which == SCRATCH_VALUES ? 32 : e->width == 1 ? 32 : 8 * 32;
     if (!*r)
         *r = emit_alloca(e, LLVMArrayType(e->i64, n), 64, "matrix");
     return *r;
@@ -43,7 +43,7 @@ describe(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, 
     return g;
 }
 
-/* How a fragment's register is read and written: small elements are packed into 32 bits. */
+/* The type with which a fragment's register is read and written: small elements are packed into 32 bits. */
 static ptx_type
 register_type(uint8_t t)
 {
@@ -63,7 +63,7 @@ slot(struct emit *e, LLVMValueRef array, unsigned i, LLVMTypeRef word, unsigned 
     return LLVMBuildGEP2(e->b, word, array, &idx, 1, "");
 }
 
-/* Registers of a fragment of type t, or a single one, into an array from slot `at` on. Width 1: 64 bits each, when `wide`. */
+/* Store the registers of a fragment of type t, or a single one, to an array from slot `at` on. Width 1: 64 bits each, if `wide`. */
 static void
 put(struct emit *e, LLVMValueRef array, unsigned at, const struct ptx_operand *o, uint8_t t, bool wide)
 {
@@ -91,14 +91,14 @@ take(struct emit *e, LLVMValueRef array, const struct ptx_operand *o, uint8_t t)
     }
 }
 
-/* Width 1: meet the other lanes of the warp. */
+/* Width 1: join the other lanes of the warp. */
 static LLVMValueRef
 exchange(struct emit *e, LLVMValueRef value)
 {
     struct emit_session *s = emit_session(e);
     s->uses_fibers = true;
     LLVMTypeRef types[5] = { e->ptr, e->i32, e->i32, e->i64, e->ptr };
-    LLVMValueRef values = room(e, ROOM_VALUES), args[5] = { e->f->gang, i32(e, s->sites++), i32(e, 0), value, values };
+    LLVMValueRef values = scratch(e, SCRATCH_VALUES), args[5] = { e->f->gang, i32(e, s->sites++), i32(e, 0), value, values };
     emit_runtime(e, "cwh_rt_warp_exchange", e->i32, types, 5, args);
     return values;
 }
@@ -118,10 +118,10 @@ emit_host_mma(struct emit *e, const struct ptx_inst *in)
         emit_unsupported(e, in, why);
         return;
     }
-    bool sparse = m.chunk;          /* the metadata lie behind the last fragment (width 1) or A's */
-    LLVMValueRef what = describe(e, in, &m, sparse ? (unsigned)in->operand[5].imm : 0), d = room(e, ROOM_D);
+    bool sparse = m.chunk;          /* the metadata are behind the last fragment (width 1), or behind A */
+    LLVMValueRef what = describe(e, in, &m, sparse ? (unsigned)in->operand[5].imm : 0), d = scratch(e, SCRATCH_D);
     if (e->width == 1) {
-        LLVMValueRef mine = room(e, ROOM_A);
+        LLVMValueRef mine = scratch(e, SCRATCH_A);
         put(e, mine, 0, &in->operand[1], m.a, true);
         put(e, mine, m.na, &in->operand[2], m.b, true);
         put(e, mine, m.na + m.nb, &in->operand[3], m.c, true);
@@ -133,7 +133,7 @@ emit_host_mma(struct emit *e, const struct ptx_inst *in)
         emit_runtime(e, "cwh_rt_mma_lane", e->void_, types, 5, args);
         exchange(e, LLVMConstNull(e->i64));
     } else {
-        LLVMValueRef a = room(e, ROOM_A), b = room(e, ROOM_B), c = room(e, ROOM_C);
+        LLVMValueRef a = scratch(e, SCRATCH_A), b = scratch(e, SCRATCH_B), c = scratch(e, SCRATCH_C);
         put(e, a, 0, &in->operand[1], m.a, false);
         put(e, b, 0, &in->operand[2], m.b, false);
         put(e, c, 0, &in->operand[3], m.c, false);
@@ -158,7 +158,7 @@ host_address(struct emit *e, const struct ptx_inst *in, const struct ptx_operand
     return space == PTX_SPACE_SHARED ? e->target->to_generic(e, a, space) : a;
 }
 
-/* The value that all lanes share, from the first active one. */
+/* The uniform value, from the first active lane. */
 static LLVMValueRef
 one_of(struct emit *e, LLVMValueRef v)
 {
@@ -198,9 +198,9 @@ emit_host_fragment(struct emit *e, const struct ptx_inst *in)
     unsigned rows = fragment == 1 ? m.k : m.m, cols = fragment == 0 ? m.k : m.n;
     LLVMValueRef address = one_of(e, host_address(e, in, &in->operand[load ? 1 : 0]));
     LLVMValueRef stride = in->noperands > 2 ? one_of(e, emit_src(e, in, 2, PTX_U32)) : i32(e, m.a_col ? rows : cols);
-    LLVMValueRef registers = room(e, ROOM_D), addresses = room(e, ROOM_VALUES);
+    LLVMValueRef registers = scratch(e, SCRATCH_D), addresses = scratch(e, SCRATCH_VALUES);
     if (e->width == 1)
-        exchange(e, LLVMConstNull(e->i64));     /* in step with the others' accesses */
+        exchange(e, LLVMConstNull(e->i64));     /* in lockstep with the others' accesses */
     LLVMBuildStore(e->b, address, addresses);
     if (!load)
         put(e, registers, 0, &in->operand[1], m.d, false);
@@ -214,11 +214,11 @@ emit_host_matrix_rows(struct emit *e, const struct ptx_inst *in)
 {
     bool load = in->op == PTX_OP_LDMATRIX;
     struct ptx_matrix m = { .m = 8, .n = 8, .d = PTX_B32, .nd = (uint8_t)ptx_matrix_count(in) };
-    LLVMValueRef address = host_address(e, in, &in->operand[load ? 1 : 0]), registers = room(e, ROOM_D), addresses;
+    LLVMValueRef address = host_address(e, in, &in->operand[load ? 1 : 0]), registers = scratch(e, SCRATCH_D), addresses;
     if (e->width == 1) {
         addresses = exchange(e, address);
     } else {
-        addresses = room(e, ROOM_VALUES);
+        addresses = scratch(e, SCRATCH_VALUES);
         LLVMSetAlignment(LLVMBuildStore(e->b, emit_splat(e, address), addresses), 8);
     }
     if (!load)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Texture and surface instructions on the host device: coordinates into arrays, one call of cwh_rt_tex for the gang,
- * results out of arrays. */
+ * Texture and surface instructions on the host device: coordinates go to arrays, one call of cwh_rt_tex serves the gang, and results come
+ * from arrays. */
 #include "jit/emit/target/host/host_private.h"
 #include "jit/emit/memory/tex.h"
 
@@ -14,7 +14,7 @@ set_field(struct emit *e, LLVMValueRef tex, size_t offset, LLVMValueRef v)
     LLVMSetAlignment(st, 1);
 }
 
-/* Room for `n` components of every lane; component i starts at i * width words of `bits`. */
+/* An array of `n` components per lane; component i starts at element i * width. */
 static LLVMValueRef
 lane_array(struct emit *e, unsigned n, LLVMTypeRef t, const char *name)
 {
@@ -28,7 +28,7 @@ component(struct emit *e, LLVMValueRef array, unsigned i, LLVMTypeRef t)
     return LLVMBuildGEP2(e->b, t, array, &idx, 1, "");
 }
 
-/* Values into the components of an array. */
+/* Store values to the components of an array. */
 static void
 put(struct emit *e, LLVMValueRef array, LLVMTypeRef type, LLVMValueRef *v, unsigned n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Warp-level operations and barriers on the host device (9.7.9.5, 9.7.13).
  *
- * In vector shape the gang is the warp: lanes talk through shuffles and mask words. With width 1 every lane is a thread of
- * execution of its own, and they meet in cwh_rt_warp_exchange. */
+ * In vector shape the gang is the warp: lanes communicate by shuffles and mask words. With width 1 every lane is a thread of execution of
+ * its own, and they join in cwh_rt_warp_exchange. */
 #include "jit/emit/target/host/host_private.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ i32(struct emit *e, uint32_t v)
     return LLVMConstInt(e->i32, v, false);
 }
 
-/* ---- width 1: meet the other lanes --------------------------------------------------------------------------------- */
+/* ---- width 1: join the other lanes --------------------------------------------------------------------------------- */
 
 struct join {
     LLVMValueRef arrived;           /* i32: lanes that took part */
@@ -39,7 +39,7 @@ value_of(struct emit *e, const struct join *m, LLVMValueRef lane)
     return LLVMBuildLoad2(e->b, e->i64, p, "");
 }
 
-/* Bits of lanes whose published value satisfies: predicate set (like == NULL), or equal to `like`. */
+/* Bits of the lanes whose published value satisfies the condition: a true predicate (like == NULL), or equality with `like`. */
 static LLVMValueRef
 collect(struct emit *e, const struct join *m, LLVMValueRef like)
 {
@@ -53,7 +53,7 @@ collect(struct emit *e, const struct join *m, LLVMValueRef like)
     return LLVMBuildAnd(e->b, bits, m->arrived, "");
 }
 
-/* ---- shared pieces ------------------------------------------------------------------------------------------------------ */
+/* ---- helpers --------------------------------------------------------------------------------------------------------------- */
 
 static LLVMValueRef
 lane_id(struct emit *e)
@@ -180,7 +180,7 @@ emit_host_match(struct emit *e, const struct ptx_inst *in)
     emit_dst_operand(e, d->kind == PTX_OPND_PRED_PAIR ? &d->elem[0] : d, PTX_B32, same);
 }
 
-/* All lanes of the vector `a`, one after the other. */
+/* Combine all lanes of the vector `a` in order. */
 static LLVMValueRef
 fold(struct emit *e, const struct ptx_inst *in, LLVMValueRef a)
 {
@@ -195,7 +195,7 @@ struct redux {
     LLVMValueRef a, members, mask_bits, slot;
 };
 
-/* Groups of lanes with masks of their own go through the instruction together. */
+/* Groups of lanes with different member masks may execute the instruction together. */
 static void
 redux_lane(struct emit *e, LLVMValueRef lane, void *user)
 {
@@ -282,7 +282,7 @@ emit_host_barrier(struct emit *e, const struct ptx_inst *in)
     if (next < in->noperands && in->operand[next].kind != PTX_OPND_NONE && !(red && next + 1 == in->noperands))
         count = emit_src(e, in, next++, PTX_U32);
     if (emit_is_vector(id) || emit_is_vector(count)) {
-        /* Uniform in every program that makes sense: all threads of a warp name the same barrier. Take the first lane's. */
+        /* In sensible programs all threads of a warp name the same barrier: take the first lane's. */
         LLVMValueRef bits = emit_mask_bits(e, e->mask), lane = emit_intrinsic(e, "llvm.cttz", &bits, 1, 1);
         if (emit_is_vector(id))
             id = LLVMBuildExtractElement(e->b, id, lane, "");
@@ -291,7 +291,7 @@ emit_host_barrier(struct emit *e, const struct ptx_inst *in)
     }
     LLVMValueRef mask = LLVMBuildZExt(e->b, e->width == 1 ? i32(e, 1) : emit_mask_bits(e, e->mask), e->i64, "");
     if (e->width > 1 && !e->mask) {
-        /* all lanes of the gang: full by construction of the variant */
+        /* all lanes of the gang: the variant guarantees it */
         mask = LLVMConstInt(e->i64, e->width == 64 ? ~0ull : (1ull << e->width) - 1, false);
     }
     if (red) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * nvptx: an instruction emitted as itself. LLVM's IR has no words for most of what PTX can say (rounding and .ftz, approximate
- * functions, cache operators, scopes, matrices, textures), so the instruction goes through LLVM as inline assembly: the text
- * that the printer makes, with the operands that are registers handed in and out by constraints. Nothing is lost or added.
+ * nvptx: an instruction emitted as itself. LLVM IR cannot express most of PTX (rounding and .ftz, approximations, cache operators, scopes,
+ * matrices, textures), so the instruction goes through LLVM as inline assembly: the printer's text, with register operands passed through
+ * constraints. Nothing is lost or added.
  *
- * Every register keeps its declared type, under which the original was valid. Names become what they stand for in a register:
- * a variable its address, a texture or surface reference the handle that its variable holds, a function its token.
- * Rows that the parser keeps as text (M_RAW) have the registers in that text replaced. */
+ * Every register keeps its declared type, with which the original was valid. Names are replaced by registers: a variable by its address, a
+ * texture or surface reference by the handle in its variable, a function by its token. In rows that the parser keeps as text (M_RAW), the
+ * registers in the text are replaced. */
 #include "jit/emit/target/nvptx/nvptx_private.h"
 
 #include <ctype.h>
@@ -19,15 +19,15 @@ struct pass {
     const struct ptx_operand *out[MAX_ASM];     /* destinations: operand i of the assembly */
     LLVMTypeRef type[MAX_ASM];
     LLVMValueRef arg[MAX_ASM];                  /* sources: operand nout + i */
-    struct ptx_operand made[MAX_ASM];           /* destinations that were found in text */
+    struct ptx_operand made[MAX_ASM];           /* destinations found in text */
     unsigned nout, nin;
     struct cw_buf constraints;
     const char *names[MAX_ASM];                 /* "$0", "$1", ... */
     bool failed;
-    bool several;                               /* several instructions: registers written by one are read by the next */
+    bool several;                               /* several instructions: one may read registers that another writes */
 };
 
-/* How a value of a register of PTX type t is handed over: 8 bits travel in a 16-bit register, f16 as its bits. */
+/* The LLVM type that carries a register of PTX type t: 8 bits travel in a 16-bit register, f16 as its bits. */
 static LLVMTypeRef
 carrier(struct emit *e, ptx_type t, const char **constraint)
 {
@@ -124,7 +124,7 @@ is_reference(const struct ptx_symbol *s)
     return ptx_type_class((ptx_type)s->type) == PTX_CLASS_OPAQUE || s->space == PTX_SPACE_TEX;
 }
 
-/* A name: the value it stands for, as 64 bits. */
+/* The value of a name, as 64 bits. */
 static LLVMValueRef
 name_value(struct emit *e, const struct ptx_symbol *s)
 {
@@ -146,7 +146,7 @@ add_register(struct emit *e, struct pass *p, uint32_t reg, bool negate_pred)
     return add_in(e, p, emit_operand(e, &o, t), t);
 }
 
-/* Copy an operand with its registers renumbered to operands of the assembly. */
+/* Copy an operand, with its registers renumbered to operands of the assembly. */
 static void
 renumber(struct emit *e, struct pass *p, struct ptx_operand *to, const struct ptx_operand *o, bool dst)
 {
@@ -224,7 +224,7 @@ find_symbol(struct emit *e, const char *s, size_t n)
     return NULL;
 }
 
-/* The first operand of these is a destination where it is no address; ops.def does not say so of optional ones. */
+/* The first operand of these is a destination unless it is an address; ops.def does not list optional ones. */
 static bool
 text_has_result(const struct ptx_inst *in, const char *operands)
 {
@@ -239,7 +239,7 @@ text_has_result(const struct ptx_inst *in, const char *operands)
     }
 }
 
-/* Modifiers end at the first blank (or at a brace or bracket); then come the operands. */
+/* Modifiers end at the first blank, brace or bracket; then come the operands. */
 static void
 text_operands(struct emit *e, struct pass *p, const char *text, struct cw_buf *out)
 {
@@ -258,7 +258,7 @@ text_operands(struct emit *e, struct pass *p, const char *text, struct cw_buf *o
         for (; *end && (*end != ',' || depth); end++)
             depth += (*end == '{') - (*end == '}');
     }
-    /* Results first: they have the low numbers. Their count is known before the first source is. */
+    /* Results first: they have the low numbers, and their count must be known before the first source. */
     for (const char *at = s; *at;) {
         bool dst = at < end;
         if (!name_char(*at) || isdigit((unsigned char)*at)) {
@@ -322,13 +322,13 @@ emit_ptx_text(struct emit *e, const char *text, const char *constraints, LLVMTyp
     if (effects) {
         call_attribute(e, call, "convergent");
     } else {
-        call_attribute(e, call, "memory");      /* value 0: touches none */
+        call_attribute(e, call, "memory");      /* value 0: no access */
         call_attribute(e, call, "willreturn");
     }
     return call;
 }
 
-/* Anything but a function of its register operands. */
+/* Does it do more than compute a function of its register operands? */
 static bool
 has_effects(const struct ptx_inst *in)
 {
@@ -378,8 +378,8 @@ name_operands(struct pass *p, char number[MAX_ASM][6])
 
 /* ---- chains of instructions through the carry flag ----
  *
- * CC.CF does not outlive a piece of assembly, so what writes it and all that read it, with what stands between, make one piece.
- * Where that cannot be (guards, memory or another block between), the shared code keeps the carry as a bit in IR. */
+ * CC.CF does not survive from one inline assembly to the next. So an instruction that writes it, all that read it, and those in between
+ * become one assembly. If guards, memory accesses or another block stand between, the shared code keeps the carry as a bit in IR. */
 
 static bool
 reads_carry(const struct ptx_inst *in)
@@ -505,7 +505,7 @@ emit_carry_chain(struct emit *e, const struct ptx_inst *first)
     return true;
 }
 
-/* References are constants with handles of objects, so it compares with those of the module. */
+/* References are constants that hold handles of objects, so compare with those of the module. */
 void
 emit_nvptx_istypep(struct emit *e, const struct ptx_inst *in)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * nvptx as a target of the emitter: PTX back to PTX through LLVM (its "User Guide for NVPTX Back-end").
  *
- * LLVM gets as IR the frame: control flow, moves, plain loads and stores, calls. Every other instruction is emitted as what it
- * was (inst_asm.c): also where IR could say it, for ptxas then makes the same machine code, to the bit mostly. A kernel has the
- * parameters that it had, so a launch hands over the same bytes. Variables keep their names (see
- * cwj_nvptx_variable_name) and are visible; texture and surface references become constants that hold a handle. A function's
- * address is its token, as on every device. */
+ * The emitter gives LLVM the frame as IR: control flow, moves, plain loads and stores, calls. It emits every other instruction as itself
+ * (inst_asm.c), even if IR could express it: ptxas then usually generates the same machine code, bit by bit. A kernel keeps its parameters,
+ * so a launch passes the same bytes. Variables keep their names (see cwj_nvptx_variable_name) and are visible; texture and surface
+ * references become constants that hold a handle. A function's address is its token, as on every device. */
 #include "jit/emit/target/nvptx/nvptx_private.h"
 #include "jit/analysis/lockstep.h"
 
@@ -54,7 +53,7 @@ nv_leave(struct emit *e)
 
 /* ---- special registers: the readers that jit/ptx/sregs.def names ---------------------------------------------------------------- */
 
-/* What LLVM has an intrinsic for. */
+/* Special registers for which LLVM has an intrinsic. */
 LLVMValueRef
 emit_nvptx_read(struct emit *e, ptx_sreg r)
 {
@@ -122,7 +121,7 @@ is_reference(const struct ptx_symbol *s)
 
 static LLVMValueRef variable(struct emit *e, uint32_t id, const struct cwj_link_var *v);
 
-/* A word of an initialiser that holds the address of variable `id`, in its own space or generic. */
+/* A word of an initialiser: the address of variable `id`, in its own space or generic. */
 static LLVMValueRef
 address_word(struct emit *e, uint32_t id, const struct ptx_reloc *r)
 {
@@ -196,7 +195,7 @@ variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
     return g;
 }
 
-/* What LLVM calls a kernel's parameter in the PTX that it prints, as the text of inline assembly ($ written twice). */
+/* LLVM's name for a kernel parameter in the PTX that it prints, as inline assembly text ($ doubled). */
 const char *
 emit_ptx_param(struct emit *e, const struct ptx_symbol *param)
 {
@@ -291,14 +290,14 @@ is_plain_access(struct emit *e, const struct ptx_inst *in)
     return a->sym && !is_reference(a->sym);
 }
 
-/* A .param variable by name, as memory that LLVM can turn into registers: no address is taken. */
+/* A .param variable by name, as memory that LLVM can promote to registers: its address is not taken. */
 static bool
 access_param(struct emit *e, const struct ptx_inst *in)
 {
     bool load = in->op == PTX_OP_LD;
     const struct ptx_operand *value = &in->operand[load ? 0 : 1], *a = &in->operand[load ? 1 : 0];
     if (a->has_reg || !a->sym || (!a->imm && emit_param_is_scalar(a->sym)))
-        return false;               /* the shared code does these */
+        return false;               /* left to the shared code */
     ptx_type t = (ptx_type)in->type[0];
     LLVMTypeRef lt = emit_type(e, t);
     LLVMValueRef storage = emit_param_storage(e, a->sym);
@@ -328,7 +327,7 @@ emit_nvptx_access(struct emit *e, const struct ptx_inst *in)
             load ? emit_ld(e, in) : emit_st(e, in);
         return;
     }
-    /* What a name without a space means is PTX's to say. */
+    /* PTX defines the meaning of a name without a space. */
     if (space == PTX_SPACE_PARAM || !is_plain_access(e, in) || (space == PTX_SPACE_GENERIC && !a->has_reg)) {
         emit_as_ptx(e, in);
         return;
@@ -342,7 +341,7 @@ emit_nvptx_access(struct emit *e, const struct ptx_inst *in)
         emit_dst(e, in, 0, t, x);
 }
 
-/* With the carry as a bit in IR: what is in no chain (emit_carry_chain). */
+/* Uses the carry outside of a chain (emit_carry_chain): it is a bit in IR. */
 static bool
 carries(const struct ptx_inst *in)
 {
@@ -363,7 +362,7 @@ emit_nvptx_mad(struct emit *e, const struct ptx_inst *in)
     carries(in) ? emit_product(e, in) : emit_as_ptx(e, in);
 }
 
-/* Handed on: packing and unpacking; and an address, lest LLVM makes it anew at each use. */
+/* Keep mov where it packs or unpacks; and of an address, which LLVM would otherwise recompute at each use. */
 void
 emit_nvptx_mov(struct emit *e, const struct ptx_inst *in)
 {
@@ -409,7 +408,7 @@ nv_bad_call(struct emit *e)
     LLVMBuildCall2(e->b, LLVMFunctionType(e->void_, NULL, 0, false), fn, NULL, 0, "");
 }
 
-/* vprintf, malloc, free and __assertfail are the real driver's: external functions with the signature they are declared with. */
+/* The real driver has vprintf, malloc, free and __assertfail: external functions with their declared signature. */
 static bool
 nv_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *args, unsigned n, LLVMValueRef *result)
 {
@@ -440,34 +439,17 @@ add_attribute(struct emit *e, LLVMValueRef fn, LLVMAttributeIndex at, const char
     LLVMAddAttributeAtIndex(fn, at, LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), value));
 }
 
-/* Launch bounds, in the words of LLVM 19 (annotations) and of later ones (attributes). */
+/* A launch bound, as an attribute of one number or of three; 0: none. */
 static void
-bounds(struct emit *e, LLVMValueRef fn, const char *what, const uint32_t n[3])
+bound(struct emit *e, LLVMValueRef fn, const char *name, const uint32_t *n, unsigned count)
 {
+    char value[48];
     if (!n[0])
         return;
-    char key[32], value[48];
-    for (unsigned i = 0; i < 3; i++) {
-        snprintf(key, sizeof key, "%s%c", what, "xyz"[i]);
-        annotate(e, fn, key, n[i] ? n[i] : 1);
-    }
-    snprintf(key, sizeof key, "nvvm.%s", what);
-    snprintf(value, sizeof value, "%u,%u,%u", n[0], n[1] ? n[1] : 1, n[2] ? n[2] : 1);
+    int length = count == 1 ? snprintf(value, sizeof value, "%u", n[0])
+                            : snprintf(value, sizeof value, "%u,%u,%u", n[0], n[1] ? n[1] : 1, n[2] ? n[2] : 1);
     LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(e->llvm, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
-}
-
-static void
-bound(struct emit *e, LLVMValueRef fn, const char *what, uint32_t n)
-{
-    if (!n)
-        return;
-    char key[32], value[16];
-    annotate(e, fn, what, n);
-    snprintf(key, sizeof key, "nvvm.%s", what);
-    snprintf(value, sizeof value, "%u", n);
-    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(e->llvm, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
+                            LLVMCreateStringAttribute(e->llvm, name, (unsigned)strlen(name), value, (unsigned)length));
 }
 
 /* e->ptr: bytes by value. */
@@ -487,7 +469,7 @@ add_kernel(struct emit *e, uint32_t index)
 {
     const struct cwj_kernel *k = &e->program->kernels[index];
     uint32_t id = e->program->kernel_func[index];
-    /* Parameters as they are: scalars as scalars, all else as bytes with their alignment. So the block has the same layout. */
+    /* Scalars as scalars, all else as aligned bytes, so that the parameter block keeps its layout. */
     LLVMTypeRef *type = cw_arena_array(&e->arena, LLVMTypeRef, k->nparams + 1);
     if (!type) {
         e->result = CW_ERR_NOMEM;
@@ -504,10 +486,10 @@ add_kernel(struct emit *e, uint32_t index)
                                                                    LLVMArrayType2(e->i8, k->params[i].size)));
         add_attribute(e, fn, i + 1, "align", k->params[i].align ? k->params[i].align : 1);
     }
-    bounds(e, fn, "maxntid", k->maxntid);
-    bounds(e, fn, "reqntid", k->reqntid);
-    bound(e, fn, "minctasm", k->minnctapersm);
-    bound(e, fn, "maxnreg", k->fn->maxnreg);
+    bound(e, fn, "nvvm.maxntid", k->maxntid, 3);
+    bound(e, fn, "nvvm.reqntid", k->reqntid, 3);
+    bound(e, fn, "nvvm.minctasm", &k->minnctapersm, 1);
+    bound(e, fn, "nvvm.maxnreg", &k->fn->maxnreg, 1);
     emit_session(e)->functions[id] = fn;
 }
 
@@ -531,7 +513,7 @@ function_table(struct emit *e, const bool *needed)
         e->result = CW_ERR_NOMEM;
 }
 
-/* No call may be moved to where other lanes take part, and address 0 is an address. */
+/* Calls are convergent, and address 0 is valid. */
 static void
 annotate_functions(struct emit *e)
 {
@@ -580,7 +562,7 @@ emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what, LLVMConte
             needed[p->closure[k].funcs[i]] = true;
         add_kernel(e, k);
     }
-    for (uint32_t i = 0; i < p->nlink_vars; i++)    /* shared ones too: they lie in memory in this order */
+    for (uint32_t i = 0; i < p->nlink_vars; i++)    /* shared ones too, in this order in memory */
         if (!p->link_vars[i].undefined)
             variable(e, i, &p->link_vars[i]);
     if (indirect)

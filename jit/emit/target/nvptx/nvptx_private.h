@@ -6,12 +6,12 @@
 #include "jit/emit/emit_private.h"
 
 /* inst_asm.c */
-/* An instruction that writes or reads the carry, or stands between such: true when it is emitted, with the rest of its chain. */
+/* Emit the chain of an instruction that writes or reads the carry, or stands in between: true if emitted, with the rest of its chain. */
 bool emit_carry_chain(struct emit *e, const struct ptx_inst *first);
 LLVMValueRef emit_ptx_text(struct emit *e, const char *text, const char *constraints, LLVMTypeRef ret, LLVMValueRef *args,
                            unsigned n, bool effects);
 
-/* nvptx.c: what LLVM calls a kernel's parameter, as the text of inline assembly */
+/* nvptx.c: LLVM's name for a kernel parameter, as inline assembly text */
 const char *emit_ptx_param(struct emit *e, const struct ptx_symbol *param);
 
 #endif
