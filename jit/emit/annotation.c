@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See annotation.h. */
 #include "jit/emit/annotation.h"
+#include "jit/emit/attribute.h"
 #include "jit/emit/emit.h"
 
 #include <string.h>
@@ -36,8 +37,7 @@ emit_annotate(struct emit *e, enum emit_annotation kind, V r, V a, V b, V c)
     if (!f) {
         f = LLVMAddFunction(e->module, annotations[kind].name, type);
         for (unsigned i = 0; i < 3; i++)
-            LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                    LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(attributes[i], strlen(attributes[i])), 0));
+            emit_set_attribute(f, attributes[i]);
     }
     return LLVMBuildCall2(e->b, type, f, (V[]){ r, a, b, c }, n, "");
 }

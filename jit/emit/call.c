@@ -136,15 +136,7 @@ emit_external(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *pa
 void
 emit_null_faults(struct emit *e, LLVMValueRef fn)
 {
-    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("null_pointer_is_valid", 21), 0));
-}
-
-/* A call on a GPU may involve other lanes: LLVM must not move it to where more or fewer of them are active. */
-static LLVMAttributeRef
-convergent(struct emit *e)
-{
-    return LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("convergent", 10), 0);
+    emit_set_attribute(fn, "null_pointer_is_valid");
 }
 
 LLVMValueRef
@@ -158,7 +150,7 @@ emit_declare(struct emit *e, uint32_t id)
     LLVMValueRef fn = LLVMAddFunction(e->module, f->name, t);
     emit_null_faults(e, fn);
     if (e->target->convergent_calls)
-        LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, convergent(e));
+        emit_set_attribute(fn, "convergent");
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     s->functions[id] = fn;
     s->function_types[id] = t;
@@ -281,7 +273,7 @@ finish_call(struct emit *e, struct call *c, LLVMValueRef callee)
         c->args[c->mask_at] = emit_full_mask(e, e->mask);
     LLVMValueRef r = LLVMBuildCall2(e->b, c->type, callee, c->args, c->nargs, "");
     if (e->target->convergent_calls)
-        LLVMAddCallSiteAttribute(r, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, convergent(e));
+        emit_set_call_attribute(r, "convergent");
     const struct ptx_operand *rets = &c->in->operand[0];
     LLVMTypeRef word;
     unsigned k = 0, values = 0, size;

@@ -3,6 +3,7 @@
 #ifndef CWJ_EMIT_EMIT_PRIVATE_H
 #define CWJ_EMIT_EMIT_PRIVATE_H
 
+#include "jit/emit/attribute.h"
 #include "jit/emit/emit.h"
 #include "jit/emit/target.h"
 #include "jit/analysis/flow.h"
@@ -83,6 +84,12 @@ static inline struct emit_session *
 emit_session(struct emit *e)
 {
     return (struct emit_session *)e;
+}
+
+static inline LLVMValueRef
+i32(struct emit *e, uint32_t v)
+{
+    return LLVMConstInt(e->i32, v, false);
 }
 
 /* ops.c: emit an instruction by the target's emitter; read a special register. */

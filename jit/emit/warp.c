@@ -2,12 +2,6 @@
  * Parts of warp-level operations (9.7.9.5, 9.7.13) that several targets share. */
 #include "jit/emit/emit_private.h"
 
-static LLVMValueRef
-i32(struct emit *e, uint32_t v)
-{
-    return LLVMConstInt(e->i32, v, false);
-}
-
 /* The source lane of shfl and its validity (9.7.9.6). */
 LLVMValueRef
 emit_shuffle_source(struct emit *e, const struct ptx_inst *in, LLVMValueRef lane, LLVMValueRef b, LLVMValueRef c, LLVMValueRef *valid)

@@ -4,16 +4,10 @@
  * stack: large frames are touched page by page. */
 #include "jit/llvm/llvm.h"
 
+#include "jit/emit/attribute.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-static void
-set_attribute(LLVMValueRef f, const char *name, const char *value)
-{
-    LLVMContextRef c = LLVMGetTypeContext(LLVMTypeOf(f));
-    LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(c, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
-}
 
 void
 cwj_host_watch_frames(LLVMModuleRef m)
@@ -21,8 +15,8 @@ cwj_host_watch_frames(LLVMModuleRef m)
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
         if (LLVMIsDeclaration(f))
             continue;
-        set_attribute(f, "probe-stack", "inline-asm");
-        set_attribute(f, "warn-stack-size", "0");
+        emit_set_text_attribute(f, "probe-stack", "inline-asm");
+        emit_set_text_attribute(f, "warn-stack-size", "0");
     }
 }
 

@@ -67,14 +67,6 @@ holds(LLVMIntPredicate p, uint64_t a, uint64_t b, unsigned bits)
     }
 }
 
-/* The only block that branches to bb, or NULL. */
-static LLVMBasicBlockRef
-only_predecessor(LLVMBasicBlockRef bb)
-{
-    LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(bb));
-    return u && !LLVMGetNextUse(u) && LLVMIsAInstruction(LLVMGetUser(u)) ? LLVMGetInstructionParent(LLVMGetUser(u)) : NULL;
-}
-
 /* Number of rounds of the loop with this counter and latch; 0: unknown, or more than ROUNDS. `next`: the counter's next value. */
 static unsigned
 rounds(V phi, V next, uint64_t value, LLVMBasicBlockRef latch)
@@ -85,9 +77,9 @@ rounds(V phi, V next, uint64_t value, LLVMBasicBlockRef latch)
     unsigned bits = LLVMGetIntTypeWidth(LLVMTypeOf(phi));
 
     /* The emitter puts an empty block on a taken branch. */
-    if (branch && LLVMIsABranchInst(branch) && !LLVMIsConditional(branch) && LLVMGetFirstInstruction(latch) == branch && only_predecessor(latch)) {
+    if (branch && LLVMIsABranchInst(branch) && !LLVMIsConditional(branch) && LLVMGetFirstInstruction(latch) == branch && pass_only_predecessor(latch)) {
         head = latch;
-        branch = LLVMGetBasicBlockTerminator(only_predecessor(latch));
+        branch = LLVMGetBasicBlockTerminator(pass_only_predecessor(latch));
     }
     if (!branch || !LLVMIsABranchInst(branch) || !LLVMIsConditional(branch) || !LLVMIsAICmpInst(LLVMGetCondition(branch)))
         return 0;

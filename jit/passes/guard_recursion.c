@@ -5,7 +5,7 @@
  * the function's own test goes. */
 #include "jit/passes/passes.h"
 
-#include <string.h>
+#include "jit/emit/attribute.h"
 
 typedef LLVMValueRef V;
 typedef LLVMBasicBlockRef B;
@@ -111,14 +111,6 @@ copy_block(struct copy *c, B bb, B entry)
     }
 }
 
-static void
-add_attribute(V function, const char *name)
-{
-    LLVMContextRef c = LLVMGetModuleContext(LLVMGetGlobalParent(function));
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(c, kind, 0));
-}
-
 /* if (test) return the value of `function`; else return function(...); */
 static void
 make(struct copy *c, V branch, unsigned returns, V inner)
@@ -131,8 +123,8 @@ make(struct copy *c, V branch, unsigned returns, V inner)
 
     c->wrapper = LLVMAddFunction(m, "guard", type);
     LLVMSetLinkage(c->wrapper, LLVMInternalLinkage);
-    add_attribute(c->wrapper, "alwaysinline");
-    add_attribute(c->wrapper, "convergent");
+    emit_set_attribute(c->wrapper, "alwaysinline");
+    emit_set_attribute(c->wrapper, "convergent");
     B test = LLVMAppendBasicBlockInContext(context, c->wrapper, "test"), at_once = LLVMAppendBasicBlockInContext(context, c->wrapper, "at.once");
     B call = LLVMAppendBasicBlockInContext(context, c->wrapper, "call");
     LLVMPositionBuilderAtEnd(c->b, test);

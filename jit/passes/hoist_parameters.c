@@ -3,8 +3,6 @@
  * the value is used. LLVM sinks those again that a single later block needs. */
 #include "jit/passes/passes.h"
 
-#include <stddef.h>
-
 typedef LLVMValueRef V;
 
 enum { LARGEST = 64 };          /* bytes of parameters: more would take too many SGPRs */

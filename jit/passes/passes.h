@@ -10,6 +10,7 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Replace integer arithmetic on the address of a variable by pointer arithmetic; with `global`, on kernel parameters too
  * (follow_pointers.c). *any: something was replaced. False: out of memory. */
@@ -48,5 +49,15 @@ void pass_order_blocks(LLVMModuleRef m);
 
 /* Make the functions of precompiled code internal (close_precompiled.c). */
 void pass_close_precompiled(LLVMModuleRef m);
+
+/* ---- shared by passes ---- */
+
+/* The only block that branches to bb, or NULL. */
+static inline LLVMBasicBlockRef
+pass_only_predecessor(LLVMBasicBlockRef bb)
+{
+    LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(bb));
+    return u && !LLVMGetNextUse(u) && LLVMIsAInstruction(LLVMGetUser(u)) ? LLVMGetInstructionParent(LLVMGetUser(u)) : NULL;
+}
 
 #endif

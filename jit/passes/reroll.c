@@ -316,13 +316,6 @@ first_of(const struct loop *l)
     return incoming(l->counter, l->before);
 }
 
-static B
-only_predecessor(B bb)
-{
-    LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(bb));
-    return u && !LLVMGetNextUse(u) && LLVMIsAInstruction(LLVMGetUser(u)) ? LLVMGetInstructionParent(LLVMGetUser(u)) : NULL;
-}
-
 /* Is v = n & mask? LLVM drops the sign bit of the mask where n cannot be negative. */
 static bool
 is_masked(V v, V *n, uint64_t mask)
@@ -419,7 +412,7 @@ static bool
 find_bypass(struct pair *p)
 {
     uint64_t unroll = p->main.step;
-    B test = only_predecessor(p->main.before);
+    B test = pass_only_predecessor(p->main.before);
     V fours;
 
     if (unroll < 2 || unroll > LARGEST || unroll & (unroll - 1) || !test)

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Inlines functions with one call before anything else. Otherwise LLVM optimises each twice, alone and inlined, and its arguments hide
  * which memory they point to. */
+#include "jit/emit/attribute.h"
 #include "jit/emit/emit.h"
 #include "jit/passes/passes.h"
-
-#include <string.h>
-
-static unsigned
-attribute_kind(const char *name)
-{
-    return LLVMGetEnumAttributeKindForName(name, strlen(name));
-}
 
 static bool
 is_called_once(LLVMValueRef f, unsigned noinline_)
@@ -25,14 +18,13 @@ is_called_once(LLVMValueRef f, unsigned noinline_)
 bool
 pass_annotate_single_calls(LLVMModuleRef m)
 {
-    LLVMAttributeRef always = LLVMCreateEnumAttribute(LLVMGetModuleContext(m), attribute_kind("alwaysinline"), 0);
-    unsigned noinline_ = attribute_kind("noinline");
+    unsigned noinline_ = LLVMGetEnumAttributeKindForName("noinline", 8);
     bool any = false;
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
         if (LLVMIsDeclaration(f) || LLVMGetFunctionCallConv(f) == LLVMAMDGPUKERNELCallConv || emit_is_precompiled(f) ||
             LLVMGetLinkage(f) != LLVMInternalLinkage || !is_called_once(f, noinline_))
             continue;
-        LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, always);
+        emit_set_attribute(f, "alwaysinline");
         any = true;
     }
     return any;

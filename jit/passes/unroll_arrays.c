@@ -3,7 +3,7 @@
  * often known only when the outer ones are unrolled; hence the repeated passes. */
 #include "jit/passes/passes.h"
 
-#include <string.h>
+#include "jit/emit/attribute.h"
 
 static const char passes[] =
     "function(loop(indvars,loop-unroll-full),sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-unroll<O2>,sroa,early-cse,"
@@ -21,13 +21,11 @@ attribute_kind(const char *name)
 static void
 exclude(LLVMValueRef f)
 {
-    LLVMContextRef c = LLVMGetTypeContext(LLVMTypeOf(f));
-    unsigned noinline_ = attribute_kind("noinline");
-    if (!LLVMGetEnumAttributeAtIndex(f, of_function, noinline_)) {
-        LLVMAddAttributeAtIndex(f, of_function, LLVMCreateEnumAttribute(c, noinline_, 0));
-        LLVMAddAttributeAtIndex(f, of_function, LLVMCreateStringAttribute(c, added, sizeof added - 1, "", 0));
+    if (!LLVMGetEnumAttributeAtIndex(f, of_function, attribute_kind("noinline"))) {
+        emit_set_attribute(f, "noinline");
+        emit_set_text_attribute(f, added, "");
     }
-    LLVMAddAttributeAtIndex(f, of_function, LLVMCreateEnumAttribute(c, attribute_kind("optnone"), 0));
+    emit_set_attribute(f, "optnone");
 }
 
 static void

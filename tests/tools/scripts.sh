@@ -29,7 +29,7 @@ awk '!/^#/ && (!/^[A-Za-z0-9\/]+\.cpp$/ || seen[$0]++) { print "bad line: " $0; 
 files=$(. tools/cc/training.sh; training_files more | awk '{ print $2 }' | sort -u)
 for f in $files; do [ -e "$f" ] || fail "training.sh names $f, which is not there"; done
 [ "$(wc -l <<<"$files")" -ge 200 ] || fail "training.sh names few files"
-clang=$(command -v clang-19 || command -v clang-22 || command -v clang)
+clang=$(command -v clang-22 || command -v clang)
 if [ -n "$clang" ]; then
     kernels=$(mktemp -d) || exit 1
     (. tools/cc/training.sh; training_kernels "$clang" "$kernels") >"$kernels/list" || fail "clang refuses tools/cc/training.cu"

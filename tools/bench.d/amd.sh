@@ -6,8 +6,7 @@
 # the tests themselves. Files go to FOLDER; standard output has a line a kernel and WHAT:
 #   ARCH WHAT KERNEL INSTRUCTIONS DIRECT VMEM DIRECT SCRATCH DIRECT FLAT DIRECT VGPRS DIRECT SGPRS DIRECT WAVES DIRECT SCRATCH-BYTES DIRECT
 # with the numbers of CUDAway's code, then of clang's. WAVES: occupancy, the waves of a SIMD that the registers allow.
-# Left out: wmma.cu (the builtins are NVIDIA's), output.cu (printf) and barrier_in_call, which LLVM 19 miscompiles (dynamic LDS in a
-# function, docs/amd.md).
+# Left out: wmma.cu (the builtins are NVIDIA's), output.cu (printf) and barrier_in_call (clang's AMD target: dynamic LDS in a function).
 set -euo pipefail
 build=$1 clang=$2 folder=$3 arch=$4
 shift 4

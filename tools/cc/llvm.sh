@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Compile anew the files of LLVM in which cudaway-cc spends its time (hot.txt), from the source of the LLVM that is installed, with a profile
-# and optimised across files; all else stays the installed archives' (docs/performance.md).
+# Recompile the files of LLVM in which cudaway-cc spends its time (hot.txt), from the source of the installed LLVM, with a profile and optimised
+# across files; everything else comes from the installed archives (docs/performance.md).
 #   llvm.sh BUILD FOLDER
-# BUILD is a build folder with CUDAWAY_LLVM_STATIC and CUDAWAY_CC_ALONE. FOLDER gets hot.o, and BUILD is told to use it from now on. What FOLDER
-# has of an earlier run with the same LLVM and files is not made again. Twenty minutes of CPU time and more, 4 GB of disk.
+# BUILD is a build folder with CUDAWAY_LLVM_STATIC and CUDAWAY_CC_ALONE. FOLDER gets hot.o, and BUILD is configured to use it. Results of an
+# earlier run in FOLDER with the same LLVM and files are reused. Takes twenty minutes of CPU time or more, and 4 GB of disk.
 # Environment: JOBS (default: number of CPUs); LLVM_SOURCE: an unpacked source (with llvm/lib) in place of the Debian package's.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,7 +12,7 @@ version=22
 jobs=${JOBS:-$(nproc)}
 say() { printf '== %s\n' "$*"; }
 die() { echo "llvm.sh: $*" >&2; exit 1; }
-# --for LLVM_CONFIG prints what of that LLVM's archives hot.o must have been made for.
+# --for LLVM_CONFIG prints the identity of the archives for which hot.o must have been made.
 if [ "${1:-}" = --for ]; then
     cd "$("$2" --libdir)"
     echo "$("$2" --version) $(stat -c %s libLLVMCore.a libLLVMCodeGen.a libLLVMAMDGPUCodeGen.a | tr '\n' ' ')"
@@ -35,7 +35,7 @@ counters=$("$bin/clang++" -print-file-name=lib/linux/libclang_rt.profile-x86_64.
 [ -e "$counters" ] || die "there is no $counters: install Debian's libclang-rt-$version-dev"
 mapfile -t hot < <(grep -v '^#' "$here/hot.txt")
 
-# The source of just the package that the archives are from: apt checks it against the archive's signature.
+# Fetch the source of the package that installed the archives; apt checks its signature.
 fetch() {
     local package codename
     package=$(dpkg-query -W -f '${source:Package}=${source:Version}' "llvm-$version-dev" 2>/dev/null) ||
@@ -55,7 +55,7 @@ fetch() {
 }
 source=${LLVM_SOURCE:-$out/source}
 [ -d "$source/llvm/lib" ] || { [ -z "${LLVM_SOURCE:-}" ] || die "$source has no llvm/lib"; fetch; }
-# The files are compiled with the installed headers; those that they came with must be the same, or the objects would not fit the archives.
+# The files are compiled with the installed headers, which must equal those of the source, or the objects would not fit the archives.
 for d in ADT Analysis CodeGen IR MC Support Target Transforms; do
     differs=$(cd "$source/llvm/include/llvm/$d" && find . -name '*.h' -o -name '*.td' -o -name '*.def' | while read -r f; do cmp -s "$f" "$headers/llvm/$d/$f" || echo "$f"; done)
     [ -z "$differs" ] || die "$source is not the source of $config: llvm/$d/$(head -n 1 <<<"$differs") is not the installed one"
@@ -63,7 +63,7 @@ done
 
 common='-fno-pic -fno-pie -ffunction-sections -fdata-sections -w'
 front="-std=c++17 -DNDEBUG -D_GNU_SOURCE -D__STDC_CONSTANT_MACROS -D__STDC_FORMAT_MACROS -D__STDC_LIMIT_MACROS -fno-exceptions -fvisibility-inlines-hidden -fno-stack-protector $common"
-# Nothing of a run with others stays.
+# Discard results of a run with other inputs.
 stamp=$({ "$bin/clang++" --version; find "$archives" -name 'libLLVM*.a' -printf '%s\n' | sort; printf '%s\n' "$source" "${hot[@]}" "$front"; } | sha256sum)
 if [ "$(cat "$out/stamp" 2>/dev/null)" != "$stamp" ]; then
     rm -rf "$out"/{tables,front,counting,used,hot.o,counting.o}
@@ -73,7 +73,7 @@ fi
 mkdir -p "$out"/{tables,front,counting,used}
 export bin out headers common front source
 
-# Tables that the files include.
+# Generated tables that the files include.
 backend=$source/llvm/lib/Target/AMDGPU
 tables=$({ cat "$backend"/*.h "$backend"/Utils/*.h "$backend"/MCTargetDesc/*.h; for f in "${hot[@]}"; do cat "$source/llvm/lib/$f"; done; } |
     grep -o '"\(AMDGPU\|R600\)Gen[A-Za-z]*\.inc"' | tr -d '"' | sort -u)
@@ -89,7 +89,7 @@ export -f table
 say "tables: $(wc -l <"$out/wanted")"
 xargs -P "$jobs" -n 3 bash -c 'table "$@"' llvm.sh <"$out/wanted" || die "llvm-tblgen failed"
 
-# Each file is read once, and made machine code that counts, and afterwards, with the counts, code to be optimised together.
+# Each file is parsed once, compiled to code with profile counters, and later, with the profile, to bitcode for ThinLTO.
 # shellcheck disable=SC2086
 counting() {
     local name=${1//\//_}
@@ -130,7 +130,7 @@ if [ ! -e "$out/hot.o" ]; then
     printf '%s\n' "${hot[@]}" | xargs -P "$jobs" -n 1 bash -c 'used "$@"' llvm.sh || die "clang failed"
     say "optimise them together"
     mapfile -t files < <(objects used)
-    # -r: it fits any program, since nothing in it may be thought unused.
+    # -r: any program can link it, since nothing in it is considered unused.
     "$bin/ld.lld" -r --thinlto-jobs="$jobs" "${files[@]}" -o "$out/hot.new"
     "$here/llvm.sh" --for "$config" >"$out/made_for"
     mv "$out/hot.new" "$out/hot.o"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Kernels as CUDA programs have them, which cudaway-cc-release is trained with (training.sh): what the ISA's tests, one instruction at a time, do
- * not reach of LLVM is loops with strides, long live ranges, functions that are called, and what an optimiser finds in ordinary code. None is run,
- * and none is what tools/bench compiles. clang compiles it with no CUDA toolkit. */
+ * Kernels like those of CUDA programs, to train cudaway-cc-release (training.sh): loops with strides, long live ranges, calls, and ordinary
+ * code for the optimiser, which the ISA tests, with one instruction at a time, lack. None is run, and tools/bench compiles none. Needs
+ * clang but no CUDA toolkit. */
 #include "tests/cuda/device.h"
 
 #define FULL 0xffffffffu

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What the release program is trained with, sourced by release.sh and llvm.sh: the ISA tests' PTX, none of what tools/bench compiles, and for the
-# order of its code kernels like those of real programs.
-# training_files prints lines of a processor and a file; with "more", which costs little without BOLT, those twice and all small files
-# once, among which are some that AMD has not.
+# The training set of the release program, sourced by release.sh and llvm.sh: PTX of the ISA tests, and for code ordering also kernels like
+# those of real programs. tools/bench compiles none of it.
+# training_files prints lines with a processor and a file; with "more", which is cheap without BOLT, those twice and all small files once,
+# some of which AMD does not support.
 training_files() {
     local more=${1:-} tests f i
     tests=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../tests/ptx" && pwd)
     for ((i = 0; i < (${#more} ? 2 : 1); i++)); do
-        # mma_sub is compiled in several parts, which alone are taken apart.
+        # mma_sub is split into codegen units.
         for f in isa/approx/half isa/atom/{scopes,vector} isa/carry/mixed isa/cvt/{f32_to_int,pack} isa/float/{div_f32,fma_f64,rcp} \
             isa/flow/{branches,calls,claim,irreducible,recursion,stack} isa/fuzz/{edges,lanes_first,live_range} isa/half/fma_f16 isa/int/{add_sub,div_rem,mad_wide} \
             isa/linking/{functions,variables} isa/logic/{lop3,shift} isa/matrix/{mma_f64,mma_sub,wmma_float} isa/memory/{ld_global,ld_local,st_shared,store,vector} \
@@ -19,7 +19,7 @@ training_files() {
     [ -z "$more" ] || find "$tests/isa" -name '*.ptx' -size -40k | sort | sed 's/^/gfx1100 /'
 }
 
-# training_kernels CLANG FOLDER: training.cu as PTX in FOLDER, in lines as above: as compilers of several kinds and for debugging write it.
+# training_kernels CLANG FOLDER: compiles training.cu to PTX in FOLDER at several optimisation levels, and prints lines as above.
 training_kernels() {
     local here how n=0
     here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -11,12 +11,6 @@
 
 enum { AS_GENERIC = 0, AS_GLOBAL = 1, AS_LDS = 3, AS_CONST = 4, AS_PRIVATE = 5 };
 
-static LLVMValueRef
-i32(struct emit *e, uint32_t v)
-{
-    return LLVMConstInt(e->i32, v, false);
-}
-
 static LLVMTypeRef
 pointer_type(struct emit *e, unsigned as)
 {

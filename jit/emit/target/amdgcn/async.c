@@ -7,12 +7,6 @@
 
 enum { STACK_BYTES = 4096, STACK_ALIGN = 16 };
 
-static LLVMValueRef
-i32(struct emit *e, uint32_t v)
-{
-    return LLVMConstInt(e->i32, v, false);
-}
-
 /* Byte by byte; bytes from `count` on are zero. 0 < count. */
 static void
 copy_bytes(struct emit *e, LLVMValueRef to, LLVMValueRef from, uint32_t size, LLVMValueRef count, LLVMBasicBlockRef done)

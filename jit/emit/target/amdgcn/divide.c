@@ -11,7 +11,7 @@
 typedef LLVMValueRef V;
 
 static void
-set_attributes(LLVMContextRef llvm, V fn)
+set_attributes(V fn)
 {
     static const char *const enums[] = { "memory", "nounwind", "willreturn", "nosync", "nofree", "norecurse", "mustprogress", "noinline" };
     /* It needs no hidden arguments, and so does not make its callers need any. */
@@ -21,11 +21,10 @@ set_attributes(LLVMContextRef llvm, V fn)
         "amdgpu-no-workgroup-id-x", "amdgpu-no-workgroup-id-y", "amdgpu-no-workgroup-id-z", "amdgpu-no-workitem-id-x", "amdgpu-no-workitem-id-y",
         "amdgpu-no-workitem-id-z", "amdgpu-no-flat-scratch-init", "amdgpu-no-agpr",
     };
-    const LLVMAttributeIndex index = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
     for (unsigned i = 0; i < sizeof enums / sizeof *enums; i++)
-        LLVMAddAttributeAtIndex(fn, index, LLVMCreateEnumAttribute(llvm, LLVMGetEnumAttributeKindForName(enums[i], strlen(enums[i])), 0));
+        emit_set_attribute(fn, enums[i]);
     for (unsigned i = 0; i < sizeof strings / sizeof *strings; i++)
-        LLVMAddAttributeAtIndex(fn, index, LLVMCreateStringAttribute(llvm, strings[i], (unsigned)strlen(strings[i]), "", 0));
+        emit_set_text_attribute(fn, strings[i], "");
 }
 
 V
@@ -36,7 +35,7 @@ gcn_divide(struct emit *e, V a, V b, bool is_signed, bool rem)
     V fn = LLVMGetNamedFunction(e->module, name);
     if (!fn) {
         fn = LLVMAddFunction(e->module, name, type);
-        set_attributes(e->llvm, fn);
+        set_attributes(fn);
     }
     return LLVMBuildExtractValue(e->b, LLVMBuildCall2(e->b, type, fn, (V[]){ a, b }, 2, ""), rem, "");
 }
@@ -102,7 +101,5 @@ emit_gcn_divide_body(LLVMValueRef fn, const char *cpu)
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     if (!gcn_precompiled_body(&e, fn))
         body(&e, fn, !strcmp(LLVMGetValueName2(fn, &length), EMIT_DIVIDE_SIGNED));
-    /* Keep code generation from deleting a call: the pass that counts registers would then meet a function that no kernel reaches. */
-    LLVMRemoveEnumAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMGetEnumAttributeKindForName("willreturn", 10));
     LLVMDisposeBuilder(e.b);
 }

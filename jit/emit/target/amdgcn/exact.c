@@ -8,12 +8,6 @@
 
 typedef LLVMValueRef V;
 
-static V
-i32(struct emit *e, uint32_t v)
-{
-    return LLVMConstInt(e->i32, v, false);
-}
-
 /* ---- f64 ----------------------------------------------------------------------------------------------------------------------- */
 
 enum { HALVES = 2, QUARTER = 4 };       /* words of an element; elements that four lanes hold in a register each */

@@ -5,12 +5,6 @@
 
 typedef LLVMValueRef V;
 
-static V
-i32(struct emit *e, uint32_t v)
-{
-    return LLVMConstInt(e->i32, v, false);
-}
-
 /* ---- layout of fragments (docs/matrix.md; a lane is 4g + t) -------------------------------------------------------------- */
 
 unsigned

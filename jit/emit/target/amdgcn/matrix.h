@@ -82,7 +82,6 @@ LLVMValueRef gcn_any(struct emit *e, LLVMValueRef p);                   /* true 
 bool gcn_to_nearest(const struct ptx_inst *in);
 LLVMValueRef gcn_element_of(struct emit *e, const LLVMValueRef *regs, uint8_t type, unsigned i);
 void gcn_pack(struct emit *e, const struct ptx_matrix *m, LLVMValueRef *v);             /* elements of D to its registers */
-void gcn_set_attribute(struct emit *e, LLVMValueRef fn, const char *name);
 /* c + the products of the integer elements of a word of A and one of B. */
 LLVMValueRef gcn_dot(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 

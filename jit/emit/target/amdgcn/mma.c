@@ -13,12 +13,6 @@
 typedef LLVMValueRef V;
 
 static V
-i32(struct emit *e, uint32_t v)
-{
-    return LLVMConstInt(e->i32, v, false);
-}
-
-static V
 shifted(struct emit *e, V v, unsigned left, unsigned right)
 {
     v = left ? LLVMBuildShl(e->b, v, i32(e, left), "") : v;
@@ -130,13 +124,6 @@ gcn_chosen(struct emit *e, V choice, V lower, V upper)
 
 /* ---- one element ---------------------------------------------------------------------------------------------------------- */
 
-void
-gcn_set_attribute(struct emit *e, V fn, const char *name)
-{
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->llvm, kind, 0));
-}
-
 /* The instruction as constant data for the device library. */
 static V
 describe(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, const char *name)
@@ -201,7 +188,7 @@ element_function(struct emit *e, const struct ptx_inst *in, const struct ptx_mat
         return fn;
     fn = LLVMAddFunction(e->module, name, *type);
     LLVMSetLinkage(fn, LLVMInternalLinkage);
-    gcn_set_attribute(e, fn, "noinline");
+    emit_set_attribute(fn, "noinline");
     LLVMBasicBlockRef back = LLVMGetInsertBlock(e->b);
     LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
     V v[2 * GCN_WORDS + 1];

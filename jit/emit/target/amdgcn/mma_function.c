@@ -14,12 +14,6 @@
 
 typedef LLVMValueRef V;
 
-static V
-i32(struct emit *e, uint32_t v)
-{
-    return LLVMConstInt(e->i32, v, false);
-}
-
 /* ---- operands ------------------------------------------------------------------------------------------------------------ */
 
 enum { LAYERS = 4 };
@@ -372,9 +366,9 @@ function(struct emit *e, const struct gcn_product *p, const struct parameters *n
         return fn;
     fn = LLVMAddFunction(e->module, name, type);
     LLVMSetLinkage(fn, LLVMInternalLinkage);
-    gcn_set_attribute(e, fn, "noinline");
-    gcn_set_attribute(e, fn, "norecurse");          /* saves no registers: callers see which ones it overwrites */
-    gcn_set_attribute(e, fn, "convergent");         /* lanes read each other's registers */
+    emit_set_attribute(fn, "noinline");
+    emit_set_attribute(fn, "norecurse");          /* saves no registers: callers see which ones it overwrites */
+    emit_set_attribute(fn, "convergent");         /* lanes read each other's registers */
     if (!gcn_precompiled_body(e, fn))
         body(e, fn, p, n);
     return fn;

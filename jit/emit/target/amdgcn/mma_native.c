@@ -12,12 +12,6 @@
 
 typedef LLVMValueRef V;
 
-static V
-i32(struct emit *e, uint32_t v)
-{
-    return LLVMConstInt(e->i32, v, false);
-}
-
 static bool
 is_cpu(const struct emit *e, const char *prefix)
 {

@@ -9,13 +9,6 @@
 
 enum { AS_CONST = 4, CC_KERNEL = 91 };
 
-static void
-set_attribute(struct emit *e, LLVMValueRef fn, const char *key, const char *value)
-{
-    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(e->llvm, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
-}
-
 /* The largest block whose threads can have 256 registers each (on GCN, half of that many): some RDNA3 and RDNA4 processors have 1536
  * registers per lane, allocated by 24; others have 1024. */
 static unsigned
@@ -48,7 +41,7 @@ bound_group(struct emit *e, const struct cwj_kernel *k, LLVMValueRef fn)
         max = cwj_amd_group(max) < 1024 ? cwj_amd_group(max) : 1024;
     char text[32];
     snprintf(text, sizeof text, "1,%u", max);
-    set_attribute(e, fn, "amdgpu-flat-work-group-size", text);
+    emit_set_text_attribute(fn, "amdgpu-flat-work-group-size", text);
 }
 
 static void
@@ -62,7 +55,7 @@ add_kernel(struct emit *e, uint32_t index)
     LLVMSetFunctionCallConv(fn, CC_KERNEL);
     LLVMSetVisibility(fn, LLVMProtectedVisibility);
     emit_null_faults(e, fn);
-    set_attribute(e, fn, "uniform-work-group-size", "true");
+    emit_set_text_attribute(fn, "uniform-work-group-size", "true");
     emit_session(e)->functions[id] = fn;
     if (emit_function(e, cwj_program_function(e->program, id)->fn, fn, true))
         bound_group(e, k, fn);

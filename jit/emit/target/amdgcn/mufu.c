@@ -599,7 +599,6 @@ caller(LLVMUseRef use)
 static V
 function_named(struct emit *e, const char *name, unsigned operands, bool *is_new)
 {
-    static const char inreg[] = "inreg";
     V fn = LLVMGetNamedFunction(e->module, name);
     LLVMTypeRef types[3] = { e->i32, e->i32, e->i32 };
 
@@ -609,7 +608,7 @@ function_named(struct emit *e, const char *name, unsigned operands, bool *is_new
     types[operands] = LLVMPointerTypeInContext(e->llvm, CONSTANT);
     fn = LLVMAddFunction(e->module, name, LLVMFunctionType(e->i32, types, operands + 1, false));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
-    LLVMAddAttributeAtIndex(fn, operands + 1, LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(inreg, sizeof inreg - 1), 0));
+    LLVMAddAttributeAtIndex(fn, operands + 1, emit_attribute(fn, "inreg", 0));
     return fn;
 }
 
@@ -631,11 +630,10 @@ end_function(struct emit *e, V result, LLVMBasicBlockRef back)
 static V
 build_call(struct emit *e, V fn, V *args)
 {
-    static const char inreg[] = "inreg";
     unsigned n = LLVMCountParams(fn);
     V call = LLVMBuildCall2(e->b, LLVMGlobalGetValueType(fn), fn, args, n, "");
 
-    LLVMAddCallSiteAttribute(call, n, LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(inreg, sizeof inreg - 1), 0));
+    LLVMAddCallSiteAttribute(call, n, emit_attribute(call, "inreg", 0));
     note_once(e, call);
     return call;
 }
@@ -713,14 +711,6 @@ replace_call(struct emit *e, V call, V by)
     LLVMInstructionEraseFromParent(call);
 }
 
-static void
-do_not_inline(struct emit *e, V call)
-{
-    static const char noinline_[] = "noinline";
-    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                             LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(noinline_, sizeof noinline_ - 1), 0));
-}
-
 /* Does `from` call fn in many places, in loops or not? Copies of an unrolled loop take a fifth to a quarter of the compile time of a
  * softmax or attention kernel; a call adds some ten instructions to the function's 45 or more. */
 static bool
@@ -758,7 +748,7 @@ gcn_mufu_limit(struct emit *e)
                 if (code && (is_once(call) || many_of(fn, from)))
                     replace_call(e, call, code);
                 else if (many && is_once(call))
-                    do_not_inline(e, call);
+                    emit_set_call_attribute(call, "noinline");
             }
         }
         if (!LLVMGetFirstUse(fn))

@@ -35,12 +35,6 @@ static const char *const computes[] = { "nounwind", "memory", "willreturn", "nos
 static const char *const stores[] = { "nounwind", "norecurse", "noinline", NULL };
 enum { OF_CALL = 3 };               /* the first of `computes` apply to the assembly, too */
 
-static LLVMAttributeRef
-attribute(struct emit *e, const char *name)
-{
-    return LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0);
-}
-
 /* Values as words, vectors by element; returns their number. */
 static unsigned
 words_of(struct emit *e, const V *v, unsigned n, V *word)
@@ -115,9 +109,9 @@ assembly(struct emit *e, const struct gcn_precompiled *p, bool convergent, V tab
         V f = LLVMGetInlineAsm(type, text.data, text.size, constraints.data, constraints.size, p->memory, false, LLVMInlineAsmDialectATT, false);
         V r = LLVMBuildCall2(e->b, type, f, word, nargs + (table != NULL), "");
         for (unsigned i = 0; i < (p->memory ? 1 : OF_CALL); i++)
-            LLVMAddCallSiteAttribute(r, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute(e, computes[i]));
+            emit_set_call_attribute(r, computes[i]);
         if (convergent)
-            LLVMAddCallSiteAttribute(r, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute(e, "convergent"));
+            emit_set_call_attribute(r, "convergent");
         for (unsigned i = 0; i < nresults; i++)
             word[i] = nresults > 1 ? LLVMBuildExtractValue(e->b, r, i, "") : r;
     }
@@ -201,15 +195,14 @@ gcn_precompiled_with(struct emit *e, V fn, V table)
     LLVMPositionBuilderAtEnd(e->b, back);
     LLVMSetLinkage(fn, LLVMExternalLinkage);            /* until optimised (close_precompiled.c): prevents propagation of constant arguments */
     LLVMSetVisibility(fn, LLVMHiddenVisibility);
-    LLVMAddAttributeAtIndex(fn, index, LLVMCreateStringAttribute(e->llvm, EMIT_OVERWRITES, sizeof EMIT_OVERWRITES - 1, p->registers,
-                                                                 (unsigned)strlen(p->registers)));
+    emit_set_text_attribute(fn, EMIT_OVERWRITES, p->registers);
     if (p->stack) {
         char size[16];
-        int n = snprintf(size, sizeof size, "%u", p->stack);
-        LLVMAddAttributeAtIndex(fn, index, LLVMCreateStringAttribute(e->llvm, EMIT_STACK, sizeof EMIT_STACK - 1, size, (unsigned)n));
+        snprintf(size, sizeof size, "%u", p->stack);
+        emit_set_text_attribute(fn, EMIT_STACK, size);
     }
     for (const char *const *name = p->memory ? stores : computes; *name; name++)
-        LLVMAddAttributeAtIndex(fn, index, attribute(e, *name));
+        emit_set_attribute(fn, *name);
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See pseudo.h. */
 #include "jit/emit/target/amdgcn/pseudo.h"
+#include "jit/emit/attribute.h"
 
 #include <llvm-c/Core.h>
 #include <stdio.h>
@@ -14,13 +15,6 @@ static const char *const names[GCN_PSEUDOS] = {
     [GCN_PSEUDO_MAX3] = "cwj_max3",
 };
 
-static void
-add_attribute(V call, const char *name)
-{
-    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                             LLVMCreateEnumAttribute(LLVMGetTypeContext(LLVMTypeOf(call)), LLVMGetEnumAttributeKindForName(name, strlen(name)), 0));
-}
-
 /* LLVM assumes that assembly may write memory unless its call says otherwise. */
 static V
 build_call(LLVMBuilderRef b, LLVMTypeRef type, const char *text, const char *constraints, V *args, unsigned n)
@@ -28,9 +22,9 @@ build_call(LLVMBuilderRef b, LLVMTypeRef type, const char *text, const char *con
     V code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), false, false, LLVMInlineAsmDialectATT, false);
     V call = LLVMBuildCall2(b, type, code, args, n, "");
 
-    add_attribute(call, "memory");
-    add_attribute(call, "nounwind");
-    add_attribute(call, "willreturn");
+    emit_set_call_attribute(call, "memory");
+    emit_set_call_attribute(call, "nounwind");
+    emit_set_call_attribute(call, "willreturn");
     return call;
 }
 
@@ -140,7 +134,7 @@ gcn_pseudo_build(const struct gcn_pseudo *p, LLVMBuilderRef b)
     LLVMTypeRef type = LLVMFunctionType(LLVMStructTypeInContext(LLVMGetTypeContext(out[0]), out, p->nout, false), types, n, false);
     V call = build_call(b, type, p->text, constraints, args, n);
     if (p->convergent)
-        add_attribute(call, "convergent");
+        emit_set_call_attribute(call, "convergent");
     /* Extracting from the assembly's own result would make LLVM parse all constraints for each part, in each of six passes. */
     return LLVMBuildFreeze(b, call, "");
 }

@@ -6,12 +6,6 @@
 
 #include <string.h>
 
-static LLVMValueRef
-i32(struct emit *e, uint32_t v)
-{
-    return LLVMConstInt(e->i32, v, false);
-}
-
 /* Up to four words as a vector. Missing ones are zero with `zeros`; else poison. */
 static LLVMValueRef
 four(struct emit *e, LLVMValueRef *word, unsigned n, bool zeros)

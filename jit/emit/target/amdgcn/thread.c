@@ -10,12 +10,6 @@
 #include <string.h>
 
 static LLVMValueRef
-i32(struct emit *e, uint32_t v)
-{
-    return LLVMConstInt(e->i32, v, false);
-}
-
-static LLVMValueRef
 load_at(struct emit *e, LLVMValueRef base, int64_t offset, LLVMTypeRef t)
 {
     LLVMValueRef off = LLVMConstInt(e->i64, (uint64_t)offset, true);

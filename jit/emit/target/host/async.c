@@ -4,12 +4,6 @@
 #include "jit/emit/target/host/host_private.h"
 
 static LLVMValueRef
-i32(struct emit *e, uint32_t v)
-{
-    return LLVMConstInt(e->i32, v, false);
-}
-
-static LLVMValueRef
 mask_argument(struct emit *e)
 {
     LLVMValueRef bits = e->width == 1 ? i32(e, 1) : emit_mask_bits(e, e->mask);

@@ -9,12 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static LLVMValueRef
-i32(struct emit *e, uint32_t v)
-{
-    return LLVMConstInt(e->i32, v, false);
-}
-
 /* ---- context ------------------------------------------------------------------------------------------------------- */
 
 static LLVMValueRef
@@ -360,8 +354,7 @@ emit_runtime(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *par
     bool ends = !strcmp(name, "cwh_rt_trap") || !strcmp(name, "cwh_rt_assertfail"), first = ends && !LLVMGetNamedFunction(e->module, name);
     LLVMValueRef call = emit_external(e, name, ret, params, n, args);
     if (first)
-        LLVMAddAttributeAtIndex(LLVMGetNamedFunction(e->module, name), (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("cold", 4), 0));
+        emit_set_attribute(LLVMGetNamedFunction(e->module, name), "cold");
     return call;
 }
 
@@ -777,9 +770,7 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     s->lockstep = warp && e->width == 1;
 
     LLVMValueRef fn = LLVMAddFunction(e->module, "cwh_kernel", LLVMFunctionType(e->void_, &e->ptr, 1, false));
-    /* Address 0 faults on a device; for LLVM it would be undefined, and code behind it unreachable. */
-    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("null_pointer_is_valid", 21), 0));
+    emit_null_faults(e, fn);
     uint32_t id = p->kernel_func[index];
     if (s->closure->indirect)
         make_function_table(e);

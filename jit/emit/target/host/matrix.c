@@ -7,12 +7,6 @@
 
 enum { SCRATCH_A, SCRATCH_B, SCRATCH_C, SCRATCH_D, SCRATCH_VALUES };
 
-static LLVMValueRef
-i32(struct emit *e, uint32_t v)
-{
-    return LLVMConstInt(e->i32, v, false);
-}
-
 /* Scratch for 8 registers of 64 bits per lane, shared by all matrix instructions of the function. */
 static LLVMValueRef
 scratch(struct emit *e, unsigned which)
@@ -103,12 +97,6 @@ exchange(struct emit *e, LLVMValueRef value)
     return values;
 }
 
-static LLVMValueRef
-lane_id(struct emit *e)
-{
-    return emit_sreg(e, PTX_SREG_LANEID);
-}
-
 void
 emit_host_mma(struct emit *e, const struct ptx_inst *in)
 {
@@ -129,7 +117,7 @@ emit_host_mma(struct emit *e, const struct ptx_inst *in)
             put(e, mine, m.na + m.nb + m.nc, &in->operand[4], PTX_B32, true);
         LLVMValueRef all = exchange(e, LLVMBuildPtrToInt(e->b, mine, e->i64, ""));
         LLVMTypeRef types[5] = { e->ptr, e->ptr, e->ptr, e->i32, e->ptr };
-        LLVMValueRef args[5] = { e->f->gang, what, all, lane_id(e), d };
+        LLVMValueRef args[5] = { e->f->gang, what, all, emit_sreg(e, PTX_SREG_LANEID), d };
         emit_runtime(e, "cwh_rt_mma_lane", e->void_, types, 5, args);
         exchange(e, LLVMConstNull(e->i64));
     } else {
@@ -171,7 +159,7 @@ one_of(struct emit *e, LLVMValueRef v)
 static LLVMValueRef
 active(struct emit *e)
 {
-    LLVMValueRef bits = e->width == 1 ? LLVMBuildShl(e->b, i32(e, 1), lane_id(e), "") : emit_mask_bits(e, e->mask);
+    LLVMValueRef bits = e->width == 1 ? LLVMBuildShl(e->b, i32(e, 1), emit_sreg(e, PTX_SREG_LANEID), "") : emit_mask_bits(e, e->mask);
     return LLVMBuildZExt(e->b, bits, e->i64, "");
 }
 
@@ -234,7 +222,7 @@ emit_host_movmatrix(struct emit *e, const struct ptx_inst *in)
 {
     LLVMValueRef v = emit_src(e, in, 1, PTX_B32);
     if (e->width == 1) {
-        LLVMValueRef all = exchange(e, emit_resize(e, v, e->i64, false)), lane = lane_id(e), r = NULL;
+        LLVMValueRef all = exchange(e, emit_resize(e, v, e->i64, false)), lane = emit_sreg(e, PTX_SREG_LANEID), r = NULL;
         LLVMValueRef row = LLVMBuildLShr(e->b, lane, i32(e, 2), ""), col = LLVMBuildShl(e->b, LLVMBuildAnd(e->b, lane, i32(e, 3), ""), i32(e, 1), "");
         for (unsigned h = 0; h < 2; h++) {
             LLVMValueRef from = LLVMBuildAdd(e->b, LLVMBuildShl(e->b, LLVMBuildOr(e->b, col, i32(e, h), ""), i32(e, 2), ""),

@@ -7,12 +7,6 @@
 
 #include <string.h>
 
-static LLVMValueRef
-i32(struct emit *e, uint32_t v)
-{
-    return LLVMConstInt(e->i32, v, false);
-}
-
 /* ---- width 1: join the other lanes --------------------------------------------------------------------------------- */
 
 struct join {
@@ -56,12 +50,6 @@ collect(struct emit *e, const struct join *m, LLVMValueRef like)
 /* ---- helpers --------------------------------------------------------------------------------------------------------------- */
 
 static LLVMValueRef
-lane_id(struct emit *e)
-{
-    return emit_sreg(e, PTX_SREG_LANEID);
-}
-
-static LLVMValueRef
 permute(struct emit *e, LLVMValueRef v, LLVMValueRef from)
 {
     from = emit_splat(e, from);
@@ -86,7 +74,7 @@ emit_host_shfl(struct emit *e, const struct ptx_inst *in)
     LLVMValueRef valid, r, from;
     if (e->width == 1) {
         LLVMValueRef members = in->flags & PTX_F_SYNC ? emit_src(e, in, 4, PTX_U32) : i32(e, 0);
-        from = emit_shuffle_source(e, in, lane_id(e), b, c, &valid);
+        from = emit_shuffle_source(e, in, emit_sreg(e, PTX_SREG_LANEID), b, c, &valid);
         struct join m = join(e, members, a);
         r = LLVMBuildTrunc(e->b, value_of(e, &m, from), e->i32, "");
     } else {

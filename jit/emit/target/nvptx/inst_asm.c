@@ -118,12 +118,6 @@ add_in(struct emit *e, struct pass *p, LLVMValueRef v, ptx_type t)
     return p->nout + p->nin++;
 }
 
-static bool
-is_reference(const struct ptx_symbol *s)
-{
-    return ptx_type_class((ptx_type)s->type) == PTX_CLASS_OPAQUE || s->space == PTX_SPACE_TEX;
-}
-
 /* The value of a name, as 64 bits. */
 static LLVMValueRef
 name_value(struct emit *e, const struct ptx_symbol *s)
@@ -296,13 +290,6 @@ text_operands(struct emit *e, struct pass *p, const char *text, struct cw_buf *o
 
 /* ---- the assembly ------------------------------------------------------------------------------------------------------------ */
 
-static void
-call_attribute(struct emit *e, LLVMValueRef call, const char *name)
-{
-    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                             LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0));
-}
-
 LLVMValueRef
 emit_ptx_text(struct emit *e, const char *text, const char *constraints, LLVMTypeRef ret, LLVMValueRef *args, unsigned n,
               bool effects)
@@ -318,12 +305,12 @@ emit_ptx_text(struct emit *e, const char *text, const char *constraints, LLVMTyp
     LLVMValueRef a = LLVMGetInlineAsm(ft, text, strlen(text), constraints, strlen(constraints), effects, false,
                                       LLVMInlineAsmDialectATT, false);
     LLVMValueRef call = LLVMBuildCall2(e->b, ft, a, args, n, "");
-    call_attribute(e, call, "nounwind");
+    emit_set_call_attribute(call, "nounwind");
     if (effects) {
-        call_attribute(e, call, "convergent");
+        emit_set_call_attribute(call, "convergent");
     } else {
-        call_attribute(e, call, "memory");      /* value 0: no access */
-        call_attribute(e, call, "willreturn");
+        emit_set_call_attribute(call, "memory");      /* value 0: no access */
+        emit_set_call_attribute(call, "willreturn");
     }
     return call;
 }

@@ -113,12 +113,6 @@ space_number(ptx_space s)
     }
 }
 
-static bool
-is_reference(const struct ptx_symbol *s)
-{
-    return ptx_type_class((ptx_type)s->type) == PTX_CLASS_OPAQUE || s->space == PTX_SPACE_TEX;
-}
-
 static LLVMValueRef variable(struct emit *e, uint32_t id, const struct cwj_link_var *v);
 
 /* A word of an initialiser: the address of variable `id`, in its own space or generic. */
@@ -433,23 +427,18 @@ static const struct emit_target target_nvptx = {
 
 /* ---- the module ------------------------------------------------------------------------------------------------------------------ */
 
-static void
-add_attribute(struct emit *e, LLVMValueRef fn, LLVMAttributeIndex at, const char *name, uint64_t value)
-{
-    LLVMAddAttributeAtIndex(fn, at, LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), value));
-}
-
 /* A launch bound, as an attribute of one number or of three; 0: none. */
 static void
-bound(struct emit *e, LLVMValueRef fn, const char *name, const uint32_t *n, unsigned count)
+bound(LLVMValueRef fn, const char *name, const uint32_t *n, unsigned count)
 {
     char value[48];
     if (!n[0])
         return;
-    int length = count == 1 ? snprintf(value, sizeof value, "%u", n[0])
-                            : snprintf(value, sizeof value, "%u,%u,%u", n[0], n[1] ? n[1] : 1, n[2] ? n[2] : 1);
-    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(e->llvm, name, (unsigned)strlen(name), value, (unsigned)length));
+    if (count == 1)
+        snprintf(value, sizeof value, "%u", n[0]);
+    else
+        snprintf(value, sizeof value, "%u,%u,%u", n[0], n[1] ? n[1] : 1, n[2] ? n[2] : 1);
+    emit_set_text_attribute(fn, name, value);
 }
 
 /* e->ptr: bytes by value. */
@@ -484,12 +473,12 @@ add_kernel(struct emit *e, uint32_t index)
             continue;
         LLVMAddAttributeAtIndex(fn, i + 1, LLVMCreateTypeAttribute(e->llvm, LLVMGetEnumAttributeKindForName("byval", 5),
                                                                    LLVMArrayType2(e->i8, k->params[i].size)));
-        add_attribute(e, fn, i + 1, "align", k->params[i].align ? k->params[i].align : 1);
+        LLVMAddAttributeAtIndex(fn, i + 1, emit_attribute(fn, "align", k->params[i].align ? k->params[i].align : 1));
     }
-    bound(e, fn, "nvvm.maxntid", k->maxntid, 3);
-    bound(e, fn, "nvvm.reqntid", k->reqntid, 3);
-    bound(e, fn, "nvvm.minctasm", &k->minnctapersm, 1);
-    bound(e, fn, "nvvm.maxnreg", &k->fn->maxnreg, 1);
+    bound(fn, "nvvm.maxntid", k->maxntid, 3);
+    bound(fn, "nvvm.reqntid", k->reqntid, 3);
+    bound(fn, "nvvm.minctasm", &k->minnctapersm, 1);
+    bound(fn, "nvvm.maxnreg", &k->fn->maxnreg, 1);
     emit_session(e)->functions[id] = fn;
 }
 
@@ -517,17 +506,16 @@ function_table(struct emit *e, const bool *needed)
 static void
 annotate_functions(struct emit *e)
 {
-    LLVMAttributeRef convergent = LLVMCreateEnumAttribute(e->llvm, LLVMGetEnumAttributeKindForName("convergent", 10), 0);
     for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = LLVMGetNextFunction(f)) {
         if (LLVMGetIntrinsicID(f))
             continue;
-        add_attribute(e, f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "convergent", 0);
-        add_attribute(e, f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind", 0);
-        add_attribute(e, f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "null_pointer_is_valid", 0);
+        emit_set_attribute(f, "convergent");
+        emit_set_attribute(f, "nounwind");
+        emit_set_attribute(f, "null_pointer_is_valid");
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
             for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
                 if (LLVMIsACallInst(i) && !LLVMIsAInlineAsm(LLVMGetCalledValue(i)) && !LLVMIsAIntrinsicInst(i))
-                    LLVMAddCallSiteAttribute(i, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, convergent);
+                    emit_set_call_attribute(i, "convergent");
     }
 }
 

@@ -14,4 +14,11 @@ LLVMValueRef emit_ptx_text(struct emit *e, const char *text, const char *constra
 /* nvptx.c: LLVM's name for a kernel parameter, as inline assembly text */
 const char *emit_ptx_param(struct emit *e, const struct ptx_symbol *param);
 
+/* A texture, surface or sampler reference. */
+static inline bool
+is_reference(const struct ptx_symbol *s)
+{
+    return ptx_type_class((ptx_type)s->type) == PTX_CLASS_OPAQUE || s->space == PTX_SPACE_TEX;
+}
+
 #endif
