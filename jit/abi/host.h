@@ -138,7 +138,7 @@ struct cwh_matrix {
     uint16_t op;                /* ptx_op */
     uint16_t m, n, k;
     uint8_t  a, b, c, d;        /* element types; wmma.load, wmma.store: d */
-    uint8_t  na, nb, nc, nd;    /* registers a lane */
+    uint8_t  na, nb, nc, nd;    /* registers per lane */
     uint8_t  a_col, b_col;      /* layouts; wmma.load, wmma.store: a_col */
     uint8_t  boolop, round, satfinite;
     uint8_t  fragment;          /* wmma.load, wmma.store: 0..3 for a b c d; mma.sp: the selector */

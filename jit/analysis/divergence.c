@@ -342,7 +342,7 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
     for (uint32_t r = 0; r < fn->nregs; r++) {
         f->uniform[r] = true;
         if (!f->ndefs[r])
-            f->shape[r].kind = FLOW_UNIFORM;    /* undefined: what it is added to decides about the sum */
+            f->shape[r].kind = FLOW_UNIFORM;    /* undefined: the other operand decides about the sum */
     }
     for (uint32_t i = 0; i < fn->nparams; i++)
         if (fn->params[i]->is_param_reg)

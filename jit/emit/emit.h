@@ -103,8 +103,8 @@ void emit_unsupported(struct emit *e, const struct ptx_inst *in, const char *why
 
 /* ---- entry points ------------------------------------------------------------------------------------------------------ */
 
-/* Emit kernel `index` and what it calls into a new LLVM module: `cwh_kernel` (cwh_kernel_fn) and the constant
- * `cwh_info` (struct cwh_code_info). *info is filled too. The caller owns *module and the context. */
+/* Emit kernel `index` and its call closure into a new LLVM module, as `cwh_kernel` (cwh_kernel_fn) with the constant `cwh_info` (struct
+ * cwh_code_info). Fills *info too. The caller owns *module and the context. */
 cw_result emit_host_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *v, LLVMContextRef llvm,
                            LLVMModuleRef *module, struct cwh_code_info *info, struct cwj_diags *diags) CW_MUST_CHECK;
 
@@ -112,7 +112,7 @@ cw_result emit_host_kernel(struct cwj_program *p, uint32_t index, const struct c
 struct emit_simt {
     enum cwj_target target;         /* amdgcn or nvptx */
     const char *cpu;
-    const bool *kernels;            /* one a kernel of the program; NULL: all */
+    const bool *kernels;            /* per kernel of the program; NULL: all */
     bool module_image;              /* as in cwj_aot_options */
     bool declare_only;              /* amdgcn: another module, which this one is linked to, defines the variables */
     uint8_t matrix_sm;              /* as in cwj_aot_options */

@@ -58,6 +58,7 @@ struct emit_session {
     const struct cwj_closure *closure;  /* of the kernel being compiled (host) */
     LLVMValueRef *functions;        /* per program function id: LLVM function or NULL */
     LLVMTypeRef *function_types;
+    bool *needed;                   /* per program function id: a kernel of this module can reach it */
     LLVMValueRef function_table;    /* [nfuncs x ptr], or NULL without indirect calls */
     LLVMValueRef *variables;        /* per link id: LLVM global (amdgcn) */
     LLVMValueRef last_writer;       /* helper of step_store */
@@ -187,8 +188,12 @@ LLVMValueRef emit_near(struct emit *e, LLVMValueRef low, ptx_space space);
 bool         emit_is_near(struct emit *e);
 
 /* session.c */
-void emit_init(struct emit_session *s, struct cwj_program *p, LLVMContextRef llvm, struct cwj_diags *diags);
-void emit_finish(struct emit_session *s);   /* the module stays */
+/* Begin a module. NULL: out of memory; it is out of memory as well if e.result says so. */
+struct emit_session *emit_open(struct cwj_program *p, LLVMContextRef llvm, struct cwj_diags *diags);
+/* Free the session. Returns its result; if that is CW_OK, the caller owns *module, else it is NULL. */
+cw_result emit_close(struct emit_session *s, LLVMModuleRef *module) CW_MUST_CHECK;
+/* Make s->function_table: by token, the functions in s->needed whose address is taken. Others (of signatures that no kernel here calls) are null. */
+void emit_function_table(struct emit *e, const char *name);
 /* memory/async.c: the number of bytes that a cp.async reads; NULL: all. */
 LLVMValueRef emit_async_size(struct emit *e, const struct ptx_inst *in);
 /* warp.c: the source lane of shfl and whether it is valid; one step of redux. */

@@ -2,14 +2,17 @@
  * Start and end of a module's emission, and dispatch to the SIMT targets. */
 #include "jit/emit/emit_private.h"
 
-#include <string.h>
+#include <stdlib.h>
 
-void
-emit_init(struct emit_session *s, struct cwj_program *p, LLVMContextRef llvm, struct cwj_diags *diags)
+struct emit_session *
+emit_open(struct cwj_program *p, LLVMContextRef llvm, struct cwj_diags *diags)
 {
+    struct emit_session *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
     struct emit *e = &s->e;
-    memset(s, 0, sizeof *s);
     cw_arena_init(&e->arena);
+    e->result = CW_OK;
     e->llvm = llvm;
     e->program = p;
     e->diags = diags;
@@ -28,13 +31,45 @@ emit_init(struct emit_session *s, struct cwj_program *p, LLVMContextRef llvm, st
     e->void_ = LLVMVoidTypeInContext(llvm);
     s->functions = cw_arena_array(&e->arena, LLVMValueRef, p->nfuncs + 1);
     s->function_types = cw_arena_array(&e->arena, LLVMTypeRef, p->nfuncs + 1);
+    s->variables = cw_arena_array(&e->arena, LLVMValueRef, p->nlink_vars + 1);
+    s->needed = cw_arena_array(&e->arena, bool, p->nfuncs + 1);
+    if (!s->functions || !s->function_types || !s->variables || !s->needed)
+        e->result = CW_ERR_NOMEM;
+    return s;
+}
+
+cw_result
+emit_close(struct emit_session *s, LLVMModuleRef *module)
+{
+    cw_result r = s->e.result;
+    *module = NULL;
+    if (r == CW_OK)
+        *module = s->e.module;
+    else
+        LLVMDisposeModule(s->e.module);
+    LLVMDisposeBuilder(s->e.b);
+    cw_arena_finish(&s->e.arena);
+    free(s);
+    return r;
 }
 
 void
-emit_finish(struct emit_session *s)
+emit_function_table(struct emit *e, const char *name)
 {
-    LLVMDisposeBuilder(s->e.b);
-    cw_arena_finish(&s->e.arena);
+    struct emit_session *s = emit_session(e);
+    uint32_t n = e->program->nfuncs;
+    s->function_table = LLVMAddGlobalInAddressSpace(e->module, LLVMArrayType2(e->ptr, n), name, e->target->constant_space);
+    LLVMSetLinkage(s->function_table, LLVMInternalLinkage);
+    LLVMSetGlobalConstant(s->function_table, true);
+    LLVMValueRef *v = cw_arena_array(&e->arena, LLVMValueRef, n + 1);
+    for (uint32_t i = 0; v && i < n; i++) {
+        const struct cwj_function *f = cwj_program_function(e->program, i);
+        v[i] = s->needed[i] && f->address_taken && f->fn && f->fn->has_body && !f->fn->is_entry ? emit_declare(e, i) : LLVMConstNull(e->ptr);
+    }
+    if (v)
+        LLVMSetInitializer(s->function_table, LLVMConstArray2(e->ptr, v, n));
+    else
+        e->result = CW_ERR_NOMEM;
 }
 
 typedef cw_result emit_simt_fn(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,

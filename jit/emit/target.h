@@ -23,7 +23,7 @@ struct emit_target {
     bool undefined_slots;           /* registers written before they are read need no initial value */
     bool near_addresses;            /* 32-bit addresses of local memory and constants in modules with 64-bit ones: memory/addr32.c */
     uint8_t storage_space;          /* LLVM's address space of allocas */
-    uint8_t constant_space;         /* and of tables that the emitter makes */
+    uint8_t constant_space;         /* and of constant tables */
     /* Called before an instruction's emitter. True: this hook has emitted it, now or together with an earlier one. NULL: never. */
     bool (*claims)(struct emit *e, const struct ptx_inst *in);
     /* Called with the builders at the start of the entry block: load the context. begin: when the register slots exist (parameters to

@@ -80,8 +80,8 @@ struct cwj_program {
     struct cwj_link_var *link_vars;
     uint32_t nlink_vars;
     struct cwj_kernel *kernels;
-    struct cwj_closure *closure;        /* one a kernel */
-    uint32_t *kernel_func;          /* function id, one a kernel */
+    struct cwj_closure *closure;        /* per kernel */
+    uint32_t *kernel_func;          /* function id, per kernel */
     uint32_t nkernels;
     struct cwj_variable *vars;      /* those in the data segment, in its order */
     uint32_t nvars;

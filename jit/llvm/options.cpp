@@ -45,8 +45,8 @@ const struct option {
      * register. Beyond it, it spills; hardly any spills are in loops. */
     { "grow-region-complexity-budget", "10", SPEED, CWJ_TARGET_AMDGCN, "the register allocator splits live ranges within fewer blocks" },
 
-    /* Instruction selection queries alias analysis for each pair of accesses of a block. The scheduler does so again, and orders them: the
-     * code is no longer without. X86 and NVPTX do not query by default. */
+    /* Instruction selection queries alias analysis for each pair of accesses of a block. Without, code is no longer: the scheduler queries
+     * it as well, and reorders accesses. X86 and NVPTX do not query by default. */
     { "combiner-global-alias-analysis", "false", SPEED, CWJ_TARGET_AMDGCN, "instruction selection does without alias analysis" },
 
     /* The scheduler reschedules regions of high register pressure without clustering, after which some kernels spill a few values less, and

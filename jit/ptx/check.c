@@ -283,7 +283,7 @@ check_signature(struct check *c)
     return true;
 }
 
-/* ---- forms of their own ---- */
+/* ---- forms that a signature cannot express ---- */
 
 /* Check the width of a pack or unpack operand of mov; elements of unknown width (_, constants) share the remaining bits equally. */
 static bool

@@ -328,7 +328,7 @@ memory(const struct form *c, const struct access *a)
     return vectors(c);
 }
 
-/* ---- the rest ---- */
+/* ---- warp functions and others ---- */
 
 /* Warp functions (9.7.14). */
 static bool

@@ -425,7 +425,7 @@ modifiers(struct parser *p, struct ptx_inst *in, const struct op_row *row)
     return true;
 }
 
-/* ---- forms of their own ---- */
+/* ---- forms with a syntax of their own ---- */
 
 struct args {
     struct ptx_operand at[PTX_MAX_OPERANDS];

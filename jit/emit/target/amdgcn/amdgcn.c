@@ -884,7 +884,7 @@ emit_gcn_barrier(struct emit *e, const struct ptx_inst *in)
         emit_dst(e, in, 0, PTX_PRED, LLVMBuildICmp(e->b, in->boolop == PTX_BOOL_AND ? LLVMIntEQ : LLVMIntNE, sum, i32(e, 0), ""));
 }
 
-/* ---- the rest --------------------------------------------------------------------------------------------------------------- */
+/* ---- traps, and the target --------------------------------------------------------------------------------------------------- */
 
 static void
 end_kernel(struct emit *e)

@@ -4,7 +4,6 @@
 #include "jit/analysis/lockstep.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { AS_CONST = 4, CC_KERNEL = 91 };
@@ -61,26 +60,6 @@ add_kernel(struct emit *e, uint32_t index)
         bound_group(e, k, fn);
 }
 
-/* A table of the functions whose address is taken, by token; functions that no kernel here can call (of another signature) are not emitted. */
-static void
-function_table(struct emit *e, const bool *needed)
-{
-    struct emit_session *s = emit_session(e);
-    uint32_t n = e->program->nfuncs;
-    s->function_table = LLVMAddGlobalInAddressSpace(e->module, LLVMArrayType(e->ptr, n), "functions", AS_CONST);
-    LLVMSetLinkage(s->function_table, LLVMInternalLinkage);
-    LLVMSetGlobalConstant(s->function_table, true);
-    LLVMValueRef *v = cw_arena_array(&e->arena, LLVMValueRef, n + 1);
-    for (uint32_t i = 0; v && i < n; i++) {
-        const struct cwj_function *f = cwj_program_function(e->program, i);
-        v[i] = needed[i] && f->address_taken && f->fn && f->fn->has_body && !f->fn->is_entry ? emit_declare(e, i) : LLVMConstNull(e->ptr);
-    }
-    if (v)
-        LLVMSetInitializer(s->function_table, LLVMConstArray(e->ptr, v, n));
-    else
-        e->result = CW_ERR_NOMEM;
-}
-
 /* LLVM's data layout for amdgcn. The pipeline sets it on the finished module as well; allocas need it from the start. */
 static const char data_layout[] =
     "e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-p7:160:256:256:32-p8:128:128-p9:192:256:256:32-i64:64-v16:16-"
@@ -90,15 +69,10 @@ cw_result
 emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module, struct cwj_diags *diags)
 {
     const char *cpu = what->cpu;
-    struct emit_session *s = malloc(sizeof *s);
-    if (!s)
-        return CW_ERR_NOMEM;
-    emit_init(s, p, llvm, diags);
+    struct emit_session *s = emit_open(p, llvm, diags);
+    if (!s || s->e.result)
+        return s ? emit_close(s, module) : CW_ERR_NOMEM;
     struct emit *e = &s->e;
-    cw_result r = CW_ERR_NOMEM;
-    s->variables = cw_arena_array(&e->arena, LLVMValueRef, p->nlink_vars + 1);
-    if (!s->functions || !s->function_types || !s->variables)
-        goto done;
     e->target = &emit_target_amdgcn;
     s->module_image = what->module_image;
     s->matrix_model = gcn_matrix_model(what->matrix_sm);
@@ -118,9 +92,7 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
     LLVMAddModuleFlag(e->module, LLVMModuleFlagBehaviorError, "amdhsa_code_object_version", 26,
                       LLVMValueAsMetadata(LLVMConstInt(e->i32, 500, false)));
 
-    bool *needed = cw_arena_array(&e->arena, bool, p->nfuncs + 1), indirect = false;
-    if (!needed)
-        goto done;
+    bool indirect = false;
     for (uint32_t k = 0; k < p->nkernels; k++) {
         if (what->kernels && !what->kernels[k])
             continue;
@@ -129,7 +101,7 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
         s->in_step |= cwj_needs_lockstep(p, k);
         s->launch_numbers |= s->module_image && gcn_names_launch(p, &p->closure[k]);
         for (uint32_t i = 0; i < p->closure[k].nfuncs; i++) {
-            needed[p->closure[k].funcs[i]] = true;
+            s->needed[p->closure[k].funcs[i]] = true;
             s->counts_exited |= gcn_waits_for_all(cwj_program_function(p, p->closure[k].funcs[i])->fn);
         }
         s->counts_exited |= gcn_waits_for_all(cwj_program_function(p, p->kernel_func[k])->fn);
@@ -142,13 +114,13 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
     if (s->launch_numbers)
         (void)gcn_loader_variable(e, "cudaway_launch");
     if (indirect)
-        function_table(e, needed);
+        emit_function_table(e, "functions");
     for (uint32_t k = 0; k < p->nkernels; k++)
         if (!what->kernels || what->kernels[k])
             add_kernel(e, k);
     for (uint32_t i = 0; i < p->nfuncs; i++) {
         const struct cwj_function *f = cwj_program_function(p, i);
-        if (needed[i] && f->fn && f->fn->has_body && !f->fn->is_entry && !f->runtime)
+        if (s->needed[i] && f->fn && f->fn->has_body && !f->fn->is_entry && !f->runtime)
             emit_function(e, f->fn, emit_declare(e, i), false);
     }
     if (s->function_table && !LLVMGetFirstUse(s->function_table))
@@ -158,13 +130,5 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
             if (!what->kernels || what->kernels[k])
                 gcn_clear_barriers(e, s->functions[p->kernel_func[k]]);
     gcn_mufu_limit(e);
-    r = e->result;
-done:
-    if (r == CW_OK)
-        *module = e->module;
-    else
-        LLVMDisposeModule(e->module);
-    emit_finish(s);
-    free(s);
-    return r;
+    return emit_close(s, module);
 }

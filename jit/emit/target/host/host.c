@@ -6,7 +6,6 @@
 
 #include <llvm-c/Analysis.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- context ------------------------------------------------------------------------------------------------------- */
@@ -678,31 +677,6 @@ gang_width(const struct cwj_program *p, const struct cwj_closure *closure)
     return f64 > f32 ? 8 : 16;
 }
 
-static void
-make_function_table(struct emit *e)
-{
-    struct emit_session *s = emit_session(e);
-    uint32_t n = e->program->nfuncs;
-    LLVMTypeRef t = LLVMArrayType(e->ptr, n);
-    s->function_table = LLVMAddGlobal(e->module, t, "functions");
-    LLVMSetLinkage(s->function_table, LLVMInternalLinkage);
-    LLVMSetGlobalConstant(s->function_table, true);
-    LLVMValueRef *v = cw_arena_array(&e->arena, LLVMValueRef, n + 1);
-    if (!v) {
-        e->result = CW_ERR_NOMEM;
-        return;
-    }
-    for (uint32_t i = 0; i < n; i++)
-        v[i] = LLVMConstNull(e->ptr);
-    for (uint32_t i = 0; i < s->closure->nfuncs; i++) {
-        uint32_t id = s->closure->funcs[i];
-        const struct cwj_function *f = cwj_program_function(e->program, id);
-        if (f->address_taken && f->fn && f->fn->has_body && !f->fn->is_entry)
-            v[id] = emit_declare(e, id);
-    }
-    LLVMSetInitializer(s->function_table, LLVMConstArray(e->ptr, v, n));
-}
-
 /* The functions of a kernel, callees before callers except in recursion: with width 1, lanes inside a call go first, since their join sites
  * have lower numbers. */
 static uint32_t *
@@ -746,14 +720,10 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
             LLVMModuleRef *module, struct cwh_code_info *info, struct cwj_diags *diags, bool *again)
 {
     *module = NULL;
-    struct emit_session *s = malloc(sizeof *s);
-    if (!s)
-        return CW_ERR_NOMEM;
-    emit_init(s, p, llvm, diags);
+    struct emit_session *s = emit_open(p, llvm, diags);
+    if (!s || s->e.result)
+        return s ? emit_close(s, module) : CW_ERR_NOMEM;
     struct emit *e = &s->e;
-    cw_result r = CW_ERR_NOMEM;
-    if (!s->functions || !s->function_types)
-        goto done;
     e->target = &target_host;
     s->variant = variant;
     s->kernel = index;
@@ -772,11 +742,15 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     LLVMValueRef fn = LLVMAddFunction(e->module, "cwh_kernel", LLVMFunctionType(e->void_, &e->ptr, 1, false));
     emit_null_faults(e, fn);
     uint32_t id = p->kernel_func[index];
+    for (uint32_t i = 0; i < s->closure->nfuncs; i++)
+        s->needed[s->closure->funcs[i]] = true;
     if (s->closure->indirect)
-        make_function_table(e);
+        emit_function_table(e, "functions");
     uint32_t *order = callees_first(p, s->closure, &e->arena);
-    if (!order)
-        goto done;
+    if (!order) {
+        e->result = CW_ERR_NOMEM;
+        return emit_close(s, module);
+    }
     for (uint32_t i = 0; i < s->closure->nfuncs; i++) {
         const struct cwj_function *f = cwj_program_function(p, order[i]);
         if (!f->fn || !f->fn->has_body)
@@ -798,16 +772,8 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     LLVMValueRef global = LLVMAddGlobal(e->module, LLVMTypeOf(constant), "cwh_info");
     LLVMSetInitializer(global, constant);
     LLVMSetGlobalConstant(global, true);
-    r = e->result;
     *again = s->split_barriers > 1;
-done:
-    if (r == CW_OK)
-        *module = e->module;
-    else
-        LLVMDisposeModule(e->module);
-    emit_finish(s);
-    free(s);
-    return r;
+    return emit_close(s, module);
 }
 
 cw_result

@@ -9,7 +9,6 @@
 #include "jit/analysis/lockstep.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { AS_GENERIC = 0, AS_GLOBAL = 1, AS_SHARED = 3, AS_CONST = 4, AS_LOCAL = 5, AS_PARAM = 101, CC_KERNEL = 71 };
@@ -419,7 +418,7 @@ nv_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LLV
 
 static const struct emit_target target_nvptx = {
     .name = "nvptx", .ops = emit_ops_nvptx, .sregs = emit_sregs_nvptx,
-    .takes_text = true, .array_words = true, .storage_space = AS_LOCAL,
+    .takes_text = true, .array_words = true, .storage_space = AS_LOCAL, .constant_space = AS_GLOBAL,
     .claims = nv_claims, .enter = nv_enter, .begin = nv_begin, .leave = nv_leave, .exit_thread = nv_exit_thread,
     .bad_call = nv_bad_call, .runtime_call = nv_runtime_call, .symbol = nv_symbol, .pointer = nv_pointer,
     .to_generic = nv_to_generic, .from_generic = nv_from_generic, .isspacep = nv_isspacep, .local_storage = nv_local_storage,
@@ -482,26 +481,6 @@ add_kernel(struct emit *e, uint32_t index)
     emit_session(e)->functions[id] = fn;
 }
 
-static void
-function_table(struct emit *e, const bool *needed)
-{
-    struct emit_session *s = emit_session(e);
-    uint32_t n = e->program->nfuncs;
-    s->function_table = LLVMAddGlobalInAddressSpace(e->module, LLVMArrayType2(e->ptr, n), "cudaway_functions", AS_GLOBAL);
-    LLVMSetLinkage(s->function_table, LLVMInternalLinkage);
-    LLVMSetGlobalConstant(s->function_table, true);
-    LLVMSetAlignment(s->function_table, 8);
-    LLVMValueRef *v = cw_arena_array(&e->arena, LLVMValueRef, n + 1);
-    for (uint32_t i = 0; v && i < n; i++) {
-        const struct cwj_function *f = cwj_program_function(e->program, i);
-        v[i] = needed[i] && f->address_taken && f->fn && f->fn->has_body && !f->fn->is_entry ? emit_declare(e, i) : LLVMConstNull(e->ptr);
-    }
-    if (v)
-        LLVMSetInitializer(s->function_table, LLVMConstArray2(e->ptr, v, n));
-    else
-        e->result = CW_ERR_NOMEM;
-}
-
 /* Calls are convergent, and address 0 is valid. */
 static void
 annotate_functions(struct emit *e)
@@ -523,16 +502,11 @@ cw_result
 emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
                   struct cwj_diags *diags)
 {
-    struct emit_session *s = malloc(sizeof *s);
-    if (!s)
-        return CW_ERR_NOMEM;
-    emit_init(s, p, llvm, diags);
+    struct emit_session *s = emit_open(p, llvm, diags);
+    if (!s || s->e.result)
+        return s ? emit_close(s, module) : CW_ERR_NOMEM;
     struct emit *e = &s->e;
-    cw_result r = CW_ERR_NOMEM;
-    s->variables = cw_arena_array(&e->arena, LLVMValueRef, p->nlink_vars + 1);
-    bool *needed = cw_arena_array(&e->arena, bool, p->nfuncs + 1), indirect = false;
-    if (!s->functions || !s->function_types || !s->variables || !needed)
-        goto done;
+    bool indirect = false;
     e->target = &target_nvptx;
     e->features = EMIT_FEATURE_FMA | EMIT_FEATURE_F16;
     e->cpu = what->cpu;
@@ -547,31 +521,25 @@ emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what, LLVMConte
         indirect |= p->closure[k].indirect;
         s->in_step |= cwj_needs_lockstep(p, k);
         for (uint32_t i = 0; i < p->closure[k].nfuncs; i++)
-            needed[p->closure[k].funcs[i]] = true;
+            s->needed[p->closure[k].funcs[i]] = true;
         add_kernel(e, k);
     }
     for (uint32_t i = 0; i < p->nlink_vars; i++)    /* shared ones too, in this order in memory */
         if (!p->link_vars[i].undefined)
             variable(e, i, &p->link_vars[i]);
-    if (indirect)
-        function_table(e, needed);
+    if (indirect) {
+        emit_function_table(e, "cudaway_functions");
+        LLVMSetAlignment(s->function_table, 8);
+    }
     for (uint32_t i = 0; i < p->nfuncs; i++) {
         const struct cwj_function *f = cwj_program_function(p, i);
-        if (needed[i] && f->fn && f->fn->has_body && !f->fn->is_entry && !f->runtime)
+        if (s->needed[i] && f->fn && f->fn->has_body && !f->fn->is_entry && !f->runtime)
             emit_function(e, f->fn, emit_declare(e, i), false);
     }
     for (uint32_t k = 0; k < p->nkernels; k++)
         if (!what->kernels || what->kernels[k])
             emit_function(e, cwj_program_function(p, p->kernel_func[k])->fn, s->functions[p->kernel_func[k]], true);
-    r = e->result;
-    if (r == CW_OK)
+    if (e->result == CW_OK)
         annotate_functions(e);
-done:
-    if (r == CW_OK)
-        *module = e->module;
-    else
-        LLVMDisposeModule(e->module);
-    emit_finish(s);
-    free(s);
-    return r;
+    return emit_close(s, module);
 }

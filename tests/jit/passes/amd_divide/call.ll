@@ -47,7 +47,7 @@ define amdgpu_kernel void @uniform(i64 %a, i64 %b, ptr addrspace(1) %out) {
   ret void
 }
 
-define internal { i64, i64 } @div.s64(i64 %0, i64 %1) {
+define internal { i64, i64 } @div.s64(i64 %0, i64 %1) #0 {
   %3 = icmp eq i64 %1, 0
   %4 = ashr i64 %0, 63
   %5 = ashr i64 %1, 63
@@ -91,3 +91,5 @@ done:
   %mrv1 = insertvalue { i64, i64 } %mrv, i64 %32, 1
   ret { i64, i64 } %mrv1
 }
+
+attributes #0 = { willreturn }
