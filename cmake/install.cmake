@@ -67,7 +67,8 @@ set(PROGRAM_DIR bin)
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/cudawayConfig.cmake.in ${CMAKE_BINARY_DIR}/cudawayConfig.cmake INSTALL_DESTINATION ${_dev}
                               PATH_VARS API_DIR PROGRAM_DIR NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/cudawayConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/cudawayConfig.cmake ${CMAKE_BINARY_DIR}/cudawayConfigVersion.cmake DESTINATION ${_dev} COMPONENT Development)
+install(FILES ${CMAKE_BINARY_DIR}/cudawayConfig.cmake ${CMAKE_BINARY_DIR}/cudawayConfigVersion.cmake ${CMAKE_SOURCE_DIR}/cmake/cudawayKernels.cmake
+        DESTINATION ${_dev} COMPONENT Development)
 
 # pkg-config files: pcfiledir instead of a prefix, so that they move along.
 file(RELATIVE_PATH _up /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)

@@ -10,16 +10,18 @@
 #include "impl/base/program.h"
 #include "jit/jit.h"
 #include "jit/link/linked_image.h"
+#include "tools/cc/cc.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_INPUT = 1, EXIT_TOOL = 2, MAX_JOBS = 256 };
+enum { EXIT_INPUT = 1, EXIT_TOOL = 2, MAX_JOBS = 256, MAX_TARGETS = 32, DEFAULT_SM = 80 };
 #define MAX_INPUT (1ull << 32)
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 enum { SANITIZED = 1 };         /* memory that is not given back is reported on exit */
@@ -28,9 +30,10 @@ enum { SANITIZED = 0 };
 #endif
 
 enum { OPT_TARGET = 256, OPT_EMIT, OPT_KERNEL, OPT_ARCH, OPT_MODULE, OPT_MATRIX, OPT_FLOATS, OPT_TEXTURES, OPT_WARPS, OPT_BLOCKS, OPT_LIST, OPT_PIPELINE, OPT_SKIP,
-       OPT_STOP, OPT_PRINT, OPT_VERIFY };
+       OPT_STOP, OPT_PRINT, OPT_VERIFY, OPT_EMBED, OPT_SYMBOL, OPT_DEPFILE, OPT_COMPILER, OPT_PASS };
 static const struct cw_option option_table[] = {
-    { OPT_TARGET, "target", "T", "gfx1030, gfx1100, gfx90a, gfx942, ...; host (default); nvptx:sm_90", "host gfx1030 gfx1100 gfx1101 gfx1201 gfx906 gfx90a gfx942 nvptx:sm_90" },
+    { OPT_TARGET, "target", "T", "gfx1030, gfx1100, gfx90a, gfx942, ...; host (default); nvptx:sm_90. Several AMD processors, with commas between them, make one container "
+      "(clang's offload bundle), which hipModuleLoad takes", "host gfx1030 gfx1100 gfx1101 gfx1201 gfx906 gfx90a gfx942 nvptx:sm_90" },
     { OPT_EMIT, "emit", "WHAT", "obj (default), asm, llvm (LLVM IR), ir (the PTX as understood, with its basic blocks)", "obj asm llvm ir" },
     { 'O', NULL, "N", "optimisation, 0 to 3 (default 2)", "0 1 2 3" },
     { 'j', NULL, "N", "threads (default 1, 0: one for each processor); a large program is compiled in parts, the same for every N" },
@@ -42,22 +45,31 @@ static const struct cw_option option_table[] = {
       "way then (docs/amd.md)", "1 2" },
     { OPT_BLOCKS, "all-blocks", NULL, "amdgcn: kernels that need many registers take blocks of 1024 threads, too, not of 640 or 512 at most (docs/amd.md)" },
     { OPT_KERNEL, "kernel", "NAME", "only this kernel and what it calls; may be repeated" },
-    { OPT_ARCH, "arch", "SM", "of several PTX texts take the one for sm_SM (default: the highest)" },
+    { OPT_ARCH, "arch", "SM", "of several PTX texts take the one for sm_SM (default: the highest); of CUDA C, what it is compiled for (default 80)" },
     { OPT_MODULE, "module", "N", "of several modules take the N-th, from 0" },
     { OPT_PIPELINE, "print-pipeline", NULL, "list the passes of the target at this level, in order; needs no INPUT" },
     { OPT_SKIP, "skip", "P,...", "leave these optional passes out" },
     { OPT_STOP, "stop-after", "P", "write the IR or machine IR behind the pass P, and go no further" },
     { OPT_PRINT, "print-after", "P,...", "write the IR behind these passes, or behind \"all\", to standard error" },
     { OPT_VERIFY, "verify", NULL, "verify the IR behind every pass" },
+    { OPT_EMBED, "embed", "LANGUAGE", "write source text that holds the result, aligned, and a table of its kernels: c, cpp or rust", "c cpp rust" },
+    { OPT_SYMBOL, "symbol", "NAME", "with --embed: what it is called (default: by the name of INPUT)" },
+    { 'M', NULL, "D", "-MD: also write OUTPUT.d, a rule for make with the files that OUTPUT was made from" },
+    { OPT_DEPFILE, "depfile", "FILE", "the same, into FILE", "FILE" },
+    { OPT_COMPILER, "compiler", "PROGRAM", "what compiles CUDA C: nvcc or clang (default: nvcc if it is in PATH, in CUDA_HOME or in /usr/local/cuda, else clang-22 or clang)", "nvcc clang-22 clang" },
+    { 'I', NULL, "DIR", "for that compiler", "DIR" },
+    { 'D', NULL, "NAME[=VALUE]", "for that compiler" },
+    { OPT_PASS, "pass", "OPTION", "an option for that compiler; may be repeated" },
     { OPT_LIST, "list", NULL, "show what INPUT holds, compile nothing" },
     { 'o', "output", "FILE", "output; - is standard output (default for asm, llvm and ir)", "FILE" },
     { 0 },
 };
 static const struct cw_program program = {
     .name = "cudaway-cc",
-    .summary = "compile PTX for an AMD GPU, this CPU or an NVIDIA GPU",
+    .summary = "compile PTX or CUDA C for AMD GPUs, this CPU or an NVIDIA GPU",
     .operands = "INPUT -o OUTPUT",
-    .description = "Compile PTX for an AMD GPU, this CPU or an NVIDIA GPU. INPUT is PTX text, a fatbin, or a program, library or object that holds one.",
+    .description = "Compile PTX or CUDA C for AMD GPUs, this CPU or an NVIDIA GPU. INPUT is PTX text, a fatbin, a program, library or object that holds one, or CUDA C "
+                   "(.cu), which nvcc or clang compiles to PTX first.",
     .options = option_table,
     .exits = (const struct cw_exit[]){ { "0", "done" }, { "1", "the input does not compile or holds no PTX" }, { "2", "any other error" }, { 0 } },
     .complete = "FILE",
@@ -80,11 +92,15 @@ struct found {
 struct options {
     const char *input, *output;
     struct cwj_aot_options aot;
-    const char **kernels;
-    unsigned nkernels, arch;
+    const char **kernels, **passed;
+    unsigned nkernels, npassed, arch, ntargets;
+    struct { enum cwj_target target; char *cpu; } targets[MAX_TARGETS];
+    const char *embed, *symbol, *depfile, *compiler;
+    char *own_symbol, *own_depfile;
     char arch_suffix;
     long module;
-    bool list, emit_given, print_pipeline;
+    bool list, emit_given, print_pipeline, make_rule;
+    struct cw_buf files;            /* that the result was made from, each with a zero behind */
     struct cw_buf printed;          /* what --stop-after or --print-after asked for */
 };
 
@@ -95,6 +111,17 @@ complain(const char *fmt, const char *a, const char *b)
     fprintf(stderr, fmt, a, b);
     fputc('\n', stderr);
     return EXIT_TOOL;
+}
+
+void
+cc_say(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fputs("cudaway-cc: ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
 }
 
 static int
@@ -166,21 +193,39 @@ show(const struct cwj_api *jit, struct cwj_diags *d, const char *name, const cha
     return errors;
 }
 
+/* One target, or several with commas between them. */
 static bool
-parse_target(struct options *o, const char *t)
+parse_targets(struct options *o, const char *list)
 {
-    if (!strcmp(t, "host")) {
-        o->aot.target = CWJ_TARGET_HOST;
-        o->aot.cpu = NULL;
-    } else if (!strncmp(t, "gfx", 3) && t[3]) {
-        o->aot.target = CWJ_TARGET_AMDGCN;
-        o->aot.cpu = t;
-    } else if (!strncmp(t, "nvptx:sm_", 9) && t[9]) {
-        o->aot.target = CWJ_TARGET_NVPTX;
-        o->aot.cpu = t + 6;
-    } else {
-        return false;
+    for (unsigned i = 0; i < o->ntargets; i++)
+        free(o->targets[i].cpu);
+    o->ntargets = 0;
+    for (const char *s = list;; s++) {
+        size_t n = strcspn(s, ",");
+        char *t = o->ntargets < MAX_TARGETS ? strndup(s, n) : NULL;
+        if (!t)
+            return false;
+        o->targets[o->ntargets].cpu = NULL;
+        o->targets[o->ntargets++].target = CWJ_TARGET_HOST;
+        if (!strncmp(t, "gfx", 3) && t[3]) {
+            o->targets[o->ntargets - 1].target = CWJ_TARGET_AMDGCN;
+            o->targets[o->ntargets - 1].cpu = t;
+        } else if (!strncmp(t, "nvptx:sm_", 9) && t[9]) {
+            o->targets[o->ntargets - 1].target = CWJ_TARGET_NVPTX;
+            o->targets[o->ntargets - 1].cpu = strdup(t + 6);
+            free(t);
+        } else {
+            bool host = !strcmp(t, "host");
+            free(t);
+            if (!host)
+                return false;
+        }
+        s += n;
+        if (!*s)
+            break;
     }
+    o->aot.target = o->targets[0].target;
+    o->aot.cpu = o->targets[0].cpu;
     return true;
 }
 
@@ -271,10 +316,12 @@ print_pipeline(const struct options *o)
 static int
 parse_options(int argc, char **argv, struct options *o)
 {
-    *o = (struct options){ .aot = { .target = CWJ_TARGET_HOST, .emit = CWJ_EMIT_OBJ, .opt_level = 2, .jobs = 1 }, .module = -1 };
+    *o = (struct options){ .aot = { .target = CWJ_TARGET_HOST, .emit = CWJ_EMIT_OBJ, .opt_level = 2, .jobs = 1 }, .module = -1, .ntargets = 1 };
     cw_buf_init(&o->printed);
+    cw_buf_init(&o->files);
     o->kernels = calloc((size_t)argc + 1, sizeof *o->kernels);
-    if (!o->kernels)
+    o->passed = calloc(2 * (size_t)argc + 1, sizeof *o->passed);
+    if (!o->kernels || !o->passed)
         return complain("out of memory%s%s", "", "");
     unsigned n;
     struct cw_command_line line = { &program, argc, argv };
@@ -294,8 +341,8 @@ parse_options(int argc, char **argv, struct options *o)
                 o->aot.jobs = processors();
             break;
         case OPT_TARGET:
-            if (!parse_target(o, optarg))
-                return cw_usage_error(&program, "unknown target '%s': gfxNNN, host or nvptx:sm_NN", optarg);
+            if (!parse_targets(o, optarg))
+                return cw_usage_error(&program, "unknown target '%s': gfxNNN, host or nvptx:sm_NN; several gfxNNN with commas between them", optarg);
             break;
         case OPT_EMIT:
             if (!parse_emit(o, optarg))
@@ -303,6 +350,34 @@ parse_options(int argc, char **argv, struct options *o)
             break;
         case OPT_KERNEL:
             o->kernels[o->nkernels++] = optarg;
+            break;
+        case OPT_EMBED:
+            if (strcmp(optarg, "c") && strcmp(optarg, "cpp") && strcmp(optarg, "rust"))
+                return cw_usage_error(&program, "--embed takes c, cpp or rust, not '%s'", optarg);
+            o->embed = optarg;
+            break;
+        case OPT_SYMBOL:
+            o->symbol = optarg;
+            break;
+        case 'M':
+            if (strcmp(optarg, "D"))
+                return cw_usage_error(&program, "there is no option -M%s; -MD writes a rule for make", optarg);
+            o->make_rule = true;
+            break;
+        case OPT_DEPFILE:
+            o->make_rule = true;
+            o->depfile = optarg;
+            break;
+        case OPT_COMPILER:
+            o->compiler = optarg;
+            break;
+        case 'I':
+        case 'D':
+            o->passed[o->npassed++] = c == 'I' ? "-I" : "-D";
+            o->passed[o->npassed++] = optarg;
+            break;
+        case OPT_PASS:
+            o->passed[o->npassed++] = optarg;
             break;
         case OPT_ARCH:
             if (!parse_number(!strncmp(optarg, "sm_", 3) ? optarg + 3 : optarg, 999, &o->arch, &o->arch_suffix))
@@ -371,8 +446,25 @@ parse_options(int argc, char **argv, struct options *o)
         o->aot.kernels = o->kernels;
     if (o->aot.target == CWJ_TARGET_NVPTX && !o->emit_given)
         o->aot.emit = CWJ_EMIT_ASM;
-    if (o->aot.textures_native && o->aot.target == CWJ_TARGET_AMDGCN && !cwj_amd_images(o->aot.cpu))
-        return cw_usage_error(&program, "%s has no image instructions, which --textures native asks for", o->aot.cpu);
+    for (unsigned i = 0; i < o->ntargets; i++) {
+        bool amd = o->targets[i].target == CWJ_TARGET_AMDGCN;
+        if (o->aot.textures_native && amd && !cwj_amd_images(o->targets[i].cpu))
+            return cw_usage_error(&program, "%s has no image instructions, which --textures native asks for", o->targets[i].cpu);
+        if (o->ntargets > 1 && (!amd || o->aot.emit != CWJ_EMIT_OBJ || o->aot.passes.printed))
+            return cw_usage_error(&program, "several targets make a container of AMD code objects: give gfxNNN only, and no other --emit");
+    }
+    bool object = o->aot.emit == CWJ_EMIT_OBJ && !o->aot.passes.stop_after;
+    if (o->embed && !object)
+        return cw_usage_error(&program, "--embed takes objects: leave out --emit and --stop-after");
+    if (o->make_rule && !o->depfile) {
+        if (!o->output || !strcmp(o->output, "-"))
+            return cw_usage_error(&program, "-MD writes OUTPUT.d: name OUTPUT with -o, or the rule's file with --depfile");
+        if (asprintf(&o->own_depfile, "%s.d", o->output) < 0)
+            return complain("out of memory%s%s", "", "");
+        o->depfile = o->own_depfile;
+    }
+    if (o->embed && !o->symbol)
+        o->symbol = o->own_symbol = cc_symbol(o->input);
     if (!o->output && !o->list && !o->aot.passes.stop_after && o->aot.emit == CWJ_EMIT_OBJ)
         return cw_usage_error(&program, "-o FILE is needed for an object");
     return -1;
@@ -425,7 +517,10 @@ choose(const struct options *o, const struct found *f, bool linked, struct cwj_i
 static void
 warn_waits(const struct cwj_api *jit, struct cwj_program *p, const struct options *o)
 {
-    if (o->aot.target != CWJ_TARGET_AMDGCN || !cwj_amd_wave64(o->aot.cpu) || o->aot.one_warp_per_wave)
+    bool two = false;
+    for (unsigned i = 0; i < o->ntargets; i++)
+        two = two || (o->targets[i].target == CWJ_TARGET_AMDGCN && cwj_amd_wave64(o->targets[i].cpu));
+    if (!two || o->aot.one_warp_per_wave)
         return;
     for (uint32_t i = 0; i < jit->kernel_count(p); i++) {
         const char *name = jit->kernel(p, i)->name;
@@ -437,6 +532,63 @@ warn_waits(const struct cwj_api *jit, struct cwj_program *p, const struct option
             complain("warning: %s: its warps %s for each other, which two of one wave cannot do at different places of the program: "
                      "see --warps-per-wave", name, w == CWJ_PROGRESS_REQUIRED ? "wait" : "may wait");
     }
+}
+
+/* Code for each target, in one file. */
+static cw_result
+container(const struct cwj_api *jit, const struct options *o, struct cwj_program *p, struct cw_buf *out, struct cwj_diags *d)
+{
+    struct cc_object objects[MAX_TARGETS];
+    cw_result r = CW_OK;
+    unsigned n = 0;
+    while (n < o->ntargets && !r) {
+        struct cwj_aot_options aot = o->aot;
+        aot.cpu = objects[n].cpu = o->targets[n].cpu;
+        cw_buf_init(&objects[n].code);
+        r = jit->aot(p, &aot, &objects[n++].code, d);
+    }
+    if (!r) {
+        cc_bundle(out, objects, n);
+        r = out->failed ? CW_ERR_NOMEM : CW_OK;
+    }
+    while (n)
+        cw_buf_finish(&objects[--n].code);
+    return r;
+}
+
+static int
+write_embedded(const struct cwj_api *jit, const struct options *o, struct cwj_program *p, const struct cw_buf *code)
+{
+    struct cw_buf text;
+    uint32_t n = 0, count = jit->kernel_count(p);
+    struct cc_kernel *kernels = calloc(count + (size_t)1, sizeof *kernels);
+    cw_buf_init(&text);
+    for (uint32_t i = 0; i < count && kernels; i++) {
+        const struct cwj_kernel *k = jit->kernel(p, i);
+        bool wanted = !o->nkernels;
+        for (unsigned j = 0; j < o->nkernels && !wanted; j++)
+            wanted = !strcmp(o->kernels[j], k->name);
+        if (wanted)
+            kernels[n++] = (struct cc_kernel){ k->name, k->nparams, k->param_size };
+    }
+    int status = kernels && o->symbol && cc_embed(&text, o->embed, o->symbol, code->data, code->size, kernels, n) ? write_output(o, &text)
+                                                                                                               : complain("out of memory%s%s", "", "");
+    free(kernels);
+    cw_buf_finish(&text);
+    return status;
+}
+
+static int
+write_rule(const struct options *o)
+{
+    struct cw_buf rule;
+    cw_buf_init(&rule);
+    cc_make_rule(&rule, o->output ? o->output : "-", &o->files);
+    int status = rule.failed ? complain("out of memory%s%s", "", "") : 0;
+    if (!status && cw_file_write_atomic(o->depfile, rule.data, rule.size, 0644))
+        status = complain("cannot write %s: %s", o->depfile, strerror(errno));
+    cw_buf_finish(&rule);
+    return status;
 }
 
 static int
@@ -458,7 +610,7 @@ compile(const struct cwj_api *jit, const struct options *o, const struct found *
     cw_buf_init(&out);
     cw_result r = jit->program_create(in, count, false, &p, &d);
     if (!r)
-        r = jit->aot(p, &o->aot, &out, &d);
+        r = o->ntargets > 1 ? container(jit, o, p, &out, &d) : jit->aot(p, &o->aot, &out, &d);
     bool said = show(jit, &d, o->input, count == 1 ? in[0].text : NULL, count == 1 ? in[0].size : 0);
     if (r && !said)
         complain("%s: %s", o->input, cw_result_text(r));
@@ -467,7 +619,9 @@ compile(const struct cwj_api *jit, const struct options *o, const struct found *
     const struct cw_buf *printed = o->aot.passes.printed;
     if (printed && !o->aot.passes.stop_after)
         fwrite(printed->data ? printed->data : "", 1, printed->size, stderr);
-    code = r ? exit_code(r) : write_output(o, o->aot.passes.stop_after ? printed : &out);
+    code = r ? exit_code(r) : o->embed ? write_embedded(jit, o, p, &out) : write_output(o, o->aot.passes.stop_after ? printed : &out);
+    if (!code && o->make_rule)
+        code = write_rule(o);
     jit->program_destroy(p);
     jit->diags_finish(&d);
     cw_buf_finish(&out);
@@ -513,7 +667,24 @@ main(int argc, char **argv)
         code = complain("libcudaway-jit.so is of another version%s%s", "", "");
         goto done;
     }
-    cw_result r = cw_file_read(o.input, MAX_INPUT, &data, &size);
+    cw_result r = CW_OK;
+    if (cc_is_source(o.input) && !o.list) {
+        if (access(o.input, R_OK)) {
+            code = complain("cannot read %s: %s", o.input, strerror(errno));
+            goto done;
+        }
+        struct cc_source source = { o.input, o.compiler, o.passed, o.arch ? o.arch : DEFAULT_SM };
+        data = cc_source_to_ptx(&source, &size, &o.files);
+        o.arch = 0;                 /* of several texts; here is one */
+        o.arch_suffix = 0;
+        if (!data) {
+            code = EXIT_INPUT;
+            goto done;
+        }
+    } else {
+        cw_buf_append(&o.files, o.input, strlen(o.input) + 1);
+        r = cw_file_read(o.input, MAX_INPUT, &data, &size);
+    }
     if (r) {
         code = complain("cannot read %s: %s", o.input, r == CW_ERR_IO || r == CW_ERR_NOT_FOUND ? strerror(errno) : cw_result_text(r));
         goto done;
@@ -541,6 +712,12 @@ done:
     forget(&found);
     free(data);
     free(o.kernels);
+    free(o.passed);
+    free(o.own_symbol);
+    free(o.own_depfile);
+    for (unsigned i = 0; i < o.ntargets; i++)
+        free(o.targets[i].cpu);
     cw_buf_finish(&o.printed);
+    cw_buf_finish(&o.files);
     leave(code);
 }

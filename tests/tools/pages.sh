@@ -85,5 +85,5 @@ for shell in bash fish; do
     ${shell}_offers "gfxemu:gfx1100 gfxemu:gfx90a" cudaway run --device gf
     ${shell}_offers "--dump-limit" cudaway-trace record --dump-l
 done
-bash_offers "--emit" cudaway cc --em
+bash_offers "--emit" cudaway cc --emi
 exit $bad

@@ -652,27 +652,52 @@ hipEventElapsedTime(float *ms, hipEvent_t start, hipEvent_t stop)
 
 /* ---- modules ---- */
 
+/* The size of what a program names by its address alone, from its own headers: a code object ends with its section headers, clang's offload bundle with
+ * its last entry. 0: it is neither. */
+static size_t
+image_size(const uint8_t *p)
+{
+    static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
+    enum { MAX_ENTRIES = 1024, MAX_NAME = 4096 };
+    if (!memcmp(p, "\177ELF", 4)) {
+        uint64_t shoff;
+        uint16_t shentsize, shnum;
+        memcpy(&shoff, p + 40, 8);
+        memcpy(&shentsize, p + 58, 2);
+        memcpy(&shnum, p + 60, 2);
+        return shoff + (size_t)shentsize * shnum;
+    }
+    if (memcmp(p, magic, sizeof magic - 1))
+        return 0;
+    uint64_t n, entry[3];
+    const uint8_t *at = p + sizeof magic - 1 + 8;
+    memcpy(&n, at - 8, 8);
+    size_t end = 0;
+    for (uint64_t i = 0; i < n && i < MAX_ENTRIES; i++) {
+        memcpy(entry, at, 24);
+        if (entry[2] > MAX_NAME)
+            return 0;
+        at += 24 + entry[2];
+        end = entry[0] + entry[1] > end ? entry[0] + entry[1] : end;
+    }
+    return end > (size_t)(at - p) ? end : (size_t)(at - p);
+}
+
 hipError_t
 hipModuleLoadData(hipModule_t *module, const void *image)
 {
     char error[256];
     if (ready() != hipSuccess)
         return done(hipErrorNoDevice);
-    /* A code object's size follows from its headers: it ends with the section headers. */
-    const uint8_t *p = image;
-    uint64_t shoff = 0;
-    uint16_t shentsize, shnum;
-    if (memcmp(p, "\177ELF", 4)) {
-        fprintf(stderr, "cudaway-gfxemu: hipModuleLoadData: this is no code object\n");
+    size_t size = image_size(image);
+    if (!size) {
+        fprintf(stderr, "cudaway-gfxemu: hipModuleLoadData: this is neither a code object nor an offload bundle\n");
         return done(hipErrorInvalidImage);
     }
-    memcpy(&shoff, p + 40, 8);
-    memcpy(&shentsize, p + 58, 2);
-    memcpy(&shnum, p + 60, 2);
     struct ihipModule_t *m = calloc(1, sizeof *m);
     if (!m)
         return done(hipErrorOutOfMemory);
-    if (!gfx_object_load(g.target, image, shoff + (size_t)shentsize * shnum, &m->object, error)) {
+    if (!gfx_object_load(g.target, image, size, &m->object, error)) {
         fprintf(stderr, "cudaway-gfxemu: hipModuleLoadData: %s\n", error);
         free(m);
         return done(hipErrorNoBinaryForGpu);
