@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * checkjson FILE: the Trace Event Format as Perfetto needs it. Prints the number of calls and of kernels. */
+ * checkjson FILE: the Trace Event Format as Perfetto needs it: each slice inside its track, arrows from a call to a later operation. Prints the
+ * number of calls, kernels, other operations, arrows and counters. */
 #include <cjson/cJSON.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,7 @@ main(int argc, char **argv)
     size_t n = f ? fread(data, 1, sizeof data - 1, f) : 0;
     cJSON *root = cJSON_ParseWithLength(data, n), *e;
     cJSON *events = cJSON_GetObjectItemCaseSensitive(root, "traceEvents");
-    unsigned calls = 0, kernels = 0;
+    unsigned calls = 0, kernels = 0, others = 0, arrows = 0, counters = 0, device_tid = 0x40000000;
     int rc = 1;
     if (f)
         fclose(f);
@@ -27,6 +29,25 @@ main(int argc, char **argv)
             !cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(e, "pid")) ||
             !cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(e, "tid")))
             goto finish;
+        const cJSON *ts = cJSON_GetObjectItemCaseSensitive(e, "ts");
+        if (!strcmp(ph->valuestring, "C"))
+            counters++;
+        if (!strcmp(ph->valuestring, "f")) {        /* what begins the arrow is somewhere in the file, on a thread, and before */
+            const cJSON *id = cJSON_GetObjectItemCaseSensitive(e, "id"), *o;
+            bool found = false;
+            cJSON_ArrayForEach(o, events) {
+                if (strcmp(cJSON_GetObjectItemCaseSensitive(o, "ph")->valuestring, "s") ||
+                    strcmp(cJSON_GetObjectItemCaseSensitive(o, "id")->valuestring, id->valuestring))
+                    continue;
+                found = cJSON_GetObjectItemCaseSensitive(o, "ts")->valuedouble <= ts->valuedouble &&
+                        cJSON_GetObjectItemCaseSensitive(o, "tid")->valuedouble < device_tid;
+            }
+            if (!found) {
+                fprintf(stderr, "an arrow without a call before it\n");
+                goto finish;
+            }
+            arrows++;
+        }
         if (strcmp(ph->valuestring, "X"))
             continue;
         if (!cJSON_IsString(cat) || !cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(e, "ts")) ||
@@ -34,8 +55,9 @@ main(int argc, char **argv)
             goto finish;
         calls += !strcmp(cat->valuestring, "cuda");
         kernels += !strcmp(cat->valuestring, "kernel");
+        others += !strcmp(cat->valuestring, "copy") || !strcmp(cat->valuestring, "memset");
     }
-    printf("%u calls, %u kernels\n", calls, kernels);
+    printf("%u calls, %u kernels, %u others, %u arrows, %s\n", calls, kernels, others, arrows, counters ? "counters" : "no counters");
     rc = 0;
 finish:
     cJSON_Delete(root);

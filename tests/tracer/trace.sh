@@ -76,7 +76,7 @@ fixture)
     "$TRACE" export -o /dev/stdout r | cmp - e.json || fail "export -o /dev/stdout"
     ln -s linked.json link.json && : >linked.json && "$TRACE" export -o link.json r && [ -L link.json ] && cmp linked.json e.json || fail "export -o a link"
     want 0 "$CHECKJSON" e.json
-    has out '27 calls, 4 kernels'
+    has out '27 calls, 4 kernels, 0 others, 0 arrows, counters'
     grep -q '"state": "complete"' r/manifest.json && grep -q '"exit": { "code": 0 }' r/manifest.json || fail manifest
     # The same without DIR: the newest recording here.
     want 0 record -q -- "$APP" exit 0
@@ -106,6 +106,42 @@ times)
     want 0 record -o none -- "$APP" fixture
     want 0 "$TRACE" report none
     has out 'on the device' 0
+    ;;
+timeline)
+    # timeline.c says what is there: with 3 rounds, 6 launches of spin, 3 of scale and 6 of scale in graphs, 6 copies, 3 memsets.
+    for device in host gfxemu:gfx1100; do
+        rm -rf r
+        rounds=3
+        [ $device = host ] || rounds=1
+        CUDAWAY_DEVICE=$device want 0 "$TRACE" record -o r -- "$TIMELINE" $rounds
+        want 0 "$TRACE" export -o e.json r
+        want 0 "$CHECKJSON" e.json
+        # The two launches that are captured and not executed stand on the thread's track.
+        has out ", $((5 * rounds + 2)) kernels, $((3 * rounds)) others, $((8 * rounds)) arrows, counters"
+        want 0 "$TRACE" report --json r
+        tr -d '\t\n ' <out >flat
+        has flat "\"name\":\"spin\",\"launches\":$((2 * rounds)),"
+        has flat "\"operations\":$((8 * rounds)),"
+        has flat '"host_to_device":{"count":'$rounds','
+        has flat '"unknown":0,'
+        # The program slept 20 ms between two calls.
+        tr '{' '\n' <flat | awk -F'[:,}]' '/^"device":0,"start_ns"/ && $6 >= 19000000 && /"call":null/ { n++ } END { exit n < '$((rounds > 1))' }' ||
+            fail "no pause of 20 ms outside of calls"
+        # Perfetto's format, read by protobuf's own tool: packets, slices that begin and end, tracks.
+        want 0 "$TRACE" export -o e.pftrace r
+        if command -v protoc >/dev/null; then
+            protoc --decode_raw <e.pftrace >raw || fail "protoc cannot read e.pftrace"
+            begins=$(grep -c '^    9: 1$' raw) ends=$(grep -c '^    9: 2$' raw)
+            calls=$("$TRACE" show r | wc -l)
+            compiled=2
+            [ $begins = $ends ] && [ $begins = $((calls + 8 * rounds + 2 + compiled)) ] || fail "$begins slices begin, $ends end, of $calls calls"
+            [ "$(grep -c '^    23: "spin"' raw)" = $((2 * rounds)) ] || fail "launches of spin in e.pftrace"
+            [ "$(grep -c '^    2: "device 0, queue' raw)" = 2 ] || fail "queues in e.pftrace"
+            has raw '    2: "device memory in use"' 1
+        fi
+    done
+    want 2 "$TRACE" export --format svg r
+    one_line err
     ;;
 driver)
     # Without options: the driver that the program would find. With --device: ours.

@@ -19,6 +19,7 @@ struct pending {
     bool            *written;
     unsigned         count;
     struct tr_kernel kernel;
+    unsigned         operations;
 };
 
 struct thread {
@@ -121,6 +122,7 @@ deliver(struct join *j, const struct thread *t, struct pending *p, int64_t end, 
     struct tr_call c = {
         .function = p->function, .start = p->start, .end = end, .pid = t->pid, .tid = t->tid, .procname = p->procname,
         .args = p->args, .written = p->written, .count = p->count, .result = result, .kernel = p->kernel,
+        .operations = p->operations,
     };
     /* CUDA_ERROR_NOT_READY is a query's answer "not yet", not a failure. */
     c.failed = result && result->u != 0 && !(result->text && !strcmp(result->text, "CUDA_ERROR_NOT_READY"));
@@ -222,7 +224,7 @@ copy3(const struct tr_event *e, const char *name, uint64_t out[3])
 }
 
 static void
-submitted(struct join *j, const struct thread *t, const struct tr_event *e)
+submitted(struct join *j, struct thread *t, const struct tr_event *e)
 {
     const struct tr_field *name = tr_find(e->fields, e->count, "name");
     const char *text = name && name->text ? name->text : "";
@@ -263,6 +265,8 @@ submitted(struct join *j, const struct thread *t, const struct tr_event *e)
         free(w);
         return;
     }
+    if (t->top)
+        t->top->operations++;
     struct waiting **head = &j->ops[(w->number * 31u + e->pid) % BUCKETS];
     w->next = *head;
     *head = w;

@@ -226,16 +226,24 @@ take_event(struct run *r, const bt_message *message)
         cw_arena_finish(&r->arena);
         cw_arena_init(&r->arena);
     }
+    bool empty = false;             /* the field before gave this one's length, 0 */
     for (uint64_t i = 0; i < n; i++) {
         const bt_field_class_structure_member *m =
             bt_field_class_structure_borrow_member_by_index_const(bt_field_borrow_class_const(payload), i);
         const char *field = bt_field_class_structure_member_get_name(m);
         size_t length = strlen(field);
         /* The length of a sequence is a field of its own; the sequence knows it. */
-        if (length > 7 && field[0] == '_' && !strcmp(field + length - 7, "_length"))
+        const bt_field *value = bt_field_structure_borrow_member_field_by_index_const(payload, i);
+        if (length > 7 && field[0] == '_' && !strcmp(field + length - 7, "_length")) {
+            empty = !convert(&r->arena, field, value).u;
             continue;
-        r->fields[e.count++] =
-            convert(&r->arena, field, bt_field_structure_borrow_member_field_by_index_const(payload, i));
+        }
+        struct tr_field *f = &r->fields[e.count++];
+        *f = convert(&r->arena, field, value);
+        /* babeltrace 2.0 leaves the text of an earlier event in a text of length 0. */
+        if (empty && f->kind == TR_STRING)
+            f->text = "";
+        empty = false;
     }
     e.fields = r->fields;
     return r->sink->event(r->sink->ctx, &e);

@@ -77,6 +77,7 @@ struct tr_call {
     unsigned               count;
     const struct tr_field *result;    /* NULL: the call never returned */
     bool                   failed;
+    unsigned               operations;  /* of devices, which it submitted */
     struct tr_kernel       kernel;
 };
 

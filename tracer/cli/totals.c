@@ -141,10 +141,12 @@ starts(const char *s, const char *prefix)
     return !strncmp(s, prefix, strlen(prefix));
 }
 
-static void
-count_memory(struct totals *t, const struct tr_call *c)
+void
+totals_memory(struct totals *t, const struct tr_call *c)
 {
     const char *f = c->function;
+    if (!c->result || c->result->u)
+        return;
     if (starts(f, "cuMemAllocHost") || starts(f, "cuMemHostAlloc")) {
         allocated(t, c, true, arg(c, "pp"), arg(c, "bytesize"));
     } else if (starts(f, "cuMemAllocPitch")) {
@@ -243,8 +245,7 @@ on_call(void *ctx, const struct tr_call *c)
     }
     if (c->kernel.present)
         count_kernel(t, c);
-    if (c->result && !c->result->u)
-        count_memory(t, c);
+    totals_memory(t, c);
 }
 
 static void

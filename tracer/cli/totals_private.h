@@ -10,6 +10,8 @@
 
 /* A new last element of zeros; NULL with t->nomem set. */
 void *totals_grow(struct totals *t, void **array, unsigned *count, size_t size);
+/* Memory that a call allocated, freed or copied. */
+void totals_memory(struct totals *t, const struct tr_call *c);
 struct tot_kernel *totals_kernel(struct totals *t, const char *name);
 
 /* ---- device_totals.c ---- */
