@@ -11,11 +11,13 @@
 #include "tracer/tp/tp.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const struct cw_tp_ops *tp;
 
@@ -93,12 +95,26 @@ recorder_before(struct cw_call *c, void **scratch)
     tp->entry[c->index](c);
 }
 
+/* Keep a module's image, once by content: under its hash, in the recording's folder. */
+static void
+keep_image(const char *hash, const char *kind, const void *data, uint64_t size)
+{
+    const char *folder = cw_env_get(CW_ENV_TRACE_MODULES);
+    char path[PATH_MAX];
+    if (!folder || !*folder || snprintf(path, sizeof path, "%s/%s.%s", folder, hash, kind) >= (int)sizeof path || !access(path, F_OK))
+        return;
+    if (cw_file_write_atomic(path, data, size, 0644) != CW_OK)
+        cw_warn("a module is missing from the recording: cannot write %s: %s", path, strerror(errno));
+}
+
 static void
 module_event(uint64_t handle, const void *data, const char *kind, uint64_t size, const char *file)
 {
     char hash[65] = "";
     if (data && size)
         cw_sha256_hex(data, size, hash);
+    if (*hash)
+        keep_image(hash, kind, data, size);
     tp->module(&(struct cw_tp_module){ .handle = handle, .kind = kind, .size = size, .hash = hash, .file = file });
 }
 

@@ -68,6 +68,7 @@ fixture)
     has out 'device: 2 allocations, 5.0 KiB in all, at most 5.0 KiB at a time, 1.0 KiB never freed'
     has out 'copied host to device: 1 copies, 256 B'
     has out '  ptx, 124 bytes, sha256 '
+    [ "$(ls r/modules)" = "$(sha256sum <r/modules/*.ptx | cut -c1-64).ptx" ] || fail "the module is not in r/modules under its hash"
     has out '  cuGraphCreate is not supported (called 1 times)'
     has out '  cuNoSuchThing was not found by cuGetProcAddress (asked 1 times)'
     want 0 "$TRACE" report --json r

@@ -295,6 +295,8 @@ set_environment(struct record *r)
         ok = ok && !setenv("CUDAWAY_DEVICE", r->device, 1);
     if (r->library)
         ok = ok && !setenv("CUDAWAY_CUDA_LIBRARY", r->library, 1);
+    snprintf(path, sizeof path, "%s/modules", r->dir);
+    ok = ok && !setenv("CUDAWAY_TRACE_MODULES", path, 1);
     if (r->dump) {
         snprintf(path, sizeof path, "%s/dumps", r->dir);
         snprintf(number, sizeof number, "%llu", (unsigned long long)r->dump_limit);
@@ -439,6 +441,11 @@ run(struct record *r)
             goto fail;
         }
     }
+    snprintf(path, sizeof path, "%s/modules", r->dir);
+    if (mkdir(path, 0777)) {
+        say("cannot make the folder %s: %s", path, strerror(errno));
+        goto fail;
+    }
     if (!write_manifest(r))
         goto fail;
     code = spawn(r, &old);
@@ -470,6 +477,8 @@ fail:
         snprintf(path, sizeof path, "%s/trace", r->dir);
         remove_tree(path);
         snprintf(path, sizeof path, "%s/dumps", r->dir);
+        rmdir(path);
+        snprintf(path, sizeof path, "%s/modules", r->dir);
         rmdir(path);
         snprintf(path, sizeof path, "%s/manifest.json", r->dir);
         unlink(path);

@@ -2,7 +2,7 @@
  * cudaway-trace report: the totals of a recording as text or as one JSON object. */
 #include "tracer/cli/cli.h"
 #include "tracer/cli/manifest.h"
-#include "tracer/cli/totals.h"
+#include "tracer/cli/report_html.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -395,21 +395,30 @@ print_json(const struct totals *t, cJSON *manifest)
     return text != NULL;
 }
 
-enum { OPT_JSON = 256 };
+enum { OPT_JSON = 256, OPT_HTML };
 
 static int
 report(int argc, char **argv)
 {
-    bool json = false;
+    bool json = false, html = false;
+    const char *output = NULL;
+    FILE *out = stdout;
     int c;
     struct cw_command_line line = { &report_command, argc, argv };
     while ((c = cw_next_option(&line)) != CW_OPTIONS_END) {
-        if (c != OPT_JSON)
-            return line.status;
-        json = true;
+        switch (c) {
+        case OPT_JSON: json = true; break;
+        case OPT_HTML: html = true; break;
+        case 'o': output = optarg; break;
+        default: return line.status;
+        }
     }
     if (argc - optind > 1)
         return cw_usage_error(&report_command, "one recording at a time");
+    if (json && html)
+        return cw_usage_error(&report_command, "--json or --html, not both");
+    if (output && !html)
+        return cw_usage_error(&report_command, "-o goes with --html");
     char *dir = find_recording(argv[optind]);
     if (!dir)
         return EXIT_USAGE;
@@ -419,12 +428,17 @@ report(int argc, char **argv)
     if (status != TR_FAILED) {
         if (status == TR_EMPTY)
             say("%s holds no trace: the program made no CUDA call", dir);
-        if (!json)
+        if (html && output && !(out = fopen(output, "w"))) {
+            say("cannot write %s: %s", output, strerror(errno));
+            status = TR_FAILED;
+        } else if (html) {
+            status = report_html(out, dir, &t, manifest) ? status : TR_FAILED;
+        } else if (!json)
             print_text(&t, manifest);
         else if (!print_json(&t, manifest))
             say("out of memory"), status = TR_FAILED;
-        if (fflush(stdout)) {
-            say("cannot write the output: %s", strerror(errno));
+        if (out && (fflush(out) || ferror(out) || (out != stdout && fclose(out)))) {
+            say("cannot write %s: %s", output ? output : "the output", strerror(errno));
             status = TR_FAILED;
         }
     }
@@ -441,7 +455,9 @@ const struct cw_program report_command = {
     .operands = "[DIR]",
     .description = "Prints totals of a recording: functions, kernels, memory, errors, what is missing. "
                    "DIR is what `record` left; without it, the newest cudaway-trace-* folder here.",
-    .options = (const struct cw_option[]){ { OPT_JSON, "json", NULL, "print JSON" }, { 0 } },
+    .options = (const struct cw_option[]){ { OPT_JSON, "json", NULL, "print JSON" },
+                                           { OPT_HTML, "html", NULL, "write a page to look at, one file without references to others" },
+                                           { 'o', "output", "FILE", "where the page goes (default: standard output)", "FILE" }, { 0 } },
     .complete = "DIR",
     .run = report,
     .usage_status = EXIT_USAGE,
