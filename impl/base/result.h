@@ -20,6 +20,7 @@
     X(CW_ERR_LLVM,           "LLVM reported an error")                                       \
     X(CW_ERR_DAMAGED,        "damaged file")                                                 \
     X(CW_ERR_VERSION,        "unsupported format version")                                   \
+    X(CW_ERR_CANCELLED,      "given up: its result is not wanted any more")                   \
     X(CW_ERR_INTERNAL,       "internal error")
 
 typedef enum cw_result {

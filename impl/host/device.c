@@ -3,6 +3,7 @@
  * device pointers are interchangeable. Streams are in stream.c, kernels in module.c, arrays and textures in texture.c. */
 #define _GNU_SOURCE
 #include "impl/host/device.h"
+#include "impl/host/tier.h"
 
 #include "impl/base/env.h"
 #include "impl/base/hash.h"
@@ -37,6 +38,7 @@ host_open(const char *option, uint32_t *count)
         atomic_store(&cwh_device.memory_used, 0);
         atomic_store(&cwh_device.shut_down, false);
         cwh_exec_after_fork();
+        cwh_tier_after_fork();
     }
     owner = getpid();
     cwh_device.o0 = option && !strcmp(option, "O0");
@@ -62,6 +64,7 @@ host_shutdown(void)
 {
     atomic_store(&cwh_device.shut_down, true);
     cwh_exec_stop();
+    cwh_tier_stop();
     pthread_mutex_lock(&cwh_device.lock);
     for (struct cwb_context *c = cwh_device.contexts; c; c = c->next)
         cwh_streams_interrupt(c);

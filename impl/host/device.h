@@ -57,6 +57,7 @@ struct cwb_kernel {
     const struct cwj_kernel *info;
     pthread_mutex_t lock;           /* held while compiling, for long; nothing else is locked under it */
     struct cwj_host_code *code[CWH_SHAPES];
+    struct cwj_host_code *quick[CWH_SHAPES];    /* what `code` was before it was optimised (tier.h) */
     cwb_result failed[CWH_SHAPES];  /* compilation was tried and failed */
     _Atomic uint32_t cost[CWH_SHAPES];
 };
@@ -143,6 +144,7 @@ cwb_result cwh_module_load(struct cwb_context *c, const struct cwj_api *jit, str
                            uint64_t *image_address);
 void       cwh_module_unload(struct cwb_module *m);
 cwb_result cwh_kernel_prepare(struct cwb_module *m, uint32_t index, bool compile, struct cwb_kernel **out, struct cw_buf *log);
+struct cwh_variant cwh_variant_of(enum cwh_shape shape);
 cwb_result cwh_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out);
 /* Execute on the calling thread and the pool. */
 cwb_result cwh_kernel_run(struct cwb_context *c, struct cwb_kernel *k, const struct cwb_launch *l, const uint8_t *params);

@@ -3,6 +3,7 @@
  * variants, and turning a queued launch into one that the engine runs. */
 #define _GNU_SOURCE
 #include "impl/host/device.h"
+#include "impl/host/tier.h"
 
 #include "impl/base/buf.h"
 #include "impl/base/env.h"
@@ -88,9 +89,12 @@ kernel_destroy(struct cwb_kernel *k)
 {
     if (!k)
         return;
-    for (int i = 0; i < CWH_SHAPES; i++)
+    for (int i = 0; i < CWH_SHAPES; i++) {
         if (k->code[i])
             k->module->jit->host_release(k->code[i]);
+        if (k->quick[i])
+            k->module->jit->host_release(k->quick[i]);
+    }
     pthread_mutex_destroy(&k->lock);
     free(k);
 }
@@ -100,6 +104,7 @@ cwh_module_unload(struct cwb_module *m)
 {
     if (!m)
         return;
+    cwh_tier_forget(m);
     for (uint32_t i = 0; m->kernels && i < m->nkernels; i++)
         kernel_destroy(m->kernels[i]);
     free(m->kernels);
@@ -113,19 +118,43 @@ cwh_module_unload(struct cwb_module *m)
 
 /* ---- kernels ---- */
 
+struct cwh_variant
+cwh_variant_of(enum cwh_shape shape)
+{
+    return (struct cwh_variant){ .linear_x = shape != CWH_ANY, .max_width8 = shape == CWH_SHORT_ROWS, .o0 = cwh_device.o0 };
+}
+
+/* *quick: not optimised, since that would take long. */
+static cw_result
+compile(struct cwb_kernel *k, enum cwh_shape shape, struct cwj_diags *diags, bool *quick)
+{
+    const struct cwj_api *jit = k->module->jit;
+    struct cwh_variant v = cwh_variant_of(shape);
+    *quick = false;
+    if (cwh_tier_applies(k)) {
+        v.tier = CWH_TIER_CACHED;
+        cw_result e = jit->host_compile(k->module->program, k->index, &v, cwh_exec_runtime(), &k->code[shape], diags);
+        if (e != CW_ERR_NOT_FOUND)
+            return e;
+        v.tier = CWH_TIER_QUICK;
+        *quick = true;
+    }
+    return jit->host_compile(k->module->program, k->index, &v, cwh_exec_runtime(), &k->code[shape], diags);
+}
+
 /* The code of a variant, compiled now if it is not there. Messages go to `log`, or to the log when that is NULL. */
 static cwb_result
 kernel_code(struct cwb_kernel *k, enum cwh_shape shape, struct cw_buf *log, struct cwj_host_code **out)
 {
     const struct cwj_api *jit = k->module->jit;
     cwb_result r = CWB_OK;
+    bool quick = false;
     pthread_mutex_lock(&k->lock);
     if (!k->code[shape] && k->failed[shape] == CWB_OK) {
-        struct cwh_variant v = { .linear_x = shape != CWH_ANY, .max_width8 = shape == CWH_SHORT_ROWS, .o0 = cwh_device.o0 };
         struct cwj_diags diags;
         jit->diags_init(&diags);
         uint64_t start = cwh_now();
-        cw_result e = jit->host_compile(k->module->program, k->index, &v, cwh_exec_runtime(), &k->code[shape], &diags);
+        cw_result e = compile(k, shape, &diags, &quick);
         struct cw_buf text;
         cw_buf_init(&text);
         if (diags.first)
@@ -133,12 +162,16 @@ kernel_code(struct cwb_kernel *k, enum cwh_shape shape, struct cw_buf *log, stru
         jit->diags_finish(&diags);
         if (e != CW_OK) {
             k->code[shape] = NULL;
+            quick = false;
             k->failed[shape] = e == CW_ERR_NOMEM ? CWB_NOMEM : CWB_COMPILE;
             if (!text.size)
                 cw_buf_printf(&text, "kernel %s: %s\n", k->info->name, cw_result_text(e));
         } else {
             cw_info("kernel %s: %s in %.1f ms, gangs of %u%s", k->info->name, k->code[shape]->from_cache ? "loaded" : "compiled",
                     (double)(cwh_now() - start) / 1e6, k->code[shape]->info.width, k->code[shape]->info.uses_fibers ? ", barriers" : "");
+            if (quick)
+                cw_info("kernel %s has %u instructions: this code is not optimised, and runs while that is done in the background", k->info->name,
+                        k->info->instructions);
         }
         if (text.size && log)
             cw_buf_append(log, text.data, text.size);
@@ -150,6 +183,8 @@ kernel_code(struct cwb_kernel *k, enum cwh_shape shape, struct cw_buf *log, stru
     if (!*out)
         r = k->failed[shape];
     pthread_mutex_unlock(&k->lock);
+    if (quick)
+        cwh_tier_optimise(k, shape);
     return r;
 }
 

@@ -9,6 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+static uint32_t
+count_instructions(const struct cwj_program *p, const struct cwj_closure *c)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < c->nfuncs; i++)
+        n += p->funcs[c->funcs[i]].fn ? p->funcs[c->funcs[i]].fn->ninsts : 0;
+    return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
 /* Register count as a device reports it: 32-bit registers, at most 255, from the declarations. */
 static uint32_t
 count_registers(const struct ptx_function *f)
@@ -85,6 +94,7 @@ make_kernels(struct cwj_program *p, struct cwj_diags *diags)
         if (r)
             return r;
         p->kernels[i].static_shared = p->closure[i].shared.size;
+        p->kernels[i].instructions = count_instructions(p, &p->closure[i]);
         for (uint32_t k = 0; p->device_runtime && k < p->closure[i].nfuncs; k++) {
             const struct ptx_function *f = p->funcs[p->closure[i].funcs[k]].fn;
             p->kernels[i].launches |= f && f->module == p->device_runtime;

@@ -344,7 +344,7 @@ run_rows(struct run *r)
     const struct cwj_pass_options *o = p->passes;
     const char *skip = cwj_skipped_passes(o);
     for (const struct row *w = rows_of(p->target); w->name; w++) {
-        if (!w->always && !p->opt_level)
+        if (!w->always && !(p->quick ? w->required : p->opt_level != 0))
             continue;
         bool ready = w->required || (r->forms & w->needs) == w->needs;
         bool native = w->floats && (w->floats & p->native_floats) == w->floats;

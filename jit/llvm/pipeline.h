@@ -19,6 +19,7 @@ struct cwj_pipeline {
     LLVMTargetMachineRef tm;
     enum cwj_target target;
     unsigned opt_level;                     /* 0..3 */
+    bool quick;                             /* at level 0, vectors: required passes run all the same */
     unsigned native_floats;                 /* enum cwj_native */
     const struct cwj_pass_options *passes;
     struct cwj_diags *diags;

@@ -32,7 +32,7 @@ make_key(const struct cwj_program *p, const char *kernel, const struct cwh_varia
     cw_sha256_update(&s, "cudaway host kernel 2", 22);
     cw_sha256_update(&s, p->content, sizeof p->content);
     cw_sha256_update(&s, kernel, strlen(kernel) + 1);
-    uint8_t variant[4] = { v->linear_x, v->o0, v->max_width8, (uint8_t)cwj_lockstep_setting() };
+    uint8_t variant[5] = { v->linear_x, v->o0, v->max_width8, v->tier == CWH_TIER_QUICK, (uint8_t)cwj_lockstep_setting() };
     cw_sha256_update(&s, variant, sizeof variant);
     cwj_identity_hash(&s);
     cw_sha256_update(&s, cwj_llvm_host_cpu(), strlen(cwj_llvm_host_cpu()) + 1);
@@ -124,6 +124,12 @@ struct job {
     struct times times;
 };
 
+static cw_result
+is_cancelled(const struct job *j)
+{
+    return j->v->cancelled && j->v->cancelled(j->v->user) ? CW_ERR_CANCELLED : CW_OK;
+}
+
 /* Runs contained: fills `object` and the code's info. */
 static cw_result
 compile(void *user)
@@ -138,7 +144,8 @@ compile(void *user)
     LLVMModuleRef module = NULL;
     LLVMTargetMachineRef tm = NULL;
     LLVMMemoryBufferRef object = NULL;
-    unsigned level = j->v->o0 ? 0 : 2;
+    bool quick = j->v->tier == CWH_TIER_QUICK;
+    unsigned level = j->v->o0 || quick ? 0 : 2;
     uint64_t frames = 0;
     double start = cpu_ms();
     LLVMContextRef llvm = cwj_llvm_context(cwj_dump_enabled(), diags);
@@ -156,7 +163,9 @@ compile(void *user)
     if (!r)
         dump_module(module, name, key, "ll");
     times->from = cpu_ms();
-    struct cwj_pipeline pipeline = { .m = module, .tm = tm, .target = CWJ_TARGET_HOST, .opt_level = level, .diags = diags };
+    struct cwj_pipeline pipeline = { .m = module, .tm = tm, .target = CWJ_TARGET_HOST, .opt_level = level, .quick = quick, .diags = diags };
+    if (!r)
+        r = is_cancelled(j);
     if (!r)
         r = cwj_pipeline_run(&pipeline);
     if (!r)
@@ -165,6 +174,8 @@ compile(void *user)
     if (!r && level)
         dump_module(module, name, key, "opt.ll");
     times->from = cpu_ms();
+    if (!r)
+        r = is_cancelled(j);
     if (!r)
         r = cwj_pipeline_codegen(&pipeline, LLVMObjectFile, &object, &frames);
     times->llvm += cpu_ms() - times->from;
@@ -212,7 +223,7 @@ load_cached(void *user)
     char *cached = NULL;
     size_t size = 0;
     make_key(j->p, j->p->kernels[j->index].name, j->v, j->key);
-    if (cwj_dump_enabled() || !cwj_cache_get(j->key, &j->code->pub.info, &cached, &size))
+    if (j->v->tier == CWH_TIER_QUICK || cwj_dump_enabled() || !cwj_cache_get(j->key, &j->code->pub.info, &cached, &size))
         return CW_ERR_NOT_FOUND;
     cw_buf_append(&j->object, cached, size);
     free(cached);
@@ -248,7 +259,7 @@ compile_and_load(struct job *j)
     cw_result r = cwj_contain(CWJ_CONTAIN_HOST, compile, j, j->diags);
     if (!r)
         r = cwj_contain(CWJ_CONTAIN_LOAD, load, j, j->diags);
-    if (!r)
+    if (!r && j->v->tier != CWH_TIER_QUICK)
         cwj_cache_put(j->key, &j->code->pub.info, j->object.data, j->object.size);
     return r;
 }
@@ -267,7 +278,7 @@ cwj_host_compile(struct cwj_program *p, uint32_t index, const struct cwh_variant
     cw_result r = find_cached(&j);
     j.code->pub.from_cache = !r;
     if (r && r != CW_ERR_NOMEM)
-        r = compile_and_load(&j);
+        r = v->tier == CWH_TIER_CACHED ? CW_ERR_NOT_FOUND : compile_and_load(&j);
     cw_buf_finish(&j.object);
     if (r) {
         free(j.code);

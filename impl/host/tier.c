@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See tier.h. One thread for the process, begun with the first request, detached; it takes requests in their order. A request is in the
+ * queue or running, never both; a kernel that has one is not destroyed (cwh_tier_forget). The thread holds the kernel's lock only to
+ * change its code. */
+#include "impl/host/tier.h"
+
+#include "impl/base/buf.h"
+#include "impl/base/env.h"
+#include "impl/base/log.h"
+#include "impl/host/exec.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* LLVM optimises 3,000 to 5,000 instructions a second, and fewer the longer the function is: two seconds and more from here on. */
+enum { LARGE = 10000 };
+
+struct request {
+    struct request *next;
+    struct cwb_kernel *kernel;
+    enum cwh_shape shape;
+};
+
+static struct {
+    pthread_mutex_t lock;               /* a leaf; protects all but `cancel` */
+    pthread_cond_t changed;
+    struct request *first;
+    const struct request *running;
+    bool begun, stop;
+    _Atomic bool cancel;                /* what runs is not wanted any more */
+} tier = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+bool
+cwh_tier_applies(const struct cwb_kernel *k)
+{
+    const char *s = cw_env_get(CW_ENV_TIERS);
+    static _Atomic bool said;
+    if (s && *s && strcmp(s, "on") && strcmp(s, "off") && !atomic_exchange(&said, true))
+        cw_warn("%s=%s is not on or off; using on", cw_env_name(CW_ENV_TIERS), s);
+    return !cwh_device.o0 && k->info->instructions >= LARGE && !(s && !strcmp(s, "off"));
+}
+
+static int
+cancelled(void *user)
+{
+    return atomic_load(&tier.cancel);
+}
+
+static void
+optimise(const struct request *r)
+{
+    struct cwb_kernel *k = r->kernel;
+    const struct cwj_api *jit = k->module->jit;
+    struct cwh_variant v = cwh_variant_of(r->shape);
+    struct cwj_host_code *code = NULL;
+    struct cwj_diags diags;
+    uint64_t start = cwh_now();
+    v.cancelled = cancelled;
+    jit->diags_init(&diags);
+    cw_result e = jit->host_compile(k->module->program, k->index, &v, cwh_exec_runtime(), &code, &diags);
+    if (e == CW_OK) {
+        pthread_mutex_lock(&k->lock);
+        k->quick[r->shape] = k->code[r->shape];     /* launches may execute it: it stays as long as the kernel */
+        k->code[r->shape] = code;
+        pthread_mutex_unlock(&k->lock);
+        atomic_store(&k->cost[r->shape], 0);
+        cw_info("kernel %s: optimised in %.1f s; the next launch takes that code", k->info->name, (double)(cwh_now() - start) / 1e9);
+    } else if (e != CW_ERR_CANCELLED) {
+        struct cw_buf text;
+        cw_buf_init(&text);
+        jit->diags_render(&diags, k->info->name, NULL, 0, &text);
+        cw_warn("kernel %s cannot be optimised (%s); it keeps its code without optimisation%s%s", k->info->name, cw_result_text(e),
+                text.size ? ": " : "", text.size ? text.data : "");
+        cw_buf_finish(&text);
+    }
+    jit->diags_finish(&diags);
+}
+
+static void *
+work(void *unused)
+{
+    pthread_mutex_lock(&tier.lock);
+    while (!tier.stop) {
+        struct request *r = tier.first;
+        if (!r) {
+            pthread_cond_wait(&tier.changed, &tier.lock);
+            continue;
+        }
+        tier.first = r->next;
+        tier.running = r;
+        atomic_store(&tier.cancel, false);
+        pthread_mutex_unlock(&tier.lock);
+        optimise(r);
+        pthread_mutex_lock(&tier.lock);
+        tier.running = NULL;
+        free(r);
+        pthread_cond_broadcast(&tier.changed);
+    }
+    pthread_mutex_unlock(&tier.lock);
+    return NULL;
+}
+
+/* tier.lock held. The application's signals are not for this thread. */
+static bool
+begin(void)
+{
+    sigset_t all, old;
+    pthread_t thread;
+    if (tier.begun)
+        return true;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    tier.begun = !pthread_create(&thread, NULL, work, NULL);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (tier.begun)
+        pthread_detach(thread);
+    return tier.begun;
+}
+
+void
+cwh_tier_optimise(struct cwb_kernel *k, enum cwh_shape shape)
+{
+    struct request *r = calloc(1, sizeof *r), **last = &tier.first;
+    bool ok = r != NULL;
+    pthread_mutex_lock(&tier.lock);
+    if (ok && !tier.stop && (ok = begin())) {
+        r->kernel = k;
+        r->shape = shape;
+        while (*last)
+            last = &(*last)->next;
+        *last = r;
+        r = NULL;
+        pthread_cond_broadcast(&tier.changed);
+    }
+    pthread_mutex_unlock(&tier.lock);
+    free(r);
+    if (!ok)
+        cw_warn("kernel %s: no thread to optimise it on; it keeps its code without optimisation", k->info->name);
+}
+
+/* tier.lock held. Requests of the module, or with NULL all, leave the queue. */
+static void
+drop(const struct cwb_module *m)
+{
+    for (struct request **r = &tier.first; *r;) {
+        struct request *gone = *r;
+        if (m && gone->kernel->module != m) {
+            r = &gone->next;
+            continue;
+        }
+        *r = gone->next;
+        free(gone);
+    }
+}
+
+void
+cwh_tier_forget(const struct cwb_module *m)
+{
+    pthread_mutex_lock(&tier.lock);
+    drop(m);
+    while (tier.running && tier.running->kernel->module == m) {
+        atomic_store(&tier.cancel, true);
+        pthread_cond_wait(&tier.changed, &tier.lock);
+    }
+    pthread_mutex_unlock(&tier.lock);
+}
+
+void
+cwh_tier_stop(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    pthread_mutex_lock(&tier.lock);
+    tier.stop = true;
+    atomic_store(&tier.cancel, true);
+    drop(NULL);
+    pthread_cond_broadcast(&tier.changed);
+    while (tier.running && !pthread_cond_timedwait(&tier.changed, &tier.lock, &until))
+        continue;
+    pthread_mutex_unlock(&tier.lock);
+}
+
+void
+cwh_tier_after_fork(void)
+{
+    pthread_mutex_init(&tier.lock, NULL);
+    pthread_cond_init(&tier.changed, NULL);
+    tier.first = NULL;                  /* the parent's: what it holds is leaked with all else of the parent's */
+    tier.running = NULL;
+    tier.begun = tier.stop = false;
+}

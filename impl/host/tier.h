@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Tiers: a very large kernel is compiled without optimisation when it is first needed, since LLVM takes long for it, and optimised on
+ * a thread of this file meanwhile. The optimised code is taken from the next launch on. */
+#ifndef CWH_TIER_H
+#define CWH_TIER_H
+
+#include "impl/host/device.h"
+
+/* Is the kernel one of those, and does CUDAWAY_TIERS let it? */
+bool cwh_tier_applies(const struct cwb_kernel *k);
+/* Have the code of this shape optimised, and put in the place of what is there: once for each shape. Holds no lock of the caller. */
+void cwh_tier_optimise(struct cwb_kernel *k, enum cwh_shape shape);
+/* Of this module nothing is compiled any more, when this returns; it waits for the step of a compilation that has begun. */
+void cwh_tier_forget(const struct cwb_module *m);
+/* At the end of the process: nothing is begun any more, and what has begun is waited for, but for at most a second. */
+void cwh_tier_stop(void);
+/* In a forked child the thread is gone. */
+void cwh_tier_after_fork(void);
+
+#endif
