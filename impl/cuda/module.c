@@ -32,7 +32,7 @@ struct cwb_module {
 static void
 architecture(const struct cwb_module *m, char *cpu, size_t size)
 {
-    static const int known[] = { 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90 };
+    static const int known[] = { 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121 };
     int major = 0, minor = 0, best = known[0];
     uint32_t version = 0, sm = 0;
     (void)cwc.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, m->c->device);

@@ -51,14 +51,15 @@ check_cpu(const struct cwj_aot_options *o, struct cwj_diags *diags)
         "gfx1010", "gfx1011", "gfx1012", "gfx1013", "gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036", "gfx1100",
         "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1200", "gfx1201" };
     static const char *const sm[] = { "sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62", "sm_70", "sm_72", "sm_75", "sm_80",
-        "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a" };
+        "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_103", "sm_103a", "sm_103f", "sm_110", "sm_110a",
+        "sm_110f", "sm_120", "sm_120a", "sm_120f", "sm_121", "sm_121a", "sm_121f" };
     if (o->target == CWJ_TARGET_HOST || o->emit == CWJ_EMIT_IR)
         return CW_OK;
     if (o->target == CWJ_TARGET_NVPTX) {
         for (unsigned i = 0; o->cpu && i < sizeof sm / sizeof *sm; i++)
             if (!strcmp(sm[i], o->cpu))
                 return CW_OK;
-        cwj_diag_add(diags, PTX_ERROR, 5907, 0, 0, "no NVIDIA architecture '%s' is known; sm_50 to sm_90a are", o->cpu ? o->cpu : "");
+        cwj_diag_add(diags, PTX_ERROR, 5907, 0, 0, "no NVIDIA architecture '%s' is known; sm_50 to sm_121f are", o->cpu ? o->cpu : "");
         return CW_ERR_UNSUPPORTED;
     }
     for (unsigned i = 0; o->cpu && i < sizeof gfx / sizeof *gfx; i++)
