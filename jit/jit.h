@@ -45,7 +45,7 @@ struct cwj_kernel {
     uint32_t instructions;          /* of PTX, with the functions it calls */
     uint32_t maxntid[3], reqntid[3], cluster[3], minnctapersm;  /* 0: not given; cluster: blocks of one, .reqnctapercluster */
     bool explicit_cluster;          /* has to be launched with a size of clusters */
-    bool launches;                  /* it may leave records in __cudaway_device_launches (jit/link/device_runtime.ptx) */
+    bool launches;                  /* may leave records in __cudaway_device_launches (jit/link/device_runtime.ptx) */
     uint32_t ptx_version, sm;       /* 71, 86 */
     const struct ptx_function *fn;
 };

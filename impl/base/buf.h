@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct cw_buf {
     char  *data;
@@ -22,5 +23,15 @@ void cw_buf_printf(struct cw_buf *b, const char *fmt, ...) __attribute__((format
 void cw_buf_vprintf(struct cw_buf *b, const char *fmt, va_list ap);
 /* Append a JSON string literal, quotes included. */
 void cw_buf_json_string(struct cw_buf *b, const char *s);
+
+/* An integer of 1 to 8 bytes, little endian. */
+static inline uint64_t
+cw_read_le(const uint8_t *p, unsigned bytes)
+{
+    uint64_t v = 0;
+    for (unsigned i = 0; i < bytes; i++)
+        v |= (uint64_t)p[i] << (8 * i);
+    return v;
+}
 
 #endif

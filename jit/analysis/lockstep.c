@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Kernels that rely on the lanes of a warp running in step. Reductions from before Volta end like this, without a barrier, since one
- * warp is left:
+ * Finds kernels that rely on lockstep execution of a warp. Reductions from before Volta end without a barrier once one warp is left:
  *
  *     if (tid < 32) { s[tid] += s[tid + 16]; s[tid] += s[tid + 8]; ... }
  *
- * What is looked for: under a branch that leaves the lanes tid < n, n from 2 to 32, a weak store to shared memory, and behind it a weak
- * load at another distance from the same base, with no barrier and no warp function between. The distance is less than a warp's row,
- * or not known (a loop halves it). A lane that loads an element of its own from there is a false positive, which costs time. */
+ * The pattern: under a branch that leaves the lanes tid < n, n from 2 to 32, a weak store to shared memory is followed by a weak load at
+ * another distance from the same base, without a barrier or a warp function in between. The distance is less than a warp's row, or unknown
+ * (a loop halves it). A lane that loads its own element this way is a false positive, which costs time. */
 #include "jit/analysis/lockstep.h"
 
 #include "impl/base/env.h"
@@ -32,10 +31,10 @@ cwj_lockstep_setting(void)
 
 struct search {
     const struct flow *f;
-    bool *region, *seen;            /* a flag a block */
+    bool *region, *seen;            /* per block */
     uint32_t *stack;
-    uint64_t budget;                /* instructions left to look at: bounds hostile code */
-    uint32_t line;                  /* of the load that was found */
+    uint64_t budget;                /* instructions left to visit: bounds hostile code */
+    uint32_t line;                  /* of the load found */
 };
 
 /* The only definition of a register, or NULL. */
@@ -54,7 +53,7 @@ definition(const struct flow *f, uint32_t reg)
     return NULL;
 }
 
-/* %tid.x, or a sum or product with it: a thread's number in its block, of one, two or three dimensions. */
+/* Is it %tid.x, or a sum or product with it: the number of a thread in its block of one, two or three dimensions? */
 static bool
 is_thread_number(const struct flow *f, const struct ptx_operand *o, unsigned depth)
 {
@@ -69,7 +68,7 @@ is_thread_number(const struct flow *f, const struct ptx_operand *o, unsigned dep
     return false;
 }
 
-/* How many lanes a block's branch leaves, where that is 2 to 32, and the successor for them; else 0. */
+/* The number of lanes that a block's branch leaves, if that is 2 to 32, and their successor; else 0. */
 static unsigned
 lanes_left(const struct flow *f, uint32_t b, uint32_t *succ)
 {
@@ -84,11 +83,11 @@ lanes_left(const struct flow *f, uint32_t b, uint32_t *succ)
     int64_t n = cmp->operand[2].imm + (cmp->cmp == PTX_GT || cmp->cmp == PTX_HI_ || cmp->cmp == PTX_LE || cmp->cmp == PTX_LS);
     if ((!above && !below) || n < 2 || n > 32)
         return 0;
-    *succ = blk->succ[below != end->guard_negated ? 0 : 1];     /* the first is where the guard leads */
+    *succ = blk->succ[below != end->guard_negated ? 0 : 1];     /* the first is the taken one */
     return (unsigned)n;
 }
 
-/* An address as a root and a distance: the register or variable that is left when constants are taken off. */
+/* An address as a root (the register or variable that remains without constants) and a distance. */
 struct place {
     const struct ptx_symbol *sym;
     uint32_t reg;                   /* sym == NULL */
@@ -111,7 +110,7 @@ place_of(const struct flow *f, const struct ptx_operand *o)
     return at;
 }
 
-/* Is the load's root the store's plus something that varies? */
+/* Is the load's root the store's, plus a varying value? */
 static bool
 adds_to(const struct flow *f, const struct place *load, const struct place *store)
 {
@@ -135,14 +134,14 @@ reads_neighbour(const struct flow *f, const struct ptx_inst *store, const struct
 {
     struct place to = place_of(f, &store->operand[0]), from = place_of(f, &load->operand[1]);
     int64_t row = 32 * (int64_t)(ptx_type_bits((ptx_type)store->type[0]) / 8), d = from.distance - to.distance;
-    if (to.sym || from.sym)             /* the same for all lanes */
+    if (to.sym || from.sym)             /* uniform */
         return false;
     return to.reg == from.reg ? d && d > -row && d < row : adds_to(f, &from, &to);
 }
 
 enum found { FOUND_NOTHING, FOUND_SYNC, FOUND_LOAD };
 
-/* From instruction `first` of block b to its end. */
+/* Scan block b from instruction `first` on. */
 static enum found
 scan_block(struct search *s, uint32_t b, uint32_t first, const struct ptx_inst *store)
 {
@@ -159,7 +158,7 @@ scan_block(struct search *s, uint32_t b, uint32_t first, const struct ptx_inst *
     return FOUND_NOTHING;
 }
 
-/* From the store at instruction `at` of block b on all paths through the region. */
+/* Search from the store at instruction `at` of block b, on all paths through the region. */
 static bool
 search_from(struct search *s, uint32_t b, uint32_t at)
 {
@@ -182,7 +181,7 @@ search_from(struct search *s, uint32_t b, uint32_t at)
     }
 }
 
-/* The blocks from `start` to before `join`. */
+/* Mark the blocks from `start` up to `join`, which is excluded. */
 static void
 mark_region(struct search *s, uint32_t start, uint32_t join)
 {
@@ -214,7 +213,7 @@ branch_in_step(struct search *s, uint32_t branch)
     return false;
 }
 
-/* Without these nothing has to be analysed, and most functions lack them. */
+/* Cheap test first: most functions lack such instructions, and need no analysis. */
 static bool
 may_be(const struct ptx_function *fn)
 {
@@ -228,7 +227,7 @@ may_be(const struct ptx_function *fn)
     return load && store && setp;
 }
 
-/* The line of a load that shows it, or 0. */
+/* The line of a load that matches the pattern, or 0. */
 static uint32_t
 function_in_step(const struct ptx_function *fn)
 {

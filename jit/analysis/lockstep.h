@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Whether a kernel relies on the lanes of a warp running in step. */
+ * Does a kernel rely on lockstep execution of a warp? */
 #ifndef CWJ_ANALYSIS_LOCKSTEP_H
 #define CWJ_ANALYSIS_LOCKSTEP_H
 
 #include "jit/link/program.h"
 
-/* CUDAWAY_LOCKSTEP; part of what makes code different, so of the cache's keys. */
+/* CUDAWAY_LOCKSTEP. It changes code, and so is part of the cache's keys. */
 enum cwj_lockstep { CWJ_LOCKSTEP_FIND, CWJ_LOCKSTEP_ON, CWJ_LOCKSTEP_OFF };
 enum cwj_lockstep cwj_lockstep_setting(void);
 
-/* Whether accesses to shared memory of kernel number `index` and of what it calls must stay in their order, lane against lane: the
- * setting says so, or the code does (then with a line on the log). Builds CFGs: under the program's lock. Out of memory: false. */
+/* Must accesses to shared memory by kernel number `index` and its callees keep their order among lanes? True if the setting says so, or if
+ * the code matches the pattern, which is then logged. Builds CFGs: call with the program's lock held. Out of memory: false. */
 bool cwj_needs_lockstep(struct cwj_program *p, uint32_t index);
 
 #endif

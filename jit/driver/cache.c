@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "jit/driver/cache.h"
 
+#include "impl/base/buf.h"
 #include "impl/base/env.h"
 #include "impl/base/file.h"
 #include "impl/base/hash.h"
@@ -106,15 +107,6 @@ put_int(uint8_t *p, uint64_t v, unsigned bytes)
         p[i] = (uint8_t)(v >> (8 * i));
 }
 
-static uint64_t
-get_int(const uint8_t *p, unsigned bytes)
-{
-    uint64_t v = 0;
-    for (unsigned i = 0; i < bytes; i++)
-        v |= (uint64_t)p[i] << (8 * i);
-    return v;
-}
-
 static void
 fill_header(uint8_t h[HEADER], const uint8_t key[32], const struct cwh_code_info *info, const void *object, size_t size)
 {
@@ -160,10 +152,10 @@ cwj_cache_get(const uint8_t key[32], struct cwh_code_info *info, char **object, 
     }
     const uint8_t *h = (const uint8_t *)data;
     uint8_t expect[HEADER];
-    bool good = n > HEADER && get_int(h + 64, 8) == n - HEADER;
+    bool good = n > HEADER && cw_read_le(h + 64, 8) == n - HEADER;
     if (good) {
-        *info = (struct cwh_code_info){ (uint32_t)get_int(h + 40, 4), (uint32_t)get_int(h + 44, 4), (uint32_t)get_int(h + 48, 4),
-                                        (uint32_t)get_int(h + 52, 4), (uint32_t)get_int(h + 56, 4) };
+        *info = (struct cwh_code_info){ (uint32_t)cw_read_le(h + 40, 4), (uint32_t)cw_read_le(h + 44, 4), (uint32_t)cw_read_le(h + 48, 4),
+                                        (uint32_t)cw_read_le(h + 52, 4), (uint32_t)cw_read_le(h + 56, 4) };
         fill_header(expect, key, info, data + HEADER, n - HEADER);
         good = !memcmp(expect, h, HEADER);
     }

@@ -74,6 +74,8 @@ LLVMValueRef emit_bin(struct emit *e, LLVMOpcode op, LLVMValueRef a, LLVMValueRe
 LLVMValueRef emit_icmp(struct emit *e, LLVMIntPredicate p, LLVMValueRef a, LLVMValueRef b); /* unifies */
 LLVMValueRef emit_fcmp(struct emit *e, LLVMRealPredicate p, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef emit_select(struct emit *e, LLVMValueRef c, LLVMValueRef a, LLVMValueRef b);   /* unifies all three */
+LLVMValueRef emit_low_half(struct emit *e, LLVMValueRef v);         /* of a scalar i64, as an i32 */
+LLVMValueRef emit_high_half(struct emit *e, LLVMValueRef v);
 /* Call an LLVM intrinsic that is overloaded on the (unified) type of args[0], e.g. "llvm.fma", "llvm.ctpop". `flag` is a trailing i1
  * argument such as that of llvm.ctlz (-1: none). The result has the type of args[0]. */
 LLVMValueRef emit_intrinsic(struct emit *e, const char *name, LLVMValueRef *args, unsigned n, int flag);

@@ -567,8 +567,8 @@ drops_ftz(const struct emit *e, const struct ptx_inst *in)
            !(in->type[0] == PTX_F64 && (in->op == PTX_OP_RCP || in->op == PTX_OP_RSQRT));
 }
 
-/* An access by which lanes in step exchange values: LLVM must not move it, nor take a value from a lane's own store before it. Where a
- * register is a vector of lanes, a store is that of all of them. */
+/* Do lanes in lockstep exchange values by this access? LLVM must not move it, nor forward a value from the lane's own earlier store. (With
+ * vectors of lanes, each store is made for all lanes at once.) */
 static bool
 is_exchange(struct emit *e, const struct ptx_inst *in)
 {
@@ -710,7 +710,8 @@ emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_f
     f->entry_b = LLVMCreateBuilderInContext(e->llvm);
     LLVMPositionBuilderAtEnd(f->entry_b, f->entry);
     LLVMPositionBuilderAtEnd(e->b, f->entry);
-    e->target->enter(e);
+    if (e->target->enter)
+        e->target->enter(e);
     ok = make_slots(e, f);
     if (ok && s->exits) {
         LLVMPositionBuilderAtEnd(e->b, f->entry);
@@ -722,7 +723,9 @@ emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_f
                               : LLVMGetLastParam(llvm_fn);
     }
     if (ok) {
-        e->target->begin(e);
+        LLVMPositionBuilderAtEnd(e->b, f->entry);
+        if (!is_kernel)
+            emit_bind_params(e);
         for (uint32_t p = 0; p < f->flow.n; p++)
             emit_block(e, p);
         LLVMPositionBuilderAtEnd(f->entry_b, f->entry);
@@ -732,7 +735,12 @@ emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_f
         enter_together(e, 0);
         LLVMPositionBuilderAtEnd(e->b, f->exit);
         e->mask = f->entry_mask;
-        e->target->leave(e);
+        if (e->target->leave)
+            e->target->leave(e);
+        if (is_kernel)
+            LLVMBuildRetVoid(e->b);
+        else
+            emit_return(e);
     } else {
         e->result = CW_ERR_NOMEM;
     }

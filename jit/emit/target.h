@@ -26,10 +26,9 @@ struct emit_target {
     uint8_t constant_space;         /* and of constant tables */
     /* Called before an instruction's emitter. True: this hook has emitted it, now or together with an earlier one. NULL: never. */
     bool (*claims)(struct emit *e, const struct ptx_inst *in);
-    /* Called with the builders at the start of the entry block: load the context. begin: when the register slots exist (parameters to
-     * slots). leave: at the exit block (return). Values for the whole function are made with entry_b. */
+    /* Called with the builders at the start of the entry block: load the context. Values for the whole function are made with entry_b.
+     * leave: in the exit block, before the return. Both may be NULL. */
     void (*enter)(struct emit *e);
-    void (*begin)(struct emit *e);
     void (*leave)(struct emit *e);
     /* NULL, or called at the end of the entry block, after everything else is emitted; must branch to the function's first block. */
     void (*start)(struct emit *e);
@@ -58,6 +57,10 @@ struct emit_target {
     /* Exchange the 128 bits at a pointer if they equal `want`; always if want is NULL. Returns the old i128. NULL: LLVM's instructions do
      * it. */
     LLVMValueRef (*swap128)(struct emit *e, LLVMValueRef cell, LLVMValueRef want, LLVMValueRef fresh);
+    /* mbarrier_object: the object at an address operand, for `mbarrier`, which does one operation on it and returns the previous state, or
+     * the result of a test. NULL if the target emits the instructions as themselves. */
+    LLVMValueRef (*mbarrier_object)(struct emit *e, const struct ptx_operand *o, ptx_space space);
+    LLVMValueRef (*mbarrier)(struct emit *e, enum cwh_mbarrier_op op, LLVMValueRef object, LLVMValueRef value);
     /* yield: at the head of a loop that waits for other threads. step (width 1): before an access to memory that the threads of a warp
      * share. NULL if the hardware does it. */
     void (*yield)(struct emit *e);

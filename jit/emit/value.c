@@ -192,6 +192,18 @@ emit_select(struct emit *e, LLVMValueRef c, LLVMValueRef a, LLVMValueRef b)
 }
 
 LLVMValueRef
+emit_low_half(struct emit *e, LLVMValueRef v)
+{
+    return LLVMBuildTrunc(e->b, v, e->i32, "");
+}
+
+LLVMValueRef
+emit_high_half(struct emit *e, LLVMValueRef v)
+{
+    return emit_low_half(e, LLVMBuildLShr(e->b, v, LLVMConstInt(e->i64, 32, false), ""));
+}
+
+LLVMValueRef
 emit_intrinsic(struct emit *e, const char *name, LLVMValueRef *args, unsigned n, int flag)
 {
     LLVMValueRef v[MAX_ARGS];

@@ -11,15 +11,6 @@
 
 enum { CONTAINER_HEADER = 16, ENTRY_HEADER = 64, BIGGEST = 1u << 31 };
 
-uint64_t
-cwj_read_le(const uint8_t *p, unsigned bytes)
-{
-    uint64_t v = 0;
-    for (unsigned i = 0; i < bytes; i++)
-        v |= (uint64_t)p[i] << (8 * i);
-    return v;
-}
-
 static bool
 is_digit(int c)
 {
@@ -162,13 +153,13 @@ scan_entry(struct cwj_scan *s, const uint8_t *p, uint64_t size, uint64_t *used)
 {
     if (size < ENTRY_HEADER)
         return damaged(s, "it ends in the middle of an entry's header");
-    uint64_t kind = cwj_read_le(p, 2), header = cwj_read_le(p + 4, 4), payload = cwj_read_le(p + 8, 8);
-    uint64_t packed = cwj_read_le(p + 16, 4), flags = cwj_read_le(p + 40, 8), unpacked = cwj_read_le(p + 56, 8);
-    unsigned sm = (unsigned)cwj_read_le(p + 28, 4);
+    uint64_t kind = cw_read_le(p, 2), header = cw_read_le(p + 4, 4), payload = cw_read_le(p + 8, 8);
+    uint64_t packed = cw_read_le(p + 16, 4), flags = cw_read_le(p + 40, 8), unpacked = cw_read_le(p + 56, 8);
+    unsigned sm = (unsigned)cw_read_le(p + 28, 4);
     if (header < ENTRY_HEADER || header > size || payload > size - header)
         return damaged(s, "an entry is larger than the container");
     *used = header + payload;
-    uint64_t name_at = cwj_read_le(p + 32, 4), name_size = cwj_read_le(p + 36, 4);
+    uint64_t name_at = cw_read_le(p + 32, 4), name_size = cw_read_le(p + 36, 4);
     char name[256] = "";
     if (name_at && name_size && name_at < header && name_size <= header - name_at) {
         size_t n = name_size < sizeof name ? name_size : sizeof name - 1;
@@ -214,7 +205,7 @@ cwj_scan_container(struct cwj_scan *s, const uint8_t *p, uint64_t size, uint64_t
 {
     if (size < CONTAINER_HEADER)
         return damaged(s, "it is shorter than its header");
-    uint64_t header = cwj_read_le(p + 6, 2), body = cwj_read_le(p + 8, 8);
+    uint64_t header = cw_read_le(p + 6, 2), body = cw_read_le(p + 8, 8);
     if (header < CONTAINER_HEADER || header > size || body > size - header || body > BIGGEST)
         return damaged(s, "it is shorter than its header says");
     *used = header + body;
@@ -232,7 +223,7 @@ cwj_scan_container(struct cwj_scan *s, const uint8_t *p, uint64_t size, uint64_t
 static cw_result
 scan_wrapper(struct cwj_scan *s, const uint8_t *p)
 {
-    uint64_t version = cwj_read_le(p + 4, 4), used;
+    uint64_t version = cw_read_le(p + 4, 4), used;
     const uint8_t *data;
     memcpy(&data, p + 8, sizeof data);
     if (version != 1 && version != 2) {
@@ -240,7 +231,7 @@ scan_wrapper(struct cwj_scan *s, const uint8_t *p)
         return CW_ERR_VERSION;
     }
     if (data) {
-        if (cwj_read_le(data, 4) != CWJ_FATBIN_MAGIC)
+        if (cw_read_le(data, 4) != CWJ_FATBIN_MAGIC)
             return damaged(s, "its wrapper points to something else");
         cw_result r = cwj_scan_container(s, data, BIGGEST, &used);
         if (r)
@@ -251,7 +242,7 @@ scan_wrapper(struct cwj_scan *s, const uint8_t *p)
     const uint8_t *const *list;
     memcpy(&list, p + 16, sizeof list);
     for (unsigned i = 0; list && list[i] && !s->stop; i++) {
-        if (i == CWJ_FATBIN_MAX_LIST || cwj_read_le(list[i], 4) != CWJ_FATBIN_MAGIC)
+        if (i == CWJ_FATBIN_MAX_LIST || cw_read_le(list[i], 4) != CWJ_FATBIN_MAGIC)
             return damaged(s, "its wrapper lists something else");
         cw_result r = cwj_scan_container(s, list[i], BIGGEST, &used);
         if (r)

@@ -47,6 +47,5 @@ struct cwj_scan {
 cw_result cwj_scan_container(struct cwj_scan *s, const uint8_t *p, uint64_t size, uint64_t *used);
 cw_result cwj_scan_elf(struct cwj_scan *s, const uint8_t *p, uint64_t size);
 void cwj_scan_report(struct cwj_scan *s, const struct cwj_image_entry *e);
-uint64_t cwj_read_le(const uint8_t *p, unsigned bytes);
 
 #endif

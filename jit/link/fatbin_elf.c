@@ -49,7 +49,7 @@ static cw_result
 scan_section(struct cwj_scan *s, const uint8_t *p, uint64_t size)
 {
     for (uint64_t at = 0; at + 16 <= size && !s->stop;) {
-        if (cwj_read_le(p + at, 4) != CWJ_FATBIN_MAGIC) {
+        if (cw_read_le(p + at, 4) != CWJ_FATBIN_MAGIC) {
             at += 8;
             continue;
         }

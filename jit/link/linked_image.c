@@ -15,15 +15,6 @@ append_int(struct cw_buf *b, uint64_t v, unsigned bytes)
     cw_buf_append(b, le, bytes);
 }
 
-static uint64_t
-read_int(const uint8_t *p, unsigned bytes)
-{
-    uint64_t v = 0;
-    for (unsigned i = 0; i < bytes; i++)
-        v |= (uint64_t)p[i] << (8 * i);
-    return v;
-}
-
 static size_t
 padding(size_t n)
 {
@@ -80,16 +71,16 @@ cwj_linked_image_read(const void *data, size_t size, int (*found)(void *user, co
         return CW_ERR_INVALID;
     if (size < HEADER)
         return CW_ERR_DAMAGED;
-    if (read_int(p + 8, 4) != CWJ_LINKED_VERSION)
+    if (cw_read_le(p + 8, 4) != CWJ_LINKED_VERSION)
         return CW_ERR_VERSION;
-    uint64_t count = read_int(p + 12, 4), total = read_int(p + 16, 8);
+    uint64_t count = cw_read_le(p + 12, 4), total = cw_read_le(p + 16, 8);
     if (total > size || total < HEADER || total > SIZE_MAX / 2 || count > CWJ_LINKED_MAX_MODULES)
         return CW_ERR_DAMAGED;
     uint64_t at = HEADER;
     for (uint64_t i = 0; i < count; i++) {
         if (total - at < RECORD)
             return CW_ERR_DAMAGED;
-        uint64_t name = read_int(p + at, 4), text = read_int(p + at + 8, 8);
+        uint64_t name = cw_read_le(p + at, 4), text = cw_read_le(p + at + 8, 8);
         at += RECORD;
         if (text > total || name + 1 + text + 1 > total - at || p[at + name] || p[at + name + 1 + text])
             return CW_ERR_DAMAGED;

@@ -7,8 +7,8 @@
  * PTX leaves the placement of variables open, so an address computed from one variable cannot validly reach another. Runs after promotion
  * of allocas. */
 #include "jit/passes/passes.h"
+#include "jit/passes/value_map.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef LLVMValueRef V;
@@ -16,69 +16,37 @@ typedef LLVMValueRef V;
 enum { MAX_DEPTH = 200, BUDGET = 20000 };
 enum state { UNKNOWN, PENDING, BASED, NOT_BASED };
 
-struct entry {
-    V value, pointer;
-    enum state state;
-};
-
 struct pass {
     LLVMBuilderRef b;
     LLVMTypeRef i8, pointer;    /* of the space being processed */
     unsigned as;
     bool narrow;                /* pointers have 32 bits: only the low halves of 64-bit integers matter */
-    struct entry *slot;         /* a hash table; size is a power of two */
-    size_t size, count;
+    struct value_map map;       /* state: enum state */
     V *log;                     /* values in the order of their first visit */
     size_t nlog, log_capacity;
     unsigned budget;
     bool failed, global, any;
 };
 
-static size_t
-slot_of(const struct pass *p, V v)
-{
-    size_t i = (size_t)((uintptr_t)v >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20 & (p->size - 1);
-    while (p->slot[i].value && p->slot[i].value != v)
-        i = (i + 1) & (p->size - 1);
-    return i;
-}
-
-/* Valid until the next call. NULL: out of memory. */
-static struct entry *
+static struct value_entry *
 entry_of(struct pass *p, V v)
 {
-    if (p->count * 2 >= p->size) {
-        struct pass grown = { .size = p->size ? p->size * 2 : 256 };
-        if (!(grown.slot = calloc(grown.size, sizeof *grown.slot))) {
-            p->failed = true;
-            return NULL;
-        }
-        for (size_t i = 0; i < p->size; i++)
-            if (p->slot[i].value)
-                grown.slot[slot_of(&grown, p->slot[i].value)] = p->slot[i];
-        free(p->slot);
-        p->slot = grown.slot;
-        p->size = grown.size;
-    }
-    struct entry *x = &p->slot[slot_of(p, v)];
-    if (!x->value) {
-        x->value = v;
-        p->count++;
-    }
+    struct value_entry *x = value_map_entry(&p->map, v);
+    p->failed |= !x;
     return x;
 }
 
 static enum state
 state_of(struct pass *p, V v)
 {
-    struct entry *x = entry_of(p, v);
-    return x ? x->state : NOT_BASED;
+    struct value_entry *x = entry_of(p, v);
+    return x ? (enum state)x->state : NOT_BASED;
 }
 
 static void
 set_state(struct pass *p, V v, enum state s)
 {
-    struct entry *x = entry_of(p, v);
+    struct value_entry *x = entry_of(p, v);
     if (x)
         x->state = s;
 }
@@ -205,7 +173,7 @@ based(struct pass *p, V v, unsigned depth)
 static void
 set_pointer(struct pass *p, V v, V pointer)
 {
-    struct entry *x = entry_of(p, v);
+    struct value_entry *x = entry_of(p, v);
     if (x)
         x->pointer = pointer;
 }
@@ -235,7 +203,7 @@ gep(struct pass *p, V before, V base, V offset)
 static V
 build(struct pass *p, V v)
 {
-    struct entry *x = entry_of(p, v);
+    struct value_entry *x = entry_of(p, v);
     if (!x)
         return NULL;
     if (x->pointer)
@@ -311,9 +279,9 @@ function(struct pass *p, V fn)
         p->narrow = p->as == 3 || p->as == 5;
         p->pointer = LLVMPointerTypeInContext(llvm, p->as);
         p->budget = BUDGET;
-        p->count = p->nlog = 0;
-        if (p->slot)
-            memset(p->slot, 0, p->size * sizeof *p->slot);
+        p->map.count = p->nlog = 0;
+        if (p->map.slot)
+            memset(p->map.slot, 0, p->map.size * sizeof *p->map.slot);
         for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
             V next;
             for (V i = LLVMGetFirstInstruction(bb); i; i = next) {
@@ -365,7 +333,7 @@ pass_follow_pointers(LLVMModuleRef m, bool global, bool *any)
             sweep(f);
         }
     *any = p.any;
-    free(p.slot);
+    free(p.map.slot);
     free(p.log);
     LLVMDisposeBuilder(p.b);
     return !p.failed;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Operands that need instructions of their own: an element of an array (tab[1], tab[%r1 + 8]) and a register plus a constant
- * (%r1 + 1), which NVIDIA's assembler takes, and one conversion. They become instructions before the one that has the operand, so
- * nothing behind the parser knows them. These have no effects and therefore need no guard. */
+ * Operands that need further instructions: an element of an array (tab[1], tab[%r1 + 8]) and a register plus a constant (%r1 + 1), which
+ * NVIDIA's assembler accepts; and one conversion. The parser emits those instructions before the one with the operand, so later stages do
+ * not see such operands. They have no effects and need no guard. */
 #include "jit/ptx/ptx_private.h"
 
 static struct ptx_operand
@@ -16,7 +16,7 @@ imm_operand(uint64_t v)
     return (struct ptx_operand){ .kind = PTX_OPND_IMM, .video_sel = -1, .imm = (int64_t)v };
 }
 
-/* Puts the instruction `how` before the one being parsed: it writes a new register of `type`, which becomes `result`. */
+/* Insert the instruction `how` before the one being parsed. It writes a new register of `type`, which becomes `result`. */
 static bool
 compute(struct parser *p, struct ptx_inst how, ptx_type type, struct ptx_operand a, const struct ptx_operand *b, struct ptx_operand *result)
 {
@@ -68,7 +68,7 @@ ptx_parse_sum(struct parser *p, struct ptx_operand *o)
            add(p, bits == 16 ? PTX_U16 : bits == 32 ? PTX_U32 : PTX_U64, *o, imm_operand(v), o);
 }
 
-/* The index's register as 32 bits: ptxas computes an element's offset modulo 2^32 and takes it as unsigned. */
+/* The index as a 32-bit register: ptxas computes an element's offset modulo 2^32, unsigned. */
 static bool
 index_register(struct parser *p, struct ptx_operand *o)
 {
@@ -82,7 +82,7 @@ index_register(struct parser *p, struct ptx_operand *o)
            compute(p, (struct ptx_inst){ .op = PTX_OP_CVT, .type = { PTX_U32, from } }, PTX_U32, *o, NULL, o);
 }
 
-/* sym[register + constant] as a register: the address in the variable's space, or generic where `in` accesses that one. */
+/* sym[register + constant] as a register: the address in the variable's space, or a generic one if `in` accesses generic memory. */
 static bool
 computed_element(struct parser *p, const struct ptx_inst *in, struct ptx_operand sym, unsigned size, struct ptx_operand *o)
 {
@@ -103,7 +103,7 @@ computed_element(struct parser *p, const struct ptx_inst *in, struct ptx_operand
     return compute(p, (struct ptx_inst){ .op = PTX_OP_CVTA, .type = { u }, .space = space }, wide, *o, NULL, o);
 }
 
-/* A register of 32 bits is enough for an address in shared memory: mov.u32 %r1, sh[%r2]. */
+/* A 32-bit register can hold an address in shared memory: mov.u32 %r1, sh[%r2]. */
 static bool
 narrow_result(struct parser *p, const struct ptx_inst *in, struct ptx_operand *o)
 {
@@ -112,8 +112,8 @@ narrow_result(struct parser *p, const struct ptx_inst *in, struct ptx_operand *o
     return compute(p, (struct ptx_inst){ .op = PTX_OP_CVT, .type = { PTX_U32, PTX_U64 } }, PTX_U32, *o, NULL, o);
 }
 
-/* An index behind operand `i`, the variable *o; the current token is the '['. As ptxas has it, ld, ldu and st take one as their
- * address, mov and cvta as their source; an index counts elements of the variable's type, of whole arrays and vectors none. */
+/* An index behind operand `i`, the variable *o; the current token is the '['. As in ptxas, ld, ldu and st accept one as their address, mov
+ * and cvta as their source. An index counts elements of the variable's type, never whole arrays or vectors. */
 bool
 ptx_parse_index(struct parser *p, const struct ptx_inst *in, unsigned i, struct ptx_operand *o)
 {
@@ -144,7 +144,7 @@ ptx_parse_index(struct parser *p, const struct ptx_inst *in, unsigned i, struct 
     return ptx_expect(p, ']', "after an index");
 }
 
-/* cvt between bf16 and bytes, which the PTX ISA has since 7.8 and ptxas 13.0 does not: by way of f32, which holds both exactly. */
+/* cvt between bf16 and bytes, which the PTX ISA has since 7.8 but ptxas 13.0 lacks: through f32, which holds both exactly. */
 bool
 ptx_split_convert(struct parser *p, struct ptx_inst *in)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Work-around trap-skips-blocks. Where a processor may ignore S_TRAP 2 (gfx1100 to gfx1103), llvm.trap is a pseudo-instruction that LLVM expands
- * into code and a block at the end of the function. FinalizeISel goes on from that block, so it leaves pseudo-instructions in those before it,
- * other traps among them. Here LLVM expands all traps before FinalizeISel begins. */
+ * Work-around trap-skips-blocks. On processors that may ignore S_TRAP 2 (gfx1100 to gfx1103), llvm.trap is a pseudo-instruction that LLVM
+ * expands into code and a block at the end of the function. FinalizeISel continues from that block, and so leaves pseudo-instructions,
+ * other traps among them, in the blocks before it. This pass makes LLVM expand all traps before FinalizeISel begins. */
 #include "jit/llvm/amdgpu/machine_passes.h"
 #include "jit/llvm/amdgpu/opcodes.h"
 

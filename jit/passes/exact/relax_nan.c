@@ -4,64 +4,31 @@
  * only float arithmetic and comparisons stays as it is, also through PHIs, selects and shuffles, and on amdgcn through lane exchanges. */
 #include "jit/emit/emit.h"
 #include "jit/passes/exact/exact_private.h"
+#include "jit/passes/value_map.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 
 typedef LLVMValueRef V;
 
-/* A set of values. */
-struct set {
-    V *slot;
-    size_t size, count;         /* size is a power of two or zero */
-};
-
-static size_t
-slot_of(const struct set *s, V v)
-{
-    size_t i = (size_t)((uintptr_t)v >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20 & (s->size - 1);
-
-    while (s->slot[i] && s->slot[i] != v)
-        i = (i + 1) & (s->size - 1);
-    return i;
-}
-
 static bool
-set_has(const struct set *s, V v)
+set_has(const struct value_map *s, V v)
 {
-    return s->size && s->slot[slot_of(s, v)] == v;
+    return s->size && value_map_slot(s, v)->value == v;
 }
 
 /* True if v is new. Sets *failed if out of memory. */
 static bool
-set_add(struct set *s, V v, bool *failed)
+set_add(struct value_map *s, V v, bool *failed)
 {
-    if (s->count * 2 >= s->size) {
-        struct set grown = { .size = s->size ? s->size * 2 : 256, .count = s->count };
-        grown.slot = calloc(grown.size, sizeof *grown.slot);
-        if (!grown.slot) {
-            *failed = true;
-            return false;
-        }
-        for (size_t i = 0; i < s->size; i++) {
-            if (s->slot[i])
-                grown.slot[slot_of(&grown, s->slot[i])] = s->slot[i];
-        }
-        free(s->slot);
-        *s = grown;
-    }
-    size_t i = slot_of(s, v);
-    if (s->slot[i])
-        return false;
-    s->slot[i] = v;
-    s->count++;
-    return true;
+    struct value_entry *x = value_map_entry(s, v);
+    *failed |= !x;
+    return x && !x->state++;
 }
 
 /* A work list of values whose bits are observed. */
 struct pass {
     LLVMTypeKind kind;              /* of the floats: float or half */
-    struct set observed, words;     /* words: integers that may hold an f32's bits */
+    struct value_map observed, words;     /* words: integers that may hold an f32's bits */
     V *stack;
     size_t depth, capacity;
     bool failed;

@@ -37,22 +37,10 @@ gcn_enter(struct emit *e)
 }
 
 static void
-gcn_begin(struct emit *e)
-{
-    LLVMPositionBuilderAtEnd(e->b, e->f->entry);
-    if (!e->f->is_kernel)
-        emit_bind_params(e);
-}
-
-static void
 gcn_leave(struct emit *e)
 {
     if (e->f->is_kernel && !flow_pressure(&e->f->flow, &e->arena, &emit_session(e)->pressure))
         e->result = CW_ERR_NOMEM;
-    if (e->f->is_kernel)
-        LLVMBuildRetVoid(e->b);
-    else
-        emit_return(e);
 }
 
 /* The compute unit's number: se, sa and wgp of HW_ID1 since gfx10, se, sh and cu of HW_ID before; below SM_NUMBERS. */
@@ -77,12 +65,6 @@ lds_bytes(struct emit *e, bool dynamic)
     LLVMSetAlignment(v, 4);
     emit_invariant(e, v);
     return dynamic ? LLVMBuildSub(e->b, v, gcn_intrinsic(e, "llvm.amdgcn.groupstaticsize", NULL, 0, NULL, 0), "") : v;
-}
-
-static LLVMValueRef
-upper_half(struct emit *e, LLVMValueRef v)
-{
-    return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, v, LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
 }
 
 /* i64: the counter of constant frequency. */
@@ -204,24 +186,18 @@ emit_gcn_lanemask(struct emit *e, ptx_sreg r)
     return r == PTX_SREG_LANEMASK_LE ? le : LLVMBuildNot(e->b, le, "");
 }
 
-static LLVMValueRef
-low_half(struct emit *e, LLVMValueRef v)
-{
-    return LLVMBuildTrunc(e->b, v, e->i32, "");
-}
-
 LLVMValueRef
 emit_gcn_clock(struct emit *e, ptx_sreg r)
 {
     LLVMValueRef v = cycles(e);
-    return r == PTX_SREG_CLOCK ? low_half(e, v) : r == PTX_SREG_CLOCK_HI ? upper_half(e, v) : v;
+    return r == PTX_SREG_CLOCK ? emit_low_half(e, v) : r == PTX_SREG_CLOCK_HI ? emit_high_half(e, v) : v;
 }
 
 LLVMValueRef
 emit_gcn_globaltimer(struct emit *e, ptx_sreg r)
 {
     LLVMValueRef v = nanoseconds(e);
-    return r == PTX_SREG_GLOBALTIMER_LO ? low_half(e, v) : r == PTX_SREG_GLOBALTIMER_HI ? upper_half(e, v) : v;
+    return r == PTX_SREG_GLOBALTIMER_LO ? emit_low_half(e, v) : r == PTX_SREG_GLOBALTIMER_HI ? emit_high_half(e, v) : v;
 }
 
 LLVMValueRef
@@ -236,27 +212,15 @@ LLVMValueRef
 emit_gcn_workspace(struct emit *e, ptx_sreg r)
 {
     LLVMValueRef at = emit_session(e)->launch_numbers ? gcn_launch_number(e, true) : gcn_loader_number(e, "cudaway_grid");
-    return r == PTX_SREG_ENVREG2 ? low_half(e, at) : upper_half(e, at);
+    return r == PTX_SREG_ENVREG2 ? emit_low_half(e, at) : emit_high_half(e, at);
 }
 
 /* ---- variables and addresses ---------------------------------------------------------------------------------------------- */
 
-static unsigned
-space_number(ptx_space s)
-{
-    switch (s) {
-    case PTX_SPACE_GLOBAL:
-        return AS_GLOBAL;
-    case PTX_SPACE_SHARED: case PTX_SPACE_SHARED_CLUSTER:
-        return AS_LDS;
-    case PTX_SPACE_CONST: case PTX_SPACE_PARAM:
-        return AS_CONST;
-    case PTX_SPACE_LOCAL:
-        return AS_PRIVATE;
-    default:
-        return AS_GENERIC;
-    }
-}
+static const uint8_t spaces[PTX_SPACE_COUNT] = {       /* others are generic */
+    [PTX_SPACE_GLOBAL] = AS_GLOBAL, [PTX_SPACE_SHARED] = AS_LDS, [PTX_SPACE_SHARED_CLUSTER] = AS_LDS, [PTX_SPACE_CONST] = AS_CONST,
+    [PTX_SPACE_PARAM] = AS_CONST, [PTX_SPACE_LOCAL] = AS_PRIVATE,
+};
 
 /* The sum of a variable's address and a number as a pointer, from which LLVM sees which accesses are adjacent. NULL: another kind of
  * address. */
@@ -363,13 +327,13 @@ gcn_symbol(struct emit *e, const struct ptx_symbol *sym)
 static LLVMValueRef
 gcn_pointer(struct emit *e, LLVMValueRef address, ptx_space space)
 {
-    return pointer_of(e, address, space_number(space));
+    return pointer_of(e, address, spaces[space]);
 }
 
 static LLVMValueRef
 gcn_to_generic(struct emit *e, LLVMValueRef address, ptx_space space)
 {
-    unsigned as = space_number(space);
+    unsigned as = spaces[space];
     if (as != AS_LDS && as != AS_PRIVATE)
         return address;
     return number_of(e, LLVMBuildAddrSpaceCast(e->b, pointer_of(e, address, as), e->ptr, ""));
@@ -378,7 +342,7 @@ gcn_to_generic(struct emit *e, LLVMValueRef address, ptx_space space)
 static LLVMValueRef
 gcn_from_generic(struct emit *e, LLVMValueRef address, ptx_space space)
 {
-    unsigned as = space_number(space);
+    unsigned as = spaces[space];
     if (as != AS_LDS && as != AS_PRIVATE)
         return address;
     return number_of(e, LLVMBuildAddrSpaceCast(e->b, pointer_of(e, address, AS_GENERIC), pointer_type(e, as), ""));
@@ -422,7 +386,7 @@ gcn_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
     LLVMValueRef at, p = pointer_of(e, address, AS_GENERIC);
     LLVMValueRef shared = gcn_intrinsic(e, "llvm.amdgcn.is.shared", NULL, 0, &p, 1);
     LLVMValueRef local = gcn_intrinsic(e, "llvm.amdgcn.is.private", NULL, 0, &p, 1);
-    switch (space_number(space)) {
+    switch (spaces[space]) {
     case AS_LDS:
         return shared;
     case AS_PRIVATE:
@@ -922,8 +886,9 @@ const struct emit_target emit_target_amdgcn = {
     .storage_space = AS_PRIVATE, .constant_space = AS_CONST,
     .plain_atomics = true, .counting_atomics = true, .scopes = scopes,
     .overflow_results = true, .unsigned_quotients = true, .ordered_zeros = true, .halves = true, .annotates_floats = true,
-    .enter = gcn_enter, .begin = gcn_begin, .start = gcn_start, .leave = gcn_leave, .leaving = gcn_leaving, .bad_call = end_kernel,
+    .enter = gcn_enter, .start = gcn_start, .leave = gcn_leave, .leaving = gcn_leaving, .bad_call = end_kernel,
     .runtime_call = gcn_runtime_call, .symbol = gcn_symbol, .pointer = gcn_pointer, .to_generic = gcn_to_generic,
     .from_generic = gcn_from_generic, .isspacep = gcn_isspacep, .local_storage = gcn_local_storage, .swap128 = gcn_swap128,
+    .mbarrier_object = gcn_mbarrier_object, .mbarrier = gcn_mbarrier,
     .divide64 = gcn_divide, .approx = gcn_approx, .mufu = &gcn_mufu,
 };

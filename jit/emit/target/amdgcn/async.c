@@ -72,53 +72,17 @@ emit_gcn_cp_async(struct emit *e, const struct ptx_inst *in)
     LLVMSetAlignment(LLVMBuildStore(e->b, v, to), size);
 }
 
-static LLVMValueRef
-mbarrier_call(struct emit *e, enum cwh_mbarrier_op op, LLVMValueRef object, LLVMValueRef value)
+LLVMValueRef
+gcn_mbarrier(struct emit *e, enum cwh_mbarrier_op op, LLVMValueRef object, LLVMValueRef value)
 {
     LLVMValueRef args[3] = { i32(e, op), object, emit_resize(e, value, e->i64, false) };
     return emit_devlib(e, "cwd_async_mbarrier", e->i64, args, 3);
 }
 
-static LLVMValueRef
-mbarrier_object(struct emit *e, const struct ptx_operand *o, const struct ptx_inst *in)
+LLVMValueRef
+gcn_mbarrier_object(struct emit *e, const struct ptx_operand *o, ptx_space space)
 {
-    ptx_space space = emit_effective_space(in, o);
     return e->target->pointer(e, emit_address(e, o, space), space);
-}
-
-void
-emit_gcn_mbarrier(struct emit *e, const struct ptx_inst *in)
-{
-    bool arrive = in->op == PTX_OP_MBARRIER_ARRIVE || in->op == PTX_OP_MBARRIER_ARRIVE_DROP;
-    bool wait = in->op == PTX_OP_MBARRIER_TEST_WAIT || in->op == PTX_OP_MBARRIER_TRY_WAIT;
-    bool parity = in->aux >> PTX_AUX_PARITY & 1;
-    unsigned at = arrive || wait ? 1 : 0;
-    LLVMValueRef object = mbarrier_object(e, &in->operand[at], in), r;
-    LLVMValueRef value = at + 1 < in->noperands ? emit_src(e, in, at + 1, wait && !parity ? PTX_B64 : PTX_B32) : i32(e, 1);
-    if (wait) {
-        r = mbarrier_call(e, parity ? CWH_MBARRIER_TEST_PARITY : CWH_MBARRIER_TEST, object, value);
-        emit_dst(e, in, 0, PTX_PRED, emit_icmp(e, LLVMIntNE, r, emit_int_like(e, r, 0)));
-    } else if (arrive) {
-        if (in->aux >> PTX_AUX_EXPECT_TX & 1) {
-            mbarrier_call(e, CWH_MBARRIER_EXPECT, object, value);
-            value = i32(e, 1);
-        }
-        r = mbarrier_call(e, in->op == PTX_OP_MBARRIER_ARRIVE ? CWH_MBARRIER_ARRIVE : CWH_MBARRIER_DROP, object, value);
-        emit_dst(e, in, 0, PTX_B64, r);
-    } else {
-        mbarrier_call(e, in->op == PTX_OP_MBARRIER_INIT        ? CWH_MBARRIER_INIT
-                         : in->op == PTX_OP_MBARRIER_INVAL     ? CWH_MBARRIER_INVAL
-                         : in->op == PTX_OP_MBARRIER_EXPECT_TX ? CWH_MBARRIER_EXPECT
-                                                               : CWH_MBARRIER_COMPLETE, object, value);
-    }
-}
-
-/* Copies complete when issued. Without .noinc the pending count would go up by one and down again. */
-void
-emit_gcn_cp_async_arrive(struct emit *e, const struct ptx_inst *in)
-{
-    if (in->aux >> PTX_AUX_NOINC & 1)
-        mbarrier_call(e, CWH_MBARRIER_ARRIVE, mbarrier_object(e, &in->operand[0], in), i32(e, 1));
 }
 
 /* ---- stack allocation (9.7.17) ---- */

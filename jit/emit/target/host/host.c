@@ -44,24 +44,6 @@ host_enter(struct emit *e)
     }
 }
 
-static void
-host_begin(struct emit *e)
-{
-    if (!e->f->is_kernel) {
-        LLVMPositionBuilderAtEnd(e->b, e->f->entry);
-        emit_bind_params(e);
-    }
-}
-
-static void
-host_leave(struct emit *e)
-{
-    if (e->f->is_kernel)
-        LLVMBuildRetVoid(e->b);
-    else
-        emit_return(e);
-}
-
 /* ---- special registers -------------------------------------------------------------------------------------------------- */
 
 static LLVMValueRef
@@ -203,30 +185,18 @@ emit_host_lanemask(struct emit *e, ptx_sreg r)
     return r == PTX_SREG_LANEMASK_LE ? le : LLVMBuildNot(e->b, le, "");
 }
 
-static LLVMValueRef
-low_half(struct emit *e, LLVMValueRef v)
-{
-    return LLVMBuildTrunc(e->b, v, e->i32, "");
-}
-
-static LLVMValueRef
-high_half(struct emit *e, LLVMValueRef v)
-{
-    return low_half(e, LLVMBuildLShr(e->b, v, LLVMConstInt(e->i64, 32, false), ""));
-}
-
 LLVMValueRef
 emit_host_clock(struct emit *e, ptx_sreg r)
 {
     LLVMValueRef v = runtime_u64(e, "cwh_rt_clock");
-    return r == PTX_SREG_CLOCK ? low_half(e, v) : r == PTX_SREG_CLOCK_HI ? high_half(e, v) : v;
+    return r == PTX_SREG_CLOCK ? emit_low_half(e, v) : r == PTX_SREG_CLOCK_HI ? emit_high_half(e, v) : v;
 }
 
 LLVMValueRef
 emit_host_globaltimer(struct emit *e, ptx_sreg r)
 {
     LLVMValueRef v = runtime_u64(e, "cwh_rt_globaltimer");
-    return r == PTX_SREG_GLOBALTIMER_LO ? low_half(e, v) : r == PTX_SREG_GLOBALTIMER_HI ? high_half(e, v) : v;
+    return r == PTX_SREG_GLOBALTIMER_LO ? emit_low_half(e, v) : r == PTX_SREG_GLOBALTIMER_HI ? emit_high_half(e, v) : v;
 }
 
 LLVMValueRef
@@ -234,7 +204,7 @@ emit_host_smem_size(struct emit *e, ptx_sreg r)
 {
     if (r == PTX_SREG_DYNAMIC_SMEM_SIZE)
         return launch_u32(e, offsetof(struct cwh_launch, dynamic_shared_size));
-    LLVMValueRef size = low_half(e, context_load(e, e->b, e->f->launch, offsetof(struct cwh_launch, shared_size), e->i64, ""));
+    LLVMValueRef size = emit_low_half(e, context_load(e, e->b, e->f->launch, offsetof(struct cwh_launch, shared_size), e->i64, ""));
     /* Includes what the system reserves of each block's shared memory: 1 KiB since compute capability 8. */
     return r == PTX_SREG_AGGR_SMEM_SIZE ? LLVMBuildAdd(e->b, size, i32(e, 1024), "") : size;
 }
@@ -245,7 +215,7 @@ LLVMValueRef
 emit_host_workspace(struct emit *e, ptx_sreg r)
 {
     LLVMValueRef at = context_load(e, e->b, e->f->launch, offsetof(struct cwh_launch, grid_workspace), e->i64, "");
-    return r == PTX_SREG_ENVREG2 ? low_half(e, at) : high_half(e, at);
+    return r == PTX_SREG_ENVREG2 ? emit_low_half(e, at) : emit_high_half(e, at);
 }
 
 /* ---- addresses ------------------------------------------------------------------------------------------------------------ */
@@ -603,10 +573,10 @@ host_step_store(struct emit *e, LLVMValueRef address)
 static const struct emit_target target_host = {
     .name = "the host device", .ops = emit_ops_host, .sregs = emit_sregs_host,
     .passes_gang = true, .near_addresses = true, .default_nan = true,
-    .claims = emit_affine, .enter = host_enter, .begin = host_begin, .leave = host_leave, .bad_call = host_bad_call,
+    .claims = emit_affine, .enter = host_enter, .bad_call = host_bad_call,
     .runtime_call = host_runtime_call, .symbol = host_symbol, .pointer = host_pointer, .to_generic = host_to_generic,
     .from_generic = host_from_generic, .isspacep = host_isspacep, .local_storage = host_local_storage,
-    .yield = host_yield, .step = host_step, .step_store = host_step_store,
+    .mbarrier_object = host_mbarrier_object, .mbarrier = host_mbarrier, .yield = host_yield, .step = host_step, .step_store = host_step_store,
 };
 
 /* ---- one kernel --------------------------------------------------------------------------------------------------------------- */

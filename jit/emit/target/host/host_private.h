@@ -8,4 +8,8 @@
 /* Call a function of the engine (jit/abi/host.h). */
 LLVMValueRef emit_runtime(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *params, unsigned n, LLVMValueRef *args);
 
+/* async.c: hooks of the target. */
+LLVMValueRef host_mbarrier_object(struct emit *e, const struct ptx_operand *o, ptx_space space);
+LLVMValueRef host_mbarrier(struct emit *e, enum cwh_mbarrier_op op, LLVMValueRef addresses, LLVMValueRef value);
+
 #endif

@@ -25,31 +25,6 @@ number_of(struct emit *e, LLVMValueRef p)
     return LLVMBuildPtrToInt(e->b, p, e->i64, "");
 }
 
-/* ---- context ----------------------------------------------------------------------------------------------------------------- */
-
-static void
-nv_enter(struct emit *e)
-{
-    LLVMPositionBuilderAtEnd(e->b, e->f->entry);
-}
-
-static void
-nv_begin(struct emit *e)
-{
-    LLVMPositionBuilderAtEnd(e->b, e->f->entry);
-    if (!e->f->is_kernel)
-        emit_bind_params(e);
-}
-
-static void
-nv_leave(struct emit *e)
-{
-    if (e->f->is_kernel)
-        LLVMBuildRetVoid(e->b);
-    else
-        emit_return(e);
-}
-
 /* ---- special registers: the readers that jit/ptx/sregs.def names ---------------------------------------------------------------- */
 
 /* Special registers for which LLVM has an intrinsic. */
@@ -93,24 +68,10 @@ emit_nvptx_sreg(struct emit *e, ptx_sreg r)
 
 /* ---- variables and addresses -------------------------------------------------------------------------------------------------- */
 
-static unsigned
-space_number(ptx_space s)
-{
-    switch (s) {
-    case PTX_SPACE_GLOBAL:
-        return AS_GLOBAL;
-    case PTX_SPACE_SHARED: case PTX_SPACE_SHARED_CLUSTER:
-        return AS_SHARED;
-    case PTX_SPACE_CONST: case PTX_SPACE_TEX:
-        return AS_CONST;
-    case PTX_SPACE_PARAM:
-        return AS_PARAM;
-    case PTX_SPACE_LOCAL:
-        return AS_LOCAL;
-    default:
-        return AS_GENERIC;
-    }
-}
+static const uint8_t spaces[PTX_SPACE_COUNT] = {       /* others are generic */
+    [PTX_SPACE_GLOBAL] = AS_GLOBAL, [PTX_SPACE_SHARED] = AS_SHARED, [PTX_SPACE_SHARED_CLUSTER] = AS_SHARED, [PTX_SPACE_CONST] = AS_CONST,
+    [PTX_SPACE_TEX] = AS_CONST, [PTX_SPACE_PARAM] = AS_PARAM, [PTX_SPACE_LOCAL] = AS_LOCAL,
+};
 
 static LLVMValueRef variable(struct emit *e, uint32_t id, const struct cwj_link_var *v);
 
@@ -235,7 +196,7 @@ nv_symbol(struct emit *e, const struct ptx_symbol *sym)
 static LLVMValueRef
 nv_pointer(struct emit *e, LLVMValueRef address, ptx_space space)
 {
-    return LLVMBuildIntToPtr(e->b, address, pointer_type(e, space_number(space)), "");
+    return LLVMBuildIntToPtr(e->b, address, pointer_type(e, spaces[space]), "");
 }
 
 static LLVMValueRef
@@ -248,7 +209,7 @@ static LLVMValueRef
 nv_from_generic(struct emit *e, LLVMValueRef address, ptx_space space)
 {
     return number_of(e, LLVMBuildAddrSpaceCast(e->b, nv_pointer(e, address, PTX_SPACE_GENERIC),
-                                               pointer_type(e, space_number(space)), ""));
+                                               pointer_type(e, spaces[space]), ""));
 }
 
 static LLVMValueRef
@@ -419,7 +380,7 @@ nv_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LLV
 static const struct emit_target target_nvptx = {
     .name = "nvptx", .ops = emit_ops_nvptx, .sregs = emit_sregs_nvptx,
     .takes_text = true, .array_words = true, .storage_space = AS_LOCAL, .constant_space = AS_GLOBAL,
-    .claims = nv_claims, .enter = nv_enter, .begin = nv_begin, .leave = nv_leave, .exit_thread = nv_exit_thread,
+    .claims = nv_claims, .exit_thread = nv_exit_thread,
     .bad_call = nv_bad_call, .runtime_call = nv_runtime_call, .symbol = nv_symbol, .pointer = nv_pointer,
     .to_generic = nv_to_generic, .from_generic = nv_from_generic, .isspacep = nv_isspacep, .local_storage = nv_local_storage,
 };
