@@ -252,5 +252,5 @@ drv_cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId)
     const unsigned char *b = (const unsigned char *)pExportTableId->bytes;
     cw_info("cuGetExportTable: the undocumented table %02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x is not known",
             b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
-    return CUDA_ERROR_NOT_SUPPORTED;
+    return CUDA_ERROR_INVALID_VALUE;    /* as driver 580 */
 }

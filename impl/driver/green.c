@@ -243,10 +243,12 @@ CUresult
 drv_cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource, CUdevResourceType type)
 {
     struct ctx *c;
+    if (!hCtx)
+        return CUDA_ERROR_INVALID_CONTEXT;      /* not the current one (driver 580) */
     CUresult e = ctx_from_handle(hCtx, &c);
     if (e != CUDA_SUCCESS)
         return e;
-    struct green *x AUTO_PUT = handle_get(hCtx ? hCtx : ctx_current_handle(), KIND_GREEN);
+    struct green *x AUTO_PUT = handle_get(hCtx, KIND_GREEN);
     e = resource ? resource_type(type) : CUDA_ERROR_INVALID_VALUE;
     if (e == CUDA_SUCCESS)
         *resource = x ? x->resource : sm_resource(c->dev, 0, c->dev->props.multiprocessors);

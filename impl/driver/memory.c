@@ -80,9 +80,10 @@ CUresult
 drv_cuMemGetInfo_v2(size_t *free, size_t *total)
 {
     USABLE(c);
-    if (!free || !total)
+    size_t unwanted;
+    if (!free && !total)
         return CUDA_ERROR_INVALID_VALUE;
-    return result_of(c->b->memory_info(c->dev->index, free, total));
+    return result_of(c->b->memory_info(c->dev->index, free ? free : &unwanted, total ? total : &unwanted));
 }
 
 CUresult
@@ -123,7 +124,10 @@ drv_cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, s
 CUresult
 drv_cuMemFree_v2(CUdeviceptr dptr)
 {
-    USABLE(c);
+    struct ctx *c;
+    CUresult usable = ctx_usable(&c);   /* the address says whose the memory is: no context needs to be current (driver 580) */
+    if (usable != CUDA_SUCCESS && usable != CUDA_ERROR_INVALID_CONTEXT)
+        return usable;
     CAPTURE_SAFE();
     if (!dptr)
         return CUDA_SUCCESS;
@@ -159,7 +163,11 @@ drv_cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
 {
     USABLE(c);
     CAPTURE_SAFE();
-    if (!pp || !bytesize || Flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED))
+    if (pp && !bytesize) {              /* as driver 580 */
+        *pp = NULL;
+        return CUDA_SUCCESS;
+    }
+    if (!pp || Flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED))
         return CUDA_ERROR_INVALID_VALUE;
     uint64_t a;
     CUresult e = allocate(c, RANGE_PINNED, bytesize, Flags | CU_MEMHOSTALLOC_DEVICEMAP, &a);

@@ -334,8 +334,7 @@ drv_cuModuleLoad(CUmodule *module, const char *fname)
 CUresult
 drv_cuModuleUnload(CUmodule hmod)
 {
-    CURRENT(c);
-    (void)c;
+    READY();
     CAPTURE_SAFE();
     struct module *m = handle_get(hmod, KIND_MODULE);
     if (!m)
@@ -392,7 +391,7 @@ CUresult
 drv_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions, CUmodule mod)
 {
     MODULE(m, mod);
-    if (!functions || !numFunctions)
+    if (!functions)
         return CUDA_ERROR_INVALID_VALUE;
     uint32_t n = jit_api()->kernel_count(m->program->p);
     for (uint32_t i = 0; i < n && i < numFunctions; i++) {

@@ -546,8 +546,12 @@ alloc(struct ctx *c, CUdeviceptr *dptr, size_t size, struct pool *p, CUstream hS
     CUresult e = stream_get(c, hStream, &s);
     if (e != CUDA_SUCCESS)
         return e;
-    if (!dptr || !size)
+    if (!dptr)
         return CUDA_ERROR_INVALID_VALUE;
+    if (!size) {                        /* as driver 580 */
+        *dptr = 0;
+        return CUDA_SUCCESS;
+    }
     if (stream_captures(s)) {
         CUDA_MEM_ALLOC_NODE_PARAMS n = {
             .poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, p->device } }, .bytesize = size,

@@ -214,13 +214,14 @@ argument(const char *word, unsigned i, const struct set *o, uint64_t *v)
         *v = o->dev + strtoull(word + 4, NULL, 0);
         return true;
     }
-    if (!strcmp(word, "new_stream") || !strcmp(word, "new_event") || !strcmp(word, "new_dev")) {       /* for calls that end it */
+    if (!strcmp(word, "new_stream") || !strcmp(word, "new_event") || !strcmp(word, "new_dev") || !strcmp(word, "new_module")) {       /* for calls that end it */
         CUcontext was;
         CUresult e;
         OK(cuCtxGetCurrent(&was));
         OK(cuCtxPushCurrent_v2(o->ctx));
         CUdeviceptr p = 0;
-        e = word[4] == 's' ? cuStreamCreate((CUstream *)v, 0) : word[4] == 'e' ? cuEventCreate((CUevent *)v, 0) : cuMemAlloc_v2(&p, 64);
+        e = word[4] == 's' ? cuStreamCreate((CUstream *)v, 0) : word[4] == 'e' ? cuEventCreate((CUevent *)v, 0)
+          : word[4] == 'm' ? cuModuleLoadData((CUmodule *)v, text) : cuMemAlloc_v2(&p, 64);
         if (p)
             *v = p;
         OK(cuCtxPopCurrent_v2(&was));
@@ -400,7 +401,7 @@ record_all(const char *path, char **range)
         fflush(stdout);
         pid_t child = fork();
         if (!child) {
-            alarm(20);
+            alarm(60);
             run_all(path, NULL);
             fflush(stdout);
             _exit(0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Launches each kernel of differ.ptx three times, with 64, 256 and 512 threads: `differ FILE`. Over the driver API of the libcuda.so.1 that the
- * loader finds; recorded on a GPU (README.md), its launches are traces/differ. */
+ * loader finds; recorded on a GPU, its launches are traces/differ. */
 #include "impl/api/cuda.h"
 
 #include <stdint.h>

@@ -20,7 +20,7 @@ while read -r f; do
         echo "FAIL: ${f#"$folder"/} on $device"
         head -n 6 "$out"
     fi
-done < <(find "$folder" -name '*.cwdump' | sort)
+done < <(find "$folder/h200" -name '*.cwdump' | sort)
 echo "$same launches as recorded, $failed not, on $device"
 [ $((same + failed)) -gt 0 ] || { echo "skipped: no dumps under $folder"; exit 77; }
 [ $failed = 0 ]
