@@ -103,7 +103,8 @@ make_kernels(struct cwj_program *p, struct cwj_diags *diags)
     return CW_OK;
 }
 
-/* Does a module name functions of the device runtime? A linked libcudadevrt defines them, by means that are NVIDIA's driver's own. */
+/* Does a module name functions of the device runtime? libcudadevrt defines them by means private to NVIDIA's driver, so its definitions are
+ * replaced. */
 static bool
 names_device_runtime(const struct ptx_module *m)
 {
@@ -113,7 +114,7 @@ names_device_runtime(const struct ptx_module *m)
     return false;
 }
 
-/* The device runtime as a module of the program, if one of the others needs it. */
+/* Add the device runtime as a module of the program, if another module needs it. */
 static cw_result
 add_device_runtime(struct cwj_program *p, struct cwj_diags *diags)
 {
@@ -139,7 +140,7 @@ add_device_runtime(struct cwj_program *p, struct cwj_diags *diags)
 static cw_result
 read_inputs(struct cwj_program *p, const struct cwj_input *in, size_t count, struct cwj_diags *diags)
 {
-    p->modules = cw_arena_array(&p->arena, struct ptx_module *, count + 1);       /* and the device runtime */
+    p->modules = cw_arena_array(&p->arena, struct ptx_module *, count + 1);       /* + 1: the device runtime */
     const char *dump = cw_env_get(CW_ENV_JIT_DUMP);
     if (dump && *dump)
         p->inputs = cw_arena_array(&p->arena, struct cwj_input, count + 1);

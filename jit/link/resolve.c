@@ -97,7 +97,7 @@ define(struct linker *l, struct ptx_module *m, struct ptx_symbol *s)
         return;
     }
     if (l->p->device_runtime && e->def->kind == PTX_SYM_FUNC && e->def->func && e->def->func->module == l->p->device_runtime)
-        return;                         /* whatever libcudadevrt defines by the name */
+        return;                         /* ignore libcudadevrt's definition of the name */
     if (is_function(e->def) != is_function(s)) {
         cwj_diag_add(l->diags, PTX_ERROR, 4003, s->line, s->column, "'%s' is a %s in '%s' and a %s in '%s'", s->name,
                      is_function(e->def) ? "function" : "variable", module_name(e->def->module),
@@ -315,7 +315,7 @@ refer_module(struct linker *l, struct ptx_module *m)
     for (uint32_t i = 0; i < m->nfuncs; i++) {
         struct ptx_function *f = m->funcs[i];
         if (f->sym->link_id != CWJ_NO_ID && l->p->funcs[f->sym->link_id].fn != f)
-            continue;                   /* another definition of the name won: this one is not compiled */
+            continue;                   /* another definition of the name won: do not compile this one */
         for (uint32_t k = 0; k < f->nlocals; k++)
             refer_initialiser(l, f->locals[k]);
         for (uint32_t k = 0; k < f->ninsts; k++) {

@@ -329,7 +329,7 @@ is_fresh(struct parser *p, const struct ident *id, const struct token *at)
            ptx_error_at(p, at->line, at->column, 3003, "'%s' is declared twice", id->name);
 }
 
-/* .reg .v4 .f32 v; is four registers, v.x to v.w. */
+/* .reg .v4 .f32 v; declares four registers, v.x to v.w. */
 static bool
 bind_vector(struct parser *p, struct ident *id, const struct decl *d, const struct token *at)
 {
@@ -353,7 +353,7 @@ bind_vector(struct parser *p, struct ident *id, const struct decl *d, const stru
     return ptx_bind(p, id, &b);
 }
 
-/* .reg .v4 .f32 v<2>; is v0 and v1. */
+/* .reg .v4 .f32 v<2>; declares v0 and v1. */
 static bool
 bind_vectors(struct parser *p, const struct ident *stem, const struct decl *d, uint32_t count, const struct token *at)
 {
