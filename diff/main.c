@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cudaway-diff: run a program on a reference device and each of its kernel launches on a subject device too, and compare what
  * they wrote. Exit status: 0 all the same, 1 something differs, 2 it could not be done (or the program failed, or launches
- * could not be compared).
+ * could not be compared), 3 something differs that nothing explains (--explain).
  *
  * The program runs under the trace layer with the observer of diff/observer.c, which sends a dump of each launch here. */
 #define _GNU_SOURCE
+#include "diff/causes.h"
 #include "diff/protocol.h"
 #include "diff/subject.h"
 #include "impl/base/env.h"
@@ -45,11 +46,12 @@ struct diff {
     int app_status;
     unsigned launches, differ, skipped;
     bool output_failed;
-    bool locate;
+    bool locate, explain;
+    struct causes causes;
     char *first;                        /* dump of the first launch with another result, if kept */
 };
 
-enum { REFERENCE = 256, SUBJECT, KERNELS, ULP, LOCATE };
+enum { REFERENCE = 256, SUBJECT, KERNELS, ULP, LOCATE, EXPLAIN };
 static const struct cw_program program = {
     .name = "cudaway-diff",
     .summary = "run each kernel launch of a program on two devices and compare",
@@ -63,9 +65,11 @@ static const struct cw_program program = {
         { KERNELS, "kernels", "REGEX", "compare only kernels whose name matches" },
         { ULP, "ulp", "N", "floats may differ by N units in the last place (default 0: every bit counts)" },
         { LOCATE, "locate", NULL, "at the end, name the thread and the first instruction that made the first difference (cudaway-replay --locate on the dump that is kept)" },
+        { EXPLAIN, "explain", NULL, "at the end, say for each kernel why its results differ (cudaway-replay --explain on up to three dumps of each)" },
         { 0 },
     },
-    .exits = (const struct cw_exit[]){ { "0", "all the same" }, { "1", "something differs" }, { "2", "trouble (or the program failed)" }, { 0 } },
+    .exits = (const struct cw_exit[]){ { "0", "all the same" }, { "1", "something differs" }, { "2", "trouble (or the program failed)" },
+                                       { "3", "(--explain) something differs that nothing explains: a translation fault" }, { 0 } },
     .complete = "PROGRAM",
     .see_also = "cudaway(1), cudaway-trace(1), cudaway-replay(1), cudaway.conf(5)",
     .usage_status = TROUBLE,
@@ -336,6 +340,8 @@ keep(struct diff *d, const char *path, unsigned launch, const char *kernel, bool
     say("  kept as %s", name);
     if (differs && !d->first)
         d->first = strdup(name);
+    if (differs && d->explain)
+        causes_keep(&d->causes, kernel, name);
 }
 
 static void
@@ -345,8 +351,8 @@ compare(struct diff *d, unsigned launch, const char *path, const char *kernel)
     cw_buf_init(&lines);
     int status = subject_run(&d->subject, path, &lines);
     d->launches++;
-    if (status) {
-        d->differ++;
+    d->differ += status != 0;
+    if (status && (!d->explain || status != 1 || causes_count(&d->causes, kernel))) {
         say("%s, launch %u: %s", kernel, launch, status == 1 ? "the results differ" : "the subject did not run it");
         for (char *line = lines.data, *end; line && (end = strchr(line, '\n')); line = end + 1)
             say("  %.*s", (int)(end - line), line);
@@ -475,6 +481,7 @@ main(int argc, char **argv)
         case SUBJECT:   d.subject.device = optarg; break;
         case 'o':       d.output = optarg; break;
         case LOCATE:    d.locate = true; break;
+        case EXPLAIN:   d.explain = true; break;
         case KERNELS:
             d.kernels = optarg;
             if (regcomp(&r, optarg, REG_EXTENDED | REG_NOSUB)) {
@@ -523,6 +530,15 @@ main(int argc, char **argv)
     subject_stop(&d.subject);
     if (d.locate && d.first)
         locate(&d);
+    if (d.explain && d.causes.nkernels) {
+        d.causes.replay = d.subject.replay;
+        d.causes.device = d.subject.device;
+        if (d.native)
+            setenv("CUDAWAY_CUDA_LIBRARY", d.native, 1);
+        int cause = causes_explain(&d.causes);
+        status = status == DIFFERENT ? cause : status;
+    }
+    causes_finish(&d.causes);
     remove_folder(&d);
     cw_buf_finish(&why);
     free((char *)d.subject.replay);

@@ -38,6 +38,15 @@ locate)
     grep -q ": rsqrt.approx.f32 %f2, %f1" "$dir/err" || fail "$(cat "$dir/err")"
     expect 0 "0 differ" "$DIFF" --locate --reference host --subject gfxemu:gfx1100 -- "$APP" kernels "$PTX" line
     ;;
+explain)
+    # AMD's own rsqrt, one cause of four launches.
+    export CUDAWAY_FLOATS=native
+    expect 1 "approximate: 4 launches differ; native floats (kept/0002-approximate.cwdump)" "$DIFF" --explain --reference host --subject gfxemu:gfx1100 -o kept -- \
+        "$APP" kernels "$PTX" line approximate approximate approximate approximate
+    [ "$(ls kept | wc -l)" = 3 ] || fail "kept: $(ls kept)"
+    [ "$(grep -c "cause: native floats" "$dir/err")" = 1 ] || fail "not one line about one cause: $(cat "$dir/err")"
+    expect 0 "0 differ" "$DIFF" --explain --reference host --subject gfxemu:gfx1100 -- "$APP" kernels "$PTX" line
+    ;;
 graph)
     # a graph's kernels are compared one by one; one that cannot be followed is said, and is no success
     expect 0 "3 launches compared, 0 differ" "$DIFF" $host -- "$APP" graph
