@@ -6,6 +6,7 @@
 #include "replay/explain_private.h"
 
 #include "replay/analyze.h"
+#include "replay/check.h"
 #include "replay/compare.h"
 #include "replay/tar.h"
 
@@ -226,6 +227,7 @@ try_settings(struct explain *x, struct set *best, struct cwv_variant *with)
 struct chance {
     struct set order, fill, added;      /* elements that change with it; sums proven to be of another order */
     double *low, *high;                 /* of each element over all orders */
+    struct cwc_report races;            /* of the launch, and reads of what nobody wrote */
     bool permuted;                      /* the elements that differ are the recorded ones at other places */
     char evidence[1000];
 };
@@ -327,6 +329,9 @@ try_chances(struct explain *x, struct cwl_side *near, const struct cwv_variant *
     }
     c->permuted = permuted(x, &result, differs);
     cwd_finish(&result);
+    /* Where records cannot be put in, or the checked kernel does not run, there is no such evidence. */
+    if (ok && cwc_run(near, CWC_RACES | CWC_UNINITIALISED, &c->races, &x->e) != CW_OK)
+        c->races.kinds = 0;
     return ok;
 }
 
@@ -370,10 +375,26 @@ judge(struct explain *x, const struct set *differs, const struct chance *c, cons
         printf("  %s\n", c->evidence);
         return EXPLAINED;
     }
+    struct set changes = { 0 };
+    bool races = c->races.kinds & CWC_RACES;
+    if (races && set_init(x, &changes)) {
+        for (uint64_t i = 0; i < x->elements; i++)
+            changes.in[i] = c->order.in[i] || c->added.in[i] || c->fill.in[i];
+        races = within(x, differs, &changes);
+    }
+    free(changes.in);
+    if (races) {
+        printf("cause: race: all %" PRIu64 " elements that differ%s change with the order in which threads run, and threads race:\n", differs->count, also);
+        say_element(x, differs);
+        fputs(c->races.lines.data, stdout);
+        return EXPLAINED;
+    }
     if (within(x, differs, &c->fill)) {
         printf("cause: uninitialised: all %" PRIu64 " elements that differ%s change with what shared memory, local memory and registers hold when the kernel begins\n",
                differs->count, also);
         say_element(x, differs);
+        if (c->races.kinds & CWC_UNINITIALISED)
+            fputs(c->races.lines.data, stdout);
         return EXPLAINED;
     }
     if (!by_order(x, differs, c, c->permuted))
@@ -405,6 +426,7 @@ by_chance(struct explain *x, const struct cwv_variant *with, struct set *differs
     free(c.order.in);
     free(c.fill.in);
     free(c.added.in);
+    cwc_report_finish(&c.races);
     free(c.low);
     free(c.high);
     free(again.in);

@@ -245,17 +245,8 @@ cwi_place_text(const struct cwi_program *p, uint32_t id, const char *times, char
 
 /* ---- what is put in ---------------------------------------------------------------------------------------------------------- */
 
-struct rewrite {
-    const struct cwi_program *p;
-    enum cwi_mode mode;
-    struct cw_buf *out;
-    const struct ptx_function *fn;
-    uint64_t room;                      /* WATCH: records */
-};
-
-/* In inserted text, $ stands for the names' prefix, which no name of the program has. */
-static void __attribute__((format(printf, 2, 3)))
-put(struct rewrite *w, const char *fmt, ...)
+void
+cwi_put(struct rewrite *w, const char *fmt, ...)
 {
     char all[4096];
     size_t n = 0;
@@ -275,7 +266,7 @@ put(struct rewrite *w, const char *fmt, ...)
 static void
 declare(struct rewrite *w)
 {
-    put(w, " .reg .pred $p, $g, $q, $s, $t;"
+    cwi_put(w, " .reg .pred $p, $g, $q, $s, $t;"
            " .reg .b64 $log, $slot, $data, $n, $start, $room, $a, $v, $k, $i, $block, $lo, $size, $hi;"
            " .reg .b32 $w, $x, $y, $z; .reg .b16 $h;");
 }
@@ -285,7 +276,7 @@ static void
 prologue(struct rewrite *w)
 {
     declare(w);
-    put(w, " mov.u64 $log, " CWI_VARIABLE ";"
+    cwi_put(w, " mov.u64 $log, " CWI_VARIABLE ";"
            " mov.u32 $w, %%tid.z; mov.u32 $x, %%ntid.y; mov.u32 $y, %%tid.y;"
            " mad.lo.u32 $w, $w, $x, $y; mov.u32 $x, %%ntid.x; mov.u32 $y, %%tid.x;"
            " mad.lo.u32 $w, $w, $x, $y;"
@@ -297,8 +288,12 @@ prologue(struct rewrite *w)
            " ld.global.u32 $x, [$log+%d]; sub.u32 $x, $w, $x;"
            " ld.global.u32 $y, [$log+%d]; setp.lt.and.u32 $p, $x, $y, $t;",
                   CWI_BLOCK * 8, CWI_FIRST * 8, CWI_COUNT * 8);
+    if (w->mode == CWI_CHECK) {
+        cwi_check_prologue(w);
+        return;
+    }
     if (w->mode == CWI_TRACE) {
-        put(w, " selp.b32 $x, $x, 0, $p; cvt.u64.u32 $i, $x;"
+        cwi_put(w, " selp.b32 $x, $x, 0, $p; cvt.u64.u32 $i, $x;"
            " ld.global.u64 $start, [$log+%d]; ld.global.u64 $room, [$log+%d];"
            " shl.b64 $v, $i, 3; add.u64 $slot, $log, $v; add.u64 $slot, $slot, 128;"
            " ld.global.u64 $n, [$slot]; add.u64 $v, $room, 1;"
@@ -307,7 +302,7 @@ prologue(struct rewrite *w)
                       CWI_START * 8, CWI_ROOM * 8, CWI_HEADER);
         return;
     }
-    put(w, " cvt.u64.u32 $v, $w; shl.b64 $slot, $v, 48; add.u64 $data, $log, %d;"
+    cwi_put(w, " cvt.u64.u32 $v, $w; shl.b64 $slot, $v, 48; add.u64 $data, $log, %d;"
            " ld.global.u64 $lo, [$log+%d]; ld.global.u64 $v, [$log+%d]; not.b64 $v, $v; add.u64 $lo, $lo, $v; ld.global.u64 $size, [$log+%d];"
            " ld.global.u64 $v, [$log+%d]; setp.eq.u64 $s, $v, 1; and.pred $t, $t, $s;",
                   CWI_HEADER, CWI_ADDRESS * 8, CWI_RAW * 8, CWI_SIZE * 8, CWI_SHARED * 8);
@@ -318,68 +313,65 @@ prologue(struct rewrite *w)
 static void
 record(struct rewrite *w, uint64_t key, const char *who)
 {
-    put(w, " sub.u64 $a, $n, $start; min.u64 $a, $a, $room;"
+    cwi_put(w, " sub.u64 $a, $n, $start; min.u64 $a, $a, $room;"
            " shl.b64 $a, $a, 4; add.u64 $a, $a, $data; not.b64 $v, $v;"
            " mov.u64 $k, %llu; @$%s st.global.v2.u64 [$a], {$k, $v};"
            " @$%s add.u64 $n, $n, 1; @$%s st.global.u64 [$slot], $n;",
                   (unsigned long long)key, who, who, who);
 }
 
-/* v = the bits of a register. */
-static void
-take(struct rewrite *w, uint32_t reg, bool upper)
+void
+cwi_take(struct rewrite *w, uint32_t reg, bool upper)
 {
     const struct ptx_reg *r = &w->fn->regs[reg];
     unsigned bits = ptx_type_bits((ptx_type)r->type);
     if (r->type == PTX_PRED)
-        put(w, " selp.u64 $v, 1, 0, %s;", r->name);
+        cwi_put(w, " selp.u64 $v, 1, 0, %s;", r->name);
     else if (bits <= 8)
-        put(w, " cvt.u64.u8 $v, %s;", r->name);
+        cwi_put(w, " cvt.u64.u8 $v, %s;", r->name);
     else if (bits == 16)
-        put(w, " mov.b16 $h, %s; cvt.u64.u16 $v, $h;", r->name);
+        cwi_put(w, " mov.b16 $h, %s; cvt.u64.u16 $v, $h;", r->name);
     else if (bits == 32)
-        put(w, " mov.b32 $z, %s; cvt.u64.u32 $v, $z;", r->name);
+        cwi_put(w, " mov.b32 $z, %s; cvt.u64.u32 $v, $z;", r->name);
     else if (bits == 64)
-        put(w, " mov.b64 $v, %s;", r->name);
+        cwi_put(w, " mov.b64 $v, %s;", r->name);
     else
-        put(w, upper ? " mov.b128 {$k, $v}, %s;" : " mov.b128 {$v, $k}, %s;", r->name);
+        cwi_put(w, upper ? " mov.b128 {$k, $v}, %s;" : " mov.b128 {$v, $k}, %s;", r->name);
 }
 
-/* g = its guard, and this thread is chosen (or just its guard). */
-static void
-keep_guard(struct rewrite *w, const struct ptx_inst *in, bool chosen)
+void
+cwi_keep_guard(struct rewrite *w, const struct ptx_inst *in, bool chosen)
 {
     const char *name = w->fn->regs[in->guard].name;
     if (in->guard_negated)
-        put(w, " not.pred $g, %s;", name);
+        cwi_put(w, " not.pred $g, %s;", name);
     else
-        put(w, " mov.pred $g, %s;", name);
+        cwi_put(w, " mov.pred $g, %s;", name);
     if (chosen)
-        put(w, " and.pred $g, $g, $p;");
+        cwi_put(w, " and.pred $g, $g, $p;");
 }
 
-static uint8_t
-space_of(const struct ptx_inst *in, const struct ptx_operand *address)
+uint8_t
+cwi_space(const struct ptx_inst *in, const struct ptx_operand *address)
 {
     if (in->space == PTX_SPACE_GENERIC && address->kind == PTX_OPND_ADDR && !address->has_reg && address->sym)
         return address->sym->space;
     return in->space;
 }
 
-/* `to` = an address operand's value. */
-static void
-take_address(struct rewrite *w, const struct ptx_operand *a, const char *to)
+void
+cwi_take_address(struct rewrite *w, const struct ptx_operand *a, const char *to)
 {
     if (a->has_reg && ptx_type_bits((ptx_type)w->fn->regs[a->index].type) == 32)
-        put(w, " cvt.u64.u32 $%s, %s;", to, w->fn->regs[a->index].name);
+        cwi_put(w, " cvt.u64.u32 $%s, %s;", to, w->fn->regs[a->index].name);
     else if (a->has_reg)
-        put(w, " mov.b64 $%s, %s;", to, w->fn->regs[a->index].name);
+        cwi_put(w, " mov.b64 $%s, %s;", to, w->fn->regs[a->index].name);
     else if (a->sym)
-        put(w, " mov.u64 $%s, %s;", to, a->sym->name);
+        cwi_put(w, " mov.u64 $%s, %s;", to, a->sym->name);
     else
-        put(w, " mov.u64 $%s, %lld;", to, (long long)a->imm);
+        cwi_put(w, " mov.u64 $%s, %lld;", to, (long long)a->imm);
     if (a->imm && (a->has_reg || a->sym))
-        put(w, " add.s64 $%s, $%s, %lld;", to, to, (long long)a->imm);
+        cwi_put(w, " add.s64 $%s, $%s, %lld;", to, to, (long long)a->imm);
 }
 
 /* The address that a load or an atomic reads from memory that threads share, or their own; NULL: none. */
@@ -389,7 +381,7 @@ read_address(const struct ptx_inst *in)
     unsigned at = in->op == PTX_OP_LD || in->op == PTX_OP_LDU || in->op == PTX_OP_ATOM || in->op == PTX_OP_LDMATRIX ? 1 : UINT32_MAX;
     if (at >= in->noperands || in->operand[at].kind != PTX_OPND_ADDR)
         return NULL;
-    uint8_t space = space_of(in, &in->operand[at]);
+    uint8_t space = cwi_space(in, &in->operand[at]);
     return space == PTX_SPACE_PARAM || space == PTX_SPACE_CONST || space == PTX_SPACE_SHARED_CLUSTER ? NULL : &in->operand[at];
 }
 
@@ -410,7 +402,7 @@ watched_address(const struct ptx_inst *in, uint8_t *space, bool *load)
         a = read_address(in);
     if (!a || in->op == PTX_OP_LDMATRIX)
         return NULL;
-    *space = in->op == PTX_OP_CP_ASYNC ? PTX_SPACE_SHARED : space_of(in, a);
+    *space = in->op == PTX_OP_CP_ASYNC ? PTX_SPACE_SHARED : cwi_space(in, a);
     return *space == PTX_SPACE_GENERIC || *space == PTX_SPACE_GLOBAL || *space == PTX_SPACE_SHARED ? a : NULL;
 }
 
@@ -422,25 +414,25 @@ trace_before(struct rewrite *w, uint32_t id, const struct ptx_inst *in)
     const struct ptx_operand *read = read_address(in);
     bool leaves = in->op == PTX_OP_RET || in->op == PTX_OP_EXIT;
     if (in->has_guard && (cwi_result(in) || leaves))
-        keep_guard(w, in, true);
+        cwi_keep_guard(w, in, true);
     const char *who = in->has_guard ? "g" : "p";
     if (read) {
-        uint8_t space = space_of(in, read);
-        take_address(w, read, "v");
+        uint8_t space = cwi_space(in, read);
+        cwi_take_address(w, read, "v");
         if (space == PTX_SPACE_SHARED)
-            put(w, " or.b64 $v, $v, 0x8000000000000000;");
+            cwi_put(w, " or.b64 $v, $v, 0x8000000000000000;");
         else if (space == PTX_SPACE_GENERIC)
-            put(w, " isspacep.shared $q, $v; cvta.to.shared.u64 $i, $v;"
+            cwi_put(w, " isspacep.shared $q, $v; cvta.to.shared.u64 $i, $v;"
            " or.b64 $i, $i, 0x8000000000000000; selp.b64 $v, $i, $v, $q;");
         record(w, CWI_KEY(CWI_PLACE, 0, id), who);
     } else if (leaves) {
-        put(w, " mov.u64 $v, 1;");
+        cwi_put(w, " mov.u64 $v, 1;");
         record(w, CWI_KEY(CWI_LEAVE, 0, id), who);
     } else if (in->op == PTX_OP_BRA && in->has_guard) {
-        put(w, " selp.u64 $v, %s, %s;", in->guard_negated ? "0, 1" : "1, 0", w->fn->regs[in->guard].name);
+        cwi_put(w, " selp.u64 $v, %s, %s;", in->guard_negated ? "0, 1" : "1, 0", w->fn->regs[in->guard].name);
         record(w, CWI_KEY(CWI_BRANCH, 0, id), "p");
     } else if (in->op == PTX_OP_BRX_IDX && in->operand[0].kind == PTX_OPND_REG && !in->has_guard) {
-        take(w, in->operand[0].index, false);
+        cwi_take(w, in->operand[0].index, false);
         record(w, CWI_KEY(CWI_BRANCH, 0, id), "p");
     }
 }
@@ -450,11 +442,11 @@ trace_behind(struct rewrite *w, uint32_t id, const struct ptx_inst *in)
 {
     const char *who = in->has_guard ? "g" : "p";
     if (in->op == PTX_OP_CALL)
-        put(w, " ld.global.u64 $n, [$slot];");
+        cwi_put(w, " ld.global.u64 $n, [$slot];");
     bool upper;
     uint32_t reg;
     for (unsigned part = 0; part < MAX_PARTS && (reg = cwi_result_register(w->fn, in, part, &upper)) != UINT32_MAX; part++) {
-        take(w, reg, upper);
+        cwi_take(w, reg, upper);
         record(w, CWI_KEY(CWI_RESULT, part, id), who);
     }
 }
@@ -462,13 +454,13 @@ trace_behind(struct rewrite *w, uint32_t id, const struct ptx_inst *in)
 static void
 trace_entry(struct rewrite *w, uint32_t id)
 {
-    put(w, " mov.u64 $v, 0;");
+    cwi_put(w, " mov.u64 $v, 0;");
     record(w, CWI_KEY(CWI_ENTRY, 0, id), "p");
     for (uint32_t i = 0; i < w->fn->nparams && i < 256; i++) {
         const struct ptx_symbol *s = w->fn->params[i];
         if (!s->is_param_reg)
             continue;
-        take(w, s->reg, false);
+        cwi_take(w, s->reg, false);
         record(w, CWI_KEY(CWI_ARGUMENT, i, id), "p");
     }
 }
@@ -484,8 +476,8 @@ watch_before(struct rewrite *w, const struct ptx_inst *in)
     if (!a)
         return;
     if (in->has_guard)
-        keep_guard(w, in, false);
-    take_address(w, a, "a");
+        cwi_keep_guard(w, in, false);
+    cwi_take_address(w, a, "a");
 }
 
 /* q = the address in a may be of the watched memory; a = its offset when it is shared. */
@@ -494,31 +486,31 @@ watch_space(struct rewrite *w, uint8_t space, bool guarded)
 {
     switch (space) {
     case PTX_SPACE_GLOBAL:
-        put(w, " not.pred $q, $s;");
+        cwi_put(w, " not.pred $q, $s;");
         break;
     case PTX_SPACE_SHARED:
-        put(w, " mov.pred $q, $t;");
+        cwi_put(w, " mov.pred $q, $t;");
         break;
     default:        /* generic: (in shared memory and t) or (not there and not s) */
-        put(w, " isspacep.shared $q, $a; cvta.to.shared.u64 $v, $a;"
+        cwi_put(w, " isspacep.shared $q, $a; cvta.to.shared.u64 $v, $a;"
            " selp.b64 $a, $v, $a, $q; selp.u32 $x, 1, 0, $t;"
            " selp.u32 $y, 0, 1, $s; selp.b32 $x, $x, $y, $q;"
            " setp.ne.u32 $q, $x, 0;");
     }
     if (guarded)
-        put(w, " and.pred $q, $q, $g;");
+        cwi_put(w, " and.pred $q, $q, $g;");
 }
 
 /* The address of the part is in `a`, its value in `v`. */
 static void
 watch_part(struct rewrite *w, uint64_t key, unsigned bytes, bool chosen)
 {
-    put(w, " sub.u64 $k, $a, $lo; add.u64 $k, $k, %u; add.u64 $hi, $size, %u;",
+    cwi_put(w, " sub.u64 $k, $a, $lo; add.u64 $k, $k, %u; add.u64 $hi, $size, %u;",
                   bytes - 1, bytes - 1);
-    put(w, " setp.lt.and.u64 $g, $k, $hi, $q;");
+    cwi_put(w, " setp.lt.and.u64 $g, $k, $hi, $q;");
     if (chosen)
-        put(w, " and.pred $g, $g, $p;");
-    put(w, " mov.u64 $i, 0; @$g atom.global.add.u64 $i, [$log+%d], 1;"
+        cwi_put(w, " and.pred $g, $g, $p;");
+    cwi_put(w, " mov.u64 $i, 0; @$g atom.global.add.u64 $i, [$log+%d], 1;"
            " setp.lt.and.u64 $g, $i, %llu, $g; shl.b64 $i, $i, 5; add.u64 $i, $i, $data;"
            " add.u64 $k, $slot, %llu; not.b64 $v, $v; @$g st.global.v2.u64 [$i], {$k, $block};"
            " not.b64 $k, $a; @$g st.global.v2.u64 [$i+16], {$k, $v};",
@@ -529,9 +521,9 @@ static void
 watch_value(struct rewrite *w, const struct ptx_operand *o)
 {
     if (o && o->kind == PTX_OPND_REG)
-        take(w, o->index, false);
+        cwi_take(w, o->index, false);
     else
-        put(w, " mov.u64 $v, %lld;", o && o->kind == PTX_OPND_IMM ? (long long)o->imm : 0);
+        cwi_put(w, " mov.u64 $v, %lld;", o && o->kind == PTX_OPND_IMM ? (long long)o->imm : 0);
 }
 
 /* Threads that load a matrix together read through each other's addresses. So each execution by the chosen thread counts as a
@@ -539,7 +531,7 @@ watch_value(struct rewrite *w, const struct ptx_operand *o)
 static void
 watch_matrix(struct rewrite *w, uint32_t id)
 {
-    put(w, " and.pred $g, $p, $t; and.b64 $a, $lo, -4; mov.u32 $z, 0; @$g ld.shared.u32 $z, [$a];"
+    cwi_put(w, " and.pred $g, $p, $t; and.b64 $a, $lo, -4; mov.u32 $z, 0; @$g ld.shared.u32 $z, [$a];"
            " not.pred $g, $s; and.pred $g, $g, $p; @$g ld.global.u32 $z, [$a];"
            " mov.b64 $a, $lo; cvt.u64.u32 $v, $z; mov.pred $q, $p;");
     watch_part(w, CWI_KEY(CWI_LOAD, 0, id), 1, true);
@@ -563,14 +555,14 @@ watch_behind(struct rewrite *w, uint32_t id, const struct ptx_inst *in)
     if (kind == CWI_COPY) {
         bytes = in->noperands > 2 && in->operand[2].kind == PTX_OPND_IMM ? (unsigned)in->operand[2].imm : 16;
         if (in->noperands > 1 && in->operand[1].kind == PTX_OPND_ADDR)
-            take_address(w, &in->operand[1], "v");
+            cwi_take_address(w, &in->operand[1], "v");
         watch_part(w, CWI_KEY(kind, 0, id), bytes, false);
         if (in->noperands > 1 && in->operand[1].kind == PTX_OPND_ADDR) {    /* it is a load as well; its value is not seen */
             if (in->has_guard)
-                keep_guard(w, in, false);
+                cwi_keep_guard(w, in, false);
             watch_space(w, PTX_SPACE_GLOBAL, in->has_guard);
-            take_address(w, &in->operand[1], "a");
-            put(w, " mov.u64 $v, 0;");
+            cwi_take_address(w, &in->operand[1], "a");
+            cwi_put(w, " mov.u64 $v, 0;");
             watch_part(w, CWI_KEY(CWI_LOAD, 0, id), bytes, true);
         }
         return;
@@ -581,7 +573,7 @@ watch_behind(struct rewrite *w, uint32_t id, const struct ptx_inst *in)
     unsigned n = value->kind == PTX_OPND_VEC ? value->count : 1;
     for (unsigned i = 0; i < n; i++) {
         if (i)
-            put(w, " add.u64 $a, $a, %u;", bytes);
+            cwi_put(w, " add.u64 $a, $a, %u;", bytes);
         watch_value(w, value->kind == PTX_OPND_VEC ? &value->elem[i] : value);
         watch_part(w, CWI_KEY(kind, i, id), bytes, load);
     }
@@ -601,6 +593,16 @@ cwi_body(const char *text, size_t size, size_t at)
             depth--;
     }
     return open;
+}
+
+size_t
+cwi_behind_declarations(const char *text, size_t body, size_t first)
+{
+    size_t at = body + 1;
+    const char *end = text + first;
+    for (const char *s = text + body; (s = cwi_find(s, end, ";{")); s++)
+        at = (size_t)(s - text) + 1;
+    return at;
 }
 
 /* Control reaches this instruction only from the one before it. */
@@ -712,16 +714,26 @@ rewrite_function(struct rewrite *w, uint32_t first, size_t at, const uint32_t bl
     if (w->mode == CWI_TRACE)
         trace_entry(w, first);
     at = body + 1;
+    if (w->mode == CWI_CHECK) {
+        size_t begin = cwi_behind_declarations(text, body, p->insts[first].begin);
+        cw_buf_append(w->out, text + at, begin - at);
+        cwi_check_spaces(w);
+        at = begin;
+    }
     uint32_t until = CWI_NONE;          /* the call or ret that st.param was for */
     for (uint32_t id = first, from = first; id < p->ninsts && p->insts[id].fn == w->fn; id++) {
         const struct cwi_inst *i = &p->insts[id];
         bool trace = w->mode == CWI_TRACE;
         cw_buf_append(w->out, text + at, i->begin - at);
+        at = i->end;
+        if (w->mode == CWI_CHECK) {
+            cwi_check_instruction(w, id);
+            continue;
+        }
         if (trace && until == CWI_NONE && (until = stores_for(p, id)) != CWI_NONE && p->insts[until].in->op == PTX_OP_RET)
             trace_before(w, until, p->insts[until].in);
         before(w, id, until != CWI_NONE);
         cw_buf_append(w->out, text + i->begin, i->end - i->begin);
-        at = i->end;
         if (until != CWI_NONE && id < until)
             continue;
         bool ret = until == id && i->in->op == PTX_OP_RET, call = trace && has_call(p, from, id);
@@ -771,6 +783,8 @@ cwi_rewrite(const struct cwi_program *p, uint32_t i, enum cwi_mode mode, const c
     size_t at = (size_t)(start - t->text);
     cw_buf_append(out, t->text, at);
     cw_buf_printf(out, " %s .global .align 16 .u8 " CWI_VARIABLE "[%llu];", i == definer ? ".visible" : ".extern", (unsigned long long)bytes);
+    if (mode == CWI_CHECK)
+        cwi_check_function(&w);
     for (uint32_t id = 0; id < p->ninsts;) {
         const struct cwi_inst *x = &p->insts[id];
         if (x->text == i && wanted(x->fn, kernel))
@@ -779,5 +793,6 @@ cwi_rewrite(const struct cwi_program *p, uint32_t i, enum cwi_mode mode, const c
             id++;
     }
     cw_buf_append(out, t->text + at, t->size - at);
+    free(w.unwritten);
     return out->failed ? cwd_fail(e, CW_ERR_NOMEM, "out of memory") : CW_OK;
 }

@@ -6,6 +6,8 @@
  *
  *   CWI_TRACE   chosen threads of one block record each result of each instruction
  *   CWI_WATCH   every thread records stores that touch a range of memory, and one chosen thread its loads from there
+ *   CWI_CHECK   every access to memory is checked, and not executed where it is wrong; wrong ones are recorded, or all, with
+ *               what synchronises threads (instrument_check.c)
  *
  * The variable, CWI_VARIABLE, is little-endian u64 words: control (enum cwi_word), CWI_SLOTS cursors, then records. */
 #ifndef CWI_INSTRUMENT_H
@@ -49,7 +51,28 @@ enum cwi_kind {
 #define CWI_KIND(key) ((enum cwi_kind)((key) >> 40 & 0xff))
 #define CWI_THREAD(key) ((uint32_t)((key) >> 48))
 
-enum cwi_mode { CWI_TRACE, CWI_WATCH };
+enum cwi_mode { CWI_TRACE, CWI_WATCH, CWI_CHECK };
+
+/* Of CHECK. Behind the control words are CWI_START allocations, a word each for address and size. A record is one of WATCH's, with
+ * kind CWI_ACCESS(what, space), and for accesses part: bytes | CWI_OUTSIDE | CWI_MISALIGNED. */
+enum { CWI_TABLE = 512, CWI_OUTSIDE = 0x80, CWI_MISALIGNED = 0x40, CWI_BYTES = 0x3f };
+enum cwi_access {
+    CWI_READ, CWI_WRITE,                /* value of WRITE: what is written, its parts combined by xor */
+    CWI_MODIFY,                         /* atomic */
+    CWI_SYNC_READ, CWI_SYNC_WRITE,      /* volatile or with ordering */
+    CWI_ACQUIRE,                        /* behind MODIFY and SYNC_READ */
+    CWI_ARRIVE, CWI_PASS,               /* before and behind a barrier; value: number | threads << 32, 0 for all; address: 1 where .aligned */
+    CWI_WARP_ARRIVE, CWI_WARP_PASS,     /* the same of bar.warp.sync, and of mbarrier and the like for the block */
+    CWI_MEMBER,                         /* instruction with a member mask: value */
+    CWI_GONE,                           /* ret or exit, or a branch to one */
+    CWI_UNWRITTEN,                      /* a register is read that nothing was written to */
+};
+enum cwi_where { CWI_NOWHERE, CWI_GLOBAL, CWI_SHARED_MEMORY, CWI_LOCAL, CWI_CONST };
+#define CWI_ACCESS(what, where) ((enum cwi_kind)((what) | (where) << 4))
+#define CWI_WHAT(kind) ((enum cwi_access)((unsigned)(kind) & 15))
+#define CWI_WHERE(kind) ((enum cwi_where)((unsigned)(kind) >> 4))
+/* CWI_SIZE of the control words: which records are made besides those of wrong accesses. */
+enum { CWI_WANT_ACCESSES = 1, CWI_WANT_SYNC = 2 };
 
 /* An instruction of the program; its place in the array is its number. */
 struct cwi_inst {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Finding places in PTX text: what instrument.c and variant.c put text in by. */
+ * What instrument.c, instrument_check.c and variant.c put text into PTX by. */
 #ifndef CWI_INSTRUMENT_PRIVATE_H
 #define CWI_INSTRUMENT_PRIVATE_H
 
@@ -11,5 +11,35 @@ const char *cwi_find(const char *s, const char *end, const char *set);
 const char *cwi_body(const char *text, size_t size, size_t at);
 /* Where declarations may begin: behind the directives that come first; NULL: not found. */
 const char *cwi_behind_directives(const char *s, const char *end);
+
+struct rewrite {
+    const struct cwi_program *p;
+    enum cwi_mode mode;
+    struct cw_buf *out;
+    const struct ptx_function *fn;
+    uint64_t room;                      /* WATCH: records */
+    const struct ptx_function *unwritten_of;
+    bool *unwritten;                    /* CHECK: by instruction of that function, whether it reads a register that nothing wrote;
+                                         * then by register, whether one does */
+};
+
+/* Behind the declarations that the body at `body` begins with, before the first label; `first`: its first instruction. */
+size_t cwi_behind_declarations(const char *text, size_t body, size_t first);
+
+/* In inserted text, $ stands for the names' prefix, which no name of the program has. */
+void cwi_put(struct rewrite *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* v = the bits of a register. */
+void cwi_take(struct rewrite *w, uint32_t reg, bool upper);
+/* g = its guard, and this thread is chosen (or just its guard). */
+void cwi_keep_guard(struct rewrite *w, const struct ptx_inst *in, bool chosen);
+uint8_t cwi_space(const struct ptx_inst *in, const struct ptx_operand *address);
+/* `to` = an address operand's value. */
+void cwi_take_address(struct rewrite *w, const struct ptx_operand *a, const char *to);
+
+/* instrument_check.c: CWI_CHECK. */
+void cwi_check_function(struct rewrite *w);
+void cwi_check_prologue(struct rewrite *w);
+void cwi_check_spaces(struct rewrite *w);       /* behind the declarations */
+void cwi_check_instruction(struct rewrite *w, uint32_t id);
 
 #endif

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "impl/base/program.h"
 #include "impl/base/version.h"
+#include "replay/check.h"
 #include "replay/compare.h"
 #include "replay/explain.h"
 #include "replay/locate.h"
@@ -28,9 +29,10 @@ struct options {
     const char *on, *output, *file, *where, *against, *against_module;
     bool check, info, serve, locate, explain;
     uint32_t repeat, ulp, attempt;
+    unsigned checks;                        /* enum cwc_what */
 };
 
-enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE, EXPLAIN };
+enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE, EXPLAIN, MEMCHECK, RACECHECK, INITCHECK, SYNCCHECK };
 static const struct cw_program program = {
     .name = "cudaway-replay",
     .summary = "run the kernel launch of a dump again",
@@ -49,13 +51,17 @@ static const struct cw_program program = {
         { MODULE, "against-module", "FILE", "with --locate: other PTX than the recorded module", "FILE" },
         { EXPLAIN, "explain", NULL, "say why the results differ from the recorded ones, by running variants: other products and sums fused, other rules for floats, "
           "another order of threads, memory that nobody wrote" },
+        { MEMCHECK, "memcheck", NULL, "look for accesses to memory out of bounds and misaligned" },
+        { RACECHECK, "racecheck", NULL, "look for races in shared and in global memory" },
+        { INITCHECK, "initcheck", NULL, "look for reads of shared and local memory and registers that nothing wrote" },
+        { SYNCCHECK, "synccheck", NULL, "look for divergent barriers and wrong member masks" },
         { 'o', "output", "FILE", "write a dump with the results of this run", "FILE" },
         { SERVE, "serve" },                 /* internal: cudaway-diff */
         { ATTEMPT, "attempt", "N" },        /* internal: see try_again */
         { WHERE, "where", "FILE" },         /* internal: --locate */
         { 0 },
     },
-    .exits = (const struct cw_exit[]){ { "0", "the launch ran (--check: with the recorded results)" }, { "1", "results differ" }, { "2", "trouble" },
+    .exits = (const struct cw_exit[]){ { "0", "the launch ran (--check: with the recorded results)" }, { "1", "results differ, or a check found something" }, { "2", "trouble" },
                                        { "3", "(--explain) results differ and nothing explains it: a translation fault" }, { 0 } },
     .complete = "FILE",
     .see_also = "cudaway(1), cudaway-trace(1), cudaway-diff(1), cudaway.conf(5)",
@@ -255,6 +261,10 @@ main(int argc, char **argv)
         case INFO:   o.info = true; break;
         case SERVE:  o.serve = true; break;         /* internal: cudaway-diff */
         case LOCATE: o.locate = true; break;
+        case MEMCHECK: o.checks |= CWC_MEMORY; break;
+        case RACECHECK: o.checks |= CWC_RACES; break;
+        case INITCHECK: o.checks |= CWC_UNINITIALISED; break;
+        case SYNCCHECK: o.checks |= CWC_SYNC; break;
         case EXPLAIN: o.explain = true; break;
         case AGAINST: o.against = optarg; break;
         case MODULE: o.against_module = optarg; break;
@@ -286,6 +296,10 @@ main(int argc, char **argv)
     if (o.locate) {
         const struct cwd_locate l = { o.file, o.on, o.against ? o.against : o.on, o.against_module, !o.against && !o.against_module, o.ulp };
         int status = cwd_locate(&l);
+        return fflush(stdout) || ferror(stdout) ? trouble("cannot write the output: %s", strerror(errno)) : status;
+    }
+    if (o.checks) {
+        int status = cwc_check(o.file, o.on, o.checks);
         return fflush(stdout) || ferror(stdout) ? trouble("cannot write the output: %s", strerror(errno)) : status;
     }
     if (o.explain) {

@@ -278,8 +278,8 @@ rewritten(const struct cwl_side *s, enum cwi_mode mode, uint64_t bytes, struct c
     return CW_OK;
 }
 
-cw_result
-cwl_write_rewritten(const struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, const char *path, struct cwd_error *e)
+static cw_result
+write_with(const struct cwl_side *s, enum cwi_mode mode, const uint64_t *control, size_t size, uint64_t bytes, const char *path, struct cwd_error *e)
 {
     struct cwd_dump d = s->dump;
     uint32_t n = s->program.ntexts;
@@ -291,7 +291,7 @@ cwl_write_rewritten(const struct cwl_side *s, enum cwi_mode mode, const uint64_t
     if (r == CW_OK)
         r = rewritten(s, mode, bytes, texts, inputs, e);
     if (r == CW_OK) {
-        memcpy(before, control, 128);
+        memcpy(before, control, size);
         if (d.nbuffers)
             memcpy(buffers, d.buffers, d.nbuffers * sizeof *buffers);
         buffers[d.nbuffers] = (struct cwd_buffer){ .kind = CWD_VARIABLE, .name = CWI_VARIABLE, .address = NOWHERE, .size = bytes, .before = before,
@@ -313,11 +313,17 @@ cwl_write_rewritten(const struct cwl_side *s, enum cwi_mode mode, const uint64_t
 }
 
 cw_result
-cwl_run_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, struct cwd_error *e)
+cwl_write_rewritten(const struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, const char *path, struct cwd_error *e)
+{
+    return write_with(s, mode, control, 128, bytes, path, e);
+}
+
+static cw_result
+run_with(struct cwl_side *s, enum cwi_mode mode, const uint64_t *control, size_t size, uint64_t bytes, struct cwd_error *e)
 {
     char in[PATH_MAX];
     path_of(s, "in", in);
-    cw_result r = cwl_write_rewritten(s, mode, control, bytes, in, e);
+    cw_result r = write_with(s, mode, control, size, bytes, in, e);
     if (r == CW_OK)
         r = run(s, in, e);
     unlink(in);
@@ -326,4 +332,16 @@ cwl_run_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64_t control
     const struct cwd_buffer *b = s->result.nbuffers == s->dump.nbuffers + 1 ? &s->result.buffers[s->dump.nbuffers] : NULL;
     s->log = b ? b->after : NULL;
     return s->log ? CW_OK : cwd_fail(e, CW_ERR_INTERNAL, "%s: the records of the run are missing", s->label);
+}
+
+cw_result
+cwl_run_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, struct cwd_error *e)
+{
+    return run_with(s, mode, control, 128, bytes, e);
+}
+
+cw_result
+cwl_run_checked(struct cwl_side *s, const uint64_t *control, uint64_t bytes, struct cwd_error *e)
+{
+    return run_with(s, CWI_CHECK, control, CWI_HEADER, bytes, e);
 }

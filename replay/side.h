@@ -41,4 +41,7 @@ cw_result cwl_write_rewritten(const struct cwl_side *s, enum cwi_mode mode, cons
 /* Run that. */
 cw_result cwl_run_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, struct cwd_error *e) CW_MUST_CHECK;
 
+/* The same for CWI_CHECK, whose control block is CWI_HEADER bytes. */
+cw_result cwl_run_checked(struct cwl_side *s, const uint64_t *control, uint64_t bytes, struct cwd_error *e) CW_MUST_CHECK;
+
 #endif

@@ -455,17 +455,6 @@ fill_prologue(struct writer *w)
 
 /* ---- the text ---------------------------------------------------------------------------------------------------------------- */
 
-/* Behind the declarations that a body begins with, before the first label. */
-static size_t
-behind_declarations(const char *text, size_t body, size_t first)
-{
-    size_t at = body + 1;
-    const char *end = text + first;
-    for (const char *s = text + body; (s = cwi_find(s, end, ";{")); s++)
-        at = (size_t)(s - text) + 1;
-    return at;
-}
-
 static size_t
 write_function(struct writer *w, uint32_t first, size_t at)
 {
@@ -479,7 +468,7 @@ write_function(struct writer *w, uint32_t first, size_t at)
         order_prologue(w);
     at = body + 1;
     if (w->v->fill != CWV_AS_IT_IS && w->fn->is_entry && !strcmp(w->fn->sym->name, w->d->kernel)) {
-        size_t begin = behind_declarations(t->text, body, p->insts[first].begin);
+        size_t begin = cwi_behind_declarations(t->text, body, p->insts[first].begin);
         cw_buf_append(w->out, t->text + at, begin - at);
         fill_prologue(w);
         at = begin;

@@ -52,9 +52,10 @@ for k in "${kernels[@]}"; do
     precise_*)          explain 1 "$k" "precise division" ;;
     approximate_*)      explain 1 "$k" "approximate division" ;;
     atomic_*)           explain 1 "$k" "order of atomics"; says "$k" "module.ptx:$(line "$k" ".global.add.f32")" ;;
-    order_*)            explain 1 "$k" "order of" ;;
-    race_shared)        explain 1 "$k" "" ;;
-    race_*)             explain 1 "$k" "order of" ;;
+    order_*)            explain 1 "$k" "order of threads" ;;
+    race_*)             explain 1 "$k" "race"; says "$k" "module.ptx:$(line "$k" "st.$([ $k = race_shared ] && echo shared || echo global)")" "and nothing orders the two" ;;
+    uninitialised_shared | uninitialised_local)
+        explain 1 "$k" "uninitialised"; says "$k" "uninitialised read: " "module.ptx:$(line "$k" " %f3, [%r")" ;;
     uninitialised_*)    explain 1 "$k" "uninitialised" ;;
     fault_*)            explain 3 "$k" "translation fault" ;;
     esac

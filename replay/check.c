@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See check.h. */
+#define _GNU_SOURCE
+#include "replay/check_private.h"
+
+#include "replay/tar.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NOTHING = 0, FOUND = 1, TROUBLE = 2 };
+#define SMALL_LOG (4ull << 20)
+#define LARGE_LOG (512ull << 20)
+
+bool
+check_found(struct check *c, enum cwc_what kind, unsigned what, uint32_t a, uint32_t b)
+{
+    for (uint32_t i = 0; i < c->nfindings; i++) {
+        struct finding *f = &c->findings[i];
+        if (f->kind == kind && f->what == what && f->id[0] == a && f->id[1] == b) {
+            f->count++;
+            return false;
+        }
+    }
+    struct finding *more = realloc(c->findings, (c->nfindings + (size_t)1) * sizeof *more);
+    if (!more) {
+        c->failed = true;
+        return false;
+    }
+    c->findings = more;
+    more[c->nfindings++] = (struct finding){ kind, what, { a, b }, 1 };
+    c->report->kinds |= kind;
+    c->report->found++;
+    return true;
+}
+
+void
+check_who(const struct check *c, struct who w, char *out, size_t size)
+{
+    const uint32_t *b = c->side->dump.block, *g = c->side->dump.grid;
+    snprintf(out, size, "thread (%u,%u,%u) of block (%u,%u,%u)", w.thread % b[0], w.thread / b[0] % b[1], w.thread / b[0] / b[1],
+             (unsigned)(w.block % g[0]), (unsigned)(w.block / g[0] % g[1]), (unsigned)(w.block / g[0] / g[1]));
+}
+
+void
+check_place(const struct check *c, uint32_t id, char *out, size_t size)
+{
+    cwi_place_text(&c->side->program, id, "", out, size);
+}
+
+void
+check_say(struct check *c, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    cw_buf_vprintf(&c->report->lines, fmt, ap);
+    va_end(ap);
+    cw_buf_puts(&c->report->lines, "\n");
+}
+
+static bool
+read_record(const struct check *c, uint64_t i, struct record *r)
+{
+    uint64_t w[4];
+    memcpy(w, c->side->log + CWI_HEADER + i * 32, sizeof w);
+    enum cwi_kind kind = CWI_KIND(w[0]);
+    *r = (struct record){ CWI_WHAT(kind), CWI_WHERE(kind), CWI_PART(w[0]) & CWI_BYTES, CWI_PART(w[0]) & CWI_OUTSIDE, CWI_PART(w[0]) & CWI_MISALIGNED,
+                          CWI_ID(w[0]), { w[1], CWI_THREAD(w[0]) }, ~w[2], ~w[3], i + 1 };
+    return r->id < c->side->program.ninsts && r->who.thread < c->threads;
+}
+
+/* Memory that no dump holds: the device's heap, and the workspace of a cooperative grid, whose address is in %envreg1 and 2. */
+static bool
+uses_other_memory(const struct cwi_program *p)
+{
+    for (uint32_t i = 0; i < p->ninsts; i++) {
+        const struct ptx_inst *in = p->insts[i].in;
+        if (in->op == PTX_OP_CALL && in->noperands > 1 && in->operand[1].kind == PTX_OPND_SYM && !strcmp(in->operand[1].sym->name, "malloc"))
+            return true;
+        for (unsigned k = 0; k < in->noperands; k++)
+            if (in->operand[k].kind == PTX_OPND_SREG && (in->operand[k].index == PTX_SREG_ENVREG1 || in->operand[k].index == PTX_SREG_ENVREG2))
+                return true;
+    }
+    return false;
+}
+
+/* Run with a log that all records fit into, or as many as there may be. *made: records that there are. */
+static cw_result
+run(struct check *c, uint64_t *made, uint64_t *kept, struct cwd_error *e)
+{
+    struct cwl_side *s = c->side;
+    const struct cwd_dump *d = &s->dump;
+    uint64_t control[CWI_HEADER / 8] = { 0 };
+    bool bounds = d->nbuffers <= CWI_TABLE && !uses_other_memory(&s->program);
+    if (!bounds)
+        cw_buf_puts(&c->report->notes, d->nbuffers > CWI_TABLE ? "there are too many allocations: bounds in global memory were not checked\n"
+                                                               : "the kernel uses the heap, or a cooperative grid's workspace: bounds in global memory were not checked\n");
+    control[CWI_START] = bounds ? d->nbuffers : 0;
+    control[CWI_SIZE] = (c->what & (CWC_RACES | CWC_UNINITIALISED) ? CWI_WANT_ACCESSES | CWI_WANT_SYNC : 0) | (c->what & CWC_SYNC ? CWI_WANT_SYNC : 0);
+    for (uint32_t i = 0; i < d->nbuffers && bounds; i++) {
+        control[16 + 2 * i] = d->buffers[i].address;
+        control[17 + 2 * i] = d->buffers[i].size;
+    }
+    cw_result r = CW_OK;
+    uint64_t room = 0;
+    for (uint64_t bytes = SMALL_LOG; r == CW_OK; bytes = CWI_HEADER + *made * 32 + (1u << 20)) {
+        bytes = bytes < LARGE_LOG ? bytes : LARGE_LOG;
+        room = control[CWI_ROOM] = (bytes - CWI_HEADER) / 32;
+        r = cwl_run_checked(s, control, bytes, e);
+        if (r == CW_OK)
+            memcpy(made, s->log + 8 * CWI_CURSOR, sizeof *made);
+        if (r != CW_OK || *made <= room || bytes == LARGE_LOG)
+            break;
+    }
+    *kept = *made < room ? *made : room;
+    return r;
+}
+
+static cw_result
+look(struct check *c, uint64_t made, uint64_t kept, struct cwd_error *e)
+{
+    c->truncated = kept < made;
+    if (c->truncated)
+        cw_buf_printf(&c->report->notes, "only the first %" PRIu64 " of %" PRIu64 " records fit and were looked at\n", kept, made);
+    bool ok = memory_open(c) && sync_open(c);
+    for (uint64_t i = 0; ok && i < kept && !c->failed; i++) {
+        struct record r;
+        if (!read_record(c, i, &r))
+            return cwd_fail(e, CW_ERR_INTERNAL, "%s: a record that makes no sense", c->side->label);
+        memory_record(c, &r);
+        sync_record(c, &r);
+    }
+    if (ok && !c->failed)
+        sync_finish(c);
+    return ok && !c->failed ? CW_OK : cwd_fail(e, CW_ERR_NOMEM, "out of memory");
+}
+
+cw_result
+cwc_run(struct cwl_side *s, unsigned what, struct cwc_report *report, struct cwd_error *e)
+{
+    const uint32_t *b = s->dump.block;
+    struct check c = { .side = s, .what = what, .report = report, .threads = (uint64_t)b[0] * b[1] * b[2] };
+    uint64_t made = 0, kept = 0;
+    *report = (struct cwc_report){ .found = 0 };
+    cw_buf_init(&report->lines);
+    cw_buf_init(&report->notes);
+    cw_result r = run(&c, &made, &kept, e);
+    if (r == CW_OK)
+        r = look(&c, made, kept, e);
+    for (uint32_t i = 0; i < c.nfindings; i++)
+        if (c.findings[i].count > 1) {
+            char place[700];
+            check_place(&c, c.findings[i].id[0], place, sizeof place);
+            cw_buf_printf(&report->notes, "%" PRIu64 " times what is said of %s\n", c.findings[i].count, place);
+        }
+    memory_close(&c);
+    sync_close(&c);
+    free(c.findings);
+    return r;
+}
+
+void
+cwc_report_finish(struct cwc_report *r)
+{
+    cw_buf_finish(&r->lines);
+    cw_buf_finish(&r->notes);
+}
+
+int
+cwc_check(const char *file, const char *on, unsigned what)
+{
+    struct cwl_side s = { .on = on };
+    struct cwd_error e = { "" };
+    struct cwc_report report = { .found = 0 };
+    char folder[64] = "";
+    s.folder = folder;
+    snprintf(s.label, sizeof s.label, "%s", on ? on : "the default device");
+    int status = TROUBLE;
+    if (cwl_folder(folder, sizeof folder, &e) && cwl_open(&s, file, &e) == CW_OK &&
+        cwl_parse(&s, s.dump.compute_capability ? s.dump.compute_capability : 86, &e) == CW_OK && cwc_run(&s, what, &report, &e) == CW_OK) {
+        fputs(report.lines.data ? report.lines.data : "", stdout);
+        fputs(report.notes.data ? report.notes.data : "", stdout);
+        printf("%s on %s: %u faults found\n", s.dump.kernel, s.label, report.found);
+        status = report.found ? FOUND : NOTHING;
+    } else {
+        fprintf(stderr, "cudaway-replay: %s: %s\n", file, e.text);
+    }
+    cwc_report_finish(&report);
+    cwl_close(&s);
+    if (*folder)
+        rmdir(folder);
+    return status;
+}

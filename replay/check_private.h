@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Between check.c, which runs the launch and reads the records in their order; check_memory.c: memory and registers; check_sync.c:
+ * barriers and member masks. */
+#ifndef CWD_CHECK_PRIVATE_H
+#define CWD_CHECK_PRIVATE_H
+
+#include "replay/check.h"
+
+struct who {
+    uint64_t block;
+    uint32_t thread;
+};
+
+struct record {
+    enum cwi_access what;
+    enum cwi_where where;
+    unsigned bytes;
+    bool outside, misaligned;
+    uint32_t id;
+    struct who who;
+    uint64_t address, value;
+    uint64_t order;                     /* from 1 */
+};
+
+/* What was found at a place in the text, or at two. */
+struct finding {
+    enum cwc_what kind;
+    unsigned what;                      /* of its checker */
+    uint32_t id[2];
+    uint64_t count;
+};
+
+struct check {
+    struct cwl_side *side;
+    unsigned what;
+    struct cwc_report *report;
+    struct finding *findings;
+    uint32_t nfindings;
+    uint64_t threads;                   /* of a block */
+    bool truncated, failed;
+    struct memory *memory;
+    struct sync *sync;
+};
+
+/* Count a finding; true: it is the first at this place, and has to be described. */
+bool check_found(struct check *c, enum cwc_what kind, unsigned what, uint32_t a, uint32_t b);
+void check_who(const struct check *c, struct who w, char *out, size_t size);
+void check_place(const struct check *c, uint32_t id, char *out, size_t size);
+void check_say(struct check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+bool memory_open(struct check *c);
+void memory_record(struct check *c, const struct record *r);
+void memory_close(struct check *c);
+
+bool sync_open(struct check *c);
+void sync_record(struct check *c, const struct record *r);
+void sync_finish(struct check *c);      /* after the last record */
+void sync_close(struct check *c);
+
+#endif

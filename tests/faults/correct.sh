@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The checkers of cudaway-replay find nothing in launches that are right. Usage: correct.sh DUMP|FOLDER...; of a folder of PTX tests
+# (docs/ptx-tests.md) the launches are dumped first. The environment names PTXTEST, REPLAY, TRACE_DIR.
+set -u
+dir=$(mktemp -d) || exit 2
+trap 'rm -rf "$dir"' EXIT
+export XDG_CACHE_HOME=$dir/cache TMPDIR=$dir
+failed=0 n=0
+fail() { echo "FAILED: $*"; failed=1; }
+
+# Launches that are not right, or that no device here executes: FILE-KERNEL reason.
+known() {
+    case $1 in
+    undefined | sum | weak)  echo "reads undefined registers on purpose" ;;
+    *)                       return 1 ;;
+    esac
+}
+# The runner loads the library that lies beside it: here the trace layer, which dumps what it launches.
+mkdir -p "$dir/t/bin" "$dir/t/lib/cudaway"
+cp "$PTXTEST" "$dir/t/bin/ptxtest"
+ln -s "$TRACE_DIR/libcuda.so.1" "$dir/t/lib/cudaway/libcuda.so.1"
+for what; do
+    dumps=("$what")
+    if [ -d "$what" ]; then
+        rm -rf "$dir/dumps"
+        CUDAWAY_DUMP_LIMIT=1000 CUDAWAY_DUMP_DIR=$dir/dumps "$dir/t/bin/ptxtest" --on host "$what" >"$dir/out" 2>&1
+        dumps=("$dir"/dumps/*.cwdump)
+        [ -f "${dumps[0]}" ] || { fail "$what: no dumps"; cat "$dir/out"; continue; }
+    fi
+    for d in "${dumps[@]}"; do
+        kernel=$(basename "$d" .cwdump)
+        timeout 120 "$REPLAY" --on host --memcheck --racecheck --initcheck --synccheck "$d" >"$dir/out" 2>&1
+        got=$?
+        # refused when it is launched as it is, too
+        [ $got = 2 ] && grep -q "CUDA_ERROR_INVALID_PTX\|NO_BINARY\|cannot be had\|cannot be traced" "$dir/out" && ! "$REPLAY" --on host "$d" >/dev/null 2>&1 && continue
+        n=$((n + 1))
+        [ $got = 0 ] || known "${kernel#*-}" >/dev/null || { fail "$what: $kernel gave $got"; cat "$dir/out"; }
+    done
+done
+echo "$n launches"
+[ $n -gt 20 ] || fail "only $n launches were checked"
+exit $failed
