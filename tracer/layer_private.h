@@ -3,6 +3,7 @@
 #ifndef CW_TRACER_LAYER_PRIVATE_H
 #define CW_TRACER_LAYER_PRIVATE_H
 
+#include "impl/device_times.h"
 #include "tracer/layer.h"
 
 /* ---- track.c ---- */
@@ -50,6 +51,13 @@ struct cw_image {
 /* The kind and length of a module image. Reads no further than its own headers say, and than `max` (UINT64_MAX where the driver
  * API gives no length). */
 struct cw_image cw_layer_image(const void *image, uint64_t max);
+
+/* ---- device_time.c: times by events, for a driver that does not tell them ---- */
+void cw_device_time_start(const struct cw_cuda_table *next, const struct cw_device_observer *o);
+/* Around every call, between its entry event and its exit event; nothing is done before the start. */
+void cw_device_time_before(const struct cw_call *c);
+void cw_device_time_launch(const struct cw_launch *l);
+void cw_device_time_after(const struct cw_call *c);
 
 /* ---- recorder.c: the LTTng events ---- */
 extern const struct cw_observer cw_recorder_observer;

@@ -41,14 +41,18 @@ on_done(uint64_t number, uint64_t start, uint64_t end)
 
 static const struct cw_device_observer device_observer = { .submit = on_submit, .done = on_done };
 
-/* Our own driver tells the times of what its device does; another one has no such table. */
+/* Our own driver tells the times of what its device does; with another one, or when the setting is "events", events do if that is wanted. */
 static void
 observe_device(const struct cw_cuda_table *next)
 {
     static const CUuuid id = { CW_DEVICE_TIMES_ID };
     const void *table = NULL;
-    if (next->cuGetExportTable(&table, &id) != CUDA_SUCCESS || !table)
+    const char *wanted = cw_env_get(CW_ENV_TRACE_DEVICE_TIME);
+    if ((wanted && !strcmp(wanted, "events")) || next->cuGetExportTable(&table, &id) != CUDA_SUCCESS || !table) {
+        if (wanted && *wanted)
+            cw_device_time_start(next, &device_observer);
         return;
+    }
     const struct cw_device_times *times = table;
     if (times->size < sizeof *times || !times->observe(&device_observer))
         cw_warn("the driver below does not tell the times of the device's operations");
@@ -93,6 +97,7 @@ recorder_before(struct cw_call *c, void **scratch)
         atomic_store_explicit(&used[c->index], true, memory_order_release);
     }
     tp->entry[c->index](c);
+    cw_device_time_before(c);
 }
 
 /* Keep a module's image, once by content: under its hash, in the recording's folder. */
@@ -171,6 +176,7 @@ static void
 recorder_after(struct cw_call *c, void **scratch)
 {
     struct cw_tp_name name;
+    cw_device_time_after(c);
     record_module(c);
     if (cw_layer_told_name(c, &name.handle, &name.module, &name.name))
         tp->name(&name);
@@ -184,6 +190,7 @@ recorder_before_launch(const struct cw_launch *l, void **scratch)
     struct cw_tp_kernel k = { .launch = l, .params = params };
     k.param_size = cw_layer_param_bytes(l, params, sizeof params);
     tp->kernel(&k);
+    cw_device_time_launch(l);
 }
 
 const struct cw_observer cw_recorder_observer = {

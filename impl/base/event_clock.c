@@ -133,6 +133,15 @@ cw_event_clock_poll(struct cw_event_clock *c, bool all)
 }
 
 bool
+cw_event_clock_idle(struct cw_event_clock *c)
+{
+    pthread_mutex_lock(&c->lock);
+    bool idle = !c->first;
+    pthread_mutex_unlock(&c->lock);
+    return idle;
+}
+
+bool
 cw_event_clock_mark(struct cw_event_clock *c, void *stream, cw_event_time_fn *fn, void *user)
 {
     pthread_mutex_lock(&c->lock);

@@ -27,6 +27,8 @@ struct cw_event_clock *cw_event_clock_create(const struct cw_event_clock_ops *op
 void cw_event_clock_destroy(struct cw_event_clock *c, bool use);
 /* Put a mark into the stream, and look at old ones. False: fn will not be called. Any thread. */
 bool cw_event_clock_mark(struct cw_event_clock *c, void *stream, cw_event_time_fn *fn, void *user);
+/* No mark waits for its time. */
+bool cw_event_clock_idle(struct cw_event_clock *c);
 /* Call fn of the marks that are done; `all`: look at every mark, not at the oldest alone. */
 void cw_event_clock_poll(struct cw_event_clock *c, bool all);
 

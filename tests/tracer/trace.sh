@@ -47,8 +47,28 @@ fixture)
     has out 'cuModuleGetFunction(hfunc=0x2220, hmod=0x1110, name="saxpy") = CUDA_SUCCESS' 1
     has out 'name="no_such_kernel") = CUDA_ERROR_NOT_FOUND' 1
     has out 'cuLaunchKernel(f=0x2220, gridDimX=7, gridDimY=1, gridDimZ=1, blockDimX=64, blockDimY=2, blockDimZ=1, sharedMemBytes=128, hStream=0x0, ' 3
-    # 2.0f, padding, the two pointers, little-endian
-    has out '# kernel saxpy grid (7,1,1) block (64,2,1) shared 128 params 000000400000000000000000700000000000010070000000' 3
+    # 2.0f and the two pointers, by the types that the PTX gives them
+    has out '# kernel saxpy grid (7,1,1) block (64,2,1) shared 128 params a=2, x=0x7000000000, y=0x7000010000' 3
+    # Without the module: the bytes, little-endian, with padding.
+    cp -r r bare && rm bare/modules/* && "$TRACE" show bare >bare.out
+    has bare.out ' shared 128 params 000000400000000000000000700000000000010070000000' 3
+    want 0 "$TRACE" show --kernel '^sax' r
+    lines out 4
+    want 0 "$TRACE" show --kernel other r
+    lines out 0
+    want 0 "$TRACE" show --relative r
+    has out '[0.000000000] ' 1
+    want 0 "$TRACE" show --since 1000s r
+    lines out 0
+    want 0 "$TRACE" show --until 1000s r
+    lines out 27
+    want 2 "$TRACE" show --since soon r
+    one_line err
+    script -qc "'$TRACE' show --kernel sax r" /dev/null >tty.out
+    has tty.out "$(printf '\033')[1;31mCUDA_ERROR_INVALID_VALUE" 1
+    NO_COLOR=1 script -qc "'$TRACE' show --kernel sax r" /dev/null >tty.out
+    has tty.out "$(printf '\033')" 0
+    want 0 "$TRACE" show r
     has out 'cuProfilerStart() = CUDA_ERROR_NOT_SUPPORTED' 1
     has out 'cuGetProcAddress_v2(symbol="cuNoSuchThing", pfn=0x0, cudaVersion=12000, flags=0x0, symbolStatus=CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND) = CUDA_SUCCESS' 1
     want 0 "$TRACE" show --failed r
@@ -60,6 +80,7 @@ fixture)
     want 0 "$TRACE" show --json --function cuLaunchKernel r
     lines out 4
     has out '"kernel":{"name":"saxpy","grid":[7,1,1],"block":[64,2,1],"shared":128,' 3
+    has out '"params":"000000400000000000000000700000000000010070000000","values":"a=2, x=0x7000000000, y=0x7000010000"}' 4
     want 0 "$TRACE" report r
     has out 'exit status 0'
     has out 'recorded    27 calls, 6 failed, 1 processes, 1 threads'
@@ -140,6 +161,20 @@ timeline)
             [ "$(grep -c '^    2: "device 0, queue' raw)" = 2 ] || fail "queues in e.pftrace"
             has raw '    2: "device memory in use"' 1
         fi
+    done
+    # The same by events, as with a driver that tells nothing. A graph launch is one operation then.
+    for device in host gfxemu:gfx1100; do
+        rm -rf r
+        CUDAWAY_TRACE_DEVICE_TIME=events CUDAWAY_DEVICE=$device want 0 "$TRACE" record -o r -- "$TIMELINE" 2
+        want 0 "$TRACE" report --json r
+        tr -d '\t\n ' <out >flat
+        has flat '"operations":14,'
+        has flat '"unknown":0,'
+        has flat '"name":"[graph]","launches":2,'
+        has flat '"host_to_device":{"count":2,'
+        want 0 "$TRACE" export -o e.json r
+        want 0 "$CHECKJSON" e.json
+        has out ' 10 kernels, 6 others, 14 arrows, counters'        # with the two that are captured
     done
     want 2 "$TRACE" export --format svg r
     one_line err

@@ -34,7 +34,7 @@ extern char **environ;
 
 struct record {
     const char *dir_option, *kernels, *device, *library;
-    bool        dump, quiet;
+    bool        dump, quiet, device_time;
     uint64_t    dump_limit;
     char      **command;
     char       *dir, *layer;      /* absolute */
@@ -297,6 +297,8 @@ set_environment(struct record *r)
         ok = ok && !setenv("CUDAWAY_CUDA_LIBRARY", r->library, 1);
     snprintf(path, sizeof path, "%s/modules", r->dir);
     ok = ok && !setenv("CUDAWAY_TRACE_MODULES", path, 1);
+    if (r->device_time)
+        ok = ok && !setenv("CUDAWAY_TRACE_DEVICE_TIME", "1", 1);
     if (r->dump) {
         snprintf(path, sizeof path, "%s/dumps", r->dir);
         snprintf(number, sizeof number, "%llu", (unsigned long long)r->dump_limit);
@@ -491,7 +493,7 @@ finish:
     return code;
 }
 
-enum { OPT_DEVICE = 256, OPT_LIBRARY, OPT_DUMP, OPT_LIMIT };
+enum { OPT_DEVICE = 256, OPT_LIBRARY, OPT_DUMP, OPT_LIMIT, OPT_DEVICE_TIME };
 
 static int
 record(int argc, char **argv)
@@ -506,6 +508,7 @@ record(int argc, char **argv)
         case OPT_DEVICE: r.device = optarg; break;
         case OPT_LIBRARY: r.library = optarg; break;
         case 'q': r.quiet = true; break;
+        case OPT_DEVICE_TIME: r.device_time = true; break;
         case OPT_DUMP:
             r.dump = true;
             r.kernels = optarg;
@@ -556,6 +559,7 @@ const struct cw_program record_command = {
         { 'o', "output", "DIR", "where the recording goes (default cudaway-trace-PROGRAM-TIME)", "DIR" },
         { OPT_DEVICE, "device", "DEVICE", "CUDAway's driver with this device: sets CUDAWAY_DEVICE", "auto host host:O0 hip cuda gfxemu:gfx1100 gfxemu:gfx90a" },
         { OPT_LIBRARY, "library", "PATH", "the CUDA driver below the tracer: sets CUDAWAY_CUDA_LIBRARY; without both, the one that the program would find, else CUDAway's", "FILE" },
+        { OPT_DEVICE_TIME, "device-time", NULL, "when the device ran, also of NVIDIA's driver: by a timing event before and behind each operation (CUDAway's driver tells it in any case)" },
         { OPT_DUMP, "dump-kernels", "[=REGEX]", "also write a kernel dump of each launch (whose kernel's name matches)" },
         { OPT_LIMIT, "dump-limit", "N", "at most N kernel dumps (default 100)" },
         { 'q', "quiet", NULL, "do not say which driver is recorded and where the recording is" },

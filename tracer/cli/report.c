@@ -204,6 +204,8 @@ print_text(const struct totals *t, const cJSON *manifest)
         print_kernels(t);
     if (t->span_count || t->unknown_ops)
         print_device(t);
+    else if (t->launches)
+        printf("\nthe driver did not tell when its device ran what; `record --device-time` finds out by events\n");
     if (t->allocations[0] || t->allocations[1] || t->copies[0] || t->copies[1] || t->copies[2] || t->copies[3])
         print_memory(t);
     if (t->error_count) {

@@ -445,7 +445,7 @@ put_findings(struct cw_buf *b, const struct totals *t, const struct page *p)
         finding(b, "", head, "The context's end frees them. In a program that runs on, memory grows.");
     }
     if (t->launches && !t->device_total)
-        finding(b, "", "When the device ran what is not known.", "The driver below did not tell; CUDAway's own does.");
+        finding(b, "", "When the device ran what is not known.", "The driver did not tell. `cudaway-trace record --device-time` finds out by events.");
     if (p->left_out) {
         snprintf(head, sizeof head, "The timeline ends early: %llu calls and operations are left out.", (unsigned long long)p->left_out);
         finding(b, "warn", head, "The tables count all of them; `cudaway-trace export` writes all for Perfetto.");

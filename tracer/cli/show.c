@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cudaway-trace show: one line a call, as strace has it, or one JSON object a line. */
 #include "tracer/cli/cli.h"
+#include "tracer/cli/kernels.h"
 #include "tracer/cli/reader.h"
 
 #include <errno.h>
@@ -10,18 +11,38 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 struct show {
     uint64_t      pid, tid;
-    bool          by_pid, by_tid, failed, json, by_name;
-    regex_t       name;
+    bool          by_pid, by_tid, failed, json, by_name, by_kernel;
+    bool          relative, colour;
+    regex_t       name, kernel;
+    int64_t       origin, since, until;     /* ns; the last two from the origin on, INT64_MAX: no end */
+    struct kn_list kernels;
     struct cw_buf line;
     bool          write_failed;
 };
 
+enum colour { PLAIN, DIM, BOLD, RED, CYAN };
+
 static void
-put_time(struct cw_buf *b, int64_t ns)
+paint(struct show *s, enum colour c)
 {
+    static const char *const codes[] = { "\033[0m", "\033[2m", "\033[1m", "\033[1;31m", "\033[36m" };
+    if (s->colour)
+        cw_buf_puts(&s->line, codes[c]);
+}
+
+static void
+put_time(struct show *s, int64_t ns)
+{
+    struct cw_buf *b = &s->line;
+    if (s->relative) {
+        int64_t v = ns - s->origin;
+        cw_buf_printf(b, "%s%lld.%09d", v < 0 ? "-" : "", (long long)(v < 0 ? -v : v) / 1000000000, (int)((v < 0 ? -v : v) % 1000000000));
+        return;
+    }
     time_t t = (time_t)(ns / 1000000000);
     struct tm tm;
     localtime_r(&t, &tm);
@@ -29,14 +50,19 @@ put_time(struct cw_buf *b, int64_t ns)
 }
 
 static void
-put_kernel(struct cw_buf *b, const struct tr_kernel *k)
+put_kernel(struct show *s, const struct tr_kernel *k)
 {
+    struct cw_buf *b = &s->line;
+    const struct kn_kernel *known = kernels_find(&s->kernels, k->name);
     cw_buf_printf(b, "  # kernel %s grid (%llu,%llu,%llu) block (%llu,%llu,%llu)", k->name,
                   (unsigned long long)k->grid[0], (unsigned long long)k->grid[1], (unsigned long long)k->grid[2],
                   (unsigned long long)k->block[0], (unsigned long long)k->block[1], (unsigned long long)k->block[2]);
     if (k->shared)
         cw_buf_printf(b, " shared %llu", (unsigned long long)k->shared);
-    if (k->params && k->params->count) {
+    if (known && known->count) {
+        cw_buf_puts(b, " params ");
+        kernels_values(b, known, k->params);
+    } else if (k->params && k->params->count) {
         cw_buf_puts(b, " params ");
         for (uint64_t i = 0; i < k->params->count; i++)
             cw_buf_printf(b, "%02x", (unsigned)(k->params->items[i] & 0xff));
@@ -44,11 +70,18 @@ put_kernel(struct cw_buf *b, const struct tr_kernel *k)
 }
 
 static void
-put_text(struct cw_buf *b, const struct tr_call *c)
+put_text(struct show *s, const struct tr_call *c)
 {
+    struct cw_buf *b = &s->line;
+    paint(s, DIM);
     cw_buf_puts(b, "[");
-    put_time(b, c->start);
-    cw_buf_printf(b, "] %u/%u %s(", c->pid, c->tid, c->function);
+    put_time(s, c->start);
+    cw_buf_printf(b, "] %u/%u ", c->pid, c->tid);
+    paint(s, PLAIN);
+    paint(s, BOLD);
+    cw_buf_puts(b, c->function);
+    paint(s, PLAIN);
+    cw_buf_puts(b, "(");
     for (unsigned i = 0; i < c->count; i++) {
         cw_buf_printf(b, "%s%s=", i ? ", " : "", c->args[i].name);
         tr_text(b, &c->args[i]);
@@ -58,16 +91,24 @@ put_text(struct cw_buf *b, const struct tr_call *c)
         return;
     }
     cw_buf_puts(b, ") = ");
+    if (c->failed)
+        paint(s, RED);
     tr_text(b, c->result);
+    if (c->failed)
+        paint(s, PLAIN);
     cw_buf_printf(b, " <%.3f us>", (double)(c->end - c->start) / 1e3);
-    if (c->kernel.present)
-        put_kernel(b, &c->kernel);
+    if (c->kernel.present) {
+        paint(s, CYAN);
+        put_kernel(s, &c->kernel);
+        paint(s, PLAIN);
+    }
     cw_buf_puts(b, "\n");
 }
 
 static void
-put_json(struct cw_buf *b, const struct tr_call *c)
+put_json(struct show *s, const struct tr_call *c)
 {
+    struct cw_buf *b = &s->line;
     cw_buf_printf(b, "{\"time\":%lld.%09d,\"pid\":%u,\"tid\":%u,\"process\":", (long long)(c->start / 1000000000),
                   (int)(c->start % 1000000000), c->pid, c->tid);
     cw_buf_json_string(b, c->procname);
@@ -89,7 +130,18 @@ put_json(struct cw_buf *b, const struct tr_call *c)
                       (unsigned long long)k->shared);
         for (uint64_t i = 0; k->params && i < k->params->count; i++)
             cw_buf_printf(b, "%02x", (unsigned)(k->params->items[i] & 0xff));
-        cw_buf_puts(b, "\"}");
+        cw_buf_puts(b, "\"");
+        const struct kn_kernel *known = kernels_find(&s->kernels, k->name);
+        if (known && known->count) {
+            struct cw_buf values;
+            cw_buf_init(&values);
+            kernels_values(&values, known, k->params);
+            cw_buf_append(&values, "", 1);
+            cw_buf_puts(b, ",\"values\":");
+            cw_buf_json_string(b, values.failed ? "" : values.data);
+            cw_buf_finish(&values);
+        }
+        cw_buf_puts(b, "}");
     }
     if (c->result) {
         cw_buf_puts(b, ",\"result\":");
@@ -104,24 +156,56 @@ static void
 on_call(void *ctx, const struct tr_call *c)
 {
     struct show *s = ctx;
+    if (!s->origin)
+        s->origin = c->start;
+    if (c->start - s->origin < s->since || c->start - s->origin > s->until ||
+        (s->by_kernel && (!c->kernel.present || regexec(&s->kernel, c->kernel.name, 0, NULL, 0))))
+        return;
     if ((s->by_pid && c->pid != s->pid) || (s->by_tid && c->tid != s->tid) ||
         (s->failed && c->result && !c->failed) || (s->by_name && regexec(&s->name, c->function, 0, NULL, 0)) ||
         s->write_failed)
         return;
     s->line.size = 0;
     if (s->json)
-        put_json(&s->line, c);
+        put_json(s, c);
     else
-        put_text(&s->line, c);
+        put_text(s, c);
     s->write_failed = s->line.failed || fwrite(s->line.data, 1, s->line.size, stdout) != s->line.size;
 }
 
-enum { OPT_PID = 256, OPT_TID, OPT_FUNCTION, OPT_FAILED, OPT_JSON };
+/* "1.5s", "20ms", "300us", "7ns"; without a unit seconds. */
+static bool
+parse_time(const char *text, int64_t *ns)
+{
+    static const struct { const char *unit; double ns; } units[] = { { "", 1e9 }, { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 } };
+    char *end;
+    double v = strtod(text, &end);
+    for (unsigned i = 0; end != text && v >= 0 && v < 1e9 && i < sizeof units / sizeof *units; i++) {
+        if (!strcmp(end, units[i].unit)) {
+            *ns = (int64_t)(v * units[i].ns);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+compile_regex(regex_t *re, bool *have, const char *option, const char *text)
+{
+    if (*have)
+        regfree(re);
+    *have = !regcomp(re, text, REG_EXTENDED | REG_NOSUB);
+    if (!*have)
+        say("--%s %s is not a regular expression", option, text);
+    return *have;
+}
+
+enum { OPT_PID = 256, OPT_TID, OPT_FUNCTION, OPT_FAILED, OPT_JSON, OPT_KERNEL, OPT_SINCE, OPT_UNTIL, OPT_RELATIVE };
 
 static int
 show(int argc, char **argv)
 {
-    struct show s = { 0 };
+    struct show s = { .until = INT64_MAX, .since = INT64_MIN };
     int c, code = EXIT_USAGE;
     struct cw_command_line line = { &show_command, argc, argv };
     while ((c = cw_next_option(&line)) != CW_OPTIONS_END) {
@@ -135,14 +219,21 @@ show(int argc, char **argv)
             *(c == OPT_PID ? &s.by_pid : &s.by_tid) = true;
             break;
         case OPT_FUNCTION:
-            if (s.by_name)
-                regfree(&s.name);
-            s.by_name = !regcomp(&s.name, optarg, REG_EXTENDED | REG_NOSUB);
-            if (!s.by_name) {
-                say("--function %s is not a regular expression", optarg);
+            if (!compile_regex(&s.name, &s.by_name, "function", optarg))
+                goto finish;
+            break;
+        case OPT_KERNEL:
+            if (!compile_regex(&s.kernel, &s.by_kernel, "kernel", optarg))
+                goto finish;
+            break;
+        case OPT_SINCE:
+        case OPT_UNTIL:
+            if (!parse_time(optarg, c == OPT_SINCE ? &s.since : &s.until)) {
+                say("--%s %s is not a time like 1.5s, 20ms, 300us", c == OPT_SINCE ? "since" : "until", optarg);
                 goto finish;
             }
             break;
+        case OPT_RELATIVE: s.relative = true; break;
         case OPT_FAILED: s.failed = true; break;
         case OPT_JSON:   s.json = true; break;
         default:
@@ -158,6 +249,9 @@ show(int argc, char **argv)
     if (!dir)
         goto finish;
     cw_buf_init(&s.line);
+    const char *no_colour = getenv("NO_COLOR");
+    s.colour = isatty(1) && !s.json && !(no_colour && *no_colour);
+    kernels_load(dir, &s.kernels);
     struct tr_calls calls = { .call = on_call, .ctx = &s };
     enum tr_status status = tr_read_calls(dir, &calls);
     if (fflush(stdout) || s.write_failed) {
@@ -174,6 +268,9 @@ show(int argc, char **argv)
 finish:
     if (s.by_name)
         regfree(&s.name);
+    if (s.by_kernel)
+        regfree(&s.kernel);
+    kernels_finish(&s.kernels);
     return code;
 }
 
@@ -188,6 +285,10 @@ const struct cw_program show_command = {
         { OPT_PID, "pid", "PID", "only this process" },
         { OPT_TID, "tid", "TID", "only this thread" },
         { OPT_FUNCTION, "function", "REGEX", "only functions whose name matches" },
+        { OPT_KERNEL, "kernel", "REGEX", "only launches of kernels whose name matches" },
+        { OPT_SINCE, "since", "TIME", "only calls from then on: 1.5s, 20ms, 300us after the call that returned first began" },
+        { OPT_UNTIL, "until", "TIME", "only calls that began until then" },
+        { OPT_RELATIVE, "relative", NULL, "times from the same beginning on, not of the clock" },
         { OPT_FAILED, "failed", NULL, "only calls that failed or never returned" },
         { OPT_JSON, "json", NULL, "one JSON object a line" },
         { 0 },
