@@ -129,7 +129,7 @@ cmp_class(W, I)         /* arg bits 0-1: 0 f32, 1 f64, 2 f16 */
     unsigned n = first_source(i);
     uint64_t m = 0;
     uint32_t sel[LANES];
-    gfx_src32(w, i, n + 1, 1, T_B32, sel);
+    gfx_src32(w, i, n + 1, 1, (i->arg & 3) == 2 ? T_B16 : T_B32, sel);
     if ((i->arg & 3) == 1) {
         double x[LANES];
         gfx_srcd(w, i, n, x);

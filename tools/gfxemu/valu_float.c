@@ -18,8 +18,8 @@ F2A(mac_f32, nan3(a, b, c, a * b + c))
 
 /* Zero times anything is zero, as in DirectX 9. */
 #define DX9(zero, sum) (a == 0 || b == 0 ? (zero) : (sum))
-F3(fma_dx9, DX9(isnan(c) ? quiet(c) : c, nan3(a, b, c, fmaf(a, b, c))))
-F2A(fmac_dx9, DX9(isnan(c) ? quiet(c) : c, nan3(a, b, c, fmaf(a, b, c))))
+F3(fma_dx9, DX9(c, nan3(a, b, c, fmaf(a, b, c))))
+F2A(fmac_dx9, DX9(c, nan3(a, b, c, fmaf(a, b, c))))
 F3(mad_dx9, nan3(DX9(0, a), DX9(0, b), c, DX9(0, a * b) + c))
 F2A(mac_dx9, nan3(DX9(0, a), DX9(0, b), c, DX9(0, a * b) + c))
 

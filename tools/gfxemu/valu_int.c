@@ -25,6 +25,19 @@ med3i(int32_t a, int32_t b, int32_t c)
 
 /* ---- moves and integers ---- */
 
+/* What clamp makes of results that do not fit. */
+static uint32_t
+fit_u32(I, uint64_t v)
+{
+    return i->clamp && v > ~0u ? ~0u : (uint32_t)v;
+}
+
+static uint32_t
+fit_i32(I, int64_t v)
+{
+    return (uint32_t)(!i->clamp ? v : v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v);
+}
+
 U1(mov, a)
 U1(not, ~a)
 U2(and, a & b)
@@ -107,8 +120,8 @@ U2(mul_u24, (a & 0xffffff) * (b & 0xffffff))
 U2(mul_i24, (uint32_t)((int64_t)S24(a) * S24(b)))
 U2(mul_hi_u24, (uint64_t)(a & 0xffffff) * (b & 0xffffff) >> 32)
 U2(mul_hi_i24, (uint64_t)((int64_t)S24(a) * S24(b)) >> 32)
-U3(mad_u24, (a & 0xffffff) * (b & 0xffffff) + c)
-U3(mad_i24, (uint32_t)((int64_t)S24(a) * S24(b)) + c)
+U3(mad_u24, fit_u32(i, (uint64_t)(a & 0xffffff) * (b & 0xffffff) + c))
+U3(mad_i24, fit_i32(i, (int64_t)S24(a) * S24(b) + SI(c)))
 U3(add3, a + b + c)
 U3(lshl_add, (a << (b & 31)) + c)
 U3(add_lshl, (a + b) << (c & 31))
@@ -133,7 +146,7 @@ U3(maxmin_u, (a > b ? a : b) < c ? (a > b ? a : b) : c)
 U3(minmax_u, (a < b ? a : b) > c ? (a < b ? a : b) : c)
 U3(maxmin_i, (SI(a) > SI(b) ? SI(a) : SI(b)) < SI(c) ? (SI(a) > SI(b) ? a : b) : c)
 U3(minmax_i, (SI(a) < SI(b) ? SI(a) : SI(b)) > SI(c) ? (SI(a) < SI(b) ? a : b) : c)
-U3(sad_u32, (a > b ? a - b : b - a) + c)
+U3(sad_u32, fit_u32(i, (uint64_t)(a > b ? a - b : b - a) + c))
 U2(bcnt, (uint32_t)__builtin_popcount(a) + b)
 U1(ffbh_u, a ? (uint32_t)__builtin_clz(a) : ~0u)
 U1(ffbl, a ? (uint32_t)__builtin_ctz(a) : ~0u)
@@ -175,7 +188,7 @@ table_of(uint8_t t, uint32_t a, uint32_t b, uint32_t c)
 U3(bitop3, table_of(i->bitop3, a, b, c))
 U1(prng, a << 1 ^ (a >> 31 ? 197 : 0))
 
-U3(sad_u16, c + (uint32_t)abs((int)(a & 0xffff) - (int)(b & 0xffff)) + (uint32_t)abs((int)(a >> 16) - (int)(b >> 16)))
+U3(sad_u16, fit_u32(i, (uint64_t)c + (uint32_t)abs((int)(a & 0xffff) - (int)(b & 0xffff)) + (uint32_t)abs((int)(a >> 16) - (int)(b >> 16))))
 
 static void
 mbcnt(W, I)         /* arg 1: the upper half of the mask */
@@ -211,14 +224,18 @@ static void
 cndmask16(W, I)
 {
     uint32_t x[LANES], y[LANES], d[LANES];
-    gfx_src32(w, i, 1, 0, T_B16, x);
-    gfx_src32(w, i, 2, 1, T_B16, y);
+    gfx_src32(w, i, 1, 0, T_F16, x);
+    gfx_src32(w, i, 2, 1, T_F16, y);
+    FOR {
+        x[l] = (x[l] & (i->op[1].abs ? 0x7fffu : 0xffffu)) ^ (i->op[1].neg ? 0x8000u : 0);
+        y[l] = (y[l] & (i->op[2].abs ? 0x7fffu : 0xffffu)) ^ (i->op[2].neg ? 0x8000u : 0);
+    }
     uint64_t m = i->noperands > 3 ? smask(w, &i->op[3]) : vcc_mask(w);
     FOR d[l] = m >> l & 1 ? y[l] : x[l];
     gfx_put16(w, i, d);
 }
 
-/* d (64 bits), carry out, a, b, c (64 bits); arg 1: signed. */
+/* d (64 bits), bit 64 of the sum, a, b, c (64 bits); arg 1: signed. */
 static void
 mad64(W, I)
 {
@@ -230,9 +247,14 @@ mad64(W, I)
     FOR {
         uint64_t p = i->arg ? (uint64_t)((int64_t)SI(x[l]) * SI(y[l])) : (uint64_t)x[l] * y[l];
         d[l] = p + z[l];
-        bool carried = i->arg ? __builtin_add_overflow((int64_t)p, (int64_t)z[l], &(int64_t){ 0 }) : d[l] < p;
+        bool carried = i->arg ? (__int128)(int64_t)p + (int64_t)z[l] < 0 : d[l] < p;
         if (carried && (exec >> l & 1))
             out |= 1ull << l;
+        int64_t sum;
+        if (i->clamp && i->arg && __builtin_add_overflow((int64_t)p, (int64_t)z[l], &sum))
+            d[l] = (int64_t)p < 0 ? 1ull << 63 : ~(1ull << 63);
+        else if (i->clamp && !i->arg && carried)
+            d[l] = ~0ull;
     }
     gfx_put64(w, i, d);
     set_smask(w, &i->op[1], out);
@@ -401,7 +423,8 @@ S2(or16, a | b)
 S2(xor16, a ^ b)
 S1(not16, ~a)
 S1(mov16, a)
-S3(mad_u16, a * b + c)
+S3(mad_u16, i->clamp && a * b + c > 0xffff ? 0xffff : a * b + c)
+S3(mad_i16, i->clamp ? sat16(SH(a) * SH(b) + SH(c)) : SH(a) * SH(b) + SH(c))
 S2(add_i16, i->clamp ? sat16(SH(a) + SH(b)) : SH(a) + SH(b))
 S2(sub_i16, i->clamp ? sat16(SH(a) - SH(b)) : SH(a) - SH(b))
 S3(min3_u16, med3u(a, b, c) < a ? (b < c ? b : c) : (a < b ? (a < c ? a : c) : (b < c ? b : c)))
@@ -419,7 +442,7 @@ mad32_16(W, I)
     gfx_src32(w, i, 1, 0, T_B16, x);
     gfx_src32(w, i, 2, 1, T_B16, y);
     gfx_src32(w, i, 3, 9, T_B32, z);
-    FOR d[l] = (i->arg ? (uint32_t)(SH(x[l]) * SH(y[l])) : x[l] * y[l]) + z[l];
+    FOR d[l] = i->arg ? fit_i32(i, (int64_t)SH(x[l]) * SH(y[l]) + SI(z[l])) : fit_u32(i, (uint64_t)x[l] * y[l] + z[l]);
     gfx_put32(w, i, d);
 }
 
@@ -465,14 +488,14 @@ const struct gfx_row gfx_valu_int[] = {
     VA("permlane16_b32", permlane16, 0), VA("permlanex16_b32", permlane16, 1), V("permlane64_b32", permlane64), V("swap_b32", swap), V("swap_b16", swap16),
     VA("permlane16_swap_b32", permlane_swap, 16), VA("permlane32_swap_b32", permlane_swap, 32), V("bitop3_b32", bitop3),
     VA("permlane16_var_b32", permlane_var, 0), VA("permlanex16_var_b32", permlane_var, 1), V("mul_lo_i32", mul_lo),
-    V("mad_legacy_i16", mad_u16), V("pipeflush", nop), V("clrexcp", nop), V("ashr_pk_i8_i32", ashr_pk_i8), V("ashr_pk_u8_i32", ashr_pk_u8),
+    V("mad_legacy_i16", mad_i16), V("pipeflush", nop), V("clrexcp", nop), V("ashr_pk_i8_i32", ashr_pk_i8), V("ashr_pk_u8_i32", ashr_pk_u8),
     V("bitop3_b16", bitop3_16), V("prng_b32", prng),
     V("accvgpr_read_b32", mov), V("accvgpr_write_b32", mov), V("accvgpr_mov_b32", mov), V("add_u16", add_u16), V("add_nc_u16", add_u16),
     V("sub_u16", sub_u16), V("sub_nc_u16", sub_u16), V("subrev_u16", subrev_u16), V("add_i16", add_i16), V("add_nc_i16", add_i16),
     V("sub_i16", sub_i16), V("sub_nc_i16", sub_i16), V("mul_lo_u16", mul_lo_u16), V("min_u16", min_u16), V("max_u16", max_u16),
     V("min_i16", min_i16), V("max_i16", max_i16), V("lshlrev_b16", lshlrev16), V("lshrrev_b16", lshrrev16), V("ashrrev_i16", ashrrev16),
     V("and_b16", and16), V("or_b16", or16), V("xor_b16", xor16), V("not_b16", not16), V("mov_b16", mov16), V("mad_u16", mad_u16),
-    V("mad_i16", mad_u16), V("min3_u16", min3_u16), V("max3_u16", max3_u16), V("med3_u16", med3_u16), V("min3_i16", min3_i16),
+    V("mad_i16", mad_i16), V("min3_u16", min3_u16), V("max3_u16", max3_u16), V("med3_u16", med3_u16), V("min3_i16", min3_i16),
     V("max3_i16", max3_i16), V("med3_i16", med3_i16), VA("mad_u32_u16", mad32_16, 0), VA("mad_i32_i16", mad32_16, 1),
     V("pack_b32_f16", pack_f16), V("mad_legacy_u16", mad_u16),
     { NULL, NULL, 0, 0 },

@@ -7,7 +7,7 @@
 #define FOR for (unsigned l = 0; l < w->lanes; l++)
 #define SH(x) ((int32_t)(int16_t)(x))
 
-enum pk { ADD_U, SUB_U, ADD_I, SUB_I, MUL_LO, MIN_U, MAX_U, MIN_I, MAX_I, SHL, SHR, SAR, MAD_U, ADD_F, MUL_F, FMA_F };
+enum pk { ADD_U, SUB_U, ADD_I, SUB_I, MUL_LO, MIN_U, MAX_U, MIN_I, MAX_I, SHL, SHR, SAR, MAD_U, MAD_I, ADD_F, MUL_F, FMA_F };
 
 /* a * b + c of halves, rounded once. */
 static uint32_t
@@ -59,7 +59,10 @@ one(I, uint32_t a, uint32_t b, uint32_t c)
     case SHL: return b << (a & 15);
     case SHR: return b >> (a & 15);
     case SAR: return (uint32_t)(SH(b) >> (a & 15));
-    case MAD_U: return a * b + c;
+    case MAD_U: return i->clamp && a * b + c > 0xffff ? 0xffff : a * b + c;
+    case MAD_I:
+        r = SH(a) * SH(b) + SH(c);
+        return (uint32_t)(!i->clamp ? r : r > 32767 ? 32767 : r < -32768 ? -32768 : r);
     case ADD_F: f = nan2(f16_of(a), f16_of(b), f16_of(a) + f16_of(b)); break;
     case MUL_F: f = nan2(f16_of(a), f16_of(b), f16_of(a) * f16_of(b)); break;
     default: f = f16_of(f16_fma(a, b, c)); break;
@@ -170,7 +173,7 @@ dot(W, I)
     gfx_src32(w, &plain, 2, 9, T_B32, b);
     gfx_src32(w, &plain, i->arg & 32 ? 0 : 3, 9, T_B32, c);
     FOR {
-        bool sign = sa || sb;
+        bool sign = sa || sb || i->arg & 16;        /* of the sum: v_dot4_i32_iu8 has a signed one, whatever its sources */
         int64_t sum = sign ? (int64_t)(int32_t)c[l] : (int64_t)c[l];
         for (unsigned k = 0; k < n; k++) {
             int64_t x = a[l] >> k * bits & ((1u << bits) - 1), y = b[l] >> k * bits & ((1u << bits) - 1);
@@ -246,7 +249,7 @@ dot2_narrow(W, I)
 const struct gfx_row gfx_vop3p[] = {
     P("add_u16", ADD_U), P("sub_u16", SUB_U), P("add_i16", ADD_I), P("sub_i16", SUB_I), P("mul_lo_u16", MUL_LO), P("min_u16", MIN_U),
     P("max_u16", MAX_U), P("min_i16", MIN_I), P("max_i16", MAX_I), P("lshlrev_b16", SHL), P("lshrrev_b16", SHR), P("ashrrev_i16", SAR),
-    P("mad_u16", MAD_U), P("mad_i16", MAD_U), P("add_f16", ADD_F), P("mul_f16", MUL_F), P("fma_f16", FMA_F),
+    P("mad_u16", MAD_U), P("mad_i16", MAD_I), P("add_f16", ADD_F), P("mul_f16", MUL_F), P("fma_f16", FMA_F),
     R("pk_add_f32", packed32, 0), R("pk_mul_f32", packed32, 1), R("pk_fma_f32", packed32, 2), R("pk_mov_b32", packed32, 3),
     R("fma_mix_f32", mix, 0), R("fma_mixlo_f16", mix, 1), R("fma_mixhi_f16", mix, 2), R("mad_mix_f32", mix, 0), R("mad_mixlo_f16", mix, 1),
     R("mad_mixhi_f16", mix, 2), R("dot4_i32_i8", dot, 1 | 12), R("dot4_u32_u8", dot, 1), R("dot8_i32_i4", dot, 0 | 12), R("dot8_u32_u4", dot, 0),

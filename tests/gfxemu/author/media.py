@@ -39,6 +39,35 @@ def sums():
     op('all', 'v_sat_pk_u8_i16 v0, v1', 'v1', 'v0.l', [(x, sat(x & M16) | sat(x >> 16) << 8) for x in I32 + [0x00ff0100, 0x00fe8001, 0x0080007f]])
 
 
+def limits():
+    """Clamp of integers: a result that does not fit becomes the nearest that does."""
+    u = lambda v, bits: min(v, (1 << bits) - 1)
+    s = lambda v, bits: max(min(v, (1 << bits - 1) - 1), -1 << bits - 1) & (1 << bits) - 1
+    t = triples(I32, I32, I32) + [(M32, M32, M32), (0x7fffff, 0x7fffff, 0x7fffffff), (0x800000, 0x7fffff, 0x80000000), (3, 5, 7)]
+    u24, i24 = (lambda x: x & 0xffffff), (lambda x: signed(x, 24))
+    op('all', 'v_mad_u32_u24 v0, v1, v2, v3 clamp', 'v1 v2 v3', 'v0', [(a, b, c, u(u24(a) * u24(b) + c, 32)) for a, b, c in t])
+    op('all', 'v_mad_i32_i24 v0, v1, v2, v3 clamp', 'v1 v2 v3', 'v0', [(a, b, c, s(i24(a) * i24(b) + S(c), 32)) for a, b, c in t])
+    op('all', 'v_mad_u32_u16 v0, v1, v2, v3 clamp', 'v1 v2 v3', 'v0', [(a, b, c, u((a & M16) * (b & M16) + c, 32)) for a, b, c in t])
+    op('all', 'v_mad_i32_i16 v0, v1, v2, v3 clamp', 'v1 v2 v3', 'v0', [(a, b, c, s(H(a & M16) * H(b & M16) + S(c), 32)) for a, b, c in t])
+    op('all', 'v_mad_u16 v0, v1, v2, v3 clamp', 'v1 v2 v3', 'v0.l', [(a, b, c, u((a & M16) * (b & M16) + (c & M16), 16)) for a, b, c in t])
+    op('all', 'v_mad_i16 v0, v1, v2, v3 clamp', 'v1 v2 v3', 'v0.l', [(a, b, c, s(H(a & M16) * H(b & M16) + H(c & M16), 16)) for a, b, c in t])
+    op('all', 'v_pk_mad_u16 v0, v1, v2, v3 clamp', 'v1 v2 v3', 'v0',
+       [(a, b, c, u((a & M16) * (b & M16) + (c & M16), 16) | u((a >> 16) * (b >> 16) + (c >> 16), 16) << 16) for a, b, c in t])
+    op('all', 'v_pk_mad_i16 v0, v1, v2, v3 clamp', 'v1 v2 v3', 'v0',
+       [(a, b, c, s(H(a & M16) * H(b & M16) + H(c & M16), 16) | s(H(a >> 16) * H(b >> 16) + H(c >> 16), 16) << 16) for a, b, c in t])
+    op('all', 'v_sad_u32 v0, v1, v2, v3 clamp', 'v1 v2 v3', 'v0', [(a, b, c, u(abs(a - b) + c, 32)) for a, b, c in t])
+    op('all', 'v_sad_u16 v0, v1, v2, v3 clamp', 'v1 v2 v3', 'v0', [(a, b, c, u(abs((a & M16) - (b & M16)) + abs((a >> 16) - (b >> 16)) + c, 32)) for a, b, c in t])
+    # unsigned products, a signed sum
+    op('11,12', 'v_dot4_i32_iu8 v0, v1, v2, v3 clamp', 'v1 v2 v3', 'v0',
+       [(a, b, c, s(sum(byte(a, i) * byte(b, i) for i in range(4)) + S(c), 32)) for a, b, c in t])
+    op('all', 'v_dot4_u32_u8 v0, v1, v2, v3 clamp', 'v1 v2 v3', 'v0', [(a, b, c, u(sum(byte(a, i) * byte(b, i) for i in range(4)) + c, 32)) for a, b, c in t])
+    wide = [(a, b, c) for a, b, c in triples(I32, I32, [0, M64, 1 << 63, (1 << 63) - 1, 0xfffffffe00000001])]
+    for names, co in (('9,90a,942,10,11', ''), ('12', 'co_')):
+        op(names, 'v_mad_%su64_u32 v[0:1], $m8, v2, v3, v[4:5] clamp' % co, 'v2 v3 v4:2', 'v0:2', [(a, b, c, u(a * b + c, 64)) for a, b, c in wide])
+        op(names, 'v_mad_%si64_i32 v[0:1], $m8, v2, v3, v[4:5] clamp' % co, 'v2 v3 v4:2', 'v0:2', [(a, b, c, s(S(a) * S(b) + signed(c, 64), 64)) for a, b, c in wide])
+    op('11', 'v_cndmask_b16 v0, -|v1|, -v2, $vcc', 'v1 v2 vcc', 'v0.l', [(0x0304, 0x3c00, 0, 0x8304), (0x0304, 0x3c00, 'all', 0xbc00), (0x8304, 0x3c00, 0, 0x8304)])
+
+
 def cube(x, y, z):
     """Face, twice the major axis, s and t."""
     ax, ay, az = abs(x), abs(y), abs(z)
@@ -156,6 +185,17 @@ def dots():
 
 
 def moves():
+    # the result of 65 bits: the uppermost goes to the mask
+    for t, co in (('9,90a,942,10,11', ''), ('12', 'co_')):
+        rows = [(a, b, c) for a, b, c in triples(I32, I32, [0, 1, M64, 1 << 63, (1 << 63) - 1, 0xfffffffe00000001])]
+        exact = lambda a, b, c: S(a) * S(b) + signed(c, 64)
+        op(t, 'v_mad_%si64_i32 v[0:1], $m8, v2, v3, v[4:5]' % co, 'v2 v3 v4:2', 'v0:2 m8',
+           [(a, b, c, exact(a, b, c) & M64, 'all' if exact(a, b, c) >> 64 & 1 else 0) for a, b, c in rows])
+        op(t, 'v_mad_%su64_u32 v[0:1], $m8, v2, v3, v[4:5]' % co, 'v2 v3 v4:2', 'v0:2 m8',
+           [(a, b, c, a * b + c & M64, 'all' if a * b + c >> 64 else 0) for a, b, c in rows])
+    # the classes asked for are in half a register, too: quiet NaN (1), +1 (8)
+    op('11', 'v_cmp_class_f16_e64 $m8, v1.h, v2.h', 'v1 v2', 'm8',
+       [(0x7e003c00, 0x00020100, 'all'), (0x7e003c00, 0x01000002, 0), (0x3c007e00, 0x01000002, 'all')])
     op('11', 'v_swap_b16 v0.l, v1.h', 'v0 v1', 'v0 v1', [(0x11112222, 0x33334444, 0x11113333, 0x22224444)])
     op('11', 'v_swap_b16 v0.l, v0.h', 'v0', 'v0', [(0x11112222, 0x22221111)])
     op('10+', 'v_swaprel_b32 v0, v1', 'v2 v4 m0', 'v2 v4', [(1, 2, 0x00020003, 2, 1)])
@@ -213,5 +253,5 @@ def memory():
 
 
 def media():
-    for part in (sums, floats, conversions, angles, dots, moves, memory):
+    for part in (sums, limits, floats, conversions, angles, dots, moves, memory):
         part()
