@@ -266,13 +266,17 @@ refer(struct linker *l, struct ptx_symbol *s)
     if (e->name)    /* defined, but in error, as already reported */
         return;
     uint8_t rt = is_function(s) ? runtime_function(s->name) : CWJ_RT_NONE;
-    if (!rt && !l->allow_undefined)
+    /* A module alone is a whole program: ptxas and the driver's compiler ignore .extern of a variable whose size is known. */
+    bool own = !is_function(s) && !s->unsized && l->p->nmodules == 1 && !l->allow_undefined;
+    if (own)
+        cwj_diag_add(l->diags, PTX_WARNING, 4011, s->line, s->column, "'%s' is .extern and defined nowhere: .extern is ignored", s->name);
+    else if (!rt && !l->allow_undefined)
         cwj_diag_add(l->diags, PTX_ERROR, 4001, l->line, l->column, "'%s' is not defined%s%s%s", s->name,
                      l->p->nmodules > 1 ? " (used in '" : "", l->p->nmodules > 1 ? module_name(l->module) : "",
                      l->p->nmodules > 1 ? "')" : "");
     uint32_t id = is_function(s)
         ? add_function(l, &(struct cwj_function){ .name = s->name, .fn = s->func, .runtime = rt, .undefined = !rt })
-        : add_variable(l, s, s->align, true, false, true);
+        : add_variable(l, s, s->align, true, false, !own);
     *e = (struct entry){ .name = s->name, .def = s, .id = id, .reported = true };
     s->link_id = id;
 }
