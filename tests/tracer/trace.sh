@@ -179,6 +179,38 @@ timeline)
     want 2 "$TRACE" export --format svg r
     one_line err
     ;;
+check)
+    # linked.c: two functions of the driver, both there, and the library.
+    want 0 "$TRACE" check "$LINKED"
+    has out 'trace_linked: runs' 1
+    has out 'imports 2 CUDA functions, of which 0 are not here' 1
+    has out 'loads libcuda.so.1: CUDAway has it' 1
+    # PTX that compiles, and PTX that the ISA does not have.
+    printf '.version 7.0\n.target sm_60\n.address_size 64\n.visible .entry good() { ret; }\n' >good.ptx
+    printf '.version 7.0\n.target sm_60\n.address_size 64\n.visible .entry bad() {\n  nonsense.u32 1;\n  ret;\n}\n' >bad.ptx
+    want 0 "$TRACE" check good.ptx
+    has out '1 kernels with PTX that compiles' 1
+    has out '    good, from PTX for sm_' 1
+    want 1 "$TRACE" check bad.ptx
+    has out 'bad.ptx: lacks something' 1
+    has out '5:3' 1
+    # needs.c imports a function that nobody has, and names libraries.
+    want 1 "$TRACE" check "$NEEDS"
+    has out '  not here: cuNoSuchFunction' 1
+    # A folder: the ELF files that use CUDA.
+    mkdir d && cp "$LINKED" d/one && cp "$NEEDS" d/two && cp /bin/true d/three && echo text >d/four
+    want 1 "$TRACE" check --json d
+    [ "$(grep -c '"verdict"' out)" = 2 ] || fail "verdicts of a folder"
+    has out '"verdict":	"runs"' 1
+    want 1 "$(dirname "$TRACE")/cudaway" check d
+    has out 'd/one: runs' 1
+    want 2 "$TRACE" check no-such-file
+    one_line err
+    want 2 "$TRACE" check
+    one_line err
+    mkdir empty && want 0 "$TRACE" check empty
+    has out 'nothing here uses CUDA' 1
+    ;;
 driver)
     # Without options: the driver that the program would find. With --device: ours.
     mkdir lib && cp "$BELOW" lib/libcuda.so.1

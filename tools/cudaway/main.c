@@ -11,13 +11,26 @@
 #include <string.h>
 #include <unistd.h>
 
+static int run_check(int argc, char **argv);
+
+static const struct cw_program check_command = {
+    .name = "check",
+    .parent = &cudaway_program,
+    .summary = "say what a program needs and whether it is here",
+    .operands = "BINARY|DIR...",
+    .description = "The same as `cudaway-trace check`.",
+    .complete = "FILE",
+    .run = run_check,
+    .usage_status = EXIT_USAGE,
+};
+
 static const struct cw_program *const commands[] = {
     &run_command, &info_command, &signatures_command,
     &(const struct cw_program){ .name = "trace", .summary = "record a program's CUDA calls, and look at recordings", .external = "cudaway-trace" },
     &(const struct cw_program){ .name = "replay", .summary = "run one dumped kernel launch again, and compare", .external = "cudaway-replay" },
     &(const struct cw_program){ .name = "diff", .summary = "run a program's launches on two devices, and compare", .external = "cudaway-diff" },
     &(const struct cw_program){ .name = "cc", .summary = "compile PTX ahead of time", .external = "cudaway-cc" },
-    &(const struct cw_program){ .name = "check", .summary = "say what a program needs and whether it is here", .external = "cudaway-check" },
+    &check_command,
     NULL,
 };
 const struct cw_program cudaway_program = {
@@ -93,6 +106,13 @@ other_program(const char *name, char **argv)
     free(path);
     free(folder);
     return e == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+/* A command of cudaway-trace: the program's own name stands before `check`, and makes room for the other's. */
+static int
+run_check(int argc, char **argv)
+{
+    return other_program("cudaway-trace", argv - 1);
 }
 
 int

@@ -17,7 +17,7 @@ enum { EXIT_TOOL = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 /* Exit codes of show, report and export. */
 enum { EXIT_DAMAGED = 1, EXIT_USAGE = 2 };
 
-extern const struct cw_program trace_program, record_command, show_command, report_command, export_command;
+extern const struct cw_program trace_program, record_command, show_command, report_command, export_command, check_command;
 
 /* One line on standard error, "cudaway-trace: ...". */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
