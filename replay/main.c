@@ -8,6 +8,7 @@
 #include "replay/compare.h"
 #include "replay/explain.h"
 #include "replay/locate.h"
+#include "replay/reduce.h"
 #include "replay/replay.h"
 #include "replay/session.h"
 #include "replay/tar.h"
@@ -24,15 +25,16 @@
 enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
 #define ATTEMPTS 4u
 #define EXPLAIN_RUNS 400u
+#define REDUCE_SECONDS 600u
 
 struct options {
     const char *on, *output, *file, *where, *against, *against_module;
-    bool check, info, serve, locate, explain;
-    uint32_t repeat, ulp, attempt;
+    bool check, info, serve, locate, explain, reduce;
+    uint32_t repeat, ulp, attempt, seconds;
     unsigned checks;                        /* enum cwc_what */
 };
 
-enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE, EXPLAIN, MEMCHECK, RACECHECK, INITCHECK, SYNCCHECK };
+enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE, EXPLAIN, MEMCHECK, RACECHECK, INITCHECK, SYNCCHECK, REDUCE, SECONDS };
 static const struct cw_program program = {
     .name = "cudaway-replay",
     .summary = "run the kernel launch of a dump again",
@@ -46,9 +48,12 @@ static const struct cw_program program = {
         { REPEAT, "repeat", "N", "run N times more and print the times from launch to completion" },
         { INFO, "info", NULL, "print what the dump holds, and run nothing" },
         { LOCATE, "locate", NULL, "run on two devices, and name the first element that differs, the thread that wrote it, and its first instruction whose result differs" },
-        { AGAINST, "against", "DEVICE", "with --locate: what --on is compared with, another device; without it and --against-module, with the recorded results, and "
+        { REDUCE, "reduce", NULL, "leave out blocks, threads, instructions and contents of memory as long as the results on two devices still differ, and write what is "
+          "left as a test in PTX to --output" },
+        { SECONDS, "seconds", "N", "with --reduce: stop after N seconds (default 600)" },
+        { AGAINST, "against", "DEVICE", "with --locate and --reduce: what --on is compared with, another device; without it and --against-module, with the recorded results, and "
           "only the thread is named", "host host:O0 hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
-        { MODULE, "against-module", "FILE", "with --locate: other PTX than the recorded module", "FILE" },
+        { MODULE, "against-module", "FILE", "with --locate and --reduce: other PTX than the recorded module", "FILE" },
         { EXPLAIN, "explain", NULL, "say why the results differ from the recorded ones, by running variants: other products and sums fused, other rules for floats, "
           "another order of threads, memory that nobody wrote" },
         { MEMCHECK, "memcheck", NULL, "look for accesses to memory out of bounds and misaligned" },
@@ -265,6 +270,11 @@ main(int argc, char **argv)
         case RACECHECK: o.checks |= CWC_RACES; break;
         case INITCHECK: o.checks |= CWC_UNINITIALISED; break;
         case SYNCCHECK: o.checks |= CWC_SYNC; break;
+        case REDUCE: o.reduce = true; break;
+        case SECONDS:
+            if (!number(optarg, 1000000, &o.seconds) || !o.seconds)
+                return trouble("--seconds %s is not a number from 1 to 1000000", optarg);
+            break;
         case EXPLAIN: o.explain = true; break;
         case AGAINST: o.against = optarg; break;
         case MODULE: o.against_module = optarg; break;
@@ -291,8 +301,17 @@ main(int argc, char **argv)
     if (optind + 1 != argc)
         return cw_usage_error(&program, optind == argc ? "no dump given" : "one dump at a time");
     o.file = argv[optind];
-    if (!o.locate && (o.against || o.against_module))
-        return cw_usage_error(&program, "--against and --against-module belong to --locate");
+    if (!o.locate && !o.reduce && (o.against || o.against_module))
+        return cw_usage_error(&program, "--against and --against-module belong to --locate and --reduce");
+    if (o.seconds && !o.reduce)
+        return cw_usage_error(&program, "--seconds belongs to --reduce");
+    if (o.reduce && (!o.output || (!o.against && !o.against_module)))
+        return cw_usage_error(&program, "--reduce needs --output FILE, and --against DEVICE or --against-module FILE");
+    if (o.reduce) {
+        const struct cwd_reduce x = { o.file, o.on, o.against ? o.against : o.on, o.against_module, o.output, o.ulp, o.seconds ? o.seconds : REDUCE_SECONDS };
+        int status = cwd_reduce(&x);
+        return fflush(stdout) || ferror(stdout) ? trouble("cannot write the output: %s", strerror(errno)) : status;
+    }
     if (o.locate) {
         const struct cwd_locate l = { o.file, o.on, o.against ? o.against : o.on, o.against_module, !o.against && !o.against_module, o.ulp };
         int status = cwd_locate(&l);

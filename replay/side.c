@@ -143,6 +143,7 @@ child(const struct cwl_side *s, const char *in, const char *out, const char *whe
     char self[PATH_MAX];                /* by its path, for it finds the implementation beside it */
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = 0;
+    alarm(s->seconds);                  /* also of the program that is executed now */
     if (s->env && putenv((char *)(uintptr_t)s->env))
         _exit(2);
     if (s->on)

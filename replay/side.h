@@ -10,6 +10,7 @@
 struct cwl_side {
     const char *on, *module;            /* of cudaway-replay --on; file to take instead of the recorded module, or NULL */
     const char *env;                    /* "NAME=VALUE" for the runs, or NULL */
+    unsigned seconds;                   /* that a run may take; 0: any */
     char label[256];                    /* how the report calls it */
     const char *folder;                 /* for temporary files */
     unsigned number;                    /* 0 or 1 */

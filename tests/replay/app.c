@@ -334,7 +334,7 @@ read_text(const char *file, char *text, size_t size)
 static void
 kernel_of(const char *file, const char *second, const char *kernel)
 {
-    static char text[1 << 16], more[1 << 16];
+    static char text[1 << 18], more[1 << 16];
     float in[256];
     size_t size = read_text(file, text, sizeof text);
     for (unsigned i = 0; i < 256; i++)

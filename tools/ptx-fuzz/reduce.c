@@ -4,6 +4,7 @@
 #include "tools/ptx-fuzz/fuzz.h"
 
 #include "impl/base/file.h"
+#include "impl/base/reduce.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,31 +177,34 @@ reduce_shape(struct reduction *r)
     }
 }
 
+struct node_parts {
+    struct reduction *r;
+    bool *off;
+};
+
+static bool
+still_without(void *user)
+{
+    struct node_parts *x = user;
+    for (uint32_t i = 0; i < x->r->p->nnodes; i++)
+        x->r->p->node[i]->off = x->off[i];
+    return still(x->r);
+}
+
 /* Take out runs of nodes, long ones first. */
 static bool
 reduce_nodes(struct reduction *r)
 {
     struct program *p = r->p;
-    bool progress = false;
-    for (uint32_t size = p->nnodes / 2 ? p->nnodes / 2 : 1; size; size /= 2) {
-        for (uint32_t from = 0; from < p->nnodes; from += size) {
-            uint32_t to = from + size < p->nnodes ? from + size : p->nnodes, n = 0;
-            bool was[256];
-            if (to - from > 256)
-                continue;
-            for (uint32_t i = from; i < to; i++) {
-                was[i - from] = p->node[i]->off;
-                n += !p->node[i]->off;
-                p->node[i]->off = true;
-            }
-            if (n && still(r)) {
-                progress = true;
-                continue;
-            }
-            for (uint32_t i = from; i < to; i++)
-                p->node[i]->off = was[i - from];
-        }
-    }
+    struct node_parts x = { r, calloc(p->nnodes + (size_t)1, sizeof *x.off) };
+    if (!x.off)
+        return false;
+    for (uint32_t i = 0; i < p->nnodes; i++)
+        x.off[i] = p->node[i]->off;
+    bool progress = cw_reduce(p->nnodes, x.off, still_without, &x);
+    for (uint32_t i = 0; i < p->nnodes; i++)
+        p->node[i]->off = x.off[i];
+    free(x.off);
     return progress;
 }
 
