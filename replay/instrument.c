@@ -116,6 +116,44 @@ by_place(const void *a, const void *b)
     return x->text != y->text ? (x->text > y->text) - (x->text < y->text) : (x->begin > y->begin) - (x->begin < y->begin);
 }
 
+/* Did the parser make more of the text than is written there: instructions for operands that are sums, registers for the elements of a
+ * vector? */
+static bool
+is_expanded(const struct ptx_module *m, const struct cwj_input *t)
+{
+    for (uint32_t f = 0; f < m->nfuncs; f++) {
+        const struct ptx_function *fn = m->funcs[f];
+        for (uint32_t i = 0; i + 1 < fn->ninsts; i++)
+            for (uint32_t k = i + 1; k < fn->ninsts && k < i + 8; k++)
+                if (fn->insts[i].line && fn->insts[i].line == fn->insts[k].line && fn->insts[i].column == fn->insts[k].column)
+                    return true;
+        for (uint32_t r = 0; r < fn->nregs; r++)
+            if (strchr(fn->regs[r].name, '$') && !memmem(t->text, t->size, fn->regs[r].name, strlen(fn->regs[r].name)))
+                return true;
+    }
+    return false;
+}
+
+/* Such a text is replaced by the module as the printer writes it, in which all of that is written; lines are those of this one then. */
+static cw_result
+write_expanded(struct cwi_program *p, uint32_t i, struct cwj_diags *diags)
+{
+    struct cw_buf b;
+    cw_buf_init(&b);
+    ptx_module_print(p->modules[i], &b);
+    cw_buf_append(&b, "", 1);
+    if (b.failed) {
+        cw_buf_finish(&b);
+        return CW_ERR_NOMEM;
+    }
+    ptx_module_destroy(p->modules[i]);
+    p->modules[i] = NULL;
+    free((char *)p->texts[i].text);
+    p->texts[i].text = b.data;
+    p->texts[i].size = b.size - 1;
+    return ptx_parse(p->texts[i].name, b.data, b.size - 1, &p->modules[i], diags);
+}
+
 cw_result
 cwi_open(struct cwi_program *p, struct cwj_input *texts, size_t count, struct cwd_error *e)
 {
@@ -127,6 +165,8 @@ cwi_open(struct cwi_program *p, struct cwj_input *texts, size_t count, struct cw
     cwj_diags_init(&diags);
     for (size_t i = 0; i < count && r == CW_OK; i++) {
         r = ptx_parse(texts[i].name, texts[i].text, texts[i].size, &p->modules[i], &diags);
+        if (r == CW_OK && is_expanded(p->modules[i], &texts[i]))
+            r = write_expanded(p, (uint32_t)i, &diags);
         if (r != CW_OK)
             r = cwd_fail(e, r, "the PTX cannot be read: line %u: %s", diags.first ? diags.first->line : 0, diags.first ? diags.first->text : cw_result_text(r));
         for (uint32_t f = 0; r == CW_OK && f < p->modules[i]->nfuncs; f++)
