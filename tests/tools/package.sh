@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# package.sh PACKAGES TEST [SUITE]: the Debian packages of tools/package in a fresh chroot: they install beside a driver of the system's without touching it, TEST (debian/tests/installed)
+# passes as root and as a user, installing again works, and purging leaves nothing. Skipped (77) without packages, root, debootstrap or a mirror.
+set -u
+packages=$1 test=$2 suite=${3:-bookworm} bad=0
+ls "$packages"/cudaway_*.deb >/dev/null 2>&1 || { echo "skipped: no packages in $packages (tools/package makes them)"; exit 77; }
+[ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null || { echo "skipped: needs root and debootstrap"; exit 77; }
+(cd "$packages" && sha256sum --quiet -c SHA256SUMS) || exit 1
+root=$(mktemp -d)
+clean() { umount -l "$root/dev" "$root/proc" 2>/dev/null; rm -rf --one-file-system "$root"; }
+trap clean EXIT
+chmod 755 "$root"
+fail() { echo "FAIL: $*"; bad=1; }
+debootstrap --variant=minbase "$suite" "$root" "${MIRROR:-http://deb.debian.org/debian}" >"$packages/chroot.log" 2>&1 || { tail -n 2 "$packages/chroot.log"; echo "skipped: debootstrap does not work here"; exit 77; }
+cp /etc/resolv.conf "$root/etc/"
+cp -r /etc/apt/apt.conf.d "$root/etc/apt/" 2>/dev/null
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+mount --make-rslave "$root/dev"
+inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"; }
+quietly() { inside "$@" >>"$packages/chroot.log" 2>&1 || { tail -n 6 "$packages/chroot.log"; fail "$*"; return 1; }; }
+
+mkdir "$root/packages"
+cp "$packages"/*.deb "$root/packages/"
+cp "$test" "$root/installed"
+quietly apt-get update -q
+# NVIDIA's driver, as far as files go.
+echo "not ours" >"$root/usr/lib/x86_64-linux-gnu/libcuda.so.1"
+names() { inside find / -xdev \( -path /proc -o -path /dev -o -path /packages -o -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/cache -o -path /var/log -o -path /tmp \) -prune -o -iname '*cudaway*' -print; }
+quietly apt-get install -qy --no-install-recommends gcc libc6-dev man-db
+before=$(names)
+quietly sh -c 'apt-get install -qy --no-install-recommends /packages/*.deb' || exit 1
+inside useradd -m user
+for who in root user; do
+    inside su -s /bin/sh -c 'sh /installed' $who >"$packages/test.log" 2>&1 || { tail -n 12 "$packages/test.log"; fail "the test as $who"; }
+done
+[ "$(inside dpkg -S /usr/lib/cudaway/libcuda.so.1)" = 'cudaway: /usr/lib/cudaway/libcuda.so.1' ] || fail "whose is the driver?"
+quietly sh -c 'apt-get install -qy --reinstall /packages/*.deb'
+inside sh /installed >"$packages/test.log" 2>&1 || fail "the test after installing again"
+quietly apt-get purge -qy cudaway cudaway-tools cudaway-dev cudaway-doc
+[ "$(cat "$root/usr/lib/x86_64-linux-gnu/libcuda.so.1")" = "not ours" ] || fail "the system's driver was touched"
+after=$(names)
+[ "$before" = "$after" ] || fail "purging leaves $(diff <(echo "$before") <(echo "$after") | tr '\n' ' ')"
+exit $bad
