@@ -178,6 +178,9 @@ timeline)
     done
     want 2 "$TRACE" export --format svg r
     one_line err
+    # Another folder is an error.
+    mkdir other && want 2 "$TRACE" report other
+    one_line err
     ;;
 check)
     # linked.c: two functions of the driver, both there, and the library.

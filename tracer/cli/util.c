@@ -135,6 +135,12 @@ find_recording(const char *dir)
             say("%s is not a folder that `cudaway-trace record` made", dir);
             return NULL;
         }
+        char trace[PATH_MAX];
+        struct stat sub;
+        if (!has_manifest(dir, &sub) && (snprintf(trace, sizeof trace, "%s/trace", dir) >= (int)sizeof trace || stat(trace, &sub))) {
+            say("%s is not a folder that `cudaway-trace record` made: it has no manifest.json and no trace", dir);
+            return NULL;
+        }
         return strdup(dir);
     }
     DIR *d = opendir(".");
