@@ -11,6 +11,7 @@
 #include "impl/base/env.h"
 #include "impl/base/file.h"
 #include "impl/base/program.h"
+#include "impl/base/temp.h"
 #include "replay/dump.h"
 
 #include <dlfcn.h>
@@ -186,9 +187,9 @@ listen_there(struct diff *d)
     struct sockaddr_un a = { .sun_family = AF_UNIX };
     for (unsigned i = 0; i < 3 && !d->folder; i++) {
         const char *base = i == 1 ? getenv("TMPDIR") : places[i];
-        if (!base || strlen(base) > 60 || asprintf(&d->folder, "%s/cudaway-diff-XXXXXX", base) < 0) {
-            d->folder = NULL;
-        } else if (!mkdtemp(d->folder)) {
+        if (!base || strlen(base) > 60 || !(d->folder = malloc(128)))
+            continue;
+        if (!cw_temp_make(base, "diff", d->folder, 128)) {
             free(d->folder);
             d->folder = NULL;
         }
@@ -209,19 +210,7 @@ listen_there(struct diff *d)
 static void
 remove_folder(struct diff *d)
 {
-    char *command;
-    if (!d->folder)
-        return;
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/layer", d->folder);
-    unlink(path);
-    snprintf(path, sizeof path, "%s/" CWD_DIFF_SOCKET, d->folder);
-    unlink(path);
-    if (rmdir(d->folder) && errno == ENOTEMPTY && asprintf(&command, "rm -rf '%s'", d->folder) > 0) {
-        if (system(command))        /* left behind by a program that was killed */
-            say("%s is left behind", d->folder);
-        free(command);
-    }
+    cw_temp_remove(d->folder);
 }
 
 static bool
@@ -321,7 +310,7 @@ keep(struct diff *d, const char *path, unsigned launch, const char *kernel, bool
         plain[n] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
     }
     plain[n] = 0;
-    if (cw_mkdirs(d->output, 0777) != CW_OK) {
+    if (cw_mkdirs(d->output, 0700) != CW_OK) {
         say("cannot make the folder %s: %s; dumps are not kept", d->output, strerror(errno));
         d->output_failed = true;
         return;

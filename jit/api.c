@@ -6,6 +6,7 @@
 #include "jit/jit.h"
 #include "jit/link/fatbin.h"
 #include "jit/link/program.h"
+#include "jit/llvm/ending.h"
 #include "jit/llvm/pipeline.h"
 
 static uint32_t
@@ -59,9 +60,16 @@ print_pipeline(const struct cwj_aot_options *o, struct cw_buf *out, struct cwj_d
     return cwj_pipeline_print(o->target, o->cpu, o->opt_level, out, diags);
 }
 
+static cw_result
+program_create(const struct cwj_input *in, size_t count, bool allow_undefined, struct cwj_program **out, struct cwj_diags *diags)
+{
+    cwj_ending_watch();         /* the first call of a thread that will compile, or have a stream compile */
+    return cwj_program_create(in, count, allow_undefined, out, diags);
+}
+
 static const struct cwj_api api = {
     .version = CWJ_API_VERSION,
-    .program_create = cwj_program_create,
+    .program_create = program_create,
     .program_destroy = cwj_program_destroy,
     .kernel_count = kernel_count,
     .kernel = kernel,

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "replay/explain_private.h"
 
+#include "impl/base/temp.h"
 #include "replay/analyze.h"
 #include "replay/check.h"
 #include "replay/compare.h"
@@ -507,8 +508,7 @@ cwd_explain(const struct cwd_explain *o)
     struct explain x = { .o = o };
     int status = explain(&x);
     cwl_close(&x.base);
-    if (*x.folder)
-        rmdir(x.folder);
+    cw_temp_remove(x.folder);
     free(x.start);
     free(x.fuse);
     free(x.sums);

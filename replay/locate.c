@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "replay/locate_private.h"
 
+#include "impl/base/temp.h"
 #include "replay/tar.h"
 
 #include <stdio.h>
@@ -684,8 +685,7 @@ cwd_locate(const struct cwd_locate *o)
     for (unsigned k = 0; k < 2; k++)
         if (l.side[k].folder)
             cwl_close(&l.side[k]);
-    if (*l.folder)
-        rmdir(l.folder);
+    cw_temp_remove(l.folder);
     free(l.same);
     return status;
 }

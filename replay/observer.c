@@ -37,7 +37,7 @@ start(const struct cw_cuda_table *next)
     folder = cw_env_get(CW_ENV_DUMP_DIR);
     if (!folder || !*folder)
         return false;
-    if (cw_mkdirs(folder, 0777) != CW_OK || access(folder, W_OK)) {
+    if (cw_mkdirs(folder, 0700) != CW_OK || access(folder, W_OK)) {
         cw_error("kernels are not dumped: the folder %s cannot be written: %s", folder, strerror(errno));
         return false;
     }

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "replay/side.h"
 
+#include "impl/base/temp.h"
 #include "replay/analyze.h"
 #include "replay/tar.h"
 
@@ -33,8 +34,7 @@ cwl_folder(char *out, size_t size, struct cwd_error *e)
         const char *base = places[i] ? places[i] : getenv("TMPDIR");
         if (!base || strlen(base) > 30)
             continue;
-        snprintf(out, size, "%s/cudaway-locate-XXXXXX", base);
-        if (mkdtemp(out))
+        if (cw_temp_make(base, "locate", out, size))
             return true;
     }
     cwd_fail(e, CW_ERR_IO, "no folder for temporary files: TMPDIR and /tmp cannot be written");

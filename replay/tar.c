@@ -41,18 +41,8 @@ cwd_fail(struct cwd_error *e, cw_result r, const char *fmt, ...)
 static void
 put(struct cwd_tar_writer *w, const void *data, uint64_t size)
 {
-    const char *p = data;
-    while (size && !w->error) {
-        ssize_t n = write(w->fd, p, size < (1u << 30) ? size : 1u << 30);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            w->error = n < 0 ? errno : EIO;
-            return;
-        }
-        p += n;
-        size -= (uint64_t)n;
-    }
+    if (!w->error && !cw_write_all(w->file.fd, data, size))
+        w->error = errno ? errno : EIO;
 }
 
 static unsigned
@@ -70,20 +60,12 @@ checksum(const struct header *h)
 void
 cwd_tar_begin(struct cwd_tar_writer *w, const char *path)
 {
-    *w = (struct cwd_tar_writer){ .fd = -1 };
+    *w = (struct cwd_tar_writer){ .path = strdup(path), .file.fd = -1 };
     cw_buf_init(&w->sums);
-    w->path = strdup(path);
-    if (!w->path || asprintf(&w->temporary, "%s.tmp-XXXXXX", path) < 0) {
-        w->temporary = NULL;
+    if (!w->path)
         w->error = ENOMEM;
-        return;
-    }
-    w->fd = mkostemp(w->temporary, O_CLOEXEC);
-    if (w->fd < 0) {
+    else if (cw_new_file_begin(&w->file, path, 0600) != CW_OK)  /* it holds the program's memory */
         w->error = errno;
-        free(w->temporary);
-        w->temporary = NULL;
-    }
 }
 
 static void
@@ -137,16 +119,8 @@ cwd_tar_end(struct cwd_tar_writer *w, bool discard, struct cwd_error *e)
         w->error = ENOMEM;
     add(w, CWD_SUMS, w->sums.data ? w->sums.data : "", w->sums.size);
     put(w, zeros, sizeof zeros);
-    mode_t mask = umask(0);
-    umask(mask);
-    if (!w->error && w->fd >= 0 && fchmod(w->fd, 0666 & ~mask))
+    if (cw_new_file_finish(&w->file, !w->error && !discard) != CW_OK)
         w->error = errno;
-    if (w->fd >= 0 && close(w->fd) && !w->error)
-        w->error = errno;
-    if (!w->error && !discard && rename(w->temporary, w->path))
-        w->error = errno;
-    if ((w->error || discard) && w->temporary)
-        unlink(w->temporary);
     if (w->error == ENOSPC || w->error == EDQUOT)
         r = cwd_fail(e, CW_ERR_IO, "cannot write %s: the disk is full; free space or choose another folder", w->path);
     else if (w->error == EFBIG)
@@ -155,7 +129,6 @@ cwd_tar_end(struct cwd_tar_writer *w, bool discard, struct cwd_error *e)
         r = cwd_fail(e, w->error == ENOMEM ? CW_ERR_NOMEM : CW_ERR_IO, "cannot write %s: %s", w->path ? w->path : "the dump",
                      strerror(w->error));
     free(w->path);
-    free(w->temporary);
     cw_buf_finish(&w->sums);
     return r;
 }

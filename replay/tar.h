@@ -5,6 +5,7 @@
 #define CWD_TAR_H
 
 #include "impl/base/buf.h"
+#include "impl/base/file.h"
 #include "impl/base/result.h"
 #include "replay/dump.h"
 
@@ -12,8 +13,8 @@
 enum { CWD_MAX_MEMBERS = 1 << 20, CWD_MAX_NAME = 99 };
 
 struct cwd_tar_writer {
-    char  *path, *temporary;
-    int    fd;
+    char  *path;
+    struct cw_new_file file;
     struct cw_buf sums;
     int    error;               /* errno of the first failure */
 };

@@ -7,22 +7,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-cw_result
-cw_file_read(const char *path, size_t max_size, char **data, size_t *size)
+/* Closes fd. */
+static cw_result
+read_all(int fd, bool own, size_t max_size, char **data, size_t *size)
 {
-    *data = NULL;
-    *size = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return errno == ENOENT || errno == ENOTDIR ? CW_ERR_NOT_FOUND : CW_ERR_IO;
     cw_result r = CW_ERR_IO;
     char *buf = NULL;
     size_t n = 0, cap = 0;
@@ -31,6 +31,11 @@ cw_file_read(const char *path, size_t max_size, char **data, size_t *size)
         goto fail;
     if (S_ISDIR(st.st_mode)) {
         errno = EISDIR;
+        goto fail;
+    }
+    if (own && (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 022)) {
+        r = CW_ERR_INVALID;
+        errno = EPERM;
         goto fail;
     }
     if ((uint64_t)st.st_size > max_size) {
@@ -73,6 +78,28 @@ fail:;
     return r;
 }
 
+cw_result
+cw_file_read(const char *path, size_t max_size, char **data, size_t *size)
+{
+    *data = NULL;
+    *size = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? CW_ERR_NOT_FOUND : CW_ERR_IO;
+    return read_all(fd, false, max_size, data, size);
+}
+
+cw_result
+cw_file_read_own(const char *path, size_t max_size, char **data, size_t *size)
+{
+    *data = NULL;
+    *size = 0;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);      /* a pipe without a writer opens at once */
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? CW_ERR_NOT_FOUND : errno == ELOOP || errno == ENXIO || errno == EACCES ? CW_ERR_INVALID : CW_ERR_IO;
+    return read_all(fd, true, max_size, data, size);
+}
+
 bool
 cw_file_is_special(const char *path)
 {
@@ -80,18 +107,114 @@ cw_file_is_special(const char *path)
     return !stat(path, &s) && !S_ISREG(s.st_mode);
 }
 
-static bool
-write_all(int fd, const char *data, size_t size)
+bool
+cw_write_all(int fd, const void *data, size_t size)
 {
-    for (size_t off = 0; off < size;) {
-        ssize_t w = write(fd, data + off, size - off);
+    sigset_t ours, before, pending;
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGXFSZ);
+    sigaddset(&ours, SIGPIPE);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &ours, &before);
+    bool ok = true;
+    for (size_t off = 0; ok && off < size;) {
+        size_t step = size - off < 1u << 30 ? size - off : 1u << 30;
+        ssize_t w = write(fd, (const char *)data + off, step);
         if (w < 0 && errno == EINTR)
             continue;
-        if (w <= 0)
-            return false;
-        off += (size_t)w;
+        ok = w > 0;
+        off += ok ? (size_t)w : 0;
     }
-    return true;
+    int saved = errno;
+    /* What this raised is pending for this thread; what was pending before is the application's. */
+    if (!ok && (saved == EFBIG || saved == EPIPE)) {
+        int sig = saved == EFBIG ? SIGXFSZ : SIGPIPE;
+        sigemptyset(&ours);
+        sigaddset(&ours, sig);
+        if (!sigismember(&pending, sig))
+            while (sigtimedwait(&ours, NULL, &(struct timespec){ 0 }) < 0 && errno == EINTR)
+                ;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = saved;
+    return ok;
+}
+
+/* ---- files that are there whole or not at all --------------------------------------------------------------------------------------- */
+
+static int
+open_unnamed(const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    if (snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".") >= (int)sizeof folder ||
+        access("/proc/self/fd", X_OK))
+        return -1;
+    return open(*folder ? folder : "/", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+cw_result
+cw_new_file_begin(struct cw_new_file *f, const char *path, unsigned mode)
+{
+    *f = (struct cw_new_file){ .fd = open_unnamed(path), .path = strdup(path) };
+    if (f->path && f->fd < 0 && asprintf(&f->temporary, "%s.tmp-XXXXXX", path) < 0)
+        f->temporary = NULL;
+    if (f->temporary && (f->fd = mkostemp(f->temporary, O_CLOEXEC)) < 0) {
+        free(f->temporary);
+        f->temporary = NULL;
+    }
+    if (f->path && f->fd >= 0 && !fchmod(f->fd, mode))
+        return CW_OK;
+    (void)cw_new_file_finish(f, false);
+    return CW_ERR_IO;
+}
+
+/* The unnamed file under a name: its own where nothing has it, else another one that is then renamed. */
+static bool
+give_name(const struct cw_new_file *f)
+{
+    char self[32], other[PATH_MAX];
+    static _Atomic unsigned number;
+    snprintf(self, sizeof self, "/proc/self/fd/%d", f->fd);
+    if (!linkat(AT_FDCWD, self, AT_FDCWD, f->path, AT_SYMLINK_FOLLOW))
+        return true;
+    for (unsigned i = 0; errno == EEXIST && i < 100; i++) {
+        if (snprintf(other, sizeof other, "%s.tmp-%06x", f->path, ((unsigned)getpid() * 64 + ++number) & 0xffffffu) >= (int)sizeof other) {
+            errno = ENAMETOOLONG;
+            return false;
+        }
+        if (linkat(AT_FDCWD, self, AT_FDCWD, other, AT_SYMLINK_FOLLOW))
+            continue;
+        if (!rename(other, f->path))
+            return true;
+        int saved = errno;
+        unlink(other);
+        errno = saved;
+        return false;
+    }
+    return false;
+}
+
+cw_result
+cw_new_file_finish(struct cw_new_file *f, bool keep)
+{
+    int saved = errno;
+    bool ok = keep;
+    if (ok && !f->temporary)
+        ok = give_name(f);
+    if (f->fd >= 0 && close(f->fd))
+        ok = false;
+    if (ok && f->temporary)
+        ok = !rename(f->temporary, f->path);
+    if (keep && !ok)
+        saved = errno;
+    if (!ok && f->temporary)
+        unlink(f->temporary);
+    free(f->temporary);
+    free(f->path);
+    *f = (struct cw_new_file){ .fd = -1 };
+    errno = saved;
+    return ok || !keep ? CW_OK : CW_ERR_IO;
 }
 
 /* A device or pipe is written in place: renaming over it would remove /dev/null or a pipe for every process. */
@@ -101,7 +224,7 @@ write_special(const char *path, const void *data, size_t size)
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return CW_ERR_IO;
-    bool ok = write_all(fd, data, size);
+    bool ok = cw_write_all(fd, data, size);
     int saved = errno;
     if (close(fd) && ok)
         return CW_ERR_IO;
@@ -112,36 +235,18 @@ write_special(const char *path, const void *data, size_t size)
 cw_result
 cw_file_write_atomic(const char *path, const void *data, size_t size, unsigned mode)
 {
-    char tmp[PATH_MAX], target[PATH_MAX];
+    char target[PATH_MAX];
+    struct cw_new_file f;
     if (cw_file_is_special(path))
         return write_special(path, data, size);
     if (realpath(path, target)) /* keep a symbolic link: replace the file that it names */
         path = target;
-    if (snprintf(tmp, sizeof tmp, "%s.tmp-XXXXXX", path) >= (int)sizeof tmp) {
-        errno = ENAMETOOLONG;
-        return CW_ERR_IO;
-    }
-    int fd = mkostemp(tmp, O_CLOEXEC);
-    if (fd < 0)
-        return CW_ERR_IO;
-    int saved;
-    if (fchmod(fd, mode) || !write_all(fd, data, size))
-        goto fail;
-    if (close(fd)) {
-        fd = -1;
-        goto fail;
-    }
-    fd = -1;
-    if (rename(tmp, path))
-        goto fail;
-    return CW_OK;
-fail:
-    saved = errno;
-    if (fd >= 0)
-        close(fd);
-    unlink(tmp);
-    errno = saved;
-    return CW_ERR_IO;
+    cw_result r = cw_new_file_begin(&f, path, mode);
+    if (r != CW_OK)
+        return r;
+    bool ok = cw_write_all(f.fd, data, size);
+    r = cw_new_file_finish(&f, ok);
+    return ok ? r : CW_ERR_IO;
 }
 
 cw_result
@@ -159,8 +264,12 @@ cw_mkdirs(const char *path, unsigned mode)
             continue;
         char c = tmp[i];
         tmp[i] = 0;
-        if (mkdir(tmp, mode) && errno != EEXIST)
+        if (!mkdir(tmp, mode)) {
+            if (!(mode & 077) && chmod(tmp, mode))
+                return CW_ERR_IO;
+        } else if (errno != EEXIST) {
             return CW_ERR_IO;
+        }
         tmp[i] = c;
     }
     struct stat st;

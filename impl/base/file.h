@@ -12,10 +12,27 @@
 cw_result cw_file_read(const char *path, size_t max_size, char **data, size_t *size) CW_MUST_CHECK;
 /* Whether path exists and is not a regular file, links followed: a device, a pipe, a folder. */
 bool cw_file_is_special(const char *path);
-/* Write to a temporary file in the same folder, fsync-free, then rename over path. Nothing is left behind on failure. A link to a file is
+/* The file is replaced whole (cw_new_file), fsync-free. Nothing is left behind on failure. A link to a file is
  * followed; a device or pipe is written to as it is. */
 cw_result cw_file_write_atomic(const char *path, const void *data, size_t size, unsigned mode) CW_MUST_CHECK;
-/* mkdir -p with the given mode for created folders. */
+/* A file of this process's user alone, as cw_file_read: CW_ERR_INVALID for a link, a pipe, a device, and what another user owns or can write to.
+ * Does not block. */
+cw_result cw_file_read_own(const char *path, size_t max_size, char **data, size_t *size) CW_MUST_CHECK;
+/* Write all of it; errno. Signals that writing raises (SIGXFSZ at the limit of file sizes, SIGPIPE) do not reach the application. */
+bool cw_write_all(int fd, const void *data, size_t size);
+
+/* A file that is there whole or not at all. Until it is finished it has no name where the system can do that, so nothing is left of it when
+ * the process is killed; elsewhere a temporary name beside it. */
+struct cw_new_file {
+    int fd;
+    char *path, *temporary;             /* temporary: NULL without a name */
+};
+/* CW_ERR_IO with errno; nothing to finish then. The mode holds whatever the umask. */
+cw_result cw_new_file_begin(struct cw_new_file *f, const char *path, unsigned mode) CW_MUST_CHECK;
+/* Gives it its name, over a file that has it, or drops it. CW_ERR_IO with errno: it is dropped. */
+cw_result cw_new_file_finish(struct cw_new_file *f, bool keep);
+
+/* mkdir -p with the given mode for created folders; a mode for this user alone holds whatever the umask. */
 cw_result cw_mkdirs(const char *path, unsigned mode) CW_MUST_CHECK;
 /* Folder that holds the shared object or program containing `address` (malloc'd), or NULL. */
 char *cw_dir_of_object(const void *address);

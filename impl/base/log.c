@@ -2,6 +2,7 @@
  * See log.h. The level is read once; a child of fork keeps it. */
 #include "impl/base/log.h"
 #include "impl/base/env.h"
+#include "impl/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,14 +65,7 @@ cw_log(enum cw_log_level level, const char *fmt, ...)
         if (m > 0)
             n += m < (int)sizeof line - n - 1 ? m : (int)sizeof line - n - 2;
         line[n++] = '\n';
-        for (int off = 0; off < n;) {
-            ssize_t w = write(out_fd, line + off, (size_t)(n - off));
-            if (w < 0 && errno == EINTR)
-                continue;
-            if (w <= 0)
-                break;
-            off += (int)w;
-        }
+        (void)cw_write_all(out_fd, line, (size_t)n);
     }
     errno = saved;
 }

@@ -142,6 +142,8 @@ compile(struct cwb_kernel *k, enum cwh_shape shape, struct cwj_diags *diags, boo
     return jit->host_compile(k->module->program, k->index, &v, cwh_exec_runtime(), &k->code[shape], diags);
 }
 
+enum { ENDING = 5914 };         /* docs/diagnostics.md */
+
 /* The code of a variant, compiled now if it is not there. Messages go to `log`, or to the log when that is NULL. */
 static cwb_result
 kernel_code(struct cwb_kernel *k, enum cwh_shape shape, struct cw_buf *log, struct cwj_host_code **out)
@@ -157,10 +159,16 @@ kernel_code(struct cwb_kernel *k, enum cwh_shape shape, struct cw_buf *log, stru
         cw_result e = compile(k, shape, &diags, &quick);
         struct cw_buf text;
         cw_buf_init(&text);
+        const bool ending = e != CW_OK && diags.first && diags.first->code == ENDING;      /* the process: nobody waits for the kernel */
         if (diags.first)
             jit->diags_render(&diags, k->info->name, NULL, 0, &text);
         jit->diags_finish(&diags);
-        if (e != CW_OK) {
+        if (ending) {
+            k->code[shape] = NULL;
+            k->failed[shape] = CWB_SHUT_DOWN;
+            cw_debug("%s", text.data ? text.data : "");
+            text.size = 0;
+        } else if (e != CW_OK) {
             k->code[shape] = NULL;
             quick = false;
             k->failed[shape] = e == CW_ERR_NOMEM ? CWB_NOMEM : CWB_COMPILE;
@@ -274,6 +282,8 @@ cwh_kernel_run(struct cwb_context *c, struct cwb_kernel *k, const struct cwb_lau
     }
     char message[640];
     cwb_result r = kernel_code(k, shape, NULL, &code);
+    if (r == CWB_SHUT_DOWN)
+        return r;
     if (r != CWB_OK) {
         snprintf(message, sizeof message, "kernel %s cannot be compiled for blocks of %u x %u x %u", k->info->name, l->block[0], l->block[1],
                  l->block[2]);

@@ -52,11 +52,11 @@ open_cache(void)
     const char *dir = cw_env_get(CW_ENV_CACHE_DIR), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int n;
     if (dir && *dir)
-        n = snprintf(cache.dir, sizeof cache.dir, "%s/kernels", dir);
+        n = snprintf(cache.dir, sizeof cache.dir, "%s/kernels-%u", dir, (unsigned)geteuid());
     else if (xdg && *xdg == '/')
-        n = snprintf(cache.dir, sizeof cache.dir, "%s/cudaway/kernels", xdg);
+        n = snprintf(cache.dir, sizeof cache.dir, "%s/cudaway/kernels-%u", xdg, (unsigned)geteuid());
     else if (home && *home == '/')
-        n = snprintf(cache.dir, sizeof cache.dir, "%s/.cache/cudaway/kernels", home);
+        n = snprintf(cache.dir, sizeof cache.dir, "%s/.cache/cudaway/kernels-%u", home, (unsigned)geteuid());
     else {
         cw_info("neither CUDAWAY_CACHE_DIR nor HOME is set; compiled kernels are not kept");
         return;
@@ -135,12 +135,9 @@ cwj_cache_get(const uint8_t key[32], struct cwh_code_info *info, char **object, 
         return false;
     char path[PATH_MAX];
     entry_path(key, path);
-    struct stat st;
-    if (lstat(path, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
-        return false;
     char *data;
     size_t n;
-    cw_result r = cw_file_read(path, HEADER + MAX_OBJECT, &data, &n);
+    cw_result r = cw_file_read_own(path, HEADER + MAX_OBJECT, &data, &n);
     if (r) {
         if (r == CW_ERR_IO) {
             int saved = errno;
@@ -236,6 +233,17 @@ measure_and_evict(uint64_t allowed)
     closedir(d);
 }
 
+/* Over whatever has the name: an entry that another process made meanwhile, or a pipe, which is not opened. */
+static bool
+write_entry(const char *path, const void *data, size_t size)
+{
+    struct cw_new_file f;
+    if (cw_new_file_begin(&f, path, 0600) != CW_OK)
+        return false;
+    bool ok = cw_write_all(f.fd, data, size);
+    return cw_new_file_finish(&f, ok) == CW_OK && ok;
+}
+
 void
 cwj_cache_put(const uint8_t key[32], const struct cwh_code_info *info, const void *object, size_t size)
 {
@@ -253,7 +261,7 @@ cwj_cache_put(const uint8_t key[32], const struct cwh_code_info *info, const voi
     if (cache.usable && bytes <= cache.limit) {
         if (!cache.measured || cache.used + bytes > cache.limit)
             measure_and_evict(cache.limit - bytes);
-        if (cw_file_write_atomic(path, data, HEADER + size, 0600))
+        if (!write_entry(path, data, HEADER + size))
             warn_once("cannot write to the cache folder", cache.dir, errno);
         else
             cache.used += bytes;

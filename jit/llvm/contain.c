@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "jit/llvm/contain.h"
 #include "jit/jit.h"
+#include "jit/llvm/ending.h"
 
 #include "impl/base/log.h"
 
@@ -276,6 +277,10 @@ cwj_contain(enum cwj_contain_kind kind, cw_result (*work)(void *user), void *use
                      root.why);
         return CW_ERR_LLVM;
     }
+    if (!cwj_ending_enter()) {
+        cwj_diag_add(diags, PTX_ERROR, 5914, 0, 0, "nothing is compiled any more: the process is ending");
+        return CW_ERR_LLVM;
+    }
     struct work *w = calloc(1, sizeof *w);
     cw_result r = CW_ERR_NOMEM;
     if (w) {
@@ -283,6 +288,7 @@ cwj_contain(enum cwj_contain_kind kind, cw_result (*work)(void *user), void *use
         r = run_contained(w);
     }
     free(w);
+    cwj_ending_leave();
     return r;
 }
 

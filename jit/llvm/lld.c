@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "jit/llvm/lld.h"
 #include "impl/base/file.h"
+#include "impl/base/temp.h"
 #include "jit/llvm/contain.h"
 #include "jit/llvm/llvm.h"
 #include "jit/jit.h"
@@ -26,19 +27,11 @@ write_file(const char *name, const struct cw_buf *b)
     int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
-    for (size_t off = 0; off < b->size;) {
-        ssize_t w = write(fd, b->data + off, b->size - off);
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w <= 0) {
-            int saved = w ? errno : ENOSPC;
-            close(fd);
-            errno = saved;
-            return false;
-        }
-        off += (size_t)w;
-    }
-    return !close(fd);
+    bool ok = cw_write_all(fd, b->data, b->size);
+    int saved = errno;
+    ok &= !close(fd);
+    errno = saved;
+    return ok;
 }
 
 /* Writes the objects to files and their names to `names`, `stride` bytes apart. */
@@ -102,13 +95,12 @@ make_folder(char *dir, size_t size, struct cw_buf *const *objects, size_t n, str
         bytes += objects[i]->size;
     struct statvfs fs;
     if ((!tmp || !*tmp) && bytes < MAX_IN_MEMORY && !statvfs("/dev/shm", &fs) && (uint64_t)fs.f_bavail * fs.f_bsize > 4 * MAX_IN_MEMORY) {
-        snprintf(dir, size, "/dev/shm/cudaway-link-XXXXXX");
-        if (mkdtemp(dir))
+        if (cw_temp_make("/dev/shm", "link", dir, size))
             return true;
     }
     if (!tmp || !*tmp)
         tmp = "/tmp";
-    if (snprintf(dir, size, "%s/cudaway-link-XXXXXX", tmp) < (int)size && mkdtemp(dir))
+    if (cw_temp_make(tmp, "link", dir, size))
         return true;
     cwj_diag_add(diags, PTX_ERROR, 5905, 0, 0, "cannot make a temporary folder in %s: %s", tmp, strerror(errno));
     return false;
@@ -140,11 +132,7 @@ cwj_lld_link(bool amdgcn, struct cw_buf *const *objects, size_t n, struct cw_buf
     if (!r && out->failed)
         r = CW_ERR_NOMEM;
     free(data);
-    for (size_t i = 0; names && i < n; i++)
-        if (names[i * stride])
-            unlink(names + i * stride);
-    unlink(linked);
-    rmdir(dir);
+    cw_temp_remove(dir);
     free(names);
     return r;
 }

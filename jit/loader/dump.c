@@ -35,7 +35,7 @@ cwj_dump(const char *kernel, const uint8_t key[32], const char *suffix, const vo
     cw_hex(key, 4, hex);
     if (snprintf(path, sizeof path, "%s/%s-%s.%s", dir, name, hex, suffix) >= (int)sizeof path)
         errno = ENAMETOOLONG;
-    else if (!cw_mkdirs(dir, 0755) && !cw_file_write_atomic(path, data, size, 0644))
+    else if (!cw_mkdirs(dir, 0700) && !cw_file_write_atomic(path, data, size, 0600))
         return;
     cw_warn("cannot write %s: %s", path, strerror(errno));
 }

@@ -2,12 +2,18 @@
  * cw_file_write_atomic: a plain file is replaced whole, a link stays one, and what is no plain file is written to and stays what it is. */
 #define _GNU_SOURCE
 #include "impl/base/file.h"
+#include "impl/base/temp.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int failures;
@@ -24,6 +30,111 @@ holds(const char *path, const char *text)
     bool same = size == strlen(text) && !memcmp(data, text, size);
     free(data);
     return same;
+}
+
+/* A pipe without a writer, a link and what others can write to are not read, and nothing waits. */
+static void
+own_files(void)
+{
+    char *data;
+    size_t size;
+    alarm(20);
+    CHECK(!mkfifo("waits", 0600) && cw_file_read_own("waits", 100, &data, &size) == CW_ERR_INVALID);
+    CHECK(!symlink("plain", "other") && cw_file_read_own("other", 100, &data, &size) == CW_ERR_INVALID);
+    CHECK(cw_file_read_own("/dev/zero", 100, &data, &size) == CW_ERR_INVALID && cw_file_read_own("none", 100, &data, &size) == CW_ERR_NOT_FOUND);
+    CHECK(!chmod("plain", 0620) && cw_file_read_own("plain", 100, &data, &size) == CW_ERR_INVALID && !chmod("plain", 0600));
+    CHECK(cw_file_read_own("plain", 100, &data, &size) == CW_OK && size == 3);
+    free(data);
+    CHECK(!unlink("waits") && !unlink("other"));
+    alarm(0);
+}
+
+/* The limit of file sizes is an error of the write and no signal, the old file stays, and modes hold under any umask. */
+static void
+sizes_and_modes(void)
+{
+    static char big[100000];
+    struct rlimit old, low;
+    struct stat s;
+    mode_t mask = umask(0777);
+    CHECK(cw_file_write_atomic("private", "one", 3, 0600) == CW_OK && !stat("private", &s) && (s.st_mode & 0777) == 0600);
+    CHECK(cw_mkdirs("a/b", 0700) == CW_OK && !stat("a/b", &s) && (s.st_mode & 0777) == 0700);
+    umask(mask);
+    getrlimit(RLIMIT_FSIZE, &old);
+    low = (struct rlimit){ 4096, old.rlim_max };
+    setrlimit(RLIMIT_FSIZE, &low);
+    CHECK(cw_file_write_atomic("private", big, sizeof big, 0600) == CW_ERR_IO && errno == EFBIG && holds("private", "one"));
+    setrlimit(RLIMIT_FSIZE, &old);
+    int p[2];
+    CHECK(!pipe(p) && !close(p[0]) && !cw_write_all(p[1], "x", 1) && errno == EPIPE);
+    close(p[1]);
+    CHECK(!unlink("private") && !rmdir("a/b") && !rmdir("a"));
+}
+
+static unsigned
+count(const char *dir)
+{
+    unsigned n = 0;
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));)
+        n += e->d_name[0] != '.';
+    if (d)
+        closedir(d);
+    return n;
+}
+
+/* A process that is killed before the end leaves nothing. */
+static void
+killed(void)
+{
+    unsigned before = count(".");
+    pid_t pid = fork();
+    if (!pid) {
+        struct cw_new_file f;
+        if (cw_new_file_begin(&f, "cut", 0600) == CW_OK && cw_write_all(f.fd, "half", 4))
+            kill(getpid(), SIGKILL);
+        _exit(1);
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    CHECK(WIFSIGNALED(status) && count(".") == before);
+}
+
+/* The next process removes the folder of a killed one, and not that of one that lives. */
+static void
+temporary_folders(const char *base)
+{
+    const struct timespec old[2] = { { 1, 0 }, { 1, 0 } };
+    char mine[200], path[200];
+    int p[2], hold[2];
+    CHECK(!pipe(p) && !pipe(hold));
+    for (int k = 0; k < 2; k++) {
+        pid_t pid = fork();
+        if (!pid) {
+            char c;
+            close(hold[1]);
+            if (!cw_temp_make(base, "test", path, sizeof path) || chdir(path) || close(open("file", O_CREAT | O_WRONLY, 0600)) || utimensat(AT_FDCWD, path, old, 0) ||
+                write(p[1], path, sizeof path) != sizeof path)
+                _exit(1);
+            if (k)
+                (void)!read(hold[0], &c, 1);
+            kill(getpid(), SIGKILL);
+        }
+        if (!k)
+            waitpid(pid, NULL, 0);
+    }
+    char dead[200], live[200];
+    CHECK(read(p[0], dead, sizeof dead) == sizeof dead && read(p[0], live, sizeof live) == sizeof live);
+    CHECK(cw_temp_make(base, "test", mine, sizeof mine));
+    CHECK(access(dead, F_OK) && !access(live, F_OK) && !access(mine, F_OK));
+    cw_temp_remove(mine);
+    CHECK(access(mine, F_OK));
+    close(hold[1]);
+    wait(NULL);
+    CHECK(!chdir(live) && !unlink("file") && !chdir(base) && !rmdir(live));
+    for (int i = 0; i < 2; i++)
+        close(p[i]);
+    close(hold[0]);
 }
 
 int
@@ -48,6 +159,10 @@ main(void)
 
     if (fd >= 0)
         close(fd);
+    own_files();
+    sizes_and_modes();
+    killed();
+    temporary_folders(dir);
     CHECK(!unlink("link") && !unlink("plain") && !unlink("pipe") && !rmdir(dir)); /* and no temporary file is left */
     return failures != 0;
 }

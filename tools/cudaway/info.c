@@ -230,9 +230,9 @@ static void
 find_caches(struct facts *f)
 {
     const char *dir = cw_env_get(CW_ENV_CACHE_DIR), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *limit = cw_env_get(CW_ENV_CACHE_SIZE);
-    f->cache_folder = dir && *dir              ? text("%s/kernels", dir)
-                      : xdg && *xdg == '/'     ? text("%s/cudaway/kernels", xdg)
-                      : home && *home == '/'   ? text("%s/.cache/cudaway/kernels", home) : NULL;
+    f->cache_folder = dir && *dir              ? text("%s/kernels-%u", dir, (unsigned)geteuid())
+                      : xdg && *xdg == '/'     ? text("%s/cudaway/kernels-%u", xdg, (unsigned)geteuid())
+                      : home && *home == '/'   ? text("%s/.cache/cudaway/kernels-%u", home, (unsigned)geteuid()) : NULL;
     f->cache_limit = text("%s", limit && *limit ? limit : "1G");
     counted = (struct folder_use){ 0 };
     if (f->cache_folder)

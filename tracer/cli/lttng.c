@@ -7,6 +7,7 @@
  * limited to 108 bytes. The daemon ends when this process does. */
 #define _GNU_SOURCE
 #include "tracer/cli/cli.h"
+#include "impl/base/temp.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -181,8 +182,7 @@ lttng_start(struct lttng *l)
     const char *tmp = getenv("TMPDIR");
     if (!tmp || strlen(tmp) > 30 || access(tmp, W_OK))
         tmp = "/tmp";
-    snprintf(l->home, sizeof l->home, "%s/cudaway-XXXXXX", tmp);
-    if (!mkdtemp(l->home)) {
+    if (!cw_temp_make(tmp, "t", l->home, sizeof l->home)) {
         say("cannot make a folder in %s: %s", tmp, strerror(errno));
         l->home[0] = 0;
         return false;
@@ -408,8 +408,7 @@ lttng_finish(struct lttng *l)
         prctl(PR_SET_CHILD_SUBREAPER, 0);
         l->pid = 0;
     }
-    if (l->home[0])
-        remove_tree(l->home);
+    cw_temp_remove(l->home);
     l->home[0] = 0;
     free(l->sessiond);
     free(l->consumerd);

@@ -4,10 +4,12 @@
 #define _GNU_SOURCE
 #include "tracer/cli/reader.h"
 #include "tracer/cli/cli.h"
+#include "impl/base/temp.h"
 
 #include <babeltrace2/babeltrace.h>
 #include <errno.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -484,6 +486,28 @@ run_graph(struct paths *dirs, struct run *r)
     return status;
 }
 
+/* babeltrace aborts, or worse, on contents that it takes for impossible. What was read is shown. */
+static void
+gave_up(int sig)
+{
+    static const char text[] = "cudaway-trace: the trace is damaged: babeltrace cannot read on\n";
+    (void)sig;
+    fflush(stdout);
+    if (write(2, text, sizeof text - 1) < 0)
+        _exit(EXIT_USAGE);
+    _exit(EXIT_DAMAGED);
+}
+
+static void
+contain_babeltrace(bool on)
+{
+    static const int signals[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE };
+    struct sigaction a = { .sa_handler = on ? gave_up : SIG_DFL, .sa_flags = SA_RESETHAND };    /* a second one ends it as ever */
+    sigemptyset(&a.sa_mask);
+    for (unsigned i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaction(signals[i], &a, NULL);
+}
+
 enum tr_status
 tr_read(const char *dir, const struct tr_sink *sink)
 {
@@ -505,7 +529,9 @@ tr_read(const char *dir, const struct tr_sink *sink)
     }
     if (!load_plugins())
         goto finish;
+    contain_babeltrace(true);
     status = run_graph(&dirs, &r);
+    contain_babeltrace(false);
     if (status == TR_OK && damaged)
         status = TR_DAMAGED;
     if (r.nomem) {
@@ -518,8 +544,7 @@ finish:
     free_paths(&dirs);
     free(r.fields);
     cw_arena_finish(&r.arena);
-    if (repaired)
-        remove_tree(repaired);
+    cw_temp_remove(repaired);
     free(repaired);
     return status;
 }

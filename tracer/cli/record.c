@@ -116,7 +116,7 @@ make_folder(struct record *r)
 {
     char name[NAME_MAX + 1];
     if (r->dir_option) {
-        if (cw_mkdirs(r->dir_option, 0777) != CW_OK) {
+        if (cw_mkdirs(r->dir_option, 0700) != CW_OK) {
             say("cannot make the folder %s: %s", r->dir_option, strerror(errno));
             return false;
         }
@@ -135,8 +135,10 @@ make_folder(struct record *r)
             int n = snprintf(name, sizeof name, "cudaway-trace-%.100s-%s", base, stamp);
             if (i)
                 snprintf(name + n, sizeof name - (size_t)n, "-%u", i);
-            if (!mkdir(name, 0777))
+            if (!mkdir(name, 0700)) {
+                (void)chmod(name, 0700);        /* whatever the umask */
                 break;
+            }
             if (errno != EEXIST || i == 1000) {
                 say("cannot make the folder %s: %s; name another with -o", name, strerror(errno));
                 return false;
@@ -246,7 +248,7 @@ write_manifest(struct record *r)
         cw_buf_puts(&b, "  \"exit\": null,\n");
     cw_buf_printf(&b, "  \"trace\": \"trace\",\n  \"dumps\": %s\n}\n", r->dump ? "\"dumps\"" : "null");
     snprintf(path, sizeof path, "%s/manifest.json", r->dir);
-    bool ok = !b.failed && cw_file_write_atomic(path, b.data, b.size, 0644) == CW_OK;
+    bool ok = !b.failed && cw_file_write_atomic(path, b.data, b.size, 0600) == CW_OK;
     if (!ok)
         say("cannot write %s: %s", path, b.failed ? "out of memory" : strerror(errno));
     cw_buf_finish(&b);
@@ -438,7 +440,7 @@ run(struct record *r)
         goto fail;
     if (r->dump) {
         snprintf(path, sizeof path, "%s/dumps", r->dir);
-        if (mkdir(path, 0777)) {
+        if (cw_mkdirs(path, 0700) != CW_OK) {
             say("cannot make the folder %s: %s", path, strerror(errno));
             goto fail;
         }

@@ -5,6 +5,7 @@
  * UUID, stream and instance id; then begin, end, content size and packet size) and its packetized metadata. */
 #define _GNU_SOURCE
 #include "tracer/cli/cli.h"
+#include "impl/base/temp.h"
 #include "tracer/cli/reader.h"
 
 #include <errno.h>
@@ -156,14 +157,13 @@ tr_repair(const char *dir, unsigned *damaged)
     *damaged = state.damaged;
     if (!state.damaged)
         return NULL;
-    snprintf(state.temp, sizeof state.temp, "/tmp/cudaway-repair-XXXXXX");
-    if (!mkdtemp(state.temp)) {
+    if (!cw_temp_make("/tmp", "repair", state.temp, sizeof state.temp)) {
         say("cannot make a folder in /tmp: %s", strerror(errno));
         return NULL;
     }
     if (nftw(state.base, visit, 16, FTW_PHYS)) {
         say("cannot repair the trace: %s", strerror(errno));
-        remove_tree(state.temp);
+        cw_temp_remove(state.temp);
         return NULL;
     }
     return strdup(state.temp);

@@ -80,7 +80,7 @@ set_dir(const char *name, char path[PATH_MAX])
 {
     snprintf(path, PATH_MAX, "%s/%s", root, name);
     setenv("CUDAWAY_CACHE_DIR", path, 1);
-    strcat(path, "/kernels");
+    snprintf(path, PATH_MAX, "%s/%s/kernels-%u", root, name, (unsigned)geteuid());
 }
 
 /* Entries in the folder; the name of one of them. */
