@@ -49,7 +49,7 @@ region_init(void)
     if (base)
         return true;
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    for (uint64_t size = CW_VA_SIZE; size >= (1ull << 34); size >>= 2) {
+    for (uint64_t size = CW_VA_SIZE; size >= (1ull << 28); size >>= 2) {         /* less where the process's address space is limited */
         void *p = mmap((void *)(uintptr_t)CW_VA_BASE, size, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
         if (!p)                 /* the thread sanitizer's answer for addresses that it refuses */
             p = MAP_FAILED;
@@ -59,7 +59,8 @@ region_init(void)
             continue;
         if ((uintptr_t)p != CW_VA_BASE)
             cw_info("the device address region is at %p, not at its fixed place; recorded addresses cannot be reproduced", p);
-        base = round_up((uintptr_t)p, 1ull << 32);
+        /* Modules with 32-bit addresses want a multiple of 4 GiB; not at its fixed place, a small region has none. */
+        base = round_up((uintptr_t)p, size > 1ull << 33 ? 1ull << 32 : CW_VA_GRANULE);
         region_size = size - (base - (uintptr_t)p);
         return true;
     }
@@ -358,7 +359,7 @@ cw_va_window_open(uint64_t size, uint64_t *window)
     cwb_result r = CWB_OK;
     pthread_mutex_lock(&lock);
     const struct block *last = nblocks ? &blocks[nblocks - 1] : NULL;
-    if (!region_init()) {
+    if (!region_init() || base & 0xffffffffu) {
         r = CWB_NOMEM;
     } else if (last && last->address + last->size - base > size) {
         cw_error("a module with 32-bit addresses cannot be loaded: the device memory at 0x%llx lies beyond the %llu MiB that it can name; "

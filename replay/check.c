@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "replay/check_private.h"
 
+#include "impl/base/temp.h"
 #include "replay/tar.h"
 
 #include <inttypes.h>
@@ -191,7 +192,6 @@ cwc_check(const char *file, const char *on, unsigned what)
     }
     cwc_report_finish(&report);
     cwl_close(&s);
-    if (*folder)
-        rmdir(folder);
+    cw_temp_remove(folder);
     return status;
 }

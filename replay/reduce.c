@@ -7,6 +7,7 @@
 
 #include "impl/base/file.h"
 #include "impl/base/reduce.h"
+#include "impl/base/temp.h"
 #include "replay/tar.h"
 #include "replay/trace.h"
 
@@ -347,8 +348,7 @@ cwd_reduce(const struct cwd_reduce *o)
         free(r.zero[i]);
     for (unsigned k = 0; k < 2; k++)
         cwl_close(&r.side[k]);
-    if (*r.folder)
-        rmdir(r.folder);
+    cw_temp_remove(r.folder);
     free(r.from);
     free(r.now.inst);
     free(r.now.guard);

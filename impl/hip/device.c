@@ -35,7 +35,7 @@ static const struct { hipError_t hip; cwb_result r; } errors[] = {
     { hipErrorNoBinaryForGpu, CWB_COMPILE }, { hipErrorInvalidDeviceFunction, CWB_COMPILE }, { hipErrorLaunchOutOfResources, CWB_RESOURCES },
     { hipErrorCooperativeLaunchTooLarge, CWB_RESOURCES }, { hipErrorAlreadyMapped, CWB_ALREADY },
     { hipErrorHostMemoryAlreadyRegistered, CWB_ALREADY }, { hipErrorHostMemoryNotRegistered, CWB_INVALID },
-    { hipErrorIllegalAddress, CWB_ILLEGAL_ADDRESS }, { hipErrorLaunchTimeOut, CWB_TIMEOUT }, { hipErrorAssert, CWB_ASSERT },
+    { hipErrorIllegalAddress, CWB_ILLEGAL_ADDRESS }, { hipErrorMisalignedAddress, CWB_MISALIGNED }, { hipErrorLaunchTimeOut, CWB_TIMEOUT }, { hipErrorAssert, CWB_ASSERT },
     { hipErrorLaunchFailure, CWB_LAUNCH_FAILED }, { hipErrorIllegalState, CWB_LAUNCH_FAILED },
 };
 

@@ -25,7 +25,7 @@ enum {
     hipErrorInvalidDevice = 101, hipErrorInvalidImage = 200, hipErrorInvalidContext = 201, hipErrorAlreadyMapped = 208,
     hipErrorNoBinaryForGpu = 209, hipErrorInvalidHandle = 400, hipErrorIllegalState = 401, hipErrorNotFound = 500,
     hipErrorNotReady = 600, hipErrorIllegalAddress = 700, hipErrorLaunchOutOfResources = 701, hipErrorLaunchTimeOut = 702,
-    hipErrorPeerAccessAlreadyEnabled = 704,
+    hipErrorPeerAccessAlreadyEnabled = 704, hipErrorMisalignedAddress = 716,    /* the GPU-less device's, as CUDA numbers it: HIP has none */
     hipErrorAssert = 710, hipErrorHostMemoryAlreadyRegistered = 712, hipErrorHostMemoryNotRegistered = 713, hipErrorLaunchFailure = 719,
     hipErrorCooperativeLaunchTooLarge = 720, hipErrorNotSupported = 801, hipErrorUnknown = 999,
 };

@@ -58,6 +58,8 @@ cwh_rt_trap(struct cwh_gang *gang, uint64_t mask, uint32_t kind)
         cwh_abort(f, CWB_INVALID_PC, "an indirect call goes to something that is no function of this program");
     case 3:
         cwh_abort(f, CWB_ILLEGAL_INSTRUCTION, "control reached a place that the program declares unreachable");
+    case 4:
+        cwh_abort(f, CWB_MISALIGNED, "an access is not aligned to its size");
     default:
         cwh_abort(f, CWB_TRAP, "trap executed (kind %u)", kind);
     }

@@ -107,7 +107,7 @@ enum cwh_tier { CWH_TIER_OPTIMISED, CWH_TIER_CACHED, CWH_TIER_QUICK };
  *  matrix_move: wmma.load, wmma.store (address[0], stride in elements), ldmatrix, stmatrix (one address per lane), for the
  *             lanes in mask. registers: [register][width].
  *  mbarrier:  op is enum cwh_mbarrier_op; addresses are generic; value is a count, a state or a parity.
- *  trap:      ends the launch with an error; kind: 0 trap, 1 brkpt, 2 bad indirect call, 3 unreachable. Does not return. */
+ *  trap:      ends the launch with an error; kind: 0 trap, 1 brkpt, 2 bad indirect call, 3 unreachable, 4 misaligned access. Does not return. */
 struct cwh_tex;
 struct cwh_matrix;
 #define CWH_RT_MAP(X)                                                                                                      \

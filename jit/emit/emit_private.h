@@ -138,6 +138,8 @@ void emit_set_scope(LLVMValueRef instruction, const char *scope);
 ptx_space emit_effective_space(const struct ptx_inst *in, const struct ptx_operand *o);
 LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *o, ptx_space space);    /* i64, either shape */
 /* Load/store of one value of a representation type at i64 addresses of either shape, under the current mask. */
+/* Ends the kernel where an active lane's address is no multiple of `align`; for targets that check, and spaces whose addresses a program computes. */
+void emit_check_alignment(struct emit *e, LLVMValueRef address, ptx_space space, unsigned align);
 LLVMValueRef emit_load(struct emit *e, LLVMValueRef address, LLVMTypeRef scalar, ptx_space space, unsigned align, bool atomic);
 void emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_space space, unsigned align, bool atomic);
 

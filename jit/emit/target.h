@@ -40,6 +40,9 @@ struct emit_target {
     bool (*runtime_call)(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *args, unsigned nargs,
                          LLVMValueRef *result);                  /* vprintf, malloc, free, __assertfail */
 
+    /* Some lane's access is not aligned to its size: end the kernel. NULL: accesses are not checked (a GPU does it itself, or does not). */
+    void (*misaligned)(struct emit *e);
+
     /* ---- memory. Addresses are integers; values have either shape unless a comment says otherwise ---- */
     bool plain_atomics;             /* ordered accesses need not be volatile as well */
     bool counting_atomics;          /* atom.inc and atom.dec are instructions */

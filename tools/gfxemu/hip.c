@@ -800,7 +800,7 @@ launch_work(void *data)
 {
     struct launch *w = data;
     if (atomic_load(&g.error) == hipSuccess && !gfx_dispatch_run(&w->l)) {
-        int e = w->l.fault == FAULT_MEMORY || w->l.fault == FAULT_MISALIGNED ? hipErrorIllegalAddress
+        int e = w->l.fault == FAULT_MEMORY ? hipErrorIllegalAddress : w->l.fault == FAULT_MISALIGNED ? hipErrorMisalignedAddress
             : w->l.fault == FAULT_TRAP ? hipErrorAssert : hipErrorLaunchFailure, none = hipSuccess;
         if (atomic_compare_exchange_strong(&g.error, &none, e))
             fprintf(stderr, "cudaway-gfxemu: %s: %s\n", w->l.kernel->name, w->l.message);

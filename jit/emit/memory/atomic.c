@@ -234,6 +234,7 @@ emit_atomic(struct emit *e, const struct ptx_inst *in)
     if (in->atomop == PTX_ATOM_CAS)
         x.c = emit_splat(e, emit_operand(e, &in->operand[at + 2], x.t));
 
+    emit_check_alignment(e, x.address, x.space, x.n * ptx_type_bits(x.t) / 8);
     V old[MAX_ELEMENTS];
     if (e->width == 1) {
         all_elements(e, &x, x.address, x.b, x.c, old);

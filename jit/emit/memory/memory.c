@@ -82,15 +82,63 @@ safe_address(struct emit *e, LLVMValueRef address)
     return emit_select(e, e->mask, address, dummy);
 }
 
-/* i1: all lanes are active, and lane i's address is that of lane 0 plus i * size. */
+/* ---- alignment: an access lies at a multiple of its size (PTX ISA 6.4.1), or the kernel ends ----
+ *
+ * Local memory and parameters are left out: lanes have them at addresses of the compiler's. */
+
+static bool
+checks_alignment(const struct emit *e, ptx_space space, unsigned align)
+{
+    return e->target->misaligned && align > 1 && (space == PTX_SPACE_GLOBAL || space == PTX_SPACE_SHARED || space == PTX_SPACE_GENERIC);
+}
+
+/* i1, or a lane's bit each. */
 static LLVMValueRef
-consecutive(struct emit *e, LLVMValueRef address, unsigned size)
+is_misaligned(struct emit *e, LLVMValueRef address, unsigned align)
+{
+    LLVMTypeRef t = emit_scalar_type(address);
+    LLVMValueRef bits = emit_int(e, t, align - 1), zero = emit_int(e, t, 0);
+    if (emit_is_vector(address)) {
+        bits = emit_splat(e, bits);
+        zero = emit_splat(e, zero);
+    }
+    return emit_icmp(e, LLVMIntNE, emit_bin(e, LLVMAnd, address, bits), zero);
+}
+
+void
+emit_check_alignment(struct emit *e, LLVMValueRef address, ptx_space space, unsigned align)
+{
+    if (!checks_alignment(e, space, align))
+        return;
+    LLVMValueRef bad = is_misaligned(e, address, align);
+    if (emit_is_vector(address))
+        bad = emit_any(e, emit_mask_and(e, bad, e->mask));
+    LLVMBasicBlockRef trap = emit_new_block(e, "misaligned"), good = emit_new_block(e, "aligned");
+    LLVMBuildCondBr(e->b, bad, trap, good);
+    LLVMPositionBuilderAtEnd(e->b, trap);
+    e->target->misaligned(e);
+    emit_goto(e, good);
+}
+
+/* Where one wide access serves all lanes, what `ok` says; with the alignment of the first lane's, which is everyone's: the lanes' addresses differ by
+ * multiples of it. The way for other lanes checks each. */
+static LLVMValueRef
+and_aligned(struct emit *e, LLVMValueRef ok, LLVMValueRef first, ptx_space space, unsigned align)
+{
+    if (!checks_alignment(e, space, align))
+        return ok;
+    return LLVMBuildAnd(e->b, ok, LLVMBuildNot(e->b, is_misaligned(e, first, align), ""), "");
+}
+
+/* i1: every lane takes part and lane i's address is that of lane 0 plus i * size, and aligned. */
+static LLVMValueRef
+consecutive(struct emit *e, LLVMValueRef address, unsigned size, ptx_space space)
 {
     LLVMValueRef first = LLVMBuildExtractElement(e->b, address, LLVMConstInt(e->i32, 0, false), "");
     LLVMValueRef step = LLVMBuildMul(e->b, emit_iota(e, e->i64), emit_splat(e, emit_int(e, e->i64, size)), "");
     LLVMValueRef want = emit_bin(e, LLVMAdd, first, step);
     LLVMValueRef same = emit_icmp(e, LLVMIntEQ, address, want);
-    return emit_all(e, emit_mask_and(e, same, e->mask));
+    return and_aligned(e, emit_all(e, emit_mask_and(e, same, e->mask)), first, space, size);
 }
 
 /* Nothing writes that memory while the kernel runs. */
@@ -211,17 +259,20 @@ scatter_lanes(struct emit *e, LLVMValueRef address, LLVMValueRef value, unsigned
 LLVMValueRef
 emit_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, unsigned align, bool atomic)
 {
-    if (!emit_is_vector(address))
+    if (!emit_is_vector(address)) {
+        emit_check_alignment(e, address, space, align);
         return scalar_load(e, address, t, space, align, atomic);
+    }
     LLVMTypeRef vt = LLVMVectorType(t, e->width);
     address = host_address(e, address, space);
     if (atomic) {
+        emit_check_alignment(e, address, space, align);
         struct lane_access x = { .address = address, .slot = emit_alloca(e, vt, 0, "lanes"), .type = t, .align = align, .atomic = true };
         emit_for_lanes(e, e->mask, load_lane, &x);
         return LLVMBuildLoad2(e->b, vt, x.slot, "");
     }
     LLVMBasicBlockRef wide = emit_new_block(e, "wide"), gather = emit_new_block(e, "gather"), done = emit_new_block(e, "loaded");
-    LLVMBuildCondBr(e->b, consecutive(e, address, store_size(t)), wide, gather);
+    LLVMBuildCondBr(e->b, consecutive(e, address, store_size(t), space), wide, gather);
 
     LLVMPositionBuilderAtEnd(e->b, wide);
     LLVMValueRef first = LLVMBuildExtractElement(e->b, address, LLVMConstInt(e->i32, 0, false), "");
@@ -230,6 +281,7 @@ emit_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, 
     LLVMBuildBr(e->b, done);
 
     LLVMPositionBuilderAtEnd(e->b, gather);
+    emit_check_alignment(e, address, space, align);
     LLVMValueRef v2 = gather_lanes(e, address, t, align, false);
     gather = LLVMGetInsertBlock(e->b);
     LLVMBuildBr(e->b, done);
@@ -246,6 +298,7 @@ void
 emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_space space, unsigned align, bool atomic)
 {
     if (!emit_is_vector(address) && !emit_is_vector(value)) {
+        emit_check_alignment(e, address, space, align);
         scalar_store(e, address, value, space, align, atomic);
         return;
     }
@@ -253,12 +306,13 @@ emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_space s
     address = emit_splat(e, host_address(e, address, space));
     value = emit_splat(e, value);
     if (atomic) {
+        emit_check_alignment(e, address, space, align);
         struct lane_access x = { .address = address, .value = value, .type = t, .align = align, .atomic = true };
         emit_for_lanes(e, e->mask, store_lane, &x);
         return;
     }
     LLVMBasicBlockRef wide = emit_new_block(e, "wide"), scatter = emit_new_block(e, "scatter"), done = emit_new_block(e, "stored");
-    LLVMBuildCondBr(e->b, consecutive(e, address, store_size(t)), wide, scatter);
+    LLVMBuildCondBr(e->b, consecutive(e, address, store_size(t), space), wide, scatter);
 
     LLVMPositionBuilderAtEnd(e->b, wide);
     LLVMValueRef first = LLVMBuildExtractElement(e->b, address, LLVMConstInt(e->i32, 0, false), "");
@@ -267,6 +321,7 @@ emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_space s
     LLVMBuildBr(e->b, done);
 
     LLVMPositionBuilderAtEnd(e->b, scatter);
+    emit_check_alignment(e, address, space, align);
     scatter_lanes(e, address, value, align, false);
     emit_goto(e, done);
 }
@@ -366,6 +421,7 @@ load_affine(struct emit *e, const struct ptx_operand *src, ptx_space space, LLVM
     unsigned size = store_size(t);
     if ((n != 1 && n != 2 && n != 4) || !affine_address(e, src, space, (uint64_t)n * size, &first, &ok))
         return false;
+    ok = and_aligned(e, ok, first, space, n * size);
     LLVMBasicBlockRef wide = emit_new_block(e, "affine"), lanes = emit_new_block(e, "lanes"), done = emit_new_block(e, "loaded");
     LLVMBuildCondBr(e->b, ok, wide, lanes);
     LLVMPositionBuilderAtEnd(e->b, wide);
@@ -377,6 +433,7 @@ load_affine(struct emit *e, const struct ptx_operand *src, ptx_space space, LLVM
     LLVMBuildBr(e->b, done);
     LLVMPositionBuilderAtEnd(e->b, lanes);
     LLVMValueRef address = host_address(e, emit_address(e, src, space), space);
+    emit_check_alignment(e, address, space, n * size);
     for (unsigned i = 0; i < n; i++)
         slow[i] = gather_lanes(e, i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address, t, size, true);
     lanes = LLVMGetInsertBlock(e->b);
@@ -400,6 +457,7 @@ store_affine(struct emit *e, const struct ptx_operand *dst, ptx_space space, LLV
         return false;
     for (unsigned i = 0; i < n; i++)
         v[i] = emit_splat(e, v[i]);
+    ok = and_aligned(e, ok, first, space, n * size);
     LLVMBasicBlockRef wide = emit_new_block(e, "affine"), lanes = emit_new_block(e, "lanes"), done = emit_new_block(e, "stored");
     LLVMBuildCondBr(e->b, ok, wide, lanes);
     LLVMPositionBuilderAtEnd(e->b, wide);
@@ -408,6 +466,7 @@ store_affine(struct emit *e, const struct ptx_operand *dst, ptx_space space, LLV
     LLVMBuildBr(e->b, done);
     LLVMPositionBuilderAtEnd(e->b, lanes);
     LLVMValueRef address = host_address(e, emit_address(e, dst, space), space);
+    emit_check_alignment(e, address, space, n * size);
     for (unsigned i = 0; i < n; i++)
         scatter_lanes(e, i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address, v[i], size, true);
     emit_goto(e, done);

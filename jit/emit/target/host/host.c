@@ -478,6 +478,12 @@ host_bad_call(struct emit *e)
     trap(e, LLVMConstInt(e->i64, ~0ull, false), 2);
 }
 
+static void
+host_misaligned(struct emit *e)
+{
+    trap(e, LLVMConstInt(e->i64, ~0ull, false), 4);
+}
+
 void
 emit_host_nanosleep(struct emit *e, const struct ptx_inst *in)
 {
@@ -573,7 +579,7 @@ host_step_store(struct emit *e, LLVMValueRef address)
 static const struct emit_target target_host = {
     .name = "the host device", .ops = emit_ops_host, .sregs = emit_sregs_host,
     .passes_gang = true, .near_addresses = true, .default_nan = true,
-    .claims = emit_affine, .enter = host_enter, .bad_call = host_bad_call,
+    .claims = emit_affine, .enter = host_enter, .bad_call = host_bad_call, .misaligned = host_misaligned,
     .runtime_call = host_runtime_call, .symbol = host_symbol, .pointer = host_pointer, .to_generic = host_to_generic,
     .from_generic = host_from_generic, .isspacep = host_isspacep, .local_storage = host_local_storage,
     .mbarrier_object = host_mbarrier_object, .mbarrier = host_mbarrier, .yield = host_yield, .step = host_step, .step_store = host_step_store,
