@@ -32,7 +32,7 @@ const percent = (a, b) => b ? fixed(100 * a / b, 1) + ' %' : '–';
 
 // ---- head, key figures, findings ----
 document.title = D.title + ' · CUDAway';
-$('title').textContent = D.title;
+$('title').textContent = $('title').title = D.title;
 $('subtitle').textContent = D.subtitle;
 const span = D.end || 1;
 for (const [value, label, bad] of D.cards) $('cards').append(el('div', { class: bad ? 'card bad' : 'card' }, el('b', {}, value), el('span', {}, label)));
