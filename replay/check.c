@@ -74,13 +74,16 @@ read_record(const struct check *c, uint64_t i, struct record *r)
     return r->id < c->side->program.ninsts && r->who.thread < c->threads;
 }
 
-/* Memory that no dump holds: the device's heap, and the workspace of a cooperative grid, whose address is in %envreg1 and 2. */
+/* Memory that no dump holds: the device's heap, parameters by generic address, and the workspace of a cooperative grid, whose address is
+ * in %envreg1 and 2. */
 static bool
 uses_other_memory(const struct cwi_program *p)
 {
     for (uint32_t i = 0; i < p->ninsts; i++) {
         const struct ptx_inst *in = p->insts[i].in;
         if (in->op == PTX_OP_CALL && in->noperands > 1 && in->operand[1].kind == PTX_OPND_SYM && !strcmp(in->operand[1].sym->name, "malloc"))
+            return true;
+        if (in->op == PTX_OP_CVTA && in->space == PTX_SPACE_PARAM)
             return true;
         for (unsigned k = 0; k < in->noperands; k++)
             if (in->operand[k].kind == PTX_OPND_SREG && (in->operand[k].index == PTX_SREG_ENVREG1 || in->operand[k].index == PTX_SREG_ENVREG2))
@@ -99,7 +102,7 @@ run(struct check *c, uint64_t *made, uint64_t *kept, struct cwd_error *e)
     bool bounds = d->nbuffers <= CWI_TABLE && !uses_other_memory(&s->program);
     if (!bounds)
         cw_buf_puts(&c->report->notes, d->nbuffers > CWI_TABLE ? "there are too many allocations: bounds in global memory were not checked\n"
-                                                               : "the kernel uses the heap, or a cooperative grid's workspace: bounds in global memory were not checked\n");
+                                                               : "the kernel uses the heap, a cooperative grid's workspace, or generic addresses of parameters: bounds in global memory were not checked\n");
     control[CWI_START] = bounds ? d->nbuffers : 0;
     control[CWI_SIZE] = (c->what & (CWC_RACES | CWC_UNINITIALISED) ? CWI_WANT_ACCESSES | CWI_WANT_SYNC : 0) | (c->what & CWC_SYNC ? CWI_WANT_SYNC : 0);
     for (uint32_t i = 0; i < d->nbuffers && bounds; i++) {
