@@ -231,6 +231,7 @@ struct chance {
     struct cwc_report races;            /* of the launch, and reads of what nobody wrote */
     bool permuted;                      /* the elements that differ are the recorded ones at other places */
     char evidence[1000];
+    bool checked;                       /* races is what the checks found */
 };
 
 static double
@@ -323,6 +324,11 @@ try_chances(struct explain *x, struct cwl_side *near, const struct cwv_variant *
         v.order = k;
         ok = vary(x, &result, &v, &c->order, c);
     }
+    if (ok && near->on && !strcmp(near->on, "host")) {     /* its lanes run in step: one after the other is another order */
+        struct cwv_variant v = *with;
+        v.on = "host:O0";
+        ok = vary(x, &result, &v, &c->order, c);
+    }
     for (unsigned k = CWV_ZEROS; k <= CWV_ONES && ok; k++) {
         struct cwv_variant v = *with;
         v.fill = (enum cwv_fill)k;
@@ -331,7 +337,8 @@ try_chances(struct explain *x, struct cwl_side *near, const struct cwv_variant *
     c->permuted = permuted(x, &result, differs);
     cwd_finish(&result);
     /* Where records cannot be put in, or the checked kernel does not run, there is no such evidence. */
-    if (ok && cwc_run(near, CWC_RACES | CWC_UNINITIALISED, &c->races, &x->e) != CW_OK)
+    c->checked = ok && cwc_run(near, CWC_RACES | CWC_UNINITIALISED, &c->races, &x->e) == CW_OK;
+    if (!c->checked)
         c->races.kinds = 0;
     return ok;
 }
@@ -366,6 +373,17 @@ say_element(const struct explain *x, const struct set *s)
     }
 }
 
+static bool
+adds_floats(const struct cwi_program *p)
+{
+    for (uint32_t i = 0; i < p->ninsts; i++) {
+        const struct ptx_inst *in = p->insts[i].in;
+        if ((in->op == PTX_OP_ATOM || in->op == PTX_OP_RED) && ptx_type_class((ptx_type)in->type[0]) == PTX_CLASS_FLOAT)
+            return true;
+    }
+    return false;
+}
+
 static int
 judge(struct explain *x, const struct set *differs, const struct chance *c, const struct cwv_variant *with)
 {
@@ -390,7 +408,10 @@ judge(struct explain *x, const struct set *differs, const struct chance *c, cons
         fputs(c->races.lines.data, stdout);
         return EXPLAINED;
     }
-    if (within(x, differs, &c->fill)) {
+    /* Changed text may change the order of threads, too, so what is read before it is written counts first where the checks found it. */
+    bool stale = within(x, differs, &c->fill), ordered = by_order(x, differs, c, c->permuted);
+    bool added = (ordered || (stale && c->checked)) && adds_floats(&x->base.program);
+    if (stale && (c->races.kinds & CWC_UNINITIALISED || !(ordered || added))) {
         printf("cause: uninitialised: all %" PRIu64 " elements that differ%s change with what shared memory, local memory and registers hold when the kernel begins\n",
                differs->count, also);
         say_element(x, differs);
@@ -398,8 +419,14 @@ judge(struct explain *x, const struct set *differs, const struct chance *c, cons
             fputs(c->races.lines.data, stdout);
         return EXPLAINED;
     }
-    if (!by_order(x, differs, c, c->permuted))
+    if (!ordered && !added)
         return CWD_FAULT;
+    if (added) {
+        printf("cause: order of atomics: all %" PRIu64 " elements that differ%s change with the order in which threads run, and threads add floats atomically\n",
+               differs->count, also);
+        say_element(x, differs);
+        return EXPLAINED;
+    }
     printf("cause: order of threads: all %" PRIu64 " elements that differ%s change with the order in which blocks and threads run\n", differs->count, also);
     say_element(x, differs);
     return EXPLAINED;

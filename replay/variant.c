@@ -60,14 +60,16 @@ same_guard(const struct ptx_inst *a, const struct ptx_inst *b)
     return a->has_guard == b->has_guard && (!a->has_guard || (a->guard == b->guard && a->guard_negated == b->guard_negated));
 }
 
-/* May the operands of the product `in` still be read behind `later`? */
+/* Does an operand of the product change between it and the sum? */
 static bool
-overwrites_operand(const struct ptx_function *fn, const struct ptx_inst *in, const struct ptx_inst *later)
+operands_change(const struct ptx_function *fn, uint32_t product, uint32_t sum)
 {
-    for (unsigned k = 1; k < 3; k++)
-        if (in->operand[k].kind == PTX_OPND_REG && writes(fn, later, in->operand[k].index))
-            return true;
-    return in->has_guard && writes(fn, later, in->guard);
+    const struct ptx_inst *in = &fn->insts[product];
+    for (uint32_t i = product; i < sum; i++)
+        for (unsigned k = 1; k < 3; k++)
+            if (in->operand[k].kind == PTX_OPND_REG && writes(fn, &fn->insts[i], in->operand[k].index))
+                return true;
+    return false;
 }
 
 static uint32_t
@@ -107,8 +109,8 @@ product_of(const struct ptx_function *fn, const struct ptx_block *b, uint32_t su
             continue;
         if (!is_product(in, &fn->insts[sum]) || (in->has_guard && !same_guard(in, &fn->insts[sum])))
             return CWV_NONE;
-        for (uint32_t k = i; k < sum; k++)
-            if (overwrites_operand(fn, in, &fn->insts[k]))
+        for (uint32_t k = i; k < sum && in->has_guard; k++)
+            if (writes(fn, &fn->insts[k], in->guard))
                 return CWV_NONE;
         return i;
     }
@@ -167,16 +169,101 @@ struct writer {
     const struct ptx_function *fn;
     bool changed, warps, impossible;
     unsigned labels;
+    bool *copied;               /* by instruction: a product whose operands a fused sum reads from copies, %cwv_l and %cwv_r with its number */
 };
+
+static uint32_t
+index_in(const struct writer *w, uint32_t id)
+{
+    return (uint32_t)(w->p->insts[id].in - w->p->insts[id].fn->insts);
+}
+
+static const char *
+register_type(unsigned type)
+{
+    return ptx_type_bits((ptx_type)type) == 16 ? "b16" : type == PTX_F16X2 || type == PTX_BF16X2 ? "b32" : ptx_type_name((ptx_type)type);
+}
+
+/* The product that sum `id` is fused with, or CWV_NONE. */
+static uint32_t
+fused_product(const struct writer *w, uint32_t id)
+{
+    const struct ptx_function *fn = w->p->insts[id].fn;
+    unsigned k = w->v->fuse ? w->v->fuse[id] : 0;
+    uint32_t i = index_in(w, id), b = 0;
+    struct cwv_sum s;
+    if (!k)
+        return CWV_NONE;
+    while (b + 1 < fn->nblocks && fn->blocks[b + 1].first <= i)
+        b++;
+    look_at_sum(fn, &fn->blocks[b], i, id - i, &s);
+    return s.mul[k - 1];
+}
+
+/* Declare copies of operands that change before the sum reads them. */
+static void
+copy_prologue(struct writer *w, uint32_t first)
+{
+    for (uint32_t id = first; id < w->p->ninsts && w->p->insts[id].fn == w->fn; id++) {
+        uint32_t mul = fused_product(w, id);
+        if (mul == CWV_NONE || w->copied[mul] || !operands_change(w->fn, index_in(w, mul), index_in(w, id)))
+            continue;
+        w->copied[mul] = true;
+        cw_buf_printf(w->out, " .reg .%s %%cwv_l%u, %%cwv_r%u;", register_type(w->p->insts[mul].in->type[0]), mul, mul);
+    }
+}
+
+static void
+copy_operands(struct writer *w, uint32_t id)
+{
+    const struct ptx_inst *product = w->p->insts[id].in;
+    const char *names[2];
+    char text[2][24];
+    uint32_t n = w->fn->nregs;
+    const char **all = calloc(n + (size_t)1, sizeof *all);
+    if (!all) {
+        w->impossible = true;
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        all[i] = w->fn->regs[i].name;
+    for (unsigned k = 0; k < 2; k++) {
+        snprintf(text[k], sizeof text[k], "%%cwv_%c%u", "lr"[k], id);
+        names[k] = text[k];
+        unsigned bits = ptx_type_bits((ptx_type)product->type[0]);
+        bool bare = bits == 16 || product->type[0] == PTX_F16X2 || product->type[0] == PTX_BF16X2;
+        struct ptx_inst mov = { .op = PTX_OP_MOV, .type = { bare ? (bits == 16 ? PTX_B16 : PTX_B32) : product->type[0] }, .noperands = 2 };
+        struct ptx_operand o[2] = { { .kind = PTX_OPND_REG, .index = n, .video_sel = -1 }, product->operand[k + 1] };
+        mov.operand = o;
+        all[n] = names[k];
+        ptx_inst_print_named(&mov, all, w->out);
+        cw_buf_puts(w->out, " ");
+    }
+    free(all);
+}
 
 /* a * b + c of a product and a sum: one of the operands may have to be negated. */
 static void
 write_fused(struct writer *w, uint32_t id, unsigned k, uint32_t mul)
 {
     const struct ptx_inst *sum = w->p->insts[id].in, *product = w->p->insts[mul].in;
-    const char *type = ptx_type_name((ptx_type)sum->type[0]);
     struct ptx_operand o[4] = { sum->operand[0], product->operand[1], product->operand[2], sum->operand[k ? 1 : 2] };
     struct ptx_inst in = *sum;
+    uint32_t n = w->fn->nregs;
+    char copy[2][24];
+    const char **names = calloc(n + (size_t)3, sizeof *names);
+    if (!names) {
+        w->impossible = true;
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        names[i] = w->fn->regs[i].name;
+    names[n] = "%cwv_n";
+    for (unsigned i = 0; i < 2 && w->copied[mul]; i++) {
+        snprintf(copy[i], sizeof copy[i], "%%cwv_%c%u", "lr"[i], mul);
+        names[n + 1 + i] = copy[i];
+        o[i + 1] = (struct ptx_operand){ .kind = PTX_OPND_REG, .index = n + 1 + i, .video_sel = -1 };
+    }
     in.op = PTX_OP_FMA;
     in.round = PTX_RN;
     in.operand = o;
@@ -186,27 +273,18 @@ write_fused(struct writer *w, uint32_t id, unsigned k, uint32_t mul)
     if (sum->op == PTX_OP_SUB) {        /* x - a * b = -a * b + x; a * b - x = a * b + -x */
         struct ptx_inst neg = { .op = PTX_OP_NEG, .type = { sum->type[0] }, .noperands = 2 };
         struct ptx_operand source[2] = { { .kind = PTX_OPND_REG, .index = 0, .video_sel = -1 }, k ? o[1] : o[3] };
-        uint32_t n = w->fn->nregs;
-        const char **names = calloc(n + (size_t)1, sizeof *names);
-        if (!names) {
-            w->impossible = true;
-            return;
-        }
-        for (uint32_t i = 0; i < n; i++)
-            names[i] = w->fn->regs[i].name;
-        names[n] = "%cwv_n";
         source[0].index = n;
         neg.operand = source;
         o[k ? 1 : 3] = source[0];
-        cw_buf_printf(&b, "{ .reg .%s %%cwv_n; ", ptx_type_bits((ptx_type)sum->type[0]) == 16 ? "b16" : sum->type[0] == PTX_F16X2 || sum->type[0] == PTX_BF16X2 ? "b32" : type);
+        cw_buf_printf(&b, "{ .reg .%s %%cwv_n; ", register_type(sum->type[0]));
         ptx_inst_print_named(&neg, names, &b);
         cw_buf_puts(&b, " ");
         ptx_inst_print_named(&in, names, &b);
         cw_buf_puts(&b, " }");
-        free(names);
     } else {
-        ptx_inst_print(w->fn, &in, &b);
+        ptx_inst_print_named(&in, names, &b);
     }
+    free(names);
     cw_buf_append(w->out, b.data, b.size);
     cw_buf_finish(&b);
     w->changed = true;
@@ -299,17 +377,12 @@ write_instruction(struct writer *w, uint32_t id)
     const struct cwi_inst *i = &w->p->insts[id];
     const char *text = w->p->texts[i->text].text;
     struct ptx_inst in = *i->in;
-    unsigned k = w->v->fuse ? w->v->fuse[id] : 0;
-    if (k) {
-        struct cwv_sum s;
-        uint32_t first = id - (uint32_t)(i->in - i->fn->insts), b = 0;
-        while (b + 1 < i->fn->nblocks && i->fn->blocks[b + 1].first <= id - first)
-            b++;
-        look_at_sum(i->fn, &i->fn->blocks[b], id - first, first, &s);
-        if (s.mul[k - 1] != CWV_NONE) {
-            write_fused(w, id, k - 1, s.mul[k - 1]);
-            return;
-        }
+    uint32_t mul = fused_product(w, id);
+    if (w->copied[id])
+        copy_operands(w, id);
+    if (mul != CWV_NONE) {
+        write_fused(w, id, w->v->fuse[id] - 1u, mul);
+        return;
     }
     bool other = other_precision(w, &in), whole;
     if (w->v->flush && may_flush(&in) && !(in.flags & PTX_F_FTZ)) {
@@ -466,6 +539,7 @@ write_function(struct writer *w, uint32_t first, size_t at)
     cw_buf_append(w->out, t->text + at, body + 1 - at);
     if (w->v->order)
         order_prologue(w);
+    copy_prologue(w, first);
     at = body + 1;
     if (w->v->fill != CWV_AS_IT_IS && w->fn->is_entry && !strcmp(w->fn->sym->name, w->d->kernel)) {
         size_t begin = cwi_behind_declarations(t->text, body, p->insts[first].begin);
@@ -502,8 +576,10 @@ cw_result
 cwv_write(const struct cwi_program *p, uint32_t i, const struct cwv_variant *v, const struct cwd_dump *d, struct cw_buf *out, bool *changed,
           struct cwd_error *e)
 {
-    struct writer w = { .p = p, .v = v, .d = d, .out = out, .warps = cwv_uses_warps(p) };
+    struct writer w = { .p = p, .v = v, .d = d, .out = out, .warps = cwv_uses_warps(p), .copied = calloc(p->ninsts + (size_t)1, sizeof(bool)) };
     size_t at = 0;
+    if (!w.copied)
+        return cwd_fail(e, CW_ERR_NOMEM, "out of memory");
     for (uint32_t id = 0; id < p->ninsts;) {
         const struct cwi_inst *x = &p->insts[id];
         if (x->text == i)
@@ -511,6 +587,7 @@ cwv_write(const struct cwi_program *p, uint32_t i, const struct cwv_variant *v, 
         while (id < p->ninsts && p->insts[id].fn == x->fn)
             id++;
     }
+    free(w.copied);
     cw_buf_append(out, p->texts[i].text + at, p->texts[i].size - at);
     *changed = *changed || w.changed;
     if (w.impossible)
@@ -542,14 +619,14 @@ write_all(struct cwl_side *to, const struct cwl_side *from, const struct cwv_var
         inputs[i] = (struct cwd_input){ .kind = CWD_PTX, .name = from->program.texts[i].name, .data = (uint8_t *)b.data, .size = b.size - 1 };
     }
     bool asked = v->fuse || v->flush || v->precise || v->approximate || v->fill != CWV_AS_IT_IS || v->order;
-    return r == CW_OK && asked && !changed && !v->env ? cwd_fail(e, CW_ERR_NOT_FOUND, "there is nothing to change") : r;
+    return r == CW_OK && asked && !changed && !v->env && !v->on ? cwd_fail(e, CW_ERR_NOT_FOUND, "there is nothing to change") : r;
 }
 
 cw_result
 cwv_open(struct cwl_side *to, const struct cwl_side *from, const struct cwv_variant *v, struct cwd_error *e)
 {
     uint32_t n = from->program.ntexts;
-    *to = (struct cwl_side){ .on = from->on, .env = v->env, .folder = from->folder, .number = from->number + 1, .dump = from->dump };
+    *to = (struct cwl_side){ .on = v->on ? v->on : from->on, .env = v->env, .folder = from->folder, .number = from->number + 1, .dump = from->dump };
     memcpy(to->label, from->label, sizeof to->label);
     struct cwj_input *texts = calloc(n + (size_t)1, sizeof *texts);
     cw_result r = texts ? write_all(to, from, v, texts, e) : cwd_fail(e, CW_ERR_NOMEM, "out of memory");

@@ -11,7 +11,7 @@ for f in "$folder"/*.cwdump; do
     case $name in
         fuse_*) want='contraction' ;;
         order_*) want='order of atomics' ;;
-        race_*) want='order of (atomics|threads)' ;;
+        race_*) want='(race|order of threads)' ;;
         stale_*) want='uninitialised' ;;
         *) echo "$name: no cause goes by that name"; exit 1 ;;
     esac
