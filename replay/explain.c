@@ -373,11 +373,15 @@ say_element(const struct explain *x, const struct set *s)
     }
 }
 
+/* Does the kernel, or a function of its modules? */
 static bool
-adds_floats(const struct cwi_program *p)
+adds_floats(const struct cwi_program *p, const char *kernel)
 {
     for (uint32_t i = 0; i < p->ninsts; i++) {
         const struct ptx_inst *in = p->insts[i].in;
+        const struct ptx_function *fn = p->insts[i].fn;
+        if (fn->is_entry && strcmp(fn->sym->name, kernel))
+            continue;
         if ((in->op == PTX_OP_ATOM || in->op == PTX_OP_RED) && ptx_type_class((ptx_type)in->type[0]) == PTX_CLASS_FLOAT)
             return true;
     }
@@ -410,7 +414,7 @@ judge(struct explain *x, const struct set *differs, const struct chance *c, cons
     }
     /* Changed text may change the order of threads, too, so what is read before it is written counts first where the checks found it. */
     bool stale = within(x, differs, &c->fill), ordered = by_order(x, differs, c, c->permuted);
-    bool added = (ordered || (stale && c->checked)) && adds_floats(&x->base.program);
+    bool added = (ordered || (stale && c->checked)) && adds_floats(&x->base.program, x->base.dump.kernel);
     if (stale && (c->races.kinds & CWC_UNINITIALISED || !(ordered || added))) {
         printf("cause: uninitialised: all %" PRIu64 " elements that differ%s change with what shared memory, local memory and registers hold when the kernel begins\n",
                differs->count, also);
