@@ -156,6 +156,10 @@ open_unnamed(const char *path)
 cw_result
 cw_new_file_begin(struct cw_new_file *f, const char *path, unsigned mode)
 {
+    if (cw_file_is_special(path)) {
+        *f = (struct cw_new_file){ .fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC), .special = true };
+        return f->fd < 0 ? CW_ERR_IO : CW_OK;
+    }
     *f = (struct cw_new_file){ .fd = open_unnamed(path), .path = strdup(path) };
     if (f->path && f->fd < 0 && asprintf(&f->temporary, "%s.tmp-XXXXXX", path) < 0)
         f->temporary = NULL;
@@ -200,7 +204,7 @@ cw_new_file_finish(struct cw_new_file *f, bool keep)
 {
     int saved = errno;
     bool ok = keep;
-    if (ok && !f->temporary)
+    if (ok && !f->temporary && !f->special)
         ok = give_name(f);
     if (f->fd >= 0 && close(f->fd))
         ok = false;
@@ -217,29 +221,12 @@ cw_new_file_finish(struct cw_new_file *f, bool keep)
     return ok || !keep ? CW_OK : CW_ERR_IO;
 }
 
-/* A device or pipe is written in place: renaming over it would remove /dev/null or a pipe for every process. */
-static cw_result
-write_special(const char *path, const void *data, size_t size)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return CW_ERR_IO;
-    bool ok = cw_write_all(fd, data, size);
-    int saved = errno;
-    if (close(fd) && ok)
-        return CW_ERR_IO;
-    errno = saved;
-    return ok ? CW_OK : CW_ERR_IO;
-}
-
 cw_result
 cw_file_write_atomic(const char *path, const void *data, size_t size, unsigned mode)
 {
     char target[PATH_MAX];
     struct cw_new_file f;
-    if (cw_file_is_special(path))
-        return write_special(path, data, size);
-    if (realpath(path, target)) /* keep a symbolic link: replace the file that it names */
+    if (!cw_file_is_special(path) && realpath(path, target)) /* keep a symbolic link: replace the file that it names */
         path = target;
     cw_result r = cw_new_file_begin(&f, path, mode);
     if (r != CW_OK)

@@ -22,10 +22,12 @@ cw_result cw_file_read_own(const char *path, size_t max_size, char **data, size_
 bool cw_write_all(int fd, const void *data, size_t size);
 
 /* A file that is there whole or not at all. Until it is finished it has no name where the system can do that, so nothing is left of it when
- * the process is killed; elsewhere a temporary name beside it. */
+ * the process is killed; elsewhere a temporary name beside it. A device or pipe is written to as it is: a name given over it would take
+ * /dev/null from every process. */
 struct cw_new_file {
     int fd;
     char *path, *temporary;             /* temporary: NULL without a name */
+    bool special;
 };
 /* CW_ERR_IO with errno; nothing to finish then. The mode holds whatever the umask. */
 cw_result cw_new_file_begin(struct cw_new_file *f, const char *path, unsigned mode) CW_MUST_CHECK;

@@ -238,6 +238,8 @@ static bool
 write_entry(const char *path, const void *data, size_t size)
 {
     struct cw_new_file f;
+    if (cw_file_is_special(path))
+        (void)unlink(path);
     if (cw_new_file_begin(&f, path, 0600) != CW_OK)
         return false;
     bool ok = cw_write_all(f.fd, data, size);

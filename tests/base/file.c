@@ -154,6 +154,10 @@ main(void)
     CHECK(fd >= 0 && cw_file_is_special("pipe") && cw_file_write_atomic("pipe", "three", 5, 0644) == CW_OK);
     CHECK(fd >= 0 && read(fd, text, sizeof text) == 5 && !memcmp(text, "three", 5));
     CHECK(!lstat("pipe", &s) && S_ISFIFO(s.st_mode));
+    struct cw_new_file f;               /* also what is written piece by piece */
+    CHECK(cw_new_file_begin(&f, "pipe", 0600) == CW_OK && cw_write_all(f.fd, "four", 4) && cw_new_file_finish(&f, true) == CW_OK);
+    CHECK(fd >= 0 && read(fd, text, sizeof text) == 4 && !lstat("pipe", &s) && S_ISFIFO(s.st_mode));
+    CHECK(cw_new_file_begin(&f, "pipe", 0600) == CW_OK && cw_new_file_finish(&f, false) == CW_OK && !lstat("pipe", &s) && S_ISFIFO(s.st_mode));
     CHECK(cw_file_is_special("/dev/null") && !cw_file_is_special("plain") && !cw_file_is_special("none"));
     CHECK(cw_file_write_atomic(".", "x", 1, 0644) == CW_ERR_IO && cw_file_write_atomic("no/where", "x", 1, 0644) == CW_ERR_IO);
 
