@@ -135,7 +135,7 @@ ptx_parse_index(struct parser *p, const struct ptx_inst *in, unsigned i, struct 
         uint64_t v;
         if (!ptx_parse_int(p, &v, "an index"))
             return false;
-        o->imm = (int64_t)(v * size);
+        o->imm = (uint32_t)(v * size);  /* unsigned, as an H200 has it: tab[-1] of .u64 is tab + 0xfffffff8 */
     }
     if (address) {
         o->has_reg = o->kind == PTX_OPND_REG;
