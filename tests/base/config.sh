@@ -3,6 +3,7 @@
 # config.sh SHOW: which value of a setting counts (docs/ld-preload.md), what is said of a file that is wrong or that others can write, and that a setuid
 # program believes root's file alone. The parts with /etc/cudaway.conf and setuid need root and a mount namespace; without, they are left out and say so.
 set -u
+for v in $(compgen -e | grep '^CUDAWAY_'); do unset "$v"; done      # a caller's settings come before those of files
 show=$(realpath "$1") bad=0
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
