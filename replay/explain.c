@@ -324,11 +324,6 @@ try_chances(struct explain *x, struct cwl_side *near, const struct cwv_variant *
         v.order = k;
         ok = vary(x, &result, &v, &c->order, c);
     }
-    if (ok && near->on && !strcmp(near->on, "host")) {     /* its lanes run in step: one after the other is another order */
-        struct cwv_variant v = *with;
-        v.on = "host:O0";
-        ok = vary(x, &result, &v, &c->order, c);
-    }
     for (unsigned k = CWV_ZEROS; k <= CWV_ONES && ok; k++) {
         struct cwv_variant v = *with;
         v.fill = (enum cwv_fill)k;
@@ -412,10 +407,10 @@ judge(struct explain *x, const struct set *differs, const struct chance *c, cons
         fputs(c->races.lines.data, stdout);
         return EXPLAINED;
     }
-    /* Changed text may change the order of threads, too, so what is read before it is written counts first where the checks found it. */
+    /* Changed text may change the order in which floats are added, too: then only a read that the checks found is evidence. */
     bool stale = within(x, differs, &c->fill), ordered = by_order(x, differs, c, c->permuted);
-    bool added = (ordered || (stale && c->checked)) && adds_floats(&x->base.program, x->base.dump.kernel);
-    if (stale && (c->races.kinds & CWC_UNINITIALISED || !(ordered || added))) {
+    bool adds = adds_floats(&x->base.program, x->base.dump.kernel);
+    if (stale && (c->races.kinds & CWC_UNINITIALISED || !(ordered || (adds && c->checked)))) {
         printf("cause: uninitialised: all %" PRIu64 " elements that differ%s change with what shared memory, local memory and registers hold when the kernel begins\n",
                differs->count, also);
         say_element(x, differs);
@@ -423,9 +418,9 @@ judge(struct explain *x, const struct set *differs, const struct chance *c, cons
             fputs(c->races.lines.data, stdout);
         return EXPLAINED;
     }
-    if (!ordered && !added)
+    if (!ordered)
         return CWD_FAULT;
-    if (added) {
+    if (adds) {
         printf("cause: order of atomics: all %" PRIu64 " elements that differ%s change with the order in which threads run, and threads add floats atomically\n",
                differs->count, also);
         say_element(x, differs);

@@ -213,33 +213,54 @@ copy_prologue(struct writer *w, uint32_t first)
     }
 }
 
+/* The function's registers by number, and behind them %cwv_n and the copies of product `mul`, whose names `text` holds. malloc'd. */
+enum { NEGATED, LEFT, RIGHT, NAMES };
+
+static const char **
+register_names(struct writer *w, uint32_t mul, char text[2][24])
+{
+    uint32_t n = w->fn->nregs;
+    const char **names = malloc((n + (size_t)NAMES) * sizeof *names);
+    if (!names) {
+        w->impossible = true;
+        return NULL;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        names[i] = w->fn->regs[i].name;
+    for (unsigned k = 0; k < 2; k++) {
+        snprintf(text[k], 24, "%%cwv_%c%u", "lr"[k], mul);
+        names[n + LEFT + k] = text[k];
+    }
+    names[n + NEGATED] = "%cwv_n";
+    return names;
+}
+
+static struct ptx_operand
+register_operand(uint32_t index)
+{
+    return (struct ptx_operand){ .kind = PTX_OPND_REG, .index = index, .video_sel = -1 };
+}
+
 static void
 copy_operands(struct writer *w, uint32_t id)
 {
     const struct ptx_inst *product = w->p->insts[id].in;
-    const char *names[2];
     char text[2][24];
-    uint32_t n = w->fn->nregs;
-    const char **all = calloc(n + (size_t)1, sizeof *all);
-    if (!all) {
-        w->impossible = true;
+    unsigned type = product->type[0], bits = ptx_type_bits((ptx_type)type);
+    const char **names = register_names(w, id, text);
+    if (!names)
         return;
-    }
-    for (uint32_t i = 0; i < n; i++)
-        all[i] = w->fn->regs[i].name;
+    if (bits == 16)                     /* mov has no types of halves */
+        type = PTX_B16;
+    else if (type == PTX_F16X2 || type == PTX_BF16X2)
+        type = PTX_B32;
     for (unsigned k = 0; k < 2; k++) {
-        snprintf(text[k], sizeof text[k], "%%cwv_%c%u", "lr"[k], id);
-        names[k] = text[k];
-        unsigned bits = ptx_type_bits((ptx_type)product->type[0]);
-        bool bare = bits == 16 || product->type[0] == PTX_F16X2 || product->type[0] == PTX_BF16X2;
-        struct ptx_inst mov = { .op = PTX_OP_MOV, .type = { bare ? (bits == 16 ? PTX_B16 : PTX_B32) : product->type[0] }, .noperands = 2 };
-        struct ptx_operand o[2] = { { .kind = PTX_OPND_REG, .index = n, .video_sel = -1 }, product->operand[k + 1] };
-        mov.operand = o;
-        all[n] = names[k];
-        ptx_inst_print_named(&mov, all, w->out);
+        struct ptx_operand o[2] = { register_operand(w->fn->nregs + LEFT + k), product->operand[k + 1] };
+        struct ptx_inst mov = { .op = PTX_OP_MOV, .type = { (uint8_t)type }, .noperands = 2, .operand = o };
+        ptx_inst_print_named(&mov, names, w->out);
         cw_buf_puts(w->out, " ");
     }
-    free(all);
+    free(names);
 }
 
 /* a * b + c of a product and a sum: one of the operands may have to be negated. */
@@ -249,21 +270,12 @@ write_fused(struct writer *w, uint32_t id, unsigned k, uint32_t mul)
     const struct ptx_inst *sum = w->p->insts[id].in, *product = w->p->insts[mul].in;
     struct ptx_operand o[4] = { sum->operand[0], product->operand[1], product->operand[2], sum->operand[k ? 1 : 2] };
     struct ptx_inst in = *sum;
-    uint32_t n = w->fn->nregs;
-    char copy[2][24];
-    const char **names = calloc(n + (size_t)3, sizeof *names);
-    if (!names) {
-        w->impossible = true;
+    char text[2][24];
+    const char **names = register_names(w, mul, text);
+    if (!names)
         return;
-    }
-    for (uint32_t i = 0; i < n; i++)
-        names[i] = w->fn->regs[i].name;
-    names[n] = "%cwv_n";
-    for (unsigned i = 0; i < 2 && w->copied[mul]; i++) {
-        snprintf(copy[i], sizeof copy[i], "%%cwv_%c%u", "lr"[i], mul);
-        names[n + 1 + i] = copy[i];
-        o[i + 1] = (struct ptx_operand){ .kind = PTX_OPND_REG, .index = n + 1 + i, .video_sel = -1 };
-    }
+    for (unsigned i = 0; i < 2 && w->copied[mul]; i++)
+        o[i + 1] = register_operand(w->fn->nregs + LEFT + i);
     in.op = PTX_OP_FMA;
     in.round = PTX_RN;
     in.operand = o;
@@ -271,10 +283,8 @@ write_fused(struct writer *w, uint32_t id, unsigned k, uint32_t mul)
     struct cw_buf b;
     cw_buf_init(&b);
     if (sum->op == PTX_OP_SUB) {        /* x - a * b = -a * b + x; a * b - x = a * b + -x */
-        struct ptx_inst neg = { .op = PTX_OP_NEG, .type = { sum->type[0] }, .noperands = 2 };
-        struct ptx_operand source[2] = { { .kind = PTX_OPND_REG, .index = 0, .video_sel = -1 }, k ? o[1] : o[3] };
-        source[0].index = n;
-        neg.operand = source;
+        struct ptx_operand source[2] = { register_operand(w->fn->nregs + NEGATED), k ? o[1] : o[3] };
+        struct ptx_inst neg = { .op = PTX_OP_NEG, .type = { sum->type[0] }, .noperands = 2, .operand = source };
         o[k ? 1 : 3] = source[0];
         cw_buf_printf(&b, "{ .reg .%s %%cwv_n; ", register_type(sum->type[0]));
         ptx_inst_print_named(&neg, names, &b);
@@ -619,14 +629,14 @@ write_all(struct cwl_side *to, const struct cwl_side *from, const struct cwv_var
         inputs[i] = (struct cwd_input){ .kind = CWD_PTX, .name = from->program.texts[i].name, .data = (uint8_t *)b.data, .size = b.size - 1 };
     }
     bool asked = v->fuse || v->flush || v->precise || v->approximate || v->fill != CWV_AS_IT_IS || v->order;
-    return r == CW_OK && asked && !changed && !v->env && !v->on ? cwd_fail(e, CW_ERR_NOT_FOUND, "there is nothing to change") : r;
+    return r == CW_OK && asked && !changed && !v->env ? cwd_fail(e, CW_ERR_NOT_FOUND, "there is nothing to change") : r;
 }
 
 cw_result
 cwv_open(struct cwl_side *to, const struct cwl_side *from, const struct cwv_variant *v, struct cwd_error *e)
 {
     uint32_t n = from->program.ntexts;
-    *to = (struct cwl_side){ .on = v->on ? v->on : from->on, .env = v->env, .folder = from->folder, .number = from->number + 1, .dump = from->dump };
+    *to = (struct cwl_side){ .on = from->on, .env = v->env, .folder = from->folder, .number = from->number + 1, .dump = from->dump };
     memcpy(to->label, from->label, sizeof to->label);
     struct cwj_input *texts = calloc(n + (size_t)1, sizeof *texts);
     cw_result r = texts ? write_all(to, from, v, texts, e) : cwd_fail(e, CW_ERR_NOMEM, "out of memory");

@@ -18,7 +18,6 @@ struct cwv_variant {
     enum cwv_fill fill;         /* shared and local memory and registers, when the kernel begins */
     unsigned order;             /* 0, or which permutation of blocks and threads, up to CWV_ORDERS */
     const char *env;            /* "NAME=VALUE" for the run, or NULL */
-    const char *on;             /* another device, or NULL */
 };
 
 /* What NVIDIA's compiler may fuse: sum `id` with the product `mul[k]` of its operand k + 1, or CWV_NONE. */
