@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* Incremented whenever a structure of this header changes: programs and libraries of different releases must not mix. */
-#define CWJ_API_VERSION 5
+#define CWJ_API_VERSION 8
 
 /* One PTX text. `name` is for diagnostics. */
 struct cwj_input {
@@ -43,6 +43,7 @@ struct cwj_kernel {
     uint32_t local_bytes;           /* .local and stack of the kernel itself, per thread */
     uint32_t nregs;                 /* 32-bit registers by the PTX declarations, clamped to 255 */
     uint32_t instructions;          /* of PTX, with the functions it calls */
+    bool too_large;                 /* one of them is too large to be optimised for the host: its code is plain there */
     uint32_t maxntid[3], reqntid[3], cluster[3], minnctapersm;  /* 0: not given; cluster: blocks of one, .reqnctapercluster */
     bool explicit_cluster;          /* has to be launched with a size of clusters */
     bool launches;                  /* may leave records in __cudaway_device_launches (jit/link/device_runtime.ptx) */
@@ -94,6 +95,16 @@ struct cwj_host_code {
 struct cwj_host_runtime {
     uint32_t count;
     const void *const *address;
+    const struct cwj_host_place *place;     /* NULL: the code runs in this process */
+};
+
+/* Another process runs the code, and has the memory that it is put into at the same addresses. Functions: thread-safe. */
+struct cwj_host_place {
+    uint32_t nsupport;
+    const uint64_t *support;    /* what cwj_support_functions (jit/loader/loader.h) are there */
+    /* All of it within 2 GiB, and writable here. NULL: no memory. */
+    void *(*allocate)(size_t size, size_t align);
+    void (*release)(void *memory);
 };
 
 /* Nanoseconds per tick of a steady counter of 100 MHz, in units of 2^-32. */
@@ -102,6 +113,8 @@ struct cwj_host_runtime {
  * and of one that needs its launch (module_image). MANY: see all_blocks. wave64: does the processor run 64 lanes, two warps (GCN and CDNA;
  * RDNA runs 32)? */
 enum { CWJ_AMD_LOCKS = 256, CWJ_AMD_SHAPE = 8, CWJ_AMD_LAUNCH = 16, CWJ_AMD_MANY = 128 };
+/* What a kernel stores in the u32 at cudaway_fault before it ends itself with a trap: as CUresult has it. */
+enum { CWJ_AMD_FAULT_ADDRESS = 700, CWJ_AMD_FAULT_MISALIGNED = 716, CWJ_AMD_FAULT_PC = 718 };
 static inline bool
 cwj_amd_wave64(const char *cpu)
 {
@@ -181,7 +194,7 @@ struct cwj_aot_options {
                                      * loader stores addresses in u64 variables of the code object, those that exist: cudaway_image, the
                                      * data segment; cudaway_locks, CWJ_AMD_LOCKS words of the device, initially zero, which all its kernels
                                      * share; cudaway_heap, the heap (jit/builtins/heap.h); cudaway_fifo, the print FIFO
-                                     * (jit/builtins/print.h) or 0; and in cudaway_tick the device's CWJ_AMD_TICK. If it has a variable
+                                     * (jit/builtins/print.h) or 0; cudaway_fault, a u32 that is 0, for CWJ_AMD_FAULT_*, or 0; and in cudaway_tick the device's CWJ_AMD_TICK. If it has a variable
                                      * cudaway_launch, its kernels take CWJ_AMD_LAUNCH more bytes of arguments, behind the parameters
                                      * rounded up to 8: the launch's number (%gridid), and the address of a cooperative grid's workspace
                                      * (%envreg1, see emit_host_workspace) or 0 */
@@ -196,6 +209,8 @@ struct cwj_aot_options {
     bool all_blocks;                /* amdgcn: kernels without .maxntid and .reqntid accept blocks of 1024 threads. Otherwise one that needs
                                      * more than CWJ_AMD_MANY registers at once is compiled for blocks of 640 or 512 threads (by processor),
                                      * which may have more registers */
+    bool checked;                   /* amdgcn: accesses that are not aligned to their size, or outside of what a thread can have of local memory,
+                                     * end the kernel with CUDA's error (docs/faults.md). Otherwise the processor executes them as it does */
     struct cwj_pass_options passes;
     bool cache;                     /* use the disk cache */
     bool *from_cache;               /* out, or NULL: did the result come from the disk cache? */
@@ -262,6 +277,8 @@ struct cwj_image_entry {
     const char *data;
     size_t size;
     const char *compression;        /* "none", "lz4", "zstd" */
+    const void *container;          /* the fatbin container that holds the entry, as a program registers it, in the image; or NULL */
+    bool relocatable;               /* relocatable device code of an ELF file: all its containers make one module */
 };
 
 /* The only export of libcudaway-jit.so. NULL if version is not CWJ_API_VERSION. */

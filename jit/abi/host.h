@@ -7,7 +7,8 @@
  * may switch between them; all gangs of a block run on one OS thread, so shared memory needs no host atomics.
  *
  * Addresses: global, const, param and local addresses are host addresses, and so is a generic address. A .shared address is an offset from
- * cwh_block.shared, so that it survives truncation to 32 bits. A function's address is a token, CWH_FUNC_TOKEN(id), the same on every
+ * cwh_block.shared, so that it survives truncation to 32 bits. The shared memory of a cluster's blocks lies cluster_stride apart, and once
+ * more 4 GiB above: so a .shared::cluster address is an offset from the block's own, of 64 bits or truncated to 32. A function's address is a token, CWH_FUNC_TOKEN(id), the same on every
  * device.
  *
  * In modules with `.address_size 32` registers and memory hold 32-bit addresses, which compiled code widens at memory accesses: generic,
@@ -42,6 +43,9 @@ struct cwh_launch {
     uint32_t reserved;
     uint64_t grid_workspace;    /* 80: a cooperative launch's, else 0; see emit_host_workspace */
     uint64_t window;            /* 88: base of a 32-bit module's window; 0 for other modules */
+    uint32_t cluster[3];        /* 96: blocks of a cluster, at least 1 */
+    uint32_t explicit_cluster;  /* 108: the program asked for clusters */
+    uint64_t cluster_stride;    /* 112: from the shared memory of one block of a cluster to the next's, by rank */
 };
 
 /* Fixed for one block while it runs. */
@@ -51,6 +55,8 @@ struct cwh_block {
     uint32_t ctaid[3];          /* 16 */
     uint32_t worker;            /* 28: number of the OS thread, for %smid */
     void    *runtime;           /* 32: the engine's own */
+    uint32_t cluster_rank;      /* 40: its number in the cluster */
+    uint32_t reserved;
 };
 
 /* One gang. */
@@ -94,6 +100,7 @@ enum cwh_tier { CWH_TIER_OPTIMISED, CWH_TIER_CACHED, CWH_TIER_QUICK };
  * per lane of the gang. A row is X(return, name, parameters).
  *
  *  barrier:   bar.sync/barrier.sync id, count (count 0: all threads of the block). Suspends the gang.
+ *  cluster_*: barrier.cluster of all threads of the block's cluster; wait suspends the gang until the phase in which it arrived is over.
  *  bar_red:   op is ptx_boolop (and, or, popc); preds has a bit per lane; returns the result for every lane.
  *  warp_*:    only if width is 1: rendezvous of the lanes of a warp. `site` numbers the instruction in layout order.
  *             warp_exchange publishes a 64-bit value. When all of `members` (if members is 0, all lanes that reach this site
@@ -114,6 +121,8 @@ struct cwh_matrix;
     X(void,     cwh_rt_barrier,      (struct cwh_gang *gang, uint32_t id, uint32_t count, uint64_t mask))                   \
     X(void,     cwh_rt_barrier_arrive, (struct cwh_gang *gang, uint32_t id, uint32_t count, uint64_t mask))                 \
     X(uint32_t, cwh_rt_bar_red,      (struct cwh_gang *gang, uint32_t op, uint32_t id, uint32_t count, uint64_t mask, uint64_t preds)) \
+    X(void,     cwh_rt_cluster_arrive, (struct cwh_gang *gang))                                                             \
+    X(void,     cwh_rt_cluster_wait, (struct cwh_gang *gang))                                                               \
     X(uint32_t, cwh_rt_warp_exchange, (struct cwh_gang *gang, uint32_t site, uint32_t members, uint64_t value, uint64_t values[32])) \
     X(void,     cwh_rt_tex,          (struct cwh_gang *gang, const struct cwh_tex *tex))                                    \
     X(void,     cwh_rt_vprintf,      (struct cwh_gang *gang, uint64_t mask, const uint64_t *formats, const uint64_t *args, int32_t *results)) \

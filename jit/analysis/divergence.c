@@ -3,8 +3,8 @@
  * writes.
  *
  * All lanes share a register slot, also those waiting at other blocks. Lanes that leave a divergent branch by different edges join at its
- * immediate post-dominator; in between, code of one path runs while the lanes of the other paths wait. So a write on one path must keep the
- * other lanes' value if they may still read it:
+ * immediate post-dominator, or behind a loop if a path goes round it first; in between, code of one path runs while the lanes of the other
+ * paths wait. So a write on one path must keep the other lanes' value if they may still read it:
  * - the register is live at the target of another edge of the branch (this covers values that leave a loop that lanes leave at different
  *   iterations: the loop is then one path of its own exit branch), or
  * - it has several definitions, on both paths.
@@ -145,21 +145,20 @@ sources_matter(const struct ptx_inst *in)
 
 /* ---- divergent regions ------------------------------------------------------------------------------------------------ */
 
-struct def_ctx {
-    uint64_t *row;
-};
-
 static void
 visit_def(void *user, uint32_t r, bool write)
 {
-    struct def_ctx *c = user;
     if (write)
-        c->row[r / 64] |= (uint64_t)1 << (r % 64);
+        flow_set_add(user, r / 64, (uint64_t)1 << (r % 64));
 }
 
 struct regions {
-    uint64_t *block_defs;           /* n rows: registers written in a block */
-    uint64_t *path_defs;           /* for each successor: registers written on that path */
+    struct flow_row *block_defs;    /* per block: registers written in it */
+    struct flow_set path;           /* registers written on the path scanned last */
+    struct flow_set some, several;  /* registers written on one path of the branch and more, on two and more */
+    struct flow_set live, live_twice; /* registers live at one target of the branch and more, at two and more */
+    uint32_t *scanned;              /* per block: 1 + the branch whose paths visited it last */
+    uint32_t *join;                 /* per block: where lanes that leave it by different edges are together again */
     uint32_t *stack;
     uint32_t *visited;
     uint32_t  stamp;
@@ -167,11 +166,11 @@ struct regions {
     uint64_t budget;                /* steps left; at 0 everything is assumed divergent */
 };
 
-/* Collect the registers written in blocks reachable from `start` before the join, and mask those blocks. */
+/* Collect the registers written in blocks reachable from `start`, a successor of `origin`, before the join, into g->path, and mask those blocks. */
 static void
-scan_path(struct flow *f, struct regions *g, uint32_t start, uint32_t join, uint64_t *defs, bool *changed)
+scan_path(struct flow *f, struct regions *g, uint32_t origin, uint32_t start, uint32_t join, bool *changed)
 {
-    memset(defs, 0, f->words * sizeof *defs);
+    flow_set_clear(&g->path);
     if (start == join || start == f->n)
         return;
     uint32_t top = 0;
@@ -183,15 +182,14 @@ scan_path(struct flow *f, struct regions *g, uint32_t start, uint32_t join, uint
         if (!g->budget)
             return;
         g->budget--;
+        g->scanned[b] = origin + 1;
         g->low = at < g->low ? at : g->low;
         g->high = at > g->high ? at : g->high;
         if (!f->masked[b]) {
             f->masked[b] = true;
             *changed = true;
         }
-        const uint64_t *d = g->block_defs + (size_t)b * f->words;
-        for (uint32_t w = 0; w < f->words; w++)
-            defs[w] |= d[w];
+        flow_set_add_row(&g->path, &g->block_defs[b]);
         for (uint32_t k = 0; k < f->fn->blocks[b].nsucc; k++) {
             uint32_t s = f->fn->blocks[b].succ[k];
             if (s != join && g->visited[s] != g->stamp) {
@@ -203,22 +201,60 @@ scan_path(struct flow *f, struct regions *g, uint32_t start, uint32_t join, uint
 }
 
 static void
-blend_bits(struct flow *f, const uint64_t *a, const uint64_t *b, bool several_only, bool *changed)
+blend_bits(struct flow *f, uint32_t w, uint64_t bits, bool several_only, bool *changed)
 {
-    for (uint32_t w = 0; w < f->words; w++) {
-        uint64_t bits = a[w] & b[w];
-        while (bits) {
-            uint32_t r = w * 64 + (uint32_t)__builtin_ctzll(bits);
-            bits &= bits - 1;
-            if (several_only && f->ndefs[r] < 2)
-                continue;
-            if (!f->masked_write[r]) {
-                f->masked_write[r] = true;
-                f->uniform[r] = false;
-                f->shape[r] = (struct flow_shape){ .kind = FLOW_VARYING };
-                *changed = true;
-            }
-        }
+    while (bits) {
+        uint32_t r = w * 64 + (uint32_t)__builtin_ctzll(bits);
+        bits &= bits - 1;
+        if ((several_only && f->ndefs[r] < 2) || f->masked_write[r])
+            continue;
+        f->masked_write[r] = true;
+        f->uniform[r] = false;
+        f->shape[r] = (struct flow_shape){ .kind = FLOW_VARYING };
+        *changed = true;
+    }
+}
+
+/* A lane that takes a back edge comes to the branch again, and a join behind it in the same loop would be passed in different iterations: the
+ * lanes join behind the loop. Uses the marks of the last scan; true: the join has moved. */
+static bool
+goes_round(const struct flow *f, struct regions *g, uint32_t b)
+{
+    uint32_t join = g->join[b];
+    for (uint32_t l = f->loop_of[b]; l != FLOW_NONE && join < f->n; l = f->loops[l].parent) {
+        uint32_t h = f->loops[l].header;
+        if (h == join || !flow_in_loop(f, join, l) || g->scanned[h] != b + 1)
+            continue;
+        while (join < f->n && flow_in_loop(f, join, l))
+            join = f->ipdom[join];
+    }
+    bool moved = join != g->join[b];
+    g->join[b] = join;
+    return moved;
+}
+
+/* The number of different targets of a branch: where control comes to without it, the last one, may be one of the others. */
+static uint32_t
+count_targets(const struct ptx_block *blk)
+{
+    for (uint32_t k = 0; k + 1 < blk->nsucc; k++)
+        if (blk->succ[k] == blk->succ[blk->nsucc - 1])
+            return blk->nsucc - 1;
+    return blk->nsucc;
+}
+
+/* Path k of a branch, which g->path describes: blend what it writes and other targets need, and note what it writes. */
+static void
+take_path(struct flow *f, struct regions *g, const struct flow_row *target, bool *changed)
+{
+    for (uint32_t i = 0; i < g->path.n; i++) {
+        uint32_t w = g->path.listed[i];
+        uint64_t bits = g->path.bits[w];
+        uint64_t others = bits & (g->live_twice.bits[w] | (g->live.bits[w] & ~flow_row_word(target, w)));
+        blend_bits(f, w, others, false, changed);
+        if (g->some.bits[w] & bits)
+            flow_set_add(&g->several, w, g->some.bits[w] & bits);
+        flow_set_add(&g->some, w, bits);
     }
 }
 
@@ -226,21 +262,31 @@ static void
 split_at(struct flow *f, struct regions *g, uint32_t b, bool *changed)
 {
     const struct ptx_block *blk = &f->fn->blocks[b];
-    uint32_t join = f->ipdom[b], n = blk->nsucc, words = f->words;
-    for (uint32_t k = 0; k < n; k++)
-        scan_path(f, g, blk->succ[k], join, g->path_defs + (size_t)k * words, changed);
+    uint32_t n = count_targets(blk);
+    flow_set_clear(&g->live);
+    flow_set_clear(&g->live_twice);
     for (uint32_t k = 0; k < n; k++) {
-        const uint64_t *dk = g->path_defs + (size_t)k * words;
-        g->budget -= g->budget < n / 2 ? g->budget : n / 2;
-        if (!g->budget)
-            return;
-        for (uint32_t j = 0; j < n; j++) {
-            if (j == k || blk->succ[j] == blk->succ[k])
-                continue;
-            blend_bits(f, dk, f->live_in + (size_t)blk->succ[j] * words, false, changed);
-            blend_bits(f, dk, g->path_defs + (size_t)j * words, true, changed);
+        const struct flow_row *row = &f->live_in[blk->succ[k]];
+        for (uint32_t i = 0; i < row->n; i++) {
+            uint32_t w = row->word[i].index;
+            if (g->live.bits[w] & row->word[i].bits)
+                flow_set_add(&g->live_twice, w, g->live.bits[w] & row->word[i].bits);
+            flow_set_add(&g->live, w, row->word[i].bits);
         }
     }
+    /* Where the join moves, the paths become longer: what the shorter ones blend, the longer ones do. */
+    do {
+        flow_set_clear(&g->some);
+        flow_set_clear(&g->several);
+        for (uint32_t k = 0; k < n; k++) {
+            scan_path(f, g, b, blk->succ[k], g->join[b], changed);
+            if (!g->budget)
+                return;
+            take_path(f, g, &f->live_in[blk->succ[k]], changed);
+        }
+        for (uint32_t i = 0; i < g->several.n; i++)
+            blend_bits(f, g->several.listed[i], g->several.bits[g->several.listed[i]], true, changed);
+    } while (goes_round(f, g, b));
 }
 
 /* Masked blocks are emitted in layout order up to the end of a run, so the blocks of a divergent region must form one run: blocks that the
@@ -254,7 +300,7 @@ close_runs(struct flow *f, struct regions *g, uint32_t *cover)
             continue;
         g->low = f->n, g->high = 0;
         for (uint32_t k = 0; k < f->fn->blocks[b].nsucc; k++)
-            scan_path(f, g, f->fn->blocks[b].succ[k], f->ipdom[b], g->path_defs, &changed);
+            scan_path(f, g, b, f->fn->blocks[b].succ[k], g->join[b], &changed);
         if (g->low > g->high)
             continue;
         cover[g->low]++;
@@ -319,24 +365,26 @@ cw_result
 flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *a)
 {
     const struct ptx_function *fn = f->fn;
-    uint32_t max_succ = 2;
-    for (uint32_t b = 0; b < f->n; b++)
-        if (fn->blocks[b].nsucc > max_succ)
-            max_succ = fn->blocks[b].nsucc;
     struct regions g = {
-        .block_defs = cw_arena_array(a, uint64_t, (size_t)f->n * f->words),
-        .path_defs = cw_arena_array(a, uint64_t, (size_t)max_succ * f->words),
+        .block_defs = cw_arena_array(a, struct flow_row, f->n + 1),
         .stack = cw_arena_array(a, uint32_t, f->n + 1),
         .visited = cw_arena_array(a, uint32_t, f->n + 1),
+        .scanned = cw_arena_array(a, uint32_t, f->n + 1),
+        .join = cw_arena_array(a, uint32_t, f->n + 1),
         .budget = STEPS * ((uint64_t)f->n + fn->ninsts) + STEPS,
     };
     uint32_t *cover = cw_arena_array(a, uint32_t, f->n + 2);
-    if (!cover || !g.block_defs || !g.path_defs || !g.stack || !g.visited)
+    if (!cover || !g.block_defs || !g.stack || !g.visited || !g.scanned || !g.join || !flow_set_init(&g.path, f->words, a) ||
+        !flow_set_init(&g.some, f->words, a) || !flow_set_init(&g.several, f->words, a) || !flow_set_init(&g.live, f->words, a) ||
+        !flow_set_init(&g.live_twice, f->words, a))
         return CW_ERR_NOMEM;
+    memcpy(g.join, f->ipdom, f->n * sizeof *g.join);
     for (uint32_t b = 0; b < f->n; b++) {
-        struct def_ctx d = { g.block_defs + (size_t)b * f->words };
+        flow_set_clear(&g.path);
         for (uint32_t i = 0; i < fn->blocks[b].count; i++)
-            flow_visit_regs(&fn->insts[fn->blocks[b].first + i], visit_def, &d);
+            flow_visit_regs(&fn->insts[fn->blocks[b].first + i], visit_def, &g.path);
+        if (!flow_set_row(&g.path, &g.block_defs[b], a))
+            return CW_ERR_NOMEM;
     }
     struct div_ctx c = { .f = f, .width = width, .linear_x = linear_x, .is_entry = fn->is_entry };
     for (uint32_t r = 0; r < fn->nregs; r++) {

@@ -507,7 +507,7 @@ find_layout(struct flow *f, struct cw_arena *a)
 /* ---- liveness ------------------------------------------------------------------------------------------------------------- */
 
 struct live_ctx {
-    uint64_t *use, *def;            /* of the block being scanned */
+    struct flow_set *use, *def;     /* of the block being scanned */
     uint32_t *ndefs, *def_block;
     uint32_t block;
     bool guarded;
@@ -518,64 +518,85 @@ live_visit(void *user, uint32_t r, bool write)
 {
     struct live_ctx *c = user;
     uint64_t bit = (uint64_t)1 << (r % 64);
-    if (!write) {
-        if (!(c->def[r / 64] & bit))
-            c->use[r / 64] |= bit;
-        return;
+    bool defined = (c->def->bits[r / 64] & bit) != 0;
+    if (write) {
+        c->ndefs[r]++;
+        c->def_block[r] = c->ndefs[r] == 1 && !c->guarded ? c->block : FLOW_NONE;
     }
-    c->ndefs[r]++;
-    c->def_block[r] = c->ndefs[r] == 1 ? c->block : FLOW_NONE;
     /* A guarded write keeps the old value of some lanes: it counts as a use, and does not kill. */
-    if (c->guarded) {
-        if (!(c->def[r / 64] & bit))
-            c->use[r / 64] |= bit;
+    if (write && c->guarded)
         c->ndefs[r]++;              /* never a plain single definition */
-        c->def_block[r] = FLOW_NONE;
-    } else {
-        c->def[r / 64] |= bit;
+    if (write && !c->guarded)
+        flow_set_add(c->def, r / 64, bit);
+    else if (!defined)
+        flow_set_add(c->use, r / 64, bit);
+}
+
+/* What block b reads before it writes, and what it writes. */
+static bool
+scan_block(struct flow *f, uint32_t b, struct flow_set *use, struct flow_set *def, struct flow_row *writes, struct cw_arena *a)
+{
+    struct live_ctx c = { use, def, f->ndefs, f->def_block, b, false };
+    const struct ptx_block *blk = &f->fn->blocks[b];
+    flow_set_clear(use);
+    flow_set_clear(def);
+    for (uint32_t i = 0; i < blk->count; i++) {
+        const struct ptx_inst *in = &f->fn->insts[blk->first + i];
+        c.guarded = in->has_guard && !(ptx_op_info((ptx_op)in->op)->traits & PTX_T_TERMINATOR);
+        flow_visit_regs(in, live_visit, &c);
     }
+    return flow_set_row(use, &f->live_in[b], a) && flow_set_row(def, writes, a);
+}
+
+/* Add to block b what its successors need and it does not write. */
+static bool
+flow_back(struct flow *f, uint32_t b, struct flow_set *in, struct flow_set *def, const struct flow_row *writes, bool *changed, struct cw_arena *a)
+{
+    const struct ptx_block *blk = &f->fn->blocks[b];
+    bool more = false;
+    flow_set_clear(in);
+    flow_set_clear(def);
+    flow_set_add_row(in, &f->live_in[b]);
+    flow_set_add_row(def, writes);
+    for (uint32_t k = 0; k < blk->nsucc; k++) {
+        const struct flow_row *s = &f->live_in[blk->succ[k]];
+        for (uint32_t i = 0; i < s->n; i++) {
+            uint32_t w = s->word[i].index;
+            uint64_t bits = s->word[i].bits & ~def->bits[w];
+            if (bits & ~in->bits[w]) {
+                flow_set_add(in, w, bits);
+                more = true;
+            }
+        }
+    }
+    *changed |= more;
+    return !more || flow_set_row(in, &f->live_in[b], a);
 }
 
 static bool
 find_liveness(struct flow *f, struct cw_arena *a)
 {
     uint32_t n = f->n, nregs = f->fn->nregs;
+    struct flow_set use, def;
     f->words = (nregs + 63) / 64;
     if (!f->words)
         f->words = 1;
-    size_t row = f->words;
-    f->live_in = cw_arena_array(a, uint64_t, row * n);
+    f->live_in = cw_arena_array(a, struct flow_row, n + 1);
     f->ndefs = cw_arena_array(a, uint32_t, nregs + 1);
     f->def_block = cw_arena_array(a, uint32_t, nregs + 1);
-    uint64_t *use = cw_arena_array(a, uint64_t, row * n), *def = cw_arena_array(a, uint64_t, row * n);
-    if (!f->live_in || !f->ndefs || !f->def_block || !use || !def)
+    struct flow_row *writes = cw_arena_array(a, struct flow_row, n + 1);
+    if (!f->live_in || !f->ndefs || !f->def_block || !writes || !flow_set_init(&use, f->words, a) || !flow_set_init(&def, f->words, a))
         return false;
     for (uint32_t r = 0; r < nregs; r++)
         f->def_block[r] = FLOW_NONE;
-    for (uint32_t b = 0; b < n; b++) {
-        struct live_ctx c = { use + row * b, def + row * b, f->ndefs, f->def_block, b, false };
-        const struct ptx_block *blk = &f->fn->blocks[b];
-        for (uint32_t i = 0; i < blk->count; i++) {
-            const struct ptx_inst *in = &f->fn->insts[blk->first + i];
-            c.guarded = in->has_guard && !(ptx_op_info((ptx_op)in->op)->traits & PTX_T_TERMINATOR);
-            flow_visit_regs(in, live_visit, &c);
-        }
-    }
-    memcpy(f->live_in, use, row * n * sizeof *use);
+    for (uint32_t b = 0; b < n; b++)
+        if (!scan_block(f, b, &use, &def, &writes[b], a))
+            return false;
     for (bool changed = true; changed;) {
         changed = false;
-        for (uint32_t i = n; i-- > 0;) {
-            uint32_t b = f->order[i];
-            uint64_t *in = f->live_in + row * b;
-            for (uint32_t k = 0; k < f->fn->blocks[b].nsucc; k++) {
-                const uint64_t *s = f->live_in + row * f->fn->blocks[b].succ[k];
-                for (size_t w = 0; w < row; w++) {
-                    uint64_t v = in[w] | (s[w] & ~def[row * b + w]);
-                    changed |= v != in[w];
-                    in[w] = v;
-                }
-            }
-        }
+        for (uint32_t i = n; i-- > 0;)
+            if (!flow_back(f, f->order[i], &use, &def, &writes[f->order[i]], &changed, a))
+                return false;
     }
     return true;
 }

@@ -28,6 +28,16 @@ struct flow_shape {
     int64_t factor;
 };
 
+/* A set of registers, as the words of a bit set that are not 0, ascending by index. Most blocks use few of a function's registers. */
+struct flow_word {
+    uint64_t bits;
+    uint32_t index;                 /* bit r % 64 of word r / 64 is register r */
+};
+struct flow_row {
+    struct flow_word *word;
+    uint32_t n;
+};
+
 struct flow {
     const struct ptx_function *fn;
     uint32_t  n;                    /* blocks */
@@ -41,8 +51,8 @@ struct flow {
     bool      irreducible;          /* a retreating edge whose target does not dominate its source */
 
     /* registers */
-    uint64_t *live_in;              /* n rows of `words` words: registers live on entry to a block */
-    uint32_t  words;
+    struct flow_row *live_in;       /* per block: registers live on entry to it */
+    uint32_t  words;                /* of a bit set of all registers, at least 1 */
     uint32_t *ndefs;                /* definitions per register, counting each guarded one */
     uint32_t *def_block;            /* block of the only definition, or FLOW_NONE */
 
@@ -80,10 +90,11 @@ struct flow_shape flow_affine(const struct flow *f, const struct ptx_inst *in, b
 bool flow_pressure(const struct flow *f, struct cw_arena *arena, uint32_t *words) CW_MUST_CHECK;
 
 bool flow_dominates(const struct flow *f, uint32_t a, uint32_t b);
+uint64_t flow_row_word(const struct flow_row *row, uint32_t index);
 static inline bool
 flow_live_in(const struct flow *f, uint32_t block, uint32_t reg)
 {
-    return f->live_in[(size_t)block * f->words + reg / 64] >> (reg % 64) & 1;
+    return flow_row_word(&f->live_in[block], reg / 64) >> (reg % 64) & 1;
 }
 
 #endif

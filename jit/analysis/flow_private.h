@@ -5,6 +5,26 @@
 
 #include "jit/analysis/flow.h"
 
+/* A set of registers that is quick to change: all words of a bit set, and a list of those that may not be 0. */
+struct flow_set {
+    uint64_t *bits;
+    uint32_t *listed, n;
+    bool *has;                      /* per word: it is listed */
+};
+bool flow_set_init(struct flow_set *s, uint32_t words, struct cw_arena *a);     /* empty; false: out of memory */
+void flow_set_clear(struct flow_set *s);
+void flow_set_add_row(struct flow_set *s, const struct flow_row *row);
+bool flow_set_row(struct flow_set *s, struct flow_row *row, struct cw_arena *a);
+static inline void
+flow_set_add(struct flow_set *s, uint32_t word, uint64_t bits)
+{
+    if (!s->has[word]) {
+        s->has[word] = true;
+        s->listed[s->n++] = word;
+    }
+    s->bits[word] |= bits;
+}
+
 bool flow_in_loop(const struct flow *f, uint32_t block, uint32_t loop);
 bool flow_guarded_leave(const struct ptx_function *fn, uint32_t block);
 void flow_find_spins(struct flow *f, struct cw_arena *a);

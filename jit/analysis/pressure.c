@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The maximum number of registers that a function's PTX needs at once. */
-#include "jit/analysis/flow.h"
-
-#include <string.h>
+#include "jit/analysis/flow_private.h"
 
 /* words: per register. */
 struct pressure {
     uint8_t *words;
-    uint64_t *live;
+    struct flow_set set;            /* live now */
     uint32_t now, most;
 };
 
@@ -28,9 +26,9 @@ written(void *user, uint32_t r, bool write)
 {
     struct pressure *p = user;
     uint64_t bit = (uint64_t)1 << (r % 64);
-    if (!write || !(p->live[r / 64] & bit))
+    if (!write || !(p->set.bits[r / 64] & bit))
         return;
-    p->live[r / 64] &= ~bit;
+    p->set.bits[r / 64] &= ~bit;
     p->now -= p->words[r];
 }
 
@@ -39,23 +37,22 @@ needed(void *user, uint32_t r, bool write)
 {
     struct pressure *p = user;
     uint64_t bit = (uint64_t)1 << (r % 64);
-    if (write || (p->live[r / 64] & bit))
+    if (write || (p->set.bits[r / 64] & bit))
         return;
-    p->live[r / 64] |= bit;
+    flow_set_add(&p->set, r / 64, bit);
     p->now += p->words[r];
 }
 
 static void
 visit_block(const struct flow *f, const struct ptx_block *b, struct pressure *p)
 {
-    memset(p->live, 0, f->words * sizeof *p->live);
+    flow_set_clear(&p->set);
     p->now = 0;
     for (uint32_t k = 0; k < b->nsucc; k++)
-        for (uint32_t w = 0; w < f->words; w++)
-            p->live[w] |= f->live_in[(size_t)b->succ[k] * f->words + w];
-    for (uint32_t w = 0; w < f->words; w++)
-        for (uint64_t left = p->live[w]; left; left &= left - 1)
-            p->now += p->words[w * 64 + (uint32_t)__builtin_ctzll(left)];
+        flow_set_add_row(&p->set, &f->live_in[b->succ[k]]);
+    for (uint32_t i = 0; i < p->set.n; i++)
+        for (uint64_t left = p->set.bits[p->set.listed[i]]; left; left &= left - 1)
+            p->now += p->words[p->set.listed[i] * 64 + (uint32_t)__builtin_ctzll(left)];
     for (uint32_t i = b->count;; i--) {
         if (p->now > p->most)
             p->most = p->now;
@@ -72,8 +69,8 @@ bool
 flow_pressure(const struct flow *f, struct cw_arena *a, uint32_t *words)
 {
     const struct ptx_function *fn = f->fn;
-    struct pressure p = { .words = cw_arena_array(a, uint8_t, (size_t)f->words * 64), .live = cw_arena_array(a, uint64_t, f->words) };
-    if (!p.words || !p.live)
+    struct pressure p = { .words = cw_arena_array(a, uint8_t, (size_t)f->words * 64) };
+    if (!p.words || !flow_set_init(&p.set, f->words, a))
         return false;
     for (uint32_t r = 0; r < fn->nregs; r++)
         p.words[r] = fn->regs[r].type == PTX_PRED ? 0 : (uint8_t)((ptx_type_bits(fn->regs[r].type) + 31) / 32);

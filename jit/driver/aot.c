@@ -8,6 +8,7 @@
 #include "jit/objfile/note.h"
 #include "jit/driver/cache.h"
 #include "jit/llvm/contain.h"
+#include "jit/llvm/limit.h"
 #include "jit/driver/identity.h"
 #include "jit/llvm/lld.h"
 #include "jit/llvm/llvm.h"
@@ -161,7 +162,7 @@ static cw_result
 emit(struct cwj_program *p, const struct cwj_aot_options *o, const struct cwj_unit *unit, LLVMContextRef llvm, LLVMModuleRef *out, struct cwj_diags *diags)
 {
     const struct emit_simt what = { .target = o->target, .cpu = o->cpu, .kernels = unit->kernels, .module_image = o->module_image, .matrix_sm = o->matrix_sm, .matrix_native = o->matrix_native,
-                                    .native_floats = o->native_floats, .one_warp_per_wave = o->one_warp_per_wave, .textures_native = o->textures_native, .all_blocks = o->all_blocks,
+                                    .native_floats = o->native_floats, .one_warp_per_wave = o->one_warp_per_wave, .textures_native = o->textures_native, .all_blocks = o->all_blocks, .checked = o->checked,
                                     .declare_only = !unit->first };
     return o->target == CWJ_TARGET_HOST ? emit_host(p, o, unit->kernels, llvm, out, diags) : emit_simt_module(p, &what, llvm, out, diags);
 }
@@ -173,6 +174,10 @@ compile(struct aot *a, struct cwj_unit *unit)
     const struct cwj_aot_options *o = a->o;
     struct cwj_diags *diags = &unit->diags;
     unsigned level = o->opt_level > 3 ? 3 : o->opt_level;
+    bool plain = false;
+    for (uint32_t k = 0; k < a->p->nkernels && o->target == CWJ_TARGET_HOST && level; k++)
+        plain |= unit->kernels[k] && a->p->kernels[k].too_large;
+    level = plain ? 0 : level;
     LLVMModuleRef module = NULL;
     LLVMTargetMachineRef tm = NULL;
     LLVMMemoryBufferRef code = NULL;
@@ -187,12 +192,13 @@ compile(struct aot *a, struct cwj_unit *unit)
     cw_result r = cwj_llvm_machine(o->target, o->cpu, no_accumulators ? "-mai-insts" : halves ? "-real-true16" : NULL, level, &tm, diags);
     if (r)
         goto done;
+    cwj_limit_step("emission", NULL);
     cwj_contain_lock(&a->p->lock);
     r = emit(a->p, o, unit, llvm, &module, diags);
     cwj_contain_unlock(&a->p->lock);
     if (!r && o->target == CWJ_TARGET_AMDGCN)
         r = cwj_devlib_link(module, o->cpu, diags);
-    struct cwj_pipeline pipeline = { .m = module, .tm = tm, .target = o->target, .opt_level = level, .native_floats = o->native_floats,
+    struct cwj_pipeline pipeline = { .m = module, .tm = tm, .target = o->target, .opt_level = level, .quick = plain, .native_floats = o->native_floats,
                                      .passes = &o->passes, .diags = diags };
     if (!r)
         r = cwj_pipeline_run(&pipeline);
@@ -230,6 +236,22 @@ compile_job(void *user)
     return compile(j->a, j->unit);
 }
 
+/* From a child process (jit/llvm/limit.h). */
+static void
+pack_unit(void *user, struct cw_buf *out)
+{
+    const struct job *j = user;
+    cw_buf_append(out, j->unit->out.data, j->unit->out.size);
+}
+
+static bool
+unpack_unit(void *user, const char *data, size_t size)
+{
+    struct job *j = user;
+    cw_buf_append(&j->unit->out, data, size);
+    return !j->unit->out.failed;
+}
+
 static void
 compile_unit(struct cwj_unit *unit, void *user)
 {
@@ -237,7 +259,30 @@ compile_unit(struct cwj_unit *unit, void *user)
         [CWJ_TARGET_HOST] = CWJ_CONTAIN_HOST, [CWJ_TARGET_NVPTX] = CWJ_CONTAIN_NVPTX, [CWJ_TARGET_AMDGCN] = CWJ_CONTAIN_AMDGCN,
     };
     struct job job = { user, unit };
-    unit->result = cwj_contain(kinds[job.a->o->target], compile_job, &job, &unit->diags);
+    const struct cwj_aot_options *o = job.a->o;
+    struct cwj_program *p = job.a->p;
+    uint32_t first = 0, n = 0;
+    char what[200];
+    if (o->passes.printed) {            /* text of the passes, for a person who waits for it */
+        unit->result = cwj_contain(kinds[o->target], compile_job, &job, &unit->diags);
+        return;
+    }
+    for (uint32_t k = p->nkernels; k-- > 0;)
+        if (unit->kernels[k]) {
+            first = k;
+            n++;
+        }
+    if (n > 1)
+        snprintf(what, sizeof what, "kernel %s and %u others", p->kernels[first].name, n - 1);
+    else
+        snprintf(what, sizeof what, "kernel %s", n ? p->kernels[first].name : "-");
+    const struct ptx_function *largest = cwj_program_largest(p, unit->kernels);
+    struct cwj_limited l = {
+        .work = compile_job, .pack = pack_unit, .unpack = unpack_unit, .user = &job, .lock = &p->lock, .what = what,
+        .largest = largest ? largest->sym->name : "-", .instructions = largest ? largest->ninsts : 0,
+        .line = largest && largest->ninsts ? largest->insts[0].line : 0,
+    };
+    unit->result = cwj_contain_limited(kinds[o->target], &l, &unit->diags);
 }
 
 /* Folded kernels, which have another kernel's code and are not compiled. */
@@ -374,7 +419,7 @@ make_key(const struct cwj_program *p, const struct cwj_aot_options *o, uint8_t k
 {
     struct cw_sha256 s;
     uint8_t how[] = { (uint8_t)o->target, (uint8_t)o->emit, (uint8_t)o->opt_level, o->module_image, o->matrix_sm, o->matrix_native,
-                      (uint8_t)o->native_floats, o->one_warp_per_wave, o->textures_native, o->all_blocks,
+                      (uint8_t)o->native_floats, o->one_warp_per_wave, o->textures_native, o->all_blocks, o->checked,
                       (uint8_t)cwj_lockstep_setting() };
     const char *cpu = o->cpu ? o->cpu : "";
     cw_sha256_init(&s);

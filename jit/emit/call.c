@@ -151,6 +151,8 @@ emit_declare(struct emit *e, uint32_t id)
     emit_null_faults(e, fn);
     if (e->target->convergent_calls)
         emit_set_attribute(fn, "convergent");
+    if (e->target->local_fault && !e->unchecked)
+        emit_set_text_attribute(fn, "disable-tail-calls", "true");     /* recursion without end has to run out of stack, not become a loop */
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     s->functions[id] = fn;
     s->function_types[id] = t;

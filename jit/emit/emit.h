@@ -40,6 +40,7 @@ struct emit {
     bool            one_warp_per_wave;       /* amdgcn: a wave64 kernel uses 32 lanes, for one warp: as in cwj_aot_options */
     bool            fast_code;      /* optimised code; false for host:O0 */
     unsigned        native_floats;  /* amdgcn: as in cwj_aot_options */
+    bool            unchecked;      /* amdgcn: not cwj_aot_options.checked */
     bool            addr32;         /* host: the program's addresses have 32 bits (addr32.c) */
     struct cwj_program *program;
     const struct ptx_function *fn;  /* being emitted */
@@ -119,7 +120,7 @@ struct emit_simt {
     bool declare_only;              /* amdgcn: another module, which this one is linked to, defines the variables */
     uint8_t matrix_sm;              /* as in cwj_aot_options */
     unsigned native_floats;         /* as in cwj_aot_options */
-    bool matrix_native, one_warp_per_wave, textures_native, all_blocks;
+    bool matrix_native, one_warp_per_wave, textures_native, all_blocks, checked;
 };
 cw_result emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
                            struct cwj_diags *diags) CW_MUST_CHECK;

@@ -7,11 +7,21 @@
 #include "jit/emit/emit.h"
 #include "jit/emit/target.h"
 #include "jit/analysis/flow.h"
+#include "jit/analysis/waits.h"
 #include "jit/link/program.h"
+
+/* What park.c has added to a function. */
+struct emit_park {
+    uint32_t reg;                   /* u32: the number of the loop to which a lane returns, 0: none */
+    uint32_t *heads, nheads;        /* blocks to which parked lanes return */
+    uint32_t *latches, nlatches;    /* blocks from which they do */
+};
 
 /* State of the function being emitted. */
 struct emit_fn {
     struct flow flow;
+    struct emit_park park;
+    bool *latch;                    /* per block: in park.latches; NULL: none is */
     LLVMValueRef fn;
     LLVMBasicBlockRef entry, exit;
     LLVMBuilderRef entry_b;         /* positioned in `entry`: allocas and values that dominate everything */
@@ -19,6 +29,13 @@ struct emit_fn {
     LLVMTypeRef  *slot_type;
     LLVMValueRef *slot_base;        /* AFFINE64 registers: the 32-bit base; `slot` has the offset */
     LLVMValueRef *mask_slot;        /* per block: lanes waiting for it; NULL where the block is not masked */
+    uint32_t *clear_at;             /* per masked block: the block at whose begin its mask slot becomes 0; FLOW_NONE: the entry */
+    uint32_t *clear_next;           /* ...: the next block cleared there, FLOW_NONE: none */
+    uint32_t *clear_first;          /* per block: the first block cleared there */
+    uint32_t *initial_at;           /* per register: the block at whose begin it becomes 0; FLOW_NONE: the entry */
+    uint32_t *initial_next;         /* ...: the next register initialised there, FLOW_NONE: none */
+    uint32_t *initial_first;        /* per block: the first register initialised there */
+    uint32_t *joined;               /* per block: 1 + the last position of the run whose end tests its pending flag */
     LLVMValueRef *pending;          /* per unmasked block reached from masked ones: i1 slot, set when lanes join there */
     LLVMBasicBlockRef *bb;          /* per block */
     LLVMValueRef entry_mask;        /* lanes that run the function; NULL: all */
@@ -78,6 +95,8 @@ struct emit_session {
     bool textures_native;           /* amdgcn: as in cwj_aot_options */
     bool matrix_native;             /* amdgcn: as in cwj_aot_options */
     bool lockstep;                  /* width 1: lanes of a warp access memory in lockstep */
+    bool lanes_wait;                /* lanes of a warp may wait for each other where only independent lanes make progress (park.c) */
+    struct waits *waits;            /* facts of the functions in `needed`; NULL: not needed so far */
     bool in_step;                   /* the kernel relies on that without saying so (cwj_needs_lockstep) */
 };
 
@@ -119,6 +138,9 @@ LLVMValueRef emit_iota(struct emit *e, LLVMTypeRef scalar);     /* <0, 1, 2, ...
 
 /* Run body(lane, user) once per active lane, in lane order: a loop over the bits of the mask. `lane` is an i32. */
 void emit_for_lanes(struct emit *e, LLVMValueRef mask, void (*body)(struct emit *e, LLVMValueRef lane, void *user), void *user);
+
+/* park.c: the function, or a copy in which lanes that wait for others of their warp let them run. NULL: out of memory. */
+const struct ptx_function *emit_park(struct emit *e, const struct ptx_function *fn, struct emit_park *park);
 
 /* affine.c: values base + step * lane. Emit an instruction that writes an affine register; read one as a vector. */
 bool emit_affine(struct emit *e, const struct ptx_inst *in);
@@ -194,6 +216,8 @@ bool         emit_is_near(struct emit *e);
 struct emit_session *emit_open(struct cwj_program *p, LLVMContextRef llvm, struct cwj_diags *diags);
 /* Free the session. Returns its result; if that is CW_OK, the caller owns *module, else it is NULL. */
 cw_result emit_close(struct emit_session *s, LLVMModuleRef *module) CW_MUST_CHECK;
+/* The functions `funcs`, callees before callers except in recursion. NULL: out of memory. */
+uint32_t *emit_callees_first(const struct cwj_program *p, const uint32_t *funcs, uint32_t nfuncs, struct cw_arena *a);
 /* Make s->function_table: by token, the functions in s->needed whose address is taken. Others (of signatures that no kernel here calls) are null. */
 void emit_function_table(struct emit *e, const char *name);
 /* memory/async.c: the number of bytes that a cp.async reads; NULL: all. */

@@ -12,6 +12,7 @@
 
 #include <llvm-c/Analysis.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- masks -------------------------------------------------------------------------------------------------------- */
@@ -40,12 +41,22 @@ emit_iota(struct emit *e, LLVMTypeRef scalar)
     return LLVMConstVector(v, e->width);
 }
 
-/* The slot of a register. A register that is never read before it is written needs no initial zero, which saves mem2reg work. */
+/* Is the register written once, and each read behind that? It is a value then, not a variable: an initial zero would make LLVM look for the places
+ * where the two meet. */
+static bool
+is_single(const struct flow *w, uint32_t reg)
+{
+    return w->def_block[reg] != FLOW_NONE && !w->masked_write[reg] && !flow_live_in(w, 0, reg);
+}
+
+/* The slot of a register. A register that is never read before it is written needs no initial zero, which saves mem2reg work; on targets that
+ * mask writes it gets one where plan_initial says. */
 static LLVMValueRef
 register_slot(struct emit *e, uint32_t reg, LLVMTypeRef type)
 {
     const char *name = e->fn->regs[reg].name;
-    if (e->target->undefined_slots && !flow_live_in(&e->f->flow, 0, reg))
+    if (e->f->initial_at[reg] != FLOW_NONE || is_single(&e->f->flow, reg) ||
+        (e->target->undefined_slots && !flow_live_in(&e->f->flow, 0, reg)))
         return LLVMBuildAlloca(e->f->entry_b, type, name);
     return emit_alloca(e, type, 0, name);
 }
@@ -241,6 +252,183 @@ emit_drop_exited(struct emit *e)
 
 /* ---- slots -------------------------------------------------------------------------------------------------------------- */
 
+/* Masked blocks by their positions. */
+struct runs {
+    uint32_t *entries;              /* how often unmasked blocks enter a run up to this position */
+    uint32_t *from;                 /* at the first position of a run: the unmasked block that enters it last */
+    uint32_t *start, *end;          /* first and last position of the run */
+};
+
+static bool
+find_runs(struct emit *e, const struct flow *w, struct runs *r)
+{
+    uint32_t n = w->n;
+    r->entries = cw_arena_array(&e->arena, uint32_t, n + 1);
+    r->from = cw_arena_array(&e->arena, uint32_t, n + 1);
+    r->start = cw_arena_array(&e->arena, uint32_t, n + 1);
+    r->end = cw_arena_array(&e->arena, uint32_t, n + 1);
+    if (!r->entries || !r->from || !r->start || !r->end)
+        return false;
+    for (uint32_t p = 0; p < n; p++)
+        r->start[p] = p && w->masked[w->order[p]] && w->masked[w->order[p - 1]] ? r->start[p - 1] : p;
+    for (uint32_t p = n; p-- > 0;)
+        r->end[p] = p + 1 < n && r->start[p + 1] == r->start[p] ? r->end[p + 1] : p;
+    for (uint32_t b = 0; b < n; b++) {
+        uint32_t first = FLOW_NONE;
+        for (uint32_t k = 0; k < e->fn->blocks[b].nsucc && !w->masked[b]; k++) {
+            uint32_t at = w->position[e->fn->blocks[b].succ[k]];
+            if (!w->masked[w->order[at]])
+                continue;
+            r->from[r->start[at]] = b;
+            r->entries[at] += !w->divergent[b];
+            first = at < first ? at : first;
+        }
+        if (first != FLOW_NONE && w->divergent[b])
+            r->entries[first]++;
+    }
+    for (uint32_t p = 1; p < n; p++)
+        r->entries[p] += r->entries[p - 1];
+    return true;
+}
+
+/* The only block that enters the run at position p, or FLOW_NONE. */
+static uint32_t
+only_entry(const struct runs *r, uint32_t p)
+{
+    uint32_t before = r->start[p] ? r->entries[r->start[p] - 1] : 0;
+    return r->entries[r->end[p]] - before == 1 ? r->from[r->start[p]] : FLOW_NONE;
+}
+
+/* Where the mask slot of a masked block is cleared. */
+static uint32_t
+clearing_place(struct emit *e, const struct flow *w, const struct runs *r, uint32_t b)
+{
+    uint32_t at = FLOW_NONE, p = w->position[b];
+    for (uint32_t k = 0; k < e->fn->blocks[b].npred; k++)
+        at = at == FLOW_NONE || w->position[e->fn->blocks[b].pred[k]] < w->position[at] ? e->fn->blocks[b].pred[k] : at;
+    bool passed = at != FLOW_NONE && w->masked[at] && w->position[at] < p && r->start[w->position[at]] == r->start[p] &&
+                  r->entries[p] == r->entries[w->position[at]];
+    for (uint32_t l = passed ? w->loop_of[at] : FLOW_NONE; l != FLOW_NONE && passed; l = w->loops[l].parent)
+        passed = flow_in_loop(w, b, l);
+    return passed ? at : only_entry(r, p);
+}
+
+/* A mask slot is 0 unless lanes wait for its block, and a pending flag unless lanes are about to join there. Were all cleared in the
+ * function's entry, n slots would be live through up to n blocks each, which costs LLVM quadratic time and memory. So a slot is cleared
+ * where lanes may first be added to it, if control always comes by there before and no lanes can wait already: no loop has that place and
+ * not the block, and no other unmasked block enters the run in between. Or else where the run begins, if that is one place. */
+static bool
+plan_clearing(struct emit *e, struct emit_fn *f)
+{
+    const struct flow *w = &f->flow;
+    struct runs r;
+    f->clear_at = cw_arena_array(&e->arena, uint32_t, w->n + 1);
+    f->clear_next = cw_arena_array(&e->arena, uint32_t, w->n + 1);
+    f->clear_first = cw_arena_array(&e->arena, uint32_t, w->n + 1);
+    if (!f->clear_at || !f->clear_next || !f->clear_first || !find_runs(e, w, &r))
+        return false;
+    for (uint32_t b = 0; b < w->n; b++)
+        f->clear_at[b] = f->clear_next[b] = f->clear_first[b] = FLOW_NONE;
+    for (uint32_t b = 0; b < w->n && !w->irreducible && e->width > 1; b++) {
+        const struct ptx_block *blk = &e->fn->blocks[b];
+        uint32_t at = FLOW_NONE, run = FLOW_NONE;
+        if (w->masked[b])
+            at = clearing_place(e, w, &r, b);
+        for (uint32_t k = 0; k < blk->npred && !w->masked[b]; k++) {
+            uint32_t p = w->position[blk->pred[k]];
+            if (!w->masked[blk->pred[k]])
+                continue;
+            at = run == FLOW_NONE || run == r.start[p] ? only_entry(&r, p) : FLOW_NONE;
+            if (at == FLOW_NONE)
+                break;
+            run = r.start[p];
+        }
+        if (at == FLOW_NONE)
+            continue;
+        f->clear_at[b] = at;
+        f->clear_next[b] = f->clear_first[at];
+        f->clear_first[at] = b;
+    }
+    return true;
+}
+
+static void
+clear_slots(struct emit *e, uint32_t at)
+{
+    struct emit_fn *f = e->f;
+    for (uint32_t b = f->clear_first[at]; b != FLOW_NONE; b = f->clear_next[b])
+        if (f->flow.masked[b])
+            LLVMBuildStore(e->b, LLVMConstNull(emit_mask_storage(e)), f->mask_slot[b]);
+        else if (f->pending[b])
+            LLVMBuildStore(e->b, LLVMConstNull(e->i1), f->pending[b]);
+}
+
+struct definitions {
+    const struct flow *flow;
+    uint32_t *above;                /* per register: the closest block that dominates all its definitions, or FLOW_NONE */
+    uint32_t block;
+};
+
+static void
+visit_definition(void *user, uint32_t r, bool write)
+{
+    struct definitions *d = user;
+    if (!write)
+        return;
+    uint32_t b = d->above[r] == FLOW_NONE ? d->block : d->above[r];
+    while (!flow_dominates(d->flow, b, d->block))
+        b = d->flow->idom[b];
+    d->above[r] = b;
+}
+
+/* A masked write reads what the register holds. Were that initialised in the function's entry, n registers would live through up to n blocks
+ * each, which costs LLVM quadratic time. So a register is initialised at the start of the closest unmasked block above all its definitions, where
+ * all lanes are together, unless one of them needs the value that it has there. */
+static bool
+plan_initial(struct emit *e, struct emit_fn *f)
+{
+    const struct flow *w = &f->flow;
+    uint32_t nregs = e->fn->nregs, *together = cw_arena_array(&e->arena, uint32_t, w->n + 1);
+    struct definitions d = { .flow = w, .above = cw_arena_array(&e->arena, uint32_t, nregs + 1) };
+    f->initial_at = cw_arena_array(&e->arena, uint32_t, nregs + 1);
+    f->initial_next = cw_arena_array(&e->arena, uint32_t, nregs + 1);
+    f->initial_first = cw_arena_array(&e->arena, uint32_t, w->n + 1);
+    if (!together || !d.above || !f->initial_at || !f->initial_next || !f->initial_first)
+        return false;
+    for (uint32_t r = 0; r < nregs; r++)
+        d.above[r] = f->initial_at[r] = f->initial_next[r] = FLOW_NONE;
+    for (uint32_t p = 0; p < w->n; p++) {
+        uint32_t b = w->order[p];
+        f->initial_first[b] = FLOW_NONE;
+        together[b] = w->masked[b] ? together[w->idom[b]] : b;
+    }
+    if (e->target->undefined_slots)
+        return true;
+    for (d.block = 0; d.block < w->n; d.block++)
+        for (uint32_t i = 0; i < e->fn->blocks[d.block].count; i++)
+            flow_visit_regs(&e->fn->insts[e->fn->blocks[d.block].first + i], visit_definition, &d);
+    for (uint32_t r = 0; r < nregs; r++) {
+        uint32_t at = d.above[r] == FLOW_NONE ? 0 : together[d.above[r]];
+        if (!at || is_single(w, r) || flow_live_in(w, at, r))
+            continue;
+        f->initial_at[r] = at;
+        f->initial_next[r] = f->initial_first[at];
+        f->initial_first[at] = r;
+    }
+    return true;
+}
+
+static void
+initialise_registers(struct emit *e, uint32_t block)
+{
+    struct emit_fn *f = e->f;
+    for (uint32_t r = f->initial_first[block]; r != FLOW_NONE; r = f->initial_next[r]) {
+        LLVMBuildStore(e->b, LLVMConstNull(f->slot_type[r]), f->slot[r]);
+        if (f->slot_base[r])
+            LLVMBuildStore(e->b, LLVMConstNull(e->i32), f->slot_base[r]);
+    }
+}
+
 static bool
 make_slots(struct emit *e, struct emit_fn *f)
 {
@@ -254,6 +442,9 @@ make_slots(struct emit *e, struct emit_fn *f)
     f->local = cw_arena_array(&e->arena, LLVMValueRef, fn->nlocals + 1);
     f->param = cw_arena_array(&e->arena, LLVMValueRef, fn->nparams + 1);
     f->ret = cw_arena_array(&e->arena, LLVMValueRef, fn->nrets + 1);
+    f->joined = cw_arena_array(&e->arena, uint32_t, f->flow.n + 1);
+    if (!plan_clearing(e, f) || !plan_initial(e, f) || !f->joined)
+        return false;
     if (!f->slot || !f->slot_base || !f->slot_type || !f->mask_slot || !f->pending || !f->bb || !f->local || !f->param || !f->ret)
         return false;
     for (uint32_t r = 0; r < fn->nregs; r++) {
@@ -263,7 +454,7 @@ make_slots(struct emit *e, struct emit_fn *f)
         if (f->flow.shape[r].kind == FLOW_AFFINE32 || f->flow.shape[r].kind == FLOW_AFFINE64)
             t = f->flow.shape[r].kind == FLOW_AFFINE32 ? e->i32 : e->i64;
         if (f->flow.shape[r].kind == FLOW_AFFINE64)
-            f->slot_base[r] = emit_alloca(e, e->i32, 0, "base");
+            f->slot_base[r] = f->initial_at[r] == FLOW_NONE && !is_single(&f->flow, r) ? emit_alloca(e, e->i32, 0, "base") : LLVMBuildAlloca(f->entry_b, e->i32, "base");
         f->slot_type[r] = t;
         f->slot[r] = register_slot(e, r, t);
     }
@@ -272,14 +463,15 @@ make_slots(struct emit *e, struct emit_fn *f)
         snprintf(name, sizeof name, "b%u", b);
         f->bb[b] = emit_new_block(e, name);
         if (f->flow.masked[b])
-            f->mask_slot[b] = emit_alloca(e, emit_mask_storage(e), 0, "mask");
+            f->mask_slot[b] = f->clear_at[b] == FLOW_NONE ? emit_alloca(e, emit_mask_storage(e), 0, "mask")
+                                                          : LLVMBuildAlloca(f->entry_b, emit_mask_storage(e), "mask");
     }
     for (uint32_t b = 0; b < f->flow.n; b++) {
         if (f->flow.masked[b])
             continue;
         for (uint32_t k = 0; k < fn->blocks[b].npred && !f->pending[b]; k++)
             if (f->flow.masked[fn->blocks[b].pred[k]])
-                f->pending[b] = emit_alloca(e, e->i1, 0, "pending");
+                f->pending[b] = f->clear_at[b] == FLOW_NONE ? emit_alloca(e, e->i1, 0, "pending") : LLVMBuildAlloca(f->entry_b, e->i1, "pending");
     }
     for (uint32_t i = 0; i < fn->nlocals; i++) {
         const struct ptx_symbol *s = fn->locals[i];
@@ -333,7 +525,9 @@ next_position(struct emit *e, uint32_t p)
     uint32_t b = w->order[p];
     for (uint32_t l = w->loop_of[b]; l != FLOW_NONE; l = w->loops[l].parent) {
         uint32_t h = w->loops[l].header;
-        if (w->loops[l].last != p || !w->masked[h])
+        if (w->loops[l].last != p)      /* then outer ones end behind it, too */
+            break;
+        if (!w->masked[h])
             continue;
         LLVMBasicBlockRef on = emit_new_block(e, "loop.done");
         LLVMBuildCondBr(e->b, emit_any(e, emit_mask_load(e, f->mask_slot[h])), f->bb[h], on);
@@ -351,14 +545,9 @@ next_position(struct emit *e, uint32_t p)
         const struct ptx_block *blk = &e->fn->blocks[w->order[i]];
         for (uint32_t k = 0; k < blk->nsucc; k++) {
             uint32_t s = blk->succ[k];
-            bool seen = w->masked[s];
-            for (uint32_t j = first; j <= i && !seen; j++) {
-                const struct ptx_block *other = &e->fn->blocks[w->order[j]];
-                for (uint32_t m = 0; m < other->nsucc && !(j == i && m >= k) && !seen; m++)
-                    seen = other->succ[m] == s;
-            }
-            if (seen)
+            if (w->masked[s] || f->joined[s] == p + 1)
                 continue;
+            f->joined[s] = p + 1;
             LLVMBasicBlockRef take = emit_new_block(e, "join"), on = emit_new_block(e, "join.not");
             LLVMBuildCondBr(e->b, LLVMBuildLoad2(e->b, e->i1, f->pending[s], ""), take, on);
             LLVMPositionBuilderAtEnd(e->b, take);
@@ -390,6 +579,46 @@ leaves_kernel(struct emit *e, const struct ptx_inst *last)
     return last->op == PTX_OP_EXIT && !e->f->is_kernel && (emit_session(e)->exits || e->target->exit_thread);
 }
 
+struct edge { uint32_t label, number; };
+
+static int
+by_label(const void *a, const void *b)
+{
+    const struct edge *x = a, *y = b;
+    return x->label != y->label ? (x->label < y->label ? -1 : 1) : (x->number > y->number) - (x->number < y->number);
+}
+
+/* The successors of block b by the instruction that each begins with. NULL: out of memory. */
+static struct edge *
+sort_edges(struct emit *e, uint32_t b)
+{
+    const struct ptx_block *blk = &e->fn->blocks[b];
+    struct edge *edges = cw_arena_array(&e->arena, struct edge, blk->nsucc + 1);
+    if (!edges) {
+        e->result = CW_ERR_NOMEM;
+        return NULL;
+    }
+    for (uint32_t k = 0; k < blk->nsucc; k++)
+        edges[k] = (struct edge){ e->fn->blocks[blk->succ[k]].first, k };
+    qsort(edges, blk->nsucc, sizeof *edges, by_label);
+    return edges;
+}
+
+/* The number of the successor that begins with this instruction, or FLOW_NONE. */
+static uint32_t
+edge_to(const struct edge *edges, uint32_t n, uint32_t label)
+{
+    uint32_t low = 0, high = n;
+    while (edges && low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (edges[middle].label < label)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return edges && low < n && edges[low].label == label ? edges[low].number : FLOW_NONE;
+}
+
 /* The terminator of a masked block, whose mask is e->mask. */
 static void
 leave_masked(struct emit *e, uint32_t b, const struct ptx_inst *last)
@@ -401,14 +630,12 @@ leave_masked(struct emit *e, uint32_t b, const struct ptx_inst *last)
         LLVMValueRef guard = last->has_guard ? guard_value(e, last) : NULL;
         const struct ptx_table *t = last->operand[1].table;
         LLVMValueRef taken = emit_mask_and(e, mask, guard);
+        const struct edge *edges = sort_edges(e, b);
         for (uint32_t i = 0; t && i < t->count; i++) {
             LLVMValueRef hit = emit_icmp(e, LLVMIntEQ, index, emit_int_like(e, index, i));
-            uint32_t target = FLOW_NONE;
-            for (uint32_t k = 0; k < blk->nsucc; k++)
-                if (e->fn->blocks[blk->succ[k]].first == t->labels[i])
-                    target = blk->succ[k];
-            if (target != FLOW_NONE)
-                add_lanes(e, target, emit_mask_and(e, taken, emit_splat(e, hit)));
+            uint32_t k = edge_to(edges, blk->nsucc, t->labels[i]);
+            if (k != FLOW_NONE)
+                add_lanes(e, blk->succ[k], emit_mask_and(e, taken, emit_splat(e, hit)));
         }
         if (guard)
             add_lanes(e, blk->succ[blk->nsucc - 1], emit_mask_and(e, mask, invert(e, emit_splat(e, guard))));
@@ -468,16 +695,15 @@ leave_unmasked(struct emit *e, uint32_t b, const struct ptx_inst *last)
             LLVMPositionBuilderAtEnd(e->b, yes);
         }
         LLVMValueRef sw = LLVMBuildSwitch(e->b, index, bad, t ? t->count : 0);
+        const struct edge *edges = sort_edges(e, b);
         for (uint32_t i = 0; t && i < t->count; i++) {
-            for (uint32_t k = 0; k < blk->nsucc; k++) {
-                if (e->fn->blocks[blk->succ[k]].first != t->labels[i])
-                    continue;
-                LLVMBasicBlockRef edge = emit_new_block(e, "edge");
-                LLVMAddCase(sw, LLVMConstInt(e->i32, i, false), edge);
-                LLVMPositionBuilderAtEnd(e->b, edge);
-                enter_together(e, blk->succ[k]);
-                break;
-            }
+            uint32_t k = edge_to(edges, blk->nsucc, t->labels[i]);
+            if (k == FLOW_NONE)
+                continue;
+            LLVMBasicBlockRef edge = emit_new_block(e, "edge");
+            LLVMAddCase(sw, LLVMConstInt(e->i32, i, false), edge);
+            LLVMPositionBuilderAtEnd(e->b, edge);
+            enter_together(e, blk->succ[k]);
         }
         LLVMPositionBuilderAtEnd(e->b, bad);
         LLVMBuildUnreachable(e->b);
@@ -639,9 +865,12 @@ emit_block(struct emit *e, uint32_t p)
     LLVMBasicBlockRef next = NULL;
     e->mask = together_mask(e);
     f->bail = f->exit;
+    if (!masked)
+        initialise_registers(e, b);
     if (masked) {
         LLVMBasicBlockRef body = emit_new_block(e, "run");
         next = emit_new_block(e, "next");
+        clear_slots(e, b);
         e->mask = emit_mask_load(e, f->mask_slot[b]);
         LLVMBuildCondBr(e->b, emit_any(e, e->mask), body, next);
         LLVMPositionBuilderAtEnd(e->b, body);
@@ -651,6 +880,10 @@ emit_block(struct emit *e, uint32_t p)
     f->block_mask = e->mask;
     if (f->flow.spin[b] && e->target->yield)
         e->target->yield(e);
+    if (f->latch && f->latch[b] && e->target->fixed) {
+        LLVMValueRef slot = f->slot[f->park.reg], v = LLVMBuildLoad2(e->b, e->i32, slot, "");
+        LLVMBuildStore(e->b, e->target->fixed(e, v), slot);
+    }
     const struct ptx_inst *last = NULL;
     for (uint32_t i = 0; i < blk->count; i++) {
         const struct ptx_inst *in = &e->fn->insts[blk->first + i];
@@ -663,6 +896,7 @@ emit_block(struct emit *e, uint32_t p)
         emit_inst(e, in);
     }
     if (!masked) {
+        clear_slots(e, b);
         leave_unmasked(e, b, last);
         return;
     }
@@ -682,6 +916,22 @@ emit_block(struct emit *e, uint32_t p)
     next_position(e, p);
 }
 
+/* The blocks that park.c names: parked lanes return from latches to heads, where other warps may run. */
+static bool
+find_latches(struct emit *e, struct emit_fn *f)
+{
+    if (!f->park.nlatches)
+        return true;
+    f->latch = cw_arena_array(&e->arena, bool, f->flow.n + 1);
+    if (!f->latch)
+        return false;
+    for (uint32_t i = 0; i < f->park.nlatches; i++) {
+        f->latch[f->park.latches[i]] = true;
+        f->flow.spin[f->park.heads[i]] = true;
+    }
+    return true;
+}
+
 bool
 emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_fn, bool is_kernel)
 {
@@ -697,8 +947,15 @@ emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_f
     e->f = f;
     e->fn = fn;
     cw_result r = ptx_function_build_cfg((struct ptx_function *)fn);
+    const struct ptx_function *parked = r == CW_OK ? emit_park(e, fn, &f->park) : fn;
+    if (!parked)
+        r = CW_ERR_NOMEM;
+    else
+        e->fn = fn = parked;
     if (r == CW_OK)
         r = flow_analyse(&f->flow, fn, e->width, f->linear_x, &e->arena);
+    if (r == CW_OK && !find_latches(e, f))
+        r = CW_ERR_NOMEM;
     bool ok = r == CW_OK;
     if (!ok) {
         e->result = r;

@@ -53,6 +53,41 @@ emit_close(struct emit_session *s, LLVMModuleRef *module)
     return r;
 }
 
+uint32_t *
+emit_callees_first(const struct cwj_program *p, const uint32_t *funcs, uint32_t nfuncs, struct cw_arena *a)
+{
+    uint32_t *order = cw_arena_array(a, uint32_t, nfuncs + 1), *stack = cw_arena_array(a, uint32_t, nfuncs + 1), n = 0;
+    uint32_t *next = cw_arena_array(a, uint32_t, p->nfuncs + 1);
+    bool *seen = cw_arena_array(a, bool, p->nfuncs + 1);
+    if (!order || !stack || !next || !seen)
+        return NULL;
+    for (uint32_t i = 0; i < p->nfuncs; i++)
+        seen[i] = true;
+    for (uint32_t i = 0; i < nfuncs; i++)
+        seen[funcs[i]] = false;
+    for (uint32_t i = 0; i < nfuncs; i++) {
+        uint32_t depth = 0;
+        if (seen[funcs[i]])
+            continue;
+        seen[funcs[i]] = true;
+        stack[depth++] = funcs[i];
+        while (depth) {
+            uint32_t f = stack[depth - 1];
+            if (next[f] < p->funcs[f].ncallees) {
+                uint32_t c = p->funcs[f].callees[next[f]++];
+                if (!seen[c]) {
+                    seen[c] = true;
+                    stack[depth++] = c;
+                }
+            } else {
+                order[n++] = f;
+                depth--;
+            }
+        }
+    }
+    return order;
+}
+
 void
 emit_function_table(struct emit *e, const char *name)
 {

@@ -42,6 +42,13 @@ struct emit_target {
 
     /* Some lane's access is not aligned to its size: end the kernel. NULL: accesses are not checked (a GPU does it itself, or does not). */
     void (*misaligned)(struct emit *e);
+    /* A thread's local memory lies at addresses from 0 to less than 2^19, the most that CUDA has; local_fault ends the kernel for other addresses.
+     * NULL: it lies elsewhere. Its accesses are checked for alignment as well then. */
+    void (*local_fault)(struct emit *e);
+
+    /* A value about which LLVM must know nothing, in a block that it must neither copy nor skip; the target runs lanes of a warp in step.
+     * NULL: they are independent of each other, or masks keep them apart. */
+    LLVMValueRef (*fixed)(struct emit *e, LLVMValueRef value);
 
     /* ---- memory. Addresses are integers; values have either shape unless a comment says otherwise ---- */
     bool plain_atomics;             /* ordered accesses need not be volatile as well */

@@ -272,3 +272,19 @@ done:
     free(found.at);
     return result;
 }
+
+const struct ptx_function *
+cwj_program_largest(const struct cwj_program *p, const bool *kernels)
+{
+    const struct ptx_function *most = NULL;
+    for (uint32_t k = 0; k < p->nkernels; k++) {
+        if (kernels && !kernels[k])
+            continue;
+        for (uint32_t i = 0; i < p->closure[k].nfuncs; i++) {
+            const struct cwj_function *f = cwj_program_function(p, p->closure[k].funcs[i]);
+            if (f && f->fn && f->fn->has_body && (!most || f->fn->ninsts > most->ninsts))
+                most = f->fn;
+        }
+    }
+    return most;
+}

@@ -73,8 +73,10 @@ read_target(const char *p, size_t size, unsigned *sm, char *suffix)
 }
 
 void
-cwj_scan_report(struct cwj_scan *s, const struct cwj_image_entry *e)
+cwj_scan_report(struct cwj_scan *s, struct cwj_image_entry *e)
 {
+    e->container = s->container;
+    e->relocatable = s->relocatable;
     if (e->kind == CWJ_ENTRY_PTX) {
         s->nptx++;
     } else if (e->kind == CWJ_ENTRY_CUBIN) {
@@ -209,15 +211,16 @@ cwj_scan_container(struct cwj_scan *s, const uint8_t *p, uint64_t size, uint64_t
     if (header < CONTAINER_HEADER || header > size || body > size - header || body > BIGGEST)
         return damaged(s, "it is shorter than its header says");
     *used = header + body;
-    for (uint64_t at = 0; at < body && !s->stop;) {
+    s->container = p;
+    cw_result r = CW_OK;
+    for (uint64_t at = 0; at < body && !s->stop && !r;) {
         uint64_t n = 0;
-        cw_result r = scan_entry(s, p + header + at, body - at, &n);
-        if (r)
-            return r;
+        r = scan_entry(s, p + header + at, body - at, &n);
         at += n;
     }
-    s->group++;
-    return CW_OK;
+    s->container = NULL;
+    s->group += !r;
+    return r;
 }
 
 static cw_result

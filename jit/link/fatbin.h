@@ -42,10 +42,13 @@ struct cwj_scan {
     struct cwj_diags *diags;
     bool stop;                  /* found() asked for it */
     uint32_t group, nptx, ncubin, nother;
+    const void *container;      /* that is being scanned */
+    bool relocatable;           /* its section is __nv_relfatbin */
     char sms[128];              /* "sm_80 sm_90a": the architectures of the cubins */
 };
 cw_result cwj_scan_container(struct cwj_scan *s, const uint8_t *p, uint64_t size, uint64_t *used);
 cw_result cwj_scan_elf(struct cwj_scan *s, const uint8_t *p, uint64_t size);
-void cwj_scan_report(struct cwj_scan *s, const struct cwj_image_entry *e);
+/* Completes the entry by where it is, and gives it to found(). */
+void cwj_scan_report(struct cwj_scan *s, struct cwj_image_entry *e);
 
 #endif

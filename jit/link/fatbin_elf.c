@@ -101,7 +101,9 @@ cwj_scan_elf(struct cwj_scan *s, const uint8_t *p, uint64_t size)
             continue;
         if (sh.sh_offset > size || sh.sh_size > size - sh.sh_offset)
             return bad_elf(s, "a section is outside the file");
+        s->relocatable = *name == '_';
         cw_result r = scan_section(s, p + sh.sh_offset, sh.sh_size);
+        s->relocatable = false;
         if (r)
             return r;
     }

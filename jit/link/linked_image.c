@@ -38,7 +38,7 @@ cwj_linked_image_write(const struct cwj_linked_module *modules, size_t count, st
         if (len > UINT32_MAX)
             return CW_ERR_LIMIT;
         append_int(out, len, 4);
-        append_int(out, 0, 4);
+        append_int(out, modules[i].max_registers, 4);
         append_int(out, modules[i].size, 8);
         cw_buf_append(out, name, len + 1);
         cw_buf_append(out, modules[i].text, modules[i].size);
@@ -80,11 +80,11 @@ cwj_linked_image_read(const void *data, size_t size, int (*found)(void *user, co
     for (uint64_t i = 0; i < count; i++) {
         if (total - at < RECORD)
             return CW_ERR_DAMAGED;
-        uint64_t name = cw_read_le(p + at, 4), text = cw_read_le(p + at + 8, 8);
+        uint64_t name = cw_read_le(p + at, 4), registers = cw_read_le(p + at + 4, 4), text = cw_read_le(p + at + 8, 8);
         at += RECORD;
         if (text > total || name + 1 + text + 1 > total - at || p[at + name] || p[at + name + 1 + text])
             return CW_ERR_DAMAGED;
-        struct cwj_linked_module m = { (const char *)p + at, (const char *)p + at + name + 1, text };
+        struct cwj_linked_module m = { (const char *)p + at, (const char *)p + at + name + 1, text, (uint32_t)registers };
         at += name + 1 + text + 1;
         at += padding(at);
         if (at > total)

@@ -5,7 +5,7 @@
  *          8   4  version (1)
  *         12   4  count of modules
  *         16   8  size of the whole, header included
- *         24      per module: u32 name length, u32 zero, u64 text length, name, 0, text, 0, padded to 8 bytes
+ *         24      per module: u32 name length, u32 CU_JIT_MAX_REGISTERS or 0, u64 text length, name, 0, text, 0, padded to 8 bytes
  *
  * image_scan (jit.h) reports each module as an entry in a group of its own, so a loader that takes the best entry of every group and passes
  * all to program_create need not know this format. Linked into the driver and the jit; needs only impl/base. */
@@ -27,6 +27,7 @@ struct cwj_linked_module {
     const char *name;           /* NUL-terminated; NULL or "": no name */
     const char *text;
     size_t size;                /* excludes the NUL */
+    uint32_t max_registers;     /* CU_JIT_MAX_REGISTERS of the link, or 0 */
 };
 
 /* Append the image to `out`. CW_ERR_LIMIT: too many modules; CW_ERR_NOMEM. */

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of the device runtime, the one function with which a kernel launches nothing. */
+#define SET_CONDITIONAL "cudaGraphSetConditional"
+
 static uint32_t
 count_instructions(const struct cwj_program *p, const struct cwj_closure *c)
 {
@@ -16,6 +19,20 @@ count_instructions(const struct cwj_program *p, const struct cwj_closure *c)
     for (uint32_t i = 0; i < c->nfuncs; i++)
         n += p->funcs[c->funcs[i]].fn ? p->funcs[c->funcs[i]].fn->ninsts : 0;
     return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+/* LLVM's time for one function grows with the square of its size from some thousands of branches or some ten thousands of instructions on. Beyond these
+ * sizes, at which optimising takes minutes and more, the host device runs code that is not optimised; its time grows with the size
+ * (docs/contain.md). No kernel of a known program comes near. */
+enum { MOST_INSTRUCTIONS = 100000, MOST_BRANCHES = 6000 };
+
+static bool
+is_too_large(const struct ptx_function *f)
+{
+    uint32_t branches = 0;
+    for (uint32_t i = 0; f && i < f->ninsts; i++)
+        branches += (ptx_op_info((ptx_op)f->insts[i].op)->traits & PTX_T_TERMINATOR) != 0;
+    return f && (f->ninsts > MOST_INSTRUCTIONS || branches > MOST_BRANCHES);
 }
 
 /* Register count as a device reports it: 32-bit registers, at most 255, from the declarations. */
@@ -95,9 +112,11 @@ make_kernels(struct cwj_program *p, struct cwj_diags *diags)
             return r;
         p->kernels[i].static_shared = p->closure[i].shared.size;
         p->kernels[i].instructions = count_instructions(p, &p->closure[i]);
+        for (uint32_t k = 0; k < p->closure[i].nfuncs && !p->kernels[i].too_large; k++)
+            p->kernels[i].too_large = is_too_large(p->funcs[p->closure[i].funcs[k]].fn);
         for (uint32_t k = 0; p->device_runtime && k < p->closure[i].nfuncs; k++) {
             const struct ptx_function *f = p->funcs[p->closure[i].funcs[k]].fn;
-            p->kernels[i].launches |= f && f->module == p->device_runtime;
+            p->kernels[i].launches |= f && f->module == p->device_runtime && !strncmp(f->sym->name, "__cudaCDP2", 10);
         }
     }
     return CW_OK;
@@ -108,9 +127,11 @@ make_kernels(struct cwj_program *p, struct cwj_diags *diags)
 static bool
 names_device_runtime(const struct ptx_module *m)
 {
+    static const char *const names[] = { "__cudaCDP2", "cudaCG", SET_CONDITIONAL };
     for (uint32_t i = 0; i < m->nfuncs; i++)
-        if (!strncmp(m->funcs[i]->sym->name, "__cudaCDP2", 10))
-            return true;
+        for (unsigned k = 0; k < sizeof names / sizeof *names; k++)
+            if (!strncmp(m->funcs[i]->sym->name, names[k], strlen(names[k])))
+                return true;
     return false;
 }
 

@@ -124,4 +124,7 @@ cw_result cwj_link_shared(struct cwj_program *p, uint32_t kernel, struct cwj_dia
 /* Walk an operand and everything inside it. */
 void cwj_walk_operand(const struct ptx_operand *o, void (*visit)(void *user, const struct ptx_operand *o), void *user);
 
+/* The function with the most instructions among those that these kernels reach; kernels[k] for each, NULL: of all. NULL if there is none. */
+const struct ptx_function *cwj_program_largest(const struct cwj_program *p, const bool *kernels);
+
 #endif

@@ -4,6 +4,7 @@
 #include "jit/llvm/contain.h"
 #include "jit/jit.h"
 #include "jit/llvm/ending.h"
+#include "jit/llvm/limit.h"
 
 #include "impl/base/log.h"
 
@@ -23,6 +24,10 @@
  * thread. */
 enum { STACK_SIZE = 32 << 20, TEXT = 400, MAX_LOCKS = 8 };
 
+/* What must be free before work begins. The first of a kind makes LLVM's tables, and LLVM cannot be used after a failure there: it begins
+ * only where small kernels can be compiled to the end. */
+enum { ENOUGH = 64 << 10, ENOUGH_FOR_FIRST = 32 << 20 };
+
 struct work {
     enum cwj_contain_kind kind;
     cw_result (*run)(void *user);
@@ -33,6 +38,9 @@ struct work {
     unsigned setup;                 /* nesting of sections that change LLVM's global tables */
     pthread_mutex_t *lock[MAX_LOCKS];
     unsigned nlocks;
+    bool elsewhere;                 /* a child process does it */
+    void (*end)(void *user, cw_result r);   /* in that child, else NULL */
+    void *end_user;
     unsigned code;                  /* 0, or the diagnostic with which it was abandoned */
     char text[TEXT];
 };
@@ -146,7 +154,7 @@ recover(struct work *w)
 {
     while (w->nlocks)
         pthread_mutex_unlock(w->lock[--w->nlocks]);
-    if (w->setup || (w->result == CW_ERR_NOMEM && !atomic_load(&root.warm[w->kind])))
+    if (!w->elsewhere && (w->setup || (w->result == CW_ERR_NOMEM && !atomic_load(&root.warm[w->kind]))))
         make_unusable(w);
     cw_error("%s; the compilation is abandoned%s", w->text, atomic_load(&root.unusable) ? ", and LLVM cannot be used any more in this process" : "");
     cwj_diag_add(w->diags, PTX_ERROR, w->code, 0, 0, "%s", w->text);
@@ -167,26 +175,26 @@ run_with_recovery(struct work *w)
 {
     bool no_memory = false;
     char text[TEXT / 2];
-    if (sigsetjmp(w->recovery, 0)) {
+    if (sigsetjmp(w->recovery, 0))
         recover(w);
-        return;
-    }
-    if (!cwj_contain_call(run_work, w, &no_memory, text, sizeof text)) {
+    else if (!cwj_contain_call(run_work, w, &no_memory, text, sizeof text)) {
         snprintf(w->text, sizeof w->text, no_memory ? "LLVM ran out of memory: %s" : "LLVM gave up: %s", text);
         w->result = no_memory ? CW_ERR_NOMEM : CW_ERR_LLVM;
         w->code = no_memory ? 5911 : 5910;
         recover(w);
-    } else if (!w->result) {
+    } else if (!w->result && !w->elsewhere) {
         atomic_store(&root.warm[w->kind], true);
     }
+    if (w->end)
+        w->end(w->end_user, w->result);
 }
 
 /* The C library ends the process if it cannot allocate a thread's variables of a dlopened library. Force the allocation here, where memory
  * is known to be available. */
 static bool
-make_thread_locals(void)
+make_thread_locals(const struct work *w)
 {
-    void *enough = malloc(1 << 16);
+    void *enough = malloc(atomic_load(&root.warm[w->kind]) ? ENOUGH : ENOUGH_FOR_FIRST);
     if (!enough)
         return false;
     free(enough);
@@ -203,7 +211,7 @@ thread_main(void *user)
     fesetenv(FE_DFL_ENV);
     if (root.c_locale)
         uselocale(root.c_locale);
-    if (make_thread_locals() && !pthread_setspecific(key, w)) {
+    if (make_thread_locals(w) && !pthread_setspecific(key, w)) {
         run_with_recovery(w);
         pthread_setspecific(key, NULL);
     } else {
@@ -261,8 +269,8 @@ run_contained(struct work *w)
     return w->result;
 }
 
-cw_result
-cwj_contain(enum cwj_contain_kind kind, cw_result (*work)(void *user), void *user, struct cwj_diags *diags)
+static cw_result
+contain(enum cwj_contain_kind kind, cw_result (*work)(void *user), void *user, struct cwj_diags *diags, bool elsewhere)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, set_up);
@@ -284,12 +292,36 @@ cwj_contain(enum cwj_contain_kind kind, cw_result (*work)(void *user), void *use
     struct work *w = calloc(1, sizeof *w);
     cw_result r = CW_ERR_NOMEM;
     if (w) {
-        *w = (struct work){ .kind = kind, .run = work, .user = user, .diags = diags };
+        *w = (struct work){ .kind = kind, .run = work, .user = user, .diags = diags, .elsewhere = elsewhere };
+        if (!elsewhere)
+            cwj_limit_enter();
         r = run_contained(w);
+        if (!elsewhere)
+            cwj_limit_leave();
     }
     free(w);
     cwj_ending_leave();
     return r;
+}
+
+cw_result
+cwj_contain(enum cwj_contain_kind kind, cw_result (*work)(void *user), void *user, struct cwj_diags *diags)
+{
+    return contain(kind, work, user, diags, false);
+}
+
+cw_result
+cwj_contain_elsewhere(enum cwj_contain_kind kind, cw_result (*work)(void *user), void *user, struct cwj_diags *diags)
+{
+    return contain(kind, work, user, diags, true);
+}
+
+void
+cwj_contain_at_end(void (*end)(void *user, cw_result r), void *user)
+{
+    struct work *w = current();
+    w->end_user = user;
+    w->end = end;
 }
 
 void

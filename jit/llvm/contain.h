@@ -28,6 +28,12 @@ enum cwj_contain_kind { CWJ_CONTAIN_HOST, CWJ_CONTAIN_NVPTX, CWJ_CONTAIN_AMDGCN,
  * thread, which cannot be cancelled while it waits. */
 cw_result cwj_contain(enum cwj_contain_kind kind, cw_result (*work)(void *user), void *user, struct cwj_diags *diags) CW_MUST_CHECK;
 
+/* The same for work that a child process does (limit.h): what this process knows of LLVM's state does not change. */
+cw_result cwj_contain_elsewhere(enum cwj_contain_kind kind, cw_result (*work)(void *user), void *user, struct cwj_diags *diags) CW_MUST_CHECK;
+
+/* In the child: call end(user, result) when the work has ended, or was abandoned. It does not return. */
+void cwj_contain_at_end(void (*end)(void *user, cw_result r), void *user);
+
 /* A lock that is released if the work is abandoned; at most eight at a time. On uncontained threads an ordinary lock. */
 void cwj_contain_lock(pthread_mutex_t *lock);
 void cwj_contain_unlock(pthread_mutex_t *lock);     /* the one taken last */

@@ -34,6 +34,12 @@ write_file(const char *name, const struct cw_buf *b)
     return ok;
 }
 
+static cw_result
+io_error(void)
+{
+    return errno == ENOMEM ? CW_ERR_NOMEM : CW_ERR_IO;
+}
+
 /* Writes the objects to files and their names to `names`, `stride` bytes apart. */
 static cw_result
 write_objects(const char *dir, struct cw_buf *const *objects, size_t n, char *names, size_t stride, struct cwj_diags *diags)
@@ -42,8 +48,9 @@ write_objects(const char *dir, struct cw_buf *const *objects, size_t n, char *na
         char *name = names + i * stride;
         snprintf(name, stride, "%s/%zu.o", dir, i);
         if (!write_file(name, objects[i])) {
+            cw_result r = io_error();
             cwj_diag_add(diags, PTX_ERROR, 5905, 0, 0, "cannot write %s: %s", name, strerror(errno));
-            return CW_ERR_IO;
+            return r;
         }
     }
     return CW_OK;
@@ -86,7 +93,7 @@ link_files(void *user)
 }
 
 /* Create a private folder: in TMPDIR if set; else in memory, where files are cheap, unless they are large or space is short; else in /tmp. */
-static bool
+static cw_result
 make_folder(char *dir, size_t size, struct cw_buf *const *objects, size_t n, struct cwj_diags *diags)
 {
     const char *tmp = getenv("TMPDIR");
@@ -96,26 +103,28 @@ make_folder(char *dir, size_t size, struct cw_buf *const *objects, size_t n, str
     struct statvfs fs;
     if ((!tmp || !*tmp) && bytes < MAX_IN_MEMORY && !statvfs("/dev/shm", &fs) && (uint64_t)fs.f_bavail * fs.f_bsize > 4 * MAX_IN_MEMORY) {
         if (cw_temp_make("/dev/shm", "link", dir, size))
-            return true;
+            return CW_OK;
     }
     if (!tmp || !*tmp)
         tmp = "/tmp";
     if (cw_temp_make(tmp, "link", dir, size))
-        return true;
+        return CW_OK;
+    cw_result r = io_error();
     cwj_diag_add(diags, PTX_ERROR, 5905, 0, 0, "cannot make a temporary folder in %s: %s", tmp, strerror(errno));
-    return false;
+    return r;
 }
 
 cw_result
 cwj_lld_link(bool amdgcn, struct cw_buf *const *objects, size_t n, struct cw_buf *out, struct cwj_diags *diags)
 {
     char dir[PATH_MAX - 32], linked[PATH_MAX], *data = NULL;
-    if (!make_folder(dir, sizeof dir, objects, n, diags))
-        return CW_ERR_IO;
+    cw_result r = make_folder(dir, sizeof dir, objects, n, diags);
+    if (r)
+        return r;
     snprintf(linked, sizeof linked, "%s/out", dir);
     size_t size = 0, stride = strlen(dir) + 24;
     char *names = calloc(n, stride);
-    cw_result r = CW_ERR_NOMEM;
+    r = CW_ERR_NOMEM;
     if (names)
         r = write_objects(dir, objects, n, names, stride, diags);
     if (!r) {

@@ -4,6 +4,7 @@
  * Each row names the forms of IR that it needs and those that it ends. A form is a guarantee by the emitter or a pass. If it does not hold
  * because a pass was skipped, optional rows that need it are skipped as well; for a required row that is an internal error. */
 #include "jit/llvm/contain.h"
+#include "jit/llvm/limit.h"
 #include "jit/llvm/pipeline.h"
 
 #include "jit/builtins/devlib.h"
@@ -109,12 +110,6 @@ follow_pointers(struct run *r)
 }
 
 static cw_result
-unroll_arrays(struct run *r)
-{
-    return cwj_llvm_check(pass_unroll_arrays(r->p->m, r->p->tm, r->builder), "optimising", r->p->diags);
-}
-
-static cw_result
 divide(struct run *r)
 {
     cwj_amd_divide(r->p->m, r->p->tm);
@@ -154,14 +149,9 @@ simplify(const struct run *r)
         return "ipsccp,globalopt,cgscc(inline,function(infer-address-spaces,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
                "simplifycfg,loop-mssa(loop-rotate,licm),loop(indvars,loop-deletion,loop-unroll-full),sroa,bdce,"
                "instcombine<no-verify-fixpoint>,simplifycfg,reassociate,early-cse,bdce,infer-alignment)),deadargelim,amdgpu-attributor";
-#define BEGIN  "ipsccp,cgscc(inline,function(infer-address-spaces,sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,tailcallelim," \
-               "loop-mssa(loop-rotate,licm)"
-#define UNROLL ",loop(loop-unroll-full),early-cse,instcombine<no-verify-fixpoint>,simplifycfg"
-#define END    ",reassociate,early-cse,infer-alignment)),amdgpu-attributor"
-    return r->changed ? BEGIN UNROLL END : BEGIN END;
-#undef BEGIN
-#undef UNROLL
-#undef END
+    return "ipsccp,cgscc(inline,function(infer-address-spaces,sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,tailcallelim,"
+           "loop-mssa(loop-rotate,licm),loop(loop-unroll-full),early-cse,instcombine<no-verify-fixpoint>,simplifycfg,reassociate,early-cse,"
+           "infer-alignment)),amdgpu-attributor";
 }
 
 /* ---- the tables -------------------------------------------------------------------------------------------------------------- */
@@ -196,18 +186,13 @@ static const struct row amdgcn_rows[] = {
     { "large-roots", .always = true, .required = true, .floats = CWJ_NATIVE_APPROX, .exact = pass_large_roots },
     { "relax-nan", .needs = SSA | NAN32, .floats = CWJ_NATIVE_NAN, .exact = pass_relax_nan },
     { "flush", .always = true, .required = true, .needs = FTZ, .ends = FTZ, .floats = CWJ_NATIVE_FTZ, .exact = pass_flush },
-    { "annotate-loops", .needs = SSA, .finds = pass_annotate_loops },
     { "simplify", .needs = SSA, .ends = NAN32, .choose = simplify },
     { "follow-arguments", .needs = SSA, .pass = follow_pointers },
     { "simplify-addresses", .when = changed, .condition = "addresses became pointers", .llvm = AFTER_POINTERS },
-    { "reroll", .needs = SSA, .finds = pass_reroll },
-    { "simplify-rerolled", .when = changed, .condition = "loops were rerolled", .llvm = "function(simplifycfg)" },
     { "guard-recursion", .needs = SSA, .finds = pass_guard_recursion },
     { "inline-guards", .when = changed, .condition = "calls were guarded", .llvm = "always-inline,function(early-cse,simplifycfg)" },
-    { "unroll-arrays", .needs = SSA, .when = no_devlib, .condition = "no device library", .pass = unroll_arrays },
     { "pack-f32", .needs = SSA, .when = packs_f32, .condition = "gfx90a, gfx942, gfx950", .llvm = PACK_F32 },
     { "shorten-nan", .needs = SSA, .floats = CWJ_NATIVE_NAN, .exact = pass_shorten_nan },
-    { "hoist-parameters", .needs = SSA, .plain = pass_hoist_parameters },
     { "cut-casts", .required = true, .plain = pass_cut_casts },
     { "order-blocks", .needs = SSA, .plain = pass_order_blocks },
     { "divide", .always = true, .required = true, .needs = DIVIDE, .ends = DIVIDE, .pass = divide },
@@ -323,6 +308,7 @@ run_row(struct run *r, const struct row *w)
         return CW_ERR_INTERNAL;
     }
     cw_result result = CW_OK;
+    cwj_limit_step("the pass", w->name);
     if (w->exact)
         w->exact(p->m, &r->exact);
     else if (w->finds)
@@ -437,6 +423,7 @@ cwj_pipeline_codegen(struct cwj_pipeline *p, LLVMCodeGenFileType type, LLVMMemor
     struct cwj_listener listener = { .diags = p->diags };
     uint32_t errors = p->diags->errors;
     *out = NULL;
+    cwj_limit_step("code generation", NULL);
     cwj_llvm_listen(c, &listener);
     cw_result r = cwj_codegen(p, type == LLVMAssemblyFile, verifies(p), out);
     cwj_llvm_unlisten(c, p->diags);

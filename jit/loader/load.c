@@ -6,6 +6,7 @@
 
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
+#include <llvm-c/OrcEE.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,12 +52,78 @@ define_symbols(LLVMOrcExecutionSessionRef es, LLVMOrcJITDylibRef lib, const stru
     for (size_t i = 0; i < total; i++) {
         bool runtime = i < RUNTIME_COUNT;
         pairs[i].Name = LLVMOrcExecutionSessionIntern(es, runtime ? runtime_names[i] : cwj_support_functions[i - RUNTIME_COUNT].name);
-        pairs[i].Sym.Address = (uintptr_t)(runtime ? rt->address[i] : cwj_support_functions[i - RUNTIME_COUNT].address);
+        pairs[i].Sym.Address = runtime ? (uintptr_t)rt->address[i] : rt->place ? rt->place->support[i - RUNTIME_COUNT]
+            : (uintptr_t)cwj_support_functions[i - RUNTIME_COUNT].address;
         pairs[i].Sym.Flags.GenericFlags = LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable;
     }
     cw_result r = cwj_llvm_check(LLVMOrcJITDylibDefine(lib, LLVMOrcAbsoluteSymbols(pairs, total)), "defining the runtime", diags);
     free(pairs);
     return r;
+}
+
+/* ---- memory that another process has, too: an object's blocks, as RuntimeDyld asks for them ---- */
+
+struct blocks {
+    const struct cwj_host_place *place;
+    void *block[16];            /* sections of an object */
+    unsigned count;
+};
+
+static void *
+blocks_create(void *place)
+{
+    struct blocks *b = calloc(1, sizeof *b);
+    if (b)
+        b->place = place;
+    return b;
+}
+
+static uint8_t *
+block_take(void *user, uintptr_t size, unsigned align, unsigned section, const char *name)
+{
+    struct blocks *b = user;
+    if (!b || b->count == sizeof b->block / sizeof *b->block)
+        return NULL;
+    void *p = b->place->allocate(size ? size : 1, align ? align : 1);
+    if (p)
+        b->block[b->count++] = p;
+    return p;
+}
+
+static uint8_t *
+block_take_data(void *user, uintptr_t size, unsigned align, unsigned section, const char *name, LLVMBool read_only)
+{
+    return block_take(user, size, align, section, name);
+}
+
+static LLVMBool
+blocks_ready(void *user, char **why)
+{
+    (void)user, (void)why;
+    return 0;
+}
+
+static void
+blocks_destroy(void *user)
+{
+    struct blocks *b = user;
+    for (unsigned i = 0; b && i < b->count; i++)
+        b->place->release(b->block[i]);
+    free(b);
+}
+
+static void
+blocks_end(void *place)
+{
+    (void)place;
+}
+
+static LLVMOrcObjectLayerRef
+shared_layer(void *place, LLVMOrcExecutionSessionRef es, const char *triple)
+{
+    (void)triple;
+    return LLVMOrcCreateRTDyldObjectLinkingLayerWithMCJITMemoryManagerLikeCallbacks(es, place, blocks_create, blocks_end, block_take, block_take_data,
+                                                                                    blocks_ready, blocks_destroy);
 }
 
 cw_result
@@ -67,6 +134,11 @@ cwj_host_load(const void *object, size_t size, const struct cwj_host_runtime *rt
     if (!rt || rt->count != RUNTIME_COUNT) {
         cwj_diag_add(diags, PTX_ERROR, 5903, 0, 0, "the engine has %u runtime functions, compiled code expects %u",
                      rt ? rt->count : 0, (unsigned)RUNTIME_COUNT);
+        return CW_ERR_VERSION;
+    }
+    if (rt->place && rt->place->nsupport != cwj_support_count) {
+        cwj_diag_add(diags, PTX_ERROR, 5903, 0, 0, "the process that runs kernels has %u support functions, compiled code expects %u", rt->place->nsupport,
+                     cwj_support_count);
         return CW_ERR_VERSION;
     }
     cwj_llvm_init();
@@ -82,6 +154,8 @@ cwj_host_load(const void *object, size_t size, const struct cwj_host_runtime *rt
         goto fail;
     LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
     LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(builder, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(tm));
+    if (rt->place)
+        LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator(builder, shared_layer, (void *)(uintptr_t)rt->place);
     r = cwj_llvm_check(LLVMOrcCreateLLJIT(&l->jit, builder), "starting the loader", diags);
     if (r)
         goto fail;

@@ -7,6 +7,7 @@
 #include "jit/driver/cache.h"
 #include "jit/driver/identity.h"
 #include "jit/llvm/contain.h"
+#include "jit/llvm/limit.h"
 #include "jit/llvm/llvm.h"
 #include "jit/llvm/pipeline.h"
 #include "jit/link/program.h"
@@ -15,6 +16,7 @@
 #include "impl/base/log.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -144,7 +146,7 @@ compile(void *user)
     LLVMModuleRef module = NULL;
     LLVMTargetMachineRef tm = NULL;
     LLVMMemoryBufferRef object = NULL;
-    bool quick = j->v->tier == CWH_TIER_QUICK;
+    bool quick = j->v->tier == CWH_TIER_QUICK || p->kernels[j->index].too_large;
     unsigned level = j->v->o0 || quick ? 0 : 2;
     uint64_t frames = 0;
     double start = cpu_ms();
@@ -152,6 +154,7 @@ compile(void *user)
     if (!llvm)
         return CW_ERR_NOMEM;
 
+    cwj_limit_step("emission", NULL);
     cwj_contain_lock(&p->lock);
     cw_result r = check_defined(p, j->index, diags);
     if (!r)
@@ -253,10 +256,60 @@ find_cached(struct job *j)
     return r;
 }
 
+/* What a compilation leaves in a job, from a child process (jit/llvm/limit.h). */
+struct packed {
+    struct cwh_code_info info;
+    struct times times;
+};
+
+static void
+pack(void *user, struct cw_buf *out)
+{
+    const struct job *j = user;
+    struct packed all = { j->code->pub.info, j->times };
+    cw_buf_append(out, (const char *)&all, sizeof all);
+    cw_buf_append(out, j->object.data, j->object.size);
+}
+
+static bool
+unpack(void *user, const char *data, size_t size)
+{
+    struct job *j = user;
+    struct packed all;
+    if (size < sizeof all)
+        return false;
+    memcpy(&all, data, sizeof all);
+    j->code->pub.info = all.info;
+    j->times = all.times;
+    cw_buf_append(&j->object, data + sizeof all, size - sizeof all);
+    return !j->object.failed;
+}
+
+static cw_result
+compile_within_limit(struct job *j)
+{
+    const struct cwj_kernel *k = &j->p->kernels[j->index];
+    const struct ptx_function *largest = NULL;
+    char what[200];
+    bool *only = calloc(j->p->nkernels, sizeof *only);
+    if (!only)
+        return CW_ERR_NOMEM;
+    only[j->index] = true;
+    largest = cwj_program_largest(j->p, only);
+    free(only);
+    snprintf(what, sizeof what, "kernel %s", k->name);
+    struct cwj_limited l = {
+        .work = compile, .pack = pack, .unpack = unpack, .user = j, .lock = &j->p->lock, .what = what,
+        .largest = largest ? largest->sym->name : k->name, .instructions = largest ? largest->ninsts : 0,
+        .line = largest && largest->ninsts ? largest->insts[0].line : 0,
+    };
+    return cwj_contain_limited(CWJ_CONTAIN_HOST, &l, j->diags);
+}
+
 static cw_result
 compile_and_load(struct job *j)
 {
-    cw_result r = cwj_contain(CWJ_CONTAIN_HOST, compile, j, j->diags);
+    cw_result r = compile_within_limit(j);
     if (!r)
         r = cwj_contain(CWJ_CONTAIN_LOAD, load, j, j->diags);
     if (!r && j->v->tier != CWH_TIER_QUICK)

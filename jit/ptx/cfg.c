@@ -15,6 +15,7 @@ struct cfg {
     uint32_t *stack;
     uint32_t *targets;          /* scratch for one block's successors */
     uint32_t targets_cap;
+    uint32_t *listed, lists;    /* per raw block: the list of targets, by its number, that it is in */
 };
 
 static const struct ptx_table *
@@ -36,12 +37,12 @@ successors(struct cfg *c, uint32_t b)
         if (last->noperands && last->operand[0].kind == PTX_OPND_LABEL) {
             c->targets[n++] = c->block_of[last->operand[0].index];
         } else if (t && t->labels) {
+            c->lists++;
             for (uint32_t i = 0; i < t->count; i++) {
-                uint32_t to = c->block_of[t->labels[i]], k = 0;
-                while (k < n && c->targets[k] != to)
-                    k++;
-                if (k == n)
+                uint32_t to = c->block_of[t->labels[i]];
+                if (c->listed[to] != c->lists)
                     c->targets[n++] = to;
+                c->listed[to] = c->lists;
             }
         }
     }
@@ -107,7 +108,8 @@ ptx_function_build_cfg(struct ptx_function *fn)
     c.count = calloc(n, 4);
     c.number = calloc(n, 4);
     c.stack = calloc(n, 4);
-    if (!c.leader || !c.block_of || !c.first || !c.count || !c.number || !c.stack)
+    c.listed = calloc(n, 4);
+    if (!c.leader || !c.block_of || !c.first || !c.count || !c.number || !c.stack || !c.listed)
         goto done;
     if (!split(&c)) {
         r = CW_ERR_INVALID;
@@ -169,6 +171,7 @@ done:
     free(c.count);
     free(c.number);
     free(c.stack);
+    free(c.listed);
     free(c.targets);
     return r;
 }

@@ -340,7 +340,7 @@ bind_vector(struct parser *p, struct ident *id, const struct decl *d, const stru
         return false;
     for (unsigned i = 0; i < d->vec; i++) {
         char *name = cw_arena_printf(p->arena, "%s$%c", id->name, "xyzw0123"[i]);
-        uint32_t r;
+        uint32_t r = 0;
         if (!name) {
             p->nomem = true;
             return false;

@@ -84,12 +84,14 @@ safe_address(struct emit *e, LLVMValueRef address)
 
 /* ---- alignment: an access lies at a multiple of its size (PTX ISA 6.4.1), or the kernel ends ----
  *
- * Local memory and parameters are left out: lanes have them at addresses of the compiler's. */
+ * Parameters are left out, and local memory where lanes have it at addresses of the compiler's. */
 
 static bool
 checks_alignment(const struct emit *e, ptx_space space, unsigned align)
 {
-    return e->target->misaligned && align > 1 && (space == PTX_SPACE_GLOBAL || space == PTX_SPACE_SHARED || space == PTX_SPACE_GENERIC);
+    if (e->unchecked || !e->target->misaligned || align <= 1)
+        return false;
+    return space == PTX_SPACE_GLOBAL || space == PTX_SPACE_SHARED || space == PTX_SPACE_GENERIC || (space == PTX_SPACE_LOCAL && e->target->local_fault);
 }
 
 /* i1, or a lane's bit each. */
@@ -105,17 +107,39 @@ is_misaligned(struct emit *e, LLVMValueRef address, unsigned align)
     return emit_icmp(e, LLVMIntNE, emit_bin(e, LLVMAnd, address, bits), zero);
 }
 
+/* On to a block for `bad`, which is hardly ever. Returns the other one, to go to at the end. */
+static LLVMBasicBlockRef
+if_bad(struct emit *e, LLVMValueRef bad, const char *name)
+{
+    LLVMBasicBlockRef trap = emit_new_block(e, name), good = emit_new_block(e, "good");
+    LLVMBuildCondBr(e->b, bad, trap, good);
+    LLVMPositionBuilderAtEnd(e->b, trap);
+    return good;
+}
+
+/* The most local memory of a thread ("Compute Capabilities" of the CUDA C++ Programming Guide). */
+enum { LOCAL_LIMIT = 512 << 10 };
+
+static void
+check_local(struct emit *e, LLVMValueRef address, ptx_space space)
+{
+    if (e->unchecked || space != PTX_SPACE_LOCAL || !e->target->local_fault)
+        return;
+    LLVMBasicBlockRef good = if_bad(e, emit_icmp(e, LLVMIntUGE, address, emit_int(e, emit_scalar_type(address), LOCAL_LIMIT)), "local.fault");
+    e->target->local_fault(e);
+    emit_goto(e, good);
+}
+
 void
 emit_check_alignment(struct emit *e, LLVMValueRef address, ptx_space space, unsigned align)
 {
+    check_local(e, address, space);
     if (!checks_alignment(e, space, align))
         return;
     LLVMValueRef bad = is_misaligned(e, address, align);
     if (emit_is_vector(address))
         bad = emit_any(e, emit_mask_and(e, bad, e->mask));
-    LLVMBasicBlockRef trap = emit_new_block(e, "misaligned"), good = emit_new_block(e, "aligned");
-    LLVMBuildCondBr(e->b, bad, trap, good);
-    LLVMPositionBuilderAtEnd(e->b, trap);
+    LLVMBasicBlockRef good = if_bad(e, bad, "misaligned");
     e->target->misaligned(e);
     emit_goto(e, good);
 }

@@ -2,7 +2,7 @@
  * Work-around lost-lanes. Where memory instructions form clauses that may be replayed as a whole (XNACK: gfx9, gfx1010), LLVM recomputes
  * the live ranges of their registers. A sub-register may then not be live where a block reads it, if a definition of another sub-register
  * further down leaves it undefined: LLVM confuses the cached answer for the end of a block, from a query about a later block, with that for
- * its beginning. The read becomes undefined, and LLVM drops the copy or the store. So the pass extends the live range to each such read; a
+ * its beginning (docs/llvm-faults/lost-lanes.mir). The read becomes undefined, and LLVM drops the copy or the store. So the pass extends the live range to each such read; a
  * separate query gives the right answer. */
 #include "jit/llvm/amdgpu/machine_passes.h"
 

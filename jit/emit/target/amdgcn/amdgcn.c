@@ -792,6 +792,27 @@ names_number(const struct ptx_inst *in)
     return next < in->noperands && in->operand[next].kind != PTX_OPND_NONE && !(red && next + 1 == in->noperands);
 }
 
+/* The driver launches no clusters of several blocks, so mapa's rank is 0, and the cluster's barrier is the block's. Its arrival is left
+ * to the wait, which each thread that arrives executes. */
+void
+emit_gcn_mapa(struct emit *e, const struct ptx_inst *in)
+{
+    emit_dst(e, in, 0, (ptx_type)in->type[0], emit_src(e, in, 1, (ptx_type)in->type[0]));
+}
+
+void
+emit_gcn_getctarank(struct emit *e, const struct ptx_inst *in)
+{
+    emit_dst(e, in, 0, PTX_U32, i32(e, 0));
+}
+
+void
+emit_gcn_barrier_cluster(struct emit *e, const struct ptx_inst *in)
+{
+    if (in->mode == PTX_MODE_WAIT)
+        hardware_barrier(e);
+}
+
 /* Is there a barrier in memory that waits for all threads? */
 bool
 gcn_waits_for_all(const struct ptx_function *fn)
@@ -856,6 +877,38 @@ end_kernel(struct emit *e)
     gcn_intrinsic(e, "llvm.trap", NULL, 0, NULL, 0);
 }
 
+/* A trap tells nothing: the host finds the error in its variable. */
+static void
+end_kernel_with(struct emit *e, uint32_t error)
+{
+    LLVMValueRef place = gcn_loader_number(e, "cudaway_fault");
+    LLVMBasicBlockRef tell = emit_new_block(e, "tell"), end = emit_new_block(e, "end");
+    LLVMBuildCondBr(e->b, LLVMBuildIsNotNull(e->b, place, ""), tell, end);
+    LLVMPositionBuilderAtEnd(e->b, tell);
+    LLVMSetAlignment(LLVMBuildStore(e->b, i32(e, error), pointer_of(e, place, AS_GLOBAL)), 4);
+    emit_set_scope(LLVMBuildFence(e->b, LLVMAtomicOrderingRelease, false, ""), "");
+    emit_goto(e, end);
+    end_kernel(e);
+}
+
+static void
+bad_call(struct emit *e)
+{
+    end_kernel_with(e, CWJ_AMD_FAULT_PC);
+}
+
+static void
+misaligned(struct emit *e)
+{
+    end_kernel_with(e, CWJ_AMD_FAULT_MISALIGNED);
+}
+
+static void
+local_fault(struct emit *e)
+{
+    end_kernel_with(e, CWJ_AMD_FAULT_ADDRESS);
+}
+
 /* trap, brkpt: both end the kernel, since no debugger can continue it. */
 void
 emit_gcn_trap(struct emit *e, const struct ptx_inst *in)
@@ -872,6 +925,17 @@ emit_gcn_nanosleep(struct emit *e, const struct ptx_inst *in)
     gcn_intrinsic(e, "llvm.amdgcn.s.sleep", NULL, 0, &a, 1);
 }
 
+/* Convergent: jump threading and its like leave the block alone. */
+static LLVMValueRef
+gcn_fixed(struct emit *e, LLVMValueRef value)
+{
+    LLVMTypeRef of = LLVMTypeOf(value), type = LLVMFunctionType(of, &of, 1, false);
+    LLVMValueRef f = LLVMGetInlineAsm(type, "", 0, "=v,0", 4, true, false, LLVMInlineAsmDialectATT, false);
+    LLVMValueRef call = LLVMBuildCall2(e->b, type, f, &value, 1, "");
+    emit_set_call_attribute(call, "convergent");
+    return call;
+}
+
 /* A cluster is one block. */
 static const char *const scopes[] = {
     [PTX_SCOPE_NONE] = "agent", [PTX_SCOPE_CTA] = "workgroup", [PTX_SCOPE_CLUSTER] = "workgroup", [PTX_SCOPE_GPU] = "agent",
@@ -886,9 +950,10 @@ const struct emit_target emit_target_amdgcn = {
     .storage_space = AS_PRIVATE, .constant_space = AS_CONST,
     .plain_atomics = true, .counting_atomics = true, .scopes = scopes,
     .overflow_results = true, .unsigned_quotients = true, .ordered_zeros = true, .halves = true, .annotates_floats = true,
-    .enter = gcn_enter, .start = gcn_start, .leave = gcn_leave, .leaving = gcn_leaving, .bad_call = end_kernel,
+    .enter = gcn_enter, .start = gcn_start, .leave = gcn_leave, .leaving = gcn_leaving, .bad_call = bad_call, .misaligned = misaligned,
+    .local_fault = local_fault,
     .runtime_call = gcn_runtime_call, .symbol = gcn_symbol, .pointer = gcn_pointer, .to_generic = gcn_to_generic,
     .from_generic = gcn_from_generic, .isspacep = gcn_isspacep, .local_storage = gcn_local_storage, .swap128 = gcn_swap128,
-    .mbarrier_object = gcn_mbarrier_object, .mbarrier = gcn_mbarrier,
+    .mbarrier_object = gcn_mbarrier_object, .mbarrier = gcn_mbarrier, .fixed = gcn_fixed,
     .divide64 = gcn_divide, .approx = gcn_approx, .mufu = &gcn_mufu,
 };

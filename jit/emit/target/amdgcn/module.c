@@ -65,6 +65,28 @@ static const char data_layout[] =
     "e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-p7:160:256:256:32-p8:128:128-p9:192:256:256:32-i64:64-v16:16-"
     "v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9";
 
+/* Callers before callees: LLVM inlines in the module's order, and copies each body once this way. The other way round each caller's body would
+ * hold all that it calls when it is copied, which takes quadratic time for a chain of calls. */
+static void
+emit_device_functions(struct emit *e)
+{
+    struct emit_session *s = emit_session(e);
+    uint32_t n = 0, *ids = cw_arena_array(&e->arena, uint32_t, e->program->nfuncs + 1);
+    for (uint32_t i = 0; ids && i < e->program->nfuncs; i++)
+        if (s->needed[i])
+            ids[n++] = i;
+    uint32_t *order = ids ? emit_callees_first(e->program, ids, n, &e->arena) : NULL;
+    if (!order) {
+        e->result = CW_ERR_NOMEM;
+        return;
+    }
+    for (uint32_t i = n; i-- > 0;) {
+        const struct cwj_function *f = cwj_program_function(e->program, order[i]);
+        if (f->fn && f->fn->has_body && !f->fn->is_entry && !f->runtime)
+            emit_function(e, f->fn, emit_declare(e, order[i]), false);
+    }
+}
+
 cw_result
 emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module, struct cwj_diags *diags)
 {
@@ -80,6 +102,7 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
     s->textures_native = what->textures_native;
     s->all_blocks = what->all_blocks;
     e->native_floats = what->native_floats;
+    e->unchecked = !what->checked;
     s->declare_only = what->declare_only;
     e->features = EMIT_FEATURE_FMA | EMIT_FEATURE_F16;
     e->cpu = cpu;
@@ -118,11 +141,7 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
     for (uint32_t k = 0; k < p->nkernels; k++)
         if (!what->kernels || what->kernels[k])
             add_kernel(e, k);
-    for (uint32_t i = 0; i < p->nfuncs; i++) {
-        const struct cwj_function *f = cwj_program_function(p, i);
-        if (s->needed[i] && f->fn && f->fn->has_body && !f->fn->is_entry && !f->runtime)
-            emit_function(e, f->fn, emit_declare(e, i), false);
-    }
+    emit_device_functions(e);
     if (s->function_table && !LLVMGetFirstUse(s->function_table))
         LLVMDeleteGlobal(s->function_table);
     if (s->soft_barriers)

@@ -2,7 +2,9 @@
  * The host device as a target of the emitter: the gang's context, special registers, addresses, run-time calls, and the entry point that
  * emits one kernel with its call closure. The contract is jit/abi/host.h. */
 #include "jit/emit/target/host/host_private.h"
+#include "impl/base/log.h"
 #include "jit/analysis/lockstep.h"
+#include "jit/analysis/progress.h"
 
 #include <llvm-c/Analysis.h>
 #include <stddef.h>
@@ -120,19 +122,115 @@ emit_host_ntid(struct emit *e, ptx_sreg r)
     return launch_u32(e, offsetof(struct cwh_launch, block) + 4 * (r - PTX_SREG_NTID_X));
 }
 
-/* Also for clusters: each block is a cluster of its own. */
 LLVMValueRef
 emit_host_nctaid(struct emit *e, ptx_sreg r)
 {
-    unsigned axis = r >= PTX_SREG_NCLUSTERID_X ? r - PTX_SREG_NCLUSTERID_X : r - PTX_SREG_NCTAID_X;
-    return launch_u32(e, offsetof(struct cwh_launch, grid) + 4 * axis);
+    return launch_u32(e, offsetof(struct cwh_launch, grid) + 4 * (r - PTX_SREG_NCTAID_X));
 }
 
 LLVMValueRef
 emit_host_ctaid(struct emit *e, ptx_sreg r)
 {
-    unsigned axis = r >= PTX_SREG_CLUSTERID_X ? r - PTX_SREG_CLUSTERID_X : r - PTX_SREG_CTAID_X;
-    return context_load(e, e->b, e->f->block_ctx, offsetof(struct cwh_block, ctaid) + 4 * axis, e->i32, "");
+    return context_load(e, e->b, e->f->block_ctx, offsetof(struct cwh_block, ctaid) + 4 * (r - PTX_SREG_CTAID_X), e->i32, "");
+}
+
+/* ---- clusters ---- */
+
+static LLVMValueRef
+cluster_size(struct emit *e, unsigned axis)
+{
+    return launch_u32(e, offsetof(struct cwh_launch, cluster) + 4 * axis);
+}
+
+LLVMValueRef
+emit_host_clusterid(struct emit *e, ptx_sreg r)
+{
+    unsigned axis = r - PTX_SREG_CLUSTERID_X;
+    return LLVMBuildUDiv(e->b, emit_host_ctaid(e, (ptx_sreg)(PTX_SREG_CTAID_X + axis)), cluster_size(e, axis), "");
+}
+
+LLVMValueRef
+emit_host_nclusterid(struct emit *e, ptx_sreg r)
+{
+    unsigned axis = r - PTX_SREG_NCLUSTERID_X;
+    return LLVMBuildUDiv(e->b, emit_host_nctaid(e, (ptx_sreg)(PTX_SREG_NCTAID_X + axis)), cluster_size(e, axis), "");
+}
+
+LLVMValueRef
+emit_host_cluster_ctaid(struct emit *e, ptx_sreg r)
+{
+    unsigned axis = r - PTX_SREG_CLUSTER_CTAID_X;
+    return LLVMBuildURem(e->b, emit_host_ctaid(e, (ptx_sreg)(PTX_SREG_CTAID_X + axis)), cluster_size(e, axis), "");
+}
+
+LLVMValueRef
+emit_host_cluster_nctaid(struct emit *e, ptx_sreg r)
+{
+    return cluster_size(e, r - PTX_SREG_CLUSTER_NCTAID_X);
+}
+
+LLVMValueRef
+emit_host_cluster_ctarank(struct emit *e, ptx_sreg r)
+{
+    (void)r;
+    return context_load(e, e->b, e->f->block_ctx, offsetof(struct cwh_block, cluster_rank), e->i32, "");
+}
+
+LLVMValueRef
+emit_host_cluster_nctarank(struct emit *e, ptx_sreg r)
+{
+    (void)r;
+    return LLVMBuildMul(e->b, LLVMBuildMul(e->b, cluster_size(e, 0), cluster_size(e, 1), ""), cluster_size(e, 2), "");
+}
+
+LLVMValueRef
+emit_host_explicit_cluster(struct emit *e, ptx_sreg r)
+{
+    (void)r;
+    return LLVMBuildICmp(e->b, LLVMIntNE, launch_u32(e, offsetof(struct cwh_launch, explicit_cluster)), i32(e, 0), "");
+}
+
+static LLVMValueRef
+cluster_stride(struct emit *e)
+{
+    return context_load(e, e->b, e->f->launch, offsetof(struct cwh_launch, cluster_stride), e->i64, "");
+}
+
+/* Where the block's own shared memory lies behind that of the cluster's first block: i64. */
+static LLVMValueRef
+cluster_place(struct emit *e)
+{
+    return LLVMBuildMul(e->b, emit_resize(e, emit_host_cluster_ctarank(e, PTX_SREG_CLUSTER_CTARANK), e->i64, false), cluster_stride(e), "");
+}
+
+/* Generic addresses and those of .shared::cluster move alike. */
+void
+emit_host_mapa(struct emit *e, const struct ptx_inst *in)
+{
+    ptx_type t = (ptx_type)in->type[0];
+    LLVMValueRef a = emit_src(e, in, 1, t), rank = emit_resize(e, emit_src(e, in, 2, PTX_U32), e->i64, false);
+    LLVMValueRef by = emit_bin(e, LLVMSub, emit_bin(e, LLVMMul, rank, cluster_stride(e)), cluster_place(e));
+    emit_dst(e, in, 0, t, emit_bin(e, LLVMAdd, a, emit_resize(e, by, t == PTX_U32 ? e->i32 : e->i64, false)));
+}
+
+/* Which step of the stride the address lies in. Its lower half alone counts: shared memory lies 4 GiB above once more. */
+void
+emit_host_getctarank(struct emit *e, const struct ptx_inst *in)
+{
+    LLVMValueRef a = emit_resize(e, emit_src(e, in, 1, (ptx_type)in->type[0]), e->i64, false);
+    if (in->space == PTX_SPACE_GENERIC)
+        a = emit_bin(e, LLVMSub, a, LLVMBuildPtrToInt(e->b, e->f->shared, e->i64, ""));
+    LLVMValueRef offset = emit_resize(e, emit_resize(e, a, e->i32, false), e->i64, true);
+    LLVMValueRef rank = emit_bin(e, LLVMUDiv, emit_bin(e, LLVMAdd, offset, cluster_place(e)), cluster_stride(e));
+    emit_dst(e, in, 0, PTX_U32, emit_resize(e, rank, e->i32, false));
+}
+
+void
+emit_host_barrier_cluster(struct emit *e, const struct ptx_inst *in)
+{
+    emit_session(e)->uses_fibers = true;
+    LLVMTypeRef types[1] = { e->ptr };
+    emit_runtime(e, in->mode == PTX_MODE_WAIT ? "cwh_rt_cluster_wait" : "cwh_rt_cluster_arrive", e->void_, types, 1, &e->f->gang);
 }
 
 LLVMValueRef
@@ -279,8 +377,12 @@ host_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
     LLVMValueRef rel = emit_bin(e, LLVMSub, address, LLVMBuildPtrToInt(e->b, e->f->shared, e->i64, ""));
     LLVMValueRef size = context_load(e, e->b, e->f->launch, offsetof(struct cwh_launch, shared_size), e->i64, "");
     LLVMValueRef shared = emit_icmp(e, LLVMIntULT, rel, size);
-    if (space == PTX_SPACE_SHARED || space == PTX_SPACE_SHARED_CLUSTER)
+    if (space == PTX_SPACE_SHARED)
         return shared;
+    if (space == PTX_SPACE_SHARED_CLUSTER) {
+        LLVMValueRef all = emit_resize(e, emit_host_cluster_nctarank(e, PTX_SREG_CLUSTER_NCTARANK), e->i64, false);
+        return emit_icmp(e, LLVMIntULT, emit_bin(e, LLVMAdd, rel, cluster_place(e)), LLVMBuildMul(e->b, all, cluster_stride(e), ""));
+    }
     LLVMValueRef frame = LLVMBuildPtrToInt(e->b, e->f->dummy, e->i64, "");
     LLVMValueRef near = emit_bin(e, LLVMAdd, emit_bin(e, LLVMSub, address, frame), LLVMConstInt(e->i64, 1 << 18, false));
     LLVMValueRef local = emit_icmp(e, LLVMIntULT, near, LLVMConstInt(e->i64, 1 << 19, false));
@@ -589,6 +691,7 @@ static const struct emit_target target_host = {
 
 struct needs {
     bool warp;
+    bool volatile_load, volatile_store;     /* of global memory */
 };
 
 static void
@@ -602,22 +705,26 @@ scan_operand(const struct ptx_operand *o, void *user)
 }
 
 static bool
-needs_warp(const struct cwj_program *p, const struct cwj_closure *closure)
+needs_warp(struct cwj_program *p, uint32_t index)
 {
+    const struct cwj_closure *closure = &p->closure[index];
     struct needs n = { 0 };
     for (uint32_t i = 0; i < closure->nfuncs && !n.warp; i++) {
         const struct ptx_function *fn = cwj_program_function(p, closure->funcs[i])->fn;
         for (uint32_t k = 0; fn && fn->has_body && k < fn->ninsts && !n.warp; k++) {
             const struct ptx_inst *in = &fn->insts[k];
             n.warp = ptx_op_info((ptx_op)in->op)->traits & PTX_T_WARP;
-            /* Code written before shuffles exchanges values between lanes through volatile shared memory. */
-            n.warp |= (in->op == PTX_OP_LD || in->op == PTX_OP_ST) && in->sem == PTX_SEM_VOLATILE &&
-                      (in->space == PTX_SPACE_SHARED || in->space == PTX_SPACE_GENERIC);
+            /* Code written before shuffles exchanges values between lanes through volatile shared memory, or reduces in global memory.
+             * Who only polls global memory, or only writes to it, does not, nor what a lock protects: its lanes come one after another. */
+            bool is_volatile = (in->op == PTX_OP_LD || in->op == PTX_OP_ST) && in->sem == PTX_SEM_VOLATILE;
+            n.warp |= is_volatile && (in->space == PTX_SPACE_SHARED || in->space == PTX_SPACE_GENERIC);
+            n.volatile_load |= is_volatile && in->space == PTX_SPACE_GLOBAL && in->op == PTX_OP_LD;
+            n.volatile_store |= is_volatile && in->space == PTX_SPACE_GLOBAL && in->op == PTX_OP_ST;
             for (unsigned o = 0; o < in->noperands; o++)
                 scan_operand(&in->operand[o], &n);
         }
     }
-    return n.warp;
+    return n.warp || (n.volatile_load && n.volatile_store && cwj_independent_progress_locked(p, index) == CWJ_PROGRESS_COMMON);
 }
 
 static unsigned
@@ -653,43 +760,6 @@ gang_width(const struct cwj_program *p, const struct cwj_closure *closure)
     return f64 > f32 ? 8 : 16;
 }
 
-/* The functions of a kernel, callees before callers except in recursion: with width 1, lanes inside a call go first, since their join sites
- * have lower numbers. */
-static uint32_t *
-callees_first(const struct cwj_program *p, const struct cwj_closure *r, struct cw_arena *a)
-{
-    uint32_t *order = cw_arena_array(a, uint32_t, r->nfuncs), *stack = cw_arena_array(a, uint32_t, r->nfuncs + 1), n = 0;
-    uint32_t *next = cw_arena_array(a, uint32_t, p->nfuncs + 1);
-    bool *seen = cw_arena_array(a, bool, p->nfuncs + 1);
-    if (!order || !stack || !next || !seen)
-        return NULL;
-    for (uint32_t i = 0; i < p->nfuncs; i++)
-        seen[i] = true;
-    for (uint32_t i = 0; i < r->nfuncs; i++)
-        seen[r->funcs[i]] = false;
-    for (uint32_t i = 0; i < r->nfuncs; i++) {
-        uint32_t depth = 0;
-        if (seen[r->funcs[i]])
-            continue;
-        seen[r->funcs[i]] = true;
-        stack[depth++] = r->funcs[i];
-        while (depth) {
-            uint32_t f = stack[depth - 1];
-            if (next[f] < p->funcs[f].ncallees) {
-                uint32_t c = p->funcs[f].callees[next[f]++];
-                if (!seen[c]) {
-                    seen[c] = true;
-                    stack[depth++] = c;
-                }
-            } else {
-                order[n++] = f;
-                depth--;
-            }
-        }
-    }
-    return order;
-}
-
 /* `threads`: one lane at a time. *again: the kernel must be emitted with `threads`. */
 static cw_result
 emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *variant, bool threads, LLVMContextRef llvm,
@@ -708,7 +778,7 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     e->fast_code = !variant->o0;
     e->addr32 = cwj_program_is_addr32(p);
     s->in_step = cwj_needs_lockstep(p, index);
-    bool warp = s->in_step || needs_warp(p, s->closure);
+    bool warp = s->in_step || needs_warp(p, index);
     e->width = variant->o0 || threads ? 1 : warp ? 32 : gang_width(p, s->closure);
     if (variant->max_width8 && e->width > 8 && e->width < 32)
         e->width = 8;
@@ -722,7 +792,8 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
         s->needed[s->closure->funcs[i]] = true;
     if (s->closure->indirect)
         emit_function_table(e, "functions");
-    uint32_t *order = callees_first(p, s->closure, &e->arena);
+    /* With width 1, lanes inside a call go first, since their join sites have lower numbers. */
+    uint32_t *order = emit_callees_first(p, s->closure->funcs, s->closure->nfuncs, &e->arena);
     if (!order) {
         e->result = CW_ERR_NOMEM;
         return emit_close(s, module);
@@ -748,7 +819,9 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     LLVMValueRef global = LLVMAddGlobal(e->module, LLVMTypeOf(constant), "cwh_info");
     LLVMSetInitializer(global, constant);
     LLVMSetGlobalConstant(global, true);
-    *again = s->split_barriers > 1;
+    *again = s->split_barriers > 1 || s->lanes_wait;
+    if (s->lanes_wait)
+        cw_info("kernel %s: lanes of a warp may wait for each other across functions or beside a partial warp operation; it runs one lane at a time", p->kernels[index].name);
     return emit_close(s, module);
 }
 
@@ -760,7 +833,8 @@ emit_host_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant
     cw_result r = emit_kernel(p, index, variant, false, llvm, module, info, diags, &again);
     if (r != CW_OK || !again)
         return r;
-    /* Lanes of a warp may wait at barriers in different branches (9.7.13.1, sm_70): each must be able to wait alone. */
+    /* Lanes of a warp may wait at barriers in different branches (9.7.13.1, sm_70), or for memory that another lane writes (park.c): each must
+     * be able to wait alone. */
     LLVMDisposeModule(*module);
     return emit_kernel(p, index, variant, true, llvm, module, info, diags, &again);
 }
