@@ -70,11 +70,13 @@ enum cwb_cap {
     CWB_CAP_REGISTER     = 1u << 2,     /* mem_register, mem_unregister */
     CWB_CAP_TEXTURES     = 1u << 3,     /* array_*, texture_*, surface_* */
     CWB_CAP_STREAM_VALUE = 1u << 4,     /* stream_wait_value, stream_write_value */
-    CWB_CAP_UNIFIED      = 1u << 5,     /* device and host pointers are interchangeable everywhere (the host device) */
+    CWB_CAP_UNIFIED      = 1u << 5,     /* memory that the device gives has one address everywhere, for kernels and the program at the same time */
     CWB_CAP_COOPERATIVE  = 1u << 6,     /* CWB_LAUNCH_COOPERATIVE: all blocks of the grid make progress together */
     CWB_CAP_NO_EXECUTE   = 1u << 7,     /* launches are accepted but not executed (null) */
     CWB_CAP_ADDR32       = 1u << 8,     /* modules with 32-bit addresses (cwj_image.addr32) */
     CWB_CAP_STREAM_TIME  = 1u << 9,     /* stream_time */
+    CWB_CAP_CLUSTER      = 1u << 10,    /* cwb_launch.cluster of several blocks */
+    CWB_CAP_PAGEABLE     = 1u << 11,    /* kernels can use all memory of the process (the host device) */
 };
 
 /* Opaque, defined by each backend. */
@@ -185,12 +187,13 @@ struct cwb_kernel_facts {
     bool from_cache;                    /* the code that there is came from the disk cache */
 };
 
-enum { CWB_LAUNCH_COOPERATIVE = 1, CWB_LAUNCH_CLUSTER = 2 };     /* CLUSTER: of one block, asked for by the program; backends ignore it */
+enum { CWB_LAUNCH_COOPERATIVE = 1, CWB_LAUNCH_CLUSTER = 2 };     /* CLUSTER: the launch itself asked for clusters, whatever their size */
 
 struct cwb_launch {
     uint32_t grid[3], block[3];         /* all nonzero and within the device's limits */
     uint32_t dynamic_shared;            /* bytes */
     uint32_t flags;
+    uint32_t cluster[3];                /* blocks of a cluster, which divide the grid; 0: the kernel's own (cwj_kernel), else 1 */
     const void *params;                 /* the kernel's parameter block, param_size bytes; copied before the op returns */
     uint32_t param_size;
 };
@@ -339,6 +342,7 @@ struct cwb_backend {
 /* The backends of this build. Which of them exist is decided in impl/CMakeLists.txt (CW_HAVE_HOST). */
 extern const struct cwb_backend cwb_null;
 extern const struct cwb_backend cwb_host;
+extern const struct cwb_backend cwb_host_isolated;     /* the same for CUDAWAY_ISOLATE */
 extern const struct cwb_backend cwb_cuda;      /* impl/cuda: NVIDIA's driver underneath */
 extern const struct cwb_backend cwb_hip;       /* impl/hip: AMD GPUs, and the GPU-less AMD device */
 

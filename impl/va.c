@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,6 +37,38 @@ static struct block *blocks;
 static size_t nblocks, capacity;
 static uint64_t window_size;            /* of cw_va_window_open, while window_users > 0 */
 static unsigned window_users;
+
+/* ---- a region that another process shares (cw_va_share_all) ------------------------------------------------------------- */
+
+static int share_fd = -1;               /* lock: the file that others can map, as large as the region */
+static bool all_shared;                 /* lock: it is the whole region */
+static cw_va_changed_fn *changed;       /* with all_shared */
+
+/* Lock held. */
+static void
+tell(uint64_t from, uint64_t to, int prot, enum cw_va_memory memory, int fd, uint64_t offset)
+{
+    if (changed && from < to)
+        changed(&(struct cw_va_pages){ from, to - from, prot, memory, fd, offset });
+}
+
+int
+cw_memory_file(const char *name, uint64_t size)
+{
+    struct rlimit most;
+    if (!getrlimit(RLIMIT_FSIZE, &most) && most.rlim_cur < size) {      /* it would raise SIGXFSZ */
+        errno = EFBIG;
+        return -1;
+    }
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd >= 0 && (ftruncate(fd, (off_t)size) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))) {
+        int saved = errno;
+        close(fd);
+        errno = saved;
+        fd = -1;
+    }
+    return fd;
+}
 
 static uint64_t
 round_up(uint64_t v, uint64_t align)
@@ -137,8 +170,7 @@ first_fit(uint64_t size, uint64_t align, size_t *at)
 
 /* ---- pages that other processes can map: a sparse file as large as the region ------------------------------------------ */
 
-static int share_fd = -1;               /* lock, and so on */
-static struct block *shared;            /* sorted runs of pages, apart from each other */
+static struct block *shared;            /* lock: sorted runs of pages, apart from each other */
 static size_t nshared, shared_capacity;
 
 /* Index of the first run that ends behind a. */
@@ -206,16 +238,9 @@ cw_va_share(uint64_t address, size_t size, int *fd, uint64_t *offset)
     pthread_mutex_lock(&lock);
     if (!base || address < base || to - base > region_size)
         r = CWB_INVALID;
-    if (r == CWB_OK && share_fd < 0) {
-        share_fd = memfd_create("cudaway-shared", MFD_CLOEXEC);
-        if (share_fd >= 0 && ftruncate(share_fd, (off_t)region_size)) {
-            close(share_fd);
-            share_fd = -1;
-        }
-        if (share_fd < 0)
-            r = CWB_NOMEM;
-    }
-    for (uint64_t a = from; r == CWB_OK && a < to;) {
+    if (r == CWB_OK && share_fd < 0 && (share_fd = cw_memory_file("cudaway-shared", region_size)) < 0)
+        r = CWB_NOMEM;
+    for (uint64_t a = from; r == CWB_OK && !all_shared && a < to;) {
         size_t i = shared_at(a);
         uint64_t next = i < nshared ? shared[i].address : to;
         if (next > a && !share_run(a, next < to ? next : to))
@@ -234,9 +259,41 @@ drop_pages(uint64_t from, uint64_t to)
 {
     if (from >= to)
         return true;
+    if (all_shared) {
+        tell(from, to, PROT_NONE, CW_VA_OF_REGION, -1, 0);
+        (void)fallocate(share_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(from - base), (off_t)(to - from));
+        return mmap((void *)(uintptr_t)from, to - from, PROT_NONE, MAP_SHARED | MAP_FIXED, share_fd, (off_t)(from - base)) != MAP_FAILED;
+    }
     shared_drop(from, to);
     return mmap((void *)(uintptr_t)from, to - from, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) !=
            MAP_FAILED;
+}
+
+cwb_result
+cw_va_share_all(cw_va_changed_fn *fn, int *fd, uint64_t *at, uint64_t *size)
+{
+    cwb_result r = CWB_NOMEM;
+    pthread_mutex_lock(&lock);
+    if (all_shared) {
+        r = CWB_OK;
+    } else if (base) {
+        cw_error("device memory cannot be shared with another process: some of it is in use already");
+    } else if (region_init()) {
+        share_fd = cw_memory_file("cudaway-device", region_size);
+        if (share_fd >= 0 && mmap((void *)(uintptr_t)base, region_size, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, share_fd, 0) != MAP_FAILED)
+            r = CWB_OK;
+        else
+            cw_error("device memory cannot be shared with another process: %s", strerror(errno));
+        all_shared = r == CWB_OK;
+    }
+    if (r == CWB_OK) {
+        changed = fn;
+        *fd = share_fd;
+        *at = base;
+        *size = region_size;
+    }
+    pthread_mutex_unlock(&lock);
+    return r;
 }
 
 cwb_result
@@ -337,8 +394,10 @@ cw_va_alloc(size_t size, size_t align, uint64_t *address)
         if (mprotect((void *)(uintptr_t)from, to - from, PROT_READ | PROT_WRITE)) {
             remove_block(a);
             r = CWB_NOMEM;
-        } else if (size >= CW_VA_GRANULE) {
-            madvise((void *)(uintptr_t)from, to - from, MADV_HUGEPAGE);
+        } else {
+            if (size >= CW_VA_GRANULE)
+                madvise((void *)(uintptr_t)from, to - from, MADV_HUGEPAGE);
+            tell(from, to, PROT_READ | PROT_WRITE, CW_VA_OF_REGION, -1, 0);
         }
     }
     pthread_mutex_unlock(&lock);
@@ -407,10 +466,8 @@ cw_va_phys_create(size_t size, struct cw_va_phys **out)
     if (!p)
         return CWB_NOMEM;
     p->size = size;
-    p->fd = memfd_create("cudaway", MFD_CLOEXEC);
-    if (p->fd < 0 || ftruncate(p->fd, (off_t)size)) {
-        if (p->fd >= 0)
-            close(p->fd);
+    p->fd = cw_memory_file("cudaway", size);
+    if (p->fd < 0) {
         free(p);
         return CWB_NOMEM;
     }
@@ -463,7 +520,11 @@ cw_va_map(uint64_t address, size_t size, struct cw_va_phys *p, size_t offset)
 {
     if (!inside(address, size) || offset > p->size || size > p->size - offset || offset % PAGE)
         return CWB_INVALID;
+    pthread_mutex_lock(&lock);
     void *m = mmap((void *)(uintptr_t)address, size, PROT_NONE, MAP_SHARED | MAP_FIXED, p->fd, (off_t)offset);
+    if (m != MAP_FAILED)
+        tell(address, address + size, PROT_NONE, CW_VA_OF_FILE, p->fd, offset);
+    pthread_mutex_unlock(&lock);
     return m == MAP_FAILED ? CWB_NOMEM : CWB_OK;
 }
 
@@ -472,7 +533,10 @@ cw_va_unmap(uint64_t address, size_t size)
 {
     if (!inside(address, size))
         return CWB_INVALID;
-    return drop_pages(address, address + size) ? CWB_OK : CWB_NOMEM;
+    pthread_mutex_lock(&lock);
+    bool ok = drop_pages(address, address + size);
+    pthread_mutex_unlock(&lock);
+    return ok ? CWB_OK : CWB_NOMEM;
 }
 
 cwb_result
@@ -481,7 +545,12 @@ cw_va_protect(uint64_t address, size_t size, bool readable, bool writable)
     if (!inside(address, size))
         return CWB_INVALID;
     int prot = (readable ? PROT_READ : 0) | (writable ? PROT_READ | PROT_WRITE : 0);
-    return mprotect((void *)(uintptr_t)address, size, prot) ? CWB_NOMEM : CWB_OK;
+    pthread_mutex_lock(&lock);
+    bool ok = !mprotect((void *)(uintptr_t)address, size, prot);
+    if (ok)
+        tell(address, address + size, prot, CW_VA_AS_BEFORE, -1, 0);
+    pthread_mutex_unlock(&lock);
+    return ok ? CWB_OK : CWB_NOMEM;
 }
 
 static uint8_t *

@@ -38,7 +38,10 @@ bool       cw_va_window_is_open(void);
 /* Is [address, address + size) inside the region (allocated or not)? For fault messages. */
 bool cw_va_contains(uint64_t address, size_t size);
 
-/* Physical memory for va_map: a memfd. */
+/* A file of memory whose size nobody can change: who has it could otherwise take pages from under another process. -1 with errno. */
+int cw_memory_file(const char *name, uint64_t size);
+
+/* Physical memory for va_map: such a file. */
 struct cw_va_phys;
 cwb_result cw_va_phys_create(size_t size, struct cw_va_phys **out);
 void       cw_va_phys_destroy(struct cw_va_phys *p);
@@ -49,6 +52,19 @@ cwb_result cw_va_phys_export(struct cw_va_phys *p, int *fd);    /* the caller's 
  * process), *offset there. Contents are kept; nothing may write to them meanwhile. Whole pages are shared, with other blocks on
  * them. */
 cwb_result cw_va_share(uint64_t address, size_t size, int *fd, uint64_t *offset);
+/* All of the region is one file from the start, so that another process can have the same memory at the same addresses; `changed` hears of every
+ * change to what its pages are. Before the region is used; CWB_NOMEM and a line at error level where it cannot be. The file is sealed against a change
+ * of its size, and stays this module's. */
+enum cw_va_memory { CW_VA_OF_REGION, CW_VA_OF_FILE, CW_VA_AS_BEFORE };     /* the region's file at address - base; another's; what is there */
+struct cw_va_pages {
+    uint64_t address, size;
+    int prot;
+    enum cw_va_memory memory;
+    int fd;                     /* OF_FILE: whose that stays, and the place in it */
+    uint64_t offset;
+};
+typedef void cw_va_changed_fn(const struct cw_va_pages *p);     /* the internal lock is held */
+cwb_result cw_va_share_all(cw_va_changed_fn *changed, int *fd, uint64_t *base, uint64_t *size);
 cwb_result cw_va_map(uint64_t address, size_t size, struct cw_va_phys *p, size_t offset);
 cwb_result cw_va_unmap(uint64_t address, size_t size);
 cwb_result cw_va_protect(uint64_t address, size_t size, bool readable, bool writable);

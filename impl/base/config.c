@@ -212,6 +212,13 @@ cw_config_get(unsigned var)
 }
 
 const char *
+cw_config_user_file(void)
+{
+    pthread_once(&once, load);
+    return config.path[USER];
+}
+
+const char *
 cw_config_origin(unsigned var, char *out, size_t size)
 {
     if (!cw_config_get(var))

@@ -36,6 +36,8 @@ void cw_config_read(char *text, size_t size, const struct cw_config_reader *r);
 const char *cw_config_get(unsigned var);
 /* "/etc/cudaway.conf:3", where the value stands; NULL without one. */
 const char *cw_config_origin(unsigned var, char *out, size_t size);
+/* The user's file, whether it is there or not; "" where there can be none. */
+const char *cw_config_user_file(void);
 /* Call say() for each line of the files that was not understood. */
 void cw_config_complaints(void (*say)(const char *text));
 

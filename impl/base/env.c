@@ -50,12 +50,9 @@ cw_env_name(enum cw_env var)
     return rows[var].name;
 }
 
-uint64_t
-cw_env_u64(enum cw_env var, uint64_t fallback, uint64_t min, uint64_t max)
+bool
+cw_parse_size(const char *s, uint64_t *out)
 {
-    const char *s = cw_env_get(var);
-    if (!s || !*s)
-        return fallback;
     char *end;
     errno = 0;
     unsigned long long v = strtoull(s, &end, 0);
@@ -66,12 +63,25 @@ cw_env_u64(enum cw_env var, uint64_t fallback, uint64_t min, uint64_t max)
         shift = 20, end++;
     else if (*end == 'G' || *end == 'g')
         shift = 30, end++;
-    if (errno || *end || *s == '-' || v > (UINT64_MAX >> shift) || (v << shift) < min || (v << shift) > max) {
+    if (errno || end == s || *end || *s == '-' || v > (UINT64_MAX >> shift))
+        return false;
+    *out = v << shift;
+    return true;
+}
+
+uint64_t
+cw_env_u64(enum cw_env var, uint64_t fallback, uint64_t min, uint64_t max)
+{
+    const char *s = cw_env_get(var);
+    uint64_t v;
+    if (!s || !*s)
+        return fallback;
+    if (!cw_parse_size(s, &v) || v < min || v > max) {
         cw_warn("%s=%s is not a number from %llu to %llu (suffixes K, M, G); using %llu", rows[var].name, s,
                 (unsigned long long)min, (unsigned long long)max, (unsigned long long)fallback);
         return fallback;
     }
-    return v << shift;
+    return v;
 }
 
 static void

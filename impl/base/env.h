@@ -20,6 +20,8 @@ enum cw_env {
 const char *cw_env_get(enum cw_env var);
 /* "CUDAWAY_LOG" */
 const char *cw_env_name(enum cw_env var);
+/* A number, also with K, M or G behind it: "64M". False when it is none, or does not fit. */
+bool cw_parse_size(const char *s, uint64_t *out);
 /* Parse an unsigned number with optional K/M/G suffix. Returns fallback when unset; warns by name and returns fallback
  * when the value is bad or outside [min, max]. */
 uint64_t cw_env_u64(enum cw_env var, uint64_t fallback, uint64_t min, uint64_t max);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -100,6 +101,34 @@ cw_file_read_own(const char *path, size_t max_size, char **data, size_t *size)
     return read_all(fd, true, max_size, data, size);
 }
 
+cw_result
+cw_file_map(const char *path, struct cw_mapped_file *out)
+{
+    struct stat st;
+    *out = (struct cw_mapped_file){ 0 };
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? CW_ERR_NOT_FOUND : CW_ERR_IO;
+    cw_result r = fstat(fd, &st) ? CW_ERR_IO : S_ISREG(st.st_mode) && st.st_size > 0 ? CW_OK : CW_ERR_INVALID;
+    void *p = r ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (!r && p == MAP_FAILED)
+        r = CW_ERR_IO;
+    if (!r)
+        *out = (struct cw_mapped_file){ p, (size_t)st.st_size };
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    return r;
+}
+
+void
+cw_file_unmap(struct cw_mapped_file *f)
+{
+    if (f->data)
+        munmap((void *)f->data, f->size);
+    *f = (struct cw_mapped_file){ 0 };
+}
+
 bool
 cw_file_is_special(const char *path)
 {
@@ -111,6 +140,8 @@ bool
 cw_write_all(int fd, const void *data, size_t size)
 {
     sigset_t ours, before, pending;
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);    /* callers hold locks */
     sigemptyset(&ours);
     sigaddset(&ours, SIGXFSZ);
     sigaddset(&ours, SIGPIPE);
@@ -136,6 +167,7 @@ cw_write_all(int fd, const void *data, size_t size)
                 ;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_setcancelstate(cancel, NULL);
     errno = saved;
     return ok;
 }
@@ -283,6 +315,44 @@ cw_dir_of_object(const void *address)
     if (slash)
         *slash = 0;
     return real;
+}
+
+static void *
+open_library(const char *path, size_t need, char *text, size_t size, bool *no_memory)
+{
+    void *enough = need ? malloc(need) : NULL;
+    if (need && !enough) {
+        *no_memory = true;
+        snprintf(text, size, "%s: out of memory", path);
+        return NULL;
+    }
+    free(enough);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library)
+        return library;
+    const char *why = dlerror();
+    *no_memory = !why || strstr(why, strerror(ENOMEM)) || !strcmp(why, "out of memory");
+    snprintf(text, size, "%s", why ? why : "out of memory");
+    return NULL;
+}
+
+void *
+cw_open_library(const void *address, const char *name, size_t need, char *text, size_t size, bool *no_memory)
+{
+    *no_memory = false;
+    if (!address)
+        return open_library(name, need, text, size, no_memory);
+    char *folder = cw_dir_of_object(address), *path = NULL;
+    void *library = NULL;
+    if (!folder || asprintf(&path, "%s/%s", folder, name) < 0) {
+        *no_memory = folder || errno == ENOMEM;
+        snprintf(text, size, "%s: cannot find the folder that it is in: %s", name, strerror(errno));
+    } else {
+        library = open_library(path, need, text, size, no_memory);
+        free(path);
+    }
+    free(folder);
+    return library;
 }
 
 char *

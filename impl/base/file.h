@@ -10,6 +10,14 @@
 
 /* Read a whole file; *data is malloc'd with a NUL after *size bytes; files above max_size give CW_ERR_LIMIT. */
 cw_result cw_file_read(const char *path, size_t max_size, char **data, size_t *size) CW_MUST_CHECK;
+/* A file in memory, to look into: a large library costs what is read of it. CW_ERR_INVALID: not a regular file, or an empty one. Another process that shortens the
+ * file meanwhile makes reads fault, as of any mapped file. */
+struct cw_mapped_file {
+    const void *data;
+    size_t size;
+};
+cw_result cw_file_map(const char *path, struct cw_mapped_file *out) CW_MUST_CHECK;
+void cw_file_unmap(struct cw_mapped_file *f);
 /* Whether path exists and is not a regular file, links followed: a device, a pipe, a folder. */
 bool cw_file_is_special(const char *path);
 /* The file is replaced whole (cw_new_file), fsync-free. Nothing is left behind on failure. A link to a file is
@@ -38,6 +46,10 @@ cw_result cw_new_file_finish(struct cw_new_file *f, bool keep);
 cw_result cw_mkdirs(const char *path, unsigned mode) CW_MUST_CHECK;
 /* Folder that holds the shared object or program containing `address` (malloc'd), or NULL. */
 char *cw_dir_of_object(const void *address);
+/* Load `name` of the folder that holds `address`, or, if that is NULL, `name` as dlopen finds it, with its symbols private. NULL: *why says
+ * why not, in `text`; *no_memory: for lack of memory, so that it may work later. Constructors of C++ libraries end the process if they get no
+ * memory; `need` bytes must be there for them. */
+void *cw_open_library(const void *address, const char *name, size_t need, char *text, size_t size, bool *no_memory);
 
 /* A name of FOLDER for LD_LIBRARY_PATH and LD_PRELOAD: itself, or, where its name has a character that separates the names of
  * a list, LINK, which is made a symbolic link to it. malloc'd; NULL with errno set when that fails. */

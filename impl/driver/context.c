@@ -224,14 +224,20 @@ ctx_kill(struct ctx *c)
 CUresult
 primary_setup(struct device *d, CUdevice number)
 {
+    if (d->primary)             /* of an earlier attempt, which failed later */
+        return CUDA_SUCCESS;
     struct primary *p = calloc(1, sizeof *p);
     if (!p)
         return CUDA_ERROR_OUT_OF_MEMORY;
     p->device = number;
     p->dev = d;
     pthread_mutex_init(&p->lock, NULL);
-    d->primary = p;
-    return handle_new(&p->obj, &primary_class, NULL);   /* both references are kept for ever */
+    CUresult e = handle_new(&p->obj, &primary_class, NULL);     /* both references are kept for ever */
+    if (e == CUDA_SUCCESS)
+        d->primary = p;
+    else
+        free(p);
+    return e;
 }
 
 /* A reference to the live instance, or NULL. */

@@ -105,7 +105,7 @@ pointer_side(const struct end *e, struct copy_job *j, struct cwb_side *s, int wh
         j->wait_async = true;
     else
         j->use[which] = (struct use){ address + skip, span };
-    if (s->loc == CWB_LOC_HOST || kinds & 1u << RANGE_MANAGED)
+    if (s->loc == CWB_LOC_HOST || kinds & RANGES_MANAGED)
         j->wait_sync = true;
     if (known) {
         if (f.sync_memops)
@@ -621,7 +621,7 @@ fill_resolve(const CUDA_MEMSET_NODE_PARAMS *p, struct fill_job *j)
 static bool
 fill_waits(const struct fill_job *j)
 {
-    return j->f.dst.loc == CWB_LOC_HOST || j->kinds & 1u << RANGE_MANAGED;
+    return j->f.dst.loc == CWB_LOC_HOST || j->kinds & RANGES_MANAGED;
 }
 
 /* The short way (stream_enter). False: nothing is done. */

@@ -230,10 +230,10 @@ device_attribute(const struct device *d, CUdevice_attribute a, int *v)
     case A(MULTI_GPU_BOARD_GROUP_ID):           *v = 0; break;
     case A(HOST_NATIVE_ATOMIC_SUPPORTED):       *v = !!(caps & CWB_CAP_UNIFIED); break;
     case A(SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO): *v = 2; break;
-    case A(PAGEABLE_MEMORY_ACCESS):             *v = !!(caps & CWB_CAP_UNIFIED); break;
+    case A(PAGEABLE_MEMORY_ACCESS):             *v = !!(caps & CWB_CAP_PAGEABLE); break;
     case A(CONCURRENT_MANAGED_ACCESS):          *v = caps & CWB_CAP_MANAGED && caps & CWB_CAP_UNIFIED; break;
     case A(COMPUTE_PREEMPTION_SUPPORTED):       *v = 1; break;
-    case A(CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM): *v = !!(caps & CWB_CAP_UNIFIED); break;
+    case A(CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM): *v = caps & CWB_CAP_UNIFIED && caps & CWB_CAP_REGISTER; break;
     case A(CAN_USE_STREAM_MEM_OPS_V1):
     case A(CAN_USE_64_BIT_STREAM_MEM_OPS_V1):
     case A(CAN_USE_STREAM_WAIT_VALUE_NOR_V1):   *v = 0; break;
@@ -242,7 +242,7 @@ device_attribute(const struct device *d, CUdevice_attribute a, int *v)
     case A(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN):  *v = (int)p->shared_per_block_optin; break;
     case A(CAN_FLUSH_REMOTE_WRITES):            *v = 0; break;
     case A(HOST_REGISTER_SUPPORTED):            *v = !!(caps & CWB_CAP_REGISTER); break;
-    case A(PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES): *v = !!(caps & CWB_CAP_UNIFIED); break;
+    case A(PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES): *v = !!(caps & CWB_CAP_PAGEABLE); break;
     case A(DIRECT_MANAGED_MEM_ACCESS_FROM_HOST): *v = !!(caps & CWB_CAP_UNIFIED); break;
     case A(VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED): *v = !!(caps & CWB_CAP_VMM); break;
     case A(HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED): *v = d->b->phys_export && d->b->phys_import; break;
@@ -261,8 +261,8 @@ device_attribute(const struct device *d, CUdevice_attribute a, int *v)
     case A(GPU_DIRECT_RDMA_SUPPORTED):
     case A(GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS):
     case A(GPU_DIRECT_RDMA_WRITES_ORDERING):
-    case A(CLUSTER_LAUNCH):
     case A(DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED): *v = 0; break;
+    case A(CLUSTER_LAUNCH):                     *v = cc >= 90 && caps & CWB_CAP_CLUSTER; break;
     case A(CAN_USE_64_BIT_STREAM_MEM_OPS):
     case A(CAN_USE_STREAM_WAIT_VALUE_NOR):      *v = !!(caps & CWB_CAP_STREAM_VALUE); break;
     case A(DMA_BUF_SUPPORTED):                  *v = 0; break;

@@ -141,7 +141,9 @@ result_of(cwb_result r)
 CUresult result_of_cw(cw_result r);
 /* One line, once per call site: what is missing, for whom. Returns CUDA_ERROR_NOT_SUPPORTED. */
 CUresult unsupported(const char *function, const char *what);
-const struct cwj_api *jit_api(void);    /* NULL when it cannot be loaded (logged) */
+/* Load the compiler, unless it is. The error is logged; out of memory: a later call tries again. */
+CUresult jit_open(void) CW_MUST_CHECK;
+const struct cwj_api *jit_api(void);    /* NULL before jit_open succeeds */
 
 /* ---- contexts (context.c) ------------------------------------------------------------------------------------------------ */
 
@@ -295,7 +297,10 @@ CUresult capture_wait_check(struct stream *s);  /* asking about a stream, or wai
 
 /* ---- memory (ranges.c, memory.c) ---------------------------------------------------------------------------------------- */
 
-enum range_kind { RANGE_DEVICE, RANGE_PINNED, RANGE_MANAGED, RANGE_REGISTERED, RANGE_MODULE, RANGE_MAPPED, RANGE_POOL, RANGE_GRAPH, RANGE_IPC };
+/* VARIABLE: a managed variable of a module, which MODULE is beside it. */
+enum range_kind { RANGE_DEVICE, RANGE_PINNED, RANGE_MANAGED, RANGE_REGISTERED, RANGE_MODULE, RANGE_VARIABLE, RANGE_MAPPED, RANGE_POOL, RANGE_GRAPH, RANGE_IPC };
+#define RANGE_IS_MANAGED(kind) ((kind) == RANGE_MANAGED || (kind) == RANGE_VARIABLE)
+#define RANGES_MANAGED (1u << RANGE_MANAGED | 1u << RANGE_VARIABLE)
 
 struct pool;                            /* pool.c */
 struct block;

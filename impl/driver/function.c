@@ -89,10 +89,10 @@ func_set_attribute(struct func *f, CUfunction_attribute a, int v)
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-        if (v > 1)
-            return unsupported("cuFuncSetAttribute", "a thread block cluster");
         if (v < 0)
             return CUDA_ERROR_INVALID_VALUE;
+        if (v > 1 && !(f->obj.ctx->b->caps & CWB_CAP_CLUSTER))
+            return unsupported("cuFuncSetAttribute", "a thread block cluster");
         atomic_store(&f->cluster[a - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH], v);
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
@@ -194,6 +194,40 @@ drv_cuFuncLoad(CUfunction function)
 /* ---- launch ------------------------------------------------------------------------------------------------------------- */
 
 #define SMALL_PARAMS 1024
+enum { PORTABLE_CLUSTER = 8, MAX_CLUSTER = 16 };
+
+/* Blocks of a cluster of the launch: as the kernel's directive says, else the launch, else the function's attributes. */
+static void
+launch_cluster(const struct func *f, const struct cwb_launch *l, uint32_t out[3])
+{
+    for (unsigned i = 0; i < 3; i++) {
+        uint32_t v = f->k->cluster[0] ? f->k->cluster[i] : l->cluster[0] ? l->cluster[i] : (uint32_t)atomic_load(&f->cluster[i]);
+        out[i] = v ? v : 1;
+    }
+}
+
+/* "Thread Block Clusters": at most 8 blocks, or 16 where the program allows what not every GPU can; the grid has whole ones. */
+static CUresult
+cluster_check(const struct func *f, const struct cwb_launch *l)
+{
+    uint32_t c[3];
+    launch_cluster(f, l, c);
+    uint64_t blocks = (uint64_t)c[0] * c[1] * c[2];
+    if (f->k->explicit_cluster && !f->k->cluster[0] && !atomic_load(&f->cluster[0]) && !(l->flags & CWB_LAUNCH_CLUSTER))
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    if (blocks == 1)
+        return CUDA_SUCCESS;
+    if (!(f->obj.ctx->b->caps & CWB_CAP_CLUSTER) || l->flags & CWB_LAUNCH_COOPERATIVE)
+        return unsupported(f->k->name, l->flags & CWB_LAUNCH_COOPERATIVE ? "a thread block cluster in a cooperative launch" : "a thread block cluster");
+    if (blocks > MAX_CLUSTER || (blocks > PORTABLE_CLUSTER && !atomic_load(&f->nonportable_cluster)))
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    if (f->k->cluster[0] && l->cluster[0] && memcmp(l->cluster, f->k->cluster, sizeof c))
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    for (unsigned i = 0; i < 3; i++)
+        if (l->grid[i] % c[i])
+            return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    return CUDA_SUCCESS;
+}
 
 /* Check shape and resources against the device and the function. */
 static CUresult
@@ -219,11 +253,11 @@ launch_limits(const struct func *f, const struct cwb_launch *l)
                      f->facts.max_threads_per_block, f->facts.limit_reason);
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     }
-    const uint32_t *cluster = f->k->cluster;
-    if ((uint64_t)cluster[0] * cluster[1] * cluster[2] > 1)
-        return unsupported(f->k->name, "a thread block cluster");
-    if (f->k->explicit_cluster && !cluster[0] && !atomic_load(&f->cluster[0]) && !(l->flags & CWB_LAUNCH_CLUSTER))
-        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    if (f->k->cluster[0] || f->k->explicit_cluster || l->cluster[0] || atomic_load_explicit(&f->cluster[0], memory_order_relaxed)) {
+        CUresult e = cluster_check(f, l);
+        if (e != CUDA_SUCCESS)
+            return e;
+    }
     const uint32_t *need = f->k->reqntid;
     if (need[0] && (need[0] != l->block[0] || (need[1] ? need[1] : 1) != l->block[1] || (need[2] ? need[2] : 1) != l->block[2]))
         return CUDA_ERROR_LAUNCH_FAILED;
@@ -256,6 +290,8 @@ CUresult
 launch_plain(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l)
 {
     CUresult e = CUDA_SUCCESS;
+    if (__builtin_expect(atomic_load_explicit(&f->cluster[0], memory_order_relaxed), 0))
+        launch_cluster(f, l, l->cluster);
     bool checked = !CAPTURES() && f->obj.ctx == c && !atomic_load_explicit(&f->module->has_texrefs, memory_order_relaxed);
     if (checked) {                      /* the short way */
         struct stream *now;
@@ -406,8 +442,11 @@ drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelPa
                 l.flags |= CWB_LAUNCH_COOPERATIVE;
             break;
         case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-            if ((uint64_t)a->value.clusterDim.x * a->value.clusterDim.y * a->value.clusterDim.z > 1)
-                return unsupported("cuLaunchKernelEx", "a thread block cluster");
+            if (!a->value.clusterDim.x || !a->value.clusterDim.y || !a->value.clusterDim.z)
+                return CUDA_ERROR_INVALID_VALUE;
+            l.cluster[0] = a->value.clusterDim.x;
+            l.cluster[1] = a->value.clusterDim.y;
+            l.cluster[2] = a->value.clusterDim.z;
             l.flags |= CWB_LAUNCH_CLUSTER;
             break;
         case CU_LAUNCH_ATTRIBUTE_IGNORE:
@@ -591,6 +630,57 @@ launch_occupancy(const struct func *f, const struct cwb_launch *l)
 {
     uint32_t threads = l->block[0] * l->block[1] * l->block[2], all = f->obj.ctx->dev->props.max_threads_per_mp;
     return (uint32_t)((uint64_t)occupancy(f, threads, l->dynamic_shared) * ((threads + 31) / 32 * 32) * 1000 / all);
+}
+
+/* What a launch configuration says of clusters, as the launch itself would take it. */
+static CUresult
+config_launch(const CUlaunchConfig *config, struct cwb_launch *l)
+{
+    if (!config || (config->numAttrs && !config->attrs) || !config->blockDimX || !config->blockDimY || !config->blockDimZ)
+        return CUDA_ERROR_INVALID_VALUE;
+    *l = (struct cwb_launch){ .block = { config->blockDimX, config->blockDimY, config->blockDimZ }, .dynamic_shared = config->sharedMemBytes };
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            l->cluster[0] = config->attrs[i].value.clusterDim.x;
+            l->cluster[1] = config->attrs[i].value.clusterDim.y;
+            l->cluster[2] = config->attrs[i].value.clusterDim.z;
+        }
+    return CUDA_SUCCESS;
+}
+
+static unsigned
+largest_cluster(const struct func *f)
+{
+    return !(f->obj.ctx->b->caps & CWB_CAP_CLUSTER) ? 1 : atomic_load(&f->nonportable_cluster) ? MAX_CLUSTER : PORTABLE_CLUSTER;
+}
+
+CUresult
+drv_cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func, const CUlaunchConfig *config)
+{
+    FUNC(f, func);
+    struct cwb_launch l;
+    CUresult e = clusterSize ? config_launch(config, &l) : CUDA_ERROR_INVALID_VALUE;
+    if (e == CUDA_SUCCESS)
+        *clusterSize = occupancy(f, l.block[0] * l.block[1] * l.block[2], l.dynamic_shared) ? (int)largest_cluster(f) : 0;
+    return e;
+}
+
+CUresult
+drv_cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func, const CUlaunchConfig *config)
+{
+    FUNC(f, func);
+    struct cwb_launch l;
+    uint32_t size[3];
+    CUresult e = numClusters ? config_launch(config, &l) : CUDA_ERROR_INVALID_VALUE;
+    if (e != CUDA_SUCCESS)
+        return e;
+    launch_cluster(f, &l, size);
+    uint64_t blocks = (uint64_t)size[0] * size[1] * size[2];
+    if (blocks > largest_cluster(f))
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    uint64_t resident = (uint64_t)occupancy(f, l.block[0] * l.block[1] * l.block[2], l.dynamic_shared) * f->obj.ctx->dev->props.multiprocessors;
+    *numClusters = (int)(resident / blocks);
+    return CUDA_SUCCESS;
 }
 
 CUresult

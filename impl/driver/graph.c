@@ -132,6 +132,11 @@ graph_finish(struct obj *o)
         handle_kill(&n->obj);
         n = next;
     }
+    while (g->conditions) {
+        struct graph_condition *next = g->conditions->next_of_graph;
+        condition_put(g->conditions);
+        g->conditions = next;
+    }
     users_release(g->users, g->nusers);
     free(g);
 }
@@ -162,13 +167,32 @@ graph_number(struct graph *g)
         n->mark = i++;
 }
 
+static bool
+bodies_have(const struct node *n, CUgraphNodeType type)
+{
+    for (unsigned i = 0; n->w.type == CU_GRAPH_NODE_TYPE_CONDITIONAL && i < n->w.cond.size; i++)
+        if (graph_has(n->w.cond.bodies[i], type))
+            return true;
+    return false;
+}
+
 bool
 graph_has(const struct graph *g, CUgraphNodeType type)
 {
     for (const struct node *n = g->first; n; n = n->next)
-        if (n->w.type == type || (n->w.type == CU_GRAPH_NODE_TYPE_GRAPH && n->w.child && graph_has(n->w.child, type)))
+        if (n->w.type == type || (n->w.type == CU_GRAPH_NODE_TYPE_GRAPH && n->w.child && graph_has(n->w.child, type)) || bodies_have(n, type))
             return true;
     return false;
+}
+
+bool
+graph_copyable(struct graph *g)
+{
+    pthread_mutex_lock(&graph_lock);
+    bool yes = !graph_has(g, CU_GRAPH_NODE_TYPE_MEM_ALLOC) && !graph_has(g, CU_GRAPH_NODE_TYPE_MEM_FREE) &&
+               !graph_has(g, CU_GRAPH_NODE_TYPE_CONDITIONAL);
+    pthread_mutex_unlock(&graph_lock);
+    return yes;
 }
 
 /* The node that h names in g, or NULL; graph_lock protects it. */
@@ -193,6 +217,8 @@ node_add_locked(struct graph *g, const CUgraphNode *deps, size_t n, struct work 
         else
             e = edge_add(d, new);
     }
+    if (e == CUDA_SUCCESS && w->type == CU_GRAPH_NODE_TYPE_CONDITIONAL && !condition_claim(w, g))
+        e = CUDA_ERROR_INVALID_VALUE;
     if (e == CUDA_SUCCESS)
         e = handle_new(&new->obj, &node_class, NULL);
     if (e != CUDA_SUCCESS) {
@@ -206,6 +232,8 @@ node_add_locked(struct graph *g, const CUgraphNode *deps, size_t n, struct work 
     new->w = *w;
     if (w->type == CU_GRAPH_NODE_TYPE_GRAPH)
         w->child->owner = new;
+    for (unsigned i = 0; w->type == CU_GRAPH_NODE_TYPE_CONDITIONAL && i < w->cond.size; i++)
+        w->cond.bodies[i]->owner = new;
     new->prev = g->last;
     *(g->last ? &g->last->next : &g->first) = new;
     g->last = new;
@@ -331,10 +359,7 @@ drv_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph)
     struct graph *c;
     if (!phGraphClone)
         return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&graph_lock);
-    bool memory = graph_has(g, CU_GRAPH_NODE_TYPE_MEM_ALLOC) || graph_has(g, CU_GRAPH_NODE_TYPE_MEM_FREE);
-    pthread_mutex_unlock(&graph_lock);
-    if (memory)
+    if (!graph_copyable(g))
         return CUDA_ERROR_NOT_SUPPORTED;
     CUresult e = graph_copy(g, &c);
     if (e == CUDA_SUCCESS)

@@ -21,6 +21,20 @@ struct graph_memory {
     _Atomic uint32_t execs;             /* executable graphs that allocate it: at most one */
 };
 
+/* A conditional handle (graph_condition.c): its graph, nodes and executable graphs hold references. */
+struct graph_condition {
+    struct graph_condition *next;       /* of all */
+    struct graph_condition *next_of_graph;      /* graph_lock */
+    _Atomic uint32_t refs;
+    struct ctx *ctx;                    /* owned reference */
+    uint64_t address;                   /* of the value; the handle */
+    uint64_t graph;                     /* handle of the graph that it was made for */
+    uint32_t initial;                   /* the value at the start of each launch, if `assign` */
+    bool assign;
+    _Atomic bool used;                  /* a node has it */
+    _Atomic uint32_t execs;             /* executable graphs that have it: at most one */
+};
+
 struct work {
     CUgraphNodeType type;
     union {
@@ -54,6 +68,13 @@ struct work {
             CUstreamBatchMemOpParams *list; /* owned */
             unsigned count, flags;
         } batch;
+        struct {
+            struct graph_condition *c;  /* owned reference */
+            CUgraphConditionalNodeType type;
+            unsigned size;
+            struct graph **bodies;      /* owned, `size` of them, and their handles end with the node; NULL in an executable graph */
+            CUgraph *handles;           /* owned: theirs, for the program */
+        } cond;
     };
 };
 
@@ -72,8 +93,15 @@ CUresult work_host(struct work *w, const CUDA_HOST_NODE_PARAMS *p);
 CUresult work_alloc(struct work *w, CUDA_MEM_ALLOC_NODE_PARAMS *p);
 CUresult work_free(struct work *w, CUdeviceptr address);
 CUresult work_batch(struct work *w, struct ctx *c, unsigned count, const CUstreamBatchMemOpParams *list, unsigned flags);
+CUresult work_conditional(struct work *w, CUDA_CONDITIONAL_NODE_PARAMS *p);     /* p->phGraph_out: w's */
 /* Any node's, from the general structure; results (an allocation's address) go back into it. */
 CUresult work_general(struct work *w, CUgraphNodeParams *p);
+
+void     condition_put(struct graph_condition *c);          /* NULL: nothing */
+/* Make w, of a conditional node that is to be in g, the one that has its handle. False: the handle is another graph's or has a node.
+ * graph_lock held. */
+bool     condition_claim(const struct work *w, const struct graph *g);
+bool     condition_allows(CUgraphNodeType type);            /* in a body */
 
 struct graph_memory *graph_memory_find(uint64_t address);   /* with a reference, or NULL */
 void     graph_memory_put(struct graph_memory *m);
@@ -105,7 +133,8 @@ struct graph {
     struct obj obj;                     /* KIND_GRAPH */
     struct node *first, *last;          /* graph_lock, and so on */
     uint32_t count;
-    struct node *owner;                 /* the child graph node that it belongs to */
+    struct node *owner;                 /* the child graph node or conditional node that it belongs to */
+    struct graph_condition *conditions; /* handles that were made for it; a reference each */
     struct capture *capture;            /* being captured into */
     uint64_t clone_of;                  /* handle of the graph it was cloned from */
     struct user_ref *users;
@@ -121,7 +150,9 @@ node_handle(const struct node *n)
 CUresult graph_make(struct graph **out);                    /* its handle is the one reference */
 /* Copy nodes, edges and user objects. mates (may be NULL): originals in order of creation correspond to copies. */
 CUresult graph_copy(struct graph *from, struct graph **out);
-bool     graph_has(const struct graph *g, CUgraphNodeType type);      /* graph_lock held */
+bool     graph_has(const struct graph *g, CUgraphNodeType type);      /* graph_lock held; nested ones count */
+/* It can be cloned: no memory and no conditional nodes ("cuGraphClone"). Takes graph_lock. */
+bool     graph_copyable(struct graph *g);
 /* Append a node that depends on deps (handles); takes w over on success. */
 CUresult node_add(struct graph *g, const CUgraphNode *deps, size_t n, struct work *w, CUgraphNode *out);
 CUresult node_add_locked(struct graph *g, const CUgraphNode *deps, size_t n, struct work *w, CUgraphNode *out);

@@ -82,10 +82,28 @@ put_details(FILE *f, const struct work *w, unsigned flags)
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
         fprintf(f, "\\n%u", w->batch.count);
         break;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: {
+        static const char *const kinds[] = { "if", "while", "switch" };
+        fprintf(f, "\\n%s", kinds[w->cond.type]);
+        if (all || flags & CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS)
+            fprintf(f, "\\nhandle 0x%" PRIx64 ", %u bodies", w->cond.c->address, w->cond.size);
+        break;
+    }
     }
 }
 
-/* A child graph is a box of its own beside its node. */
+static void put_graph(FILE *f, struct graph *g, unsigned flags, unsigned *number);
+
+static void
+put_nested(FILE *f, const struct node *n, struct graph *in, unsigned mine, unsigned flags, unsigned *number)
+{
+    if (in->first) {
+        fprintf(f, "  g%u_n%u -> g%u_n0 [style=dashed, arrowhead=none];\n", mine, n->mark, *number);
+        put_graph(f, in, flags, number);
+    }
+}
+
+/* A child graph, and each body of a conditional node, is a box of its own beside its node. */
 static void
 put_graph(FILE *f, struct graph *g, unsigned flags, unsigned *number)
 {
@@ -104,11 +122,12 @@ put_graph(FILE *f, struct graph *g, unsigned flags, unsigned *number)
         for (uint32_t i = 0; i < n->dependents.n; i++)
             fprintf(f, "    g%u_n%u -> g%u_n%u;\n", mine, n->mark, mine, n->dependents.v[i]->mark);
     fputs("  }\n", f);
-    for (struct node *n = g->first; n; n = n->next)
-        if (n->w.type == CU_GRAPH_NODE_TYPE_GRAPH && n->w.child->first) {
-            fprintf(f, "  g%u_n%u -> g%u_n0 [style=dashed, arrowhead=none];\n", mine, n->mark, *number);
-            put_graph(f, n->w.child, flags, number);
-        }
+    for (struct node *n = g->first; n; n = n->next) {
+        if (n->w.type == CU_GRAPH_NODE_TYPE_GRAPH)
+            put_nested(f, n, n->w.child, mine, flags, number);
+        for (unsigned i = 0; n->w.type == CU_GRAPH_NODE_TYPE_CONDITIONAL && i < n->w.cond.size; i++)
+            put_nested(f, n, n->w.cond.bodies[i], mine, flags, number);
+    }
 }
 
 CUresult

@@ -282,10 +282,7 @@ drv_cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUg
     struct graph *g AUTO_PUT = handle_get(childGraph, KIND_GRAPH);
     if (!g || childGraph == hGraph)
         return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&graph_lock);
-    bool memory = graph_has(g, CU_GRAPH_NODE_TYPE_MEM_ALLOC) || graph_has(g, CU_GRAPH_NODE_TYPE_MEM_FREE);
-    pthread_mutex_unlock(&graph_lock);
-    if (memory)
+    if (!graph_copyable(g))
         return CUDA_ERROR_NOT_SUPPORTED;
     struct work w = { .type = CU_GRAPH_NODE_TYPE_GRAPH };
     return add(phGraphNode, hGraph, dependencies, numDependencies, graph_copy(g, &w.child), &w);
@@ -500,6 +497,7 @@ drv_cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams)
     case CU_GRAPH_NODE_TYPE_GRAPH:
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
         return CUDA_ERROR_INVALID_VALUE;        /* these have nothing that may change */
     }
     struct work w;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Private to graph_exec.c and graph_plan.c: the body of an executable graph, and the plan of its launches. */
+ * Private to graph_exec.c, graph_plan.c and graph_condition.c: the body of an executable graph, and the plan of its launches. */
 #ifndef CWD_GRAPH_PLAN_H
 #define CWD_GRAPH_PLAN_H
 
@@ -9,6 +9,8 @@ struct entry {
     uint64_t node;                      /* handle of the node that it was made from */
     struct work w;                      /* a child graph's is in `child` */
     struct body *child;
+    struct body **bodies;               /* of a conditional node */
+    uint32_t nbodies;
     uint32_t *deps, ndeps;              /* indexes */
     bool enabled;
     union {
@@ -41,6 +43,19 @@ struct plan {
     uint32_t *waits;                    /* events */
     uint32_t nlanes, nevents;
 };
+
+/* A launch under way. */
+struct graph_launch {
+    struct stream *s;
+    bool ended;                         /* the context ended meanwhile: ctx.order is not held, and nothing of it may be touched */
+};
+
+/* graph_exec.c: submit one entry that is no graph and no condition. ctx.order is held. */
+CUresult entry_issue(const struct ctx *c, struct cwb_stream *s, struct entry *e);
+
+/* graph_condition.c; ctx.order is held. */
+CUresult conditions_assign(const struct ctx *c, struct cwb_stream *s, const struct body *b);      /* values at the start of a launch */
+CUresult condition_run(struct graph_launch *l, struct cwb_stream *lane, const struct entry *e);
 
 CUresult plan_make(const struct body *b, struct plan **out);
 void     plan_destroy(struct plan *p);  /* NULL: nothing */

@@ -15,8 +15,26 @@ work_context(const struct work *w)
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return w->event->obj.ctx;
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:    return w->alloc.m->ctx;
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return w->batch.ctx;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:  return w->cond.c->ctx;
     default:                              return NULL;
     }
+}
+
+static void
+conditional_finish(struct work *w)
+{
+    for (unsigned i = 0; w->cond.bodies && i < w->cond.size; i++) {
+        struct graph *body = w->cond.bodies[i];
+        if (!body)
+            continue;
+        pthread_mutex_lock(&graph_lock);    /* who still uses it does not find the node */
+        body->owner = NULL;
+        pthread_mutex_unlock(&graph_lock);
+        handle_kill(&body->obj);
+    }
+    free(w->cond.bodies);
+    free(w->cond.handles);
+    condition_put(w->cond.c);
 }
 
 void
@@ -51,6 +69,9 @@ work_finish(struct work *w)
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
         free(w->batch.list);
         ctx_unref(w->batch.ctx);
+        break;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        conditional_finish(w);
         break;
     }
 }
@@ -87,6 +108,11 @@ work_copy(struct work *to, const struct work *from)
         break;
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
         e = work_batch(to, from->batch.ctx, from->batch.count, from->batch.list, from->batch.flags);
+        break;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:        /* for an executable graph, which has the bodies in another form */
+        to->cond.bodies = NULL;
+        to->cond.handles = NULL;
+        atomic_fetch_add(&to->cond.c->refs, 1);
         break;
     }
     return e;
@@ -379,6 +405,8 @@ general_child(struct work *w, const CUDA_CHILD_GRAPH_NODE_PARAMS *p)
         return CUDA_ERROR_INVALID_VALUE;
     if (p->ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE)
         return unsupported("cuGraphAddNode", "a child graph that moves into its parent");
+    if (!graph_copyable(g))
+        return CUDA_ERROR_NOT_SUPPORTED;
     *w = (struct work){ .type = CU_GRAPH_NODE_TYPE_GRAPH };
     return graph_copy(g, &w->child);
 }
@@ -434,7 +462,7 @@ work_general(struct work *w, CUgraphNodeParams *p)
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
         return unsupported("cuGraphAddNode", "an external semaphore");
     case CU_GRAPH_NODE_TYPE_CONDITIONAL:
-        return unsupported("cuGraphAddNode", "a conditional node");
+        return work_conditional(w, &p->conditional);
     default:
         return CUDA_ERROR_INVALID_VALUE;
     }

@@ -3,6 +3,7 @@
  * choose the best PTX of every group of alternatives for the device, hand all to the jit, and report what went wrong to the
  * log and to the JIT log buffers. Also the JIT options. */
 #include "impl/driver/archive.h"
+#include "jit/link/linked_image.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,9 +185,10 @@ log_lines(enum cw_log_level level, const char *text)
 static CUresult
 collect(struct device *d, const void *image, size_t size, const char *what, struct ptx_list *list, struct jit_options *o, bool optional)
 {
+    CUresult opened = jit_open();
+    if (opened != CUDA_SUCCESS)
+        return opened;
     const struct cwj_api *api = jit_api();
-    if (!api)
-        return CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
     struct cwj_diags diags;
     api->diags_init(&diags);
     struct scan s = { .list = list, .what = what, .cc = d->props.cc_major * 10 + d->props.cc_minor };
@@ -222,9 +224,10 @@ ptx_list_add(struct ptx_list *l, const char *name, const char *text, size_t size
 CUresult
 program_from_list(const struct ptx_list *l, bool allow_undefined, struct jit_options *o, struct program **out)
 {
+    CUresult opened = jit_open();
+    if (opened != CUDA_SUCCESS)
+        return opened;
     const struct cwj_api *api = jit_api();
-    if (!api)
-        return CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
     struct program *p = calloc(1, sizeof *p);
     if (!p)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -257,16 +260,27 @@ program_from_list(const struct ptx_list *l, bool allow_undefined, struct jit_opt
     return result_of_cw(r);
 }
 
+static int
+note_max_registers(void *user, const struct cwj_linked_module *m)
+{
+    *(uint32_t *)user = m->max_registers;
+    return 1;
+}
+
 CUresult
 program_load(struct device *d, const void *image, size_t size, const char *what, struct jit_options *o, struct program **out)
 {
     struct ptx_list list = { 0 };
     bool device_runtime = false;
+    size_t known = size ? size : SIZE_MAX;
     CUresult e = collect(d, image, size, what, &list, o, false);
     if (e == CUDA_SUCCESS)
         e = relocatable_select(&list, &device_runtime);
     if (e == CUDA_SUCCESS)
         e = program_from_list(&list, device_runtime, o, out);
+    if (e == CUDA_SUCCESS && !(*out)->max_registers && cwj_linked_image_is(image, known) &&
+        cwj_linked_image_read(image, known, note_max_registers, &(*out)->max_registers) != CW_OK)
+        (*out)->max_registers = 0;
     ptx_list_finish(&list);
     return e;
 }

@@ -104,7 +104,8 @@ open_backend(void)
         b = &cwb_null;
 #ifdef CW_HAVE_HOST
     } else if ((IS("auto") && !option) || (IS("host") && (!option || !strcmp(option, "O0")))) {
-        b = &cwb_host;
+        const char *isolate = cw_env_get(CW_ENV_ISOLATE);
+        b = isolate && *isolate && strcmp(isolate, "0") ? &cwb_host_isolated : &cwb_host;
 #endif
     } else if (IS("cuda") && (!option || !strcmp(option, "O0"))) {
         b = &cwb_cuda;
@@ -177,12 +178,11 @@ drv_cuInit(unsigned int Flags)
     if (s == STATE_NEW) {
         cw_env_warn_unknown();
         static bool handlers;
-        if (!handlers) {
-            handlers = true;
-            pthread_atfork(NULL, NULL, forked_child);
-        }
-        e = g.init_error = open_backend();
-        atomic_store_explicit(&g.state, e == CUDA_SUCCESS ? STATE_READY : STATE_FAILED, memory_order_release);
+        handlers = handlers || !pthread_atfork(NULL, NULL, forked_child);
+        e = handlers ? open_backend() : CUDA_ERROR_OUT_OF_MEMORY;
+        g.init_error = e;
+        if (e != CUDA_ERROR_OUT_OF_MEMORY)      /* after which the next call tries again */
+            atomic_store_explicit(&g.state, e == CUDA_SUCCESS ? STATE_READY : STATE_FAILED, memory_order_release);
     }
     pthread_mutex_unlock(&g.lock);
     return e;
@@ -197,6 +197,24 @@ at_exit(void)
         g.backend->shutdown();
 }
 
+/* A client whose toolkit is newer may have a compiler to machine code inside, which it uses where the driver is older. */
+static int
+driver_version(void)
+{
+    const char *s = cw_env_get(CW_ENV_DRIVER_VERSION);
+    unsigned major, minor;
+    char rest;
+    if (!s || !*s)
+        return DRIVER_VERSION;
+    if (sscanf(s, "%2u.%1u%c", &major, &minor, &rest) == 2 && major >= 11 && major <= 14)
+        return (int)(major * 1000 + minor * 10);
+    static _Atomic bool said;
+    if (!atomic_exchange(&said, true))
+        cw_warn("%s=%s is not MAJOR.MINOR from 11.0 to 14.9; using %d.%d", cw_env_name(CW_ENV_DRIVER_VERSION), s, DRIVER_VERSION / 1000,
+                DRIVER_VERSION % 1000 / 10);
+    return DRIVER_VERSION;
+}
+
 CUresult
 drv_cuDriverGetVersion(int *driverVersion)
 {
@@ -204,38 +222,52 @@ drv_cuDriverGetVersion(int *driverVersion)
         return CUDA_ERROR_INVALID_VALUE;
     if (cw_redirect_at_driver_call())
         return CUDA_ERROR_UNKNOWN;
-    *driverVersion = DRIVER_VERSION;
+    *driverVersion = driver_version();
     return CUDA_SUCCESS;
 }
 
-static const struct cwj_api *jit;
+static _Atomic(const struct cwj_api *) jit;
 
-static void
+/* LLVM's constructors need less. */
+enum { FOR_CONSTRUCTORS = 1 << 20 };
+
+static CUresult
 load_jit(void)
 {
-    char *dir = cw_dir_of_object((const void *)(uintptr_t)&load_jit);
-    char path[4096];
-    if (!dir || snprintf(path, sizeof path, "%s/libcudaway-jit.so", dir) >= (int)sizeof path) {
-        cw_error("cannot find the folder of this library, needed to load libcudaway-jit.so");
-        free(dir);
-        return;
-    }
-    free(dir);
-    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    char why[500];
+    bool no_memory;
+    void *lib = cw_open_library((const void *)(uintptr_t)&load_jit, "libcudaway-jit.so", FOR_CONSTRUCTORS, why, sizeof why, &no_memory);
     if (!lib) {
-        cw_error("the compiler cannot be loaded: %s", dlerror());
-        return;
+        cw_error("the compiler cannot be loaded: %s", why);
+        return no_memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
     }
     const struct cwj_api *(*get)(uint32_t) = (const struct cwj_api *(*)(uint32_t))dlsym(lib, "cudaway_jit_api");
-    jit = get ? get(CWJ_API_VERSION) : NULL;
-    if (!jit)
-        cw_error("%s does not offer interface version %d", path, CWJ_API_VERSION);
+    const struct cwj_api *api = get ? get(CWJ_API_VERSION) : NULL;
+    if (!api) {
+        cw_error("libcudaway-jit.so does not offer interface version %d", CWJ_API_VERSION);
+        return CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
+    }
+    atomic_store(&jit, api);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+jit_open(void)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static CUresult result = CUDA_ERROR_OUT_OF_MEMORY;      /* lock; of the last attempt */
+    if (jit_api())
+        return CUDA_SUCCESS;
+    pthread_mutex_lock(&lock);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+        result = load_jit();
+    CUresult e = result;
+    pthread_mutex_unlock(&lock);
+    return e;
 }
 
 const struct cwj_api *
 jit_api(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load_jit);
-    return jit;
+    return atomic_load_explicit(&jit, memory_order_acquire);
 }

@@ -149,21 +149,25 @@ drv_cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut)
     if (!cubinOut)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult e = CUDA_SUCCESS;
+    bool device_runtime = false;
     pthread_mutex_lock(&l->lock);
     if (!l->complete)
         e = archive_link(&l->archive, &l->list);
+    if (e == CUDA_SUCCESS && !l->complete)
+        e = relocatable_select(&l->list, &device_runtime);
     if (e == CUDA_SUCCESS && (l->complete || !l->list.count)) {
         e = CUDA_ERROR_INVALID_VALUE;
     } else if (e == CUDA_SUCCESS) {
         struct program *p;              /* only to report errors here, where the caller looks for them */
-        e = program_from_list(&l->list, false, &l->o, &p);
+        e = program_from_list(&l->list, device_runtime, &l->o, &p);
         if (e == CUDA_SUCCESS)
             program_unref(p);
     }
     if (e == CUDA_SUCCESS) {
         struct cwj_linked_module *in = calloc(l->list.count, sizeof *in);
         for (size_t i = 0; in && i < l->list.count; i++)
-            in[i] = (struct cwj_linked_module){ l->list.in[i].name, l->list.in[i].text, l->list.in[i].size };
+            in[i] = (struct cwj_linked_module){ l->list.in[i].name, l->list.in[i].text, l->list.in[i].size,
+                                                l->o.max_registers };
         e = in ? result_of_cw(cwj_linked_image_write(in, l->list.count, &l->image)) : CUDA_ERROR_OUT_OF_MEMORY;
         free(in);
     }

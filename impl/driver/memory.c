@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Linear, pitched, managed, pinned and registered memory. Every allocation is a range (ranges.c) from before its address is
  * given out until after it is taken back. */
+#include "impl/base/log.h"
 #include "impl/driver/graph.h"
 
 #include <stdlib.h>
@@ -44,6 +45,7 @@ give_back(const struct range *r)
         return CUDA_SUCCESS;
     case RANGE_IPC:        ipc_memory_unmap(r->base); break;
     case RANGE_MODULE:
+    case RANGE_VARIABLE:
     case RANGE_MAPPED:                  /* go with their module or mapping */
     case RANGE_GRAPH:      break;       /* goes with its graph */
     }
@@ -227,6 +229,9 @@ drv_cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
     const unsigned known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
     if (!p || !bytesize || Flags & ~known || (uintptr_t)p + bytesize < (uintptr_t)p)
         return CUDA_ERROR_INVALID_VALUE;
+    if (!(c->b->caps & CWB_CAP_REGISTER))
+        cw_error("host memory at %p cannot be registered: kernels run in another process, which cannot have the program's own memory; cuMemHostAlloc "
+                 "gives memory that both have", p);
     if (Flags & CU_MEMHOSTREGISTER_IOMEMORY || !(c->b->caps & CWB_CAP_REGISTER))
         return CUDA_ERROR_NOT_SUPPORTED;
     uint64_t device;
@@ -291,9 +296,9 @@ managed(const struct ctx *c, CUdeviceptr p, size_t count)
     if (!count)
         return CUDA_ERROR_INVALID_VALUE;
     if (range_covers(p, count, &kinds))
-        return kinds == 1u << RANGE_MANAGED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+        return kinds && !(kinds & ~RANGES_MANAGED) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     /* Pageable memory may be named where the device reads it. */
-    return c->b->caps & CWB_CAP_UNIFIED && !range_overlaps(p, count) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return c->b->caps & CWB_CAP_PAGEABLE && !range_overlaps(p, count) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 struct advice {
@@ -464,7 +469,7 @@ drv_cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribute at
 {
     CURRENT(c);
     struct range r;
-    if (!data || !count || !range_find(devPtr, &r) || r.kind != RANGE_MANAGED || count > r.size - (devPtr - r.base))
+    if (!data || !count || !range_find(devPtr, &r) || !RANGE_IS_MANAGED(r.kind) || count > r.size - (devPtr - r.base))
         return CUDA_ERROR_INVALID_VALUE;
     int *v = data;
     if (dataSize < 4 || dataSize % 4)
@@ -508,7 +513,7 @@ static CUresult
 attribute(void *data, CUpointer_attribute a, CUdeviceptr ptr, const struct range *r)
 {
     const bool host = r->kind == RANGE_PINNED || r->kind == RANGE_REGISTERED;
-    const bool both = host || r->kind == RANGE_MANAGED;
+    const bool both = host || RANGE_IS_MANAGED(r->kind);
     switch ((int)a) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
         *(CUcontext *)data = r->kind != RANGE_MAPPED && r->kind != RANGE_POOL ? r->handle : NULL;
@@ -532,7 +537,7 @@ attribute(void *data, CUpointer_attribute a, CUdeviceptr ptr, const struct range
         *(unsigned long long *)data = r->id;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-        *(unsigned *)data = r->kind == RANGE_MANAGED;     /* booleans take four bytes, as on NVIDIA's driver */
+        *(unsigned *)data = RANGE_IS_MANAGED(r->kind);     /* booleans take four bytes, as on NVIDIA's driver */
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
         *(int *)data = r->device;

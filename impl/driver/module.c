@@ -48,21 +48,52 @@ module_address(struct module *m, uint32_t index, uint64_t *address)
     return CUDA_SUCCESS;
 }
 
+/* ---- its memory in the table of ranges ---- */
+
+/* A part of the data segment: of ordinary variables, or one managed variable. */
+struct piece {
+    uint64_t offset, size;
+    bool managed;
+};
+
+/* The piece behind *offset, whose first variable that is not before it is *next. False: there is none. */
+static bool
+next_piece(const struct program *p, uint64_t *offset, uint32_t *next, struct piece *out)
+{
+    const struct cwj_api *api = jit_api();
+    uint64_t end = api->image(p->p)->size;
+    uint32_t n = api->variable_count(p->p), i = *next;
+    while (i < n && (!api->variable(p->p, i)->managed || !api->variable(p->p, i)->size))      /* variables lie in order */
+        i++;
+    const struct cwj_variable *v = i < n ? api->variable(p->p, i) : NULL;
+    if (v && v->offset == *offset) {
+        *out = (struct piece){ v->offset, v->size, true };
+        i++;
+    } else {
+        *out = (struct piece){ *offset, (v ? v->offset : end) - *offset, false };
+    }
+    *offset = out->offset + out->size;
+    *next = i;
+    return out->size;
+}
+
 static void
 forget_range(uint64_t address)
 {
     struct range r;
-    if (range_remove(address, 1u << RANGE_MODULE, &r))
+    if (range_remove(address, 1u << RANGE_MODULE | 1u << RANGE_VARIABLE, &r))
         range_forget(&r);
 }
 
 static void
-remove_ranges(const struct cwb_backend *b, struct module *m, struct program *p, uint32_t count)
+remove_ranges(const struct cwb_backend *b, struct module *m, struct program *p)
 {
-    uint64_t a = m->image;
-    if (!b->module_variable)
-        forget_range(a);
-    for (uint32_t i = 0; b->module_variable && i < count; i++)
+    uint64_t a, offset = 0;
+    uint32_t n = jit_api()->variable_count(p->p), next = 0;
+    struct piece piece;
+    while (!b->module_variable && next_piece(p, &offset, &next, &piece))
+        forget_range(m->image + piece.offset);
+    for (uint32_t i = 0; b->module_variable && i < n; i++)
         if (jit_api()->variable(p->p, i)->size && b->module_variable(m->be, i, &a) == CWB_OK)
             forget_range(a);
 }
@@ -71,21 +102,30 @@ static CUresult
 add_ranges(struct ctx *c, struct module *m, struct program *p)
 {
     const struct cwj_api *api = jit_api();
-    struct range r = { .base = m->image, .size = api->image(p->p)->size, .kind = RANGE_MODULE, .ctx = c, .device = c->device,
-                       .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID };
-    if (!c->b->module_variable)
-        return r.size ? range_add(&r) : CUDA_SUCCESS;
+    struct range r = { .ctx = c, .device = c->device, .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID };
     CUresult e = CUDA_SUCCESS;
-    uint32_t n = api->variable_count(p->p), i;
-    for (i = 0; i < n && e == CUDA_SUCCESS; i++) {
-        r.size = api->variable(p->p, i)->size;
+    uint64_t offset = 0;
+    uint32_t n = api->variable_count(p->p), next = 0;
+    struct piece piece;
+    while (e == CUDA_SUCCESS && !c->b->module_variable && next_piece(p, &offset, &next, &piece)) {
+        r.base = m->image + piece.offset;
+        r.size = piece.size;
+        r.kind = piece.managed ? RANGE_VARIABLE : RANGE_MODULE;
+        r.flags = piece.managed ? CU_MEM_ATTACH_GLOBAL : 0;
+        e = range_add(&r);
+    }
+    for (uint32_t i = 0; c->b->module_variable && i < n && e == CUDA_SUCCESS; i++) {
+        const struct cwj_variable *v = api->variable(p->p, i);
+        r.size = v->size;
+        r.kind = v->managed ? RANGE_VARIABLE : RANGE_MODULE;
+        r.flags = v->managed ? CU_MEM_ATTACH_GLOBAL : 0;
         if (r.size)
             e = result_of(c->b->module_variable(m->be, i, &r.base));
         if (r.size && e == CUDA_SUCCESS)
             e = range_add(&r);
     }
     if (e != CUDA_SUCCESS)
-        remove_ranges(c->b, m, p, i - 1);
+        remove_ranges(c->b, m, p);
     return e;
 }
 
@@ -112,7 +152,7 @@ module_make(struct ctx *c, struct program *p, struct module **out)
     if (e == CUDA_SUCCESS) {
         e = handle_new(&m->obj, &module_class, c);
         if (e != CUDA_SUCCESS)
-            remove_ranges(c->b, m, p, nv);
+            remove_ranges(c->b, m, p);
     }
     if (e != CUDA_SUCCESS) {
         if (m->be)
@@ -143,7 +183,7 @@ module_end(struct obj *o)
     m->funcs = NULL;
     m->texrefs = NULL;
     pthread_mutex_unlock(&m->lock);
-    remove_ranges(m->obj.ctx->b, m, m->program, m->ntexrefs);
+    remove_ranges(m->obj.ctx->b, m, m->program);
     for (uint32_t i = 0; funcs && i < n; i++) {
         if (funcs[i]) {
             handle_kill(&funcs[i]->obj);

@@ -9,6 +9,7 @@
 #include "impl/base/file.h"
 #include "impl/base/log.h"
 #include "impl/texture.h"
+#include "jit/jit.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -56,8 +57,11 @@ hip_outcome(struct cwb_context *c, hipError_t e)
     if (sticky != CWB_OK)
         return (cwb_result)sticky;
     if (CWB_IS_FAULT(r)) {
+        hip_fifo_flush(c, false);
         if (c->asserted)
             r = CWB_ASSERT;             /* it said so before its trap */
+        else if (c->told)
+            r = c->told == CWJ_AMD_FAULT_MISALIGNED ? CWB_MISALIGNED : c->told == CWJ_AMD_FAULT_PC ? CWB_INVALID_PC : CWB_ILLEGAL_ADDRESS;
         else if (r == CWB_ASSERT)
             r = CWB_TRAP;               /* HIP has one error for both */
         atomic_store(&c->error, r);
@@ -77,35 +81,37 @@ hip_use(const struct cwb_context *c)
 
 /* ---- the library ---- */
 
-static bool
+/* Of the HIP runtime and what it brings; more than they need. */
+enum { FOR_CONSTRUCTORS = 1 << 20 };
+
+static cwb_result
 load_library(bool emulated)
 {
     static const char *const names[] = { "libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5" };
     const char *path = cw_env_get(CW_ENV_HIP_LIBRARY);
-    char buffer[4096];
-    if (emulated) {
-        char *dir = cw_dir_of_object((const void *)(uintptr_t)&load_library);
-        if (!dir || snprintf(buffer, sizeof buffer, "%s/libcudaway-gfxemu.so", dir) >= (int)sizeof buffer) {
-            free(dir);
-            return false;
-        }
-        free(dir);
-        path = buffer;
-    }
+    const void *beside = emulated ? (const void *)(uintptr_t)&load_library : NULL;
+    char why[500];
+    bool no_memory = false;
+    if (emulated)
+        path = "libcudaway-gfxemu.so";
     if (path && *path) {
-        g.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        g.library = cw_open_library(beside, path, FOR_CONSTRUCTORS, why, sizeof why, &no_memory);
         if (!g.library) {
-            cw_error("the HIP library cannot be loaded: %s", dlerror());
-            return false;
+            cw_error("the HIP library cannot be loaded: %s", why);
+            return no_memory ? CWB_NOMEM : CWB_NO_DEVICE;
         }
     }
-    for (unsigned i = 0; !g.library && i < sizeof names / sizeof *names; i++) {
-        g.library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    for (unsigned i = 0; !g.library && !no_memory && i < sizeof names / sizeof *names; i++) {
         path = names[i];
+        g.library = cw_open_library(NULL, path, FOR_CONSTRUCTORS, why, sizeof why, &no_memory);
+    }
+    if (!g.library && no_memory) {
+        cw_error("the HIP library cannot be loaded: %s", why);
+        return CWB_NOMEM;
     }
     if (!g.library) {
         cw_info("no HIP runtime: libamdhip64.so is not installed (package libamdhip64-5, or ROCm)");
-        return false;
+        return CWB_NO_DEVICE;
     }
     snprintf(g.path, sizeof g.path, "%s", path);
     const char *missing = NULL;
@@ -123,21 +129,24 @@ load_library(bool emulated)
         missing = "hipGetDeviceProperties";
     if (missing) {
         cw_error("%s lacks %s; ROCm 5.2 or newer is needed", g.path, missing);
-        return false;
+        return CWB_NO_DEVICE;
     }
-    return true;
+    return CWB_OK;
 }
 
 static cwb_result
 hip_open(const char *option, uint32_t *device_count)
 {
     *device_count = 0;
-    if (!g.library && !load_library(option != NULL))
-        return CWB_NO_DEVICE;
+    cwb_result loaded = g.library ? CWB_OK : load_library(option != NULL);
+    if (loaded != CWB_OK)
+        return loaded;
     int version = 0, n = 0;
     hipError_t e = hip.hipInit(0);
     if (e == hipSuccess)
         e = hip.hipGetDeviceCount(&n);
+    if (e == hipErrorOutOfMemory)
+        return CWB_NOMEM;
     if (e != hipSuccess || n <= 0) {
         cw_info("the HIP runtime %s finds no AMD GPU", g.path);
         return CWB_NO_DEVICE;

@@ -30,6 +30,7 @@ struct cwb_context {
     uint8_t *fifo;                  /* pinned, or NULL while no module prints */
     uint32_t fifo_read;             /* bytes of it that were printed */
     bool asserted;
+    uint32_t told;                  /* CWJ_AMD_FAULT_*: what a kernel said before its trap, or 0 */
     pthread_mutex_t shared_lock;    /* the rest: shared.c */
     void *locks, *heap;             /* device memory or NULL */
     size_t heap_limit;
@@ -150,6 +151,7 @@ hipError_t hip_shared_give(struct cwb_context *c, hipModule_t code);            
                                                                                  * just loaded */
 cwb_result hip_heap_limit(struct cwb_context *c, size_t bytes);                 /* CWB_INVALID when a heap of another size exists */
 uint64_t hip_fifo_address(struct cwb_context *c);   /* 0 when out of memory */
+uint64_t hip_fault_address(struct cwb_context *c);  /* the u32 behind the FIFO; 0 when out of memory */
 /* Print the complete records. `idle`: nothing runs in the context, so the FIFO can start over. */
 void hip_fifo_flush(struct cwb_context *c, bool idle);
 

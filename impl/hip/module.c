@@ -40,6 +40,16 @@ relocated(const struct cwj_image *img, uint64_t address)
     return p;
 }
 
+/* The data segment. The host reads and writes managed variables where they are, so a segment with one is managed as a whole. */
+static hipError_t
+allocate_image(const struct cwj_api *jit, struct cwj_program *program, size_t size, void **out)
+{
+    for (uint32_t i = 0; i < jit->variable_count(program); i++)
+        if (jit->variable(program, i)->managed)
+            return hip.hipMallocManaged(out, size, hipMemAttachGlobal);
+    return hip.hipMalloc(out, size);
+}
+
 cwb_result
 hip_module_load(struct cwb_context *c, const struct cwj_api *jit, struct cwj_program *program, struct cwb_module **out,
                 uint64_t *image_address)
@@ -55,7 +65,7 @@ hip_module_load(struct cwb_context *c, const struct cwj_api *jit, struct cwj_pro
     m->kernels = calloc(m->nkernels ? m->nkernels : 1, sizeof *m->kernels);
     pthread_mutex_init(&m->lock, NULL);
     hip_use(c);
-    hipError_t e = m->kernels ? hip.hipMalloc(&m->image, img && img->size ? img->size : 16) : hipErrorOutOfMemory;
+    hipError_t e = m->kernels ? allocate_image(jit, program, img && img->size ? img->size : 16, &m->image) : hipErrorOutOfMemory;
     if (e == hipSuccess && img && img->size) {
         uint8_t *bytes = relocated(img, (uintptr_t)m->image);
         e = bytes ? hip.hipMemcpy(m->image, bytes, img->size, hipMemcpyDefault) : hipErrorOutOfMemory;
@@ -103,6 +113,16 @@ native_floats(void)
     return native;
 }
 
+static bool
+checked_faults(void)
+{
+    static atomic_bool said;
+    const char *v = cw_env_get(CW_ENV_FAULTS);
+    if (v && strcmp(v, "exact") && strcmp(v, "native") && !atomic_exchange(&said, true))
+        cw_warn("%s=%s is neither exact nor native; native is taken", cw_env_name(CW_ENV_FAULTS), v);
+    return v && !strcmp(v, "exact");
+}
+
 enum { MAX_GROUP = 1024, MAX_ONE_WARP_PER_WAVE = MAX_GROUP / 2 };       /* work-items of a group; threads of a block with one warp per wave */
 
 /* Under k->lock: k->code[purpose]. */
@@ -116,7 +136,8 @@ compile(struct cwb_kernel *k, enum hip_purpose purpose, struct cw_buf *log)
                                  .kernels = names, .module_image = true, .cache = true,
                                  .matrix_sm = cwh_matrix_model()->sm, .matrix_native = cwh_matrix_native(),
                                  .native_floats = native_floats(), .one_warp_per_wave = purpose == HIP_ONE_WARP_PER_WAVE,
-                                 .all_blocks = purpose == HIP_ALL, .from_cache = &to->from_cache, .textures_native = m->c->images };
+                                 .all_blocks = purpose == HIP_ALL, .from_cache = &to->from_cache, .textures_native = m->c->images,
+                                 .checked = checked_faults() };
     struct cwj_diags diags;
     struct cw_buf code, text;
     cw_buf_init(&code);
@@ -335,22 +356,46 @@ grid_workspace(struct cwb_stream *s, uint64_t *address)
 struct call {
     uint32_t block[3], size;
     const void *params;             /* size bytes */
-    uint64_t copy[(32764 + 7) / 8 + (CWJ_AMD_LAUNCH + CWJ_AMD_SHAPE) / 8];
+    uint64_t *copy;                 /* room for more arguments behind them; NULL: not needed */
+    uint64_t few[(4096 + CWJ_AMD_LAUNCH + CWJ_AMD_SHAPE) / 8];
 };
+
+/* Room for the parameters and what is added: on the stack, which may be small, for kernels with as many as are usual. */
+static bool
+make_room(struct call *call)
+{
+    uint32_t words = (call->size + 7) / 8 + (CWJ_AMD_LAUNCH + CWJ_AMD_SHAPE) / 8;
+    call->copy = words <= sizeof call->few / 8 ? call->few : malloc(8 * (size_t)words);
+    return call->copy;
+}
+
+static void
+leave_room(struct call *call)
+{
+    if (call->copy != call->few)
+        free(call->copy);
+}
 
 static cwb_result
 cooperative(struct cwb_stream *s, struct hip_code *code, const struct cwb_launch *l, struct call *call)
 {
     /* This entry takes pointers to parameters only: the code object has one, the whole block, in units of 8 bytes. */
     void *params[1] = { call->copy };
-    if (call->size > sizeof call->copy)
-        return CWB_INVALID;
     if (call->size && call->params != call->copy) {
         call->copy[(call->size - 1) / 8] = 0;
         memcpy(call->copy, call->params, call->size);
     }
     return hip_result(hip.hipModuleLaunchCooperativeKernel(code->function, l->grid[0], l->grid[1], l->grid[2], call->block[0],
                                                            call->block[1], call->block[2], l->dynamic_shared, s->s, params));
+}
+
+static cwb_result
+plain(struct cwb_stream *s, struct hip_code *code, const struct cwb_launch *l, const struct call *call)
+{
+    size_t size = call->size;
+    void *extra[] = { HIP_LAUNCH_PARAM_BUFFER_POINTER, (void *)(uintptr_t)call->params, HIP_LAUNCH_PARAM_BUFFER_SIZE, &size, HIP_LAUNCH_PARAM_END };
+    return hip_result(hip.hipModuleLaunchKernel(code->function, l->grid[0], l->grid[1], l->grid[2], call->block[0], call->block[1],
+                                                call->block[2], l->dynamic_shared, s->s, NULL, size ? extra : NULL));
 }
 
 /* The arguments behind the parameters (jit.h): the launch's number and workspace, and, with one warp per wave, where the group
@@ -360,8 +405,6 @@ add_arguments(struct cwb_stream *s, const struct hip_code *code, bool one_warp_p
 {
     static _Atomic uint64_t launches;
     uint32_t words = (l->param_size + 7) / 8;
-    if (l->param_size > sizeof call->copy - CWJ_AMD_LAUNCH - CWJ_AMD_SHAPE)
-        return CWB_INVALID;
     if (words) {
         call->copy[words - 1] = 0;
         memcpy(call->copy, l->params, l->param_size);
@@ -402,12 +445,13 @@ hip_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *
     if (l->flags & CWB_LAUNCH_COOPERATIVE && !hip.hipModuleLaunchCooperativeKernel)
         return CWB_UNSUPPORTED;
     hip_use(s->c);
-    if ((one_warp_per_wave || code->launch_numbers) && (r = add_arguments(s, code, one_warp_per_wave, l, &call)) != CWB_OK)
-        return r;
-    if (l->flags & CWB_LAUNCH_COOPERATIVE)
-        return cooperative(s, code, l, &call);
-    size_t size = call.size;
-    void *extra[] = { HIP_LAUNCH_PARAM_BUFFER_POINTER, (void *)(uintptr_t)call.params, HIP_LAUNCH_PARAM_BUFFER_SIZE, &size, HIP_LAUNCH_PARAM_END };
-    return hip_result(hip.hipModuleLaunchKernel(code->function, l->grid[0], l->grid[1], l->grid[2], call.block[0], call.block[1],
-                                                call.block[2], l->dynamic_shared, s->s, NULL, size ? extra : NULL));
+    call.copy = NULL;
+    bool more = one_warp_per_wave || code->launch_numbers, together = l->flags & CWB_LAUNCH_COOPERATIVE;
+    if ((more || together) && !make_room(&call))
+        return CWB_NOMEM;
+    r = more ? add_arguments(s, code, one_warp_per_wave, l, &call) : CWB_OK;
+    if (r == CWB_OK)
+        r = together ? cooperative(s, code, l, &call) : plain(s, code, l, &call);
+    leave_room(&call);
+    return r;
 }

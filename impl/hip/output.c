@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIFO_SIZE = 1 << 20, HEAD = CWD_PRINT_HEAD, RECORD = CWD_PRINT_RECORD };
+enum { FIFO_SIZE = 1 << 20, FAULT = 8, HEAD = CWD_PRINT_HEAD, RECORD = CWD_PRINT_RECORD };
 
 /* ---- the FIFO ---- */
 
@@ -24,9 +24,9 @@ hip_fifo_address(struct cwb_context *c)
     if (!c->fifo) {
         void *p = NULL;
         hip_use(c);
-        if (hip.hipHostMalloc(&p, FIFO_SIZE, hipHostMallocPortable | hipHostMallocMapped) == hipSuccess) {
+        if (hip.hipHostMalloc(&p, FIFO_SIZE + FAULT, hipHostMallocPortable | hipHostMallocMapped) == hipSuccess) {
             uint32_t head[2] = { 0, FIFO_SIZE - HEAD };
-            memset(p, 0, FIFO_SIZE);
+            memset(p, 0, FIFO_SIZE + FAULT);
             memcpy(p, head, sizeof head);
             c->fifo = p;
         } else {
@@ -36,6 +36,13 @@ hip_fifo_address(struct cwb_context *c)
     uint64_t address = (uintptr_t)c->fifo;
     pthread_mutex_unlock(&c->fifo_lock);
     return address;
+}
+
+uint64_t
+hip_fault_address(struct cwb_context *c)
+{
+    uint64_t fifo = hip_fifo_address(c);
+    return fifo ? fifo + FIFO_SIZE : 0;
 }
 
 /* Strings are in the device's memory, and of that in one allocation. A kernel may give any address: HIP would take one that it does not know
@@ -91,6 +98,8 @@ hip_fifo_flush(struct cwb_context *c, bool idle)
     uint32_t taken = __atomic_load_n((uint32_t *)(void *)c->fifo, __ATOMIC_ACQUIRE), room = FIFO_SIZE - HEAD;
     uint32_t end = taken < room ? taken : room;
     bool wrote = false;
+    if (!c->told)
+        c->told = __atomic_load_n((uint32_t *)(void *)(c->fifo + FIFO_SIZE), __ATOMIC_RELAXED);
     while (c->fifo_read + RECORD <= end) {
         uint8_t *r = base + c->fifo_read;
         uint32_t size = __atomic_load_n((uint32_t *)(void *)r, __ATOMIC_ACQUIRE), kind;

@@ -84,7 +84,7 @@ hip_shared_give(struct cwb_context *c, hipModule_t code)
 {
     static const struct number all[] = {
         { "cudaway_locks", locks_address, true }, { "cudaway_heap", heap_address, true }, { "cudaway_tick", tick, true },
-        { "cudaway_fifo", hip_fifo_address, false },
+        { "cudaway_fifo", hip_fifo_address, false }, { "cudaway_fault", hip_fault_address, false },
     };
     hipError_t e = hipSuccess;
     for (size_t i = 0; i < sizeof all / sizeof *all && e == hipSuccess; i++)

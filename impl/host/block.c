@@ -26,7 +26,7 @@ round_up(size_t v, size_t align)
 static void
 set_gang(struct cwh_worker *w, struct cwh_fiber *f, uint32_t index)
 {
-    f->spun = false;
+    f->spun = f->in_cluster = false;
     const struct cwh_exec_launch *l = w->launch;
     uint32_t width = l->info.width, first = index * width, rest = l->nthreads - first;
     f->gang.block = &w->block;
@@ -294,6 +294,58 @@ cwh_rt_warp_exchange(struct cwh_gang *gang, uint32_t site, uint32_t members, uin
     return f->result;
 }
 
+/* ---- barrier.cluster (PTX 9.7.13.4) ---- */
+
+static struct cwh_cluster_barrier *
+cluster_barrier(struct cwh_worker *w)
+{
+    return w->team ? cwh_team_barrier(w->team) : &w->own_cluster;
+}
+
+static void
+cluster_check(struct cwh_cluster_barrier *b)
+{
+    if (b->arrived && b->arrived >= b->live) {
+        b->arrived = 0;
+        b->phase++;
+    }
+}
+
+/* Whole gangs, as at other barriers. */
+void
+cwh_rt_cluster_arrive(struct cwh_gang *gang)
+{
+    struct cwh_fiber *f = cwh_fiber_of(gang);
+    struct cwh_cluster_barrier *b = cluster_barrier(f->worker);
+    if (!f->worker->launch->info.uses_fibers)
+        cwh_abort(f, CWB_INTERNAL, "the kernel has a barrier that its code information does not mention");
+    f->in_cluster = true;
+    f->cluster_phase = b->phase;
+    b->arrived += gang->lanes;
+    cluster_check(b);
+}
+
+void
+cwh_rt_cluster_wait(struct cwh_gang *gang)
+{
+    struct cwh_fiber *f = cwh_fiber_of(gang);
+    const struct cwh_cluster_barrier *b = cluster_barrier(f->worker);
+    while (f->in_cluster && b->phase == f->cluster_phase)
+        cwh_rt_yield(gang);
+    f->in_cluster = false;
+}
+
+/* Exited threads are no longer waited for. */
+static void
+cluster_leave(struct cwh_fiber *f)
+{
+    struct cwh_cluster_barrier *b = cluster_barrier(f->worker);
+    b->live -= f->gang.lanes;
+    if (f->in_cluster && f->cluster_phase == b->phase)
+        b->arrived -= f->gang.lanes;
+    cluster_check(b);
+}
+
 void
 cwh_rt_yield(struct cwh_gang *gang)
 {
@@ -302,6 +354,10 @@ cwh_rt_yield(struct cwh_gang *gang)
     if (atomic_load_explicit(&w->launch->failed, memory_order_relaxed))
         cwh_abort(f, CWB_LAUNCH_FAILED, "another block failed");
     f->spun = true;
+    if (w->team && ++w->yields >= w->live_gangs) {      /* all of this block may wait for another one */
+        w->yields = 0;
+        cwh_team_pass(w);
+    }
     if (!w->launch->info.uses_fibers || (w->started == w->launch->ngangs && !w->queue)) {
         sched_yield();
         return;
@@ -332,6 +388,7 @@ static struct cwh_fiber *
 gang_finished(struct cwh_fiber *f)
 {
     struct cwh_worker *w = f->worker;
+    cluster_leave(f);
     w->live_gangs--;
     w->live_threads -= f->gang.lanes;
     w->idle[w->nidle++] = f;
@@ -473,6 +530,8 @@ run_block_fibers(struct cwh_worker *w)
     w->started = 0;
     w->live_gangs = l->ngangs;
     w->live_threads = l->nthreads;
+    w->yields = 0;
+    w->own_cluster = (struct cwh_cluster_barrier){ .live = l->nthreads };
     for (unsigned i = 0; i < CWH_BARRIERS; i++) {
         w->barriers[i].first = NULL;
         w->barriers[i].last = &w->barriers[i].first;
@@ -628,6 +687,7 @@ cwh_worker_prepare(struct cwh_worker *w, struct cwh_exec_launch *l)
     w->block.launch = &l->abi;
     w->block.worker = w->number;
     w->block.runtime = w;
+    w->block.cluster_rank = 0;
     w->fault_signal = 0;
 
     if (!w->fibers) {
@@ -683,7 +743,7 @@ cwh_worker_prepare(struct cwh_worker *w, struct cwh_exec_launch *l)
     return true;
 
 nomem:
-    cwh_fail(l, CWB_RESOURCES,
+    cwh_fail(l, CWB_NOMEM,
              "kernel %s: no memory for the stacks of %u gangs or for %llu bytes of shared memory; fewer CUDAWAY_HOST_THREADS need less",
              l->kernel, l->ngangs, (unsigned long long)l->abi.shared_size);
     return false;

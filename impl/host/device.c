@@ -3,6 +3,7 @@
  * device pointers are interchangeable. Streams are in stream.c, kernels in module.c, arrays and textures in texture.c. */
 #define _GNU_SOURCE
 #include "impl/host/device.h"
+#include "impl/host/isolate.h"
 #include "impl/host/tier.h"
 
 #include "impl/base/env.h"
@@ -48,6 +49,13 @@ host_open(const char *option, uint32_t *count)
     return CWB_OK;
 }
 
+static cwb_result
+isolated_open(const char *option, uint32_t *count)
+{
+    cwb_result r = host_open(option, count);
+    return r == CWB_OK ? cwh_isolate_open() : r;
+}
+
 static bool
 all_idle(void)
 {
@@ -64,6 +72,8 @@ host_shutdown(void)
 {
     atomic_store(&cwh_device.shut_down, true);
     cwh_exec_stop();
+    if (cwh_isolated())
+        cwh_isolate_stop();
     cwh_tier_stop();
     pthread_mutex_lock(&cwh_device.lock);
     for (struct cwb_context *c = cwh_device.contexts; c; c = c->next)
@@ -79,6 +89,8 @@ host_shutdown(void)
         cwh_output_flush(c->output);
     }
     pthread_mutex_unlock(&cwh_device.lock);
+    if (cwh_isolated())
+        cwh_isolate_kill();
 }
 
 /* "model name" of the first CPU; empty when the system does not say. */
@@ -174,13 +186,21 @@ discharge(uint64_t bytes)
 /* ---- contexts ---- */
 
 static void
+texture_free(struct cw_texture *t)
+{
+    if (cwh_isolated())
+        cwh_isolate_texture_gone(t->handle);
+    cwh_texobj_free(t);
+}
+
+static void
 context_free(struct cwb_context *c)
 {
     while (c->oldest) {
         struct cwh_epoch *e = c->oldest;
         c->oldest = e->newer;
         for (size_t i = 0; i < e->nretired; i++)
-            cwh_texobj_free(e->retired[i]);
+            texture_free(e->retired[i]);
         free(e->retired);
         free(e);
     }
@@ -206,9 +226,12 @@ host_context_create(uint32_t device, struct cwb_context **out)
     c->output = cwh_output_create(DEFAULT_FIFO);
     c->heap = cwh_heap_create(DEFAULT_HEAP);
     c->oldest = c->newest = calloc(1, sizeof *c->newest);
-    if (!c->output || !c->heap || !c->newest) {
+    cwb_result r = c->output && c->heap && c->newest ? CWB_OK : CWB_NOMEM;
+    if (r == CWB_OK && cwh_isolated())
+        r = cwh_isolate_start(&c->process);
+    if (r != CWB_OK) {
         context_free(c);
-        return CWB_NOMEM;
+        return r;
     }
     pthread_mutex_lock(&cwh_device.lock);
     c->next = cwh_device.contexts;
@@ -233,6 +256,8 @@ host_context_destroy(struct cwb_context *c)
     if (*p)
         *p = c->next;
     pthread_mutex_unlock(&cwh_device.lock);
+    if (cwh_isolated())
+        cwh_isolate_forget(c->process, c);
     context_free(c);
 }
 
@@ -276,7 +301,7 @@ cwh_epoch_done(struct cwb_context *c, struct cwh_epoch *e)
     while (!c->oldest->pending) {
         struct cwh_epoch *old = c->oldest;
         for (size_t i = 0; i < old->nretired; i++)
-            cwh_texobj_free(old->retired[i]);
+            texture_free(old->retired[i]);
         old->nretired = 0;
         if (old == c->newest)
             break;
@@ -296,7 +321,7 @@ retire(struct cwb_context *c, uint64_t handle)
     pthread_mutex_lock(&c->lock);
     struct cwh_epoch *e = c->newest;
     if (!c->oldest->pending && c->oldest == e) {
-        cwh_texobj_free(t);
+        texture_free(t);
     } else {
         if (e->nretired == e->capacity) {
             size_t n = e->capacity ? e->capacity * 2 : 4;
@@ -329,7 +354,7 @@ host_mem_alloc(struct cwb_context *c, enum cwb_mem_kind kind, size_t size, size_
         return CWB_INVALID;
     if (kind == CWB_MEM_PINNED) {
         void *p = NULL;
-        if (cw_va_window_is_open())
+        if (cw_va_window_is_open() || cwh_isolated())
             return cw_va_alloc(size, align > 512 ? align : 512, address);
         if (align <= 4096)
             p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -484,13 +509,21 @@ host_array_destroy(struct cwb_array *array)
 }
 
 static cwb_result
+announced(cwb_result r, struct cw_texture *t, uint64_t *handle)
+{
+    if (r == CWB_OK && cwh_isolated() && (r = cwh_isolate_texture(t)) != CWB_OK)
+        cwh_texobj_free(t);
+    if (r == CWB_OK)
+        *handle = t->handle;
+    return r;
+}
+
+static cwb_result
 host_texture_create(struct cwb_context *c, const struct cwb_texture_desc *d, uint64_t *handle)
 {
     struct cw_texture *t;
     cwb_result r = cwh_texture_create(d, &t);
-    if (r == CWB_OK)
-        *handle = t->handle;
-    return r;
+    return announced(r, t, handle);
 }
 
 static cwb_result
@@ -498,9 +531,7 @@ host_surface_create(struct cwb_context *c, struct cwb_array *a, uint32_t level, 
 {
     struct cw_texture *t;
     cwb_result r = cwh_surface_create((const struct cw_array *)(void *)a, level, &t);
-    if (r == CWB_OK)
-        *handle = t->handle;
-    return r;
+    return announced(r, t, handle);
 }
 
 /* ---- kernels ---- */
@@ -513,60 +544,68 @@ host_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch 
     return cwh_stream_launch(s, k, l);
 }
 
+/* What both tables have. */
+#define HOST_OPS \
+    .shutdown = host_shutdown, \
+    .device_props = host_device_props, \
+    .memory_info = host_memory_info, \
+    .context_create = host_context_create, \
+    .context_destroy = host_context_destroy, \
+    .context_sync = host_context_sync, \
+    .context_error = host_context_error, \
+    .context_limit = host_context_limit, \
+    .mem_alloc = host_mem_alloc, \
+    .mem_free = host_mem_free, \
+    .va_reserve = cw_va_reserve, \
+    .va_release = cw_va_release, \
+    .phys_create = host_phys_create, \
+    .phys_destroy = host_phys_destroy, \
+    .va_map = host_va_map, \
+    .va_contains = cw_va_contains, .mem_share = cw_va_share, \
+    .phys_export = host_phys_export, \
+    .phys_import = host_phys_import, \
+    .va_unmap = cw_va_unmap, \
+    .va_protect = cw_va_protect, \
+    .array_create = host_array_create, \
+    .array_destroy = host_array_destroy, \
+    .texture_create = host_texture_create, \
+    .texture_destroy = retire, \
+    .surface_create = host_surface_create, \
+    .surface_destroy = retire, \
+    .stream_create = cwh_stream_create, \
+    .stream_destroy = cwh_stream_destroy, \
+    .stream_query = cwh_stream_query, \
+    .stream_sync = cwh_stream_sync, \
+    .event_create = cwh_event_create, \
+    .event_destroy = cwh_event_destroy, \
+    .event_record = cwh_event_record, \
+    .event_query = cwh_event_query, \
+    .event_sync = cwh_event_sync, \
+    .event_elapsed = cwh_event_elapsed, \
+    .stream_wait_event = cwh_stream_wait_event, \
+    .stream_host_fn = cwh_stream_host_fn, \
+    .stream_time = cwh_stream_time, \
+    .stream_copy = cwh_stream_copy, \
+    .stream_fill = cwh_stream_fill, \
+    .stream_wait_value = cwh_stream_wait_value, \
+    .stream_write_value = cwh_stream_write_value, \
+    .module_load = cwh_module_load, \
+    .module_unload = cwh_module_unload, \
+    .kernel_prepare = cwh_kernel_prepare, \
+    .kernel_facts = cwh_kernel_facts, \
+    .launch = host_launch
+
+enum {
+    HOST_CAPS = CWB_CAP_MANAGED | CWB_CAP_VMM | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_STREAM_TIME | CWB_CAP_UNIFIED | CWB_CAP_COOPERATIVE |
+                CWB_CAP_ADDR32 | CWB_CAP_CLUSTER,
+};
+
 const struct cwb_backend cwb_host = {
-    .abi_version = CWB_ABI_VERSION,
-    .name = "host",
-    .caps = CWB_CAP_MANAGED | CWB_CAP_VMM | CWB_CAP_REGISTER | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_STREAM_TIME | CWB_CAP_UNIFIED |
-            CWB_CAP_COOPERATIVE | CWB_CAP_ADDR32,
-    .open = host_open,
-    .shutdown = host_shutdown,
-    .device_props = host_device_props,
-    .memory_info = host_memory_info,
-    .context_create = host_context_create,
-    .context_destroy = host_context_destroy,
-    .context_sync = host_context_sync,
-    .context_error = host_context_error,
-    .context_limit = host_context_limit,
-    .mem_alloc = host_mem_alloc,
-    .mem_free = host_mem_free,
-    .mem_register = host_mem_register,
-    .mem_unregister = host_mem_unregister,
-    .va_reserve = cw_va_reserve,
-    .va_release = cw_va_release,
-    .phys_create = host_phys_create,
-    .phys_destroy = host_phys_destroy,
-    .va_map = host_va_map,
-    .va_contains = cw_va_contains, .mem_share = cw_va_share,
-    .phys_export = host_phys_export,
-    .phys_import = host_phys_import,
-    .va_unmap = cw_va_unmap,
-    .va_protect = cw_va_protect,
-    .array_create = host_array_create,
-    .array_destroy = host_array_destroy,
-    .texture_create = host_texture_create,
-    .texture_destroy = retire,
-    .surface_create = host_surface_create,
-    .surface_destroy = retire,
-    .stream_create = cwh_stream_create,
-    .stream_destroy = cwh_stream_destroy,
-    .stream_query = cwh_stream_query,
-    .stream_sync = cwh_stream_sync,
-    .event_create = cwh_event_create,
-    .event_destroy = cwh_event_destroy,
-    .event_record = cwh_event_record,
-    .event_query = cwh_event_query,
-    .event_sync = cwh_event_sync,
-    .event_elapsed = cwh_event_elapsed,
-    .stream_wait_event = cwh_stream_wait_event,
-    .stream_host_fn = cwh_stream_host_fn,
-    .stream_time = cwh_stream_time,
-    .stream_copy = cwh_stream_copy,
-    .stream_fill = cwh_stream_fill,
-    .stream_wait_value = cwh_stream_wait_value,
-    .stream_write_value = cwh_stream_write_value,
-    .module_load = cwh_module_load,
-    .module_unload = cwh_module_unload,
-    .kernel_prepare = cwh_kernel_prepare,
-    .kernel_facts = cwh_kernel_facts,
-    .launch = host_launch,
+    .abi_version = CWB_ABI_VERSION, .name = "host", .caps = HOST_CAPS | CWB_CAP_REGISTER | CWB_CAP_PAGEABLE,
+    .open = host_open, .mem_register = host_mem_register, .mem_unregister = host_mem_unregister, HOST_OPS
+};
+
+/* CUDAWAY_ISOLATE: no memory of the program's own. */
+const struct cwb_backend cwb_host_isolated = {
+    .abi_version = CWB_ABI_VERSION, .name = "host", .caps = HOST_CAPS, .open = isolated_open, HOST_OPS
 };

@@ -29,6 +29,7 @@ struct cwb_context {
     struct cwh_output *output;
     struct cwh_heap *heap;
     struct cwh_epoch *oldest, *newest;
+    uint64_t process;               /* that runs its kernels (isolate.h) */
     struct cwb_context *next;       /* device.contexts */
 };
 
@@ -145,6 +146,7 @@ cwb_result cwh_module_load(struct cwb_context *c, const struct cwj_api *jit, str
 void       cwh_module_unload(struct cwb_module *m);
 cwb_result cwh_kernel_prepare(struct cwb_module *m, uint32_t index, bool compile, struct cwb_kernel **out, struct cw_buf *log);
 struct cwh_variant cwh_variant_of(enum cwh_shape shape);
+const struct cwj_host_runtime *cwh_runtime(void);       /* where code runs */
 cwb_result cwh_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out);
 /* Execute on the calling thread and the pool. */
 cwb_result cwh_kernel_run(struct cwb_context *c, struct cwb_kernel *k, const struct cwb_launch *l, const uint8_t *params);

@@ -27,8 +27,10 @@ struct cwh_exec_launch {
     _Atomic uint32_t *cost;         /* nanoseconds per block seen so far for this kernel (0: unknown), or NULL */
     struct cwh_heap *heap;          /* for malloc and free in kernels; NULL: malloc returns 0 */
     struct cwh_output *output;      /* for printf; NULL: straight to standard output at the end of the launch */
+    struct cwh_output *complaints;  /* for failed assertions; NULL: straight to standard error */
+    bool (*heap_range)(struct cwh_exec_launch *l, uint64_t *base, uint64_t *size);    /* memory of the heap, at its first use; NULL: allocate it */
 
-    cwb_result result;              /* CWB_OK or a fault or CWB_RESOURCES */
+    cwb_result result;              /* CWB_OK, a fault, CWB_RESOURCES or CWB_NOMEM */
     char message[512];              /* what happened, for people; empty when CWB_OK */
 
     /* private to the engine */
@@ -58,10 +60,14 @@ struct cwh_output *cwh_output_create(size_t limit);
 void cwh_output_destroy(struct cwh_output *o);      /* drops what was not flushed */
 void cwh_output_limit(struct cwh_output *o, size_t limit);
 void cwh_output_flush(struct cwh_output *o);        /* any thread; whole lines of one flush stay together */
+void cwh_output_append(struct cwh_output *o, const char *text, size_t size);
+char *cwh_output_take(struct cwh_output *o, size_t *size);      /* what there is, for the caller to free; NULL: nothing */
+size_t cwh_output_limit_of(struct cwh_output *o);
 
 /* ---- device heap (rt_heap.c) ---- */
 struct cwh_heap *cwh_heap_create(size_t limit);     /* memory is allocated at the first malloc */
 void cwh_heap_destroy(struct cwh_heap *h);
 void cwh_heap_limit(struct cwh_heap *h, size_t limit);  /* without effect after the first malloc, as in CUDA */
+bool cwh_heap_range(struct cwh_heap *h, uint64_t *base, uint64_t *size);   /* its memory, allocated now if it is not; for cwh_exec_launch.heap_range */
 
 #endif

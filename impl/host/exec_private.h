@@ -28,6 +28,8 @@ struct cwh_fiber {
     bool spun;                  /* went round a spin loop since the lanes of its warp were last resumed together */
     uint32_t slot;
     uint32_t result;            /* of bar.red or warp_exchange, set by the thread that wakes it */
+    bool in_cluster;            /* arrived at barrier.cluster in this phase: */
+    uint32_t cluster_phase;
     uint32_t site, members;     /* state EXCHANGE */
     uint64_t value, *values;
 };
@@ -46,6 +48,15 @@ struct cwh_lanes {
     uint32_t exchanging;        /* lanes in state EXCHANGE */
     uint32_t runnable;          /* number of lanes not suspended (unstarted ones included) */
 };
+
+/* barrier.cluster of the cluster that runs. */
+struct cwh_cluster_barrier {
+    uint32_t live, arrived;     /* threads */
+    uint32_t phase;
+};
+
+enum { CWH_MAX_CLUSTER = 16 };  /* blocks; CUDA's limit */
+struct cwh_team;
 
 struct cwh_worker {
     struct cwh_context root;    /* the OS thread's own */
@@ -70,6 +81,10 @@ struct cwh_worker {
     struct cwh_lanes warps[CWH_MAX_THREADS / CWH_WARP];
     struct cwh_fiber *by_lane[CWH_MAX_THREADS]; /* width 1: the fiber of each started, unfinished thread */
 
+    struct cwh_team *team;      /* of which this is a thread, or NULL: each block is a cluster */
+    struct cwh_cluster_barrier own_cluster;
+    uint32_t yields;            /* since the team's turn was passed on */
+
     uint8_t *shared_map;        /* with a guard page on both sides */
     size_t shared_size;
     uint32_t number;
@@ -88,6 +103,25 @@ bool cwh_run_blocks(struct cwh_worker *w, uint64_t from, uint64_t to);
 /* Get stacks and shared memory for the launch. False: recorded. */
 bool cwh_worker_prepare(struct cwh_worker *w, struct cwh_exec_launch *l);
 void cwh_worker_release(struct cwh_worker *w);
+
+/* ---- pool.c ---- */
+bool cwh_thread_start(void *(*fn)(void *), void *arg, pthread_t *out);      /* out NULL: detached */
+/* Threads that begin together, or go home when not all of them could be made. */
+struct cwh_gate {
+    pthread_mutex_t lock;
+    pthread_cond_t opened;
+    int open;                   /* 1: run, -1: go home */
+};
+#define CWH_GATE { .lock = PTHREAD_MUTEX_INITIALIZER, .opened = PTHREAD_COND_INITIALIZER }
+bool cwh_gate_wait(struct cwh_gate *g);
+void cwh_gate_open(struct cwh_gate *g, bool run);
+
+/* ---- cluster.c ---- */
+/* Run a launch whose clusters have several blocks. */
+void cwh_run_clusters(struct cwh_exec_launch *l);
+/* Let another block of the cluster run; returns when it is this one's turn again. */
+void cwh_team_pass(struct cwh_worker *w);
+struct cwh_cluster_barrier *cwh_team_barrier(struct cwh_team *t);
 
 /* ---- fault.c ---- */
 /* The calling thread's worker; created on first use, freed when the thread ends. NULL: no memory. */

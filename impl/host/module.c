@@ -3,6 +3,7 @@
  * variants, and turning a queued launch into one that the engine runs. */
 #define _GNU_SOURCE
 #include "impl/host/device.h"
+#include "impl/host/isolate.h"
 #include "impl/host/tier.h"
 
 #include "impl/base/buf.h"
@@ -124,6 +125,12 @@ cwh_variant_of(enum cwh_shape shape)
     return (struct cwh_variant){ .linear_x = shape != CWH_ANY, .max_width8 = shape == CWH_SHORT_ROWS, .o0 = cwh_device.o0 };
 }
 
+const struct cwj_host_runtime *
+cwh_runtime(void)
+{
+    return cwh_isolated() ? cwh_isolate_runtime() : cwh_exec_runtime();
+}
+
 /* *quick: not optimised, since that would take long. */
 static cw_result
 compile(struct cwb_kernel *k, enum cwh_shape shape, struct cwj_diags *diags, bool *quick)
@@ -133,13 +140,13 @@ compile(struct cwb_kernel *k, enum cwh_shape shape, struct cwj_diags *diags, boo
     *quick = false;
     if (cwh_tier_applies(k)) {
         v.tier = CWH_TIER_CACHED;
-        cw_result e = jit->host_compile(k->module->program, k->index, &v, cwh_exec_runtime(), &k->code[shape], diags);
+        cw_result e = jit->host_compile(k->module->program, k->index, &v, cwh_runtime(), &k->code[shape], diags);
         if (e != CW_ERR_NOT_FOUND)
             return e;
         v.tier = CWH_TIER_QUICK;
         *quick = true;
     }
-    return jit->host_compile(k->module->program, k->index, &v, cwh_exec_runtime(), &k->code[shape], diags);
+    return jit->host_compile(k->module->program, k->index, &v, cwh_runtime(), &k->code[shape], diags);
 }
 
 enum { ENDING = 5914 };         /* docs/diagnostics.md */
@@ -177,6 +184,8 @@ kernel_code(struct cwb_kernel *k, enum cwh_shape shape, struct cw_buf *log, stru
         } else {
             cw_info("kernel %s: %s in %.1f ms, gangs of %u%s", k->info->name, k->code[shape]->from_cache ? "loaded" : "compiled",
                     (double)(cwh_now() - start) / 1e6, k->code[shape]->info.width, k->code[shape]->info.uses_fibers ? ", barriers" : "");
+            if (k->info->too_large && !cwh_device.o0)
+                cw_info("kernel %s has %u instructions, which is too much to optimise: its code is plain (docs/contain.md)", k->info->name, k->info->instructions);
             if (quick)
                 cw_info("kernel %s has %u instructions: this code is not optimised, and runs while that is done in the background", k->info->name,
                         k->info->instructions);
@@ -266,6 +275,13 @@ cwh_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out)
 
 /* ---- launches ---- */
 
+/* What a launch that could not be run leaves in its context. */
+static cwb_result
+sticky(cwb_result r)
+{
+    return CWB_IS_FAULT(r) || r == CWB_NOMEM ? r : CWB_LAUNCH_FAILED;
+}
+
 cwb_result
 cwh_kernel_run(struct cwb_context *c, struct cwb_kernel *k, const struct cwb_launch *l, const uint8_t *params)
 {
@@ -287,13 +303,17 @@ cwh_kernel_run(struct cwb_context *c, struct cwb_kernel *k, const struct cwb_lau
     if (r != CWB_OK) {
         snprintf(message, sizeof message, "kernel %s cannot be compiled for blocks of %u x %u x %u", k->info->name, l->block[0], l->block[1],
                  l->block[2]);
-        cwh_context_fault(c, CWB_LAUNCH_FAILED, message);
+        cwh_context_fault(c, sticky(r), message);
         return r;
     }
     struct cwh_exec_launch e;
     memset(&e, 0, sizeof e);
     memcpy(e.abi.grid, l->grid, sizeof e.abi.grid);
     memcpy(e.abi.block, l->block, sizeof e.abi.block);
+    const uint32_t *cluster = l->cluster[0] ? l->cluster : k->info->cluster;
+    for (unsigned i = 0; i < 3; i++)
+        e.abi.cluster[i] = cluster[i] ? cluster[i] : 1;
+    e.abi.explicit_cluster = cluster[0] || k->info->explicit_cluster || l->flags & CWB_LAUNCH_CLUSTER;
     e.abi.params = params;
     e.abi.image = k->module->image;
     e.abi.window = k->module->window;
@@ -310,8 +330,11 @@ cwh_kernel_run(struct cwb_context *c, struct cwb_kernel *k, const struct cwb_lau
     e.cost = &k->cost[shape];
     e.heap = c->heap;
     e.output = c->output;
-    cwh_exec_run(&e);
+    if (cwh_isolated())
+        cwh_isolate_run(c->process, c, &e, k->info->param_size);
+    else
+        cwh_exec_run(&e);
     if (e.result != CWB_OK && e.result != CWB_SHUT_DOWN)
-        cwh_context_fault(c, CWB_IS_FAULT(e.result) ? e.result : CWB_LAUNCH_FAILED, e.message);
+        cwh_context_fault(c, sticky(e.result), e.message);
     return e.result;
 }

@@ -81,7 +81,7 @@ work_on(struct cwh_exec_launch *l, unsigned number)
 {
     struct cwh_worker *w = cwh_worker_self();
     if (!w) {
-        cwh_fail(l, CWB_RESOURCES, "kernel %s: out of memory", l->kernel);
+        cwh_fail(l, CWB_NOMEM, "kernel %s: out of memory", l->kernel);
         return;
     }
     w->number = number;
@@ -136,8 +136,8 @@ helper_main(void *arg)
     return NULL;
 }
 
-static bool
-start_thread(void *(*fn)(void *), void *arg, pthread_t *out)
+bool
+cwh_thread_start(void *(*fn)(void *), void *arg, pthread_t *out)
 {
     pthread_attr_t attr;
     pthread_attr_init(&attr);
@@ -153,43 +153,53 @@ start_thread(void *(*fn)(void *), void *arg, pthread_t *out)
 
 /* ---- cooperative launches: a thread per block, released together once all exist ---- */
 
-struct gate {
+bool
+cwh_gate_wait(struct cwh_gate *g)
+{
+    pthread_mutex_lock(&g->lock);
+    while (!g->open)
+        pthread_cond_wait(&g->opened, &g->lock);
+    bool run = g->open > 0;
+    pthread_mutex_unlock(&g->lock);
+    return run;
+}
+
+void
+cwh_gate_open(struct cwh_gate *g, bool run)
+{
+    pthread_mutex_lock(&g->lock);
+    g->open = run ? 1 : -1;
+    pthread_cond_broadcast(&g->opened);
+    pthread_mutex_unlock(&g->lock);
+}
+
+struct cooperative {
     struct cwh_exec_launch *launch;
-    pthread_mutex_t lock;
-    pthread_cond_t open_cond;
-    int open;                   /* 1: run, -1: go home */
+    struct cwh_gate gate;
 };
 
 static void *
 cooperative_main(void *arg)
 {
-    struct gate *g = arg;
-    pthread_mutex_lock(&g->lock);
-    while (!g->open)
-        pthread_cond_wait(&g->open_cond, &g->lock);
-    int open = g->open;
-    pthread_mutex_unlock(&g->lock);
-    if (open > 0)
-        work_on(g->launch, 0);
+    struct cooperative *c = arg;
+    if (cwh_gate_wait(&c->gate))
+        work_on(c->launch, 0);
     return NULL;
 }
 
 static void
 run_cooperative(struct cwh_exec_launch *l)
 {
-    struct gate g = { .launch = l, .lock = PTHREAD_MUTEX_INITIALIZER, .open_cond = PTHREAD_COND_INITIALIZER };
+    struct cooperative c = { .launch = l, .gate = CWH_GATE };
     uint64_t n = l->nblocks - 1, made = 0;
     pthread_t *threads = n ? calloc(n, sizeof *threads) : NULL;
     l->chunk = 1;
-    while (threads && made < n && start_thread(cooperative_main, &g, &threads[made]))
+    while (threads && made < n && cwh_thread_start(cooperative_main, &c, &threads[made]))
         made++;
     if (made < n)
         cwh_fail(l, CWB_RESOURCES, "kernel %s: a cooperative launch of %llu blocks needs as many threads, and only %llu can be started",
                  l->kernel, (unsigned long long)l->nblocks, (unsigned long long)made + 1);
-    pthread_mutex_lock(&g.lock);
-    g.open = made < n ? -1 : 1;
-    pthread_cond_broadcast(&g.open_cond);
-    pthread_mutex_unlock(&g.lock);
+    cwh_gate_open(&c.gate, made == n);
     if (made == n)
         work_on(l, 0);
     for (uint64_t i = 0; i < made; i++)
@@ -216,7 +226,7 @@ call_helpers(struct cwh_exec_launch *l, pthread_cond_t *done)
         tail = &(*tail)->link;
     *tail = l;
     while (pool.helpers < want && pool.idle < want) {
-        if (!start_thread(helper_main, (void *)(uintptr_t)(pool.helpers + 1), NULL)) {
+        if (!cwh_thread_start(helper_main, (void *)(uintptr_t)(pool.helpers + 1), NULL)) {
             cw_warn("cannot start worker thread %u; going on with fewer", pool.helpers + 1);
             pool.limit = pool.helpers + 1;
             break;
@@ -271,6 +281,12 @@ cwh_exec_run(struct cwh_exec_launch *l)
     uint32_t workspace[2] __attribute__((aligned(8))) = { sizeof workspace, 0 };
     if (l->cooperative && !l->abi.window)       /* without a 32-bit address: grid.sync() has none */
         l->abi.grid_workspace = (uintptr_t)workspace;
+    if ((uint64_t)l->abi.cluster[0] * l->abi.cluster[1] * l->abi.cluster[2] > 1) {
+        cwh_run_clusters(l);
+        return;
+    }
+    l->abi.cluster[0] = l->abi.cluster[1] = l->abi.cluster[2] = 1;
+    l->abi.cluster_stride = l->abi.shared_size + 1;
     if (l->cooperative && l->nblocks > 1) {
         run_cooperative(l);
         return;

@@ -139,24 +139,50 @@ take_range(struct cwh_heap *h, uint64_t bytes)
     return cw_va_alloc(bytes, 4096, &h->base) == CWB_OK;
 }
 
+/* Lock held. */
+static bool
+own_range(struct cwh_heap *h)
+{
+    uint64_t bytes = (h->limit + 4095) & ~4095ull;
+    if (!h->base && bytes && take_range(h, bytes))
+        h->size = bytes;
+    if (!h->size)
+        h->base = 0;
+    return h->base;
+}
+
+bool
+cwh_heap_range(struct cwh_heap *h, uint64_t *base, uint64_t *size)
+{
+    pthread_mutex_lock(&h->lock);
+    bool ok = own_range(h);
+    *base = h->base;
+    *size = h->size;
+    pthread_mutex_unlock(&h->lock);
+    return ok;
+}
+
+/* Lock held. */
+static bool
+first_use(struct cwh_heap *h, struct cwh_exec_launch *l)
+{
+    if (l->heap_range ? !l->heap_range(l, &h->base, &h->size) : !own_range(h)) {
+        h->base = h->size = 0;
+        return false;
+    }
+    h->rover = 0;
+    set_header(h, 0, h->size);
+    return true;
+}
+
 static uint64_t
-heap_malloc(struct cwh_heap *h, uint64_t size, bool *bad)
+heap_malloc(struct cwh_heap *h, struct cwh_exec_launch *l, uint64_t size, bool *bad)
 {
     if (!h || !size || size > (1ull << 40))
         return 0;
     uint64_t result = 0, want = (size + sizeof(struct header) + 15) & ~15ull;
     pthread_mutex_lock(&h->lock);
-    if (!h->base) {
-        uint64_t bytes = (h->limit + 4095) & ~4095ull;
-        if (bytes && take_range(h, bytes)) {
-            h->size = bytes;
-            h->rover = 0;
-            set_header(h, 0, bytes);
-        } else {
-            h->base = 0;
-        }
-    }
-    if (h->base && (result = take(h, want, bad)))
+    if ((h->base || first_use(h, l)) && (result = take(h, want, bad)))
         result += h->base;
     pthread_mutex_unlock(&h->lock);
     return result;
@@ -191,7 +217,7 @@ cwh_rt_malloc(struct cwh_gang *gang, uint64_t mask, const uint64_t *sizes, uint6
     bool bad = false;
     for (uint64_t m = mask; m && !bad; m &= m - 1) {
         unsigned lane = (unsigned)__builtin_ctzll(m);
-        results[lane] = heap_malloc(f->worker->launch->heap, sizes[lane], &bad);
+        results[lane] = heap_malloc(f->worker->launch->heap, f->worker->launch, sizes[lane], &bad);
     }
     if (bad)
         cwh_abort(f, CWB_ILLEGAL_ADDRESS, "the heap of device-side malloc was overwritten");

@@ -40,7 +40,9 @@ cwh_rt_assertfail(struct cwh_gang *gang, uint64_t mask, const uint64_t *message,
                          line[lane], fn, c[0], c[1], c[2], t % b[0], t / b[0] % b[1], t / b[0] / b[1], msg);
         if (n > (int)sizeof text - 1)
             n = (int)sizeof text - 1;
-        if (write(STDERR_FILENO, text, (size_t)n) < 0)
+        if (w->launch->complaints)
+            cwh_output_append(w->launch->complaints, text, (size_t)n);
+        else if (write(STDERR_FILENO, text, (size_t)n) < 0)
             break;
     }
     cwh_abort(f, CWB_ASSERT, "assertion `%.120s` failed at %.80s", msg, where);

@@ -80,17 +80,42 @@ append(struct cwh_output *o, const char *s, size_t n)
 }
 
 void
-cwh_output_flush(struct cwh_output *o)
+cwh_output_append(struct cwh_output *o, const char *text, size_t size)
 {
-    if (!o)
-        return;
+    pthread_mutex_lock(&o->lock);
+    append(o, text, size);
+    pthread_mutex_unlock(&o->lock);
+}
+
+size_t
+cwh_output_limit_of(struct cwh_output *o)
+{
+    pthread_mutex_lock(&o->lock);
+    size_t limit = o->limit;
+    pthread_mutex_unlock(&o->lock);
+    return limit;
+}
+
+char *
+cwh_output_take(struct cwh_output *o, size_t *size)
+{
     pthread_mutex_lock(&o->lock);
     char *text = o->text;
-    size_t size = o->size;
+    *size = o->size;
     o->text = NULL;
     o->size = o->capacity = 0;
     o->lost = false;
     pthread_mutex_unlock(&o->lock);
+    return text;
+}
+
+void
+cwh_output_flush(struct cwh_output *o)
+{
+    if (!o)
+        return;
+    size_t size;
+    char *text = cwh_output_take(o, &size);
     if (size) {
         fwrite(text, 1, size, stdout);
         fflush(stdout);
@@ -115,12 +140,9 @@ cwh_rt_vprintf(struct cwh_gang *gang, uint64_t mask, const uint64_t *formats, co
         unsigned lane = (unsigned)__builtin_ctzll(m);
         results[lane] = cw_format((const char *)(uintptr_t)formats[lane], (const uint8_t *)(uintptr_t)args[lane], SIZE_MAX, addr32 ? 4 : 8,
                                   addr32 ? addr32_string : NULL, gang, text, &size);
-        if (o) {
-            pthread_mutex_lock(&o->lock);
-            append(o, text, size);
-            pthread_mutex_unlock(&o->lock);
-        } else {
+        if (o)
+            cwh_output_append(o, text, size);
+        else
             fwrite(text, 1, size, stdout);
-        }
     }
 }

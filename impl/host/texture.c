@@ -59,6 +59,18 @@ cwh_texobj_free(struct cw_texture *t)
     free(t);
 }
 
+bool
+cwh_texobj_mirror(const struct cw_texture *t)
+{
+    uint64_t s = (t->handle & 0xfffff) - 1;
+    struct cw_texture *copy = s < SLOTS ? malloc(sizeof *copy) : NULL;
+    if (!copy)
+        return false;
+    *copy = *t;
+    free(atomic_exchange(&slots[s], copy));
+    return true;
+}
+
 cwb_result
 cwh_array_create(const struct cwb_array_desc *d, struct cw_array **out)
 {

@@ -15,6 +15,8 @@ cwb_result cwh_surface_create(const struct cw_array *a, uint32_t level, struct c
 /* NULL for an invalid handle. */
 struct cw_texture *cwh_texobj_get(uint64_t handle);
 void cwh_texobj_free(struct cw_texture *t);
+/* A copy of another process's object, under its handle. False: no such handle can be, or no memory. */
+bool cwh_texobj_mirror(const struct cw_texture *t);
 
 /* tex_fast.c: a fetch of level 0 from a `fast` object, for all lanes. geom is 1D or 2D. coord: [component][lane].
  * False: nothing was done, since some lane is a special case. */

@@ -39,7 +39,7 @@ cwh_tier_applies(const struct cwb_kernel *k)
     static _Atomic bool said;
     if (s && *s && strcmp(s, "on") && strcmp(s, "off") && !atomic_exchange(&said, true))
         cw_warn("%s=%s is not on or off; using on", cw_env_name(CW_ENV_TIERS), s);
-    return !cwh_device.o0 && k->info->instructions >= LARGE && !(s && !strcmp(s, "off"));
+    return !cwh_device.o0 && !k->info->too_large && k->info->instructions >= LARGE && !(s && !strcmp(s, "off"));
 }
 
 static int
@@ -59,7 +59,7 @@ optimise(const struct request *r)
     uint64_t start = cwh_now();
     v.cancelled = cancelled;
     jit->diags_init(&diags);
-    cw_result e = jit->host_compile(k->module->program, k->index, &v, cwh_exec_runtime(), &code, &diags);
+    cw_result e = jit->host_compile(k->module->program, k->index, &v, cwh_runtime(), &code, &diags);
     if (e == CW_OK) {
         pthread_mutex_lock(&k->lock);
         k->quick[r->shape] = k->code[r->shape];     /* launches may execute it: it stays as long as the kernel */

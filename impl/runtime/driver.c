@@ -24,19 +24,14 @@ lacking(void)
 }
 
 static void *
-open_driver(void)
+open_driver(bool *no_memory)
 {
-    void *l = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    char path[4096];
-
-    if (!l) {
-        char *dir = cw_dir_of_object((const void *)(uintptr_t)&open_driver);
-        if (dir && snprintf(path, sizeof path, "%s/libcuda.so.1", dir) < (int)sizeof path)
-            l = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        free(dir);
-    }
+    char why[500];
+    void *l = cw_open_library(NULL, "libcuda.so.1", 0, why, sizeof why, no_memory);
+    if (!l && !*no_memory)
+        l = cw_open_library((const void *)(uintptr_t)&open_driver, "libcuda.so.1", 0, why, sizeof why, no_memory);
     if (!l)
-        cw_error("the CUDA driver cannot be loaded: %s", dlerror());
+        cw_error("the CUDA driver cannot be loaded: %s", why);
     return l;
 }
 
@@ -52,14 +47,16 @@ fill_table(void *l)
 }
 
 /* Under the lock. */
-static void
+static cudaError_t
 load(void)
 {
+    bool no_memory = false;
     if (!library) {
-        library = open_driver();
+        library = open_driver(&no_memory);
         if (library)
             fill_table(library);
     }
+    return library ? cudaSuccess : no_memory ? cudaErrorMemoryAllocation : cudaErrorInsufficientDriver;
 }
 
 bool
@@ -68,8 +65,7 @@ rt_load(void)
     if (LIKELY(atomic_load_explicit(&ready, memory_order_acquire)))
         return true;
     pthread_mutex_lock(&lock);
-    load();
-    bool loaded = library != NULL;
+    bool loaded = load() == cudaSuccess;
     pthread_mutex_unlock(&lock);
     return loaded;
 }
@@ -77,11 +73,10 @@ rt_load(void)
 static cudaError_t
 init_slow(void)
 {
-    cudaError_t e = cudaSuccess;
-
     pthread_mutex_lock(&lock);
-    load();
-    e = library ? rt_result(CU(cuInit)(0)) : cudaErrorInsufficientDriver;
+    cudaError_t e = load();
+    if (e == cudaSuccess)
+        e = rt_result(CU(cuInit)(0));
     if (e == cudaSuccess)
         atomic_store_explicit(&ready, true, memory_order_release);
     pthread_mutex_unlock(&lock);

@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The thread's last error, names and texts of errors, and the log of calls. */
+ * The thread's last error, names and texts of errors. */
 #include "impl/runtime/runtime.h"
 
 #include "impl/api/meta.h"
-#include "impl/api/printer.h"
-#include "impl/base/buf.h"
-
-#include <errno.h>
-#include <stdlib.h>
 
 _Thread_local int rt_ptds __attribute__((tls_model("initial-exec")));
-bool rt_tracing;
-
-static __attribute__((constructor)) void
-look_at_log(void)
-{
-    rt_tracing = cw_log_enabled(CW_LOG_TRACE);
-}
 
 void
 rt_failed(cudaError_t e)
@@ -24,20 +12,6 @@ rt_failed(cudaError_t e)
     /* CUDA C++ Programming Guide, "Error Checking": what a query returns for work in progress is not considered an error. */
     if (e != cudaErrorNotReady)
         rt_self.last = e;
-}
-
-void
-rt_trace(unsigned function, void *const *args, cudaError_t result)
-{
-    int saved = errno;
-    struct cw_buf b;
-
-    cw_buf_init(&b);
-    cw_cuda_print_call(&b, &cw_meta_functions[function], args, true, (int)result);
-    if (!b.failed)
-        cw_log(CW_LOG_TRACE, "%s", b.data);
-    cw_buf_finish(&b);
-    errno = saved;
 }
 
 cudaError_t

@@ -14,13 +14,14 @@ extern const unsigned rt_function_count;    /* of the model */
 /* Non-zero during a call through a per-thread variant (_ptsz, _ptds): a copy without a stream is then in the thread's own. */
 extern _Thread_local int rt_ptds __attribute__((tls_model("initial-exec")));
 
-/* Every call is written to the log (CUDAWAY_LOG=trace). */
-extern bool rt_tracing;
+/* Somebody looks at the calls: the log (CUDAWAY_LOG=trace) or a recording. Then each goes between rt_before and rt_after
+ * (observe.c); args as cw_cuda_print_call takes them. */
+extern bool rt_observed;
+void rt_before(unsigned function, void *const *args) __attribute__((cold));
+void rt_after(unsigned function, void *const *args, cudaError_t result) __attribute__((cold));
 
 /* Keeps the thread's last error. */
 void rt_failed(cudaError_t e) __attribute__((cold));
-/* Writes a call that has returned; args as cw_cuda_print_call takes them. */
-void rt_trace(unsigned function, void *const *args, cudaError_t result) __attribute__((cold));
 /* Says once for each function that a program wanted it. cudaErrorNotSupported, kept as the last error. */
 cudaError_t rt_unsupported(unsigned function, const char *name, const char *reason) __attribute__((cold));
 

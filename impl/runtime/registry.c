@@ -53,13 +53,15 @@ struct slot {
 };
 
 struct table {
-    size_t      mask, used;             /* used: registry lock */
-    struct slot slots[];
+    size_t        mask, used;           /* used: registry lock */
+    struct table *before;               /* what this one replaced */
+    struct slot   slots[];
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(struct table *) table;
 static struct binary *binaries;         /* lock */
+static struct binary *unregistered;     /* lock: kept, like their entries, but found by nobody */
 
 /* ---- the table ---------------------------------------------------------------------------------------------------------- */
 
@@ -98,7 +100,7 @@ slot_for(struct table *t, const void *key)
 }
 
 static struct table *
-grown(const struct table *old)
+grown(struct table *old)
 {
     size_t n = old ? (old->mask + 1) * 2 : 256;
     struct table *t = calloc(1, sizeof *t + n * sizeof *t->slots);
@@ -106,6 +108,7 @@ grown(const struct table *old)
     if (!t)
         return NULL;
     t->mask = n - 1;
+    t->before = old;
     for (size_t i = 0; old && i <= old->mask; i++) {
         struct entry *e = atomic_load_explicit(&old->slots[i].entry, memory_order_relaxed);
         if (!e)
@@ -223,10 +226,11 @@ rt___cudaUnregisterFatBinary(void **fatCubinHandle)
     }
     for (struct entry *e = b->entries; e; e = e->next)
         withdraw(e);
-    b->entries = NULL;
     *b->link = b->next;
     if (b->next)
         b->next->link = b->link;
+    b->next = unregistered;
+    unregistered = b;
     pthread_mutex_unlock(&lock);
     pthread_mutex_lock(&b->lock);
     CUlibrary l = b->library;
@@ -495,12 +499,29 @@ address_of(struct entry *e, CUdeviceptr *address, size_t *size)
     return r;
 }
 
+/* A managed variable by the address of its memory, which the program's own pointer holds: what the name of the variable means in
+ * nvcc's code. */
+static struct entry *
+find_managed(const void *memory)
+{
+    struct entry *found = NULL;
+
+    pthread_mutex_lock(&lock);
+    for (struct binary *b = memory ? binaries : NULL; b && !found; b = b->next)
+        for (struct entry *e = b->entries; e && !found; e = e->next)
+            if (e->kind == ENTRY_MANAGED && *(void *const *)e->key == memory)
+                found = e;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 cudaError_t
 rt_variable(const void *symbol, CUdeviceptr *address, size_t *size)
 {
     struct entry *e = find(symbol);
 
-    /* A managed variable is also named by the address of its memory, which is what the program's own pointer holds. */
+    if (!e)
+        e = find_managed(symbol);
     if (!e || (e->kind != ENTRY_VARIABLE && e->kind != ENTRY_MANAGED))
         return cudaErrorInvalidSymbol;
     return address_of(e, address, size);

@@ -2,9 +2,9 @@
  * The Runtime's libraries: the prototypes of the rt_ functions that impl/runtime defines, and for each version of the library
  * its exported symbols over them and its linker map.
  *
- * A call that fails becomes the thread's last error (rt_failed). With CUDAWAY_LOG=trace every call is written to the log
- * (rt_trace); that needs the arguments after the call, so it has a function of its own beside the fast one. The default stream
- * of the per-thread variants is mapped as the driver's is (emit_table.c), with rt_ptds in the place of drv_ptds. */
+ * A call that fails becomes the thread's last error (rt_failed). A call that somebody looks at (the log, a recording) goes
+ * through a function of its own beside the fast one, which has the arguments in memory: rt_before, the call, rt_after. The
+ * default stream of the per-thread variants is mapped as the driver's is (emit_table.c), with rt_ptds in the place of drv_ptds. */
 #include "impl/api/gen/emit.h"
 
 #include <string.h>
@@ -76,8 +76,13 @@ emit_map_stream(const struct model *m, struct cw_buf *out, const struct function
 static void
 emit_call(struct cw_buf *out, const struct function *f)
 {
-    cw_buf_printf(out, "rt_%s(", f->impl);
-    emit_args(out, f);
+    if (f->status == STATUS_UNSUPPORTED) {
+        cw_buf_printf(out, "rt_unsupported(%u, \"%s\", ", f->index, f->name);
+        cw_buf_json_string(out, f->reason ? f->reason : "");
+    } else {
+        cw_buf_printf(out, "rt_%s(", f->impl);
+        emit_args(out, f);
+    }
     cw_buf_puts(out, ")");
 }
 
@@ -86,23 +91,15 @@ emit_export(const struct model *m, struct cw_buf *out, const struct function *f)
 {
     bool ptds = f->plain != NULL, is_void = !strcmp(f->returns, "void"), result = is_result(m, f);
 
-    if (f->status == STATUS_UNSUPPORTED) {
-        cw_buf_puts(out, "\nEXPORT ");
-        emit_signature(out, f, "", f->name);
-        cw_buf_printf(out, "\n{\n    return rt_unsupported(%u, \"%s\", ", f->index, f->name);
-        cw_buf_json_string(out, f->reason ? f->reason : "");
-        cw_buf_puts(out, ");\n}\n");
-        return;
-    }
     if (result) {
         cw_buf_puts(out, "\nstatic COLD ");
-        emit_signature(out, f, "traced_", f->name);
-        cw_buf_puts(out, "\n{\n    cudaError_t result_ = ");
-        emit_call(out, f);
-        cw_buf_puts(out, ";\n    void *const args_[] = { ");
+        emit_signature(out, f, "observed_", f->name);
+        cw_buf_puts(out, "\n{\n    void *const args_[] = { ");
         for (unsigned i = 0; i < f->param_count; i++)
             cw_buf_printf(out, "&%s, ", f->params[i].name);
-        cw_buf_printf(out, "NULL };\n    rt_trace(%u, args_, result_);\n    return result_;\n}\n", f->index);
+        cw_buf_printf(out, "NULL };\n    rt_before(%u, args_);\n    cudaError_t result_ = ", f->index);
+        emit_call(out, f);
+        cw_buf_printf(out, ";\n    rt_after(%u, args_, result_);\n    return result_;\n}\n", f->index);
     }
     cw_buf_puts(out, "\nEXPORT ");
     emit_signature(out, f, "", f->name);
@@ -115,7 +112,7 @@ emit_export(const struct model *m, struct cw_buf *out, const struct function *f)
     if (!is_void)
         cw_buf_printf(out, "%s%sresult_ = ", f->returns, f->returns[strlen(f->returns) - 1] == '*' ? "" : " ");
     if (result) {
-        cw_buf_printf(out, "__builtin_expect(rt_tracing, 0) ? traced_%s(", f->name);
+        cw_buf_printf(out, "__builtin_expect(rt_observed, 0) ? observed_%s(", f->name);
         emit_args(out, f);
         cw_buf_puts(out, ") : ");
     }

@@ -98,18 +98,31 @@ emit_per_thread_body(const struct model *m, struct cw_buf *out, const struct fun
                       p->base, p->name, p->name, p->name, p->stream_member, p->name, p->name, p->name, p->stream_member,
                       p->name, p->name);
     }
-    cw_buf_printf(out, "    drv_ptds++;\n    CUresult result = drv_%s(", f->plain->name);
+    cw_buf_printf(out, "    drv_ptds++;\n    int cancel_ = enter();\n    CUresult result_ = drv_%s(", f->plain->name);
     emit_args(out, f);
-    cw_buf_puts(out, ");\n    drv_ptds--;\n    return result;\n");
+    cw_buf_puts(out, ");\n    leave(cancel_);\n    drv_ptds--;\n    return result_;\n");
 }
 
 void
 emit_exports(const struct model *m, struct cw_buf *out)
 {
     emit_banner(out, "Every exported symbol of the implementation, over the driver's drv_ functions.");
-    cw_buf_puts(out, "#include \"cudaway/drv_prototypes.h\"\n\n#include \"impl/base/log.h\"\n\n#include <stdatomic.h>\n"
+    cw_buf_puts(out, "#include \"cudaway/drv_prototypes.h\"\n\n#include \"impl/base/log.h\"\n\n#include <pthread.h>\n#include <stdatomic.h>\n"
                      "#include <stdbool.h>\n\n"
                      "_Thread_local int drv_ptds;\n\n"
+                     "/* A call is no cancellation point: a thread that ended in one would leave locks behind. */\n"
+                     "static inline int\n"
+                     "enter(void)\n"
+                     "{\n"
+                     "    int before;\n"
+                     "    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);\n"
+                     "    return before;\n"
+                     "}\n\n"
+                     "static inline void\n"
+                     "leave(int before)\n"
+                     "{\n"
+                     "    pthread_setcancelstate(before, NULL);\n"
+                     "}\n\n"
                      "/* Says once for each function that a program wanted it. */\n"
                      "static CUresult __attribute__((cold, noinline))\n"
                      "unsupported(unsigned index, const char *name, const char *reason)\n"
@@ -131,9 +144,9 @@ emit_exports(const struct model *m, struct cw_buf *out)
         } else if (f->plain) {
             emit_per_thread_body(m, out, f);
         } else {
-            cw_buf_printf(out, "    return drv_%s(", f->name);
+            cw_buf_printf(out, "    int cancel_ = enter();\n    CUresult result_ = drv_%s(", f->name);
             emit_args(out, f);
-            cw_buf_puts(out, ");\n");
+            cw_buf_puts(out, ");\n    leave(cancel_);\n    return result_;\n");
         }
         cw_buf_printf(out, "}\n__attribute__((visibility(\"default\"), alias(\"export_%s\"))) CUresult CUDAAPI\n%s(",
                       f->name, f->name);

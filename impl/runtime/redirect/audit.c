@@ -107,7 +107,7 @@ ours(const char *name)
 {
     static const char *const same[] = { "libcudart.so.11.0", "libcudart.so.12", "libcudart.so.13", "libnvJitLink.so.12", "libnvJitLink.so.13" };
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
-    bool layered = cw_env_get(CW_ENV_TRACE_SOCKET) || cw_env_get(CW_ENV_DUMP_DIR) || cw_env_get(CW_ENV_DIFF_DIR);
+    bool layered = cw_env_get(CW_ENV_TRACE_SOCKET) || cw_env_get(CW_ENV_DUMP_DIR) || cw_env_get(CW_ENV_DIFF_DIR) || cw_env_get(CW_ENV_CHECK);
     if (!strcmp(base, "libcuda.so.1") || !strcmp(base, "libcuda.so"))
         return layered ? "trace/libcuda.so.1" : enabled ? "libcuda.so.1" : NULL;
     for (unsigned i = 0; enabled && i < sizeof same / sizeof *same; i++)

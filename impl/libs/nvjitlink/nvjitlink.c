@@ -181,12 +181,24 @@ enter(bool *entered, CUdevice *device)
     return e;
 }
 
+/* Of -maxrregcount; 0: not given. */
+static unsigned
+max_registers(const struct linker *l)
+{
+    static const char name[] = "-maxrregcount=";
+    unsigned n = 0;
+    for (uint32_t i = 0; i < l->noptions; i++)
+        if (!strncmp(l->options[i], name, sizeof name - 1))
+            n = (unsigned)strtoul(l->options[i] + sizeof name - 1, NULL, 10);
+    return n;
+}
+
 static enum result
 link_pieces(struct linker *l, const struct cw_buf *lto)
 {
     char log[8192] = "";
-    CUjit_option keys[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
-    void *values[] = { log, (void *)(uintptr_t)sizeof log };
+    CUjit_option keys[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_MAX_REGISTERS };
+    void *values[] = { log, (void *)(uintptr_t)sizeof log, (void *)(uintptr_t)max_registers(l) };
     CUlinkState state = NULL;
     CUdevice device = 0;
     CUcontext popped;
@@ -197,7 +209,7 @@ link_pieces(struct linker *l, const struct cw_buf *lto)
     enum result r = INTERNAL;
 
     if (e == CUDA_SUCCESS)
-        e = cuLinkCreate_v2(2, keys, values, &state);
+        e = cuLinkCreate_v2(values[2] ? 3 : 2, keys, values, &state);
     if (e == CUDA_SUCCESS && lto->size) {
         r = NVVM_COMPILE;
         e = cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, lto->data, lto->size, "linked LTO-IR", 0, NULL, NULL);

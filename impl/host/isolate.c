@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See isolate.h. There is one process at a time. It is started for the first context, and for a context that is created after it has ended; contexts
+ * of one that has ended have an error. What its pages are is kept here for a next one.
+ *
+ * Lock: isolate.lock protects all of this and orders what is said on the control socket. impl/va.c calls in with its own held, so nothing here asks
+ * it for memory under isolate.lock. code_lock is a leaf. */
+#define _GNU_SOURCE
+#include "impl/host/isolate.h"
+#include "impl/host/isolate_private.h"
+
+#include "impl/base/env.h"
+#include "impl/base/file.h"
+#include "impl/base/log.h"
+#include "impl/va.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CODE_SIZE = 512 << 20, WAIT_SECONDS = 30 };
+static const char program[] = "cudaway-kernels";
+
+/* Code, for one process. Contexts may still compile for one that has ended, so these stay. */
+struct runtime {
+    struct cwj_host_runtime pub;
+    struct cwj_host_place place;
+    const void *address[CWH_MAX_ADDRESSES];
+    uint64_t support[CWH_MAX_ADDRESSES];
+    struct runtime *older;
+};
+
+/* Pages of the region that are not its file's PROT_NONE. */
+struct pages {
+    uint64_t from, to;
+    int prot, fd;               /* fd: -1, or ours, of another file */
+    uint64_t offset;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    bool on;                    /* set once */
+    int region_fd, code_fd;
+    uint64_t base, size;
+    uint8_t *code;
+    uint64_t process;           /* the latest one's number */
+    bool alive;
+    int pidfd, control;
+    struct runtime *runtime;    /* the latest one's */
+    struct cwh_channel *idle;
+    struct pages *pages;        /* sorted */
+    size_t npages, capacity;
+} isolate = { .lock = PTHREAD_MUTEX_INITIALIZER, .region_fd = -1, .code_fd = -1, .pidfd = -1, .control = -1 };
+
+bool
+cwh_isolated(void)
+{
+    return isolate.on;
+}
+
+/* ---- memory for code: blocks in use, sorted; first fit ------------------------------------------------------------------- */
+
+struct code_block { uint64_t from, to; };
+static pthread_mutex_t code_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct code_block *code_blocks;          /* code_lock, and so on */
+static size_t ncode, code_capacity;
+
+static void *
+code_allocate(size_t size, size_t align)
+{
+    uint8_t *result = NULL;
+    pthread_mutex_lock(&code_lock);
+    if (ncode == code_capacity) {
+        size_t n = code_capacity ? code_capacity * 2 : 64;
+        struct code_block *b = realloc(code_blocks, n * sizeof *b);
+        if (b) {
+            code_blocks = b;
+            code_capacity = n;
+        }
+    }
+    uint64_t from = 0;
+    size_t i = 0;
+    if (align < 64)
+        align = 64;             /* no two blocks have a cache line in common: one is written while the other runs */
+    for (; ncode < code_capacity && i <= ncode; i++) {
+        uint64_t end = i < ncode ? code_blocks[i].from : CODE_SIZE;
+        from = (from + align - 1) & ~(uint64_t)(align - 1);
+        if (from <= end && size <= end - from) {
+            memmove(code_blocks + i + 1, code_blocks + i, (ncode - i) * sizeof *code_blocks);
+            code_blocks[i] = (struct code_block){ from, from + size };
+            ncode++;
+            result = isolate.code + from;
+            break;
+        }
+        from = i < ncode ? code_blocks[i].to : from;
+    }
+    pthread_mutex_unlock(&code_lock);
+    return result;
+}
+
+static void
+code_release(void *memory)
+{
+    uint64_t from = (uint64_t)((uint8_t *)memory - isolate.code);
+    pthread_mutex_lock(&code_lock);
+    for (size_t i = 0; i < ncode; i++) {
+        if (code_blocks[i].from == from) {
+            memmove(code_blocks + i, code_blocks + i + 1, (ncode - i - 1) * sizeof *code_blocks);
+            ncode--;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&code_lock);
+}
+
+/* ---- messages ------------------------------------------------------------------------------------------------------------- */
+
+static bool
+send_request(const struct cwh_request *q, const int *fds, unsigned nfds)
+{
+    union { struct cmsghdr header; char space[CMSG_SPACE(3 * sizeof(int))]; } c;
+    struct iovec data = { (void *)(uintptr_t)q, sizeof *q };
+    struct msghdr m = { .msg_iov = &data, .msg_iovlen = 1 };
+    ssize_t n;
+    if (nfds) {
+        memset(&c, 0, sizeof c);
+        m.msg_control = c.space;
+        m.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
+        c.header.cmsg_level = SOL_SOCKET;
+        c.header.cmsg_type = SCM_RIGHTS;
+        c.header.cmsg_len = CMSG_LEN(nfds * sizeof(int));
+        memcpy(CMSG_DATA(&c.header), fds, nfds * sizeof(int));
+    }
+    do
+        n = sendmsg(isolate.control, &m, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)sizeof *q;
+}
+
+static ssize_t
+receive(void *to, size_t size)
+{
+    ssize_t n;
+    do
+        n = recv(isolate.control, to, size, 0);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+/* Lock held. The process ended, or is of no use any more. */
+static void
+bury(bool ended)
+{
+    if (!isolate.alive)
+        return;
+    isolate.alive = false;
+    if (ended)
+        cw_error("the process that runs kernels ended; contexts that have launched kernels there are of no use any more");
+    (void)syscall(SYS_pidfd_send_signal, isolate.pidfd, SIGKILL, NULL, 0);     /* refused: it ends when its socket closes */
+    close(isolate.pidfd);
+    isolate.pidfd = -1;
+    close(isolate.control);
+    isolate.control = -1;
+    while (isolate.idle) {
+        struct cwh_channel *c = isolate.idle;
+        isolate.idle = c->next;
+        close(c->fd);
+        free(c);
+    }
+}
+
+/* Lock held. */
+static cwb_result
+request(const struct cwh_request *q, const int *fds, unsigned nfds)
+{
+    int32_t r;
+    if (!isolate.alive)
+        return CWB_LAUNCH_FAILED;
+    if (!send_request(q, fds, nfds) || receive(&r, sizeof r) != (ssize_t)sizeof r || r < 0 || r >= CWB_RESULT_COUNT) {
+        bury(true);
+        return CWB_LAUNCH_FAILED;
+    }
+    return (cwb_result)r;
+}
+
+/* ---- pages ---------------------------------------------------------------------------------------------------------------- */
+
+static bool
+pages_insert(size_t at, struct pages p)
+{
+    if (isolate.npages == isolate.capacity) {
+        size_t n = isolate.capacity ? isolate.capacity * 2 : 64;
+        struct pages *more = realloc(isolate.pages, n * sizeof *more);
+        if (!more)
+            return false;
+        isolate.pages = more;
+        isolate.capacity = n;
+    }
+    memmove(isolate.pages + at + 1, isolate.pages + at, (isolate.npages - at) * sizeof *isolate.pages);
+    isolate.pages[at] = p;
+    isolate.npages++;
+    return true;
+}
+
+static void
+pages_remove(size_t at)
+{
+    if (isolate.pages[at].fd >= 0)
+        close(isolate.pages[at].fd);
+    memmove(isolate.pages + at, isolate.pages + at + 1, (isolate.npages - at - 1) * sizeof *isolate.pages);
+    isolate.npages--;
+}
+
+/* Cut the entry that has `a` inside in two. */
+static bool
+pages_split(uint64_t a)
+{
+    for (size_t i = 0; i < isolate.npages && isolate.pages[i].from < a; i++) {
+        struct pages p = isolate.pages[i];
+        if (p.to <= a)
+            continue;
+        p.offset += a - p.from;
+        p.from = a;
+        if (p.fd >= 0 && (p.fd = fcntl(p.fd, F_DUPFD_CLOEXEC, 0)) < 0)
+            return false;
+        isolate.pages[i].to = a;
+        return pages_insert(i + 1, p);
+    }
+    return true;
+}
+
+/* Keep the change for a process that is started later. */
+static bool
+pages_keep(const struct cw_va_pages *p)
+{
+    const uint64_t from = p->address, to = from + p->size;
+    size_t i = 0;
+    if (!pages_split(from) || !pages_split(to))
+        return false;
+    while (i < isolate.npages && isolate.pages[i].from < from)
+        i++;
+    if (p->memory == CW_VA_AS_BEFORE) {
+        uint64_t at = from;
+        for (; i < isolate.npages && isolate.pages[i].from < to; i++) {
+            if (at < isolate.pages[i].from && !pages_insert(i, (struct pages){ at, isolate.pages[i].from, p->prot, -1, 0 }))
+                return false;
+            isolate.pages[i].prot = p->prot;
+            at = isolate.pages[i].to;
+        }
+        return at >= to || pages_insert(i, (struct pages){ at, to, p->prot, -1, 0 });
+    }
+    while (i < isolate.npages && isolate.pages[i].from < to)
+        pages_remove(i);
+    if (p->memory == CW_VA_OF_REGION && p->prot == PROT_NONE)
+        return true;
+    struct pages keep = { from, to, p->prot, -1, p->offset };
+    if (p->memory == CW_VA_OF_FILE && (keep.fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 0)) < 0)
+        return false;
+    /* Neighbours of the region's file are one, so that the list stays as short as the kernel's own. */
+    if (keep.fd < 0 && i > 0 && isolate.pages[i - 1].to == from && isolate.pages[i - 1].fd < 0 && isolate.pages[i - 1].prot == keep.prot) {
+        isolate.pages[i - 1].to = to;
+        return true;
+    }
+    return pages_insert(i, keep);
+}
+
+static void
+on_pages(const struct cw_va_pages *p)
+{
+    struct cwh_request q = { .kind = CWH_PAGES, .prot = p->prot, .memory = p->memory, .address = p->address, .size = p->size, .offset = p->offset };
+    pthread_mutex_lock(&isolate.lock);
+    bool kept = pages_keep(p);
+    if (isolate.alive && (request(&q, &p->fd, p->memory == CW_VA_OF_FILE) != CWB_OK || !kept)) {
+        cw_error("the process that runs kernels cannot have the memory at 0x%llx", (unsigned long long)p->address);
+        bury(false);
+    }
+    pthread_mutex_unlock(&isolate.lock);
+}
+
+/* ---- the process ---------------------------------------------------------------------------------------------------------- */
+
+struct start {
+    char path[4200], threads[64], model[96], capability[64];
+    char *arguments[2], *environment[5];
+    int socket, pidfd;
+    uint8_t *stack;
+};
+enum { CHILD_STACK = 64 * 1024 };
+
+/* In the process to be, which shares this one's memory until it executes: system calls alone. */
+static int
+grandchild(void *user)
+{
+    const struct start *s = user;
+    int null = open("/dev/null", O_RDWR);
+    if (s->socket == CWH_CONTROL_FD)
+        fcntl(s->socket, F_SETFD, 0);
+    else if (dup2(s->socket, CWH_CONTROL_FD) < 0)
+        _exit(127);
+    for (int i = 0; i < 3; i++)
+        if (null < 0 || dup2(null, i) < 0)
+            _exit(127);
+    execve(s->path, s->arguments, s->environment);
+    _exit(127);
+}
+
+/* In a child that shares memory and descriptors, and ends at once: so the process is none of the program's children. */
+static int
+child(void *user)
+{
+    struct start *s = user;
+    return clone(grandchild, s->stack + CHILD_STACK, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, s, &s->pidfd) < 0;
+}
+
+static void
+pass(struct start *s, unsigned *n, char *text, size_t size, enum cw_env var)
+{
+    const char *value = cw_env_get(var);
+    if (value && snprintf(text, size, "%s=%s", cw_env_name(var), value) < (int)size)
+        s->environment[(*n)++] = text;
+}
+
+/* The program gets no SIGCHLD of it, and its wait() does not see it. A descriptor of the process, or -1. */
+static int
+spawn(int socket)
+{
+    struct start s = { .socket = socket, .pidfd = -1 };
+    static char no_config[] = "CUDAWAY_CONFIG=none";
+    unsigned n = 0;
+    int status = -1;
+    char *dir = cw_dir_of_object((const void *)(uintptr_t)&cwh_isolated);
+    bool ok = dir && snprintf(s.path, sizeof s.path, "%s/%s", dir, program) < (int)sizeof s.path;
+    free(dir);
+    s.arguments[0] = s.path;
+    s.environment[n++] = no_config;
+    pass(&s, &n, s.threads, sizeof s.threads, CW_ENV_HOST_THREADS);
+    pass(&s, &n, s.model, sizeof s.model, CW_ENV_MATRIX_MODEL);
+    pass(&s, &n, s.capability, sizeof s.capability, CW_ENV_COMPUTE_CAPABILITY);
+    s.stack = mmap(NULL, 2 * CHILD_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!ok || s.stack == MAP_FAILED)
+        return -1;
+    if (access(s.path, X_OK))
+        cw_error("%s: %s; it runs kernels for %s", s.path, strerror(errno), cw_env_name(CW_ENV_ISOLATE));
+    /* A handler of the program must not run in a process whose memory is the program's. */
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pid_t pid = clone(child, s.stack + 2 * CHILD_STACK, CLONE_VM | CLONE_VFORK | CLONE_FILES, &s);
+    while (pid > 0 && waitpid(pid, &status, __WCLONE) < 0 && errno == EINTR)
+        ;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    munmap(s.stack, 2 * CHILD_STACK);
+    return status ? -1 : s.pidfd;
+}
+
+/* Lock held. */
+static bool
+greet(struct runtime *r)
+{
+    struct cwh_request q = { .kind = CWH_SETUP, .address = isolate.base, .size = isolate.size, .code = (uintptr_t)isolate.code, .code_size = CODE_SIZE };
+    struct cwh_hello *h = calloc(1, sizeof *h);
+    const int fds[3] = { isolate.region_fd, isolate.code_fd, (int)syscall(SYS_pidfd_open, getpid(), 0) };
+    const char *why = "out of memory";
+    bool ok = false;
+    if (h && (!send_request(&q, fds, fds[2] < 0 ? 2 : 3) || receive(h, sizeof *h) != (ssize_t)sizeof *h)) {
+        why = "it ended";
+    } else if (h) {
+        h->text[sizeof h->text - 1] = 0;
+        ok = h->result == CWB_OK && h->nruntime == cwh_exec_runtime()->count && h->nsupport <= CWH_MAX_ADDRESSES - h->nruntime;
+        why = h->result != CWB_OK ? h->text : "it is of another build";
+    }
+    for (uint32_t i = 0; ok && i < h->nruntime + h->nsupport; i++) {
+        if (i < h->nruntime)
+            r->address[i] = (const void *)(uintptr_t)h->address[i];
+        else
+            r->support[i - h->nruntime] = h->address[i];
+    }
+    if (ok) {
+        r->place = (struct cwj_host_place){ h->nsupport, r->support, code_allocate, code_release };
+        r->pub = (struct cwj_host_runtime){ h->nruntime, r->address, &r->place };
+    } else {
+        cw_error("%s: the process that runs kernels, %s, cannot be used: %s", cw_env_name(CW_ENV_ISOLATE), program, why);
+    }
+    if (fds[2] >= 0)
+        close(fds[2]);
+    free(h);
+    return ok;
+}
+
+/* Lock held. */
+static cwb_result
+start(void)
+{
+    int pair[2];
+    struct runtime *r = calloc(1, sizeof *r);
+    const struct timeval limit = { WAIT_SECONDS, 0 };
+    if (!r || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+        free(r);
+        return CWB_NOMEM;
+    }
+    (void)setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    (void)setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    isolate.pidfd = spawn(pair[1]);
+    close(pair[1]);
+    if (isolate.pidfd < 0) {
+        cw_error("%s: no process for kernels can be made: %s", cw_env_name(CW_ENV_ISOLATE), strerror(errno));
+        close(pair[0]);
+        free(r);
+        return CWB_NOMEM;
+    }
+    isolate.control = pair[0];
+    isolate.alive = true;
+    bool ok = greet(r);
+    for (size_t i = 0; ok && i < isolate.npages; i++) {
+        const struct pages *p = &isolate.pages[i];
+        struct cwh_request q = { .kind = CWH_PAGES, .prot = p->prot, .memory = p->fd < 0 ? CW_VA_OF_REGION : CW_VA_OF_FILE, .address = p->from,
+                                 .size = p->to - p->from, .offset = p->offset };
+        ok = request(&q, &p->fd, p->fd >= 0) == CWB_OK;
+    }
+    if (!ok) {
+        bury(false);
+        free(r);
+        return CWB_UNSUPPORTED;
+    }
+    r->older = isolate.runtime;
+    isolate.runtime = r;
+    isolate.process++;
+    cw_info("kernels run in a process of their own");
+    return CWB_OK;
+}
+
+cwb_result
+cwh_isolate_open(void)
+{
+    const char *s = cw_env_get(CW_ENV_ISOLATE);
+    if (!s || !*s || !strcmp(s, "0"))
+        return CWB_OK;
+    if (strcmp(s, "1")) {
+        cw_error("%s=%s is not 0 or 1", cw_env_name(CW_ENV_ISOLATE), s);
+        return CWB_INVALID;
+    }
+    if (isolate.on) {
+        cw_error("%s: not in a child of fork", cw_env_name(CW_ENV_ISOLATE));
+        return CWB_UNSUPPORTED;
+    }
+    cwb_result r = cw_va_share_all(on_pages, &isolate.region_fd, &isolate.base, &isolate.size);
+    if (r != CWB_OK)
+        return r;
+    isolate.code_fd = cw_memory_file("cudaway-code", CODE_SIZE);
+    isolate.code = isolate.code_fd < 0 ? MAP_FAILED : mmap(NULL, CODE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, isolate.code_fd, 0);
+    if (isolate.code == MAP_FAILED) {
+        cw_error("%s: no memory for the code of kernels: %s", cw_env_name(CW_ENV_ISOLATE), strerror(errno));
+        return CWB_NOMEM;
+    }
+    isolate.on = true;
+    return CWB_OK;
+}
+
+cwb_result
+cwh_isolate_start(uint64_t *process)
+{
+    pthread_mutex_lock(&isolate.lock);
+    cwb_result r = isolate.alive ? CWB_OK : start();
+    *process = isolate.process;
+    pthread_mutex_unlock(&isolate.lock);
+    return r;
+}
+
+const struct cwj_host_runtime *
+cwh_isolate_runtime(void)
+{
+    pthread_mutex_lock(&isolate.lock);
+    const struct cwj_host_runtime *r = &isolate.runtime->pub;
+    pthread_mutex_unlock(&isolate.lock);
+    return r;
+}
+
+/* ---- what it is told ------------------------------------------------------------------------------------------------------ */
+
+static cwb_result
+tell(const struct cwh_request *q)
+{
+    pthread_mutex_lock(&isolate.lock);
+    cwb_result r = request(q, NULL, 0);
+    pthread_mutex_unlock(&isolate.lock);
+    return r;
+}
+
+cwb_result
+cwh_isolate_texture(const struct cw_texture *t)
+{
+    return tell(&(struct cwh_request){ .kind = CWH_TEXTURE, .texture = *t });
+}
+
+void
+cwh_isolate_texture_gone(uint64_t handle)
+{
+    (void)tell(&(struct cwh_request){ .kind = CWH_TEXTURE_GONE, .texture.handle = handle });
+}
+
+void
+cwh_isolate_forget(uint64_t process, const struct cwb_context *c)
+{
+    const struct cwh_request q = { .kind = CWH_FORGET, .context = (uintptr_t)c };
+    pthread_mutex_lock(&isolate.lock);
+    if (process == isolate.process)
+        (void)request(&q, NULL, 0);
+    pthread_mutex_unlock(&isolate.lock);
+}
+
+void
+cwh_isolate_stop(void)
+{
+    (void)tell(&(struct cwh_request){ .kind = CWH_STOP });
+}
+
+void
+cwh_isolate_kill(void)
+{
+    pthread_mutex_lock(&isolate.lock);
+    bury(false);
+    pthread_mutex_unlock(&isolate.lock);
+}
+
+/* ---- channels ------------------------------------------------------------------------------------------------------------- */
+
+struct cwh_channel *
+cwh_channel_get(uint64_t process)
+{
+    struct cwh_channel *c = NULL;
+    int pair[2];
+    pthread_mutex_lock(&isolate.lock);
+    if (isolate.alive && process == isolate.process) {
+        c = isolate.idle;
+        if (c) {
+            isolate.idle = c->next;
+        } else if ((c = calloc(1, sizeof *c)) && !socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+            c->fd = pair[0];
+            c->process = process;
+            cwb_result r = request(&(struct cwh_request){ .kind = CWH_CHANNEL }, &pair[1], 1);
+            close(pair[1]);
+            if (r != CWB_OK) {
+                close(pair[0]);
+                free(c);
+                c = NULL;
+            }
+        } else {
+            free(c);
+            c = NULL;
+        }
+    }
+    pthread_mutex_unlock(&isolate.lock);
+    return c;
+}
+
+void
+cwh_channel_put(struct cwh_channel *c, bool good)
+{
+    pthread_mutex_lock(&isolate.lock);
+    if (good && isolate.alive && c->process == isolate.process) {
+        c->next = isolate.idle;
+        isolate.idle = c;
+        c = NULL;
+    } else if (!good && c->process == isolate.process) {
+        bury(true);
+    }
+    pthread_mutex_unlock(&isolate.lock);
+    if (c) {
+        close(c->fd);
+        free(c);
+    }
+}
