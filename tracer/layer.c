@@ -22,6 +22,7 @@ struct cw_cuda_table cw_layer_next;
 
 static struct cw_cuda_table below;       /* as loaded, missing functions filled in: what observers call */
 static bool loaded;                      /* the library below is there */
+static bool no_memory;                   /* it could not be loaded for lack of memory: the next call tries again */
 static const struct cw_observer *active[CW_MAX_OBSERVERS];
 static unsigned active_count;
 
@@ -39,7 +40,7 @@ cw_layer_lacks(unsigned index)
 {
     static atomic_bool said[CW_CUDA_FUNCTION_COUNT];
     if (!loaded)
-        return CUDA_ERROR_NO_DEVICE;     /* the message if it could not be loaded */
+        return no_memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_NO_DEVICE;     /* the message if it could not be loaded */
     if (index < CW_CUDA_FUNCTION_COUNT && !atomic_exchange_explicit(&said[index], true, memory_order_relaxed))
         cw_warn("the CUDA library below the tracer has no %s", cw_layer_name(index));
     return CUDA_ERROR_NOT_SUPPORTED;
@@ -101,20 +102,13 @@ static void
 load_below(void)
 {
     const char *path = cw_env_get(CW_ENV_CUDA_LIBRARY);
-    char beside[PATH_MAX];
-    if (!path || !*path) {
-        char *dir = cw_dir_of_object((const void *)&cw_layer_exports);
-        int n = dir ? snprintf(beside, sizeof beside, "%s/../libcuda.so.1", dir) : -1;
-        free(dir);
-        if (n < 0 || n >= (int)sizeof beside) {
-            cw_error("the tracer cannot find its own folder; set CUDAWAY_CUDA_LIBRARY to the CUDA library to use");
-            return;
-        }
-        path = beside;
-    }
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    char why[PATH_MAX];
+    bool given = path && *path;
+    if (!given)
+        path = "../libcuda.so.1";
+    void *handle = cw_open_library(given ? NULL : (const void *)&cw_layer_exports, path, 0, why, sizeof why, &no_memory);
     if (!handle) {
-        cw_error("the tracer cannot load the CUDA library below it: %s", dlerror());
+        cw_error("the tracer cannot load the CUDA library below it: %s", why);
         return;
     }
     void *init = dlsym(handle, "cuInit");
@@ -152,10 +146,14 @@ start(void)
     cw_layer_next = below;
     cw_layer_next.cuGetProcAddress = get_proc_address;
     cw_layer_next.cuGetProcAddress_v2 = get_proc_address_v2;
+    if (no_memory)
+        return &cw_layer_missing;
     if (loaded) {
         start_observer(&cw_recorder_observer);
         start_observer(&cw_dump_observer);
+        start_observer(&cw_refused_observer);
         start_observer(&cw_diff_observer);
+        start_observer(&cw_check_observer);
     }
     cw_layer_track_start(&below);
     for (unsigned i = 0; i < active_count; i++)
@@ -180,7 +178,10 @@ cw_layer_init(void)
     } else if (!t) {
         starting = true;
         t = start();
-        atomic_store_explicit(&cw_layer_top, t, memory_order_release);
+        if (no_memory)
+            starting = false;
+        else
+            atomic_store_explicit(&cw_layer_top, t, memory_order_release);
     }
     pthread_mutex_unlock(&lock);
     errno = saved;
@@ -200,8 +201,9 @@ cw_layer_unseen(const char *what, const char *why)
 void
 cw_layer_before(struct cw_call *call)
 {
-    int saved = errno;
+    int saved = errno, cancel;
     struct cw_launch launch;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);    /* observers write files and hold locks */
     call->next = &below;
     for (unsigned i = 0; i < active_count; i++) {
         call->scratch[i] = NULL;
@@ -212,14 +214,16 @@ cw_layer_before(struct cw_call *call)
         for (unsigned i = 0; i < active_count; i++)
             if (active[i]->before_launch)
                 active[i]->before_launch(&launch, &call->scratch[i]);
+    pthread_setcancelstate(cancel, NULL);
     errno = saved;
 }
 
 void
 cw_layer_after(struct cw_call *call)
 {
-    int saved = errno;
+    int saved = errno, cancel;
     struct cw_launch launch;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     cw_layer_track(call);
     if (cw_layer_is_launch(call->index) && cw_layer_decode_launch(call, &launch))
         for (unsigned i = active_count; i-- > 0;)
@@ -228,5 +232,6 @@ cw_layer_after(struct cw_call *call)
     for (unsigned i = active_count; i-- > 0;)
         if (active[i]->after)
             active[i]->after(call, &call->scratch[i]);
+    pthread_setcancelstate(cancel, NULL);
     errno = saved;
 }

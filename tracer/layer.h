@@ -60,8 +60,12 @@ struct cw_observer {
 
 /* Kernel dumps (replay/): linked in when that component is built. Its start() reads CUDAWAY_DUMP_*. */
 extern const struct cw_observer cw_dump_observer __attribute__((weak));
+/* The same of launches that the driver refuses, which costs nothing before that. */
+extern const struct cw_observer cw_refused_observer __attribute__((weak));
 /* The shadow execution of cudaway-diff (diff/): the same. */
 extern const struct cw_observer cw_diff_observer __attribute__((weak));
+/* replay/check_observer.c: CUDAWAY_CHECK. */
+extern const struct cw_observer cw_check_observer __attribute__((weak));
 
 /* ---- between the generated and the hand-written parts ---- */
 
@@ -73,6 +77,8 @@ extern struct cw_cuda_table cw_layer_next;
 extern const struct cw_cuda_table cw_layer_exports, cw_layer_observed, cw_layer_missing;
 
 const struct cw_cuda_table *cw_layer_init(void);
+/* The present launch is one of those that `cudaway-trace record --launch` names (all, without that). */
+bool cw_layer_selected(void);
 void cw_layer_before(struct cw_call *call);
 void cw_layer_after(struct cw_call *call);
 /* The library below lacks the function: logs that once and gives the error. */

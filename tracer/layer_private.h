@@ -8,13 +8,14 @@
 
 /* ---- track.c ---- */
 
-/* What is known of one CUfunction or CUkernel. Entries are never freed or changed, except for the layout, which the first
- * launch queries. */
+/* What is known of one CUfunction or CUkernel. Entries are never freed or changed, except for the layout and
+ * `wanted`, which the first launch queries. */
 struct cw_known {
     struct cw_known *next;
     uint64_t         handle;
     CUmodule         module;
     atomic_int       layout_state;      /* 0 not asked, 1 being asked, 2 known, 3 the library below cannot say */
+    atomic_int       wanted;            /* select.c: 0 not asked, 1 yes, 2 no */
     unsigned         param_count, param_bytes;
     unsigned        *offsets, *sizes;
     char             name[];
@@ -58,6 +59,14 @@ void cw_device_time_start(const struct cw_cuda_table *next, const struct cw_devi
 void cw_device_time_before(const struct cw_call *c);
 void cw_device_time_launch(const struct cw_launch *l);
 void cw_device_time_after(const struct cw_call *c);
+
+/* ---- select.c: what is recorded, and what the recording program is told ---- */
+void cw_select_start(void);
+/* Before each call, once: whether it is recorded. Counts launches. */
+bool cw_select_call(const struct cw_call *c);
+bool cw_select_operation(const struct cw_device_op *op);
+/* After each call. */
+void cw_select_result(const struct cw_call *c);
 
 /* ---- recorder.c: the LTTng events ---- */
 extern const struct cw_observer cw_recorder_observer;

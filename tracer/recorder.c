@@ -16,8 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#define MAX_FILE ((size_t)1 << 32)
 
 static const struct cw_tp_ops *tp;
 
@@ -28,6 +29,8 @@ static _Atomic uint64_t operations;
 static uint64_t
 on_submit(const struct cw_device_op *op, uint64_t start, uint64_t end)
 {
+    if (!cw_select_operation(op))
+        return 0;
     uint64_t number = op->kind == CW_DEVICE_COMPILE ? 0 : atomic_fetch_add_explicit(&operations, 1, memory_order_relaxed) + 1;
     tp->submit(&(struct cw_tp_submit){ .op = op, .number = number, .start = start, .end = end });
     return number;
@@ -36,7 +39,8 @@ on_submit(const struct cw_device_op *op, uint64_t start, uint64_t end)
 static void
 on_done(uint64_t number, uint64_t start, uint64_t end)
 {
-    tp->executed(&(struct cw_tp_executed){ .number = number, .start = start, .end = end });
+    if (number)
+        tp->executed(&(struct cw_tp_executed){ .number = number, .start = start, .end = end });
 }
 
 static const struct cw_device_observer device_observer = { .submit = on_submit, .done = on_done };
@@ -82,6 +86,7 @@ recorder_start(const struct cw_cuda_table *next)
         tp = NULL;
         return false;
     }
+    cw_select_start();
     tp->start();
     observe_device(next);
     return true;
@@ -89,14 +94,18 @@ recorder_start(const struct cw_cuda_table *next)
 
 static atomic_bool used[CW_CUDA_FUNCTION_COUNT];      /* the function's events are known to LTTng */
 
+/* *scratch says whether the call is recorded. */
 static void
 recorder_before(struct cw_call *c, void **scratch)
 {
-    if (!atomic_load_explicit(&used[c->index], memory_order_acquire)) {
-        tp->use(c->index);
-        atomic_store_explicit(&used[c->index], true, memory_order_release);
+    if (cw_select_call(c)) {
+        *scratch = c;
+        if (!atomic_load_explicit(&used[c->index], memory_order_acquire)) {
+            tp->use(c->index);
+            atomic_store_explicit(&used[c->index], true, memory_order_release);
+        }
+        tp->entry[c->index](c);
     }
-    tp->entry[c->index](c);
     cw_device_time_before(c);
 }
 
@@ -130,11 +139,17 @@ image_event(uint64_t handle, const void *image)
     module_event(handle, i.data, i.kind, i.size, "");
 }
 
+/* A module that the driver reads from a file: its content is kept as well. */
 static void
 file_event(uint64_t handle, const char *file)
 {
-    struct stat st;
-    module_event(handle, NULL, "file", file && !stat(file, &st) ? (uint64_t)st.st_size : 0, file ? file : "");
+    char *data = NULL;
+    size_t size = 0;
+    if (file && cw_file_read(file, MAX_FILE, &data, &size) == CW_OK)
+        module_event(handle, data, cw_layer_image(data, size).kind, size, file);
+    else
+        module_event(handle, NULL, "file", 0, file ? file : "");
+    free(data);
 }
 
 static uint64_t
@@ -180,12 +195,16 @@ recorder_after(struct cw_call *c, void **scratch)
     record_module(c);
     if (cw_layer_told_name(c, &name.handle, &name.module, &name.name))
         tp->name(&name);
-    tp->exit[c->index](c);
+    if (*scratch)
+        tp->exit[c->index](c);
+    cw_select_result(c);
 }
 
 static void
 recorder_before_launch(const struct cw_launch *l, void **scratch)
 {
+    if (!*scratch)
+        return;
     unsigned char params[CW_TP_PARAM_BYTES];
     struct cw_tp_kernel k = { .launch = l, .params = params };
     k.param_size = cw_layer_param_bytes(l, params, sizeof params);

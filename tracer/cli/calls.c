@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Joins the entry and the exit of each call. Calls nest (a callback calls back), so each thread has a stack; an exit pops down
+ * Joins the entry and the exit of each call. Calls nest (the Runtime calls the driver, a callback calls back), so each thread has a stack; an exit pops down
  * to its own entry; the entries above never returned (or their exits were dropped). */
 #include "tracer/cli/reader.h"
 #include "tracer/cli/cli.h"
@@ -19,7 +19,8 @@ struct pending {
     bool            *written;
     unsigned         count;
     struct tr_kernel kernel;
-    unsigned         operations;
+    char            *launched;
+    unsigned         operations, depth;
 };
 
 struct thread {
@@ -36,7 +37,7 @@ struct waiting {
     char            name[];
 };
 
-struct join {
+struct tr_join {
     struct tr_calls *calls;
     struct thread   *buckets[BUCKETS];
     struct pending  *spare;
@@ -45,7 +46,7 @@ struct join {
 };
 
 static struct thread *
-thread_of(struct join *j, uint32_t pid, uint32_t tid)
+thread_of(struct tr_join *j, uint32_t pid, uint32_t tid)
 {
     struct thread **head = &j->buckets[(pid * 31u + tid) % BUCKETS];
     for (struct thread *t = *head; t; t = t->next)
@@ -79,7 +80,7 @@ copy_field(struct cw_arena *arena, const struct tr_field *f)
 }
 
 static struct pending *
-push(struct join *j, struct thread *t, const struct tr_event *e, size_t name_length)
+push(struct tr_join *j, struct thread *t, const struct tr_event *e, size_t name_length)
 {
     struct pending *p = j->spare;
     if (p)
@@ -102,12 +103,13 @@ push(struct join *j, struct thread *t, const struct tr_event *e, size_t name_len
         p->args[i] = copy_field(&p->arena, &e->fields[i]);
     p->count = e->count;
     p->below = t->top;
+    p->depth = t->top ? t->top->depth + 1 : 0;
     t->top = p;
     return p;
 }
 
 static void
-pop(struct join *j, struct thread *t)
+pop(struct tr_join *j, struct thread *t)
 {
     struct pending *p = t->top;
     t->top = p->below;
@@ -116,21 +118,28 @@ pop(struct join *j, struct thread *t)
     j->spare = p;
 }
 
+/* A result that is no failure of the call: a query's "not yet", and the earlier error that a call asked for. */
+static bool
+is_answer(const char *function, const char *result)
+{
+    return !strcmp(result, "CUDA_ERROR_NOT_READY") || !strcmp(result, "cudaErrorNotReady") || !strcmp(function, "cudaGetLastError") ||
+           !strcmp(function, "cudaPeekAtLastError");
+}
+
 static void
-deliver(struct join *j, const struct thread *t, struct pending *p, int64_t end, const struct tr_field *result)
+deliver(struct tr_join *j, const struct thread *t, struct pending *p, int64_t end, const struct tr_field *result)
 {
     struct tr_call c = {
         .function = p->function, .start = p->start, .end = end, .pid = t->pid, .tid = t->tid, .procname = p->procname,
         .args = p->args, .written = p->written, .count = p->count, .result = result, .kernel = p->kernel,
-        .operations = p->operations,
+        .operations = p->operations, .depth = p->depth, .within = p->below ? p->below->function : NULL, .launched = p->launched,
     };
-    /* CUDA_ERROR_NOT_READY is a query's answer "not yet", not a failure. */
-    c.failed = result && result->u != 0 && !(result->text && !strcmp(result->text, "CUDA_ERROR_NOT_READY"));
+    c.failed = result && result->u != 0 && !is_answer(c.function, result->text ? result->text : "");
     j->calls->call(j->calls->ctx, &c);
 }
 
 static void
-finish_call(struct join *j, struct thread *t, const struct tr_event *e, size_t name_length)
+finish_call(struct tr_join *j, struct thread *t, const struct tr_event *e, size_t name_length)
 {
     struct pending *match = t->top;
     while (match && (strncmp(match->function, e->name, name_length) || match->function[name_length]))
@@ -204,6 +213,8 @@ take_kernel(struct pending *p, const struct tr_event *e)
     if (copy)
         *copy = copy_field(&p->arena, params);
     k->params = copy;
+    for (struct pending *outer = p->below; outer; outer = outer->below)
+        outer->launched = cw_arena_strndup(&outer->arena, k->name ? k->name : "?", strlen(k->name ? k->name : "?"));
 }
 
 /* ---- operations of the device ---- */
@@ -224,7 +235,7 @@ copy3(const struct tr_event *e, const char *name, uint64_t out[3])
 }
 
 static void
-submitted(struct join *j, struct thread *t, const struct tr_event *e)
+submitted(struct tr_join *j, struct thread *t, const struct tr_event *e)
 {
     const struct tr_field *name = tr_find(e->fields, e->count, "name");
     const char *text = name && name->text ? name->text : "";
@@ -273,7 +284,7 @@ submitted(struct join *j, struct thread *t, const struct tr_event *e)
 }
 
 static void
-executed(struct join *j, const struct tr_event *e)
+executed(struct tr_join *j, const struct tr_event *e)
 {
     uint64_t number = 0, start = 0, end = 0;
     number_of(e, "number", &number);
@@ -297,7 +308,7 @@ executed(struct join *j, const struct tr_event *e)
 
 /* Operations whose end was not recorded. */
 static void
-deliver_waiting(struct join *j)
+deliver_waiting(struct tr_join *j)
 {
     for (unsigned i = 0; i < BUCKETS; i++) {
         while (j->ops[i]) {
@@ -308,6 +319,12 @@ deliver_waiting(struct join *j)
             free(w);
         }
     }
+}
+
+bool
+tr_of_runtime(const char *function)
+{
+    return !strncmp(function, "cuda", 4) || !strncmp(function, "__cuda", 6);
 }
 
 static bool
@@ -321,14 +338,17 @@ ends_with(const char *s, const char *suffix, size_t *stem)
 static bool
 on_event(void *ctx, const struct tr_event *e)
 {
-    struct join *j = ctx;
+    struct tr_join *j = ctx;
     size_t stem;
     j->calls->events++;
     struct thread *t = thread_of(j, e->pid, e->tid);
     if (!t)
         j->nomem = true;
-    else if (ends_with(e->name, "_entry", &stem))
+    else if (ends_with(e->name, "_entry", &stem)) {
+        if (!j->calls->first)
+            j->calls->first = e->time;
         j->nomem = !push(j, t, e, stem);
+    }
     else if (ends_with(e->name, "_exit", &stem))
         finish_call(j, t, e, stem);
     else if (t->top && !strcmp(e->name, "kernel"))
@@ -345,13 +365,13 @@ on_event(void *ctx, const struct tr_event *e)
 static void
 on_lost(void *ctx, uint64_t events)
 {
-    struct join *j = ctx;
+    struct tr_join *j = ctx;
     j->calls->lost += events;
 }
 
 /* Calls that are still open never returned: oldest first. */
 static void
-deliver_open(struct join *j)
+deliver_open(struct tr_join *j)
 {
     for (;;) {
         struct thread *oldest = NULL;
@@ -379,21 +399,34 @@ deliver_open(struct join *j)
     }
 }
 
-enum tr_status
-tr_read_calls(const char *dir, struct tr_calls *calls)
+struct tr_join *
+tr_join_create(struct tr_calls *calls)
 {
-    struct join *j = calloc(1, sizeof *j);
-    if (!j) {
+    struct tr_join *j = calloc(1, sizeof *j);
+    if (j)
+        j->calls = calls;
+    else
         say("out of memory");
-        return TR_FAILED;
-    }
-    j->calls = calls;
+    return j;
+}
+
+enum tr_status
+tr_join_read(struct tr_join *j, const char *dir)
+{
     struct tr_sink sink = { .event = on_event, .lost = on_lost, .ctx = j };
     enum tr_status status = tr_read(dir, &sink);
     if (j->nomem) {
         say("out of memory");
         status = TR_FAILED;
     }
+    return status;
+}
+
+void
+tr_join_finish(struct tr_join *j)
+{
+    if (!j)
+        return;
     deliver_waiting(j);
     deliver_open(j);
     for (unsigned i = 0; i < BUCKETS; i++) {
@@ -409,5 +442,13 @@ tr_read_calls(const char *dir, struct tr_calls *calls)
         free(p);
     }
     free(j);
+}
+
+enum tr_status
+tr_read_calls(const char *dir, struct tr_calls *calls)
+{
+    struct tr_join *j = tr_join_create(calls);
+    enum tr_status status = j ? tr_join_read(j, dir) : TR_FAILED;
+    tr_join_finish(j);
     return status;
 }

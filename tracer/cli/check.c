@@ -3,28 +3,28 @@
  * loads, and its kernels, each compiled from the PTX that the driver would choose, as far as the front end goes. Binaries are files of other
  * people: everything that is read of them is bounded by the file's size. */
 #define _GNU_SOURCE
+#include "tracer/cli/check_elf.h"
 #include "tracer/cli/cli.h"
 
 #include "impl/base/buf.h"
+#include "impl/base/file.h"
 #include "jit/jit.h"
 
 #include <cjson/cJSON.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* The names that impl/api's status.json calls implemented or partial; the build takes them out of the generated prototypes. */
-static const char *const implemented[] = {
+const char *const implemented_functions[] = {
 #include "cudaway/check_names.h"
 };
+const unsigned implemented_count = sizeof implemented_functions / sizeof *implemented_functions;
 
 struct image {
     const uint8_t *data;
@@ -49,28 +49,13 @@ is_implemented(const char *name)
     size_t n = strlen(name);
     if (n > 5 && (!strcmp(name + n - 5, "_ptsz") || !strcmp(name + n - 5, "_ptds")))
         n -= 5;
-    for (unsigned i = 0; i < sizeof implemented / sizeof *implemented; i++)
-        if (!strncmp(implemented[i], name, n) && !implemented[i][n])
+    for (unsigned i = 0; i < implemented_count; i++)
+        if (!strncmp(implemented_functions[i], name, n) && !implemented_functions[i][n])
             return true;
     return false;
 }
 
-/* ---- ELF ---- */
-
-static const void *
-at(const struct image *m, uint64_t offset, uint64_t size)
-{
-    return offset <= m->size && size <= m->size - offset ? m->data + offset : NULL;
-}
-
-static const char *
-string_at(const struct image *m, const Elf64_Shdr *table, uint64_t offset)
-{
-    if (!table || offset >= table->sh_size || !at(m, table->sh_offset, table->sh_size))
-        return "";
-    const char *s = (const char *)m->data + table->sh_offset + offset;
-    return memchr(s, 0, table->sh_size - offset) ? s : "";
-}
+/* ---- imports ---- */
 
 static bool
 starts(const char *s, const char *prefix)
@@ -79,8 +64,9 @@ starts(const char *s, const char *prefix)
 }
 
 static void
-import(struct found *f, const char *name)
+import(void *user, const char *name)
 {
+    struct found *f = user;
     bool driver = starts(name, "cu") && name[2] >= 'A' && name[2] <= 'Z', runtime = starts(name, "cuda") && name[4] >= 'A' && name[4] <= 'Z';
     if (!driver && !runtime)
         return;
@@ -101,8 +87,9 @@ is_cuda_library(const char *name)
 }
 
 static void
-need(struct found *f, const char *name)
+need(void *user, const char *name)
 {
+    struct found *f = user;
     if (!is_cuda_library(name))
         return;
     char *ours = find_library(name);
@@ -111,29 +98,6 @@ need(struct found *f, const char *name)
     cJSON_AddBoolToObject(o, "here", ours != NULL);
     cJSON_AddItemToArray(f->libraries, o);
     free(ours);
-}
-
-static void
-read_elf(struct found *f, const struct image *m)
-{
-    const Elf64_Ehdr *h = at(m, 0, sizeof *h);
-    const Elf64_Shdr *s = h && h->e_ident[EI_CLASS] == ELFCLASS64 && h->e_shentsize == sizeof *s && h->e_shoff % 8 == 0 ? at(m, h->e_shoff, (uint64_t)h->e_shnum * sizeof *s) : NULL;
-    for (unsigned i = 0; s && i < h->e_shnum; i++) {
-        const Elf64_Shdr *names = s[i].sh_link < h->e_shnum ? &s[s[i].sh_link] : NULL;
-        const void *data = s[i].sh_type == SHT_NOBITS || s[i].sh_offset % 8 ? NULL : at(m, s[i].sh_offset, s[i].sh_size);
-        if (data && s[i].sh_type == SHT_DYNSYM)
-            for (uint64_t k = 0; k < s[i].sh_size / sizeof(Elf64_Sym); k++) {
-                const Elf64_Sym *y = (const Elf64_Sym *)data + k;
-                if (y->st_shndx == SHN_UNDEF)
-                    import(f, string_at(m, names, y->st_name));
-            }
-        if (data && s[i].sh_type == SHT_DYNAMIC)
-            for (uint64_t k = 0; k < s[i].sh_size / sizeof(Elf64_Dyn); k++) {
-                const Elf64_Dyn *d = (const Elf64_Dyn *)data + k;
-                if (d->d_tag == DT_NEEDED)
-                    need(f, string_at(m, names, d->d_un.d_val));
-            }
-    }
 }
 
 /* ---- kernels ---- */
@@ -218,8 +182,7 @@ check_image(const struct cwj_api *jit, const char *path, const struct image *m, 
     f.libraries = text_list(o, "libraries");
     f.kernels = text_list(o, "kernels");
     f.refused = text_list(o, "refused");
-    if (m->size > SELFMAG && !memcmp(m->data, ELFMAG, SELFMAG))
-        read_elf(&f, m);
+    elf_imports_read(m->data, m->size, &(struct elf_imports){ import, need, &f });
     jit->diags_init(&diags);
     (void)jit->image_scan(m->data, m->size, on_entry, &f, &diags);
     jit->diags_finish(&diags);
@@ -283,28 +246,21 @@ static struct {
 static void
 check_file(const char *path)
 {
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st)) {
-        say("%s: %s", path, strerror(errno));
-        all.trouble = true;
-        if (fd >= 0)
-            close(fd);
+    struct cw_mapped_file m;
+    cw_result r = cw_file_map(path, &m);
+    if (r == CW_ERR_INVALID && all.folder)
         return;
-    }
-    struct image m = { .size = (size_t)st.st_size };
-    m.data = S_ISREG(st.st_mode) && st.st_size ? mmap(NULL, m.size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-    close(fd);
-    if (m.data == MAP_FAILED) {
-        if (!all.folder) {
+    if (r) {
+        if (r == CW_ERR_INVALID)
             say("%s is no file with contents", path);
-            all.trouble = true;
-        }
+        else
+            say("%s: %s", path, strerror(errno));
+        all.trouble = true;
         return;
     }
     bool runs, elf = m.size > SELFMAG && !memcmp(m.data, ELFMAG, SELFMAG);
     if (elf || !all.folder) {
-        cJSON *o = check_image(all.jit, path, &m, &runs);
+        cJSON *o = check_image(all.jit, path, &(struct image){ m.data, m.size }, &runs);
         bool none = !strcmp(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, "verdict")), "no CUDA");
         all.lacks |= !runs;
         if (none && all.folder)
@@ -312,7 +268,7 @@ check_file(const char *path)
         else
             cJSON_AddItemToArray(all.files, o);
     }
-    munmap((void *)m.data, m.size);
+    cw_file_unmap(&m);
 }
 
 static int

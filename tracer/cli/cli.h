@@ -17,7 +17,8 @@ enum { EXIT_TOOL = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 /* Exit codes of show, report and export. */
 enum { EXIT_DAMAGED = 1, EXIT_USAGE = 2 };
 
-extern const struct cw_program trace_program, record_command, show_command, report_command, export_command, check_command;
+extern const struct cw_program trace_program, record_command, show_command, report_command, export_command, check_command, list_command, stop_command,
+                               snapshot_command;
 
 /* One line on standard error, "cudaway-trace: ...". */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -33,10 +34,17 @@ char *find_tool(const char *name);
 char *find_library(const char *name);
 /* "2026-01-31T12:00:00Z" */
 void format_time(int64_t ns, char out[40]);
-/* The recording to read: `dir` itself, or for NULL the newest cudaway-trace-* folder here. malloc'd, NULL after a message. */
+/* Whether a process left a trace in the folder or below. */
+bool holds_trace(const char *dir);
+/* The recording to read: `dir` itself (also what an lttng-relayd wrote), or for NULL the newest cudaway-trace-* folder here. malloc'd, NULL after a message. */
 char *find_recording(const char *dir);
 /* strtoul with checks: a decimal number up to max. */
 bool parse_number(const char *s, uint64_t max, uint64_t *out);
+
+
+/* What CUDAway implements, of the driver and of the Runtime (check.c). */
+extern const char *const implemented_functions[];
+extern const unsigned implemented_count;
 
 /* ---- the private session daemon (lttng.c) ---- */
 struct lttng {
@@ -47,10 +55,23 @@ struct lttng {
     bool  own_mounts;        /* root: the daemon has its own /run/lttng in a private mount namespace */
     bool  session;           /* the session exists */
 };
+struct lttng_order {
+    const char  *output;     /* folder, or URL of an lttng-relayd: net://HOST */
+    uint64_t     subbuf_size;
+    unsigned     subbufs;
+    bool         flight;     /* buffers are overwritten, and written on demand only (lttng_snapshot) */
+    const char **functions;  /* whose calls are recorded; NULL: all */
+    unsigned     count;      /* of functions */
+    bool         driver;     /* of all functions only the driver's, not the Runtime's */
+};
 /* Start the daemon. False after one message. */
 bool lttng_start(struct lttng *l);
-/* Create the session that writes into `output`, one channel, all of our events, and start it. */
-bool lttng_session(struct lttng *l, const char *output, uint64_t subbuf_size, unsigned subbufs);
+/* Create the session, its channels and events, and start it. */
+bool lttng_session(struct lttng *l, const struct lttng_order *order);
+/* Write what the buffers of a flight recorder hold into a folder of its own below the session's output. */
+bool lttng_snapshot(struct lttng *l);
+/* Close the trace's present chunk. What was recorded since the chunk before is in the folder `chunk` then; "" when that is nothing. */
+bool lttng_rotate(struct lttng *l, char *chunk, size_t size);
 /* Stop recording and wait until all is written. */
 bool lttng_stop(struct lttng *l);
 /* End the daemon and remove its folder. Takes a struct in any state. */

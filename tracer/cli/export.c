@@ -4,6 +4,7 @@
  * device did for it. The file is written under a temporary name and renamed when whole. */
 #include "impl/base/file.h"
 #include "tracer/cli/cli.h"
+#include "tracer/cli/manifest.h"
 #include "tracer/cli/export.h"
 #include "tracer/cli/totals_private.h"
 
@@ -34,6 +35,7 @@ struct export {
     unsigned          change_count;
     struct totals     totals;         /* memory in use, and who grows arrays */
     uint64_t          in_use;
+    const struct tr_calls *calls;
 };
 
 static void
@@ -157,12 +159,12 @@ on_call(void *ctx, const struct tr_call *c)
         return;
     /* Calls come in the order of their ends, so a later one may have started before: viewers allow that. */
     if (!x->w.origin)
-        x->w.origin = c->start;
+        x->w.origin = x->calls->first;
     const struct ex_track *t = thread_track(x, c->pid, c->tid, c->procname);
     if (!t)
         goto done;
     add_args(args, &n, c);
-    struct ex_slice s = { .track = t, .category = "cuda", .name = c->function, .start = c->start, .end = c->end, .args = args, .count = n,
+    struct ex_slice s = { .track = t, .category = tr_of_runtime(c->function) ? "runtime" : "cuda", .name = c->function, .start = c->start, .end = c->end, .args = args, .count = n,
                           .flow = c->operations ? flow_of(c->pid, c->tid, c->start) : 0, .flow_begins = true };
     x->format->slice(&x->w, &s);
     if (c->kernel.present && !c->operations) {        /* no device told when it ran: the call stands for it */
@@ -266,6 +268,7 @@ write_all(struct export *x, const char *dir)
 {
     x->format->begin(&x->w);
     struct tr_calls calls = { .call = on_call, .op = on_op, .ctx = x };
+    x->calls = &calls;
     enum tr_status status = tr_read_calls(dir, &calls);
     write_flight(x);
     x->format->end(&x->w);
@@ -334,7 +337,7 @@ export(int argc, char **argv)
     if (x.w.failed)
         say("cannot write %s: %s", output ? output : "the output", x.totals.nomem ? "out of memory" : strerror(errno));
     else if (status == TR_EMPTY)
-        say("%s holds no trace: the program made no CUDA call", dir);
+        manifest_say_empty(dir);
     code = x.w.failed || status == TR_FAILED ? EXIT_USAGE : status == TR_DAMAGED ? EXIT_DAMAGED : 0;
 finish:
     cw_buf_finish(&x.w.b);

@@ -27,9 +27,13 @@
 
 #define SESSION "cudaway"
 #define CHANNEL "calls"
+#define MODULES "modules"     /* of a flight recorder: names and modules, which must not be overwritten by calls */
+#define MODULES_SUBBUF 32768u
+#define MODULES_SUBBUFS 4u
 /* A full ring buffer makes the application wait this long for the consumer before an event is dropped (and counted).
  * Bounded, since a consumer that died must not hang the application. */
 #define BLOCKING_TIMEOUT_US 10000000
+enum { MESSAGE = 512 };
 
 /* The first informative line of the daemon's or a command's output, without its prefix. */
 static void
@@ -230,17 +234,14 @@ enter_mounts(pid_t daemon)
 }
 
 /* What the daemon is told, in a process of its own: that one may enter the daemon's mount namespace, and liblttng-ctl reads
- * LTTNG_HOME. `work` gives LTTng's error, negative; what it did last is in *step. */
-struct order {
-    const char *output;
-    uint64_t    subbuf_size;
-    unsigned    subbufs;
-};
+ * LTTNG_HOME. The work gives LTTng's error, negative; what it did last is in *step; what it prints into `reply` the caller gets. */
+typedef int work_fn(const struct lttng_order *order, int reply, const char **step);
 
 static bool
-control(struct lttng *l, int (*work)(const struct order *, const char **step), const struct order *order)
+control(struct lttng *l, work_fn *work, const struct lttng_order *order, char *text, size_t size)
 {
     int out[2];
+    text[0] = 0;
     if (pipe2(out, O_CLOEXEC)) {
         say("cannot talk to lttng-sessiond: %s", strerror(errno));
         return false;
@@ -256,16 +257,15 @@ control(struct lttng *l, int (*work)(const struct order *, const char **step), c
             _exit(1);
         }
         lttng_set_tracing_group("cudaway-no-such-group");      /* never the system's daemon */
-        int r = work(order, &step);
+        int r = work(order, out[1], &step);
         if (r < 0)
             dprintf(out[1], "%s: %s", step, lttng_strerror(r));
         _exit(r < 0);
     }
     close(out[1]);
-    char text[512];
     size_t n = 0;
     ssize_t got;
-    while (pid > 0 && n < sizeof text - 1 && ((got = read(out[0], text + n, sizeof text - 1 - n)) > 0 || (got < 0 && errno == EINTR)))
+    while (pid > 0 && n < size - 1 && ((got = read(out[0], text + n, size - 1 - n)) > 0 || (got < 0 && errno == EINTR)))
         n += got > 0 ? (size_t)got : 0;
     text[n] = 0;
     close(out[0]);
@@ -279,62 +279,102 @@ control(struct lttng *l, int (*work)(const struct order *, const char **step), c
 }
 
 static int
-add_contexts(struct lttng_handle *handle)
+add_contexts(struct lttng_handle *handle, const char *channel)
 {
     static const enum lttng_event_context_type contexts[] = { LTTNG_EVENT_CONTEXT_VPID, LTTNG_EVENT_CONTEXT_VTID,
                                                               LTTNG_EVENT_CONTEXT_PROCNAME };
     int r = 0;
     for (unsigned i = 0; i < sizeof contexts / sizeof *contexts && r >= 0; i++) {
         struct lttng_event_context c = { .ctx = contexts[i] };
-        r = lttng_add_context(handle, &c, NULL, CHANNEL);
+        r = lttng_add_context(handle, &c, NULL, channel);
     }
     return r;
 }
 
 static int
-enable(struct lttng_handle *handle, struct lttng_domain *domain, const struct order *o, const char **step)
+make_channel(struct lttng_handle *handle, struct lttng_domain *domain, const char *name, bool overwrite, uint64_t subbuf_size, unsigned subbufs)
 {
-    int r = -LTTNG_ERR_NOMEM;
     struct lttng_channel *channel = lttng_channel_create(domain);
-    struct lttng_event *event = lttng_event_create();
-    *step = "making the channel";
-    if (channel && event) {
-        strcpy(channel->name, CHANNEL);
-        channel->attr.overwrite = 0;
-        channel->attr.subbuf_size = o->subbuf_size;
-        channel->attr.num_subbuf = o->subbufs;
-        r = lttng_channel_set_blocking_timeout(channel, BLOCKING_TIMEOUT_US);
-    }
+    if (!channel)
+        return -LTTNG_ERR_NOMEM;
+    strcpy(channel->name, name);
+    channel->attr.overwrite = overwrite;
+    channel->attr.subbuf_size = subbuf_size;
+    channel->attr.num_subbuf = subbufs;
+    int r = overwrite ? 0 : lttng_channel_set_blocking_timeout(channel, BLOCKING_TIMEOUT_US);
     if (r >= 0)
         r = lttng_enable_channel(handle, channel);
-    if (r >= 0) {
-        *step = "enabling the events";
-        event->type = LTTNG_EVENT_TRACEPOINT;
-        event->loglevel_type = LTTNG_EVENT_LOGLEVEL_ALL;
-        event->loglevel = -1;
-        strcpy(event->name, "cudaway:*");
-        r = lttng_enable_event(handle, event, CHANNEL);
-    }
-    if (r >= 0)
-        r = add_contexts(handle);
-    lttng_event_destroy(event);
     lttng_channel_destroy(channel);
     return r;
 }
 
+/* An event by its name without the provider (that of the Runtime has functions cudaXxx and __cudaXxx), in one of the channels; of "*" the modules' events are left out where they have a channel. */
 static int
-set_up(const struct order *o, const char **step)
+enable(struct lttng_handle *handle, const char *channel, const char *name, const char *suffix, bool but_modules)
 {
-    /* One set of buffers a process: a process that is killed inside a trace point cannot stall the others. */
-    struct lttng_domain domain = { .type = LTTNG_DOMAIN_UST, .buf_type = LTTNG_BUFFER_PER_PID };
+    static char but[2][LTTNG_SYMBOL_NAME_LEN] = { "cudaway:module", "cudaway:name" };
+    char *exclusions[] = { but[0], but[1] };
+    struct lttng_event *event = lttng_event_create();
+    if (!event)
+        return -LTTNG_ERR_NOMEM;
+    event->type = LTTNG_EVENT_TRACEPOINT;
+    event->loglevel_type = LTTNG_EVENT_LOGLEVEL_ALL;
+    event->loglevel = -1;
+    bool runtime = !strncmp(name, "cuda", 4) || !strncmp(name, "__cuda", 6);
+    snprintf(event->name, sizeof event->name, "cudaway%s:%s%s", runtime ? "_runtime" : "", name, suffix);
+    int r = lttng_enable_event_with_exclusions(handle, event, channel, NULL, but_modules ? 2 : 0, but_modules ? exclusions : NULL);
+    lttng_event_destroy(event);
+    return r;
+}
+
+static int
+enable_all(struct lttng_handle *handle, const struct lttng_order *o)
+{
+    static const char *const always[] = { "kernel", "submit", "executed", "module", "name" };
+    enum { MODULE_EVENTS = 2 };     /* the last ones */
+    unsigned n = sizeof always / sizeof *always;
+    int r = 0;
+    if (!o->functions)
+        r = enable(handle, CHANNEL, "*", "", o->flight);
+    if (r >= 0 && !o->functions && !o->driver)
+        r = enable(handle, CHANNEL, "cuda*", "", false);
+    if (r >= 0 && !o->functions && !o->driver)     /* what nvcc's code calls */
+        r = enable(handle, CHANNEL, "__cuda*", "", false);
+    for (unsigned i = 0; o->functions && i < o->count && r >= 0; i++) {
+        r = enable(handle, CHANNEL, o->functions[i], "_entry", false);
+        if (r >= 0)
+            r = enable(handle, CHANNEL, o->functions[i], "_exit", false);
+    }
+    for (unsigned i = o->functions ? 0 : n - MODULE_EVENTS; (o->functions || o->flight) && i < n && r >= 0; i++)
+        r = enable(handle, o->flight && i >= n - MODULE_EVENTS ? MODULES : CHANNEL, always[i], "", false);
+    return r;
+}
+
+/* One set of buffers a process: a process that is killed inside a trace point cannot stall the others. Those would go with the process,
+ * however, and a flight recorder's are wanted after its end. */
+static int
+set_up(const struct lttng_order *o, int reply, const char **step)
+{
+    struct lttng_domain domain = { .type = LTTNG_DOMAIN_UST, .buf_type = o->flight ? LTTNG_BUFFER_PER_UID : LTTNG_BUFFER_PER_PID };
     *step = "making the session";
-    int r = lttng_create_session(SESSION, o->output);
+    int r = o->flight ? lttng_create_session_snapshot(SESSION, o->output) : lttng_create_session(SESSION, o->output);
     if (r < 0)
         return r;
     struct lttng_handle *handle = lttng_create_handle(SESSION, &domain);
     if (!handle)
         return -LTTNG_ERR_NOMEM;
-    r = enable(handle, &domain, o, step);
+    *step = "making the channel";
+    r = make_channel(handle, &domain, CHANNEL, o->flight, o->subbuf_size, o->subbufs);
+    if (r >= 0 && o->flight)
+        r = make_channel(handle, &domain, MODULES, true, MODULES_SUBBUF, MODULES_SUBBUFS);
+    if (r >= 0) {
+        *step = "enabling the events";
+        r = enable_all(handle, o);
+    }
+    if (r >= 0)
+        r = add_contexts(handle, CHANNEL);
+    if (r >= 0 && o->flight)
+        r = add_contexts(handle, MODULES);
     if (r >= 0) {
         *step = "starting the session";
         r = lttng_start_tracing(SESSION);
@@ -343,10 +383,37 @@ set_up(const struct order *o, const char **step)
     return r;
 }
 
+static int
+snapshot(const struct lttng_order *o, int reply, const char **step)
+{
+    *step = "writing the buffers";
+    return lttng_snapshot_record(SESSION, NULL, 0);
+}
+
+static int
+rotate(const struct lttng_order *o, int reply, const char **step)
+{
+    struct lttng_rotation_handle *h = NULL;
+    enum lttng_rotation_state state = LTTNG_ROTATION_STATE_ONGOING;
+    const struct lttng_trace_archive_location *where;
+    const char *path;
+    *step = "closing a chunk of the trace";
+    int r = lttng_rotate_session(SESSION, NULL, &h);
+    if (r < 0)
+        return r;
+    while (lttng_rotation_handle_get_state(h, &state) == LTTNG_ROTATION_STATUS_OK && state == LTTNG_ROTATION_STATE_ONGOING)
+        nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
+    if (state == LTTNG_ROTATION_STATE_COMPLETED && lttng_rotation_handle_get_archive_location(h, &where) == LTTNG_ROTATION_STATUS_OK &&
+        lttng_trace_archive_location_local_get_absolute_path(where, &path) == LTTNG_TRACE_ARCHIVE_LOCATION_STATUS_OK)
+        dprintf(reply, "%s", path);
+    lttng_rotation_handle_destroy(h);
+    return 0;
+}
+
 /* lttng_stop_tracing() asks every 200 ms whether all is written. The session is not destroyed: that would wait half a second for
  * more, and the daemon ends anyhow. */
 static int
-stop(const struct order *o, const char **step)
+stop(const struct lttng_order *o, int reply, const char **step)
 {
     *step = "stopping the session";
     int r = lttng_stop_tracing_no_wait(SESSION);
@@ -356,19 +423,35 @@ stop(const struct order *o, const char **step)
 }
 
 bool
-lttng_session(struct lttng *l, const char *output, uint64_t subbuf_size, unsigned subbufs)
+lttng_session(struct lttng *l, const struct lttng_order *order)
 {
-    l->session = control(l, set_up, &(struct order){ output, subbuf_size, subbufs });
+    char text[MESSAGE];
+    l->session = control(l, set_up, order, text, sizeof text);
     return l->session;
+}
+
+bool
+lttng_snapshot(struct lttng *l)
+{
+    char text[MESSAGE];
+    return l->pid && l->session && control(l, snapshot, NULL, text, sizeof text);
+}
+
+bool
+lttng_rotate(struct lttng *l, char *chunk, size_t size)
+{
+    chunk[0] = 0;
+    return l->pid && l->session && control(l, rotate, NULL, chunk, size);
 }
 
 bool
 lttng_stop(struct lttng *l)
 {
+    char text[MESSAGE];
     if (!l->pid || !l->session)
         return true;
     l->session = false;
-    return control(l, stop, NULL);
+    return control(l, stop, NULL, text, sizeof text);
 }
 
 static void

@@ -73,6 +73,25 @@ manifest_print(const cJSON *m, FILE *out)
     fprintf(out, "\ndevice      %s\n", text_of(m, "device", "auto"));
     if (text_of(m, "library", NULL))
         fprintf(out, "library     %s\n", text_of(m, "library", NULL));
+    const cJSON *only = cJSON_GetObjectItemCaseSensitive(m, "only"), *snapshots = cJSON_GetObjectItemCaseSensitive(m, "snapshots");
+    cJSON_ArrayForEach(a, only)
+        fprintf(out, "only        %s %s\n", a->string, cJSON_IsString(a) ? a->valuestring : "?");
+    cJSON_ArrayForEach(a, snapshots)
+        fprintf(out, "snapshot    %s: %s\n", text_of(a, "time", "?"), text_of(a, "why", "?"));
     if (text_of(m, "note", NULL))
         fprintf(out, "note        %s\n", text_of(m, "note", NULL));
+}
+
+void
+manifest_say_empty(const char *dir)
+{
+    cJSON *m = manifest_read(dir);
+    const char *trace = text_of(m, "trace", "");
+    if (strstr(trace, "://"))
+        say("%s holds no trace: it is at %s", dir, trace);
+    else if (cJSON_GetObjectItemCaseSensitive(m, "flight_recorder"))
+        say("%s holds no trace: no call failed and nobody took a snapshot", dir);
+    else
+        say("%s holds no trace: the program made no CUDA call", dir);
+    cJSON_Delete(m);
 }

@@ -14,4 +14,7 @@ cJSON *manifest_read(const char *dir);
 /* The part of it that `report` prints: program, times, exit, device. Fields that are missing or of another type are left out. */
 void manifest_print(const cJSON *m, FILE *out);
 
+/* Why the recording in `dir` holds no trace, as a message. */
+void manifest_say_empty(const char *dir);
+
 #endif

@@ -17,7 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PROVIDER "cudaway:"
 
 /* ---- fields ---- */
 
@@ -161,6 +160,13 @@ tr_json(struct cw_buf *b, const struct tr_field *f)
 
 /* ---- the sink ---- */
 
+/* An event by who wrote it and what it is. Snapshots of one buffer overlap, and the muxer puts the copies of an event side by side. */
+struct identity {
+    uint32_t pid, tid;
+    uint64_t name;
+};
+enum { SAME_TIME = 64 };
+
 struct run {
     const struct tr_sink *sink;
     bt_message_iterator  *iterator;
@@ -169,6 +175,10 @@ struct run {
     unsigned              capacity;
     uint64_t              events;
     bool                  stopped, progress, shown, nomem;
+    bool                  overlap;              /* there are several snapshots */
+    int64_t               now;                  /* of the events in `same` */
+    struct identity       same[SAME_TIME];
+    unsigned              same_count;
     struct timespec       started;
 };
 
@@ -193,15 +203,43 @@ context_number(const bt_field *context, const char *name)
     return 0;
 }
 
+/* The event's name without its provider; NULL: none of ours. */
+static const char *
+own_event(const char *name)
+{
+    static const char *const providers[] = { "cudaway:", "cudaway_runtime:" };
+    for (unsigned i = 0; name && i < sizeof providers / sizeof *providers; i++)
+        if (!strncmp(name, providers[i], strlen(providers[i])))
+            return name + strlen(providers[i]);
+    return NULL;
+}
+
+static bool
+is_copy(struct run *r, const struct tr_event *e)
+{
+    struct identity id = { e->pid, e->tid, 0xcbf29ce484222325 };        /* FNV-1a */
+    for (const char *p = e->name; *p; p++)
+        id.name = (id.name ^ (uint8_t)*p) * 0x100000001b3;
+    if (e->time != r->now)
+        r->same_count = 0;
+    r->now = e->time;
+    for (unsigned i = 0; i < r->same_count; i++)
+        if (r->same[i].pid == id.pid && r->same[i].tid == id.tid && r->same[i].name == id.name)
+            return true;
+    if (r->same_count < SAME_TIME)
+        r->same[r->same_count++] = id;
+    return false;
+}
+
 static bool
 take_event(struct run *r, const bt_message *message)
 {
     const bt_event *event = bt_message_event_borrow_event_const(message);
     const bt_event_class *class = bt_event_borrow_class_const(event);
-    const char *name = bt_event_class_get_name(class);
-    if (!name || strncmp(name, PROVIDER, sizeof PROVIDER - 1))
+    const char *name = own_event(bt_event_class_get_name(class));
+    if (!name)
         return true;
-    struct tr_event e = { .name = name + sizeof PROVIDER - 1, .procname = "" };
+    struct tr_event e = { .name = name, .procname = "" };
     const bt_clock_snapshot *clock = bt_message_event_borrow_default_clock_snapshot_const(message);
     if (bt_clock_snapshot_get_ns_from_origin(clock, &e.time) != BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK)
         return true;
@@ -212,6 +250,8 @@ take_event(struct run *r, const bt_message *message)
     const bt_field *proc = context ? bt_field_structure_borrow_member_field_by_name_const(context, "procname") : NULL;
     if (proc && bt_field_get_class_type(proc) == BT_FIELD_CLASS_TYPE_STRING)
         e.procname = bt_field_string_get_value(proc);
+    if (r->overlap && is_copy(r, &e))
+        return true;
     const bt_field *payload = bt_event_borrow_payload_field_const(event);
     uint64_t n = payload ? bt_field_class_structure_get_member_count(bt_field_borrow_class_const(payload)) : 0;
     if (n > r->capacity) {
@@ -321,6 +361,16 @@ visit(const char *path, const struct stat *st, int type, struct FTW *ftw)
         return -1;
     found->item[found->count++] = dir;
     return 0;
+}
+
+/* LTTng's folders snapshot-1-TIME-0, snapshot-2-..., of a flight recorder. */
+static bool
+dirs_overlap(const struct paths *p)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < p->count; i++)
+        n += strstr(p->item[i], "/snapshot-") != NULL;
+    return n > 1;
 }
 
 static void
@@ -527,6 +577,7 @@ tr_read(const char *dir, const struct tr_sink *sink)
         status = damaged ? TR_DAMAGED : TR_EMPTY;
         goto finish;
     }
+    r.overlap = dirs_overlap(&dirs);
     if (!load_plugins())
         goto finish;
     contain_babeltrace(true);

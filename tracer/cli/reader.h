@@ -24,7 +24,7 @@ struct tr_field {
 };
 
 struct tr_event {
-    const char      *name;        /* without the provider: "cuMemAlloc_v2_entry" */
+    const char      *name;        /* without the provider: "cuMemAlloc_v2_entry", "cudaMalloc_entry" */
     int64_t          time;        /* ns since the epoch */
     int64_t          clock;       /* ns from 0 of the recording's own clock to the epoch: added to a time that a field holds */
     uint32_t         pid, tid;
@@ -47,7 +47,7 @@ enum tr_status {
     TR_FAILED,      /* nothing could be read; a message gave the reason */
 };
 
-/* Read every trace below DIR (a recording's folder). Shows progress when that takes long and stderr is a terminal. */
+/* Read every trace below DIR (a recording's folder). Events that several snapshots of a flight recorder hold are delivered once. Shows progress when that takes long and stderr is a terminal. */
 enum tr_status tr_read(const char *dir, const struct tr_sink *sink);
 
 /* Make `dir` readable where stream files are cut: returns a folder with repaired copies (malloc'd; the caller removes
@@ -79,7 +79,13 @@ struct tr_call {
     bool                   failed;
     unsigned               operations;  /* of devices, which it submitted */
     struct tr_kernel       kernel;
+    unsigned               depth;     /* how many calls of the thread it was made in */
+    const char            *within;    /* the innermost of them, or NULL */
+    const char            *launched;  /* the kernel that a call made in it launched last, or NULL */
 };
+
+/* A function of the Runtime, else of the driver. */
+bool tr_of_runtime(const char *function);
 
 /* What a device did: a launch, copy or fill that was executed, or a compilation. */
 enum tr_op_kind { TR_LAUNCH, TR_COPY, TR_FILL, TR_COMPILE };
@@ -109,11 +115,18 @@ struct tr_calls {
     void (*other)(void *ctx, const struct tr_event *e);    /* events that are neither entry nor exit; may be NULL */
     void (*op)(void *ctx, const struct tr_op *o);          /* may be NULL; in the order in which they ended */
     void  *ctx;
+    int64_t  first;                                        /* out, before the first call is told: when the first one began */
     uint64_t lost;                                         /* out: events that the recorder had to drop */
     uint64_t events;                                       /* out */
 };
 
 /* Calls in the order in which they returned; those that never returned come at the end. */
 enum tr_status tr_read_calls(const char *dir, struct tr_calls *calls);
+
+/* The same of a trace that comes in chunks: what is open at the end of one goes on in the next. NULL: out of memory. */
+struct tr_join *tr_join_create(struct tr_calls *calls);
+enum tr_status tr_join_read(struct tr_join *j, const char *dir);
+/* Delivers what is still open. */
+void tr_join_finish(struct tr_join *j);
 
 #endif

@@ -7,8 +7,10 @@
 #include "impl/base/env.h"
 #include "impl/base/file.h"
 #include "impl/base/version.h"
-#include "tracer/cli/cli.h"
+#include "impl/api/meta.h"
+#include "tracer/cli/control.h"
 #include "tracer/cli/driver.h"
+#include "tracer/cli/record.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -29,35 +31,21 @@
 extern char **environ;
 
 #define SUBBUFS 4u
+#define FLIGHT_SUBBUFS 8u
+#define MIN_SUBBUF 32768u     /* the longest events must fit */
+enum { DUMPS = 100, FLIGHT_DUMPS = 8 };       /* at most, unless --dump-limit says otherwise */
 #define BALLAST ((off_t)8 << 20)
-#define POLL_NS 20000000      /* interval between checks of the disk */
 
-struct record {
-    const char *dir_option, *kernels, *device, *library;
-    bool        dump, quiet, device_time;
-    uint64_t    dump_limit;
-    char      **command;
-    char       *dir, *layer;      /* absolute */
-    char       *found;            /* the system's driver, which `library` names then; NULL: asked for otherwise, or there is none */
-    uint64_t    subbuf_size, reserve;   /* reserve: bytes kept free on the disk for the contents of the buffers */
-    int64_t     started, ended;
-    pid_t       app;
-    int         status;           /* as waitpid gives it */
-    bool        done, truncated;
-    const char *note;
-    struct lttng lttng;
-};
-
-static int64_t
-now(void)
+int64_t
+record_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static uint64_t
-disk_free(const char *dir)
+uint64_t
+record_disk_free(const char *dir)
 {
     struct statvfs vfs;
     return statvfs(dir, &vfs) ? UINT64_MAX : (uint64_t)vfs.f_bavail * vfs.f_frsize;
@@ -69,18 +57,45 @@ static void
 choose_sizes(struct record *r)
 {
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    if (r->flight) {
+        r->reserve = r->flight + (2u << 20);
+        return;
+    }
     uint64_t each = SUBBUFS * (uint64_t)(cpus > 0 ? cpus : 1);
-    uint64_t memory = disk_free("/dev/shm") / 8 / each, disk = disk_free(r->dir) / 8 / each;
-    r->subbuf_size = 32768;
-    while (r->subbuf_size < 524288 && r->subbuf_size * 2 <= memory && r->subbuf_size * 2 <= disk)
+    uint64_t memory = record_disk_free("/dev/shm") / 8 / each, disk = record_disk_free(r->dir) / 8 / each;
+    r->subbufs = SUBBUFS;
+    r->subbuf_size = MIN_SUBBUF;
+    /* The size of a recording is limited to within what a process's buffers hold. */
+    uint64_t limit = r->max_size ? r->max_size / 4 / each : UINT64_MAX;
+    while (r->subbuf_size < 524288 && r->subbuf_size * 2 <= memory && r->subbuf_size * 2 <= disk && r->subbuf_size * 2 <= limit)
         r->subbuf_size *= 2;
     r->reserve = r->subbuf_size * each + (2u << 20);
 }
 
+/* A flight recorder's buffers take the size that was asked for, in equal shares of the CPUs. False after a message. */
+static bool
+choose_flight(struct record *r)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    uint64_t n = cpus > 0 ? (uint64_t)cpus : 1, least = 2 * n * MIN_SUBBUF, shared = record_disk_free("/dev/shm");
+    if (r->flight < least || r->flight > shared) {
+        say("--flight-recorder: its buffers can have %llu KiB (two of %u KiB for each of %llu CPUs) to %llu KiB (/dev/shm is not larger), not %llu KiB",
+            (unsigned long long)least / 1024, MIN_SUBBUF / 1024, (unsigned long long)n, (unsigned long long)shared / 1024, (unsigned long long)r->flight / 1024);
+        return false;
+    }
+    r->subbuf_size = MIN_SUBBUF;
+    while (r->subbuf_size * 2 * FLIGHT_SUBBUFS * n <= r->flight)
+        r->subbuf_size *= 2;
+    r->subbufs = 2;
+    while (r->subbufs < FLIGHT_SUBBUFS && r->subbuf_size * r->subbufs * 2 * n <= r->flight)
+        r->subbufs *= 2;
+    return true;
+}
+
 /* A file that is deleted when the disk is nearly full, so that the buffers, the trace's metadata and the manifest can be
  * written even if another program fills the disk. */
-static void
-ballast(const struct record *r, bool keep)
+void
+record_ballast(const struct record *r, bool keep)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/.reserve", r->dir);
@@ -154,14 +169,14 @@ make_folder(struct record *r)
     }
     r->dir_option = NULL;
     choose_sizes(r);
-    uint64_t left = disk_free(r->dir), need = 2 * r->reserve + BALLAST;
+    uint64_t left = record_disk_free(r->dir), need = 2 * r->reserve + BALLAST;
     if (left < need) {
         say("%s: the disk is full (%llu KiB are free, a recording needs at least %llu KiB)", r->dir,
             (unsigned long long)left / 1024, (unsigned long long)need / 1024);
         rmdir(r->dir);
         return false;
     }
-    ballast(r, true);
+    record_ballast(r, true);
     return true;
 }
 
@@ -186,9 +201,43 @@ kept_variable(const char *e)
     return false;
 }
 
+/* What was chosen to be recorded, and what a flight recorder kept. */
+static void
+put_choice(struct cw_buf *b, const struct record *r)
+{
+    char text[40];
+    cw_buf_puts(b, "  \"only\": {");
+    const char *const names[] = { "functions", "kernels" }, *const values[] = { r->functions, r->only_kernels };
+    const char *sep = " ";
+    for (unsigned i = 0; i < 2; i++) {
+        if (!values[i])
+            continue;
+        cw_buf_printf(b, "%s\"%s\": ", sep, names[i]);
+        cw_buf_json_string(b, values[i]);
+        sep = ", ";
+    }
+    if (r->first) {
+        cw_buf_printf(b, "%s\"launches\": \"%llu..", sep, (unsigned long long)r->first);
+        if (r->last)
+            cw_buf_printf(b, "%llu", (unsigned long long)r->last);
+        cw_buf_puts(b, "\"");
+    }
+    cw_buf_puts(b, " },\n");
+    if (!r->flight)
+        return;
+    cw_buf_printf(b, "  \"flight_recorder\": %llu,\n  \"snapshots\": [", (unsigned long long)r->flight);
+    for (unsigned i = 0; i < r->snapshot_count; i++) {
+        format_time(r->snapshots[i].time, text);
+        cw_buf_printf(b, "%s\n    { \"time\": \"%s\", \"why\": ", i ? "," : "", text);
+        cw_buf_json_string(b, r->snapshots[i].why);
+        cw_buf_puts(b, " }");
+    }
+    cw_buf_puts(b, r->snapshot_count ? "\n  ],\n" : "],\n");
+}
+
 /* docs/tracing.md has the format; add a row to its version table when this changes. */
-static bool
-write_manifest(struct record *r)
+bool
+record_write_manifest(struct record *r)
 {
     struct cw_buf b;
     struct utsname u = { 0 };
@@ -198,7 +247,7 @@ write_manifest(struct record *r)
     cw_buf_puts(&b, "{\n  \"format\": \"cudaway-trace\",\n  \"version\": 1,\n");
     json_pair(&b, "cudaway", cw_version());
     json_pair(&b, "state", !r->done ? "recording" : r->truncated ? "truncated" : "complete");
-    json_pair(&b, "note", r->note);
+    json_pair(&b, "note", *r->note ? r->note : NULL);
     cw_buf_puts(&b, "  \"command\": [");
     for (unsigned i = 0; r->command[i]; i++) {
         cw_buf_puts(&b, i ? ", " : "");
@@ -246,7 +295,9 @@ write_manifest(struct record *r)
         cw_buf_printf(&b, "  \"exit\": { \"signal\": %d },\n", WTERMSIG(r->status));
     else
         cw_buf_puts(&b, "  \"exit\": null,\n");
-    cw_buf_printf(&b, "  \"trace\": \"trace\",\n  \"dumps\": %s\n}\n", r->dump ? "\"dumps\"" : "null");
+    put_choice(&b, r);
+    json_pair(&b, "trace", r->url ? r->url : "trace");
+    cw_buf_printf(&b, "  \"dumps\": %s\n}\n", r->dump || r->flight ? "\"dumps\"" : "null");
     snprintf(path, sizeof path, "%s/manifest.json", r->dir);
     bool ok = !b.failed && cw_file_write_atomic(path, b.data, b.size, 0600) == CW_OK;
     if (!ok)
@@ -270,25 +321,36 @@ prepend(const char *name, const char *value, char sep)
     return ok;
 }
 
+/* A folder as a list of folders can have it, perhaps under the name NAME in the recording's own folder. */
+static char *
+listed(const struct record *r, const char *folder, const char *name)
+{
+    char link[PATH_MAX];
+    snprintf(link, sizeof link, "%s/%s", r->lttng.home, name);
+    return cw_folder_for_list(folder, link);
+}
+
 static bool
 set_environment(struct record *r)
 {
     char path[PATH_MAX], number[32];
-    char *own = strndup(r->layer, (size_t)(strrchr(r->layer, '/') - r->layer)), *layer = NULL;
-    snprintf(path, sizeof path, "%s/layer", r->lttng.home);
-    char *folder = own ? cw_folder_for_list(own, path) : NULL;
-    bool ok = folder && asprintf(&layer, "%s%s", folder, strrchr(r->layer, '/')) > 0 && prepend("LD_LIBRARY_PATH", folder, ':') &&
-              prepend("LD_PRELOAD", layer, ':');
+    char *own = strndup(r->layer, (size_t)(strrchr(r->layer, '/') - r->layer)), *layer = NULL, *audit = NULL;
+    bool foreign = r->library || cw_env_get(CW_ENV_CUDA_LIBRARY);
+    snprintf(path, sizeof path, "%s/..", own ? own : "");
+    char *folder = own ? listed(r, own, "layer") : NULL, *libraries = own ? listed(r, path, "libraries") : NULL;
+    /* Over our driver a program that is linked to the CUDA Runtime gets ours, which records its calls as well. */
+    bool ok = folder && libraries && (foreign || prepend("LD_LIBRARY_PATH", libraries, ':')) && prepend("LD_LIBRARY_PATH", folder, ':') &&
+              asprintf(&layer, "%s%s", folder, strrchr(r->layer, '/')) > 0 && prepend("LD_PRELOAD", layer, ':');
     /* The audit module gives the tracer to a program that opens libcuda.so.1 by its full path. A program with NVIDIA's CUDA Runtime
      * inside uses ours over our driver; over NVIDIA's it keeps its own (docs/static-runtime.md). */
-    char *audit = NULL;
     if (own && asprintf(&audit, "%s/../libcudaway-audit.so", own) > 0 && !access(audit, R_OK) && !strchr(audit, ':'))
         ok = ok && prepend("LD_AUDIT", audit, ':');
-    if (r->library || cw_env_get(CW_ENV_CUDA_LIBRARY))
+    if (foreign)
         ok = ok && !setenv("CUDAWAY_STATIC_RUNTIME", "off", 1);
     free(audit);
     free(own);
     free(folder);
+    free(libraries);
     free(layer);
     snprintf(path, sizeof path, "%s/.lttng/lttng-ust-sock-8", r->lttng.home);
     ok = ok && !setenv("CUDAWAY_TRACE_SOCKET", path, 1) && !setenv("LTTNG_HOME", r->lttng.home, 1) &&
@@ -301,9 +363,21 @@ set_environment(struct record *r)
     ok = ok && !setenv("CUDAWAY_TRACE_MODULES", path, 1);
     if (r->device_time)
         ok = ok && !setenv("CUDAWAY_TRACE_DEVICE_TIME", "1", 1);
-    if (r->dump) {
+    snprintf(path, sizeof path, "%s/control", r->lttng.home);
+    ok = ok && !setenv("CUDAWAY_TRACE_CONTROL", path, 1);
+    if (r->flight)
+        ok = ok && !setenv("CUDAWAY_TRACE_FLIGHT", "1", 1);
+    if (r->only_kernels)
+        ok = ok && !setenv("CUDAWAY_TRACE_KERNELS", r->only_kernels, 1);
+    if (r->first) {
+        snprintf(path, sizeof path, "%llu..%llu", (unsigned long long)r->first, (unsigned long long)(r->last ? r->last : UINT64_MAX));
+        ok = ok && !setenv("CUDAWAY_TRACE_LAUNCHES", path, 1);
+    }
+    if (r->dump || r->flight) {
         snprintf(path, sizeof path, "%s/dumps", r->dir);
-        snprintf(number, sizeof number, "%llu", (unsigned long long)r->dump_limit);
+        snprintf(number, sizeof number, "%llu", (unsigned long long)(r->dump_limit ? r->dump_limit : r->flight ? FLIGHT_DUMPS : DUMPS));
+        if (r->flight)
+            ok = ok && !setenv("CUDAWAY_DUMP_WHEN", r->dump ? "failed" : "refused", 1);
         ok = ok && !setenv("CUDAWAY_DUMP_DIR", path, 1) && !setenv("CUDAWAY_DUMP_LIMIT", number, 1);
         if (r->kernels)
             ok = ok && !setenv("CUDAWAY_DUMP_KERNELS", r->kernels, 1);
@@ -353,59 +427,54 @@ spawn(struct record *r, const sigset_t *mask)
     return pid < 0 || e == ENOMEM ? EXIT_TOOL : e == ENOENT || e == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-static void
-stop_early(struct record *r, const char *note)
+/* Functions whose events are enabled: --function, and for --kernel those of the driver that launch. NULL: all, or none match (*count 0). */
+static const char **
+choose_functions(const struct record *r, unsigned *count)
 {
-    say("%s; recording stops here, the program goes on", note);
-    r->truncated = true;
-    r->note = note;
-}
-
-/* Wait for the application, pass signals on, and watch the disk and the daemon. */
-static void
-supervise(struct record *r, const sigset_t *set)
-{
-    bool recording = true;
-    for (;;) {
-        siginfo_t info;
-        int sig = sigtimedwait(set, &info, &(struct timespec){ .tv_nsec = POLL_NS });
-        if (sig < 0 && errno == EAGAIN && recording && disk_free(r->dir) < r->reserve) {
-            recording = false;
-            ballast(r, false);
-            stop_early(r, "the disk is nearly full");
-            if (!lttng_stop(&r->lttng))
-                say("the trace may end early");
-        }
-        if (sig < 0)
-            continue;
-        if (sig == SIGCHLD) {
-            int status;
-            if (r->lttng.pid && waitpid(r->lttng.pid, &status, WNOHANG) == r->lttng.pid) {
-                r->lttng.pid = 0;
-                recording = false;
-                stop_early(r, "lttng-sessiond ended unexpectedly");
-            }
-            if (waitpid(r->app, &status, WNOHANG) == r->app) {
-                r->status = status;
-                r->ended = now();
-                return;
-            }
-            continue;
-        }
-        /* Signals of the terminal reach the application directly: it is in the same process group. */
-        if (info.si_code == SI_KERNEL && (sig == SIGINT || sig == SIGQUIT))
-            continue;
-        kill(r->app, sig);
+    regex_t re;
+    *count = 0;
+    if (!r->functions && !r->only_kernels)
+        return NULL;
+    const char **list = calloc(cw_meta_function_count + implemented_count, sizeof *list);
+    if (!list || (r->functions && regcomp(&re, r->functions, REG_EXTENDED | REG_NOSUB))) {
+        free(list);
+        return NULL;
     }
+    for (unsigned i = 0; i < cw_meta_function_count; i++) {
+        const char *name = cw_meta_functions[i].name;
+        if ((!r->functions || !regexec(&re, name, 0, NULL, 0)) && (!r->only_kernels || !strncmp(name, "cuLaunch", 8)))
+            list[(*count)++] = name;
+    }
+    for (unsigned i = 0; i < implemented_count && !r->only_kernels; i++)
+        if (!strncmp(implemented_functions[i], "cuda", 4) && !regexec(&re, implemented_functions[i], 0, NULL, 0))
+            list[(*count)++] = implemented_functions[i];
+    if (r->functions)
+        regfree(&re);
+    return list;
 }
 
-/* Whether any process left a trace. */
 static bool
-has_trace(const char *dir)
+start_session(struct record *r)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/trace/ust/pid", dir);
-    return access(path, R_OK) == 0 && !folder_is_empty(path);
+    struct lttng_order order = { .output = r->url ? r->url : path, .subbuf_size = r->subbuf_size, .subbufs = r->subbufs, .flight = r->flight,
+                                 .driver = r->first };
+    snprintf(path, sizeof path, "%s/trace", r->dir);
+    order.functions = choose_functions(r, &order.count);
+    if ((r->functions || r->only_kernels) && !order.count) {
+        say(order.functions ? "--function %s matches no function" : "out of memory", r->functions ? r->functions : "");
+        free(order.functions);
+        return false;
+    }
+    bool ok = lttng_start(&r->lttng) && lttng_session(&r->lttng, &order);
+    free(order.functions);
+    if (!ok)
+        return false;
+    snprintf(path, sizeof path, "%s/control", r->lttng.home);
+    r->control = control_listen(path);
+    if (r->control < 0)
+        say("cudaway-trace list, stop and snapshot do not see this recording: %s", strerror(errno));
+    return true;
 }
 
 static void
@@ -434,11 +503,10 @@ run(struct record *r)
     signal(SIGCHLD, SIG_DFL);      /* an ignored SIGCHLD, inherited, would lose the exit status */
     if (!make_folder(r))
         goto finish;
-    snprintf(path, sizeof path, "%s/trace", r->dir);
-    r->started = now();
-    if (!lttng_start(&r->lttng) || !lttng_session(&r->lttng, path, r->subbuf_size, SUBBUFS))
+    r->started = record_now();
+    if (!start_session(r))
         goto fail;
-    if (r->dump) {
+    if (r->dump || r->flight) {
         snprintf(path, sizeof path, "%s/dumps", r->dir);
         if (cw_mkdirs(path, 0700) != CW_OK) {
             say("cannot make the folder %s: %s", path, strerror(errno));
@@ -450,25 +518,39 @@ run(struct record *r)
         say("cannot make the folder %s: %s", path, strerror(errno));
         goto fail;
     }
-    if (!write_manifest(r))
+    if (!record_write_manifest(r))
         goto fail;
     code = spawn(r, &old);
     if (code)
         goto fail;
     if (!r->quiet)
         say_driver(r);
-    write_manifest(r);
+    record_write_manifest(r);
     supervise(r, &set);
     code = WIFEXITED(r->status) ? WEXITSTATUS(r->status) : 128 + WTERMSIG(r->status);
-    ballast(r, false);
-    if (!lttng_stop(&r->lttng))
-        r->truncated = true, r->note = "the trace could not be closed in order";
+    record_ballast(r, false);
+    if (r->flight && !r->over && code) {
+        if (WIFSIGNALED(r->status))
+            supervise_snapshot(r, "signal %d (%s) ended process %d", WTERMSIG(r->status), strsignal(WTERMSIG(r->status)), (int)r->app);
+        else
+            supervise_snapshot(r, "process %d ended with status %d", (int)r->app, code);
+    }
+    if (!lttng_stop(&r->lttng)) {
+        r->truncated = true;
+        supervise_note(r, "the trace could not be closed in order");
+    }
     r->done = true;
     lttng_finish(&r->lttng);
-    write_manifest(r);
+    record_write_manifest(r);
     if (WIFSIGNALED(r->status))
         say("%s was ended by signal %d (%s)", r->command[0], WTERMSIG(r->status), strsignal(WTERMSIG(r->status)));
-    if (!has_trace(r->dir))
+    if (r->url) {
+        if (!r->quiet)
+            say("the trace is at %s, modules and dumps are in %s", r->url, r->dir);
+    } else if (r->flight && !r->snapshot_count) {
+        if (!r->quiet)
+            say("no call failed, so none were kept; %s has the modules", r->dir);
+    } else if (!holds_trace(r->dir))
         say("%s made no CUDA call that could be recorded (no use of libcuda.so.1, or it was loaded by its full path)",
             r->command[0]);
     else if (!r->quiet)
@@ -477,7 +559,7 @@ run(struct record *r)
 fail:
     lttng_finish(&r->lttng);
     if (r->dir) {          /* nothing was recorded: leave nothing */
-        ballast(r, false);
+        record_ballast(r, false);
         snprintf(path, sizeof path, "%s/trace", r->dir);
         remove_tree(path);
         snprintf(path, sizeof path, "%s/dumps", r->dir);
@@ -490,18 +572,59 @@ fail:
     }
 finish:
     lttng_finish(&r->lttng);
+    if (r->control >= 0)
+        close(r->control);
     free(r->dir);
     sigprocmask(SIG_SETMASK, &old, NULL);
     return code;
 }
 
-enum { OPT_DEVICE = 256, OPT_LIBRARY, OPT_DUMP, OPT_LIMIT, OPT_DEVICE_TIME };
+static bool
+is_regex(const char *option, const char *text)
+{
+    regex_t re;
+    if (regcomp(&re, text, REG_EXTENDED | REG_NOSUB)) {
+        say("--%s %s is not a regular expression", option, text);
+        return false;
+    }
+    regfree(&re);
+    return true;
+}
+
+/* "3..7", "3..", "3" */
+static bool
+parse_launches(const char *text, uint64_t *first, uint64_t *last)
+{
+    char *copy = strdup(text), *dots = copy ? strstr(copy, "..") : NULL;
+    bool ok = copy != NULL;
+    if (dots)
+        *dots = 0;
+    ok = ok && parse_number(copy, UINT32_MAX, first) && *first;
+    *last = dots && !dots[2] ? 0 : *first;
+    if (ok && dots && dots[2])
+        ok = parse_number(dots + 2, UINT32_MAX, last) && *last >= *first;
+    if (!ok)
+        say("--launch %s is not a range of launches like 3..7, counted from 1", text);
+    free(copy);
+    return ok;
+}
+
+static bool
+parse_bytes(const char *option, const char *text, uint64_t *out)
+{
+    if (cw_parse_size(text, out) && *out)
+        return true;
+    say("--%s %s is not a size like 64M", option, text);
+    return false;
+}
+
+enum { OPT_DEVICE = 256, OPT_LIBRARY, OPT_DUMP, OPT_LIMIT, OPT_DEVICE_TIME, OPT_FLIGHT, OPT_MAX_SIZE, OPT_FUNCTION, OPT_KERNEL, OPT_AFTER, OPT_LAUNCH, OPT_URL };
 
 static int
 record(int argc, char **argv)
 {
-    struct record r = { .dump_limit = 100 };
-    regex_t re;
+    struct record r = { .control = -1 };
+    uint64_t after;
     int c;
     struct cw_command_line line = { &record_command, argc, argv };
     while ((c = cw_next_option(&line)) != CW_OPTIONS_END) {
@@ -511,15 +634,44 @@ record(int argc, char **argv)
         case OPT_LIBRARY: r.library = optarg; break;
         case 'q': r.quiet = true; break;
         case OPT_DEVICE_TIME: r.device_time = true; break;
+        case OPT_FLIGHT:
+            if (!parse_bytes("flight-recorder", optarg, &r.flight))
+                return EXIT_TOOL;
+            break;
+        case OPT_MAX_SIZE:
+            if (!parse_bytes("max-size", optarg, &r.max_size))
+                return EXIT_TOOL;
+            break;
+        case OPT_FUNCTION:
+        case OPT_KERNEL:
+            if (!is_regex(c == OPT_FUNCTION ? "function" : "kernel", optarg))
+                return EXIT_TOOL;
+            *(c == OPT_FUNCTION ? &r.functions : &r.only_kernels) = optarg;
+            break;
+        case OPT_AFTER:
+            if (!parse_number(optarg, UINT32_MAX, &after)) {
+                say("--after %s is not a number of launches", optarg);
+                return EXIT_TOOL;
+            }
+            r.first = after + 1;
+            r.last = 0;
+            break;
+        case OPT_LAUNCH:
+            if (!parse_launches(optarg, &r.first, &r.last))
+                return EXIT_TOOL;
+            break;
+        case OPT_URL:
+            if (strncmp(optarg, "net://", 6) && strncmp(optarg, "net6://", 7) && strncmp(optarg, "tcp://", 6) && strncmp(optarg, "tcp6://", 7)) {
+                say("--url %s is not of the form net://HOST[:PORT:PORT][/FOLDER]", optarg);
+                return EXIT_TOOL;
+            }
+            r.url = optarg;
+            break;
         case OPT_DUMP:
             r.dump = true;
             r.kernels = optarg;
-            if (optarg && regcomp(&re, optarg, REG_EXTENDED | REG_NOSUB)) {
-                say("--dump-kernels=%s is not a regular expression", optarg);
+            if (optarg && !is_regex("dump-kernels", optarg))
                 return EXIT_TOOL;
-            }
-            if (optarg)
-                regfree(&re);
             break;
         case OPT_LIMIT:
             if (!parse_number(optarg, 1000000000, &r.dump_limit) || !r.dump_limit) {
@@ -533,6 +685,10 @@ record(int argc, char **argv)
     }
     if (optind >= argc)
         return cw_usage_error(&record_command, "no program given");
+    if (r.url && r.max_size)
+        return cw_usage_error(&record_command, "--max-size goes with a trace on this machine, not with --url");
+    if (r.flight && !choose_flight(&r))
+        return EXIT_TOOL;
     r.command = argv + optind;
     if (r.library && access(r.library, R_OK)) {
         say("--library %s: %s", r.library, strerror(errno));
@@ -562,8 +718,15 @@ const struct cw_program record_command = {
         { OPT_DEVICE, "device", "DEVICE", "CUDAway's driver with this device: sets CUDAWAY_DEVICE", "auto host host:O0 hip cuda gfxemu:gfx1100 gfxemu:gfx90a" },
         { OPT_LIBRARY, "library", "PATH", "the CUDA driver below the tracer: sets CUDAWAY_CUDA_LIBRARY; without both, the one that the program would find, else CUDAway's", "FILE" },
         { OPT_DEVICE_TIME, "device-time", NULL, "when the device ran, also of NVIDIA's driver: by a timing event before and behind each operation (CUDAway's driver tells it in any case)" },
-        { OPT_DUMP, "dump-kernels", "[=REGEX]", "also write a kernel dump of each launch (whose kernel's name matches)" },
-        { OPT_LIMIT, "dump-limit", "N", "at most N kernel dumps (default 100)" },
+        { OPT_FUNCTION, "function", "REGEX", "only calls of functions whose name matches" },
+        { OPT_KERNEL, "kernel", "REGEX", "only launches of kernels whose name matches" },
+        { OPT_LAUNCH, "launch", "N[..[M]]", "of each process only the calls from its launch N, counted from 1, to its launch M" },
+        { OPT_AFTER, "after", "N", "of each process only the calls from behind its launch N on" },
+        { OPT_MAX_SIZE, "max-size", "SIZE", "end the recording when the folder has this size (64M, 2G); the program goes on" },
+        { OPT_FLIGHT, "flight-recorder", "SIZE", "keep the last calls in SIZE of shared memory, and write them only when a call fails, the program fails, or `cudaway-trace snapshot` asks" },
+        { OPT_URL, "url", "URL", "send the trace to an lttng-relayd: net://HOST" },
+        { OPT_DUMP, "dump-kernels", "[=REGEX]", "also write a kernel dump of each launch (whose kernel's name matches); with --flight-recorder of those that fail" },
+        { OPT_LIMIT, "dump-limit", "N", "at most N kernel dumps (default 100; with --flight-recorder 8)" },
         { 'q', "quiet", NULL, "do not say which driver is recorded and where the recording is" },
         { 0 },
     },

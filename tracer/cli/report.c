@@ -31,16 +31,25 @@ print_size(uint64_t bytes)
     printf(u ? "%.1f %s" : "%.0f %s", v, units[u]);
 }
 
+/* The functions of one API. A Runtime call's time has the driver's calls in it. */
 static void
-print_functions(const struct totals *t)
+print_functions(const struct totals *t, bool runtime)
 {
+    const char *head = runtime ? "Runtime function" : "function";
     int width = 10;
-    for (unsigned i = 0; i < t->function_count; i++)
+    bool any = false;
+    for (unsigned i = 0; i < t->function_count; i++) {
+        any |= tr_of_runtime(t->functions[i].name) == runtime;
         if ((int)strlen(t->functions[i].name) > width)
             width = (int)strlen(t->functions[i].name);
-    printf("\n%-*s %9s %7s %12s %11s %11s\n", width, "function", "calls", "errors", "total ms", "average us", "longest us");
+    }
+    if (!any)
+        return;
+    printf("\n%-*s %9s %7s %12s %11s %11s\n", width, head, "calls", "errors", "total ms", "average us", "longest us");
     for (unsigned i = 0; i < t->function_count; i++) {
         const struct tot_function *f = &t->functions[i];
+        if (tr_of_runtime(f->name) != runtime)
+            continue;
         printf("%-*s %9llu %7llu %12.3f %11.3f %11.3f%s\n", width, f->name, (unsigned long long)f->calls,
                (unsigned long long)f->errors, (double)f->total / 1e6, (double)f->total / 1e3 / (double)f->calls,
                (double)f->longest / 1e3, f->unfinished ? "  (not all returned)" : "");
@@ -173,7 +182,7 @@ print_memory(const struct totals *t)
 static bool
 is_unsupported(const struct tot_error *e)
 {
-    return !strcmp(e->result, "CUDA_ERROR_NOT_SUPPORTED");
+    return !strcmp(e->result, "CUDA_ERROR_NOT_SUPPORTED") || !strcmp(e->result, "cudaErrorNotSupported");
 }
 
 static void
@@ -181,8 +190,10 @@ print_text(const struct totals *t, const cJSON *manifest)
 {
     if (manifest)
         manifest_print(manifest, stdout);
-    printf("recorded    %llu calls, %llu failed, %u processes, %u threads", (unsigned long long)t->calls,
-           (unsigned long long)t->failed, t->processes, t->thread_count);
+    printf("recorded    %llu calls, ", (unsigned long long)t->calls);
+    if (t->runtime_calls)
+        printf("%llu of them the Runtime's, ", (unsigned long long)t->runtime_calls);
+    printf("%llu failed, %u processes, %u threads", (unsigned long long)t->failed, t->processes, t->thread_count);
     if (t->calls)
         printf(", over %.3f s", (double)(t->last - t->first) / 1e9);
     printf("\n");
@@ -191,7 +202,8 @@ print_text(const struct totals *t, const cJSON *manifest)
                (unsigned long long)t->lost);
     if (!t->calls)
         return;
-    print_functions(t);
+    print_functions(t, true);
+    print_functions(t, false);
     if (t->module_count) {
         printf("\nmodules\n");
         for (unsigned i = 0; i < t->module_count; i++) {
@@ -306,6 +318,7 @@ print_json(const struct totals *t, cJSON *manifest)
     if (manifest)
         cJSON_AddItemReferenceToObject(root, "manifest", manifest);
     number(root, "calls", t->calls);
+    number(root, "runtime_calls", t->runtime_calls);
     number(root, "failed", t->failed);
     number(root, "lost", t->lost);
     number(root, "launches", t->launches);
@@ -317,6 +330,7 @@ print_json(const struct totals *t, cJSON *manifest)
         const struct tot_function *f = &t->functions[i];
         o = item(a);
         cJSON_AddStringToObject(o, "name", f->name);
+        cJSON_AddStringToObject(o, "api", tr_of_runtime(f->name) ? "runtime" : "driver");
         number(o, "calls", f->calls);
         number(o, "errors", f->errors);
         number(o, "unfinished", f->unfinished);
@@ -429,7 +443,7 @@ report(int argc, char **argv)
     enum tr_status status = totals_read(dir, &t);
     if (status != TR_FAILED) {
         if (status == TR_EMPTY)
-            say("%s holds no trace: the program made no CUDA call", dir);
+            manifest_say_empty(dir);
         if (html && output && !(out = fopen(output, "w"))) {
             say("cannot write %s: %s", output, strerror(errno));
             status = TR_FAILED;

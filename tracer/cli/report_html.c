@@ -229,8 +229,6 @@ on_call(void *ctx, const struct tr_call *c)
 {
     struct page *p = ctx;
     struct cw_buf detail, value;
-    if (!p->origin)
-        p->origin = c->start;
     cw_buf_init(&detail);
     cw_buf_puts(&detail, "[");
     for (unsigned i = 0; i < c->count; i++) {
@@ -356,7 +354,7 @@ put_cards(struct cw_buf *b, const struct totals *t)
     snprintf(text, sizeof text, "%llu", (unsigned long long)t->launches);
     card(b, text, "kernel launches", false);
     snprintf(text, sizeof text, "%llu", (unsigned long long)t->calls);
-    card(b, text, "CUDA calls", false);
+    card(b, text, t->runtime_calls ? "CUDA calls, the Runtime's and the driver's" : "CUDA calls", false);
     put_size(text, sizeof text, t->peak[0]);
     card(b, text, "device memory at most", false);
     snprintf(text, sizeof text, "%llu", (unsigned long long)t->failed);
@@ -608,7 +606,7 @@ finish(struct page *p)
 bool
 report_html(FILE *out, const char *dir, const struct totals *t, const cJSON *manifest)
 {
-    struct page p = { .timed = t->device_total > 0 };
+    struct page p = { .timed = t->device_total > 0, .origin = t->first };
     struct cw_buf data;
     p.last = &p.tracks;
     cw_buf_init(&data);

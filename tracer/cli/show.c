@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cudaway-trace show: one line a call, as strace has it, or one JSON object a line. */
+#define _GNU_SOURCE
 #include "tracer/cli/cli.h"
+#include "tracer/cli/control.h"
 #include "tracer/cli/kernels.h"
+#include "tracer/cli/manifest.h"
 #include "tracer/cli/reader.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <glob.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 struct show {
     uint64_t      pid, tid;
     bool          by_pid, by_tid, failed, json, by_name, by_kernel;
-    bool          relative, colour;
+    bool          relative, colour, follow;
     regex_t       name, kernel;
-    int64_t       origin, since, until;     /* ns; the last two from the origin on, INT64_MAX: no end */
+    const struct tr_calls *calls;
+    int64_t       since, until;             /* ns from the first call on; INT64_MAX: no end */
     struct kn_list kernels;
+    struct timespec modules;                /* when the list was read */
     struct cw_buf line;
     bool          write_failed;
 };
@@ -39,7 +46,7 @@ put_time(struct show *s, int64_t ns)
 {
     struct cw_buf *b = &s->line;
     if (s->relative) {
-        int64_t v = ns - s->origin;
+        int64_t v = ns - s->calls->first;
         cw_buf_printf(b, "%s%lld.%09d", v < 0 ? "-" : "", (long long)(v < 0 ? -v : v) / 1000000000, (int)((v < 0 ? -v : v) % 1000000000));
         return;
     }
@@ -78,6 +85,7 @@ put_text(struct show *s, const struct tr_call *c)
     put_time(s, c->start);
     cw_buf_printf(b, "] %u/%u ", c->pid, c->tid);
     paint(s, PLAIN);
+    cw_buf_printf(b, "%*s", (int)(2 * (c->depth < 16 ? c->depth : 16)), "");
     paint(s, BOLD);
     cw_buf_puts(b, c->function);
     paint(s, PLAIN);
@@ -101,6 +109,10 @@ put_text(struct show *s, const struct tr_call *c)
         paint(s, CYAN);
         put_kernel(s, &c->kernel);
         paint(s, PLAIN);
+    } else if (c->launched) {
+        paint(s, CYAN);
+        cw_buf_printf(b, "  # kernel %s", c->launched);
+        paint(s, PLAIN);
     }
     cw_buf_puts(b, "\n");
 }
@@ -112,7 +124,10 @@ put_json(struct show *s, const struct tr_call *c)
     cw_buf_printf(b, "{\"time\":%lld.%09d,\"pid\":%u,\"tid\":%u,\"process\":", (long long)(c->start / 1000000000),
                   (int)(c->start % 1000000000), c->pid, c->tid);
     cw_buf_json_string(b, c->procname);
-    cw_buf_printf(b, ",\"function\":\"%s\",\"args\":{", c->function);
+    cw_buf_printf(b, ",\"function\":\"%s\",\"depth\":%u", c->function, c->depth);
+    if (c->within)
+        cw_buf_printf(b, ",\"within\":\"%s\"", c->within);
+    cw_buf_puts(b, ",\"args\":{");
     for (unsigned i = 0; i < c->count; i++) {
         cw_buf_puts(b, i ? "," : "");
         cw_buf_json_string(b, c->args[i].name);
@@ -156,10 +171,9 @@ static void
 on_call(void *ctx, const struct tr_call *c)
 {
     struct show *s = ctx;
-    if (!s->origin)
-        s->origin = c->start;
-    if (c->start - s->origin < s->since || c->start - s->origin > s->until ||
-        (s->by_kernel && (!c->kernel.present || regexec(&s->kernel, c->kernel.name, 0, NULL, 0))))
+    int64_t began = c->start - s->calls->first;
+    const char *kernel = c->kernel.present ? c->kernel.name : c->launched;
+    if (began < s->since || began > s->until || (s->by_kernel && (!kernel || regexec(&s->kernel, kernel, 0, NULL, 0))))
         return;
     if ((s->by_pid && c->pid != s->pid) || (s->by_tid && c->tid != s->tid) ||
         (s->failed && c->result && !c->failed) || (s->by_name && regexec(&s->name, c->function, 0, NULL, 0)) ||
@@ -200,7 +214,85 @@ compile_regex(regex_t *re, bool *have, const char *option, const char *text)
     return *have;
 }
 
-enum { OPT_PID = 256, OPT_TID, OPT_FUNCTION, OPT_FAILED, OPT_JSON, OPT_KERNEL, OPT_SINCE, OPT_UNTIL, OPT_RELATIVE };
+/* ---- a recording that is running ---- */
+
+enum { FOLLOW_MS = 1000 };      /* a chunk costs some KiB, even when it is empty */
+
+/* Modules that were loaded since the last time. */
+static void
+refresh_kernels(struct show *s, const char *dir)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    if (snprintf(path, sizeof path, "%s/modules", dir) >= (int)sizeof path || stat(path, &st) ||
+        (st.st_mtim.tv_sec == s->modules.tv_sec && st.st_mtim.tv_nsec == s->modules.tv_nsec))
+        return;
+    s->modules = st.st_mtim;
+    kernels_finish(&s->kernels);
+    s->kernels = (struct kn_list){ 0 };
+    kernels_load(dir, &s->kernels);
+}
+
+/* The chunks that are closed and not read yet, in their order: trace/archives/BEGIN-END-NUMBER. */
+static enum tr_status
+read_chunks(struct tr_join *j, const char *dir, unsigned *number, enum tr_status r)
+{
+    char pattern[PATH_MAX];
+    for (; r != TR_FAILED && r != TR_DAMAGED; ++*number) {
+        glob_t found = { 0 };
+        snprintf(pattern, sizeof pattern, "%s/trace/archives/*-%u", dir, *number);
+        bool there = !glob(pattern, 0, NULL, &found) && found.gl_pathc;
+        enum tr_status got = there ? tr_join_read(j, found.gl_pathv[0]) : TR_EMPTY;
+        globfree(&found);
+        if (!there)
+            break;
+        r = got == TR_EMPTY ? r : got;
+    }
+    return r;
+}
+
+/* Every now and then the recorder closes a chunk of the trace, a folder of its own that is complete. A call that began in one ends in another
+ * one, so they are joined together. */
+static enum tr_status
+follow(struct show *s, const char *dir, struct tr_calls *calls)
+{
+    char socket[PATH_MAX], answer[CONTROL_TEXT], last[PATH_MAX];
+    struct control_status status;
+    struct tr_join *j = tr_join_create(calls);
+    enum tr_status r = j ? TR_EMPTY : TR_FAILED;
+    unsigned number = 0;
+    if (r != TR_FAILED && !control_find(dir, socket, sizeof socket, &status))
+        r = TR_FAILED;
+    while (r != TR_FAILED && !s->write_failed && control_ask(socket, "rotate", answer, sizeof answer)) {
+        refresh_kernels(s, dir);
+        r = read_chunks(j, dir, &number, r);
+        s->write_failed |= fflush(stdout) != 0;
+        nanosleep(&(struct timespec){ FOLLOW_MS / 1000, FOLLOW_MS % 1000 * 1000000L }, NULL);
+    }
+    if (r != TR_FAILED && status.flight) {
+        say("%s: %s", dir, answer);
+        r = TR_FAILED;
+    }
+    refresh_kernels(s, dir);
+    if (r != TR_FAILED)
+        r = read_chunks(j, dir, &number, r);
+    /* What was open when the recording ended: in trace/ust when no chunk was closed, else in trace/CHUNK/ust. */
+    glob_t found = { 0 };
+    snprintf(last, sizeof last, "%s/trace/ust", dir);
+    glob(last, 0, NULL, &found);
+    snprintf(last, sizeof last, "%s/trace/*/ust", dir);
+    glob(last, found.gl_pathc ? GLOB_APPEND : 0, NULL, &found);
+    for (size_t i = 0; i < found.gl_pathc && r != TR_FAILED; i++) {
+        enum tr_status got = tr_join_read(j, found.gl_pathv[i]);
+        r = got == TR_EMPTY ? r : got;
+    }
+    globfree(&found);
+    tr_join_finish(j);
+    return r;
+}
+
+enum { OPT_PID = 256, OPT_TID, OPT_FUNCTION, OPT_FAILED, OPT_JSON, OPT_KERNEL, OPT_SINCE, OPT_UNTIL, OPT_RELATIVE, OPT_FOLLOW };
+
 
 static int
 show(int argc, char **argv)
@@ -234,6 +326,7 @@ show(int argc, char **argv)
             }
             break;
         case OPT_RELATIVE: s.relative = true; break;
+        case OPT_FOLLOW: s.follow = true; break;
         case OPT_FAILED: s.failed = true; break;
         case OPT_JSON:   s.json = true; break;
         default:
@@ -253,13 +346,14 @@ show(int argc, char **argv)
     s.colour = isatty(1) && !s.json && !(no_colour && *no_colour);
     kernels_load(dir, &s.kernels);
     struct tr_calls calls = { .call = on_call, .ctx = &s };
-    enum tr_status status = tr_read_calls(dir, &calls);
+    s.calls = &calls;
+    enum tr_status status = s.follow ? follow(&s, dir, &calls) : tr_read_calls(dir, &calls);
     if (fflush(stdout) || s.write_failed) {
         say("cannot write the output: %s", strerror(errno));
         status = TR_FAILED;
     }
     if (status == TR_EMPTY)
-        say("%s holds no trace: the program made no CUDA call", dir);
+        manifest_say_empty(dir);
     if (calls.lost)
         say("%llu events were dropped while recording", (unsigned long long)calls.lost);
     code = status == TR_OK || status == TR_EMPTY ? 0 : status == TR_DAMAGED ? EXIT_DAMAGED : EXIT_USAGE;
@@ -279,17 +373,19 @@ const struct cw_program show_command = {
     .parent = &trace_program,
     .summary = "list the calls of a recording",
     .operands = "[DIR]",
-    .description = "Lists the calls of a recording, a line each. "
+    .description = "Lists the calls of a recording, a line each, in the order in which they returned; a call that was made in another one, "
+                   "as the Runtime makes the driver's, is indented. "
                    "DIR is what `record` left; without it, the newest cudaway-trace-* folder here.",
     .options = (const struct cw_option[]){
         { OPT_PID, "pid", "PID", "only this process" },
         { OPT_TID, "tid", "TID", "only this thread" },
         { OPT_FUNCTION, "function", "REGEX", "only functions whose name matches" },
         { OPT_KERNEL, "kernel", "REGEX", "only launches of kernels whose name matches" },
-        { OPT_SINCE, "since", "TIME", "only calls from then on: 1.5s, 20ms, 300us after the call that returned first began" },
+        { OPT_SINCE, "since", "TIME", "only calls from then on: 1.5s, 20ms, 300us after the first call began" },
         { OPT_UNTIL, "until", "TIME", "only calls that began until then" },
         { OPT_RELATIVE, "relative", NULL, "times from the same beginning on, not of the clock" },
         { OPT_FAILED, "failed", NULL, "only calls that failed or never returned" },
+        { OPT_FOLLOW, "follow", NULL, "of a recording that is running: go on until it ends" },
         { OPT_JSON, "json", NULL, "one JSON object a line" },
         { 0 },
     },

@@ -216,6 +216,7 @@ on_call(void *ctx, const struct tr_call *c)
         return;
     int64_t time = c->end - c->start;
     t->calls++;
+    t->runtime_calls += tr_of_runtime(c->function);
     f->calls++;
     f->errors += c->failed;
     f->unfinished += !c->result;

@@ -82,7 +82,7 @@ struct totals {
     struct tot_block    *blocks;     unsigned block_count;       /* allocations, live and freed */
     uint64_t *threads;               unsigned thread_count;      /* pid << 32 | tid */
     unsigned  processes;
-    uint64_t  calls, failed, lost, launches;
+    uint64_t  calls, runtime_calls, failed, lost, launches;      /* calls: of both APIs */
     uint64_t  allocations[2], allocated[2], frees[2], freed[2], live[2], peak[2];   /* [0] device, [1] host */
     uint64_t  copies[4], copied[4];                /* host to device, device to host, on the device, other */
     struct tot_times copy_times[4], fill_times;   /* by enum tr_way */

@@ -122,6 +122,23 @@ has_manifest(const char *dir, struct stat *st)
     return snprintf(path, sizeof path, "%s/manifest.json", dir) < (int)sizeof path && !stat(path, st);
 }
 
+static bool seen;
+
+static int
+look(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    seen = seen || (type == FTW_F && st->st_size && !strcmp(path + ftw->base, "metadata"));
+    return seen;
+}
+
+bool
+holds_trace(const char *dir)
+{
+    seen = false;
+    nftw(dir, look, 16, FTW_PHYS);
+    return seen;
+}
+
 char *
 find_recording(const char *dir)
 {
@@ -137,7 +154,8 @@ find_recording(const char *dir)
         }
         char trace[PATH_MAX];
         struct stat sub;
-        if (!has_manifest(dir, &sub) && (snprintf(trace, sizeof trace, "%s/trace", dir) >= (int)sizeof trace || stat(trace, &sub))) {
+        if (!has_manifest(dir, &sub) && (snprintf(trace, sizeof trace, "%s/trace", dir) >= (int)sizeof trace || stat(trace, &sub)) &&
+            !holds_trace(dir)) {
             say("%s is not a folder that `cudaway-trace record` made: it has no manifest.json and no trace", dir);
             return NULL;
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cudaway-tracegen: from the API model, the tracer's exported functions and wrappers (trace_exports.c), the LTTng events
- * (trace_points.h) and the calls of them (trace_points.c). Exit status as cudaway-apigen's. */
+ * cudaway-tracegen: from the driver's API model, the tracer's exported functions and wrappers (trace_exports.c), the LTTng events
+ * (trace_points.h) and the calls of them (trace_points.c); from the Runtime's, its events and the calls of them
+ * (runtime_points.h, runtime_points.c). Exit status as cudaway-apigen's. */
 #include "tracer/gen/gen.h"
 
 #include "impl/base/file.h"
@@ -36,10 +37,13 @@ main(int argc, char **argv)
     int rc = 1;
     if (!model_load(&m, argv[2])) {
         fprintf(stderr, "%s", m.errors.data ? m.errors.data : "cudaway-tracegen: the model cannot be read\n");
-    } else {
+    } else if (!strcmp(m.prefix, "cu")) {
         rc = produce(&m, argv[4], "trace_exports.c", emit_trace_exports);
         rc = rc ? rc : produce(&m, argv[4], "trace_points.h", emit_trace_points);
         rc = rc ? rc : produce(&m, argv[4], "trace_points.c", emit_trace_probes);
+    } else {
+        rc = produce(&m, argv[4], "runtime_points.h", emit_trace_points);
+        rc = rc ? rc : produce(&m, argv[4], "runtime_points.c", emit_trace_probes);
     }
     model_finish(&m);
     return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The provider's one exported object, and fork: liblttng-ust is notified around every fork of this process, so that the child
+ * What the layer gets of the provider, and fork: liblttng-ust is notified around every fork of this process, so that the child
  * registers as a process of its own (what liblttng-ust-fork.so does for programs that preload it). */
 #include "tracer/tp/tp.h"
 
@@ -50,20 +50,19 @@ struct probe {
     const struct lttng_ust_event_desc *list[MAX_EVENTS];
 };
 
-/* Register events [first, first + count) of the list. What LTTng gets stays for good. */
-static void
-register_events(unsigned first, unsigned count)
+void
+cw_tp_register(const struct lttng_ust_probe_desc *all, unsigned first, unsigned count)
 {
     struct probe *p = count <= MAX_EVENTS ? calloc(1, sizeof *p) : NULL;
     if (!p) {
         fprintf(stderr, "cudaway: error: calls are missing from the recording: out of memory\n");
         return;
     }
-    p->probe = *cw_tp_all;
+    p->probe = *all;
     p->probe.event_desc = p->list;
     p->probe.nr_events = count;
     for (unsigned i = 0; i < count; i++) {
-        p->events[i] = *cw_tp_all->event_desc[first + i];
+        p->events[i] = *all->event_desc[first + i];
         p->classes[i] = *p->events[i].tp_class;
         p->classes[i].probe_desc = &p->probe;
         p->events[i].probe_desc = &p->probe;
@@ -80,7 +79,7 @@ use(unsigned index)
     static bool used[CW_CUDA_FUNCTION_COUNT];
     pthread_mutex_lock(&lock);
     if (!used[index])
-        register_events(2 * index, 2);
+        cw_tp_register(cw_tp_all, 2 * index, 2);
     used[index] = true;
     pthread_mutex_unlock(&lock);
 }
@@ -90,7 +89,7 @@ static void
 start(void)
 {
     unsigned first = 2 * CW_CUDA_FUNCTION_COUNT;
-    register_events(first, cw_tp_all->nr_events - first);
+    cw_tp_register(cw_tp_all, first, cw_tp_all->nr_events - first);
 }
 
 __attribute__((visibility("default"))) extern const struct cw_tp_ops cw_tp_ops;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * libcudaway-tp.so, the LTTng provider: loaded by the layer only in a process that is being recorded, so that no other
- * process loads liblttng-ust or has its threads. One symbol is looked up in it: cw_tp_ops. */
+ * process loads liblttng-ust or has its threads. Two symbols are looked up in it: cw_tp_ops by the layer, cw_tp_runtime
+ * (impl/runtime/observe.h) by libcudart. */
 #ifndef CW_TRACER_TP_H
 #define CW_TRACER_TP_H
 
@@ -63,12 +64,23 @@ struct cw_tp_ops {
 
 /* Generated. The events in the order of the header: entry and exit of each function, then the others. */
 extern const struct lttng_ust_probe_desc *cw_tp_all;
-extern void (*const cw_tp_entry[CW_CUDA_FUNCTION_COUNT])(const struct cw_call *);
-extern void (*const cw_tp_exit[CW_CUDA_FUNCTION_COUNT])(const struct cw_call *);
+extern void (*const cw_tp_entry[])(const struct cw_call *);
+extern void (*const cw_tp_exit[])(const struct cw_call *);
 void cw_tp_kernel(const struct cw_tp_kernel *k);
 void cw_tp_module(const struct cw_tp_module *k);
 void cw_tp_name(const struct cw_tp_name *k);
 void cw_tp_submit(const struct cw_tp_submit *k);
 void cw_tp_executed(const struct cw_tp_executed *k);
+
+/* The same for the functions of the Runtime. A call's `index` is then the Runtime's, its `next` is NULL, and its result a
+ * cudaError_t, which has the driver's numbers. */
+extern const struct lttng_ust_probe_desc *cw_tp_runtime_all;
+extern void (*const cw_tp_runtime_entry[])(const struct cw_call *);
+extern void (*const cw_tp_runtime_exit[])(const struct cw_call *);
+extern const unsigned cw_tp_runtime_count;
+extern atomic_bool cw_tp_runtime_known[];        /* the function's events are known to LTTng */
+
+/* provider.c: register events [first, first + count) of a list. What LTTng gets stays for good. */
+void cw_tp_register(const struct lttng_ust_probe_desc *all, unsigned first, unsigned count);
 
 #endif

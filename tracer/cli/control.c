@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See control.h. */
+#define _GNU_SOURCE
+#include "tracer/cli/control.h"
+#include "tracer/cli/cli.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { BACKLOG = 256, REQUEST_MS = 200, ANSWER_S = 60 };
+
+static bool
+address_of(const char *path, struct sockaddr_un *a)
+{
+    *a = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    if (strlen(path) >= sizeof a->sun_path) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    strcpy(a->sun_path, path);
+    return true;
+}
+
+int
+control_listen(const char *path)
+{
+    struct sockaddr_un a;
+    int fd = address_of(path, &a) ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
+    if (fd >= 0 && (bind(fd, (const struct sockaddr *)&a, sizeof a) || listen(fd, BACKLOG))) {
+        int e = errno;
+        close(fd);
+        errno = e;
+        return -1;
+    }
+    return fd;
+}
+
+int
+control_accept(int listening, char *request, size_t size)
+{
+    int fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){ .tv_usec = REQUEST_MS * 1000 }, sizeof(struct timeval));
+    ssize_t n = recv(fd, request, size - 1, 0);
+    request[n > 0 ? n : 0] = 0;
+    return fd;
+}
+
+void
+control_answer(int connection, const char *text)
+{
+    (void)!send(connection, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+#define STATUS "ok\npid %d\nrecorder %d\nflight %d\nover %d\nsnapshots %u\nseconds %lf\nbytes %llu\n"
+
+void
+control_status_text(const struct control_status *s, char *text, size_t size)
+{
+    snprintf(text, size, STATUS "dir %s\ncommand %s\n", s->pid, s->recorder, s->flight, s->over, s->snapshots, s->seconds, s->bytes, s->dir, s->command);
+}
+
+bool
+control_ask(const char *path, const char *request, char *answer, size_t size)
+{
+    struct sockaddr_un a;
+    int fd = address_of(path, &a) ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0) : -1;
+    ssize_t n = -1;
+    if (fd >= 0 && !connect(fd, (const struct sockaddr *)&a, sizeof a)) {
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){ .tv_sec = ANSWER_S }, sizeof(struct timeval));
+        if (send(fd, request, strlen(request), MSG_NOSIGNAL) > 0)
+            n = recv(fd, answer, size - 1, 0);
+    }
+    if (fd >= 0)
+        close(fd);
+    answer[n > 0 ? n : 0] = 0;
+    if (n > 0 && !strncmp(answer, "ok\n", 3)) {
+        memmove(answer, answer + 3, strlen(answer + 3) + 1);
+        return true;
+    }
+    if (n > 0 && !strncmp(answer, "error ", 6))
+        memmove(answer, answer + 6, strlen(answer + 6) + 1);
+    else
+        snprintf(answer, size, "the recording does not answer");
+    return false;
+}
+
+/* The rest of the line that begins with `key`. */
+static bool
+line_of(const char *text, const char *key, char *out, size_t size)
+{
+    const char *at = strstr(text, key);
+    if (!at)
+        return false;
+    at += strlen(key);
+    snprintf(out, size, "%.*s", (int)strcspn(at, "\n"), at);
+    return true;
+}
+
+bool
+control_status(const char *path, struct control_status *s)
+{
+    char text[CONTROL_TEXT];
+    int flight, over;
+    *s = (struct control_status){ 0 };
+    if (!control_ask(path, "status", text, sizeof text) ||
+        sscanf(text, STATUS + 3, &s->pid, &s->recorder, &flight, &over, &s->snapshots, &s->seconds, &s->bytes) != 7 ||
+        !line_of(text, "\ndir ", s->dir, sizeof s->dir) || !line_of(text, "\ncommand ", s->command, sizeof s->command))
+        return false;
+    s->flight = flight;
+    s->over = over;
+    return true;
+}
+
+void
+control_each(bool (*take)(void *ctx, const char *path, const struct control_status *s), void *ctx)
+{
+    const char *tmp = getenv("TMPDIR");
+    char pattern[PATH_MAX];
+    glob_t found = { 0 };
+    glob("/tmp/cudaway-t-*/control", 0, NULL, &found);
+    if (tmp && strcmp(tmp, "/tmp") && snprintf(pattern, sizeof pattern, "%s/cudaway-t-*/control", tmp) < (int)sizeof pattern)
+        glob(pattern, found.gl_pathc ? GLOB_APPEND : 0, NULL, &found);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        struct control_status s;
+        if (!access(found.gl_pathv[i], W_OK) && control_status(found.gl_pathv[i], &s) && !take(ctx, found.gl_pathv[i], &s))
+            break;
+    }
+    globfree(&found);
+}
+
+/* ---- one of them ---- */
+
+static int
+parent_of(int pid)
+{
+    char path[64], text[512];
+    int parent = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *f = fopen(path, "re");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f)
+        fclose(f);
+    text[n] = 0;
+    const char *end = strrchr(text, ')');       /* the name before may hold anything */
+    if (!end || sscanf(end + 1, " %*c %d", &parent) != 1)
+        return 0;
+    return parent;
+}
+
+struct search {
+    const char *which, *dir;
+    int pid;
+    unsigned found;
+    char *path;
+    size_t size;
+    struct control_status *s;
+};
+
+static bool
+is_it(const struct search *q, const struct control_status *s)
+{
+    if (!q->which)
+        return true;
+    if (!q->pid)
+        return q->dir && !strcmp(q->dir, s->dir);
+    for (int p = q->pid; p > 1; p = parent_of(p))
+        if (p == s->pid || p == s->recorder)
+            return true;
+    return false;
+}
+
+static bool
+consider(void *ctx, const char *path, const struct control_status *s)
+{
+    struct search *q = ctx;
+    if (!is_it(q, s))
+        return true;
+    q->found++;
+    snprintf(q->path, q->size, "%s", path);
+    *q->s = *s;
+    return true;
+}
+
+bool
+control_find(const char *which, char *path, size_t size, struct control_status *s)
+{
+    uint64_t pid = 0;
+    struct search q = { .which = which, .path = path, .size = size, .s = s };
+    char *dir = which ? realpath(which, NULL) : NULL;
+    if (which && parse_number(which, INT_MAX, &pid))
+        q.pid = (int)pid;
+    q.dir = dir;
+    control_each(consider, &q);
+    free(dir);
+    if (q.found == 1)
+        return true;
+    if (q.found)
+        say("%u recordings are running; name one of `cudaway-trace list` by its PID or folder", q.found);
+    else if (which && pid)
+        say("no recording of process %s is running; `cudaway-trace list` shows those that are", which);
+    else if (which)
+        say("no recording into %s is running; `cudaway-trace list` shows those that are", which);
+    else
+        say("no recording is running");
+    return false;
+}
