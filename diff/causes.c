@@ -22,7 +22,7 @@ find(const struct causes *c, const char *kernel)
     return NULL;
 }
 
-bool
+unsigned
 causes_count(struct causes *c, const char *kernel)
 {
     struct causes_kernel *k = find(c, kernel);
@@ -31,24 +31,16 @@ causes_count(struct causes *c, const char *kernel)
         char *name = more ? strdup(kernel) : NULL;
         c->kernels = more ? more : c->kernels;
         if (!name)
-            return true;
+            return 1;
         k = &more[c->nkernels++];
         *k = (struct causes_kernel){ .name = name };
     }
-    return ++k->launches <= CAUSES_PER_KERNEL;
+    return ++k->launches;
 }
 
-void
-causes_keep(struct causes *c, const char *kernel, const char *dump)
-{
-    struct causes_kernel *k = find(c, kernel);
-    if (k && k->kept < CAUSES_PER_KERNEL && (k->dump[k->kept] = strdup(dump)))
-        k->kept++;
-}
-
-/* The report of cudaway-replay --explain; returns its status, negative: it could not be run. */
+/* The report of cudaway-replay with these options, up to NULL; returns its status, negative: it could not be run. */
 static int
-run(const struct causes *c, const char *dump, struct cw_buf *out)
+run(const struct causes *c, const char *const *options, const char *dump, struct cw_buf *out)
 {
     int to[2], status = 0;
     char chunk[4096];
@@ -63,7 +55,12 @@ run(const struct causes *c, const char *dump, struct cw_buf *out)
         dup2(to[1], STDOUT_FILENO);
         close(to[0]);
         close(to[1]);
-        execl(c->replay, c->replay, "--explain", "--on", c->device, dump, (char *)NULL);
+        const char *args[16] = { c->replay, "--trust", "--on", c->device };
+        unsigned count = 4;
+        while (*options)
+            args[count++] = *options++;
+        args[count] = dump;
+        execv(c->replay, (char **)(uintptr_t)args);
         _exit(127);
     }
     close(to[1]);
@@ -98,42 +95,85 @@ print_report(const char *report)
         fprintf(stderr, "cudaway-diff:   %.*s\n", (int)(end - report), report);
 }
 
-int
-causes_explain(const struct causes *c)
+/* Has a launch of the kernel before this one the cause, too? */
+static bool
+known(const struct cwd_results *r, const struct cwd_launch *l)
 {
-    int worst = 1;
-    for (uint32_t i = 0; i < c->nkernels; i++) {
-        const struct causes_kernel *k = &c->kernels[i];
-        char cause[CAUSES_PER_KERNEL][100];
-        for (unsigned n = 0; n < k->kept; n++) {
-            struct cw_buf report;
-            cw_buf_init(&report);
-            int status = run(c, k->dump[n], &report);
-            const char *text = report.failed || !report.data ? "" : report.data;
-            cause_of(text, status, cause[n], sizeof cause[n]);
-            if (status == 3 || (status != 0 && status != 1 && worst != 3))
-                worst = status == 3 ? 3 : 2;
-            unsigned first = 0;
-            while (strcmp(cause[first], cause[n]))
-                first++;
-            if (first == n) {
-                fprintf(stderr, "cudaway-diff: %s: %u launches differ; %s (%s)\n", k->name, k->launches, cause[n], k->dump[n]);
-                print_report(text);
-            }
-            cw_buf_finish(&report);
-        }
+    for (const struct cwd_launch *p = r->launches; p < l; p++)
+        if (p->cause && !strcmp(p->kernel, l->kernel) && !strcmp(p->cause, l->cause))
+            return true;
+    return false;
+}
+
+static unsigned
+explain(const struct causes *c, const struct causes_kernel *k, struct cwd_results *r, struct cwd_launch *l)
+{
+    char cause[100];
+    struct cw_buf report;
+    cw_buf_init(&report);
+    static const char *const options[] = { "--explain", NULL };
+    int status = run(c, options, l->dump, &report);
+    const char *text = report.failed || !report.data ? "" : report.data;
+    cause_of(text, status, cause, sizeof cause);
+    cwd_results_cause(r, l, cause, status == 3 ? CWD_S_FAULT : CWD_S_DIFFERENT);
+    if (l->cause && !known(r, l)) {
+        fprintf(stderr, "cudaway-diff: %s: %u launches differ; %s (%s)\n", k->name, k->launches, cause, l->dump);
+        print_report(text);
     }
-    return worst;
+    cw_buf_finish(&report);
+    return status == 0 || status == 1 ? 1 : status == 3 ? 3 : 2;
+}
+
+int
+causes_explain(const struct causes *c, struct cwd_results *r)
+{
+    unsigned worst = 1, all = 0, done = 0;
+    for (size_t i = 0; i < r->count; i++)
+        all += r->launches[i].dump && r->launches[i].severity == CWD_S_DIFFERENT;
+    struct cwd_progress progress = { .what = "kept launches are looked into", .all = all };
+    for (uint32_t i = 0; i < c->nkernels; i++)
+        for (size_t n = 0; n < r->count; n++) {
+            struct cwd_launch *l = &r->launches[n];
+            if (!l->dump || l->severity != CWD_S_DIFFERENT || l->cause || strcmp(l->kernel, c->kernels[i].name))
+                continue;
+            cwd_progress_step(&progress, done++, CWD_NO_COUNT);
+            cwd_progress_clear(&progress);
+            unsigned status = explain(c, &c->kernels[i], r, l);
+            worst = status == 3 || (status == 2 && worst != 3) ? status : worst;
+        }
+    cwd_progress_clear(&progress);
+    return (int)worst;
+}
+
+void
+causes_pictures(const struct causes *c, struct cwd_results *r, const char *tolerance, bool bounds)
+{
+    const char *const options[] = { "--check", "--results", "--picture", bounds ? "--bounds" : "--results", tolerance ? "--tolerance" : NULL, tolerance, NULL };
+    uint64_t all = 0, done = 0;
+    for (size_t i = 0; i < r->count; i++)
+        all += r->launches[i].dump && r->launches[i].severity != CWD_S_NOT_RUN;
+    struct cwd_progress progress = { .what = "pictures", .all = all };
+    for (size_t i = 0; i < r->count; i++) {
+        struct cwd_launch *l = &r->launches[i];
+        struct cw_buf report;
+        if (!l->dump || l->severity == CWD_S_NOT_RUN)
+            continue;
+        cwd_progress_step(&progress, done++, CWD_NO_COUNT);
+        cw_buf_init(&report);
+        int status = run(c, options, l->dump, &report);
+        char *at = status >= 0 && !report.failed && report.data ? strstr(report.data, "{\"picture\":") : NULL;
+        if (at)
+            l->picture = strndup(at, strcspn(at, "\n"));
+        cw_buf_finish(&report);
+    }
+    cwd_progress_clear(&progress);
 }
 
 void
 causes_finish(struct causes *c)
 {
-    for (uint32_t i = 0; i < c->nkernels; i++) {
-        for (unsigned n = 0; n < c->kernels[i].kept; n++)
-            free(c->kernels[i].dump[n]);
+    for (uint32_t i = 0; i < c->nkernels; i++)
         free(c->kernels[i].name);
-    }
     free(c->kernels);
     *c = (struct causes){ 0 };
 }

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cudaway-diff: run a program on a reference device and each of its kernel launches on a subject device too, and compare what
- * they wrote. Exit status: 0 all the same, 1 something differs, 2 it could not be done (or the program failed, or launches
- * could not be compared), 3 something differs that nothing explains (--explain).
+ * they wrote. Exit status: 0 all the same, or as far apart as is allowed, 1 something differs, 2 it could not be done (or the program failed, or
+ * launches could not be compared), 3 something differs that nothing explains (--explain).
  *
  * The program runs under the trace layer with the observer of diff/observer.c, which sends a dump of each launch here. */
 #define _GNU_SOURCE
 #include "diff/causes.h"
 #include "diff/protocol.h"
-#include "diff/subject.h"
 #include "impl/base/env.h"
 #include "impl/base/file.h"
 #include "impl/base/program.h"
 #include "impl/base/temp.h"
 #include "replay/dump.h"
+#include "replay/results.h"
+#include "replay/subject.h"
+#include "replay/tolerance.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -37,7 +39,7 @@ enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
 #define MAX_NOT_COMPARED 10u            /* lines about launches that were not compared */
 
 struct diff {
-    const char *reference, *output, *kernels;
+    const char *reference, *output, *kernels, *json, *html;
     char **command;
     struct subject subject;
     char *layer, *native;               /* paths: trace layer; the real driver */
@@ -46,13 +48,17 @@ struct diff {
     pid_t app;
     int app_status;
     unsigned launches, differ, skipped;
+    unsigned long keep;                 /* launches of each kernel */
+    unsigned long max, beyond;          /* --max, 0: none; launches that were not compared for it */
     bool output_failed;
     bool locate, explain;
     struct causes causes;
+    struct cwd_results results;
+    struct cwd_progress progress;
     char *first;                        /* dump of the first launch with another result, if kept */
 };
 
-enum { REFERENCE = 256, SUBJECT, KERNELS, ULP, LOCATE, EXPLAIN };
+enum { REFERENCE = 256, SUBJECT, KERNELS, ULP, LOCATE, EXPLAIN, MAX, KEEP, JSON, TOLERANCE, HTML, BOUNDS };
 static const struct cw_program program = {
     .name = "cudaway-diff",
     .summary = "run each kernel launch of a program on two devices and compare",
@@ -60,16 +66,22 @@ static const struct cw_program program = {
     .description = "Runs PROGRAM on the reference device and each of its kernel launches on the subject device too, and compares the memory that they leave.",
     .options = (const struct cw_option[]){
         { REFERENCE, "reference", "DEVICE", "where the program runs: a value of CUDAWAY_DEVICE, or cuda-native for the real driver", "host hip cuda cuda-native gfxemu:gfx1100 gfxemu:gfx90a" },
-        { SUBJECT, "subject", "DEVICE", "what is compared with it; also cuda-native:O0, the real driver without its optimiser. Default: cuda-native and host where "
-          "there is a real driver, else host and host:O0", "host host:O0 hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
+        { SUBJECT, "subject", "DEVICE", "what is compared with it; also cuda-native:O0, the real driver without its optimiser. Default: the reference is "
+          "cuda-native where there is a real driver, else host; the subject is hip where there is an AMD GPU, else host, or host:O0 against host", "host host:O0 hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
         { 'o', "output", "DIR", "where dumps of launches that differ are kept (default cudaway-diff-PROGRAM)", "DIR" },
         { KERNELS, "kernels", "REGEX", "compare only kernels whose name matches" },
+        { MAX, "max", "N", "compare until N launches differ; the program runs on" },
+        { KEEP, "keep", "N", "keep up to N launches of each kernel that differs (default 3)" },
+        { JSON, "json", "FILE", "write the results as JSON, too; - is standard output", "FILE" },
+        { HTML, "html", "FILE", "write a page, too, that shows of the launches that are kept where they differ: heat maps, histograms, the worst elements with their threads", "FILE" },
+        { TOLERANCE, "tolerance", "FILE", "what may differ, by kernel and buffer, a line each: KERNEL BUFFER and absolute=X, relative=X or ulp=N", "FILE" },
+        { BOUNDS, "bounds", NULL, "floats may be as far apart as the roundings and approximate functions that they went through allow for" },
         { ULP, "ulp", "N", "floats may differ by N units in the last place (default 0: every bit counts)" },
         { LOCATE, "locate", NULL, "at the end, name the thread and the first instruction that made the first difference (cudaway-replay --locate on the dump that is kept)" },
-        { EXPLAIN, "explain", NULL, "at the end, say for each kernel why its results differ (cudaway-replay --explain on up to three dumps of each)" },
+        { EXPLAIN, "explain", NULL, "at the end, say for each kernel why its results differ (cudaway-replay --explain on the launches that are kept)" },
         { 0 },
     },
-    .exits = (const struct cw_exit[]){ { "0", "all the same" }, { "1", "something differs" }, { "2", "trouble (or the program failed)" },
+    .exits = (const struct cw_exit[]){ { "0", "all the same, or within what --ulp, --tolerance and --bounds allow" }, { "1", "something differs" }, { "2", "trouble (or the program failed)" },
                                        { "3", "(--explain) something differs that nothing explains: a translation fault" }, { 0 } },
     .complete = "PROGRAM",
     .see_also = "cudaway(1), cudaway-trace(1), cudaway-replay(1), cudaway.conf(5)",
@@ -136,6 +148,13 @@ native_works(const char *path)
     return pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
+/* As the driver asks it for CUDAWAY_DEVICE=auto. */
+static bool
+has_amd_gpu(void)
+{
+    return !access("/dev/kfd", F_OK) || cw_env_get(CW_ENV_HIP_LIBRARY);
+}
+
 static bool
 choose_devices(struct diff *d)
 {
@@ -155,7 +174,7 @@ choose_devices(struct diff *d)
         if (!d->reference)
             d->reference = works && !native_subject ? "cuda-native" : "host";
         if (!d->subject.device)
-            d->subject.device = !strcmp(d->reference, "host") ? "host:O0" : "host";
+            d->subject.device = has_amd_gpu() && strcmp(d->reference, "hip") ? "hip" : !strcmp(d->reference, "host") ? "host:O0" : "host";
     }
     return true;
 }
@@ -295,16 +314,16 @@ start_program(struct diff *d)
 
 /* ---- comparing -------------------------------------------------------------------------------------------------------------- */
 
-/* Keep the dump of a launch that differs, compressed. */
-static void
-keep(struct diff *d, const char *path, unsigned launch, const char *kernel, bool differs)
+/* Keep the dump of a launch that differs, compressed. Its name, malloc'd, or NULL after a message. */
+static char *
+keep(struct diff *d, const char *path, unsigned launch, const char *kernel)
 {
     char name[PATH_MAX], plain[100];
     struct cwd_dump dump;
     struct cwd_error e = { "" };
     size_t n = 0;
     if (d->output_failed)
-        return;
+        return NULL;
     for (; kernel[n] && n + 1 < sizeof plain; n++) {
         char c = kernel[n];
         plain[n] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
@@ -313,7 +332,7 @@ keep(struct diff *d, const char *path, unsigned launch, const char *kernel, bool
     if (cw_mkdirs(d->output, 0700) != CW_OK) {
         say("cannot make the folder %s: %s; dumps are not kept", d->output, strerror(errno));
         d->output_failed = true;
-        return;
+        return NULL;
     }
     snprintf(name, sizeof name, "%s/%04u-%s" CWD_SUFFIX, d->output, launch, plain);
     cw_result r = cwd_read(path, 0, 0, &dump, &e);
@@ -324,28 +343,50 @@ keep(struct diff *d, const char *path, unsigned launch, const char *kernel, bool
     if (r != CW_OK) {
         say("%s", e.text);
         d->output_failed = true;
-        return;
+        return NULL;
     }
-    say("  kept as %s", name);
-    if (differs && !d->first)
-        d->first = strdup(name);
-    if (differs && d->explain)
-        causes_keep(&d->causes, kernel, name);
+    return strdup(name);
+}
+
+/* The first of a kernel is told at once, the others in the table. */
+static void
+say_difference(unsigned launch, const char *kernel, int status, const char *lines)
+{
+    say("%s, launch %u: %s", kernel, launch, status == 1 ? "the results differ" : "the subject did not run it");
+    for (const char *line = lines, *end; line && (end = strchr(line, '\n')); line = end + 1)
+        if (*line != '{')
+            say("  %.*s", (int)(end - line), line);
 }
 
 static void
 compare(struct diff *d, unsigned launch, const char *path, const char *kernel)
 {
     struct cw_buf lines;
+    if (d->max && d->differ >= d->max) {
+        d->beyond++;
+        return;
+    }
     cw_buf_init(&lines);
+    cwd_progress_step(&d->progress, d->launches, d->differ);
     int status = subject_run(&d->subject, path, &lines);
+    struct cwd_launch *l = cwd_results_add(&d->results, kernel, launch, NULL, status, lines.failed ? NULL : lines.data);
     d->launches++;
     d->differ += status != 0;
-    if (status && (!d->explain || status != 1 || causes_count(&d->causes, kernel))) {
-        say("%s, launch %u: %s", kernel, launch, status == 1 ? "the results differ" : "the subject did not run it");
-        for (char *line = lines.data, *end; line && (end = strchr(line, '\n')); line = end + 1)
-            say("  %.*s", (int)(end - line), line);
-        keep(d, path, launch, kernel, status == 1);
+    unsigned nth = status ? causes_count(&d->causes, kernel) : 0;
+    if (nth == 1) {
+        cwd_progress_clear(&d->progress);
+        say_difference(launch, kernel, status, lines.data);
+    }
+    if (status && nth <= d->keep) {
+        char *name = keep(d, path, launch, kernel);
+        if (name && nth == 1)
+            say("  kept as %s", name);
+        if (name && status == 1 && !d->first)
+            d->first = strdup(name);
+        if (l)
+            l->dump = name;
+        else
+            free(name);
     }
     cw_buf_finish(&lines);
 }
@@ -376,6 +417,7 @@ serve(struct diff *d)
         if (line[0] == 'D' && sscanf(line, "D %u %4095s %n", &launch, path, &kernel) >= 2 && kernel) {
             compare(d, launch, path, line + kernel);
         } else if (line[0] == 'N' && n > 3) {
+            cwd_progress_clear(&d->progress);
             if (d->skipped++ < MAX_NOT_COMPARED)
                 say("not compared: %s", line + 2);
         }
@@ -411,24 +453,86 @@ run(struct diff *d)
             break;
     }
     sigprocmask(SIG_SETMASK, &open, NULL);
+    cwd_progress_clear(&d->progress);
 }
 
 static int
 summary(struct diff *d)
 {
     bool failed = !WIFEXITED(d->app_status) || WEXITSTATUS(d->app_status);
+    uint64_t tolerated = d->results.seen[CWD_S_TOLERATED];
+    uint64_t bounded = d->results.seen[CWD_S_BOUNDED];
+    char within[120] = "";
+    cwd_results_table(&d->results, "cudaway-diff: ", stderr);
     if (WIFSIGNALED(d->app_status))
         say("the program was ended by signal %d (%s)", WTERMSIG(d->app_status), strsignal(WTERMSIG(d->app_status)));
     else if (failed)
         say("the program ended with status %d", WEXITSTATUS(d->app_status));
     if (d->skipped)
         say("%u launches were not compared", d->skipped);
+    if (d->beyond)
+        say("%lu launches behind the last that differs were not compared (--max %lu)", d->beyond, d->max);
     if (!d->launches && !d->skipped)
         say("no kernel launches were seen%s", d->kernels ? " that --kernels matches" : ": is this a CUDA program?");
-    say("%s against %s: %u launches compared, %u differ", d->reference, d->subject.device, d->launches, d->differ);
+    if (tolerated)
+        snprintf(within, sizeof within, ", %llu within the tolerance", (unsigned long long)tolerated);
+    if (bounded)
+        snprintf(within + strlen(within), sizeof within - strlen(within), ", %llu within bounds of error", (unsigned long long)bounded);
+    say("%s against %s: %u launches compared, %u differ%s", d->reference, d->subject.device, d->launches, d->differ, within);
     if (d->differ)
         return DIFFERENT;
     return failed || d->skipped || !d->launches ? TROUBLE : SAME;
+}
+
+static void
+put_head(struct cw_buf *head, const struct diff *d, int status)
+{
+    cw_buf_puts(head, "\"program\":[");
+    for (char **a = d->command; *a; a++) {
+        cw_buf_puts(head, a == d->command ? "" : ",");
+        cw_buf_json_string(head, *a);
+    }
+    cw_buf_puts(head, "],\"reference\":");
+    cw_buf_json_string(head, d->reference);
+    cw_buf_puts(head, ",\"subject\":");
+    cw_buf_json_string(head, d->subject.device);
+    cw_buf_printf(head, ",\"status\":%d,\"not_compared\":%u,\"beyond_max\":%lu,\"tolerance\":", status, d->skipped, d->beyond);
+    if (d->subject.tolerance)
+        cw_buf_json_string(head, d->subject.tolerance);
+    else
+        cw_buf_puts(head, "null");
+    cw_buf_printf(head, ",\"ulp\":%u,", d->subject.ulp);
+}
+
+/* --json, --html. False after a message. */
+static bool
+write_results(const struct diff *d, int status)
+{
+    struct cw_buf head, all, title;
+    cw_buf_init(&head);
+    cw_buf_init(&all);
+    cw_buf_init(&title);
+    put_head(&head, d, status);
+    for (char **a = d->command; *a; a++)
+        cw_buf_printf(&title, "%s%s", a == d->command ? "" : " ", *a);
+    if (d->json && !head.failed)
+        cwd_results_json(&d->results, head.data, &all);
+    bool memory = !head.failed && !all.failed && !title.failed, ok = memory;
+    const char *failed = d->json;
+    if (ok && d->json)
+        ok = !strcmp(d->json, "-") ? cw_write_all(STDOUT_FILENO, all.data, all.size) : cw_file_write_atomic(d->json, all.data, all.size, 0644) == CW_OK;
+    if (ok && d->html) {
+        ok = cwd_results_html_file(&d->results, title.data, head.data, d->html);
+        failed = d->html;
+    }
+    if (!memory)
+        say("out of memory");
+    else if (!ok)
+        say("cannot write %s: %s", failed, strerror(errno));
+    cw_buf_finish(&head);
+    cw_buf_finish(&all);
+    cw_buf_finish(&title);
+    return ok;
 }
 
 /* Its report goes to this program's output. */
@@ -446,7 +550,7 @@ locate(const struct diff *d)
         dup2(STDERR_FILENO, STDOUT_FILENO);
         if (d->native)
             setenv("CUDAWAY_CUDA_LIBRARY", d->native, 1);
-        execl(d->subject.replay, d->subject.replay, "--locate", "--on", d->subject.device, "--against", d->reference, "--ulp", ulp, d->first, (char *)NULL);
+        execl(d->subject.replay, d->subject.replay, "--trust", "--locate", "--on", d->subject.device, "--against", d->reference, "--ulp", ulp, d->first, (char *)NULL);
         _exit(127);
     }
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -457,10 +561,32 @@ locate(const struct diff *d)
         say("that launch alone gives the same results on both");
 }
 
+/* What is done when the program has ended. */
+static int
+finish(struct diff *d)
+{
+    int cause = DIFFERENT;
+    if (d->locate && d->first)
+        locate(d);
+    d->causes.replay = d->subject.replay;
+    d->causes.device = d->subject.device;
+    if (d->native)
+        setenv("CUDAWAY_CUDA_LIBRARY", d->native, 1);
+    if (d->explain)
+        cause = causes_explain(&d->causes, &d->results);
+    if (d->html)
+        causes_pictures(&d->causes, &d->results, d->subject.tolerance, d->subject.bounds);
+    int status = summary(d);
+    if (status == DIFFERENT)
+        status = cause;
+    return (!d->json && !d->html) || write_results(d, status) ? status : TROUBLE;
+}
+
 int
 main(int argc, char **argv)
 {
-    struct diff d = { .listener = -1 };
+    struct diff d = { .listener = -1, .keep = 3, .progress = { .what = "launches compared" } };
+    struct cwd_tolerances tolerances = { 0 };
     struct cw_command_line line = { &program, argc, argv };
     for (int c; (c = cw_next_option(&line)) != CW_OPTIONS_END;) {
         char *end;
@@ -479,6 +605,13 @@ main(int argc, char **argv)
             }
             regfree(&r);
             break;
+        case MAX:
+            d.max = strtoul(optarg, &end, 10);
+            if (!*optarg || *end || *optarg == '-' || !d.max) {
+                say("--max %s is not a number from 1", optarg);
+                return TROUBLE;
+            }
+            break;
         case ULP: {
             unsigned long v = strtoul(optarg, &end, 10);
             if (!*optarg || *end || *optarg == '-' || v > INT32_MAX) {
@@ -488,12 +621,29 @@ main(int argc, char **argv)
             d.subject.ulp = (uint32_t)v;
             break;
         }
+        case KEEP:
+            d.keep = strtoul(optarg, &end, 10);
+            if (*optarg < '0' || *optarg > '9' || *end) {
+                say("--keep %s is not a number", optarg);
+                return TROUBLE;
+            }
+            break;
+        case JSON:      d.json = optarg; break;
+        case BOUNDS:    d.subject.bounds = true; break;
+        case HTML:      d.html = optarg; break;
+        case TOLERANCE: d.subject.tolerance = optarg; break;
         default:
             return line.status;
         }
     }
     if (optind == argc)
         return cw_usage_error(&program, "no program given");
+    struct cwd_error e = { "" };
+    if (d.subject.tolerance && cwd_tolerances_read(d.subject.tolerance, &tolerances, &e) != CW_OK) {
+        say("%s", e.text);
+        return TROUBLE;
+    }
+    cwd_tolerances_finish(&tolerances);     /* the subject reads them again */
     d.command = argv + optind;
     const char *base = strrchr(d.command[0], '/');
     char *folder = NULL;
@@ -505,29 +655,22 @@ main(int argc, char **argv)
     struct sigaction child = { .sa_handler = child_ended };
     sigaction(SIGCHLD, &child, NULL);
     int status = TROUBLE;
+    bool ran = false;
     struct cw_buf why;
     cw_buf_init(&why);
     if (d.output && find_parts(&d) && choose_devices(&d) && listen_there(&d)) {
         if (!subject_start(&d.subject, &why)) {
             char *eol = why.data ? strchr(why.data, '\n') : NULL;
             say("the subject %s cannot be used: %.*s", d.subject.device, eol ? (int)(eol - why.data) : 0, why.data ? why.data : "");
-        } else if (start_program(&d)) {
+        } else if ((ran = start_program(&d))) {
             run(&d);
-            status = summary(&d);
         }
     }
     subject_stop(&d.subject);
-    if (d.locate && d.first)
-        locate(&d);
-    if (d.explain && d.causes.nkernels) {
-        d.causes.replay = d.subject.replay;
-        d.causes.device = d.subject.device;
-        if (d.native)
-            setenv("CUDAWAY_CUDA_LIBRARY", d.native, 1);
-        int cause = causes_explain(&d.causes);
-        status = status == DIFFERENT ? cause : status;
-    }
+    if (ran)
+        status = finish(&d);
     causes_finish(&d.causes);
+    cwd_results_finish(&d.results);
     remove_folder(&d);
     cw_buf_finish(&why);
     free((char *)d.subject.replay);

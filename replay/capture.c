@@ -661,3 +661,9 @@ cwd_capture_end(const struct cw_launch *l, struct cwd_dump *d, struct cwd_error 
     finish();
     return ok;
 }
+
+void
+cwd_capture_drop(void)
+{
+    finish();
+}

@@ -4,6 +4,7 @@
 
 #include "impl/api/cuda.h"
 #include "replay/analyze.h"
+#include "replay/tolerance.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,17 +38,25 @@ ordered(uint64_t bits, unsigned type, int64_t *out)
 }
 
 bool
+cwd_value_ulps(uint64_t a, uint64_t b, unsigned type, uint64_t *ulps)
+{
+    int64_t x, y;
+    if (!is_float(type) || !ordered(a, type, &x) || !ordered(b, type, &y))
+        return false;
+    *ulps = x > y ? (uint64_t)x - (uint64_t)y : (uint64_t)y - (uint64_t)x;
+    return true;
+}
+
+bool
 cwd_value_same(uint64_t a, uint64_t b, unsigned type, uint32_t ulp)
 {
     int64_t x, y;
+    uint64_t ulps;
     if (a == b)
         return true;
     if (!ulp || !is_float(type))
         return false;
-    bool nx = ordered(a, type, &x), ny = ordered(b, type, &y);
-    if (!nx || !ny)
-        return nx == ny;
-    return (x > y ? (uint64_t)x - (uint64_t)y : (uint64_t)y - (uint64_t)x) <= ulp;
+    return cwd_value_ulps(a, b, type, &ulps) ? ulps <= ulp : ordered(a, type, &x) == ordered(b, type, &y);
 }
 
 void
@@ -104,8 +113,88 @@ cwd_element_width(const struct cwd_buffer *b)
     return cwd_type_bytes(element_type(cwd_type_of(b->element), b->size));
 }
 
+double
+cwd_value_number(uint64_t bits, unsigned type)
+{
+    unsigned n = cwd_type_bytes(type);
+    uint32_t b32 = type == PTX_BF16 ? (uint32_t)bits << 16 : (uint32_t)bits;
+    float f;
+    double d;
+    memcpy(&f, &b32, sizeof f);
+    memcpy(&d, &bits, sizeof d);
+    switch (type) {
+    case PTX_F32: case PTX_BF16:                        return (double)f;
+    case PTX_F16:                                       return half((uint16_t)bits);
+    case PTX_F64:                                       return d;
+    case PTX_S8: case PTX_S16: case PTX_S32: case PTX_S64: return (double)((int64_t)(bits << (64 - n * 8)) >> (64 - n * 8));
+    default:                                            return (double)bits;
+    }
+}
+
+static double
+apart(uint64_t a, uint64_t b, unsigned type)
+{
+    return fabs(cwd_value_number(a, type) - cwd_value_number(b, type));
+}
+
+/* False: infinities and NaN. */
 static bool
-differ(const uint8_t *a, const uint8_t *b, uint64_t size, unsigned known, uint32_t ulp, struct cwd_difference *x)
+measure(uint64_t a, uint64_t b, unsigned type, struct cwd_distance *x)
+{
+    double u = cwd_value_number(a, type), v = cwd_value_number(b, type), larger = fmax(fabs(u), fabs(v));
+    uint64_t ulps = 0;
+    if (!isfinite(u) || !isfinite(v))
+        return false;
+    double distance = fabs(u - v), relative = isfinite(distance) ? distance / larger : fabs(u / larger - v / larger);
+    x->absolute = fmax(x->absolute, distance);
+    x->relative = larger > 0 ? fmax(x->relative, relative) : x->relative;
+    if (cwd_value_ulps(a, b, type, &ulps) && ulps > x->ulps)
+        x->ulps = ulps;
+    return true;
+}
+
+static bool
+allows(const struct cwd_allowance *w, uint64_t a, uint64_t b, unsigned type)
+{
+    if (cwd_value_same(a, b, type, w->ulp))
+        return true;
+    if (!(w->absolute > 0) && !(w->relative > 0))
+        return false;
+    double u = cwd_value_number(a, type), v = cwd_value_number(b, type);
+    if (isnan(u) && isnan(v))
+        return true;
+    /* Infinities are at no distance of anything, integers of 64 bits that are rounded to the same number at a small one. */
+    return isfinite(u) && isfinite(v) && (fabs(u - v) <= w->absolute || fabs(u - v) <= w->relative * fmax(fabs(u), fabs(v))) && (u != v || is_float(type) || w->absolute >= 1);
+}
+
+/* Each of the two values is at most `bound`, a number of their type, from the exact one. Not rounded down: both sides of the comparison are doubles, and the
+ * difference of two floats of fewer bits is exact or rounded to nearest, monotonically. */
+static bool
+inside(uint64_t a, uint64_t b, uint64_t bound, unsigned type)
+{
+    double e = cwd_value_number(bound, type);
+    return isfinite(e) && apart(a, b, type) <= 2 * e;
+}
+
+struct how {
+    struct cwd_allowance allowance;
+    const uint8_t *bound;
+};
+
+enum verdict { SAME, TOLERATED, BOUNDED, DIFFERENT };
+
+static enum verdict
+judge(const struct how *how, uint64_t a, uint64_t b, uint64_t bound, unsigned type)
+{
+    if (a == b)
+        return SAME;
+    if (allows(&how->allowance, a, b, type))
+        return TOLERATED;
+    return how->bound && is_float(type) && inside(a, b, bound, type) ? BOUNDED : DIFFERENT;
+}
+
+static bool
+differ(const uint8_t *a, const uint8_t *b, uint64_t size, unsigned known, const struct how *how, struct cwd_difference *x)
 {
     if (!memcmp(a, b, size))
         return false;
@@ -113,15 +202,26 @@ differ(const uint8_t *a, const uint8_t *b, uint64_t size, unsigned known, uint32
     x->elements = size / n;
     x->count = 0;
     x->type = cwd_type_name(type);
+    x->kind = type;
     x->width = n;
+    x->floats = is_float(type);
     for (uint64_t i = 0; i < x->elements; i++) {
-        uint64_t va = 0, vb = 0;
+        uint64_t va = 0, vb = 0, bound = 0;
         if (!memcmp(a + i * n, b + i * n, n))
             continue;
         memcpy(&va, a + i * n, n);      /* little endian, as is every device */
         memcpy(&vb, b + i * n, n);
-        if (cwd_value_same(va, vb, type, ulp))
+        if (how->bound)
+            memcpy(&bound, how->bound + i * n, n);
+        enum verdict v = judge(how, va, vb, bound, type);
+        if (v != DIFFERENT) {
+            x->tolerated += v == TOLERATED;
+            x->bounded += v == BOUNDED;
+            measure(va, vb, type, &x->allowed);
             continue;
+        }
+        x->special += !measure(va, vb, type, &x->apart);
+        x->unbounded += how->bound && !isfinite(cwd_value_number(bound, type));
         if (!x->count++) {
             x->index = i;
             x->offset = i * n;
@@ -129,7 +229,32 @@ differ(const uint8_t *a, const uint8_t *b, uint64_t size, unsigned known, uint32
             cwd_value_print(vb, type, x->actual, sizeof x->actual);
         }
     }
-    return x->count;
+    return x->count || x->tolerated || x->bounded;
+}
+
+/* By which a tolerance's line finds it. */
+static void
+name_buffer(const struct cwd_dump *d, uint32_t buffer, char *name, size_t size, char *number, size_t number_size)
+{
+    const struct cwd_buffer *b = &d->buffers[buffer];
+    *name = *number = 0;
+    if (b->name) {
+        snprintf(name, size, "%s", b->name);
+        return;
+    }
+    for (uint32_t i = 0; i < d->nparams; i++) {
+        const struct cwd_param *p = &d->params[i];
+        for (uint32_t at = 0; at + 8 <= p->size; at += 8) {
+            uint64_t word;
+            memcpy(&word, d->param_block + p->offset + at, sizeof word);
+            if (word - b->address >= b->size)
+                continue;
+            if (p->name)
+                snprintf(name, size, p->size > 8 ? "%s+%u" : "%s", p->name, at);
+            snprintf(number, number_size, p->size > 8 ? "%u+%u" : "%u", i, at);
+            return;
+        }
+    }
 }
 
 void
@@ -188,34 +313,67 @@ texel_type(uint32_t format)
 }
 
 uint32_t
-cwd_compare(const struct cwd_dump *d, const struct cwd_outcome *o, uint32_t ulp,
-            void (*found)(void *user, const struct cwd_difference *x), void *user)
+cwd_compare_by(const struct cwd_dump *d, const struct cwd_outcome *o, const struct cwd_tolerances *t, const struct cwd_bounds *bounds,
+               void (*found)(void *user, const struct cwd_difference *x), void *user)
 {
     struct cwd_difference x;
+    char number[24];
     uint32_t n = 0;
     for (uint32_t i = 0; i < d->nbuffers; i++) {
         const struct cwd_buffer *b = &d->buffers[i];
+        if (!b->after || !o->buffers[i])
+            continue;
         memset(&x, 0, sizeof x);
-        if (!b->after || !o->buffers[i] || !differ(b->after, o->buffers[i], b->size, cwd_type_of(b->element), ulp, &x))
+        name_buffer(d, i, x.name, sizeof x.name, number, sizeof number);
+        struct how how = { *cwd_tolerances_find(t, d->kernel, *x.name ? x.name : NULL, *number ? number : NULL),
+                           bounds && i < bounds->nbuffers ? bounds->buffers[i] : NULL };
+        if (!differ(b->after, o->buffers[i], b->size, cwd_type_of(b->element), &how, &x))
             continue;
         char where[100];
         cwd_where(d, i, where, sizeof where);
         snprintf(x.where, sizeof x.where, "buffer %u, %s", i, where);
         x.buffer = (int32_t)i;
+        x.array = -1;
         found(user, &x);
-        n++;
+        n += x.count > 0;
     }
     for (uint32_t i = 0; i < d->narrays; i++) {
         const struct cwd_array *a = &d->arrays[i];
+        if (!a->after || !o->arrays[i])
+            continue;
         memset(&x, 0, sizeof x);
-        if (!a->after || !o->arrays[i] || !differ(a->after, o->arrays[i], a->size, texel_type(a->format), ulp, &x))
+        struct how how = { *cwd_tolerances_find(t, d->kernel, NULL, NULL), NULL };
+        if (!differ(a->after, o->arrays[i], a->size, texel_type(a->format), &how, &x))
             continue;
         where_array(d, i, x.where, sizeof x.where);
         x.buffer = -1;
+        x.array = (int32_t)i;
         found(user, &x);
-        n++;
+        n += x.count > 0;
     }
     return n;
+}
+
+struct caller {
+    void (*found)(void *user, const struct cwd_difference *x);
+    void *user;
+};
+
+static void
+pass_on(void *user, const struct cwd_difference *x)
+{
+    const struct caller *c = user;
+    if (x->count)
+        c->found(c->user, x);
+}
+
+uint32_t
+cwd_compare(const struct cwd_dump *d, const struct cwd_outcome *o, uint32_t ulp,
+            void (*found)(void *user, const struct cwd_difference *x), void *user)
+{
+    struct caller c = { found, user };
+    const struct cwd_tolerances t = { .otherwise = { .ulp = ulp } };
+    return cwd_compare_by(d, o, &t, NULL, pass_on, &c);
 }
 
 bool
@@ -233,7 +391,51 @@ cwd_has_results(const struct cwd_dump *d)
 void
 cwd_difference_print(const struct cwd_difference *x, const char *expected, const char *actual, struct cw_buf *out)
 {
-    cw_buf_printf(out, "%s: %llu of %llu %s differ; first at byte %llu, index %llu: %s %s, %s %s\n", x->where,
-                  (unsigned long long)x->count, (unsigned long long)x->elements, x->type, (unsigned long long)x->offset,
-                  (unsigned long long)x->index, expected, x->expected, actual, x->actual);
+    if (x->count)
+        cw_buf_printf(out, "%s: %llu of %llu %s differ; first at byte %llu, index %llu: %s %s, %s %s", x->where,
+                      (unsigned long long)x->count, (unsigned long long)x->elements, x->type, (unsigned long long)x->offset,
+                      (unsigned long long)x->index, expected, x->expected, actual, x->actual);
+    else
+        cw_buf_printf(out, "%s: none of %llu %s differs more than allowed", x->where, (unsigned long long)x->elements, x->type);
+    if (x->floats && x->count)
+        cw_buf_printf(out, "; at most %.3g apart, %.3g relative, %llu ULP", x->apart.absolute, x->apart.relative, (unsigned long long)x->apart.ulps);
+    if (x->tolerated)
+        cw_buf_printf(out, "; %llu tolerated", (unsigned long long)x->tolerated);
+    if (x->bounded)
+        cw_buf_printf(out, "; %llu within bounds", (unsigned long long)x->bounded);
+    if (x->unbounded)
+        cw_buf_printf(out, "; %llu without a bound", (unsigned long long)x->unbounded);
+    if (!x->count)
+        cw_buf_printf(out, "; at most %.3g apart, %.3g relative, %llu ULP", x->allowed.absolute, x->allowed.relative, (unsigned long long)x->allowed.ulps);
+    cw_buf_puts(out, "\n");
+}
+
+static void
+put_distance(struct cw_buf *out, const char *name, const struct cwd_distance *x)
+{
+    cw_buf_printf(out, ",\"%s\":{\"absolute\":", name);
+    cw_buf_printf(out, isfinite(x->absolute) ? "%.17g" : "null", x->absolute);
+    cw_buf_printf(out, ",\"relative\":%.17g,\"ulp\":%llu}", x->relative, (unsigned long long)x->ulps);
+}
+
+void
+cwd_difference_json(const struct cwd_difference *x, struct cw_buf *out)
+{
+    cw_buf_puts(out, "{\"where\":");
+    cw_buf_json_string(out, x->where);
+    cw_buf_puts(out, ",\"name\":");
+    cw_buf_json_string(out, x->name);
+    cw_buf_printf(out, ",\"buffer\":%d,\"type\":\"%s\",\"elements\":%llu,\"differ\":%llu,\"tolerated\":%llu,\"bounded\":%llu,\"unbounded\":%llu,\"not_finite\":%llu", (int)x->buffer,
+                  x->type, (unsigned long long)x->elements, (unsigned long long)x->count, (unsigned long long)x->tolerated, (unsigned long long)x->bounded,
+                  (unsigned long long)x->unbounded, (unsigned long long)x->special);
+    put_distance(out, "largest", &x->apart);
+    put_distance(out, "allowed", &x->allowed);
+    if (x->count) {
+        cw_buf_printf(out, ",\"first\":{\"byte\":%llu,\"index\":%llu,\"reference\":", (unsigned long long)x->offset, (unsigned long long)x->index);
+        cw_buf_json_string(out, x->expected);
+        cw_buf_puts(out, ",\"subject\":");
+        cw_buf_json_string(out, x->actual);
+        cw_buf_puts(out, "}");
+    }
+    cw_buf_puts(out, "}");
 }

@@ -9,6 +9,7 @@
 #include "replay/analyze.h"
 #include "replay/check.h"
 #include "replay/compare.h"
+#include "replay/replay.h"
 #include "replay/tar.h"
 
 #include <inttypes.h>
@@ -17,8 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { SAME = 0, EXPLAINED = 1, TROUBLE = 2 };
 
 /* ---- elements ---------------------------------------------------------------------------------------------------------------- */
 
@@ -61,8 +60,8 @@ set_init(const struct explain *x, struct set *s)
     return s->in;
 }
 
-static const uint8_t *
-content(const struct cwd_dump *d, uint32_t c)
+const uint8_t *
+explain_values(const struct cwd_dump *d, uint32_t c)
 {
     return c < d->nbuffers ? d->buffers[c].after : d->arrays[c - d->nbuffers].after;
 }
@@ -72,7 +71,7 @@ explain_compare(const struct explain *x, const struct cwd_dump *a, const struct 
 {
     const struct cwd_dump *d = &x->base.dump;
     for (uint32_t c = 0; c < d->nbuffers + d->narrays; c++) {
-        const uint8_t *p = content(a, c), *q = content(b, c);
+        const uint8_t *p = explain_values(a, c), *q = explain_values(b, c);
         unsigned width = explain_width(x, c);
         uint64_t n = x->start[c + 1] - x->start[c];
         if (!p || !q || !memcmp(p, q, n * width))
@@ -85,15 +84,6 @@ explain_compare(const struct explain *x, const struct cwd_dump *a, const struct 
             }
         }
     }
-}
-
-static bool
-within(const struct explain *x, const struct set *a, const struct set *b)
-{
-    for (uint64_t i = 0; i < x->elements; i++)
-        if (a->in[i] && !b->in[i])
-            return false;
-    return true;
 }
 
 /* ---- trying ------------------------------------------------------------------------------------------------------------------ */
@@ -223,139 +213,10 @@ try_settings(struct explain *x, struct set *best, struct cwv_variant *with)
     return status;
 }
 
-/* ---- what may be otherwise at any time --------------------------------------------------------------------------------------- */
+/* ---- the report -------------------------------------------------------------------------------------------------------------- */
 
-struct chance {
-    struct set order, fill, added;      /* elements that change with it; sums proven to be of another order */
-    double *low, *high;                 /* of each element over all orders */
-    struct cwc_report races;            /* of the launch, and reads of what nobody wrote */
-    bool permuted;                      /* the elements that differ are the recorded ones at other places */
-    char evidence[1000];
-    bool checked;                       /* races is what the checks found */
-};
-
-static double
-number(const struct explain *x, const struct cwd_dump *d, uint32_t c, uint64_t i)
-{
-    unsigned width = explain_width(x, c), type = c < d->nbuffers ? cwd_type_of(x->base.dump.buffers[c].element) : PTX_NONE;
-    uint64_t v = 0;
-    float f;
-    double g;
-    memcpy(&v, content(d, c) + i * width, width);
-    memcpy(&f, &v, sizeof f);
-    memcpy(&g, &v, sizeof g);
-    return type == PTX_F32 ? (double)f : type == PTX_F64 ? g : (double)v;
-}
-
-static void
-widen(const struct explain *x, struct chance *c, const struct cwd_dump *result)
-{
-    uint64_t index;
-    for (uint64_t i = 0; i < x->elements; i++) {
-        if (!c->order.in[i])
-            continue;
-        uint32_t k = explain_content(x, i, &index);
-        double v = number(x, result, k, index);
-        c->low[i] = v < c->low[i] ? v : c->low[i];
-        c->high[i] = v > c->high[i] ? v : c->high[i];
-    }
-}
-
-/* Run what is nearest to the recorded results again, changed by `v`: which elements change? */
-static bool
-vary(struct explain *x, const struct cwd_dump *result, const struct cwv_variant *v, struct set *changes, struct chance *order)
-{
-    struct cwl_side s;
-    struct set differs;
-    if (!set_init(x, &differs))
-        return false;
-    enum tried t = explain_try(x, v, &differs, &s);
-    if (t == TRIED) {
-        explain_compare(x, result, &s.result, changes);
-        if (order) {
-            widen(x, order, result);
-            widen(x, order, &s.result);
-        }
-        cwl_close(&s);
-    }
-    free(differs.in);
-    return t != FAILED;
-}
-
-static int
-by_number(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Are the elements that differ the same ones at other places? */
-static bool
-permuted(const struct explain *x, const struct cwd_dump *result, const struct set *differs)
-{
-    uint64_t n = 0, index;
-    double *a = malloc((differs->count + 1) * sizeof *a), *b = malloc((differs->count + 1) * sizeof *b);
-    for (uint64_t i = 0; i < x->elements && a && b; i++)
-        if (differs->in[i]) {
-            uint32_t k = explain_content(x, i, &index);
-            a[n] = number(x, &x->base.dump, k, index);
-            b[n++] = number(x, result, k, index);
-        }
-    bool same = a && b;
-    if (same) {
-        qsort(a, n, sizeof *a, by_number);
-        qsort(b, n, sizeof *b, by_number);
-        for (uint64_t i = 0; i < n && same; i++)
-            same = a[i] == b[i];
-    }
-    free(a);
-    free(b);
-    return same;
-}
-
-static bool
-try_chances(struct explain *x, struct cwl_side *near, const struct cwv_variant *with, const struct set *differs, struct chance *c)
-{
-    struct cwd_dump result = near->result;
-    near->has_result = false;           /* kept here; the side may run again */
-    bool ok = explain_atomics(x, near, differs, &c->added, c->evidence, sizeof c->evidence);
-    for (unsigned k = 0; k <= CWV_ORDERS && ok; k++) {
-        struct cwv_variant v = *with;
-        v.order = k;
-        ok = vary(x, &result, &v, &c->order, c);
-    }
-    for (unsigned k = CWV_ZEROS; k <= CWV_ONES && ok; k++) {
-        struct cwv_variant v = *with;
-        v.fill = (enum cwv_fill)k;
-        ok = vary(x, &result, &v, &c->fill, NULL);
-    }
-    c->permuted = permuted(x, &result, differs);
-    cwd_finish(&result);
-    /* Where records cannot be put in, or the checked kernel does not run, there is no such evidence. */
-    c->checked = ok && cwc_run(near, CWC_RACES | CWC_UNINITIALISED, &c->races, &x->e) == CW_OK;
-    if (!c->checked)
-        c->races.kinds = 0;
-    return ok;
-}
-
-/* What orders of threads may have made: elements that change with them, to numbers about as far apart as the recorded one. */
-static bool
-by_order(const struct explain *x, const struct set *differs, const struct chance *c, bool same_elements)
-{
-    uint64_t index;
-    for (uint64_t i = 0; i < x->elements; i++) {
-        if (!differs->in[i] || c->added.in[i])
-            continue;
-        uint32_t k = explain_content(x, i, &index);
-        double v = number(x, &x->base.dump, k, index), spread = c->high[i] - c->low[i];
-        if (!c->order.in[i] || !(same_elements || (v >= c->low[i] - spread && v <= c->high[i] + spread)))
-            return false;
-    }
-    return true;
-}
-
-static void
-say_element(const struct explain *x, const struct set *s)
+void
+explain_say_element(const struct explain *x, const struct set *s)
 {
     char where[160];
     uint64_t i = 0, index;
@@ -368,103 +229,11 @@ say_element(const struct explain *x, const struct set *s)
     }
 }
 
-/* Does the kernel, or a function of its modules? */
-static bool
-adds_floats(const struct cwi_program *p, const char *kernel)
-{
-    for (uint32_t i = 0; i < p->ninsts; i++) {
-        const struct ptx_inst *in = p->insts[i].in;
-        const struct ptx_function *fn = p->insts[i].fn;
-        if (fn->is_entry && strcmp(fn->sym->name, kernel))
-            continue;
-        if ((in->op == PTX_OP_ATOM || in->op == PTX_OP_RED) && ptx_type_class((ptx_type)in->type[0]) == PTX_CLASS_FLOAT)
-            return true;
-    }
-    return false;
-}
-
-static int
-judge(struct explain *x, const struct set *differs, const struct chance *c, const struct cwv_variant *with)
-{
-    const char *also = with->fuse ? " besides those that fused products and sums explain" : "";
-    if (within(x, differs, &c->added)) {
-        printf("cause: order of atomics: all %" PRIu64 " elements that differ%s are sums of floats that threads add atomically, in an order that CUDA leaves open\n",
-               differs->count, also);
-        printf("  %s\n", c->evidence);
-        return EXPLAINED;
-    }
-    struct set changes = { 0 };
-    bool races = c->races.kinds & CWC_RACES;
-    if (races && set_init(x, &changes)) {
-        for (uint64_t i = 0; i < x->elements; i++)
-            changes.in[i] = c->order.in[i] || c->added.in[i] || c->fill.in[i];
-        races = within(x, differs, &changes);
-    }
-    free(changes.in);
-    if (races) {
-        printf("cause: race: all %" PRIu64 " elements that differ%s change with the order in which threads run, and threads race:\n", differs->count, also);
-        say_element(x, differs);
-        fputs(c->races.lines.data, stdout);
-        return EXPLAINED;
-    }
-    /* Changed text may change the order in which floats are added, too: then only a read that the checks found is evidence. */
-    bool stale = within(x, differs, &c->fill), ordered = by_order(x, differs, c, c->permuted);
-    bool adds = adds_floats(&x->base.program, x->base.dump.kernel);
-    if (stale && (c->races.kinds & CWC_UNINITIALISED || !(ordered || (adds && c->checked)))) {
-        printf("cause: uninitialised: all %" PRIu64 " elements that differ%s change with what shared memory, local memory and registers hold when the kernel begins\n",
-               differs->count, also);
-        say_element(x, differs);
-        if (c->races.kinds & CWC_UNINITIALISED)
-            fputs(c->races.lines.data, stdout);
-        return EXPLAINED;
-    }
-    if (!ordered)
-        return CWD_FAULT;
-    if (adds) {
-        printf("cause: order of atomics: all %" PRIu64 " elements that differ%s change with the order in which threads run, and threads add floats atomically\n",
-               differs->count, also);
-        say_element(x, differs);
-        return EXPLAINED;
-    }
-    printf("cause: order of threads: all %" PRIu64 " elements that differ%s change with the order in which blocks and threads run\n", differs->count, also);
-    say_element(x, differs);
-    return EXPLAINED;
-}
-
-static int
-by_chance(struct explain *x, const struct cwv_variant *with, struct set *differs)
-{
-    struct chance c = { .evidence = "" };
-    struct cwl_side near = { 0 };
-    struct set again;
-    int status = TROUBLE;
-    c.low = malloc((x->elements + 1) * sizeof *c.low);
-    c.high = malloc((x->elements + 1) * sizeof *c.high);
-    bool ok = set_init(x, &c.order) && set_init(x, &c.fill) && set_init(x, &c.added) && set_init(x, &again) && c.low && c.high;
-    for (uint64_t i = 0; ok && i < x->elements; i++) {
-        c.low[i] = INFINITY;
-        c.high[i] = -INFINITY;
-    }
-    if (ok && explain_try(x, with, &again, &near) == TRIED) {
-        if (try_chances(x, &near, with, differs, &c))
-            status = judge(x, differs, &c, with);
-        cwl_close(&near);
-    }
-    free(c.order.in);
-    free(c.fill.in);
-    free(c.added.in);
-    cwc_report_finish(&c.races);
-    free(c.low);
-    free(c.high);
-    free(again.in);
-    return status;
-}
-
 static int
 fault(struct explain *x, const struct set *best, uint64_t plain)
 {
     printf("cause: translation fault: nothing that PTX or CUDA leaves open explains the difference (%u runs)\n", x->runs);
-    say_element(x, best);
+    explain_say_element(x, best);
     if (best->count < plain)
         printf("  the nearest variant, with other products and sums fused or other rules for floats, leaves %" PRIu64 " of %" PRIu64 " differences\n", best->count, plain);
     puts("  --locate --against DEVICE finds the first instruction whose result differs between two devices");
@@ -485,6 +254,13 @@ static void
 print_difference(void *user, const struct cwd_difference *d)
 {
     struct explain *x = user;
+    struct cw_buf b;
+    cw_buf_init(&b);
+    if (x->o->results) {
+        cwd_difference_json(d, &b);
+        puts(b.failed ? "out of memory" : b.data);
+    }
+    cw_buf_finish(&b);
     printf("%s, %s index %llu: %s on %s, %s on %s; %llu of %llu differ\n", d->where, d->type, (unsigned long long)d->index, d->expected,
            x->base.dump.device, d->actual, x->base.label, (unsigned long long)d->count, (unsigned long long)d->elements);
 }
@@ -496,7 +272,7 @@ search(struct explain *x, struct set *differs)
     struct cwv_variant with = { .order = 0 };
     int status = try_settings(x, differs, &with);
     if (status == TROUBLE)
-        status = by_chance(x, &with, differs);
+        status = explain_chance(x, &with, differs);
     return status == CWD_FAULT ? fault(x, differs, plain) : status;
 }
 
@@ -521,6 +297,8 @@ explain(struct explain *x)
         free(differs.in);
         return SAME;
     }
+    if (x->o->results)
+        cwd_print_launch(&s->dump);
     if (!cwl_compare(&s->dump, &s->result, 0, print_difference, x))
         return trouble(x);
     int status = cwl_parse(s, s->compute_capability, &x->e) == CW_OK ? search(x, &differs) : TROUBLE;

@@ -3,6 +3,7 @@
 #ifndef CWD_EXPLAIN_H
 #define CWD_EXPLAIN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Exit status of --explain, beside 0 same, 1 different for a reason that is named, 2 trouble. */
@@ -12,6 +13,7 @@ struct cwd_explain {
     const char *file;                   /* the dump, with the results of another device */
     const char *on;                     /* device; NULL: the default one */
     uint32_t runs;                      /* most runs that the search for fused pairs makes */
+    bool results;                       /* print the differences as JSON, too */
 };
 
 /* Prints the report, whose line "cause: NAME: ..." names the cause. */

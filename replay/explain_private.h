@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Between explain.c, which decides, explain_fuse.c, which searches what was fused, and explain_atomic.c, which searches orders of
- * additions. */
+ * Between explain.c, which tries what is computed otherwise, explain_chance.c: what is otherwise from run to run, explain_fuse.c, which
+ * searches what was fused, and explain_atomic.c, which searches orders of additions. */
 #ifndef CWD_EXPLAIN_PRIVATE_H
 #define CWD_EXPLAIN_PRIVATE_H
 
 #include "replay/explain.h"
 #include "replay/variant.h"
+
+enum { SAME = 0, EXPLAINED = 1, TROUBLE = 2 };          /* beside CWD_FAULT */
 
 /* The elements of all contents, one byte each: whether it is in the set. */
 struct set {
@@ -35,6 +37,10 @@ bool set_init(const struct explain *x, struct set *s);
 unsigned explain_width(const struct explain *x, uint32_t content);
 /* Content and index of an element. */
 uint32_t explain_content(const struct explain *x, uint64_t element, uint64_t *index);
+/* The contents behind the launch. */
+const uint8_t *explain_values(const struct cwd_dump *d, uint32_t content);
+/* "first at buffer 2, parameter out, index 7" */
+void explain_say_element(const struct explain *x, const struct set *s);
 void explain_place(const struct explain *x, const struct cwl_side *s, uint32_t id, char *out, size_t size);
 
 /* explain_fuse.c: find in fuse[], by instruction, what besides `with` makes the results equal, or more equal than `differs`, which is
@@ -44,5 +50,9 @@ void explain_say_fused(const struct explain *x, const uint8_t *fuse);
 
 /* explain_atomic.c: of the elements that differ, those whose recorded value the same values added in another order give. */
 bool explain_atomics(struct explain *x, struct cwl_side *side, const struct set *differs, struct set *proven, char *evidence, size_t size);
+
+/* explain_chance.c: judge what `with`, which leaves `differs`, does not explain: orders of threads, contents of memory that nobody wrote.
+ * EXPLAINED and CWD_FAULT print nothing more; TROUBLE: x->e says why. */
+int explain_chance(struct explain *x, const struct cwv_variant *with, struct set *differs);
 
 #endif

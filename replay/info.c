@@ -26,6 +26,18 @@ print_params(const struct cwd_dump *d)
     }
 }
 
+void
+cwd_print_launch(const struct cwd_dump *d)
+{
+    struct cw_buf b;
+    cw_buf_init(&b);
+    cw_buf_puts(&b, "{\"kernel\":");
+    cw_buf_json_string(&b, d->kernel);
+    cw_buf_printf(&b, ",\"launch\":%u}", d->launch);
+    puts(b.failed ? "out of memory" : b.data);
+    cw_buf_finish(&b);
+}
+
 int
 cwd_info(const char *path)
 {

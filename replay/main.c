@@ -2,49 +2,70 @@
  * cudaway-replay: run the launch of a kernel dump again, alone. Exit status: 0 it ran (and the results are the recorded ones), 1
  * the results differ, 2 it could not be done, 3 nothing explains a difference (--explain); nothing else. */
 #define _GNU_SOURCE
+#include "impl/base/confine.h"
+#include "impl/base/env.h"
+#include "impl/base/file.h"
 #include "impl/base/program.h"
+#include "impl/base/temp.h"
 #include "impl/base/version.h"
+#include "replay/bounds.h"
 #include "replay/check.h"
 #include "replay/compare.h"
 #include "replay/explain.h"
 #include "replay/locate.h"
+#include "replay/many.h"
+#include "replay/picture.h"
 #include "replay/reduce.h"
 #include "replay/replay.h"
+#include "replay/reproducer.h"
 #include "replay/session.h"
+#include "replay/step_reader.h"
 #include "replay/tar.h"
+#include "replay/tolerance.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
 #define ATTEMPTS 4u
 #define EXPLAIN_RUNS 400u
 #define REDUCE_SECONDS 600u
+#define RECORD_MIB 64u
 
 struct options {
-    const char *on, *output, *file, *where, *against, *against_module;
-    bool check, info, serve, locate, explain, reduce;
-    uint32_t repeat, ulp, attempt, seconds;
+    const char *on, *output, *file, *where, *reproducer, *against, *against_module, *tolerance, *html, *source;
+    bool check, info, serve, locate, explain, reduce, step, json, trust, results, picture, bounds;
+    struct cwd_tolerances tolerances;
+    const char *confined;                   /* the folder for temporary files of a confined process */
+    uint32_t repeat, ulp, attempt, seconds, record_size;
     unsigned checks;                        /* enum cwc_what */
 };
 
-enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE, EXPLAIN, MEMCHECK, RACECHECK, INITCHECK, SYNCCHECK, REDUCE, SECONDS };
+enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE, EXPLAIN, REPRODUCER, JSON, MEMCHECK, RACECHECK, INITCHECK, SYNCCHECK, REDUCE, SECONDS, TRUST, CONFINED, TOLERANCE, RESULTS, HTML, PICTURE, STEP, RECORD_SIZE, SOURCE, BOUNDS };
 static const struct cw_program program = {
     .name = "cudaway-replay",
     .summary = "run the kernel launch of a dump again",
-    .operands = "FILE",
+    .operands = "FILE...",
     .description = "Runs the kernel launch that FILE, a kernel dump, holds.",
     .options = (const struct cw_option[]){
         { ON, "on", "DEVICE", "where: a value of CUDAWAY_DEVICE (host, host:O0, hip, ...), or cuda-native for the module untranslated on the real CUDA driver, "
           "cuda-native:O0 without its compiler's optimiser, which fuses mul and add", "host host:O0 hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
         { CHECK, "check", NULL, "compare with the recorded results" },
         { ULP, "ulp", "N", "with --check: floats may differ by N units in the last place (default 0: every bit counts)" },
+        { TOLERANCE, "tolerance", "FILE", "with --check: what may differ, by kernel and buffer, a line each: KERNEL BUFFER and absolute=X, relative=X or ulp=N", "FILE" },
+        { BOUNDS, "bounds", NULL, "with --check: floats may be as far apart as the roundings and approximate functions that they went through allow for" },
         { REPEAT, "repeat", "N", "run N times more and print the times from launch to completion" },
         { INFO, "info", NULL, "print what the dump holds, and run nothing" },
         { LOCATE, "locate", NULL, "run on two devices, and name the first element that differs, the thread that wrote it, and its first instruction whose result differs" },
@@ -60,10 +81,20 @@ static const struct cw_program program = {
         { RACECHECK, "racecheck", NULL, "look for races in shared and in global memory" },
         { INITCHECK, "initcheck", NULL, "look for reads of shared and local memory and registers that nothing wrote" },
         { SYNCCHECK, "synccheck", NULL, "look for divergent barriers and wrong member masks" },
+        { STEP, "step", NULL, "look at what each thread does, forwards and backwards: reads commands like a debugger's from standard input (`help` lists them)" },
+        { RECORD_SIZE, "record-size", "MIB", "with --step: memory on the device for the record of a block, a warp or a thread (default 64)" },
+        { SOURCE, "source", "DIR", "with --step: the folder of the source files that .loc names, which may be read then", "DIR" },
+        { REPRODUCER, "reproducer", "FILE.c", "write the launch as a C program over the driver API, which ends with 0 where the results are the recorded ones", "FILE" },
+        { JSON, "json", NULL, "of several dumps or a folder, and of --step: JSON instead of text" },
+        { HTML, "html", "FILE", "with --check: write a page that shows where the results differ: heat maps, histograms, the worst elements with their threads", "FILE" },
         { 'o', "output", "FILE", "write a dump with the results of this run", "FILE" },
+        { TRUST, "trust", NULL, "run it with all your rights; without this it cannot read your files, write any but --output, or reach the network or other processes" },
         { SERVE, "serve" },                 /* internal: cudaway-diff */
         { ATTEMPT, "attempt", "N" },        /* internal: see try_again */
         { WHERE, "where", "FILE" },         /* internal: --locate */
+        { RESULTS, "results" },             /* internal: of many dumps; differences as JSON, a line each */
+        { PICTURE, "picture" },             /* internal: of --html */
+        { CONFINED, "confined", "DIR" },    /* internal: see try_again */
         { 0 },
     },
     .exits = (const struct cw_exit[]){ { "0", "the launch ran (--check: with the recorded results)" }, { "1", "results differ, or a check found something" }, { "2", "trouble" },
@@ -94,16 +125,19 @@ try_again(const struct options *o, char **argv)
         return;
     bool fix = o->attempt == 0;
     personality(fix ? (unsigned long)persona | ADDR_NO_RANDOMIZE : (unsigned long)persona & ~(unsigned long)ADDR_NO_RANDOMIZE);
-    char *option;
-    size_t n = 0, skip = argv[1] && !strncmp(argv[1], "--attempt=", 10) ? 2 : 1;
+    char *option, *confined = NULL;
+    size_t n = 0, skip = argv[1] && !strncmp(argv[1], "--attempt=", 10) ? o->confined ? 3 : 2 : 1;
     while (argv[n])
         n++;
-    char **args = calloc(n + 2, sizeof *args);
-    if (!args || asprintf(&option, "--attempt=%u", o->attempt + 1) < 0)
+    char **args = calloc(n + 3, sizeof *args);
+    if (!args || asprintf(&option, "--attempt=%u", o->attempt + 1) < 0 || (o->confined && asprintf(&confined, "--confined=%s", o->confined) < 0))
         return;
-    args[0] = argv[0];
-    args[1] = option;
-    memcpy(args + 2, argv + skip, (n - skip) * sizeof *args);
+    size_t at = 0;
+    args[at++] = argv[0];
+    args[at++] = option;
+    if (confined)
+        args[at++] = confined;
+    memcpy(args + at, argv + skip, (n - skip) * sizeof *args);
     fflush(NULL);
     execv("/proc/self/exe", args);
 }
@@ -124,12 +158,27 @@ print_times(const struct cwd_outcome *o)
     printf("%u runs: min %.3f ms, median %.3f ms, max %.3f ms\n", n, o->ms[0], median, o->ms[n - 1]);
 }
 
+struct report {
+    const struct options *o;
+    struct cwd_picture picture;
+    bool allowed;                           /* something differs and is tolerated, or within bounds */
+};
+
 static void
 print_difference(void *user, const struct cwd_difference *x)
 {
+    struct report *r = user;
     struct cw_buf b;
     cw_buf_init(&b);
-    cwd_difference_print(x, "recorded", "replayed", &b);
+    r->allowed |= x->tolerated || x->bounded;
+    if (r->o->picture)
+        cwd_picture_add(&r->picture, x);
+    if (r->o->results) {
+        cwd_difference_json(x, &b);
+        cw_buf_puts(&b, "\n");
+    } else {
+        cwd_difference_print(x, "recorded", "replayed", &b);
+    }
     fputs(b.data ? b.data : "out of memory\n", stdout);
     cw_buf_finish(&b);
 }
@@ -178,14 +227,23 @@ write_where(const struct cwd_session *s, const struct cwd_dump *d, const struct 
     return !fclose(f);
 }
 
-/* A rewritten kernel keeps more across calls, and the driver does not know how deep recursion goes. */
 static void
-enlarge_stack(const struct cwd_session *s)
+say_nothing(void *user, const struct cwd_difference *x)
 {
-    size_t size = 0;
-    if (s->cu.cuCtxGetLimit && s->cu.cuCtxSetLimit && s->cu.cuCtxGetLimit(&size, CU_LIMIT_STACK_SIZE) == CUDA_SUCCESS &&
-        s->cu.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, size < 2048 ? 8192 : size * 4) != CUDA_SUCCESS)
-        fprintf(stderr, "cudaway-replay: note: the stack is not larger than usual\n");
+}
+
+/* Where there are none, a note says why. */
+static void
+find_bounds(const struct options *o, unsigned compute_capability, struct cwd_bounds *b)
+{
+    char folder[64];
+    struct cwl_side s = { .on = o->on, .folder = folder };
+    struct cwd_error e = { "" };
+    snprintf(s.label, sizeof s.label, "%s", o->on ? o->on : "the default device");
+    if (!cwl_folder(folder, sizeof folder, &e) || cwl_open(&s, o->file, &e) != CW_OK || cwl_parse(&s, compute_capability, &e) != CW_OK || cwd_bounds_run(&s, b, &e) != CW_OK)
+        fprintf(stderr, "cudaway-replay: note: %s\n", e.text);
+    cwl_close(&s);
+    cw_temp_remove(folder);
 }
 
 static int
@@ -204,7 +262,7 @@ replay(const struct options *o, char **argv)
     cw_result r = cwd_session_open(&s, o->on, &e);
     if (r == CW_OK) {
         if (o->where)
-            enlarge_stack(&s);
+            cwd_session_enlarge_stack(&s);
         r = cwd_session_run(&s, &d, o->attempt < ATTEMPTS ? 0 : CWD_RUN_MAY_MOVE, o->repeat, &out, &e);
         if (r == CW_ERR_NOT_FOUND && o->attempt < ATTEMPTS) {
             try_again(o, argv);
@@ -226,9 +284,19 @@ replay(const struct options *o, char **argv)
     if (out.nms)
         print_times(&out);
     if (o->check) {
-        uint32_t n = cwd_compare(&d, &out, o->ulp, print_difference, NULL);
+        if (o->results)
+            cwd_print_launch(&d);
+        struct report report = { o, { o->file, o->on, s.compute_capability, &d, &out } };
+        struct cwd_bounds bounds = { 0 };
+        if (o->bounds && cwd_compare_by(&d, &out, &o->tolerances, NULL, say_nothing, NULL))
+            find_bounds(o, s.compute_capability, &bounds);
+        uint32_t n = cwd_compare_by(&d, &out, &o->tolerances, &bounds, print_difference, &report);
+        cwd_bounds_finish(&bounds);
+        if (report.picture.out.size)
+            cwd_picture_print(&report.picture);
         status = n ? DIFFERENT : SAME;
-        printf("%s on %s: %s\n", d.kernel, s.device, n ? "the results differ from the recorded ones" : "the results are the recorded ones");
+        printf("%s on %s: %s\n", d.kernel, s.device, n ? "the results differ from the recorded ones" :
+               report.allowed ? "the results differ from the recorded ones no more than is allowed" : "the results are the recorded ones");
     } else if (!o->repeat) {
         printf("%s ran on %s\n", d.kernel, s.device);
     }
@@ -242,6 +310,99 @@ replay(const struct options *o, char **argv)
     return status;
 }
 
+/* ---- confinement (confine.h) ------------------------------------------------------------------------------------------------ */
+
+#define OUTPUT "output"
+
+static bool
+copy(int from, int to)
+{
+    char data[1 << 16];
+    ssize_t n;
+    while ((n = read(from, data, sizeof data)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0 && !cw_write_all(to, data, (size_t)n))
+            return false;
+    return n == 0;
+}
+
+/* The child's output becomes the file that was asked for. What the child left there is not trusted: a link is not followed. */
+static bool
+move_output(const char *folder, const char *to)
+{
+    char path[PATH_MAX + 8];
+    struct cw_new_file out;
+    struct stat st;
+    snprintf(path, sizeof path, "%s/" OUTPUT, folder);
+    int from = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (from < 0 && errno == ENOENT)
+        return true;
+    bool ok = from >= 0 && !fstat(from, &st) && S_ISREG(st.st_mode) && cw_new_file_begin(&out, to, st.st_mode & 0644) == CW_OK;
+    if (ok) {
+        ok = copy(from, out.fd);
+        ok = cw_new_file_finish(&out, ok) == CW_OK && ok;
+    }
+    int saved = errno;
+    if (from >= 0)
+        close(from);
+    errno = saved;
+    return ok;
+}
+
+static bool
+is_device(const char *on, const char *name)
+{
+    size_t n = strlen(name);
+    return on && !strncmp(on, name, n) && (!on[n] || on[n] == ':' || on[n] == '-');
+}
+
+/* In the child: confine it and go on. */
+static int
+confine(struct options *o, const char *folder)
+{
+    const char *usual = cw_env_get(CW_ENV_DEVICE), *devices[] = { o->on ? o->on : usual && *usual ? usual : "auto", o->against };
+    const char *const read[] = { o->file, o->against_module ? o->against_module : "/dev/null", o->tolerance ? o->tolerance : "/dev/null", o->source ? o->source : "/dev/null", NULL };
+    struct cw_confinement c = { .read = read, .temp = folder };
+    struct cw_confine_error e = { "" };
+    char cache[PATH_MAX + 8];
+    for (unsigned i = 0; i < 2; i++) {
+        c.nvidia |= is_device(devices[i], "cuda");
+        c.amd |= is_device(devices[i], "hip") || is_device(devices[i], "auto");
+    }
+    snprintf(cache, sizeof cache, "%s/cache", folder);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (cw_confine(&c, &e) != CW_OK)
+        return trouble("%s: %s; --trust runs it with all your rights", o->file, e.text);
+    /* A kernel's code could plant an entry in the usual cache, which other processes execute. */
+    if (setenv("TMPDIR", folder, 1) || setenv("CUDAWAY_CACHE_DIR", cache, 1))
+        return trouble("out of memory");
+    o->confined = folder;
+    return -1;
+}
+
+/* -1: this is the child. Else its exit status, in the parent. */
+static int
+in_confined_child(struct options *o, char *folder, size_t size)
+{
+    const char *tmp = getenv("TMPDIR");
+    int status = 0;
+    if (!cw_temp_make(tmp && *tmp ? tmp : "/tmp", "replay", folder, size))
+        return trouble("cannot make a temporary folder: %s", strerror(errno));
+    fflush(NULL);
+    pid_t child = fork();
+    if (!child)
+        return confine(o, folder);
+    if (o->step)
+        signal(SIGINT, SIG_IGN);        /* the child's own matter */
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    int result = child < 0 ? trouble("fork: %s", strerror(errno))
+        : WIFSIGNALED(status) ? trouble("%s: ended by signal %d (%s)", o->file, WTERMSIG(status), strsignal(WTERMSIG(status))) : WEXITSTATUS(status);
+    if (child > 0 && o->output && !move_output(folder, o->output))
+        result = trouble("cannot write %s: %s", o->output, strerror(errno));
+    cw_temp_remove(folder);
+    return result;
+}
+
 static bool
 number(const char *s, uint32_t max, uint32_t *out)
 {
@@ -252,6 +413,32 @@ number(const char *s, uint32_t max, uint32_t *out)
         return false;
     *out = (uint32_t)v;
     return true;
+}
+
+/* The dump "-", the last of the arguments: again with a file in its place. */
+static int
+from_input(char **argv)
+{
+    char folder[128], path[256];
+    const char *why;
+    int status = 0, last = 1;
+    if (!cwd_take_input(folder, sizeof folder, path, sizeof path, &why)) {
+        cw_temp_remove(folder);
+        return trouble("standard input: %s", why);
+    }
+    while (argv[last + 1])
+        last++;
+    argv[last] = path;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execv("/proc/self/exe", argv);
+        _exit(TROUBLE);
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    cw_temp_remove(folder);
+    return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : trouble("it was ended by a signal");
 }
 
 int
@@ -275,7 +462,22 @@ main(int argc, char **argv)
             if (!number(optarg, 1000000, &o.seconds) || !o.seconds)
                 return trouble("--seconds %s is not a number from 1 to 1000000", optarg);
             break;
+        case STEP:   o.step = true; break;
+        case SOURCE: o.source = optarg; break;
+        case RECORD_SIZE:
+            if (!number(optarg, 4096, &o.record_size) || !o.record_size)
+                return trouble("--record-size %s is not a number from 1 to 4096", optarg);
+            break;
         case EXPLAIN: o.explain = true; break;
+        case JSON:   o.json = true; break;
+        case TOLERANCE: o.tolerance = optarg; break;
+        case HTML:   o.html = optarg; break;
+        case PICTURE: o.picture = true; break;      /* internal: of --html */
+        case BOUNDS: o.bounds = true; break;
+        case RESULTS: o.results = true; break;      /* internal: of many dumps */
+        case REPRODUCER: o.reproducer = optarg; break;
+        case TRUST:  o.trust = true; break;
+        case CONFINED: o.confined = optarg; break;  /* internal: see try_again */
         case AGAINST: o.against = optarg; break;
         case MODULE: o.against_module = optarg; break;
         case WHERE:  o.where = optarg; break;       /* internal: --locate */
@@ -296,10 +498,28 @@ main(int argc, char **argv)
             return line.status;
         }
     }
+    struct cwd_error e = { "" };
+    o.tolerances.otherwise.ulp = o.ulp;
+    if (o.tolerance && cwd_tolerances_read(o.tolerance, &o.tolerances, &e) != CW_OK)
+        return trouble("%s", e.text);
     if (o.serve && optind == argc)
-        return cwd_serve(o.on, o.ulp);
-    if (optind + 1 != argc)
-        return cw_usage_error(&program, optind == argc ? "no dump given" : "one dump at a time");
+        return cwd_serve(o.on, &o.tolerances, o.bounds, o.checks);
+    if (optind == argc)
+        return cw_usage_error(&program, "no dump given");
+    if (o.step && (optind + 1 != argc || cwd_is_folder(argv[optind]) || !strcmp(argv[optind], "-")))
+        return cw_usage_error(&program, "--step takes one dump, a file");
+    if (!o.step && (o.source || o.record_size))
+        return cw_usage_error(&program, "--source and --record-size belong to --step");
+    if ((o.tolerance || o.bounds) && !o.check)
+        return cw_usage_error(&program, "--tolerance and --bounds belong to --check");
+    if (o.html && !o.check)
+        return cw_usage_error(&program, "--html belongs to --check");
+    if ((o.json && !o.step) || o.html || optind + 1 != argc || cwd_is_folder(argv[optind])) {
+        const struct cwd_many m = { argv, optind, o.json, o.check || o.explain, o.html };
+        return o.output || o.reproducer ? cw_usage_error(&program, "--output and --reproducer take one dump") : cwd_many(&m);
+    }
+    if (!strcmp(argv[optind], "-"))
+        return from_input(argv);
     o.file = argv[optind];
     if (!o.locate && !o.reduce && (o.against || o.against_module))
         return cw_usage_error(&program, "--against and --against-module belong to --locate and --reduce");
@@ -307,8 +527,19 @@ main(int argc, char **argv)
         return cw_usage_error(&program, "--seconds belongs to --reduce");
     if (o.reduce && (!o.output || (!o.against && !o.against_module)))
         return cw_usage_error(&program, "--reduce needs --output FILE, and --against DEVICE or --against-module FILE");
+    char folder[PATH_MAX], output[PATH_MAX + 8];
+    if (!o.trust && !o.confined && !o.reproducer) {     /* which runs nothing */
+        int status = in_confined_child(&o, folder, sizeof folder);
+        if (status >= 0)
+            return status;
+    }
+    const char *output_name = o.output;
+    if (o.confined && o.output) {
+        snprintf(output, sizeof output, "%s/" OUTPUT, o.confined);
+        o.output = output;
+    }
     if (o.reduce) {
-        const struct cwd_reduce x = { o.file, o.on, o.against ? o.against : o.on, o.against_module, o.output, o.ulp, o.seconds ? o.seconds : REDUCE_SECONDS };
+        const struct cwd_reduce x = { o.file, o.on, o.against ? o.against : o.on, o.against_module, o.output, output_name, o.ulp, o.seconds ? o.seconds : REDUCE_SECONDS };
         int status = cwd_reduce(&x);
         return fflush(stdout) || ferror(stdout) ? trouble("cannot write the output: %s", strerror(errno)) : status;
     }
@@ -317,12 +548,19 @@ main(int argc, char **argv)
         int status = cwd_locate(&l);
         return fflush(stdout) || ferror(stdout) ? trouble("cannot write the output: %s", strerror(errno)) : status;
     }
+    if (o.reproducer)
+        return cwd_reproducer(o.file, o.reproducer);
     if (o.checks) {
         int status = cwc_check(o.file, o.on, o.checks);
         return fflush(stdout) || ferror(stdout) ? trouble("cannot write the output: %s", strerror(errno)) : status;
     }
+    if (o.step) {
+        const struct cwd_step x = { o.file, o.on, o.source, (uint64_t)(o.record_size ? o.record_size : RECORD_MIB) << 20, o.json };
+        int status = cwd_step(&x);
+        return fflush(stdout) || ferror(stdout) ? trouble("cannot write the output: %s", strerror(errno)) : status;
+    }
     if (o.explain) {
-        const struct cwd_explain x = { o.file, o.on, EXPLAIN_RUNS };
+        const struct cwd_explain x = { o.file, o.on, EXPLAIN_RUNS, o.results };
         int status = cwd_explain(&x);
         return fflush(stdout) || ferror(stdout) ? trouble("cannot write the output: %s", strerror(errno)) : status;
     }

@@ -25,18 +25,33 @@ static uint64_t limit;
 static atomic_uint_fast64_t taken;      /* dumps begun */
 static atomic_uint number, reports;
 static atomic_bool stopped;
+static enum { ALWAYS, FAILED, REFUSED } when;
 
 /* A launch between before and after. */
 struct pending {
     struct cwd_dump dump;
 };
 
+/* Which launches: the observer that fits starts. */
 static bool
-start(const struct cw_cuda_table *next)
+choose_when(void)
 {
-    folder = cw_env_get(CW_ENV_DUMP_DIR);
-    if (!folder || !*folder)
-        return false;
+    static const char *const names[] = { "always", "failed", "refused" };
+    const char *text = cw_env_get(CW_ENV_DUMP_WHEN);
+    for (unsigned i = 0; text && *text && i < sizeof names / sizeof *names; i++) {
+        if (!strcmp(text, names[i])) {
+            when = i;
+            return true;
+        }
+    }
+    if (text && *text)
+        cw_error("kernels are not dumped: %s=%s is none of always, failed, refused", cw_env_name(CW_ENV_DUMP_WHEN), text);
+    return !text || !*text;
+}
+
+static bool
+prepare(const struct cw_cuda_table *next)
+{
     if (cw_mkdirs(folder, 0700) != CW_OK || access(folder, W_OK)) {
         cw_error("kernels are not dumped: the folder %s cannot be written: %s", folder, strerror(errno));
         return false;
@@ -56,6 +71,19 @@ start(const struct cw_cuda_table *next)
         have_pattern = true;
     }
     return cwd_capture_start(next);
+}
+
+static bool
+start(const struct cw_cuda_table *next)
+{
+    folder = cw_env_get(CW_ENV_DUMP_DIR);
+    return folder && *folder && choose_when() && when != REFUSED && prepare(next);
+}
+
+static bool
+start_refused(const struct cw_cuda_table *next)
+{
+    return folder && *folder && when == REFUSED && prepare(next);
 }
 
 static void
@@ -94,7 +122,7 @@ before_launch(const struct cw_launch *l, void **scratch)
     if (cwd_capture_into_graph(l))
         return;
     unsigned launch = cwd_capture_count();
-    if (atomic_load(&stopped) || (have_pattern && regexec(&pattern, l->name, 0, NULL, 0)))
+    if (!cw_layer_selected() || atomic_load(&stopped) || (have_pattern && regexec(&pattern, l->name, 0, NULL, 0)))
         return;
     if (atomic_fetch_add(&taken, 1) >= limit) {
         if (!atomic_exchange(&stopped, true))
@@ -134,24 +162,54 @@ choose_path(const char *kernel, char path[PATH_MAX])
 }
 
 static void
+keep(struct cwd_dump *d, const char *kernel)
+{
+    struct cwd_error e;
+    char path[PATH_MAX];
+    choose_path(kernel, path);
+    if (atomic_load(&stopped))
+        return;
+    cw_result r = cwd_write(d, path, 0, &e);
+    if (r != CW_OK && !atomic_exchange(&stopped, true))
+        cw_error("%s; no more kernels are dumped, the program goes on", e.text);
+}
+
+static void
 after_launch(const struct cw_launch *l, void **scratch)
 {
     struct pending *p = *scratch;
     struct cwd_error e;
-    char path[PATH_MAX];
     if (!p)
         return;
     *scratch = NULL;
-    if (!cwd_capture_end(l, &p->dump, &e))
+    bool ran = cwd_capture_end(l, &p->dump, &e);
+    if (!ran)
         cw_warn("launch %u of %s: %s; the dump has no results", p->dump.launch, l->name, e.text);
-    choose_path(l->name, path);
-    if (!atomic_load(&stopped)) {
-        cw_result r = cwd_write(&p->dump, path, 0, &e);
-        if (r != CW_OK && !atomic_exchange(&stopped, true))
-            cw_error("%s; no more kernels are dumped, the program goes on", e.text);
-    }
+    if (!ran || when == ALWAYS)
+        keep(&p->dump, l->name);
+    else
+        atomic_fetch_sub(&taken, 1);
     cwd_finish(&p->dump);
     free(p);
+}
+
+/* A refused launch has changed nothing: memory is as before it. */
+static void
+after_refused(const struct cw_launch *l, void **scratch)
+{
+    struct cwd_dump dump;
+    struct cwd_error e;
+    unsigned launch = cwd_capture_into_graph(l) ? 0 : cwd_capture_count();
+    if (l->result == CUDA_SUCCESS || !launch || atomic_load(&stopped) || atomic_fetch_add(&taken, 1) >= limit)
+        return;
+    if (!cwd_capture_begin(l, &dump, &e)) {
+        report(l->name, launch, e.text);
+        return;
+    }
+    dump.launch = launch;
+    (void)cwd_capture_end(l, &dump, &e);
+    keep(&dump, l->name);
+    cwd_finish(&dump);
 }
 
 const struct cw_observer cw_dump_observer = {
@@ -162,4 +220,12 @@ const struct cw_observer cw_dump_observer = {
     .before_launch = before_launch,
     .after_launch = after_launch,
     .unseen = unseen,
+};
+
+const struct cw_observer cw_refused_observer = {
+    .name = "refused",
+    .start = start_refused,
+    .before = before,
+    .after = after,
+    .after_launch = after_refused,
 };

@@ -328,7 +328,7 @@ run(struct reduction *r)
     uint32_t count = 0;
     struct cw_buf *texts = calloc(r->side[0].program.ntexts + (size_t)1, sizeof *texts);
     if (texts && reduce_texts(r, 0, texts, &count))
-        printf("%s: %u of %u instructions are left, after %u runs: %s\n", r->side[0].dump.kernel, count, r->side[0].program.ninsts, r->runs, r->o->output);
+        printf("%s: %u of %u instructions are left, after %u runs: %s\n", r->side[0].dump.kernel, count, r->side[0].program.ninsts, r->runs, r->o->output_name);
     for (uint32_t i = 0; texts && i < r->side[0].program.ntexts; i++)
         cw_buf_finish(&texts[i]);
     free(texts);

@@ -11,6 +11,7 @@ struct cwd_reduce {
     const char *on, *against;           /* devices; NULL: the default one */
     const char *against_module;         /* PTX file for the second run instead of the dump's module, or NULL */
     const char *output;                 /* the test, with the results of `against` */
+    const char *output_name;            /* what the report calls it */
     uint32_t ulp, seconds;              /* how long to go on at most */
 };
 

@@ -3,7 +3,12 @@
 #ifndef CWD_REPLAY_H
 #define CWD_REPLAY_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+struct cwd_dump;
+struct cwd_tolerances;
+struct cw_buf;
 
 /* --info */
 int cwd_info(const char *path);
@@ -11,9 +16,16 @@ int cwd_info(const char *path);
 /* --serve: for each line on standard input, the path of a dump, run it and write what is found to standard output:
  *
  *   { text line that starts with a space }  differences and notes
+ *   { JSON object in a line }               differences (cwd_difference_json), and causes that the kernel's instructions allow for
  *   "= " STATUS [" " text]                  0 same, 1 different, 2 could not be run (text says why)
  *
- * Output of kernels is discarded: the application's own run prints it. Ends with the input. */
-int cwd_serve(const char *on, uint32_t ulp);
+ * Output of kernels is discarded: the application's own run prints it. Ends with the input.
+ *
+ * With `checks`, bits of enum cwc_what, each dump is checked instead, and "1" says that something was found. Beside a dump may lie FILE.history, lines of
+ * "live|freed ADDRESS SIZE TEXT": the program's allocations. */
+int cwd_serve(const char *on, const struct cwd_tolerances *t, bool bounds, unsigned checks);
+
+/* A line of JSON that says which launch it is. */
+void cwd_print_launch(const struct cwd_dump *d);
 
 #endif

@@ -641,3 +641,12 @@ cwd_outcome_finish(struct cwd_outcome *o)
     cw_buf_finish(&o->notes);
     *o = (struct cwd_outcome){ 0 };
 }
+
+void
+cwd_session_enlarge_stack(const struct cwd_session *s)
+{
+    size_t size = 0;
+    if (s->cu.cuCtxGetLimit && s->cu.cuCtxSetLimit && s->cu.cuCtxGetLimit(&size, CU_LIMIT_STACK_SIZE) == CUDA_SUCCESS &&
+        s->cu.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, size < 2048 ? 8192 : size * 4) != CUDA_SUCCESS)
+        fprintf(stderr, "cudaway-replay: note: the stack is not larger than usual\n");
+}

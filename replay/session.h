@@ -40,6 +40,8 @@ struct cwd_outcome {
 cw_result cwd_session_open(struct cwd_session *s, const char *on, struct cwd_error *e) CW_MUST_CHECK;
 /* Unload the modules and forget the memory, which stays allocated until the process ends. */
 void cwd_session_close(struct cwd_session *s);
+/* For rewritten kernels, which keep more across calls; the driver does not know how deep recursion goes. */
+void cwd_session_enlarge_stack(const struct cwd_session *s);
 
 enum cwd_run_flags {
     CWD_RUN_MAY_MOVE = 1,               /* without it CW_ERR_NOT_FOUND when a buffer's address is taken in this process */

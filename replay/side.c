@@ -32,7 +32,7 @@ cwl_folder(char *out, size_t size, struct cwd_error *e)
     static const char *const places[] = { NULL, "/tmp" };
     for (unsigned i = 0; i < 2; i++) {
         const char *base = places[i] ? places[i] : getenv("TMPDIR");
-        if (!base || strlen(base) > 30)
+        if (!base || strlen(base) > 100)
             continue;
         if (cw_temp_make(base, "locate", out, size))
             return true;
@@ -124,7 +124,7 @@ cwl_close(struct cwl_side *s)
         cwd_finish(&s->dump);
     free(s->owned);
     static const char *const files[] = { "in", "out", "where", "err" };
-    for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
+    for (unsigned i = 0; i < sizeof files / sizeof *files && !s->session; i++) {
         path_of(s, files[i], path);
         unlink(path);
     }
@@ -140,16 +140,16 @@ child(const struct cwl_side *s, const char *in, const char *out, const char *whe
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);          /* what the kernel prints is not the report */
     dup2(log, STDERR_FILENO);
-    char self[PATH_MAX];                /* by its path, for it finds the implementation beside it */
+    char self[PATH_MAX];                /* by its path, for it finds the implementation beside it; confined as this process is */
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = 0;
     alarm(s->seconds);                  /* also of the program that is executed now */
     if (s->env && putenv((char *)(uintptr_t)s->env))
         _exit(2);
     if (s->on)
-        execl(self, self, "--on", s->on, "--where", where, "--output", out, in, (char *)NULL);
+        execl(self, self, "--trust", "--on", s->on, "--where", where, "--output", out, in, (char *)NULL);
     else
-        execl(self, self, "--where", where, "--output", out, in, (char *)NULL);
+        execl(self, self, "--trust", "--where", where, "--output", out, in, (char *)NULL);
     _exit(2);
 }
 
@@ -279,8 +279,36 @@ rewritten(const struct cwl_side *s, enum cwi_mode mode, uint64_t bytes, struct c
     return CW_OK;
 }
 
+/* In the session. */
 static cw_result
-write_with(const struct cwl_side *s, enum cwi_mode mode, const uint64_t *control, size_t size, uint64_t bytes, const char *path, struct cwd_error *e)
+run_here(struct cwl_side *s, const struct cwd_dump *d, struct cwd_error *e)
+{
+    struct cwd_outcome o;
+    forget_result(s);
+    cw_result r = cwd_session_run(s->session, d, CWD_RUN_MAY_MOVE, 0, &o, e);
+    if (r != CW_OK)
+        return r;
+    cwd_init(&s->result);
+    s->result.buffers = cw_arena_array(&s->result.arena, struct cwd_buffer, d->nbuffers);
+    for (uint32_t i = 0; i < d->nbuffers && s->result.buffers; i++) {
+        s->result.buffers[i] = d->buffers[i];
+        s->result.buffers[i].before = NULL;
+        s->result.buffers[i].after = o.buffers[i];
+        o.buffers[i] = NULL;
+    }
+    s->result.nbuffers = s->result.buffers ? d->nbuffers : 0;
+    s->has_result = true;
+    s->address = o.address;
+    s->handle = o.handle;
+    s->compute_capability = s->session->compute_capability;
+    o.address = o.handle = NULL;
+    cwd_outcome_finish(&o);
+    return CW_OK;
+}
+
+/* To a file, or NULL: run it in the session. */
+static cw_result
+make_with(struct cwl_side *s, enum cwi_mode mode, const uint64_t *control, size_t size, uint64_t bytes, const char *path, struct cwd_error *e)
 {
     struct cwd_dump d = s->dump;
     uint32_t n = s->program.ntexts;
@@ -302,7 +330,7 @@ write_with(const struct cwl_side *s, enum cwi_mode mode, const uint64_t *control
         d.inputs = inputs;
         d.ninputs = n;
         d.linked = d.linked || n > 1;
-        r = cwd_write(&d, path, CWD_STORED, e);
+        r = path ? cwd_write(&d, path, CWD_STORED, e) : run_here(s, &d, e);
     }
     for (uint32_t i = 0; texts && i < n; i++)
         cw_buf_finish(&texts[i]);
@@ -314,20 +342,25 @@ write_with(const struct cwl_side *s, enum cwi_mode mode, const uint64_t *control
 }
 
 cw_result
-cwl_write_rewritten(const struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, const char *path, struct cwd_error *e)
+cwl_write_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, const char *path, struct cwd_error *e)
 {
-    return write_with(s, mode, control, 128, bytes, path, e);
+    return make_with(s, mode, control, 128, bytes, path, e);
 }
 
 static cw_result
 run_with(struct cwl_side *s, enum cwi_mode mode, const uint64_t *control, size_t size, uint64_t bytes, struct cwd_error *e)
 {
     char in[PATH_MAX];
-    path_of(s, "in", in);
-    cw_result r = write_with(s, mode, control, size, bytes, in, e);
-    if (r == CW_OK)
-        r = run(s, in, e);
-    unlink(in);
+    cw_result r;
+    if (s->session) {
+        r = make_with(s, mode, control, size, bytes, NULL, e);
+    } else {
+        path_of(s, "in", in);
+        r = make_with(s, mode, control, size, bytes, in, e);
+        if (r == CW_OK)
+            r = run(s, in, e);
+        unlink(in);
+    }
     if (r != CW_OK)
         return r;
     const struct cwd_buffer *b = s->result.nbuffers == s->dump.nbuffers + 1 ? &s->result.buffers[s->dump.nbuffers] : NULL;
@@ -345,4 +378,10 @@ cw_result
 cwl_run_checked(struct cwl_side *s, const uint64_t *control, uint64_t bytes, struct cwd_error *e)
 {
     return run_with(s, CWI_CHECK, control, CWI_HEADER, bytes, e);
+}
+
+cw_result
+cwl_run_bounded(struct cwl_side *s, const uint64_t *control, size_t size, uint64_t bytes, struct cwd_error *e)
+{
+    return run_with(s, CWI_BOUND, control, size, bytes, e);
 }

@@ -7,12 +7,22 @@
 #include "replay/compare.h"
 #include "replay/instrument.h"
 
+/* Memory of the recorded program, where it was made, and where it was freed, if it was. */
+struct cwl_allocation {
+    uint64_t address, size;
+    bool freed;
+    char *text;                         /* "allocated by call 3, cuMemAlloc_v2, in app(main+0x2f)" */
+};
+
 struct cwl_side {
     const char *on, *module;            /* of cudaway-replay --on; file to take instead of the recorded module, or NULL */
     const char *env;                    /* "NAME=VALUE" for the runs, or NULL */
     unsigned seconds;                   /* that a run may take; 0: any */
     char label[256];                    /* how the report calls it */
     const char *folder;                 /* for temporary files */
+    struct cwd_session *session;        /* cwl_run_checked runs in it, in this process; NULL: in a process of its own */
+    const struct cwl_allocation *history;       /* what the program allocated and freed, the latest last, where that is known */
+    uint32_t nhistory;
     unsigned number;                    /* 0 or 1 */
     struct cwd_dump dump;               /* the launch, with its own module */
     bool has_dump;                      /* it is owned */
@@ -37,12 +47,14 @@ cw_result cwl_run(struct cwl_side *s, struct cwd_error *e) CW_MUST_CHECK;
 /* Parse the module's PTX, as it is chosen for this compute capability. */
 cw_result cwl_parse(struct cwl_side *s, unsigned cc, struct cwd_error *e) CW_MUST_CHECK;
 /* Write the launch rewritten, with this control block and `bytes` for the variable, as a dump of its own. After cwl_parse. */
-cw_result cwl_write_rewritten(const struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, const char *path,
+cw_result cwl_write_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, const char *path,
                               struct cwd_error *e) CW_MUST_CHECK;
 /* Run that. */
 cw_result cwl_run_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, struct cwd_error *e) CW_MUST_CHECK;
 
 /* The same for CWI_CHECK, whose control block is CWI_HEADER bytes. */
 cw_result cwl_run_checked(struct cwl_side *s, const uint64_t *control, uint64_t bytes, struct cwd_error *e) CW_MUST_CHECK;
+/* The same for CWI_BOUND, whose control block with its entries is `size` bytes. */
+cw_result cwl_run_bounded(struct cwl_side *s, const uint64_t *control, size_t size, uint64_t bytes, struct cwd_error *e) CW_MUST_CHECK;
 
 #endif

@@ -381,6 +381,51 @@ write_permuted(struct writer *w, const char *s, const char *end)
     w->changed = true;
 }
 
+/* Wait until all threads of the grid came here, or some time, which is waited for once. */
+static void
+write_delay(struct writer *w, uint32_t id)
+{
+    const uint32_t *b = w->d->block, *g = w->d->grid;
+    uint64_t all = (uint64_t)b[0] * b[1] * b[2] * g[0] * g[1] * g[2];
+    cw_buf_printf(w->out, "{ .reg .pred %%cwv_q, %%cwv_r; .reg .b64 %%cwv_n, %%cwv_u; .reg .b32 %%cwv_c; atom.global.add.u32 %%cwv_c, [cwv_came_%u], 1;"
+                          " mov.u64 %%cwv_u, %%globaltimer; add.u64 %%cwv_u, %%cwv_u, 20000000; CWV_S%u: nanosleep.u32 1000;"
+                          " ld.volatile.global.u32 %%cwv_c, [cwv_came_%u]; setp.ge.u32 %%cwv_q, %%cwv_c, %u; mov.u64 %%cwv_n, %%globaltimer;"
+                          " setp.ge.u64 %%cwv_r, %%cwv_n, %%cwv_u; or.pred %%cwv_q, %%cwv_q, %%cwv_r; @!%%cwv_q bra CWV_S%u;"
+                          " @%%cwv_r st.volatile.global.u32 [cwv_came_%u], %u; } ", id, id, id, (unsigned)(all < INT32_MAX ? all : INT32_MAX), id, id,
+                  (unsigned)(all < INT32_MAX ? all : INT32_MAX));
+    w->changed = true;
+}
+
+/* What the functions of text `i` wait by. */
+static bool
+write_arrivals(struct writer *w, uint32_t i, size_t *at)
+{
+    const struct cwj_input *t = &w->p->texts[i];
+    const char *start = cwi_behind_directives(t->text, t->text + t->size);
+    if (!start)
+        return false;
+    *at = (size_t)(start - t->text);
+    cw_buf_append(w->out, t->text, *at);
+    for (uint32_t id = 0; id < w->p->ninsts; id++)
+        if (w->v->delay[id] && w->p->insts[id].text == i)
+            cw_buf_printf(w->out, " .global .align 4 .u32 cwv_came_%u;", id);
+    return true;
+}
+
+/* nanosleep needs PTX 6.3 and sm_70: change the header's digits where they say less. */
+static void
+allow_delays(char *text)
+{
+    char *version = strstr(text, ".version"), *target = strstr(text, ".target"), *sm = target ? strstr(target, "sm_") : NULL;
+    if (version) {
+        version += strcspn(version, "0123456789");
+        if (version[0] == '6' && version[1] == '.' && version[2] >= '0' && version[2] < '3')
+            version[2] = '3';
+    }
+    if (sm && sm[3] >= '1' && sm[3] < '7' && sm[4] >= '0' && sm[4] <= '9' && !(sm[5] >= '0' && sm[5] <= '9'))
+        memcpy(sm + 3, "70", 2);
+}
+
 static void
 write_instruction(struct writer *w, uint32_t id)
 {
@@ -393,6 +438,9 @@ write_instruction(struct writer *w, uint32_t id)
     if (mul != CWV_NONE) {
         write_fused(w, id, w->v->fuse[id] - 1u, mul);
         return;
+    }
+    if (w->v->delay && w->v->delay[id]) {
+        write_delay(w, id);
     }
     bool other = other_precision(w, &in), whole;
     if (w->v->flush && may_flush(&in) && !(in.flags & PTX_F_FTZ)) {
@@ -414,11 +462,35 @@ write_instruction(struct writer *w, uint32_t id)
 
 /* ---- where a function begins ------------------------------------------------------------------------------------------------- */
 
+static uint32_t
+common_divisor(uint32_t a, uint32_t b)
+{
+    while (b) {
+        uint32_t t = a % b;
+        a = b;
+        b = t;
+    }
+    return a;
+}
+
+/* 0 .. n - 1 times a number without a common divisor, and shifted: another one for each order. */
+static void
+mix(struct writer *w, unsigned k, uint32_t n)
+{
+    uint32_t h = w->v->order * 2654435761u, factor = (h >> 8) % n;
+    while (common_divisor(factor, n) != 1)
+        factor = (factor + 1) % n;
+    if (n > 1)
+        cw_buf_printf(w->out, " mad.lo.u32 %%cwv_%u, %%cwv_%u, %u, %u; rem.u32 %%cwv_%u, %%cwv_%u, %u;", k, k, factor, (h >> 16) % n, k, k, n);
+}
+
 /* Permutation of 0 .. n - 1, `how`: reversed, or shifted by half. */
 static void
 permute(struct writer *w, unsigned k, uint32_t n, bool reversed)
 {
-    if (n > 1 && reversed)
+    if (w->v->order > CWV_ORDERS)
+        mix(w, k, n);
+    else if (n > 1 && reversed)
         cw_buf_printf(w->out, " sub.u32 %%cwv_%u, %u, %%cwv_%u;", k, n - 1, k);
     else if (n > 1)
         cw_buf_printf(w->out, " add.u32 %%cwv_%u, %%cwv_%u, %u; rem.u32 %%cwv_%u, %%cwv_%u, %u;", k, k, n / 2, k, k, n);
@@ -427,8 +499,8 @@ permute(struct writer *w, unsigned k, uint32_t n, bool reversed)
 static void
 order_prologue(struct writer *w)
 {
-    /* 1: all reversed; 2: threads; 3: blocks; 4: all shifted. */
-    bool threads = w->v->order != 3, blocks = w->v->order != 2, reversed = w->v->order != 4;
+    /* 1: all reversed; 2: threads; 3: blocks; 4: all shifted; others: threads mixed. */
+    bool threads = w->v->order != 3, blocks = w->v->order != 2 && w->v->order <= CWV_ORDERS, reversed = w->v->order != 4;
     const uint32_t *b = w->d->block, *g = w->d->grid;
     bool rows = !w->warps || b[0] % 32 == 0, slices = rows || (b[0] * b[1]) % 32 == 0;
     cw_buf_puts(w->out, " .reg .u32 %cwv_<7>;");
@@ -449,7 +521,7 @@ order_prologue(struct writer *w)
         permute(w, 3 + k, g[k], reversed);
 }
 
-/* Each byte of [name, name + size) = the pattern; `step` threads share the work. */
+/* Each word of [name, name + size) = the pattern; `step` threads share the work. */
 static void
 fill_memory(struct writer *w, const char *space, const char *name, uint64_t size, uint32_t step)
 {
@@ -459,8 +531,9 @@ fill_memory(struct writer *w, const char *space, const char *name, uint64_t size
     cw_buf_printf(w->out, " mov.u64 %%cwv_a, %s; add.u64 %%cwv_e, %%cwv_a, %llu;", name, (unsigned long long)size);
     if (step > 1)
         cw_buf_puts(w->out, " add.u64 %cwv_a, %cwv_a, %cwv_t;");
-    cw_buf_printf(w->out, " CWV_F%u: setp.ge.u64 %%cwv_p, %%cwv_a, %%cwv_e; @%%cwv_p bra CWV_D%u; st.%s.u8 [%%cwv_a], %d;"
-                          " add.u64 %%cwv_a, %%cwv_a, %u; bra CWV_F%u; CWV_D%u:", n, n, space, w->v->fill == CWV_ZEROS ? 0 : 255, step, n, n);
+    cw_buf_printf(w->out, " CWV_F%u: setp.ge.u64 %%cwv_p, %%cwv_a, %%cwv_e; @%%cwv_p bra CWV_D%u;"
+                          " cvt.u32.u64 %%cwv_x, %%cwv_a; and.b32 %%cwv_x, %%cwv_x, 3; shl.b32 %%cwv_x, %%cwv_x, 3; mov.b32 %%cwv_y, 0x%x; shr.b32 %%cwv_y, %%cwv_y, %%cwv_x;"
+                          " st.%s.u8 [%%cwv_a], %%cwv_y; add.u64 %%cwv_a, %%cwv_a, %u; bra CWV_F%u; CWV_D%u:", n, n, w->v->pattern, space, step, n, n);
     w->changed = true;
 }
 
@@ -514,9 +587,10 @@ fill_prologue(struct writer *w)
         if (!unwritten[i] || bits == 8 || bits > 64)
             continue;
         if (bits == 1)
-            cw_buf_printf(w->out, " setp.ne.u32 %s, %u, 0;", w->fn->regs[i].name, w->v->fill == CWV_ONES);
+            cw_buf_printf(w->out, " setp.ne.u32 %s, %u, 0;", w->fn->regs[i].name, w->v->pattern & 1);
         else
-            cw_buf_printf(w->out, " mov.b%u %s, %d;", bits, w->fn->regs[i].name, w->v->fill == CWV_ZEROS ? 0 : -1);
+            cw_buf_printf(w->out, " mov.b%u %s, 0x%llx;", bits, w->fn->regs[i].name,
+                          (unsigned long long)(bits == 16 ? w->v->pattern & 0xffff : bits == 32 ? w->v->pattern : (uint64_t)w->v->pattern << 32 | w->v->pattern));
         w->changed = true;
     }
     for (uint32_t i = 0; i < w->fn->nlocals; i++)
@@ -551,10 +625,13 @@ write_function(struct writer *w, uint32_t first, size_t at)
         order_prologue(w);
     copy_prologue(w, first);
     at = body + 1;
-    if (w->v->fill != CWV_AS_IT_IS && w->fn->is_entry && !strcmp(w->fn->sym->name, w->d->kernel)) {
+    if ((w->v->fill || w->v->delay) && w->fn->is_entry && !strcmp(w->fn->sym->name, w->d->kernel)) {
         size_t begin = cwi_behind_declarations(t->text, body, p->insts[first].begin);
         cw_buf_append(w->out, t->text + at, begin - at);
-        fill_prologue(w);
+        if (w->v->fill)
+            fill_prologue(w);
+        if (w->v->delay)                /* the host device lets warps overtake each other only in kernels that have barriers */
+            cw_buf_puts(w->out, " bar.sync 0;");
         at = begin;
     }
     for (uint32_t id = first; id < p->ninsts && p->insts[id].fn == w->fn; id++) {
@@ -590,6 +667,7 @@ cwv_write(const struct cwi_program *p, uint32_t i, const struct cwv_variant *v, 
     size_t at = 0;
     if (!w.copied)
         return cwd_fail(e, CW_ERR_NOMEM, "out of memory");
+    w.impossible = v->delay && !write_arrivals(&w, i, &at);
     for (uint32_t id = 0; id < p->ninsts;) {
         const struct cwi_inst *x = &p->insts[id];
         if (x->text == i)
@@ -621,6 +699,8 @@ write_all(struct cwl_side *to, const struct cwl_side *from, const struct cwv_var
         cw_buf_init(&b);
         r = cwv_write(&from->program, i, v, &from->dump, &b, &changed, e);
         cw_buf_append(&b, "", 1);       /* a module's text ends with NUL */
+        if (v->delay && b.data)
+            allow_delays(b.data);
         if (r != CW_OK || b.failed) {
             cw_buf_finish(&b);
             return r != CW_OK ? r : cwd_fail(e, CW_ERR_NOMEM, "out of memory");
@@ -628,7 +708,7 @@ write_all(struct cwl_side *to, const struct cwl_side *from, const struct cwv_var
         texts[i] = (struct cwj_input){ .name = strdup(from->program.texts[i].name), .text = b.data, .size = b.size - 1 };
         inputs[i] = (struct cwd_input){ .kind = CWD_PTX, .name = from->program.texts[i].name, .data = (uint8_t *)b.data, .size = b.size - 1 };
     }
-    bool asked = v->fuse || v->flush || v->precise || v->approximate || v->fill != CWV_AS_IT_IS || v->order;
+    bool asked = v->fuse || v->flush || v->precise || v->approximate || v->fill || v->delay || v->order;
     return r == CW_OK && asked && !changed && !v->env ? cwd_fail(e, CW_ERR_NOT_FOUND, "there is nothing to change") : r;
 }
 

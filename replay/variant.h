@@ -7,16 +7,18 @@
 
 #include "replay/side.h"
 
-enum cwv_fill { CWV_AS_IT_IS, CWV_ZEROS, CWV_ONES };
-enum { CWV_ORDERS = 4 };
+/* Orders of blocks and threads: the first four reverse or shift both; the others mix the threads of a block. */
+enum { CWV_ORDERS = 4, CWV_ALL_ORDERS = 64 };
 
 struct cwv_variant {
     const uint8_t *fuse;        /* by instruction number: 0, or the operand (1, 2) whose product this sum is fused with; NULL: none */
     bool flush;                 /* .ftz on all f32 instructions that may have it */
     bool precise;               /* .approx and .full division, reciprocal and square root correctly rounded */
     bool approximate;           /* the reverse, as ptxas does it with -prec-div=false -prec-sqrt=false */
-    enum cwv_fill fill;         /* shared and local memory and registers, when the kernel begins */
-    unsigned order;             /* 0, or which permutation of blocks and threads, up to CWV_ORDERS */
+    bool fill;                  /* shared and local memory and registers hold `pattern` when the kernel begins */
+    uint32_t pattern;
+    const uint8_t *delay;       /* by instruction number: threads wait there until all of the grid came, or some time; NULL: none */
+    unsigned order;             /* 0, or which permutation of blocks and threads, up to CWV_ALL_ORDERS */
     const char *env;            /* "NAME=VALUE" for the run, or NULL */
 };
 

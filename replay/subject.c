@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See subject.h. The answers have the form that replay/replay.h gives. */
 #define _GNU_SOURCE
-#include "diff/subject.h"
+#include "replay/subject.h"
+
+#include "impl/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +15,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Without what makes programs load the layer. malloc'd. */
+static char **
+own_environment(void)
+{
+    static const char *const left_out[] = { "LD_PRELOAD=", "LD_AUDIT=", "LD_LIBRARY_PATH=", "CUDAWAY_CHECK=", "CUDAWAY_DEVICE=" };
+    size_t n = 0, kept = 0;
+    while (environ[n])
+        n++;
+    char **e = calloc(n + 1, sizeof *e);
+    for (size_t i = 0; e && i < n; i++) {
+        bool keep = true;
+        for (unsigned k = 0; k < sizeof left_out / sizeof *left_out; k++)
+            keep = keep && strncmp(environ[i], left_out[k], strlen(left_out[k]));
+        if (keep)
+            e[kept++] = environ[i];
+    }
+    return e;
+}
+
 static void
-child(const struct subject *s, int in, int out)
+child(const struct subject *s, int in, int out, char **environment)
 {
     char ulp[16];
     snprintf(ulp, sizeof ulp, "%u", s->ulp);
@@ -24,7 +46,19 @@ child(const struct subject *s, int in, int out)
     int persona = personality(0xffffffff);
     if (persona >= 0)
         personality((unsigned long)persona | ADDR_NO_RANDOMIZE);
-    execl(s->replay, s->replay, "--serve", "--on", s->device, "--ulp", ulp, (char *)NULL);
+    const char *args[20] = { s->replay, "--serve", "--on", s->device, "--ulp", ulp };
+    unsigned n = 6;
+    for (unsigned i = 0; s->checks && s->checks[i] && i < 8; i++)
+        args[n++] = s->checks[i];
+    if (s->tolerance || s->bounds)
+        args[n++] = "--check";
+    if (s->bounds)
+        args[n++] = "--bounds";
+    if (s->tolerance) {
+        args[n++] = "--tolerance";
+        args[n++] = s->tolerance;
+    }
+    execve(s->replay, (char **)(uintptr_t)args, environment);
     dprintf(STDOUT_FILENO, "= 2 cannot start %s: %s\n", s->replay, strerror(errno));
     _exit(2);
 }
@@ -42,6 +76,8 @@ answer(struct subject *s, struct cw_buf *lines)
             line[n - 1] = 0;
         if (line[0] == ' ') {
             cw_buf_printf(lines, "%s\n", line + 1);
+        } else if (line[0] == '{') {
+            cw_buf_printf(lines, "%s\n", line);
         } else if (line[0] == '=' && line[1] == ' ' && line[2] >= '0' && line[2] <= '2') {
             status = line[2] - '0';
             if (status == 2)
@@ -56,7 +92,7 @@ static void
 describe_end(struct subject *s, struct cw_buf *why)
 {
     int status = 0;
-    fclose(s->to);
+    close(s->to);
     fclose(s->from);
     while (waitpid(s->pid, &status, 0) < 0 && errno == EINTR)
         ;
@@ -77,9 +113,12 @@ subject_start(struct subject *s, struct cw_buf *why)
         cw_buf_printf(why, "pipe: %s\n", strerror(errno));
         return false;
     }
-    s->pid = fork();
+    char **environment = s->inside ? own_environment() : environ;
+    s->pid = environment ? fork() : -1;
     if (s->pid == 0)
-        child(s, in[0], out[1]);
+        child(s, in[0], out[1], environment);
+    if (s->inside)
+        free(environment);
     close(in[0]);
     close(out[1]);
     if (s->pid < 0) {
@@ -89,9 +128,9 @@ subject_start(struct subject *s, struct cw_buf *why)
         cw_buf_printf(why, "fork: %s\n", strerror(errno));
         return false;
     }
-    s->to = fdopen(in[1], "w");
+    s->to = in[1];
     s->from = fdopen(out[0], "r");
-    int status = s->to && s->from ? answer(s, why) : 2;
+    int status = s->from ? answer(s, why) : 2;
     if (status == 0)
         return true;
     if (status < 0)
@@ -107,7 +146,9 @@ subject_run(struct subject *s, const char *path, struct cw_buf *lines)
     if (!subject_start(s, lines))
         return 2;
     int status = -1;
-    if (fprintf(s->to, "%s\n", path) > 0 && !fflush(s->to))
+    char line[PATH_MAX + 2];
+    int n = snprintf(line, sizeof line, "%s\n", path);
+    if (n > 0 && (size_t)n < sizeof line && cw_write_all(s->to, line, (size_t)n))
         status = answer(s, lines);
     if (status < 0) {
         describe_end(s, lines);
@@ -124,8 +165,7 @@ subject_stop(struct subject *s)
 {
     if (!s->pid)
         return;
-    if (s->to)
-        fclose(s->to);
+    close(s->to);
     if (s->from)
         fclose(s->from);
     while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See bounds.h. */
+#include "replay/bounds.h"
+
+#include "replay/analyze.h"
+#include "replay/tar.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST (1ull << 30)               /* bytes of bounds, two for each byte of memory */
+
+/* At least what a block has. */
+static uint64_t
+shared_size(const struct cwl_side *s)
+{
+    uint64_t size = s->dump.shared + 64;
+    for (uint32_t t = 0; t < s->program.ntexts; t++) {
+        const struct ptx_module *m = s->program.modules[t];
+        for (uint32_t i = 0; i < m->nvars; i++)
+            size += m->vars[i]->space == PTX_SPACE_SHARED ? m->vars[i]->size + m->vars[i]->align : 0;
+        for (uint32_t f = 0; f < m->nfuncs; f++)
+            for (uint32_t i = 0; m->funcs[f]->is_entry && !strcmp(m->funcs[f]->sym->name, s->dump.kernel) && i < m->funcs[f]->nlocals; i++)
+                size += m->funcs[f]->locals[i]->space == PTX_SPACE_SHARED ? m->funcs[f]->locals[i]->size + m->funcs[f]->locals[i]->align : 0;
+    }
+    return (size + 7) & ~7ull;
+}
+
+/* The words are aligned from the buffer's begin on. */
+static bool
+is_followed(const struct cwd_buffer *b)
+{
+    return b->kind != CWD_CONSTANT && b->address % 8 == 0;
+}
+
+/* The bounds of the elements of a buffer; NULL: they have none. Rounded up. */
+static uint8_t *
+take(const struct cwd_buffer *b, const uint8_t *words)
+{
+    unsigned width = cwd_element_width(b);
+    uint8_t *out = width == 4 || width == 8 ? malloc(b->size + 1) : NULL;
+    for (uint64_t i = 0; out && i < b->size / width; i++) {
+        double d;
+        memcpy(&d, words + i * width * 2, sizeof d);
+        float f = (float)d;
+        if ((double)f < d)
+            f = nextafterf(f, INFINITY);
+        memcpy(out + i * width, width == 4 ? (const void *)&f : (const void *)&d, width);
+    }
+    return out;
+}
+
+cw_result
+cwd_bounds_run(struct cwl_side *s, struct cwd_bounds *b, struct cwd_error *e)
+{
+    const struct cwd_dump *d = &s->dump;
+    char place[700];
+    uint32_t id, n = 0;
+    const char *why = cwi_bound_refuses(&s->program, d->kernel, &id);
+    *b = (struct cwd_bounds){ 0 };
+    if (why) {
+        cwi_place_text(&s->program, id, "", place, sizeof place);
+        return cwd_fail(e, CW_ERR_UNSUPPORTED, "no bounds: %s are not followed: %.300s", why, place);
+    }
+    size_t size = CWI_HEADER + d->nbuffers * (size_t)32;
+    uint64_t *control = calloc(1, size), *at = calloc(d->nbuffers + (size_t)1, sizeof *at), shared = shared_size(s) * 2, bytes = size;
+    uint64_t blocks = (uint64_t)d->grid[0] * d->grid[1] * d->grid[2];
+    b->buffers = calloc(d->nbuffers + (size_t)1, sizeof *b->buffers);
+    if (!control || !at || !b->buffers) {
+        free(control);
+        free(at);
+        return cwd_fail(e, CW_ERR_NOMEM, "out of memory");
+    }
+    b->nbuffers = d->nbuffers;
+    for (uint32_t i = 0; i < d->nbuffers; i++) {
+        if (!is_followed(&d->buffers[i]))
+            continue;
+        uint64_t *entry = control + (CWI_HEADER + 32 * n++) / 8;
+        at[i] = bytes;
+        entry[0] = d->buffers[i].address;
+        entry[1] = d->buffers[i].size;
+        entry[2] = bytes;
+        bytes += (d->buffers[i].size + 7) / 8 * 16;
+    }
+    control[CWI_START] = n;
+    control[CWI_ROOM] = bytes;
+    control[CWI_SIZE] = shared;
+    bytes += shared * blocks;
+    cw_result r = bytes > MOST || shared > MOST ? cwd_fail(e, CW_ERR_UNSUPPORTED, "no bounds: the launch's memory is too large, bounds for it take %llu MiB of at most 1024", (unsigned long long)(bytes >> 20))
+        : cwl_run_bounded(s, control, size, bytes, e);
+    for (uint32_t i = 0; i < d->nbuffers && r == CW_OK; i++)
+        if (at[i])
+            b->buffers[i] = take(&d->buffers[i], s->log + at[i]);
+    free(control);
+    free(at);
+    return r;
+}
+
+void
+cwd_bounds_finish(struct cwd_bounds *b)
+{
+    for (uint32_t i = 0; i < b->nbuffers && b->buffers; i++)
+        free(b->buffers[i]);
+    free(b->buffers);
+    *b = (struct cwd_bounds){ 0 };
+}

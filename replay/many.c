@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See many.h. Each dump has a process of its own: a fault of one launch does not end the others. */
+#define _GNU_SOURCE
+#include "replay/many.h"
+
+#include "impl/base/buf.h"
+#include "impl/base/file.h"
+#include "impl/base/temp.h"
+#include "replay/dump.h"
+#include "replay/results.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TROUBLE = 2 };
+
+struct list {
+    char **path;
+    size_t count;
+};
+
+struct said {
+    int status;
+    char line[400];                     /* the cause, or the last line */
+    struct cw_buf all;
+};
+
+bool
+cwd_is_folder(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+static bool
+add(struct list *l, char *path)
+{
+    char **more = path ? realloc(l->path, (l->count + 1) * sizeof *more) : NULL;
+    if (!more) {
+        free(path);
+        return false;
+    }
+    l->path = more;
+    more[l->count++] = path;
+    return true;
+}
+
+static int
+is_dump(const struct dirent *d)
+{
+    size_t n = strlen(d->d_name), suffix = strlen(CWD_SUFFIX);
+    return n > suffix && !strcmp(d->d_name + n - suffix, CWD_SUFFIX);
+}
+
+static bool
+add_folder(struct list *l, const char *folder)
+{
+    struct dirent **names;
+    int n = scandir(folder, &names, is_dump, versionsort);
+    bool ok = n >= 0;
+    if (n == 0)
+        fprintf(stderr, "cudaway-replay: %s: no dump (*" CWD_SUFFIX ") is in this folder\n", folder);
+    else if (n < 0)
+        fprintf(stderr, "cudaway-replay: %s: %s\n", folder, strerror(errno));
+    for (int i = 0; i < n; i++) {
+        char *path;
+        ok = ok && asprintf(&path, "%s/%s", folder, names[i]->d_name) > 0 && add(l, path);
+        free(names[i]);
+    }
+    if (n >= 0)
+        free(names);
+    return ok && n > 0;
+}
+
+static void
+keep_line(struct said *s, const char *line)
+{
+    if (*line && *line != '{' && (strncmp(s->line, "cause: ", 7) || !strncmp(line, "cause: ", 7)))
+        snprintf(s->line, sizeof s->line, "%s", strncmp(line, "cudaway-replay: ", 16) ? line : line + 16);
+}
+
+/* The options as they are, but for those that are this process's part. */
+static char **
+arguments(const struct cwd_many *m, const char *dump)
+{
+    char **args = calloc((size_t)m->first + 4, sizeof *args);
+    int n = 0;
+    for (int i = 0; args && i < m->first; i++) {
+        if (!strcmp(m->argv[i], "--html"))
+            i++;
+        else if (strcmp(m->argv[i], "--json") && strcmp(m->argv[i], "--") && strncmp(m->argv[i], "--html=", 7))
+            args[n++] = m->argv[i];
+        if (!i && m->compares)
+            args[n++] = (char *)(uintptr_t)"--results";
+        if (!i && m->html)
+            args[n++] = (char *)(uintptr_t)"--picture";
+    }
+    if (args)
+        args[n] = (char *)(uintptr_t)dump;
+    return args;
+}
+
+static void
+run(const struct cwd_many *m, const char *dump, struct said *s)
+{
+    int to[2];
+    *s = (struct said){ .status = TROUBLE, .line = "it did not start" };
+    cw_buf_init(&s->all);
+    if (pipe2(to, O_CLOEXEC))
+        return;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char **args = arguments(m, dump);
+        dup2(to[1], STDOUT_FILENO);
+        dup2(to[1], STDERR_FILENO);
+        if (args)
+            execv("/proc/self/exe", args);
+        _exit(TROUBLE);
+    }
+    close(to[1]);
+    FILE *f = fdopen(to[0], "r");
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t n;
+    while (f && (n = getline(&line, &capacity, f)) > 0) {
+        cw_buf_append(&s->all, line, (size_t)n);
+        line[strcspn(line, "\n")] = 0;
+        keep_line(s, line);
+    }
+    free(line);
+    if (f)
+        fclose(f);
+    int status = 0;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (pid > 0 && WIFSIGNALED(status))
+        snprintf(s->line, sizeof s->line, "ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (pid > 0)
+        s->status = WEXITSTATUS(status);
+}
+
+static void
+add_result(struct cwd_results *r, const char *dump, const struct said *s)
+{
+    struct cwd_launch *l = cwd_results_add(r, NULL, 0, dump, s->status, s->all.failed ? NULL : s->all.data);
+    if (!l || strncmp(s->line, "cause: ", 7))
+        return;
+    char cause[100];
+    snprintf(cause, sizeof cause, "%.*s", (int)strcspn(s->line + 7, ":"), s->line + 7);
+    cwd_results_cause(r, l, cause, l->severity);
+}
+
+static void
+put_head(struct cw_buf *head, const struct list *l, const struct said *said, int status)
+{
+    cw_buf_printf(head, "\"status\":%d,\"dumps\":[", status);
+    for (size_t i = 0; i < l->count; i++) {
+        cw_buf_puts(head, i ? ",\n{\"dump\":" : "\n{\"dump\":");
+        cw_buf_json_string(head, l->path[i]);
+        cw_buf_printf(head, ",\"status\":%d,\"says\":", said[i].status);
+        cw_buf_json_string(head, said[i].line);
+        cw_buf_puts(head, "}");
+    }
+    cw_buf_puts(head, "],");
+}
+
+/* False after a message. */
+static bool
+write_results(const struct cwd_many *m, const struct list *l, const struct said *said, const struct cwd_results *r, int status)
+{
+    struct cw_buf head, all;
+    char title[80];
+    cw_buf_init(&head);
+    cw_buf_init(&all);
+    put_head(&head, l, said, status);
+    if (m->json && !head.failed)
+        cwd_results_json(r, head.data, &all);
+    bool ok = !head.failed && !all.failed && (!m->json || fwrite(all.data, 1, all.size, stdout) == all.size);
+    if (!ok)
+        fputs("cudaway-replay: out of memory\n", stderr);
+    snprintf(title, sizeof title, l->count == 1 ? "A kernel launch, replayed" : "%zu kernel launches, replayed", l->count);
+    if (ok && m->html && !(ok = cwd_results_html_file(r, title, head.data, m->html)))
+        fprintf(stderr, "cudaway-replay: cannot write %s: %s\n", m->html, strerror(errno));
+    cw_buf_finish(&head);
+    cw_buf_finish(&all);
+    return ok;
+}
+
+int
+cwd_many(const struct cwd_many *m)
+{
+    struct list l = { 0 };
+    struct cwd_results results = { 0 };
+    int worst = 0, width = 4;
+    uint64_t differ = 0;
+    for (char **a = m->argv + m->first; *a; a++)
+        if (!(cwd_is_folder(*a) ? add_folder(&l, *a) : add(&l, strdup(*a))))
+            worst = TROUBLE;
+    struct said *said = calloc(l.count + 1, sizeof *said);
+    struct cwd_progress progress = { .what = "dumps", .all = l.count, .off = isatty(STDOUT_FILENO) && !m->json };
+    for (size_t i = 0; i < l.count; i++)
+        width = (int)strlen(l.path[i]) > width ? (int)strlen(l.path[i]) : width;
+    if (said && !m->json && l.count)
+        printf("status  %-*s  says\n", width, "dump");
+    for (size_t i = 0; i < l.count && said; i++) {
+        if (!progress.off)
+            cwd_progress_step(&progress, i, differ);
+        run(m, l.path[i], &said[i]);
+        differ += said[i].status != 0;
+        worst = said[i].status > worst ? said[i].status : worst;
+        if (!m->json)
+            printf("%6d  %-*s  %s\n", said[i].status, width, l.path[i], said[i].line);
+        fflush(stdout);
+        if (m->compares)
+            add_result(&results, l.path[i], &said[i]);
+        cw_buf_finish(&said[i].all);
+    }
+    cwd_progress_clear(&progress);
+    if (m->compares && !m->json && results.count) {
+        putchar('\n');
+        cwd_results_table(&results, "", stdout);
+    }
+    if (!said || results.failed || ((m->json || m->html) && !write_results(m, &l, said, &results, worst)))
+        worst = TROUBLE;
+    cwd_results_finish(&results);
+    for (size_t i = 0; i < l.count; i++)
+        free(l.path[i]);
+    free(l.path);
+    free(said);
+    return worst;
+}
+
+bool
+cwd_take_input(char *folder, size_t folder_size, char *path, size_t path_size, const char **why)
+{
+    static char chunk[1 << 16];
+    const char *base = getenv("TMPDIR");
+    *folder = 0;
+    *why = "no folder for temporary files: TMPDIR and /tmp cannot be written";
+    if (!(base && strlen(base) < 60 && cw_temp_make(base, "input", folder, folder_size)) && !cw_temp_make("/tmp", "input", folder, folder_size))
+        return false;
+    snprintf(path, path_size, "%s/input" CWD_SUFFIX, folder);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    ssize_t n = -1;
+    while (fd >= 0 && ((n = read(STDIN_FILENO, chunk, sizeof chunk)) > 0 || (n < 0 && errno == EINTR)))
+        if (n > 0 && !cw_write_all(fd, chunk, (size_t)n)) {
+            n = -1;
+            break;
+        }
+    *why = strerror(errno);
+    if (fd >= 0)
+        close(fd);
+    return n == 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Several dumps at once, folders of them, and a dump from standard input. */
+#ifndef CWD_MANY_H
+#define CWD_MANY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cwd_many {
+    char **argv;                        /* options argv[1 .. first - 1], then dumps and folders up to NULL */
+    int first;
+    bool json, compares;                /* --check or --explain: results are grouped by kernel and cause */
+    const char *html;                   /* page to write, or NULL */
+};
+
+/* Run this program with the options, without --json and --html, once for each dump; of a folder for each *.cwdump in it, in the order of names. Prints a table, or JSON.
+ * Returns the largest exit status; 2 also where there is no dump. */
+int cwd_many(const struct cwd_many *m);
+bool cwd_is_folder(const char *path);
+/* Standard input as a file in a temporary folder, which the caller removes (cw_temp_remove). False: *why says why. */
+bool cwd_take_input(char *folder, size_t folder_size, char *path, size_t path_size, const char **why);
+
+#endif

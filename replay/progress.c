@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See results.h. */
+#include "replay/results.h"
+
+#include <inttypes.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND 1000000000ll
+
+static int64_t
+now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * SECOND + t.tv_nsec;
+}
+
+void
+cwd_progress_left(uint64_t done, uint64_t all, int64_t elapsed, char *out, size_t size)
+{
+    *out = 0;
+    if (!all || !done || done > all)
+        return;
+    double seconds = (double)elapsed / SECOND * (double)(all - done) / (double)done + 0.5;
+    if (seconds < 360000)
+        snprintf(out, size, ", %d:%02d left", (int)(seconds / 60), (int)seconds % 60);
+}
+
+void
+cwd_progress_step(struct cwd_progress *p, uint64_t done, uint64_t differ)
+{
+    char of[32] = "", left[32], differing[40] = "";
+    int64_t t = now();
+    p->done = done;
+    p->differ = differ;
+    if (!p->begin) {
+        p->begin = t;
+        p->off = !isatty(STDERR_FILENO);
+    }
+    if (p->off || t - p->begin < 2 * SECOND || t - p->last < SECOND / 5)
+        return;
+    p->last = t;
+    p->shown = true;
+    if (p->all)
+        snprintf(of, sizeof of, " of %" PRIu64, p->all);
+    if (differ != CWD_NO_COUNT)
+        snprintf(differing, sizeof differing, ", %" PRIu64 " differ", differ);
+    cwd_progress_left(done, p->all, t - p->begin, left, sizeof left);
+    /* The cursor goes back, so that what others print comes over it. */
+    fprintf(stderr, "\r%" PRIu64 "%s %s%s%s\033[K\r", done, of, p->what, differing, left);
+}
+
+void
+cwd_progress_clear(struct cwd_progress *p)
+{
+    if (p->shown)
+        fputs("\r\033[K", stderr);
+    p->shown = false;
+    p->last = 0;
+}
