@@ -92,6 +92,18 @@ uses_other_memory(const struct cwi_program *p)
     return false;
 }
 
+/* Other blocks' shared memory, and barriers of several blocks, are in no model of the checkers. */
+static bool
+uses_clusters(const struct cwi_program *p)
+{
+    for (uint32_t i = 0; i < p->ninsts; i++) {
+        const struct ptx_inst *in = p->insts[i].in;
+        if (in->op == PTX_OP_BARRIER_CLUSTER || in->op == PTX_OP_MAPA || in->space == PTX_SPACE_SHARED_CLUSTER)
+            return true;
+    }
+    return false;
+}
+
 /* Run with a log that all records fit into, or as many as there may be. *made: records that there are. */
 static cw_result
 run(struct check *c, uint64_t *made, uint64_t *kept, struct cwd_error *e)
@@ -103,8 +115,8 @@ run(struct check *c, uint64_t *made, uint64_t *kept, struct cwd_error *e)
     if (!bounds)
         cw_buf_puts(&c->report->notes, d->nbuffers > CWI_TABLE ? "there are too many allocations: bounds in global memory were not checked\n"
                                                                : "the kernel uses the heap, a cooperative grid's workspace, or generic addresses of parameters: bounds in global memory were not checked\n");
-    control[CWI_START] = bounds ? d->nbuffers : 0;
-    control[CWI_SIZE] = (c->what & (CWC_RACES | CWC_UNINITIALISED) ? CWI_WANT_ACCESSES | CWI_WANT_SYNC : 0) | (c->what & CWC_SYNC ? CWI_WANT_SYNC : 0);
+    control[CWI_START] = !bounds ? 0 : d->nbuffers ? d->nbuffers : 1;      /* 0: bounds are not checked; an empty range is in no allocation */
+    control[CWI_SIZE] = (c->what & (CWC_RACES | CWC_UNINITIALISED | CWC_MEETINGS) ? CWI_WANT_ACCESSES | CWI_WANT_SYNC : 0) | (c->what & CWC_SYNC ? CWI_WANT_SYNC : 0);
     for (uint32_t i = 0; i < d->nbuffers && bounds; i++) {
         control[16 + 2 * i] = d->buffers[i].address;
         control[17 + 2 * i] = d->buffers[i].size;
@@ -138,8 +150,10 @@ look(struct check *c, uint64_t made, uint64_t kept, struct cwd_error *e)
         memory_record(c, &r);
         sync_record(c, &r);
     }
-    if (ok && !c->failed)
+    if (ok && !c->failed) {
         sync_finish(c);
+        memory_finish(c);
+    }
     return ok && !c->failed ? CW_OK : cwd_fail(e, CW_ERR_NOMEM, "out of memory");
 }
 
@@ -152,6 +166,8 @@ cwc_run(struct cwl_side *s, unsigned what, struct cwc_report *report, struct cwd
     *report = (struct cwc_report){ .found = 0 };
     cw_buf_init(&report->lines);
     cw_buf_init(&report->notes);
+    if (uses_clusters(&s->program))
+        return cwd_fail(e, CW_ERR_UNSUPPORTED, "the kernel's blocks work together in clusters, which cannot be checked");
     cw_result r = run(&c, &made, &kept, e);
     if (r == CW_OK)
         r = look(&c, made, kept, e);
@@ -172,6 +188,8 @@ cwc_report_finish(struct cwc_report *r)
 {
     cw_buf_finish(&r->lines);
     cw_buf_finish(&r->notes);
+    free(r->meets);
+    free(r->last);
 }
 
 int

@@ -25,7 +25,11 @@ struct cell {
     uint64_t owner, at;                 /* block, or block and thread, or SHARED_BY_ALL; address / grain */
     bool used, written;
     struct last write, read[2];
+    struct last *open;                  /* MEETINGS: the stores that none is ordered behind */
+    uint32_t nopen;
+    uint8_t bytes;                      /* of these; 0: of different sizes, or too many */
 };
+enum { MAX_OPEN = 4096 };
 
 #define SHARED_BY_ALL UINT64_MAX
 
@@ -53,6 +57,7 @@ struct memory {
     uint64_t nobjects, object_room;
     unsigned grain;
     bool hidden;                        /* instructions write shared memory without records */
+    struct record *wrong;               /* two an instruction, out of bounds and misaligned: that of the first thread; order is 0 where there is none */
 };
 
 enum { OUTSIDE, MISALIGNED, RACE, UNINITIALISED, REGISTER };
@@ -170,6 +175,77 @@ in_order(struct check *c, const struct last *a, const struct record *r, const st
     return a->thread == r->who.thread || a->passed < t->passed || (other && other->released > a->order && t->acquired > a->order);
 }
 
+/* ---- meetings ---------------------------------------------------------------------------------------------------------------- */
+
+static bool
+is_sync(unsigned what)
+{
+    return what == CWI_SYNC_READ || what == CWI_SYNC_WRITE || what == CWI_MODIFY;
+}
+
+static bool
+reads_only(unsigned what)
+{
+    return what == CWI_READ || what == CWI_SYNC_READ;
+}
+
+/* Accesses with .volatile or ordering and atomics come in any order themselves, whatever they order: only a barrier parts them. */
+static void
+meet(struct check *c, const struct last *a, const struct record *r, const struct thread_state *t)
+{
+    if (!a->order || (a->block == r->who.block && a->thread == r->who.thread) || (reads_only(a->what) && reads_only(r->what)) ||
+        (a->what == CWI_MODIFY && r->what == CWI_MODIFY))
+        return;
+    bool passed = a->block == r->who.block && a->passed < t->passed;
+    if (is_sync(a->what) && is_sync(r->what) ? passed : in_order(c, a, r, t))
+        return;
+    uint8_t *meets = c->report->meets;
+    meets[a->id] |= reads_only(a->what) ? CWC_MEETS_READING : CWC_MEETS_WRITING;
+    meets[r->id] |= reads_only(r->what) ? CWC_MEETS_READING : CWC_MEETS_WRITING;
+}
+
+static void
+keep_open(struct check *c, struct cell *x, const struct record *r, const struct last *l, const struct thread_state *t)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < x->nopen; i++)
+        if (!in_order(c, &x->open[i], r, t))
+            x->open[n++] = x->open[i];
+    x->bytes = r->what != CWI_MODIFY && (n == 0 || x->bytes == r->bytes) ? (uint8_t)r->bytes : 0;      /* no record has an atomic's result */
+    if (n == MAX_OPEN) {
+        x->bytes = 0;
+        return;
+    }
+    if ((n & (n - 1)) == 0) {           /* grows by doubling */
+        struct last *more = realloc(x->open, (n ? 2 * (size_t)n : 1) * sizeof *more);
+        if (!more) {
+            c->failed = true;
+            return;
+        }
+        x->open = more;
+    }
+    x->open[n] = *l;
+    x->nopen = n + 1;
+}
+
+/* After the last record. */
+static void
+report_last(struct check *c)
+{
+    const struct memory *m = c->memory;
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < m->room; i++)
+        n += m->cells[i].nopen > 1 && m->cells[i].bytes == m->grain ? m->cells[i].nopen : 0;
+    struct cwc_last *all = calloc(n + 1, sizeof *all);
+    c->report->last = all;
+    c->failed = c->failed || !all;
+    for (uint64_t i = 0; i < m->room && all; i++) {
+        const struct cell *x = &m->cells[i];
+        for (uint32_t k = 0; x->nopen > 1 && x->bytes == m->grain && k < x->nopen; k++)
+            all[c->report->nlast++] = (struct cwc_last){ x->at * m->grain, x->open[k].value, x->bytes, x->open[k].id };
+    }
+}
+
 /* ---- text -------------------------------------------------------------------------------------------------------------------- */
 
 static const char *
@@ -185,13 +261,35 @@ distance(const struct cwl_side *s, uint32_t i, uint64_t at)
     return at < begin ? begin - at : at >= end ? at - end + 1 : 0;
 }
 
+/* The buffer that an address is in or next to. */
+static uint32_t
+nearest(const struct check *c, uint64_t address)
+{
+    const struct cwl_side *s = c->side;
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < s->dump.nbuffers; i++)
+        if (s->address[i] && distance(s, i, address) < distance(s, best, address))
+            best = i;
+    return best;
+}
+
+/* The latest allocation at an address; `freed`: one that was freed. */
+static const struct cwl_allocation *
+history(const struct cwl_side *s, uint64_t address, bool freed)
+{
+    for (uint32_t i = s->nhistory; i-- > 0;)
+        if (s->history[i].freed == freed && address - s->history[i].address < s->history[i].size)
+            return &s->history[i];
+    return NULL;
+}
+
 /* "byte 16 of buffer 4, parameter out", or how far it is from the nearest allocation. */
 static void
-memory_text(const struct check *c, const struct record *r, char *out, size_t size)
+place_text(const struct check *c, const struct record *r, char *out, size_t size)
 {
     const struct cwl_side *s = c->side;
     char where[160];
-    uint32_t best = 0;
+    uint32_t best = nearest(c, r->address);
     if (r->where == CWI_SHARED_MEMORY) {
         snprintf(out, size, "byte %" PRIu64 " of the block's shared memory", r->address);
         return;
@@ -200,9 +298,6 @@ memory_text(const struct check *c, const struct record *r, char *out, size_t siz
         snprintf(out, size, "byte 0x%" PRIx64 " of the thread's local memory", r->address);
         return;
     }
-    for (uint32_t i = 1; i < s->dump.nbuffers; i++)
-        if (s->address[i] && distance(s, i, r->address) < distance(s, best, r->address))
-            best = i;
     if (!s->dump.nbuffers) {
         snprintf(out, size, "0x%" PRIx64 "; the launch has no memory", r->address);
         return;
@@ -219,9 +314,25 @@ memory_text(const struct check *c, const struct record *r, char *out, size_t siz
 }
 
 static void
+memory_text(const struct check *c, const struct record *r, char *out, size_t size)
+{
+    const struct cwl_allocation *a = r->where == CWI_GLOBAL && r->outside ? history(c->side, r->address, true) : NULL;
+    if (a) {
+        snprintf(out, size, "byte %" PRIu64 " of memory that is freed, of %" PRIu64 " bytes, %s", r->address - a->address, a->size, a->text);
+        return;
+    }
+    place_text(c, r, out, size);
+    size_t n = strlen(out);
+    uint32_t best = nearest(c, r->address);
+    a = r->where == CWI_GLOBAL && best < c->side->dump.nbuffers ? history(c->side, c->side->dump.buffers[best].address, false) : NULL;
+    if (a)
+        snprintf(out + n, size - n, ", %s", a->text);
+}
+
+static void
 say_access(struct check *c, const struct record *r, const char *text)
 {
-    char who[128], place[700], memory[400];
+    char who[128], place[700], memory[800];
     check_who(c, r->who, who, sizeof who);
     check_place(c, r->id, place, sizeof place);
     memory_text(c, r, memory, sizeof memory);
@@ -231,7 +342,7 @@ say_access(struct check *c, const struct record *r, const char *text)
 static void
 say_race(struct check *c, const struct last *a, const struct record *r)
 {
-    char who[2][128], place[2][700], memory[400];
+    char who[2][128], place[2][700], memory[800];
     check_who(c, (struct who){ a->block, a->thread }, who[0], sizeof who[0]);
     check_place(c, a->id, place[0], sizeof place[0]);
     check_who(c, r->who, who[1], sizeof who[1]);
@@ -243,17 +354,11 @@ say_race(struct check *c, const struct last *a, const struct record *r)
 
 /* ---- accesses ---------------------------------------------------------------------------------------------------------------- */
 
-static bool
-is_read(unsigned what)
-{
-    return what == CWI_READ;
-}
-
 static void
 race_with(struct check *c, const struct last *a, const struct record *r, const struct thread_state *t)
 {
     bool atomic = a->what == CWI_MODIFY || r->what == CWI_MODIFY;
-    if (!a->order || (is_read(a->what) && is_read(r->what)) || in_order(c, a, r, t))
+    if (!a->order || (reads_only(a->what) && reads_only(r->what)) || in_order(c, a, r, t))
         return;
     if (atomic && (r->where != CWI_SHARED_MEMORY || a->what == r->what))
         return;                         /* in global memory peeking at what others change atomically is common */
@@ -267,7 +372,7 @@ static void
 remember(struct cell *x, const struct record *r, const struct thread_state *t)
 {
     struct last l = { r->who.block, r->order, r->value, r->who.thread, r->id, t->passed, (uint8_t)r->what };
-    if (!is_read(r->what)) {
+    if (!reads_only(r->what)) {
         x->write = l;
         x->read[0].order = x->read[1].order = 0;
         x->written = true;
@@ -289,7 +394,8 @@ access_memory(struct check *c, const struct record *r)
 {
     struct memory *m = c->memory;
     struct thread_state *t = state(c, r->who);
-    bool plain = r->what == CWI_READ || r->what == CWI_WRITE || r->what == CWI_MODIFY, written = false;
+    bool meetings = c->what & CWC_MEETINGS && r->where != CWI_LOCAL, written = false;
+    bool plain = r->what == CWI_READ || r->what == CWI_WRITE || r->what == CWI_MODIFY || meetings;
     if (!t) {
         c->failed = true;
         return;
@@ -301,20 +407,35 @@ access_memory(struct check *c, const struct record *r)
             return;
         }
         written = written || x->written;
+        if (meetings) {
+            meet(c, &x->write, r, t);
+            for (unsigned k = 0; k < 2; k++)
+                meet(c, &x->read[k], r, t);
+        }
         if (plain && r->where != CWI_LOCAL && c->what & CWC_RACES) {
             race_with(c, &x->write, r, t);
-            if (!is_read(r->what))
+            if (!reads_only(r->what))
                 for (unsigned k = 0; k < 2; k++)
                     race_with(c, &x->read[k], r, t);
         }
         if (plain)
             remember(x, r, t);
+        if (meetings && r->where == CWI_GLOBAL && !reads_only(r->what))
+            keep_open(c, x, r, &x->write, t);
         x->written = x->written || r->what == CWI_SYNC_WRITE;
     }
     bool reads = r->what == CWI_READ || r->what == CWI_SYNC_READ || r->what == CWI_MODIFY;
     if (!written && reads && (r->where == CWI_LOCAL || (r->where == CWI_SHARED_MEMORY && !m->hidden)) && c->what & CWC_UNINITIALISED &&
         check_found(c, CWC_UNINITIALISED, UNINITIALISED, r->id, 0))
         say_access(c, r, "uninitialised read");
+}
+
+/* Which block's record comes first is chance where blocks run at the same time; a report must not be. */
+static void
+keep_wrong(struct record *kept, const struct record *r)
+{
+    if (!kept->order || r->who.block < kept->who.block || (r->who.block == kept->who.block && r->who.thread < kept->who.thread))
+        *kept = *r;
 }
 
 void
@@ -326,11 +447,13 @@ memory_record(struct check *c, const struct record *r)
         return;
     }
     if (access && (r->outside || r->misaligned)) {
-        if (c->what & CWC_MEMORY && check_found(c, CWC_MEMORY, r->outside ? OUTSIDE : MISALIGNED, r->id, 0))
-            say_access(c, r, r->outside ? "out of bounds" : "misaligned");
+        if (c->what & CWC_MEMORY) {
+            check_found(c, CWC_MEMORY, r->outside ? OUTSIDE : MISALIGNED, r->id, 0);
+            keep_wrong(&c->memory->wrong[2 * (size_t)r->id + !r->outside], r);
+        }
         return;
     }
-    if (!(c->what & (CWC_RACES | CWC_UNINITIALISED)))
+    if (!(c->what & (CWC_RACES | CWC_UNINITIALISED | CWC_MEETINGS)))
         return;
     uint64_t owner = owner_of(c, r);
     switch (r->what) {
@@ -348,13 +471,16 @@ memory_record(struct check *c, const struct record *r)
         acquire(c, r, owner, r->address);
         return;
     case CWI_ARRIVE: case CWI_WARP_ARRIVE:
-        release(c, r, r->who.block, r->what == CWI_ARRIVE ? UINT64_MAX - (uint32_t)r->value : UINT64_MAX / 2 + (r->value ? 1024 : r->who.thread / 32));
+        owner = r->what == CWI_ARRIVE && r->value == CWI_GRID ? SHARED_BY_ALL : r->who.block;
+        release(c, r, owner, r->what == CWI_ARRIVE ? UINT64_MAX - (uint32_t)r->value : UINT64_MAX / 2 + (r->value ? 1024 : r->who.thread / 32));
         return;
     case CWI_PASS:
         if (!(r->value >> 32) || r->value >> 32 == c->threads) {
             struct thread_state *t = state(c, r->who);
             if (t)
                 t->passed++;
+            if (r->value == CWI_GRID)
+                acquire(c, r, SHARED_BY_ALL, UINT64_MAX - CWI_GRID);
             return;
         }
         acquire(c, r, r->who.block, UINT64_MAX - (uint32_t)r->value);
@@ -399,14 +525,30 @@ memory_open(struct check *c)
         return false;
     m->blocks = (uint64_t)g[0] * g[1] * g[2];
     m->block = calloc(m->blocks, sizeof *m->block);
+    m->wrong = calloc(c->side->program.ninsts + (size_t)1, 2 * sizeof *m->wrong);
     m->grain = grain_of(&c->side->program);
+    if (c->what & CWC_MEETINGS) {
+        c->report->meets = calloc(c->side->program.ninsts + (size_t)1, 1);
+        c->failed = c->failed || !c->report->meets;
+    }
     for (uint32_t i = 0; i < c->side->program.ninsts; i++) {
         const struct ptx_inst *in = c->side->program.insts[i].in;
         m->hidden = m->hidden || cwi_hidden(in) || in->op == PTX_OP_CP_ASYNC;
     }
     if (m->hidden && c->what & CWC_UNINITIALISED)
         cw_buf_puts(&c->report->notes, "instructions write shared memory without a record: reads of uninitialised shared memory were not looked for\n");
-    return m->block;
+    return m->block && m->wrong;
+}
+
+void
+memory_finish(struct check *c)
+{
+    const struct record *wrong = c->memory->wrong;
+    for (uint64_t i = 0; i < 2 * (uint64_t)c->side->program.ninsts; i++)
+        if (wrong[i].order)
+            say_access(c, &wrong[i], i % 2 ? "misaligned" : "out of bounds");
+    if (c->what & CWC_MEETINGS && !c->truncated)
+        report_last(c);
 }
 
 void
@@ -415,9 +557,12 @@ memory_close(struct check *c)
     struct memory *m = c->memory;
     if (!m)
         return;
+    for (uint64_t i = 0; i < m->room; i++)
+        free(m->cells[i].open);
     for (uint64_t i = 0; m->block && i < m->blocks; i++)
         free(m->block[i].threads);
     free(m->block);
+    free(m->wrong);
     free(m->cells);
     free(m->objects);
     free(m);

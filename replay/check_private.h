@@ -50,6 +50,7 @@ void check_say(struct check *c, const char *fmt, ...) __attribute__((format(prin
 
 bool memory_open(struct check *c);
 void memory_record(struct check *c, const struct record *r);
+void memory_finish(struct check *c);    /* after the last record */
 void memory_close(struct check *c);
 
 bool sync_open(struct check *c);

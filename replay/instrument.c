@@ -328,8 +328,12 @@ prologue(struct rewrite *w)
            " ld.global.u32 $x, [$log+%d]; sub.u32 $x, $w, $x;"
            " ld.global.u32 $y, [$log+%d]; setp.lt.and.u32 $p, $x, $y, $t;",
                   CWI_BLOCK * 8, CWI_FIRST * 8, CWI_COUNT * 8);
-    if (w->mode == CWI_CHECK) {
-        cwi_check_prologue(w);
+    if (w->mode == CWI_CHECK || w->mode == CWI_BOUND) {
+        (w->mode == CWI_CHECK ? cwi_check_prologue : cwi_bound_prologue)(w);
+        return;
+    }
+    if (w->mode == CWI_STEP) {
+        cwi_step_prologue(w);
         return;
     }
     if (w->mode == CWI_TRACE) {
@@ -711,10 +715,17 @@ behind(struct rewrite *w, uint32_t from, uint32_t last)
 {
     for (uint32_t id = from; id <= last; id++) {
         const struct ptx_inst *in = w->p->insts[id].in;
+        bool there = id == last || (!in->has_guard && !overwritten(w->p, id, last));
         if (w->mode == CWI_WATCH)
             watch_behind(w, id, in);
-        else if (id == last || (!in->has_guard && !overwritten(w->p, id, last)))
+        else if (w->mode == CWI_TRACE && there)
             trace_behind(w, id, in);
+        if (w->mode != CWI_STEP)
+            continue;
+        if (id > from && takes_result(w->p, id))
+            cwi_step_at(w, id, false);
+        if (there)
+            cwi_step_results(w, id);
     }
 }
 
@@ -724,6 +735,8 @@ before(struct rewrite *w, uint32_t id, bool held)
     const struct ptx_inst *in = w->p->insts[id].in;
     if (w->mode == CWI_WATCH)
         watch_before(w, in);
+    else if (w->mode == CWI_STEP && !held)
+        cwi_step_at(w, id, true);
     else if (!held)
         trace_before(w, id, in);
 }
@@ -754,25 +767,35 @@ rewrite_function(struct rewrite *w, uint32_t first, size_t at, const uint32_t bl
     if (w->mode == CWI_TRACE)
         trace_entry(w, first);
     at = body + 1;
-    if (w->mode == CWI_CHECK) {
+    if (w->mode == CWI_CHECK || w->mode == CWI_STEP || w->mode == CWI_BOUND) {
         size_t begin = cwi_behind_declarations(text, body, p->insts[first].begin);
         cw_buf_append(w->out, text + at, begin - at);
-        cwi_check_spaces(w);
+        if (w->mode == CWI_CHECK)
+            cwi_check_spaces(w);
+        else if (w->mode == CWI_STEP)
+            cwi_step_entry(w, first);
+        else
+            cwi_bound_spaces(w);
         at = begin;
     }
     uint32_t until = CWI_NONE;          /* the call or ret that st.param was for */
     for (uint32_t id = first, from = first; id < p->ninsts && p->insts[id].fn == w->fn; id++) {
         const struct cwi_inst *i = &p->insts[id];
-        bool trace = w->mode == CWI_TRACE;
+        bool step = w->mode == CWI_STEP, trace = w->mode == CWI_TRACE || step;
         cw_buf_append(w->out, text + at, i->begin - at);
         at = i->end;
-        if (w->mode == CWI_CHECK) {
-            cwi_check_instruction(w, id);
+        if (w->mode == CWI_CHECK || w->mode == CWI_BOUND) {
+            (w->mode == CWI_CHECK ? cwi_check_instruction : cwi_bound_instruction)(w, id);
             continue;
         }
-        if (trace && until == CWI_NONE && (until = stores_for(p, id)) != CWI_NONE && p->insts[until].in->op == PTX_OP_RET)
-            trace_before(w, until, p->insts[until].in);
-        before(w, id, until != CWI_NONE);
+        bool taken = step && from < id && takes_result(p, id);      /* nothing may come before it */
+        if (trace && until == CWI_NONE && (until = stores_for(p, id)) != CWI_NONE) {
+            for (uint32_t k = id; step && k <= until; k++)
+                cwi_step_at(w, k, k == id);
+            if (!step && p->insts[until].in->op == PTX_OP_RET)
+                trace_before(w, until, p->insts[until].in);
+        }
+        before(w, id, until != CWI_NONE || taken);
         cw_buf_append(w->out, text + i->begin, i->end - i->begin);
         if (until != CWI_NONE && id < until)
             continue;
@@ -825,9 +848,11 @@ cwi_rewrite(const struct cwi_program *p, uint32_t i, enum cwi_mode mode, const c
     cw_buf_printf(out, " %s .global .align 16 .u8 " CWI_VARIABLE "[%llu];", i == definer ? ".visible" : ".extern", (unsigned long long)bytes);
     if (mode == CWI_CHECK)
         cwi_check_function(&w);
+    else if (mode == CWI_BOUND)
+        cwi_bound_function(&w);
     for (uint32_t id = 0; id < p->ninsts;) {
         const struct cwi_inst *x = &p->insts[id];
-        if (x->text == i && wanted(x->fn, kernel))
+        if (x->text == i && wanted(x->fn, kernel) && (mode != CWI_BOUND || x->fn->is_entry))
             at = rewrite_function(&w, id, at, block);
         while (id < p->ninsts && p->insts[id].fn == x->fn)
             id++;

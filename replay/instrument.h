@@ -6,8 +6,10 @@
  *
  *   CWI_TRACE   chosen threads of one block record each result of each instruction
  *   CWI_WATCH   every thread records stores that touch a range of memory, and one chosen thread its loads from there
+ *   CWI_STEP    chosen threads of one block record each instruction, its results and what it stores (instrument_step.c)
  *   CWI_CHECK   every access to memory is checked, and not executed where it is wrong; wrong ones are recorded, or all, with
  *               what synchronises threads (instrument_check.c)
+ *   CWI_BOUND   of each register and of memory it is recorded how far its value may be off (instrument_bound.c)
  *
  * The variable, CWI_VARIABLE, is little-endian u64 words: control (enum cwi_word), CWI_SLOTS cursors, then records. */
 #ifndef CWI_INSTRUMENT_H
@@ -24,15 +26,15 @@ enum { CWI_SLOTS = 1024, CWI_HEADER = 128 + CWI_SLOTS * 8 };    /* threads trace
 enum cwi_word {                     /* of the control block */
     CWI_BLOCK,                      /* chosen: linear number of the block, first thread (linear in the block), how many */
     CWI_FIRST, CWI_COUNT,
-    CWI_START,                      /* TRACE: records of a thread before this one are left out */
-    CWI_ROOM,                       /* records that fit: TRACE: of one thread; WATCH: of all */
+    CWI_START,                      /* TRACE: records of a thread before this one are left out; STEP: of all before this one */
+    CWI_ROOM,                       /* records that fit: TRACE: of one thread; WATCH, STEP: of all */
     CWI_ADDRESS, CWI_RAW,           /* WATCH: the range begins at ADDRESS + ~RAW: one that replay may change, and one that it may not */
     CWI_SIZE,                       /* WATCH: bytes of the range */
     CWI_SHARED,                     /* WATCH: 1: the range is in the chosen block's shared memory */
-    CWI_CURSOR,                     /* WATCH: records made, also those that did not fit. (TRACE: in the slots.) */
+    CWI_CURSOR,                     /* WATCH, STEP: records made, also those that did not fit. (TRACE: in the slots.) */
 };
 
-/* A record of TRACE: key, ~value. Of WATCH: key | thread << 48, block, ~address, ~value. Values are kept inverted, so that replay does
+/* A record of TRACE: key, ~value; of STEP: key | thread << 48, ~value. Of WATCH: key | thread << 48, block, ~address, ~value. Values are kept inverted, so that replay does
  * not take them for pointers that it has to change. */
 enum cwi_kind {
     CWI_RESULT,                     /* component CWI_PART of what instruction CWI_ID made */
@@ -43,7 +45,13 @@ enum cwi_kind {
     CWI_PLACE,                      /* address that a load or atomic reads; in shared memory its offset, with CWI_PLACE_SHARED */
     CWI_STORE, CWI_LOAD, CWI_ATOMIC,/* of WATCH; value: what is stored, loaded, or combined (the last operand) */
     CWI_COPY,                       /* of WATCH: cp.async; value: where from */
+    CWI_AT,                         /* of STEP: before the instruction; part: CWI_AT_; value: the address that it accesses */
+    CWI_SYMBOL,                     /* of STEP, behind ENTRY; value: address of cwi_step_symbol(CWI_PART) */
 };
+/* STEP also has ENTRY, ARGUMENT, RESULT, and STORE: register operand CWI_PART / 2 behind the address (its upper half: + 1). */
+#define CWI_AT_EXECUTED 1u          /* the guard let it */
+#define CWI_AT_SPACE(where) ((unsigned)(where) << 1)        /* enum cwi_where */
+enum { CWI_STEP_SYMBOLS = 64, CWI_STEP_PARTS = 64 };
 #define CWI_PLACE_SHARED (1ull << 63)
 #define CWI_KEY(kind, part, id) ((uint64_t)(kind) << 40 | (uint64_t)(part) << 32 | (id))
 #define CWI_ID(key) ((uint32_t)(key))
@@ -51,7 +59,7 @@ enum cwi_kind {
 #define CWI_KIND(key) ((enum cwi_kind)((key) >> 40 & 0xff))
 #define CWI_THREAD(key) ((uint32_t)((key) >> 48))
 
-enum cwi_mode { CWI_TRACE, CWI_WATCH, CWI_CHECK };
+enum cwi_mode { CWI_TRACE, CWI_WATCH, CWI_CHECK, CWI_STEP, CWI_BOUND };
 
 /* Of CHECK. Behind the control words are CWI_START allocations, a word each for address and size. A record is one of WATCH's, with
  * kind CWI_ACCESS(what, space), and for accesses part: bytes | CWI_OUTSIDE | CWI_MISALIGNED. */
@@ -61,18 +69,22 @@ enum cwi_access {
     CWI_MODIFY,                         /* atomic */
     CWI_SYNC_READ, CWI_SYNC_WRITE,      /* volatile or with ordering */
     CWI_ACQUIRE,                        /* behind MODIFY and SYNC_READ */
-    CWI_ARRIVE, CWI_PASS,               /* before and behind a barrier; value: number | threads << 32, 0 for all; address: 1 where .aligned */
+    CWI_ARRIVE, CWI_PASS,               /* before and behind a barrier; value: number, or CWI_GRID | threads << 32, 0 for all; address: 1 where .aligned */
     CWI_WARP_ARRIVE, CWI_WARP_PASS,     /* the same of bar.warp.sync, and of mbarrier and the like for the block */
     CWI_MEMBER,                         /* instruction with a member mask: value */
     CWI_GONE,                           /* ret or exit, or a branch to one */
     CWI_UNWRITTEN,                      /* a register is read that nothing was written to */
 };
+#define CWI_GRID UINT32_MAX
 enum cwi_where { CWI_NOWHERE, CWI_GLOBAL, CWI_SHARED_MEMORY, CWI_LOCAL, CWI_CONST };
 #define CWI_ACCESS(what, where) ((enum cwi_kind)((what) | (where) << 4))
 #define CWI_WHAT(kind) ((enum cwi_access)((unsigned)(kind) & 15))
 #define CWI_WHERE(kind) ((enum cwi_where)((unsigned)(kind) >> 4))
 /* CWI_SIZE of the control words: which records are made besides those of wrong accesses. */
 enum { CWI_WANT_ACCESSES = 1, CWI_WANT_SYNC = 2 };
+
+/* Of BOUND: CWI_START entries of 32 bytes behind the control block, each a buffer's begin, size, and where in the variable the bounds of its words are, an
+ * f64 each. CWI_ROOM: where those of shared memory are, CWI_SIZE: bytes of each block. */
 
 /* An instruction of the program; its place in the array is its number. */
 struct cwi_inst {
@@ -100,10 +112,17 @@ void cwi_close(struct cwi_program *p);
 cw_result cwi_rewrite(const struct cwi_program *p, uint32_t i, enum cwi_mode mode, const char *kernel, const uint32_t block[3],
                       uint64_t bytes, struct cw_buf *out, struct cwd_error *e) CW_MUST_CHECK;
 
+/* What CWI_BOUND cannot follow in the kernel, "calls of functions", at instruction *id; NULL: nothing. */
+const char *cwi_bound_refuses(const struct cwi_program *p, const char *kernel, uint32_t *id);
+
 /* The operand that is the instruction's result; NULL when it has none, or cwi_hidden. */
 const struct ptx_operand *cwi_result(const struct ptx_inst *in);
 /* Register `part` of the result (elements of vectors and pairs in their order, registers of 128 bits twice); UINT32_MAX: there is none. */
 uint32_t cwi_result_register(const struct ptx_function *fn, const struct ptx_inst *in, unsigned part, bool *upper);
+/* The n-th variable in shared or local memory that the function names, whose address STEP records; NULL: there are fewer. */
+const struct ptx_symbol *cwi_step_symbol(const struct ptx_function *fn, unsigned n);
+/* The address that STEP records, and its space, of which generic ones have one only when they run; NULL: none. */
+const struct ptx_operand *cwi_step_address(const struct ptx_inst *in, uint8_t *space);
 /* Whether the instruction has effects that no record shows: the parser keeps it as text, or it is a store by several threads
  * together. */
 bool cwi_hidden(const struct ptx_inst *in);

@@ -29,7 +29,7 @@ cwi_check_function(struct rewrite *w)
                " and.b64 $t, $a, 0xffffffff; selp.b64 $a, $t, $a, $local;",      /* some devices have more above it */
             CWI_SHARED_MEMORY, CWI_LOCAL, CWI_GLOBAL);
     /* Inside: a - begin <= size - bytes, with size >= bytes. */
-    cwi_put(w, " mov.u64 $at, 0; ld.global.u64 $n, [$log+%d]; setp.ne.u32 $out, $y, $y;"
+    cwi_put(w, " mov.u64 $at, 0; mov.u64 $n, 0; setp.ne.u32 $out, $y, $y; @!$global bra CUDAWAY_DONE; ld.global.u64 $n, [$log+%d];"
                " CUDAWAY_NEXT: setp.ge.u64 $p, $at, $n; @$p bra CUDAWAY_DONE; shl.b64 $t, $at, 4; add.u64 $t, $t, $log; ld.global.u64 $u, [$t+128];"
                " sub.u64 $u, $a, $u; ld.global.u64 $t, [$t+136]; add.u64 $u, $u, $bytes; setp.le.u64 $p, $u, $t; setp.ge.and.u64 $p, $u, $bytes, $p;"
                " or.pred $out, $out, $p; add.u64 $at, $at, 1; bra CUDAWAY_NEXT; CUDAWAY_DONE:"
@@ -45,9 +45,9 @@ cwi_check_function(struct rewrite *w)
             (unsigned long long)CWI_KEY(0, CWI_MISALIGNED, 0), (unsigned long long)CWI_KEY(0, CWI_OUTSIDE, 0));
     cwi_put(w, " selp.b64 $t, %llu, 0, $global; selp.b64 $t, %llu, $t, $shared; selp.b64 $t, %llu, $t, $local; or.b64 $key, $key, $t;"
                " ld.global.u64 $t, [$log+%d]; cvt.u32.u64 $x, $t; shr.u32 $want, $how, 17; and.b32 $x, $x, $want; setp.ne.u32 $p, $x, 0; and.pred $p, $p, $act;"
-               " or.pred $p, $p, $bad; ld.global.u64 $n, [$log+%d]; mov.u64 $at, 0; @$p atom.global.add.u64 $at, [$log+%d], 1;"
+               " or.pred $p, $p, $bad; @!$p bra CUDAWAY_LEAVE; ld.global.u64 $n, [$log+%d]; mov.u64 $at, 0; @$p atom.global.add.u64 $at, [$log+%d], 1;"
                " setp.lt.and.u64 $p, $at, $n, $p; shl.b64 $at, $at, 5; add.u64 $at, $at, $log; not.b64 $t, $a; not.b64 $u, $v;"
-               " @$p st.global.v2.u64 [$at+%d], {$key, $b}; @$p st.global.v2.u64 [$at+%d], {$t, $u}; selp.b32 $ok, 0, 1, $bad; ret; }",
+               " @$p st.global.v2.u64 [$at+%d], {$key, $b}; @$p st.global.v2.u64 [$at+%d], {$t, $u}; CUDAWAY_LEAVE: selp.b32 $ok, 0, 1, $bad; ret; }",
             (unsigned long long)CWI_KEY(CWI_ACCESS(0, CWI_GLOBAL), 0, 0), (unsigned long long)CWI_KEY(CWI_ACCESS(0, CWI_SHARED_MEMORY), 0, 0),
             (unsigned long long)CWI_KEY(CWI_ACCESS(0, CWI_LOCAL), 0, 0), CWI_SIZE * 8, CWI_ROOM * 8, CWI_CURSOR * 8, CWI_HEADER, CWI_HEADER + 16);
 }
@@ -70,10 +70,8 @@ is_local(const struct ptx_function *fn, const struct ptx_symbol *s)
     return false;
 }
 
-/* lo, hi: from the first to behind the last variable of the space that the kernel names; false: it names none, or some in blocks of its
- * body, which cannot be named where it begins. */
-static bool
-extent(struct rewrite *w, uint8_t space)
+bool
+cwi_extent(struct rewrite *w, uint8_t space)
 {
     const struct ptx_symbol *seen[64];
     unsigned n = 0;
@@ -103,8 +101,9 @@ extent(struct rewrite *w, uint8_t space)
 void
 cwi_check_prologue(struct rewrite *w)
 {
-    cwi_put(w, " .reg .b64 $low, $lsize, $own, $osize, $key; cvt.u64.u32 $v, $w; shl.b64 $slot, $v, 48;"
-               " mov.u64 $low, 0; mov.u64 $lsize, 0; mov.u64 $own, 0; mov.u64 $osize, 0;");
+    cwi_put(w, " .reg .b64 $low, $lsize, $own, $osize, $key, $fast; .reg .pred $slow, $wanted; ld.global.u64 $key, [" CWI_VARIABLE "+%d]; and.b64 $key, $key, %d;"
+               " setp.ne.u64 $wanted, $key, 0; cvt.u64.u32 $v, $w; shl.b64 $slot, $v, 48;"
+               " mov.u64 $low, 0; mov.u64 $lsize, 0; mov.u64 $own, 0; mov.u64 $osize, 0;", CWI_SIZE * 8, CWI_WANT_ACCESSES);
     /* Lanes of a warp run together, as on a GPU: who ended before others waited is told by the order of records. */
     if (w->fn->is_entry && w->fn->module->version_major >= 6)
         cwi_put(w, " bar.warp.sync -1;");
@@ -116,9 +115,9 @@ cwi_check_spaces(struct rewrite *w)
     bool calls = false;
     for (uint32_t i = 0; i < w->fn->ninsts; i++)
         calls = calls || w->fn->insts[i].op == PTX_OP_CALL;
-    if (!calls && w->fn->is_entry && extent(w, PTX_SPACE_SHARED))
+    if (!calls && w->fn->is_entry && cwi_extent(w, PTX_SPACE_SHARED))
         cwi_put(w, " mov.b64 $low, $lo; sub.u64 $lsize, $hi, $lo;");
-    if (!calls && w->fn->is_entry && extent(w, PTX_SPACE_LOCAL))
+    if (!calls && w->fn->is_entry && cwi_extent(w, PTX_SPACE_LOCAL))
         cwi_put(w, " and.b64 $own, $lo, 0xffffffff; sub.u64 $osize, $hi, $lo;");
 }
 
@@ -218,16 +217,27 @@ written_value(struct rewrite *w, const struct ptx_operand *o)
     cwi_put(w, " mov.b64 $v, $i;");
 }
 
+/* libcudadevrt's barrier of the grid, which the instrumented text only declares. */
+static bool
+is_grid_barrier(const struct ptx_inst *in)
+{
+    return in->op == PTX_OP_CALL && in->noperands > 1 && in->operand[1].kind == PTX_OPND_SYM && strcmp(in->operand[1].sym->name, "cudaCGSynchronize") == 0;
+}
+
 static bool
 is_barrier(const struct ptx_inst *in)
 {
-    return in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER;
+    return in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER || is_grid_barrier(in);
 }
 
 /* v = number | threads << 32; a = 1 where all threads of a warp have to execute it together. */
 static void
 barrier_value(struct rewrite *w, const struct ptx_inst *in)
 {
+    if (is_grid_barrier(in)) {
+        cwi_put(w, " mov.u64 $v, %u; mov.u64 $a, 0;", CWI_GRID);
+        return;
+    }
     unsigned first = in->mode == PTX_MODE_RED ? 1 : 0;
     const struct ptx_operand *o = &in->operand[first];
     bool counted = in->noperands > first + 1u && (o[1].kind == PTX_OPND_IMM || (o[1].kind == PTX_OPND_REG && w->fn->regs[o[1].index].type != PTX_PRED));
@@ -325,10 +335,17 @@ write_access(struct rewrite *w, uint32_t id, const struct ptx_inst *in, const st
     const struct cwi_inst *i = &w->p->insts[id];
     const char *text = w->p->texts[i->text].text, *s = text + i->begin, *end = text + i->end;
     bool acquires = a->what == CWI_MODIFY || a->what == CWI_SYNC_READ;
+    bool fast = a->space == PTX_SPACE_SHARED && !acquires;
     guard(w, in);
     cwi_take_address(w, a->address, "a");
+    if (fast)                           /* most accesses are right and leave no record */
+        cwi_put(w, " sub.u64 $fast, $a, $low; add.u64 $fast, $fast, %u; setp.gt.u64 $slow, $fast, $lsize; setp.lt.or.u64 $slow, $fast, %u, $slow;"
+                   " and.b64 $fast, $a, %u; setp.ne.or.u64 $slow, $fast, 0, $slow; or.pred $slow, $slow, $wanted; mov.u32 $x, 1; @!$slow bra $FAST%u;",
+                a->bytes, a->bytes, a->bytes - 1, id);
     written_value(w, a->value);
     call(w, in, CWI_KEY(CWI_ACCESS(a->what, CWI_NOWHERE), a->bytes & CWI_BYTES, id), HOW(where_of(a->space), a->bytes, CWI_WANT_ACCESSES));
+    if (fast)
+        cwi_put(w, " $FAST%u:", id);
     cwi_put(w, " setp.ne.u32 $s, $x, 0;");
     if (in->has_guard) {
         cwi_put(w, " and.pred $s, $s, $g;");

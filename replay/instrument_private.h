@@ -42,4 +42,20 @@ void cwi_check_prologue(struct rewrite *w);
 void cwi_check_spaces(struct rewrite *w);       /* behind the declarations */
 void cwi_check_instruction(struct rewrite *w, uint32_t id);
 
+/* instrument_step.c: CWI_STEP. */
+void cwi_step_prologue(struct rewrite *w);
+void cwi_step_entry(struct rewrite *w, uint32_t id);        /* behind the declarations */
+void cwi_step_at(struct rewrite *w, uint32_t id, bool operands);
+void cwi_step_results(struct rewrite *w, uint32_t id);
+
+/* lo, hi: from the first to behind the last variable of the space that the kernel names; false: it names none, or some in blocks of its
+ * body, which cannot be named where it begins. */
+bool cwi_extent(struct rewrite *w, uint8_t space);
+
+/* instrument_bound.c: CWI_BOUND. */
+void cwi_bound_function(struct rewrite *w);
+void cwi_bound_prologue(struct rewrite *w);
+void cwi_bound_spaces(struct rewrite *w);
+void cwi_bound_instruction(struct rewrite *w, uint32_t id);
+
 #endif
