@@ -29,12 +29,13 @@ enum { SANITIZED = 1 };         /* memory that is not given back is reported on 
 enum { SANITIZED = 0 };
 #endif
 
-enum { OPT_TARGET = 256, OPT_EMIT, OPT_KERNEL, OPT_ARCH, OPT_MODULE, OPT_MATRIX, OPT_FLOATS, OPT_TEXTURES, OPT_WARPS, OPT_BLOCKS, OPT_LIST, OPT_PIPELINE, OPT_SKIP,
-       OPT_STOP, OPT_PRINT, OPT_VERIFY, OPT_EMBED, OPT_SYMBOL, OPT_DEPFILE, OPT_COMPILER, OPT_PASS };
+enum { OPT_TARGET = 256, OPT_EMIT, OPT_KERNEL, OPT_ARCH, OPT_MODULE, OPT_MATRIX, OPT_FLOATS, OPT_TEXTURES, OPT_FAULTS, OPT_WARPS, OPT_BLOCKS, OPT_LIST, OPT_PIPELINE, OPT_SKIP,
+       OPT_STOP, OPT_PRINT, OPT_VERIFY, OPT_EMBED, OPT_SYMBOL, OPT_DEPFILE, OPT_COMPILER, OPT_PASS, OPT_PRECOMPILE };
 static const struct cw_option option_table[] = {
     { OPT_TARGET, "target", "T", "gfx1030, gfx1100, gfx90a, gfx942, ...; host (default); nvptx:sm_90. Several AMD processors, with commas between them, make one container "
       "(clang's offload bundle), which hipModuleLoad takes", "host gfx1030 gfx1100 gfx1101 gfx1201 gfx906 gfx90a gfx942 nvptx:sm_90" },
-    { OPT_EMIT, "emit", "WHAT", "obj (default), asm, llvm (LLVM IR), ir (the PTX as understood, with its basic blocks)", "obj asm llvm ir" },
+    { OPT_EMIT, "emit", "WHAT", "obj (default), asm, llvm (LLVM IR), ir (the PTX as understood, with its basic blocks), ptx (the PTX as it is, for cuModuleLoadData; of CUDA C what nvcc or clang "
+      "makes)", "obj asm llvm ir ptx" },
     { 'O', NULL, "N", "optimisation, 0 to 3 (default 2)", "0 1 2 3" },
     { 'j', NULL, "N", "threads (default 1, 0: one for each processor); a large program is compiled in parts, the same for every N" },
     { OPT_TEXTURES, "textures", "WHAT", "amdgcn: textures with NVIDIA's filters (exact, the default) or by the processor's image instructions (native)", "exact native" },
@@ -43,6 +44,7 @@ static const struct cw_option option_table[] = {
     { OPT_MATRIX, "matrix", "MODEL", "amdgcn: whose matrix products: 70, 75, 80, 89, 90 (default; NVIDIA's generations by sm), or native: AMD's own", "70 75 80 89 90 native" },
     { OPT_WARPS, "warps-per-wave", "N", "amdgcn, waves of 64 lanes: 2 (default) or 1, which kernels want whose warps wait for each other; they are launched in another "
       "way then (docs/amd.md)", "1 2" },
+    { OPT_FAULTS, "faults", "WHAT", "amdgcn: misaligned accesses, and local ones that no thread can have, end the kernel (exact) or do what the processor does (native, the default)", "exact native" },
     { OPT_BLOCKS, "all-blocks", NULL, "amdgcn: kernels that need many registers take blocks of 1024 threads, too, not of 640 or 512 at most (docs/amd.md)" },
     { OPT_KERNEL, "kernel", "NAME", "only this kernel and what it calls; may be repeated" },
     { OPT_ARCH, "arch", "SM", "of several PTX texts take the one for sm_SM (default: the highest); of CUDA C, what it is compiled for (default 80)" },
@@ -60,6 +62,8 @@ static const struct cw_option option_table[] = {
     { 'I', NULL, "DIR", "for that compiler", "DIR" },
     { 'D', NULL, "NAME[=VALUE]", "for that compiler" },
     { OPT_PASS, "pass", "OPTION", "an option for that compiler; may be repeated" },
+    { OPT_PRECOMPILE, "precompile", NULL, "fill the kernel cache with the kernels of INPUT, a program, and of its libraries; takes --target and -j, and several INPUTs "
+      "(cudaway-precompile(1))" },
     { OPT_LIST, "list", NULL, "show what INPUT holds, compile nothing" },
     { 'o', "output", "FILE", "output; - is standard output (default for asm, llvm and ir)", "FILE" },
     { 0 },
@@ -73,7 +77,7 @@ static const struct cw_program program = {
     .options = option_table,
     .exits = (const struct cw_exit[]){ { "0", "done" }, { "1", "the input does not compile or holds no PTX" }, { "2", "any other error" }, { 0 } },
     .complete = "FILE",
-    .see_also = "cudaway(1), cudaway.conf(5)",
+    .see_also = "cudaway(1), cudaway-precompile(1), cudaway.conf(5)",
     .usage_status = EXIT_TOOL,
 };
 
@@ -99,7 +103,8 @@ struct options {
     char *own_symbol, *own_depfile;
     char arch_suffix;
     long module;
-    bool list, emit_given, print_pipeline, make_rule;
+    const char *target_list, *jobs;     /* as given */
+    bool list, emit_given, print_pipeline, make_rule, precompile, only_precompile, emit_ptx;
     struct cw_buf files;            /* that the result was made from, each with a zero behind */
     struct cw_buf printed;          /* what --stop-after or --print-after asked for */
 };
@@ -232,6 +237,9 @@ parse_targets(struct options *o, const char *list)
 static bool
 parse_emit(struct options *o, const char *s)
 {
+    o->emit_ptx = !strcmp(s, "ptx");
+    if (o->emit_ptx)
+        return true;
     static const char *const names[] = { [CWJ_EMIT_IR] = "ir", [CWJ_EMIT_LLVM] = "llvm", [CWJ_EMIT_ASM] = "asm", [CWJ_EMIT_OBJ] = "obj" };
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(s, names[i])) {
@@ -312,11 +320,43 @@ print_pipeline(const struct options *o)
     return code;
 }
 
+/* Become cudaway-precompile beside this program. It uses the driver, which a static program cannot load. */
+static int
+precompile(const struct options *o, int argc, char **argv)
+{
+    if (!o->only_precompile)
+        return cw_usage_error(&program, "--precompile takes --target and -j, and no other option");
+    char *self = realpath("/proc/self/exe", NULL), *path = NULL;
+    const char **args = calloc((size_t)argc + 8, sizeof *args);
+    if (!args || !self || asprintf(&path, "%.*s/cudaway-precompile", (int)(strrchr(self, '/') - self), self) < 0)
+        return complain("%s%s", strerror(errno), "");
+    size_t n = 0;
+    args[n++] = path;
+    if (o->target_list) {
+        args[n++] = "--target";
+        args[n++] = o->target_list;
+    }
+    if (o->jobs) {
+        args[n++] = "-j";
+        args[n++] = o->jobs;
+    }
+    args[n++] = "--";
+    for (int i = optind; i < argc; i++)
+        args[n++] = argv[i];
+    fflush(NULL);
+    execv(path, (char **)args);
+    complain("%s: %s", path, strerror(errno));
+    free(self);
+    free(path);
+    free(args);
+    return EXIT_TOOL;
+}
+
 /* -1: go on; else the exit code. */
 static int
 parse_options(int argc, char **argv, struct options *o)
 {
-    *o = (struct options){ .aot = { .target = CWJ_TARGET_HOST, .emit = CWJ_EMIT_OBJ, .opt_level = 2, .jobs = 1 }, .module = -1, .ntargets = 1 };
+    *o = (struct options){ .aot = { .target = CWJ_TARGET_HOST, .emit = CWJ_EMIT_OBJ, .opt_level = 2, .jobs = 1 }, .module = -1, .ntargets = 1, .only_precompile = true };
     cw_buf_init(&o->printed);
     cw_buf_init(&o->files);
     o->kernels = calloc((size_t)argc + 1, sizeof *o->kernels);
@@ -326,7 +366,11 @@ parse_options(int argc, char **argv, struct options *o)
     unsigned n;
     struct cw_command_line line = { &program, argc, argv };
     for (int c; (c = cw_next_option(&line)) != CW_OPTIONS_END;) {
+        o->only_precompile &= c == OPT_PRECOMPILE || c == OPT_TARGET || c == 'j';
         switch (c) {
+        case OPT_PRECOMPILE:
+            o->precompile = true;
+            break;
         case 'o':
             o->output = optarg;
             break;
@@ -339,14 +383,16 @@ parse_options(int argc, char **argv, struct options *o)
                 return cw_usage_error(&program, "-j takes 0 to 256, not '%s'", optarg);
             if (!o->aot.jobs)
                 o->aot.jobs = processors();
+            o->jobs = optarg;
             break;
         case OPT_TARGET:
             if (!parse_targets(o, optarg))
                 return cw_usage_error(&program, "unknown target '%s': gfxNNN, host or nvptx:sm_NN; several gfxNNN with commas between them", optarg);
+            o->target_list = optarg;
             break;
         case OPT_EMIT:
             if (!parse_emit(o, optarg))
-                return cw_usage_error(&program, "cannot emit '%s': obj, asm, llvm or ir", optarg);
+                return cw_usage_error(&program, "cannot emit '%s': obj, asm, llvm, ir or ptx", optarg);
             break;
         case OPT_KERNEL:
             o->kernels[o->nkernels++] = optarg;
@@ -403,6 +449,11 @@ parse_options(int argc, char **argv, struct options *o)
                 return cw_usage_error(&program, "--textures takes exact or native, not '%s'", optarg);
             o->aot.textures_native = !strcmp(optarg, "native");
             break;
+        case OPT_FAULTS:
+            if (strcmp(optarg, "exact") && strcmp(optarg, "native"))
+                return cw_usage_error(&program, "--faults takes exact or native, not '%s'", optarg);
+            o->aot.checked = !strcmp(optarg, "exact");
+            break;
         case OPT_WARPS:
             if (strcmp(optarg, "1") && strcmp(optarg, "2"))
                 return cw_usage_error(&program, "--warps-per-wave takes 1 or 2, not '%s'", optarg);
@@ -435,6 +486,8 @@ parse_options(int argc, char **argv, struct options *o)
             return line.status;
         }
     }
+    if (o->precompile)
+        return precompile(o, argc, argv);
     if (o->print_pipeline)
         return print_pipeline(o);
     if (optind == argc)
@@ -446,6 +499,8 @@ parse_options(int argc, char **argv, struct options *o)
         o->aot.kernels = o->kernels;
     if (o->aot.target == CWJ_TARGET_NVPTX && !o->emit_given)
         o->aot.emit = CWJ_EMIT_ASM;
+    if (o->emit_ptx && (o->target_list || o->aot.passes.printed || o->nkernels))
+        return cw_usage_error(&program, "--emit ptx writes the PTX as it is: leave out --target, --kernel, --stop-after and --print-after");
     for (unsigned i = 0; i < o->ntargets; i++) {
         bool amd = o->targets[i].target == CWJ_TARGET_AMDGCN;
         if (o->aot.textures_native && amd && !cwj_amd_images(o->targets[i].cpu))
@@ -455,7 +510,7 @@ parse_options(int argc, char **argv, struct options *o)
     }
     bool object = o->aot.emit == CWJ_EMIT_OBJ && !o->aot.passes.stop_after;
     if (o->embed && !object)
-        return cw_usage_error(&program, "--embed takes objects: leave out --emit and --stop-after");
+        return cw_usage_error(&program, "--embed takes objects and PTX: leave out --stop-after and other forms of --emit");
     if (o->make_rule && !o->depfile) {
         if (!o->output || !strcmp(o->output, "-"))
             return cw_usage_error(&program, "-MD writes OUTPUT.d: name OUTPUT with -o, or the rule's file with --depfile");
@@ -465,7 +520,7 @@ parse_options(int argc, char **argv, struct options *o)
     }
     if (o->embed && !o->symbol)
         o->symbol = o->own_symbol = cc_symbol(o->input);
-    if (!o->output && !o->list && !o->aot.passes.stop_after && o->aot.emit == CWJ_EMIT_OBJ)
+    if (!o->output && !o->list && !o->aot.passes.stop_after && !o->emit_ptx && o->aot.emit == CWJ_EMIT_OBJ)
         return cw_usage_error(&program, "-o FILE is needed for an object");
     return -1;
 }
@@ -591,6 +646,18 @@ write_rule(const struct options *o)
     return status;
 }
 
+/* The text; with a NUL behind it where a program hands its address to the driver. */
+static cw_result
+copy_ptx(const struct options *o, const struct cwj_input *in, size_t count, struct cw_buf *out)
+{
+    if (count != 1)
+        return CW_ERR_UNSUPPORTED;      /* relocatable code: several texts */
+    cw_buf_append(out, in->text, in->size);
+    if (o->embed)
+        cw_buf_append(out, "", 1);
+    return out->failed ? CW_ERR_NOMEM : CW_OK;
+}
+
 static int
 compile(const struct cwj_api *jit, const struct options *o, const struct found *f, bool linked)
 {
@@ -609,12 +676,14 @@ compile(const struct cwj_api *jit, const struct options *o, const struct found *
     jit->diags_init(&d);
     cw_buf_init(&out);
     cw_result r = jit->program_create(in, count, false, &p, &d);
-    if (!r)
+    if (!r && o->emit_ptx)
+        r = copy_ptx(o, in, count, &out);
+    else if (!r)
         r = o->ntargets > 1 ? container(jit, o, p, &out, &d) : jit->aot(p, &o->aot, &out, &d);
     bool said = show(jit, &d, o->input, count == 1 ? in[0].text : NULL, count == 1 ? in[0].size : 0);
     if (r && !said)
         complain("%s: %s", o->input, cw_result_text(r));
-    if (!r)
+    if (!r && !o->emit_ptx)
         warn_waits(jit, p, o);
     const struct cw_buf *printed = o->aot.passes.printed;
     if (printed && !o->aot.passes.stop_after)

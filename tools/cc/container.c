@@ -58,7 +58,7 @@ bool
 cc_embed(struct cw_buf *out, const char *language, const char *symbol, const void *data, size_t size, const struct cc_kernel *kernels, size_t n)
 {
     bool cpp = !strcmp(language, "cpp"), rust = !strcmp(language, "rust");
-    cw_buf_printf(out, "// Made by cudaway-cc: code for hipModuleLoadData, and its kernels: names, numbers of parameters, bytes of their block.\n");
+    cw_buf_printf(out, "// Made by cudaway-cc: code for hipModuleLoadData or PTX for cuModuleLoadData, and its kernels: names, numbers of parameters, bytes of their block.\n");
     if (rust) {
         char *upper = strdup(symbol);
         for (char *s = upper; s && *s; s++)

@@ -35,19 +35,23 @@ counters=$("$bin/clang++" -print-file-name=lib/linux/libclang_rt.profile-x86_64.
 [ -e "$counters" ] || die "there is no $counters: install Debian's libclang-rt-$version-dev"
 mapfile -t hot < <(grep -v '^#' "$here/hot.txt")
 
-# Fetch the source of the package that installed the archives; apt checks its signature.
+# Fetch the upstream source of the package that installed the archives; apt checks its signature. Any suite that has the same upstream version will
+# do (the pool of security updates loses sources first): the headers are compared below.
 fetch() {
-    local package codename
-    package=$(dpkg-query -W -f '${source:Package}=${source:Version}' "llvm-$version-dev" 2>/dev/null) ||
+    local package wanted codename v
+    read -r package wanted < <(dpkg-query -W -f '${source:Package} ${source:Version}\n' "llvm-$version-dev" 2>/dev/null) ||
         die "the archives in $archives are of no Debian package: unpack the source of LLVM $("$config" --version) and say where with LLVM_SOURCE"
     codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
     mkdir -p "$out/fetched/lists/partial"
-    printf 'deb-src http://deb.debian.org/debian %s main\ndeb-src http://deb.debian.org/debian-security %s-security main\n' "$codename" "$codename" >"$out/fetched/src.list"
+    printf 'deb-src http://deb.debian.org/%s main\n' "debian $codename" "debian-security $codename-security" "debian sid" >"$out/fetched/src.list"
     local apt=(-o "Dir::Etc::sourcelist=$out/fetched/src.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$out/fetched/lists" -o APT::Sandbox::User=root)
     say "fetch $package"
     apt-get "${apt[@]}" -q update >"$out/log" 2>&1 || { tail -n 5 "$out/log" >&2; die "no list of Debian's sources"; }
-    (cd "$out/fetched" && apt-get "${apt[@]}" -q --download-only source "$package") >"$out/log" 2>&1 ||
-        { tail -n 5 "$out/log" >&2; die "Debian has no source $package any more? Upgrade llvm-$version-dev, or unpack it and say where with LLVM_SOURCE"; }
+    for v in "$wanted" $(apt-cache "${apt[@]}" showsrc "$package" | sed -n "s/^Version: \(${wanted%%-*}-.*\)/\1/p"); do
+        (cd "$out/fetched" && apt-get "${apt[@]}" -q --download-only --tar-only source "$package=$v") >"$out/log" 2>&1 && break
+    done
+    compgen -G "$out/fetched/*.orig.tar.xz" >"$out/log" ||
+        die "Debian has no source $package $wanted any more? Upgrade llvm-$version-dev, or unpack it and say where with LLVM_SOURCE"
     say "unpack"
     mkdir -p "$out/source.new"
     tar -C "$out/source.new" --strip-components=1 --wildcards --no-wildcards-match-slash -xf "$out"/fetched/*.orig.tar.xz 'llvm-toolchain-*/llvm/lib' 'llvm-toolchain-*/llvm/include'
@@ -66,7 +70,7 @@ front="-std=c++17 -DNDEBUG -D_GNU_SOURCE -D__STDC_CONSTANT_MACROS -D__STDC_FORMA
 # Discard results of a run with other inputs.
 stamp=$({ "$bin/clang++" --version; find "$archives" -name 'libLLVM*.a' -printf '%s\n' | sort; printf '%s\n' "$source" "${hot[@]}" "$front"; } | sha256sum)
 if [ "$(cat "$out/stamp" 2>/dev/null)" != "$stamp" ]; then
-    rm -rf "$out"/{tables,front,counting,used,hot.o,counting.o}
+    rm -rf "$out"/{new,tables,front,counting,used,hot.o,counting.o}
     cmake -S "$here/../.." -B "$build" -UCUDAWAY_HOT_LLVM >"$out/log" 2>&1 || { cat "$out/log" >&2; die "cmake failed"; }
     echo "$stamp" >"$out/stamp"
 fi
@@ -78,12 +82,14 @@ backend=$source/llvm/lib/Target/AMDGPU
 tables=$({ cat "$backend"/*.h "$backend"/Utils/*.h "$backend"/MCTargetDesc/*.h; for f in "${hot[@]}"; do cat "$source/llvm/lib/$f"; done; } |
     grep -o '"\(AMDGPU\|R600\)Gen[A-Za-z]*\.inc"' | tr -d '"' | sort -u)
 { sed -n 's/^set(LLVM_TARGET_DEFINITIONS \(.*\))/in \1/p; s/^tablegen(LLVM \([^ ]*\) \(-[a-z-]*\).*/out \1 \2/p' "$backend/CMakeLists.txt" |
-    awk '$1 == "in" { definitions = $2 } $1 == "out" { print definitions, $2, $3 }' | grep -F "$tables"
-  echo InstCombineTables.td InstCombineTables.inc -gen-searchable-tables; } >"$out/wanted"
+    awk '$1 == "in" { definitions = $2 } $1 == "out" { print definitions, $2, $3 }' | grep -F "$tables"; } >"$out/wanted"
+# A table may come in several files, which name each other.
 table() {
     [ ! -e "$out/tables/$2" ] || return 0
     echo "   $2"
-    "$bin/llvm-tblgen" -I "$headers" -I "$source/llvm/lib/Target/AMDGPU" "$source/llvm/lib/Target/AMDGPU/$1" "$3" -o "$out/$2.new" && mv "$out/$2.new" "$out/tables/$2"
+    mkdir -p "$out/new/$2" &&
+        "$bin/llvm-tblgen" -I "$headers" -I "$source/llvm/lib/Target/AMDGPU" "$source/llvm/lib/Target/AMDGPU/$1" "$3" -o "$out/new/$2/$2" &&
+        find "$out/new/$2" -type f ! -name "$2" -exec mv {} "$out/tables" \; && mv "$out/new/$2/$2" "$out/tables"
 }
 export -f table
 say "tables: $(wc -l <"$out/wanted")"

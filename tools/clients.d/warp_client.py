@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # pip: warp-lang==1.19.0 numpy==2.4.6 nvidia-cuda-runtime==13.4.92
 # signatures: nvidia/cu13/lib/libcudart_static.a
+# settings: CUDAWAY_DRIVER_VERSION=13.4
 # time: quick
 """NVIDIA Warp. Its library has NVIDIA's static runtime inside, stripped: redirected by the signatures of PyPI's archive. NVRTC is inside of
 it, too, and a compiler from PTX to machine code, which it uses where the driver is older than its toolkit. NumPy computes what must come
@@ -10,7 +11,7 @@ import os
 import numpy as np
 import warp as wp
 
-from cases import Skip, case, run
+from cases import case, run
 
 wp.config.cuda_output = "ptx"
 wp.config.kernel_cache_dir = os.path.abspath("kernels")
@@ -19,12 +20,6 @@ wp.init()
 device = wp.get_device("cuda:0")
 n = 1000
 f = np.linspace(-3, 3, n).astype(np.float32)
-
-
-def need_kernels():
-    r = wp._src.context.runtime
-    if r.driver_version < r.toolkit_version:
-        raise Skip(f"Warp makes machine code: its toolkit {r.toolkit_version} is newer than the driver {r.driver_version}")
 
 
 @wp.kernel
@@ -52,7 +47,6 @@ def energy(x: wp.array(dtype=float), loss: wp.array(dtype=float)):
 
 @case
 def kernels():
-    need_kernels()
     x, y = wp.array(f, dtype=float, device=device), wp.array(f, dtype=float, device=device)
     wp.launch(saxpy, dim=n, inputs=[x, y, 2.0], device=device)
     np.testing.assert_allclose(y.numpy(), 2 * f + np.sin(f), rtol=1e-5, atol=1e-5)
@@ -60,7 +54,6 @@ def kernels():
 
 @case
 def atomics():
-    need_kernels()
     k = np.arange(n, dtype=np.int32) * 7 % 10
     h = wp.zeros(10, dtype=int, device=device)
     wp.launch(count, dim=n, inputs=[wp.array(k, dtype=int, device=device), h], device=device)
@@ -69,7 +62,6 @@ def atomics():
 
 @case
 def vectors():
-    need_kernels()
     v = np.random.default_rng(1).standard_normal((n, 3)).astype(np.float32)
     m = np.arange(9, dtype=np.float32).reshape(3, 3)
     out = wp.zeros(n, dtype=float, device=device)
@@ -79,7 +71,6 @@ def vectors():
 
 @case
 def gradients():
-    need_kernels()
     x = wp.array(f, dtype=float, device=device, requires_grad=True)
     loss = wp.zeros(1, dtype=float, device=device, requires_grad=True)
     with wp.Tape() as tape:
@@ -105,7 +96,6 @@ def sorting_and_scans():
 
 @case
 def graphs():
-    need_kernels()
     x, y = wp.array(f, dtype=float, device=device), wp.zeros(n, dtype=float, device=device)
     with wp.ScopedCapture(device) as capture:
         y.zero_()
@@ -117,7 +107,6 @@ def graphs():
 
 @case
 def meshes():
-    need_kernels()
     points = wp.array(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], np.float32), dtype=wp.vec3, device=device)
     mesh = wp.Mesh(points, wp.array(np.array([0, 1, 2], np.int32), dtype=int, device=device))
     starts = np.array([[0.2, 0.2, 1], [0.9, 0.9, 1], [0.1, 0.3, 2]], np.float32)

@@ -30,6 +30,7 @@ static const struct cw_program *const commands[] = {
     &(const struct cw_program){ .name = "replay", .summary = "run one dumped kernel launch again, and compare", .external = "cudaway-replay" },
     &(const struct cw_program){ .name = "diff", .summary = "run a program's launches on two devices, and compare", .external = "cudaway-diff" },
     &(const struct cw_program){ .name = "cc", .summary = "compile PTX ahead of time", .external = "cudaway-cc" },
+    &(const struct cw_program){ .name = "precompile", .summary = "compile the kernels of a program before it runs", .external = "cudaway-precompile" },
     &check_command,
     NULL,
 };
@@ -39,7 +40,7 @@ const struct cw_program cudaway_program = {
     .description = "Run CUDA programs without an NVIDIA GPU: on an AMD GPU through HIP, or on the CPU; and look into what they do.",
     .commands = commands,
     .exits = (const struct cw_exit[]){ { "0", "done" }, { "2", "the command line is wrong" }, { "125, 126, 127", "as of run" }, { 0 } },
-    .see_also = "cudaway-trace(1), cudaway-replay(1), cudaway-diff(1), cudaway-cc(1), cudaway.conf(5)",
+    .see_also = "cudaway-trace(1), cudaway-replay(1), cudaway-diff(1), cudaway-cc(1), cudaway-precompile(1), cudaway.conf(5)",
     .usage_status = EXIT_USAGE,
 };
 

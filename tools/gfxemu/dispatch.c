@@ -16,7 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TURN = 20000, DYNAMIC_STACK = 16384, MAX_THREADS = 64 };
+enum { TURN = 20000, MAX_THREADS = 64 };
+
+_Atomic uint32_t gfx_stack_size = 16384;
 
 struct gfx_dispatch {
     struct gfx_launch *launch;
@@ -263,7 +265,7 @@ group_create(struct gfx_dispatch *d)
     if (posix_memalign((void **)&g->lds, 256, g->lds_size + 64))
         g->lds = NULL;
     g->lds_written = malloc(g->lds_size + 1);
-    uint32_t scratch = ((k->scratch_size + 3) & ~3u) + (k->dynamic_stack ? DYNAMIC_STACK : 0);    /* dwords, as the hardware's */
+    uint32_t scratch = ((k->scratch_size + 3) & ~3u) + (k->dynamic_stack ? gfx_stack_size : 0);   /* dwords, as the hardware's */
     for (unsigned i = 0; g->waves && i < g->nwaves; i++) {
         g->waves[i] = calloc(1, sizeof **g->waves);
         if (!g->waves[i])

@@ -169,11 +169,11 @@ enum gfx_note { NOTE_UNWRITTEN, NOTE_MISALIGNED, NOTE_COUNT };
 void gfx_note(struct gfx_wave *w, enum gfx_note kind, const struct gfx_insn *i);
 
 /* End the launch: the first fault of it is kept. */
-enum gfx_fault { FAULT_NONE, FAULT_MEMORY, FAULT_MISALIGNED, FAULT_INSTRUCTION, FAULT_TRAP };
+enum gfx_fault { FAULT_NONE, FAULT_MEMORY, FAULT_LDS, FAULT_MISALIGNED, FAULT_INSTRUCTION, FAULT_TRAP };
 void gfx_fault(struct gfx_wave *w, enum gfx_fault kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* The memory that kernels may access. Any thread; one reader-writer lock. */
-void gfx_range_add(uint64_t address, uint64_t size);
+bool gfx_range_add(uint64_t address, uint64_t size);     /* false: out of memory */
 void gfx_range_remove(uint64_t address);
 bool gfx_range_has(uint64_t address, uint64_t size);
 /* The block that holds the address: its start and size. */
@@ -218,7 +218,8 @@ struct gfx_object {
     uint32_t nvariables;
 };
 
-/* Load a code object (or the one of `target` in a clang offload bundle). False with a message of up to 255 characters. */
+/* Load a code object (or the one of `target` in a clang offload bundle). False with a message of up to 255 characters;
+ * errno is ENOMEM if memory ran out. */
 bool gfx_object_load(const struct gfx_target *target, const void *data, size_t size, struct gfx_object **out, char *error);
 void gfx_object_unload(struct gfx_object *o);
 
@@ -248,6 +249,9 @@ struct gfx_launch {
 /* Execute both halves of a VOPD instruction; a vector instruction in the mode of indexed registers. */
 void gfx_step_dual(struct gfx_wave *w, const struct gfx_insn *i);
 void gfx_step_indexed(struct gfx_wave *w, const struct gfx_insn *i);
+
+/* Bytes of stack, besides the frames that the compiler knows, that a lane has in kernels with a stack of unknown size. Set before launches. */
+extern _Atomic uint32_t gfx_stack_size;
 
 /* Run it to the end (blocks); false on a fault, in l->message. */
 bool gfx_dispatch_run(struct gfx_launch *l);

@@ -11,12 +11,14 @@
 #include "tools/gfxemu/queue.h"
 #include "tools/gfxemu/texture.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define R
@@ -252,7 +254,9 @@ hipGetLastError(void)
 hipError_t
 hipDeviceSetLimit(int limit, size_t value)
 {
-    (void)value;
+    enum { LEAST = 16 << 10, MOST = 512 << 10 };        /* frames are larger than NVIDIA's: not less than by default */
+    if (limit == hipLimitStackSize)
+        gfx_stack_size = value > MOST ? MOST : value < LEAST ? LEAST : ((uint32_t)value + 15) & ~15u;
     return done(limit == hipLimitStackSize || limit == hipLimitMallocHeapSize ? hipSuccess : hipErrorInvalidValue);
 }
 
@@ -281,7 +285,10 @@ get_memory(void **ptr, size_t size)
     if (p == MAP_FAILED)
         return done(hipErrorOutOfMemory);
     /* The range has the requested size: the rest of the last page is out of bounds. */
-    gfx_range_add((uintptr_t)p, size);
+    if (!gfx_range_add((uintptr_t)p, size)) {
+        munmap(p, room);
+        return done(hipErrorOutOfMemory);
+    }
     atomic_fetch_add(&allocated, room);
     *ptr = p;
     return hipSuccess;
@@ -318,8 +325,7 @@ hipHostRegister(void *ptr, size_t size, unsigned int flags)
         return done(hipErrorInvalidValue);
     if (gfx_range_of((uintptr_t)ptr, &start, &n))
         return done(hipErrorHostMemoryAlreadyRegistered);
-    gfx_range_add((uintptr_t)ptr, size);
-    return hipSuccess;
+    return done(gfx_range_add((uintptr_t)ptr, size) ? hipSuccess : hipErrorOutOfMemory);
 }
 
 hipError_t
@@ -698,9 +704,10 @@ hipModuleLoadData(hipModule_t *module, const void *image)
     if (!m)
         return done(hipErrorOutOfMemory);
     if (!gfx_object_load(g.target, image, size, &m->object, error)) {
+        hipError_t e = errno == ENOMEM ? hipErrorOutOfMemory : hipErrorNoBinaryForGpu;
         fprintf(stderr, "cudaway-gfxemu: hipModuleLoadData: %s\n", error);
         free(m);
-        return done(hipErrorNoBinaryForGpu);
+        return done(e);
     }
     m->functions = calloc(m->object->nkernels + 1, sizeof *m->functions);
     if (!m->functions) {
@@ -770,7 +777,8 @@ hipFuncGetAttribute(int *value, int attribute, hipFunction_t function)
 
 /* ---- launches ---- */
 
-struct launch { struct gfx_launch l; void *params; };
+/* On the heap: too large for the stack of a caller. */
+struct launch { struct gfx_launch l; _Alignas(16) uint8_t params[]; };
 
 static void
 write_counts(const struct gfx_launch *l)
@@ -795,11 +803,23 @@ write_counts(const struct gfx_launch *l)
     pthread_mutex_unlock(&g.lock);
 }
 
+/* The thread that runs kernels, and those that it starts, are the GPU: their name says so meanwhile. */
+static bool
+run_as_gpu(struct gfx_launch *l)
+{
+    char name[16] = "";
+    prctl(PR_GET_NAME, name, 0, 0, 0);
+    prctl(PR_SET_NAME, "cudaway-gpu", 0, 0, 0);
+    bool ok = gfx_dispatch_run(l);
+    prctl(PR_SET_NAME, name, 0, 0, 0);
+    return ok;
+}
+
 static void
 launch_work(void *data)
 {
-    struct launch *w = data;
-    if (atomic_load(&g.error) == hipSuccess && !gfx_dispatch_run(&w->l)) {
+    struct launch *w = *(struct launch **)data;
+    if (atomic_load(&g.error) == hipSuccess && !run_as_gpu(&w->l)) {
         int e = w->l.fault == FAULT_MEMORY ? hipErrorIllegalAddress : w->l.fault == FAULT_MISALIGNED ? hipErrorMisalignedAddress
             : w->l.fault == FAULT_TRAP ? hipErrorAssert : hipErrorLaunchFailure, none = hipSuccess;
         if (atomic_compare_exchange_strong(&g.error, &none, e))
@@ -813,7 +833,7 @@ launch_work(void *data)
                  w->l.noted[NOTE_MISALIGNED]);
     if (g.stats)
         write_counts(&w->l);
-    free(w->params);
+    free(w);
 }
 
 static hipError_t
@@ -832,17 +852,21 @@ launch(hipFunction_t f, const unsigned grid[3], const unsigned block[3], unsigne
     }
     if (f->kernel->lds_size + shared > g.target->lds)
         return done(hipErrorLaunchOutOfResources);
-    struct launch w = { .l = { .object = f->module->object, .kernel = f->kernel, .grid = { grid[0], grid[1], grid[2] },
-                               .block = { block[0], block[1], block[2] }, .dynamic_lds = shared, .param_size = (uint32_t)size,
-                               .cooperative = cooperative } };
-    w.params = malloc(size + 1);
-    if (!w.params)
+    struct launch *w = calloc(1, sizeof *w + size);
+    if (!w)
         return done(hipErrorOutOfMemory);
-    memcpy(w.params, params, size);
-    w.l.params = w.params;
+    memcpy(w->params, params, size);
+    w->l.object = f->module->object;
+    w->l.kernel = f->kernel;
+    memcpy(w->l.grid, grid, sizeof w->l.grid);
+    memcpy(w->l.block, block, sizeof w->l.block);
+    w->l.dynamic_lds = shared;
+    w->l.params = w->params;
+    w->l.param_size = (uint32_t)size;
+    w->l.cooperative = cooperative;
     hipError_t e = submit(stream, launch_work, &w, sizeof w);
     if (e != hipSuccess)
-        free(w.params);
+        free(w);
     return e;
 }
 

@@ -421,7 +421,7 @@ store(W, I, const struct form *f, struct place p, union number v)
 static void
 matrix(W, I, const struct form *f, bool wmma)
 {
-    static _Thread_local union number a[MAX_SIDE], b[MAX_SIDE], d[MAX_D];
+    union number a[MAX_SIDE], b[MAX_SIDE], d[MAX_D];
     if (i->op[1].kind != GFX_VGPR || i->op[2].kind != GFX_VGPR || i->op[0].kind != GFX_VGPR || i->noperands < 4) {
         gfx_fault(w, FAULT_INSTRUCTION, "%s: operands that are not known", i->text);
         return;

@@ -40,7 +40,7 @@ lds_bytes(W, I, uint64_t offset, unsigned size, unsigned lane, const char *what)
 {
     if (offset <= w->group->lds_size && size <= w->group->lds_size - offset)
         return w->group->lds + offset;
-    gfx_fault(w, FAULT_MEMORY, "%s of %u bytes at LDS offset 0x%llx (lane %u) is outside of its %u bytes: %s", what, size,
+    gfx_fault(w, FAULT_LDS, "%s of %u bytes at LDS offset 0x%llx (lane %u) is outside of its %u bytes: %s", what, size,
               (unsigned long long)offset, lane, w->group->lds_size, i->text);
     return NULL;
 }

@@ -5,6 +5,7 @@
 #include "tools/gfxemu/gfx.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ first_after(uint64_t address)           /* the first range that starts above the
     return lo;
 }
 
-void
+bool
 gfx_range_add(uint64_t address, uint64_t size)
 {
     pthread_rwlock_wrlock(&range_lock);
@@ -46,7 +47,8 @@ gfx_range_add(uint64_t address, uint64_t size)
             range_room = room;
         }
     }
-    if (nranges < range_room && size) {
+    bool fits = nranges < range_room;
+    if (fits && size) {
         size_t at = first_after(address);
         memmove(ranges + at + 1, ranges + at, (nranges - at) * sizeof *ranges);
         ranges[at] = (struct range){ address, address + size };
@@ -54,6 +56,7 @@ gfx_range_add(uint64_t address, uint64_t size)
         range_generation++;
     }
     pthread_rwlock_unlock(&range_lock);
+    return fits;
 }
 
 void
@@ -104,7 +107,7 @@ gfx_range_has(uint64_t address, uint64_t size)
 
 /* ---- MessagePack: just what the metadata notes use ---- */
 
-struct pack { const uint8_t *p, *end; bool bad; };
+struct pack { const uint8_t *p, *end; bool bad, no_memory; };
 
 static uint64_t
 big(struct pack *m, unsigned n)
@@ -219,6 +222,7 @@ kernel_metadata(struct pack *m, struct gfx_kernel *k, struct value *symbol)
                 return;
             }
             k->hidden = calloc(args.n ? args.n : 1, sizeof *k->hidden);
+            m->no_memory |= !k->hidden;
             for (uint64_t a = 0; a < args.n && !m->bad; a++) {
                 struct value arg = next(m);
                 struct gfx_hidden h = { HID_NONE, 0, 0 };
@@ -278,13 +282,14 @@ kernel_metadata(struct pack *m, struct gfx_kernel *k, struct value *symbol)
     }
 }
 
-static void
+/* Damaged metadata count as far as they are whole. False: out of memory. */
+static bool
 metadata(struct gfx_object *o, const uint8_t *data, size_t size)
 {
-    struct pack m = { data, data + size, false };
+    struct pack m = { data, data + size, false, false };
     struct value map = next(&m);
     if (map.kind != PK_MAP)
-        return;
+        return true;
     for (uint64_t i = 0; i < map.n && !m.bad; i++) {
         struct value key = next(&m);
         if (!is(&key, "amdhsa.kernels")) {
@@ -320,6 +325,7 @@ metadata(struct gfx_object *o, const uint8_t *data, size_t size)
                 free(k.hidden);
         }
     }
+    return !m.no_memory;
 }
 
 /* ---- ELF ---- */
@@ -335,7 +341,16 @@ part(const struct file *f, uint64_t offset, uint64_t size)
 static bool
 fail(char *error, const char *fmt, const char *what)
 {
+    errno = EINVAL;
     snprintf(error, 256, fmt, what);
+    return false;
+}
+
+static bool
+no_memory(char *error)
+{
+    (void)fail(error, "%s", "out of memory");
+    errno = ENOMEM;
     return false;
 }
 
@@ -385,7 +400,7 @@ add_symbol(struct gfx_object *o, const char *name, const Elf64_Sym *s, char *err
             return fail(error, "the kernel descriptor %s is outside of the image", name);
         struct gfx_kernel *k = realloc(o->kernels, (o->nkernels + 1) * sizeof *k);
         if (!k)
-            return fail(error, "%s", "out of memory");
+            return no_memory(error);
         o->kernels = k;
         k += o->nkernels++;
         *k = (struct gfx_kernel){ .name = strndup(name, n - 3), .descriptor = (uintptr_t)d };
@@ -402,16 +417,18 @@ add_symbol(struct gfx_object *o, const char *name, const Elf64_Sym *s, char *err
         k->entry = (uintptr_t)d + (uint64_t)entry;
         k->wave64 = o->target->family < GFX10 || !(k->properties >> 10 & 1);
         k->dynamic_stack = k->properties >> 11 & 1;
-        if (k->kernarg_size > 1u << 20 || k->scratch_size > 1u << 26 || !k->name)
+        if (!k->name)
+            return no_memory(error);
+        if (k->kernarg_size > 1u << 20 || k->scratch_size > 1u << 26)
             return fail(error, "the kernel descriptor %s is damaged", name);
     } else if (ELF64_ST_TYPE(s->st_info) == STT_OBJECT && s->st_size && at_address(o, s->st_value, s->st_size)) {
         struct gfx_symbol *v = realloc(o->variables, (o->nvariables + 1) * sizeof *v);
         if (!v)
-            return fail(error, "%s", "out of memory");
+            return no_memory(error);
         o->variables = v;
         v[o->nvariables] = (struct gfx_symbol){ strdup(name), (uintptr_t)o->image + s->st_value, s->st_size };
         if (!v[o->nvariables].name)
-            return fail(error, "%s", "out of memory");
+            return no_memory(error);
         o->nvariables++;
     }
     return true;
@@ -523,19 +540,18 @@ gfx_object_load(const struct gfx_target *target, const void *data, size_t size, 
         return fail(error, "%s", "the code object has nothing to load");
     struct gfx_object *o = calloc(1, sizeof *o);
     if (!o)
-        return fail(error, "%s", "out of memory");
+        return no_memory(error);
     o->target = target;
     o->image_size = end;
     void *image = mmap(NULL, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (image == MAP_FAILED) {
         free(o);
-        return fail(error, "%s", "out of memory");
+        return no_memory(error);
     }
     o->image = image;
-    gfx_range_add((uintptr_t)image, end);
-    bool ok = true;
+    bool ok = gfx_range_add((uintptr_t)image, end) || no_memory(error);
     uint64_t text = 0, text_size = 0;
-    for (unsigned i = 0; i < e.e_phnum; i++) {
+    for (unsigned i = 0; i < e.e_phnum && ok; i++) {
         Elf64_Phdr p;
         memcpy(&p, f.data + e.e_phoff + i * sizeof p, sizeof p);
         if (p.p_type != PT_LOAD)
@@ -556,23 +572,25 @@ gfx_object_load(const struct gfx_target *target, const void *data, size_t size, 
         Elf64_Phdr p;
         memcpy(&p, f.data + e.e_phoff + i * sizeof p, sizeof p);
         const uint8_t *note = p.p_type == PT_NOTE ? part(&f, p.p_offset, p.p_filesz) : NULL;
-        for (uint64_t at = 0; note && at + 12 <= p.p_filesz;) {
+        for (uint64_t at = 0; ok && note && at + 12 <= p.p_filesz;) {
             uint32_t h[3];
             memcpy(h, note + at, 12);
             uint64_t name = at + 12, desc = name + ((h[0] + 3ull) & ~3ull), after = desc + ((h[1] + 3ull) & ~3ull);
             if (desc > p.p_filesz || h[1] > p.p_filesz - desc)
                 break;
             if (h[2] == 32 && h[0] == 7 && !memcmp(note + name, "AMDGPU", 7))
-                metadata(o, note + desc, h[1]);
+                ok = metadata(o, note + desc, h[1]) || no_memory(error);
             at = after;
         }
     }
     if (ok && text_size) {
         o->code = gfx_code_create(target, o->image + text, (uintptr_t)o->image + text, text_size);
-        ok = o->code || fail(error, "%s", "out of memory");
+        ok = o->code || no_memory(error);
     }
     if (!ok) {
+        int e = errno;
         gfx_object_unload(o);
+        errno = e;
         return false;
     }
     *out = o;

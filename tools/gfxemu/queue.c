@@ -22,6 +22,7 @@ struct work {
 
 struct gfx_queue {
     struct gfx_queue *next, *prev;      /* all.lock */
+    unsigned waiters;                   /* all.lock: threads in gfx_queue_wait_all */
     pthread_mutex_t lock;
     pthread_cond_t wake, idle;
     struct work *head, **tail;
@@ -30,7 +31,11 @@ struct gfx_queue {
     pthread_t thread;
 };
 
-static struct { pthread_mutex_t lock; struct gfx_queue *first; } all = { PTHREAD_MUTEX_INITIALIZER, NULL };
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t left;                /* a queue has no more waiters */
+    struct gfx_queue *first;
+} all = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL };
 
 static void *
 run(void *arg)
@@ -88,6 +93,8 @@ void
 gfx_queue_destroy(struct gfx_queue *q)
 {
     pthread_mutex_lock(&all.lock);
+    while (q->waiters)
+        pthread_cond_wait(&all.left, &all.lock);
     *(q->prev ? &q->prev->next : &all.first) = q->next;
     if (q->next)
         q->next->prev = q->prev;
@@ -149,20 +156,23 @@ gfx_queue_wait(struct gfx_queue *q)
 }
 
 /* The list may change while one queue is waited for: work is marked by a fence event on each, taken under the lock. */
+/* Must work without memory: what follows frees what queued work uses. A queue that is waited for stays; new ones come before it. */
 void
 gfx_queue_wait_all(void)
 {
-    struct gfx_event *fence[256];
-    unsigned n = 0;
     pthread_mutex_lock(&all.lock);
-    for (struct gfx_queue *q = all.first; q && n < 256; q = q->next)
-        if (!gfx_queue_idle(q) && (fence[n] = gfx_event_create(false)))
-            n += gfx_event_record(fence[n], q);
-    pthread_mutex_unlock(&all.lock);
-    while (n--) {
-        gfx_event_wait(fence[n]);
-        gfx_event_destroy(fence[n]);
+    struct gfx_queue *q = all.first;
+    while (q) {
+        q->waiters++;
+        pthread_mutex_unlock(&all.lock);
+        gfx_queue_wait(q);
+        pthread_mutex_lock(&all.lock);
+        struct gfx_queue *next = q->next;
+        if (!--q->waiters)
+            pthread_cond_broadcast(&all.left);
+        q = next;
     }
+    pthread_mutex_unlock(&all.lock);
 }
 
 /* ---- events ---- */

@@ -74,7 +74,7 @@ fmac_f16(W, I)
     float a = src_h(w, &i->op[1]), b = src_h(w, &i->op[2]), c = src_h(w, &i->op[0]);
     ROUND_BEGIN(2);
     a = here(a);
-    _Float128 r = (_Float128)a * b + c;         /* exact: 22 bits and 11 bits, at most 80 places apart */
+    __float128 r = (__float128)a * b + c;         /* exact: 22 bits and 11 bits, at most 80 places apart */
     bool nan = isnan(a) || isnan(b) || isnan(c) || isnan((float)r);
     uint32_t bits = here32(nan ? f16_bits(nan3(a, b, c, NAN)) : f16_raw((_Float16)r));
     ROUND_END();

@@ -113,16 +113,16 @@ div_scale_f64(W, I)
 
 /* (x * y + z) * 2^e, rounded once: where the quotient is subnormal, rounding before the scaling and again after it would sometimes be
  * wrong, and the hardware's quotients are correctly rounded. The sum is rounded to odd in a format with room for that. */
-static _Float128
+static __float128
 fma_scaled(double x, double y, double z, int e)
 {
-    _Float128 p = (_Float128)x * y, c = z, s = p + c, b = s - p, t = (p - (s - b)) + (c - b);
+    __float128 p = (__float128)x * y, c = z, s = p + c, b = s - p, t = (p - (s - b)) + (c - b);
     unsigned __int128 bits;
     memcpy(&bits, &s, sizeof s);
     if (t != 0 && isfinite((double)t) && !(bits & 1))
         bits += (t > 0) == (s > 0) ? (unsigned __int128)1 : -(unsigned __int128)1;
     memcpy(&s, &bits, sizeof s);
-    return s * (_Float128)ldexp(1, e);
+    return s * (__float128)ldexp(1, e);
 }
 
 static void

@@ -152,7 +152,7 @@ ldexp_f64(W, I)
 static float
 fma_h(float a, float b, float c)
 {
-    _Float128 r = (_Float128)a * b + c;     /* exact: 22 bits and 11 bits, at most 80 places apart */
+    __float128 r = (__float128)a * b + c;     /* exact: 22 bits and 11 bits, at most 80 places apart */
     return nan3(a, b, c, (float)(_Float16)r);
 }
 H2(add_f16, nan2(a, b, a + b))

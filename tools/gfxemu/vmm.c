@@ -155,17 +155,19 @@ hipMemMap(void *ptr, size_t size, size_t offset, hipMemGenericAllocationHandle_t
     return add(&mappings, (uintptr_t)ptr, size);
 }
 
-static void
+/* False: out of memory. */
+static bool
 set_access(struct area *a, bool accessible)
 {
     if (a->accessible == accessible)
-        return;
+        return true;
+    if (accessible && !gfx_range_add(a->address, a->size))
+        return false;
+    if (!accessible)
+        gfx_range_remove(a->address);
     a->accessible = accessible;
     mprotect((void *)a->address, a->size, accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
-    if (accessible)
-        gfx_range_add(a->address, a->size);
-    else
-        gfx_range_remove(a->address);
+    return true;
 }
 
 hipError_t
@@ -184,7 +186,7 @@ hipMemUnmap(void *ptr, size_t size)
             l = &a->next;
             continue;
         }
-        set_access(a, false);
+        (void)set_access(a, false);
         mmap((void *)a->address, a->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
         *l = a->next;
         free(a);
@@ -206,9 +208,10 @@ hipMemSetAccess(void *ptr, size_t size, const struct hip_access_desc *desc, size
     for (struct area *a = mappings; a; a = a->next)
         if (a->address >= start && a->address + a->size <= start + size)
             sum += a->size;
+    bool ok = true;
     for (struct area *a = mappings; sum == size && a; a = a->next)
         if (a->address >= start && a->address + a->size <= start + size)
-            set_access(a, desc->flags != hipMemAccessFlagsProtNone);
+            ok &= set_access(a, desc->flags != hipMemAccessFlagsProtNone);
     pthread_mutex_unlock(&lock);
-    return sum == size && size ? hipSuccess : hipErrorInvalidValue;
+    return sum != size || !size ? hipErrorInvalidValue : ok ? hipSuccess : hipErrorOutOfMemory;
 }

@@ -14,7 +14,7 @@ static uint32_t
 f16_fma(uint32_t a, uint32_t b, uint32_t c)
 {
     float x = f16_of(a), y = f16_of(b), z = f16_of(c);
-    _Float128 exact = (_Float128)x * y + z;         /* 22 bits and 11 bits, at most 80 places apart */
+    __float128 exact = (__float128)x * y + z;         /* 22 bits and 11 bits, at most 80 places apart */
     float r = f16_of(f16_raw((_Float16)exact));
     return f16_bits(nan3(x, y, z, r));
 }
