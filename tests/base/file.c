@@ -32,6 +32,18 @@ holds(const char *path, const char *text)
     return same;
 }
 
+static void
+mapped_files(void)
+{
+    struct cw_mapped_file f;
+    CHECK(cw_file_map("plain", &f) == CW_OK && f.size == 3 && !memcmp(f.data, "two", 3));
+    cw_file_unmap(&f);
+    CHECK(!f.data);
+    cw_file_unmap(&f);
+    CHECK(cw_file_map("none", &f) == CW_ERR_NOT_FOUND && cw_file_map(".", &f) == CW_ERR_INVALID && cw_file_map("/dev/zero", &f) == CW_ERR_INVALID);
+    CHECK(cw_file_write_atomic("empty", "", 0, 0600) == CW_OK && cw_file_map("empty", &f) == CW_ERR_INVALID && !f.data && !unlink("empty"));
+}
+
 /* A pipe without a writer, a link and what others can write to are not read, and nothing waits. */
 static void
 own_files(void)
@@ -163,6 +175,7 @@ main(void)
 
     if (fd >= 0)
         close(fd);
+    mapped_files();
     own_files();
     sizes_and_modes();
     killed();

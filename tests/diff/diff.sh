@@ -27,6 +27,9 @@ amd)
     # AMD code against the host; a value that differs is found there too.
     amd="--reference host --subject gfxemu:gfx1100"
     expect 0 "host against gfxemu:gfx1100: 5 launches compared, 0 differ" "$DIFF" $amd -- "$APP" add chase vars texture add
+    # An AMD GPU is the subject by itself.
+    CUDAWAY_HIP_LIBRARY=$(dirname "$DIFF")/../lib/cudaway/libcudaway-gfxemu.so CUDAWAY_CUDA_LIBRARY=$dir/none expect 0 "host against hip: 1 launches compared, 0 differ" "$DIFF" -- "$APP" add
+    expect 1 "1 launches behind the last that differs were not compared (--max 1)" "$DIFF" $amd --max 1 -o kept1 -- "$APP" clock add
     expect 1 "clock, launch 2: the results differ" "$DIFF" $amd -o kept -- "$APP" add clock add
     expect 0 "" "$REPLAY" --on gfxemu:gfx90a kept/0002-clock.cwdump
     ;;
@@ -46,6 +49,39 @@ explain)
     [ "$(ls kept | wc -l)" = 3 ] || fail "kept: $(ls kept)"
     [ "$(grep -c "cause: native floats" "$dir/err")" = 1 ] || fail "not one line about one cause: $(cat "$dir/err")"
     expect 0 "0 differ" "$DIFF" --explain --reference host --subject gfxemu:gfx1100 -- "$APP" kernels "$PTX" line
+    ;;
+scale)
+    # One line for a kernel and cause, whatever the number of launches; of each kernel three are kept, or as many as are asked for.
+    export CUDAWAY_FLOATS=native
+    differing="$DIFF --reference host --subject gfxemu:gfx1100"
+    kernels="$APP kernels $PTX line approximate approximate approximate approximate approximate line"
+    expect 1 "7 launches compared, 5 differ" $differing --keep 2 -o kept --json all.json --html page.html -- $kernels
+    [ "$(grep -o '{"of":[0-9]*,"picture"' page.html | tr '\n' ' ')" = '{"of":0,"picture" {"of":1,"picture" ' ] || fail "the pictures of the launches that are kept"
+    grep -q '"thread":"([0-9]*,0,0) of block (' page.html || fail "threads"
+    [ "$(grep -c "^cudaway-diff: approximate" "$dir/err")" = 2 ] || fail "not a line for the first launch and one in the table: $(cat "$dir/err")"
+    grep -qx "cudaway-diff: approximate  not looked into         5  [0-9]* of 1280 .*" "$dir/err" || fail "the table: $(cat "$dir/err")"
+    [ "$(ls kept | tr '\n' ' ')" = "0002-approximate.cwdump 0003-approximate.cwdump " ] || fail "kept: $(ls kept)"
+    python3 - all.json <<'PYTHON' || fail "JSON"
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert (d["format"], d["status"], d["compared"], d["reference"], d["subject"]) == (1, 1, 7, "host", "gfxemu:gfx1100"), d
+assert d["severities"]["same"] == 2 and d["severities"]["different"] == 5
+k, = d["kernels"]
+assert (k["kernel"], k["cause"], k["launches"], k["elements"], k["dump"]) == ("approximate", None, 5, 1280, "kept/0002-approximate.cwdump"), k
+assert [l["launch"] for l in d["launches"]] == [2, 3, 4, 5, 6] and all(l["may_be"] == "approximate functions" for l in d["launches"])
+assert k["differ"] == sum(b["differ"] for l in d["launches"] for b in l["buffers"]) and k["ulp"] == max(b["largest"]["ulp"] for l in d["launches"] for b in l["buffers"])
+assert [l["dump"] is None for l in d["launches"]] == [False, False, True, True, True]
+PYTHON
+    expect 1 '"cause":"native floats","severity":"different","launches":1' $differing --explain --keep 1 -o kept2 --json - -- $kernels
+    grep -q '"cause":null,"severity":"different","launches":4' "$dir/out" || fail "JSON on standard output: $(cat "$dir/out")"
+    echo "* * ulp=2" >tol
+    expect 0 "0 differ, 5 within the tolerance" $differing --tolerance tol -o kept3 -- $kernels
+    grep -qx "cudaway-diff: approximate  tolerated         5  .*" "$dir/err" || fail "the table: $(cat "$dir/err")"
+    [ ! -e kept3 ] || fail "launches within the tolerance were kept"
+    expect 0 "0 differ, 5 within bounds of error" $differing --bounds -o kept3 -- $kernels
+    grep -qx "cudaway-diff: approximate  within bounds         5  .*" "$dir/err" || fail "the table: $(cat "$dir/err")"
+    echo "line * ulp=2" >tol
+    expect 1 "5 differ" $differing --tolerance tol -o kept3 -- $kernels
     ;;
 graph)
     # a graph's kernels are compared one by one; one that cannot be followed is said, and is no success
@@ -78,6 +114,11 @@ errors)
     expect 2 "can only be the subject" "$DIFF" --reference cuda-native:O0 "$APP" add
     CUDAWAY_CUDA_LIBRARY=$dir/none expect 2 "cuda-native" "$DIFF" --reference host --subject cuda-native:O0 "$APP" add
     expect 2 "not a regular expression" "$DIFF" --kernels '(' "$APP" add
+    expect 2 "--keep x is not a number" "$DIFF" --keep x "$APP" add
+    echo "add c 5" >tol
+    expect 2 'tol:1: not a bound: "5"' "$DIFF" --tolerance tol "$APP" add
+    expect 2 "cannot read the tolerances none" "$DIFF" --tolerance none "$APP" add
+    expect 2 "cannot write /nonexistent/file" "$DIFF" $host --json /nonexistent/file "$APP" add
     ;;
 esac
 exit $failed

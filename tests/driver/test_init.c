@@ -14,6 +14,13 @@ main(void)
     EXPECT_RESULT(cuDeviceGetCount(&n), CUDA_ERROR_NOT_INITIALIZED);
     OK(cuDriverGetVersion(&v));
     EXPECT(v == 13000);
+    setenv("CUDAWAY_DRIVER_VERSION", "13.4", 1);
+    OK(cuDriverGetVersion(&v));
+    EXPECT(v == 13040);
+    setenv("CUDAWAY_DRIVER_VERSION", "13.40", 1);
+    OK(cuDriverGetVersion(&v));
+    EXPECT(v == 13000);
+    unsetenv("CUDAWAY_DRIVER_VERSION");
     EXPECT_RESULT(cuDriverGetVersion(NULL), CUDA_ERROR_INVALID_VALUE);
     EXPECT_RESULT(cuInit(1), CUDA_ERROR_INVALID_VALUE);
     OK(cuInit(0));

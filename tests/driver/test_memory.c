@@ -279,13 +279,19 @@ attributes(CUcontext ctx)
     EXPECT_RESULT(cuMemFreeHost(h), CUDA_ERROR_INVALID_VALUE);
 
     static char buffer[4096];
-    OK(cuMemHostRegister_v2(buffer, sizeof buffer, 0));
-    EXPECT_RESULT(cuMemHostRegister_v2(buffer + 5, 10, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-    OK(cuMemHostGetDevicePointer_v2(&q, buffer + 1, 0));
-    OK(cuMemsetD8_v2(q, 0x5a, 3));
-    EXPECT(buffer[0] == 0 && buffer[1] == 0x5a && buffer[3] == 0x5a && buffer[4] == 0);
-    OK(cuMemHostUnregister(buffer));
-    EXPECT_RESULT(cuMemHostUnregister(buffer), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    int registers = 0;
+    OK(cuDeviceGetAttribute(&registers, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 0));
+    if (registers) {
+        OK(cuMemHostRegister_v2(buffer, sizeof buffer, 0));
+        EXPECT_RESULT(cuMemHostRegister_v2(buffer + 5, 10, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+        OK(cuMemHostGetDevicePointer_v2(&q, buffer + 1, 0));
+        OK(cuMemsetD8_v2(q, 0x5a, 3));
+        EXPECT(buffer[0] == 0 && buffer[1] == 0x5a && buffer[3] == 0x5a && buffer[4] == 0);
+        OK(cuMemHostUnregister(buffer));
+        EXPECT_RESULT(cuMemHostUnregister(buffer), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    } else {
+        EXPECT_RESULT(cuMemHostRegister_v2(buffer, sizeof buffer, 0), CUDA_ERROR_NOT_SUPPORTED);
+    }
 
     OK(cuMemAllocManaged(&m, 10000, CU_MEM_ATTACH_GLOBAL));
     *(volatile int *)(uintptr_t)m = 42;

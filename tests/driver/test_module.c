@@ -208,6 +208,34 @@ links(void)
     OK(cuMemFree_v2(p));
     OK(cuModuleUnload(m));
     EXPECT_RESULT(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), CUDA_ERROR_INVALID_HANDLE);
+
+    /* Clients link libcudadevrt whole, whose parts call NVIDIA's driver (cnp...): what no other part uses is left out. */
+    static const char runtime[] = ".version 6.0\n.target sm_52\n.address_size 64\n.extern .func cnpGetDevice;\n"
+                                  ".visible .func unused()\n{\ncall cnpGetDevice;\nret;\n}\n";
+    OK(cuLinkCreate_v2(0, NULL, NULL, &s));
+    OK(cuLinkAddData_v2(s, CU_JIT_INPUT_PTX, (void *)part_a, sizeof part_a, "a.ptx", 0, NULL, NULL));
+    OK(cuLinkAddData_v2(s, CU_JIT_INPUT_PTX, (void *)part_b, sizeof part_b, "b.ptx", 0, NULL, NULL));
+    OK(cuLinkAddData_v2(s, CU_JIT_INPUT_PTX, (void *)runtime, sizeof runtime, "runtime.ptx", 0, NULL, NULL));
+    OK(cuLinkComplete(s, &image, &size));
+    OK(cuModuleLoadData(&m, image));
+    OK(cuModuleGetFunction(&f, m, "go"));
+    OK(cuModuleUnload(m));
+    OK(cuLinkDestroy(s));
+
+    /* The image remembers the bound of registers. */
+    CUjit_option bound[] = { CU_JIT_MAX_REGISTERS };
+    void *one[] = { (void *)1 };
+    int n = 0;
+    OK(cuLinkCreate_v2(1, bound, one, &s));
+    OK(cuLinkAddData_v2(s, CU_JIT_INPUT_PTX, (void *)part_a, sizeof part_a, "a.ptx", 0, NULL, NULL));
+    OK(cuLinkAddData_v2(s, CU_JIT_INPUT_PTX, (void *)part_b, sizeof part_b, "b.ptx", 0, NULL, NULL));
+    OK(cuLinkComplete(s, &image, &size));
+    OK(cuModuleLoadData(&m, image));
+    OK(cuModuleGetFunction(&f, m, "go"));
+    OK(cuFuncGetAttribute(&n, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
+    EXPECT(n == 1);
+    OK(cuModuleUnload(m));
+    OK(cuLinkDestroy(s));
 }
 
 /* Does the log name this place and code, with the line and a caret below the column (counted from 1)? */

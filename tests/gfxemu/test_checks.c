@@ -24,7 +24,7 @@ static const struct {
     { "odd_store", false, true, FAULT_NONE, "offset:3 (at odd_store+0x" },
     { "even", false, false, FAULT_NONE, "" },
     { "outside", false, false, FAULT_MEMORY, "load of 4 bytes at 0x" },
-    { "outside_lds", false, false, FAULT_MEMORY, "load of 4 bytes at LDS offset 0x2000" },
+    { "outside_lds", false, false, FAULT_LDS, "load of 4 bytes at LDS offset 0x2000" },
     { "odd_atomic", false, false, FAULT_MISALIGNED, "misaligned address" },
     { "modes", false, false, FAULT_NONE, "" },
 };

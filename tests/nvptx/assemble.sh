@@ -10,7 +10,7 @@ ptxas=$(command -v ptxas || ls /usr/local/cuda/bin/ptxas 2>/dev/null)
 status=0
 stack() { sed -n 's/^ *\([0-9]*\) bytes stack frame.*/\1/p' "$1" | sort -n | tail -1; }
 for f in "$@"; do
-    grep -q '^//! todo [^ ]*cuda' "$f" && continue
+    grep -q '^//! todo [^ ]*cuda\|^//! skip cuda .*libcudadevrt' "$f" && continue
     [ "$(sed -n 's/^\.target *sm_\([0-9]*\).*/\1/p' "$f" | head -1)" -le "$sm" ] || continue
     # Warp operations without .sync: PTX before 6.4, kept at an architecture of that age, as the cuda device does.
     to=$sm

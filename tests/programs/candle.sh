@@ -11,7 +11,7 @@ src=${CANDLE_KERNELS:-}
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
 bad=0
-for m in ${CANDLE_MODULES:-affine binary cast fill ternary unary reduce sort indexing}; do
+for m in ${CANDLE_MODULES:-affine binary cast conv fill indexing quantized reduce sort ternary unary}; do
     ptx=$src/$m.ptx
     if [ ! -f "$ptx" ]; then
         ptx=$dir/$m.ptx

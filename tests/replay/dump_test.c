@@ -3,11 +3,13 @@
  * about sizes, offsets and members are refused. Usage: replay_dump_test FOLDER */
 #include "replay/compare.h"
 #include "replay/dump.h"
+#include "replay/tolerance.h"
 #include "tests/replay/pack.h"
 
 #include "impl/api/cuda.h"
 #include "impl/base/file.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <zstd.h>
 
@@ -270,6 +272,32 @@ results(const char *launch, const char *from, const char *out)
     return status;
 }
 
+/* The launch of a dump with other PTX. */
+static int
+module(const char *launch, const char *ptx, const char *out)
+{
+    static char text[1 << 20];
+    struct cwd_dump d;
+    struct cwd_error e;
+    FILE *f = fopen(ptx, "r");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f)
+        fclose(f);
+    if (!n || cwd_read(launch, 0, 0, &d, &e) != CW_OK) {
+        fprintf(stderr, "%s: %s\n", n ? launch : ptx, n ? e.text : "cannot be read");
+        return 2;
+    }
+    struct cwd_input own = d.inputs[0];
+    d.inputs[0].data = (uint8_t *)text;
+    d.inputs[0].size = n;
+    int status = cwd_write(&d, out, 0, &e) == CW_OK ? 0 : 2;
+    if (status)
+        fprintf(stderr, "%s\n", e.text);
+    d.inputs[0] = own;
+    cwd_finish(&d);
+    return status;
+}
+
 static void
 change_words(uint8_t *data, uint64_t size, uint64_t from, uint64_t bytes, uint64_t to)
 {
@@ -338,9 +366,75 @@ test_ulp(void)
     d.nbuffers = 1;
     struct cwd_difference x;
     EXPECT(cwd_compare(&d, &o, 0, seen, &x) == 1 && x.count == 2 && x.index == 1 && x.offset == 4 && x.elements == 4);
+    /* 3 is between 2 and 4, where a unit in the last place is 2 ^ -22. */
+    EXPECT(x.floats && x.apart.ulps == 2 && x.apart.absolute == 0x1p-21 && x.apart.relative == 0x1p-21 / (3.0 + 0x1p-21));
     EXPECT(cwd_compare(&d, &o, 1, seen, &x) == 1 && x.count == 1 && x.index == 2);
     EXPECT(!strcmp(x.type, "f32") && !strcmp(x.expected, "3 (0x40400000)") && !strcmp(x.actual, "3.00000048 (0x40400002)"));
     EXPECT(cwd_compare(&d, &o, 2, seen, &x) == 0);
+}
+
+/* Values behind 1, 2, 4 and 8, at a distance of 1/4, an infinity and two NaN, against rules of a file. */
+static void
+test_tolerance(void)
+{
+    static const struct {
+        const char *text;
+        unsigned differ, tolerated;
+    } cases[] = {
+        { "", 5, 1 },                                               /* just the two NaN are equal under --ulp 1 */
+        { "* * absolute=0.25", 1, 5 },
+        { "* * absolute=0.2499", 5, 1 },
+        { "* * relative=0.05", 3, 3 },                              /* 1/4 of 8 1/4 and of 5 are within; of 2.25, 1.25 not */
+        { "* * ulp=524288", 3, 3 },                                 /* 2^19: of 1/4 above 4 (unit 2^-21) and 8 (2^-20) */
+        { "* * ulp=2097152", 1, 5 },                                /* 2^21: above 1 (unit 2^-23) */
+        { "other * absolute=1\nk? x absolute=1\nk1 out* ulp=0\n", 6, 0 },
+        { "k1 * ulp=0 # the last that matches counts\nk* o?t absolute=.25\r\n\n  # nothing\n", 1, 5 },
+        { "*1 0 absolute=1e3", 1, 5 },                              /* by the parameter's number */
+        { "*1 1 absolute=1e3", 5, 1 },
+        { "* * relative=1 ulp=1 absolute=0", 1, 5 },
+    }, wrong[] = {
+        { "k\n", 1 }, { "\nk out", 2 }, { "# x\n\nk out\tabs=1", 3 }, { "k out absolute=x", 1 }, { "k out absolute=-1", 1 }, { "k out absolute=1x", 1 },
+        { "k out relative=inf", 1 }, { "k out relative=nan", 1 }, { "k out ulp=-1", 1 }, { "k out ulp=1.5", 1 }, { "k out ulp=99999999999", 1 }, { "k out ulp=", 1 },
+        { "a b ulp=1 c", 1 }, { "a b ulp=1 ulp=1 ulp=1 ulp=1 ulp=1 ulp=1 ulp=1", 1 },
+    };
+    float after[7] = { 1, 2, 4.75f, 8, INFINITY, NAN, 7 }, got[7] = { 1.25f, 2.25f, 5, 8.25f, 1, -NAN, 7 };
+    uint64_t pointer = 0x1000;
+    struct cwd_buffer b = { CWD_GLOBAL, NULL, "f32", 0x1000, sizeof after, (uint8_t *)after, (uint8_t *)after };
+    struct cwd_param p = { "out", "u64", 0, 8 };
+    struct cwd_dump d = { .kernel = "k1", .buffers = &b, .nbuffers = 1, .params = &p, .nparams = 1, .param_block = (uint8_t *)&pointer, .param_size = 8 };
+    uint8_t *list[] = { (uint8_t *)got };
+    struct cwd_outcome o = { .buffers = list, .nbuffers = 1 };
+    struct cwd_tolerances t = { .otherwise = { .ulp = 1 } };
+    struct cwd_difference x;
+    struct cwd_error e;
+    char where[32];
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        EXPECT(cwd_tolerances_parse("tol", cases[i].text, strlen(cases[i].text), &t, &e) == CW_OK);
+        uint32_t n = cwd_compare_by(&d, &o, &t, NULL, seen, &x);
+        if (n != 1 || x.count != cases[i].differ || x.tolerated != cases[i].tolerated)
+            fprintf(stderr, "%s: %llu differ, %llu are tolerated\n", cases[i].text, (unsigned long long)x.count, (unsigned long long)x.tolerated);
+        EXPECT(n == 1 && x.count == cases[i].differ && x.tolerated == cases[i].tolerated && x.special == (cases[i].tolerated ? 1 : 2));
+        cwd_tolerances_finish(&t);
+    }
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(where, sizeof where, "tol:%u: ", wrong[i].differ);
+        EXPECT(cwd_tolerances_parse("tol", wrong[i].text, strlen(wrong[i].text), &t, &e) == CW_ERR_INVALID && !strncmp(e.text, where, strlen(where)));
+    }
+    EXPECT(cwd_tolerances_parse("tol", "a b ulp=1\0", 10, &t, &e) == CW_ERR_INVALID);
+    /* Within twice the bound, each value being as far from the exact one: 1/8 is enough for 1/4; an infinite bound is none. */
+    float bound[7] = { 0.125f, 0.1249f, 1, INFINITY, INFINITY, 1, 0 };
+    uint8_t *bounds[] = { (uint8_t *)bound };
+    const struct cwd_bounds known = { bounds, 1 };
+    EXPECT(cwd_compare_by(&d, &o, &t, &known, seen, &x) == 1 && x.bounded == 2 && x.count == 3 && x.unbounded == 2 && x.tolerated == 1 && x.index == 1);
+    /* Integers: 64 bits that are rounded to the same number are not the same. */
+    uint64_t big[2] = { (1ull << 60) + 1, 5 }, other[2] = { 1ull << 60, 6 };
+    struct cwd_buffer bb = { CWD_GLOBAL, NULL, "u64", 0x1000, sizeof big, (uint8_t *)big, (uint8_t *)big };
+    list[0] = (uint8_t *)other;
+    d.buffers = &bb;
+    t.otherwise = (struct cwd_allowance){ .relative = 0.01 };
+    EXPECT(cwd_compare_by(&d, &o, &t, NULL, seen, &x) == 1 && x.count == 2);
+    t.otherwise = (struct cwd_allowance){ .absolute = 1 };
+    EXPECT(cwd_compare_by(&d, &o, &t, NULL, seen, &x) == 0 && x.tolerated == 2);
 }
 
 int
@@ -354,6 +448,8 @@ main(int argc, char **argv)
         return plant(argv[2], argv[3], argv[4], argv[5]);
     if (argc == 5 && !strcmp(argv[1], "results"))
         return results(argv[2], argv[3], argv[4]);
+    if (argc == 5 && !strcmp(argv[1], "module"))
+        return module(argv[2], argv[3], argv[4]);
     if (argc == 6 && !strcmp(argv[1], "rebase"))
         return rebase(argv[2], argv[3], argv[4], argv[5]);
     if (argc != 2)
@@ -384,5 +480,6 @@ main(int argc, char **argv)
     cwd_finish(&a);
     test_lies();
     test_ulp();
+    test_tolerance();
     return failures != 0;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rewritten PTX has to be PTX: each kernel of each file given is rewritten in both modes and parsed again. In the parsed text each
+ * Rewritten PTX has to be PTX: each kernel of each file given is rewritten in each mode and parsed again. In the parsed text each
  * instruction of the original one has to be there still, in its order. Usage:
  *   instrument_test FILE...
- *   instrument_test --dump trace|watch IN OUT      a dump whose kernel is rewritten, and that has the results of the plain one; of
+ *   instrument_test --dump trace|watch|step|bound IN OUT      a dump whose kernel is rewritten, and that has the results of the plain one; of
  *                                                  the records, thread 0 traced, or what is stored to the last buffer
- *   instrument_test --print trace|watch FILE KERNEL
- *   instrument_test --all trace|watch IN OUT       a text all of whose kernels are rewritten and do record, whatever loads it: of all
+ *   instrument_test --print trace|watch|step|bound FILE KERNEL
+ *   instrument_test --all trace|watch|step IN OUT       a text all of whose kernels are rewritten and do record, whatever loads it: of all
  *                                                  threads of block 0 the first 8 results, or all stores to global memory (the range
  *                                                  is all addresses, from a variable's on and around to it: where there is an
  *                                                  ldmatrix its first word is read) */
@@ -58,6 +58,9 @@ check(const char *path, const struct cwi_program *p, enum cwi_mode mode, const c
     struct cwd_error e = { "" };
     struct cwj_diags diags;
     struct ptx_module *m = NULL;
+    uint32_t id;
+    if (mode == CWI_BOUND && cwi_bound_refuses(p, kernel, &id))
+        return;
     cw_buf_init(&out);
     cwj_diags_init(&diags);
     if (cwi_rewrite(p, 0, mode, kernel, block, 1 << 20, &out, &e) != CW_OK) {
@@ -68,9 +71,10 @@ check(const char *path, const struct cwi_program *p, enum cwi_mode mode, const c
                diags.first->text);
         failures++;
     } else {
+        uint32_t put_in = m->nfuncs - p->modules[0]->nfuncs;       /* functions, which come first */
         for (uint32_t i = 0; i < p->modules[0]->nfuncs; i++)
-            if (!contains(p->modules[0]->funcs[i], m->funcs[i])) {
-                printf("%s: %s: %s lacks instructions\n", path, kernel, m->funcs[i]->sym->name);
+            if (!contains(p->modules[0]->funcs[i], m->funcs[put_in + i])) {
+                printf("%s: %s: %s lacks instructions\n", path, kernel, m->funcs[put_in + i]->sym->name);
                 failures++;
             }
         rewritten++;
@@ -81,21 +85,31 @@ check(const char *path, const struct cwi_program *p, enum cwi_mode mode, const c
     cw_buf_finish(&out);
 }
 
+static enum cwi_mode
+mode_of(const char *name)
+{
+    return !strcmp(name, "watch") ? CWI_WATCH : !strcmp(name, "step") ? CWI_STEP : !strcmp(name, "bound") ? CWI_BOUND : CWI_TRACE;
+}
+
 static int
 dump(const char *mode, const char *in, const char *out)
 {
     enum { BYTES = 1 << 20 };
-    bool watch = !strcmp(mode, "watch");
+    bool watch = !strcmp(mode, "watch"), bound = !strcmp(mode, "bound");
+    uint32_t id;
     struct cwl_side s = { .folder = "/tmp", .number = 9, .label = "dump" };
     struct cwd_error e = { "" };
     cw_result r = cwl_open(&s, in, &e);
     const struct cwd_buffer *b = r == CW_OK && s.dump.nbuffers ? &s.dump.buffers[s.dump.nbuffers - 1] : NULL;
-    const uint64_t control[16] = { [CWI_COUNT] = 1, [CWI_ROOM] = watch ? 0 : (BYTES - CWI_HEADER) / 16 - 1, [CWI_ADDRESS] = b ? b->address : 0,
+    /* bound: of no buffer, and of shared memory for all blocks in one place. */
+    const uint64_t bounds[16] = { [CWI_ROOM] = CWI_HEADER }, control[16] = { [CWI_COUNT] = 1, [CWI_ROOM] = watch ? 0 : (BYTES - CWI_HEADER) / 16 - 1, [CWI_ADDRESS] = b ? b->address : 0,
                                    [CWI_RAW] = UINT64_MAX, [CWI_SIZE] = b ? b->size : 0 };
     if (r == CW_OK)
         r = cwl_parse(&s, 86, &e);
+    if (r == CW_OK && bound && cwi_bound_refuses(&s.program, s.dump.kernel, &id))
+        r = CW_ERR_NO_PTX;
     if (r == CW_OK)
-        r = cwl_write_rewritten(&s, watch ? CWI_WATCH : CWI_TRACE, control, BYTES, out, &e);
+        r = cwl_write_rewritten(&s, mode_of(mode), bound ? bounds : control, BYTES, out, &e);
     cwl_close(&s);
     if (r != CW_OK)
         printf("%s: %s\n", in, e.text);
@@ -109,7 +123,7 @@ all(const char *mode, const char *path, const char *to)
     struct cwi_program p;
     struct cwd_error e = { "" };
     struct cw_buf out;
-    bool watch = !strcmp(mode, "watch"), ok = false;
+    bool ok = false;
     uint64_t control[16] = { [CWI_COUNT] = 1024, [CWI_ROOM] = 8, [CWI_RAW] = UINT64_MAX, [CWI_SIZE] = UINT64_MAX - 63 };
     struct cwj_input *in = calloc(1, sizeof *in);
     if (!in || !(in->text = read_file(path, &in->size)) || !(in->name = strdup(path)))
@@ -119,7 +133,7 @@ all(const char *mode, const char *path, const char *to)
         return 1;
     }
     cw_buf_init(&out);
-    cw_result r = cwi_rewrite(&p, 0, watch ? CWI_WATCH : CWI_TRACE, NULL, NULL, 1 << 20, &out, &e);
+    cw_result r = cwi_rewrite(&p, 0, mode_of(mode), NULL, NULL, 1 << 20, &out, &e);
     char *at = r == CW_OK ? strstr(out.data, variable) : NULL;
     FILE *f = at ? fopen(to, "wb") : NULL;
     if (f) {
@@ -168,7 +182,7 @@ main(int argc, char **argv)
         if (print) {
             struct cw_buf out;
             cw_buf_init(&out);
-            cw_result r = cwi_rewrite(&p, 0, !strcmp(argv[2], "watch") ? CWI_WATCH : CWI_TRACE, argv[4], (const uint32_t[]){ 32, 1, 1 }, 1 << 20, &out, &e);
+            cw_result r = cwi_rewrite(&p, 0, mode_of(argv[2]), argv[4], (const uint32_t[]){ 32, 1, 1 }, 1 << 20, &out, &e);
             puts(r == CW_OK ? out.data : e.text);
             cw_buf_finish(&out);
             cwi_close(&p);
@@ -180,6 +194,8 @@ main(int argc, char **argv)
                 continue;
             check(argv[i], &p, CWI_TRACE, fn->sym->name);
             check(argv[i], &p, CWI_WATCH, fn->sym->name);
+            check(argv[i], &p, CWI_STEP, fn->sym->name);
+            check(argv[i], &p, CWI_BOUND, fn->sym->name);
         }
         cwi_close(&p);
     }

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests of the PTX corpus whose kernels are rewritten as --locate does, and record as they run: what they expect stays as it is.
-# Usage: instrumented_isa.sh REWRITER PTXTEST DEVICE GROUP...; groups are folders of the corpus, or files.
+# Tests of the PTX corpus whose kernels are rewritten as --locate (trace, watch) and --step do, and record as they run: what they expect stays as it is.
+# Usage: instrumented_isa.sh MODES REWRITER PTXTEST DEVICE GROUP...; groups are folders of the corpus, or files.
 set -u
-rewriter=$1 ptxtest=$2 on=$3
-shift 3
+modes=$1 rewriter=$2 ptxtest=$3 on=$4
+shift 4
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
 export CUDAWAY_CACHE_DIR=$dir/cache CUDAWAY_LOG=off
 failed=0
-for mode in trace watch; do
+for mode in $modes; do
     for group; do
         to=$dir/$mode/${group##*/}
         mkdir -p "$to"

@@ -56,6 +56,59 @@ advice(void)
     OK(cudaStreamDestroy(s));
 }
 
+#ifdef __NVCC__
+/* A __managed__ variable: memory that both sides use, with what managed memory has. */
+static void
+attributes(int *p)
+{
+    cudaPointerAttributes a;
+    int value = -9;
+
+    OK(cudaPointerGetAttributes(&a, p));
+    EXPECT(a.type == cudaMemoryTypeManaged && a.device == 0 && a.devicePointer == p && a.hostPointer == p);
+    OK(cudaMemAdvise(p, 4 * sizeof *p, cudaMemAdviseSetReadMostly, place(cudaMemLocationTypeDevice, 0)));
+    OK(cudaMemRangeGetAttribute(&value, sizeof value, cudaMemRangeAttributeReadMostly, p, 4 * sizeof *p));
+    EXPECT(value == 1);
+    OK(cudaMemAdvise(p, 4 * sizeof *p, cudaMemAdviseUnsetReadMostly, place(cudaMemLocationTypeDevice, 0)));
+    OK(cudaMemPrefetchAsync(p, 4 * sizeof *p, place(cudaMemLocationTypeDevice, 0), 0, 0));
+    REFUSED(cudaFree(p), cudaErrorInvalidValue);
+}
+
+__device__ int before = 3;
+__managed__ int shared_numbers[4] = { 1, 2, 3, 4 };
+__device__ int behind = 5;
+
+__global__ void
+add_all()
+{
+    shared_numbers[TID_X] += before * 10 + behind;
+}
+
+static void
+variable(void)
+{
+    cudaPointerAttributes a;
+    int copy[4], *ordinary;
+
+    EXPECT(shared_numbers[0] == 1 && shared_numbers[3] == 4);
+    shared_numbers[2] = 100;            /* the host writes, the device adds 35 */
+    add_all<<<1, 4>>>();
+    OK(cudaDeviceSynchronize());
+    EXPECT(shared_numbers[0] == 36 && shared_numbers[2] == 135 && shared_numbers[3] == 39);
+    attributes(shared_numbers);
+    OK(cudaMemcpyFromSymbol(copy, shared_numbers, sizeof copy));
+    EXPECT(copy[1] == 37 && copy[2] == 135);
+    /* Its neighbours are ordinary. */
+    OK(cudaGetSymbolAddress((void **)&ordinary, before));
+    OK(cudaPointerGetAttributes(&a, ordinary));
+    EXPECT(a.type == cudaMemoryTypeDevice);
+    REFUSED(cudaMemAdvise(ordinary, 4, cudaMemAdviseSetReadMostly, place(cudaMemLocationTypeDevice, 0)), cudaErrorInvalidValue);
+    OK(cudaGetSymbolAddress((void **)&ordinary, behind));
+    OK(cudaPointerGetAttributes(&a, ordinary));
+    EXPECT(a.type == cudaMemoryTypeDevice);
+}
+#endif
+
 /* The child is the program itself: a process that used CUDA cannot go on after a fork. */
 static int
 child(const char *hex)
@@ -104,6 +157,9 @@ main(int argc, char **argv)
     if (argc > 1)
         return child(argv[1]);
     advice();
+#ifdef __NVCC__                         /* clang has no __managed__ for NVIDIA's devices; registration.c registers one */
+    variable();
+#endif
     if (on_host())
         other_process(argv);
     return test_result();

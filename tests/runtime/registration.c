@@ -30,6 +30,7 @@ static int failures;
     X(cudaMalloc, cudaError_t, (void **, size_t)) X(cudaFree, cudaError_t, (void *))                                         \
     X(cudaMemcpy, cudaError_t, (void *, const void *, size_t, cudaMemcpyKind))                                               \
     X(cudaMemcpyToSymbol, cudaError_t, (const void *, const void *, size_t, size_t, cudaMemcpyKind))                         \
+    X(cudaPointerGetAttributes, cudaError_t, (void *, const void *))                                                         \
     X(cudaDeviceSynchronize, cudaError_t, (void)) X(cudaDeviceReset, cudaError_t, (void)) X(cudaGetLastError, cudaError_t, (void))
 
 static struct {
@@ -134,6 +135,13 @@ variables(void)
     OK(rt.cudaMemcpyToSymbol(&managed, &v, 4, 0, cudaMemcpyHostToDevice));
     OK(rt.cudaDeviceSynchronize());
     EXPECT(*managed == 60);
+    v = 61;                             /* nvcc's code names it by its memory, too */
+    OK(rt.cudaMemcpyToSymbol(managed, &v, 4, 0, cudaMemcpyHostToDevice));
+    OK(rt.cudaDeviceSynchronize());
+    EXPECT(*managed == 61);
+    cudaMemoryType attributes[32] = { 0 };      /* more than each version's structure, which begins with the type */
+    OK(rt.cudaPointerGetAttributes(attributes, managed));
+    EXPECT(attributes[0] == cudaMemoryTypeManaged);
     /* A reset gives a new context, whose variables are as the image says; the program's pointer follows. */
     OK(rt.cudaDeviceReset());
     OK(rt.cudaMalloc(&device_word, 4));

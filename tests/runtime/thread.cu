@@ -24,13 +24,18 @@ fill(int *p, int v)
     p[TID_X] = v;
 }
 
-static volatile int go;
+static int go, gave_up;
+static pthread_barrier_t submitted;
+static int *numbers;
 
+/* Ends by itself in the end: a device that holds up the other thread fails the test, and does not hang it. */
 static void
 wait_for_go(void *)
 {
-    while (!__atomic_load_n(&go, __ATOMIC_ACQUIRE))
+    for (int i = 0; i < 60000 && !__atomic_load_n(&go, __ATOMIC_ACQUIRE); i++)
         usleep(1000);
+    if (!__atomic_load_n(&go, __ATOMIC_ACQUIRE))
+        __atomic_store_n(&gave_up, 1, __ATOMIC_RELEASE);
 }
 
 static void *
@@ -41,15 +46,17 @@ held_up(void *)
     /* CUDA C++ Programming Guide, "Error Checking": that is not considered an error, and not reported as the last one. */
     EXPECT_RESULT(cudaPeekAtLastError(), cudaSuccess);
     EXPECT_RESULT(cudaGetLastError(), cudaSuccess);
+    pthread_barrier_wait(&submitted);
+    /* A thread that ends waits for the stream of its own, or takes it away: this one stays. */
+    OK(cudaStreamSynchronize_ptsz(0));
     return NULL;
 }
 
 static void *
 free_to_go(void *)
 {
-    int *d, v = 33, h[32], ones = 0;
+    int *d = numbers, v = 33, h[32], ones = 0;
     cudaEvent_t e;
-    OK(cudaMalloc((void **)&d, sizeof h));
     void *args[] = { &d, &v };
     OK(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
     OK(cudaMemset_ptds(d, 0, sizeof h));
@@ -63,7 +70,7 @@ free_to_go(void *)
     OK(cudaMemcpyAsync_ptsz(&ones, d, 4, cudaMemcpyDeviceToHost, 0));
     OK(cudaStreamSynchronize_ptsz(0));
     EXPECT(ones == -1);
-    EXPECT(!go);
+    EXPECT(!__atomic_load_n(&gave_up, __ATOMIC_ACQUIRE));
     return NULL;
 }
 
@@ -71,12 +78,21 @@ int
 main(void)
 {
     pthread_t a, b;
-    OK(cudaFree(0));
+    cudaFuncAttributes attributes;
+    /* Memory is allocated and the kernel loaded before a stream is held up: both may wait for the whole device (CUDA C++ Programming Guide,
+     * "Lazy Loading", "Concurrent Execution"). */
+    OK(cudaMalloc((void **)&numbers, 32 * sizeof *numbers));
+    OK(cudaFuncGetAttributes(&attributes, (const void *)fill));
+    fill<<<1, 32>>>(numbers, 0);
+    OK(cudaDeviceSynchronize());
+    EXPECT(!pthread_barrier_init(&submitted, NULL, 2));
     EXPECT(!pthread_create(&a, NULL, held_up, NULL));
-    pthread_join(a, NULL);                           /* its work is still under way */
+    pthread_barrier_wait(&submitted);
     EXPECT(!pthread_create(&b, NULL, free_to_go, NULL));
     pthread_join(b, NULL);
     __atomic_store_n(&go, 1, __ATOMIC_RELEASE);
     OK(cudaDeviceSynchronize());
+    pthread_join(a, NULL);
+    OK(cudaFree(numbers));
     return test_result();
 }

@@ -24,6 +24,7 @@ jit/driver
 jit/loader
 jit/api.c jit/builtins/precompile
 impl
+impl/libs
 tracer
 replay
 diff
@@ -115,7 +116,7 @@ judge() {
 bad=0
 for wrong in jit/ptx/lex.c,jit/emit/emit.h impl/base/log.c,jit/jit.h jit/emit/call.c,jit/emit/target/host/x.h jit/emit/arith/fp.c,jit/emit/target/amdgcn/matrix.h \
     jit/emit/target/host/host.c,jit/emit/target/amdgcn/matrix.h jit/builtins/tex.c,impl/texture.h impl/hip/device.c,impl/driver/driver.h jit/room/x.c,jit/jit.h \
-    jit/passes/reroll.c,jit/room/x.h; do
+    jit/passes/single_calls.c,jit/room/x.h impl/runtime/launch.c,impl/libs/nvjitlink/x.h; do
     echo "${wrong%,*}:#include \"${wrong#*,}\"" | judge > /dev/null && { echo "${wrong%,*} may include ${wrong#*,}, by these rules"; bad=1; }
 done
 echo 'jit/emit/target/host/host.c:#include "jit/emit/emit_private.h"' | judge || bad=1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # package.sh PACKAGES TEST [SUITE]: the Debian packages of tools/package in a fresh chroot: they install beside a driver of the system's without touching it, TEST (debian/tests/installed)
-# passes as root and as a user, installing again works, and purging leaves nothing. Skipped (77) without packages, root, debootstrap or a mirror.
+# passes as root and as a user, installing again and upgrading to a next version work, and purging leaves nothing. Skipped (77) without packages, root, debootstrap or a mirror.
 set -u
 packages=$1 test=$2 suite=${3:-bookworm} bad=0
 ls "$packages"/cudaway_*.deb >/dev/null 2>&1 || { echo "skipped: no packages in $packages (tools/package makes them)"; exit 77; }
@@ -27,7 +27,7 @@ cp "$test" "$root/installed"
 quietly apt-get update -q
 # NVIDIA's driver, as far as files go.
 echo "not ours" >"$root/usr/lib/x86_64-linux-gnu/libcuda.so.1"
-names() { inside find / -xdev \( -path /proc -o -path /dev -o -path /packages -o -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/cache -o -path /var/log -o -path /tmp \) -prune -o -iname '*cudaway*' -print; }
+names() { inside find / -xdev \( -path /proc -o -path /dev -o -path /packages -o -path /next -o -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/cache -o -path /var/log -o -path /tmp \) -prune -o -iname '*cudaway*' -print; }
 quietly apt-get install -qy --no-install-recommends gcc libc6-dev man-db
 before=$(names)
 quietly sh -c 'apt-get install -qy --no-install-recommends /packages/*.deb' || exit 1
@@ -38,6 +38,17 @@ done
 [ "$(inside dpkg -S /usr/lib/cudaway/libcuda.so.1)" = 'cudaway: /usr/lib/cudaway/libcuda.so.1' ] || fail "whose is the driver?"
 quietly sh -c 'apt-get install -qy --reinstall /packages/*.deb'
 inside sh /installed >"$packages/test.log" 2>&1 || fail "the test after installing again"
+# The next version: the same packages with another number.
+mkdir "$root/next"
+for d in "$packages"/*.deb; do
+    dpkg-deb -R "$d" "$root/next/tree" && version=$(sed -n 's/^Version: //p' "$root/next/tree/DEBIAN/control") &&
+        sed -i "s/^Version: .*/Version: $version+next/; s/(= $version)/(= $version+next)/g" "$root/next/tree/DEBIAN/control" &&
+        dpkg-deb -Zgzip -z1 -b "$root/next/tree" "$root/next/$(basename "$d")" >>"$packages/chroot.log" 2>&1 || fail "the next version of $d"
+    rm -rf "$root/next/tree"
+done
+quietly sh -c 'apt-get install -qy --no-install-recommends /next/*.deb'
+[ "$(inside dpkg-query -W -f '${Version}' cudaway)" = "$version+next" ] || fail "an upgrade"
+inside sh /installed >"$packages/test.log" 2>&1 || fail "the test after an upgrade"
 quietly apt-get purge -qy cudaway cudaway-tools cudaway-dev cudaway-doc
 [ "$(cat "$root/usr/lib/x86_64-linux-gnu/libcuda.so.1")" = "not ours" ] || fail "the system's driver was touched"
 after=$(names)

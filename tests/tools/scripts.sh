@@ -17,7 +17,7 @@ while IFS= read -r f; do
     if command -v shellcheck >/dev/null; then shellcheck -S warning "$f" || fail "shellcheck $f"; fi
 done < <(find .ci tools tests/tools tests/programs -type f \( -name '*.sh' -o ! -name '*.*' \) | sort)
 
-for t in setup check demo bundle package update-golden; do
+for t in setup check demo bundle package sums sbom update-golden; do
     timeout 20 tools/$t --no-such-option >/dev/null 2>&1
     [ $? = 2 ] || fail "tools/$t accepts an unknown option"
 done

@@ -181,6 +181,17 @@ main(int argc, char **argv)
         printf("ready\n");
         fflush(stdout);
         pause();
+    } else if (!strcmp(mode, "steps")) {     /* a call, then for each line of standard input another one and a line */
+        char line[16];
+        for (size_t i = 1;; i++) {
+            CUdeviceptr p;
+            CHECK(FN(cuMemAlloc_v2)(&p, i) == CUDA_SUCCESS);
+            printf("%zu\n", i);
+            fflush(stdout);
+            if (!fgets(line, sizeof line, stdin))
+                break;
+        }
+        return (int)n;
     } else {
         return 97;
     }

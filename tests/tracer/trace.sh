@@ -457,6 +457,167 @@ disk)
     [ "$(cat count)" -gt 1000 ] || fail "only $(cat count) calls shown"
     [ "$(cat status2)" = 125 ] || fail "full disk: status $(cat status2)"
     ;;
+flight)
+    # Buffers for a small part of 100,000 calls: the last ones are there, without a gap, when a signal ends the program.
+    want 137 record --flight-recorder 2M -o r -- "$APP" kill9 100000
+    has err 'snapshot 1: signal 9'
+    want 0 "$TRACE" show r
+    sed 's/.*bytesize=\([0-9]*\).*/\1/' out >sizes
+    [ "$(tail -1 sizes)" = 100000 ] && [ "$(wc -l <sizes)" -lt 50000 ] && [ "$(wc -l <sizes)" -gt 100 ] || fail "$(wc -l <sizes) calls, the last is $(tail -1 sizes)"
+    awk 'NR > 1 && $1 != last + 1 { exit 1 } { last = $1 }' <(tail -100 sizes) || fail "calls are missing among the last 100"
+    # Each function that fails is told of once. Overlapping snapshots show each call once: those of the case fixture.
+    want 0 record --flight-recorder 2M -o f -- "$APP" fixture
+    has err ' gave CUDA_ERROR_INVALID_VALUE in process'
+    want 0 "$TRACE" report f
+    has out 'snapshot    20' 6
+    has out 'cuMemAlloc_v2 gave CUDA_ERROR_INVALID_VALUE' 1
+    has out 'recorded    27 calls, 6 failed'
+    want 0 "$TRACE" show f
+    lines out 27
+    # A program that does nothing wrong leaves no call, only its modules; one that fails, a snapshot.
+    want 0 record --flight-recorder 2M -o none -- "$APP" threads
+    want 0 "$TRACE" show none
+    lines out 0
+    has err 'no call failed'
+    [ "$(find none -name 'calls_*' | wc -l)" = 0 ] || fail "a trace is in none"
+    want 3 record --flight-recorder 2M -o three -- "$APP" exit 3
+    has three/manifest.json 'ended with status 3' 1
+    # Children in the same buffers.
+    want 7 record --flight-recorder 2M -o children -- sh -c '"$0" fork; exit 7' "$APP"
+    want 0 "$TRACE" show children
+    has out 'bytesize=7777) = CUDA_SUCCESS' 2
+    # When asked for.
+    mkfifo in answer
+    record --flight-recorder 2M -q -o asked -- "$APP" steps <in >answer 2>err &
+    exec 7>in 8<answer
+    read -r -u 8 _
+    pid=$("$TRACE" list | awk -v d="$dir/asked:" '$5 == d { print $1 }')
+    want 0 "$TRACE" snapshot "$pid"
+    has out "$dir/asked: "
+    want 2 "$TRACE" show --follow asked
+    has err 'writes on demand only'
+    exec 7>&-
+    wait
+    want 0 "$TRACE" show asked
+    has out 'bytesize=1) = CUDA_SUCCESS' 1
+    want 125 record --flight-recorder 4K -o small -- "$APP" exit 0
+    one_line err
+    want 125 record --flight-recorder much -o small -- "$APP" exit 0
+    one_line err
+    want 2 "$TRACE" snapshot asked
+    one_line err
+    ;;
+flight_dump)
+    # CUDAway's driver refuses a block of 2048 threads: the launch is dumped with the memory that its parameters point to.
+    below=$(dirname "$LAYER")/../libcuda.so.1
+    [ -e "$below" ] && [ -x "$(dirname "$TRACE")/cudaway-replay" ] || { echo "skipped: the driver or cudaway-replay is not built"; exit 77; }
+    want 0 "$TRACE" record --device host --flight-recorder 2M -o r -- "$APP" basic
+    ls r/dumps >names
+    lines names 1
+    has names 'saxpy.cwdump'
+    want 0 "$(dirname "$TRACE")/cudaway-replay" --info r/dumps/*
+    has out '2048'
+    ;;
+select)
+    # fixture: 4 launches, the last of which fails; calls of two functions of memory before and behind them.
+    want 0 record --function '^cuMem(Alloc|Free)' -o functions -- "$APP" fixture
+    want 0 "$TRACE" show functions
+    lines out 5
+    has functions/manifest.json '"only": { "functions": "^cuMem(Alloc|Free)" }' 1
+    want 0 record --kernel '^sax' -o kernels -- "$APP" fixture
+    want 0 "$TRACE" show kernels
+    lines out 4
+    has out '# kernel saxpy grid (7,1,1) block (64,2,1) shared 128 params a=2, x=0x7000000000, y=0x7000010000' 3
+    want 0 record --kernel other -o other -- "$APP" fixture
+    want 0 "$TRACE" show other
+    lines out 0
+    want 0 record --launch 2..3 -o launches -- "$APP" fixture
+    has err 'has done launch 3; its later calls are not recorded' 1
+    want 0 "$TRACE" show launches
+    lines out 2
+    has out 'cuLaunchKernel(' 2
+    want 0 "$TRACE" report launches
+    has out 'only        launches 2..3'
+    has out 'was recorded up to launch 3'
+    has out '  ptx, 124 bytes, sha256 '
+    # From the fourth launch on: that, and 9 calls behind it and one in a callback.
+    want 0 record --after 3 -o after -- "$APP" fixture
+    want 0 "$TRACE" show after
+    lines out 11
+    has out 'cuLaunchKernel(' 1
+    for wrong in '--launch 0..2' '--launch 3..2' '--launch x' '--after x' '--function (' '--kernel (' '--function ^nothing$' '--max-size x' '--url here'; do
+        # shellcheck disable=SC2086
+        want 125 record $wrong -o wrong -- "$APP" exit 0
+        one_line err
+        [ -e wrong ] && fail "$wrong leaves a folder"
+    done
+    ;;
+size)
+    want 137 record --max-size 400K -o r -- "$APP" kill9 1000000
+    has err 'its limit is 0.4; recording stops here, the program goes on' 1
+    has r/manifest.json '"state": "truncated"' 1
+    want 0 "$TRACE" report r
+    has out 'note        the recording has '
+    n=$(du -k --apparent-size r | tail -1 | cut -f1)
+    cpus=$(nproc --all)
+    [ "$n" -lt $((800 + cpus * 4 * 32 * 2)) ] || fail "$n KiB"
+    want 0 "$TRACE" show r
+    [ "$(wc -l <out)" -gt 1000 ] || fail "only $(wc -l <out) calls"
+    ;;
+attach)
+    # Followed from another process, call by call, then stopped: the program goes on.
+    mkfifo in answer
+    record -q -o r -- "$APP" steps 4 <in >answer 2>recorded &
+    recorder=$!
+    exec 7>in 8<answer
+    read -r -u 8 _
+    "$TRACE" show --follow r >lines 2>followed 7>&- 8<&- &
+    follower=$!
+    # seen N: within 20 s the follower has shown the allocation of N bytes.
+    seen() { for _ in $(seq 200); do grep -qF "bytesize=$1) = CUDA_SUCCESS" lines && return; sleep 0.1; done; fail "the follower has not seen call $1"; }
+    seen 1
+    echo >&7 && read -r -u 8 _ && seen 2
+    want 0 "$TRACE" list
+    has out "$dir/r: $APP steps 4" 1
+    pid=$(awk -v d="$dir/r:" '$5 == d { print $1 }' out)
+    echo >&7 && read -r -u 8 _
+    want 0 "$TRACE" stop "$pid"
+    wait $follower || fail "the follower's status"
+    lines lines 4
+    [ -s followed ] && fail "the follower: $(cat followed)"
+    echo >&7 && read -r -u 8 _      # not recorded
+    exec 7>&-
+    wait $recorder
+    [ $? = 4 ] || fail "the program's status"
+    has recorded 'stopped by `cudaway-trace stop`; recording stops here, the program goes on' 1
+    want 0 "$TRACE" show r
+    cmp out lines || fail "what was followed is not what show says"
+    want 2 "$TRACE" stop r
+    one_line err
+    want 2 "$TRACE" stop 1
+    one_line err
+    want 2 "$TRACE" show --follow r
+    one_line err
+    ;;
+relay)
+    command -v lttng-relayd >/dev/null || { echo "skipped: there is no lttng-relayd"; exit 77; }
+    port=$((20000 + $$ % 20000))
+    LTTNG_HOME=$dir lttng-relayd -o "$dir/relay" -C tcp://127.0.0.1:$port -D tcp://127.0.0.1:$((port + 1)) -L tcp://127.0.0.1:$((port + 2)) >relay.log 2>&1 &
+    relay=$!
+    trap 'kill $relay 2>/dev/null; rm -rf "$dir"' EXIT
+    for _ in $(seq 100); do (: </dev/tcp/127.0.0.1/$((port + 2))) 2>/dev/null && break; sleep 0.1; done
+    want 0 record --url net://127.0.0.1:$port:$((port + 1)) -o r -- "$APP" fixture
+    has err "the trace is at net://127.0.0.1:$port"
+    want 0 "$TRACE" show r
+    has err 'it is at net://'
+    want 0 "$TRACE" show relay
+    lines out 27
+    [ "$(ls r/modules)" = "$(sha256sum <r/modules/*.ptx | cut -c1-64).ptx" ] || fail "the module is not in r/modules under its hash"
+    kill $relay
+    wait $relay
+    want 125 record --url net://127.0.0.1:$port:$((port + 1)) -o gone -- "$APP" fixture
+    one_line err
+    ;;
 *)
     echo "no such case"
     exit 2

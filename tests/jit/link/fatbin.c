@@ -16,7 +16,7 @@ unsigned failures;
 
 struct seen {
     unsigned n, stop_after;
-    struct { int kind; unsigned group, sm; char suffix; char name[32], compression[8], text[64]; size_t size; } e[16];
+    struct { int kind; unsigned group, sm; char suffix; char name[32], compression[8], text[64]; size_t size; const void *container; bool relocatable; } e[16];
 };
 
 static int
@@ -32,6 +32,8 @@ see(void *user, const struct cwj_image_entry *e)
         s->e[s->n].sm = e->sm;
         s->e[s->n].suffix = e->suffix;
         s->e[s->n].size = e->size;
+        s->e[s->n].container = e->container;
+        s->e[s->n].relocatable = e->relocatable;
         snprintf(s->e[s->n].name, sizeof s->e[0].name, "%s", e->name ? e->name : "");
         snprintf(s->e[s->n].compression, sizeof s->e[0].compression, "%s", e->compression);
         snprintf(s->e[s->n].text, sizeof s->e[0].text, "%.*s", (int)(e->size < 60 ? e->size : 60), e->data);
@@ -75,6 +77,7 @@ test_text(void)
     CHECK_INT(seen.n, 1);
     CHECK_INT(seen.e[0].sm, 70);
     CHECK_INT(seen.e[0].size, strlen(ptx70));
+    CHECK(!seen.e[0].container && !seen.e[0].relocatable);
     SCAN(ptx70, sizeof ptx70, CW_OK, 0);                     /* with its NUL */
     CHECK_INT(seen.e[0].size, strlen(ptx70));
     SCAN(ptx70, CWJ_SIZE_UNKNOWN, CW_OK, 0);
@@ -118,6 +121,7 @@ test_container(void)
         CHECK(seen.e[3].sm == 60 && !strcmp(seen.e[3].name, "x") && seen.e[3].size == strlen(ptx70));
         CHECK_INT(seen.e[4].kind, CWJ_ENTRY_OTHER);
         CHECK(seen.e[0].group == 0 && seen.e[4].group == 0);
+        CHECK(seen.e[0].container == b.data && seen.e[4].container == b.data && !seen.e[4].relocatable);
     }
     seen.stop_after = 2;
     SCAN(b.data, b.size, CW_OK, 0);
@@ -215,8 +219,10 @@ test_elf(void)
     SCAN(b.data, b.size, CW_OK, 0);
     CHECK_INT(seen.n, 2);
     CHECK(seen.e[0].group == 0 && seen.e[1].group == 1 && seen.e[1].sm == 71);
+    CHECK(seen.e[0].container == b.data + sizeof(Elf64_Ehdr) && seen.e[1].container == b.data + sizeof(Elf64_Ehdr) + f.size / 2 && !seen.e[1].relocatable);
     make_elf(&b, "__nv_relfatbin", f.data, f.size, EM_X86_64);
     SCAN(b.data, b.size, CW_OK, 0);
+    CHECK(seen.e[1].container == b.data + sizeof(Elf64_Ehdr) + f.size / 2 && seen.e[0].relocatable && seen.e[1].relocatable);
     make_elf(&b, ".text", f.data, f.size, EM_X86_64);
     SCAN(b.data, b.size, CW_ERR_NO_PTX, 4105);
     make_elf(&b, ".nv_fatbin", f.data, f.size, EM_X86_64);

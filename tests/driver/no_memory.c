@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Memory runs out at every allocation of the libraries, one by one. This program's malloc fails the Nth time it is called by the driver, the
+ * backend, the Runtime, the layers above them or the emulator's HIP (LLVM's own allocations: tests/jit/llvm/fault.c), once or from then on. The work
+ * around it loads, compiles, links, launches, captures a graph, uses textures, pools and the Runtime. Each call succeeds or gives an error, no
+ * process ends or waits for ever, and when there is memory again the same work succeeds in the same process.
+ *   no_memory [--samples S]                 S cases of each kind, spread over all allocations
+ *   no_memory --all [LIMIT]                 every N up to LIMIT (default 5000)
+ *   no_memory --case cold|warm once|ever N  one case, without a child; says where the allocation failed
+ * With --loaded LIBRARY before these that is loaded first: libcudaway-jit.so where it brings a shared LLVM, whose constructors end the process when
+ * they get no memory.
+ * cold: N counts from the first call of a process. warm: the work was done once before. */
+#define _GNU_SOURCE
+#include "tests/driver/work.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- malloc -------------------------------------------------------------------------------------------------------------- */
+
+enum fault { NOTHING, ONCE, EVER };
+
+static atomic_int armed;
+static atomic_long countdown, counted;
+static bool say_where;
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t size);
+void *__libc_memalign(size_t align, size_t size);
+
+/* A thread of the compiler's, or one that plays the GPU (tools/gfxemu has the memory of a device without bounds); or the dynamic loader, which after
+ * some failures finds the half loaded library at the next attempt. */
+static bool
+is_exempt(const void *caller)
+{
+    char name[17] = "";
+    Dl_info info;
+    prctl(PR_GET_NAME, name, 0, 0, 0);
+    return !strcmp(name, "cudaway-jit") || !strcmp(name, "cudaway-gpu") ||
+           (dladdr(caller, &info) && (uintptr_t)info.dli_fbase == getauxval(AT_BASE));
+}
+
+/* True: this allocation fails. */
+static bool
+fails(const void *caller)
+{
+    int fault = atomic_load(&armed);
+    if (fault == NOTHING || is_exempt(caller))
+        return false;
+    atomic_fetch_add(&counted, 1);
+    if (atomic_fetch_sub(&countdown, 1) > 1)
+        return false;
+    if (fault == ONCE)
+        atomic_store(&armed, NOTHING);
+    if (say_where) {
+        void *frames[40];
+        say_where = false;
+        backtrace_symbols_fd(frames, backtrace(frames, 40), 2);
+    }
+    errno = ENOMEM;
+    return true;
+}
+
+#define OURS __attribute__((visibility("default")))
+
+OURS void *malloc(size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size); }
+OURS void *calloc(size_t n, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(n, size); }
+OURS void *realloc(void *p, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(p, size); }
+OURS void *memalign(size_t align, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_memalign(align, size); }
+OURS void *aligned_alloc(size_t align, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_memalign(align, size); }
+
+OURS int
+posix_memalign(void **p, size_t align, size_t size)
+{
+    void *got = fails(__builtin_return_address(0)) ? NULL : __libc_memalign(align, size);
+    if (got)
+        *p = got;
+    return got ? 0 : ENOMEM;
+}
+
+/* ---- cases --------------------------------------------------------------------------------------------------------------- */
+
+static struct shared {
+    long allocations;           /* of the work */
+    long at;                    /* the case that a child is in */
+    unsigned errors, successes, odd;
+} *shared;
+static unsigned failures;
+static FILE *out;                /* standard output gets what the kernel prints */
+
+static const char *const kinds[] = { "nothing", "once", "ever" };
+
+static void
+complain(bool cold, enum fault fault, long n, const char *what)
+{
+    fprintf(out, "FAIL --case %s %s %ld: %s\n", cold ? "cold" : "warm", kinds[fault], n, what);
+    failures++;
+}
+
+/* What else than out of memory a call may answer. Nothing says more. */
+static bool
+is_memory_error(void)
+{
+    return failed_code == CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static void
+one(bool cold, enum fault fault, long n)
+{
+    char what[400];
+    shared->at = n;
+    alarm(100);
+    atomic_store(&countdown, n);
+    atomic_store(&armed, fault);
+    work();
+    atomic_store(&armed, NOTHING);
+    if (wrong)
+        complain(cold, fault, n, (snprintf(what, sizeof what, "wrong results: %s", wrong), what));
+    if (failed_call && !is_memory_error()) {
+        complain(cold, fault, n, (snprintf(what, sizeof what, "the %s gave %d, not out of memory: %s", failed_kind, failed_code, failed_call), what));
+        shared->odd++;
+    }
+    if (failed_call)
+        shared->errors++;
+    else
+        shared->successes++;
+    work();
+    if (failed_call)
+        complain(cold, fault, n, (snprintf(what, sizeof what, "afterwards the %s gave %d: %s", failed_kind, failed_code, failed_call), what));
+    if (wrong)
+        complain(cold, fault, n, (snprintf(what, sizeof what, "afterwards wrong results: %s", wrong), what));
+    alarm(0);
+}
+
+/* A child for the cases from, from + step, ... below to. Returns the first that it did not finish. */
+static long
+in_child(bool cold, enum fault fault, long from, long to, long step)
+{
+    int status;
+    char what[100];
+    fflush(out);
+    shared->at = from;
+    pid_t child = fork();
+    if (!child) {
+        failures = 0;
+        alarm(100);
+        if (!cold)
+            work();
+        for (long n = from; n < to; n += step)
+            one(cold, fault, n);
+        fflush(out);
+        _exit(failures != 0);
+    }
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) <= 1) {
+        failures += WEXITSTATUS(status) == 1;
+        return to;
+    }
+    snprintf(what, sizeof what, "%s", WIFEXITED(status) ? "the process ended itself" : WTERMSIG(status) == SIGALRM ? "it hangs" : strsignal(WTERMSIG(status)));
+    complain(cold, fault, shared->at, what);
+    return shared->at + step;
+}
+
+static long
+count_allocations(bool cold)
+{
+    fflush(out);
+    pid_t child = fork();
+    if (!child) {
+        alarm(100);
+        if (!cold)
+            work();
+        atomic_store(&countdown, INT64_MAX);
+        atomic_store(&armed, ONCE);
+        work();
+        atomic_store(&armed, NOTHING);
+        shared->allocations = atomic_load(&counted);
+        if (failed_call || wrong)
+            fprintf(out, "FAIL without a fault: %s, %s gave %d\n", wrong ? wrong : "", failed_call ? failed_call : "", failed_code);
+        fflush(out);
+        _exit(failed_call || wrong);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    if (status) {
+        fprintf(out, "FAIL without a fault: status 0x%x\n", status);
+        exit(1);
+    }
+    return shared->allocations;
+}
+
+static void
+sweep(bool cold, enum fault fault, long samples, long limit)
+{
+    long all = count_allocations(cold), step = 1, to = all + 1;
+    if (limit)
+        to = limit + 1 < to ? limit + 1 : to;
+    else
+        step = all / samples + 1;
+    shared->errors = shared->successes = shared->odd = 0;
+    for (long n = 1; n < to;) {
+        long end = cold ? n + 1 : n + 64 * step;
+        n = in_child(cold, fault, n, end < to ? end : to, step);
+        if (cold)
+            n += step - 1;
+    }
+    fprintf(out, "%s, %s: %ld allocations, %u cases: %u with an error, %u without\n", cold ? "cold" : "warm", kinds[fault], all,
+           shared->errors + shared->successes, shared->errors, shared->successes);
+}
+
+int
+main(int argc, char **argv)
+{
+    void *frame;
+    long samples = 40, limit = 0;
+    backtrace(&frame, 1);       /* loads a library */
+    out = fdopen(dup(1), "w");
+    if (!out || !freopen("/dev/null", "w", stdout))
+        return 2;
+    if (argc > 2 && !strcmp(argv[1], "--loaded")) {
+        if (!dlopen(argv[2], RTLD_NOW))
+            return 2;
+        argc -= 2;
+        argv += 2;
+    }
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (argc == 5 && !strcmp(argv[1], "--case")) {
+        bool cold = !strcmp(argv[2], "cold");
+        if (!cold)
+            work();
+        say_where = true;
+        one(cold, !strcmp(argv[3], "ever") ? EVER : ONCE, atol(argv[4]));
+        return failures != 0;
+    }
+    if (argc == 3 && !strcmp(argv[1], "--samples"))
+        samples = atol(argv[2]);
+    if (argc > 1 && !strcmp(argv[1], "--all"))
+        limit = argc > 2 ? atol(argv[2]) : 5000;
+    for (unsigned cold = 0; cold < 2; cold++)
+        for (enum fault fault = ONCE; fault <= EVER; fault++)
+            sweep(cold, fault, samples, limit);
+    fprintf(out, "%u failures\n", failures);
+    return failures != 0;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Programs that load the libraries and close them again: `reload LIBCUDA LIBCUDART`. A thread that has used them ends behind the close. */
+#include "impl/api/cuda.h"
+#include "impl/api/cuda_runtime.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int failures;
+#define EXPECT(what)                                                                                                   \
+    do {                                                                                                               \
+        if (!(what)) {                                                                                                 \
+            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #what);                                         \
+            failures++;                                                                                                \
+        }                                                                                                              \
+    } while (0)
+
+static pthread_barrier_t used, closed;
+
+static void *
+symbol(void *library, const char *name)
+{
+    void *s = dlsym(library, name);
+    if (!s) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(1);
+    }
+    return s;
+}
+
+static void
+use(void *cuda, void *cudart)
+{
+    CUresult (*init)(unsigned) = (CUresult (*)(unsigned))symbol(cuda, "cuInit");
+    CUresult (*create)(CUcontext *, unsigned, CUdevice) = (CUresult (*)(CUcontext *, unsigned, CUdevice))symbol(cuda, "cuCtxCreate_v2");
+    CUresult (*load)(CUmodule *, const void *) = (CUresult (*)(CUmodule *, const void *))symbol(cuda, "cuModuleLoadData");
+    CUresult (*function)(CUfunction *, CUmodule, const char *) = (CUresult (*)(CUfunction *, CUmodule, const char *))symbol(cuda, "cuModuleGetFunction");
+    CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **) =
+        (CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))
+        symbol(cuda, "cuLaunchKernel");
+    CUresult (*sync)(void) = (CUresult (*)(void))symbol(cuda, "cuCtxSynchronize");
+    CUresult (*destroy)(CUcontext) = (CUresult (*)(CUcontext))symbol(cuda, "cuCtxDestroy_v2");
+    cudaError_t (*allocate)(void **, size_t) = (cudaError_t (*)(void **, size_t))symbol(cudart, "cudaMalloc");
+    cudaError_t (*release)(void *) = (cudaError_t (*)(void *))symbol(cudart, "cudaFree");
+    CUcontext c;
+    CUmodule m;
+    CUfunction f;
+    void *p = NULL;
+    EXPECT(init(0) == CUDA_SUCCESS);
+    EXPECT(create(&c, 0, 0) == CUDA_SUCCESS);
+    EXPECT(load(&m, ".version 7.1\n.target sm_60\n.address_size 64\n.visible .entry k() { ret; }\n") == CUDA_SUCCESS);
+    EXPECT(function(&f, m, "k") == CUDA_SUCCESS);
+    EXPECT(launch(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL) == CUDA_SUCCESS);
+    EXPECT(sync() == CUDA_SUCCESS);
+    EXPECT(destroy(c) == CUDA_SUCCESS);
+    EXPECT(allocate(&p, 1000) == cudaSuccess);
+    EXPECT(release(p) == cudaSuccess);
+}
+
+struct libraries { void *cuda, *cudart; };
+
+static void *
+outlive(void *user)
+{
+    const struct libraries *l = user;
+    use(l->cuda, l->cudart);
+    pthread_barrier_wait(&used);
+    pthread_barrier_wait(&closed);
+    return NULL;                /* destructors of thread-specific data */
+}
+
+int
+main(int argc, char **argv)
+{
+    if (argc != 3)
+        return 2;
+    pthread_barrier_init(&used, NULL, 2);
+    pthread_barrier_init(&closed, NULL, 2);
+    for (unsigned i = 0; i < 5; i++) {
+        struct libraries l = { dlopen(argv[1], RTLD_NOW | RTLD_LOCAL), NULL };
+        l.cudart = dlopen(argv[2], i % 2 ? RTLD_NOW | RTLD_GLOBAL : RTLD_LAZY);
+        if (!l.cuda || !l.cudart) {
+            fprintf(stderr, "%s\n", dlerror());
+            return 1;
+        }
+        pthread_t t;
+        pthread_create(&t, NULL, outlive, &l);
+        use(l.cuda, l.cudart);
+        pthread_barrier_wait(&used);
+        EXPECT(!dlclose(i % 2 ? l.cuda : l.cudart));
+        EXPECT(!dlclose(i % 2 ? l.cudart : l.cuda));
+        pthread_barrier_wait(&closed);
+        pthread_join(t, NULL);
+    }
+    return failures != 0;
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The libraries in someone else's process: children, cancelled threads, small stacks, timers, alternate stacks, filters of system calls, limits.
+ * Each case is a process of its own. Where CUDA says what a case must give, that is asserted; otherwise the work of work.h must succeed in it.
+ *   test_driver_process [CASE...]           a case in a child
+ *   test_driver_process --here CASE         without one */
+#define _GNU_SOURCE
+#include "tests/driver/test.h"
+#include "tests/driver/work.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void
+must_work(void)
+{
+    work();
+    if (failed_call)
+        fprintf(stderr, "the %s gave %d: %s\n", failed_kind, failed_code, failed_call);
+    if (wrong)
+        fprintf(stderr, "wrong results: %s\n", wrong);
+    EXPECT(!failed_call && !wrong);
+}
+
+/* ---- children ------------------------------------------------------------------------------------------------------------ */
+
+static int
+status_of(pid_t child)
+{
+    int status = -1;
+    EXPECT(waitpid(child, &status, 0) == child);
+    return status;
+}
+
+static void
+vfork_and_exec(void)
+{
+    volatile pid_t child = vfork();
+    if (!child) {
+        execl("/bin/true", "true", (char *)NULL);
+        _exit(3);
+    }
+    EXPECT(status_of(child) == 0);
+}
+
+/* A child that goes on without CUDA, and ends as programs do: exit handlers and destructors run. */
+static void
+fork_and_exit(void)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (!child) {
+        void *p = malloc(1 << 20);
+        free(p);
+        exit(p ? 5 : 6);
+    }
+    EXPECT(status_of(child) == 5 << 8);
+}
+
+/* CUDA programming guide: a context of the parent cannot be used in a child. NVIDIA's driver: 3 from every call. */
+static void
+child_calls(void)
+{
+    CUdeviceptr p;
+    CUstream s;
+    int n;
+    EXPECT_RESULT(cuInit(0), CUDA_ERROR_NOT_INITIALIZED);
+    EXPECT_RESULT(cuDeviceGetCount(&n), CUDA_ERROR_NOT_INITIALIZED);
+    EXPECT_RESULT(cuMemAlloc_v2(&p, 100), CUDA_ERROR_NOT_INITIALIZED);
+    EXPECT_RESULT(cuStreamCreate(&s, 0), CUDA_ERROR_NOT_INITIALIZED);
+    EXPECT_RESULT(cuCtxSynchronize(), CUDA_ERROR_NOT_INITIALIZED);
+    EXPECT(cudaMalloc((void **)&p, 100) == cudaErrorInitializationError);
+}
+
+static void
+fork_and_call(void)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (!child) {
+        failures = 0;
+        alarm(20);
+        child_calls();
+        exit(failures != 0);
+    }
+    EXPECT(status_of(child) == 0);
+}
+
+/* Before the parent's first call a child starts anew. */
+static void
+fork_before(void)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (!child) {
+        failures = 0;
+        alarm(60);
+        must_work();
+        exit(failures != 0);
+    }
+    EXPECT(status_of(child) == 0);
+    must_work();
+}
+
+static atomic_bool over;
+
+static void *
+works_on(void *user)
+{
+    CUcontext c;
+    CUdeviceptr p;
+    (void)user;
+    OK(cuCtxCreate_v2(&c, 0, 0));
+    OK(cuMemAlloc_v2(&p, 1 << 16));
+    while (!atomic_load(&over)) {
+        OK(cuMemsetD8Async(p, 1, 1 << 16, NULL));
+        OK(cuCtxSynchronize());
+    }
+    OK(cuCtxDestroy_v2(c));
+    return NULL;
+}
+
+static void
+children(void)
+{
+    pthread_t t;
+    must_work();
+    pthread_create(&t, NULL, works_on, NULL);
+    for (unsigned i = 0; i < 20; i++) {
+        vfork_and_exec();
+        fork_and_exit();
+        fork_and_call();
+    }
+    atomic_store(&over, true);
+    pthread_join(t, NULL);
+    must_work();
+}
+
+/* ---- cancelled threads --------------------------------------------------------------------------------------------------- */
+
+static CUcontext shared_context;
+static CUfunction shared_kernel;
+static atomic_uint rounds;
+
+/* All calls that wait, write or look into files. */
+static void *
+to_be_cancelled(void *user)
+{
+    (void)user;
+    cuCtxSetCurrent(shared_context);
+    for (;;) {
+        CUdeviceptr p = 0;
+        CUstream s = NULL;
+        CUmodule m = NULL;
+        uint32_t n = N;
+        void *params[] = { &p, &n };
+        if (!cuMemAlloc_v2(&p, 1 << 16) && !cuStreamCreate(&s, CU_STREAM_NON_BLOCKING)) {
+            cuMemsetD8Async(p, 1, 1 << 16, s);
+            cuLaunchKernel(shared_kernel, 1, 1, 1, N, 1, 1, 0, s, params, NULL);
+            cuStreamSynchronize(s);
+            cuModuleLoadData(&m, text);
+            cuMemcpyDtoH_v2(values, p, sizeof values);
+            cuCtxSynchronize();
+        }
+        if (m)
+            cuModuleUnload(m);
+        if (s)
+            cuStreamDestroy_v2(s);
+        if (p)
+            cuMemFree_v2(p);
+        atomic_fetch_add(&rounds, 1);
+        pthread_testcancel();
+    }
+    return NULL;
+}
+
+static void
+cancelled(void)
+{
+    CUmodule m;
+    must_work();
+    OK(cuCtxCreate_v2(&shared_context, 0, 0));
+    OK(cuModuleLoadData(&m, text));
+    OK(cuModuleGetFunction(&shared_kernel, m, "add"));
+    for (unsigned i = 0; i < 200; i++) {
+        pthread_t t;
+        void *result;
+        struct timespec pause = { 0, (i * 37 % 100) * 20000 };
+        pthread_create(&t, NULL, to_be_cancelled, NULL);
+        nanosleep(&pause, NULL);
+        pthread_cancel(t);
+        pthread_join(t, &result);
+        EXPECT(result == PTHREAD_CANCELED);
+        OK(cuCtxSynchronize());
+    }
+    EXPECT(atomic_load(&rounds) > 0);
+    OK(cuCtxDestroy_v2(shared_context));
+    must_work();
+}
+
+/* ---- small stacks -------------------------------------------------------------------------------------------------------- */
+
+static void *
+must_work_thread(void *user)
+{
+    (void)user;
+    must_work();
+    return NULL;
+}
+
+static void
+small_stack(void)
+{
+    pthread_t t;
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    EXPECT(!pthread_attr_setstacksize(&attr, 32 << 10));
+    EXPECT(!pthread_create(&t, &attr, must_work_thread, NULL));
+    pthread_join(t, NULL);
+}
+
+/* ---- signals ------------------------------------------------------------------------------------------------------------- */
+
+static atomic_uint ticks, off_stack;
+static uint8_t *alternate;
+enum { ALTERNATE = 16 << 10 };
+
+static void
+tick(int signal)
+{
+    char here;
+    (void)signal;
+    atomic_fetch_add(&ticks, 1);
+    if (alternate && ((uint8_t *)&here < alternate || (uint8_t *)&here >= alternate + ALTERNATE))
+        atomic_fetch_add(&off_stack, 1);
+}
+
+static void
+with_timer(int which, int signal, int flags)
+{
+    struct itimerval every = { { 0, 1000 }, { 0, 1000 } }, none = { { 0, 0 }, { 0, 0 } };
+    struct sigaction a = { .sa_handler = tick, .sa_flags = flags };
+    sigaction(signal, &a, NULL);
+    setitimer(which, &every, NULL);
+    for (unsigned i = 0; i < 3; i++)
+        must_work();
+    setitimer(which, &none, NULL);
+    EXPECT(atomic_load(&ticks) > 5);
+}
+
+static void profiled(void) { with_timer(ITIMER_PROF, SIGPROF, 0); }
+static void profiled_restart(void) { with_timer(ITIMER_PROF, SIGPROF, SA_RESTART); }
+static void interrupted(void) { with_timer(ITIMER_REAL, SIGALRM, 0); }
+
+/* Signals of the program arrive on its alternate stack: on no thread of ours, and on no kernel's stack. */
+static void
+alternate_stack(void)
+{
+    alternate = mmap(NULL, ALTERNATE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack_t s = { .ss_sp = alternate, .ss_size = ALTERNATE }, now;
+    sigaltstack(&s, NULL);
+    with_timer(ITIMER_PROF, SIGPROF, SA_ONSTACK | SA_RESTART);
+    EXPECT(!sigaltstack(NULL, &now) && now.ss_sp == alternate && now.ss_size == ALTERNATE);
+    EXPECT(!atomic_load(&off_stack));
+}
+
+/* ---- filters of system calls --------------------------------------------------------------------------------------------- */
+
+/* What sandboxes of containers and browsers refuse, and what this work must not need. */
+static const int refused[] = {
+    SYS_userfaultfd, SYS_perf_event_open, SYS_memfd_create, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_bpf,
+    SYS_keyctl, SYS_add_key, SYS_request_key, SYS_mbind, SYS_set_mempolicy, SYS_get_mempolicy, SYS_move_pages, SYS_io_uring_setup,
+    SYS_unshare, SYS_setns, SYS_mount, SYS_personality, SYS_pidfd_open, SYS_pidfd_getfd, SYS_modify_ldt, SYS_quotactl, SYS_acct,
+    SYS_name_to_handle_at, SYS_open_by_handle_at, SYS_lookup_dcookie, SYS_syslog, SYS_socket, SYS_execve, SYS_execveat, SYS_sched_setaffinity,
+    SYS_mlock, SYS_mlockall, SYS_setpriority, SYS_sched_setscheduler, SYS_fanotify_init, SYS_inotify_init1, SYS_chroot, SYS_landlock_create_ruleset,
+};
+enum { REFUSED = sizeof refused / sizeof *refused };
+
+static void
+filter(uint32_t action)
+{
+    struct sock_filter f[REFUSED + 8];
+    unsigned n = 0;
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+    f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (unsigned i = 0; i < REFUSED; i++)
+        f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)refused[i], (uint8_t)(REFUSED - i), 0);
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
+    struct sock_fprog p = { (unsigned short)n, f };
+    EXPECT(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    EXPECT(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p, 0, 0));
+}
+
+static void
+refusing(void)
+{
+    filter(SECCOMP_RET_ERRNO | EPERM);
+    EXPECT(syscall(SYS_memfd_create, "x", 0) == -1 && errno == EPERM);
+    must_work();
+}
+
+static void
+killing(void)
+{
+    filter(SECCOMP_RET_KILL_PROCESS);
+    must_work();
+}
+
+/* ---- limits -------------------------------------------------------------------------------------------------------------- */
+
+static void
+addresses(void)
+{
+    struct rlimit l = { 4ull << 30, 4ull << 30 };
+    EXPECT(!setrlimit(RLIMIT_AS, &l));
+    must_work();
+}
+
+/* No file may be longer than nothing: no kernel is kept. Code for AMD is linked through files, so there it is an error of the call. */
+static void
+no_files(void)
+{
+    struct rlimit before, l;
+    EXPECT(!getrlimit(RLIMIT_FSIZE, &before));
+    l = before;
+    l.rlim_cur = 0;
+    EXPECT(!setrlimit(RLIMIT_FSIZE, &l));
+    work();
+    EXPECT(!setrlimit(RLIMIT_FSIZE, &before));      /* messages go to files, too */
+    const char *device = getenv("CUDAWAY_DEVICE");
+    if (!device || strncmp(device, "gfxemu", 6))
+        EXPECT(!failed_call);
+    EXPECT(!wrong);
+    must_work();
+}
+
+/* ---- */
+
+static const struct test { const char *name; void (*run)(void); } tests[] = {
+    { "children", children }, { "fork_before", fork_before }, { "cancelled", cancelled }, { "small_stack", small_stack }, { "profiled", profiled },
+    { "profiled_restart", profiled_restart }, { "interrupted", interrupted }, { "alternate_stack", alternate_stack }, { "refusing", refusing },
+    { "killing", killing }, { "addresses", addresses }, { "no_files", no_files },
+};
+
+static void
+in_child(const struct test *t)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (!child) {
+        failures = 0;
+        if (t->run != interrupted)
+            alarm(100);
+        t->run();
+        exit(failures != 0);
+    }
+    int status = status_of(child);
+    if (status) {
+        fprintf(stderr, "%s: %s %d\n", t->name, WIFSIGNALED(status) ? WTERMSIG(status) == SIGALRM ? "hangs, signal" : "signal" : "status",
+                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        failures++;
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    bool here = argc > 1 && !strcmp(argv[1], "--here");
+    unsigned run = 0;
+    int null = open("/dev/null", O_WRONLY);
+    dup2(null, 1);              /* what kernels print */
+    for (unsigned i = 0; i < sizeof tests / sizeof *tests; i++) {
+        bool wanted = argc == 1;
+        for (int k = 1 + here; k < argc; k++)
+            wanted |= !strcmp(argv[k], tests[i].name);
+        if (wanted && here)
+            tests[i].run();
+        else if (wanted)
+            in_child(&tests[i]);
+        run += wanted;
+    }
+    if (!run)
+        fprintf(stderr, "no such case\n");
+    return failures || !run;
+}

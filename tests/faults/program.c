@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A program with faults that only a whole program can have: program correct|leak|context|freed. The kernel writes n words from `to` on.
+ * Each case ends with status 0 but `freed`, whose last launch uses memory that is freed. */
+#include "impl/api/cuda.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(call)                                                                      \
+    do {                                                                                \
+        CUresult r_ = (call);                                                           \
+        if (r_ != CUDA_SUCCESS) {                                                       \
+            fprintf(stderr, "%s:%d: %s gave %d\n", __FILE__, __LINE__, #call, (int)r_); \
+            exit(3);                                                                    \
+        }                                                                               \
+    } while (0)
+
+static const char text[] =
+    ".version 7.1\n.target sm_60\n.address_size 64\n"
+    ".visible .entry fill(.param .u64 to, .param .u32 n)\n{\n"
+    "    .reg .u64 %a; .reg .u32 %t, %n; .reg .pred %p;\n"
+    "    ld.param.u64 %a, [to]; ld.param.u32 %n, [n]; mov.u32 %t, %tid.x; setp.ge.u32 %p, %t, %n;\n"
+    "    @%p bra end;\n"
+    "    mad.wide.u32 %a, %t, 4, %a; st.global.u32 [%a], %t;\n"
+    "end:\n    ret;\n}\n";
+
+static void
+launch(CUfunction f, CUdeviceptr to, uint32_t n)
+{
+    void *args[] = { &to, &n };
+    CHECK(cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, NULL, args, NULL));
+    CHECK(cuCtxSynchronize());
+}
+
+int
+main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    CUdevice d;
+    CUcontext c;
+    CUmodule m;
+    CUfunction f;
+    CUdeviceptr a, b, other;
+    uint32_t first[64];
+    CHECK(cuInit(0));
+    CHECK(cuDeviceGet(&d, 0));
+    CHECK(cuCtxCreate_v4(&c, NULL, 0, d));
+    CHECK(cuModuleLoadData(&m, text));
+    CHECK(cuModuleGetFunction(&f, m, "fill"));
+    CHECK(cuMemAlloc_v2(&a, 256));
+    CHECK(cuMemAlloc_v2(&b, 1000));
+    CHECK(cuMemAlloc_v2(&other, 4096));
+    launch(f, a, 64);
+    launch(f, b, 64);
+    CHECK(cuMemcpyDtoH_v2(first, a, sizeof first));
+    for (uint32_t i = 0; i < 64; i++)
+        if (first[i] != i)
+            return 4;
+    if (!strcmp(what, "freed")) {
+        CHECK(cuMemFree_v2(other));
+        launch(f, other, 64);
+        return 0;
+    }
+    CHECK(cuMemFree_v2(a));
+    CHECK(cuMemFree_v2(other));
+    if (!strcmp(what, "correct"))
+        CHECK(cuMemFree_v2(b));
+    if (strcmp(what, "leak"))
+        CHECK(cuCtxDestroy_v2(c));
+    return 0;
+}

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# CUDAWAY_CHECK on whole programs: what it says of a program's allocations, of launches that fault, and that it says nothing of what is right. The environment
+# names PROGRAM (program.c), APP (replay_app), PTX (memcheck.ptx), TRACE_DIR.
+set -u
+dir=$(mktemp -d) || exit 2
+trap 'rm -rf "$dir"' EXIT
+export XDG_CACHE_HOME=$dir/cache TMPDIR=$dir CUDAWAY_DEVICE=host LD_LIBRARY_PATH=$TRACE_DIR
+failed=0
+fail() { echo "FAILED: $*"; cat "$dir/out"; failed=1; }
+run() { # checks command...
+    CUDAWAY_CHECK=$1 timeout 100 "${@:2}" >"$dir/out" 2>&1
+}
+says() {
+    for text; do
+        grep -q -- "$text" "$dir/out" || fail "it does not say: $text"
+    done
+}
+
+run all "$PROGRAM" correct || fail "correct gave $?"
+says "2 launches checked, faults in 0, 0 allocations leaked"
+[ "$(wc -l <"$dir/out")" = 1 ] || fail "it says more of a correct program"
+
+# Calls are counted from cuInit on: the third allocation is the eighth.
+run all "$PROGRAM" leak || fail "leak gave $?"
+says "leak: 1000 bytes at 0x[0-9a-f]*, allocated by call 7, cuMemAlloc_v2, in [^ ]*program([^ ]*), are not freed when the program ends" \
+     "2 launches checked, faults in 0, 1 allocations leaked"
+run leaks "$PROGRAM" context || fail "context gave $?"
+says "leak: 1000 bytes at .*, are not freed when their context is destroyed" "0 launches checked, faults in 0, 1 allocations leaked"
+run memcheck "$PROGRAM" leak || fail "leak gave $?"
+grep -q "leak: " "$dir/out" && fail "leaks were not asked for"
+
+run memcheck "$PROGRAM" freed
+says "fill, launch 3:" "out of bounds: 4 bytes are written at byte 0 of memory that is freed, of 4096 bytes, allocated by call 8, cuMemAlloc_v2, in .*, freed by call 1[0-9], cuMemFree_v2, in " \
+     "3 launches checked, faults in 1"
+
+run memcheck "$APP" kernels "$PTX" write_behind
+says "out of bounds: 4 bytes are written at .*, 3072 bytes behind buffer [0-9]*, parameter out, of 1024 bytes, allocated by call [0-9]*, cuMemAlloc_v2" "1 launches checked, faults in 1"
+
+# A name that is none: one line, and the program runs.
+run memchk "$PROGRAM" correct || fail "a wrong name gave $?"
+says "has memchk, which is none of"
+exit $failed

@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# --bounds on kernels whose bounds are derived by hand (scale.ptx). Two results may be two bounds apart, each being one from the exact value. The environment
+# names APP, REPLAY, TOOL, TRACE_DIR, PTX (scale.ptx); ON: the device, host by default.
+set -u
+dir=$(mktemp -d) || exit 2
+trap 'rm -rf "$dir"' EXIT
+export XDG_CACHE_HOME=$dir/cache TMPDIR=$dir CUDAWAY_DEVICE=${ON:-host}
+cd "$dir" || exit 2
+failed=0
+fail() { echo "FAILED: $*"; cat out; failed=1; }
+kernels="square fused sum branch wide atomic called"
+sed -E 's|^ .*// other: (.*)$|    \1|' "$PTX" >other.ptx
+sed 's/0f3F800005/0f3F800007/; s/0d3FF0000000000002/0d3FF0000000000004/' other.ptx >far.ptx
+CUDAWAY_DUMP_DIR=here LD_LIBRARY_PATH=$TRACE_DIR "$APP" kernels "$PTX" $kernels >out 2>&1 || fail "the program gave $?"
+CUDAWAY_DUMP_DIR=other LD_LIBRARY_PATH=$TRACE_DIR "$APP" kernels other.ptx $kernels >out 2>&1 || fail "the program gave $?"
+CUDAWAY_DUMP_DIR=far LD_LIBRARY_PATH=$TRACE_DIR "$APP" kernels far.ptx $kernels >out 2>&1 || fail "the program gave $?"
+bounds() { # kernel results status differ [bounded [unbounded]]
+    "$TOOL" results here/*-"$1".cwdump "$2"/*-"$1".cwdump "$1-$2.cwdump" || fail results
+    "$REPLAY" --check --bounds --json "$1-$2.cwdump" >out 2>&1
+    [ $? = "$3" ] && python3 -c '
+import json, sys
+k, = json.load(open("out"))["kernels"]
+want = [int(x) for x in sys.argv[1:]]
+assert [k["differ"], k["bounded"], k["unbounded"]][:len(want)] == want, k
+assert k["bounded"] or want[1:] == [0] or want[1:] == [0, 0] or want[1:] == [0, 1], k
+assert k["severity"] == ("different" if want[0] else "within bounds"), k' "${@:4}" || fail "$1 with $2"
+}
+# 2^-18 more: beyond 2u(4t^2 + 0.1) up to t^2 = 7.975, in[i] = 2.72, so in elements 0 to 6.
+bounds square other 1 7
+bounds fused other 0 0
+# Times 1 + 5 * 2^-23, rounded: at most 11u more; with 7, at least 13u. Twice the bound is 12u.
+bounds sum other 0 0 256
+bounds sum far 1 256 0
+# Times 1 + 2^-23: at most 3u of 4u; but which way element 6 goes depends on the rounding.
+bounds branch other 1 1 255 1
+# Times 1 + 2 * 2^-52: at most 5v of 6v; with 4, at least 7v.
+bounds wide other 0 0 128
+bounds wide far 1 128 0
+bounds atomic other 1 1 0 1
+"$TOOL" results here/*-called.cwdump other/*-called.cwdump called.cwdump || fail results
+"$REPLAY" --check --bounds called.cwdump >out 2>&1
+[ $? = 1 ] && grep -q "note: no bounds: calls of functions are not followed: module.ptx:[0-9]*: call (%f2), same, (%f1)" out || fail "a call"
+"$REPLAY" --bounds called.cwdump >out 2>&1
+[ $? = 2 ] || fail "--bounds without --check"
+exit $failed

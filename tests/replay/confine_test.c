@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What code can do in a confined replay: it reads the system's files and the one it was given, writes into one folder, and reaches nothing else. `confine_test FOLDER`. */
+#define _GNU_SOURCE
+#include "impl/base/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int failures;
+#define EXPECT(what)                                                                                                   \
+    do {                                                                                                               \
+        if (!(what)) {                                                                                                 \
+            fprintf(stderr, "%s:%d: failed: %s (%s)\n", __FILE__, __LINE__, #what, strerror(errno));                   \
+            failures++;                                                                                                \
+        }                                                                                                              \
+    } while (0)
+#define REFUSED(call) EXPECT((call) == -1 && (errno == EACCES || errno == EPERM || errno == EXDEV))
+
+static char given[4200], secret[4200], temp[4200], inside[4300], outside[4300];
+
+static void
+write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    if (!f || fputs(text, f) < 0 || fclose(f))
+        exit(2);
+}
+
+static void *
+thread(void *user)
+{
+    REFUSED(open(secret, O_RDONLY));
+    return user;
+}
+
+static void
+files(void)
+{
+    struct stat st;
+    int fd;
+    EXPECT((fd = open(given, O_RDONLY)) >= 0);
+    REFUSED(open(given, O_RDWR));
+    EXPECT(open("/proc/cpuinfo", O_RDONLY) >= 0);
+    REFUSED(open(secret, O_RDONLY));
+    REFUSED(open(outside, O_WRONLY | O_CREAT, 0600));
+    REFUSED(truncate(secret, 0));
+    REFUSED(unlink(secret));
+    REFUSED(mkdir(outside, 0700));
+    EXPECT((fd = open(inside, O_RDWR | O_CREAT, 0600)) >= 0 && write(fd, "x", 1) == 1 && !close(fd));
+    REFUSED(rename(inside, outside));
+    unlink(inside);
+    REFUSED(link(secret, inside));
+    EXPECT(!symlink(secret, inside));       /* names it, and does not open it */
+    REFUSED(open(inside, O_RDONLY));
+    EXPECT(!stat(secret, &st) && st.st_size == 6);
+    EXPECT((fd = memfd_create("m", 0)) >= 0 && !close(fd));
+}
+
+static void
+processes(void)
+{
+    char path[64];
+    pid_t parent = getppid();
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)parent);
+    char byte;
+    int fd = open(path, O_RDONLY);
+    ssize_t n = fd < 0 ? -1 : read(fd, &byte, 1);
+    EXPECT(n <= 0);
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)parent);
+    REFUSED(open(path, O_RDWR));
+    REFUSED(kill(parent, 0));
+#ifndef __SANITIZE_ADDRESS__
+    REFUSED(ptrace(PTRACE_ATTACH, parent, NULL, NULL));
+#endif
+    REFUSED(socket(AF_INET, SOCK_STREAM, 0));
+    REFUSED(socket(AF_UNIX, SOCK_STREAM, 0));
+    REFUSED(unshare(CLONE_NEWUSER));
+    REFUSED(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
+    REFUSED(syscall(SYS_io_uring_setup, 1, NULL));
+    REFUSED(execl("/bin/true", "true", (char *)NULL));
+}
+
+/* The confinement is inherited, by threads and children, and ordinary work goes on. */
+static void
+goes_on(void)
+{
+    pthread_t t;
+    int status = -1;
+    EXPECT(!pthread_create(&t, NULL, thread, NULL) && !pthread_join(t, NULL));
+    pid_t child = fork();
+    if (!child) {
+        REFUSED(open(secret, O_RDONLY));
+        _exit(failures != 0);
+    }
+    EXPECT(waitpid(child, &status, 0) == child && !status);
+}
+
+/* What NVIDIA's driver needs besides, and no more. */
+static void
+for_nvidia(void)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "/run/nobody" };
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/comm", (int)getpid());
+    int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), name = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    EXPECT(s >= 0 && name >= 0);
+    EXPECT(write(name, "driver", 6) == 6);
+    REFUSED(connect(s, (struct sockaddr *)&address, sizeof address));
+    REFUSED(socket(AF_INET, SOCK_STREAM, 0));
+    REFUSED(socket(AF_NETLINK, SOCK_RAW, 0));
+    REFUSED(open("/proc/self/oom_score_adj", O_WRONLY));
+    REFUSED(open(secret, O_RDONLY));
+}
+
+int
+main(int argc, char **argv)
+{
+    struct cw_confine_error e = { "" };
+    if (argc != 2)
+        return 2;
+    snprintf(given, sizeof given, "%s/given", argv[1]);
+    snprintf(secret, sizeof secret, "%s/secret", argv[1]);
+    snprintf(outside, sizeof outside, "%s/outside", argv[1]);
+    snprintf(temp, sizeof temp, "%s/temp", argv[1]);
+    snprintf(inside, sizeof inside, "%s/temp/inside", argv[1]);
+    mkdir(argv[1], 0700);
+    mkdir(temp, 0700);
+    unlink(inside);
+    unlink(outside);
+    write_text(given, "given");
+    write_text(secret, "secret");
+    const char *const read[] = { given, NULL };
+    for (int nvidia = 0; nvidia < 2; nvidia++) {
+        pid_t child = fork();
+        int status = -1;
+        if (!child) {
+            if (cw_confine(&(struct cw_confinement){ .read = read, .temp = temp, .nvidia = nvidia }, &e) != CW_OK) {
+                printf("%s\n", e.text);
+                _exit(77);
+            }
+            if (nvidia) {
+                for_nvidia();
+            } else {
+                files();
+                processes();
+                goes_on();
+            }
+            exit(failures != 0);
+        }
+        waitpid(child, &status, 0);
+        if (!WIFEXITED(status) || WEXITSTATUS(status))
+            return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    }
+    return 0;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * hostile_test REPLAY FOLDER: dumps whose kernels go for the process that replays them. Each replay ends with a line that says what the kernel did,
+ * and what the process could do in its place is tried from the thread that runs it (tests/inject.h). */
+#define _GNU_SOURCE
+#include "replay/dump.h"
+#include "tests/inject.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+static int failures;
+#define EXPECT(what)                                                                     \
+    do {                                                                                 \
+        if (!(what)) {                                                                   \
+            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #what);           \
+            failures++;                                                                  \
+        }                                                                                \
+    } while (0)
+#define REFUSED(call) EXPECT(refused(call))
+
+#define HEAD ".version 7.1\n.target sm_60\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n    .local .align 8 .b64 mine[4];\n" \
+             "    .reg .b64 %d<8>; .reg .b32 %r<4>; .reg .pred %p1;\n    ld.param.u64 %d1, [p];\n    mov.u64 %d2, mine;\n    cvta.local.u64 %d2, %d2;\n"
+
+static const struct {
+    const char *name, *text, *says;     /* says: one of two */
+    const char *or;
+} cases[] = {
+    { "read", HEAD "    mov.u64 %d3, 0x400000;\n    ld.u64 %d4, [%d3];\n    st.u64 [%d1], %d4;\n    ret;\n}\n", "CUDA_ERROR_ILLEGAL_ADDRESS", NULL },
+    { "write", HEAD "    mov.u64 %d3, 0x10;\n    st.u64 [%d3], %d1;\n    ret;\n}\n", "CUDA_ERROR_ILLEGAL_ADDRESS", NULL },
+    /* What lies above its variables, word by word: saved registers, return addresses, the end of the stack. */
+    { "stack", HEAD "    mov.u64 %d3, 0;\nAGAIN:\n    add.u64 %d4, %d2, %d3;\n    st.u64 [%d4], %d1;\n    add.u64 %d3, %d3, 8;\n"
+      "    setp.lt.u64 %p1, %d3, 268435456;\n    @%p1 bra AGAIN;\n    ret;\n}\n", "CUDA_ERROR_ILLEGAL_ADDRESS", "ended by signal" },
+    /* What looks like an address of code there is written to. */
+    { "code", HEAD "    mov.u64 %d3, 64;\nAGAIN:\n    add.u64 %d4, %d2, %d3;\n    ld.u64 %d5, [%d4];\n    add.u64 %d3, %d3, 8;\n    shr.u64 %d6, %d5, 40;\n"
+      "    setp.ne.u64 %p1, %d6, 127;\n    @%p1 bra AGAIN;\n    and.b64 %d5, %d5, -8;\n    st.u64 [%d5], %d1;\n    bra AGAIN;\n}\n", "CUDA_ERROR_ILLEGAL_ADDRESS", "ended by signal" },
+};
+static const char forever[] = HEAD "AGAIN:\n    ld.volatile.global.u32 %r1, [%d1];\n    setp.eq.u32 %p1, %r1, 0;\n    @%p1 bra AGAIN;\n    ret;\n}\n";
+
+static char folder[PATH_MAX], dump[PATH_MAX + 16], outside[PATH_MAX + 16];
+
+static void
+write_dump(const char *text)
+{
+    static uint8_t zeros[4096];
+    uint64_t p = 0x700000200000;
+    struct cwd_param parameter = { "p", "u64", 0, 8 };
+    struct cwd_buffer buffer = { CWD_GLOBAL, NULL, "u32", p, sizeof zeros, zeros, zeros };
+    struct cwd_input input = { CWD_PTX, NULL, (uint8_t *)(uintptr_t)text, strlen(text) };
+    struct cwd_error e = { "" };
+    struct cwd_dump d;
+    cwd_init(&d);
+    d.version = "0";
+    d.device = "test";
+    d.driver = 13000;
+    d.compute_capability = 86;
+    d.kernel = "k";
+    d.grid[0] = d.grid[1] = d.grid[2] = d.block[0] = d.block[1] = d.block[2] = 1;
+    d.params = &parameter;
+    d.nparams = 1;
+    d.param_block = (uint8_t *)&p;
+    d.param_size = 8;
+    d.inputs = &input;
+    d.ninputs = 1;
+    d.buffers = &buffer;
+    d.nbuffers = 1;
+    d.borrowed = true;
+    if (cwd_write(&d, dump, 0, &e) != CW_OK) {
+        fprintf(stderr, "%s\n", e.text);
+        exit(2);
+    }
+}
+
+static pid_t
+start(const char *replay, int *out)
+{
+    int ends[2];
+    if (pipe(ends))
+        exit(2);
+    pid_t pid = fork();
+    if (!pid) {
+        dup2(ends[1], 1);
+        dup2(ends[1], 2);
+        close(ends[0]);
+        if (chdir(folder))
+            _exit(2);
+        execl(replay, replay, "--on", "host", dump, (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    *out = ends[0];
+    return pid;
+}
+
+static int
+finish(pid_t pid, int out, char *text, size_t size)
+{
+    size_t n = 0;
+    int status = -1;
+    for (ssize_t r; n + 1 < size && (r = read(out, text + n, size - 1 - n)) > 0;)
+        n += (size_t)r;
+    text[n] = 0;
+    close(out);
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static unsigned
+files(void)
+{
+    unsigned n = 0;
+    DIR *d = opendir(folder);
+    for (const struct dirent *e; d && (e = readdir(d)); )
+        n += e->d_name[0] != '.';
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static pid_t replaying;
+
+static pid_t
+parent_of(pid_t pid)
+{
+    char path[64], line[256];
+    int parent = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof line, f))
+        sscanf(line, "PPid: %d", &parent);
+    if (f)
+        fclose(f);
+    return parent;
+}
+
+/* Of the processes that the replay is made of, the one that runs the kernel. */
+static bool
+runs_it(pid_t pid)
+{
+    pid_t p = pid;
+    while (p > 1 && p != replaying)
+        p = parent_of(p);
+    return p == replaying && inject_busiest(pid);
+}
+
+static bool
+refused(long result)
+{
+    if (result != -EACCES && result != -EPERM)
+        fprintf(stderr, "the call gave %ld\n", result);
+    return result == -EACCES || result == -EPERM;
+}
+
+static void
+take_over(const char *replay)
+{
+    char text[4096];
+    int out;
+    pid_t thread = 0, child = 0;
+    write_dump(forever);
+    replaying = start(replay, &out);
+    for (int i = 0; i < 300 && !thread; i++) {
+        usleep(100000);
+        child = inject_find("cudaway-replay", runs_it);
+        thread = child ? inject_busiest(child) : 0;
+    }
+    EXPECT(thread > 0);
+    if (thread && !inject_attach(thread)) {
+        printf("this system lets nobody trace a process (%s): calls are not tried\n", strerror(errno));
+    } else if (thread) {
+        EXPECT(inject_call(thread, SYS_getpid, 0, NULL, 0, 0, 0) == child);
+        EXPECT(inject_call(thread, SYS_openat, 2, "/proc/self/status", AT_FDCWD, 0, O_RDONLY) >= 0);
+        REFUSED(inject_call(thread, SYS_openat, 2, "/etc/hostname", AT_FDCWD, 0, O_RDONLY));
+        REFUSED(inject_call(thread, SYS_openat, 2, "/etc/passwd", AT_FDCWD, 0, O_RDONLY));
+        REFUSED(inject_call(thread, SYS_openat, 2, outside, AT_FDCWD, 0, O_WRONLY | O_CREAT));
+        REFUSED(inject_call(thread, SYS_openat, 2, "here", AT_FDCWD, 0, O_WRONLY | O_CREAT));
+        REFUSED(inject_call(thread, SYS_openat, 2, dump, AT_FDCWD, 0, O_RDWR));
+        REFUSED(inject_call(thread, SYS_unlink, 1, dump, 0, 0, 0));
+        REFUSED(inject_call(thread, SYS_socket, 0, NULL, AF_INET, SOCK_STREAM, 0));
+        REFUSED(inject_call(thread, SYS_socket, 0, NULL, AF_UNIX, SOCK_STREAM, 0));
+        REFUSED(inject_call(thread, SYS_kill, 0, NULL, getpid(), SIGKILL, 0));
+        REFUSED(inject_call(thread, SYS_execve, 1, "/bin/true", 0, 0, 0));
+        EXPECT(!ptrace(PTRACE_DETACH, thread, NULL, NULL));
+    }
+    if (child)
+        kill(child, SIGKILL);
+    EXPECT(finish(replaying, out, text, sizeof text) != 0);
+    EXPECT(strstr(text, "ended by signal 9") != NULL);
+}
+
+int
+main(int argc, char **argv)
+{
+    if (argc != 3 || (mkdir(argv[2], 0700) && errno != EEXIST) || !realpath(argv[2], folder))
+        return 2;
+    snprintf(dump, sizeof dump, "%s/k.cwdump", folder);
+    snprintf(outside, sizeof outside, "%s-outside", folder);
+    unlink(outside);
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[4096];
+        int out;
+        write_dump(cases[i].text);
+        const pid_t pid = start(argv[1], &out);
+        const int status = finish(pid, out, text, sizeof text);
+        if (status != 2 || (!strstr(text, cases[i].says) && !(cases[i].or && strstr(text, cases[i].or)))) {
+            fprintf(stderr, "%s: status %d: %s\n", cases[i].name, status, text);
+            failures++;
+        }
+        EXPECT(files() == 1 && access(outside, F_OK));
+    }
+    take_over(argv[1]);
+    EXPECT(files() == 1 && access(outside, F_OK));
+    return failures != 0;
+}

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# fresh.sh SOURCE: the README on a machine that has nothing but git: a fresh chroot of Debian 12 gets a clone of SOURCE, runs the README's two commands and then each command of "Using it"
+# (readme.sh --all). By hand, as root: it downloads some gigabytes and builds for half an hour and more. The log is fresh.log here. Environment: JOBS, MIRROR, SUITE (default bookworm).
+set -u
+[ $# = 1 ] && src=$(git -C "$1" rev-parse --show-toplevel) || { sed -n '3,4s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null || { echo "fresh.sh: needs root and debootstrap" >&2; exit 2; }
+log=$PWD/fresh.log suite=${SUITE:-bookworm} mirror=${MIRROR:-http://deb.debian.org/debian}
+root=$(mktemp -d)
+clean() { umount -l "$root/dev" "$root/proc" 2>/dev/null; rm -rf --one-file-system "$root"; }
+trap clean EXIT
+chmod 755 "$root"
+say() { printf '== %s %s\n' "$(date +%T)" "$*"; }
+step() {        # WHAT COMMAND: in the chroot
+    say "$1"
+    chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive ${JOBS:+JOBS="$JOBS"} bash -c "$2" >>"$log" 2>&1 ||
+        { tail -n 20 "$log"; echo "FAIL: $1 (the log is $log)"; exit 1; }
+}
+: >"$log"
+say "a chroot of $suite"
+debootstrap --variant=minbase --include=git,ca-certificates "$suite" "$root" "$mirror" >>"$log" 2>&1 || { tail -n 5 "$log"; exit 1; }
+printf 'deb %s %s main\n' "$mirror" "$suite" "$mirror" "$suite-updates" "${mirror%/debian}/debian-security" "$suite-security" >"$root/etc/apt/sources.list"
+cp -r /etc/apt/apt.conf.d "$root/etc/apt/" 2>/dev/null
+cp /etc/resolv.conf "$root/etc/"
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+mount --make-rslave "$root/dev"
+git clone -q --no-hardlinks "$src" "$root/root/cudaway" || exit 1
+step "tools/demo" "cd ~/cudaway && tools/demo"
+step "tools/check" "cd ~/cudaway && tools/check"
+step "Using it" "cd ~/cudaway && tests/tools/readme.sh ~/cudaway/build ~/cudaway clang-22 ~/cudaway/build/tests/runtime/runtime-pack --all"
+say "the README holds on a fresh machine: $(tail -n 1 "$log")"
