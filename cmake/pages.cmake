@@ -21,7 +21,7 @@ add_custom_target(cudaway-settings-update COMMAND $<TARGET_FILE:cudaway> --cudaw
 add_custom_target(cudaway-pages ALL DEPENDS ${_pages})
 foreach(t ${_programs})
   set(_component Tools)
-  if(t MATCHES "^cudaway(-cc|-check)?$")
+  if(t MATCHES "^cudaway(-cc|-precompile)?$")
     set(_component Runtime)
   endif()
   install(FILES ${_share}/man/man1/${t}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT ${_component})
