@@ -141,7 +141,7 @@ rt_cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags)
     ENTER();
     cudaError_t e = primary_of(peerDevice, &peer);
     if (e == cudaSuccess && peerDevice == rt_self.context_device)
-        e = cudaErrorPeerAccessUnsupported;
+        e = cudaErrorInvalidDevice;      /* the manual: what cudaDeviceCanAccessPeer denies */
     return e == cudaSuccess ? rt_result(CU(cuCtxEnablePeerAccess)(peer, flags)) : e;
 }
 

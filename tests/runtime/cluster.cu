@@ -65,7 +65,7 @@ check(const int *out, unsigned size)
         want[(block / size * size + bin % size) * 4 + bin / size]++;
     }
     for (int i = 0; i < BLOCKS * 4; i++)
-        EXPECT(out[i] == want[i]);
+        EXPECT_EQ(out[i], want[i]);
 }
 
 static cudaError_t
@@ -104,7 +104,7 @@ main()
         REFUSED(launch((const void *)declared, ASKED, values, out, BLOCKS), cudaErrorNotSupported);
         REFUSED(launch((const void *)sized, 2, values, out, BLOCKS), cudaErrorNotSupported);
         OK(cudaMemcpy(back, out, sizeof back, cudaMemcpyDeviceToHost));
-        EXPECT(back[0] == -1);
+        EXPECT_EQ(back[0], -1);
         EXPECT(!on_host());
         return test_result();
     }
@@ -128,17 +128,25 @@ main()
     c.blockDim = dim3(32);
     int n = 0, one = 0;
     OK(cudaOccupancyMaxPotentialClusterSize(&n, (const void *)sized, &c));
-    EXPECT(n == 8);
-    OK(cudaOccupancyMaxActiveClusters(&one, (const void *)sized, &c));
+    EXPECT_EQ(n, 8);
+    NOTE(cudaOccupancyMaxActiveClusters(&one, (const void *)sized, &c));    /* of no size: an error by the manual */
+    NOTE(one);
     cudaLaunchAttribute a;
     memset(&a, 0, sizeof a);
     a.id = cudaLaunchAttributeClusterDimension;
-    a.val.clusterDim.x = 4;
+    a.val.clusterDim.x = 1;
     a.val.clusterDim.y = a.val.clusterDim.z = 1;
     c.attrs = &a;
     c.numAttrs = 1;
+    OK(cudaOccupancyMaxActiveClusters(&one, (const void *)sized, &c));
+    a.val.clusterDim.x = 4;
     OK(cudaOccupancyMaxActiveClusters(&n, (const void *)sized, &c));
-    EXPECT(n > 0 && one / 4 == n);      /* four blocks each */
+    /* Four blocks each. A cluster lies within a cluster of multiprocessors, whose number need not be a multiple of four: then there are fewer. */
+    NOTE(one);
+    NOTE(n);
+    EXPECT(n > 0 && n <= one / 4);
+    if (!on_nvidia())
+        EXPECT_EQ(n, one / 4);
     OK(cudaFree(values));
     OK(cudaFree(out));
     return test_result();

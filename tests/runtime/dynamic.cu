@@ -2,6 +2,9 @@
  * Dynamic parallelism as nvcc compiles it (-rdc=true, libcudadevrt): children, streams and events of the device, tail launches, copies. */
 #include "test.h"
 
+/* Of the second buffer: what calls in kernels gave. */
+enum { RESULTS = 100, CALLS = 9 };
+
 __global__ void
 fill(int *p, int base, float f)
 {
@@ -25,17 +28,33 @@ parent(int *p, int *q)
     if (TID_X == 1) {
         cudaStream_t s;
         cudaEvent_t e;
-        cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
-        cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
+        q[RESULTS + 0] = (int)cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+        q[RESULTS + 1] = (int)cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
         fill<<<1, 4, 16, s>>>(p, 100, 0.0f);
-        cudaEventRecord(e, s);
-        cudaStreamWaitEvent(s, e, 0);
-        cudaMemcpyAsync(q, p + 100, 16, cudaMemcpyDeviceToDevice, s);
-        cudaMemsetAsync(q + 4, 1, 4, s);
-        cudaEventDestroy(e);
-        cudaStreamDestroy(s);
-        q[5] = (int)cudaGetLastError();
+        q[RESULTS + 2] = (int)cudaEventRecord(e, s);
+        q[RESULTS + 3] = (int)cudaStreamWaitEvent(s, e, 0);
+        q[RESULTS + 4] = (int)cudaMemcpyAsync(q, p + 100, 16, cudaMemcpyDeviceToDevice, s);
+        q[RESULTS + 5] = (int)cudaMemsetAsync(q + 4, 1, 4, s);
+        q[RESULTS + 6] = (int)cudaEventDestroy(e);
+        q[RESULTS + 7] = (int)cudaStreamDestroy(s);
+        q[RESULTS + 8] = (int)cudaGetLastError();
     }
+}
+
+/* Sets of bytes: in the block's own stream, in one of the program's, in none; of a word and of more. */
+__global__ void
+sets(int *q)
+{
+    cudaStream_t s;
+    q[RESULTS + 0] = (int)cudaMemsetAsync(q, 1, 4, 0);
+    q[RESULTS + 1] = (int)cudaMemsetAsync(q + 4, 2, 16, 0);
+    q[RESULTS + 2] = (int)cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    q[RESULTS + 3] = (int)cudaMemsetAsync(q + 12, 3, 4, s);
+    q[RESULTS + 4] = (int)cudaMemsetAsync(q + 16, 4, 64, s);
+    q[RESULTS + 5] = (int)cudaMemsetAsync((char *)(q + 40) + 1, 5, 2, s);
+    q[RESULTS + 6] = (int)cudaStreamDestroy(s);
+    q[RESULTS + 7] = (int)cudaMemsetAsync(q + 48, 6, 8, cudaStreamFireAndForget);
+    q[RESULTS + 8] = (int)cudaGetLastError();
 }
 
 /* Sums of a range by halving: each level launches the next. */
@@ -51,32 +70,64 @@ sum(int *p, int n)
         sum<<<1, 64>>>(p, n / 2);
 }
 
+static void
+calls(const char *kernel, const int *h)
+{
+    for (int i = 0; i < CALLS; i++)
+        if (h[RESULTS + i]) {
+            fprintf(stderr, "%s: call %d of %s gave %d\n", __FILE__, i, kernel, h[RESULTS + i]);
+            failures++;
+        }
+}
+
 int
 main(void)
 {
-    int *p, *q, h[128];
+    int *p = NULL, *q = NULL, h[128];
     OK(cudaMalloc((void **)&p, sizeof h));
     OK(cudaMalloc((void **)&q, sizeof h));
     OK(cudaMemset(p, 0, sizeof h));
-    parent<<<1, 32>>>(p, q);
+    OK(cudaMemset(q, 0x5a, sizeof h));
+    LAUNCH(parent<<<1, 32>>>(p, q));
     OK(cudaGetLastError());
     OK(cudaDeviceSynchronize());
     OK(cudaMemcpy(h, p, sizeof h, cudaMemcpyDeviceToHost));
-    EXPECT(h[0] == -2);
+    EXPECT_EQ(h[0], -2);
     for (int i = 1; i < 64; i++)
-        EXPECT(h[i] == i + 2);
+        EXPECT_EQ(h[i], i + 2);
     for (int i = 64; i < 128; i++)
-        EXPECT(h[i] == (i >= 100 && i < 104 ? i : 0));
-    OK(cudaMemcpy(h, q, 24, cudaMemcpyDeviceToHost));
-    EXPECT(h[0] == 100 && h[3] == 103 && h[4] == 0x01010101 && h[5] == 0);
+        EXPECT_EQ(h[i], i >= 100 && i < 104 ? i : 0);
+    OK(cudaMemcpy(h, q, sizeof h, cudaMemcpyDeviceToHost));
+    calls("parent", h);
+    EXPECT_EQ(h[0], 100);
+    EXPECT_EQ(h[3], 103);
+    EXPECT_EQ(h[4], 0x01010101);
+    EXPECT_EQ(h[5], 0x5a5a5a5a);
+
+    OK(cudaMemset(q, 0x5a, sizeof h));
+    LAUNCH(sets<<<1, 1>>>(q));
+    OK(cudaDeviceSynchronize());
+    OK(cudaMemcpy(h, q, sizeof h, cudaMemcpyDeviceToHost));
+    calls("sets", h);
+    EXPECT_EQ(h[0], 0x01010101);
+    EXPECT_EQ(h[1], 0x5a5a5a5a);
+    for (int i = 4; i < 8; i++)
+        EXPECT_EQ(h[i], 0x02020202);
+    EXPECT_EQ(h[12], 0x03030303);
+    for (int i = 16; i < 32; i++)
+        EXPECT_EQ(h[i], 0x04040404);
+    EXPECT_EQ(h[32], 0x5a5a5a5a);
+    EXPECT_EQ(h[40], 0x5a05055a);
+    EXPECT_EQ(h[48], 0x06060606);
+    EXPECT_EQ(h[49], 0x06060606);
 
     int total = 0;
     for (int i = 0; i < 128; i++)
         total += h[i] = i * 3 + 1;
     OK(cudaMemcpy(p, h, sizeof h, cudaMemcpyHostToDevice));
-    sum<<<1, 64>>>(p, 128);
+    LAUNCH(sum<<<1, 64>>>(p, 128));
     OK(cudaMemcpy(h, p, 4, cudaMemcpyDeviceToHost));
-    EXPECT(h[0] == total);
+    EXPECT_EQ(h[0], total);
     OK(cudaFree(p));
     OK(cudaFree(q));
     return test_result();
