@@ -21,6 +21,7 @@ static const char text[] =
     ".version 7.1\n.target sm_60\n.address_size 64\n.visible .global .align 8 .b64 v;\n"
     ".visible .entry k()\n{\n    ret;\n}\n"
     ".visible .entry two(.param .u32 a, .param .u64 b)\n{\n    ret;\n}\n"
+    ".visible .entry tail(.param .u64 a, .param .u32 b)\n{\n    ret;\n}\n"
     ".visible .entry fault()\n{\n    .reg .u64 %p;\n    mov.u64 %p, 8;\n    st.global.u32 [%p], 1;\n    ret;\n}\n";
 
 /* ---- objects: one set in the context that is called home, one in a context with a sticky error -------------------------------------- */
@@ -30,7 +31,7 @@ struct set {
     CUstream stream, dead_stream;
     CUevent event, timed, dead_event;
     CUmodule module, dead_module;
-    CUfunction func, two;
+    CUfunction func, two, tail;
     CUarray array, dead_array;
     CUmipmappedArray mipmap;
     CUdeviceptr dev, freed, managed;
@@ -84,6 +85,7 @@ make_set(struct set *o)
     OK(cuModuleUnload(o->dead_module));
     OK(cuModuleGetFunction(&o->func, o->module, "k"));
     OK(cuModuleGetFunction(&o->two, o->module, "two"));
+    OK(cuModuleGetFunction(&o->tail, o->module, "tail"));
     OK(cuArrayCreate_v2(&o->array, &array2d));
     OK(cuArrayCreate_v2(&o->dead_array, &array2d));
     OK(cuArrayDestroy(o->dead_array));
@@ -196,7 +198,7 @@ argument(const char *word, unsigned i, const struct set *o, uint64_t *v)
 #define H(name, x) { name, (uint64_t)(uintptr_t)(x) }
         H("null", 0), H("out", buffers[i]), H("host", host), H("bad", 0x4000000000abcde0u), H("stream", o->stream), H("legacy", CU_STREAM_LEGACY),
         H("ptds", CU_STREAM_PER_THREAD), H("dead_stream", o->dead_stream), H("event", o->event), H("timed", o->timed),
-        H("dead_event", o->dead_event), H("module", o->module), H("dead_module", o->dead_module), H("func", o->func), H("two", o->two),
+        H("dead_event", o->dead_event), H("module", o->module), H("dead_module", o->dead_module), H("func", o->func), H("two", o->two), H("tail", o->tail),
         H("array", o->array), H("dead_array", o->dead_array), H("mipmap", o->mipmap), H("freed", o->freed), H("managed", o->managed),
         H("pinned", o->pinned), H("graph", o->graph), H("dead_graph", o->dead_graph), H("exec", o->exec), H("node", o->node), H("link", o->link),
         H("library", o->library), H("kernel", o->kernel), H("pool", o->pool), H("dead_pool", o->dead_pool), H("texref", o->texref),
@@ -209,6 +211,16 @@ argument(const char *word, unsigned i, const struct set *o, uint64_t *v)
         snprintf(buffers[i], BUFFER, "%s", word + 4);
         *v = (uintptr_t)buffers[i];
         return true;
+    }
+    if (!strncmp(word, "extra:", 6)) {
+        struct { void *list[5]; size_t size; char block[4200]; } *x = (void *)buffers[i];
+        _Static_assert(sizeof *x <= BUFFER, "");
+        memset(x, 0, sizeof *x);
+        x->size = strtoull(word + 6, NULL, 0);
+        memcpy(x->list, (void *[]){ CU_LAUNCH_PARAM_BUFFER_POINTER, x->block, CU_LAUNCH_PARAM_BUFFER_SIZE, &x->size, CU_LAUNCH_PARAM_END },
+               sizeof x->list);
+        *v = (uintptr_t)x->list;
+        return x->size <= sizeof x->block;
     }
     if (!strncmp(word, "dev+", 4)) {
         *v = o->dev + strtoull(word + 4, NULL, 0);
@@ -249,6 +261,7 @@ code(const char *name)
         CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_FILE_NOT_FOUND, CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_INVALID_PTX,
         CUDA_ERROR_UNSUPPORTED_LIMIT, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, CUDA_ERROR_ILLEGAL_STATE, CUDA_ERROR_UNKNOWN,
         CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, CUDA_ERROR_INVALID_RESOURCE_TYPE, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, CUDA_ERROR_NO_BINARY_FOR_GPU, CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
+        CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
     };
     char full[96];
     snprintf(full, sizeof full, "%s%s", strcmp(name, "SUCCESS") ? "CUDA_ERROR_" : "CUDA_", name);
