@@ -141,7 +141,7 @@ rt_cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags)
     ENTER();
     cudaError_t e = primary_of(peerDevice, &peer);
     if (e == cudaSuccess && peerDevice == rt_self.context_device)
-        e = cudaErrorInvalidDevice;      /* the manual: what cudaDeviceCanAccessPeer denies */
+        e = cudaErrorPeerAccessUnsupported;      /* as CUDA 13.0 on an H100; the manual names cudaErrorInvalidDevice */
     return e == cudaSuccess ? rt_result(CU(cuCtxEnablePeerAccess)(peer, flags)) : e;
 }
 

@@ -188,7 +188,7 @@ peers(void)
     int can = 1;
     OK(cudaDeviceCanAccessPeer(&can, 0, 0));
     EXPECT_EQ(can, 0);                              /* not to itself */
-    REFUSED(cudaDeviceEnablePeerAccess(0, 0), cudaErrorInvalidDevice);
+    REFUSED(cudaDeviceEnablePeerAccess(0, 0), cudaErrorPeerAccessUnsupported);      /* H100, CUDA 13.0 */
     REFUSED(cudaDeviceEnablePeerAccess(55, 0), cudaErrorInvalidDevice);
 }
 
