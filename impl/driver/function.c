@@ -339,17 +339,6 @@ launch(struct ctx *c, struct func *f, CUstream hStream, struct cwb_launch *l)
     return f->k->launches ? launch_parent(c, f, hStream, l) : launch_plain(c, f, hStream, l);
 }
 
-/* The bytes of a C structure with the kernel's parameters: as many as they have, and what pads it to its alignment. */
-static uint64_t
-params_padded(const struct cwj_kernel *k)
-{
-    uint64_t align = 1;
-    for (uint32_t i = 0; i < k->nparams; i++)
-        if (k->params[i].align > align)
-            align = k->params[i].align;
-    return (k->param_size + align - 1) / align * align;
-}
-
 /* Gather the parameter block, param_size bytes of zeros, from kernelParams or extra. */
 CUresult
 params_pack(const struct func *f, void **kernelParams, void **extra, uint8_t *block)
@@ -377,11 +366,11 @@ params_pack(const struct func *f, void **kernelParams, void **extra, uint8_t *bl
             else
                 e = CUDA_ERROR_INVALID_VALUE;
         }
-        if (e == CUDA_SUCCESS && (!have_size || (size && !data)))
+        if (e == CUDA_SUCCESS && (!have_size || (size ? !data : k->param_size)))
             e = CUDA_ERROR_INVALID_VALUE;
-        /* Driver 580 takes a shorter block (what is not there is zero here) and refuses a longer one, as cuda.h says of the error: "too many
-         * arguments". */
-        if (e == CUDA_SUCCESS && size > params_padded(k)) {
+        /* Driver 580 takes a shorter block (what is not there is zero here) but no empty one, and refuses a longer one, also where the rest would
+         * only pad a structure to its alignment; cuda.h says "too many arguments" of that error. */
+        if (e == CUDA_SUCCESS && size > k->param_size) {
             cw_error("%s: launched with %zu bytes of parameters, and it has %u: the block must not be longer", k->name, size, k->param_size);
             e = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
         }
