@@ -329,7 +329,7 @@ graph_memory_put(struct graph_memory *m)
     struct range r;
     if (range_remove(m->address, 1u << RANGE_GRAPH, &r))
         range_forget(&r);
-    (void)c->b->context_sync(c->be);    /* launches that use it may still run */
+    (void)memory_settle(c);             /* launches that use it may still run */
     (void)c->b->mem_free(c->be, CWB_MEM_DEVICE, m->address, m->size);
     ctx_unref(c);
     free(m);

@@ -481,6 +481,14 @@ block_free(struct block *b)
     pthread_mutex_unlock(&p->lock);
 }
 
+/* The same where queued work may use it: a stream's order no longer says when that is done. */
+static void
+block_give_back(struct block *b)
+{
+    (void)memory_settle(b->ctx);
+    block_free(b);
+}
+
 struct queued_free {
     struct block *b;                    /* owned reference */
     struct pool *p;                     /* there while the block is pending */
@@ -527,15 +535,20 @@ block_free_async(struct block *b, struct stream *s)
         e = result_of(s->obj.ctx->b->stream_host_fn(s->be, stream_reached, f));
         if (e != CUDA_SUCCESS) {
             pthread_mutex_lock(&p->lock);
-            b->state = BLOCK_USED;
-            account(p, b->wanted);
+            if (b->state == BLOCK_PENDING && b->frees == f->frees) {
+                b->state = BLOCK_USED;
+                account(p, b->wanted);
+            } else {
+                e = CUDA_SUCCESS;       /* a new use has overtaken it, and nobody needs to hear when the stream gets there */
+            }
             pthread_mutex_unlock(&p->lock);
+            free(f);
             block_unref(b);
         }
         stream_end(s);
-    }
-    if (e != CUDA_SUCCESS)
+    } else {
         free(f);
+    }
     return e;
 }
 
@@ -575,7 +588,7 @@ alloc(struct ctx *c, CUdeviceptr *dptr, size_t size, struct pool *p, CUstream hS
     uint64_t base = b->base;
     e = range_add(&r);
     if (e != CUDA_SUCCESS)
-        block_free(b);
+        block_give_back(b);
     else
         *dptr = base;
     return e;
@@ -631,7 +644,7 @@ drv_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
         (void)memory_settle(r.ctx);
     e = block_free_async(r.block, s);
     if (e != CUDA_SUCCESS && range_add(&r) != CUDA_SUCCESS)     /* as it was; or its context has ended meanwhile */
-        block_free(r.block);
+        block_give_back(r.block);
     range_forget(&r);
     return e;
 }

@@ -3,7 +3,9 @@
  * in the stream that freed it, in others when that stream has got there. Expectations are the manual's. */
 #include "tests/driver/test.h"
 
+#include <pthread.h>
 #include <stdint.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SIZE = 1 << 20 };
@@ -62,6 +64,70 @@ gone(void)
     EXPECT_RESULT(cuMemAlloc_v2(&a, 16), CUDA_ERROR_ILLEGAL_ADDRESS);
     OK(cuMemPoolDestroy(p));
     OK(cuCtxDestroy_v2(c));
+}
+
+/* A free that comes while its context ends, with work that uses the memory still in the queue: the memory stays until that is done. */
+static struct {
+    CUcontext c, ends;
+    CUstream s;
+    CUdeviceptr a;
+} loser;
+
+static void *
+waits(void *unused)
+{
+    OK(cuCtxSetCurrent(loser.c));
+    CUresult e = cuStreamSynchronize(loser.s);
+    EXPECT(e == CUDA_SUCCESS || e == CUDA_ERROR_INVALID_HANDLE || e == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    return unused;
+}
+
+static void *
+ends(void *unused)
+{
+    OK(cuCtxDestroy_v2(loser.ends));
+    return unused;
+}
+
+static void *
+frees(void *unused)
+{
+    OK(cuCtxSetCurrent(loser.c));
+    EXPECT_RESULT(cuMemFreeAsync(loser.a, loser.s), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    return unused;
+}
+
+static void
+a_moment(void)
+{
+    nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+}
+
+static void
+lost_free(CUcontext c, CUmemoryPool p)
+{
+    pthread_t t[3];
+    CUresult e;
+    loser.c = c;
+    OK(cuCtxCreate_v2(&loser.ends, 0, 0));
+    OK(cuStreamCreate(&loser.s, CU_STREAM_NON_BLOCKING));
+    loser.a = alloc(p, SIZE, loser.s);
+    OK(cuCtxSetCurrent(c));
+    OK(cuMemPoolTrimTo(p, 0));          /* so that nothing else is to give back below: HIP would wait */
+    OK(cuLaunchHostFunc(loser.s, wait_for_gate, NULL));
+    OK(cuMemsetD8Async(loser.a, 1, SIZE, loser.s));
+    pthread_create(&t[0], NULL, waits, NULL);
+    a_moment();
+    pthread_create(&t[1], NULL, ends, NULL);
+    while ((e = cuMemsetD8Async(loser.a, 1, SIZE, loser.s)) == CUDA_SUCCESS)
+        a_moment();
+    EXPECT_RESULT(e, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    pthread_create(&t[2], NULL, frees, NULL);
+    a_moment();
+    OK(cuMemPoolTrimTo(p, 0));
+    EXPECT(write(gate[1], "x", 1) == 1);
+    for (int i = 0; i < 3; i++)
+        pthread_join(t[i], NULL);
 }
 
 int
@@ -160,6 +226,7 @@ main(void)
     OK(cuCtxDestroy_v2(d));
     EXPECT(get(p, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == before);
     EXPECT(get(p, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0);
+    lost_free(c, p);
     OK(cuMemPoolDestroy(p));
     OK(cuCtxDestroy_v2(c));
     if (device && !strcmp(device, "host"))
