@@ -209,7 +209,7 @@ cwj_llvm_machine(enum cwj_target target, const char *cpu, const char *features, 
     }
     const char *option = cwj_options_missing(target);
     if (option) {
-        cwj_diag_add(diags, PTX_ERROR, 5914, 0, 0, "internal error: this LLVM has no option %s, which correct code needs", option);
+        cwj_diag_add(diags, PTX_ERROR, 5915, 0, 0, "internal error: this LLVM has no option %s, which correct code needs", option);
         return CW_ERR_LLVM;
     }
     /* For AMD the next level only replaces an EarlyCSE by a GVN, which is expensive and finds nothing. */
