@@ -119,6 +119,11 @@ LLVMValueRef emit_sreg(struct emit *e, ptx_sreg r);
 /* function.c */
 bool emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_fn, bool is_kernel);
 LLVMValueRef emit_alloca(struct emit *e, LLVMTypeRef type, unsigned align, const char *name);   /* zeroed, in the entry block */
+LLVMBasicBlockRef emit_new_block(struct emit *e, const char *name);
+void emit_goto(struct emit *e, LLVMBasicBlockRef bb);
+LLVMValueRef emit_iota(struct emit *e, LLVMTypeRef scalar);     /* <0, 1, 2, ...> */
+
+/* mask.c */
 LLVMTypeRef  emit_mask_storage(struct emit *e);
 LLVMValueRef emit_mask_load(struct emit *e, LLVMValueRef slot);
 void         emit_mask_store(struct emit *e, LLVMValueRef slot, LLVMValueRef mask);
@@ -128,16 +133,12 @@ LLVMValueRef emit_mask_bits(struct emit *e, LLVMValueRef mask); /* i32, a bit pe
 LLVMValueRef emit_mask_from_bits(struct emit *e, LLVMValueRef bits32);
 LLVMValueRef emit_mask_and(struct emit *e, LLVMValueRef a, LLVMValueRef b); /* either may be NULL = all */
 LLVMValueRef emit_full_mask(struct emit *e, LLVMValueRef mask); /* never NULL: all-ones vector */
+/* Run body(lane, user) once per active lane, in lane order: a loop over the bits of the mask. `lane` is an i32. */
+void emit_for_lanes(struct emit *e, LLVMValueRef mask, void (*body)(struct emit *e, LLVMValueRef lane, void *user), void *user);
 /* After a call, in which lanes may have exited the kernel. */
 void emit_drop_exited(struct emit *e);
 /* Does a device function have `exit`? One behind a trap, where compilers put it, is never executed and does not count. */
 bool emit_has_exits(const struct cwj_program *p, const struct cwj_closure *closure);
-LLVMBasicBlockRef emit_new_block(struct emit *e, const char *name);
-void emit_goto(struct emit *e, LLVMBasicBlockRef bb);
-LLVMValueRef emit_iota(struct emit *e, LLVMTypeRef scalar);     /* <0, 1, 2, ...> */
-
-/* Run body(lane, user) once per active lane, in lane order: a loop over the bits of the mask. `lane` is an i32. */
-void emit_for_lanes(struct emit *e, LLVMValueRef mask, void (*body)(struct emit *e, LLVMValueRef lane, void *user), void *user);
 
 /* park.c: the function, or a copy in which lanes that wait for others of their warp let them run. NULL: out of memory. */
 const struct ptx_function *emit_park(struct emit *e, const struct ptx_function *fn, struct emit_park *park);

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The variables of a function in LLVM IR: a slot for each register, for the mask of each masked block and for the flag of each block where lanes
+ * join; and where each of them becomes 0. */
+#include "jit/emit/emit_private.h"
+#include "jit/emit/function_private.h"
+#include "jit/analysis/flow_private.h"
+
+#include <stdio.h>
+
+/* Is the register written once, and each read behind that? It is a value then, not a variable: an initial zero would make LLVM look for the places
+ * where the two meet. */
+static bool
+is_single(const struct flow *w, uint32_t reg)
+{
+    return w->def_block[reg] != FLOW_NONE && !w->masked_write[reg] && !flow_live_in(w, 0, reg);
+}
+
+/* The slot of a register. A register that is never read before it is written needs no initial zero, which saves mem2reg work; on targets that
+ * mask writes it gets one where plan_initial says. */
+static LLVMValueRef
+register_slot(struct emit *e, uint32_t reg, LLVMTypeRef type)
+{
+    const char *name = e->fn->regs[reg].name;
+    if (e->f->initial_at[reg] != FLOW_NONE || is_single(&e->f->flow, reg) ||
+        (e->target->undefined_slots && !flow_live_in(&e->f->flow, 0, reg)))
+        return LLVMBuildAlloca(e->f->entry_b, type, name);
+    return emit_alloca(e, type, 0, name);
+}
+
+/* Masked blocks by their positions. */
+struct runs {
+    uint32_t *entries;              /* how often unmasked blocks enter a run up to this position */
+    uint32_t *from;                 /* at the first position of a run: the unmasked block that enters it last */
+    uint32_t *start, *end;          /* first and last position of the run */
+};
+
+static bool
+find_runs(struct emit *e, const struct flow *w, struct runs *r)
+{
+    uint32_t n = w->n;
+    r->entries = cw_arena_array(&e->arena, uint32_t, n + 1);
+    r->from = cw_arena_array(&e->arena, uint32_t, n + 1);
+    r->start = cw_arena_array(&e->arena, uint32_t, n + 1);
+    r->end = cw_arena_array(&e->arena, uint32_t, n + 1);
+    if (!r->entries || !r->from || !r->start || !r->end)
+        return false;
+    for (uint32_t p = 0; p < n; p++)
+        r->start[p] = p && w->masked[w->order[p]] && w->masked[w->order[p - 1]] ? r->start[p - 1] : p;
+    for (uint32_t p = n; p-- > 0;)
+        r->end[p] = p + 1 < n && r->start[p + 1] == r->start[p] ? r->end[p + 1] : p;
+    for (uint32_t b = 0; b < n; b++) {
+        uint32_t first = FLOW_NONE;
+        for (uint32_t k = 0; k < e->fn->blocks[b].nsucc && !w->masked[b]; k++) {
+            uint32_t at = w->position[e->fn->blocks[b].succ[k]];
+            if (!w->masked[w->order[at]])
+                continue;
+            r->from[r->start[at]] = b;
+            r->entries[at] += !w->divergent[b];
+            first = at < first ? at : first;
+        }
+        if (first != FLOW_NONE && w->divergent[b])
+            r->entries[first]++;
+    }
+    for (uint32_t p = 1; p < n; p++)
+        r->entries[p] += r->entries[p - 1];
+    return true;
+}
+
+/* The only block that enters the run at position p, or FLOW_NONE. */
+static uint32_t
+only_entry(const struct runs *r, uint32_t p)
+{
+    uint32_t before = r->start[p] ? r->entries[r->start[p] - 1] : 0;
+    return r->entries[r->end[p]] - before == 1 ? r->from[r->start[p]] : FLOW_NONE;
+}
+
+/* Where the mask slot of a masked block is cleared. */
+static uint32_t
+clearing_place(struct emit *e, const struct flow *w, const struct runs *r, uint32_t b)
+{
+    uint32_t at = FLOW_NONE, p = w->position[b];
+    for (uint32_t k = 0; k < e->fn->blocks[b].npred; k++)
+        at = at == FLOW_NONE || w->position[e->fn->blocks[b].pred[k]] < w->position[at] ? e->fn->blocks[b].pred[k] : at;
+    bool passed = at != FLOW_NONE && w->masked[at] && w->position[at] < p && r->start[w->position[at]] == r->start[p] &&
+                  r->entries[p] == r->entries[w->position[at]];
+    for (uint32_t l = passed ? w->loop_of[at] : FLOW_NONE; l != FLOW_NONE && passed; l = w->loops[l].parent)
+        passed = flow_in_loop(w, b, l);
+    return passed ? at : only_entry(r, p);
+}
+
+/* A mask slot is 0 unless lanes wait for its block, and a pending flag unless lanes are about to join there. Were all cleared in the
+ * function's entry, n slots would be live through up to n blocks each, which costs LLVM quadratic time and memory. So a slot is cleared
+ * where lanes may first be added to it, if control always comes by there before and no lanes can wait already: no loop has that place and
+ * not the block, and no other unmasked block enters the run in between. Or else where the run begins, if that is one place. */
+static bool
+plan_clearing(struct emit *e, struct emit_fn *f)
+{
+    const struct flow *w = &f->flow;
+    struct runs r;
+    f->clear_at = cw_arena_array(&e->arena, uint32_t, w->n + 1);
+    f->clear_next = cw_arena_array(&e->arena, uint32_t, w->n + 1);
+    f->clear_first = cw_arena_array(&e->arena, uint32_t, w->n + 1);
+    if (!f->clear_at || !f->clear_next || !f->clear_first || !find_runs(e, w, &r))
+        return false;
+    for (uint32_t b = 0; b < w->n; b++)
+        f->clear_at[b] = f->clear_next[b] = f->clear_first[b] = FLOW_NONE;
+    for (uint32_t b = 0; b < w->n && !w->irreducible && e->width > 1; b++) {
+        const struct ptx_block *blk = &e->fn->blocks[b];
+        uint32_t at = FLOW_NONE, run = FLOW_NONE;
+        if (w->masked[b])
+            at = clearing_place(e, w, &r, b);
+        for (uint32_t k = 0; k < blk->npred && !w->masked[b]; k++) {
+            uint32_t p = w->position[blk->pred[k]];
+            if (!w->masked[blk->pred[k]])
+                continue;
+            at = run == FLOW_NONE || run == r.start[p] ? only_entry(&r, p) : FLOW_NONE;
+            if (at == FLOW_NONE)
+                break;
+            run = r.start[p];
+        }
+        if (at == FLOW_NONE)
+            continue;
+        f->clear_at[b] = at;
+        f->clear_next[b] = f->clear_first[at];
+        f->clear_first[at] = b;
+    }
+    return true;
+}
+
+void
+emit_clear_slots(struct emit *e, uint32_t at)
+{
+    struct emit_fn *f = e->f;
+    for (uint32_t b = f->clear_first[at]; b != FLOW_NONE; b = f->clear_next[b])
+        if (f->flow.masked[b])
+            LLVMBuildStore(e->b, LLVMConstNull(emit_mask_storage(e)), f->mask_slot[b]);
+        else if (f->pending[b])
+            LLVMBuildStore(e->b, LLVMConstNull(e->i1), f->pending[b]);
+}
+
+struct definitions {
+    const struct flow *flow;
+    uint32_t *above;                /* per register: the closest block that dominates all its definitions, or FLOW_NONE */
+    uint32_t block;
+};
+
+static void
+visit_definition(void *user, uint32_t r, bool write)
+{
+    struct definitions *d = user;
+    if (!write)
+        return;
+    uint32_t b = d->above[r] == FLOW_NONE ? d->block : d->above[r];
+    while (!flow_dominates(d->flow, b, d->block))
+        b = d->flow->idom[b];
+    d->above[r] = b;
+}
+
+/* A masked write reads what the register holds. Were that initialised in the function's entry, n registers would live through up to n blocks
+ * each, which costs LLVM quadratic time. So a register is initialised at the start of the closest unmasked block above all its definitions, where
+ * all lanes are together, unless one of them needs the value that it has there. */
+static bool
+plan_initial(struct emit *e, struct emit_fn *f)
+{
+    const struct flow *w = &f->flow;
+    uint32_t nregs = e->fn->nregs, *together = cw_arena_array(&e->arena, uint32_t, w->n + 1);
+    struct definitions d = { .flow = w, .above = cw_arena_array(&e->arena, uint32_t, nregs + 1) };
+    f->initial_at = cw_arena_array(&e->arena, uint32_t, nregs + 1);
+    f->initial_next = cw_arena_array(&e->arena, uint32_t, nregs + 1);
+    f->initial_first = cw_arena_array(&e->arena, uint32_t, w->n + 1);
+    if (!together || !d.above || !f->initial_at || !f->initial_next || !f->initial_first)
+        return false;
+    for (uint32_t r = 0; r < nregs; r++)
+        d.above[r] = f->initial_at[r] = f->initial_next[r] = FLOW_NONE;
+    for (uint32_t p = 0; p < w->n; p++) {
+        uint32_t b = w->order[p];
+        f->initial_first[b] = FLOW_NONE;
+        together[b] = w->masked[b] ? together[w->idom[b]] : b;
+    }
+    if (e->target->undefined_slots)
+        return true;
+    for (d.block = 0; d.block < w->n; d.block++)
+        for (uint32_t i = 0; i < e->fn->blocks[d.block].count; i++)
+            flow_visit_regs(&e->fn->insts[e->fn->blocks[d.block].first + i], visit_definition, &d);
+    for (uint32_t r = 0; r < nregs; r++) {
+        uint32_t at = d.above[r] == FLOW_NONE ? 0 : together[d.above[r]];
+        if (!at || is_single(w, r) || flow_live_in(w, at, r))
+            continue;
+        f->initial_at[r] = at;
+        f->initial_next[r] = f->initial_first[at];
+        f->initial_first[at] = r;
+    }
+    return true;
+}
+
+void
+emit_initialise_registers(struct emit *e, uint32_t block)
+{
+    struct emit_fn *f = e->f;
+    for (uint32_t r = f->initial_first[block]; r != FLOW_NONE; r = f->initial_next[r]) {
+        LLVMBuildStore(e->b, LLVMConstNull(f->slot_type[r]), f->slot[r]);
+        if (f->slot_base[r])
+            LLVMBuildStore(e->b, LLVMConstNull(e->i32), f->slot_base[r]);
+    }
+}
+
+bool
+emit_make_slots(struct emit *e, struct emit_fn *f)
+{
+    const struct ptx_function *fn = e->fn;
+    f->slot = cw_arena_array(&e->arena, LLVMValueRef, fn->nregs + 1);
+    f->slot_type = cw_arena_array(&e->arena, LLVMTypeRef, fn->nregs + 1);
+    f->slot_base = cw_arena_array(&e->arena, LLVMValueRef, fn->nregs + 1);
+    f->mask_slot = cw_arena_array(&e->arena, LLVMValueRef, f->flow.n + 1);
+    f->pending = cw_arena_array(&e->arena, LLVMValueRef, f->flow.n + 1);
+    f->bb = cw_arena_array(&e->arena, LLVMBasicBlockRef, f->flow.n + 1);
+    f->local = cw_arena_array(&e->arena, LLVMValueRef, fn->nlocals + 1);
+    f->param = cw_arena_array(&e->arena, LLVMValueRef, fn->nparams + 1);
+    f->ret = cw_arena_array(&e->arena, LLVMValueRef, fn->nrets + 1);
+    f->joined = cw_arena_array(&e->arena, uint32_t, f->flow.n + 1);
+    if (!plan_clearing(e, f) || !plan_initial(e, f) || !f->joined)
+        return false;
+    if (!f->slot || !f->slot_base || !f->slot_type || !f->mask_slot || !f->pending || !f->bb || !f->local || !f->param || !f->ret)
+        return false;
+    for (uint32_t r = 0; r < fn->nregs; r++) {
+        LLVMTypeRef t = emit_type(e, fn->regs[r].type);
+        if (e->width > 1 && !f->flow.uniform[r])
+            t = fn->regs[r].type == PTX_PRED ? emit_mask_storage(e) : LLVMVectorType(t, e->width);
+        if (f->flow.shape[r].kind == FLOW_AFFINE32 || f->flow.shape[r].kind == FLOW_AFFINE64)
+            t = f->flow.shape[r].kind == FLOW_AFFINE32 ? e->i32 : e->i64;
+        if (f->flow.shape[r].kind == FLOW_AFFINE64)
+            f->slot_base[r] = f->initial_at[r] == FLOW_NONE && !is_single(&f->flow, r) ? emit_alloca(e, e->i32, 0, "base") : LLVMBuildAlloca(f->entry_b, e->i32, "base");
+        f->slot_type[r] = t;
+        f->slot[r] = register_slot(e, r, t);
+    }
+    for (uint32_t b = 0; b < f->flow.n; b++) {
+        char name[32];
+        snprintf(name, sizeof name, "b%u", b);
+        f->bb[b] = emit_new_block(e, name);
+        if (f->flow.masked[b])
+            f->mask_slot[b] = f->clear_at[b] == FLOW_NONE ? emit_alloca(e, emit_mask_storage(e), 0, "mask")
+                                                          : LLVMBuildAlloca(f->entry_b, emit_mask_storage(e), "mask");
+    }
+    for (uint32_t b = 0; b < f->flow.n; b++) {
+        if (f->flow.masked[b])
+            continue;
+        for (uint32_t k = 0; k < fn->blocks[b].npred && !f->pending[b]; k++)
+            if (f->flow.masked[fn->blocks[b].pred[k]])
+                f->pending[b] = f->clear_at[b] == FLOW_NONE ? emit_alloca(e, e->i1, 0, "pending") : LLVMBuildAlloca(f->entry_b, e->i1, "pending");
+    }
+    for (uint32_t i = 0; i < fn->nlocals; i++) {
+        const struct ptx_symbol *s = fn->locals[i];
+        if (s->space == PTX_SPACE_LOCAL)
+            f->local[i] = e->target->local_storage(e, emit_lane_stride(s), s->align);
+        else if (s->space == PTX_SPACE_PARAM)
+            f->local[i] = emit_param_is_scalar(s) ? emit_alloca(e, emit_param_type(e, s), 0, s->name)
+                                                  : e->target->local_storage(e, emit_lane_stride(s), s->align);
+    }
+    f->carry = emit_alloca(e, e->width > 1 ? emit_mask_storage(e) : e->i1, 0, "carry");
+    return true;
+}
