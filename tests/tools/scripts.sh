@@ -15,7 +15,7 @@ while IFS= read -r f; do
     esac
     [ -x "$f" ] || fail "$f is not executable"
     if command -v shellcheck >/dev/null; then shellcheck -S warning "$f" || fail "shellcheck $f"; fi
-done < <(find .ci tools tests/tools tests/programs -type f \( -name '*.sh' -o ! -name '*.*' \) | sort)
+done < <(find .ci tools tests/tools tests/programs debian/tests -type f \( -name '*.sh' -o ! -name '*.*' \) | sort)
 
 for t in setup check demo bundle package sums sbom update-golden; do
     timeout 20 tools/$t --no-such-option >/dev/null 2>&1
