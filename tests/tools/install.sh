@@ -25,7 +25,7 @@ for p in "$at"/bin/*; do
 done
 "$at/bin/cudaway" info --json >"$dir/info" || fail "cudaway info"
 grep -q "\"libraries\": *\"$at/lib/cudaway\"" "$dir/info" || fail "cudaway info names other libraries: $(grep libraries "$dir/info")"
-! grep -q '"libcu[a-z]*\.so[.0-9]*": *false' "$dir/info" || fail "a library is missing: $(grep false "$dir/info")"
+! grep '"parts"' "$dir/info" | grep -q false || fail "something is missing: $(grep false "$dir/info")"
 "$at/bin/cudaway-cc" --target gfx1100 "$ptx" -o "$dir/x.co" || fail "cudaway-cc"
 [ "$(head -c 4 "$dir/x.co" | tr -d '\177')" = ELF ] || fail "cudaway-cc wrote no code object"
 

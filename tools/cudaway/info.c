@@ -47,7 +47,7 @@ struct folder_use {
 static const char *const kinds[] = { "auto", "host", "hip", "cuda", "gfxemu" };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 static const char *const parts[] = { "libcuda.so.1", "libcudart.so.11.0", "libcudart.so.12", "libcudart.so.13", "libnvJitLink.so.12", "libnvJitLink.so.13", "libcudaway-jit.so",
-                                     "libcudaway-audit.so", "libcudaway-gfxemu.so", "trace/libcuda.so.1" };
+                                     "libcudaway-audit.so", "libcudaway-gfxemu.so", "cudaway-kernels", "trace/libcuda.so.1" };
 enum { PARTS = sizeof parts / sizeof *parts };
 
 struct facts {
@@ -114,7 +114,8 @@ ask(const struct facts *f, const char *kind, struct answer *a)
         struct answer mine = { 0 };
         char *path = text("%s/libcuda.so.1", f->libraries);
         setenv("CUDAWAY_LOG", "off", 1);
-        setenv("CUDAWAY_DEVICE", kind, 1);
+        /* CUDAWAY_DEVICE names gfxemu with a processor: the one that is its default. */
+        setenv("CUDAWAY_DEVICE", strcmp(kind, "gfxemu") ? kind : "gfxemu:gfx1100", 1);
         alarm(SECONDS);
         ask_driver(path, &mine);
         _exit(write(p[1], &mine, sizeof mine) != sizeof mine);

@@ -202,6 +202,8 @@ import json, sys
 i = json.load(open(sys.argv[1]))
 host = next(d for d in i["devices"] if d["kind"] == "host")
 assert host["error"] is None and host["list"][0]["memory"] > 0, host
+gfxemu = next(d for d in i["devices"] if d["kind"] == "gfxemu")
+assert not i["parts"]["libcudaway-gfxemu.so"] or gfxemu["list"][0]["name"].startswith("AMD gfx1100"), gfxemu
 assert i["parts"]["libcudaway-audit.so"] and i["signatures"]["files"], i
 P
 "$cudaway" info | grep -q 'host .*compute capability' || fail "info names no host device"
