@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Try a bundle where nothing else is: in a root folder that holds glibc, the bundle and one CUDA test program. As root and as
 # an ordinary user: runs the program, records it, shows, reports and exports the recording, replays its kernel dumps, compares
-# two devices, compiles a kernel ahead of time. Needs root (chroot); skipped (77) without.
-#   bundle.sh ARCHIVE PROGRAM PTX_FOLDER       PROGRAM is tests/cuda's cuda-kernels
+# two devices, compiles a kernel ahead of time. Then where and with what variables the container definitions have it. Needs root (chroot); skipped (77) without.
+#   bundle.sh ARCHIVE PROGRAM PTX_FOLDER CONTAINERS       PROGRAM is tests/cuda's cuda-kernels, CONTAINERS the folder docs/container
 set -euo pipefail
-[ $# = 3 ] || { echo "usage: bundle.sh ARCHIVE PROGRAM PTX_FOLDER" >&2; exit 2; }
+[ $# = 4 ] || { echo "usage: bundle.sh ARCHIVE PROGRAM PTX_FOLDER CONTAINERS" >&2; exit 2; }
 [ -f "$1" ] || { echo "skipped: no bundle at $1 (tools/bundle makes it)"; exit 77; }
 [ "$(id -u)" = 0 ] || { echo "skipped: chroot needs root"; exit 77; }
 root=$(mktemp -d)
@@ -19,6 +19,7 @@ chmod 1777 "$root/tmp"
 chmod 755 "$root"
 mknod -m 666 "$root/dev/null" c 1 3 && mknod -m 666 "$root/dev/zero" c 1 5 && mknod -m 666 "$root/dev/urandom" c 1 9
 cp -L /lib64/ld-linux-x86-64.so.2 "$root/lib64/"
+ln -s ../../lib64/ld-linux-x86-64.so.2 "$root/lib/x86_64-linux-gnu/"      # as Debian has it: LD_AUDIT's libraries look for it there
 for l in libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1 libresolv.so.2 libnss_files.so.2; do
     [ ! -e "/lib/x86_64-linux-gnu/$l" ] || cp -L "/lib/x86_64-linux-gnu/$l" "$root/lib/x86_64-linux-gnu/"
 done
@@ -44,7 +45,8 @@ for user in 0:0 1000:1000; do
     ran=$(sed -n 's/^\([1-9][0-9]*\) run, 0 checks failed$/\1/p' "$root/out")
     [ -n "$ran" ] || fail "the program alone"
 
-    tool cudaway-trace record --dump-kernels --dump-limit 2 -o "$dir/recording" -- /program -d /ptx -s 80 vec_add reduce >"$root/out" || fail "record"
+    tool cudaway-trace record --dump-kernels --dump-limit 2 -o "$dir/recording" -- /program -d /ptx -s 80 vec_add reduce >"$root/out" 2>"$root/err" || { cat "$root/err"; fail "record"; }
+    ! grep 'ld\.so' "$root/err" || fail "the dynamic linker lacks something"
     grep -qx "$ran run, 0 checks failed" "$root/out" || { cat "$root/out"; fail "the program under record"; }
     tool cudaway-trace report "$dir/recording" >"$root/report"
     grep -E '^recorded +[1-9][0-9]* calls, 0 failed' "$root/report" || { cat "$root/report"; fail "the report"; }
@@ -72,3 +74,20 @@ for user in 0:0 1000:1000; do
     [ -z "$(find "$root/tmp" -maxdepth 1 -name 'cudaway-*')" ] || fail "left in /tmp: $(ls "$root/tmp")"
     echo "ok   the bundle works alone as $user"
 done
+
+# A container has what its definition copies and sets.
+check_container() {     # FILE COPIES VARIABLES: lines "FROM TO" and "NAME=VALUE"
+    [ "$2" = "cudaway /opt/cudaway" ] || fail "$1 copies '$2'"
+    local variables
+    mapfile -t variables < <(sed 's|\$PATH|/nowhere|' <<<"$3")
+    [ "${#variables[@]}" = 2 ] || fail "$1 sets '$3'"
+    env -i HOME="/tmp/u0" "${variables[@]}" "$chroot" "$root" /program -d /ptx -s 80 vec_add >"$root/out" 2>&1 || { cat "$root/out"; fail "the program in the container of $1"; }
+    env -i HOME="/tmp/u0" "${variables[@]}" "$chroot" "$root" cudaway info >"$root/out" || fail "cudaway info in the container of $1"
+    grep -q '^  libraries  */opt/cudaway/lib/cudaway$' "$root/out" || { cat "$root/out"; fail "$1: other libraries"; }
+    echo "ok   $1"
+}
+user=0:0
+mkdir "$root/opt"
+mv "$root$bundle" "$root/opt/cudaway"
+check_container Dockerfile "$(sed -n 's/^COPY //p' "$4/Dockerfile")" "$(sed -n 's/^ENV //p' "$4/Dockerfile")"
+check_container cudaway.def "$(sed -n '/^%files/,/^$/s/^    //p' "$4/cudaway.def")" "$(sed -n 's/^    export //p' "$4/cudaway.def")"
