@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # rust.sh BUILD SOURCE VERSION [CLANG]: the build-script crate of tools/rust by Cargo without a network: its own tests; its example, which runs on the host and on the GPU-less AMD
-# device; a changed header compiles again and an untouched tree does not; errors reach the user. Skipped (77) without Cargo or clang.
+# device; a changed header compiles again and an untouched tree does not; errors reach the user. Debian's Cargo comes before others: Debian 12's Rust is the oldest that the crate is for.
+# Skipped (77) without Cargo or clang.
 set -u
 build=$1 src=$2 version=$3 clang=${4:-} bad=0
+[ ! -x /usr/bin/cargo ] || PATH=/usr/bin:$PATH
 command -v cargo >/dev/null || { echo "skipped: no cargo"; exit 77; }
 [ -n "$clang" ] || { echo "skipped: no clang"; exit 77; }
 dir=$(mktemp -d) || exit 2
