@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,7 +199,7 @@ cwc_check(const char *file, const char *on, unsigned what)
     struct cwl_side s = { .on = on };
     struct cwd_error e = { "" };
     struct cwc_report report = { .found = 0 };
-    char folder[64] = "";
+    char folder[PATH_MAX] = "";
     s.folder = folder;
     snprintf(s.label, sizeof s.label, "%s", on ? on : "the default device");
     int status = TROUBLE;

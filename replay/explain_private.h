@@ -7,6 +7,8 @@
 #include "replay/explain.h"
 #include "replay/variant.h"
 
+#include <limits.h>
+
 enum { SAME = 0, EXPLAINED = 1, TROUBLE = 2 };          /* beside CWD_FAULT */
 
 /* The elements of all contents, one byte each: whether it is in the set. */
@@ -18,7 +20,7 @@ struct set {
 struct explain {
     const struct cwd_explain *o;
     struct cwl_side base;               /* as recorded */
-    char folder[64];
+    char folder[PATH_MAX];
     uint64_t elements, *start;          /* in all; where each buffer's, then each array's begin */
     uint8_t *fuse;                      /* what the best variant so far fuses */
     struct cwv_sum *sums;

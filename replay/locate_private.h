@@ -9,6 +9,8 @@
 #include "replay/side.h"
 #include "replay/trace.h"
 
+#include <limits.h>
+
 struct thread {
     uint64_t block;                     /* linear, as is the thread in it */
     uint32_t thread;
@@ -35,7 +37,7 @@ struct range {
 struct locate {
     const struct cwd_locate *o;
     struct cwl_side side[2];
-    char folder[64];
+    char folder[PATH_MAX];
     uint32_t *same;                     /* see cwt_create */
     struct cwd_difference element;
     struct cwd_error e;

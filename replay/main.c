@@ -236,7 +236,7 @@ say_nothing(void *user, const struct cwd_difference *x)
 static void
 find_bounds(const struct options *o, unsigned compute_capability, struct cwd_bounds *b)
 {
-    char folder[64];
+    char folder[PATH_MAX];
     struct cwl_side s = { .on = o->on, .folder = folder };
     struct cwd_error e = { "" };
     snprintf(s.label, sizeof s.label, "%s", o->on ? o->on : "the default device");
@@ -419,7 +419,7 @@ number(const char *s, uint32_t max, uint32_t *out)
 static int
 from_input(char **argv)
 {
-    char folder[128], path[256];
+    char folder[PATH_MAX], path[PATH_MAX];
     const char *why;
     int status = 0, last = 1;
     if (!cwd_take_input(folder, sizeof folder, path, sizeof path, &why)) {

@@ -246,7 +246,7 @@ cwd_take_input(char *folder, size_t folder_size, char *path, size_t path_size, c
     const char *base = getenv("TMPDIR");
     *folder = 0;
     *why = "no folder for temporary files: TMPDIR and /tmp cannot be written";
-    if (!(base && strlen(base) < 60 && cw_temp_make(base, "input", folder, folder_size)) && !cw_temp_make("/tmp", "input", folder, folder_size))
+    if (!(base && cw_temp_make(base, "input", folder, folder_size)) && !cw_temp_make("/tmp", "input", folder, folder_size))
         return false;
     snprintf(path, path_size, "%s/input" CWD_SUFFIX, folder);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -14,6 +14,7 @@
 #include "replay/side.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ struct stores {
     struct store *at;
     uint64_t count;
     bool all, open;                     /* there were not more of them; the side is open */
-    char folder[64];
+    char folder[PATH_MAX];
 };
 
 /* ---- who wrote ---------------------------------------------------------------------------------------------------------------- */

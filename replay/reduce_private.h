@@ -6,6 +6,7 @@
 #include "replay/reduce.h"
 #include "replay/side.h"
 
+#include <limits.h>
 #include <time.h>
 
 /* A launch with things left out. Instructions and functions are those of the first program, the reference's. */
@@ -19,7 +20,7 @@ struct shape {
 struct reduction {
     const struct cwd_reduce *o;
     struct cwl_side side[2];            /* 0: the reference (--against) */
-    char folder[64];
+    char folder[PATH_MAX];
     uint32_t *from;                     /* by instruction of program 1: that of program 0, or UINT32_MAX */
     struct shape now;
     bool **zero, *zeroing;              /* by buffer and piece: its content is left out; where a buffer is being reduced */

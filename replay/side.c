@@ -32,9 +32,7 @@ cwl_folder(char *out, size_t size, struct cwd_error *e)
     static const char *const places[] = { NULL, "/tmp" };
     for (unsigned i = 0; i < 2; i++) {
         const char *base = places[i] ? places[i] : getenv("TMPDIR");
-        if (!base || strlen(base) > 100)
-            continue;
-        if (cw_temp_make(base, "locate", out, size))
+        if (base && *base && cw_temp_make(base, "locate", out, size))
             return true;
     }
     cwd_fail(e, CW_ERR_IO, "no folder for temporary files: TMPDIR and /tmp cannot be written");

@@ -36,7 +36,7 @@ struct cwl_side {
     const uint8_t *log;                 /* CWI_VARIABLE after an instrumented run */
 };
 
-/* A new folder for temporary files; the caller removes it. */
+/* A new folder for temporary files, which `out` has room for; the caller removes it. */
 bool cwl_folder(char *out, size_t size, struct cwd_error *e);
 /* Contents of two runs as cwd_compare takes them. False: they are of different launches, or memory is out. */
 bool cwl_compare(const struct cwd_dump *a, const struct cwd_dump *b, uint32_t ulp, void (*found)(void *user, const struct cwd_difference *x), void *user);

@@ -12,6 +12,8 @@
 
 #include "replay/side.h"
 
+#include <limits.h>
+
 #define CWS_NONE UINT32_MAX
 
 /* One instruction executed by a thread. */
@@ -56,7 +58,7 @@ struct cws_ref {
 
 struct cws {
     struct cwl_side side;
-    char folder[64];
+    char folder[PATH_MAX];
     uint64_t limit;                     /* bytes of the record on the device */
     bool fixed;                         /* the record is what cws_read got */
     /* The record; threads is NULL where there is none yet. */

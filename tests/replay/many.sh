@@ -27,6 +27,9 @@ assert d["status"] == 1 and d["compared"] == 3 and d["severities"]["same"] == 2 
 assert [x["status"] for x in a] == [0, 0, 1] and a[2]["dump"] == "wrong.cwdump" and "differ" in a[2]["says"], a' || fail "JSON"
 "$REPLAY" --check - <wrong.cwdump >out 2>&1
 [ $? = 1 ] && grep -q "fault_constant on .*: the results differ" out || fail "standard input"
+mkdir -p "$dir/$(printf 'long%.0s' {1..40})"
+TMPDIR=$dir/$(printf 'long%.0s' {1..40}) "$REPLAY" --explain - <wrong.cwdump >out 2>&1
+[ $? = 3 ] && grep -q "^cause: translation fault" out || fail "a folder for temporary files with a long name"
 "$REPLAY" --check - </dev/null >out 2>&1
 [ $? = 2 ] || fail "nothing on standard input"
 mkdir empty
