@@ -196,6 +196,7 @@ struct cwb_launch {
     uint32_t cluster[3];                /* blocks of a cluster, which divide the grid; 0: the kernel's own (cwj_kernel), else 1 */
     const void *params;                 /* the kernel's parameter block, param_size bytes; copied before the op returns */
     uint32_t param_size;
+    uint64_t number;                    /* what failed_launch tells; 0: nobody asks */
 };
 
 /* Called when the stream gets there. `status` is CWB_OK or the context's sticky error (then earlier work may not have run).
@@ -242,6 +243,8 @@ struct cwb_backend {
     cwb_result (*context_sync)(struct cwb_context *c);
     /* The sticky error (CWB_OK when none); after a fault, queued kernels and copies of the context are skipped. */
     cwb_result (*context_error)(struct cwb_context *c);
+    /* The number of the launch whose fault is the sticky error; 0: none. NULL: the device does not tell. */
+    uint64_t (*failed_launch)(struct cwb_context *c);
     /* Takes effect for later launches. */
     cwb_result (*context_limit)(struct cwb_context *c, enum cwb_limit limit, size_t value);
 

@@ -9,11 +9,14 @@
 #include "replay/tar.h"
 #include "replay/track.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_PARAM_BYTES 32768u      /* CUDA allows 32764 */
 /* Words of memory below this are not taken for texture handles: small numbers are common. */
@@ -33,6 +36,7 @@ static struct capture {
     const struct cwj_kernel *kernel;    /* NULL without PTX */
     struct cwd_facts facts;
     CUmodule module;
+    int memory;                         /* of a context that a fault has ended: this process's, /proc/self/mem; else -1 */
     CUarray *arrays;                    /* of d->arrays */
     CUmipmappedArray *mipmaps;
     uint32_t buffer_capacity, array_capacity, texture_capacity;
@@ -115,6 +119,18 @@ read_memory(const struct cwd_buffer *b)
     if (!p) {
         fail("out of memory for a buffer of %llu bytes", (unsigned long long)b->size);
         return NULL;
+    }
+    if (c.memory >= 0) {
+        for (uint64_t n = 0; n < b->size;) {
+            ssize_t got = pread(c.memory, p + n, b->size - n, (off_t)(b->address + n));
+            if (got <= 0) {
+                fail("its memory is out of the process's reach (0x%llx)", (unsigned long long)(b->address + n));
+                free(p);
+                return NULL;
+            }
+            n += (uint64_t)got;
+        }
+        return p;
     }
     CUresult r = c.next->cuMemcpyDtoH_v2(p, b->address, b->size);
     if (r == CUDA_ERROR_INVALID_VALUE && (b->kind == CWD_HOST || b->kind == CWD_MANAGED))
@@ -381,6 +397,10 @@ add_array(CUarray array, CUmipmappedArray mipmap)
         fail("a texture's array has a format (%u) or size that dumps do not hold", a->format);
         return -1;
     }
+    if (c.memory >= 0) {
+        fail("a texture's array cannot be read behind a fault");
+        return -1;
+    }
     c.arrays[d->narrays] = array;
     c.mipmaps[d->narrays] = mipmap;
     CUresult r = cwd_array_transfer(c.next, a, array, mipmap, false, &a->before);
@@ -562,6 +582,8 @@ finish(void)
     cwd_facts_finish(&c.facts);
     free(c.arrays);
     free(c.mipmaps);
+    if (c.memory >= 0)
+        close(c.memory);
     c = (struct capture){ 0 };
     pthread_mutex_unlock(&lock);
 }
@@ -585,23 +607,15 @@ parse(void)
         fail("out of memory");
 }
 
-bool
-cwd_capture_begin(const struct cw_launch *l, struct cwd_dump *d, struct cwd_error *e)
+/* The lock is held. False: *d and all else is finished. */
+static bool
+gather(struct cwd_dump *d)
 {
-    cwd_init(d);
-    e->text[0] = 0;
-    pthread_mutex_lock(&lock);
-    c = (struct capture){ .l = l, .next = l->next, .d = d, .e = e };
-    bool ok = true;
-    if (cwd_capture_into_graph(l))
-        ok = fail("the launch is being captured into a graph");
-    CUresult r = ok ? l->next->cuCtxSynchronize() : CUDA_SUCCESS;
-    if (r != CUDA_SUCCESS)
-        ok = fail("earlier work failed with %s", result_name(r));
-    ok = ok && describe_device() && find_module() && copy_module();
+    const struct cw_launch *l = c.l;
+    bool ok = !c.e->text[0] && describe_device() && find_module() && copy_module();
     if (ok)
         parse();
-    ok = ok && !e->text[0];
+    ok = ok && !c.e->text[0];
     if (ok && c.facts.uses_references)
         ok = fail("it uses texture or surface references, which dumps do not hold");
     d->kernel = cw_arena_strndup(&d->arena, l->name, strlen(l->name));
@@ -619,6 +633,34 @@ cwd_capture_begin(const struct cw_launch *l, struct cwd_dump *d, struct cwd_erro
         finish();
     }
     return ok;
+}
+
+bool
+cwd_capture_begin(const struct cw_launch *l, struct cwd_dump *d, struct cwd_error *e)
+{
+    cwd_init(d);
+    e->text[0] = 0;
+    pthread_mutex_lock(&lock);
+    c = (struct capture){ .l = l, .next = l->next, .d = d, .e = e, .memory = -1 };
+    bool into_graph = cwd_capture_into_graph(l);
+    if (into_graph)
+        fail("the launch is being captured into a graph");
+    CUresult r = into_graph ? CUDA_SUCCESS : l->next->cuCtxSynchronize();
+    if (r != CUDA_SUCCESS)
+        fail("earlier work failed with %s", result_name(r));
+    return gather(d);
+}
+
+bool
+cwd_capture_remains(const struct cw_launch *l, struct cwd_dump *d, struct cwd_error *e)
+{
+    cwd_init(d);
+    e->text[0] = 0;
+    pthread_mutex_lock(&lock);
+    c = (struct capture){ .l = l, .next = l->next, .d = d, .e = e, .memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC) };
+    if (c.memory < 0)
+        fail("/proc/self/mem cannot be read: %s", strerror(errno));
+    return gather(d);
 }
 
 static bool

@@ -20,6 +20,8 @@ bool cwd_capture_into_graph(const struct cw_launch *l);
 /* Wait for the context's work and read what the launch can reach. False: no dump can be made, *e says why in one line; nothing
  * is held then. */
 bool cwd_capture_begin(const struct cw_launch *l, struct cwd_dump *d, struct cwd_error *e);
+/* The same of an earlier launch in a context that a fault has ended; the calls below must not be refused for that. The contents of arrays cannot be read then. */
+bool cwd_capture_remains(const struct cw_launch *l, struct cwd_dump *d, struct cwd_error *e);
 /* The launch's results are not wanted: instead of cwd_capture_end. */
 void cwd_capture_drop(void);
 /* Wait for the launch and read again. False when its outcome cannot be read (a fault): `after` stays unknown, *e says why.

@@ -114,6 +114,8 @@ struct cwd_dump {
     uint32_t launch;                        /* number in its program, from 1; 0 not known */
     uint32_t grid[3], block[3], shared;
     bool     cooperative;
+    const char *fault;                      /* the launch failed with this CUDA error, and memory is as it was then; else NULL */
+    uint32_t suspects;                      /* with `fault`: of so many launches it was one, this or another */
     struct cwd_param *params;
     uint32_t nparams;
     uint8_t *param_block;

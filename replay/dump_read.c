@@ -510,6 +510,11 @@ read_manifest(struct reader *r, const cJSON *o)
     triple(r, o, "block", d->block);
     d->shared = (uint32_t)number(r, o, "dynamic_shared", UINT32_MAX);
     d->cooperative = boolean(r, o, "cooperative");
+    const cJSON *fault = o ? cJSON_GetObjectItemCaseSensitive(o, "fault") : NULL;
+    if (fault) {
+        d->fault = string(r, fault, "error", false);
+        d->suspects = (uint32_t)number(r, fault, "suspects", UINT32_MAX);
+    }
     if (r->r == CW_OK)
         read_module(r, get(r, o, "module"));
     if (r->r == CW_OK)

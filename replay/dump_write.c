@@ -113,6 +113,11 @@ manifest(struct cw_buf *b, const struct cwd_dump *d, const char *suffix)
     cw_buf_printf(b, ",\n  \"launch\": %u,\n  \"grid\": [%u, %u, %u],\n  \"block\": [%u, %u, %u],\n  \"dynamic_shared\": %u,\n"
                   "  \"cooperative\": %s,\n", d->launch, d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2],
                   d->shared, d->cooperative ? "true" : "false");
+    if (d->fault) {
+        cw_buf_puts(b, "  \"fault\": {");
+        text(b, "error", d->fault);
+        cw_buf_printf(b, ", \"suspects\": %u},\n", d->suspects);
+    }
     cw_buf_printf(b, "  \"module\": {\"linked\": %s, \"inputs\": [", d->linked ? "true" : "false");
     for (uint32_t i = 0; i < d->ninputs; i++) {
         input_name(d, i, name);

@@ -7,6 +7,7 @@
 #include "impl/base/env.h"
 #include "impl/base/file.h"
 #include "impl/base/log.h"
+#include "replay/remains.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -83,7 +84,10 @@ start(const struct cw_cuda_table *next)
 static bool
 start_refused(const struct cw_cuda_table *next)
 {
-    return folder && *folder && when == REFUSED && prepare(next);
+    if (!folder || !*folder || when != REFUSED || !prepare(next))
+        return false;
+    cwd_remains_start(next);
+    return true;
 }
 
 static void
@@ -193,6 +197,25 @@ after_launch(const struct cw_launch *l, void **scratch)
     free(p);
 }
 
+static void
+keep_remains(struct cwd_dump *d, const char *kernel)
+{
+    if (atomic_fetch_add(&taken, 1) < limit)
+        keep(d, kernel);
+}
+
+/* A fault is told by some later call. */
+static void
+after_call(struct cw_call *call, void **scratch)
+{
+    static atomic_bool told;
+    cwd_capture_after(call);
+    if (call->result == CUDA_SUCCESS)
+        cwd_remains_settle(call);
+    else if (cw_layer_is_sticky(call->result) && !atomic_exchange(&told, true))
+        cwd_remains_dump(call->next, call->result, keep_remains);
+}
+
 /* A refused launch has changed nothing: memory is as before it. */
 static void
 after_refused(const struct cw_launch *l, void **scratch)
@@ -200,7 +223,9 @@ after_refused(const struct cw_launch *l, void **scratch)
     struct cwd_dump dump;
     struct cwd_error e;
     unsigned launch = cwd_capture_into_graph(l) ? 0 : cwd_capture_count();
-    if (l->result == CUDA_SUCCESS || !launch || atomic_load(&stopped) || atomic_fetch_add(&taken, 1) >= limit)
+    if (launch && l->result == CUDA_SUCCESS)
+        cwd_remains_add(l, launch);
+    if (l->result == CUDA_SUCCESS || cw_layer_is_sticky(l->result) || !launch || atomic_load(&stopped) || atomic_fetch_add(&taken, 1) >= limit)
         return;
     if (!cwd_capture_begin(l, &dump, &e)) {
         report(l->name, launch, e.text);
@@ -226,6 +251,6 @@ const struct cw_observer cw_refused_observer = {
     .name = "refused",
     .start = start_refused,
     .before = before,
-    .after = after,
+    .after = after_call,
     .after_launch = after_refused,
 };

@@ -30,8 +30,6 @@ const struct cw_known *cw_layer_known(uint64_t handle);
 bool cw_layer_told_name(const struct cw_call *call, uint64_t *handle, uint64_t *module, const char **name);
 bool cw_layer_is_launch(unsigned index);
 bool cw_layer_decode_launch(const struct cw_call *call, struct cw_launch *out);
-/* Copy the argument bytes, laid out as the kernel sees them, into `out`; returns how many (0: not known). */
-unsigned cw_layer_param_bytes(const struct cw_launch *launch, void *out, unsigned size);
 
 /* ---- graph.c ---- */
 /* Replace the functions of t that launch and change executable graphs. */

@@ -111,9 +111,8 @@ cw_layer_selected(void)
     return !have_window || in_window();
 }
 
-/* The context is lost: every later call says the same (CUDA driver API, CUresult: "the process must be terminated and relaunched"). */
-static bool
-is_sticky(CUresult r)
+bool
+cw_layer_is_sticky(CUresult r)
 {
     static const CUresult list[] = {
         CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_TIMEOUT, CUDA_ERROR_ASSERT, CUDA_ERROR_HARDWARE_STACK_ERROR,
@@ -140,7 +139,7 @@ cw_select_result(const struct cw_call *c)
 {
     if (!flight || c->result == CUDA_SUCCESS || c->result == CUDA_ERROR_NOT_READY)
         return;
-    bool sticky = is_sticky(c->result);
+    bool sticky = cw_layer_is_sticky(c->result);
     /* A function that fails harmlessly, time and again, is told of once; that must not hide a lost context. */
     if (sticky ? atomic_exchange(&told_sticky, true) : atomic_exchange(&told[c->index], true))
         return;

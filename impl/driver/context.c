@@ -471,7 +471,7 @@ CUresult
 ctx_usable(struct ctx **out)
 {
     CUresult e = ctx_current(out);
-    return e == CUDA_SUCCESS ? result_of((*out)->b->context_error((*out)->be)) : e;
+    return e == CUDA_SUCCESS ? ctx_error(*out) : e;
 }
 
 CUresult

@@ -15,6 +15,7 @@
 #include "impl/base/log.h"
 #include "impl/device_times.h"
 #include "impl/driver/lock.h"
+#include "impl/post_mortem.h"
 #include "jit/jit.h"
 
 #include "cudaway/drv_prototypes.h"
@@ -190,7 +191,13 @@ CUresult ctx_current(struct ctx **out);
 /* The same, and the sticky error if there is one. NVIDIA's driver gives that from nearly every call that needs a context (observed: the
  * list in tests/driver/test_sticky.c), so this is the rule, and ctx_current for what only asks about the context itself. */
 CUresult ctx_usable(struct ctx **out);
-static inline CUresult ctx_error(const struct ctx *c) { return result_of(c->b->context_error(c->be)); }
+extern _Thread_local bool drv_ignores_fault;                /* post_mortem.c: the tracer looks at what a fault has left */
+static inline CUresult
+ctx_error(const struct ctx *c)
+{
+    cwb_result r = c->b->context_error(c->be);
+    return r == CWB_OK || drv_ignores_fault ? CUDA_SUCCESS : result_of(r);
+}
 /* A counted reference for a handle (NULL: the current one). */
 CUresult ctx_from_handle(CUcontext h, struct ctx **out);
 void     ctx_ref(struct ctx *c);
@@ -510,6 +517,10 @@ cwb_result timed_copy(const struct ctx *c, struct cwb_stream *s, const struct cw
 cwb_result timed_fill(const struct ctx *c, struct cwb_stream *s, const struct cwb_fill *fill);
 cwb_result timed_compile(const struct func *f, struct cwb_kernel **k, struct cw_buf *log);
 
+extern _Atomic bool drv_watched;                                /* post_mortem.c, impl/post_mortem.h: launches get numbers */
+extern const struct cw_post_mortem drv_post_mortem;
+uint64_t post_mortem_number(void);
+
 static inline bool
 observed(void)
 {
@@ -520,6 +531,12 @@ observed(void)
 static inline cwb_result
 device_launch(const struct ctx *c, struct cwb_stream *s, const struct func *f, const struct cwb_launch *l)
 {
+    struct cwb_launch numbered;
+    if (__builtin_expect(atomic_load_explicit(&drv_watched, memory_order_relaxed), 0)) {
+        numbered = *l;
+        numbered.number = post_mortem_number();
+        l = &numbered;
+    }
     return observed() ? timed_launch(c, s, f, l) : c->b->launch(s, f->be, l);
 }
 

@@ -569,7 +569,7 @@ launch_state(CUfunction hfunc, int width, int height, CUstream s)
     memcpy(l.block, f->block, sizeof l.block);
     l.dynamic_shared = f->dynamic_shared;
     pthread_mutex_unlock(&f->lock);
-    e = result_of(c->b->context_error(c->be));
+    e = ctx_error(c);
     if (e == CUDA_SUCCESS)
         e = launch(c, f, s, &l);
     free(copy);

@@ -222,6 +222,7 @@ host_context_create(uint32_t device, struct cwb_context **out)
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->idle, NULL);
     atomic_init(&c->error, CWB_OK);
+    atomic_init(&c->failed_launch, 0);
     atomic_init(&c->stack_limit, DEFAULT_STACK);
     c->output = cwh_output_create(DEFAULT_FIFO);
     c->heap = cwh_heap_create(DEFAULT_HEAP);
@@ -265,6 +266,12 @@ static cwb_result
 host_context_error(struct cwb_context *c)
 {
     return (cwb_result)atomic_load(&c->error);
+}
+
+static uint64_t
+host_failed_launch(struct cwb_context *c)
+{
+    return atomic_load(&c->failed_launch);
 }
 
 static cwb_result
@@ -552,7 +559,7 @@ host_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch 
     .context_create = host_context_create, \
     .context_destroy = host_context_destroy, \
     .context_sync = host_context_sync, \
-    .context_error = host_context_error, \
+    .context_error = host_context_error, .failed_launch = host_failed_launch, \
     .context_limit = host_context_limit, \
     .mem_alloc = host_mem_alloc, \
     .mem_free = host_mem_free, \

@@ -25,6 +25,7 @@ struct cwb_context {
     pthread_t ended;                /* if has_ended: the last stream thread that ended, not joined yet */
     bool has_ended;
     _Atomic int error;              /* cwb_result, sticky */
+    _Atomic uint64_t failed_launch; /* cwb_launch.number */
     _Atomic uint64_t stack_limit;
     struct cwh_output *output;
     struct cwh_heap *heap;

@@ -334,7 +334,10 @@ cwh_kernel_run(struct cwb_context *c, struct cwb_kernel *k, const struct cwb_lau
         cwh_isolate_run(c->process, c, &e, k->info->param_size);
     else
         cwh_exec_run(&e);
-    if (e.result != CWB_OK && e.result != CWB_SHUT_DOWN)
+    if (e.result != CWB_OK && e.result != CWB_SHUT_DOWN) {
+        uint64_t none = 0;              /* who sees the error finds the number */
+        atomic_compare_exchange_strong(&c->failed_launch, &none, l->number);
         cwh_context_fault(c, sticky(e.result), e.message);
+    }
     return e.result;
 }

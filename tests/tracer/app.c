@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,48 @@ open_library(void)
 static const char ptx[] =
     ".version 7.0\n.target sm_60\n.address_size 64\n"
     ".visible .entry saxpy(.param .f32 a, .param .u64 x, .param .u64 y)\n{\n    ret;\n}\n";
+
+/* Kernels that fail on the device: behind a store into `out`, a store to address 16 (700), an atomic at an odd address (716), a trap (719). */
+#define FAILING(name, fault)                                                                                                 \
+    ".visible .entry " name "(.param .u64 out, .param .u32 v)\n{\n    .reg .u64 %p<3>;\n    .reg .u32 %v;\n"                  \
+    "    ld.param.u64 %p1, [out];\n    ld.param.u32 %v, [v];\n    mov.u64 %p2, 16;\n    st.volatile.global.u32 [%p1], %v;\n" \
+    fault "    ret;\n}\n"
+static const char faults_ptx[] =
+    ".version 7.0\n.target sm_60\n.address_size 64\n.global .u32 state = 77;\n"
+    FAILING("fine", "")
+    FAILING("fail700", "    st.global.u32 [%p2], %v;\n")
+    FAILING("fail716", "    red.global.add.u32 [%p1+6], %v;\n")
+    FAILING("fail719", "    trap;\n");
+
+/* Three launches, of which the second fails; only the last call tells. */
+static int
+fault(unsigned code)
+{
+    CUdeviceptr out;
+    CUcontext context;
+    CUmodule module;
+    CUfunction fine, failing;
+    char name[16];
+    uint32_t data[64] = { [1] = 0xabcd }, v = 1;
+    snprintf(name, sizeof name, "fail%u", code);
+    CHECK(FN(cuDevicePrimaryCtxRetain)(&context, 0) == CUDA_SUCCESS);
+    CHECK(FN(cuCtxSetCurrent)(context) == CUDA_SUCCESS);
+    CHECK(FN(cuModuleLoadData)(&module, faults_ptx) == CUDA_SUCCESS);
+    CHECK(FN(cuModuleGetFunction)(&fine, module, "fine") == CUDA_SUCCESS);
+    CHECK(FN(cuModuleGetFunction)(&failing, module, name) == CUDA_SUCCESS);
+    CHECK(FN(cuMemAlloc_v2)(&out, sizeof data) == CUDA_SUCCESS);
+    CHECK(FN(cuMemcpyHtoD_v2)(out, data, sizeof data) == CUDA_SUCCESS);
+    void *params[] = { &out, &v };
+    CHECK(FN(cuLaunchKernel)(fine, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL) == CUDA_SUCCESS);
+    CHECK(FN(cuCtxSynchronize)() == CUDA_SUCCESS);
+    v = 2;
+    CHECK(FN(cuLaunchKernel)(failing, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL) == CUDA_SUCCESS);
+    v = 3;
+    (void)FN(cuLaunchKernel)(fine, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL);
+    CUresult r = FN(cuCtxSynchronize)();
+    CHECK(r == code);
+    return 3;
+}
 
 static void
 host_function(void *data)
@@ -141,6 +184,8 @@ main(int argc, char **argv)
     } else if (!strcmp(mode, "fixture")) {
         basic();
         over_fixture();
+    } else if (!strcmp(mode, "fault")) {
+        return fault((unsigned)n);
     } else if (!strcmp(mode, "exit")) {
         return (int)n;
     } else if (!strcmp(mode, "signal")) {

@@ -518,6 +518,38 @@ flight_dump)
     want 0 "$(dirname "$TRACE")/cudaway-replay" --info r/dumps/*
     has out '2048'
     ;;
+flight_fault)
+    # Launches that fail on the device, which a later call tells of. The dump has the launch's parameters and memory as the fault left it: the 2 that the kernel
+    # stored before it failed, the 0xabcd that was there, the module's variable. Replayed it fails again.
+    below=$(dirname "$LAYER")/../libcuda.so.1 replay=$(dirname "$TRACE")/cudaway-replay
+    [ -e "$below" ] && [ -x "$replay" ] || { echo "skipped: the driver or cudaway-replay is not built"; exit 77; }
+    for device in host gfxemu:gfx1100; do
+        for code in 700 716 719; do
+            r=$code-${device#*:}
+            want 3 "$TRACE" record --device "$device" --flight-recorder 2M -o "$r" -- "$APP" fault "$code"
+            ls "$r/dumps" >names
+            has names "fail$code.cwdump" 1
+            # The host device tells which launch failed; on others it may have been the one behind it.
+            [ "$(wc -l <names)" = 1 ] || { [ $device != host ] && [ "$(wc -l <names)" = 2 ]; } || fail "$device, $code: $(cat names)"
+            want 0 "$replay" --info "$r"/dumps/*-fail"$code".cwdump
+            has out 'kernel fail' 1
+            has out '= 0x2' 1
+            grep -q "failed with CUDA_ERROR_[A-Z_]*\(, this launch or another one\)\?; memory is as it was then" out || fail "$device, $code: $(cat out)"
+            [ $device = host ] && has out ', this launch or another one' 0
+            tar xOf "$r"/dumps/*-fail"$code".cwdump manifest.json >manifest
+            python3 - "$r"/dumps/*-fail"$code".cwdump <<'END' || fail "$device, $code: memory"
+import json, subprocess, sys
+member = lambda name: subprocess.run(["tar", "xOf", sys.argv[1], name], capture_output=True, check=True).stdout
+plain = lambda name: subprocess.run(["zstd", "-dcq"], input=member(name), capture_output=True, check=True).stdout
+b = {x["kind"]: plain(x["before"]["member"]) for x in json.loads(member("manifest.json"))["buffers"]}
+assert b["global"][:8] == bytes([2, 0, 0, 0, 0xcd, 0xab, 0, 0]), b["global"][:8]
+assert b["variable"] == bytes([77, 0, 0, 0]), b
+END
+            want 2 "$replay" --on "$device" "$r"/dumps/*-fail"$code".cwdump
+            grep -qi "$(case $code in 700) echo 'illegal' ;; 716) echo 'misaligned' ;; 719) echo 'launch.*fail' ;; esac)" err || fail "$device, $code: $(cat err)"
+        done
+    done
+    ;;
 select)
     # fixture: 4 launches, the last of which fails; calls of two functions of memory before and behind them.
     want 0 record --function '^cuMem(Alloc|Free)' -o functions -- "$APP" fixture
