@@ -163,6 +163,8 @@ static uintptr_t shared;                /* the handle that the threads know, */
 static const struct thing *shared_thing;    /* and what it was given for */
 static bool one_slot;                   /* the table has one, so that a stale handle meets the next object in it */
 
+_Thread_local bool drv_ignores_fault;
+
 CUresult
 result_of_failure(cwb_result r)
 {
