@@ -204,6 +204,7 @@ rt___cudaRegisterFatBinary(void *fatCubin)
 }
 
 static void managed_addresses(struct binary *b);
+static bool managed_lost(struct binary *b);
 
 void
 rt___cudaRegisterFatBinaryEnd(void **fatCubinHandle)
@@ -276,8 +277,8 @@ rt_registry_context(void)
     for (struct binary *b = binaries; b; b = b->next) {
         if (all && load(b, &l) == cudaSuccess)
             (void)CU(cuLibraryGetModule)(&m, l);
-        if (atomic_load_explicit(&b->managed_ready, memory_order_relaxed))
-            managed_addresses(b);       /* a reset took the memory that the program's pointers named */
+        if (atomic_load_explicit(&b->managed_ready, memory_order_relaxed) && managed_lost(b))
+            managed_addresses(b);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -542,6 +543,20 @@ managed_addresses(struct binary *b)
     for (struct entry *e = b->entries; e; e = e->next)
         if (e->kind == ENTRY_MANAGED && CU(cuLibraryGetManaged)(&a, &size, l, e->name) == CUDA_SUCCESS)
             *(void **)(uintptr_t)e->key = rt_pointer(a);
+}
+
+/* Did a reset take the memory that the program's pointers name? A context of another device does not move them: what the program wrote is
+ * where it was. */
+static bool
+managed_lost(struct binary *b)
+{
+    CUmemorytype type;
+
+    for (struct entry *e = b->entries; e; e = e->next)
+        if (e->kind == ENTRY_MANAGED && CU(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                                                  (CUdeviceptr)*(uintptr_t *)(uintptr_t)e->key) != CUDA_SUCCESS)
+            return true;
+    return false;
 }
 
 /* The compiler's code calls this before the first access to a managed variable of the binary. */

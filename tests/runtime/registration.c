@@ -27,6 +27,7 @@ static int failures;
     X(__cudaRegisterVar, void, (void **, char *, char *, const char *, int, size_t, int, int))                               \
     X(__cudaRegisterManagedVar, void, (void **, void **, char *, const char *, int, size_t, int, int))                       \
     X(cudaLaunchKernel, cudaError_t, (const void *, dim3, dim3, void **, size_t, cudaStream_t))                              \
+    X(cudaGetDeviceCount, cudaError_t, (int *)) X(cudaSetDevice, cudaError_t, (int))                                         \
     X(cudaMalloc, cudaError_t, (void **, size_t)) X(cudaFree, cudaError_t, (void *))                                         \
     X(cudaMemcpy, cudaError_t, (void *, const void *, size_t, cudaMemcpyKind))                                               \
     X(cudaMemcpyToSymbol, cudaError_t, (const void *, const void *, size_t, size_t, cudaMemcpyKind))                         \
@@ -142,6 +143,18 @@ variables(void)
     cudaMemoryType attributes[32] = { 0 };      /* more than each version's structure, which begins with the type */
     OK(rt.cudaPointerGetAttributes(attributes, managed));
     EXPECT(attributes[0] == cudaMemoryTypeManaged);
+    /* The context of a second device, where there is one, leaves the program's pointer and what is there. */
+    int devices = 0, *before = managed;
+    OK(rt.cudaGetDeviceCount(&devices));
+    if (devices > 1) {
+        void *other = NULL;
+        OK(rt.cudaSetDevice(1));
+        OK(rt.cudaMalloc(&other, 4));
+        OK(rt.cudaFree(other));
+        EXPECT(managed == before && *managed == 61);
+        OK(rt.cudaSetDevice(0));
+        EXPECT(run(&stub) == 121 && *managed == 62);
+    }
     /* A reset gives a new context, whose variables are as the image says; the program's pointer follows. */
     OK(rt.cudaDeviceReset());
     OK(rt.cudaMalloc(&device_word, 4));
