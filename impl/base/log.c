@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 static const char *const level_names[] = { "off", "error", "warn", "info", "debug", "trace" };
 static enum cw_log_level current = CW_LOG_WARN;
 static int out_fd = 2;
+static _Atomic(cw_log_sink *) current_sink;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void
@@ -52,20 +54,34 @@ cw_log_enabled(enum cw_log_level level)
 }
 
 void
+cw_log_set_sink(cw_log_sink *sink)
+{
+    atomic_store(&current_sink, sink);
+}
+
+void
 cw_log(enum cw_log_level level, const char *fmt, ...)
 {
     int saved = errno;
-    if (cw_log_enabled(level)) {
+    bool print = cw_log_enabled(level);
+    cw_log_sink *sink = level <= CW_LOG_WARN ? atomic_load(&current_sink) : NULL;
+    if (print || sink) {
         char line[2048];
         int n = snprintf(line, sizeof line, "cudaway: %s: ", level == CW_LOG_WARN ? "warning" : level_names[level]);
+        const int head = n;
         va_list ap;
         va_start(ap, fmt);
         int m = vsnprintf(line + n, sizeof line - (size_t)n - 1, fmt, ap);
         va_end(ap);
         if (m > 0)
             n += m < (int)sizeof line - n - 1 ? m : (int)sizeof line - n - 2;
+        if (sink) {
+            line[n] = 0;
+            sink(level, line + head, (size_t)(n - head));
+        }
         line[n++] = '\n';
-        (void)cw_write_all(out_fd, line, (size_t)n);
+        if (print)
+            (void)cw_write_all(out_fd, line, (size_t)n);
     }
     errno = saved;
 }

@@ -6,11 +6,16 @@
 #define CW_LOG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum cw_log_level { CW_LOG_OFF, CW_LOG_ERROR, CW_LOG_WARN, CW_LOG_INFO, CW_LOG_DEBUG, CW_LOG_TRACE };
 
 bool cw_log_enabled(enum cw_log_level level);
 void cw_log(enum cw_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Errors and warnings go to `sink` as well, printed or not; NULL: to none. The text has neither prefix nor newline, and a zero behind it. */
+typedef void cw_log_sink(enum cw_log_level level, const char *text, size_t length);
+void cw_log_set_sink(cw_log_sink *sink);
 
 #define cw_error(...) cw_log(CW_LOG_ERROR, __VA_ARGS__)
 #define cw_warn(...)  cw_log(CW_LOG_WARN, __VA_ARGS__)

@@ -159,6 +159,52 @@ drv_cuArrayGetPlane(CUarray *pPlaneArray, CUarray hArray, unsigned int planeIdx)
     return a ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;    /* no multi-planar format can be created */
 }
 
+/* No sparse array and none with deferred mapping can be created; of others neither is a question. */
+
+static CUresult
+no_such_array(CUarray h, const void *out)
+{
+    CURRENT(c);
+    struct array *a AUTO_PUT = handle_get(h, KIND_ARRAY);
+    return out && !a ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult
+no_such_mipmap(CUmipmappedArray h, const void *out)
+{
+    CURRENT(c);
+    struct mipmap *m AUTO_PUT = handle_get(h, KIND_MIPMAP);
+    return out && !m ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult
+drv_cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties, CUarray array)
+{
+    return no_such_array(array, sparseProperties);
+}
+
+CUresult
+drv_cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties, CUmipmappedArray mipmap)
+{
+    return no_such_mipmap(mipmap, sparseProperties);
+}
+
+CUresult
+drv_cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements, CUarray array, CUdevice device)
+{
+    struct device *d;
+    CUresult e = device_get(device, &d);
+    return e == CUDA_SUCCESS ? no_such_array(array, memoryRequirements) : e;
+}
+
+CUresult
+drv_cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements, CUmipmappedArray mipmap, CUdevice device)
+{
+    struct device *d;
+    CUresult e = device_get(device, &d);
+    return e == CUDA_SUCCESS ? no_such_mipmap(mipmap, memoryRequirements) : e;
+}
+
 CUresult
 drv_cuArrayDestroy(CUarray hArray)
 {

@@ -45,6 +45,7 @@ unsupported(const char *function, const char *what)
 static void
 forked_child(void)
 {
+    logs_forked();
     int s = atomic_load(&g.state);
     if (s == STATE_READY || s == STATE_FAILED)
         atomic_store(&g.state, STATE_FORKED);
@@ -176,6 +177,7 @@ drv_cuInit(unsigned int Flags)
     CUresult e = g.init_error;
     s = atomic_load(&g.state);
     if (s == STATE_NEW) {
+        logs_start();
         cw_env_warn_unknown();
         static bool handlers;
         handlers = handlers || !pthread_atfork(NULL, NULL, forked_child);
