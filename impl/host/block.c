@@ -143,10 +143,12 @@ barrier_arrive(struct cwh_fiber *f, uint32_t op, uint32_t id, uint32_t count, ui
         b->any = b->sum = 0;
         b->op = op;
     }
-    preds &= mask;
-    b->all &= preds == mask;
-    b->any |= preds != 0;
-    b->sum += (uint32_t)__builtin_popcountll(preds);
+    if (op != PTX_BOOL_NONE) {
+        preds &= mask;
+        b->all &= preds == mask;
+        b->any |= preds != 0;
+        b->sum += (uint32_t)__builtin_popcountll(preds);
+    }
     b->arrived += arrivals(w, &f->gang, count);
     return b;
 }
