@@ -21,6 +21,45 @@ other_thread(void *)
     return NULL;
 }
 
+static void
+hear(void *data, cudaLogLevel level, char *message, size_t length)
+{
+    ++*(int *)data;
+    EXPECT(level == cudaLogLevelError || level == cudaLogLevelWarning);
+    EXPECT(length == strlen(message) && strstr(message, "]["));
+}
+
+/* What was wrong with a call, in words ("Error Log Management", Programming Guide). The driver's own test is tests/driver/test_logs.c. */
+static void
+error_log(void)
+{
+    char text[4000] = "";
+    size_t size = sizeof text;
+    int heard = 0;
+    void *p;
+    cudaLibrary_t lib;
+    cudaLogIterator at;
+    cudaLogsCallbackHandle h = NULL;
+
+    OK(cudaLogsCurrent(&at, 0));
+    OK(cudaLogsRegisterCallback(hear, &heard, &h));
+    if (on_nvidia()) {
+        REFUSED(cudaMalloc(NULL, 4), cudaErrorInvalidValue);
+        NOTE(heard);
+        OK(cudaMalloc(&p, 4));
+        OK(cudaFree(p));
+    } else {
+        REFUSED(cudaLibraryLoadData(&lib, "no code at all", NULL, NULL, 0, NULL, NULL, 0), cudaErrorInvalidKernelImage);
+        EXPECT(heard >= 1);
+    }
+    OK(cudaLogsUnregisterCallback(h));
+    OK(cudaLogsDumpToMemory(&at, text, &size, 0));
+    EXPECT(size == strlen(text));
+    EXPECT(on_nvidia() || strstr(text, "][CUDA][E] "));
+    if (on_nvidia())
+        fprintf(stderr, "%s:%d: note: the error log has: %s\n", __FILE__, __LINE__, text);
+}
+
 int
 main(void)
 {
@@ -49,6 +88,7 @@ main(void)
     EXPECT_RESULT(cudaMemcpy(p, p, 4, (cudaMemcpyKind)9), cudaErrorInvalidMemcpyDirection);   /* a later one replaces it */
     EXPECT_RESULT(cudaGetLastError(), cudaErrorInvalidMemcpyDirection);
     OK(cudaGetLastError());
+    error_log();
 
     /* A trap ends the context: every call that needs it says so until the device is reset. A HIP process cannot go on, and on an H200
      * memory is refused after the reset, too (46). */
