@@ -379,6 +379,20 @@ confine(struct options *o, const char *folder)
     return -1;
 }
 
+/* A child's exit status as ours. Where the reader of its output went away, this process ends as it would have without a child: of a signal that says
+ * nothing, as in "cudaway-replay ... | head". The temporary folder is gone by then. */
+static int
+status_of(const char *what, int status)
+{
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    if (WTERMSIG(status) == SIGPIPE) {
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+    }
+    return trouble("%s: ended by signal %d (%s)", what, WTERMSIG(status), strsignal(WTERMSIG(status)));
+}
+
 /* -1: this is the child. Else its exit status, in the parent. */
 static int
 in_confined_child(struct options *o, char *folder, size_t size)
@@ -395,12 +409,11 @@ in_confined_child(struct options *o, char *folder, size_t size)
         signal(SIGINT, SIG_IGN);        /* the child's own matter */
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    int result = child < 0 ? trouble("fork: %s", strerror(errno))
-        : WIFSIGNALED(status) ? trouble("%s: ended by signal %d (%s)", o->file, WTERMSIG(status), strsignal(WTERMSIG(status))) : WEXITSTATUS(status);
+    int result = child < 0 ? trouble("fork: %s", strerror(errno)) : -1;
     if (child > 0 && o->output && !move_output(folder, o->output))
         result = trouble("cannot write %s: %s", o->output, strerror(errno));
     cw_temp_remove(folder);
-    return result;
+    return result < 0 ? status_of(o->file, status) : result;
 }
 
 static bool
@@ -438,7 +451,7 @@ from_input(char **argv)
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     cw_temp_remove(folder);
-    return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : trouble("it was ended by a signal");
+    return pid > 0 ? status_of("standard input", status) : trouble("fork: %s", strerror(errno));
 }
 
 int

@@ -31,6 +31,15 @@ check)
     done
     expect 0 "grid 8 x 1 x 1, block 128 x 1 x 1" "$REPLAY" --info "$dir/dumps/0001-add.cwdump"
     expect 0 "median" "$REPLAY" --repeat 3 "$dir/dumps/0001-add.cwdump"
+    # Into a pipe that nobody reads any more, as of "| head": it ends by the signal, and neither it nor its confined process says so.
+    for f in "$dir/dumps/0001-add.cwdump" -; do
+        rm -f "$dir/closed"
+        { until [ -e "$dir/closed" ]; do sleep 0.02; done
+          TMPDIR=$dir env --default-signal=PIPE "$REPLAY" --check "$f" <"$dir/dumps/0001-add.cwdump" 2>"$dir/err"; echo $? >"$dir/status"; } |
+            { exec <&-; : >"$dir/closed"; }
+        [ "$(cat "$dir/status")" = 141 ] && [ ! -s "$dir/err" ] || fail "a closed pipe ($f): status $(cat "$dir/status"): $(cat "$dir/err")"
+        [ -z "$(ls -d "$dir"/*replay* 2>/dev/null)" ] || fail "left behind: $(ls "$dir")"
+    done
     (mkdir "$dir/x" && cd "$dir/x" && tar xf "$dir/dumps/0002-chase.cwdump" && sha256sum --quiet -c SHA256SUMS) || fail "tar and sha256sum"
     ;;
 regex)
