@@ -19,10 +19,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* LLVM recurses through expressions and blocks; clang compiles with 8 MiB. The C library caches a free stack of this size for the next
  * thread. */
 enum { STACK_SIZE = 32 << 20, TEXT = 400, MAX_LOCKS = 8 };
+enum { PLENTY = 512 << 10 };            /* of stack, for what does not call LLVM: constants nested to the limit take 100 KiB */
 
 /* What must be free before work begins. The first of a kind makes LLVM's tables, and LLVM cannot be used after a failure there: it begins
  * only where small kernels can be compiled to the end. */
@@ -202,15 +206,21 @@ make_thread_locals(const struct work *w)
     return true;
 }
 
+/* Not the caller's settings: LLVM folds constants with the CPU's arithmetic, and prints numbers with printf. */
+static void
+settle(void)
+{
+    pthread_setname_np(pthread_self(), "cudaway-jit");
+    fesetenv(FE_DFL_ENV);
+    if (root.c_locale)
+        uselocale(root.c_locale);
+}
+
 static void *
 thread_main(void *user)
 {
     struct work *w = user;
-    pthread_setname_np(pthread_self(), "cudaway-jit");
-    /* Not the caller's settings: LLVM folds constants with the CPU's arithmetic, and prints numbers with printf. */
-    fesetenv(FE_DFL_ENV);
-    if (root.c_locale)
-        uselocale(root.c_locale);
+    settle();
     if (make_thread_locals(w) && !pthread_setspecific(key, w)) {
         run_with_recovery(w);
         pthread_setspecific(key, NULL);
@@ -221,14 +231,16 @@ thread_main(void *user)
     return NULL;
 }
 
-/* Block all signals except those that report a fault of the thread itself: the others are meant for the application's threads. */
+/* Run main(user) on a thread, and wait for it. Block all signals except those that report a fault of the thread itself: the others are meant for
+ * the application's threads. */
 static int
-start(pthread_t *thread, struct work *w)
+run_thread(void *(*main)(void *user), void *user)
 {
     static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS };
     sigset_t blocked, before;
     pthread_attr_t attr;
-    int e = pthread_attr_init(&attr);
+    pthread_t thread;
+    int cancel, e = pthread_attr_init(&attr);
     if (e)
         return e;
     e = pthread_attr_setstacksize(&attr, STACK_SIZE);
@@ -237,14 +249,28 @@ start(pthread_t *thread, struct work *w)
         sigdelset(&blocked, own[i]);
     if (!e) {
         pthread_sigmask(SIG_SETMASK, &blocked, &before);
-        e = pthread_create(thread, &attr, thread_main, w);
+        e = pthread_create(&thread, &attr, main, user);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
     }
     pthread_attr_destroy(&attr);
+    if (!e) {
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);    /* *user is on this stack */
+        pthread_join(thread, NULL);
+        pthread_setcancelstate(cancel, NULL);
+    }
     return e;
 }
 
+static cw_result
+no_thread(struct cwj_diags *diags, int e)
+{
+    cwj_diag_add(diags, PTX_ERROR, 5913, 0, 0, "cannot start a thread for the compilation: %s", strerror(e));
+    return CW_ERR_NOMEM;
+}
+
 /* ---- the interface ------------------------------------------------------------------------------------------------------- */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void
 set_up(void)
@@ -255,24 +281,8 @@ set_up(void)
 }
 
 static cw_result
-run_contained(struct work *w)
-{
-    pthread_t thread;
-    int cancel, e = start(&thread, w);
-    if (e) {
-        cwj_diag_add(w->diags, PTX_ERROR, 5913, 0, 0, "cannot start a thread for the compilation: %s", strerror(e));
-        return CW_ERR_NOMEM;
-    }
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);    /* *w is on this stack */
-    pthread_join(thread, NULL);
-    pthread_setcancelstate(cancel, NULL);
-    return w->result;
-}
-
-static cw_result
 contain(enum cwj_contain_kind kind, cw_result (*work)(void *user), void *user, struct cwj_diags *diags, bool elsewhere)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, set_up);
     if (current())
         return work(user);
@@ -295,7 +305,8 @@ contain(enum cwj_contain_kind kind, cw_result (*work)(void *user), void *user, s
         *w = (struct work){ .kind = kind, .run = work, .user = user, .diags = diags, .elsewhere = elsewhere };
         if (!elsewhere)
             cwj_limit_enter();
-        r = run_contained(w);
+        int e = run_thread(thread_main, w);
+        r = e ? no_thread(diags, e) : w->result;
         if (!elsewhere)
             cwj_limit_leave();
     }
@@ -314,6 +325,72 @@ cw_result
 cwj_contain_elsewhere(enum cwj_contain_kind kind, cw_result (*work)(void *user), void *user, struct cwj_diags *diags)
 {
     return contain(kind, work, user, diags, true);
+}
+
+/* From `low` up; false: the C library does not know. */
+static bool
+stack_of_thread(uintptr_t *low, size_t *size)
+{
+    pthread_attr_t attr;
+    void *end;
+    if (pthread_getattr_np(pthread_self(), &attr))
+        return false;
+    bool known = !pthread_attr_getstack(&attr, &end, size);
+    pthread_attr_destroy(&attr);
+    *low = (uintptr_t)end;
+    return known;
+}
+
+static uintptr_t main_top;              /* written once */
+static void
+find_main_top(void)
+{
+    uintptr_t low;
+    size_t size;
+    if (stack_of_thread(&low, &size))
+        main_top = low + size;
+}
+
+/* Has the calling thread PLENTY of stack left? False on a stack that is not its own, such as a coroutine's. */
+static bool
+has_stack(void)
+{
+    static pthread_once_t found = PTHREAD_ONCE_INIT;
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0), usual = 8 << 20;
+    uintptr_t low;
+    size_t size;
+    if (syscall(SYS_gettid) != getpid())
+        return stack_of_thread(&low, &size) && here - low < size && here - low > PLENTY;
+    pthread_once(&found, find_main_top);        /* which reads /proc/self/maps */
+    const uintptr_t used = main_top - here;
+    struct rlimit l;
+    return !getrlimit(RLIMIT_STACK, &l) && used < usual - PLENTY && (l.rlim_cur >= usual || used + PLENTY < l.rlim_cur);
+}
+
+struct plain {
+    cw_result (*run)(void *user);
+    void *user;
+    cw_result result;
+};
+
+static void *
+plain_main(void *user)
+{
+    struct plain *p = user;
+    settle();
+    p->result = p->run(p->user);
+    return NULL;
+}
+
+cw_result
+cwj_with_stack(cw_result (*work)(void *user), void *user, struct cwj_diags *diags)
+{
+    struct plain p = { work, user, CW_ERR_NOMEM };
+    if (has_stack())
+        return work(user);
+    pthread_once(&once, set_up);
+    int e = run_thread(plain_main, &p);
+    return e ? no_thread(diags, e) : p.result;
 }
 
 void

@@ -223,14 +223,69 @@ must_work_thread(void *user)
 }
 
 static void
-small_stack(void)
+on_stack(size_t size, void *(*run)(void *))
 {
     pthread_t t;
     pthread_attr_t attr;
     pthread_attr_init(&attr);
-    EXPECT(!pthread_attr_setstacksize(&attr, 32 << 10));
-    EXPECT(!pthread_create(&t, &attr, must_work_thread, NULL));
+    EXPECT(!pthread_attr_setstacksize(&attr, size));
+    EXPECT(!pthread_create(&t, &attr, run, NULL));
     pthread_join(t, NULL);
+}
+
+static void
+small_stack(void)
+{
+    on_stack(32 << 10, must_work_thread);
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__      /* whose frames are larger */
+    on_stack(16 << 10, must_work_thread);
+#endif
+}
+
+/* The reader of constants recurses with these texts: value, or refused beyond 200 levels. */
+static const struct {
+    const char *open, *inner, *close;
+    unsigned depth;
+    int32_t value;
+    CUresult result;
+} nests[] = {
+    { "(", "6", ")", 190, 6, CUDA_SUCCESS }, { "-", "7", "", 190, 7, CUDA_SUCCESS }, { "0 ? 1 : ", "8", "", 190, 8, CUDA_SUCCESS },
+    { "1 ? ", "9", " : 1", 190, 9, CUDA_SUCCESS }, { "(", "1", ")", 3000, 0, CUDA_ERROR_INVALID_PTX },
+};
+
+static void *
+deep_text_thread(void *unused)
+{
+    static char nested[64 << 10];
+    CUcontext c = make_context();
+    for (size_t i = 0; i < sizeof nests / sizeof *nests; i++) {
+        CUmodule m;
+        CUdeviceptr v;
+        size_t size;
+        int32_t got = -1;
+        char *to = stpcpy(nested, ".version 7.1\n.target sm_60\n.address_size 64\n.global .align 4 .b32 v = ");
+        for (unsigned n = 0; n < nests[i].depth; n++)
+            to = stpcpy(to, nests[i].open);
+        to = stpcpy(to, nests[i].inner);
+        for (unsigned n = 0; n < nests[i].depth; n++)
+            to = stpcpy(to, nests[i].close);
+        stpcpy(to, ";\n");
+        EXPECT_RESULT(cuModuleLoadData(&m, nested), nests[i].result);
+        if (nests[i].result != CUDA_SUCCESS)
+            continue;
+        OK(cuModuleGetGlobal_v2(&v, &size, m, "v"));
+        OK(cuMemcpyDtoH_v2(&got, v, sizeof got));
+        EXPECT(got == nests[i].value);
+        OK(cuModuleUnload(m));
+    }
+    OK(cuCtxDestroy_v2(c));
+    return unused;
+}
+
+static void
+deep_text(void)
+{
+    on_stack(32 << 10, deep_text_thread);
 }
 
 /* ---- signals ------------------------------------------------------------------------------------------------------------- */
@@ -354,7 +409,7 @@ no_files(void)
 /* ---- */
 
 static const struct test { const char *name; void (*run)(void); } tests[] = {
-    { "children", children }, { "fork_before", fork_before }, { "cancelled", cancelled }, { "small_stack", small_stack }, { "profiled", profiled },
+    { "children", children }, { "fork_before", fork_before }, { "cancelled", cancelled }, { "small_stack", small_stack }, { "deep_text", deep_text }, { "profiled", profiled },
     { "profiled_restart", profiled_restart }, { "interrupted", interrupted }, { "alternate_stack", alternate_stack }, { "refusing", refusing },
     { "killing", killing }, { "addresses", addresses }, { "no_files", no_files },
 };
