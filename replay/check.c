@@ -124,6 +124,9 @@ run(struct check *c, uint64_t *made, uint64_t *kept, struct cwd_error *e)
     }
     cw_result r = CW_OK;
     uint64_t room = 0;
+    *made = *kept = 0;
+    if (screen_launch(c, bounds))
+        return CW_OK;
     for (uint64_t bytes = SMALL_LOG; r == CW_OK; bytes = CWI_HEADER + *made * 32 + (1u << 20)) {
         bytes = bytes < LARGE_LOG ? bytes : LARGE_LOG;
         room = control[CWI_ROOM] = (bytes - CWI_HEADER) / 32;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Between check.c, which runs the launch and reads the records in their order; check_memory.c: memory and registers; check_sync.c:
- * barriers and member masks. */
+ * barriers and member masks; check_screen.c: whether there is anything to look at. */
 #ifndef CWD_CHECK_PRIVATE_H
 #define CWD_CHECK_PRIVATE_H
 
@@ -47,6 +47,9 @@ bool check_found(struct check *c, enum cwc_what kind, unsigned what, uint32_t a,
 void check_who(const struct check *c, struct who w, char *out, size_t size);
 void check_place(const struct check *c, uint32_t id, char *out, size_t size);
 void check_say(struct check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* check_screen.c: true: the launch ran, and has no fault. `bounds`: all of global memory is known. */
+bool screen_launch(struct check *c, bool bounds);
 
 bool memory_open(struct check *c);
 void memory_record(struct check *c, const struct record *r);

@@ -328,12 +328,10 @@ prologue(struct rewrite *w)
            " ld.global.u32 $x, [$log+%d]; sub.u32 $x, $w, $x;"
            " ld.global.u32 $y, [$log+%d]; setp.lt.and.u32 $p, $x, $y, $t;",
                   CWI_BLOCK * 8, CWI_FIRST * 8, CWI_COUNT * 8);
-    if (w->mode == CWI_CHECK || w->mode == CWI_BOUND) {
-        (w->mode == CWI_CHECK ? cwi_check_prologue : cwi_bound_prologue)(w);
-        return;
-    }
-    if (w->mode == CWI_STEP) {
-        cwi_step_prologue(w);
+    void (*own)(struct rewrite *) = w->mode == CWI_CHECK ? cwi_check_prologue : w->mode == CWI_BOUND ? cwi_bound_prologue
+                                  : w->mode == CWI_SCREEN ? cwi_screen_prologue : w->mode == CWI_STEP ? cwi_step_prologue : NULL;
+    if (own) {
+        own(w);
         return;
     }
     if (w->mode == CWI_TRACE) {
@@ -767,11 +765,13 @@ rewrite_function(struct rewrite *w, uint32_t first, size_t at, const uint32_t bl
     if (w->mode == CWI_TRACE)
         trace_entry(w, first);
     at = body + 1;
-    if (w->mode == CWI_CHECK || w->mode == CWI_STEP || w->mode == CWI_BOUND) {
+    if (w->mode == CWI_CHECK || w->mode == CWI_STEP || w->mode == CWI_BOUND || w->mode == CWI_SCREEN) {
         size_t begin = cwi_behind_declarations(text, body, p->insts[first].begin);
         cw_buf_append(w->out, text + at, begin - at);
         if (w->mode == CWI_CHECK)
             cwi_check_spaces(w);
+        else if (w->mode == CWI_SCREEN)
+            cwi_screen_spaces(w);
         else if (w->mode == CWI_STEP)
             cwi_step_entry(w, first);
         else
@@ -784,8 +784,8 @@ rewrite_function(struct rewrite *w, uint32_t first, size_t at, const uint32_t bl
         bool step = w->mode == CWI_STEP, trace = w->mode == CWI_TRACE || step;
         cw_buf_append(w->out, text + at, i->begin - at);
         at = i->end;
-        if (w->mode == CWI_CHECK || w->mode == CWI_BOUND) {
-            (w->mode == CWI_CHECK ? cwi_check_instruction : cwi_bound_instruction)(w, id);
+        if (w->mode == CWI_CHECK || w->mode == CWI_BOUND || w->mode == CWI_SCREEN) {
+            (w->mode == CWI_CHECK ? cwi_check_instruction : w->mode == CWI_BOUND ? cwi_bound_instruction : cwi_screen_instruction)(w, id);
             continue;
         }
         bool taken = step && from < id && takes_result(p, id);      /* nothing may come before it */
@@ -831,7 +831,7 @@ cwi_rewrite(const struct cwi_program *p, uint32_t i, enum cwi_mode mode, const c
             struct cw_buf *out, struct cwd_error *e)
 {
     const struct cwj_input *t = &p->texts[i];
-    struct rewrite w = { .p = p, .mode = mode, .out = out, .room = (bytes - CWI_HEADER) / 32 };
+    struct rewrite w = { .p = p, .mode = mode, .out = out, .room = (bytes - CWI_HEADER) / 32, .threads = block ? (uint64_t)block[0] * block[1] * block[2] : 0 };
     if (p->modules[i]->address_size != 64)
         return cwd_fail(e, CW_ERR_UNSUPPORTED, "modules with 32-bit addresses cannot be traced");
     if (memmem(t->text, t->size, "cudaway_", 8))
@@ -850,9 +850,11 @@ cwi_rewrite(const struct cwi_program *p, uint32_t i, enum cwi_mode mode, const c
         cwi_check_function(&w);
     else if (mode == CWI_BOUND)
         cwi_bound_function(&w);
+    else if (mode == CWI_SCREEN)
+        cwi_screen_functions(&w);
     for (uint32_t id = 0; id < p->ninsts;) {
         const struct cwi_inst *x = &p->insts[id];
-        if (x->text == i && wanted(x->fn, kernel) && (mode != CWI_BOUND || x->fn->is_entry))
+        if (x->text == i && wanted(x->fn, kernel) && ((mode != CWI_BOUND && mode != CWI_SCREEN) || x->fn->is_entry))
             at = rewrite_function(&w, id, at, block);
         while (id < p->ninsts && p->insts[id].fn == x->fn)
             id++;

@@ -9,6 +9,7 @@
  *   CWI_STEP    chosen threads of one block record each instruction, its results and what it stores (instrument_step.c)
  *   CWI_CHECK   every access to memory is checked, and not executed where it is wrong; wrong ones are recorded, or all, with
  *               what synchronises threads (instrument_check.c)
+ *   CWI_SCREEN  what CWI_CHECK looks for is looked for without records, and only whether it may be there is said (instrument_screen.c)
  *   CWI_BOUND   of each register and of memory it is recorded how far its value may be off (instrument_bound.c)
  *
  * The variable, CWI_VARIABLE, is little-endian u64 words: control (enum cwi_word), CWI_SLOTS cursors, then records. */
@@ -59,7 +60,7 @@ enum { CWI_STEP_SYMBOLS = 64, CWI_STEP_PARTS = 64 };
 #define CWI_KIND(key) ((enum cwi_kind)((key) >> 40 & 0xff))
 #define CWI_THREAD(key) ((uint32_t)((key) >> 48))
 
-enum cwi_mode { CWI_TRACE, CWI_WATCH, CWI_CHECK, CWI_STEP, CWI_BOUND };
+enum cwi_mode { CWI_TRACE, CWI_WATCH, CWI_CHECK, CWI_STEP, CWI_BOUND, CWI_SCREEN };
 
 /* Of CHECK. Behind the control words are CWI_START allocations, a word each for address and size. A record is one of WATCH's, with
  * kind CWI_ACCESS(what, space), and for accesses part: bytes | CWI_OUTSIDE | CWI_MISALIGNED. */
@@ -83,6 +84,27 @@ enum cwi_where { CWI_NOWHERE, CWI_GLOBAL, CWI_SHARED_MEMORY, CWI_LOCAL, CWI_CONS
 /* CWI_SIZE of the control words: which records are made besides those of wrong accesses. */
 enum { CWI_WANT_ACCESSES = 1, CWI_WANT_SYNC = 2 };
 
+/* Of SCREEN: control words; CWI_TABLE entries of 32 bytes: an allocation's address, its size, the address of its owners and of its cells, 0 for
+ * none (instrument_screen.c); an entry that nothing is in; for each entry a word of 4 bytes, that is not 0 behind the run if a plain store goes
+ * there; and from CWI_SCREEN_SITES on for each instruction the offset of an entry, CWI_SCREEN_NONE at first. */
+enum {
+    CWI_ALLOCATIONS = CWI_START,        /* entries used */
+    CWI_BEHIND = CWI_ROOM,              /* where cells of shared memory begin: bytes of dynamic shared memory that are the kernel's, rounded up */
+    CWI_DYNAMIC = CWI_SHARED,           /* bytes of dynamic shared memory that are the kernel's */
+    CWI_SHADOW = CWI_SIZE,              /* bytes of cells of shared memory */
+    CWI_SUSPECT = CWI_CURSOR,           /* result: not 0: there may be a fault */
+    CWI_SCREEN_NONE = 32 * CWI_TABLE,
+    CWI_SCREEN_STORED = 128 + CWI_SCREEN_NONE + 32,
+    CWI_SCREEN_SITES = CWI_SCREEN_STORED + 4 * CWI_TABLE,
+};
+enum {
+    CWI_SCREEN_BOUNDS = 1,              /* of global memory; those of shared and local memory in any case */
+    CWI_SCREEN_SHARED = 2, CWI_SCREEN_GLOBAL = 4,       /* races there */
+    CWI_SCREEN_FRESH = 8,               /* reads of shared memory and of registers that nothing was written to */
+    CWI_SCREEN_SYNC = 16,
+    CWI_SCREEN_CELLS = CWI_SCREEN_SHARED | CWI_SCREEN_FRESH,    /* cells of shared memory */
+};
+
 /* Of BOUND: CWI_START entries of 32 bytes behind the control block, each a buffer's begin, size, and where in the variable the bounds of its words are, an
  * f64 each. CWI_ROOM: where those of shared memory are, CWI_SIZE: bytes of each block. */
 
@@ -100,6 +122,7 @@ struct cwi_program {
     uint32_t ntexts;
     struct cwi_inst *insts;
     uint32_t ninsts;
+    unsigned screens, shift;            /* SCREEN: CWI_SCREEN_ bits; a cell stands for 4 >> shift bytes */
 };
 
 /* Parse `texts`, which become the program's own, also on failure. */

@@ -91,7 +91,9 @@ cwi_extent(struct rewrite *w, uint8_t space)
     for (unsigned i = 0; i < n; i++) {
         cwi_put(w, " mov.u64 $v, %s; min.u64 $lo, $lo, $v;", seen[i]->name);
         if (seen[i]->unsized)
-            cwi_put(w, " mov.u32 $x, %%dynamic_smem_size; cvt.u64.u32 $n, $x; add.u64 $v, $v, $n; max.u64 $hi, $hi, $v;");
+            cwi_put(w, w->mode == CWI_SCREEN ? " ld.global.u32 $x, [" CWI_VARIABLE "+%d];" : " mov.u32 $x, %%dynamic_smem_size;", CWI_DYNAMIC * 8);
+        if (seen[i]->unsized)
+            cwi_put(w, " cvt.u64.u32 $n, $x; add.u64 $v, $v, $n; max.u64 $hi, $hi, $v;");
         else
             cwi_put(w, " add.u64 $v, $v, %llu; max.u64 $hi, $hi, $v;", (unsigned long long)seen[i]->size);
     }
@@ -123,13 +125,6 @@ cwi_check_spaces(struct rewrite *w)
 
 /* ---- instructions ------------------------------------------------------------------------------------------------------------ */
 
-struct access {
-    enum cwi_access what;
-    const struct ptx_operand *address, *value;
-    uint8_t space;
-    unsigned bytes;
-};
-
 static enum cwi_where
 where_of(uint8_t space)
 {
@@ -147,9 +142,8 @@ ordered(const struct ptx_inst *in)
     return in->sem != PTX_SEM_NONE && in->sem != PTX_SEM_WEAK;
 }
 
-/* The memory that an instruction accesses, one place a thread; false: none, or none that is looked at. */
-static bool
-access_of(const struct ptx_inst *in, struct access *a)
+bool
+cwi_access_of(const struct ptx_inst *in, struct access *a)
 {
     unsigned at = in->op == PTX_OP_ST || in->op == PTX_OP_RED ? 0 : 1;
     switch (in->op) {
@@ -190,8 +184,8 @@ note(struct rewrite *w, uint32_t id, const struct ptx_inst *in, enum cwi_access 
     call(w, in, CWI_KEY(CWI_ACCESS(what, CWI_NOWHERE), 0, id), HOW(7, 0, CWI_WANT_SYNC));
 }
 
-static void
-operand_value(struct rewrite *w, const struct ptx_operand *o)
+void
+cwi_operand_value(struct rewrite *w, const struct ptx_operand *o)
 {
     if (o->kind == PTX_OPND_REG)
         cwi_take(w, o->index, false);
@@ -204,14 +198,14 @@ written_value(struct rewrite *w, const struct ptx_operand *o)
 {
     if (!o || o->kind != PTX_OPND_VEC) {
         if (o)
-            operand_value(w, o);
+            cwi_operand_value(w, o);
         else
             cwi_put(w, " mov.u64 $v, 0;");
         return;
     }
     cwi_put(w, " mov.u64 $i, 0;");
     for (unsigned i = 0; i < o->count; i++) {
-        operand_value(w, &o->elem[i]);
+        cwi_operand_value(w, &o->elem[i]);
         cwi_put(w, " shl.b64 $n, $i, 7; add.u64 $i, $i, $n; xor.b64 $i, $i, $v;");
     }
     cwi_put(w, " mov.b64 $v, $i;");
@@ -224,8 +218,8 @@ is_grid_barrier(const struct ptx_inst *in)
     return in->op == PTX_OP_CALL && in->noperands > 1 && in->operand[1].kind == PTX_OPND_SYM && strcmp(in->operand[1].sym->name, "cudaCGSynchronize") == 0;
 }
 
-static bool
-is_barrier(const struct ptx_inst *in)
+bool
+cwi_is_barrier(const struct ptx_inst *in)
 {
     return in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER || is_grid_barrier(in);
 }
@@ -243,10 +237,10 @@ barrier_value(struct rewrite *w, const struct ptx_inst *in)
     bool counted = in->noperands > first + 1u && (o[1].kind == PTX_OPND_IMM || (o[1].kind == PTX_OPND_REG && w->fn->regs[o[1].index].type != PTX_PRED));
     cwi_put(w, " mov.u64 $i, 0;");
     if (counted) {
-        operand_value(w, &o[1]);
+        cwi_operand_value(w, &o[1]);
         cwi_put(w, " shl.b64 $i, $v, 32;");
     }
-    operand_value(w, o);
+    cwi_operand_value(w, o);
     cwi_put(w, " or.b64 $v, $v, $i; mov.u64 $a, %d;", in->op == PTX_OP_BAR || in->flags & PTX_F_ALIGNED);
 }
 
@@ -256,9 +250,8 @@ is_wide_sync(const struct ptx_inst *in)
     return strncmp(ptx_op_info((ptx_op)in->op)->mnemonic, "mbarrier", 8) == 0 || strncmp(ptx_op_info((ptx_op)in->op)->mnemonic, "cp.async", 8) == 0;
 }
 
-/* The mask operand of an instruction with .sync; NULL: none. */
-static const struct ptx_operand *
-member_mask(const struct ptx_inst *in)
+const struct ptx_operand *
+cwi_member_mask(const struct ptx_inst *in)
 {
     bool sync = in->flags & PTX_F_SYNC && (in->op == PTX_OP_SHFL || in->op == PTX_OP_VOTE || in->op == PTX_OP_MATCH || in->op == PTX_OP_REDUX);
     if (in->op == PTX_OP_BAR_WARP_SYNC)
@@ -279,26 +272,26 @@ leads_out(const struct rewrite *w, const struct ptx_inst *in)
 static void
 before(struct rewrite *w, uint32_t id, const struct ptx_inst *in)
 {
-    const struct ptx_operand *mask = member_mask(in);
+    const struct ptx_operand *mask = cwi_member_mask(in);
     bool gone = in->op == PTX_OP_EXIT || (in->op == PTX_OP_RET && w->fn->is_entry) || leads_out(w, in);
     if (mask) {
         guard(w, in);
-        operand_value(w, mask);
+        cwi_operand_value(w, mask);
         note(w, id, in, CWI_MEMBER);
     }
-    if (in->op == PTX_OP_BAR_WARP_SYNC || is_wide_sync(in) || gone || is_barrier(in)) {
+    if (in->op == PTX_OP_BAR_WARP_SYNC || is_wide_sync(in) || gone || cwi_is_barrier(in)) {
         guard(w, in);
         cwi_put(w, " mov.u64 $v, %d; mov.u64 $a, 0;", is_wide_sync(in));
-        if (is_barrier(in))
+        if (cwi_is_barrier(in))
             barrier_value(w, in);
-        note(w, id, in, is_barrier(in) ? CWI_ARRIVE : gone ? CWI_GONE : CWI_WARP_ARRIVE);
+        note(w, id, in, cwi_is_barrier(in) ? CWI_ARRIVE : gone ? CWI_GONE : CWI_WARP_ARRIVE);
     }
 }
 
 static void
 after(struct rewrite *w, uint32_t id, const struct ptx_inst *in)
 {
-    if (is_barrier(in) && in->mode != PTX_MODE_ARRIVE) {
+    if (cwi_is_barrier(in) && in->mode != PTX_MODE_ARRIVE) {
         guard(w, in);
         barrier_value(w, in);
         note(w, id, in, CWI_PASS);
@@ -316,9 +309,8 @@ blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Behind "@!%p ", at the opcode. */
-static const char *
-behind_guard(const char *s, const char *end)
+const char *
+cwi_behind_guard(const char *s, const char *end)
 {
     while (s < end && (*s == '@' || *s == '!' || blank(*s)))
         s++;
@@ -349,7 +341,7 @@ write_access(struct rewrite *w, uint32_t id, const struct ptx_inst *in, const st
     cwi_put(w, " setp.ne.u32 $s, $x, 0;");
     if (in->has_guard) {
         cwi_put(w, " and.pred $s, $s, $g;");
-        s = behind_guard(s, end);
+        s = cwi_behind_guard(s, end);
     }
     if (acquires)                       /* the load may write the address register */
         cwi_put(w, " mov.b64 $i, $a;");
@@ -363,9 +355,8 @@ write_access(struct rewrite *w, uint32_t id, const struct ptx_inst *in, const st
             (unsigned long long)CWI_KEY(CWI_ACCESS(CWI_ACQUIRE, CWI_NOWHERE), 0, id));
 }
 
-/* Which instructions of the function read registers that nothing wrote, and which registers are read so. */
-static bool
-reads_unwritten(struct rewrite *w, const struct ptx_inst *in)
+bool
+cwi_reads_unwritten(struct rewrite *w, const struct ptx_inst *in)
 {
     if (w->unwritten_of != w->fn) {
         free(w->unwritten);
@@ -377,9 +368,8 @@ reads_unwritten(struct rewrite *w, const struct ptx_inst *in)
     return w->unwritten && w->unwritten[in - w->fn->insts];
 }
 
-/* A register that holds anything holds 0: some compilers refuse what depends on it. */
-static void
-write_register(void *user, uint32_t reg)
+void
+cwi_write_register(void *user, uint32_t reg)
 {
     struct rewrite *w = user;
     unsigned bits = ptx_type_bits((ptx_type)w->fn->regs[reg].type);
@@ -397,17 +387,17 @@ cwi_check_instruction(struct rewrite *w, uint32_t id)
     const struct cwi_inst *i = &w->p->insts[id];
     const struct ptx_inst *in = i->in;
     struct access a;
-    bool unwritten = reads_unwritten(w, in);
+    bool unwritten = cwi_reads_unwritten(w, in);
     if (unwritten) {
         bool known = in->has_guard && !w->unwritten[w->fn->ninsts + in->guard];
         if (known)
             guard(w, in);
         cwi_put(w, " mov.u64 $v, 0; mov.u64 $a, 0;");
         note(w, id, known ? in : NULL, CWI_UNWRITTEN);
-        cwi_reads(in, write_register, w);
+        cwi_reads(in, cwi_write_register, w);
     }
     before(w, id, in);
-    if (access_of(in, &a))
+    if (cwi_access_of(in, &a))
         write_access(w, id, in, &a);
     else
         cw_buf_append(w->out, w->p->texts[i->text].text + i->begin, i->end - i->begin);

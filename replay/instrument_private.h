@@ -19,7 +19,8 @@ struct rewrite {
     const struct ptx_function *fn;
     uint64_t room;                      /* WATCH: records */
     const struct ptx_function *unwritten_of;
-    bool *unwritten;                    /* CHECK: by instruction of that function, whether it reads a register that nothing wrote;
+    uint64_t threads;                   /* SCREEN: of a block */
+    bool *unwritten;                    /* CHECK, SCREEN: by instruction of that function, whether it reads a register that nothing wrote;
                                          * then by register, whether one does */
 };
 
@@ -41,6 +42,33 @@ void cwi_check_function(struct rewrite *w);
 void cwi_check_prologue(struct rewrite *w);
 void cwi_check_spaces(struct rewrite *w);       /* behind the declarations */
 void cwi_check_instruction(struct rewrite *w, uint32_t id);
+
+/* The memory that an instruction accesses, one place a thread. */
+struct access {
+    enum cwi_access what;
+    const struct ptx_operand *address, *value;
+    uint8_t space;
+    unsigned bytes;
+};
+/* False: it accesses none, or none that is looked at. */
+bool cwi_access_of(const struct ptx_inst *in, struct access *a);
+/* v = a register or a number. */
+void cwi_operand_value(struct rewrite *w, const struct ptx_operand *o);
+bool cwi_is_barrier(const struct ptx_inst *in);
+/* The mask operand of an instruction with .sync; NULL: none. */
+const struct ptx_operand *cwi_member_mask(const struct ptx_inst *in);
+/* Behind "@!%p ", at the opcode. */
+const char *cwi_behind_guard(const char *s, const char *end);
+/* Whether the instruction reads registers that nothing wrote; fills w->unwritten. */
+bool cwi_reads_unwritten(struct rewrite *w, const struct ptx_inst *in);
+/* A register that nothing wrote holds 0: some compilers refuse what depends on it. `user`: the rewrite. */
+void cwi_write_register(void *user, uint32_t reg);
+
+/* instrument_screen.c: CWI_SCREEN. */
+void cwi_screen_functions(struct rewrite *w);
+void cwi_screen_prologue(struct rewrite *w);
+void cwi_screen_spaces(struct rewrite *w);      /* behind the declarations */
+void cwi_screen_instruction(struct rewrite *w, uint32_t id);
 
 /* instrument_step.c: CWI_STEP. */
 void cwi_step_prologue(struct rewrite *w);

@@ -219,7 +219,7 @@ write_where(const struct cwd_session *s, const struct cwd_dump *d, const struct 
     FILE *f = fopen(path, "w");
     if (!f)
         return false;
-    fprintf(f, "capability %u 0\n", s->compute_capability);
+    fprintf(f, "capability %u 0\nsequential %u 0\n", s->compute_capability, s->sequential);
     for (uint32_t i = 0; i < d->nbuffers; i++)
         fprintf(f, "buffer %u %llx\n", i, (unsigned long long)o->address[i]);
     for (uint32_t i = 0; i < d->ntextures; i++)

@@ -6,6 +6,7 @@
 #include "replay/analyze.h"
 
 #include "impl/base/hash.h"
+#include "impl/base/log.h"
 #include "replay/array.h"
 #include "replay/driver.h"
 #include "replay/tar.h"
@@ -42,6 +43,7 @@ cwd_session_open(struct cwd_session *s, const char *on, struct cwd_error *e)
     memcpy(s->device, d.name, sizeof s->device);
     s->driver = d.version;
     s->unoptimised = d.unoptimised;
+    s->sequential = d.ours && !strncmp(d.name, "CUDAway host", 12);
     s->fuses = !d.ours && !d.unoptimised;
     s->compute_capability = d.compute_capability;
     CUdevice device = d.device;
@@ -336,7 +338,7 @@ check_moves(struct run *w)
         return cwd_fail(w->e, CW_ERR_UNSUPPORTED, "the parameter block holds at byte %llu what may be an unaligned pointer to memory that is "
                         "not at its recorded address; it cannot be replayed exactly here", (unsigned long long)at);
     for (uint32_t i = 0; i < d->nbuffers; i++)
-        if (cwd_moves_unsafe(&w->moves, d->buffers[i].before, d->buffers[i].size, d->buffers[i].address, &at))
+        if (d->buffers[i].before && cwd_moves_unsafe(&w->moves, d->buffers[i].before, d->buffers[i].size, d->buffers[i].address, &at))
             return cwd_fail(w->e, CW_ERR_UNSUPPORTED, "buffer %u holds at byte %llu what may be an unaligned pointer to memory that is not at "
                             "its recorded address; it cannot be replayed exactly here", i, (unsigned long long)at);
     return CW_OK;
@@ -454,6 +456,12 @@ restore(struct run *w)
         uint8_t *data = b->before;
         if (!w->address[i])
             continue;
+        if (!data) {
+            CUresult zero = w->s->cu.cuMemsetD8_v2(w->address[i], 0, b->size);
+            if (zero != CUDA_SUCCESS)
+                return failed(w, "clearing memory", zero);
+            continue;
+        }
         if (w->moves.count || w->nwords || has_handles(w, (int32_t)i)) {
             data = malloc(b->size);
             if (!data)
@@ -482,16 +490,23 @@ restore(struct run *w)
     return r == CUDA_SUCCESS ? CW_OK : failed(w, "restoring memory", r);
 }
 
+static double
+milliseconds(struct timespec a, struct timespec b)
+{
+    return (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) * 1e-6;
+}
+
 static cw_result
 launch(struct run *w, double *ms)
 {
     const struct cwd_dump *d = w->d;
-    struct timespec a, b;
+    struct timespec a, b, cpu[2];
     void **params = calloc(d->nparams + (size_t)1, sizeof *params);
     if (!params)
         return cwd_fail(w->e, CW_ERR_NOMEM, "out of memory");
     for (uint32_t i = 0; i < d->nparams; i++)
         params[i] = w->params + d->params[i].offset;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu[0]);
     clock_gettime(CLOCK_MONOTONIC, &a);
     CUresult r;
     if (d->cooperative)
@@ -505,10 +520,12 @@ launch(struct run *w, double *ms)
         return failed(w, "launching the kernel", r);
     r = w->s->cu.cuCtxSynchronize();
     clock_gettime(CLOCK_MONOTONIC, &b);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu[1]);
+    cw_debug("the launch of %s took %.3f ms, %.3f ms of CPU time", d->kernel, milliseconds(a, b), milliseconds(cpu[0], cpu[1]));
     if (r != CUDA_SUCCESS)
         return failed(w, "running the kernel", r);
     if (ms)
-        *ms = (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) * 1e-6;
+        *ms = milliseconds(a, b);
     return CW_OK;
 }
 
@@ -525,7 +542,7 @@ collect(struct run *w)
     o->narrays = d->narrays;
     for (uint32_t i = 0; i < d->nbuffers; i++) {
         const struct cwd_buffer *b = &d->buffers[i];
-        if (!w->address[i])
+        if (!w->address[i] || !b->before)
             continue;
         o->buffers[i] = malloc(b->size);
         if (!o->buffers[i])

@@ -17,6 +17,7 @@ struct cwd_session {
     struct cw_cuda_table cu;
     char device[256];
     uint32_t driver, compute_capability;
+    bool sequential;                    /* the threads of a block run on one thread of the machine */
     bool fuses;                         /* the driver may fuse multiplications and additions */
     bool unoptimised;                   /* modules are loaded with CU_JIT_OPTIMIZATION_LEVEL 0 */
     uint64_t granule;
@@ -47,7 +48,9 @@ enum cwd_run_flags {
     CWD_RUN_MAY_MOVE = 1,               /* without it CW_ERR_NOT_FOUND when a buffer's address is taken in this process */
 };
 
-/* Run the launch once, or once unmeasured and `repeat` times measured, each from the recorded state. The outcome is the last
+/* A buffer without contents is zero before the launch, and nobody wants it behind.
+ *
+ * Run the launch once, or once unmeasured and `repeat` times measured, each from the recorded state. The outcome is the last
  * run's. CW_ERR_UNSUPPORTED: the device refused or failed. On failure *out is empty. */
 cw_result cwd_session_run(struct cwd_session *s, const struct cwd_dump *d, unsigned flags, uint32_t repeat, struct cwd_outcome *out,
                           struct cwd_error *e) CW_MUST_CHECK;

@@ -179,6 +179,7 @@ read_where(struct cwl_side *s, const char *path, struct cwd_error *e)
     if (!f)
         return cwd_fail(e, CW_ERR_IO, "cannot read %s", path);
     while (fscanf(f, "%15s %u %llx", word, &index, &value) == 3) {
+        s->sequential = s->sequential || (!strcmp(word, "sequential") && index);
         if (!strcmp(word, "buffer") && index < s->result.nbuffers)
             s->address[index] = value;
         else if (!strcmp(word, "texture") && index < s->result.ntextures)
@@ -299,22 +300,24 @@ run_here(struct cwl_side *s, const struct cwd_dump *d, struct cwd_error *e)
     s->address = o.address;
     s->handle = o.handle;
     s->compute_capability = s->session->compute_capability;
+    s->sequential = s->session->sequential;
     o.address = o.handle = NULL;
     cwd_outcome_finish(&o);
     return CW_OK;
 }
 
-/* To a file, or NULL: run it in the session. */
+/* To a file, or NULL: run it in the session. `screen`: of CWI_SCREEN, or NULL. */
 static cw_result
-make_with(struct cwl_side *s, enum cwi_mode mode, const uint64_t *control, size_t size, uint64_t bytes, const char *path, struct cwd_error *e)
+make_with(struct cwl_side *s, enum cwi_mode mode, const uint64_t *control, size_t size, uint64_t bytes, const struct cwl_screen *screen, const char *path,
+          struct cwd_error *e)
 {
     struct cwd_dump d = s->dump;
     uint32_t n = s->program.ntexts;
     struct cw_buf *texts = calloc(n + (size_t)1, sizeof *texts);
     struct cwd_input *inputs = calloc(n + (size_t)1, sizeof *inputs);
-    struct cwd_buffer *buffers = calloc(d.nbuffers + (size_t)1, sizeof *buffers);
-    uint8_t *before = calloc(1, bytes);
-    cw_result r = texts && inputs && buffers && before ? CW_OK : cwd_fail(e, CW_ERR_NOMEM, "out of memory");
+    struct cwd_buffer *buffers = calloc(d.nbuffers + (size_t)2, sizeof *buffers);
+    uint8_t *before = calloc(1, bytes), *shadow = screen && path ? calloc(1, screen->shadow_bytes + 1) : NULL;
+    cw_result r = texts && inputs && buffers && before && (!screen || !path || shadow) ? CW_OK : cwd_fail(e, CW_ERR_NOMEM, "out of memory");
     if (r == CW_OK)
         r = rewritten(s, mode, bytes, texts, inputs, e);
     if (r == CW_OK) {
@@ -325,6 +328,12 @@ make_with(struct cwl_side *s, enum cwi_mode mode, const uint64_t *control, size_
                                                    .after = before };
         d.buffers = buffers;
         d.nbuffers++;
+        if (screen) {
+            d.shared = screen->shared;
+            if (screen->shadow_bytes)
+                buffers[d.nbuffers++] = (struct cwd_buffer){ .kind = CWD_GLOBAL, .address = screen->shadow, .size = screen->shadow_bytes, .before = shadow,
+                                                             .after = shadow };
+        }
         d.inputs = inputs;
         d.ninputs = n;
         d.linked = d.linked || n > 1;
@@ -336,32 +345,34 @@ make_with(struct cwl_side *s, enum cwi_mode mode, const uint64_t *control, size_
     free(inputs);
     free(buffers);
     free(before);
+    free(shadow);
     return r;
 }
 
 cw_result
 cwl_write_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, const char *path, struct cwd_error *e)
 {
-    return make_with(s, mode, control, 128, bytes, path, e);
+    return make_with(s, mode, control, 128, bytes, NULL, path, e);
 }
 
 static cw_result
-run_with(struct cwl_side *s, enum cwi_mode mode, const uint64_t *control, size_t size, uint64_t bytes, struct cwd_error *e)
+run_with(struct cwl_side *s, enum cwi_mode mode, const uint64_t *control, size_t size, uint64_t bytes, const struct cwl_screen *screen, struct cwd_error *e)
 {
     char in[PATH_MAX];
     cw_result r;
     if (s->session) {
-        r = make_with(s, mode, control, size, bytes, NULL, e);
+        r = make_with(s, mode, control, size, bytes, screen, NULL, e);
     } else {
         path_of(s, "in", in);
-        r = make_with(s, mode, control, size, bytes, in, e);
+        r = make_with(s, mode, control, size, bytes, screen, in, e);
         if (r == CW_OK)
             r = run(s, in, e);
         unlink(in);
     }
     if (r != CW_OK)
         return r;
-    const struct cwd_buffer *b = s->result.nbuffers == s->dump.nbuffers + 1 ? &s->result.buffers[s->dump.nbuffers] : NULL;
+    uint32_t added = screen && screen->shadow_bytes ? 2 : 1;
+    const struct cwd_buffer *b = s->result.nbuffers == s->dump.nbuffers + added ? &s->result.buffers[s->dump.nbuffers] : NULL;
     s->log = b ? b->after : NULL;
     return s->log ? CW_OK : cwd_fail(e, CW_ERR_INTERNAL, "%s: the records of the run are missing", s->label);
 }
@@ -369,17 +380,23 @@ run_with(struct cwl_side *s, enum cwi_mode mode, const uint64_t *control, size_t
 cw_result
 cwl_run_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, struct cwd_error *e)
 {
-    return run_with(s, mode, control, 128, bytes, e);
+    return run_with(s, mode, control, 128, bytes, NULL, e);
 }
 
 cw_result
 cwl_run_checked(struct cwl_side *s, const uint64_t *control, uint64_t bytes, struct cwd_error *e)
 {
-    return run_with(s, CWI_CHECK, control, CWI_HEADER, bytes, e);
+    return run_with(s, CWI_CHECK, control, CWI_HEADER, bytes, NULL, e);
+}
+
+cw_result
+cwl_run_screened(struct cwl_side *s, const struct cwl_screen *screen, struct cwd_error *e)
+{
+    return run_with(s, CWI_SCREEN, screen->control, screen->bytes, screen->bytes, screen, e);
 }
 
 cw_result
 cwl_run_bounded(struct cwl_side *s, const uint64_t *control, size_t size, uint64_t bytes, struct cwd_error *e)
 {
-    return run_with(s, CWI_BOUND, control, size, bytes, e);
+    return run_with(s, CWI_BOUND, control, size, bytes, NULL, e);
 }

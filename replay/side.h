@@ -33,6 +33,7 @@ struct cwl_side {
     bool has_result;
     unsigned compute_capability;
     uint64_t *address, *handle;         /* where buffers were, what textures were called */
+    bool sequential;                    /* the device runs the threads of a block on one thread of the machine */
     const uint8_t *log;                 /* CWI_VARIABLE after an instrumented run */
 };
 
@@ -54,6 +55,13 @@ cw_result cwl_run_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64
 
 /* The same for CWI_CHECK, whose control block is CWI_HEADER bytes. */
 cw_result cwl_run_checked(struct cwl_side *s, const uint64_t *control, uint64_t bytes, struct cwd_error *e) CW_MUST_CHECK;
+/* The same for CWI_SCREEN: its variable, memory for owners and cells, and bytes of dynamic shared memory. */
+struct cwl_screen {
+    const uint64_t *control;
+    uint64_t bytes, shadow, shadow_bytes;
+    uint32_t shared;
+};
+cw_result cwl_run_screened(struct cwl_side *s, const struct cwl_screen *screen, struct cwd_error *e) CW_MUST_CHECK;
 /* The same for CWI_BOUND, whose control block with its entries is `size` bytes. */
 cw_result cwl_run_bounded(struct cwl_side *s, const uint64_t *control, size_t size, uint64_t bytes, struct cwd_error *e) CW_MUST_CHECK;
 
