@@ -152,6 +152,8 @@ compile(struct cwb_kernel *k, enum hip_purpose purpose, struct cw_buf *log)
             cw_buf_append(log, text.data, text.size);
         else if (r)
             cw_error("%s", text.data);
+        else
+            cw_warn("%s", text.data);
     }
     cwb_result result = r == CW_OK ? CWB_OK : r == CW_ERR_NOMEM ? CWB_NOMEM : CWB_COMPILE;
     if (result == CWB_OK) {

@@ -35,7 +35,10 @@ tainted_end(const struct flow *f, uint32_t b, const uint64_t *regs)
 {
     const struct ptx_block *blk = &f->fn->blocks[b];
     const struct ptx_inst *end = blk->count ? &f->fn->insts[blk->first + blk->count - 1] : NULL;
-    return end && end->has_guard && regs[end->guard / 64] >> (end->guard % 64) & 1;
+    if (!end)
+        return false;
+    const struct ptx_operand *index = end->op == PTX_OP_BRX_IDX && end->operand[0].kind == PTX_OPND_REG ? &end->operand[0] : NULL;
+    return (end->has_guard && regs[end->guard / 64] >> (end->guard % 64) & 1) || (index && regs[index->index / 64] >> (index->index % 64) & 1);
 }
 
 /* Registers written between a tainted branch in the loop and its join depend on the branch. */

@@ -96,6 +96,7 @@ struct emit_session {
     bool matrix_native;             /* amdgcn: as in cwj_aot_options */
     bool lockstep;                  /* width 1: lanes of a warp access memory in lockstep */
     bool lanes_wait;                /* lanes of a warp may wait for each other where only independent lanes make progress (park.c) */
+    const struct ptx_function *flat;    /* amdgcn: the kernel being emitted, if emit_flatten made it: its lanes run in rounds if they have to */
     struct waits *waits;            /* facts of the functions in `needed`; NULL: not needed so far */
     bool in_step;                   /* the kernel relies on that without saying so (cwj_needs_lockstep) */
 };
@@ -142,6 +143,11 @@ bool emit_has_exits(const struct cwj_program *p, const struct cwj_closure *closu
 
 /* park.c: the function, or a copy in which lanes that wait for others of their warp let them run. NULL: out of memory. */
 const struct ptx_function *emit_park(struct emit *e, const struct ptx_function *fn, struct emit_park *park);
+/* Would lanes of the function still wait for each other? False: out of memory. */
+bool emit_park_leaves(struct emit *e, const struct ptx_function *fn, bool *left) CW_MUST_CHECK;
+
+/* flatten.c: the kernel as one function with all that it calls, in e->arena. NULL: out of memory (*why is NULL), or it has none; *why says why. */
+const struct ptx_function *emit_flatten(struct emit *e, const struct ptx_function *kernel, const char **why);
 
 /* affine.c: values base + step * lane. Emit an instruction that writes an affine register; read one as a vector. */
 bool emit_affine(struct emit *e, const struct ptx_inst *in);

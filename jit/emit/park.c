@@ -16,7 +16,7 @@
  * instructions as before, so the transformation is correct for any region; a region that is too small leaves a hang.
  *
  * The function is copied; its instructions stay, blocks are split and edges redirected. */
-#include "jit/emit/emit_private.h"
+#include "jit/emit/park_private.h"
 
 #include "impl/base/log.h"
 #include "jit/analysis/flow_private.h"
@@ -24,29 +24,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct graph {
-    struct emit *e;
-    struct waits *w;
-    struct cw_arena *a;
-    struct ptx_function *fn;        /* the copy */
-    struct emit_park *park;
-    uint32_t block_cap, inst_cap, head_cap;
-    uint32_t nsplit;                /* blocks before edges are redirected */
-    uint32_t leave;                 /* the block with `ret`, or FLOW_NONE */
-    struct flow flow;
-    bool *meets, *releases;         /* per block */
-    bool *partly;                   /* per block: what meets there is part of a warp */
-    bool *waiting, *parked;         /* per loop */
-    uint32_t *entry;                /* per block: where edges to it lead now */
-    uint32_t *stack, *member, nmember, *in_region, *ahead, *behind, stamp;
-    uint64_t budget;                /* block visits left; at 0 regions are given up */
-    bool ok;                        /* false: out of memory */
-};
 
 /* ---- the copy ---- */
 
 static void *
-grown(struct graph *g, void *old, uint32_t n, uint32_t *cap, size_t size)
+grown(struct park_graph *g, void *old, uint32_t n, uint32_t *cap, size_t size)
 {
     if (n < *cap)
         return old;
@@ -63,8 +45,8 @@ grown(struct graph *g, void *old, uint32_t n, uint32_t *cap, size_t size)
 }
 
 /* A block with the given instructions; successors are to be set. FLOW_NONE: out of memory. */
-static uint32_t
-add_block(struct graph *g, uint32_t first, uint32_t count, uint32_t nsucc)
+uint32_t
+park_add_block(struct park_graph *g, uint32_t first, uint32_t count, uint32_t nsucc)
 {
     struct ptx_function *fn = g->fn;
     struct ptx_block *blocks = grown(g, fn->blocks, fn->nblocks, &g->block_cap, sizeof *blocks);
@@ -78,8 +60,8 @@ add_block(struct graph *g, uint32_t first, uint32_t count, uint32_t nsucc)
     return fn->nblocks++;
 }
 
-static uint32_t
-add_inst(struct graph *g, const struct ptx_inst *in)
+uint32_t
+park_add_inst(struct park_graph *g, const struct ptx_inst *in)
 {
     struct ptx_function *fn = g->fn;
     struct ptx_inst *insts = grown(g, fn->insts, fn->ninsts, &g->inst_cap, sizeof *insts);
@@ -91,7 +73,7 @@ add_inst(struct graph *g, const struct ptx_inst *in)
 }
 
 static uint32_t
-add_op(struct graph *g, struct ptx_inst in, uint32_t reg, bool from_reg, int64_t source, bool and_number, int64_t number)
+add_op(struct park_graph *g, struct ptx_inst in, uint32_t reg, bool from_reg, int64_t source, bool and_number, int64_t number)
 {
     struct ptx_operand *o = cw_arena_array(g->a, struct ptx_operand, 3);
     if (!o) {
@@ -106,27 +88,27 @@ add_op(struct graph *g, struct ptx_inst in, uint32_t reg, bool from_reg, int64_t
     in.noperands = (uint8_t)(2 + and_number);
     in.type[0] = PTX_U32;
     in.vec = 1;
-    return add_inst(g, &in);
+    return park_add_inst(g, &in);
 }
 
 /* park = number; then to `to`. */
-static uint32_t
-setting_block(struct graph *g, uint32_t number, uint32_t to)
+uint32_t
+park_setting_block(struct park_graph *g, uint32_t number, uint32_t to)
 {
     uint32_t i = add_op(g, (struct ptx_inst){ .op = PTX_OP_MOV }, g->park->reg, false, number, false, 0);
-    uint32_t b = add_block(g, i, 1, 1);
+    uint32_t b = park_add_block(g, i, 1, 1);
     if (g->ok)
         g->fn->blocks[b].succ[0] = to;
     return b;
 }
 
 /* if (park == number, or with PTX_NE: != number) to `yes`, else to `no`. */
-static uint32_t
-testing_block(struct graph *g, uint8_t cmp, uint32_t number, uint32_t yes, uint32_t no)
+uint32_t
+park_testing_block(struct park_graph *g, uint8_t cmp, uint32_t number, uint32_t yes, uint32_t no)
 {
     uint32_t i = add_op(g, (struct ptx_inst){ .op = PTX_OP_SETP, .cmp = cmp }, g->park->reg + 1, true, g->park->reg, true, number);
-    add_inst(g, &(struct ptx_inst){ .op = PTX_OP_BRA, .has_guard = true, .guard = g->park->reg + 1 });
-    uint32_t b = add_block(g, i, 2, 2);
+    park_add_inst(g, &(struct ptx_inst){ .op = PTX_OP_BRA, .has_guard = true, .guard = g->park->reg + 1 });
+    uint32_t b = park_add_block(g, i, 2, 2);
     if (g->ok) {
         g->fn->blocks[b].succ[0] = yes;
         g->fn->blocks[b].succ[1] = no;
@@ -136,10 +118,10 @@ testing_block(struct graph *g, uint8_t cmp, uint32_t number, uint32_t yes, uint3
 
 /* Move the instructions from `at` on, and the successors, into a new block behind block b. Returns it. */
 static uint32_t
-split(struct graph *g, uint32_t b, uint32_t at)
+split(struct park_graph *g, uint32_t b, uint32_t at)
 {
     struct ptx_block old = g->fn->blocks[b];
-    uint32_t rest = add_block(g, at, old.first + old.count - at, 1);
+    uint32_t rest = park_add_block(g, at, old.first + old.count - at, 1);
     if (!g->ok)
         return b;
     struct ptx_block *head = &g->fn->blocks[b], *tail = &g->fn->blocks[rest];
@@ -153,14 +135,14 @@ split(struct graph *g, uint32_t b, uint32_t at)
 }
 
 static bool
-leaves(const struct graph *g, const struct ptx_inst *in)
+leaves(const struct park_graph *g, const struct ptx_inst *in)
 {
     return in->op == PTX_OP_RET || (in->op == PTX_OP_EXIT && g->fn->is_entry);
 }
 
 /* All ways out of the function lead through one block. */
 static void
-join_exit(struct graph *g, uint32_t b)
+join_exit(struct park_graph *g, uint32_t b)
 {
     struct ptx_block *blk = &g->fn->blocks[b];
     struct ptx_inst *last = blk->count ? &g->fn->insts[blk->first + blk->count - 1] : NULL;
@@ -188,11 +170,11 @@ join_exit(struct graph *g, uint32_t b)
 
 /* Instructions that lanes execute together get blocks of their own; block 0 keeps no branch. */
 static void
-split_all(struct graph *g)
+split_all(struct park_graph *g)
 {
     uint32_t n = g->fn->nblocks;
-    uint32_t ret = add_inst(g, &(struct ptx_inst){ .op = PTX_OP_RET });
-    g->leave = add_block(g, ret, 1, 0);
+    uint32_t ret = park_add_inst(g, &(struct ptx_inst){ .op = PTX_OP_RET });
+    g->leave = park_add_block(g, ret, 1, 0);
     for (uint32_t b = 0; b < n && g->ok; b++)
         join_exit(g, b);
     for (uint32_t b = 0; b < n && g->ok; b++) {
@@ -211,7 +193,7 @@ split_all(struct graph *g)
 }
 
 static bool
-copy_function(struct graph *g, const struct ptx_function *fn)
+copy_function(struct park_graph *g, const struct ptx_function *fn)
 {
     struct ptx_function *copy = cw_arena_new(g->a, struct ptx_function);
     struct ptx_reg *regs = cw_arena_array(g->a, struct ptx_reg, fn->nregs + 2u);
@@ -244,8 +226,8 @@ copy_function(struct graph *g, const struct ptx_function *fn)
 }
 
 /* pred from succ. Blocks that nothing reaches get no edges. */
-static bool
-mirror_edges(struct graph *g)
+bool
+park_mirror_edges(struct park_graph *g)
 {
     struct ptx_function *fn = g->fn;
     uint32_t *stack = cw_arena_array(g->a, uint32_t, fn->nblocks + 1), top = 0;
@@ -303,7 +285,7 @@ enum closed { CLOSED, OPEN, MEETING };
 
 /* The blocks from `d` to `j`, without j, into g->member. CLOSED: d is their only entry and j their only exit. */
 static enum closed
-collect(struct graph *g, uint32_t d, uint32_t j)
+collect(struct park_graph *g, uint32_t d, uint32_t j)
 {
     uint32_t top = 0;
     g->stamp++;
@@ -340,7 +322,7 @@ collect(struct graph *g, uint32_t d, uint32_t j)
 
 /* Mark the members that are reached from h (forward), or that reach it. */
 static void
-mark(struct graph *g, uint32_t h, bool forward, uint32_t *marks)
+mark(struct park_graph *g, uint32_t h, bool forward, uint32_t *marks)
 {
     uint32_t top = 0;
     g->stack[top++] = h;
@@ -361,7 +343,7 @@ mark(struct graph *g, uint32_t h, bool forward, uint32_t *marks)
 /* The number of blocks of the region with a write that lanes in loop l may wait for: all but those that every lane has behind it when it comes
  * to the loop. Those in the loop itself come before the back edge, unless LLVM threads the jump of a lane that goes round. */
 static uint32_t
-count_releases(struct graph *g, uint32_t l)
+count_releases(struct park_graph *g, uint32_t l)
 {
     uint32_t h = g->flow.loops[l].header, n = 0;
     if (g->in_region[h] != g->stamp)
@@ -378,7 +360,7 @@ count_releases(struct graph *g, uint32_t l)
 /* Find the region of loop l: of all entries above the loop and exits behind it, the closest with the most releases. False: there is none
  * with a release. *open: some paths end the region where a release may still follow. */
 static bool
-find_region(struct graph *g, uint32_t l, uint32_t *entry, uint32_t *exit, bool *open)
+find_region(struct park_graph *g, uint32_t l, uint32_t *entry, uint32_t *exit, bool *open)
 {
     uint32_t most = 0, h = g->flow.loops[l].header;
     bool any = false;
@@ -407,7 +389,7 @@ find_region(struct graph *g, uint32_t l, uint32_t *entry, uint32_t *exit, bool *
 /* ---- redirecting edges ---- */
 
 static void
-redirect(struct graph *g, uint32_t b, uint32_t from, uint32_t to)
+redirect(struct park_graph *g, uint32_t b, uint32_t from, uint32_t to)
 {
     struct ptx_block *blk = &g->fn->blocks[b];
     for (uint32_t k = 0; k < blk->nsucc; k++)
@@ -417,14 +399,14 @@ redirect(struct graph *g, uint32_t b, uint32_t from, uint32_t to)
 
 /* brx.idx finds its targets by their instructions, and so must keep them. */
 static bool
-ends_in_table(const struct graph *g, uint32_t b)
+ends_in_table(const struct park_graph *g, uint32_t b)
 {
     const struct ptx_block *blk = &g->fn->blocks[b];
     return blk->count && g->fn->insts[blk->first + blk->count - 1].op == PTX_OP_BRX_IDX;
 }
 
 static bool
-can_redirect(const struct graph *g, uint32_t d, uint32_t j)
+can_redirect(const struct park_graph *g, uint32_t d, uint32_t j)
 {
     for (uint32_t b = 0; b < g->fn->nblocks; b++)
         for (uint32_t k = 0; k < g->fn->blocks[b].nsucc; k++) {
@@ -438,7 +420,7 @@ can_redirect(const struct graph *g, uint32_t d, uint32_t j)
 }
 
 static void
-note(struct graph *g, uint32_t **list, uint32_t *n, uint32_t b)
+note(struct park_graph *g, uint32_t **list, uint32_t *n, uint32_t b)
 {
     if (*n == g->head_cap || !g->ok) {
         g->ok = false;
@@ -448,7 +430,7 @@ note(struct graph *g, uint32_t **list, uint32_t *n, uint32_t b)
 }
 
 static void
-rewrite(struct graph *g, uint32_t d, uint32_t j)
+rewrite(struct park_graph *g, uint32_t d, uint32_t j)
 {
     struct flow *f = &g->flow;
     uint32_t k = 0, only = FLOW_NONE, before = g->fn->nblocks;
@@ -459,8 +441,8 @@ rewrite(struct graph *g, uint32_t d, uint32_t j)
             k++;
         }
     }
-    uint32_t latch = testing_block(g, PTX_NE, 0, FLOW_NONE, g->entry[j]);
-    uint32_t out = setting_block(g, 0, latch);
+    uint32_t latch = park_testing_block(g, PTX_NE, 0, FLOW_NONE, g->entry[j]);
+    uint32_t out = park_setting_block(g, 0, latch);
     if (!g->ok)
         return;
     for (uint32_t i = 0; i < g->nmember; i++)
@@ -471,7 +453,7 @@ rewrite(struct graph *g, uint32_t d, uint32_t j)
         uint32_t h = f->loops[l].header;
         if (!g->waiting[l] || g->in_region[h] != g->stamp)
             continue;
-        uint32_t parking = setting_block(g, ++number, latch);
+        uint32_t parking = park_setting_block(g, ++number, latch);
         for (uint32_t i = 0; i < g->nmember && g->ok; i++)
             if (flow_in_loop(f, g->member[i], l))
                 redirect(g, g->member[i], h, parking);
@@ -485,8 +467,8 @@ rewrite(struct graph *g, uint32_t d, uint32_t j)
         number = 0;
         for (uint32_t l = 0; l < f->nloops && g->ok; l++)
             if (g->waiting[l] && g->in_region[f->loops[l].header] == g->stamp)
-                dispatch = testing_block(g, PTX_EQ, ++number, f->loops[l].header, dispatch);
-        uint32_t enter = setting_block(g, 0, dispatch);
+                dispatch = park_testing_block(g, PTX_EQ, ++number, f->loops[l].header, dispatch);
+        uint32_t enter = park_setting_block(g, 0, dispatch);
         if (!g->ok)
             return;
         for (uint32_t b = 0; b < before; b++)
@@ -502,7 +484,7 @@ rewrite(struct graph *g, uint32_t d, uint32_t j)
 
 /* Is `ret` of a device function reached from loop l without a meeting of lanes? Then the release may be the caller's. */
 static bool
-reaches_return(struct graph *g, uint32_t l)
+reaches_return(struct park_graph *g, uint32_t l)
 {
     uint32_t top = 0;
     g->stamp++;
@@ -526,7 +508,7 @@ reaches_return(struct graph *g, uint32_t l)
  * lanes beside it, and the release is behind that. A meeting of the whole warp ends the search. Blocks are visited twice: before such a
  * meeting (in_region) and behind it (ahead). */
 static bool
-meets_partly(struct graph *g, uint32_t l)
+meets_partly(struct park_graph *g, uint32_t l)
 {
     uint32_t top = 0, h = g->flow.loops[l].header, n = g->fn->nblocks;
     g->stamp++;
@@ -558,7 +540,7 @@ meets_partly(struct graph *g, uint32_t l)
 }
 
 static bool
-find_waiting(struct graph *g)
+find_waiting(struct park_graph *g)
 {
     struct flow *f = &g->flow;
     bool any = false;
@@ -572,7 +554,7 @@ find_waiting(struct graph *g)
 }
 
 static bool
-prepare(struct graph *g)
+prepare(struct park_graph *g)
 {
     uint32_t n = g->fn->nblocks;
     if (flow_analyse(&g->flow, g->fn, 1, false, g->a) != CW_OK || !waits_begin(g->w, &g->flow, g->a))
@@ -610,7 +592,7 @@ prepare(struct graph *g)
 
 /* Does the function have a waiting loop at all? Builds no copy. */
 static bool
-may_wait(struct graph *g, const struct ptx_function *fn, bool *yes)
+may_wait(struct park_graph *g, const struct ptx_function *fn, bool *yes)
 {
     bool peek = false;
     *yes = false;
@@ -639,7 +621,7 @@ larger_first(const void *a, const void *b)
 
 /* A region takes the loops within it along, so the larger ones come first. *left: some loop may still wait for lanes behind it. */
 static void
-park_loops(struct graph *g, bool *left)
+park_loops(struct park_graph *g, bool *left)
 {
     struct flow *f = &g->flow;
     struct region *r = cw_arena_array(g->a, struct region, f->nloops + 1);
@@ -694,31 +676,58 @@ facts_known(struct emit *e)
     return true;
 }
 
+/* Change the function's loops; the graph has the result. *left: some loops may still wait for lanes of their warp. Nothing is done to one
+ * that has no waiting loop. */
+static bool
+park_function(struct park_graph *g, const struct ptx_function *fn, bool *left)
+{
+    bool yes = false;
+    *left = false;
+    if (!facts_known(g->e))
+        return false;
+    g->w = emit_session(g->e)->waits;
+    if (!may_wait(g, fn, &yes))
+        return false;
+    if (!yes)
+        return true;
+    if (!copy_function(g, fn) || !park_mirror_edges(g) || !prepare(g))
+        return false;
+    if (find_waiting(g))
+        park_loops(g, left);
+    return g->ok;
+}
+
+bool
+emit_park_leaves(struct emit *e, const struct ptx_function *fn, bool *left)
+{
+    struct emit_park park = { 0 };
+    struct park_graph g = { .e = e, .a = &e->arena, .park = &park, .ok = true, .leave = FLOW_NONE };
+    *left = false;
+    return e->width == 1 && !e->target->fixed ? true : park_function(&g, fn, left);
+}
+
 const struct ptx_function *
 emit_park(struct emit *e, const struct ptx_function *fn, struct emit_park *park)
 {
-    struct graph g = { .e = e, .a = &e->arena, .park = park, .ok = true, .leave = FLOW_NONE };
-    bool yes = false, left = false;
+    struct park_graph g = { .e = e, .a = &e->arena, .park = park, .ok = true, .leave = FLOW_NONE };
+    bool left = false;
     if (e->width == 1 && !e->target->fixed)
         return fn;
-    if (!facts_known(e))
+    if (!park_function(&g, fn, &left))
         return NULL;
-    g.w = emit_session(e)->waits;
-    if (!may_wait(&g, fn, &yes))
-        return NULL;
-    if (!yes)
-        return fn;
-    if (!copy_function(&g, fn) || !mirror_edges(&g) || !prepare(&g))
-        return NULL;
-    if (find_waiting(&g))
-        park_loops(&g, &left);
+    if (left && fn == emit_session(e)->flat) {
+        *park = (struct emit_park){ 0 };
+        g = (struct park_graph){ .e = e, .a = &e->arena, .park = park, .w = g.w, .ok = true, .leave = FLOW_NONE };
+        if (!copy_function(&g, fn) || !park_mirror_edges(&g) || !prepare(&g))
+            return NULL;
+        (void)find_waiting(&g);
+        park_rounds(&g);
+        left = false;
+    }
     emit_session(e)->lanes_wait |= left;
-    if (left && e->target->fixed)
-        cw_info("%s: lanes of a warp may wait for each other behind the function's end, beside a partial warp operation, or in a way that this target cannot run; see docs/emitter.md",
-                fn->sym->name);
     if (!g.ok)
         return NULL;
     if (!park->nlatches)
         return fn;
-    return mirror_edges(&g) ? g.fn : NULL;
+    return park_mirror_edges(&g) ? g.fn : NULL;
 }

@@ -234,6 +234,7 @@ enum {
     PTX_AUX_EXPECT_TX = 46, PTX_AUX_PARITY = 47, PTX_AUX_NOINC = 51, /* bit numbers: of mbarrier and cp.async.mbarrier.arrive */
     PTX_AUX_PROXY_SHIFT = 52, PTX_AUX_PROXY_MASK = 7,       /* enum ptx_proxy: fence.proxy, membar.proxy */
     PTX_AUX_RESTRICT_SHIFT = 55, PTX_AUX_RESTRICT_MASK = 3, /* fence: .sync_restrict:: 1 = shared::cta, 2 = shared::cluster */
+    PTX_AUX_BAD_CALL = 1,       /* trap, made by jit/emit/flatten.c: a call of an invalid token */
     /* createpolicy: EVICT2 is the primary priority, EVICT the secondary one */
     PTX_AUX_VSEL_SHIFT = 48,    /* video destination selector, as video_sel + 1 */
     /* mma, wmma, ldmatrix, stmatrix, movmatrix (jit/ptx/matrix.h decodes them); b1's operation is in `boolop` */

@@ -913,8 +913,7 @@ local_fault(struct emit *e)
 void
 emit_gcn_trap(struct emit *e, const struct ptx_inst *in)
 {
-    (void)in;
-    end_kernel(e);
+    in->aux == PTX_AUX_BAD_CALL ? bad_call(e) : end_kernel(e);
 }
 
 void

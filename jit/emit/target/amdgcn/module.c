@@ -43,8 +43,35 @@ bound_group(struct emit *e, const struct cwj_kernel *k, LLVMValueRef fn)
     emit_set_text_attribute(fn, "amdgpu-flat-work-group-size", text);
 }
 
+/* Do lanes wait for each other in a way that only the flattened kernel can run? Sets *flat to that, or leaves NULL. */
 static void
-add_kernel(struct emit *e, uint32_t index)
+flatten_waiting(struct emit *e, uint32_t index, const struct ptx_function **flat)
+{
+    const struct cwj_closure *c = &e->program->closure[index];
+    const struct ptx_function *kernel = cwj_program_function(e->program, e->program->kernel_func[index])->fn;
+    bool left = false;
+    for (uint32_t i = 0; i < c->nfuncs && !left; i++) {
+        const struct cwj_function *f = cwj_program_function(e->program, c->funcs[i]);
+        if (!f->fn || !f->fn->has_body || f->runtime)
+            continue;
+        if (ptx_function_build_cfg(f->fn) != CW_OK || !emit_park_leaves(e, f->fn, &left)) {
+            e->result = CW_ERR_NOMEM;
+            return;
+        }
+    }
+    if (!left)
+        return;
+    const char *why = NULL;
+    *flat = emit_flatten(e, kernel, &why);
+    if (!*flat && !why)
+        e->result = CW_ERR_NOMEM;
+    else if (!*flat)
+        cwj_diag_add(e->diags, PTX_WARNING, 5010, 0, 0, "kernel %s: if lanes of a warp wait for each other it hangs, since the release may be in "
+                     "another function than the loop, and %s; CUDAWAY_DEVICE=host runs it", e->program->kernels[index].name, why);
+}
+
+static void
+add_kernel(struct emit *e, uint32_t index, const struct ptx_function *flat)
 {
     const struct cwj_kernel *k = &e->program->kernels[index];
     uint32_t id = e->program->kernel_func[index];
@@ -56,8 +83,10 @@ add_kernel(struct emit *e, uint32_t index)
     emit_null_faults(e, fn);
     emit_set_text_attribute(fn, "uniform-work-group-size", "true");
     emit_session(e)->functions[id] = fn;
-    if (emit_function(e, cwj_program_function(e->program, id)->fn, fn, true))
+    emit_session(e)->flat = flat;
+    if (emit_function(e, flat ? flat : cwj_program_function(e->program, id)->fn, fn, true))
         bound_group(e, k, fn);
+    emit_session(e)->flat = NULL;
 }
 
 /* LLVM's data layout for amdgcn. The pipeline sets it on the finished module as well; allocas need it from the start. */
@@ -116,18 +145,32 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
                       LLVMValueAsMetadata(LLVMConstInt(e->i32, 500, false)));
 
     bool indirect = false;
+    const struct ptx_function **flat = cw_arena_array(&e->arena, const struct ptx_function *, p->nkernels + 1);
+    if (!flat)
+        e->result = CW_ERR_NOMEM;
+    for (uint32_t k = 0; k < p->nkernels; k++)
+        for (uint32_t i = 0; i < p->closure[k].nfuncs && (!what->kernels || what->kernels[k]); i++)
+            s->needed[p->closure[k].funcs[i]] = true;
+    for (uint32_t k = 0; k < p->nkernels && e->result == CW_OK; k++)
+        if (!what->kernels || what->kernels[k])
+            flatten_waiting(e, k, &flat[k]);
+    if (e->result != CW_OK)
+        return emit_close(s, module);
+    memset(s->needed, 0, p->nfuncs * sizeof *s->needed);
     for (uint32_t k = 0; k < p->nkernels; k++) {
         if (what->kernels && !what->kernels[k])
             continue;
-        indirect |= p->closure[k].indirect;
-        s->exits |= emit_has_exits(p, &p->closure[k]);
         s->in_step |= cwj_needs_lockstep(p, k);
         s->launch_numbers |= s->module_image && gcn_names_launch(p, &p->closure[k]);
-        for (uint32_t i = 0; i < p->closure[k].nfuncs; i++) {
-            s->needed[p->closure[k].funcs[i]] = true;
+        for (uint32_t i = 0; i < p->closure[k].nfuncs; i++)
             s->counts_exited |= gcn_waits_for_all(cwj_program_function(p, p->closure[k].funcs[i])->fn);
-        }
         s->counts_exited |= gcn_waits_for_all(cwj_program_function(p, p->kernel_func[k])->fn);
+        if (flat[k])
+            continue;                   /* it calls nothing */
+        indirect |= p->closure[k].indirect;
+        s->exits |= emit_has_exits(p, &p->closure[k]);
+        for (uint32_t i = 0; i < p->closure[k].nfuncs; i++)
+            s->needed[p->closure[k].funcs[i]] = true;
     }
     s->soft_barriers = s->counts_exited;
     /* Visible from outside: every variable of the program is in the code object, used or not. */
@@ -140,7 +183,7 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
         emit_function_table(e, "functions");
     for (uint32_t k = 0; k < p->nkernels; k++)
         if (!what->kernels || what->kernels[k])
-            add_kernel(e, k);
+            add_kernel(e, k, flat[k]);
     emit_device_functions(e);
     if (s->function_table && !LLVMGetFirstUse(s->function_table))
         LLVMDeleteGlobal(s->function_table);

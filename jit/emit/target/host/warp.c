@@ -14,16 +14,22 @@ struct join {
     LLVMValueRef values;            /* ptr to 32 u64 */
 };
 
+/* Lanes join those at the same site with the same members. */
+static struct join
+join_at(struct emit *e, uint32_t site, LLVMValueRef members, LLVMValueRef value)
+{
+    emit_session(e)->uses_fibers = true;
+    struct join m = { .values = emit_alloca(e, LLVMArrayType(e->i64, 32), 8, "values") };
+    LLVMTypeRef types[5] = { e->ptr, e->i32, e->i32, e->i64, e->ptr };
+    LLVMValueRef args[5] = { e->f->gang, i32(e, site), members, emit_resize(e, value, e->i64, false), m.values };
+    m.arrived = emit_runtime(e, "cwh_rt_warp_exchange", e->i32, types, 5, args);
+    return m;
+}
+
 static struct join
 join(struct emit *e, LLVMValueRef members, LLVMValueRef value)
 {
-    struct emit_session *s = emit_session(e);
-    s->uses_fibers = true;
-    struct join m = { .values = emit_alloca(e, LLVMArrayType(e->i64, 32), 8, "values") };
-    LLVMTypeRef types[5] = { e->ptr, e->i32, e->i32, e->i64, e->ptr };
-    LLVMValueRef args[5] = { e->f->gang, i32(e, s->sites++), members, emit_resize(e, value, e->i64, false), m.values };
-    m.arrived = emit_runtime(e, "cwh_rt_warp_exchange", e->i32, types, 5, args);
-    return m;
+    return join_at(e, emit_session(e)->sites++, members, value);
 }
 
 static LLVMValueRef
@@ -250,7 +256,7 @@ void
 emit_host_warp_sync(struct emit *e, const struct ptx_inst *in)
 {
     if (e->width == 1)
-        join(e, emit_src(e, in, 0, PTX_U32), i32(e, 0));
+        join_at(e, UINT32_MAX, emit_src(e, in, 0, PTX_U32), i32(e, 0));     /* any pairs with any (9.7.13) */
     else
         LLVMBuildFence(e->b, LLVMAtomicOrderingAcquireRelease, true, "");
 }
