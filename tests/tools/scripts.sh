@@ -26,6 +26,13 @@ tools/check no-such-component >/dev/null 2>&1
 
 # The files of LLVM that are compiled anew are named once; what they are trained with is there; and another LLVM's source is refused.
 awk '!/^#/ && (!/^[A-Za-z0-9\/]+\.cpp$/ || seen[$0]++) { print "bad line: " $0; bad = 1 } END { exit bad || NR < 10 }' tools/cc/hot.txt || fail "tools/cc/hot.txt"
+# A patch changes nothing unless the files that it touches are compiled anew.
+for p in third_party/llvm/patches/*.patch; do
+    grep -q '^Subject: \[PATCH\] ' "$p" || fail "$p has no subject"
+    patched=$(sed -n 's|^+++ b/llvm/lib/||p' "$p")
+    [ -n "$patched" ] || fail "$p patches nothing in llvm/lib"
+    for f in $patched; do grep -qx "$f" tools/cc/hot.txt || fail "$p patches $f, which tools/cc/hot.txt does not name"; done
+done
 files=$(. tools/cc/training.sh; training_files more | awk '{ print $2 }' | sort -u)
 for f in $files; do [ -e "$f" ] || fail "training.sh names $f, which is not there"; done
 [ "$(wc -l <<<"$files")" -ge 200 ] || fail "training.sh names few files"

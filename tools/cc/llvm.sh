@@ -5,7 +5,8 @@
 #   llvm.sh BUILD FOLDER
 # BUILD is a build folder with CUDAWAY_LLVM_STATIC and CUDAWAY_CC_ALONE. FOLDER gets hot.o, and BUILD is configured to use it. Results of an
 # earlier run in FOLDER with the same LLVM and files are reused. Takes twenty minutes of CPU time or more, and 4 GB of disk.
-# Environment: JOBS (default: number of CPUs); LLVM_SOURCE: an unpacked source (with llvm/lib) in place of the Debian package's.
+# Environment: JOBS (default: number of CPUs); LLVM_SOURCE: an unpacked source (with llvm/lib) in place of the Debian package's. The package's gets the
+# patches of third_party/llvm/patches; LLVM_SOURCE is taken as it is.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 version=22
@@ -31,6 +32,7 @@ archives=$("$config" --libdir)
 for p in clang++ ld.lld llvm-tblgen llvm-profdata; do
     [ -x "$bin/$p" ] || die "there is no $bin/$p: install Debian's clang-$version, lld-$version and llvm-$version"
 done
+command -v patch >/dev/null || die "there is no patch: install Debian's patch"
 counters=$("$bin/clang++" -print-file-name=lib/linux/libclang_rt.profile-x86_64.a)
 [ -e "$counters" ] || die "there is no $counters: install Debian's libclang-rt-$version-dev"
 mapfile -t hot < <(grep -v '^#' "$here/hot.txt")
@@ -52,12 +54,16 @@ fetch() {
     done
     compgen -G "$out/fetched/*.orig.tar.xz" >"$out/log" ||
         die "Debian has no source $package $wanted any more? Upgrade llvm-$version-dev, or unpack it and say where with LLVM_SOURCE"
-    say "unpack"
-    mkdir -p "$out/source.new"
+    say "unpack and patch"
+    rm -rf "$out/source.new" && mkdir -p "$out/source.new"
     tar -C "$out/source.new" --strip-components=1 --wildcards --no-wildcards-match-slash -xf "$out"/fetched/*.orig.tar.xz 'llvm-toolchain-*/llvm/lib' 'llvm-toolchain-*/llvm/include'
-    mv "$out/source.new" "$out/source"
+    for p in "${patches[@]}"; do
+        patch -d "$out/source.new" -p1 <"$p" >"$out/log" 2>&1 || { tail -n 20 "$out/log" >&2; die "$p does not apply to LLVM $("$config" --version)"; }
+    done
+    mv "$out/source.new" "$source"
 }
-source=${LLVM_SOURCE:-$out/source}
+patches=("$here"/../../third_party/llvm/patches/*.patch)
+source=${LLVM_SOURCE:-$out/source-$(cat "${patches[@]}" | sha256sum | cut -c 1-12)}
 [ -d "$source/llvm/lib" ] || { [ -z "${LLVM_SOURCE:-}" ] || die "$source has no llvm/lib"; fetch; }
 # The files are compiled with the installed headers, which must equal those of the source, or the objects would not fit the archives.
 for d in ADT Analysis CodeGen IR MC Support Target Transforms; do
