@@ -25,7 +25,6 @@ add_lanes(struct emit *e, uint32_t b, LLVMValueRef lanes)
     }
 }
 
-/* From an unmasked block, enter block b with all lanes. */
 void
 emit_enter_together(struct emit *e, uint32_t b)
 {
@@ -34,7 +33,6 @@ emit_enter_together(struct emit *e, uint32_t b)
     LLVMBuildBr(e->b, e->f->bb[b]);
 }
 
-/* After the masked block at position p: repeat the loops that end here, else go to the next masked position, else to where the lanes join. */
 void
 emit_next_position(struct emit *e, uint32_t p)
 {
@@ -77,7 +75,6 @@ emit_next_position(struct emit *e, uint32_t p)
     LLVMBuildBr(e->b, f->exit);
 }
 
-/* Value of a guard, with its negation: i1 in either shape. */
 LLVMValueRef
 emit_guard(struct emit *e, const struct ptx_inst *in)
 {
@@ -85,10 +82,10 @@ emit_guard(struct emit *e, const struct ptx_inst *in)
     return emit_operand(e, &o, PTX_PRED);
 }
 
-static LLVMValueRef
-invert(struct emit *e, LLVMValueRef v)
+static bool
+ends_function(const struct ptx_inst *in)
 {
-    return LLVMBuildNot(e->b, v, "");
+    return in->op == PTX_OP_RET || in->op == PTX_OP_EXIT || in->op == PTX_OP_TRAP;
 }
 
 static bool
@@ -137,7 +134,6 @@ edge_to(const struct edge *edges, uint32_t n, uint32_t label)
     return edges && low < n && edges[low].label == label ? edges[low].number : FLOW_NONE;
 }
 
-/* The terminator of a masked block, whose mask is e->mask. */
 void
 emit_leave_masked(struct emit *e, uint32_t b, const struct ptx_inst *last)
 {
@@ -156,17 +152,18 @@ emit_leave_masked(struct emit *e, uint32_t b, const struct ptx_inst *last)
                 add_lanes(e, blk->succ[k], emit_mask_and(e, taken, emit_splat(e, hit)));
         }
         if (guard)
-            add_lanes(e, blk->succ[blk->nsucc - 1], emit_mask_and(e, mask, invert(e, emit_splat(e, guard))));
+            add_lanes(e, blk->succ[blk->nsucc - 1], emit_mask_and(e, mask, LLVMBuildNot(e->b, emit_splat(e, guard), "")));
     } else if (last && last->op == PTX_OP_BRA && last->has_guard) {
         LLVMValueRef p = emit_splat(e, emit_guard(e, last));
         add_lanes(e, blk->succ[0], emit_mask_and(e, mask, p));
         if (blk->nsucc > 1)
-            add_lanes(e, blk->succ[1], emit_mask_and(e, mask, invert(e, p)));
-    } else if (last && (last->op == PTX_OP_RET || last->op == PTX_OP_EXIT || last->op == PTX_OP_TRAP)) {
+            add_lanes(e, blk->succ[1], emit_mask_and(e, mask, LLVMBuildNot(e->b, p, "")));
+    } else if (last && ends_function(last)) {
+        LLVMValueRef p = last->has_guard ? emit_splat(e, emit_guard(e, last)) : NULL;
         if (leaves_kernel(e, last))
-            emit_add_exited(e, last->has_guard ? emit_mask_and(e, mask, emit_splat(e, emit_guard(e, last))) : mask);
-        if (last->has_guard && blk->nsucc)
-            add_lanes(e, blk->succ[0], emit_mask_and(e, mask, invert(e, emit_splat(e, emit_guard(e, last)))));
+            emit_add_exited(e, emit_mask_and(e, mask, p));
+        if (p && blk->nsucc)
+            add_lanes(e, blk->succ[0], emit_mask_and(e, mask, LLVMBuildNot(e->b, p, "")));
     } else if (blk->nsucc) {
         add_lanes(e, blk->succ[0], mask);
     }
@@ -181,95 +178,105 @@ tell_leaving(struct emit *e, const struct ptx_inst *last)
         e->target->leaving(e, last && last->has_guard ? emit_guard(e, last) : NULL);
 }
 
-/* The terminator of an unmasked block. Divergent edges lead into masked blocks or to the block where the lanes join. */
+/* Branch by the guard of `last`. The builder stands where it holds; returns the block where it does not. */
+static LLVMBasicBlockRef
+branch_by_guard(struct emit *e, const struct ptx_inst *last, const char *holds, const char *fails)
+{
+    LLVMBasicBlockRef yes = emit_new_block(e, holds), no = emit_new_block(e, fails);
+    LLVMBuildCondBr(e->b, emit_guard(e, last), yes, no);
+    LLVMPositionBuilderAtEnd(e->b, yes);
+    return no;
+}
+
+static void
+enter_from(struct emit *e, LLVMBasicBlockRef edge, uint32_t b)
+{
+    LLVMPositionBuilderAtEnd(e->b, edge);
+    emit_enter_together(e, b);
+}
+
+static void
+leave_by_table(struct emit *e, uint32_t b, const struct ptx_inst *last)
+{
+    const struct ptx_block *blk = &e->fn->blocks[b];
+    const struct ptx_table *t = last->operand[1].table;
+    LLVMValueRef index = emit_src(e, last, 0, PTX_U32);
+    LLVMBasicBlockRef bad = emit_new_block(e, "brx.bad"), no = last->has_guard ? branch_by_guard(e, last, "brx", "brx.not") : NULL;
+    LLVMValueRef sw = LLVMBuildSwitch(e->b, index, bad, t ? t->count : 0);
+    const struct edge *edges = sort_edges(e, b);
+    for (uint32_t i = 0; t && i < t->count; i++) {
+        uint32_t k = edge_to(edges, blk->nsucc, t->labels[i]);
+        if (k == FLOW_NONE)
+            continue;
+        LLVMBasicBlockRef edge = emit_new_block(e, "edge");
+        LLVMAddCase(sw, LLVMConstInt(e->i32, i, false), edge);
+        enter_from(e, edge, blk->succ[k]);
+    }
+    if (no)
+        enter_from(e, no, blk->succ[blk->nsucc - 1]);
+    LLVMPositionBuilderAtEnd(e->b, bad);
+    LLVMBuildUnreachable(e->b);
+}
+
+/* ret, exit and trap. */
+static void
+leave_function(struct emit *e, uint32_t b, const struct ptx_inst *last)
+{
+    const struct ptx_block *blk = &e->fn->blocks[b];
+    bool leaves = leaves_kernel(e, last);
+    if (last->op != PTX_OP_TRAP)
+        tell_leaving(e, last);
+    LLVMBasicBlockRef stay = last->has_guard && blk->nsucc ? branch_by_guard(e, last, "leave", "stay") : NULL;
+    if (leaves && e->target->exit_thread) {
+        e->target->exit_thread(e);
+        LLVMBuildUnreachable(e->b);
+    } else {
+        if (leaves)
+            emit_add_exited(e, e->width == 1 ? NULL : e->mask);
+        LLVMBuildBr(e->b, e->f->exit);
+    }
+    if (stay)
+        enter_from(e, stay, blk->succ[0]);
+}
+
+/* The edges of a divergent block lead into masked blocks, whose run begins with the first of them in layout order. */
+static void
+leave_divergent(struct emit *e, uint32_t b, const struct ptx_inst *last)
+{
+    const struct flow *w = &e->f->flow;
+    const struct ptx_block *blk = &e->fn->blocks[b];
+    uint32_t first = FLOW_NONE;
+    for (uint32_t k = 0; k < blk->nsucc; k++)
+        if (w->masked[blk->succ[k]] && (first == FLOW_NONE || w->position[blk->succ[k]] < first))
+            first = w->position[blk->succ[k]];
+    if (first != FLOW_NONE) {
+        emit_leave_masked(e, b, last);
+        LLVMBuildBr(e->b, e->f->bb[w->order[first]]);
+    } else if (blk->nsucc) {            /* both edges lead to the same block */
+        emit_enter_together(e, blk->succ[0]);
+    } else {                            /* every edge leaves */
+        LLVMBuildBr(e->b, e->f->exit);
+    }
+}
+
 void
 emit_leave_unmasked(struct emit *e, uint32_t b, const struct ptx_inst *last)
 {
-    struct emit_fn *f = e->f;
     const struct ptx_block *blk = &e->fn->blocks[b];
-    if (f->flow.divergent[b]) {
-        /* The run of masked blocks begins with the first masked successor in layout order. */
-        uint32_t first = FLOW_NONE;
-        for (uint32_t k = 0; k < blk->nsucc; k++)
-            if (f->flow.masked[blk->succ[k]] && (first == FLOW_NONE || f->flow.position[blk->succ[k]] < first))
-                first = f->flow.position[blk->succ[k]];
-        if (first == FLOW_NONE) {       /* both edges lead to the same block, or every edge leaves */
-            blk->nsucc ? emit_enter_together(e, blk->succ[0]) : (void)LLVMBuildBr(e->b, f->exit);
-            return;
-        }
-        emit_leave_masked(e, b, last);
-        LLVMBuildBr(e->b, f->bb[f->flow.order[first]]);
-        return;
-    }
-    if (last && last->op == PTX_OP_BRX_IDX) {
-        LLVMValueRef index = emit_src(e, last, 0, PTX_U32);
-        const struct ptx_table *t = last->operand[1].table;
-        LLVMBasicBlockRef bad = emit_new_block(e, "brx.bad");
-        if (last->has_guard) {
-            LLVMBasicBlockRef yes = emit_new_block(e, "brx"), no = emit_new_block(e, "brx.not");
-            LLVMBuildCondBr(e->b, emit_guard(e, last), yes, no);
-            LLVMPositionBuilderAtEnd(e->b, no);
-            emit_enter_together(e, blk->succ[blk->nsucc - 1]);
-            LLVMPositionBuilderAtEnd(e->b, yes);
-        }
-        LLVMValueRef sw = LLVMBuildSwitch(e->b, index, bad, t ? t->count : 0);
-        const struct edge *edges = sort_edges(e, b);
-        for (uint32_t i = 0; t && i < t->count; i++) {
-            uint32_t k = edge_to(edges, blk->nsucc, t->labels[i]);
-            if (k == FLOW_NONE)
-                continue;
-            LLVMBasicBlockRef edge = emit_new_block(e, "edge");
-            LLVMAddCase(sw, LLVMConstInt(e->i32, i, false), edge);
-            LLVMPositionBuilderAtEnd(e->b, edge);
-            emit_enter_together(e, blk->succ[k]);
-        }
-        LLVMPositionBuilderAtEnd(e->b, bad);
-        LLVMBuildUnreachable(e->b);
+    if (e->f->flow.divergent[b]) {
+        leave_divergent(e, b, last);
+    } else if (last && last->op == PTX_OP_BRX_IDX) {
+        leave_by_table(e, b, last);
     } else if (last && last->op == PTX_OP_BRA && last->has_guard && blk->nsucc > 1) {
-        LLVMBasicBlockRef yes = emit_new_block(e, "taken"), no = emit_new_block(e, "not.taken");
-        LLVMBuildCondBr(e->b, emit_guard(e, last), yes, no);
-        LLVMPositionBuilderAtEnd(e->b, yes);
+        LLVMBasicBlockRef no = branch_by_guard(e, last, "taken", "not.taken");
         emit_enter_together(e, blk->succ[0]);
-        LLVMPositionBuilderAtEnd(e->b, no);
-        emit_enter_together(e, blk->succ[1]);
-    } else if (last && (last->op == PTX_OP_RET || last->op == PTX_OP_EXIT || last->op == PTX_OP_TRAP)) {
-        bool leaves = leaves_kernel(e, last);
-        if (last->op != PTX_OP_TRAP)
-            tell_leaving(e, last);
-        if (leaves && e->target->exit_thread) {
-            LLVMBasicBlockRef gone = emit_new_block(e, "gone"), stay = last->has_guard && blk->nsucc ? emit_new_block(e, "stay") : NULL;
-            if (stay)
-                LLVMBuildCondBr(e->b, emit_guard(e, last), gone, stay);
-            else
-                LLVMBuildBr(e->b, gone);
-            LLVMPositionBuilderAtEnd(e->b, gone);
-            e->target->exit_thread(e);
-            LLVMBuildUnreachable(e->b);
-            if (stay) {
-                LLVMPositionBuilderAtEnd(e->b, stay);
-                emit_enter_together(e, blk->succ[0]);
-            }
-            return;
-        }
-        if (last->has_guard && blk->nsucc) {
-            LLVMBasicBlockRef no = emit_new_block(e, "stay"), yes = leaves ? emit_new_block(e, "leave") : f->exit;
-            LLVMBuildCondBr(e->b, emit_guard(e, last), yes, no);
-            if (leaves) {
-                LLVMPositionBuilderAtEnd(e->b, yes);
-                emit_add_exited(e, e->width == 1 ? NULL : e->mask);
-                LLVMBuildBr(e->b, f->exit);
-            }
-            LLVMPositionBuilderAtEnd(e->b, no);
-            emit_enter_together(e, blk->succ[0]);
-        } else {
-            if (leaves)
-                emit_add_exited(e, e->width == 1 ? NULL : e->mask);
-            LLVMBuildBr(e->b, f->exit);
-        }
+        enter_from(e, no, blk->succ[1]);
+    } else if (last && ends_function(last)) {
+        leave_function(e, b, last);
     } else if (blk->nsucc) {
         emit_enter_together(e, blk->succ[0]);
     } else {
         tell_leaving(e, NULL);
-        LLVMBuildBr(e->b, f->exit);
+        LLVMBuildBr(e->b, e->f->exit);
     }
 }

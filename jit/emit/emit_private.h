@@ -17,6 +17,13 @@ struct emit_park {
     uint32_t *latches, nlatches;    /* blocks from which they do */
 };
 
+/* Where slots become 0. */
+struct emit_places {
+    uint32_t *at;                   /* per slot: the block at whose begin it does; FLOW_NONE: the entry */
+    uint32_t *next;                 /* ...: the next slot of that block, FLOW_NONE: none */
+    uint32_t *first;                /* per block: its first slot */
+};
+
 /* State of the function being emitted. */
 struct emit_fn {
     struct flow flow;
@@ -29,12 +36,8 @@ struct emit_fn {
     LLVMTypeRef  *slot_type;
     LLVMValueRef *slot_base;        /* AFFINE64 registers: the 32-bit base; `slot` has the offset */
     LLVMValueRef *mask_slot;        /* per block: lanes waiting for it; NULL where the block is not masked */
-    uint32_t *clear_at;             /* per masked block: the block at whose begin its mask slot becomes 0; FLOW_NONE: the entry */
-    uint32_t *clear_next;           /* ...: the next block cleared there, FLOW_NONE: none */
-    uint32_t *clear_first;          /* per block: the first block cleared there */
-    uint32_t *initial_at;           /* per register: the block at whose begin it becomes 0; FLOW_NONE: the entry */
-    uint32_t *initial_next;         /* ...: the next register initialised there, FLOW_NONE: none */
-    uint32_t *initial_first;        /* per block: the first register initialised there */
+    struct emit_places clear;       /* of mask slots (by masked block) and pending flags (by unmasked block) */
+    struct emit_places initial;     /* of registers */
     uint32_t *joined;               /* per block: 1 + the last position of the run whose end tests its pending flag */
     LLVMValueRef *pending;          /* per unmasked block reached from masked ones: i1 slot, set when lanes join there */
     LLVMBasicBlockRef *bb;          /* per block */

@@ -112,31 +112,20 @@ emit_inst(struct emit *e, const struct ptx_inst *in)
         return;
     }
     LLVMValueRef guard = emit_guard(e, in), mask = e->mask;
-    if (!emit_is_vector(guard) && has_effects(in)) {
-        /* The guard is uniform: branch around the instruction. */
-        LLVMBasicBlockRef yes = emit_new_block(e, "guarded"), on = emit_new_block(e, "guarded.done");
-        LLVMBuildCondBr(e->b, guard, yes, on);
-        LLVMPositionBuilderAtEnd(e->b, yes);
-        emit_stepped(e, in);
-        emit_goto(e, on);
-        if (in->op == PTX_OP_CALL)
-            e->mask = emit_current_mask(e);
-        return;
-    }
-    if (has_effects(in) && emit_is_vector(guard)) {
+    LLVMBasicBlockRef done = NULL;
+    bool lanes = emit_is_vector(guard);
+    if (lanes)
         e->mask = emit_mask_and(e, mask, guard);
-        LLVMBasicBlockRef yes = emit_new_block(e, "guarded"), on = emit_new_block(e, "guarded.done");
-        LLVMBuildCondBr(e->b, emit_any(e, e->mask), yes, on);
+    if (has_effects(in)) {              /* branch around it where no lane executes it */
+        LLVMBasicBlockRef yes = emit_new_block(e, "guarded");
+        done = emit_new_block(e, "guarded.done");
+        LLVMBuildCondBr(e->b, lanes ? emit_any(e, e->mask) : guard, yes, done);
         LLVMPositionBuilderAtEnd(e->b, yes);
-        e->f->guard = guard;
-        emit_stepped(e, in);
-        emit_goto(e, on);
-    } else {
-        if (emit_is_vector(guard))
-            e->mask = emit_mask_and(e, mask, guard);
-        e->f->guard = guard;
-        emit_stepped(e, in);
     }
+    e->f->guard = lanes || !done ? guard : NULL;
+    emit_stepped(e, in);
+    if (done)
+        emit_goto(e, done);
     e->f->guard = NULL;
     e->mask = in->op == PTX_OP_CALL ? emit_current_mask(e) : mask;
 }
@@ -220,78 +209,90 @@ find_latches(struct emit *e, struct emit_fn *f)
     return true;
 }
 
+/* Control flow, divergence, and lanes that wait for others of their warp. *fn may be replaced. */
+static cw_result
+analyse(struct emit *e, const struct ptx_function **fn)
+{
+    cw_result r = ptx_function_build_cfg((struct ptx_function *)*fn);
+    if (r)
+        return r;
+    const struct ptx_function *parked = emit_park(e, *fn, &e->f->park);
+    if (!parked)
+        return CW_ERR_NOMEM;
+    *fn = e->fn = parked;
+    r = flow_analyse(&e->f->flow, parked, e->width, e->f->linear_x, &e->arena);
+    return r == CW_OK && !find_latches(e, e->f) ? CW_ERR_NOMEM : r;
+}
+
+static void
+make_exited(struct emit *e, struct emit_fn *f)
+{
+    if (e->width > 1) {
+        f->alive = emit_alloca(e, emit_mask_storage(e), 0, "alive");
+        emit_mask_store(e, f->alive, emit_full_mask(e, f->entry_mask));
+    }
+    f->exited = f->is_kernel ? emit_alloca(e, e->width > 1 ? emit_mask_storage(e) : e->i1, 0, "exited") : LLVMGetLastParam(f->fn);
+}
+
+static cw_result
+emit_body(struct emit *e, struct emit_fn *f)
+{
+    f->entry = emit_new_block(e, "entry");
+    f->exit = emit_new_block(e, "exit");
+    LLVMPositionBuilderAtEnd(f->entry_b, f->entry);
+    LLVMPositionBuilderAtEnd(e->b, f->entry);
+    if (e->target->enter)
+        e->target->enter(e);
+    if (!emit_make_slots(e, f))
+        return CW_ERR_NOMEM;
+    LLVMPositionBuilderAtEnd(e->b, f->entry);
+    if (emit_session(e)->exits)
+        make_exited(e, f);
+    if (!f->is_kernel)
+        emit_bind_params(e);
+    for (uint32_t p = 0; p < f->flow.n; p++)
+        emit_block(e, p);
+    LLVMPositionBuilderAtEnd(f->entry_b, f->entry);
+    LLVMPositionBuilderAtEnd(e->b, f->entry);
+    if (e->target->start)
+        e->target->start(e);
+    emit_enter_together(e, 0);
+    LLVMPositionBuilderAtEnd(e->b, f->exit);
+    e->mask = f->entry_mask;
+    if (e->target->leave)
+        e->target->leave(e);
+    if (f->is_kernel)
+        LLVMBuildRetVoid(e->b);
+    else
+        emit_return(e);
+    return CW_OK;
+}
+
 bool
 emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_fn, bool is_kernel)
 {
     struct emit_fn *outer = e->f;
     const struct ptx_function *outer_fn = e->fn;
+    const struct cwh_variant *variant = emit_session(e)->variant;
     struct emit_fn *f = cw_arena_new(&e->arena, struct emit_fn);
     if (!f)
         return false;
-    const struct emit_session *s = emit_session(e);
     f->fn = llvm_fn;
     f->is_kernel = is_kernel;
-    f->linear_x = s->variant && s->variant->linear_x;
+    f->linear_x = variant && variant->linear_x;
     e->f = f;
     e->fn = fn;
-    cw_result r = ptx_function_build_cfg((struct ptx_function *)fn);
-    const struct ptx_function *parked = r == CW_OK ? emit_park(e, fn, &f->park) : fn;
-    if (!parked)
-        r = CW_ERR_NOMEM;
-    else
-        e->fn = fn = parked;
-    if (r == CW_OK)
-        r = flow_analyse(&f->flow, fn, e->width, f->linear_x, &e->arena);
-    if (r == CW_OK && !find_latches(e, f))
-        r = CW_ERR_NOMEM;
-    bool ok = r == CW_OK;
-    if (!ok) {
+    cw_result r = analyse(e, &fn);
+    if (r == CW_OK) {
+        f->entry_b = LLVMCreateBuilderInContext(e->llvm);
+        r = emit_body(e, f);
+        LLVMDisposeBuilder(f->entry_b);
+    }
+    if (r) {
         e->result = r;
-        cwj_diag_add(e->diags, PTX_ERROR, 6001, 0, 0, "out of memory while compiling %s", fn->sym->name);
-        goto done;
+        cwj_diag_add(e->diags, PTX_ERROR, 6099, 0, 0, "out of memory while compiling %s", fn->sym->name);
     }
-    f->entry = LLVMAppendBasicBlockInContext(e->llvm, llvm_fn, "entry");
-    f->exit = LLVMAppendBasicBlockInContext(e->llvm, llvm_fn, "exit");
-    f->entry_b = LLVMCreateBuilderInContext(e->llvm);
-    LLVMPositionBuilderAtEnd(f->entry_b, f->entry);
-    LLVMPositionBuilderAtEnd(e->b, f->entry);
-    if (e->target->enter)
-        e->target->enter(e);
-    ok = emit_make_slots(e, f);
-    if (ok && s->exits) {
-        LLVMPositionBuilderAtEnd(e->b, f->entry);
-        if (e->width > 1) {
-            f->alive = emit_alloca(e, emit_mask_storage(e), 0, "alive");
-            emit_mask_store(e, f->alive, emit_full_mask(e, f->entry_mask));
-        }
-        f->exited = is_kernel ? emit_alloca(e, e->width > 1 ? emit_mask_storage(e) : e->i1, 0, "exited")
-                              : LLVMGetLastParam(llvm_fn);
-    }
-    if (ok) {
-        LLVMPositionBuilderAtEnd(e->b, f->entry);
-        if (!is_kernel)
-            emit_bind_params(e);
-        for (uint32_t p = 0; p < f->flow.n; p++)
-            emit_block(e, p);
-        LLVMPositionBuilderAtEnd(f->entry_b, f->entry);
-        LLVMPositionBuilderAtEnd(e->b, f->entry);
-        if (e->target->start)
-            e->target->start(e);
-        emit_enter_together(e, 0);
-        LLVMPositionBuilderAtEnd(e->b, f->exit);
-        e->mask = f->entry_mask;
-        if (e->target->leave)
-            e->target->leave(e);
-        if (is_kernel)
-            LLVMBuildRetVoid(e->b);
-        else
-            emit_return(e);
-    } else {
-        e->result = CW_ERR_NOMEM;
-    }
-    LLVMDisposeBuilder(f->entry_b);
-done:
     e->f = outer;
     e->fn = outer_fn;
-    return ok;
+    return r == CW_OK;
 }

@@ -15,16 +15,28 @@ is_single(const struct flow *w, uint32_t reg)
     return w->def_block[reg] != FLOW_NONE && !w->masked_write[reg] && !flow_live_in(w, 0, reg);
 }
 
-/* The slot of a register. A register that is never read before it is written needs no initial zero, which saves mem2reg work; on targets that
- * mask writes it gets one where plan_initial says. */
-static LLVMValueRef
-register_slot(struct emit *e, uint32_t reg, LLVMTypeRef type)
+static bool
+make_places(struct emit *e, struct emit_places *p, uint32_t nslots)
 {
-    const char *name = e->fn->regs[reg].name;
-    if (e->f->initial_at[reg] != FLOW_NONE || is_single(&e->f->flow, reg) ||
-        (e->target->undefined_slots && !flow_live_in(&e->f->flow, 0, reg)))
-        return LLVMBuildAlloca(e->f->entry_b, type, name);
-    return emit_alloca(e, type, 0, name);
+    uint32_t nblocks = e->f->flow.n;
+    p->at = cw_arena_array(&e->arena, uint32_t, nslots + 1);
+    p->next = cw_arena_array(&e->arena, uint32_t, nslots + 1);
+    p->first = cw_arena_array(&e->arena, uint32_t, nblocks + 1);
+    if (!p->at || !p->next || !p->first)
+        return false;
+    for (uint32_t i = 0; i < nslots; i++)
+        p->at[i] = p->next[i] = FLOW_NONE;
+    for (uint32_t b = 0; b < nblocks; b++)
+        p->first[b] = FLOW_NONE;
+    return true;
+}
+
+static void
+place(struct emit_places *p, uint32_t slot, uint32_t block)
+{
+    p->at[slot] = block;
+    p->next[slot] = p->first[block];
+    p->first[block] = slot;
 }
 
 /* Masked blocks by their positions. */
@@ -97,13 +109,8 @@ plan_clearing(struct emit *e, struct emit_fn *f)
 {
     const struct flow *w = &f->flow;
     struct runs r;
-    f->clear_at = cw_arena_array(&e->arena, uint32_t, w->n + 1);
-    f->clear_next = cw_arena_array(&e->arena, uint32_t, w->n + 1);
-    f->clear_first = cw_arena_array(&e->arena, uint32_t, w->n + 1);
-    if (!f->clear_at || !f->clear_next || !f->clear_first || !find_runs(e, w, &r))
+    if (!make_places(e, &f->clear, w->n) || !find_runs(e, w, &r))
         return false;
-    for (uint32_t b = 0; b < w->n; b++)
-        f->clear_at[b] = f->clear_next[b] = f->clear_first[b] = FLOW_NONE;
     for (uint32_t b = 0; b < w->n && !w->irreducible && e->width > 1; b++) {
         const struct ptx_block *blk = &e->fn->blocks[b];
         uint32_t at = FLOW_NONE, run = FLOW_NONE;
@@ -118,11 +125,8 @@ plan_clearing(struct emit *e, struct emit_fn *f)
                 break;
             run = r.start[p];
         }
-        if (at == FLOW_NONE)
-            continue;
-        f->clear_at[b] = at;
-        f->clear_next[b] = f->clear_first[at];
-        f->clear_first[at] = b;
+        if (at != FLOW_NONE)
+            place(&f->clear, b, at);
     }
     return true;
 }
@@ -131,7 +135,7 @@ void
 emit_clear_slots(struct emit *e, uint32_t at)
 {
     struct emit_fn *f = e->f;
-    for (uint32_t b = f->clear_first[at]; b != FLOW_NONE; b = f->clear_next[b])
+    for (uint32_t b = f->clear.first[at]; b != FLOW_NONE; b = f->clear.next[b])
         if (f->flow.masked[b])
             LLVMBuildStore(e->b, LLVMConstNull(emit_mask_storage(e)), f->mask_slot[b]);
         else if (f->pending[b])
@@ -165,30 +169,23 @@ plan_initial(struct emit *e, struct emit_fn *f)
     const struct flow *w = &f->flow;
     uint32_t nregs = e->fn->nregs, *together = cw_arena_array(&e->arena, uint32_t, w->n + 1);
     struct definitions d = { .flow = w, .above = cw_arena_array(&e->arena, uint32_t, nregs + 1) };
-    f->initial_at = cw_arena_array(&e->arena, uint32_t, nregs + 1);
-    f->initial_next = cw_arena_array(&e->arena, uint32_t, nregs + 1);
-    f->initial_first = cw_arena_array(&e->arena, uint32_t, w->n + 1);
-    if (!together || !d.above || !f->initial_at || !f->initial_next || !f->initial_first)
+    if (!together || !d.above || !make_places(e, &f->initial, nregs))
         return false;
-    for (uint32_t r = 0; r < nregs; r++)
-        d.above[r] = f->initial_at[r] = f->initial_next[r] = FLOW_NONE;
-    for (uint32_t p = 0; p < w->n; p++) {
-        uint32_t b = w->order[p];
-        f->initial_first[b] = FLOW_NONE;
-        together[b] = w->masked[b] ? together[w->idom[b]] : b;
-    }
     if (e->target->undefined_slots)
         return true;
+    for (uint32_t r = 0; r < nregs; r++)
+        d.above[r] = FLOW_NONE;
+    for (uint32_t p = 0; p < w->n; p++) {
+        uint32_t b = w->order[p];
+        together[b] = w->masked[b] ? together[w->idom[b]] : b;
+    }
     for (d.block = 0; d.block < w->n; d.block++)
         for (uint32_t i = 0; i < e->fn->blocks[d.block].count; i++)
             flow_visit_regs(&e->fn->insts[e->fn->blocks[d.block].first + i], visit_definition, &d);
     for (uint32_t r = 0; r < nregs; r++) {
         uint32_t at = d.above[r] == FLOW_NONE ? 0 : together[d.above[r]];
-        if (!at || is_single(w, r) || flow_live_in(w, at, r))
-            continue;
-        f->initial_at[r] = at;
-        f->initial_next[r] = f->initial_first[at];
-        f->initial_first[at] = r;
+        if (at && !is_single(w, r) && !flow_live_in(w, at, r))
+            place(&f->initial, r, at);
     }
     return true;
 }
@@ -197,10 +194,74 @@ void
 emit_initialise_registers(struct emit *e, uint32_t block)
 {
     struct emit_fn *f = e->f;
-    for (uint32_t r = f->initial_first[block]; r != FLOW_NONE; r = f->initial_next[r]) {
+    for (uint32_t r = f->initial.first[block]; r != FLOW_NONE; r = f->initial.next[r]) {
         LLVMBuildStore(e->b, LLVMConstNull(f->slot_type[r]), f->slot[r]);
         if (f->slot_base[r])
             LLVMBuildStore(e->b, LLVMConstNull(e->i32), f->slot_base[r]);
+    }
+}
+
+static LLVMValueRef
+slot(struct emit *e, LLVMTypeRef type, bool zeroed, const char *name)
+{
+    return zeroed ? emit_alloca(e, type, 0, name) : LLVMBuildAlloca(e->f->entry_b, type, name);
+}
+
+static void
+make_registers(struct emit *e, struct emit_fn *f)
+{
+    for (uint32_t r = 0; r < e->fn->nregs; r++) {
+        const struct ptx_reg *reg = &e->fn->regs[r];
+        enum flow_kind kind = f->flow.shape[r].kind;
+        LLVMTypeRef t = emit_type(e, reg->type);
+        if (kind == FLOW_AFFINE32 || kind == FLOW_AFFINE64)
+            t = kind == FLOW_AFFINE32 ? e->i32 : e->i64;
+        else if (e->width > 1 && !f->flow.uniform[r])
+            t = reg->type == PTX_PRED ? emit_mask_storage(e) : LLVMVectorType(t, e->width);
+        /* A register that is never read before it is written needs no initial zero, which saves mem2reg work; where masks write it, it has one,
+         * in the place that plan_initial found. */
+        bool zeroed = f->initial.at[r] == FLOW_NONE && !is_single(&f->flow, r) &&
+                      (!e->target->undefined_slots || flow_live_in(&f->flow, 0, r));
+        if (kind == FLOW_AFFINE64)
+            f->slot_base[r] = slot(e, e->i32, zeroed, "base");
+        f->slot_type[r] = t;
+        f->slot[r] = slot(e, t, zeroed, reg->name);
+    }
+}
+
+static bool
+is_joined(const struct emit_fn *f, const struct ptx_block *blk)
+{
+    for (uint32_t k = 0; k < blk->npred; k++)
+        if (f->flow.masked[blk->pred[k]])
+            return true;
+    return false;
+}
+
+static void
+make_blocks(struct emit *e, struct emit_fn *f)
+{
+    for (uint32_t b = 0; b < f->flow.n; b++) {
+        char name[32];
+        snprintf(name, sizeof name, "b%u", b);
+        f->bb[b] = emit_new_block(e, name);
+        bool zeroed = f->clear.at[b] == FLOW_NONE;
+        if (f->flow.masked[b])
+            f->mask_slot[b] = slot(e, emit_mask_storage(e), zeroed, "mask");
+        else if (is_joined(f, &e->fn->blocks[b]))
+            f->pending[b] = slot(e, e->i1, zeroed, "pending");
+    }
+}
+
+static void
+make_locals(struct emit *e, struct emit_fn *f)
+{
+    for (uint32_t i = 0; i < e->fn->nlocals; i++) {
+        const struct ptx_symbol *s = e->fn->locals[i];
+        if (s->space == PTX_SPACE_PARAM && emit_param_is_scalar(s))
+            f->local[i] = emit_alloca(e, emit_param_type(e, s), 0, s->name);
+        else if (s->space == PTX_SPACE_PARAM || s->space == PTX_SPACE_LOCAL)
+            f->local[i] = e->target->local_storage(e, emit_lane_stride(s), s->align);
     }
 }
 
@@ -214,48 +275,16 @@ emit_make_slots(struct emit *e, struct emit_fn *f)
     f->mask_slot = cw_arena_array(&e->arena, LLVMValueRef, f->flow.n + 1);
     f->pending = cw_arena_array(&e->arena, LLVMValueRef, f->flow.n + 1);
     f->bb = cw_arena_array(&e->arena, LLVMBasicBlockRef, f->flow.n + 1);
+    f->joined = cw_arena_array(&e->arena, uint32_t, f->flow.n + 1);
     f->local = cw_arena_array(&e->arena, LLVMValueRef, fn->nlocals + 1);
     f->param = cw_arena_array(&e->arena, LLVMValueRef, fn->nparams + 1);
     f->ret = cw_arena_array(&e->arena, LLVMValueRef, fn->nrets + 1);
-    f->joined = cw_arena_array(&e->arena, uint32_t, f->flow.n + 1);
-    if (!plan_clearing(e, f) || !plan_initial(e, f) || !f->joined)
+    if (!f->slot || !f->slot_type || !f->slot_base || !f->mask_slot || !f->pending || !f->bb || !f->joined || !f->local || !f->param || !f->ret ||
+        !plan_clearing(e, f) || !plan_initial(e, f))
         return false;
-    if (!f->slot || !f->slot_base || !f->slot_type || !f->mask_slot || !f->pending || !f->bb || !f->local || !f->param || !f->ret)
-        return false;
-    for (uint32_t r = 0; r < fn->nregs; r++) {
-        LLVMTypeRef t = emit_type(e, fn->regs[r].type);
-        if (e->width > 1 && !f->flow.uniform[r])
-            t = fn->regs[r].type == PTX_PRED ? emit_mask_storage(e) : LLVMVectorType(t, e->width);
-        if (f->flow.shape[r].kind == FLOW_AFFINE32 || f->flow.shape[r].kind == FLOW_AFFINE64)
-            t = f->flow.shape[r].kind == FLOW_AFFINE32 ? e->i32 : e->i64;
-        if (f->flow.shape[r].kind == FLOW_AFFINE64)
-            f->slot_base[r] = f->initial_at[r] == FLOW_NONE && !is_single(&f->flow, r) ? emit_alloca(e, e->i32, 0, "base") : LLVMBuildAlloca(f->entry_b, e->i32, "base");
-        f->slot_type[r] = t;
-        f->slot[r] = register_slot(e, r, t);
-    }
-    for (uint32_t b = 0; b < f->flow.n; b++) {
-        char name[32];
-        snprintf(name, sizeof name, "b%u", b);
-        f->bb[b] = emit_new_block(e, name);
-        if (f->flow.masked[b])
-            f->mask_slot[b] = f->clear_at[b] == FLOW_NONE ? emit_alloca(e, emit_mask_storage(e), 0, "mask")
-                                                          : LLVMBuildAlloca(f->entry_b, emit_mask_storage(e), "mask");
-    }
-    for (uint32_t b = 0; b < f->flow.n; b++) {
-        if (f->flow.masked[b])
-            continue;
-        for (uint32_t k = 0; k < fn->blocks[b].npred && !f->pending[b]; k++)
-            if (f->flow.masked[fn->blocks[b].pred[k]])
-                f->pending[b] = f->clear_at[b] == FLOW_NONE ? emit_alloca(e, e->i1, 0, "pending") : LLVMBuildAlloca(f->entry_b, e->i1, "pending");
-    }
-    for (uint32_t i = 0; i < fn->nlocals; i++) {
-        const struct ptx_symbol *s = fn->locals[i];
-        if (s->space == PTX_SPACE_LOCAL)
-            f->local[i] = e->target->local_storage(e, emit_lane_stride(s), s->align);
-        else if (s->space == PTX_SPACE_PARAM)
-            f->local[i] = emit_param_is_scalar(s) ? emit_alloca(e, emit_param_type(e, s), 0, s->name)
-                                                  : e->target->local_storage(e, emit_lane_stride(s), s->align);
-    }
+    make_registers(e, f);
+    make_blocks(e, f);
+    make_locals(e, f);
     f->carry = emit_alloca(e, e->width > 1 ? emit_mask_storage(e) : e->i1, 0, "carry");
     return true;
 }
