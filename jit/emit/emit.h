@@ -83,8 +83,6 @@ LLVMValueRef emit_intrinsic(struct emit *e, const char *name, LLVMValueRef *args
 /* One access per lane, for all lanes, at a vector of pointers; `align` in bytes. */
 LLVMValueRef emit_gather(struct emit *e, LLVMValueRef at, LLVMTypeRef scalar, unsigned align);
 void         emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef at, unsigned align);
-/* Call a scalar C function: once per active lane in vector shape, else once. ret and params are scalar types. Slow. */
-LLVMValueRef emit_scalar_call(struct emit *e, const char *symbol, LLVMTypeRef ret, LLVMValueRef *args, unsigned n);
 
 /* ---- operands (operand.c) --------------------------------------------------------------------------------------------- */
 

@@ -96,9 +96,8 @@ struct emit_target {
 
 /* Processor features, for targets that are this CPU: struct emit.features. */
 enum emit_feature {
-    EMIT_FEATURE_FMA = 1,           /* fused products are instructions */
-    EMIT_FEATURE_F16 = 2,           /* conversions from and to f16 are instructions */
-    EMIT_FEATURE_PERMUTE = 4,       /* llvm.x86.avx512.vpermi2var.d.512 is */
+    EMIT_FEATURE_F16 = 1,           /* conversions from and to f16 are instructions */
+    EMIT_FEATURE_PERMUTE = 2,       /* llvm.x86.avx512.vpermi2var.d.512 is */
 };
 
 #endif

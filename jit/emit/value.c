@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Pure value helpers of the emitter: types, splats, resizes, calls of intrinsics and of scalar functions. They accept both shapes (scalar,
- * <width x T>) and unify mixtures. They know nothing about registers or control flow, except that emit_scalar_call makes a loop over the
- * lanes and leaves the builder in the block after it. */
+ * Pure value helpers of the emitter: types, splats, resizes, calls of intrinsics. They accept both shapes (scalar, <width x T>) and unify mixtures,
+ * and know nothing about registers or control flow. */
 #include "jit/emit/emit.h"
 
 #include <llvm-c/DebugInfo.h>
@@ -228,7 +227,6 @@ emit_intrinsic(struct emit *e, const char *name, LLVMValueRef *args, unsigned n,
     return LLVMBuildCall2(e->b, type, fn, v, count, "");
 }
 
-
 static LLVMValueRef
 masked_access(struct emit *e, const char *name, LLVMTypeRef value, LLVMTypeRef at, LLVMValueRef *args, unsigned n, unsigned pointers,
               unsigned align)
@@ -256,85 +254,6 @@ emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef at, unsigned align
     unsigned n = LLVMGetVectorSize(LLVMTypeOf(at));
     LLVMValueRef args[] = { value, at, LLVMConstAllOnes(LLVMVectorType(e->i1, n)) };
     masked_access(e, "llvm.masked.scatter", LLVMTypeOf(value), LLVMTypeOf(at), args, sizeof args / sizeof *args, 1, align);
-}
-
-static LLVMValueRef
-call_one(struct emit *e, LLVMTypeRef type, LLVMValueRef fn, LLVMValueRef *args, unsigned n)
-{
-    return LLVMBuildCall2(e->b, type, fn, args, n, "");
-}
-
-LLVMValueRef
-emit_scalar_call(struct emit *e, const char *symbol, LLVMTypeRef ret, LLVMValueRef *args, unsigned n)
-{
-    LLVMValueRef v[MAX_ARGS], lane_args[MAX_ARGS];
-    LLVMTypeRef params[MAX_ARGS];
-    bool is_void = LLVMGetTypeKind(ret) == LLVMVoidTypeKind, vector = false;
-
-    if (n > MAX_ARGS) {
-        e->result = e->result == CW_OK ? CW_ERR_INTERNAL : e->result;
-        return is_void ? NULL : LLVMGetUndef(ret);
-    }
-    for (unsigned i = 0; i < n; i++) {
-        v[i] = args[i];
-        params[i] = emit_scalar_type(args[i]);
-        vector |= emit_is_vector(args[i]);
-    }
-    LLVMTypeRef type = LLVMFunctionType(ret, params, n, 0);
-    LLVMValueRef fn = LLVMGetNamedFunction(e->module, symbol);
-    if (!fn)
-        fn = LLVMAddFunction(e->module, symbol, type);
-    if (!vector)
-        return call_one(e, type, fn, v, n);
-
-    emit_unify(e, v, n);
-    unsigned width = LLVMGetVectorSize(LLVMTypeOf(v[0]));
-    LLVMTypeRef vret = is_void ? NULL : LLVMVectorType(ret, width);
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
-    LLVMValueRef parent = LLVMGetBasicBlockParent(before);
-    LLVMBasicBlockRef head = LLVMAppendBasicBlockInContext(e->llvm, parent, "lane");
-    LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(e->llvm, parent, "lane.call");
-    LLVMBasicBlockRef next = LLVMAppendBasicBlockInContext(e->llvm, parent, "lane.next");
-    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(e->llvm, parent, "lane.done");
-    LLVMValueRef mask = e->mask && emit_is_vector(e->mask) ? e->mask : NULL;
-    LLVMValueRef zero = LLVMConstInt(e->i32, 0, 0), acc = NULL, result = NULL, merged = NULL;
-
-    LLVMBuildBr(e->b, head);
-    LLVMPositionBuilderAtEnd(e->b, head);
-    LLVMValueRef lane = LLVMBuildPhi(e->b, e->i32, "lane");
-    LLVMAddIncoming(lane, &zero, &before, 1);
-    if (!is_void) {
-        LLVMValueRef null = LLVMConstNull(vret);
-        acc = LLVMBuildPhi(e->b, vret, "");
-        LLVMAddIncoming(acc, &null, &before, 1);
-    }
-    if (mask)
-        LLVMBuildCondBr(e->b, LLVMBuildExtractElement(e->b, mask, lane, ""), body, next);
-    else
-        LLVMBuildBr(e->b, body);
-
-    LLVMPositionBuilderAtEnd(e->b, body);
-    for (unsigned i = 0; i < n; i++)
-        lane_args[i] = LLVMBuildExtractElement(e->b, v[i], lane, "");
-    LLVMValueRef one = call_one(e, type, fn, lane_args, n);
-    if (!is_void)
-        result = LLVMBuildInsertElement(e->b, acc, one, lane, "");
-    LLVMBuildBr(e->b, next);
-
-    LLVMPositionBuilderAtEnd(e->b, next);
-    if (!is_void) {
-        LLVMValueRef in[2] = { result, acc };
-        LLVMBasicBlockRef from[2] = { body, head };
-        merged = LLVMBuildPhi(e->b, vret, "");
-        LLVMAddIncoming(merged, in, from, mask ? 2 : 1);
-        LLVMAddIncoming(acc, &merged, &next, 1);
-    }
-    LLVMValueRef after = LLVMBuildAdd(e->b, lane, LLVMConstInt(e->i32, 1, 0), "");
-    LLVMAddIncoming(lane, &after, &next, 1);
-    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, after, LLVMConstInt(e->i32, width, 0), ""), head, done);
-
-    LLVMPositionBuilderAtEnd(e->b, done);
-    return merged;
 }
 
 void

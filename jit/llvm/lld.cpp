@@ -8,13 +8,8 @@
 #include <llvm/Support/raw_ostream.h>
 #include <algorithm>
 #include <cstring>
-#include <string>
 
 LLD_HAS_DRIVER(elf)
-
-namespace lld {
-std::string getLLDVersion();        /* lld/Common/Version.h, which includes a file that is not installed */
-}
 
 namespace {
 
@@ -52,13 +47,6 @@ cwj_lld_run(const char *const *argv, size_t argc)
     lld::Result result = lld::lldMain(llvm::ArrayRef<const char *>(argv, argc), messages, messages, {{lld::Gnu, &lld::elf::link}});
     if (result.retCode)
         cwj_contain_abandon(CW_ERR_LLVM, 5906, "linking the code object: LLD failed");
-}
-
-extern "C" const char *
-cwj_lld_version(void)
-{
-    static const std::string version = lld::getLLDVersion();
-    return version.c_str();
 }
 
 #ifdef CUDAWAY_LLVM_STATIC

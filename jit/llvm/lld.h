@@ -16,9 +16,6 @@ struct cwj_diags;
  * Thread-safe. */
 cw_result cwj_lld_link(bool amdgcn, struct cw_buf *const *objects, size_t n, struct cw_buf *out, struct cwj_diags *diags) CW_MUST_CHECK;
 
-/* In lld.cpp: LLD's name and version; valid for ever. */
-const char *cwj_lld_version(void);
-
 /* In lld.cpp: run ld.lld with these arguments (argv[0] included), contained. Abandons the work if it fails (P5906). One call at a time. */
 void cwj_lld_run(const char *const *argv, size_t argc);
 

@@ -13,7 +13,6 @@ struct form {
 };
 
 #define FAIL(c, code, ...) ptx_error_at((c)->p, (c)->in->line, (c)->in->column, code, __VA_ARGS__)
-#define S_PACKED_OR_HALF (S_HALF | TB(F32X2))
 
 static bool
 refuse(const struct form *c, const char *modifier)

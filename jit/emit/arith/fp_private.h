@@ -33,7 +33,6 @@ LLVMValueRef fp_as_float(struct emit *e, LLVMValueRef v);               /* bits 
 LLVMValueRef fp_widen(struct emit *e, LLVMValueRef v);                  /* f32 to f64 */
 LLVMValueRef fp_abs(struct emit *e, LLVMValueRef v);
 LLVMValueRef fp_is_nan(struct emit *e, LLVMValueRef v);
-LLVMValueRef fp_fma_fast(struct emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c); /* for polynomials */
 
 /* fp_round.c: correctly rounded operations. `round` is PTX_RN, RZ, RM or RP (PTX_RND_NONE is RN). */
 LLVMValueRef fp_add(struct emit *e, LLVMValueRef a, LLVMValueRef b, unsigned round);

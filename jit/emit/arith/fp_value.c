@@ -35,12 +35,6 @@ fp_is_nan(struct emit *e, V v)
     return emit_fcmp(e, LLVMRealUNO, v, v);
 }
 
-V
-fp_fma_fast(struct emit *e, V a, V b, V c)
-{
-    return e->features & EMIT_FEATURE_FMA ? v_call3(e, "llvm.fma", a, b, c) : v_fadd(e, v_fmul(e, a, b), c);
-}
-
 static V
 fp_flush_below(struct emit *e, V v, double least)
 {

@@ -133,7 +133,7 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
     e->native_floats = what->native_floats;
     e->unchecked = !what->checked;
     s->declare_only = what->declare_only;
-    e->features = EMIT_FEATURE_FMA | EMIT_FEATURE_F16;
+    e->features = EMIT_FEATURE_F16;
     e->cpu = cpu;
     e->width = 1;
     e->fast_code = true;

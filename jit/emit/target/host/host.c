@@ -732,10 +732,10 @@ cpu_features(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_cpu_init();
-    return (__builtin_cpu_supports("fma") ? EMIT_FEATURE_FMA : 0) | (__builtin_cpu_supports("f16c") ? EMIT_FEATURE_F16 : 0) |
+    return (__builtin_cpu_supports("f16c") ? EMIT_FEATURE_F16 : 0) |
            (__builtin_cpu_supports("avx512f") ? EMIT_FEATURE_PERMUTE : 0);
 #else
-    return EMIT_FEATURE_FMA | EMIT_FEATURE_F16;
+    return EMIT_FEATURE_F16;
 #endif
 }
 

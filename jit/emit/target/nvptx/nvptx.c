@@ -469,7 +469,7 @@ emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what, LLVMConte
     struct emit *e = &s->e;
     bool indirect = false;
     e->target = &target_nvptx;
-    e->features = EMIT_FEATURE_FMA | EMIT_FEATURE_F16;
+    e->features = EMIT_FEATURE_F16;
     e->cpu = what->cpu;
     e->width = 1;
     e->fast_code = true;

@@ -527,10 +527,10 @@ run_width(const char *name, const struct arith_case *cases, size_t count, unsign
 
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    e.features = (__builtin_cpu_supports("fma") ? EMIT_FEATURE_FMA : 0) | (__builtin_cpu_supports("f16c") ? EMIT_FEATURE_F16 : 0) |
+    e.features = (__builtin_cpu_supports("f16c") ? EMIT_FEATURE_F16 : 0) |
                  (__builtin_cpu_supports("avx512f") ? EMIT_FEATURE_PERMUTE : 0);
 #else
-    e.features = EMIT_FEATURE_FMA | EMIT_FEATURE_F16;
+    e.features = EMIT_FEATURE_F16;
 #endif
     cwj_diags_init(&diags);
     e.module = LLVMModuleCreateWithNameInContext(name, ctx);
