@@ -50,6 +50,8 @@ struct cwb_event {
     struct cwh_record *latest;      /* NULL: never recorded */
 };
 
+enum { CWH_ENDING = 5914 };     /* docs/diagnostics.md: nothing is compiled any more, since the process is ending */
+
 /* What a kernel's code may assume of a block: nothing; rows of whole gangs; the same with gangs of at most 8. */
 enum cwh_shape { CWH_ANY, CWH_ROWS, CWH_SHORT_ROWS, CWH_SHAPES };
 
@@ -59,6 +61,7 @@ struct cwb_kernel {
     const struct cwj_kernel *info;
     pthread_mutex_t lock;           /* held while compiling, for long; nothing else is locked under it */
     struct cwj_host_code *code[CWH_SHAPES];
+    _Atomic int64_t patience[CWH_SHAPES];       /* ns that quick code may still run before it is optimised; 0: it is, or will be without that (tier.h) */
     struct cwj_host_code *quick[CWH_SHAPES];    /* what `code` was before it was optimised (tier.h) */
     cwb_result failed[CWH_SHAPES];  /* compilation was tried and failed */
     _Atomic uint32_t cost[CWH_SHAPES];

@@ -143,13 +143,11 @@ compile(struct cwb_kernel *k, enum cwh_shape shape, struct cwj_diags *diags, boo
         cw_result e = jit->host_compile(k->module->program, k->index, &v, cwh_runtime(), &k->code[shape], diags);
         if (e != CW_ERR_NOT_FOUND)
             return e;
-        v.tier = CWH_TIER_QUICK;
+        cwh_tier_quick(k, &v);
         *quick = true;
     }
     return jit->host_compile(k->module->program, k->index, &v, cwh_runtime(), &k->code[shape], diags);
 }
-
-enum { ENDING = 5914 };         /* docs/diagnostics.md */
 
 /* The code of a variant, compiled now if it is not there. Messages go to `log`, or to the log when that is NULL. */
 static cwb_result
@@ -166,7 +164,7 @@ kernel_code(struct cwb_kernel *k, enum cwh_shape shape, struct cw_buf *log, stru
         cw_result e = compile(k, shape, &diags, &quick);
         struct cw_buf text;
         cw_buf_init(&text);
-        const bool ending = e != CW_OK && diags.first && diags.first->code == ENDING;      /* the process: nobody waits for the kernel */
+        const bool ending = e != CW_OK && diags.first && diags.first->code == CWH_ENDING;      /* the process: nobody waits for the kernel */
         if (diags.first)
             jit->diags_render(&diags, k->info->name, NULL, 0, &text);
         jit->diags_finish(&diags);
@@ -186,9 +184,6 @@ kernel_code(struct cwb_kernel *k, enum cwh_shape shape, struct cw_buf *log, stru
                     (double)(cwh_now() - start) / 1e6, k->code[shape]->info.width, k->code[shape]->info.uses_fibers ? ", barriers" : "");
             if (k->info->too_large && !cwh_device.o0)
                 cw_info("kernel %s has %u instructions, which is too much to optimise: its code is plain (docs/contain.md)", k->info->name, k->info->instructions);
-            if (quick)
-                cw_info("kernel %s has %u instructions: this code is not optimised, and runs while that is done in the background", k->info->name,
-                        k->info->instructions);
         }
         if (text.size && log)
             cw_buf_append(log, text.data, text.size);
@@ -201,7 +196,7 @@ kernel_code(struct cwb_kernel *k, enum cwh_shape shape, struct cw_buf *log, stru
         r = k->failed[shape];
     pthread_mutex_unlock(&k->lock);
     if (quick)
-        cwh_tier_optimise(k, shape);
+        cwh_tier_begin(k, shape);
     return r;
 }
 
@@ -282,22 +277,35 @@ sticky(cwb_result r)
     return CWB_IS_FAULT(r) || r == CWB_NOMEM ? r : CWB_LAUNCH_FAILED;
 }
 
+/* A gang is at most a warp wide, so whole warps per row always suffice; a narrower gang may need less. */
+static enum cwh_shape
+shape_of(struct cwb_kernel *k, uint32_t row)
+{
+    enum cwh_shape shape = CWH_ANY;
+    if (cwh_device.o0)
+        return CWH_ANY;
+    if (row % 32 == 0)
+        return CWH_ROWS;
+    pthread_mutex_lock(&k->lock);
+    if (k->code[CWH_ROWS] && row % k->code[CWH_ROWS]->info.width == 0)
+        shape = CWH_ROWS;
+    else if (k->code[CWH_ROWS] && k->code[CWH_ROWS]->info.width == 16 && row % 8 == 0)
+        shape = CWH_SHORT_ROWS;
+    pthread_mutex_unlock(&k->lock);
+    return shape;
+}
+
 cwb_result
 cwh_kernel_run(struct cwb_context *c, struct cwb_kernel *k, const struct cwb_launch *l, const uint8_t *params)
 {
     struct cwj_host_code *code;
-    enum cwh_shape shape = !cwh_device.o0 && l->block[0] % 32 == 0 ? CWH_ROWS : CWH_ANY;
-    /* A gang is at most a warp wide, so whole warps per row always suffice; a narrower gang may need less. */
-    if (shape == CWH_ANY && !cwh_device.o0) {
-        pthread_mutex_lock(&k->lock);
-        if (k->code[CWH_ROWS] && l->block[0] % k->code[CWH_ROWS]->info.width == 0)
-            shape = CWH_ROWS;
-        else if (k->code[CWH_ROWS] && k->code[CWH_ROWS]->info.width == 16 && l->block[0] % 8 == 0)
-            shape = CWH_SHORT_ROWS;
-        pthread_mutex_unlock(&k->lock);
-    }
+    enum cwh_shape shape;
     char message[640];
-    cwb_result r = kernel_code(k, shape, NULL, &code);
+    cwb_result r;
+    do {                                /* again where wider code has taken the place of what the shape was chosen for (tier.h) */
+        shape = shape_of(k, l->block[0]);
+        r = kernel_code(k, shape, NULL, &code);
+    } while (r == CWB_OK && shape == CWH_ROWS && l->block[0] % code->info.width);
     if (r == CWB_SHUT_DOWN)
         return r;
     if (r != CWB_OK) {
@@ -330,10 +338,13 @@ cwh_kernel_run(struct cwb_context *c, struct cwb_kernel *k, const struct cwb_lau
     e.cost = &k->cost[shape];
     e.heap = c->heap;
     e.output = c->output;
+    const uint64_t start = atomic_load_explicit(&k->patience[shape], memory_order_relaxed) ? cwh_now() : 0;
     if (cwh_isolated())
         cwh_isolate_run(c->process, c, &e, k->info->param_size);
     else
         cwh_exec_run(&e);
+    if (start)
+        cwh_tier_ran(k, shape, cwh_now() - start);
     if (e.result != CWB_OK && e.result != CWB_SHUT_DOWN) {
         uint64_t none = 0;              /* who sees the error finds the number */
         atomic_compare_exchange_strong(&c->failed_launch, &none, l->number);

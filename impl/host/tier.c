@@ -14,8 +14,9 @@
 #include <string.h>
 #include <time.h>
 
-/* LLVM optimises 3,000 to 5,000 instructions a second, and fewer the longer the function is: two seconds and more from here on. */
-enum { LARGE = 10000 };
+/* LLVM optimises 3,000 to 5,000 instructions a second, and fewer the longer the function is: two seconds and more from LARGE on. From VERY_LARGE on even
+ * vector code without optimisation takes ten seconds and more; scalar code is selected several times as fast. */
+enum { LARGE = 10000, VERY_LARGE = 50000, INSTRUCTIONS_PER_SECOND = 4000 };
 
 struct request {
     struct request *next;
@@ -40,6 +41,16 @@ cwh_tier_applies(const struct cwb_kernel *k)
     if (s && *s && strcmp(s, "on") && strcmp(s, "off") && !atomic_exchange(&said, true))
         cw_warn("%s=%s is not on or off; using on", cw_env_name(CW_ENV_TIERS), s);
     return !cwh_device.o0 && !k->info->too_large && k->info->instructions >= LARGE && !(s && !strcmp(s, "off"));
+}
+
+void
+cwh_tier_quick(const struct cwb_kernel *k, struct cwh_variant *v)
+{
+    v->tier = CWH_TIER_QUICK;
+    if (k->info->instructions < VERY_LARGE)
+        return;
+    v->o0 = 1;
+    v->linear_x = v->max_width8 = 0;
 }
 
 static int
@@ -67,7 +78,7 @@ optimise(const struct request *r)
         pthread_mutex_unlock(&k->lock);
         atomic_store(&k->cost[r->shape], 0);
         cw_info("kernel %s: optimised in %.1f s; the next launch takes that code", k->info->name, (double)(cwh_now() - start) / 1e9);
-    } else if (e != CW_ERR_CANCELLED) {
+    } else if (e != CW_ERR_CANCELLED && !(diags.first && diags.first->code == CWH_ENDING)) {
         struct cw_buf text;
         cw_buf_init(&text);
         jit->diags_render(&diags, k->info->name, NULL, 0, &text);
@@ -138,6 +149,34 @@ cwh_tier_optimise(struct cwb_kernel *k, enum cwh_shape shape)
     free(r);
     if (!ok)
         cw_warn("kernel %s: no thread to optimise it on; it keeps its code without optimisation", k->info->name);
+}
+
+void
+cwh_tier_begin(struct cwb_kernel *k, enum cwh_shape shape)
+{
+    if (k->info->instructions < VERY_LARGE) {
+        cw_info("kernel %s has %u instructions: this code is not optimised, and runs while that is done in the background", k->info->name,
+                k->info->instructions);
+        cwh_tier_optimise(k, shape);
+        return;
+    }
+    uint32_t seconds = k->info->instructions / INSTRUCTIONS_PER_SECOND;
+    cw_info("kernel %s has %u instructions: this code is not optimised; that is done in the background when it has run for %u s", k->info->name,
+            k->info->instructions, seconds);
+    atomic_store(&k->patience[shape], (int64_t)seconds * 1000000000);
+}
+
+void
+cwh_tier_ran(struct cwb_kernel *k, enum cwh_shape shape, uint64_t ns)
+{
+    int64_t left = atomic_load(&k->patience[shape]), next;
+    do {
+        if (left <= 0)
+            return;
+        next = left - (int64_t)ns > 0 ? left - (int64_t)ns : 0;
+    } while (!atomic_compare_exchange_weak(&k->patience[shape], &left, next));
+    if (!next)
+        cwh_tier_optimise(k, shape);
 }
 
 /* tier.lock held. Requests of the module, or with NULL all, leave the queue. */

@@ -8,8 +8,14 @@
 
 /* Is the kernel one of those, and does CUDAWAY_TIERS let it? */
 bool cwh_tier_applies(const struct cwb_kernel *k);
+/* Turns a variant of such a kernel into the one that is quick to compile, which takes the same blocks and more: that of the largest kernels executes one lane
+ * at a time. */
+void cwh_tier_quick(const struct cwb_kernel *k, struct cwh_variant *v);
 /* Have the code of this shape optimised, and put in the place of what is there: once for each shape. Holds no lock of the caller. */
 void cwh_tier_optimise(struct cwb_kernel *k, enum cwh_shape shape);
+/* Quick code has been made, or has run for `ns`: the largest kernels are optimised when it has run for as long as that takes. */
+void cwh_tier_begin(struct cwb_kernel *k, enum cwh_shape shape);
+void cwh_tier_ran(struct cwb_kernel *k, enum cwh_shape shape, uint64_t ns);
 /* Of this module nothing is compiled any more, when this returns; it waits for the step of a compilation that has begun. */
 void cwh_tier_forget(const struct cwb_module *m);
 /* At the end of the process: nothing is begun any more, and what has begun is waited for, but for at most a second. */

@@ -87,13 +87,13 @@ struct cwh_variant {
     uint8_t linear_x;
     uint8_t o0;                 /* plainest code: width 1, no optimisation */
     uint8_t max_width8;             /* at most 8 lanes, unless the kernel needs whole warps: for blocks with short rows */
-    uint8_t tier;                   /* enum cwh_tier; the same gangs in each */
+    uint8_t tier;                   /* enum cwh_tier */
     int (*cancelled)(void *user);   /* NULL, or asked between steps: then the compilation ends with CW_ERR_CANCELLED */
     void *user;
 };
 
-/* CACHED: optimised code from the disk cache, else CW_ERR_NOT_FOUND. QUICK: not optimised, compiled in about a tenth of the time, not
- * kept in the cache. */
+/* CACHED: optimised code from the disk cache, else CW_ERR_NOT_FOUND. QUICK: not optimised, compiled in about a tenth of the time, kept in the cache beside
+ * the optimised code. */
 enum cwh_tier { CWH_TIER_OPTIMISED, CWH_TIER_CACHED, CWH_TIER_QUICK };
 
 /* Functions that compiled code calls and the engine defines (impl/host/rt_*.c). Lane-indexed arrays have `width` elements; `mask` has a bit

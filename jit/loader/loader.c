@@ -146,7 +146,7 @@ compile(void *user)
     LLVMModuleRef module = NULL;
     LLVMTargetMachineRef tm = NULL;
     LLVMMemoryBufferRef object = NULL;
-    bool quick = j->v->tier == CWH_TIER_QUICK || p->kernels[j->index].too_large;
+    bool quick = !j->v->o0 && (j->v->tier == CWH_TIER_QUICK || p->kernels[j->index].too_large);
     unsigned level = j->v->o0 || quick ? 0 : 2;
     uint64_t frames = 0;
     double start = cpu_ms();
@@ -226,7 +226,7 @@ load_cached(void *user)
     char *cached = NULL;
     size_t size = 0;
     make_key(j->p, j->p->kernels[j->index].name, j->v, j->key);
-    if (j->v->tier == CWH_TIER_QUICK || cwj_dump_enabled() || !cwj_cache_get(j->key, &j->code->pub.info, &cached, &size))
+    if (cwj_dump_enabled() || !cwj_cache_get(j->key, &j->code->pub.info, &cached, &size))
         return CW_ERR_NOT_FOUND;
     cw_buf_append(&j->object, cached, size);
     free(cached);
@@ -312,7 +312,7 @@ compile_and_load(struct job *j)
     cw_result r = compile_within_limit(j);
     if (!r)
         r = cwj_contain(CWJ_CONTAIN_LOAD, load, j, j->diags);
-    if (!r && j->v->tier != CWH_TIER_QUICK)
+    if (!r)
         cwj_cache_put(j->key, &j->code->pub.info, j->object.data, j->object.size);
     return r;
 }

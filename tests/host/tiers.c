@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tiers swap|off|cached|unload|exit|fork LOGFILE [INSTRUCTIONS]: a kernel of 12,000 random instructions, with branches and a barrier, is run at once,
- * without optimisation, and optimised in the background. The expected results are computed here, from the same random program.
+ * tiers swap|off|cached|unload|exit|fork|lanes|kept LOGFILE [INSTRUCTIONS]: a kernel of 12,000 random instructions, with branches and a barrier, is run at
+ * once, without optimisation, and optimised in the background. The expected results are computed here, from the same random program.
  * LOGFILE: what CUDAWAY_LOG_FILE names, at info level; lines of it tell that the code was exchanged. */
 #include "tests/driver/test.h"
 
@@ -188,6 +188,20 @@ one_tier(const char *ptx, const char *log)
     launch(f, out);
 }
 
+/* A kernel of more than 50,000 instructions: one lane at a time first. With `kept`, that code is in the cache. */
+static void
+lanes(const char *ptx, const char *log, bool kept)
+{
+    CUfunction f;
+    CUdeviceptr out;
+    start(ptx, &f, &out);
+    EXPECT(logged(log, "ms, gangs of 1, barriers"));
+    EXPECT(logged(log, QUICK));
+    EXPECT(logged(log, "kernel big: loaded in") == kept);
+    fflush(NULL);
+    _exit(failures);                    /* exit would wait for LLVM, which needs a minute for this kernel */
+}
+
 /* Unloaded while it is optimised, and loaded again. */
 static void
 unload(const char *ptx, const char *log)
@@ -249,6 +263,8 @@ main(int argc, char **argv)
         swap(ptx, log);
     else if (!strcmp(mode, "off") || !strcmp(mode, "cached"))
         one_tier(ptx, log);
+    else if (!strcmp(mode, "lanes") || !strcmp(mode, "kept"))
+        lanes(ptx, log, !strcmp(mode, "kept"));
     else if (!strcmp(mode, "unload"))
         unload(ptx, log);
     else
