@@ -35,7 +35,7 @@ struct chance {
     uint64_t zero_element;              /* has the bits `zero` where that memory is filled with zeros */
     uint64_t zero;
     uint8_t *delay[PLACES];             /* by instruction */
-    bool meets, permuted;    /* accesses meet that nothing orders; the elements that differ are the recorded ones at other places */
+    bool meets, permuted;    /* accesses meet that nothing orders; what each thread stores is as recorded, at another thread's place */
     struct cwc_report faults;
     char added_how[1000], how[1000];    /* of the first proof */
 };
@@ -368,34 +368,16 @@ prove_stale(struct chance *c)
 
 /* ---- all of it --------------------------------------------------------------------------------------------------------------- */
 
-static int
-by_number(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Are the elements that differ the same ones at other places? */
+/* Are the results those of the launch with threads at each other's places? What does not change with the order stays where it is. */
 static bool
-permuted(const struct explain *x, const struct cwd_dump *result, const struct set *differs)
+permuted(struct chance *c)
 {
-    uint64_t n = 0, index;
-    double *a = malloc((differs->count + 1) * sizeof *a), *b = malloc((differs->count + 1) * sizeof *b);
-    for (uint64_t i = 0; i < x->elements && a && b; i++)
-        if (differs->in[i]) {
-            uint32_t k = explain_content(x, i, &index);
-            a[n] = number(x, &x->base.dump, k, index);
-            b[n++] = number(x, result, k, index);
-        }
-    bool same = a && b;
-    if (same) {
-        qsort(a, n, sizeof *a, by_number);
-        qsort(b, n, sizeof *b, by_number);
-        for (uint64_t i = 0; i < n && same; i++)
-            same = a[i] == b[i];
-    }
-    free(a);
-    free(b);
+    struct set places;
+    bool same = set_init(c->x, &places);
+    for (uint64_t i = 0; same && i < c->x->elements; i++)
+        places.in[i] = c->differs->in[i] || c->moves.in[i];
+    same = same && explain_rows(c->x, c->near, &places);
+    free(places.in);
     return same;
 }
 
@@ -457,7 +439,7 @@ look(struct chance *c)
         if (ok && place && open_element(c) != UINT64_MAX)
             ok = look_behind_delay(c, place);
     }
-    c->permuted = permuted(x, &c->result, c->differs) && all_move(c);
+    c->permuted = open_element(c) != UINT64_MAX && all_move(c) && permuted(c);
     for (unsigned order = CWV_ORDERS + 1; order <= CWV_ALL_ORDERS && ok && adds && any_open(c, &c->moves); order++)
         ok = try_order(c, AS_IT_IS, order);
     return ok && (open_element(c) == UINT64_MAX || c->permuted || prove_stale(c));
@@ -512,7 +494,7 @@ judge(const struct chance *c)
                between ? "lie between those that other orders of threads give" : "are those that another order of threads gives, to the bit");
     else
         printf("cause: order of threads: all %" PRIu64 " elements that differ%s %s\n", c->differs->count, also,
-               all ? "are those that another order of threads gives, to the bit" : "change with the order of threads, and the recorded ones are the same at other places");
+               all ? "are those that another order of threads gives, to the bit" : "change with the order of threads, and what each thread stores is as recorded, at another thread's place");
     if (*c->how)
         printf("  %s\n", c->how);
     else

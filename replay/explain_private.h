@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Between explain.c, which tries what is computed otherwise, explain_chance.c: what is otherwise from run to run, explain_fuse.c, which
- * searches what was fused, and explain_atomic.c, which searches orders of additions. */
+ * searches what was fused, explain_atomic.c, which searches orders of additions, and explain_rows.c, which compares what threads store at each other's places. */
 #ifndef CWD_EXPLAIN_PRIVATE_H
 #define CWD_EXPLAIN_PRIVATE_H
 
@@ -52,6 +52,10 @@ void explain_say_fused(const struct explain *x, const uint8_t *fuse);
 
 /* explain_atomic.c: of the elements that differ, those whose recorded value the same values added in another order give. */
 bool explain_atomics(struct explain *x, struct cwl_side *side, const struct set *differs, struct set *proven, char *evidence, size_t size);
+
+/* explain_rows.c: the recorded results are those of the launch with threads at each other's places. `places`: all elements that change with the order of threads, or
+ * differ. False, too: that cannot be said. */
+bool explain_rows(struct explain *x, struct cwl_side *side, const struct set *places);
 
 /* explain_chance.c: judge what `with`, which leaves `differs`, does not explain: orders of threads, contents of memory that nobody wrote.
  * EXPLAINED and CWD_FAULT print nothing more; TROUBLE: x->e says why. */
