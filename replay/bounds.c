@@ -51,6 +51,19 @@ take(const struct cwd_buffer *b, const uint8_t *words)
     return out;
 }
 
+/* Of a run that counted them; at least 1. */
+static uint64_t
+most_additions(const uint8_t *slots, uint64_t n)
+{
+    double most = 1, d;
+    for (uint64_t i = 0; i < n; i++) {
+        memcpy(&d, slots + i * 8, sizeof d);
+        if (d > most)
+            most = d;
+    }
+    return most < 0x1p62 ? (uint64_t)most : UINT64_MAX;
+}
+
 cw_result
 cwd_bounds_run(struct cwl_side *s, struct cwd_bounds *b, struct cwd_error *e)
 {
@@ -87,8 +100,13 @@ cwd_bounds_run(struct cwl_side *s, struct cwd_bounds *b, struct cwd_error *e)
     control[CWI_ROOM] = bytes;
     control[CWI_SIZE] = shared;
     bytes += shared * blocks;
+    control[CWI_COUNT] = !cwi_bound_counts(&s->program);
     cw_result r = bytes > MOST || shared > MOST ? cwd_fail(e, CW_ERR_UNSUPPORTED, "no bounds: the launch's memory is too large, bounds for it take %llu MiB of at most 1024", (unsigned long long)(bytes >> 20))
         : cwl_run_bounded(s, control, size, bytes, e);
+    if (r == CW_OK && !control[CWI_COUNT]) {
+        control[CWI_COUNT] = most_additions(s->log + size, (bytes - size) / 8);
+        r = cwl_run_bounded(s, control, size, bytes, e);
+    }
     for (uint32_t i = 0; i < d->nbuffers && r == CW_OK; i++)
         if (at[i])
             b->buffers[i] = take(&d->buffers[i], s->log + at[i]);

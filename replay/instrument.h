@@ -105,7 +105,7 @@ enum {
     CWI_SCREEN_CELLS = CWI_SCREEN_SHARED | CWI_SCREEN_FRESH,    /* cells of shared memory */
 };
 
-/* Of BOUND: CWI_START entries of 32 bytes behind the control block, each a buffer's begin, size, and where in the variable the bounds of its words are, an
+/* Of BOUND: CWI_COUNT: the most additions to an element; 0: count them, the slots have the counts then. CWI_START entries of 32 bytes behind the control block, each a buffer's begin, size, and where in the variable the bounds of its words are, an
  * f64 each. CWI_ROOM: where those of shared memory are, CWI_SIZE: bytes of each block. */
 
 /* An instruction of the program; its place in the array is its number. */
@@ -137,6 +137,9 @@ cw_result cwi_rewrite(const struct cwi_program *p, uint32_t i, enum cwi_mode mod
 
 /* What CWI_BOUND cannot follow in the kernel, "calls of functions", at instruction *id; NULL: nothing. */
 const char *cwi_bound_refuses(const struct cwi_program *p, const char *kernel, uint32_t *id);
+
+/* Whether CWI_BOUND needs to know how many additions there are to an element. */
+bool cwi_bound_counts(const struct cwi_program *p);
 
 /* The operand that is the instruction's result; NULL when it has none, or cwi_hidden. */
 const struct ptx_operand *cwi_result(const struct ptx_inst *in);

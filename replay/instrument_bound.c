@@ -69,7 +69,8 @@ void
 cwi_bound_prologue(struct rewrite *w)
 {
     cwi_put(w, " .reg .f64 $e<%u>; .reg .f64 $va, $vb, $vc, $vd, $ea, $eb, $ec, $ed, $r, $er, $u0, $u1, $u2, $bad; .reg .b64 $sl, $low, $lsize, $mine; .reg .pred $keep;"
-               " mov.f64 $bad, 0d0000000000000000; mov.u64 $low, 0; mov.u64 $lsize, 0;", w->fn->nregs + 1);
+               " .reg .f32 $old; .reg .f64 $many; .reg .pred $counting, $settled; ld.global.u64 $v, [$log+%d]; cvt.rp.f64.u64 $many, $v; setp.eq.u64 $counting, $v, 0; not.pred $settled, $counting;"
+               " mov.f64 $bad, 0d0000000000000000; mov.u64 $low, 0; mov.u64 $lsize, 0;", w->fn->nregs + 1, CWI_COUNT * 8);
     for (uint32_t i = 0; i < w->fn->nregs; i++)
         cwi_put(w, " mov.f64 $e%u, 0d0000000000000000;", i);
     /* This block's bounds of shared memory. */
@@ -510,6 +511,8 @@ behind_store(struct rewrite *w, const struct ptx_inst *in)
     unsigned bytes = ptx_type_bits((ptx_type)in->type[0]) / 8, n = o->kind == PTX_OPND_VEC ? o->count : 1;
     uint8_t space = cwi_space(in, address_of(in));
     bool nowhere = space == PTX_SPACE_CONST || space == PTX_SPACE_PARAM || space == PTX_SPACE_LOCAL;
+    if (!nowhere)
+        cwi_put(w, " and.pred $p, $p, $settled;");      /* counts stay */
     for (unsigned i = 0; i < n; i++) {
         unsigned at = i * bytes / 4 * 8;
         take_error(w, element(o, i), 'a');
@@ -528,12 +531,59 @@ behind_store(struct rewrite *w, const struct ptx_inst *in)
     }
 }
 
-/* Sums in an order that is open, and whatever is not exact, have no bound. */
+/* A sum of f32 that threads add atomically, in whatever order. Of n additions of x_i to s, in any order, the rounded result is at most g(|s| + sum |x_i|) from
+ * the exact one, g = nu / (1 - nu). Each addition adds 1.07 u |v| + 2.25 N u |x| to the element's bound, where v is what it finds there and N, the most additions to an
+ * element, is known from a run that only counts: v is at least |s|(1 - g) - (1 + g) sum |x_i| from 0, so together, for N u up to 2^-9, that is no less. */
+static bool
+adds_floats(const struct rewrite *w, const struct ptx_inst *in)
+{
+    uint8_t space = address_of(in) ? cwi_space(in, address_of(in)) : PTX_SPACE_LOCAL;
+    unsigned value = in->op == PTX_OP_RED ? 1 : 2;
+    return (in->op == PTX_OP_RED || in->op == PTX_OP_ATOM) && in->atomop == PTX_ATOM_ADD && in->type[0] == PTX_F32 && in->noperands > value &&
+           in->operand[value].kind != PTX_OPND_VEC && (space == PTX_SPACE_GLOBAL || space == PTX_SPACE_SHARED || space == PTX_SPACE_GENERIC) &&
+           w->p->modules[w->p->insts[0].text]->sm >= 60;
+}
+
+bool
+cwi_bound_counts(const struct cwi_program *p)
+{
+    struct rewrite w = { .p = p };
+    for (uint32_t i = 0; i < p->ninsts; i++)
+        if (adds_floats(&w, p->insts[i].in))
+            return true;
+    return false;
+}
+
+/* Before the addition: er = what the element's bound grows by. */
+static void
+before_addition(struct rewrite *w, const struct ptx_inst *in)
+{
+    const struct ptx_operand *a = address_of(in), *x = &in->operand[in->op == PTX_OP_RED ? 1 : 2];
+    uint8_t space = cwi_space(in, a);
+    cwi_take_address(w, a, "i");
+    cwi_put(w, " mov.f32 $old, 0f00000000; @$p ld.volatile%s.f32 $old, [$i]; cvt.f64.f32 $va, $old; abs.f64 $va, $va;",
+            space == PTX_SPACE_GLOBAL ? ".global" : space == PTX_SPACE_SHARED ? ".shared" : "");
+    take_value(w, x, PTX_F32, 'b');
+    take_error(w, x, 'b');
+    cwi_put(w, " abs.f64 $vb, $vb; mul.rp.f64 $u0, $vb, $many; mul.rp.f64 $u0, $u0, 0d3E82000000000000; add.rp.f64 $er, $eb, $bad; add.rp.f64 $er, $er, $u0;"
+               " fma.rp.f64 $er, $va, 0d3E71200000000000, $er; add.rp.f64 $er, $er, 0d3820000000000000;"     /* global memory may flush subnormals */
+               " mul.rp.f64 $er, $er, 0d3FF0000100000000; setp.gt.f64 $q, $many, 0d40E0000000000000; selp.f64 $er, " INFINITE ", $er, $q;"
+               " selp.f64 $er, 0d3FF0000000000000, $er, $counting; mov.f64 $vd, $er;");
+}
+
+/* What is not exact has no bound, but for sums. */
 static void
 behind_atomic(struct rewrite *w, const struct ptx_inst *in)
 {
     unsigned bytes = ptx_type_bits((ptx_type)in->type[0]) / 8;
     bool floats = ptx_type_class((ptx_type)in->type[0]) == PTX_CLASS_FLOAT;
+    if (adds_floats(w, in)) {
+        cwi_put(w, " @$p atom.global.add.f64 $u0, [$sl], $vd;");
+        if (in->op == PTX_OP_ATOM)              /* which it was is up to the order */
+            all_results(w, in, INFINITE);
+        return;
+    }
+    cwi_put(w, " and.pred $p, $p, $settled;");
     any_inexact(w, in, in->op == PTX_OP_RED ? 1 : 2);
     cwi_put(w, " mov.f64 $u0, $u2; @$p ld.global.f64 $u0, [$sl]; add.rp.f64 $er, $er, $u0; add.rp.f64 $er, $er, $bad; setp.neu.f64 $q, $er, 0d0000000000000000;"
                " selp.f64 $er, " INFINITE ", 0d0000000000000000, $q;");
@@ -664,7 +714,11 @@ cwi_bound_instruction(struct rewrite *w, uint32_t id)
         else
             cwi_put(w, " max.f64 $er, $ea, $eb;");
         break;
-    case HOW_MEMORY:  find_slot(w, in, address_of(in)); break;
+    case HOW_MEMORY:
+        find_slot(w, in, address_of(in));
+        if (adds_floats(w, in))
+            before_addition(w, in);
+        break;
     case HOW_SHUFFLE: before_shuffle(w, in, text, i->end - i->begin); break;
     case HOW_VOTE:    before_vote(w, in); break;
     case HOW_OTHER:   before_other(w, in); break;

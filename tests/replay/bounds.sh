@@ -9,7 +9,7 @@ export XDG_CACHE_HOME=$dir/cache TMPDIR=$dir CUDAWAY_DEVICE=${ON:-host}
 cd "$dir" || exit 2
 failed=0
 fail() { echo "FAILED: $*"; cat out; failed=1; }
-kernels="square fused sum branch wide atomic called"
+kernels="square fused sum branch wide atomic atomic_far called"
 sed -E 's|^ .*// other: (.*)$|    \1|' "$PTX" >other.ptx
 sed 's/0f3F800005/0f3F800007/; s/0d3FF0000000000002/0d3FF0000000000004/' other.ptx >far.ptx
 CUDAWAY_DUMP_DIR=here LD_LIBRARY_PATH=$TRACE_DIR "$APP" kernels "$PTX" $kernels >out 2>&1 || fail "the program gave $?"
@@ -37,7 +37,9 @@ bounds branch other 1 1 255 1
 # Times 1 + 2 * 2^-52: at most 5v of 6v; with 4, at least 7v.
 bounds wide other 0 0 128
 bounds wide far 1 128 0
-bounds atomic other 1 1 0 1
+# 256 times 1 + 2^-23: 512u more, and the bound is at least 2.25 * 256 * 256 u.
+bounds atomic other 0 0 1 0
+bounds atomic_far other 1 1 0 0
 "$TOOL" results here/*-called.cwdump other/*-called.cwdump called.cwdump || fail results
 "$REPLAY" --check --bounds called.cwdump >out 2>&1
 [ $? = 1 ] && grep -q "note: no bounds: calls of functions are not followed: module.ptx:[0-9]*: call (%f2), same, (%f1)" out || fail "a call"
