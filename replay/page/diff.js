@@ -55,7 +55,7 @@ const allowed = r => r.severity === 'tolerated' || r.severity === 'within bounds
 if (R.kernels.length) table($('groups'), R.kernels, [
   ['kernel', r => r.kernel], ['cause', r => r.cause || 'not looked into'], ['launches', r => r.launches, count],
   ['elements', r => allowed(r) ? r.tolerated + r.bounded : r.differ, (v, r) => count(v) + ' of ' + count(r.elements)],
-  ['absolute', r => r.absolute, short], ['relative', r => r.relative, short], ['ULP', r => r.ulp, count],
+  ['absolute', r => r.absolute, short], ['relative', r => r.relative, short], ['ULP', r => r.ulp, (v, r) => v === 0 && r.absolute !== 0 ? '–' : v === null ? short(v) : count(v)],
 ]);
 else $('groups').replaceWith(el('p', { class: 'soft' }, 'All launches are the same.'));
 
@@ -109,12 +109,14 @@ function heat(p) {
 function histogram(p) {
   const bars = p.histogram.map((n, i) => ({ n, label: i < 2 ? String(i + 1) : '≤ 2^' + i }));
   if (p.special) bars.push({ n: p.special, label: '∞, NaN', special: true });
-  const box = el('div'), W = Math.min(460, innerWidth - 62), H = 190, left = 44, bottom = 34;
-  const svg = d3.select(box).append('svg').attr('class', 'chart').attr('width', W).attr('height', H).attr('role', 'img').attr('aria-label', 'how many elements are how far apart');
-  const x = d3.scale.ordinal().domain(d3.range(bars.length)).rangeRoundBands([left, W], 0.15), y = d3.scale.log().domain([0.5, Math.max(2, d3.max(bars, b => b.n))]).range([H - bottom, 8]);
+  const box = el('div'), W = innerWidth < 700 ? 340 : 460, H = 200, left = 44, bottom = 34, top = 20;
+  const svg = d3.select(box).append('svg').attr('class', 'chart').attr('viewBox', '0 0 ' + W + ' ' + H).style('max-width', W + 'px').attr('role', 'img').attr('aria-label', 'how many elements are how far apart');
+  const x = d3.scale.ordinal().domain(d3.range(bars.length)).rangeRoundBands([left, W], 0.15), y = d3.scale.log().domain([0.5, Math.max(2, d3.max(bars, b => b.n))]).range([H - bottom, top]);
   svg.selectAll('rect').data(bars).enter().append('rect').attr('class', b => b.special ? 'special' : '').attr('x', (b, i) => x(i)).attr('width', x.rangeBand())
     .attr('y', b => b.n ? y(b.n) : H - bottom).attr('height', b => b.n ? H - bottom - y(b.n) : 0)
     .on('mousemove', b => show(d3.event, count(b.n) + ' elements, ' + (b.special ? b.label : b.label + ' ' + p.unit))).on('mouseleave', hide);
+  svg.selectAll('text.bar').data(bars).enter().append('text').attr('class', 'bar').attr('x', (b, i) => x(i) + x.rangeBand() / 2).attr('y', b => y(b.n || 0.5) - 4)
+    .text(b => !b.n ? '' : x.rangeBand() > 7 * count(b.n).length ? count(b.n) : '');
   const every = Math.ceil(bars.length / (W < 400 ? 4 : 7));
   const axis = svg.append('g').attr('class', 'axis').attr('transform', 'translate(0,' + (H - bottom) + ')')
     .call(d3.svg.axis().scale(x).orient('bottom').tickSize(3).tickValues(d3.range(0, bars.length, every)).tickFormat(i => bars[i].label));

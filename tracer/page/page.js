@@ -291,13 +291,13 @@ function show_kernel(name) {
 const area = d3.select('#memory');
 function memory() {
   if (!D.memory.length) return;
-  const h = 96, left = 0, y = d3.scale.linear().domain([0, d3.max(D.memory, m => m[1]) || 1]).range([h - 20, 6]);
+  const h = 110, left = 0, y = d3.scale.linear().domain([0, d3.max(D.memory, m => m[1]) || 1]).range([h - 20, 22]);       // the label is above
   const path = d3.svg.area().interpolate('step-after').x(m => x(m[0])).y0(h - 20).y1(m => y(m[1]));
   const points = D.memory.concat([[span, D.memory[D.memory.length - 1][1]]]);
   area.attr('width', width).attr('height', h).select('path.area').attr('d', path(points));
   area.select('g.x').attr('transform', 'translate(' + left + ',' + (h - 20) + ')')
     .call(d3.svg.axis().scale(x).orient('bottom').ticks(Math.max(2, Math.floor(width / 130))).tickFormat(v => v ? time(v) : ''));
-  area.select('text.peak').attr('x', 4).attr('y', 14).text('at most ' + bytes(y.domain()[1]));
+  area.select('text.peak').attr('x', 0).attr('y', 12).text('at most ' + bytes(y.domain()[1]));
 }
 if (!D.memory.length) $('memory-section').style.display = 'none';
 for (const k of kinds) {
