@@ -553,32 +553,23 @@ main(int argc, char **argv)
     }
     if (o.reduce) {
         const struct cwd_reduce x = { o.file, o.on, o.against ? o.against : o.on, o.against_module, o.output, output_name, o.ulp, o.seconds ? o.seconds : REDUCE_SECONDS };
-        int status = cwd_reduce(&x);
-        return fflush(stdout) || ferror(stdout) ? trouble("cannot write the output: %s", strerror(errno)) : status;
+        return cwd_reduce(&x);
     }
     if (o.locate) {
         const struct cwd_locate l = { o.file, o.on, o.against ? o.against : o.on, o.against_module, !o.against && !o.against_module, o.ulp };
-        int status = cwd_locate(&l);
-        return fflush(stdout) || ferror(stdout) ? trouble("cannot write the output: %s", strerror(errno)) : status;
+        return cwd_locate(&l);
     }
     if (o.reproducer)
         return cwd_reproducer(o.file, o.reproducer);
-    if (o.checks) {
-        int status = cwc_check(o.file, o.on, o.checks);
-        return fflush(stdout) || ferror(stdout) ? trouble("cannot write the output: %s", strerror(errno)) : status;
-    }
+    if (o.checks)
+        return cwc_check(o.file, o.on, o.checks);
     if (o.step) {
         const struct cwd_step x = { o.file, o.on, o.source, (uint64_t)(o.record_size ? o.record_size : RECORD_MIB) << 20, o.json };
-        int status = cwd_step(&x);
-        return fflush(stdout) || ferror(stdout) ? trouble("cannot write the output: %s", strerror(errno)) : status;
+        return cwd_step(&x);
     }
     if (o.explain) {
         const struct cwd_explain x = { o.file, o.on, EXPLAIN_RUNS, o.results };
-        int status = cwd_explain(&x);
-        return fflush(stdout) || ferror(stdout) ? trouble("cannot write the output: %s", strerror(errno)) : status;
+        return cwd_explain(&x);
     }
-    int status = o.info ? cwd_info(o.file) : replay(&o, argv);
-    if (fflush(stdout) || ferror(stdout))
-        return trouble("cannot write the output: %s", strerror(errno));
-    return status;
+    return o.info ? cwd_info(o.file) : replay(&o, argv);
 }

@@ -714,6 +714,7 @@ leave(int code)
 #else
     if (SANITIZED)
         exit(code);
+    cw_finish_output();
     if (fflush(NULL) && !code)
         code = EXIT_TOOL;
     _exit(code);

@@ -7,11 +7,14 @@
 #include "impl/base/version.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_OPTIONS = 64, OPT_VERSION = 0x10000, OPT_PAGE, WIDTH = 120, INDENT = 26 };
 
@@ -33,6 +36,30 @@ cw_usage_error(const struct cw_program *p, const char *fmt, ...)
     fprintf(stderr, "; see %s --help\n", name);
     va_end(ap);
     return p->usage_status;
+}
+
+/* ---- the end ---- */
+
+static const struct cw_program *running;
+
+/* Output that nobody got is no success. A pipe whose reader is gone has nobody to tell. */
+void
+cw_finish_output(void)
+{
+    errno = 0;
+    if (!running || (!fflush(stdout) && !ferror(stdout)))
+        return;
+    if (errno != EPIPE)
+        fprintf(stderr, "%s: cannot write the output%s%s\n", running->parent ? running->parent->name : running->name, errno ? ": " : "", errno ? strerror(errno) : "");
+    _exit(running->usage_status ? running->usage_status : 1);
+}
+
+static void
+begin(const struct cw_program *p)
+{
+    if (!running)
+        (void)atexit(cw_finish_output);
+    running = p;
 }
 
 /* ---- --help ---- */
@@ -171,6 +198,7 @@ cw_next_option(struct cw_command_line *c)
         return CW_OPTIONS_WRONG;
     }
     if (!c->begun) {
+        begin(c->program);
         optind = 0;             /* glibc: begin anew, with another table */
         c->begun = 1;
     }
@@ -198,6 +226,7 @@ cw_next_option(struct cw_command_line *c)
 int
 cw_run_command(const struct cw_program *p, int argc, char **argv, int (*other)(const char *name, char **argv))
 {
+    begin(p);
     if (argc < 2)
         return cw_usage_error(p, "no command given");
     if (argv[1][0] == '-' || (!strcmp(argv[1], "help") && argc == 2)) {

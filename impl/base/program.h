@@ -2,6 +2,8 @@
  * A command-line program as a table: its options, what it does, its exit status. The table parses the command line, and makes --help, the manual
  * page and the completions of bash, zsh and fish, so that these cannot disagree.
  *
+ * A program that cannot write its standard output says so and ends with usage_status, whatever it returned; where a pipe's reader is gone it says nothing.
+ *
  * Every program has -h, --help and --version without naming them. The build asks for the pages with --cudaway-page=man|bash|zsh|fish, and the
  * pages of the settings, which are the same from each, with conf (manual page) and settings (docs/settings.md). */
 #ifndef CW_PROGRAM_H
@@ -56,6 +58,9 @@ struct cw_command_line {
 /* The next option's id, or one of the above; optarg and optind are as after getopt(). A program or command whose operands are another program's command line (complete is PROGRAM)
  * has its own options in front of them only. */
 int cw_next_option(struct cw_command_line *c);
+
+/* What happens at exit(): the process ends here if the standard output could not be written. For programs that leave by _exit(). */
+void cw_finish_output(void);
 
 /* Choose and run the command that argv[1] names; for programs with `commands`. Runs program->run of it with argv + 1. `other` executes an
  * external one; NULL where there are none. Returns the exit status. */

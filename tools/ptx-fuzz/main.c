@@ -4,6 +4,7 @@
 #include "tools/ptx-fuzz/fuzz.h"
 
 #include "impl/base/file.h"
+#include "impl/base/program.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -30,46 +31,53 @@ fuzz_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void
-usage(FILE *out)
-{
-    fputs("usage: cudaway-ptx-fuzz [OPTIONS]\n\n"
-          "Makes random valid PTX programs, runs each on two devices and compares what it left in memory. A difference is reduced\n"
-          "and written down as a test.\n\n"
-          "      --on DEVICE        default host\n"
-          "      --against DEVICE   default host:O0; cuda-native is the real driver (CUDAWAY_CUDA_LIBRARY),\n"
-          "                         cuda-native:O0 the same without ptxas's optimizer; cuda, cuda:O0: our translation on it\n"
-          "      --seed N           seed of the first program (default 1); the next has the next one\n"
-          "      --count N          programs (default: as many as the time allows)\n"
-          "      --seconds N        time (default 60 unless --count is given)\n"
-          "      --size N           statements of a program, about (default 12)\n"
-          "      --batch N          programs of a module, 1 to 16 (default 8)\n"
-          "      --profile LIST     of int bit f32 f64 half cmp select cvt mov video auto memory atomics flow calls warp barriers matrix\n"
-          "                         async texture all, with commas between them (default all)\n"
-          "      --uniform N        percentage of registers that begin with the same value in all threads (default 0): on AMD\n"
-          "                         processors those are computed by other instructions\n"
-          "      --threads N        of a program, at most; few are fast where they are interpreted\n"
-          "      --nan64            also results of which PTX does not say which of two NaNs they are\n"
-          "      --approx           also instructions whose last bits PTX leaves open\n"
-          "      --contract         also operations that a compiler may fuse (default: unless a side is cuda or cuda-native)\n"
-          "      --ptx N --sm N     .version (default 86: 8.6) and .target (default 89)\n"
-          "      --tries N          runs that a reduction may take (default 600)\n"
-          "      --max-findings N   end after so many (default 20)\n"
-          "      --timeout MS       of computing for a module (default 60000)\n"
-          "  -o, --output DIR       where findings go (default .)\n"
-          "      --print            print the programs and run nothing\n"
-          "      --forms            print every instruction form and run nothing\n"
-          "  -q, --quiet            only findings and the last line\n", out);
-}
+enum { TROUBLE = 2 };
+enum { ON = 256, AGAINST, SEED, COUNT, SECONDS, SIZE, BATCH, PROFILE, UNIFORM, THREADS, APPROX, CONTRACT, NAN64, PTX, SM, TRIES, MAX, TIMEOUT, PRINT, FORMS };
+static const struct cw_program program = {
+    .name = "cudaway-ptx-fuzz",
+    .summary = "compare two devices on random PTX programs",
+    .description = "Makes random valid PTX programs, runs each on two devices and compares what it left in memory. A difference is reduced and written down as a test.",
+    .options = (const struct cw_option[]){
+        { ON, "on", "DEVICE", "default host", "host host:O0 hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
+        { AGAINST, "against", "DEVICE", "default host:O0; cuda-native is the real driver (CUDAWAY_CUDA_LIBRARY), cuda-native:O0 the same without ptxas's optimizer; cuda, "
+          "cuda:O0: our translation on it", "host host:O0 hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
+        { SEED, "seed", "N", "seed of the first program (default 1); the next has the next one" },
+        { COUNT, "count", "N", "programs (default: as many as the time allows)" },
+        { SECONDS, "seconds", "N", "time (default 60 unless --count is given)" },
+        { SIZE, "size", "N", "statements of a program, about, 1 to 400 (default 12)" },
+        { BATCH, "batch", "N", "programs of a module, 1 to 16 (default 8)" },
+        { PROFILE, "profile", "LIST", "of int bit f32 f64 half cmp select cvt mov video auto memory atomics flow calls warp barriers matrix async texture all, with commas "
+          "between them (default all)" },
+        { UNIFORM, "uniform", "N", "percentage of registers that begin with the same value in all threads (default 0): on AMD processors those are computed by other "
+          "instructions" },
+        { THREADS, "threads", "N", "of a program, at most; few are fast where they are interpreted" },
+        { NAN64, "nan64", NULL, "also results of which PTX does not say which of two NaNs they are" },
+        { APPROX, "approx", NULL, "also instructions whose last bits PTX leaves open" },
+        { CONTRACT, "contract", NULL, "also operations that a compiler may fuse (default: unless a side is cuda or cuda-native)" },
+        { PTX, "ptx", "N", ".version (default 86: 8.6)" },
+        { SM, "sm", "N", ".target (default 89)" },
+        { TRIES, "tries", "N", "runs that a reduction may take (default 600)" },
+        { MAX, "max-findings", "N", "end after so many (default 20)" },
+        { TIMEOUT, "timeout", "MS", "of computing for a module (default 60000)" },
+        { 'o', "output", "DIR", "where findings go (default .)", "DIR" },
+        { PRINT, "print", NULL, "print the programs and run nothing" },
+        { FORMS, "forms", NULL, "print every instruction form and run nothing" },
+        { 'q', "quiet", NULL, "only findings and the last line" },
+        { 0 },
+    },
+    .exits = (const struct cw_exit[]){ { "0", "no difference" }, { "1", "differences found" }, { "2", "trouble" }, { 0 } },
+    .usage_status = TROUBLE,
+};
 
+/* The value of the option --`name`. False after a message. */
 static bool
-number(const char *s, uint64_t max, uint64_t *out)
+number(const char *name, uint64_t min, uint64_t max, uint64_t *out)
 {
     char *end;
     errno = 0;
-    unsigned long long v = strtoull(s, &end, 0);
-    if (errno || *end || end == s || *s == '-' || v > max)
-        return false;
+    unsigned long long v = strtoull(optarg, &end, 0);
+    if (errno || *end || end == optarg || *optarg == '-' || v < min || v > max)
+        return cw_usage_error(&program, "--%s takes a number from %llu to %llu, not '%s'", name, (unsigned long long)min, (unsigned long long)max, optarg), false;
     *out = v;
     return true;
 }
@@ -219,57 +227,46 @@ one_batch(struct fuzzer *z, uint64_t seed, uint32_t n)
 int
 main(int argc, char **argv)
 {
-    enum { ON = 256, AGAINST, SEED, COUNT, SECONDS, SIZE, BATCH, PROFILE, UNIFORM, THREADS, APPROX, CONTRACT, NAN64, PTX, SM, TRIES, MAX, TIMEOUT, PRINT, FORMS };
-    static const struct option options[] = {
-        { "on", required_argument, NULL, ON }, { "against", required_argument, NULL, AGAINST }, { "seed", required_argument, NULL, SEED },
-        { "count", required_argument, NULL, COUNT }, { "seconds", required_argument, NULL, SECONDS }, { "size", required_argument, NULL, SIZE },
-        { "batch", required_argument, NULL, BATCH }, { "profile", required_argument, NULL, PROFILE },
-        { "uniform", required_argument, NULL, UNIFORM }, { "threads", required_argument, NULL, THREADS }, { "approx", no_argument, NULL, APPROX },
-        { "nan64", no_argument, NULL, NAN64 }, { "contract", no_argument, NULL, CONTRACT }, { "ptx", required_argument, NULL, PTX }, { "sm", required_argument, NULL, SM },
-        { "tries", required_argument, NULL, TRIES }, { "max-findings", required_argument, NULL, MAX }, { "timeout", required_argument, NULL, TIMEOUT },
-        { "output", required_argument, NULL, 'o' }, { "print", no_argument, NULL, PRINT }, { "forms", no_argument, NULL, FORMS },
-        { "quiet", no_argument, NULL, 'q' }, { "help", no_argument, NULL, 'h' }, { 0 },
-    };
     static struct fuzzer z = { .o = { .size = 12, .ptx = 86, .sm = 89 }, .timeout_ms = 60000, .dir = ".", .tries = 600 };
     const char *on = "host", *against = "host:O0";
-    uint64_t seed = 1, count = 0, limit = 0, batch = 8, max = 20, v;
-    bool print = false, forms = false, bad = false;
-    for (int c; (c = getopt_long(argc, argv, "o:qh", options, NULL)) != -1;) {
+    uint64_t seed = 1, count = 0, limit = 0, batch = 8, max = 20, v = 0;
+    bool print = false, forms = false, ok = true;
+    struct cw_command_line line = { &program, argc, argv };
+    for (int c; ok && (c = cw_next_option(&line)) != CW_OPTIONS_END;) {
         switch (c) {
         case ON:       on = optarg; break;
         case AGAINST:  against = optarg; break;
-        case SEED:     bad |= !number(optarg, UINT64_MAX, &seed); break;
-        case COUNT:    bad |= !number(optarg, UINT32_MAX, &count) || !count; break;
-        case SECONDS:  bad |= !number(optarg, 10000000, &limit) || !limit; break;
-        case SIZE:     bad |= !number(optarg, 400, &v) || !v; z.o.size = (uint32_t)v; break;
-        case BATCH:    bad |= !number(optarg, MAX_KERNELS, &batch) || !batch; break;
+        case SEED:     ok = number("seed", 0, UINT64_MAX, &seed); break;
+        case COUNT:    ok = number("count", 1, UINT32_MAX, &count); break;
+        case SECONDS:  ok = number("seconds", 1, 10000000, &limit); break;
+        case SIZE:     ok = number("size", 1, 400, &v); z.o.size = (uint32_t)v; break;
+        case BATCH:    ok = number("batch", 1, MAX_KERNELS, &batch); break;
         case PROFILE:
             if (!check_profile(optarg))
-                return 2;
+                return TROUBLE;
             z.o.profile = optarg;
             break;
-        case UNIFORM:  bad |= !number(optarg, 100, &v); z.o.uniform = (uint8_t)v; break;
-        case THREADS:  bad |= !number(optarg, MAX_THREADS, &v) || !v; z.o.threads = (uint32_t)v; break;
+        case UNIFORM:  ok = number("uniform", 0, 100, &v); z.o.uniform = (uint8_t)v; break;
+        case THREADS:  ok = number("threads", 1, MAX_THREADS, &v); z.o.threads = (uint32_t)v; break;
         case APPROX:   z.o.approx = true; break;
         case CONTRACT: z.o.contract = true; break;
         case NAN64:    z.o.nan64 = true; break;
-        case PTX:      bad |= !number(optarg, 99, &v); z.o.ptx = (unsigned)v; break;
-        case SM:       bad |= !number(optarg, 999, &v); z.o.sm = (unsigned)v; break;
-        case TRIES:    bad |= !number(optarg, 100000, &v); z.tries = (uint32_t)v; break;
-        case MAX:      bad |= !number(optarg, UINT32_MAX, &max) || !max; break;
-        case TIMEOUT:  bad |= !number(optarg, 3600000, &v) || !v; z.timeout_ms = (unsigned)v; break;
+        case PTX:      ok = number("ptx", 0, 99, &v); z.o.ptx = (unsigned)v; break;
+        case SM:       ok = number("sm", 0, 999, &v); z.o.sm = (unsigned)v; break;
+        case TRIES:    ok = number("tries", 0, 100000, &v); z.tries = (uint32_t)v; break;
+        case MAX:      ok = number("max-findings", 1, UINT32_MAX, &max); break;
+        case TIMEOUT:  ok = number("timeout", 1, 3600000, &v); z.timeout_ms = (unsigned)v; break;
         case 'o':      z.dir = optarg; break;
         case PRINT:    print = true; break;
         case FORMS:    forms = true; break;
         case 'q':      z.quiet = true; break;
-        case 'h':      usage(stdout); return 0;
-        default:       bad = true;
+        default:       return line.status;
         }
     }
-    if (bad || optind != argc) {
-        usage(stderr);
-        return 2;
-    }
+    if (!ok)
+        return TROUBLE;
+    if (optind != argc)
+        return cw_usage_error(&program, "what is '%s' for?", argv[optind]);
     if (!count && !limit)
         limit = 60;
     if (!strstr(on, "cuda") && !strstr(against, "cuda"))

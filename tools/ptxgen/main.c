@@ -4,7 +4,9 @@
 #include "tools/ptxgen/coverage.h"
 
 #include "impl/base/file.h"
+#include "impl/base/program.h"
 
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,22 +104,37 @@ accepted(void)
     return 0;
 }
 
+static const struct cw_program program = {
+    .name = "cudaway-ptxgen",
+    .summary = "make pages and lists from the table of PTX opcodes",
+    .operands = "coverage|check FORMS UNTESTED CORPUS PAGE, list FORMS CORPUS, candidates, accepted",
+    .description = "coverage writes the page of what is covered, check compares with it; list prints each form with the targets that emit it and the number of tests that execute it; "
+                   "candidates prints instructions that may be forms; accepted reads such and prints those that the front end takes.",
+    .options = (const struct cw_option[]){ { 0 } },
+    .exits = (const struct cw_exit[]){ { "0", "done" }, { "1", "the page is stale or incomplete" }, { "2", "trouble" }, { 0 } },
+    .usage_status = 2,
+};
+
 int
 main(int argc, char **argv)
 {
-    if (argc == 2 && !strcmp(argv[1], "accepted"))
+    struct cw_command_line line = { &program, argc, argv };
+    if (cw_next_option(&line) != CW_OPTIONS_END)
+        return line.status;
+    argv += optind;
+    argc -= optind;
+    if (argc == 1 && !strcmp(argv[0], "accepted"))
         return accepted();
-    if (argc == 2 && !strcmp(argv[1], "candidates")) {
+    if (argc == 1 && !strcmp(argv[0], "candidates")) {
         struct cov_list l = { .count = 0 };
         cw_arena_init(&l.arena);
         cov_candidates(&l);
         cov_finish(&l);
         return 0;
     }
-    if (argc == 6 && (!strcmp(argv[1], "coverage") || !strcmp(argv[1], "check")))
-        return coverage(argv + 2, !strcmp(argv[1], "check"));
-    if (argc == 4 && !strcmp(argv[1], "list"))
-        return list(argv + 2);
-    fputs("usage: cudaway-ptxgen coverage|check FORMS UNTESTED CORPUS PAGE\n       cudaway-ptxgen list FORMS CORPUS\n       cudaway-ptxgen candidates | accepted\n", stderr);
-    return 2;
+    if (argc == 5 && (!strcmp(argv[0], "coverage") || !strcmp(argv[0], "check")))
+        return coverage(argv + 1, !strcmp(argv[0], "check"));
+    if (argc == 3 && !strcmp(argv[0], "list"))
+        return list(argv + 1);
+    return cw_usage_error(&program, "no command of coverage, check, list, candidates, accepted with its arguments");
 }

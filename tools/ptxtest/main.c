@@ -6,6 +6,7 @@
 #include "tools/ptxtest/ptxtest.h"
 
 #include "impl/base/file.h"
+#include "impl/base/program.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -106,6 +107,7 @@ collect(struct names *n, const char *path, int depth)
     if (!dir)
         return trouble("%s: %s", path, depth < MAX_DEPTH ? strerror(errno) : "too many folders in each other"), false;
     bool ok = true;
+    uint32_t before = n->count;
     for (struct dirent *e; ok && (e = readdir(dir));) {
         char *child;
         size_t length = strlen(e->d_name);
@@ -121,6 +123,8 @@ collect(struct names *n, const char *path, int depth)
         free(child);
     }
     closedir(dir);
+    if (ok && !depth && n->count == before)
+        return trouble("%s: no .ptx file is in this folder", path), false;
     return ok;
 }
 
@@ -417,24 +421,29 @@ parse_all(const struct names *files)
     return bad ? FAILURES : FINE;
 }
 
-static void
-usage(FILE *out)
-{
-    fputs("usage: cudaway-ptxtest [OPTIONS] FILE|FOLDER...\n\n"
-          "Runs PTX files whose comments say how their kernels are launched and what comes out (docs/ptx-tests.md).\n\n"
-          "      --on DEVICE     where: a value of CUDAWAY_DEVICE (host, host:O0, hip, cuda, gfxemu:ARCH), or cuda-native for the\n"
-          "                      modules untranslated on the real CUDA driver; cuda:O0, cuda-native:O0: without its optimiser\n"
-          "      --record        write what comes out into the files, where they have no values\n"
-          "      --label TEXT    with --record: what the values are labelled with (default: the GPU, its driver, the date)\n"
-          "      --overwrite     with --record: replace recorded values that differ\n"
-          "      --parse         only read the files\n"
-          "      --limit N       print at most N elements that differ of a buffer (default 8)\n"
-          "      --filter-steps N  results of tests with a linear filter may differ by N/256 of the largest texel\n"
-          "      --timeout N     seconds for one test (default 60)\n"
-          "  -v, --verbose       print what becomes of each test\n"
-          "  -h, --help          print this\n\n"
-          "Exit status: 0 nothing failed, 1 something failed, 2 trouble.\n", out);
-}
+enum { ON = 256, RECORD, LABEL, OVERWRITE, PARSE, LIMIT, FILTER, DEADLINE };
+static const struct cw_program program = {
+    .name = "cudaway-ptxtest",
+    .summary = "run PTX files that say what their kernels compute",
+    .operands = "FILE|FOLDER...",
+    .description = "Runs PTX files whose comments say how their kernels are launched and what comes out (docs/ptx-tests.md).",
+    .options = (const struct cw_option[]){
+        { ON, "on", "DEVICE", "where: a value of CUDAWAY_DEVICE (host, host:O0, hip, cuda, gfxemu:ARCH), or cuda-native for the modules untranslated on the real CUDA "
+          "driver; cuda:O0, cuda-native:O0: without its optimiser", "host host:O0 hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
+        { RECORD, "record", NULL, "write what comes out into the files, where they have no values" },
+        { LABEL, "label", "TEXT", "with --record: what the values are labelled with (default: the GPU, its driver, the date)" },
+        { OVERWRITE, "overwrite", NULL, "with --record: replace recorded values that differ" },
+        { PARSE, "parse", NULL, "only read the files" },
+        { LIMIT, "limit", "N", "print at most N elements that differ of a buffer (default 8)" },
+        { FILTER, "filter-steps", "N", "results of tests with a linear filter may differ by N/256 of the largest texel" },
+        { DEADLINE, "timeout", "N", "seconds for one test (default 60)" },
+        { 'v', "verbose", NULL, "print what becomes of each test" },
+        { 0 },
+    },
+    .exits = (const struct cw_exit[]){ { "0", "nothing failed" }, { "1", "something failed" }, { "2", "trouble" }, { 0 } },
+    .complete = "FILE",
+    .usage_status = TROUBLE,
+};
 
 static bool
 number(const char *s, uint32_t *out)
@@ -463,25 +472,15 @@ run_all(const struct options *o, const struct names *files)
     if (o->record)
         printf("; %u lists recorded", t.added);
     putchar('\n');
-    if (fflush(stdout) || ferror(stdout))
-        return trouble("cannot write the output: %s", strerror(errno));
     return t.failed ? FAILURES : FINE;
 }
 
 int
 main(int argc, char **argv)
 {
-    enum { ON = 256, RECORD, LABEL, OVERWRITE, PARSE, LIMIT, FILTER, DEADLINE };
-    static const struct option options[] = {
-        { "on", required_argument, NULL, ON },          { "record", no_argument, NULL, RECORD },
-        { "label", required_argument, NULL, LABEL },    { "overwrite", no_argument, NULL, OVERWRITE },
-        { "parse", no_argument, NULL, PARSE },          { "limit", required_argument, NULL, LIMIT },
-        { "timeout", required_argument, NULL, DEADLINE }, { "verbose", no_argument, NULL, 'v' },
-        { "filter-steps", required_argument, NULL, FILTER },
-        { "help", no_argument, NULL, 'h' },             { 0 },
-    };
     struct options o = { .limit = 8, .timeout = 60 };
-    for (int c; (c = getopt_long(argc, argv, "vh", options, NULL)) != -1;) {
+    struct cw_command_line line = { &program, argc, argv };
+    for (int c; (c = cw_next_option(&line)) != CW_OPTIONS_END;) {
         switch (c) {
         case ON:        o.on = optarg; break;
         case RECORD:    o.record = true; break;
@@ -501,20 +500,14 @@ main(int argc, char **argv)
             if (!number(optarg, &o.timeout))
                 return TROUBLE;
             break;
-        case 'h':
-            usage(stdout);
-            return FINE;
         default:
-            usage(stderr);
-            return TROUBLE;
+            return line.status;
         }
     }
     if (o.label && strpbrk(o.label, "\"\n"))
         return trouble("a label has no quotes and line ends");
-    if (optind == argc) {
-        usage(stderr);
-        return TROUBLE;
-    }
+    if (optind == argc)
+        return cw_usage_error(&program, "no file or folder given");
     struct names files = { 0 };
     bool ok = true;
     for (int i = optind; ok && i < argc; i++)

@@ -332,10 +332,6 @@ check(int argc, char **argv)
         puts("nothing here uses CUDA");
     free(text);
     cJSON_Delete(all.files);
-    if (fflush(stdout)) {
-        say("cannot write the output: %s", strerror(errno));
-        return EXIT_USAGE;
-    }
     return all.trouble ? EXIT_USAGE : all.lacks;
 }
 

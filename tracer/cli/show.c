@@ -348,10 +348,8 @@ show(int argc, char **argv)
     struct tr_calls calls = { .call = on_call, .ctx = &s };
     s.calls = &calls;
     enum tr_status status = s.follow ? follow(&s, dir, &calls) : tr_read_calls(dir, &calls);
-    if (fflush(stdout) || s.write_failed) {
-        say("cannot write the output: %s", strerror(errno));
+    if (s.write_failed)
         status = TR_FAILED;
-    }
     if (status == TR_EMPTY)
         manifest_say_empty(dir);
     if (calls.lost)
