@@ -437,6 +437,15 @@ next_block(struct cwh_block *b)
     }
 }
 
+/* A program that reads shared memory which nobody wrote gets the same each time, not what the worker's last block left there. (A team's blocks may write into
+ * each other's, so those are left alone.) */
+static void
+clear_shared(struct cwh_worker *w)
+{
+    if (!w->team && w->launch->abi.shared_size)
+        memset(w->block.shared, 0, w->launch->abi.shared_size);
+}
+
 /* Kernels whose gangs never wait: run all blocks of the chunk on one context. */
 static void
 straight_main(void *arg)
@@ -447,6 +456,7 @@ straight_main(void *arg)
     for (;;) {
         struct cwh_exec_launch *l = w->launch;
         for (uint64_t i = w->from; i < w->to; i++) {
+            clear_shared(w);
             for (uint32_t g = 0; g < l->ngangs; g++) {
                 set_gang(w, f, g);
                 l->run(&f->gang);
@@ -581,6 +591,7 @@ cwh_run_blocks(struct cwh_worker *w, uint64_t from, uint64_t to)
         enter(w, w->main);
     } else {
         for (uint64_t i = from; i < to; i++) {
+            clear_shared(w);
             if (!run_block_fibers(w)) {
                 w->aborted = true;
                 break;
