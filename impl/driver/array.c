@@ -159,12 +159,13 @@ drv_cuArrayGetPlane(CUarray *pPlaneArray, CUarray hArray, unsigned int planeIdx)
     return a ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;    /* no multi-planar format can be created */
 }
 
-/* No sparse array and none with deferred mapping can be created; of others neither is a question. */
+/* No sparse array and none with deferred mapping can be created; of others neither is a question. Driver 580 needs no
+ * current context for the answer. */
 
 static CUresult
 no_such_array(CUarray h, const void *out)
 {
-    CURRENT(c);
+    READY();
     struct array *a AUTO_PUT = handle_get(h, KIND_ARRAY);
     return out && !a ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
 }
@@ -172,7 +173,7 @@ no_such_array(CUarray h, const void *out)
 static CUresult
 no_such_mipmap(CUmipmappedArray h, const void *out)
 {
-    CURRENT(c);
+    READY();
     struct mipmap *m AUTO_PUT = handle_get(h, KIND_MIPMAP);
     return out && !m ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
 }

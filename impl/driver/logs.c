@@ -35,21 +35,23 @@ static unsigned depth;                  /* calling */
 
 /* ---- what is said ------------------------------------------------------------------------------------------------------------- */
 
-/* "[Time][TID][Source][Severity] Message" (CUDA Programming Guide, "Error Log Management"); the time is UTC. */
-static void
+/* "[Time][TID][Source][Severity] Message" (CUDA Programming Guide, "Error Log Management"); the time is UTC, TID what pthread_self says, as in driver
+ * 580's log. Returns where the message begins. */
+static size_t
 format(struct message *m, enum cw_log_level level, const char *text, size_t n)
 {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     unsigned day = (unsigned)(t.tv_sec % 86400);
-    int head = snprintf(m->text, MESSAGE, "[%02u:%02u:%02u.%03u][%d][CUDA][%c] ", day / 3600, day / 60 % 60, day % 60,
-                        (unsigned)(t.tv_nsec / 1000000), (int)gettid(), level == CW_LOG_ERROR ? 'E' : 'W');
-    if (n > MESSAGE - 2 - (size_t)head)
-        n = MESSAGE - 2 - (size_t)head;
+    size_t head = (size_t)snprintf(m->text, MESSAGE, "[%02u:%02u:%02u.%03u][%lu][CUDA][%c] ", day / 3600, day / 60 % 60, day % 60,
+                                   (unsigned)(t.tv_nsec / 1000000), (unsigned long)pthread_self(), level == CW_LOG_ERROR ? 'E' : 'W');
+    if (n > MESSAGE - 2 - head)
+        n = MESSAGE - 2 - head;
     memcpy(m->text + head, text, n);
-    m->text[(size_t)head + n] = '\n';
-    m->text[(size_t)head + n + 1] = 0;
-    m->length = (uint16_t)((size_t)head + n + 1);
+    m->text[head + n] = '\n';
+    m->text[head + n + 1] = 0;
+    m->length = (uint16_t)(head + n + 1);
+    return head;
 }
 
 static void
@@ -65,13 +67,14 @@ sweep(void)
     }
 }
 
+/* Callbacks get the message alone: so driver 580, seen on an H100. */
 static void
-tell(enum cw_log_level level, struct message *m)
+tell(enum cw_log_level level, char *text, size_t n)
 {
     pthread_mutex_lock(&calling);
     for (struct callback *c = depth++ ? NULL : callbacks; c; c = c->next)
         if (c->f)
-            c->f(c->data, level == CW_LOG_ERROR ? CU_LOG_LEVEL_ERROR : CU_LOG_LEVEL_WARNING, m->text, m->length);
+            c->f(c->data, level == CW_LOG_ERROR ? CU_LOG_LEVEL_ERROR : CU_LOG_LEVEL_WARNING, text, n);
     if (!--depth)
         sweep();
     pthread_mutex_unlock(&calling);
@@ -81,11 +84,12 @@ static void
 said(enum cw_log_level level, const char *text, size_t n)
 {
     struct message m;
-    format(&m, level, text, n);
+    size_t head = format(&m, level, text, n);
     pthread_mutex_lock(&lock);
     ring[next++ % MESSAGES] = m;
     pthread_mutex_unlock(&lock);
-    tell(level, &m);
+    m.text[m.length - 1] = 0;
+    tell(level, m.text + head, m.length - 1 - head);
 }
 
 void
