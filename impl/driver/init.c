@@ -112,11 +112,9 @@ open_backend(void)
         b = &cwb_cuda;
     } else if ((IS("hip") && !option) || (IS("gfxemu") && option && *option)) {
         b = &cwb_hip;
-    } else if (IS("hip") || IS("cuda") || IS("gfxemu") || IS("host") || IS("auto")) {
-        cw_error("%s=%s: this build has no such device", cw_env_name(CW_ENV_DEVICE), want);
-        return CUDA_ERROR_NO_DEVICE;
     } else {
-        cw_error("%s=%s: unknown device; known are auto, host, host:O0, hip, cuda, cuda:O0, gfxemu:ARCH", cw_env_name(CW_ENV_DEVICE), want);
+        cw_error("%s=%s: there is no such device; known are auto, host, host:O0, hip, cuda, cuda:O0, and gfxemu:ARCH, as gfxemu:gfx1100",
+                 cw_env_name(CW_ENV_DEVICE), want);
         return CUDA_ERROR_NO_DEVICE;
     }
     if (b->abi_version != CWB_ABI_VERSION)
