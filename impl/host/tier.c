@@ -70,6 +70,7 @@ optimise(const struct request *r)
     uint64_t start = cwh_now();
     v.cancelled = cancelled;
     jit->diags_init(&diags);
+    cw_info("kernel %s: optimising it", k->info->name);
     cw_result e = jit->host_compile(k->module->program, k->index, &v, cwh_runtime(), &code, &diags);
     if (e == CW_OK) {
         pthread_mutex_lock(&k->lock);
@@ -130,8 +131,9 @@ begin(void)
     return tier.begun;
 }
 
-void
-cwh_tier_optimise(struct cwb_kernel *k, enum cwh_shape shape)
+/* Once for each shape. Holds no lock of the caller. */
+static void
+optimise_later(struct cwb_kernel *k, enum cwh_shape shape)
 {
     struct request *r = calloc(1, sizeof *r), **last = &tier.first;
     bool ok = r != NULL;
@@ -154,16 +156,10 @@ cwh_tier_optimise(struct cwb_kernel *k, enum cwh_shape shape)
 void
 cwh_tier_begin(struct cwb_kernel *k, enum cwh_shape shape)
 {
-    if (k->info->instructions < VERY_LARGE) {
-        cw_info("kernel %s has %u instructions: this code is not optimised, and runs while that is done in the background", k->info->name,
-                k->info->instructions);
-        cwh_tier_optimise(k, shape);
-        return;
-    }
-    uint32_t seconds = k->info->instructions / INSTRUCTIONS_PER_SECOND;
-    cw_info("kernel %s has %u instructions: this code is not optimised; that is done in the background when it has run for %u s", k->info->name,
-            k->info->instructions, seconds);
-    atomic_store(&k->patience[shape], (int64_t)seconds * 1000000000);
+    int64_t ms = (int64_t)k->info->instructions * 1000 / INSTRUCTIONS_PER_SECOND;
+    cw_info("kernel %s has %u instructions: this code is not optimised; that is done in the background when it has run for %.1f s", k->info->name,
+            k->info->instructions, (double)ms / 1000);
+    atomic_store(&k->patience[shape], ms * 1000000);
 }
 
 void
@@ -176,7 +172,7 @@ cwh_tier_ran(struct cwb_kernel *k, enum cwh_shape shape, uint64_t ns)
         next = left - (int64_t)ns > 0 ? left - (int64_t)ns : 0;
     } while (!atomic_compare_exchange_weak(&k->patience[shape], &left, next));
     if (!next)
-        cwh_tier_optimise(k, shape);
+        optimise_later(k, shape);
 }
 
 /* tier.lock held. Requests of the module, or with NULL all, leave the queue. */

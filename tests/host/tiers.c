@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tiers swap|off|cached|unload|exit|fork|lanes|kept LOGFILE [INSTRUCTIONS]: a kernel of 12,000 random instructions, with branches and a barrier, is run at
- * once, without optimisation, and optimised in the background. The expected results are computed here, from the same random program.
+ * once, without optimisation, and optimised in the background when that code has run for three seconds. The expected results are computed here, from the same random program.
  * LOGFILE: what CUDAWAY_LOG_FILE names, at info level; lines of it tell that the code was exchanged. */
 #include "tests/driver/test.h"
 
@@ -118,17 +118,18 @@ now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static bool
+/* How many lines of the log have it. */
+static int
 logged(const char *path, const char *what)
 {
     char line[512];
-    bool yes = false;
+    int n = 0;
     FILE *f = fopen(path, "r");
-    while (f && !yes && fgets(line, sizeof line, f))
-        yes = strstr(line, what) != NULL;
+    while (f && fgets(line, sizeof line, f))
+        n += strstr(line, what) != NULL;
     if (f)
         fclose(f);
-    return yes;
+    return n;
 }
 
 static void
@@ -157,7 +158,18 @@ start(const char *ptx, CUfunction *f, CUdeviceptr *out)
     return m;
 }
 
-static const char QUICK[] = "this code is not optimised", SWAPPED[] = "kernel big: optimised in";
+static const char QUICK[] = "this code is not optimised", BEGUN[] = "kernel big: optimising it", SWAPPED[] = "kernel big: optimised in";
+
+/* Launches until the log has the line for the n-th time. */
+static void
+until(const char *line, int n, const char *log, CUfunction f, CUdeviceptr out)
+{
+    double begin = now();
+    while (logged(log, line) < n && now() - begin < 100)
+        for (int i = 0; i < 20; i++)
+            launch(f, out);
+    EXPECT(logged(log, line) == n);
+}
 
 static void
 swap(const char *ptx, const char *log)
@@ -167,11 +179,9 @@ swap(const char *ptx, const char *log)
     double begin = now();
     start(ptx, &f, &out);
     EXPECT(logged(log, QUICK));
-    while (!logged(log, SWAPPED) && now() - begin < 100) {
-        launch(f, out);
-        usleep(20000);
-    }
-    EXPECT(logged(log, SWAPPED));
+    until(BEGUN, 1, log, f, out);
+    EXPECT(now() - begin > 3);
+    until(SWAPPED, 1, log, f, out);
     printf("optimised: %.2f s\n", now() - begin);
     for (int i = 0; i < 3; i++)
         launch(f, out);
@@ -197,7 +207,7 @@ lanes(const char *ptx, const char *log, bool kept)
     start(ptx, &f, &out);
     EXPECT(logged(log, "ms, gangs of 1, barriers"));
     EXPECT(logged(log, QUICK));
-    EXPECT(logged(log, "kernel big: loaded in") == kept);
+    EXPECT((logged(log, "kernel big: loaded in") > 0) == kept);
     fflush(NULL);
     _exit(failures);                    /* exit would wait for LLVM, which needs a minute for this kernel */
 }
@@ -209,7 +219,8 @@ unload(const char *ptx, const char *log)
     CUfunction f;
     CUdeviceptr out;
     CUmodule m = start(ptx, &f, &out);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
+        until(BEGUN, i + 1, log, f, out);
         OK(cuModuleUnload(m));
         OK(cuModuleLoadData(&m, ptx));
         OK(cuModuleGetFunction(&f, m, "big"));
@@ -229,6 +240,7 @@ leave(const char *ptx, const char *log, bool forked)
         CUfunction f;
         CUdeviceptr out;
         start(ptx, &f, &out);
+        until(BEGUN, 1, log, f, out);
         pid_t child = forked ? fork() : 0;
         if (forked && !child) {
             int n;

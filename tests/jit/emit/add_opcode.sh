@@ -62,8 +62,8 @@ done
 "$work/bin/cudaway-ptxtest" "$work/isa/int/triple.ptx" || fail 'the new instruction does not compute what the page says'
 
 # shellcheck disable=SC2046
-link "$work/bin/cudaway-ptxgen" "$work"/obj/tools+*.o "$work"/obj/jit+ptx+*.o "$work/lib/cudaway/libcudaway-jit.so" "$build/impl/base/libcw_base.a" \
-    "-Wl,-rpath,$work/lib/cudaway" -lpthread -ldl || fail 'ptxgen does not link'
+link "$work/bin/cudaway-ptxgen" "$work"/obj/tools+*.o "$work"/obj/jit+ptx+*.o "$work/lib/cudaway/libcudaway-jit.so" \
+    "$build/impl/base/libcw_program.a" "$build/impl/base/libcw_version.a" "$build/impl/base/libcw_base.a" "-Wl,-rpath,$work/lib/cudaway" -lpthread -ldl || fail 'ptxgen does not link'
 "$work/bin/cudaway-ptxgen" list "$work/src/tools/ptxgen/forms.txt" "$work/isa" > "$work/list" || fail 'ptxgen'
 for type in u32 s32; do
     grep -q "^hna [01] cw.triple.$type " "$work/list" || { grep triple "$work/list"; fail "not every target emits cw.triple.$type"; }
