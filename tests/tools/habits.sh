@@ -44,7 +44,8 @@ cudaway-trace stop          2  -          -
 cudaway-trace snapshot      2  -          -
 '
 check() { # words usage value none
-    local -a p=($1)
+    local -a p
+    read -r -a p <<<"$1"
     local name=${p[0]} usage=$2 value=$3 none=$4
     p[0]=$bin/${p[0]}
     run "${p[@]}" --version
