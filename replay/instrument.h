@@ -105,8 +105,9 @@ enum {
     CWI_SCREEN_CELLS = CWI_SCREEN_SHARED | CWI_SCREEN_FRESH,    /* cells of shared memory */
 };
 
-/* Of BOUND: CWI_COUNT: the most additions to an element; 0: count them, the slots have the counts then. CWI_START entries of 32 bytes behind the control block, each a buffer's begin, size, and where in the variable the bounds of its words are, an
- * f64 each. CWI_ROOM: where those of shared memory are, CWI_SIZE: bytes of each block. */
+/* Of BOUND: behind the control block CWI_START entries of 32 bytes, one a buffer: its begin, its size, and where in the variable the bounds of its
+ * words are, an f64 each. CWI_ROOM: where those of shared memory are; CWI_SIZE: the bytes of each block. CWI_COUNT: the most atomic additions to
+ * one element; where it is 0, the run counts them, and the slots hold counts instead of bounds. */
 
 /* An instruction of the program; its place in the array is its number. */
 struct cwi_inst {
