@@ -237,6 +237,13 @@ main(int argc, char **argv)
                 break;
         }
         return (int)n;
+    } else if (!strcmp(mode, "batches")) {   /* n calls for each line of standard input */
+        char line[16];
+        while (fgets(line, sizeof line, stdin))
+            for (unsigned long i = 0; i < n; i++) {
+                CUdeviceptr p;
+                CHECK(FN(cuMemAlloc_v2)(&p, i + 1) == CUDA_SUCCESS);
+            }
     } else {
         return 97;
     }
