@@ -67,7 +67,7 @@ static const struct cw_program program = {
     .options = (const struct cw_option[]){
         { REFERENCE, "reference", "DEVICE", "where the program runs: a value of CUDAWAY_DEVICE, or cuda-native for the real driver", "host hip cuda cuda-native gfxemu:gfx1100 gfxemu:gfx90a" },
         { SUBJECT, "subject", "DEVICE", "what is compared with it; also cuda-native:O0, the real driver without its optimiser. Default: the reference is "
-          "cuda-native where there is a real driver, else host; the subject is hip where there is an AMD GPU, else host, or host:O0 against host", "host host:O0 hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
+          "cuda-native where there is a real driver, else host; the subject is hip where there is an AMD GPU, else host, or host:O0 against host", "host host:O0 host:checked hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
         { 'o', "output", "DIR", "where dumps of launches that differ are kept (default cudaway-diff-PROGRAM)", "DIR" },
         { KERNELS, "kernels", "REGEX", "compare only kernels whose name matches" },
         { MAX, "max", "N", "compare until N launches differ; the program runs on" },

@@ -346,6 +346,7 @@ struct cwb_backend {
 extern const struct cwb_backend cwb_null;
 extern const struct cwb_backend cwb_host;
 extern const struct cwb_backend cwb_host_isolated;     /* the same for CUDAWAY_ISOLATE */
+extern const struct cwb_backend cwb_host_checked;      /* and for host:checked */
 extern const struct cwb_backend cwb_cuda;      /* impl/cuda: NVIDIA's driver underneath */
 extern const struct cwb_backend cwb_hip;       /* impl/hip: AMD GPUs, and the GPU-less AMD device */
 

@@ -450,6 +450,15 @@ cw_va_window_is_open(void)
     return is;
 }
 
+void
+cw_va_region(uint64_t *address, uint64_t *size)
+{
+    pthread_mutex_lock(&lock);
+    *address = base;
+    *size = base ? region_size : 0;
+    pthread_mutex_unlock(&lock);
+}
+
 bool
 cw_va_contains(uint64_t address, size_t size)
 {

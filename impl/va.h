@@ -35,6 +35,8 @@ cwb_result cw_va_free(uint64_t address, size_t size);
 cwb_result cw_va_window_open(uint64_t size, uint64_t *window);
 void       cw_va_window_close(void);
 bool       cw_va_window_is_open(void);
+/* Where the region is; size 0 before the first use. */
+void cw_va_region(uint64_t *address, uint64_t *size);
 /* Is [address, address + size) inside the region (allocated or not)? For fault messages. */
 bool cw_va_contains(uint64_t address, size_t size);
 

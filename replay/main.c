@@ -61,7 +61,7 @@ static const struct cw_program program = {
     .description = "Runs the kernel launch that FILE, a kernel dump, holds.",
     .options = (const struct cw_option[]){
         { ON, "on", "DEVICE", "where: a value of CUDAWAY_DEVICE (host, host:O0, hip, ...), or cuda-native for the module untranslated on the real CUDA driver, "
-          "cuda-native:O0 without its compiler's optimiser, which fuses mul and add", "host host:O0 hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
+          "cuda-native:O0 without its compiler's optimiser, which fuses mul and add", "host host:O0 host:checked hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
         { CHECK, "check", NULL, "compare with the recorded results" },
         { ULP, "ulp", "N", "with --check: floats may differ by N units in the last place (default 0: every bit counts)" },
         { TOLERANCE, "tolerance", "FILE", "with --check: what may differ, by kernel and buffer, a line each: KERNEL BUFFER and absolute=X, relative=X or ulp=N", "FILE" },
@@ -73,7 +73,7 @@ static const struct cw_program program = {
           "left as a test in PTX to --output" },
         { SECONDS, "seconds", "N", "with --reduce: stop after N seconds (default 600)" },
         { AGAINST, "against", "DEVICE", "with --locate and --reduce: what --on is compared with, another device; without it and --against-module, with the recorded results, and "
-          "only the thread is named", "host host:O0 hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
+          "only the thread is named", "host host:O0 host:checked hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
         { MODULE, "against-module", "FILE", "with --locate and --reduce: other PTX than the recorded module", "FILE" },
         { EXPLAIN, "explain", NULL, "say why the results differ from the recorded ones, by running variants: other products and sums fused, other rules for floats, "
           "another order of threads, memory that nobody wrote" },

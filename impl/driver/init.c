@@ -104,16 +104,16 @@ open_backend(void)
     if (IS("null")) {
         b = &cwb_null;
 #ifdef CW_HAVE_HOST
-    } else if ((IS("auto") && !option) || (IS("host") && (!option || !strcmp(option, "O0")))) {
+    } else if ((IS("auto") && !option) || (IS("host") && (!option || !strcmp(option, "O0") || !strcmp(option, "checked")))) {
         const char *isolate = cw_env_get(CW_ENV_ISOLATE);
-        b = isolate && *isolate && strcmp(isolate, "0") ? &cwb_host_isolated : &cwb_host;
+        b = isolate && *isolate && strcmp(isolate, "0") ? &cwb_host_isolated : option && !strcmp(option, "checked") ? &cwb_host_checked : &cwb_host;
 #endif
     } else if (IS("cuda") && (!option || !strcmp(option, "O0"))) {
         b = &cwb_cuda;
     } else if ((IS("hip") && !option) || (IS("gfxemu") && option && *option)) {
         b = &cwb_hip;
     } else {
-        cw_error("%s=%s: there is no such device; known are auto, host, host:O0, hip, cuda, cuda:O0, and gfxemu:ARCH, as gfxemu:gfx1100",
+        cw_error("%s=%s: there is no such device; known are auto, host, host:O0, host:checked, hip, cuda, cuda:O0, and gfxemu:ARCH, as gfxemu:gfx1100",
                  cw_env_name(CW_ENV_DEVICE), want);
         return CUDA_ERROR_NO_DEVICE;
     }

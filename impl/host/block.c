@@ -33,6 +33,7 @@ set_gang(struct cwh_worker *w, struct cwh_fiber *f, uint32_t index)
     f->gang.first = first;
     f->gang.lanes = rest < width ? rest : width;
     f->gang.runtime = f;
+    f->gang.local_top = f->gang.local + CWH_LOCAL_SIZE - 64;   /* its end would be 0 as an address of 32 bits */
     f->state = FIBER_RUNNABLE;
 }
 
@@ -629,11 +630,18 @@ fiber_create(struct cwh_worker *w, uint8_t *lo, size_t size, uint32_t slot)
 }
 
 static void
+fiber_destroy(struct cwh_fiber *f)
+{
+    cwh_context_finish(&f->context);
+    cwh_local_unmap(f);
+    free(f);
+}
+
+static void
 release_fibers(struct cwh_worker *w)
 {
     for (uint32_t i = 0; i < w->nfibers; i++) {
-        cwh_context_finish(&w->fibers[i]->context);
-        free(w->fibers[i]);
+        fiber_destroy(w->fibers[i]);
     }
     for (uint32_t i = 0; i < w->nslabs; i++)
         cwh_stacks_unmap(w->slabs[i], w->stack_size, CWH_SLAB);
@@ -644,8 +652,7 @@ static void
 release_main(struct cwh_worker *w)
 {
     if (w->main) {
-        cwh_context_finish(&w->main->context);
-        free(w->main);
+        fiber_destroy(w->main);
         w->main = NULL;
     }
     cwh_stacks_unmap(w->main_stack, w->main_size, 1);
@@ -693,6 +700,17 @@ add_fibers(struct cwh_worker *w)
     return true;
 }
 
+static bool
+map_locals(struct cwh_worker *w)
+{
+    if (!w->main->gang.local && !cwh_local_map(w->main))
+        return false;
+    for (uint32_t i = 0; i < w->nfibers; i++)
+        if (!w->fibers[i]->gang.local && !cwh_local_map(w->fibers[i]))
+            return false;
+    return true;
+}
+
 bool
 cwh_worker_prepare(struct cwh_worker *w, struct cwh_exec_launch *l)
 {
@@ -734,7 +752,9 @@ cwh_worker_prepare(struct cwh_worker *w, struct cwh_exec_launch *l)
             if (!add_fibers(w))
                 goto nomem;
     }
-    if (l->abi.window && (w->main_size > LOCAL_WINDOW || w->stack_size > LOCAL_WINDOW)) {
+    if (l->info.bounded && !map_locals(w))
+        goto nomem;
+    if (l->abi.window && !l->info.bounded && (w->main_size > LOCAL_WINDOW || w->stack_size > LOCAL_WINDOW)) {
         cwh_fail(l, CWB_RESOURCES, "kernel %s: stacks of %llu bytes are more than its 32-bit local addresses can name", l->kernel,
                  (unsigned long long)(w->main_size > w->stack_size ? w->main_size : w->stack_size));
         return false;

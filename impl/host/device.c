@@ -27,8 +27,8 @@ struct cwh_device cwh_device = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static cwb_result
 host_open(const char *option, uint32_t *count)
 {
-    if (option && *option && strcmp(option, "O0")) {
-        cw_error("device host:%s does not exist; there are host and host:O0", option);
+    if (option && *option && strcmp(option, "O0") && strcmp(option, "checked")) {
+        cw_error("device host:%s does not exist; there are host, host:O0 and host:checked", option);
         return CWB_NO_DEVICE;
     }
     /* In a forked child the parent's threads and locks are gone. */
@@ -43,6 +43,7 @@ host_open(const char *option, uint32_t *count)
     }
     owner = getpid();
     cwh_device.o0 = option && !strcmp(option, "O0");
+    cwh_device.checked = option && !strcmp(option, "checked");
     uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
     cwh_device.memory_limit = cw_env_u64(CW_ENV_HOST_MEMORY, half, 1 << 20, CW_VA_SIZE / 2);
     *count = 1;
@@ -113,6 +114,12 @@ cpu_name(char *buf, size_t size)
         fclose(f);
 }
 
+static const char *
+variant_name(void)
+{
+    return cwh_device.o0 ? ":O0" : cwh_device.checked ? ":checked" : "";
+}
+
 static void
 machine_uuid(uint8_t uuid[16])
 {
@@ -127,7 +134,7 @@ machine_uuid(uint8_t uuid[16])
     uint8_t digest[32];
     cw_sha256_init(&s);
     cw_sha256_update(&s, "cudaway host", 12);
-    cw_sha256_update(&s, cwh_device.o0 ? "O0" : "", cwh_device.o0 ? 2 : 0);
+    cw_sha256_update(&s, variant_name(), strlen(variant_name()));
     cw_sha256_update(&s, id, strlen(id));
     cw_sha256_finish(&s, digest);
     memcpy(uuid, digest, 16);
@@ -141,7 +148,7 @@ host_device_props(uint32_t device, struct cwb_device_props *out)
     char cpu[160];
     cpu_name(cpu, sizeof cpu);
     memset(out, 0, sizeof *out);
-    snprintf(out->name, sizeof out->name, "CUDAway host%s%s%s%s", cwh_device.o0 ? ":O0" : "", cpu[0] ? " (" : "", cpu, cpu[0] ? ")" : "");
+    snprintf(out->name, sizeof out->name, "CUDAway host%s%s%s%s", variant_name(), cpu[0] ? " (" : "", cpu, cpu[0] ? ")" : "");
     machine_uuid(out->uuid);
     out->total_memory = cwh_device.memory_limit;
     out->multiprocessors = cwh_exec_threads();
@@ -367,6 +374,10 @@ host_mem_alloc(struct cwb_context *c, enum cwb_mem_kind kind, size_t size, size_
             p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (!p || p == MAP_FAILED)
             return align <= 4096 ? CWB_NOMEM : CWB_INVALID;
+        if (cwh_device.checked && !cwh_bound_allow((uintptr_t)p, size)) {
+            munmap(p, size);
+            return CWB_NOMEM;
+        }
         *address = (uintptr_t)p;
         atomic_fetch_add(&cwh_device.host_blocks, 1);
         return CWB_OK;
@@ -386,6 +397,7 @@ host_mem_free(struct cwb_context *c, enum cwb_mem_kind kind, uint64_t address, s
         return cw_va_free(address, size);
     if (kind == CWB_MEM_PINNED) {
         atomic_fetch_sub(&cwh_device.host_blocks, 1);
+        cwh_bound_forbid(address);
         return munmap((void *)(uintptr_t)address, size) ? CWB_INVALID : CWB_OK;
     }
     cwb_result r = cw_va_free(address, size);
@@ -404,6 +416,8 @@ host_mem_register(struct cwb_context *c, void *ptr, size_t size, bool read_only,
                  "memory that they can", ptr);
         return CWB_UNSUPPORTED;
     }
+    if (cwh_device.checked && !cwh_bound_allow((uintptr_t)ptr, size))
+        return CWB_NOMEM;
     *device_address = (uintptr_t)ptr;
     atomic_fetch_add(&cwh_device.host_blocks, 1);
     return CWB_OK;
@@ -413,6 +427,7 @@ static cwb_result
 host_mem_unregister(struct cwb_context *c, void *ptr, size_t size)
 {
     atomic_fetch_sub(&cwh_device.host_blocks, 1);
+    cwh_bound_forbid((uintptr_t)ptr);
     return CWB_OK;
 }
 
@@ -609,6 +624,12 @@ enum {
 
 const struct cwb_backend cwb_host = {
     .abi_version = CWB_ABI_VERSION, .name = "host", .caps = HOST_CAPS | CWB_CAP_REGISTER | CWB_CAP_PAGEABLE,
+    .open = host_open, .mem_register = host_mem_register, .mem_unregister = host_mem_unregister, HOST_OPS
+};
+
+/* host:checked: only memory that the program gave to kernels. */
+const struct cwb_backend cwb_host_checked = {
+    .abi_version = CWB_ABI_VERSION, .name = "host", .caps = HOST_CAPS | CWB_CAP_REGISTER,
     .open = host_open, .mem_register = host_mem_register, .mem_unregister = host_mem_unregister, HOST_OPS
 };
 

@@ -100,7 +100,7 @@ struct cwh_op {
 extern struct cwh_device {
     pthread_mutex_t lock;
     struct cwb_context *contexts;
-    bool o0;
+    bool o0, checked;                   /* host:O0, host:checked */
     _Atomic bool shut_down;
     uint64_t memory_limit;
     _Atomic uint64_t memory_used;
@@ -140,6 +140,11 @@ void       cwh_streams_interrupt(struct cwb_context *c);
 bool       cwh_streams_busy(struct cwb_context *c);
 /* Set the context's fault unless it has one. */
 void       cwh_context_fault(struct cwb_context *c, cwb_result r, const char *message);
+
+/* ---- bound.c: host:checked ---- */
+/* Kernels may touch this memory of the program's (pinned, registered). False: no memory. */
+bool cwh_bound_allow(uint64_t address, uint64_t size);
+void cwh_bound_forbid(uint64_t address);
 
 /* ---- device.c: epochs; c->lock held ---- */
 void cwh_epoch_done(struct cwb_context *c, struct cwh_epoch *e);

@@ -123,6 +123,12 @@ void cwh_run_clusters(struct cwh_exec_launch *l);
 void cwh_team_pass(struct cwh_worker *w);
 struct cwh_cluster_barrier *cwh_team_barrier(struct cwh_team *t);
 
+/* ---- bound.c: host:checked ---- */
+/* How many bytes from a generic address on a kernel may touch; where the code is not bounded, as many as it likes. */
+uint64_t cwh_bound_extent(const struct cwh_gang *g, uint64_t address);
+bool cwh_local_map(struct cwh_fiber *f);
+void cwh_local_unmap(struct cwh_fiber *f);
+
 /* ---- fault.c ---- */
 /* The calling thread's worker; created on first use, freed when the thread ends. NULL: no memory. */
 struct cwh_worker *cwh_worker_self(void);
@@ -151,6 +157,14 @@ static inline struct cwh_fiber *
 cwh_fiber_of(const struct cwh_gang *gang)
 {
     return gang->runtime;
+}
+
+/* For what cwh_rt_* do at a kernel's addresses. */
+static inline void
+cwh_must_own(struct cwh_gang *gang, uint64_t address, uint32_t size)
+{
+    if (cwh_fiber_of(gang)->worker->launch->info.bounded)
+        cwh_rt_bound(gang, address, size);
 }
 
 #endif

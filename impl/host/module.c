@@ -122,7 +122,7 @@ cwh_module_unload(struct cwb_module *m)
 struct cwh_variant
 cwh_variant_of(enum cwh_shape shape)
 {
-    return (struct cwh_variant){ .linear_x = shape != CWH_ANY, .max_width8 = shape == CWH_SHORT_ROWS, .o0 = cwh_device.o0 };
+    return (struct cwh_variant){ .linear_x = shape != CWH_ANY, .max_width8 = shape == CWH_SHORT_ROWS, .o0 = cwh_device.o0, .bounded = cwh_device.checked };
 }
 
 const struct cwj_host_runtime *
@@ -147,6 +147,13 @@ compile(struct cwb_kernel *k, enum cwh_shape shape, struct cwj_diags *diags, boo
         *quick = true;
     }
     return jit->host_compile(k->module->program, k->index, &v, cwh_runtime(), &k->code[shape], diags);
+}
+
+/* Gangs are single threads: rows need no variants. */
+static bool
+one_lane(void)
+{
+    return cwh_device.o0 || cwh_device.checked;
 }
 
 /* The code of a variant, compiled now if it is not there. Messages go to `log`, or to the log when that is NULL. */
@@ -223,7 +230,7 @@ cwh_kernel_prepare(struct cwb_module *m, uint32_t index, bool compile, struct cw
     /* Most launches have rows of full gangs: compile that variant in advance. */
     struct cwj_host_code *code;
     bool known = k->info->reqntid[0] != 0;
-    return kernel_code(k, !cwh_device.o0 && (!known || k->info->reqntid[0] % 32 == 0) ? CWH_ROWS : CWH_ANY, log, &code);
+    return kernel_code(k, !one_lane() && (!known || k->info->reqntid[0] % 32 == 0) ? CWH_ROWS : CWH_ANY, log, &code);
 }
 
 cwb_result
@@ -282,7 +289,7 @@ static enum cwh_shape
 shape_of(struct cwb_kernel *k, uint32_t row)
 {
     enum cwh_shape shape = CWH_ANY;
-    if (cwh_device.o0)
+    if (one_lane())
         return CWH_ANY;
     if (row % 32 == 0)
         return CWH_ROWS;
@@ -325,6 +332,9 @@ cwh_kernel_run(struct cwb_context *c, struct cwb_kernel *k, const struct cwb_lau
     e.abi.params = params;
     e.abi.image = k->module->image;
     e.abi.window = k->module->window;
+    e.abi.param_size = k->info->param_size;
+    if (cwh_device.checked)
+        cw_va_region(&e.abi.region, &e.abi.region_size);
     uint32_t align = code->info.shared_align > 16 ? code->info.shared_align : 16;
     e.abi.dynamic_shared = ((uint64_t)code->info.static_shared + align - 1) & ~(uint64_t)(align - 1);
     e.abi.dynamic_shared_size = l->dynamic_shared;

@@ -278,7 +278,7 @@ cwh_exec_run(struct cwh_exec_launch *l)
     l->ngangs = (l->nthreads + l->info.width - 1) / l->info.width;
     if (!l->nblocks)
         return;
-    uint32_t workspace[2] __attribute__((aligned(8))) = { sizeof workspace, 0 };
+    uint32_t workspace[CWH_GRID_WORKSPACE / 4] __attribute__((aligned(8))) = { sizeof workspace, 0 };
     if (l->cooperative && !l->abi.window)       /* without a 32-bit address: grid.sync() has none */
         l->abi.grid_workspace = (uintptr_t)workspace;
     if ((uint64_t)l->abi.cluster[0] * l->abi.cluster[1] * l->abi.cluster[2] > 1) {

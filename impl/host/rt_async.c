@@ -13,6 +13,9 @@ cwh_rt_cp_async(struct cwh_gang *gang, uint64_t mask, uint32_t size, const uint6
         if ((to[lane] | (count[lane] ? from[lane] : 0)) & (size - 1))
             cwh_abort(cwh_fiber_of(gang), CWB_MISALIGNED, "cp.async of %u bytes from 0x%llx to 0x%llx", size,
                       (unsigned long long)from[lane], (unsigned long long)to[lane]);
+        cwh_must_own(gang, to[lane], size);
+        if (count[lane])
+            cwh_must_own(gang, from[lane], count[lane] < size ? count[lane] : size);
         uint8_t *d = (uint8_t *)(uintptr_t)to[lane];
         const uint8_t *s = (const uint8_t *)(uintptr_t)from[lane];
         uint32_t n = count[lane];
@@ -123,6 +126,7 @@ cwh_rt_mbarrier(struct cwh_gang *gang, uint64_t mask, uint32_t op, const uint64_
         unsigned lane = (unsigned)__builtin_ctzll(m);
         if (address[lane] & 7)
             cwh_abort(f, CWB_MISALIGNED, "mbarrier object at 0x%llx", (unsigned long long)address[lane]);
+        cwh_must_own(gang, address[lane], 8);
         result[lane] = operate(f, op, (uint64_t *)(uintptr_t)address[lane], value[lane], &waits);
     }
     if (waits)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What compiled code calls for matrix instructions (jit/abi/host.h): products, and fragments to and from memory. */
+#include "impl/host/exec_private.h"
 #include "impl/host/matrix.h"
 #include "jit/builtins/core/matrix_number.h"
 
@@ -28,8 +29,9 @@ reg(const struct cwh_matrix *x, void *registers, unsigned r, unsigned lane)
 }
 
 static void
-copy(bool load, uint8_t *at, uint64_t address, size_t size)
+copy(struct cwh_gang *gang, bool load, uint8_t *at, uint64_t address, size_t size)
 {
+    cwh_must_own(gang, address, (uint32_t)size);
     void *memory = (void *)(uintptr_t)address;
     if (load)
         memcpy(at, memory, size);
@@ -39,7 +41,7 @@ copy(bool load, uint8_t *at, uint64_t address, size_t size)
 
 /* One lane's part of a wmma fragment. */
 static void
-move_fragment(const struct cwh_matrix *x, bool load, unsigned lane, uint64_t base, uint32_t stride, void *registers)
+move_fragment(struct cwh_gang *gang, const struct cwh_matrix *x, bool load, unsigned lane, uint64_t base, uint32_t stride, void *registers)
 {
     unsigned bits = number_bits(x->d), per = bits >= 32 ? 1 : 32 / bits, g = lane >> 2, t = lane & 3;
     bool ab = x->fragment < 2, b = x->fragment == 1;
@@ -50,7 +52,7 @@ move_fragment(const struct cwh_matrix *x, bool load, unsigned lane, uint64_t bas
             for (unsigned e = 0; e < per; e++) {
                 cwh_matrix_place_c(x, lane, r * per + e, &row, &col);
                 uint64_t i = x->a_col ? (uint64_t)col * stride + row : (uint64_t)row * stride + col;
-                copy(load, at + e * bits / 8, base + i * (bits / 8), bits / 8);
+                copy(gang, load, at + e * bits / 8, base + i * (bits / 8), bits / 8);
             }
             continue;
         }
@@ -58,27 +60,27 @@ move_fragment(const struct cwh_matrix *x, bool load, unsigned lane, uint64_t bas
         row += g;                           /* of A; column of B */
         unsigned first = (4 * quarter + t) * per;   /* column of A; row of B */
         if (b == (bool)x->a_col) {          /* the word's elements follow each other in memory */
-            copy(load, at, base + ((uint64_t)row * stride + first) * bits / 8, per * bits / 8);
+            copy(gang, load, at, base + ((uint64_t)row * stride + first) * bits / 8, per * bits / 8);
             continue;
         }
         for (unsigned e = 0; e < per; e++)
-            copy(load, at + e * bits / 8, base + ((uint64_t)(first + e) * stride + row) * (bits / 8), bits / 8);
+            copy(gang, load, at + e * bits / 8, base + ((uint64_t)(first + e) * stride + row) * (bits / 8), bits / 8);
     }
 }
 
 /* One lane's part of 1, 2 or 4 matrices of 8 x 8 elements of 16 bits. Row i of matrix j is at the address of lane 8j + i. */
 static void
-move_rows(const struct cwh_matrix *x, bool load, unsigned lane, const uint64_t *address, void *registers)
+move_rows(struct cwh_gang *gang, const struct cwh_matrix *x, bool load, unsigned lane, const uint64_t *address, void *registers)
 {
     unsigned g = lane >> 2, t = lane & 3;
     for (unsigned r = 0; r < x->nd; r++) {
         uint8_t *at = reg(x, registers, r, lane);
         if (!x->trans) {
-            copy(load, at, address[8 * r + g] + 4 * t, 4);
+            copy(gang, load, at, address[8 * r + g] + 4 * t, 4);
             continue;
         }
-        copy(load, at, address[8 * r + 2 * t] + 2 * g, 2);
-        copy(load, at + 2, address[8 * r + 2 * t + 1] + 2 * g, 2);
+        copy(gang, load, at, address[8 * r + 2 * t] + 2 * g, 2);
+        copy(gang, load, at + 2, address[8 * r + 2 * t + 1] + 2 * g, 2);
     }
 }
 
@@ -86,13 +88,12 @@ void
 cwh_rt_matrix_move(struct cwh_gang *gang, const struct cwh_matrix *x, uint64_t mask, const uint64_t *address, uint32_t stride,
                    void *registers)
 {
-    (void)gang;
     bool load = x->op == PTX_OP_WMMA_LOAD || x->op == PTX_OP_LDMATRIX, wmma = x->op == PTX_OP_WMMA_LOAD || x->op == PTX_OP_WMMA_STORE;
     for (uint32_t m = (uint32_t)mask; m; m &= m - 1) {
         unsigned lane = (unsigned)__builtin_ctz(m);
         if (wmma)
-            move_fragment(x, load, lane, address[0], stride, registers);
+            move_fragment(gang, x, load, lane, address[0], stride, registers);
         else
-            move_rows(x, load, lane, address, registers);
+            move_rows(gang, x, load, lane, address, registers);
     }
 }

@@ -8,13 +8,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A string from the kernel, bounded. Reading it may fault, which ends the launch like any bad address. */
+/* A string from the kernel, cut where the buffer or what the kernel may read ends. Reading it may fault, which ends the launch like any bad address. */
 static void
-take_string(uint64_t address, char *buf, size_t size)
+take_string(const struct cwh_gang *gang, uint64_t address, char *buf, size_t size)
 {
     const char *s = (const char *)(uintptr_t)address;
+    uint64_t extent = cwh_bound_extent(gang, address);
     size_t n = 0;
-    while (s && n + 1 < size && s[n]) {
+    while (s && n + 1 < size && n < extent && s[n]) {
         buf[n] = s[n];
         n++;
     }
@@ -32,9 +33,9 @@ cwh_rt_assertfail(struct cwh_gang *gang, uint64_t mask, const uint64_t *message,
     for (uint64_t m = mask; m; m &= m - 1) {
         unsigned lane = (unsigned)__builtin_ctzll(m);
         uint32_t t = gang->first + lane;
-        take_string(message[lane], msg, sizeof msg);
-        take_string(file[lane], where, sizeof where);
-        take_string(function[lane], fn, sizeof fn);
+        take_string(gang, message[lane], msg, sizeof msg);
+        take_string(gang, file[lane], where, sizeof where);
+        take_string(gang, function[lane], fn, sizeof fn);
         char text[2048];
         int n = snprintf(text, sizeof text, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", where,
                          line[lane], fn, c[0], c[1], c[2], t % b[0], t / b[0] % b[1], t / b[0] / b[1], msg);

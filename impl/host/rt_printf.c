@@ -123,10 +123,28 @@ cwh_output_flush(struct cwh_output *o)
     free(text);
 }
 
+/* Not ended within what the kernel may read: cut there. */
 static const char *
-addr32_string(void *gang, uint64_t address, char *buffer, size_t size)
+bounded_string(const struct cwh_gang *gang, uint64_t address, char *buffer, size_t size)
 {
-    return (const char *)(uintptr_t)cwh_widen(gang, (uint32_t)address);
+    uint64_t n = cwh_bound_extent(gang, address);
+    if (!n)
+        cwh_abort(cwh_fiber_of(gang), CWB_ILLEGAL_ADDRESS, "printf: a text at 0x%llx is not the kernel's to read", (unsigned long long)address);
+    if (n == UINT64_MAX)
+        return (const char *)(uintptr_t)address;
+    if (n > size - 1)
+        n = size - 1;
+    n = strnlen((const char *)(uintptr_t)address, n);
+    memcpy(buffer, (const char *)(uintptr_t)address, n);
+    buffer[n] = 0;
+    return buffer;
+}
+
+static const char *
+string(void *gang, uint64_t address, char *buffer, size_t size)
+{
+    const struct cwh_gang *g = gang;
+    return bounded_string(g, g->block->launch->window ? cwh_widen(g, (uint32_t)address) : address, buffer, size);
 }
 
 void
@@ -135,11 +153,12 @@ cwh_rt_vprintf(struct cwh_gang *gang, uint64_t mask, const uint64_t *formats, co
     struct cwh_output *o = cwh_fiber_of(gang)->worker->launch->output;
     char text[CW_FORMAT_MAX];
     size_t size;
-    bool addr32 = gang->block->launch->window;
+    bool addr32 = gang->block->launch->window, bounded = cwh_fiber_of(gang)->worker->launch->info.bounded;
     for (uint64_t m = mask; m; m &= m - 1) {
         unsigned lane = (unsigned)__builtin_ctzll(m);
-        results[lane] = cw_format((const char *)(uintptr_t)formats[lane], (const uint8_t *)(uintptr_t)args[lane], SIZE_MAX, addr32 ? 4 : 8,
-                                  addr32 ? addr32_string : NULL, gang, text, &size);
+        char format[CW_FORMAT_MAX];
+        results[lane] = cw_format(formats[lane] ? bounded_string(gang, formats[lane], format, sizeof format) : NULL, (const uint8_t *)(uintptr_t)args[lane],
+                                  cwh_bound_extent(gang, args[lane]), addr32 ? 4 : 8, addr32 || bounded ? string : NULL, gang, text, &size);
         if (o)
             cwh_output_append(o, text, size);
         else

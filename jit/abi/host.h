@@ -13,7 +13,10 @@
  *
  * In modules with `.address_size 32` registers and memory hold 32-bit addresses, which compiled code widens at memory accesses: generic,
  * global and const addresses lie in one window of 4 GiB (cwh_launch.window), which contains all device memory. Its upper end maps to memory
- * of the block, launch and thread, CWH_ADDR32_*. */
+ * of the block, launch and thread, CWH_ADDR32_*.
+ *
+ * Bounded code (host:checked) has gangs of one thread and tests every address before it is used. Local memory is then an area of the gang's own,
+ * which grows down, and not on the stack; everything else that kernels may touch is in cwh_launch.region, or impl/host/bound.c knows it. */
 #ifndef CWJ_ABI_HOST_H
 #define CWJ_ABI_HOST_H
 
@@ -28,6 +31,9 @@
 #define CWH_ADDR32_PARAM  0xdf000000u
 #define CWH_ADDR32_LOCAL  0xe0000000u
 #define CWH_ADDR32_PARAM_SIZE 65536u
+/* Bounded code: bytes of a thread's local memory, that of its calls included. CUDA has at most 512 KiB for each. */
+#define CWH_LOCAL_SIZE (1u << 20)
+#define CWH_GRID_WORKSPACE 8    /* bytes of cwh_launch.grid_workspace */
 
 /* Fixed for one launch; shared by all workers, which only read it. The emitter knows the offsets. */
 struct cwh_launch {
@@ -46,6 +52,8 @@ struct cwh_launch {
     uint32_t cluster[3];        /* 96: blocks of a cluster, at least 1 */
     uint32_t explicit_cluster;  /* 108: the program asked for clusters */
     uint64_t cluster_stride;    /* 112: from the shared memory of one block of a cluster to the next's, by rank */
+    uint64_t region, region_size; /* 120: bounded code: device memory lies here (impl/va.h) */
+    uint64_t param_size;        /* 136: of params */
 };
 
 /* Fixed for one block while it runs. */
@@ -68,6 +76,8 @@ struct cwh_gang {
     uint64_t local_base;        /* 24: 32-bit modules: base of local addresses, the stack's upper end - 2^32 */
     uint32_t local_low;         /* 32: 32-bit modules: the lowest local address, of the stack's lower end or CWH_ADDR32_LOCAL */
     uint32_t reserved;
+    uint64_t local;             /* 40: bounded code: local memory, CWH_LOCAL_SIZE bytes */
+    uint64_t local_top;         /* 48: its part below this is free */
 };
 
 typedef void cwh_kernel_fn(struct cwh_gang *gang);
@@ -79,6 +89,7 @@ struct cwh_code_info {
     uint32_t static_shared;     /* bytes, all reachable functions included */
     uint32_t shared_align;
     uint32_t stack_hint;        /* bytes of stack that a gang's frames need (recursion excepted); 0 in objects made ahead of time */
+    uint32_t bounded;           /* compiled as cwh_variant.bounded */
 };
 
 /* The specialisation of a kernel. linear_x: blockDim.x is a multiple of the gang width, so a gang has a single tid.y and tid.z, consecutive
@@ -86,6 +97,7 @@ struct cwh_code_info {
 struct cwh_variant {
     uint8_t linear_x;
     uint8_t o0;                 /* plainest code: width 1, no optimisation */
+    uint8_t bounded;            /* width 1, every address is tested */
     uint8_t max_width8;             /* at most 8 lanes, unless the kernel needs whole warps: for blocks with short rows */
     uint8_t tier;                   /* enum cwh_tier */
     int (*cancelled)(void *user);   /* NULL, or asked between steps: then the compilation ends with CW_ERR_CANCELLED */
@@ -114,6 +126,8 @@ enum cwh_tier { CWH_TIER_OPTIMISED, CWH_TIER_CACHED, CWH_TIER_QUICK };
  *  matrix_move: wmma.load, wmma.store (address[0], stride in elements), ldmatrix, stmatrix (one address per lane), for the
  *             lanes in mask. registers: [register][width].
  *  mbarrier:  op is enum cwh_mbarrier_op; addresses are generic; value is a count, a state or a parity.
+ *  bound:     ends the launch unless the gang may touch size bytes at a generic address.
+ *  local:     bounded code: size bytes of local memory, aligned to a power of two; local_free gives all back that lies below `top`.
  *  trap:      ends the launch with an error; kind: 0 trap, 1 brkpt, 2 bad indirect call, 3 unreachable, 4 misaligned access. Does not return. */
 struct cwh_tex;
 struct cwh_matrix;
@@ -129,6 +143,9 @@ struct cwh_matrix;
     X(void,     cwh_rt_malloc,       (struct cwh_gang *gang, uint64_t mask, const uint64_t *sizes, uint64_t *results))      \
     X(void,     cwh_rt_free,         (struct cwh_gang *gang, uint64_t mask, const uint64_t *pointers))                      \
     X(void,     cwh_rt_assertfail,   (struct cwh_gang *gang, uint64_t mask, const uint64_t *message, const uint64_t *file, const uint32_t *line, const uint64_t *function)) \
+    X(void,     cwh_rt_bound,        (struct cwh_gang *gang, uint64_t address, uint32_t size))                              \
+    X(uint64_t, cwh_rt_local,        (struct cwh_gang *gang, uint64_t size, uint32_t align))                                \
+    X(void,     cwh_rt_local_free,   (struct cwh_gang *gang, uint64_t top))                                                 \
     X(void,     cwh_rt_trap,         (struct cwh_gang *gang, uint64_t mask, uint32_t kind))                                 \
     X(uint64_t, cwh_rt_clock,        (void))                                                                                \
     X(uint64_t, cwh_rt_globaltimer,  (void))                                                                                \

@@ -119,6 +119,7 @@ fill_header(uint8_t h[HEADER], const uint8_t key[32], const struct cwh_code_info
     put_int(h + 48, info->static_shared, 4);
     put_int(h + 52, info->shared_align, 4);
     put_int(h + 56, info->stack_hint, 4);
+    put_int(h + 60, info->bounded, 4);
     put_int(h + 64, size, 8);
     struct cw_sha256 s;
     cw_sha256_init(&s);
@@ -152,7 +153,7 @@ cwj_cache_get(const uint8_t key[32], struct cwh_code_info *info, char **object, 
     bool good = n > HEADER && cw_read_le(h + 64, 8) == n - HEADER;
     if (good) {
         *info = (struct cwh_code_info){ (uint32_t)cw_read_le(h + 40, 4), (uint32_t)cw_read_le(h + 44, 4), (uint32_t)cw_read_le(h + 48, 4),
-                                        (uint32_t)cw_read_le(h + 52, 4), (uint32_t)cw_read_le(h + 56, 4) };
+                                        (uint32_t)cw_read_le(h + 52, 4), (uint32_t)cw_read_le(h + 56, 4), (uint32_t)cw_read_le(h + 60, 4) };
         fill_header(expect, key, info, data + HEADER, n - HEADER);
         good = !memcmp(expect, h, HEADER);
     }

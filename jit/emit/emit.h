@@ -41,6 +41,7 @@ struct emit {
     bool            fast_code;      /* optimised code; false for host:O0 */
     unsigned        native_floats;  /* amdgcn: as in cwj_aot_options */
     bool            unchecked;      /* amdgcn: not cwj_aot_options.checked */
+    bool            bounded;        /* host: as in cwh_variant */
     bool            addr32;         /* host: the program's addresses have 32 bits (addr32.c) */
     struct cwj_program *program;
     const struct ptx_function *fn;  /* being emitted */

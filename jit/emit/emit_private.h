@@ -63,6 +63,7 @@ struct emit_fn {
 
     /* host target: context, loaded once */
     LLVMValueRef gang, block_ctx, launch, params, image, shared;
+    LLVMValueRef local_top;         /* host, bounded: what of local memory was free when the function began */
     LLVMValueRef window, local_base, local_low, shared_size;   /* with 32-bit addresses */
     LLVMValueRef tid[3];
     LLVMValueRef matrix[5];         /* target/host/matrix.c: scratch for registers passed to and from the engine */

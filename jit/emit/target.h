@@ -46,6 +46,9 @@ struct emit_target {
      * NULL: it lies elsewhere. Its accesses are checked for alignment as well then. */
     void (*local_fault)(struct emit *e);
 
+    /* End the kernel unless it may touch `size` bytes at a scalar address. Called if emit.bounded alone. */
+    void (*bound)(struct emit *e, LLVMValueRef address, ptx_space space, unsigned size);
+
     /* A value about which LLVM must know nothing, in a block that it must neither copy nor skip; the target runs lanes of a warp in step.
      * NULL: they are independent of each other, or masks keep them apart. */
     LLVMValueRef (*fixed)(struct emit *e, LLVMValueRef value);

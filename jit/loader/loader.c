@@ -34,7 +34,7 @@ make_key(const struct cwj_program *p, const char *kernel, const struct cwh_varia
     cw_sha256_update(&s, "cudaway host kernel 2", 22);
     cw_sha256_update(&s, p->content, sizeof p->content);
     cw_sha256_update(&s, kernel, strlen(kernel) + 1);
-    uint8_t variant[5] = { v->linear_x, v->o0, v->max_width8, v->tier == CWH_TIER_QUICK, (uint8_t)cwj_lockstep_setting() };
+    uint8_t variant[6] = { v->linear_x, v->o0, v->max_width8, v->tier == CWH_TIER_QUICK, (uint8_t)cwj_lockstep_setting(), v->bounded };
     cw_sha256_update(&s, variant, sizeof variant);
     cwj_identity_hash(&s);
     cw_sha256_update(&s, cwj_llvm_host_cpu(), strlen(cwj_llvm_host_cpu()) + 1);

@@ -28,8 +28,10 @@ if [ $# = 0 ]; then export LD_LIBRARY_PATH=$build/lib/cudaway${LD_LIBRARY_PATH:+
 
 # Each filter gives: inputs; graph from [in0],[in1] to [cuda] and [cpu] in the same pixel format.
 up=hwupload_cuda planes=YUV
+# The sources end soon after the last frame that is wanted: ffmpeg 7 reads on as long as they last, and keeps it all in memory.
+last=(-t "$((frames / 25 + 2))")
 size=${SIZE:-1280x720} w=${size%x*} h=${size#*x}      # w a multiple of 64, h of 48
-inputs=(-f lavfi -i "testsrc2=size=$size:rate=25")
+inputs=("${last[@]}" -f lavfi -i "testsrc2=size=$size:rate=25")
 case $filter in
 scale)
     # scale_cuda's bilinear takes four bilinear samples at a quarter of the output pixel around its centre; at 2:1 these
@@ -43,7 +45,7 @@ overlay)
     # Both compute main * (1 - a) + overlay * a; the CUDA kernel truncates, the CPU filter rounds: one level. For chroma
     # the CUDA kernel takes the alpha of the upper left of four luma pixels and the CPU filter their mean, so the alpha
     # here (0 to 255 over the width) is constant over 2x2 pixels.
-    inputs+=(-f lavfi -i "testsrc=size=$((w / 2))x$((h / 2)):rate=25")
+    inputs+=("${last[@]}" -f lavfi -i "testsrc=size=$((w / 2))x$((h / 2)):rate=25")
     graph="[0:v]format=yuv420p,split[a][b];
            [1:v]format=yuva420p,geq=lum='lum(X,Y)':cb='cb(X,Y)':cr='cr(X,Y)':a='255*floor(X/2)/$((w / 4 - 1))',split[c][d];
            [a]${up}[ma];[c]${up}[oa];[ma][oa]overlay_cuda=x=$((w * 5 / 32)):y=$((h / 6)),hwdownload,format=yuv420p[cuda];
@@ -55,8 +57,8 @@ yadif)
     # without a handicap of one. The first is at most one level where these fields differ by at most two levels; the
     # second never matters where all levels are even. So: a still picture of even levels that gets brighter by two levels
     # every second output frame, without the borders, where the CPU filter skips part of the check.
-    inputs=(-f lavfi -i "testsrc2=size=$size:rate=50")
-    inputs+=(-f lavfi -i "color=black:size=16x16:rate=12.5")
+    inputs=("${last[@]}" -f lavfi -i "testsrc2=size=$size:rate=50")
+    inputs+=("${last[@]}" -f lavfi -i "color=black:size=16x16:rate=12.5")
     graph="[0:v]trim=end_frame=1,format=yuv420p,lutyuv=y='2*floor(val/4)':u='2*floor(val/2)':v='2*floor(val/2)',
            loop=loop=27:size=1,setpts=4*N/50/TB[still];
            [1:v]format=yuv420p,geq=lum='16+2*N':cb=128:cr=128,scale=$size:flags=neighbor,trim=end_frame=28[ramp];
@@ -67,7 +69,7 @@ yadif)
     floor=48.13 limit=1 ;;
 motion)
     # yadif in full motion, with the differences said above: only the PSNR has a floor. 53.13 dB on an NVIDIA H200.
-    inputs=(-f lavfi -i "testsrc2=size=$size:rate=50")
+    inputs=("${last[@]}" -f lavfi -i "testsrc2=size=$size:rate=50")
     graph="[0:v]format=yuv420p,tinterlace=interleave_top,split[a][b];
            [a]${up},yadif_cuda=mode=send_frame:parity=tff,hwdownload,format=yuv420p[cuda];
            [b]yadif=mode=send_frame:parity=tff[cpu]"
@@ -78,7 +80,7 @@ chromakey)
     # CPU filter treats the border as grey. Where chroma changes by at most half a level from sample to sample these
     # means differ by less than a level, so alpha, whose slope here is 255 / (0.5 * 255 * sqrt 2) = 1.4 per level, by at
     # most 2 with its rounding. Border cut off.
-    inputs=(-f lavfi -i "color=black:size=$((w / 8))x$((h / 8)):rate=25")
+    inputs=("${last[@]}" -f lavfi -i "color=black:size=$((w / 8))x$((h / 8)):rate=25")
     graph="[0:v]format=yuv420p,geq=lum=128:cb='128+100*sin(X/31+N/10)':cr='128+100*cos(Y/28+N/15)',
            scale=$size:flags=bilinear,split[a][b];
            [a]${up},chromakey_cuda=color=0x00ff00:similarity=0.1:blend=0.5,hwdownload,format=yuva420p,alphaextract,format=gray,crop=iw-8:ih-8[cuda];
@@ -90,7 +92,7 @@ thumbnail)
     # so of a picture in which each pixel is the mean of four; the CPU filter takes those of R, G and B. The frames here
     # are grey and of limited range, where these histograms hold the same counts, and the CPU filter is given the means
     # of four; so both must pick the same frames. The CPU filter's frames have been to RGB and back: one level.
-    inputs=(-f lavfi -i "testsrc2=size=$size:rate=100")
+    inputs=("${last[@]}" -f lavfi -i "testsrc2=size=$size:rate=100")
     grey="format=yuv420p,lutyuv=y='clip(val,16,235)':u=128:v=128,fillborders=left=4:right=4:top=4:bottom=4:mode=smear"
     mean="convolution=0m='1 1 0 1 1 0 0 0 0':0rdiv=0.25:1m='0 0 0 0 1 0 0 0 0':2m='0 0 0 0 1 0 0 0 0'"
     graph="[0:v]$grey,split[a][b];

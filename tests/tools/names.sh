@@ -4,7 +4,7 @@
 # is a folder of TESTS, and each test has its component as a label, so that tools/check COMPONENT runs it.
 set -u
 ctest=$1 build=$2 tests=$3 bad=0
-device='host|host-O0|null|cuda|gfx[0-9a-f]+'
+device='host|host-O0|host-checked|null|cuda|gfx[0-9a-f]+'
 fail() { echo "$*"; bad=1; }
 names() { "$ctest" --test-dir "$build" -N "$@" 2>/dev/null | sed -n 's/^ *Test *#[0-9]*: //p' | sort; }
 

@@ -175,7 +175,7 @@ const struct cw_program run_command = {
     .summary = "run a CUDA program on this machine's devices",
     .operands = "[--] PROGRAM [ARGUMENTS]",
     .options = (const struct cw_option[]){
-        { OPT_DEVICE, "device", "DEVICE", "what executes: sets CUDAWAY_DEVICE (auto, host, hip, cuda, gfxemu:ARCH)", "auto host host:O0 hip cuda gfxemu:gfx1100 gfxemu:gfx90a" },
+        { OPT_DEVICE, "device", "DEVICE", "what executes: sets CUDAWAY_DEVICE (auto, host, hip, cuda, gfxemu:ARCH)", "auto host host:O0 host:checked hip cuda gfxemu:gfx1100 gfxemu:gfx90a" },
         { OPT_LOG, "log", "LEVEL", "sets CUDAWAY_LOG", "off error warn info debug" },
         { OPT_NO_REDIRECT, "no-redirect", NULL, "leave NVIDIA's CUDA Runtime inside of the program as it is" },
         { OPT_PRINT, "print", NULL, "print the environment that is set, as shell assignments, and run nothing" },

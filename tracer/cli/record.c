@@ -715,7 +715,7 @@ const struct cw_program record_command = {
     .operands = "[--] PROGRAM [ARGUMENTS]",
     .options = (const struct cw_option[]){
         { 'o', "output", "DIR", "where the recording goes (default cudaway-trace-PROGRAM-TIME)", "DIR" },
-        { OPT_DEVICE, "device", "DEVICE", "CUDAway's driver with this device: sets CUDAWAY_DEVICE", "auto host host:O0 hip cuda gfxemu:gfx1100 gfxemu:gfx90a" },
+        { OPT_DEVICE, "device", "DEVICE", "CUDAway's driver with this device: sets CUDAWAY_DEVICE", "auto host host:O0 host:checked hip cuda gfxemu:gfx1100 gfxemu:gfx90a" },
         { OPT_LIBRARY, "library", "PATH", "the CUDA driver below the tracer: sets CUDAWAY_CUDA_LIBRARY; without both, the one that the program would find, else CUDAway's", "FILE" },
         { OPT_DEVICE_TIME, "device-time", NULL, "when the device ran, also of NVIDIA's driver: by a timing event before and behind each operation (CUDAway's driver tells it in any case)" },
         { OPT_FUNCTION, "function", "REGEX", "only calls of functions whose name matches" },

@@ -91,7 +91,7 @@ emit_near(struct emit *e, V low, ptx_space space)
     struct emit_fn *f = e->f;
     if (!e->target->near_addresses || (space != PTX_SPACE_LOCAL && space != PTX_SPACE_CONST))
         return emit_resize(e, low, e->i64, false);
-    V base = LLVMBuildPtrToInt(e->b, space == PTX_SPACE_LOCAL ? f->dummy : f->image, e->i64, "");
+    V base = space == PTX_SPACE_LOCAL && e->bounded ? f->local_top : LLVMBuildPtrToInt(e->b, space == PTX_SPACE_LOCAL ? f->dummy : f->image, e->i64, "");
     V past = emit_bin(e, LLVMSub, low, LLVMBuildTrunc(e->b, base, e->i32, ""));
     return emit_bin(e, LLVMAdd, emit_resize(e, past, e->i64, true), base);
 }

@@ -140,6 +140,8 @@ static V
 one_atomic(struct emit *e, const struct atomic *x, V address, V b, V c)
 {
     const struct ptx_inst *in = x->in;
+    if (e->bounded)
+        e->target->bound(e, address, x->space, LLVMGetIntTypeWidth(x->bits) / 8);
     V p = e->target->pointer(e, address, x->space), old;
     const unsigned rules = x->t == PTX_F64 ? CWJ_NATIVE_NAN : CWJ_NATIVE_NAN | CWJ_NATIVE_FTZ;
     bool s = type_is_signed(x->t), native_float = (x->t == PTX_F32 || x->t == PTX_F64) && (e->native_floats & rules) == rules;

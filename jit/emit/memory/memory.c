@@ -200,6 +200,8 @@ make_atomic(struct emit *e, LLVMValueRef access, LLVMTypeRef t)
 static LLVMValueRef
 scalar_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, unsigned align, bool atomic)
 {
+    if (e->bounded)
+        e->target->bound(e, address, space, store_size(t));
     LLVMValueRef p = e->target->pointer(e, address, space);
     LLVMValueRef v = LLVMBuildLoad2(e->b, t, p, "");
     LLVMSetAlignment(v, align);
@@ -214,6 +216,8 @@ scalar_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space
 static void
 scalar_store(struct emit *e, LLVMValueRef address, LLVMValueRef v, ptx_space space, unsigned align, bool atomic)
 {
+    if (e->bounded)
+        e->target->bound(e, address, space, store_size(LLVMTypeOf(v)));
     LLVMValueRef p = e->target->pointer(e, address, space);
     LLVMValueRef st = LLVMBuildStore(e->b, v, p);
     LLVMSetAlignment(st, align);

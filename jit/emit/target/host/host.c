@@ -21,6 +21,21 @@ context_load(struct emit *e, LLVMBuilderRef b, LLVMValueRef base, size_t offset,
     return v;
 }
 
+/* Where bounded code keeps the end of the free part of its local memory. */
+static LLVMValueRef
+local_top(struct emit *e, LLVMBuilderRef b)
+{
+    LLVMValueRef at = LLVMConstInt(e->i64, offsetof(struct cwh_gang, local_top), false);
+    return LLVMBuildGEP2(b, e->i8, e->f->gang, &at, 1, "");
+}
+
+static void
+host_leave(struct emit *e)
+{
+    if (e->bounded)
+        LLVMBuildStore(e->b, e->f->local_top, local_top(e, e->b));
+}
+
 static void
 host_enter(struct emit *e)
 {
@@ -33,6 +48,8 @@ host_enter(struct emit *e)
     f->shared = context_load(e, f->entry_b, f->block_ctx, offsetof(struct cwh_block, shared), e->ptr, "shared");
     f->dummy = LLVMBuildAlloca(f->entry_b, LLVMArrayType(e->i8, 64), "dummy");
     LLVMSetAlignment(f->dummy, 64);
+    if (e->bounded)
+        f->local_top = LLVMBuildLoad2(f->entry_b, e->i64, local_top(e, f->entry_b), "top");
     if (e->addr32)
         emit_addr32_enter(e);
     if (e->width == 1)
@@ -370,6 +387,65 @@ host_from_generic(struct emit *e, LLVMValueRef address, ptx_space space)
     return emit_bin(e, LLVMSub, address, LLVMBuildPtrToInt(e->b, e->f->shared, e->i64, ""));
 }
 
+/* ---- bounded code ---- */
+
+static LLVMValueRef
+local_area(struct emit *e)
+{
+    return context_load(e, e->b, e->f->gang, offsetof(struct cwh_gang, local), e->i64, "local");
+}
+
+static LLVMValueRef
+launch_u64(struct emit *e, size_t offset)
+{
+    return context_load(e, e->b, e->f->launch, offset, e->i64, "");
+}
+
+/* The usual case here, which is one comparison; all others in cwh_rt_bound. */
+static void
+host_bound(struct emit *e, LLVMValueRef address, ptx_space space, unsigned size)
+{
+    LLVMValueRef base, bytes, generic = address;
+    switch (space) {
+    case PTX_SPACE_SHARED:
+        base = LLVMConstNull(e->i64);
+        bytes = launch_u64(e, offsetof(struct cwh_launch, shared_size));
+        generic = host_to_generic(e, address, space);
+        break;
+    case PTX_SPACE_LOCAL:
+        base = local_area(e);
+        bytes = LLVMConstInt(e->i64, CWH_LOCAL_SIZE, false);
+        break;
+    case PTX_SPACE_PARAM:
+        base = LLVMBuildPtrToInt(e->b, e->f->params, e->i64, "");
+        bytes = launch_u64(e, offsetof(struct cwh_launch, param_size));
+        break;
+    default:
+        base = launch_u64(e, offsetof(struct cwh_launch, region));
+        bytes = launch_u64(e, offsetof(struct cwh_launch, region_size));
+        break;
+    }
+    unsigned id = LLVMLookupIntrinsicID("llvm.usub.sat", 13);
+    LLVMValueRef args[2] = { bytes, LLVMConstInt(e->i64, size - 1, false) };
+    LLVMValueRef starts = LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, &e->i64, 1), LLVMGetIntrinsicDeclaration(e->module, id, &e->i64, 1), args, 2, "");
+    LLVMBasicBlockRef ask = emit_new_block(e, "bound"), good = emit_new_block(e, "good");
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, address, base, ""), starts, ""), good, ask);
+    LLVMPositionBuilderAtEnd(e->b, ask);
+    LLVMTypeRef types[3] = { e->ptr, e->i64, e->i32 };
+    LLVMValueRef call[3] = { e->f->gang, generic, i32(e, size) };
+    emit_runtime(e, "cwh_rt_bound", e->void_, types, 3, call);
+    emit_goto(e, good);
+}
+
+/* An integer address. */
+static LLVMValueRef
+bounded_local(struct emit *e, LLVMValueRef size, uint32_t align)
+{
+    LLVMTypeRef types[3] = { e->ptr, e->i64, e->i32 };
+    LLVMValueRef args[3] = { e->f->gang, size, i32(e, align) };
+    return emit_runtime(e, "cwh_rt_local", e->i64, types, 3, args);
+}
+
 static LLVMValueRef
 host_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
 {
@@ -383,9 +459,14 @@ host_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
         LLVMValueRef all = emit_resize(e, emit_host_cluster_nctarank(e, PTX_SREG_CLUSTER_NCTARANK), e->i64, false);
         return emit_icmp(e, LLVMIntULT, emit_bin(e, LLVMAdd, rel, cluster_place(e)), LLVMBuildMul(e->b, all, cluster_stride(e), ""));
     }
-    LLVMValueRef frame = LLVMBuildPtrToInt(e->b, e->f->dummy, e->i64, "");
-    LLVMValueRef near = emit_bin(e, LLVMAdd, emit_bin(e, LLVMSub, address, frame), LLVMConstInt(e->i64, 1 << 18, false));
-    LLVMValueRef local = emit_icmp(e, LLVMIntULT, near, LLVMConstInt(e->i64, 1 << 19, false));
+    LLVMValueRef local;
+    if (e->bounded) {
+        local = emit_icmp(e, LLVMIntULT, emit_bin(e, LLVMSub, address, local_area(e)), LLVMConstInt(e->i64, CWH_LOCAL_SIZE, false));
+    } else {
+        LLVMValueRef frame = LLVMBuildPtrToInt(e->b, e->f->dummy, e->i64, "");
+        LLVMValueRef near = emit_bin(e, LLVMAdd, emit_bin(e, LLVMSub, address, frame), LLVMConstInt(e->i64, 1 << 18, false));
+        local = emit_icmp(e, LLVMIntULT, near, LLVMConstInt(e->i64, 1 << 19, false));
+    }
     if (space == PTX_SPACE_LOCAL)
         return local;
     LLVMValueRef param = emit_icmp(e, LLVMIntULT, emit_bin(e, LLVMSub, address, LLVMBuildPtrToInt(e->b, e->f->params, e->i64, "")),
@@ -411,6 +492,13 @@ host_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
 static LLVMValueRef
 host_local_storage(struct emit *e, uint64_t size, uint32_t align)
 {
+    if (e->bounded) {
+        LLVMBuilderRef b = e->b;
+        e->b = e->f->entry_b;
+        LLVMValueRef p = LLVMBuildIntToPtr(e->b, bounded_local(e, LLVMConstInt(e->i64, size, false), align < 16 ? 16 : align), e->ptr, "local");
+        e->b = b;
+        return p;
+    }
     LLVMTypeRef t = LLVMArrayType2(e->i8, size * e->width);
     LLVMValueRef a = LLVMBuildAlloca(e->f->entry_b, t, "local");
     LLVMSetAlignment(a, align < 16 ? 16 : align);
@@ -520,6 +608,11 @@ emit_host_alloca(struct emit *e, const struct ptx_inst *in)
         size = LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, &vt, 1), fn, &size, 1, "");
     }
     size = LLVMBuildAnd(e->b, LLVMBuildAdd(e->b, size, LLVMConstInt(e->i64, align - 1, false), ""), LLVMConstInt(e->i64, ~(align - 1), false), "");
+    if (e->bounded) {
+        LLVMValueRef at = bounded_local(e, size, (uint32_t)align);
+        emit_dst(e, in, 0, t, emit_resize(e, e->addr32 ? emit_addr32(e, at, PTX_SPACE_LOCAL) : at, emit_type(e, t), false));
+        return;
+    }
     LLVMValueRef all = e->width > 1 ? LLVMBuildMul(e->b, size, LLVMConstInt(e->i64, e->width, false), "") : size;
     LLVMValueRef area = LLVMBuildArrayAlloca(e->b, e->i8, all, "");
     LLVMSetAlignment(area, (unsigned)align);
@@ -534,7 +627,8 @@ emit_host_alloca(struct emit *e, const struct ptx_inst *in)
 void
 emit_host_stacksave(struct emit *e, const struct ptx_inst *in)
 {
-    LLVMValueRef v = LLVMBuildPtrToInt(e->b, stack_intrinsic(e, "llvm.stacksave", NULL), e->i64, "");
+    LLVMValueRef v = e->bounded ? LLVMBuildLoad2(e->b, e->i64, local_top(e, e->b), "")
+                                : LLVMBuildPtrToInt(e->b, stack_intrinsic(e, "llvm.stacksave", NULL), e->i64, "");
     if (e->addr32)
         v = emit_addr32(e, v, PTX_SPACE_LOCAL);
     emit_dst(e, in, 0, (ptx_type)in->type[0], emit_resize(e, v, emit_type(e, (ptx_type)in->type[0]), false));
@@ -553,6 +647,12 @@ emit_host_stackrestore(struct emit *e, const struct ptx_inst *in)
         v = emit_widen(e, v, PTX_SPACE_LOCAL);
     else if (ptx_type_bits((ptx_type)in->type[0]) == 32)
         v = emit_near(e, v, PTX_SPACE_LOCAL);
+    if (e->bounded) {
+        LLVMTypeRef types[2] = { e->ptr, e->i64 };
+        LLVMValueRef args[2] = { e->f->gang, v };
+        emit_runtime(e, "cwh_rt_local_free", e->void_, types, 2, args);
+        return;
+    }
     stack_intrinsic(e, "llvm.stackrestore", LLVMBuildIntToPtr(e->b, v, e->ptr, ""));
 }
 
@@ -681,7 +781,7 @@ host_step_store(struct emit *e, LLVMValueRef address)
 static const struct emit_target target_host = {
     .name = "the host device", .ops = emit_ops_host, .sregs = emit_sregs_host,
     .passes_gang = true, .near_addresses = true, .default_nan = true,
-    .claims = emit_affine, .enter = host_enter, .bad_call = host_bad_call, .misaligned = host_misaligned,
+    .claims = emit_affine, .enter = host_enter, .leave = host_leave, .bound = host_bound, .bad_call = host_bad_call, .misaligned = host_misaligned,
     .runtime_call = host_runtime_call, .symbol = host_symbol, .pointer = host_pointer, .to_generic = host_to_generic,
     .from_generic = host_from_generic, .isspacep = host_isspacep, .local_storage = host_local_storage,
     .mbarrier_object = host_mbarrier_object, .mbarrier = host_mbarrier, .yield = host_yield, .step = host_step, .step_store = host_step_store,
@@ -779,7 +879,8 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     e->addr32 = cwj_program_is_addr32(p);
     s->in_step = cwj_needs_lockstep(p, index);
     bool warp = s->in_step || needs_warp(p, index);
-    e->width = variant->o0 || threads ? 1 : warp ? 32 : gang_width(p, s->closure);
+    e->bounded = variant->bounded;
+    e->width = variant->o0 || variant->bounded || threads ? 1 : warp ? 32 : gang_width(p, s->closure);
     if (variant->max_width8 && e->width > 8 && e->width < 32)
         e->width = 8;
     s->exits = emit_has_exits(p, s->closure);
@@ -812,10 +913,11 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
         .static_shared = s->closure->shared.size,
         .shared_align = s->closure->shared.align,
         .stack_hint = 0,        /* known after optimisation (jit/llvm/frames.c) */
+        .bounded = variant->bounded,
     };
-    LLVMValueRef fields[5] = { i32(e, info->width), i32(e, info->uses_fibers), i32(e, info->static_shared),
-                               i32(e, info->shared_align), i32(e, info->stack_hint) };
-    LLVMValueRef constant = LLVMConstStructInContext(llvm, fields, 5, false);
+    LLVMValueRef fields[6] = { i32(e, info->width), i32(e, info->uses_fibers), i32(e, info->static_shared),
+                               i32(e, info->shared_align), i32(e, info->stack_hint), i32(e, info->bounded) };
+    LLVMValueRef constant = LLVMConstStructInContext(llvm, fields, 6, false);
     LLVMValueRef global = LLVMAddGlobal(e->module, LLVMTypeOf(constant), "cwh_info");
     LLVMSetInitializer(global, constant);
     LLVMSetGlobalConstant(global, true);
