@@ -128,7 +128,10 @@ fi
 read -r n psnr < <(awk -v want="$frames" '
     n < want { for (i = 1; i <= NF; i++) if (split($i, f, ":") == 2 && f[1] == "mse_avg") { n++; sum += f[2] } }
     END { if (n && sum) printf "%d %.2f\n", n, 10 * log(255 * 255 * n / sum) / log(10); else print n + 0, n ? "inf" : 0 }' "$out/$filter.psnr")
-max=$(awk -F= -v planes=$planes '$0 ~ "signalstats.[" planes "]MAX=" && $2 + 0 > m { m = $2 + 0 } END { print m + 0 }' "$out/$filter.diff")
+max=$(awk -F= -v planes=$planes -v want="$frames" '
+    /^frame:/ { n++ }
+    n <= want && $0 ~ "signalstats.[" planes "]MAX=" && $2 + 0 > m { m = $2 + 0 }
+    END { print m + 0 }' "$out/$filter.diff")
 ok=$(awk -v n="$n" -v want="$frames" -v p="$psnr" -v f="$floor" -v m="$max" -v l="$limit" \
     'BEGIN { print n == want && (p == "inf" || p + 0 >= f) && m <= l ? "ok" : "FAIL" }')
 printf '%-4s %-10s %3d frames, PSNR %6s dB (at least %s), largest difference %d of 255 (at most %d)\n' \
