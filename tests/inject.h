@@ -41,39 +41,76 @@ inject_find(const char *name, bool (*mine)(pid_t pid))
     return found;
 }
 
-/* The thread of the process that has used most CPU time: an endless kernel's. */
-static inline pid_t
-inject_busiest(pid_t pid)
+/* Is this the address of a kernel's code: executable memory of no file? */
+static inline bool
+inject_is_generated(pid_t pid, uint64_t address)
 {
-    char path[300], line[1024];
-    pid_t best = 0;
-    unsigned long most = 0;
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *d = opendir(path);
-    for (const struct dirent *e; d && (e = readdir(d)); ) {
-        unsigned long user = 0, system = 0;
-        if (e->d_name[0] == '.')
-            continue;
-        snprintf(path, sizeof path, "/proc/%d/task/%.20s/stat", (int)pid, e->d_name);
-        FILE *f = fopen(path, "re");
-        const char *behind = f && fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
-        if (f)
-            fclose(f);
-        if (behind && sscanf(behind + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) == 2 && user + system > most) {
-            most = user + system;
-            best = atoi(e->d_name);
-        }
+    char path[64], line[512];
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    FILE *f = fopen(path, "re");
+    while (f && !found && fgets(line, sizeof line, f)) {
+        unsigned long long from = 0, to = 0;
+        char execute = 0, name[256] = "";
+        const int n = sscanf(line, "%llx-%llx %*c%*c%c%*c %*s %*s %*s %255s", &from, &to, &execute, name);
+        found = n >= 3 && execute == 'x' && address >= from && address < to && (!*name || !strncmp(name, "/memfd:", 7));
     }
-    if (d)
-        closedir(d);
-    return most >= 10 ? best : 0;       /* a tenth of a second: it is in the kernel */
+    if (f)
+        fclose(f);
+    return found;
 }
 
-/* Stop the thread. False with errno: the system does not let this process. */
-static inline bool
-inject_attach(pid_t thread)
+/* Stop the thread of the process that is in a kernel's code. 0: none is, at this moment; -1 with errno: the system does not let this process. */
+static inline pid_t
+inject_stop(pid_t pid)
 {
-    return !ptrace(PTRACE_ATTACH, thread, NULL, NULL) && waitpid(thread, NULL, __WALL) == thread;
+    char path[64];
+    pid_t found = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *d = opendir(path);
+    for (const struct dirent *e; d && !found && (e = readdir(d)); ) {
+        struct user_regs_struct r;
+        const pid_t thread = atoi(e->d_name);
+        if (thread <= 0)
+            continue;
+        if (ptrace(PTRACE_ATTACH, thread, NULL, NULL)) {
+            found = errno == ESRCH ? 0 : -1;            /* ESRCH: it has ended */
+        } else if (waitpid(thread, NULL, __WALL) == thread) {
+            if (!ptrace(PTRACE_GETREGS, thread, NULL, &r) && inject_is_generated(pid, r.rip))
+                found = thread;
+            else
+                ptrace(PTRACE_DETACH, thread, NULL, NULL);
+        }
+    }
+    const int error = errno;
+    if (d)
+        closedir(d);
+    errno = error;
+    return found;
+}
+
+/* An instruction that calls the system, in the page of code that the kernel gives each process; 0: not found. No instruction is put in: a kernel's code
+ * may lie in memory that even a debugger cannot write to. */
+static inline uint64_t
+inject_gate(pid_t pid)
+{
+    char path[64], line[512];
+    unsigned long long from = 0, to = 0;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof line, f))
+        if (strstr(line, "[vdso]") && sscanf(line, "%llx-%llx", &from, &to) != 2)
+            from = to = 0;
+    if (f)
+        fclose(f);
+    for (uint64_t at = from; at < to; at += 8) {
+        errno = 0;
+        const uint64_t word = (uint64_t)ptrace(PTRACE_PEEKTEXT, pid, at, NULL);
+        for (unsigned i = 0; i < 7 && !errno; i++)
+            if ((word >> 8 * i & 0xffff) == 0x050f)
+                return at + i;
+    }
+    return 0;
 }
 
 /* A call with a text, which is put below the stack pointer, as argument `at` (0: none). Its result, negative errno as the kernel has it. */
@@ -82,7 +119,8 @@ inject_call(pid_t thread, long number, unsigned at, const char *text, long a, lo
 {
     struct user_regs_struct saved, r;
     int status;
-    if (ptrace(PTRACE_GETREGS, thread, NULL, &saved))
+    const uint64_t gate = inject_gate(thread);
+    if (!gate || ptrace(PTRACE_GETREGS, thread, NULL, &saved))
         return -ESRCH;
     r = saved;
     const uint64_t place = (saved.rsp - 4096) & ~15ull;
@@ -92,8 +130,7 @@ inject_call(pid_t thread, long number, unsigned at, const char *text, long a, lo
         if (ptrace(PTRACE_POKEDATA, thread, place + i, word))
             return -EFAULT;
     }
-    const long code = ptrace(PTRACE_PEEKTEXT, thread, saved.rip, NULL);
-    ptrace(PTRACE_POKETEXT, thread, saved.rip, (code & ~0xffffl) | 0x050f);
+    r.rip = gate;
     r.rax = (unsigned long long)number;
     r.orig_rax = ~0ull;
     r.rdi = at == 1 ? place : (unsigned long long)a;
@@ -104,7 +141,6 @@ inject_call(pid_t thread, long number, unsigned at, const char *text, long a, lo
     ptrace(PTRACE_SINGLESTEP, thread, NULL, NULL);
     if (waitpid(thread, &status, __WALL) != thread || !WIFSTOPPED(status) || ptrace(PTRACE_GETREGS, thread, NULL, &r))
         return -ESRCH;
-    ptrace(PTRACE_POKETEXT, thread, saved.rip, code);
     ptrace(PTRACE_SETREGS, thread, NULL, &saved);
     return (long)r.rax;
 }

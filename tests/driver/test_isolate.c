@@ -25,8 +25,9 @@ static const char text[] =
     ".visible .entry smash(.param .u64 value)\n{\n    .local .b64 mine[4]; .reg .b64 %d<5>; .reg .pred %p1;\n    ld.param.u64 %d1, [value];\n"
     "    mov.u64 %d2, mine;\n    cvta.local.u64 %d2, %d2;\n    mov.u64 %d3, 0;\n"
     "AGAIN:\n    add.u64 %d4, %d2, %d3;\n    st.u64 [%d4], %d1;\n    add.u64 %d3, %d3, 8;\n    setp.lt.u64 %p1, %d3, 268435456;\n    @%p1 bra AGAIN;\n    ret;\n}\n"
+    /* all in its own code: one that waits for memory sleeps in the engine */
     ".visible .entry forever(.param .u64 at)\n{\n    .reg .b64 %d1; .reg .b32 %r1; .reg .pred %p1;\n    ld.param.u64 %d1, [at];\n"
-    "AGAIN:\n    ld.volatile.global.u32 %r1, [%d1];\n    setp.eq.u32 %p1, %r1, 0;\n    @%p1 bra AGAIN;\n    ret;\n}\n";
+    "    ld.global.u32 %r1, [%d1];\nAGAIN:\n    mul.lo.u32 %r1, %r1, 5;\n    setp.ne.u32 %p1, %r1, 1;\n    @%p1 bra AGAIN;\n    st.global.u32 [%d1], %r1;\n    ret;\n}\n";
 
 /* A context of its own, whose end is a fault as often as not. */
 static CUcontext context;
@@ -99,6 +100,8 @@ writes(const char *what, volatile uint32_t *secret)
     end();
 }
 
+static pid_t one;
+
 /* The process is no child of ours, but of our process group. */
 static bool
 is_mine(pid_t pid)
@@ -106,10 +109,20 @@ is_mine(pid_t pid)
     return getpgid(pid) == getpid();
 }
 
+static bool
+is_other(pid_t pid)
+{
+    return is_mine(pid) && pid != one;
+}
+
+/* The one that there is. One that was ended may take its time to go: it is waited for. */
 static pid_t
 kernels_process(void)
 {
-    return inject_find("cudaway-kernels", is_mine);
+    do
+        one = inject_find("cudaway-kernels", is_mine);
+    while (one && inject_find("cudaway-kernels", is_other) && !usleep(1000));
+    return one;
 }
 
 /* What the kernel says of the process: a filter for system calls, no privileges, and no file of ours. */
@@ -138,13 +151,10 @@ is_confined(int mine)
 static void
 makes_calls(pid_t kernels)
 {
-    pid_t thread = 0;
-    for (int i = 0; i < 300 && !thread; i++) {
-        usleep(100000);
-        thread = inject_busiest(kernels);
-    }
-    EXPECT(thread > 0);
-    if (!thread || !inject_attach(thread)) {
+    pid_t thread;
+    while (!(thread = inject_stop(kernels)))        /* until it is in the kernel */
+        usleep(20000);
+    if (thread < 0) {
         printf("the process that runs kernels cannot be traced (%s): calls are not tried\n", strerror(errno));
         return;
     }
@@ -176,7 +186,6 @@ ends_in_a_launch(void)
     OK(cuMemHostAlloc((void **)&p, 4, 0));
     *p = 0;
     launch("forever", (uintptr_t)p, 0);
-    nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
     EXPECT_RESULT(cuStreamQuery(NULL), CUDA_ERROR_NOT_READY);
     makes_calls(kernels);
     EXPECT_RESULT(cuStreamQuery(NULL), CUDA_ERROR_NOT_READY);

@@ -38,7 +38,8 @@ static const struct {
     { "code", HEAD "    mov.u64 %d3, 64;\nAGAIN:\n    add.u64 %d4, %d2, %d3;\n    ld.u64 %d5, [%d4];\n    add.u64 %d3, %d3, 8;\n    shr.u64 %d6, %d5, 40;\n"
       "    setp.ne.u64 %p1, %d6, 127;\n    @%p1 bra AGAIN;\n    and.b64 %d5, %d5, -8;\n    st.u64 [%d5], %d1;\n    bra AGAIN;\n}\n", "CUDA_ERROR_ILLEGAL_ADDRESS", "ended by signal" },
 };
-static const char forever[] = HEAD "AGAIN:\n    ld.volatile.global.u32 %r1, [%d1];\n    setp.eq.u32 %p1, %r1, 0;\n    @%p1 bra AGAIN;\n    ret;\n}\n";
+/* All in its own code: one that waits for memory sleeps in the engine. */
+static const char forever[] = HEAD "    ld.global.u32 %r1, [%d1];\nAGAIN:\n    mul.lo.u32 %r1, %r1, 5;\n    setp.ne.u32 %p1, %r1, 1;\n    @%p1 bra AGAIN;\n    st.global.u32 [%d1], %r1;\n    ret;\n}\n";
 
 static char folder[PATH_MAX], dump[PATH_MAX + 16], outside[PATH_MAX + 16];
 
@@ -120,7 +121,7 @@ files(void)
     return n;
 }
 
-static pid_t replaying;
+static pid_t replaying, stopped;
 
 static pid_t
 parent_of(pid_t pid)
@@ -136,14 +137,15 @@ parent_of(pid_t pid)
     return parent;
 }
 
-/* Of the processes that the replay is made of, the one that runs the kernel. */
+/* Of the processes that the replay is made of, the one that runs the kernel, whose thread is then stopped. */
 static bool
 runs_it(pid_t pid)
 {
     pid_t p = pid;
     while (p > 1 && p != replaying)
         p = parent_of(p);
-    return p == replaying && inject_busiest(pid);
+    stopped = p == replaying ? inject_stop(pid) : 0;
+    return stopped != 0;
 }
 
 static bool
@@ -159,18 +161,15 @@ take_over(const char *replay)
 {
     char text[4096];
     int out;
-    pid_t thread = 0, child = 0;
+    pid_t child;
     write_dump(forever);
     replaying = start(replay, &out);
-    for (int i = 0; i < 300 && !thread; i++) {
-        usleep(100000);
-        child = inject_find("cudaway-replay", runs_it);
-        thread = child ? inject_busiest(child) : 0;
-    }
-    EXPECT(thread > 0);
-    if (thread && !inject_attach(thread)) {
+    while (!(child = inject_find("cudaway-replay", runs_it)))      /* until it is in the kernel */
+        usleep(20000);
+    const pid_t thread = stopped;
+    if (thread < 0) {
         printf("this system lets nobody trace a process (%s): calls are not tried\n", strerror(errno));
-    } else if (thread) {
+    } else {
         EXPECT(inject_call(thread, SYS_getpid, 0, NULL, 0, 0, 0) == child);
         EXPECT(inject_call(thread, SYS_openat, 2, "/proc/self/status", AT_FDCWD, 0, O_RDONLY) >= 0);
         REFUSED(inject_call(thread, SYS_openat, 2, "/etc/hostname", AT_FDCWD, 0, O_RDONLY));
@@ -185,8 +184,7 @@ take_over(const char *replay)
         REFUSED(inject_call(thread, SYS_execve, 1, "/bin/true", 0, 0, 0));
         EXPECT(!ptrace(PTRACE_DETACH, thread, NULL, NULL));
     }
-    if (child)
-        kill(child, SIGKILL);
+    kill(child, SIGKILL);
     EXPECT(finish(replaying, out, text, sizeof text) != 0);
     EXPECT(strstr(text, "ended by signal 9") != NULL);
 }
