@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "replay/side.h"
 
+#include "impl/base/log.h"
 #include "impl/base/temp.h"
 #include "replay/analyze.h"
 #include "replay/tar.h"
@@ -10,10 +11,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -131,9 +134,22 @@ cwl_close(struct cwl_side *s)
 
 /* ---- a run ------------------------------------------------------------------------------------------------------------------- */
 
-static void
-child(const struct cwl_side *s, const char *in, const char *out, const char *where, const char *err)
+/* A launch that is checked runs once or twice, mostly for milliseconds, and the optimiser takes a second for what is added to it. So it is first tried
+ * with plain code, one lane at a time, which may take this much of CPU time; what takes longer is worth to be optimised. Not where the order of records
+ * tells what orders accesses: there lanes have to run together, as on a GPU. */
+enum { PLAIN_SECONDS = 2 };
+
+static bool
+may_be_plain(const struct cwl_side *s, enum cwi_mode mode, const uint64_t *control)
 {
+    return s->on && !strcmp(s->on, "host") && (mode == CWI_SCREEN || (mode == CWI_CHECK && !control[CWI_SIZE]));
+}
+
+/* On `on`, for `cpu_seconds` at most; 0: any. */
+static void
+child(const struct cwl_side *s, const char *on, unsigned cpu_seconds, const char *in, const char *out, const char *where, const char *err)
+{
+    const struct itimerval limit = { .it_value.tv_sec = cpu_seconds };
     int null = open("/dev/null", O_RDWR), log = open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);          /* what the kernel prints is not the report */
@@ -142,10 +158,12 @@ child(const struct cwl_side *s, const char *in, const char *out, const char *whe
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = 0;
     alarm(s->seconds);                  /* also of the program that is executed now */
+    signal(SIGPROF, SIG_DFL);
+    setitimer(ITIMER_PROF, &limit, NULL);
     if (s->env && putenv((char *)(uintptr_t)s->env))
         _exit(2);
-    if (s->on)
-        execl(self, self, "--trust", "--on", s->on, "--where", where, "--output", out, in, (char *)NULL);
+    if (on)
+        execl(self, self, "--trust", "--on", on, "--where", where, "--output", out, in, (char *)NULL);
     else
         execl(self, self, "--trust", "--where", where, "--output", out, in, (char *)NULL);
     _exit(2);
@@ -192,7 +210,7 @@ read_where(struct cwl_side *s, const char *path, struct cwd_error *e)
 }
 
 static cw_result
-run(struct cwl_side *s, const char *in, struct cwd_error *e)
+run_on(struct cwl_side *s, const char *on, unsigned cpu_seconds, const char *in, struct cwd_error *e)
 {
     char out[PATH_MAX], where[PATH_MAX], err[PATH_MAX], words[400];
     int status = 0;
@@ -203,7 +221,7 @@ run(struct cwl_side *s, const char *in, struct cwd_error *e)
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0)
-        child(s, in, out, where, err);
+        child(s, on, cpu_seconds, in, out, where, err);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (pid < 0)
@@ -223,6 +241,18 @@ run(struct cwl_side *s, const char *in, struct cwd_error *e)
     return read_where(s, where, e);
 }
 
+static cw_result
+run(struct cwl_side *s, bool plain, const char *in, struct cwd_error *e)
+{
+    if (plain) {
+        cw_result r = run_on(s, "host:O0", PLAIN_SECONDS, in, e);
+        cw_debug("%s on %s with plain code: %s", s->dump.kernel, s->label, r == CW_OK ? "done" : e->text);
+        if (r == CW_OK)
+            return r;
+    }
+    return run_on(s, s->on, 0, in, e);
+}
+
 cw_result
 cwl_run(struct cwl_side *s, struct cwd_error *e)
 {
@@ -230,7 +260,7 @@ cwl_run(struct cwl_side *s, struct cwd_error *e)
     path_of(s, "in", in);
     cw_result r = cwd_write(&s->dump, in, CWD_STORED, e);
     if (r == CW_OK)
-        r = run(s, in, e);
+        r = run_on(s, s->on, 0, in, e);
     unlink(in);
     return r;
 }
@@ -366,7 +396,7 @@ run_with(struct cwl_side *s, enum cwi_mode mode, const uint64_t *control, size_t
         path_of(s, "in", in);
         r = make_with(s, mode, control, size, bytes, screen, in, e);
         if (r == CW_OK)
-            r = run(s, in, e);
+            r = run(s, may_be_plain(s, mode, control), in, e);
         unlink(in);
     }
     if (r != CW_OK)
