@@ -27,7 +27,7 @@ out=$(cd "$out" && pwd)
 if [ $# = 0 ]; then export LD_LIBRARY_PATH=$build/lib/cudaway${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; fi
 
 # Each filter gives: inputs; graph from [in0],[in1] to [cuda] and [cpu] in the same pixel format.
-up=hwupload_cuda planes=YUV
+up=hwupload_cuda planes=YUV range=
 # The sources end soon after the last frame that is wanted: ffmpeg 7 reads on as long as they last, and keeps it all in memory.
 last=(-t "$((frames / 25 + 2))")
 size=${SIZE:-1280x720} w=${size%x*} h=${size#*x}      # w a multiple of 64, h of 48
@@ -85,7 +85,8 @@ chromakey)
            scale=$size:flags=bilinear,split[a][b];
            [a]${up},chromakey_cuda=color=0x00ff00:similarity=0.1:blend=0.5,hwdownload,format=yuva420p,alphaextract,format=gray,crop=iw-8:ih-8[cuda];
            [b]format=yuva420p,chromakey=color=0x00ff00:similarity=0.1:blend=0.5,alphaextract,format=gray,crop=iw-8:ih-8[cpu]"
-    planes=Y floor=42.1 limit=2 ;;
+    # signalstats has no grey: without this ffmpeg 7 would make full range limited, and so add 16.
+    planes=Y range=scale=in_range=full:out_range=full,format=yuv420p, floor=42.1 limit=2 ;;
 thumbnail)
     # Both pick, of each group of frames, the one whose histogram is nearest to the group's mean histogram. The CUDA
     # filter takes the histograms of Y, U and V, and reads its texture with linear filtering at the corners of pixels,
@@ -105,7 +106,7 @@ esac
 graph="$graph;
        [cuda]split=4[x1][x2][x3][m];[cpu]split=4[y1][y2][y3][o];
        [x1][y1]psnr=stats_file=$out/$filter.psnr[p];
-       [x2][y2]blend=all_mode=difference,signalstats,metadata=mode=print:file=$out/$filter.diff,split[q][q2];
+       [x2][y2]blend=all_mode=difference,${range}signalstats,metadata=mode=print:file=$out/$filter.diff,split[q][q2];
        [q2]format=yuv420p,lutyuv=y='clip(val*16,0,255)':u='clip(val*16+128,0,255)':v='clip(val*16+128,0,255)'[d];
        [x3][y3]hstack[h];[h][d]hstack,select='eq(n,$((frames / 2)))',scale=1920:-2[sheet]"
 rm -f "$out/$filter".{psnr,diff,png,result,framemd5,cpu.framemd5}
