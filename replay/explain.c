@@ -204,7 +204,7 @@ try_settings(struct explain *x, struct set *best, struct cwv_variant *with)
     uint8_t *fuse = calloc(x->base.program.ninsts + (size_t)1, 1);
     int status = TROUBLE;
     x->fuse = calloc(x->base.program.ninsts + (size_t)1, 1);
-    bool ok = set_init(x, &now) && fuse && x->fuse && cwv_sums(&x->base.program, &x->sums, &x->nsums);
+    bool ok = set_init(x, &now) && fuse && x->fuse && cwv_sums(&x->base.program, x->base.dump.kernel, &x->sums, &x->nsums);
     for (unsigned i = 0; i < SETTINGS && ok && status == TROUBLE; i++)
         if ((!settings[i].gpu || !host) && (!settings[i].matrix || matrices))
             status = try_setting(x, &settings[i], best, with, &now, fuse);

@@ -136,7 +136,7 @@ look_at_sum(const struct ptx_function *fn, const struct ptx_block *b, uint32_t i
 }
 
 bool
-cwv_sums(const struct cwi_program *p, struct cwv_sum **sums, uint32_t *count)
+cwv_sums(const struct cwi_program *p, const char *kernel, struct cwv_sum **sums, uint32_t *count)
 {
     *count = 0;
     *sums = calloc(p->ninsts + (size_t)1, sizeof **sums);
@@ -144,6 +144,10 @@ cwv_sums(const struct cwi_program *p, struct cwv_sum **sums, uint32_t *count)
         return false;
     for (uint32_t id = 0; id < p->ninsts;) {
         struct ptx_function *fn = (struct ptx_function *)(uintptr_t)p->insts[id].fn;
+        if (fn->is_entry && strcmp(fn->sym->name, kernel) != 0) {
+            id += fn->ninsts;
+            continue;
+        }
         if (!fn->blocks && ptx_function_build_cfg(fn) != CW_OK)
             return false;
         for (uint32_t b = 0; b < fn->nblocks; b++)
