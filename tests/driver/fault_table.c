@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What each fault gives: a line `NAME CODE` each, CODE the CUresult that the program sees first (0: the work succeeded, SIG<n>: the process was ended
- * by signal n, hang: it did not end in 20 s). Every fault is in a process of its own.
+ * by signal n, hang: it did not end in 120 s). Every fault is in a process of its own.
  *
  *     fault_table [--library LIBCUDA] [NAME...]       the default library is libcuda.so.1 */
 #define _GNU_SOURCE
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SIZE = 4 << 20, TIME_S = 20 };
+enum { SIZE = 4 << 20, TIME_S = 120 };
 
 #define FUNCTIONS(X) X(cuInit) X(cuCtxCreate_v2) X(cuCtxSynchronize) X(cuModuleLoadData) X(cuModuleGetFunction) X(cuLaunchKernel) X(cuMemAlloc_v2) \
     X(cuMemFree_v2) X(cuMemcpyDtoH_v2) X(cuMemcpy) X(cuMemsetD32_v2) X(cuMemsetD32Async) X(cuMemAddressReserve) X(cuMemCreate) X(cuMemMap) \

@@ -410,7 +410,8 @@ others(void)
     usleep(100000);
     fact("held by exec: %d", destroyed);
     fact("destroy exec: %d", (int)cuGraphExecDestroy(x));
-    usleep(300000);
+    for (int i = 0; i < 20000 && !__atomic_load_n(&destroyed, __ATOMIC_ACQUIRE); i++)       /* by a thread of the driver */
+        usleep(1000);
     fact("destroyed: %d", destroyed);
     /* Graphviz */
     char path[] = "/tmp/graph_facts.XXXXXX";

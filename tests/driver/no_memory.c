@@ -32,6 +32,7 @@
 /* ---- malloc -------------------------------------------------------------------------------------------------------------- */
 
 enum fault { NOTHING, ONCE, EVER };
+enum { HANGS = 600 };           /* seconds: a case takes one or two, and the machine may be busy */
 
 static atomic_int armed;
 static atomic_long countdown, counted;
@@ -123,7 +124,7 @@ one(bool cold, enum fault fault, long n)
 {
     char what[400];
     shared->at = n;
-    alarm(100);
+    alarm(HANGS);
     atomic_store(&countdown, n);
     atomic_store(&armed, fault);
     work();
@@ -157,7 +158,7 @@ in_child(bool cold, enum fault fault, long from, long to, long step)
     pid_t child = fork();
     if (!child) {
         failures = 0;
-        alarm(100);
+        alarm(HANGS);
         if (!cold)
             work();
         for (long n = from; n < to; n += step)
@@ -181,7 +182,7 @@ count_allocations(bool cold)
     fflush(out);
     pid_t child = fork();
     if (!child) {
-        alarm(100);
+        alarm(HANGS);
         if (!cold)
             work();
         atomic_store(&countdown, INT64_MAX);

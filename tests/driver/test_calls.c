@@ -414,7 +414,7 @@ record_all(const char *path, char **range)
         fflush(stdout);
         pid_t child = fork();
         if (!child) {
-            alarm(60);
+            alarm(300);
             run_all(path, NULL);
             fflush(stdout);
             _exit(0);

@@ -34,7 +34,7 @@ main(void)
     for (int i = 0; i < CASES; i++) {
         pid_t pid = fork();
         if (!pid) {
-            alarm(60);
+            alarm(300);
             make_context();
             compile();
             nanosleep(&(struct timespec){ .tv_nsec = i * STEP_MS * 1000000L }, NULL);

@@ -93,7 +93,7 @@ fork_and_call(void)
     pid_t child = fork();
     if (!child) {
         failures = 0;
-        alarm(20);
+        alarm(300);
         child_calls();
         exit(failures != 0);
     }
@@ -108,7 +108,7 @@ fork_before(void)
     pid_t child = fork();
     if (!child) {
         failures = 0;
-        alarm(60);
+        alarm(300);
         must_work();
         exit(failures != 0);
     }
@@ -422,7 +422,7 @@ in_child(const struct test *t)
     if (!child) {
         failures = 0;
         if (t->run != interrupted)
-            alarm(100);
+            alarm(300);
         t->run();
         exit(failures != 0);
     }

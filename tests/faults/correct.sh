@@ -33,7 +33,7 @@ for what; do
     for d in "${dumps[@]}"; do
         kernel=$(basename "$d" .cwdump)
         endless "${kernel#*-}" && continue
-        timeout 120 "$REPLAY" --on host --memcheck --racecheck --initcheck --synccheck "$d" >"$dir/out" 2>&1
+        timeout 600 "$REPLAY" --on host --memcheck --racecheck --initcheck --synccheck "$d" >"$dir/out" 2>&1
         got=$?
         # refused when it is launched as it is, too
         [ $got = 2 ] && grep -q "CUDA_ERROR_INVALID_PTX\|NO_BINARY\|cannot be had\|cannot be traced" "$dir/out" && ! "$REPLAY" --on host "$d" >/dev/null 2>&1 && continue

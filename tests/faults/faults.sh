@@ -18,7 +18,7 @@ marked() { # kernel: "line TEXT" of each mark in it
 }
 for k in "${kernels[@]}"; do
     # A process each: what a fault does to a launch, and to the context, is not this test's. The dump holds the memory before it.
-    CUDAWAY_DUMP_DIR=$dir/dumps LD_LIBRARY_PATH=$TRACE_DIR CUDAWAY_DEVICE=host timeout 60 "$APP" kernels "$ptx" "$k" >"$dir/app" 2>&1
+    CUDAWAY_DUMP_DIR=$dir/dumps LD_LIBRARY_PATH=$TRACE_DIR CUDAWAY_DEVICE=host timeout 300 "$APP" kernels "$ptx" "$k" >"$dir/app" 2>&1
     dump=("$dir"/dumps/*-"$k".cwdump)
     [ -f "${dump[0]}" ] || { fail "$k: no dump"; cat "$dir/app"; continue; }
     checks=(--memcheck --racecheck --initcheck --synccheck)

@@ -9,7 +9,7 @@ export XDG_CACHE_HOME=$dir/cache TMPDIR=$dir CUDAWAY_DEVICE=host LD_LIBRARY_PATH
 failed=0
 fail() { echo "FAILED: $*"; cat "$dir/out"; failed=1; }
 run() { # checks command...
-    CUDAWAY_CHECK=$1 timeout 100 "${@:2}" >"$dir/out" 2>&1
+    CUDAWAY_CHECK=$1 timeout 300 "${@:2}" >"$dir/out" 2>&1
 }
 says() {
     for text; do

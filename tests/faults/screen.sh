@@ -22,7 +22,7 @@ for ptx; do
     checker=$(basename "$ptx" .ptx)
     for k in $(sed -n 's/^\.visible \.entry \([a-z_]*\)(.*/\1/p' "$ptx"); do
         rm -rf "$dir/dumps"
-        CUDAWAY_DUMP_DIR=$dir/dumps LD_LIBRARY_PATH=$TRACE_DIR CUDAWAY_DEVICE=host timeout 60 "$APP" kernels "$ptx" "$k" >"$dir/app" 2>&1
+        CUDAWAY_DUMP_DIR=$dir/dumps LD_LIBRARY_PATH=$TRACE_DIR CUDAWAY_DEVICE=host timeout 300 "$APP" kernels "$ptx" "$k" >"$dir/app" 2>&1
         dump=("$dir"/dumps/*-"$k".cwdump)
         [ -f "${dump[0]}" ] || { fail "$k: no dump"; cat "$dir/app"; continue; }
         marks=$(awk -v k=".entry $k(" 'index($0, k) { on = 1 } /^}/ { on = 0 } on && /\/\/ fault: / { n++ } END { print n + 0 }' "$ptx")

@@ -32,5 +32,5 @@ for v in 0 3 one ''; do
     says "warps-per-wave takes 1 or 2, not '$v'" 1
     [ ! -e "$dir/no.o" ] || fail "--warps-per-wave '$v' wrote a file"
 done
-CUDAWAY_GFXEMU_ARCH=gfx90a timeout 60 "$program" "$dir/one.o" "$library" || fail "the kernels of one warp a wave: status $?"
+CUDAWAY_GFXEMU_ARCH=gfx90a timeout 300 "$program" "$dir/one.o" "$library" || fail "the kernels of one warp a wave: status $?"
 exit $bad

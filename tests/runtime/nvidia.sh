@@ -25,7 +25,7 @@ case $1 in
         ;;
     run)
         for p in $programs; do
-            NVIDIA_RUNTIME=1 timeout 90 "$2/$p" >"$2/$p.out" 2>&1
+            NVIDIA_RUNTIME=1 timeout 300 "$2/$p" >"$2/$p.out" 2>&1
             status=$?
             echo "$p: $([ $status = 0 ] && echo passes || echo "status $status")"
             if [ $status = 0 ]; then grep ': note:' "$2/$p.out" | sed 's/^/    /'; else sed 's/^/    /' "$2/$p.out"; bad=1; fi

@@ -14,7 +14,7 @@ export XDG_CACHE_HOME=$work/cache TMPDIR=$work CUDAWAY_DEVICE=host
 cd "$work" || exit 2
 failed=0
 fail() { echo "FAILED: $*"; sed 's/^/    /' err 2>/dev/null | head -n 4; failed=1; }
-run() { timeout 60 "$@" >out 2>err </dev/null; status=$?; }
+run() { timeout 300 "$@" >out 2>err </dev/null; status=$?; }
 one_line() { # program what
     [ "$(wc -l <err)" = 1 ] && [ ! -s out ] || fail "$2: not one line on standard error alone ($(wc -l <err), $(wc -l <out))"
     grep -q "^$1[: ]" err || fail "$2: its line does not begin with $1"
@@ -61,9 +61,9 @@ check() { # words usage value none
         one_line "$name" "$1 $wrong"
     done
     # What nobody gets.
-    timeout 60 "${p[@]}" --help >/dev/full 2>err </dev/null
+    timeout 300 "${p[@]}" --help >/dev/full 2>err </dev/null
     [ $? = "$usage" ] && [ "$(wc -l <err)" = 1 ] || fail "$1 --help >/dev/full"
-    { sleep 0.1; exec timeout 60 "${p[@]}" --help 2>err </dev/null; } | true
+    { sleep 0.1; exec timeout 300 "${p[@]}" --help 2>err </dev/null; } | true
     status=${PIPESTATUS[0]}
     [ "$status" = 141 ] && [ ! -s err ] || fail "$1 --help | true: status $status"
 }
@@ -129,17 +129,17 @@ END
 while read -r words; do
     [ -n "$words" ] || continue
     # shellcheck disable=SC2086
-    { timeout 100 "$bin"/${words//DUMP/$dump} 2>err </dev/null; } | head -n 1 >first
+    { timeout 300 "$bin"/${words//DUMP/$dump} 2>err </dev/null; } | head -n 1 >first
     status=${PIPESTATUS[0]}
     [ -s first ] || fail "$words | head: nothing"
     [ ! -s err ] || fail "$words | head: status $status"
     case $status in 0 | 1 | 141) ;; *) fail "$words | head: status $status" ;; esac
     # shellcheck disable=SC2086
-    { sleep 0.1; exec timeout 100 "$bin"/${words//DUMP/$dump} 2>err </dev/null; } | true
+    { sleep 0.1; exec timeout 300 "$bin"/${words//DUMP/$dump} 2>err </dev/null; } | true
     status=${PIPESTATUS[0]}
     [ "$status" = 141 ] && [ ! -s err ] || fail "$words | true: status $status"
     # shellcheck disable=SC2086
-    timeout 100 "$bin"/${words//DUMP/$dump} >/dev/full 2>err </dev/null
+    timeout 300 "$bin"/${words//DUMP/$dump} >/dev/full 2>err </dev/null
     status=$?
     [ $status != 0 ] && [ "$(wc -l <err)" = 1 ] || fail "$words >/dev/full: status $status"
 done <<'END'
@@ -155,7 +155,7 @@ END
 # Colours and cursor movements on a terminal are for those who want them.
 if command -v script >/dev/null; then
     for words in "cudaway info" "cudaway-replay --info $dump" "cudaway-trace list"; do
-        NO_COLOR=1 TERM=xterm timeout 60 script -qec "$bin/$words" /dev/null >out 2>err </dev/null
+        NO_COLOR=1 TERM=xterm timeout 300 script -qec "$bin/$words" /dev/null >out 2>err </dev/null
         ! grep -q $'\033\[[0-9;]*m' out || fail "$words on a terminal with NO_COLOR: colours"
     done
 fi

@@ -36,14 +36,14 @@ for device in host gfxemu:gfx1100; do
     for other in "${others[@]}"; do
         for order in before after both; do
             [ "$other" != none ] || [ $order = after ] || continue
-            out=$(CUDAWAY_DEVICE=$device timeout 120 "$2" "$lib/libcuda.so.1" $order "$other" 2>&1)
+            out=$(CUDAWAY_DEVICE=$device timeout 300 "$2" "$lib/libcuda.so.1" $order "$other" 2>&1)
             status=$?
             echo "$device: $(tail -n 1 <<<"$out")"
             [ $status = 0 ] || [ $status = 77 ] || { sort -u <<<"$out" | head -n 20; fail "$device, $order, $other: status $status"; }
         done
     done
     for _ in 1 2 3 4; do
-        CUDAWAY_DEVICE=$device timeout 60 "$2" "$lib/libcuda.so.1" exit
+        CUDAWAY_DEVICE=$device timeout 300 "$2" "$lib/libcuda.so.1" exit
         status=$?
         [ $status = 7 ] || fail "$device: status $status of a process that ends while it compiles, not 7"
     done

@@ -18,7 +18,7 @@ while IFS= read -r f; do
 done < <(find .ci tools tests/tools tests/programs debian/tests -type f \( -name '*.sh' -o ! -name '*.*' \) | sort)
 
 for t in setup check demo bundle package sums sbom update-golden; do
-    timeout 20 tools/$t --no-such-option >/dev/null 2>&1
+    timeout 120 tools/$t --no-such-option >/dev/null 2>&1
     [ $? = 2 ] || fail "tools/$t accepts an unknown option"
 done
 tools/check no-such-component >/dev/null 2>&1

@@ -619,7 +619,7 @@ attach)
     "$TRACE" show --follow r >lines 2>followed 7>&- 8<&- &
     follower=$!
     # seen N: within 20 s the follower has shown the allocation of N bytes.
-    seen() { for _ in $(seq 200); do grep -qF "bytesize=$1) = CUDA_SUCCESS" lines && return; sleep 0.1; done; fail "the follower has not seen call $1"; }
+    seen() { for _ in $(seq 3000); do grep -qF "bytesize=$1) = CUDA_SUCCESS" lines && return; sleep 0.1; done; fail "the follower has not seen call $1"; }
     seen 1
     echo >&7 && read -r -u 8 _ && seen 2
     want 0 "$TRACE" list
@@ -650,7 +650,7 @@ relay)
     LTTNG_HOME=$dir lttng-relayd -o "$dir/relay" -C tcp://127.0.0.1:$port -D tcp://127.0.0.1:$((port + 1)) -L tcp://127.0.0.1:$((port + 2)) >relay.log 2>&1 &
     relay=$!
     trap 'kill $relay 2>/dev/null; rm -rf "$dir"' EXIT
-    for _ in $(seq 100); do (: </dev/tcp/127.0.0.1/$((port + 2))) 2>/dev/null && break; sleep 0.1; done
+    for _ in $(seq 3000); do (: </dev/tcp/127.0.0.1/$((port + 2))) 2>/dev/null && break; sleep 0.1; done
     want 0 record --url net://127.0.0.1:$port:$((port + 1)) -o r -- "$APP" fixture
     has err "the trace is at net://127.0.0.1:$port"
     want 0 "$TRACE" show r

@@ -14,7 +14,7 @@ for f in "$folder"/*.cwdump; do
         stale_*) want='uninitialised' ;;
         *) echo "$name: no cause goes by that name"; exit 1 ;;
     esac
-    got=$(timeout 120 "$replay" --explain --on host "$f" 2>&1 | sed -n 's/^cause: //p' | head -n 1)
+    got=$(timeout 600 "$replay" --explain --on host "$f" 2>&1 | sed -n 's/^cause: //p' | head -n 1)
     if [[ $got =~ ^$want ]]; then
         right=$((right + 1))
     else

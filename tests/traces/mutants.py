@@ -6,10 +6,11 @@ Usage: mutants.py COUNT SEED FOLDER CUDAWAY-REPLAY REPLAY_DUMP_TEST
 
 The launches of FOLDER (traces/h200) give on an H200, on the host device and on host:O0 the same bits, so their results are determined. A mutant that runs to its
 end with other results is therefore a fault whatever it computes, and --explain has to call it one on the launch as it was. Mutants that give the same results, fail,
-or take over 20 s are not counted; which they are depends on SEED alone. COUNT are counted, spread over the kernels."""
+or take over 20 s of CPU time are not counted; which they are depends on SEED alone. COUNT are counted, spread over the kernels."""
 import os
 import random
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -67,11 +68,9 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         os.environ["TMPDIR"] = work
 
-        def run(seconds, *words):
-            try:
-                return subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds, text=True)
-            except subprocess.TimeoutExpired:
-                return subprocess.CompletedProcess(words, 124, "time is over")
+        def run(seconds, *words):   # of CPU time, of each process: a busy machine changes nothing
+            return subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)))
 
         wrong, result, mutant = (os.path.join(work, n + ".cwdump") for n in ("wrong", "result", "mutant"))
         ptx = os.path.join(work, "wrong.ptx")

@@ -17,7 +17,7 @@ while read -r name change; do
     "$tool" module "$folder/$name.cwdump" "$dir/wrong.ptx" "$dir/wrong.cwdump" &&
         "$replay" --on host --output "$dir/result.cwdump" "$dir/wrong.cwdump" >/dev/null &&
         "$tool" results "$folder/$name.cwdump" "$dir/result.cwdump" "$dir/mutant.cwdump" || { echo "FAIL: $name: $change does not run"; wrong=$((wrong + 1)); continue; }
-    timeout 300 "$replay" --explain --on host "$dir/mutant.cwdump" >"$dir/out" 2>&1
+    timeout 600 "$replay" --explain --on host "$dir/mutant.cwdump" >"$dir/out" 2>&1
     if [ $? = 3 ]; then
         found=$((found + 1))
     else

@@ -436,7 +436,7 @@ static const struct cw_program program = {
         { PARSE, "parse", NULL, "only read the files" },
         { LIMIT, "limit", "N", "print at most N elements that differ of a buffer (default 8)" },
         { FILTER, "filter-steps", "N", "results of tests with a linear filter may differ by N/256 of the largest texel" },
-        { DEADLINE, "timeout", "N", "seconds for one test (default 60)" },
+        { DEADLINE, "timeout", "N", "seconds for one test (default 300)" },
         { 'v', "verbose", NULL, "print what becomes of each test" },
         { 0 },
     },
@@ -478,7 +478,7 @@ run_all(const struct options *o, const struct names *files)
 int
 main(int argc, char **argv)
 {
-    struct options o = { .limit = 8, .timeout = 60 };
+    struct options o = { .limit = 8, .timeout = 300 };
     struct cw_command_line line = { &program, argc, argv };
     for (int c; (c = cw_next_option(&line)) != CW_OPTIONS_END;) {
         switch (c) {

@@ -214,7 +214,7 @@ in_child(bool amd, bool warm, enum fault fault, long n)
     struct cwj_diags d;
     struct cwj_program *p = parse(&d);
     snprintf(where, sizeof where, "%s, %s, %s at %ld", amd ? "gfx1100" : "host", warm ? "warm" : "cold", names[fault], n);
-    alarm(60);
+    alarm(300);
     if (warm)
         expect(!compile(p, amd).result, "the first compilation", where);
     struct answer bad = compile_with(p, amd, fault, n);
