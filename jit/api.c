@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The table behind cudaway_jit_api; see jit.h. */
+#include "jit/analysis/clusters.h"
 #include "jit/analysis/progress.h"
 #include "jit/driver/aot.h"
 #include "jit/loader/loader.h"
@@ -176,7 +177,7 @@ static const struct cwj_api api = {
     .print_pipeline = print_pipeline,
     .image_scan = image_scan,
     .nvptx_name = nvptx_name,
-    .independent_progress = cwj_independent_progress,
+    .independent_progress = cwj_independent_progress, .uses_clusters = cwj_uses_clusters,
     .diags_init = cwj_diags_init,
     .diags_finish = cwj_diags_finish,
     .diags_render = cwj_diags_render,

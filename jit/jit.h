@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* Incremented whenever a structure of this header changes: programs and libraries of different releases must not mix. */
-#define CWJ_API_VERSION 8
+#define CWJ_API_VERSION 9
 
 /* One PTX text. `name` is for diagnostics. */
 struct cwj_input {
@@ -109,10 +109,23 @@ struct cwj_host_place {
 
 /* Nanoseconds per tick of a steady counter of 100 MHz, in units of 2^-32. */
 #define CWJ_AMD_TICK (10ull << 32)
-/* amdgcn. LOCKS: locks of a device. SHAPE, LAUNCH: bytes of arguments behind the parameters, of a kernel compiled with one_warp_per_wave
- * and of one that needs its launch (module_image). MANY: see all_blocks. wave64: does the processor run 64 lanes, two warps (GCN and CDNA;
+/* amdgcn, arguments of a kernel compiled with `clusters` (docs/amd-abi.md). It is launched with work-groups in one dimension: those of a
+ * cluster by rank, clusters one behind the other. */
+struct cwj_amd_cluster {
+    uint64_t shared;                /* address of the blocks' shared memory, 2^shift bytes each, in the order of the work-groups */
+    uint64_t barriers;              /* address of a barrier (jit/builtins/cluster.c) for each cluster, CWJ_AMD_BARRIER bytes apart, initially zero */
+    uint32_t first;                 /* number in the grid of the launch's first cluster; they are counted along x first */
+    uint32_t grid[3];               /* blocks of the grid */
+    uint32_t size[3];               /* blocks of a cluster */
+    uint32_t shift;
+    uint32_t shared_size, dynamic_size; /* bytes of a block's shared memory, and those of it that the launch added */
+};
+
+/* amdgcn. LOCKS: locks of a device. SHAPE, LAUNCH, CLUSTER: bytes of arguments behind the parameters, of a kernel compiled with
+ * one_warp_per_wave, of one that needs its launch (module_image) and of one compiled with `clusters`. MANY: see all_blocks. wave64: does the processor run 64 lanes, two warps (GCN and CDNA;
  * RDNA runs 32)? */
-enum { CWJ_AMD_LOCKS = 256, CWJ_AMD_SHAPE = 8, CWJ_AMD_LAUNCH = 16, CWJ_AMD_MANY = 128 };
+enum { CWJ_AMD_LOCKS = 256, CWJ_AMD_SHAPE = 8, CWJ_AMD_LAUNCH = 16, CWJ_AMD_CLUSTER = sizeof(struct cwj_amd_cluster), CWJ_AMD_BARRIER = 64,
+       CWJ_AMD_MANY = 128 };
 /* What a kernel stores in the u32 at cudaway_fault before it ends itself with a trap: as CUresult has it. */
 enum { CWJ_AMD_FAULT_ADDRESS = 700, CWJ_AMD_FAULT_MISALIGNED = 716, CWJ_AMD_FAULT_PC = 718 };
 static inline bool
@@ -209,6 +222,9 @@ struct cwj_aot_options {
     bool all_blocks;                /* amdgcn: kernels without .maxntid and .reqntid accept blocks of 1024 threads. Otherwise one that needs
                                      * more than CWJ_AMD_MANY registers at once is compiled for blocks of 640 or 512 threads (by processor),
                                      * which may have more registers */
+    bool clusters;                  /* amdgcn with module_image and one kernel: for launches in clusters of several blocks. Shared memory is in
+                                     * global memory, where a cluster's blocks reach each other's; the kernel takes CWJ_AMD_CLUSTER more
+                                     * bytes of arguments, behind those of the launch and before the block's size */
     bool checked;                   /* amdgcn: accesses that are not aligned to their size, or outside of what a thread can have of local memory,
                                      * end the kernel with CUDA's error (docs/faults.md). Otherwise the processor executes them as it does */
     struct cwj_pass_options passes;
@@ -255,6 +271,8 @@ struct cwj_api {
 
     /* For kernel `index` with its call closure; cached. */
     enum cwj_progress (*independent_progress)(struct cwj_program *p, uint32_t index);
+    /* Does kernel `index`, with its call closure, notice that its blocks are in clusters? Otherwise a launch of clusters is any launch. */
+    bool (*uses_clusters)(struct cwj_program *p, uint32_t index);
 
     void (*diags_init)(struct cwj_diags *d);
     void (*diags_finish)(struct cwj_diags *d);

@@ -24,6 +24,7 @@ static struct {
     char path[4096];
     int ndevices, version;
     char arch[MAX_DEVICES][64];
+    uint32_t multiprocessors[MAX_DEVICES];
 } g;
 
 /* ---- errors ---- */
@@ -183,6 +184,12 @@ hip_arch(int device)
     return g.arch[device];
 }
 
+uint32_t
+hip_multiprocessors(int device)
+{
+    return g.multiprocessors[device];
+}
+
 /* "gfx90a:sramecc+:xnack-" */
 static void
 keep_arch(int device, const char *name)
@@ -214,6 +221,7 @@ hip_device_props(uint32_t device, struct cwb_device_props *out)
         out->pci_device = (uint32_t)p.pciDeviceID;
         out->integrated = p.integrated;
         keep_arch((int)device, p.gcnArchName);
+        g.multiprocessors[device] = out->multiprocessors;
     } else {
         struct hip_props_r0000 p;
         memset(&p, 0, sizeof p);
@@ -235,6 +243,7 @@ hip_device_props(uint32_t device, struct cwb_device_props *out)
         out->pci_device = (uint32_t)p.pciDeviceID;
         out->integrated = p.integrated;
         keep_arch((int)device, p.gcnArchName);
+        g.multiprocessors[device] = out->multiprocessors;
     }
     if (strncmp(g.arch[device], "gfx", 3)) {
         cw_error("%s: device %u names no processor ('%.32s'): its properties have another layout", g.path, device, g.arch[device]);
@@ -388,6 +397,7 @@ destroy_stream(struct cwb_stream *s)
     (void)hip.hipStreamDestroy(s->s);
     if (s->grid)
         (void)hip.hipFree(s->grid);
+    hip_arenas_finish(s);
     free(s);
 }
 
@@ -634,7 +644,7 @@ hip_stream_write_value(struct cwb_stream *s, uint64_t address, uint64_t value, u
 const struct cwb_backend cwb_hip = {
     .abi_version = CWB_ABI_VERSION, .name = "hip",
     .caps = CWB_CAP_MANAGED | CWB_CAP_REGISTER | CWB_CAP_VMM | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_COOPERATIVE |
-            CWB_CAP_STREAM_TIME,
+            CWB_CAP_CLUSTER | CWB_CAP_STREAM_TIME,
     .open = hip_open, .shutdown = hip_shutdown, .device_props = hip_device_props,
     .device_attribute = hip_device_attribute, .peer_possible = hip_peer_possible, .peer_enable = hip_peer_enable, .memory_info = hip_memory_info,
     .context_create = hip_context_create, .context_destroy = hip_context_destroy, .context_sync = hip_context_sync,

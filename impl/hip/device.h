@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The hip backend's own objects. device.c: the library, devices, contexts, memory, queues. module.c: modules, kernels, launches.
+ * The hip backend's own objects. device.c: the library, devices, contexts, memory, queues. module.c: modules, kernels. launch.c: launches.
  * memory.c: memory of all kinds, virtual memory management. texture.c: arrays, textures, surfaces; native.c: those for AMD's image
  * instructions. output.c: what kernels print. */
 #ifndef CW_HIP_DEVICE_H
@@ -31,7 +31,7 @@ struct cwb_context {
     uint32_t fifo_read;             /* bytes of it that were printed */
     bool asserted;
     uint32_t told;                  /* CWJ_AMD_FAULT_*: what a kernel said before its trap, or 0 */
-    pthread_mutex_t shared_lock;    /* the rest: shared.c */
+    pthread_mutex_t shared_lock;    /* the rest: shared.c; also the arenas of streams */
     void *locks, *heap;             /* device memory or NULL */
     size_t heap_limit;
     pthread_mutex_t texture_lock;   /* the rest: texture.c */
@@ -48,11 +48,19 @@ struct cwb_context {
     struct cw_event_clock *_Atomic clock;   /* clock_lock: made by the first stream_time, stays */
 };
 
+/* Shared memory of blocks in clusters, and the clusters' barriers. */
+struct hip_arena {
+    struct hip_arena *next;
+    void *memory;                   /* of the device */
+    size_t size;
+};
+
 struct cwb_stream {
     struct cwb_context *c;
     hipStream_t s;
     void *_Atomic grid;             /* device memory in which its cooperative grids synchronise, one after another; made for the
                                      * first */
+    struct hip_arena *arenas;       /* shared_lock; the first is in use, the others may be by queued launches */
     struct cwb_stream *next;        /* context.closed */
 };
 
@@ -71,13 +79,25 @@ struct hip_code {
     bool launch_numbers;            /* takes CWJ_AMD_LAUNCH more bytes of arguments */
 };
 
-/* Variants of a kernel: HIP_ALL takes blocks of up to 1024 threads; HIP_USUAL may use more registers and take smaller blocks. */
-enum hip_purpose { HIP_USUAL, HIP_ONE_WARP_PER_WAVE, HIP_ALL, HIP_CODES };
+/* Variants of a kernel: HIP_ALL takes blocks of up to 1024 threads; HIP_USUAL may use more registers and take smaller blocks.
+ * HIP_CLUSTERS are for launches in clusters of several blocks. */
+enum hip_purpose { HIP_USUAL, HIP_ONE_WARP_PER_WAVE, HIP_ALL, HIP_CLUSTERS, HIP_CLUSTERS_ONE_WARP_PER_WAVE, HIP_CODES };
+static inline bool
+hip_one_warp_per_wave(enum hip_purpose p)
+{
+    return p == HIP_ONE_WARP_PER_WAVE || p == HIP_CLUSTERS_ONE_WARP_PER_WAVE;
+}
+static inline bool
+hip_in_clusters(enum hip_purpose p)
+{
+    return p == HIP_CLUSTERS || p == HIP_CLUSTERS_ONE_WARP_PER_WAVE;
+}
 
 struct cwb_kernel {
     struct cwb_module *module;
     uint32_t index;
     bool one_warp_per_wave;                  /* one warp per wave of 64 lanes (jit.h), else as many warps as a wave holds */
+    bool uses_clusters;             /* cwj_api.uses_clusters */
     bool must;                      /* then always: larger blocks are refused */
     atomic_bool warned;             /* the warning that a block was too large for one warp per wave */
     pthread_mutex_t lock;           /* code */
@@ -100,6 +120,7 @@ cwb_result hip_result(hipError_t e);
 /* The result of an operation on queued work: a fault stays with the context. */
 cwb_result hip_outcome(struct cwb_context *c, hipError_t e);
 const char *hip_arch(int device);   /* "gfx1100" */
+uint32_t hip_multiprocessors(int device);
 int hip_device_count(void);
 int hip_version(void);              /* of the runtime: 60000000 is 6.0 */
 /* In a host function of a stream: HIP must not be called. */
@@ -160,6 +181,10 @@ cwb_result hip_module_load(struct cwb_context *c, const struct cwj_api *jit, str
 void hip_module_unload(struct cwb_module *m);
 cwb_result hip_kernel_prepare(struct cwb_module *m, uint32_t index, bool compile, struct cwb_kernel **out, struct cw_buf *log);
 cwb_result hip_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out);
+/* Compiled for launches of that many threads a block, or in clusters of several such blocks; NULL with *r set. */
+struct hip_code *hip_code_for(struct cwb_kernel *k, uint32_t threads, bool clusters, cwb_result *r);
+/* launch.c */
+void hip_arenas_finish(struct cwb_stream *s);
 cwb_result hip_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *l);
 
 #endif

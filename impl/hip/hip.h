@@ -227,6 +227,7 @@ typedef void hip_stream_fn(hipStream_t stream, hipError_t status, void *user);
                                         void **extra))                                                                                \
     X(O, "5.5", hipModuleLaunchCooperativeKernel, (hipFunction_t function, unsigned int gx, unsigned int gy, unsigned int gz,         \
                                         unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, hipStream_t stream,   \
-                                        void **params))
+                                        void **params))                                                                              \
+    X(O, "5.0", hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, (int *blocks, hipFunction_t function, int block, size_t shared))
 
 #endif

@@ -135,8 +135,8 @@ compile(struct cwb_kernel *k, enum hip_purpose purpose, struct cw_buf *log)
     struct cwj_aot_options o = { .target = CWJ_TARGET_AMDGCN, .cpu = hip_arch(m->c->device), .emit = CWJ_EMIT_OBJ, .opt_level = 3,
                                  .kernels = names, .module_image = true, .cache = true,
                                  .matrix_sm = cwh_matrix_model()->sm, .matrix_native = cwh_matrix_native(),
-                                 .native_floats = native_floats(), .one_warp_per_wave = purpose == HIP_ONE_WARP_PER_WAVE,
-                                 .all_blocks = purpose == HIP_ALL, .from_cache = &to->from_cache, .textures_native = m->c->images,
+                                 .native_floats = native_floats(), .one_warp_per_wave = hip_one_warp_per_wave(purpose),
+                                 .all_blocks = purpose == HIP_ALL || hip_in_clusters(purpose), .clusters = hip_in_clusters(purpose), .from_cache = &to->from_cache, .textures_native = m->c->images,
                                  .checked = checked_faults() };
     struct cwj_diags diags;
     struct cw_buf code, text;
@@ -216,9 +216,17 @@ ready_locked(struct cwb_kernel *k, enum hip_purpose purpose, struct cw_buf *log)
 }
 
 static enum hip_purpose
+purpose_of(bool one_warp_per_wave, bool clusters)
+{
+    return clusters ? one_warp_per_wave ? HIP_CLUSTERS_ONE_WARP_PER_WAVE : HIP_CLUSTERS : one_warp_per_wave ? HIP_ONE_WARP_PER_WAVE : HIP_USUAL;
+}
+
+/* What the kernel is most likely launched for. */
+static enum hip_purpose
 first_purpose(const struct cwb_kernel *k)
 {
-    return k->one_warp_per_wave ? HIP_ONE_WARP_PER_WAVE : HIP_USUAL;
+    const uint32_t *n = k->module->jit->kernel(k->module->program, k->index)->cluster;
+    return purpose_of(k->one_warp_per_wave, k->uses_clusters && n[0] * n[1] * n[2] > 1);
 }
 
 /* ---- one warp a wave ---- */
@@ -242,13 +250,13 @@ choose_warps(struct cwb_kernel *k)
                  k->must ? "wait" : "may wait");
 }
 
-/* Compiled for launches of that many threads a block; NULL with *r set. */
-static struct hip_code *
-code_for(struct cwb_kernel *k, uint32_t threads, cwb_result *r)
+struct hip_code *
+hip_code_for(struct cwb_kernel *k, uint32_t threads, bool clusters, cwb_result *r)
 {
     bool one = k->one_warp_per_wave && cwj_amd_group(threads) <= MAX_GROUP;
-    struct hip_code *c = &k->code[one ? HIP_ONE_WARP_PER_WAVE : HIP_USUAL];
-    *r = CWB_INTERNAL;                  /* the driver compiles a kernel before its first launch */
+    enum hip_purpose purpose = purpose_of(one, clusters);
+    struct hip_code *c = &k->code[purpose];
+    *r = CWB_INTERNAL;                  /* the driver compiles a kernel before its first launch, for first_purpose */
     if (one != k->one_warp_per_wave) {
         const char *name = k->module->jit->kernel(k->module->program, k->index)->name;
         if (k->must) {                  /* the driver knows that from hip_kernel_facts */
@@ -258,10 +266,13 @@ code_for(struct cwb_kernel *k, uint32_t threads, cwb_result *r)
         if (!atomic_exchange(&k->warned, true))
             cw_warn("%s: a block of %u threads has no room for a wave of 64 lanes for each warp (%d threads at most), so two share one; if "
                     "they wait for each other, the launch does not end (docs/amd.md)", name, threads, MAX_ONE_WARP_PER_WAVE);
-        *r = ready_locked(k, HIP_USUAL, NULL);
     }
     bool there = atomic_load_explicit(&c->function, memory_order_acquire) != NULL;
-    if (there && !one && threads > c->most) {
+    if (!there) {
+        *r = ready_locked(k, purpose, NULL);
+        there = atomic_load_explicit(&c->function, memory_order_acquire) != NULL;
+    }
+    if (there && purpose == HIP_USUAL && threads > c->most) {
         c = &k->code[HIP_ALL];
         *r = ready_locked(k, HIP_ALL, NULL);
         there = atomic_load_explicit(&c->function, memory_order_acquire) != NULL;
@@ -279,6 +290,7 @@ hip_kernel_prepare(struct cwb_module *m, uint32_t index, bool now, struct cwb_ke
     if (!k && (k = calloc(1, sizeof *k))) {
         k->module = m;
         k->index = index;
+        k->uses_clusters = m->jit->uses_clusters(m->program, index);
         choose_warps(k);
         pthread_mutex_init(&k->lock, NULL);
         m->kernels[index] = k;
@@ -325,135 +337,4 @@ hip_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out)
     }
     pthread_mutex_unlock(&k->lock);
     return CWB_OK;
-}
-
-/* The workspace of grid.sync() of CUDA's cooperative groups, ready for the stream's next launch. Launches of a stream follow
- * each other, so a stream has one; each launch starts from zero, also after one whose blocks did not all reach their last
- * barrier. */
-static cwb_result
-grid_workspace(struct cwb_stream *s, uint64_t *address)
-{
-    hipError_t e = hipSuccess;
-    char *p = atomic_load(&s->grid);
-    if (!p) {
-        void *fresh = NULL;
-        enum { SIZE = 8 };              /* two words, the first of which holds the size */
-        e = hip.hipMalloc(&fresh, SIZE);
-        if (e == hipSuccess)
-            e = hip.hipMemsetD32Async(fresh, SIZE, 1, s->s);
-        if (e == hipSuccess && !atomic_compare_exchange_strong(&s->grid, &(void *){ NULL }, fresh)) {
-            (void)hip.hipFree(fresh);   /* another thread made it, for the same stream */
-        } else if (e != hipSuccess) {
-            if (fresh)
-                (void)hip.hipFree(fresh);
-            return hip_result(e);
-        }
-        p = atomic_load(&s->grid);
-    }
-    *address = (uintptr_t)p;
-    return hip_result(hip.hipMemsetD32Async(p + 4, 0, 1, s->s));
-}
-
-/* The parameters of a launch for HIP. */
-struct call {
-    uint32_t block[3], size;
-    const void *params;             /* size bytes */
-    uint64_t *copy;                 /* room for more arguments behind them; NULL: not needed */
-    uint64_t few[(4096 + CWJ_AMD_LAUNCH + CWJ_AMD_SHAPE) / 8];
-};
-
-/* Room for the parameters and what is added: on the stack, which may be small, for kernels with as many as are usual. */
-static bool
-make_room(struct call *call)
-{
-    uint32_t words = (call->size + 7) / 8 + (CWJ_AMD_LAUNCH + CWJ_AMD_SHAPE) / 8;
-    call->copy = words <= sizeof call->few / 8 ? call->few : malloc(8 * (size_t)words);
-    return call->copy;
-}
-
-static void
-leave_room(struct call *call)
-{
-    if (call->copy != call->few)
-        free(call->copy);
-}
-
-static cwb_result
-cooperative(struct cwb_stream *s, struct hip_code *code, const struct cwb_launch *l, struct call *call)
-{
-    /* This entry takes pointers to parameters only: the code object has one, the whole block, in units of 8 bytes. */
-    void *params[1] = { call->copy };
-    if (call->size && call->params != call->copy) {
-        call->copy[(call->size - 1) / 8] = 0;
-        memcpy(call->copy, call->params, call->size);
-    }
-    return hip_result(hip.hipModuleLaunchCooperativeKernel(code->function, l->grid[0], l->grid[1], l->grid[2], call->block[0],
-                                                           call->block[1], call->block[2], l->dynamic_shared, s->s, params));
-}
-
-static cwb_result
-plain(struct cwb_stream *s, struct hip_code *code, const struct cwb_launch *l, const struct call *call)
-{
-    size_t size = call->size;
-    void *extra[] = { HIP_LAUNCH_PARAM_BUFFER_POINTER, (void *)(uintptr_t)call->params, HIP_LAUNCH_PARAM_BUFFER_SIZE, &size, HIP_LAUNCH_PARAM_END };
-    return hip_result(hip.hipModuleLaunchKernel(code->function, l->grid[0], l->grid[1], l->grid[2], call->block[0], call->block[1],
-                                                call->block[2], l->dynamic_shared, s->s, NULL, size ? extra : NULL));
-}
-
-/* The arguments behind the parameters (jit.h): the launch's number and workspace, and, with one warp per wave, where the group
- * has another shape, the block's shape. */
-static cwb_result
-add_arguments(struct cwb_stream *s, const struct hip_code *code, bool one_warp_per_wave, const struct cwb_launch *l, struct call *call)
-{
-    static _Atomic uint64_t launches;
-    uint32_t words = (l->param_size + 7) / 8;
-    if (words) {
-        call->copy[words - 1] = 0;
-        memcpy(call->copy, l->params, l->param_size);
-    }
-    if (code->launch_numbers) {
-        uint64_t workspace = 0;
-        cwb_result r = l->flags & CWB_LAUNCH_COOPERATIVE ? grid_workspace(s, &workspace) : CWB_OK;
-        if (r != CWB_OK)
-            return r;
-        call->copy[words++] = atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed) + 1;
-        call->copy[words++] = workspace;
-    }
-    if (one_warp_per_wave) {
-        call->copy[words++] = l->block[0] | (uint64_t)l->block[1] << 16 | (uint64_t)l->block[2] << 32;
-        call->block[0] = cwj_amd_group(l->block[0] * l->block[1] * l->block[2]);
-        call->block[1] = call->block[2] = 1;
-    }
-    call->params = call->copy;
-    call->size = 8 * words;
-    return CWB_OK;
-}
-
-cwb_result
-hip_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *l)
-{
-    struct call call;
-    cwb_result r;
-    struct hip_code *code = code_for(k, l->block[0] * l->block[1] * l->block[2], &r);
-    if (!code)
-        return r;
-    int sticky = atomic_load_explicit(&s->c->error, memory_order_relaxed);
-    if (sticky != CWB_OK)
-        return (cwb_result)sticky;
-    call.params = l->params;
-    call.size = l->param_size;
-    memcpy(call.block, l->block, sizeof call.block);
-    bool one_warp_per_wave = code == &k->code[HIP_ONE_WARP_PER_WAVE];
-    if (l->flags & CWB_LAUNCH_COOPERATIVE && !hip.hipModuleLaunchCooperativeKernel)
-        return CWB_UNSUPPORTED;
-    hip_use(s->c);
-    call.copy = NULL;
-    bool more = one_warp_per_wave || code->launch_numbers, together = l->flags & CWB_LAUNCH_COOPERATIVE;
-    if ((more || together) && !make_room(&call))
-        return CWB_NOMEM;
-    r = more ? add_arguments(s, code, one_warp_per_wave, l, &call) : CWB_OK;
-    if (r == CWB_OK)
-        r = together ? cooperative(s, code, l, &call) : plain(s, code, l, &call);
-    leave_room(&call);
-    return r;
 }

@@ -22,13 +22,13 @@ struct progress {
     struct cw_arena arena;          /* for one function */
 };
 
-/* The barrier of the whole block: number 0, no count; bar.red has its predicate behind. */
+/* The barrier of the whole block: number 0, no count; bar.red has its predicate behind. Or that of its whole cluster. */
 static bool
 is_whole(const struct ptx_inst *in)
 {
     bool red = in->mode == PTX_MODE_RED;
     const struct ptx_operand *id = &in->operand[red];
-    return in->mode != PTX_MODE_ARRIVE && in->noperands == (red ? 3 : 1) && id->kind == PTX_OPND_IMM && id->imm == 0;
+    return in->op == PTX_OP_BARRIER_CLUSTER || (in->mode != PTX_MODE_ARRIVE && in->noperands == (red ? 3 : 1) && id->kind == PTX_OPND_IMM && id->imm == 0);
 }
 
 /* False: a barrier has a number or a count. */

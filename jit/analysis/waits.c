@@ -10,7 +10,7 @@
 bool
 waits_is_barrier(const struct ptx_inst *in)
 {
-    return in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER;
+    return in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER || in->op == PTX_OP_BARRIER_CLUSTER;
 }
 
 static bool

@@ -43,7 +43,7 @@ bool waits_in(struct waits *w, const struct flow *f, uint32_t l, bool same_place
 
 /* May it be the test of a waiting loop, or call one? */
 bool waits_peeks(const struct waits *w, const struct ptx_inst *in);
-/* A barrier of the block. */
+/* A barrier of the block or of its cluster. */
 bool waits_is_barrier(const struct ptx_inst *in);
 /* Do lanes of a warp, or warps, execute the instruction together? */
 bool waits_is_meeting(const struct waits *w, const struct ptx_inst *in);

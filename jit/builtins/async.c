@@ -36,9 +36,10 @@ changed(uint32_t op, uint64_t old, uint32_t n)
            phase << CWH_MBARRIER_PHASE_SHIFT;
 }
 
-/* op: enum cwh_mbarrier_op. Returns the previous state; for the tests, whether the phase has ended. */
-uint64_t
-cwd_async_mbarrier(uint32_t op, uint64_t *object, uint64_t value)
+/* op: enum cwh_mbarrier_op. Returns the previous state; for the tests, whether the phase has ended. `scope`: of the threads that share the
+ * object, a constant. */
+static inline __attribute__((always_inline)) uint64_t
+mbarrier(uint32_t op, uint64_t *object, uint64_t value, int scope)
 {
     uint32_t n = (uint32_t)value;
     uint64_t old, new;
@@ -49,24 +50,37 @@ cwd_async_mbarrier(uint32_t op, uint64_t *object, uint64_t value)
         if (!n || n > COUNT_MASK)
             __builtin_trap();
         new = (uint64_t)n | (uint64_t)((0u - n) & COUNT_MASK) << CWH_MBARRIER_PENDING_SHIFT;
-        __scoped_atomic_store_n(object, new, __ATOMIC_RELEASE, __MEMORY_SCOPE_WRKGRP);
+        __scoped_atomic_store_n(object, new, __ATOMIC_RELEASE, scope);
         return 0;
     case CWH_MBARRIER_INVAL:
-        __scoped_atomic_store_n(object, 0, __ATOMIC_RELEASE, __MEMORY_SCOPE_WRKGRP);
+        __scoped_atomic_store_n(object, 0, __ATOMIC_RELEASE, scope);
         return 0;
     case CWH_MBARRIER_TEST:
     case CWH_MBARRIER_TEST_PARITY:
-        old = __scoped_atomic_load_n(object, __ATOMIC_ACQUIRE, __MEMORY_SCOPE_WRKGRP);
+        old = __scoped_atomic_load_n(object, __ATOMIC_ACQUIRE, scope);
         value = op == CWH_MBARRIER_TEST ? value >> CWH_MBARRIER_PHASE_SHIFT : value & 1;
         if (old >> CWH_MBARRIER_PHASE_SHIFT != value)
             return 1;
         __builtin_amdgcn_s_sleep(1);        /* let the other threads run */
         return 0;
     default:
-        old = __scoped_atomic_load_n(object, __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
+        old = __scoped_atomic_load_n(object, __ATOMIC_RELAXED, scope);
         do
             new = changed(op, old, n);
-        while (!__scoped_atomic_compare_exchange_n(object, &old, new, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE, __MEMORY_SCOPE_WRKGRP));
+        while (!__scoped_atomic_compare_exchange_n(object, &old, new, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE, scope));
         return old >> CWH_MBARRIER_PENDING_SHIFT << CWH_MBARRIER_PENDING_SHIFT;
     }
+}
+
+uint64_t
+cwd_async_mbarrier(uint32_t op, uint64_t *object, uint64_t value)
+{
+    return mbarrier(op, object, value, __MEMORY_SCOPE_WRKGRP);
+}
+
+/* In a cluster of several blocks. */
+uint64_t
+cwd_async_mbarrier_cluster(uint32_t op, uint64_t *object, uint64_t value)
+{
+    return mbarrier(op, object, value, __MEMORY_SCOPE_DEVICE);
 }

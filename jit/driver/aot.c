@@ -162,7 +162,7 @@ static cw_result
 emit(struct cwj_program *p, const struct cwj_aot_options *o, const struct cwj_unit *unit, LLVMContextRef llvm, LLVMModuleRef *out, struct cwj_diags *diags)
 {
     const struct emit_simt what = { .target = o->target, .cpu = o->cpu, .kernels = unit->kernels, .module_image = o->module_image, .matrix_sm = o->matrix_sm, .matrix_native = o->matrix_native,
-                                    .native_floats = o->native_floats, .one_warp_per_wave = o->one_warp_per_wave, .textures_native = o->textures_native, .all_blocks = o->all_blocks, .checked = o->checked,
+                                    .native_floats = o->native_floats, .one_warp_per_wave = o->one_warp_per_wave, .textures_native = o->textures_native, .all_blocks = o->all_blocks, .checked = o->checked, .clusters = o->clusters,
                                     .declare_only = !unit->first };
     return o->target == CWJ_TARGET_HOST ? emit_host(p, o, unit->kernels, llvm, out, diags) : emit_simt_module(p, &what, llvm, out, diags);
 }
@@ -419,7 +419,7 @@ make_key(const struct cwj_program *p, const struct cwj_aot_options *o, uint8_t k
 {
     struct cw_sha256 s;
     uint8_t how[] = { (uint8_t)o->target, (uint8_t)o->emit, (uint8_t)o->opt_level, o->module_image, o->matrix_sm, o->matrix_native,
-                      (uint8_t)o->native_floats, o->one_warp_per_wave, o->textures_native, o->all_blocks, o->checked,
+                      (uint8_t)o->native_floats, o->one_warp_per_wave, o->textures_native, o->all_blocks, o->checked, o->clusters,
                       (uint8_t)cwj_lockstep_setting() };
     const char *cpu = o->cpu ? o->cpu : "";
     cw_sha256_init(&s);

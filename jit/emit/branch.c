@@ -174,7 +174,7 @@ static void
 tell_leaving(struct emit *e, const struct ptx_inst *last)
 {
     const struct emit_session *s = emit_session(e);
-    if (s->counts_exited && (e->f->is_kernel || (last && last->op == PTX_OP_EXIT)))
+    if ((s->counts_exited || s->cluster_barriers) && (e->f->is_kernel || (last && last->op == PTX_OP_EXIT)))
         e->target->leaving(e, last && last->has_guard ? emit_guard(e, last) : NULL);
 }
 

@@ -119,7 +119,7 @@ struct emit_simt {
     bool declare_only;              /* amdgcn: another module, which this one is linked to, defines the variables */
     uint8_t matrix_sm;              /* as in cwj_aot_options */
     unsigned native_floats;         /* as in cwj_aot_options */
-    bool matrix_native, one_warp_per_wave, textures_native, all_blocks, checked;
+    bool matrix_native, one_warp_per_wave, textures_native, all_blocks, checked, clusters;
 };
 cw_result emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
                            struct cwj_diags *diags) CW_MUST_CHECK;

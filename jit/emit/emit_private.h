@@ -59,6 +59,7 @@ struct emit_fn {
     LLVMValueRef block_mask;        /* mask at the start of the block being emitted; NULL: all */
     LLVMBasicBlockRef bail;         /* target when no lane of the block is left */
 
+    LLVMValueRef cluster_rank, cluster_shared;  /* amdgcn, with emit_session.clusters: i32; address of the shared memory of rank 0, i64 */
     LLVMValueRef stack, stack_top;  /* amdgcn: scratch for `alloca`, and an i32 slot with the bytes in use; NULL without `alloca` */
 
     /* host target: context, loaded once */
@@ -76,7 +77,7 @@ struct emit_fn {
 struct emit_session {
     struct emit e;
     const struct cwh_variant *variant;
-    const struct cwj_closure *closure;  /* of the kernel being compiled (host) */
+    const struct cwj_closure *closure;  /* of the kernel being compiled (host; amdgcn with `clusters`) */
     LLVMValueRef *functions;        /* per program function id: LLVM function or NULL */
     LLVMTypeRef *function_types;
     bool *needed;                   /* per program function id: a kernel of this module can reach it */
@@ -91,6 +92,8 @@ struct emit_session {
     bool soft_barriers;             /* amdgcn: numbered barriers are used */
     bool all_blocks;                /* amdgcn: as in cwj_aot_options */
     uint32_t pressure;              /* amdgcn: flow_pressure of the last kernel */
+    bool clusters;                  /* amdgcn: as in cwj_aot_options */
+    bool cluster_barriers;          /* amdgcn: the same, and some function has barrier.cluster */
     bool counts_exited;            /* amdgcn: some barrier waits for all threads except exited ones */
     bool module_image;              /* amdgcn: variables are in the module's data segment, see cwj_aot_options */
     bool launch_numbers;            /* amdgcn: kernels take CWJ_AMD_LAUNCH more bytes of arguments */
@@ -160,8 +163,8 @@ LLVMValueRef emit_affine_read(struct emit *e, uint32_t reg);
  * lanes without wrap-around (scalar i1). */
 bool emit_affine_address(struct emit *e, const struct ptx_operand *o, uint64_t stride, LLVMValueRef *first, LLVMValueRef *ok);
 
-/* memory.c: limit a fence or an atomic instruction to the PTX scope (if none is given, the device) on targets with scopes (amdgcn);
- * elsewhere it stays at the whole system. Returns the instruction. */
+/* memory.c: limit a fence or an atomic instruction to the PTX scope (if none is given, the device) on targets with scopes (amdgcn, where
+ * that of a cluster of several blocks is the device); elsewhere it stays at the whole system. Returns the instruction. */
 LLVMValueRef emit_scoped(struct emit *e, LLVMValueRef instruction, ptx_scope scope);
 /* Give a fence or an atomic instruction one of LLVM's synchronisation scopes by its name ("": the whole system). */
 void emit_set_scope(LLVMValueRef instruction, const char *scope);

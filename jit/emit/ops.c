@@ -83,19 +83,6 @@ emit_sreg_zero(struct emit *e, ptx_sreg r)
     return LLVMConstNull(emit_type(e, (ptx_type)ptx_sreg_info(r)->type));
 }
 
-LLVMValueRef
-emit_sreg_one(struct emit *e, ptx_sreg r)
-{
-    return LLVMConstInt(emit_type(e, (ptx_type)ptx_sreg_info(r)->type), 1, false);
-}
-
-LLVMValueRef
-emit_sreg_explicit_cluster(struct emit *e, ptx_sreg r)
-{
-    (void)r;
-    return LLVMConstInt(e->i1, emit_in_explicit_cluster(e), false);
-}
-
 /* The largest number of warps of a block that fits on a multiprocessor of any current NVIDIA GPU. */
 LLVMValueRef
 emit_sreg_nwarpid(struct emit *e, ptx_sreg r)

@@ -34,7 +34,8 @@ struct emit_target {
     void (*start)(struct emit *e);
     /* `exit` in a device function, where the hardware ends a thread: code behind it is unreachable. NULL: masks exclude exited lanes. */
     void (*exit_thread)(struct emit *e);
-    /* The lanes with `guard` (NULL: all active ones) are about to exit the kernel; called only if emit_session.counts_exited. */
+    /* The lanes with `guard` (NULL: all active ones) are about to exit the kernel; called only if emit_session.counts_exited or
+     * cluster_barriers. */
     void (*leaving)(struct emit *e, LLVMValueRef guard);
     void (*bad_call)(struct emit *e);                            /* an indirect call of an invalid token: end the kernel */
     bool (*runtime_call)(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *args, unsigned nargs,

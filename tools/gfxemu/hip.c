@@ -925,3 +925,21 @@ hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned gx, unsigned gy, unsi
     return pack(f->kernel, params, packed) ? launch(f, grid, block, shared, stream, packed, f->kernel->explicit_size, true)
                                            : done(hipErrorInvalidValue);
 }
+
+/* As many as have room for their threads and LDS; nothing else limits them here. */
+hipError_t
+hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, hipFunction_t f, int block, size_t shared)
+{
+    enum { THREADS = 2048 };
+    if (!f)
+        return done(hipErrorInvalidDeviceFunction);
+    if (!blocks || block <= 0)
+        return done(hipErrorInvalidValue);
+    size_t lds = f->kernel->lds_size + shared;
+    *blocks = THREADS / block;
+    if (lds > g.target->lds)
+        *blocks = 0;
+    else if (lds && g.target->lds / lds < (size_t)*blocks)
+        *blocks = (int)(g.target->lds / lds);
+    return done(hipSuccess);
+}

@@ -182,6 +182,8 @@ emit_set_scope(LLVMValueRef instruction, const char *scope)
 LLVMValueRef
 emit_scoped(struct emit *e, LLVMValueRef instruction, ptx_scope scope)
 {
+    if (scope == PTX_SCOPE_CLUSTER && emit_session(e)->clusters)
+        scope = PTX_SCOPE_GPU;
     if (e->target->scopes)
         emit_set_scope(instruction, e->target->scopes[scope]);
     return instruction;

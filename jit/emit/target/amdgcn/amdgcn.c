@@ -32,6 +32,7 @@ gcn_enter(struct emit *e)
 {
     e->f->dummy = LLVMBuildAlloca(e->f->entry_b, LLVMArrayType(e->i8, 64), "dummy");
     LLVMPositionBuilderAtEnd(e->b, e->f->entry);
+    gcn_cluster_enter(e);
     if (e->f->is_kernel)
         e->f->params = gcn_intrinsic(e, "llvm.amdgcn.kernarg.segment.ptr", NULL, 0, NULL, 0);
 }
@@ -54,11 +55,13 @@ compute_unit(struct emit *e)
     return gcn_intrinsic(e, "llvm.amdgcn.s.getreg", NULL, 0, &hwreg, 1);
 }
 
-/* Bytes of LDS of the work-group, or those that the launch added: from the dispatch packet (HSA Platform System Architecture, "kernel
+/* Bytes of shared memory of the block, or those that the launch added: from the dispatch packet (HSA Platform System Architecture, "kernel
  * dispatch packet": group_segment_size at 28). */
 static LLVMValueRef
 lds_bytes(struct emit *e, bool dynamic)
 {
+    if (emit_session(e)->clusters)
+        return gcn_cluster_shared_size(e, dynamic);
     LLVMValueRef off = LLVMConstInt(e->i64, 28, false);
     LLVMValueRef packet = gcn_intrinsic(e, "llvm.amdgcn.dispatch.ptr", NULL, 0, NULL, 0);
     LLVMValueRef v = LLVMBuildLoad2(e->b, e->i32, LLVMBuildGEP2(e->b, e->i8, packet, &off, 1, ""), "");
@@ -99,6 +102,8 @@ LLVMValueRef
 gcn_block(struct emit *e, unsigned axis)
 {
     static const char *const name[3] = { "llvm.amdgcn.workgroup.id.x", "llvm.amdgcn.workgroup.id.y", "llvm.amdgcn.workgroup.id.z" };
+    if (emit_session(e)->clusters)
+        return gcn_cluster_block(e, axis);
     return gcn_intrinsic(e, name[axis], NULL, 0, NULL, 0);
 }
 
@@ -116,17 +121,16 @@ emit_gcn_ntid(struct emit *e, ptx_sreg r)
     return gcn_block_size(e, r - PTX_SREG_NTID_X);
 }
 
-/* Also for clusters: each block is a cluster of its own. */
 LLVMValueRef
 emit_gcn_ctaid(struct emit *e, ptx_sreg r)
 {
-    return gcn_block(e, r >= PTX_SREG_CLUSTERID_X ? r - PTX_SREG_CLUSTERID_X : r - PTX_SREG_CTAID_X);
+    return gcn_block(e, r - PTX_SREG_CTAID_X);
 }
 
 LLVMValueRef
 emit_gcn_nctaid(struct emit *e, ptx_sreg r)
 {
-    return gcn_grid_size(e, r >= PTX_SREG_NCLUSTERID_X ? r - PTX_SREG_NCLUSTERID_X : r - PTX_SREG_NCTAID_X);
+    return gcn_grid_size(e, r - PTX_SREG_NCTAID_X);
 }
 
 LLVMValueRef
@@ -164,7 +168,7 @@ emit_gcn_smem_size(struct emit *e, ptx_sreg r)
         return lds_bytes(e, false);
     if (r == PTX_SREG_AGGR_SMEM_SIZE)       /* as on NVIDIA's GPUs, see emit_host_smem_size */
         return LLVMBuildAdd(e->b, lds_bytes(e, false), i32(e, 1024), "");
-    if (!e->f->is_kernel) {                 /* only in kernels does LLVM know the size of the rest */
+    if (!e->f->is_kernel && !emit_session(e)->clusters) {                 /* only in kernels does LLVM know the size of the rest */
         e->result = CW_ERR_UNSUPPORTED;
         cwj_diag_add(e->diags, PTX_ERROR, 5001, 0, 0, "not supported on amdgcn: %%dynamic_smem_size in a device function");
     }
@@ -306,6 +310,13 @@ gcn_variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
     return g;
 }
 
+/* Is it shared memory that lies in global memory? */
+static bool
+in_arena(struct emit *e, ptx_space space)
+{
+    return emit_session(e)->clusters && spaces[space] == AS_LDS;
+}
+
 static LLVMValueRef
 gcn_symbol(struct emit *e, const struct ptx_symbol *sym)
 {
@@ -321,12 +332,16 @@ gcn_symbol(struct emit *e, const struct ptx_symbol *sym)
     }
     if (emit_session(e)->module_image && v->space != PTX_SPACE_SHARED)
         return LLVMBuildAdd(e->b, gcn_loader_number(e, "cudaway_image"), LLVMConstInt(e->i64, v->offset, false), "");
+    if (in_arena(e, v->space))
+        return gcn_cluster_symbol(e, sym);
     return number_of(e, gcn_variable(e, sym->link_id, v));
 }
 
 static LLVMValueRef
 gcn_pointer(struct emit *e, LLVMValueRef address, ptx_space space)
 {
+    if (in_arena(e, space))
+        return pointer_of(e, gcn_cluster_to_generic(e, address), AS_GLOBAL);
     return pointer_of(e, address, spaces[space]);
 }
 
@@ -334,6 +349,8 @@ static LLVMValueRef
 gcn_to_generic(struct emit *e, LLVMValueRef address, ptx_space space)
 {
     unsigned as = spaces[space];
+    if (in_arena(e, space))
+        return gcn_cluster_to_generic(e, address);
     if (as != AS_LDS && as != AS_PRIVATE)
         return address;
     return number_of(e, LLVMBuildAddrSpaceCast(e->b, pointer_of(e, address, as), e->ptr, ""));
@@ -343,6 +360,8 @@ static LLVMValueRef
 gcn_from_generic(struct emit *e, LLVMValueRef address, ptx_space space)
 {
     unsigned as = spaces[space];
+    if (in_arena(e, space))
+        return gcn_cluster_from_generic(e, address);
     if (as != AS_LDS && as != AS_PRIVATE)
         return address;
     return number_of(e, LLVMBuildAddrSpaceCast(e->b, pointer_of(e, address, AS_GENERIC), pointer_type(e, as), ""));
@@ -384,7 +403,8 @@ static LLVMValueRef
 gcn_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
 {
     LLVMValueRef at, p = pointer_of(e, address, AS_GENERIC);
-    LLVMValueRef shared = gcn_intrinsic(e, "llvm.amdgcn.is.shared", NULL, 0, &p, 1);
+    LLVMValueRef shared = emit_session(e)->clusters ? gcn_in_cluster(e, address, space == PTX_SPACE_SHARED)
+                                                    : gcn_intrinsic(e, "llvm.amdgcn.is.shared", NULL, 0, &p, 1);
     LLVMValueRef local = gcn_intrinsic(e, "llvm.amdgcn.is.private", NULL, 0, &p, 1);
     switch (spaces[space]) {
     case AS_LDS:
@@ -423,8 +443,8 @@ scoped_fence(struct emit *e, LLVMAtomicOrdering order, const char *scope)
 }
 
 /* The work-group's barrier, with the memory ordering that bar.sync gives among its threads. */
-static void
-hardware_barrier(struct emit *e)
+void
+gcn_hardware_barrier(struct emit *e)
 {
     scoped_fence(e, LLVMAtomicOrderingRelease, "workgroup");
     gcn_intrinsic(e, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);
@@ -603,17 +623,23 @@ ordered(LLVMValueRef v, LLVMAtomicOrdering o)
     return v;
 }
 
-/* All threads zero the words when the kernel begins. */
 void
-gcn_clear_barriers(struct emit *e, LLVMValueRef kernel)
+gcn_at_start(struct emit *e, LLVMValueRef kernel)
 {
     LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(kernel);
     LLVMValueRef first = LLVMGetFirstInstruction(entry);
     while (first && LLVMIsAAllocaInst(first))
         first = LLVMGetNextInstruction(first);
     LLVMPositionBuilder(e->b, entry, first);
+}
+
+/* All threads zero the words when the kernel begins. */
+void
+gcn_clear_barriers(struct emit *e, LLVMValueRef kernel)
+{
+    gcn_at_start(e, kernel);
     LLVMSetAlignment(LLVMBuildStore(e->b, LLVMConstNull(LLVMArrayType2(e->i32, BAR_WORDS)), barrier_words(e)), 16);
-    hardware_barrier(e);
+    gcn_hardware_barrier(e);
 }
 
 /* The active lanes of the warp as bits, and whether this lane is the first of them. */
@@ -629,6 +655,10 @@ warp_leader(struct emit *e, LLVMValueRef *active)
 static void
 gcn_leaving(struct emit *e, LLVMValueRef guard)
 {
+    if (emit_session(e)->cluster_barriers)
+        gcn_cluster_leave(e, guard);
+    if (!emit_session(e)->counts_exited)
+        return;
     LLVMBasicBlockRef add = emit_new_block(e, "leaving"), done = emit_new_block(e, "counted");
     LLVMValueRef active, bits = gcn_ballot(e, guard ? guard : LLVMConstInt(e->i1, 1, false));
     LLVMBuildCondBr(e->b, warp_leader(e, &active), add, done);
@@ -749,7 +779,7 @@ hardware_red(struct emit *e, const struct ptx_inst *in)
     LLVMValueRef word = red_word(e), p = emit_src(e, in, in->noperands - 1, PTX_PRED);
     LLVMBasicBlockRef add = emit_new_block(e, "add"), added = emit_new_block(e, "added");
     LLVMSetAlignment(LLVMBuildStore(e->b, i32(e, 0), word), 4);
-    hardware_barrier(e);
+    gcn_hardware_barrier(e);
     if (in->boolop == PTX_BOOL_POPC) {
         LLVMTypeRef t = e->wave64 ? e->i64 : e->i32;
         LLVMValueRef bits = gcn_intrinsic(e, "llvm.amdgcn.ballot", &t, 1, &p, 1), all = LLVMConstInt(e->i1, 1, false);
@@ -766,10 +796,10 @@ hardware_red(struct emit *e, const struct ptx_inst *in)
         LLVMSetAlignment(LLVMBuildStore(e->b, i32(e, 1), word), 4);
     }
     emit_goto(e, added);
-    hardware_barrier(e);
+    gcn_hardware_barrier(e);
     LLVMValueRef sum = LLVMBuildLoad2(e->b, e->i32, word, "");
     LLVMSetAlignment(sum, 4);
-    hardware_barrier(e);
+    gcn_hardware_barrier(e);
     if (in->boolop == PTX_BOOL_POPC)
         emit_dst(e, in, 0, PTX_U32, sum);
     else
@@ -792,27 +822,6 @@ names_number(const struct ptx_inst *in)
     return next < in->noperands && in->operand[next].kind != PTX_OPND_NONE && !(red && next + 1 == in->noperands);
 }
 
-/* The driver launches no clusters of several blocks, so mapa's rank is 0, and the cluster's barrier is the block's. Its arrival is left
- * to the wait, which each thread that arrives executes. */
-void
-emit_gcn_mapa(struct emit *e, const struct ptx_inst *in)
-{
-    emit_dst(e, in, 0, (ptx_type)in->type[0], emit_src(e, in, 1, (ptx_type)in->type[0]));
-}
-
-void
-emit_gcn_getctarank(struct emit *e, const struct ptx_inst *in)
-{
-    emit_dst(e, in, 0, PTX_U32, i32(e, 0));
-}
-
-void
-emit_gcn_barrier_cluster(struct emit *e, const struct ptx_inst *in)
-{
-    if (in->mode == PTX_MODE_WAIT)
-        hardware_barrier(e);
-}
-
 /* Is there a barrier in memory that waits for all threads? */
 bool
 gcn_waits_for_all(const struct ptx_function *fn)
@@ -831,7 +840,7 @@ emit_gcn_barrier(struct emit *e, const struct ptx_inst *in)
     bool red = in->mode == PTX_MODE_RED;
     unsigned at = red ? 1 : 0, next = at + 1;
     if (is_hardware_barrier(in)) {
-        red ? hardware_red(e, in) : hardware_barrier(e);
+        red ? hardware_red(e, in) : gcn_hardware_barrier(e);
         return;
     }
     emit_session(e)->soft_barriers = true;
@@ -935,7 +944,7 @@ gcn_fixed(struct emit *e, LLVMValueRef value)
     return call;
 }
 
-/* A cluster is one block. */
+/* A cluster of several blocks has the scope of the device (emit_scoped). */
 static const char *const scopes[] = {
     [PTX_SCOPE_NONE] = "agent", [PTX_SCOPE_CTA] = "workgroup", [PTX_SCOPE_CLUSTER] = "workgroup", [PTX_SCOPE_GPU] = "agent",
     [PTX_SCOPE_SYS] = "",

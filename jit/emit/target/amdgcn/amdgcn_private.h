@@ -31,10 +31,28 @@ LLVMValueRef gcn_linear_thread(struct emit *e);                                 
 LLVMValueRef gcn_block_size(struct emit *e, unsigned axis);                     /* %ntid */
 LLVMValueRef gcn_block_threads(struct emit *e);
 LLVMValueRef gcn_grid_size(struct emit *e, unsigned axis);                      /* %nctaid */
+LLVMValueRef gcn_argument(struct emit *e, int64_t offset, LLVMTypeRef t);       /* i16 (a block's extent, as an i32), i32 or i64 there,
+                                                                                 * relative to the hidden arguments */
 uint32_t gcn_extra_arguments(struct emit *e);                                   /* bytes between parameters and hidden arguments */
 bool gcn_names_launch(const struct cwj_program *p, const struct cwj_closure *closure); /* does a kernel need gcn_launch_number? */
 LLVMValueRef gcn_launch_number(struct emit *e, bool workspace);                 /* i64 */
 void gcn_start(struct emit *e);                                                 /* emit_target.start */
+
+/* cluster.c, with emit_session.clusters. Addresses are i64; axis 0 to 2 is x, y, z. enter: in a function's entry block. leave: threads with
+ * `guard` (NULL: all) exit. */
+void gcn_cluster_enter(struct emit *e);
+LLVMValueRef gcn_cluster_block(struct emit *e, unsigned axis);                  /* i32 %ctaid */
+LLVMValueRef gcn_cluster_grid(struct emit *e, unsigned axis);                   /* i32 %nctaid */
+LLVMValueRef gcn_cluster_count(struct emit *e, unsigned axis);                  /* i32 %nclusterid */
+LLVMValueRef gcn_cluster_shared_size(struct emit *e, bool dynamic);             /* i32 */
+LLVMValueRef gcn_cluster_symbol(struct emit *e, const struct ptx_symbol *sym);
+LLVMValueRef gcn_cluster_to_generic(struct emit *e, LLVMValueRef address);
+LLVMValueRef gcn_cluster_from_generic(struct emit *e, LLVMValueRef address);
+LLVMValueRef gcn_in_cluster(struct emit *e, LLVMValueRef address, bool own);    /* i1: is a generic address in shared memory of the cluster, or of
+                                                                                 * the block? */
+void gcn_cluster_leave(struct emit *e, LLVMValueRef guard);
+void gcn_clear_marks(struct emit *e, LLVMValueRef kernel);
+bool gcn_has_cluster_barrier(const struct ptx_function *fn);
 
 /* mufu.c, on the finished module: functions of the special function unit called outside of loops are not inlined there if precompiled code
  * (precompiled.h) has them, or if there are many such calls. */
@@ -53,6 +71,10 @@ LLVMValueRef gcn_divide(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool is_
 LLVMValueRef gcn_mbarrier_object(struct emit *e, const struct ptx_operand *o, ptx_space space);         /* async.c */
 LLVMValueRef gcn_mbarrier(struct emit *e, enum cwh_mbarrier_op op, LLVMValueRef object, LLVMValueRef value);
 LLVMValueRef gcn_swap128(struct emit *e, LLVMValueRef cell, LLVMValueRef want, LLVMValueRef fresh);     /* loader_data.c: under a lock */
+
+/* amdgcn.c: position the builder at a kernel's start, behind its allocas; the work-group's barrier, with the memory ordering of bar.sync. */
+void gcn_at_start(struct emit *e, LLVMValueRef kernel);
+void gcn_hardware_barrier(struct emit *e);
 
 /* amdgcn.c, for the module (module.c): the target; whether a function waits for its whole block; clearing of the barriers in memory; a
  * variable of the program. */

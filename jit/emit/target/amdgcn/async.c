@@ -76,7 +76,7 @@ LLVMValueRef
 gcn_mbarrier(struct emit *e, enum cwh_mbarrier_op op, LLVMValueRef object, LLVMValueRef value)
 {
     LLVMValueRef args[3] = { i32(e, op), object, emit_resize(e, value, e->i64, false) };
-    return emit_devlib(e, "cwd_async_mbarrier", e->i64, args, 3);
+    return emit_devlib(e, emit_session(e)->clusters ? "cwd_async_mbarrier_cluster" : "cwd_async_mbarrier", e->i64, args, 3);
 }
 
 LLVMValueRef

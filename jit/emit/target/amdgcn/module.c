@@ -133,6 +133,7 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
     e->native_floats = what->native_floats;
     e->unchecked = !what->checked;
     s->declare_only = what->declare_only;
+    s->clusters = what->clusters;
     e->features = EMIT_FEATURE_F16;
     e->cpu = cpu;
     e->width = 1;
@@ -161,9 +162,12 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
         if (what->kernels && !what->kernels[k])
             continue;
         s->in_step |= cwj_needs_lockstep(p, k);
+        s->closure = &p->closure[k];
         s->launch_numbers |= s->module_image && gcn_names_launch(p, &p->closure[k]);
         for (uint32_t i = 0; i < p->closure[k].nfuncs; i++)
             s->counts_exited |= gcn_waits_for_all(cwj_program_function(p, p->closure[k].funcs[i])->fn);
+        for (uint32_t i = 0; i < p->closure[k].nfuncs && s->clusters; i++)
+            s->cluster_barriers |= gcn_has_cluster_barrier(cwj_program_function(p, p->closure[k].funcs[i])->fn);
         s->counts_exited |= gcn_waits_for_all(cwj_program_function(p, p->kernel_func[k])->fn);
         if (flat[k])
             continue;                   /* it calls nothing */
@@ -191,6 +195,8 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
         for (uint32_t k = 0; k < p->nkernels; k++)
             if (!what->kernels || what->kernels[k])
                 gcn_clear_barriers(e, s->functions[p->kernel_func[k]]);
+    if (s->cluster_barriers)
+        gcn_clear_marks(e, s->functions[s->closure->funcs[0]]);
     gcn_mufu_limit(e);
     return emit_close(s, module);
 }

@@ -3,18 +3,25 @@
  *
  * With one_warp_per_wave (wave64, emit.h) a work-group has one dimension and 64 work-items per warp: lanes 32 to 63 of each wave have no
  * thread and end at once, as do those behind the last thread. HIP then does not know the block's shape: it is in the last 8 bytes of the
- * kernel's arguments, three u16 (jit.h, CWJ_AMD_SHAPE), just before the hidden ones, whose place functions know. Before that come the
- * values that a kernel with %gridid or a grid's workspace needs about its launch (CWJ_AMD_LAUNCH). */
+ * kernel's arguments, three u16 (jit.h, CWJ_AMD_SHAPE), just before the hidden ones, whose place functions know. Before that come what a
+ * kernel in clusters of several blocks needs (CWJ_AMD_CLUSTER, cluster.c), and before that the values that a kernel with %gridid or a
+ * grid's workspace needs about its launch (CWJ_AMD_LAUNCH). */
 #include "jit/emit/target/amdgcn/amdgcn_private.h"
 
 #include <string.h>
 
 static LLVMValueRef
-load_at(struct emit *e, LLVMValueRef base, int64_t offset, LLVMTypeRef t)
+hidden_arguments(struct emit *e)
+{
+    return gcn_intrinsic(e, "llvm.amdgcn.implicitarg.ptr", NULL, 0, NULL, 0);
+}
+
+LLVMValueRef
+gcn_argument(struct emit *e, int64_t offset, LLVMTypeRef t)
 {
     LLVMValueRef off = LLVMConstInt(e->i64, (uint64_t)offset, true);
-    LLVMValueRef v = LLVMBuildLoad2(e->b, t, LLVMBuildGEP2(e->b, e->i8, base, &off, 1, ""), "");
-    LLVMSetAlignment(v, t == e->i16 ? 2 : 4);
+    LLVMValueRef v = LLVMBuildLoad2(e->b, t, LLVMBuildGEP2(e->b, e->i8, hidden_arguments(e), &off, 1, ""), "");
+    LLVMSetAlignment(v, t == e->i16 ? 2 : t == e->i64 ? 8 : 4);
     emit_invariant(e, v);
     if (t != e->i16)
         return v;
@@ -24,31 +31,26 @@ load_at(struct emit *e, LLVMValueRef base, int64_t offset, LLVMTypeRef t)
     return LLVMBuildZExt(e->b, v, e->i32, "");
 }
 
-static LLVMValueRef
-hidden_arguments(struct emit *e)
-{
-    return gcn_intrinsic(e, "llvm.amdgcn.implicitarg.ptr", NULL, 0, NULL, 0);
-}
-
 /* Hidden kernel arguments of code object v5: block counts are u32 at 0, 4, 8; group sizes u16 at 12, 14, 16. */
 LLVMValueRef
 gcn_grid_size(struct emit *e, unsigned axis)
 {
-    return load_at(e, hidden_arguments(e), 4 * axis, e->i32);
+    return emit_session(e)->clusters ? gcn_cluster_grid(e, axis) : gcn_argument(e, 4 * axis, e->i32);
 }
 
 LLVMValueRef
 gcn_block_size(struct emit *e, unsigned axis)
 {
     if (!e->one_warp_per_wave)
-        return load_at(e, hidden_arguments(e), 12 + 2 * axis, e->i16);
-    return load_at(e, hidden_arguments(e), 2 * (int64_t)axis - CWJ_AMD_SHAPE, e->i16);
+        return gcn_argument(e, 12 + 2 * axis, e->i16);
+    return gcn_argument(e, 2 * (int64_t)axis - CWJ_AMD_SHAPE, e->i16);
 }
 
 uint32_t
 gcn_extra_arguments(struct emit *e)
 {
-    return (emit_session(e)->launch_numbers ? CWJ_AMD_LAUNCH : 0) + (e->one_warp_per_wave ? CWJ_AMD_SHAPE : 0);
+    const struct emit_session *s = emit_session(e);
+    return (s->launch_numbers ? CWJ_AMD_LAUNCH : 0) + (s->clusters ? (uint32_t)CWJ_AMD_CLUSTER : 0) + (e->one_warp_per_wave ? CWJ_AMD_SHAPE : 0);
 }
 
 bool
@@ -70,11 +72,7 @@ gcn_names_launch(const struct cwj_program *p, const struct cwj_closure *closure)
 LLVMValueRef
 gcn_launch_number(struct emit *e, bool workspace)
 {
-    LLVMValueRef off = LLVMConstInt(e->i64, (uint64_t)((workspace ? 8 : 0) - (int64_t)gcn_extra_arguments(e)), true);
-    LLVMValueRef v = LLVMBuildLoad2(e->b, e->i64, LLVMBuildGEP2(e->b, e->i8, hidden_arguments(e), &off, 1, ""), "");
-    LLVMSetAlignment(v, 8);
-    emit_invariant(e, v);
-    return v;
+    return gcn_argument(e, (workspace ? 8 : 0) - (int64_t)gcn_extra_arguments(e), e->i64);
 }
 
 LLVMValueRef
