@@ -69,7 +69,7 @@ check(const int *out, unsigned size)
 }
 
 static cudaError_t
-launch(const void *f, unsigned size, const int *values, int *out, unsigned blocks)
+launch(const void *f, unsigned size, const int *values, int *out, unsigned blocks, cudaStream_t stream = NULL)
 {
     int n = N;
     void *args[] = { &values, &out, &n };
@@ -82,9 +82,36 @@ launch(const void *f, unsigned size, const int *values, int *out, unsigned block
     memset(&c, 0, sizeof c);
     c.gridDim = dim3(blocks);
     c.blockDim = dim3(32);
+    c.stream = stream;
     c.attrs = &a;
     c.numAttrs = size ? 1 : 0;
     return cudaLaunchKernelExC(&c, f, args);
+}
+
+/* Launches of two streams, whose clusters grow: each has its own shared memory. */
+static void
+streams(const int *values)
+{
+    enum { EACH = 4 };
+    int *out[2], back[BLOCKS * 4];
+    cudaStream_t stream[2];
+
+    for (int s = 0; s < 2; s++) {
+        OK(cudaStreamCreateWithFlags(&stream[s], cudaStreamNonBlocking));
+        OK(cudaMalloc((void **)&out[s], EACH * sizeof back));
+    }
+    for (int i = 0; i < EACH; i++)
+        for (int s = 0; s < 2; s++)
+            OK(launch((const void *)sized, s ? 8 >> i : 1 << i, values, out[s] + i * BLOCKS * 4, BLOCKS, stream[s]));
+    for (int s = 0; s < 2; s++) {
+        OK(cudaStreamSynchronize(stream[s]));
+        for (int i = 0; i < EACH; i++) {
+            OK(cudaMemcpy(back, out[s] + i * BLOCKS * 4, sizeof back, cudaMemcpyDeviceToHost));
+            check(back, s ? 8 >> i : 1 << i);
+        }
+        OK(cudaStreamDestroy(stream[s]));
+        OK(cudaFree(out[s]));
+    }
 }
 
 int
@@ -116,6 +143,7 @@ main()
         OK(cudaMemcpy(back, out, sizeof back, cudaMemcpyDeviceToHost));
         check(back, size);
     }
+    streams(values);
 #ifdef __NVCC__
     REFUSED(launch((const void *)declared, 2, values, out, BLOCKS), cudaErrorInvalidClusterSize);
 #endif
