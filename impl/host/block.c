@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#define PATIENCE (4 * CWH_WARP)         /* yields by lanes of a warp after which one that waits for its turn has it */
 #define LOCAL_WINDOW ((1ull << 32) - CWH_ADDR32_LOCAL)
 
 static size_t
@@ -204,8 +205,19 @@ exchange_check_members(struct cwh_worker *w, uint32_t warp)
     }
 }
 
+/* Should lanes without named members be resumed at f rather than at g? */
+static bool
+comes_before(const struct cwh_lanes *wp, const struct cwh_fiber *f, const struct cwh_fiber *g)
+{
+    uint32_t waits = wp->yields - f->since, others = wp->yields - g->since;
+    if ((waits > PATIENCE || others > PATIENCE) && waits != others)
+        return waits > others;
+    return f->spun == g->spun ? f->site < g->site : g->spun;
+}
+
 /* No lane of the warp can run: resume those without named members, the lowest site first (the order in which the vector form of
- * the same code visits its blocks). Lanes in a spin loop come last: they may wait for the others. */
+ * the same code visits its blocks). Lanes in a spin loop come last: they may wait for the others. Which lanes are in one is not known for sure: two
+ * loops that call one function meet there, and are resumed together. So who has waited while others went round and round comes first. */
 static void
 exchange_check_idle(struct cwh_worker *w, uint32_t warp)
 {
@@ -215,7 +227,7 @@ exchange_check_idle(struct cwh_worker *w, uint32_t warp)
     struct cwh_fiber *lowest = NULL;
     for (uint32_t m = wp->exchanging; m; m &= m - 1) {
         struct cwh_fiber *f = w->by_lane[warp * CWH_WARP + (uint32_t)__builtin_ctz(m)];
-        if (!f->members && (!lowest || (f->spun == lowest->spun ? f->site < lowest->site : lowest->spun)))
+        if (!f->members && (!lowest || comes_before(wp, f, lowest)))
             lowest = f;
     }
     if (lowest)
@@ -288,6 +300,7 @@ cwh_rt_warp_exchange(struct cwh_gang *gang, uint32_t site, uint32_t members, uin
     f->state = FIBER_EXCHANGE;
     f->site = site;
     f->members = members;
+    f->since = w->warps[warp].yields;
     f->value = value;
     f->values = values;
     w->warps[warp].exchanging |= 1u << gang->first % CWH_WARP;
@@ -357,6 +370,8 @@ cwh_rt_yield(struct cwh_gang *gang)
     if (atomic_load_explicit(&w->launch->failed, memory_order_relaxed))
         cwh_abort(f, CWB_LAUNCH_FAILED, "another block failed");
     f->spun = true;
+    if (w->launch->info.width == 1)
+        w->warps[f->gang.first / CWH_WARP].yields++;
     if (w->team && ++w->yields >= w->live_gangs) {      /* all of this block may wait for another one */
         w->yields = 0;
         cwh_team_pass(w);
@@ -556,7 +571,7 @@ run_block_fibers(struct cwh_worker *w)
             struct cwh_lanes *wp = &w->warps[i / CWH_WARP];
             wp->runnable = n < CWH_WARP ? n : CWH_WARP;
             wp->alive = n < CWH_WARP ? (1u << n) - 1 : ~0u;
-            wp->exchanging = 0;
+            wp->exchanging = wp->yields = 0;
         }
     }
     while (w->live_gangs) {

@@ -31,6 +31,7 @@ struct cwh_fiber {
     bool in_cluster;            /* arrived at barrier.cluster in this phase: */
     uint32_t cluster_phase;
     uint32_t site, members;     /* state EXCHANGE */
+    uint32_t since;             /* yields of its warp when it came there */
     uint64_t value, *values;
 };
 
@@ -47,6 +48,7 @@ struct cwh_lanes {
     uint32_t alive;             /* lanes that have not finished */
     uint32_t exchanging;        /* lanes in state EXCHANGE */
     uint32_t runnable;          /* number of lanes not suspended (unstarted ones included) */
+    uint32_t yields;            /* of its lanes */
 };
 
 /* barrier.cluster of the cluster that runs. */

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The checkers of cudaway-replay find nothing in launches that are right. Usage: correct.sh DUMP|FOLDER...; of a folder of PTX tests
-# (docs/ptx-tests.md) the launches are dumped first. The environment names PTXTEST, REPLAY, TRACE_DIR.
+# The checkers of cudaway-replay find nothing in launches that are right. Usage: correct.sh DUMP|FOLDER|FILE.ptx...; of PTX tests
+# (docs/ptx-tests.md) the launches are dumped first. The environment names PTXTEST, REPLAY, TRACE_DIR, and in ON the devices (host).
 set -u
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
@@ -16,15 +16,13 @@ known() {
     *)                       return 1 ;;
     esac
 }
-# Launches that do not end when they are checked (docs/replay-and-diff.md, "What they do not see").
-endless() { [ "$1" = registers ]; }     # sync/lanes_apart.ptx
 # The runner loads the library that lies beside it: here the trace layer, which dumps what it launches.
 mkdir -p "$dir/t/bin" "$dir/t/lib/cudaway"
 cp "$PTXTEST" "$dir/t/bin/ptxtest"
 ln -s "$TRACE_DIR/libcuda.so.1" "$dir/t/lib/cudaway/libcuda.so.1"
 for what; do
     dumps=("$what")
-    if [ -d "$what" ]; then
+    if [ -d "$what" ] || [ "${what%.ptx}" != "$what" ]; then
         rm -rf "$dir/dumps"
         CUDAWAY_DUMP_LIMIT=1000 CUDAWAY_DUMP_DIR=$dir/dumps "$dir/t/bin/ptxtest" --on host "$what" >"$dir/out" 2>&1
         dumps=("$dir"/dumps/*.cwdump)
@@ -32,17 +30,18 @@ for what; do
     fi
     for d in "${dumps[@]}"; do
         kernel=$(basename "$d" .cwdump)
-        endless "${kernel#*-}" && continue
-        timeout 600 "$REPLAY" --on host --memcheck --racecheck --initcheck --synccheck "$d" >"$dir/out" 2>&1
-        got=$?
-        # refused when it is launched as it is, too
-        [ $got = 2 ] && grep -q "CUDA_ERROR_INVALID_PTX\|NO_BINARY\|cannot be had\|cannot be traced" "$dir/out" && ! "$REPLAY" --on host "$d" >/dev/null 2>&1 && continue
-        [ $got = 2 ] && grep -q "clusters, which cannot be checked" "$dir/out" && refused=$((refused + 1)) && continue
-        n=$((n + 1))
-        [ $got = 0 ] || known "${kernel#*-}" >/dev/null || { fail "$what: $kernel gave $got"; cat "$dir/out"; }
+        for on in ${ON:-host}; do
+            timeout 600 "$REPLAY" --on "$on" --memcheck --racecheck --initcheck --synccheck "$d" >"$dir/out" 2>&1
+            got=$?
+            # refused when it is launched as it is, too
+            [ $got = 2 ] && grep -q "CUDA_ERROR_INVALID_PTX\|NO_BINARY\|cannot be had\|cannot be traced" "$dir/out" && ! "$REPLAY" --on "$on" "$d" >/dev/null 2>&1 && continue
+            [ $got = 2 ] && grep -q "clusters, which cannot be checked" "$dir/out" && refused=$((refused + 1)) && continue
+            n=$((n + 1))
+            [ $got = 0 ] || known "${kernel#*-}" >/dev/null || { fail "$what: $kernel gave $got on $on"; cat "$dir/out"; }
+        done
     done
 done
 echo "$n launches"
 [ $refused -le 12 ] || fail "$refused launches were refused"
-[ $n -gt 10 ] || fail "only $n launches were checked"
+[ $n -ge 8 ] || fail "only $n launches were checked"
 exit $failed
