@@ -135,16 +135,35 @@ look_at_sum(const struct ptx_function *fn, const struct ptx_block *b, uint32_t i
     }
 }
 
+/* Do kernels launch kernels (cudaLaunchDevice, __cudaCDP2LaunchDeviceV2, ...)? Else the others of the module do not run. */
+static bool
+launches(const struct cwi_program *p)
+{
+    for (uint32_t i = 0; i < p->ninsts; i++) {
+        const struct ptx_inst *in = p->insts[i].in;
+        if (in->op == PTX_OP_CALL && in->noperands > 1 && in->operand[1].kind == PTX_OPND_SYM && strstr(in->operand[1].sym->name, "LaunchDevice"))
+            return true;
+    }
+    return false;
+}
+
+static bool
+may_run(const struct ptx_function *fn, const char *kernel, bool all)
+{
+    return all || !fn->is_entry || !strcmp(fn->sym->name, kernel);
+}
+
 bool
 cwv_sums(const struct cwi_program *p, const char *kernel, struct cwv_sum **sums, uint32_t *count)
 {
+    const bool all = launches(p);
     *count = 0;
     *sums = calloc(p->ninsts + (size_t)1, sizeof **sums);
     if (!*sums)
         return false;
     for (uint32_t id = 0; id < p->ninsts;) {
         struct ptx_function *fn = (struct ptx_function *)(uintptr_t)p->insts[id].fn;
-        if (fn->is_entry && strcmp(fn->sym->name, kernel) != 0) {
+        if (!may_run(fn, kernel, all)) {
             id += fn->ninsts;
             continue;
         }
@@ -668,13 +687,14 @@ cwv_write(const struct cwi_program *p, uint32_t i, const struct cwv_variant *v, 
           struct cwd_error *e)
 {
     struct writer w = { .p = p, .v = v, .d = d, .out = out, .warps = cwv_uses_warps(p), .copied = calloc(p->ninsts + (size_t)1, sizeof(bool)) };
+    const bool all = launches(p);
     size_t at = 0;
     if (!w.copied)
         return cwd_fail(e, CW_ERR_NOMEM, "out of memory");
     w.impossible = v->delay && !write_arrivals(&w, i, &at);
     for (uint32_t id = 0; id < p->ninsts;) {
         const struct cwi_inst *x = &p->insts[id];
-        if (x->text == i)
+        if (x->text == i && may_run(x->fn, d->kernel, all))
             at = write_function(&w, id, at);
         while (id < p->ninsts && p->insts[id].fn == x->fn)
             id++;

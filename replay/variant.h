@@ -28,7 +28,7 @@ struct cwv_sum {
     uint32_t id, mul[2];
     bool once[2];               /* the product is used only there */
 };
-/* Those of the kernel and of functions, malloc'd; other kernels of the module do not run. False: out of memory. */
+/* Those of what runs, malloc'd. False: out of memory. */
 bool cwv_sums(const struct cwi_program *p, const char *kernel, struct cwv_sum **sums, uint32_t *count);
 
 /* Append text `i` with the changes to `out`. CW_ERR_UNSUPPORTED: this launch cannot be changed so; *changed: whether anything was. */
