@@ -94,7 +94,7 @@ struct cwb_phys;
 struct cwb_device_props {
     char     name[256];
     uint8_t  uuid[16];                  /* stable across processes of one machine */
-    uint32_t cc_major, cc_minor;        /* 0.0: let the driver decide (CUDAWAY_COMPUTE_CAPABILITY, 8.6) */
+    uint32_t cc_major, cc_minor;        /* 0.0: let the driver decide (cw_env_compute_capability) */
     uint64_t total_memory;              /* bytes; required */
     uint32_t multiprocessors;           /* required; host: worker threads */
     uint32_t clock_khz, memory_clock_khz, memory_bus_bits, l2_bytes;

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,24 @@ cw_env_u64(enum cw_env var, uint64_t fallback, uint64_t min, uint64_t max)
         return fallback;
     }
     return v;
+}
+
+unsigned
+cw_env_compute_capability(void)
+{
+    const unsigned fallback = 80;
+    const char *s = cw_env_get(CW_ENV_COMPUTE_CAPABILITY);
+    unsigned major, minor;
+    char rest;
+    if (!s || !*s)
+        return fallback;
+    if (sscanf(s, "%2u.%1u%c", &major, &minor, &rest) == 2 && major >= 3 && major <= 12)
+        return major * 10 + minor;
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&said))
+        cw_warn("%s=%s is not MAJOR.MINOR from 3.0 to 12.9; using %u.%u", cw_env_name(CW_ENV_COMPUTE_CAPABILITY), s, fallback / 10,
+                fallback % 10);
+    return fallback;
 }
 
 static void

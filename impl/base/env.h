@@ -25,6 +25,9 @@ bool cw_parse_size(const char *s, uint64_t *out);
 /* Parse an unsigned number with optional K/M/G suffix. Returns fallback when unset; warns by name and returns fallback
  * when the value is bad or outside [min, max]. */
 uint64_t cw_env_u64(enum cw_env var, uint64_t fallback, uint64_t min, uint64_t max);
+/* The compute capability that host devices report, times ten: what CUDAWAY_COMPUTE_CAPABILITY says (3.0 to 12.9; warns about other values), else 8.0:
+ * the one that old toolkits (11.0) know too, and for which programs seldom keep a file of machine code apart from their PTX. */
+unsigned cw_env_compute_capability(void);
 /* Warn once about every CUDAWAY_* variable in the environment that is not in the table. */
 void cw_env_warn_unknown(void);
 /* Where the value comes from: "environment", or a file and line; NULL when unset. */

@@ -2,6 +2,7 @@
  * From an image as a program passes it (PTX text, fatbin, ELF, what cuLinkComplete gave) to a parsed and linked program:
  * choose the best PTX of every group of alternatives for the device, hand all to the jit, and report what went wrong to the
  * log and to the JIT log buffers. Also the JIT options. */
+#include "impl/base/env.h"
 #include "impl/driver/archive.h"
 #include "jit/link/linked_image.h"
 
@@ -151,9 +152,13 @@ found(void *user, const struct cwj_image_entry *e)
     s->best = e->sm;
     s->best_fits = fits;
     /* Of relocatable code the parts behind the first may be a device library's, which relocatable_select leaves out where it is unused. */
-    if (!fits)
-        cw_log(e->group ? CW_LOG_INFO : CW_LOG_WARN, "%s: only PTX for sm_%u%c is there, newer than the device's compute capability %u.%u; trying it", s->what, e->sm,
-                e->suffix ? e->suffix : ' ', s->cc / 10, s->cc % 10);
+    if (!fits) {
+        static atomic_flag said = ATOMIC_FLAG_INIT;     /* a program may have hundreds of modules for its one target */
+        bool first = !e->group && !atomic_flag_test_and_set(&said);
+        cw_log(first ? CW_LOG_WARN : CW_LOG_INFO, "%s: only PTX for sm_%u%.1s is there, newer than the device's compute capability %u.%u; trying it "
+               "(%s=%u.%u makes the device report that one)", s->what, e->sm, &e->suffix, s->cc / 10, s->cc % 10,
+               cw_env_name(CW_ENV_COMPUTE_CAPABILITY), e->sm / 10, e->sm % 10);
+    }
     return s->error != CUDA_SUCCESS;
 }
 

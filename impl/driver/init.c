@@ -55,20 +55,9 @@ static void
 fill_props(struct cwb_device_props *p)
 {
     if (!p->cc_major) {
-        p->cc_major = 8;
-        p->cc_minor = 6;
-        const char *s = cw_env_get(CW_ENV_COMPUTE_CAPABILITY);
-        if (s && *s) {
-            unsigned major, minor;
-            char rest;
-            if (sscanf(s, "%2u.%1u%c", &major, &minor, &rest) == 2 && major >= 3 && major <= 12) {
-                p->cc_major = major;
-                p->cc_minor = minor;
-            } else {
-                cw_warn("%s=%s is not MAJOR.MINOR from 3.0 to 12.9; using %u.%u", cw_env_name(CW_ENV_COMPUTE_CAPABILITY), s,
-                        p->cc_major, p->cc_minor);
-            }
-        }
+        unsigned cc = cw_env_compute_capability();
+        p->cc_major = cc / 10;
+        p->cc_minor = cc % 10;
     }
     /* "Technical specifications per compute capability", CUDA programming guide. */
     unsigned cc = p->cc_major * 10 + p->cc_minor;

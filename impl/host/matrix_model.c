@@ -23,19 +23,15 @@ static pthread_once_t model_once = PTHREAD_ONCE_INIT;
 static void
 choose_model(void)
 {
-    const char *name = cw_env_get(CW_ENV_MATRIX_MODEL), *cc = cw_env_get(CW_ENV_COMPUTE_CAPABILITY);
-    unsigned major = 8, minor = 6;
+    const char *name = cw_env_get(CW_ENV_MATRIX_MODEL);
     if (name && (model = cwh_matrix_model_named(name)))
         return;
     if (name && strcmp(name, "native"))
         cw_warn("%s=%s is not one of volta, turing, ampere, ada, hopper, native", cw_env_name(CW_ENV_MATRIX_MODEL), name);
-    if (cc && (sscanf(cc, "%u.%u", &major, &minor) != 2 || major > 99 || minor > 9)) {
-        major = 8;
-        minor = 6;
-    }
+    unsigned cc = cw_env_compute_capability();
     model = &matrix_models[0];
     for (unsigned i = 1; i < MATRIX_MODELS; i++)
-        if (major * 10 + minor >= matrix_models[i].sm)
+        if (cc >= matrix_models[i].sm)
             model = &matrix_models[i];
 }
 

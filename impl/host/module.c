@@ -259,13 +259,7 @@ cwh_kernel_facts(struct cwb_kernel *k, struct cwb_kernel_facts *out)
             bytes += var->size;
     }
     out->const_bytes = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
-    unsigned major = 8, minor = 6;
-    const char *cc = cw_env_get(CW_ENV_COMPUTE_CAPABILITY);
-    if (cc && (sscanf(cc, "%u.%u", &major, &minor) != 2 || major > 99 || minor > 9)) {
-        major = 8;
-        minor = 6;
-    }
-    out->binary_version = major * 10 + minor;
+    out->binary_version = cw_env_compute_capability();
     pthread_mutex_lock(&k->lock);
     for (int s = 0; s < CWH_SHAPES; s++)
         out->from_cache |= k->code[s] && k->code[s]->from_cache;

@@ -333,7 +333,8 @@ cwj_image_scan(const void *data, size_t size, cwj_entry_found *found, void *user
         return r;
     if (s.ncubin)
         cwj_diag_add(diags, PTX_ERROR, 4105, 0, 0, "the image holds machine code for %s only, no PTX: rebuild the program with PTX "
-                     "in it (nvcc -gencode arch=compute_70,code=compute_70, or -arch=sm_70)", s.sms);
+                     "in it (nvcc -gencode arch=compute_70,code=compute_70, or -arch=sm_70); if it has PTX in files for other devices, set "
+                     "CUDAWAY_COMPUTE_CAPABILITY to one of theirs", s.sms);
     else if (s.nother)
         cwj_diag_add(diags, PTX_ERROR, 4105, 0, 0, "the image holds no PTX, only entries of kinds that are not supported");
     else

@@ -133,9 +133,9 @@ launches(CUmodule m)
 
     int blocks, grid, best;
     OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, none, 1024, 0));
-    EXPECT(blocks == 1);                /* 1536 threads a multiprocessor */
+    EXPECT(blocks == 2);                /* 2048 threads a multiprocessor */
     OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, none, 32, 0));
-    EXPECT(blocks == 16);               /* the most blocks a multiprocessor takes */
+    EXPECT(blocks == 32);               /* the most blocks a multiprocessor takes */
     OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, none, 32, 49000));
     int shared;
     OK(cuDeviceGetAttribute(&shared, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 0));

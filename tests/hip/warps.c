@@ -203,6 +203,7 @@ main(int argc, char **argv)
         free(file);
         return status;
     }
+    setenv("CUDAWAY_COMPUTE_CAPABILITY", "8.6", 1);     /* lone() counts by its limits */
     const char *mode = getenv("CUDAWAY_WARPS_PER_WAVE");
     const bool waves64 = strstr(getenv("CUDAWAY_DEVICE"), "gfx9") != NULL;
     remove(getenv("CUDAWAY_LOG_FILE"));

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # pip: bpy==4.5.15 numpy==1.26.4
-# settings: CUDAWAY_COMPUTE_CAPABILITY=8.0
 # time: long
 """Blender as a Python module: Cycles renders on its CUDA device, from the PTX that the wheel has for processors without a cubin of their own (8.0 is one). Its
 CPU device renders what must come out: the same samples, so the pictures are alike to rounding."""

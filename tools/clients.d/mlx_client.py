@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # pip: mlx==0.32.4 mlx-cuda-13==0.32.4 nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cccl==13.0.85 numpy==2.4.6
 # pip-options: --no-deps
-# settings: CUDAWAY_COMPUTE_CAPABILITY=12.0
 # time: quick
 """MLX's CUDA build: its own kernels, those that it makes through NVRTC, and its graphs. It links cuBLASLt, cuDNN, cuFFT, cuSOLVER and NCCL, which are not
 installed: libraries that refuse stand in their place. NumPy computes what must come out."""

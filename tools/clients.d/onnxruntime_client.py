@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # pip: onnxruntime-gpu==1.23.2 onnx==1.19.1 numpy==2.4.6
-# settings: CUDAWAY_COMPUTE_CAPABILITY=9.0
 # time: quick
 """ONNX Runtime's CUDA provider: the operators whose kernels are its own. It links cuBLAS, cuDNN, cuRAND and cuFFT, which are not installed: libraries that
 refuse stand in their place. No operator may fall back to the CPU. NumPy computes what must come out."""
