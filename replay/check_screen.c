@@ -80,8 +80,8 @@ can_screen(const struct check *c, unsigned screens)
         return false;
     if (!fn || c->what & CWC_MEETINGS || (c->what & CWC_RACES && !(screens & CWI_SCREEN_BOUNDS)) || (uint64_t)g[0] * g[1] * g[2] >= UINT32_MAX - 1)
         return false;
-    if (screens & CWI_SCREEN_SYNC && fn->module->version_major * 10 + fn->module->version_minor < 62)
-        return false;                   /* no activemask */
+    if (screens & CWI_SCREEN_SYNC && fn->module->version_major < 6)
+        return false;                   /* no bar.warp.sync */
     for (uint32_t i = 0; i < fn->ninsts; i++)
         if (fn->insts[i].op == PTX_OP_CALL || (screens & CWI_SCREEN_CELLS && reads_size(&fn->insts[i])) ||
             (screens & CWI_SCREEN_FRESH && uses_local(&fn->insts[i])))

@@ -296,6 +296,19 @@ cwl_parse(struct cwl_side *s, unsigned cc, struct cwd_error *e)
 
 /* ---- a rewritten one --------------------------------------------------------------------------------------------------------- */
 
+/* CWI_SCREEN takes activemask, which PTX 6.2 brought: change the digit of 6.0 and 6.1, which are the same else. */
+static void
+allow_activemask(struct cw_buf *text)
+{
+    static const char directive[] = ".version";
+    char *at = memmem(text->data, text->size, directive, sizeof directive - 1), *end = text->data + text->size;
+    at = at ? at + sizeof directive - 1 : end;
+    while (at < end && (*at == ' ' || *at == '\t'))
+        at++;
+    if (end - at > 3 && at[0] == '6' && at[1] == '.' && (at[2] == '0' || at[2] == '1') && (at[3] < '0' || at[3] > '9'))
+        at[2] = '2';
+}
+
 static cw_result
 rewritten(const struct cwl_side *s, enum cwi_mode mode, uint64_t bytes, struct cw_buf *texts, struct cwd_input *inputs, struct cwd_error *e)
 {
@@ -303,6 +316,8 @@ rewritten(const struct cwl_side *s, enum cwi_mode mode, uint64_t bytes, struct c
         cw_result r = cwi_rewrite(&s->program, i, mode, s->dump.kernel, s->dump.block, bytes, &texts[i], e);
         if (r != CW_OK)
             return r;
+        if (mode == CWI_SCREEN && !texts[i].failed)
+            allow_activemask(&texts[i]);
         inputs[i] = (struct cwd_input){ .kind = CWD_PTX, .name = s->program.texts[i].name, .data = (uint8_t *)texts[i].data, .size = texts[i].size };
     }
     return CW_OK;
