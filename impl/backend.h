@@ -76,6 +76,7 @@ enum cwb_cap {
     CWB_CAP_ADDR32       = 1u << 8,     /* modules with 32-bit addresses (cwj_image.addr32) */
     CWB_CAP_STREAM_TIME  = 1u << 9,     /* stream_time */
     CWB_CAP_CLUSTER      = 1u << 10,    /* cwb_launch.cluster of several blocks */
+    CWB_CAP_MULTICAST    = 1u << 12,    /* multimem instructions work on what cuMulticastBind* mapped */
     CWB_CAP_PAGEABLE     = 1u << 11,    /* kernels can use all memory of the process (the host device) */
 };
 
@@ -213,6 +214,18 @@ enum cwb_compare { CWB_COMPARE_GEQ, CWB_COMPARE_EQ, CWB_COMPARE_AND, CWB_COMPARE
 
 /* ---- the table --------------------------------------------------------------------------------------------------------- */
 
+/* What cuTensorMapEncodeTiled and ...Im2col get; enumerators as CUDA numbers them. */
+struct cwb_tensor {
+    bool im2col;
+    uint32_t type, rank;
+    uint64_t address;
+    const uint64_t *dim, *stride;       /* rank, rank - 1 */
+    const uint32_t *box;                /* rank; im2col: channels, pixels */
+    const uint32_t *step;               /* rank */
+    const int *lower, *upper;           /* im2col: rank - 2 */
+    uint32_t interleave, swizzle, promotion, fill;
+};
+
 struct cwb_backend {
     uint32_t abi_version;               /* CWB_ABI_VERSION */
     const char *name;                   /* "host" */
@@ -286,6 +299,11 @@ struct cwb_backend {
     void       (*texture_destroy)(struct cwb_context *c, uint64_t handle);
     cwb_result (*surface_create)(struct cwb_context *c, struct cwb_array *a, uint32_t level, uint64_t *handle);
     void       (*surface_destroy)(struct cwb_context *c, uint64_t handle);
+
+    /* Write the 128 bytes of a tensor map as the device's code reads it; replace its address. Any thread, no context. NULL: the driver writes
+     * the layout of jit/abi/bulk.h, which our compiled code reads. */
+    cwb_result (*tensor_map)(const struct cwb_tensor *t, void *map);
+    cwb_result (*tensor_map_address)(void *map, uint64_t address);
 
     /* Streams: first in, first out; different streams run concurrently. priority: 0 normal, negative more urgent. */
     cwb_result (*stream_create)(struct cwb_context *c, int priority, struct cwb_stream **out);

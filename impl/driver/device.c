@@ -271,12 +271,12 @@ device_attribute(const struct device *d, CUdevice_attribute a, int *v)
         *v = d->b->mem_share && d->b->phys_import ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
         break;
     case A(MEM_SYNC_DOMAIN_COUNT):              *v = 1; break;
-    case A(TENSOR_MAP_ACCESS_SUPPORTED):
+    case A(TENSOR_MAP_ACCESS_SUPPORTED):        *v = cc >= 90; break;
     case A(HANDLE_TYPE_FABRIC_SUPPORTED):
     case A(UNIFIED_FUNCTION_POINTERS):          *v = 0; break;
     case A(NUMA_CONFIG):                        *v = 0; break;      /* no NUMA node of its own */
     case A(NUMA_ID):                            *v = -1; break;
-    case A(MULTICAST_SUPPORTED):
+    case A(MULTICAST_SUPPORTED):                *v = cc >= 90 && caps & CWB_CAP_MULTICAST; break;
     case A(MPS_ENABLED):                        *v = 0; break;
     case A(HOST_NUMA_ID):                       *v = 0; break;
     case A(D3D12_CIG_SUPPORTED):

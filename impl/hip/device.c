@@ -644,7 +644,7 @@ hip_stream_write_value(struct cwb_stream *s, uint64_t address, uint64_t value, u
 const struct cwb_backend cwb_hip = {
     .abi_version = CWB_ABI_VERSION, .name = "hip",
     .caps = CWB_CAP_MANAGED | CWB_CAP_REGISTER | CWB_CAP_VMM | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_COOPERATIVE |
-            CWB_CAP_CLUSTER | CWB_CAP_STREAM_TIME,
+            CWB_CAP_CLUSTER | CWB_CAP_STREAM_TIME | CWB_CAP_MULTICAST,
     .open = hip_open, .shutdown = hip_shutdown, .device_props = hip_device_props,
     .device_attribute = hip_device_attribute, .peer_possible = hip_peer_possible, .peer_enable = hip_peer_enable, .memory_info = hip_memory_info,
     .context_create = hip_context_create, .context_destroy = hip_context_destroy, .context_sync = hip_context_sync,

@@ -118,6 +118,10 @@ struct cwh_gate {
 bool cwh_gate_wait(struct cwh_gate *g);
 void cwh_gate_open(struct cwh_gate *g, bool run);
 
+/* ---- rt_async.c ---- */
+/* Transactions of so many bytes are complete at the mbarrier object. */
+void cwh_mbarrier_complete(struct cwh_fiber *f, uint64_t object, uint32_t bytes);
+
 /* ---- cluster.c ---- */
 /* Run a launch whose clusters have several blocks. */
 void cwh_run_clusters(struct cwh_exec_launch *l);

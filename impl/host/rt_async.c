@@ -132,3 +132,12 @@ cwh_rt_mbarrier(struct cwh_gang *gang, uint64_t mask, uint32_t op, const uint64_
     if (waits)
         cwh_rt_yield(gang);
 }
+
+void
+cwh_mbarrier_complete(struct cwh_fiber *f, uint64_t object, uint32_t bytes)
+{
+    bool waits;
+    if (object & 7)
+        cwh_abort(f, CWB_MISALIGNED, "mbarrier object at 0x%llx", (unsigned long long)object);
+    (void)operate(f, CWH_MBARRIER_COMPLETE, (uint64_t *)(uintptr_t)object, bytes, &waits);
+}

@@ -120,6 +120,8 @@ enum cwh_tier { CWH_TIER_OPTIMISED, CWH_TIER_CACHED, CWH_TIER_QUICK };
  *  tex:       one texture or surface instruction for a gang, see struct cwh_tex.
  *  vprintf:   format and packed argument block per lane; stores the per-lane result.
  *  cp_async:  each lane copies count bytes and fills up to `size` with zeros. It copies at once, so waiting does nothing.
+ *  bulk_*:    one lane's bulk copy (jit/abi/bulk.h), made at once; addresses are generic, barrier is an mbarrier object that counts the bytes,
+ *             or 0; blocks: the blocks of the cluster that get a copy, or CWT_ONE_BLOCK. place: the box's address in shared memory.
  *  mma:       mma and wmma.mma of a whole warp: fragments as [register][32 lanes], 32 bits each, 64 for f64.
  *  mma_lane:  the same for one lane, with width 1: `operands` has, per lane, the address of its registers of A, B and C, one
  *             after the other in 8 bytes each (0: no such lane); d gets this lane's.
@@ -153,6 +155,12 @@ struct cwh_matrix;
     X(void,     cwh_rt_yield,        (struct cwh_gang *gang))                                                               \
     X(void,     cwh_rt_cp_async,     (struct cwh_gang *gang, uint64_t mask, uint32_t size, const uint64_t *to, const uint64_t *from, const uint32_t *count)) \
     X(void,     cwh_rt_mbarrier,     (struct cwh_gang *gang, uint64_t mask, uint32_t op, const uint64_t *address, const uint64_t *value, uint64_t *result)) \
+    X(void,     cwh_rt_bulk_copy,    (struct cwh_gang *gang, uint64_t to, uint64_t from, uint32_t size, uint32_t bytes, uint64_t barrier, uint32_t blocks)) \
+    X(void,     cwh_rt_bulk_reduce,  (struct cwh_gang *gang, uint64_t to, uint64_t from, uint32_t size, uint32_t how, uint64_t barrier)) \
+    X(void,     cwh_rt_bulk_fill,    (struct cwh_gang *gang, uint64_t to, uint64_t size))                                   \
+    X(void,     cwh_rt_bulk_tensor,  (struct cwh_gang *gang, uint64_t map, uint64_t shared, uint32_t place, uint64_t barrier, uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint32_t c4, uint64_t offsets, uint32_t how, uint32_t blocks)) \
+    X(void,     cwh_rt_bulk_replace, (struct cwh_gang *gang, uint64_t map, uint32_t field, uint32_t index, uint64_t value)) \
+    X(void,     cwh_rt_bulk_cancel,  (struct cwh_gang *gang, uint64_t to, uint64_t barrier))                                \
     X(void,     cwh_rt_mma,          (struct cwh_gang *gang, const struct cwh_matrix *x, const void *a, const void *b, const void *c, void *d)) \
     X(void,     cwh_rt_mma_lane,     (struct cwh_gang *gang, const struct cwh_matrix *x, const uint64_t operands[32], uint32_t lane, void *d)) \
     X(void,     cwh_rt_matrix_move,  (struct cwh_gang *gang, const struct cwh_matrix *x, uint64_t mask, const uint64_t *address, uint32_t stride, void *registers))

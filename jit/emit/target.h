@@ -75,6 +75,8 @@ struct emit_target {
      * the result of a test. NULL if the target emits the instructions as themselves. */
     LLVMValueRef (*mbarrier_object)(struct emit *e, const struct ptx_operand *o, ptx_space space);
     LLVMValueRef (*mbarrier)(struct emit *e, enum cwh_mbarrier_op op, LLVMValueRef object, LLVMValueRef value);
+    /* Call the run-time function of that name (jit/abi/host.h, jit/builtins/bulk.c) for one lane. NULL as above. */
+    void (*bulk)(struct emit *e, const char *name, LLVMValueRef *args, unsigned n);
     /* yield: at the head of a loop that waits for other threads. step (width 1): before an access to memory that the threads of a warp
      * share. NULL if the hardware does it. */
     void (*yield)(struct emit *e);

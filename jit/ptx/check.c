@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Checks of one instruction. The rules in its row of ops.def are checked in the same way for every opcode: types, number, kind
  * and type of operands, 9.4's rules for register types; the few rules that a row cannot express follow by opcode. */
-#include "jit/ptx/ptx_private.h"
-
-struct check {
-    struct parser *p;
-    const struct ptx_inst *in;
-    const struct op_row *row;
-};
-
-#define FAIL(c, code, ...) ptx_error_at((c)->p, (c)->in->line, (c)->in->column, code, __VA_ARGS__)
+#include "jit/ptx/check_private.h"
 
 static uint8_t
 reg_type(const struct check *c, const struct ptx_operand *o)
@@ -42,6 +34,7 @@ meant_type(const struct ptx_inst *in, char letter)
     switch (letter) {
     case '0': case '1': case '2': case '3': return in->type[letter - '0'];
     case 'p': return PTX_PRED;
+    case 'h': return PTX_B16;
     case 'u': return PTX_B32;
     case 'q': return PTX_B64;
     case 'w':
@@ -237,11 +230,22 @@ check_pair(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t)
     return check_dest(c, i, &o->elem[0], t, false) && check_dest(c, i, &o->elem[1], PTX_PRED, false);
 }
 
+/* Coordinates or offsets of a tensor copy. */
 static bool
-check_signature(struct check *c)
+check_list(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t)
+{
+    if (o->kind != PTX_OPND_VEC)
+        return FAIL(c, 3049, "operand %u of '%s' is a list in braces", i + 1, c->row->info.mnemonic);
+    for (unsigned k = 0; k < o->count; k++)
+        if (!check_source(c, i, &o->elem[k], t, false))
+            return false;
+    return true;
+}
+
+bool
+ptx_check_signature(struct check *c, const char *sig)
 {
     const struct ptx_inst *in = c->in;
-    const char *sig = c->row->sig;
     unsigned min, max = signature_limits(sig, &min);
     bool relaxed = in->op == PTX_OP_LD || in->op == PTX_OP_LDU || in->op == PTX_OP_ST || in->op == PTX_OP_CVT;
     if (in->noperands >= min && in->noperands <= max && !check_optional(c))
@@ -261,6 +265,7 @@ check_signature(struct check *c)
         case 's': ok = check_source(c, i, o, t, relaxed); break;
         case 'k': ok = o->kind == PTX_OPND_PRED_PAIR ? check_pair(c, i, o, t) : check_dest(c, i, o, t, relaxed); break;
         case 'a': ok = check_address(c, i, o); break;
+        case 'c': ok = check_list(c, i, o, t); break;
         case 'v': ok = check_vector(c, i, o, t, i < c->row->info.ndst, relaxed); break;
         case 'i':
             if (o->kind != PTX_OPND_IMM || o->is_float)
@@ -556,7 +561,7 @@ check_mbarrier(struct check *c)
         return FAIL(c, 3036, "'%s' works in shared memory", m);
     if (in->sem && in->sem != PTX_SEM_RELAXED && in->sem != (wait ? PTX_SEM_ACQUIRE : PTX_SEM_RELEASE))
         return FAIL(c, 3045, "'%s' takes .%s or .relaxed", m, wait ? "acquire" : "release");
-    if (!check_signature(c))
+    if (!ptx_check_signature(c, c->row->sig))
         return false;
     if ((no_complete || expect) && in->noperands < 3)
         return FAIL(c, 3032, "'%s.%s' takes 3 operands, not %u", m, no_complete ? "noComplete" : "expect_tx", in->noperands);
@@ -834,7 +839,7 @@ ptx_check_inst(struct parser *p, struct ptx_inst *in)
     switch (in->op) {
     case PTX_OP_CREATEPOLICY: return check_policy(&c);
     case PTX_OP_FENCE: case PTX_OP_FENCE_PROXY: case PTX_OP_FENCE_MBARRIER_INIT: case PTX_OP_MEMBAR_PROXY: return check_fence(&c);
-    case PTX_OP_ATOM: case PTX_OP_RED: return check_atomic(&c) && check_signature(&c);
+    case PTX_OP_ATOM: case PTX_OP_RED: return check_atomic(&c) && ptx_check_signature(&c, c.row->sig);
     case PTX_OP_MOV: return check_mov(&c);
     case PTX_OP_CALL: return check_call(&c);
     case PTX_OP_MMA: case PTX_OP_MMA_SP: case PTX_OP_MMA_SP_ORDERED: case PTX_OP_WMMA_MMA: case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_STORE: case PTX_OP_LDMATRIX:
@@ -846,6 +851,12 @@ ptx_check_inst(struct parser *p, struct ptx_inst *in)
     case PTX_OP_MBARRIER_COMPLETE_TX: case PTX_OP_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_ARRIVE_DROP: case PTX_OP_MBARRIER_TEST_WAIT:
     case PTX_OP_MBARRIER_TRY_WAIT: return check_mbarrier(&c);
     case PTX_OP_TEX: case PTX_OP_TLD4: case PTX_OP_SULD: case PTX_OP_SUST: case PTX_OP_SURED: return check_texture(&c);
-    default: return check_signature(&c);
+    case PTX_OP_CP_ASYNC_BULK: case PTX_OP_CP_ASYNC_BULK_PREFETCH: case PTX_OP_CP_REDUCE_ASYNC_BULK: case PTX_OP_CP_ASYNC_BULK_TENSOR:
+    case PTX_OP_CP_ASYNC_BULK_PREFETCH_TENSOR: case PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR: case PTX_OP_CP_ASYNC_BULK_WAIT_GROUP:
+    case PTX_OP_TENSORMAP_REPLACE: case PTX_OP_TENSORMAP_CP_FENCEPROXY: case PTX_OP_ST_ASYNC: case PTX_OP_RED_ASYNC: case PTX_OP_ST_BULK:
+    case PTX_OP_CLUSTERLAUNCHCONTROL_TRY_CANCEL: case PTX_OP_CLUSTERLAUNCHCONTROL_QUERY_CANCEL: case PTX_OP_MULTIMEM_LD_REDUCE:
+    case PTX_OP_MULTIMEM_ST: case PTX_OP_MULTIMEM_RED:
+        return ptx_check_bulk(&c);
+    default: return ptx_check_signature(&c, c.row->sig);
     }
 }

@@ -234,6 +234,17 @@ enum {
     PTX_AUX_EXPECT_TX = 46, PTX_AUX_PARITY = 47, PTX_AUX_NOINC = 51, /* bit numbers: of mbarrier and cp.async.mbarrier.arrive */
     PTX_AUX_PROXY_SHIFT = 52, PTX_AUX_PROXY_MASK = 7,       /* enum ptx_proxy: fence.proxy, membar.proxy */
     PTX_AUX_RESTRICT_SHIFT = 55, PTX_AUX_RESTRICT_MASK = 3, /* fence: .sync_restrict:: 1 = shared::cta, 2 = shared::cluster */
+    /* M_BULK, M_TENSOR, M_ACC, M_FIELD and M_CANCEL of ops.def, beside CACHE_HINT and LEVEL. Single numbers are bit numbers. */
+    PTX_AUX_SOURCE_SHIFT = 20, PTX_AUX_SOURCE_MASK = 0xf,   /* ptx_space of the source; that of the destination is `space` */
+    PTX_AUX_DONE_SHIFT = 24, PTX_AUX_DONE_MASK = 3,         /* enum ptx_done */
+    PTX_AUX_DIMS_SHIFT = 26, PTX_AUX_DIMS_MASK = 7,         /* 1 to 5 */
+    PTX_AUX_TILING_SHIFT = 29, PTX_AUX_TILING_MASK = 7,     /* enum ptx_tiling */
+    PTX_AUX_MULTICAST = 32, PTX_AUX_CP_MASK = 33, PTX_AUX_READ = 34, PTX_AUX_MMIO = 35,
+    PTX_AUX_CTA_GROUP_SHIFT = 36, PTX_AUX_CTA_GROUP_MASK = 3,
+    PTX_AUX_ACC_SHIFT = 38, PTX_AUX_ACC_MASK = 3,           /* multimem.ld_reduce: 1 = .acc::f32, 2 = .acc::f16 */
+    PTX_AUX_FIELD_SHIFT = 40, PTX_AUX_FIELD_MASK = 0xf,     /* enum cwt_field (jit/abi/bulk.h) */
+    PTX_AUX_B1024 = 44, PTX_AUX_ASYNC = 45, PTX_AUX_CANCEL_ALL = 46,
+    PTX_AUX_ANSWER_SHIFT = 48, PTX_AUX_ANSWER_MASK = 7,     /* enum ptx_answer: clusterlaunchcontrol.query_cancel */
     PTX_AUX_BAD_CALL = 1,       /* trap, made by jit/emit/flatten.c: a call of an invalid token */
     /* createpolicy: EVICT2 is the primary priority, EVICT the secondary one */
     PTX_AUX_VSEL_SHIFT = 48,    /* video destination selector, as video_sel + 1 */
@@ -268,6 +279,13 @@ enum ptx_query { PTX_QUERY_NONE, PTX_QUERY_WIDTH, PTX_QUERY_HEIGHT, PTX_QUERY_DE
                  PTX_QUERY_CHANNEL_ORDER, PTX_QUERY_NORMALIZED_COORDS, PTX_QUERY_ARRAY_SIZE, PTX_QUERY_NUM_MIPMAP_LEVELS,
                  PTX_QUERY_NUM_SAMPLES, PTX_QUERY_FORCE_UNNORMALIZED_COORDS, PTX_QUERY_FILTER_MODE, PTX_QUERY_ADDR_MODE_0,
                  PTX_QUERY_ADDR_MODE_1, PTX_QUERY_ADDR_MODE_2, PTX_QUERY_MEMORY_LAYOUT };
+
+enum ptx_done { PTX_DONE_NONE, PTX_DONE_MBARRIER, PTX_DONE_GROUP };
+enum ptx_tiling { PTX_TILING_NONE, PTX_TILE, PTX_TILE_GATHER4, PTX_TILE_SCATTER4, PTX_IM2COL, PTX_IM2COL_W, PTX_IM2COL_W_128,
+                  PTX_IM2COL_NO_OFFSETS };
+/* The operand of a tensor copy that is the tensor map; the next one has the coordinates. */
+#define PTX_MAP_OPERAND(inst) (PTX_AUX(inst, DONE) == PTX_DONE_MBARRIER ? 1u : 0u)
+enum ptx_answer { PTX_ANSWER_NONE, PTX_IS_CANCELED, PTX_FIRST_CTAID, PTX_FIRST_CTAID_X, PTX_FIRST_CTAID_Y, PTX_FIRST_CTAID_Z };
 
 enum ptx_geom { PTX_GEOM_NONE, PTX_GEOM_1D, PTX_GEOM_2D, PTX_GEOM_3D, PTX_GEOM_A1D, PTX_GEOM_A2D, PTX_GEOM_CUBE,
                 PTX_GEOM_ACUBE, PTX_GEOM_2DMS, PTX_GEOM_A2DMS };

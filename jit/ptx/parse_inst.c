@@ -370,6 +370,13 @@ apply(struct ptx_inst *in, const struct mod_word *w)
             return false;
         in->aux |= w->value << w->shift;
         return true;
+    case MF_SPACES:
+        if (!in->space)
+            return put(&in->space, w->value);
+        if (PTX_AUX(in, SOURCE))
+            return false;
+        in->aux |= w->value << PTX_AUX_SOURCE_SHIFT;
+        return true;
     case MF_MSHAPE:
         if (PTX_AUX(in, MSHAPE))
             return false;
@@ -463,6 +470,19 @@ texture_address(struct parser *p, struct args *a, const struct op_row *row, bool
             return false;
     }
     return ptx_expect(p, ']', "after the coordinates");
+}
+
+/* [ address ], or [ tensor map, coordinates ], which become two operands. */
+static bool
+tensor_address(struct parser *p, struct args *a, const struct op_row *row)
+{
+    struct ptx_operand *o = next_arg(p, a), *coordinates;
+    ptx_next(p);
+    if (!o || !address(p, o))
+        return false;
+    if (accept(p, ',') && (!(coordinates = next_arg(p, a)) || !operand(p, coordinates, row, 1)))
+        return false;
+    return ptx_expect(p, ']', "after an address");
 }
 
 static bool
@@ -648,6 +668,11 @@ ptx_parse_instruction(struct parser *p)
                 struct ptx_operand *o;
                 if (in.geom && is_punct(p, '[')) {
                     if (!texture_address(p, &a, row, in.op == PTX_OP_TEX || in.op == PTX_OP_TLD4))
+                        return false;
+                    continue;
+                }
+                if ((row->mods & M_TENSOR) && is_punct(p, '[')) {
+                    if (!tensor_address(p, &a, row))
                         return false;
                     continue;
                 }

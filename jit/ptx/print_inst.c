@@ -99,6 +99,7 @@ modifiers(const struct ptx_inst *in, struct cw_buf *out)
     aux(out, row, in, PTX_AUX_FROM_GLOBAL, 1);
     if (!video)
         field(out, row, MF_ATOMOP, in->atomop);
+    AUX_FIELD(ACC);
     flag(out, row, in, PTX_F_NOFTZ);
     flag(out, row, in, PTX_F_FTZ);
     if (!video)
@@ -181,6 +182,55 @@ matrix_modifiers(const struct ptx_inst *in, struct cw_buf *out)
     }
 }
 
+/* Instructions with two state spaces, their relatives, and clusterlaunchcontrol. */
+static void
+bulk_modifiers(const struct ptx_inst *in, struct cw_buf *out)
+{
+    const struct op_row *row = &ptx_op_rows[in->op];
+    bool map_copy = in->op == PTX_OP_TENSORMAP_CP_FENCEPROXY, map_reduce = in->op == PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR;
+    aux(out, row, in, PTX_AUX_ASYNC, 1);
+    aux(out, row, in, PTX_AUX_READ, 1);
+    aux(out, row, in, PTX_AUX_MMIO, 1);
+    AUX_FIELD(DIMS);
+    AUX_FIELD(LEVEL);
+    if (!map_copy) {
+        field(out, row, MF_SEM, in->sem);
+        field(out, row, MF_SCOPE, in->scope);
+    }
+    if (row->mods & M_FIELD) {
+        AUX_FIELD(TILING);
+        AUX_FIELD(FIELD);
+    }
+    field(out, row, MF_SPACES, in->space);
+    field(out, row, MF_SPACES, PTX_AUX(in, SOURCE));
+    aux(out, row, in, PTX_AUX_B1024, 1);
+    if (map_copy) {
+        AUX_FIELD(PROXY);
+        field(out, row, MF_SEM, in->sem);
+        field(out, row, MF_SCOPE, in->scope);
+        flag(out, row, in, PTX_F_SYNC);
+        flag(out, row, in, PTX_F_ALIGNED);
+    }
+    if (map_reduce)
+        field(out, row, MF_ATOMOP, in->atomop);
+    if (!(row->mods & M_FIELD))
+        AUX_FIELD(TILING);
+    AUX_FIELD(DONE);
+    aux(out, row, in, PTX_AUX_MULTICAST, 1);
+    aux(out, row, in, PTX_AUX_CANCEL_ALL, 1);
+    AUX_FIELD(CTA_GROUP);
+    aux(out, row, in, 14, 1);
+    aux(out, row, in, PTX_AUX_CP_MASK, 1);
+    if (!map_reduce)
+        field(out, row, MF_ATOMOP, in->atomop);
+    flag(out, row, in, PTX_F_NOFTZ);
+    AUX_FIELD(ANSWER);
+    if (in->vec > 1)
+        field(out, row, MF_VEC, in->vec);
+    for (unsigned i = 0; i < PTX_MAX_TYPES && in->type[i]; i++)
+        word(out, ptx_type_name(in->type[i]));
+}
+
 static const char *
 reg_name(const struct print *pr, uint32_t r)
 {
@@ -205,6 +255,20 @@ elements(const struct print *pr, const struct ptx_operand *o, const char *open, 
         ptx_print_operand(pr, &o->elem[i]);
     }
     cw_buf_puts(pr->out, close);
+}
+
+static void
+address(const struct print *pr, const struct ptx_operand *o)
+{
+    struct cw_buf *out = pr->out;
+    if (o->has_reg)
+        cw_buf_puts(out, reg_name(pr, o->index));
+    else if (o->sym)
+        cw_buf_puts(out, ptx_print_sym_name(pr, o->sym));
+    if (!o->has_reg && !o->sym)
+        cw_buf_printf(out, "%" PRId64, o->imm);
+    else if (o->imm)
+        cw_buf_printf(out, "+%" PRId64, o->imm);
 }
 
 void
@@ -244,14 +308,7 @@ ptx_print_operand(const struct print *pr, const struct ptx_operand *o)
         break;
     case PTX_OPND_ADDR:
         cw_buf_puts(out, "[");
-        if (o->has_reg)
-            cw_buf_puts(out, reg_name(pr, o->index));
-        else if (o->sym)
-            cw_buf_puts(out, ptx_print_sym_name(pr, o->sym));
-        if (!o->has_reg && !o->sym)
-            cw_buf_printf(out, "%" PRId64, o->imm);
-        else if (o->imm)
-            cw_buf_printf(out, "+%" PRId64, o->imm);
+        address(pr, o);
         cw_buf_puts(out, "]");
         break;
     case PTX_OPND_VEC:
@@ -314,9 +371,12 @@ ptx_print_inst(const struct print *pr, const struct ptx_inst *in)
     }
     if (row->mods & M_MATRIX)
         matrix_modifiers(in, out);
+    else if (row->mods & (M_BULK | M_CANCEL))
+        bulk_modifiers(in, out);
     else
         modifiers(in, out);
     unsigned tex = in->geom ? (row->info.ndst ? 1 : 0) : PTX_MAX_OPERANDS + 1u;
+    unsigned map = row->mods & M_TENSOR ? PTX_MAP_OPERAND(in) : PTX_MAX_OPERANDS;
     bool sampler = in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4;
     bool first = true;
     for (unsigned i = 0; i < in->noperands; i++) {
@@ -336,6 +396,15 @@ ptx_print_inst(const struct print *pr, const struct ptx_inst *in)
             }
             cw_buf_puts(out, "]");
             i += 1u + sampler;
+            continue;
+        }
+        if (i == map && i + 1u < in->noperands && o[1].kind == PTX_OPND_VEC) {
+            cw_buf_puts(out, "[");
+            address(pr, o);
+            cw_buf_puts(out, ", ");
+            ptx_print_operand(pr, &o[1]);
+            cw_buf_puts(out, "]");
+            i++;
             continue;
         }
         ptx_print_operand(pr, o);

@@ -51,7 +51,7 @@ enum {
     MB_SYNC, MB_ALIGNED, MB_UNI, MB_NC, MB_TO, MB_SHIFTAMT, MB_NOFTZ, MB_ABS, MB_CMP, MB_BOOL, MB_SPACE, MB_SEM, MB_SCOPE,
     MB_ATOM, MB_VEC, MB_GEOM, MB_HILO, MB_LR, MB_SHFL, MB_VOTE, MB_PRMT, MB_BAR, MB_TESTP, MB_CACHE, MB_LEVEL, MB_QUERY,
     MB_LOD, MB_TLD4, MB_SURF, MB_VMAD, MB_MASK, MB_SCALED, MB_OOB, MB_UNIFIED, MB_CTA, MB_CPASYNC, MB_MBAR, MB_MATRIX,
-    MB_MBOOL, MB_MFRAG, MB_POLICY, MB_PROXY, MB_RESTRICT, MB_RAW
+    MB_MBOOL, MB_MFRAG, MB_POLICY, MB_PROXY, MB_RESTRICT, MB_BULK, MB_TENSOR, MB_ACC, MB_FIELD, MB_CANCEL, MB_RAW
 };
 #define M_RND       (1ull << MB_RND)
 #define M_IRND      (1ull << MB_IRND)
@@ -108,6 +108,11 @@ enum {
 #define M_POLICY    (1ull << MB_POLICY)
 #define M_PROXY     (1ull << MB_PROXY)
 #define M_RESTRICT  (1ull << MB_RESTRICT)
+#define M_BULK      (1ull << MB_BULK)       /* two state spaces, completion, cache hint */
+#define M_TENSOR    (1ull << MB_TENSOR)     /* dimensions and modes of tensor copies */
+#define M_ACC       (1ull << MB_ACC)        /* .acc::f32 ... */
+#define M_FIELD     (1ull << MB_FIELD)      /* tensormap.replace */
+#define M_CANCEL    (1ull << MB_CANCEL)     /* clusterlaunchcontrol */
 #define M_RAW       (1ull << MB_RAW)
 
 struct op_row {
@@ -122,7 +127,8 @@ extern const struct op_row ptx_op_rows[PTX_OP_COUNT];
 /* One meaning of a modifier word. A word may have several; the groups that the opcode accepts select one. */
 enum mod_field { MF_ROUND, MF_CMP, MF_BOOLOP, MF_MODE, MF_SPACE, MF_SEM, MF_SCOPE, MF_ATOMOP, MF_VEC, MF_GEOM, MF_FLAG, MF_AUX,
                  MF_MSHAPE, MF_MLAYOUT /* first that of A, then that of B */, MF_MFRAG, MF_MNUM,
-                 MF_PRIORITY /* of createpolicy: first the primary one, then the secondary one */ };
+                 MF_PRIORITY /* of createpolicy: first the primary one, then the secondary one */,
+                 MF_SPACES /* first the destination's, then the source's */ };
 struct mod_word {
     const char *word;
     uint64_t group;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cudaway-ptxtest: PTX files whose comments say how to launch their kernels and what they compute (docs/ptx-tests.md).
  *
- *   read.c    text -> struct pt_file, with read_list.c and read_texture.c. Input is untrusted: everything is bounded, errors
+ *   read.c    text -> struct pt_file, with read_list.c, read_texture.c and read_tensor.c. Input is untrusted: everything is bounded, errors
  * become messages with line and column
  *   value.c   element types, literals, edge values
  *   run.c     a launch on a device, and the comparison
- *   texture.c textures and surfaces made of buffers
+ *   texture.c textures, surfaces and tensor maps made of buffers
  *   record.c  writes a device's results into the text
  *   main.c    options, worker processes, totals */
 #ifndef PTXTEST_H
@@ -78,12 +78,25 @@ struct pt_texture {
     CUDA_TEXTURE_DESC desc;
 };
 
-enum pt_decl_kind { PT_BUFFER, PT_VARIABLE, PT_VALUE, PT_TEXTURE, PT_SURFACE };
+/* A tensor map of a buffer, a parameter of 128 bytes. */
+struct pt_tensor {
+    uint16_t buffer;                /* declaration */
+    CUtensorMapDataType type;
+    uint32_t rank;
+    uint64_t dim[5], stride[4];     /* stride: bytes */
+    uint32_t box[5], step[5];       /* im2col: box has channels and pixels */
+    CUtensorMapSwizzle swizzle;
+    bool nan, im2col;
+    int lower[3], upper[3];         /* im2col */
+};
+
+enum pt_decl_kind { PT_BUFFER, PT_VARIABLE, PT_VALUE, PT_TEXTURE, PT_SURFACE, PT_TENSOR };
 struct pt_decl {
     uint8_t kind;
     const char *name;               /* values may have none: "" */
     struct pt_list init;
     const struct pt_texture *texture;   /* TEXTURE, SURFACE; then init is a u64 without meaning */
+    const struct pt_tensor *tensor; /* TENSOR; the same */
     bool given;                     /* VARIABLE: `init` holds values; else the module's initial value is kept */
     uint32_t line;
 };
@@ -194,6 +207,8 @@ CUresult pt_object_create(struct pt_runner *r, CUmodule module, const struct pt_
 /* Copies a surface's contents to device memory. */
 CUresult pt_object_store(struct pt_runner *r, const struct pt_decl *d, const struct pt_type *type, const struct pt_object *x, CUdeviceptr to);
 void pt_object_destroy(struct pt_runner *r, struct pt_object *x);
+
+CUresult pt_tensor_encode(struct pt_runner *r, const struct pt_tensor *x, CUdeviceptr memory, CUtensorMap *out);
 
 struct pt_module;
 /* Load the module of `f`. NULL when that failed; then *status and *log (malloc'd or NULL) say why. */

@@ -692,7 +692,7 @@ read_test(struct pt_reader *r)
 static void
 read_directive(struct pt_reader *r)
 {
-    static const char *const words = "test, require, todo, skip, buffer, value, variable, texture, surface, cross, launch, expect";
+    static const char *const words = "test, require, todo, skip, buffer, value, variable, texture, surface, tensor, cross, launch, expect";
     bool ok;
     r->first_line = r->last_line = r->line;
     r->more = true;
@@ -717,6 +717,8 @@ read_directive(struct pt_reader *r)
         ok = rd_texture(r, PT_TEXTURE);
     else if (rd_accept(r, "surface"))
         ok = rd_texture(r, PT_SURFACE);
+    else if (rd_accept(r, "tensor"))
+        ok = rd_tensor(r);
     else if (rd_accept(r, "cross"))
         ok = read_cross(r);
     else if (rd_accept(r, "launch"))

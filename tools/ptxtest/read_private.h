@@ -67,4 +67,7 @@ bool rd_fill(struct pt_reader *r, const struct pt_type *t, uint32_t count, struc
 /* ---- textures and surfaces (read_texture.c) ---- */
 bool rd_texture(struct pt_reader *r, enum pt_decl_kind kind);
 
+/* ---- tensor maps (read_tensor.c) ---- */
+bool rd_tensor(struct pt_reader *r);
+
 #endif

@@ -482,6 +482,7 @@ launch(struct run *w, const char **what)
     uint8_t copies[PT_MAX_SCOPE][16];
     uint32_t size[PT_MAX_SCOPE];
     void *params[PT_MAX_SCOPE + 1] = { NULL };
+    CUtensorMap maps[PT_MAX_SCOPE];
     *what = "finding the kernel";
     CUresult c = cu->cuModuleGetFunction(&function, w->m->module, l->kernel);
     if (c != CUDA_SUCCESS)
@@ -507,6 +508,13 @@ launch(struct run *w, const char **what)
                 put_list(w, &d->init, copies[i], d->init.count, false);
                 params[i] = copies[i];
             }
+        } else if (d->tensor) {
+            size[i] = sizeof maps[i];
+            params[i] = &maps[i];
+            *what = "making a tensor map";
+            c = pt_tensor_encode(w->r, d->tensor, address_of(w, d->tensor->buffer), &maps[i]);
+            if (c != CUDA_SUCCESS)
+                return c;
         } else {
             int at = position(w, l->param[i]);
             address[i] = pt_in_memory(d) ? address_of(w, l->param[i]) : at < 0 ? 0 : w->object[at].handle;

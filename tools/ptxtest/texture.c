@@ -192,3 +192,18 @@ pt_object_destroy(struct pt_runner *r, struct pt_object *x)
         (void)cu->cuMemFree_v2(x->memory);
     *x = (struct pt_object){ 0 };
 }
+
+CUresult
+pt_tensor_encode(struct pt_runner *r, const struct pt_tensor *x, CUdeviceptr memory, CUtensorMap *out)
+{
+    const struct cw_cuda_table *cu = &r->driver.cu;
+    CUtensorMapFloatOOBfill fill = x->nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
+    void *at = (void *)(uintptr_t)memory;
+    if (!cu->cuTensorMapEncodeTiled || !cu->cuTensorMapEncodeIm2col)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (x->im2col)
+        return cu->cuTensorMapEncodeIm2col(out, x->type, x->rank, at, x->dim, x->stride, x->lower, x->upper, x->box[0], x->box[1], x->step,
+                                           CU_TENSOR_MAP_INTERLEAVE_NONE, x->swizzle, CU_TENSOR_MAP_L2_PROMOTION_NONE, fill);
+    return cu->cuTensorMapEncodeTiled(out, x->type, x->rank, at, x->dim, x->stride, x->box, x->step, CU_TENSOR_MAP_INTERLEAVE_NONE, x->swizzle,
+                                      CU_TENSOR_MAP_L2_PROMOTION_NONE, fill);
+}

@@ -962,6 +962,6 @@ const struct emit_target emit_target_amdgcn = {
     .local_fault = local_fault,
     .runtime_call = gcn_runtime_call, .symbol = gcn_symbol, .pointer = gcn_pointer, .to_generic = gcn_to_generic,
     .from_generic = gcn_from_generic, .isspacep = gcn_isspacep, .local_storage = gcn_local_storage, .swap128 = gcn_swap128,
-    .mbarrier_object = gcn_mbarrier_object, .mbarrier = gcn_mbarrier, .fixed = gcn_fixed,
+    .mbarrier_object = gcn_mbarrier_object, .mbarrier = gcn_mbarrier, .bulk = gcn_bulk, .fixed = gcn_fixed,
     .divide64 = gcn_divide, .approx = gcn_approx, .mufu = &gcn_mufu,
 };

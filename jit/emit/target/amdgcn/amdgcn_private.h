@@ -69,6 +69,7 @@ extern const struct mufu_target gcn_mufu;                                       
 LLVMValueRef gcn_approx(struct emit *e, ptx_op op, LLVMValueRef a);
 LLVMValueRef gcn_divide(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool is_signed, bool rem);      /* divide.c */
 LLVMValueRef gcn_mbarrier_object(struct emit *e, const struct ptx_operand *o, ptx_space space);         /* async.c */
+void gcn_bulk(struct emit *e, const char *name, LLVMValueRef *args, unsigned n);
 LLVMValueRef gcn_mbarrier(struct emit *e, enum cwh_mbarrier_op op, LLVMValueRef object, LLVMValueRef value);
 LLVMValueRef gcn_swap128(struct emit *e, LLVMValueRef cell, LLVMValueRef want, LLVMValueRef fresh);     /* loader_data.c: under a lock */
 

@@ -5,6 +5,8 @@
  * of unknown size would leave the size of scratch to the loader, and nothing would check for overflow. */
 #include "jit/emit/target/amdgcn/amdgcn_private.h"
 
+#include <stdio.h>
+
 enum { STACK_BYTES = 4096, STACK_ALIGN = 16 };
 
 /* Byte by byte; bytes from `count` on are zero. 0 < count. */
@@ -77,6 +79,14 @@ gcn_mbarrier(struct emit *e, enum cwh_mbarrier_op op, LLVMValueRef object, LLVMV
 {
     LLVMValueRef args[3] = { i32(e, op), object, emit_resize(e, value, e->i64, false) };
     return emit_devlib(e, emit_session(e)->clusters ? "cwd_async_mbarrier_cluster" : "cwd_async_mbarrier", e->i64, args, 3);
+}
+
+void
+gcn_bulk(struct emit *e, const char *name, LLVMValueRef *args, unsigned n)
+{
+    char whole[32];
+    snprintf(whole, sizeof whole, "cwd_%s", name);
+    emit_devlib(e, whole, e->void_, args, n);
 }
 
 LLVMValueRef

@@ -3,6 +3,8 @@
  * allows, so committing and waiting do nothing; barrier objects are run-time calls. */
 #include "jit/emit/target/host/host_private.h"
 
+#include <stdio.h>
+
 static LLVMValueRef
 mask_argument(struct emit *e)
 {
@@ -50,4 +52,19 @@ host_mbarrier(struct emit *e, enum cwh_mbarrier_op op, LLVMValueRef addresses, L
     LLVMValueRef args[6] = { e->f->gang, mask_argument(e), i32(e, op), addresses, spill(e, emit_resize(e, value, e->i64, false)), results };
     emit_runtime(e, "cwh_rt_mbarrier", e->void_, types, 6, args);
     return LLVMBuildLoad2(e->b, shape, results, "");
+}
+
+void
+host_bulk(struct emit *e, const char *name, LLVMValueRef *args, unsigned n)
+{
+    LLVMTypeRef types[16];
+    LLVMValueRef all[16] = { e->f->gang };
+    char whole[32];
+    snprintf(whole, sizeof whole, "cwh_rt_%s", name);
+    types[0] = e->ptr;
+    for (unsigned i = 0; i < n && i < 15; i++) {
+        all[1 + i] = args[i];
+        types[1 + i] = LLVMTypeOf(args[i]);
+    }
+    emit_runtime(e, whole, e->void_, types, 1 + n, all);
 }

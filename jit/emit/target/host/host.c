@@ -784,7 +784,7 @@ static const struct emit_target target_host = {
     .claims = emit_affine, .enter = host_enter, .leave = host_leave, .bound = host_bound, .bad_call = host_bad_call, .misaligned = host_misaligned,
     .runtime_call = host_runtime_call, .symbol = host_symbol, .pointer = host_pointer, .to_generic = host_to_generic,
     .from_generic = host_from_generic, .isspacep = host_isspacep, .local_storage = host_local_storage,
-    .mbarrier_object = host_mbarrier_object, .mbarrier = host_mbarrier, .yield = host_yield, .step = host_step, .step_store = host_step_store,
+    .mbarrier_object = host_mbarrier_object, .mbarrier = host_mbarrier, .bulk = host_bulk, .yield = host_yield, .step = host_step, .step_store = host_step_store,
 };
 
 /* ---- one kernel --------------------------------------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@ LLVMValueRef emit_runtime(struct emit *e, const char *name, LLVMTypeRef ret, LLV
 
 /* async.c: hooks of the target. */
 LLVMValueRef host_mbarrier_object(struct emit *e, const struct ptx_operand *o, ptx_space space);
+void host_bulk(struct emit *e, const char *name, LLVMValueRef *args, unsigned n);
 LLVMValueRef host_mbarrier(struct emit *e, enum cwh_mbarrier_op op, LLVMValueRef addresses, LLVMValueRef value);
 
 #endif
