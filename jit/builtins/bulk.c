@@ -49,12 +49,13 @@ cwd_bulk_fill(uint64_t to, uint64_t size)
         *(uint64_t *)(to + i) = 0;
 }
 
+/* Kernel arguments lie at multiples of 16 bytes, not of 64, and so may a map among them. */
 void
 cwd_bulk_tensor(uint64_t map, uint64_t shared, uint32_t place, uint64_t barrier, uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint32_t c4, uint64_t offsets,
                 uint32_t how, uint32_t blocks)
 {
     const int32_t c[CWT_DIMS] = { (int32_t)c0, (int32_t)c1, (int32_t)c2, (int32_t)c3, (int32_t)c4 };
-    check(!(map & 63) && !(shared & 15));
+    check(!(map & 15) && !(shared & 15));
     if (!(blocks & (CWT_ONE_BLOCK | 1)))
         return;
     uint32_t bytes = bulk_tensor((const struct cwt_map *)map, shared, place, c, offsets, how);
