@@ -125,10 +125,17 @@ cwh_bound_extent(const struct cwh_gang *g, uint64_t address)
 }
 
 void
+cwh_bound_check(const struct cwh_gang *g, uint64_t address, uint64_t size)
+{
+    if (cwh_bound_extent(g, address) < size)
+        cwh_abort(cwh_fiber_of(g), CWB_ILLEGAL_ADDRESS, "%llu bytes at 0x%llx are not the kernel's to touch", (unsigned long long)size,
+                  (unsigned long long)address);
+}
+
+void
 cwh_rt_bound(struct cwh_gang *gang, uint64_t address, uint32_t size)
 {
-    if (cwh_bound_extent(gang, address) < size)
-        cwh_abort(cwh_fiber_of(gang), CWB_ILLEGAL_ADDRESS, "%u bytes at 0x%llx are not the kernel's to touch", size, (unsigned long long)address);
+    cwh_bound_check(gang, address, size);
 }
 
 /* ---- local memory, which is no part of the stack then: a kernel could otherwise write where functions return to ---- */

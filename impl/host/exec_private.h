@@ -132,6 +132,7 @@ struct cwh_cluster_barrier *cwh_team_barrier(struct cwh_team *t);
 /* ---- bound.c: host:checked ---- */
 /* How many bytes from a generic address on a kernel may touch; where the code is not bounded, as many as it likes. */
 uint64_t cwh_bound_extent(const struct cwh_gang *g, uint64_t address);
+void cwh_bound_check(const struct cwh_gang *g, uint64_t address, uint64_t size);        /* ends the launch if they are fewer */
 bool cwh_local_map(struct cwh_fiber *f);
 void cwh_local_unmap(struct cwh_fiber *f);
 
@@ -167,10 +168,10 @@ cwh_fiber_of(const struct cwh_gang *gang)
 
 /* For what cwh_rt_* do at a kernel's addresses. */
 static inline void
-cwh_must_own(struct cwh_gang *gang, uint64_t address, uint32_t size)
+cwh_must_own(const struct cwh_gang *gang, uint64_t address, uint64_t size)
 {
     if (cwh_fiber_of(gang)->worker->launch->info.bounded)
-        cwh_rt_bound(gang, address, size);
+        cwh_bound_check(gang, address, size);
 }
 
 #endif

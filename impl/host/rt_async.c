@@ -139,5 +139,6 @@ cwh_mbarrier_complete(struct cwh_fiber *f, uint64_t object, uint32_t bytes)
     bool waits;
     if (object & 7)
         cwh_abort(f, CWB_MISALIGNED, "mbarrier object at 0x%llx", (unsigned long long)object);
+    cwh_must_own(&f->gang, object, 8);
     (void)operate(f, CWH_MBARRIER_COMPLETE, (uint64_t *)(uintptr_t)object, bytes, &waits);
 }

@@ -7,6 +7,7 @@
 
 #define BULK_ATOMIC_LOAD(p)            __atomic_load_n(p, __ATOMIC_RELAXED)
 #define BULK_ATOMIC_SWAP(p, old, new)  __atomic_compare_exchange_n(p, old, new, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
+#define BULK_TOUCHES(gang, address, size) cwh_must_own(gang, address, size)
 #include "jit/builtins/core/bulk_core.h"
 
 #define MIRROR (4ull << 30)         /* cluster.c */
@@ -42,7 +43,9 @@ cwh_rt_bulk_copy(struct cwh_gang *gang, uint64_t to, uint64_t from, uint32_t siz
 {
     struct cwh_fiber *f = cwh_fiber_of(gang);
     check_alignment(gang, "cp.async.bulk", to, from, size, 16);
+    cwh_must_own(gang, from, size);
     if (blocks == CWT_ONE_BLOCK) {
+        cwh_must_own(gang, to, size);
         if (bytes == 0xffff)
             memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size);
         else
@@ -54,6 +57,7 @@ cwh_rt_bulk_copy(struct cwh_gang *gang, uint64_t to, uint64_t from, uint32_t siz
     for (uint32_t rank = 0; rank < cluster_blocks(gang); rank++) {
         if (!(blocks >> rank & 1))
             continue;
+        cwh_must_own(gang, in_block(gang, to, rank), size);
         memcpy((void *)(uintptr_t)in_block(gang, to, rank), (const void *)(uintptr_t)from, size);
         cwh_mbarrier_complete(f, in_block(gang, barrier, rank), size);
     }
@@ -63,6 +67,8 @@ void
 cwh_rt_bulk_reduce(struct cwh_gang *gang, uint64_t to, uint64_t from, uint32_t size, uint32_t how, uint64_t barrier)
 {
     check_alignment(gang, "cp.reduce.async.bulk", to, from, size, 16);
+    cwh_must_own(gang, to, size);
+    cwh_must_own(gang, from, size);
     bulk_reduce(to, from, size, how);
     if (barrier)
         cwh_mbarrier_complete(cwh_fiber_of(gang), barrier, size);
@@ -72,13 +78,15 @@ void
 cwh_rt_bulk_fill(struct cwh_gang *gang, uint64_t to, uint64_t size)
 {
     check_alignment(gang, "st.bulk", to, 0, size, 8);
+    cwh_must_own(gang, to, size);
     memset((void *)(uintptr_t)to, 0, size);
 }
 
 static uint32_t
 copy_tensor(struct cwh_gang *gang, uint64_t map, uint64_t shared, uint32_t place, const int32_t *c, uint64_t offsets, uint32_t how)
 {
-    uint32_t bytes = bulk_tensor((const struct cwt_map *)(uintptr_t)map, shared, place, c, offsets, how);
+    cwh_must_own(gang, map, CWT_BYTES);
+    uint32_t bytes = bulk_tensor(gang, (const struct cwt_map *)(uintptr_t)map, shared, place, c, offsets, how);
     if (!bytes)
         cwh_abort(cwh_fiber_of(gang), CWB_ILLEGAL_INSTRUCTION, "a copy of a tensor: no tensor map for it at 0x%llx", (unsigned long long)map);
     return bytes;
@@ -109,6 +117,7 @@ cwh_rt_bulk_replace(struct cwh_gang *gang, uint64_t map, uint32_t field, uint32_
 {
     if (map & 63)
         cwh_abort(cwh_fiber_of(gang), CWB_MISALIGNED, "a tensor map at 0x%llx", (unsigned long long)map);
+    cwh_must_own(gang, map, CWT_BYTES);
     if (!bulk_replace((struct cwt_map *)(uintptr_t)map, field, index, value))
         cwh_abort(cwh_fiber_of(gang), CWB_ILLEGAL_INSTRUCTION, "tensormap.replace: field %u does not take the value %llu", field, (unsigned long long)value);
 }
@@ -122,6 +131,7 @@ cwh_rt_bulk_cancel(struct cwh_gang *gang, uint64_t to, uint64_t barrier)
     struct cwh_exec_launch *l = f->worker->launch;
     uint32_t answer[4] = { 0 };
     check_alignment(gang, "clusterlaunchcontrol.try_cancel", to, 0, 0, 16);
+    cwh_must_own(gang, to, sizeof answer);
     uint64_t block = cluster_blocks(gang) == 1 && !l->cooperative && !atomic_load(&l->failed) ? atomic_fetch_add(&l->next, 1) : l->nblocks;
     if (block < l->nblocks) {
         const uint32_t *grid = gang->block->launch->grid;

@@ -49,6 +49,12 @@ static const struct {
     { "stmatrix", K("cvta.to.shared.u64 %d3, %d1; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%d3], {%r1};") },
     { "wmma.load", K("wmma.load.c.sync.aligned.row.m16n16k16.f32 {%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7}, [%d1]; st.global.f32 [%d2], %f0;") },
     { "wmma.store", K("wmma.store.d.sync.aligned.row.m16n16k16.f32 [%d1], {%f0, %f0, %f0, %f0, %f0, %f0, %f0, %f0};") },
+    { "cp.async.bulk from", K("mov.u32 %r2, s; .shared .b64 bar; mov.u32 %r3, bar; mbarrier.init.shared.b64 [%r3], 1; mov.u32 %r4, 16;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%d1], %r4, [%r3]; ld.shared.u32 %r2, [s]; st.global.u32 [%d2], %r2;") },
+    { "cp.async.bulk to", K("mov.u32 %r2, s; mov.u32 %r4, 16; cp.async.bulk.global.shared::cta.bulk_group [%d1], [%r2], %r4;") },
+    { "cp.reduce.async.bulk", K("mov.u32 %r2, s; mov.u32 %r4, 16; cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d1], [%r2], %r4;") },
+    { "cp.async.bulk.tensor", K("mov.u32 %r2, s; .shared .b64 bar; mov.u32 %r3, bar; mbarrier.init.shared.b64 [%r3], 1; mov.u32 %r4, 0;\n"
+      "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%d1, {%r4}], [%r3];") },
     { "stackrestore", K("stackrestore.u64 %d1;") },
     { "printf's format", PRINTF K(PRINT("%d1", "%d2")) },
     { "printf's text", PRINTF K("st.global.u64 [%d2], %d1; mov.u64 %d3, format; cvta.global.u64 %d3, %d3;\n" PRINT("%d3", "%d2")) },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Bulk copies for one thread, on the host device and on AMD: reductions, and the walk through the box of a tensor (PTX 5.5, 9.7.9.25).
- * Both include this file; BULK_ATOMIC says how memory changes atomically. Addresses are generic. */
+ * Both include this file; BULK_ATOMIC says how memory changes atomically, BULK_TOUCHES checks that the caller may touch memory. Addresses are generic. */
 #ifndef CWJ_BUILTINS_CORE_BULK_CORE_H
 #define CWJ_BUILTINS_CORE_BULK_CORE_H
 
@@ -241,6 +241,7 @@ bulk_swizzled(uint32_t swizzle, uint32_t at)
 }
 
 struct bulk_tensor {
+    void *who;                  /* for BULK_TOUCHES */
     const struct cwt_map *map;
     uint64_t shared;            /* generic address of the box in shared memory */
     uint32_t place;             /* its address there, of which the swizzling takes bits */
@@ -251,6 +252,8 @@ struct bulk_tensor {
 static inline void
 bulk_move(const struct bulk_tensor *t, uint64_t global, uint64_t shared)
 {
+    BULK_TOUCHES(t->who, global, t->bytes);
+    BULK_TOUCHES(t->who, shared, t->bytes);
     if (t->how & CWT_HOW_REDUCE) {
         bulk_reduce_element(global, shared, CWT_HOW_OP(t->how), bulk_ptx_type(t->map->type));
         return;
@@ -268,6 +271,7 @@ bulk_move(const struct bulk_tensor *t, uint64_t global, uint64_t shared)
 static inline void
 bulk_fill(const struct bulk_tensor *t, uint64_t shared)
 {
+    BULK_TOUCHES(t->who, shared, t->bytes);
     for (unsigned i = 0; i < t->bytes; i++)
         ((uint8_t *)(uintptr_t)shared)[i] = t->map->fill_nan ? i & 1 ? 0x7f : 0xf7 : 0;
 }
@@ -358,15 +362,27 @@ bulk_column(const struct bulk_tensor *t, const int64_t *start, uint64_t offsets)
     return at;
 }
 
+/* A kernel can write a map. */
+static inline bool
+bulk_is_map(const struct cwt_map *map, bool column)
+{
+    if (map->magic != CWT_MAGIC || map->im2col != column || map->rank < (column ? 3u : 1u) || map->rank > (unsigned)CWT_DIMS || map->type >= CWT_TYPES)
+        return false;
+    for (unsigned d = 1; d < map->rank; d++)
+        if (!map->step[d])
+            return false;
+    return true;
+}
+
 /* Bytes of shared memory that the copy counts, those of elements out of bounds among them; 0: no tensor map, or one of another mode. */
 static inline uint32_t
-bulk_tensor(const struct cwt_map *map, uint64_t shared, uint32_t place, const int32_t *coordinates, uint64_t offsets, uint32_t how)
+bulk_tensor(void *who, const struct cwt_map *map, uint64_t shared, uint32_t place, const int32_t *coordinates, uint64_t offsets, uint32_t how)
 {
-    struct bulk_tensor t = { map, shared, place, how, bulk_element_bytes(map->type) };
+    struct bulk_tensor t = { who, map, shared, place, how, bulk_element_bytes(map->type) };
     uint32_t tiling = CWT_HOW_TILING(how);
     bool column = tiling == PTX_IM2COL || tiling == PTX_IM2COL_NO_OFFSETS;
     int64_t c[CWT_DIMS];
-    if (map->magic != CWT_MAGIC || map->im2col != column)
+    if (!bulk_is_map(map, column))
         return 0;
     for (unsigned d = 0; d < CWT_DIMS; d++)
         c[d] = coordinates[d];

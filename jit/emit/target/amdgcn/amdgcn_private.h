@@ -44,6 +44,7 @@ void gcn_cluster_enter(struct emit *e);
 LLVMValueRef gcn_cluster_block(struct emit *e, unsigned axis);                  /* i32 %ctaid */
 LLVMValueRef gcn_cluster_grid(struct emit *e, unsigned axis);                   /* i32 %nctaid */
 LLVMValueRef gcn_cluster_count(struct emit *e, unsigned axis);                  /* i32 %nclusterid */
+LLVMValueRef gcn_cluster_shift(struct emit *e);                                 /* i32: log2 of the bytes from one block's shared memory to the next's */
 LLVMValueRef gcn_cluster_shared_size(struct emit *e, bool dynamic);             /* i32 */
 LLVMValueRef gcn_cluster_symbol(struct emit *e, const struct ptx_symbol *sym);
 LLVMValueRef gcn_cluster_to_generic(struct emit *e, LLVMValueRef address);

@@ -6,6 +6,7 @@
 #include "jit/emit/target/amdgcn/amdgcn_private.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { STACK_BYTES = 4096, STACK_ALIGN = 16 };
 
@@ -85,8 +86,15 @@ void
 gcn_bulk(struct emit *e, const char *name, LLVMValueRef *args, unsigned n)
 {
     char whole[32];
+    LLVMValueRef all[16];
+    memcpy(all, args, n * sizeof *all);
+    if (!strcmp(name, "bulk_copy") || !strcmp(name, "bulk_tensor")) {       /* may be for several blocks */
+        bool clusters = emit_session(e)->clusters;
+        all[n++] = clusters ? e->f->cluster_shared : LLVMConstNull(e->i64);
+        all[n++] = clusters ? gcn_cluster_shift(e) : i32(e, 0);
+    }
     snprintf(whole, sizeof whole, "cwd_%s", name);
-    emit_devlib(e, whole, e->void_, args, n);
+    emit_devlib(e, whole, e->void_, all, n);
 }
 
 LLVMValueRef

@@ -54,8 +54,8 @@ wide(struct emit *e, LLVMValueRef v)
     return emit_resize(e, v, e->i64, false);
 }
 
-static LLVMValueRef
-shift(struct emit *e)
+LLVMValueRef
+gcn_cluster_shift(struct emit *e)
 {
     return number(e, offsetof(struct cwj_amd_cluster, shift));
 }
@@ -68,7 +68,7 @@ gcn_cluster_enter(struct emit *e)
     LLVMValueRef shared = argument(e, offsetof(struct cwj_amd_cluster, shared), e->i64);
     e->f->cluster_rank = LLVMBuildURem(e->b, group(e), blocks(e), "rank");
     LLVMValueRef before = LLVMBuildSub(e->b, group(e), e->f->cluster_rank, "");
-    e->f->cluster_shared = LLVMBuildAdd(e->b, shared, LLVMBuildShl(e->b, wide(e, before), wide(e, shift(e)), ""), "shared");
+    e->f->cluster_shared = LLVMBuildAdd(e->b, shared, LLVMBuildShl(e->b, wide(e, before), wide(e, gcn_cluster_shift(e)), ""), "shared");
 }
 
 /* ---- numbers ---- */
@@ -170,7 +170,7 @@ gcn_cluster_shared_size(struct emit *e, bool dynamic)
 static LLVMValueRef
 of_rank(struct emit *e, LLVMValueRef rank)
 {
-    return LLVMBuildShl(e->b, rank, shift(e), "");
+    return LLVMBuildShl(e->b, rank, gcn_cluster_shift(e), "");
 }
 
 LLVMValueRef
@@ -230,7 +230,7 @@ emit_gcn_getctarank(struct emit *e, const struct ptx_inst *in)
     if (several(e)) {
         LLVMValueRef a = emit_src(e, in, 1, (ptx_type)in->type[0]);
         a = emit_resize(e, in->space == PTX_SPACE_GENERIC ? gcn_cluster_from_generic(e, a) : a, e->i32, false);
-        rank = LLVMBuildLShr(e->b, a, shift(e), "");
+        rank = LLVMBuildLShr(e->b, a, gcn_cluster_shift(e), "");
     }
     emit_dst(e, in, 0, PTX_U32, rank);
 }
