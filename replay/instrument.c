@@ -247,7 +247,14 @@ cwi_result_register(const struct ptx_function *fn, const struct ptx_inst *in, un
 bool
 cwi_hidden(const struct ptx_inst *in)
 {
-    return (in->noperands && in->operand[0].kind == PTX_OPND_TEXT) || in->op == PTX_OP_STMATRIX || in->op == PTX_OP_WMMA_STORE;
+    switch (in->op) {
+    case PTX_OP_STMATRIX: case PTX_OP_WMMA_STORE: case PTX_OP_ST_ASYNC: case PTX_OP_ST_BULK: case PTX_OP_RED_ASYNC: case PTX_OP_CP_ASYNC_BULK:
+    case PTX_OP_CP_ASYNC_BULK_TENSOR: case PTX_OP_CP_REDUCE_ASYNC_BULK: case PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR: case PTX_OP_TENSORMAP_REPLACE:
+    case PTX_OP_TENSORMAP_CP_FENCEPROXY: case PTX_OP_MULTIMEM_ST: case PTX_OP_MULTIMEM_RED: case PTX_OP_CLUSTERLAUNCHCONTROL_TRY_CANCEL:
+        return true;
+    default:
+        return in->noperands && in->operand[0].kind == PTX_OPND_TEXT;
+    }
 }
 
 /* ---- for people -------------------------------------------------------------------------------------------------------------- */

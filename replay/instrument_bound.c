@@ -19,7 +19,7 @@ static const char *
 refusal(const struct ptx_function *fn, const struct ptx_inst *in)
 {
     if (cwi_hidden(in))
-        return "an instruction that the front end keeps as text";
+        return "an instruction that writes memory unseen";
     switch (in->op) {
     case PTX_OP_CALL:           return "calls of functions";
     case PTX_OP_MMA: case PTX_OP_MMA_SP: case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_STORE: case PTX_OP_WMMA_MMA: case PTX_OP_LDMATRIX: case PTX_OP_STMATRIX: case PTX_OP_MOVMATRIX:
