@@ -184,6 +184,14 @@ cwv_sums(const struct cwi_program *p, const char *kernel, struct cwv_sum **sums,
 
 /* ---- instructions ------------------------------------------------------------------------------------------------------------ */
 
+enum { INSIDE = 32 };
+
+/* A register that is declared in a block of the body. */
+struct inside {
+    size_t at;                  /* in the text, behind the declaration */
+    uint32_t reg;
+};
+
 struct writer {
     const struct cwi_program *p;
     const struct cwv_variant *v;
@@ -191,7 +199,8 @@ struct writer {
     struct cw_buf *out;
     const struct ptx_function *fn;
     bool changed, warps, impossible;
-    unsigned labels;
+    unsigned labels, ninside;
+    struct inside inside[INSIDE];       /* that hold the pattern from there on */
     bool *copied;               /* by instruction: a product whose operands a fused sum reads from copies, %cwv_l and %cwv_r with its number */
 };
 
@@ -589,8 +598,43 @@ find_shared(const struct ptx_operand *o, struct filled *f)
     f->at[f->count++] = s;
 }
 
+/* Behind the declaration of a register in a block of the body, as inline assembly has them; 0: it is none of these. */
+static size_t
+declared_inside(const struct writer *w, uint32_t first, const char *name)
+{
+    const struct cwi_program *p = w->p;
+    const char *text = p->texts[p->insts[first].text].text, *open = cwi_body(text, p->insts[first].begin, p->insts[first].begin);
+    uint32_t last = first;
+    while (last + 1 < p->ninsts && p->insts[last + 1].fn == w->fn)
+        last++;
+    const char *end = text + p->insts[last].end, *from = open;
+    unsigned depth = 0;
+    size_t n = strlen(name);
+    for (const char *s = open; s && (s = cwi_find(s, end, "{};")); from = ++s) {
+        const char *reg = *s == ';' && depth > 1 ? memmem(from, (size_t)(s - from), ".reg", 4) : NULL;
+        depth += *s == '{';
+        depth -= *s == '}' && depth;
+        for (const char *at = reg; at && (at = memmem(at, (size_t)(s - at), name, n)); at += n)
+            if (strchr(" \t\r\n,", at[-1]) && strchr(" \t\r\n,;", at[n]))
+                return (size_t)(s + 1 - text);
+    }
+    return 0;
+}
+
 static void
-fill_prologue(struct writer *w)
+fill_register(struct writer *w, uint32_t i)
+{
+    unsigned bits = ptx_type_bits((ptx_type)w->fn->regs[i].type);
+    if (bits == 1)
+        cw_buf_printf(w->out, " setp.ne.u32 %s, %u, 0;", w->fn->regs[i].name, w->v->pattern & 1);
+    else
+        cw_buf_printf(w->out, " mov.b%u %s, 0x%llx;", bits, w->fn->regs[i].name,
+                      (unsigned long long)(bits == 16 ? w->v->pattern & 0xffff : bits == 32 ? w->v->pattern : (uint64_t)w->v->pattern << 32 | w->v->pattern));
+    w->changed = true;
+}
+
+static void
+fill_prologue(struct writer *w, uint32_t first)
 {
     const uint32_t *b = w->d->block;
     struct filled f = { .count = 0 };
@@ -607,14 +651,13 @@ fill_prologue(struct writer *w)
                         " add.u32 %cwv_x, %cwv_x, %cwv_y; cvt.u64.u32 %cwv_t, %cwv_x;");
     for (uint32_t i = 0; i < w->fn->nregs; i++) {
         unsigned bits = ptx_type_bits((ptx_type)w->fn->regs[i].type);
+        size_t at = unwritten[i] ? declared_inside(w, first, w->fn->regs[i].name) : 0;
         if (!unwritten[i] || bits == 8 || bits > 64)
             continue;
-        if (bits == 1)
-            cw_buf_printf(w->out, " setp.ne.u32 %s, %u, 0;", w->fn->regs[i].name, w->v->pattern & 1);
-        else
-            cw_buf_printf(w->out, " mov.b%u %s, 0x%llx;", bits, w->fn->regs[i].name,
-                          (unsigned long long)(bits == 16 ? w->v->pattern & 0xffff : bits == 32 ? w->v->pattern : (uint64_t)w->v->pattern << 32 | w->v->pattern));
-        w->changed = true;
+        if (!at)
+            fill_register(w, i);
+        else if (w->ninside < INSIDE)
+            w->inside[w->ninside++] = (struct inside){ at, i };
     }
     for (uint32_t i = 0; i < w->fn->nlocals; i++)
         if (w->fn->locals[i]->space == PTX_SPACE_LOCAL)
@@ -652,13 +695,28 @@ write_function(struct writer *w, uint32_t first, size_t at)
         size_t begin = cwi_behind_declarations(t->text, body, p->insts[first].begin);
         cw_buf_append(w->out, t->text + at, begin - at);
         if (w->v->fill)
-            fill_prologue(w);
+            fill_prologue(w, first);
         if (w->v->delay)                /* the host device lets warps overtake each other only in kernels that have barriers */
             cw_buf_puts(w->out, " bar.sync 0;");
         at = begin;
     }
     for (uint32_t id = first; id < p->ninsts && p->insts[id].fn == w->fn; id++) {
         const struct cwi_inst *i = &p->insts[id];
+        for (unsigned k = 0; k < w->ninside; k++) {     /* in the order of the text */
+            unsigned next = 0;
+            while (next < w->ninside && (w->inside[next].at <= at || w->inside[next].at > i->begin))
+                next++;
+            for (unsigned j = next; j < w->ninside; j++)
+                if (w->inside[j].at > at && w->inside[j].at < w->inside[next].at)
+                    next = j;
+            if (next == w->ninside)
+                break;
+            cw_buf_append(w->out, t->text + at, w->inside[next].at - at);
+            at = w->inside[next].at;
+            for (unsigned j = 0; j < w->ninside; j++)
+                if (w->inside[j].at == at)
+                    fill_register(w, w->inside[j].reg);
+        }
         cw_buf_append(w->out, t->text + at, i->begin - at);
         write_instruction(w, id);
         at = i->end;
