@@ -88,11 +88,17 @@ explain_compare(const struct explain *x, const struct cwd_dump *a, const struct 
 
 /* ---- trying ------------------------------------------------------------------------------------------------------------------ */
 
+void
+explain_runs(struct explain *x)
+{
+    cwd_progress_step(&x->progress, x->runs++, CWD_NO_COUNT);
+}
+
 enum tried
 explain_try(struct explain *x, const struct cwv_variant *v, struct set *differs, struct cwl_side *side)
 {
     struct cwl_side s = { 0 };
-    x->runs++;
+    explain_runs(x);
     cw_result r = cwv_open(&s, &x->base, v, &x->e);
     if (r == CW_OK)
         r = cwl_run(&s, &x->e);
@@ -151,8 +157,9 @@ has_matrices(const struct cwi_program *p)
 }
 
 static int
-explained(const struct explain *x, const struct setting *t, const uint8_t *fuse)
+explained(struct explain *x, const struct setting *t, const uint8_t *fuse)
 {
+    cwd_progress_clear(&x->progress);
     printf("cause: %s: the results are equal to the bit %s%s%s\n", t->cause, t->text, fuse && *t->text ? ", and " : "",
            fuse ? "when these products and sums are fused, as NVIDIA's compiler may do it:" : "");
     if (fuse)
@@ -195,6 +202,19 @@ try_setting(struct explain *x, const struct setting *t, struct set *best, struct
     return TROUBLE;
 }
 
+/* The most runs that the search may make: each setting, alone and with four guesses of what is fused; the search for that; then what explain_chance tries:
+ * orders of threads, with each place where they wait, more orders where floats are added atomically, patterns and guesses of memory nobody wrote. */
+static uint64_t
+most_runs(const struct explain *x, bool host, bool matrices)
+{
+    uint64_t n = 0;
+    for (unsigned i = 0; i < SETTINGS; i++)
+        n += (!settings[i].gpu || !host) && (!settings[i].matrix || matrices);
+    if (x->nsums)
+        n = n * 5 + x->o->runs;
+    return n + x->base.dump.nbuffers + 3 * (CWV_ORDERS + 2) + CWV_ALL_ORDERS + 3 * 14 + 4;
+}
+
 /* `best`: the fewest elements that differ, and with which variant. TROUBLE: nothing explains all. */
 static int
 try_settings(struct explain *x, struct set *best, struct cwv_variant *with)
@@ -205,6 +225,7 @@ try_settings(struct explain *x, struct set *best, struct cwv_variant *with)
     int status = TROUBLE;
     x->fuse = calloc(x->base.program.ninsts + (size_t)1, 1);
     bool ok = set_init(x, &now) && fuse && x->fuse && cwv_sums(&x->base.program, x->base.dump.kernel, &x->sums, &x->nsums);
+    x->progress = (struct cwd_progress){ .what = "runs", .all = most_runs(x, host, matrices), .at_most = true };
     for (unsigned i = 0; i < SETTINGS && ok && status == TROUBLE; i++)
         if ((!settings[i].gpu || !host) && (!settings[i].matrix || matrices))
             status = try_setting(x, &settings[i], best, with, &now, fuse);
@@ -273,6 +294,7 @@ search(struct explain *x, struct set *differs)
     int status = try_settings(x, differs, &with);
     if (status == TROUBLE)
         status = explain_chance(x, &with, differs);
+    cwd_progress_clear(&x->progress);
     return status == CWD_FAULT ? fault(x, differs, plain) : status;
 }
 

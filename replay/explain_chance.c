@@ -229,7 +229,7 @@ look_at_meetings(struct chance *c, struct cwl_side *s, bool first)
 {
     struct cwc_report r;
     uint32_t n = c->x->base.program.ninsts;
-    c->x->runs++;
+    explain_runs(c->x);
     cw_result got = cwc_run(s, CWC_MEETINGS, &r, &c->x->e);
     for (uint32_t i = 0; got == CW_OK && first && i < n; i++) {
         c->delay[BEFORE_READS][i] = (r.meets[i] & CWC_MEETS_READING) != 0;
@@ -537,7 +537,9 @@ explain_chance(struct explain *x, const struct cwv_variant *with, struct set *di
         c.near = &near;
         c.result = near.result;
         near.has_result = false;        /* kept here; the side may run again */
-        if (look(&c))
+        bool looked = look(&c);
+        cwd_progress_clear(&x->progress);
+        if (looked)
             status = judge(&c);
         if (status == CWD_FAULT)
             say_suspicion(&c);

@@ -5,6 +5,7 @@
 #define CWD_EXPLAIN_PRIVATE_H
 
 #include "replay/explain.h"
+#include "replay/results.h"
 #include "replay/variant.h"
 
 #include <limits.h>
@@ -26,10 +27,14 @@ struct explain {
     struct cwv_sum *sums;
     uint32_t nsums;
     uint32_t runs;                      /* made */
+    struct cwd_progress progress;
     struct cwd_error e;
 };
 
 enum tried { TRIED, NOT_POSSIBLE, FAILED };
+
+/* One more run begins. */
+void explain_runs(struct explain *x);
 
 /* Run a variant and compare with the recorded results. `side`, unless NULL, keeps it open for the caller. */
 enum tried explain_try(struct explain *x, const struct cwv_variant *v, struct set *differs, struct cwl_side *side);

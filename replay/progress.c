@@ -27,10 +27,21 @@ cwd_progress_left(uint64_t done, uint64_t all, int64_t elapsed, char *out, size_
         snprintf(out, size, ", %d:%02d left", (int)(seconds / 60), (int)seconds % 60);
 }
 
+/* The same with what is known of the most that may be left. */
+static void
+most_left(const struct cwd_progress *p, uint64_t done, int64_t elapsed, char *out, size_t size)
+{
+    char left[32];
+    cwd_progress_left(done, p->all, elapsed, left, sizeof left);
+    if (p->limit && (!*left || (double)elapsed * (double)(p->all - done) > (double)done * (double)(p->limit - elapsed)))
+        cwd_progress_left((uint64_t)elapsed, (uint64_t)p->limit, elapsed, left, sizeof left);
+    snprintf(out, size, "%s%s", (p->at_most || p->limit) && *left ? ", at most" : "", *left && (p->at_most || p->limit) ? left + 1 : left);
+}
+
 void
 cwd_progress_step(struct cwd_progress *p, uint64_t done, uint64_t differ)
 {
-    char of[32] = "", left[32], differing[40] = "";
+    char of[48] = "", left[48], differing[40] = "";
     int64_t t = now();
     p->done = done;
     p->differ = differ;
@@ -42,11 +53,11 @@ cwd_progress_step(struct cwd_progress *p, uint64_t done, uint64_t differ)
         return;
     p->last = t;
     p->shown = true;
-    if (p->all)
-        snprintf(of, sizeof of, " of %" PRIu64, p->all);
+    if (p->all && done <= p->all)
+        snprintf(of, sizeof of, " of %s%" PRIu64, p->at_most ? "at most " : "", p->all);
     if (differ != CWD_NO_COUNT)
         snprintf(differing, sizeof differing, ", %" PRIu64 " differ", differ);
-    cwd_progress_left(done, p->all, t - p->begin, left, sizeof left);
+    most_left(p, done, t - p->begin, left, sizeof left);
     /* The cursor goes back, so that what others print comes over it. */
     fprintf(stderr, "\r%" PRIu64 "%s %s%s%s\033[K\r", done, of, p->what, differing, left);
 }

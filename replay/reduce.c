@@ -121,7 +121,7 @@ still(void *user)
     bool had = r->has_result;
     if (time(NULL) > r->end)
         return false;
-    r->runs++;
+    cwd_progress_step(&r->progress, r->runs++, CWD_NO_COUNT);
     r->has_result = false;
     bool first = run_side(r, 0), second = first && run_side(r, 1);
     bool differs = second && cwl_compare(&r->result[0], &r->result[1], r->o->ulp, note_difference, &x) && x.count &&
@@ -318,11 +318,15 @@ run(struct reduction *r)
         return SAME;
     }
     r->end = time(NULL) + r->o->seconds;
+    r->progress = (struct cwd_progress){ .what = "runs", .limit = r->o->seconds * 1000000000ll };
     r->nan = is_nan(x.expected) && is_nan(x.actual);
-    if (!still(r))
+    if (!still(r)) {
+        cwd_progress_clear(&r->progress);
         return trouble(r, *r->e.text ? r->e.text : "the launch's PTX, as text, does not show the difference: it cannot be reduced");
+    }
     find_writer(r, &x);
     reduce(r);
+    cwd_progress_clear(&r->progress);
     cw_buf_init(&out);
     bool written = reduce_write(r, &out) && cw_file_write_atomic(r->o->output, out.data, out.size, 0644) == CW_OK;
     uint32_t count = 0;

@@ -4,6 +4,7 @@
 #define CWD_REDUCE_PRIVATE_H
 
 #include "replay/reduce.h"
+#include "replay/results.h"
 #include "replay/side.h"
 
 #include <limits.h>
@@ -27,6 +28,7 @@ struct reduction {
     uint32_t buffer;
     bool nan;                           /* the difference is one of two NaN */
     uint32_t runs;
+    struct cwd_progress progress;
     time_t end;
     struct cwd_dump result[2];          /* of the last runs that differed */
     bool has_result;

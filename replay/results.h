@@ -81,12 +81,14 @@ bool cwd_results_html_file(const struct cwd_results *r, const char *title, const
 
 /* ---- progress (progress.c) ---- */
 
-/* "12 of 40 launches, 3 differ, 0:07 left", on one line of standard error, where that is a terminal, from the second second on. `all` 0: not known.
+/* "12 of 40 launches, 3 differ, 0:07 left", or, where `all` is the most there may be, "12 of at most 40 ..., at most 0:07 left", on one line of standard error, where that is a terminal, from the second second on. `all` 0: not known.
  * Lines that are printed meanwhile come after cwd_progress_clear. */
 #define CWD_NO_COUNT UINT64_MAX
 struct cwd_progress {
     const char *what;                       /* "launches compared" */
     uint64_t all, done, differ;
+    bool at_most;                           /* `all` is the most there may be */
+    int64_t limit;                          /* ns: it ends then at the latest; 0: not known */
     int64_t begin, last;                    /* ns */
     bool shown, off;
 };

@@ -7,6 +7,7 @@
 
 #include "impl/base/file.h"
 #include "impl/base/program.h"
+#include "replay/results.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -49,6 +50,7 @@ struct totals {
     uint32_t passed, failed, todo, skipped, added;
     struct { char text[160]; uint32_t count; } reasons[MAX_REASONS];
     uint32_t nreasons;
+    struct cwd_progress progress;
 };
 
 static int __attribute__((format(printf, 1, 2)))
@@ -354,7 +356,11 @@ run_worker(const struct options *o, const struct names *files, uint32_t *file, u
     bool late = false;
     for (;;) {
         struct pollfd p = { .fd = fds[0], .events = POLLIN };
-        int n = poll(&p, 1, (int)o->timeout * 1000);
+        int n = 0;
+        for (uint32_t k = 0; !n && k < 4 * o->timeout; k++) {
+            n = poll(&p, 1, 250);
+            cwd_progress_step(&t->progress, *file, CWD_NO_COUNT);
+        }
         if (n < 0 && errno == EINTR)
             continue;
         if (n == 0) {
@@ -462,10 +468,11 @@ run_all(const struct options *o, const struct names *files)
 {
     /* Our own devices have no compute capability of their own: take the newest that the corpus is written for. */
     setenv("CUDAWAY_COMPUTE_CAPABILITY", "9.0", 0);
-    struct totals t = { 0 };
+    struct totals t = { .progress = { .what = "files", .all = files->count } };
     for (uint32_t file = 0, launch = 0; file < files->count;)
         if (!run_worker(o, files, &file, &launch, &t))
             return TROUBLE;
+    cwd_progress_clear(&t.progress);
     printf("%u passed, %u failed, %u todo, %u skipped", t.passed, t.failed, t.todo, t.skipped);
     for (uint32_t i = 0; i < t.nreasons; i++)
         printf("%s%s: %u%s", i ? ", " : " (", t.reasons[i].text, t.reasons[i].count, i + 1 == t.nreasons ? ")" : "");

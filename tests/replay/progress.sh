@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What takes longer than two seconds says on a terminal how far it is and what is left, and nothing on a pipe. Each command runs until its line is
+# seen. Usage: progress.sh BIN HELDOUT ISA: the folders of the programs, of traces/heldout, and of PTX tests.
+set -u
+bin=$1 dumps=$2 isa=$3
+command -v script >/dev/null || exit 77
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME=$work/cache TMPDIR=$work CUDAWAY_DEVICE=host
+cd "$work" || exit 2
+failed=0
+# Runs $1 in the background and waits for pattern $2 in what it writes to a terminal.
+shows() {
+    : >typed
+    setsid script -qfec "$1" typed >/dev/null 2>&1 </dev/null &
+    local pid=$!
+    for ((i = 0; i < 600; i++)); do
+        grep -aqE "$2" typed && break
+        kill -0 $pid 2>/dev/null || break
+        sleep 0.2
+    done
+    grep -aqE "$2" typed || { echo "FAILED: $1: no line like $2"; tr '\r' '\n' <typed | tail -n 5; failed=1; }
+    kill -- -$pid 2>/dev/null
+    wait $pid 2>/dev/null
+}
+shows "$bin/cudaway-replay --explain $dumps/fault_twice.cwdump" '[0-9]+ of at most [0-9]+ runs, at most [0-9]+:[0-9][0-9] left'
+tar xOf "$dumps/fuse_matvec.cwdump" module.ptx | sed '0,/mul\.f32/s//add.f32/' >other.ptx
+shows "$bin/cudaway-replay --reduce --against host --against-module other.ptx -o reduced.ptx $dumps/fuse_matvec.cwdump" '[0-9]+ runs, at most [0-9]+:[0-9][0-9] left'
+shows "$bin/cudaway-ptxtest --on host:O0 $isa" '[0-9]+ of [0-9]+ files, [0-9]+:[0-9][0-9] left'
+# On a pipe the whole of it is the report.
+"$bin/cudaway-replay" --explain "$dumps/fault_constant.cwdump" >out 2>err
+[ ! -s err ] && ! grep -aq 'left' out || { echo "FAILED: something on a pipe"; cat err; failed=1; }
+exit $failed
