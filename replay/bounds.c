@@ -43,6 +43,8 @@ take(const struct cwd_buffer *b, const uint8_t *words)
     for (uint64_t i = 0; out && i < b->size / width; i++) {
         double d;
         memcpy(&d, words + i * width * 2, sizeof d);
+        if (d < 0)                          /* the upper half of an f64: of an f32 it is no bound */
+            d = INFINITY;
         float f = (float)d;
         if ((double)f < d)
             f = nextafterf(f, INFINITY);

@@ -12,6 +12,7 @@
 
 #define INFINITE "0d7FF0000000000000"
 #define SOURCES 4
+#define UPPER "0dBFF0000000000000"         /* the second word of an f64 whose bound the first one has */
 
 /* ---- what cannot be done ------------------------------------------------------------------------------------------------------ */
 
@@ -22,10 +23,12 @@ refusal(const struct ptx_function *fn, const struct ptx_inst *in)
         return "an instruction that writes memory unseen";
     switch (in->op) {
     case PTX_OP_CALL:           return "calls of functions";
-    case PTX_OP_MMA: case PTX_OP_MMA_SP: case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_STORE: case PTX_OP_WMMA_MMA: case PTX_OP_LDMATRIX: case PTX_OP_STMATRIX: case PTX_OP_MOVMATRIX:
-        return "matrix instructions";
-    case PTX_OP_CP_ASYNC:       return "asynchronous copies";
-    case PTX_OP_MATCH: case PTX_OP_REDUX: case PTX_OP_ELECT: case PTX_OP_ACTIVEMASK: return "match, redux, elect and activemask";
+    case PTX_OP_MMA:            return in->operand[0].kind == PTX_OPND_VEC && in->noperands == 4 ? NULL : "matrix instructions of this kind";
+    case PTX_OP_LDMATRIX:       return in->type[0] == PTX_B16 ? NULL : "ldmatrix of bytes";
+    case PTX_OP_MMA_SP: case PTX_OP_MMA_SP_ORDERED: case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_STORE: case PTX_OP_WMMA_MMA: case PTX_OP_STMATRIX: case PTX_OP_MOVMATRIX:
+        return "wmma, mma.sp, stmatrix and movmatrix";
+    case PTX_OP_CP_ASYNC:       return in->noperands == 3 && in->operand[2].kind == PTX_OPND_IMM ? NULL : "asynchronous copies of part of their size";
+    case PTX_OP_ELECT: case PTX_OP_ACTIVEMASK: return "elect and activemask";
     case PTX_OP_BAR: case PTX_OP_BARRIER: return in->mode == PTX_MODE_RED ? "barriers that reduce" : NULL;
     case PTX_OP_SHFL: case PTX_OP_VOTE: return in->flags & PTX_F_SYNC ? NULL : "shuffles and votes without .sync";
     default: break;
@@ -51,6 +54,15 @@ cwi_bound_refuses(const struct cwi_program *p, const char *kernel, uint32_t *id)
     return NULL;
 }
 
+static bool
+has_matrices(const struct cwi_program *p)
+{
+    for (uint32_t i = 0; i < p->ninsts; i++)
+        if (p->insts[i].in->op == PTX_OP_MMA || p->insts[i].in->op == PTX_OP_LDMATRIX)
+            return true;
+    return false;
+}
+
 /* ---- the function and the head ------------------------------------------------------------------------------------------------ */
 
 /* s = where the bounds of global address a are; 0: it is in no buffer of the launch. Entries of 32 bytes from CWI_HEADER on: begin, size, where. */
@@ -63,13 +75,19 @@ cwi_bound_function(struct rewrite *w)
                " ld.global.u64 $t, [$t+%d]; setp.lt.u64 $p, $u, $t; shl.b64 $t, $at, 5; add.u64 $t, $t, $log; ld.global.u64 $t, [$t+%d]; and.b64 $u, $u, -4;"
                " shl.b64 $u, $u, 1; add.u64 $u, $u, $t; add.u64 $u, $u, $log; selp.b64 $s, $u, $s, $p; add.u64 $at, $at, 1; bra CUDAWAY_NEXT; CUDAWAY_DONE: ret; }",
             CWI_START * 8, CWI_HEADER, CWI_HEADER + 8, CWI_HEADER + 16);
+    if (!has_matrices(w->p))
+        return;
+    cwi_put(w, " .func (.reg .f64 $most) cudaway_most(.reg .f64 $e) { .reg .f64 $o; .reg .b32 $x, $y; mov.f64 $most, $e;");
+    for (unsigned d = 1; d < 32; d *= 2)        /* max takes the number of a number and NaN, so NaN comes as infinity */
+        cwi_put(w, " mov.b64 {$x, $y}, $most; shfl.sync.bfly.b32 $x, $x, %u, 31, -1; shfl.sync.bfly.b32 $y, $y, %u, 31, -1; mov.b64 $o, {$x, $y}; max.f64 $most, $most, $o;", d, d);
+    cwi_put(w, " ret; }");
 }
 
 void
 cwi_bound_prologue(struct rewrite *w)
 {
     cwi_put(w, " .reg .f64 $e<%u>; .reg .f64 $va, $vb, $vc, $vd, $ea, $eb, $ec, $ed, $r, $er, $u0, $u1, $u2, $bad; .reg .b64 $sl, $low, $lsize, $mine; .reg .pred $keep;"
-               " .reg .f32 $old; .reg .f64 $many; .reg .pred $counting, $settled; ld.global.u64 $v, [$log+%d]; cvt.rp.f64.u64 $many, $v; setp.eq.u64 $counting, $v, 0; not.pred $settled, $counting;"
+               " .reg .f32 $old; .reg .f64 $many, $ma, $mb, $na, $nb, $d<8>; .reg .b16 $h2; .reg .pred $counting, $settled; ld.global.u64 $v, [$log+%d]; cvt.rp.f64.u64 $many, $v; setp.eq.u64 $counting, $v, 0; not.pred $settled, $counting;"
                " mov.f64 $bad, 0d0000000000000000; mov.u64 $low, 0; mov.u64 $lsize, 0;", w->fn->nregs + 1, CWI_COUNT * 8);
     for (uint32_t i = 0; i < w->fn->nregs; i++)
         cwi_put(w, " mov.f64 $e%u, 0d0000000000000000;", i);
@@ -399,6 +417,9 @@ behind_conversion(struct rewrite *w, const struct ptx_inst *in)
         cwi_put(w, " mov.f64 $r, $vd; mov.f64 $u2, $er;");
         add_rounding(w, to, false, in->round != PTX_RND_NONE && in->round != PTX_RN, NULL);
         cwi_put(w, " abs.f64 $u0, $r; setp.le.f64 $q, $u0, %s; selp.f64 $er, $u2, $er, $q;", to == PTX_F32 ? "0d4170000000000000" : "0d4340000000000000");
+    } else if (to == PTX_TF32 && from == PTX_F32) {     /* 10 bits behind the point: half of the last one, or all of it */
+        take_value(w, &result, PTX_F32, 'd');
+        cwi_put(w, " abs.f64 $u0, $vd; mul.rp.f64 $u0, $u0, 0d3F50000000000000; add.rp.f64 $er, $er, $u0; add.rp.f64 $er, $er, 0d3780000000000000;");
     } else if (!is_number_type(to) && ptx_type_class((ptx_type)to) == PTX_CLASS_FLOAT) {
         cwi_put(w, " mov.f64 $er, " INFINITE ";");      /* to 16 bits and fewer */
     } else if (is_number_type(to) && !is_number_type(from) && ptx_type_class((ptx_type)from) == PTX_CLASS_FLOAT) {
@@ -443,9 +464,8 @@ address_of(const struct ptx_inst *in)
 
 /* sl = where the bounds of the access are, 0: nowhere; u2 = the bound of what is read then. An address that is not exact is a decision. */
 static void
-find_slot(struct rewrite *w, const struct ptx_inst *in, const struct ptx_operand *a)
+find_slot(struct rewrite *w, const struct ptx_inst *in, const struct ptx_operand *a, uint8_t space)
 {
-    uint8_t space = cwi_space(in, a);
     cwi_put(w, " mov.u64 $sl, 0; mov.f64 $u2, 0d0000000000000000;");
     if (a->has_reg) {
         cwi_put(w, " setp.neu.f64 $q, $e%u, 0d0000000000000000;", a->index);
@@ -496,8 +516,10 @@ behind_load(struct rewrite *w, const struct ptx_inst *in)
         cwi_put(w, " mov.f64 $er, $u2;");
         if (!nowhere)
             cwi_put(w, " @$p ld.global.f64 $er, [$sl+%u];", at);
+        if (!nowhere && bytes == 4)
+            cwi_put(w, " setp.lt.f64 $q, $er, 0d0000000000000000; selp.f64 $er, " INFINITE ", $er, $q;");
         if (!nowhere && bytes == 8)
-            cwi_put(w, " mov.f64 $u1, $er; @$p ld.global.f64 $u1, [$sl+%u]; setp.eq.f64 $q, $u1, $er; selp.f64 $er, $er, " INFINITE ", $q;", at + 8);
+            cwi_put(w, " mov.f64 $u1, $er; @$p ld.global.f64 $u1, [$sl+%u]; setp.eq.f64 $q, $u1, $er; setp.eq.or.f64 $q, $u1, " UPPER ", $q; selp.f64 $er, $er, " INFINITE ", $q;", at + 8);
         if (bytes < 4)
             cwi_put(w, " setp.eq.f64 $q, $er, 0d0000000000000000; selp.f64 $er, 0d0000000000000000, " INFINITE ", $q;");
         set_error(w, in, to->index, RESULT);
@@ -531,15 +553,16 @@ behind_store(struct rewrite *w, const struct ptx_inst *in)
     }
 }
 
-/* A sum of f32 that threads add atomically, in whatever order. Of n additions of x_i to s, in any order, the rounded result is at most g(|s| + sum |x_i|) from
+/* A sum of f32 or f64 that threads add atomically, in whatever order. Of n additions of x_i to s, in any order, the rounded result is at most g(|s| + sum |x_i|) from
  * the exact one, g = nu / (1 - nu). Each addition adds 1.07 u |v| + 2.25 N u |x| to the element's bound, where v is what it finds there and N, the most additions to an
- * element, is known from a run that only counts: v is at least |s|(1 - g) - (1 + g) sum |x_i| from 0, so together, for N u up to 2^-9, that is no less. */
+ * element, is known from a run that only counts: v is at least |s|(1 - g) - (1 + g) sum |x_i| from 0, so together, for N u up to 2^-9, that is no less.
+ * Of an f64 the first word's bound is the sum's, and the second's is UPPER. */
 static bool
 adds_floats(const struct rewrite *w, const struct ptx_inst *in)
 {
     uint8_t space = address_of(in) ? cwi_space(in, address_of(in)) : PTX_SPACE_LOCAL;
     unsigned value = in->op == PTX_OP_RED ? 1 : 2;
-    return (in->op == PTX_OP_RED || in->op == PTX_OP_ATOM) && in->atomop == PTX_ATOM_ADD && in->type[0] == PTX_F32 && in->noperands > value &&
+    return (in->op == PTX_OP_RED || in->op == PTX_OP_ATOM) && in->atomop == PTX_ATOM_ADD && is_number_type(in->type[0]) && in->noperands > value &&
            in->operand[value].kind != PTX_OPND_VEC && (space == PTX_SPACE_GLOBAL || space == PTX_SPACE_SHARED || space == PTX_SPACE_GENERIC) &&
            w->p->modules[w->p->insts[0].text]->sm >= 60;
 }
@@ -560,15 +583,20 @@ before_addition(struct rewrite *w, const struct ptx_inst *in)
 {
     const struct ptx_operand *a = address_of(in), *x = &in->operand[in->op == PTX_OP_RED ? 1 : 2];
     uint8_t space = cwi_space(in, a);
+    bool wide = in->type[0] == PTX_F64;
+    const char *where = space == PTX_SPACE_GLOBAL ? ".global" : space == PTX_SPACE_SHARED ? ".shared" : "";
     cwi_take_address(w, a, "i");
-    cwi_put(w, " mov.f32 $old, 0f00000000; @$p ld.volatile%s.f32 $old, [$i]; cvt.f64.f32 $va, $old; abs.f64 $va, $va;",
-            space == PTX_SPACE_GLOBAL ? ".global" : space == PTX_SPACE_SHARED ? ".shared" : "");
-    take_value(w, x, PTX_F32, 'b');
+    if (wide)
+        cwi_put(w, " mov.f64 $va, 0d0000000000000000; @$p ld.volatile%s.f64 $va, [$i]; abs.f64 $va, $va;", where);
+    else
+        cwi_put(w, " mov.f32 $old, 0f00000000; @$p ld.volatile%s.f32 $old, [$i]; cvt.f64.f32 $va, $old; abs.f64 $va, $va;", where);
+    take_value(w, x, in->type[0], 'b');
     take_error(w, x, 'b');
-    cwi_put(w, " abs.f64 $vb, $vb; mul.rp.f64 $u0, $vb, $many; mul.rp.f64 $u0, $u0, 0d3E82000000000000; add.rp.f64 $er, $eb, $bad; add.rp.f64 $er, $er, $u0;"
-               " fma.rp.f64 $er, $va, 0d3E71200000000000, $er; add.rp.f64 $er, $er, 0d3820000000000000;"     /* global memory may flush subnormals */
+    cwi_put(w, " abs.f64 $vb, $vb; mul.rp.f64 $u0, $vb, $many; mul.rp.f64 $u0, $u0, %s; add.rp.f64 $er, $eb, $bad; add.rp.f64 $er, $er, $u0;"
+               " fma.rp.f64 $er, $va, %s, $er; add.rp.f64 $er, $er, %s;"     /* of f32 global memory may flush subnormals */
                " mul.rp.f64 $er, $er, 0d3FF0000100000000; setp.gt.f64 $q, $many, 0d40E0000000000000; selp.f64 $er, " INFINITE ", $er, $q;"
-               " selp.f64 $er, 0d3FF0000000000000, $er, $counting; mov.f64 $vd, $er;");
+               " selp.f64 $er, 0d3FF0000000000000, $er, $counting; mov.f64 $vd, $er;",
+            wide ? "0d3CB2000000000000" : "0d3E82000000000000", wide ? "0d3CA1200000000000" : "0d3E71200000000000", wide ? "0d0000000000000001" : "0d3820000000000000");
 }
 
 /* What is not exact has no bound, but for sums. */
@@ -579,6 +607,8 @@ behind_atomic(struct rewrite *w, const struct ptx_inst *in)
     bool floats = ptx_type_class((ptx_type)in->type[0]) == PTX_CLASS_FLOAT;
     if (adds_floats(w, in)) {
         cwi_put(w, " @$p atom.global.add.f64 $u0, [$sl], $vd;");
+        if (bytes == 8)
+            cwi_put(w, " and.pred $q, $p, $settled; @$q st.global.f64 [$sl+8], " UPPER ";");
         if (in->op == PTX_OP_ATOM)              /* which it was is up to the order */
             all_results(w, in, INFINITE);
         return;
@@ -594,6 +624,23 @@ behind_atomic(struct rewrite *w, const struct ptx_inst *in)
         cwi_put(w, " @$q st.global.f64 [$sl+8], " INFINITE ";");
     if (in->op == PTX_OP_ATOM)
         all_results(w, in, RESULT);
+}
+
+/* The bounds of the words go the same way, when the copy is issued. */
+static void
+before_copy(struct rewrite *w, const struct ptx_inst *in)
+{
+    find_slot(w, in, &in->operand[1], PTX_SPACE_GLOBAL);
+    cwi_put(w, " mov.b64 $i, $sl; mov.f64 $ec, $u2; mov.pred $t, $p;");
+    find_slot(w, in, &in->operand[0], PTX_SPACE_SHARED);
+    cwi_put(w, " and.pred $p, $p, $settled;");
+    for (unsigned at = 0; at < (uint64_t)in->operand[2].imm / 4; at++) {
+        cwi_put(w, " mov.f64 $er, $ec; @$t ld.global.f64 $er, [$i+%u]; add.rp.f64 $er, $er, $bad; @$p st.global.f64 [$sl+%u], $er;"
+                   " setp.eq.u64 $q, $sl, 0; setp.neu.and.f64 $q, $er, 0d0000000000000000, $q;", at * 8, at * 8);
+        if (in->has_guard)
+            cwi_put(w, " and.pred $q, $q, $keep;");
+        cwi_put(w, " @$q mov.f64 $bad, " INFINITE ";");
+    }
 }
 
 /* ---- between lanes ---------------------------------------------------------------------------------------------------------------------- */
@@ -626,21 +673,35 @@ before_shuffle(struct rewrite *w, const struct ptx_inst *in, const char *text, s
         set_error(w, in, to->index, RESULT);
 }
 
-/* A lane whose decisions could have been others decides for all. */
+/* er = infinity if s of any lane that takes part. */
 static void
-before_vote(struct rewrite *w, const struct ptx_inst *in)
+any_lane(struct rewrite *w, const struct ptx_inst *in)
 {
     const struct ptx_operand *mask = &in->operand[in->noperands - 1];
-    cwi_put(w, " setp.neu.f64 $s, $bad, 0d0000000000000000;");
     if (mask->kind == PTX_OPND_REG)
         cwi_put(w, " %svote.sync.any.pred $s, $s, %s;", under(in), w->fn->regs[mask->index].name);
     else
         cwi_put(w, " %svote.sync.any.pred $s, $s, %lld;", under(in), (long long)mask->imm);
     cwi_put(w, " selp.f64 $er, " INFINITE ", 0d0000000000000000, $s;");
+}
+
+/* A lane whose decisions could have been others decides for all. */
+static void
+before_vote(struct rewrite *w, const struct ptx_inst *in)
+{
+    cwi_put(w, " setp.neu.f64 $s, $bad, 0d0000000000000000;");
+    any_lane(w, in);
     cwi_put(w, " %sadd.f64 $bad, $bad, $er;", under(in));
 }
 
-/* ---- the instruction ---------------------------------------------------------------------------------------------------------------------- */
+/* match, redux: what is made of integers of all lanes is exact if they are, and could not have been others. */
+static void
+before_meeting(struct rewrite *w, const struct ptx_inst *in)
+{
+    any_inexact(w, in, 1);
+    cwi_put(w, " add.f64 $u0, $er, $bad; setp.neu.f64 $s, $u0, 0d0000000000000000;");
+    any_lane(w, in);
+}
 
 /* Does it round, or read what is not followed? */
 static bool
@@ -653,13 +714,137 @@ unknown(const struct ptx_inst *in)
     }
 }
 
+/* ---- matrices ---------------------------------------------------------------------------------------------------------------------------- */
+
+static unsigned
+products_of(const struct ptx_inst *in)
+{
+    static const uint16_t k[] = { 0,
+#define X(m, n, k) k,
+        PTX_MSHAPE_MAP(X)
+#undef X
+        0 };
+    return k[PTX_AUX(in, MSHAPE)];
+}
+
+enum { MATRIX_RESULTS = 8 };
+
+/* Are the factors' bounds, and the sums', of a kind that is followed? */
+static bool
+known_matrix(const struct ptx_inst *in)
+{
+    unsigned d = in->type[0], a = in->type[1], b = in->type[2], c = in->type[3];
+    bool half = a == PTX_F16 || a == PTX_BF16 || a == PTX_TF32;
+    return a == b && d == c && in->operand[0].count <= MATRIX_RESULTS && in->operand[3].kind == PTX_OPND_VEC && in->operand[3].count == in->operand[0].count &&
+           ((d == PTX_F32 && half) || (d == PTX_F64 && a == PTX_F64));
+}
+
+/* $to = the largest of $to and a value's size; infinity where it is no number. */
+static void
+take_largest(struct rewrite *w, const char *to)
+{
+    cwi_put(w, " abs.f64 $u0, $va; setp.gtu.f64 $q, $u0, 0d7FEFFFFFFFFFFFFF; selp.f64 $u0, " INFINITE ", $u0, $q; max.f64 $%s, $%s, $u0;", to, to);
+}
+
+/* $v<x> = the largest factor of all lanes, $e<x> = the largest bound. Halves have none, unless it is 0. */
+static void
+take_factors(struct rewrite *w, const struct ptx_operand *o, unsigned type, char x)
+{
+    char size[3] = { 'm', x, 0 }, error[3] = { 'n', x, 0 };
+    cwi_put(w, " mov.f64 $%s, 0d0000000000000000; mov.f64 $%s, $bad;", size, error);
+    for (unsigned i = 0; i < (o->kind == PTX_OPND_VEC ? o->count : 1u); i++) {
+        const struct ptx_operand *r = element(o, i);
+        if (r->kind != PTX_OPND_REG) {
+            cwi_put(w, " mov.f64 $%s, " INFINITE ";", error);
+            continue;
+        }
+        const char *name = w->fn->regs[r->index].name;
+        take_error(w, r, 'a');
+        if (type == PTX_F64) {
+            cwi_put(w, " mov.b64 $va, %s;", name);
+            take_largest(w, size);
+        } else if (type == PTX_TF32) {          /* bits that it ignores are off */
+            cwi_put(w, " mov.b32 $z, %s; and.b32 $z, $z, 0xffffe000; mov.b32 $old, $z; cvt.f64.f32 $vb, $old; mov.b32 $z, %s; mov.b32 $old, $z; cvt.f64.f32 $va, $old;"
+                       " sub.f64 $u0, $va, $vb; abs.f64 $u0, $u0; add.rp.f64 $ea, $ea, $u0;", name, name);
+            take_largest(w, size);
+        } else {
+            cwi_put(w, " setp.neu.f64 $q, $ea, 0d0000000000000000; selp.f64 $ea, " INFINITE ", 0d0000000000000000, $q;");
+            for (unsigned half = 0; half < 2; half++) {
+                if (type == PTX_BF16)
+                    cwi_put(w, half ? " mov.b32 $z, %s; and.b32 $z, $z, 0xffff0000; mov.b32 $old, $z; cvt.f64.f32 $va, $old;" : " mov.b32 $z, %s; shl.b32 $z, $z, 16; mov.b32 $old, $z; cvt.f64.f32 $va, $old;", name);
+                else
+                    cwi_put(w, half ? " mov.b32 {$h2, $h}, %s; cvt.f32.f16 $old, $h; cvt.f64.f32 $va, $old;" : " mov.b32 {$h, $h2}, %s; cvt.f32.f16 $old, $h; cvt.f64.f32 $va, $old;", name);
+                take_largest(w, size);
+            }
+        }
+        cwi_put(w, " max.f64 $%s, $%s, $ea;", error, error);
+    }
+    cwi_put(w, " call ($v%c), cudaway_most, ($%s); call ($e%c), cudaway_most, ($%s);", x, size, x, error);
+}
+
+/* d = c + the sum of k products of factors at most A and B, off by at most E and F: k(A F + B E + E F) + ec, and 2(k + 1) units of k A B + |c| for what the sum
+ * loses. Tensor cores truncate each term of a block of at least 4 products 23 bits below the largest, and the block's sum, of which each unit is 2^-23, or
+ * 2^-52 of f64, a chain of fma (docs/matrix.md). */
+static void
+before_matrix(struct rewrite *w, const struct ptx_inst *in)
+{
+    unsigned k = products_of(in);
+    bool wide = in->type[0] == PTX_F64;
+    if (!known_matrix(in)) {                    /* integers are exact if those of all lanes are */
+        any_inexact(w, in, 1);
+        cwi_put(w, " add.f64 $u0, $er, $bad; call ($er), cudaway_most, ($u0); setp.neu.f64 $q, $er, 0d0000000000000000; selp.f64 $er, " INFINITE ", 0d0000000000000000, $q;");
+        return;
+    }
+    take_factors(w, &in->operand[1], in->type[1], 'a');
+    cwi_put(w, " mov.f64 $vc, $va; mov.f64 $ec, $ea;");
+    take_factors(w, &in->operand[2], in->type[2], 'b');
+    cwi_put(w, " cvt.rn.f64.u32 $r, %u; mul.rp.f64 $vd, $vc, $vb; mul.rp.f64 $vd, $vd, $r; mul.rp.f64 $ed, $vc, $eb; fma.rp.f64 $ed, $vb, $ec, $ed; fma.rp.f64 $ed, $ec, $eb, $ed;"
+               " mul.rp.f64 $ed, $ed, $r; add.rp.f64 $ed, $ed, 0d3700000000000000;", k);
+    for (unsigned i = 0; i < in->operand[3].count; i++) {
+        take_value(w, &in->operand[3].elem[i], in->type[3], 'a');
+        take_error(w, &in->operand[3].elem[i], 'a');
+        cwi_put(w, " abs.f64 $va, $va; add.rp.f64 $u0, $va, $vd; add.rp.f64 $u0, $u0, $ed; add.rp.f64 $u0, $u0, $ea; cvt.rn.f64.u32 $u1, %u; mul.rp.f64 $u1, $u1, %s; mul.rp.f64 $u0, $u0, $u1;"
+                   " add.rp.f64 $u0, $u0, $ed; add.rp.f64 $u0, $u0, $ea; setp.nan.f64 $q, $u0, $u0; selp.f64 $d%u, " INFINITE ", $u0, $q;",
+                2 * (k + 1), wide ? "0d3CB0000000000000" : "0d3E80000000000000", i);
+    }
+}
+
+static void
+behind_matrix(struct rewrite *w, const struct ptx_inst *in)
+{
+    if (!known_matrix(in)) {
+        all_results(w, in, unknown(in) ? INFINITE : RESULT);
+        return;
+    }
+    for (unsigned i = 0; i < in->operand[0].count; i++) {
+        char from[32];
+        snprintf(from, sizeof from, "%%cudaway_d%u", i);
+        if (in->operand[0].elem[i].kind == PTX_OPND_REG)
+            set_error(w, in, in->operand[0].elem[i].index, from);
+    }
+}
+
+/* ldmatrix: 8 lanes for each matrix name a row of 16 bytes. What it loads is exact if all rows are. */
+static void
+before_rows(struct rewrite *w, const struct ptx_inst *in)
+{
+    unsigned lanes = 8u << (PTX_AUX(in, MNUM) - 1);
+    find_slot(w, in, &in->operand[1], PTX_SPACE_SHARED);
+    cwi_put(w, " mov.u32 $x, %%laneid; setp.lt.u32 $q, $x, %u; and.pred $p, $p, $q; selp.f64 $er, $u2, 0d0000000000000000, $q;", lanes);
+    for (unsigned i = 0; i < 4; i++)
+        cwi_put(w, " mov.f64 $u0, 0d0000000000000000; @$p ld.global.f64 $u0, [$sl+%u]; abs.f64 $u0, $u0; add.f64 $er, $er, $u0;", i * 8);
+    cwi_put(w, " add.f64 $u0, $er, $bad; call ($er), cudaway_most, ($u0); setp.neu.f64 $q, $er, 0d0000000000000000; selp.f64 $er, " INFINITE ", 0d0000000000000000, $q;");
+}
+
+/* ---- the instruction ---------------------------------------------------------------------------------------------------------------------- */
+
 static bool
 is_memory(const struct ptx_inst *in)
 {
     return address_of(in) && (in->op == PTX_OP_LD || in->op == PTX_OP_LDU || in->op == PTX_OP_ST || in->op == PTX_OP_ATOM || in->op == PTX_OP_RED);
 }
 
-enum how { HOW_FLOAT, HOW_COMPARE, HOW_CONVERT, HOW_MOVE, HOW_SELECT, HOW_MEMORY, HOW_SHUFFLE, HOW_VOTE, HOW_NONE, HOW_OTHER };
+enum how { HOW_FLOAT, HOW_COMPARE, HOW_CONVERT, HOW_MOVE, HOW_SELECT, HOW_MEMORY, HOW_SHUFFLE, HOW_VOTE, HOW_MEETING, HOW_COPY, HOW_MATRIX, HOW_ROWS, HOW_NONE, HOW_OTHER };
 
 static enum how
 how_of(const struct ptx_inst *in)
@@ -675,6 +860,10 @@ how_of(const struct ptx_inst *in)
     case PTX_OP_SELP: return in->type[0] == PTX_PRED ? HOW_NONE : HOW_SELECT;
     case PTX_OP_SHFL: return HOW_SHUFFLE;
     case PTX_OP_VOTE: return HOW_VOTE;
+    case PTX_OP_MATCH: case PTX_OP_REDUX: return HOW_MEETING;
+    case PTX_OP_CP_ASYNC: return HOW_COPY;
+    case PTX_OP_MMA:  return HOW_MATRIX;
+    case PTX_OP_LDMATRIX: return HOW_ROWS;
     case PTX_OP_BRA: case PTX_OP_RET: case PTX_OP_EXIT: return HOW_NONE;
     default:          return HOW_OTHER;
     }
@@ -715,12 +904,16 @@ cwi_bound_instruction(struct rewrite *w, uint32_t id)
             cwi_put(w, " max.f64 $er, $ea, $eb;");
         break;
     case HOW_MEMORY:
-        find_slot(w, in, address_of(in));
+        find_slot(w, in, address_of(in), cwi_space(in, address_of(in)));
         if (adds_floats(w, in))
             before_addition(w, in);
         break;
     case HOW_SHUFFLE: before_shuffle(w, in, text, i->end - i->begin); break;
     case HOW_VOTE:    before_vote(w, in); break;
+    case HOW_MEETING: before_meeting(w, in); break;
+    case HOW_COPY:    before_copy(w, in); break;
+    case HOW_MATRIX:  before_matrix(w, in); break;
+    case HOW_ROWS:    before_rows(w, in); break;
     case HOW_OTHER:   before_other(w, in); break;
     default:          break;
     }
@@ -733,7 +926,8 @@ cwi_bound_instruction(struct rewrite *w, uint32_t id)
         if (in->op == PTX_OP_SET)
             all_results(w, in, NONE);
         break;
-    case HOW_MOVE: case HOW_SELECT: all_results(w, in, RESULT); break;
+    case HOW_MATRIX:  behind_matrix(w, in); break;
+    case HOW_MOVE: case HOW_SELECT: case HOW_ROWS: all_results(w, in, RESULT); break;
     case HOW_VOTE:    all_results(w, in, NONE); break;
     case HOW_MEMORY:
         if (in->op == PTX_OP_ATOM || in->op == PTX_OP_RED)
@@ -741,7 +935,7 @@ cwi_bound_instruction(struct rewrite *w, uint32_t id)
         else
             (in->op == PTX_OP_ST ? behind_store : behind_load)(w, in);
         break;
-    case HOW_OTHER:                             /* floats are rounded in a way that is not known here; a predicate of integers is a decision */
+    case HOW_MEETING: case HOW_OTHER:           /* floats are rounded in a way that is not known here; a predicate of integers is a decision */
         all_results(w, in, unknown(in) ? INFINITE : RESULT);
         break;
     default: break;
