@@ -5,7 +5,7 @@
 set -u
 [ $# = 1 ] && src=$(git -C "$1" rev-parse --show-toplevel) || { sed -n '3,4s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null || { echo "fresh.sh: needs root and debootstrap" >&2; exit 2; }
-log=$PWD/fresh.log suite=${SUITE:-bookworm} mirror=${MIRROR:-http://deb.debian.org/debian}
+log=$PWD/fresh.log bad=0 suite=${SUITE:-bookworm} mirror=${MIRROR:-http://deb.debian.org/debian}
 root=$(mktemp -d)
 clean() { umount -l "$root/dev" "$root/proc" 2>/dev/null; rm -rf --one-file-system "$root"; }
 trap clean EXIT
@@ -14,7 +14,7 @@ say() { printf '== %s %s\n' "$(date +%T)" "$*"; }
 step() {        # WHAT COMMAND: in the chroot
     say "$1"
     chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive ${JOBS:+JOBS="$JOBS"} bash -c "$2" >>"$log" 2>&1 ||
-        { tail -n 20 "$log"; echo "FAIL: $1 (the log is $log)"; exit 1; }
+        { tail -n 20 "$log"; echo "FAIL: $1 (the log is $log)"; bad=1; }
 }
 : >"$log"
 say "a chroot of $suite"
@@ -29,4 +29,5 @@ git clone -q --no-hardlinks "$src" "$root/root/cudaway" || exit 1
 step "tools/demo" "cd ~/cudaway && tools/demo"
 step "tools/check" "cd ~/cudaway && tools/check"
 step "Using it" "cd ~/cudaway && tests/tools/readme.sh ~/cudaway/build ~/cudaway clang-22 ~/cudaway/build/tests/runtime/runtime-pack --all"
+[ $bad = 0 ] || exit 1
 say "the README holds on a fresh machine: $(tail -n 1 "$log")"
