@@ -624,8 +624,13 @@ gather(struct cwd_dump *d)
     d->shared = l->shared;
     d->cooperative = l->cooperative;
     for (unsigned i = 0; i < l->attribute_count; i++)
-        if (l->attributes[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+        if (l->attributes[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
             d->cooperative = l->attributes[i].value.cooperative != 0;
+        } else if (l->attributes[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            d->cluster[0] = l->attributes[i].value.clusterDim.x;
+            d->cluster[1] = l->attributes[i].value.clusterDim.y;
+            d->cluster[2] = l->attributes[i].value.clusterDim.z;
+        }
     ok = ok && d->kernel && gather_params() && add_variables() && add_textures() && add_memory();
     if (!ok) {
         fail("out of memory");

@@ -113,6 +113,7 @@ struct cwd_dump {
     const char *kernel;
     uint32_t launch;                        /* number in its program, from 1; 0 not known */
     uint32_t grid[3], block[3], shared;
+    uint32_t cluster[3];                    /* blocks of a cluster, where the launch asked for them; else 0 */
     bool     cooperative;
     const char *fault;                      /* the launch failed with this CUDA error, and memory is as it was then; else NULL */
     uint32_t suspects;                      /* with `fault`: of so many launches it was one, this or another */

@@ -510,6 +510,8 @@ read_manifest(struct reader *r, const cJSON *o)
     triple(r, o, "block", d->block);
     d->shared = (uint32_t)number(r, o, "dynamic_shared", UINT32_MAX);
     d->cooperative = boolean(r, o, "cooperative");
+    if (o && cJSON_GetObjectItemCaseSensitive(o, "cluster"))
+        triple(r, o, "cluster", d->cluster);
     const cJSON *fault = o ? cJSON_GetObjectItemCaseSensitive(o, "fault") : NULL;
     if (fault) {
         d->fault = string(r, fault, "error", false);

@@ -113,6 +113,8 @@ manifest(struct cw_buf *b, const struct cwd_dump *d, const char *suffix)
     cw_buf_printf(b, ",\n  \"launch\": %u,\n  \"grid\": [%u, %u, %u],\n  \"block\": [%u, %u, %u],\n  \"dynamic_shared\": %u,\n"
                   "  \"cooperative\": %s,\n", d->launch, d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2],
                   d->shared, d->cooperative ? "true" : "false");
+    if (d->cluster[0])
+        cw_buf_printf(b, "  \"cluster\": [%u, %u, %u],\n", d->cluster[0], d->cluster[1], d->cluster[2]);
     if (d->fault) {
         cw_buf_puts(b, "  \"fault\": {");
         text(b, "error", d->fault);

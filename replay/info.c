@@ -50,8 +50,11 @@ cwd_info(const char *path)
     printf("kernel %s", d.kernel);
     if (d.launch)
         printf(", launch %u", d.launch);
-    printf("\ngrid %u x %u x %u, block %u x %u x %u, dynamic shared memory %u bytes%s\n", d.grid[0], d.grid[1], d.grid[2], d.block[0],
+    printf("\ngrid %u x %u x %u, block %u x %u x %u, dynamic shared memory %u bytes%s", d.grid[0], d.grid[1], d.grid[2], d.block[0],
            d.block[1], d.block[2], d.shared, d.cooperative ? ", cooperative" : "");
+    if (d.cluster[0])
+        printf(", clusters of %u x %u x %u", d.cluster[0], d.cluster[1], d.cluster[2]);
+    putchar('\n');
     if (d.fault)
         printf("failed with %s%s; memory is as it was then\n", d.fault, d.suspects > 1 ? ", this launch or another one" : "");
     printf("recorded on %s (compute capability %u.%u, driver %u.%u) by CUDAway %s\n", d.device ? d.device : "?",

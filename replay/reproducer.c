@@ -190,6 +190,14 @@ write_launch(const struct cwd_dump *d, struct cw_buf *b)
     for (uint32_t i = 0; i < d->nparams; i++)
         cw_buf_printf(b, "parameters + %u, ", d->params[i].offset);
     cw_buf_puts(b, "NULL };\n    ");
+    if (d->cluster[0]) {
+        cw_buf_printf(b, "CUlaunchAttribute attributes[] = { { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = { %u, %u, %u } },\n"
+                      "                                       { .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = %d } };\n    ", d->cluster[0], d->cluster[1],
+                      d->cluster[2], d->cooperative);
+        cw_buf_printf(b, "CUlaunchConfig config = { %u, %u, %u, %u, %u, %u, %u, NULL, attributes, 2 };\n    CHECK(cuLaunchKernelEx(&config, f, list, NULL));\n",
+                      d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2], d->shared);
+        return;
+    }
     cw_buf_printf(b, "CHECK(%s(f, %u, %u, %u, %u, %u, %u, %u, NULL, list%s));\n", d->cooperative ? "cuLaunchCooperativeKernel" : "cuLaunchKernel", d->grid[0], d->grid[1],
                   d->grid[2], d->block[0], d->block[1], d->block[2], d->shared, d->cooperative ? "" : ", NULL");
 }

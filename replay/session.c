@@ -509,7 +509,15 @@ launch(struct run *w, double *ms)
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu[0]);
     clock_gettime(CLOCK_MONOTONIC, &a);
     CUresult r;
-    if (d->cooperative)
+    CUlaunchAttribute attributes[2] = {
+        { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = { d->cluster[0], d->cluster[1], d->cluster[2] } },
+        { .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1 },
+    };
+    CUlaunchConfig config = { .gridDimX = d->grid[0], .gridDimY = d->grid[1], .gridDimZ = d->grid[2], .blockDimX = d->block[0], .blockDimY = d->block[1],
+                              .blockDimZ = d->block[2], .sharedMemBytes = d->shared, .attrs = attributes, .numAttrs = d->cooperative ? 2 : 1 };
+    if (d->cluster[0])
+        r = w->s->cu.cuLaunchKernelEx(&config, w->function, params, NULL);
+    else if (d->cooperative)
         r = w->s->cu.cuLaunchCooperativeKernel(w->function, d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2],
                                                d->shared, NULL, params);
     else

@@ -108,13 +108,21 @@ static CUresult
 run_kernel(const struct place *p, CUgraphNode n)
 {
     CUDA_KERNEL_NODE_PARAMS k;
-    CUkernelNodeAttrValue coop = { .cooperative = 0 };
+    CUkernelNodeAttrValue coop = { .cooperative = 0 }, cluster = { .clusterDim = { 0, 0, 0 } };
     memset(&k, 0, sizeof k);
     CUresult r = below->cuGraphKernelNodeGetParams_v2(n, &k);
     if (r != CUDA_SUCCESS)
         return r;
     (void)below->cuGraphKernelNodeGetAttribute(n, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &coop);
+    (void)below->cuGraphKernelNodeGetAttribute(n, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &cluster);
     CUfunction f = k.func ? k.func : (CUfunction)k.kern;
+    if (cluster.clusterDim.x) {
+        CUlaunchAttribute attributes[2] = { { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value = cluster }, { .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value = coop } };
+        CUlaunchConfig config = { .gridDimX = k.gridDimX, .gridDimY = k.gridDimY, .gridDimZ = k.gridDimZ, .blockDimX = k.blockDimX, .blockDimY = k.blockDimY,
+                                  .blockDimZ = k.blockDimZ, .sharedMemBytes = k.sharedMemBytes, .hStream = p->stream, .attrs = attributes,
+                                  .numAttrs = coop.cooperative ? 2 : 1 };
+        return CALL(p, cuLaunchKernelEx, &config, f, k.kernelParams, k.kernelParams ? NULL : k.extra);
+    }
     if (coop.cooperative)
         return CALL(p, cuLaunchCooperativeKernel, f, k.gridDimX, k.gridDimY, k.gridDimZ, k.blockDimX, k.blockDimY, k.blockDimZ,
                     k.sharedMemBytes, p->stream, k.kernelParams);

@@ -134,14 +134,18 @@ drv_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, CU
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
         value_out->priority = n->w.kernel.priority;
         return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:         /* zeros: the node does not ask for clusters */
+        value_out->clusterDim.x = n->w.kernel.l.cluster[0];
+        value_out->clusterDim.y = n->w.kernel.l.cluster[1];
+        value_out->clusterDim.z = n->w.kernel.l.cluster[2];
+        return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-        return unsupported("cuGraphKernelNodeGetAttribute", "an attribute other than cooperative and priority");
+        return unsupported("cuGraphKernelNodeGetAttribute", "an attribute other than cooperative, priority and cluster dimension");
     default:
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -162,6 +166,18 @@ drv_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, co
         return CUDA_SUCCESS;
     }
     struct cwb_launch l = n->w.kernel.l;
+    if (attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+        if (!value->clusterDim.x || !value->clusterDim.y || !value->clusterDim.z)
+            return CUDA_ERROR_INVALID_VALUE;
+        l.cluster[0] = value->clusterDim.x;
+        l.cluster[1] = value->clusterDim.y;
+        l.cluster[2] = value->clusterDim.z;
+        l.flags |= CWB_LAUNCH_CLUSTER;
+        e = launch_check(n->w.kernel.f, &l);
+        if (e == CUDA_SUCCESS)
+            n->w.kernel.l = l;
+        return e;
+    }
     l.flags = value->cooperative ? l.flags | CWB_LAUNCH_COOPERATIVE : l.flags & ~(uint32_t)CWB_LAUNCH_COOPERATIVE;
     e = launch_check(n->w.kernel.f, &l);
     if (e == CUDA_SUCCESS)
@@ -177,7 +193,9 @@ drv_cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
     if (!s || s->w.type != CU_GRAPH_NODE_TYPE_KERNEL)
         return CUDA_ERROR_INVALID_VALUE;
     d->w.kernel.priority = s->w.kernel.priority;
-    d->w.kernel.l.flags = (d->w.kernel.l.flags & ~(uint32_t)CWB_LAUNCH_COOPERATIVE) | (s->w.kernel.l.flags & CWB_LAUNCH_COOPERATIVE);
+    const uint32_t copied = CWB_LAUNCH_COOPERATIVE | CWB_LAUNCH_CLUSTER;
+    d->w.kernel.l.flags = (d->w.kernel.l.flags & ~copied) | (s->w.kernel.l.flags & copied);
+    memcpy(d->w.kernel.l.cluster, s->w.kernel.l.cluster, sizeof d->w.kernel.l.cluster);
     return CUDA_SUCCESS;
 }
 

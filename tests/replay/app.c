@@ -358,6 +358,42 @@ kernel_of(const char *file, const char *second, const char *kernel)
     launch(kernel, 4, 64, 1, (void *[]){ &a, &b });
 }
 
+/* Each block tells its cluster's size and its number in it, launched in clusters of 1, 2 and 4 blocks; the last in a graph. */
+static void
+case_clusters(void)
+{
+    static const char text[] =
+        ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry place(.param .u64 out)\n{\n.reg .b32 %r<4>; .reg .b64 %rd<3>;\n"
+        "ld.param.u64 %rd1, [out]; mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd1, %rd1, %rd2;\n"
+        "mov.u32 %r2, %cluster_nctarank; mov.u32 %r3, %cluster_ctarank; mad.lo.u32 %r2, %r2, 100, %r3; st.global.u32 [%rd1], %r2; ret;\n}\n";
+    CUfunction f;
+    CUstream s;
+    CUgraph g;
+    CUgraphExec x;
+    uint32_t place[8];
+    CHECK(cu.cuModuleLoadData(&module, text));
+    CHECK(cu.cuModuleGetFunction(&f, module, "place"));
+    CHECK(cu.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    for (unsigned n = 1; n <= 4; n *= 2) {
+        CUdeviceptr out = device(NULL, sizeof place);
+        CUlaunchAttribute a = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = { n, 1, 1 } };
+        CUlaunchConfig c = { 8, 1, 1, 1, 1, 1, 0, s, &a, 1 };
+        CHECK(cu.cuMemsetD32_v2(out, 0, 8));
+        if (n == 4)
+            CHECK(cu.cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+        CHECK(cu.cuLaunchKernelEx(&c, f, (void *[]){ &out }, NULL));
+        if (n == 4) {
+            CHECK(cu.cuStreamEndCapture(s, &g));
+            CHECK(cu.cuGraphInstantiateWithFlags(&x, g, 0));
+            CHECK(cu.cuGraphLaunch(x, s));
+        }
+        CHECK(cu.cuStreamSynchronize(s));
+        CHECK(cu.cuMemcpyDtoH_v2(place, out, sizeof place));
+        for (unsigned i = 0; i < 8; i++)
+            EXPECT(place[i] == n * 100 + i % n);
+    }
+}
+
 static void
 case_fail(void)
 {
@@ -369,7 +405,8 @@ main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } cases[] = {
         { "add", case_add }, { "chase", case_chase }, { "vars", case_vars }, { "texture", case_texture },
-        { "clock", case_clock }, { "graph", case_graph }, { "graphmem", case_graphmem }, { "fail", case_fail },
+        { "clock", case_clock }, { "graph", case_graph }, { "graphmem", case_graphmem }, { "clusters", case_clusters },
+        { "fail", case_fail },
     };
     load(NULL);
     if (argc > 2 && !strcmp(argv[1], "kernels")) {

@@ -42,6 +42,16 @@ check)
     done
     (mkdir "$dir/x" && cd "$dir/x" && tar xf "$dir/dumps/0002-chase.cwdump" && sha256sum --quiet -c SHA256SUMS) || fail "tar and sha256sum"
     ;;
+clusters)
+    # What the launch asked for is in the dump, and is asked for again; also where the launch is a graph's.
+    export CUDAWAY_COMPUTE_CAPABILITY=9.0
+    record clusters
+    for n in 1 2 4; do
+        f=$(printf '%s/dumps/%04d-place.cwdump' "$dir" $((n / 2 + 1)))
+        expect 0 "clusters of $n x 1 x 1" "$REPLAY" --info "$f"
+        expect 0 "the results are the recorded ones" "$REPLAY" --on host --check "$f"
+    done
+    ;;
 regex)
     export CUDAWAY_DUMP_KERNELS='^(vars|samp)' CUDAWAY_DUMP_LIMIT=2
     record add vars chase vars vars
