@@ -374,7 +374,8 @@ bulk_is_map(const struct cwt_map *map, bool column)
     return true;
 }
 
-/* Bytes of shared memory that the copy counts, those of elements out of bounds among them; 0: no tensor map, or one of another mode. */
+/* Bytes of shared memory that the copy counts, those of elements out of bounds among them; 0: no tensor map, or one of another mode, or a first
+ * coordinate that lies at no multiple of 16 bytes (an illegal instruction on an H100). */
 static inline uint32_t
 bulk_tensor(void *who, const struct cwt_map *map, uint64_t shared, uint32_t place, const int32_t *coordinates, uint64_t offsets, uint32_t how)
 {
@@ -382,7 +383,7 @@ bulk_tensor(void *who, const struct cwt_map *map, uint64_t shared, uint32_t plac
     uint32_t tiling = CWT_HOW_TILING(how);
     bool column = tiling == PTX_IM2COL || tiling == PTX_IM2COL_NO_OFFSETS;
     int64_t c[CWT_DIMS];
-    if (!bulk_is_map(map, column))
+    if (!bulk_is_map(map, column) || ((uint32_t)coordinates[0] * t.bytes & 15))
         return 0;
     for (unsigned d = 0; d < CWT_DIMS; d++)
         c[d] = coordinates[d];
