@@ -134,11 +134,13 @@ drv_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, CU
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
         value_out->priority = n->w.kernel.priority;
         return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:         /* zeros: the node does not ask for clusters */
-        value_out->clusterDim.x = n->w.kernel.l.cluster[0];
-        value_out->clusterDim.y = n->w.kernel.l.cluster[1];
-        value_out->clusterDim.z = n->w.kernel.l.cluster[2];
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {       /* as an H100: the kernel's directive counts, too; zeros: nobody asks for clusters */
+        const uint32_t *size = n->w.kernel.l.cluster[0] ? n->w.kernel.l.cluster : n->w.kernel.f->k->cluster;
+        value_out->clusterDim.x = size[0];
+        value_out->clusterDim.y = size[1];
+        value_out->clusterDim.z = size[2];
         return CUDA_SUCCESS;
+    }
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
@@ -168,7 +170,7 @@ drv_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, co
     struct cwb_launch l = n->w.kernel.l;
     if (attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
         if (!value->clusterDim.x || !value->clusterDim.y || !value->clusterDim.z)
-            return CUDA_ERROR_INVALID_VALUE;
+            return CUDA_ERROR_INVALID_CLUSTER_SIZE;
         l.cluster[0] = value->clusterDim.x;
         l.cluster[1] = value->clusterDim.y;
         l.cluster[2] = value->clusterDim.z;

@@ -88,7 +88,7 @@ copy_tensor(struct cwh_gang *gang, uint64_t map, uint64_t shared, uint32_t place
     cwh_must_own(gang, map, CWT_BYTES);
     uint32_t bytes = bulk_tensor(gang, (const struct cwt_map *)(uintptr_t)map, shared, place, c, offsets, how);
     if (!bytes)
-        cwh_abort(cwh_fiber_of(gang), CWB_ILLEGAL_INSTRUCTION, "a copy of a tensor: no tensor map for it at 0x%llx, or it begins at element %d, which is at no multiple of 16 bytes",
+        cwh_abort(cwh_fiber_of(gang), CWB_ILLEGAL_INSTRUCTION, "a copy of a tensor: no tensor map for it at 0x%llx, or the box begins at element %d, at no multiple of 16 bytes, or is stored at a negative one",
                   (unsigned long long)map, c[0]);
     return bytes;
 }

@@ -384,6 +384,17 @@ case_clusters(void)
         CHECK(cu.cuLaunchKernelEx(&c, f, (void *[]){ &out }, NULL));
         if (n == 4) {
             CHECK(cu.cuStreamEndCapture(s, &g));
+            /* What an H100 answers for the node. */
+            CUgraphNode node;
+            CUkernelNodeAttrValue v;
+            size_t count = 1;
+            CHECK(cu.cuGraphGetNodes(g, &node, &count));
+            CHECK(cu.cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &v));
+            EXPECT(v.clusterDim.x == 4 && v.clusterDim.y == 1 && v.clusterDim.z == 1);
+            v.clusterDim.x = 3;
+            EXPECT(cu.cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &v) == CUDA_ERROR_INVALID_CLUSTER_SIZE);
+            v.clusterDim.x = 0;
+            EXPECT(cu.cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &v) == CUDA_ERROR_INVALID_CLUSTER_SIZE);
             CHECK(cu.cuGraphInstantiateWithFlags(&x, g, 0));
             CHECK(cu.cuGraphLaunch(x, s));
         }

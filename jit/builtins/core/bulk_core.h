@@ -374,8 +374,8 @@ bulk_is_map(const struct cwt_map *map, bool column)
     return true;
 }
 
-/* Bytes of shared memory that the copy counts, those of elements out of bounds among them; 0: no tensor map, or one of another mode, or a first
- * coordinate that lies at no multiple of 16 bytes (an illegal instruction on an H100). */
+/* Bytes of shared memory that the copy counts, those of elements out of bounds among them; 0: no tensor map, or one of another mode, or a box
+ * whose first coordinate lies at no multiple of 16 bytes, or that is stored at a negative one (an illegal instruction on an H100). */
 static inline uint32_t
 bulk_tensor(void *who, const struct cwt_map *map, uint64_t shared, uint32_t place, const int32_t *coordinates, uint64_t offsets, uint32_t how)
 {
@@ -385,8 +385,11 @@ bulk_tensor(void *who, const struct cwt_map *map, uint64_t shared, uint32_t plac
     int64_t c[CWT_DIMS];
     if (!bulk_is_map(map, column) || ((uint32_t)coordinates[0] * t.bytes & 15))
         return 0;
-    for (unsigned d = 0; d < CWT_DIMS; d++)
+    for (unsigned d = 0; d < CWT_DIMS; d++) {
         c[d] = coordinates[d];
+        if (how & (CWT_HOW_STORE | CWT_HOW_REDUCE) && c[d] < 0)
+            return 0;
+    }
     if (tiling == PTX_TILE_GATHER4 || tiling == PTX_TILE_SCATTER4)
         return bulk_rows(&t, c);
     return column ? bulk_column(&t, c, offsets) : bulk_tiled(&t, c);
