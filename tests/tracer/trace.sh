@@ -377,8 +377,9 @@ damage)
     ;;
 parallel)
     for i in 1 2 3; do record -q -o r$i -- "$APP" exit $i 2>err$i & done
-    for i in 1 2 3; do wait -n; done
+    wait
     for i in 1 2 3; do
+        [ -s err$i ] && fail "recorder $i: $(cat err$i)"
         want 0 "$TRACE" show r$i
         lines out 1
         has r$i/manifest.json "\"code\": $i"
