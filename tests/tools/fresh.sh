@@ -7,9 +7,10 @@ set -u
 [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null || { echo "fresh.sh: needs root and debootstrap" >&2; exit 2; }
 log=$PWD/fresh.log bad=0 suite=${SUITE:-bookworm} mirror=${MIRROR:-http://deb.debian.org/debian}
 root=$(mktemp -d)
-clean() { umount -l "$root/dev" "$root/proc" 2>/dev/null; rm -rf --one-file-system "$root"; }
+clean() { umount -l "$root/dev" "$root/proc" "$root" 2>/dev/null; rm -rf --one-file-system "$root"; }
 trap clean EXIT
 chmod 755 "$root"
+mount --bind "$root" "$root"      # a root folder of which recordings can have their own view
 say() { printf '== %s %s\n' "$(date +%T)" "$*"; }
 step() {        # WHAT COMMAND: in the chroot
     say "$1"

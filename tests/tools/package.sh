@@ -8,9 +8,10 @@ ls "$packages"/cudaway_*.deb >/dev/null 2>&1 || { echo "skipped: no packages in 
 [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null || { echo "skipped: needs root and debootstrap"; exit 77; }
 (cd "$packages" && sha256sum --quiet -c SHA256SUMS) || exit 1
 root=$(mktemp -d)
-clean() { umount -l "$root/dev" "$root/proc" 2>/dev/null; rm -rf --one-file-system "$root"; }
+clean() { umount -l "$root/dev" "$root/proc" "$root" 2>/dev/null; rm -rf --one-file-system "$root"; }
 trap clean EXIT
 chmod 755 "$root"
+mount --bind "$root" "$root"      # a root folder of which recordings can have their own view
 fail() { echo "FAIL: $*"; bad=1; }
 debootstrap --variant=minbase "$suite" "$root" "${MIRROR:-http://deb.debian.org/debian}" >"$packages/chroot.log" 2>&1 || { tail -n 2 "$packages/chroot.log"; echo "skipped: debootstrap does not work here"; exit 77; }
 cp /etc/resolv.conf "$root/etc/"

@@ -168,7 +168,8 @@ wait_ready(struct lttng *l)
         if (waitpid(l->pid, &status, WNOHANG) == l->pid) {
             l->pid = 0;
             explain_log(l, status, why, sizeof why);
-            say("lttng-sessiond did not start: %s", why);
+            say("lttng-sessiond did not start: %s%s", why, !l->own_mounts && geteuid() == 0 && strstr(why, "already running")
+                ? "; root has one daemon in a root folder that is no mount point (a plain chroot): mount --bind FOLDER FOLDER before chroot gives each recording its own" : "");
             return false;
         }
     }
