@@ -16,7 +16,7 @@ bad=0 ran=0
 # What may differ from run to run becomes one word, and runs of blanks one blank.
 mask() {
     sed -E -e 's/\x1b\[[0-9;]*m//g' -e 's/0x[0-9a-f]+/ADDRESS/g' -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/DATE/g' -e 's/[0-9]{8}-[0-9]{6}/STAMP/g' \
-        -e 's/[0-9a-f]{64}/HASH/g' -e 's/[0-9]+(\.[0-9]+)? ?(ms|us|ns|s|MiB|KiB|GB\/s)\b/AMOUNT/g' -e 's/[0-9]+\.[0-9]+/NUMBER/g' -e 's/ +/ /g' -e 's/ $//'
+        -e 's/[0-9a-f]{64}/HASH/g' -e 's/[0-9]+(\.[0-9]+)? ?(ms|us|ns|s|MiB|KiB|GB\/s)\b/AMOUNT/g' -e 's/[0-9]+\.[0-9]+(e[-+][0-9]+)?/NUMBER/g' -e 's/ +/ /g' -e 's/ $//'
 }
 
 check() {
