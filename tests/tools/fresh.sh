@@ -1,9 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# fresh.sh SOURCE: the README on a machine that has nothing but git: a fresh chroot of Debian 12 gets a clone of SOURCE, runs the README's two commands and then each command of "Using it"
-# (readme.sh --all). By hand, as root: it downloads some gigabytes and builds for half an hour and more. The log is fresh.log here. Environment: JOBS, MIRROR, SUITE (default bookworm).
+# fresh.sh SOURCE [demo|check|using]...: the README on a machine that has nothing but git: a fresh chroot of Debian 12 gets a clone of SOURCE, runs the README's two commands and then each
+# command of "Using it" (readme.sh --all), or those of the three that are named. By hand, as root: it downloads some gigabytes and builds for half an hour and more. The log is fresh.log here.
+# Environment: JOBS, MIRROR, SUITE (default bookworm).
 set -u
-[ $# = 1 ] && src=$(git -C "$1" rev-parse --show-toplevel) || { sed -n '3,4s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 1 ] && src=$(git -C "$1" rev-parse --show-toplevel) || { sed -n '3,5s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+shift
+steps=" ${*:-demo check using} "
+for s in $steps; do case $s in demo | check | using) ;; *) echo "fresh.sh: there is no step '$s'" >&2; exit 2 ;; esac; done
 [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null || { echo "fresh.sh: needs root and debootstrap" >&2; exit 2; }
 log=$PWD/fresh.log bad=0 suite=${SUITE:-bookworm} mirror=${MIRROR:-http://deb.debian.org/debian}
 root=$(mktemp -d)
@@ -27,8 +31,12 @@ mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 mount --make-rslave "$root/dev"
 git clone -q --no-hardlinks "$src" "$root/root/cudaway" || exit 1
-step "tools/demo" "cd ~/cudaway && tools/demo"
-step "tools/check" "cd ~/cudaway && tools/check"
-step "Using it" "cd ~/cudaway && tests/tools/readme.sh ~/cudaway/build ~/cudaway clang-22 ~/cudaway/build/tests/runtime/runtime-pack --all"
+wanted() { [[ $steps == *" $1 "* ]]; }
+if wanted demo; then step "tools/demo" "cd ~/cudaway && tools/demo"; fi
+if wanted check; then step "tools/check" "cd ~/cudaway && tools/check"; fi
+if wanted using; then
+    # The program that packs the test's kernels is part of the tests, which a demo alone does not build.
+    step "Using it" "cd ~/cudaway && ninja -C build tests/runtime/runtime-pack && tests/tools/readme.sh ~/cudaway/build ~/cudaway clang-22 ~/cudaway/build/tests/runtime/runtime-pack --all"
+fi
 [ $bad = 0 ] || exit 1
-say "the README holds on a fresh machine: $(tail -n 1 "$log")"
+say "done on a fresh machine:$steps($(tail -n 1 "$log"))"
