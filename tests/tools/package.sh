@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # package.sh PACKAGES SOURCE [SUITE]: the Debian packages of tools/package in a fresh chroot: they install beside a driver of the system's without touching it, debian/tests/installed passes
 # as root and as a user, and debian/tests/demo; installing again and upgrading to a next version work, and purging leaves nothing. Skipped (77) without packages, root, debootstrap or a mirror.
+# SUITE noble is Ubuntu 24.04, with glibc 2.39, from Ubuntu's archive; debootstrap then wants Ubuntu's keys (ubuntu-archive-keyring). Environment: MIRROR.
 set -u
 packages=$1 src=$2 suite=${3:-bookworm} bad=0
 ls "$packages"/cudaway_*.deb >/dev/null 2>&1 || { echo "skipped: no packages in $packages (tools/package makes them)"; exit 77; }
@@ -13,7 +14,9 @@ trap clean EXIT
 chmod 755 "$root"
 mount --bind "$root" "$root"      # a root folder of which recordings can have their own view
 fail() { echo "FAIL: $*"; bad=1; }
-debootstrap --variant=minbase "$suite" "$root" "${MIRROR:-http://deb.debian.org/debian}" >"$packages/chroot.log" 2>&1 || { tail -n 2 "$packages/chroot.log"; echo "skipped: debootstrap does not work here"; exit 77; }
+from=("${MIRROR:-http://deb.debian.org/debian}") components=main
+[ "$suite" != noble ] || from=("${MIRROR:-http://archive.ubuntu.com/ubuntu}" gutsy) components=main,universe      # gutsy: debootstrap's script for all of Ubuntu
+debootstrap --variant=minbase --components=$components "$suite" "$root" "${from[@]}" >"$packages/chroot.log" 2>&1 || { tail -n 2 "$packages/chroot.log"; echo "skipped: debootstrap does not work here"; exit 77; }
 cp /etc/resolv.conf "$root/etc/"
 cp -r /etc/apt/apt.conf.d "$root/etc/apt/" 2>/dev/null
 mount -t proc proc "$root/proc"
