@@ -35,7 +35,7 @@ wanted() { [[ $steps == *" $1 "* ]]; }
 if wanted demo; then step "tools/demo" "cd ~/cudaway && tools/demo"; fi
 if wanted check; then step "tools/check" "cd ~/cudaway && tools/check"; fi
 if wanted using; then
-    # The program that packs the test's kernels is part of the tests, which a demo alone does not build.
+    # What packs the kernels of the program for this is part of the tests, which a demo alone does not build.
     step "Using it" "cd ~/cudaway && ninja -C build tests/runtime/runtime-pack && tests/tools/readme.sh ~/cudaway/build ~/cudaway clang-22 ~/cudaway/build/tests/runtime/runtime-pack --all"
 fi
 [ $bad = 0 ] || exit 1
