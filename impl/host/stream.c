@@ -15,13 +15,16 @@
 #include <string.h>
 #include <time.h>
 
+#define NOBODY UINT64_MAX
+
 struct cwb_stream {
     struct cwb_context *context;
     struct cwb_stream *next;        /* context.streams; context.lock */
     pthread_mutex_t lock;
     pthread_cond_t work, done;
-    struct cwh_op *first, **last, *running;
+    struct cwh_op *first, **last;
     uint64_t submitted, completed;
+    uint64_t awaited;               /* the least count of completed operations that a thread waits for; NOBODY: none does */
     unsigned refs;                  /* context.lock: the list's and those of cwh_context_wait */
     bool started, closing;
 };
@@ -288,7 +291,6 @@ stream_main(void *arg)
         s->first = op->next;
         if (!s->first)
             s->last = &s->first;
-        s->running = op;
         pthread_mutex_unlock(&s->lock);
 
         execute(c, op);
@@ -297,12 +299,14 @@ stream_main(void *arg)
             cwh_epoch_done(c, op->epoch);
             pthread_mutex_unlock(&c->lock);
         }
-
-        pthread_mutex_lock(&s->lock);
-        s->running = NULL;
         op_free(op);
-        s->completed++;
-        pthread_cond_broadcast(&s->done);
+
+        /* Wake those who wait for this one, and nobody for each of those before it. */
+        pthread_mutex_lock(&s->lock);
+        if (++s->completed >= s->awaited) {
+            s->awaited = NOBODY;
+            pthread_cond_broadcast(&s->done);
+        }
     }
     pthread_mutex_unlock(&s->lock);
     stream_gone(s);
@@ -371,6 +375,7 @@ cwh_stream_create(struct cwb_context *c, int priority, struct cwb_stream **out)
         return CWB_NOMEM;
     s->context = c;
     s->last = &s->first;
+    s->awaited = NOBODY;
     s->refs = 1;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->work, NULL);
@@ -418,8 +423,11 @@ static void
 wait_completed(struct cwb_stream *s)
 {
     uint64_t target = s->submitted;
-    while (s->completed < target)
+    while (s->completed < target) {
+        if (target < s->awaited)
+            s->awaited = target;
         pthread_cond_wait(&s->done, &s->lock);
+    }
 }
 
 cwb_result
