@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Times of device operations where the driver below does not tell them: a timing event before and one behind each launch, copy, memset and
  * graph launch, in the operation's own stream, so that the streams' order and the default stream's rules stay as they are. Events are read
- * when they are done: with later operations, behind calls that wait, and at exit. Nothing is recorded into a stream that is captured. */
+ * when they are done: a few with each later operation of the stream and behind calls that wait, while the device is busy rather than before it
+ * gets new work; all of them behind calls that fail, and at exit. Nothing is recorded into a stream that is captured. */
 #include "tracer/layer_private.h"
 
 #include "impl/base/event_clock.h"
@@ -58,6 +59,7 @@ static uint8_t which[CW_CUDA_FUNCTION_COUNT];       /* index into known, + 1 */
 static struct clock {
     struct clock *next;
     CUcontext context;
+    CUdevice device;
     struct cw_event_clock *events;
 } *clocks;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;      /* clocks: to be used under it, so that none goes meanwhile */
@@ -90,20 +92,14 @@ wait(void *device, void *event)
 }
 
 static int
-is_done(void *device, void *event)
+elapsed(void *device, void *from, void *to, float *ms)
 {
-    CUresult r = below->cuEventQuery(event);
+    CUresult r = below->cuEventElapsedTime(ms, from, to);
     return r == CUDA_SUCCESS ? 1 : r == CUDA_ERROR_NOT_READY ? 0 : -1;
 }
 
-static bool
-elapsed(void *device, void *from, void *to, float *ms)
-{
-    return below->cuEventElapsedTime(ms, from, to) == CUDA_SUCCESS;
-}
-
 static const struct cw_event_clock_ops ops = {
-    .create = create, .destroy = destroy, .record = record, .wait = wait, .done = is_done, .elapsed = elapsed,
+    .create = create, .destroy = destroy, .record = record, .wait = wait, .elapsed = elapsed,
 };
 
 /* The current context's clock. The lock is held for reading if it is not NULL. */
@@ -127,6 +123,7 @@ enter(void)
         struct clock *c = there ? NULL : calloc(1, sizeof *c);
         if (c && below->cuStreamCreate(&idle, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS) {
             c->context = context;
+            (void)below->cuCtxGetDevice(&c->device);
             c->events = cw_event_clock_create(&ops, NULL, idle);
             (void)below->cuStreamDestroy_v2(idle);
         }
@@ -142,11 +139,11 @@ enter(void)
 }
 
 static void
-poll_all(void)
+poll(bool all)
 {
     pthread_rwlock_rdlock(&lock);
     for (struct clock *c = clocks; c; c = c->next)
-        cw_event_clock_poll(c->events, true);
+        cw_event_clock_poll(c->events, all);
     pthread_rwlock_unlock(&lock);
 }
 
@@ -229,15 +226,13 @@ begin(struct cw_device_op *op, CUstream stream, bool per_thread)
 {
     CUstreamCaptureMode mode = relax(CU_STREAM_CAPTURE_MODE_RELAXED);
     CUstreamCaptureStatus captured = CU_STREAM_CAPTURE_STATUS_ACTIVE;
-    CUdevice device = 0;
     if (!stream)
         stream = per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
     if (below->cuStreamIsCapturing(stream, &captured) == CUDA_SUCCESS && captured == CU_STREAM_CAPTURE_STATUS_NONE) {
         struct clock *c = enter();
         struct timed *t = c ? malloc(sizeof *t) : NULL;
         if (t) {
-            (void)below->cuCtxGetDevice(&device);
-            op->device = (uint32_t)device;
+            op->device = (uint32_t)c->device;
             op->queue = (uint64_t)(uintptr_t)stream;
             *t = (struct timed){ .number = observer->submit(op, 0, 0) };
             atomic_init(&t->marks, 2);
@@ -306,8 +301,10 @@ cw_device_time_after(const struct cw_call *c)
             pthread_rwlock_unlock(&lock);
         (void)relax(mode);
     }
-    if (which[c->index] && known[which[c->index] - 1].waits)
-        poll_all();
+    /* A failed call may be the last that a flight recorder keeps. */
+    bool failed = c->result != CUDA_SUCCESS && c->result != CUDA_ERROR_NOT_READY;
+    if (failed || (which[c->index] && known[which[c->index] - 1].waits))
+        poll(failed);
 }
 
 void

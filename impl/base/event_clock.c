@@ -2,12 +2,14 @@
  * See event_clock.h. */
 #include "impl/base/event_clock.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
-/* Marks that are not done at which a poll gives up: there are rarely more busy streams. */
-#define PATIENCE 8u
+/* Marks of a stream that are read at a time: more than a call makes, so that none stay behind, and few, because a program waits meanwhile
+ * and its device has perhaps nothing to do. */
+enum { PER_MARK = 4, PER_POLL = 16 };
 /* elapsed() gives a float: beyond this distance it loses the last tenth of a microsecond. */
 #define FAR_MS 1000.0f
 
@@ -19,13 +21,21 @@ struct mark {
     uint64_t ns;
 };
 
+/* The marks of one stream, oldest first. It stays: a stream that comes later may have the same handle, and its marks follow. */
+struct queue {
+    struct queue *next;
+    void *stream;
+    struct mark *first, **last;
+};
+
 struct cw_event_clock {
     const struct cw_event_clock_ops *ops;
     void *device;
     pthread_mutex_t lock;               /* the rest */
     void *base;                         /* an event that is done, at base_ns */
     uint64_t base_ns;
-    struct mark *first, **last, *spare; /* oldest first; marks with an event to use again */
+    struct queue *queues;
+    struct mark *spare;                 /* marks with an event to use again */
 };
 
 static uint64_t
@@ -60,17 +70,17 @@ cw_event_clock_create(const struct cw_event_clock_ops *ops, void *device, void *
     c->ops = ops;
     c->device = device;
     c->base = base;
-    c->last = &c->first;
     return c;
 }
 
-/* The mark's event is done: read its time. c->lock held. */
-static void
+/* Read the time of the mark's event, 0 if it will have none. False: it is not done yet. c->lock held. */
+static bool
 read_time(struct cw_event_clock *c, struct mark *m)
 {
     float ms;
-    if (!c->ops->elapsed(c->device, c->base, m->event, &ms))
-        return;
+    int state = c->ops->elapsed(c->device, c->base, m->event, &ms);
+    if (state <= 0)
+        return state < 0;
     double ns = (double)ms * 1e6;
     m->ns = ns < 0 && (uint64_t)-ns >= c->base_ns ? 1 : c->base_ns + (uint64_t)(int64_t)ns;
     if (ms > FAR_MS) {
@@ -79,32 +89,22 @@ read_time(struct cw_event_clock *c, struct mark *m)
         c->base_ns = m->ns;
         m->event = old;
     }
+    return true;
 }
 
-/* Take the marks that are done out of the list, in their order. c->lock held. */
-static struct mark *
-take_done(struct cw_event_clock *c, bool all)
+/* Move at most `most` marks that are done from the queue to *end, in their order. Gives the new end. c->lock held. */
+static struct mark **
+take_done(struct cw_event_clock *c, struct queue *q, unsigned most, struct mark **end)
 {
-    struct mark *done = NULL, **end = &done;
-    unsigned busy = 0;
-    for (struct mark **l = &c->first; *l && (all || busy < PATIENCE);) {
-        struct mark *m = *l;
-        int state = c->ops->done(c->device, m->event);
-        if (!state) {
-            busy++;
-            l = &m->next;
-            continue;
-        }
-        if (state > 0)
-            read_time(c, m);
-        *l = m->next;
-        if (!*l)
-            c->last = l;
+    for (struct mark *m; most && (m = q->first) && read_time(c, m); most--) {
+        q->first = m->next;
+        if (!q->first)
+            q->last = &q->first;
         m->next = NULL;
         *end = m;
         end = &m->next;
     }
-    return done;
+    return end;
 }
 
 static void
@@ -126,8 +126,10 @@ deliver(struct cw_event_clock *c, struct mark *done)
 void
 cw_event_clock_poll(struct cw_event_clock *c, bool all)
 {
+    struct mark *done = NULL, **end = &done;
     pthread_mutex_lock(&c->lock);
-    struct mark *done = take_done(c, all);
+    for (struct queue *q = c->queues; q; q = q->next)
+        end = take_done(c, q, all ? UINT_MAX : PER_POLL, end);
     pthread_mutex_unlock(&c->lock);
     deliver(c, done);
 }
@@ -135,43 +137,77 @@ cw_event_clock_poll(struct cw_event_clock *c, bool all)
 bool
 cw_event_clock_idle(struct cw_event_clock *c)
 {
+    bool idle = true;
     pthread_mutex_lock(&c->lock);
-    bool idle = !c->first;
+    for (const struct queue *q = c->queues; q; q = q->next)
+        idle &= !q->first;
     pthread_mutex_unlock(&c->lock);
     return idle;
+}
+
+/* The stream's queue, made when it is new, or NULL. c->lock held. */
+static struct queue *
+queue_of(struct cw_event_clock *c, void *stream)
+{
+    struct queue **l = &c->queues;
+    while (*l && (*l)->stream != stream)
+        l = &(*l)->next;
+    struct queue *q = *l;
+    if (q) {
+        *l = q->next;
+    } else {
+        if (!(q = calloc(1, sizeof *q)))
+            return NULL;
+        q->stream = stream;
+        q->last = &q->first;
+    }
+    /* To the front: the next mark is likely this stream's. */
+    q->next = c->queues;
+    c->queues = q;
+    return q;
+}
+
+/* A mark whose event is in the stream, or NULL. c->lock held. */
+static struct mark *
+record(struct cw_event_clock *c, void *stream)
+{
+    struct mark *m = c->spare;
+    if (m)
+        c->spare = m->next;
+    else if (!(m = calloc(1, sizeof *m)))
+        return NULL;
+    if (!m->event && !(m->event = c->ops->create(c->device))) {
+        free(m);
+        return NULL;
+    }
+    if (c->ops->record(c->device, m->event, stream))
+        return m;
+    m->next = c->spare;
+    c->spare = m;
+    return NULL;
 }
 
 bool
 cw_event_clock_mark(struct cw_event_clock *c, void *stream, cw_event_time_fn *fn, void *user)
 {
+    struct mark *done = NULL, *m = NULL;
     pthread_mutex_lock(&c->lock);
-    struct mark *done = take_done(c, false), *m = c->spare;
-    bool ok = true;
+    struct queue *q = queue_of(c, stream);
+    if (q) {
+        take_done(c, q, PER_MARK, &done);
+        m = record(c, stream);
+    }
     if (m) {
-        c->spare = m->next;
-    } else {
-        m = calloc(1, sizeof *m);
-        ok = m && (m->event = c->ops->create(c->device));
-    }
-    if (ok && !c->ops->record(c->device, m->event, stream)) {
-        m->next = c->spare;
-        c->spare = m;
-        m = NULL;
-        ok = false;
-    }
-    if (ok) {
         m->next = NULL;
         m->ns = 0;
         m->fn = fn;
         m->user = user;
-        *c->last = m;
-        c->last = &m->next;
-    } else {
-        free(m);
+        *q->last = m;
+        q->last = &m->next;
     }
     pthread_mutex_unlock(&c->lock);
     deliver(c, done);
-    return ok;
+    return m;
 }
 
 void
@@ -181,12 +217,16 @@ cw_event_clock_destroy(struct cw_event_clock *c, bool use)
         return;
     if (use)
         cw_event_clock_poll(c, true);
-    for (struct mark *m = c->first, *next; m; m = next) {
-        next = m->next;
-        m->fn(m->user, 0);
-        if (use)
-            c->ops->destroy(c->device, m->event);
-        free(m);
+    for (struct queue *q = c->queues, *after; q; q = after) {
+        after = q->next;
+        for (struct mark *m = q->first, *next; m; m = next) {
+            next = m->next;
+            m->fn(m->user, 0);
+            if (use)
+                c->ops->destroy(c->device, m->event);
+            free(m);
+        }
+        free(q);
     }
     for (struct mark *m = c->spare, *next; m; m = next) {
         next = m->next;

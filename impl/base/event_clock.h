@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Times of a GPU's timing events (hipEvent, CUevent) in the host's CLOCK_MONOTONIC. A mark is an event recorded in a stream; its time is
- * read when the event is done, whenever the owner polls. No thread of its own: a poll looks at the oldest marks only, so that marks behind
- * a kernel that runs for long cost nothing. */
+ * read when the event is done, whenever the owner marks or polls. No thread of its own. A stream's marks are done in order, so that the
+ * oldest that is not done ends a look: those behind a kernel that runs for long cost nothing. */
 #ifndef CW_EVENT_CLOCK_H
 #define CW_EVENT_CLOCK_H
 
@@ -13,8 +13,8 @@ struct cw_event_clock_ops {
     void (*destroy)(void *device, void *event);
     bool (*record)(void *device, void *event, void *stream);
     bool (*wait)(void *device, void *event);
-    int  (*done)(void *device, void *event);    /* 1 done, 0 not yet, -1 never (the context failed) */
-    bool (*elapsed)(void *device, void *from, void *to, float *ms);
+    /* Between two events, of which `from` is done: 1 both are, 0 `to` not yet, -1 never (the context failed). */
+    int  (*elapsed)(void *device, void *from, void *to, float *ms);
 };
 
 typedef void cw_event_time_fn(void *user, uint64_t ns);     /* 0: not known */
@@ -25,11 +25,11 @@ struct cw_event_clock;
 struct cw_event_clock *cw_event_clock_create(const struct cw_event_clock_ops *ops, void *device, void *idle);
 /* Calls fn for every mark that is left, with 0 for those whose events are not done. `use`: the device may still be called. Takes NULL. */
 void cw_event_clock_destroy(struct cw_event_clock *c, bool use);
-/* Put a mark into the stream, and look at old ones. False: fn will not be called. Any thread. */
+/* Put a mark into the stream, and look at a few old ones of the same stream. False: fn will not be called. Any thread. */
 bool cw_event_clock_mark(struct cw_event_clock *c, void *stream, cw_event_time_fn *fn, void *user);
 /* No mark waits for its time. */
 bool cw_event_clock_idle(struct cw_event_clock *c);
-/* Call fn of the marks that are done; `all`: look at every mark, not at the oldest alone. */
+/* Call fn of the marks that are done; unless `all`, of the oldest few of each stream. */
 void cw_event_clock_poll(struct cw_event_clock *c, bool all);
 
 #endif

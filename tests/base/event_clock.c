@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The clock of timing events over a device of this file's own, whose streams do nothing until a test says so: what is asked of the device,
+ * and which times come in which order. */
+#include "impl/base/event_clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int failures;
+
+#define CHECK(what)                                                                                                     \
+    do {                                                                                                                \
+        if (!(what)) {                                                                                                  \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what);                                          \
+            failures++;                                                                                                 \
+        }                                                                                                               \
+    } while (0)
+
+/* ---- the device ---- */
+
+enum state { RECORDED, DONE, LOST };
+
+struct event {
+    enum state state;
+    void *stream;
+    float ms;
+    struct event *next;
+};
+
+static struct event *all;           /* newest first */
+static unsigned created, destroyed, asked;
+
+static void *
+create(void *device)
+{
+    struct event *e = calloc(1, sizeof *e);
+    created++;
+    e->next = all;
+    return all = e;
+}
+
+static void
+destroy(void *device, void *event)
+{
+    destroyed++;
+    for (struct event **l = &all; *l; l = &(*l)->next)
+        if (*l == event) {
+            *l = (*l)->next;
+            break;
+        }
+    free(event);
+}
+
+static bool
+record(void *device, void *event, void *stream)
+{
+    struct event *e = event;
+    e->state = RECORDED;
+    e->stream = stream;
+    return true;
+}
+
+static bool
+wait(void *device, void *event)
+{
+    ((struct event *)event)->state = DONE;
+    return true;
+}
+
+static int
+elapsed(void *device, void *from, void *to, float *ms)
+{
+    const struct event *e = to;
+    asked++;
+    if (e->state == DONE)
+        *ms = e->ms - ((const struct event *)from)->ms;
+    return e->state == DONE ? 1 : e->state == LOST ? -1 : 0;
+}
+
+static const struct cw_event_clock_ops ops = { .create = create, .destroy = destroy, .record = record, .wait = wait, .elapsed = elapsed };
+
+/* What is recorded in the stream comes to `state`, at `ms`. */
+static void
+come(void *stream, enum state state, float ms)
+{
+    for (struct event *e = all; e; e = e->next)
+        if (e->stream == stream && e->state == RECORDED) {
+            e->state = state;
+            e->ms = ms;
+        }
+}
+
+/* ---- marks ---- */
+
+static uint64_t base, times[100];
+static unsigned order[100], given;
+
+static void
+take(void *user, uint64_t ns)
+{
+    unsigned i = (unsigned)((uint64_t *)user - times);
+    times[i] = ns;
+    order[given++] = i;
+}
+
+static char a, b;
+
+static void
+mark(struct cw_event_clock *c, void *stream, unsigned i)
+{
+    CHECK(cw_event_clock_mark(c, stream, take, &times[i]));
+}
+
+int
+main(void)
+{
+    struct cw_event_clock *c = cw_event_clock_create(&ops, NULL, NULL);
+    CHECK(c && cw_event_clock_idle(c));
+
+    /* The first stream is stuck: it is asked about once a mark, and the second stream's times come all the same, in their order. */
+    for (unsigned i = 0; i < 10; i++)
+        mark(c, &a, i);
+    CHECK(asked == 9 && given == 0);        /* the first mark found none before it */
+    mark(c, &b, 10);
+    mark(c, &b, 11);
+    come(&b, DONE, 2);
+    asked = 0;
+    mark(c, &b, 12);
+    CHECK(asked == 2 && given == 2 && order[0] == 10 && order[1] == 11);
+    CHECK(times[10] && times[10] == times[11]);
+
+    /* A mark reads four of many; a poll sixteen; `all` the rest. */
+    base = times[10] - 2000000;             /* 2 ms behind the clock's start */
+    come(&a, DONE, 0.5);
+    given = 0;
+    mark(c, &a, 13);
+    CHECK(given == 4 && order[0] == 0 && order[3] == 3 && times[0] == base + 500000);
+    for (unsigned i = 20; i < 50; i++)
+        mark(c, &a, i);                     /* the other six come here, and then none: the stream is behind */
+    CHECK(given == 10);
+    come(&a, DONE, 3);
+    cw_event_clock_poll(c, false);
+    CHECK(given == 26 && !cw_event_clock_idle(c));
+    cw_event_clock_poll(c, true);
+    CHECK(given == 41 && !cw_event_clock_idle(c));      /* b's last one is not done */
+
+    /* What never gets a time comes with 0, and so does what is left at the end. Events are used again. */
+    come(&b, LOST, 0);
+    cw_event_clock_poll(c, false);
+    CHECK(given == 42 && order[41] == 12 && times[12] == 0 && cw_event_clock_idle(c));
+    unsigned before = created;
+    times[60] = 1;
+    mark(c, &b, 60);
+    CHECK(created == before);
+    cw_event_clock_destroy(c, true);
+    CHECK(given == 43 && order[42] == 60 && times[60] == 0);
+    CHECK(created == destroyed && !all);
+    return failures != 0;
+}
