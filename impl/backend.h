@@ -267,6 +267,9 @@ struct cwb_backend {
     cwb_result (*mem_alloc)(struct cwb_context *c, enum cwb_mem_kind kind, size_t size, size_t align, uint64_t *address);
     /* Frees at once; the driver synchronised. `address` and `size` as allocated. */
     cwb_result (*mem_free)(struct cwb_context *c, enum cwb_mem_kind kind, uint64_t address, size_t size);
+    /* Whether the program has these bytes of a piece of DEVICE memory; at first it has them all. The contents of pages that it has no part of go, and to touch
+     * them is a fault. A leaf: called with locks held. NULL: all of a piece can always be touched. */
+    cwb_result (*mem_use)(uint64_t address, size_t size, bool used);
     /* Is the address in the part of the process's address space that is kept for device memory, allocated or not? NULL: none is kept. */
     bool (*va_contains)(uint64_t address, size_t size);
     /* Make host memory usable by the device; *device_address is what kernels use. CWB_CAP_REGISTER. */

@@ -365,6 +365,28 @@ cw_va_release(uint64_t address, size_t size __attribute__((unused)))
     return r;
 }
 
+/* Lock held. */
+static cwb_result
+open_pages(uint64_t address, uint64_t size)
+{
+    uint64_t from = address & ~(PAGE - 1), to = round_up(address + size, PAGE);
+    if (mprotect((void *)(uintptr_t)from, to - from, PROT_READ | PROT_WRITE))
+        return CWB_NOMEM;
+    if (size >= CW_VA_GRANULE)
+        madvise((void *)(uintptr_t)from, to - from, MADV_HUGEPAGE);
+    tell(from, to, PROT_READ | PROT_WRITE, CW_VA_OF_REGION, -1, 0);
+    return CWB_OK;
+}
+
+cwb_result
+cw_va_use(uint64_t address, size_t size, bool used)
+{
+    pthread_mutex_lock(&lock);
+    cwb_result r = used ? open_pages(address, size) : drop_pages(round_up(address, PAGE), (address + size) & ~(PAGE - 1)) ? CWB_OK : CWB_NOMEM;
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
 cwb_result
 cw_va_alloc(size_t size, size_t align, uint64_t *address)
 {
@@ -390,15 +412,9 @@ cw_va_alloc(size_t size, size_t align, uint64_t *address)
     } else if (!insert(at, a, need)) {
         r = CWB_NOMEM;
     } else {
-        uint64_t from = a & ~(PAGE - 1), to = size >= LARGE ? a + need - PAGE : round_up(a + size, PAGE);
-        if (mprotect((void *)(uintptr_t)from, to - from, PROT_READ | PROT_WRITE)) {
+        r = open_pages(a, size);
+        if (r != CWB_OK)
             remove_block(a);
-            r = CWB_NOMEM;
-        } else {
-            if (size >= CW_VA_GRANULE)
-                madvise((void *)(uintptr_t)from, to - from, MADV_HUGEPAGE);
-            tell(from, to, PROT_READ | PROT_WRITE, CW_VA_OF_REGION, -1, 0);
-        }
     }
     pthread_mutex_unlock(&lock);
     if (r == CWB_OK)

@@ -29,6 +29,8 @@ cwb_result cw_va_release(uint64_t address, size_t size);
 /* Reserve and make readable and writable, zero-filled on first touch. Small blocks (below 1 MiB) share pages. */
 cwb_result cw_va_alloc(size_t size, size_t align, uint64_t *address);
 cwb_result cw_va_free(uint64_t address, size_t size);
+/* Parts of a block. Used: the pages under it are readable and writable. Not used: the pages that lie in it as a whole are not accessible, and lose their contents. */
+cwb_result cw_va_use(uint64_t address, size_t size, bool used);
 /* 32-bit modules (docs/host-engine.md) address the region's first 4 GiB, `size` bytes of which are for memory. From open to the
  * close that belongs to it every block lies in these: open fails with CWB_NOMEM, and a line at error level, where one does not, and so
  * does then what would give others. *window: the address of the region, a multiple of 4 GiB. */

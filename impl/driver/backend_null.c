@@ -886,7 +886,7 @@ const struct cwb_backend cwb_null = {
     .context_error = null_context_error,
     .context_limit = null_context_limit,
     .mem_alloc = null_mem_alloc,
-    .mem_free = null_mem_free,
+    .mem_free = null_mem_free, .mem_use = cw_va_use,
     .mem_register = null_mem_register,
     .mem_unregister = null_mem_unregister,
     .va_reserve = cw_va_reserve,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory pools and stream-ordered allocation (CUDA driver API, "Stream Ordered Memory Allocator"). A pool keeps what is freed as blocks: one
- * that was freed in a stream may be allocated again in that stream at once, and in any stream when the first one has got there. What it keeps
- * beyond its release threshold goes back to the backend when the program next waits for work. Blocks belong to the context in which
- * they were made, and end with it. */
+ * Memory pools and stream-ordered allocation (CUDA driver API, "Stream Ordered Memory Allocator"). A pool reserves memory in chunks, which
+ * belong to the context in which they were made, and end with it. Blocks tile a chunk: allocations, and what was freed. What was freed in a stream
+ * may be allocated again in that stream at once, and in any stream when the first one has got there. Chunks without an allocation that the pool
+ * keeps beyond its release threshold go back to the backend when the program next waits for work; of others the pages go that no allocation is on. */
 #define _GNU_SOURCE
 #include "impl/driver/graph.h"
 
@@ -10,20 +10,34 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define UNIT 512u                       /* sizes of blocks */
+#define UNIT    512u                    /* sizes and addresses of blocks */
+#define CHUNK   (32ull << 20)           /* what a pool reserves at a time (driver 580 on an H100) */
+#define GRANULE (2ull << 20)            /* the same where memory is short */
+#define PAGE    4096ull
+#define LARGE   (1ull << 20)            /* from this size on nothing is on the page behind an allocation (impl/va.h does the same) */
 
-enum block_state { BLOCK_USED, BLOCK_PENDING, BLOCK_FREE };
+/* GONE: a part of others since, or its chunk has gone. */
+enum block_state { BLOCK_USED, BLOCK_PENDING, BLOCK_FREE, BLOCK_GONE };
 
 struct block {
-    struct block *next;                 /* pool.lock, and so on */
-    struct pool *pool;                  /* which stays while it has blocks */
-    struct ctx *ctx;                    /* owned reference */
+    struct block *prev, *next;          /* pool.lock, and so on: in its chunk, by address */
+    struct chunk *chunk;                /* while it is not GONE */
     uint64_t base, size;
     uint64_t wanted;                    /* USED: what was asked for */
     enum block_state state;
-    uint64_t stream;                    /* PENDING: number of the stream that frees it */
-    uint64_t frees;                     /* how often it was freed: a free that was overtaken by a new use is recognised */
-    _Atomic uint32_t refs;              /* the pool's list, and frees that are queued */
+    enum { PAGES_OPEN, PAGES_CLOSED, PAGES_MIXED } pages;       /* its pages can be touched; not those that it has for itself; some */
+    _Atomic uint64_t stream;            /* PENDING: number of the stream whose work may use it again; 0: none's */
+    _Atomic uint32_t refs;              /* its chunk, and frees that are queued */
+};
+
+struct chunk {
+    struct chunk *next;                 /* pool.lock, and so on */
+    struct pool *pool;                  /* which stays while it has chunks */
+    struct ctx *ctx;                    /* owned reference */
+    uint64_t base, size;
+    uint64_t room;                      /* size, and what the pages behind large allocations take */
+    uint64_t used;                      /* bytes of USED blocks, without these pages */
+    struct block *blocks;
 };
 
 struct pool {
@@ -35,7 +49,7 @@ struct pool {
     uint64_t max_size;                  /* 0: any */
     bool is_default;
     pthread_mutex_t lock;
-    struct block *blocks;               /* lock, and so on */
+    struct chunk *chunks;               /* lock, and so on: oldest first */
     bool ended;                         /* nobody has the pool; its blocks may still be used */
     uint64_t release_threshold;
     uint64_t used, used_high, reserved, reserved_high;
@@ -47,6 +61,14 @@ static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;  /* before pool.l
 static struct pool *pools;              /* pools_lock */
 _Atomic bool pools_over;
 
+static uint64_t
+round_up(uint64_t v, uint64_t unit)
+{
+    return (v + unit - 1) / unit * unit;
+}
+
+/* ---- blocks of a chunk; pool.lock held ------------------------------------------------------------------------------------------ */
+
 static void
 block_unref(struct block *b)
 {
@@ -54,59 +76,211 @@ block_unref(struct block *b)
         free(b);
 }
 
-/* Take blocks off the list, into *out: those that are free, until the pool keeps no more than `keep`, and of contexts that have ended; or all of a context, whose work is done.
- * p->lock held. */
 static void
-blocks_take(struct pool *p, uint64_t keep, const struct ctx *c, struct block **out)
+block_drop(struct block *b)
 {
-    for (struct block **l = &p->blocks; *l;) {
-        struct block *b = *l;
-        if (c ? b->ctx == c && b->state != BLOCK_USED : b->state == BLOCK_FREE && (p->reserved > keep || atomic_load(&b->ctx->dead))) {
-            *l = b->next;
-            p->reserved -= b->size;
-            b->state = BLOCK_FREE;
-            b->frees++;
-            b->next = *out;
-            *out = b;
-        } else {
-            l = &b->next;
+    *(b->prev ? &b->prev->next : &b->chunk->blocks) = b->next;
+    if (b->next)
+        b->next->prev = b->prev;
+    b->state = BLOCK_GONE;
+    block_unref(b);
+}
+
+/* b takes in the free block behind it. */
+static void
+block_join(struct block *b)
+{
+    struct block *n = b->next;
+    b->size += n->size;
+    if (n->pages != PAGES_OPEN || b->pages != PAGES_OPEN)
+        b->pages = PAGES_MIXED;
+    block_drop(n);
+}
+
+/* It may be used by everyone. b may have gone behind it. */
+static void
+block_now_free(struct block *b)
+{
+    const struct chunk *h = b->chunk;
+    const struct pool *p = h->pool;
+    b->state = BLOCK_FREE;
+    if (b->next && b->next->state == BLOCK_FREE)
+        block_join(b);
+    if (b->prev && b->prev->state == BLOCK_FREE)
+        block_join(b->prev);
+    if (p->ended || atomic_load(&h->ctx->dead) || p->reserved > p->release_threshold)
+        atomic_store(&pools_over, true);
+}
+
+/* The allocation in it has ended. */
+static void
+block_leave(struct block *b)
+{
+    b->chunk->pool->used -= b->wanted;
+    b->chunk->used -= round_up(b->wanted, UNIT);
+}
+
+static void
+block_enter(struct block *b)
+{
+    struct pool *p = b->chunk->pool;
+    b->state = BLOCK_USED;
+    b->chunk->used += round_up(b->wanted, UNIT);
+    p->used += b->wanted;
+    if (p->used > p->used_high)
+        p->used_high = p->used;
+}
+
+/* What is on the pages of a free block goes; to touch them may be a fault. */
+static void
+block_close(struct block *b)
+{
+    const struct ctx *c = b->chunk->ctx;
+    if (b->pages == PAGES_CLOSED || !c->b->mem_use)
+        return;
+    (void)c->b->mem_use(b->base, b->size, false);
+    b->pages = PAGES_CLOSED;
+}
+
+/* Where a block of this size at base ends. */
+static uint64_t
+block_end(const struct chunk *h, uint64_t base, uint64_t size)
+{
+    return size >= LARGE && h->ctx->b->mem_use ? round_up(base + size, PAGE) + PAGE : base + size;
+}
+
+/* An allocation in blocks that work of the stream may use now, from `first` on: it ends at `end`, in the block `last`, of which the rest stays what it
+ * is. NULL: no memory. */
+static struct block *
+block_carve(struct chunk *h, struct block *first, struct block *last, uint64_t end, uint64_t wanted)
+{
+    struct block *b = calloc(1, sizeof *b);
+    if (!b)
+        return NULL;
+    *b = (struct block){ .chunk = h, .base = first->base, .size = end - first->base, .wanted = wanted };
+    atomic_init(&b->refs, 1);
+    bool open = true, closed = true;
+    for (const struct block *i = first; i != last->next; i = i->next) {
+        open = open && i->pages == PAGES_OPEN;
+        closed = closed && i->pages == PAGES_CLOSED;
+    }
+    bool behind = end != b->base + round_up(wanted, UNIT);      /* a page with nothing on it */
+    if (!open && h->ctx->b->mem_use && h->ctx->b->mem_use(b->base, wanted, true) != CWB_OK) {
+        free(b);
+        return NULL;
+    }
+    if (behind && !closed)
+        (void)h->ctx->b->mem_use(end - PAGE, PAGE, false);
+    b->pages = behind ? PAGES_MIXED : PAGES_OPEN;
+    while (first != last) {
+        struct block *next = first->next;
+        block_drop(first);
+        first = next;
+    }
+    b->prev = last->prev;
+    b->next = last;
+    *(last->prev ? &last->prev->next : &h->blocks) = b;
+    last->prev = b;
+    last->size -= end - last->base;
+    last->base = end;
+    if (!last->size)
+        block_drop(last);
+    block_enter(b);
+    return b;
+}
+
+/* The first place for an allocation by work of stream number `stream`. */
+static struct block *
+block_find(struct chunk *h, uint64_t stream, uint64_t wanted)
+{
+    uint64_t size = round_up(wanted, UNIT);
+    struct block *first = NULL;
+    if (h->size - h->used < size)
+        return NULL;
+    for (struct block *b = h->blocks; b; b = b->next) {
+        if (b->state != BLOCK_FREE && (b->state != BLOCK_PENDING || atomic_load(&b->stream) != stream)) {
+            first = NULL;
+            continue;
         }
+        if (!first)
+            first = b;
+        uint64_t end = block_end(h, first->base, size);
+        if (b->base + b->size >= end)
+            return block_carve(h, first, b, end, wanted);
+    }
+    return NULL;
+}
+
+/* ---- chunks --------------------------------------------------------------------------------------------------------------------- */
+
+static bool
+chunk_is_free(const struct chunk *h)
+{
+    return h->blocks->state == BLOCK_FREE && !h->blocks->next;
+}
+
+/* Take chunks without an allocation off the list, into *out: while the pool keeps no less than `keep`, and those of contexts that have ended; or all
+ * of a context, whose work is done. p->lock held. */
+static void
+chunks_take(struct pool *p, uint64_t keep, const struct ctx *c, struct chunk **out)
+{
+    for (struct chunk **l = &p->chunks; *l;) {
+        struct chunk *h = *l;
+        for (struct block *b = c == h->ctx ? h->blocks : NULL; b;) {
+            bool pending = b->state == BLOCK_PENDING;
+            if (pending)
+                block_now_free(b);      /* and b may have gone */
+            b = pending ? h->blocks : b->next;
+        }
+        bool over = p->reserved > keep, gone = c ? c == h->ctx : atomic_load(&h->ctx->dead);
+        if (chunk_is_free(h) && (gone || (!c && over && p->reserved - h->size >= keep))) {
+            *l = h->next;
+            p->reserved -= h->size;
+            block_drop(h->blocks);
+            h->next = *out;
+            *out = h;
+            continue;
+        }
+        for (struct block *b = h->blocks; !c && over && b; b = b->next)
+            if (b->state == BLOCK_FREE)
+                block_close(b);
+        l = &h->next;
     }
 }
 
 /* Give them to the backend; no lock held. */
 static void
-blocks_release(struct block *b)
+chunks_release(struct chunk *h)
 {
-    for (struct block *next; b; b = next) {
-        next = b->next;
-        (void)b->ctx->b->mem_free(b->ctx->be, CWB_MEM_DEVICE, b->base, b->size);
-        ctx_unref(b->ctx);
-        block_unref(b);
+    for (struct chunk *next; h; h = next) {
+        next = h->next;
+        (void)h->ctx->b->mem_free(h->ctx->be, CWB_MEM_DEVICE, h->base, h->room);
+        ctx_unref(h->ctx);
+        free(h);
     }
 }
 
 static void
 pool_trim(struct pool *p, uint64_t keep)
 {
-    struct block *gone = NULL;
+    struct chunk *gone = NULL;
     pthread_mutex_lock(&p->lock);
-    blocks_take(p, keep, NULL, &gone);
+    chunks_take(p, keep, NULL, &gone);
     pthread_mutex_unlock(&p->lock);
-    blocks_release(gone);
+    chunks_release(gone);
 }
 
 void
 pools_trim_slow(void)
 {
-    struct block *gone = NULL;
+    struct chunk *gone = NULL;
     atomic_store(&pools_over, false);
     pthread_mutex_lock(&pools_lock);
     for (struct pool **l = &pools; *l;) {
         struct pool *p = *l;
         pthread_mutex_lock(&p->lock);
-        blocks_take(p, p->ended ? 0 : p->release_threshold, NULL, &gone);
-        bool end = p->ended && !p->blocks;
+        chunks_take(p, p->ended ? 0 : p->release_threshold, NULL, &gone);
+        bool end = p->ended && !p->chunks;
         pthread_mutex_unlock(&p->lock);
         if (end) {
             *l = p->next;
@@ -117,21 +291,21 @@ pools_trim_slow(void)
         }
     }
     pthread_mutex_unlock(&pools_lock);
-    blocks_release(gone);
+    chunks_release(gone);
 }
 
 void
 pools_context_end(struct ctx *c)
 {
-    struct block *gone = NULL;
+    struct chunk *gone = NULL;
     pthread_mutex_lock(&pools_lock);
     for (struct pool *p = pools; p; p = p->next) {
         pthread_mutex_lock(&p->lock);
-        blocks_take(p, 0, c, &gone);
+        chunks_take(p, 0, c, &gone);
         pthread_mutex_unlock(&p->lock);
     }
     pthread_mutex_unlock(&pools_lock);
-    blocks_release(gone);
+    chunks_release(gone);
 }
 
 /* The pool stays in the list until its last block has gone. */
@@ -379,105 +553,82 @@ drv_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLoca
 
 /* ---- stream-ordered allocation --------------------------------------------------------------------------------------------- */
 
-/* A block that work of stream number `stream` of c may use now, taken for use: the smallest that is large enough and not much too large. */
-static struct block *
-block_find(struct pool *p, const struct ctx *c, uint64_t stream, uint64_t size)
-{
-    struct block *best = NULL;
-    for (struct block *b = p->blocks; b; b = b->next) {
-        if (b->ctx != c || b->size < size || b->size - size > size / 4 + (64 << 10) || (best && best->size <= b->size))
-            continue;
-        if (b->state == BLOCK_FREE || (b->state == BLOCK_PENDING && b->stream == stream))
-            best = b;
-    }
-    return best;
-}
-
-static void
-account(struct pool *p, uint64_t wanted)
-{
-    p->used += wanted;
-    if (p->used > p->used_high)
-        p->used_high = p->used;
-    if (p->reserved > p->reserved_high)
-        p->reserved_high = p->reserved;
-}
-
+/* Reserve memory for an allocation of this size: a multiple of `unit`, or what maxSize leaves. */
 static CUresult
-block_make(struct pool *p, struct ctx *c, uint64_t size, uint64_t wanted, struct block **out)
+chunk_make(struct pool *p, struct ctx *c, uint64_t size, uint64_t unit)
 {
-    uint64_t base;
     if (size > c->dev->props.total_memory)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    uint64_t want = round_up(size, unit);
     pthread_mutex_lock(&p->lock);
-    bool full = p->max_size && p->reserved + size > p->max_size;
+    uint64_t left = !p->max_size ? UINT64_MAX : p->max_size > p->reserved ? p->max_size - p->reserved : 0;
     pthread_mutex_unlock(&p->lock);
-    if (full)
+    if (left < size)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    cwb_result r = c->b->mem_alloc(c->be, CWB_MEM_DEVICE, size, 512, &base);
-    if (r != CWB_OK)
-        return result_of(r);
+    if (want > left)
+        want = left / UNIT * UNIT;
+    struct chunk *h = calloc(1, sizeof *h);
     struct block *b = calloc(1, sizeof *b);
-    if (!b) {
-        (void)c->b->mem_free(c->be, CWB_MEM_DEVICE, base, size);
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult e = h && b ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (e == CUDA_SUCCESS) {
+        *h = (struct chunk){ .pool = p, .ctx = c, .size = want, .room = want + (c->b->mem_use ? (want / LARGE + 1) * PAGE : 0), .blocks = b };
+        e = result_of(c->b->mem_alloc(c->be, CWB_MEM_DEVICE, h->room, UNIT, &h->base));
     }
-    *b = (struct block){ .pool = p, .ctx = c, .base = base, .size = size, .wanted = wanted };
+    if (e != CUDA_SUCCESS) {
+        free(h);
+        free(b);
+        return e;
+    }
+    *b = (struct block){ .chunk = h, .base = h->base, .size = h->room, .state = BLOCK_FREE };
     atomic_init(&b->refs, 1);
     ctx_ref(c);
     pthread_mutex_lock(&p->lock);
-    b->next = p->blocks;
-    p->blocks = b;
-    p->reserved += size;
-    account(p, wanted);
+    block_close(b);
+    struct chunk **l = &p->chunks;
+    while (*l)
+        l = &(*l)->next;
+    *l = h;
+    p->reserved += want;
+    if (p->reserved > p->reserved_high)
+        p->reserved_high = p->reserved;
     pthread_mutex_unlock(&p->lock);
-    *out = b;
     return CUDA_SUCCESS;
 }
 
 static CUresult
-block_get(struct pool *p, struct ctx *c, uint64_t stream, uint64_t size, struct block **out)
+block_get(struct pool *p, struct ctx *c, uint64_t stream, uint64_t wanted, struct block **out)
 {
-    if (size > UINT64_MAX - UNIT)
+    uint64_t unit = CHUNK;
+    if (wanted > UINT64_MAX - 2 * CHUNK)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    const uint64_t wanted = size;
-    size = (size + UNIT - 1) / UNIT * UNIT;
-    pthread_mutex_lock(&p->lock);
-    *out = block_find(p, c, stream, size);
-    if (*out) {
-        (*out)->state = BLOCK_USED;
-        (*out)->wanted = wanted;
-        account(p, wanted);
+    for (;;) {
+        struct block *b = NULL;
+        pthread_mutex_lock(&p->lock);
+        for (struct chunk *h = p->chunks; h && !b; h = h->next)
+            if (h->ctx == c)
+                b = block_find(h, stream, wanted);
+        pthread_mutex_unlock(&p->lock);
+        *out = b;
+        if (b)
+            return CUDA_SUCCESS;
+        CUresult e = chunk_make(p, c, round_up(wanted, UNIT), unit);
+        if (e == CUDA_ERROR_OUT_OF_MEMORY && unit == CHUNK) {   /* what it keeps is in the way: wait for what is about to be freed, and try again */
+            (void)c->b->context_sync(c->be);
+            pool_trim(p, 0);
+            unit = GRANULE;
+        } else if (e != CUDA_SUCCESS) {
+            return e;
+        }
     }
-    pthread_mutex_unlock(&p->lock);
-    if (*out)
-        return CUDA_SUCCESS;
-    CUresult e = block_make(p, c, size, wanted, out);
-    if (e == CUDA_ERROR_OUT_OF_MEMORY) {        /* what it keeps is in the way: wait for what is about to be freed, and try again */
-        (void)c->b->context_sync(c->be);
-        pool_trim(p, 0);
-        e = block_make(p, c, size, wanted, out);
-    }
-    return e;
-}
-
-/* p->lock held. */
-static void
-now_free(struct block *b)
-{
-    b->state = BLOCK_FREE;
-    if (b->pool->ended || atomic_load(&b->ctx->dead) || b->pool->reserved > b->pool->release_threshold)
-        atomic_store(&pools_over, true);
 }
 
 void
 block_free(struct block *b)
 {
-    struct pool *p = b->pool;
+    struct pool *p = b->chunk->pool;
     pthread_mutex_lock(&p->lock);
-    p->used -= b->wanted;
-    b->frees++;
-    now_free(b);
+    block_leave(b);
+    block_now_free(b);
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -485,14 +636,13 @@ block_free(struct block *b)
 static void
 block_give_back(struct block *b)
 {
-    (void)memory_settle(b->ctx);
+    (void)memory_settle(b->chunk->ctx);
     block_free(b);
 }
 
 struct queued_free {
     struct block *b;                    /* owned reference */
     struct pool *p;                     /* there while the block is pending */
-    uint64_t frees;
 };
 
 /* On a thread of the backend. */
@@ -506,8 +656,8 @@ stream_reached(void *user, cwb_result status)
         there = p == f->p;
     if (there) {
         pthread_mutex_lock(&f->p->lock);
-        if (f->b->state == BLOCK_PENDING && f->b->frees == f->frees)
-            now_free(f->b);
+        if (f->b->state == BLOCK_PENDING)
+            block_now_free(f->b);
         pthread_mutex_unlock(&f->p->lock);
     }
     pthread_mutex_unlock(&pools_lock);
@@ -519,36 +669,37 @@ stream_reached(void *user, cwb_result status)
 static CUresult
 block_free_async(struct block *b, struct stream *s)
 {
-    struct pool *p = b->pool;
+    struct pool *p = b->chunk->pool;
     struct queued_free *f = malloc(sizeof *f);
     if (!f)
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult e = stream_begin(s);
-    if (e == CUDA_SUCCESS) {
-        atomic_fetch_add(&b->refs, 1);
-        pthread_mutex_lock(&p->lock);
-        p->used -= b->wanted;
-        b->state = BLOCK_PENDING;
-        b->stream = s->id;
-        *f = (struct queued_free){ b, p, ++b->frees };
-        pthread_mutex_unlock(&p->lock);
-        e = result_of(s->obj.ctx->b->stream_host_fn(s->be, stream_reached, f));
-        if (e != CUDA_SUCCESS) {
-            pthread_mutex_lock(&p->lock);
-            if (b->state == BLOCK_PENDING && b->frees == f->frees) {
-                b->state = BLOCK_USED;
-                account(p, b->wanted);
-            } else {
-                e = CUDA_SUCCESS;       /* a new use has overtaken it, and nobody needs to hear when the stream gets there */
-            }
-            pthread_mutex_unlock(&p->lock);
-            free(f);
-            block_unref(b);
-        }
-        stream_end(s);
-    } else {
+    if (e != CUDA_SUCCESS) {
         free(f);
+        return e;
     }
+    *f = (struct queued_free){ b, p };
+    atomic_fetch_add(&b->refs, 2);      /* the stream's, and one for here */
+    pthread_mutex_lock(&p->lock);
+    block_leave(b);
+    atomic_store(&b->stream, 0);
+    b->state = BLOCK_PENDING;
+    pthread_mutex_unlock(&p->lock);
+    e = result_of(s->obj.ctx->b->stream_host_fn(s->be, stream_reached, f));
+    if (e == CUDA_SUCCESS) {
+        atomic_store(&b->stream, s->id);        /* it is in the queue now, and counts where b is still pending */
+    } else {
+        pthread_mutex_lock(&p->lock);
+        if (b->state == BLOCK_PENDING)
+            block_enter(b);
+        else
+            e = CUDA_SUCCESS;           /* its context has ended, and took it along */
+        pthread_mutex_unlock(&p->lock);
+        free(f);
+        block_unref(b);
+    }
+    stream_end(s);
+    block_unref(b);
     return e;
 }
 
@@ -583,7 +734,7 @@ alloc(struct ctx *c, CUdeviceptr *dptr, size_t size, struct pool *p, CUstream hS
     e = block_get(p, s->obj.ctx, s->id, size, &b);
     if (e != CUDA_SUCCESS)
         return e;
-    struct range r = { .base = b->base, .size = size, .kind = RANGE_POOL, .ctx = b->ctx, .device = p->device, .flags = p->handle_types, .device_address = b->base,
+    struct range r = { .base = b->base, .size = size, .kind = RANGE_POOL, .ctx = b->chunk->ctx, .device = p->device, .flags = p->handle_types, .device_address = b->base,
                        .block = b, .pool = p->obj.handle, .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID };
     uint64_t base = b->base;
     e = range_add(&r);

@@ -577,7 +577,7 @@ host_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch 
     .context_error = host_context_error, .failed_launch = host_failed_launch, \
     .context_limit = host_context_limit, \
     .mem_alloc = host_mem_alloc, \
-    .mem_free = host_mem_free, \
+    .mem_free = host_mem_free, .mem_use = cw_va_use, \
     .va_reserve = cw_va_reserve, \
     .va_release = cw_va_release, \
     .phys_create = host_phys_create, \

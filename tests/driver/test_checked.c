@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * host:checked: every way by which a kernel reaches memory, tried at an address of the program's own, is 700 and changes nothing; memory that the
- * program gave to kernels is theirs until it takes it back. */
+ * program gave to kernels is theirs until it takes it back, also in a pool. */
 #include "tests/driver/test.h"
 
 #include <stdbool.h>
@@ -128,6 +128,22 @@ main(void)
     EXPECT_RESULT(run(load, (uintptr_t)heap_secret - 4, &out), CUDA_ERROR_ILLEGAL_ADDRESS);
     OK(cuMemHostUnregister(heap_secret));
     EXPECT_RESULT(run(load, (uintptr_t)heap_secret, &out), CUDA_ERROR_ILLEGAL_ADDRESS);
+    /* Of a pool the allocations, and neither the page behind a large one nor the rest of what the pool has reserved. */
+    enum { LARGE = 1 << 20 };
+    CUdeviceptr large, small;
+    OK(cuMemAllocAsync(&large, LARGE, NULL));
+    OK(cuMemAllocAsync(&small, 65536, NULL));
+    OK(cuMemsetD8Async(small, 1, 65536, NULL));
+    OK(cuStreamSynchronize(NULL));
+    OK(run(load, (uintptr_t)large + LARGE - 4, &out));
+    EXPECT_RESULT(run(load, (uintptr_t)large + LARGE, &out), CUDA_ERROR_ILLEGAL_ADDRESS);
+    EXPECT_RESULT(run(load, (uintptr_t)large + 16 * LARGE, &out), CUDA_ERROR_ILLEGAL_ADDRESS);
+    OK(run(load, (uintptr_t)small, &out));
+    EXPECT(out[0] == 0x01010101);
+    OK(cuMemFreeAsync(small, NULL));
+    OK(cuStreamSynchronize(NULL));
+    EXPECT_RESULT(run(load, (uintptr_t)small + 32768, &out), CUDA_ERROR_ILLEGAL_ADDRESS);
+    OK(run(load, (uintptr_t)large, &out));
     OK(cuCtxDestroy_v2(c));
     free(heap_secret);
     return failures != 0;

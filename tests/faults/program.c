@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A program with faults that only a whole program can have: program correct|leak|context|freed. The kernel writes n words from `to` on.
- * Each case ends with status 0 but `freed`, whose last launch uses memory that is freed. */
+ * A program with faults that only a whole program can have: program correct|leak|context|freed|pool. The kernel writes n words from `to` on.
+ * Each case ends with status 0 but `freed`, whose last launch uses memory that is freed, and `pool`, whose last writes behind an allocation of a pool. */
 #include "impl/api/cuda.h"
 
 #include <stdint.h>
@@ -60,6 +60,14 @@ main(int argc, char **argv)
             return 4;
     if (!strcmp(what, "freed")) {
         CHECK(cuMemFree_v2(other));
+        launch(f, other, 64);
+        return 0;
+    }
+    if (!strcmp(what, "pool")) {
+        CUdeviceptr beside;
+        CHECK(cuMemAllocAsync(&other, 128, NULL));
+        CHECK(cuMemAllocAsync(&beside, 4096, NULL));
+        launch(f, beside, 64);
         launch(f, other, 64);
         return 0;
     }

@@ -34,6 +34,9 @@ run memcheck "$PROGRAM" freed
 says "fill, launch 3:" "out of bounds: 4 bytes are written at byte 0 of memory that is freed, of 4096 bytes, allocated by call 8, cuMemAlloc_v2, in .*, freed by call 1[0-9], cuMemFree_v2, in " \
      "3 launches checked, faults in 1"
 
+run memcheck "$PROGRAM" pool
+says "fill, launch 4:" "out of bounds: 4 bytes are written at .* 0 bytes behind .* of 128 bytes, allocated by call [0-9]*, cuMemAllocAsync, in " "4 launches checked, faults in 1"
+
 run memcheck "$APP" kernels "$PTX" write_behind
 says "out of bounds: 4 bytes are written at .*, 3072 bytes behind buffer [0-9]*, parameter out, of 1024 bytes, allocated by call [0-9]*, cuMemAlloc_v2" "1 launches checked, faults in 1"
 
