@@ -38,6 +38,7 @@ reject "no since" functions/memory.json '/"cuMemAlloc_v2"/ s/"since": 3020, //' 
 reject "future" functions/memory.json '/"cuMemAlloc_v2"/ s/"since": 3020/"since": 99000/' "cuMemAlloc_v2: since must be"
 reject "no hip" functions/memory.json '/"cuMemAlloc_v2"/ s/"hip": "[a-zA-Z]*", //' "cuMemAlloc_v2: hip must be"
 reject "no windows" functions/memory.json '/"cuMemAlloc_v2"/ s/"windows": true, //' "cuMemAlloc_v2: windows must be"
+reject "lockless that is no boolean" functions/context.json '/"cuCtxGetCurrent"/ s/"lockless": true/"lockless": 1/' "cuCtxGetCurrent: lockless must be"
 reject "wrong base" functions/memory.json '/"cuMemAlloc_v2"/ s/"base": "cuMemAlloc"/"base": "cuMemFree"/' "cuMemAlloc_v2: is no version of its base cuMemFree"
 reject "twice" functions/memory.json 's/"cuMemAlloc_v2"/"cuMemAlloc"/' "cuMemAlloc: described twice"
 reject "array without length" functions/graph.json '/"cuGraphAddDependencies"/,/\] }/ s/, "length": "numDependencies"//' "cuGraphAddDependencies: parameter from: kind array needs a length"

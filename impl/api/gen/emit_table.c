@@ -143,6 +143,10 @@ emit_exports(const struct model *m, struct cw_buf *out)
             cw_buf_puts(out, ");\n");
         } else if (f->plain) {
             emit_per_thread_body(m, out, f);
+        } else if (f->lockless) {
+            cw_buf_printf(out, "    return drv_%s(", f->name);
+            emit_args(out, f);
+            cw_buf_puts(out, ");\n");
         } else {
             cw_buf_printf(out, "    int cancel_ = enter();\n    CUresult result_ = drv_%s(", f->name);
             emit_args(out, f);

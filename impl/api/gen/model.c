@@ -444,6 +444,7 @@ load_function(struct model *m, const char *area, bool in_toolkit, const cJSON *j
     const cJSON *since = cJSON_GetObjectItemCaseSensitive(j, "since");
     const cJSON *hip = cJSON_GetObjectItemCaseSensitive(j, "hip");
     const cJSON *windows = cJSON_GetObjectItemCaseSensitive(j, "windows");
+    const cJSON *lockless = cJSON_GetObjectItemCaseSensitive(j, "lockless");
     const cJSON *params = cJSON_GetObjectItemCaseSensitive(j, "params"), *item;
     const cJSON *per_thread = cJSON_GetObjectItemCaseSensitive(j, "per_thread");
 
@@ -481,6 +482,9 @@ load_function(struct model *m, const char *area, bool in_toolkit, const cJSON *j
     if (!cJSON_IsBool(windows))
         complain(m, "%s: windows must be true or false", name);
     f->windows = cJSON_IsTrue(windows);
+    if (lockless && !cJSON_IsBool(lockless))
+        complain(m, "%s: lockless must be true or false", name);
+    f->lockless = cJSON_IsTrue(lockless);
     if (!cJSON_IsArray(params)) {
         complain(m, "%s: params is missing", name);
         return;

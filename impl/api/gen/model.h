@@ -76,6 +76,7 @@ struct function {
     unsigned     in;                  /* bit i: exported by the model's library i */
     unsigned     index, version, since, param_count;   /* version: 1 for the unsuffixed symbol, n for _vn */
     bool         windows;
+    bool         lockless;            /* takes no lock and waits for nothing: a thread that is cancelled in it leaves nothing behind */
     bool         in_toolkit;          /* the toolkit's stub library and cuda.h have it too, not only the driver's library */
     struct param *params;
     const struct function *plain;     /* the symbol that this is the per-thread variant of, or NULL */
