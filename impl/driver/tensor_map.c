@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Tensor maps: cuTensorMapEncode* and cuTensorMapReplaceAddress. The rules are those of the driver API's manual; the layout is our own
- * (jit/abi/bulk.h), unless the backend's device has one. They need neither a context nor a lock. */
+ * Tensor maps: cuTensorMapEncode* and cuTensorMapReplaceAddress. The rules are those of the driver API's manual, tests/driver/tensor_maps.txt has a
+ * case for each; the layout is our own (jit/abi/bulk.h), unless the backend's device has one, with rules of its own. They need a context, and no lock. */
 #include "impl/driver/driver.h"
 #include "jit/abi/bulk.h"
 
 #include <string.h>
 
-static unsigned
-element_bytes(uint32_t type)
+/* Bytes that n elements take in shared memory, or 1 where that is no whole number of them. */
+static uint64_t
+box_bytes(uint32_t type, uint64_t n)
 {
     switch (type) {
-    case CU_TENSOR_MAP_DATA_TYPE_UINT8: return 1;
-    case CU_TENSOR_MAP_DATA_TYPE_UINT16: case CU_TENSOR_MAP_DATA_TYPE_FLOAT16: case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16: return 2;
-    case CU_TENSOR_MAP_DATA_TYPE_UINT64: case CU_TENSOR_MAP_DATA_TYPE_INT64: case CU_TENSOR_MAP_DATA_TYPE_FLOAT64: return 8;
-    default: return 4;
+    case CU_TENSOR_MAP_DATA_TYPE_UINT8: return n;
+    case CU_TENSOR_MAP_DATA_TYPE_UINT16: case CU_TENSOR_MAP_DATA_TYPE_FLOAT16: case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16: return 2 * n;
+    case CU_TENSOR_MAP_DATA_TYPE_UINT64: case CU_TENSOR_MAP_DATA_TYPE_INT64: case CU_TENSOR_MAP_DATA_TYPE_FLOAT64: return 8 * n;
+    case CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B: return n & 1 ? 1 : n / 2;
+    case CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B: case CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B: return n;      /* 16 elements in 16 bytes, with gaps */
+    default: return 4 * n;
     }
 }
 
@@ -23,63 +26,93 @@ is_float(uint32_t type)
     return type >= CU_TENSOR_MAP_DATA_TYPE_FLOAT16 && type <= CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ;
 }
 
-/* What is wrong whatever the layout is. */
-static CUresult
-check(const void *map, const struct cwb_tensor *t)
+static bool
+has_gaps(uint32_t type)
 {
-    if (!map || (uintptr_t)map & 63 || !t->address || t->address & 15 || !t->rank || t->rank > CWT_DIMS || !t->dim || (t->rank > 1 && !t->stride) || !t->box ||
-        !t->step || t->type > CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B || t->interleave > CU_TENSOR_MAP_INTERLEAVE_32B ||
-        t->swizzle > CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B || t->promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B ||
-        t->fill > CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA || (t->fill && !is_float(t->type)))
-        return CUDA_ERROR_INVALID_VALUE;
-    for (uint32_t d = 0; d < t->rank; d++)
-        if (!t->dim[d] || t->dim[d] > 1ull << 32 || !t->step[d] || t->step[d] > 8 ||
-            (d && (t->stride[d - 1] & 15 || t->stride[d - 1] >= 1ull << 40)))
-            return CUDA_ERROR_INVALID_VALUE;
-    return CUDA_SUCCESS;
+    return type == CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B || type == CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B;
 }
 
-/* The box, without interleaving. */
-static CUresult
-check_box(const struct cwb_tensor *t)
+static bool
+good_kinds(const struct cwb_tensor *t)
 {
-    uint64_t row = (uint64_t)t->box[0] * element_bytes(t->type);
-    if (row & 15 || (t->swizzle && row > 16ull << t->swizzle))
-        return CUDA_ERROR_INVALID_VALUE;
-    for (uint32_t d = 0; d < (t->im2col ? 1 : t->rank); d++)
-        if (!t->box[d] || t->box[d] > 256)
-            return CUDA_ERROR_INVALID_VALUE;
-    if (!t->im2col)
-        return CUDA_SUCCESS;
-    if (t->rank < 3 || !t->lower || !t->upper || !t->box[1] || t->box[1] > 1024)
-        return CUDA_ERROR_INVALID_VALUE;
-    for (uint32_t d = 0; d < t->rank - 2; d++) {        /* in 16, 8 or 5 bits */
-        int limit = t->rank == 3 ? 1 << 15 : t->rank == 4 ? 1 << 7 : 1 << 4;
-        if (t->lower[d] < -limit || t->lower[d] >= limit || t->upper[d] < -limit || t->upper[d] >= limit)
-            return CUDA_ERROR_INVALID_VALUE;
+    return t->type <= CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B && t->interleave <= CU_TENSOR_MAP_INTERLEAVE_32B &&
+           t->swizzle <= CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B && t->promotion <= CU_TENSOR_MAP_L2_PROMOTION_L2_256B &&
+           t->fill <= CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA && (!t->fill || is_float(t->type));
+}
+
+/* The tensor in memory; the arrays are there. */
+static bool
+good_tensor(const struct cwb_tensor *t)
+{
+    const uint64_t align = t->interleave == CU_TENSOR_MAP_INTERLEAVE_32B || has_gaps(t->type) ? 32 : 16;
+    if (t->rank < (t->interleave || t->im2col ? 3u : 1u) || t->rank > CWT_DIMS || !t->address || t->address & (align - 1))
+        return false;
+    for (uint32_t d = 0; d < t->rank; d++) {
+        if (!t->dim[d] || t->dim[d] > 1ull << 32)
+            return false;
+        if (d && (t->stride[d - 1] & (align - 1) || t->stride[d - 1] >= 1ull << 40))
+            return false;
+        if ((d || t->interleave) && (!t->step[d] || t->step[d] > 8))   /* the first one means nothing otherwise */
+            return false;
     }
-    return CUDA_SUCCESS;
+    return !(t->dim[0] & (has_gaps(t->type) ? 127 : t->type == CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B ? 1 : 0));
+}
+
+/* The corners of im2col, for W, H and D: in 16, 8 or 5 bits, and some pixels between them. */
+static bool
+good_corners(const struct cwb_tensor *t)
+{
+    const int limit = t->rank == 3 ? 1 << 15 : t->rank == 4 ? 1 << 7 : 1 << 4;
+    for (uint32_t d = 0; d < t->rank - 2; d++)
+        if (t->lower[d] < -limit || t->lower[d] >= limit || t->upper[d] < -limit || t->upper[d] >= limit ||
+            (int64_t)t->dim[d + 1] + t->upper[d] - t->lower[d] <= 0)
+            return false;
+    return true;
+}
+
+/* Swizzling is of a span of 32, 64 or 128 bytes. */
+static bool
+good_swizzle(const struct cwb_tensor *t)
+{
+    if (t->interleave == CU_TENSOR_MAP_INTERLEAVE_32B)
+        return t->swizzle == CU_TENSOR_MAP_SWIZZLE_32B;
+    if (has_gaps(t->type) && t->swizzle != CU_TENSOR_MAP_SWIZZLE_NONE && t->swizzle != CU_TENSOR_MAP_SWIZZLE_128B &&
+        t->swizzle != CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B &&
+        !(t->type == CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B && t->swizzle == CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B))
+        return false;
+    const uint64_t span = t->swizzle == CU_TENSOR_MAP_SWIZZLE_32B ? 32 : t->swizzle == CU_TENSOR_MAP_SWIZZLE_64B ? 64 : 128;
+    return t->interleave || !t->swizzle || box_bytes(t->type, t->box[0]) <= span;
+}
+
+static bool
+good_box(const struct cwb_tensor *t)
+{
+    for (uint32_t d = 0; d < (t->im2col ? 2 : t->rank); d++)
+        if (!t->box[d] || t->box[d] > (t->im2col && d ? 1024u : 256u))
+            return false;
+    if ((has_gaps(t->type) && t->box[0] != 128) || (t->type == CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B && t->interleave))
+        return false;
+    return t->interleave || !(box_bytes(t->type, t->box[0]) & 15);
 }
 
 static CUresult
 encode(CUtensorMap *map, const struct cwb_tensor *t)
 {
-    READY();
-    CUresult e = check(map, t);
-    if (e != CUDA_SUCCESS)
-        return e;
+    CURRENT(c);
+    (void)c;
     if (g.backend->tensor_map)
         return result_of(g.backend->tensor_map(t, map));
+    if (!map || (uintptr_t)map & 63 || !t->dim || (t->rank > 1 && !t->stride) || !t->box || !t->step || (t->im2col && (!t->lower || !t->upper)))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!good_kinds(t) || !good_tensor(t) || !good_box(t) || !good_swizzle(t) || (t->im2col && !good_corners(t)))
+        return CUDA_ERROR_INVALID_VALUE;
     if (t->interleave || t->type >= CWT_TYPES || t->swizzle > CWT_SWIZZLE_128B)
         return CUDA_ERROR_NOT_SUPPORTED;
-    e = check_box(t);
-    if (e != CUDA_SUCCESS)
-        return e;
     struct cwt_map m = { .magic = CWT_MAGIC, .rank = (uint8_t)t->rank, .type = (uint8_t)t->type, .swizzle = (uint8_t)t->swizzle, .fill_nan = t->fill != 0,
                          .address = t->address, .im2col = t->im2col };
     for (uint32_t d = 0; d < t->rank; d++) {
         m.last[d] = (uint32_t)(t->dim[d] - 1);
-        m.step[d] = (uint8_t)t->step[d];
+        m.step[d] = d ? (uint8_t)t->step[d] : 1;
         if (d)
             m.stride[d - 1] = t->stride[d - 1];
         if (!t->im2col || d < 2)
@@ -121,11 +154,12 @@ drv_cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress)
 {
     uint64_t address = (uintptr_t)globalAddress;
     struct cwt_map m;
-    READY();
-    if (!tensorMap || (uintptr_t)tensorMap & 63 || !address || address & 15)
-        return CUDA_ERROR_INVALID_VALUE;
+    CURRENT(c);
+    (void)c;
     if (g.backend->tensor_map_address)
         return result_of(g.backend->tensor_map_address(tensorMap, address));
+    if (!tensorMap || (uintptr_t)tensorMap & 63 || !address || address & 15)
+        return CUDA_ERROR_INVALID_VALUE;
     memcpy(&m, tensorMap, sizeof m);
     if (m.magic != CWT_MAGIC)
         return CUDA_ERROR_INVALID_VALUE;
