@@ -14,6 +14,22 @@
 static const char text[] = ".version 7.1\n.target sm_60\n.address_size 64\n.visible .entry k()\n{\n    .reg .b64 %d<2>;\n"
                            "    mov.u64 %d1, 64;\n    st.global.u64 [%d1], %d1;\n    ret;\n}\n";
 
+/* Sanitizers have handlers of their own, which end the process. */
+const char *__asan_default_options(void);
+const char *__tsan_default_options(void);
+
+const char *
+__asan_default_options(void)
+{
+    return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0";
+}
+
+const char *
+__tsan_default_options(void)
+{
+    return __asan_default_options();
+}
+
 static sigjmp_buf back;
 static struct sigaction old;
 static volatile unsigned caught;
