@@ -96,10 +96,10 @@ operate(struct cwh_fiber *f, uint32_t op, uint64_t *object, uint64_t value, bool
         complete(&b);
         break;
     case CWH_MBARRIER_EXPECT:
-        b.tx += (int32_t)n;
+        b.tx = (int32_t)((uint32_t)b.tx + n);
         break;
     case CWH_MBARRIER_COMPLETE:
-        b.tx -= (int32_t)n;
+        b.tx = (int32_t)((uint32_t)b.tx - n);
         complete(&b);
         break;
     case CWH_MBARRIER_TEST:

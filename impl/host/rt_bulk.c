@@ -47,7 +47,7 @@ cwh_rt_bulk_copy(struct cwh_gang *gang, uint64_t to, uint64_t from, uint32_t siz
     if (blocks == CWT_ONE_BLOCK) {
         cwh_must_own(gang, to, size);
         if (bytes == 0xffff)
-            memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size);
+            memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size);        /* a program's may overlap */
         else
             bulk_copy(to, from, size, bytes);
         if (barrier)
@@ -58,7 +58,7 @@ cwh_rt_bulk_copy(struct cwh_gang *gang, uint64_t to, uint64_t from, uint32_t siz
         if (!(blocks >> rank & 1))
             continue;
         cwh_must_own(gang, in_block(gang, to, rank), size);
-        memcpy((void *)(uintptr_t)in_block(gang, to, rank), (const void *)(uintptr_t)from, size);
+        memmove((void *)(uintptr_t)in_block(gang, to, rank), (const void *)(uintptr_t)from, size);
         cwh_mbarrier_complete(f, in_block(gang, barrier, rank), size);
     }
 }
@@ -85,8 +85,10 @@ cwh_rt_bulk_fill(struct cwh_gang *gang, uint64_t to, uint64_t size)
 static uint32_t
 copy_tensor(struct cwh_gang *gang, uint64_t map, uint64_t shared, uint32_t place, const int32_t *c, uint64_t offsets, uint32_t how)
 {
+    struct cwt_map m;
     cwh_must_own(gang, map, CWT_BYTES);
-    uint32_t bytes = bulk_tensor(gang, (const struct cwt_map *)(uintptr_t)map, shared, place, c, offsets, how);
+    memcpy(&m, (const void *)(uintptr_t)map, sizeof m);         /* other threads may write it meanwhile: what is checked is what is used */
+    uint32_t bytes = bulk_tensor(gang, &m, shared, place, c, offsets, how);
     if (!bytes)
         cwh_abort(cwh_fiber_of(gang), CWB_ILLEGAL_INSTRUCTION, "a copy of a tensor: no tensor map for it at 0x%llx, or the box begins at element %d, at no multiple of 16 bytes, or is stored at a negative one",
                   (unsigned long long)map, c[0]);

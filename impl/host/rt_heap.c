@@ -76,12 +76,16 @@ set_header(struct cwh_heap *h, uint64_t offset, uint64_t size)
     *at(h, offset) = (struct header){ size, check_of(offset, size) };
 }
 
+/* The block's header, each word read once: another thread of the kernel may write it meanwhile, and what is checked is what is used. False: it was
+ * overwritten. */
 static bool
-good(const struct cwh_heap *h, uint64_t offset)
+get_header(const struct cwh_heap *h, uint64_t offset, uint64_t *size, bool *used)
 {
     const struct header *b = at(h, offset);
-    uint64_t size = b->size & ~1ull;
-    return b->check == check_of(offset, b->size) && size >= sizeof *b && size % 16 == 0 && size <= h->size - offset;
+    uint64_t word = __atomic_load_n(&b->size, __ATOMIC_RELAXED);
+    *size = word & ~1ull;
+    *used = word & 1;
+    return __atomic_load_n(&b->check, __ATOMIC_RELAXED) == check_of(offset, word) && *size >= sizeof *b && *size % 16 == 0 && *size <= h->size - offset;
 }
 
 /* Offset of the memory, or 0; *bad when a header was overwritten. Lock held. */
@@ -90,21 +94,19 @@ take(struct cwh_heap *h, uint64_t want, bool *bad)
 {
     uint64_t offset = h->rover, gone = 0;
     while (gone < h->size) {
-        if (!good(h, offset)) {
+        uint64_t size, more;
+        bool used, more_used;
+        if (!get_header(h, offset, &size, &used)) {
             *bad = true;
             return 0;
         }
-        uint64_t size = at(h, offset)->size;
-        bool used = size & 1;
-        size &= ~1ull;
         /* Join the free blocks that follow. */
         while (!used && offset + size < h->size) {
-            if (!good(h, offset + size)) {
+            if (!get_header(h, offset + size, &more, &more_used)) {
                 *bad = true;
                 return 0;
             }
-            uint64_t more = at(h, offset + size)->size;
-            if (more & 1)
+            if (more_used)
                 break;
             size += more;
             gone += more;
@@ -197,11 +199,10 @@ heap_free(struct cwh_heap *h, uint64_t p)
     if (!h)
         return false;
     pthread_mutex_lock(&h->lock);
-    bool ok = false;
-    uint64_t offset = p - h->base - sizeof(struct header);
-    if (h->base && p >= h->base + sizeof(struct header) && offset < h->size && offset % 16 == 0 && good(h, offset) &&
-        at(h, offset)->size & 1) {
-        set_header(h, offset, at(h, offset)->size & ~1ull);
+    bool ok = false, used;
+    uint64_t offset = p - h->base - sizeof(struct header), size;
+    if (h->base && p >= h->base + sizeof(struct header) && offset < h->size && offset % 16 == 0 && get_header(h, offset, &size, &used) && used) {
+        set_header(h, offset, size);
         if (h->rover > offset)
             h->rover = offset;
         ok = true;

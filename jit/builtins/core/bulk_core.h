@@ -288,7 +288,7 @@ bulk_row(const struct bulk_tensor *t, const int64_t *c, uint32_t at, uint32_t n)
         row += (uint64_t)c[d] * m->stride[d - 1];
     }
     for (uint32_t i = 0; i < n; i++, at += t->bytes) {
-        uint64_t shared = t->shared + (bulk_swizzled(m->swizzle, t->place + at) - t->place);
+        uint64_t shared = t->shared - t->place + bulk_swizzled(m->swizzle, t->place + at);      /* which may be less than the place */
         int64_t x = c[0] + i;
         if (inside && x >= 0 && x <= m->last[0])
             bulk_move(t, row + (uint64_t)x * t->bytes, shared);
@@ -362,20 +362,30 @@ bulk_column(const struct bulk_tensor *t, const int64_t *start, uint64_t offsets)
     return at;
 }
 
-/* A kernel can write a map. */
+/* A kernel can write a map. Each field is what the hardware's has room for, so that addresses are aligned and loops end; an mbarrier object counts
+ * fewer than 2^20 bytes (PTX, "Contents of the mbarrier object"), so no box has more. */
 static inline bool
 bulk_is_map(const struct cwt_map *map, bool column)
 {
-    if (map->magic != CWT_MAGIC || map->im2col != column || map->rank < (column ? 3u : 1u) || map->rank > (unsigned)CWT_DIMS || map->type >= CWT_TYPES)
+    if (map->magic != CWT_MAGIC || map->im2col != column || map->rank < (column ? 3u : 1u) || map->rank > (unsigned)CWT_DIMS || map->type >= CWT_TYPES ||
+        map->address & 15)
         return false;
-    for (unsigned d = 1; d < map->rank; d++)
-        if (!map->step[d])
+    uint64_t size = bulk_element_bytes(map->type);
+    for (unsigned d = 0; d < map->rank; d++) {
+        if (d && (map->stride[d - 1] & 15 || !map->step[d] || map->step[d] > 8))
             return false;
-    return true;
+        if (column && d > 1)            /* boxes have two dimensions then */
+            continue;
+        if (!map->box[d] || map->box[d] > (column && d ? 1024u : 256u))
+            return false;
+        size *= column && d ? map->box[d] : bulk_extent(map, d);
+    }
+    return size < 1u << 20;
 }
 
 /* Bytes of shared memory that the copy counts, those of elements out of bounds among them; 0: no tensor map, or one of another mode, or a box
- * whose first coordinate lies at no multiple of 16 bytes, or that is stored at a negative one (an illegal instruction on an H100). */
+ * whose first coordinate lies at no multiple of 16 bytes, or that is stored at a negative one (an illegal instruction on an H100), or a reduction
+ * of a type that has none. */
 static inline uint32_t
 bulk_tensor(void *who, const struct cwt_map *map, uint64_t shared, uint32_t place, const int32_t *coordinates, uint64_t offsets, uint32_t how)
 {
@@ -384,6 +394,8 @@ bulk_tensor(void *who, const struct cwt_map *map, uint64_t shared, uint32_t plac
     bool column = tiling == PTX_IM2COL || tiling == PTX_IM2COL_NO_OFFSETS;
     int64_t c[CWT_DIMS];
     if (!bulk_is_map(map, column) || ((uint32_t)coordinates[0] * t.bytes & 15))
+        return 0;
+    if (how & CWT_HOW_REDUCE && bulk_type_bytes(bulk_ptx_type(map->type)) != t.bytes)     /* the ISA has none of 8 and 16 bits that are integers */
         return 0;
     for (unsigned d = 0; d < CWT_DIMS; d++) {
         c[d] = coordinates[d];
