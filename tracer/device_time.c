@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Times of device operations where the driver below does not tell them: a timing event before and one behind each launch, copy, memset and
- * graph launch, in the operation's own stream, so that the streams' order and the default stream's rules stay as they are. Events are read
+ * graph launch, in the operation's own stream, so that the streams' order and the default stream's rules stay as they are. The event behind one operation is
+ * also that before the next where the program put nothing between them and the device is busy: on a GPU each event takes some 2 us. Events are read
  * when they are done: a few with each later operation of the stream and behind calls that wait, while the device is busy rather than before it
  * gets new work; all of them behind calls that fail, and at exit. Nothing is recorded into a stream that is captured. */
 #include "tracer/layer_private.h"
@@ -15,7 +16,7 @@
 
 #define NONE 255u
 
-/* Calls that submit an operation, and those that wait. A parameter by its number; NONE: it has none. */
+/* Calls that submit an operation, those that wait, and common ones that put nothing into a stream. A parameter by its number; NONE: it has none. */
 static const struct known_call {
     unsigned index;
     uint8_t  kind, way, bytes, stream;
@@ -45,15 +46,18 @@ static const struct known_call {
     SYNC(cuMemcpy3D_v2, CW_DEVICE_COPY, CW_WAY_DTOD, NONE),
     SYNC(cuMemsetD8_v2, CW_DEVICE_FILL, 0, 2),
     SYNC(cuMemsetD32_v2, CW_DEVICE_FILL, 0, 2),
-    { CW_FN_cuCtxSynchronize, NONE, 0, NONE, NONE, true, false },
-    { CW_FN_cuStreamSynchronize, NONE, 0, NONE, NONE, true, false },
-    { CW_FN_cuStreamSynchronize_ptsz, NONE, 0, NONE, NONE, true, false },
-    { CW_FN_cuEventSynchronize, NONE, 0, NONE, NONE, true, false },
+#define WAIT(name)  { CW_FN_##name, NONE, 0, NONE, NONE, true, false }
+#define QUIET(name) { CW_FN_##name, NONE, 0, NONE, NONE, false, false }
+    WAIT(cuCtxSynchronize), WAIT(cuStreamSynchronize), WAIT(cuStreamSynchronize_ptsz), WAIT(cuEventSynchronize),
+    QUIET(cuCtxGetCurrent), QUIET(cuCtxSetCurrent), QUIET(cuCtxPushCurrent_v2), QUIET(cuCtxPopCurrent_v2), QUIET(cuCtxGetDevice), QUIET(cuEventQuery),
+    QUIET(cuStreamQuery), QUIET(cuStreamQuery_ptsz), QUIET(cuStreamIsCapturing), QUIET(cuStreamIsCapturing_ptsz), QUIET(cuPointerGetAttribute),
+    QUIET(cuPointerGetAttributes), QUIET(cuFuncGetAttribute), QUIET(cuGetErrorName), QUIET(cuGetErrorString),
 };
 
 static const struct cw_cuda_table *below;
 static const struct cw_device_observer *observer;
 static uint8_t which[CW_CUDA_FUNCTION_COUNT];       /* index into known, + 1 */
+static _Atomic uint64_t others;                     /* calls that may have put something into a stream without marks around it */
 
 /* One context's clock. */
 static struct clock {
@@ -61,6 +65,7 @@ static struct clock {
     CUcontext context;
     CUdevice device;
     struct cw_event_clock *events;
+    _Atomic uint64_t others;            /* at the last mark behind an operation */
 } *clocks;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;      /* clocks: to be used under it, so that none goes meanwhile */
 
@@ -236,7 +241,9 @@ begin(struct cw_device_op *op, CUstream stream, bool per_thread)
             op->queue = (uint64_t)(uintptr_t)stream;
             *t = (struct timed){ .number = observer->submit(op, 0, 0) };
             atomic_init(&t->marks, 2);
-            if (!cw_event_clock_mark(c->events, stream, started, t))
+            /* One handle means each thread's own default stream. */
+            bool follows = stream != CU_STREAM_PER_THREAD && atomic_load(&c->others) == atomic_load(&others);
+            if (!cw_event_clock_mark(c->events, stream, follows, started, t))
                 mark_gone(t, 0);
             current.op = t;
             current.stream = stream;
@@ -268,8 +275,11 @@ cw_device_time_before(const struct cw_call *c)
     else if (c->index == CW_FN_cuDevicePrimaryCtxRelease_v2 || c->index == CW_FN_cuDevicePrimaryCtxRelease ||
              c->index == CW_FN_cuDevicePrimaryCtxReset_v2 || c->index == CW_FN_cuDevicePrimaryCtxReset)
         forget(NULL);
-    if (!which[c->index])
+    if (!which[c->index]) {
+        if (!cw_layer_is_launch(c->index))
+            atomic_fetch_add(&others, 1);
         return;
+    }
     const struct known_call *k = &known[which[c->index] - 1];
     if (k->kind == NONE)
         return;
@@ -289,16 +299,21 @@ cw_device_time_after(const struct cw_call *c)
     if (!observer)
         return;
     struct timed *t = current.op;
-    if (t && (which[c->index] || cw_layer_is_launch(c->index))) {
+    bool operation = which[c->index] ? known[which[c->index] - 1].kind != NONE : cw_layer_is_launch(c->index);
+    if (operation && !t) {
+        atomic_fetch_add(&others, 1);
+    } else if (operation) {
         CUstreamCaptureMode mode = relax(CU_STREAM_CAPTURE_MODE_RELAXED);
         current.op = NULL;
         if (c->result != CUDA_SUCCESS)
             t->failed = true;
         struct clock *k = enter();
-        if (!k || !cw_event_clock_mark(k->events, current.stream, ended, t))
+        if (!k || !cw_event_clock_mark(k->events, current.stream, false, ended, t))
             mark_gone(t, 0);
-        if (k)
+        if (k) {
+            atomic_store(&k->others, atomic_load(&others));
             pthread_rwlock_unlock(&lock);
+        }
         (void)relax(mode);
     }
     /* A failed call may be the last that a flight recorder keeps. */

@@ -16,8 +16,10 @@ enum { PER_MARK = 4, PER_POLL = 16 };
 struct mark {
     struct mark *next;
     void *event;
-    cw_event_time_fn *fn;
-    void *user;
+    struct taker {
+        cw_event_time_fn *fn;           /* NULL: none */
+        void *user;
+    } takers[2];
     uint64_t ns;
 };
 
@@ -35,6 +37,7 @@ struct cw_event_clock {
     void *base;                         /* an event that is done, at base_ns */
     uint64_t base_ns;
     struct queue *queues;
+    struct mark *newest;                /* in its queue, else NULL */
     struct mark *spare;                 /* marks with an event to use again */
 };
 
@@ -100,11 +103,20 @@ take_done(struct cw_event_clock *c, struct queue *q, unsigned most, struct mark 
         q->first = m->next;
         if (!q->first)
             q->last = &q->first;
+        if (c->newest == m)
+            c->newest = NULL;
         m->next = NULL;
         *end = m;
         end = &m->next;
     }
     return end;
+}
+
+static void
+tell(const struct mark *m, uint64_t ns)
+{
+    for (unsigned i = 0; i < 2 && m->takers[i].fn; i++)
+        m->takers[i].fn(m->takers[i].user, ns);
 }
 
 static void
@@ -114,7 +126,7 @@ deliver(struct cw_event_clock *c, struct mark *done)
         return;
     struct mark *last = done;
     for (struct mark *m = done; m; m = m->next) {
-        m->fn(m->user, m->ns);
+        tell(m, m->ns);
         last = m;
     }
     pthread_mutex_lock(&c->lock);
@@ -188,22 +200,24 @@ record(struct cw_event_clock *c, void *stream)
 }
 
 bool
-cw_event_clock_mark(struct cw_event_clock *c, void *stream, cw_event_time_fn *fn, void *user)
+cw_event_clock_mark(struct cw_event_clock *c, void *stream, bool follows, cw_event_time_fn *fn, void *user)
 {
     struct mark *done = NULL, *m = NULL;
     pthread_mutex_lock(&c->lock);
     struct queue *q = queue_of(c, stream);
     if (q) {
         take_done(c, q, PER_MARK, &done);
-        m = record(c, stream);
-    }
-    if (m) {
-        m->next = NULL;
-        m->ns = 0;
-        m->fn = fn;
-        m->user = user;
-        *q->last = m;
-        q->last = &m->next;
+        m = c->newest;
+        if (follows && m && q->last == &m->next && !m->takers[1].fn && !read_time(c, m)) {
+            m->takers[1] = (struct taker){ fn, user };
+        } else if ((m = record(c, stream))) {
+            m->next = NULL;
+            m->ns = 0;
+            m->takers[0] = (struct taker){ fn, user };
+            m->takers[1].fn = NULL;
+            *q->last = c->newest = m;
+            q->last = &m->next;
+        }
     }
     pthread_mutex_unlock(&c->lock);
     deliver(c, done);
@@ -221,7 +235,7 @@ cw_event_clock_destroy(struct cw_event_clock *c, bool use)
         after = q->next;
         for (struct mark *m = q->first, *next; m; m = next) {
             next = m->next;
-            m->fn(m->user, 0);
+            tell(m, 0);
             if (use)
                 c->ops->destroy(c->device, m->event);
             free(m);

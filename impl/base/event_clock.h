@@ -25,8 +25,9 @@ struct cw_event_clock;
 struct cw_event_clock *cw_event_clock_create(const struct cw_event_clock_ops *ops, void *device, void *idle);
 /* Calls fn for every mark that is left, with 0 for those whose events are not done. `use`: the device may still be called. Takes NULL. */
 void cw_event_clock_destroy(struct cw_event_clock *c, bool use);
-/* Put a mark into the stream, and look at a few old ones of the same stream. False: fn will not be called. Any thread. */
-bool cw_event_clock_mark(struct cw_event_clock *c, void *stream, cw_event_time_fn *fn, void *user);
+/* Put a mark into the stream, and look at a few old ones of the same stream. False: fn will not be called. Any thread.
+ * `follows`: nothing came into any stream behind the mark before this one. If that is of the same stream, which has not got there, they are one event. */
+bool cw_event_clock_mark(struct cw_event_clock *c, void *stream, bool follows, cw_event_time_fn *fn, void *user);
 /* No mark waits for its time. */
 bool cw_event_clock_idle(struct cw_event_clock *c);
 /* Call fn of the marks that are done; unless `all`, of the oldest few of each stream. */

@@ -28,7 +28,7 @@ struct event {
 };
 
 static struct event *all;           /* newest first */
-static unsigned created, destroyed, asked;
+static unsigned created, destroyed, recorded, asked;
 
 static void *
 create(void *device)
@@ -55,6 +55,7 @@ static bool
 record(void *device, void *event, void *stream)
 {
     struct event *e = event;
+    recorded++;
     e->state = RECORDED;
     e->stream = stream;
     return true;
@@ -108,7 +109,14 @@ static char a, b;
 static void
 mark(struct cw_event_clock *c, void *stream, unsigned i)
 {
-    CHECK(cw_event_clock_mark(c, stream, take, &times[i]));
+    CHECK(cw_event_clock_mark(c, stream, false, take, &times[i]));
+}
+
+/* Nothing came into a stream since the mark before. */
+static void
+mark_behind(struct cw_event_clock *c, void *stream, unsigned i)
+{
+    CHECK(cw_event_clock_mark(c, stream, true, take, &times[i]));
 }
 
 int
@@ -149,11 +157,24 @@ main(void)
     cw_event_clock_poll(c, false);
     CHECK(given == 42 && order[41] == 12 && times[12] == 0 && cw_event_clock_idle(c));
     unsigned before = created;
-    times[60] = 1;
     mark(c, &b, 60);
     CHECK(created == before);
+    recorded = 0;
+    mark_behind(c, &b, 61);             /* the same event as 60's */
+    mark_behind(c, &b, 62);             /* which has two already */
+    mark_behind(c, &a, 63);             /* 62's is another stream's */
+    mark_behind(c, &b, 64);
+    CHECK(recorded == 3);
+    come(&b, DONE, 4);
+    mark_behind(c, &b, 65);             /* the stream has nothing to do */
+    CHECK(recorded == 4 && given == 46 && times[60] == base + 4000000 && times[61] == times[60] && times[62] == times[60]);
+    CHECK(order[42] == 60 && order[43] == 61 && order[44] == 62 && order[45] == 64);
+    mark(c, &b, 66);
+    mark_behind(c, &b, 67);
+    CHECK(recorded == 5);
+    times[63] = times[65] = times[66] = times[67] = 1;
     cw_event_clock_destroy(c, true);
-    CHECK(given == 43 && order[42] == 60 && times[60] == 0);
+    CHECK(given == 50 && !times[63] && !times[65] && !times[66] && !times[67]);
     CHECK(created == destroyed && !all);
     return failures != 0;
 }
