@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Tensor maps: cuTensorMapEncode* and cuTensorMapReplaceAddress. The rules are those of the driver API's manual, tests/driver/tensor_maps.txt has a
- * case for each; the layout is our own (jit/abi/bulk.h), unless the backend's device has one, with rules of its own. They need a context, and no lock. */
+ * Tensor maps: cuTensorMapEncode* and cuTensorMapReplaceAddress. The rules are those of an H100's driver, which are the manual's but for a few:
+ * tests/driver/tensor_maps.txt has a case for each. The layout is our own (jit/abi/bulk.h), unless the backend's device has one, with rules of its
+ * own. They need a context, and no lock. */
 #include "impl/driver/driver.h"
 #include "jit/abi/bulk.h"
 
@@ -45,14 +46,14 @@ static bool
 good_tensor(const struct cwb_tensor *t)
 {
     const uint64_t align = t->interleave == CU_TENSOR_MAP_INTERLEAVE_32B || has_gaps(t->type) ? 32 : 16;
-    if (t->rank < (t->interleave || t->im2col ? 3u : 1u) || t->rank > CWT_DIMS || !t->address || t->address & (align - 1))
+    if (t->rank < (t->interleave || t->im2col ? 3u : 1u) || t->rank > CWT_DIMS || t->address & (align - 1))
         return false;
     for (uint32_t d = 0; d < t->rank; d++) {
         if (!t->dim[d] || t->dim[d] > 1ull << 32)
             return false;
         if (d && (t->stride[d - 1] & (align - 1) || t->stride[d - 1] >= 1ull << 40))
             return false;
-        if ((d || t->interleave) && (!t->step[d] || t->step[d] > 8))   /* the first one means nothing otherwise */
+        if (!t->step[d] || t->step[d] > 8)      /* also the first, which means nothing without interleaving */
             return false;
     }
     return !(t->dim[0] & (has_gaps(t->type) ? 127 : t->type == CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B ? 1 : 0));
@@ -74,8 +75,6 @@ good_corners(const struct cwb_tensor *t)
 static bool
 good_swizzle(const struct cwb_tensor *t)
 {
-    if (t->interleave == CU_TENSOR_MAP_INTERLEAVE_32B)
-        return t->swizzle == CU_TENSOR_MAP_SWIZZLE_32B;
     if (has_gaps(t->type) && t->swizzle != CU_TENSOR_MAP_SWIZZLE_NONE && t->swizzle != CU_TENSOR_MAP_SWIZZLE_128B &&
         t->swizzle != CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B &&
         !(t->type == CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B && t->swizzle == CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B))
@@ -92,7 +91,7 @@ good_box(const struct cwb_tensor *t)
             return false;
     if ((has_gaps(t->type) && t->box[0] != 128) || (t->type == CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B && t->interleave))
         return false;
-    return t->interleave || !(box_bytes(t->type, t->box[0]) & 15);
+    return !(box_bytes(t->type, t->box[0]) & 15);
 }
 
 static CUresult
@@ -102,7 +101,7 @@ encode(CUtensorMap *map, const struct cwb_tensor *t)
     (void)c;
     if (g.backend->tensor_map)
         return result_of(g.backend->tensor_map(t, map));
-    if (!map || (uintptr_t)map & 63 || !t->dim || (t->rank > 1 && !t->stride) || !t->box || !t->step || (t->im2col && (!t->lower || !t->upper)))
+    if (!map || !t->dim || !t->stride || !t->box || !t->step || (t->im2col && (!t->lower || !t->upper)))
         return CUDA_ERROR_INVALID_VALUE;
     if (!good_kinds(t) || !good_tensor(t) || !good_box(t) || !good_swizzle(t) || (t->im2col && !good_corners(t)))
         return CUDA_ERROR_INVALID_VALUE;
@@ -158,7 +157,7 @@ drv_cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress)
     (void)c;
     if (g.backend->tensor_map_address)
         return result_of(g.backend->tensor_map_address(tensorMap, address));
-    if (!tensorMap || (uintptr_t)tensorMap & 63 || !address || address & 15)
+    if (!tensorMap || !address || address & 15)
         return CUDA_ERROR_INVALID_VALUE;
     memcpy(&m, tensorMap, sizeof m);
     if (m.magic != CWT_MAGIC)
