@@ -2,7 +2,7 @@
  * Times of device operations where the driver below does not tell them: a timing event before and one behind each launch, copy, memset and
  * graph launch, in the operation's own stream, so that the streams' order and the default stream's rules stay as they are. The event behind one operation is
  * also that before the next where the program put nothing between them and the device is busy: on a GPU each event takes some 2 us. Events are read
- * when they are done: a few with each later operation of the stream and behind calls that wait, while the device is busy rather than before it
+ * when they are done: a few behind each later operation of the stream and behind calls that wait, while the device is busy rather than before it
  * gets new work; all of them behind calls that fail, and at exit. Nothing is recorded into a stream that is captured. */
 #include "tracer/layer_private.h"
 
@@ -242,8 +242,8 @@ begin(struct cw_device_op *op, CUstream stream, bool per_thread)
             *t = (struct timed){ .number = observer->submit(op, 0, 0) };
             atomic_init(&t->marks, 2);
             /* One handle means each thread's own default stream. */
-            bool follows = stream != CU_STREAM_PER_THREAD && atomic_load(&c->others) == atomic_load(&others);
-            if (!cw_event_clock_mark(c->events, stream, follows, started, t))
+            bool between = stream != CU_STREAM_PER_THREAD && atomic_load(&c->others) == atomic_load(&others);
+            if (!cw_event_clock_mark(c->events, stream, between ? CW_EVENT_BETWEEN : CW_EVENT_BEFORE, started, t))
                 mark_gone(t, 0);
             current.op = t;
             current.stream = stream;
@@ -308,7 +308,7 @@ cw_device_time_after(const struct cw_call *c)
         if (c->result != CUDA_SUCCESS)
             t->failed = true;
         struct clock *k = enter();
-        if (!k || !cw_event_clock_mark(k->events, current.stream, false, ended, t))
+        if (!k || !cw_event_clock_mark(k->events, current.stream, CW_EVENT_BEHIND, ended, t))
             mark_gone(t, 0);
         if (k) {
             atomic_store(&k->others, atomic_load(&others));

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Marks of a stream that are read at a time: more than a call makes, so that none stay behind, and few, because a program waits meanwhile
+/* Marks of a stream that are read at a time: more than an operation makes, so that none stay behind, and few, because a program waits meanwhile
  * and its device has perhaps nothing to do. */
-enum { PER_MARK = 4, PER_POLL = 16 };
+#define FEW 4u
 /* elapsed() gives a float: beyond this distance it loses the last tenth of a microsecond. */
 #define FAR_MS 1000.0f
 
@@ -141,7 +141,7 @@ cw_event_clock_poll(struct cw_event_clock *c, bool all)
     struct mark *done = NULL, **end = &done;
     pthread_mutex_lock(&c->lock);
     for (struct queue *q = c->queues; q; q = q->next)
-        end = take_done(c, q, all ? UINT_MAX : PER_POLL, end);
+        end = take_done(c, q, all ? UINT_MAX : FEW, end);
     pthread_mutex_unlock(&c->lock);
     deliver(c, done);
 }
@@ -200,15 +200,14 @@ record(struct cw_event_clock *c, void *stream)
 }
 
 bool
-cw_event_clock_mark(struct cw_event_clock *c, void *stream, bool follows, cw_event_time_fn *fn, void *user)
+cw_event_clock_mark(struct cw_event_clock *c, void *stream, enum cw_event_place place, cw_event_time_fn *fn, void *user)
 {
     struct mark *done = NULL, *m = NULL;
     pthread_mutex_lock(&c->lock);
     struct queue *q = queue_of(c, stream);
     if (q) {
-        take_done(c, q, PER_MARK, &done);
         m = c->newest;
-        if (follows && m && q->last == &m->next && !m->takers[1].fn && !read_time(c, m)) {
+        if (place == CW_EVENT_BETWEEN && m && q->last == &m->next && !m->takers[1].fn && !read_time(c, m)) {
             m->takers[1] = (struct taker){ fn, user };
         } else if ((m = record(c, stream))) {
             m->next = NULL;
@@ -218,6 +217,8 @@ cw_event_clock_mark(struct cw_event_clock *c, void *stream, bool follows, cw_eve
             *q->last = c->newest = m;
             q->last = &m->next;
         }
+        if (place == CW_EVENT_BEHIND)
+            take_done(c, q, FEW, &done);
     }
     pthread_mutex_unlock(&c->lock);
     deliver(c, done);

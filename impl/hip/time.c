@@ -70,7 +70,7 @@ cwb_result
 hip_stream_time(struct cwb_stream *s, cwb_time_fn *fn, void *user)
 {
     struct cw_event_clock *k = clock_of(s->c);
-    return k && cw_event_clock_mark(k, s->s, false, fn, user) ? CWB_OK : CWB_UNSUPPORTED;
+    return k && cw_event_clock_mark(k, s->s, CW_EVENT_BEHIND, fn, user) ? CWB_OK : CWB_UNSUPPORTED;
 }
 
 void
