@@ -141,7 +141,8 @@ place_buffers(struct run *w, unsigned flags)
                 return cwd_fail(w->e, CW_ERR_NOMEM, "out of memory");
             continue;
         }
-        if (!(flags & CWD_RUN_MAY_MOVE))
+        /* What lies above all that a process can have (side.c) does not find room in another process either. */
+        if (!(flags & CWD_RUN_MAY_MOVE) && !(b->address >> 47))
             return cwd_fail(w->e, CW_ERR_NOT_FOUND, "the address 0x%llx of buffer %u is taken in this process",
                             (unsigned long long)b->address, i);
         CUresult r = cwd_place_anywhere(w->s, b->size, &w->address[i]);
