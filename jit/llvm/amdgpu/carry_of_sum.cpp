@@ -29,7 +29,7 @@ carry(llvm::Value *v)
 
 /* Is v a 64-bit product, or the upper half of a 128-bit one? */
 bool
-product(llvm::Value *v)
+wide_product(llvm::Value *v)
 {
     while ((llvm::isa<llvm::TruncInst>(v) || llvm::isa<llvm::LShrOperator>(v)) && llvm::isa<llvm::Instruction>(v))
         v = llvm::cast<llvm::Instruction>(v)->getOperand(0);
@@ -43,7 +43,7 @@ hide_products(llvm::WithOverflowInst *w)
     bool changed = false;
     for (unsigned k = 0; k < 2; k++) {
         llvm::Value *v = w->getArgOperand(k);
-        if (!v->getType()->isIntegerTy(64) || !product(v))
+        if (!v->getType()->isIntegerTy(64) || !wide_product(v))
             continue;
         llvm::IRBuilder<> b(w);
         auto *type = llvm::FunctionType::get(b.getInt64Ty(), { b.getInt64Ty() }, false);

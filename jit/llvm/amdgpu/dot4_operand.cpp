@@ -26,7 +26,7 @@ byte(const llvm::Value *v, const llvm::DataLayout &layout)
 
 /* May v be a product of two bytes? */
 bool
-product(const llvm::Value *v)
+byte_product(const llvm::Value *v)
 {
     auto *i = llvm::dyn_cast<llvm::Instruction>(v);
     if (!i || !i->getType()->isIntegerTy(32))
@@ -49,11 +49,11 @@ bool
 holds(const llvm::Value *v)
 {
     auto *i = llvm::dyn_cast<llvm::Instruction>(v);
-    if (!i || llvm::isa<llvm::PHINode>(i) || product(i))
+    if (!i || llvm::isa<llvm::PHINode>(i) || byte_product(i))
         return false;
     if (i->getOpcode() == llvm::Instruction::Add && !negative(i->getOperand(0)) && !negative(i->getOperand(1)))
         return false;
-    return std::any_of(i->op_begin(), i->op_end(), [](const llvm::Use &u) { return product(u.get()); });
+    return std::any_of(i->op_begin(), i->op_end(), [](const llvm::Use &u) { return byte_product(u.get()); });
 }
 
 } // namespace
@@ -64,7 +64,7 @@ cwj_amd_dot4_operand(llvm::Function &f, llvm::Pass &)
     std::vector<llvm::Use *> found;
     for (llvm::Instruction &i : llvm::instructions(f))
         for (unsigned k = 0; i.getOpcode() == llvm::Instruction::Add && i.getType()->isIntegerTy(32) && k < 2; k++)
-            if (product(i.getOperand(1 - k)) && holds(i.getOperand(k)))
+            if (byte_product(i.getOperand(1 - k)) && holds(i.getOperand(k)))
                 found.push_back(&i.getOperandUse(k));
     for (llvm::Use *u : found) {
         llvm::IRBuilder<> b(llvm::cast<llvm::Instruction>(u->getUser()));
