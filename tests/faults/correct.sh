@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The checkers of cudaway-replay find nothing in launches that are right. Usage: correct.sh DUMP|FOLDER|FILE.ptx...; of PTX tests
-# (docs/ptx-tests.md) the launches are dumped first. The environment names PTXTEST, REPLAY, TRACE_DIR, and in ON the devices (host).
+# (docs/ptx-tests.md) the launches are dumped first. The environment names PTXTEST, REPLAY, TRACE_DIR, in ON the devices (host), and with EVERY=N each
+# Nth launch alone is looked at.
 set -u
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
 export XDG_CACHE_HOME=$dir/cache TMPDIR=$dir
-failed=0 n=0 refused=0         # refused: kernels of clusters, of which isa/sync has 17
+failed=0 n=0 at=0 refused=0         # refused: kernels of clusters, of which isa/sync has 17
 fail() { echo "FAILED: $*"; failed=1; }
 
 # Launches that are not right, or that no device here executes: FILE-KERNEL reason.
@@ -29,6 +30,8 @@ for what; do
         [ -f "${dumps[0]}" ] || { fail "$what: no dumps"; cat "$dir/out"; continue; }
     fi
     for d in "${dumps[@]}"; do
+        at=$((at + 1))
+        [ $((at % ${EVERY:-1})) = 0 ] || continue
         kernel=$(basename "$d" .cwdump)
         for on in ${ON:-host}; do
             timeout 600 "$REPLAY" --on "$on" --memcheck --racecheck --initcheck --synccheck "$d" >"$dir/out" 2>&1
