@@ -11,18 +11,22 @@
 
 #define MOST (1ull << 30)               /* bytes of bounds, two for each byte of memory */
 
-/* At least what a block has. */
+#define RESERVED 1024                   /* of shared memory, by NVIDIA's driver */
+
+/* At least what a block has, from address 0 on. */
 static uint64_t
 shared_size(const struct cwl_side *s)
 {
-    uint64_t size = s->dump.shared + 64;
+    uint64_t size = s->dump.shared + 64 + RESERVED;
     for (uint32_t t = 0; t < s->program.ntexts; t++) {
         const struct ptx_module *m = s->program.modules[t];
         for (uint32_t i = 0; i < m->nvars; i++)
             size += m->vars[i]->space == PTX_SPACE_SHARED ? m->vars[i]->size + m->vars[i]->align : 0;
-        for (uint32_t f = 0; f < m->nfuncs; f++)
-            for (uint32_t i = 0; m->funcs[f]->is_entry && !strcmp(m->funcs[f]->sym->name, s->dump.kernel) && i < m->funcs[f]->nlocals; i++)
-                size += m->funcs[f]->locals[i]->space == PTX_SPACE_SHARED ? m->funcs[f]->locals[i]->size + m->funcs[f]->locals[i]->align : 0;
+    }
+    for (uint32_t f = 0; f < s->program.nframes; f++) {
+        const struct ptx_function *fn = s->program.frames[f].fn;
+        for (uint32_t i = 0; i < fn->nlocals; i++)
+            size += fn->locals[i]->space == PTX_SPACE_SHARED ? fn->locals[i]->size + fn->locals[i]->align : 0;
     }
     return (size + 7) & ~7ull;
 }
@@ -79,7 +83,7 @@ cwd_bounds_run(struct cwl_side *s, struct cwd_bounds *b, struct cwd_error *e)
         return cwd_fail(e, CW_ERR_UNSUPPORTED, "no bounds: %s are not followed: %.300s", why, place);
     }
     size_t size = CWI_HEADER + d->nbuffers * (size_t)32;
-    uint64_t *control = calloc(1, size), *at = calloc(d->nbuffers + (size_t)1, sizeof *at), shared = shared_size(s) * 2, bytes = size;
+    uint64_t *control = calloc(1, size), *at = calloc(d->nbuffers + (size_t)1, sizeof *at), shared = shared_size(s) * 2, bytes = size, slots;
     uint64_t blocks = (uint64_t)d->grid[0] * d->grid[1] * d->grid[2];
     b->buffers = calloc(d->nbuffers + (size_t)1, sizeof *b->buffers);
     if (!control || !at || !b->buffers) {
@@ -102,11 +106,14 @@ cwd_bounds_run(struct cwl_side *s, struct cwd_bounds *b, struct cwd_error *e)
     control[CWI_ROOM] = bytes;
     control[CWI_SIZE] = shared;
     bytes += shared * blocks;
+    slots = bytes;
+    control[CWI_ADDRESS] = bytes;
+    bytes += s->program.frame_bytes * blocks * d->block[0] * d->block[1] * d->block[2];
     control[CWI_COUNT] = !cwi_bound_counts(&s->program);
     cw_result r = bytes > MOST || shared > MOST ? cwd_fail(e, CW_ERR_UNSUPPORTED, "no bounds: the launch's memory is too large, bounds for it take %llu MiB of at most 1024", (unsigned long long)(bytes >> 20))
         : cwl_run_bounded(s, control, size, bytes, e);
     if (r == CW_OK && !control[CWI_COUNT]) {
-        control[CWI_COUNT] = most_additions(s->log + size, (bytes - size) / 8);
+        control[CWI_COUNT] = most_additions(s->log + size, (slots - size) / 8);
         r = cwl_run_bounded(s, control, size, bytes, e);
     }
     for (uint32_t i = 0; i < d->nbuffers && r == CW_OK; i++)

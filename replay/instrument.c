@@ -198,6 +198,7 @@ cwi_close(struct cwi_program *p)
     free(p->texts);
     free(p->modules);
     free(p->insts);
+    free(p->frames);
     *p = (struct cwi_program){ 0 };
 }
 
@@ -665,8 +666,8 @@ follows(const struct cwi_program *p, uint32_t id)
 
 /* ld.param of a call's result has to stay right behind the call (PTX ISA, 7.1), so code that belongs behind the call goes
  * behind the ld.param. */
-static bool
-takes_result(const struct cwi_program *p, uint32_t id)
+bool
+cwi_takes_result(const struct cwi_program *p, uint32_t id)
 {
     const struct cwi_inst *i = &p->insts[id];
     const struct ptx_inst *in = i->in;
@@ -727,7 +728,7 @@ behind(struct rewrite *w, uint32_t from, uint32_t last)
             trace_behind(w, id, in);
         if (w->mode != CWI_STEP)
             continue;
-        if (id > from && takes_result(w->p, id))
+        if (id > from && cwi_takes_result(w->p, id))
             cwi_step_at(w, id, false);
         if (there)
             cwi_step_results(w, id);
@@ -772,17 +773,15 @@ rewrite_function(struct rewrite *w, uint32_t first, size_t at, const uint32_t bl
     if (w->mode == CWI_TRACE)
         trace_entry(w, first);
     at = body + 1;
-    if (w->mode == CWI_CHECK || w->mode == CWI_STEP || w->mode == CWI_BOUND || w->mode == CWI_SCREEN) {
+    if (w->mode == CWI_CHECK || w->mode == CWI_STEP || w->mode == CWI_SCREEN) {
         size_t begin = cwi_behind_declarations(text, body, p->insts[first].begin);
         cw_buf_append(w->out, text + at, begin - at);
         if (w->mode == CWI_CHECK)
             cwi_check_spaces(w);
         else if (w->mode == CWI_SCREEN)
             cwi_screen_spaces(w);
-        else if (w->mode == CWI_STEP)
-            cwi_step_entry(w, first);
         else
-            cwi_bound_spaces(w);
+            cwi_step_entry(w, first);
         at = begin;
     }
     uint32_t until = CWI_NONE;          /* the call or ret that st.param was for */
@@ -795,7 +794,7 @@ rewrite_function(struct rewrite *w, uint32_t first, size_t at, const uint32_t bl
             (w->mode == CWI_CHECK ? cwi_check_instruction : w->mode == CWI_BOUND ? cwi_bound_instruction : cwi_screen_instruction)(w, id);
             continue;
         }
-        bool taken = step && from < id && takes_result(p, id);      /* nothing may come before it */
+        bool taken = step && from < id && cwi_takes_result(p, id);      /* nothing may come before it */
         if (trace && until == CWI_NONE && (until = stores_for(p, id)) != CWI_NONE) {
             for (uint32_t k = id; step && k <= until; k++)
                 cwi_step_at(w, k, k == id);
@@ -808,7 +807,7 @@ rewrite_function(struct rewrite *w, uint32_t first, size_t at, const uint32_t bl
             continue;
         bool ret = until == id && i->in->op == PTX_OP_RET, call = trace && has_call(p, from, id);
         until = CWI_NONE;
-        if (call && id + 1 < p->ninsts && takes_result(p, id + 1))
+        if (call && id + 1 < p->ninsts && cwi_takes_result(p, id + 1))
             continue;
         if (!ret)
             behind(w, from, id);
@@ -861,7 +860,8 @@ cwi_rewrite(const struct cwi_program *p, uint32_t i, enum cwi_mode mode, const c
         cwi_screen_functions(&w);
     for (uint32_t id = 0; id < p->ninsts;) {
         const struct cwi_inst *x = &p->insts[id];
-        if (x->text == i && wanted(x->fn, kernel) && ((mode != CWI_BOUND && mode != CWI_SCREEN) || x->fn->is_entry))
+        bool followed = mode == CWI_BOUND ? cwi_bound_follows(p, x->fn) : mode != CWI_SCREEN || x->fn->is_entry;
+        if (x->text == i && wanted(x->fn, kernel) && followed)
             at = rewrite_function(&w, id, at, block);
         while (id < p->ninsts && p->insts[id].fn == x->fn)
             id++;

@@ -106,7 +106,7 @@ enum {
 };
 
 /* Of BOUND: behind the control block CWI_START entries of 32 bytes, one a buffer: its begin, its size, and where in the variable the bounds of its
- * words are, an f64 each. CWI_ROOM: where those of shared memory are; CWI_SIZE: the bytes of each block. CWI_COUNT: the most atomic additions to
+ * words are, an f64 each. CWI_ROOM: where those of shared memory are; CWI_SIZE: the bytes of each block; CWI_ADDRESS: where the threads' frames are. CWI_COUNT: the most atomic additions to
  * one element; where it is 0, the run counts them, and the slots hold counts instead of bounds. */
 
 /* An instruction of the program; its place in the array is its number. */
@@ -117,12 +117,22 @@ struct cwi_inst {
     size_t   begin, end;            /* in the text: from the guard to behind the semicolon; a ret that is not written is empty */
 };
 
+/* Of BOUND: where a thread has the bounds of what a function is given and gives. */
+struct cwi_frame {
+    const struct ptx_function *fn;
+    uint64_t at;
+    bool     open;                      /* while calls are looked for */
+};
+
 struct cwi_program {
     struct cwj_input *texts;        /* owned, as are name and text */
     struct ptx_module **modules;
     uint32_t ntexts;
     struct cwi_inst *insts;
     uint32_t ninsts;
+    struct cwi_frame *frames;           /* BOUND: the functions that the kernel reaches; owned */
+    uint32_t nframes;
+    uint64_t frame_bytes;               /* BOUND: of a thread */
     unsigned screens, shift;            /* SCREEN: CWI_SCREEN_ bits; a cell stands for 4 >> shift bytes */
 };
 
@@ -136,8 +146,9 @@ void cwi_close(struct cwi_program *p);
 cw_result cwi_rewrite(const struct cwi_program *p, uint32_t i, enum cwi_mode mode, const char *kernel, const uint32_t block[3],
                       uint64_t bytes, struct cw_buf *out, struct cwd_error *e) CW_MUST_CHECK;
 
-/* What CWI_BOUND cannot follow in the kernel, "calls of functions", at instruction *id; NULL: nothing. */
-const char *cwi_bound_refuses(const struct cwi_program *p, const char *kernel, uint32_t *id);
+/* What CWI_BOUND cannot follow in the kernel and the functions that it calls, "recursive calls", at instruction *id; NULL: nothing. Once before the program is
+ * rewritten so. */
+const char *cwi_bound_refuses(struct cwi_program *p, const char *kernel, uint32_t *id);
 
 /* Whether CWI_BOUND needs to know how many additions there are to an element. */
 bool cwi_bound_counts(const struct cwi_program *p);

@@ -16,13 +16,12 @@
 
 /* ---- what cannot be done ------------------------------------------------------------------------------------------------------ */
 
-static const char *
-refusal(const struct ptx_function *fn, const struct ptx_inst *in)
+const char *
+cwi_bound_refusal(const struct ptx_function *fn, const struct ptx_inst *in)
 {
     if (cwi_hidden(in))
         return "an instruction that writes memory unseen";
     switch (in->op) {
-    case PTX_OP_CALL:           return "calls of functions";
     case PTX_OP_MMA:            return in->operand[0].kind == PTX_OPND_VEC && in->noperands == 4 ? NULL : "matrix instructions of this kind";
     case PTX_OP_LDMATRIX:       return in->type[0] == PTX_B16 ? NULL : "ldmatrix of bytes";
     case PTX_OP_MMA_SP: case PTX_OP_MMA_SP_ORDERED: case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_STORE: case PTX_OP_WMMA_MMA: case PTX_OP_STMATRIX: case PTX_OP_MOVMATRIX:
@@ -38,19 +37,6 @@ refusal(const struct ptx_function *fn, const struct ptx_inst *in)
     for (unsigned part = 0; (reg = cwi_result_register(fn, in, part, &upper)) != UINT32_MAX; part++)
         if (ptx_type_bits((ptx_type)fn->regs[reg].type) > 64)
             return "registers of 128 bits";
-    return NULL;
-}
-
-const char *
-cwi_bound_refuses(const struct cwi_program *p, const char *kernel, uint32_t *id)
-{
-    for (uint32_t i = 0; i < p->ninsts; i++) {
-        const struct ptx_function *fn = p->insts[i].fn;
-        const char *why = fn->is_entry && !strcmp(fn->sym->name, kernel) ? refusal(fn, p->insts[i].in) : NULL;
-        *id = i;
-        if (why)
-            return why;
-    }
     return NULL;
 }
 
@@ -86,21 +72,17 @@ cwi_bound_function(struct rewrite *w)
 void
 cwi_bound_prologue(struct rewrite *w)
 {
-    cwi_put(w, " .reg .f64 $e<%u>; .reg .f64 $va, $vb, $vc, $vd, $ea, $eb, $ec, $ed, $r, $er, $u0, $u1, $u2, $bad; .reg .b64 $sl, $low, $lsize, $mine; .reg .pred $keep;"
+    cwi_put(w, " .reg .f64 $e<%u>; .reg .f64 $va, $vb, $vc, $vd, $ea, $eb, $ec, $ed, $r, $er, $u0, $u1, $u2, $bad; .reg .b64 $sl, $lsize, $mine; .reg .pred $keep;"
                " .reg .f32 $old; .reg .f64 $many, $ma, $mb, $na, $nb, $d<8>; .reg .b16 $h2; .reg .pred $counting, $settled; ld.global.u64 $v, [$log+%d]; cvt.rp.f64.u64 $many, $v; setp.eq.u64 $counting, $v, 0; not.pred $settled, $counting;"
-               " mov.f64 $bad, 0d0000000000000000; mov.u64 $low, 0; mov.u64 $lsize, 0;", w->fn->nregs + 1, CWI_COUNT * 8);
+               " mov.f64 $bad, 0d0000000000000000;", w->fn->nregs + 1, CWI_COUNT * 8);
     for (uint32_t i = 0; i < w->fn->nregs; i++)
         cwi_put(w, " mov.f64 $e%u, 0d0000000000000000;", i);
     /* This block's bounds of shared memory. */
     cwi_put(w, " ld.global.u64 $v, [$log+%d]; mul.lo.u64 $v, $v, $block; ld.global.u64 $mine, [$log+%d]; add.u64 $mine, $mine, $v; add.u64 $mine, $mine, $log;", CWI_SIZE * 8,
             CWI_ROOM * 8);
-}
-
-void
-cwi_bound_spaces(struct rewrite *w)
-{
-    if (cwi_extent(w, PTX_SPACE_SHARED))
-        cwi_put(w, " mov.b64 $low, $lo; sub.u64 $lsize, $hi, $lo;");
+    /* It begins at 0, in each function. */
+    cwi_put(w, " ld.global.u64 $lsize, [$log+%d]; shr.u64 $lsize, $lsize, 1;", CWI_SIZE * 8);
+    cwi_bound_frame(w);
 }
 
 /* ---- operands ------------------------------------------------------------------------------------------------------------------ */
@@ -114,8 +96,8 @@ is_register(const struct rewrite *w, const struct ptx_operand *o)
 }
 
 /* $eX = how far the operand is off. */
-static void
-take_error(struct rewrite *w, const struct ptx_operand *o, char x)
+void
+cwi_bound_take(struct rewrite *w, const struct ptx_operand *o, char x)
 {
     if (is_register(w, o))
         cwi_put(w, " mov.f64 $e%c, $e%u;", x, o->index);
@@ -177,8 +159,8 @@ under(const struct ptx_inst *in)
     return in->has_guard ? "@%cudaway_keep " : "";
 }
 
-static void
-set_error(struct rewrite *w, const struct ptx_inst *in, uint32_t reg, const char *from)
+void
+cwi_bound_set(struct rewrite *w, const struct ptx_inst *in, uint32_t reg, const char *from)
 {
     cwi_put(w, " %smov.f64 $e%u, %s;", under(in), reg, from);
 }
@@ -192,7 +174,7 @@ all_results(struct rewrite *w, const struct ptx_inst *in, const char *from)
         if (w->fn->regs[reg].type == PTX_PRED)          /* a decision */
             cwi_put(w, " %sadd.f64 $bad, $bad, %s;", under(in), from);
         else
-            set_error(w, in, reg, from);
+            cwi_bound_set(w, in, reg, from);
     }
 }
 
@@ -310,7 +292,7 @@ before_float(struct rewrite *w, const struct ptx_inst *in)
 {
     for (unsigned i = 1; i < in->noperands && i <= SOURCES; i++) {
         take_value(w, &in->operand[i], in->type[0], letters[i - 1]);
-        take_error(w, &in->operand[i], letters[i - 1]);
+        cwi_bound_take(w, &in->operand[i], letters[i - 1]);
         if (in->flags & PTX_F_FTZ && in->op != PTX_OP_ABS && in->op != PTX_OP_NEG && in->op != PTX_OP_MIN && in->op != PTX_OP_MAX)     /* a subnormal source is 0: an error only then */
             cwi_put(w, " abs.f64 $u0, $v%c; setp.lt.f64 $q, $u0, %s; selp.f64 $u1, $u0, 0d0000000000000000, $q; add.rp.f64 $e%c, $e%c, $u1;", letters[i - 1], f32.tiny, letters[i - 1],
                     letters[i - 1]);
@@ -351,7 +333,7 @@ behind_float(struct rewrite *w, const struct ptx_inst *in)
         add_approximation(w, in);
     else if (rounds)
         add_rounding(w, in->type[0], ftz, in->round != PTX_RND_NONE && in->round != PTX_RN, NULL);
-    set_error(w, in, result.index, RESULT);
+    cwi_bound_set(w, in, result.index, RESULT);
 }
 
 /* ---- comparisons, conversions, moves ------------------------------------------------------------------------------------------------ */
@@ -362,7 +344,7 @@ ambiguous(struct rewrite *w, const struct ptx_inst *in, unsigned type)
 {
     for (unsigned i = 0; i < 2; i++) {
         take_value(w, &in->operand[1 + i], type, letters[i]);
-        take_error(w, &in->operand[1 + i], letters[i]);
+        cwi_bound_take(w, &in->operand[1 + i], letters[i]);
     }
     cwi_put(w, " sub.rz.f64 $u0, $va, $vb; abs.f64 $u0, $u0; add.rp.f64 $u1, $ea, $eb; setp.leu.f64 $q, $u0, $u1; setp.neu.and.f64 $q, $u1, 0d0000000000000000, $q;"
                " selp.f64 $er, " INFINITE ", 0d0000000000000000, $q;");
@@ -385,7 +367,7 @@ before_conversion(struct rewrite *w, const struct ptx_inst *in)
         return;
     }
     take_value(w, &in->operand[1], from, 'a');
-    take_error(w, &in->operand[1], 'a');
+    cwi_bound_take(w, &in->operand[1], 'a');
     if (is_number_type(to) && whole) {          /* two numbers as far apart become whole ones at most 1 further apart */
         cwi_put(w, " add.rp.f64 $u0, $ea, 0d3FF0000000000000; setp.neu.f64 $q, $ea, 0d0000000000000000; selp.f64 $er, $u0, 0d0000000000000000, $q;");
     } else if (ptx_type_class((ptx_type)to) == PTX_CLASS_FLOAT) {
@@ -425,7 +407,7 @@ behind_conversion(struct rewrite *w, const struct ptx_inst *in)
     } else if (is_number_type(to) && !is_number_type(from) && ptx_type_class((ptx_type)from) == PTX_CLASS_FLOAT) {
         ;                                               /* from 16 bits: exact */
     }
-    set_error(w, in, result.index, RESULT);
+    cwi_bound_set(w, in, result.index, RESULT);
 }
 
 /* mov: one register, or its parts put together or taken apart. */
@@ -438,15 +420,15 @@ before_move(struct rewrite *w, const struct ptx_inst *in)
     } else if (from->kind == PTX_OPND_VEC) {            /* halves of one f64, or two floats with the same bound */
         bool pair = from->count == 2 && to->kind == PTX_OPND_REG && ptx_type_bits((ptx_type)w->fn->regs[to->index].type) == 64;
         if (pair) {
-            take_error(w, &from->elem[0], 'a');
-            take_error(w, &from->elem[1], 'b');
+            cwi_bound_take(w, &from->elem[0], 'a');
+            cwi_bound_take(w, &from->elem[1], 'b');
             cwi_put(w, " setp.eq.f64 $q, $ea, $eb; selp.f64 $er, $ea, " INFINITE ", $q;");
         } else {
             any_inexact(w, in, 1);
         }
     } else {
         bool halves = to->kind == PTX_OPND_VEC && (to->count != 2 || !is_register(w, from) || ptx_type_bits((ptx_type)w->fn->regs[from->index].type) != 64);
-        take_error(w, from, 'a');
+        cwi_bound_take(w, from, 'a');
         cwi_put(w, " mov.f64 $er, $ea;");
         if (halves)
             any_inexact(w, in, 1);
@@ -483,7 +465,7 @@ find_slot(struct rewrite *w, const struct ptx_inst *in, const struct ptx_operand
     if (space == PTX_SPACE_GENERIC)
         cwi_put(w, " selp.b64 $sl, 0, $sl, $t; selp.f64 $u2, 0d0000000000000000, $u2, $t; cvta.to.shared.u64 $v, $a; selp.b64 $a, $v, $a, $s;");
     if (space == PTX_SPACE_SHARED || space == PTX_SPACE_GENERIC) {
-        cwi_put(w, " sub.u64 $v, $a, $low; setp.lt.u64 $q, $v, $lsize; and.b64 $v, $v, -4; shl.b64 $v, $v, 1; add.u64 $v, $v, $mine; selp.b64 $v, $v, 0, $q;"
+        cwi_put(w, " and.b64 $v, $a, -4; setp.lt.u64 $q, $a, $lsize; shl.b64 $v, $v, 1; add.u64 $v, $v, $mine; selp.b64 $v, $v, 0, $q;"
                    " selp.f64 $u0, 0d0000000000000000, " INFINITE ", $q;");
         if (space == PTX_SPACE_GENERIC)
             cwi_put(w, " selp.b64 $sl, $v, $sl, $s; selp.f64 $u2, $u0, $u2, $s;");
@@ -522,7 +504,7 @@ behind_load(struct rewrite *w, const struct ptx_inst *in)
             cwi_put(w, " mov.f64 $u1, $er; @$p ld.global.f64 $u1, [$sl+%u]; setp.eq.f64 $q, $u1, $er; setp.eq.or.f64 $q, $u1, " UPPER ", $q; selp.f64 $er, $er, " INFINITE ", $q;", at + 8);
         if (bytes < 4)
             cwi_put(w, " setp.eq.f64 $q, $er, 0d0000000000000000; selp.f64 $er, 0d0000000000000000, " INFINITE ", $q;");
-        set_error(w, in, to->index, RESULT);
+        cwi_bound_set(w, in, to->index, RESULT);
     }
 }
 
@@ -537,7 +519,7 @@ behind_store(struct rewrite *w, const struct ptx_inst *in)
         cwi_put(w, " and.pred $p, $p, $settled;");      /* counts stay */
     for (unsigned i = 0; i < n; i++) {
         unsigned at = i * bytes / 4 * 8;
-        take_error(w, element(o, i), 'a');
+        cwi_bound_take(w, element(o, i), 'a');
         cwi_put(w, " add.rp.f64 $er, $ea, $bad;");
         if (bytes < 4 && !nowhere)              /* the word's other parts may have no bound */
             cwi_put(w, " setp.neu.f64 $q, $er, 0d0000000000000000; and.pred $q, $q, $p; @$q st.global.f64 [$sl+%u], " INFINITE ";", at);
@@ -591,7 +573,7 @@ before_addition(struct rewrite *w, const struct ptx_inst *in)
     else
         cwi_put(w, " mov.f32 $old, 0f00000000; @$p ld.volatile%s.f32 $old, [$i]; cvt.f64.f32 $va, $old; abs.f64 $va, $va;", where);
     take_value(w, x, in->type[0], 'b');
-    take_error(w, x, 'b');
+    cwi_bound_take(w, x, 'b');
     cwi_put(w, " abs.f64 $vb, $vb; mul.rp.f64 $u0, $vb, $many; mul.rp.f64 $u0, $u0, %s; add.rp.f64 $er, $eb, $bad; add.rp.f64 $er, $er, $u0;"
                " fma.rp.f64 $er, $va, %s, $er; add.rp.f64 $er, $er, %s;"     /* of f32 global memory may flush subnormals */
                " mul.rp.f64 $er, $er, 0d3FF0000100000000; setp.gt.f64 $q, $many, 0d40E0000000000000; selp.f64 $er, " INFINITE ", $er, $q;"
@@ -662,7 +644,7 @@ before_shuffle(struct rewrite *w, const struct ptx_inst *in, const char *text, s
     }
     any_inexact(w, in, 2);
     cwi_put(w, " %sadd.f64 $bad, $bad, $er;", under(in));
-    take_error(w, &in->operand[1], 'a');
+    cwi_bound_take(w, &in->operand[1], 'a');
     cwi_put(w, " add.rp.f64 $ea, $ea, $bad; mov.b64 {$x, $y}, $ea;");
     for (unsigned i = 0; i < 2; i++) {
         cwi_put(w, " %s%.*s %s", under(in), (int)mnemonic, name, i ? "%cudaway_y, %cudaway_y" : "%cudaway_x, %cudaway_x");
@@ -670,7 +652,7 @@ before_shuffle(struct rewrite *w, const struct ptx_inst *in, const char *text, s
     }
     cwi_put(w, " mov.b64 $er, {$x, $y};");
     if (is_register(w, to))
-        set_error(w, in, to->index, RESULT);
+        cwi_bound_set(w, in, to->index, RESULT);
 }
 
 /* er = infinity if s of any lane that takes part. */
@@ -759,7 +741,7 @@ take_factors(struct rewrite *w, const struct ptx_operand *o, unsigned type, char
             continue;
         }
         const char *name = w->fn->regs[r->index].name;
-        take_error(w, r, 'a');
+        cwi_bound_take(w, r, 'a');
         if (type == PTX_F64) {
             cwi_put(w, " mov.b64 $va, %s;", name);
             take_largest(w, size);
@@ -802,7 +784,7 @@ before_matrix(struct rewrite *w, const struct ptx_inst *in)
                " mul.rp.f64 $ed, $ed, $r; add.rp.f64 $ed, $ed, 0d3700000000000000;", k);
     for (unsigned i = 0; i < in->operand[3].count; i++) {
         take_value(w, &in->operand[3].elem[i], in->type[3], 'a');
-        take_error(w, &in->operand[3].elem[i], 'a');
+        cwi_bound_take(w, &in->operand[3].elem[i], 'a');
         cwi_put(w, " abs.f64 $va, $va; add.rp.f64 $u0, $va, $vd; add.rp.f64 $u0, $u0, $ed; add.rp.f64 $u0, $u0, $ea; cvt.rn.f64.u32 $u1, %u; mul.rp.f64 $u1, $u1, %s; mul.rp.f64 $u0, $u0, $u1;"
                    " add.rp.f64 $u0, $u0, $ed; add.rp.f64 $u0, $u0, $ea; setp.nan.f64 $q, $u0, $u0; selp.f64 $d%u, " INFINITE ", $u0, $q;",
                 2 * (k + 1), wide ? "0d3CB0000000000000" : "0d3E80000000000000", i);
@@ -820,7 +802,7 @@ behind_matrix(struct rewrite *w, const struct ptx_inst *in)
         char from[32];
         snprintf(from, sizeof from, "%%cudaway_d%u", i);
         if (in->operand[0].elem[i].kind == PTX_OPND_REG)
-            set_error(w, in, in->operand[0].elem[i].index, from);
+            cwi_bound_set(w, in, in->operand[0].elem[i].index, from);
     }
 }
 
@@ -844,13 +826,15 @@ is_memory(const struct ptx_inst *in)
     return address_of(in) && (in->op == PTX_OP_LD || in->op == PTX_OP_LDU || in->op == PTX_OP_ST || in->op == PTX_OP_ATOM || in->op == PTX_OP_RED);
 }
 
-enum how { HOW_FLOAT, HOW_COMPARE, HOW_CONVERT, HOW_MOVE, HOW_SELECT, HOW_MEMORY, HOW_SHUFFLE, HOW_VOTE, HOW_MEETING, HOW_COPY, HOW_MATRIX, HOW_ROWS, HOW_NONE, HOW_OTHER };
+enum how { HOW_FLOAT, HOW_COMPARE, HOW_CONVERT, HOW_MOVE, HOW_SELECT, HOW_MEMORY, HOW_SHUFFLE, HOW_VOTE, HOW_MEETING, HOW_COPY, HOW_MATRIX, HOW_ROWS, HOW_PARAM, HOW_CALL, HOW_RET, HOW_NONE, HOW_OTHER };
 
 static enum how
 how_of(const struct ptx_inst *in)
 {
     if (known_float(in))
         return HOW_FLOAT;
+    if (cwi_bound_is_param(in))
+        return HOW_PARAM;
     if (is_memory(in))
         return HOW_MEMORY;
     switch (in->op) {
@@ -864,7 +848,9 @@ how_of(const struct ptx_inst *in)
     case PTX_OP_CP_ASYNC: return HOW_COPY;
     case PTX_OP_MMA:  return HOW_MATRIX;
     case PTX_OP_LDMATRIX: return HOW_ROWS;
-    case PTX_OP_BRA: case PTX_OP_RET: case PTX_OP_EXIT: return HOW_NONE;
+    case PTX_OP_CALL: return HOW_CALL;
+    case PTX_OP_RET:  return HOW_RET;
+    case PTX_OP_BRA: case PTX_OP_EXIT: return HOW_NONE;
     default:          return HOW_OTHER;
     }
 }
@@ -879,6 +865,21 @@ before_other(struct rewrite *w, const struct ptx_inst *in)
     cwi_put(w, " %sadd.f64 $bad, $bad, $er;", under(in));
 }
 
+/* Behind a call, and behind the loads of its results that follow it. */
+static void
+behind_results(struct rewrite *w, uint32_t id)
+{
+    uint32_t call = id;
+    if (id + 1 < w->p->ninsts && cwi_takes_result(w->p, id + 1))
+        return;
+    while (call && cwi_takes_result(w->p, call))
+        call--;
+    if (w->p->insts[call].in->op == PTX_OP_CALL)
+        cwi_bound_behind_call(w, w->p->insts[call].in);
+    for (uint32_t i = call + 1; i <= id; i++)
+        cwi_bound_load_param(w, w->p->insts[i].in);
+}
+
 void
 cwi_bound_instruction(struct rewrite *w, uint32_t id)
 {
@@ -886,6 +887,7 @@ cwi_bound_instruction(struct rewrite *w, uint32_t id)
     const struct ptx_inst *in = i->in;
     const char *text = w->p->texts[i->text].text + i->begin;
     enum how how = how_of(in);
+    bool load = how == HOW_PARAM && in->op == PTX_OP_LD;
     if (in->has_guard && how != HOW_NONE) {
         cwi_keep_guard(w, in, false);
         cwi_put(w, " mov.pred $keep, $g;");
@@ -896,8 +898,8 @@ cwi_bound_instruction(struct rewrite *w, uint32_t id)
     case HOW_CONVERT: before_conversion(w, in); break;
     case HOW_MOVE:    before_move(w, in); break;
     case HOW_SELECT:
-        take_error(w, &in->operand[1], 'a');
-        take_error(w, &in->operand[2], 'b');
+        cwi_bound_take(w, &in->operand[1], 'a');
+        cwi_bound_take(w, &in->operand[2], 'b');
         if (in->operand[3].kind == PTX_OPND_REG)
             cwi_put(w, in->operand[3].negate_pred ? " selp.f64 $er, $eb, $ea, %s;" : " selp.f64 $er, $ea, $eb, %s;", w->fn->regs[in->operand[3].index].name);
         else
@@ -914,6 +916,12 @@ cwi_bound_instruction(struct rewrite *w, uint32_t id)
     case HOW_COPY:    before_copy(w, in); break;
     case HOW_MATRIX:  before_matrix(w, in); break;
     case HOW_ROWS:    before_rows(w, in); break;
+    case HOW_CALL:    cwi_bound_before_call(w, in); break;
+    case HOW_RET:     cwi_bound_ret(w); break;
+    case HOW_PARAM:
+        if (!load)
+            cwi_bound_store_param(w, in);
+        break;
     case HOW_OTHER:   before_other(w, in); break;
     default:          break;
     }
@@ -929,6 +937,13 @@ cwi_bound_instruction(struct rewrite *w, uint32_t id)
     case HOW_MATRIX:  behind_matrix(w, in); break;
     case HOW_MOVE: case HOW_SELECT: case HOW_ROWS: all_results(w, in, RESULT); break;
     case HOW_VOTE:    all_results(w, in, NONE); break;
+    case HOW_CALL:    behind_results(w, id); break;
+    case HOW_PARAM:
+        if (load && cwi_takes_result(w->p, id))
+            behind_results(w, id);
+        else if (load)
+            cwi_bound_load_param(w, in);
+        break;
     case HOW_MEMORY:
         if (in->op == PTX_OP_ATOM || in->op == PTX_OP_RED)
             behind_atomic(w, in);

@@ -83,7 +83,26 @@ bool cwi_extent(struct rewrite *w, uint8_t space);
 /* instrument_bound.c: CWI_BOUND. */
 void cwi_bound_function(struct rewrite *w);
 void cwi_bound_prologue(struct rewrite *w);
-void cwi_bound_spaces(struct rewrite *w);
 void cwi_bound_instruction(struct rewrite *w, uint32_t id);
+/* What of an instruction is not followed, NULL: nothing. */
+const char *cwi_bound_refusal(const struct ptx_function *fn, const struct ptx_inst *in);
+/* $eX = how far an operand is off. */
+void cwi_bound_take(struct rewrite *w, const struct ptx_operand *o, char x);
+/* The bound of a register, where the instruction's guard lets it. */
+void cwi_bound_set(struct rewrite *w, const struct ptx_inst *in, uint32_t reg, const char *from);
+
+/* instrument_bound_call.c: calls, and what they are given and give. */
+void cwi_bound_frame(struct rewrite *w);        /* at the begin of a function */
+void cwi_bound_ret(struct rewrite *w);
+bool cwi_bound_is_param(const struct ptx_inst *in);         /* a load or store of .param by name */
+void cwi_bound_store_param(struct rewrite *w, const struct ptx_inst *in);
+void cwi_bound_load_param(struct rewrite *w, const struct ptx_inst *in);
+void cwi_bound_before_call(struct rewrite *w, const struct ptx_inst *in);
+void cwi_bound_behind_call(struct rewrite *w, const struct ptx_inst *in);
+/* Whether the kernel reaches the function. */
+bool cwi_bound_follows(const struct cwi_program *p, const struct ptx_function *fn);
+
+/* instrument.c: ld.param of a call's result, behind which code belongs that belongs behind the call. */
+bool cwi_takes_result(const struct cwi_program *p, uint32_t id);
 
 #endif

@@ -10,12 +10,12 @@ cd "$dir" || exit 2
 failed=0
 fail() { echo "FAILED: $*"; cat out; failed=1; }
 case $1 in
-    plain)  kernels="square fused sum branch wide atomic atomic_far called" ;;
+    plain)  kernels="square fused sum branch wide atomic atomic_far called called_branch recursive" ;;
     some)   kernels="copied matrix_half" ;;
     more)   kernels="atomic_wide atomic_wide_far reduced reduced_bits matrix matrix_rows" ;;
 esac
 sed -E 's|^ .*// other: (.*)$|    \1|' "$PTX" >other.ptx
-sed 's/0f3F800005/0f3F800007/; s/%f4, 0f3F800001;/%f4, 0f3F800003;/; s/0f3F800002;/0f3F800004;/; s/0f3F800010;/0f3F800800;/; s/0d3FF0000000000002/0d3FF0000000000004/' other.ptx >far.ptx
+sed 's/0f3F800005/0f3F800007/; s/%f4, 0f3F800001;/%f4, 0f3F800003;/; s/%f6, 0f3F800002;/%f6, 0f3F800006;/; s/0f3F800002;/0f3F800004;/; s/0f3F800010;/0f3F800800;/; s/0d3FF0000000000002/0d3FF0000000000004/' other.ptx >far.ptx
 CUDAWAY_DUMP_DIR=here LD_LIBRARY_PATH=$TRACE_DIR "$APP" kernels "$PTX" $kernels >out 2>&1 || fail "the program gave $?"
 CUDAWAY_DUMP_DIR=other LD_LIBRARY_PATH=$TRACE_DIR "$APP" kernels other.ptx $kernels >out 2>&1 || fail "the program gave $?"
 CUDAWAY_DUMP_DIR=far LD_LIBRARY_PATH=$TRACE_DIR "$APP" kernels far.ptx $kernels >out 2>&1 || fail "the program gave $?"
@@ -63,9 +63,12 @@ bounds wide far 1 128 0
 # 256 times 1 + 2^-23: 512u more, and the bound is at least 2.25 * 256 * 256 u.
 bounds atomic other 0 0 1 0
 bounds atomic_far other 1 1 0 0
-"$TOOL" results here/*-called.cwdump other/*-called.cwdump called.cwdump || fail results
-"$REPLAY" --check --bounds called.cwdump >out 2>&1
-[ $? = 1 ] && grep -q "note: no bounds: calls of functions are not followed: module.ptx:[0-9]*: call (%f2), same, (%f1)" out || fail "a call"
-"$REPLAY" --bounds called.cwdump >out 2>&1
+bounds called other 0 0 256
+bounds called far 1 256 0
+bounds called_branch other 1 1 255 1
+"$TOOL" results here/*-recursive.cwdump other/*-recursive.cwdump recursive.cwdump || fail results
+"$REPLAY" --check --bounds recursive.cwdump >out 2>&1
+[ $? = 1 ] && grep -q "note: no bounds: recursive calls are not followed: module.ptx:[0-9]*: @%p call (%result), again, (%value)" out || fail "a recursive call"
+"$REPLAY" --bounds recursive.cwdump >out 2>&1
 [ $? = 2 ] || fail "--bounds without --check"
 exit $failed

@@ -51,7 +51,7 @@ contains(const struct ptx_function *a, const struct ptx_function *b)
 }
 
 static void
-check(const char *path, const struct cwi_program *p, enum cwi_mode mode, const char *kernel)
+check(const char *path, struct cwi_program *p, enum cwi_mode mode, const char *kernel)
 {
     static const uint32_t block[3] = { 32, 1, 1 };
     struct cw_buf out;
@@ -94,22 +94,26 @@ mode_of(const char *name)
 static int
 dump(const char *mode, const char *in, const char *out)
 {
-    enum { BYTES = 1 << 20 };
+    enum { BYTES = 1 << 20, SHARED = 1 << 15 };
     bool watch = !strcmp(mode, "watch"), bound = !strcmp(mode, "bound");
     uint32_t id;
     struct cwl_side s = { .folder = "/tmp", .number = 9, .label = "dump" };
     struct cwd_error e = { "" };
     cw_result r = cwl_open(&s, in, &e);
     const struct cwd_buffer *b = r == CW_OK && s.dump.nbuffers ? &s.dump.buffers[s.dump.nbuffers - 1] : NULL;
-    /* bound: of no buffer, and of shared memory for all blocks in one place. */
-    const uint64_t bounds[16] = { [CWI_ROOM] = CWI_HEADER }, control[16] = { [CWI_COUNT] = 1, [CWI_ROOM] = watch ? 0 : (BYTES - CWI_HEADER) / 16 - 1, [CWI_ADDRESS] = b ? b->address : 0,
+    uint64_t bytes = BYTES, blocks = (uint64_t)s.dump.grid[0] * s.dump.grid[1] * s.dump.grid[2], bounds[16] = { [CWI_ROOM] = CWI_HEADER, [CWI_SIZE] = SHARED };
+    const uint64_t control[16] = { [CWI_COUNT] = 1, [CWI_ROOM] = watch ? 0 : (BYTES - CWI_HEADER) / 16 - 1, [CWI_ADDRESS] = b ? b->address : 0,
                                    [CWI_RAW] = UINT64_MAX, [CWI_SIZE] = b ? b->size : 0 };
     if (r == CW_OK)
         r = cwl_parse(&s, 86, &e);
     if (r == CW_OK && bound && cwi_bound_refuses(&s.program, s.dump.kernel, &id))
         r = CW_ERR_NO_PTX;
+    if (r == CW_OK && bound) {          /* of no buffer, of 16 KiB of shared memory, and the threads' frames */
+        bounds[CWI_ADDRESS] = CWI_HEADER + blocks * SHARED;
+        bytes = bounds[CWI_ADDRESS] + blocks * s.dump.block[0] * s.dump.block[1] * s.dump.block[2] * s.program.frame_bytes;
+    }
     if (r == CW_OK)
-        r = cwl_write_rewritten(&s, mode_of(mode), bound ? bounds : control, BYTES, out, &e);
+        r = cwl_write_rewritten(&s, mode_of(mode), bound ? bounds : control, bytes, out, &e);
     cwl_close(&s);
     if (r != CW_OK)
         printf("%s: %s\n", in, e.text);

@@ -11,7 +11,7 @@ failed=0
 for f; do
     for mode in $modes; do
         "$rewriter" --dump $mode "$f" "$dir/dump" >"$dir/out"
-        [ $? = 77 ] && [ $mode = bound ] && continue       # it calls functions, or the like
+        [ $? = 77 ] && [ $mode = bound ] && continue       # it calls functions through pointers, or the like
         [ -s "$dir/dump" ] || { echo "FAILED: $f, $mode: not rewritten"; failed=1; continue; }
         "$replay" --check --on "$on" "$dir/dump" >"$dir/out" 2>&1
         status=$?
