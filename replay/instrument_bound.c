@@ -19,13 +19,12 @@
 const char *
 cwi_bound_refusal(const struct ptx_function *fn, const struct ptx_inst *in)
 {
-    if (cwi_hidden(in))
+    const char *why = cwi_bound_refuses_matrix(in);
+    if (why)
+        return why;
+    if (cwi_hidden(in) && in->op != PTX_OP_STMATRIX && in->op != PTX_OP_WMMA_STORE)
         return "an instruction that writes memory unseen";
     switch (in->op) {
-    case PTX_OP_MMA:            return in->operand[0].kind == PTX_OPND_VEC && in->noperands == 4 ? NULL : "matrix instructions of this kind";
-    case PTX_OP_LDMATRIX:       return in->type[0] == PTX_B16 ? NULL : "ldmatrix of bytes";
-    case PTX_OP_MMA_SP: case PTX_OP_MMA_SP_ORDERED: case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_STORE: case PTX_OP_WMMA_MMA: case PTX_OP_STMATRIX: case PTX_OP_MOVMATRIX:
-        return "wmma, mma.sp, stmatrix and movmatrix";
     case PTX_OP_CP_ASYNC:       return in->noperands == 3 && in->operand[2].kind == PTX_OPND_IMM ? NULL : "asynchronous copies of part of their size";
     case PTX_OP_ELECT: case PTX_OP_ACTIVEMASK: return "elect and activemask";
     case PTX_OP_BAR: case PTX_OP_BARRIER: return in->mode == PTX_MODE_RED ? "barriers that reduce" : NULL;
@@ -40,15 +39,6 @@ cwi_bound_refusal(const struct ptx_function *fn, const struct ptx_inst *in)
     return NULL;
 }
 
-static bool
-has_matrices(const struct cwi_program *p)
-{
-    for (uint32_t i = 0; i < p->ninsts; i++)
-        if (p->insts[i].in->op == PTX_OP_MMA || p->insts[i].in->op == PTX_OP_LDMATRIX)
-            return true;
-    return false;
-}
-
 /* ---- the function and the head ------------------------------------------------------------------------------------------------ */
 
 /* s = where the bounds of global address a are; 0: it is in no buffer of the launch. Entries of 32 bytes from CWI_HEADER on: begin, size, where. */
@@ -61,12 +51,7 @@ cwi_bound_function(struct rewrite *w)
                " ld.global.u64 $t, [$t+%d]; setp.lt.u64 $p, $u, $t; shl.b64 $t, $at, 5; add.u64 $t, $t, $log; ld.global.u64 $t, [$t+%d]; and.b64 $u, $u, -4;"
                " shl.b64 $u, $u, 1; add.u64 $u, $u, $t; add.u64 $u, $u, $log; selp.b64 $s, $u, $s, $p; add.u64 $at, $at, 1; bra CUDAWAY_NEXT; CUDAWAY_DONE: ret; }",
             CWI_START * 8, CWI_HEADER, CWI_HEADER + 8, CWI_HEADER + 16);
-    if (!has_matrices(w->p))
-        return;
-    cwi_put(w, " .func (.reg .f64 $most) cudaway_most(.reg .f64 $e) { .reg .f64 $o; .reg .b32 $x, $y; mov.f64 $most, $e;");
-    for (unsigned d = 1; d < 32; d *= 2)        /* max takes the number of a number and NaN, so NaN comes as infinity */
-        cwi_put(w, " mov.b64 {$x, $y}, $most; shfl.sync.bfly.b32 $x, $x, %u, 31, -1; shfl.sync.bfly.b32 $y, $y, %u, 31, -1; mov.b64 $o, {$x, $y}; max.f64 $most, $most, $o;", d, d);
-    cwi_put(w, " ret; }");
+    cwi_bound_matrix_functions(w);
 }
 
 void
@@ -106,8 +91,8 @@ cwi_bound_take(struct rewrite *w, const struct ptx_operand *o, char x)
 }
 
 /* $vX = its value. */
-static void
-take_value(struct rewrite *w, const struct ptx_operand *o, unsigned type, char x)
+void
+cwi_bound_value(struct rewrite *w, const struct ptx_operand *o, unsigned type, char x)
 {
     uint64_t bits = (uint64_t)o->imm;
     if (o->kind == PTX_OPND_IMM && type == PTX_F32 && !o->imm_f32) {
@@ -134,8 +119,8 @@ take_value(struct rewrite *w, const struct ptx_operand *o, unsigned type, char x
 }
 
 /* er = infinity if a source register, an address among them, is not exact; from `first` on. */
-static void
-any_inexact(struct rewrite *w, const struct ptx_inst *in, unsigned first)
+void
+cwi_bound_inexact(struct rewrite *w, const struct ptx_inst *in, unsigned first)
 {
     cwi_put(w, " mov.f64 $er, 0d0000000000000000;");
     for (unsigned i = first; i < in->noperands; i++) {
@@ -165,8 +150,8 @@ cwi_bound_set(struct rewrite *w, const struct ptx_inst *in, uint32_t reg, const 
     cwi_put(w, " %smov.f64 $e%u, %s;", under(in), reg, from);
 }
 
-static void
-all_results(struct rewrite *w, const struct ptx_inst *in, const char *from)
+void
+cwi_bound_results(struct rewrite *w, const struct ptx_inst *in, const char *from)
 {
     bool upper;
     uint32_t reg;
@@ -291,7 +276,7 @@ static void
 before_float(struct rewrite *w, const struct ptx_inst *in)
 {
     for (unsigned i = 1; i < in->noperands && i <= SOURCES; i++) {
-        take_value(w, &in->operand[i], in->type[0], letters[i - 1]);
+        cwi_bound_value(w, &in->operand[i], in->type[0], letters[i - 1]);
         cwi_bound_take(w, &in->operand[i], letters[i - 1]);
         if (in->flags & PTX_F_FTZ && in->op != PTX_OP_ABS && in->op != PTX_OP_NEG && in->op != PTX_OP_MIN && in->op != PTX_OP_MAX)     /* a subnormal source is 0: an error only then */
             cwi_put(w, " abs.f64 $u0, $v%c; setp.lt.f64 $q, $u0, %s; selp.f64 $u1, $u0, 0d0000000000000000, $q; add.rp.f64 $e%c, $e%c, $u1;", letters[i - 1], f32.tiny, letters[i - 1],
@@ -307,7 +292,7 @@ behind_float(struct rewrite *w, const struct ptx_inst *in)
     if (result.kind != PTX_OPND_REG)
         return;
     result.negate = false;
-    take_value(w, &result, in->type[0], 'd');
+    cwi_bound_value(w, &result, in->type[0], 'd');
     cwi_put(w, " mov.f64 $r, $vd;");
     switch (in->op) {
     case PTX_OP_ADD: case PTX_OP_SUB:
@@ -343,7 +328,7 @@ static void
 ambiguous(struct rewrite *w, const struct ptx_inst *in, unsigned type)
 {
     for (unsigned i = 0; i < 2; i++) {
-        take_value(w, &in->operand[1 + i], type, letters[i]);
+        cwi_bound_value(w, &in->operand[1 + i], type, letters[i]);
         cwi_bound_take(w, &in->operand[1 + i], letters[i]);
     }
     cwi_put(w, " sub.rz.f64 $u0, $va, $vb; abs.f64 $u0, $u0; add.rp.f64 $u1, $ea, $eb; setp.leu.f64 $q, $u0, $u1; setp.neu.and.f64 $q, $u1, 0d0000000000000000, $q;"
@@ -363,10 +348,10 @@ before_conversion(struct rewrite *w, const struct ptx_inst *in)
     unsigned to = in->type[0], from = in->type[1];
     bool whole = in->round >= PTX_RNI && in->round <= PTX_RPI;
     if (!is_number_type(from)) {
-        any_inexact(w, in, 1);
+        cwi_bound_inexact(w, in, 1);
         return;
     }
-    take_value(w, &in->operand[1], from, 'a');
+    cwi_bound_value(w, &in->operand[1], from, 'a');
     cwi_bound_take(w, &in->operand[1], 'a');
     if (is_number_type(to) && whole) {          /* two numbers as far apart become whole ones at most 1 further apart */
         cwi_put(w, " add.rp.f64 $u0, $ea, 0d3FF0000000000000; setp.neu.f64 $q, $ea, 0d0000000000000000; selp.f64 $er, $u0, 0d0000000000000000, $q;");
@@ -391,16 +376,16 @@ behind_conversion(struct rewrite *w, const struct ptx_inst *in)
         return;
     result.negate = false;
     if (is_number_type(to) && is_number_type(from) && !whole && ptx_type_bits((ptx_type)to) < ptx_type_bits((ptx_type)from)) {
-        take_value(w, &result, to, 'd');
+        cwi_bound_value(w, &result, to, 'd');
         cwi_put(w, " mov.f64 $r, $vd;");
         add_rounding(w, to, in->flags & PTX_F_FTZ, in->round != PTX_RND_NONE && in->round != PTX_RN, NULL);
     } else if (is_number_type(to) && ptx_type_class((ptx_type)from) != PTX_CLASS_FLOAT && ptx_type_bits((ptx_type)from) > 16) {        /* exact up to 2^24 and 2^53 */
-        take_value(w, &result, to, 'd');
+        cwi_bound_value(w, &result, to, 'd');
         cwi_put(w, " mov.f64 $r, $vd; mov.f64 $u2, $er;");
         add_rounding(w, to, false, in->round != PTX_RND_NONE && in->round != PTX_RN, NULL);
         cwi_put(w, " abs.f64 $u0, $r; setp.le.f64 $q, $u0, %s; selp.f64 $er, $u2, $er, $q;", to == PTX_F32 ? "0d4170000000000000" : "0d4340000000000000");
     } else if (to == PTX_TF32 && from == PTX_F32) {     /* 10 bits behind the point: half of the last one, or all of it */
-        take_value(w, &result, PTX_F32, 'd');
+        cwi_bound_value(w, &result, PTX_F32, 'd');
         cwi_put(w, " abs.f64 $u0, $vd; mul.rp.f64 $u0, $u0, 0d3F50000000000000; add.rp.f64 $er, $er, $u0; add.rp.f64 $er, $er, 0d3780000000000000;");
     } else if (!is_number_type(to) && ptx_type_class((ptx_type)to) == PTX_CLASS_FLOAT) {
         cwi_put(w, " mov.f64 $er, " INFINITE ";");      /* to 16 bits and fewer */
@@ -416,7 +401,7 @@ before_move(struct rewrite *w, const struct ptx_inst *in)
 {
     const struct ptx_operand *to = &in->operand[0], *from = &in->operand[1];
     if (from->kind == PTX_OPND_VEC && to->kind == PTX_OPND_VEC) {
-        any_inexact(w, in, 1);
+        cwi_bound_inexact(w, in, 1);
     } else if (from->kind == PTX_OPND_VEC) {            /* halves of one f64, or two floats with the same bound */
         bool pair = from->count == 2 && to->kind == PTX_OPND_REG && ptx_type_bits((ptx_type)w->fn->regs[to->index].type) == 64;
         if (pair) {
@@ -424,14 +409,14 @@ before_move(struct rewrite *w, const struct ptx_inst *in)
             cwi_bound_take(w, &from->elem[1], 'b');
             cwi_put(w, " setp.eq.f64 $q, $ea, $eb; selp.f64 $er, $ea, " INFINITE ", $q;");
         } else {
-            any_inexact(w, in, 1);
+            cwi_bound_inexact(w, in, 1);
         }
     } else {
         bool halves = to->kind == PTX_OPND_VEC && (to->count != 2 || !is_register(w, from) || ptx_type_bits((ptx_type)w->fn->regs[from->index].type) != 64);
         cwi_bound_take(w, from, 'a');
         cwi_put(w, " mov.f64 $er, $ea;");
         if (halves)
-            any_inexact(w, in, 1);
+            cwi_bound_inexact(w, in, 1);
     }
 }
 
@@ -445,8 +430,8 @@ address_of(const struct ptx_inst *in)
 }
 
 /* sl = where the bounds of the access are, 0: nowhere; u2 = the bound of what is read then. An address that is not exact is a decision. */
-static void
-find_slot(struct rewrite *w, const struct ptx_inst *in, const struct ptx_operand *a, uint8_t space)
+void
+cwi_bound_slot(struct rewrite *w, const struct ptx_inst *in, const struct ptx_operand *a, uint8_t space)
 {
     cwi_put(w, " mov.u64 $sl, 0; mov.f64 $u2, 0d0000000000000000;");
     if (a->has_reg) {
@@ -572,7 +557,7 @@ before_addition(struct rewrite *w, const struct ptx_inst *in)
         cwi_put(w, " mov.f64 $va, 0d0000000000000000; @$p ld.volatile%s.f64 $va, [$i]; abs.f64 $va, $va;", where);
     else
         cwi_put(w, " mov.f32 $old, 0f00000000; @$p ld.volatile%s.f32 $old, [$i]; cvt.f64.f32 $va, $old; abs.f64 $va, $va;", where);
-    take_value(w, x, in->type[0], 'b');
+    cwi_bound_value(w, x, in->type[0], 'b');
     cwi_bound_take(w, x, 'b');
     cwi_put(w, " abs.f64 $vb, $vb; mul.rp.f64 $u0, $vb, $many; mul.rp.f64 $u0, $u0, %s; add.rp.f64 $er, $eb, $bad; add.rp.f64 $er, $er, $u0;"
                " fma.rp.f64 $er, $va, %s, $er; add.rp.f64 $er, $er, %s;"     /* of f32 global memory may flush subnormals */
@@ -592,11 +577,11 @@ behind_atomic(struct rewrite *w, const struct ptx_inst *in)
         if (bytes == 8)
             cwi_put(w, " and.pred $q, $p, $settled; @$q st.global.f64 [$sl+8], " UPPER ";");
         if (in->op == PTX_OP_ATOM)              /* which it was is up to the order */
-            all_results(w, in, INFINITE);
+            cwi_bound_results(w, in, INFINITE);
         return;
     }
     cwi_put(w, " and.pred $p, $p, $settled;");
-    any_inexact(w, in, in->op == PTX_OP_RED ? 1 : 2);
+    cwi_bound_inexact(w, in, in->op == PTX_OP_RED ? 1 : 2);
     cwi_put(w, " mov.f64 $u0, $u2; @$p ld.global.f64 $u0, [$sl]; add.rp.f64 $er, $er, $u0; add.rp.f64 $er, $er, $bad; setp.neu.f64 $q, $er, 0d0000000000000000;"
                " selp.f64 $er, " INFINITE ", 0d0000000000000000, $q;");
     if (floats)
@@ -605,16 +590,16 @@ behind_atomic(struct rewrite *w, const struct ptx_inst *in)
     if (bytes == 8)
         cwi_put(w, " @$q st.global.f64 [$sl+8], " INFINITE ";");
     if (in->op == PTX_OP_ATOM)
-        all_results(w, in, RESULT);
+        cwi_bound_results(w, in, RESULT);
 }
 
 /* The bounds of the words go the same way, when the copy is issued. */
 static void
 before_copy(struct rewrite *w, const struct ptx_inst *in)
 {
-    find_slot(w, in, &in->operand[1], PTX_SPACE_GLOBAL);
+    cwi_bound_slot(w, in, &in->operand[1], PTX_SPACE_GLOBAL);
     cwi_put(w, " mov.b64 $i, $sl; mov.f64 $ec, $u2; mov.pred $t, $p;");
-    find_slot(w, in, &in->operand[0], PTX_SPACE_SHARED);
+    cwi_bound_slot(w, in, &in->operand[0], PTX_SPACE_SHARED);
     cwi_put(w, " and.pred $p, $p, $settled;");
     for (unsigned at = 0; at < (uint64_t)in->operand[2].imm / 4; at++) {
         cwi_put(w, " mov.f64 $er, $ec; @$t ld.global.f64 $er, [$i+%u]; add.rp.f64 $er, $er, $bad; @$p st.global.f64 [$sl+%u], $er;"
@@ -642,7 +627,7 @@ before_shuffle(struct rewrite *w, const struct ptx_inst *in, const char *text, s
         w->out->failed = true;
         return;
     }
-    any_inexact(w, in, 2);
+    cwi_bound_inexact(w, in, 2);
     cwi_put(w, " %sadd.f64 $bad, $bad, $er;", under(in));
     cwi_bound_take(w, &in->operand[1], 'a');
     cwi_put(w, " add.rp.f64 $ea, $ea, $bad; mov.b64 {$x, $y}, $ea;");
@@ -680,142 +665,20 @@ before_vote(struct rewrite *w, const struct ptx_inst *in)
 static void
 before_meeting(struct rewrite *w, const struct ptx_inst *in)
 {
-    any_inexact(w, in, 1);
+    cwi_bound_inexact(w, in, 1);
     cwi_put(w, " add.f64 $u0, $er, $bad; setp.neu.f64 $s, $u0, 0d0000000000000000;");
     any_lane(w, in);
 }
 
 /* Does it round, or read what is not followed? */
-static bool
-unknown(const struct ptx_inst *in)
+bool
+cwi_bound_unknown(const struct ptx_inst *in)
 {
     switch (in->op) {
     case PTX_OP_COPYSIGN: case PTX_OP_SLCT: case PTX_OP_TESTP: return false;
     case PTX_OP_TEX: case PTX_OP_TLD4: case PTX_OP_SULD:       return true;
     default: return ptx_type_class((ptx_type)in->type[0]) == PTX_CLASS_FLOAT;
     }
-}
-
-/* ---- matrices ---------------------------------------------------------------------------------------------------------------------------- */
-
-static unsigned
-products_of(const struct ptx_inst *in)
-{
-    static const uint16_t k[] = { 0,
-#define X(m, n, k) k,
-        PTX_MSHAPE_MAP(X)
-#undef X
-        0 };
-    return k[PTX_AUX(in, MSHAPE)];
-}
-
-enum { MATRIX_RESULTS = 8 };
-
-/* Are the factors' bounds, and the sums', of a kind that is followed? */
-static bool
-known_matrix(const struct ptx_inst *in)
-{
-    unsigned d = in->type[0], a = in->type[1], b = in->type[2], c = in->type[3];
-    bool half = a == PTX_F16 || a == PTX_BF16 || a == PTX_TF32;
-    return a == b && d == c && in->operand[0].count <= MATRIX_RESULTS && in->operand[3].kind == PTX_OPND_VEC && in->operand[3].count == in->operand[0].count &&
-           ((d == PTX_F32 && half) || (d == PTX_F64 && a == PTX_F64));
-}
-
-/* $to = the largest of $to and a value's size; infinity where it is no number. */
-static void
-take_largest(struct rewrite *w, const char *to)
-{
-    cwi_put(w, " abs.f64 $u0, $va; setp.gtu.f64 $q, $u0, 0d7FEFFFFFFFFFFFFF; selp.f64 $u0, " INFINITE ", $u0, $q; max.f64 $%s, $%s, $u0;", to, to);
-}
-
-/* $v<x> = the largest factor of all lanes, $e<x> = the largest bound. Halves have none, unless it is 0. */
-static void
-take_factors(struct rewrite *w, const struct ptx_operand *o, unsigned type, char x)
-{
-    char size[3] = { 'm', x, 0 }, error[3] = { 'n', x, 0 };
-    cwi_put(w, " mov.f64 $%s, 0d0000000000000000; mov.f64 $%s, $bad;", size, error);
-    for (unsigned i = 0; i < (o->kind == PTX_OPND_VEC ? o->count : 1u); i++) {
-        const struct ptx_operand *r = element(o, i);
-        if (r->kind != PTX_OPND_REG) {
-            cwi_put(w, " mov.f64 $%s, " INFINITE ";", error);
-            continue;
-        }
-        const char *name = w->fn->regs[r->index].name;
-        cwi_bound_take(w, r, 'a');
-        if (type == PTX_F64) {
-            cwi_put(w, " mov.b64 $va, %s;", name);
-            take_largest(w, size);
-        } else if (type == PTX_TF32) {          /* bits that it ignores are off */
-            cwi_put(w, " mov.b32 $z, %s; and.b32 $z, $z, 0xffffe000; mov.b32 $old, $z; cvt.f64.f32 $vb, $old; mov.b32 $z, %s; mov.b32 $old, $z; cvt.f64.f32 $va, $old;"
-                       " sub.f64 $u0, $va, $vb; abs.f64 $u0, $u0; add.rp.f64 $ea, $ea, $u0;", name, name);
-            take_largest(w, size);
-        } else {
-            cwi_put(w, " setp.neu.f64 $q, $ea, 0d0000000000000000; selp.f64 $ea, " INFINITE ", 0d0000000000000000, $q;");
-            for (unsigned half = 0; half < 2; half++) {
-                if (type == PTX_BF16)
-                    cwi_put(w, half ? " mov.b32 $z, %s; and.b32 $z, $z, 0xffff0000; mov.b32 $old, $z; cvt.f64.f32 $va, $old;" : " mov.b32 $z, %s; shl.b32 $z, $z, 16; mov.b32 $old, $z; cvt.f64.f32 $va, $old;", name);
-                else
-                    cwi_put(w, half ? " mov.b32 {$h2, $h}, %s; cvt.f32.f16 $old, $h; cvt.f64.f32 $va, $old;" : " mov.b32 {$h, $h2}, %s; cvt.f32.f16 $old, $h; cvt.f64.f32 $va, $old;", name);
-                take_largest(w, size);
-            }
-        }
-        cwi_put(w, " max.f64 $%s, $%s, $ea;", error, error);
-    }
-    cwi_put(w, " call ($v%c), cudaway_most, ($%s); call ($e%c), cudaway_most, ($%s);", x, size, x, error);
-}
-
-/* d = c + the sum of k products of factors at most A and B, off by at most E and F: k(A F + B E + E F) + ec, and 2(k + 1) units of k A B + |c| for what the sum
- * loses. Tensor cores truncate each term of a block of at least 4 products 23 bits below the largest, and the block's sum, of which each unit is 2^-23, or
- * 2^-52 of f64, a chain of fma (docs/matrix.md). */
-static void
-before_matrix(struct rewrite *w, const struct ptx_inst *in)
-{
-    unsigned k = products_of(in);
-    bool wide = in->type[0] == PTX_F64;
-    if (!known_matrix(in)) {                    /* integers are exact if those of all lanes are */
-        any_inexact(w, in, 1);
-        cwi_put(w, " add.f64 $u0, $er, $bad; call ($er), cudaway_most, ($u0); setp.neu.f64 $q, $er, 0d0000000000000000; selp.f64 $er, " INFINITE ", 0d0000000000000000, $q;");
-        return;
-    }
-    take_factors(w, &in->operand[1], in->type[1], 'a');
-    cwi_put(w, " mov.f64 $vc, $va; mov.f64 $ec, $ea;");
-    take_factors(w, &in->operand[2], in->type[2], 'b');
-    cwi_put(w, " cvt.rn.f64.u32 $r, %u; mul.rp.f64 $vd, $vc, $vb; mul.rp.f64 $vd, $vd, $r; mul.rp.f64 $ed, $vc, $eb; fma.rp.f64 $ed, $vb, $ec, $ed; fma.rp.f64 $ed, $ec, $eb, $ed;"
-               " mul.rp.f64 $ed, $ed, $r; add.rp.f64 $ed, $ed, 0d3700000000000000;", k);
-    for (unsigned i = 0; i < in->operand[3].count; i++) {
-        take_value(w, &in->operand[3].elem[i], in->type[3], 'a');
-        cwi_bound_take(w, &in->operand[3].elem[i], 'a');
-        cwi_put(w, " abs.f64 $va, $va; add.rp.f64 $u0, $va, $vd; add.rp.f64 $u0, $u0, $ed; add.rp.f64 $u0, $u0, $ea; cvt.rn.f64.u32 $u1, %u; mul.rp.f64 $u1, $u1, %s; mul.rp.f64 $u0, $u0, $u1;"
-                   " add.rp.f64 $u0, $u0, $ed; add.rp.f64 $u0, $u0, $ea; setp.nan.f64 $q, $u0, $u0; selp.f64 $d%u, " INFINITE ", $u0, $q;",
-                2 * (k + 1), wide ? "0d3CB0000000000000" : "0d3E80000000000000", i);
-    }
-}
-
-static void
-behind_matrix(struct rewrite *w, const struct ptx_inst *in)
-{
-    if (!known_matrix(in)) {
-        all_results(w, in, unknown(in) ? INFINITE : RESULT);
-        return;
-    }
-    for (unsigned i = 0; i < in->operand[0].count; i++) {
-        char from[32];
-        snprintf(from, sizeof from, "%%cudaway_d%u", i);
-        if (in->operand[0].elem[i].kind == PTX_OPND_REG)
-            cwi_bound_set(w, in, in->operand[0].elem[i].index, from);
-    }
-}
-
-/* ldmatrix: 8 lanes for each matrix name a row of 16 bytes. What it loads is exact if all rows are. */
-static void
-before_rows(struct rewrite *w, const struct ptx_inst *in)
-{
-    unsigned lanes = 8u << (PTX_AUX(in, MNUM) - 1);
-    find_slot(w, in, &in->operand[1], PTX_SPACE_SHARED);
-    cwi_put(w, " mov.u32 $x, %%laneid; setp.lt.u32 $q, $x, %u; and.pred $p, $p, $q; selp.f64 $er, $u2, 0d0000000000000000, $q;", lanes);
-    for (unsigned i = 0; i < 4; i++)
-        cwi_put(w, " mov.f64 $u0, 0d0000000000000000; @$p ld.global.f64 $u0, [$sl+%u]; abs.f64 $u0, $u0; add.f64 $er, $er, $u0;", i * 8);
-    cwi_put(w, " add.f64 $u0, $er, $bad; call ($er), cudaway_most, ($u0); setp.neu.f64 $q, $er, 0d0000000000000000; selp.f64 $er, " INFINITE ", 0d0000000000000000, $q;");
 }
 
 /* ---- the instruction ---------------------------------------------------------------------------------------------------------------------- */
@@ -826,7 +689,7 @@ is_memory(const struct ptx_inst *in)
     return address_of(in) && (in->op == PTX_OP_LD || in->op == PTX_OP_LDU || in->op == PTX_OP_ST || in->op == PTX_OP_ATOM || in->op == PTX_OP_RED);
 }
 
-enum how { HOW_FLOAT, HOW_COMPARE, HOW_CONVERT, HOW_MOVE, HOW_SELECT, HOW_MEMORY, HOW_SHUFFLE, HOW_VOTE, HOW_MEETING, HOW_COPY, HOW_MATRIX, HOW_ROWS, HOW_PARAM, HOW_CALL, HOW_RET, HOW_NONE, HOW_OTHER };
+enum how { HOW_FLOAT, HOW_COMPARE, HOW_CONVERT, HOW_MOVE, HOW_SELECT, HOW_MEMORY, HOW_SHUFFLE, HOW_VOTE, HOW_MEETING, HOW_COPY, HOW_MATRIX, HOW_ROWS, HOW_LINES, HOW_PARAM, HOW_CALL, HOW_RET, HOW_NONE, HOW_OTHER };
 
 static enum how
 how_of(const struct ptx_inst *in)
@@ -846,8 +709,9 @@ how_of(const struct ptx_inst *in)
     case PTX_OP_VOTE: return HOW_VOTE;
     case PTX_OP_MATCH: case PTX_OP_REDUX: return HOW_MEETING;
     case PTX_OP_CP_ASYNC: return HOW_COPY;
-    case PTX_OP_MMA:  return HOW_MATRIX;
-    case PTX_OP_LDMATRIX: return HOW_ROWS;
+    case PTX_OP_MMA: case PTX_OP_MMA_SP: case PTX_OP_MMA_SP_ORDERED: case PTX_OP_WMMA_MMA: case PTX_OP_MOVMATRIX: return HOW_MATRIX;
+    case PTX_OP_LDMATRIX: case PTX_OP_STMATRIX: return HOW_ROWS;
+    case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_STORE: return HOW_LINES;
     case PTX_OP_CALL: return HOW_CALL;
     case PTX_OP_RET:  return HOW_RET;
     case PTX_OP_BRA: case PTX_OP_EXIT: return HOW_NONE;
@@ -859,7 +723,7 @@ static void
 before_other(struct rewrite *w, const struct ptx_inst *in)
 {
     bool upper, results = cwi_result_register(w->fn, in, 0, &upper) != UINT32_MAX;
-    any_inexact(w, in, results ? 1 : 0);
+    cwi_bound_inexact(w, in, results ? 1 : 0);
     if (results)
         return;
     cwi_put(w, " %sadd.f64 $bad, $bad, $er;", under(in));
@@ -906,7 +770,7 @@ cwi_bound_instruction(struct rewrite *w, uint32_t id)
             cwi_put(w, " max.f64 $er, $ea, $eb;");
         break;
     case HOW_MEMORY:
-        find_slot(w, in, address_of(in), cwi_space(in, address_of(in)));
+        cwi_bound_slot(w, in, address_of(in), cwi_space(in, address_of(in)));
         if (adds_floats(w, in))
             before_addition(w, in);
         break;
@@ -914,8 +778,9 @@ cwi_bound_instruction(struct rewrite *w, uint32_t id)
     case HOW_VOTE:    before_vote(w, in); break;
     case HOW_MEETING: before_meeting(w, in); break;
     case HOW_COPY:    before_copy(w, in); break;
-    case HOW_MATRIX:  before_matrix(w, in); break;
-    case HOW_ROWS:    before_rows(w, in); break;
+    case HOW_MATRIX:  cwi_bound_before_matrix(w, in); break;
+    case HOW_ROWS:    cwi_bound_before_rows(w, in); break;
+    case HOW_LINES:   cwi_bound_before_lines(w, in); break;
     case HOW_CALL:    cwi_bound_before_call(w, in); break;
     case HOW_RET:     cwi_bound_ret(w); break;
     case HOW_PARAM:
@@ -932,11 +797,11 @@ cwi_bound_instruction(struct rewrite *w, uint32_t id)
     case HOW_COMPARE:                           /* of set the result is a number */
         cwi_put(w, " %sadd.f64 $bad, $bad, $er;", under(in));
         if (in->op == PTX_OP_SET)
-            all_results(w, in, NONE);
+            cwi_bound_results(w, in, NONE);
         break;
-    case HOW_MATRIX:  behind_matrix(w, in); break;
-    case HOW_MOVE: case HOW_SELECT: case HOW_ROWS: all_results(w, in, RESULT); break;
-    case HOW_VOTE:    all_results(w, in, NONE); break;
+    case HOW_MATRIX:  cwi_bound_behind_matrix(w, in); break;
+    case HOW_MOVE: case HOW_SELECT: case HOW_ROWS: case HOW_LINES: cwi_bound_results(w, in, RESULT); break;
+    case HOW_VOTE:    cwi_bound_results(w, in, NONE); break;
     case HOW_CALL:    behind_results(w, id); break;
     case HOW_PARAM:
         if (load && cwi_takes_result(w->p, id))
@@ -951,7 +816,7 @@ cwi_bound_instruction(struct rewrite *w, uint32_t id)
             (in->op == PTX_OP_ST ? behind_store : behind_load)(w, in);
         break;
     case HOW_MEETING: case HOW_OTHER:           /* floats are rounded in a way that is not known here; a predicate of integers is a decision */
-        all_results(w, in, unknown(in) ? INFINITE : RESULT);
+        cwi_bound_results(w, in, cwi_bound_unknown(in) ? INFINITE : RESULT);
         break;
     default: break;
     }

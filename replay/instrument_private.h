@@ -91,6 +91,25 @@ void cwi_bound_take(struct rewrite *w, const struct ptx_operand *o, char x);
 /* The bound of a register, where the instruction's guard lets it. */
 void cwi_bound_set(struct rewrite *w, const struct ptx_inst *in, uint32_t reg, const char *from);
 
+/* $vX = an operand's value, as f64. */
+void cwi_bound_value(struct rewrite *w, const struct ptx_operand *o, unsigned type, char x);
+/* $er = infinity if a source register, an address among them, is not exact; from operand `first` on. */
+void cwi_bound_inexact(struct rewrite *w, const struct ptx_inst *in, unsigned first);
+/* $sl = where the bounds of the access are, 0: nowhere; $u2 = the bound of what is read then; $p: there is a place; $a, $s: in shared memory its offset, and that it is there. */
+void cwi_bound_slot(struct rewrite *w, const struct ptx_inst *in, const struct ptx_operand *a, uint8_t space);
+/* All results' bounds. */
+void cwi_bound_results(struct rewrite *w, const struct ptx_inst *in, const char *from);
+/* Does it round, or read what is not followed? */
+bool cwi_bound_unknown(const struct ptx_inst *in);
+
+/* instrument_bound_matrix.c: matrix instructions. */
+const char *cwi_bound_refuses_matrix(const struct ptx_inst *in);
+void cwi_bound_matrix_functions(struct rewrite *w);
+void cwi_bound_before_matrix(struct rewrite *w, const struct ptx_inst *in);
+void cwi_bound_behind_matrix(struct rewrite *w, const struct ptx_inst *in);
+void cwi_bound_before_rows(struct rewrite *w, const struct ptx_inst *in);      /* ldmatrix, stmatrix */
+void cwi_bound_before_lines(struct rewrite *w, const struct ptx_inst *in);     /* wmma.load, wmma.store */
+
 /* instrument_bound_call.c: calls, and what they are given and give. */
 void cwi_bound_frame(struct rewrite *w);        /* at the begin of a function */
 void cwi_bound_ret(struct rewrite *w);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Usage: bounds.sh plain|some|more. --bounds on kernels whose bounds are derived by hand (scale.ptx). Two results may be two bounds apart, each being one from the exact value. The environment
+# Usage: bounds.sh plain|some|wmma|more. --bounds on kernels whose bounds are derived by hand (scale.ptx). Two results may be two bounds apart, each being one from the exact value. The environment
 # names APP, REPLAY, TOOL, TRACE_DIR, PTX (scale.ptx); ON: the device, host by default.
 set -u
 dir=$(mktemp -d) || exit 2
@@ -12,10 +12,15 @@ fail() { echo "FAILED: $*"; cat out; failed=1; }
 case $1 in
     plain)  kernels="square fused sum branch wide atomic atomic_far called called_branch recursive" ;;
     some)   kernels="copied matrix_half" ;;
+    wmma)   kernels="wmma wmma_rounded matrix_moved matrix_moved_rounded" ;;
     more)   kernels="atomic_wide atomic_wide_far reduced reduced_bits matrix matrix_rows" ;;
 esac
+if [ "$1" != plain ]; then
+    sed -E 's|^ .*// sm_90: (.*)$|    \1|; s/^\.target sm_80/.target sm_90/' "$PTX" >sm_90.ptx
+    PTX=sm_90.ptx
+fi
 sed -E 's|^ .*// other: (.*)$|    \1|' "$PTX" >other.ptx
-sed 's/0f3F800005/0f3F800007/; s/%f4, 0f3F800001;/%f4, 0f3F800003;/; s/%f6, 0f3F800002;/%f6, 0f3F800006;/; s/0f3F800002;/0f3F800004;/; s/0f3F800010;/0f3F800800;/; s/0d3FF0000000000002/0d3FF0000000000004/' other.ptx >far.ptx
+sed 's/0f3F800005/0f3F800007/; s/%f4, 0f3F800001;/%f4, 0f3F800003;/; s/%f6, 0f3F800002;/%f6, 0f3F800006;/; s/0f3F800002;/0f3F800004;/; s/0f3F800010;/0f3F800800;/; s/0f3A000000;/0f3B000000;/; s/0d3FF0000000000002/0d3FF0000000000004/' other.ptx >far.ptx
 CUDAWAY_DUMP_DIR=here LD_LIBRARY_PATH=$TRACE_DIR "$APP" kernels "$PTX" $kernels >out 2>&1 || fail "the program gave $?"
 CUDAWAY_DUMP_DIR=other LD_LIBRARY_PATH=$TRACE_DIR "$APP" kernels other.ptx $kernels >out 2>&1 || fail "the program gave $?"
 CUDAWAY_DUMP_DIR=far LD_LIBRARY_PATH=$TRACE_DIR "$APP" kernels far.ptx $kernels >out 2>&1 || fail "the program gave $?"
@@ -47,6 +52,12 @@ bounds matrix far 1 256 0
 bounds matrix_half other 0 0 256
 bounds matrix_half far 1 256 0
 bounds matrix_rows other 1 256 0 256
+bounds wmma other 0 0 256
+bounds wmma far 1 256 0
+bounds wmma_rounded other 1 256 0 256
+bounds matrix_moved other 0 0 256
+bounds matrix_moved far 1 256 0
+bounds matrix_moved_rounded other 1 256 0 256
 exit $failed
 fi
 # 2^-18 more: beyond 2u(4t^2 + 0.1) up to t^2 = 7.975, in[i] = 2.72, so in elements 0 to 6.
