@@ -7,13 +7,14 @@
  * may switch between them; all gangs of a block run on one OS thread, so shared memory needs no host atomics.
  *
  * Addresses: global, const, param and local addresses are host addresses, and so is a generic address. A .shared address is an offset from
- * cwh_block.shared, so that it survives truncation to 32 bits. The shared memory of a cluster's blocks lies cluster_stride apart, and once
- * more 4 GiB above: so a .shared::cluster address is an offset from the block's own, of 64 bits or truncated to 32. A function's address is a token, CWH_FUNC_TOKEN(id), the same on every
- * device.
+ * cwh_block.shared, so that it survives truncation to 32 bits. The shared memory of a cluster's blocks lies cluster_stride apart. In a kernel that notices
+ * clusters (jit/analysis/clusters.h) .shared and .shared::cluster addresses are offsets from the memory of rank 0, so that they mean the same in all
+ * blocks. A function's address is a token, CWH_FUNC_TOKEN(id), the same on every device.
  *
  * In modules with `.address_size 32` registers and memory hold 32-bit addresses, which compiled code widens at memory accesses: generic,
  * global and const addresses lie in one window of 4 GiB (cwh_launch.window), which contains all device memory. Its upper end maps to memory
- * of the block, launch and thread, CWH_ADDR32_*.
+ * of the block, launch and thread, CWH_ADDR32_*. A .shared address is an offset from the block's own memory there; that of a cluster's blocks is mapped once more
+ * 4 GiB above, so an offset to one before it can be truncated.
  *
  * Bounded code (host:checked) has gangs of one thread and tests every address before it is used. Local memory is then an area of the gang's own,
  * which grows down, and not on the stack; everything else that kernels may touch is in cwh_launch.region, or impl/host/bound.c knows it. */

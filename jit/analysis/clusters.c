@@ -25,18 +25,25 @@ uses(const struct ptx_inst *in)
 }
 
 bool
-cwj_uses_clusters(struct cwj_program *p, uint32_t index)
+cwj_notices_clusters(struct cwj_program *p, uint32_t index)
 {
     bool yes = false;
-    if (index >= p->nkernels)
-        return false;
-    pthread_mutex_lock(&p->lock);
     const struct cwj_closure *c = &p->closure[index];
     for (uint32_t i = 0; i < c->nfuncs && !yes; i++) {
         const struct ptx_function *fn = cwj_program_function(p, c->funcs[i])->fn;
         for (uint32_t k = 0; fn && fn->has_body && k < fn->ninsts && !yes; k++)
             yes = uses(&fn->insts[k]);
     }
+    return yes;
+}
+
+bool
+cwj_uses_clusters(struct cwj_program *p, uint32_t index)
+{
+    if (index >= p->nkernels)
+        return false;
+    pthread_mutex_lock(&p->lock);
+    bool yes = cwj_notices_clusters(p, index);
     pthread_mutex_unlock(&p->lock);
     return yes;
 }

@@ -7,5 +7,7 @@
 
 /* See cwj_api.uses_clusters. Takes the program's lock. */
 bool cwj_uses_clusters(struct cwj_program *p, uint32_t index);
+/* The same, of a kernel that is there; p->lock is held. */
+bool cwj_notices_clusters(struct cwj_program *p, uint32_t index);
 
 #endif

@@ -64,6 +64,7 @@ struct emit_fn {
 
     /* host target: context, loaded once */
     LLVMValueRef gang, block_ctx, launch, params, image, shared;
+    LLVMValueRef cluster_place;     /* with emit_session.clusters: i64, from rank 0's shared memory, which `shared` is then, to the block's own */
     LLVMValueRef local_top;         /* host, bounded: what of local memory was free when the function began */
     LLVMValueRef window, local_base, local_low, shared_size;   /* with 32-bit addresses */
     LLVMValueRef tid[3];
@@ -92,7 +93,7 @@ struct emit_session {
     bool soft_barriers;             /* amdgcn: numbered barriers are used */
     bool all_blocks;                /* amdgcn: as in cwj_aot_options */
     uint32_t pressure;              /* amdgcn: flow_pressure of the last kernel */
-    bool clusters;                  /* amdgcn: as in cwj_aot_options */
+    bool clusters;                  /* amdgcn: as in cwj_aot_options; host: .shared addresses count from rank 0's memory */
     bool cluster_barriers;          /* amdgcn: the same, and some function has barrier.cluster */
     bool counts_exited;            /* amdgcn: some barrier waits for all threads except exited ones */
     bool module_image;              /* amdgcn: variables are in the module's data segment, see cwj_aot_options */

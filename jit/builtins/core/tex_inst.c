@@ -187,6 +187,20 @@ pack_result(const struct cwh_tex *x, struct texel *s)
     }
 }
 
+/* "Channel Data Type and Channel Order Fields" (PTX ISA, tables 12 and 13): OpenCL's numbers, which count in the order of 8, 16 and 32 bits. An 8 or
+ * 16-bit integer that a texture reads as a float is normalized. */
+static uint32_t
+channel_type(const struct cw_texture *t, bool surface)
+{
+    enum { SNORM_INT8 = 0x10D0, UNORM_INT8 = 0x10D2, SIGNED_INT8 = 0x10D7, UNSIGNED_INT8 = 0x10DA, HALF_FLOAT = 0x10DD };
+    bool normalized = t->as_float && !surface;
+    if (t->format >= CWB_FORMAT_F16)
+        return HALF_FLOAT + (t->format - CWB_FORMAT_F16);
+    if (t->format >= CWB_FORMAT_S8)
+        return (normalized ? SNORM_INT8 : SIGNED_INT8) + (t->format - CWB_FORMAT_S8);
+    return (normalized ? UNORM_INT8 : UNSIGNED_INT8) + (t->format - CWB_FORMAT_U8);
+}
+
 /* Results of txq and suq, as observed on an H200: zero for a level that does not exist, and so on. */
 static uint32_t
 query(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane)
@@ -215,6 +229,10 @@ query(const struct cw_texture *t, const struct cwh_tex *x, unsigned lane)
         return t->nlevels;
     case PTX_QUERY_NORMALIZED_COORDS:
         return t->normalized;
+    case PTX_QUERY_CHANNEL_DATA_TYPE:
+        return channel_type(t, surface);
+    case PTX_QUERY_CHANNEL_ORDER:       /* R, RG, RGBA */
+        return t->channels == 1 ? 0x10B0 : t->channels == 2 ? 0x10B2 : 0x10B5;
     default:                    /* refused by the compiler */
         return 0;
     }

@@ -105,7 +105,8 @@ refused(struct emit *e, const struct ptx_inst *in)
     if (in->geom == PTX_GEOM_2DMS || in->geom == PTX_GEOM_A2DMS)
         return "multi-sample textures, which CUDA cannot make";
     if (query != PTX_QUERY_WIDTH && query != PTX_QUERY_HEIGHT && query != PTX_QUERY_DEPTH && query != PTX_QUERY_ARRAY_SIZE &&
-        query != PTX_QUERY_NUM_MIPMAP_LEVELS && query != PTX_QUERY_NORMALIZED_COORDS)
+        query != PTX_QUERY_NUM_MIPMAP_LEVELS && query != PTX_QUERY_NORMALIZED_COORDS && query != PTX_QUERY_CHANNEL_DATA_TYPE &&
+        query != PTX_QUERY_CHANNEL_ORDER)
         return "the PTX ISA has no numbers for this query's answers, and NVIDIA's driver refuses it, too";
     if (in->op == PTX_OP_SULD && PTX_AUX(in, SURF_FORM) == 2)
         return "formatted loads, which NVIDIA's assembler does not have either";

@@ -3,6 +3,7 @@
  * emits one kernel with its call closure. The contract is jit/abi/host.h. */
 #include "jit/emit/target/host/host_private.h"
 #include "impl/base/log.h"
+#include "jit/analysis/clusters.h"
 #include "jit/analysis/lockstep.h"
 #include "jit/analysis/progress.h"
 
@@ -46,6 +47,13 @@ host_enter(struct emit *e)
     f->params = context_load(e, f->entry_b, f->launch, offsetof(struct cwh_launch, params), e->ptr, "params");
     f->image = context_load(e, f->entry_b, f->launch, offsetof(struct cwh_launch, image), e->ptr, "image");
     f->shared = context_load(e, f->entry_b, f->block_ctx, offsetof(struct cwh_block, shared), e->ptr, "shared");
+    if (emit_session(e)->clusters) {
+        LLVMValueRef rank = context_load(e, f->entry_b, f->block_ctx, offsetof(struct cwh_block, cluster_rank), e->i32, "");
+        LLVMValueRef stride = context_load(e, f->entry_b, f->launch, offsetof(struct cwh_launch, cluster_stride), e->i64, "");
+        f->cluster_place = LLVMBuildMul(f->entry_b, LLVMBuildZExt(f->entry_b, rank, e->i64, ""), stride, "place");
+        LLVMValueRef back = LLVMBuildNeg(f->entry_b, f->cluster_place, "");
+        f->shared = LLVMBuildGEP2(f->entry_b, e->i8, f->shared, &back, 1, "shared.first");
+    }
     f->dummy = LLVMBuildAlloca(f->entry_b, LLVMArrayType(e->i8, 64), "dummy");
     LLVMSetAlignment(f->dummy, 64);
     if (e->bounded)
@@ -220,17 +228,25 @@ cluster_place(struct emit *e)
     return LLVMBuildMul(e->b, emit_resize(e, emit_host_cluster_ctarank(e, PTX_SREG_CLUSTER_CTARANK), e->i64, false), cluster_stride(e), "");
 }
 
-/* Generic addresses and those of .shared::cluster move alike. */
+/* The same place in another block's memory. Where addresses count from the block's own memory, a is one of these. */
 void
 emit_host_mapa(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = (ptx_type)in->type[0];
     LLVMValueRef a = emit_src(e, in, 1, t), rank = emit_resize(e, emit_src(e, in, 2, PTX_U32), e->i64, false);
-    LLVMValueRef by = emit_bin(e, LLVMSub, emit_bin(e, LLVMMul, rank, cluster_stride(e)), cluster_place(e));
+    LLVMValueRef from = cluster_place(e);
+    if (e->f->cluster_place) {
+        LLVMValueRef at = emit_resize(e, a, e->i64, false);
+        if (in->space == PTX_SPACE_GENERIC)
+            at = emit_bin(e, LLVMSub, at, LLVMBuildPtrToInt(e->b, e->f->shared, e->i64, ""));
+        from = emit_bin(e, LLVMSub, at, emit_bin(e, LLVMURem, at, cluster_stride(e)));
+    }
+    LLVMValueRef by = emit_bin(e, LLVMSub, emit_bin(e, LLVMMul, rank, cluster_stride(e)), from);
     emit_dst(e, in, 0, t, emit_bin(e, LLVMAdd, a, emit_resize(e, by, t == PTX_U32 ? e->i32 : e->i64, false)));
 }
 
-/* Which step of the stride the address lies in. Its lower half alone counts: shared memory lies 4 GiB above once more. */
+/* Which step of the stride the address lies in. Its lower half alone counts: where addresses count from the block's own memory, shared memory lies
+ * 4 GiB above once more. */
 void
 emit_host_getctarank(struct emit *e, const struct ptx_inst *in)
 {
@@ -238,7 +254,9 @@ emit_host_getctarank(struct emit *e, const struct ptx_inst *in)
     if (in->space == PTX_SPACE_GENERIC)
         a = emit_bin(e, LLVMSub, a, LLVMBuildPtrToInt(e->b, e->f->shared, e->i64, ""));
     LLVMValueRef offset = emit_resize(e, emit_resize(e, a, e->i32, false), e->i64, true);
-    LLVMValueRef rank = emit_bin(e, LLVMUDiv, emit_bin(e, LLVMAdd, offset, cluster_place(e)), cluster_stride(e));
+    if (!e->f->cluster_place)
+        offset = emit_bin(e, LLVMAdd, offset, cluster_place(e));
+    LLVMValueRef rank = emit_bin(e, LLVMUDiv, offset, cluster_stride(e));
     emit_dst(e, in, 0, PTX_U32, emit_resize(e, rank, e->i32, false));
 }
 
@@ -357,7 +375,8 @@ host_symbol(struct emit *e, const struct ptx_symbol *sym)
             cwj_diag_add(e->diags, PTX_ERROR, 5002, sym->line, sym->column, "shared variable %s has no place in the layout", sym->name);
             return LLVMConstNull(e->i64);
         }
-        return LLVMConstInt(e->i64, offset, false);
+        off = LLVMConstInt(e->i64, offset, false);
+        return f->cluster_place ? LLVMBuildAdd(e->b, f->cluster_place, off, "") : off;
     }
     off = LLVMConstInt(e->i64, v->offset, false);
     return LLVMBuildPtrToInt(e->b, LLVMBuildGEP2(e->b, e->i8, f->image, &off, 1, ""), e->i64, "");
@@ -408,7 +427,7 @@ host_bound(struct emit *e, LLVMValueRef address, ptx_space space, unsigned size)
     LLVMValueRef base, bytes, generic = address;
     switch (space) {
     case PTX_SPACE_SHARED:
-        base = LLVMConstNull(e->i64);
+        base = e->f->cluster_place ? e->f->cluster_place : LLVMConstNull(e->i64);
         bytes = launch_u64(e, offsetof(struct cwh_launch, shared_size));
         generic = host_to_generic(e, address, space);
         break;
@@ -452,12 +471,15 @@ host_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
     /* Windows: shared is the block's buffer; local is on this gang's stack, near this frame; global is everything else. */
     LLVMValueRef rel = emit_bin(e, LLVMSub, address, LLVMBuildPtrToInt(e->b, e->f->shared, e->i64, ""));
     LLVMValueRef size = context_load(e, e->b, e->f->launch, offsetof(struct cwh_launch, shared_size), e->i64, "");
-    LLVMValueRef shared = emit_icmp(e, LLVMIntULT, rel, size);
+    LLVMValueRef first = e->f->cluster_place ? e->f->cluster_place : LLVMConstNull(e->i64);
+    LLVMValueRef shared = emit_icmp(e, LLVMIntULT, emit_bin(e, LLVMSub, rel, first), size);
     if (space == PTX_SPACE_SHARED)
         return shared;
     if (space == PTX_SPACE_SHARED_CLUSTER) {
         LLVMValueRef all = emit_resize(e, emit_host_cluster_nctarank(e, PTX_SREG_CLUSTER_NCTARANK), e->i64, false);
-        return emit_icmp(e, LLVMIntULT, emit_bin(e, LLVMAdd, rel, cluster_place(e)), LLVMBuildMul(e->b, all, cluster_stride(e), ""));
+        if (!e->f->cluster_place)
+            rel = emit_bin(e, LLVMAdd, rel, cluster_place(e));
+        return emit_icmp(e, LLVMIntULT, rel, LLVMBuildMul(e->b, all, cluster_stride(e), ""));
     }
     LLVMValueRef local;
     if (e->bounded) {
@@ -877,6 +899,7 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     e->features = cpu_features();
     e->fast_code = !variant->o0;
     e->addr32 = cwj_program_is_addr32(p);
+    s->clusters = !e->addr32 && cwj_notices_clusters(p, index);
     s->in_step = cwj_needs_lockstep(p, index);
     bool warp = s->in_step || needs_warp(p, index);
     e->bounded = variant->bounded;
