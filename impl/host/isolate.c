@@ -296,6 +296,13 @@ struct start {
 };
 enum { CHILD_STACK = 64 * 1024 };
 
+/* The thread sanitizer takes what a child does in this memory for the calling thread's own. */
+#ifdef __SANITIZE_THREAD__
+enum { SHARED_MEMORY = 0 };
+#else
+enum { SHARED_MEMORY = CLONE_VM };
+#endif
+
 /* In the process to be, which shares this one's memory until it executes: system calls alone. */
 static int
 grandchild(void *user)
@@ -318,7 +325,7 @@ static int
 child(void *user)
 {
     struct start *s = user;
-    return clone(grandchild, s->stack + CHILD_STACK, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, s, &s->pidfd) < 0;
+    return clone(grandchild, s->stack + CHILD_STACK, SHARED_MEMORY | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, s, &s->pidfd) < 0;
 }
 
 static void
@@ -333,33 +340,38 @@ pass(struct start *s, unsigned *n, char *text, size_t size, enum cw_env var)
 static int
 spawn(int socket)
 {
-    struct start s = { .socket = socket, .pidfd = -1 };
     static char no_config[] = "CUDAWAY_CONFIG=none";
+    enum { SIZE = 2 * CHILD_STACK + sizeof(struct start) };
     unsigned n = 0;
-    int status = -1;
-    char *dir = cw_dir_of_object((const void *)(uintptr_t)&cwh_isolated);
-    bool ok = dir && snprintf(s.path, sizeof s.path, "%s/%s", dir, program) < (int)sizeof s.path;
-    free(dir);
-    s.arguments[0] = s.path;
-    s.environment[n++] = no_config;
-    pass(&s, &n, s.threads, sizeof s.threads, CW_ENV_HOST_THREADS);
-    pass(&s, &n, s.model, sizeof s.model, CW_ENV_MATRIX_MODEL);
-    pass(&s, &n, s.capability, sizeof s.capability, CW_ENV_COMPUTE_CAPABILITY);
-    s.stack = mmap(NULL, 2 * CHILD_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (!ok || s.stack == MAP_FAILED)
+    int status = -1, pidfd;
+    uint8_t *memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
         return -1;
-    if (access(s.path, X_OK))
-        cw_error("%s: %s; it runs kernels for %s", s.path, strerror(errno), cw_env_name(CW_ENV_ISOLATE));
-    /* A handler of the program must not run in a process whose memory is the program's. */
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    pid_t pid = clone(child, s.stack + 2 * CHILD_STACK, CLONE_VM | CLONE_VFORK | CLONE_FILES, &s);
-    while (pid > 0 && waitpid(pid, &status, __WCLONE) < 0 && errno == EINTR)
-        ;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    munmap(s.stack, 2 * CHILD_STACK);
-    return status ? -1 : s.pidfd;
+    struct start *s = (struct start *)(void *)(memory + 2 * CHILD_STACK);
+    *s = (struct start){ .socket = socket, .pidfd = -1, .stack = memory };
+    char *dir = cw_dir_of_object((const void *)(uintptr_t)&cwh_isolated);
+    bool ok = dir && snprintf(s->path, sizeof s->path, "%s/%s", dir, program) < (int)sizeof s->path;
+    free(dir);
+    s->arguments[0] = s->path;
+    s->environment[n++] = no_config;
+    pass(s, &n, s->threads, sizeof s->threads, CW_ENV_HOST_THREADS);
+    pass(s, &n, s->model, sizeof s->model, CW_ENV_MATRIX_MODEL);
+    pass(s, &n, s->capability, sizeof s->capability, CW_ENV_COMPUTE_CAPABILITY);
+    if (ok) {
+        if (access(s->path, X_OK))
+            cw_error("%s: %s; it runs kernels for %s", s->path, strerror(errno), cw_env_name(CW_ENV_ISOLATE));
+        /* A handler of the program must not run in a process whose memory is the program's. */
+        sigset_t all, old;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &old);
+        pid_t pid = clone(child, memory + 2 * CHILD_STACK, SHARED_MEMORY | CLONE_VFORK | CLONE_FILES, s);
+        while (pid > 0 && waitpid(pid, &status, __WCLONE) < 0 && errno == EINTR)
+            ;
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
+    }
+    pidfd = s->pidfd;
+    munmap(memory, SIZE);
+    return status ? -1 : pidfd;
 }
 
 /* Lock held. */
