@@ -759,6 +759,7 @@ main(int argc, char **argv)
         code = complain("cannot read %s: %s", o.input, r == CW_ERR_IO || r == CW_ERR_NOT_FOUND ? strerror(errno) : cw_result_text(r));
         goto done;
     }
+    cc_heap_for(size);
     struct cwj_diags d;
     jit->diags_init(&d);
     r = jit->image_scan(data, size, collect, &found, &d);

@@ -10,6 +10,11 @@
 
 void cc_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* ---- heap.c ---- */
+
+/* Choose malloc's heap by the size of the text to be compiled, before a thread allocates. */
+void cc_heap_for(size_t text);
+
 /* ---- source.c: CUDA C to PTX, by nvcc or clang ---- */
 
 struct cc_source {
