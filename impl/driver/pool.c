@@ -46,7 +46,7 @@ struct pool {
     CUdevice device;
     uint32_t shared_by;                 /* process that exported it; 0: it is this one's */
     CUmemAllocationHandleType handle_types;
-    uint64_t max_size;                  /* 0: any */
+    uint64_t max_size;                  /* a multiple of CHUNK; 0: any */
     bool is_default;
     pthread_mutex_t lock;
     struct chunk *chunks;               /* lock, and so on: oldest first */
@@ -219,10 +219,10 @@ chunk_is_free(const struct chunk *h)
     return h->blocks->state == BLOCK_FREE && !h->blocks->next;
 }
 
-/* Take chunks without an allocation off the list, into *out: while the pool keeps no less than `keep`, and those of contexts that have ended; or all
- * of a context, whose work is done. p->lock held. */
+/* Take chunks without an allocation off the list, into *out: while the pool has more than `most` and keeps no less than `least`, and those of contexts
+ * that have ended; or all of a context, whose work is done. p->lock held. */
 static void
-chunks_take(struct pool *p, uint64_t keep, const struct ctx *c, struct chunk **out)
+chunks_take(struct pool *p, uint64_t most, uint64_t least, const struct ctx *c, struct chunk **out)
 {
     for (struct chunk **l = &p->chunks; *l;) {
         struct chunk *h = *l;
@@ -232,8 +232,8 @@ chunks_take(struct pool *p, uint64_t keep, const struct ctx *c, struct chunk **o
                 block_now_free(b);      /* and b may have gone */
             b = pending ? h->blocks : b->next;
         }
-        bool over = p->reserved > keep, gone = c ? c == h->ctx : atomic_load(&h->ctx->dead);
-        if (chunk_is_free(h) && (gone || (!c && over && p->reserved - h->size >= keep))) {
+        bool over = p->reserved > most, gone = c ? c == h->ctx : atomic_load(&h->ctx->dead);
+        if (chunk_is_free(h) && (gone || (!c && over && p->reserved - h->size >= least))) {
             *l = h->next;
             p->reserved -= h->size;
             block_drop(h->blocks);
@@ -265,7 +265,7 @@ pool_trim(struct pool *p, uint64_t keep)
 {
     struct chunk *gone = NULL;
     pthread_mutex_lock(&p->lock);
-    chunks_take(p, keep, NULL, &gone);
+    chunks_take(p, keep, keep, NULL, &gone);
     pthread_mutex_unlock(&p->lock);
     chunks_release(gone);
 }
@@ -279,7 +279,7 @@ pools_trim_slow(void)
     for (struct pool **l = &pools; *l;) {
         struct pool *p = *l;
         pthread_mutex_lock(&p->lock);
-        chunks_take(p, p->ended ? 0 : p->release_threshold, NULL, &gone);
+        chunks_take(p, p->ended ? 0 : p->release_threshold, 0, NULL, &gone);
         bool end = p->ended && !p->chunks;
         pthread_mutex_unlock(&p->lock);
         if (end) {
@@ -301,7 +301,7 @@ pools_context_end(struct ctx *c)
     pthread_mutex_lock(&pools_lock);
     for (struct pool *p = pools; p; p = p->next) {
         pthread_mutex_lock(&p->lock);
-        chunks_take(p, 0, c, &gone);
+        chunks_take(p, 0, 0, c, &gone);
         pthread_mutex_unlock(&p->lock);
     }
     pthread_mutex_unlock(&pools_lock);
@@ -332,7 +332,7 @@ pool_make(CUdevice device, bool is_default, const CUmemPoolProps *props, struct 
     p->device = device;
     p->is_default = is_default;
     p->handle_types = props ? props->handleTypes : CU_MEM_HANDLE_TYPE_NONE;
-    p->max_size = props ? props->maxSize : 0;
+    p->max_size = props ? round_up(props->maxSize, CHUNK) : 0;
     p->reuse_follow = p->reuse_opportunistic = p->reuse_internal = 1;
     p->access[device] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     CUresult e = handle_new(&p->obj, &pool_class, NULL);
@@ -553,7 +553,7 @@ drv_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLoca
 
 /* ---- stream-ordered allocation --------------------------------------------------------------------------------------------- */
 
-/* Reserve memory for an allocation of this size: a multiple of `unit`, or what maxSize leaves. */
+/* Reserve memory for an allocation of this size: a multiple of `unit`. */
 static CUresult
 chunk_make(struct pool *p, struct ctx *c, uint64_t size, uint64_t unit)
 {
@@ -563,10 +563,8 @@ chunk_make(struct pool *p, struct ctx *c, uint64_t size, uint64_t unit)
     pthread_mutex_lock(&p->lock);
     uint64_t left = !p->max_size ? UINT64_MAX : p->max_size > p->reserved ? p->max_size - p->reserved : 0;
     pthread_mutex_unlock(&p->lock);
-    if (left < size)
+    if (left < want)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    if (want > left)
-        want = left / UNIT * UNIT;
     struct chunk *h = calloc(1, sizeof *h);
     struct block *b = calloc(1, sizeof *b);
     CUresult e = h && b ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;

@@ -118,6 +118,17 @@ chunks(CUstream s, CUstream t)
     EXPECT(get(p, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == 2 * CHUNK);
     OK(cuMemPoolTrimTo(p, CHUNK));
     EXPECT(get(p, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == CHUNK);
+    /* What a threshold keeps is no more than that (H100, driver 580.159.04: a threshold of 63 MiB keeps 32 of 64, one of 64 MiB keeps all). */
+    for (unsigned less = 0; less < 2; less++) {
+        set(p, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, 2 * CHUNK - less * SIZE);
+        all = alloc(p, CHUNK, s);
+        other = alloc(p, 1, s);
+        OK(cuMemFreeAsync(all, s));
+        OK(cuMemFreeAsync(other, s));
+        OK(cuStreamSynchronize(s));
+        EXPECT(get(p, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == (less ? CHUNK : 2 * CHUNK));
+    }
+    set(p, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, UINT64_MAX);
     /* A larger one has chunks of its own. */
     OK(cuMemPoolTrimTo(p, 0));
     other = alloc(p, CHUNK + SIZE, s);
@@ -338,10 +349,11 @@ main(void)
     OK(cuMemPoolTrimTo(p, 4 * SIZE));
     EXPECT(get(p, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == CHUNK);
 
-    /* maxSize */
+    /* maxSize is rounded up to whole chunks (H100, driver 580.159.04: after 1 KiB of a pool of 2 MiB, 2 MiB more are given). */
     CUmemoryPool small = make_pool(2 * SIZE);
     a = alloc(small, SIZE, s);
-    EXPECT_RESULT(cuMemAllocFromPoolAsync(&other, 2 * SIZE, small, s), CUDA_ERROR_OUT_OF_MEMORY);
+    OK(cuMemFreeAsync(alloc(small, 2 * SIZE, s), s));
+    EXPECT_RESULT(cuMemAllocFromPoolAsync(&other, CHUNK, small, s), CUDA_ERROR_OUT_OF_MEMORY);
     /* Destroyed with memory in use: that stays, and works, until it is freed. */
     OK(cuMemPoolDestroy(small));
     OK(cuMemsetD8_v2(a, 1, SIZE));
