@@ -7,7 +7,7 @@ set -u
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
 export XDG_CACHE_HOME=$dir/cache TMPDIR=$dir
-failed=0 n=0 at=0 refused=0         # refused: kernels of clusters, of which isa/sync has 17
+failed=0 n=0 at=0 refused=0         # refused: kernels of clusters, of which isa/sync has 18
 fail() { echo "FAILED: $*"; failed=1; }
 
 # Launches that are not right, or that no device here executes: FILE-KERNEL reason.
@@ -45,6 +45,6 @@ for what; do
     done
 done
 echo "$n launches"
-[ $refused -le 17 ] || fail "$refused launches were refused"
+[ $refused -le 18 ] || fail "$refused launches were refused"
 [ $n -ge 8 ] || fail "only $n launches were checked"
 exit $failed
