@@ -433,11 +433,18 @@ texture_operand(const struct ptx_inst *in)
     }
 }
 
+/* A texture, surface or sampler reference, in an instruction of textures or one that takes its address. */
+static bool
+is_reference(const struct ptx_operand *o)
+{
+    return (o->kind == PTX_OPND_SYM || (o->kind == PTX_OPND_ADDR && !o->has_reg)) && o->sym && types[o->sym->type].class == PTX_CLASS_OPAQUE;
+}
+
 static void
 textured(struct flow *w, const struct ptx_operand *t)
 {
     int32_t r = (t->kind == PTX_OPND_REG || (t->kind == PTX_OPND_ADDR && t->has_reg)) ? w->origin[t->index] : NONE;
-    if ((t->kind == PTX_OPND_SYM || t->kind == PTX_OPND_ADDR) && t->sym)
+    if (is_reference(t))
         w->f->uses_references = true;
     else if (r >= 0 && w->f->roots[r].param >= 0)
         add_handle(w, (uint32_t)w->f->roots[r].param);
@@ -468,6 +475,8 @@ cwd_facts_of(const struct cwj_kernel *k, struct cwd_facts *f)
     for (uint32_t i = 0; i < fn->ninsts && !w.failed; i++) {
         const struct ptx_inst *in = &fn->insts[i];
         const struct ptx_operand *o = in->operand, *t = texture_operand(in);
+        for (unsigned j = 0; j < in->noperands; j++)
+            f->uses_references = f->uses_references || is_reference(&o[j]);
         if (t)
             textured(&w, t);
         else if ((in->op == PTX_OP_ST || in->op == PTX_OP_RED) && in->noperands > 1)

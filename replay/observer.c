@@ -130,7 +130,7 @@ before_launch(const struct cw_launch *l, void **scratch)
         return;
     if (atomic_fetch_add(&taken, 1) >= limit) {
         if (!atomic_exchange(&stopped, true))
-            cw_info("%llu kernel launches were dumped; no more (CUDAWAY_DUMP_LIMIT)", (unsigned long long)limit);
+            cw_warn("%llu kernel launches were dumped; no more (CUDAWAY_DUMP_LIMIT)", (unsigned long long)limit);
         return;
     }
     struct pending *p = calloc(1, sizeof *p);

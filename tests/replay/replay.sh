@@ -54,7 +54,8 @@ clusters)
     ;;
 regex)
     export CUDAWAY_DUMP_KERNELS='^(vars|samp)' CUDAWAY_DUMP_LIMIT=2
-    record add vars chase vars vars
+    record add vars chase vars vars 2>"$dir/said"
+    grep -q "2 kernel launches were dumped; no more (CUDAWAY_DUMP_LIMIT)" "$dir/said" || { fail "the limit is not said"; cat "$dir/said"; }
     [ "$(ls "$dir/dumps" | tr '\n' ' ')" = "0001-vars.cwdump 0002-vars.cwdump " ] || fail "dumps: $(ls "$dir/dumps")"
     ;;
 planted)
@@ -99,6 +100,13 @@ errors)
     (ulimit -f 8; trap '' XFSZ; CUDAWAY_DUMP_DIR=$dir/full LD_LIBRARY_PATH=$TRACE_DIR "$APP" add add 2>"$dir/err") || fail "the program stopped"
     [ "$(grep -c "cannot write" "$dir/err")" = 1 ] || fail "not one line: $(cat "$dir/err")"
     [ -z "$(ls "$dir/full")" ] || fail "left behind: $(ls "$dir/full")"
+    # A texture reference, whose address is in a register.
+    mkdir -p "$dir/t/bin" "$dir/t/lib/cudaway"
+    cp "$(dirname "$REPLAY")/cudaway-ptxtest" "$dir/t/bin/"
+    ln -s "$TRACE_DIR/libcuda.so.1" "$dir/t/lib/cudaway/"
+    CUDAWAY_DUMP_DIR=$dir/references "$dir/t/bin/cudaway-ptxtest" --on host "$(dirname "$0")/../ptx/isa/texture/reference_uniform.ptx" >"$dir/out" 2>&1 || fail "the PTX test"
+    grep -q "uniform.*texture or surface references, which dumps do not hold" "$dir/out" || { fail "references"; cat "$dir/out"; }
+    [ -z "$(ls "$dir/references" 2>/dev/null)" ] || fail "dumped: $(ls "$dir/references")"
     ;;
 esac
 exit $failed
