@@ -534,6 +534,8 @@ main(int argc, char **argv)
     if (!strcmp(argv[optind], "-"))
         return from_input(argv);
     o.file = argv[optind];
+    if (o.reduce && o.reproducer)
+        return cw_usage_error(&program, "--reproducer writes the launch of a dump as it is: leave --reduce away");
     if (!o.locate && !o.reduce && (o.against || o.against_module))
         return cw_usage_error(&program, "--against and --against-module belong to --locate and --reduce");
     if (o.seconds && !o.reduce)

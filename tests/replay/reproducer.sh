@@ -35,4 +35,6 @@ done
 [ $? = 2 ] && grep -q "calls functions by address" "$dir/out" || fail "functions by address"
 "$REPLAY" --reproducer "$dir/none/r.c" "$dir"/here/*.cwdump >"$dir/out" 2>&1
 [ $? = 2 ] || fail "a folder that is not there"
+"$REPLAY" --reduce --against host:O0 --reproducer "$dir/both.c" "$TRACES/reduce-scan_shuffle-0.cwdump" >"$dir/out" 2>&1
+[ $? = 2 ] && grep -q "leave --reduce away" "$dir/out" || fail "--reproducer of what --reduce leaves"
 exit $failed
