@@ -142,6 +142,7 @@ cudaway.load(open(sys.argv[2]).read())["add"](x, x, x, 1.0, 64, grid=2, block=32
                 self.assertEqual(len(frame), len(r))
                 self.assertEqual(frame[frame.function == "cuLaunchKernel"]["args.blockDimX"].astype(int).tolist(), [32])
                 self.assertTrue(isinstance(frame.time.iloc[0], pandas.Timestamp))
+                self.assertEqual([t.value for t in frame.time], [c["time_ns"] for c in r.calls])
             with self.assertRaisesRegex(cudaway.Error, "nowhere"):
                 cudaway.trace.read(os.path.join(folder, "nowhere"))
 

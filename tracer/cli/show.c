@@ -121,8 +121,9 @@ static void
 put_json(struct show *s, const struct tr_call *c)
 {
     struct cw_buf *b = &s->line;
-    cw_buf_printf(b, "{\"time\":%lld.%09d,\"pid\":%u,\"tid\":%u,\"process\":", (long long)(c->start / 1000000000),
-                  (int)(c->start % 1000000000), c->pid, c->tid);
+    /* Readers that keep numbers as doubles lose the last hundreds of nanoseconds of the seconds. */
+    cw_buf_printf(b, "{\"time\":%lld.%09d,\"time_ns\":%lld,\"pid\":%u,\"tid\":%u,\"process\":", (long long)(c->start / 1000000000),
+                  (int)(c->start % 1000000000), (long long)c->start, c->pid, c->tid);
     cw_buf_json_string(b, c->procname);
     cw_buf_printf(b, ",\"function\":\"%s\",\"depth\":%u", c->function, c->depth);
     if (c->within)

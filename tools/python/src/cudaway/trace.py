@@ -33,8 +33,8 @@ class Recording:
         import pandas
 
         frame = pandas.json_normalize(self.calls, max_level=1)
-        if "time" in frame:
-            frame["time"] = pandas.to_datetime(frame["time"], unit="s", utc=True)
+        if "time_ns" in frame:
+            frame["time"] = pandas.to_datetime(frame.pop("time_ns"), unit="ns", utc=True)
         return frame
 
     @property
