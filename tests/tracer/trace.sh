@@ -207,6 +207,10 @@ check)
     has out '"verdict":	"runs"' 1
     want 1 "$(dirname "$TRACE")/cudaway" check d
     has out 'd/one: runs' 1
+    want 0 "$TRACE" check "$TRACE"
+    has out 'no CUDA of its own'
+    has out 'which were not looked at: '
+    has out ' libbabeltrace2.so.0'
     want 2 "$TRACE" check no-such-file
     one_line err
     want 2 "$TRACE" check

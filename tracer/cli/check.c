@@ -34,7 +34,7 @@ struct image {
 /* What one binary needs. */
 struct found {
     const struct cwj_api *jit;
-    cJSON *functions, *missing, *libraries, *kernels, *refused;
+    cJSON *functions, *missing, *libraries, *others, *kernels, *refused;
     uint32_t group, entries;            /* the group that is being read */
     char *text;                         /* the best PTX of it so far */
     size_t text_size;
@@ -86,12 +86,26 @@ is_cuda_library(const char *name)
     return false;
 }
 
+/* The C and C++ libraries use no CUDA. */
+static bool
+is_base_library(const char *name)
+{
+    static const char *const stems[] = { "libc.so.", "libm.so.", "libdl.so.", "libpthread.so.", "librt.so.", "ld-linux", "libgcc_s.so.", "libstdc++.so." };
+    for (unsigned i = 0; i < sizeof stems / sizeof *stems; i++)
+        if (starts(name, stems[i]))
+            return true;
+    return false;
+}
+
 static void
 need(void *user, const char *name)
 {
     struct found *f = user;
-    if (!is_cuda_library(name))
+    if (!is_cuda_library(name)) {
+        if (!is_base_library(name))
+            cJSON_AddItemToArray(f->others, cJSON_CreateString(name));
         return;
+    }
     char *ours = find_library(name);
     cJSON *o = cJSON_CreateObject();
     cJSON_AddStringToObject(o, "name", name);
@@ -180,6 +194,7 @@ check_image(const struct cwj_api *jit, const char *path, const struct image *m, 
     f.functions = text_list(o, "functions");
     f.missing = text_list(o, "missing");
     f.libraries = text_list(o, "libraries");
+    f.others = text_list(o, "not_looked_at");
     f.kernels = text_list(o, "kernels");
     f.refused = text_list(o, "refused");
     elf_imports_read(m->data, m->size, &(struct elf_imports){ import, need, &f });
@@ -196,7 +211,7 @@ check_image(const struct cwj_api *jit, const char *path, const struct image *m, 
         libraries &= cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(l, "here"));
     *runs = !cJSON_GetArraySize(f.missing) && !cJSON_GetArraySize(f.refused) && !f.groups_without && libraries;
     bool none = !cJSON_GetArraySize(f.functions) && !cJSON_GetArraySize(f.libraries) && !f.ptx && !f.cubins;
-    cJSON_AddStringToObject(o, "verdict", none ? "no CUDA" : *runs ? "runs" : "lacks something");
+    cJSON_AddStringToObject(o, "verdict", none ? cJSON_GetArraySize(f.others) ? "no CUDA of its own" : "no CUDA" : *runs ? "runs" : "lacks something");
     return o;
 }
 
@@ -224,6 +239,7 @@ print_file(const cJSON *o)
     cJSON_ArrayForEach(x, ITEM("libraries"))
         printf("  loads %s: %s\n", cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(x, "name")),
                cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(x, "here")) ? "CUDAway has it" : "CUDAway does not have it");
+    print_names(ITEM("not_looked_at"), "loads these as well, which were not looked at");
     if (cJSON_GetArraySize(ITEM("kernels")))
         printf("  %d kernels with PTX that compiles\n", cJSON_GetArraySize(ITEM("kernels")));
     cJSON_ArrayForEach(x, ITEM("kernels"))
@@ -261,7 +277,7 @@ check_file(const char *path)
     bool runs, elf = m.size > SELFMAG && !memcmp(m.data, ELFMAG, SELFMAG);
     if (elf || !all.folder) {
         cJSON *o = check_image(all.jit, path, &(struct image){ m.data, m.size }, &runs);
-        bool none = !strcmp(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, "verdict")), "no CUDA");
+        bool none = starts(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, "verdict")), "no CUDA");
         all.lacks |= !runs;
         if (none && all.folder)
             cJSON_Delete(o);
