@@ -294,7 +294,7 @@ struct start {
     int socket, pidfd;
     uint8_t *stack;
 };
-enum { CHILD_STACK = 64 * 1024 };
+enum { CHILD_STACK = 64 * 1024, PROCESSES = 4 };
 
 /* The thread sanitizer takes what a child does in this memory for the calling thread's own. */
 #ifdef __SANITIZE_THREAD__
@@ -374,21 +374,23 @@ spawn(int socket)
     return status ? -1 : pidfd;
 }
 
-/* Lock held. */
+/* Lock held. *taken: the kernel has placed something of the process where the program has device memory or code. */
 static bool
-greet(struct runtime *r)
+greet(struct runtime *r, bool *taken)
 {
     struct cwh_request q = { .kind = CWH_SETUP, .address = isolate.base, .size = isolate.size, .code = (uintptr_t)isolate.code, .code_size = CODE_SIZE };
     struct cwh_hello *h = calloc(1, sizeof *h);
     const int fds[3] = { isolate.region_fd, isolate.code_fd, (int)syscall(SYS_pidfd_open, getpid(), 0) };
     const char *why = "out of memory";
     bool ok = false;
+    *taken = false;
     if (h && (!send_request(&q, fds, fds[2] < 0 ? 2 : 3) || receive(h, sizeof *h) != (ssize_t)sizeof *h)) {
         why = "it ended";
     } else if (h) {
         h->text[sizeof h->text - 1] = 0;
         ok = h->result == CWB_OK && h->nruntime == cwh_exec_runtime()->count && h->nsupport <= CWH_MAX_ADDRESSES - h->nruntime;
         why = h->result != CWB_OK ? h->text : "it is of another build";
+        *taken = h->result != CWB_OK && h->taken;
     }
     for (uint32_t i = 0; ok && i < h->nruntime + h->nsupport; i++) {
         if (i < h->nruntime)
@@ -399,6 +401,8 @@ greet(struct runtime *r)
     if (ok) {
         r->place = (struct cwj_host_place){ h->nsupport, r->support, code_allocate, code_release };
         r->pub = (struct cwj_host_runtime){ h->nruntime, r->address, &r->place };
+    } else if (*taken) {
+        cw_info("%s: the process that runs kernels: %s", cw_env_name(CW_ENV_ISOLATE), why);
     } else {
         cw_error("%s: the process that runs kernels, %s, cannot be used: %s", cw_env_name(CW_ENV_ISOLATE), program, why);
     }
@@ -410,15 +414,12 @@ greet(struct runtime *r)
 
 /* Lock held. */
 static cwb_result
-start(void)
+make_process(void)
 {
     int pair[2];
-    struct runtime *r = calloc(1, sizeof *r);
     const struct timeval limit = { WAIT_SECONDS, 0 };
-    if (!r || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
-        free(r);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
         return CWB_NOMEM;
-    }
     (void)setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     (void)setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     isolate.pidfd = spawn(pair[1]);
@@ -426,12 +427,34 @@ start(void)
     if (isolate.pidfd < 0) {
         cw_error("%s: no process for kernels can be made: %s", cw_env_name(CW_ENV_ISOLATE), strerror(errno));
         close(pair[0]);
-        free(r);
         return CWB_NOMEM;
     }
     isolate.control = pair[0];
     isolate.alive = true;
-    bool ok = greet(r);
+    return CWB_OK;
+}
+
+/* Lock held. */
+static cwb_result
+start(void)
+{
+    struct runtime *r = calloc(1, sizeof *r);
+    bool ok = false, taken = true;
+    if (!r)
+        return CWB_NOMEM;
+    /* Each process has its own random places: about one in a thousand has something at an address that is needed. */
+    for (unsigned i = 0; taken && i < PROCESSES; i++) {
+        cwb_result e = make_process();
+        if (e != CWB_OK) {
+            free(r);
+            return e;
+        }
+        ok = greet(r, &taken);
+        if (taken)
+            bury(false);
+    }
+    if (taken)
+        cw_error("%s: %u processes had something at the addresses of the program's device memory or code", cw_env_name(CW_ENV_ISOLATE), PROCESSES);
     for (size_t i = 0; ok && i < isolate.npages; i++) {
         const struct pages *p = &isolate.pages[i];
         struct cwh_request q = { .kind = CWH_PAGES, .prot = p->prot, .memory = p->fd < 0 ? CW_VA_OF_REGION : CW_VA_OF_FILE, .address = p->from,

@@ -31,6 +31,7 @@ struct cwh_request {
 
 struct cwh_hello {
     int32_t result;
+    uint32_t taken;             /* it failed since one of the program's addresses is taken in this process; in another one it is hardly so */
     uint32_t nruntime, nsupport;
     uint64_t address[CWH_MAX_ADDRESSES];        /* of cwh_rt_*, then of the support functions */
     char text[256];             /* why it failed */

@@ -274,6 +274,7 @@ map(const struct cwh_request *q, const int fds[3], struct cwh_hello *h)
     here.region = fds[0];
     if (mmap(device, q->size, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fds[0], 0) != device ||
         mmap(code, q->code_size, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fds[1], 0) != code) {
+        h->taken = errno == EEXIST;
         snprintf(h->text, sizeof h->text, "it cannot have device memory or code at the program's addresses (%s)", strerror(errno));
         return false;
     }
