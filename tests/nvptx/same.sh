@@ -5,7 +5,7 @@
 # that need a newer GPU. What a GPU does not take may pass here: the host device launches one block as a cluster without being asked.
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 "$1" -v --on host "$3" 2>/dev/null | sed -n 's/: passed$//p' | sort >"$work/host"
-CUDAWAY_CUDA_LIBRARY=$2 "$1" -v --on cuda "$3" >"$work/log" 2>&1
+CUDAWAY_CUDA_LIBRARY=$2 "$1" -v --on cuda --over host "$3" >"$work/log" 2>&1
 sed -n 's/: passed$//p; s/: todo: .*//p; s/: passes on cuda, where it is marked todo.*//p; s/: skipped: needs sm_.*//p; s/: skipped: ptxas .*//p; s/: skipped: .*libcudadevrt$//p' "$work/log" | sort >"$work/cuda"
 comm -23 "$work/host" "$work/cuda" >"$work/missing"
 echo "$(wc -l <"$work/host") tests pass on the host device, $(wc -l <"$work/missing") of them not on cuda over it"

@@ -27,7 +27,7 @@ enum { WORKER_DONE = 0, WORKER_LOST = 3, WORKER_TROUBLE = 4 };
 enum { MAX_FILES = 100000, MAX_REASONS = 64, MAX_DEPTH = 16 };
 
 struct options {
-    const char *on, *label;
+    const char *on, *over, *label;
     bool record, overwrite, parse_only, verbose;
     uint32_t limit, timeout, filter_steps;
 };
@@ -275,6 +275,7 @@ worker(const struct options *o, const struct names *files, uint32_t file, uint32
     if (!r)
         return WORKER_TROUBLE;
     r->on = o->on ? o->on : "auto";
+    r->over = o->over;
     r->limit = o->limit;
     r->filter_steps = o->filter_steps;
     r->keep = o->record;
@@ -427,7 +428,7 @@ parse_all(const struct names *files)
     return bad ? FAILURES : FINE;
 }
 
-enum { ON = 256, RECORD, LABEL, OVERWRITE, PARSE, LIMIT, FILTER, DEADLINE };
+enum { ON = 256, OVER, RECORD, LABEL, OVERWRITE, PARSE, LIMIT, FILTER, DEADLINE };
 static const struct cw_program program = {
     .name = "cudaway-ptxtest",
     .summary = "run PTX files that say what their kernels compute",
@@ -436,6 +437,7 @@ static const struct cw_program program = {
     .options = (const struct cw_option[]){
         { ON, "on", "DEVICE", "where: a value of CUDAWAY_DEVICE (host, host:O0, hip, cuda, gfxemu:ARCH), or cuda-native for the modules untranslated on the real CUDA "
           "driver; cuda:O0, cuda-native:O0: without its optimiser", "host host:O0 hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
+        { OVER, "over", "DEVICE", "the driver under the device cuda is ours, on DEVICE: what cannot run there is skipped, too", "host" },
         { RECORD, "record", NULL, "write what comes out into the files, where they have no values" },
         { LABEL, "label", "TEXT", "with --record: what the values are labelled with (default: the GPU, its driver, the date)" },
         { OVERWRITE, "overwrite", NULL, "with --record: replace recorded values that differ" },
@@ -490,6 +492,7 @@ main(int argc, char **argv)
     for (int c; (c = cw_next_option(&line)) != CW_OPTIONS_END;) {
         switch (c) {
         case ON:        o.on = optarg; break;
+        case OVER:      o.over = optarg; break;
         case RECORD:    o.record = true; break;
         case LABEL:     o.label = optarg; break;
         case OVERWRITE: o.overwrite = true; break;

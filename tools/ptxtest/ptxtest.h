@@ -164,6 +164,7 @@ enum pt_outcome { PT_PASSED, PT_FAILED, PT_TODO, PT_SKIPPED };
 struct pt_runner {
     struct cwd_driver driver;
     const char *on;
+    const char *over;               /* NULL, or the device that the driver under `on` has */
     uint32_t limit;                 /* lines printed for one buffer */
     uint32_t filter_steps;          /* tolerance of linear filters, in 1/256 of the largest texel */
     CUdeviceptr memory;

@@ -676,6 +676,8 @@ const char *
 pt_skip_reason(const struct pt_runner *r, const struct pt_launch *l, char *buf, size_t size)
 {
     const struct pt_note *skip = pt_find_note(l->skip, l->nskip, r->on);
+    if (!skip && r->over)
+        skip = pt_find_note(l->skip, l->nskip, r->over);
     if (skip)
         snprintf(buf, size, "%s", skip->reason);
     else if (l->sm > r->driver.compute_capability)
