@@ -37,6 +37,8 @@ make_context(void)
     CUcontext c = NULL;
     OK(cuInit(0));
     OK(cuCtxCreate_v2(&c, 0, 0));
+    if (!c)         /* all else would fail, or crash, for want of it */
+        exit(1);
     return c;
 }
 
