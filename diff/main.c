@@ -15,13 +15,13 @@
 #include "replay/results.h"
 #include "replay/subject.h"
 #include "replay/tolerance.h"
+#include "tracer/cli/driver.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
-#include <link.h>
 #include <poll.h>
 #include <regex.h>
 #include <signal.h>
@@ -42,7 +42,8 @@ struct diff {
     const char *reference, *output, *kernels, *json, *html;
     char **command;
     struct subject subject;
-    char *layer, *native;               /* paths: trace layer; the real driver */
+    struct driver_choice driver;        /* of the program: the reference */
+    char *layer, *native;               /* paths: trace layer; the real driver, where a device is cuda-native */
     char *folder;                       /* of the dumps in progress and the socket */
     int listener;
     pid_t app;
@@ -58,7 +59,7 @@ struct diff {
     char *first;                        /* dump of the first launch with another result, if kept */
 };
 
-enum { REFERENCE = 256, SUBJECT, KERNELS, ULP, LOCATE, EXPLAIN, MAX, KEEP, JSON, TOLERANCE, HTML, BOUNDS };
+enum { REFERENCE = 256, SUBJECT, KERNELS, ULP, LOCATE, EXPLAIN, MAX, KEEP, JSON, TOLERANCE, HTML, BOUNDS, DEVICE, LIBRARY };
 static const struct cw_program program = {
     .name = "cudaway-diff",
     .summary = "run each kernel launch of a program on two devices and compare",
@@ -66,6 +67,8 @@ static const struct cw_program program = {
     .description = "Runs PROGRAM on the reference device and each of its kernel launches on the subject device too, and compares the memory that they leave.",
     .options = (const struct cw_option[]){
         { REFERENCE, "reference", "DEVICE", "where the program runs: a value of CUDAWAY_DEVICE, or cuda-native for the real driver", "host hip cuda cuda-native gfxemu:gfx1100 gfxemu:gfx90a" },
+        DRIVER_OPTION_DEVICE(DEVICE),
+        DRIVER_OPTION_LIBRARY(LIBRARY, "that is cuda-native; without --reference the program runs on it"),
         { SUBJECT, "subject", "DEVICE", "what is compared with it; also cuda-native:O0, the real driver without its optimiser. Default: the reference is "
           "cuda-native where there is a real driver, else host; the subject is hip where there is an AMD GPU, else host, or host:O0 against host", "host host:O0 host:checked hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
         { 'o', "output", "DIR", "where dumps of launches that differ are kept (default cudaway-diff-PROGRAM)", "DIR" },
@@ -103,33 +106,6 @@ say(const char *fmt, ...)
 
 /* ---- the real driver -------------------------------------------------------------------------------------------------------- */
 
-/* Path of the CUDA driver that is not ours, or NULL. */
-static char *
-find_native(void)
-{
-    const char *given = cw_env_get(CW_ENV_CUDA_LIBRARY);
-    void *lib = dlopen(given && *given ? given : "libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-    struct link_map *map;
-    char *path = NULL, *beside = NULL;
-    if (lib && !dlinfo(lib, RTLD_DI_LINKMAP, &map))
-        path = realpath(map->l_name, NULL);
-    char *dir = path ? strdup(path) : NULL;
-    if (dir && strrchr(dir, '/')) {
-        *strrchr(dir, '/') = 0;
-        for (int up = 0; up < 2 && path; up++) {
-            if (asprintf(&beside, "%s%s/libcudaway-jit.so", dir, up ? "/.." : "") < 0)
-                break;
-            if (!access(beside, F_OK)) {
-                free(path);
-                path = NULL;
-            }
-            free(beside);
-        }
-    }
-    free(dir);
-    return path;
-}
-
 /* Whether it has a device. A process of its own asks, since the driver does not survive a fork. */
 static bool
 native_works(const char *path)
@@ -156,27 +132,77 @@ has_amd_gpu(void)
 }
 
 static bool
-choose_devices(struct diff *d)
+is_native(const char *device)
 {
+    return device && !strncmp(device, "cuda-native", strlen("cuda-native"));
+}
+
+/* The driver that is cuda-native, perhaps one that was asked for; false after a message if it has to work and does not. */
+static bool
+choose_native(struct diff *d, bool wanted)
+{
+    d->native = d->driver.library ? strdup(d->driver.library) : wanted ? driver_of_system() : NULL;
+    if (d->native && native_works(d->native))
+        return !setenv("CUDAWAY_CUDA_LIBRARY", d->native, 1);
+    if (wanted && d->native)
+        say("cuda-native: %s is no CUDA driver, or has no device", d->native);
+    else if (wanted)
+        say("cuda-native: there is no CUDA driver here but CUDAway's; name one by --library or CUDAWAY_CUDA_LIBRARY, or choose other devices");
+    free(d->native);
+    d->native = NULL;
+    return !wanted;
+}
+
+/* --device and --library say which driver the program gets, and that is the reference; --reference says both. Where none does, it is the
+ * driver that the program would find, if that has a device, else CUDAway's. */
+static bool
+choose_reference(struct diff *d)
+{
+    char why[PATH_MAX + 100];
+    bool library = d->driver.library, native_subject = is_native(d->subject.device), wanted = library || native_subject || is_native(d->reference);
     if (d->reference && !strcmp(d->reference, "cuda-native:O0")) {
         say("cuda-native:O0 can only be the subject: the program loads its modules on the reference as it does; use --reference host");
         return false;
     }
-    bool native_subject = d->subject.device && (!strcmp(d->subject.device, "cuda-native") || !strcmp(d->subject.device, "cuda-native:O0"));
-    bool wanted = native_subject || (d->reference && !strcmp(d->reference, "cuda-native"));
-    if (wanted || !d->reference || !d->subject.device) {
-        d->native = find_native();
-        bool works = d->native && native_works(d->native);
-        if (wanted && !works) {
-            say("cuda-native: there is no CUDA driver with a device here; set CUDAWAY_CUDA_LIBRARY to it, or choose other devices");
-            return false;
-        }
-        if (!d->reference)
-            d->reference = works && !native_subject ? "cuda-native" : "host";
-        if (!d->subject.device)
-            d->subject.device = has_amd_gpu() && strcmp(d->reference, "hip") ? "hip" : !strcmp(d->reference, "host") ? "host:O0" : "host";
+    if (d->reference && d->driver.device) {
+        say("--reference %s and --device %s both say where the program runs; give one", d->reference, d->driver.device);
+        return false;
+    }
+    if ((!d->reference || wanted) && !driver_choose(&d->driver, why, sizeof why)) {
+        say("%s", why);
+        return false;
+    }
+    if (!choose_native(d, wanted))
+        return false;
+    const char *device = d->driver.device && strcmp(d->driver.device, "auto") ? d->driver.device : "host";
+    if (!d->reference)
+        d->reference = d->driver.library && d->native && (library || !native_subject) ? "cuda-native" : device;
+    if (is_native(d->reference)) {
+        d->driver.library = d->native;
+    } else {
+        d->driver.library = NULL;
+        d->driver.device = d->reference;
     }
     return true;
+}
+
+static bool
+choose_devices(struct diff *d)
+{
+    if (!choose_reference(d))
+        return false;
+    if (!d->subject.device)
+        d->subject.device = has_amd_gpu() && strcmp(d->reference, "hip") ? "hip" : !strcmp(d->reference, "host") ? "host:O0" : "host";
+    return true;
+}
+
+static void
+say_devices(const struct diff *d)
+{
+    char reference[PATH_MAX + 100];
+    driver_text(&d->driver, reference, sizeof reference);
+    say("comparing %s: the reference is %s; the subject is %s%s%s", d->command[0], reference, d->subject.device, is_native(d->subject.device) ? ", " : "",
+        is_native(d->subject.device) ? d->native : "");
 }
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------------------ */
@@ -256,19 +282,14 @@ environment(const struct diff *d)
               prepend("LD_PRELOAD", layer) && !setenv("CUDAWAY_DIFF_DIR", d->folder, 1);
     /* A program with NVIDIA's CUDA Runtime inside uses ours over our driver (docs/static-runtime.md). */
     char *audit = NULL;
-    if (own && strcmp(d->reference, "cuda-native") && asprintf(&audit, "%s/../libcudaway-audit.so", own) > 0 && !access(audit, R_OK) && !strchr(audit, ':'))
+    if (own && !is_native(d->reference) && asprintf(&audit, "%s/../libcudaway-audit.so", own) > 0 && !access(audit, R_OK) && !strchr(audit, ':'))
         ok = ok && prepend("LD_AUDIT", audit);
     free(audit);
     free(own);
     free(folder);
     free(layer);
     unsetenv("CUDAWAY_DUMP_DIR");
-    if (!strcmp(d->reference, "cuda-native")) {
-        ok = ok && !setenv("CUDAWAY_CUDA_LIBRARY", d->native, 1);
-    } else {
-        unsetenv("CUDAWAY_CUDA_LIBRARY");
-        ok = ok && !setenv("CUDAWAY_DEVICE", d->reference, 1);
-    }
+    ok = ok && driver_set_environment(&d->driver);
     if (d->kernels)
         ok = ok && !setenv("CUDAWAY_DUMP_KERNELS", d->kernels, 1);
     else
@@ -548,8 +569,6 @@ locate(const struct diff *d)
         signal(SIGINT, SIG_DFL);
         signal(SIGQUIT, SIG_DFL);
         dup2(STDERR_FILENO, STDOUT_FILENO);
-        if (d->native)
-            setenv("CUDAWAY_CUDA_LIBRARY", d->native, 1);
         execl(d->subject.replay, d->subject.replay, "--trust", "--locate", "--on", d->subject.device, "--against", d->reference, "--ulp", ulp, d->first, (char *)NULL);
         _exit(127);
     }
@@ -570,8 +589,6 @@ finish(struct diff *d)
         locate(d);
     d->causes.replay = d->subject.replay;
     d->causes.device = d->subject.device;
-    if (d->native)
-        setenv("CUDAWAY_CUDA_LIBRARY", d->native, 1);
     if (d->explain)
         cause = causes_explain(&d->causes, &d->results);
     if (d->html)
@@ -593,6 +610,8 @@ main(int argc, char **argv)
         regex_t r;
         switch (c) {
         case REFERENCE: d.reference = optarg; break;
+        case DEVICE:    d.driver.device = optarg; break;
+        case LIBRARY:   d.driver.library = optarg; break;
         case SUBJECT:   d.subject.device = optarg; break;
         case 'o':       d.output = optarg; break;
         case LOCATE:    d.locate = true; break;
@@ -662,8 +681,10 @@ main(int argc, char **argv)
         if (!subject_start(&d.subject, &why)) {
             char *eol = why.data ? strchr(why.data, '\n') : NULL;
             say("the subject %s cannot be used: %.*s", d.subject.device, eol ? (int)(eol - why.data) : 0, why.data ? why.data : "");
-        } else if ((ran = start_program(&d))) {
-            run(&d);
+        } else {
+            say_devices(&d);
+            if ((ran = start_program(&d)))
+                run(&d);
         }
     }
     subject_stop(&d.subject);
@@ -676,6 +697,7 @@ main(int argc, char **argv)
     free((char *)d.subject.replay);
     free(d.layer);
     free(d.native);
+    driver_finish(&d.driver);
     free(d.folder);
     free(d.first);
     free(folder);

@@ -89,6 +89,28 @@ graph)
     expect 2 "not compared: the kernels of a graph launch: it cannot be cloned" "$DIFF" $host -- "$APP" graphmem add
     grep -q "1 launches compared, 0 differ" "$dir/err" "$dir/out" || fail "$(cat "$dir/err")"
     ;;
+driver)
+    # --device, --library, the variables, and what the program would find: as cudaway-trace record takes them; the first line says it.
+    driver=$(realpath "$(dirname "$DIFF")/../lib/cudaway/libcuda.so.1")
+    first() { # the first line, then a command
+        local line="cudaway-diff: comparing $APP: $1"; shift
+        expect 0 "1 launches compared, 0 differ" "$@"
+        [ "$(head -n 1 "$dir/err")" = "$line" ] || fail "the first line of $*: $(head -n 1 "$dir/err")"
+    }
+    unset CUDAWAY_DEVICE CUDAWAY_CUDA_LIBRARY
+    CUDAWAY_DEVICE=host:O0 first "the reference is CUDAway's driver, device host:O0; the subject is host" "$DIFF" "$APP" add
+    first "the reference is the driver $driver; the subject is host:O0" "$DIFF" --library "$driver" --subject host:O0 "$APP" add
+    CUDAWAY_CUDA_LIBRARY=$driver first "the reference is the driver $driver; the subject is host" "$DIFF" "$APP" add
+    CUDAWAY_CUDA_LIBRARY=$driver first "the reference is CUDAway's driver, device host:O0; the subject is host" "$DIFF" --device host:O0 "$APP" add
+    # A driver in the loader's search that is not ours: nothing of ours stands beside it, so it cannot compile, either.
+    mkdir "$dir/system" && cp "$driver" "$dir/system/libcuda.so.1"
+    LD_LIBRARY_PATH=$dir/system expect 2 "no kernel launches were seen" "$DIFF" --subject host "$APP" add
+    [ "$(head -n 1 "$dir/err")" = "cudaway-diff: comparing $APP: the reference is the driver $(realpath "$dir/system/libcuda.so.1"), which it would find without us; --device takes CUDAway's; the subject is host" ] ||
+        fail "the driver that the program would find: $(head -n 1 "$dir/err")"
+    expect 2 "--library $dir/none: No such file" "$DIFF" --library "$dir/none" "$APP" add
+    expect 2 "cuda-native: /etc/passwd is no CUDA driver" "$DIFF" --library /etc/passwd "$APP" add
+    expect 2 "both say where the program runs" "$DIFF" --reference host --device host:O0 "$APP" add
+    ;;
 differ)
     expect 1 "clock, launch 2: the results differ" "$DIFF" $host -o kept -- "$APP" add clock add
     grep -q "parameter out: 1 of 2 u64 differ; first at byte 8, index 1: reference " "$dir/err" || fail "$(cat "$dir/err")"

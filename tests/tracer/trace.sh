@@ -231,6 +231,12 @@ driver)
     head -n 1 err >first
     has first "with CUDAway's driver, device null" 1
     "$TRACE" show ours | grep -q 'cuDeviceGetName(name="Below"' && fail "--device took the other driver"
+    # So it does where a variable names another; a library in the current folder needs no slash.
+    CUDAWAY_CUDA_LIBRARY=$BELOW want 99 "$TRACE" record --device null -o override -- "$APP" fixture
+    head -n 1 err >first
+    has first "with CUDAway's driver, device null" 1
+    (cd lib && want 0 "$TRACE" record --library libcuda.so.1 -o ../relative -- "$APP" fixture) || fail "--library without a folder"
+    "$TRACE" show relative | grep -q 'cuDeviceGetName(name="Below"' || fail "--library libcuda.so.1"
     # Ours in LD_LIBRARY_PATH is no other driver.
     LD_LIBRARY_PATH=$(dirname "$LAYER")/..:$(dirname "$LAYER") want 99 "$TRACE" record -o mine -- "$APP" fixture
     head -n 1 err >first

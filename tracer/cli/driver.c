@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "tracer/cli/driver.h"
 
+#include "impl/base/env.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -62,4 +64,56 @@ driver_of_system(void)
         ;
     path[n] = 0;
     return n ? strdup(path) : NULL;
+}
+
+static const char *
+setting(enum cw_env var)
+{
+    const char *s = cw_env_get(var);
+    return s && *s ? s : NULL;
+}
+
+bool
+driver_choose(struct driver_choice *c, char *why, size_t size)
+{
+    const char *library = c->device ? NULL : setting(CW_ENV_CUDA_LIBRARY);
+    c->device = c->device ? c->device : setting(CW_ENV_DEVICE);
+    if (c->library) {
+        c->owned = realpath(c->library, NULL);
+        if (!c->owned || access(c->owned, R_OK)) {
+            snprintf(why, size, "--library %s: %s", c->library, strerror(errno));
+            return false;
+        }
+        c->library = c->owned;
+    } else if (library || c->device) {
+        c->library = library;
+    } else {
+        c->library = c->owned = driver_of_system();
+        c->found = c->owned;
+    }
+    return true;
+}
+
+void
+driver_text(const struct driver_choice *c, char *out, size_t size)
+{
+    if (c->library)
+        snprintf(out, size, "the driver %s%s", c->library, c->found ? ", which it would find without us; --device takes CUDAway's" : "");
+    else
+        snprintf(out, size, "CUDAway's driver, device %s", c->device ? c->device : "auto");
+}
+
+bool
+driver_set_environment(const struct driver_choice *c)
+{
+    /* An empty variable counts as none, and covers what a configuration file says. */
+    const char *library = c->library ? c->library : setting(CW_ENV_CUDA_LIBRARY) ? "" : NULL;
+    return (!c->device || !setenv("CUDAWAY_DEVICE", c->device, 1)) && (!library || !setenv("CUDAWAY_CUDA_LIBRARY", library, 1));
+}
+
+void
+driver_finish(struct driver_choice *c)
+{
+    free(c->owned);
+    c->owned = NULL;
 }

@@ -9,7 +9,6 @@
 #include "impl/base/version.h"
 #include "impl/api/meta.h"
 #include "tracer/cli/control.h"
-#include "tracer/cli/driver.h"
 #include "tracer/cli/record.h"
 
 #include <dirent.h>
@@ -279,8 +278,8 @@ record_write_manifest(struct record *r)
     cw_buf_puts(&b, "  ");
     json_pair(&b, "machine", u.machine);
     cw_buf_printf(&b, "    \"cpus\": %ld\n  },\n", sysconf(_SC_NPROCESSORS_ONLN));
-    json_pair(&b, "device", r->device ? r->device : cw_env_get(CW_ENV_DEVICE));
-    json_pair(&b, "library", r->library ? r->library : cw_env_get(CW_ENV_CUDA_LIBRARY));
+    json_pair(&b, "device", r->driver.device);
+    json_pair(&b, "library", r->driver.library);
     format_time(r->started, time_text);
     json_pair(&b, "started", time_text);
     if (r->done)
@@ -335,7 +334,7 @@ set_environment(struct record *r)
 {
     char path[PATH_MAX], number[32];
     char *own = strndup(r->layer, (size_t)(strrchr(r->layer, '/') - r->layer)), *layer = NULL, *audit = NULL;
-    bool foreign = r->library || cw_env_get(CW_ENV_CUDA_LIBRARY);
+    bool foreign = r->driver.library;
     snprintf(path, sizeof path, "%s/..", own ? own : "");
     char *folder = own ? listed(r, own, "layer") : NULL, *libraries = own ? listed(r, path, "libraries") : NULL;
     /* Over our driver a program that is linked to the CUDA Runtime gets ours, which records its calls as well. */
@@ -355,10 +354,7 @@ set_environment(struct record *r)
     snprintf(path, sizeof path, "%s/.lttng/lttng-ust-sock-8", r->lttng.home);
     ok = ok && !setenv("CUDAWAY_TRACE_SOCKET", path, 1) && !setenv("LTTNG_HOME", r->lttng.home, 1) &&
          !setenv("LTTNG_UST_ALLOW_BLOCKING", "1", 1) && !setenv("LTTNG_UST_REGISTER_TIMEOUT", "10000", 1);
-    if (r->device)
-        ok = ok && !setenv("CUDAWAY_DEVICE", r->device, 1);
-    if (r->library)
-        ok = ok && !setenv("CUDAWAY_CUDA_LIBRARY", r->library, 1);
+    ok = ok && driver_set_environment(&r->driver);
     snprintf(path, sizeof path, "%s/modules", r->dir);
     ok = ok && !setenv("CUDAWAY_TRACE_MODULES", path, 1);
     if (r->device_time)
@@ -480,12 +476,9 @@ start_session(struct record *r)
 static void
 say_driver(const struct record *r)
 {
-    const char *device = r->device ? r->device : cw_env_get(CW_ENV_DEVICE), *library = r->library ? r->library : cw_env_get(CW_ENV_CUDA_LIBRARY);
-    if (library)
-        say("recording %s with the driver %s%s", r->command[0], library,
-            r->found ? ", which it would find without us; --device takes CUDAway's" : "");
-    else
-        say("recording %s with CUDAway's driver, device %s", r->command[0], device ? device : "auto");
+    char text[PATH_MAX + 100];
+    driver_text(&r->driver, text, sizeof text);
+    say("recording %s with %s", r->command[0], text);
 }
 
 static int
@@ -630,8 +623,8 @@ record(int argc, char **argv)
     while ((c = cw_next_option(&line)) != CW_OPTIONS_END) {
         switch (c) {
         case 'o': r.dir_option = optarg; break;
-        case OPT_DEVICE: r.device = optarg; break;
-        case OPT_LIBRARY: r.library = optarg; break;
+        case OPT_DEVICE: r.driver.device = optarg; break;
+        case OPT_LIBRARY: r.driver.library = optarg; break;
         case 'q': r.quiet = true; break;
         case OPT_DEVICE_TIME: r.device_time = true; break;
         case OPT_FLIGHT:
@@ -690,8 +683,9 @@ record(int argc, char **argv)
     if (r.flight && !choose_flight(&r))
         return EXIT_TOOL;
     r.command = argv + optind;
-    if (r.library && access(r.library, R_OK)) {
-        say("--library %s: %s", r.library, strerror(errno));
+    char why[PATH_MAX + 100];
+    if (!driver_choose(&r.driver, why, sizeof why)) {
+        say("%s", why);
         return EXIT_TOOL;
     }
     r.layer = find_library("trace/libcuda.so.1");
@@ -699,11 +693,8 @@ record(int argc, char **argv)
         say("the trace layer lib/cudaway/trace/libcuda.so.1 is missing beside this program; the installation is damaged");
         return EXIT_TOOL;
     }
-    /* The driver that the program would have found, unless the user says otherwise. */
-    if (!r.device && !r.library && !cw_env_get(CW_ENV_DEVICE) && !cw_env_get(CW_ENV_CUDA_LIBRARY))
-        r.library = r.found = driver_of_system();
     int code = run(&r);
-    free(r.found);
+    driver_finish(&r.driver);
     free(r.layer);
     return code;
 }
@@ -715,8 +706,8 @@ const struct cw_program record_command = {
     .operands = "[--] PROGRAM [ARGUMENTS]",
     .options = (const struct cw_option[]){
         { 'o', "output", "DIR", "where the recording goes (default cudaway-trace-PROGRAM-TIME)", "DIR" },
-        { OPT_DEVICE, "device", "DEVICE", "CUDAway's driver with this device: sets CUDAWAY_DEVICE", "auto host host:O0 host:checked hip cuda gfxemu:gfx1100 gfxemu:gfx90a" },
-        { OPT_LIBRARY, "library", "PATH", "the CUDA driver below the tracer: sets CUDAWAY_CUDA_LIBRARY; without both, the one that the program would find, else CUDAway's", "FILE" },
+        DRIVER_OPTION_DEVICE(OPT_DEVICE),
+        DRIVER_OPTION_LIBRARY(OPT_LIBRARY, "below the tracer"),
         { OPT_DEVICE_TIME, "device-time", NULL, "when the device ran, also of NVIDIA's driver: by a timing event before and behind each operation (CUDAway's driver tells it in any case)" },
         { OPT_FUNCTION, "function", "REGEX", "only calls of functions whose name matches" },
         { OPT_KERNEL, "kernel", "REGEX", "only launches of kernels whose name matches" },

@@ -4,6 +4,7 @@
 #define CW_TRACE_RECORD_H
 
 #include "tracer/cli/cli.h"
+#include "tracer/cli/driver.h"
 
 enum { MAX_SNAPSHOTS = 16 };
 
@@ -13,7 +14,8 @@ struct snapshot {
 };
 
 struct record {
-    const char *dir_option, *kernels, *device, *library;
+    const char *dir_option, *kernels;
+    struct driver_choice driver;
     bool        dump, quiet, device_time;
     uint64_t    dump_limit;       /* 0: not given */
     /* What of the program is recorded; NULL, 0: all. */
@@ -23,7 +25,6 @@ struct record {
     uint64_t    flight;           /* bytes of the flight recorder's buffers; 0: it is none */
     char      **command;
     char       *dir, *layer;      /* absolute */
-    char       *found;            /* the system's driver, which `library` names then; NULL: asked for otherwise, or there is none */
     uint64_t    subbuf_size, reserve;   /* reserve: bytes kept free on the disk for the contents of the buffers */
     unsigned    subbufs;
     int64_t     started, ended;
