@@ -4,14 +4,23 @@
 #include "diff/causes.h"
 
 #include "impl/base/buf.h"
+#include "impl/base/temp.h"
+#include "replay/dump.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#define MAX_COPIES (256ull << 20)       /* bytes */
+#define SECOND 1000000000ll
 
 static struct causes_kernel *
 find(const struct causes *c, const char *kernel)
@@ -38,13 +47,75 @@ causes_count(struct causes *c, const char *kernel)
     return ++k->launches;
 }
 
+void
+causes_copy(struct causes *c, size_t launch, const char *dump)
+{
+    const char *base = getenv("TMPDIR");
+    struct causes_copy *more = c->full ? NULL : realloc(c->copies, (c->ncopies + (size_t)1) * sizeof *more);
+    char path[PATH_MAX];
+    struct cwd_dump d;
+    struct cwd_error e;
+    struct stat st;
+    c->full = !more;
+    if (!more)
+        return;
+    c->copies = more;
+    if (!c->folder) {
+        c->folder = calloc(1, PATH_MAX);
+        if (!c->folder || !cw_temp_make(base && *base ? base : "/tmp", "causes", c->folder, PATH_MAX - 32)) {
+            free(c->folder);
+            c->folder = NULL;
+            c->full = true;
+            return;
+        }
+    }
+    snprintf(path, sizeof path, "%s/%u" CWD_SUFFIX, c->folder, c->ncopies);
+    if (cwd_read(dump, 0, 0, &d, &e) != CW_OK)
+        return;
+    bool ok = cwd_write(&d, path, 0, &e) == CW_OK && !stat(path, &st) && c->bytes + (uint64_t)st.st_size <= MAX_COPIES;
+    cwd_finish(&d);
+    char *name = ok ? strdup(path) : NULL;
+    if (name) {
+        c->copies[c->ncopies++] = (struct causes_copy){ launch, name };
+        c->bytes += (uint64_t)st.st_size;
+    } else {
+        unlink(path);
+        c->full = true;
+    }
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void
+interrupt(int signal)
+{
+    interrupted = 1;
+}
+
+/* Read what it writes until it ends, and say meanwhile how far all of it is. */
+static void
+take(int from, struct cw_buf *out, struct cwd_progress *progress)
+{
+    struct pollfd p = { .fd = from, .events = POLLIN };
+    char chunk[4096];
+    ssize_t n = 1;
+    while (n > 0 || (n < 0 && errno == EINTR)) {
+        if (poll(&p, 1, 200) <= 0) {
+            if (progress)
+                cwd_progress_step(progress, progress->done, CWD_NO_COUNT);
+            continue;
+        }
+        n = read(from, chunk, sizeof chunk);
+        if (n > 0)
+            cw_buf_append(out, chunk, (size_t)n);
+    }
+}
+
 /* The report of cudaway-replay with these options, up to NULL; returns its status, negative: it could not be run. */
 static int
-run(const struct causes *c, const char *const *options, const char *dump, struct cw_buf *out)
+run(const struct causes *c, const char *const *options, const char *dump, struct cwd_progress *progress, struct cw_buf *out)
 {
     int to[2], status = 0;
-    char chunk[4096];
-    ssize_t n;
     fflush(NULL);
     if (pipe2(to, 0))
         return -1;
@@ -55,7 +126,7 @@ run(const struct causes *c, const char *const *options, const char *dump, struct
         dup2(to[1], STDOUT_FILENO);
         close(to[0]);
         close(to[1]);
-        const char *args[16] = { c->replay, "--trust", "--on", c->device };
+        const char *args[24] = { c->replay, "--trust", "--on", c->device };
         unsigned count = 4;
         while (*options)
             args[count++] = *options++;
@@ -64,9 +135,8 @@ run(const struct causes *c, const char *const *options, const char *dump, struct
         _exit(127);
     }
     close(to[1]);
-    while (pid > 0 && ((n = read(to[0], chunk, sizeof chunk)) > 0 || (n < 0 && errno == EINTR)))
-        if (n > 0)
-            cw_buf_append(out, chunk, (size_t)n);
+    if (pid > 0)
+        take(to[0], out, progress);
     close(to[0]);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
@@ -92,56 +162,150 @@ static void
 print_report(const char *report)
 {
     for (const char *end; (end = strchr(report, '\n')); report = end + 1)
-        fprintf(stderr, "cudaway-diff:   %.*s\n", (int)(end - report), report);
+        if (*report != '{')
+            fprintf(stderr, "cudaway-diff:   %.*s\n", (int)(end - report), report);
 }
 
-/* Has a launch of the kernel before this one the cause, too? */
+/* Has another launch of the kernel the cause, too? */
 static bool
 known(const struct cwd_results *r, const struct cwd_launch *l)
 {
-    for (const struct cwd_launch *p = r->launches; p < l; p++)
-        if (p->cause && !strcmp(p->kernel, l->kernel) && !strcmp(p->cause, l->cause))
+    for (const struct cwd_launch *p = r->launches; p < r->launches + r->count; p++)
+        if (p != l && p->cause && !strcmp(p->kernel, l->kernel) && !strcmp(p->cause, l->cause))
             return true;
     return false;
 }
 
-static unsigned
-explain(const struct causes *c, const struct causes_kernel *k, struct cwd_results *r, struct cwd_launch *l)
+/* The variant that the report ends with is the first for the kernel's next launch. */
+static void
+take_variant(struct causes_kernel *k, const char *report)
 {
-    char cause[100];
+    static const char before[] = "{\"variant\":\"";
+    const char *at = strstr(report, before);
+    char *v = at ? strndup(at + sizeof before - 1, strcspn(at + sizeof before - 1, "\"\n")) : NULL;
+    unsigned i = 0;
+    if (!v)
+        return;
+    while (i < CAUSES_VARIANTS - 1 && k->variants[i] && strcmp(k->variants[i], v))
+        i++;
+    free(k->variants[i]);
+    memmove(&k->variants[1], &k->variants[0], i * sizeof *k->variants);
+    k->variants[0] = v;
+}
+
+/* `seconds` 0: any. */
+static unsigned
+explain(const struct causes *c, struct causes_kernel *k, struct cwd_results *r, struct cwd_launch *l, const char *dump, unsigned seconds, struct cwd_progress *progress)
+{
+    char cause[100], limit[16];
+    const char *options[16] = { "--explain", "--results" };
+    unsigned n = 2;
     struct cw_buf report;
     cw_buf_init(&report);
-    static const char *const options[] = { "--explain", NULL };
-    int status = run(c, options, l->dump, &report);
+    snprintf(limit, sizeof limit, "%u", seconds);
+    if (seconds) {
+        options[n++] = "--seconds";
+        options[n++] = limit;
+    }
+    for (unsigned i = 0; i < CAUSES_VARIANTS && k->variants[i]; i++) {
+        options[n++] = "--first";
+        options[n++] = k->variants[i];
+    }
+    int status = run(c, options, dump, progress, &report);
     const char *text = report.failed || !report.data ? "" : report.data;
+    if (interrupted) {
+        cw_buf_finish(&report);
+        return 1;
+    }
     cause_of(text, status, cause, sizeof cause);
     cwd_results_cause(r, l, cause, status == 3 ? CWD_S_FAULT : CWD_S_DIFFERENT);
+    take_variant(k, text);
     if (l->cause && !known(r, l)) {
-        fprintf(stderr, "cudaway-diff: %s: %u launches differ; %s (%s)\n", k->name, k->launches, cause, l->dump);
+        cwd_progress_clear(progress);
+        fprintf(stderr, "cudaway-diff: %s: %u launches differ; %s (%s", k->name, k->launches, cause, l->dump ? l->dump : "launch ");
+        fprintf(stderr, l->dump ? ")\n" : "%u)\n", l->number);
         print_report(text);
     }
     cw_buf_finish(&report);
     return status == 0 || status == 1 ? 1 : status == 3 ? 3 : 2;
 }
 
-int
-causes_explain(const struct causes *c, struct cwd_results *r)
+struct task {
+    struct causes_kernel *kernel;
+    size_t launch;
+    unsigned nth;                       /* of the kernel */
+    const char *dump;
+};
+
+static int
+by_turn(const void *a, const void *b)
 {
-    unsigned worst = 1, all = 0, done = 0;
-    for (size_t i = 0; i < r->count; i++)
-        all += r->launches[i].dump && r->launches[i].severity == CWD_S_DIFFERENT;
-    struct cwd_progress progress = { .what = "kept launches are looked into", .all = all };
-    for (uint32_t i = 0; i < c->nkernels; i++)
-        for (size_t n = 0; n < r->count; n++) {
-            struct cwd_launch *l = &r->launches[n];
-            if (!l->dump || l->severity != CWD_S_DIFFERENT || l->cause || strcmp(l->kernel, c->kernels[i].name))
-                continue;
-            cwd_progress_step(&progress, done++, CWD_NO_COUNT);
-            cwd_progress_clear(&progress);
-            unsigned status = explain(c, &c->kernels[i], r, l);
-            worst = status == 3 || (status == 2 && worst != 3) ? status : worst;
-        }
+    const struct task *x = a, *y = b;
+    if (x->nth != y->nth)
+        return x->nth < y->nth ? -1 : 1;
+    return x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
+}
+
+/* What is to be looked into, one launch of each kernel after the other. */
+static struct task *
+tasks(struct causes *c, const struct cwd_results *r, size_t *count)
+{
+    struct task *t = calloc(r->count + 1, sizeof *t);
+    unsigned *seen = calloc(c->nkernels + (size_t)1, sizeof *seen);
+    uint32_t copy = 0;
+    *count = 0;
+    for (size_t i = 0; t && seen && i < r->count; i++) {
+        const struct cwd_launch *l = &r->launches[i];
+        while (copy < c->ncopies && c->copies[copy].launch < i)
+            copy++;
+        const char *dump = l->dump ? l->dump : copy < c->ncopies && c->copies[copy].launch == i ? c->copies[copy].path : NULL;
+        struct causes_kernel *k = dump && l->severity == CWD_S_DIFFERENT && !l->cause ? find(c, l->kernel) : NULL;
+        if (k)
+            t[(*count)++] = (struct task){ k, i, seen[k - c->kernels]++, dump };
+    }
+    free(seen);
+    if (t)
+        qsort(t, *count, sizeof *t, by_turn);
+    return t;
+}
+
+static int64_t
+now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * SECOND + t.tv_nsec;
+}
+
+static void
+say_left(size_t left, unsigned seconds)
+{
+    if (interrupted)
+        fprintf(stderr, "cudaway-diff: interrupted: %zu launches were not looked into\n", left);
+    else if (left)
+        fprintf(stderr, "cudaway-diff: the time for explanations was up (%u s): %zu launches were not looked into; --explain goes on until all are, --no-explain leaves it out\n", seconds, left);
+}
+
+int
+causes_explain(struct causes *c, struct cwd_results *r, unsigned seconds)
+{
+    unsigned worst = 1;
+    size_t count, done = 0;
+    struct task *t = tasks(c, r, &count);
+    struct sigaction act = { .sa_handler = interrupt }, old;
+    int64_t end = seconds ? now_ns() + seconds * SECOND : 0;
+    struct cwd_progress progress = { .what = "launches explained", .all = count, .limit = seconds * SECOND };
+    sigaction(SIGINT, &act, &old);
+    for (; t && done < count && !interrupted && (!end || now_ns() < end); done++) {
+        unsigned left = end ? (unsigned)((end - now_ns()) / SECOND) + 1 : 0;
+        cwd_progress_step(&progress, done, CWD_NO_COUNT);
+        unsigned status = explain(c, t[done].kernel, r, &r->launches[t[done].launch], t[done].dump, left, &progress);
+        worst = status == 3 || (status == 2 && worst != 3) ? status : worst;
+    }
     cwd_progress_clear(&progress);
+    sigaction(SIGINT, &old, NULL);
+    say_left(count - done, seconds);
+    free(t);
     return (int)worst;
 }
 
@@ -160,7 +324,7 @@ causes_pictures(const struct causes *c, struct cwd_results *r, const char *toler
             continue;
         cwd_progress_step(&progress, done++, CWD_NO_COUNT);
         cw_buf_init(&report);
-        int status = run(c, options, l->dump, &report);
+        int status = run(c, options, l->dump, NULL, &report);
         char *at = status >= 0 && !report.failed && report.data ? strstr(report.data, "{\"picture\":") : NULL;
         if (at)
             l->picture = strndup(at, strcspn(at, "\n"));
@@ -172,8 +336,16 @@ causes_pictures(const struct causes *c, struct cwd_results *r, const char *toler
 void
 causes_finish(struct causes *c)
 {
-    for (uint32_t i = 0; i < c->nkernels; i++)
+    for (uint32_t i = 0; i < c->nkernels; i++) {
         free(c->kernels[i].name);
+        for (unsigned k = 0; k < CAUSES_VARIANTS; k++)
+            free(c->kernels[i].variants[k]);
+    }
+    for (uint32_t i = 0; i < c->ncopies; i++)
+        free(c->copies[i].path);
     free(c->kernels);
+    free(c->copies);
+    cw_temp_remove(c->folder);
+    free(c->folder);
     *c = (struct causes){ 0 };
 }

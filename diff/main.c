@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cudaway-diff: run a program on a reference device and each of its kernel launches on a subject device too, and compare what
  * they wrote. Exit status: 0 all the same, or as far apart as is allowed, 1 something differs, 2 it could not be done (or the program failed, or
- * launches could not be compared), 3 something differs that nothing explains (--explain).
+ * launches could not be compared), 3 something differs that nothing explains.
  *
  * The program runs under the trace layer with the observer of diff/observer.c, which sends a dump of each launch here. */
 #define _GNU_SOURCE
@@ -36,6 +36,7 @@
 #include <unistd.h>
 
 enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
+enum { EXPLAIN_SECONDS = 120 };         /* --explain has it, too */
 #define MAX_NOT_COMPARED 10u            /* lines about launches that were not compared */
 
 struct diff {
@@ -53,13 +54,14 @@ struct diff {
     unsigned long max, beyond;          /* --max, 0: none; launches that were not compared for it */
     bool output_failed;
     bool locate, explain;
+    unsigned explain_seconds;           /* 0: any */
     struct causes causes;
     struct cwd_results results;
     struct cwd_progress progress;
     char *first;                        /* dump of the first launch with another result, if kept */
 };
 
-enum { REFERENCE = 256, SUBJECT, KERNELS, ULP, LOCATE, EXPLAIN, MAX, KEEP, JSON, TOLERANCE, HTML, BOUNDS, DEVICE, LIBRARY };
+enum { REFERENCE = 256, SUBJECT, KERNELS, ULP, LOCATE, EXPLAIN, MAX, KEEP, JSON, TOLERANCE, HTML, BOUNDS, DEVICE, LIBRARY, NO_EXPLAIN };
 static const struct cw_program program = {
     .name = "cudaway-diff",
     .summary = "run each kernel launch of a program on two devices and compare",
@@ -81,11 +83,13 @@ static const struct cw_program program = {
         { BOUNDS, "bounds", NULL, "floats may be as far apart as the roundings and approximate functions that they went through allow for" },
         { ULP, "ulp", "N", "floats may differ by N units in the last place (default 0: every bit counts)" },
         { LOCATE, "locate", NULL, "at the end, name the thread and the first instruction that made the first difference (cudaway-replay --locate on the dump that is kept)" },
-        { EXPLAIN, "explain", NULL, "at the end, say for each kernel why its results differ (cudaway-replay --explain on the launches that are kept)" },
+        { EXPLAIN, "explain", "[=SECONDS]", "at the end, say for each kernel why its results differ (cudaway-replay --explain on each launch that differs), for SECONDS at most; without "
+          "SECONDS, however long it takes. Default: --explain=120" },
+        { NO_EXPLAIN, "no-explain", NULL, "do not" },
         { 0 },
     },
     .exits = (const struct cw_exit[]){ { "0", "all the same, or within what --ulp, --tolerance and --bounds allow" }, { "1", "something differs" }, { "2", "trouble (or the program failed)" },
-                                       { "3", "(--explain) something differs that nothing explains: a translation fault" }, { 0 } },
+                                       { "3", "something differs that nothing explains: a translation fault (not with --no-explain)" }, { 0 } },
     .complete = "PROGRAM",
     .see_also = "cudaway(1), cudaway-trace(1), cudaway-replay(1), cudaway.conf(5)",
     .usage_status = TROUBLE,
@@ -409,6 +413,8 @@ compare(struct diff *d, unsigned launch, const char *path, const char *kernel)
         else
             free(name);
     }
+    if (l && status == 1 && d->explain && !l->dump)
+        causes_copy(&d->causes, (size_t)(l - d->results.launches), path);
     cw_buf_finish(&lines);
 }
 
@@ -590,7 +596,7 @@ finish(struct diff *d)
     d->causes.replay = d->subject.replay;
     d->causes.device = d->subject.device;
     if (d->explain)
-        cause = causes_explain(&d->causes, &d->results);
+        cause = causes_explain(&d->causes, &d->results, d->explain_seconds);
     if (d->html)
         causes_pictures(&d->causes, &d->results, d->subject.tolerance, d->subject.bounds);
     int status = summary(d);
@@ -602,7 +608,7 @@ finish(struct diff *d)
 int
 main(int argc, char **argv)
 {
-    struct diff d = { .listener = -1, .keep = 3, .progress = { .what = "launches compared" } };
+    struct diff d = { .listener = -1, .keep = 3, .explain = true, .explain_seconds = EXPLAIN_SECONDS, .progress = { .what = "launches compared" } };
     struct cwd_tolerances tolerances = { 0 };
     struct cw_command_line line = { &program, argc, argv };
     for (int c; (c = cw_next_option(&line)) != CW_OPTIONS_END;) {
@@ -615,7 +621,15 @@ main(int argc, char **argv)
         case SUBJECT:   d.subject.device = optarg; break;
         case 'o':       d.output = optarg; break;
         case LOCATE:    d.locate = true; break;
-        case EXPLAIN:   d.explain = true; break;
+        case NO_EXPLAIN: d.explain = false; break;
+        case EXPLAIN:
+            d.explain = true;
+            d.explain_seconds = optarg ? (unsigned)strtoul(optarg, &end, 10) : 0;
+            if (optarg && (*end || !d.explain_seconds || d.explain_seconds > 1000000 || *optarg == '-')) {
+                say("--explain %s is not a number of seconds from 1 to 1000000", optarg);
+                return TROUBLE;
+            }
+            break;
         case KERNELS:
             d.kernels = optarg;
             if (regcomp(&r, optarg, REG_EXTENDED | REG_NOSUB)) {

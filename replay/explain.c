@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- elements ---------------------------------------------------------------------------------------------------------------- */
@@ -88,18 +89,40 @@ explain_compare(const struct explain *x, const struct cwd_dump *a, const struct 
 
 /* ---- trying ------------------------------------------------------------------------------------------------------------------ */
 
-void
+static int64_t
+now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+bool
 explain_runs(struct explain *x)
 {
-    cwd_progress_step(&x->progress, x->runs++, CWD_NO_COUNT);
+    x->over = x->over || (x->end && now_ns() >= x->end);
+    if (!x->over && !x->o->results)
+        cwd_progress_step(&x->progress, x->runs, CWD_NO_COUNT);
+    x->runs += !x->over;
+    return !x->over;
+}
+
+/* What is left of the time, for a run. */
+static unsigned
+seconds_left(const struct explain *x)
+{
+    int64_t left = x->end - now_ns();
+    return !x->end ? 0 : left > 1000000000 ? (unsigned)(left / 1000000000) : 1;
 }
 
 enum tried
 explain_try(struct explain *x, const struct cwv_variant *v, struct set *differs, struct cwl_side *side)
 {
     struct cwl_side s = { 0 };
-    explain_runs(x);
+    if (!explain_runs(x))
+        return NOT_POSSIBLE;
     cw_result r = cwv_open(&s, &x->base, v, &x->e);
+    s.seconds = seconds_left(x);
     if (r == CW_OK)
         r = cwl_run(&s, &x->e);
     if (r == CW_OK)
@@ -156,6 +179,22 @@ has_matrices(const struct cwi_program *p)
     return false;
 }
 
+/* The variant, for the next launch of the kernel. */
+static void
+print_variant(const struct explain *x, const struct setting *t, const uint8_t *fuse)
+{
+    const char *sep = ":";
+    if (!x->o->results)
+        return;
+    printf("{\"variant\":\"%td", t - settings);
+    for (uint32_t i = 0; fuse && i < x->base.program.ninsts; i++)
+        if (fuse[i]) {
+            printf("%s%" PRIu32 "=%u", sep, i, fuse[i]);
+            sep = ",";
+        }
+    printf("\",\"runs\":%" PRIu32 "}\n", x->runs);
+}
+
 static int
 explained(struct explain *x, const struct setting *t, const uint8_t *fuse)
 {
@@ -164,6 +203,7 @@ explained(struct explain *x, const struct setting *t, const uint8_t *fuse)
            fuse ? "when these products and sums are fused, as NVIDIA's compiler may do it:" : "");
     if (fuse)
         explain_say_fused(x, fuse);
+    print_variant(x, t, fuse);
     return EXPLAINED;
 }
 
@@ -224,7 +264,7 @@ try_settings(struct explain *x, struct set *best, struct cwv_variant *with)
     uint8_t *fuse = calloc(x->base.program.ninsts + (size_t)1, 1);
     int status = TROUBLE;
     x->fuse = calloc(x->base.program.ninsts + (size_t)1, 1);
-    bool ok = set_init(x, &now) && fuse && x->fuse && cwv_sums(&x->base.program, x->base.dump.kernel, &x->sums, &x->nsums);
+    bool ok = set_init(x, &now) && fuse && x->fuse;
     x->progress = (struct cwd_progress){ .what = "runs", .all = most_runs(x, host, matrices), .at_most = true };
     for (unsigned i = 0; i < SETTINGS && ok && status == TROUBLE; i++)
         if ((!settings[i].gpu || !host) && (!settings[i].matrix || matrices))
@@ -261,8 +301,6 @@ fault(struct explain *x, const struct set *best, uint64_t plain)
     return CWD_FAULT;
 }
 
-/* ---- main -------------------------------------------------------------------------------------------------------------------- */
-
 static int
 trouble(const struct explain *x)
 {
@@ -286,15 +324,95 @@ print_difference(void *user, const struct cwd_difference *d)
            x->base.dump.device, d->actual, x->base.label, (unsigned long long)d->count, (unsigned long long)d->elements);
 }
 
+/* No verdict: it differs, and that is all that is known. */
+static int
+time_up(const struct explain *x)
+{
+    printf("cause: not known: the time was up, after %" PRIu32 " runs\n", x->runs);
+    return EXPLAINED;
+}
+
+/* ---- what explained another launch of the kernel ----------------------------------------------------------------------------- */
+
+/* The variant that print_variant wrote. False: it is of another module, or of another version of this program. */
+static bool
+read_variant(const struct explain *x, const char *text, const struct setting **t, uint8_t *fuse, bool *fuses)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+    if (end == text || n >= SETTINGS || (*end && *end != ':'))
+        return false;
+    *t = &settings[n];
+    *fuses = *end;
+    memset(fuse, 0, x->base.program.ninsts);
+    while (*end) {
+        const char *at = end + 1;
+        unsigned long id = strtoul(at, &end, 10), k = 0;
+        if (end == at || *end != '=')
+            return false;
+        at = end + 1;
+        k = strtoul(at, &end, 10);
+        uint32_t i = 0;
+        while (i < x->nsums && x->sums[i].id != id)
+            i++;
+        if (end == at || (*end && *end != ',') || i == x->nsums || k < 1 || k > 2 || x->sums[i].mul[k - 1] == CWV_NONE)
+            return false;
+        fuse[id] = (uint8_t)k;
+    }
+    return true;
+}
+
+/* One run, instead of the dozens of a search. TROUBLE: it is none of these. */
+static int
+try_first(struct explain *x, struct set *differs)
+{
+    uint8_t *fuse = calloc(x->base.program.ninsts + (size_t)1, 1);
+    struct set now;
+    int status = TROUBLE;
+    bool ok = fuse && set_init(x, &now), chance = false;
+    for (unsigned i = 0; ok && i < CWD_FIRST && x->o->first[i] && status != EXPLAINED; i++) {
+        const struct setting *t;
+        bool fuses;
+        if (!strcmp(x->o->first[i], "chance")) {
+            chance = true;
+        } else if (read_variant(x, x->o->first[i], &t, fuse, &fuses)) {
+            struct cwv_variant v = t->v;
+            v.fuse = fuses ? fuse : NULL;
+            memset(now.in, 0, x->elements);
+            now.count = 0;
+            if (explain_try(x, &v, &now, NULL) == TRIED && !now.count)
+                status = explained(x, t, v.fuse);
+        }
+    }
+    if (ok)
+        free(now.in);
+    free(fuse);
+    if (chance && status != EXPLAINED) {
+        const struct cwv_variant plain = { .order = 0 };
+        x->trying = true;
+        status = explain_chance(x, &plain, differs);
+        x->trying = false;
+    }
+    return status == EXPLAINED ? EXPLAINED : TROUBLE;
+}
+
+/* ---- main -------------------------------------------------------------------------------------------------------------------- */
+
 static int
 search(struct explain *x, struct set *differs)
 {
     uint64_t plain = differs->count;
     struct cwv_variant with = { .order = 0 };
-    int status = try_settings(x, differs, &with);
-    if (status == TROUBLE)
+    if (!cwv_sums(&x->base.program, x->base.dump.kernel, &x->sums, &x->nsums))
+        return TROUBLE;
+    int status = try_first(x, differs);
+    if (status == TROUBLE && !x->over)
+        status = try_settings(x, differs, &with);
+    if (status == TROUBLE && !x->over)
         status = explain_chance(x, &with, differs);
     cwd_progress_clear(&x->progress);
+    if (status != EXPLAINED && x->over)
+        return time_up(x);
     return status == CWD_FAULT ? fault(x, differs, plain) : status;
 }
 
@@ -303,7 +421,8 @@ explain(struct explain *x)
 {
     struct cwl_side *s = &x->base;
     struct set differs = { 0 };
-    *s = (struct cwl_side){ .on = x->o->on, .folder = x->folder };
+    x->end = x->o->seconds ? now_ns() + x->o->seconds * 1000000000ll : 0;
+    *s = (struct cwl_side){ .on = x->o->on, .folder = x->folder, .seconds = x->o->seconds };
     snprintf(s->label, sizeof s->label, "%s", s->on ? s->on : "the default device");
     if (!cwl_folder(x->folder, sizeof x->folder, &x->e) || cwl_open(s, x->o->file, &x->e) != CW_OK)
         return trouble(x);
@@ -311,7 +430,9 @@ explain(struct explain *x)
         cwd_fail(&x->e, CW_ERR_INVALID, "the dump holds no results to explain (the kernel failed when it was recorded)");
         return trouble(x);
     }
-    if (cwl_run(s, &x->e) != CW_OK || !count_elements(x) || !set_init(x, &differs))
+    if (cwl_run(s, &x->e) != CW_OK)
+        return x->end && now_ns() >= x->end ? time_up(x) : trouble(x);
+    if (!count_elements(x) || !set_init(x, &differs))
         return trouble(x);
     explain_compare(x, &s->dump, &s->result, &differs);
     if (!differs.count) {

@@ -137,8 +137,7 @@ one_buffer(struct explain *x, struct cwl_side *side, uint32_t b, const struct se
         return true;
     const uint64_t control[16] = { [CWI_BLOCK] = UINT64_MAX, [CWI_ADDRESS] = buffer->address + first * width, [CWI_RAW] = UINT64_MAX,
                                    [CWI_SIZE] = (last - first + 1) * width };
-    explain_runs(x);
-    if (cwl_run_rewritten(side, CWI_WATCH, control, LOG, &x->e) != CW_OK)
+    if (!explain_runs(x) || cwl_run_rewritten(side, CWI_WATCH, control, LOG, &x->e) != CW_OK)
         return false;
     uint64_t moved = side->address[b] - buffer->address;
     struct addition *a = read_log(side, &made);

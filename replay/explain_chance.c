@@ -36,6 +36,7 @@ struct chance {
     uint64_t zero;
     uint8_t *delay[PLACES];             /* by instruction */
     bool meets, permuted;    /* accesses meet that nothing orders; what each thread stores is as recorded, at another thread's place */
+    uint32_t clock;                     /* the instruction that reads one, where all that is open changes from run to run and nothing races; CWV_NONE */
     struct cwc_report faults;
     char added_how[1000], how[1000];    /* of the first proof */
 };
@@ -229,7 +230,8 @@ look_at_meetings(struct chance *c, struct cwl_side *s, bool first)
 {
     struct cwc_report r;
     uint32_t n = c->x->base.program.ninsts;
-    explain_runs(c->x);
+    if (!explain_runs(c->x))
+        return true;
     cw_result got = cwc_run(s, CWC_MEETINGS, &r, &c->x->e);
     for (uint32_t i = 0; got == CW_OK && first && i < n; i++) {
         c->delay[BEFORE_READS][i] = (r.meets[i] & CWC_MEETS_READING) != 0;
@@ -396,6 +398,29 @@ adds_floats(const struct cwi_program *p, const char *kernel)
     return false;
 }
 
+/* The first instruction of the kernel, or of a function of its modules, that reads a clock; CWV_NONE. */
+static uint32_t
+reads_clock(const struct cwi_program *p, const char *kernel)
+{
+    for (uint32_t i = 0; i < p->ninsts; i++) {
+        const struct ptx_inst *in = p->insts[i].in;
+        const struct ptx_function *fn = p->insts[i].fn;
+        for (unsigned k = 0; k < in->noperands && (!fn->is_entry || !strcmp(fn->sym->name, kernel)); k++)
+            switch (in->operand[k].kind == PTX_OPND_SREG ? (ptx_sreg)in->operand[k].index : PTX_SREG_TID_X) {
+            case PTX_SREG_CLOCK:
+            case PTX_SREG_CLOCK_HI:
+            case PTX_SREG_CLOCK64:
+            case PTX_SREG_GLOBALTIMER:
+            case PTX_SREG_GLOBALTIMER_LO:
+            case PTX_SREG_GLOBALTIMER_HI:
+                return i;
+            default:
+                break;
+            }
+    }
+    return CWV_NONE;
+}
+
 /* Float sums: the numbers may come from sums that the kernel computes with, so no order that is tried need give them to the bit. */
 static bool
 between_orders(const struct chance *c)
@@ -431,7 +456,7 @@ look(struct chance *c)
     if (ok && open_element(c) == UINT64_MAX)
         return true;
     ok = ok && look_at_meetings(c, &x->base, true);
-    if (cwc_run(c->near, CWC_RACES | CWC_UNINITIALISED, &c->faults, &x->e) != CW_OK)
+    if (!explain_runs(x) || cwc_run(c->near, CWC_RACES | CWC_UNINITIALISED, &c->faults, &x->e) != CW_OK)
         c->faults.kinds = 0;            /* where records cannot be put in there is no such evidence */
     for (unsigned place = AS_IT_IS; place < PLACES && ok && (!place || c->meets) && (!place || open_element(c) != UINT64_MAX); place++) {
         for (unsigned order = 0; order <= CWV_ORDERS && ok && (!place || open_element(c) != UINT64_MAX); order++)
@@ -439,6 +464,11 @@ look(struct chance *c)
         if (ok && place && open_element(c) != UINT64_MAX)
             ok = look_behind_delay(c, place);
     }
+    /* In a kernel without races the order of threads is no reason why a result should change from run to run. */
+    if (open_element(c) != UINT64_MAX && !c->meets && !c->faults.kinds && !adds && all_move(c))
+        c->clock = reads_clock(&x->base.program, x->base.dump.kernel);
+    if (c->clock != CWV_NONE)
+        return ok;
     c->permuted = open_element(c) != UINT64_MAX && all_move(c) && permuted(c);
     for (unsigned order = CWV_ORDERS + 1; order <= CWV_ALL_ORDERS && ok && adds && any_open(c, &c->moves); order++)
         ok = try_order(c, AS_IT_IS, order);
@@ -486,6 +516,12 @@ judge(const struct chance *c)
             fputs(c->faults.lines.data, stdout);
         return EXPLAINED;
     }
+    if (c->clock != CWV_NONE) {
+        char place[700];
+        explain_place(x, &x->base, c->clock, place, sizeof place);
+        printf("cause: clock: all %" PRIu64 " elements that differ%s change from run to run, and the kernel reads a clock\n  %s\n", c->differs->count, also, place);
+        return EXPLAINED;
+    }
     bool between = adds && !all && between_orders(c);
     if (!all && !c->permuted && !between)
         return CWD_FAULT;
@@ -517,7 +553,7 @@ say_suspicion(const struct chance *c)
 int
 explain_chance(struct explain *x, const struct cwv_variant *with, struct set *differs)
 {
-    struct chance c = { .x = x, .with = with, .differs = differs };
+    struct chance c = { .x = x, .with = with, .differs = differs, .clock = CWV_NONE };
     struct cwl_side near = { 0 };
     struct set again;
     int status = TROUBLE;
@@ -541,7 +577,9 @@ explain_chance(struct explain *x, const struct cwv_variant *with, struct set *di
         cwd_progress_clear(&x->progress);
         if (looked)
             status = judge(&c);
-        if (status == CWD_FAULT)
+        if (status == EXPLAINED && x->o->results)
+            printf("{\"variant\":\"chance\",\"runs\":%" PRIu32 "}\n", x->runs);
+        if (status == CWD_FAULT && !x->trying && !x->over)
             say_suspicion(&c);
         cwd_finish(&c.result);
         cwl_close(&near);

@@ -27,14 +27,17 @@ struct explain {
     struct cwv_sum *sums;
     uint32_t nsums;
     uint32_t runs;                      /* made */
+    int64_t end;                        /* ns of the monotonic clock when the time is up; 0: never */
+    bool over;                          /* it is, and a run was left out */
+    bool trying;                        /* what explained another launch: not to be said where it does not explain this one */
     struct cwd_progress progress;
     struct cwd_error e;
 };
 
 enum tried { TRIED, NOT_POSSIBLE, FAILED };
 
-/* One more run begins. */
-void explain_runs(struct explain *x);
+/* One more run begins. False: the time is up. */
+bool explain_runs(struct explain *x);
 
 /* Run a variant and compare with the recorded results. `side`, unless NULL, keeps it open for the caller. */
 enum tried explain_try(struct explain *x, const struct cwv_variant *v, struct set *differs, struct cwl_side *side);

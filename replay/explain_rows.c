@@ -67,8 +67,7 @@ run(struct explain *x, struct cwl_side *s, const struct set *places, uint64_t *c
         end = d->buffers[b].address + d->buffers[b].size > end ? d->buffers[b].address + d->buffers[b].size : end;
     }
     const uint64_t control[16] = { [CWI_BLOCK] = UINT64_MAX, [CWI_ADDRESS] = first, [CWI_RAW] = UINT64_MAX, [CWI_SIZE] = end - first };
-    explain_runs(x);
-    if (end <= first || cwl_run_rewritten(s, CWI_WATCH, control, LOG, &x->e) != CW_OK)
+    if (end <= first || !explain_runs(x) || cwl_run_rewritten(s, CWI_WATCH, control, LOG, &x->e) != CW_OK)
         return NULL;
     memcpy(&made, s->log + 8 * CWI_CURSOR, sizeof made);
     struct stored *at = made <= room ? calloc(made + 1, sizeof *at) : NULL;

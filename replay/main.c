@@ -51,9 +51,10 @@ struct options {
     const char *confined;                   /* the folder for temporary files of a confined process */
     uint32_t repeat, ulp, attempt, seconds, record_size;
     unsigned checks;                        /* enum cwc_what */
+    const char *first[CWD_FIRST];
 };
 
-enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE, EXPLAIN, REPRODUCER, JSON, MEMCHECK, RACECHECK, INITCHECK, SYNCCHECK, REDUCE, SECONDS, TRUST, CONFINED, TOLERANCE, RESULTS, HTML, PICTURE, STEP, RECORD_SIZE, SOURCE, BOUNDS };
+enum { ON = 256, CHECK, INFO, REPEAT, ULP, SERVE, ATTEMPT, LOCATE, AGAINST, MODULE, WHERE, EXPLAIN, REPRODUCER, JSON, MEMCHECK, RACECHECK, INITCHECK, SYNCCHECK, REDUCE, SECONDS, TRUST, CONFINED, TOLERANCE, RESULTS, HTML, PICTURE, STEP, RECORD_SIZE, SOURCE, BOUNDS, FIRST };
 static const struct cw_program program = {
     .name = "cudaway-replay",
     .summary = "run the kernel launch of a dump again",
@@ -71,7 +72,7 @@ static const struct cw_program program = {
         { LOCATE, "locate", NULL, "run on two devices, and name the first element that differs, the thread that wrote it, and its first instruction whose result differs" },
         { REDUCE, "reduce", NULL, "leave out blocks, threads, instructions and contents of memory as long as the results on two devices still differ, and write what is "
           "left as a test in PTX to --output" },
-        { SECONDS, "seconds", "N", "with --reduce: stop after N seconds (default 600)" },
+        { SECONDS, "seconds", "N", "with --reduce and --explain: stop after N seconds (default of --reduce 600)" },
         { AGAINST, "against", "DEVICE", "with --locate and --reduce: what --on is compared with, another device; without it and --against-module, with the recorded results, and "
           "only the thread is named", "host host:O0 host:checked hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
         { MODULE, "against-module", "FILE", "with --locate and --reduce: other PTX than the recorded module", "FILE" },
@@ -94,6 +95,7 @@ static const struct cw_program program = {
         { WHERE, "where", "FILE" },         /* internal: --locate */
         { RESULTS, "results" },             /* internal: of many dumps; differences as JSON, a line each */
         { PICTURE, "picture" },             /* internal: of --html */
+        { FIRST, "first", "VARIANT" },      /* internal: cudaway-diff; of --explain */
         { CONFINED, "confined", "DIR" },    /* internal: see try_again */
         { 0 },
     },
@@ -482,6 +484,13 @@ main(int argc, char **argv)
                 return trouble("--record-size %s is not a number from 1 to 4096", optarg);
             break;
         case EXPLAIN: o.explain = true; break;
+        case FIRST:                                 /* internal: of --explain */
+            for (unsigned i = 0; i < CWD_FIRST; i++)
+                if (!o.first[i]) {
+                    o.first[i] = optarg;
+                    break;
+                }
+            break;
         case JSON:   o.json = true; break;
         case TOLERANCE: o.tolerance = optarg; break;
         case HTML:   o.html = optarg; break;
@@ -538,8 +547,8 @@ main(int argc, char **argv)
         return cw_usage_error(&program, "--reproducer writes the launch of a dump as it is: leave --reduce away");
     if (!o.locate && !o.reduce && (o.against || o.against_module))
         return cw_usage_error(&program, "--against and --against-module belong to --locate and --reduce");
-    if (o.seconds && !o.reduce)
-        return cw_usage_error(&program, "--seconds belongs to --reduce");
+    if (o.seconds && !o.reduce && !o.explain)
+        return cw_usage_error(&program, "--seconds belongs to --reduce and --explain");
     if (o.reduce && (!o.output || (!o.against && !o.against_module)))
         return cw_usage_error(&program, "--reduce needs --output FILE, and --against DEVICE or --against-module FILE");
     char folder[PATH_MAX], output[PATH_MAX + 8];
@@ -570,7 +579,8 @@ main(int argc, char **argv)
         return cwd_step(&x);
     }
     if (o.explain) {
-        const struct cwd_explain x = { o.file, o.on, EXPLAIN_RUNS, o.results };
+        struct cwd_explain x = { .file = o.file, .on = o.on, .runs = EXPLAIN_RUNS, .seconds = o.seconds, .results = o.results };
+        memcpy(x.first, o.first, sizeof x.first);
         return cwd_explain(&x);
     }
     return o.info ? cwd_info(o.file) : replay(&o, argv);
