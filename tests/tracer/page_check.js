@@ -44,6 +44,9 @@ try {
     if (/cuLaunchKernel/.test(detail.textContent))
       check(/a=0x[0-9a-f]+, f=1\.5, n=262144/.test(detail.textContent), 'parameters: ' + detail.textContent.slice(0, 400));
   }
+  // spin is never in a graph: what the device did has the parameters of the call that submitted it.
+  [...document.querySelectorAll('#kernels tbody tr')].find(r => r.cells[0].textContent === 'spin').click();
+  check(/submitted by/.test(detail.textContent) && /out=0x[0-9a-f]+, n=200000/.test(detail.textContent), 'parameters of a launch on the device: ' + detail.textContent.slice(0, 400));
   check(document.querySelector('#memory path.area').getAttribute('d').length > 20, 'memory');
   check(document.getElementById('findings').children.length > 0, 'findings');
 

@@ -113,7 +113,7 @@ times)
     has table 'saxpy 3 0.006 90.9 % 2.000 1.000 3.000 occupancy 50 %' 1
     has table '[copy host to device] 1 0.001 9.1 % 0.600 0.600 0.600 256 B, 0.43 GB/s' 1
     has out 'busy 0.007 ms of 0.021 ms (32.0 %)' 1
-    has out ', compiled in 0.123 ms (from the cache)' 1
+    grep -qx 'saxpy 4 1 [0-9.]* 0.123 1 of 1' table || fail "no column of compilation and of the cache: $(grep saxpy table)"
     has out '  idle for 0.007 ms from' 1
     want 0 "$TRACE" report --json r
     tr -d '\t\n ' <out >flat
@@ -128,6 +128,8 @@ times)
     want 0 record -o none -- "$APP" fixture
     want 0 "$TRACE" report none
     has out 'on the device' 0
+    tr -s ' ' <out >table
+    grep -qx 'saxpy 4 1 [0-9.]* - -' table || fail "compilation where the driver tells of none: $(grep saxpy table)"
     ;;
 timeline)
     # timeline.c says what is there: with 3 rounds, 6 launches of spin, 3 of scale and 6 of scale in graphs, 6 copies, 3 memsets.
@@ -170,7 +172,9 @@ timeline)
         tr -d '\t\n ' <out >flat
         has flat '"operations":14,'
         has flat '"unknown":0,'
-        has flat '"name":"[graph]","launches":2,'
+        has flat '"graph":{"count":2,'
+        has flat '"name":"[graph]"' 0
+        has flat '"launches":8,'
         has flat '"host_to_device":{"count":2,'
         want 0 "$TRACE" export -o e.json r
         want 0 "$CHECKJSON" e.json

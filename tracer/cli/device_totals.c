@@ -42,7 +42,8 @@ totals_op(void *ctx, const struct tr_op *o)
         count_compilation(t, o);
         return;
     }
-    struct tot_kernel *k = o->kind == TR_LAUNCH ? totals_kernel(t, o->name) : NULL;
+    bool graph = o->kind == TR_LAUNCH && !strcmp(o->name, "[graph]");
+    struct tot_kernel *k = o->kind == TR_LAUNCH && !graph ? totals_kernel(t, o->name) : NULL;
     if (k && o->in_graph) {
         t->launches++;
         k->launches++;
@@ -54,6 +55,8 @@ totals_op(void *ctx, const struct tr_op *o)
     if (k) {
         add_time(&k->device, ns);
         k->occupancy += o->occupancy;
+    } else if (graph) {
+        add_time(&t->graph_times, ns);
     } else if (o->kind == TR_COPY) {
         add_time(&t->copy_times[o->way], ns);
         t->copy_bytes[o->way] += o->bytes;

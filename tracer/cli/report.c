@@ -56,20 +56,32 @@ print_functions(const struct totals *t, bool runtime)
     }
 }
 
+/* As wide as the longest kernel's name, within reason. */
+static int
+kernel_width(const struct totals *t)
+{
+    int width = 22;
+    for (unsigned i = 0; i < t->kernel_count; i++)
+        if ((int)strlen(t->kernels[i].name) > width)
+            width = (int)strlen(t->kernels[i].name);
+    return width > 60 ? 60 : width;
+}
+
 static void
 print_kernels(const struct totals *t)
 {
+    int width = kernel_width(t);
     printf("\nkernels: %llu launches of %u\n", (unsigned long long)t->launches, t->kernel_count);
+    printf("%-*s %9s %7s %12s %12s %12s\n", width, "kernel", "launches", "failed", "in calls ms", "compiling ms", "from cache");
     for (unsigned i = 0; i < t->kernel_count; i++) {
         const struct tot_kernel *k = &t->kernels[i];
-        printf("  %s: %llu launches, %.3f ms in the launching calls", k->name, (unsigned long long)k->launches,
-               (double)k->total / 1e6);
-        if (k->compiled)
-            printf(", compiled in %.3f ms%s", (double)k->compile_total / 1e6,
-                   k->cached == k->compiled ? " (from the cache)" : k->cached ? " (in part from the cache)" : "");
-        if (k->errors)
-            printf(", %llu failed", (unsigned long long)k->errors);
-        printf("\n");
+        char compiling[32] = "-", cached[48] = "-";
+        if (k->compiled) {
+            snprintf(compiling, sizeof compiling, "%.3f", (double)k->compile_total / 1e6);
+            snprintf(cached, sizeof cached, "%llu of %llu", (unsigned long long)k->cached, (unsigned long long)k->compiled);
+        }
+        printf("%-*s %9llu %7llu %12.3f %12s %12s\n", width, k->name, (unsigned long long)k->launches, (unsigned long long)k->errors,
+               (double)k->total / 1e6, compiling, cached);
         for (unsigned g = 0; g < k->grid_count; g++) {
             const struct tot_grid *x = &k->grids[g];
             printf("    grid (%llu,%llu,%llu) block (%llu,%llu,%llu): %llu\n", (unsigned long long)x->grid[0],
@@ -124,11 +136,7 @@ print_busy(const struct totals *t)
 static void
 print_device(const struct totals *t)
 {
-    int width = 22;
-    for (unsigned i = 0; i < t->kernel_count; i++)
-        if ((int)strlen(t->kernels[i].name) > width)
-            width = (int)strlen(t->kernels[i].name);
-    width = width > 60 ? 60 : width;
+    int width = kernel_width(t);
     printf("\n%-*s %9s %12s %8s %11s %11s %11s\n", width, "on the device", "count", "total ms", "share", "average us", "shortest us",
            "longest us");
     for (unsigned i = 0; i < t->kernel_count; i++) {
@@ -138,6 +146,10 @@ print_device(const struct totals *t)
         print_times(t, width, k->name, &k->device);
         if (k->occupancy)
             printf("  occupancy %.0f %%", (double)k->occupancy / 10 / (double)k->device.count);
+        printf("\n");
+    }
+    if (t->graph_times.count) {
+        print_times(t, width, "[graph]", &t->graph_times);
         printf("\n");
     }
     for (unsigned i = 0; i < 4; i++) {
@@ -286,6 +298,7 @@ add_device(cJSON *root, const struct totals *t)
     for (unsigned i = 0; i < 4; i++)
         number(times_of(device, op_way_keys[i], &t->copy_times[i]), "bytes", t->copy_bytes[i]);
     number(times_of(device, "memset", &t->fill_times), "bytes", t->fill_bytes);
+    times_of(device, "graph", &t->graph_times);
     number(device, "synchronous_copies", t->sync_copies);
     number(device, "synchronous_copies_ns", (uint64_t)t->sync_time);
     number(device, "synchronous_copies_device_ns", (uint64_t)t->sync_device);

@@ -470,6 +470,8 @@ put_kernels(struct cw_buf *b, const struct totals *t)
         row(b, k->name, "kernel", k->launches, &k->device, k->device.count ? (double)k->occupancy / 10 / (double)k->device.count : 0, 0,
             k->compile_total, k->compiled && k->cached == k->compiled);
     }
+    if (t->graph_times.count)
+        row(b, "graph launch", "graph", t->graph_times.count, &t->graph_times, 0, 0, 0, false);
     for (unsigned i = 0; i < 4; i++)
         if (t->copy_times[i].count)
             row(b, ways[i], "copy", t->copy_times[i].count, &t->copy_times[i], 0, t->copy_bytes[i], 0, false);

@@ -86,6 +86,7 @@ struct totals {
     uint64_t  allocations[2], allocated[2], frees[2], freed[2], live[2], peak[2];   /* [0] device, [1] host */
     uint64_t  copies[4], copied[4];                /* host to device, device to host, on the device, other */
     struct tot_times copy_times[4], fill_times;   /* by enum tr_way */
+    struct tot_times graph_times;                 /* graph launches, where each is one operation (--device-time) */
     uint64_t  copy_bytes[4], fill_bytes;          /* of those */
     uint64_t  unknown_ops;                        /* operations whose times are not known */
     uint64_t  sync_copies;                        /* calls that wait for their copy */

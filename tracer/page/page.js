@@ -85,7 +85,7 @@ const share = (v, all, color) => {
 };
 table('kernels', D.kernels, [
   ['name', r => r.name], ['launches', r => r.launches, count], ['total', r => r.total, time],
-  ['share', r => r.total / (D.deviceTotal || 1), (v, r) => share(r.total, D.deviceTotal, r.kind)],
+  ['share', r => r.total / (D.deviceTotal || 1), (v, r) => share(r.total, D.deviceTotal, r.kind === 'graph' ? 'kernel' : r.kind)],
   ['mean', r => r.timed ? r.total / r.timed : 0, time], ['shortest', r => r.min, time], ['longest', r => r.max, time],
   ['occupancy', r => r.occupancy, v => v ? fixed(v, 0) + ' %' : '–'], ['bytes', r => r.bytes, v => v ? bytes(v) : '–'],
   ['compiled in', r => r.compile, (v, r) => v ? time(v) + (r.cached ? ' (cache)' : '') : '–'],
@@ -265,7 +265,12 @@ function pick(s) {
   d.append(el('b', { class: 'mono' }, D.names[s[2]]), list);
   add('when', time(s[0]) + ' after the first call, for ' + time(s[1]) + ' (' + count(s[1]) + ' ns)');
   add('where', s.track.name);
-  for (const [k, v] of D.details[s[5]] || []) add(k, v);
+  const own = D.details[s[5]] || [];
+  for (const [k, v] of own) add(k, v);
+  // A launch's parameters are the call's that submitted it; that of a graph has none.
+  if (s[4] && !own.some(([k]) => k === 'parameters'))
+    for (const c of partners(s))
+      for (const [k, v] of D.details[c[5]] || []) if (k === 'parameters') add(k, v);
   for (const o of partners(s).slice(0, 12))
     add(s[4] ? 'submitted by' : 'made the device do', el('button', { class: 'link', type: 'button', onclick: () => go(o) }, D.names[o[2]] + ', ' + time(o[1]) + ', at ' + time(o[0])));
   if (D.ptx[D.names[s[2]]]) d.append(source(D.names[s[2]]));
