@@ -16,43 +16,81 @@
 
 #define NONE 255u
 
+/* Where a call says how much it copies or fills, and which way. */
+enum shape {
+    PLAIN,          /* a number of bytes, or of elements of `unit` bytes */
+    UNIFIED,        /* the same; the way follows from what the addresses are, parameters 0 (to) and 1 (from) */
+    ROWS,           /* elements of a row, then rows */
+    STRUCT_2D, STRUCT_3D, STRUCT_PEER,      /* what parameter 0 points to */
+    BATCH,          /* parameters 0 to 3: to, from, sizes, how many */
+    BATCH_3D,       /* parameters 0, 1: how many, of these */
+};
+
 /* Calls that submit an operation, those that wait, and common ones that put nothing into a stream. A parameter by its number; NONE: it has none. */
 static const struct known_call {
     unsigned index;
-    uint8_t  kind, way, bytes, stream;
+    uint8_t  kind, way, shape, unit, bytes, stream;
     bool     waits, per_thread;
 } known[] = {
-#define ASYNC(name, kind, way, bytes, stream)                                                                          \
-    { CW_FN_##name, kind, way, bytes, stream, false, false }, { CW_FN_##name##_ptsz, kind, way, bytes, stream, false, true }
-#define SYNC(name, kind, way, bytes)                                                                                   \
-    { CW_FN_##name, kind, way, bytes, NONE, true, false }, { CW_FN_##name##_ptds, kind, way, bytes, NONE, true, true }
-    ASYNC(cuMemcpyAsync, CW_DEVICE_COPY, CW_WAY_DTOD, 2, 3),
-    ASYNC(cuMemcpyHtoDAsync_v2, CW_DEVICE_COPY, CW_WAY_HTOD, 2, 3),
-    ASYNC(cuMemcpyDtoHAsync_v2, CW_DEVICE_COPY, CW_WAY_DTOH, 2, 3),
-    ASYNC(cuMemcpyDtoDAsync_v2, CW_DEVICE_COPY, CW_WAY_DTOD, 2, 3),
-    ASYNC(cuMemcpyHtoAAsync_v2, CW_DEVICE_COPY, CW_WAY_HTOD, 3, 4),
-    ASYNC(cuMemcpyAtoHAsync_v2, CW_DEVICE_COPY, CW_WAY_DTOH, 3, 4),
-    ASYNC(cuMemcpy2DAsync_v2, CW_DEVICE_COPY, CW_WAY_DTOD, NONE, 1),
-    ASYNC(cuMemcpy3DAsync_v2, CW_DEVICE_COPY, CW_WAY_DTOD, NONE, 1),
-    ASYNC(cuMemsetD8Async, CW_DEVICE_FILL, 0, 2, 3),
-    ASYNC(cuMemsetD16Async, CW_DEVICE_FILL, 0, 2, 3),
-    ASYNC(cuMemsetD32Async, CW_DEVICE_FILL, 0, 2, 3),
-    ASYNC(cuGraphLaunch, CW_DEVICE_LAUNCH, 0, NONE, 1),
-    SYNC(cuMemcpy, CW_DEVICE_COPY, CW_WAY_DTOD, 2),
-    SYNC(cuMemcpyHtoD_v2, CW_DEVICE_COPY, CW_WAY_HTOD, 2),
-    SYNC(cuMemcpyDtoH_v2, CW_DEVICE_COPY, CW_WAY_DTOH, 2),
-    SYNC(cuMemcpyDtoD_v2, CW_DEVICE_COPY, CW_WAY_DTOD, 2),
-    SYNC(cuMemcpy2D_v2, CW_DEVICE_COPY, CW_WAY_DTOD, NONE),
-    SYNC(cuMemcpy3D_v2, CW_DEVICE_COPY, CW_WAY_DTOD, NONE),
-    SYNC(cuMemsetD8_v2, CW_DEVICE_FILL, 0, 2),
-    SYNC(cuMemsetD32_v2, CW_DEVICE_FILL, 0, 2),
-#define WAIT(name)  { CW_FN_##name, NONE, 0, NONE, NONE, true, false }
-#define QUIET(name) { CW_FN_##name, NONE, 0, NONE, NONE, false, false }
+#define ASYNC(name, kind, way, shape, unit, bytes, stream)                                                             \
+    { CW_FN_##name, kind, way, shape, unit, bytes, stream, false, false }, { CW_FN_##name##_ptsz, kind, way, shape, unit, bytes, stream, false, true }
+#define SYNC(name, kind, way, shape, unit, bytes)                                                                      \
+    { CW_FN_##name, kind, way, shape, unit, bytes, NONE, true, false }, { CW_FN_##name##_ptds, kind, way, shape, unit, bytes, NONE, true, true }
+#define COPY_ASYNC(name, way, bytes, stream)    ASYNC(name, CW_DEVICE_COPY, way, PLAIN, 1, bytes, stream)
+#define COPY(name, way, bytes)                  SYNC(name, CW_DEVICE_COPY, way, PLAIN, 1, bytes)
+#define OTHER_ASYNC(name, shape, bytes, stream) ASYNC(name, CW_DEVICE_COPY, CW_WAY_DTOD, shape, 1, bytes, stream)
+#define OTHER(name, shape, bytes)               SYNC(name, CW_DEVICE_COPY, CW_WAY_DTOD, shape, 1, bytes)
+#define FILL_ASYNC(name, shape, unit, bytes, stream) ASYNC(name, CW_DEVICE_FILL, 0, shape, unit, bytes, stream)
+#define FILL(name, shape, unit, bytes)          SYNC(name, CW_DEVICE_FILL, 0, shape, unit, bytes)
+    COPY_ASYNC(cuMemcpyHtoDAsync_v2, CW_WAY_HTOD, 2, 3),
+    COPY_ASYNC(cuMemcpyDtoHAsync_v2, CW_WAY_DTOH, 2, 3),
+    COPY_ASYNC(cuMemcpyDtoDAsync_v2, CW_WAY_DTOD, 2, 3),
+    COPY_ASYNC(cuMemcpyHtoAAsync_v2, CW_WAY_HTOD, 3, 4),
+    COPY_ASYNC(cuMemcpyAtoHAsync_v2, CW_WAY_DTOH, 3, 4),
+    COPY_ASYNC(cuMemcpyPeerAsync, CW_WAY_DTOD, 4, 5),
+    OTHER_ASYNC(cuMemcpyAsync, UNIFIED, 2, 3),
+    OTHER_ASYNC(cuMemcpy2DAsync_v2, STRUCT_2D, NONE, 1),
+    OTHER_ASYNC(cuMemcpy3DAsync_v2, STRUCT_3D, NONE, 1),
+    OTHER_ASYNC(cuMemcpy3DPeerAsync, STRUCT_PEER, NONE, 1),
+    OTHER_ASYNC(cuMemcpyBatchAsync, BATCH, NONE, 8),
+    OTHER_ASYNC(cuMemcpyBatchAsync_v2, BATCH, NONE, 7),
+    OTHER_ASYNC(cuMemcpy3DBatchAsync, BATCH_3D, NONE, 4),
+    OTHER_ASYNC(cuMemcpy3DBatchAsync_v2, BATCH_3D, NONE, 3),
+    FILL_ASYNC(cuMemsetD8Async, PLAIN, 1, 2, 3),
+    FILL_ASYNC(cuMemsetD16Async, PLAIN, 2, 2, 3),
+    FILL_ASYNC(cuMemsetD32Async, PLAIN, 4, 2, 3),
+    FILL_ASYNC(cuMemsetD2D8Async, ROWS, 1, 3, 5),
+    FILL_ASYNC(cuMemsetD2D16Async, ROWS, 2, 3, 5),
+    FILL_ASYNC(cuMemsetD2D32Async, ROWS, 4, 3, 5),
+    ASYNC(cuGraphLaunch, CW_DEVICE_LAUNCH, 0, PLAIN, 1, NONE, 1),
+    COPY(cuMemcpyHtoD_v2, CW_WAY_HTOD, 2),
+    COPY(cuMemcpyDtoH_v2, CW_WAY_DTOH, 2),
+    COPY(cuMemcpyDtoD_v2, CW_WAY_DTOD, 2),
+    COPY(cuMemcpyHtoA_v2, CW_WAY_HTOD, 3),
+    COPY(cuMemcpyAtoH_v2, CW_WAY_DTOH, 3),
+    COPY(cuMemcpyDtoA_v2, CW_WAY_DTOD, 3),
+    COPY(cuMemcpyAtoD_v2, CW_WAY_DTOD, 3),
+    COPY(cuMemcpyAtoA_v2, CW_WAY_DTOD, 4),
+    COPY(cuMemcpyPeer, CW_WAY_DTOD, 4),
+    OTHER(cuMemcpy, UNIFIED, 2),
+    OTHER(cuMemcpy2D_v2, STRUCT_2D, NONE),
+    OTHER(cuMemcpy2DUnaligned_v2, STRUCT_2D, NONE),
+    OTHER(cuMemcpy3D_v2, STRUCT_3D, NONE),
+    OTHER(cuMemcpy3DPeer, STRUCT_PEER, NONE),
+    FILL(cuMemsetD8_v2, PLAIN, 1, 2),
+    FILL(cuMemsetD16_v2, PLAIN, 2, 2),
+    FILL(cuMemsetD32_v2, PLAIN, 4, 2),
+    FILL(cuMemsetD2D8_v2, ROWS, 1, 3),
+    FILL(cuMemsetD2D16_v2, ROWS, 2, 3),
+    FILL(cuMemsetD2D32_v2, ROWS, 4, 3),
+#define WAIT(name)  { CW_FN_##name, NONE, 0, PLAIN, 1, NONE, NONE, true, false }
+#define QUIET(name) { CW_FN_##name, NONE, 0, PLAIN, 1, NONE, NONE, false, false }
     WAIT(cuCtxSynchronize), WAIT(cuStreamSynchronize), WAIT(cuStreamSynchronize_ptsz), WAIT(cuEventSynchronize),
     QUIET(cuCtxGetCurrent), QUIET(cuCtxSetCurrent), QUIET(cuCtxPushCurrent_v2), QUIET(cuCtxPopCurrent_v2), QUIET(cuCtxGetDevice), QUIET(cuEventQuery),
     QUIET(cuStreamQuery), QUIET(cuStreamQuery_ptsz), QUIET(cuStreamIsCapturing), QUIET(cuStreamIsCapturing_ptsz), QUIET(cuPointerGetAttribute),
     QUIET(cuPointerGetAttributes), QUIET(cuFuncGetAttribute), QUIET(cuGetErrorName), QUIET(cuGetErrorString),
 };
+_Static_assert(sizeof known / sizeof *known < 255, "which[] has a byte for each");
 
 static const struct cw_cuda_table *below;
 static const struct cw_device_observer *observer;
@@ -180,6 +218,124 @@ at_exit(void)
     forget(NULL);
 }
 
+/* ---- how much, and which way ---- */
+
+static bool
+on_device(CUdeviceptr p)
+{
+    unsigned type = 0;
+    return below->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == CUDA_SUCCESS && type != CU_MEMORYTYPE_HOST;
+}
+
+/* A structure's memory type; CU_MEMORYTYPE_UNIFIED leaves it to the address. */
+static bool
+of_device(CUmemorytype type, CUdeviceptr p)
+{
+    return type == CU_MEMORYTYPE_UNIFIED ? on_device(p) : type != CU_MEMORYTYPE_HOST;
+}
+
+static enum cw_device_way
+way_of(bool from, bool to)
+{
+    return from ? to ? CW_WAY_DTOD : CW_WAY_DTOH : to ? CW_WAY_HTOD : CW_WAY_HTOH;
+}
+
+#define FROM_STRUCT(s, op, size)                                                                                       \
+    do {                                                                                                               \
+        if (s) {                                                                                                       \
+            (op)->way = way_of(of_device((s)->srcMemoryType, (s)->srcDevice), of_device((s)->dstMemoryType, (s)->dstDevice)); \
+            (op)->bytes = (size);                                                                                      \
+        }                                                                                                              \
+    } while (0)
+
+/* Copies of several ways are one operation: that of which most bytes are. */
+static void
+most_bytes(struct cw_device_op *op, const uint64_t bytes[4])
+{
+    for (unsigned way = 0; way < 4; way++) {
+        op->bytes += bytes[way];
+        if (bytes[way] > bytes[op->way])
+            op->way = (enum cw_device_way)way;
+    }
+}
+
+static void
+measure_batch(const CUdeviceptr *to, const CUdeviceptr *from, const size_t *sizes, size_t count, struct cw_device_op *op)
+{
+    uint64_t bytes[4] = { 0 };
+    for (size_t i = 0; to && from && sizes && i < count; i++)
+        bytes[way_of(on_device(from[i]), on_device(to[i]))] += sizes[i];
+    most_bytes(op, bytes);
+}
+
+/* Bytes of an element of a copy with an array; without one the extent is in bytes. */
+static uint64_t
+element_of(const CUmemcpy3DOperand *o)
+{
+    CUDA_ARRAY3D_DESCRIPTOR d;
+    if (o->type != CU_MEMCPY_OPERAND_TYPE_ARRAY || below->cuArray3DGetDescriptor_v2(&d, o->op.array.array) != CUDA_SUCCESS)
+        return 1;
+    unsigned channel = d.Format == CU_AD_FORMAT_UNSIGNED_INT8 || d.Format == CU_AD_FORMAT_SIGNED_INT8 ? 1 : d.Format == CU_AD_FORMAT_UNSIGNED_INT32 ||
+                       d.Format == CU_AD_FORMAT_SIGNED_INT32 || d.Format == CU_AD_FORMAT_FLOAT ? 4 : 2;
+    return (uint64_t)channel * d.NumChannels;
+}
+
+static bool
+operand_on_device(const CUmemcpy3DOperand *o)
+{
+    return o->type == CU_MEMCPY_OPERAND_TYPE_ARRAY || on_device(o->op.ptr.ptr);
+}
+
+static void
+measure_batch_3d(const CUDA_MEMCPY3D_BATCH_OP *list, size_t count, struct cw_device_op *op)
+{
+    uint64_t bytes[4] = { 0 };
+    for (size_t i = 0; list && i < count; i++) {
+        const CUextent3D *e = &list[i].extent;
+        uint64_t from = element_of(&list[i].src), to = element_of(&list[i].dst);
+        bytes[way_of(operand_on_device(&list[i].src), operand_on_device(&list[i].dst))] += e->width * e->height * e->depth * (from > to ? from : to);
+    }
+    most_bytes(op, bytes);
+}
+
+static void
+measure(const struct cw_call *c, const struct known_call *k, struct cw_device_op *op)
+{
+    switch ((enum shape)k->shape) {
+    case PLAIN:
+    case UNIFIED:
+        if (k->bytes != NONE)
+            op->bytes = CW_ARG(c, k->bytes, size_t) * k->unit;
+        if (k->shape == UNIFIED)
+            op->way = way_of(on_device(CW_ARG(c, 1, CUdeviceptr)), on_device(CW_ARG(c, 0, CUdeviceptr)));
+        return;
+    case ROWS:
+        op->bytes = CW_ARG(c, k->bytes, size_t) * CW_ARG(c, k->bytes + 1u, size_t) * k->unit;
+        return;
+    case STRUCT_2D: {
+        const CUDA_MEMCPY2D *s = CW_ARG(c, 0, const CUDA_MEMCPY2D *);
+        FROM_STRUCT(s, op, s->WidthInBytes * s->Height);
+        return;
+    }
+    case STRUCT_3D: {
+        const CUDA_MEMCPY3D *s = CW_ARG(c, 0, const CUDA_MEMCPY3D *);
+        FROM_STRUCT(s, op, s->WidthInBytes * s->Height * s->Depth);
+        return;
+    }
+    case STRUCT_PEER: {
+        const CUDA_MEMCPY3D_PEER *s = CW_ARG(c, 0, const CUDA_MEMCPY3D_PEER *);
+        FROM_STRUCT(s, op, s->WidthInBytes * s->Height * s->Depth);
+        return;
+    }
+    case BATCH:
+        measure_batch(CW_ARG(c, 0, const CUdeviceptr *), CW_ARG(c, 1, const CUdeviceptr *), CW_ARG(c, 2, const size_t *), CW_ARG(c, 3, size_t), op);
+        return;
+    case BATCH_3D:
+        measure_batch_3d(CW_ARG(c, 1, const CUDA_MEMCPY3D_BATCH_OP *), CW_ARG(c, 0, size_t), op);
+        return;
+    }
+}
+
 /* ---- operations ---- */
 
 /* The two marks own it together. */
@@ -254,6 +410,54 @@ begin(struct cw_device_op *op, CUstream stream, bool per_thread)
     (void)relax(mode);
 }
 
+/* ---- occupancy ---- */
+
+/* What the driver said of one kernel with one size of blocks. Entries are never freed. */
+struct occupancy {
+    struct occupancy *next;
+    const void *kernel;                 /* what the layer knows of it, which a reused handle does not share; else the handle */
+    CUdevice device;
+    uint32_t threads, shared, permille;
+};
+
+static struct occupancy *_Atomic occupancies[256];
+
+static uint32_t
+ask_occupancy(const struct cw_launch *l, CUdevice device, uint32_t threads)
+{
+    int blocks = 0, most = 0;
+    if (below->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, l->function, (int)threads, l->shared) != CUDA_SUCCESS ||
+        below->cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, device) != CUDA_SUCCESS || blocks < 0 || most <= 0)
+        return 0;
+    return (uint32_t)((uint64_t)blocks * ((threads + 31) / 32 * 32) * 1000 / (uint64_t)most);       /* whole warps */
+}
+
+/* Of 1000; 0: not known. The driver is asked once, before the event in front of the launch. */
+static uint32_t
+occupancy_of(const struct cw_launch *l)
+{
+    CUdevice device = 0;
+    const struct cw_known *known = cw_layer_known((uint64_t)(uintptr_t)l->function);
+    const void *kernel = known ? (const void *)known : (const void *)l->function;
+    uint32_t threads = l->block[0] * l->block[1] * l->block[2];
+    if (below->cuCtxGetDevice(&device) != CUDA_SUCCESS || !threads || threads > 1024)
+        return 0;
+    struct occupancy *_Atomic *bucket = &occupancies[((uintptr_t)kernel >> 4 ^ threads ^ l->shared >> 3 ^ (unsigned)device) % 256];
+    for (struct occupancy *o = atomic_load_explicit(bucket, memory_order_acquire); o; o = o->next)
+        if (o->kernel == kernel && o->device == device && o->threads == threads && o->shared == l->shared)
+            return o->permille;
+    CUstreamCaptureMode mode = relax(CU_STREAM_CAPTURE_MODE_RELAXED);
+    struct occupancy *o = malloc(sizeof *o);
+    uint32_t permille = ask_occupancy(l, device, threads);
+    (void)relax(mode);
+    if (o) {
+        *o = (struct occupancy){ atomic_load(bucket), kernel, device, threads, l->shared, permille };
+        while (!atomic_compare_exchange_weak(bucket, &o->next, o))
+            ;
+    }
+    return permille;
+}
+
 void
 cw_device_time_launch(const struct cw_launch *l)
 {
@@ -262,6 +466,7 @@ cw_device_time_launch(const struct cw_launch *l)
         return;
     memcpy(op.grid, l->grid, sizeof op.grid);
     memcpy(op.block, l->block, sizeof op.block);
+    op.occupancy = occupancy_of(l);
     begin(&op, l->stream, l->per_thread);
 }
 
@@ -284,12 +489,7 @@ cw_device_time_before(const struct cw_call *c)
     if (k->kind == NONE)
         return;
     struct cw_device_op op = { .kind = k->kind, .way = k->way, .name = k->kind == CW_DEVICE_LAUNCH ? "[graph]" : "" };
-    if (k->bytes != NONE) {
-        bool wide = c->index == CW_FN_cuMemsetD32Async || c->index == CW_FN_cuMemsetD32Async_ptsz || c->index == CW_FN_cuMemsetD32_v2 ||
-                    c->index == CW_FN_cuMemsetD32_v2_ptds;
-        bool half = c->index == CW_FN_cuMemsetD16Async || c->index == CW_FN_cuMemsetD16Async_ptsz;
-        op.bytes = CW_ARG(c, k->bytes, size_t) * (wide ? 4 : half ? 2 : 1);
-    }
+    measure(c, k, &op);
     begin(&op, k->stream == NONE ? NULL : CW_ARG(c, k->stream, CUstream), k->per_thread);
 }
 

@@ -146,6 +146,8 @@ timeline)
         tr -d '\t\n ' <out >flat
         has flat "\"name\":\"spin\",\"launches\":$((2 * rounds)),"
         has flat "\"operations\":$((8 * rounds)),"
+        grep -o '"occupancy_permille":[1-9][0-9]*' flat | sort -u >occupancy.$device
+        [ -s occupancy.$device ] || fail "no occupancy"
         has flat '"host_to_device":{"count":'$rounds','
         has flat '"unknown":0,'
         # The program slept 20 ms between two calls.
@@ -174,6 +176,8 @@ timeline)
         has flat '"unknown":0,'
         has flat '"graph":{"count":2,'
         has flat '"name":"[graph]"' 0
+        # As the driver says itself: blocks of 64 and of 256 threads fill a multiprocessor.
+        [ "$(grep -o '"occupancy_permille":[0-9]*' flat | sort -u)" = "$(cat occupancy.$device)" ] || fail "occupancy: $(grep -o '"occupancy_permille":[0-9]*' flat), not $(cat occupancy.$device)"
         has flat '"launches":8,'
         has flat '"host_to_device":{"count":2,'
         want 0 "$TRACE" export -o e.json r
@@ -185,6 +189,22 @@ timeline)
     # Another folder is an error.
     mkdir other && want 2 "$TRACE" report other
     one_line err
+    ;;
+copies)
+    # copies.c has the sums. The driver's own account and that by events agree in bytes; by events a call is one operation.
+    for how in 0 events; do
+        CUDAWAY_TRACE_DEVICE_TIME=$how CUDAWAY_DEVICE=host want 0 "$TRACE" record -o r$how -- "$COPIES"
+        has out 'no batches' 0
+        want 0 "$TRACE" report --json r$how
+        tr -d '\t\n ' <out | grep -o '"device_time":.*"synchronous_copies"' >flat
+        for sum in host_to_device:8191 device_to_host:127 device_to_device:2047 host_to_host:4 memset:4095; do
+            grep -q "\"${sum%:*}\":{[^}]*\"bytes\":${sum#*:}}" flat || fail "$how: $sum bytes: $(cat flat)"
+        done
+    done
+    for count in host_to_device:13 device_to_host:7 device_to_device:11 host_to_host:1 memset:12; do
+        has flat "\"${count%:*}\":{\"count\":${count#*:},"
+    done
+    has flat '"unknown":0,'
     ;;
 check)
     # linked.c: two functions of the driver, both there, and the library.
