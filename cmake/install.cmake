@@ -84,8 +84,10 @@ foreach(part jit replay)
     set(PC_TEXT "Kernel dumps of CUDAway: read, write, run, compare")
   endif()
   configure_file(${CMAKE_SOURCE_DIR}/cmake/cudaway.pc.in ${CMAKE_BINARY_DIR}/cudaway-${part}.pc @ONLY)
-  install(FILES ${CMAKE_BINARY_DIR}/cudaway-${part}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT Development)
 endforeach()
+configure_file(${CMAKE_SOURCE_DIR}/cmake/cudaway-api.pc.in ${CMAKE_BINARY_DIR}/cudaway-api.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/cudaway-jit.pc ${CMAKE_BINARY_DIR}/cudaway-replay.pc ${CMAKE_BINARY_DIR}/cudaway-api.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT Development)
 
 include(cmake/pages.cmake)
 install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT Documentation)
