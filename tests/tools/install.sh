@@ -99,9 +99,12 @@ else
 fi
 if command -v pkg-config >/dev/null; then
     # pkg-config quotes a blank for a shell.
-    flags=$(PKG_CONFIG_PATH="$(dirname "$(find "$at" -name cudaway-jit.pc)")" pkg-config --cflags --libs cudaway-jit cudaway-replay) || fail "pkg-config"
+    PKG_CONFIG_PATH=$(dirname "$(find "$at" -name cudaway-jit.pc)")
+    export PKG_CONFIG_PATH
+    flags=$(pkg-config --cflags --libs cudaway-jit cudaway-replay) || fail "pkg-config"
     eval "cc \"$dir/use.c\" -o \"$dir/use2\" $flags" || fail "pkg-config: does not compile: $flags"
     "$dir/use2" "$dir/app.c" | grep -q 'app.c' || fail "the program made with pkg-config"
+    eval "[ $(pkg-config --variable=api cudaway-api) -ef \"$api\" ]" || fail "pkg-config: the API model is in $(pkg-config --variable=api cudaway-api 2>&1), not in $api"
 fi
 
 # What text files and run paths say of where they were made.
@@ -115,6 +118,14 @@ done
 said() { cmake -DSOURCE="$dir/git" -DNUMBER=1.2.3 -DOUT="$dir/version.c" -P "$src/cmake/version.cmake" && sed -n 's/.*return "\(.*\)";/\1/p' "$dir/version.c"; }
 mkdir "$dir/git"
 [ "$(said)" = 1.2.3 ] || fail "version without git: $(said)"
+for v in v1.2.3=1.2.3 v1.2.3-4-gabcdef0-dirty=1.2.3-4-gabcdef0-dirty abcdef0=1.2.3-gabcdef0; do
+    echo "${v%=*}" >"$dir/git/.version"
+    [ "$(said)" = "${v#*=}" ] || fail "version of packed sources, ${v%=*}: $(said)"
+done
+rm "$dir/git/.version"
+for f in cmake/version.cmake tools/package; do
+    grep -qF -- 'describe --tags --always --dirty --abbrev=7 "--match=v[0-9]*"' "$src/$f" || fail "$f describes in its own way"
+done
 commit() { git -C "$dir/git" -c user.name=x -c user.email=x@example.org commit -qm "$1"; }
 git -C "$dir/git" init -q && touch "$dir/git/a" && git -C "$dir/git" add a && commit a
 [[ $(said) =~ ^1\.2\.3-g[0-9a-f]{7,}$ ]] || fail "version without a tag: $(said)"
