@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The shell scripts parse, refuse unknown options with status 2, and tools/setup knows what is missing.
+# The shell scripts parse; those of tools/ print help of one style and refuse unknown options with status 2 and one line; tools/setup knows what is missing.
 # Argument: the source folder.
 set -u
 cd "$1" || exit 1
@@ -17,10 +17,22 @@ while IFS= read -r f; do
     if command -v shellcheck >/dev/null; then shellcheck -S warning "$f" || fail "shellcheck $f"; fi
 done < <(find .ci tools tests/tools tests/programs debian/tests -type f \( -name '*.sh' -o ! -name '*.*' \) | sort)
 
-for t in setup check demo bundle package sums sbom update-golden; do
-    timeout 120 tools/$t --no-such-option >/dev/null 2>&1
-    [ $? = 2 ] || fail "tools/$t accepts an unknown option"
+# Help: what it does, in a line, then how it is called; from any folder.
+out=$(mktemp -d) || exit 1
+root=$PWD n=0
+for t in $(find tools -maxdepth 1 -type f -perm -u+x | sort); do
+    n=$((n + 1))
+    (cd "$out" && timeout 120 "$root/$t" --help >help 2>err) && [ ! -s "$out/err" ] || fail "$t --help: $(head -n 2 "$out/err")"
+    timeout 120 "$t" -h 2>&1 | cmp -s - "$out/help" || fail "$t -h is not $t --help"
+    head -n 2 "$out/help" | grep -q '\.$' || fail "$t --help begins without a sentence: $(head -n 1 "$out/help")"
+    grep -qE "^ +$t( |$)" "$out/help" || fail "$t --help does not say how it is called"
+    [ "$(grep -c . "$out/help")" -ge 3 ] && ! grep -q shellcheck "$out/help" || fail "$t --help: $(cat "$out/help")"
+    timeout 120 "$t" --no-such-option >"$out/out" 2>"$out/err"
+    [ $? = 2 ] || fail "$t accepts an unknown option"
+    [ "$(wc -l <"$out/err")" = 1 ] && grep -q "^$t: .* (see --help)$" "$out/err" && [ ! -s "$out/out" ] || fail "$t --no-such-option: $(head -n 3 "$out/err")"
 done
+[ $n -ge 14 ] || fail "$n scripts in tools/"
+rm -rf "$out"
 tools/check no-such-component >/dev/null 2>&1
 [ $? = 2 ] || fail "tools/check accepts an unknown component"
 
