@@ -500,7 +500,7 @@ summary(struct diff *d)
     if (d->beyond)
         say("%lu launches behind the last that differs were not compared (--max %lu)", d->beyond, d->max);
     if (!d->launches && !d->skipped)
-        say("no kernel launches were seen%s", d->kernels ? " that --kernels matches" : ": is this a CUDA program?");
+        say("no kernel launches were seen%s", d->kernels ? " that --kernels matches" : ": is this a CUDA program? `cudaway-trace check` tells what a file has of CUDA");
     if (tolerated)
         snprintf(within, sizeof within, ", %llu within the tolerance", (unsigned long long)tolerated);
     if (bounded)
@@ -694,7 +694,7 @@ main(int argc, char **argv)
     if (d.output && find_parts(&d) && choose_devices(&d) && listen_there(&d)) {
         if (!subject_start(&d.subject, &why)) {
             char *eol = why.data ? strchr(why.data, '\n') : NULL;
-            say("the subject %s cannot be used: %.*s", d.subject.device, eol ? (int)(eol - why.data) : 0, why.data ? why.data : "");
+            say("the subject %s cannot be used: %.*s; name another with --subject (`cudaway info` lists the devices)", d.subject.device, eol ? (int)(eol - why.data) : 0, why.data ? why.data : "");
         } else {
             say_devices(&d);
             if ((ran = start_program(&d)))

@@ -67,7 +67,7 @@ add_folder(struct list *l, const char *folder)
     int n = scandir(folder, &names, is_dump, versionsort);
     bool ok = n >= 0;
     if (n == 0)
-        fprintf(stderr, "cudaway-replay: %s: no dump (*" CWD_SUFFIX ") is in this folder\n", folder);
+        fprintf(stderr, "cudaway-replay: %s: no dump (*" CWD_SUFFIX ") is in this folder; `cudaway-trace record --dump-kernels` and `cudaway-diff` write dumps\n", folder);
     else if (n < 0)
         fprintf(stderr, "cudaway-replay: %s: %s\n", folder, strerror(errno));
     for (int i = 0; i < n; i++) {

@@ -250,7 +250,7 @@ cwd_tar_read(const uint8_t *data, uint64_t size, struct cwd_tar *t, struct cwd_e
     cw_result r = CW_OK;
     *t = (struct cwd_tar){ 0 };
     if (size < BLOCK || memcmp(((const struct header *)data)->magic, "ustar", 6))
-        return DAMAGED("is not a kernel dump (no ustar header)");
+        return DAMAGED("is not a kernel dump (no ustar header); `cudaway-trace record --dump-kernels` and `cudaway-diff` write dumps");
     for (;;) {
         const struct header *h = (const struct header *)(data + at);
         uint64_t sum, n;

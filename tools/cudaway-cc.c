@@ -56,7 +56,7 @@ static const struct cw_option option_table[] = {
     { OPT_VERIFY, "verify", NULL, "verify the IR behind every pass" },
     { OPT_EMBED, "embed", "LANGUAGE", "write source text that holds the result, aligned, and a table of its kernels: c, cpp or rust", "c cpp rust" },
     { OPT_SYMBOL, "symbol", "NAME", "with --embed: what it is called (default: by the name of INPUT)" },
-    { 'M', NULL, "D", "-MD: also write OUTPUT.d, a rule for make with the files that OUTPUT was made from" },
+    { 'M', NULL, "D", "also write OUTPUT.d, a rule for make with the files that OUTPUT was made from (-MD)", "D" },
     { OPT_DEPFILE, "depfile", "FILE", "the same, into FILE", "FILE" },
     { OPT_COMPILER, "compiler", "PROGRAM", "what compiles CUDA C: nvcc or clang (default: nvcc if it is in PATH, in CUDA_HOME or in /usr/local/cuda, else clang-22 or clang)", "nvcc clang-22 clang" },
     { 'I', NULL, "DIR", "for that compiler", "DIR" },
@@ -184,6 +184,13 @@ list(const struct found *f)
     }
 }
 
+/* What to do next about a diagnostic of the jit that names no option of this program. */
+static const struct { unsigned code; const char *text; } next_steps[] = {
+    { 4009, "--emit ir writes the kernels that it has" },
+    { 4105, "give the file that has the kernels as PTX: often a library; --list shows what a file holds, --precompile PROGRAM takes its libraries along" },
+    { 5908, "--print-pipeline lists the passes" },
+};
+
 /* Print and drop what the jit had to say. True when there was an error. */
 static bool
 show(const struct cwj_api *jit, struct cwj_diags *d, const char *name, const char *text, size_t size)
@@ -195,6 +202,12 @@ show(const struct cwj_api *jit, struct cwj_diags *d, const char *name, const cha
     if (b.data)
         fwrite(b.data, 1, b.size, stderr);
     cw_buf_finish(&b);
+    for (unsigned i = 0; i < sizeof next_steps / sizeof *next_steps; i++)
+        for (const struct cwj_diag *x = d->first; x; x = x->next)
+            if (x->code == next_steps[i].code) {
+                cc_say("%s: %s", name, next_steps[i].text);
+                break;
+            }
     return errors;
 }
 
@@ -765,6 +778,8 @@ main(int argc, char **argv)
     r = jit->image_scan(data, size, collect, &found, &d);
     if (o.list && found.n)
         list(&found);
+    else if (o.list && r == CW_ERR_NO_PTX)
+        cc_say("%s holds no GPU code", o.input);
     bool said = r != CW_OK && !(o.list && r == CW_ERR_NO_PTX) && show(jit, &d, o.input, NULL, 0);
     jit->diags_finish(&d);
     if (found.nomem)

@@ -118,7 +118,8 @@ open_backend(void)
         r = b->open(option, &count);
 #undef IS
     if (r != CWB_OK) {
-        cw_error("the %s device cannot be opened: %s", b->name, cwb_result_text(r));
+        cw_error("the %s device cannot be opened: %s; `cudaway info` shows what this machine has, and %s=host takes the CPU", b->name, cwb_result_text(r),
+                 cw_env_name(CW_ENV_DEVICE));
         return r == CWB_NO_DEVICE ? CUDA_ERROR_NO_DEVICE : result_of(r);
     }
     if (!count)

@@ -137,7 +137,7 @@ program)
     # Its own failure is told, its output is its own.
     expect 2 "the program ended with status 5" "$DIFF" $host "$APP" add fail
     expect 2 "was ended by signal 9" "$DIFF" $host sh -c 'kill -9 $$'
-    expect 2 "no kernel launches were seen" "$DIFF" $host true
+    expect 2 "no kernel launches were seen: is this a CUDA program? \`cudaway-trace check\`" "$DIFF" $host true
     expect 0 "hello" "$DIFF" $host sh -c "echo hello; '$APP' add"
     grep -qx hello "$dir/out" || fail "standard output: $(cat "$dir/out")"
     # Processes that it starts are compared too.
@@ -146,7 +146,8 @@ program)
 errors)
     expect 2 "cannot run $dir/none" "$DIFF" $host "$dir/none"
     expect 2 "no program given; see cudaway-diff --help" "$DIFF"
-    expect 2 "the subject nonsense cannot be used" "$DIFF" --reference host --subject nonsense "$APP" add
+    expect 2 "the subject nonsense cannot be used: the device nonsense cannot be used: CUDA_ERROR_NO_DEVICE; name another with --subject" "$DIFF" --reference host --subject nonsense "$APP" add
+    CUDAWAY_HIP_LIBRARY=$dir/none expect 2 "the hip device cannot be opened: no such device; \`cudaway info\` shows what this machine has, and CUDAWAY_DEVICE=host takes the CPU" "$DIFF" --reference host --subject hip "$APP" add
     CUDAWAY_CUDA_LIBRARY=$dir/none expect 2 "cuda-native" "$DIFF" --reference cuda-native "$APP" add
     expect 2 "can only be the subject" "$DIFF" --reference cuda-native:O0 "$APP" add
     CUDAWAY_CUDA_LIBRARY=$dir/none expect 2 "cuda-native" "$DIFF" --reference host --subject cuda-native:O0 "$APP" add

@@ -90,7 +90,7 @@ errors)
     cp "$f" "$dir/flip"; printf 'X' | dd of="$dir/flip" bs=1 seek=3000 conv=notrunc status=none
     expect 2 "damaged" "$REPLAY" --check "$dir/flip"
     [ "$(wc -l <"$dir/err")" = 1 ] || fail "more than one line"
-    expect 2 "not a kernel dump" "$REPLAY" "$APP"
+    expect 2 "not a kernel dump (no ustar header); \`cudaway-trace record --dump-kernels\`" "$REPLAY" "$APP"
     expect 2 "no dump given; see cudaway-replay --help" "$REPLAY"
     expect 2 "cannot" "$REPLAY" --on nonsense "$f"
     CUDAWAY_CUDA_LIBRARY=$dir/none expect 2 "cuda-native" "$REPLAY" --on cuda-native "$f"

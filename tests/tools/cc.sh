@@ -60,10 +60,13 @@ expect 1 "P3090.*host" --target nvptx:sm_70 narrow.ptx -o x
 expect 0 "" --target host narrow.ptx -o narrow.o
 expect 2 "gfx942 has no image instructions" --target gfx942 --textures native "$tests/isa/texture/handles.ptx" -o x
 expect 1 "no kernel 'nope'" --kernel nope good.ptx -o x
+grep -q -- '--emit ir' err || fail "no next step: $(cat err)"
 expect 1 "no AMD processor" --target gfx77 good.ptx -o x
 expect 1 "holds no PTX for the architecture" --arch 90 good.ptx -o x
 [ -e x ] && fail "a failed run left its output"
 expect 1 "holds no GPU code" "$cc" -o x
+grep -q -- '--precompile PROGRAM' err || fail "no next step: $(cat err)"
+expect 0 "holds no GPU code" --list "$cc"
 
 expect 0 "" --list good.ptx
 grep -q '^0 *PTX *sm_70 *none' out || fail "--list: $(cat out)"

@@ -210,6 +210,6 @@ control_find(const char *which, char *path, size_t size, struct control_status *
     else if (which)
         say("no recording into %s is running; `cudaway-trace list` shows those that are", which);
     else
-        say("no recording is running");
+        say("no recording is running; `cudaway-trace record -- PROGRAM` makes one");
     return false;
 }

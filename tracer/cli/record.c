@@ -458,7 +458,7 @@ start_session(struct record *r)
     snprintf(path, sizeof path, "%s/trace", r->dir);
     order.functions = choose_functions(r, &order.count);
     if ((r->functions || r->only_kernels) && !order.count) {
-        say(order.functions ? "--function %s matches no function" : "out of memory", r->functions ? r->functions : "");
+        say(order.functions ? "--function %s matches no function: names are like cuMemAlloc_v2 and cudaMalloc" : "out of memory", r->functions ? r->functions : "");
         free(order.functions);
         return false;
     }
@@ -544,8 +544,8 @@ run(struct record *r)
         if (!r->quiet)
             say("no call failed, so none were kept; %s has the modules", r->dir);
     } else if (!holds_trace(r->dir))
-        say("%s made no CUDA call that could be recorded (no use of libcuda.so.1, or it was loaded by its full path)",
-            r->command[0]);
+        say("%s made no CUDA call that could be recorded (no use of libcuda.so.1, or it was loaded by its full path); `cudaway-trace check %s` tells what it has of CUDA",
+            r->command[0], r->command[0]);
     else if (!r->quiet)
         say("the recording is in %s", r->dir);
     goto finish;
