@@ -25,7 +25,7 @@ LD_LIBRARY_PATH=	^all values are right$
 cudaway info	^.*[Dd]evice
 trace record -o	^all values are right$
 trace show	cuLaunchKernel
-trace report	kernel: 1 launches
+trace report	^kernels: 1 launches of 1$
 --dump-kernels	^all values are right$
 replay --check	the results are the recorded ones
 cudaway-diff	1 launches compared, 0 differ
