@@ -5,6 +5,7 @@
 #include "replay/analyze.h"
 
 #include "impl/base/file.h"
+#include "impl/ptx_choice.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -59,10 +60,9 @@ found(void *user, const struct cwj_image_entry *e)
     struct scan *s = user;
     if (e->kind != CWJ_ENTRY_PTX)
         return 0;
-    bool fits = e->suffix == 'a' ? e->sm == s->cc : e->sm <= s->cc;
+    bool fits = cw_ptx_fits(s->cc, e->sm, e->suffix);
     bool same = s->any && e->group == s->group;
-    bool better = fits != s->best_fits ? fits : fits ? e->sm > s->best : e->sm < s->best;
-    if (same && !better)
+    if (same && !cw_ptx_better(fits, e->sm, s->best_fits, s->best))
         return 0;
     if (same) {
         s->count--;

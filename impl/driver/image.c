@@ -4,6 +4,7 @@
  * log and to the JIT log buffers. Also the JIT options. */
 #include "impl/base/env.h"
 #include "impl/driver/archive.h"
+#include "impl/ptx_choice.h"
 #include "jit/link/linked_image.h"
 
 #include <stdio.h>
@@ -122,24 +123,15 @@ struct scan {
     CUresult error;
 };
 
-/* Does a beat b for this device: runs on it, and newer; else the oldest that is too new. */
-static bool
-better(bool fits, unsigned sm, bool old_fits, unsigned old)
-{
-    if (fits != old_fits)
-        return fits;
-    return fits ? sm > old : sm < old;
-}
-
 static int
 found(void *user, const struct cwj_image_entry *e)
 {
     struct scan *s = user;
     if (e->kind != CWJ_ENTRY_PTX)
         return 0;
-    bool fits = e->suffix == 'a' ? e->sm == s->cc : e->suffix == 'f' ? e->sm <= s->cc && e->sm / 10 == s->cc / 10 : e->sm <= s->cc;
+    bool fits = cw_ptx_fits(s->cc, e->sm, e->suffix);
     bool same = s->any && e->group == s->group;
-    if (same && !better(fits, e->sm, s->best_fits, s->best))
+    if (same && !cw_ptx_better(fits, e->sm, s->best_fits, s->best))
         return 0;
     if (same) {                         /* replace */
         s->list->count--;
