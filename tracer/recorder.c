@@ -155,14 +155,21 @@ file_event(uint64_t handle, const char *file)
 static uint64_t
 written_handle(const struct cw_call *c, unsigned i)
 {
-    const void *const *p = CW_ARG(c, i, const void *const *);
+    const void *const *p = c->result == CUDA_SUCCESS ? CW_ARG(c, i, const void *const *) : NULL;
     return p ? (uint64_t)(uintptr_t)*p : 0;
+}
+
+/* The driver knew the form of the image and refused what is in it: so it can be read as far as its headers, or the NUL of a text, say. */
+static bool
+is_refused(CUresult r)
+{
+    return r == CUDA_ERROR_INVALID_PTX || r == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || r == CUDA_ERROR_NO_BINARY_FOR_GPU || r == CUDA_ERROR_NOT_SUPPORTED;
 }
 
 static void
 record_module(const struct cw_call *c)
 {
-    if (c->result != CUDA_SUCCESS)
+    if (c->result != CUDA_SUCCESS && !is_refused(c->result))
         return;
     switch (c->index) {
     case CW_FN_cuModuleLoadData:
@@ -179,7 +186,7 @@ record_module(const struct cw_call *c)
     case CW_FN_cuLinkAddData_v2: {
         const void *data = CW_ARG(c, 2, const void *);
         size_t size = CW_ARG(c, 3, size_t);
-        module_event((uint64_t)(uintptr_t)CW_ARG(c, 0, void *), data, cw_layer_image(data, size).kind, size, "");
+        module_event(c->result == CUDA_SUCCESS ? (uint64_t)(uintptr_t)CW_ARG(c, 0, void *) : 0, data, cw_layer_image(data, size).kind, size, "");
         break;
     }
     default:

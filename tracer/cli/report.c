@@ -220,8 +220,9 @@ print_text(const struct totals *t, const cJSON *manifest)
         printf("\nmodules\n");
         for (unsigned i = 0; i < t->module_count; i++) {
             const struct tot_module *m = &t->modules[i];
-            printf("  %s, %llu bytes%s%s%s%.16s, loaded %llu times\n", m->kind, (unsigned long long)m->size,
+            printf("  %s, %llu bytes%s%s%s%.16s, loaded %llu times", m->kind, (unsigned long long)m->size,
                    *m->file ? ", " : "", m->file, *m->hash ? ", sha256 " : "", m->hash, (unsigned long long)m->loads);
+            printf(m->refused ? ", refused %llu times\n" : "\n", (unsigned long long)m->refused);
         }
     }
     if (t->kernel_count)
@@ -379,6 +380,7 @@ print_json(const struct totals *t, cJSON *manifest)
         cJSON_AddStringToObject(o, "sha256", t->modules[i].hash);
         number(o, "size", t->modules[i].size);
         number(o, "loads", t->modules[i].loads);
+        number(o, "refused", t->modules[i].refused);
     }
     cJSON *memory = cJSON_AddObjectToObject(root, "memory");
     for (unsigned i = 0; i < 2; i++) {

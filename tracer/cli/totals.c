@@ -257,18 +257,21 @@ on_other(void *ctx, const struct tr_event *e)
         return;
     const struct tr_field *kind = tr_find(e->fields, e->count, "kind"), *file = tr_find(e->fields, e->count, "file");
     const struct tr_field *size = tr_find(e->fields, e->count, "size"), *hash = tr_find(e->fields, e->count, "sha256");
+    const struct tr_field *handle = tr_find(e->fields, e->count, "handle");
+    bool refused = handle && !handle->u;
     if (!kind || !kind->text || !file || !file->text || !size || !hash || !hash->text)
         return;
     for (unsigned i = 0; i < t->module_count; i++) {
         struct tot_module *m = &t->modules[i];
         if (m->size == size->u && !strcmp(m->hash, hash->text) && !strcmp(m->file, file->text)) {
-            m->loads++;
+            m->loads += !refused;
+            m->refused += refused;
             return;
         }
     }
     struct tot_module *m = TOTALS_GROW(t, modules, module_count);
     if (m)
-        *m = (struct tot_module){ copy(t, kind->text), copy(t, file->text), copy(t, hash->text), size->u, 1 };
+        *m = (struct tot_module){ copy(t, kind->text), copy(t, file->text), copy(t, hash->text), size->u, !refused, refused };
 }
 
 static int

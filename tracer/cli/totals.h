@@ -70,7 +70,7 @@ struct tot_gap {
 
 struct tot_module {
     char    *kind, *file, *hash;
-    uint64_t size, loads;
+    uint64_t size, loads, refused;
 };
 
 struct totals {
