@@ -38,7 +38,7 @@ cudaway-trace record      125  --output   --device-time
 cudaway-trace show          2  --kernel   --failed
 cudaway-trace report        2  --output   --json
 cudaway-trace export        2  --output   -
-cudaway-trace check         2  -          --json
+cudaway-trace check         2  -          --functions
 cudaway-trace list          2  -          -
 cudaway-trace stop          2  -          -
 cudaway-trace snapshot      2  -          -

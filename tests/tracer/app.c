@@ -146,6 +146,31 @@ over_fixture(void)
     CHECK(FN(cuMemFree_v2)(0) == CUDA_ERROR_INVALID_VALUE && errno == EXDEV);
 }
 
+/* A module with one kernel that no device takes, a good one, and a function that CUDAway does not have. */
+static void
+refused(void)
+{
+    static const char bad[] =
+        ".version 7.0\n.target sm_60\n.address_size 64\n"
+        ".visible .entry fine() { ret; }\n.visible .entry wrong()\n{\n    nonsense.u32 1;\n    ret;\n}\n";
+    CUcontext context;
+    CUmodule module;
+    CUfunction f;
+    CUprocessState state;
+    CHECK(FN(cuDevicePrimaryCtxRetain)(&context, 0) == CUDA_SUCCESS);
+    CHECK(FN(cuCtxSetCurrent)(context) == CUDA_SUCCESS);
+    CHECK(FN(cuModuleLoadData)(&module, bad) == CUDA_ERROR_INVALID_PTX);
+    CHECK(FN(cuModuleLoadData)(&module, faults_ptx) == CUDA_SUCCESS);
+    CHECK(FN(cuModuleGetFunction)(&f, module, "fine") == CUDA_SUCCESS);
+    CUdeviceptr out;
+    uint32_t v = 1;
+    CHECK(FN(cuMemAlloc_v2)(&out, 64) == CUDA_SUCCESS);
+    void *params[] = { &out, &v };
+    for (unsigned i = 0; i < 5; i++)
+        CHECK(FN(cuLaunchKernel)(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL) == CUDA_SUCCESS);
+    CHECK(FN(cuCheckpointProcessGetState)((int)getpid(), &state) == CUDA_ERROR_NOT_SUPPORTED);
+}
+
 static void *
 thread(void *arg)
 {
@@ -184,6 +209,8 @@ main(int argc, char **argv)
     } else if (!strcmp(mode, "fixture")) {
         basic();
         over_fixture();
+    } else if (!strcmp(mode, "refused")) {
+        refused();
     } else if (!strcmp(mode, "fault")) {
         return fault((unsigned)n);
     } else if (!strcmp(mode, "exit")) {

@@ -42,10 +42,6 @@ char *find_recording(const char *dir);
 bool parse_number(const char *s, uint64_t max, uint64_t *out);
 
 
-/* What CUDAway implements, of the driver and of the Runtime (check.c). */
-extern const char *const implemented_functions[];
-extern const unsigned implemented_count;
-
 /* ---- the private session daemon (lttng.c) ---- */
 struct lttng {
     char  home[64];          /* private folder: LTTNG_HOME of daemon, commands and application */

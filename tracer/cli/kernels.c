@@ -112,9 +112,9 @@ parse_param(struct text *t, struct kn_param *out, unsigned *offset, bool *last)
 }
 
 static void
-parse_entry(struct kn_list *list, struct text *t, const char *start)
+parse_entry(struct kn_list *list, struct text *t, const char *start, size_t at)
 {
-    char name[1024], w[64];
+    char name[8192], w[64];
     struct kn_param params[MAX_PARAMS];
     unsigned n = 0, offset = 0, depth = 0;
     if (!word(t, name, sizeof name) || kernels_find(list, name))
@@ -151,6 +151,7 @@ parse_entry(struct kn_list *list, struct text *t, const char *start)
     if (n)
         memcpy(k->params, params, n * sizeof *params);
     k->count = n;
+    k->at = at;
     k->next = list->first;
     list->first = k;
 }
@@ -166,7 +167,7 @@ kernels_scan(struct kn_list *list, const char *ptx, size_t size)
         if (!word(&t, w, sizeof w))
             return;
         if (!strcmp(w, ".entry"))
-            parse_entry(list, &t, start);
+            parse_entry(list, &t, start, (size_t)(start - ptx));
         else if (w[0] == '"')                   /* a string may hold anything */
             while (t.p < t.end && *t.p++ != '"')
                 ;

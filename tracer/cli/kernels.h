@@ -17,6 +17,7 @@ struct kn_kernel {
     struct kn_kernel *next;
     char             *name;
     char             *text;       /* its PTX, from .entry to the closing brace */
+    size_t            at;         /* where that begins in the PTX that it was found in */
     struct kn_param  *params;
     unsigned          count;
 };

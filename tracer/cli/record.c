@@ -8,7 +8,9 @@
 #include "impl/base/file.h"
 #include "impl/base/version.h"
 #include "impl/api/meta.h"
+#include "tracer/cli/api_status.h"
 #include "tracer/cli/control.h"
+#include "tracer/cli/reader.h"
 #include "tracer/cli/record.h"
 
 #include <dirent.h>
@@ -431,7 +433,7 @@ choose_functions(const struct record *r, unsigned *count)
     *count = 0;
     if (!r->functions && !r->only_kernels)
         return NULL;
-    const char **list = calloc(cw_meta_function_count + implemented_count, sizeof *list);
+    const char **list = calloc(cw_meta_function_count + api_status_count, sizeof *list);
     if (!list || (r->functions && regcomp(&re, r->functions, REG_EXTENDED | REG_NOSUB))) {
         free(list);
         return NULL;
@@ -441,9 +443,9 @@ choose_functions(const struct record *r, unsigned *count)
         if ((!r->functions || !regexec(&re, name, 0, NULL, 0)) && (!r->only_kernels || !strncmp(name, "cuLaunch", 8)))
             list[(*count)++] = name;
     }
-    for (unsigned i = 0; i < implemented_count && !r->only_kernels; i++)
-        if (!strncmp(implemented_functions[i], "cuda", 4) && !regexec(&re, implemented_functions[i], 0, NULL, 0))
-            list[(*count)++] = implemented_functions[i];
+    for (unsigned i = 0; i < api_status_count && !r->only_kernels; i++)
+        if (tr_of_runtime(api_status[i].name) && !regexec(&re, api_status[i].name, 0, NULL, 0))
+            list[(*count)++] = api_status[i].name;
     if (r->functions)
         regfree(&re);
     return list;

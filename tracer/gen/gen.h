@@ -8,5 +8,6 @@
 void emit_trace_exports(const struct model *m, struct cw_buf *out);
 void emit_trace_points(const struct model *m, struct cw_buf *out);
 void emit_trace_probes(const struct model *m, struct cw_buf *out);
+void emit_status(const struct model *m, struct cw_buf *out);
 
 #endif

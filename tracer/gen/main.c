@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cudaway-tracegen: from the driver's API model, the tracer's exported functions and wrappers (trace_exports.c), the LTTng events
  * (trace_points.h) and the calls of them (trace_points.c); from the Runtime's, its events and the calls of them
- * (runtime_points.h, runtime_points.c). Exit status as cudaway-apigen's. */
+ * (runtime_points.h, runtime_points.c); from both, what is implemented (driver_status.h, runtime_status.h). Exit status as cudaway-apigen's. */
 #include "tracer/gen/gen.h"
 
 #include "impl/base/file.h"
@@ -41,9 +41,11 @@ main(int argc, char **argv)
         rc = produce(&m, argv[4], "trace_exports.c", emit_trace_exports);
         rc = rc ? rc : produce(&m, argv[4], "trace_points.h", emit_trace_points);
         rc = rc ? rc : produce(&m, argv[4], "trace_points.c", emit_trace_probes);
+        rc = rc ? rc : produce(&m, argv[4], "driver_status.h", emit_status);
     } else {
         rc = produce(&m, argv[4], "runtime_points.h", emit_trace_points);
         rc = rc ? rc : produce(&m, argv[4], "runtime_points.c", emit_trace_probes);
+        rc = rc ? rc : produce(&m, argv[4], "runtime_status.h", emit_status);
     }
     model_finish(&m);
     return rc;
