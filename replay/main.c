@@ -70,8 +70,8 @@ static const struct cw_program program = {
         { REPEAT, "repeat", "N", "run N times more and print the times from launch to completion" },
         { INFO, "info", NULL, "print what the dump holds, and run nothing" },
         { LOCATE, "locate", NULL, "run on two devices, and name the first element that differs, the thread that wrote it, and its first instruction whose result differs" },
-        { REDUCE, "reduce", NULL, "leave out blocks, threads, instructions and contents of memory as long as the results on two devices still differ, and write what is "
-          "left as a test in PTX to --output" },
+        { REDUCE, "reduce", NULL, "leave out blocks, threads, instructions, declarations, ends of buffers and contents of memory as long as the results on two devices still differ, and write what is "
+          "left as a test in PTX to --output, as a C program to --reproducer, or both" },
         { SECONDS, "seconds", "N", "with --reduce and --explain: stop after N seconds (default of --reduce 600)" },
         { AGAINST, "against", "DEVICE", "with --locate and --reduce: what --on is compared with, another device; without it and --against-module, with the recorded results, and "
           "only the thread is named", "host host:O0 host:checked hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
@@ -314,7 +314,9 @@ replay(const struct options *o, char **argv)
 
 /* ---- confinement (confine.h) ------------------------------------------------------------------------------------------------ */
 
+/* Files that the child writes in place of those that were asked for. */
 #define OUTPUT "output"
+#define PROGRAM "reproducer.c"
 
 static bool
 copy(int from, int to)
@@ -327,14 +329,14 @@ copy(int from, int to)
     return n == 0;
 }
 
-/* The child's output becomes the file that was asked for. What the child left there is not trusted: a link is not followed. */
+/* What the child wrote as `name` becomes the file that was asked for. What the child left there is not trusted: a link is not followed. */
 static bool
-move_output(const char *folder, const char *to)
+move_output(const char *folder, const char *name, const char *to)
 {
-    char path[PATH_MAX + 8];
+    char path[PATH_MAX + 16];
     struct cw_new_file out;
     struct stat st;
-    snprintf(path, sizeof path, "%s/" OUTPUT, folder);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
     int from = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (from < 0 && errno == ENOENT)
         return true;
@@ -412,8 +414,10 @@ in_confined_child(struct options *o, char *folder, size_t size)
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     int result = child < 0 ? trouble("fork: %s", strerror(errno)) : -1;
-    if (child > 0 && o->output && !move_output(folder, o->output))
+    if (child > 0 && o->output && !move_output(folder, OUTPUT, o->output))
         result = trouble("cannot write %s: %s", o->output, strerror(errno));
+    if (child > 0 && o->reproducer && !move_output(folder, PROGRAM, o->reproducer))
+        result = trouble("cannot write %s: %s", o->reproducer, strerror(errno));
     cw_temp_remove(folder);
     return result < 0 ? status_of(o->file, status) : result;
 }
@@ -543,27 +547,30 @@ main(int argc, char **argv)
     if (!strcmp(argv[optind], "-"))
         return from_input(argv);
     o.file = argv[optind];
-    if (o.reduce && o.reproducer)
-        return cw_usage_error(&program, "--reproducer writes the launch of a dump as it is: leave --reduce away");
     if (!o.locate && !o.reduce && (o.against || o.against_module))
         return cw_usage_error(&program, "--against and --against-module belong to --locate and --reduce");
     if (o.seconds && !o.reduce && !o.explain)
         return cw_usage_error(&program, "--seconds belongs to --reduce and --explain");
-    if (o.reduce && (!o.output || (!o.against && !o.against_module)))
-        return cw_usage_error(&program, "--reduce needs --output FILE, and --against DEVICE or --against-module FILE");
-    char folder[PATH_MAX], output[PATH_MAX + 8];
-    if (!o.trust && !o.confined && !o.reproducer) {     /* which runs nothing */
+    if (o.reduce && ((!o.output && !o.reproducer) || (!o.against && !o.against_module)))
+        return cw_usage_error(&program, "--reduce needs --output FILE or --reproducer FILE.c, and --against DEVICE or --against-module FILE");
+    char folder[PATH_MAX], output[PATH_MAX + 8], reproducer[PATH_MAX + 16];
+    if (!o.trust && !o.confined && (!o.reproducer || o.reduce)) {       /* --reproducer alone runs nothing */
         int status = in_confined_child(&o, folder, sizeof folder);
         if (status >= 0)
             return status;
     }
-    const char *output_name = o.output;
+    const char *output_name = o.output, *reproducer_name = o.reproducer;
     if (o.confined && o.output) {
         snprintf(output, sizeof output, "%s/" OUTPUT, o.confined);
         o.output = output;
     }
+    if (o.confined && o.reproducer) {
+        snprintf(reproducer, sizeof reproducer, "%s/" PROGRAM, o.confined);
+        o.reproducer = reproducer;
+    }
     if (o.reduce) {
-        const struct cwd_reduce x = { o.file, o.on, o.against ? o.against : o.on, o.against_module, o.output, output_name, o.ulp, o.seconds ? o.seconds : REDUCE_SECONDS };
+        const struct cwd_reduce x = { o.file, o.on, o.against ? o.against : o.on, o.against_module, o.output, output_name, o.reproducer, reproducer_name, o.ulp,
+                                      o.seconds ? o.seconds : REDUCE_SECONDS };
         return cwd_reduce(&x);
     }
     if (o.locate) {

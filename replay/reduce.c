@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See reduce.h. Every step leaves something out, runs the rest on both devices, and keeps what still differs: first all but one block and
- * one thread, whose coordinates become constants; then functions, instructions, guards; then contents of memory. Registers that
+ * one thread, whose coordinates become constants; then functions, instructions, guards; then declarations, the length of buffers, and contents of memory. Registers that
  * nothing writes any more are set to zero, so that no device computes with what happens to lie there. */
 #define _GNU_SOURCE
 #include "replay/reduce_private.h"
@@ -8,6 +8,7 @@
 #include "impl/base/file.h"
 #include "impl/base/reduce.h"
 #include "impl/base/temp.h"
+#include "replay/reproducer.h"
 #include "replay/tar.h"
 #include "replay/trace.h"
 
@@ -46,74 +47,116 @@ static uint8_t *
 content(const struct reduction *r, uint32_t b, bool *owned)
 {
     const struct cwd_buffer *x = &r->side[0].dump.buffers[b];
+    uint64_t size = r->now.size[b];
     *owned = r->zero[b];
     if (!*owned)
         return x->before;
-    uint8_t *data = malloc(x->size);
+    uint8_t *data = malloc(size);
     if (!data)
         return NULL;
-    memcpy(data, x->before, x->size);
-    uint64_t piece = (x->size / 8 + PIECES - 1) / PIECES * 8;
+    memcpy(data, x->before, size);
+    uint64_t piece = (size / 8 + PIECES - 1) / PIECES * 8;
     for (uint32_t i = 0; i < PIECES; i++) {
-        uint64_t at = i * piece, n = at < x->size ? x->size - at : 0;
+        uint64_t at = i * piece, n = at < size ? size - at : 0;
         if (r->zero[b][i] && n)
             memset(data + at, 0, n < piece && i + 1 < PIECES ? n : i + 1 == PIECES ? n : piece);
     }
     return data;
 }
 
+static bool
+take_texts(struct reduced_side *x, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        cw_buf_append(&x->texts[i], "", 1);
+        x->inputs[i] = (struct cwd_input){ .kind = CWD_PTX, .name = "reduced", .data = (uint8_t *)x->texts[i].data, .size = x->texts[i].size - 1 };
+        if (x->texts[i].failed)
+            return false;
+    }
+    x->s.dump.inputs = x->inputs;
+    x->s.dump.ninputs = n;
+    x->s.dump.linked = x->s.dump.linked || n > 1;
+    return true;
+}
+
+static bool
+take_memory(const struct reduction *r, struct reduced_side *x)
+{
+    struct cwd_dump *d = &x->s.dump;
+    uint32_t n = 0, params = 0;
+    for (uint32_t i = 0; i < d->nbuffers; i++) {
+        if (!r->now.size[i])
+            continue;
+        x->buffers[n] = d->buffers[i];
+        x->buffers[n].size = r->now.size[i];
+        x->buffers[n].after = x->buffers[n].before = content(r, i, &x->owned[n]);
+        if (!x->buffers[n++].before)
+            return false;
+    }
+    for (uint32_t i = 0; i < d->nparams; i++)
+        if (!r->now.param[i])
+            x->params[params++] = d->params[i];
+    d->buffers = x->buffers;
+    d->nbuffers = n;
+    d->params = x->params;
+    d->nparams = params;
+    return true;
+}
+
+bool
+reduce_side_open(struct reduction *r, unsigned k, struct reduced_side *x)
+{
+    const struct cwl_side *from = &r->side[k];
+    uint32_t n = from->program.ntexts, count;
+    *x = (struct reduced_side){ .s = { .on = from->on, .folder = r->folder, .number = k, .dump = from->dump, .seconds = RUN_SECONDS },
+                                .ntexts = n, .nbuffers = from->dump.nbuffers };
+    snprintf(x->s.label, sizeof x->s.label, "%s", from->label);
+    x->texts = calloc(n + (size_t)1, sizeof *x->texts);
+    x->inputs = calloc(n + (size_t)1, sizeof *x->inputs);
+    x->buffers = calloc(from->dump.nbuffers + (size_t)1, sizeof *x->buffers);
+    x->params = calloc(from->dump.nparams + (size_t)1, sizeof *x->params);
+    x->owned = calloc(from->dump.nbuffers + (size_t)1, sizeof *x->owned);
+    if (!x->texts || !x->inputs || !x->buffers || !x->params || !x->owned || !reduce_texts(r, k, x->texts, &count) || !take_texts(x, n) || !take_memory(r, x))
+        return false;
+    for (unsigned c = 0; c < 3; c++) {
+        x->s.dump.grid[c] = r->now.one_block ? 1 : x->s.dump.grid[c];
+        x->s.dump.block[c] = r->now.one_thread ? 1 : x->s.dump.block[c];
+    }
+    return true;
+}
+
+void
+reduce_side_close(struct reduced_side *x)
+{
+    cwl_close(&x->s);
+    for (uint32_t i = 0; x->texts && i < x->ntexts; i++)
+        cw_buf_finish(&x->texts[i]);
+    for (uint32_t i = 0; x->owned && x->buffers && i < x->nbuffers; i++)
+        if (x->owned[i])
+            free(x->buffers[i].before);
+    free(x->texts);
+    free(x->inputs);
+    free(x->buffers);
+    free(x->params);
+    free(x->owned);
+}
+
 /* Run what is left on one device. */
 static bool
 run_side(struct reduction *r, unsigned k)
 {
-    const struct cwl_side *from = &r->side[k];
-    uint32_t n = from->program.ntexts, count;
-    struct cw_buf *texts = calloc(n + (size_t)1, sizeof *texts);
-    struct cwd_input *inputs = calloc(n + (size_t)1, sizeof *inputs);
-    struct cwd_buffer *buffers = calloc(from->dump.nbuffers + (size_t)1, sizeof *buffers);
-    bool *owned = calloc(from->dump.nbuffers + (size_t)1, sizeof *owned);
-    bool ok = texts && inputs && buffers && owned && reduce_texts(r, k, texts, &count);
-    struct cwl_side s = { .on = from->on, .folder = r->folder, .number = k, .dump = from->dump, .seconds = RUN_SECONDS };
-    snprintf(s.label, sizeof s.label, "%s", from->label);
-    for (uint32_t i = 0; i < from->dump.nbuffers && ok; i++) {
-        buffers[i] = from->dump.buffers[i];
-        buffers[i].after = buffers[i].before = content(r, i, &owned[i]);
-        ok = buffers[i].before;
-    }
-    for (uint32_t i = 0; i < n && ok; i++) {
-        cw_buf_append(&texts[i], "", 1);
-        inputs[i] = (struct cwd_input){ .kind = CWD_PTX, .name = "reduced", .data = (uint8_t *)texts[i].data, .size = texts[i].size - 1 };
-    }
+    struct reduced_side x;
+    bool ok = reduce_side_open(r, k, &x) && cwl_run(&x.s, &r->e) == CW_OK;
     if (ok) {
-        s.dump.inputs = inputs;
-        s.dump.ninputs = n;
-        s.dump.linked = s.dump.linked || n > 1;
-        s.dump.buffers = buffers;
-        for (unsigned c = 0; c < 3; c++) {
-            s.dump.grid[c] = r->now.one_block ? 1 : s.dump.grid[c];
-            s.dump.block[c] = r->now.one_thread ? 1 : s.dump.block[c];
-        }
-        ok = cwl_run(&s, &r->e) == CW_OK;
+        r->result[k] = x.s.result;
+        x.s.has_result = false;
     }
-    if (ok) {
-        r->result[k] = s.result;
-        s.has_result = false;
-    }
-    cwl_close(&s);
-    for (uint32_t i = 0; texts && i < n; i++)
-        cw_buf_finish(&texts[i]);
-    for (uint32_t i = 0; owned && i < from->dump.nbuffers; i++)
-        if (owned[i])
-            free(buffers[i].before);
-    free(texts);
-    free(inputs);
-    free(buffers);
-    free(owned);
+    reduce_side_close(&x);
     return ok;
 }
 
-static bool
-still(void *user)
+bool
+reduce_differs(void *user)
 {
     struct reduction *r = user;
     struct cwd_dump kept[2] = { r->result[0], r->result[1] };
@@ -147,7 +190,7 @@ still_zero(void *user)
 {
     struct reduction *r = user;
     r->zero[r->buffer] = r->zeroing;
-    return still(r);
+    return reduce_differs(r);
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------------------- */
@@ -181,10 +224,10 @@ reduce_shape(struct reduction *r)
 {
     struct shape *now = &r->now;
     now->one_block = now->one_thread = true;
-    if (still(r))
+    if (reduce_differs(r))
         return;
     now->one_thread = false;
-    if (!still(r))
+    if (!reduce_differs(r))
         now->one_block = false;
 }
 
@@ -201,7 +244,7 @@ reduce_functions(struct reduction *r)
                 n += !r->now.fn[id];
                 r->now.fn[id] = true;
             }
-        if (!n || still(r))
+        if (!n || reduce_differs(r))
             continue;
         for (uint32_t id = 0; id < p->ninsts; id++)
             if (p->insts[id].fn->is_entry == entries)
@@ -217,8 +260,40 @@ reduce_guards(struct reduction *r)
         if (r->now.inst[id] || r->now.guard[id] || r->now.fn[id] || !p->insts[id].in->has_guard)
             continue;
         r->now.guard[id] = true;
-        if (!still(r))
+        if (!reduce_differs(r))
             r->now.guard[id] = false;
+    }
+}
+
+/* Registers and variables that nothing uses any more, and the kernel's parameters that neither of the two programs uses. */
+static void
+reduce_declared(struct reduction *r)
+{
+    struct cw_buf *texts[2] = { 0 };
+    const struct cwd_dump *d = &r->side[0].dump;
+    uint32_t count, left = 0;
+    bool ok = true;
+    r->now.declared = true;
+    if (!reduce_differs(r))
+        r->now.declared = false;
+    for (unsigned k = 0; k < 2; k++) {
+        texts[k] = calloc(r->side[k].program.ntexts + (size_t)1, sizeof **texts);
+        ok = ok && texts[k] && reduce_texts(r, k, texts[k], &count);
+    }
+    for (uint32_t i = 0; i < d->nparams && ok; i++) {
+        bool used = false;
+        for (unsigned k = 0; k < 2; k++)
+            for (uint32_t t = 0; t < r->side[k].program.ntexts; t++)
+                used = used || reduce_uses_param(d->kernel, i, &texts[k][t]);
+        r->now.param[i] = !used;
+        left += !used;
+    }
+    if (left && !reduce_differs(r))
+        memset(r->now.param, 0, d->nparams * sizeof *r->now.param);
+    for (unsigned k = 0; k < 2; k++) {
+        for (uint32_t t = 0; texts[k] && t < r->side[k].program.ntexts; t++)
+            cw_buf_finish(&texts[k][t]);
+        free(texts[k]);
     }
 }
 
@@ -226,6 +301,8 @@ static void
 reduce_memory(struct reduction *r)
 {
     for (uint32_t i = 0; i < r->side[0].dump.nbuffers; i++) {
+        if (!r->now.size[i])
+            continue;
         bool *off = calloc(PIECES, sizeof *off);
         r->buffer = i;
         r->zeroing = off;
@@ -251,12 +328,14 @@ reduce(struct reduction *r)
             first = id && p->insts[id - 1].fn == p->insts[id].fn ? first : id;
             r->now.inst[id] = r->now.inst[id] || r->now.fn[first];
         }
-        if (!cw_reduce(p->ninsts, r->now.inst, still, r))
+        if (!cw_reduce(p->ninsts, r->now.inst, reduce_differs, r))
             break;
         if (!r->now.one_thread || !r->now.one_block)
             reduce_shape(r);
         reduce_guards(r);
     }
+    reduce_declared(r);
+    reduce_lengths(r);
     reduce_memory(r);
 }
 
@@ -292,8 +371,12 @@ prepare(struct reduction *r)
     r->now.inst = calloc(p->ninsts + (size_t)1, sizeof(bool));
     r->now.guard = calloc(p->ninsts + (size_t)1, sizeof(bool));
     r->now.fn = calloc(p->ninsts + (size_t)1, sizeof(bool));
+    r->now.param = calloc(r->side[0].dump.nparams + (size_t)1, sizeof(bool));
+    r->now.size = calloc(r->side[0].dump.nbuffers + (size_t)1, sizeof *r->now.size);
     r->zero = calloc(r->side[0].dump.nbuffers + (size_t)1, sizeof *r->zero);
-    bool ok = same && r->from && r->now.inst && r->now.guard && r->now.fn && r->zero;
+    bool ok = same && r->from && r->now.inst && r->now.guard && r->now.fn && r->now.param && r->now.size && r->zero;
+    for (uint32_t i = 0; ok && i < r->side[0].dump.nbuffers; i++)
+        r->now.size[i] = r->side[0].dump.buffers[i].size;
     for (uint32_t i = 0; ok && i < q->ninsts; i++)
         r->from[i] = UINT32_MAX;
     for (uint32_t i = 0; ok && i < p->ninsts; i++)
@@ -305,11 +388,40 @@ prepare(struct reduction *r)
     return ok;
 }
 
+static bool
+write_test(const struct reduction *r)
+{
+    struct cw_buf out;
+    cw_buf_init(&out);
+    bool ok = reduce_write(r, &out) && cw_file_write_atomic(r->o->output, out.data, out.size, 0644) == CW_OK;
+    cw_buf_finish(&out);
+    return ok;
+}
+
+/* What the second run had, with the first's results. */
+static bool
+write_reproducer(const struct reduction *r)
+{
+    struct cwd_dump d = r->result[1];
+    const char *base = strrchr(r->o->file, '/');
+    char from[PATH_MAX + 32];
+    snprintf(from, sizeof from, "%s, reduced", base ? base + 1 : r->o->file);
+    d.buffers = calloc(d.nbuffers + (size_t)1, sizeof *d.buffers);
+    if (!d.buffers)
+        return false;
+    for (uint32_t i = 0; i < d.nbuffers; i++) {
+        d.buffers[i] = r->result[1].buffers[i];
+        d.buffers[i].after = r->result[0].buffers[i].after;
+    }
+    bool ok = cwd_reproducer_of(&d, from, r->side[0].label, r->o->reproducer, r->o->reproducer_name) == SAME;
+    free(d.buffers);
+    return ok;
+}
+
 static int
 run(struct reduction *r)
 {
     struct cwd_difference x = { 0 };
-    struct cw_buf out;
     if (!prepare(r))
         return trouble(r, r->e.text);
     cwl_compare(&r->side[0].result, &r->side[1].result, r->o->ulp, note_difference, &x);
@@ -320,26 +432,28 @@ run(struct reduction *r)
     r->end = time(NULL) + r->o->seconds;
     r->progress = (struct cwd_progress){ .what = "runs", .limit = r->o->seconds * 1000000000ll };
     r->nan = is_nan(x.expected) && is_nan(x.actual);
-    if (!still(r)) {
+    if (!reduce_differs(r)) {
         cwd_progress_clear(&r->progress);
         return trouble(r, *r->e.text ? r->e.text : "the launch's PTX, as text, does not show the difference: it cannot be reduced");
     }
     find_writer(r, &x);
     reduce(r);
     cwd_progress_clear(&r->progress);
-    cw_buf_init(&out);
-    bool written = reduce_write(r, &out) && cw_file_write_atomic(r->o->output, out.data, out.size, 0644) == CW_OK;
     uint32_t count = 0;
     struct cw_buf *texts = calloc(r->side[0].program.ntexts + (size_t)1, sizeof *texts);
     if (texts && reduce_texts(r, 0, texts, &count))
-        printf("%s: %u of %u instructions are left, after %u runs: %s\n", r->side[0].dump.kernel, count, r->side[0].program.ninsts, r->runs, r->o->output_name);
+        printf("%s: %u of %u instructions are left, after %u runs%s%s\n", r->side[0].dump.kernel, count, r->side[0].program.ninsts, r->runs, r->o->output ? ": " : "",
+               r->o->output ? r->o->output_name : "");
     for (uint32_t i = 0; texts && i < r->side[0].program.ntexts; i++)
         cw_buf_finish(&texts[i]);
     free(texts);
-    cw_buf_finish(&out);
     if (time(NULL) > r->end)
         fprintf(stderr, "cudaway-replay: note: the time was up (%u s); more might be left out\n", r->o->seconds);
-    return written ? REDUCED : trouble(r, "the reduced test cannot be written");
+    else if (*r->whole)
+        fprintf(stderr, "cudaway-replay: note: buffers are as long as they were: %s\n", r->whole);
+    if (r->o->output && !write_test(r))
+        return trouble(r, "the reduced test cannot be written");
+    return r->o->reproducer && !write_reproducer(r) ? TROUBLE : REDUCED;
 }
 
 int
@@ -357,6 +471,8 @@ cwd_reduce(const struct cwd_reduce *o)
     free(r.now.inst);
     free(r.now.guard);
     free(r.now.fn);
+    free(r.now.param);
+    free(r.now.size);
     free(r.zero);
     return status;
 }

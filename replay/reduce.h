@@ -10,8 +10,8 @@ struct cwd_reduce {
     const char *file;                   /* the dump */
     const char *on, *against;           /* devices; NULL: the default one */
     const char *against_module;         /* PTX file for the second run instead of the dump's module, or NULL */
-    const char *output;                 /* the test, with the results of `against` */
-    const char *output_name;            /* what the report calls it */
+    const char *output, *output_name;   /* the test, with the results of `against`, or NULL; what the report calls it */
+    const char *reproducer, *reproducer_name;   /* the same as a C program (reproducer.h): what ran on `on`, with the results of `against` */
     uint32_t ulp, seconds;              /* how long to go on at most */
 };
 

@@ -197,6 +197,11 @@ reduce_texts(const struct reduction *r, unsigned side, struct cw_buf *texts, uin
     for (uint32_t id = 0; id < p.ninsts; id++)
         *count += p.insts[id].end > p.insts[id].begin;
     cwi_close(&p);
+    const struct cwd_dump *d = &r->side[0].dump;
+    for (uint32_t i = 0; i < n && ok; i++) {
+        reduce_declarations(d->kernel, r->now.param, d->nparams, r->now.declared, &texts[i]);
+        ok = !texts[i].failed;
+    }
     return ok;
 }
 

@@ -203,13 +203,12 @@ write_launch(const struct cwd_dump *d, struct cw_buf *b)
 }
 
 static cw_result
-write_program(const struct cwd_dump *d, const char *file, struct cw_buf *b)
+write_program(const struct cwd_dump *d, const char *from, const char *recorded_on, struct cw_buf *b)
 {
     struct cw_buf table;
     cw_buf_init(&table);
-    const char *base = strrchr(file, '/');
     cw_buf_printf(b, "/* Kernel %s, from %s, recorded on %s.\n * Exit status: 0 the results are the recorded ones, 1 they differ, 2 trouble.\n *     cc reproducer.c -lcuda */\n",
-                  d->kernel, base ? base + 1 : file, d->device ? d->device : "an unknown device");
+                  d->kernel, from, recorded_on);
     cw_buf_puts(b, head);
     if (d->inputs[0].kind == CWD_PTX)
         write_text("module", d->inputs[0].data, d->inputs[0].size, b);
@@ -256,25 +255,33 @@ obstacle(const struct cwd_dump *d)
 }
 
 int
+cwd_reproducer_of(const struct cwd_dump *d, const char *from, const char *recorded_on, const char *out, const char *out_name)
+{
+    struct cw_buf b;
+    cw_buf_init(&b);
+    const char *why = obstacle(d);
+    cw_result r = why ? CW_ERR_UNSUPPORTED : write_program(d, from, recorded_on, &b);
+    if (r == CW_OK)
+        r = cw_file_write_atomic(out, b.data, b.size, 0644);
+    if (r == CW_OK)
+        printf("%s: kernel %s, %u buffers\n", out_name, d->kernel, d->nbuffers);
+    else
+        fprintf(stderr, "cudaway-replay: %s: %s\n", why ? from : out_name, why ? why : cw_result_text(r));
+    cw_buf_finish(&b);
+    return r == CW_OK ? WRITTEN : TROUBLE;
+}
+
+int
 cwd_reproducer(const char *file, const char *out)
 {
     struct cwd_dump d;
     struct cwd_error e = { "" };
-    struct cw_buf b;
     if (cwd_read(file, 0, 0, &d, &e) != CW_OK) {
         fprintf(stderr, "cudaway-replay: %s\n", e.text);
         return TROUBLE;
     }
-    cw_buf_init(&b);
-    const char *why = obstacle(&d);
-    cw_result r = why ? CW_ERR_UNSUPPORTED : write_program(&d, file, &b);
-    if (r == CW_OK)
-        r = cw_file_write_atomic(out, b.data, b.size, 0644);
-    if (r == CW_OK)
-        printf("%s: kernel %s, %u buffers\n", out, d.kernel, d.nbuffers);
-    else
-        fprintf(stderr, "cudaway-replay: %s: %s\n", why ? file : out, why ? why : cw_result_text(r));
-    cw_buf_finish(&b);
+    const char *base = strrchr(file, '/');
+    int status = cwd_reproducer_of(&d, base ? base + 1 : file, d.device ? d.device : "an unknown device", out, out);
     cwd_finish(&d);
-    return r == CW_OK ? WRITTEN : TROUBLE;
+    return status;
 }

@@ -69,6 +69,55 @@ native)
     "$PTXTEST" --on host "$dir/small.ptx" >"$dir/out" 2>&1 || { fail "the host does not pass it"; cat "$dir/out" "$dir/small.ptx"; }
     ! "$PTXTEST" --on gfxemu:gfx1100 "$dir/small.ptx" >"$dir/out" 2>&1 || fail "AMD's own rsqrt passes it"
     ;;
+lengths)
+    # x = in[i] = 1 + i / 4, at most 10, and then 11: the first thread with another result is 37, with x = 10.25, which needs 38 elements of both, and no `table`. What is
+    # left of the content are pieces of eight bytes.
+    cat >"$dir/prefix.ptx" <<'PTX'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .global .align 4 .b32 table[64];
+.visible .entry prefix(.param .u64 in, .param .u64 out)
+{
+    .reg .f32 %f<40>, %more; .reg .b32 %r<4>, %unused; .reg .b64 %rd<9>; .reg .pred %p<3>;
+    .shared .align 4 .b8 tile[256];
+    ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out];
+    mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mad.lo.u32 %r3, %r1, 64, %r2;
+    mul.wide.u32 %rd3, %r3, 4; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;
+    ld.global.f32 %f1, [%rd4];
+    min.f32 %f39, %f1, 0f41200000;      // planted
+    st.global.f32 [%rd5], %f39;
+    ret;
+}
+// Nothing of `in` matters.
+.visible .entry constant(.param .u64 in, .param .u64 out)
+{
+    .reg .b32 %r<4>; .reg .b64 %rd<9>;
+    ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out];
+    ld.global.b32 %r1, [%rd1];
+    and.b32 %r2, %r1, 0;
+    add.u32 %r3, %r2, 7;                // planted
+    st.global.b32 [%rd2], %r3;
+    ret;
+}
+PTX
+    sed 's/0f41200000/0f41300000/; s/%r2, 7/%r2, 8/' "$dir/prefix.ptx" >"$dir/other.ptx"
+    record "$dir/prefix.ptx" prefix
+    reduce 1 prefix --on host --against-module "$dir/other.ptx"
+    has() { grep -qE -- "$1" "$dir/small.ptx" || { fail "no line like $1"; cat "$dir/out" "$dir/small.ptx"; }; }
+    has '^//! buffer p0 u32 = 36 x 0x0 0x41200000 0x41240000$'
+    has '^//! buffer p1 f32 = 38 x 0x0$'
+    has '^//! expect p1 recorded "host, other PTX" = 37 x 0x0 0x41240000$'
+    grep -qE 'table|tile|%more|%unused|\.pred|%p<|%f<|%f2' "$dir/small.ptx" && { fail "unused declarations are left"; cat "$dir/small.ptx"; }
+    "$PTXTEST" --on host "$dir/small.ptx" >"$dir/out" 2>&1 || { fail "the reference does not pass it"; cat "$dir/out" "$dir/small.ptx"; }
+    record "$dir/prefix.ptx" constant
+    reduce 1 constant --on host --against-module "$dir/other.ptx"
+    has '^//! launch constant\(p0\) grid 1,1,1 '
+    has '^\.visible \.entry constant\( ?\.param \.u64 out\)'
+    has '^//! expect p0 recorded "host, other PTX" = 0x8$'
+    [ "$(grep -c '^//! buffer' "$dir/small.ptx")" = 1 ] || { fail "more than one buffer"; cat "$dir/small.ptx"; }
+    "$PTXTEST" --on host "$dir/small.ptx" >"$dir/out" 2>&1 || { fail "the reference does not pass it"; cat "$dir/out" "$dir/small.ptx"; }
+    ;;
 errors)
     record "$PTX" line
     "$REPLAY" --reduce --on host "$dir"/dumps/*-line.cwdump >"$dir/out" 2>&1

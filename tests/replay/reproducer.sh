@@ -13,11 +13,14 @@ sed -E 's|^ .*// other: (.*)$|    \1|' "$PTX" >"$dir/other.ptx"
 CUDAWAY_DUMP_DIR=$dir/here LD_LIBRARY_PATH=$TRACE_DIR "$APP" kernels "$PTX" fault_constant >"$dir/out" 2>&1 || fail "the program gave $?"
 CUDAWAY_DUMP_DIR=$dir/there LD_LIBRARY_PATH=$TRACE_DIR "$APP" kernels "$dir/other.ptx" fault_constant >"$dir/out" 2>&1 || fail "the program gave $?"
 "$TOOL" results "$dir"/here/*.cwdump "$dir"/there/*.cwdump "$dir/wrong.cwdump" || fail "results"
-program() { # dump status
-    "$REPLAY" --reproducer "$dir/r.c" "$1" >"$dir/out" 2>&1 || { fail "$1: --reproducer gave $?"; return; }
+compile() { # what
     # shellcheck disable=SC2086
     "$CC" -std=c11 -Wall -Wextra -Werror $INCLUDE "$dir/r.c" -o "$dir/r" -L"$LIB" -l:libcuda.so.1 >"$dir/out" 2>&1 || { fail "$1: it does not compile"; return; }
     LD_LIBRARY_PATH=$LIB "$dir/r" >"$dir/out" 2>&1
+}
+program() { # dump status
+    "$REPLAY" --reproducer "$dir/r.c" "$1" >"$dir/out" 2>&1 || { fail "$1: --reproducer gave $?"; return; }
+    compile "$1"
     local got=$?
     [ $got = "$2" ] || fail "$1: the program gave $got, not $2"
 }
@@ -35,6 +38,13 @@ done
 [ $? = 2 ] && grep -q "calls functions by address" "$dir/out" || fail "functions by address"
 "$REPLAY" --reproducer "$dir/none/r.c" "$dir"/here/*.cwdump >"$dir/out" 2>&1
 [ $? = 2 ] || fail "a folder that is not there"
-"$REPLAY" --reduce --against host:O0 --reproducer "$dir/both.c" "$TRACES/reduce-scan_shuffle-0.cwdump" >"$dir/out" 2>&1
-[ $? = 2 ] && grep -q "leave --reduce away" "$dir/out" || fail "--reproducer of what --reduce leaves"
+# Of what --reduce leaves: the program has the launch of --on with the results of the other, so it ends with 1, and with the other's constant in the text with 0.
+"$REPLAY" --reduce --on host --against-module "$dir/other.ptx" --reproducer "$dir/r.c" "$dir"/here/*.cwdump >"$dir/out" 2>&1
+[ $? = 1 ] && grep -q "instructions are left" "$dir/out" || fail "--reduce with --reproducer"
+compile "the reduced launch"
+[ $? = 1 ] && grep -q "elements of 4 bytes differ; first at index 0: recorded 0x3f800001, here 0x3f800000" "$dir/out" || fail "the reduced launch"
+grep -q "1, 1, 1, 1, 1, 1, 0, NULL, list" "$dir/r.c" || fail "more than one thread is left"
+grep -q "mad.lo\|add.rn.f32.*3DCCCCCD" "$dir/r.c" && fail "it is not reduced"
+sed -i 's/0f3F800000/0f3F800001/' "$dir/r.c"
+compile "the reduced launch, mended" || fail "the reduced launch, mended"
 exit $failed
