@@ -93,6 +93,15 @@ uses_other_memory(const struct cwi_program *p)
     return false;
 }
 
+static bool
+has_unknown_constants(const struct cwi_program *p)
+{
+    for (uint32_t i = 0; i < p->ninsts; i++)
+        if (cwi_constant_unknown(p->insts[i].fn, p->insts[i].in))
+            return true;
+    return false;
+}
+
 /* Other blocks' shared memory, and barriers of several blocks, are in no model of the checkers. */
 static bool
 uses_clusters(const struct cwi_program *p)
@@ -116,6 +125,8 @@ run(struct check *c, uint64_t *made, uint64_t *kept, struct cwd_error *e)
     if (!bounds)
         cw_buf_puts(&c->report->notes, d->nbuffers > CWI_TABLE ? "there are too many allocations: bounds in global memory were not checked\n"
                                                                : "the kernel uses the heap, a cooperative grid's workspace, or generic addresses of parameters: bounds in global memory were not checked\n");
+    if (c->what & CWC_MEMORY && has_unknown_constants(&s->program))
+        cw_buf_puts(&c->report->notes, "the sizes of variables in constant memory are not known, or these are more than 64: bounds there were not checked\n");
     control[CWI_START] = !bounds ? 0 : d->nbuffers ? d->nbuffers : 1;      /* 0: bounds are not checked; an empty range is in no allocation */
     control[CWI_SIZE] = (c->what & (CWC_RACES | CWC_UNINITIALISED | CWC_MEETINGS) ? CWI_WANT_ACCESSES | CWI_WANT_SYNC : 0) | (c->what & CWC_SYNC ? CWI_WANT_SYNC : 0);
     for (uint32_t i = 0; i < d->nbuffers && bounds; i++) {

@@ -283,6 +283,23 @@ history(const struct cwl_side *s, uint64_t address, bool freed)
     return NULL;
 }
 
+/* The same of a variable in constant memory or a parameter. */
+static void
+constant_text(const struct check *c, const struct record *r, char *out, size_t size)
+{
+    int64_t at;
+    const struct ptx_symbol *s = cwi_constant_nearest(&c->side->program, r->id, r->value, &at);
+    const char *kind = r->where == CWI_CONST ? "the constant variable" : "parameter";
+    if (!s)
+        snprintf(out, size, "0x%" PRIx64 " of %s", r->address, r->where == CWI_CONST ? "constant memory; the module has no variable there" : "the parameters");
+    else if (at < 0 || (uint64_t)at >= s->size)
+        snprintf(out, size, "%" PRIu64 " bytes %s %s %s, of %" PRIu64 " bytes", at < 0 ? (uint64_t)-at : (uint64_t)at - s->size, at < 0 ? "before" : "behind", kind, s->name, s->size);
+    else if (s->size - (uint64_t)at < r->bytes)
+        snprintf(out, size, "byte %" PRId64 " of %s %s, which ends there after %" PRIu64 " bytes", at, kind, s->name, s->size);
+    else
+        snprintf(out, size, "byte %" PRId64 " of %s %s", at, kind, s->name);
+}
+
 /* "byte 16 of buffer 4, parameter out", or how far it is from the nearest allocation. */
 static void
 place_text(const struct check *c, const struct record *r, char *out, size_t size)
@@ -296,6 +313,10 @@ place_text(const struct check *c, const struct record *r, char *out, size_t size
     }
     if (r->where == CWI_LOCAL) {
         snprintf(out, size, "byte 0x%" PRIx64 " of the thread's local memory", r->address);
+        return;
+    }
+    if (r->where == CWI_CONST || r->where == CWI_PARAMETERS) {
+        constant_text(c, r, out, size);
         return;
     }
     if (!s->dump.nbuffers) {

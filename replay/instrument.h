@@ -77,7 +77,7 @@ enum cwi_access {
     CWI_UNWRITTEN,                      /* a register is read that nothing was written to */
 };
 #define CWI_GRID UINT32_MAX
-enum cwi_where { CWI_NOWHERE, CWI_GLOBAL, CWI_SHARED_MEMORY, CWI_LOCAL, CWI_CONST };
+enum cwi_where { CWI_NOWHERE, CWI_GLOBAL, CWI_SHARED_MEMORY, CWI_LOCAL, CWI_CONST, CWI_PARAMETERS };
 #define CWI_ACCESS(what, where) ((enum cwi_kind)((what) | (where) << 4))
 #define CWI_WHAT(kind) ((enum cwi_access)((unsigned)(kind) & 15))
 #define CWI_WHERE(kind) ((enum cwi_where)((unsigned)(kind) >> 4))
@@ -164,6 +164,11 @@ const struct ptx_operand *cwi_step_address(const struct ptx_inst *in, uint8_t *s
 /* Whether the instruction has effects that no record shows: the parser keeps it as text, or it is a store by several threads
  * together. */
 bool cwi_hidden(const struct ptx_inst *in);
+
+/* The variable or parameter that a wrong load of CWI_CONST or CWI_PARAMETERS was nearest to, and how far from its begin; `value`: of the record. NULL: not known. */
+const struct ptx_symbol *cwi_constant_nearest(const struct cwi_program *p, uint32_t id, uint64_t value, int64_t *offset);
+/* Whether such a load is not checked: sizes are not known, or there are too many variables. */
+bool cwi_constant_unknown(const struct ptx_function *fn, const struct ptx_inst *in);
 
 /* The instruction as written, its blanks made one. */
 void cwi_written(const struct cwi_program *p, uint32_t id, char *out, size_t size);

@@ -15,10 +15,11 @@
 void
 cwi_check_function(struct rewrite *w)
 {
-    /* a: address; key; v: value; block; how; low, size: of shared memory; own, osize: of local memory. size 0: not known. */
+    /* a: address; key; v: value; block; how; low, size: of shared memory, or of what an access to a space of CWI_CONST and CWI_PARAMETERS has to be in; own, osize: of
+     * local memory. size 0: not known. */
     cwi_put(w, " .func (.reg .b32 $ok) cudaway_check(.reg .b64 $a, .reg .b64 $key, .reg .b64 $v, .reg .b64 $b, .reg .b32 $how, .reg .b64 $low,"
                " .reg .b64 $size, .reg .b64 $own, .reg .b64 $osize) {"
-               " .reg .pred $p, $q, $shared, $local, $global, $act, $bad, $out; .reg .b64 $log, $t, $u, $n, $bytes, $at; .reg .b32 $x, $y, $want;"
+               " .reg .pred $p, $q, $shared, $local, $global, $act, $bad, $out, $con; .reg .b64 $log, $t, $u, $n, $bytes, $at; .reg .b32 $x, $y, $want;"
                " mov.u64 $log, " CWI_VARIABLE "; and.b32 $x, $how, 0x10000; setp.ne.u32 $act, $x, 0;"
                " shr.u32 $x, $how, 8; and.b32 $x, $x, 255; cvt.u64.u32 $bytes, $x; and.b32 $y, $how, 255;"
                /* the space of a generic address; a = the address in it */
@@ -36,13 +37,13 @@ cwi_check_function(struct rewrite *w)
                " setp.eq.u64 $p, $n, 0; or.pred $out, $out, $p; not.pred $out, $out; and.pred $out, $out, $global;",
             CWI_START * 8);
     cwi_put(w, " sub.u64 $u, $a, $low; add.u64 $u, $u, $bytes; setp.gt.u64 $p, $u, $size; setp.lt.or.u64 $p, $u, $bytes, $p; setp.ne.and.u64 $p, $size, 0, $p;"
-               " and.pred $p, $p, $shared; or.pred $out, $out, $p;"
+               " setp.eq.u32 $con, $y, %d; setp.eq.or.u32 $con, $y, %d, $con; or.pred $con, $con, $shared; and.pred $p, $p, $con; or.pred $out, $out, $p;"
                " sub.u64 $u, $a, $own; add.u64 $u, $u, $bytes; setp.gt.u64 $p, $u, $osize; setp.lt.or.u64 $p, $u, $bytes, $p; setp.ne.and.u64 $p, $osize, 0, $p;"
                " and.pred $p, $p, $local; or.pred $out, $out, $p; setp.ne.and.u64 $out, $bytes, 0, $out;"
                " sub.u64 $t, $bytes, 1; and.b64 $t, $t, $a; setp.ne.u64 $bad, $t, 0; setp.ne.and.u64 $bad, $bytes, 0, $bad;"
                " selp.b64 $u, %llu, 0, $bad; selp.b64 $t, %llu, 0, $out; or.b64 $u, $u, $t;"
                " or.b64 $key, $key, $u; or.pred $bad, $bad, $out; and.pred $bad, $bad, $act;",
-            (unsigned long long)CWI_KEY(0, CWI_MISALIGNED, 0), (unsigned long long)CWI_KEY(0, CWI_OUTSIDE, 0));
+            CWI_CONST, CWI_PARAMETERS, (unsigned long long)CWI_KEY(0, CWI_MISALIGNED, 0), (unsigned long long)CWI_KEY(0, CWI_OUTSIDE, 0));
     cwi_put(w, " selp.b64 $t, %llu, 0, $global; selp.b64 $t, %llu, $t, $shared; selp.b64 $t, %llu, $t, $local; or.b64 $key, $key, $t;"
                " ld.global.u64 $t, [$log+%d]; cvt.u32.u64 $x, $t; shr.u32 $want, $how, 17; and.b32 $x, $x, $want; setp.ne.u32 $p, $x, 0; and.pred $p, $p, $act;"
                " or.pred $p, $p, $bad; @!$p bra CUDAWAY_LEAVE; ld.global.u64 $n, [$log+%d]; mov.u64 $at, 0; @$p atom.global.add.u64 $at, [$log+%d], 1;"
@@ -321,11 +322,43 @@ cwi_behind_guard(const char *s, const char *end)
     return s;
 }
 
+/* The access itself, where the answer is that it may. */
 static void
-write_access(struct rewrite *w, uint32_t id, const struct ptx_inst *in, const struct access *a)
+write_if_right(struct rewrite *w, uint32_t id, const struct ptx_inst *in)
 {
     const struct cwi_inst *i = &w->p->insts[id];
     const char *text = w->p->texts[i->text].text, *s = text + i->begin, *end = text + i->end;
+    cwi_put(w, " setp.ne.u32 $s, $x, 0;");
+    if (in->has_guard) {
+        cwi_put(w, " and.pred $s, $s, $g;");
+        s = cwi_behind_guard(s, end);
+    }
+    cwi_put(w, " @$s ");
+    cw_buf_append(w->out, s, (size_t)(end - s));
+}
+
+/* A load from constant memory or the parameters: it has to be in [n, n + k). */
+static void
+write_constant(struct rewrite *w, uint32_t id, const struct ptx_inst *in, const struct access *a)
+{
+    enum cwi_where where = a->space == PTX_SPACE_CONST ? CWI_CONST : CWI_PARAMETERS;
+    unsigned how = HOW(where, a->bytes, 0);
+    guard(w, in);
+    cwi_take_address(w, a->address, "a");
+    cwi_constant_place(w, a);
+    cwi_put(w, " selp.u64 $n, 0, 1, $q; sub.u64 $n, $a, $n; mov.u64 $k, %u; add.u64 $key, $slot, %llu;", a->bytes,
+            (unsigned long long)CWI_KEY(CWI_ACCESS(CWI_READ, where), a->bytes & CWI_BYTES, id));
+    if (in->has_guard)
+        cwi_put(w, " selp.b32 $x, %u, %u, $g;", how | EXECUTED, how);
+    else
+        cwi_put(w, " mov.u32 $x, %u;", how | EXECUTED);
+    cwi_put(w, " call ($x), cudaway_check, ($a, $key, $v, $block, $x, $n, $k, $own, $osize);");
+    write_if_right(w, id, in);
+}
+
+static void
+write_access(struct rewrite *w, uint32_t id, const struct ptx_inst *in, const struct access *a)
+{
     bool acquires = a->what == CWI_MODIFY || a->what == CWI_SYNC_READ;
     bool fast = a->space == PTX_SPACE_SHARED && !acquires;
     guard(w, in);
@@ -338,15 +371,9 @@ write_access(struct rewrite *w, uint32_t id, const struct ptx_inst *in, const st
     call(w, in, CWI_KEY(CWI_ACCESS(a->what, CWI_NOWHERE), a->bytes & CWI_BYTES, id), HOW(where_of(a->space), a->bytes, CWI_WANT_ACCESSES));
     if (fast)
         cwi_put(w, " $FAST%u:", id);
-    cwi_put(w, " setp.ne.u32 $s, $x, 0;");
-    if (in->has_guard) {
-        cwi_put(w, " and.pred $s, $s, $g;");
-        s = cwi_behind_guard(s, end);
-    }
     if (acquires)                       /* the load may write the address register */
         cwi_put(w, " mov.b64 $i, $a;");
-    cwi_put(w, " @$s ");
-    cw_buf_append(w->out, s, (size_t)(end - s));
+    write_if_right(w, id, in);
     if (!acquires)
         return;
     cwi_put(w, " mov.b64 $a, $i; selp.b32 $x, %u, %u, $s; add.u64 $key, $slot, %llu;"
@@ -399,6 +426,8 @@ cwi_check_instruction(struct rewrite *w, uint32_t id)
     before(w, id, in);
     if (cwi_access_of(in, &a))
         write_access(w, id, in, &a);
+    else if (cwi_constant_of(w->fn, in, &a))
+        write_constant(w, id, in, &a);
     else
         cw_buf_append(w->out, w->p->texts[i->text].text + i->begin, i->end - i->begin);
     after(w, id, in);

@@ -52,6 +52,12 @@ struct access {
 };
 /* False: it accesses none, or none that is looked at. */
 bool cwi_access_of(const struct ptx_inst *in, struct access *a);
+
+/* instrument_constant.c: whether the instruction loads from constant memory, or from the kernel's parameters through a register, and that has to be checked. */
+bool cwi_constant_of(const struct ptx_function *fn, const struct ptx_inst *in, struct access *a);
+/* $v = the place that $a is in or nearest to, as cwi_constant_nearest reads it; $q: the access is inside. */
+void cwi_constant_place(struct rewrite *w, const struct access *a);
+
 /* v = a register or a number. */
 void cwi_operand_value(struct rewrite *w, const struct ptx_operand *o);
 bool cwi_is_barrier(const struct ptx_inst *in);

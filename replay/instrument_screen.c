@@ -299,6 +299,15 @@ local(struct rewrite *w, const struct access *a)
     suspect(w, "sus");
 }
 
+static void
+constant(struct rewrite *w, const struct access *a)
+{
+    cwi_constant_place(w, a);
+    cwi_put(w, " not.pred $bad, $q; and.b64 $k, $a, %u; setp.ne.or.u64 $bad, $k, 0, $bad; and.pred $sus, $bad, $keep; not.pred $bad, $bad; and.pred $keep, $keep, $bad;",
+            a->bytes - 1);
+    suspect(w, "sus");
+}
+
 /* act: lanes that access; then the parts for each space with those of them that are in it. */
 static void
 generic(struct rewrite *w, uint32_t id, const struct access *a)
@@ -335,6 +344,8 @@ access_memory(struct rewrite *w, uint32_t id, const struct ptx_inst *in, const s
     case PTX_SPACE_GLOBAL: global(w, id, a); break;
     case PTX_SPACE_SHARED: shared(w, id, a); break;
     case PTX_SPACE_LOCAL:  local(w, a); break;
+    case PTX_SPACE_CONST:
+    case PTX_SPACE_PARAM:  constant(w, a); break;
     default:               generic(w, id, a); break;
     }
     if (in->has_guard)
@@ -415,7 +426,7 @@ cwi_screen_instruction(struct rewrite *w, uint32_t id)
     }
     if (screens(w, CWI_SCREEN_SYNC))
         together(w, id, in);
-    if (cwi_access_of(in, &a))
+    if (cwi_access_of(in, &a) || cwi_constant_of(w->fn, in, &a))
         access_memory(w, id, in, &a);
     else
         cw_buf_append(w->out, w->p->texts[i->text].text + i->begin, i->end - i->begin);

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The checkers of cudaway-replay on planted faults: all four look at each kernel of FILE; each line with a comment "fault: TEXT" has to be
+# The checkers of cudaway-replay on planted faults: all four look at each kernel of FILE; each line with a comment "fault: TEXT", or in a function "fault of KERNEL: TEXT", has to be
 # named with TEXT, nothing else may be said by FILE's checker, and nothing at all of the kernels named correct. Usage: faults.sh FILE; the
 # environment names APP, REPLAY, TRACE_DIR, and optionally ON.
 set -u
 ptx=$1 checker=$(basename "$1" .ptx)
+checker=${checker%%_*}                  # memcheck_constant: of memcheck
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
 export XDG_CACHE_HOME=$dir/cache TMPDIR=$dir
@@ -14,7 +15,8 @@ fail() { echo "FAILED: $*"; failed=1; }
 mapfile -t kernels < <(sed -n 's/^\.visible \.entry \([a-z_]*\)(.*/\1/p' "$ptx")
 [ ${#kernels[@]} -gt 0 ] || fail "no kernels in $ptx"
 marked() { # kernel: "line TEXT" of each mark in it
-    awk -v k=".entry $1(" 'index($0, k) { on = 1 } /^}/ { on = 0 } on && match($0, /\/\/ fault: /) { print NR, substr($0, RSTART + 10) }' "$ptx"
+    awk -v k=".entry $1(" -v called="// fault of $1: " 'index($0, k) { on = 1 } /^}/ { on = 0 } on && match($0, /\/\/ fault: /) { print NR, substr($0, RSTART + 10) }
+        at = index($0, called) { print NR, substr($0, at + length(called)) }' "$ptx"
 }
 for k in "${kernels[@]}"; do
     # A process each: what a fault does to a launch, and to the context, is not this test's. The dump holds the memory before it.

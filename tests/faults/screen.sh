@@ -20,12 +20,13 @@ needs_records() {
 }
 for ptx; do
     checker=$(basename "$ptx" .ptx)
+    checker=${checker%%_*}
     for k in $(sed -n 's/^\.visible \.entry \([a-z_]*\)(.*/\1/p' "$ptx"); do
         rm -rf "$dir/dumps"
         CUDAWAY_DUMP_DIR=$dir/dumps LD_LIBRARY_PATH=$TRACE_DIR CUDAWAY_DEVICE=host timeout 300 "$APP" kernels "$ptx" "$k" >"$dir/app" 2>&1
         dump=("$dir"/dumps/*-"$k".cwdump)
         [ -f "${dump[0]}" ] || { fail "$k: no dump"; cat "$dir/app"; continue; }
-        marks=$(awk -v k=".entry $k(" 'index($0, k) { on = 1 } /^}/ { on = 0 } on && /\/\/ fault: / { n++ } END { print n + 0 }' "$ptx")
+        marks=$(awk -v k=".entry $k(" -v called="// fault of $k: " 'index($0, k) { on = 1 } /^}/ { on = 0 } (on && /\/\/ fault: /) || index($0, called) { n++ } END { print n + 0 }' "$ptx")
         checks=(--memcheck --racecheck --initcheck --synccheck)
         [ "$marks" = 0 ] || checks=("--$checker")
         CUDAWAY_LOG=debug "$REPLAY" --trust --on host "${checks[@]}" "${dump[0]}" >"$dir/out" 2>&1
