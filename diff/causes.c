@@ -94,7 +94,7 @@ interrupt(int signal)
 
 /* Read what it writes until it ends, and say meanwhile how far all of it is. */
 static void
-take(int from, struct cw_buf *out, struct cwd_progress *progress)
+take(int from, struct cw_buf *out, struct cw_progress *progress)
 {
     struct pollfd p = { .fd = from, .events = POLLIN };
     char chunk[4096];
@@ -102,7 +102,7 @@ take(int from, struct cw_buf *out, struct cwd_progress *progress)
     while (n > 0 || (n < 0 && errno == EINTR)) {
         if (poll(&p, 1, 200) <= 0) {
             if (progress)
-                cwd_progress_step(progress, progress->done, CWD_NO_COUNT);
+                cw_progress_step(progress, progress->done, CW_NO_COUNT);
             continue;
         }
         n = read(from, chunk, sizeof chunk);
@@ -113,7 +113,7 @@ take(int from, struct cw_buf *out, struct cwd_progress *progress)
 
 /* The report of cudaway-replay with these options, up to NULL; returns its status, negative: it could not be run. */
 static int
-run(const struct causes *c, const char *const *options, const char *dump, struct cwd_progress *progress, struct cw_buf *out)
+run(const struct causes *c, const char *const *options, const char *dump, struct cw_progress *progress, struct cw_buf *out)
 {
     int to[2], status = 0;
     fflush(NULL);
@@ -195,7 +195,7 @@ take_variant(struct causes_kernel *k, const char *report)
 
 /* `seconds` 0: any. */
 static unsigned
-explain(const struct causes *c, struct causes_kernel *k, struct cwd_results *r, struct cwd_launch *l, const char *dump, unsigned seconds, struct cwd_progress *progress)
+explain(const struct causes *c, struct causes_kernel *k, struct cwd_results *r, struct cwd_launch *l, const char *dump, unsigned seconds, struct cw_progress *progress)
 {
     char cause[100], limit[16];
     const char *options[16] = { "--explain", "--results" };
@@ -221,7 +221,7 @@ explain(const struct causes *c, struct causes_kernel *k, struct cwd_results *r, 
     cwd_results_cause(r, l, cause, status == 3 ? CWD_S_FAULT : CWD_S_DIFFERENT);
     take_variant(k, text);
     if (l->cause && !known(r, l)) {
-        cwd_progress_clear(progress);
+        cw_progress_clear(progress);
         fprintf(stderr, "cudaway-diff: %s: %u launches differ; %s (%s", k->name, k->launches, cause, l->dump ? l->dump : "launch ");
         fprintf(stderr, l->dump ? ")\n" : "%u)\n", l->number);
         print_report(text);
@@ -294,15 +294,15 @@ causes_explain(struct causes *c, struct cwd_results *r, unsigned seconds)
     struct task *t = tasks(c, r, &count);
     struct sigaction act = { .sa_handler = interrupt }, old;
     int64_t end = seconds ? now_ns() + seconds * SECOND : 0;
-    struct cwd_progress progress = { .what = "launches explained", .all = count, .limit = seconds * SECOND };
+    struct cw_progress progress = { .what = "launches explained", .all = count, .limit = seconds * SECOND };
     sigaction(SIGINT, &act, &old);
     for (; t && done < count && !interrupted && (!end || now_ns() < end); done++) {
         unsigned left = end ? (unsigned)((end - now_ns()) / SECOND) + 1 : 0;
-        cwd_progress_step(&progress, done, CWD_NO_COUNT);
+        cw_progress_step(&progress, done, CW_NO_COUNT);
         unsigned status = explain(c, t[done].kernel, r, &r->launches[t[done].launch], t[done].dump, left, &progress);
         worst = status == 3 || (status == 2 && worst != 3) ? status : worst;
     }
-    cwd_progress_clear(&progress);
+    cw_progress_clear(&progress);
     sigaction(SIGINT, &old, NULL);
     say_left(count - done, seconds);
     free(t);
@@ -316,13 +316,13 @@ causes_pictures(const struct causes *c, struct cwd_results *r, const char *toler
     uint64_t all = 0, done = 0;
     for (size_t i = 0; i < r->count; i++)
         all += r->launches[i].dump && r->launches[i].severity != CWD_S_NOT_RUN;
-    struct cwd_progress progress = { .what = "pictures", .all = all };
+    struct cw_progress progress = { .what = "pictures", .all = all };
     for (size_t i = 0; i < r->count; i++) {
         struct cwd_launch *l = &r->launches[i];
         struct cw_buf report;
         if (!l->dump || l->severity == CWD_S_NOT_RUN)
             continue;
-        cwd_progress_step(&progress, done++, CWD_NO_COUNT);
+        cw_progress_step(&progress, done++, CW_NO_COUNT);
         cw_buf_init(&report);
         int status = run(c, options, l->dump, NULL, &report);
         char *at = status >= 0 && !report.failed && report.data ? strstr(report.data, "{\"picture\":") : NULL;
@@ -330,7 +330,7 @@ causes_pictures(const struct causes *c, struct cwd_results *r, const char *toler
             l->picture = strndup(at, strcspn(at, "\n"));
         cw_buf_finish(&report);
     }
-    cwd_progress_clear(&progress);
+    cw_progress_clear(&progress);
 }
 
 void

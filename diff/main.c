@@ -57,7 +57,7 @@ struct diff {
     unsigned explain_seconds;           /* 0: any */
     struct causes causes;
     struct cwd_results results;
-    struct cwd_progress progress;
+    struct cw_progress progress;
     char *first;                        /* dump of the first launch with another result, if kept */
 };
 
@@ -392,14 +392,14 @@ compare(struct diff *d, unsigned launch, const char *path, const char *kernel)
         return;
     }
     cw_buf_init(&lines);
-    cwd_progress_step(&d->progress, d->launches, d->differ);
+    cw_progress_step(&d->progress, d->launches, d->differ);
     int status = subject_run(&d->subject, path, &lines);
     struct cwd_launch *l = cwd_results_add(&d->results, kernel, launch, NULL, status, lines.failed ? NULL : lines.data);
     d->launches++;
     d->differ += status != 0;
     unsigned nth = status ? causes_count(&d->causes, kernel) : 0;
     if (nth == 1) {
-        cwd_progress_clear(&d->progress);
+        cw_progress_clear(&d->progress);
         say_difference(launch, kernel, status, lines.data);
     }
     if (status && nth <= d->keep) {
@@ -444,7 +444,7 @@ serve(struct diff *d)
         if (line[0] == 'D' && sscanf(line, "D %u %4095s %n", &launch, path, &kernel) >= 2 && kernel) {
             compare(d, launch, path, line + kernel);
         } else if (line[0] == 'N' && n > 3) {
-            cwd_progress_clear(&d->progress);
+            cw_progress_clear(&d->progress);
             if (d->skipped++ < MAX_NOT_COMPARED)
                 say("not compared: %s", line + 2);
         }
@@ -480,7 +480,7 @@ run(struct diff *d)
             break;
     }
     sigprocmask(SIG_SETMASK, &open, NULL);
-    cwd_progress_clear(&d->progress);
+    cw_progress_clear(&d->progress);
 }
 
 static int

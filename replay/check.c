@@ -210,7 +210,9 @@ cwc_report_finish(struct cwc_report *r)
 int
 cwc_check(const char *file, const char *on, unsigned what)
 {
-    struct cwl_side s = { .on = on };
+    /* Twice without records, and twice with: of a part of them, and of all. Each is tried with plain code first. */
+    struct cw_progress progress = { .what = "runs", .all = 8, .at_most = true };
+    struct cwl_side s = { .on = on, .progress = &progress };
     struct cwd_error e = { "" };
     struct cwc_report report = { .found = 0 };
     char folder[PATH_MAX] = "";

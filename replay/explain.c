@@ -102,7 +102,7 @@ explain_runs(struct explain *x)
 {
     x->over = x->over || (x->end && now_ns() >= x->end);
     if (!x->over && !x->o->results)
-        cwd_progress_step(&x->progress, x->runs, CWD_NO_COUNT);
+        cw_progress_step(&x->progress, x->runs, CW_NO_COUNT);
     x->runs += !x->over;
     return !x->over;
 }
@@ -198,7 +198,7 @@ print_variant(const struct explain *x, const struct setting *t, const uint8_t *f
 static int
 explained(struct explain *x, const struct setting *t, const uint8_t *fuse)
 {
-    cwd_progress_clear(&x->progress);
+    cw_progress_clear(&x->progress);
     printf("cause: %s: the results are equal to the bit %s%s%s\n", t->cause, t->text, fuse && *t->text ? ", and " : "",
            fuse ? "when these products and sums are fused, as NVIDIA's compiler may do it:" : "");
     if (fuse)
@@ -265,7 +265,7 @@ try_settings(struct explain *x, struct set *best, struct cwv_variant *with)
     int status = TROUBLE;
     x->fuse = calloc(x->base.program.ninsts + (size_t)1, 1);
     bool ok = set_init(x, &now) && fuse && x->fuse;
-    x->progress = (struct cwd_progress){ .what = "runs", .all = most_runs(x, host, matrices), .at_most = true };
+    x->progress = (struct cw_progress){ .what = "runs", .all = most_runs(x, host, matrices), .at_most = true };
     for (unsigned i = 0; i < SETTINGS && ok && status == TROUBLE; i++)
         if ((!settings[i].gpu || !host) && (!settings[i].matrix || matrices))
             status = try_setting(x, &settings[i], best, with, &now, fuse);
@@ -410,7 +410,7 @@ search(struct explain *x, struct set *differs)
         status = try_settings(x, differs, &with);
     if (status == TROUBLE && !x->over)
         status = explain_chance(x, &with, differs);
-    cwd_progress_clear(&x->progress);
+    cw_progress_clear(&x->progress);
     if (status != EXPLAINED && x->over)
         return time_up(x);
     return status == CWD_FAULT ? fault(x, differs, plain) : status;

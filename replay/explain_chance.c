@@ -574,7 +574,7 @@ explain_chance(struct explain *x, const struct cwv_variant *with, struct set *di
         c.result = near.result;
         near.has_result = false;        /* kept here; the side may run again */
         bool looked = look(&c);
-        cwd_progress_clear(&x->progress);
+        cw_progress_clear(&x->progress);
         if (looked)
             status = judge(&c);
         if (status == EXPLAINED && x->o->results)

@@ -30,7 +30,7 @@ struct explain {
     int64_t end;                        /* ns of the monotonic clock when the time is up; 0: never */
     bool over;                          /* it is, and a run was left out */
     bool trying;                        /* what explained another launch: not to be said where it does not explain this one */
-    struct cwd_progress progress;
+    struct cw_progress progress;
     struct cwd_error e;
 };
 

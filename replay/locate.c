@@ -24,6 +24,14 @@ trouble(const struct locate *l)
     return TROUBLE;
 }
 
+/* So many runs are to come, at least. */
+static void
+foresee(struct locate *l, uint64_t runs)
+{
+    if (l->progress.done + runs > l->progress.all)
+        l->progress.all = l->progress.done + runs;
+}
+
 static bool
 both(struct locate *l, cw_result (*run)(struct cwl_side *, struct cwd_error *))
 {
@@ -158,6 +166,7 @@ trace(struct locate *l, struct traces *t)
         uint64_t room = (bytes - CWI_HEADER) / 16 / t->count - 1;
         const uint64_t control[16] = { [CWI_BLOCK] = t->first.block, [CWI_FIRST] = t->first.thread, [CWI_COUNT] = t->count, [CWI_START] = start,
                                        [CWI_ROOM] = room };
+        foresee(l, 2);
         for (unsigned k = 0; k < 2; k++)
             if (cwl_run_rewritten(&l->side[k], CWI_TRACE, control, bytes, &l->e) != CW_OK)
                 return false;
@@ -213,6 +222,7 @@ watch(struct locate *l, const struct range *r, struct thread reader, struct even
 {
     for (uint64_t bytes = SMALL_LOG;; bytes = LARGE_LOG) {
         bool fits = true;
+        foresee(l, l->o->recorded ? 2 : 4);     /* and those of a trace */
         for (unsigned k = 0; k < 2; k++) {
             bool recorded = r->buffer >= 0 && !r->shared;
             const uint64_t control[16] = { [CWI_BLOCK] = r->shared ? r->block : reader.block, [CWI_FIRST] = reader.thread, [CWI_COUNT] = 1,
@@ -648,9 +658,11 @@ locate(struct locate *l)
     bool stable = true;
     if (!cwl_folder(l->folder, sizeof l->folder, &l->e))
         return trouble(l);
+    l->progress.what = "runs";
+    foresee(l, o->recorded ? 5 : 8);    /* each device twice, who wrote it, and on both what that thread does */
     for (unsigned k = 0; k < 2; k++) {
         struct cwl_side *s = &l->side[k];
-        *s = (struct cwl_side){ .on = k ? o->on : o->against, .module = k ? NULL : o->against_module, .folder = l->folder, .number = k };
+        *s = (struct cwl_side){ .progress = &l->progress, .on = k ? o->on : o->against, .module = k ? NULL : o->against_module, .folder = l->folder, .number = k };
         snprintf(s->label, sizeof s->label, "%s%s%s", s->on ? s->on : "the default device", s->module ? " with " : "", s->module ? s->module : "");
         if (cwl_open(s, o->file, &l->e) != CW_OK) {
             fprintf(stderr, "cudaway-replay: %s\n", l->e.text);

@@ -40,6 +40,7 @@ struct locate {
     char folder[PATH_MAX];
     uint32_t *same;                     /* see cwt_create */
     struct cwd_difference element;
+    struct cw_progress progress;        /* all: what is foreseen */
     struct cwd_error e;
 };
 

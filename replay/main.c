@@ -236,10 +236,11 @@ say_nothing(void *user, const struct cwd_difference *x)
 
 /* Where there are none, a note says why. */
 static void
-find_bounds(const struct options *o, unsigned compute_capability, struct cwd_bounds *b)
+find_bounds(const struct options *o, unsigned compute_capability, struct cw_progress *progress, struct cwd_bounds *b)
 {
     char folder[PATH_MAX];
-    struct cwl_side s = { .on = o->on, .folder = folder };
+    struct cwl_side s = { .on = o->on, .folder = folder, .progress = progress };
+    progress->done = 1;
     struct cwd_error e = { "" };
     snprintf(s.label, sizeof s.label, "%s", o->on ? o->on : "the default device");
     if (!cwl_folder(folder, sizeof folder, &e) || cwl_open(&s, o->file, &e) != CW_OK || cwl_parse(&s, compute_capability, &e) != CW_OK || cwd_bounds_run(&s, b, &e) != CW_OK)
@@ -255,6 +256,8 @@ replay(const struct options *o, char **argv)
     struct cwd_session s;
     struct cwd_outcome out;
     struct cwd_error e = { "" };
+    struct cw_progress progress = { .what = "runs", .all = 3, .at_most = true };       /* this one, and two of --bounds */
+    cw_progress_step(&progress, 0, CW_NO_COUNT);
     if (cwd_read(o->file, 0, 0, &d, &e) != CW_OK)
         return trouble("%s", e.text);
     if (o->check && !cwd_has_results(&d)) {
@@ -291,7 +294,7 @@ replay(const struct options *o, char **argv)
         struct report report = { o, { o->file, o->on, s.compute_capability, &d, &out } };
         struct cwd_bounds bounds = { 0 };
         if (o->bounds && cwd_compare_by(&d, &out, &o->tolerances, NULL, say_nothing, NULL))
-            find_bounds(o, s.compute_capability, &bounds);
+            find_bounds(o, s.compute_capability, &progress, &bounds);
         uint32_t n = cwd_compare_by(&d, &out, &o->tolerances, &bounds, print_difference, &report);
         cwd_bounds_finish(&bounds);
         if (report.picture.out.size)

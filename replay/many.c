@@ -206,14 +206,13 @@ cwd_many(const struct cwd_many *m)
         if (!(cwd_is_folder(*a) ? add_folder(&l, *a) : add(&l, strdup(*a))))
             worst = TROUBLE;
     struct said *said = calloc(l.count + 1, sizeof *said);
-    struct cwd_progress progress = { .what = "dumps", .all = l.count, .off = isatty(STDOUT_FILENO) && !m->json };
+    struct cw_progress progress = { .what = "dumps", .all = l.count, .off = isatty(STDOUT_FILENO) && !m->json };
     for (size_t i = 0; i < l.count; i++)
         width = (int)strlen(l.path[i]) > width ? (int)strlen(l.path[i]) : width;
     if (said && !m->json && l.count)
         printf("status  %-*s  says\n", width, "dump");
     for (size_t i = 0; i < l.count && said; i++) {
-        if (!progress.off)
-            cwd_progress_step(&progress, i, differ);
+        cw_progress_step(&progress, i, differ);
         run(m, l.path[i], &said[i]);
         differ += said[i].status != 0;
         worst = said[i].status > worst ? said[i].status : worst;
@@ -224,7 +223,7 @@ cwd_many(const struct cwd_many *m)
             add_result(&results, l.path[i], &said[i]);
         cw_buf_finish(&said[i].all);
     }
-    cwd_progress_clear(&progress);
+    cw_progress_clear(&progress);
     if (m->compares && !m->json && results.count) {
         putchar('\n');
         cwd_results_table(&results, "", stdout);

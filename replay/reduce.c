@@ -164,7 +164,7 @@ reduce_differs(void *user)
     bool had = r->has_result;
     if (time(NULL) > r->end)
         return false;
-    cwd_progress_step(&r->progress, r->runs++, CWD_NO_COUNT);
+    cw_progress_step(&r->progress, r->runs++, CW_NO_COUNT);
     r->has_result = false;
     bool first = run_side(r, 0), second = first && run_side(r, 1);
     bool differs = second && cwl_compare(&r->result[0], &r->result[1], r->o->ulp, note_difference, &x) && x.count &&
@@ -430,15 +430,15 @@ run(struct reduction *r)
         return SAME;
     }
     r->end = time(NULL) + r->o->seconds;
-    r->progress = (struct cwd_progress){ .what = "runs", .limit = r->o->seconds * 1000000000ll };
+    r->progress = (struct cw_progress){ .what = "runs", .limit = r->o->seconds * 1000000000ll };
     r->nan = is_nan(x.expected) && is_nan(x.actual);
     if (!reduce_differs(r)) {
-        cwd_progress_clear(&r->progress);
+        cw_progress_clear(&r->progress);
         return trouble(r, *r->e.text ? r->e.text : "the launch's PTX, as text, does not show the difference: it cannot be reduced");
     }
     find_writer(r, &x);
     reduce(r);
-    cwd_progress_clear(&r->progress);
+    cw_progress_clear(&r->progress);
     uint32_t count = 0;
     struct cw_buf *texts = calloc(r->side[0].program.ntexts + (size_t)1, sizeof *texts);
     if (texts && reduce_texts(r, 0, texts, &count))

@@ -32,7 +32,7 @@ struct reduction {
     uint32_t buffer;
     bool nan;                           /* the difference is one of two NaN */
     uint32_t runs;
-    struct cwd_progress progress;
+    struct cw_progress progress;
     time_t end;
     struct cwd_dump result[2];          /* of the last runs that differed */
     bool has_result;

@@ -5,6 +5,7 @@
 #define CWD_RESULTS_H
 
 #include "impl/base/buf.h"
+#include "impl/base/progress.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -78,24 +79,5 @@ void cwd_results_json(const struct cwd_results *r, const char *head, struct cw_b
 bool cwd_results_html(const struct cwd_results *r, const char *title, const char *head, FILE *out);
 /* The same as a file, whole or not at all. False with errno set. */
 bool cwd_results_html_file(const struct cwd_results *r, const char *title, const char *head, const char *path);
-
-/* ---- progress (progress.c) ---- */
-
-/* "12 of 40 launches, 3 differ, 0:07 left", or, where `all` is the most there may be, "12 of at most 40 ..., at most 0:07 left", on one line of standard error, where that is a terminal, from the second second on. `all` 0: not known.
- * Lines that are printed meanwhile come after cwd_progress_clear. */
-#define CWD_NO_COUNT UINT64_MAX
-struct cwd_progress {
-    const char *what;                       /* "launches compared" */
-    uint64_t all, done, differ;
-    bool at_most;                           /* `all` is the most there may be */
-    int64_t limit;                          /* ns: it ends then at the latest; 0: not known */
-    int64_t begin, last;                    /* ns */
-    bool shown, off;
-};
-/* `differ`: CWD_NO_COUNT where nothing is counted. */
-void cwd_progress_step(struct cwd_progress *p, uint64_t done, uint64_t differ);
-void cwd_progress_clear(struct cwd_progress *p);
-/* " 0:07 left", or "" where that cannot be said. */
-void cwd_progress_left(uint64_t done, uint64_t all, int64_t elapsed, char *out, size_t size);
 
 #endif

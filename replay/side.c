@@ -145,9 +145,9 @@ may_be_plain(const struct cwl_side *s, enum cwi_mode mode, const uint64_t *contr
     return s->on && !strcmp(s->on, "host") && (mode == CWI_SCREEN || (mode == CWI_CHECK && !control[CWI_SIZE]));
 }
 
-/* On `on`, for `cpu_seconds` at most; 0: any. */
+/* On `on`, for `cpu_seconds` at most; 0: any. `mask`: of signals. */
 static void
-child(const struct cwl_side *s, const char *on, unsigned cpu_seconds, const char *in, const char *out, const char *where, const char *err)
+child(const struct cwl_side *s, const char *on, unsigned cpu_seconds, const char *in, const char *out, const char *where, const char *err, const sigset_t *mask)
 {
     const struct itimerval limit = { .it_value.tv_sec = cpu_seconds };
     int null = open("/dev/null", O_RDWR), log = open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -160,6 +160,7 @@ child(const struct cwl_side *s, const char *on, unsigned cpu_seconds, const char
     alarm(s->seconds);                  /* also of the program that is executed now */
     signal(SIGPROF, SIG_DFL);
     setitimer(ITIMER_PROF, &limit, NULL);
+    sigprocmask(SIG_SETMASK, mask, NULL);
     if (s->env && putenv((char *)(uintptr_t)s->env))
         _exit(2);
     if (on)
@@ -209,21 +210,46 @@ read_where(struct cwl_side *s, const char *path, struct cwd_error *e)
     return CW_OK;
 }
 
+/* Wait for the child, whose end makes the blocked SIGCHLD pending, and say how far we are meanwhile. */
+static int
+wait_for(pid_t pid, struct cw_progress *p, const sigset_t *ended)
+{
+    const struct timespec tick = { .tv_nsec = 200000000 };
+    int status = 0;
+    for (pid_t got = 0; p && !got; ) {
+        got = waitpid(pid, &status, WNOHANG);
+        if (got)
+            return status;
+        cw_progress_step(p, p->done, CW_NO_COUNT);
+        (void)sigtimedwait(ended, NULL, &tick);
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status;
+}
+
 static cw_result
 run_on(struct cwl_side *s, const char *on, unsigned cpu_seconds, const char *in, struct cwd_error *e)
 {
     char out[PATH_MAX], where[PATH_MAX], err[PATH_MAX], words[400];
-    int status = 0;
+    sigset_t ended, was;
+    sigemptyset(&ended);
+    sigaddset(&ended, SIGCHLD);
     path_of(s, "out", out);
     path_of(s, "where", where);
     path_of(s, "err", err);
     forget_result(s);
     fflush(NULL);
+    sigprocmask(SIG_BLOCK, &ended, &was);
     pid_t pid = fork();
     if (pid == 0)
-        child(s, on, cpu_seconds, in, out, where, err);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+        child(s, on, cpu_seconds, in, out, where, err, &was);
+    int status = pid > 0 ? wait_for(pid, s->progress, &ended) : 0;
+    sigprocmask(SIG_SETMASK, &was, NULL);
+    if (s->progress) {
+        s->progress->done++;
+        cw_progress_clear(s->progress);         /* others may print now */
+    }
     if (pid < 0)
         return cwd_fail(e, CW_ERR_IO, "fork: %s", strerror(errno));
     if (WIFSIGNALED(status))

@@ -4,6 +4,7 @@
 #ifndef CWL_SIDE_H
 #define CWL_SIDE_H
 
+#include "impl/base/progress.h"
 #include "replay/compare.h"
 #include "replay/instrument.h"
 
@@ -18,6 +19,7 @@ struct cwl_side {
     const char *on, *module;            /* of cudaway-replay --on; file to take instead of the recorded module, or NULL */
     const char *env;                    /* "NAME=VALUE" for the runs, or NULL */
     unsigned seconds;                   /* that a run may take; 0: any */
+    struct cw_progress *progress;       /* counts runs in processes of their own; NULL: nobody is told */
     char label[256];                    /* how the report calls it */
     const char *folder;                 /* for temporary files */
     struct cwd_session *session;        /* cwl_run_checked runs in it, in this process; NULL: in a process of its own */

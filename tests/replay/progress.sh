@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What takes longer than two seconds says on a terminal how far it is and what is left, and nothing on a pipe. Each command runs until its line is
-# seen. Usage: progress.sh BIN HELDOUT ISA: the folders of the programs, of traces/heldout, and of PTX tests.
+# seen. Usage: progress.sh BIN HELDOUT ISA: the folders of the programs, of traces/heldout, and of PTX tests; the environment names APP, TOOL, TRACE_DIR, PTX (slow.ptx).
 set -u
 bin=$1 dumps=$2 isa=$3
 command -v script >/dev/null || exit 77
@@ -28,6 +28,17 @@ shows "$bin/cudaway-replay --explain $dumps/fault_twice.cwdump" '[0-9]+ of at mo
 tar xOf "$dumps/fuse_matvec.cwdump" module.ptx | sed '0,/mul\.f32/s//add.f32/' >other.ptx
 shows "$bin/cudaway-replay --reduce --against host --against-module other.ptx -o reduced.ptx $dumps/fuse_matvec.cwdump" '[0-9]+ runs, at most [0-9]+:[0-9][0-9] left'
 shows "$bin/cudaway-ptxtest --on host:O0 $isa" '[0-9]+ of [0-9]+ files, [0-9]+:[0-9][0-9] left'
+# Few runs, of which each takes long.
+sed 's/0f3F800000;    /0f40000000;    /' "$PTX" >slower.ptx
+for at in here there; do
+    [ $at = here ] && ptx=$PTX || ptx=slower.ptx
+    CUDAWAY_DUMP_DIR=$at LD_LIBRARY_PATH=$TRACE_DIR "$APP" kernels "$ptx" slow >out 2>&1 || { echo "FAILED: the program gave $?"; cat out; failed=1; }
+done
+"$TOOL" results here/*.cwdump there/*.cwdump differs.cwdump || failed=1
+shows "$bin/cudaway-replay --locate --on host --against-module slower.ptx here/*.cwdump" '[0-9]+ of [0-9]+ runs, [0-9]+:[0-9][0-9] left'
+shows "$bin/cudaway-replay --racecheck --on host here/*.cwdump" '[0-9]+ of at most [0-9]+ runs, at most [0-9]+:[0-9][0-9] left'
+shows "$bin/cudaway-replay --check --bounds --on host differs.cwdump" '[0-9]+ of at most 3 runs, at most [0-9]+:[0-9][0-9] left'
+shows "$bin/cudaway-precompile --target host -j 1 $isa/int/*.ptx" '[0-9]+ of [0-9]+ kernels for host, [0-9]+:[0-9][0-9] left'
 # On a pipe the whole of it is the report.
 "$bin/cudaway-replay" --explain "$dumps/fault_constant.cwdump" >out 2>err
 [ ! -s err ] && ! grep -aq 'left' out || { echo "FAILED: something on a pipe"; cat err; failed=1; }

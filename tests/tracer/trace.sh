@@ -32,6 +32,28 @@ one_line() { local n; n=$(wc -l <"$1"); [ "$n" = 1 ] || { fail "$1: not one line
 record() { "$TRACE" record --library "$BELOW" "$@"; }
 
 case ${1-} in
+progress)
+    # A trace of 1.3 million events: the one of a program, thirty times, as links.
+    command -v script >/dev/null || exit 77
+    want 0 record -o r -- "$APP" cost 20000
+    one=$(dirname "$(find r/trace -name metadata)")
+    for i in {1..30}; do
+        cp -al "$one" "$one-$i"
+    done
+    for what in report show "export -o x.json"; do
+        : >typed
+        setsid script -qfec "$TRACE $what r >/dev/null" typed >/dev/null 2>&1 </dev/null &
+        pid=$!
+        for ((i = 0; i < 600; i++)); do
+            grep -aqE '[0-9]+ of [0-9]+ packets of events, [0-9]+:[0-9][0-9] left' typed && break
+            kill -0 $pid 2>/dev/null || break
+            sleep 0.2
+        done
+        grep -aqE '[0-9]+ of [0-9]+ packets of events, [0-9]+:[0-9][0-9] left' typed || { fail "$what does not say how far it is"; tr '\r' '\n' <typed | tail -n 3; }
+        kill -- -$pid 2>/dev/null
+        wait $pid 2>/dev/null
+    done
+    ;;
 fixture)
     want 0 record -o r -- "$APP" fixture
     want 0 "$TRACE" show r

@@ -3,6 +3,7 @@
  * the choice among PTX texts, the linking of relocatable code are its own. Its observer (impl/device_times.h) says what came from the cache. */
 #define _GNU_SOURCE
 #include "impl/api/cuda.h"
+#include "impl/base/progress.h"
 #include "impl/device_times.h"
 #include "tools/precompile/precompile.h"
 
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define DRIVER(X)                                                                                                                                            \
     X(cuInit) X(cuDeviceGet) X(cuDeviceGetName) X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunctionCount) \
@@ -34,13 +34,15 @@ static struct {
     const struct images *images;
     const char *device;
     CUcontext context;
-    bool terminal;
     pthread_mutex_t lock;           /* protects all below */
     pthread_cond_t changed;
     size_t next;                    /* image that nobody has taken */
     unsigned loading;               /* threads that load one */
     struct module *open;            /* with kernels that nobody has taken */
-    size_t modules, kernels, failed;
+    size_t kernels, failed;
+    size_t loaded, known;           /* modules, and the kernels in them */
+    unsigned running;               /* threads */
+    struct cw_progress progress;
     bool any;                       /* a kernel compiled: this one */
     size_t any_image;
     unsigned any_index;
@@ -99,12 +101,12 @@ begin(void)
     return true;
 }
 
-/* With the lock held. */
+/* With the lock held. Modules that are not loaded yet are taken to have as many kernels as those that are. */
 static void
 show_progress(void)
 {
-    if (work.terminal)
-        fprintf(stderr, "\r%s: %zu of %zu modules, %zu kernels, %u of them from the cache\033[K", work.device, work.modules, work.images->n, work.kernels, atomic_load(&cached));
+    work.progress.all = work.loaded ? (work.known * work.images->n + work.loaded - 1) / work.loaded : 0;
+    cw_progress_step(&work.progress, work.kernels, CW_NO_COUNT);
 }
 
 /* Without the lock. NULL: it does not load, and the driver has said why. */
@@ -156,16 +158,17 @@ take(unsigned *index)
             m = load(image);
             if (!m)
                 say("%s: a module of %s does not load", work.device, work.images->at[image].file);
-            else if (!m->n)
+            unsigned n = m ? m->n : 0;
+            if (m && !n)
                 unload(m);
             pthread_mutex_lock(&work.lock);
             work.loading--;
+            work.loaded++;
+            work.known += n;
             work.failed += !m;
-            if (m && m->n) {
+            if (n) {
                 m->next = work.open;
                 work.open = m;
-            } else {
-                work.modules++;
             }
             pthread_cond_broadcast(&work.changed);
         } else if (work.loading) {
@@ -196,14 +199,30 @@ compile(void *unused)
             work.any_image = m->image;
             work.any_index = i;
         }
-        if (++m->done == m->n) {
-            work.modules++;
+        if (++m->done == m->n)
             unload(m);
-        }
-        show_progress();
     }
+    work.running--;
+    pthread_cond_broadcast(&work.changed);
     pthread_mutex_unlock(&work.lock);
     return NULL;
+}
+
+/* Until the threads are done, of which `missing` did not start. */
+static void
+wait_for(unsigned missing)
+{
+    struct timespec until;
+    pthread_mutex_lock(&work.lock);
+    while (work.running > missing) {
+        show_progress();
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 200000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        (void)pthread_cond_timedwait(&work.changed, &work.lock, &until);
+    }
+    pthread_mutex_unlock(&work.lock);
 }
 
 /* Does the cache have what was compiled first? It may be off, or too small. */
@@ -231,21 +250,27 @@ int
 fill(const struct images *m, const char *device, const char *library_folder, unsigned jobs)
 {
     double start = seconds();
+    char what[120];
     work.images = m;
     work.device = device;
-    work.terminal = isatty(2);
+    snprintf(what, sizeof what, "kernels for %s", device ? device : "this device");
+    work.progress = (struct cw_progress){ .what = what };
+    cw_progress_step(&work.progress, 0, CW_NO_COUNT);
     if (!load_driver(library_folder) || !begin())
         return EXIT_TOOL;
     pthread_t *threads = calloc(jobs, sizeof *threads);
     unsigned n = 0;
-    while (threads && n + 1 < jobs && !pthread_create(&threads[n], NULL, compile, NULL))
+    work.running = jobs;
+    while (threads && n < jobs && !pthread_create(&threads[n], NULL, compile, NULL))
         n++;
-    compile(NULL);
+    if (!n)
+        compile(NULL);
+    else
+        wait_for(jobs - n);
     while (n)
         pthread_join(threads[--n], NULL);
     free(threads);
-    if (work.terminal)
-        fputs("\r\033[K", stderr);
+    cw_progress_clear(&work.progress);
     unsigned made = atomic_load(&compiled), had = atomic_load(&cached);
     if (work.any && !kept()) {
         say("%s: the cache does not keep what is compiled: it is off, cannot be written, or is too small (CUDAWAY_CACHE_DIR, CUDAWAY_CACHE_SIZE)", work.device);

@@ -7,7 +7,7 @@
 
 #include "impl/base/file.h"
 #include "impl/base/program.h"
-#include "replay/results.h"
+#include "impl/base/progress.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -50,7 +50,7 @@ struct totals {
     uint32_t passed, failed, todo, skipped, added;
     struct { char text[160]; uint32_t count; } reasons[MAX_REASONS];
     uint32_t nreasons;
-    struct cwd_progress progress;
+    struct cw_progress progress;
 };
 
 static int __attribute__((format(printf, 1, 2)))
@@ -360,7 +360,7 @@ run_worker(const struct options *o, const struct names *files, uint32_t *file, u
         int n = 0;
         for (uint32_t k = 0; !n && k < 4 * o->timeout; k++) {
             n = poll(&p, 1, 250);
-            cwd_progress_step(&t->progress, *file, CWD_NO_COUNT);
+            cw_progress_step(&t->progress, *file, CW_NO_COUNT);
         }
         if (n < 0 && errno == EINTR)
             continue;
@@ -474,7 +474,7 @@ run_all(const struct options *o, const struct names *files)
     for (uint32_t file = 0, launch = 0; file < files->count;)
         if (!run_worker(o, files, &file, &launch, &t))
             return TROUBLE;
-    cwd_progress_clear(&t.progress);
+    cw_progress_clear(&t.progress);
     printf("%u passed, %u failed, %u todo, %u skipped", t.passed, t.failed, t.todo, t.skipped);
     for (uint32_t i = 0; i < t.nreasons; i++)
         printf("%s%s: %u%s", i ? ", " : " (", t.reasons[i].text, t.reasons[i].count, i + 1 == t.nreasons ? ")" : "");

@@ -413,7 +413,7 @@ tr_join_create(struct tr_calls *calls)
 enum tr_status
 tr_join_read(struct tr_join *j, const char *dir)
 {
-    struct tr_sink sink = { .event = on_event, .lost = on_lost, .ctx = j };
+    struct tr_sink sink = { .event = on_event, .lost = on_lost, .ctx = j, .quiet = j->calls->quiet };
     enum tr_status status = tr_read(dir, &sink);
     if (j->nomem) {
         say("out of memory");

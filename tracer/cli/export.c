@@ -267,7 +267,7 @@ static enum tr_status
 write_all(struct export *x, const char *dir)
 {
     x->format->begin(&x->w);
-    struct tr_calls calls = { .call = on_call, .op = on_op, .ctx = x };
+    struct tr_calls calls = { .call = on_call, .op = on_op, .ctx = x, .quiet = x->w.out == stdout && isatty(STDOUT_FILENO) };
     x->calls = &calls;
     enum tr_status status = tr_read_calls(dir, &calls);
     write_flight(x);

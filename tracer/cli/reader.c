@@ -4,9 +4,11 @@
 #define _GNU_SOURCE
 #include "tracer/cli/reader.h"
 #include "tracer/cli/cli.h"
+#include "impl/base/progress.h"
 #include "impl/base/temp.h"
 
 #include <babeltrace2/babeltrace.h>
+#include <endian.h>
 #include <errno.h>
 #include <ftw.h>
 #include <signal.h>
@@ -14,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 
@@ -174,12 +175,12 @@ struct run {
     struct tr_field      *fields;
     unsigned              capacity;
     uint64_t              events;
-    bool                  stopped, progress, shown, nomem;
+    bool                  stopped, nomem;
+    struct cw_progress    progress;             /* counts packets */
     bool                  overlap;              /* there are several snapshots */
     int64_t               now;                  /* of the events in `same` */
     struct identity       same[SAME_TIME];
     unsigned              same_count;
-    struct timespec       started;
 };
 
 static bt_graph_simple_sink_component_initialize_func_status
@@ -291,19 +292,6 @@ take_event(struct run *r, const bt_message *message)
     return r->sink->event(r->sink->ctx, &e);
 }
 
-static void
-show_progress(struct run *r)
-{
-    struct timespec t;
-    if (!r->progress || (r->events & 0x3fff))
-        return;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    if (t.tv_sec - r->started.tv_sec < 1)
-        return;
-    fprintf(stderr, "\rreading: %llu events", (unsigned long long)r->events);
-    r->shown = true;
-}
-
 static bt_graph_simple_sink_component_consume_func_status
 sink_consume(bt_message_iterator *iterator, void *data)
 {
@@ -318,9 +306,11 @@ sink_consume(bt_message_iterator *iterator, void *data)
     for (uint64_t i = 0; i < count; i++) {
         bt_message_type type = bt_message_get_type(messages[i]);
         if (type == BT_MESSAGE_TYPE_EVENT && !r->stopped) {
-            r->events++;
-            show_progress(r);
+            if (!(r->events++ & 0xfff))
+                cw_progress_step(&r->progress, r->progress.done, CW_NO_COUNT);
             r->stopped = !take_event(r, messages[i]);
+        } else if (type == BT_MESSAGE_TYPE_PACKET_END) {
+            cw_progress_step(&r->progress, r->progress.done + 1, CW_NO_COUNT);
         } else if (type == BT_MESSAGE_TYPE_DISCARDED_EVENTS) {
             uint64_t n = 1;
             if (bt_message_discarded_events_get_count(messages[i], &n) != BT_PROPERTY_AVAILABILITY_AVAILABLE)
@@ -338,13 +328,31 @@ sink_consume(bt_message_iterator *iterator, void *data)
 struct paths {
     char   **item;
     unsigned count, capacity;
+    uint64_t packets;                   /* that LTTng's indexes name */
 };
 
 static struct paths *found;
 
+/* index/STREAM.idx: four big-endian words, of which the first is INDEX_MAGIC and the last the bytes of each entry, then an entry for each packet. */
+#define INDEX_MAGIC 0xc1f1dcc1u
+
+static uint64_t
+count_packets(const char *path, const struct stat *st)
+{
+    uint32_t head[4];
+    FILE *f = fopen(path, "re");
+    bool ok = f && fread(head, sizeof head, 1, f) == 1 && be32toh(head[0]) == INDEX_MAGIC && head[3];
+    if (f)
+        fclose(f);
+    return ok && (uint64_t)st->st_size > sizeof head ? ((uint64_t)st->st_size - sizeof head) / be32toh(head[3]) : 0;
+}
+
 static int
 visit(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
+    size_t n = strlen(path);
+    if (type == FTW_F && n > 4 && !strcmp(path + n - 4, ".idx"))
+        found->packets += count_packets(path, st);
     /* A repaired folder has links to the intact files. */
     if ((type != FTW_F && type != FTW_SL) || strcmp(path + ftw->base, "metadata") || !st->st_size)
         return 0;
@@ -562,11 +570,11 @@ enum tr_status
 tr_read(const char *dir, const struct tr_sink *sink)
 {
     struct paths dirs = { 0 };
-    struct run r = { .sink = sink, .progress = isatty(2) };
+    struct run r = { .sink = sink, .progress = { .what = "packets of events", .off = sink->quiet } };
     unsigned damaged = 0;
     enum tr_status status = TR_FAILED;
     cw_arena_init(&r.arena);
-    clock_gettime(CLOCK_MONOTONIC, &r.started);
+    cw_progress_step(&r.progress, 0, CW_NO_COUNT);
     char *repaired = tr_repair(dir, &damaged);
     found = &dirs;
     if (nftw(repaired ? repaired : dir, visit, 16, FTW_PHYS)) {
@@ -578,6 +586,7 @@ tr_read(const char *dir, const struct tr_sink *sink)
         goto finish;
     }
     r.overlap = dirs_overlap(&dirs);
+    r.progress.all = dirs.packets;
     if (!load_plugins())
         goto finish;
     contain_babeltrace(true);
@@ -590,8 +599,7 @@ tr_read(const char *dir, const struct tr_sink *sink)
         status = TR_FAILED;
     }
 finish:
-    if (r.shown)
-        fprintf(stderr, "\r%*s\r", 40, "");
+    cw_progress_clear(&r.progress);
     free_paths(&dirs);
     free(r.fields);
     cw_arena_finish(&r.arena);

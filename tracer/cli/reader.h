@@ -38,6 +38,7 @@ struct tr_sink {
     bool (*event)(void *ctx, const struct tr_event *e);
     void (*lost)(void *ctx, uint64_t events);
     void  *ctx;
+    bool   quiet;       /* without progress */
 };
 
 enum tr_status {
@@ -47,7 +48,7 @@ enum tr_status {
     TR_FAILED,      /* nothing could be read; a message gave the reason */
 };
 
-/* Read every trace below DIR (a recording's folder). Events that several snapshots of a flight recorder hold are delivered once. Shows progress when that takes long and stderr is a terminal. */
+/* Read every trace below DIR (a recording's folder). Events that several snapshots of a flight recorder hold are delivered once. Says how far it is (impl/base/progress.h) unless `quiet`. */
 enum tr_status tr_read(const char *dir, const struct tr_sink *sink);
 
 /* Make `dir` readable where stream files are cut: returns a folder with repaired copies (malloc'd; the caller removes
@@ -115,6 +116,7 @@ struct tr_calls {
     void (*other)(void *ctx, const struct tr_event *e);    /* events that are neither entry nor exit; may be NULL */
     void (*op)(void *ctx, const struct tr_op *o);          /* may be NULL; in the order in which they ended */
     void  *ctx;
+    bool   quiet;                                          /* no progress, since what is read is printed on the terminal at once */
     int64_t  first;                                        /* out, before the first call is told: when the first one began */
     uint64_t lost;                                         /* out: events that the recorder had to drop */
     uint64_t events;                                       /* out */

@@ -346,7 +346,7 @@ show(int argc, char **argv)
     const char *no_colour = getenv("NO_COLOR");
     s.colour = isatty(1) && !s.json && !(no_colour && *no_colour);
     kernels_load(dir, &s.kernels);
-    struct tr_calls calls = { .call = on_call, .ctx = &s };
+    struct tr_calls calls = { .call = on_call, .ctx = &s, .quiet = isatty(STDOUT_FILENO) };
     s.calls = &calls;
     enum tr_status status = s.follow ? follow(&s, dir, &calls) : tr_read_calls(dir, &calls);
     if (s.write_failed)

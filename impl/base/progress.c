@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See results.h. */
-#include "replay/results.h"
+ * See progress.h. */
+#include "impl/base/progress.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@ now(void)
 }
 
 void
-cwd_progress_left(uint64_t done, uint64_t all, int64_t elapsed, char *out, size_t size)
+cw_progress_left(uint64_t done, uint64_t all, int64_t elapsed, char *out, size_t size)
 {
     *out = 0;
     if (!all || !done || done > all)
@@ -29,17 +30,17 @@ cwd_progress_left(uint64_t done, uint64_t all, int64_t elapsed, char *out, size_
 
 /* The same with what is known of the most that may be left. */
 static void
-most_left(const struct cwd_progress *p, uint64_t done, int64_t elapsed, char *out, size_t size)
+most_left(const struct cw_progress *p, uint64_t done, int64_t elapsed, char *out, size_t size)
 {
     char left[32];
-    cwd_progress_left(done, p->all, elapsed, left, sizeof left);
+    cw_progress_left(done, p->all, elapsed, left, sizeof left);
     if (p->limit && (!*left || (double)elapsed * (double)(p->all - done) > (double)done * (double)(p->limit - elapsed)))
-        cwd_progress_left((uint64_t)elapsed, (uint64_t)p->limit, elapsed, left, sizeof left);
+        cw_progress_left((uint64_t)elapsed, (uint64_t)p->limit, elapsed, left, sizeof left);
     snprintf(out, size, "%s%s", (p->at_most || p->limit) && *left ? ", at most" : "", *left && (p->at_most || p->limit) ? left + 1 : left);
 }
 
 void
-cwd_progress_step(struct cwd_progress *p, uint64_t done, uint64_t differ)
+cw_progress_step(struct cw_progress *p, uint64_t done, uint64_t differ)
 {
     char of[48] = "", left[48], differing[40] = "";
     int64_t t = now();
@@ -47,7 +48,7 @@ cwd_progress_step(struct cwd_progress *p, uint64_t done, uint64_t differ)
     p->differ = differ;
     if (!p->begin) {
         p->begin = t;
-        p->off = !isatty(STDERR_FILENO);
+        p->off = p->off || !isatty(STDERR_FILENO);
     }
     if (p->off || t - p->begin < 2 * SECOND || t - p->last < SECOND / 5)
         return;
@@ -55,7 +56,7 @@ cwd_progress_step(struct cwd_progress *p, uint64_t done, uint64_t differ)
     p->shown = true;
     if (p->all && done <= p->all)
         snprintf(of, sizeof of, " of %s%" PRIu64, p->at_most ? "at most " : "", p->all);
-    if (differ != CWD_NO_COUNT)
+    if (differ != CW_NO_COUNT)
         snprintf(differing, sizeof differing, ", %" PRIu64 " differ", differ);
     most_left(p, done, t - p->begin, left, sizeof left);
     /* The cursor goes back, so that what others print comes over it. */
@@ -63,7 +64,7 @@ cwd_progress_step(struct cwd_progress *p, uint64_t done, uint64_t differ)
 }
 
 void
-cwd_progress_clear(struct cwd_progress *p)
+cw_progress_clear(struct cw_progress *p)
 {
     if (p->shown)
         fputs("\r\033[K", stderr);
