@@ -62,6 +62,22 @@ observe_device(const struct cw_cuda_table *next)
         cw_warn("the driver below does not tell the times of the device's operations");
 }
 
+/* What MPI's and Slurm's launchers tell their processes. */
+static void
+tell_rank(void)
+{
+    static const char *const variables[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID" };
+    for (unsigned i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *value = getenv(variables[i]);
+        char *end;
+        unsigned long rank = value ? strtoul(value, &end, 10) : 0;
+        if (value && *value >= '0' && *value <= '9' && !*end) {
+            tp->process(&(struct cw_tp_process){ .rank = rank });
+            return;
+        }
+    }
+}
+
 static bool
 recorder_start(const struct cw_cuda_table *next)
 {
@@ -88,6 +104,7 @@ recorder_start(const struct cw_cuda_table *next)
     }
     cw_select_start();
     tp->start();
+    tell_rank();
     observe_device(next);
     return true;
 }

@@ -910,6 +910,49 @@ attach)
     want 2 "$TRACE" show --follow r
     one_line err
     ;;
+ranks)
+    # Each launcher has a variable of its own; what is no number is no rank.
+    want 0 record -o r -- sh -c 'OMPI_COMM_WORLD_RANK=12 "$1" exit 0 & PMI_RANK=0 "$1" exit 0 & SLURM_PROCID=3 "$1" fixture & PMI_RANK=x "$1" exit 0 & wait' sh "$APP"
+    want 0 "$TRACE" show r
+    lines out 30
+    for rank in 0 12; do [ "$(grep -c "\] rank $rank [0-9]*/[0-9]* cuInit(" out)" = 1 ] || fail "rank $rank in show"; done
+    [ "$(grep -c '\] rank 3 ' out)" = 27 ] || fail "rank 3 in show"
+    [ "$(grep -c '\] [0-9]*/' out)" = 1 ] || fail "one process has no rank"
+    want 0 "$TRACE" show --json r
+    has out '"rank":12,' 1
+    has out '"rank":' 29
+    want 0 "$TRACE" report r
+    [ "$(sed -n 's/^  process [0-9]*\( (rank.*\)/\1/p' out)" = " (rank 0): 1 calls, 0 launches, 0 failed
+ (rank 3): 27 calls, 4 launches, 6 failed
+ (rank 12): 1 calls, 0 launches, 0 failed" ] || { fail "ranks in report"; grep process out; }
+    want 0 "$TRACE" report --json r
+    tr -d '\t\n ' <out >flat
+    has flat "\"rank\":3,\"host\":\"$(uname -n)\",\"calls\":27,\"launches\":4,\"failed\":6}"
+    want 0 "$TRACE" export -o e.json r
+    for rank in 0 3 12; do has e.json "(rank $rank)" 1; done
+    # Two hosts' folders, as lttng-relayd makes them, with processes of the same numbers and clocks of their own.
+    name=$(uname -n)
+    for letter in a b; do
+        mkdir -p hosts/$letter && cp -r r/trace hosts/$letter/session
+        find hosts/$letter -name metadata | while read -r f; do
+            clock=$(tr -d '\n\000' <"$f" | grep -ao 'clock {.*name = "\?monotonic.*' | grep -ao 'uuid = "[0-9a-f-]*"' | head -n 1)
+            LC_ALL=C sed -i -e "s/hostname = \"$name\"/hostname = \"${name//?/$letter}\"/" ${clock:+-e "s/$clock/${clock//[0-9]/$((${#letter} + 3))}/"} "$f"
+        done
+    done
+    want 0 "$TRACE" show hosts
+    lines out 60
+    for letter in a b; do [ "$(grep -c "\] ${name//?/$letter} rank 3 " out)" = 27 ] || fail "rank 3 of host $letter"; done
+    want 0 "$TRACE" report hosts
+    has out '60 calls, 12 failed, 8 processes, 8 threads'
+    has out "(rank 12 on ${name//?/b}): 1 calls, 0 launches, 0 failed" 1
+    want 0 "$TRACE" export -o e.json hosts
+    want 0 "$CHECKJSON" e.json
+    has out '60 calls, 8 kernels, 0 others, 0 arrows, counters'
+    # A flight recorder keeps the rank, whatever it forgets.
+    PMI_RANK=5 want 0 record --flight-recorder 2M -o f -- "$APP" fixture
+    want 0 "$TRACE" show f
+    grep -q '\] rank 5 ' out || fail "the rank in a flight recorder"
+    ;;
 relay)
     command -v lttng-relayd >/dev/null || { echo "skipped: there is no lttng-relayd"; exit 77; }
     port=$((20000 + $$ % 20000))

@@ -6,6 +6,7 @@
 #include "tracer/cli/cli.h"
 #include "tracer/cli/manifest.h"
 #include "tracer/cli/export.h"
+#include "tracer/cli/process.h"
 #include "tracer/cli/totals_private.h"
 
 #include <errno.h>
@@ -80,7 +81,9 @@ known(struct export *x, enum ex_kind kind, uint64_t parent, uint32_t pid, uint64
 static const struct ex_track *
 process_track(struct export *x, uint32_t pid, const char *procname)
 {
-    return known(x, EX_PROCESS, 0, pid, 0, procname);
+    char name[64], suffix[48];
+    snprintf(name, sizeof name, "%.15s%s", procname, tr_process_suffix(pid, suffix, sizeof suffix));
+    return known(x, EX_PROCESS, 0, pid, 0, name);
 }
 
 static const struct ex_track *
@@ -88,7 +91,7 @@ thread_track(struct export *x, uint32_t pid, uint32_t tid, const char *procname)
 {
     const struct ex_track *p = process_track(x, pid, procname);
     char name[48];
-    snprintf(name, sizeof name, pid == tid ? "main thread" : "thread %u", tid);
+    snprintf(name, sizeof name, tr_process(pid).pid == tid ? "main thread" : "thread %u", tid);
     return p ? known(x, EX_THREAD, p->id, pid, tid, name) : NULL;
 }
 

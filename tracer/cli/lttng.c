@@ -309,12 +309,12 @@ make_channel(struct lttng_handle *handle, struct lttng_domain *domain, const cha
     return r;
 }
 
-/* An event by its name without the provider (that of the Runtime has functions cudaXxx and __cudaXxx), in one of the channels; of "*" the modules' events are left out where they have a channel. */
+/* An event by its name without the provider (that of the Runtime has functions cudaXxx and __cudaXxx), in one of the channels; of "*" what is kept from the beginning is left out where that has a channel. */
 static int
 enable(struct lttng_handle *handle, const char *channel, const char *name, const char *suffix, bool but_modules)
 {
-    static char but[2][LTTNG_SYMBOL_NAME_LEN] = { "cudaway:module", "cudaway:name" };
-    char *exclusions[] = { but[0], but[1] };
+    static char but[3][LTTNG_SYMBOL_NAME_LEN] = { "cudaway:module", "cudaway:name", "cudaway:process" };
+    char *exclusions[] = { but[0], but[1], but[2] };
     struct lttng_event *event = lttng_event_create();
     if (!event)
         return -LTTNG_ERR_NOMEM;
@@ -323,7 +323,7 @@ enable(struct lttng_handle *handle, const char *channel, const char *name, const
     event->loglevel = -1;
     bool runtime = !strncmp(name, "cuda", 4) || !strncmp(name, "__cuda", 6);
     snprintf(event->name, sizeof event->name, "cudaway%s:%s%s", runtime ? "_runtime" : "", name, suffix);
-    int r = lttng_enable_event_with_exclusions(handle, event, channel, NULL, but_modules ? 2 : 0, but_modules ? exclusions : NULL);
+    int r = lttng_enable_event_with_exclusions(handle, event, channel, NULL, but_modules ? 3 : 0, but_modules ? exclusions : NULL);
     lttng_event_destroy(event);
     return r;
 }
@@ -331,8 +331,8 @@ enable(struct lttng_handle *handle, const char *channel, const char *name, const
 static int
 enable_all(struct lttng_handle *handle, const struct lttng_order *o)
 {
-    static const char *const always[] = { "kernel", "submit", "executed", "module", "name" };
-    enum { MODULE_EVENTS = 2 };     /* the last ones */
+    static const char *const always[] = { "kernel", "submit", "executed", "module", "name", "process" };
+    enum { MODULE_EVENTS = 3 };     /* the last ones */
     unsigned n = sizeof always / sizeof *always;
     int r = 0;
     if (!o->functions)

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "tracer/cli/reader.h"
 #include "tracer/cli/cli.h"
+#include "tracer/cli/process.h"
 #include "impl/base/progress.h"
 #include "impl/base/temp.h"
 
@@ -204,6 +205,15 @@ context_number(const bt_field *context, const char *name)
     return 0;
 }
 
+/* The host on which the event's trace was written. */
+static const char *
+host_of(const bt_event *event)
+{
+    const bt_trace *trace = bt_stream_borrow_trace_const(bt_event_borrow_stream_const(event));
+    const bt_value *v = bt_trace_borrow_environment_entry_value_by_name_const(trace, "hostname");
+    return v && bt_value_is_string(v) ? bt_value_string_get(v) : "";
+}
+
 /* The event's name without its provider; NULL: none of ours. */
 static const char *
 own_event(const char *name)
@@ -246,7 +256,7 @@ take_event(struct run *r, const bt_message *message)
         return true;
     e.clock = e.time - (int64_t)bt_clock_snapshot_get_value(clock);
     const bt_field *context = bt_event_borrow_common_context_field_const(event);
-    e.pid = context_number(context, "vpid");
+    e.pid = tr_process_number(host_of(event), context_number(context, "vpid"));
     e.tid = context_number(context, "vtid");
     const bt_field *proc = context ? bt_field_structure_borrow_member_field_by_name_const(context, "procname") : NULL;
     if (proc && bt_field_get_class_type(proc) == BT_FIELD_CLASS_TYPE_STRING)
@@ -289,6 +299,9 @@ take_event(struct run *r, const bt_message *message)
         empty = false;
     }
     e.fields = r->fields;
+    const struct tr_field *rank = strcmp(e.name, "process") ? NULL : tr_find(e.fields, e.count, "rank");
+    if (rank)
+        tr_process_set_rank(e.pid, rank->u);
     return r->sink->event(r->sink->ctx, &e);
 }
 

@@ -27,7 +27,7 @@ struct tr_event {
     const char      *name;        /* without the provider: "cuMemAlloc_v2_entry", "cudaMalloc_entry" */
     int64_t          time;        /* ns since the epoch */
     int64_t          clock;       /* ns from 0 of the recording's own clock to the epoch: added to a time that a field holds */
-    uint32_t         pid, tid;
+    uint32_t         pid, tid;    /* pid: another one for each process of each host (process.h) */
     const char      *procname;
     struct tr_field *fields;
     unsigned         count;

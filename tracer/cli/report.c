@@ -2,6 +2,7 @@
  * cudaway-trace report: the totals of a recording as text or as one JSON object. */
 #include "tracer/cli/cli.h"
 #include "tracer/cli/manifest.h"
+#include "tracer/cli/process.h"
 #include "tracer/cli/report_html.h"
 
 #include <cjson/cJSON.h>
@@ -114,10 +115,11 @@ print_rate(uint64_t bytes, int64_t ns)
 static void
 print_busy(const struct totals *t)
 {
+    char suffix[128];
     for (unsigned i = 0; i < t->device_count; i++) {
         const struct tot_device *d = &t->devices[i];
         int64_t span = d->last - d->first;
-        printf("device %u of process %u: busy %.3f ms of %.3f ms (%.1f %%)\n", d->device, d->pid, (double)d->busy / 1e6,
+        printf("device %u of process %u%s: busy %.3f ms of %.3f ms (%.1f %%)\n", d->device, tr_process(d->pid).pid, tr_process_suffix(d->pid, suffix, sizeof suffix), (double)d->busy / 1e6,
                (double)span / 1e6, span ? (double)d->busy * 100 / (double)span : 100.0);
     }
     for (unsigned i = 0; i < t->gap_count; i++) {
@@ -165,6 +167,23 @@ print_device(const struct totals *t)
         print_rate(t->fill_bytes, t->fill_times.total);
     }
     print_busy(t);
+}
+
+/* Where there is more to say of them than how many they are. */
+static void
+print_processes(const struct totals *t)
+{
+    bool any = tr_host_count() > 1;
+    char suffix[128];
+    for (unsigned i = 0; i < t->process_count; i++)
+        any |= tr_process(t->process_list[i].pid).rank >= 0;
+    if (any)
+        printf("\nprocesses\n");
+    for (unsigned i = 0; any && i < t->process_count; i++) {
+        const struct tot_process *p = &t->process_list[i];
+        printf("  process %u%s: %llu calls, %llu launches, %llu failed\n", tr_process(p->pid).pid, tr_process_suffix(p->pid, suffix, sizeof suffix),
+               (unsigned long long)p->calls, (unsigned long long)p->launches, (unsigned long long)p->failed);
+    }
 }
 
 static void
@@ -225,6 +244,7 @@ print_text(const struct totals *t, const cJSON *manifest)
             printf(m->refused ? ", refused %llu times\n" : "\n", (unsigned long long)m->refused);
         }
     }
+    print_processes(t);
     if (t->kernel_count)
         print_kernels(t);
     if (t->span_count || t->unknown_ops)
@@ -290,6 +310,32 @@ item(cJSON *array)
     return o;
 }
 
+/* Rank and host of a process, where they are known. */
+static void
+add_who(cJSON *o, uint32_t process)
+{
+    struct tr_process p = tr_process(process);
+    if (p.rank >= 0)
+        number(o, "rank", (uint64_t)p.rank);
+    if (*p.host)
+        cJSON_AddStringToObject(o, "host", p.host);
+}
+
+static void
+add_processes(cJSON *root, const struct totals *t)
+{
+    cJSON *a = cJSON_AddArrayToObject(root, "process_list");
+    for (unsigned i = 0; i < t->process_count; i++) {
+        const struct tot_process *p = &t->process_list[i];
+        cJSON *o = item(a);
+        number(o, "pid", tr_process(p->pid).pid);
+        add_who(o, p->pid);
+        number(o, "calls", p->calls);
+        number(o, "launches", p->launches);
+        number(o, "failed", p->failed);
+    }
+}
+
 static void
 add_device(cJSON *root, const struct totals *t)
 {
@@ -307,7 +353,8 @@ add_device(cJSON *root, const struct totals *t)
     for (unsigned i = 0; i < t->device_count; i++) {
         const struct tot_device *d = &t->devices[i];
         o = item(a);
-        number(o, "pid", d->pid);
+        number(o, "pid", tr_process(d->pid).pid);
+        add_who(o, d->pid);
         number(o, "device", d->device);
         number(o, "operations", d->operations);
         number(o, "busy_ns", (uint64_t)d->busy);
@@ -397,6 +444,7 @@ print_json(const struct totals *t, cJSON *manifest)
         number(o, "copies", t->copies[i]);
         number(o, "bytes", t->copied[i]);
     }
+    add_processes(root, t);
     add_device(root, t);
     a = cJSON_AddArrayToObject(root, "errors");
     cJSON *missing = cJSON_AddArrayToObject(root, "missing");

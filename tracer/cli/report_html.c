@@ -9,6 +9,7 @@
 #include "tracer/cli/cli.h"
 #include "tracer/cli/kernels.h"
 #include "tracer/cli/page.h"
+#include "tracer/cli/process.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -145,9 +146,10 @@ track_of(struct page *p, bool device, uint32_t pid, uint64_t key)
 static struct track *
 thread_track(struct page *p, uint32_t pid, uint32_t tid, const char *procname)
 {
+    char suffix[128];
     struct track *t = track_of(p, false, pid, tid);
     if (t && !t->name.size && *procname)
-        cw_buf_printf(&t->name, pid == tid ? "%s %u" : "%s %u, thread %u", procname, pid, tid);
+        cw_buf_printf(&t->name, tr_process(pid).pid == tid ? "%s %u%s" : "%s %u%s, thread %u", procname, tr_process(pid).pid, tr_process_suffix(pid, suffix, sizeof suffix), tid);
     return t;
 }
 
@@ -155,11 +157,12 @@ static struct track *
 queue_track(struct page *p, const struct tr_op *o)
 {
     unsigned queues = 0;
+    char suffix[128];
     struct track *t = track_of(p, true, o->pid, o->queue);
     for (const struct track *q = p->tracks; q != t && q; q = q->next)
         queues += q->device;
     if (t && !t->name.size)
-        cw_buf_printf(&t->name, "device %u, queue %u", o->device, queues + 1);
+        cw_buf_printf(&t->name, "device %u, queue %u%s", o->device, queues + 1, tr_process_suffix(o->pid, suffix, sizeof suffix));
     return t;
 }
 

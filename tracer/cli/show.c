@@ -4,6 +4,7 @@
 #include "tracer/cli/cli.h"
 #include "tracer/cli/control.h"
 #include "tracer/cli/kernels.h"
+#include "tracer/cli/process.h"
 #include "tracer/cli/manifest.h"
 #include "tracer/cli/reader.h"
 
@@ -83,7 +84,13 @@ put_text(struct show *s, const struct tr_call *c)
     paint(s, DIM);
     cw_buf_puts(b, "[");
     put_time(s, c->start);
-    cw_buf_printf(b, "] %u/%u ", c->pid, c->tid);
+    struct tr_process who = tr_process(c->pid);
+    cw_buf_puts(b, "] ");
+    if (tr_host_count() > 1)
+        cw_buf_printf(b, "%s ", who.host);
+    if (who.rank >= 0)
+        cw_buf_printf(b, "rank %lld ", (long long)who.rank);
+    cw_buf_printf(b, "%u/%u ", who.pid, c->tid);
     paint(s, PLAIN);
     cw_buf_printf(b, "%*s", (int)(2 * (c->depth < 16 ? c->depth : 16)), "");
     paint(s, BOLD);
@@ -121,10 +128,17 @@ static void
 put_json(struct show *s, const struct tr_call *c)
 {
     struct cw_buf *b = &s->line;
+    struct tr_process who = tr_process(c->pid);
     /* Readers that keep numbers as doubles lose the last hundreds of nanoseconds of the seconds. */
     cw_buf_printf(b, "{\"time\":%lld.%09d,\"time_ns\":%lld,\"pid\":%u,\"tid\":%u,\"process\":", (long long)(c->start / 1000000000),
-                  (int)(c->start % 1000000000), (long long)c->start, c->pid, c->tid);
+                  (int)(c->start % 1000000000), (long long)c->start, who.pid, c->tid);
     cw_buf_json_string(b, c->procname);
+    if (who.rank >= 0)
+        cw_buf_printf(b, ",\"rank\":%lld", (long long)who.rank);
+    if (*who.host) {
+        cw_buf_puts(b, ",\"host\":");
+        cw_buf_json_string(b, who.host);
+    }
     cw_buf_printf(b, ",\"function\":\"%s\",\"depth\":%u", c->function, c->depth);
     if (c->within)
         cw_buf_printf(b, ",\"within\":\"%s\"", c->within);
@@ -176,7 +190,7 @@ on_call(void *ctx, const struct tr_call *c)
     const char *kernel = c->kernel.present ? c->kernel.name : c->launched;
     if (began < s->since || began > s->until || (s->by_kernel && (!kernel || regexec(&s->kernel, kernel, 0, NULL, 0))))
         return;
-    if ((s->by_pid && c->pid != s->pid) || (s->by_tid && c->tid != s->tid) ||
+    if ((s->by_pid && tr_process(c->pid).pid != s->pid) || (s->by_tid && c->tid != s->tid) ||
         (s->failed && c->result && !c->failed) || (s->by_name && regexec(&s->name, c->function, 0, NULL, 0)) ||
         s->write_failed)
         return;

@@ -3,6 +3,7 @@
  * newest are searched first. */
 #include "tracer/cli/totals_private.h"
 #include "tracer/cli/cli.h"
+#include "tracer/cli/process.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,40 @@ count_thread(struct totals *t, uint32_t pid, uint32_t tid)
     if (e)
         *e = key;
     t->processes += !known_process;
+}
+
+static struct tot_process *
+process_of(struct totals *t, uint32_t pid)
+{
+    for (unsigned i = t->process_count; i-- > 0;)
+        if (t->process_list[i].pid == pid)
+            return &t->process_list[i];
+    struct tot_process *p = TOTALS_GROW(t, process_list, process_count);
+    if (p)
+        p->pid = pid;
+    return p;
+}
+
+static void
+count_process(struct totals *t, const struct tr_call *c)
+{
+    struct tot_process *p = process_of(t, c->pid);
+    if (!p)
+        return;
+    p->calls++;
+    p->launches += c->kernel.present;
+    p->failed += c->failed;
+}
+
+/* By rank; those without one behind the others. */
+static int
+by_rank(const void *a, const void *b)
+{
+    const struct tot_process *x = a, *y = b;
+    int64_t p = tr_process(x->pid).rank, q = tr_process(y->pid).rank;
+    if (p != q)
+        return p < 0 ? 1 : q < 0 ? -1 : p < q ? -1 : 1;
+    return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
 /* ---- memory ---- */
@@ -235,6 +270,7 @@ on_call(void *ctx, const struct tr_call *c)
     if (c->end > t->last)
         t->last = c->end;
     count_thread(t, c->pid, c->tid);
+    count_process(t, c);
     if (c->failed) {
         t->failed++;
         count_pair(t, &t->errors, &t->error_count, c->function, c->result->text ? c->result->text : "unknown error");
@@ -302,6 +338,8 @@ totals_read(const char *dir, struct totals *t)
         qsort(t->functions, t->function_count, sizeof *t->functions, by_time);
     if (t->kernel_count)
         qsort(t->kernels, t->kernel_count, sizeof *t->kernels, by_cost);
+    if (t->process_count)
+        qsort(t->process_list, t->process_count, sizeof *t->process_list, by_rank);
     if (t->nomem) {
         say("out of memory");
         status = TR_FAILED;
@@ -339,6 +377,7 @@ totals_finish(struct totals *t)
     free(t->made);
     free(t->devices);
     free(t->threads);
+    free(t->process_list);
     free_pairs(t->errors, t->error_count);
     free_pairs(t->missing, t->missing_count);
     memset(t, 0, sizeof *t);

@@ -40,6 +40,11 @@ struct tot_error {
     uint64_t count;
 };
 
+struct tot_process {
+    uint32_t pid;                 /* as in events (process.h) */
+    uint64_t calls, launches, failed;
+};
+
 struct tot_block {
     uint64_t address, size;
     uint32_t pid;
@@ -82,6 +87,7 @@ struct totals {
     struct tot_block    *blocks;     unsigned block_count;       /* allocations, live and freed */
     uint64_t *threads;               unsigned thread_count;      /* pid << 32 | tid */
     unsigned  processes;
+    struct tot_process *process_list; unsigned process_count;    /* by rank */
     uint64_t  calls, runtime_calls, failed, lost, launches;      /* calls: of both APIs */
     uint64_t  allocations[2], allocated[2], frees[2], freed[2], live[2], peak[2];   /* [0] device, [1] host */
     uint64_t  copies[4], copied[4];                /* host to device, device to host, on the device, other */

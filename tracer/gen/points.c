@@ -359,7 +359,7 @@ emit_trace_points(const struct model *m, struct cw_buf *out)
 static void
 other_probes(struct cw_buf *out)
 {
-    static const char *const events[] = { "kernel", "module", "name", "submit", "executed" };
+    static const char *const events[] = { "kernel", "module", "name", "submit", "executed", "process" };
     for (unsigned i = 0; i < sizeof events / sizeof *events; i++)
         cw_buf_printf(out, "\nvoid\ncw_tp_%s(const struct cw_tp_%s *k)\n{\n    lttng_ust_tracepoint(cudaway, %s, k);\n}\n",
                       events[i], events[i], events[i]);

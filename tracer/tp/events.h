@@ -65,3 +65,7 @@ LTTNG_UST_TRACEPOINT_EVENT(cudaway, executed, LTTNG_UST_TP_ARGS(const struct cw_
     lttng_ust_field_integer(uint64_t, start, k->start)
     lttng_ust_field_integer(uint64_t, end, k->end)
 ))
+
+LTTNG_UST_TRACEPOINT_EVENT(cudaway, process, LTTNG_UST_TP_ARGS(const struct cw_tp_process *, k), LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(uint64_t, rank, k->rank)
+))

@@ -104,4 +104,5 @@ const struct cw_tp_ops cw_tp_ops = {
     .name = cw_tp_name,
     .submit = cw_tp_submit,
     .executed = cw_tp_executed,
+    .process = cw_tp_process,
 };

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#define CW_TP_VERSION 2u
+#define CW_TP_VERSION 3u
 
 struct cw_tp_kernel {
     const struct cw_launch *launch;
@@ -44,6 +44,11 @@ struct cw_tp_executed {
     uint64_t    start, end;      /* ns of CLOCK_MONOTONIC, which is LTTng's clock; 0: not known */
 };
 
+/* Of this process, where it is a rank of MPI. */
+struct cw_tp_process {
+    uint64_t    rank;
+};
+
 #define CW_TP_PARAM_BYTES 4096u
 #define CW_TP_TEXT_BYTES  4096u
 #define CW_TP_ELEMENTS    64u
@@ -60,6 +65,7 @@ struct cw_tp_ops {
     void (*name)(const struct cw_tp_name *);
     void (*submit)(const struct cw_tp_submit *);
     void (*executed)(const struct cw_tp_executed *);
+    void (*process)(const struct cw_tp_process *);
 };
 
 /* Generated. The events in the order of the header: entry and exit of each function, then the others. */
@@ -71,6 +77,7 @@ void cw_tp_module(const struct cw_tp_module *k);
 void cw_tp_name(const struct cw_tp_name *k);
 void cw_tp_submit(const struct cw_tp_submit *k);
 void cw_tp_executed(const struct cw_tp_executed *k);
+void cw_tp_process(const struct cw_tp_process *k);
 
 /* The same for the functions of the Runtime. A call's `index` is then the Runtime's, its `next` is NULL, and its result a
  * cudaError_t, which has the driver's numbers. */
