@@ -86,4 +86,6 @@ for shell in bash fish; do
     ${shell}_offers "--dump-limit" cudaway-trace record --dump-l
 done
 bash_offers "--emit" cudaway cc --emi
+fish_offers "-MD" cudaway-cc -M
+grep -q "'-M\[also write OUTPUT.d.*:D:(D)'" "$share/zsh/site-functions/_cudaway-cc" || fail "zsh completes -MD otherwise"
 exit $bad
