@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * candle LIBCUDA OTHER PTX CODE: each kernel of a module of candle's, from PTX on our driver's device and from CODE on another: with OTHER a HIP
- * library from a container, with a CUDA driver from PTX. Inputs are the same; what they write must be the same to the bit. The arguments follow
- * from a kernel's name: the families of candle's kernels share a parameter list each. For candle.sh. */
+ * candle LIBCUDA OTHER [MODULE...]: each kernel of candle's modules, from PTX on our driver's device and on another: with OTHER a HIP library from a
+ * container, with a CUDA driver from PTX. PTX and containers are inside of this program (candle.sh embeds them, and defines MODULES), and a module is loaded
+ * when its first kernel is asked for. Inputs are the same; what they write must be the same to the bit. The arguments follow from a kernel's name: the
+ * families of candle's kernels share a parameter list each. */
 #include "impl/api/cuda.h"
-#include "impl/base/file.h"
 
 #include <dlfcn.h>
 #include <fnmatch.h>
@@ -76,13 +76,19 @@ static const struct { char letter; size_t words[WORDS]; } info[] = {
 };
 enum { INFOS = sizeof info / sizeof *info };
 
+struct cudaway_kernel { const char *name; unsigned parameters, bytes; };
+#define DECLARE(m) extern const unsigned char m##_ptx[], m##_native[]; extern const struct cudaway_kernel m##_ptx_kernels[];
+MODULES(DECLARE)
+#define ROW(m) { #m, m##_ptx, m##_native, m##_ptx_kernels },
+static const struct embedded { const char *name; const unsigned char *ptx, *native; const struct cudaway_kernel *kernels; } embedded[] = { MODULES(ROW) };
+enum { EMBEDDED = sizeof embedded / sizeof *embedded };
+
 struct side {
-    const char *name;
     void *lib;
     bool hip;
-    void *buffer[BUFFERS], *info, *module, *context;
+    void *buffer[BUFFERS], *info, *module[EMBEDDED], *context;
 };
-static struct side host = { "host" }, other = { "other" };
+static struct side host, other;
 
 #define CALL(s, f, ...) ({ int (*p_)() = (int (*)())dlsym((s)->lib, #f); int e_ = p_ ? p_(__VA_ARGS__) : -1; \
     if (e_) { fprintf(stderr, "%s: error %d\n", #f, e_); exit(2); } })
@@ -204,12 +210,35 @@ block(const struct family *f, const char *kernel, const struct side *s, unsigned
     return at;
 }
 
+/* A kernel of embedded module `m`, which is loaded for the first one. */
+static void *
+get_function(struct side *s, unsigned m, const char *kernel)
+{
+    void *function;
+    if (s->hip) {
+        if (!s->module[m])
+            CALL(s, hipModuleLoadData, &s->module[m], embedded[m].native);
+        CALL(s, hipModuleGetFunction, &function, s->module[m], kernel);
+    } else {
+        if (!s->module[m])
+            CALL(s, cuModuleLoadData, &s->module[m], embedded[m].ptx);
+        CALL(s, cuModuleGetFunction, &function, s->module[m], kernel);
+    }
+    return function;
+}
+
 static void
-run(struct side *s, const struct family *f, const char *kernel, unsigned char *result)
+run(struct side *s, const struct family *f, unsigned m, const struct cudaway_kernel *k, unsigned char *result)
 {
     unsigned char parameters[256];
-    void *function;
-    size_t size = block(f, kernel, s, parameters);
+    if (!s->hip)
+        CALL(s, cuCtxSetCurrent, s->context);
+    void *function = get_function(s, m, k->name);
+    size_t size = block(f, k->name, s, parameters);
+    if (size != k->bytes) {
+        fprintf(stderr, "%s takes %u bytes of parameters, not %zu\n", k->name, k->bytes, size);
+        exit(2);
+    }
     void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, parameters, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, s->hip ? (void *)3 : CU_LAUNCH_PARAM_END };    /* the other two are the same in HIP */
     unsigned gy = f->grid[1] ? f->grid[1] : 1, gz = f->grid[2] ? f->grid[2] : 1, by = f->block[1] ? f->block[1] : 1;
     for (unsigned b = 0; b < BUFFERS; b++) {
@@ -219,27 +248,23 @@ run(struct side *s, const struct family *f, const char *kernel, unsigned char *r
             CALL(s, cuMemcpyHtoD_v2, (CUdeviceptr)(uintptr_t)s->buffer[b], (void *)input[b], (size_t)BYTES);
     }
     if (s->hip) {
-        CALL(s, hipModuleGetFunction, &function, s->module, kernel);
         CALL(s, hipModuleLaunchKernel, function, f->grid[0], gy, gz, f->block[0], by, 1u, f->shared, (void *)NULL, (void **)NULL, (void **)extra);
         CALL(s, hipDeviceSynchronize);
         CALL(s, hipMemcpy, (void *)result, s->buffer[4], (size_t)BYTES, 2);
     } else {
-        CALL(s, cuModuleGetFunction, &function, s->module, kernel);
         CALL(s, cuLaunchKernel, function, f->grid[0], gy, gz, f->block[0], by, 1u, f->shared, (CUstream)NULL, (void **)NULL, (void **)extra);
         CALL(s, cuMemcpyDtoH_v2, (void *)result, (CUdeviceptr)(uintptr_t)s->buffer[4], (size_t)BYTES);
     }
 }
 
 static void
-open_side(struct side *s, const char *library, const char *code)
+open_side(struct side *s, const char *library)
 {
     unsigned char words[INFOS * sizeof info[0].words];
-    char *text;
-    size_t size;
     CUdevice device;
     s->lib = dlopen(library, RTLD_NOW);
-    if (!s->lib || cw_file_read(code, 1 << 28, &text, &size)) {
-        fprintf(stderr, "cannot read %s or %s: %s\n", library, code, dlerror());
+    if (!s->lib) {
+        fprintf(stderr, "%s\n", dlerror());
         exit(2);
     }
     for (unsigned i = 0; i < INFOS; i++)
@@ -247,13 +272,11 @@ open_side(struct side *s, const char *library, const char *code)
     s->hip = !dlsym(s->lib, "cuInit");
     if (s->hip) {
         CALL(s, hipInit, 0);
-        CALL(s, hipModuleLoadData, &s->module, (void *)text);
     } else {
         CALL(s, cuInit, 0);
         CALL(s, cuDeviceGet, &device, 0);
         CALL(s, cuDevicePrimaryCtxRetain, &s->context, device);
         CALL(s, cuCtxSetCurrent, s->context);
-        CALL(s, cuModuleLoadData, &s->module, text);
     }
     for (unsigned b = 0; b <= BUFFERS; b++) {
         void **at = b < BUFFERS ? &s->buffer[b] : &s->info;
@@ -267,51 +290,58 @@ open_side(struct side *s, const char *library, const char *code)
         CALL(s, hipMemcpy, s->info, (void *)words, sizeof words, 1);
     else
         CALL(s, cuMemcpyHtoD_v2, (CUdeviceptr)(uintptr_t)s->info, (void *)words, sizeof words);
-    free(text);
+}
+
+static unsigned same, different, unknown;
+
+static void
+compare(unsigned m, const struct cudaway_kernel *k)
+{
+    static unsigned char expected[BYTES], got[BYTES];
+    const struct family *f = families, *end = families + sizeof families / sizeof *families;
+    while (f < end && fnmatch(f->name, k->name, 0))
+        f++;
+    if (f == end || (strpbrk(f->parameters, "ABCivw") && !type_of(k->name, false))) {
+        printf("%s: its parameters are not known here\n", k->name);
+        unknown++;
+        return;
+    }
+    run(&host, f, m, k, expected);
+    run(&other, f, m, k, got);
+    if (!memcmp(expected, input[4], BYTES)) {
+        printf("%s wrote nothing\n", k->name);
+        different++;
+    } else if (memcmp(expected, got, BYTES)) {
+        unsigned i = 0;
+        while (expected[i] == got[i])
+            i++;
+        printf("%s differs at byte %u: %02x, not %02x\n", k->name, i, got[i], expected[i]);
+        different++;
+    } else {
+        same++;
+    }
 }
 
 int
 main(int argc, char **argv)
 {
-    static unsigned char expected[BYTES], got[BYTES];
-    unsigned same = 0, different = 0, unknown = 0;
-    char *text;
-    size_t size;
-    if (argc != 5 || cw_file_read(argv[3], 1 << 28, &text, &size))
+    unsigned loaded = 0, failures = 0;
+    if (argc < 3)
         return 2;
-    open_side(&host, argv[1], argv[3]);
-    open_side(&other, argv[2], argv[4]);
-    for (char *p = text; (p = strstr(p, ".entry ")); p++) {
-        char kernel[200];
-        const struct family *f = families, *end = families + sizeof families / sizeof *families;
-        if (sscanf(p, ".entry %199[A-Za-z0-9_]", kernel) != 1)
-            continue;
-        while (f < end && fnmatch(f->name, kernel, 0))
-            f++;
-        if (f == end || (strpbrk(f->parameters, "ABCivw") && !type_of(kernel, false))) {
-            printf("%s: its parameters are not known here\n", kernel);
-            unknown++;
-            continue;
-        }
-        CALL(&host, cuCtxSetCurrent, host.context);
-        run(&host, f, kernel, expected);
-        if (!other.hip)
-            CALL(&other, cuCtxSetCurrent, other.context);
-        run(&other, f, kernel, got);
-        if (!memcmp(expected, input[4], BYTES)) {
-            printf("%s wrote nothing\n", kernel);
-            different++;
-        } else if (memcmp(expected, got, BYTES)) {
-            unsigned i = 0;
-            while (expected[i] == got[i])
-                i++;
-            printf("%s differs at byte %u: %02x, not %02x\n", kernel, i, got[i], expected[i]);
-            different++;
-        } else {
-            same++;
-        }
+    open_side(&host, argv[1]);
+    open_side(&other, argv[2]);
+    for (unsigned m = 0; m < EMBEDDED; m++) {
+        bool wanted = argc == 3;
+        for (int i = 3; i < argc; i++)
+            wanted |= !strcmp(argv[i], embedded[m].name);
+        same = different = unknown = 0;
+        for (const struct cudaway_kernel *k = embedded[m].kernels; wanted && k->name; k++)
+            compare(m, k);
+        if (wanted)
+            printf("%s: %u kernels the same, %u different, %u not run\n", embedded[m].name, same, different, unknown);
+        failures += different + unknown + (wanted && !same);
+        loaded += other.module[m] != NULL;
     }
-    free(text);
-    printf("%u kernels the same, %u different, %u not run\n", same, different, unknown);
-    return different || unknown || !same;
+    printf("%u of %u modules loaded\n", loaded, (unsigned)EMBEDDED);
+    return failures || !loaded;
 }
