@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The shell scripts parse; those of tools/ print help of one style and refuse unknown options with status 2 and one line; tools/setup knows what is missing.
+# The shell scripts parse, refuse unknown options with status 2, and tools/setup knows what is missing.
 # Argument: the source folder.
 set -u
 cd "$1" || exit 1
@@ -17,24 +17,52 @@ while IFS= read -r f; do
     if command -v shellcheck >/dev/null; then shellcheck -S warning "$f" || fail "shellcheck $f"; fi
 done < <(find .ci tools tests/tools tests/programs debian/tests -type f \( -name '*.sh' -o ! -name '*.*' \) | sort)
 
-# Help: what it does, in a line, then how it is called; from any folder.
-out=$(mktemp -d) || exit 1
-root=$PWD n=0
-for t in $(find tools -maxdepth 1 -type f -perm -u+x | sort); do
-    n=$((n + 1))
-    (cd "$out" && timeout 120 "$root/$t" --help >help 2>err) && [ ! -s "$out/err" ] || fail "$t --help: $(head -n 2 "$out/err")"
-    timeout 120 "$t" -h 2>&1 | cmp -s - "$out/help" || fail "$t -h is not $t --help"
-    head -n 2 "$out/help" | grep -q '\.$' || fail "$t --help begins without a sentence: $(head -n 1 "$out/help")"
-    grep -qE "^ +$t( |$)" "$out/help" || fail "$t --help does not say how it is called"
-    [ "$(grep -c . "$out/help")" -ge 3 ] && ! grep -q shellcheck "$out/help" || fail "$t --help: $(cat "$out/help")"
-    timeout 120 "$t" --no-such-option >"$out/out" 2>"$out/err"
-    [ $? = 2 ] || fail "$t accepts an unknown option"
-    [ "$(wc -l <"$out/err")" = 1 ] && grep -q "^$t: .* (see --help)$" "$out/err" && [ ! -s "$out/out" ] || fail "$t --no-such-option: $(head -n 3 "$out/err")"
+# What all of tools/ have, run from another folder: --version and --help on standard output, and one line that names the script on a wrong option, on an option
+# without its value, and on an argument that is none.
+here=$PWD
+habits=$(mktemp -d) || exit 1
+run() { (cd "$habits" && timeout 120 "$here/tools/$1" "${@:2}" >out 2>err </dev/null); }
+one_line() { # NAME ARGUMENT...: is wrong
+    run "$@"
+    [ $? = 2 ] || fail "tools/$*: not status 2"
+    [ "$(wc -l <"$habits/err")" = 1 ] && [ ! -s "$habits/out" ] && grep -q "^tools/$1: " "$habits/err" || fail "tools/$*: $(head -n 3 "$habits/err")"
+}
+scripts=0
+for f in tools/*; do
+    [ -f "$f" ] && [ -x "$f" ] || continue
+    t=${f#tools/}
+    scripts=$((scripts + 1))
+    one_line "$t" --no-such-option
+    one_line "$t" -Z
+    run "$t" --version && grep -qE "^tools/$t [0-9]+\.[0-9]+" "$habits/out" && [ "$(wc -l <"$habits/out")" = 1 ] && [ ! -s "$habits/err" ] || fail "tools/$t --version"
+    run "$t" --help && grep -q "tools/$t" "$habits/out" && [ ! -s "$habits/err" ] || fail "tools/$t --help"
 done
-[ $n -ge 14 ] || fail "$n scripts in tools/"
-rm -rf "$out"
-tools/check no-such-component >/dev/null 2>&1
-[ $? = 2 ] || fail "tools/check accepts an unknown component"
+[ $scripts -ge 14 ] || fail "only $scripts scripts in tools"
+while read -r words; do
+    # shellcheck disable=SC2086
+    one_line $words
+done <<'END'
+check no-such-component
+demo no-such-filter
+bundle -o
+bundle nothing
+package -o
+sums --sign
+sums
+sbom one two
+fuzz --hours
+fuzz --hours many
+bench no-such-part
+clients --device
+clients no-such-client
+record-corpus -t
+record-corpus -t folder
+bisect-pass --device
+bisect-pass
+setup nothing
+programs
+END
+rm -rf "$habits"
 
 # The files of LLVM that are compiled anew are named once; what they are trained with is there; and another LLVM's source is refused.
 awk '!/^#/ && (!/^[A-Za-z0-9\/]+\.cpp$/ || seen[$0]++) { print "bad line: " $0; bad = 1 } END { exit bad || NR < 10 }' tools/cc/hot.txt || fail "tools/cc/hot.txt"
