@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A program with something on a timeline: two streams, copies both ways, memsets, two kernels, a graph of two launches, a pause of 20 ms
  * between CUDA calls, and a copy that waits for a long kernel. The argument is the number of rounds (default 4); a round has 3 launches
- * and a graph launch. What a recording of it must hold is written beside each part. */
+ * and a graph launch. What a recording of it must hold is written beside each part. With "many N" it makes N launches of 50 kernels in turn, in two
+ * streams, and an allocation for each 100 of them. */
 #include "impl/api/cuda.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define CHECK(x)                                                                                                     \
@@ -37,6 +39,42 @@ static const char ptx[] =
     "again:\n  mad.lo.u32 %r2, %r2, 1664525, 1013904223;\n  sub.u32 %r1, %r1, 1;\n  setp.ne.u32 %p, %r1, 0;\n  @%p bra again;\n"
     "  st.global.u32 [%d1], %r2;\n  ret;\n}\n";
 
+static int
+many(unsigned launches)
+{
+    enum { KERNELS = 50 };
+    static char text[KERNELS * 64 + 128];
+    CUcontext context;
+    CUmodule module;
+    CUfunction kernels[KERNELS];
+    CUstream streams[2];
+    CUdeviceptr memory;
+    char name[16];
+    int n = snprintf(text, sizeof text, ".version 7.0\n.target sm_60\n.address_size 64\n");
+    for (unsigned i = 0; i < KERNELS; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, ".visible .entry k%02u() { ret; }\n", i);
+    CHECK(FN(cuInit)(0));
+    CHECK(FN(cuDevicePrimaryCtxRetain)(&context, 0));
+    CHECK(FN(cuCtxSetCurrent)(context));
+    CHECK(FN(cuModuleLoadData)(&module, text));
+    for (unsigned i = 0; i < KERNELS; i++) {
+        snprintf(name, sizeof name, "k%02u", i);
+        CHECK(FN(cuModuleGetFunction)(&kernels[i], module, name));
+    }
+    for (unsigned i = 0; i < 2; i++)
+        CHECK(FN(cuStreamCreate)(&streams[i], CU_STREAM_NON_BLOCKING));
+    __typeof__(&cuLaunchKernel) launch = FN(cuLaunchKernel);
+    for (unsigned i = 0; i < launches; i++) {
+        if (i % 100 == 0)
+            CHECK(FN(cuMemAlloc_v2)(&memory, 4096));
+        CHECK(launch(kernels[i % KERNELS], 1, 1, 1, 1, 1, 1, 0, streams[i & 1], NULL, NULL));
+        if (i % 200 == 199)
+            CHECK(FN(cuMemFree_v2)(memory));
+    }
+    CHECK(FN(cuCtxSynchronize)());
+    return 0;
+}
+
 enum { N = 1 << 18 };
 static float host[N];
 
@@ -57,6 +95,8 @@ main(int argc, char **argv)
         fprintf(stderr, "timeline: %s\n", dlerror());
         return 98;
     }
+    if (argc > 2 && !strcmp(argv[1], "many"))
+        return many((unsigned)atoi(argv[2]));
     CHECK(FN(cuInit)(0));
     CHECK(FN(cuDevicePrimaryCtxRetain)(&context, 0));
     CHECK(FN(cuCtxSetCurrent)(context));
