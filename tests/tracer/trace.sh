@@ -363,6 +363,13 @@ END
     build d.so -shared -fPIC user.c "$dir/c/libleaf.so" && mv c/libleaf.so c/gone
     build e.so -shared -fPIC leaf.c && build app2 app.c -Wl,--unresolved-symbols=ignore-all "$dir/e.so"
     same_as_linker "$dir/app2"
+    # One of CUDA's libraries that is here, but not ours: its functions are not ours either, and it is told of as one of CUDA's.
+    echo 'int cudnnCreate(void) { return 0; }' >cudnn.c && build libcudnn.so.9 -shared -fPIC -Wl,-soname,libcudnn.so.9 cudnn.c
+    echo 'int cudnnCreate(void); int main(void) { return cudnnCreate(); }' >dnn.c && build dnn -Wl,-rpath,'$ORIGIN' dnn.c libcudnn.so.9
+    want 1 "$TRACE" check "$dir/dnn"
+    has out '  cuDNN: 1 function, 1 not here' 1
+    has out "  loads libcudnn.so.9: CUDAway does not have it; this one is here: $dir/libcudnn.so.9" 1
+    has out "$dir/libcudnn.so.9: runs (loaded by $dir/dnn)" 1
     # Programs of the system.
     for p in "$(command -v python3)" "$TRACE" "$(command -v "$CC")" "$(command -v ffmpeg)"; do
         [ -z "$p" ] || same_as_linker "$p"

@@ -162,7 +162,7 @@ read_object(const char *path, const struct stat *st, const struct cw_mapped_file
     o->modules = need_memory(check_modules(all.jit, m->data, m->size));
     if (d.machine)
         find_runtime(o);
-    bool cuda_library = false;
+    bool cuda_library = o->soname && api_is_cuda_library(o->soname);
     for (unsigned i = 0; i < o->needed.count; i++)
         cuda_library |= api_is_cuda_library(o->needed.at[i]);
     o->cuda = cuda_library || cJSON_GetArraySize(o->modules) || o->runtime || o->runtime_trouble;
