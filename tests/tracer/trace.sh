@@ -475,6 +475,14 @@ END
         has out 'trace_linked: runs' 1
         has out 'ours: lacks something' 1
     fi
+    # A trace without a manifest, as lttng-relayd leaves it; a folder of binaries in which recordings lie.
+    cp -r r/trace relayed
+    want 1 "$TRACE" check relayed
+    has out 'relayed: lacks something' 1
+    mkdir work && cp -r r work && cp "$LINKED" work
+    want 0 "$TRACE" check work
+    has out 'work/trace_linked: runs' 1
+    has out 'called' 0
     # No calls: no list.
     want 0 record -o nothing -- "$APP" nothing
     want 2 "$TRACE" check nothing

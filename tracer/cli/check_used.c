@@ -16,20 +16,21 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool is_trace;
+static bool has_trace, has_recording;
 
-/* The metadata of a CTF trace, in packets or as text. */
+/* The metadata of a CTF trace, in packets or as text; a recording below has a manifest. */
 static int
 look(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
     char start[6] = "";
     FILE *f = type == FTW_F && !strcmp(path + ftw->base, "metadata") ? fopen(path, "re") : NULL;
+    has_recording |= type == FTW_F && !strcmp(path + ftw->base, "manifest.json");
     if (!f)
         return 0;
     size_t n = fread(start, 1, sizeof start, f);
     fclose(f);
-    is_trace = n == sizeof start && (!memcmp(start, "\x57\x1d\xd1\x75", 4) || !memcmp(start, "/* CTF", 6));
-    return is_trace;
+    has_trace |= n == sizeof start && (!memcmp(start, "\x57\x1d\xd1\x75", 4) || !memcmp(start, "/* CTF", 6));
+    return 0;
 }
 
 bool
@@ -42,9 +43,10 @@ check_is_recording(const char *dir)
         free(data);
         return ours;
     }
-    is_trace = false;
+    /* What an lttng-relayd wrote has a trace alone. A folder of binaries may have recordings in it. */
+    has_trace = has_recording = false;
     nftw(dir, look, 16, FTW_PHYS);
-    return is_trace;
+    return has_trace && !has_recording;
 }
 
 /* What a driver answers when it cannot do what was asked, rather than when the program is wrong. */
