@@ -455,7 +455,7 @@ check_used)
         has out '    wrong: refused' 1
         has out '      7:5: P2003 ' 1
         has out '    fail719, from PTX for sm_60' 1
-        has out '    fine: 5 launches; its PTX: ' 1
+        has out '    fine: 5 launches; its PTX: compiles' 1
         want 1 "$TRACE" check --json ours
         python3 - <<'END' || fail "check --json of a recording"
 import json

@@ -150,17 +150,18 @@ add_modules(const struct cwj_api *jit, const char *dir, cJSON *to, const struct 
     return all;
 }
 
-/* What the modules say of a kernel; "" if none has it. */
+/* What the modules say of a kernel, rather one that loads than one that does not; "" if none has it. */
 static const char *
 verdict_of(const cJSON *images, const char *kernel)
 {
     const cJSON *i, *m, *k;
+    const char *found = "";
     cJSON_ArrayForEach(i, images)
         cJSON_ArrayForEach(m, CHECK_ITEM(i, "modules"))
             cJSON_ArrayForEach(k, CHECK_ITEM(m, "kernels"))
-                if (!strcmp(check_text(k, "name"), kernel))
-                    return check_text(k, "verdict");
-    return "";
+                if (!strcmp(check_text(k, "name"), kernel) && strcmp(found, "compiles") != 0)
+                    found = check_text(k, "verdict");
+    return found;
 }
 
 bool
