@@ -614,6 +614,7 @@ errors)
 nothing)
     want 0 record -o r -- "$APP" nothing
     has err 'made no CUDA call'
+    has err 'cudaway-trace check'
     want 0 "$TRACE" show r
     lines out 0
     has err 'made no CUDA call'
