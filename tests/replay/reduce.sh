@@ -121,7 +121,7 @@ PTX
 errors)
     record "$PTX" line
     "$REPLAY" --reduce --on host "$dir"/dumps/*-line.cwdump >"$dir/out" 2>&1
-    [ $? = 2 ] && grep -q "needs --output FILE, and --against" "$dir/out" || { fail "without --against"; cat "$dir/out"; }
+    [ $? = 2 ] && grep -q "needs --output FILE or --reproducer FILE.c, and --against" "$dir/out" || { fail "without --against"; cat "$dir/out"; }
     reduce 2 line --on host --against-module "$dir/none"
     [ ! -e "$dir/small.ptx" ] || fail "something was written"
     ;;
