@@ -2,19 +2,24 @@
  * Writes the list of jit/builtins/precompiled.h: functions for the usual matrix products, approximations, divisions, printing, heap and
  * textures, as this compiler makes them for each processor.
  *   cwj_prepare OUTPUT.c [PROCESSOR...]
+ * Each processor is compiled for in a process of its own, whose assembly text and code object lie beside OUTPUT.c meanwhile.
  * A function is accepted if it computes only in the registers that its callers leave to it, and accesses memory only at addresses that it
  * was given. The assembly text tells which registers it uses; the code object has the code. Rejected functions, and those for other
  * processors, are compiled with the kernel. */
 #define _GNU_SOURCE
 #include "impl/base/buf.h"
+#include "impl/base/file.h"
 #include "jit/builtins/precompiled.h"
 #include "jit/driver/aot.h"
 #include "jit/link/program.h"
 
 #include <elf.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- kernels ------------------------------------------------------------------------------------------------------------------- */
 
@@ -321,9 +326,9 @@ next_function(const char **at, struct function *f)
 
 /* A function's bytes in a code object linked by LLD; NULL: no such symbol. */
 static const uint8_t *
-find_code(const struct cw_buf *object, const char *name, size_t *size)
+find_code(const struct cw_mapped_file *object, const char *name, size_t *size)
 {
-    const uint8_t *base = (const uint8_t *)object->data;
+    const uint8_t *base = object->data;
     const Elf64_Ehdr *h = (const void *)base;
     const Elf64_Shdr *s = (const void *)(base + h->e_shoff);
     for (unsigned i = 0; i < h->e_shnum; i++) {
@@ -413,13 +418,6 @@ array_of(struct output *o, struct taken t)
     return o->n++;
 }
 
-static bool
-compile(struct cwj_program *p, const char *cpu, enum cwj_emit emit, struct cw_buf *out, struct cwj_diags *diags)
-{
-    const struct cwj_aot_options o = { .target = CWJ_TARGET_AMDGCN, .cpu = cpu, .emit = emit, .opt_level = 3, .module_image = true };
-    return cwj_aot(p, &o, out, diags) == CW_OK;
-}
-
 static void
 list_registers(struct cw_buf *b, const char *kind, const uint64_t *used, unsigned n)
 {
@@ -440,9 +438,9 @@ stack_of_textures(const char *assembly)
 }
 
 static bool
-take_functions(const char *cpu, const struct cw_buf *assembly, const struct cw_buf *object, struct output *o)
+take_functions(const char *cpu, const char *assembly, const struct cw_mapped_file *object, struct output *o)
 {
-    const char *at = assembly->data;
+    const char *at = assembly;
     const unsigned stack = stack_of_textures(at);
     struct function f;
     struct taken t;
@@ -484,45 +482,113 @@ write_list(const struct output *o, const char *path)
 
 const bool gcn_makes_precompiled = true;
 
+/* ---- processors, side by side --------------------------------------------------------------------------------------------------- */
+
+/* The file beside the output, such as precompiled.c.gfx1100.s. */
+static void
+beside(const char *output, const char *cpu, const char *ending, char path[PATH_MAX])
+{
+    snprintf(path, PATH_MAX, "%s.%s.%s", output, cpu, ending);
+}
+
+static bool
+compile(struct cwj_program *p, const struct cwj_input *in, const char *cpu, enum cwj_emit emit, const char *path)
+{
+    const struct cwj_aot_options o = { .target = CWJ_TARGET_AMDGCN, .cpu = cpu, .emit = emit, .opt_level = 3, .module_image = true };
+    struct cw_buf out, text;
+    struct cwj_diags diags;
+    cw_buf_init(&out);
+    cw_buf_init(&text);
+    cwj_diags_init(&diags);
+    bool ok = cwj_aot(p, &o, &out, &diags) == CW_OK && !out.failed && cw_file_write_atomic(path, out.data, out.size, 0644) == CW_OK;
+    cwj_diags_render(&diags, "kernels", in->text, in->size, &text);
+    fprintf(stderr, "%.*s", (int)text.size, text.size ? text.data : "");
+    if (!ok)
+        fprintf(stderr, "%s: %s was not made\n", cpu, path);
+    cwj_diags_finish(&diags);
+    cw_buf_finish(&out);
+    cw_buf_finish(&text);
+    return ok;
+}
+
+static bool
+make_object(struct cwj_program *p, const struct cwj_input *in, const char *output, const char *cpu)
+{
+    char assembly[PATH_MAX], object[PATH_MAX];
+    beside(output, cpu, "s", assembly);
+    beside(output, cpu, "o", object);
+    return compile(p, in, cpu, CWJ_EMIT_ASM, assembly) && compile(p, in, cpu, CWJ_EMIT_OBJ, object);
+}
+
+/* All objects, as many at a time as there are processors here. */
+static bool
+make_objects(struct cwj_program *p, const struct cwj_input *in, const char *output, char **cpus)
+{
+    long most = sysconf(_SC_NPROCESSORS_ONLN), running = 0;
+    bool ok = true;
+    while (*cpus || running) {
+        if (*cpus && running < most) {
+            pid_t child = fork();
+            if (!child)
+                _exit(!make_object(p, in, output, *cpus));
+            ok &= child > 0;
+            running += child > 0;
+            cpus++;
+            continue;
+        }
+        int status;
+        ok &= wait(&status) > 0 && WIFEXITED(status) && !WEXITSTATUS(status);
+        running--;
+    }
+    return ok;
+}
+
+static bool
+take_processor(const char *output, const char *cpu, struct output *o)
+{
+    char paths[2][PATH_MAX];
+    struct cw_mapped_file assembly = { 0 }, object = { 0 };
+    beside(output, cpu, "s", paths[0]);
+    beside(output, cpu, "o", paths[1]);
+    bool mapped = cw_file_map(paths[0], &assembly) == CW_OK, both = mapped && cw_file_map(paths[1], &object) == CW_OK;
+    char *text = both ? strndup((const char *)assembly.data, assembly.size) : NULL;
+    bool ok = text && take_functions(cpu, text, &object, o);
+    free(text);
+    if (both)
+        cw_file_unmap(&object);
+    if (mapped)
+        cw_file_unmap(&assembly);
+    unlink(paths[0]);
+    unlink(paths[1]);
+    return ok;
+}
+
 int
 main(int argc, char **argv)
 {
     static struct output o;
-    struct cw_buf ptx, text;
+    struct cw_buf ptx;
     struct cwj_diags diags;
     struct cwj_program *p = NULL;
-    bool ok;
     if (argc < 2) {
         fprintf(stderr, "usage: cwj_prepare OUTPUT.c [PROCESSOR...]\n");
         return 2;
     }
     cw_buf_init(&ptx);
-    cw_buf_init(&text);
     cw_buf_init(&o.arrays);
     cw_buf_init(&o.entries);
     cwj_diags_init(&diags);
     kernels(&ptx);
     const struct cwj_input in = { "kernels", ptx.data, ptx.size };
-    ok = !ptx.failed && cwj_program_create(&in, 1, false, &p, &diags) == CW_OK;
-    for (int i = 2; ok && i < argc; i++) {
-        struct cw_buf assembly, object;
-        cw_buf_init(&assembly);
-        cw_buf_init(&object);
-        ok = compile(p, argv[i], CWJ_EMIT_ASM, &assembly, &diags) && compile(p, argv[i], CWJ_EMIT_OBJ, &object, &diags);
-        cw_buf_append(&assembly, "", 1);
-        ok = ok && !assembly.failed && !object.failed && take_functions(argv[i], &assembly, &object, &o);
-        cw_buf_finish(&assembly);
-        cw_buf_finish(&object);
-    }
-    cwj_diags_render(&diags, "kernels", ptx.data, ptx.size, &text);
-    fprintf(stderr, "%.*s", (int)text.size, text.size ? text.data : "");
+    bool ok = !ptx.failed && cwj_program_create(&in, 1, false, &p, &diags) == CW_OK && make_objects(p, &in, argv[1], argv + 2);
+    for (int i = 2; i < argc; i++)
+        ok = ok && take_processor(argv[1], argv[i], &o);
     int result = ok ? write_list(&o, argv[1]) : 1;
     cwj_program_destroy(p);
     cwj_diags_finish(&diags);
     for (size_t i = 0; i < o.n; i++)
         free(o.taken[i].code);
     cw_buf_finish(&ptx);
-    cw_buf_finish(&text);
     cw_buf_finish(&o.arrays);
     cw_buf_finish(&o.entries);
     return result;
