@@ -75,12 +75,18 @@ void
 cwi_constant_place(struct rewrite *w, const struct access *a)
 {
     const struct ptx_symbol *s;
+    /* A register of 32 bits has the lower half of an address, as mov of a name leaves it there. */
+    const bool half = a->address->has_reg && ptx_type_bits((ptx_type)w->fn->regs[a->address->index].type) == 32;
     cwi_put(w, " mov.u64 $lo, -1; mov.u64 $hi, 0; mov.u64 $v, 0;");
-    for (uint32_t i = 0; (s = place(w->fn, a->space, i)); i++)
-        cwi_put(w, " mov.u64 $i, %s; sub.u64 $i, $a, $i; sub.u64 $n, $i, %llu; neg.s64 $k, $i; setp.lt.s64 $q, $i, 0; selp.b64 $n, $k, $n, $q;"
+    for (uint32_t i = 0; (s = place(w->fn, a->space, i)); i++) {
+        cwi_put(w, " mov.u64 $i, %s;", s->name);
+        if (half)
+            cwi_put(w, " and.b64 $i, $i, 0xffffffff;");
+        cwi_put(w, " sub.u64 $i, $a, $i; sub.u64 $n, $i, %llu; neg.s64 $k, $i; setp.lt.s64 $q, $i, 0; selp.b64 $n, $k, $n, $q;"
                    " setp.lt.u64 $q, $i, %llu; selp.b64 $n, 0, $n, $q; mov.u64 $k, %llu; sub.u64 $k, $k, $i; setp.lt.u64 $q, $n, $lo; selp.b64 $lo, $n, $lo, $q;"
                    " selp.b64 $hi, $k, $hi, $q; and.b64 $i, $i, 0xffffffffffff; or.b64 $i, $i, %llu; selp.b64 $v, $i, $v, $q;",
-                s->name, (unsigned long long)s->size - 1, (unsigned long long)s->size, (unsigned long long)s->size, (unsigned long long)i << 48);
+                (unsigned long long)s->size - 1, (unsigned long long)s->size, (unsigned long long)s->size, (unsigned long long)i << 48);
+    }
     cwi_put(w, " setp.eq.u64 $q, $lo, 0; setp.ge.and.u64 $q, $hi, %u, $q;", a->bytes);
 }
 
