@@ -8,6 +8,7 @@
 #include "impl/base/env.h"
 #include "impl/base/file.h"
 #include "impl/base/program.h"
+#include "impl/base/progress.h"
 #include "jit/jit.h"
 #include "jit/link/linked_image.h"
 #include "tools/cc/cc.h"
@@ -607,14 +608,17 @@ static cw_result
 container(const struct cwj_api *jit, const struct options *o, struct cwj_program *p, struct cw_buf *out, struct cwj_diags *d)
 {
     struct cc_object objects[MAX_TARGETS];
+    struct cw_progress progress = { .what = "targets", .all = o->ntargets };
     cw_result r = CW_OK;
     unsigned n = 0;
     while (n < o->ntargets && !r) {
+        cw_progress_step(&progress, n, CW_NO_COUNT);
         struct cwj_aot_options aot = o->aot;
         aot.cpu = objects[n].cpu = o->targets[n].cpu;
         cw_buf_init(&objects[n].code);
         r = jit->aot(p, &aot, &objects[n++].code, d);
     }
+    cw_progress_clear(&progress);
     if (!r) {
         cc_bundle(out, objects, n);
         r = out->failed ? CW_ERR_NOMEM : CW_OK;

@@ -12,6 +12,7 @@
 #include "tracer/cli/ld_search.h"
 
 #include "impl/base/file.h"
+#include "impl/base/progress.h"
 #include "impl/runtime/redirect/copy.h"
 
 #include <dlfcn.h>
@@ -61,6 +62,7 @@ static struct {
     cJSON *files, *recordings;
     struct object **named;                  /* by the command line, or in a folder that it names */
     unsigned named_count;
+    struct cw_progress progress;            /* through the files of a folder */
     bool   lacks, folder, trouble;
 } all;
 
@@ -477,9 +479,20 @@ may_have_code(const char *path)
 }
 
 static int
+count(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    all.progress.all += type == FTW_F && S_ISREG(st->st_mode);
+    return 0;
+}
+
+static int
 visit(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-    if (type == FTW_F && S_ISREG(st->st_mode) && may_have_code(path))
+    if (type != FTW_F || !S_ISREG(st->st_mode))
+        return 0;
+    cw_progress_step(&all.progress, all.progress.done, CW_NO_COUNT);
+    all.progress.done++;
+    if (may_have_code(path))
         name_file(path);
     return 0;
 }
@@ -502,7 +515,10 @@ look_at(const char *path)
         all.lacks |= lacks;
     } else {
         all.folder = true;
-        if (nftw(path, visit, 16, FTW_PHYS)) {
+        all.progress = (struct cw_progress){ .what = "files" };
+        bool walked = !nftw(path, count, 16, FTW_PHYS) && !nftw(path, visit, 16, FTW_PHYS);
+        cw_progress_clear(&all.progress);
+        if (!walked) {
             say("%s: %s", path, strerror(errno));
             all.trouble = true;
         }
