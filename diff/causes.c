@@ -269,14 +269,6 @@ tasks(struct causes *c, const struct cwd_results *r, size_t *count)
     return t;
 }
 
-static int64_t
-now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * SECOND + t.tv_nsec;
-}
-
 static void
 say_left(size_t left, unsigned seconds)
 {
@@ -293,11 +285,11 @@ causes_explain(struct causes *c, struct cwd_results *r, unsigned seconds)
     size_t count, done = 0;
     struct task *t = tasks(c, r, &count);
     struct sigaction act = { .sa_handler = interrupt }, old;
-    int64_t end = seconds ? now_ns() + seconds * SECOND : 0;
+    int64_t end = seconds ? cw_progress_now() + seconds * SECOND : 0;
     struct cw_progress progress = { .what = "launches explained", .all = count, .limit = seconds * SECOND };
     sigaction(SIGINT, &act, &old);
-    for (; t && done < count && !interrupted && (!end || now_ns() < end); done++) {
-        unsigned left = end ? (unsigned)((end - now_ns()) / SECOND) + 1 : 0;
+    for (; t && done < count && !interrupted && (!end || cw_progress_now() < end); done++) {
+        unsigned left = end ? (unsigned)((end - cw_progress_now()) / SECOND) + 1 : 0;
         cw_progress_step(&progress, done, CW_NO_COUNT);
         unsigned status = explain(c, t[done].kernel, r, &r->launches[t[done].launch], t[done].dump, left, &progress);
         worst = status == 3 || (status == 2 && worst != 3) ? status : worst;

@@ -89,18 +89,10 @@ explain_compare(const struct explain *x, const struct cwd_dump *a, const struct 
 
 /* ---- trying ------------------------------------------------------------------------------------------------------------------ */
 
-static int64_t
-now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
 bool
 explain_runs(struct explain *x)
 {
-    x->over = x->over || (x->end && now_ns() >= x->end);
+    x->over = x->over || (x->end && cw_progress_now() >= x->end);
     if (!x->over && !x->o->results)
         cw_progress_step(&x->progress, x->runs, CW_NO_COUNT);
     x->runs += !x->over;
@@ -111,7 +103,7 @@ explain_runs(struct explain *x)
 static unsigned
 seconds_left(const struct explain *x)
 {
-    int64_t left = x->end - now_ns();
+    int64_t left = x->end - cw_progress_now();
     return !x->end ? 0 : left > 1000000000 ? (unsigned)(left / 1000000000) : 1;
 }
 
@@ -421,7 +413,7 @@ explain(struct explain *x)
 {
     struct cwl_side *s = &x->base;
     struct set differs = { 0 };
-    x->end = x->o->seconds ? now_ns() + x->o->seconds * 1000000000ll : 0;
+    x->end = x->o->seconds ? cw_progress_now() + x->o->seconds * 1000000000ll : 0;
     *s = (struct cwl_side){ .on = x->o->on, .folder = x->folder, .seconds = x->o->seconds };
     snprintf(s->label, sizeof s->label, "%s", s->on ? s->on : "the default device");
     if (!cwl_folder(x->folder, sizeof x->folder, &x->e) || cwl_open(s, x->o->file, &x->e) != CW_OK)
@@ -431,7 +423,7 @@ explain(struct explain *x)
         return trouble(x);
     }
     if (cwl_run(s, &x->e) != CW_OK)
-        return x->end && now_ns() >= x->end ? time_up(x) : trouble(x);
+        return x->end && cw_progress_now() >= x->end ? time_up(x) : trouble(x);
     if (!count_elements(x) || !set_init(x, &differs))
         return trouble(x);
     explain_compare(x, &s->dump, &s->result, &differs);

@@ -9,8 +9,8 @@
 
 #define SECOND 1000000000ll
 
-static int64_t
-now(void)
+int64_t
+cw_progress_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -43,7 +43,7 @@ void
 cw_progress_step(struct cw_progress *p, uint64_t done, uint64_t differ)
 {
     char of[48] = "", left[48], differing[40] = "";
-    int64_t t = now();
+    int64_t t = cw_progress_now();
     p->done = done;
     p->differ = differ;
     if (!p->begin) {

@@ -18,6 +18,8 @@ struct cw_progress {
     int64_t begin, last;                    /* ns */
     bool shown, off;                        /* off: nothing is said */
 };
+/* Nanoseconds of the monotonic clock, as `begin` and `last` are. */
+int64_t cw_progress_now(void);
 /* `differ`: CW_NO_COUNT where nothing is counted. */
 void cw_progress_step(struct cw_progress *p, uint64_t done, uint64_t differ);
 void cw_progress_clear(struct cw_progress *p);

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "tracer/cli/check.h"
 #include "tracer/cli/cli.h"
+#include "tracer/cli/json.h"
 #include "tracer/cli/manifest.h"
 #include "tracer/cli/totals.h"
 
@@ -64,20 +65,6 @@ is_refusal(const char *result)
     return false;
 }
 
-static cJSON *
-item(cJSON *array)
-{
-    cJSON *o = cJSON_CreateObject();
-    cJSON_AddItemToArray(array, o);
-    return o;
-}
-
-static void
-number(cJSON *o, const char *key, uint64_t v)
-{
-    cJSON_AddNumberToObject(o, key, (double)v);
-}
-
 static bool
 add_functions(cJSON *to, const struct totals *t)
 {
@@ -88,8 +75,8 @@ add_functions(cJSON *to, const struct totals *t)
         cJSON *o = check_function(f->name, false);
         if (!o)
             continue;
-        number(o, "calls", f->calls);
-        number(o, "failed", f->errors);
+        json_number(o, "calls", f->calls);
+        json_number(o, "failed", f->errors);
         cJSON_AddItemToArray(list, o);
         if (strcmp(check_text(o, "status"), "missing") != 0)
             continue;
@@ -98,18 +85,18 @@ add_functions(cJSON *to, const struct totals *t)
     }
     list = cJSON_AddArrayToObject(to, "not_found");
     for (unsigned i = 0; i < t->missing_count; i++) {
-        cJSON *o = item(list);
+        cJSON *o = json_item(list);
         cJSON_AddStringToObject(o, "name", t->missing[i].function);
-        number(o, "asked", t->missing[i].count);
+        json_number(o, "asked", t->missing[i].count);
     }
     list = cJSON_AddArrayToObject(to, "refused");
     for (unsigned i = 0; i < t->error_count; i++) {
         if (!is_refusal(t->errors[i].result))
             continue;
-        cJSON *o = item(list);
+        cJSON *o = json_item(list);
         cJSON_AddStringToObject(o, "function", t->errors[i].function);
         cJSON_AddStringToObject(o, "result", t->errors[i].result);
-        number(o, "count", t->errors[i].count);
+        json_number(o, "count", t->errors[i].count);
         all = false;
     }
     return all;
@@ -136,13 +123,8 @@ add_modules(const struct cwj_api *jit, const char *dir, cJSON *to, const struct 
     cJSON *list = cJSON_AddArrayToObject(to, "images");
     for (unsigned i = 0; i < t->module_count; i++) {
         const struct tot_module *m = &t->modules[i];
-        cJSON *o = item(list), *modules = read_module(jit, dir, m);
-        cJSON_AddStringToObject(o, "kind", m->kind);
-        cJSON_AddStringToObject(o, "file", m->file);
-        cJSON_AddStringToObject(o, "sha256", m->hash);
-        number(o, "size", m->size);
-        number(o, "loads", m->loads);
-        number(o, "refused", m->refused);
+        cJSON *o = json_item(list), *modules = read_module(jit, dir, m);
+        json_module(o, m);
         cJSON_AddBoolToObject(o, "kept", modules != NULL);
         all &= !modules || check_modules_run(modules);
         cJSON_AddItemToObject(o, "modules", modules ? modules : cJSON_CreateArray());
@@ -183,10 +165,10 @@ check_recording(const struct cwj_api *jit, const char *dir, cJSON *to, bool *lac
     cJSON *kernels = cJSON_AddArrayToObject(to, "kernels");
     for (unsigned i = 0; i < t.kernel_count; i++) {
         const struct tot_kernel *k = &t.kernels[i];
-        cJSON *o = item(kernels);
+        cJSON *o = json_item(kernels);
         cJSON_AddStringToObject(o, "name", k->name);
-        number(o, "launches", k->launches);
-        number(o, "failed", k->errors);
+        json_number(o, "launches", k->launches);
+        json_number(o, "failed", k->errors);
         cJSON_AddStringToObject(o, "verdict", verdict_of(CHECK_ITEM(to, "images"), k->name));
     }
     cJSON_ReplaceItemInObjectCaseSensitive(to, "verdict", cJSON_CreateString(runs ? "runs" : "lacks something"));

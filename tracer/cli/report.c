@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cudaway-trace report: the totals of a recording as text or as one JSON object. */
 #include "tracer/cli/cli.h"
+#include "tracer/cli/json.h"
 #include "tracer/cli/manifest.h"
 #include "tracer/cli/process.h"
 #include "tracer/cli/report_html.h"
@@ -276,12 +277,6 @@ print_text(const struct totals *t, const cJSON *manifest)
 
 /* ---- JSON ---- */
 
-static void
-number(cJSON *o, const char *key, uint64_t v)
-{
-    cJSON_AddNumberToObject(o, key, (double)v);
-}
-
 static cJSON *
 triple(const uint64_t v[3])
 {
@@ -295,19 +290,11 @@ static cJSON *
 times_of(cJSON *o, const char *key, const struct tot_times *x)
 {
     cJSON *d = cJSON_AddObjectToObject(o, key);
-    number(d, "count", x->count);
-    number(d, "total_ns", (uint64_t)x->total);
-    number(d, "shortest_ns", (uint64_t)x->shortest);
-    number(d, "longest_ns", (uint64_t)x->longest);
+    json_number(d, "count", x->count);
+    json_number(d, "total_ns", (uint64_t)x->total);
+    json_number(d, "shortest_ns", (uint64_t)x->shortest);
+    json_number(d, "longest_ns", (uint64_t)x->longest);
     return d;
-}
-
-static cJSON *
-item(cJSON *array)
-{
-    cJSON *o = cJSON_CreateObject();
-    cJSON_AddItemToArray(array, o);
-    return o;
 }
 
 /* Rank and host of a process, where they are known. */
@@ -316,7 +303,7 @@ add_who(cJSON *o, uint32_t process)
 {
     struct tr_process p = tr_process(process);
     if (p.rank >= 0)
-        number(o, "rank", (uint64_t)p.rank);
+        json_number(o, "rank", (uint64_t)p.rank);
     if (*p.host)
         cJSON_AddStringToObject(o, "host", p.host);
 }
@@ -327,12 +314,12 @@ add_processes(cJSON *root, const struct totals *t)
     cJSON *a = cJSON_AddArrayToObject(root, "process_list");
     for (unsigned i = 0; i < t->process_count; i++) {
         const struct tot_process *p = &t->process_list[i];
-        cJSON *o = item(a);
-        number(o, "pid", tr_process(p->pid).pid);
+        cJSON *o = json_item(a);
+        json_number(o, "pid", tr_process(p->pid).pid);
         add_who(o, p->pid);
-        number(o, "calls", p->calls);
-        number(o, "launches", p->launches);
-        number(o, "failed", p->failed);
+        json_number(o, "calls", p->calls);
+        json_number(o, "launches", p->launches);
+        json_number(o, "failed", p->failed);
     }
 }
 
@@ -340,32 +327,32 @@ static void
 add_device(cJSON *root, const struct totals *t)
 {
     cJSON *o, *a, *device = cJSON_AddObjectToObject(root, "device_time");
-    number(device, "total_ns", (uint64_t)t->device_total);
-    number(device, "unknown", t->unknown_ops);
+    json_number(device, "total_ns", (uint64_t)t->device_total);
+    json_number(device, "unknown", t->unknown_ops);
     for (unsigned i = 0; i < 4; i++)
-        number(times_of(device, op_way_keys[i], &t->copy_times[i]), "bytes", t->copy_bytes[i]);
-    number(times_of(device, "memset", &t->fill_times), "bytes", t->fill_bytes);
+        json_number(times_of(device, op_way_keys[i], &t->copy_times[i]), "bytes", t->copy_bytes[i]);
+    json_number(times_of(device, "memset", &t->fill_times), "bytes", t->fill_bytes);
     times_of(device, "graph", &t->graph_times);
-    number(device, "synchronous_copies", t->sync_copies);
-    number(device, "synchronous_copies_ns", (uint64_t)t->sync_time);
-    number(device, "synchronous_copies_device_ns", (uint64_t)t->sync_device);
+    json_number(device, "synchronous_copies", t->sync_copies);
+    json_number(device, "synchronous_copies_ns", (uint64_t)t->sync_time);
+    json_number(device, "synchronous_copies_device_ns", (uint64_t)t->sync_device);
     a = cJSON_AddArrayToObject(device, "devices");
     for (unsigned i = 0; i < t->device_count; i++) {
         const struct tot_device *d = &t->devices[i];
-        o = item(a);
-        number(o, "pid", tr_process(d->pid).pid);
+        o = json_item(a);
+        json_number(o, "pid", tr_process(d->pid).pid);
         add_who(o, d->pid);
-        number(o, "device", d->device);
-        number(o, "operations", d->operations);
-        number(o, "busy_ns", (uint64_t)d->busy);
-        number(o, "span_ns", (uint64_t)(d->last - d->first));
+        json_number(o, "device", d->device);
+        json_number(o, "operations", d->operations);
+        json_number(o, "busy_ns", (uint64_t)d->busy);
+        json_number(o, "span_ns", (uint64_t)(d->last - d->first));
     }
     a = cJSON_AddArrayToObject(device, "gaps");
     for (unsigned i = 0; i < t->gap_count; i++) {
-        o = item(a);
-        number(o, "device", t->gaps[i].device);
-        number(o, "start_ns", (uint64_t)(t->gaps[i].start - t->first));
-        number(o, "ns", (uint64_t)(t->gaps[i].end - t->gaps[i].start));
+        o = json_item(a);
+        json_number(o, "device", t->gaps[i].device);
+        json_number(o, "start_ns", (uint64_t)(t->gaps[i].start - t->first));
+        json_number(o, "ns", (uint64_t)(t->gaps[i].end - t->gaps[i].start));
         cJSON_AddItemToObject(o, "call", t->gaps[i].call ? cJSON_CreateString(t->gaps[i].call) : cJSON_CreateNull());
     }
 }
@@ -378,93 +365,86 @@ print_json(const struct totals *t, cJSON *manifest)
         return false;
     if (manifest)
         cJSON_AddItemReferenceToObject(root, "manifest", manifest);
-    number(root, "calls", t->calls);
-    number(root, "runtime_calls", t->runtime_calls);
-    number(root, "failed", t->failed);
-    number(root, "lost", t->lost);
-    number(root, "launches", t->launches);
-    number(root, "processes", t->processes);
-    number(root, "threads", t->thread_count);
-    number(root, "nanoseconds", t->calls ? (uint64_t)(t->last - t->first) : 0);
+    json_number(root, "calls", t->calls);
+    json_number(root, "runtime_calls", t->runtime_calls);
+    json_number(root, "failed", t->failed);
+    json_number(root, "lost", t->lost);
+    json_number(root, "launches", t->launches);
+    json_number(root, "processes", t->processes);
+    json_number(root, "threads", t->thread_count);
+    json_number(root, "nanoseconds", t->calls ? (uint64_t)(t->last - t->first) : 0);
     a = cJSON_AddArrayToObject(root, "functions");
     for (unsigned i = 0; i < t->function_count; i++) {
         const struct tot_function *f = &t->functions[i];
-        o = item(a);
+        o = json_item(a);
         cJSON_AddStringToObject(o, "name", f->name);
         cJSON_AddStringToObject(o, "api", tr_of_runtime(f->name) ? "runtime" : "driver");
-        number(o, "calls", f->calls);
-        number(o, "errors", f->errors);
-        number(o, "unfinished", f->unfinished);
-        number(o, "total_ns", (uint64_t)f->total);
-        number(o, "longest_ns", (uint64_t)f->longest);
+        json_number(o, "calls", f->calls);
+        json_number(o, "errors", f->errors);
+        json_number(o, "unfinished", f->unfinished);
+        json_number(o, "total_ns", (uint64_t)f->total);
+        json_number(o, "longest_ns", (uint64_t)f->longest);
     }
     a = cJSON_AddArrayToObject(root, "kernels");
     for (unsigned i = 0; i < t->kernel_count; i++) {
         const struct tot_kernel *k = &t->kernels[i];
-        o = item(a);
+        o = json_item(a);
         cJSON_AddStringToObject(o, "name", k->name);
-        number(o, "launches", k->launches);
-        number(o, "errors", k->errors);
-        number(o, "launch_ns", (uint64_t)k->total);
-        number(o, "other_grids", k->other_grids);
-        number(times_of(o, "device", &k->device), "occupancy_permille", k->device.count ? k->occupancy / k->device.count : 0);
-        number(o, "compiled", k->compiled);
-        number(o, "cached", k->cached);
-        number(o, "compile_ns", (uint64_t)k->compile_total);
+        json_number(o, "launches", k->launches);
+        json_number(o, "errors", k->errors);
+        json_number(o, "launch_ns", (uint64_t)k->total);
+        json_number(o, "other_grids", k->other_grids);
+        json_number(times_of(o, "device", &k->device), "occupancy_permille", k->device.count ? k->occupancy / k->device.count : 0);
+        json_number(o, "compiled", k->compiled);
+        json_number(o, "cached", k->cached);
+        json_number(o, "compile_ns", (uint64_t)k->compile_total);
         cJSON *grids = cJSON_AddArrayToObject(o, "grids");
         for (unsigned g = 0; g < k->grid_count; g++) {
-            cJSON *x = item(grids);
+            cJSON *x = json_item(grids);
             cJSON_AddItemToObject(x, "grid", triple(k->grids[g].grid));
             cJSON_AddItemToObject(x, "block", triple(k->grids[g].block));
-            number(x, "launches", k->grids[g].launches);
+            json_number(x, "launches", k->grids[g].launches);
         }
     }
     a = cJSON_AddArrayToObject(root, "modules");
-    for (unsigned i = 0; i < t->module_count; i++) {
-        o = item(a);
-        cJSON_AddStringToObject(o, "kind", t->modules[i].kind);
-        cJSON_AddStringToObject(o, "file", t->modules[i].file);
-        cJSON_AddStringToObject(o, "sha256", t->modules[i].hash);
-        number(o, "size", t->modules[i].size);
-        number(o, "loads", t->modules[i].loads);
-        number(o, "refused", t->modules[i].refused);
-    }
+    for (unsigned i = 0; i < t->module_count; i++)
+        json_module(json_item(a), &t->modules[i]);
     cJSON *memory = cJSON_AddObjectToObject(root, "memory");
     for (unsigned i = 0; i < 2; i++) {
         o = cJSON_AddObjectToObject(memory, places[i]);
-        number(o, "allocations", t->allocations[i]);
-        number(o, "allocated", t->allocated[i]);
-        number(o, "frees", t->frees[i]);
-        number(o, "freed", t->freed[i]);
-        number(o, "peak", t->peak[i]);
-        number(o, "live", t->live[i]);
+        json_number(o, "allocations", t->allocations[i]);
+        json_number(o, "allocated", t->allocated[i]);
+        json_number(o, "frees", t->frees[i]);
+        json_number(o, "freed", t->freed[i]);
+        json_number(o, "peak", t->peak[i]);
+        json_number(o, "live", t->live[i]);
     }
     for (unsigned i = 0; i < 4; i++) {
         o = cJSON_AddObjectToObject(memory, way_keys[i]);
-        number(o, "copies", t->copies[i]);
-        number(o, "bytes", t->copied[i]);
+        json_number(o, "copies", t->copies[i]);
+        json_number(o, "bytes", t->copied[i]);
     }
     add_processes(root, t);
     add_device(root, t);
     a = cJSON_AddArrayToObject(root, "errors");
     cJSON *missing = cJSON_AddArrayToObject(root, "missing");
     for (unsigned i = 0; i < t->error_count; i++) {
-        o = item(a);
+        o = json_item(a);
         cJSON_AddStringToObject(o, "function", t->errors[i].function);
         cJSON_AddStringToObject(o, "result", t->errors[i].result);
-        number(o, "count", t->errors[i].count);
+        json_number(o, "count", t->errors[i].count);
         if (is_unsupported(&t->errors[i])) {
-            o = item(missing);
+            o = json_item(missing);
             cJSON_AddStringToObject(o, "function", t->errors[i].function);
             cJSON_AddStringToObject(o, "why", "not supported");
-            number(o, "count", t->errors[i].count);
+            json_number(o, "count", t->errors[i].count);
         }
     }
     for (unsigned i = 0; i < t->missing_count; i++) {
-        o = item(missing);
+        o = json_item(missing);
         cJSON_AddStringToObject(o, "function", t->missing[i].function);
         cJSON_AddStringToObject(o, "why", "not found by cuGetProcAddress");
-        number(o, "count", t->missing[i].count);
+        json_number(o, "count", t->missing[i].count);
     }
     char *text = cJSON_Print(root);
     cJSON_Delete(root);

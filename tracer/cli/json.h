@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What report and check write as JSON in the same way. */
+#ifndef CW_TRACE_JSON_H
+#define CW_TRACE_JSON_H
+
+#include "tracer/cli/totals.h"
+
+#include <cjson/cJSON.h>
+
+/* A new object at the array's end. */
+static inline cJSON *
+json_item(cJSON *array)
+{
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddItemToArray(array, o);
+    return o;
+}
+
+static inline void
+json_number(cJSON *o, const char *key, uint64_t v)
+{
+    cJSON_AddNumberToObject(o, key, (double)v);
+}
+
+static inline void
+json_module(cJSON *o, const struct tot_module *m)
+{
+    cJSON_AddStringToObject(o, "kind", m->kind);
+    cJSON_AddStringToObject(o, "file", m->file);
+    cJSON_AddStringToObject(o, "sha256", m->hash);
+    json_number(o, "size", m->size);
+    json_number(o, "loads", m->loads);
+    json_number(o, "refused", m->refused);
+}
+
+#endif
