@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DSOURCE=... -DNUMBER=0.1.0 -DOUT=.../version.c -P version.cmake: write the function of impl/base/version.h. OUT is touched only when its text
-# changes, so that a build without a new commit links nothing anew. Sources that tools/package packed have git's description in .version; those of another archive, without git, have the
-# number alone.
+# changes, so that a build without a new commit links nothing anew. Sources that tools/package packed have git's description in .version;
+# those of another archive, without git, have the number alone.
 set(version ${NUMBER})
 find_program(GIT git)
 set(described "")

@@ -33,7 +33,7 @@ struct causes {
     const char *replay, *device;        /* path of cudaway-replay; for --on */
 };
 
-/* A launch of the kernel differs: the how manieth it is, from 1. */
+/* Count a launch of the kernel that differs; returns its number among them, from 1. */
 unsigned causes_count(struct causes *c, const char *kernel);
 /* Copy the dump of the launch at this place of the results. Where there is no room for it, it will not be looked into. */
 void causes_copy(struct causes *c, size_t launch, const char *dump);

@@ -37,7 +37,7 @@ make_context(void)
     CUcontext c = NULL;
     OK(cuInit(0));
     OK(cuCtxCreate_v2(&c, 0, 0));
-    if (!c)         /* all else would fail, or crash, for want of it */
+    if (!c)         /* without it all else fails or crashes */
         exit(1);
     return c;
 }
