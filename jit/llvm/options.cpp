@@ -29,6 +29,10 @@ const struct option {
      * length exceeds this (in thousands). Above it, accesses that follow the same store may be clustered. */
     { "fast-cluster-threshold", "8", SPEED, CWJ_TARGET_AMDGCN, "clusters of memory accesses in long regions are found cheaply" },
 
+    /* The code generator takes address arithmetic apart again (constant offsets, strength reduction of straight-line code, n-ary reassociation, and
+     * three runs of early CSE). The compiler of the PTX has done so for its own code generator: most objects are the same without. */
+    { "amdgpu-scalar-ir-passes", "false", SPEED, CWJ_TARGET_AMDGCN, "PTX has its address arithmetic split already" },
+
     /* For loops that access arrays of a thread, LLVM's AMD target raises the threshold of full unrolling from 300 to 2,700 so that the arrays may
      * become registers. Where that is possible, the compiler of the PTX has done it; the arrays left would get one block for each step. */
     { "amdgpu-unroll-threshold-private", "300", SPEED, CWJ_TARGET_AMDGCN, "loops over local arrays are unrolled no further than others" },

@@ -40,9 +40,9 @@ define { i32, i1 } @sum(i32 %x, i32 %y, i1 %c) {
   %1 = add i32 %t, %z
   %2 = icmp eq i32 %1, 0
   %3 = and i1 %c, %2
-  %4 = insertvalue { i32, i1 } poison, i32 %1, 0
-  %5 = insertvalue { i32, i1 } %4, i1 %3, 1
-  ret { i32, i1 } %5
+  %r0 = insertvalue { i32, i1 } poison, i32 %1, 0
+  %r1 = insertvalue { i32, i1 } %r0, i1 %3, 1
+  ret { i32, i1 } %r1
 }
 
 define { i32, i1 } @difference(i32 %x, i32 %y, i1 %c) {
@@ -51,9 +51,9 @@ define { i32, i1 } @difference(i32 %x, i32 %y, i1 %c) {
   %1 = sub i32 %t, %z
   %2 = icmp eq i32 %1, -1
   %3 = and i1 %c, %2
-  %4 = insertvalue { i32, i1 } poison, i32 %1, 0
-  %5 = insertvalue { i32, i1 } %4, i1 %3, 1
-  ret { i32, i1 } %5
+  %r0 = insertvalue { i32, i1 } poison, i32 %1, 0
+  %r1 = insertvalue { i32, i1 } %r0, i1 %3, 1
+  ret { i32, i1 } %r1
 }
 
 define { i32, i1 } @plain(i32 %t, i1 %c) {

@@ -32,8 +32,7 @@ entry:
   %p.kernarg.offset1 = bitcast ptr addrspace(4) %joins.kernarg.segment to ptr addrspace(4), !amdgpu.uniform !0
   %p.load = load ptr addrspace(1), ptr addrspace(4) %p.kernarg.offset1, align 16, !invariant.load !0
   %id = call i32 @llvm.amdgcn.workitem.id.x()
-  %idxprom = sext i32 %id to i64
-  %at = getelementptr i32, ptr addrspace(1) %p.load, i64 %idxprom
+  %at = getelementptr i32, ptr addrspace(1) %p.load, i32 %id
   %few = icmp ult i32 %id, 7
   %0 = call { i1, i32 } @llvm.amdgcn.if.i32(i1 %few)
   %1 = extractvalue { i1, i32 } %0, 0
