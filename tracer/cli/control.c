@@ -82,15 +82,13 @@ control_ask(const char *path, const char *request, char *answer, size_t size)
     if (fd >= 0)
         close(fd);
     answer[n > 0 ? n : 0] = 0;
-    if (n > 0 && !strncmp(answer, "ok\n", 3)) {
-        memmove(answer, answer + 3, strlen(answer + 3) + 1);
-        return true;
-    }
-    if (n > 0 && !strncmp(answer, "error ", 6))
-        memmove(answer, answer + 6, strlen(answer + 6) + 1);
+    bool ok = !strncmp(answer, "ok\n", 3);
+    size_t head = ok ? 3 : !strncmp(answer, "error ", 6) ? 6 : 0;
+    if (head)
+        memmove(answer, answer + head, (size_t)n + 1 - head);
     else
         snprintf(answer, size, "the recording does not answer");
-    return false;
+    return ok;
 }
 
 /* The rest of the line that begins with `key`. */
