@@ -17,8 +17,8 @@ def case(function):
     return function
 
 
-def line(verdict, name, why=""):
-    print(f"{verdict} {name}" + (f": {why}" if why else ""), flush=True)
+def line(verdict, name, why="", file=None):
+    print(f"{verdict} {name}" + (f": {why}" if why else ""), flush=True, file=file)
 
 
 def run():
