@@ -35,7 +35,6 @@ set_gang(struct cwh_worker *w, struct cwh_fiber *f, uint32_t index)
     f->gang.lanes = rest < width ? rest : width;
     f->gang.runtime = f;
     f->gang.local_top = f->gang.local + CWH_LOCAL_SIZE - 64;   /* its end would be 0 as an address of 32 bits */
-    f->state = FIBER_RUNNABLE;
 }
 
 static void
@@ -49,7 +48,6 @@ enqueue(struct cwh_worker *w, struct cwh_fiber *f)
 static void
 wake(struct cwh_worker *w, struct cwh_fiber *f)
 {
-    f->state = FIBER_RUNNABLE;
     if (w->launch->info.width == 1)
         w->warps[f->gang.first / CWH_WARP].runnable++;
     enqueue(w, f);
@@ -58,7 +56,7 @@ wake(struct cwh_worker *w, struct cwh_fiber *f)
 static void fiber_main(void *arg);
 
 /* The next gang to run: one that has not begun, else the runnable one that has waited longest, else NULL. */
-static struct cwh_fiber *
+static inline struct cwh_fiber *
 pick(struct cwh_worker *w)
 {
     if (w->started < w->launch->ngangs) {
@@ -81,7 +79,7 @@ pick(struct cwh_worker *w)
     return f;
 }
 
-static void
+static inline void
 switch_from(struct cwh_worker *w, struct cwh_fiber *f, struct cwh_fiber *to)
 {
     if (to == f)
@@ -93,7 +91,7 @@ switch_from(struct cwh_worker *w, struct cwh_fiber *f, struct cwh_fiber *to)
 
 /* ---- barriers (PTX 9.7.13.1) ---- */
 
-static bool
+static inline bool
 barrier_complete(const struct cwh_worker *w, const struct cwh_barrier *b)
 {
     return b->arrived >= (b->count ? b->count : w->live_threads);
@@ -108,15 +106,21 @@ barrier_result(const struct cwh_barrier *b)
 static void
 barrier_release(struct cwh_worker *w, struct cwh_barrier *b)
 {
-    uint32_t result = barrier_result(b);
-    for (struct cwh_fiber *f = b->first, *next; f; f = next) {
-        next = f->next;
-        f->result = result;
-        wake(w, f);
+    if (b->op == PTX_BOOL_NONE && w->launch->info.width > 1 && b->first) {      /* nothing to tell them: the whole list at once */
+        *w->queue_last = b->first;
+        w->queue_last = b->last;
+    } else {
+        uint32_t result = barrier_result(b);
+        for (struct cwh_fiber *f = b->first, *next; f; f = next) {
+            next = f->next;
+            f->result = result;
+            wake(w, f);
+        }
     }
     b->first = NULL;
     b->last = &b->first;
     b->arrived = 0;
+    w->armed &= ~(1u << (b - w->barriers));
 }
 
 /* A barrier counts whole gangs: lanes outside the mask have exited or are in another branch, and a warp arrives as one. Where
@@ -130,7 +134,7 @@ arrivals(const struct cwh_worker *w, const struct cwh_gang *g, uint32_t count)
     return n;
 }
 
-static struct cwh_barrier *
+static inline struct cwh_barrier *
 barrier_arrive(struct cwh_fiber *f, uint32_t op, uint32_t id, uint32_t count, uint64_t mask, uint64_t preds)
 {
     struct cwh_worker *w = f->worker;
@@ -140,6 +144,7 @@ barrier_arrive(struct cwh_fiber *f, uint32_t op, uint32_t id, uint32_t count, ui
         cwh_abort(f, CWB_ILLEGAL_INSTRUCTION, "barrier %u does not exist", id);
     struct cwh_barrier *b = &w->barriers[id];
     if (!b->arrived) {
+        w->armed |= 1u << id;
         b->count = count;
         b->all = 1;
         b->any = b->sum = 0;
@@ -234,7 +239,7 @@ exchange_check_idle(struct cwh_worker *w, uint32_t warp)
         exchange_release(w, warp, group_of(w, lowest, wp->exchanging));
 }
 
-static void
+static inline void
 suspend(struct cwh_fiber *f)
 {
     struct cwh_worker *w = f->worker;
@@ -259,8 +264,6 @@ barrier_wait(struct cwh_gang *gang, uint32_t op, uint32_t id, uint32_t count, ui
         barrier_release(w, b);
         return result;
     }
-    f->state = FIBER_BARRIER;
-    f->barrier = (uint8_t)id;
     f->next = NULL;
     *b->last = f;
     b->last = &f->next;
@@ -297,7 +300,6 @@ cwh_rt_warp_exchange(struct cwh_gang *gang, uint32_t site, uint32_t members, uin
     if (w->launch->info.width != 1 || !w->launch->info.uses_fibers)
         cwh_abort(f, CWB_INTERNAL, "the kernel has a warp operation that its code information does not mention");
     uint32_t warp = gang->first / CWH_WARP;
-    f->state = FIBER_EXCHANGE;
     f->site = site;
     f->members = members;
     f->since = w->warps[warp].yields;
@@ -411,9 +413,9 @@ gang_finished(struct cwh_fiber *f)
     w->live_threads -= f->gang.lanes;
     w->idle[w->nidle++] = f;
     if (w->live_threads) {
-        for (unsigned i = 0; i < CWH_BARRIERS; i++) {
-            struct cwh_barrier *b = &w->barriers[i];
-            if (b->arrived && !b->count && barrier_complete(w, b))
+        for (uint32_t m = w->armed; m; m &= m - 1) {
+            struct cwh_barrier *b = &w->barriers[__builtin_ctz(m)];
+            if (!b->count && barrier_complete(w, b))
                 barrier_release(w, b);
         }
     }
@@ -549,6 +551,17 @@ rescue(struct cwh_worker *w)
     return false;
 }
 
+static void
+reset_barriers(struct cwh_worker *w)
+{
+    for (unsigned i = 0; i < CWH_BARRIERS; i++) {
+        w->barriers[i].first = NULL;
+        w->barriers[i].last = &w->barriers[i].first;
+        w->barriers[i].arrived = 0;
+    }
+    w->armed = 0;
+}
+
 static bool
 run_block_fibers(struct cwh_worker *w)
 {
@@ -560,11 +573,8 @@ run_block_fibers(struct cwh_worker *w)
     w->live_threads = l->nthreads;
     w->yields = 0;
     w->own_cluster = (struct cwh_cluster_barrier){ .live = l->nthreads };
-    for (unsigned i = 0; i < CWH_BARRIERS; i++) {
-        w->barriers[i].first = NULL;
-        w->barriers[i].last = &w->barriers[i].first;
-        w->barriers[i].arrived = 0;
-    }
+    if (w->armed)
+        reset_barriers(w);
     if (l->info.width == 1) {
         for (uint32_t i = 0; i < l->nthreads; i += CWH_WARP) {
             uint32_t n = l->nthreads - i;
@@ -599,6 +609,7 @@ cwh_run_blocks(struct cwh_worker *w, uint64_t from, uint64_t to)
     w->block.ctaid[0] = (uint32_t)(from % grid[0]);
     w->block.ctaid[1] = (uint32_t)(from / grid[0] % grid[1]);
     w->block.ctaid[2] = (uint32_t)(from / grid[0] / grid[1]);
+    uint64_t floats = cwh_float_enter();
     if (!l->info.uses_fibers) {
         if (w->main->fresh) {
             w->main->fresh = false;
@@ -617,6 +628,7 @@ cwh_run_blocks(struct cwh_worker *w, uint64_t from, uint64_t to)
                 break;
         }
     }
+    cwh_float_leave(floats);
     if (w->aborted) {
         if (w->fault_signal)
             cwh_fault_record(w);
@@ -742,6 +754,7 @@ cwh_worker_prepare(struct cwh_worker *w, struct cwh_exec_launch *l)
         w->slabs = calloc(CWH_MAX_THREADS / CWH_SLAB, sizeof *w->slabs);
         if (!w->fibers || !w->idle || !w->slabs)
             goto nomem;
+        reset_barriers(w);
     }
     /* Stack size: a gang's frames as the compiler reports them, the runtime's own functions, and recursion, which CUDA bounds
      * by the stack limit of a thread. */

@@ -12,8 +12,6 @@
 
 enum { CWH_MAX_THREADS = 1024, CWH_BARRIERS = 16, CWH_SLAB = 16, CWH_WARP = 32 };
 
-enum fiber_state { FIBER_RUNNABLE, FIBER_BARRIER, FIBER_EXCHANGE };
-
 struct cwh_worker;
 
 /* A context that runs gangs, one after the other. */
@@ -22,15 +20,13 @@ struct cwh_fiber {
     struct cwh_worker *worker;
     struct cwh_gang gang;
     struct cwh_fiber *next;     /* in the run queue or in a barrier's list */
-    uint8_t state;
     bool fresh;                 /* context needs cwh_context_start */
-    uint8_t barrier;            /* id, state BARRIER */
     bool spun;                  /* went round a spin loop since the lanes of its warp were last resumed together */
     uint32_t slot;
     uint32_t result;            /* of bar.red or warp_exchange, set by the thread that wakes it */
     bool in_cluster;            /* arrived at barrier.cluster in this phase: */
     uint32_t cluster_phase;
-    uint32_t site, members;     /* state EXCHANGE */
+    uint32_t site, members;     /* while it waits in a warp operation */
     uint32_t since;             /* yields of its warp when it came there */
     uint64_t value, *values;
 };
@@ -46,7 +42,7 @@ struct cwh_barrier {
 /* Lanes of one warp when a gang is one thread. */
 struct cwh_lanes {
     uint32_t alive;             /* lanes that have not finished */
-    uint32_t exchanging;        /* lanes in state EXCHANGE */
+    uint32_t exchanging;        /* lanes that wait in a warp operation */
     uint32_t runnable;          /* number of lanes not suspended (unstarted ones included) */
     uint32_t yields;            /* of its lanes */
 };
@@ -80,6 +76,7 @@ struct cwh_worker {
     struct cwh_fiber *queue, **queue_last;
     uint32_t started, live_gangs, live_threads;
     struct cwh_barrier barriers[CWH_BARRIERS];
+    uint32_t armed;             /* bit per barrier at which somebody has arrived in its phase; the others are empty */
     struct cwh_lanes warps[CWH_MAX_THREADS / CWH_WARP];
     struct cwh_fiber *by_lane[CWH_MAX_THREADS]; /* width 1: the fiber of each started, unfinished thread */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See fiber.h. A suspended context has its callee-saved registers and its floating-point control word on its stack. */
+ * See fiber.h. A suspended context has its callee-saved registers on its stack. */
 #define _GNU_SOURCE
 #include "impl/host/fiber.h"
 
@@ -29,10 +29,8 @@ __asm__(".text\n"
         ".globl cwh_asm_switch\n.hidden cwh_asm_switch\n.type cwh_asm_switch,@function\n"
         "cwh_asm_switch:\n"
         "    pushq %rbp\n    pushq %rbx\n    pushq %r12\n    pushq %r13\n    pushq %r14\n    pushq %r15\n"
-        "    subq $8, %rsp\n    stmxcsr (%rsp)\n"
         "    movq %rsp, (%rdi)\n"
         "    movq %rsi, %rsp\n"
-        "    ldmxcsr (%rsp)\n    addq $8, %rsp\n"
         "    popq %r15\n    popq %r14\n    popq %r13\n    popq %r12\n    popq %rbx\n    popq %rbp\n"
         "    ret\n"
         ".size cwh_asm_switch, . - cwh_asm_switch\n"
@@ -57,25 +55,37 @@ initial_frame(uint8_t *top, void (*entry)(void *), void *arg)
     *--sp = (uint64_t)(uintptr_t)entry;                 /* r13 */
     *--sp = 0;                                          /* r14 */
     *--sp = 0;                                          /* r15 */
-    *--sp = 0x1f80;                                     /* mxcsr: round to nearest, denormals kept, no traps */
     return sp;
+}
+
+uint64_t
+cwh_float_enter(void)
+{
+    uint32_t old = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(0x1f80);
+    return old;
+}
+
+void
+cwh_float_leave(uint64_t old)
+{
+    __builtin_ia32_ldmxcsr((uint32_t)old);
 }
 #elif defined(__aarch64__)
 __asm__(".text\n"
         ".p2align 4\n"
         ".globl cwh_asm_switch\n.hidden cwh_asm_switch\n.type cwh_asm_switch,%function\n"
         "cwh_asm_switch:\n"
-        "    sub sp, sp, #176\n"
+        "    sub sp, sp, #160\n"
         "    stp x19, x20, [sp]\n    stp x21, x22, [sp, #16]\n    stp x23, x24, [sp, #32]\n"
         "    stp x25, x26, [sp, #48]\n    stp x27, x28, [sp, #64]\n    stp x29, x30, [sp, #80]\n"
         "    stp d8, d9, [sp, #96]\n    stp d10, d11, [sp, #112]\n    stp d12, d13, [sp, #128]\n"
-        "    stp d14, d15, [sp, #144]\n    mrs x9, fpcr\n    str x9, [sp, #160]\n"
+        "    stp d14, d15, [sp, #144]\n"
         "    mov x9, sp\n    str x9, [x0]\n    mov sp, x1\n"
-        "    ldr x9, [sp, #160]\n    msr fpcr, x9\n"
         "    ldp x19, x20, [sp]\n    ldp x21, x22, [sp, #16]\n    ldp x23, x24, [sp, #32]\n"
         "    ldp x25, x26, [sp, #48]\n    ldp x27, x28, [sp, #64]\n    ldp x29, x30, [sp, #80]\n"
         "    ldp d8, d9, [sp, #96]\n    ldp d10, d11, [sp, #112]\n    ldp d12, d13, [sp, #128]\n"
-        "    ldp d14, d15, [sp, #144]\n    add sp, sp, #176\n"
+        "    ldp d14, d15, [sp, #144]\n    add sp, sp, #160\n"
         "    ret\n"
         ".size cwh_asm_switch, . - cwh_asm_switch\n"
         ".p2align 4\n"
@@ -87,12 +97,26 @@ __asm__(".text\n"
 static void *
 initial_frame(uint8_t *top, void (*entry)(void *), void *arg)
 {
-    uint64_t *sp = (uint64_t *)((uintptr_t)top & ~(uintptr_t)15) - 22;
-    memset(sp, 0, 176);
+    uint64_t *sp = (uint64_t *)((uintptr_t)top & ~(uintptr_t)15) - 20;
+    memset(sp, 0, 160);
     sp[0] = (uint64_t)(uintptr_t)arg;                   /* x19 */
     sp[1] = (uint64_t)(uintptr_t)entry;                 /* x20 */
     sp[11] = (uint64_t)(uintptr_t)cwh_asm_start;        /* x30 */
     return sp;
+}
+
+uint64_t
+cwh_float_enter(void)
+{
+    uint64_t old;
+    __asm__ volatile("mrs %0, fpcr\n msr fpcr, xzr" : "=&r"(old));
+    return old;
+}
+
+void
+cwh_float_leave(uint64_t old)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"(old));
 }
 #else
 #error "the host engine needs a context switch for this architecture: see fiber.c"

@@ -43,6 +43,11 @@ void cwh_context_entered(void);
 void cwh_context_switch(struct cwh_context *from, struct cwh_context *to);
 void cwh_context_finish(struct cwh_context *c);
 
+/* Around a thread's work on kernels: they round to nearest and keep denormals, whatever the program has set for its threads. A switch does not save that: no
+ * code that runs on a context changes it and then switches. */
+uint64_t cwh_float_enter(void);
+void     cwh_float_leave(uint64_t old);
+
 /* One mapping with `count` stacks of `size` bytes (a multiple of the page size), guard pages between. NULL: no memory. */
 uint8_t *cwh_stacks_map(size_t size, unsigned count);
 void     cwh_stacks_unmap(uint8_t *base, size_t size, unsigned count);

@@ -7,6 +7,8 @@
 #include "jit/ptx/ir.h"
 #include "tests/host/check.h"
 
+#include <fenv.h>
+#include <float.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -559,6 +561,57 @@ test_malloc(void)
     cwh_heap_destroy(h);
 }
 
+/* ---- kernels round to nearest and keep denormals whatever the program has set in its thread, which finds that again ---- */
+
+static uint32_t
+float_modes(void)
+{
+    volatile float one = 1, quarter = 0x1p-25f, three_quarters = 0x3p-25f, least = FLT_MIN, half = 0.5f;        /* of the distance to the next number */
+    return (one + quarter == 1 && one + three_quarters > 1 ? 1 : 0) | (least * half > 0 ? 2 : 0);
+}
+
+static void
+note_modes(struct cwh_gang *g)
+{
+    uint32_t *out = *(uint32_t *const *)g->block->launch->params + 2 * (4 * g->block->ctaid[0] + g->first / 32);
+    out[0] = float_modes();
+    cwh_rt_barrier(g, 0, 0, full(g));
+    out[1] = float_modes();
+}
+
+static void
+fault_when_rounding_up(struct cwh_gang *g)
+{
+    fesetround(FE_UPWARD);
+    (void)**(volatile uint32_t *const *)g->block->launch->params;
+}
+
+static void
+test_float_modes(void)
+{
+    uint32_t out[16 * 4 * 2], *to = out;
+    void *hole = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    fesetround(FE_DOWNWARD);
+#ifdef __x86_64__
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);  /* flush denormals, read them as zero */
+#endif
+    uint32_t mine = float_modes();
+    for (int i = 0; i < 3; i++) {
+        memset(out, 0, sizeof out);
+        struct cwh_exec_launch l = launch(note_modes, 16, 128, 32, true, &to);
+        cwh_exec_run(&l);
+        CHECK(l.result == CWB_OK, "%s", l.message);
+        for (size_t j = 0; j < sizeof out / sizeof *out; j++)
+            CHECK(out[j] == 3, "run %d, gang %zu, %s the barrier: modes %u", i, j / 2, j % 2 ? "behind" : "before", out[j]);
+        CHECK(float_modes() == mine, "the program's modes are %u, not %u", float_modes(), mine);
+        l = launch(fault_when_rounding_up, 16, 128, 32, i == 0, &hole);
+        expect(&l, CWB_ILLEGAL_ADDRESS, "");
+        CHECK(float_modes() == mine, "behind a fault the program's modes are %u, not %u", float_modes(), mine);
+    }
+    fesetenv(FE_DFL_ENV);
+    munmap(hole, 4096);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -571,6 +624,7 @@ main(int argc, char **argv)
     test_concurrent();
     test_printf();
     test_malloc();
+    test_float_modes();
     if (argc > 1) {             /* figures for people */
         uint32_t *out = calloc(1024 * 1024, 4);
         static const struct { const char *name; cwh_kernel_fn *fn; uint32_t blocks, threads, width; bool fibers; } runs[] = {
