@@ -270,6 +270,10 @@ struct cwb_backend {
     /* Whether the program has these bytes of a piece of DEVICE memory; at first it has them all. The contents of pages that it has no part of go, and to touch
      * them is a fault. A leaf: called with locks held. NULL: all of a piece can always be touched. */
     cwb_result (*mem_use)(uint64_t address, size_t size, bool used);
+    /* A piece of DEVICE memory at `address` gets `more` bytes behind its end, of which the program has none yet (mem_use), or CWB_ADDRESS_IN_USE; it loses [from, from + size), and
+     * what is left are one or two pieces. All are whole pages. Leaves: called with locks held. NULL, both: a piece stays as it is. */
+    cwb_result (*mem_extend)(struct cwb_context *c, uint64_t address, size_t more);
+    cwb_result (*mem_cut)(struct cwb_context *c, uint64_t address, uint64_t from, size_t size);
     /* Is the address in the part of the process's address space that is kept for device memory, allocated or not? NULL: none is kept. */
     bool (*va_contains)(uint64_t address, size_t size);
     /* Make host memory usable by the device; *device_address is what kernels use. CWB_CAP_REGISTER. */

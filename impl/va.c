@@ -429,6 +429,48 @@ cw_va_free(uint64_t address, size_t size)
 }
 
 cwb_result
+cw_va_extend(uint64_t address, uint64_t more)
+{
+    cwb_result r = CWB_ADDRESS_IN_USE;
+    pthread_mutex_lock(&lock);
+    size_t at = lower_bound(address);
+    if (at == nblocks || blocks[at].address != address || more % PAGE || (address + blocks[at].size) % PAGE) {
+        r = CWB_INVALID;
+    } else {
+        uint64_t end = address + blocks[at].size, next = at + 1 < nblocks ? blocks[at + 1].address & ~(PAGE - 1) : base + limit();
+        if (next >= end && next - end >= more) {
+            blocks[at].size += more;
+            r = CWB_OK;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+cwb_result
+cw_va_cut(uint64_t address, uint64_t from, uint64_t size)
+{
+    cwb_result r = CWB_INVALID;
+    pthread_mutex_lock(&lock);
+    size_t at = lower_bound(address);
+    uint64_t end = at < nblocks ? address + blocks[at].size : 0, to = from + size;
+    if (at < nblocks && blocks[at].address == address && address <= from && to <= end && !(from % PAGE) && !(to % PAGE)) {
+        r = CWB_OK;
+        if (from == address) {
+            blocks[at] = (struct block){ to, end - to };
+        } else if (to < end && !insert(at + 1, to, end - to)) {
+            r = CWB_NOMEM;
+        } else {
+            blocks[at].size = from - address;
+        }
+        if (r == CWB_OK && !drop_pages(from, to))
+            cw_warn("cannot give device memory back to the system: %s", strerror(errno));
+    }
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+cwb_result
 cw_va_window_open(uint64_t size, uint64_t *window)
 {
     cwb_result r = CWB_OK;

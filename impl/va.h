@@ -29,6 +29,10 @@ cwb_result cw_va_release(uint64_t address, size_t size);
 /* Reserve and make readable and writable, zero-filled on first touch. Small blocks (below 1 MiB) share pages. */
 cwb_result cw_va_alloc(size_t size, size_t align, uint64_t *address);
 cwb_result cw_va_free(uint64_t address, size_t size);
+/* Give a block that cw_va_alloc gave `more` bytes at its end, pages that are not used yet; both sizes are of whole pages. CWB_ADDRESS_IN_USE: something lies there. */
+cwb_result cw_va_extend(uint64_t address, uint64_t more);
+/* Free [from, from + size) of the block at address, whole pages: what is left are one or two blocks. */
+cwb_result cw_va_cut(uint64_t address, uint64_t from, uint64_t size);
 /* Parts of a block. Used: the pages under it are readable and writable. Not used: the pages that lie in it as a whole are not accessible, and lose their contents. */
 cwb_result cw_va_use(uint64_t address, size_t size, bool used);
 /* 32-bit modules (docs/host-engine.md) address the region's first 4 GiB, `size` bytes of which are for memory. From open to the

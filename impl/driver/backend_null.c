@@ -300,6 +300,30 @@ null_mem_free(struct cwb_context *c, enum cwb_mem_kind kind, uint64_t address, s
 }
 
 static cwb_result
+null_mem_extend(struct cwb_context *c, uint64_t address, size_t more)
+{
+    INJECT("mem_extend");
+    if (atomic_fetch_add(&in_use, more) + more > NULL_MEMORY) {
+        atomic_fetch_sub(&in_use, more);
+        return CWB_NOMEM;
+    }
+    cwb_result r = cw_va_extend(address, more);
+    if (r != CWB_OK)
+        atomic_fetch_sub(&in_use, more);
+    return r;
+}
+
+static cwb_result
+null_mem_cut(struct cwb_context *c, uint64_t address, uint64_t from, size_t size)
+{
+    INJECT("mem_cut");
+    cwb_result r = cw_va_cut(address, from, size);
+    if (r == CWB_OK)
+        atomic_fetch_sub(&in_use, size);
+    return r;
+}
+
+static cwb_result
 null_mem_register(struct cwb_context *c, void *ptr, size_t size, bool read_only, uint64_t *device_address)
 {
     INJECT("mem_register");
@@ -886,7 +910,7 @@ const struct cwb_backend cwb_null = {
     .context_error = null_context_error,
     .context_limit = null_context_limit,
     .mem_alloc = null_mem_alloc,
-    .mem_free = null_mem_free, .mem_use = cw_va_use,
+    .mem_free = null_mem_free, .mem_use = cw_va_use, .mem_extend = null_mem_extend, .mem_cut = null_mem_cut,
     .mem_register = null_mem_register,
     .mem_unregister = null_mem_unregister,
     .va_reserve = cw_va_reserve,

@@ -820,6 +820,8 @@ drv_cuCtxSynchronize(void)
     CUresult e = capture_context(c);
     if (e == CUDA_SUCCESS)
         e = result_of(c->b->context_sync(c->be));
+    if (e == CUDA_SUCCESS)
+        pools_waited(c, NULL);
     pools_trim();
     return e;
 }
@@ -834,6 +836,8 @@ drv_cuCtxSynchronize_v2(CUcontext ctx)
     e = capture_context(c);
     if (e == CUDA_SUCCESS)
         e = result_of(c->b->context_sync(c->be));
+    if (e == CUDA_SUCCESS)
+        pools_waited(c, NULL);
     pools_trim();
     ctx_unref(c);
     return e;

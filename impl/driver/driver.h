@@ -225,6 +225,14 @@ CUresult primary_setup(struct device *d, CUdevice number);
 
 enum { LANES = 8 };                     /* streams that the branches of a launched graph are spread over (graph_plan.c) */
 
+/* Which frees (cuMemFreeAsync) of other streams something comes behind: of each of these streams, all up to a number. One that joins many streams forgets some: pools then use
+ * less again of what was freed. Streams and events of one context; ctx.order. */
+enum { FREES_STREAMS = 8 };
+struct frees {
+    uint32_t n;
+    struct { uint64_t stream, number; } of[FREES_STREAMS];
+};
+
 struct stream {
     struct obj obj;
     struct cwb_stream *be;
@@ -238,6 +246,8 @@ struct stream {
     _Atomic int sync_policy;            /* kept to be read back */
     bool dirty;                         /* ctx.order: work since the legacy stream last joined it */
     uint64_t seen_legacy;               /* ctx.order */
+    uint64_t frees;                     /* ctx.order: how many were submitted to it */
+    struct frees behind;                /* what its next work comes behind */
     _Atomic(struct part *) part;        /* graph_lock: its part in a capture; NULL: it captures nothing */
     struct stream *next_blocking, **link_blocking; /* ctx.order */
 };
@@ -249,6 +259,7 @@ struct event {
     unsigned flags;
     _Atomic bool recorded;
     _Atomic bool captured;              /* last recorded in a capture: */
+    struct frees behind;                /* what its latest record comes behind */
     uint64_t capture;                   /* graph_lock: its number */
     CUgraphNode *nodes;                 /* graph_lock: what the stream depended on then */
     uint32_t nnodes;
@@ -276,6 +287,12 @@ void     stream_end(struct stream *s);
  * rules applied; *out is borrowed until stream_end. True, with *e: begun (nothing is held when *e is an error). False: take the long
  * way, which says what is wrong or knows what is special. */
 bool     stream_enter(struct ctx *c, CUstream h, struct stream **out, CUresult *e);
+/* Adds what s has submitted so far, and what that comes behind. ctx.order is held. */
+void     frees_add_stream(struct frees *f, const struct stream *s);
+void     frees_add(struct frees *f, const struct frees *more);
+bool     frees_have(const struct frees *f, uint64_t stream, uint64_t number);
+/* The next work of s comes behind all that `earlier`, of the same context, has submitted. ctx.order is held. */
+cwb_result stream_follow(struct stream *s, struct stream *earlier, struct cwb_event *e);
 /* begin, ordering rules satisfied, then wait for everything that s must wait for. */
 CUresult stream_wait_idle(struct stream *s);
 void     thread_streams_release(void);
@@ -364,6 +381,10 @@ void     pools_context_end(struct ctx *c);      /* give all that pools keep of c
 /* Give back what pools keep beyond their release thresholds. Called where a program waits for work. */
 extern _Atomic bool pools_over;
 void     pools_trim_slow(void);
+/* The program has waited for work of c, that which `done` names or (NULL) all: pools without opportunistic reuse may use again what that has freed. */
+extern _Atomic uint32_t pools_strict;   /* how many there are of them */
+void     pools_waited_slow(const struct ctx *c, const struct frees *done);
+static inline void pools_waited(const struct ctx *c, const struct frees *done) { if (__builtin_expect(atomic_load(&pools_strict) != 0, 0)) pools_waited_slow(c, done); }
 static inline void pools_trim(void) { if (__builtin_expect(atomic_load_explicit(&pools_over, memory_order_relaxed), 0)) pools_trim_slow(); }
 /* Wait for the work that may use memory of c that is out of the table: that of c, and of other contexts if c lent memory. */
 CUresult memory_settle(struct ctx *c);

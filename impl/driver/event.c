@@ -92,6 +92,17 @@ drv_cuEventDestroy(CUevent hEvent)
     return drv_cuEventDestroy_v2(hEvent);
 }
 
+static CUresult
+record(struct event *ev, struct stream *s)
+{
+    CUresult e = result_of(s->obj.ctx->b->event_record(ev->be, s->be));
+    if (e == CUDA_SUCCESS) {
+        ev->behind.n = 0;
+        frees_add_stream(&ev->behind, s);
+    }
+    return e;
+}
+
 static void
 mark_recorded(struct event *ev)
 {
@@ -127,7 +138,7 @@ drv_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
     e = stream_begin(s);
     if (e != CUDA_SUCCESS)
         return e;
-    e = ev->ipc ? ipc_event_record(ev->ipc, s->obj.ctx, s->be) : result_of(s->obj.ctx->b->event_record(ev->be, s->be));
+    e = ev->ipc ? ipc_event_record(ev->ipc, s->obj.ctx, s->be) : record(ev, s);
     stream_end(s);
     if (e == CUDA_SUCCESS)
         mark_recorded(ev);
@@ -146,7 +157,7 @@ drv_cuEventRecord(CUevent hEvent, CUstream hStream)
         struct event *ev = handle_peek(hEvent, KIND_EVENT, c);
         if (ev && ev->ipc)
             ev = NULL;
-        if (ev && (e = result_of(c->b->event_record(ev->be, s->be))) == CUDA_SUCCESS)
+        if (ev && (e = record(ev, s)) == CUDA_SUCCESS)
             mark_recorded(ev);
         stream_end(s);
         if (ev)
@@ -184,7 +195,13 @@ drv_cuEventSynchronize(CUevent hEvent)
         ipc_event_wait(ev->ipc);
         e = ctx_error(ev->obj.ctx);
     } else if (e == CUDA_SUCCESS) {
-        e = result_of(ev->obj.ctx->b->event_sync(ev->be));
+        struct ctx *c = ev->obj.ctx;
+        pthread_mutex_lock(&c->order);
+        struct frees done = ev->behind;
+        pthread_mutex_unlock(&c->order);
+        e = result_of(c->b->event_sync(ev->be));
+        if (e == CUDA_SUCCESS)
+            pools_waited(c, &done);
     }
     pools_trim();
     return e;

@@ -456,6 +456,7 @@ entry_issue(const struct ctx *c, struct cwb_stream *s, struct entry *e)
         r = result_of(be->event_record(w->event->be, s));
         if (r == CUDA_SUCCESS)
             atomic_store(&w->event->recorded, true);
+        w->event->behind.n = 0;
         return r;
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:    atomic_store(&w->alloc.m->live, true); return r;
     case CU_GRAPH_NODE_TYPE_MEM_FREE:     atomic_store(&w->free.m->live, false); return r;

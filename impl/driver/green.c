@@ -342,6 +342,7 @@ all_streams(struct ctx *c, uint64_t green, CUevent h, bool wait)
     if (e == CUDA_SUCCESS && !wait && (e = result_of(b->event_record(ev->be, meet))) == CUDA_SUCCESS) {
         atomic_store(&ev->recorded, true);
         atomic_store(&ev->captured, false);
+        ev->behind.n = 0;
     }
     pthread_mutex_unlock(&c->order);
     for (uint32_t i = 0; i < n; i++)

@@ -11,7 +11,7 @@
  *                           texture reference state (of those, a texture reference's comes last)
  *   5  ctx.order           order of submission to streams (default-stream rules); backend *submit* ops run under it
  *   6  pools_lock, then pool.lock; ranges; objmap; locals   tables of pools and their blocks, addresses, texture objects, values of
- *                           contexts: no call is made under them, but a pool's of mem_use
+ *                           contexts: no call is made under them, but a pool's of mem_use, mem_extend, mem_cut
  *   7  handle free list, log, the backend's own and impl/va.c's: leaves
  *
  * Handle look-up takes no lock (an atomic count per slot); the handle of a stream, an event or a graph's node ends with ctx.order or graph_lock

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Memory pools and stream-ordered allocation (CUDA driver API, "Stream Ordered Memory Allocator"). A pool reserves memory in chunks, which
- * belong to the context in which they were made, and end with it. Blocks tile a chunk: allocations, and what was freed. What was freed in a stream
- * may be allocated again in that stream at once, and in any stream when the first one has got there. Chunks without an allocation that the pool
- * keeps beyond its release threshold go back to the backend when the program next waits for work; of others the pages go that no allocation is on. */
+ * belong to the context in which they were made, and end with it; where the backend can, a chunk grows by such units and gives them back one by one. Blocks tile a
+ * chunk: allocations, and what was freed. What was freed in a stream may be allocated again in that stream at once, in others by the pool's reuse policies.
+ * Chunks without an allocation that the pool keeps beyond its release threshold go back to the backend when the program next waits for work; of others the
+ * pages go that no allocation is on. */
 #define _GNU_SOURCE
 #include "impl/driver/graph.h"
 
@@ -15,6 +16,7 @@
 #define GRANULE (2ull << 20)            /* the same where memory is short */
 #define PAGE    4096ull
 #define LARGE   (1ull << 20)            /* from this size on nothing is on the page behind an allocation (impl/va.h does the same) */
+#define UNIT_ROOM (CHUNK + (CHUNK / LARGE + 1) * PAGE)  /* what a unit of a chunk that can grow takes with these pages */
 
 /* GONE: a part of others since, or its chunk has gone. */
 enum block_state { BLOCK_USED, BLOCK_PENDING, BLOCK_FREE, BLOCK_GONE };
@@ -26,7 +28,10 @@ struct block {
     uint64_t wanted;                    /* USED: what was asked for */
     enum block_state state;
     enum { PAGES_OPEN, PAGES_CLOSED, PAGES_MIXED } pages;       /* its pages can be touched; not those that it has for itself; some */
-    _Atomic uint64_t stream;            /* PENDING: number of the stream whose work may use it again; 0: none's */
+    struct pool *pool;                  /* always */
+    _Atomic uint64_t stream;            /* PENDING: id of the stream in which it was freed; 0: that is not submitted yet */
+    uint64_t number, handle;            /* PENDING with a stream: which of its frees that was; the stream's handle */
+    bool reached;                       /* PENDING: the stream has got there, but the pool does not use it again until the program has waited for that */
     _Atomic uint32_t refs;              /* its chunk, and frees that are queued */
 };
 
@@ -97,8 +102,8 @@ block_join(struct block *b)
     block_drop(n);
 }
 
-/* It may be used by everyone. b may have gone behind it. */
-static void
+/* It may be used by everyone. Returns the block that it is part of now. */
+static struct block *
 block_now_free(struct block *b)
 {
     const struct chunk *h = b->chunk;
@@ -106,24 +111,27 @@ block_now_free(struct block *b)
     b->state = BLOCK_FREE;
     if (b->next && b->next->state == BLOCK_FREE)
         block_join(b);
-    if (b->prev && b->prev->state == BLOCK_FREE)
-        block_join(b->prev);
+    if (b->prev && b->prev->state == BLOCK_FREE) {
+        b = b->prev;
+        block_join(b);
+    }
     if (p->ended || atomic_load(&h->ctx->dead) || p->reserved > p->release_threshold)
         atomic_store(&pools_over, true);
+    return b;
 }
 
 /* The allocation in it has ended. */
 static void
 block_leave(struct block *b)
 {
-    b->chunk->pool->used -= b->wanted;
+    b->pool->used -= b->wanted;
     b->chunk->used -= round_up(b->wanted, UNIT);
 }
 
 static void
 block_enter(struct block *b)
 {
-    struct pool *p = b->chunk->pool;
+    struct pool *p = b->pool;
     b->state = BLOCK_USED;
     b->chunk->used += round_up(b->wanted, UNIT);
     p->used += b->wanted;
@@ -149,29 +157,65 @@ block_end(const struct chunk *h, uint64_t base, uint64_t size)
     return size >= LARGE && h->ctx->b->mem_use ? round_up(base + size, PAGE) + PAGE : base + size;
 }
 
-/* An allocation in blocks that work of the stream may use now, from `first` on: it ends at `end`, in the block `last`, of which the rest stays what it
- * is. NULL: no memory. */
-static struct block *
-block_carve(struct chunk *h, struct block *first, struct block *last, uint64_t end, uint64_t wanted)
+/* It grows and shrinks by UNIT_ROOM. */
+static bool
+chunk_has_units(const struct chunk *h)
 {
-    struct block *b = calloc(1, sizeof *b);
-    if (!b)
+    return h->ctx->b->mem_extend && h->room == h->size / CHUNK * UNIT_ROOM;
+}
+
+struct run {
+    struct block *first, *last;
+    uint64_t base;                      /* in first */
+    uint64_t end;                       /* in last */
+};
+
+/* Where an allocation goes that may begin with b: not in what a unit has for pages behind allocations, so that one of a unit's size lies in one unit. */
+static uint64_t
+block_base(const struct chunk *h, uint64_t base, uint64_t size)
+{
+    uint64_t at = (base - h->base) % UNIT_ROOM;
+    return size >= LARGE && at >= CHUNK && chunk_has_units(h) ? base - at + UNIT_ROOM : base;
+}
+
+/* An allocation in the blocks of r, which work of the stream may use now. What is left of the last one stays what it is, and so does what is before it in the first. NULL:
+ * no memory. */
+static struct block *
+block_carve(struct chunk *h, const struct run *r, uint64_t wanted)
+{
+    struct block *first = r->first, *last = r->last, *b = calloc(1, sizeof *b), *before = r->base > first->base ? calloc(1, sizeof *before) : NULL;
+    uint64_t end = r->end;
+    if (!b || (r->base > first->base && !before)) {
+        free(b);
+        free(before);
         return NULL;
-    *b = (struct block){ .chunk = h, .base = first->base, .size = end - first->base, .wanted = wanted };
+    }
+    *b = (struct block){ .chunk = h, .pool = h->pool, .base = r->base, .size = end - r->base, .wanted = wanted };
     atomic_init(&b->refs, 1);
-    bool open = true, closed = true;
+    bool open = true, closed = true, pending = false;
     for (const struct block *i = first; i != last->next; i = i->next) {
         open = open && i->pages == PAGES_OPEN;
         closed = closed && i->pages == PAGES_CLOSED;
+        pending = pending || i->state == BLOCK_PENDING;
     }
     bool behind = end != b->base + round_up(wanted, UNIT);      /* a page with nothing on it */
     if (!open && h->ctx->b->mem_use && h->ctx->b->mem_use(b->base, wanted, true) != CWB_OK) {
         free(b);
+        free(before);
         return NULL;
     }
-    if (behind && !closed)
+    if (behind && !closed && !pending)          /* work of what was there before may still touch it */
         (void)h->ctx->b->mem_use(end - PAGE, PAGE, false);
     b->pages = behind ? PAGES_MIXED : PAGES_OPEN;
+    if (before) {
+        *before = (struct block){ .prev = first->prev, .next = first, .chunk = h, .pool = h->pool, .base = first->base, .size = r->base - first->base, .state = BLOCK_FREE,
+                                  .pages = first->pages };
+        atomic_init(&before->refs, 1);
+        *(first->prev ? &first->prev->next : &h->blocks) = before;
+        first->prev = before;
+        first->size -= before->size;
+        first->base = r->base;
+    }
     while (first != last) {
         struct block *next = first->next;
         block_drop(first);
@@ -189,26 +233,45 @@ block_carve(struct chunk *h, struct block *first, struct block *last, uint64_t e
     return b;
 }
 
-/* The first place for an allocation by work of stream number `stream`. */
-static struct block *
-block_find(struct chunk *h, uint64_t stream, uint64_t wanted)
+/* Where in the order of its context's work an allocation is. */
+struct place {
+    uint64_t stream;
+    struct frees behind;                /* what it may use again besides */
+};
+
+static bool
+block_may_be_used(const struct block *b, const struct place *at)
+{
+    if (b->state != BLOCK_PENDING)
+        return b->state == BLOCK_FREE;
+    uint64_t stream = atomic_load(&b->stream);
+    return stream && (!at || stream == at->stream || frees_have(&at->behind, stream, b->number));
+}
+
+/* The first blocks of h that an allocation there can take; at NULL: if all that is freed could be used. */
+static bool
+run_find(const struct chunk *h, const struct place *at, uint64_t wanted, struct run *r)
 {
     uint64_t size = round_up(wanted, UNIT);
     struct block *first = NULL;
     if (h->size - h->used < size)
-        return NULL;
+        return false;
     for (struct block *b = h->blocks; b; b = b->next) {
-        if (b->state != BLOCK_FREE && (b->state != BLOCK_PENDING || atomic_load(&b->stream) != stream)) {
+        if (!block_may_be_used(b, at)) {
             first = NULL;
             continue;
         }
         if (!first)
             first = b;
-        uint64_t end = block_end(h, first->base, size);
-        if (b->base + b->size >= end)
-            return block_carve(h, first, b, end, wanted);
+        uint64_t base = first->state == BLOCK_FREE ? block_base(h, first->base, size) : first->base, end = block_end(h, base, size);
+        if (base >= first->base + first->size) {
+            first = NULL;
+        } else if (b->base + b->size >= end) {
+            *r = (struct run){ first, b, base, end };
+            return true;
+        }
     }
-    return NULL;
+    return false;
 }
 
 /* ---- chunks --------------------------------------------------------------------------------------------------------------------- */
@@ -219,21 +282,86 @@ chunk_is_free(const struct chunk *h)
     return h->blocks->state == BLOCK_FREE && !h->blocks->next;
 }
 
+/* Give units of h that lie in its free block b, but are not all of h, to the backend. What is behind them becomes a chunk of its own, the next one. False: no memory for that. */
+static bool
+chunk_cut(struct chunk *h, struct block *b, uint64_t from, uint64_t size)
+{
+    uint64_t to = from + size, end = h->base + h->room, b_end = b->base + b->size;
+    bool head = from == h->base, middle = !head && to < end, two = middle && to < b_end;
+    struct chunk *rest = middle ? calloc(1, sizeof *rest) : NULL;
+    struct block *behind = two ? calloc(1, sizeof *behind) : NULL;
+    if ((middle && !rest) || (two && !behind) || h->ctx->b->mem_cut(h->ctx->be, h->base, from, size) != CWB_OK) {
+        free(rest);
+        free(behind);
+        return false;
+    }
+    if (head)
+        h->base = b->base = to;
+    b->size = head ? b_end - to : from - b->base;
+    h->room -= size;
+    if (middle) {
+        *rest = (struct chunk){ .next = h->next, .pool = h->pool, .ctx = h->ctx, .base = to, .size = (end - to) / UNIT_ROOM * CHUNK, .room = end - to, .blocks = b->next };
+        ctx_ref(h->ctx);
+        h->next = rest;
+        b->next = NULL;
+        if (two) {
+            *behind = (struct block){ .next = rest->blocks, .pool = h->pool, .base = to, .size = b_end - to, .state = BLOCK_FREE, .pages = b->pages };
+            atomic_init(&behind->refs, 1);
+            rest->blocks = behind;
+        }
+        for (struct block *i = rest->blocks, *prev = NULL; i; prev = i, i = i->next) {
+            i->prev = prev;
+            i->chunk = rest;
+            if (i->state == BLOCK_USED)
+                rest->used += round_up(i->wanted, UNIT);
+        }
+        h->room -= rest->room;
+        h->used -= rest->used;
+    }
+    h->size = h->room / UNIT_ROOM * CHUNK;
+    h->pool->reserved -= size / UNIT_ROOM * CHUNK;
+    if (!b->size)
+        block_drop(b);
+    return true;
+}
+
+/* How many units the pool can do without. */
+static uint64_t
+units_over(const struct pool *p, uint64_t most, uint64_t least)
+{
+    uint64_t over = p->reserved > most ? (p->reserved - most + CHUNK - 1) / CHUNK : 0, spare = p->reserved > least ? (p->reserved - least) / CHUNK : 0;
+    return over < spare ? over : spare;
+}
+
+/* Give units of h without an allocation back, as many as the pool has over. True: some, and h may be another than before. */
+static bool
+chunk_shrink(struct chunk *h, uint64_t most, uint64_t least)
+{
+    uint64_t n = units_over(h->pool, most, least);
+    for (struct block *b = n && chunk_has_units(h) ? h->blocks : NULL; b; b = b->next) {
+        if (b->state != BLOCK_FREE)
+            continue;
+        uint64_t first = (b->base - h->base + UNIT_ROOM - 1) / UNIT_ROOM, last = (b->base + b->size - h->base) / UNIT_ROOM;
+        uint64_t k = first >= last ? 0 : last - first < n ? last - first : n;
+        if (k && k * UNIT_ROOM < h->room)
+            return chunk_cut(h, b, h->base + first * UNIT_ROOM, k * UNIT_ROOM);
+    }
+    return false;
+}
+
 /* Take chunks without an allocation off the list, into *out: while the pool has more than `most` and keeps no less than `least`, and those of contexts
- * that have ended; or all of a context, whose work is done. p->lock held. */
+ * that have ended; or all of a context, whose work is done. Chunks with units give them back one by one. p->lock held. */
 static void
 chunks_take(struct pool *p, uint64_t most, uint64_t least, const struct ctx *c, struct chunk **out)
 {
     for (struct chunk **l = &p->chunks; *l;) {
         struct chunk *h = *l;
-        for (struct block *b = c == h->ctx ? h->blocks : NULL; b;) {
-            bool pending = b->state == BLOCK_PENDING;
-            if (pending)
-                block_now_free(b);      /* and b may have gone */
-            b = pending ? h->blocks : b->next;
-        }
+        for (struct block *b = c == h->ctx ? h->blocks : NULL; b; b = b->next)
+            if (b->state == BLOCK_PENDING)
+                b = block_now_free(b);
         bool over = p->reserved > most, gone = c ? c == h->ctx : atomic_load(&h->ctx->dead);
-        if (chunk_is_free(h) && (gone || (!c && over && p->reserved - h->size >= least))) {
+        bool whole = chunk_has_units(h) ? units_over(p, most, least) * CHUNK >= h->size : over && p->reserved - h->size >= least;
+        if (chunk_is_free(h) && (gone || (!c && whole))) {
             *l = h->next;
             p->reserved -= h->size;
             block_drop(h->blocks);
@@ -241,6 +369,8 @@ chunks_take(struct pool *p, uint64_t most, uint64_t least, const struct ctx *c, 
             *out = h;
             continue;
         }
+        if (!c && !gone && chunk_shrink(h, most, least))
+            continue;
         for (struct block *b = h->blocks; !c && over && b; b = b->next)
             if (b->state == BLOCK_FREE)
                 block_close(b);
@@ -258,6 +388,44 @@ chunks_release(struct chunk *h)
         ctx_unref(h->ctx);
         free(h);
     }
+}
+
+/* ---- what is used again, and when ------------------------------------------------------------------------------------------------- */
+
+_Atomic uint32_t pools_strict;
+
+/* Blocks of c (NULL: of all) that streams have reached, and the program has waited for by `done` (NULL: all of them), may be used by everyone. p->lock held. */
+static void
+blocks_waited(struct pool *p, const struct ctx *c, const struct frees *done)
+{
+    for (struct chunk *h = p->chunks; h; h = h->next)
+        for (struct block *b = !c || h->ctx == c ? h->blocks : NULL; b; b = b->next)
+            if (b->state == BLOCK_PENDING && b->reached && (!done || frees_have(done, atomic_load(&b->stream), b->number)))
+                b = block_now_free(b);
+}
+
+void
+pools_waited_slow(const struct ctx *c, const struct frees *done)
+{
+    pthread_mutex_lock(&pools_lock);
+    for (struct pool *p = pools; p; p = p->next) {
+        pthread_mutex_lock(&p->lock);
+        if (!p->reuse_opportunistic)
+            blocks_waited(p, c, done);
+        pthread_mutex_unlock(&p->lock);
+    }
+    pthread_mutex_unlock(&pools_lock);
+}
+
+/* p->lock held. */
+static void
+pool_set_opportunistic(struct pool *p, int value)
+{
+    if (!value != !p->reuse_opportunistic)
+        atomic_fetch_add(&pools_strict, value ? -1u : 1u);
+    p->reuse_opportunistic = value;
+    if (value)
+        blocks_waited(p, NULL, NULL);
 }
 
 static void
@@ -314,6 +482,7 @@ pool_finish(struct obj *o)
 {
     struct pool *p = (struct pool *)o;
     pthread_mutex_lock(&p->lock);
+    pool_set_opportunistic(p, 1);
     p->ended = true;
     pthread_mutex_unlock(&p->lock);
     pools_trim_slow();
@@ -476,7 +645,7 @@ drv_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *val
     pthread_mutex_lock(&p->lock);
     switch ((int)attr) {
     case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:   p->reuse_follow = *(int *)value; break;
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:         p->reuse_opportunistic = *(int *)value; break;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:         pool_set_opportunistic(p, *(int *)value); break;
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: p->reuse_internal = *(int *)value; break;
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:                 p->release_threshold = *(cuuint64_t *)value; break;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
@@ -553,6 +722,55 @@ drv_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLoca
 
 /* ---- stream-ordered allocation --------------------------------------------------------------------------------------------- */
 
+static uint64_t
+pool_left(const struct pool *p)
+{
+    return !p->max_size ? UINT64_MAX : p->max_size > p->reserved ? p->max_size - p->reserved : 0;
+}
+
+static void
+pool_reserved(struct pool *p, uint64_t more)
+{
+    p->reserved += more;
+    if (p->reserved > p->reserved_high)
+        p->reserved_high = p->reserved;
+}
+
+/* Add units behind a chunk, so that an allocation of this size fits there. p->lock held. */
+static bool
+pool_grow(struct pool *p, struct ctx *c, uint64_t size)
+{
+    for (struct chunk *h = p->chunks; h; h = h->next) {
+        if (h->ctx != c || !chunk_has_units(h))
+            continue;
+        struct block *last = h->blocks;
+        while (last->next)
+            last = last->next;
+        uint64_t end = h->base + h->room, base = block_base(h, last->state == BLOCK_FREE ? last->base : end, size), want = block_end(h, base, size);
+        uint64_t n = want > end ? (want - end + UNIT_ROOM - 1) / UNIT_ROOM : 0, over = h->used + size > h->size ? (h->used + size - h->size + CHUNK - 1) / CHUNK : 0;
+        n = n > over ? n : over;
+        bool join = last->state == BLOCK_FREE;
+        struct block *b = join ? NULL : calloc(1, sizeof *b);
+        if (n * CHUNK > pool_left(p) || (!join && !b) || c->b->mem_extend(c->be, h->base, n * UNIT_ROOM) != CWB_OK) {
+            free(b);
+            continue;
+        }
+        if (b) {
+            *b = (struct block){ .prev = last, .chunk = h, .pool = p, .base = end, .size = n * UNIT_ROOM, .state = BLOCK_FREE, .pages = PAGES_CLOSED };
+            atomic_init(&b->refs, 1);
+            last->next = b;
+        } else {
+            last->size += n * UNIT_ROOM;
+            last->pages = last->pages == PAGES_CLOSED ? PAGES_CLOSED : PAGES_MIXED;
+        }
+        h->room += n * UNIT_ROOM;
+        h->size += n * CHUNK;
+        pool_reserved(p, n * CHUNK);
+        return true;
+    }
+    return false;
+}
+
 /* Reserve memory for an allocation of this size: a multiple of `unit`. */
 static CUresult
 chunk_make(struct pool *p, struct ctx *c, uint64_t size, uint64_t unit)
@@ -561,15 +779,18 @@ chunk_make(struct pool *p, struct ctx *c, uint64_t size, uint64_t unit)
         return CUDA_ERROR_OUT_OF_MEMORY;
     uint64_t want = round_up(size, unit);
     pthread_mutex_lock(&p->lock);
-    uint64_t left = !p->max_size ? UINT64_MAX : p->max_size > p->reserved ? p->max_size - p->reserved : 0;
+    uint64_t left = pool_left(p);
+    bool grown = unit == CHUNK && pool_grow(p, c, size);
     pthread_mutex_unlock(&p->lock);
+    if (grown)
+        return CUDA_SUCCESS;
     if (left < want)
         return CUDA_ERROR_OUT_OF_MEMORY;
     struct chunk *h = calloc(1, sizeof *h);
     struct block *b = calloc(1, sizeof *b);
     CUresult e = h && b ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     if (e == CUDA_SUCCESS) {
-        *h = (struct chunk){ .pool = p, .ctx = c, .size = want, .room = want + (c->b->mem_use ? (want / LARGE + 1) * PAGE : 0), .blocks = b };
+        *h = (struct chunk){ .pool = p, .ctx = c, .size = want, .room = want + (c->b->mem_use ? (want / LARGE + want / unit) * PAGE : 0), .blocks = b };
         e = result_of(c->b->mem_alloc(c->be, CWB_MEM_DEVICE, h->room, UNIT, &h->base));
     }
     if (e != CUDA_SUCCESS) {
@@ -577,7 +798,7 @@ chunk_make(struct pool *p, struct ctx *c, uint64_t size, uint64_t unit)
         free(b);
         return e;
     }
-    *b = (struct block){ .chunk = h, .base = h->base, .size = h->room, .state = BLOCK_FREE };
+    *b = (struct block){ .chunk = h, .pool = p, .base = h->base, .size = h->room, .state = BLOCK_FREE };
     atomic_init(&b->refs, 1);
     ctx_ref(c);
     pthread_mutex_lock(&p->lock);
@@ -586,35 +807,86 @@ chunk_make(struct pool *p, struct ctx *c, uint64_t size, uint64_t unit)
     while (*l)
         l = &(*l)->next;
     *l = h;
-    p->reserved += want;
-    if (p->reserved > p->reserved_high)
-        p->reserved_high = p->reserved;
+    pool_reserved(p, want);
     pthread_mutex_unlock(&p->lock);
     return CUDA_SUCCESS;
 }
 
-static CUresult
-block_get(struct pool *p, struct ctx *c, uint64_t stream, uint64_t wanted, struct block **out)
+/* The first block in the way of an allocation there that more of what is freed would make room for. p->lock held. */
+static uint64_t
+pool_in_the_way(const struct pool *p, const struct ctx *c, const struct place *at, uint64_t wanted)
 {
-    uint64_t unit = CHUNK;
+    struct run r;
+    for (const struct chunk *h = p->chunks; h; h = h->next)
+        if (h->ctx == c && run_find(h, NULL, wanted, &r))
+            for (const struct block *b = r.first; b != r.last->next; b = b->next)
+                if (!block_may_be_used(b, at))
+                    return b->handle;
+    return 0;
+}
+
+/* "Internal dependencies": s waits for the stream whose free is in the way. That stream's other work, too, is waited for. */
+static bool
+place_behind(struct stream *s, uint64_t handle, struct place *at)
+{
+    struct ctx *c = s->obj.ctx;
+    struct cwb_event *e;
+    bool done = false;
+    if (!handle || c->b->event_create(c->be, 0, &e) != CWB_OK)
+        return false;
+    if (stream_order(s) == CUDA_SUCCESS) {
+        struct stream *other = handle_peek((void *)(uintptr_t)handle, KIND_STREAM, c);       /* or it has been destroyed */
+        done = other && stream_follow(s, other, e) == CWB_OK;
+        frees_add(&at->behind, &s->behind);
+        stream_end(s);
+    }
+    c->b->event_destroy(e);
+    return done;
+}
+
+static CUresult
+block_get(struct pool *p, struct stream *s, uint64_t wanted, struct block **out)
+{
+    struct ctx *c = s->obj.ctx;
+    struct place at = { .stream = s->id };
     if (wanted > UINT64_MAX - 2 * CHUNK)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    for (;;) {
+    CUresult e = stream_order(s);       /* as work that is submitted now */
+    if (e != CUDA_SUCCESS)
+        return e;
+    at.behind = s->behind;
+    stream_end(s);
+    bool waited = false;
+    for (unsigned added = 0;;) {
         struct block *b = NULL;
+        struct run r;
         pthread_mutex_lock(&p->lock);
+        if (!p->reuse_follow && !added)
+            at.behind.n = 0;
         for (struct chunk *h = p->chunks; h && !b; h = h->next)
-            if (h->ctx == c)
-                b = block_find(h, stream, wanted);
+            if (h->ctx == c && run_find(h, &at, wanted, &r))
+                b = block_carve(h, &r, wanted);
+        bool internal = p->reuse_internal;
+        uint64_t other = b ? 0 : pool_in_the_way(p, c, &at, wanted);
         pthread_mutex_unlock(&p->lock);
         *out = b;
         if (b)
             return CUDA_SUCCESS;
-        CUresult e = chunk_make(p, c, round_up(wanted, UNIT), unit);
-        if (e == CUDA_ERROR_OUT_OF_MEMORY && unit == CHUNK) {   /* what it keeps is in the way: wait for what is about to be freed, and try again */
+        e = chunk_make(p, c, round_up(wanted, UNIT), CHUNK);
+        if (e == CUDA_ERROR_OUT_OF_MEMORY)
+            e = chunk_make(p, c, round_up(wanted, UNIT), GRANULE);
+        if (e == CUDA_SUCCESS)
+            continue;
+        if (e != CUDA_ERROR_OUT_OF_MEMORY)
+            return e;
+        if (internal && added < FREES_STREAMS && place_behind(s, other, &at)) {
+            added++;
+        } else if (!waited) {           /* what it keeps is in the way: wait for what is about to be freed, and try again */
             (void)c->b->context_sync(c->be);
+            pools_waited(c, NULL);
             pool_trim(p, 0);
-            unit = GRANULE;
-        } else if (e != CUDA_SUCCESS) {
+            waited = true;
+        } else {
             return e;
         }
     }
@@ -623,18 +895,18 @@ block_get(struct pool *p, struct ctx *c, uint64_t stream, uint64_t wanted, struc
 void
 block_free(struct block *b)
 {
-    struct pool *p = b->chunk->pool;
+    struct pool *p = b->pool;
     pthread_mutex_lock(&p->lock);
     block_leave(b);
-    block_now_free(b);
+    (void)block_now_free(b);
     pthread_mutex_unlock(&p->lock);
 }
 
 /* The same where queued work may use it: a stream's order no longer says when that is done. */
 static void
-block_give_back(struct block *b)
+block_give_back(struct block *b, struct ctx *c)
 {
-    (void)memory_settle(b->chunk->ctx);
+    (void)memory_settle(c);
     block_free(b);
 }
 
@@ -654,8 +926,10 @@ stream_reached(void *user, cwb_result status)
         there = p == f->p;
     if (there) {
         pthread_mutex_lock(&f->p->lock);
-        if (f->b->state == BLOCK_PENDING)
-            block_now_free(f->b);
+        if (f->b->state == BLOCK_PENDING && f->p->reuse_opportunistic)
+            (void)block_now_free(f->b);
+        else
+            f->b->reached = true;
         pthread_mutex_unlock(&f->p->lock);
     }
     pthread_mutex_unlock(&pools_lock);
@@ -667,7 +941,7 @@ stream_reached(void *user, cwb_result status)
 static CUresult
 block_free_async(struct block *b, struct stream *s)
 {
-    struct pool *p = b->chunk->pool;
+    struct pool *p = b->pool;
     struct queued_free *f = malloc(sizeof *f);
     if (!f)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -681,6 +955,9 @@ block_free_async(struct block *b, struct stream *s)
     pthread_mutex_lock(&p->lock);
     block_leave(b);
     atomic_store(&b->stream, 0);
+    b->number = ++s->frees;
+    b->handle = s->obj.handle;
+    b->reached = false;
     b->state = BLOCK_PENDING;
     pthread_mutex_unlock(&p->lock);
     e = result_of(s->obj.ctx->b->stream_host_fn(s->be, stream_reached, f));
@@ -729,15 +1006,15 @@ alloc(struct ctx *c, CUdeviceptr *dptr, size_t size, struct pool *p, CUstream hS
     if (p->shared_by)
         return CUDA_ERROR_INVALID_VALUE;        /* a pool of another process gives no memory here (so driver 580) */
     struct block *b;
-    e = block_get(p, s->obj.ctx, s->id, size, &b);
+    e = block_get(p, s, size, &b);
     if (e != CUDA_SUCCESS)
         return e;
-    struct range r = { .base = b->base, .size = size, .kind = RANGE_POOL, .ctx = b->chunk->ctx, .device = p->device, .flags = p->handle_types, .device_address = b->base,
+    struct range r = { .base = b->base, .size = size, .kind = RANGE_POOL, .ctx = s->obj.ctx, .device = p->device, .flags = p->handle_types, .device_address = b->base,
                        .block = b, .pool = p->obj.handle, .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID };
     uint64_t base = b->base;
     e = range_add(&r);
     if (e != CUDA_SUCCESS)
-        block_give_back(b);
+        block_give_back(b, s->obj.ctx);
     else
         *dptr = base;
     return e;
@@ -793,7 +1070,7 @@ drv_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
         (void)memory_settle(r.ctx);
     e = block_free_async(r.block, s);
     if (e != CUDA_SUCCESS && range_add(&r) != CUDA_SUCCESS)     /* as it was; or its context has ended meanwhile */
-        block_give_back(r.block);
+        block_give_back(r.block, r.ctx);
     range_forget(&r);
     return e;
 }

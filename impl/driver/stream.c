@@ -196,15 +196,66 @@ stream_context(CUstream h, struct ctx **c, struct stream **hold)
     return e;
 }
 
+static void
+frees_add_one(struct frees *f, uint64_t stream, uint64_t number)
+{
+    uint32_t i = 0;
+    while (i < f->n && f->of[i].stream != stream)
+        i++;
+    if (i == FREES_STREAMS)
+        memmove(f->of, f->of + 1, sizeof f->of[0] * --i);       /* forget the one that is known longest */
+    if (i >= f->n || f->of[i].stream != stream) {
+        f->of[i].stream = stream;
+        f->of[i].number = 0;
+        f->n = i + 1;
+    }
+    if (f->of[i].number < number)
+        f->of[i].number = number;
+}
+
+void
+frees_add(struct frees *f, const struct frees *more)
+{
+    for (uint32_t i = 0; i < more->n; i++)
+        frees_add_one(f, more->of[i].stream, more->of[i].number);
+}
+
+void
+frees_add_stream(struct frees *f, const struct stream *s)
+{
+    frees_add(f, &s->behind);
+    if (s->frees)
+        frees_add_one(f, s->id, s->frees);
+}
+
+bool
+frees_have(const struct frees *f, uint64_t stream, uint64_t number)
+{
+    for (uint32_t i = 0; i < f->n; i++)
+        if (f->of[i].stream == stream)
+            return f->of[i].number >= number;
+    return false;
+}
+
+cwb_result
+stream_follow(struct stream *s, struct stream *earlier, struct cwb_event *e)
+{
+    const struct cwb_backend *b = s->obj.ctx->b;
+    cwb_result r = b->event_record(e, earlier->be);
+    if (r == CWB_OK)
+        r = b->stream_wait_event(s->be, e);
+    if (r == CWB_OK)
+        frees_add_stream(&s->behind, earlier);
+    return r;
+}
+
 static cwb_result
 join_blocking(struct ctx *c)
 {
     for (struct stream *b = c->blocking; b; b = b->next_blocking) {
         if (!b->dirty)
             continue;
-        cwb_result r = c->b->event_record(b->join, b->be);
-        if (r == CWB_OK)
-            r = c->b->stream_wait_event(c->legacy->be, b->join);
+        cwb_result r = stream_follow(c->legacy, b, b->join);
         if (r != CWB_OK)
             return r;
         b->dirty = false;
@@ -217,9 +268,7 @@ join_legacy(struct ctx *c, struct stream *s)
 {
     if (!c->legacy || s->seen_legacy == c->legacy_seq)
         return CWB_OK;
-    cwb_result r = c->b->event_record(c->legacy_event, c->legacy->be);
-    if (r == CWB_OK)
-        r = c->b->stream_wait_event(s->be, c->legacy_event);
+    cwb_result r = stream_follow(s, c->legacy, c->legacy_event);
     if (r == CWB_OK)
         s->seen_legacy = c->legacy_seq;
     return r;
@@ -304,14 +353,20 @@ stream_wait_idle(struct stream *s)
     CUresult e = capture_wait_check(s);
     if (e != CUDA_SUCCESS)
         return e;
-    if (s->is_legacy) {                 /* what the legacy stream waits for counts as its own work */
+    struct frees done = { 0 };
+    bool strict = atomic_load(&pools_strict) != 0;
+    if (s->is_legacy || strict) {       /* what the legacy stream waits for counts as its own work */
         pthread_mutex_lock(&c->order);
-        cwb_result r = join_blocking(c);
+        cwb_result r = s->is_legacy ? join_blocking(c) : CWB_OK;
+        frees_add_stream(&done, s);
         pthread_mutex_unlock(&c->order);
         if (r != CWB_OK)
             return result_of(r);
     }
-    return result_of(c->b->stream_sync(s->be));
+    e = result_of(c->b->stream_sync(s->be));
+    if (strict && e == CUDA_SUCCESS)
+        pools_waited(c, &done);
+    return e;
 }
 
 /* ---- API ------------------------------------------------------------------------------------------------------------------ */
@@ -481,6 +536,8 @@ drv_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
     if (e != CUDA_SUCCESS)
         return e;
     e = ev->ipc ? ipc_event_stream_wait(ev->ipc, s->obj.ctx, s->be) : result_of(s->obj.ctx->b->stream_wait_event(s->be, ev->be));
+    if (e == CUDA_SUCCESS && ev->obj.ctx == s->obj.ctx)
+        frees_add(&s->behind, &ev->behind);
     stream_end(s);
     return e;
 }

@@ -407,6 +407,26 @@ host_mem_free(struct cwb_context *c, enum cwb_mem_kind kind, uint64_t address, s
 }
 
 static cwb_result
+host_mem_extend(struct cwb_context *c, uint64_t address, size_t more)
+{
+    if (!charge(more))
+        return CWB_NOMEM;
+    cwb_result r = cw_va_extend(address, more);
+    if (r != CWB_OK)
+        discharge(more);
+    return r;
+}
+
+static cwb_result
+host_mem_cut(struct cwb_context *c, uint64_t address, uint64_t from, size_t size)
+{
+    cwb_result r = cw_va_cut(address, from, size);
+    if (r == CWB_OK)
+        discharge(size);
+    return r;
+}
+
+static cwb_result
 host_mem_register(struct cwb_context *c, void *ptr, size_t size, bool read_only, uint64_t *device_address)
 {
     if (!ptr || !size)
@@ -577,7 +597,7 @@ host_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch 
     .context_error = host_context_error, .failed_launch = host_failed_launch, \
     .context_limit = host_context_limit, \
     .mem_alloc = host_mem_alloc, \
-    .mem_free = host_mem_free, .mem_use = cw_va_use, \
+    .mem_free = host_mem_free, .mem_use = cw_va_use, .mem_extend = host_mem_extend, .mem_cut = host_mem_cut, \
     .va_reserve = cw_va_reserve, \
     .va_release = cw_va_release, \
     .phys_create = host_phys_create, \
