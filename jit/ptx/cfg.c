@@ -5,17 +5,22 @@
 
 #include <stdlib.h>
 
+/* A raw block is one before the unreachable ones are dropped; there are no more of them than instructions, and one. */
+struct slot {
+    uint8_t  leader;            /* of the instruction: it begins a block; 2: as a branch target */
+    uint32_t block_of;          /* the raw block that the instruction leads */
+    uint32_t first, count;      /* of the raw block */
+    uint32_t number;            /* its final number + 1; 0: not reached */
+    uint32_t listed;            /* the list of targets, by its number, that it is in */
+    uint32_t stack;
+};
+
 struct cfg {
     struct ptx_function *fn;
-    uint8_t  *leader;           /* per instruction */
-    uint32_t *block_of;         /* for each instruction that leads a block: raw block number */
-    uint32_t *first, *count;    /* per raw block */
-    uint32_t n;
-    uint32_t *number;           /* raw block -> final number + 1; 0: not reached */
-    uint32_t *stack;
+    struct slot *at;            /* per instruction and per raw block */
+    uint32_t n;                 /* raw blocks */
     uint32_t *targets;          /* scratch for one block's successors */
-    uint32_t targets_cap;
-    uint32_t *listed, lists;    /* per raw block: the list of targets, by its number, that it is in */
+    uint32_t targets_cap, lists;
 };
 
 static const struct ptx_table *
@@ -28,25 +33,25 @@ table_of(const struct ptx_inst *in)
 static uint32_t
 successors(struct cfg *c, uint32_t b)
 {
-    uint32_t n = 0, end = c->first[b] + c->count[b];
-    const struct ptx_inst *last = c->count[b] ? &c->fn->insts[end - 1] : NULL;
+    uint32_t n = 0, end = c->at[b].first + c->at[b].count;
+    const struct ptx_inst *last = c->at[b].count ? &c->fn->insts[end - 1] : NULL;
     bool falls = true;
     if (last && (ptx_op_info(last->op)->traits & PTX_T_TERMINATOR)) {
         const struct ptx_table *t = table_of(last);
         falls = last->has_guard;
         if (last->noperands && last->operand[0].kind == PTX_OPND_LABEL) {
-            c->targets[n++] = c->block_of[last->operand[0].index];
+            c->targets[n++] = c->at[last->operand[0].index].block_of;
         } else if (t && t->labels) {
             c->lists++;
             for (uint32_t i = 0; i < t->count; i++) {
-                uint32_t to = c->block_of[t->labels[i]];
-                if (c->listed[to] != c->lists)
+                uint32_t to = c->at[t->labels[i]].block_of;
+                if (c->at[to].listed != c->lists)
                     c->targets[n++] = to;
-                c->listed[to] = c->lists;
+                c->at[to].listed = c->lists;
             }
         }
     }
-    if (falls && (c->count[b] ? end < c->fn->ninsts : c->n > 1))
+    if (falls && (c->at[b].count ? end < c->fn->ninsts : c->n > 1))
         c->targets[n++] = b + 1;
     return n;
 }
@@ -62,30 +67,30 @@ split(struct cfg *c)
             continue;
         const struct ptx_table *t = table_of(in);
         if (i + 1 < fn->ninsts)
-            c->leader[i + 1] = 1;
+            c->at[i + 1].leader = 1;
         if (in->noperands && in->operand[0].kind == PTX_OPND_LABEL) {
             if (in->operand[0].index >= fn->ninsts)
                 return false;
-            c->leader[in->operand[0].index] = 2;
+            c->at[in->operand[0].index].leader = 2;
         } else if (t && t->labels) {
             for (uint32_t k = 0; k < t->count; k++) {
                 if (t->labels[k] >= fn->ninsts)
                     return false;
-                c->leader[t->labels[k]] = 2;
+                c->at[t->labels[k]].leader = 2;
             }
             most = t->count + 1 > most ? t->count + 1 : most;
         }
     }
     c->targets_cap = most;
-    if (c->leader[0] == 2)
+    if (c->at[0].leader == 2)
         c->n = 1;               /* the empty entry block: first = count = 0 */
-    c->leader[0] = 1;
+    c->at[0].leader = 1;
     for (uint32_t i = 0; i < fn->ninsts; i++) {
-        if (c->leader[i]) {
-            c->block_of[i] = c->n;
-            c->first[c->n++] = i;
+        if (c->at[i].leader) {
+            c->at[i].block_of = c->n;
+            c->at[c->n++].first = i;
         }
-        c->count[c->n - 1]++;
+        c->at[c->n - 1].count++;
     }
     return true;
 }
@@ -99,17 +104,10 @@ ptx_function_build_cfg(struct ptx_function *fn)
         return CW_ERR_INVALID;
     struct cw_arena *a = &fn->module->arena;
     struct cfg c = { .fn = fn };
-    size_t n = (size_t)fn->ninsts + 1;
     cw_result r = CW_ERR_NOMEM;
     uint32_t reached = 0, top = 0;
-    c.leader = calloc(n, 1);
-    c.block_of = calloc(n, 4);
-    c.first = calloc(n, 4);
-    c.count = calloc(n, 4);
-    c.number = calloc(n, 4);
-    c.stack = calloc(n, 4);
-    c.listed = calloc(n, 4);
-    if (!c.leader || !c.block_of || !c.first || !c.count || !c.number || !c.stack || !c.listed)
+    c.at = calloc((size_t)fn->ninsts + 1, sizeof *c.at);
+    if (!c.at)
         goto done;
     if (!split(&c)) {
         r = CW_ERR_INVALID;
@@ -118,35 +116,35 @@ ptx_function_build_cfg(struct ptx_function *fn)
     c.targets = calloc(c.targets_cap, 4);
     if (!c.targets)
         goto done;
-    c.number[0] = 1;
-    c.stack[top++] = 0;
+    c.at[0].number = 1;
+    c.at[top++].stack = 0;
     while (top) {
-        uint32_t k = successors(&c, c.stack[--top]);
+        uint32_t k = successors(&c, c.at[--top].stack);
         for (uint32_t i = 0; i < k; i++) {
-            if (!c.number[c.targets[i]]) {
-                c.number[c.targets[i]] = 1;
-                c.stack[top++] = c.targets[i];
+            if (!c.at[c.targets[i]].number) {
+                c.at[c.targets[i]].number = 1;
+                c.at[top++].stack = c.targets[i];
             }
         }
     }
     for (uint32_t b = 0; b < c.n; b++)
-        if (c.number[b])
-            c.number[b] = ++reached;
+        if (c.at[b].number)
+            c.at[b].number = ++reached;
     struct ptx_block *blocks = cw_arena_array(a, struct ptx_block, reached);
     if (!blocks)
         goto done;
     for (uint32_t b = 0; b < c.n; b++) {
-        if (!c.number[b])
+        if (!c.at[b].number)
             continue;
-        struct ptx_block *bl = &blocks[c.number[b] - 1];
-        bl->first = c.first[b];
-        bl->count = c.count[b];
+        struct ptx_block *bl = &blocks[c.at[b].number - 1];
+        bl->first = c.at[b].first;
+        bl->count = c.at[b].count;
         bl->nsucc = successors(&c, b);
         bl->succ = cw_arena_array(a, uint32_t, bl->nsucc);
         if (!bl->succ)
             goto done;
         for (uint32_t i = 0; i < bl->nsucc; i++) {
-            bl->succ[i] = c.number[c.targets[i]] - 1;
+            bl->succ[i] = c.at[c.targets[i]].number - 1;
             blocks[bl->succ[i]].npred++;
         }
     }
@@ -165,13 +163,7 @@ ptx_function_build_cfg(struct ptx_function *fn)
     fn->nblocks = reached;
     r = CW_OK;
 done:
-    free(c.leader);
-    free(c.block_of);
-    free(c.first);
-    free(c.count);
-    free(c.number);
-    free(c.stack);
-    free(c.listed);
+    free(c.at);
     free(c.targets);
     return r;
 }

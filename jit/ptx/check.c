@@ -3,8 +3,10 @@
  * and type of operands, 9.4's rules for register types; the few rules that a row cannot express follow by opcode. */
 #include "jit/ptx/check_private.h"
 
-static uint8_t
-reg_type(const struct check *c, const struct ptx_operand *o)
+#include <stdio.h>
+
+uint8_t
+ptx_check_reg_type(const struct check *c, const struct ptx_operand *o)
 {
     return o->index < c->p->regs.n ? c->p->regs.at[o->index].type : PTX_NONE;
 }
@@ -35,6 +37,7 @@ meant_type(const struct ptx_inst *in, char letter)
     case '0': case '1': case '2': case '3': return in->type[letter - '0'];
     case 'p': return PTX_PRED;
     case 'h': return PTX_B16;
+    case 'f': return PTX_F32;
     case 'u': return PTX_B32;
     case 'q': return PTX_B64;
     case 'w':
@@ -59,10 +62,10 @@ is_video(unsigned op)
 static bool
 check_register(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t, bool relaxed)
 {
-    ptx_type r = reg_type(c, o);
+    ptx_type r = ptx_check_reg_type(c, o);
     if (t == PTX_NONE || compatible(r, t, relaxed))
         return true;
-    return FAIL(c, 3034, "operand %u of '%s' is .%s, but register '%s' is .%s", i + 1, c->row->info.mnemonic, ptx_type_name(t),
+    return FAIL(c, 3034, "operand %u of '%s' is .%s, but register '%s' is .%s", i + 1, c->name, ptx_type_name(t),
                 c->p->regs.at[o->index].name, ptx_type_name(r));
 }
 
@@ -97,18 +100,17 @@ check_selector(struct check *c, unsigned i, const struct ptx_operand *o, bool de
         unsigned part = PTX_SIMD_PART(o->simd_sel, k);
         ok = part < (dest ? lanes : 2 * lanes) && (!dest || !k || part > PTX_SIMD_PART(o->simd_sel, k - 1));
     }
-    return ok || FAIL(c, 3088, "operand %u of '%s' has no such parts", i + 1, c->row->info.mnemonic);
+    return ok || FAIL(c, 3088, "operand %u of '%s' has no such parts", i + 1, c->name);
 }
 
-static bool
-check_source(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t, bool relaxed)
+bool
+ptx_check_source(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t, bool relaxed)
 {
-    const char *m = c->row->info.mnemonic;
     enum ptx_type_class cls = ptx_type_class(t);
     if (o->negate_pred && t != PTX_PRED && t != PTX_NONE)
-        return FAIL(c, 3035, "operand %u of '%s' is no predicate and cannot be negated with '!'", i + 1, m);
+        return FAIL(c, 3035, "operand %u of '%s' is no predicate and cannot be negated with '!'", i + 1, c->name);
     if ((o->negate || selects(o)) && !is_video(c->in->op))
-        return FAIL(c, 3087, "operand %u of '%s': only video instructions negate or select a part of an operand", i + 1, m);
+        return FAIL(c, 3087, "operand %u of '%s': only video instructions negate or select a part of an operand", i + 1, c->name);
     if (!check_selector(c, i, o, false))
         return false;
     switch (o->kind) {
@@ -116,19 +118,19 @@ check_source(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type 
         return check_register(c, i, o, t, relaxed || selects(o));
     case PTX_OPND_IMM:
         if (o->is_float && (cls == PTX_CLASS_UINT || cls == PTX_CLASS_SINT || t == PTX_PRED))
-            return FAIL(c, 3037, "operand %u of '%s' is .%s, but the constant is a float", i + 1, m, ptx_type_name(t));
+            return FAIL(c, 3037, "operand %u of '%s' is .%s, but the constant is a float", i + 1, c->name, ptx_type_name(t));
         if (!o->is_float && (t == PTX_F32 || t == PTX_F64))
-            return FAIL(c, 3037, "operand %u of '%s' is .%s, but the constant is an integer", i + 1, m, ptx_type_name(t));
+            return FAIL(c, 3037, "operand %u of '%s' is .%s, but the constant is an integer", i + 1, c->name, ptx_type_name(t));
         return true;
     case PTX_OPND_SREG:
     case PTX_OPND_SINK:
         return true;
     case PTX_OPND_SYM:
         if (t != PTX_NONE && (cls == PTX_CLASS_FLOAT || t == PTX_PRED || ptx_type_bits(t) < 32))
-            return FAIL(c, 3038, "operand %u of '%s' is .%s, but '%s' is an address", i + 1, m, ptx_type_name(t), o->sym->name);
+            return FAIL(c, 3038, "operand %u of '%s' is .%s, but '%s' is an address", i + 1, c->name, ptx_type_name(t), o->sym->name);
         return true;
     default:
-        return FAIL(c, 3033, "operand %u of '%s' is no register or constant", i + 1, m);
+        return FAIL(c, 3033, "operand %u of '%s' is no register or constant", i + 1, c->name);
     }
 }
 
@@ -139,12 +141,21 @@ check_dest(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t,
         return true;
     if (selects(o) && !is_video(c->in->op))
         return FAIL(c, 3087, "operand %u of '%s': only video instructions negate or select a part of an operand", i + 1,
-                    c->row->info.mnemonic);
+                    c->name);
     if (!check_selector(c, i, o, true))
         return false;
     if (o->kind != PTX_OPND_REG || o->negate || o->negate_pred)
-        return FAIL(c, 3039, "operand %u of '%s' is a destination and must be a register", i + 1, c->row->info.mnemonic);
+        return FAIL(c, 3039, "operand %u of '%s' is a destination and must be a register", i + 1, c->name);
     return check_register(c, i, o, t, relaxed || selects(o));
+}
+
+static bool
+check_each(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t, bool dest, bool relaxed)
+{
+    for (unsigned k = 0; k < o->count; k++)
+        if (!(dest ? check_dest(c, i, &o->elem[k], t, relaxed) : ptx_check_source(c, i, &o->elem[k], t, relaxed)))
+            return false;
+    return true;
 }
 
 /* A register, or a vector of .v2, .v4 or .v8 elements. */
@@ -152,24 +163,21 @@ static bool
 check_vector(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t, bool dest, bool relaxed)
 {
     if (c->in->vec <= 1 && o->kind != PTX_OPND_VEC)
-        return dest ? check_dest(c, i, o, t, relaxed) : check_source(c, i, o, t, relaxed);
+        return dest ? check_dest(c, i, o, t, relaxed) : ptx_check_source(c, i, o, t, relaxed);
     if (o->kind == PTX_OPND_SINK)
         return true;
     if (o->kind != PTX_OPND_VEC || (o->count != c->in->vec))
-        return FAIL(c, 3049, "operand %u of '%s' is a vector of %u elements", i + 1, c->row->info.mnemonic, c->in->vec);
-    for (unsigned k = 0; k < o->count; k++)
-        if (!(dest ? check_dest(c, i, &o->elem[k], t, relaxed) : check_source(c, i, &o->elem[k], t, relaxed)))
-            return false;
-    return true;
+        return FAIL(c, 3049, "operand %u of '%s' is a vector of %u elements", i + 1, c->name, c->in->vec);
+    return check_each(c, i, o, t, dest, relaxed);
 }
 
-static bool
-check_address(struct check *c, unsigned i, const struct ptx_operand *o)
+bool
+ptx_check_address(struct check *c, unsigned i, const struct ptx_operand *o)
 {
     if (o->kind != PTX_OPND_ADDR)
-        return FAIL(c, 3056, "operand %u of '%s' is an address in brackets", i + 1, c->row->info.mnemonic);
+        return FAIL(c, 3056, "operand %u of '%s' is an address in brackets", i + 1, c->name);
     if (o->has_reg) {
-        ptx_type r = reg_type(c, o);
+        ptx_type r = ptx_check_reg_type(c, o);
         unsigned b = ptx_type_bits(r);
         if ((b != 32 && b != 64) || ptx_type_class(r) == PTX_CLASS_FLOAT)
             return FAIL(c, 3057, "register '%s' of type .%s cannot hold an address", c->p->regs.at[o->index].name, ptx_type_name(r));
@@ -179,7 +187,7 @@ check_address(struct check *c, unsigned i, const struct ptx_operand *o)
         return FAIL(c, 3058, "'%s' is a function, not memory", o->sym->name);
     uint8_t space = c->in->space == PTX_SPACE_SHARED_CLUSTER ? PTX_SPACE_SHARED : c->in->space;
     if (o->sym && space != PTX_SPACE_GENERIC && (c->row->mods & M_SPACE) && o->sym->space != space)
-        return FAIL(c, 3036, "'%s' is not in the space that '%s' accesses", o->sym->name, c->row->info.mnemonic);
+        return FAIL(c, 3036, "'%s' is not in the space that '%s' accesses", o->sym->name, c->name);
     return true;
 }
 
@@ -203,9 +211,9 @@ check_optional(struct check *c)
     default: return true;
     }
     if (in->noperands != want)
-        return FAIL(c, 3032, "'%s' takes %u operands in this form, not %u", c->row->info.mnemonic, want, in->noperands);
+        return FAIL(c, 3032, "'%s' takes %u operands in this form, not %u", c->name, want, in->noperands);
     if (in->boolop == PTX_BOOL_POPC)
-        return FAIL(c, 3045, "'%s' takes no .popc", c->row->info.mnemonic);
+        return FAIL(c, 3045, "'%s' takes no .popc", c->name);
     return true;
 }
 
@@ -235,11 +243,8 @@ static bool
 check_list(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type t)
 {
     if (o->kind != PTX_OPND_VEC)
-        return FAIL(c, 3049, "operand %u of '%s' is a list in braces", i + 1, c->row->info.mnemonic);
-    for (unsigned k = 0; k < o->count; k++)
-        if (!check_source(c, i, &o->elem[k], t, false))
-            return false;
-    return true;
+        return FAIL(c, 3049, "operand %u of '%s' is a list in braces", i + 1, c->name);
+    return check_each(c, i, o, t, false, false);
 }
 
 bool
@@ -250,9 +255,10 @@ ptx_check_signature(struct check *c, const char *sig)
     bool relaxed = in->op == PTX_OP_LD || in->op == PTX_OP_LDU || in->op == PTX_OP_ST || in->op == PTX_OP_CVT;
     if (in->noperands >= min && in->noperands <= max && !check_optional(c))
         return false;
+    const unsigned want = in->noperands < min ? min : max;
     if (in->noperands < min || in->noperands > max)
-        return FAIL(c, 3032, min == max ? "'%s' takes %u operand%s, not %u" : "'%s' takes at least %u operand%s, not %u",
-                    c->row->info.mnemonic, in->noperands < min || min == max ? min : max, min == 1 ? "" : "s", in->noperands);
+        return FAIL(c, 3032, min == max ? "'%s' takes %u operand%s, not %u" : want == min ? "'%s' takes at least %u operand%s, not %u"
+                    : "'%s' takes at most %u operand%s, not %u", c->name, want, want == 1 ? "" : "s", in->noperands);
     for (unsigned i = 0; i < in->noperands; i++) {
         const struct ptx_operand *o = &in->operand[i];
         char role = sig[0];
@@ -262,20 +268,20 @@ ptx_check_signature(struct check *c, const char *sig)
         bool ok = true;
         switch (role) {
         case 'd': ok = check_dest(c, i, o, t, relaxed); break;
-        case 's': ok = check_source(c, i, o, t, relaxed); break;
+        case 's': ok = ptx_check_source(c, i, o, t, relaxed); break;
         case 'k': ok = o->kind == PTX_OPND_PRED_PAIR ? check_pair(c, i, o, t) : check_dest(c, i, o, t, relaxed); break;
-        case 'a': ok = check_address(c, i, o); break;
+        case 'a': ok = ptx_check_address(c, i, o); break;
         case 'c': ok = check_list(c, i, o, t); break;
         case 'v': ok = check_vector(c, i, o, t, i < c->row->info.ndst, relaxed); break;
         case 'i':
             if (o->kind != PTX_OPND_IMM || o->is_float)
-                return FAIL(c, 3059, "operand %u of '%s' is an integer constant", i + 1, c->row->info.mnemonic);
+                return FAIL(c, 3059, "operand %u of '%s' is an integer constant", i + 1, c->name);
             break;
         case 'l':
             break;
         case 't':
             if (o->kind != PTX_OPND_TABLE || !o->table->labels)
-                return FAIL(c, 3080, "operand %u of '%s' is a .branchtargets list", i + 1, c->row->info.mnemonic);
+                return FAIL(c, 3080, "operand %u of '%s' is a .branchtargets list", i + 1, c->name);
             break;
         default:
             break;
@@ -298,7 +304,7 @@ check_pack(struct check *c, unsigned i, const struct ptx_operand *o, ptx_type wh
     for (unsigned k = 0; k < o->count; k++) {
         const struct ptx_operand *e = &o->elem[k];
         if (e->kind == PTX_OPND_REG)
-            bits += ptx_type_bits(reg_type(c, e));
+            bits += ptx_type_bits(ptx_check_reg_type(c, e));
         else if (e->kind == PTX_OPND_SREG)
             bits += ptx_type_bits(ptx_sreg_info(e->index)->type);
         else if (e->kind == PTX_OPND_SINK || (e->kind == PTX_OPND_IMM && !dest))
@@ -322,10 +328,10 @@ check_mov(struct check *c)
     if (in->vec > 1)
         return check_vector(c, 0, d, t, true, false) && check_vector(c, 1, s, t, false, false);
     if (d->kind == PTX_OPND_VEC)
-        return check_pack(c, 0, d, t, true) && check_source(c, 1, s, t, false);
+        return check_pack(c, 0, d, t, true) && ptx_check_source(c, 1, s, t, false);
     if (s->kind == PTX_OPND_VEC)
         return check_dest(c, 0, d, t, false) && check_pack(c, 1, s, t, false);
-    return check_dest(c, 0, d, t, false) && check_source(c, 1, s, t, false);
+    return check_dest(c, 0, d, t, false) && ptx_check_source(c, 1, s, t, false);
 }
 
 static bool
@@ -337,7 +343,7 @@ check_handle(struct check *c, unsigned i, const struct ptx_operand *o)
         return check_register(c, i, o, PTX_B64, false);
     if (o->kind == PTX_OPND_SYM && (ptx_type_class(o->sym->type) == PTX_CLASS_OPAQUE || o->sym->space == PTX_SPACE_TEX))
         return true;
-    return FAIL(c, 3082, "operand %u of '%s' is no texture, sampler or surface", i + 1, c->row->info.mnemonic);
+    return FAIL(c, 3082, "operand %u of '%s' is no texture, sampler or surface", i + 1, c->name);
 }
 
 /* A scalar or each element of a vector. */
@@ -346,13 +352,10 @@ check_elements(struct check *c, unsigned i, ptx_type t, unsigned most)
 {
     const struct ptx_operand *o = &c->in->operand[i];
     if (o->kind != PTX_OPND_VEC)
-        return check_source(c, i, o, t, false);
+        return ptx_check_source(c, i, o, t, false);
     if (o->count > most)
-        return FAIL(c, 3049, "operand %u of '%s' has at most %u elements", i + 1, c->row->info.mnemonic, most);
-    for (unsigned k = 0; k < o->count; k++)
-        if (!check_source(c, i, &o->elem[k], t, false))
-            return false;
-    return true;
+        return FAIL(c, 3049, "operand %u of '%s' has at most %u elements", i + 1, c->name, most);
+    return check_each(c, i, o, t, false, false);
 }
 
 /* The operands behind the coordinates, from operand `at`: level or gradients, texel offsets, depth; or the stored value. */
@@ -360,23 +363,22 @@ static bool
 check_texture_rest(struct check *c, unsigned at)
 {
     const struct ptx_inst *in = c->in;
-    const char *m = c->row->info.mnemonic;
     unsigned lod = in->op == PTX_OP_TEX ? PTX_AUX(in, LOD) : 0, need = lod == 3 ? 2 : lod == 2, more = 2;
     if (in->op == PTX_OP_SULD || in->op == PTX_OP_SUST || in->op == PTX_OP_SURED)
         need = in->op != PTX_OP_SULD, more = 0;
     if (in->noperands < at + need || in->noperands > at + need + more)
-        return FAIL(c, 3032, "'%s' takes %u operand%s behind the coordinates here, not %u", m, need, need == 1 ? "" : "s",
+        return FAIL(c, 3032, "'%s' takes %u operand%s behind the coordinates here, not %u", c->name, need, need == 1 ? "" : "s",
                     in->noperands - at);
     if (in->op == PTX_OP_SUST)
         return check_vector(c, at, &in->operand[at], in->type[0], false, true);
     if (in->op == PTX_OP_SURED)
-        return check_source(c, at, &in->operand[at], in->type[0], false);
+        return ptx_check_source(c, at, &in->operand[at], in->type[0], false);
     for (; need; need--, at++)
         if (!check_elements(c, at, lod == 2 ? in->type[1] : PTX_F32, lod == 2 ? 1 : 4))
             return false;
     for (; at < in->noperands; at++) {
         const struct ptx_operand *o = &in->operand[at];
-        bool depth = o->kind == PTX_OPND_REG ? ptx_type_class(reg_type(c, o)) == PTX_CLASS_FLOAT : o->kind == PTX_OPND_IMM && o->is_float;
+        bool depth = o->kind == PTX_OPND_REG ? ptx_type_class(ptx_check_reg_type(c, o)) == PTX_CLASS_FLOAT : o->kind == PTX_OPND_IMM && o->is_float;
         if (!check_elements(c, at, depth ? PTX_F32 : PTX_S32, 4))
             return false;
     }
@@ -392,13 +394,12 @@ check_texture(struct check *c)
         [PTX_GEOM_A2DMS] = { 3, 4 },
     };
     const struct ptx_inst *in = c->in;
-    const char *m = c->row->info.mnemonic;
     bool tex = in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4, dst = c->row->info.ndst != 0;
     unsigned at = dst, need = dst + (tex ? 3u : 2u) + !dst;
     if (!in->geom)
-        return FAIL(c, 3044, "'%s' needs a geometry: .1d .2d .3d ...", m);
+        return FAIL(c, 3044, "'%s' needs a geometry: .1d .2d .3d ...", c->name);
     if (in->noperands < need)
-        return FAIL(c, 3032, "'%s' takes at least %u operands, not %u", m, need, in->noperands);
+        return FAIL(c, 3032, "'%s' takes at least %u operands, not %u", c->name, need, in->noperands);
     const struct ptx_operand *d = &in->operand[0], *coord = &in->operand[at + (tex ? 2 : 1)];
     if (dst) {
         if (d->kind == PTX_OPND_PRED_PAIR)
@@ -410,13 +411,13 @@ check_texture(struct check *c)
         return false;
     unsigned n = coord->kind == PTX_OPND_VEC ? coord->count : 1;
     if (n < coords[in->geom].min || n > coords[in->geom].max)
-        return FAIL(c, 3083, "'%s' has %u coordinates here, not %u", m, coords[in->geom].min, n);
+        return FAIL(c, 3083, "'%s' has %u coordinates here, not %u", c->name, coords[in->geom].min, n);
     for (unsigned k = 0; k < n; k++) {
         /* The array index of .a1d and .a2d is u32 whatever the coordinates are. */
         const struct ptx_operand *e = coord->kind == PTX_OPND_VEC ? &coord->elem[k] : coord;
         bool index = !tex || (k == 0 && (in->geom == PTX_GEOM_A1D || in->geom == PTX_GEOM_A2D || in->geom == PTX_GEOM_ACUBE ||
                                          in->geom == PTX_GEOM_A2DMS));
-        if (!check_source(c, (unsigned)(coord - in->operand), e, index ? PTX_B32 : in->type[1], false))
+        if (!ptx_check_source(c, (unsigned)(coord - in->operand), e, index ? PTX_B32 : in->type[1], false))
             return false;
     }
     return check_texture_rest(c, (unsigned)(coord - in->operand) + 1);
@@ -437,9 +438,9 @@ check_arguments(struct check *c, const struct ptx_operand *list, struct ptx_symb
             o->sym->space == PTX_SPACE_PARAM && o->sym->size != f->size)
             return FAIL(c, 3085, "%s %u of '%s' has %llu bytes, not %llu", what, k + 1, callee, (unsigned long long)f->size,
                         (unsigned long long)o->sym->size);
-        if (o->kind == PTX_OPND_REG && !f->is_array && !compatible(reg_type(c, o), f->type, true))
+        if (o->kind == PTX_OPND_REG && !f->is_array && !compatible(ptx_check_reg_type(c, o), f->type, true))
             return FAIL(c, 3085, "%s %u of '%s' is .%s, but register '%s' is .%s", what, k + 1, callee, ptx_type_name(f->type),
-                        c->p->regs.at[o->index].name, ptx_type_name(reg_type(c, o)));
+                        c->p->regs.at[o->index].name, ptx_type_name(ptx_check_reg_type(c, o)));
         if (o->kind == PTX_OPND_VEC || o->kind == PTX_OPND_ADDR || o->kind == PTX_OPND_TABLE || o->kind == PTX_OPND_PRED_PAIR)
             return FAIL(c, 3033, "%s %u of '%s' is no register, constant or parameter", what, k + 1, callee);
     }
@@ -475,35 +476,24 @@ static bool
 check_barrier(struct check *c)
 {
     const struct ptx_inst *in = c->in;
-    const char *m = c->row->info.mnemonic;
     unsigned min = 1, max = 2;
     if (in->op == PTX_OP_BARRIER_CLUSTER)
-        return in->mode == PTX_MODE_ARRIVE || in->mode == PTX_MODE_WAIT || FAIL(c, 3044, "'%s' needs .arrive or .wait", m);
+        return in->mode == PTX_MODE_ARRIVE || in->mode == PTX_MODE_WAIT || FAIL(c, 3044, "'%s' needs .arrive or .wait", c->name);
     if (in->mode == PTX_MODE_NONE || in->mode == PTX_MODE_WAIT)
-        return FAIL(c, 3044, "'%s' needs .sync, .arrive or .red", m);
+        return FAIL(c, 3044, "'%s' needs .sync, .arrive or .red", c->name);
     if (in->mode == PTX_MODE_ARRIVE)
         min = 2;
     if (in->mode == PTX_MODE_RED)
         min = 3, max = 4;
     if (in->noperands < min || in->noperands > max)
-        return FAIL(c, 3032, "'%s' takes %u or %u operands here, not %u", m, min, max, in->noperands);
+        return FAIL(c, 3032, "'%s' takes %u or %u operands here, not %u", c->name, min, max, in->noperands);
     if (in->mode != PTX_MODE_RED && (in->type[0] || in->boolop))
-        return FAIL(c, 3045, "only '%s.red' has an operation and a type", m);
-    if (in->mode == PTX_MODE_RED) {
-        if (!in->boolop || !in->type[0] || (in->boolop == PTX_BOOL_POPC) != (in->type[0] == PTX_U32) || in->boolop == PTX_BOOL_XOR)
-            return FAIL(c, 3044, "'%s.red' is .popc.u32, .and.pred or .or.pred", m);
-        if (!check_dest(c, 0, &in->operand[0], in->type[0], false) ||
-            !check_source(c, in->noperands - 1u, &in->operand[in->noperands - 1], PTX_PRED, false))
-            return false;
-        for (unsigned i = 1; i + 1 < in->noperands; i++)
-            if (!check_source(c, i, &in->operand[i], PTX_B32, false))
-                return false;
-        return true;
-    }
-    for (unsigned i = 0; i < in->noperands; i++)
-        if (!check_source(c, i, &in->operand[i], PTX_B32, false))
-            return false;
-    return true;
+        return FAIL(c, 3045, "only '%s.red' has an operation and a type", c->name);
+    if (in->mode == PTX_MODE_RED &&
+        (!in->boolop || !in->type[0] || (in->boolop == PTX_BOOL_POPC) != (in->type[0] == PTX_U32) || in->boolop == PTX_BOOL_XOR))
+        return FAIL(c, 3044, "'%s.red' is .popc.u32, .and.pred or .or.pred", c->name);
+    static const char *const sigs[][2] = { { "su", "su,su" }, { "d0,su,sp", "d0,su,su,sp" } };
+    return ptx_check_signature(c, in->mode == PTX_MODE_RED ? sigs[1][in->noperands - 3] : sigs[0][in->noperands - 1]);
 }
 
 /* Destination in shared memory, source in global memory, a size; then optionally the number of source bytes and a cache policy. */
@@ -521,24 +511,17 @@ check_cp_async(struct check *c)
         return FAIL(c, 3045, "'cp.async' takes no eviction priority");
     if (in->noperands < 3 + policy || in->noperands > 4 + policy)
         return FAIL(c, 3032, "'cp.async' takes %u or %u operands here, not %u", 3 + policy, 4 + policy, in->noperands);
-    for (unsigned i = 0; i < 2; i++) {
-        if (!check_address(c, i, &o[i]))
-            return false;
-    }
+    const bool fewer = in->noperands == 4 + policy;         /* bytes to read, or a predicate: none */
+    const bool ignore = fewer && (o[3].negate_pred || (o[3].kind == PTX_OPND_REG && ptx_check_reg_type(c, &o[3]) == PTX_PRED));
+    static const char *const sigs[][2] = { { "ax,ax,iu", "ax,ax,iu,sq" }, { "ax,ax,iu,su", "ax,ax,iu,su,sq" }, { "ax,ax,iu,sp", "ax,ax,iu,sp,sq" } };
+    if (!ptx_check_signature(c, sigs[fewer + ignore][policy]))
+        return false;
     if (o[1].sym && !o[1].has_reg && o[1].sym->space != PTX_SPACE_GLOBAL)
         return FAIL(c, 3036, "'%s' is not in the space that 'cp.async' reads", o[1].sym->name);
-    if (o[2].kind != PTX_OPND_IMM || o[2].is_float)
-        return FAIL(c, 3059, "operand 3 of 'cp.async' is an integer constant");
     if (o[2].imm != 16 && (cache == PTX_CACHE_CG || (o[2].imm != 4 && o[2].imm != 8)))
         return FAIL(c, 3059, cache == PTX_CACHE_CG ? "'cp.async.cg' copies 16 bytes" : "'cp.async.ca' copies 4, 8 or 16 bytes");
-    if (in->noperands == 4 + policy) {
-        bool ignore = o[3].negate_pred || (o[3].kind == PTX_OPND_REG && reg_type(c, &o[3]) == PTX_PRED);
-        if (!check_source(c, 3, &o[3], ignore ? PTX_PRED : PTX_B32, false))
-            return false;
-        if (o[3].kind == PTX_OPND_IMM && (o[3].imm < 0 || o[3].imm > o[2].imm))
-            return FAIL(c, 3059, "'cp.async' reads at most as many bytes as it writes");
-    }
-    return !policy || check_source(c, in->noperands - 1u, &o[in->noperands - 1], PTX_B64, false);
+    return !fewer || o[3].kind != PTX_OPND_IMM || (o[3].imm >= 0 && o[3].imm <= o[2].imm) ||
+           FAIL(c, 3059, "'cp.async' reads at most as many bytes as it writes");
 }
 
 /* Rules for the modifiers of mbarrier.*; the row's signature holds for all. */
@@ -546,7 +529,6 @@ static bool
 check_mbarrier(struct check *c)
 {
     const struct ptx_inst *in = c->in;
-    const char *m = c->row->info.mnemonic;
     bool arrive = in->op == PTX_OP_MBARRIER_ARRIVE || in->op == PTX_OP_MBARRIER_ARRIVE_DROP;
     bool wait = in->op == PTX_OP_MBARRIER_TEST_WAIT || in->op == PTX_OP_MBARRIER_TRY_WAIT;
     bool no_complete = in->flags & PTX_F_NOCOMPLETE, expect = in->aux >> PTX_AUX_EXPECT_TX & 1;
@@ -554,169 +536,21 @@ check_mbarrier(struct check *c)
     const char *bad = no_complete && !arrive ? "noComplete" : expect && !arrive ? "expect_tx" : parity && !wait ? "parity" :
                       noinc && in->op != PTX_OP_CP_ASYNC_MBARRIER_ARRIVE ? "noinc" : NULL;
     if (bad)
-        return FAIL(c, 2012, "'%s' does not take modifier .%s", m, bad);
+        return FAIL(c, 2012, "'%s' does not take modifier .%s", c->name, bad);
     if (no_complete && expect)
         return FAIL(c, 2013, "modifier .expect_tx contradicts .noComplete");
     if (in->space != PTX_SPACE_GENERIC && in->space != PTX_SPACE_SHARED && in->space != PTX_SPACE_SHARED_CLUSTER)
-        return FAIL(c, 3036, "'%s' works in shared memory", m);
+        return FAIL(c, 3036, "'%s' works in shared memory", c->name);
     if (in->sem && in->sem != PTX_SEM_RELAXED && in->sem != (wait ? PTX_SEM_ACQUIRE : PTX_SEM_RELEASE))
-        return FAIL(c, 3045, "'%s' takes .%s or .relaxed", m, wait ? "acquire" : "release");
+        return FAIL(c, 3045, "'%s' takes .%s or .relaxed", c->name, wait ? "acquire" : "release");
     if (!ptx_check_signature(c, c->row->sig))
         return false;
     if ((no_complete || expect) && in->noperands < 3)
-        return FAIL(c, 3032, "'%s.%s' takes 3 operands, not %u", m, no_complete ? "noComplete" : "expect_tx", in->noperands);
-    return !wait || check_source(c, 2, &in->operand[2], parity ? PTX_B32 : PTX_B64, false);
+        return FAIL(c, 3032, "'%s.%s' takes 3 operands, not %u", c->name, no_complete ? "noComplete" : "expect_tx", in->noperands);
+    return !wait || ptx_check_source(c, 2, &in->operand[2], parity ? PTX_B32 : PTX_B64, false);
 }
 
-/* ---- modifiers ---- */
-
-static bool
-is_float(ptx_type t)
-{
-    return ptx_type_class(t) == PTX_CLASS_FLOAT;
-}
-
-static bool
-is_bf16(ptx_type t)
-{
-    return t == PTX_BF16 || t == PTX_BF16X2;
-}
-
-/* Modifiers of cvt among f16, bf16, f32 and f64, and between these and integers, as NVIDIA's tools accept them. */
-static bool
-check_cvt_modifiers(struct check *c)
-{
-    const struct ptx_inst *in = c->in;
-    ptx_type d = in->type[0], s = in->type[1];
-    const uint64_t plain = TB(F16) | TB(BF16) | S_FLT, both = 1ull << d | 1ull << s;
-    bool ok = true, ieee_round = in->round >= PTX_RN && in->round <= PTX_RP;
-    if (!(both & plain) || (both & ~(plain | S_INT | S_I8)))
-        return true;
-    if (!(both & ~plain)) {
-        bool half = d != s && ptx_type_bits(d) == 16 && ptx_type_bits(s) == 16;
-        if (d == s)
-            ok = !ieee_round;
-        else if (half || s == PTX_BF16)
-            ok = !in->round || ieee_round;
-        else
-            ok = ptx_type_bits(d) < ptx_type_bits(s) ? ieee_round : !in->round;
-        if (in->round == PTX_RNA || in->round == PTX_RS)
-            ok = false;
-        if (in->flags & (PTX_F_RELU | PTX_F_SATFINITE))
-            ok = ok && s == PTX_F32 && ptx_type_bits(d) == 16 && (in->round == PTX_RN || in->round == PTX_RZ) &&
-                 !(in->flags & (PTX_F_FTZ | PTX_F_SAT));
-    } else if (in->flags & (PTX_F_RELU | PTX_F_SATFINITE)) {
-        ok = false;
-    }
-    if ((in->flags & PTX_F_FTZ) && !(both & S_F32))
-        ok = false;
-    if ((in->flags & PTX_F_SAT) && (both & TB(BF16)))
-        ok = false;
-    return ok || FAIL(c, 3045, "'cvt' from .%s to .%s does not take these modifiers", ptx_type_name(s), ptx_type_name(d));
-}
-
-static bool
-check_cvt(struct check *c)
-{
-    const struct ptx_inst *in = c->in;
-    ptx_type d = in->type[0], s = in->type[1];
-    bool int_round = in->round >= PTX_RNI && in->round <= PTX_RPI;
-    if (is_float(d) && !is_float(s)) {
-        if (!in->round || int_round)
-            return FAIL(c, 3044, "'cvt' from .%s to .%s needs .rn, .rz, .rm or .rp", ptx_type_name(s), ptx_type_name(d));
-    } else if (!is_float(d) && is_float(s)) {
-        if (!int_round)
-            return FAIL(c, 3044, "'cvt' from .%s to .%s needs .rni, .rzi, .rmi or .rpi", ptx_type_name(s), ptx_type_name(d));
-    } else if (!is_float(d)) {
-        if (in->round)
-            return FAIL(c, 3045, "'cvt' between integers takes no rounding");
-    } else if (ptx_type_bits(d) < ptx_type_bits(s) && (!in->round || int_round) && ptx_type_bits(d) >= 16) {
-        return FAIL(c, 3044, "'cvt' from .%s to .%s needs .rn, .rz, .rm or .rp", ptx_type_name(s), ptx_type_name(d));
-    }
-    return true;
-}
-
-static bool
-check_modifiers(struct check *c)
-{
-    const struct ptx_inst *in = c->in;
-    const struct op_row *row = c->row;
-    const char *m = row->info.mnemonic;
-    ptx_type t = in->type[0];
-    bool flt = is_float(t);
-    static const struct { uint64_t group; size_t field; const char *what; } needed[] = {
-        { M_CMP, offsetof(struct ptx_inst, cmp), "a comparison" },
-        { M_SHFL | M_LR | M_VOTE | M_TESTP, offsetof(struct ptx_inst, mode), "a mode" },
-        { M_LEVEL, offsetof(struct ptx_inst, scope), "a level" },
-    };
-    for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++)
-        if ((row->mods & needed[i].group) && !((const uint8_t *)in)[needed[i].field])
-            return FAIL(c, 3044, "'%s' needs %s", m, needed[i].what);
-    switch (in->op) {
-    case PTX_OP_MUL: case PTX_OP_MAD:
-        if (!flt && !in->mode)
-            return FAIL(c, 3044, "'%s' of integers needs .lo, .hi or .wide", m);
-        if (flt && in->mode)
-            return FAIL(c, 3045, "'%s' of floats takes no .lo, .hi or .wide", m);
-        if (in->mode == PTX_MODE_WIDE && ptx_type_bits(t) == 64)
-            return FAIL(c, 3045, "'%s.wide' takes 16 or 32-bit types", m);
-        break;
-    case PTX_OP_MADC: case PTX_OP_MUL24: case PTX_OP_MAD24:
-        if (in->mode != PTX_MODE_HI && in->mode != PTX_MODE_LO)
-            return FAIL(c, 3044, "'%s' needs .lo or .hi", m);
-        if ((in->flags & PTX_F_SAT) && (t != PTX_S32 || in->mode != PTX_MODE_HI))
-            return FAIL(c, 3045, "only '%s.hi.s32' takes .sat", m);
-        break;
-    case PTX_OP_FMA:
-        if (!in->round)
-            return FAIL(c, 3044, "'fma' needs a rounding mode");
-        break;
-    case PTX_OP_ATOM: case PTX_OP_RED: case PTX_OP_REDUX:
-        if (!in->atomop)
-            return FAIL(c, 3044, "'%s' needs an operation", m);
-        break;
-    case PTX_OP_MATCH:
-        if (in->mode != PTX_MODE_ALL && in->mode != PTX_MODE_ANY)
-            return FAIL(c, 3044, "'match' needs .any or .all");
-        break;
-    case PTX_OP_ISSPACEP: case PTX_OP_CVTA:
-        if (!in->space)
-            return FAIL(c, 3044, "'%s' needs a state space", m);
-        break;
-    case PTX_OP_CVT:
-        return check_cvt(c) && check_cvt_modifiers(c);
-    case PTX_OP_MIN: case PTX_OP_MAX:
-        if ((in->flags & PTX_F_RELU) && !flt && t != PTX_S16X2 && t != PTX_S32)
-            return FAIL(c, 3045, "'%s' of .%s takes no .relu", m, ptx_type_name(t));
-        break;
-    case PTX_OP_EX2:
-        if (is_bf16(t) && !(in->flags & PTX_F_FTZ))
-            return FAIL(c, 3044, "'ex2' of .%s needs .ftz", ptx_type_name(t));
-        if ((t == PTX_F16 || t == PTX_F16X2) && (in->flags & PTX_F_FTZ))
-            return FAIL(c, 3045, "'ex2' of .%s takes no .ftz", ptx_type_name(t));
-        break;
-    case PTX_OP_LD:
-        if ((in->flags & PTX_F_NC) && in->space != PTX_SPACE_GLOBAL)
-            return FAIL(c, 3045, "'ld.nc' reads global memory only");
-        break;
-    default:
-        break;
-    }
-    if (in->cmp >= PTX_EQU && t && !is_float(in->op == PTX_OP_SET ? in->type[1] : t))
-        return FAIL(c, 3045, "this comparison is for floats only");
-    if (in->round && t && !flt)
-        return FAIL(c, 3045, "'%s' of integers takes no rounding", m);
-    if ((in->flags & PTX_F_FTZ) && row->ntypes == 1 && (!flt || (t == PTX_F64 && !(in->flags & PTX_F_APPROX))))
-        return FAIL(c, 3045, "'%s' takes .ftz with f32 and f16 types only", m);
-    if ((in->flags & PTX_F_SAT) && (in->op == PTX_OP_ADD || in->op == PTX_OP_SUB || in->op == PTX_OP_MUL || in->op == PTX_OP_MAD) &&
-        !(flt ? t != PTX_F64 : t == PTX_S32 && (in->op != PTX_OP_MUL)))
-        return FAIL(c, 3045, "'%s' of this type takes no .sat", m);
-    if (in->op != PTX_OP_EX2 && row->ntypes == 1 && is_bf16(t) && (in->flags & (PTX_F_FTZ | PTX_F_SAT)))
-        return FAIL(c, 3045, "'%s' of .%s takes neither .ftz nor .sat", m, ptx_type_name(t));
-    if ((in->flags & PTX_F_CC) && (flt || ptx_type_bits(t) < 32))
-        return FAIL(c, 3045, "'%s.cc' takes 32 and 64-bit integers", m);
-    return true;
-}
+/* ---- instructions whose operands depend on their modifiers ---- */
 
 /* createpolicy (9.7.9.16): a policy for a fraction of the accesses, for a range of addresses, or made from a value. */
 static bool
@@ -724,24 +558,13 @@ check_policy(struct check *c)
 {
     const struct ptx_inst *in = c->in;
     unsigned primary = PTX_AUX(in, EVICT2), secondary = PTX_AUX(in, EVICT);
-    unsigned min = in->mode == PTX_MODE_RANGE ? 4 : in->mode == PTX_MODE_CVT ? 2 : 1, max = in->mode == PTX_MODE_RANGE ? 4 : 2;
     if (!in->mode || (in->mode == PTX_MODE_CVT ? !PTX_AUX(in, LEVEL) : !primary))
         return FAIL(c, 3044, "'createpolicy' is .fractional or .range with a priority, or .cvt.L2");
     if ((in->mode == PTX_MODE_CVT ? primary : PTX_AUX(in, LEVEL)) || (secondary && secondary != PTX_EVICT_FIRST && secondary != PTX_EVICT_UNCHANGED))
         return FAIL(c, 3045, "'createpolicy' does not take these priorities");
     if (in->space != PTX_SPACE_GENERIC && (in->mode != PTX_MODE_RANGE || in->space != PTX_SPACE_GLOBAL))
         return FAIL(c, 3045, "'createpolicy' takes no state space but .range.global");
-    if (in->noperands < min || in->noperands > max)
-        return FAIL(c, 3032, "'createpolicy' takes at least %u operands in this form, not %u", min, in->noperands);
-    if (!check_dest(c, 0, &in->operand[0], PTX_B64, false))
-        return false;
-    switch (in->mode) {
-    case PTX_MODE_FRACTIONAL: return in->noperands < 2 || check_source(c, 1, &in->operand[1], PTX_F32, false);
-    case PTX_MODE_CVT: return check_source(c, 1, &in->operand[1], PTX_B64, false);
-    default:
-        return check_address(c, 1, &in->operand[1]) && check_source(c, 2, &in->operand[2], PTX_B32, false) &&
-               check_source(c, 3, &in->operand[3], PTX_B32, false);
-    }
+    return ptx_check_signature(c, in->mode == PTX_MODE_FRACTIONAL ? "dq,sf?" : in->mode == PTX_MODE_CVT ? "dq,sq" : "dq,ax,su,su");
 }
 
 /* The proxies of a fence, and their restrictions (9.7.13.5). */
@@ -749,7 +572,6 @@ static bool
 check_fence(struct check *c)
 {
     const struct ptx_inst *in = c->in;
-    const char *m = c->row->info.mnemonic;
     unsigned proxy = PTX_AUX(in, PROXY), restricted = PTX_AUX(in, RESTRICT);
     bool one_way = in->sem == PTX_SEM_ACQUIRE || in->sem == PTX_SEM_RELEASE, ok;
     if (in->op == PTX_OP_FENCE)
@@ -768,13 +590,9 @@ check_fence(struct check *c)
     else
         ok = proxy && one_way && in->scope == PTX_SCOPE_CLUSTER && restricted && !in->space;
     if (!ok)
-        return FAIL(c, 3044, "'%s' has no such combination of proxy, semantics, space and scope", m);
-    unsigned want = proxy == PTX_PROXY_TENSORMAP && in->sem == PTX_SEM_ACQUIRE ? 2 : 0;
-    if (in->noperands != want)
-        return FAIL(c, 3032, "'%s' takes %u operands in this form, not %u", m, want, in->noperands);
-    if (want && (in->operand[1].kind != PTX_OPND_IMM || in->operand[1].imm != 128))
-        return FAIL(c, 3059, "operand 2 of '%s' is 128", m);
-    return !want || check_address(c, 0, &in->operand[0]);
+        return FAIL(c, 3044, "'%s' has no such combination of proxy, semantics, space and scope", c->name);
+    const bool sized = proxy == PTX_PROXY_TENSORMAP && in->sem == PTX_SEM_ACQUIRE;
+    return ptx_check_signature(c, sized ? "ax,iu" : "") && (!sized || in->operand[1].imm == 128 || FAIL(c, 3059, "operand 2 of '%s' is 128", c->name));
 }
 
 /* Types for an operation of atom and red (9.7.13.14, 9.7.13.15), as NVIDIA's tools accept them. */
@@ -782,7 +600,6 @@ static bool
 check_atomic(struct check *c)
 {
     const struct ptx_inst *in = c->in;
-    const char *m = c->row->info.mnemonic;
     ptx_type t = in->type[0];
     uint64_t bit = 1ull << t, types;
     bool half = S_HALF & bit, vector = in->vec > 1;
@@ -797,66 +614,65 @@ check_atomic(struct check *c)
     if (in->op == PTX_OP_RED && (in->atomop == PTX_ATOM_EXCH || in->atomop == PTX_ATOM_CAS))
         return FAIL(c, 3044, "'red' has no such operation");
     if (!(types & bit) || (vector && in->atomop < PTX_ATOM_ADD))
-        return FAIL(c, 3089, "'%s' has no such operation on %s.%s", m, vector ? "vectors of " : "", ptx_type_name(t));
+        return FAIL(c, 3089, "'%s' has no such operation on %s.%s", c->name, vector ? "vectors of " : "", ptx_type_name(t));
     if (vector && (in->space != PTX_SPACE_GENERIC && in->space != PTX_SPACE_GLOBAL))
-        return FAIL(c, 3045, "'%s' of vectors works in global memory only", m);
+        return FAIL(c, 3045, "'%s' of vectors works in global memory only", c->name);
     if (in->vec == 8 && t != PTX_F16 && t != PTX_BF16)
-        return FAIL(c, 3045, "'%s' of .%s takes no .v8", m, ptx_type_name(t));
+        return FAIL(c, 3045, "'%s' of .%s takes no .v8", c->name, ptx_type_name(t));
     if (half != ((in->flags & PTX_F_NOFTZ) != 0))
-        return FAIL(c, half ? 3044 : 3045, half ? "'%s' of .%s needs .noftz" : "'%s' of .%s takes no .noftz", m, ptx_type_name(t));
+        return FAIL(c, half ? 3044 : 3045, half ? "'%s' of .%s needs .noftz" : "'%s' of .%s takes no .noftz", c->name, ptx_type_name(t));
     return true;
 }
 
-static void
-check_version(struct check *c)
+void
+ptx_check_version(struct check *c, const char *what, unsigned min_ptx, unsigned min_sm)
 {
     struct parser *p = c->p;
     unsigned have = p->m->version_major * 10 + p->m->version_minor;
-    const struct ptx_op_info *info = &c->row->info;
-    if ((have >= info->min_ptx && (p->m->sm >= info->min_sm || !p->m->sm)) || p->warned_version[c->in->op])
+    char named[80];
+    if ((have >= min_ptx && (p->m->sm >= min_sm || !p->m->sm)) || p->warned_version[c->in->op])
         return;
     p->warned_version[c->in->op] = true;
-    if (have < info->min_ptx)
-        ptx_warn_at(p, c->in->line, c->in->column, 3046, "'%s' came with PTX %u.%u, but the module says %u.%u", info->mnemonic,
-                    info->min_ptx / 10u, info->min_ptx % 10u, p->m->version_major, p->m->version_minor);
+    snprintf(named, sizeof named, what, c->name);
+    if (have < min_ptx)
+        ptx_warn_at(p, c->in->line, c->in->column, 3046, "%s came with PTX %u.%u, but the module says %u.%u", named, min_ptx / 10, min_ptx % 10,
+                    p->m->version_major, p->m->version_minor);
     else
-        ptx_warn_at(p, c->in->line, c->in->column, 3047, "'%s' came with sm_%u, but the target is sm_%u", info->mnemonic,
-                    info->min_sm, p->m->sm);
+        ptx_warn_at(p, c->in->line, c->in->column, 3047, "%s came with sm_%u, but the target is sm_%u", named, min_sm, p->m->sm);
 }
 
 bool
 ptx_check_inst(struct parser *p, struct ptx_inst *in)
 {
-    struct check c = { p, in, &ptx_op_rows[in->op] };
-    check_version(&c);
-    if ((c.row->mods & M_RAW) || (in->noperands == 1 && in->operand[0].kind == PTX_OPND_TEXT))
+    const struct op_row *row = &ptx_op_rows[in->op];
+    const unsigned version = p->m->version_major * 10u + p->m->version_minor;
+    struct check c = { p, in, row, row->info.mnemonic, in->type[0], 1ull << in->type[0], version < 14 };
+    if (version < row->info.min_ptx || p->m->sm < row->info.min_sm)
+        ptx_check_version(&c, "'%s'", row->info.min_ptx, row->info.min_sm);
+    if ((row->mods & M_RAW) || (in->noperands == 1 && in->operand[0].kind == PTX_OPND_TEXT))
         return true;
     for (unsigned i = 0; i < c.row->ntypes; i++)
         if (!in->type[i] && !(c.row->types[i] & S_OPT))
             return FAIL(&c, 3043, "'%s' needs %u type%s", c.row->info.mnemonic, c.row->ntypes, c.row->ntypes == 1 ? "" : "s");
-    if (!check_modifiers(&c) || !ptx_check_form(p, in))
+    if (!ptx_check_form(&c))
         return false;
+    if (row->mods & M_MATRIX)
+        return ptx_check_matrix(&c);
+    if (row->mods & (M_BULK | M_CANCEL))
+        return ptx_check_bulk(&c);
     switch (in->op) {
     case PTX_OP_CREATEPOLICY: return check_policy(&c);
     case PTX_OP_FENCE: case PTX_OP_FENCE_PROXY: case PTX_OP_FENCE_MBARRIER_INIT: case PTX_OP_MEMBAR_PROXY: return check_fence(&c);
-    case PTX_OP_ATOM: case PTX_OP_RED: return check_atomic(&c) && ptx_check_signature(&c, c.row->sig);
+    case PTX_OP_ATOM: case PTX_OP_RED: return check_atomic(&c) && ptx_check_signature(&c, row->sig);
     case PTX_OP_MOV: return check_mov(&c);
     case PTX_OP_CALL: return check_call(&c);
-    case PTX_OP_MMA: case PTX_OP_MMA_SP: case PTX_OP_MMA_SP_ORDERED: case PTX_OP_WMMA_MMA: case PTX_OP_WMMA_LOAD: case PTX_OP_WMMA_STORE: case PTX_OP_LDMATRIX:
-    case PTX_OP_STMATRIX: case PTX_OP_MOVMATRIX:
-        return ptx_check_matrix(p, in);
     case PTX_OP_BAR: case PTX_OP_BARRIER: case PTX_OP_BARRIER_CLUSTER: return check_barrier(&c);
     case PTX_OP_CP_ASYNC: return check_cp_async(&c);
     case PTX_OP_CP_ASYNC_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_INIT: case PTX_OP_MBARRIER_INVAL: case PTX_OP_MBARRIER_EXPECT_TX:
     case PTX_OP_MBARRIER_COMPLETE_TX: case PTX_OP_MBARRIER_ARRIVE: case PTX_OP_MBARRIER_ARRIVE_DROP: case PTX_OP_MBARRIER_TEST_WAIT:
     case PTX_OP_MBARRIER_TRY_WAIT: return check_mbarrier(&c);
     case PTX_OP_TEX: case PTX_OP_TLD4: case PTX_OP_SULD: case PTX_OP_SUST: case PTX_OP_SURED: return check_texture(&c);
-    case PTX_OP_CP_ASYNC_BULK: case PTX_OP_CP_ASYNC_BULK_PREFETCH: case PTX_OP_CP_REDUCE_ASYNC_BULK: case PTX_OP_CP_ASYNC_BULK_TENSOR:
-    case PTX_OP_CP_ASYNC_BULK_PREFETCH_TENSOR: case PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR: case PTX_OP_CP_ASYNC_BULK_WAIT_GROUP:
-    case PTX_OP_TENSORMAP_REPLACE: case PTX_OP_TENSORMAP_CP_FENCEPROXY: case PTX_OP_ST_ASYNC: case PTX_OP_RED_ASYNC: case PTX_OP_ST_BULK:
-    case PTX_OP_CLUSTERLAUNCHCONTROL_TRY_CANCEL: case PTX_OP_CLUSTERLAUNCHCONTROL_QUERY_CANCEL: case PTX_OP_MULTIMEM_LD_REDUCE:
-    case PTX_OP_MULTIMEM_ST: case PTX_OP_MULTIMEM_RED:
-        return ptx_check_bulk(&c);
-    default: return ptx_check_signature(&c, c.row->sig);
+    case PTX_OP_MULTIMEM_LD_REDUCE: case PTX_OP_MULTIMEM_ST: case PTX_OP_MULTIMEM_RED: return ptx_check_bulk(&c);
+    default: return ptx_check_signature(&c, row->sig);
     }
 }

@@ -1,41 +1,105 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Combinations of types and modifiers that the columns of ops.def allow individually but the PTX ISA forbids. Sections are those of the PTX
  * ISA 9.0. NVIDIA's assembler refuses the same combinations (tests/ptx/author/looser.py compares). */
-#include "jit/ptx/ptx_private.h"
-
-struct form {
-    struct parser *p;
-    const struct ptx_inst *in;
-    const char *name;           /* the mnemonic */
-    ptx_type type;
-    uint64_t bit;               /* of `type`, for sets of types */
-    bool old;                   /* .version before 1.4, with defaults for modifiers that later became mandatory */
-};
-
-#define FAIL(c, code, ...) ptx_error_at((c)->p, (c)->in->line, (c)->in->column, code, __VA_ARGS__)
+#include "jit/ptx/check_private.h"
 
 static bool
-refuse(const struct form *c, const char *modifier)
+refuse(struct check *c, const char *modifier)
 {
     return FAIL(c, 3045, "'%s' of .%s takes no %s", c->name, ptx_type_name(c->type), modifier);
 }
 
 static bool
-require(const struct form *c, const char *what)
+require(struct check *c, const char *what)
 {
     return FAIL(c, 3044, "'%s' of .%s needs %s", c->name, ptx_type_name(c->type), what);
 }
 
 static bool
-rounds(const struct form *c)
+rounds(struct check *c)
 {
     return c->in->round >= PTX_RN && c->in->round <= PTX_RP;
+}
+
+static bool
+is_float(ptx_type t)
+{
+    return ptx_type_class(t) == PTX_CLASS_FLOAT;
+}
+
+/* ---- modifiers of any instruction ---- */
+
+static bool
+needs(struct check *c)
+{
+    const struct ptx_inst *in = c->in;
+    const uint64_t mods = c->row->mods;
+    const char *what = mods & M_CMP && !in->cmp ? "a comparison" : mods & (M_SHFL | M_LR | M_VOTE | M_TESTP) && !in->mode ? "a mode"
+                     : mods & M_LEVEL && !in->scope ? "a level" : NULL;
+    switch (in->op) {
+    case PTX_OP_FMA: what = in->round ? NULL : "a rounding mode"; break;
+    case PTX_OP_ATOM: case PTX_OP_RED: case PTX_OP_REDUX: what = in->atomop ? NULL : "an operation"; break;
+    case PTX_OP_ISSPACEP: case PTX_OP_CVTA: what = in->space ? NULL : "a state space"; break;
+    default: break;
+    }
+    return !what || FAIL(c, 3044, "'%s' needs %s", c->name, what);
+}
+
+static bool
+half_of_product(struct check *c)
+{
+    const uint8_t mode = c->in->mode;
+    if (c->in->op == PTX_OP_MUL || c->in->op == PTX_OP_MAD) {
+        if (!is_float(c->type) && !mode)
+            return FAIL(c, 3044, "'%s' of integers needs .lo, .hi or .wide", c->name);
+        if (is_float(c->type) && mode)
+            return FAIL(c, 3045, "'%s' of floats takes no .lo, .hi or .wide", c->name);
+        return mode != PTX_MODE_WIDE || ptx_type_bits(c->type) != 64 || FAIL(c, 3045, "'%s.wide' takes 16 or 32-bit types", c->name);
+    }
+    return mode == PTX_MODE_HI || mode == PTX_MODE_LO || FAIL(c, 3044, "'%s' needs .lo or .hi", c->name);
+}
+
+static bool
+modifiers(struct check *c)
+{
+    const struct ptx_inst *in = c->in;
+    const bool ftz = in->flags & PTX_F_FTZ, sat = in->flags & PTX_F_SAT, bf16 = c->bit & (TB(BF16) | TB(BF16X2)), ex2 = in->op == PTX_OP_EX2;
+    const bool product = c->row->mods & M_HILO && in->op != PTX_OP_DP2A;
+    if (!needs(c) || (product && !half_of_product(c)))
+        return false;
+    if (product && in->op != PTX_OP_MUL && in->op != PTX_OP_MAD && sat && (c->type != PTX_S32 || in->mode != PTX_MODE_HI))
+        return FAIL(c, 3045, "only '%s.hi.s32' takes .sat", c->name);
+    if (in->op == PTX_OP_MATCH && in->mode != PTX_MODE_ALL && in->mode != PTX_MODE_ANY)
+        return FAIL(c, 3044, "'match' needs .any or .all");
+    if (ex2 && bf16 && !ftz)
+        return require(c, ".ftz");
+    if (!in->flags && !in->round && !in->cmp)
+        return true;
+    const bool flt = is_float(c->type), one = c->row->ntypes == 1;
+    if (ex2 && c->bit & (TB(F16) | TB(F16X2)) && ftz)
+        return refuse(c, ".ftz");
+    if (in->flags & PTX_F_NC && in->space != PTX_SPACE_GLOBAL)
+        return FAIL(c, 3045, "'ld.nc' reads global memory only");
+    if (in->cmp >= PTX_EQU && c->type && !is_float(in->op == PTX_OP_SET ? in->type[1] : c->type))
+        return FAIL(c, 3045, "this comparison is for floats only");
+    if (in->round && c->type && !flt)
+        return FAIL(c, 3045, "'%s' of integers takes no rounding", c->name);
+    if (ftz && one && (!flt || (c->type == PTX_F64 && !(in->flags & PTX_F_APPROX))))
+        return FAIL(c, 3045, "'%s' takes .ftz with f32 and f16 types only", c->name);
+    if (sat && (in->op == PTX_OP_ADD || in->op == PTX_OP_SUB || in->op == PTX_OP_MUL || in->op == PTX_OP_MAD) &&
+        !(flt ? c->type != PTX_F64 : c->type == PTX_S32 && in->op != PTX_OP_MUL))
+        return FAIL(c, 3045, "'%s' of this type takes no .sat", c->name);
+    if (!ex2 && one && bf16 && (ftz || sat))
+        return FAIL(c, 3045, "'%s' of .%s takes neither .ftz nor .sat", c->name, ptx_type_name(c->type));
+    if (in->flags & PTX_F_CC && (flt || ptx_type_bits(c->type) < 32))
+        return FAIL(c, 3045, "'%s.cc' takes 32 and 64-bit integers", c->name);
+    return true;
 }
 
 /* ---- arithmetic (9.7.1 to 9.7.5) ---- */
 
 static bool
-arithmetic(const struct form *c)
+arithmetic(struct check *c)
 {
     const struct ptx_inst *in = c->in;
     if ((S_HALF & c->bit) && in->round > PTX_RN)
@@ -58,7 +122,7 @@ arithmetic(const struct form *c)
 }
 
 static bool
-min_max(const struct form *c)
+min_max(struct check *c)
 {
     const struct ptx_inst *in = c->in;
     bool halves = c->bit & S_HALF, f32 = c->type == PTX_F32;
@@ -73,7 +137,7 @@ min_max(const struct form *c)
 
 /* div, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh: an approximation or a rounding mode, by type. */
 static bool
-functions(const struct form *c)
+functions(struct check *c)
 {
     const struct ptx_inst *in = c->in;
     bool approx = in->flags & PTX_F_APPROX, full = in->flags & PTX_F_FULL, ftz = in->flags & PTX_F_FTZ;
@@ -97,7 +161,7 @@ functions(const struct form *c)
 /* ---- comparison (9.7.6) ---- */
 
 static bool
-comparison(const struct form *c)
+comparison(struct check *c)
 {
     const struct ptx_inst *in = c->in;
     bool set = in->op == PTX_OP_SET;
@@ -157,7 +221,7 @@ static const struct pair {
 };
 
 static bool
-small_floats(const struct form *c, ptx_type d, ptx_type s)
+small_floats(struct check *c, ptx_type d, ptx_type s)
 {
     const struct ptx_inst *in = c->in;
     const uint32_t checked = PTX_F_RELU | PTX_F_SATFINITE | PTX_F_FTZ | PTX_F_SAT;
@@ -178,28 +242,60 @@ small_floats(const struct form *c, ptx_type d, ptx_type s)
     return FAIL(c, 3089, "'cvt' has no conversion from .%s to .%s", ptx_type_name(s), ptx_type_name(d));
 }
 
+/* Modifiers among f16, bf16, f32 and f64, and between these and integers, as NVIDIA's tools accept them. */
 static bool
-conversion(const struct form *c)
+takes_modifiers(const struct ptx_inst *in, ptx_type d, ptx_type s, bool ieee)
+{
+    const uint64_t floats = TB(F16) | TB(BF16) | S_FLT, both = 1ull << d | 1ull << s;
+    const bool narrow = in->flags & (PTX_F_RELU | PTX_F_SATFINITE), to_half = ptx_type_bits(d) == 16;
+    if ((in->flags & PTX_F_FTZ && !(both & S_F32)) || (in->flags & PTX_F_SAT && both & TB(BF16)))
+        return false;
+    if (both & ~floats)
+        return !narrow;
+    if (narrow && (s != PTX_F32 || !to_half || (in->round != PTX_RN && in->round != PTX_RZ) || in->flags & (PTX_F_FTZ | PTX_F_SAT)))
+        return false;
+    if (in->round == PTX_RNA || in->round == PTX_RS)
+        return false;
+    if (d == s)
+        return !ieee;
+    if ((to_half && ptx_type_bits(s) == 16) || s == PTX_BF16)
+        return !in->round || ieee;
+    return ptx_type_bits(d) < ptx_type_bits(s) ? ieee : !in->round;
+}
+
+static bool
+conversion(struct check *c)
 {
     const struct ptx_inst *in = c->in;
     ptx_type d = in->type[0], s = in->type[1];
-    const uint64_t ints = S_INT | S_I8, plain = ints | S_FLT | TB(F16) | TB(BF16), both = 1ull << d | 1ull << s;
-    if (in->type[2] || (in->aux >> PTX_AUX_SCALED & 1 && both & ~plain))
+    const uint64_t ints = S_INT | S_I8, floats = TB(F16) | TB(BF16) | S_FLT, plain = ints | floats, both = 1ull << d | 1ull << s;
+    const bool whole = in->round >= PTX_RNI && in->round <= PTX_RPI, scaled = in->aux >> PTX_AUX_SCALED & 1;
+    const bool rounded = is_float(d) && (!is_float(s) || (ptx_type_bits(d) < ptx_type_bits(s) && ptx_type_bits(d) >= 16));
+    const char *dn = ptx_type_name(d), *sn = ptx_type_name(s);
+    if (rounded && (!in->round || whole))
+        return FAIL(c, 3044, "'cvt' from .%s to .%s needs .rn, .rz, .rm or .rp", sn, dn);
+    if (!is_float(d) && is_float(s) && !whole)
+        return FAIL(c, 3044, "'cvt' from .%s to .%s needs .rni, .rzi, .rmi or .rpi", sn, dn);
+    if (!is_float(d) && !is_float(s) && in->round)
+        return FAIL(c, 3045, "'cvt' between integers takes no rounding");
+    if (both & floats && !(both & ~plain) && !takes_modifiers(in, d, s, rounds(c)))
+        return FAIL(c, 3045, "'cvt' from .%s to .%s does not take these modifiers", sn, dn);
+    if (in->type[2] || (scaled && both & ~plain))
         return true;            /* forms with scale factors: the emitter refuses them by name */
-    if (in->aux >> PTX_AUX_SCALED & 1)
-        return FAIL(c, 3045, "'cvt' from .%s to .%s takes no scale factor", ptx_type_name(s), ptx_type_name(d));
+    if (scaled)
+        return FAIL(c, 3045, "'cvt' from .%s to .%s takes no scale factor", sn, dn);
     if (both & ~plain)
         return small_floats(c, d, s);
     if (in->round == PTX_RNA || in->round == PTX_RS)
-        return FAIL(c, 3045, "'cvt' from .%s to .%s takes neither .rna nor .rs", ptx_type_name(s), ptx_type_name(d));
+        return FAIL(c, 3045, "'cvt' from .%s to .%s takes neither .rna nor .rs", sn, dn);
     if (in->noperands != 2)
-        return FAIL(c, 3032, "'cvt' from .%s to .%s takes 2 operands, not %u", ptx_type_name(s), ptx_type_name(d), in->noperands);
+        return FAIL(c, 3032, "'cvt' from .%s to .%s takes 2 operands, not %u", sn, dn, in->noperands);
     if (both & ~ints)
         return true;
     if (in->flags & (PTX_F_FTZ | PTX_F_RELU | PTX_F_SATFINITE))
         return FAIL(c, 3045, "'cvt' between integers takes no modifier but .sat");
-    if ((in->flags & PTX_F_SAT) && contains(d, s))
-        return FAIL(c, 3045, "'cvt.sat' to .%s has nothing to saturate: it holds every .%s", ptx_type_name(d), ptx_type_name(s));
+    if (in->flags & PTX_F_SAT && contains(d, s))
+        return FAIL(c, 3045, "'cvt.sat' to .%s has nothing to saturate: it holds every .%s", dn, sn);
     return true;
 }
 
@@ -232,7 +328,7 @@ static const struct access {
 };
 
 static bool
-hints(const struct form *c, const struct access *a)
+hints(struct check *c, const struct access *a)
 {
     const struct ptx_inst *in = c->in;
     unsigned cache = PTX_AUX(in, CACHE), l1 = PTX_AUX(in, EVICT), l2 = PTX_AUX(in, EVICT2);
@@ -254,7 +350,7 @@ hints(const struct form *c, const struct access *a)
 /* prefetch{.global,.local}.L1/.L2, prefetch{.global}.L2::evict_..., prefetch{.const,.param}.tensormap; prefetchu.L1; discard.L2 and
  * applypriority.L2::evict_normal of 128 bytes. */
 static bool
-cache_control(const struct form *c)
+cache_control(struct check *c)
 {
     const struct ptx_inst *in = c->in;
     unsigned level = PTX_AUX(in, LEVEL), l2 = PTX_AUX(in, EVICT2);
@@ -283,7 +379,7 @@ cache_control(const struct form *c)
 }
 
 static bool
-vectors(const struct form *c)
+vectors(struct check *c)
 {
     const struct ptx_inst *in = c->in;
     unsigned bits = ptx_type_bits(c->type) * (in->vec ? in->vec : 1);
@@ -301,7 +397,7 @@ vectors(const struct form *c)
 }
 
 static bool
-memory(const struct form *c, const struct access *a)
+memory(struct check *c, const struct access *a)
 {
     const struct ptx_inst *in = c->in;
     bool strong = in->sem == PTX_SEM_RELAXED || in->sem == PTX_SEM_ACQUIRE || in->sem == PTX_SEM_RELEASE || in->sem == PTX_SEM_MMIO;
@@ -331,7 +427,7 @@ memory(const struct form *c, const struct access *a)
 
 /* Warp functions (9.7.14). */
 static bool
-warp(const struct form *c)
+warp(struct check *c)
 {
     const struct ptx_inst *in = c->in;
     const struct ptx_operand *d = in->noperands ? &in->operand[0] : NULL;
@@ -359,7 +455,7 @@ warp(const struct form *c)
 }
 
 static bool
-video(const struct form *c)
+video(struct check *c)
 {
     const struct ptx_inst *in = c->in;
     bool minmax = in->atomop == PTX_ATOM_MIN || in->atomop == PTX_ATOM_MAX, simd = c->name[strlen(c->name) - 1] <= '9';
@@ -379,7 +475,7 @@ video(const struct form *c)
 }
 
 static bool
-mbarrier_order(const struct form *c)
+mbarrier_order(struct check *c)
 {
     const struct ptx_inst *in = c->in;
     bool tx = in->op == PTX_OP_MBARRIER_EXPECT_TX || in->op == PTX_OP_MBARRIER_COMPLETE_TX;
@@ -391,7 +487,7 @@ mbarrier_order(const struct form *c)
 }
 
 static bool
-others(const struct form *c)
+others(struct check *c)
 {
     const struct ptx_inst *in = c->in;
     switch (in->op) {
@@ -446,35 +542,33 @@ others(const struct form *c)
 }
 
 bool
-ptx_check_form(struct parser *p, const struct ptx_inst *in)
+ptx_check_form(struct check *c)
 {
-    struct form c = { p, in, ptx_op_rows[in->op].info.mnemonic, (ptx_type)in->type[0], 1ull << in->type[0],
-                      p->m->version_major * 10u + p->m->version_minor < 14 };
-    if ((in->round == PTX_RNA || in->round == PTX_RS) && in->op != PTX_OP_CVT)
-        return FAIL(&c, 3045, "only 'cvt' rounds with .rna and .rs");
+    const struct ptx_inst *in = c->in;
+    if (in->op == PTX_OP_CVT)
+        return conversion(c);
+    if (!modifiers(c))
+        return false;
+    if (in->round == PTX_RNA || in->round == PTX_RS)
+        return FAIL(c, 3045, "only 'cvt' rounds with .rna and .rs");
     for (unsigned i = 0; i < sizeof accesses / sizeof *accesses; i++)
         if (accesses[i].op == in->op)
-            return memory(&c, &accesses[i]);
+            return memory(c, &accesses[i]);
+    if (in->op >= PTX_OP_VADD && in->op <= PTX_OP_VSET4 && in->op != PTX_OP_VMAD)
+        return video(c);
     switch (in->op) {
     case PTX_OP_ADD: case PTX_OP_SUB: case PTX_OP_MUL: case PTX_OP_MAD: case PTX_OP_FMA:
-        return arithmetic(&c);
+        return arithmetic(c);
     case PTX_OP_MIN: case PTX_OP_MAX:
-        return min_max(&c);
+        return min_max(c);
     case PTX_OP_DIV: case PTX_OP_RCP: case PTX_OP_SQRT: case PTX_OP_RSQRT: case PTX_OP_SIN: case PTX_OP_COS: case PTX_OP_LG2:
     case PTX_OP_EX2: case PTX_OP_TANH:
-        return functions(&c);
+        return functions(c);
     case PTX_OP_SET: case PTX_OP_SETP:
-        return comparison(&c);
-    case PTX_OP_CVT:
-        return conversion(&c);
+        return comparison(c);
     case PTX_OP_VOTE: case PTX_OP_MATCH: case PTX_OP_ELECT: case PTX_OP_REDUX:
-        return warp(&c);
-    case PTX_OP_VADD: case PTX_OP_VSUB: case PTX_OP_VABSDIFF: case PTX_OP_VMIN: case PTX_OP_VMAX: case PTX_OP_VSHL: case PTX_OP_VSHR:
-    case PTX_OP_VSET: case PTX_OP_VADD2: case PTX_OP_VSUB2: case PTX_OP_VAVRG2: case PTX_OP_VABSDIFF2: case PTX_OP_VMIN2: case PTX_OP_VMAX2:
-    case PTX_OP_VSET2: case PTX_OP_VADD4: case PTX_OP_VSUB4: case PTX_OP_VAVRG4: case PTX_OP_VABSDIFF4: case PTX_OP_VMIN4: case PTX_OP_VMAX4:
-    case PTX_OP_VSET4:
-        return video(&c);
+        return warp(c);
     default:
-        return others(&c);
+        return others(c);
     }
 }

@@ -28,24 +28,24 @@ group_of(uint8_t t)
     }
 }
 
-static const struct { uint8_t shape, group, sm; } mma_forms[] = {
+/* The shapes that exist, for mma, mma.sp and wmma. */
+struct form { uint8_t shape, group, sm; };
+static const struct form mma_forms[] = {
     { PTX_M8N8K4, G_F16, 70 }, { PTX_M8N8K4, G_F64, 80 }, { PTX_M16N8K4, G_TF32, 80 }, { PTX_M16N8K4, G_F64, 90 },
     { PTX_M16N8K8, G_F16, 75 }, { PTX_M16N8K8, G_BF16, 80 }, { PTX_M16N8K8, G_TF32, 80 }, { PTX_M16N8K8, G_F64, 90 },
     { PTX_M16N8K16, G_F16, 80 }, { PTX_M16N8K16, G_BF16, 80 }, { PTX_M16N8K16, G_I8, 80 }, { PTX_M16N8K16, G_FP8, 89 },
     { PTX_M16N8K16, G_F64, 90 }, { PTX_M8N8K16, G_I8, 75 }, { PTX_M16N8K32, G_I8, 80 }, { PTX_M16N8K32, G_I4, 80 },
     { PTX_M16N8K32, G_FP8, 89 }, { PTX_M8N8K32, G_I4, 75 }, { PTX_M16N8K64, G_I4, 80 }, { PTX_M8N8K128, G_B1, 75 },
-    { PTX_M16N8K128, G_B1, 80 }, { PTX_M16N8K256, G_B1, 80 },
-};
-static const struct { uint8_t shape, group, sm; } sparse_forms[] = {
+    { PTX_M16N8K128, G_B1, 80 }, { PTX_M16N8K256, G_B1, 80 }, { 0 }
+}, sparse_forms[] = {
     { PTX_M16N8K16, G_F16, 80 }, { PTX_M16N8K32, G_F16, 80 }, { PTX_M16N8K16, G_BF16, 80 }, { PTX_M16N8K32, G_BF16, 80 },
     { PTX_M16N8K8, G_TF32, 80 }, { PTX_M16N8K16, G_TF32, 80 }, { PTX_M16N8K64, G_FP8, 89 }, { PTX_M16N8K32, G_I8, 80 },
-    { PTX_M16N8K64, G_I8, 80 }, { PTX_M16N8K64, G_I4, 80 }, { PTX_M16N8K128, G_I4, 80 },
-};
-static const struct { uint8_t shape, group, sm; } wmma_forms[] = {
+    { PTX_M16N8K64, G_I8, 80 }, { PTX_M16N8K64, G_I4, 80 }, { PTX_M16N8K128, G_I4, 80 }, { 0 }
+}, wmma_forms[] = {
     { PTX_M16N16K16, G_F16, 70 }, { PTX_M8N32K16, G_F16, 70 }, { PTX_M32N8K16, G_F16, 70 },
     { PTX_M16N16K16, G_BF16, 80 }, { PTX_M8N32K16, G_BF16, 80 }, { PTX_M32N8K16, G_BF16, 80 },
     { PTX_M16N16K16, G_I8, 72 }, { PTX_M8N32K16, G_I8, 72 }, { PTX_M32N8K16, G_I8, 72 },
-    { PTX_M16N16K8, G_TF32, 80 }, { PTX_M8N8K4, G_F64, 80 }, { PTX_M8N8K32, G_I4, 75 }, { PTX_M8N8K128, G_B1, 75 },
+    { PTX_M16N16K8, G_TF32, 80 }, { PTX_M8N8K4, G_F64, 80 }, { PTX_M8N8K32, G_I4, 75 }, { PTX_M8N8K128, G_B1, 75 }, { 0 }
 };
 
 /* Registers per lane for `elements` of type t spread over the warp; two elements of f16 in one, and so on. */
@@ -78,7 +78,7 @@ accumulators_fit(enum group g, const struct ptx_matrix *x, bool mixed)
 const char *
 ptx_matrix_mma(const struct ptx_inst *in, struct ptx_matrix *x)
 {
-    bool wmma = in->op == PTX_OP_WMMA_MMA, sparse = in->op == PTX_OP_MMA_SP || in->op == PTX_OP_MMA_SP_ORDERED, found = false;
+    bool wmma = in->op == PTX_OP_WMMA_MMA, sparse = in->op == PTX_OP_MMA_SP || in->op == PTX_OP_MMA_SP_ORDERED;
     unsigned shape = PTX_AUX(in, MSHAPE), al = PTX_AUX(in, ALAYOUT), bl = PTX_AUX(in, BLAYOUT);
     *x = (struct ptx_matrix){ .d = in->type[0], .a = in->type[1], .b = in->type[2], .c = in->type[3] };
     if (wmma && !in->type[2]) {         /* f16: .dtype.ctype are written */
@@ -92,22 +92,11 @@ ptx_matrix_mma(const struct ptx_inst *in, struct ptx_matrix *x)
         return "a shape and two layouts are needed";
     if (!g || g != group_of(x->b))
         return "A and B have types that do not go together";
-    for (unsigned i = 0; sparse && i < sizeof sparse_forms / sizeof *sparse_forms; i++)
-        if (sparse_forms[i].shape == shape && sparse_forms[i].group == g) {
-            found = true;
-            x->min_sm = sparse_forms[i].sm;
-        }
-    for (unsigned i = 0; !wmma && !sparse && i < sizeof mma_forms / sizeof *mma_forms; i++)
-        if (mma_forms[i].shape == shape && mma_forms[i].group == g) {
-            found = true;
-            x->min_sm = mma_forms[i].sm;
-        }
-    for (unsigned i = 0; wmma && i < sizeof wmma_forms / sizeof *wmma_forms; i++)
-        if (wmma_forms[i].shape == shape && wmma_forms[i].group == g) {
-            found = true;
-            x->min_sm = wmma_forms[i].sm;
-        }
-    if (!found)
+    const struct form *form = sparse ? sparse_forms : wmma ? wmma_forms : mma_forms;
+    while (form->shape && (form->shape != shape || form->group != g))
+        form++;
+    x->min_sm = form->sm;
+    if (!form->shape)
         return "this shape does not exist with these types";
     bool quad = !wmma && g == G_F16 && shape == PTX_M8N8K4;
     if (!accumulators_fit(g, x, wmma || (quad && x->d == PTX_F32)))
@@ -160,15 +149,15 @@ ptx_matrix_fragment(const struct ptx_inst *in, struct ptx_matrix *x, unsigned *f
         return "there is one layout";
     if ((in->op == PTX_OP_WMMA_STORE) != (frag == 4))
         return in->op == PTX_OP_WMMA_STORE ? "only .d is stored" : ".d cannot be loaded";
-    for (unsigned i = 0; i < sizeof wmma_forms / sizeof *wmma_forms; i++) {
-        if (wmma_forms[i].shape != shape)
-            continue;
-        enum group g = wmma_forms[i].group;
+    for (const struct form *form = wmma_forms; form->shape; form++) {
+        enum group g = form->group;
         bool fits = ab ? group_of(t) == g
                        : g == G_F64 ? t == PTX_F64 : g == G_F16 ? t == PTX_F16 || t == PTX_F32 : g == G_BF16 || g == G_TF32 ? t == PTX_F32 : t == PTX_S32;
-        if (fits && (!found || wmma_forms[i].sm < x->min_sm))
-            x->min_sm = wmma_forms[i].sm;
-        found |= fits;
+        if (!fits || form->shape != shape)
+            continue;
+        if (!found || form->sm < x->min_sm)
+            x->min_sm = form->sm;
+        found = true;
     }
     if (!found)
         return "this shape does not exist with this type";

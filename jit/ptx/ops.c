@@ -74,6 +74,25 @@ ptx_sreg_info(ptx_sreg r)
     return &sregs[(unsigned)r < PTX_SREG_COUNT ? r : PTX_SREG_INVALID];
 }
 
+const struct mod_bits *
+ptx_mod_bits(unsigned field, bool second)
+{
+#define AT(name) { PTX_AUX_##name##_SHIFT, PTX_AUX_##name##_MASK }
+    static const struct mod_bits bits[][2] = {
+        [MF_MSHAPE] = { AT(MSHAPE) }, [MF_MLAYOUT] = { AT(ALAYOUT), AT(BLAYOUT) }, [MF_MFRAG] = { AT(MFRAG) }, [MF_MNUM] = { AT(MNUM) },
+        [MF_PRIORITY] = { AT(EVICT2), AT(EVICT) }, [MF_SPACES] = { { 0, 0 }, AT(SOURCE) },
+    };
+#undef AT
+    return &bits[field][second];
+}
+
+uint64_t
+ptx_mod_value(const struct ptx_inst *in, unsigned field, bool second)
+{
+    const uint8_t *byte = second ? NULL : ptx_mod_byte((struct ptx_inst *)in, field);
+    return byte ? *byte : in->aux >> ptx_mod_bits(field, second)->shift & ptx_mod_bits(field, second)->mask;
+}
+
 #define FLAG(w, g, f)      { w, g, MF_FLAG, 0, f },
 #define WORD(w, g, fld, v) { w, g, MF_##fld, 0, v },
 #define AUX(w, g, name, v) { w, g, MF_AUX, PTX_AUX_##name##_SHIFT, v },

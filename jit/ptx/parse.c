@@ -76,13 +76,9 @@ ptx_parse_pragma(struct parser *p)
     return ptx_expect(p, ';', "after .pragma");
 }
 
-/* .section name { ... } of debug data, and @@DWARF lines of old compilers: skipped. */
-static bool
-parse_section(struct parser *p)
+bool
+ptx_skip_braces(struct parser *p, const char *what)
 {
-    ptx_next(p);
-    while (p->tok.kind != T_EOF && !is_punct(p, '{'))
-        ptx_next(p);
     unsigned depth = 0;
     do {
         if (is_punct(p, '{'))
@@ -90,10 +86,20 @@ parse_section(struct parser *p)
         else if (is_punct(p, '}'))
             depth--;
         else if (p->tok.kind == T_EOF)
-            return ptx_error(p, 2035, "a section that is not closed");
+            return ptx_error(p, 2035, "%s that %s not closed", what, what[0] == 'a' ? "is" : "are");
         ptx_next(p);
     } while (depth);
     return true;
+}
+
+/* .section name { ... } of debug data: skipped. */
+static bool
+parse_section(struct parser *p)
+{
+    ptx_next(p);
+    while (p->tok.kind != T_EOF && !is_punct(p, '{'))
+        ptx_next(p);
+    return ptx_skip_braces(p, "a section");
 }
 
 static bool
@@ -111,10 +117,8 @@ parse_file(struct parser *p)
         return ptx_error_at(p, at.line, at.column, 6011, "a file number above 65535");
     if (n >= p->m->nfiles) {
         const char **f = cw_arena_array(p->arena, const char *, (n + 1) * 2);
-        if (!f) {
-            p->nomem = true;
+        if (!got(p, f))
             return false;
-        }
         if (p->m->nfiles)
             memcpy(f, p->m->files, p->m->nfiles * sizeof *f);
         p->m->files = f;
@@ -392,15 +396,9 @@ finish_module(struct parser *p)
     struct ptx_module *m = p->m;
     m->nfuncs = p->funcs.n;
     m->nvars = p->vars.n;
-    m->funcs = cw_arena_array(p->arena, struct ptx_function *, m->nfuncs);
-    m->vars = cw_arena_array(p->arena, struct ptx_symbol *, m->nvars);
-    if (!m->funcs || !m->vars)
-        return false;
-    if (m->nfuncs)
-        memcpy(m->funcs, p->funcs.at, m->nfuncs * sizeof *m->funcs);
-    if (m->nvars)
-        memcpy(m->vars, p->vars.at, m->nvars * sizeof *m->vars);
-    return true;
+    m->funcs = ptx_copy(p, p->funcs.at, m->nfuncs, sizeof *m->funcs);
+    m->vars = ptx_copy(p, p->vars.at, m->nvars, sizeof *m->vars);
+    return m->funcs && m->vars;
 }
 
 cw_result

@@ -6,13 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void *
-copy_array(struct parser *p, struct cw_arena *arena, const void *at, size_t n, size_t elem)
+void *
+ptx_copy(struct parser *p, const void *at, size_t n, size_t elem)
 {
-    void *q = cw_arena_alloc(arena, n * elem);
-    if (!q)
-        p->nomem = true;
-    else if (n)
+    void *q = cw_arena_alloc(p->arena, n * elem);
+    if (got(p, q) && n)
         memcpy(q, at, n * elem);
     return q;
 }
@@ -172,7 +170,7 @@ declare_var(struct parser *p, struct ident *id, struct ptx_symbol *s)
         *o = *s;
         return o;
     }
-    struct ptx_symbol *n = copy_array(p, p->arena, s, 1, sizeof *s);
+    struct ptx_symbol *n = ptx_copy(p, s, 1, sizeof *s);
     struct binding b = { .kind = BIND_SYM, .sym = n };
     if (!n || !ptx_bind(p, id, &b))
         return NULL;
@@ -186,22 +184,6 @@ declare_var(struct parser *p, struct ident *id, struct ptx_symbol *s)
             return NULL;
     }
     return n;
-}
-
-static bool
-skip_braces(struct parser *p)
-{
-    unsigned depth = 0;
-    do {
-        if (is_punct(p, '{'))
-            depth++;
-        else if (is_punct(p, '}'))
-            depth--;
-        else if (p->tok.kind == T_EOF)
-            return ptx_error(p, 2035, "braces that are not closed");
-        ptx_next(p);
-    } while (depth);
-    return true;
 }
 
 bool
@@ -261,7 +243,7 @@ ptx_parse_variable(struct parser *p, uint8_t linkage, enum directive dir)
             if (ptx_type_class(d.type) == PTX_CLASS_OPAQUE) {
                 if (!is_punct(p, '{'))
                     return ptx_error(p, 2038, "expected '{', found %s", ptx_tok_text(p));
-                if (!skip_braces(p))
+                if (!ptx_skip_braces(p, "braces"))
                     return false;
                 ptx_warn_at(p, at.line, at.column, 3014, "the initialiser of '%s' is ignored", n->name);
             } else if (dir != DIR_GLOBAL && dir != DIR_CONST) {
@@ -305,10 +287,8 @@ add_range(struct parser *p, const struct ident *id, uint8_t type, uint32_t count
         return false;
     size_t width = id->len + 11;
     char *names = cw_arena_alloc(p->arena, width * count);
-    if (!names && count) {
-        p->nomem = true;
+    if (count && !got(p, names))
         return false;
-    }
     for (uint32_t i = 0; i < count; i++, names += width) {
         char digits[12];
         unsigned k = 0;
@@ -341,11 +321,7 @@ bind_vector(struct parser *p, struct ident *id, const struct decl *d, const stru
     for (unsigned i = 0; i < d->vec; i++) {
         char *name = cw_arena_printf(p->arena, "%s$%c", id->name, "xyzw0123"[i]);
         uint32_t r = 0;
-        if (!name) {
-            p->nomem = true;
-            return false;
-        }
-        if (!ptx_add_register(p, name, d->type, &r))
+        if (!got(p, name) || !ptx_add_register(p, name, d->type, &r))
             return false;
         if (!i)
             b.reg = r;
@@ -359,9 +335,7 @@ bind_vectors(struct parser *p, const struct ident *stem, const struct decl *d, u
 {
     for (uint32_t i = 0; i < count; i++) {
         char *name = cw_arena_printf(p->arena, "%s%u", stem->name, i);
-        struct ident *id = name ? ptx_intern(p, name, strlen(name)) : NULL;
-        if (!name)
-            p->nomem = true;
+        struct ident *id = got(p, name) ? ptx_intern(p, name, strlen(name)) : NULL;
         if (!id || !bind_vector(p, id, d, at))
             return false;
     }
@@ -463,7 +437,7 @@ parse_params(struct parser *p, bool entry, bool proto)
         } else if (!parse_dims(p, &s, &d, dims, &ndims)) {
             return false;
         }
-        struct ptx_symbol *n = copy_array(p, p->arena, &s, 1, sizeof s);
+        struct ptx_symbol *n = ptx_copy(p, &s, 1, sizeof s);
         if (!n)
             return false;
         n->index = p->params.n;
@@ -492,7 +466,7 @@ static bool
 take_params(struct parser *p, struct ptx_symbol ***list, uint32_t *n)
 {
     *n = p->params.n;
-    *list = copy_array(p, p->arena, p->params.at, p->params.n, sizeof *p->params.at);
+    *list = ptx_copy(p, p->params.at, p->params.n, sizeof *p->params.at);
     p->params.n = 0;
     return *list != NULL;
 }
@@ -537,8 +511,16 @@ parse_dim3(struct parser *p, uint32_t out[3], const char *what)
 static bool
 parse_perf_directives(struct parser *p, struct ptx_function *f)
 {
+    const struct { enum directive d; const char *name; uint32_t *word, *dims; } numbers[] = {
+        { DIR_MAXNTID, ".maxntid", NULL, f->maxntid }, { DIR_REQNTID, ".reqntid", NULL, f->reqntid },
+        { DIR_REQNCTAPERCLUSTER, ".reqnctapercluster", NULL, f->cluster }, { DIR_MINNCTAPERSM, ".minnctapersm", &f->minnctapersm, NULL },
+        { DIR_MAXNREG, ".maxnreg", &f->maxnreg, NULL }, { DIR_MAXNCTAPERSM, NULL, NULL, NULL }, { DIR_MAXCLUSTERRANK, NULL, NULL, NULL },
+        { DIR_ABI_PRESERVE, NULL, NULL, NULL }, { DIR_ABI_PRESERVE_CONTROL, NULL, NULL, NULL },
+    };
+    enum { NUMBERS = sizeof numbers / sizeof *numbers };
     while (p->tok.kind == T_DOT) {
         uint64_t v = 0;
+        unsigned i = 0;
         enum directive d = p->tok.ident->dir;
         if (d == DIR_PRAGMA) {
             if (!ptx_parse_pragma(p))
@@ -547,42 +529,19 @@ parse_perf_directives(struct parser *p, struct ptx_function *f)
         }
         struct token at = p->tok;
         ptx_next(p);
-        switch (d) {
-        case DIR_MAXNTID:
-            if (!parse_dim3(p, f->maxntid, ".maxntid"))
+        while (i < NUMBERS && numbers[i].d != d)
+            i++;
+        if (i < NUMBERS) {
+            const char *name = numbers[i].name ? numbers[i].name : "this directive's value";
+            if (numbers[i].dims ? !parse_dim3(p, numbers[i].dims, name) : !ptx_parse_int(p, &v, name))
                 return false;
-            break;
-        case DIR_REQNTID:
-            if (!parse_dim3(p, f->reqntid, ".reqntid"))
-                return false;
-            break;
-        case DIR_REQNCTAPERCLUSTER:
-            if (!parse_dim3(p, f->cluster, ".reqnctapercluster"))
-                return false;
-            break;
-        case DIR_MINNCTAPERSM:
-            if (!ptx_parse_int(p, &v, ".minnctapersm"))
-                return false;
-            f->minnctapersm = (uint32_t)v;
-            break;
-        case DIR_MAXNREG:
-            if (!ptx_parse_int(p, &v, ".maxnreg"))
-                return false;
-            f->maxnreg = (uint32_t)v;
-            break;
-        case DIR_MAXNCTAPERSM: case DIR_MAXCLUSTERRANK: case DIR_ABI_PRESERVE: case DIR_ABI_PRESERVE_CONTROL:
-            if (!ptx_parse_int(p, &v, "this directive's value"))
-                return false;
-            break;
-        case DIR_EXPLICITCLUSTER:
+            if (numbers[i].word)
+                *numbers[i].word = (uint32_t)v;
+        } else if (d == DIR_EXPLICITCLUSTER) {
             f->explicit_cluster = true;
-            break;
-        case DIR_BLOCKSARECLUSTERS:         /* equivalent for clusters of one block, the only ones here */
-            break;
-        case DIR_NORETURN:
+        } else if (d == DIR_NORETURN) {
             f->noreturn = true;
-            break;
-        default:
+        } else if (d != DIR_BLOCKSARECLUSTERS) {    /* that is equivalent for clusters of one block, the only ones here */
             p->tok = at;
             return ptx_error(p, 2041, "%s is no directive of a function", ptx_tok_text(p));
         }
@@ -619,9 +578,9 @@ end_body(struct parser *p, struct ptx_function *f)
     f->nregs = p->regs.n;
     f->nlocals = p->locals.n;
     f->ninsts = p->insts.n;
-    f->regs = copy_array(p, p->arena, p->regs.at, p->regs.n, sizeof *p->regs.at);
-    f->locals = copy_array(p, p->arena, p->locals.at, p->locals.n, sizeof *p->locals.at);
-    f->insts = copy_array(p, p->arena, p->insts.at, p->insts.n, sizeof *p->insts.at);
+    f->regs = ptx_copy(p, p->regs.at, p->regs.n, sizeof *p->regs.at);
+    f->locals = ptx_copy(p, p->locals.at, p->locals.n, sizeof *p->locals.at);
+    f->insts = ptx_copy(p, p->insts.at, p->insts.n, sizeof *p->insts.at);
     return f->regs && f->locals && f->insts;
 }
 
@@ -630,10 +589,8 @@ ptx_parse_function(struct parser *p, uint8_t linkage, bool entry)
 {
     struct ptx_function *f = cw_arena_new(p->arena, struct ptx_function);
     struct ptx_symbol *s = cw_arena_new(p->arena, struct ptx_symbol);
-    if (!f || !s) {
-        p->nomem = true;
+    if (!got(p, f) || !got(p, s))
         return false;
-    }
     ptx_next(p);
     if (p->tok.kind == T_DOT && p->tok.ident->dir == DIR_ATTRIBUTE) {
         ptx_next(p);
@@ -728,10 +685,8 @@ ptx_parse_table(struct parser *p, struct ident *name, uint32_t line, uint32_t co
 {
     struct ptx_table *t = cw_arena_new(p->arena, struct ptx_table);
     enum directive d = p->tok.ident->dir;
-    if (!t) {
-        p->nomem = true;
+    if (!got(p, t))
         return false;
-    }
     t->name = name->name;
     ptx_next(p);
     if (name->bind.kind != BIND_NONE && name->bind.depth == p->depth)
@@ -740,10 +695,8 @@ ptx_parse_table(struct parser *p, struct ident *name, uint32_t line, uint32_t co
     if (d == DIR_CALLPROTOTYPE) {
         struct ptx_function *f = cw_arena_new(p->arena, struct ptx_function);
         struct ptx_symbol *s = cw_arena_new(p->arena, struct ptx_symbol);
-        if (!f || !s) {
-            p->nomem = true;
+        if (!got(p, f) || !got(p, s))
             return false;
-        }
         *s = (struct ptx_symbol){ .name = name->name, .kind = PTX_SYM_FUNC, .func = f, .module = p->m, .line = line, .column = column };
         f->sym = s;
         f->module = p->m;

@@ -323,10 +323,8 @@ ensure_size(struct parser *p, struct init *n, uint64_t end)
     if (end > n->capacity) {
         uint64_t want = n->capacity * 2 > end ? n->capacity * 2 : end + 64;
         uint8_t *b = realloc(n->bytes, want);
-        if (!b) {
-            p->nomem = true;
+        if (!got(p, b))
             return false;
-        }
         memset(b + n->capacity, 0, want - n->capacity);
         n->bytes = b;
         n->capacity = want;
@@ -389,7 +387,6 @@ store(struct parser *p, struct init *n, uint64_t offset, const struct const_valu
 static bool
 level(struct parser *p, struct init *n, unsigned d, uint64_t offset, uint64_t extent)
 {
-    struct token at = p->tok;
     if (!ptx_expect(p, '{', "to open an initialiser"))
         return false;
     uint64_t stride = n->elem, limit = extent;
@@ -421,7 +418,6 @@ level(struct parser *p, struct init *n, unsigned d, uint64_t offset, uint64_t ex
         if (!accept(p, ','))
             break;
     }
-    (void)at;
     return ptx_expect(p, '}', "to close an initialiser");
 }
 
@@ -496,21 +492,15 @@ ptx_parse_initialiser(struct parser *p, struct ptx_symbol *s, const uint64_t *di
         goto done;
     }
     uint8_t *bytes = cw_arena_alloc(p->arena, s->size ? s->size : 1);
-    if (!bytes) {
-        p->nomem = true;
+    if (!got(p, bytes))
         goto done;
-    }
     if (n.bytes)
         memcpy(bytes, n.bytes, n.high < s->size ? n.high : s->size);
     s->init = bytes;
     if (p->relocs.n) {
-        struct ptx_reloc *r = cw_arena_array(p->arena, struct ptx_reloc, p->relocs.n);
-        if (!r) {
-            p->nomem = true;
+        s->relocs = ptx_copy(p, p->relocs.at, p->relocs.n, sizeof *p->relocs.at);
+        if (!s->relocs)
             goto done;
-        }
-        memcpy(r, p->relocs.at, p->relocs.n * sizeof *r);
-        s->relocs = r;
         s->nrelocs = p->relocs.n;
     }
     ok = true;

@@ -3,19 +3,15 @@
  * here by their own syntax, and checked by check.c. */
 #include "jit/ptx/ptx_private.h"
 
-static bool operand(struct parser *p, struct ptx_operand *o, const struct op_row *row, unsigned depth);
+static bool operand(struct parser *p, struct ptx_operand *o, unsigned depth);
 
 static bool
 push_operands(struct parser *p, struct ptx_operand *o, uint32_t base)
 {
     uint32_t n = p->elems.n - base;
-    o->elem = cw_arena_array(p->arena, struct ptx_operand, n ? n : 1);
-    if (!o->elem) {
-        p->nomem = true;
+    o->elem = ptx_copy(p, &p->elems.at[base], n, sizeof *o->elem);
+    if (!o->elem)
         return false;
-    }
-    if (n)
-        memcpy(o->elem, &p->elems.at[base], n * sizeof *o->elem);
     o->count = (uint8_t)n;
     p->elems.n = base;
     return true;
@@ -23,7 +19,7 @@ push_operands(struct parser *p, struct ptx_operand *o, uint32_t base)
 
 /* { a, b } or ( a, b ), up to `close`; the opening token is current. */
 static bool
-list(struct parser *p, struct ptx_operand *o, uint8_t kind, unsigned close, const struct op_row *row, unsigned depth)
+list(struct parser *p, struct ptx_operand *o, uint8_t kind, unsigned close, unsigned depth)
 {
     uint32_t base = p->elems.n;
     if (depth > 2)
@@ -34,7 +30,7 @@ list(struct parser *p, struct ptx_operand *o, uint8_t kind, unsigned close, cons
         struct ptx_operand e = { .video_sel = -1 };
         if (p->elems.n - base >= MAX_VEC)
             return ptx_error(p, 6010, "more than %d elements in one operand", MAX_VEC);
-        if (!operand(p, &e, row, depth + 1) || !VEC_PUSH(p, p->elems, e)) {
+        if (!operand(p, &e, depth + 1) || !VEC_PUSH(p, p->elems, e)) {
             p->elems.n = base;
             return false;
         }
@@ -94,11 +90,10 @@ static bool
 vector_register(struct parser *p, struct ptx_operand *o, const struct binding *b)
 {
     if (p->tok.kind == T_DOT) {
-        const char *w = p->tok.ident->name, *at = !w[1] ? strchr("xyzwrgba", w[0]) : NULL;
-        unsigned i = at && *at ? (unsigned)(at - "xyzwrgba") % 4 : 4;
-        /* strchr would allow pointer arithmetic on another copy of the literal. */
-        for (i = 0; i < 8 && "xyzwrgba"[i] != w[0]; i++)
-            ;
+        const char *w = p->tok.ident->name;
+        unsigned i = 0;
+        while (i < 8 && "xyzwrgba"[i] != w[0])
+            i++;
         if (w[1] || i >= 8 || i % 4 >= b->vec)
             return ptx_error(p, 2052, "%s is no element of this vector", ptx_tok_text(p));
         ptx_next(p);
@@ -160,7 +155,7 @@ special_register(struct parser *p, struct ptx_operand *o, const struct token *t)
 }
 
 static bool
-named(struct parser *p, struct ptx_operand *o, const struct op_row *row)
+named(struct parser *p, struct ptx_operand *o)
 {
     if (p->tok.kind == T_REG) {
         o->kind = PTX_OPND_REG;
@@ -215,7 +210,6 @@ named(struct parser *p, struct ptx_operand *o, const struct op_row *row)
         set_imm(o, &v);
         return true;
     }
-    (void)row;
     return ptx_error(p, 3001, "'%s' is not declared", t.ident->name);
 }
 
@@ -264,7 +258,7 @@ back(struct parser *p, const struct token *t, const char *after)
 
 /* `|p` behind a result. */
 static bool
-pair(struct parser *p, struct ptx_operand *o, const struct op_row *row, unsigned depth)
+pair(struct parser *p, struct ptx_operand *o, unsigned depth)
 {
     if (!is_punct(p, '|') || (o->kind != PTX_OPND_REG && o->kind != PTX_OPND_SINK && o->kind != PTX_OPND_VEC) || depth)
         return true;
@@ -273,7 +267,7 @@ pair(struct parser *p, struct ptx_operand *o, const struct op_row *row, unsigned
     ptx_next(p);
     if (p->tok.kind != T_REG && p->tok.kind != T_IDENT)
         return ptx_error(p, 2053, "expected a predicate after '|', found %s", ptx_tok_text(p));
-    if (!VEC_PUSH(p, p->elems, *o) || !named(p, &second, row) || !VEC_PUSH(p, p->elems, second))
+    if (!VEC_PUSH(p, p->elems, *o) || !named(p, &second) || !VEC_PUSH(p, p->elems, second))
         return false;
     memset(o, 0, sizeof *o);
     o->video_sel = -1;
@@ -282,13 +276,13 @@ pair(struct parser *p, struct ptx_operand *o, const struct op_row *row, unsigned
 }
 
 static bool
-operand(struct parser *p, struct ptx_operand *o, const struct op_row *row, unsigned depth)
+operand(struct parser *p, struct ptx_operand *o, unsigned depth)
 {
     o->video_sel = -1;
     if (p->tok.kind == T_REG || p->tok.kind == T_IDENT)
-        return named(p, o, row) && pair(p, o, row, depth);
+        return named(p, o) && pair(p, o, depth);
     if (is_punct(p, '{'))
-        return list(p, o, PTX_OPND_VEC, '}', row, depth) && pair(p, o, row, depth);
+        return list(p, o, PTX_OPND_VEC, '}', depth) && pair(p, o, depth);
     if (is_punct(p, '[')) {
         ptx_next(p);
         return address(p, o) && ptx_expect(p, ']', "after an address");
@@ -312,7 +306,7 @@ operand(struct parser *p, struct ptx_operand *o, const struct op_row *row, unsig
         if (p->tok.kind == T_REG || (p->tok.kind == T_IDENT && p->tok.ident->bind.kind == BIND_REG)) {
             o->negate_pred = t.punct == '!';
             o->negate = t.punct == '-';
-            return named(p, o, row);
+            return named(p, o);
         }
         back(p, &t, save);      /* an expression */
     }
@@ -325,80 +319,33 @@ operand(struct parser *p, struct ptx_operand *o, const struct op_row *row, unsig
 
 /* ---- modifiers ---- */
 
-static bool
-put(uint8_t *field, uint64_t v)
-{
-    if (*field)
-        return false;
-    *field = (uint8_t)v;
-    return true;
-}
-
+/* False: another word has set it. */
 static bool
 apply(struct ptx_inst *in, const struct mod_word *w)
 {
-    switch ((enum mod_field)w->field) {
-    case MF_ROUND: return put(&in->round, w->value);
-    case MF_CMP: return put(&in->cmp, w->value);
-    case MF_BOOLOP: return put(&in->boolop, w->value);
-    case MF_MODE: return put(&in->mode, w->value);
-    case MF_SPACE: return put(&in->space, w->value);
-    case MF_SEM:
-        if (in->sem == PTX_SEM_MMIO && w->value == PTX_SEM_RELAXED)
-            return true;        /* always written .mmio.relaxed */
-        return put(&in->sem, w->value);
-    case MF_SCOPE: return put(&in->scope, w->value);
-    case MF_ATOMOP: return put(&in->atomop, w->value);
-    case MF_GEOM: return put(&in->geom, w->value);
-    case MF_VEC:
-        if (in->vec > 1)
-            return false;
-        in->vec = (uint8_t)w->value;
-        return true;
-    case MF_FLAG:
+    if (w->field == MF_FLAG) {
         in->flags |= (uint32_t)w->value;    /* xorsign and abs share one flag */
         return true;
-    case MF_PRIORITY: {
-        unsigned shift = PTX_AUX(in, EVICT2) ? PTX_AUX_EVICT_SHIFT : PTX_AUX_EVICT2_SHIFT;
-        if (in->aux >> shift & PTX_AUX_EVICT_MASK)
-            return false;
-        in->aux |= w->value << shift;
-        return true;
     }
-    case MF_AUX:
+    if (w->field == MF_AUX) {
         if (w->value > 1 && (in->aux >> w->shift & w->value) == w->value)
             return false;
         in->aux |= w->value << w->shift;
         return true;
-    case MF_SPACES:
-        if (!in->space)
-            return put(&in->space, w->value);
-        if (PTX_AUX(in, SOURCE))
-            return false;
-        in->aux |= w->value << PTX_AUX_SOURCE_SHIFT;
-        return true;
-    case MF_MSHAPE:
-        if (PTX_AUX(in, MSHAPE))
-            return false;
-        in->aux |= w->value << PTX_AUX_MSHAPE_SHIFT;
-        return true;
-    case MF_MLAYOUT:
-        if (PTX_AUX(in, BLAYOUT))
-            return false;
-        in->aux |= w->value << (PTX_AUX(in, ALAYOUT) ? PTX_AUX_BLAYOUT_SHIFT : PTX_AUX_ALAYOUT_SHIFT);
-        return true;
-    case MF_MFRAG:
-        if (PTX_AUX(in, MFRAG))
-            return false;
-        in->aux |= w->value << PTX_AUX_MFRAG_SHIFT;
-        return true;
-    case MF_MNUM:
-        if (PTX_AUX(in, MNUM))
-            return false;
-        in->aux |= w->value << PTX_AUX_MNUM_SHIFT;
+    }
+    if (w->field == MF_SEM && in->sem == PTX_SEM_MMIO && w->value == PTX_SEM_RELAXED)
+        return true;            /* always written .mmio.relaxed */
+    uint8_t *byte = ptx_mod_byte(in, w->field);
+    const bool set = byte ? *byte > (byte == &in->vec) : ptx_mod_value(in, w->field, false);
+    if (!set && byte) {
+        *byte = (uint8_t)w->value;
         return true;
     }
-    return false;
+    const struct mod_bits *bits = ptx_mod_bits(w->field, set);
+    if (!bits->mask || in->aux >> bits->shift & bits->mask)
+        return false;
+    in->aux |= w->value << bits->shift;
+    return true;
 }
 
 static bool
@@ -454,19 +401,19 @@ next_arg(struct parser *p, struct args *a)
 
 /* [ texture {, sampler} , coordinates ] */
 static bool
-texture_address(struct parser *p, struct args *a, const struct op_row *row, bool sampler)
+texture_address(struct parser *p, struct args *a, bool sampler)
 {
     struct ptx_operand *tex = next_arg(p, a), *smp = sampler ? next_arg(p, a) : NULL, *coord;
     ptx_next(p);
-    if (!tex || (sampler && !smp) || !operand(p, tex, row, 1) || !ptx_expect(p, ',', "after the texture or surface"))
+    if (!tex || (sampler && !smp) || !operand(p, tex, 1) || !ptx_expect(p, ',', "after the texture or surface"))
         return false;
-    if (!(coord = next_arg(p, a)) || !operand(p, coord, row, 1))
+    if (!(coord = next_arg(p, a)) || !operand(p, coord, 1))
         return false;
     if (sampler && is_punct(p, ',')) {
         *smp = *coord;
         ptx_next(p);
         memset(coord, 0, sizeof *coord);
-        if (!operand(p, coord, row, 1))
+        if (!operand(p, coord, 1))
             return false;
     }
     return ptx_expect(p, ']', "after the coordinates");
@@ -474,43 +421,43 @@ texture_address(struct parser *p, struct args *a, const struct op_row *row, bool
 
 /* [ address ], or [ tensor map, coordinates ], which become two operands. */
 static bool
-tensor_address(struct parser *p, struct args *a, const struct op_row *row)
+tensor_address(struct parser *p, struct args *a)
 {
     struct ptx_operand *o = next_arg(p, a), *coordinates;
     ptx_next(p);
     if (!o || !address(p, o))
         return false;
-    if (accept(p, ',') && (!(coordinates = next_arg(p, a)) || !operand(p, coordinates, row, 1)))
+    if (accept(p, ',') && (!(coordinates = next_arg(p, a)) || !operand(p, coordinates, 1)))
         return false;
     return ptx_expect(p, ']', "after an address");
 }
 
 static bool
-call_operands(struct parser *p, struct args *a, const struct op_row *row)
+call_operands(struct parser *p, struct args *a)
 {
     for (unsigned i = 0; i < 4; i++)
         if (!next_arg(p, a))
             return false;
     if (is_punct(p, '(')) {
-        if (!list(p, &a->at[0], PTX_OPND_LIST, ')', row, 0) || !ptx_expect(p, ',', "after the results"))
+        if (!list(p, &a->at[0], PTX_OPND_LIST, ')', 0) || !ptx_expect(p, ',', "after the results"))
             return false;
     }
     struct token at = p->tok;
     if (at.kind != T_IDENT && at.kind != T_REG)
         return ptx_error(p, 2054, "expected a function, found %s", ptx_tok_text(p));
-    if (!operand(p, &a->at[1], row, 1))
+    if (!operand(p, &a->at[1], 1))
         return false;
     bool direct = a->at[1].kind == PTX_OPND_SYM;
     if (direct ? a->at[1].sym->kind == PTX_SYM_VAR || a->at[1].sym->kind == PTX_SYM_PARAM : a->at[1].kind != PTX_OPND_REG)
         return ptx_error_at(p, at.line, at.column, 3006, "%.*s is not a function", (int)(at.len > 60 ? 60 : at.len), at.s);
     if (accept(p, ',')) {
         if (is_punct(p, '(')) {
-            if (!list(p, &a->at[2], PTX_OPND_LIST, ')', row, 0))
+            if (!list(p, &a->at[2], PTX_OPND_LIST, ')', 0))
                 return false;
             if (!accept(p, ','))
                 return true;
         }
-        if (p->tok.kind != T_IDENT || !operand(p, &a->at[3], row, 1))
+        if (p->tok.kind != T_IDENT || !operand(p, &a->at[3], 1))
             return ptx_error(p, 2055, "expected a table or a prototype, found %s", ptx_tok_text(p));
         if (a->at[3].kind != PTX_OPND_TABLE)
             return ptx_error(p, 3007, "this is neither a .calltargets nor a .callprototype");
@@ -661,24 +608,24 @@ ptx_parse_instruction(struct parser *p)
         if (!modifiers(p, &in, row))
             return false;
         if (in.op == PTX_OP_CALL) {
-            if (!call_operands(p, &a, row))
+            if (!call_operands(p, &a))
                 return false;
         } else if (!is_punct(p, ';')) {
             do {
                 struct ptx_operand *o;
                 if (in.geom && is_punct(p, '[')) {
-                    if (!texture_address(p, &a, row, in.op == PTX_OP_TEX || in.op == PTX_OP_TLD4))
+                    if (!texture_address(p, &a, in.op == PTX_OP_TEX || in.op == PTX_OP_TLD4))
                         return false;
                     continue;
                 }
                 if ((row->mods & M_TENSOR) && is_punct(p, '[')) {
-                    if (!tensor_address(p, &a, row))
+                    if (!tensor_address(p, &a))
                         return false;
                     continue;
                 }
                 if (!(o = next_arg(p, &a)))
                     return false;
-                if (row->sig[0] == 'l' ? !branch_target(p, o, &where, &fix) : !operand(p, o, row, 0))
+                if (row->sig[0] == 'l' ? !branch_target(p, o, &where, &fix) : !operand(p, o, 0))
                     return false;
                 if (is_punct(p, '[') && o->kind == PTX_OPND_SYM && !ptx_parse_index(p, &in, a.n - 1, o))
                     return false;
@@ -690,12 +637,9 @@ ptx_parse_instruction(struct parser *p)
     if (!is_punct(p, ';'))
         return ptx_error(p, 2001, "expected ';', found %s", ptx_tok_text(p));
     in.noperands = (uint8_t)a.n;
-    in.operand = cw_arena_array(p->arena, struct ptx_operand, a.n ? a.n : 1);
-    if (!in.operand) {
-        p->nomem = true;
+    in.operand = ptx_copy(p, a.at, a.n, sizeof *a.at);
+    if (!in.operand)
         return false;
-    }
-    memcpy(in.operand, a.at, a.n * sizeof *a.at);
     if (where) {
         fix.where = &in.operand[0].index;
         if (!VEC_PUSH(p, p->fixups, fix))

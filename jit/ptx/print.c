@@ -2,65 +2,39 @@
  * Prints a module as PTX that parses back to the same IR. Scopes are flattened: a name redeclared in a nested scope gets a suffix (names
  * inside TEXT operands keep their spelling). Order: prototypes of all .func, variables, bodies of .func, kernels, aliases. `.target debug`
  * is omitted, since the debug sections that it requires are not kept. */
+#define _GNU_SOURCE
 #include "impl/base/buf.h"
 #include "jit/ptx/print_private.h"
 
 #include <inttypes.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- names in use ---- */
+/* ---- names in use: a tree of the C library's ---- */
 
-struct names {
-    const char **slot;
-    uint32_t n, cap;            /* cap is a power of two */
-};
-
-static uint32_t
-name_hash(const char *s)
+static int
+compare_names(const void *a, const void *b)
 {
-    uint32_t h = 2166136261u;
-    for (; *s; s++)
-        h = (h ^ (unsigned char)*s) * 16777619u;
-    return h ^ h >> 15;
-}
-
-static bool names_add(struct names *t, const char *s, bool *fresh);
-
-static bool
-names_grow(struct names *t)
-{
-    struct names n = { calloc(t->cap ? t->cap * 2 : 256, sizeof *n.slot), 0, t->cap ? t->cap * 2 : 256 };
-    bool fresh;
-    if (!n.slot)
-        return false;
-    for (uint32_t i = 0; i < t->cap; i++)
-        if (t->slot[i])
-            names_add(&n, t->slot[i], &fresh);
-    free(t->slot);
-    *t = n;
-    return true;
+    return strcmp(a, b);
 }
 
 static bool
-names_add(struct names *t, const char *s, bool *fresh)
+names_add(void **names, const char *s, bool *fresh)
 {
-    if (t->n * 2 >= t->cap && !names_grow(t))
-        return false;
-    uint32_t i = name_hash(s) & (t->cap - 1);
-    while (t->slot[i] && strcmp(t->slot[i], s))
-        i = (i + 1) & (t->cap - 1);
-    *fresh = !t->slot[i];
-    if (*fresh) {
-        t->slot[i] = s;
-        t->n++;
-    }
-    return true;
+    *fresh = !tfind(s, names, compare_names);
+    return !*fresh || tsearch(s, names, compare_names);
+}
+
+static void
+keep_name(void *name)
+{
+    (void)name;
 }
 
 /* s, or s$k with the first free k. `a` owns the text. */
 static const char *
-unique_name(struct names *t, struct cw_arena *a, const char *s)
+unique_name(void **t, struct cw_arena *a, const char *s)
 {
     bool fresh = false;
     if (!names_add(t, s, &fresh))
@@ -291,7 +265,7 @@ print_regs(struct cw_buf *out, const struct ptx_function *f, const char *const *
 }
 
 static bool
-print_table(struct print *pr, const struct ptx_table *t, struct names *used, struct cw_arena *a)
+print_table(struct print *pr, const struct ptx_table *t, void **used, struct cw_arena *a)
 {
     for (uint32_t i = 0; i < pr->ntables; i++)
         if (pr->tables[i].table == t)
@@ -350,7 +324,7 @@ print_block_comment(struct cw_buf *out, const struct ptx_function *f, uint32_t *
 }
 
 static bool
-name_all(const struct ptx_module *m, struct names *used)
+name_all(const struct ptx_module *m, void **used)
 {
     bool fresh;
     for (uint32_t i = 0; i < m->nfuncs; i++)
@@ -366,7 +340,7 @@ static bool
 print_body(const struct ptx_function *f, struct cw_buf *out)
 {
     struct print pr = { .out = out, .fn = f };
-    struct names used = { 0 };
+    void *used = NULL;
     struct cw_arena a;
     uint8_t *target = calloc((size_t)f->ninsts + 1, 1);
     uint32_t first_reg = 0, next_block = 0, loc_file = 0, loc_line = 0;
@@ -421,7 +395,7 @@ done:
     free(pr.reg_names);
     free(pr.local_names);
     free(pr.tables);
-    free(used.slot);
+    tdestroy(used, keep_name);
     cw_arena_finish(&a);
     return ok;
 }

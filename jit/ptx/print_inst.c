@@ -12,223 +12,122 @@ word(struct cw_buf *out, const char *w)
     cw_buf_puts(out, w);
 }
 
-/* Print the modifier that sets `field` to `value`, from the groups that the opcode accepts. */
-static void
-field(struct cw_buf *out, const struct op_row *row, enum mod_field f, uint64_t value)
+/* ---- modifiers ---- */
+
+/* Instructions whose modifiers stand in an order of their own. */
+enum kind { USUAL = 1, CP_ASYNC = 2, MATCH = 4, PRMT = 8, VIDEO = 16, MMA = 32, WMMA = 64, MATRIX = 128, BULK = 256, MAP_COPY = 512, MAP_REDUCE = 1024,
+            MAP_REPLACE = 2048 };
+
+static enum kind
+kind_of(const struct ptx_inst *in)
 {
-    if (!value)
-        return;
+    const uint64_t mods = ptx_op_rows[in->op].mods;
+    switch (in->op) {
+    case PTX_OP_CP_ASYNC: return CP_ASYNC;
+    case PTX_OP_MATCH: return MATCH;
+    case PTX_OP_PRMT: return PRMT;
+    case PTX_OP_MMA: case PTX_OP_MMA_SP: case PTX_OP_MMA_SP_ORDERED: return MMA;
+    case PTX_OP_WMMA_MMA: return WMMA;
+    case PTX_OP_TENSORMAP_CP_FENCEPROXY: return MAP_COPY;
+    case PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR: return MAP_REDUCE;
+    default: break;
+    }
+    if (in->op >= PTX_OP_VADD && in->op <= PTX_OP_VSET4)
+        return VIDEO;
+    return mods & M_MATRIX ? MATRIX : mods & M_FIELD ? MAP_REPLACE : mods & (M_BULK | M_CANCEL) ? BULK : USUAL;
+}
+
+/* One word in the order: what it sets, and the kinds that have it here. */
+struct place {
+    uint16_t kinds;
+    uint8_t  field;             /* enum mod_field, or TYPES */
+    uint8_t  shift;             /* MF_AUX; else 1: the second word of the field */
+    uint32_t mask;              /* MF_AUX; MF_FLAG: the flag */
+};
+enum { TYPES = 255 };
+
+static const struct place order[] = {
+#define BYTE(kinds, field)   { kinds, MF_##field, 0, 0 },
+#define SECOND(kinds, field) { kinds, MF_##field, 1, 0 },
+#define FLAG(kinds, flag)    { kinds, MF_FLAG, 0, PTX_F_##flag },
+#define AUX(kinds, name)     { kinds, MF_AUX, PTX_AUX_##name##_SHIFT, PTX_AUX_##name##_MASK },
+#define BIT(kinds, bit)      { kinds, MF_AUX, bit, 1 },
+#define PLAIN (USUAL | CP_ASYNC | MATCH | PRMT | VIDEO)
+    BIT(PLAIN, PTX_AUX_BAR_CTA) AUX(CP_ASYNC, CACHE) BYTE(MATCH, MODE) FLAG(PLAIN, SYNC) BYTE(PLAIN & ~MATCH & ~PRMT, MODE)
+    AUX(PLAIN, LOD) AUX(PLAIN, TLD4) AUX(PLAIN, SURF_FORM) AUX(PLAIN, QUERY) BIT(PLAIN, PTX_AUX_MASK_FORM)
+    BYTE(PLAIN & ~VIDEO, CMP) BYTE(PLAIN, BOOLOP) FLAG(PLAIN, ALIGNED) BYTE(PLAIN, ROUND) FLAG(PLAIN, APPROX) FLAG(PLAIN, FULL)
+    FLAG(PLAIN, CC) FLAG(PLAIN, SHIFTAMT) FLAG(PLAIN, TO) FLAG(PLAIN, UNI) FLAG(PLAIN, NOCOMPLETE)
+    BIT(PLAIN, PTX_AUX_EXPECT_TX) BIT(PLAIN, PTX_AUX_PARITY) BIT(PLAIN, PTX_AUX_NOINC) AUX(PLAIN, PROXY)
+    BYTE(PLAIN, SEM) AUX(PLAIN, RESTRICT) BYTE(PLAIN, SCOPE) BYTE(PLAIN, SPACE) BIT(PLAIN, PTX_AUX_FROM_GLOBAL)
+    BYTE(PLAIN & ~VIDEO, ATOMOP) AUX(PLAIN, ACC) FLAG(PLAIN, NOFTZ) FLAG(PLAIN, FTZ) FLAG(PLAIN & ~VIDEO, SAT) BIT(PLAIN, PTX_AUX_OOB)
+    FLAG(PLAIN, RELU) FLAG(PLAIN, SATFINITE) FLAG(PLAIN, ABS) FLAG(PLAIN, NAN) FLAG(PLAIN, XORSIGN_ABS) BIT(PLAIN, PTX_AUX_SCALED)
+    FLAG(PLAIN & ~VIDEO, CLAMP) FLAG(PLAIN & ~VIDEO, WRAP) BYTE(PLAIN, PRIORITY) SECOND(PLAIN, PRIORITY) BYTE(PLAIN, GEOM)
+    AUX(PLAIN & ~CP_ASYNC, CACHE) FLAG(PLAIN, NC) AUX(PLAIN, LEVEL) AUX(PLAIN, EVICT) AUX(PLAIN, EVICT2) BIT(PLAIN, 14) AUX(PLAIN, PREFETCH)
+    BIT(PLAIN, 15) BIT(PLAIN, 18) BYTE(PLAIN, VEC) { PLAIN, TYPES, 0, 0 }, AUX(PLAIN, SURF) BYTE(PRMT, MODE)
+    BIT(VIDEO, PTX_AUX_VMAD_PO) FLAG(VIDEO, SAT) FLAG(VIDEO, CLAMP) FLAG(VIDEO, WRAP) AUX(VIDEO, VMAD_SHR) BYTE(VIDEO, CMP) BYTE(VIDEO, ATOMOP)
+
+#define ANY_MATRIX (MMA | WMMA | MATRIX)
+    BYTE(ANY_MATRIX, MFRAG) BYTE(WMMA, BOOLOP) BIT(WMMA, PTX_AUX_MPOPC) FLAG(ANY_MATRIX, SYNC) FLAG(ANY_MATRIX, ALIGNED) BYTE(MMA, MSHAPE)
+    BYTE(ANY_MATRIX, MLAYOUT) SECOND(ANY_MATRIX, MLAYOUT) BYTE(WMMA | MATRIX, MSHAPE) BYTE(ANY_MATRIX, MNUM) BIT(ANY_MATRIX, PTX_AUX_MTRANS)
+    BYTE(ANY_MATRIX, SPACE) BYTE(ANY_MATRIX, ROUND) FLAG(MMA, SATFINITE) { ANY_MATRIX, TYPES, 0, 0 }, FLAG(WMMA, SATFINITE)
+    BYTE(MMA, BOOLOP) BIT(MMA, PTX_AUX_MPOPC)
+
+#define TWO_SPACES (BULK | MAP_COPY | MAP_REDUCE | MAP_REPLACE)
+    BIT(TWO_SPACES, PTX_AUX_ASYNC) BIT(TWO_SPACES, PTX_AUX_READ) BIT(TWO_SPACES, PTX_AUX_MMIO) AUX(TWO_SPACES, DIMS) AUX(TWO_SPACES, LEVEL)
+    BYTE(TWO_SPACES & ~MAP_COPY, SEM) BYTE(TWO_SPACES & ~MAP_COPY, SCOPE) AUX(MAP_REPLACE, TILING) AUX(MAP_REPLACE, FIELD)
+    BYTE(TWO_SPACES, SPACES) SECOND(TWO_SPACES, SPACES) BIT(TWO_SPACES, PTX_AUX_B1024)
+    AUX(MAP_COPY, PROXY) BYTE(MAP_COPY, SEM) BYTE(MAP_COPY, SCOPE) FLAG(MAP_COPY, SYNC) FLAG(MAP_COPY, ALIGNED) BYTE(MAP_REDUCE, ATOMOP)
+    AUX(TWO_SPACES & ~MAP_REPLACE, TILING) AUX(TWO_SPACES, DONE) BIT(TWO_SPACES, PTX_AUX_MULTICAST) BIT(TWO_SPACES, PTX_AUX_CANCEL_ALL)
+    AUX(TWO_SPACES, CTA_GROUP) BIT(TWO_SPACES, 14) BIT(TWO_SPACES, PTX_AUX_CP_MASK) BYTE(TWO_SPACES & ~MAP_REDUCE, ATOMOP)
+    FLAG(TWO_SPACES, NOFTZ) AUX(TWO_SPACES, ANSWER) BYTE(TWO_SPACES, VEC) { TWO_SPACES, TYPES, 0, 0 },
+};
+
+static uint64_t
+value_at(const struct ptx_inst *in, const struct place *p)
+{
+    switch (p->field) {
+    case MF_FLAG: return in->flags & p->mask;
+    case MF_AUX: return in->aux >> p->shift & p->mask;
+    case MF_VEC: return in->vec > 1 ? in->vec : 0;
+    default: return ptx_mod_value(in, p->field, p->shift);
+    }
+}
+
+/* The word that sets the field to `value`, from the groups that the opcode accepts. */
+static const char *
+word_of(const struct op_row *row, const struct place *p, uint64_t value)
+{
     for (unsigned i = 0; i < ptx_mod_word_count; i++) {
         const struct mod_word *w = &ptx_mod_words[i];
-        if (w->field == f && w->value == value && (row->mods & w->group)) {
-            word(out, w->word);
-            return;
-        }
+        if (w->field == p->field && w->value == value && (p->field != MF_AUX || w->shift == p->shift) && (row->mods & w->group))
+            return w->word;
     }
+    return NULL;
 }
-
-static void
-flag(struct cw_buf *out, const struct op_row *row, const struct ptx_inst *in, uint32_t f)
-{
-    if (!(in->flags & f))
-        return;
-    if (f == PTX_F_XORSIGN_ABS)
-        word(out, in->noperands > 3 ? "abs" : "xorsign.abs");       /* with three values only .abs exists */
-    else
-        field(out, row, MF_FLAG, f);
-}
-
-static void
-aux(struct cw_buf *out, const struct op_row *row, const struct ptx_inst *in, unsigned shift, unsigned mask)
-{
-    uint64_t v = in->aux >> shift & mask;
-    for (unsigned i = 0; v && i < ptx_mod_word_count; i++) {
-        const struct mod_word *w = &ptx_mod_words[i];
-        if (w->field == MF_AUX && w->shift == shift && w->value == v && (row->mods & w->group)) {
-            word(out, w->word);
-            return;
-        }
-    }
-}
-
-#define AUX_FIELD(name) aux(out, row, in, PTX_AUX_##name##_SHIFT, PTX_AUX_##name##_MASK)
 
 static void
 modifiers(const struct ptx_inst *in, struct cw_buf *out)
 {
     const struct op_row *row = &ptx_op_rows[in->op];
-    bool video = in->op >= PTX_OP_VADD && in->op <= PTX_OP_VSET4;
-    aux(out, row, in, PTX_AUX_BAR_CTA, 1);
-    if (in->op == PTX_OP_CP_ASYNC)
-        AUX_FIELD(CACHE);
-    if (in->op == PTX_OP_MATCH)
-        field(out, row, MF_MODE, in->mode);
-    flag(out, row, in, PTX_F_SYNC);
-    if (in->op != PTX_OP_MATCH && in->op != PTX_OP_PRMT)
-        field(out, row, MF_MODE, in->mode);
-    AUX_FIELD(LOD);
-    AUX_FIELD(TLD4);
-    AUX_FIELD(SURF_FORM);
-    AUX_FIELD(QUERY);
-    aux(out, row, in, PTX_AUX_MASK_FORM, 1);
-    if (!video)
-        field(out, row, MF_CMP, in->cmp);
-    field(out, row, MF_BOOLOP, in->boolop);
-    flag(out, row, in, PTX_F_ALIGNED);
-    field(out, row, MF_ROUND, in->round);
-    flag(out, row, in, PTX_F_APPROX);
-    flag(out, row, in, PTX_F_FULL);
-    flag(out, row, in, PTX_F_CC);
-    flag(out, row, in, PTX_F_SHIFTAMT);
-    flag(out, row, in, PTX_F_TO);
-    flag(out, row, in, PTX_F_UNI);
-    flag(out, row, in, PTX_F_NOCOMPLETE);
-    aux(out, row, in, PTX_AUX_EXPECT_TX, 1);
-    aux(out, row, in, PTX_AUX_PARITY, 1);
-    aux(out, row, in, PTX_AUX_NOINC, 1);
-    AUX_FIELD(PROXY);
-    field(out, row, MF_SEM, in->sem);
-    if (in->sem == PTX_SEM_MMIO)
-        field(out, row, MF_SEM, PTX_SEM_RELAXED);
-    AUX_FIELD(RESTRICT);
-    field(out, row, MF_SCOPE, in->scope);
-    if (in->space == PTX_SPACE_SHARED && in->op == PTX_OP_FENCE_PROXY)
-        word(out, "shared::cta");       /* elsewhere the short form is equivalent, and older */
-    else
-        field(out, row, MF_SPACE, in->space);
-    aux(out, row, in, PTX_AUX_FROM_GLOBAL, 1);
-    if (!video)
-        field(out, row, MF_ATOMOP, in->atomop);
-    AUX_FIELD(ACC);
-    flag(out, row, in, PTX_F_NOFTZ);
-    flag(out, row, in, PTX_F_FTZ);
-    if (!video)
-        flag(out, row, in, PTX_F_SAT);
-    aux(out, row, in, PTX_AUX_OOB, 1);
-    flag(out, row, in, PTX_F_RELU);
-    flag(out, row, in, PTX_F_SATFINITE);
-    flag(out, row, in, PTX_F_ABS);
-    flag(out, row, in, PTX_F_NAN);
-    flag(out, row, in, PTX_F_XORSIGN_ABS);
-    aux(out, row, in, PTX_AUX_SCALED, 1);
-    if (!video) {
-        flag(out, row, in, PTX_F_CLAMP);
-        flag(out, row, in, PTX_F_WRAP);
+    const enum kind kind = kind_of(in);
+    for (unsigned i = 0; i < sizeof order / sizeof *order; i++) {
+        const struct place *p = &order[i];
+        if (!(p->kinds & kind))
+            continue;
+        for (unsigned k = 0; p->field == TYPES && k < PTX_MAX_TYPES && in->type[k]; k++)
+            word(out, ptx_type_name(in->type[k]));
+        uint64_t value = p->field == TYPES ? 0 : value_at(in, p);
+        const char *w = value ? word_of(row, p, value) : NULL;
+        if (!w)
+            continue;
+        if (p->mask == PTX_F_XORSIGN_ABS && p->field == MF_FLAG)
+            w = in->noperands > 3 ? "abs" : "xorsign.abs";          /* with three values only .abs exists */
+        else if (p->field == MF_SPACE && value == PTX_SPACE_SHARED && in->op == PTX_OP_FENCE_PROXY)
+            w = "shared::cta";          /* elsewhere the short form is equivalent, and older */
+        else if (p->field == MF_SEM && value == PTX_SEM_MMIO)
+            w = "mmio.relaxed";
+        word(out, w);
     }
-    if (row->mods & M_POLICY) {
-        field(out, row, MF_PRIORITY, PTX_AUX(in, EVICT2));
-        field(out, row, MF_PRIORITY, PTX_AUX(in, EVICT));
-    }
-    field(out, row, MF_GEOM, in->geom);
-    if (in->op != PTX_OP_CP_ASYNC)
-        AUX_FIELD(CACHE);
-    flag(out, row, in, PTX_F_NC);
-    AUX_FIELD(LEVEL);
-    AUX_FIELD(EVICT);
-    AUX_FIELD(EVICT2);
-    aux(out, row, in, 14, 1);
-    AUX_FIELD(PREFETCH);
-    aux(out, row, in, 15, 1);
-    aux(out, row, in, 18, 1);
-    if (in->vec > 1)
-        field(out, row, MF_VEC, in->vec);
-    for (unsigned i = 0; i < PTX_MAX_TYPES && in->type[i]; i++)
-        word(out, ptx_type_name(in->type[i]));
-    AUX_FIELD(SURF);
-    if (in->op == PTX_OP_PRMT)
-        field(out, row, MF_MODE, in->mode);
-    if (video) {
-        aux(out, row, in, PTX_AUX_VMAD_PO, 1);
-        flag(out, row, in, PTX_F_SAT);
-        flag(out, row, in, PTX_F_CLAMP);
-        flag(out, row, in, PTX_F_WRAP);
-        AUX_FIELD(VMAD_SHR);
-        field(out, row, MF_CMP, in->cmp);
-        field(out, row, MF_ATOMOP, in->atomop);
-    }
-}
-
-static void
-matrix_modifiers(const struct ptx_inst *in, struct cw_buf *out)
-{
-    const struct op_row *row = &ptx_op_rows[in->op];
-    bool mma = in->op == PTX_OP_MMA || in->op == PTX_OP_MMA_SP || in->op == PTX_OP_MMA_SP_ORDERED, wmma = in->op == PTX_OP_WMMA_MMA;
-    field(out, row, MF_MFRAG, PTX_AUX(in, MFRAG));
-    if (wmma) {
-        field(out, row, MF_BOOLOP, in->boolop);
-        aux(out, row, in, PTX_AUX_MPOPC, 1);
-    }
-    flag(out, row, in, PTX_F_SYNC);
-    flag(out, row, in, PTX_F_ALIGNED);
-    if (mma)
-        field(out, row, MF_MSHAPE, PTX_AUX(in, MSHAPE));
-    field(out, row, MF_MLAYOUT, PTX_AUX(in, ALAYOUT));
-    field(out, row, MF_MLAYOUT, PTX_AUX(in, BLAYOUT));
-    if (!mma)
-        field(out, row, MF_MSHAPE, PTX_AUX(in, MSHAPE));
-    field(out, row, MF_MNUM, PTX_AUX(in, MNUM));
-    aux(out, row, in, PTX_AUX_MTRANS, 1);
-    field(out, row, MF_SPACE, in->space);
-    field(out, row, MF_ROUND, in->round);
-    if (mma)
-        flag(out, row, in, PTX_F_SATFINITE);
-    for (unsigned i = 0; i < PTX_MAX_TYPES && in->type[i]; i++)
-        word(out, ptx_type_name(in->type[i]));
-    if (wmma)
-        flag(out, row, in, PTX_F_SATFINITE);
-    if (mma) {
-        field(out, row, MF_BOOLOP, in->boolop);
-        aux(out, row, in, PTX_AUX_MPOPC, 1);
-    }
-}
-
-/* Instructions with two state spaces, their relatives, and clusterlaunchcontrol. */
-static void
-bulk_modifiers(const struct ptx_inst *in, struct cw_buf *out)
-{
-    const struct op_row *row = &ptx_op_rows[in->op];
-    bool map_copy = in->op == PTX_OP_TENSORMAP_CP_FENCEPROXY, map_reduce = in->op == PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR;
-    aux(out, row, in, PTX_AUX_ASYNC, 1);
-    aux(out, row, in, PTX_AUX_READ, 1);
-    aux(out, row, in, PTX_AUX_MMIO, 1);
-    AUX_FIELD(DIMS);
-    AUX_FIELD(LEVEL);
-    if (!map_copy) {
-        field(out, row, MF_SEM, in->sem);
-        field(out, row, MF_SCOPE, in->scope);
-    }
-    if (row->mods & M_FIELD) {
-        AUX_FIELD(TILING);
-        AUX_FIELD(FIELD);
-    }
-    field(out, row, MF_SPACES, in->space);
-    field(out, row, MF_SPACES, PTX_AUX(in, SOURCE));
-    aux(out, row, in, PTX_AUX_B1024, 1);
-    if (map_copy) {
-        AUX_FIELD(PROXY);
-        field(out, row, MF_SEM, in->sem);
-        field(out, row, MF_SCOPE, in->scope);
-        flag(out, row, in, PTX_F_SYNC);
-        flag(out, row, in, PTX_F_ALIGNED);
-    }
-    if (map_reduce)
-        field(out, row, MF_ATOMOP, in->atomop);
-    if (!(row->mods & M_FIELD))
-        AUX_FIELD(TILING);
-    AUX_FIELD(DONE);
-    aux(out, row, in, PTX_AUX_MULTICAST, 1);
-    aux(out, row, in, PTX_AUX_CANCEL_ALL, 1);
-    AUX_FIELD(CTA_GROUP);
-    aux(out, row, in, 14, 1);
-    aux(out, row, in, PTX_AUX_CP_MASK, 1);
-    if (!map_reduce)
-        field(out, row, MF_ATOMOP, in->atomop);
-    flag(out, row, in, PTX_F_NOFTZ);
-    AUX_FIELD(ANSWER);
-    if (in->vec > 1)
-        field(out, row, MF_VEC, in->vec);
-    for (unsigned i = 0; i < PTX_MAX_TYPES && in->type[i]; i++)
-        word(out, ptx_type_name(in->type[i]));
 }
 
 static const char *
@@ -369,12 +268,7 @@ ptx_print_inst(const struct print *pr, const struct ptx_inst *in)
         cw_buf_puts(out, ";");
         return;
     }
-    if (row->mods & M_MATRIX)
-        matrix_modifiers(in, out);
-    else if (row->mods & (M_BULK | M_CANCEL))
-        bulk_modifiers(in, out);
-    else
-        modifiers(in, out);
+    modifiers(in, out);
     unsigned tex = in->geom ? (row->info.ndst ? 1 : 0) : PTX_MAX_OPERANDS + 1u;
     unsigned map = row->mods & M_TENSOR ? PTX_MAP_OPERAND(in) : PTX_MAX_OPERANDS;
     bool sampler = in->op == PTX_OP_TEX || in->op == PTX_OP_TLD4;

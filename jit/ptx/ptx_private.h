@@ -45,75 +45,24 @@
 
 #define S_OPT    (1ull << 63)
 
-/* ---- modifier groups ---- */
-enum {
-    MB_RND, MB_IRND, MB_FTZ, MB_SAT, MB_APPROX, MB_FULL, MB_CC, MB_RELU, MB_NAN, MB_XORSIGN, MB_SATFINITE, MB_CLAMPWRAP,
-    MB_SYNC, MB_ALIGNED, MB_UNI, MB_NC, MB_TO, MB_SHIFTAMT, MB_NOFTZ, MB_ABS, MB_CMP, MB_BOOL, MB_SPACE, MB_SEM, MB_SCOPE,
-    MB_ATOM, MB_VEC, MB_GEOM, MB_HILO, MB_LR, MB_SHFL, MB_VOTE, MB_PRMT, MB_BAR, MB_TESTP, MB_CACHE, MB_LEVEL, MB_QUERY,
-    MB_LOD, MB_TLD4, MB_SURF, MB_VMAD, MB_MASK, MB_SCALED, MB_OOB, MB_UNIFIED, MB_CTA, MB_CPASYNC, MB_MBAR, MB_MATRIX,
-    MB_MBOOL, MB_MFRAG, MB_POLICY, MB_PROXY, MB_RESTRICT, MB_BULK, MB_TENSOR, MB_ACC, MB_FIELD, MB_CANCEL, MB_RAW
+/* ---- modifier groups: a bit M_... for each ----
+ * MATRIX: shapes, layouts, .x1 .x2 .x4, .trans. MBOOL: .xor.popc, .and.popc. MFRAG: wmma.load.a ... BULK: two state spaces, completion, cache
+ * hint. TENSOR: dimensions and modes of tensor copies. ACC: .acc::f32 ... FIELD: tensormap.replace. CANCEL: clusterlaunchcontrol. */
+#define MOD_GROUPS(X)                                                                                                                        \
+    X(RND) X(IRND) X(FTZ) X(SAT) X(APPROX) X(FULL) X(CC) X(RELU) X(NAN) X(XORSIGN) X(SATFINITE) X(CLAMPWRAP) X(SYNC) X(ALIGNED) X(UNI) X(NC) \
+    X(TO) X(SHIFTAMT) X(NOFTZ) X(ABS) X(CMP) X(BOOL) X(SPACE) X(SEM) X(SCOPE) X(ATOM) X(VEC) X(GEOM) X(HILO) X(LR) X(SHFL) X(VOTE) X(PRMT)   \
+    X(BAR) X(TESTP) X(CACHE) X(LEVEL) X(QUERY) X(LOD) X(TLD4) X(SURF) X(VMAD) X(MASK) X(SCALED) X(OOB) X(UNIFIED) X(CTA) X(CPASYNC) X(MBAR)   \
+    X(MATRIX) X(MBOOL) X(MFRAG) X(POLICY) X(PROXY) X(RESTRICT) X(BULK) X(TENSOR) X(ACC) X(FIELD) X(CANCEL) X(RAW)
+enum mod_group_bit {
+#define X(name) MB_##name,
+    MOD_GROUPS(X)
+#undef X
 };
-#define M_RND       (1ull << MB_RND)
-#define M_IRND      (1ull << MB_IRND)
-#define M_FTZ       (1ull << MB_FTZ)
-#define M_SAT       (1ull << MB_SAT)
-#define M_APPROX    (1ull << MB_APPROX)
-#define M_FULL      (1ull << MB_FULL)
-#define M_CC        (1ull << MB_CC)
-#define M_RELU      (1ull << MB_RELU)
-#define M_NAN       (1ull << MB_NAN)
-#define M_XORSIGN   (1ull << MB_XORSIGN)
-#define M_SATFINITE (1ull << MB_SATFINITE)
-#define M_CLAMPWRAP (1ull << MB_CLAMPWRAP)
-#define M_SYNC      (1ull << MB_SYNC)
-#define M_ALIGNED   (1ull << MB_ALIGNED)
-#define M_UNI       (1ull << MB_UNI)
-#define M_NC        (1ull << MB_NC)
-#define M_TO        (1ull << MB_TO)
-#define M_SHIFTAMT  (1ull << MB_SHIFTAMT)
-#define M_NOFTZ     (1ull << MB_NOFTZ)
-#define M_ABS       (1ull << MB_ABS)
-#define M_CMP       (1ull << MB_CMP)
-#define M_BOOL      (1ull << MB_BOOL)
-#define M_SPACE     (1ull << MB_SPACE)
-#define M_SEM       (1ull << MB_SEM)
-#define M_SCOPE     (1ull << MB_SCOPE)
-#define M_ATOM      (1ull << MB_ATOM)
-#define M_VEC       (1ull << MB_VEC)
-#define M_GEOM      (1ull << MB_GEOM)
-#define M_HILO      (1ull << MB_HILO)
-#define M_LR        (1ull << MB_LR)
-#define M_SHFL      (1ull << MB_SHFL)
-#define M_VOTE      (1ull << MB_VOTE)
-#define M_PRMT      (1ull << MB_PRMT)
-#define M_BAR       (1ull << MB_BAR)
-#define M_TESTP     (1ull << MB_TESTP)
-#define M_CACHE     (1ull << MB_CACHE)
-#define M_LEVEL     (1ull << MB_LEVEL)
-#define M_QUERY     (1ull << MB_QUERY)
-#define M_LOD       (1ull << MB_LOD)
-#define M_TLD4      (1ull << MB_TLD4)
-#define M_SURF      (1ull << MB_SURF)
-#define M_VMAD      (1ull << MB_VMAD)
-#define M_MASK      (1ull << MB_MASK)
-#define M_SCALED    (1ull << MB_SCALED)
-#define M_OOB       (1ull << MB_OOB)
-#define M_UNIFIED   (1ull << MB_UNIFIED)
-#define M_CTA       (1ull << MB_CTA)
-#define M_CPASYNC   (1ull << MB_CPASYNC)
-#define M_MBAR      (1ull << MB_MBAR)
-#define M_MATRIX    (1ull << MB_MATRIX)     /* shapes, layouts, .x1 .x2 .x4, .trans */
-#define M_MBOOL     (1ull << MB_MBOOL)      /* .xor.popc, .and.popc */
-#define M_MFRAG     (1ull << MB_MFRAG)      /* wmma.load.a ... */
-#define M_POLICY    (1ull << MB_POLICY)
-#define M_PROXY     (1ull << MB_PROXY)
-#define M_RESTRICT  (1ull << MB_RESTRICT)
-#define M_BULK      (1ull << MB_BULK)       /* two state spaces, completion, cache hint */
-#define M_TENSOR    (1ull << MB_TENSOR)     /* dimensions and modes of tensor copies */
-#define M_ACC       (1ull << MB_ACC)        /* .acc::f32 ... */
-#define M_FIELD     (1ull << MB_FIELD)      /* tensormap.replace */
-#define M_CANCEL    (1ull << MB_CANCEL)     /* clusterlaunchcontrol */
-#define M_RAW       (1ull << MB_RAW)
+enum mod_group {
+#define X(name) M_##name = 1ull << MB_##name,
+    MOD_GROUPS(X)
+#undef X
+};
 
 struct op_row {
     struct ptx_op_info info;
@@ -138,6 +87,23 @@ struct mod_word {
 };
 extern const struct mod_word ptx_mod_words[];
 extern const unsigned ptx_mod_word_count;
+
+/* The byte of the instruction that a field's (first) word sets, or NULL: then it sets bits of `aux`, as a second word does. */
+static inline uint8_t *
+ptx_mod_byte(struct ptx_inst *in, unsigned field)
+{
+    static const uint8_t at[] = {
+#define AT(field, byte) [MF_##field] = offsetof(struct ptx_inst, byte)
+        AT(ROUND, round), AT(CMP, cmp), AT(BOOLOP, boolop), AT(MODE, mode), AT(SPACE, space), AT(SPACES, space), AT(SEM, sem), AT(SCOPE, scope),
+        AT(ATOMOP, atomop), AT(VEC, vec), AT(GEOM, geom),
+#undef AT
+    };
+    return at[field] ? (uint8_t *)in + at[field] : NULL;
+}
+struct mod_bits { uint8_t shift, mask; };
+const struct mod_bits *ptx_mod_bits(unsigned field, bool second);   /* mask 0: there is no such word */
+/* What a word has set; 0: none was written. Not for MF_FLAG and MF_AUX. */
+uint64_t ptx_mod_value(const struct ptx_inst *in, unsigned field, bool second);
 
 /* ---- limits (P6xxx) ---- */
 enum {
@@ -261,6 +227,17 @@ bool ptx_vec_grow(struct parser *p, void **at, uint32_t *cap, uint32_t need, siz
 #define VEC_PUSH(p, v, value) \
     (((v).n < (v).cap || ptx_vec_grow((p), (void **)&(v).at, &(v).cap, (v).n + 1, sizeof *(v).at)) ? ((v).at[(v).n++] = (value), true) : false)
 
+/* A check of memory just allocated: false (and nomem) for NULL. */
+static inline bool
+got(struct parser *p, const void *memory)
+{
+    p->nomem |= !memory;
+    return memory;
+}
+
+/* `n` elements, copied into the module's arena; NULL (and nomem) if out of memory. */
+void *ptx_copy(struct parser *p, const void *at, size_t n, size_t elem);
+
 /* lex.c */
 bool ptx_lex_init(struct parser *p, const char *text, size_t size);
 void ptx_lex_finish(struct parser *p);
@@ -325,12 +302,6 @@ bool ptx_split_convert(struct parser *p, struct ptx_inst *in);
 /* check.c */
 bool ptx_check_inst(struct parser *p, struct ptx_inst *in);
 
-/* check_form.c */
-bool ptx_check_form(struct parser *p, const struct ptx_inst *in);
-
-/* check_matrix.c */
-bool ptx_check_matrix(struct parser *p, const struct ptx_inst *in);
-
 /* parse_decl.c */
 bool ptx_parse_variable(struct parser *p, uint8_t linkage, enum directive space);
 bool ptx_parse_reg_decl(struct parser *p);
@@ -339,6 +310,8 @@ bool ptx_parse_function(struct parser *p, uint8_t linkage, bool entry);
 bool ptx_parse_table(struct parser *p, struct ident *name, uint32_t line, uint32_t column);
 bool ptx_parse_body(struct parser *p);
 void ptx_skip_statement(struct parser *p, uint32_t line);
+/* To behind the brace that closes the current one; `what` it is, for a message. */
+bool ptx_skip_braces(struct parser *p, const char *what);
 bool ptx_parse_loc(struct parser *p);
 bool ptx_parse_pragma(struct parser *p);
 
