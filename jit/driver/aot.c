@@ -287,7 +287,6 @@ compile_unit(struct cwj_unit *unit, void *user)
 
 /* Folded kernels, which have another kernel's code and are not compiled. */
 struct folded {
-    uint32_t *of;                   /* per kernel: itself, or the one with its code */
     struct cwj_amd_alias *alias;
     size_t n;
 };
@@ -296,66 +295,54 @@ struct folded {
 static cw_result
 find_identical(const struct cwj_program *p, bool *take, struct folded *t)
 {
-    t->of = calloc(p->nkernels ? p->nkernels : 1, sizeof *t->of);
+    uint32_t *of = calloc(p->nkernels ? p->nkernels : 1, sizeof *of);
     t->alias = calloc(p->nkernels ? p->nkernels : 1, sizeof *t->alias);
-    if (!t->of || !t->alias)
-        return CW_ERR_NOMEM;
-    cw_result r = cwj_link_icf(p, take, t->of);
+    cw_result r = of && t->alias ? cwj_link_icf(p, take, of) : CW_ERR_NOMEM;
     for (uint32_t k = 0; !r && k < p->nkernels; k++)
-        if (t->of[k] != k) {
+        if (of[k] != k) {
             take[k] = false;
-            t->alias[t->n++] = (struct cwj_amd_alias){ p->kernels[k].name, p->kernels[t->of[k]].name };
+            t->alias[t->n++] = (struct cwj_amd_alias){ p->kernels[k].name, p->kernels[of[k]].name };
         }
+    free(of);
     return r;
 }
 
-/* Add symbols for a unit's folded kernels. */
+struct joined {
+    struct cw_buf **objects;
+    size_t n;
+    const struct folded *folded;
+};
+
+/* Runs contained. */
 static cw_result
-add_aliases(const struct cwj_program *p, const struct folded *t, struct cwj_unit *unit)
+join_objects(void *user)
 {
-    struct cwj_amd_alias *alias = calloc(t->n ? t->n : 1, sizeof *alias);
-    size_t n = 0;
-    if (!alias)
-        return CW_ERR_NOMEM;
-    for (uint32_t k = 0; k < p->nkernels && t->n; k++)
-        if (t->of[k] != k && unit->kernels[t->of[k]])
-            alias[n++] = (struct cwj_amd_alias){ p->kernels[k].name, p->kernels[t->of[k]].name };
-    cw_result r = cwj_amd_add_aliases(&unit->out, alias, n);
-    free(alias);
-    return r;
+    const struct joined *j = user;
+    return cwj_amd_join(j->objects, j->n, j->folded->alias, j->folded->n);
 }
 
 /* Link the units' objects into one. */
 static cw_result
-link_units(const struct cwj_program *p, const struct cwj_aot_options *o, struct cwj_units *units, const struct folded *folded,
-           struct cw_buf *out, struct cwj_diags *diags)
+link_units(const struct cwj_aot_options *o, struct cwj_units *units, const struct folded *folded, struct cw_buf *out, struct cwj_diags *diags)
 {
     bool amdgcn = o->target == CWJ_TARGET_AMDGCN;
-    struct cw_buf note, **objects = calloc(units->n + 1, sizeof *objects);
+    struct joined j = { calloc(units->n, sizeof *j.objects), units->n, folded };
     cw_result r = CW_OK;
-    size_t n = 0;
-    if (!objects)
+    if (!j.objects)
         return CW_ERR_NOMEM;
-    cw_buf_init(&note);
-    for (uint32_t i = 0; i < units->n && !r; i++) {
-        objects[n++] = &units->at[i].out;
-        if (amdgcn)
-            r = add_aliases(p, folded, &units->at[i]);
-    }
-    if (!r && amdgcn && (n > 1 || folded->n)) {
-        r = cwj_amd_notes_merge(objects, n, folded->alias, folded->n, &note);
-        objects[n++] = &note;
-    }
+    for (uint32_t i = 0; i < units->n; i++)
+        j.objects[i] = &units->at[i].out;
+    if (amdgcn && (j.n > 1 || folded->n))
+        r = cwj_contain(CWJ_CONTAIN_LINK, join_objects, &j, diags);
     if (r == CW_ERR_DAMAGED) {
         cwj_diag_add(diags, PTX_ERROR, 5902, 0, 0, "internal error: LLVM's objects have no metadata or symbols as it is documented");
         r = CW_ERR_INTERNAL;
     }
-    if (!r && (amdgcn || n > 1))
-        r = cwj_lld_link(amdgcn, objects, n, out, diags);
+    if (!r && (amdgcn || j.n > 1))
+        r = cwj_lld_link(amdgcn, j.objects, j.n, out, diags);
     else if (!r)
-        cw_buf_append(out, objects[0]->data, objects[0]->size);
-    cw_buf_finish(&note);
-    free(objects);
+        cw_buf_append(out, j.objects[0]->data, j.objects[0]->size);
+    free(j.objects);
     return r;
 }
 
@@ -398,7 +385,7 @@ run(struct cwj_program *p, const struct cwj_aot_options *o, struct cw_buf *out, 
     if (o->passes.stop_after)       /* the output is in o->passes.printed */
         goto finish;
     if (!r && o->emit == CWJ_EMIT_OBJ)
-        r = link_units(p, o, &units, &folded, out, diags);
+        r = link_units(o, &units, &folded, out, diags);
     else if (!r && o->target == CWJ_TARGET_NVPTX && o->emit == CWJ_EMIT_ASM)
         append_ptx(p, only->data, only->size, out);
     else if (!r)
@@ -408,7 +395,6 @@ finish:
     if (!r && out->failed)
         r = CW_ERR_NOMEM;
 done:
-    free(folded.of);
     free(folded.alias);
     free(take);
     return r;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The metadata note of AMD's code objects. Each object of LLVM has one, which lists its kernels; loaders read the first note of a code
- * object, and LLD concatenates notes. So the notes of several objects are merged before linking. Private to jit/. */
+ * Several objects for AMD that become one code object, and further names of kernels. Private to jit/. */
 #ifndef CWJ_OBJFILE_NOTE_H
 #define CWJ_OBJFILE_NOTE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #include "impl/base/buf.h"
 #include "impl/base/result.h"
@@ -12,13 +15,14 @@ struct cwj_amd_alias {
     const char *name, *of;
 };
 
-/* Take the notes out of `count` relocatable objects for amdgcn (void their note sections in place), and append to `out` another such object
- * with only a note, which lists the kernels of all in order and then the aliases; the remaining metadata is the first object's.
- * CW_ERR_DAMAGED: other kinds of objects, or an alias of a missing kernel. */
-cw_result cwj_amd_notes_merge(struct cw_buf *const *objects, size_t count, const struct cwj_amd_alias *alias, size_t naliases,
-                              struct cw_buf *out) CW_MUST_CHECK;
+/* Prepare relocatable objects of LLVM for amdgcn to be linked into one code object. Each has a metadata note that lists its kernels, but loaders
+ * read the first note of a code object, and LLD concatenates notes: so the first object's note gets the kernels of all objects in order, then
+ * the aliases, and the sections of the other notes become void. The remaining metadata is the first object's. Aliases also become symbols, for
+ * the code and for the descriptor, in the object that has their kernel. Call it contained (jit/llvm/contain.h). CW_ERR_DAMAGED: other kinds of
+ * objects, or an alias of a missing kernel. */
+cw_result cwj_amd_join(struct cw_buf *const *objects, size_t count, const struct cwj_amd_alias *alias, size_t naliases) CW_MUST_CHECK;
 
-/* alias.c: add aliases of an object's kernels to its symbols, for the code and for the descriptor. CW_ERR_DAMAGED as above. */
-cw_result cwj_amd_add_aliases(struct cw_buf *object, const struct cwj_amd_alias *alias, size_t naliases) CW_MUST_CHECK;
-
+#ifdef __cplusplus
+}
+#endif
 #endif
