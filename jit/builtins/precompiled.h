@@ -4,12 +4,11 @@
 #ifndef CWJ_BUILTINS_PRECOMPILED_H
 #define CWJ_BUILTINS_PRECOMPILED_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#include "impl/base/buf.h"
 
 /* A function in AMD's C calling convention, without its first waits and its return: it ends by reaching its end. It takes and returns
  * 32-bit or 64-bit integers or pointers in VGPRs, preserves the return address and the stack pointer, and uses `stack` bytes per lane from
@@ -26,8 +25,9 @@ struct gcn_precompiled {
 /* Weak: programs that are not linked with the list (the one that makes it) compile the functions. */
 extern const struct gcn_precompiled gcn_precompiled_functions[] __attribute__((weak));
 
-/* Defined only by the program that makes the list, which compiles functions without their callers. */
-extern const bool gcn_makes_precompiled __attribute__((weak, visibility("hidden")));
+/* Defined only by the program that makes the list, which compiles functions without their callers: gets a line for each function
+ * (jit/llvm/amdgpu/precompiled_facts.cpp). */
+extern struct cw_buf gcn_precompiled_facts __attribute__((weak, visibility("hidden")));
 
 /* Suffix of the name of a precompiled function that also exists for inlining. */
 #define EMIT_CALLED ".called"

@@ -2,10 +2,8 @@
  * Writes the list of jit/builtins/precompiled.h: functions for the usual matrix products, approximations, divisions, printing, heap and
  * textures, as this compiler makes them for each processor.
  *   cwj_prepare OUTPUT.c [PROCESSOR...]
- * Each processor is compiled for in a process of its own, whose assembly text and code object lie beside OUTPUT.c meanwhile.
- * A function is accepted if it computes only in the registers that its callers leave to it, and accesses memory only at addresses that it
- * was given. The assembly text tells which registers it uses; the code object has the code. Rejected functions, and those for other
- * processors, are compiled with the kernel. */
+ * Each processor is compiled for in a process of its own, which leaves beside OUTPUT.c a code object and what the compiler says of the
+ * functions in it. Refused functions, and those for other processors, are compiled with the kernel. */
 #define _GNU_SOURCE
 #include "impl/base/buf.h"
 #include "impl/base/file.h"
@@ -65,15 +63,6 @@ kernel(struct cw_buf *b, const char *instruction, const char *d, const char *ab,
     cw_buf_puts(b, "    ret;\n}\n");
 }
 
-/* 64-bit divisions of unknown operands. */
-static void
-division(struct cw_buf *b, const char *type)
-{
-    cw_buf_printf(b, ".visible .entry divide_%s(.param .u64 operands)\n{\n    .reg .b64 p, a, b;\n    .reg .b32 thread;\n", type);
-    cw_buf_printf(b, "    ld.param.u64 p, [operands];\n    mov.u32 thread, %%tid.x;\n    mad.wide.u32 p, thread, 16, p;\n"
-                     "    ld.global.u64 a, [p];\n    ld.global.u64 b, [p+8];\n    div.%s a, a, b;\n    st.global.u64 [p], a;\n    ret;\n}\n", type);
-}
-
 static bool
 is_f16(const char *type)
 {
@@ -127,50 +116,6 @@ fragments(struct cw_buf *b)
     kernel(b, "wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32", "f32", "b32", "f32", tf32);
 }
 
-/* A kernel that calls CUDA's own functions. */
-static void
-runtime_calls(struct cw_buf *b)
-{
-    cw_buf_puts(b, ".extern .func (.param .b32 n) vprintf (.param .b64 format, .param .b64 arguments);\n"
-                   ".extern .func __assertfail (.param .b64 message, .param .b64 file, .param .b32 line, .param .b64 function, .param .b64 size);\n"
-                   ".extern .func (.param .b64 at) malloc (.param .b64 size);\n.extern .func free (.param .b64 at);\n"
-                   ".visible .entry calls(.param .u64 p)\n{\n    .reg .b64 v<4>, address;\n    .reg .b32 n;\n    ld.param.u64 address, [p];\n"
-                   "    ld.global.v2.u64 {v0, v1}, [address];\n    ld.global.v2.u64 {v2, v3}, [address+16];\n    ld.global.u32 n, [address+32];\n"
-                   "    call (n), vprintf, (v0, v1);\n    call (v0), malloc, (v1);\n    call free, (v2);\n    call __assertfail, (v0, v1, n, v2, v3);\n    ret;\n}\n");
-}
-
-/* More of each than are inlined (target/amdgcn/mufu.c). */
-static void
-approximations(struct cw_buf *b)
-{
-    static const char *const one[] = { "rcp", "rsqrt", "sqrt", "ex2", "lg2", "sin", "cos" }, *const two[] = { "div.approx", "div.full" };
-    for (unsigned i = 0; i < 2 * (sizeof one / sizeof *one + sizeof two / sizeof *two); i++) {
-        const char *ftz = i & 1 ? ".ftz" : "";
-        cw_buf_printf(b, ".visible .entry approximation%u(.param .u64 operands)\n{\n    .reg .b64 p;\n    .reg .b32 thread;\n    .reg .f32 a<4>, b<4>;\n", i);
-        cw_buf_puts(b, "    ld.param.u64 p, [operands];\n    mov.u32 thread, %tid.x;\n    mad.wide.u32 p, thread, 32, p;\n"
-                       "    ld.global.v4.f32 {a0, a1, a2, a3}, [p];\n    ld.global.v4.f32 {b0, b1, b2, b3}, [p+16];\n");
-        for (unsigned k = 0; k < 4; k++)
-            if (i / 2 < sizeof one / sizeof *one)
-                cw_buf_printf(b, "    %s.approx%s.f32 a%u, a%u;\n", one[i / 2], ftz, k, k);
-            else
-                cw_buf_printf(b, "    %s%s.f32 a%u, a%u, b%u;\n", two[i / 2 - sizeof one / sizeof *one], ftz, k, k, k);
-        cw_buf_puts(b, "    st.global.v4.f32 [p], {a0, a1, a2, a3};\n    ret;\n}\n");
-    }
-}
-
-/* A kernel that reads textures. The function serves all kinds of instructions, so call it twice without a common operand. */
-static void
-textures(struct cw_buf *b)
-{
-    cw_buf_puts(b, ".visible .entry textures(.param .u64 p)\n{\n    .reg .b64 object, p;\n    .reg .b32 i<4>, r<4>;\n    .reg .f32 x<4>, f<4>;\n"
-                   "    ld.param.u64 p, [p];\n    ld.global.u64 object, [p];\n    ld.global.v4.u32 {i0, i1, i2, i3}, [p+16];\n"
-                   "    ld.global.v4.f32 {x0, x1, x2, x3}, [p+32];\n"
-                   "    tex.1d.v4.s32.s32 {r0, r1, r2, r3}, [object, {i0}];\n    st.global.v4.u32 [p+48], {r0, r1, r2, r3};\n"
-                   "    tex.grad.3d.v2.f16x2.f32 {r0, r1}, [object, {x0, x1, x2, x3}], {x0, x1, x2, x3}, {x3, x2, x1, x0}, {i0, i1, i2, i3};\n"
-                   "    st.global.v2.u32 [p+64], {r0, r1};\n"
-                   "    ret;\n}\n");
-}
-
 static void
 kernels(struct cw_buf *b)
 {
@@ -181,10 +126,10 @@ kernels(struct cw_buf *b)
         { "m8n8k4", { 2, 1, 1, 2 } }, { "m16n8k4", { 4, 2, 1, 4 } }, { "m16n8k8", { 4, 4, 2, 4 } },
     };
     char name[96];
-    cw_buf_puts(b, ".version 8.7\n.target sm_90\n.address_size 64\n");
-    runtime_calls(b);
-    approximations(b);
-    textures(b);
+    static const char text[] = {
+#include "kernels.inc"
+    };
+    cw_buf_append(b, text, sizeof text);
     floats(b);
     fragments(b);
     for (unsigned i = 0; i < 12; i++) {
@@ -199,130 +144,17 @@ kernels(struct cw_buf *b)
         snprintf(name, sizeof name, "mma.sync.aligned.%s.row.col.f64.f64.f64.f64", f64[i].name);
         kernel(b, name, "f64", "f64", "f64", f64[i].n);
     }
-    division(b, "u64");
-    division(b, "s64");
-}
-
-/* ---- a function's behaviour, from its assembly text ----------------------------------------------------------------------------- */
-
-struct function {
-    char name[96];
-    unsigned waits, returns;            /* four-byte instructions: leading waits; returns */
-    bool memory, stack, uses_stack;     /* stack: it may use one */
-    bool interrupts;
-    uint64_t vgprs[4], sgprs[2], agprs[4];
-    uint64_t given;                     /* leading SGPRs that it reads before writing; unused with a stack */
-    const char *why_not;                /* reason for rejection, in one line */
-};
-
-static bool
-starts(const char *line, const char *with)
-{
-    return !strncmp(line, with, strlen(with));
-}
-
-/* s30 to s33 are the return address, the stack and the frame pointer. With a stack, LLVM may save and restore the first, and reads the
- * second (on some processors together with s0 to s3, the scratch descriptor, which nobody writes). */
-static void
-use(struct function *f, char kind, unsigned first, unsigned last, bool is_read, const char *line)
-{
-    if ((kind == 'a' && !f->stack) || (kind == 'm' && !f->interrupts))
-        f->why_not = line;
-    for (unsigned i = first; i <= last && kind != 'm'; i++) {
-        if (f->why_not)
-            return;
-        if (kind == 's' && f->stack && ((i >= 30 && i < 32) || (i == 32 && first == last) || (!first && last == 3 && starts(line, "buffer_"))))
-            continue;
-        if (i >= (kind == 's' ? 106 : 256) || (kind == 's' && i >= 30 && i < 34))
-            f->why_not = line;
-        else {
-            f->given |= kind == 's' && i < 64 && is_read && !f->stack ? ~f->sgprs[0] & 1ull << i : 0;
-            (kind == 'v' ? f->vgprs : kind == 's' ? f->sgprs : f->agprs)[i / 64] |= 1ull << i % 64;
-        }
-    }
-}
-
-/* Parse registers such as v7, s[2:3] in an instruction's operands. Precompiled code must not use m0, and accumulation registers only to
- * save others. Anything else with digits is a number, a name or a label. The first operand is written; so is the second of vector
- * instructions with a carry or a condition. Stores and scalar comparisons read the first, but only after it was written. */
-static void
-registers(struct function *f, const char *at, const char *line)
-{
-    const size_t mnemonic = (size_t)(at - line);
-    const bool two = line[0] == 'v' && (memmem(line, mnemonic, "_co_", 4) || memmem(line, mnemonic, "mad_u64", 7) || memmem(line, mnemonic, "mad_i64", 7) ||
-                                        memmem(line, mnemonic, "div_scale", 9));
-    unsigned operand = 0;
-    for (const char *before = at++; *at && *at != '\n' && *at != ';'; before = at++) {
-        char *end;
-        operand += *at == ',';
-        if (!strchr("vsam", *at) || strchr("_.$", *before) || (*before >= '0' && *before <= '9') || (*before >= 'a' && *before <= 'z'))
-            continue;
-        bool several = at[1] == '[';
-        unsigned long first = strtoul(at + 1 + several, &end, 10);
-        if (several && *end == ':')
-            use(f, *at, (unsigned)first, (unsigned)strtoul(end + 1, NULL, 10), operand > two, line);
-        else if (at[1] >= '0' && at[1] <= '9')
-            use(f, *at, (unsigned)first, (unsigned)first, operand > two, line);
-    }
-}
-
-static void
-instruction(struct function *f, const char *line, bool *began)
-{
-    static const char *const refused[] = { "s_buffer", "s_swappc", "s_call", "v_mfma", "s_setreg", "s_endpgm" };
-    static const char *const stack[] = { "scratch_", "buffer_load", "buffer_store", "buffer_atomic", "v_writelane", "v_readlane" };
-    static const char *const place[] = { "s_load", "s_getpc" };       /* addresses of constants: refused unless it may have a stack */
-    static const char *const memory[] = { "flat_", "global_", "buffer_", "s_load" };
-    if (starts(line, "s_setpc_b64 s[30:31]")) {
-        f->returns++;
-        return;
-    }
-    size_t n = strcspn(line, "\n"), operands = strcspn(line, " \n");
-    *began |= !starts(line, "s_wait");
-    f->waits += !*began;
-    for (unsigned i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (starts(line, refused[i]))
-            f->why_not = line;
-    for (unsigned i = 0; i < sizeof stack / sizeof *stack; i++)
-        if (starts(line, stack[i])) {
-            f->uses_stack = true;
-            f->why_not = f->stack ? f->why_not : line;
-        }
-    for (unsigned i = 0; i < sizeof place / sizeof *place; i++)
-        if (starts(line, place[i]) && !f->stack)
-            f->why_not = line;
-    for (unsigned i = 0; i < sizeof memory / sizeof *memory; i++)
-        f->memory |= starts(line, memory[i]);
-    if (memmem(line, n, "@rel32", 6) || starts(line + operands, " s32,"))        /* refers to another symbol; has a frame of its own */
-        f->why_not = line;
-    f->interrupts |= starts(line, "s_sendmsg_rtn");             /* a trap on gfx1100 preserves m0 */
-    registers(f, line + operands, line);
-    f->interrupts &= !starts(line, "s_mov_b32 m0, ttmp2");
-}
-
-/* Find the next function from the line *at; false: none. */
-static bool
-next_function(const char **at, struct function *f)
-{
-    bool inside = false, began = false;
-    memset(f, 0, sizeof *f);
-    for (const char *line = *at, *end; (end = strchr(line, '\n')); line = end + 1) {
-        size_t n = (size_t)(end - line);
-        if (!inside && (starts(line, "cwd_") || starts(line, "mma.") || starts(line, "wmma.") || starts(line, "div.") || starts(line, "mufu.")) && end[-1] == ':' && n < sizeof f->name) {
-            memcpy(f->name, line, n - 1);
-            f->stack = starts(line, "cwd_tex_");
-            inside = true;
-        } else if (inside && starts(line, ".Lfunc_end")) {
-            *at = end;
-            return true;
-        } else if (inside && line[0] == '\t' && line[1] >= 'a' && line[1] <= 'z') {
-            instruction(f, line + 1, &began);
-        }
-    }
-    return false;
 }
 
 /* ---- code ----------------------------------------------------------------------------------------------------------------------- */
+
+/* What the compiler says of a function (jit/llvm/amdgpu/precompiled_facts.cpp). */
+struct function {
+    char name[96], registers[8192];
+    unsigned waits, returns, stack;     /* four-byte instructions: leading waits; returns */
+    unsigned memory;
+    int table;
+};
 
 /* A function's bytes in a code object linked by LLD; NULL: no such symbol. */
 static const uint8_t *
@@ -384,23 +216,6 @@ struct output {
     size_t n;
 };
 
-/* Approximations take the address of their table in two SGPRs; no other function reads one that it has not written. */
-static int
-table_of(struct function *f)
-{
-    unsigned at = 0;
-    if (!starts(f->name, "mufu."))
-        f->given &= ~f->sgprs[0];       /* a block that ends earlier in the text than the one that writes the register runs after it */
-    if (!f->given || f->why_not)
-        return -1;
-    while (!(f->given >> at & 1))
-        at++;
-    if (!starts(f->name, "mufu.") || at & 1 || f->given != 3ull << at)
-        f->why_not = "it reads scalar registers that it has not written";
-    f->memory = false;
-    return (int)at;
-}
-
 /* The number of the array with this code; writes it if new. */
 static size_t
 array_of(struct output *o, struct taken t)
@@ -418,50 +233,27 @@ array_of(struct output *o, struct taken t)
     return o->n++;
 }
 
-static void
-list_registers(struct cw_buf *b, const char *kind, const uint64_t *used, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        if (used[i / 64] >> i % 64 & 1)
-            cw_buf_printf(b, " %s%u", kind, i);
-}
-
-/* An upper bound of the stack of the functions called by kernel `textures`: the kernel's own, which has a few bytes more. */
-static unsigned
-stack_of_textures(const char *assembly)
-{
-    static const char name[] = " textures\n", size[] = ".private_segment_fixed_size:";
-    const char *at = strstr(assembly, ".amdgpu_metadata"), *n;
-    at = at ? strstr(at, name) : NULL;
-    n = at ? strstr(at, size) : NULL;
-    return n ? (unsigned)strtoul(n + sizeof size - 1, NULL, 10) : 0;
-}
-
+/* `facts` has a line for each function. */
 static bool
-take_functions(const char *cpu, const char *assembly, const struct cw_mapped_file *object, struct output *o)
+take_functions(const char *cpu, char *facts, const struct cw_mapped_file *object, struct output *o)
 {
-    const char *at = assembly;
-    const unsigned stack = stack_of_textures(at);
     struct function f;
     struct taken t;
-    while (next_function(&at, &f)) {
+    char *rest;
+    for (char *line = strtok_r(facts, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         size_t size = 0;
-        const uint8_t *code = find_code(object, f.name, &size);
-        int table = table_of(&f);
-        if (f.why_not) {
-            cw_buf_printf(&o->entries, "    /* %s: not %s: %.*s */\n", cpu, f.name, (int)strcspn(f.why_not, "\n"), f.why_not);
+        if (sscanf(line, "%95s %u %u %u %u %d %8191[^\n]", f.name, &f.waits, &f.returns, &f.stack, &f.memory, &f.table, f.registers) != 7) {
+            cw_buf_printf(&o->entries, "    /* %s: %s */\n", cpu, line);
             continue;
         }
+        const uint8_t *code = find_code(object, f.name, &size);
         if (!code || o->n == sizeof o->taken / sizeof *o->taken || !take_code(&f, cpu, code, size, &t)) {
-            fprintf(stderr, "%s: the code of %s is not as its assembly\n", cpu, f.name);
+            fprintf(stderr, "%s: the code of %s is not as the compiler says\n", cpu, f.name);
             return false;
         }
         size_t words = t.words, n = array_of(o, t);
-        cw_buf_printf(&o->entries, "    { \"%s\", \"%s\", \"VCC SCC", cpu, f.name);
-        list_registers(&o->entries, "VGPR", f.vgprs, 256);
-        list_registers(&o->entries, "AGPR", f.agprs, 256);
-        list_registers(&o->entries, "SGPR", f.sgprs, 106);
-        cw_buf_printf(&o->entries, "\", code%zu, %zu, %u, %s, %d },\n", n, words, f.uses_stack ? stack : 0, f.memory ? "true" : "false", table);
+        cw_buf_printf(&o->entries, "    { \"%s\", \"%s\", \"%s\", code%zu, %zu, %u, %s, %d },\n", cpu, f.name, f.registers, n, words, f.stack,
+                      f.memory ? "true" : "false", f.table);
     }
     return true;
 }
@@ -480,11 +272,11 @@ write_list(const struct output *o, const char *path)
     return fclose(f) != 0;
 }
 
-const bool gcn_makes_precompiled = true;
+struct cw_buf gcn_precompiled_facts;
 
 /* ---- processors, side by side --------------------------------------------------------------------------------------------------- */
 
-/* The file beside the output, such as precompiled.c.gfx1100.s. */
+/* The file beside the output, such as precompiled.c.gfx1100.o. */
 static void
 beside(const char *output, const char *cpu, const char *ending, char path[PATH_MAX])
 {
@@ -492,32 +284,28 @@ beside(const char *output, const char *cpu, const char *ending, char path[PATH_M
 }
 
 static bool
-compile(struct cwj_program *p, const struct cwj_input *in, const char *cpu, enum cwj_emit emit, const char *path)
+make_object(struct cwj_program *p, const struct cwj_input *in, const char *output, const char *cpu)
 {
-    const struct cwj_aot_options o = { .target = CWJ_TARGET_AMDGCN, .cpu = cpu, .emit = emit, .opt_level = 3, .module_image = true };
+    const struct cwj_aot_options o = { .target = CWJ_TARGET_AMDGCN, .cpu = cpu, .emit = CWJ_EMIT_OBJ, .opt_level = 3, .module_image = true };
+    const struct cw_buf *facts = &gcn_precompiled_facts;
+    char object[PATH_MAX], list[PATH_MAX];
     struct cw_buf out, text;
     struct cwj_diags diags;
+    beside(output, cpu, "o", object);
+    beside(output, cpu, "txt", list);
     cw_buf_init(&out);
     cw_buf_init(&text);
     cwj_diags_init(&diags);
-    bool ok = cwj_aot(p, &o, &out, &diags) == CW_OK && !out.failed && cw_file_write_atomic(path, out.data, out.size, 0644) == CW_OK;
+    bool ok = cwj_aot(p, &o, &out, &diags) == CW_OK && !facts->failed && cw_file_write_atomic(object, out.data, out.size, 0644) == CW_OK &&
+              cw_file_write_atomic(list, facts->data, facts->size, 0644) == CW_OK;
     cwj_diags_render(&diags, "kernels", in->text, in->size, &text);
     fprintf(stderr, "%.*s", (int)text.size, text.size ? text.data : "");
     if (!ok)
-        fprintf(stderr, "%s: %s was not made\n", cpu, path);
+        fprintf(stderr, "%s: %s was not made\n", cpu, object);
     cwj_diags_finish(&diags);
     cw_buf_finish(&out);
     cw_buf_finish(&text);
     return ok;
-}
-
-static bool
-make_object(struct cwj_program *p, const struct cwj_input *in, const char *output, const char *cpu)
-{
-    char assembly[PATH_MAX], object[PATH_MAX];
-    beside(output, cpu, "s", assembly);
-    beside(output, cpu, "o", object);
-    return compile(p, in, cpu, CWJ_EMIT_ASM, assembly) && compile(p, in, cpu, CWJ_EMIT_OBJ, object);
 }
 
 /* All objects, as many at a time as there are processors here. */
@@ -546,20 +334,16 @@ make_objects(struct cwj_program *p, const struct cwj_input *in, const char *outp
 static bool
 take_processor(const char *output, const char *cpu, struct output *o)
 {
-    char paths[2][PATH_MAX];
-    struct cw_mapped_file assembly = { 0 }, object = { 0 };
-    beside(output, cpu, "s", paths[0]);
-    beside(output, cpu, "o", paths[1]);
-    bool mapped = cw_file_map(paths[0], &assembly) == CW_OK, both = mapped && cw_file_map(paths[1], &object) == CW_OK;
-    char *text = both ? strndup((const char *)assembly.data, assembly.size) : NULL;
-    bool ok = text && take_functions(cpu, text, &object, o);
-    free(text);
-    if (both)
-        cw_file_unmap(&object);
-    if (mapped)
-        cw_file_unmap(&assembly);
-    unlink(paths[0]);
-    unlink(paths[1]);
+    char object[PATH_MAX], list[PATH_MAX], *facts = NULL;
+    struct cw_mapped_file mapped = { 0 };
+    size_t size;
+    beside(output, cpu, "o", object);
+    beside(output, cpu, "txt", list);
+    bool ok = cw_file_map(object, &mapped) == CW_OK && cw_file_read(list, 1 << 24, &facts, &size) == CW_OK && take_functions(cpu, facts, &mapped, o);
+    free(facts);
+    cw_file_unmap(&mapped);
+    unlink(object);
+    unlink(list);
     return ok;
 }
 

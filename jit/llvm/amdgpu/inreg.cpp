@@ -61,7 +61,7 @@ extern "C" void
 cwj_amd_pass_uniform(LLVMModuleRef m, LLVMTargetMachineRef machine)
 {
     const llvm::TargetMachine &tm = *reinterpret_cast<llvm::TargetMachine *>(machine);
-    if (&gcn_makes_precompiled)
+    if (&gcn_precompiled_facts)
         return;
     for (llvm::Function &f : *llvm::unwrap(m)) {
         if (f.isDeclaration() || f.use_empty() || f.getCallingConv() == llvm::CallingConv::AMDGPU_KERNEL)

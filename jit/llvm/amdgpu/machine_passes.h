@@ -64,6 +64,9 @@ bool cwj_amd_describe_precompiled(llvm::MachineFunction &f, llvm::Pass &pass);
 void cwj_amd_describe_precompiled_needs(llvm::AnalysisUsage &au);
 bool cwj_amd_annotate_overwritten(llvm::MachineFunction &f, llvm::Pass &pass);
 bool cwj_amd_check_overwritten(llvm::MachineFunction &f, llvm::Pass &pass);
+
+/* With it: what the program that makes precompiled code has to know of a function. */
+void cwj_amd_list_precompiled(const llvm::MachineFunction &f);
 #endif
 
 #endif

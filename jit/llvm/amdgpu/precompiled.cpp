@@ -104,6 +104,7 @@ cwj_amd_describe_precompiled_needs(llvm::AnalysisUsage &au)
 bool
 cwj_amd_check_overwritten(llvm::MachineFunction &f, llvm::Pass &pass)
 {
+    cwj_amd_list_precompiled(f);
     if (!is_precompiled(f))
         return false;
     for (llvm::MachineBasicBlock &b : f)
