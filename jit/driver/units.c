@@ -8,49 +8,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FETCH_WEIGHT: the device library's code for the first texture or surface fetch takes as long to compile as this many PTX instructions. */
-enum { MAX_THREADS = 256, MAX_UNITS = 64, FETCH_WEIGHT = 3000, WHOLE = 3 };
+enum { MAX_THREADS = 256, MAX_UNITS = 64, WHOLE = 3 };
 
 /* Contents of one unit, or of all; each function counts once. */
 struct content {
-    bool *has;                      /* per function of the program; the last element is for fetches */
+    bool *has;                      /* per function of the program */
     uint64_t weight;
 };
 
-static bool
-fetches(const struct ptx_function *f)
-{
-    for (uint32_t i = 0; i < f->ninsts; i++)
-        switch (f->insts[i].op) {
-        case PTX_OP_TEX:
-        case PTX_OP_TLD4:
-        case PTX_OP_SULD:
-        case PTX_OP_SUST:
-        case PTX_OP_SURED:
-            return true;
-        }
-    return false;
-}
-
 /* The weight that a kernel adds to a unit; *shared: the weight of its code that the unit has already. */
 static uint64_t
-added(const struct cwj_program *p, uint32_t kernel, const bool *fetching, const struct content *c, uint64_t *shared)
+added(const struct cwj_program *p, uint32_t kernel, const struct content *c, uint64_t *shared)
 {
     const struct cwj_closure *r = &p->closure[kernel];
     uint64_t n = 0;
-    bool fetch = false;
     *shared = 0;
     for (uint32_t i = 0; i < r->nfuncs; i++) {
         const struct cwj_function *f = cwj_program_function(p, r->funcs[i]);
-        if (!f || !f->fn || !f->fn->has_body)
-            continue;
-        *(c->has[r->funcs[i]] ? shared : &n) += f->fn->ninsts;
-        fetch |= fetching[r->funcs[i]];
+        if (f && f->fn && f->fn->has_body)
+            *(c->has[r->funcs[i]] ? shared : &n) += f->fn->ninsts;
     }
-    if (fetch)
-        *(c->has[p->nfuncs] ? shared : &n) += FETCH_WEIGHT;
     return n;
 }
+
 static struct cwj_unit *
 add_unit(struct cwj_units *ps, uint32_t kernels)
 {
@@ -69,73 +49,60 @@ add_unit(struct cwj_units *ps, uint32_t kernels)
 }
 
 static void
-put(const struct cwj_program *p, uint32_t kernel, const bool *fetching, struct content *c)
+put(const struct cwj_program *p, uint32_t kernel, struct content *c)
 {
     const struct cwj_closure *r = &p->closure[kernel];
     uint64_t shared;
-    c->weight += added(p, kernel, fetching, c, &shared);
+    c->weight += added(p, kernel, c, &shared);
     for (uint32_t i = 0; i < r->nfuncs; i++)
-        if (r->funcs[i] < p->nfuncs) {
+        if (r->funcs[i] < p->nfuncs)
             c->has[r->funcs[i]] = true;
-            c->has[p->nfuncs] |= fetching[r->funcs[i]];
-        }
 }
 
 static void
 empty(const struct cwj_program *p, struct content *c)
 {
-    memset(c->has, 0, (p->nfuncs + 1) * sizeof *c->has);
+    memset(c->has, 0, p->nfuncs * sizeof *c->has);
     c->weight = 0;
 }
 
-static bool
-any_fetch(const struct cwj_program *p, uint32_t kernel, const bool *fetching)
-{
-    const struct cwj_closure *r = &p->closure[kernel];
-    for (uint32_t i = 0; i < r->nfuncs; i++)
-        if (r->funcs[i] < p->nfuncs && fetching[r->funcs[i]])
-            return true;
-    return false;
-}
-
 /* Calls through registers may reach every function whose address is taken, so kernels that make them share one unit. The others follow in
- * order, those with fetches last. */
+ * order. */
 static cw_result
-divide(const struct cwj_program *p, const bool *take, uint32_t limit, const bool *fetching, struct content *c, struct cwj_units *out)
+divide(const struct cwj_program *p, const bool *take, uint32_t limit, struct content *c, struct cwj_units *out)
 {
     uint32_t indirect = UINT32_MAX, open = 0;
     for (uint32_t k = 0; k < p->nkernels; k++)
         if (take[k])
-            put(p, k, fetching, c);
+            put(p, k, c);
     if (c->weight <= WHOLE * (uint64_t)limit)
         limit = UINT32_MAX;
     else if (c->weight / MAX_UNITS > limit)
         limit = c->weight / MAX_UNITS < UINT32_MAX ? (uint32_t)(c->weight / MAX_UNITS) : UINT32_MAX;
     empty(p, c);
-    for (uint32_t turn = 0; turn < 2; turn++)
-        for (uint32_t k = 0; k < p->nkernels; k++) {
-            if (!take[k] || any_fetch(p, k, fetching) != turn)
-                continue;
-            bool calls = p->closure[k].indirect && limit != UINT32_MAX;
-            if (calls && indirect == UINT32_MAX) {
-                indirect = out->n;
-                if (!add_unit(out, p->nkernels))
-                    return CW_ERR_NOMEM;
-            }
-            if (calls) {
-                out->at[indirect].kernels[k] = true;
-                continue;
-            }
-            uint64_t shared, own = added(p, k, fetching, c, &shared);
-            if (c->weight && c->weight + own > limit && c->weight + own > 2 * shared) {
-                open = out->n;
-                empty(p, c);
-                if (!add_unit(out, p->nkernels))
-                    return CW_ERR_NOMEM;
-            }
-            put(p, k, fetching, c);
-            out->at[open].kernels[k] = true;
+    for (uint32_t k = 0; k < p->nkernels; k++) {
+        if (!take[k])
+            continue;
+        bool calls = p->closure[k].indirect && limit != UINT32_MAX;
+        if (calls && indirect == UINT32_MAX) {
+            indirect = out->n;
+            if (!add_unit(out, p->nkernels))
+                return CW_ERR_NOMEM;
         }
+        if (calls) {
+            out->at[indirect].kernels[k] = true;
+            continue;
+        }
+        uint64_t shared, own = added(p, k, c, &shared);
+        if (c->weight && c->weight + own > limit && c->weight + own > 2 * shared) {
+            open = out->n;
+            empty(p, c);
+            if (!add_unit(out, p->nkernels))
+                return CW_ERR_NOMEM;
+        }
+        put(p, k, c);
+        out->at[open].kernels[k] = true;
+    }
     return CW_OK;
 }
 
@@ -143,17 +110,12 @@ cw_result
 cwj_units_make(const struct cwj_program *p, const bool *take, uint32_t limit, struct cwj_units *out)
 {
     *out = (struct cwj_units){ 0 };
-    bool *fetching = calloc(p->nfuncs + 1, sizeof *fetching);
     struct content c = { .has = calloc(p->nfuncs + 1, sizeof *c.has) };
-    cw_result r = fetching && c.has && add_unit(out, p->nkernels) ? CW_OK : CW_ERR_NOMEM;
-    if (!r && limit) {
-        for (uint32_t f = 0; f < p->nfuncs; f++)
-            fetching[f] = p->funcs[f].fn && p->funcs[f].fn->has_body && fetches(p->funcs[f].fn);
-        r = divide(p, take, limit, fetching, &c, out);
-    } else if (!r) {
+    cw_result r = c.has && add_unit(out, p->nkernels) ? CW_OK : CW_ERR_NOMEM;
+    if (!r && limit)
+        r = divide(p, take, limit, &c, out);
+    else if (!r)
         memcpy(out->at[0].kernels, take, p->nkernels * sizeof *take);
-    }
-    free(fetching);
     free(c.has);
     if (r)
         cwj_units_finish(out);

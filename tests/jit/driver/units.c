@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How programs are divided into units: each kernel in one, units of about the size asked for, kernels that share code together, those that
- * fetch from textures together, too. What they say while they are compiled is not lost. */
+ * How programs are divided into units: each kernel in one, units of about the size asked for, kernels that share code together. What they say
+ * while they are compiled is not lost. */
 #include "jit/driver/units.h"
 
 #include "impl/base/buf.h"
@@ -18,7 +18,7 @@ static void
 begin(struct cw_buf *b)
 {
     cw_buf_init(b);
-    cw_buf_puts(b, ".version 7.0\n.target sm_80\n.address_size 64\n.global .texref image;\n");
+    cw_buf_puts(b, ".version 7.0\n.target sm_80\n.address_size 64\n");
 }
 
 static void
@@ -152,13 +152,6 @@ main(void)
     for (unsigned k = 0; k < 40; k++)
         kernel(&b, k, 24, "call shared;");
     CHECK(divide(&b, LIMIT, 40, NULL, unit) >= 2 && unit[0] == unit[14] && unit[39] <= 2);
-    /* Every other one fetches: those are together in the last unit, whose texture code is worth thousands of instructions. */
-    begin(&b);
-    for (unsigned k = 0; k < 40; k++)
-        kernel(&b, k, 25, k % 2 ? "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [image, {%r1}];" : "");
-    CHECK(divide(&b, LIMIT, 40, NULL, unit) == 6);
-    for (unsigned k = 0; k < 40; k++)
-        CHECK(unit[k] == (k % 2 ? 5 : k / 8));
     printf("%s\n", failures ? "FAILED" : "ok");
     return failures != 0;
 }
