@@ -5,6 +5,7 @@
 #define CWJ_BUILTINS_CORE_BULK_CORE_H
 
 #include "jit/abi/bulk.h"
+#include "jit/builtins/core/half.h"
 #include "jit/ptx/ir.h"
 
 #include <stdbool.h>
@@ -15,20 +16,6 @@
 #define BULK_HALF_NAN 0x7fffu
 
 /* ---- numbers, as red.global has them (jit/emit/memory/atomic.c) ---- */
-
-static inline float
-bulk_float(uint32_t bits)
-{
-    union { uint32_t u; float f; } x = { bits };
-    return x.f;
-}
-
-static inline uint32_t
-bulk_bits(float f)
-{
-    union { float f; uint32_t u; } x = { f };
-    return x.u;
-}
 
 static inline uint32_t
 bulk_flush(uint32_t bits)
@@ -43,46 +30,9 @@ bulk_is_nan(uint32_t bits)
 }
 
 static inline uint32_t
-bulk_f32_of_f16(uint32_t h)
+bulk_bf16_of_f32(uint32_t bits)         /* to nearest even */
 {
-    uint32_t sign = (h & 0x8000u) << 16, exp = h >> 10 & 31, man = h & 0x3ffu;
-    if (exp == 31)
-        return sign | 0x7f800000u | man << 13;
-    if (exp)
-        return sign | (exp + 112) << 23 | man << 13;
-    if (!man)
-        return sign;
-    uint32_t up = (uint32_t)__builtin_clz(man) - 21;        /* until the leading one is bit 10 */
-    return sign | (113 - up) << 23 | (man << up & 0x3ffu) << 13;
-}
-
-/* Rounded to nearest even: the 32-bit pattern shifted by `drop`. */
-static inline uint32_t
-bulk_round(uint32_t bits, unsigned drop)
-{
-    uint32_t rest = bits & ((1u << drop) - 1), half = 1u << (drop - 1), r = bits >> drop;
-    return r + (rest > half || (rest == half && (r & 1)));
-}
-
-static inline uint32_t
-bulk_f16_of_f32(uint32_t bits)
-{
-    uint32_t sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu, exp = size >> 23;
-    if (size > 0x7f800000u)
-        return BULK_HALF_NAN;
-    if (exp >= 143)                                         /* 2^16 and more */
-        return sign | 0x7c00u;
-    if (exp >= 113)
-        return sign | (bulk_round(size, 13) - (112u << 10));     /* a carry may make it infinite */
-    if (exp < 102)
-        return sign;
-    return sign | bulk_round((size & 0x7fffffu) | 0x800000u, 126 - exp);
-}
-
-static inline uint32_t
-bulk_bf16_of_f32(uint32_t bits)
-{
-    return bulk_is_nan(bits) ? BULK_HALF_NAN : bulk_round(bits, 16);
+    return bulk_is_nan(bits) ? BULK_HALF_NAN : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
 /* The lesser or greater; a number rather than a NaN; -0 is less than +0. */
@@ -93,17 +43,17 @@ bulk_choose(uint32_t a, uint32_t b, bool max)
         return b;
     if (bulk_is_nan(b))
         return a;
-    if (bulk_float(a) == bulk_float(b))
+    if (tex_float(a) == tex_float(b))
         return max ? a & b : a | b;
-    return (bulk_float(a) < bulk_float(b)) != max ? a : b;
+    return (tex_float(a) < tex_float(b)) != max ? a : b;
 }
 
 static inline uint32_t
 bulk_combine_half(uint32_t op, bool bf16, uint32_t old, uint32_t b)
 {
-    uint32_t x = bf16 ? old << 16 : bulk_f32_of_f16(old), y = bf16 ? b << 16 : bulk_f32_of_f16(b), r;
-    r = op == PTX_ATOM_ADD ? bulk_bits(bulk_float(x) + bulk_float(y)) : bulk_choose(x, y, op == PTX_ATOM_MAX);
-    return bf16 ? bulk_bf16_of_f32(r) : bulk_f16_of_f32(r);
+    uint32_t x = bf16 ? old << 16 : tex_bits(cwh_half_to_float((uint16_t)old)), y = bf16 ? b << 16 : tex_bits(cwh_half_to_float((uint16_t)b)), r;
+    r = op == PTX_ATOM_ADD ? tex_bits(tex_float(x) + tex_float(y)) : bulk_choose(x, y, op == PTX_ATOM_MAX);
+    return bf16 ? bulk_bf16_of_f32(r) : cwh_float_to_half(tex_float(r));
 }
 
 static inline uint64_t
@@ -127,7 +77,7 @@ bulk_combine(uint32_t op, uint32_t type, uint64_t old, uint64_t b)
     case PTX_F16: case PTX_BF16: return bulk_combine_half(op, type == PTX_BF16, (uint32_t)old, (uint32_t)b);
     case PTX_F64: return bulk_combine_f64(old, b);
     case PTX_F32: {
-        uint32_t sum = bulk_bits(bulk_float(bulk_flush((uint32_t)old)) + bulk_float(bulk_flush((uint32_t)b)));
+        uint32_t sum = tex_bits(tex_float(bulk_flush((uint32_t)old)) + tex_float(bulk_flush((uint32_t)b)));
         return bulk_is_nan(sum) ? BULK_F32_NAN : bulk_flush(sum);
     }
     default: break;

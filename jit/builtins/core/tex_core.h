@@ -3,7 +3,7 @@
 #ifndef CWJ_BUILTINS_CORE_TEX_CORE_H
 #define CWJ_BUILTINS_CORE_TEX_CORE_H
 
-#include "jit/builtins/core/tex_math.h"
+#include "jit/builtins/core/half.h"
 
 /* A texel: the bits of floats if these are filtered as floats (float formats, colours in sRGB), else extended integers. Or the result of a
  * sample. */
@@ -32,10 +32,6 @@ enum tex_access { TEX_ACCESS_DONE, TEX_ACCESS_OUTSIDE, TEX_ACCESS_MISALIGNED };
 
 /* Cube maps: the face in the direction of d, and the coordinates on it in [0, 1]. */
 unsigned cwh_cube_face(const float d[3], float st[2]);
-
-float    cwh_half_to_float(uint16_t h);
-uint16_t cwh_float_to_half(float f);            /* round to nearest even; NaN is 0x7fff */
-uint16_t cwh_float_to_half_rz(float f);
 
 /* lod: for TEX_FILTER in 1/256, before the clamps and, if `biased`, before the bias, which plain fetches do not get; otherwise the level.
  * With `floats` the result is floats, even for integers that are not scaled. */

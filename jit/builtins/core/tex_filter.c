@@ -9,65 +9,6 @@
 
 #include <limits.h>
 
-float
-cwh_half_to_float(uint16_t h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 0x3ff, bits;
-    float f;
-    if (e == 31) {
-        bits = sign | 0x7f800000 | m << 13;
-    } else if (e) {
-        bits = sign | (e + 112) << 23 | m << 13;
-    } else {
-        f = (float)m * 0x1p-24f;
-        memcpy(&bits, &f, 4);
-        bits |= sign;
-    }
-    memcpy(&f, &bits, 4);
-    return f;
-}
-
-uint16_t
-cwh_float_to_half(float f)
-{
-    uint32_t b;
-    memcpy(&b, &f, 4);
-    uint16_t sign = (uint16_t)(b >> 16 & 0x8000);
-    b &= 0x7fffffff;
-    if (b > 0x7f800000)
-        return 0x7fff;
-    if (b >= 0x477ff000)
-        return sign | 0x7c00;
-    if (b < 0x38800000) {
-        float a;
-        memcpy(&a, &b, 4);
-        return (uint16_t)(sign | (uint16_t)lrintf(a * 0x1p24f));
-    }
-    uint32_t odd = b >> 13 & 1;
-    return (uint16_t)(sign | ((b + 0xfff + odd - 0x38000000) >> 13));
-}
-
-uint16_t
-cwh_float_to_half_rz(float f)
-{
-    uint32_t b;
-    memcpy(&b, &f, 4);
-    uint16_t sign = (uint16_t)(b >> 16 & 0x8000);
-    b &= 0x7fffffff;
-    if (b > 0x7f800000)
-        return sign | 0x7fff;
-    if (b == 0x7f800000)
-        return sign | 0x7c00;
-    if (b >= 0x47800000)
-        return sign | 0x7bff;
-    if (b < 0x38800000) {
-        float a;
-        memcpy(&a, &b, 4);
-        return (uint16_t)(sign | (uint16_t)(a * 0x1p24f));
-    }
-    return (uint16_t)(sign | (b - 0x38000000) >> 13);
-}
-
 /* sRGB to linear, as halves: recorded on an H200. */
 TEX_TABLE(srgb, uint16_t, ".short",
         0x0000, 0x0d00, 0x1100, 0x1380, 0x1500, 0x1640, 0x1780, 0x1860, 0x1900, 0x19a0, 0x1a40, 0x1ae0,
