@@ -22,65 +22,26 @@ static char host_features[8192];
         LLVMInitialize##name##AsmPrinter(); \
     } while (0)
 
-static void
-init_amd(void)
-{
-    INIT_TARGET(AMDGPU);
-    LLVMInitializeAMDGPUAsmParser();    /* for inline assembly */
-}
-
-static void
-init_others(void)
-{
-    INIT_TARGET(X86);
-    INIT_TARGET(NVPTX);
-    LLVMInitializeX86AsmParser();       /* for the JIT and inline assembly */
-}
-
-/* LLVM's list of targets has no lock: ours is held while it is changed and searched. Orc searches it, and LLD registers again, only when it
- * is complete. A process that compiles for AMD alone registers AMD alone: each pass manager visits the passes of all registered targets. */
-static pthread_mutex_t targets = PTHREAD_MUTEX_INITIALIZER;
-
-static void
-init_targets(bool all)
-{
-    static bool amd, others;            /* under `targets` */
-    if (amd && (others || !all))
-        return;
-    cwj_contain_enter_setup();
-    if (!amd) {
-        cwj_options_set();
-        init_amd();
-    }
-    if (all && !others)
-        init_others();
-    amd = true;
-    others |= all;
-    cwj_contain_leave_setup();
-}
-
-static void
-init(bool all)
-{
-    cwj_contain_lock(&targets);
-    init_targets(all);
-    cwj_contain_unlock(&targets);
-}
-
+/* LLVM's list of targets has no lock: ours is held while it is made. LLD registers again, and Orc and others search it, only when it is
+ * complete. */
 void
 cwj_llvm_init(void)
 {
-    init(true);
-}
-
-static bool
-find_target(enum cwj_target target, const char *triple, LLVMTargetRef *out, char **message)
-{
-    cwj_contain_lock(&targets);
-    init_targets(target != CWJ_TARGET_AMDGCN);
-    bool found = !LLVMGetTargetFromTriple(triple, out, message);
-    cwj_contain_unlock(&targets);
-    return found;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool done;                   /* under `lock` */
+    cwj_contain_lock(&lock);
+    if (!done) {
+        cwj_contain_enter_setup();
+        cwj_options_set();
+        INIT_TARGET(AMDGPU);
+        INIT_TARGET(X86);
+        INIT_TARGET(NVPTX);
+        LLVMInitializeAMDGPUAsmParser();    /* for inline assembly */
+        LLVMInitializeX86AsmParser();       /* for the JIT and inline assembly */
+        cwj_contain_leave_setup();
+        done = true;
+    }
+    cwj_contain_unlock(&lock);
 }
 
 /* Separate from the targets, and once: CPUID traps under virtualisation, and LLVM executes it thirty times. */
@@ -165,7 +126,7 @@ cwj_llvm_unlisten(LLVMContextRef c, struct cwj_diags *diags)
 LLVMContextRef
 cwj_llvm_context(bool names, struct cwj_diags *diags)
 {
-    init(false);                        /* for the options */
+    cwj_llvm_init();                    /* for the options */
     LLVMContextRef c = LLVMContextCreate();
     if (!c)
         return NULL;
@@ -198,7 +159,8 @@ cwj_llvm_machine(enum cwj_target target, const char *cpu, const char *features, 
                                                   LLVMCodeGenLevelAggressive };
     LLVMTargetRef t;
     char *message = NULL;
-    if (!find_target(target, triples[target], &t, &message)) {
+    cwj_llvm_init();
+    if (LLVMGetTargetFromTriple(triples[target], &t, &message)) {
         cwj_diag_add(diags, PTX_ERROR, 5901, 0, 0, "LLVM: %s", message ? message : "unknown target");
         LLVMDisposeMessage(message);
         return CW_ERR_LLVM;

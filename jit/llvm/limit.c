@@ -7,6 +7,7 @@
 #include "jit/jit.h"
 
 #include "impl/base/env.h"
+#include "impl/base/file.h"
 #include "impl/base/log.h"
 
 #include <errno.h>
@@ -116,20 +117,6 @@ struct child {
     pid_t pid;
 };
 
-static void
-write_all(int fd, const char *data, size_t size)
-{
-    while (size) {
-        ssize_t n = write(fd, data, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            _exit(1);
-        data += n;
-        size -= (size_t)n;
-    }
-}
-
 __attribute__((noreturn)) static void
 send_answer(void *user, cw_result result)
 {
@@ -148,10 +135,7 @@ send_answer(void *user, cw_result result)
         c->l->pack(c->l->user, &body);
     cw_buf_append(&out, (const char *)&a, sizeof a);
     cw_buf_append(&out, body.data, body.size);
-    if (out.failed || body.failed)
-        _exit(1);
-    write_all(c->out, out.data, out.size);
-    _exit(0);
+    _exit(out.failed || body.failed || !cw_write_all(c->out, out.data, out.size));
 }
 
 static void
@@ -228,23 +212,16 @@ receive(const struct child *c, struct cw_buf *answer)
     return in_time;
 }
 
-static void
-say_limit(const struct child *c, const char *which)
+static cw_result
+over_limit(const struct child *c, bool time)
 {
     const struct cwj_limited *l = c->l;
     const struct place *p = c->place;
-    cwj_diag_add(c->diags, PTX_ERROR, 5916, l->line, 0, "compiling %s needs more than the %s of %s; it was at %s%s%s%s, and its largest function is %s, with %u instructions",
-                 l->what, which, cw_env_name(CW_ENV_COMPILE_LIMIT), p->step[0] ? p->step : "the start", p->name[0] ? " (" : "", p->name, p->name[0] ? ")" : "",
-                 l->largest, l->instructions);
-}
-
-static void
-format_limit(char *text, size_t size, bool time)
-{
-    if (time)
-        snprintf(text, size, "%llu s", (unsigned long long)setting.seconds);
-    else
-        snprintf(text, size, "%llu bytes", (unsigned long long)setting.bytes);
+    cwj_diag_add(c->diags, PTX_ERROR, 5916, l->line, 0,
+                 "compiling %s needs more than the %llu %s of %s; it was at %s%s%s%s, and its largest function is %s, with %u instructions", l->what,
+                 (unsigned long long)(time ? setting.seconds : setting.bytes), time ? "s" : "bytes", cw_env_name(CW_ENV_COMPILE_LIMIT),
+                 p->step[0] ? p->step : "the start", p->name[0] ? " (" : "", p->name, p->name[0] ? ")" : "", l->largest, l->instructions);
+    return CW_ERR_LLVM;
 }
 
 /* Take the child's answer apart. */
@@ -253,7 +230,6 @@ take_answer(const struct child *c, const struct cw_buf *in, int status)
 {
     struct answer a;
     size_t at = sizeof a;
-    char which[40];
     if (in->failed)
         return CW_ERR_NOMEM;
     if (in->size < sizeof a) {
@@ -271,11 +247,8 @@ take_answer(const struct child *c, const struct cw_buf *in, int status)
             cwj_diag_add(c->diags, (enum ptx_severity)line.severity, line.code, line.line, line.column, "%.*s", (int)line.size, in->data + at);
         at += line.size;
     }
-    if (memory) {
-        format_limit(which, sizeof which, false);
-        say_limit(c, which);
-        return CW_ERR_LLVM;
-    }
+    if (memory)
+        return over_limit(c, false);
     if (!a.result && !c->l->unpack(c->l->user, in->data + at, in->size - at))
         return CW_ERR_NOMEM;
     return (cw_result)a.result;
@@ -298,20 +271,12 @@ static cw_result
 wait_for_child(struct child *c)
 {
     struct cw_buf in;
-    char which[40];
-    cw_result r;
     close(c->out);
     cw_buf_init(&in);
     bool in_time = receive(c, &in);
     int status = end_child(c, !in_time || in.failed);
     close(c->in);
-    if (in_time) {
-        r = take_answer(c, &in, status);
-    } else {
-        format_limit(which, sizeof which, true);
-        say_limit(c, which);
-        r = CW_ERR_LLVM;
-    }
+    cw_result r = in_time ? take_answer(c, &in, status) : over_limit(c, true);
     cw_buf_finish(&in);
     return r;
 }

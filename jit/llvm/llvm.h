@@ -15,8 +15,8 @@ extern "C" {
 #include <llvm-c/Error.h>
 #include <llvm-c/TargetMachine.h>
 
-/* Register all targets, before anything else in LLVM looks one up or registers one. Any thread. cwj_llvm_machine registers the ones that it
- * needs. */
+/* Set LLVM's options and register all targets, before anything else in LLVM looks one up or registers one. Any thread; the functions below
+ * call it. */
 void cwj_llvm_init(void);
 
 /* A context that sends messages to diags; the caller disposes of it. names: keep the names of values and blocks, for readers; functions and
