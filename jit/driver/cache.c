@@ -20,9 +20,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEADER = 4 + 4 + 32 + 20 + 4 + 8 + 32, CHECKSUM_AT = HEADER - 32, VERSION = 2, NAME = 64 + 4 };
+enum { VERSION = 2, NAME = 64 + 4 };
 #define SUFFIX ".cwk"
 #define MAX_OBJECT (256u << 20)
+
+/* Of a file, as it lies in memory: this processor is little endian. */
+struct header {
+    char magic[4];
+    uint32_t version;
+    uint8_t key[32];
+    struct cwh_code_info info;
+    uint64_t size;              /* of the object behind it */
+    uint8_t checksum[32];       /* of all that is before, and the object */
+};
+_Static_assert(offsetof(struct header, size) == 64 && sizeof(struct header) == 104, "the header has no gaps");
 
 /* This file's only mutable state; guarded by `lock`. */
 static struct {
@@ -100,32 +111,17 @@ entry_path(const uint8_t key[32], char path[PATH_MAX])
     snprintf(path, PATH_MAX, "%s/%s" SUFFIX, cache.dir, hex);
 }
 
-static void
-put_int(uint8_t *p, uint64_t v, unsigned bytes)
+static struct header
+make_header(const uint8_t key[32], const struct cwh_code_info *info, const void *object, size_t size)
 {
-    for (unsigned i = 0; i < bytes; i++)
-        p[i] = (uint8_t)(v >> (8 * i));
-}
-
-static void
-fill_header(uint8_t h[HEADER], const uint8_t key[32], const struct cwh_code_info *info, const void *object, size_t size)
-{
-    memset(h, 0, HEADER);
-    memcpy(h, "CWJK", 4);
-    put_int(h + 4, VERSION, 4);
-    memcpy(h + 8, key, 32);
-    put_int(h + 40, info->width, 4);
-    put_int(h + 44, info->uses_fibers, 4);
-    put_int(h + 48, info->static_shared, 4);
-    put_int(h + 52, info->shared_align, 4);
-    put_int(h + 56, info->stack_hint, 4);
-    put_int(h + 60, info->bounded, 4);
-    put_int(h + 64, size, 8);
+    struct header h = { .magic = { 'C', 'W', 'J', 'K' }, .version = VERSION, .info = *info, .size = size };
     struct cw_sha256 s;
+    memcpy(h.key, key, sizeof h.key);
     cw_sha256_init(&s);
-    cw_sha256_update(&s, h, CHECKSUM_AT);
+    cw_sha256_update(&s, &h, offsetof(struct header, checksum));
     cw_sha256_update(&s, object, size);
-    cw_sha256_finish(&s, h + CHECKSUM_AT);
+    cw_sha256_finish(&s, h.checksum);
+    return h;
 }
 
 bool
@@ -138,7 +134,7 @@ cwj_cache_get(const uint8_t key[32], struct cwh_code_info *info, char **object, 
     entry_path(key, path);
     char *data;
     size_t n;
-    cw_result r = cw_file_read_own(path, HEADER + MAX_OBJECT, &data, &n);
+    cw_result r = cw_file_read_own(path, sizeof(struct header) + MAX_OBJECT, &data, &n);
     if (r) {
         if (r == CW_ERR_IO) {
             int saved = errno;
@@ -148,14 +144,13 @@ cwj_cache_get(const uint8_t key[32], struct cwh_code_info *info, char **object, 
         }
         return false;
     }
-    const uint8_t *h = (const uint8_t *)data;
-    uint8_t expect[HEADER];
-    bool good = n > HEADER && cw_read_le(h + 64, 8) == n - HEADER;
+    struct header h, expect;
+    bool good = n > sizeof h;
     if (good) {
-        *info = (struct cwh_code_info){ (uint32_t)cw_read_le(h + 40, 4), (uint32_t)cw_read_le(h + 44, 4), (uint32_t)cw_read_le(h + 48, 4),
-                                        (uint32_t)cw_read_le(h + 52, 4), (uint32_t)cw_read_le(h + 56, 4), (uint32_t)cw_read_le(h + 60, 4) };
-        fill_header(expect, key, info, data + HEADER, n - HEADER);
-        good = !memcmp(expect, h, HEADER);
+        memcpy(&h, data, sizeof h);
+        *info = h.info;
+        expect = make_header(key, info, data + sizeof h, n - sizeof h);
+        good = !memcmp(&expect, &h, sizeof h);
     }
     if (!good) {
         cw_info("the cache entry %s is damaged; it is compiled again", path);
@@ -164,8 +159,8 @@ cwj_cache_get(const uint8_t key[32], struct cwh_code_info *info, char **object, 
         return false;
     }
     utimensat(AT_FDCWD, path, NULL, 0);     /* mark as used; on failure it is only evicted earlier */
-    *size = n - HEADER;
-    memmove(data, data + HEADER, *size);
+    *size = n - sizeof h;
+    memmove(data, data + sizeof h, *size);
     *object = data;
     return true;
 }
@@ -254,17 +249,18 @@ cwj_cache_put(const uint8_t key[32], const struct cwh_code_info *info, const voi
         return;
     char path[PATH_MAX];
     entry_path(key, path);
-    uint8_t *data = malloc(HEADER + size);
+    const struct header h = make_header(key, info, object, size);
+    uint8_t *data = malloc(sizeof h + size);
     if (!data)
         return;
-    memcpy(data + HEADER, object, size);
-    fill_header(data, key, info, object, size);
-    uint64_t bytes = (HEADER + size + 4095) & ~4095ull;
+    memcpy(data, &h, sizeof h);
+    memcpy(data + sizeof h, object, size);
+    uint64_t bytes = (sizeof h + size + 4095) & ~4095ull;
     pthread_mutex_lock(&cache.lock);
     if (cache.usable && bytes <= cache.limit) {
         if (!cache.measured || cache.used + bytes > cache.limit)
             measure_and_evict(cache.limit - bytes);
-        if (!write_entry(path, data, HEADER + size))
+        if (!write_entry(path, data, sizeof h + size))
             warn_once("cannot write to the cache folder", cache.dir, errno);
         else
             cache.used += bytes;

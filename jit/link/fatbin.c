@@ -48,17 +48,8 @@ read_target(const char *p, size_t size, unsigned *sm, char *suffix)
     *suffix = 0;
     size_t limit = size < 65536 ? size : 65536;
     for (size_t i = 0; i + 7 < limit && p[i]; i++) {
-        if (p[i] == '/' && p[i + 1] == '/') {
-            while (i + 1 < limit && p[i] && p[i] != '\n')
-                i++;
-            continue;
-        }
-        if (p[i] == '/' && p[i + 1] == '*') {
-            for (i += 2; i + 1 < limit && p[i] && (p[i] != '*' || p[i + 1] != '/'); i++)
-                ;
-            continue;
-        }
-        if (memcmp(p + i, ".target", 7))
+        i += skip_blank(p + i, limit - i);
+        if (i + 7 >= limit || memcmp(p + i, ".target", 7))
             continue;
         for (i += 7; i + 3 < limit && p[i] && p[i] != '\n' && memcmp(p + i, "sm_", 3); i++)
             ;
