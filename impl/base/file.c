@@ -317,6 +317,17 @@ cw_dir_of_object(const void *address)
     return real;
 }
 
+void *
+cw_dlopen(const char *path)
+{
+    Dl_info info;
+    void *map;
+    Lmid_t space = LM_ID_BASE;
+    if (!dladdr1((const void *)(uintptr_t)&cw_dlopen, &info, &map, RTLD_DL_LINKMAP) || dlinfo(map, RTLD_DI_LMID, &space))
+        space = LM_ID_BASE;
+    return dlmopen(space, path, RTLD_NOW | RTLD_LOCAL);
+}
+
 static void *
 open_library(const char *path, size_t need, char *text, size_t size, bool *no_memory)
 {
@@ -327,7 +338,7 @@ open_library(const char *path, size_t need, char *text, size_t size, bool *no_me
         return NULL;
     }
     free(enough);
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *library = cw_dlopen(path);
     if (library)
         return library;
     const char *why = dlerror();

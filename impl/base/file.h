@@ -46,6 +46,10 @@ cw_result cw_new_file_finish(struct cw_new_file *f, bool keep);
 cw_result cw_mkdirs(const char *path, unsigned mode) CW_MUST_CHECK;
 /* Folder that holds the shared object or program containing `address` (malloc'd), or NULL. */
 char *cw_dir_of_object(const void *address);
+/* dlopen(path, RTLD_NOW | RTLD_LOCAL) for a path that names another's library. The audit module gives programs ours for such paths, and us the one
+ * that we ask for; but who asks is the caller of the C library's dlopen, and a sanitizer's runtime or a preloaded library may stand before
+ * that. dlmopen with a path is not redirected. */
+void *cw_dlopen(const char *path);
 /* Load `name` of the folder that holds `address`, or, if that is NULL, `name` as dlopen finds it, with its symbols private. NULL: *why says
  * why not, in `text`; *no_memory: for lack of memory, so that it may work later. Constructors of C++ libraries end the process if they get no
  * memory; `need` bytes must be there for them. */

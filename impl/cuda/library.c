@@ -46,7 +46,7 @@ is_ours(const char *path)
 static void *
 open_at(const char *path)
 {
-    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return cw_dlopen(path);
 }
 
 static void *

@@ -497,6 +497,8 @@ driver)
     has first "with the driver $(readlink -f lib/libcuda.so.1), which it would find" 1
     want 0 "$TRACE" show r
     has out 'cuDeviceGetName(name="Below"' 1
+    # Who asks for it is the tracer also where another library stands before dlopen.
+    LD_LIBRARY_PATH=$dir/lib LD_PRELOAD=$OPENER want 0 "$TRACE" record -o wrapped -- "$APP" fixture
     LD_LIBRARY_PATH=$dir/lib want 99 "$TRACE" record --device null -o ours -- "$APP" fixture
     head -n 1 err >first
     has first "with CUDAway's driver, device null" 1

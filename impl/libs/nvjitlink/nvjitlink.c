@@ -81,7 +81,7 @@ open_elsewhere(void)
         return NULL;
     for (rest = all; !l && (folder = strsep(&rest, ":"));)
         if (*folder && snprintf(file, sizeof file, "%s/" NVJITLINK_SONAME, folder) < (int)sizeof file && !access(file, R_OK) && !is_this(file))
-            l = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+            l = cw_dlopen(file);
     free(all);
     return l;
 }
@@ -94,7 +94,7 @@ open_theirs(struct theirs *t)
     void *l = NULL;
     if (slash && !is_this(known)) {     /* by another spelling: to the dynamic linker the first one is this library now */
         snprintf(file, sizeof file, "%.*s/.%s", (int)(slash - known), known, slash);
-        l = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+        l = cw_dlopen(file);
     }
     if (!l && !(l = open_elsewhere()))
         return false;
