@@ -203,6 +203,92 @@ shape_scopes(FILE *out, unsigned n)
         fprintf(out, "}\n");
 }
 
+/* No branch goes to them. */
+static void
+shape_labels(FILE *out, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        fprintf(out, "L%u:\nmad.lo.u32 %%x, %%x, 3, %u;\n", i, i);
+}
+
+static void
+shape_locs(FILE *out, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        fprintf(out, ".loc 1 %u 1\nmad.lo.u32 %%x, %%x, 3, %u;\n", i + 1, i);
+}
+
+static void
+shape_lines(FILE *out, unsigned n)
+{
+    fprintf(out, ".file 1 \"a.cu\"\n");
+    shape_kernel(out, 0, shape_locs, n);
+}
+
+/* Of a function: a kernel's have a limit. */
+static void
+shape_parameters(FILE *out, unsigned n)
+{
+    fprintf(out, ".func (.param .b32 r) f(.param .b32 a0");
+    for (unsigned i = 1; i < n; i++)
+        fprintf(out, ", .param .b32 a%u", i);
+    fprintf(out, ")\n{ .reg .b32 %%a, %%b; mov.u32 %%a, 0;\n");
+    for (unsigned i = 0; i < n; i++)
+        fprintf(out, "ld.param.b32 %%b, [a%u];\nmad.lo.u32 %%a, %%a, 3, %%b;\n", i);
+    fprintf(out, "st.param.b32 [r], %%a; ret; }\n.visible .entry k0(.param .u64 p)\n{ .reg .b32 %%x; .reg .b64 %%d; ld.param.u64 %%d, [p]; ld.global.u32 %%x, [%%d];\n{ .param .b32 s;\n");
+    for (unsigned i = 0; i < n; i++)
+        fprintf(out, ".param .b32 q%u; st.param.b32 [q%u], %%x; add.u32 %%x, %%x, 1;\n", i, i);
+    fprintf(out, "call.uni (s), f, (q0");
+    for (unsigned i = 1; i < n; i++)
+        fprintf(out, ", q%u", i);
+    fprintf(out, "); ld.param.b32 %%x, [s]; }\nst.global.u32 [%%d], %%x; ret; }\n");
+}
+
+static void
+shape_list(FILE *out, unsigned n)
+{
+    fprintf(out, ".visible .global .b32 g[%u] = { 0", n);
+    for (unsigned i = 1; i < n; i++)
+        fprintf(out, ", %u", i);
+    fprintf(out, " };\n");
+    shape_kernel(out, 0, shape_few, 1);
+}
+
+/* Addresses of variables in a list: each is a relocation. */
+static void
+shape_addresses(FILE *out, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        fprintf(out, ".visible .global .b32 v%u;\n", i);
+    fprintf(out, ".visible .global .u64 g[%u] = { v0", n);
+    for (unsigned i = 1; i < n; i++)
+        fprintf(out, ", v%u", i);
+    fprintf(out, " };\n");
+    shape_kernel(out, 0, shape_few, 1);
+}
+
+static void
+shape_strings(FILE *out, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        fprintf(out, ".global .align 1 .b8 s%u[8] = { 37, 117, 32, %u, %u, %u, 10 };\n", i, i % 251 + 1, i / 251 % 251 + 1, i / 63001 + 1);
+    fprintf(out, ".visible .entry k0(.param .u64 p)\n{\n.reg .b64 %%x, %%y, %%d;\nld.param.u64 %%d, [p];\nmov.u64 %%x, 0;\n");
+    for (unsigned i = 0; i < n; i++)
+        fprintf(out, "mov.u64 %%y, s%u;\nxor.b64 %%x, %%x, %%y;\n", i);
+    fprintf(out, "st.global.u64 [%%d], %%x;\nret;\n}\n");
+}
+
+static void
+shape_textures(FILE *out, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        fprintf(out, ".global .texref t%u;\n", i);
+    fprintf(out, ".visible .entry k0(.param .u64 p)\n{\n.reg .f32 %%f<5>; .reg .b32 %%x; .reg .b64 %%d;\nld.param.u64 %%d, [p];\nmov.u32 %%x, %%tid.x;\nmov.f32 %%f4, 0f00000000;\n");
+    for (unsigned i = 0; i < n; i++)
+        fprintf(out, "tex.1d.v4.f32.s32 {%%f0, %%f1, %%f2, %%f3}, [t%u, {%%x}];\nadd.f32 %%f4, %%f4, %%f0;\n", i);
+    fprintf(out, "st.global.f32 [%%d], %%f4;\nret;\n}\n");
+}
+
 static const struct shape shapes[] = {
     { "branches", "diamonds in a row", shape_branches, NULL },
     { "loops", "loops in a row", shape_loops, NULL },
@@ -219,6 +305,13 @@ static const struct shape shapes[] = {
     { "callees", "functions that one kernel calls", NULL, shape_callees },
     { "kernels", "kernels", NULL, shape_kernels },
     { "variables", "variables", NULL, shape_variables },
+    { "labels", "labels", shape_labels, NULL },
+    { "lines", "lines of the source (.loc)", NULL, shape_lines },
+    { "parameters", "parameters of a function", NULL, shape_parameters },
+    { "list", "values of an array", NULL, shape_list },
+    { "addresses", "addresses of variables in an array", NULL, shape_addresses },
+    { "strings", "texts", NULL, shape_strings },
+    { "textures", "textures", NULL, shape_textures },
     { "expression", "nested parentheses", NULL, shape_expression },
     { "scopes", "nested scopes", shape_scopes, NULL },
 };
