@@ -163,6 +163,8 @@ is_ours(const struct row *w)
 }
 
 static const struct row host_rows[] = {
+    { "annotate-single-calls", .finds = pass_annotate_single_calls },
+    { "inline-single-calls", .when = changed, .condition = "some were annotated", .llvm = "always-inline" },
     { "mem2reg", .makes = SSA, .llvm = "function(mem2reg)" },
     { "retype-floats", .needs = SSA, .floats = CWJ_NATIVE_NAN | CWJ_NATIVE_FTZ, .exact = pass_retype_floats },
     { "relax-nan", .needs = SSA | NAN32, .floats = CWJ_NATIVE_NAN, .exact = pass_relax_nan },

@@ -882,6 +882,14 @@ gang_width(const struct cwj_program *p, const struct cwj_closure *closure)
     return f64 > f32 ? 8 : 16;
 }
 
+/* A function with a body that the kernel calls. */
+static bool
+is_device_function(struct cwj_program *p, uint32_t id, uint32_t kernel)
+{
+    const struct cwj_function *f = cwj_program_function(p, id);
+    return f->fn && f->fn->has_body && id != kernel && !f->fn->is_entry && !f->runtime;
+}
+
 /* `threads`: one lane at a time. *again: the kernel must be emitted with `threads`. */
 static cw_result
 emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *variant, bool threads, LLVMContextRef llvm,
@@ -922,13 +930,13 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
         e->result = CW_ERR_NOMEM;
         return emit_close(s, module);
     }
-    for (uint32_t i = 0; i < s->closure->nfuncs; i++) {
-        const struct cwj_function *f = cwj_program_function(p, order[i]);
-        if (!f->fn || !f->fn->has_body)
-            continue;
-        if (order[i] != id && !f->fn->is_entry && !f->runtime)
-            emit_function(e, f->fn, emit_declare(e, order[i]), false);
-    }
+    /* In the module callers stand before callees: LLVM inlines in that order, and copies each body once this way (target/amdgcn/module.c). */
+    for (uint32_t i = s->closure->nfuncs; i-- > 0;)
+        if (is_device_function(p, order[i], id))
+            (void)emit_declare(e, order[i]);
+    for (uint32_t i = 0; i < s->closure->nfuncs; i++)
+        if (is_device_function(p, order[i], id))
+            emit_function(e, cwj_program_function(p, order[i])->fn, emit_declare(e, order[i]), false);
     emit_function(e, cwj_program_function(p, id)->fn, fn, true);
     *info = (struct cwh_code_info){
         .width = e->width,
