@@ -159,9 +159,7 @@ struct regions {
     struct flow_set live, live_twice; /* registers live at one target of the branch and more, at two and more */
     uint32_t *scanned;              /* per block: 1 + the branch whose paths visited it last */
     uint32_t *join;                 /* per block: where lanes that leave it by different edges are together again */
-    uint32_t *stack;
-    uint32_t *visited;
-    uint32_t  stamp;
+    struct flow_walk walk;
     uint32_t low, high;             /* positions visited by scans */
     uint64_t budget;                /* steps left; at 0 everything is assumed divergent */
 };
@@ -173,12 +171,9 @@ scan_path(struct flow *f, struct regions *g, uint32_t origin, uint32_t start, ui
     flow_set_clear(&g->path);
     if (start == join || start == f->n)
         return;
-    uint32_t top = 0;
-    g->stamp++;
-    g->stack[top++] = start;
-    g->visited[start] = g->stamp;
-    while (top) {
-        uint32_t b = g->stack[--top], at = f->position[b];
+    flow_walk_from(&g->walk, start);
+    while (g->walk.top) {
+        uint32_t b = g->walk.stack[--g->walk.top], at = f->position[b];
         if (!g->budget)
             return;
         g->budget--;
@@ -190,13 +185,9 @@ scan_path(struct flow *f, struct regions *g, uint32_t origin, uint32_t start, ui
             *changed = true;
         }
         flow_set_add_row(&g->path, &g->block_defs[b]);
-        for (uint32_t k = 0; k < f->fn->blocks[b].nsucc; k++) {
-            uint32_t s = f->fn->blocks[b].succ[k];
-            if (s != join && g->visited[s] != g->stamp) {
-                g->visited[s] = g->stamp;
-                g->stack[top++] = s;
-            }
-        }
+        for (uint32_t k = 0; k < f->fn->blocks[b].nsucc; k++)
+            if (f->fn->blocks[b].succ[k] != join)
+                flow_walk_to(&g->walk, f->fn->blocks[b].succ[k]);
     }
 }
 
@@ -367,14 +358,12 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
     const struct ptx_function *fn = f->fn;
     struct regions g = {
         .block_defs = cw_arena_array(a, struct flow_row, f->n + 1),
-        .stack = cw_arena_array(a, uint32_t, f->n + 1),
-        .visited = cw_arena_array(a, uint32_t, f->n + 1),
         .scanned = cw_arena_array(a, uint32_t, f->n + 1),
         .join = cw_arena_array(a, uint32_t, f->n + 1),
         .budget = STEPS * ((uint64_t)f->n + fn->ninsts) + STEPS,
     };
     uint32_t *cover = cw_arena_array(a, uint32_t, f->n + 2);
-    if (!cover || !g.block_defs || !g.stack || !g.visited || !g.scanned || !g.join || !flow_set_init(&g.path, f->words, a) ||
+    if (!cover || !g.block_defs || !flow_walk_init(&g.walk, f->n, a) || !g.scanned || !g.join || !flow_set_init(&g.path, f->words, a) ||
         !flow_set_init(&g.some, f->words, a) || !flow_set_init(&g.several, f->words, a) || !flow_set_init(&g.live, f->words, a) ||
         !flow_set_init(&g.live_twice, f->words, a))
         return CW_ERR_NOMEM;

@@ -25,6 +25,32 @@ flow_set_add(struct flow_set *s, uint32_t word, uint64_t bits)
     s->bits[word] |= bits;
 }
 
+/* A walk over blocks that visits each once: those with seen[b] == stamp. The arrays have an element per block. */
+struct flow_walk {
+    uint32_t *stack, *seen, top, stamp;
+};
+static inline bool
+flow_walk_init(struct flow_walk *w, uint32_t nblocks, struct cw_arena *a)       /* false: out of memory */
+{
+    *w = (struct flow_walk){ cw_arena_array(a, uint32_t, nblocks + 1), cw_arena_array(a, uint32_t, nblocks + 1), 0, 0 };
+    return w->stack && w->seen;
+}
+static inline void
+flow_walk_to(struct flow_walk *w, uint32_t block)
+{
+    if (w->seen[block] == w->stamp)
+        return;
+    w->seen[block] = w->stamp;
+    w->stack[w->top++] = block;
+}
+static inline void
+flow_walk_from(struct flow_walk *w, uint32_t block)             /* begin */
+{
+    w->stamp++;
+    w->top = 0;
+    flow_walk_to(w, block);
+}
+
 bool flow_in_loop(const struct flow *f, uint32_t block, uint32_t loop);
 bool flow_guarded_leave(const struct ptx_function *fn, uint32_t block);
 void flow_find_spins(struct flow *f, struct cw_arena *a);

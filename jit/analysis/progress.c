@@ -10,7 +10,7 @@
  *
  * A value is uniform in the block unless it comes from thread numbers, atomics, other lanes, calls, or loads from non-uniform addresses. */
 #include "jit/analysis/progress.h"
-#include "jit/analysis/flow.h"
+#include "jit/analysis/flow_private.h"
 #include "jit/analysis/waits.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ struct apart {
     const struct flow *f;
     bool *barrier;                  /* the block has one */
     bool *ahead;                    /* has one, or can reach one */
-    uint32_t *stack, *visited, stamp;
+    struct flow_walk walk;
     uint64_t budget;                /* remaining block visits; at 0 warps are assumed to diverge */
 };
 
@@ -55,23 +55,18 @@ struct apart {
 static bool
 path_has(struct apart *a, uint32_t start, uint32_t join)
 {
-    uint32_t top = 0;
     if (start == join || !a->ahead[start])
         return false;
-    a->stamp++;
-    a->stack[top++] = start;
-    a->visited[start] = a->stamp;
-    while (top && a->budget) {
-        uint32_t b = a->stack[--top];
+    flow_walk_from(&a->walk, start);
+    while (a->walk.top && a->budget) {
+        uint32_t b = a->walk.stack[--a->walk.top];
+        const struct ptx_block *blk = &a->f->fn->blocks[b];
         a->budget--;
         if (a->barrier[b])
             return true;
-        const struct ptx_block *blk = &a->f->fn->blocks[b];
         for (uint32_t k = 0; k < blk->nsucc; k++)
-            if (blk->succ[k] != join && a->visited[blk->succ[k]] != a->stamp && a->ahead[blk->succ[k]]) {
-                a->visited[blk->succ[k]] = a->stamp;
-                a->stack[top++] = blk->succ[k];
-            }
+            if (blk->succ[k] != join && a->ahead[blk->succ[k]])
+                flow_walk_to(&a->walk, blk->succ[k]);
     }
     return !a->budget;
 }
@@ -105,9 +100,8 @@ barriers_apart(struct progress *w, const struct flow *f, bool *yes)
 {
     uint32_t n = f->n;
     struct apart a = { .f = f, .barrier = cw_arena_array(&w->arena, bool, n + 1), .ahead = cw_arena_array(&w->arena, bool, n + 1),
-                       .stack = cw_arena_array(&w->arena, uint32_t, n + 1), .visited = cw_arena_array(&w->arena, uint32_t, n + 1),
                        .budget = 100 * (uint64_t)n + 1000 };
-    if (!a.barrier || !a.ahead || !a.stack || !a.visited)
+    if (!a.barrier || !a.ahead || !flow_walk_init(&a.walk, n, &w->arena))
         return CW_ERR_NOMEM;
     *yes = find_barriers(w, &a);
     for (uint32_t b = 0; b < n && !*yes; b++) {

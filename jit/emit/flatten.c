@@ -10,6 +10,7 @@
  *
  * Recursion has no such form, and large programs would become too large. */
 #include "jit/emit/emit_private.h"
+#include "jit/emit/rewrite.h"
 
 #include <string.h>
 
@@ -17,13 +18,10 @@ enum { MAX_DEPTH = 64, MAX_INSTS = 20000 };
 
 struct flat {
     struct emit *e;
-    struct cw_arena *a;
-    struct ptx_function *fn;        /* the result */
-    uint32_t inst_cap, reg_cap, local_cap;
+    struct rewrite to;              /* the result */
     uint32_t *label, nlabels, label_cap;    /* label -> instruction */
     uint32_t inside[MAX_DEPTH], depth;      /* functions that are being copied */
     const char *why;                /* it cannot be done; NULL: it can */
-    bool ok;                        /* false: out of memory */
 };
 
 /* One copy of a function. */
@@ -36,72 +34,16 @@ struct body {
 
 /* ---- building --------------------------------------------------------------------------------------------------------- */
 
-static void *
-room(struct flat *f, void *old, uint32_t n, uint32_t more, uint32_t *cap, size_t size)
-{
-    if (n + more <= *cap)
-        return old;
-    uint32_t larger = (n + more) * 2 + 64;
-    char *fresh = f->ok ? cw_arena_alloc(f->a, larger * size) : NULL;
-    if (!fresh) {
-        f->ok = false;
-        return NULL;
-    }
-    if (n)
-        memcpy(fresh, old, n * size);
-    memset(fresh + n * size, 0, (larger - n) * size);
-    *cap = larger;
-    return fresh;
-}
-
-static void
-put(struct flat *f, const struct ptx_inst *in)
-{
-    struct ptx_inst *insts = room(f, f->fn->insts, f->fn->ninsts, 1, &f->inst_cap, sizeof *insts);
-    if (!insts)
-        return;
-    f->fn->insts = insts;
-    insts[f->fn->ninsts++] = *in;
-}
-
 static void
 put_with(struct flat *f, struct ptx_inst in, const struct ptx_operand *operands, unsigned n)
 {
-    in.operand = cw_arena_array(f->a, struct ptx_operand, n + 1);
-    if (!in.operand) {
-        f->ok = false;
-        return;
-    }
-    memcpy(in.operand, operands, n * sizeof *operands);
-    in.noperands = (uint8_t)n;
-    in.vec = 1;
-    put(f, &in);
-}
-
-static uint32_t
-add_regs(struct flat *f, uint32_t n)
-{
-    struct ptx_reg *regs = room(f, f->fn->regs, f->fn->nregs, n, &f->reg_cap, sizeof *regs);
-    if (!regs)
-        return 0;
-    f->fn->regs = regs;
-    f->fn->nregs += n;
-    return f->fn->nregs - n;
-}
-
-static uint32_t
-add_reg(struct flat *f, ptx_type type)
-{
-    uint32_t r = add_regs(f, 1);
-    if (f->ok)
-        f->fn->regs[r] = (struct ptx_reg){ "flat", (uint8_t)type };
-    return r;
+    rewrite_inst_with(&f->to, in, operands, n);
 }
 
 static uint32_t
 add_labels(struct flat *f, uint32_t n)
 {
-    uint32_t *label = room(f, f->label, f->nlabels, n, &f->label_cap, sizeof *label);
+    uint32_t *label = rewrite_grow(&f->to, f->label, f->nlabels, n, &f->label_cap, sizeof *label);
     if (!label)
         return 0;
     f->label = label;
@@ -112,14 +54,14 @@ add_labels(struct flat *f, uint32_t n)
 static void
 place(struct flat *f, uint32_t label)
 {
-    if (f->ok)
-        f->label[label] = f->fn->ninsts;
+    if (f->to.ok)
+        f->label[label] = f->to.fn->ninsts;
 }
 
 static struct ptx_operand
 reg(uint32_t r)
 {
-    return (struct ptx_operand){ .kind = PTX_OPND_REG, .video_sel = -1, .index = r };
+    return rewrite_register(r);
 }
 
 static struct ptx_operand
@@ -150,7 +92,7 @@ skip_unless(struct flat *f, const struct body *b, const struct ptx_inst *in)
 static void
 put_case(struct flat *f, struct ptx_operand value, ptx_type type, struct ptx_operand number, bool equal, uint32_t label)
 {
-    uint32_t p = add_reg(f, PTX_PRED);
+    uint32_t p = rewrite_reg(&f->to, "flat", PTX_PRED);
     put_with(f, (struct ptx_inst){ .op = PTX_OP_SETP, .type = { (uint8_t)type }, .cmp = equal ? PTX_EQ : PTX_NE },
              (struct ptx_operand[]){ reg(p), value, number }, 3);
     put_branch(f, p, false, label);
@@ -159,19 +101,19 @@ put_case(struct flat *f, struct ptx_operand value, ptx_type type, struct ptx_ope
 static struct ptx_symbol *
 add_local(struct flat *f, const struct ptx_symbol *like, ptx_space space)
 {
-    struct ptx_symbol **locals = room(f, f->fn->locals, f->fn->nlocals, 1, &f->local_cap, sizeof *locals);
-    struct ptx_symbol *s = cw_arena_new(f->a, struct ptx_symbol);
+    struct ptx_function *fn = f->to.fn;
+    struct ptx_symbol **locals = rewrite_grow(&f->to, fn->locals, fn->nlocals, 1, &f->to.local_cap, sizeof *locals), *s = cw_arena_new(f->to.a, struct ptx_symbol);
     if (!locals || !s) {
-        f->ok = false;
+        f->to.ok = false;
         return NULL;
     }
     *s = *like;
     s->kind = PTX_SYM_VAR;
     s->space = (uint8_t)space;
     s->linkage = PTX_LINK_LOCAL;
-    s->index = f->fn->nlocals;
-    f->fn->locals = locals;
-    locals[f->fn->nlocals++] = s;
+    s->index = fn->nlocals;
+    fn->locals = locals;
+    locals[fn->nlocals++] = s;
     return s;
 }
 
@@ -214,9 +156,9 @@ copy_operand(struct flat *f, const struct body *b, const struct ptx_operand *o)
         c.index += b->labels;
         break;
     case PTX_OPND_VEC: case PTX_OPND_PRED_PAIR: case PTX_OPND_LIST:
-        c.elem = cw_arena_array(f->a, struct ptx_operand, o->count + 1u);
-        f->ok = f->ok && c.elem;
-        for (unsigned i = 0; i < o->count && f->ok; i++)
+        c.elem = cw_arena_array(f->to.a, struct ptx_operand, o->count + 1u);
+        f->to.ok = f->to.ok && c.elem;
+        for (unsigned i = 0; i < o->count && f->to.ok; i++)
             c.elem[i] = copy_operand(f, b, &o->elem[i]);
         break;
     default:
@@ -229,16 +171,16 @@ static void
 copy_inst(struct flat *f, const struct body *b, const struct ptx_inst *in)
 {
     struct ptx_inst c = *in;
-    c.operand = cw_arena_array(f->a, struct ptx_operand, in->noperands + 1u);
-    f->ok = f->ok && c.operand;
-    for (unsigned i = 0; i < in->noperands && f->ok; i++)
+    c.operand = cw_arena_array(f->to.a, struct ptx_operand, in->noperands + 1u);
+    f->to.ok = f->to.ok && c.operand;
+    for (unsigned i = 0; i < in->noperands && f->to.ok; i++)
         c.operand[i] = copy_operand(f, b, &in->operand[i]);
     if (in->has_guard)
         c.guard += b->regs;
     /* A device function's parameters are in local memory, where a kernel's are not. */
     if (b->locals && in->op == PTX_OP_LD && in->space == PTX_SPACE_PARAM && in->noperands > 1 && in->operand[1].has_reg)
         c.space = PTX_SPACE_LOCAL;
-    put(f, &c);
+    rewrite_inst(&f->to, &c);
 }
 
 static void
@@ -247,9 +189,9 @@ copy_table_branch(struct flat *f, const struct body *b, const struct ptx_inst *i
     const struct ptx_table *t = in->operand[1].table;
     uint32_t past = skip_unless(f, b, in);
     struct ptx_operand index = copy_operand(f, b, &in->operand[0]);
-    for (uint32_t i = 0; t && i < t->count && f->ok; i++)
-        put_case(f, index, PTX_U32, (struct ptx_operand){ .kind = PTX_OPND_IMM, .video_sel = -1, .imm = i }, true, b->labels + t->labels[i]);
-    put(f, &(struct ptx_inst){ .op = PTX_OP_TRAP });    /* the index is beyond the table: undefined */
+    for (uint32_t i = 0; t && i < t->count && f->to.ok; i++)
+        put_case(f, index, PTX_U32, rewrite_number(i), true, b->labels + t->labels[i]);
+    rewrite_inst(&f->to, &(struct ptx_inst){ .op = PTX_OP_TRAP });    /* the index is beyond the table: undefined */
     place(f, past);
 }
 
@@ -278,7 +220,7 @@ holds(ptx_type t)
 static void
 move_word(struct flat *f, const struct ptx_symbol *to, const struct ptx_symbol *from, uint64_t at, ptx_type t)
 {
-    uint32_t r = add_reg(f, holds(t));
+    uint32_t r = rewrite_reg(&f->to, "flat", holds(t));
     put_with(f, (struct ptx_inst){ .op = PTX_OP_LD, .type = { (uint8_t)t }, .space = PTX_SPACE_PARAM }, (struct ptx_operand[]){ reg(r), param_at(from, at) }, 2);
     put_with(f, (struct ptx_inst){ .op = PTX_OP_ST, .type = { (uint8_t)t }, .space = PTX_SPACE_PARAM }, (struct ptx_operand[]){ param_at(to, at), reg(r) }, 2);
 }
@@ -297,7 +239,7 @@ move_param(struct flat *f, const struct ptx_symbol *to, const struct ptx_symbol 
     }
     if (bits_type(step) == PTX_NONE)
         f->why = "a parameter has no width of a register";
-    for (uint64_t at = 0; at < to->size && !f->why && f->ok; at += step)
+    for (uint64_t at = 0; at < to->size && !f->why && f->to.ok; at += step)
         move_word(f, to, from, at, bits_type(step));
 }
 
@@ -350,14 +292,14 @@ static void copy_body(struct flat *f, const struct body *b);
 static bool
 begin_body(struct flat *f, struct body *b, const struct ptx_function *from)
 {
-    *b = (struct body){ .from = from, .regs = add_regs(f, from->nregs), .labels = add_labels(f, from->ninsts + 1) };
-    b->params = cw_arena_array(f->a, struct ptx_symbol *, from->nparams + 1);
-    b->rets = cw_arena_array(f->a, struct ptx_symbol *, from->nrets + 1);
-    b->locals = cw_arena_array(f->a, struct ptx_symbol *, from->nlocals + 1);
-    f->ok = f->ok && b->params && b->rets && b->locals;
-    if (!f->ok)
+    *b = (struct body){ .from = from, .regs = rewrite_regs(&f->to, from->nregs), .labels = add_labels(f, from->ninsts + 1) };
+    b->params = cw_arena_array(f->to.a, struct ptx_symbol *, from->nparams + 1);
+    b->rets = cw_arena_array(f->to.a, struct ptx_symbol *, from->nrets + 1);
+    b->locals = cw_arena_array(f->to.a, struct ptx_symbol *, from->nlocals + 1);
+    f->to.ok = f->to.ok && b->params && b->rets && b->locals;
+    if (!f->to.ok)
         return false;
-    memcpy(f->fn->regs + b->regs, from->regs, from->nregs * sizeof *from->regs);
+    memcpy(f->to.fn->regs + b->regs, from->regs, from->nregs * sizeof *from->regs);
     for (uint32_t i = 0; i < from->nparams; i++)
         b->params[i] = from->params[i]->is_param_reg ? from->params[i] : add_local(f, from->params[i], PTX_SPACE_PARAM);
     for (uint32_t i = 0; i < from->nrets; i++)
@@ -365,7 +307,7 @@ begin_body(struct flat *f, struct body *b, const struct ptx_function *from)
     for (uint32_t i = 0; i < from->nlocals; i++)
         if (from->locals[i]->space == PTX_SPACE_LOCAL || from->locals[i]->space == PTX_SPACE_PARAM)
             b->locals[i] = add_local(f, from->locals[i], (ptx_space)from->locals[i]->space);
-    return f->ok;
+    return f->to.ok;
 }
 
 static bool
@@ -386,7 +328,7 @@ copy_callee(struct flat *f, const struct body *b, const struct ptx_inst *in, uin
     for (uint32_t i = 0; i < f->depth; i++)
         if (f->inside[i] == id)
             f->why = "a function calls itself";
-    if (f->depth == MAX_DEPTH || f->fn->ninsts + callee->ninsts > MAX_INSTS)
+    if (f->depth == MAX_DEPTH || f->to.fn->ninsts + callee->ninsts > MAX_INSTS)
         f->why = "it is too large";
     if ((args->kind == PTX_OPND_LIST ? args->count : 0u) < callee->nparams)
         f->why = "a call has too few arguments";
@@ -394,9 +336,9 @@ copy_callee(struct flat *f, const struct body *b, const struct ptx_inst *in, uin
         f->why = "texture modes differ";
     if (f->why || !begin_body(f, &c, callee))
         return;
-    for (uint32_t i = 0; i < callee->nparams && f->ok; i++)
+    for (uint32_t i = 0; i < callee->nparams && f->to.ok; i++)
         pass(f, &c, callee->params[i], c.params[i], copy_operand(f, b, &args->elem[i]));
-    uint32_t mark = takes_stack(callee) ? add_reg(f, PTX_U64) : FLOW_NONE;
+    uint32_t mark = takes_stack(callee) ? rewrite_reg(&f->to, "flat", PTX_U64) : FLOW_NONE;
     if (mark != FLOW_NONE)
         put_with(f, (struct ptx_inst){ .op = PTX_OP_STACKSAVE, .type = { PTX_U64 } }, (struct ptx_operand[]){ reg(mark) }, 1);
     f->inside[f->depth++] = id;
@@ -405,7 +347,7 @@ copy_callee(struct flat *f, const struct body *b, const struct ptx_inst *in, uin
     place(f, c.labels + callee->ninsts);
     if (mark != FLOW_NONE)
         put_with(f, (struct ptx_inst){ .op = PTX_OP_STACKRESTORE, .type = { PTX_U64 } }, (struct ptx_operand[]){ reg(mark) }, 1);
-    for (uint32_t i = 0; i < callee->nrets && rets->kind == PTX_OPND_LIST && i < rets->count && f->ok; i++)
+    for (uint32_t i = 0; i < callee->nrets && rets->kind == PTX_OPND_LIST && i < rets->count && f->to.ok; i++)
         fetch(f, &c, callee->rets[i], c.rets[i], copy_operand(f, b, &rets->elem[i]));
 }
 
@@ -430,18 +372,18 @@ copy_indirect(struct flat *f, const struct body *b, const struct ptx_inst *in)
         f->why = "a call through a register has no prototype";
         return;
     }
-    for (uint32_t id = 0; id < f->e->program->nfuncs && f->ok && !f->why; id++) {
+    for (uint32_t id = 0; id < f->e->program->nfuncs && f->to.ok && !f->why; id++) {
         const struct cwj_function *c = cwj_program_function(f->e->program, id);
         if (!c->address_taken || c->runtime || !c->fn || !c->fn->has_body || c->fn->is_entry ||
             !same_shape(c->fn->params, c->fn->nparams, proto->params, proto->nparams) || !same_shape(c->fn->rets, c->fn->nrets, proto->rets, proto->nrets))
             continue;
         uint32_t other = add_labels(f, 1);
-        put_case(f, token, PTX_B64, (struct ptx_operand){ .kind = PTX_OPND_IMM, .video_sel = -1, .imm = (int64_t)CWH_FUNC_TOKEN(id) }, false, other);
+        put_case(f, token, PTX_B64, rewrite_number((int64_t)CWH_FUNC_TOKEN(id)), false, other);
         copy_callee(f, b, in, id);
         put_branch(f, FLOW_NONE, false, done);
         place(f, other);
     }
-    put(f, &(struct ptx_inst){ .op = PTX_OP_TRAP, .aux = PTX_AUX_BAD_CALL });
+    rewrite_inst(&f->to, &(struct ptx_inst){ .op = PTX_OP_TRAP, .aux = PTX_AUX_BAD_CALL });
     place(f, done);
 }
 
@@ -467,7 +409,7 @@ copy_call(struct flat *f, const struct body *b, const struct ptx_inst *in)
 static void
 copy_body(struct flat *f, const struct body *b)
 {
-    for (uint32_t i = 0; i < b->from->ninsts && f->ok && !f->why; i++) {
+    for (uint32_t i = 0; i < b->from->ninsts && f->to.ok && !f->why; i++) {
         const struct ptx_inst *in = &b->from->insts[i];
         place(f, b->labels + i);
         if (in->op == PTX_OP_CALL)
@@ -485,7 +427,7 @@ const struct ptx_function *
 emit_flatten(struct emit *e, const struct ptx_function *kernel, const char **why)
 {
     struct ptx_function *fn = cw_arena_new(&e->arena, struct ptx_function);
-    struct flat f = { .e = e, .a = &e->arena, .fn = fn, .ok = fn != NULL };
+    struct flat f = { .e = e, .to = { .a = &e->arena, .fn = fn, .ok = fn != NULL } };
     *why = NULL;
     if (!fn)
         return NULL;
@@ -493,16 +435,16 @@ emit_flatten(struct emit *e, const struct ptx_function *kernel, const char **why
     fn->insts = NULL;
     fn->blocks = NULL;
     fn->ninsts = fn->nblocks = 0;
-    f.reg_cap = kernel->nregs;      /* grown before they are written to */
-    f.local_cap = kernel->nlocals;
+    f.to.reg_cap = kernel->nregs;      /* grown before they are written to */
+    f.to.local_cap = kernel->nlocals;
     struct body b = { .from = kernel, .labels = add_labels(&f, kernel->ninsts + 1) };
     f.inside[f.depth++] = kernel->sym->link_id;
     copy_body(&f, &b);
     place(&f, b.labels + kernel->ninsts);
-    put(&f, &(struct ptx_inst){ .op = PTX_OP_RET });    /* labels behind the last instruction mean this */
-    for (uint32_t i = 0; i < fn->ninsts && f.ok; i++)
+    rewrite_inst(&f.to, &(struct ptx_inst){ .op = PTX_OP_RET });    /* labels behind the last instruction mean this */
+    for (uint32_t i = 0; i < fn->ninsts && f.to.ok; i++)
         if (fn->insts[i].op == PTX_OP_BRA)
             fn->insts[i].operand[0].index = f.label[fn->insts[i].operand[0].index];
     *why = f.why;
-    return f.ok && !f.why ? fn : NULL;
+    return f.to.ok && !f.why ? fn : NULL;
 }

@@ -19,101 +19,29 @@
 #include "jit/emit/park_private.h"
 
 #include "impl/base/log.h"
-#include "jit/analysis/flow_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-
 /* ---- the copy ---- */
-
-static void *
-grown(struct park_graph *g, void *old, uint32_t n, uint32_t *cap, size_t size)
-{
-    if (n < *cap)
-        return old;
-    *cap = *cap * 2 + 16;
-    void *fresh = cw_arena_alloc(g->a, *cap * size);
-    if (!fresh) {
-        g->ok = false;
-        *cap = n;
-        return NULL;
-    }
-    if (n)
-        memcpy(fresh, old, n * size);
-    return fresh;
-}
-
-/* A block with the given instructions; successors are to be set. FLOW_NONE: out of memory. */
-uint32_t
-park_add_block(struct park_graph *g, uint32_t first, uint32_t count, uint32_t nsucc)
-{
-    struct ptx_function *fn = g->fn;
-    struct ptx_block *blocks = grown(g, fn->blocks, fn->nblocks, &g->block_cap, sizeof *blocks);
-    uint32_t *succ = cw_arena_array(g->a, uint32_t, nsucc + 1);
-    if (!blocks || !succ) {
-        g->ok = false;
-        return FLOW_NONE;
-    }
-    fn->blocks = blocks;
-    fn->blocks[fn->nblocks] = (struct ptx_block){ .first = first, .count = count, .nsucc = nsucc, .succ = succ };
-    return fn->nblocks++;
-}
-
-uint32_t
-park_add_inst(struct park_graph *g, const struct ptx_inst *in)
-{
-    struct ptx_function *fn = g->fn;
-    struct ptx_inst *insts = grown(g, fn->insts, fn->ninsts, &g->inst_cap, sizeof *insts);
-    if (!insts)
-        return 0;
-    fn->insts = insts;
-    fn->insts[fn->ninsts] = *in;
-    return fn->ninsts++;
-}
-
-static uint32_t
-add_op(struct park_graph *g, struct ptx_inst in, uint32_t reg, bool from_reg, int64_t source, bool and_number, int64_t number)
-{
-    struct ptx_operand *o = cw_arena_array(g->a, struct ptx_operand, 3);
-    if (!o) {
-        g->ok = false;
-        return 0;
-    }
-    o[0] = (struct ptx_operand){ .kind = PTX_OPND_REG, .video_sel = -1, .index = reg };
-    o[1] = (struct ptx_operand){ .kind = from_reg ? PTX_OPND_REG : PTX_OPND_IMM, .video_sel = -1, .index = from_reg ? (uint32_t)source : 0,
-                                 .imm = from_reg ? 0 : source };
-    o[2] = (struct ptx_operand){ .kind = PTX_OPND_IMM, .video_sel = -1, .imm = number };
-    in.operand = o;
-    in.noperands = (uint8_t)(2 + and_number);
-    in.type[0] = PTX_U32;
-    in.vec = 1;
-    return park_add_inst(g, &in);
-}
 
 /* park = number; then to `to`. */
 uint32_t
 park_setting_block(struct park_graph *g, uint32_t number, uint32_t to)
 {
-    uint32_t i = add_op(g, (struct ptx_inst){ .op = PTX_OP_MOV }, g->park->reg, false, number, false, 0);
-    uint32_t b = park_add_block(g, i, 1, 1);
-    if (g->ok)
-        g->fn->blocks[b].succ[0] = to;
-    return b;
+    const struct ptx_operand o[] = { rewrite_register(g->park->reg), rewrite_number(number) };
+    return rewrite_block(&g->to, rewrite_inst_with(&g->to, (struct ptx_inst){ .op = PTX_OP_MOV, .type = { PTX_U32 } }, o, 2), 1, 1, to, 0);
 }
 
 /* if (park == number, or with PTX_NE: != number) to `yes`, else to `no`. */
 uint32_t
 park_testing_block(struct park_graph *g, uint8_t cmp, uint32_t number, uint32_t yes, uint32_t no)
 {
-    uint32_t i = add_op(g, (struct ptx_inst){ .op = PTX_OP_SETP, .cmp = cmp }, g->park->reg + 1, true, g->park->reg, true, number);
-    park_add_inst(g, &(struct ptx_inst){ .op = PTX_OP_BRA, .has_guard = true, .guard = g->park->reg + 1 });
-    uint32_t b = park_add_block(g, i, 2, 2);
-    if (g->ok) {
-        g->fn->blocks[b].succ[0] = yes;
-        g->fn->blocks[b].succ[1] = no;
-    }
-    return b;
+    const uint32_t p = g->park->reg + 1;
+    const struct ptx_operand o[] = { rewrite_register(p), rewrite_register(g->park->reg), rewrite_number(number) };
+    uint32_t i = rewrite_inst_with(&g->to, (struct ptx_inst){ .op = PTX_OP_SETP, .type = { PTX_U32 }, .cmp = cmp }, o, 3);
+    rewrite_inst(&g->to, &(struct ptx_inst){ .op = PTX_OP_BRA, .has_guard = true, .guard = p });
+    return rewrite_block(&g->to, i, 2, 2, yes, no);
 }
 
 /* Move the instructions from `at` on, and the successors, into a new block behind block b. Returns it. */
@@ -121,8 +49,8 @@ static uint32_t
 split(struct park_graph *g, uint32_t b, uint32_t at)
 {
     struct ptx_block old = g->fn->blocks[b];
-    uint32_t rest = park_add_block(g, at, old.first + old.count - at, 1);
-    if (!g->ok)
+    uint32_t rest = rewrite_block(&g->to, at, old.first + old.count - at, 1, 0, 0);
+    if (!g->to.ok)
         return b;
     struct ptx_block *head = &g->fn->blocks[b], *tail = &g->fn->blocks[rest];
     head->count = at - old.first;
@@ -147,22 +75,13 @@ join_exit(struct park_graph *g, uint32_t b)
     struct ptx_block *blk = &g->fn->blocks[b];
     struct ptx_inst *last = blk->count ? &g->fn->insts[blk->first + blk->count - 1] : NULL;
     if (last && leaves(g, last) && last->has_guard && blk->nsucc == 1) {
-        uint32_t *both = cw_arena_array(g->a, uint32_t, 2);
-        g->ok = g->ok && both;
-        if (!both)
-            return;
-        both[0] = g->leave;
-        both[1] = blk->succ[0];
-        blk->succ = both;
+        blk->succ[1] = blk->succ[0];
+        blk->succ[0] = g->leave;
         blk->nsucc = 2;
         last->op = PTX_OP_BRA;
     } else if (!blk->nsucc && (!last || leaves(g, last) || last->op == PTX_OP_TRAP || !(ptx_op_info((ptx_op)last->op)->traits & PTX_T_TERMINATOR))) {
         if (last && leaves(g, last))
             blk->count--;
-        blk->succ = cw_arena_array(g->a, uint32_t, 1);
-        g->ok = g->ok && blk->succ;
-        if (!blk->succ)
-            return;
         blk->succ[0] = g->leave;
         blk->nsucc = 1;
     }
@@ -173,20 +92,20 @@ static void
 split_all(struct park_graph *g)
 {
     uint32_t n = g->fn->nblocks;
-    uint32_t ret = park_add_inst(g, &(struct ptx_inst){ .op = PTX_OP_RET });
-    g->leave = park_add_block(g, ret, 1, 0);
-    for (uint32_t b = 0; b < n && g->ok; b++)
+    uint32_t ret = rewrite_inst(&g->to, &(struct ptx_inst){ .op = PTX_OP_RET });
+    g->leave = rewrite_block(&g->to, ret, 1, 0, 0, 0);
+    for (uint32_t b = 0; b < n && g->to.ok; b++)
         join_exit(g, b);
-    for (uint32_t b = 0; b < n && g->ok; b++) {
+    for (uint32_t b = 0; b < n && g->to.ok; b++) {
         uint32_t at = b;
         struct ptx_block old = g->fn->blocks[b];
-        for (uint32_t i = old.first; i < old.first + old.count && g->ok; i++) {
+        for (uint32_t i = old.first; i < old.first + old.count && g->to.ok; i++) {
             bool meets = waits_is_meeting(g->w, &g->fn->insts[i]);
             bool last = i + 1 == old.first + old.count;
             if ((meets || (b == 0 && last && ptx_op_info((ptx_op)g->fn->insts[i].op)->traits & PTX_T_TERMINATOR)) &&
                 (i > g->fn->blocks[at].first || b == 0))
                 at = split(g, at, i);
-            if (meets && !last && g->ok)
+            if (meets && !last && g->to.ok)
                 at = split(g, at, i + 1);
         }
     }
@@ -196,33 +115,27 @@ static bool
 copy_function(struct park_graph *g, const struct ptx_function *fn)
 {
     struct ptx_function *copy = cw_arena_new(g->a, struct ptx_function);
-    struct ptx_reg *regs = cw_arena_array(g->a, struct ptx_reg, fn->nregs + 2u);
-    if (!copy || !regs)
+    if (!copy)
         return false;
     *copy = *fn;
-    memcpy(regs, fn->regs, fn->nregs * sizeof *regs);
-    regs[fn->nregs] = (struct ptx_reg){ "park", PTX_U32 };
-    regs[fn->nregs + 1] = (struct ptx_reg){ "parked", PTX_PRED };
-    g->park->reg = fn->nregs;
-    copy->regs = regs;
-    copy->nregs += 2;
-    g->inst_cap = fn->ninsts + 16;
-    g->block_cap = fn->nblocks + 16;
-    copy->insts = cw_arena_array(g->a, struct ptx_inst, g->inst_cap);
-    copy->blocks = cw_arena_array(g->a, struct ptx_block, g->block_cap);
-    if (!copy->insts || !copy->blocks)
+    g->to.fn = g->fn = copy;
+    g->to.reg_cap = fn->nregs;          /* grown before they are written to */
+    g->to.inst_cap = fn->ninsts;
+    g->to.block_cap = fn->nblocks;
+    copy->insts = rewrite_grow(&g->to, fn->insts, fn->ninsts, 1, &g->to.inst_cap, sizeof *fn->insts);
+    copy->blocks = rewrite_grow(&g->to, fn->blocks, fn->nblocks, 1, &g->to.block_cap, sizeof *fn->blocks);
+    g->park->reg = rewrite_reg(&g->to, "park", PTX_U32);
+    rewrite_reg(&g->to, "parked", PTX_PRED);
+    if (!g->to.ok)
         return false;
-    memcpy(copy->insts, fn->insts, fn->ninsts * sizeof *fn->insts);
-    memcpy(copy->blocks, fn->blocks, fn->nblocks * sizeof *fn->blocks);
     for (uint32_t b = 0; b < fn->nblocks; b++) {
-        copy->blocks[b].succ = cw_arena_array(g->a, uint32_t, fn->blocks[b].nsucc + 1);
+        copy->blocks[b].succ = cw_arena_array(g->a, uint32_t, fn->blocks[b].nsucc + 2);      /* join_exit may add one */
         if (!copy->blocks[b].succ)
             return false;
         memcpy(copy->blocks[b].succ, fn->blocks[b].succ, fn->blocks[b].nsucc * sizeof(uint32_t));
     }
-    g->fn = copy;
     split_all(g);
-    return g->ok;
+    return g->to.ok;
 }
 
 /* pred from succ. Blocks that nothing reaches get no edges. */
@@ -287,15 +200,12 @@ enum closed { CLOSED, OPEN, MEETING };
 static enum closed
 collect(struct park_graph *g, uint32_t d, uint32_t j)
 {
-    uint32_t top = 0;
-    g->stamp++;
     g->nmember = 0;
+    flow_walk_from(&g->walk, d);
     if (d == j)
         return OPEN;
-    g->in_region[d] = g->stamp;
-    g->stack[top++] = d;
-    while (top) {
-        uint32_t b = g->stack[--top];
+    while (g->walk.top) {
+        uint32_t b = g->walk.stack[--g->walk.top];
         const struct ptx_block *blk = &g->fn->blocks[b];
         if (!g->budget)
             return OPEN;
@@ -311,10 +221,7 @@ collect(struct park_graph *g, uint32_t d, uint32_t j)
                 continue;
             if (s >= g->nsplit)     /* another region has changed it */
                 return OPEN;
-            if (g->in_region[s] != g->stamp) {
-                g->in_region[s] = g->stamp;
-                g->stack[top++] = s;
-            }
+            flow_walk_to(&g->walk, s);
         }
     }
     return CLOSED;
@@ -324,18 +231,15 @@ collect(struct park_graph *g, uint32_t d, uint32_t j)
 static void
 mark(struct park_graph *g, uint32_t h, bool forward, uint32_t *marks)
 {
-    uint32_t top = 0;
-    g->stack[top++] = h;
-    marks[h] = g->stamp;
-    while (top) {
-        const struct ptx_block *blk = &g->fn->blocks[g->stack[--top]];
+    struct flow_walk w = { g->walk.stack, marks, 0, g->walk.stamp };
+    flow_walk_to(&w, h);
+    while (w.top) {
+        const struct ptx_block *blk = &g->fn->blocks[w.stack[--w.top]];
         uint32_t n = forward ? blk->nsucc : blk->npred;
         const uint32_t *next = forward ? blk->succ : blk->pred;
         for (uint32_t k = 0; k < n; k++)
-            if (g->in_region[next[k]] == g->stamp && marks[next[k]] != g->stamp) {
-                marks[next[k]] = g->stamp;
-                g->stack[top++] = next[k];
-            }
+            if (park_in_region(g, next[k]))
+                flow_walk_to(&w, next[k]);
     }
     g->budget -= g->budget < g->nmember ? g->budget : g->nmember;
 }
@@ -346,13 +250,13 @@ static uint32_t
 count_releases(struct park_graph *g, uint32_t l)
 {
     uint32_t h = g->flow.loops[l].header, n = 0;
-    if (g->in_region[h] != g->stamp)
+    if (!park_in_region(g, h))
         return 0;
     mark(g, h, true, g->ahead);
     mark(g, h, false, g->behind);
     for (uint32_t i = 0; i < g->nmember; i++) {
         uint32_t b = g->member[i];
-        n += g->releases[b] && (g->e->target->fixed || !flow_in_loop(&g->flow, b, l)) && (g->ahead[b] == g->stamp || g->behind[b] != g->stamp);
+        n += g->releases[b] && (g->e->target->fixed || !flow_in_loop(&g->flow, b, l)) && (g->ahead[b] == g->walk.stamp || g->behind[b] != g->walk.stamp);
     }
     return n;
 }
@@ -369,7 +273,7 @@ find_region(struct park_graph *g, uint32_t l, uint32_t *entry, uint32_t *exit, b
         for (uint32_t j = g->flow.ipdom[d]; d && j < g->fn->nblocks; j = g->flow.ipdom[j]) {
             closed = collect(g, d, j);
             uint32_t n = closed == CLOSED ? count_releases(g, l) : 0;
-            if (closed == CLOSED && g->in_region[h] == g->stamp)
+            if (closed == CLOSED && park_in_region(g, h))
                 any = true;
             if (closed != CLOSED)
                 break;
@@ -411,9 +315,9 @@ can_redirect(const struct park_graph *g, uint32_t d, uint32_t j)
     for (uint32_t b = 0; b < g->fn->nblocks; b++)
         for (uint32_t k = 0; k < g->fn->blocks[b].nsucc; k++) {
             uint32_t s = g->fn->blocks[b].succ[k];
-            bool header = s < g->nsplit && g->in_region[s] == g->stamp && g->flow.loop_of[s] != FLOW_NONE &&
+            bool header = s < g->nsplit && park_in_region(g, s) && g->flow.loop_of[s] != FLOW_NONE &&
                           g->flow.loops[g->flow.loop_of[s]].header == s;
-            if ((s == g->entry[d] || (s == g->entry[j] && b < g->nsplit && g->in_region[b] == g->stamp) || header) && ends_in_table(g, b))
+            if ((s == g->entry[d] || (s == g->entry[j] && b < g->nsplit && park_in_region(g, b)) || header) && ends_in_table(g, b))
                 return false;
         }
     return true;
@@ -422,8 +326,8 @@ can_redirect(const struct park_graph *g, uint32_t d, uint32_t j)
 static void
 note(struct park_graph *g, uint32_t **list, uint32_t *n, uint32_t b)
 {
-    if (*n == g->head_cap || !g->ok) {
-        g->ok = false;
+    if (*n == g->head_cap || !g->to.ok) {
+        g->to.ok = false;
         return;
     }
     (*list)[(*n)++] = b;
@@ -435,41 +339,41 @@ rewrite(struct park_graph *g, uint32_t d, uint32_t j)
     struct flow *f = &g->flow;
     uint32_t k = 0, only = FLOW_NONE, before = g->fn->nblocks;
     for (uint32_t l = 0; l < f->nloops; l++) {
-        g->parked[l] |= g->waiting[l] && g->in_region[f->loops[l].header] == g->stamp;
-        if (g->waiting[l] && g->in_region[f->loops[l].header] == g->stamp) {
+        g->parked[l] |= g->waiting[l] && park_in_region(g, f->loops[l].header);
+        if (g->waiting[l] && park_in_region(g, f->loops[l].header)) {
             only = f->loops[l].header;
             k++;
         }
     }
     uint32_t latch = park_testing_block(g, PTX_NE, 0, FLOW_NONE, g->entry[j]);
     uint32_t out = park_setting_block(g, 0, latch);
-    if (!g->ok)
+    if (!g->to.ok)
         return;
     for (uint32_t i = 0; i < g->nmember; i++)
         redirect(g, g->member[i], g->entry[j], out);
     /* Back edges of the loops lead to the latch. */
     uint32_t number = 0, dispatch = g->entry[d];
-    for (uint32_t l = 0; l < f->nloops && g->ok; l++) {
+    for (uint32_t l = 0; l < f->nloops && g->to.ok; l++) {
         uint32_t h = f->loops[l].header;
-        if (!g->waiting[l] || g->in_region[h] != g->stamp)
+        if (!g->waiting[l] || !park_in_region(g, h))
             continue;
         uint32_t parking = park_setting_block(g, ++number, latch);
-        for (uint32_t i = 0; i < g->nmember && g->ok; i++)
+        for (uint32_t i = 0; i < g->nmember && g->to.ok; i++)
             if (flow_in_loop(f, g->member[i], l))
                 redirect(g, g->member[i], h, parking);
     }
-    if (!g->ok)
+    if (!g->to.ok)
         return;
     if (k == 1 && only == d) {
         g->fn->blocks[latch].succ[0] = d;
         note(g, &g->park->heads, &g->park->nheads, d);
     } else {
         number = 0;
-        for (uint32_t l = 0; l < f->nloops && g->ok; l++)
-            if (g->waiting[l] && g->in_region[f->loops[l].header] == g->stamp)
+        for (uint32_t l = 0; l < f->nloops && g->to.ok; l++)
+            if (g->waiting[l] && park_in_region(g, f->loops[l].header))
                 dispatch = park_testing_block(g, PTX_EQ, ++number, f->loops[l].header, dispatch);
         uint32_t enter = park_setting_block(g, 0, dispatch);
-        if (!g->ok)
+        if (!g->to.ok)
             return;
         for (uint32_t b = 0; b < before; b++)
             redirect(g, b, g->entry[d], enter);
@@ -486,54 +390,40 @@ rewrite(struct park_graph *g, uint32_t d, uint32_t j)
 static bool
 reaches_return(struct park_graph *g, uint32_t l)
 {
-    uint32_t top = 0;
-    g->stamp++;
-    g->stack[top++] = g->flow.loops[l].header;
-    g->in_region[g->flow.loops[l].header] = g->stamp;
-    while (top) {
-        uint32_t b = g->stack[--top];
+    flow_walk_from(&g->walk, g->flow.loops[l].header);
+    while (g->walk.top) {
+        uint32_t b = g->walk.stack[--g->walk.top];
         const struct ptx_block *blk = &g->fn->blocks[b];
         if (b == g->leave || !blk->nsucc)
             return true;
         for (uint32_t k = 0; k < blk->nsucc && !g->meets[b]; k++)
-            if (g->in_region[blk->succ[k]] != g->stamp) {
-                g->in_region[blk->succ[k]] = g->stamp;
-                g->stack[top++] = blk->succ[k];
-            }
+            flow_walk_to(&g->walk, blk->succ[k]);
     }
     return false;
 }
 
 /* May lanes that meet as part of a warp release what others of the warp wait for in loop l? The lane that has left the loop waits there for
  * lanes beside it, and the release is behind that. A meeting of the whole warp ends the search. Blocks are visited twice: before such a
- * meeting (in_region) and behind it (ahead). */
+ * meeting (walk) and behind it (ahead). */
 static bool
 meets_partly(struct park_graph *g, uint32_t l)
 {
-    uint32_t top = 0, h = g->flow.loops[l].header, n = g->fn->nblocks;
-    g->stamp++;
-    g->stack[top++] = h;
-    g->in_region[h] = g->stamp;
+    flow_walk_from(&g->walk, g->flow.loops[l].header);
+    struct flow_walk walks[2] = { g->walk, { g->walk.stack, g->ahead, 0, g->walk.stamp } };
     for (unsigned behind = 0; behind < 2; behind++) {
-        uint32_t *seen = behind ? g->ahead : g->in_region;
-        if (behind)
-            for (uint32_t b = 0; b < n; b++)
-                if (g->partly[b] && g->in_region[b] == g->stamp) {
-                    seen[b] = g->stamp;
-                    g->stack[top++] = b;
-                }
-        while (top) {
-            uint32_t b = g->stack[--top];
+        struct flow_walk *w = &walks[behind];
+        for (uint32_t b = 0; behind && b < g->fn->nblocks; b++)
+            if (g->partly[b] && park_in_region(g, b))
+                flow_walk_to(w, b);
+        while (w->top) {
+            uint32_t b = w->stack[--w->top];
             const struct ptx_block *blk = &g->fn->blocks[b];
             if (g->meets[b] && !g->partly[b])
                 continue;
             if (behind && g->releases[b] && !g->meets[b] && !flow_in_loop(&g->flow, b, l))
                 return true;
             for (uint32_t k = 0; k < blk->nsucc; k++)
-                if (seen[blk->succ[k]] != g->stamp) {
-                    seen[blk->succ[k]] = g->stamp;
-                    g->stack[top++] = blk->succ[k];
-                }
+                flow_walk_to(w, blk->succ[k]);
         }
     }
     return false;
@@ -564,9 +454,7 @@ prepare(struct park_graph *g)
     g->releases = cw_arena_array(g->a, bool, n + 1);
     g->partly = cw_arena_array(g->a, bool, n + 1);
     g->entry = cw_arena_array(g->a, uint32_t, n + 1);
-    g->stack = cw_arena_array(g->a, uint32_t, n + 1);
     g->member = cw_arena_array(g->a, uint32_t, n + 1);
-    g->in_region = cw_arena_array(g->a, uint32_t, n + 1);
     g->ahead = cw_arena_array(g->a, uint32_t, n + 1);
     g->behind = cw_arena_array(g->a, uint32_t, n + 1);
     g->waiting = cw_arena_array(g->a, bool, g->flow.nloops + 1);
@@ -574,7 +462,7 @@ prepare(struct park_graph *g)
     g->head_cap = g->flow.nloops + 1;
     g->park->heads = cw_arena_array(g->a, uint32_t, g->head_cap);
     g->park->latches = cw_arena_array(g->a, uint32_t, g->head_cap);
-    if (!g->meets || !g->releases || !g->partly || !g->entry || !g->stack || !g->member || !g->in_region || !g->ahead || !g->behind || !g->waiting ||
+    if (!g->meets || !g->releases || !g->partly || !g->entry || !flow_walk_init(&g->walk, n, g->a) || !g->member || !g->ahead || !g->behind || !g->waiting ||
         !g->parked || !g->park->heads || !g->park->latches)
         return false;
     for (uint32_t b = 0; b < n; b++) {
@@ -627,8 +515,8 @@ park_loops(struct park_graph *g, bool *left)
     struct region *r = cw_arena_array(g->a, struct region, f->nloops + 1);
     bool *taken = cw_arena_array(g->a, bool, g->nsplit + 1);
     uint32_t n = 0;
-    g->ok = g->ok && r && taken;
-    for (uint32_t l = 0; l < f->nloops && g->ok; l++) {
+    g->to.ok = g->to.ok && r && taken;
+    for (uint32_t l = 0; l < f->nloops && g->to.ok; l++) {
         bool open = false;
         if (!g->waiting[l])
             continue;
@@ -639,9 +527,9 @@ park_loops(struct park_graph *g, bool *left)
         }
         *left |= open || (!g->fn->is_entry && reaches_return(g, l)) || meets_partly(g, l);
     }
-    if (g->ok)
+    if (g->to.ok)
         qsort(r, n, sizeof *r, larger_first);
-    for (uint32_t i = 0; i < n && g->ok; i++) {
+    for (uint32_t i = 0; i < n && g->to.ok; i++) {
         if (g->parked[r[i].loop])
             continue;
         bool clear = taken[f->loops[r[i].loop].header] ? false : collect(g, r[i].entry, r[i].exit) == CLOSED;
@@ -694,14 +582,14 @@ park_function(struct park_graph *g, const struct ptx_function *fn, bool *left)
         return false;
     if (find_waiting(g))
         park_loops(g, left);
-    return g->ok;
+    return g->to.ok;
 }
 
 bool
 emit_park_leaves(struct emit *e, const struct ptx_function *fn, bool *left)
 {
     struct emit_park park = { 0 };
-    struct park_graph g = { .e = e, .a = &e->arena, .park = &park, .ok = true, .leave = FLOW_NONE };
+    struct park_graph g = { .e = e, .a = &e->arena, .park = &park, .to = { .a = &e->arena, .ok = true }, .leave = FLOW_NONE };
     *left = false;
     return e->width == 1 && !e->target->fixed ? true : park_function(&g, fn, left);
 }
@@ -709,7 +597,7 @@ emit_park_leaves(struct emit *e, const struct ptx_function *fn, bool *left)
 const struct ptx_function *
 emit_park(struct emit *e, const struct ptx_function *fn, struct emit_park *park)
 {
-    struct park_graph g = { .e = e, .a = &e->arena, .park = park, .ok = true, .leave = FLOW_NONE };
+    struct park_graph g = { .e = e, .a = &e->arena, .park = park, .to = { .a = &e->arena, .ok = true }, .leave = FLOW_NONE };
     bool left = false;
     if (e->width == 1 && !e->target->fixed)
         return fn;
@@ -717,7 +605,7 @@ emit_park(struct emit *e, const struct ptx_function *fn, struct emit_park *park)
         return NULL;
     if (left && fn == emit_session(e)->flat) {
         *park = (struct emit_park){ 0 };
-        g = (struct park_graph){ .e = e, .a = &e->arena, .park = park, .w = g.w, .ok = true, .leave = FLOW_NONE };
+        g = (struct park_graph){ .e = e, .a = &e->arena, .park = park, .w = g.w, .to = { .a = &e->arena, .ok = true }, .leave = FLOW_NONE };
         if (!copy_function(&g, fn) || !park_mirror_edges(&g) || !prepare(&g))
             return NULL;
         (void)find_waiting(&g);
@@ -725,7 +613,7 @@ emit_park(struct emit *e, const struct ptx_function *fn, struct emit_park *park)
         left = false;
     }
     emit_session(e)->lanes_wait |= left;
-    if (!g.ok)
+    if (!g.to.ok)
         return NULL;
     if (!park->nlatches)
         return fn;

@@ -4,14 +4,17 @@
 #define CWJ_EMIT_PARK_PRIVATE_H
 
 #include "jit/emit/emit_private.h"
+#include "jit/emit/rewrite.h"
+#include "jit/analysis/flow_private.h"
 
 struct park_graph {
     struct emit *e;
     struct waits *w;
     struct cw_arena *a;
-    struct ptx_function *fn;        /* the copy */
+    struct rewrite to;              /* the copy */
+    struct ptx_function *fn;        /* the same */
     struct emit_park *park;
-    uint32_t block_cap, inst_cap, head_cap;
+    uint32_t head_cap;
     uint32_t nsplit;                /* blocks before edges are redirected */
     uint32_t leave;                 /* the block with `ret`, or FLOW_NONE */
     struct flow flow;
@@ -19,15 +22,17 @@ struct park_graph {
     bool *partly;                   /* per block: what meets there is part of a warp */
     bool *waiting, *parked;         /* per loop */
     uint32_t *entry;                /* per block: where edges to it lead now */
-    uint32_t *stack, *member, nmember, *in_region, *ahead, *behind, stamp;
+    struct flow_walk walk;          /* of the region looked at last */
+    uint32_t *member, nmember, *ahead, *behind;
     uint64_t budget;                /* block visits left; at 0 regions are given up */
-    bool ok;                        /* false: out of memory */
 };
 
-/* New blocks. A block with the given instructions, whose successors are to be set; FLOW_NONE: out of memory. */
-uint32_t park_add_block(struct park_graph *g, uint32_t first, uint32_t count, uint32_t nsucc);
-/* An instruction of a block that is added next. */
-uint32_t park_add_inst(struct park_graph *g, const struct ptx_inst *in);
+static inline bool
+park_in_region(const struct park_graph *g, uint32_t block)
+{
+    return g->walk.seen[block] == g->walk.stamp;
+}
+
 /* park = number; then to `to`. */
 uint32_t park_setting_block(struct park_graph *g, uint32_t number, uint32_t to);
 /* if (park cmp number) to `yes`, else to `no`. */

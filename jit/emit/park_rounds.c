@@ -15,8 +15,6 @@
  * themselves has, are executed by the lanes that come together. */
 #include "jit/emit/park_private.h"
 
-#include "jit/analysis/flow_private.h"
-
 #include <string.h>
 
 /* Instructions of a kind wait for each other. */
@@ -36,41 +34,13 @@ struct rounds {
 static struct ptx_operand
 reg(uint32_t r)
 {
-    return (struct ptx_operand){ .kind = PTX_OPND_REG, .video_sel = -1, .index = r };
-}
-
-static struct ptx_operand
-number(int64_t n)
-{
-    return (struct ptx_operand){ .kind = PTX_OPND_IMM, .video_sel = -1, .imm = n };
+    return rewrite_register(r);
 }
 
 static uint32_t
-add(struct rounds *r, struct ptx_inst in, ptx_type type, const struct ptx_operand *operands, unsigned n)
+add(struct rounds *r, ptx_op op, ptx_type type, const struct ptx_operand *operands, unsigned n)
 {
-    struct park_graph *g = r->g;
-    in.operand = cw_arena_array(g->a, struct ptx_operand, n + 1);
-    if (!in.operand) {
-        g->ok = false;
-        return 0;
-    }
-    memcpy(in.operand, operands, n * sizeof *operands);
-    in.noperands = (uint8_t)n;
-    in.type[0] = (uint8_t)type;
-    in.vec = 1;
-    return park_add_inst(g, &in);
-}
-
-static uint32_t
-block_to(struct rounds *r, uint32_t first, uint32_t count, uint32_t yes, uint32_t no)
-{
-    uint32_t b = park_add_block(r->g, first, count, no == FLOW_NONE ? 1 : 2);
-    if (!r->g->ok)
-        return 0;
-    r->g->fn->blocks[b].succ[0] = yes;
-    if (no != FLOW_NONE)
-        r->g->fn->blocks[b].succ[1] = no;
-    return b;
+    return rewrite_inst_with(&r->g->to, (struct ptx_inst){ .op = op, .type = { (uint8_t)type }, .cmp = op == PTX_OP_SETP ? PTX_EQ : PTX_CMP_NONE }, operands, n);
 }
 
 /* ---- where lanes stop --------------------------------------------------------------------------------------------------- */
@@ -98,23 +68,17 @@ static bool
 stops_between(struct rounds *r, uint32_t h, uint32_t b)
 {
     struct park_graph *g = r->g;
-    uint32_t top = 0;
-    g->stamp++;
-    g->in_region[h] = g->stamp;
-    if (g->in_region[b] != g->stamp) {
-        g->in_region[b] = g->stamp;
-        g->stack[top++] = b;
-    }
+    flow_walk_from(&g->walk, b);
+    if (h != b)
+        g->walk.seen[h] = g->walk.stamp;
+    else
+        g->walk.top = 0;
     bool stops = r->kind[h] || r->head[h] || r->kind[b] || r->head[b];
-    while (top && !stops) {
-        const struct ptx_block *blk = &g->fn->blocks[g->stack[--top]];
+    while (g->walk.top && !stops) {
+        const struct ptx_block *blk = &g->fn->blocks[g->walk.stack[--g->walk.top]];
         for (uint32_t k = 0; k < blk->npred; k++) {
-            uint32_t p = blk->pred[k];
-            stops |= r->kind[p] || r->head[p];
-            if (g->in_region[p] != g->stamp) {
-                g->in_region[p] = g->stamp;
-                g->stack[top++] = p;
-            }
+            stops |= r->kind[blk->pred[k]] || r->head[blk->pred[k]];
+            flow_walk_to(&g->walk, blk->pred[k]);
         }
     }
     return stops;
@@ -158,14 +122,14 @@ meeting_stop(struct rounds *r, uint32_t b)
     const struct ptx_inst in = g->fn->insts[g->fn->blocks[b].first];
     bool masked = r->kind[b] == KIND_WARP || in.op == PTX_OP_MATCH || in.op == PTX_OP_REDUX || in.op == PTX_OP_ELECT || in.op == PTX_OP_SHFL ||
                   in.op == PTX_OP_VOTE;
-    struct ptx_operand mask = masked && in.noperands ? in.operand[in.noperands - 1] : number(UINT32_MAX);
+    struct ptx_operand mask = masked && in.noperands ? in.operand[in.noperands - 1] : rewrite_number(UINT32_MAX);
     uint32_t park = park_setting_block(g, r->number[b], r->latch);
-    uint32_t first = add(r, (struct ptx_inst){ .op = PTX_OP_MOV }, PTX_U32, (struct ptx_operand[]){ reg(r->want), mask }, 2);
-    uint32_t stop = block_to(r, first, 1, park, FLOW_NONE);
-    if (!in.has_guard || !g->ok)
+    uint32_t first = add(r, PTX_OP_MOV, PTX_U32, (struct ptx_operand[]){ reg(r->want), mask }, 2);
+    uint32_t stop = rewrite_block(&g->to, first, 1, 1, park, 0);
+    if (!in.has_guard || !g->to.ok)
         return stop;
-    first = park_add_inst(g, &(struct ptx_inst){ .op = PTX_OP_BRA, .has_guard = true, .guard = in.guard, .guard_negated = in.guard_negated });
-    return block_to(r, first, 1, stop, 0);
+    first = rewrite_inst(&g->to, &(struct ptx_inst){ .op = PTX_OP_BRA, .has_guard = true, .guard = in.guard, .guard_negated = in.guard_negated });
+    return rewrite_block(&g->to, first, 1, 2, stop, 0);
 }
 
 /* To `yes` if the active lanes are all of those that they want and that are alive; else to the latch. */
@@ -173,13 +137,13 @@ static uint32_t
 gate(struct rounds *r, uint32_t yes)
 {
     uint32_t m = r->missing;
-    uint32_t first = add(r, (struct ptx_inst){ .op = PTX_OP_ACTIVEMASK }, PTX_B32, (struct ptx_operand[]){ reg(m) }, 1);
-    add(r, (struct ptx_inst){ .op = PTX_OP_NOT }, PTX_B32, (struct ptx_operand[]){ reg(m), reg(m) }, 2);
-    add(r, (struct ptx_inst){ .op = PTX_OP_AND }, PTX_B32, (struct ptx_operand[]){ reg(m), reg(m), reg(r->want) }, 3);
-    add(r, (struct ptx_inst){ .op = PTX_OP_AND }, PTX_B32, (struct ptx_operand[]){ reg(m), reg(m), reg(r->alive) }, 3);
-    add(r, (struct ptx_inst){ .op = PTX_OP_SETP, .cmp = PTX_EQ }, PTX_U32, (struct ptx_operand[]){ reg(r->complete), reg(m), number(0) }, 3);
-    park_add_inst(r->g, &(struct ptx_inst){ .op = PTX_OP_BRA, .has_guard = true, .guard = r->complete });
-    return block_to(r, first, 6, yes, r->latch);
+    uint32_t first = add(r, PTX_OP_ACTIVEMASK, PTX_B32, (struct ptx_operand[]){ reg(m) }, 1);
+    add(r, PTX_OP_NOT, PTX_B32, (struct ptx_operand[]){ reg(m), reg(m) }, 2);
+    add(r, PTX_OP_AND, PTX_B32, (struct ptx_operand[]){ reg(m), reg(m), reg(r->want) }, 3);
+    add(r, PTX_OP_AND, PTX_B32, (struct ptx_operand[]){ reg(m), reg(m), reg(r->alive) }, 3);
+    add(r, PTX_OP_SETP, PTX_U32, (struct ptx_operand[]){ reg(r->complete), reg(m), rewrite_number(0) }, 3);
+    rewrite_inst(&r->g->to, &(struct ptx_inst){ .op = PTX_OP_BRA, .has_guard = true, .guard = r->complete });
+    return rewrite_block(&r->g->to, first, 6, 2, yes, r->latch);
 }
 
 /* Branch by park's number, which is one of [from, from + n). */
@@ -216,25 +180,14 @@ route(const struct rounds *r, uint32_t b, uint32_t s)
     return s;
 }
 
-static bool
+static void
 make_registers(struct rounds *r)
 {
-    struct ptx_function *fn = r->g->fn;
-    struct ptx_reg *regs = cw_arena_array(r->g->a, struct ptx_reg, fn->nregs + 4u);
-    if (!regs)
-        return false;
-    memcpy(regs, fn->regs, fn->nregs * sizeof *regs);
-    r->want = fn->nregs;
-    r->alive = fn->nregs + 1;
-    r->missing = fn->nregs + 2;
-    r->complete = fn->nregs + 3;
-    regs[r->want] = (struct ptx_reg){ "want", PTX_B32 };
-    regs[r->alive] = (struct ptx_reg){ "alive", PTX_B32 };
-    regs[r->missing] = (struct ptx_reg){ "missing", PTX_B32 };
-    regs[r->complete] = (struct ptx_reg){ "complete", PTX_PRED };
-    fn->regs = regs;
-    fn->nregs += 4;
-    return true;
+    struct rewrite *to = &r->g->to;
+    r->want = rewrite_reg(to, "want", PTX_B32);
+    r->alive = rewrite_reg(to, "alive", PTX_B32);
+    r->missing = rewrite_reg(to, "missing", PTX_B32);
+    r->complete = rewrite_reg(to, "complete", PTX_PRED);
 }
 
 static void
@@ -250,19 +203,19 @@ make_blocks(struct rounds *r)
     uint32_t itself = number_kind(r, KIND_ITSELF);
     uint32_t warp = number_kind(r, KIND_WARP);
     uint32_t block = number_kind(r, KIND_BLOCK), end = r->ntargets;
-    for (uint32_t b = 0; b < g->nsplit && g->ok; b++)
+    for (uint32_t b = 0; b < g->nsplit && g->to.ok; b++)
         r->stop[b] = r->kind[b] ? meeting_stop(r, b) : r->number[b] ? park_setting_block(g, r->number[b], r->latch) : FLOW_NONE;
-    for (uint32_t b = 0; b < g->nsplit && g->ok; b++) {
+    for (uint32_t b = 0; b < g->nsplit && g->to.ok; b++) {
         struct ptx_block *blk = &g->fn->blocks[b];
         if (r->kind[b] && g->fn->insts[blk->first].has_guard) {
             g->fn->blocks[r->stop[b]].succ[1] = route(r, b, blk->succ[0]);
             g->fn->insts[blk->first].has_guard = false;
         }
     }
-    for (uint32_t b = 0; b < g->nsplit && g->ok; b++)
+    for (uint32_t b = 0; b < g->nsplit && g->to.ok; b++)
         for (uint32_t k = 0; k < g->fn->blocks[b].nsucc; k++)
             g->fn->blocks[b].succ[k] = route(r, b, g->fn->blocks[b].succ[k]);
-    if (!g->ok)
+    if (!g->to.ok)
         return;
     /* A gate for each meeting by itself, and one for each kind of those that pair. */
     for (uint32_t n = itself; n < warp; n++)
@@ -278,9 +231,9 @@ make_blocks(struct rounds *r)
         uint32_t to = dispatch(r, units, warp - units);
         no = no == FLOW_NONE ? to : park_testing_block(g, PTX_LT, warp, to, no);
     }
-    uint32_t first = add(r, (struct ptx_inst){ .op = PTX_OP_ACTIVEMASK }, PTX_B32, (struct ptx_operand[]){ reg(r->alive) }, 1);
-    uint32_t head = block_to(r, first, 1, no, FLOW_NONE);
-    if (!g->ok)
+    uint32_t first = add(r, PTX_OP_ACTIVEMASK, PTX_B32, (struct ptx_operand[]){ reg(r->alive) }, 1);
+    uint32_t head = rewrite_block(&g->to, first, 1, 1, no, 0);
+    if (!g->to.ok)
         return;
     g->fn->blocks[r->latch].succ[0] = head;
     g->park->heads[g->park->nheads++] = head;
@@ -293,10 +246,10 @@ park_rounds(struct park_graph *g)
     size_t n = (size_t)g->nsplit + 1;
     struct rounds r = { .g = g, .kind = cw_arena_array(g->a, uint8_t, n), .head = cw_arena_array(g->a, bool, n), .number = cw_arena_array(g->a, uint32_t, n),
                         .stop = cw_arena_array(g->a, uint32_t, n), .target = cw_arena_array(g->a, uint32_t, n + 1) };
-    if (!r.kind || !r.head || !r.number || !r.stop || !r.target || !make_registers(&r)) {
-        g->ok = false;
+    make_registers(&r);
+    g->to.ok &= r.kind && r.head && r.number && r.stop && r.target;
+    if (!g->to.ok)
         return;
-    }
     find_stops(&r);
     make_blocks(&r);
 }
