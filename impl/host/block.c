@@ -312,6 +312,17 @@ cwh_rt_warp_exchange(struct cwh_gang *gang, uint32_t site, uint32_t members, uin
     return f->result;
 }
 
+uint32_t
+cwh_rt_step_store(struct cwh_gang *gang, uint32_t site, uint64_t address)
+{
+    uint64_t values[CWH_WARP];
+    uint32_t lanes = cwh_rt_warp_exchange(gang, site, 0, address, values);
+    for (uint32_t lane = gang->first % CWH_WARP + 1; lane < CWH_WARP; lane++)
+        if (lanes >> lane & 1 && values[lane] == address)
+            return 0;
+    return 1;
+}
+
 /* ---- barrier.cluster (PTX 9.7.13.4) ---- */
 
 static struct cwh_cluster_barrier *

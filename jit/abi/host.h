@@ -141,6 +141,7 @@ struct cwh_matrix;
     X(void,     cwh_rt_cluster_arrive, (struct cwh_gang *gang))                                                             \
     X(void,     cwh_rt_cluster_wait, (struct cwh_gang *gang))                                                               \
     X(uint32_t, cwh_rt_warp_exchange, (struct cwh_gang *gang, uint32_t site, uint32_t members, uint64_t value, uint64_t values[32])) \
+    X(uint32_t, cwh_rt_step_store,   (struct cwh_gang *gang, uint32_t site, uint64_t address))                              \
     X(void,     cwh_rt_tex,          (struct cwh_gang *gang, const struct cwh_tex *tex))                                    \
     X(void,     cwh_rt_vprintf,      (struct cwh_gang *gang, uint64_t mask, const uint64_t *formats, const uint64_t *args, int32_t *results)) \
     X(void,     cwh_rt_malloc,       (struct cwh_gang *gang, uint64_t mask, const uint64_t *sizes, uint64_t *results))      \

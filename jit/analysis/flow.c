@@ -186,17 +186,18 @@ find_dominators(struct flow *f, struct cw_arena *a)
     uint32_t **succ = cw_arena_array(a, uint32_t *, n + 1), **pred = cw_arena_array(a, uint32_t *, n + 1);
     uint32_t *nsucc = cw_arena_array(a, uint32_t, n + 1), *npred = cw_arena_array(a, uint32_t, n + 1);
     bool *seen = cw_arena_array(a, bool, n + 1);
+    f->post = cw_arena_array(a, uint32_t, n + 1);
     f->idom = cw_arena_array(a, uint32_t, n + 1);
     f->ipdom = cw_arena_array(a, uint32_t, n + 1);
-    if (!po || !stack || !next || !number || !succ || !pred || !nsucc || !npred || !seen || !f->idom || !f->ipdom)
+    if (!po || !stack || !next || !number || !succ || !pred || !nsucc || !npred || !seen || !f->post || !f->idom || !f->ipdom)
         return false;
     for (uint32_t b = 0; b < n; b++) {
         succ[b] = blk[b].succ, nsucc[b] = blk[b].nsucc;
         pred[b] = blk[b].pred, npred[b] = blk[b].npred;
     }
     uint32_t count;
-    post_order(0, succ, nsucc, n, po, &count, stack, next, seen);
-    dominators(n, 0, po, count, pred, npred, f->idom, number);
+    post_order(0, succ, nsucc, n, f->post, &f->npost, stack, next, seen);
+    dominators(n, 0, f->post, f->npost, pred, npred, f->idom, number);
     f->dom_first = cw_arena_array(a, uint32_t, n + 1);
     f->dom_last = cw_arena_array(a, uint32_t, n + 1);
     if (!f->dom_first || !f->dom_last || !number_forest(f->idom, n, f->dom_first, f->dom_last, a))
@@ -275,25 +276,20 @@ take_into_loop(struct flow *f, uint32_t number, uint32_t b, uint32_t *stack, uin
 static bool
 find_loops(struct flow *f, struct cw_arena *a)
 {
-    uint32_t n = f->n, count;
+    uint32_t n = f->n;
     const struct ptx_block *blk = f->fn->blocks;
-    uint32_t *stack = cw_arena_array(a, uint32_t, n + 1), *po = cw_arena_array(a, uint32_t, n + 1), *next = cw_arena_array(a, uint32_t, n + 1);
-    uint32_t **succ = cw_arena_array(a, uint32_t *, n + 1), *nsucc = cw_arena_array(a, uint32_t, n + 1);
+    uint32_t *stack = cw_arena_array(a, uint32_t, n + 1);
     uint32_t *outermost = cw_arena_array(a, uint32_t, n + 1), *parent = cw_arena_array(a, uint32_t, n + 1);
     uint32_t *first = cw_arena_array(a, uint32_t, n + 1), *last = cw_arena_array(a, uint32_t, n + 1);
-    bool *seen = cw_arena_array(a, bool, n + 1);
     f->loops = cw_arena_array(a, struct flow_loop, n + 1);
     f->loop_of = cw_arena_array(a, uint32_t, n + 1);
-    if (!stack || !po || !next || !succ || !nsucc || !outermost || !parent || !first || !last || !seen || !f->loops || !f->loop_of)
+    if (!stack || !outermost || !parent || !first || !last || !f->loops || !f->loop_of)
         return false;
-    for (uint32_t b = 0; b < n; b++) {
+    for (uint32_t b = 0; b < n; b++)
         f->loop_of[b] = FLOW_NONE;
-        succ[b] = blk[b].succ, nsucc[b] = blk[b].nsucc;
-    }
     /* Post-order visits the blocks that a header dominates before the header. */
-    post_order(0, succ, nsucc, n, po, &count, stack, next, seen);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t h = po[i], top = 0, number = f->nloops;
+    for (uint32_t i = 0; i < f->npost; i++) {
+        uint32_t h = f->post[i], top = 0, number = f->nloops;
         for (uint32_t k = 0; k < blk[h].npred; k++)
             if (flow_dominates(f, h, blk[h].pred[k]))
                 top++;
@@ -354,13 +350,6 @@ representative(const struct layout *lay, uint32_t b, uint32_t region)
 {
     uint32_t l = lay->f->loop_of[b];
     return l == region ? b : lay->f->loops[lay->ancestor[l]].header;
-}
-
-static int
-by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
 }
 
 /* Post-order over the direct children of `region`, edges to its header left out. Blocks of one child are scanned as one node. */
@@ -437,7 +426,7 @@ layout_regions(struct layout *lay, uint32_t *out, uint32_t *nout)
             }
         }
         memcpy(lay->sorted, lay->members + begin, (end - begin) * sizeof *lay->sorted);
-        qsort(lay->sorted, end - begin, sizeof *lay->sorted, by_number);
+        qsort(lay->sorted, end - begin, sizeof *lay->sorted, flow_ascending);
         uint32_t n = order_children(lay, region, entry, lay->sorted, end - begin);
         open[depth] = (struct region){ region, n, cw_arena_array(lay->a, uint32_t, n + 1) };
         if (!open[depth].children)

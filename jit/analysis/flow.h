@@ -42,6 +42,7 @@ struct flow {
     const struct ptx_function *fn;
     uint32_t  n;                    /* blocks */
     uint32_t *order, *position;     /* layout: order[position[b]] == b */
+    uint32_t *post, npost;          /* blocks in post-order */
     uint32_t *idom;                 /* immediate dominator; idom[0] == 0 */
     uint32_t *dom_first, *dom_last; /* preorder numbers of the dominator tree: flow_dominates */
     uint32_t *ipdom;                /* immediate post-dominator; n = the virtual exit */

@@ -14,6 +14,7 @@ struct flow_set {
 bool flow_set_init(struct flow_set *s, uint32_t words, struct cw_arena *a);     /* empty; false: out of memory */
 void flow_set_clear(struct flow_set *s);
 void flow_set_add_row(struct flow_set *s, const struct flow_row *row);
+int flow_ascending(const void *a, const void *b);               /* for qsort: two uint32_t */
 bool flow_set_row(struct flow_set *s, struct flow_row *row, struct cw_arena *a);
 static inline void
 flow_set_add(struct flow_set *s, uint32_t word, uint64_t bits)

@@ -10,7 +10,7 @@
 
 #include "impl/base/env.h"
 #include "impl/base/log.h"
-#include "jit/analysis/flow.h"
+#include "jit/analysis/flow_private.h"
 
 #include <string.h>
 
@@ -31,8 +31,7 @@ cwj_lockstep_setting(void)
 
 struct search {
     const struct flow *f;
-    bool *region, *seen;            /* per block */
-    uint32_t *stack;
+    struct flow_walk region, walk;
     uint64_t budget;                /* instructions left to visit: bounds hostile code */
     uint32_t line;                  /* of the load found */
 };
@@ -163,21 +162,19 @@ static bool
 search_from(struct search *s, uint32_t b, uint32_t at)
 {
     const struct ptx_inst *store = &s->f->fn->insts[at];
-    uint32_t top = 0;
-    memset(s->seen, 0, s->f->n * sizeof *s->seen);
+    s->walk.stamp++;
+    s->walk.top = 0;
     for (uint32_t first = at + 1;; first = s->f->fn->blocks[b].first) {
         enum found found = scan_block(s, b, first, store);
         const struct ptx_block *blk = &s->f->fn->blocks[b];
         if (found == FOUND_LOAD)
             return true;
         for (uint32_t k = 0; found == FOUND_NOTHING && k < blk->nsucc; k++)
-            if (s->region[blk->succ[k]] && !s->seen[blk->succ[k]]) {
-                s->seen[blk->succ[k]] = true;
-                s->stack[top++] = blk->succ[k];
-            }
-        if (!top || !s->budget)
+            if (s->region.seen[blk->succ[k]] == s->region.stamp)
+                flow_walk_to(&s->walk, blk->succ[k]);
+        if (!s->walk.top || !s->budget)
             return false;
-        b = s->stack[--top];
+        b = s->walk.stack[--s->walk.top];
     }
 }
 
@@ -185,16 +182,14 @@ search_from(struct search *s, uint32_t b, uint32_t at)
 static void
 mark_region(struct search *s, uint32_t start, uint32_t join)
 {
-    uint32_t top = 0;
-    memset(s->region, 0, s->f->n * sizeof *s->region);
-    if (start == join)
-        return;
-    s->region[s->stack[top++] = start] = true;
-    while (top) {
-        const struct ptx_block *blk = &s->f->fn->blocks[s->stack[--top]];
+    s->region.stamp++;
+    if (start != join)
+        flow_walk_to(&s->region, start);
+    while (s->region.top) {
+        const struct ptx_block *blk = &s->f->fn->blocks[s->region.stack[--s->region.top]];
         for (uint32_t k = 0; k < blk->nsucc; k++)
-            if (blk->succ[k] != join && !s->region[blk->succ[k]])
-                s->region[s->stack[top++] = blk->succ[k]] = true;
+            if (blk->succ[k] != join)
+                flow_walk_to(&s->region, blk->succ[k]);
     }
 }
 
@@ -207,7 +202,7 @@ branch_in_step(struct search *s, uint32_t branch)
         return false;
     mark_region(s, start, s->f->ipdom[branch]);
     for (uint32_t b = 0; b < s->f->n; b++)
-        for (uint32_t i = fn->blocks[b].first; s->region[b] && i < fn->blocks[b].first + fn->blocks[b].count; i++)
+        for (uint32_t i = fn->blocks[b].first; s->region.seen[b] == s->region.stamp && i < fn->blocks[b].first + fn->blocks[b].count; i++)
             if (is_weak_shared(&fn->insts[i], PTX_OP_ST) && search_from(s, b, i))
                 return true;
     return false;
@@ -238,9 +233,9 @@ function_in_step(const struct ptx_function *fn)
         return 0;
     cw_arena_init(&a);
     if (flow_analyse(&f, fn, 1, false, &a) == CW_OK) {
-        struct search s = { .f = &f, .region = cw_arena_array(&a, bool, f.n + 1), .seen = cw_arena_array(&a, bool, f.n + 1),
-                            .stack = cw_arena_array(&a, uint32_t, f.n + 1), .budget = 200 * (uint64_t)fn->ninsts };
-        for (uint32_t b = 0; s.region && s.seen && s.stack && b < f.n && !line; b++)
+        struct search s = { .f = &f, .budget = 200 * (uint64_t)fn->ninsts };
+        bool ok = flow_walk_init(&s.region, f.n, &a) && flow_walk_init(&s.walk, f.n, &a);
+        for (uint32_t b = 0; ok && b < f.n && !line; b++)
             if (branch_in_step(&s, b))
                 line = s.line;
     }

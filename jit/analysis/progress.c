@@ -10,6 +10,7 @@
  *
  * A value is uniform in the block unless it comes from thread numbers, atomics, other lanes, calls, or loads from non-uniform addresses. */
 #include "jit/analysis/progress.h"
+#include "jit/analysis/find.h"
 #include "jit/analysis/flow_private.h"
 #include "jit/analysis/waits.h"
 
@@ -31,14 +32,10 @@ is_whole(const struct ptx_inst *in)
     return in->op == PTX_OP_BARRIER_CLUSTER || (in->mode != PTX_MODE_ARRIVE && in->noperands == (red ? 3 : 1) && id->kind == PTX_OPND_IMM && id->imm == 0);
 }
 
-/* False: a barrier has a number or a count. */
 static bool
-only_whole(const struct ptx_function *fn)
+is_partial(const struct ptx_inst *in)
 {
-    for (uint32_t i = 0; i < fn->ninsts; i++)
-        if (waits_is_barrier(&fn->insts[i]) && !is_whole(&fn->insts[i]))
-            return false;
-    return true;
+    return waits_is_barrier(in) && !is_whole(in);
 }
 
 /* ---- 3: barriers of diverged warps ---- */
@@ -138,11 +135,8 @@ static cw_result
 kernel_progress(struct progress *w, struct cw_arena *a, enum cwj_progress *out)
 {
     *out = CWJ_PROGRESS_REQUIRED;
-    for (uint32_t k = 0; k < w->closure->nfuncs; k++) {
-        const struct cwj_function *f = cwj_program_function(w->p, w->closure->funcs[k]);
-        if (f->fn && f->fn->has_body && !only_whole(f->fn))
-            return CW_OK;
-    }
+    if (cwj_closure_has_inst(w->p, w->closure, is_partial))
+        return CW_OK;
     *out = CWJ_PROGRESS_COMMON;
     if (!waits_collect(&w->waits, w->p, w->closure->funcs, w->closure->nfuncs, a))
         return CW_ERR_NOMEM;

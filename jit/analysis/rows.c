@@ -46,8 +46,8 @@ flow_set_add_row(struct flow_set *s, const struct flow_row *row)
         flow_set_add(s, row->word[i].index, row->word[i].bits);
 }
 
-static int
-ascending(const void *a, const void *b)
+int
+flow_ascending(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return x < y ? -1 : x > y;
@@ -60,7 +60,7 @@ flow_set_row(struct flow_set *s, struct flow_row *row, struct cw_arena *a)
     row->word = cw_arena_array(a, struct flow_word, s->n + 1);
     if (!row->word)
         return false;
-    qsort(s->listed, s->n, sizeof *s->listed, ascending);
+    qsort(s->listed, s->n, sizeof *s->listed, flow_ascending);
     for (uint32_t i = 0; i < s->n; i++)
         if (s->bits[s->listed[i]])
             row->word[row->n++] = (struct flow_word){ s->bits[s->listed[i]], s->listed[i] };

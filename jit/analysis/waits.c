@@ -202,7 +202,6 @@ waits_collect(struct waits *w, const struct cwj_program *p, const uint32_t *func
 static bool
 reads_memory(const struct ptx_inst *in, void *user)
 {
-    (void)user;
     return in->op == PTX_OP_ATOM || is_load(in);
 }
 

@@ -64,9 +64,7 @@ emit_next_position(struct emit *e, uint32_t p)
             if (w->masked[s] || f->joined[s] == p + 1)
                 continue;
             f->joined[s] = p + 1;
-            LLVMBasicBlockRef take = emit_new_block(e, "join"), on = emit_new_block(e, "join.not");
-            LLVMBuildCondBr(e->b, LLVMBuildLoad2(e->b, e->i1, f->pending[s], ""), take, on);
-            LLVMPositionBuilderAtEnd(e->b, take);
+            LLVMBasicBlockRef on = emit_if(e, LLVMBuildLoad2(e->b, e->i1, f->pending[s], ""), "join", "join.not");
             LLVMBuildStore(e->b, LLVMConstNull(e->i1), f->pending[s]);
             LLVMBuildBr(e->b, f->bb[s]);
             LLVMPositionBuilderAtEnd(e->b, on);
@@ -178,16 +176,6 @@ tell_leaving(struct emit *e, const struct ptx_inst *last)
         e->target->leaving(e, last && last->has_guard ? emit_guard(e, last) : NULL);
 }
 
-/* Branch by the guard of `last`. The builder stands where it holds; returns the block where it does not. */
-static LLVMBasicBlockRef
-branch_by_guard(struct emit *e, const struct ptx_inst *last, const char *holds, const char *fails)
-{
-    LLVMBasicBlockRef yes = emit_new_block(e, holds), no = emit_new_block(e, fails);
-    LLVMBuildCondBr(e->b, emit_guard(e, last), yes, no);
-    LLVMPositionBuilderAtEnd(e->b, yes);
-    return no;
-}
-
 static void
 enter_from(struct emit *e, LLVMBasicBlockRef edge, uint32_t b)
 {
@@ -201,7 +189,7 @@ leave_by_table(struct emit *e, uint32_t b, const struct ptx_inst *last)
     const struct ptx_block *blk = &e->fn->blocks[b];
     const struct ptx_table *t = last->operand[1].table;
     LLVMValueRef index = emit_src(e, last, 0, PTX_U32);
-    LLVMBasicBlockRef bad = emit_new_block(e, "brx.bad"), no = last->has_guard ? branch_by_guard(e, last, "brx", "brx.not") : NULL;
+    LLVMBasicBlockRef bad = emit_new_block(e, "brx.bad"), no = last->has_guard ? emit_if(e, emit_guard(e, last), "brx", "brx.not") : NULL;
     LLVMValueRef sw = LLVMBuildSwitch(e->b, index, bad, t ? t->count : 0);
     const struct edge *edges = sort_edges(e, b);
     for (uint32_t i = 0; t && i < t->count; i++) {
@@ -226,7 +214,7 @@ leave_function(struct emit *e, uint32_t b, const struct ptx_inst *last)
     bool leaves = leaves_kernel(e, last);
     if (last->op != PTX_OP_TRAP)
         tell_leaving(e, last);
-    LLVMBasicBlockRef stay = last->has_guard && blk->nsucc ? branch_by_guard(e, last, "leave", "stay") : NULL;
+    LLVMBasicBlockRef stay = last->has_guard && blk->nsucc ? emit_if(e, emit_guard(e, last), "leave", "stay") : NULL;
     if (leaves && e->target->exit_thread) {
         e->target->exit_thread(e);
         LLVMBuildUnreachable(e->b);
@@ -268,7 +256,7 @@ emit_leave_unmasked(struct emit *e, uint32_t b, const struct ptx_inst *last)
     } else if (last && last->op == PTX_OP_BRX_IDX) {
         leave_by_table(e, b, last);
     } else if (last && last->op == PTX_OP_BRA && last->has_guard && blk->nsucc > 1) {
-        LLVMBasicBlockRef no = branch_by_guard(e, last, "taken", "not.taken");
+        LLVMBasicBlockRef no = emit_if(e, emit_guard(e, last), "taken", "not.taken");
         emit_enter_together(e, blk->succ[0]);
         enter_from(e, no, blk->succ[1]);
     } else if (last && ends_function(last)) {

@@ -124,9 +124,12 @@ emit_signature(struct emit *e, const struct ptx_function *fn)
 }
 
 LLVMValueRef
-emit_external(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *params, unsigned n, LLVMValueRef *args)
+emit_external(struct emit *e, const char *name, LLVMTypeRef ret, LLVMValueRef *args, unsigned n)
 {
-    LLVMTypeRef type = LLVMFunctionType(ret, params, n, false);
+    LLVMTypeRef types[16];
+    for (unsigned i = 0; i < n && i < 16; i++)
+        types[i] = LLVMTypeOf(args[i]);
+    LLVMTypeRef type = LLVMFunctionType(ret, types, n, false);
     LLVMValueRef fn = LLVMGetNamedFunction(e->module, name);
     if (!fn)
         fn = LLVMAddFunction(e->module, name, type);
@@ -238,10 +241,7 @@ store_result(struct emit *e, const struct ptx_operand *o, const struct ptx_symbo
         LLVMValueRef slot = emit_param_storage(e, o->sym);
         if (LLVMTypeOf(v) != emit_param_type(e, o->sym))
             v = emit_bitcast(e, v, emit_type(e, (ptx_type)o->sym->type));
-        LLVMValueRef c = e->f->flow.masked[e->f->block] ? e->mask : e->f->guard;
-        if (c)
-            v = emit_select(e, c, v, LLVMBuildLoad2(e->b, emit_param_type(e, o->sym), slot, ""));
-        LLVMBuildStore(e->b, v, slot);
+        LLVMBuildStore(e->b, emit_merged(e, v, emit_param_type(e, o->sym), slot), slot);
     }
 }
 
@@ -312,12 +312,7 @@ look_up(struct emit *e, LLVMValueRef token)
         p = LLVMBuildLoad2(e->b, e->ptr, LLVMBuildGEP2(e->b, table, s->function_table, idx, 2, ""), "");
         ok = LLVMBuildAnd(e->b, ok, LLVMBuildIsNotNull(e->b, p, ""), "");
     }
-    LLVMBasicBlockRef bad = emit_new_block(e, "bad.target"), good = emit_new_block(e, "target");
-    LLVMBuildCondBr(e->b, ok, good, bad);
-    LLVMPositionBuilderAtEnd(e->b, bad);
-    e->target->bad_call(e);
-    LLVMBuildUnreachable(e->b);
-    LLVMPositionBuilderAtEnd(e->b, good);
+    emit_demand(e, ok, e->target->bad_call, "bad.target", "target");
     return p;
 }
 

@@ -78,9 +78,18 @@ LLVMValueRef emit_fcmp(struct emit *e, LLVMRealPredicate p, LLVMValueRef a, LLVM
 LLVMValueRef emit_select(struct emit *e, LLVMValueRef c, LLVMValueRef a, LLVMValueRef b);   /* unifies all three */
 LLVMValueRef emit_low_half(struct emit *e, LLVMValueRef v);         /* of a scalar i64, as an i32 */
 LLVMValueRef emit_high_half(struct emit *e, LLVMValueRef v);
+/* For functions that take values and their number. */
+#define VALUES(...) (LLVMValueRef[]){ __VA_ARGS__ }, (unsigned)(sizeof (LLVMValueRef[]){ __VA_ARGS__ } / sizeof(LLVMValueRef))
+
+/* Call the intrinsic llvm.* `name`, overloaded on the given types. */
+LLVMValueRef emit_intrinsic_of(struct emit *e, const char *name, LLVMTypeRef *types, unsigned ntypes, LLVMValueRef *args, unsigned n);
 /* Call an LLVM intrinsic that is overloaded on the (unified) type of args[0], e.g. "llvm.fma", "llvm.ctpop". `flag` is a trailing i1
  * argument such as that of llvm.ctlz (-1: none). The result has the type of args[0]. */
 LLVMValueRef emit_intrinsic(struct emit *e, const char *name, LLVMValueRef *args, unsigned n, int flag);
+/* A PHI of two values. */
+LLVMValueRef emit_phi(struct emit *e, LLVMValueRef a, LLVMBasicBlockRef from_a, LLVMValueRef b, LLVMBasicBlockRef from_b);
+/* A constant of the module. */
+LLVMValueRef emit_constant(struct emit *e, const char *name, const void *bytes, unsigned size, unsigned align, LLVMLinkage linkage);
 /* One access per lane, for all lanes, at a vector of pointers; `align` in bytes. */
 LLVMValueRef emit_gather(struct emit *e, LLVMValueRef at, LLVMTypeRef scalar, unsigned align);
 void         emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef at, unsigned align);
@@ -95,6 +104,8 @@ LLVMValueRef emit_operand(struct emit *e, const struct ptx_operand *o, ptx_type 
  * says (9.4.2). For a vector of registers call emit_dst_operand on each element. */
 void emit_dst(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t, LLVMValueRef v);
 void emit_dst_operand(struct emit *e, const struct ptx_operand *o, ptx_type t, LLVMValueRef v);
+/* The same for a destination that may be a pair d|p, whose second register gets `second`. */
+void emit_dst_pair(struct emit *e, const struct ptx_operand *o, ptx_type t, LLVMValueRef v, LLVMValueRef second);
 
 /* The carry flag CC.CF of add.cc etc.: a function-wide pseudo register (i1). */
 LLVMValueRef emit_carry_in(struct emit *e);

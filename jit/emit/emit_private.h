@@ -10,6 +10,8 @@
 #include "jit/analysis/waits.h"
 #include "jit/link/program.h"
 
+typedef LLVMValueRef V;             /* in private headers alone, for the files that build code */
+
 /* What park.c has added to a function. */
 struct emit_park {
     uint32_t reg;                   /* u32: the number of the loop to which a lane returns, 0: none */
@@ -84,7 +86,6 @@ struct emit_session {
     bool *needed;                   /* per program function id: a kernel of this module can reach it */
     LLVMValueRef function_table;    /* [nfuncs x ptr], or NULL without indirect calls */
     LLVMValueRef *variables;        /* per link id: LLVM global (amdgcn) */
-    LLVMValueRef last_writer;       /* helper of step_store */
     uint32_t kernel;
     uint32_t sites;                 /* numbering of warp_exchange sites */
     bool uses_fibers;
@@ -130,6 +131,10 @@ bool emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef l
 LLVMValueRef emit_alloca(struct emit *e, LLVMTypeRef type, unsigned align, const char *name);   /* zeroed, in the entry block */
 LLVMBasicBlockRef emit_new_block(struct emit *e, const char *name);
 void emit_goto(struct emit *e, LLVMBasicBlockRef bb);
+/* On to a new block where `c` holds. Returns the other one, to which emit_goto goes at the end. */
+LLVMBasicBlockRef emit_if(struct emit *e, LLVMValueRef c, const char *then, const char *behind);
+/* Where `ok` does not hold, which is hardly ever, end the kernel. */
+void emit_demand(struct emit *e, LLVMValueRef ok, void (*end)(struct emit *e), const char *bad, const char *good);
 LLVMValueRef emit_iota(struct emit *e, LLVMTypeRef scalar);     /* <0, 1, 2, ...> */
 
 /* mask.c */
@@ -171,6 +176,8 @@ LLVMValueRef emit_scoped(struct emit *e, LLVMValueRef instruction, ptx_scope sco
 void emit_set_scope(LLVMValueRef instruction, const char *scope);
 
 /* memory.c */
+/* The address of element i of a vector of elements of `size` bytes. */
+LLVMValueRef emit_element_address(struct emit *e, LLVMValueRef address, unsigned i, unsigned size);
 /* The space of an access to o: the instruction's, or if it names none, that of a shared variable. */
 ptx_space emit_effective_space(const struct ptx_inst *in, const struct ptx_operand *o);
 LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *o, ptx_space space);    /* i64, either shape */
@@ -192,8 +199,8 @@ cw_result emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what,
                             struct cwj_diags *diags) CW_MUST_CHECK;
 
 /* call.c */
-/* Call the external function of this name, declaring it if needed. */
-LLVMValueRef emit_external(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *params, unsigned n, LLVMValueRef *args);
+/* Call the external function of this name, declaring it if needed. At most 16 arguments. */
+LLVMValueRef emit_external(struct emit *e, const char *name, LLVMTypeRef ret, LLVMValueRef *args, unsigned n);
 LLVMValueRef emit_declare(struct emit *e, uint32_t function_id);
 /* Address 0 faults on a device; for LLVM it would be undefined, and code behind it unreachable. Functions that differ in this are not
  * inlined. */
@@ -209,8 +216,16 @@ void emit_return(struct emit *e);
 
 /* operand.c: does the kernel being compiled request clusters? */
 bool emit_in_explicit_cluster(struct emit *e);
+/* The variable that a symbol names. NULL, with a diagnostic: nothing defines it. */
+const struct cwj_link_var *emit_link_var(struct emit *e, const struct ptx_symbol *sym);
+/* The offset of a variable in the shared memory of the kernel being compiled, whose closure is known. */
+uint32_t emit_shared_offset(struct emit *e, const struct ptx_symbol *sym);
+/* i1: does an address, relative to where `place` counts from, lie in a constant variable? */
+LLVMValueRef emit_in_constant(struct emit *e, LLVMValueRef address, LLVMValueRef (*place)(struct emit *e, uint32_t id, const struct cwj_link_var *v));
 /* The address of a variable, parameter or function, as an i64 in struct emit_target's representation. */
 LLVMValueRef emit_symbol_place(struct emit *e, const struct ptx_operand *o);
+/* What a slot that lanes write separately holds when the lanes that execute the instruction write v. */
+LLVMValueRef emit_merged(struct emit *e, LLVMValueRef v, LLVMTypeRef type, LLVMValueRef slot);
 
 /* addr32.c: conversion between the addresses of 32-bit modules (struct emit.addr32), which memory and registers hold, and those that
  * accesses use, i64 in struct emit_target's representation; either shape. enter: load the values needed, as struct emit_target's. */
@@ -237,17 +252,19 @@ uint32_t *emit_callees_first(const struct cwj_program *p, const uint32_t *funcs,
 void emit_function_table(struct emit *e, const char *name);
 /* memory/async.c: the number of bytes that a cp.async reads; NULL: all. */
 LLVMValueRef emit_async_size(struct emit *e, const struct ptx_inst *in);
-/* warp.c: the source lane of shfl and whether it is valid; one step of redux. */
+/* warp.c: the source lane of shfl and whether it is valid; the results of vote and match, from the bits of the lanes for which the predicate holds, or
+ * which have the same value, and of those that take part; one step of redux. */
 LLVMValueRef emit_shuffle_source(struct emit *e, const struct ptx_inst *in, LLVMValueRef lane, LLVMValueRef b, LLVMValueRef c,
                                  LLVMValueRef *valid);
+void emit_vote(struct emit *e, const struct ptx_inst *in, LLVMValueRef set, LLVMValueRef active);
+void emit_match(struct emit *e, const struct ptx_inst *in, LLVMValueRef same, LLVMValueRef active);
 LLVMValueRef emit_redux_identity(struct emit *e, const struct ptx_inst *in);
 LLVMValueRef emit_redux_step(struct emit *e, const struct ptx_inst *in, LLVMValueRef a, LLVMValueRef b);
 
-/* initializer.c: the initialiser of a variable that holds addresses, a packed struct of byte runs and 64-bit words; function tokens are
- * plain bytes. With g NULL only its type is made, since a variable must exist before its initialiser, which may name it. `word` makes the
- * constant i64 for the address of variable `id`. An address that LLVM cannot express is an error that names `target`. */
-typedef LLVMValueRef emit_address_word(struct emit *e, uint32_t id, const struct ptx_reloc *r);
-LLVMTypeRef emit_address_initializer(struct emit *e, const struct cwj_link_var *v, LLVMValueRef g, emit_address_word *word,
-                                     const char *target);
+/* initializer.c, for targets whose variables are LLVM globals. A variable that holds addresses is a packed struct of byte runs and 64-bit words;
+ * function tokens are plain bytes. variable_type: its LLVM type. initialise: give g its initialiser; an address that LLVM cannot express is an
+ * error. */
+LLVMTypeRef emit_variable_type(struct emit *e, const struct cwj_link_var *v);
+void emit_initialise(struct emit *e, const struct cwj_link_var *v, LLVMValueRef g);
 
 #endif

@@ -10,6 +10,7 @@
  *
  * Recursion has no such form, and large programs would become too large. */
 #include "jit/emit/emit_private.h"
+#include "jit/analysis/find.h"
 #include "jit/emit/rewrite.h"
 
 #include <string.h>
@@ -249,42 +250,27 @@ is_param(const struct ptx_operand *o)
     return o->kind == PTX_OPND_SYM && o->sym && o->sym->kind != PTX_SYM_FUNC && (o->sym->space == PTX_SPACE_PARAM || o->sym->kind == PTX_SYM_PARAM);
 }
 
-/* Give the copied parameter `to`, of callee `c`, the value of operand o, which is the caller's. */
-static void
-pass(struct flat *f, const struct body *c, const struct ptx_symbol *formal, const struct ptx_symbol *to, struct ptx_operand o)
+/* Where a copy of a function has a parameter or result. */
+static struct ptx_operand
+formal_of(const struct body *c, const struct ptx_symbol *formal, const struct ptx_symbol *copy)
 {
-    uint8_t t = formal->type;
-    if (formal->is_param_reg) {
-        struct ptx_operand d = reg(c->regs + formal->reg);
-        if (is_param(&o))
-            put_with(f, (struct ptx_inst){ .op = PTX_OP_LD, .type = { t }, .space = PTX_SPACE_PARAM }, (struct ptx_operand[]){ d, param_at(o.sym, 0) }, 2);
-        else
-            put_with(f, (struct ptx_inst){ .op = PTX_OP_MOV, .type = { t } }, (struct ptx_operand[]){ d, o }, 2);
-    } else if (is_param(&o)) {
-        move_param(f, to, o.sym);
-    } else {
-        put_with(f, (struct ptx_inst){ .op = PTX_OP_ST, .type = { t }, .space = PTX_SPACE_PARAM }, (struct ptx_operand[]){ param_at(to, 0), o }, 2);
-    }
+    return formal->is_param_reg ? reg(c->regs + formal->reg) : (struct ptx_operand){ .kind = PTX_OPND_SYM, .video_sel = -1, .sym = copy };
 }
 
-/* Give operand o, which is the caller's, the value of the copied result `from`. */
+/* Between caller and callee. */
 static void
-fetch(struct flat *f, const struct body *c, const struct ptx_symbol *formal, const struct ptx_symbol *from, struct ptx_operand o)
+assign(struct flat *f, uint8_t type, struct ptx_operand to, struct ptx_operand from)
 {
-    uint8_t t = formal->type;
-    if (o.kind == PTX_OPND_SINK || o.kind == PTX_OPND_NONE)
+    bool store = is_param(&to), load = is_param(&from);
+    if (store && load) {
+        move_param(f, to.sym, from.sym);
         return;
-    if (formal->is_param_reg) {
-        struct ptx_operand s = reg(c->regs + formal->reg);
-        if (is_param(&o))
-            put_with(f, (struct ptx_inst){ .op = PTX_OP_ST, .type = { t }, .space = PTX_SPACE_PARAM }, (struct ptx_operand[]){ param_at(o.sym, 0), s }, 2);
-        else
-            put_with(f, (struct ptx_inst){ .op = PTX_OP_MOV, .type = { t } }, (struct ptx_operand[]){ o, s }, 2);
-    } else if (is_param(&o)) {
-        move_param(f, o.sym, from);
-    } else {
-        put_with(f, (struct ptx_inst){ .op = PTX_OP_LD, .type = { t }, .space = PTX_SPACE_PARAM }, (struct ptx_operand[]){ o, param_at(from, 0) }, 2);
     }
+    const struct ptx_operand o[] = { store ? param_at(to.sym, 0) : to, load ? param_at(from.sym, 0) : from };
+    struct ptx_inst in = { .op = store ? PTX_OP_ST : load ? PTX_OP_LD : PTX_OP_MOV, .type = { type } };
+    if (store || load)
+        in.space = PTX_SPACE_PARAM;
+    put_with(f, in, o, 2);
 }
 
 static void copy_body(struct flat *f, const struct body *b);
@@ -311,12 +297,9 @@ begin_body(struct flat *f, struct body *b, const struct ptx_function *from)
 }
 
 static bool
-takes_stack(const struct ptx_function *fn)
+takes_stack(const struct ptx_inst *in)
 {
-    for (uint32_t i = 0; i < fn->ninsts; i++)
-        if (fn->insts[i].op == PTX_OP_ALLOCA)
-            return true;
-    return false;
+    return in->op == PTX_OP_ALLOCA;
 }
 
 static void
@@ -337,8 +320,8 @@ copy_callee(struct flat *f, const struct body *b, const struct ptx_inst *in, uin
     if (f->why || !begin_body(f, &c, callee))
         return;
     for (uint32_t i = 0; i < callee->nparams && f->to.ok; i++)
-        pass(f, &c, callee->params[i], c.params[i], copy_operand(f, b, &args->elem[i]));
-    uint32_t mark = takes_stack(callee) ? rewrite_reg(&f->to, "flat", PTX_U64) : FLOW_NONE;
+        assign(f, callee->params[i]->type, formal_of(&c, callee->params[i], c.params[i]), copy_operand(f, b, &args->elem[i]));
+    uint32_t mark = cwj_has_inst(callee, takes_stack) ? rewrite_reg(&f->to, "flat", PTX_U64) : FLOW_NONE;
     if (mark != FLOW_NONE)
         put_with(f, (struct ptx_inst){ .op = PTX_OP_STACKSAVE, .type = { PTX_U64 } }, (struct ptx_operand[]){ reg(mark) }, 1);
     f->inside[f->depth++] = id;
@@ -348,7 +331,8 @@ copy_callee(struct flat *f, const struct body *b, const struct ptx_inst *in, uin
     if (mark != FLOW_NONE)
         put_with(f, (struct ptx_inst){ .op = PTX_OP_STACKRESTORE, .type = { PTX_U64 } }, (struct ptx_operand[]){ reg(mark) }, 1);
     for (uint32_t i = 0; i < callee->nrets && rets->kind == PTX_OPND_LIST && i < rets->count && f->to.ok; i++)
-        fetch(f, &c, callee->rets[i], c.rets[i], copy_operand(f, b, &rets->elem[i]));
+        if (rets->elem[i].kind != PTX_OPND_SINK && rets->elem[i].kind != PTX_OPND_NONE)
+            assign(f, callee->rets[i]->type, copy_operand(f, b, &rets->elem[i]), formal_of(&c, callee->rets[i], c.rets[i]));
 }
 
 static bool

@@ -23,6 +23,26 @@ emit_goto(struct emit *e, LLVMBasicBlockRef bb)
     LLVMPositionBuilderAtEnd(e->b, bb);
 }
 
+LLVMBasicBlockRef
+emit_if(struct emit *e, LLVMValueRef c, const char *then, const char *behind)
+{
+    LLVMBasicBlockRef yes = emit_new_block(e, then), no = emit_new_block(e, behind);
+    LLVMBuildCondBr(e->b, c, yes, no);
+    LLVMPositionBuilderAtEnd(e->b, yes);
+    return no;
+}
+
+void
+emit_demand(struct emit *e, LLVMValueRef ok, void (*end)(struct emit *), const char *bad, const char *good)
+{
+    LLVMBasicBlockRef no = emit_new_block(e, bad), yes = emit_new_block(e, good);
+    LLVMBuildCondBr(e->b, ok, yes, no);
+    LLVMPositionBuilderAtEnd(e->b, no);
+    end(e);
+    LLVMBuildUnreachable(e->b);
+    LLVMPositionBuilderAtEnd(e->b, yes);
+}
+
 LLVMValueRef
 emit_iota(struct emit *e, LLVMTypeRef scalar)
 {
@@ -116,12 +136,8 @@ emit_inst(struct emit *e, const struct ptx_inst *in)
     bool lanes = emit_is_vector(guard);
     if (lanes)
         e->mask = emit_mask_and(e, mask, guard);
-    if (has_effects(in)) {              /* branch around it where no lane executes it */
-        LLVMBasicBlockRef yes = emit_new_block(e, "guarded");
-        done = emit_new_block(e, "guarded.done");
-        LLVMBuildCondBr(e->b, lanes ? emit_any(e, e->mask) : guard, yes, done);
-        LLVMPositionBuilderAtEnd(e->b, yes);
-    }
+    if (has_effects(in))                /* branch around it where no lane executes it */
+        done = emit_if(e, lanes ? emit_any(e, e->mask) : guard, "guarded", "guarded.done");
     e->f->guard = lanes || !done ? guard : NULL;
     emit_stepped(e, in);
     if (done)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Initialisers that hold addresses, for targets whose variables are LLVM globals (PTX ISA "Initializers"). */
+ * Initialisers of variables for targets where these are LLVM globals (PTX ISA "Initializers"). */
 #include "jit/emit/emit_private.h"
 
 #include <string.h>
@@ -20,8 +20,9 @@ is_whole_address(struct emit *e, const struct ptx_reloc *r)
     return t && !t->undefined && t->space != PTX_SPACE_SHARED && r->width == 8 && !r->shift;
 }
 
-LLVMTypeRef
-emit_address_initializer(struct emit *e, const struct cwj_link_var *v, LLVMValueRef g, emit_address_word *word, const char *target)
+/* Of a variable that holds addresses: the type, and, unless g is NULL, the initialiser. It may name the variable itself. */
+static LLVMTypeRef
+with_addresses(struct emit *e, const struct cwj_link_var *v, LLVMValueRef g)
 {
     const struct ptx_symbol *def = v->def;
     size_t most = 2 * (size_t)def->nrelocs + 1;
@@ -49,7 +50,7 @@ emit_address_initializer(struct emit *e, const struct cwj_link_var *v, LLVMValue
         } else if (g) {
             e->result = CW_ERR_UNSUPPORTED;
             cwj_diag_add(e->diags, PTX_ERROR, 5001, def->line, def->column, "not supported on %s: %s is initialised with "
-                         "a part of an address, or the address of a shared variable", target, v->name);
+                         "a part of an address, or the address of a shared variable", e->target->name, v->name);
         }
     }
     uint64_t done = 0;
@@ -65,10 +66,29 @@ emit_address_initializer(struct emit *e, const struct cwj_link_var *v, LLVMValue
         if (i == words)
             break;
         type[n] = e->i64;
-        field[n++] = g ? word(e, order[i]->target->link_id, order[i]) : NULL;
+        field[n++] = g ? e->target->address_word(e, order[i]->target->link_id, order[i]) : NULL;
         done += 8;
     }
     if (g)
         LLVMSetInitializer(g, LLVMConstStructInContext(e->llvm, field, n, true));
     return LLVMStructTypeInContext(e->llvm, type, n, true);
+}
+
+LLVMTypeRef
+emit_variable_type(struct emit *e, const struct cwj_link_var *v)
+{
+    if (v->def->nrelocs && v->space != PTX_SPACE_SHARED)
+        return with_addresses(e, v, NULL);
+    return LLVMArrayType2(e->i8, v->dynamic ? 0 : v->def->size);
+}
+
+void
+emit_initialise(struct emit *e, const struct cwj_link_var *v, LLVMValueRef g)
+{
+    if (v->def->nrelocs)
+        with_addresses(e, v, g);
+    else if (v->def->init)
+        LLVMSetInitializer(g, LLVMConstStringInContext(e->llvm, (const char *)v->def->init, (unsigned)v->def->size, true));
+    else
+        LLVMSetInitializer(g, LLVMConstNull(LLVMGlobalGetValueType(g)));
 }

@@ -2,6 +2,12 @@
  * mov in its forms: register, immediate, special register, address of a symbol, packing and unpacking (9.7.9.4). */
 #include "jit/emit/emit_private.h"
 
+static ptx_type
+bits_type(unsigned bits)
+{
+    return bits == 8 ? PTX_B8 : bits == 16 ? PTX_B16 : bits == 32 ? PTX_B32 : PTX_B64;
+}
+
 void
 emit_mov(struct emit *e, const struct ptx_inst *in)
 {
@@ -10,10 +16,9 @@ emit_mov(struct emit *e, const struct ptx_inst *in)
     unsigned bits = ptx_type_bits(t);
     if (s->kind == PTX_OPND_VEC && d->kind != PTX_OPND_VEC) {
         LLVMTypeRef whole = LLVMIntTypeInContext(e->llvm, bits), part = LLVMIntTypeInContext(e->llvm, bits / s->count);
-        ptx_type pt = bits / s->count == 8 ? PTX_B8 : bits / s->count == 16 ? PTX_B16 : bits / s->count == 32 ? PTX_B32 : PTX_B64;
         LLVMValueRef v = NULL;
         for (unsigned i = 0; i < s->count; i++) {
-            LLVMValueRef x = emit_resize(e, emit_bitcast(e, emit_operand(e, &s->elem[i], pt), part), whole, false);
+            LLVMValueRef x = emit_resize(e, emit_bitcast(e, emit_operand(e, &s->elem[i], bits_type(bits / s->count)), part), whole, false);
             x = i ? emit_bin(e, LLVMShl, x, emit_int_like(e, x, (uint64_t)i * (bits / s->count))) : x;
             v = v ? emit_bin(e, LLVMOr, v, x) : x;
         }
@@ -21,11 +26,10 @@ emit_mov(struct emit *e, const struct ptx_inst *in)
     } else if (d->kind == PTX_OPND_VEC && s->kind != PTX_OPND_VEC) {
         unsigned n = d->count;
         LLVMTypeRef whole = LLVMIntTypeInContext(e->llvm, bits), part = LLVMIntTypeInContext(e->llvm, bits / n);
-        ptx_type pt = bits / n == 8 ? PTX_B8 : bits / n == 16 ? PTX_B16 : bits / n == 32 ? PTX_B32 : PTX_B64;
         LLVMValueRef v = emit_bitcast(e, emit_src(e, in, 1, t), whole);
         for (unsigned i = 0; i < n; i++) {
             LLVMValueRef x = i ? emit_bin(e, LLVMLShr, v, emit_int_like(e, v, (uint64_t)i * (bits / n))) : v;
-            emit_dst_operand(e, &d->elem[i], pt, emit_resize(e, x, part, false));
+            emit_dst_operand(e, &d->elem[i], bits_type(bits / n), emit_resize(e, x, part, false));
         }
     } else if (d->kind == PTX_OPND_VEC) {
         LLVMValueRef v[16];

@@ -94,6 +94,42 @@ immediate(struct emit *e, const struct ptx_operand *o, ptx_type t)
     return LLVMConstInt(lt, bits, false);
 }
 
+const struct cwj_link_var *
+emit_link_var(struct emit *e, const struct ptx_symbol *sym)
+{
+    const struct cwj_link_var *v = cwj_program_link_var(e->program, sym->link_id);
+    if (v && (!v->undefined || v->dynamic))
+        return v;
+    e->result = CW_ERR_UNRESOLVED;
+    cwj_diag_add(e->diags, PTX_ERROR, 4001, sym->line, sym->column, "undefined symbol %s", sym->name);
+    return NULL;
+}
+
+uint32_t
+emit_shared_offset(struct emit *e, const struct ptx_symbol *sym)
+{
+    uint32_t offset = 0;
+    if (!cwj_shared_offset(&emit_session(e)->closure->shared, sym->link_id, &offset)) {
+        e->result = CW_ERR_INTERNAL;
+        cwj_diag_add(e->diags, PTX_ERROR, 5002, sym->line, sym->column, "shared variable %s has no place in the layout", sym->name);
+    }
+    return offset;
+}
+
+LLVMValueRef
+emit_in_constant(struct emit *e, LLVMValueRef address, LLVMValueRef (*place)(struct emit *, uint32_t, const struct cwj_link_var *))
+{
+    LLVMValueRef in = LLVMConstNull(e->i1);
+    for (uint32_t i = 0; i < e->program->nlink_vars; i++) {
+        const struct cwj_link_var *v = &e->program->link_vars[i];
+        if (v->space != PTX_SPACE_CONST || v->undefined || !v->def)
+            continue;
+        LLVMValueRef past = emit_bin(e, LLVMSub, address, place(e, i, v));
+        in = emit_bin(e, LLVMOr, in, emit_icmp(e, LLVMIntULT, past, LLVMConstInt(e->i64, v->def->size, false)));
+    }
+    return in;
+}
+
 LLVMValueRef
 emit_symbol_place(struct emit *e, const struct ptx_operand *o)
 {
@@ -230,6 +266,21 @@ emit_dst(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t, LLVM
 {
     if (i < in->noperands)
         emit_dst_operand(e, &in->operand[i], t, v);
+}
+
+void
+emit_dst_pair(struct emit *e, const struct ptx_operand *o, ptx_type t, LLVMValueRef v, LLVMValueRef second)
+{
+    emit_dst_operand(e, o->kind == PTX_OPND_PRED_PAIR ? &o->elem[0] : o, t, v);
+    if (o->kind == PTX_OPND_PRED_PAIR)
+        emit_dst_operand(e, &o->elem[1], PTX_PRED, second);
+}
+
+LLVMValueRef
+emit_merged(struct emit *e, LLVMValueRef v, LLVMTypeRef type, LLVMValueRef slot)
+{
+    LLVMValueRef c = e->f->flow.masked[e->f->block] ? e->mask : e->f->guard;
+    return c ? emit_select(e, c, v, LLVMBuildLoad2(e->b, type, slot, "")) : v;
 }
 
 LLVMValueRef

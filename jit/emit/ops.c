@@ -74,7 +74,6 @@ emit_sreg(struct emit *e, ptx_sreg r)
 void
 emit_nothing(struct emit *e, const struct ptx_inst *in)
 {
-    (void)e, (void)in;
 }
 
 LLVMValueRef
@@ -83,10 +82,49 @@ emit_sreg_zero(struct emit *e, ptx_sreg r)
     return LLVMConstNull(emit_type(e, (ptx_type)ptx_sreg_info(r)->type));
 }
 
+static LLVMValueRef
+whole(struct emit *e, ptx_sreg r)
+{
+    return emit_sreg(e, r == PTX_SREG_CLOCK || r == PTX_SREG_CLOCK_HI ? PTX_SREG_CLOCK64 : PTX_SREG_GLOBALTIMER);
+}
+
+LLVMValueRef
+emit_sreg_low(struct emit *e, ptx_sreg r)
+{
+    return emit_low_half(e, whole(e, r));
+}
+
+LLVMValueRef
+emit_sreg_high(struct emit *e, ptx_sreg r)
+{
+    return emit_high_half(e, whole(e, r));
+}
+
+LLVMValueRef
+emit_sreg_lanemask(struct emit *e, ptx_sreg r)
+{
+    LLVMValueRef lane = emit_sreg(e, PTX_SREG_LANEID), one = emit_bin(e, LLVMShl, emit_int_like(e, lane, 1), lane);
+    if (r == PTX_SREG_LANEMASK_EQ)
+        return one;
+    LLVMValueRef lt = emit_bin(e, LLVMSub, one, emit_int_like(e, one, 1));
+    if (r == PTX_SREG_LANEMASK_LT)
+        return lt;
+    if (r == PTX_SREG_LANEMASK_GE)
+        return LLVMBuildNot(e->b, lt, "");
+    LLVMValueRef le = emit_bin(e, LLVMOr, lt, one);
+    return r == PTX_SREG_LANEMASK_LE ? le : LLVMBuildNot(e->b, le, "");
+}
+
+/* Includes what the system reserves of each block's shared memory: 1 KiB since compute capability 8. */
+LLVMValueRef
+emit_sreg_aggr_smem_size(struct emit *e, ptx_sreg r)
+{
+    return LLVMBuildAdd(e->b, emit_sreg(e, PTX_SREG_TOTAL_SMEM_SIZE), i32(e, 1024), "");
+}
+
 /* The largest number of warps of a block that fits on a multiprocessor of any current NVIDIA GPU. */
 LLVMValueRef
 emit_sreg_nwarpid(struct emit *e, ptx_sreg r)
 {
-    (void)r;
     return LLVMConstInt(e->i32, 32, false);
 }

@@ -60,9 +60,11 @@ struct emit_target {
     const char *const *scopes;      /* by ptx_scope: LLVM's synchronisation scopes; NULL: the scope of the whole system serves for all */
     /* The address of a variable or kernel parameter, as a scalar i64 in its own space. Not called for .local. */
     LLVMValueRef (*symbol)(struct emit *e, const struct ptx_symbol *sym);
+    /* The constant i64 for the address of variable `id` in an initialiser. NULL: emit_initialise is not used. */
+    LLVMValueRef (*address_word)(struct emit *e, uint32_t id, const struct ptx_reloc *r);
     /* Scalar integer address in a space -> LLVM pointer for a load or store. */
     LLVMValueRef (*pointer)(struct emit *e, LLVMValueRef address, ptx_space space);
-    /* i64 between generic and `space`. */
+    /* i64 between generic and `space`; isspacep. NULL if the target emits these instructions, and those that need them, as themselves. */
     LLVMValueRef (*to_generic)(struct emit *e, LLVMValueRef address, ptx_space space);
     LLVMValueRef (*from_generic)(struct emit *e, LLVMValueRef address, ptx_space space);
     LLVMValueRef (*isspacep)(struct emit *e, LLVMValueRef address, ptx_space space);

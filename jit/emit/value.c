@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Pure value helpers of the emitter: types, splats, resizes, calls of intrinsics. They accept both shapes (scalar, <width x T>) and unify mixtures,
- * and know nothing about registers or control flow. */
+ * Pure value helpers of the emitter: types, splats, resizes, calls of intrinsics, constants of the module. They accept both shapes (scalar,
+ * <width x T>) and unify mixtures, and know nothing about registers or control flow. */
 #include "jit/emit/emit.h"
+#include "jit/emit/target.h"
 
 #include <llvm-c/DebugInfo.h>
 #include <string.h>
@@ -52,7 +53,6 @@ emit_scalar_type(LLVMValueRef v)
 LLVMTypeRef
 emit_like(struct emit *e, LLVMValueRef shape, LLVMTypeRef scalar)
 {
-    (void)e;
     return emit_is_vector(shape) ? LLVMVectorType(scalar, LLVMGetVectorSize(LLVMTypeOf(shape))) : scalar;
 }
 
@@ -105,7 +105,6 @@ emit_int(struct emit *e, LLVMTypeRef scalar, uint64_t value)
 {
     unsigned bits = LLVMGetIntTypeWidth(scalar);
 
-    (void)e;
     if (bits < 64)
         value &= (UINT64_C(1) << bits) - 1;
     return LLVMConstInt(scalar, value, 0);
@@ -203,6 +202,14 @@ emit_high_half(struct emit *e, LLVMValueRef v)
 }
 
 LLVMValueRef
+emit_intrinsic_of(struct emit *e, const char *name, LLVMTypeRef *types, unsigned ntypes, LLVMValueRef *args, unsigned n)
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, types, ntypes);
+    return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, types, ntypes), fn, args, n, "");
+}
+
+LLVMValueRef
 emit_intrinsic(struct emit *e, const char *name, LLVMValueRef *args, unsigned n, int flag)
 {
     LLVMValueRef v[MAX_ARGS];
@@ -218,42 +225,48 @@ emit_intrinsic(struct emit *e, const char *name, LLVMValueRef *args, unsigned n,
     memcpy(v, args, n * sizeof *v);
     emit_unify(e, v, n);
     LLVMTypeRef over = LLVMTypeOf(v[0]);
-    size_t nover = LLVMIntrinsicIsOverloaded(id) ? 1 : 0;
-    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, &over, nover);
-    LLVMTypeRef type = LLVMIntrinsicGetType(e->llvm, id, &over, nover);
-
     if (flag >= 0)
         v[count++] = LLVMConstInt(e->i1, (unsigned)flag, 0);
-    return LLVMBuildCall2(e->b, type, fn, v, count, "");
+    return emit_intrinsic_of(e, name, &over, LLVMIntrinsicIsOverloaded(id) ? 1 : 0, v, count);
 }
 
-static LLVMValueRef
-masked_access(struct emit *e, const char *name, LLVMTypeRef value, LLVMTypeRef at, LLVMValueRef *args, unsigned n, unsigned pointers,
-              unsigned align)
+LLVMValueRef
+emit_phi(struct emit *e, LLVMValueRef a, LLVMBasicBlockRef from_a, LLVMValueRef b, LLVMBasicBlockRef from_b)
 {
-    LLVMTypeRef over[2] = { value, at };
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LLVMValueRef call = LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, over, 2),
-                                       LLVMGetIntrinsicDeclaration(e->module, id, over, 2), args, n, "");
-    LLVMSetInstrParamAlignment(call, pointers + 1, align);
-    return call;
+    LLVMValueRef phi = LLVMBuildPhi(e->b, LLVMTypeOf(a), "");
+    LLVMAddIncoming(phi, (LLVMValueRef[]){ a, b }, (LLVMBasicBlockRef[]){ from_a, from_b }, 2);
+    return phi;
+}
+
+LLVMValueRef
+emit_constant(struct emit *e, const char *name, const void *bytes, unsigned size, unsigned align, LLVMLinkage linkage)
+{
+    LLVMValueRef v = LLVMConstStringInContext(e->llvm, bytes, size, true);       /* a string: cheap for LLVM */
+    LLVMValueRef g = LLVMAddGlobalInAddressSpace(e->module, LLVMTypeOf(v), name, e->target->constant_space);
+    LLVMSetInitializer(g, v);
+    LLVMSetGlobalConstant(g, true);
+    LLVMSetLinkage(g, linkage);
+    LLVMSetAlignment(g, align);
+    return g;
 }
 
 LLVMValueRef
 emit_gather(struct emit *e, LLVMValueRef at, LLVMTypeRef scalar, unsigned align)
 {
     unsigned n = LLVMGetVectorSize(LLVMTypeOf(at));
-    LLVMTypeRef t = LLVMVectorType(scalar, n);
-    LLVMValueRef args[] = { at, LLVMConstAllOnes(LLVMVectorType(e->i1, n)), LLVMGetPoison(t) };
-    return masked_access(e, "llvm.masked.gather", t, LLVMTypeOf(at), args, sizeof args / sizeof *args, 0, align);
+    LLVMTypeRef types[2] = { LLVMVectorType(scalar, n), LLVMTypeOf(at) };
+    LLVMValueRef all = LLVMConstAllOnes(LLVMVectorType(e->i1, n));
+    LLVMValueRef call = emit_intrinsic_of(e, "llvm.masked.gather", types, 2, VALUES(at, all, LLVMGetPoison(types[0])));
+    LLVMSetInstrParamAlignment(call, 1, align);
+    return call;
 }
 
 void
 emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef at, unsigned align)
 {
-    unsigned n = LLVMGetVectorSize(LLVMTypeOf(at));
-    LLVMValueRef args[] = { value, at, LLVMConstAllOnes(LLVMVectorType(e->i1, n)) };
-    masked_access(e, "llvm.masked.scatter", LLVMTypeOf(value), LLVMTypeOf(at), args, sizeof args / sizeof *args, 1, align);
+    LLVMTypeRef types[2] = { LLVMTypeOf(value), LLVMTypeOf(at) };
+    LLVMValueRef all = LLVMConstAllOnes(LLVMVectorType(e->i1, LLVMGetVectorSize(types[1])));
+    LLVMSetInstrParamAlignment(emit_intrinsic_of(e, "llvm.masked.scatter", types, 2, VALUES(value, at, all)), 2, align);
 }
 
 void

@@ -33,6 +33,28 @@ emit_shuffle_source(struct emit *e, const struct ptx_inst *in, LLVMValueRef lane
     return emit_select(e, *valid, j, lane);
 }
 
+void
+emit_vote(struct emit *e, const struct ptx_inst *in, LLVMValueRef set, LLVMValueRef active)
+{
+    LLVMValueRef all = emit_icmp(e, LLVMIntEQ, set, active), any = emit_icmp(e, LLVMIntNE, set, i32(e, 0));
+    if (in->mode == PTX_MODE_BALLOT)
+        emit_dst(e, in, 0, PTX_B32, set);
+    else
+        emit_dst(e, in, 0, PTX_PRED, in->mode == PTX_MODE_ALL ? all : in->mode == PTX_MODE_ANY ? any
+                                     : emit_bin(e, LLVMOr, all, LLVMBuildNot(e->b, any, "")));
+}
+
+void
+emit_match(struct emit *e, const struct ptx_inst *in, LLVMValueRef same, LLVMValueRef active)
+{
+    LLVMValueRef all = NULL;
+    if (in->mode == PTX_MODE_ALL) {         /* one answer holds for every lane */
+        all = emit_icmp(e, LLVMIntEQ, same, active);
+        same = emit_select(e, all, active, emit_int_like(e, active, 0));
+    }
+    emit_dst_pair(e, &in->operand[0], PTX_B32, same, all);
+}
+
 LLVMValueRef
 emit_redux_step(struct emit *e, const struct ptx_inst *in, LLVMValueRef a, LLVMValueRef b)
 {

@@ -7,8 +7,6 @@
 
 #include <stddef.h>
 
-typedef LLVMValueRef V;
-
 static LLVMTypeRef
 element(V v)            /* gfx90a's pairs of floats are vectors */
 {

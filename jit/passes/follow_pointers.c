@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-typedef LLVMValueRef V;
-
 enum { MAX_DEPTH = 200, BUDGET = 20000 };
 enum state { UNKNOWN, PENDING, BASED, NOT_BASED };
 
@@ -22,8 +20,7 @@ struct pass {
     unsigned as;
     bool narrow;                /* pointers have 32 bits: only the low halves of 64-bit integers matter */
     struct value_map map;       /* state: enum state */
-    V *log;                     /* values in the order of their first visit */
-    size_t nlog, log_capacity;
+    struct value_list log;      /* values in the order of their first visit */
     unsigned budget;
     bool failed, global, any;
 };
@@ -105,23 +102,6 @@ sum(struct pass *p, V v, unsigned depth)
     return based(p, a, depth) || based(p, b, depth);
 }
 
-static bool
-remember(struct pass *p, V v)
-{
-    if (p->nlog == p->log_capacity) {
-        size_t n = p->log_capacity ? p->log_capacity * 2 : 64;
-        V *log = realloc(p->log, n * sizeof *log);
-        if (!log) {
-            p->failed = true;
-            return false;
-        }
-        p->log = log;
-        p->log_capacity = n;
-    }
-    p->log[p->nlog++] = v;
-    return true;
-}
-
 /* Is v the address of a variable plus an offset? A PHI counts as one while its operands are examined; if it turns out not to be one,
  * everything concluded from that is forgotten. */
 static bool
@@ -133,9 +113,11 @@ based(struct pass *p, V v, unsigned depth)
     if (depth == MAX_DEPTH || !p->budget || p->failed)
         return false;
     p->budget--;
-    size_t from = p->nlog;
-    if (!remember(p, v))
+    size_t from = p->log.n;
+    if (!value_list_add(&p->log, v)) {
+        p->failed = true;
         return false;
+    }
     set_state(p, v, PENDING);
     bool yes = false;
     switch (opcode(v)) {
@@ -164,8 +146,8 @@ based(struct pass *p, V v, unsigned depth)
         break;
     }
     if (!yes)
-        while (p->nlog > from)
-            set_state(p, p->log[--p->nlog], UNKNOWN);
+        while (p->log.n > from)
+            set_state(p, p->log.at[--p->log.n], UNKNOWN);
     set_state(p, v, yes ? BASED : NOT_BASED);
     return yes;
 }
@@ -279,7 +261,7 @@ function(struct pass *p, V fn)
         p->narrow = p->as == 3 || p->as == 5;
         p->pointer = LLVMPointerTypeInContext(llvm, p->as);
         p->budget = BUDGET;
-        p->map.count = p->nlog = 0;
+        p->map.count = p->log.n = 0;
         if (p->map.slot)
             memset(p->map.slot, 0, p->map.size * sizeof *p->map.slot);
         for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
@@ -334,7 +316,7 @@ pass_follow_pointers(LLVMModuleRef m, bool global, bool *any)
         }
     *any = p.any;
     free(p.map.slot);
-    free(p.log);
+    free(p.log.at);
     LLVMDisposeBuilder(p.b);
     return !p.failed;
 }

@@ -7,7 +7,6 @@
 
 #include "jit/emit/attribute.h"
 
-typedef LLVMValueRef V;
 typedef LLVMBasicBlockRef B;
 
 enum { SHORT = 8 };     /* instructions of the test, and of the path to the return */

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+typedef LLVMValueRef V;
+
 /* Replace integer arithmetic on the address of a variable by pointer arithmetic; with `global`, on kernel parameters too
  * (follow_pointers.c). *any: something was replaced. False: out of memory. */
 bool pass_follow_pointers(LLVMModuleRef m, bool global, bool *any);

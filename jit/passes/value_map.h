@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A hash table with LLVM values as keys. Zero-initialise it, and free `slot`. */
+ * A hash table with LLVM values as keys, and a list of them. Zero-initialise them, and free `slot` and `at`. */
 #ifndef CWJ_PASSES_VALUE_MAP_H
 #define CWJ_PASSES_VALUE_MAP_H
 
 #include <llvm-c/Types.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -46,6 +47,28 @@ value_map_entry(struct value_map *m, LLVMValueRef v)
         m->count++;
     }
     return x;
+}
+
+/* A list that grows. */
+struct value_list {
+    LLVMValueRef *at;
+    size_t n, capacity;
+};
+
+/* False: out of memory. */
+static inline bool
+value_list_add(struct value_list *l, LLVMValueRef v)
+{
+    if (l->n == l->capacity) {
+        size_t capacity = l->capacity ? l->capacity * 2 : 256;
+        LLVMValueRef *at = realloc(l->at, capacity * sizeof *at);
+        if (!at)
+            return false;
+        l->at = at;
+        l->capacity = capacity;
+    }
+    l->at[l->n++] = v;
+    return true;
 }
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef CWJ_PTX_MATRIX_H
 #define CWJ_PTX_MATRIX_H
 
+#include "jit/abi/host.h"
 #include "jit/ptx/ir.h"
 
 struct ptx_matrix {
@@ -23,6 +24,16 @@ const char *ptx_matrix_fragment(const struct ptx_inst *in, struct ptx_matrix *ou
 
 /* Matrices of ldmatrix and stmatrix: 1, 2 or 4. */
 unsigned ptx_matrix_count(const struct ptx_inst *in);
+
+/* The instruction for the code that computes it, which may want more of it. */
+static inline struct cwh_matrix
+ptx_matrix_form(const struct ptx_inst *in, const struct ptx_matrix *m)
+{
+    return (struct cwh_matrix){
+        .op = in->op, .m = m->m, .n = m->n, .k = m->k, .a = m->a, .b = m->b, .c = m->c, .d = m->d, .na = m->na, .nb = m->nb, .nc = m->nc,
+        .nd = m->nd, .a_col = m->a_col, .b_col = m->b_col, .boolop = in->boolop, .satfinite = (in->flags & PTX_F_SATFINITE) != 0,
+    };
+}
 
 /* mma.sp: the largest sparsity selector. Four, two or one lanes of every four may supply the metadata. */
 unsigned ptx_matrix_selector(const struct ptx_matrix *x);

@@ -7,7 +7,7 @@
 #include "jit/emit/emit.h"
 #include "jit/emit/target.h"
 
-#define V LLVMValueRef
+typedef LLVMValueRef V;
 
 static inline V v_add(struct emit *e, V a, V b)  { return emit_bin(e, LLVMAdd, a, b); }
 static inline V v_sub(struct emit *e, V a, V b)  { return emit_bin(e, LLVMSub, a, b); }
@@ -27,6 +27,12 @@ static inline V v_eq(struct emit *e, V a, V b)   { return emit_icmp(e, LLVMIntEQ
 static inline V v_ne(struct emit *e, V a, V b)   { return emit_icmp(e, LLVMIntNE, a, b); }
 static inline V v_sel(struct emit *e, V c, V a, V b) { return emit_select(e, c, a, b); }
 static inline V k_int(struct emit *e, V like, uint64_t value) { return emit_int_like(e, like, value); }
+
+static inline V
+v_bool(struct emit *e, unsigned op, V a, V b)      /* enum ptx_boolop */
+{
+    return op == PTX_BOOL_OR ? v_or(e, a, b) : op == PTX_BOOL_XOR ? v_xor(e, a, b) : v_and(e, a, b);
+}
 
 static inline unsigned
 int_bits(V v)
@@ -120,12 +126,7 @@ note_video(struct emit *e)
     LLVMGetOrInsertNamedMetadata(e->module, EMIT_VIDEO, sizeof EMIT_VIDEO - 1);
 }
 
-/* ---- integers (int_bits.c) ---- */
+/* compare.c: a comparison of integers; 0: it is none. */
+LLVMIntPredicate arith_predicate(unsigned cmp, bool is_signed);
 
-/* Shift with PTX's rule (9.7.8.7): an amount of the width or more gives zero, or copies of the sign. `amount` is i32. */
-V arith_shl(struct emit *e, V a, V amount);
-V arith_lshr(struct emit *e, V a, V amount);
-V arith_ashr(struct emit *e, V a, V amount);
-
-#undef V
 #endif

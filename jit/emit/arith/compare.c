@@ -2,46 +2,29 @@
  * Comparison and selection: set, setp, selp, slct of every type (PTX ISA 9.7.6, 9.7.7). */
 #include "jit/emit/arith/fp_private.h"
 
-typedef LLVMValueRef V;
-
-static LLVMIntPredicate
-int_predicate(unsigned cmp, bool s)
+/* 0: not a comparison of integers. */
+LLVMIntPredicate
+arith_predicate(unsigned cmp, bool is_signed)
 {
-    switch (cmp) {
-    case PTX_EQ:  return LLVMIntEQ;
-    case PTX_NE:  return LLVMIntNE;
-    case PTX_LT:  return s ? LLVMIntSLT : LLVMIntULT;
-    case PTX_LE:  return s ? LLVMIntSLE : LLVMIntULE;
-    case PTX_GT:  return s ? LLVMIntSGT : LLVMIntUGT;
-    case PTX_GE:  return s ? LLVMIntSGE : LLVMIntUGE;
-    case PTX_LO:  return LLVMIntULT;
-    case PTX_LS:  return LLVMIntULE;
-    case PTX_HI_: return LLVMIntUGT;
-    case PTX_HS:  return LLVMIntUGE;
-    default:      return 0;
-    }
+    static const LLVMIntPredicate predicates[][2] = {
+        [PTX_EQ] = { LLVMIntEQ, LLVMIntEQ }, [PTX_NE] = { LLVMIntNE, LLVMIntNE }, [PTX_LT] = { LLVMIntULT, LLVMIntSLT },
+        [PTX_LE] = { LLVMIntULE, LLVMIntSLE }, [PTX_GT] = { LLVMIntUGT, LLVMIntSGT }, [PTX_GE] = { LLVMIntUGE, LLVMIntSGE },
+        [PTX_LO] = { LLVMIntULT, LLVMIntULT }, [PTX_LS] = { LLVMIntULE, LLVMIntULE }, [PTX_HI_] = { LLVMIntUGT, LLVMIntUGT },
+        [PTX_HS] = { LLVMIntUGE, LLVMIntUGE },
+    };
+    return cmp < sizeof predicates / sizeof *predicates ? predicates[cmp][is_signed] : 0;
 }
 
+/* LLVMRealPredicateFalse: not a comparison of floats. */
 static LLVMRealPredicate
 real_predicate(unsigned cmp)
 {
-    switch (cmp) {
-    case PTX_EQ:  return LLVMRealOEQ;
-    case PTX_NE:  return LLVMRealONE;
-    case PTX_LT:  return LLVMRealOLT;
-    case PTX_LE:  return LLVMRealOLE;
-    case PTX_GT:  return LLVMRealOGT;
-    case PTX_GE:  return LLVMRealOGE;
-    case PTX_EQU: return LLVMRealUEQ;
-    case PTX_NEU: return LLVMRealUNE;
-    case PTX_LTU: return LLVMRealULT;
-    case PTX_LEU: return LLVMRealULE;
-    case PTX_GTU: return LLVMRealUGT;
-    case PTX_GEU: return LLVMRealUGE;
-    case PTX_NUM: return LLVMRealORD;
-    case PTX_NAN: return LLVMRealUNO;
-    default:      return LLVMRealPredicateFalse;
-    }
+    static const LLVMRealPredicate predicates[] = {
+        [PTX_EQ] = LLVMRealOEQ, [PTX_NE] = LLVMRealONE, [PTX_LT] = LLVMRealOLT, [PTX_LE] = LLVMRealOLE, [PTX_GT] = LLVMRealOGT,
+        [PTX_GE] = LLVMRealOGE, [PTX_EQU] = LLVMRealUEQ, [PTX_NEU] = LLVMRealUNE, [PTX_LTU] = LLVMRealULT, [PTX_LEU] = LLVMRealULE,
+        [PTX_GTU] = LLVMRealUGT, [PTX_GEU] = LLVMRealUGE, [PTX_NUM] = LLVMRealORD, [PTX_NAN] = LLVMRealUNO,
+    };
+    return cmp < sizeof predicates / sizeof *predicates ? predicates[cmp] : LLVMRealPredicateFalse;
 }
 
 /* The comparison of operands 1 and 2 as type t; two results for packed types. Returns how many, 0 when refused. */
@@ -49,7 +32,7 @@ static unsigned
 compare(struct emit *e, const struct ptx_inst *in, ptx_type t, V result[2])
 {
     if (!type_is_float(t)) {
-        LLVMIntPredicate p = int_predicate(in->cmp, type_is_signed(t));
+        LLVMIntPredicate p = arith_predicate(in->cmp, type_is_signed(t));
         if (!p) {
             emit_unsupported(e, in, "this comparison of integers");
             return 0;
@@ -70,16 +53,9 @@ compare(struct emit *e, const struct ptx_inst *in, ptx_type t, V result[2])
     return a.n;
 }
 
-static V
-combine(struct emit *e, unsigned op, V a, V c)
-{
-    return op == PTX_BOOL_OR ? v_or(e, a, c) : op == PTX_BOOL_XOR ? v_xor(e, a, c) : v_and(e, a, c);
-}
-
 void
 emit_setp(struct emit *e, const struct ptx_inst *in)
 {
-    const struct ptx_operand *d = &in->operand[0];
     V r[2], second;
     unsigned n = compare(e, in, in->type[0], r);
 
@@ -89,15 +65,10 @@ emit_setp(struct emit *e, const struct ptx_inst *in)
     second = n == 2 ? r[1] : v_not(e, r[0]);
     if (in->boolop != PTX_BOOL_NONE && in->noperands > 3) {
         V c = emit_src(e, in, 3, PTX_PRED);
-        r[0] = combine(e, in->boolop, r[0], c);
-        second = combine(e, in->boolop, second, c);
+        r[0] = v_bool(e, in->boolop, r[0], c);
+        second = v_bool(e, in->boolop, second, c);
     }
-    if (d->kind == PTX_OPND_PRED_PAIR) {
-        emit_dst_operand(e, &d->elem[0], PTX_PRED, r[0]);
-        emit_dst_operand(e, &d->elem[1], PTX_PRED, second);
-    } else {
-        emit_dst(e, in, 0, PTX_PRED, r[0]);
-    }
+    emit_dst_pair(e, &in->operand[0], PTX_PRED, r[0], second);
 }
 
 /* True is all ones for an integer result and 1.0 for a float one. */
@@ -124,7 +95,7 @@ emit_set(struct emit *e, const struct ptx_inst *in)
     if (in->boolop != PTX_BOOL_NONE && in->noperands > 3) {
         V c = emit_src(e, in, 3, PTX_PRED);
         for (unsigned i = 0; i < n; i++)
-            r[i] = combine(e, in->boolop, r[i], c);
+            r[i] = v_bool(e, in->boolop, r[i], c);
     }
     if (n == 1) {
         emit_dst(e, in, 0, dt, truth(e, r[0], dt));

@@ -3,8 +3,6 @@
  * conversion rounds once: steps through a wider type are exact or rounded to odd. */
 #include "jit/emit/arith/fp_private.h"
 
-typedef LLVMValueRef V;
-
 static bool
 is_small(ptx_type t, enum fp_small *f)
 {
@@ -36,11 +34,9 @@ static V
 fp_to_int_sat(struct emit *e, V v, LLVMTypeRef scalar, bool is_signed)
 {
     const char *name = is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
-    unsigned id = LLVMLookupIntrinsicID(name, 15);
-    LLVMTypeRef over[2] = { emit_like(e, v, scalar), LLVMTypeOf(v) };
-    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, over, 2);
+    LLVMTypeRef types[2] = { emit_like(e, v, scalar), LLVMTypeOf(v) };
 
-    return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, over, 2), fn, &v, 1, "");
+    return emit_intrinsic_of(e, name, types, 2, &v, 1);
 }
 
 /* Round to an integral value for .rni .rzi .rmi .rpi; other modes leave v unchanged. */

@@ -4,8 +4,6 @@
 #include "jit/emit/arith/fp_private.h"
 #include "jit/emit/arith/mufu.h"
 
-typedef LLVMValueRef V;
-
 static bool
 is_half(ptx_type t)
 {
@@ -43,14 +41,6 @@ min_max(struct emit *e, const struct ptx_inst *in, V a, V b)
     V bits = v_xor(e, fp_as_int(e, a), fp_as_int(e, b));
     V sign = v_and(e, bits, k_int(e, bits, UINT64_C(1) << (int_bits(bits) - 1)));
     return v_sel(e, fp_is_nan(e, r), r, fp_as_float(e, v_or(e, fp_as_int(e, r), sign)));
-}
-
-/* Half operands are widened to f32. Compute exactly or rounded to odd there, so that the single rounding in fp_dst is correct. Sums of f16
- * and bf16 may round in f32 (24 >= 2 * 11 + 2 bits, and no subnormal sum is inexact). */
-static V
-half_fma(struct emit *e, V a, V b, V c)
-{
-    return fp_fma_odd(e, a, b, c);
 }
 
 /* Chooses among several f64 NaN operands, quieted: b, else c, else a (measured on an H200). f32 NaN is canonical anyway. On x86 `r` has a's
@@ -97,9 +87,7 @@ flush_before_rounding(struct emit *e, ptx_op op, unsigned round, V r, V a, V b, 
     more = LLVMGetInsertBlock(e->b);
     LLVMBuildBr(e->b, done);
     LLVMPositionBuilderAtEnd(e->b, done);
-    V phi = LLVMBuildPhi(e->b, LLVMTypeOf(r), "");
-    LLVMAddIncoming(phi, (V[]){ r, out }, (LLVMBasicBlockRef[]){ from, more }, 2);
-    return phi;
+    return emit_phi(e, r, from, out, more);
 }
 
 /* Emit it by the target's instructions for halves, if there are some: true if emitted. */
@@ -179,7 +167,9 @@ one_op(struct emit *e, const struct ptx_inst *in, ptx_type t, V a, V b, V c)
         return prefer_nan(e, fp_mul(e, a, b, in->round), a, b, NULL);
     case PTX_OP_FMA:
     case PTX_OP_MAD:
-        return is_half(t) ? half_fma(e, a, b, c) : prefer_nan(e, fp_fma(e, a, b, c, in->round), a, b, c);
+        /* Half operands are widened to f32. Products are exact or rounded to odd there, so that the single rounding in fp_dst is correct. Sums of
+         * f16 and bf16 may round in f32 (24 >= 2 * 11 + 2 bits, and no subnormal sum is inexact). */
+        return is_half(t) ? fp_fma_odd(e, a, b, c) : prefer_nan(e, fp_fma(e, a, b, c, in->round), a, b, c);
     case PTX_OP_MIN:
     case PTX_OP_MAX: {
         V r = min_max(e, in, a, b);

@@ -5,8 +5,6 @@
 #include "jit/emit/arith/fp_private.h"
 #include "jit/emit/arith/mufu.h"
 
-typedef LLVMValueRef V;
-
 static V
 k_fp(struct emit *e, V like, double value)
 {
@@ -20,16 +18,16 @@ less(struct emit *e, V a, double b)
 }
 
 static V
-unit(struct emit *e, V (*f)(struct emit *, V), V a)
+unit(struct emit *e, enum mufu_function f, V a)
 {
-    return fp_as_float(e, f(e, fp_as_int(e, a)));
+    return fp_as_float(e, mufu(e, f, fp_as_int(e, a)));
 }
 
 /* Half forms: truncate the unit's f32 result to the format, so that fp_dst need not round. f16 overflows from 65536. */
 static V
 half_approx(struct emit *e, const struct ptx_inst *in, V a)
 {
-    V r = unit(e, in->op == PTX_OP_EX2 ? mufu_ex2 : mufu_tanh, a), bits = fp_as_int(e, r);
+    V r = unit(e, in->op == PTX_OP_EX2 ? MUFU_EX2 : MUFU_TANH, a), bits = fp_as_int(e, r);
     bool f16 = in->type[0] == PTX_F16 || in->type[0] == PTX_F16X2;
 
     if (!f16)
@@ -41,7 +39,7 @@ half_approx(struct emit *e, const struct ptx_inst *in, V a)
 V
 fp_approx(struct emit *e, const struct ptx_inst *in, V a)
 {
-    bool ftz = in->flags & PTX_F_FTZ;
+    const unsigned full = !(in->flags & PTX_F_FTZ);
     V r;
 
     if (in->type[0] != PTX_F32)
@@ -49,14 +47,14 @@ fp_approx(struct emit *e, const struct ptx_inst *in, V a)
     if (e->target->approx && (r = e->target->approx(e, (ptx_op)in->op, a)))
         return r;
     switch (in->op) {
-    case PTX_OP_RCP:   return unit(e, ftz ? mufu_rcp : mufu_rcp_full, a);
-    case PTX_OP_SQRT:  return unit(e, ftz ? mufu_sqrt : mufu_sqrt_full, a);
-    case PTX_OP_RSQRT: return unit(e, ftz ? mufu_rsq : mufu_rsq_full, a);
-    case PTX_OP_SIN:   return unit(e, mufu_sin, a);
-    case PTX_OP_COS:   return unit(e, mufu_cos, a);
-    case PTX_OP_LG2:   return unit(e, ftz ? mufu_lg2 : mufu_lg2_full, a);
-    case PTX_OP_EX2:   return unit(e, ftz ? mufu_ex2 : mufu_ex2_full, a);
-    default:           return unit(e, mufu_tanh, a);
+    case PTX_OP_RCP:   return unit(e, MUFU_RCP + full, a);
+    case PTX_OP_SQRT:  return unit(e, MUFU_SQRT + full, a);
+    case PTX_OP_RSQRT: return unit(e, MUFU_RSQ + full, a);
+    case PTX_OP_SIN:   return unit(e, MUFU_SIN, a);
+    case PTX_OP_COS:   return unit(e, MUFU_COS, a);
+    case PTX_OP_LG2:   return unit(e, MUFU_LG2 + full, a);
+    case PTX_OP_EX2:   return unit(e, MUFU_EX2 + full, a);
+    default:           return unit(e, MUFU_TANH, a);
     }
 }
 
@@ -91,7 +89,7 @@ fp_div_approx(struct emit *e, V a, V b, bool full, bool ftz, V factor[2])
         div_scale(e, &factor[0], &b, full, ftz);
         factor[1] = e->target->approx ? e->target->approx(e, PTX_OP_RCP, b) : NULL;
         if (!factor[1])
-            factor[1] = unit(e, mufu_rcp, b);
+            factor[1] = unit(e, MUFU_RCP, b);
     }
     return v_fmul(e, factor[1], factor[0]);
 }
@@ -110,7 +108,7 @@ fp_approx_f64(struct emit *e, const struct ptx_inst *in, V a)
     }
     V bits = fp_as_int(e, x);
     V hi = emit_resize(e, v_lshr(e, bits, k_int(e, bits, 32)), e->i32, false);
-    hi = emit_resize(e, recip ? mufu_rcp64h(e, hi) : mufu_rsq64h(e, hi), e->i64, false);
+    hi = emit_resize(e, mufu(e, recip ? MUFU_RCP64H : MUFU_RSQ64H, hi), e->i64, false);
     V y = fp_as_float(e, v_shl(e, hi, k_int(e, hi, 32)));
     if (ftz)
         return y;

@@ -5,8 +5,6 @@
  * underflows, give the error's sign. */
 #include "jit/emit/arith/fp_private.h"
 
-typedef LLVMValueRef V;
-
 /* Is the exact result above / below the rounded one? Both false for exact results and NaN. */
 struct error_sign {
     V above, below;

@@ -2,8 +2,6 @@
  * Float operands in and out: packing, flushing of subnormals, saturation, canonical NaN. */
 #include "jit/emit/arith/fp_private.h"
 
-typedef LLVMValueRef V;
-
 V
 fp_as_int(struct emit *e, V v)
 {
@@ -97,33 +95,16 @@ fp_relu(struct emit *e, V v)
 void
 fp_unpack(struct emit *e, V v, ptx_type t, struct fp_pack *p)
 {
-    V half[2];
+    enum fp_small small = t == PTX_F16 || t == PTX_F16X2 ? FP_F16 : FP_BF16;
+    V half[2] = { v };
 
-    p->n = 1;
-    switch (t) {
-    case PTX_F16:
-        p->v[0] = fp_from_small(e, emit_bitcast(e, v, e->i16), FP_F16);
-        break;
-    case PTX_BF16:
-        p->v[0] = fp_from_small(e, emit_bitcast(e, v, e->i16), FP_BF16);
-        break;
-    case PTX_F16X2:
-    case PTX_BF16X2:
+    p->n = t == PTX_F16X2 || t == PTX_BF16X2 || t == PTX_F32X2 ? 2 : 1;
+    if (p->n == 2)
         v_unpack(e, v, half);
-        p->n = 2;
-        for (unsigned i = 0; i < 2; i++)
-            p->v[i] = fp_from_small(e, half[i], t == PTX_F16X2 ? FP_F16 : FP_BF16);
-        break;
-    case PTX_F32X2:
-        v_unpack(e, v, half);
-        p->n = 2;
-        for (unsigned i = 0; i < 2; i++)
-            p->v[i] = fp_as_float(e, half[i]);
-        break;
-    default:
-        p->v[0] = v;
-        break;
-    }
+    else if (t == PTX_F16)
+        half[0] = emit_bitcast(e, v, e->i16);
+    for (unsigned i = 0; i < p->n; i++)
+        p->v[i] = t == PTX_F32X2 ? fp_as_float(e, half[i]) : p->n == 2 || t == PTX_F16 || t == PTX_BF16 ? fp_from_small(e, half[i], small) : v;
 }
 
 /* The special function unit treats subnormals as zero and returns none (mufu.h): nothing is left to flush. */

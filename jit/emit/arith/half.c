@@ -3,8 +3,6 @@
  * any mode; nearest f16 uses the hardware's conversion if there is one. */
 #include "jit/emit/arith/fp_private.h"
 
-typedef LLVMValueRef V;
-
 static const struct small_format {
     uint8_t ebits, mbits, bits;
     uint16_t max, inf, nan;         /* codes without the sign; inf 0: the format has none */

@@ -3,8 +3,6 @@
  * none may trap: divisors are made harmless first. */
 #include "jit/emit/arith/arith_private.h"
 
-typedef LLVMValueRef V;
-
 static V
 src(struct emit *e, const struct ptx_inst *in, unsigned i)
 {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Operations on bit patterns: logic, lop3, shifts and funnel shifts, bit fields, byte permutation (PTX ISA 9.7.1.19 ff., 9.7.8, 9.7.9.7).
- * LLVM's shifts by the width or more are poison, PTX's are not: every shift by a variable amount here goes through arith_shl and its kin,
- * or has a bounded amount. */
+ * LLVM's shifts by the width or more are poison, PTX's are not: every shift by a variable amount here goes through shift_left and its
+ * kin, or has a bounded amount. */
 #include "jit/emit/arith/arith_private.h"
-
-typedef LLVMValueRef V;
 
 /* min(amount, limit) in a's type */
 static V
@@ -14,6 +12,7 @@ bounded(struct emit *e, V amount, uint64_t limit, V a)
     return emit_resize(e, m, emit_scalar_type(a), false);
 }
 
+/* Shifts with PTX's rule (9.7.8.7): an amount of the width or more gives zero, or copies of the sign. `amount` is i32. */
 static V
 logical_shift(struct emit *e, LLVMOpcode op, V a, V amount)
 {
@@ -27,29 +26,23 @@ logical_shift(struct emit *e, LLVMOpcode op, V a, V amount)
     return v_sel(e, emit_icmp(e, LLVMIntULT, amount, k_int(e, amount, bits)), r, k_int(e, r, 0));
 }
 
-V
-arith_shl(struct emit *e, V a, V amount)
+static V
+shift_left(struct emit *e, V a, V amount)
 {
     return logical_shift(e, LLVMShl, a, amount);
 }
 
-V
-arith_lshr(struct emit *e, V a, V amount)
+static V
+shift_right(struct emit *e, V a, V amount, bool is_signed)
 {
-    return logical_shift(e, LLVMLShr, a, amount);
-}
-
-V
-arith_ashr(struct emit *e, V a, V amount)
-{
-    return v_ashr(e, a, bounded(e, amount, int_bits(a) - 1, a));
+    return is_signed ? v_ashr(e, a, bounded(e, amount, int_bits(a) - 1, a)) : logical_shift(e, LLVMLShr, a, amount);
 }
 
 /* (1 << len) - 1, all ones from the width on */
 static V
 low_mask(struct emit *e, V like, V len)
 {
-    return v_not(e, arith_shl(e, k_int(e, like, ~UINT64_C(0)), len));
+    return v_not(e, shift_left(e, k_int(e, like, ~UINT64_C(0)), len));
 }
 
 static V
@@ -75,8 +68,8 @@ field_extract(struct emit *e, V a, V pos, V len, bool is_signed)
     pos = field_number(e, a, pos);
     len = field_number(e, a, len);
     if (!is_signed)
-        return v_and(e, arith_lshr(e, a, pos), low_mask(e, a, len));
-    V x = arith_ashr(e, a, pos);
+        return v_and(e, shift_right(e, a, pos, false), low_mask(e, a, len));
+    V x = shift_right(e, a, pos, true);
     V n = v_sub(e, k_int(e, len, bits), v_call2(e, "llvm.umin", len, k_int(e, len, bits)));     /* bits - len, 0..bits */
     V top = bounded(e, n, bits - 1, a);
     V r = v_ashr(e, v_shl(e, x, top), top);
@@ -87,8 +80,8 @@ static V
 field_insert(struct emit *e, V a, V b, V pos, V len)
 {
     pos = field_number(e, a, pos);
-    V mask = arith_shl(e, low_mask(e, a, field_number(e, a, len)), pos);
-    return v_or(e, v_and(e, b, v_not(e, mask)), v_and(e, arith_shl(e, a, pos), mask));
+    V mask = shift_left(e, low_mask(e, a, field_number(e, a, len)), pos);
+    return v_or(e, v_and(e, b, v_not(e, mask)), v_and(e, shift_left(e, a, pos), mask));
 }
 
 /* Function number t (bit 2b + c) of two variables. NULL with *zero or *ones for the constants. */
@@ -140,16 +133,10 @@ lop3(struct emit *e, V a, V b, V c, unsigned lut)
     return v_or(e, v_and(e, a, f1), v_and(e, v_not(e, a), f0));
 }
 
-static V
-bool_op(struct emit *e, unsigned op, V a, V b)
-{
-    return op == PTX_BOOL_OR ? v_or(e, a, b) : op == PTX_BOOL_XOR ? v_xor(e, a, b) : v_and(e, a, b);
-}
-
 void
 emit_lop3(struct emit *e, const struct ptx_inst *in)
 {
-    const struct ptx_operand *d = &in->operand[0], *lut = &in->operand[4];
+    const struct ptx_operand *lut = &in->operand[4];
 
     if (lut->kind != PTX_OPND_IMM) {
         emit_unsupported(e, in, "a table that is not a constant");
@@ -157,15 +144,10 @@ emit_lop3(struct emit *e, const struct ptx_inst *in)
     }
     V r = lop3(e, emit_src(e, in, 1, PTX_B32), emit_src(e, in, 2, PTX_B32), emit_src(e, in, 3, PTX_B32),
                (unsigned)lut->imm & 0xff);
-    if (d->kind != PTX_OPND_PRED_PAIR) {
-        emit_dst(e, in, 0, PTX_B32, r);
-        return;
-    }
     V p = v_ne(e, r, k_int(e, r, 0));
     if (in->boolop != PTX_BOOL_NONE && in->noperands > 5)
-        p = bool_op(e, in->boolop, p, emit_src(e, in, 5, PTX_PRED));
-    emit_dst_operand(e, &d->elem[0], PTX_B32, r);
-    emit_dst_operand(e, &d->elem[1], PTX_PRED, p);
+        p = v_bool(e, in->boolop, p, emit_src(e, in, 5, PTX_PRED));
+    emit_dst_pair(e, &in->operand[0], PTX_B32, r, p);
 }
 
 /* shf (9.7.8.7): c is the amount, clamped to 32 or modulo 32; b:a is the 64-bit value. */
@@ -266,44 +248,24 @@ bit_mask(struct emit *e, V a, V b, bool wrap)
         a = v_and(e, a, k_int(e, a, 31));
         b = v_and(e, b, k_int(e, b, 31));
     }
-    return arith_shl(e, low_mask(e, a, b), a);
+    return shift_left(e, low_mask(e, a, b), a);
 }
 
+/* and, or, xor, not, cnot */
 void
-emit_and(struct emit *e, const struct ptx_inst *in)
+emit_logic(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = in->type[0];
-    emit_dst(e, in, 0, t, v_and(e, emit_src(e, in, 1, t), emit_src(e, in, 2, t)));
-}
+    V b = in->noperands > 2 ? emit_src(e, in, 2, t) : NULL, a = emit_src(e, in, 1, t), r;
 
-void
-emit_or(struct emit *e, const struct ptx_inst *in)
-{
-    ptx_type t = in->type[0];
-    emit_dst(e, in, 0, t, v_or(e, emit_src(e, in, 1, t), emit_src(e, in, 2, t)));
-}
-
-void
-emit_xor(struct emit *e, const struct ptx_inst *in)
-{
-    ptx_type t = in->type[0];
-    emit_dst(e, in, 0, t, v_xor(e, emit_src(e, in, 1, t), emit_src(e, in, 2, t)));
-}
-
-void
-emit_not(struct emit *e, const struct ptx_inst *in)
-{
-    ptx_type t = in->type[0];
-    emit_dst(e, in, 0, t, v_not(e, emit_src(e, in, 1, t)));
-}
-
-void
-emit_cnot(struct emit *e, const struct ptx_inst *in)
-{
-    ptx_type t = in->type[0];
-    V a = emit_src(e, in, 1, t);
-    a = v_eq(e, a, k_int(e, a, 0));
-    emit_dst(e, in, 0, t, emit_resize(e, a, emit_type(e, t), false));
+    switch (in->op) {
+    case PTX_OP_AND: r = v_and(e, a, b); break;
+    case PTX_OP_OR:  r = v_or(e, a, b); break;
+    case PTX_OP_XOR: r = v_xor(e, a, b); break;
+    case PTX_OP_NOT: r = v_not(e, a); break;
+    default:         r = emit_resize(e, v_eq(e, a, k_int(e, a, 0)), emit_type(e, t), false); break;
+    }
+    emit_dst(e, in, 0, t, r);
 }
 
 void
@@ -316,7 +278,7 @@ void
 emit_shl(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = in->type[0];
-    emit_dst(e, in, 0, t, arith_shl(e, emit_src(e, in, 1, t), emit_src(e, in, 2, PTX_U32)));
+    emit_dst(e, in, 0, t, shift_left(e, emit_src(e, in, 1, t), emit_src(e, in, 2, PTX_U32)));
 }
 
 void
@@ -324,7 +286,7 @@ emit_shr(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = in->type[0];
     V a = emit_src(e, in, 1, t), n = emit_src(e, in, 2, PTX_U32);
-    emit_dst(e, in, 0, t, type_is_signed(t) ? arith_ashr(e, a, n) : arith_lshr(e, a, n));
+    emit_dst(e, in, 0, t, shift_right(e, a, n, type_is_signed(t)));
 }
 
 void

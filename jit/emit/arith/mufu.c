@@ -5,12 +5,10 @@
  * function of the module, which the optimiser may inline. All arithmetic is exact integer arithmetic (or on integers in f64), so that every
  * target computes the same bits. */
 #include "jit/emit/arith/mufu_private.h"
+#include "jit/emit/emit_private.h"
 #include "jit/emit/arith/mufu_tables.h"
 
 #include <stdio.h>
-#include <string.h>
-
-typedef LLVMValueRef V;
 
 static V
 shl_k(struct emit *e, V a, unsigned n)
@@ -59,19 +57,8 @@ cmp_k(struct emit *e, LLVMIntPredicate p, V a, uint64_t k)
 static V
 words(struct emit *e, const char *name, const uint32_t *value, unsigned n)
 {
-    V g = LLVMGetNamedGlobal(e->module, name), elem[2 * MUFU_MAX_SEGMENTS];
-
-    if (g)
-        return g;
-    for (unsigned i = 0; i < n; i++)
-        elem[i] = LLVMConstInt(e->i32, value[i], false);
-    LLVMTypeRef type = LLVMArrayType(e->i32, n);
-    g = LLVMAddGlobalInAddressSpace(e->module, type, name, e->target->constant_space);
-    LLVMSetInitializer(g, LLVMConstArray(e->i32, elem, n));
-    LLVMSetLinkage(g, LLVMInternalLinkage);
-    LLVMSetGlobalConstant(g, true);
-    LLVMSetAlignment(g, 64);
-    return g;
+    V g = LLVMGetNamedGlobal(e->module, name);
+    return g ? g : emit_constant(e, name, value, n * (unsigned)sizeof *value, 64, LLVMInternalLinkage);
 }
 
 /* The word at index (i32, either shape, in range), or the pair of words as an i64. */
@@ -147,16 +134,14 @@ permuted(struct emit *e, const struct mufu_table *t, unsigned which, V index)
     unsigned n = t->segments <= 64 ? 2 : 4;
 
     for (unsigned i = 0; i < n; i++) {
-        V half[2], args[3];
+        V half[2];
         for (unsigned h = 0; h < 2; h++) {
             V word[16];
             for (unsigned k = 0, at = 32 * i + 16 * h; k < 16; k++, at++)
                 word[k] = LLVMConstInt(e->i32, at < t->segments ? t->coefficients[at][which] : 0, false);
             half[h] = LLVMConstVector(word, 16);
         }
-        args[0] = half[0], args[1] = index, args[2] = half[1];
-        unsigned id = LLVMLookupIntrinsicID("llvm.x86.avx512.vpermi2var.d.512", 32);
-        found[i] = LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, NULL, 0), LLVMGetIntrinsicDeclaration(e->module, id, NULL, 0), args, 3, "");
+        found[i] = emit_intrinsic_of(e, "llvm.x86.avx512.vpermi2var.d.512", NULL, 0, VALUES(half[0], index, half[1]));
     }
     for (unsigned bit = 32; n > 1; n /= 2, bit *= 2) {
         V upper = cmp_k(e, LLVMIntNE, and_k(e, index, bit), 0);
@@ -249,6 +234,7 @@ square(struct emit *e, V x)
  * a lane has another one, `prepare` (if any) makes the core's operand p from the bits b, and `finish` makes the result from the core's r. */
 struct function {
     const char *name;
+    const struct mufu_table *table;
     V (*core)(struct emit *, V p);
     V (*finish)(struct emit *, V b, V p, V r);      /* NULL: core handles every operand */
     V (*prepare)(struct emit *, V b);
@@ -680,28 +666,6 @@ ex2_full_finish(struct emit *e, V b, V p, V r)
 
 /* ---- the interface ----------------------------------------------------------------------------------------------------- */
 
-/* Use the target's own path, if it has one for the function. */
-static V
-by_target(struct emit *e, const char *name, V bits)
-{
-    static const struct {
-        const char *name;
-        enum mufu_function function;
-        const struct mufu_table *table;
-    } functions[] = {
-        { "rcp", MUFU_RCP, &rcp_table }, { "rcp_full", MUFU_RCP_FULL, &rcp_table }, { "rsq", MUFU_RSQ, &rsq_table },
-        { "rsq_full", MUFU_RSQ_FULL, &rsq_table }, { "sqrt", MUFU_SQRT, &sqrt_table }, { "sqrt_full", MUFU_SQRT_FULL, &sqrt_table },
-        { "ex2", MUFU_EX2, &ex2_table }, { "ex2_full", MUFU_EX2_FULL, &ex2_table }, { "lg2", MUFU_LG2, &lg2_table },
-        { "lg2_full", MUFU_LG2_FULL, &lg2_table }, { "sin", MUFU_SIN, &sin_table }, { "cos", MUFU_COS, &sin_table },
-    };
-
-    for (unsigned i = 0; e->target->mufu && i < sizeof functions / sizeof *functions; i++) {
-        if (!strcmp(functions[i].name, name))
-            return e->target->mufu->function(e, functions[i].function, functions[i].table, bits);
-    }
-    return NULL;
-}
-
 V
 mufu_div(struct emit *e, V *a, V b, const struct mufu_scale *scale)
 {
@@ -714,29 +678,27 @@ mufu_quotient(struct emit *e, V a, V b, const struct mufu_quotient *q)
     return e->target->mufu->quotient(e, &rcp_table, a, b, q);
 }
 
-#define FUNCTION(name, ...) \
-    V \
-    mufu_##name(struct emit *e, V bits) \
-    { \
-        static const struct function f = { #name, __VA_ARGS__ }; \
-        V r = by_target(e, #name, bits); \
-        return r ? r : shared(e, &f, bits); \
-    }
 #define NORMAL IMPLIED, 254u << 23, false       /* positive, finite */
 #define BELOW_126 0, 0x42fc0000, true
 
-FUNCTION(rcp, rcp_fast, rcp_finish, NULL, IMPLIED, 252u << 23, true)
-FUNCTION(rsq, rsq_fast, rsq_finish, NULL, NORMAL)
-FUNCTION(sqrt, sqrt_fast, sqrt_finish, NULL, NORMAL)
-FUNCTION(lg2, lg2_fast, lg2_finish, NULL, NORMAL)
-FUNCTION(ex2, ex2_fast, ex2_finish, NULL, BELOW_126)
-FUNCTION(sin, sin_core)
-FUNCTION(cos, cos_core)
-FUNCTION(tanh, tanh_core)
-FUNCTION(rcp64h, rcp64h_core)
-FUNCTION(rsq64h, rsq64h_core)
-FUNCTION(rcp_full, rcp_fast, rcp_full_finish, rcp_full_prepare, IMPLIED, 252u << 23, true)
-FUNCTION(rsq_full, rsq_fast, rsq_full_finish, scale_up, NORMAL)
-FUNCTION(sqrt_full, sqrt_fast, sqrt_full_finish, scale_up, NORMAL)
-FUNCTION(lg2_full, lg2_fast, lg2_full_finish, scale_up, NORMAL)
-FUNCTION(ex2_full, ex2_fast, ex2_full_finish, ex2_full_prepare, BELOW_126)
+static const struct function functions[] = {
+    [MUFU_RCP] = { "rcp", &rcp_table, rcp_fast, rcp_finish, NULL, IMPLIED, 252u << 23, true },
+    [MUFU_RCP_FULL] = { "rcp_full", &rcp_table, rcp_fast, rcp_full_finish, rcp_full_prepare, IMPLIED, 252u << 23, true },
+    [MUFU_RSQ] = { "rsq", &rsq_table, rsq_fast, rsq_finish, NULL, NORMAL },
+    [MUFU_RSQ_FULL] = { "rsq_full", &rsq_table, rsq_fast, rsq_full_finish, scale_up, NORMAL },
+    [MUFU_SQRT] = { "sqrt", &sqrt_table, sqrt_fast, sqrt_finish, NULL, NORMAL },
+    [MUFU_SQRT_FULL] = { "sqrt_full", &sqrt_table, sqrt_fast, sqrt_full_finish, scale_up, NORMAL },
+    [MUFU_EX2] = { "ex2", &ex2_table, ex2_fast, ex2_finish, NULL, BELOW_126 },
+    [MUFU_EX2_FULL] = { "ex2_full", &ex2_table, ex2_fast, ex2_full_finish, ex2_full_prepare, BELOW_126 },
+    [MUFU_LG2] = { "lg2", &lg2_table, lg2_fast, lg2_finish, NULL, NORMAL },
+    [MUFU_LG2_FULL] = { "lg2_full", &lg2_table, lg2_fast, lg2_full_finish, scale_up, NORMAL },
+    [MUFU_SIN] = { "sin", &sin_table, sin_core }, [MUFU_COS] = { "cos", &sin_table, cos_core }, [MUFU_TANH] = { "tanh", &tanh_table, tanh_core },
+    [MUFU_RCP64H] = { "rcp64h", &rcp_table, rcp64h_core }, [MUFU_RSQ64H] = { "rsq64h", &rsq_table, rsq64h_core },
+};
+
+V
+mufu(struct emit *e, enum mufu_function function, V bits)
+{
+    const struct function *f = &functions[function];
+    return e->target->mufu && function < MUFU_TANH ? e->target->mufu->function(e, function, f->table, bits) : shared(e, f, bits);
+}

@@ -1,29 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The special function unit of NVIDIA's hardware (MUFU), bit by bit. Each function maps the bits of an operand (i32, or one per lane) to
  * the bits of the result. The unit treats subnormal operands as zero and returns no subnormals (except that tanh returns small operands).
- * The _full functions are the PTX instructions without .ftz: their machine code scales operands and results around the unit where they are
+ * The FULL functions are the PTX instructions without .ftz: their machine code scales operands and results around the unit where they are
  * subnormal. docs/approximations.md says how this was found and checked. */
 #ifndef CWJ_EMIT_ARITH_MUFU_H
 #define CWJ_EMIT_ARITH_MUFU_H
 
 #include "jit/emit/arith/arith_private.h"
 
-LLVMValueRef mufu_rcp(struct emit *e, LLVMValueRef bits);
-LLVMValueRef mufu_rsq(struct emit *e, LLVMValueRef bits);
-LLVMValueRef mufu_sqrt(struct emit *e, LLVMValueRef bits);
-LLVMValueRef mufu_lg2(struct emit *e, LLVMValueRef bits);
-LLVMValueRef mufu_ex2(struct emit *e, LLVMValueRef bits);
-LLVMValueRef mufu_sin(struct emit *e, LLVMValueRef bits);         /* in radians: includes the multiplication that precedes it */
-LLVMValueRef mufu_cos(struct emit *e, LLVMValueRef bits);
-LLVMValueRef mufu_tanh(struct emit *e, LLVMValueRef bits);
-LLVMValueRef mufu_rcp64h(struct emit *e, LLVMValueRef bits);      /* of the upper half of an f64 */
-LLVMValueRef mufu_rsq64h(struct emit *e, LLVMValueRef bits);
-
-LLVMValueRef mufu_rcp_full(struct emit *e, LLVMValueRef bits);
-LLVMValueRef mufu_rsq_full(struct emit *e, LLVMValueRef bits);
-LLVMValueRef mufu_sqrt_full(struct emit *e, LLVMValueRef bits);
-LLVMValueRef mufu_lg2_full(struct emit *e, LLVMValueRef bits);
-LLVMValueRef mufu_ex2_full(struct emit *e, LLVMValueRef bits);
+enum mufu_function {    /* up to LG2_FULL, odd numbers are functions without .ftz; those from TANH on have no path of a target's own */
+    MUFU_RCP, MUFU_RCP_FULL, MUFU_RSQ, MUFU_RSQ_FULL, MUFU_SQRT, MUFU_SQRT_FULL, MUFU_EX2, MUFU_EX2_FULL, MUFU_LG2, MUFU_LG2_FULL,
+    MUFU_SIN, MUFU_COS,             /* in radians: includes the multiplication that precedes it */
+    MUFU_TANH,
+    MUFU_RCP64H, MUFU_RSQ64H,       /* of the upper half of an f64 */
+};
+LLVMValueRef mufu(struct emit *e, enum mufu_function function, LLVMValueRef bits);
 
 /* Scaling of a dividend and a divisor (f32) if the divisor is subnormal or above 2^126; otherwise both stay unchanged. */
 struct mufu_scale {

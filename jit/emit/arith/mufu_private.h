@@ -13,11 +13,6 @@ struct mufu_table {
     const uint32_t (*coefficients)[2];      /* c0, c1 | c2 << 16 */
 };
 
-enum mufu_function {    /* up to LG2_FULL, odd numbers are functions without .ftz */
-    MUFU_RCP, MUFU_RCP_FULL, MUFU_RSQ, MUFU_RSQ_FULL, MUFU_SQRT, MUFU_SQRT_FULL, MUFU_EX2, MUFU_EX2_FULL,
-    MUFU_LG2, MUFU_LG2_FULL, MUFU_SIN, MUFU_COS,
-};
-
 struct mufu_target {
     /* The function's result for the bits of an operand (i32); t is the function's table. */
     LLVMValueRef (*function)(struct emit *e, enum mufu_function f, const struct mufu_table *t, LLVMValueRef bits);

@@ -4,8 +4,6 @@
  * accumulated). */
 #include "jit/emit/arith/arith_private.h"
 
-typedef LLVMValueRef V;
-
 /* Operand i, with a negation left out: the selected byte or half, extended to `wide`. */
 static V
 video_src(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t, LLVMTypeRef wide)
@@ -117,14 +115,12 @@ emit_vmad(struct emit *e, const struct ptx_inst *in)
 void
 emit_vset(struct emit *e, const struct ptx_inst *in)
 {
-    static const LLVMIntPredicate predicates[] = { [PTX_EQ] = LLVMIntEQ, [PTX_NE] = LLVMIntNE, [PTX_LT] = LLVMIntSLT,
-                                                   [PTX_LE] = LLVMIntSLE, [PTX_GT] = LLVMIntSGT, [PTX_GE] = LLVMIntSGE };
     note_video(e);
     if (in->cmp < PTX_EQ || in->cmp > PTX_GE) {
         emit_unsupported(e, in, "this comparison");
         return;
     }
-    V c = emit_icmp(e, predicates[in->cmp], video_src(e, in, 1, in->type[0], e->i64), video_src(e, in, 2, in->type[1], e->i64));
+    V c = emit_icmp(e, arith_predicate(in->cmp, true), video_src(e, in, 1, in->type[0], e->i64), video_src(e, in, 2, in->type[1], e->i64));
     finish(e, in, emit_resize(e, c, e->i64, false), PTX_U32, 3);
 }
 

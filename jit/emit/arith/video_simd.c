@@ -3,8 +3,6 @@
  * operate with enough bits that nothing wraps, saturate, then either sum into c, or write the masked lanes with c in the others. */
 #include "jit/emit/arith/arith_private.h"
 
-typedef LLVMValueRef V;
-
 /* Lane `lane` of operand a (i = 1) or b (i = 2), extended to 32 bits. Selectors from 0 on name a's lanes, those from `lanes` on b's. */
 static V
 lane_source(struct emit *e, const struct ptx_inst *in, unsigned i, unsigned lane, unsigned lanes, const V reg[2], bool is_signed)
@@ -36,11 +34,8 @@ lane_op(struct emit *e, const struct ptx_inst *in, V a, V b)
         return v_call2(e, "llvm.smin", a, b);
     case PTX_OP_VMAX2: case PTX_OP_VMAX4:
         return v_call2(e, "llvm.smax", a, b);
-    default: {
-        static const LLVMIntPredicate predicates[] = { [PTX_EQ] = LLVMIntEQ, [PTX_NE] = LLVMIntNE, [PTX_LT] = LLVMIntSLT,
-                                                       [PTX_LE] = LLVMIntSLE, [PTX_GT] = LLVMIntSGT, [PTX_GE] = LLVMIntSGE };
-        return emit_resize(e, emit_icmp(e, predicates[in->cmp], a, b), e->i32, false);
-    }
+    default:
+        return emit_resize(e, emit_icmp(e, arith_predicate(in->cmp, true), a, b), e->i32, false);
     }
 }
 

@@ -6,8 +6,6 @@
 
 #include <stddef.h>
 
-typedef LLVMValueRef V;
-
 static V
 load(struct emit *e, V base, size_t offset, LLVMTypeRef t, const char *name)
 {

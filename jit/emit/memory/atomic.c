@@ -8,8 +8,6 @@
 #include "jit/emit/emit_private.h"
 #include "jit/emit/arith/fp_private.h"
 
-typedef LLVMValueRef V;
-
 enum { MAX_ELEMENTS = 8 };
 
 struct atomic {
@@ -145,7 +143,12 @@ one_atomic(struct emit *e, const struct atomic *x, V address, V b, V c)
     V p = e->target->pointer(e, address, x->space), old;
     const unsigned rules = x->t == PTX_F64 ? CWJ_NATIVE_NAN : CWJ_NATIVE_NAN | CWJ_NATIVE_FTZ;
     bool s = type_is_signed(x->t), native_float = (x->t == PTX_F32 || x->t == PTX_F64) && (e->native_floats & rules) == rules;
-    LLVMAtomicRMWBinOp op;
+    static const LLVMAtomicRMWBinOp ops[] = {
+        [PTX_ATOM_AND] = LLVMAtomicRMWBinOpAnd, [PTX_ATOM_OR] = LLVMAtomicRMWBinOpOr, [PTX_ATOM_XOR] = LLVMAtomicRMWBinOpXor,
+        [PTX_ATOM_EXCH] = LLVMAtomicRMWBinOpXchg, [PTX_ATOM_ADD] = LLVMAtomicRMWBinOpAdd, [PTX_ATOM_MIN] = LLVMAtomicRMWBinOpUMin,
+        [PTX_ATOM_MAX] = LLVMAtomicRMWBinOpUMax, [PTX_ATOM_INC] = LLVMAtomicRMWBinOpUIncWrap, [PTX_ATOM_DEC] = LLVMAtomicRMWBinOpUDecWrap,
+    };
+    bool counts = in->atomop == PTX_ATOM_INC || in->atomop == PTX_ATOM_DEC;
 
     if (native_float && in->atomop == PTX_ATOM_ADD)
         return scoped(e, x, LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpFAdd, p, b, x->order, false));
@@ -153,31 +156,18 @@ one_atomic(struct emit *e, const struct atomic *x, V address, V b, V c)
     if (x->t == PTX_B128 && e->target->swap128)     /* exch or cas */
         return emit_bitcast(e, e->target->swap128(e, p, in->atomop == PTX_ATOM_CAS ? emit_bitcast(e, b, x->bits) : NULL,
                                                   in->atomop == PTX_ATOM_CAS ? emit_bitcast(e, c, x->bits) : b), x->type);
-    switch (in->atomop) {
-    case PTX_ATOM_CAS:
+    if (in->atomop == PTX_ATOM_CAS) {
         c = emit_bitcast(e, c, x->bits);
         old = scoped(e, x, LLVMBuildAtomicCmpXchg(e->b, p, b, c, x->order, failure_order(x->order), false));
         return emit_bitcast(e, LLVMBuildExtractValue(e->b, old, 0, ""), x->type);
-    case PTX_ATOM_AND:  op = LLVMAtomicRMWBinOpAnd; break;
-    case PTX_ATOM_OR:   op = LLVMAtomicRMWBinOpOr; break;
-    case PTX_ATOM_XOR:  op = LLVMAtomicRMWBinOpXor; break;
-    case PTX_ATOM_EXCH: op = LLVMAtomicRMWBinOpXchg; break;
-    case PTX_ATOM_ADD:  op = LLVMAtomicRMWBinOpAdd; break;
-    case PTX_ATOM_MIN:  op = s ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin; break;
-    case PTX_ATOM_MAX:  op = s ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax; break;
-    case PTX_ATOM_INC: case PTX_ATOM_DEC:
-        if (e->target->counting_atomics) {
-            op = in->atomop == PTX_ATOM_INC ? LLVMAtomicRMWBinOpUIncWrap : LLVMAtomicRMWBinOpUDecWrap;
-            break;
-        }
-        return emit_bitcast(e, swap_loop(e, x, address, p, b), x->type);
-    default:
-        return emit_bitcast(e, swap_loop(e, x, address, p, b), x->type);
     }
-    if (type_is_float(x->t) && in->atomop >= PTX_ATOM_ADD)
+    if ((type_is_float(x->t) && in->atomop >= PTX_ATOM_ADD) || (counts && !e->target->counting_atomics)) {
         old = swap_loop(e, x, address, p, b);
-    else
+    } else {
+        LLVMAtomicRMWBinOp op = s && in->atomop == PTX_ATOM_MIN ? LLVMAtomicRMWBinOpMin : s && in->atomop == PTX_ATOM_MAX ? LLVMAtomicRMWBinOpMax
+                                : ops[in->atomop];
         old = scoped(e, x, LLVMBuildAtomicRMW(e->b, op, p, b, x->order, false));
+    }
     return emit_bitcast(e, old, x->type);
 }
 
@@ -186,10 +176,8 @@ all_elements(struct emit *e, const struct atomic *x, V address, const V *b, V c,
 {
     unsigned size = LLVMGetIntTypeWidth(x->bits) / 8;
 
-    for (unsigned i = 0; i < x->n; i++) {
-        V a = i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, i * size)) : address;
-        old[i] = one_atomic(e, x, a, b[i], c);
-    }
+    for (unsigned i = 0; i < x->n; i++)
+        old[i] = one_atomic(e, x, emit_element_address(e, address, i, size), b[i], c);
 }
 
 static void

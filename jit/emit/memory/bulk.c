@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-typedef LLVMValueRef V;
-
 enum { MAX_ARGS = 12 };
 
 struct lane_call {

@@ -4,8 +4,6 @@
 #include "jit/emit/emit_private.h"
 #include "jit/emit/arith/fp_private.h"
 
-typedef LLVMValueRef V;
-
 /* The 64-bit values are opaque; these are an H200's, as far as operands in the documented ranges show. */
 enum { POLICY_RANGE = 8, POLICY_BASE = 0x10, POLICY_SIXTEENTHS_AT = 52, POLICY_GRANULE_AT = 52, POLICY_START_AT = 44, POLICY_COUNT_AT = 37,
        POLICY_PART_MASK = 0x7f };
@@ -70,15 +68,10 @@ emit_createpolicy(struct emit *e, const struct ptx_inst *in)
 void
 emit_elect(struct emit *e, const struct ptx_inst *in)
 {
-    const struct ptx_operand *d = &in->operand[0];
     V mask = emit_src(e, in, 1, PTX_B32), lane = emit_sreg(e, PTX_SREG_LANEID);
     V leader = emit_intrinsic(e, "llvm.cttz", &mask, 1, 0);
 
-    if (d->kind == PTX_OPND_PRED_PAIR) {
-        emit_dst_operand(e, &d->elem[1], PTX_PRED, v_eq(e, lane, leader));
-        d = &d->elem[0];
-    }
-    emit_dst_operand(e, d, PTX_U32, leader);
+    emit_dst_pair(e, &in->operand[0], PTX_U32, leader, v_eq(e, lane, leader));
 }
 
 static LLVMAtomicOrdering

@@ -107,16 +107,6 @@ is_misaligned(struct emit *e, LLVMValueRef address, unsigned align)
     return emit_icmp(e, LLVMIntNE, emit_bin(e, LLVMAnd, address, bits), zero);
 }
 
-/* On to a block for `bad`, which is hardly ever. Returns the other one, to go to at the end. */
-static LLVMBasicBlockRef
-if_bad(struct emit *e, LLVMValueRef bad, const char *name)
-{
-    LLVMBasicBlockRef trap = emit_new_block(e, name), good = emit_new_block(e, "good");
-    LLVMBuildCondBr(e->b, bad, trap, good);
-    LLVMPositionBuilderAtEnd(e->b, trap);
-    return good;
-}
-
 /* The most local memory of a thread ("Compute Capabilities" of the CUDA C++ Programming Guide). */
 enum { LOCAL_LIMIT = 512 << 10 };
 
@@ -125,7 +115,7 @@ check_local(struct emit *e, LLVMValueRef address, ptx_space space)
 {
     if (e->unchecked || space != PTX_SPACE_LOCAL || !e->target->local_fault)
         return;
-    LLVMBasicBlockRef good = if_bad(e, emit_icmp(e, LLVMIntUGE, address, emit_int(e, emit_scalar_type(address), LOCAL_LIMIT)), "local.fault");
+    LLVMBasicBlockRef good = emit_if(e, emit_icmp(e, LLVMIntUGE, address, emit_int(e, emit_scalar_type(address), LOCAL_LIMIT)), "local.fault", "good");
     e->target->local_fault(e);
     emit_goto(e, good);
 }
@@ -139,7 +129,7 @@ emit_check_alignment(struct emit *e, LLVMValueRef address, ptx_space space, unsi
     LLVMValueRef bad = is_misaligned(e, address, align);
     if (emit_is_vector(address))
         bad = emit_any(e, emit_mask_and(e, bad, e->mask));
-    LLVMBasicBlockRef good = if_bad(e, bad, "misaligned");
+    LLVMBasicBlockRef good = emit_if(e, bad, "misaligned", "good");
     e->target->misaligned(e);
     emit_goto(e, good);
 }
@@ -152,17 +142,6 @@ and_aligned(struct emit *e, LLVMValueRef ok, LLVMValueRef first, ptx_space space
     if (!checks_alignment(e, space, align))
         return ok;
     return LLVMBuildAnd(e->b, ok, LLVMBuildNot(e->b, is_misaligned(e, first, align), ""), "");
-}
-
-/* i1: every lane takes part and lane i's address is that of lane 0 plus i * size, and aligned. */
-static LLVMValueRef
-consecutive(struct emit *e, LLVMValueRef address, unsigned size, ptx_space space)
-{
-    LLVMValueRef first = LLVMBuildExtractElement(e->b, address, LLVMConstInt(e->i32, 0, false), "");
-    LLVMValueRef step = LLVMBuildMul(e->b, emit_iota(e, e->i64), emit_splat(e, emit_int(e, e->i64, size)), "");
-    LLVMValueRef want = emit_bin(e, LLVMAdd, first, step);
-    LLVMValueRef same = emit_icmp(e, LLVMIntEQ, address, want);
-    return and_aligned(e, emit_all(e, emit_mask_and(e, same, e->mask)), first, space, size);
 }
 
 /* Nothing writes that memory while the kernel runs. */
@@ -287,6 +266,133 @@ scatter_lanes(struct emit *e, LLVMValueRef address, LLVMValueRef value, unsigned
 }
 
 LLVMValueRef
+emit_element_address(struct emit *e, LLVMValueRef address, unsigned i, unsigned size)
+{
+    return i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address;
+}
+
+/* Element i of each lane from a row of n * width elements, and back. */
+static LLVMValueRef
+take_component(struct emit *e, LLVMValueRef row, unsigned n, unsigned i)
+{
+    if (n == 1)
+        return row;
+    LLVMValueRef idx[EMIT_MAX_WIDTH];
+    for (unsigned k = 0; k < e->width; k++)
+        idx[k] = LLVMConstInt(e->i32, k * n + i, false);
+    return LLVMBuildShuffleVector(e->b, row, LLVMGetPoison(LLVMTypeOf(row)), LLVMConstVector(idx, e->width), "");
+}
+
+static LLVMValueRef
+interleave(struct emit *e, LLVMValueRef *v, unsigned n)
+{
+    if (n == 1)
+        return v[0];
+    /* concatenate (n is 2 or 4), then permute */
+    LLVMValueRef idx[4 * EMIT_MAX_WIDTH], part[4];
+    unsigned w = e->width;
+    for (unsigned i = 0; i < n; i++)
+        part[i] = v[i];
+    for (unsigned m = n; m > 1; m /= 2, w *= 2) {
+        for (unsigned i = 0; i < 2 * w; i++)
+            idx[i] = LLVMConstInt(e->i32, i, false);
+        for (unsigned i = 0; i < m / 2; i++)
+            part[i] = LLVMBuildShuffleVector(e->b, part[2 * i], part[2 * i + 1], LLVMConstVector(idx, 2 * w), "");
+    }
+    for (unsigned k = 0; k < e->width; k++)
+        for (unsigned i = 0; i < n; i++)
+            idx[k * n + i] = LLVMConstInt(e->i32, i * e->width + k, false);
+    return LLVMBuildShuffleVector(e->b, part[0], LLVMGetPoison(LLVMTypeOf(part[0])), LLVMConstVector(idx, n * e->width), "");
+}
+
+/* n consecutive elements per lane, of the lanes one behind the other where `ok` holds: one wide access at `first`, of lane 0, then, and one access per
+ * lane and element otherwise. */
+struct row {
+    LLVMValueRef ok, first;
+    LLVMValueRef address;           /* of the lanes; NULL: `operand` has it, an affine one, which is hardly ever needed */
+    const struct ptx_operand *operand;
+    ptx_space space, of_first;
+    unsigned n, size, align, whole; /* elements, their size and alignment; that of the address */
+};
+
+/* Lanes whose addresses are a vector: do they all take part, and is lane i's that of lane 0 plus i * size, and aligned? */
+static struct row
+row_of_lanes(struct emit *e, LLVMValueRef address, unsigned size, ptx_space space, unsigned align)
+{
+    LLVMValueRef first = LLVMBuildExtractElement(e->b, address, LLVMConstInt(e->i32, 0, false), "");
+    LLVMValueRef step = LLVMBuildMul(e->b, emit_iota(e, e->i64), emit_splat(e, emit_int(e, e->i64, size)), "");
+    LLVMValueRef want = emit_bin(e, LLVMAdd, first, step);
+    LLVMValueRef same = emit_all(e, emit_mask_and(e, emit_icmp(e, LLVMIntEQ, address, want), e->mask));
+    return (struct row){ .ok = and_aligned(e, same, first, space, size), .first = first, .address = address,
+                         .space = space, .of_first = PTX_SPACE_GENERIC, .n = 1, .size = size, .align = align, .whole = align };
+}
+
+/* Affine addresses: false if o is none, or such rows are not made. 32-bit addresses only in spaces where consecutive addresses are consecutive in memory. */
+static bool
+affine_row(struct emit *e, const struct ptx_operand *o, ptx_space space, unsigned n, unsigned size, struct row *r)
+{
+    LLVMValueRef first, ok;
+    bool whole = space == PTX_SPACE_GLOBAL || space == PTX_SPACE_CONST || space == PTX_SPACE_SHARED;
+    if ((n != 1 && n != 2 && n != 4) || (e->addr32 && (!whole || !o->has_reg || e->f->flow.shape[o->index].kind != FLOW_AFFINE32)) ||
+        !emit_affine_address(e, o, (uint64_t)n * size, &first, &ok))
+        return false;
+    if (e->addr32)
+        first = emit_widen(e, first, space);
+    *r = (struct row){ .ok = and_aligned(e, ok, first, space, n * size), .first = first, .operand = o, .space = space, .of_first = space,
+                       .n = n, .size = size, .align = size, .whole = n * size };
+    return true;
+}
+
+/* The addresses for the accesses per lane, checked. */
+static LLVMValueRef
+each_address(struct emit *e, const struct row *r)
+{
+    LLVMValueRef address = r->address ? r->address : host_address(e, emit_address(e, r->operand, r->space), r->space);
+    emit_check_alignment(e, address, r->space, r->whole);
+    return address;
+}
+
+static void
+load_row(struct emit *e, const struct row *r, LLVMTypeRef t, LLVMValueRef *v)
+{
+    LLVMBasicBlockRef wide = emit_new_block(e, "wide"), lanes = emit_new_block(e, "lanes"), done = emit_new_block(e, "loaded");
+    LLVMValueRef fast[4], slow[4];
+    LLVMBuildCondBr(e->b, r->ok, wide, lanes);
+    LLVMPositionBuilderAtEnd(e->b, wide);
+    LLVMValueRef row = LLVMBuildLoad2(e->b, LLVMVectorType(t, r->n * e->width), e->target->pointer(e, r->first, r->of_first), "");
+    LLVMSetAlignment(row, r->align);
+    for (unsigned i = 0; i < r->n; i++)
+        fast[i] = take_component(e, row, r->n, i);
+    LLVMBuildBr(e->b, done);
+    LLVMPositionBuilderAtEnd(e->b, lanes);
+    LLVMValueRef address = each_address(e, r);
+    for (unsigned i = 0; i < r->n; i++)
+        slow[i] = gather_lanes(e, emit_element_address(e, address, i, r->size), t, r->align, !r->address);
+    lanes = LLVMGetInsertBlock(e->b);
+    emit_goto(e, done);
+    for (unsigned i = 0; i < r->n; i++)
+        v[i] = emit_phi(e, fast[i], wide, slow[i], lanes);
+}
+
+static void
+store_row(struct emit *e, const struct row *r, LLVMValueRef *v)
+{
+    LLVMBasicBlockRef wide = emit_new_block(e, "wide"), lanes = emit_new_block(e, "lanes"), done = emit_new_block(e, "stored");
+    for (unsigned i = 0; i < r->n; i++)
+        v[i] = emit_splat(e, v[i]);
+    LLVMBuildCondBr(e->b, r->ok, wide, lanes);
+    LLVMPositionBuilderAtEnd(e->b, wide);
+    LLVMValueRef all = interleave(e, v, r->n);
+    LLVMSetAlignment(LLVMBuildStore(e->b, all, e->target->pointer(e, r->first, r->of_first)), r->align);
+    LLVMBuildBr(e->b, done);
+    LLVMPositionBuilderAtEnd(e->b, lanes);
+    LLVMValueRef address = each_address(e, r);
+    for (unsigned i = 0; i < r->n; i++)
+        scatter_lanes(e, emit_element_address(e, address, i, r->size), v[i], r->align, !r->address);
+    emit_goto(e, done);
+}
+
+LLVMValueRef
 emit_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, unsigned align, bool atomic)
 {
     if (!emit_is_vector(address)) {
@@ -294,6 +400,7 @@ emit_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, 
         return scalar_load(e, address, t, space, align, atomic);
     }
     LLVMTypeRef vt = LLVMVectorType(t, e->width);
+    LLVMValueRef v;
     address = host_address(e, address, space);
     if (atomic) {
         emit_check_alignment(e, address, space, align);
@@ -301,27 +408,9 @@ emit_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, 
         emit_for_lanes(e, e->mask, load_lane, &x);
         return LLVMBuildLoad2(e->b, vt, x.slot, "");
     }
-    LLVMBasicBlockRef wide = emit_new_block(e, "wide"), gather = emit_new_block(e, "gather"), done = emit_new_block(e, "loaded");
-    LLVMBuildCondBr(e->b, consecutive(e, address, store_size(t), space), wide, gather);
-
-    LLVMPositionBuilderAtEnd(e->b, wide);
-    LLVMValueRef first = LLVMBuildExtractElement(e->b, address, LLVMConstInt(e->i32, 0, false), "");
-    LLVMValueRef v1 = LLVMBuildLoad2(e->b, vt, LLVMBuildIntToPtr(e->b, first, e->ptr, ""), "");
-    LLVMSetAlignment(v1, align);
-    LLVMBuildBr(e->b, done);
-
-    LLVMPositionBuilderAtEnd(e->b, gather);
-    emit_check_alignment(e, address, space, align);
-    LLVMValueRef v2 = gather_lanes(e, address, t, align, false);
-    gather = LLVMGetInsertBlock(e->b);
-    LLVMBuildBr(e->b, done);
-
-    LLVMPositionBuilderAtEnd(e->b, done);
-    LLVMValueRef phi = LLVMBuildPhi(e->b, vt, "");
-    LLVMValueRef values[2] = { v1, v2 };
-    LLVMBasicBlockRef blocks[2] = { wide, gather };
-    LLVMAddIncoming(phi, values, blocks, 2);
-    return phi;
+    const struct row r = row_of_lanes(e, address, store_size(t), space, align);
+    load_row(e, &r, t, &v);
+    return v;
 }
 
 void
@@ -341,19 +430,8 @@ emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_space s
         emit_for_lanes(e, e->mask, store_lane, &x);
         return;
     }
-    LLVMBasicBlockRef wide = emit_new_block(e, "wide"), scatter = emit_new_block(e, "scatter"), done = emit_new_block(e, "stored");
-    LLVMBuildCondBr(e->b, consecutive(e, address, store_size(t), space), wide, scatter);
-
-    LLVMPositionBuilderAtEnd(e->b, wide);
-    LLVMValueRef first = LLVMBuildExtractElement(e->b, address, LLVMConstInt(e->i32, 0, false), "");
-    LLVMValueRef st = LLVMBuildStore(e->b, value, LLVMBuildIntToPtr(e->b, first, e->ptr, ""));
-    LLVMSetAlignment(st, align);
-    LLVMBuildBr(e->b, done);
-
-    LLVMPositionBuilderAtEnd(e->b, scatter);
-    emit_check_alignment(e, address, space, align);
-    scatter_lanes(e, address, value, align, false);
-    emit_goto(e, done);
+    const struct row r = row_of_lanes(e, address, store_size(t), space, align);
+    store_row(e, &r, &value);
 }
 
 /* ---- .param variables kept as values ------------------------------------------------------------------------------------- */
@@ -395,114 +473,6 @@ emit_effective_space(const struct ptx_inst *in, const struct ptx_operand *o)
     return PTX_SPACE_GENERIC;
 }
 
-/* Element i of each lane from a row of n * width elements, and back. */
-static LLVMValueRef
-take_component(struct emit *e, LLVMValueRef row, unsigned n, unsigned i)
-{
-    if (n == 1)
-        return row;
-    LLVMValueRef idx[EMIT_MAX_WIDTH];
-    for (unsigned k = 0; k < e->width; k++)
-        idx[k] = LLVMConstInt(e->i32, k * n + i, false);
-    return LLVMBuildShuffleVector(e->b, row, LLVMGetPoison(LLVMTypeOf(row)), LLVMConstVector(idx, e->width), "");
-}
-
-static LLVMValueRef
-interleave(struct emit *e, LLVMValueRef *v, unsigned n)
-{
-    if (n == 1)
-        return v[0];
-    /* concatenate (n is 2 or 4), then permute */
-    LLVMValueRef idx[4 * EMIT_MAX_WIDTH], part[4];
-    unsigned w = e->width;
-    for (unsigned i = 0; i < n; i++)
-        part[i] = v[i];
-    for (unsigned m = n; m > 1; m /= 2, w *= 2) {
-        for (unsigned i = 0; i < 2 * w; i++)
-            idx[i] = LLVMConstInt(e->i32, i, false);
-        for (unsigned i = 0; i < m / 2; i++)
-            part[i] = LLVMBuildShuffleVector(e->b, part[2 * i], part[2 * i + 1], LLVMConstVector(idx, 2 * w), "");
-    }
-    for (unsigned k = 0; k < e->width; k++)
-        for (unsigned i = 0; i < n; i++)
-            idx[k * n + i] = LLVMConstInt(e->i32, i * e->width + k, false);
-    return LLVMBuildShuffleVector(e->b, part[0], LLVMGetPoison(LLVMTypeOf(part[0])), LLVMConstVector(idx, n * e->width), "");
-}
-
-/* As emit_affine_address; 32-bit addresses only in spaces where consecutive addresses are consecutive in memory. */
-static bool
-affine_address(struct emit *e, const struct ptx_operand *o, ptx_space space, uint64_t stride, LLVMValueRef *first, LLVMValueRef *ok)
-{
-    if (!e->addr32)
-        return emit_affine_address(e, o, stride, first, ok);
-    bool whole = space == PTX_SPACE_GLOBAL || space == PTX_SPACE_CONST || space == PTX_SPACE_SHARED;
-    if (!whole || !o->has_reg || e->f->flow.shape[o->index].kind != FLOW_AFFINE32 || !emit_affine_address(e, o, stride, first, ok))
-        return false;
-    *first = emit_widen(e, *first, space);
-    return true;
-}
-
-/* Load n consecutive elements per lane at affine addresses: one wide load, or the general path if some lane is inactive or the addresses
- * wrap around. */
-static bool
-load_affine(struct emit *e, const struct ptx_operand *src, ptx_space space, LLVMTypeRef t, unsigned n, LLVMValueRef *v)
-{
-    LLVMValueRef first, ok;
-    unsigned size = store_size(t);
-    if ((n != 1 && n != 2 && n != 4) || !affine_address(e, src, space, (uint64_t)n * size, &first, &ok))
-        return false;
-    ok = and_aligned(e, ok, first, space, n * size);
-    LLVMBasicBlockRef wide = emit_new_block(e, "affine"), lanes = emit_new_block(e, "lanes"), done = emit_new_block(e, "loaded");
-    LLVMBuildCondBr(e->b, ok, wide, lanes);
-    LLVMPositionBuilderAtEnd(e->b, wide);
-    LLVMValueRef row = LLVMBuildLoad2(e->b, LLVMVectorType(t, n * e->width), e->target->pointer(e, first, space), "");
-    LLVMSetAlignment(row, size);
-    LLVMValueRef fast[4], slow[4];
-    for (unsigned i = 0; i < n; i++)
-        fast[i] = take_component(e, row, n, i);
-    LLVMBuildBr(e->b, done);
-    LLVMPositionBuilderAtEnd(e->b, lanes);
-    LLVMValueRef address = host_address(e, emit_address(e, src, space), space);
-    emit_check_alignment(e, address, space, n * size);
-    for (unsigned i = 0; i < n; i++)
-        slow[i] = gather_lanes(e, i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address, t, size, true);
-    lanes = LLVMGetInsertBlock(e->b);
-    LLVMBuildBr(e->b, done);
-    LLVMPositionBuilderAtEnd(e->b, done);
-    for (unsigned i = 0; i < n; i++) {
-        v[i] = LLVMBuildPhi(e->b, LLVMVectorType(t, e->width), "");
-        LLVMValueRef values[2] = { fast[i], slow[i] };
-        LLVMBasicBlockRef blocks[2] = { wide, lanes };
-        LLVMAddIncoming(v[i], values, blocks, 2);
-    }
-    return true;
-}
-
-static bool
-store_affine(struct emit *e, const struct ptx_operand *dst, ptx_space space, LLVMValueRef *v, unsigned n)
-{
-    LLVMValueRef first, ok;
-    unsigned size = store_size(emit_scalar_type(v[0]));
-    if ((n != 1 && n != 2 && n != 4) || !affine_address(e, dst, space, (uint64_t)n * size, &first, &ok))
-        return false;
-    for (unsigned i = 0; i < n; i++)
-        v[i] = emit_splat(e, v[i]);
-    ok = and_aligned(e, ok, first, space, n * size);
-    LLVMBasicBlockRef wide = emit_new_block(e, "affine"), lanes = emit_new_block(e, "lanes"), done = emit_new_block(e, "stored");
-    LLVMBuildCondBr(e->b, ok, wide, lanes);
-    LLVMPositionBuilderAtEnd(e->b, wide);
-    LLVMValueRef st = LLVMBuildStore(e->b, interleave(e, v, n), e->target->pointer(e, first, space));
-    LLVMSetAlignment(st, size);
-    LLVMBuildBr(e->b, done);
-    LLVMPositionBuilderAtEnd(e->b, lanes);
-    LLVMValueRef address = host_address(e, emit_address(e, dst, space), space);
-    emit_check_alignment(e, address, space, n * size);
-    for (unsigned i = 0; i < n; i++)
-        scatter_lanes(e, i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address, v[i], size, true);
-    emit_goto(e, done);
-    return true;
-}
-
 /* Alignment of element i of a vector of n elements; the vector is aligned to its size (9.7.9.8). */
 static unsigned
 element_align(unsigned n, unsigned i, unsigned size)
@@ -533,7 +503,9 @@ emit_ld(struct emit *e, const struct ptx_inst *in)
     unsigned size = store_size(lt), n = dst->kind == PTX_OPND_VEC ? dst->count : 1;
     bool strong = is_strong(in);
     LLVMValueRef v[16];
-    if (!strong && in->space != PTX_SPACE_PARAM && load_affine(e, src, space, lt, n, v)) {
+    struct row row;
+    if (!strong && in->space != PTX_SPACE_PARAM && affine_row(e, src, space, n, size, &row)) {
+        load_row(e, &row, lt, v);
         for (unsigned i = 0; i < n; i++)
             emit_dst_operand(e, dst->kind == PTX_OPND_VEC ? &dst->elem[i] : dst, t, v[i]);
         return;
@@ -543,10 +515,8 @@ emit_ld(struct emit *e, const struct ptx_inst *in)
         space = src->sym && src->sym->kind == PTX_SYM_VAR ? PTX_SPACE_LOCAL : PTX_SPACE_PARAM;
     else if (in->space == PTX_SPACE_PARAM)
         space = PTX_SPACE_LOCAL;
-    for (unsigned i = 0; i < n && i < 16; i++) {
-        LLVMValueRef a = i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address;
-        v[i] = emit_load(e, a, lt, space, in->space == PTX_SPACE_PARAM ? 1 : element_align(n, i, size), strong);
-    }
+    for (unsigned i = 0; i < n && i < 16; i++)
+        v[i] = emit_load(e, emit_element_address(e, address, i, size), lt, space, in->space == PTX_SPACE_PARAM ? 1 : element_align(n, i, size), strong);
     if (in->sem == PTX_SEM_ACQUIRE)
         fence(e, LLVMAtomicOrderingAcquire, (ptx_scope)in->scope);
     if (dst->kind != PTX_OPND_VEC)
@@ -569,12 +539,8 @@ emit_st(struct emit *e, const struct ptx_inst *in)
         LLVMTypeRef pit = LLVMIntTypeInContext(e->llvm, ptx_type_bits((ptx_type)p->type));
         LLVMValueRef v = emit_bitcast(e, emit_resize(e, emit_bitcast(e, emit_operand(e, src, t), it), pit, false), pt);
         LLVMValueRef slot = emit_param_storage(e, p);
-        v = emit_splat(e, v);
         /* Lanes that return at different places write their results separately. */
-        LLVMValueRef c = e->f->flow.masked[e->f->block] ? e->mask : e->f->guard;
-        if (c)
-            v = emit_select(e, c, v, LLVMBuildLoad2(e->b, emit_param_type(e, p), slot, ""));
-        LLVMBuildStore(e->b, v, slot);
+        LLVMBuildStore(e->b, emit_merged(e, emit_splat(e, v), emit_param_type(e, p), slot), slot);
         return;
     }
     ptx_space space = emit_effective_space(in, dst);
@@ -584,22 +550,19 @@ emit_st(struct emit *e, const struct ptx_inst *in)
     LLVMValueRef v[16];
     for (unsigned i = 0; i < n && i < 16; i++)
         v[i] = emit_operand(e, src->kind == PTX_OPND_VEC ? &src->elem[i] : src, t);
-    if (!is_strong(in) && in->space != PTX_SPACE_PARAM && store_affine(e, dst, space, v, n))
+    struct row row;
+    if (!is_strong(in) && in->space != PTX_SPACE_PARAM && affine_row(e, dst, space, n, size, &row)) {
+        store_row(e, &row, v);
         return;
+    }
     LLVMValueRef address = emit_address(e, dst, space);
     LLVMBasicBlockRef stored = NULL;
-    if (emit_session(e)->lockstep && space != PTX_SPACE_LOCAL) {
-        LLVMBasicBlockRef mine = emit_new_block(e, "mine");
-        stored = emit_new_block(e, "stored");
-        LLVMBuildCondBr(e->b, e->target->step_store(e, host_address(e, address, space)), mine, stored);
-        LLVMPositionBuilderAtEnd(e->b, mine);
-    }
+    if (emit_session(e)->lockstep && space != PTX_SPACE_LOCAL)
+        stored = emit_if(e, e->target->step_store(e, host_address(e, address, space)), "mine", "stored");
     if (in->sem == PTX_SEM_RELEASE)
         fence(e, LLVMAtomicOrderingRelease, (ptx_scope)in->scope);
-    for (unsigned i = 0; i < n && i < 16; i++) {
-        LLVMValueRef a = i ? emit_bin(e, LLVMAdd, address, emit_int(e, e->i64, (uint64_t)i * size)) : address;
-        emit_store(e, a, v[i], space, in->space == PTX_SPACE_PARAM ? 1 : element_align(n, i, size), is_strong(in));
-    }
+    for (unsigned i = 0; i < n && i < 16; i++)
+        emit_store(e, emit_element_address(e, address, i, size), v[i], space, in->space == PTX_SPACE_PARAM ? 1 : element_align(n, i, size), is_strong(in));
     if (stored)
         emit_goto(e, stored);
 }

@@ -10,6 +10,8 @@
 #include <llvm-c/Core.h>
 #include <stddef.h>
 
+typedef LLVMValueRef V;
+
 #ifdef __cplusplus
 extern "C" {
 #endif

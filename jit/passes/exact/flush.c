@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-typedef LLVMValueRef V;
-
 /* Up to this many instructions, flush without a test: the test takes as many, and adds blocks. */
 enum { AT_ONCE = 9 };
 
@@ -279,23 +277,6 @@ may_be_small(struct group *g)
     return LLVMBuildICmp(g->b, LLVMIntULT, least, LLVMConstInt(i32, 0x01000000, false), "");
 }
 
-/* End the builder's block: branch to a new block where the i1 `any` is set in some lane of the wave (rare), else to `done`. The builder
- * moves to the new block. */
-static LLVMBasicBlockRef
-branch_rare(struct group *g, V any, LLVMBasicBlockRef done)
-{
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(g->llvm), word = g->wave64 ? LLVMInt64TypeInContext(g->llvm) : i32;
-    LLVMBasicBlockRef rare = LLVMAppendBasicBlockInContext(g->llvm, LLVMGetBasicBlockParent(done), "subnormal");
-
-    V lanes = intrinsic(g, "llvm.amdgcn.ballot", word, &any, 1);
-    V br = LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntNE, lanes, LLVMConstNull(word), ""), rare, done);
-    LLVMMetadataRef weights[3] = { LLVMMDStringInContext2(g->llvm, "branch_weights", 14), LLVMValueAsMetadata(LLVMConstInt(i32, 1, false)),
-                                   LLVMValueAsMetadata(LLVMConstInt(i32, 100000, false)) };
-    LLVMSetMetadata(br, LLVMGetMDKindIDInContext(g->llvm, "prof", 4), LLVMMetadataAsValue(g->llvm, LLVMMDNodeInContext2(g->llvm, weights, 3)));
-    LLVMPositionBuilderAtEnd(g->b, rare);
-    return rare;
-}
-
 static void
 compute(struct group *g, V at, const bool *out, V *exact)
 {
@@ -315,7 +296,9 @@ compute(struct group *g, V at, const bool *out, V *exact)
     done = exact_split_block(at);
     LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(from));
     LLVMPositionBuilderAtEnd(g->b, from);
-    rare = branch_rare(g, may_be_small(g), done);
+    rare = LLVMAppendBasicBlockInContext(g->llvm, LLVMGetBasicBlockParent(done), "subnormal");
+    gcn_branch_rare(g->b, may_be_small(g), g->wave64, rare, done, 100000);
+    LLVMPositionBuilderAtEnd(g->b, rare);
     again(g, out, exact);
     LLVMBuildBr(g->b, done);
     LLVMPositionBuilderBefore(g->b, at);

@@ -3,8 +3,6 @@
  * groups large, users of the values move behind that code where they may. */
 #include "jit/passes/exact/exact_private.h"
 
-typedef LLVMValueRef V;
-
 int
 group_find(const V *value, unsigned n, V v)
 {

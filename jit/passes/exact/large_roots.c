@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-typedef LLVMValueRef V;
-
 enum { DEPTH = 8 };
 
 static bool

@@ -6,8 +6,6 @@
 
 #include <math.h>
 
-typedef LLVMValueRef V;
-
 static bool
 is_quotient(V v)
 {

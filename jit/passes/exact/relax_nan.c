@@ -8,8 +8,6 @@
 
 #include <stdlib.h>
 
-typedef LLVMValueRef V;
-
 static bool
 set_has(const struct value_map *s, V v)
 {
@@ -29,8 +27,7 @@ set_add(struct value_map *s, V v, bool *failed)
 struct pass {
     LLVMTypeKind kind;              /* of the floats: float or half */
     struct value_map observed, words;     /* words: integers that may hold an f32's bits */
-    V *stack;
-    size_t depth, capacity;
+    struct value_list stack;
     bool failed;
 };
 
@@ -96,17 +93,7 @@ tracked(const struct pass *p, V v)
 static void
 push(struct pass *p, V v)
 {
-    if (p->depth == p->capacity) {
-        size_t capacity = p->capacity ? p->capacity * 2 : 256;
-        V *stack = realloc(p->stack, capacity * sizeof *stack);
-        if (!stack) {
-            p->failed = true;
-            return;
-        }
-        p->stack = stack;
-        p->capacity = capacity;
-    }
-    p->stack[p->depth++] = v;
+    p->failed |= !value_list_add(&p->stack, v);
 }
 
 static void
@@ -138,8 +125,8 @@ find_words(struct pass *p, V fn)
             if (LLVMIsABitCastInst(i) && is_float(p, LLVMGetOperand(i, 0)) && LLVMGetTypeKind(emit_scalar_type(i)) == LLVMIntegerTypeKind &&
                 set_add(&p->words, i, &p->failed))
                 push(p, i);
-    while (p->depth && !p->failed) {
-        V v = p->stack[--p->depth];
+    while (p->stack.n && !p->failed) {
+        V v = p->stack.at[--p->stack.n];
         for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
             V user = LLVMGetUser(u);
             if (word_passes_on(p, v, user) && !is_float(p, user) && set_add(&p->words, user, &p->failed))
@@ -295,8 +282,8 @@ find_observed(struct pass *p, V fn)
             }
         }
     }
-    while (p->depth && !p->failed) {
-        V v = p->stack[--p->depth];
+    while (p->stack.n && !p->failed) {
+        V v = p->stack.at[--p->stack.n];
         if (canonicalised(p, v) || !(passes_on(p, v) || LLVMIsABitCastInst(v) || set_has(&p->words, v)))
             continue;               /* its bits do not come out unchanged */
         for (int k = 0; k < (emit_is_flush(v) ? 1 : LLVMGetNumOperands(v)); k++)
@@ -328,7 +315,7 @@ relax(LLVMBuilderRef b, V fn, LLVMTypeKind kind)
         }
     free(p->observed.slot);
     free(p->words.slot);
-    free(p->stack);
+    free(p->stack.at);
     return changed;
 }
 

@@ -6,8 +6,6 @@
 #include "jit/emit/emit.h"
 #include "jit/passes/exact/exact_private.h"
 
-typedef LLVMValueRef V;
-
 enum { MAX_PASSES = 8 };       /* each pass handles one level of a loop nest */
 
 /* 32 or 64; 0 if v is not an integer of that size, which may hold a float. */

@@ -3,8 +3,6 @@
 #include "jit/passes/exact/exact_private.h"
 #include "jit/emit/target/amdgcn/pseudo.h"
 
-typedef LLVMValueRef V;
-
 /* Does a hardware instruction compute v, so that its NaN is quiet? */
 static bool
 is_quiet(V v, unsigned depth)

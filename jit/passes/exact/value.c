@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-typedef LLVMValueRef V;
-
 bool
 exact_calls(V v, const char *const *prefixes)
 {

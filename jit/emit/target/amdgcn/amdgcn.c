@@ -17,14 +17,6 @@ pointer_type(struct emit *e, unsigned as)
     return LLVMPointerTypeInContext(e->llvm, as);
 }
 
-LLVMValueRef
-gcn_intrinsic(struct emit *e, const char *name, LLVMTypeRef *overload, unsigned noverload, LLVMValueRef *args, unsigned n)
-{
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, overload, noverload);
-    return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, overload, noverload), fn, args, n, "");
-}
-
 /* ---- context ----------------------------------------------------------------------------------------------------------- */
 
 static void
@@ -34,7 +26,7 @@ gcn_enter(struct emit *e)
     LLVMPositionBuilderAtEnd(e->b, e->f->entry);
     gcn_cluster_enter(e);
     if (e->f->is_kernel)
-        e->f->params = gcn_intrinsic(e, "llvm.amdgcn.kernarg.segment.ptr", NULL, 0, NULL, 0);
+        e->f->params = emit_intrinsic_of(e, "llvm.amdgcn.kernarg.segment.ptr", NULL, 0, NULL, 0);
 }
 
 static void
@@ -47,12 +39,17 @@ gcn_leave(struct emit *e)
 /* The compute unit's number: se, sa and wgp of HW_ID1 since gfx10, se, sh and cu of HW_ID before; below SM_NUMBERS. */
 enum { SM_NUMBERS = 2048, HWREG_HW_ID = 4, HWREG_HW_ID1 = 23 };
 
-static LLVMValueRef
-compute_unit(struct emit *e)
+LLVMValueRef
+emit_gcn_smid(struct emit *e, ptx_sreg r)
 {
     unsigned id = e->wave64 ? HWREG_HW_ID : HWREG_HW_ID1, at = e->wave64 ? 8 : 10, bits = e->wave64 ? 8 : 11;
-    LLVMValueRef hwreg = i32(e, id | at << 6 | (bits - 1) << 11);
-    return gcn_intrinsic(e, "llvm.amdgcn.s.getreg", NULL, 0, &hwreg, 1);
+    return emit_intrinsic_of(e, "llvm.amdgcn.s.getreg", NULL, 0, VALUES(i32(e, id | at << 6 | (bits - 1) << 11)));
+}
+
+LLVMValueRef
+emit_gcn_nsmid(struct emit *e, ptx_sreg r)
+{
+    return i32(e, SM_NUMBERS);
 }
 
 /* Bytes of shared memory of the block, or those that the launch added: from the dispatch packet (HSA Platform System Architecture, "kernel
@@ -63,34 +60,34 @@ lds_bytes(struct emit *e, bool dynamic)
     if (emit_session(e)->clusters)
         return gcn_cluster_shared_size(e, dynamic);
     LLVMValueRef off = LLVMConstInt(e->i64, 28, false);
-    LLVMValueRef packet = gcn_intrinsic(e, "llvm.amdgcn.dispatch.ptr", NULL, 0, NULL, 0);
+    LLVMValueRef packet = emit_intrinsic_of(e, "llvm.amdgcn.dispatch.ptr", NULL, 0, NULL, 0);
     LLVMValueRef v = LLVMBuildLoad2(e->b, e->i32, LLVMBuildGEP2(e->b, e->i8, packet, &off, 1, ""), "");
     LLVMSetAlignment(v, 4);
     emit_invariant(e, v);
-    return dynamic ? LLVMBuildSub(e->b, v, gcn_intrinsic(e, "llvm.amdgcn.groupstaticsize", NULL, 0, NULL, 0), "") : v;
+    return dynamic ? LLVMBuildSub(e->b, v, emit_intrinsic_of(e, "llvm.amdgcn.groupstaticsize", NULL, 0, NULL, 0), "") : v;
 }
 
 /* i64: the counter of constant frequency. */
 static LLVMValueRef
 ticks(struct emit *e)
 {
-    return gcn_intrinsic(e, "llvm.readsteadycounter", NULL, 0, NULL, 0);
+    return emit_intrinsic_of(e, "llvm.readsteadycounter", NULL, 0, NULL, 0);
 }
 
-/* i64, for %clock64. gfx11 counts cycles in only 20 bits: a program that waits for more would never end. There the 100 MHz counter times 16
+/* gfx11 counts cycles in only 20 bits: a program that waits for more would never end. There the 100 MHz counter times 16
  * stands for cycles, with about one cycle each. */
-static LLVMValueRef
-cycles(struct emit *e)
+LLVMValueRef
+emit_gcn_clock64(struct emit *e, ptx_sreg r)
 {
     if (!strncmp(e->cpu, "gfx11", 5))
         return LLVMBuildShl(e->b, ticks(e), LLVMConstInt(e->i64, 4, false), "");
-    return gcn_intrinsic(e, "llvm.readcyclecounter", NULL, 0, NULL, 0);
+    return emit_intrinsic_of(e, "llvm.readcyclecounter", NULL, 0, NULL, 0);
 }
 
-/* i64, for %globaltimer: ticks times the nanoseconds per tick, which the loader provides in units of 2^-32 (without a loader,
+/* Ticks times the nanoseconds per tick, which the loader provides in units of 2^-32 (without a loader,
  * CWJ_AMD_TICK). */
-static LLVMValueRef
-nanoseconds(struct emit *e)
+LLVMValueRef
+emit_gcn_globaltimer(struct emit *e, ptx_sreg r)
 {
     LLVMTypeRef wide = LLVMIntTypeInContext(e->llvm, 128);
     LLVMValueRef tick = emit_session(e)->module_image ? gcn_loader_number(e, "cudaway_tick") : LLVMConstInt(e->i64, CWJ_AMD_TICK, false);
@@ -98,67 +95,26 @@ nanoseconds(struct emit *e)
     return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, p, LLVMConstInt(wide, 32, false), ""), e->i64, "");
 }
 
-LLVMValueRef
-gcn_block(struct emit *e, unsigned axis)
-{
-    static const char *const name[3] = { "llvm.amdgcn.workgroup.id.x", "llvm.amdgcn.workgroup.id.y", "llvm.amdgcn.workgroup.id.z" };
-    if (emit_session(e)->clusters)
-        return gcn_cluster_block(e, axis);
-    return gcn_intrinsic(e, name[axis], NULL, 0, NULL, 0);
-}
-
-/* The readers that jit/ptx/sregs.def names. Components stand in the order x, y, z. */
-
-LLVMValueRef
-emit_gcn_tid(struct emit *e, ptx_sreg r)
-{
-    return gcn_thread(e, r - PTX_SREG_TID_X);
-}
-
-LLVMValueRef
-emit_gcn_ntid(struct emit *e, ptx_sreg r)
-{
-    return gcn_block_size(e, r - PTX_SREG_NTID_X);
-}
+/* The readers that jit/ptx/sregs.def names; thread.c and cluster.c have others. Components stand in the order x, y, z. */
 
 LLVMValueRef
 emit_gcn_ctaid(struct emit *e, ptx_sreg r)
 {
-    return gcn_block(e, r - PTX_SREG_CTAID_X);
-}
-
-LLVMValueRef
-emit_gcn_nctaid(struct emit *e, ptx_sreg r)
-{
-    return gcn_grid_size(e, r - PTX_SREG_NCTAID_X);
+    static const char *const name[3] = { "llvm.amdgcn.workgroup.id.x", "llvm.amdgcn.workgroup.id.y", "llvm.amdgcn.workgroup.id.z" };
+    unsigned axis = r - PTX_SREG_CTAID_X;
+    return emit_session(e)->clusters ? gcn_cluster_block(e, axis) : emit_intrinsic_of(e, name[axis], NULL, 0, NULL, 0);
 }
 
 LLVMValueRef
 emit_gcn_laneid(struct emit *e, ptx_sreg r)
 {
-    (void)r;
     return gcn_lane(e);
 }
 
 LLVMValueRef
 emit_gcn_warpid(struct emit *e, ptx_sreg r)
 {
-    (void)r;
     return LLVMBuildLShr(e->b, gcn_linear_thread(e), i32(e, 5), "");
-}
-
-LLVMValueRef
-emit_gcn_smid(struct emit *e, ptx_sreg r)
-{
-    (void)r;
-    return compute_unit(e);
-}
-
-LLVMValueRef
-emit_gcn_nsmid(struct emit *e, ptx_sreg r)
-{
-    (void)r;
-    return i32(e, SM_NUMBERS);
 }
 
 LLVMValueRef
@@ -166,8 +122,6 @@ emit_gcn_smem_size(struct emit *e, ptx_sreg r)
 {
     if (r == PTX_SREG_TOTAL_SMEM_SIZE)
         return lds_bytes(e, false);
-    if (r == PTX_SREG_AGGR_SMEM_SIZE)       /* as on NVIDIA's GPUs, see emit_host_smem_size */
-        return LLVMBuildAdd(e->b, lds_bytes(e, false), i32(e, 1024), "");
     if (!e->f->is_kernel && !emit_session(e)->clusters) {                 /* only in kernels does LLVM know the size of the rest */
         e->result = CW_ERR_UNSUPPORTED;
         cwj_diag_add(e->diags, PTX_ERROR, 5001, 0, 0, "not supported on amdgcn: %%dynamic_smem_size in a device function");
@@ -176,38 +130,8 @@ emit_gcn_smem_size(struct emit *e, ptx_sreg r)
 }
 
 LLVMValueRef
-emit_gcn_lanemask(struct emit *e, ptx_sreg r)
-{
-    LLVMValueRef lane = gcn_lane(e), one = LLVMBuildShl(e->b, i32(e, 1), lane, "");
-    if (r == PTX_SREG_LANEMASK_EQ)
-        return one;
-    LLVMValueRef lt = LLVMBuildSub(e->b, one, i32(e, 1), "");
-    if (r == PTX_SREG_LANEMASK_LT)
-        return lt;
-    if (r == PTX_SREG_LANEMASK_GE)
-        return LLVMBuildNot(e->b, lt, "");
-    LLVMValueRef le = LLVMBuildOr(e->b, lt, one, "");
-    return r == PTX_SREG_LANEMASK_LE ? le : LLVMBuildNot(e->b, le, "");
-}
-
-LLVMValueRef
-emit_gcn_clock(struct emit *e, ptx_sreg r)
-{
-    LLVMValueRef v = cycles(e);
-    return r == PTX_SREG_CLOCK ? emit_low_half(e, v) : r == PTX_SREG_CLOCK_HI ? emit_high_half(e, v) : v;
-}
-
-LLVMValueRef
-emit_gcn_globaltimer(struct emit *e, ptx_sreg r)
-{
-    LLVMValueRef v = nanoseconds(e);
-    return r == PTX_SREG_GLOBALTIMER_LO ? emit_low_half(e, v) : r == PTX_SREG_GLOBALTIMER_HI ? emit_high_half(e, v) : v;
-}
-
-LLVMValueRef
 emit_gcn_gridid(struct emit *e, ptx_sreg r)
 {
-    (void)r;
     return emit_session(e)->launch_numbers ? gcn_launch_number(e, false) : LLVMConstNull(e->i64);
 }
 
@@ -262,18 +186,11 @@ number_of(struct emit *e, LLVMValueRef p)
     return LLVMBuildPtrToInt(e->b, p, e->i64, "");  /* 32-bit spaces: zero-extended */
 }
 
-
 static LLVMValueRef
 address_word(struct emit *e, uint32_t id, const struct ptx_reloc *r)
 {
     LLVMValueRef g = gcn_variable(e, id, cwj_program_link_var(e->program, id));
     return LLVMConstAdd(LLVMConstPtrToInt(g, e->i64), LLVMConstInt(e->i64, (uint64_t)r->addend, true));
-}
-
-static LLVMTypeRef
-addresses(struct emit *e, const struct cwj_link_var *v, LLVMValueRef g)
-{
-    return emit_address_initializer(e, v, g, address_word, "amdgcn");
 }
 
 LLVMValueRef
@@ -284,7 +201,7 @@ gcn_variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
         return s->variables[id];
     bool lds = v->space == PTX_SPACE_SHARED;
     unsigned as = lds ? AS_LDS : v->space == PTX_SPACE_CONST ? AS_CONST : AS_GLOBAL;
-    LLVMTypeRef t = v->def->nrelocs && !lds ? addresses(e, v, NULL) : LLVMArrayType2(e->i8, v->dynamic ? 0 : v->def->size);
+    LLVMTypeRef t = emit_variable_type(e, v);
     LLVMValueRef g = LLVMAddGlobalInAddressSpace(e->module, t, v->name, as);
     LLVMSetAlignment(g, v->def->align ? v->def->align : 1);
     s->variables[id] = g;
@@ -301,12 +218,7 @@ gcn_variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
     if (s->declare_only)
         return g;
     LLVMSetExternallyInitialized(g, true);
-    if (v->def->nrelocs)
-        addresses(e, v, g);
-    else if (v->def->init)
-        LLVMSetInitializer(g, LLVMConstStringInContext(e->llvm, (const char *)v->def->init, (unsigned)v->def->size, true));
-    else
-        LLVMSetInitializer(g, LLVMConstNull(t));
+    emit_initialise(e, v, g);
     return g;
 }
 
@@ -318,23 +230,26 @@ in_arena(struct emit *e, ptx_space space)
 }
 
 static LLVMValueRef
+address_of_variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
+{
+    if (emit_session(e)->module_image && v->space != PTX_SPACE_SHARED)
+        return LLVMBuildAdd(e->b, gcn_loader_number(e, "cudaway_image"), LLVMConstInt(e->i64, v->offset, false), "");
+    return number_of(e, gcn_variable(e, id, v));
+}
+
+static LLVMValueRef
 gcn_symbol(struct emit *e, const struct ptx_symbol *sym)
 {
     if (sym->kind == PTX_SYM_PARAM) {
         LLVMValueRef off = LLVMConstInt(e->i64, sym->offset, false);
         return number_of(e, LLVMBuildGEP2(e->b, e->i8, e->f->params, &off, 1, ""));
     }
-    const struct cwj_link_var *v = cwj_program_link_var(e->program, sym->link_id);
-    if (!v || (v->undefined && !v->dynamic)) {
-        e->result = CW_ERR_UNRESOLVED;
-        cwj_diag_add(e->diags, PTX_ERROR, 4001, sym->line, sym->column, "undefined symbol %s", sym->name);
+    const struct cwj_link_var *v = emit_link_var(e, sym);
+    if (!v)
         return LLVMConstNull(e->i64);
-    }
-    if (emit_session(e)->module_image && v->space != PTX_SPACE_SHARED)
-        return LLVMBuildAdd(e->b, gcn_loader_number(e, "cudaway_image"), LLVMConstInt(e->i64, v->offset, false), "");
     if (in_arena(e, v->space))
         return gcn_cluster_symbol(e, sym);
-    return number_of(e, gcn_variable(e, sym->link_id, v));
+    return address_of_variable(e, sym->link_id, v);
 }
 
 static LLVMValueRef
@@ -367,24 +282,6 @@ gcn_from_generic(struct emit *e, LLVMValueRef address, ptx_space space)
     return number_of(e, LLVMBuildAddrSpaceCast(e->b, pointer_of(e, address, AS_GENERIC), pointer_type(e, as), ""));
 }
 
-/* i1: is the generic address in a constant variable? Constant variables are in global memory, like others. */
-static LLVMValueRef
-in_constant(struct emit *e, LLVMValueRef address)
-{
-    LLVMValueRef in = LLVMConstNull(e->i1);
-    bool image = emit_session(e)->module_image;
-    for (uint32_t i = 0; i < e->program->nlink_vars; i++) {
-        const struct cwj_link_var *v = &e->program->link_vars[i];
-        if (v->space != PTX_SPACE_CONST || v->undefined || !v->def)
-            continue;
-        LLVMValueRef first = image ? LLVMBuildAdd(e->b, gcn_loader_number(e, "cudaway_image"), LLVMConstInt(e->i64, v->offset, false), "")
-                                   : number_of(e, gcn_variable(e, i, v));
-        LLVMValueRef here = LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, address, first, ""), LLVMConstInt(e->i64, v->def->size, false), "");
-        in = LLVMBuildOr(e->b, in, here, "");
-    }
-    return in;
-}
-
 /* The size of the largest parameter block of the program; in a kernel, of its own. */
 static uint64_t
 kernel_param_size(struct emit *e)
@@ -404,21 +301,22 @@ gcn_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
 {
     LLVMValueRef at, p = pointer_of(e, address, AS_GENERIC);
     LLVMValueRef shared = emit_session(e)->clusters ? gcn_in_cluster(e, address, space == PTX_SPACE_SHARED)
-                                                    : gcn_intrinsic(e, "llvm.amdgcn.is.shared", NULL, 0, &p, 1);
-    LLVMValueRef local = gcn_intrinsic(e, "llvm.amdgcn.is.private", NULL, 0, &p, 1);
+                                                    : emit_intrinsic_of(e, "llvm.amdgcn.is.shared", NULL, 0, &p, 1);
+    LLVMValueRef local = emit_intrinsic_of(e, "llvm.amdgcn.is.private", NULL, 0, &p, 1);
     switch (spaces[space]) {
     case AS_LDS:
         return shared;
     case AS_PRIVATE:
         return local;
     case AS_GLOBAL:
-        return LLVMBuildNot(e->b, LLVMBuildOr(e->b, in_constant(e, address), LLVMBuildOr(e->b, shared, local, ""), ""), "");
+        /* Constant variables are in global memory, like others. */
+        return LLVMBuildNot(e->b, LLVMBuildOr(e->b, emit_in_constant(e, address, address_of_variable), LLVMBuildOr(e->b, shared, local, ""), ""), "");
     case AS_CONST:
         if (space == PTX_SPACE_CONST)
-            return in_constant(e, address);
+            return emit_in_constant(e, address, address_of_variable);
         /* The hidden arguments follow the parameters, rounded up to 8 bytes, and the extra arguments (thread.c); functions know where the
          * hidden ones are. */
-        p = gcn_intrinsic(e, "llvm.amdgcn.implicitarg.ptr", NULL, 0, NULL, 0);
+        p = emit_intrinsic_of(e, "llvm.amdgcn.implicitarg.ptr", NULL, 0, NULL, 0);
         at = LLVMBuildSub(e->b, number_of(e, p), address, "");
         at = LLVMBuildSub(e->b, at, LLVMConstInt(e->i64, gcn_extra_arguments(e), false), "");
         return LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, at, LLVMConstInt(e->i64, 1, false), ""),
@@ -447,7 +345,7 @@ void
 gcn_hardware_barrier(struct emit *e)
 {
     scoped_fence(e, LLVMAtomicOrderingRelease, "workgroup");
-    gcn_intrinsic(e, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);
+    emit_intrinsic_of(e, "llvm.amdgcn.s.barrier", NULL, 0, NULL, 0);
     scoped_fence(e, LLVMAtomicOrderingAcquire, "workgroup");
 }
 
@@ -459,15 +357,29 @@ gcn_from_lane(struct emit *e, LLVMValueRef v, LLVMValueRef lane)
 {
     if (e->wave64 && !e->one_warp_per_wave)
         lane = LLVMBuildOr(e->b, lane, LLVMBuildAnd(e->b, gcn_wave_lane(e), i32(e, 32), ""), "");
-    LLVMValueRef a[2] = { LLVMBuildShl(e->b, lane, i32(e, 2), ""), v };
-    return gcn_intrinsic(e, "llvm.amdgcn.ds.bpermute", NULL, 0, a, 2);
+    return emit_intrinsic_of(e, "llvm.amdgcn.ds.bpermute", NULL, 0, VALUES(LLVMBuildShl(e->b, lane, i32(e, 2), ""), v));
 }
 
 LLVMValueRef
-gcn_ballot(struct emit *e, LLVMValueRef p)
+gcn_hidden(struct emit *e, const char *constraint, LLVMValueRef v, bool ordered)
+{
+    LLVMTypeRef of = LLVMTypeOf(v), type = LLVMFunctionType(of, &of, 1, false);
+    LLVMValueRef f = LLVMGetInlineAsm(type, "", 0, constraint, strlen(constraint), ordered, false, LLVMInlineAsmDialectATT, false);
+    return LLVMBuildCall2(e->b, type, f, &v, 1, "");
+}
+
+LLVMValueRef
+gcn_wave_ballot(struct emit *e, LLVMValueRef p)
 {
     LLVMTypeRef t = e->wave64 ? e->i64 : e->i32;
-    LLVMValueRef w = gcn_intrinsic(e, "llvm.amdgcn.ballot", &t, 1, &p, 1);
+    return emit_intrinsic_of(e, "llvm.amdgcn.ballot", &t, 1, &p, 1);
+}
+
+/* i32: one bit per lane of the warp. */
+static LLVMValueRef
+ballot(struct emit *e, LLVMValueRef p)
+{
+    LLVMValueRef w = gcn_wave_ballot(e, p);
     if (!e->wave64)
         return w;
     if (e->one_warp_per_wave)
@@ -479,7 +391,7 @@ gcn_ballot(struct emit *e, LLVMValueRef p)
 static LLVMValueRef
 active_lanes(struct emit *e, const struct ptx_inst *in, unsigned member_operand)
 {
-    LLVMValueRef a = gcn_ballot(e, LLVMConstInt(e->i1, 1, false));
+    LLVMValueRef a = ballot(e, LLVMConstInt(e->i1, 1, false));
     return in->flags & PTX_F_SYNC ? LLVMBuildAnd(e->b, a, emit_src(e, in, member_operand, PTX_U32), "") : a;
 }
 
@@ -493,7 +405,7 @@ bit(struct emit *e, LLVMValueRef word, unsigned i)
 static LLVMValueRef
 first_lane(struct emit *e, LLVMValueRef v)
 {
-    return gcn_intrinsic(e, "llvm.amdgcn.readfirstlane", &e->i32, 1, &v, 1);
+    return emit_intrinsic_of(e, "llvm.amdgcn.readfirstlane", &e->i32, 1, &v, 1);
 }
 
 /* A loop: the lanes with the first one's value find each other and leave, until none is left. */
@@ -501,15 +413,14 @@ void
 emit_gcn_match(struct emit *e, const struct ptx_inst *in)
 {
     ptx_type t = (ptx_type)in->type[0];
-    const struct ptx_operand *d = &in->operand[0];
     LLVMValueRef a = emit_src(e, in, 1, t), active = active_lanes(e, in, 2), fn = e->f->fn, part[2] = { a }, same = NULL;
     LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b), loop = LLVMAppendBasicBlockInContext(e->llvm, fn, "match");
     LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(e->llvm, fn, "matched");
     const bool wide = ptx_type_bits(t) == 64;
 
     if (wide) {
-        part[0] = LLVMBuildTrunc(e->b, a, e->i32, "");
-        part[1] = LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, a, LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
+        part[0] = emit_low_half(e, a);
+        part[1] = emit_high_half(e, a);
     }
     LLVMBuildBr(e->b, loop);
     LLVMPositionBuilderAtEnd(e->b, loop);
@@ -518,19 +429,11 @@ emit_gcn_match(struct emit *e, const struct ptx_inst *in)
         LLVMValueRef c = LLVMBuildICmp(e->b, LLVMIntEQ, part[i], first_lane(e, part[i]), "");
         same = same ? LLVMBuildAnd(e->b, same, c, "") : c;
     }
-    LLVMValueRef bits = LLVMBuildSelect(e->b, same, gcn_ballot(e, same), before, "");
+    LLVMValueRef bits = LLVMBuildSelect(e->b, same, ballot(e, same), before, "");
     LLVMAddIncoming(before, (LLVMValueRef[]){ i32(e, 0), bits }, (LLVMBasicBlockRef[]){ from, LLVMGetInsertBlock(e->b) }, 2);
     LLVMBuildCondBr(e->b, same, done, loop);
     LLVMPositionBuilderAtEnd(e->b, done);
-    bits = LLVMBuildAnd(e->b, bits, active, "");
-    if (in->mode == PTX_MODE_ALL) {
-        /* match.all: one answer holds for every lane. */
-        LLVMValueRef all = LLVMBuildICmp(e->b, LLVMIntEQ, bits, active, "");
-        bits = LLVMBuildSelect(e->b, all, active, i32(e, 0), "");
-        if (d->kind == PTX_OPND_PRED_PAIR)
-            emit_dst_operand(e, &d->elem[1], PTX_PRED, all);
-    }
-    emit_dst_operand(e, d->kind == PTX_OPND_PRED_PAIR ? &d->elem[0] : d, PTX_B32, bits);
+    emit_match(e, in, LLVMBuildAnd(e->b, bits, active, ""), active);
 }
 
 void
@@ -551,40 +454,30 @@ emit_gcn_redux(struct emit *e, const struct ptx_inst *in)
 void
 emit_gcn_shfl(struct emit *e, const struct ptx_inst *in)
 {
-    const struct ptx_operand *d = &in->operand[0];
     LLVMValueRef a = emit_src(e, in, 1, PTX_B32), valid;
     LLVMValueRef from = emit_shuffle_source(e, in, gcn_lane(e), emit_src(e, in, 2, PTX_U32), emit_src(e, in, 3, PTX_U32), &valid);
-    LLVMValueRef r = gcn_from_lane(e, a, from);
-    if (d->kind == PTX_OPND_PRED_PAIR)
-        emit_dst_operand(e, &d->elem[1], PTX_PRED, valid);
-    emit_dst_operand(e, d->kind == PTX_OPND_PRED_PAIR ? &d->elem[0] : d, PTX_B32, r);
+    emit_dst_pair(e, &in->operand[0], PTX_B32, gcn_from_lane(e, a, from), valid);
 }
 
 void
 emit_gcn_vote(struct emit *e, const struct ptx_inst *in)
 {
-    LLVMValueRef active = active_lanes(e, in, 2), set = LLVMBuildAnd(e->b, gcn_ballot(e, emit_src(e, in, 1, PTX_PRED)), active, "");
-    LLVMValueRef all = LLVMBuildICmp(e->b, LLVMIntEQ, set, active, ""), any = LLVMBuildICmp(e->b, LLVMIntNE, set, i32(e, 0), "");
-    if (in->mode == PTX_MODE_BALLOT)
-        emit_dst(e, in, 0, PTX_B32, set);
-    else
-        emit_dst(e, in, 0, PTX_PRED, in->mode == PTX_MODE_ALL ? all : in->mode == PTX_MODE_ANY ? any
-                                     : LLVMBuildOr(e->b, all, LLVMBuildNot(e->b, any, ""), ""));
+    LLVMValueRef active = active_lanes(e, in, 2), set = LLVMBuildAnd(e->b, ballot(e, emit_src(e, in, 1, PTX_PRED)), active, "");
+    emit_vote(e, in, set, active);
 }
 
 void
 emit_gcn_activemask(struct emit *e, const struct ptx_inst *in)
 {
-    emit_dst(e, in, 0, PTX_B32, gcn_ballot(e, LLVMConstInt(e->i1, 1, false)));
+    emit_dst(e, in, 0, PTX_B32, ballot(e, LLVMConstInt(e->i1, 1, false)));
 }
 
 /* bar.warp.sync */
 void
 emit_gcn_warp_sync(struct emit *e, const struct ptx_inst *in)
 {
-    (void)in;
     scoped_fence(e, LLVMAtomicOrderingRelease, "wavefront");
-    gcn_intrinsic(e, "llvm.amdgcn.wave.barrier", NULL, 0, NULL, 0);
+    emit_intrinsic_of(e, "llvm.amdgcn.wave.barrier", NULL, 0, NULL, 0);
     scoped_fence(e, LLVMAtomicOrderingAcquire, "wavefront");
 }
 
@@ -592,19 +485,23 @@ emit_gcn_warp_sync(struct emit *e, const struct ptx_inst *in)
 
 enum { BARRIERS = 16, BAR_ARRIVED = 0, BAR_PHASE = BARRIERS, BAR_SUM = 2 * BARRIERS, BAR_LEFT = 3 * BARRIERS, BAR_WORDS = BAR_LEFT + 4 };
 
+LLVMValueRef
+gcn_lds(struct emit *e, const char *name, LLVMTypeRef type, unsigned align)
+{
+    LLVMValueRef g = LLVMGetNamedGlobal(e->module, name);
+    if (!g) {
+        g = LLVMAddGlobalInAddressSpace(e->module, type, name, AS_LDS);
+        LLVMSetLinkage(g, LLVMInternalLinkage);
+        LLVMSetInitializer(g, LLVMGetPoison(type));
+        LLVMSetAlignment(g, align);
+    }
+    return g;
+}
+
 static LLVMValueRef
 barrier_words(struct emit *e)
 {
-    static const char name[] = "cudaway_barriers";
-    LLVMValueRef g = LLVMGetNamedGlobal(e->module, name);
-    if (!g) {
-        LLVMTypeRef t = LLVMArrayType2(e->i32, BAR_WORDS);
-        g = LLVMAddGlobalInAddressSpace(e->module, t, name, AS_LDS);
-        LLVMSetLinkage(g, LLVMInternalLinkage);
-        LLVMSetInitializer(g, LLVMGetPoison(t));
-        LLVMSetAlignment(g, 16);
-    }
-    return g;
+    return gcn_lds(e, "cudaway_barriers", LLVMArrayType2(e->i32, BAR_WORDS), 16);
 }
 
 static LLVMValueRef
@@ -646,9 +543,8 @@ gcn_clear_barriers(struct emit *e, LLVMValueRef kernel)
 static LLVMValueRef
 warp_leader(struct emit *e, LLVMValueRef *active)
 {
-    *active = gcn_ballot(e, LLVMConstInt(e->i1, 1, false));
-    LLVMValueRef args[2] = { *active, LLVMConstInt(e->i1, 1, false) };
-    return LLVMBuildICmp(e->b, LLVMIntEQ, gcn_lane(e), gcn_intrinsic(e, "llvm.cttz", &e->i32, 1, args, 2), "");
+    *active = ballot(e, LLVMConstInt(e->i1, 1, false));
+    return LLVMBuildICmp(e->b, LLVMIntEQ, gcn_lane(e), emit_intrinsic_of(e, "llvm.cttz", &e->i32, 1, VALUES(*active, LLVMConstInt(e->i1, 1, false))), "");
 }
 
 /* Count threads that exit the kernel in one more word: barriers without a thread count do not wait for them. */
@@ -659,11 +555,9 @@ gcn_leaving(struct emit *e, LLVMValueRef guard)
         gcn_cluster_leave(e, guard);
     if (!emit_session(e)->counts_exited)
         return;
-    LLVMBasicBlockRef add = emit_new_block(e, "leaving"), done = emit_new_block(e, "counted");
-    LLVMValueRef active, bits = gcn_ballot(e, guard ? guard : LLVMConstInt(e->i1, 1, false));
-    LLVMBuildCondBr(e->b, warp_leader(e, &active), add, done);
-    LLVMPositionBuilderAtEnd(e->b, add);
-    LLVMValueRef n = gcn_intrinsic(e, "llvm.ctpop", &e->i32, 1, &bits, 1), word = LLVMBuildGEP2(e->b, e->i32, barrier_words(e), (LLVMValueRef[]){ i32(e, BAR_LEFT) }, 1, "");
+    LLVMValueRef active, bits = ballot(e, guard ? guard : LLVMConstInt(e->i1, 1, false));
+    LLVMBasicBlockRef done = emit_if(e, warp_leader(e, &active), "leaving", "counted");
+    LLVMValueRef n = emit_intrinsic_of(e, "llvm.ctpop", &e->i32, 1, &bits, 1), word = LLVMBuildGEP2(e->b, e->i32, barrier_words(e), (LLVMValueRef[]){ i32(e, BAR_LEFT) }, 1, "");
     emit_set_scope(LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpAdd, word, n, LLVMAtomicOrderingRelease, false), "workgroup");
     emit_goto(e, done);
 }
@@ -749,26 +643,11 @@ soft_barrier(struct emit *e, LLVMValueRef id, LLVMValueRef n, LLVMValueRef expec
     if (all)
         look_for_exited(e, id, expected, phase, clear);
     LLVMValueRef now = barrier_load(e, barrier_word(e, BAR_PHASE, id));
-    gcn_intrinsic(e, "llvm.amdgcn.s.sleep", NULL, 0, &one, 1);
+    emit_intrinsic_of(e, "llvm.amdgcn.s.sleep", NULL, 0, &one, 1);
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, now, phase, ""), wait, done);
 
     LLVMPositionBuilderAtEnd(e->b, done);
     scoped_fence(e, LLVMAtomicOrderingAcquire, "workgroup");
-}
-
-/* The word of LDS in which hardware_red sums up. */
-static LLVMValueRef
-red_word(struct emit *e)
-{
-    static const char name[] = "cudaway_red";
-    LLVMValueRef g = LLVMGetNamedGlobal(e->module, name);
-    if (!g) {
-        g = LLVMAddGlobalInAddressSpace(e->module, e->i32, name, AS_LDS);
-        LLVMSetLinkage(g, LLVMInternalLinkage);
-        LLVMSetInitializer(g, LLVMGetPoison(e->i32));
-        LLVMSetAlignment(g, 4);
-    }
-    return g;
 }
 
 /* bar.red of the whole block: all clear the word, the waves add to it (popc) or write to it (and, or), all read it. The last barrier keeps
@@ -776,16 +655,16 @@ red_word(struct emit *e)
 static void
 hardware_red(struct emit *e, const struct ptx_inst *in)
 {
-    LLVMValueRef word = red_word(e), p = emit_src(e, in, in->noperands - 1, PTX_PRED);
+    LLVMValueRef word = gcn_lds(e, "cudaway_red", e->i32, 4), p = emit_src(e, in, in->noperands - 1, PTX_PRED);
     LLVMBasicBlockRef add = emit_new_block(e, "add"), added = emit_new_block(e, "added");
     LLVMSetAlignment(LLVMBuildStore(e->b, i32(e, 0), word), 4);
     gcn_hardware_barrier(e);
     if (in->boolop == PTX_BOOL_POPC) {
         LLVMTypeRef t = e->wave64 ? e->i64 : e->i32;
-        LLVMValueRef bits = gcn_intrinsic(e, "llvm.amdgcn.ballot", &t, 1, &p, 1), all = LLVMConstInt(e->i1, 1, false);
-        LLVMValueRef n = gcn_intrinsic(e, "llvm.ctpop", &t, 1, &bits, 1), here = gcn_intrinsic(e, "llvm.amdgcn.ballot", &t, 1, &all, 1);
+        LLVMValueRef bits = gcn_wave_ballot(e, p), all = LLVMConstInt(e->i1, 1, false);
+        LLVMValueRef n = emit_intrinsic_of(e, "llvm.ctpop", &t, 1, &bits, 1), here = gcn_wave_ballot(e, all);
         LLVMValueRef first[2] = { here, all };
-        first[0] = LLVMBuildTrunc(e->b, gcn_intrinsic(e, "llvm.cttz", &t, 1, first, 2), e->i32, "");
+        first[0] = LLVMBuildTrunc(e->b, emit_intrinsic_of(e, "llvm.cttz", &t, 1, first, 2), e->i32, "");
         LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, gcn_wave_lane(e), first[0], ""), add, added);
         LLVMPositionBuilderAtEnd(e->b, add);
         emit_set_scope(LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpAdd, word, LLVMBuildTrunc(e->b, n, e->i32, ""),
@@ -822,16 +701,10 @@ names_number(const struct ptx_inst *in)
     return next < in->noperands && in->operand[next].kind != PTX_OPND_NONE && !(red && next + 1 == in->noperands);
 }
 
-/* Is there a barrier in memory that waits for all threads? */
 bool
-gcn_waits_for_all(const struct ptx_function *fn)
+gcn_waits_for_all(const struct ptx_inst *in)
 {
-    for (uint32_t i = 0; fn && fn->has_body && i < fn->ninsts; i++) {
-        const struct ptx_inst *in = &fn->insts[i];
-        if ((in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER) && !is_hardware_barrier(in) && !names_number(in))
-            return true;
-    }
-    return false;
+    return (in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER) && !is_hardware_barrier(in) && !names_number(in);
 }
 
 void
@@ -851,8 +724,8 @@ emit_gcn_barrier(struct emit *e, const struct ptx_inst *in)
         n = i32(e, 32);
     } else {
         expected = gcn_block_threads(e);
-        active = gcn_ballot(e, LLVMConstInt(e->i1, 1, false));
-        n = gcn_intrinsic(e, "llvm.ctpop", &e->i32, 1, &active, 1);
+        active = ballot(e, LLVMConstInt(e->i1, 1, false));
+        n = emit_intrinsic_of(e, "llvm.ctpop", &e->i32, 1, &active, 1);
     }
     if (!red) {
         soft_barrier(e, id, n, expected, in->mode != PTX_MODE_ARRIVE, false, all);
@@ -860,15 +733,12 @@ emit_gcn_barrier(struct emit *e, const struct ptx_inst *in)
     }
     /* Add the number of lanes for which the predicate holds; for "and", of those for which it does not. */
     LLVMValueRef p = emit_src(e, in, in->noperands - 1, PTX_PRED);
-    LLVMValueRef bits = gcn_ballot(e, in->boolop == PTX_BOOL_AND ? LLVMBuildNot(e->b, p, "") : p);
-    LLVMBasicBlockRef add = emit_new_block(e, "add"), added = emit_new_block(e, "added");
-    LLVMBuildCondBr(e->b, warp_leader(e, &active), add, added);
-    LLVMPositionBuilderAtEnd(e->b, add);
+    LLVMValueRef bits = ballot(e, in->boolop == PTX_BOOL_AND ? LLVMBuildNot(e->b, p, "") : p);
+    LLVMBasicBlockRef added = emit_if(e, warp_leader(e, &active), "add", "added");
     LLVMValueRef sum = LLVMBuildAtomicRMW(e->b, LLVMAtomicRMWBinOpAdd, barrier_word(e, BAR_SUM, id),
-                                          gcn_intrinsic(e, "llvm.ctpop", &e->i32, 1, &bits, 1), LLVMAtomicOrderingAcquireRelease, false);
+                                          emit_intrinsic_of(e, "llvm.ctpop", &e->i32, 1, &bits, 1), LLVMAtomicOrderingAcquireRelease, false);
     emit_set_scope(sum, "workgroup");
-    LLVMBuildBr(e->b, added);
-    LLVMPositionBuilderAtEnd(e->b, added);
+    emit_goto(e, added);
     soft_barrier(e, id, n, expected, true, false, all);
     sum = ordered(LLVMBuildLoad2(e->b, e->i32, barrier_word(e, BAR_SUM, id), ""), LLVMAtomicOrderingAcquire);
     soft_barrier(e, id, n, expected, true, true, all);
@@ -880,10 +750,10 @@ emit_gcn_barrier(struct emit *e, const struct ptx_inst *in)
 
 /* ---- traps, and the target --------------------------------------------------------------------------------------------------- */
 
-static void
-end_kernel(struct emit *e)
+void
+gcn_end_kernel(struct emit *e)
 {
-    gcn_intrinsic(e, "llvm.trap", NULL, 0, NULL, 0);
+    emit_intrinsic_of(e, "llvm.trap", NULL, 0, NULL, 0);
 }
 
 /* A trap tells nothing: the host finds the error in its variable. */
@@ -891,13 +761,11 @@ static void
 end_kernel_with(struct emit *e, uint32_t error)
 {
     LLVMValueRef place = gcn_loader_number(e, "cudaway_fault");
-    LLVMBasicBlockRef tell = emit_new_block(e, "tell"), end = emit_new_block(e, "end");
-    LLVMBuildCondBr(e->b, LLVMBuildIsNotNull(e->b, place, ""), tell, end);
-    LLVMPositionBuilderAtEnd(e->b, tell);
+    LLVMBasicBlockRef end = emit_if(e, LLVMBuildIsNotNull(e->b, place, ""), "tell", "end");
     LLVMSetAlignment(LLVMBuildStore(e->b, i32(e, error), pointer_of(e, place, AS_GLOBAL)), 4);
     emit_set_scope(LLVMBuildFence(e->b, LLVMAtomicOrderingRelease, false, ""), "");
     emit_goto(e, end);
-    end_kernel(e);
+    gcn_end_kernel(e);
 }
 
 static void
@@ -922,24 +790,21 @@ local_fault(struct emit *e)
 void
 emit_gcn_trap(struct emit *e, const struct ptx_inst *in)
 {
-    in->aux == PTX_AUX_BAD_CALL ? bad_call(e) : end_kernel(e);
+    in->aux == PTX_AUX_BAD_CALL ? bad_call(e) : gcn_end_kernel(e);
 }
 
 void
 emit_gcn_nanosleep(struct emit *e, const struct ptx_inst *in)
 {
     LLVMValueRef a = i32(e, 1);
-    (void)in;
-    gcn_intrinsic(e, "llvm.amdgcn.s.sleep", NULL, 0, &a, 1);
+    emit_intrinsic_of(e, "llvm.amdgcn.s.sleep", NULL, 0, &a, 1);
 }
 
 /* Convergent: jump threading and its like leave the block alone. */
 static LLVMValueRef
 gcn_fixed(struct emit *e, LLVMValueRef value)
 {
-    LLVMTypeRef of = LLVMTypeOf(value), type = LLVMFunctionType(of, &of, 1, false);
-    LLVMValueRef f = LLVMGetInlineAsm(type, "", 0, "=v,0", 4, true, false, LLVMInlineAsmDialectATT, false);
-    LLVMValueRef call = LLVMBuildCall2(e->b, type, f, &value, 1, "");
+    LLVMValueRef call = gcn_hidden(e, "=v,0", value, true);
     emit_set_call_attribute(call, "convergent");
     return call;
 }
@@ -960,7 +825,7 @@ const struct emit_target emit_target_amdgcn = {
     .overflow_results = true, .unsigned_quotients = true, .ordered_zeros = true, .halves = true, .annotates_floats = true,
     .enter = gcn_enter, .start = gcn_start, .leave = gcn_leave, .leaving = gcn_leaving, .bad_call = bad_call, .misaligned = misaligned,
     .local_fault = local_fault,
-    .runtime_call = gcn_runtime_call, .symbol = gcn_symbol, .pointer = gcn_pointer, .to_generic = gcn_to_generic,
+    .runtime_call = gcn_runtime_call, .symbol = gcn_symbol, .address_word = address_word, .pointer = gcn_pointer, .to_generic = gcn_to_generic,
     .from_generic = gcn_from_generic, .isspacep = gcn_isspacep, .local_storage = gcn_local_storage, .swap128 = gcn_swap128,
     .mbarrier_object = gcn_mbarrier_object, .mbarrier = gcn_mbarrier, .bulk = gcn_bulk, .fixed = gcn_fixed,
     .divide64 = gcn_divide, .approx = gcn_approx, .mufu = &gcn_mufu,

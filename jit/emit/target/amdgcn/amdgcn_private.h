@@ -5,12 +5,10 @@
 
 #include "jit/emit/emit_private.h"
 
-/* Call the intrinsic llvm.* `name`, overloaded on the given types. */
-LLVMValueRef gcn_intrinsic(struct emit *e, const char *name, LLVMTypeRef *overload, unsigned noverload, LLVMValueRef *args, unsigned n);
 LLVMValueRef gcn_from_lane(struct emit *e, LLVMValueRef v, LLVMValueRef lane);  /* the i32 v of a lane of the same warp */
-LLVMValueRef gcn_ballot(struct emit *e, LLVMValueRef p);                        /* i32: one bit per lane of the warp */
-
-LLVMValueRef gcn_block(struct emit *e, unsigned axis);                          /* i32 %ctaid */
+LLVMValueRef gcn_wave_ballot(struct emit *e, LLVMValueRef p);                   /* i32 or i64: one per lane of the wave */
+/* v, about which LLVM knows nothing from here on; `constraint`: of a register. `ordered`: it stays where it is. */
+LLVMValueRef gcn_hidden(struct emit *e, const char *constraint, LLVMValueRef v, bool ordered);
 
 /* loader_data.c: a variable of eight bytes, usually an address, that the code object's loader sets; and its value. It is constant while a
  * kernel runs, so a scalar load reads it. */
@@ -26,15 +24,12 @@ bool gcn_precompiled_with(struct emit *e, LLVMValueRef fn, LLVMValueRef table);
 /* thread.c: i32 each; axis 0 to 2 is x, y, z */
 LLVMValueRef gcn_wave_lane(struct emit *e);                                     /* in the wave, 0..31 or 0..63 */
 LLVMValueRef gcn_lane(struct emit *e);                                          /* in the warp, 0..31 */
-LLVMValueRef gcn_thread(struct emit *e, unsigned axis);                         /* %tid */
 LLVMValueRef gcn_linear_thread(struct emit *e);                                 /* in the block */
-LLVMValueRef gcn_block_size(struct emit *e, unsigned axis);                     /* %ntid */
 LLVMValueRef gcn_block_threads(struct emit *e);
-LLVMValueRef gcn_grid_size(struct emit *e, unsigned axis);                      /* %nctaid */
 LLVMValueRef gcn_argument(struct emit *e, int64_t offset, LLVMTypeRef t);       /* i16 (a block's extent, as an i32), i32 or i64 there,
                                                                                  * relative to the hidden arguments */
 uint32_t gcn_extra_arguments(struct emit *e);                                   /* bytes between parameters and hidden arguments */
-bool gcn_names_launch(const struct cwj_program *p, const struct cwj_closure *closure); /* does a kernel need gcn_launch_number? */
+bool gcn_names_launch(const struct ptx_inst *in);                               /* does its kernel need gcn_launch_number? */
 LLVMValueRef gcn_launch_number(struct emit *e, bool workspace);                 /* i64 */
 void gcn_start(struct emit *e);                                                 /* emit_target.start */
 
@@ -43,7 +38,6 @@ void gcn_start(struct emit *e);                                                 
 void gcn_cluster_enter(struct emit *e);
 LLVMValueRef gcn_cluster_block(struct emit *e, unsigned axis);                  /* i32 %ctaid */
 LLVMValueRef gcn_cluster_grid(struct emit *e, unsigned axis);                   /* i32 %nctaid */
-LLVMValueRef gcn_cluster_count(struct emit *e, unsigned axis);                  /* i32 %nclusterid */
 LLVMValueRef gcn_cluster_shift(struct emit *e);                                 /* i32: log2 of the bytes from one block's shared memory to the next's */
 LLVMValueRef gcn_cluster_shared_size(struct emit *e, bool dynamic);             /* i32 */
 LLVMValueRef gcn_cluster_symbol(struct emit *e, const struct ptx_symbol *sym);
@@ -53,7 +47,6 @@ LLVMValueRef gcn_in_cluster(struct emit *e, LLVMValueRef address, bool own);    
                                                                                  * the block? */
 void gcn_cluster_leave(struct emit *e, LLVMValueRef guard);
 void gcn_clear_marks(struct emit *e, LLVMValueRef kernel);
-bool gcn_has_cluster_barrier(const struct ptx_function *fn);
 
 /* mufu.c, on the finished module: functions of the special function unit called outside of loops are not inlined there if precompiled code
  * (precompiled.h) has them, or if there are many such calls. */
@@ -77,12 +70,14 @@ LLVMValueRef gcn_swap128(struct emit *e, LLVMValueRef cell, LLVMValueRef want, L
 /* amdgcn.c: position the builder at a kernel's start, behind its allocas; the work-group's barrier, with the memory ordering of bar.sync. */
 void gcn_at_start(struct emit *e, LLVMValueRef kernel);
 void gcn_hardware_barrier(struct emit *e);
+void gcn_end_kernel(struct emit *e);                                            /* by a trap */
 
-/* amdgcn.c, for the module (module.c): the target; whether a function waits for its whole block; clearing of the barriers in memory; a
+/* amdgcn.c, for the module (module.c): the target; whether an instruction is a barrier in memory that waits for all threads; clearing of the barriers in memory; a
  * variable of the program. */
 extern const struct emit_target emit_target_amdgcn;
-bool gcn_waits_for_all(const struct ptx_function *fn);
+bool gcn_waits_for_all(const struct ptx_inst *in);
 void gcn_clear_barriers(struct emit *e, LLVMValueRef kernel);
 LLVMValueRef gcn_variable(struct emit *e, uint32_t id, const struct cwj_link_var *v);
+LLVMValueRef gcn_lds(struct emit *e, const char *name, LLVMTypeRef type, unsigned align);       /* a variable of ours in LDS, which functions share */
 
 #endif

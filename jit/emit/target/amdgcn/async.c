@@ -130,12 +130,7 @@ emit_gcn_alloca(struct emit *e, const struct ptx_inst *in)
     LLVMValueRef size = LLVMBuildAnd(e->b, LLVMBuildAdd(e->b, wanted, up, ""), LLVMBuildNot(e->b, up, ""), "");
     LLVMValueRef next = LLVMBuildAdd(e->b, LLVMBuildZExt(e->b, top, e->i64, ""), size, "");
     fits = LLVMBuildAnd(e->b, fits, LLVMBuildICmp(e->b, LLVMIntULE, next, limit, ""), "");
-    LLVMBasicBlockRef full = emit_new_block(e, "stack.full"), on = emit_new_block(e, "stack");
-    LLVMBuildCondBr(e->b, fits, on, full);
-    LLVMPositionBuilderAtEnd(e->b, full);
-    gcn_intrinsic(e, "llvm.trap", NULL, 0, NULL, 0);
-    LLVMBuildUnreachable(e->b);
-    LLVMPositionBuilderAtEnd(e->b, on);
+    emit_demand(e, fits, gcn_end_kernel, "stack.full", "stack");
     LLVMBuildStore(e->b, LLVMBuildTrunc(e->b, next, e->i32, ""), e->f->stack_top);
     LLVMValueRef area = LLVMBuildGEP2(e->b, e->i8, e->f->stack, &top, 1, "");
     emit_dst(e, in, 0, t, emit_resize(e, LLVMBuildPtrToInt(e->b, area, e->i64, ""), emit_type(e, t), false));

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-enum { AS_LDS = 3, MOST_THREADS = 1024 };
+enum { MOST_THREADS = 1024 };
 
 static bool
 several(struct emit *e)
@@ -45,7 +45,7 @@ blocks(struct emit *e)
 static LLVMValueRef
 group(struct emit *e)
 {
-    return gcn_intrinsic(e, "llvm.amdgcn.workgroup.id.x", NULL, 0, NULL, 0);
+    return emit_intrinsic_of(e, "llvm.amdgcn.workgroup.id.x", NULL, 0, NULL, 0);
 }
 
 static LLVMValueRef
@@ -73,6 +73,18 @@ gcn_cluster_enter(struct emit *e)
 
 /* ---- numbers ---- */
 
+LLVMValueRef
+gcn_cluster_grid(struct emit *e, unsigned axis)
+{
+    return number(e, offsetof(struct cwj_amd_cluster, grid) + 4 * axis);
+}
+
+static LLVMValueRef
+count(struct emit *e, unsigned axis)
+{
+    return LLVMBuildUDiv(e->b, gcn_cluster_grid(e, axis), size_of(e, axis), "");
+}
+
 /* Of the cluster in its grid. */
 static LLVMValueRef
 cluster_place(struct emit *e, unsigned axis)
@@ -80,8 +92,8 @@ cluster_place(struct emit *e, unsigned axis)
     LLVMValueRef in_launch = LLVMBuildUDiv(e->b, group(e), blocks(e), "");
     LLVMValueRef n = LLVMBuildAdd(e->b, number(e, offsetof(struct cwj_amd_cluster, first)), in_launch, "");
     for (unsigned i = 0; i < axis; i++)
-        n = LLVMBuildUDiv(e->b, n, gcn_cluster_count(e, i), "");
-    return axis == 2 ? n : LLVMBuildURem(e->b, n, gcn_cluster_count(e, axis), "");
+        n = LLVMBuildUDiv(e->b, n, count(e, i), "");
+    return axis == 2 ? n : LLVMBuildURem(e->b, n, count(e, axis), "");
 }
 
 static LLVMValueRef
@@ -100,29 +112,17 @@ gcn_cluster_block(struct emit *e, unsigned axis)
 }
 
 LLVMValueRef
-gcn_cluster_grid(struct emit *e, unsigned axis)
-{
-    return number(e, offsetof(struct cwj_amd_cluster, grid) + 4 * axis);
-}
-
-LLVMValueRef
-gcn_cluster_count(struct emit *e, unsigned axis)
-{
-    return LLVMBuildUDiv(e->b, gcn_cluster_grid(e, axis), size_of(e, axis), "");
-}
-
-LLVMValueRef
 emit_gcn_clusterid(struct emit *e, ptx_sreg r)
 {
     unsigned axis = r - PTX_SREG_CLUSTERID_X;
-    return several(e) ? cluster_place(e, axis) : gcn_block(e, axis);
+    return several(e) ? cluster_place(e, axis) : emit_gcn_ctaid(e, PTX_SREG_CTAID_X + axis);
 }
 
 LLVMValueRef
 emit_gcn_nclusterid(struct emit *e, ptx_sreg r)
 {
     unsigned axis = r - PTX_SREG_NCLUSTERID_X;
-    return several(e) ? gcn_cluster_count(e, axis) : gcn_grid_size(e, axis);
+    return several(e) ? count(e, axis) : emit_gcn_nctaid(e, PTX_SREG_NCTAID_X + axis);
 }
 
 LLVMValueRef
@@ -140,14 +140,12 @@ emit_gcn_cluster_nctaid(struct emit *e, ptx_sreg r)
 LLVMValueRef
 emit_gcn_cluster_ctarank(struct emit *e, ptx_sreg r)
 {
-    (void)r;
     return several(e) ? e->f->cluster_rank : i32(e, 0);
 }
 
 LLVMValueRef
 emit_gcn_cluster_nctarank(struct emit *e, ptx_sreg r)
 {
-    (void)r;
     return several(e) ? blocks(e) : i32(e, 1);
 }
 
@@ -155,7 +153,6 @@ emit_gcn_cluster_nctarank(struct emit *e, ptx_sreg r)
 LLVMValueRef
 emit_gcn_explicit_cluster(struct emit *e, ptx_sreg r)
 {
-    (void)r;
     return LLVMConstInt(e->i1, several(e) || emit_in_explicit_cluster(e), false);
 }
 
@@ -176,13 +173,7 @@ of_rank(struct emit *e, LLVMValueRef rank)
 LLVMValueRef
 gcn_cluster_symbol(struct emit *e, const struct ptx_symbol *sym)
 {
-    uint32_t offset;
-    if (!cwj_shared_offset(&emit_session(e)->closure->shared, sym->link_id, &offset)) {
-        e->result = CW_ERR_INTERNAL;
-        cwj_diag_add(e->diags, PTX_ERROR, 5002, sym->line, sym->column, "shared variable %s has no place in the layout", sym->name);
-        return LLVMConstNull(e->i64);
-    }
-    return wide(e, LLVMBuildAdd(e->b, of_rank(e, e->f->cluster_rank), i32(e, offset), ""));
+    return wide(e, LLVMBuildAdd(e->b, of_rank(e, e->f->cluster_rank), i32(e, emit_shared_offset(e, sym)), ""));
 }
 
 LLVMValueRef
@@ -255,15 +246,7 @@ threads(struct emit *e)
 static LLVMValueRef
 mark(struct emit *e)
 {
-    static const char name[] = "cudaway_cluster_marks";
-    LLVMValueRef g = LLVMGetNamedGlobal(e->module, name), at = gcn_linear_thread(e);
-    if (!g) {
-        LLVMTypeRef t = LLVMArrayType2(e->i32, MOST_THREADS);
-        g = LLVMAddGlobalInAddressSpace(e->module, t, name, AS_LDS);
-        LLVMSetLinkage(g, LLVMInternalLinkage);
-        LLVMSetInitializer(g, LLVMGetPoison(t));
-        LLVMSetAlignment(g, 4);
-    }
+    LLVMValueRef at = gcn_linear_thread(e), g = gcn_lds(e, "cudaway_cluster_marks", LLVMArrayType2(e->i32, MOST_THREADS), 4);
     return LLVMBuildGEP2(e->b, e->i32, g, &at, 1, "");
 }
 
@@ -292,11 +275,8 @@ gcn_clear_marks(struct emit *e, LLVMValueRef kernel)
 void
 gcn_cluster_leave(struct emit *e, LLVMValueRef guard)
 {
-    LLVMBasicBlockRef leave = emit_new_block(e, "leave.cluster"), done = emit_new_block(e, "left.cluster");
-    LLVMBuildCondBr(e->b, guard ? guard : LLVMConstInt(e->i1, 1, false), leave, done);
-    LLVMPositionBuilderAtEnd(e->b, leave);
-    LLVMValueRef args[3] = { barrier(e), threads(e), last_mark(e) };
-    emit_devlib(e, "cwd_cluster_leave", e->void_, args, 3);
+    LLVMBasicBlockRef done = emit_if(e, guard ? guard : LLVMConstInt(e->i1, 1, false), "leave.cluster", "left.cluster");
+    emit_devlib(e, "cwd_cluster_leave", e->void_, VALUES(barrier(e), threads(e), last_mark(e)));
     emit_goto(e, done);
     /* The lanes meet here: the others may wait for these ones' exit, so they must not go on first. */
     (void)e->target->fixed(e, i32(e, 0));
@@ -321,13 +301,4 @@ emit_gcn_barrier_cluster(struct emit *e, const struct ptx_inst *in)
             emit_scoped(e, LLVMBuildFence(e->b, LLVMAtomicOrderingRelease, false, ""), PTX_SCOPE_CLUSTER);
         set_mark(e, emit_devlib(e, "cwd_cluster_arrive", e->i32, args, 2));
     }
-}
-
-bool
-gcn_has_cluster_barrier(const struct ptx_function *fn)
-{
-    for (uint32_t i = 0; fn && fn->has_body && i < fn->ninsts; i++)
-        if (fn->insts[i].op == PTX_OP_BARRIER_CLUSTER)
-            return true;
-    return false;
 }

@@ -8,12 +8,11 @@ emit_devlib(struct emit *e, const char *name, LLVMTypeRef ret, LLVMValueRef *arg
     LLVMTypeRef types[16];
     LLVMValueRef v[16];
     for (unsigned i = 0; i < n && i < 16; i++) {
-        v[i] = args[i];
-        if (LLVMGetTypeKind(LLVMTypeOf(v[i])) == LLVMPointerTypeKind && LLVMGetPointerAddressSpace(LLVMTypeOf(v[i])))
-            v[i] = LLVMBuildAddrSpaceCast(e->b, v[i], e->ptr, "");
+        bool cast = LLVMGetTypeKind(LLVMTypeOf(args[i])) == LLVMPointerTypeKind && LLVMGetPointerAddressSpace(LLVMTypeOf(args[i]));
+        v[i] = cast ? LLVMBuildAddrSpaceCast(e->b, args[i], e->ptr, "") : args[i];
         types[i] = LLVMTypeOf(v[i]);
     }
     if (!LLVMGetNamedFunction(e->module, name))
         (void)gcn_precompiled_body(e, LLVMAddFunction(e->module, name, LLVMFunctionType(ret, types, n, false)));
-    return emit_external(e, name, ret, types, n, v);
+    return emit_external(e, name, ret, v, n);
 }

@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-typedef LLVMValueRef V;
-
 static void
 set_attributes(V fn)
 {
@@ -60,10 +58,8 @@ divide_unsigned(struct emit *e, V a, V b, V out[2])
         LLVMBuildBr(e->b, done);
     }
     LLVMPositionBuilderAtEnd(e->b, done);
-    for (unsigned i = 0; i < 2; i++) {
-        out[i] = LLVMBuildPhi(e->b, e->i64, "");
-        LLVMAddIncoming(out[i], r[i], path, 2);
-    }
+    for (unsigned i = 0; i < 2; i++)
+        out[i] = emit_phi(e, r[i][0], path[0], r[i][1], path[1]);
 }
 
 static V

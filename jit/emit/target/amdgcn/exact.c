@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-typedef LLVMValueRef V;
-
 /* ---- f64 ----------------------------------------------------------------------------------------------------------------------- */
 
 enum { HALVES = 2, QUARTER = 4 };       /* words of an element; elements that four lanes hold in a register each */
@@ -171,14 +169,11 @@ gcn_chains_f64(struct emit *e, V fn, const struct gcn_product *p, V regs[3][8], 
     LLVMPositionBuilderAtEnd(e->b, careful);
     careful_chains(e, fn, p, &f, c);
     if (done) {
-        LLVMBasicBlockRef from[2] = { plain, LLVMGetInsertBlock(e->b) };
+        LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);
         LLVMBuildBr(e->b, done);
         LLVMPositionBuilderAtEnd(e->b, done);
-        for (unsigned i = 0; i < m->nd; i++) {
-            V values[2] = { d[i], c[i] };
-            c[i] = LLVMBuildPhi(e->b, e->f64, "");
-            LLVMAddIncoming(c[i], values, from, 2);
-        }
+        for (unsigned i = 0; i < m->nd; i++)
+            c[i] = emit_phi(e, d[i], plain, c[i], from);
     }
     for (unsigned i = 0; i < m->nd; i++)
         out[i] = LLVMBuildBitCast(e->b, c[i], e->i64, "");

@@ -71,8 +71,7 @@ gcn_swap128(struct emit *e, LLVMValueRef cell, LLVMValueRef want, LLVMValueRef f
         if (v[i])
             LLVMSetAlignment(LLVMBuildStore(e->b, v[i], slot[i]), 16);
     }
-    LLVMValueRef args[5] = { locks_address(e), cell, want ? slot[0] : LLVMConstNull(e->ptr), slot[1], slot[2] };
-    emit_devlib(e, "cwd_wide_swap", e->void_, args, 5);
+    emit_devlib(e, "cwd_wide_swap", e->void_, VALUES(locks_address(e), cell, want ? slot[0] : LLVMConstNull(e->ptr), slot[1], slot[2]));
     LLVMValueRef old = LLVMBuildLoad2(e->b, wide, slot[2], "");
     LLVMSetAlignment(old, 16);
     return old;
@@ -96,11 +95,11 @@ assert_fails(struct emit *e, LLVMValueRef *args)
         v[i] = emit_resize(e, v[i], e->i64, false);
     v[4] = emit_resize(e, args[LINE], e->i32, false);
     for (unsigned i = 0; i < 3; i++) {
-        v[5 + i] = gcn_block(e, i);
-        v[8 + i] = gcn_thread(e, i);
+        v[5 + i] = emit_gcn_ctaid(e, PTX_SREG_CTAID_X + i);
+        v[8 + i] = emit_gcn_tid(e, PTX_SREG_TID_X + i);
     }
     emit_devlib(e, "cwd_print_assertfail", e->void_, v, 11);
-    gcn_intrinsic(e, "llvm.trap", NULL, 0, NULL, 0);
+    gcn_end_kernel(e);
 }
 
 static LLVMValueRef
@@ -114,12 +113,7 @@ free_memory(struct emit *e, LLVMValueRef address)
 {
     LLVMValueRef v[2] = { heap(e), LLVMBuildIntToPtr(e->b, emit_resize(e, address, e->i64, false), e->ptr, "") };
     LLVMValueRef good = LLVMBuildIsNotNull(e->b, emit_devlib(e, "cwd_heap_free", e->i32, v, 2), "");
-    LLVMBasicBlockRef bad = emit_new_block(e, "bad.free"), freed = emit_new_block(e, "freed");
-    LLVMBuildCondBr(e->b, good, freed, bad);
-    LLVMPositionBuilderAtEnd(e->b, bad);
-    gcn_intrinsic(e, "llvm.trap", NULL, 0, NULL, 0);
-    LLVMBuildUnreachable(e->b);
-    LLVMPositionBuilderAtEnd(e->b, freed);
+    emit_demand(e, good, gcn_end_kernel, "bad.free", "freed");
 }
 
 bool
@@ -131,8 +125,7 @@ gcn_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LL
         LLVMValueRef v[3] = { fifo(e), emit_resize(e, args[0], e->i64, false), emit_resize(e, args[1], e->i64, false) };
         *result = emit_devlib(e, "cwd_print_vprintf", e->i32, v, 3);
     } else if (!strcmp(name, "malloc") && n == 1) {
-        LLVMValueRef v[2] = { heap(e), emit_resize(e, args[0], e->i64, false) };
-        *result = LLVMBuildPtrToInt(e->b, emit_devlib(e, "cwd_heap_malloc", e->ptr, v, 2), e->i64, "");
+        *result = LLVMBuildPtrToInt(e->b, emit_devlib(e, "cwd_heap_malloc", e->ptr, VALUES(heap(e), emit_resize(e, args[0], e->i64, false))), e->i64, "");
     } else if (!strcmp(name, "free") && n == 1) {
         free_memory(e, args[0]);
     } else {

@@ -3,8 +3,6 @@
  * lanes come by permutations inside the warp. mma.c has the products. */
 #include "jit/emit/target/amdgcn/matrix.h"
 
-typedef LLVMValueRef V;
-
 /* ---- layout of fragments (docs/matrix.md; a lane is 4g + t) -------------------------------------------------------------- */
 
 unsigned
@@ -34,8 +32,7 @@ gcn_matrix_registers(const struct ptx_matrix *m, bool b, uint8_t type)
 V
 gcn_of_quad(struct emit *e, V v, unsigned n)
 {
-    V args[6] = { v, v, i32(e, n * 0x55), i32(e, 15), i32(e, 15), LLVMConstInt(e->i1, 1, false) };
-    return gcn_intrinsic(e, "llvm.amdgcn.update.dpp", &e->i32, 1, args, 6);
+    return emit_intrinsic_of(e, "llvm.amdgcn.update.dpp", &e->i32, 1, VALUES(v, v, i32(e, n * 0x55), i32(e, 15), i32(e, 15), LLVMConstInt(e->i1, 1, false)));
 }
 
 V
@@ -76,11 +73,10 @@ gcn_short_word(struct emit *e, const struct gcn_operand *o, const V *regs, const
 static V
 address_of_lane(struct emit *e, V address, V lane, ptx_space space)
 {
-    V lo = gcn_from_lane(e, LLVMBuildTrunc(e->b, address, e->i32, ""), lane);
+    V lo = gcn_from_lane(e, emit_low_half(e, address), lane);
     if (space == PTX_SPACE_SHARED)
         return LLVMBuildZExt(e->b, lo, e->i64, "");
-    V hi = gcn_from_lane(e, LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, address, LLVMConstInt(e->i64, 32, false), ""), e->i32, ""), lane);
-    V c32 = LLVMConstInt(e->i64, 32, false);
+    V hi = gcn_from_lane(e, emit_high_half(e, address), lane), c32 = LLVMConstInt(e->i64, 32, false);
     return LLVMBuildOr(e->b, LLVMBuildShl(e->b, LLVMBuildZExt(e->b, hi, e->i64, ""), c32, ""), LLVMBuildZExt(e->b, lo, e->i64, ""), "");
 }
 
@@ -196,6 +192,21 @@ move(struct emit *e, const struct fragment *f, unsigned r, V so_far, V address, 
     return NULL;
 }
 
+/* Row and column of element i of the lane's C or D fragment. */
+static void
+place_of_element(struct emit *e, const struct ptx_matrix *m, unsigned i, V *row, V *col)
+{
+    V lane = gcn_lane(e), g = LLVMBuildLShr(e->b, lane, i32(e, 2), ""), t = LLVMBuildAnd(e->b, lane, i32(e, 3), "");
+    unsigned block = i / 4, r = 8 * (i / 2 % 2), c = i % 2;
+    *row = LLVMBuildAdd(e->b, g, i32(e, r + (m->m == 32 || m->n == 32 ? 16 * block : 0)), "");
+    *col = LLVMBuildAdd(e->b, LLVMBuildShl(e->b, t, i32(e, 1), ""), i32(e, c + (m->n == 16 ? 8 * block : 0)), "");
+    if (m->n == 32) {
+        V in_long = *row;
+        *row = *col;
+        *col = in_long;
+    }
+}
+
 void
 emit_gcn_fragment(struct emit *e, const struct ptx_inst *in)
 {
@@ -225,9 +236,9 @@ emit_gcn_fragment(struct emit *e, const struct ptx_inst *in)
         }
         if (!ab) {
             for (unsigned i = 0; i < per; i++) {
-                struct gcn_at at = gcn_matrix_element(e, &m, r * per + i);
-                value[r] = move(e, &f, r, value[r], m.a_col ? element_address(e, &f, at.col, at.row) : element_address(e, &f, at.row, at.col),
-                                f.bits, i * f.bits);
+                V row, col;
+                place_of_element(e, &m, r * per + i, &row, &col);
+                value[r] = move(e, &f, r, value[r], m.a_col ? element_address(e, &f, col, row) : element_address(e, &f, row, col), f.bits, i * f.bits);
             }
             continue;
         }
@@ -243,15 +254,4 @@ emit_gcn_fragment(struct emit *e, const struct ptx_inst *in)
     }
     for (unsigned r = 0; f.load && r < n; r++)
         emit_dst_operand(e, &f.regs->elem[r], f.bits == 64 ? PTX_B64 : PTX_B32, value[r]);
-}
-
-/* Element i of the lane's C or D fragment. */
-struct gcn_at
-gcn_matrix_element(struct emit *e, const struct ptx_matrix *m, unsigned i)
-{
-    V lane = gcn_lane(e), g = LLVMBuildLShr(e->b, lane, i32(e, 2), ""), t = LLVMBuildAnd(e->b, lane, i32(e, 3), "");
-    unsigned block = i / 4, r = 8 * (i / 2 % 2), c = i % 2;
-    V in_long = LLVMBuildAdd(e->b, g, i32(e, r + (m->m == 32 || m->n == 32 ? 16 * block : 0)), "");
-    V in_short = LLVMBuildAdd(e->b, LLVMBuildShl(e->b, t, i32(e, 1), ""), i32(e, c + (m->n == 16 ? 8 * block : 0)), "");
-    return m->n == 32 ? (struct gcn_at){ in_short, in_long } : (struct gcn_at){ in_long, in_short };
 }

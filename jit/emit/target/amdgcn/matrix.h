@@ -14,10 +14,6 @@ struct gcn_place { unsigned row, quarter; };
 struct gcn_place gcn_matrix_place(const struct ptx_matrix *m, bool b, uint8_t type, unsigned reg);
 unsigned gcn_matrix_registers(const struct ptx_matrix *m, bool b, uint8_t type);        /* repeated registers not counted */
 
-/* Row and column of element i of this lane's C or D fragment. */
-struct gcn_at { LLVMValueRef row, col; };
-struct gcn_at gcn_matrix_element(struct emit *e, const struct ptx_matrix *m, unsigned i);
-
 LLVMValueRef gcn_of_quad(struct emit *e, LLVMValueRef v, unsigned n);   /* the value in lane n of this lane's group of four */
 
 /* The rows of A and columns of B from which this lane's elements of D are computed. In the long operand, A (of m8n32: B), these are the

@@ -4,13 +4,12 @@
  * itself. Most forms are calls of functions for whole products (mma_function.c). This file has the others: dense integers, dot products of
  * words; and floats of generations before Hopper, whose element is a function compiled from the host device's source (jit/builtins). */
 #include "jit/emit/target/amdgcn/matrix.h"
+#include "jit/emit/arith/arith_private.h"
 #include "jit/builtins/forms.h"
 #include "jit/emit/target/amdgcn/pseudo.h"
 
 #include <stdio.h>
 #include <string.h>
-
-typedef LLVMValueRef V;
 
 static V
 shifted(struct emit *e, V v, unsigned left, unsigned right)
@@ -85,28 +84,22 @@ gcn_element_of(struct emit *e, const V *regs, uint8_t type, unsigned i)
 void
 gcn_settle(struct emit *e, V *v, unsigned n)
 {
-    V none = i32(e, 0);
-    LLVMTypeRef of = LLVMTypeOf(v[0]), type = LLVMFunctionType(of, &of, 1, false);
-    V f = LLVMGetInlineAsm(type, "", 0, "=v,0", 4, true, false, LLVMInlineAsmDialectATT, false);
     for (unsigned i = 0; i < n; i++)
-        v[i] = LLVMBuildCall2(e->b, type, f, &v[i], 1, "");
-    gcn_intrinsic(e, "llvm.amdgcn.sched.barrier", NULL, 0, &none, 1);
+        v[i] = gcn_hidden(e, "=v,0", v[i], true);
+    emit_intrinsic_of(e, "llvm.amdgcn.sched.barrier", NULL, 0, VALUES(i32(e, 0)));
 }
 
 /* A trip count that LLVM does not know keeps a loop from being unrolled. */
 V
 gcn_unknown(struct emit *e, uint32_t v)
 {
-    LLVMTypeRef type = LLVMFunctionType(e->i32, &e->i32, 1, false);
-    V f = LLVMGetInlineAsm(type, "", 0, "=s,0", 4, false, false, LLVMInlineAsmDialectATT, false), arg = i32(e, v);
-    return LLVMBuildCall2(e->b, type, f, &arg, 1, "");
+    return gcn_hidden(e, "=s,0", i32(e, v), false);
 }
 
 V
 gcn_any(struct emit *e, V p)
 {
-    LLVMTypeRef wave = e->wave64 ? e->i64 : e->i32;
-    return LLVMBuildICmp(e->b, LLVMIntNE, gcn_intrinsic(e, "llvm.amdgcn.ballot", &wave, 1, &p, 1), LLVMConstNull(wave), "");
+    return LLVMBuildIsNotNull(e->b, gcn_wave_ballot(e, p), "");
 }
 
 bool
@@ -118,28 +111,10 @@ gcn_to_nearest(const struct ptx_inst *in)
 V
 gcn_chosen(struct emit *e, V choice, V lower, V upper)
 {
-    V args[3] = { upper, lower, choice };
-    return gcn_intrinsic(e, "llvm.amdgcn.perm", NULL, 0, args, 3);
+    return emit_intrinsic_of(e, "llvm.amdgcn.perm", NULL, 0, VALUES(upper, lower, choice));
 }
 
 /* ---- one element ---------------------------------------------------------------------------------------------------------- */
-
-/* The instruction as constant data for the device library. */
-static V
-describe(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, const char *name)
-{
-    struct cwh_matrix x = {
-        .op = in->op, .m = m->m, .n = m->n, .k = m->k, .a = m->a, .b = m->b, .c = m->c, .d = m->d, .na = m->na, .nb = m->nb, .nc = m->nc,
-        .nd = m->nd, .a_col = m->a_col, .b_col = m->b_col, .boolop = in->boolop, .satfinite = (in->flags & PTX_F_SATFINITE) != 0,
-    };
-    V bytes = LLVMConstStringInContext(e->llvm, (const char *)&x, sizeof x, true);
-    V g = LLVMAddGlobalInAddressSpace(e->module, LLVMTypeOf(bytes), name, 4);
-    LLVMSetInitializer(g, bytes);
-    LLVMSetGlobalConstant(g, true);
-    LLVMSetLinkage(g, LLVMPrivateLinkage);
-    LLVMSetAlignment(g, 8);
-    return g;
-}
 
 /* An array in scratch with these values; the optimiser moves it back to registers. */
 static V
@@ -193,7 +168,9 @@ element_function(struct emit *e, const struct ptx_inst *in, const struct ptx_mat
     LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
     V v[2 * GCN_WORDS + 1];
     LLVMGetParams(fn, v);
-    V args[5] = { describe(e, in, m, name), i32(e, emit_session(e)->matrix_model), array(e, v, words), array(e, v + words, words), v[2 * words] };
+    const struct cwh_matrix form = ptx_matrix_form(in, m);
+    V args[5] = { emit_constant(e, name, &form, sizeof form, 8, LLVMPrivateLinkage), i32(e, emit_session(e)->matrix_model), array(e, v, words),
+                  array(e, v + words, words), v[2 * words] };
     LLVMBuildRet(e->b, emit_devlib(e, "cwd_mma_float", e->i32, args, 5));
     LLVMPositionBuilderAtEnd(e->b, back);
     return fn;
@@ -238,7 +215,7 @@ dot(struct emit *e, unsigned bits, bool sa, V a, bool sb, V b, V c)
     }
     if (has_mixed_dot(e) && (sa || sb)) {
         V args[6] = { sa ? yes : no, a, sb ? yes : no, b, c, no };
-        return gcn_intrinsic(e, bits == 8 ? "llvm.amdgcn.sudot4" : "llvm.amdgcn.sudot8", NULL, 0, args, 6);
+        return emit_intrinsic_of(e, bits == 8 ? "llvm.amdgcn.sudot4" : "llvm.amdgcn.sudot8", NULL, 0, args, 6);
     }
     if (sa != sb) {             /* u = s + 2^(bits-1), where s has its top bit inverted */
         V middle = i32(e, bits == 8 ? 0x80808080u : 0x88888888u), ones = i32(e, bits == 8 ? 0x01010101u : 0x11111111u);
@@ -247,9 +224,8 @@ dot(struct emit *e, unsigned bits, bool sa, V a, bool sb, V b, V c)
         c = LLVMBuildAdd(e->b, c, shifted(e, count, bits - 1, 0), "");
         return dot(e, bits, true, with_sign, true, without, c);
     }
-    V args[4] = { a, b, c, no };
-    return gcn_intrinsic(e, bits == 8 ? sa ? "llvm.amdgcn.sdot4" : "llvm.amdgcn.udot4" : sa ? "llvm.amdgcn.sdot8" : "llvm.amdgcn.udot8",
-                         NULL, 0, args, 4);
+    return emit_intrinsic_of(e, bits == 8 ? sa ? "llvm.amdgcn.sdot4" : "llvm.amdgcn.udot4" : sa ? "llvm.amdgcn.sdot8" : "llvm.amdgcn.udot8",
+                         NULL, 0, VALUES(a, b, c, no));
 }
 
 V
@@ -269,8 +245,7 @@ integer_element(struct emit *e, const struct ptx_inst *in, const struct ptx_matr
     V s = saturate ? i32(e, 0) : c;
     for (unsigned w = 0; w < words; w++)
         s = gcn_dot(e, in, m, a[w], b[w], s);
-    V args[2] = { s, c };
-    return saturate ? emit_intrinsic(e, "llvm.sadd.sat", args, 2, -1) : s;
+    return saturate ? emit_intrinsic(e, "llvm.sadd.sat", VALUES(s, c), -1) : s;
 }
 
 /* The instruction for these dot products, or GCN_DOTS if there is none; b1 has none. */
@@ -331,12 +306,6 @@ quad_half(struct emit *e, const V *regs, V lane, V part)
 }
 
 static V
-sum(struct emit *e, V a, V b)
-{
-    return LLVMBuildAdd(e->b, a, b, "");
-}
-
-static V
 bit_of(struct emit *e, V v, unsigned bits)
 {
     return LLVMBuildAnd(e->b, v, i32(e, bits), "");
@@ -348,7 +317,7 @@ quad_c(struct emit *e, const struct ptx_matrix *m, const struct quads *q, V row,
 {
     if (m->c != PTX_F16 || m->d == PTX_F16)
         return gcn_element_of(e, q->regs[2], m->c, i);
-    V from = sum(e, sum(e, q->quad, q->half), row);
+    V from = v_add(e, v_add(e, q->quad, q->half), row);
     V even = gcn_from_lane(e, q->regs[2][(i & 4) / 2], from), odd = gcn_from_lane(e, q->regs[2][(i & 4) / 2 + 1], from);
     V word = LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntNE, bit_of(e, q->lane, 2), i32(e, 0), ""), odd, even, "");
     return bit_of(e, shifted(e, word, 0, 16 * (i & 1)), 0xffff);
@@ -363,17 +332,16 @@ gcn_quad(struct emit *e, const struct gcn_product *p, V regs[3][8], V *out)
     struct quads quads = { lane, bit_of(e, lane, 12), bit_of(e, lane, 3), bit_of(e, lane, 16), (const V (*)[8])regs }, *q = &quads;
     for (unsigned i = 0; i < 8; i++) {
         bool f16 = m->d == PTX_F16;
-        V row = f16 ? q->low : sum(e, bit_of(e, q->lane, 1), i32(e, i & 2)), a[4], b[4];
-        V col = f16 ? i32(e, i & 3) : sum(e, bit_of(e, q->lane, 2), i32(e, i & 1));      /* of four; the upper four are 16 lanes on */
+        V row = f16 ? q->low : v_add(e, bit_of(e, q->lane, 1), i32(e, i & 2)), a[4], b[4];
+        V col = f16 ? i32(e, i & 3) : v_add(e, bit_of(e, q->lane, 2), i32(e, i & 1));      /* of four; the upper four are 16 lanes on */
         unsigned above = i & 4 ? 16 : 0;
         for (unsigned k = 0; k < 4; k++) {
-            V base = sum(e, q->quad, q->half), part = i32(e, k);
-            a[k] = quad_half(e, q->regs[0], sum(e, base, m->a_col ? part : row), m->a_col ? row : part);
-            base = sum(e, q->quad, i32(e, above));
-            b[k] = quad_half(e, q->regs[1], sum(e, base, m->b_col ? col : part), m->b_col ? part : col);
+            V base = v_add(e, q->quad, q->half), part = i32(e, k);
+            a[k] = quad_half(e, q->regs[0], v_add(e, base, m->a_col ? part : row), m->a_col ? row : part);
+            base = v_add(e, q->quad, i32(e, above));
+            b[k] = quad_half(e, q->regs[1], v_add(e, base, m->b_col ? col : part), m->b_col ? part : col);
         }
-        V args[9] = { a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], quad_c(e, m, q, row, i) };
-        out[i] = emit_devlib(e, form, e->i32, args, 9);
+        out[i] = emit_devlib(e, form, e->i32, VALUES(a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], quad_c(e, m, q, row, i)));
     }
 }
 
@@ -507,7 +475,7 @@ products_native(struct emit *e, const struct ptx_inst *in, const struct ptx_matr
     V c[8], other[8] = { NULL };
     LLVMBasicBlockRef whole = NULL, part = NULL, done = NULL;
     if (e->wave64) {
-        V yes = LLVMConstInt(e->i1, 1, false), all = gcn_intrinsic(e, "llvm.amdgcn.ballot", &e->i64, 1, &yes, 1);
+        V all = gcn_wave_ballot(e, LLVMConstInt(e->i1, 1, false));
         whole = emit_new_block(e, "wave");
         part = emit_new_block(e, "warp");
         done = emit_new_block(e, "product");
@@ -535,12 +503,8 @@ products_native(struct emit *e, const struct ptx_inst *in, const struct ptx_matr
     whole = LLVMGetInsertBlock(e->b);
     LLVMBuildBr(e->b, done);
     LLVMPositionBuilderAtEnd(e->b, done);
-    for (unsigned i = 0; i < n; i++) {
-        V phi = LLVMBuildPhi(e->b, e->i32, ""), values[2] = { out[i], other[i] };
-        LLVMBasicBlockRef from[2] = { whole, part };
-        LLVMAddIncoming(phi, values, from, 2);
-        out[i] = phi;
-    }
+    for (unsigned i = 0; i < n; i++)
+        out[i] = emit_phi(e, out[i], whole, other[i], part);
 }
 
 /* Elements of D into its registers. */

@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef LLVMValueRef V;
-
 /* ---- operands ------------------------------------------------------------------------------------------------------------ */
 
 enum { LAYERS = 4 };
@@ -83,7 +81,7 @@ most_of(struct emit *e, uint8_t type, V so_far, const V *layer)
     LLVMTypeRef pair = LLVMVectorType(e->i16, 2);
     for (unsigned i = type == PTX_TF32 ? 0 : 1; i < layers_of(type); i += 2) {
         V args[2] = { so_far, LLVMBuildBitCast(e->b, layer[i], pair, "") };
-        so_far = so_far ? gcn_intrinsic(e, "llvm.smax", &pair, 1, args, 2) : args[1];
+        so_far = so_far ? emit_intrinsic_of(e, "llvm.smax", &pair, 1, args, 2) : args[1];
     }
     return so_far;
 }

@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-typedef LLVMValueRef V;
-
 static bool
 is_cpu(const struct emit *e, const char *prefix)
 {
@@ -86,7 +84,7 @@ gcn_native_cdna(struct emit *e, const struct ptx_matrix *m, const struct gcn_gat
                 y[0] = LLVMBuildAnd(e->b, y[0], i32(e, 0xffffe000u), "");
             V args[6] = { step > 1 ? vector(e, x, 2, type) : LLVMBuildBitCast(e->b, x[0], type, ""),
                           step > 1 ? vector(e, y, 2, type) : LLVMBuildBitCast(e->b, y[0], type, ""), d, zero, zero, zero };
-            d = gcn_intrinsic(e, name, NULL, 0, args, 6);
+            d = emit_intrinsic_of(e, name, NULL, 0, args, 6);
         }
         for (unsigned i = 0; i < a->count; i++)
             out[gcn_matrix_index(m, i, j)] = LLVMBuildBitCast(e->b, LLVMBuildExtractElement(e->b, d, i32(e, i), ""), e->i32, "");
@@ -130,8 +128,7 @@ gcn_native_rdna(struct emit *e, const struct ptx_matrix *m, V regs[3][8], const 
     bool rdna4 = is_cpu(e, "gfx12");
     V a = wmma_operand(e, m, false, regs[0]), b = wmma_operand(e, m, true, regs[1]), zero = LLVMConstNull(LLVMVectorType(e->f32, 8));
     LLVMTypeRef overload[2] = { LLVMTypeOf(zero), LLVMTypeOf(a) };
-    V args[3] = { b, a, zero };
-    V d = gcn_intrinsic(e, m->a == PTX_F16 ? "llvm.amdgcn.wmma.f32.16x16x16.f16" : "llvm.amdgcn.wmma.f32.16x16x16.bf16", overload, 2, args, 3);
+    V d = emit_intrinsic_of(e, m->a == PTX_F16 ? "llvm.amdgcn.wmma.f32.16x16x16.f16" : "llvm.amdgcn.wmma.f32.16x16x16.bf16", overload, 2, VALUES(b, a, zero));
     V lane = gcn_lane(e), g = LLVMBuildLShr(e->b, lane, i32(e, 2), ""), t = LLVMBuildAnd(e->b, lane, i32(e, 3), "");
     for (unsigned i = 0; i < m->m / 8u; i++)
         for (unsigned j = 0; j < m->n / 4u; j++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * amdgcn: a program's module, with its kernels, their callees and its variables. */
 #include "jit/emit/target/amdgcn/amdgcn_private.h"
+#include "jit/analysis/find.h"
 #include "jit/analysis/lockstep.h"
 
 #include <stdio.h>
@@ -116,6 +117,12 @@ emit_device_functions(struct emit *e)
     }
 }
 
+static bool
+is_cluster_barrier(const struct ptx_inst *in)
+{
+    return in->op == PTX_OP_BARRIER_CLUSTER;
+}
+
 cw_result
 emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module, struct cwj_diags *diags)
 {
@@ -163,12 +170,9 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
             continue;
         s->in_step |= cwj_needs_lockstep(p, k);
         s->closure = &p->closure[k];
-        s->launch_numbers |= s->module_image && gcn_names_launch(p, &p->closure[k]);
-        for (uint32_t i = 0; i < p->closure[k].nfuncs; i++)
-            s->counts_exited |= gcn_waits_for_all(cwj_program_function(p, p->closure[k].funcs[i])->fn);
-        for (uint32_t i = 0; i < p->closure[k].nfuncs && s->clusters; i++)
-            s->cluster_barriers |= gcn_has_cluster_barrier(cwj_program_function(p, p->closure[k].funcs[i])->fn);
-        s->counts_exited |= gcn_waits_for_all(cwj_program_function(p, p->kernel_func[k])->fn);
+        s->launch_numbers |= s->module_image && cwj_closure_has_inst(p, s->closure, gcn_names_launch);
+        s->counts_exited |= cwj_closure_has_inst(p, s->closure, gcn_waits_for_all);
+        s->cluster_barriers |= s->clusters && cwj_closure_has_inst(p, s->closure, is_cluster_barrier);
         if (flat[k])
             continue;                   /* it calls nothing */
         indirect |= p->closure[k].indirect;

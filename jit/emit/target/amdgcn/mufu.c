@@ -17,8 +17,6 @@
 
 #include <stdio.h>
 
-typedef LLVMValueRef V;
-
 #define SIGN UINT32_C(0x80000000)
 enum { CONSTANT = 4 /* address space */, ONE = 0x3f800000, INFINITE = 0x7f800000, CANONICAL_NAN = 0x7fffffff, IMPLIED = 1 << 23 };
 
@@ -32,7 +30,7 @@ static V
 call(struct emit *e, const char *name, LLVMTypeRef overload, V a, V b, V c)
 {
     V args[3] = { a, b, c };
-    return gcn_intrinsic(e, name, &overload, overload != NULL, args, c ? 3 : b ? 2 : 1);
+    return emit_intrinsic_of(e, name, &overload, overload != NULL, args, c ? 3 : b ? 2 : 1);
 }
 
 static V
@@ -87,13 +85,7 @@ rows(struct emit *e, const struct mufu_table *t, const char *suffix, unsigned n,
         row(&r, i);
         write_row(&r, word[i]);
     }
-    V bytes = LLVMConstStringInContext(e->llvm, (const char *)word, n * (unsigned)sizeof word[0], true);       /* a string: cheap for LLVM */
-    g = LLVMAddGlobalInAddressSpace(e->module, LLVMTypeOf(bytes), name, CONSTANT);
-    LLVMSetInitializer(g, bytes);
-    LLVMSetLinkage(g, LLVMInternalLinkage);
-    LLVMSetGlobalConstant(g, true);
-    LLVMSetAlignment(g, 64);
-    return address(e, g);
+    return address(e, emit_constant(e, name, word, n * (unsigned)sizeof word[0], 64, LLVMInternalLinkage));
 }
 
 /* The products of a's halves with b's opposite halves. */
@@ -133,12 +125,6 @@ interpolate(struct emit *e, V table, V at, V x, V z)
 
     sum = v_add(e, v_mul(e, emit_resize(e, x, e->i64, true), c1), sum);
     return v_add(e, v_mul(e, emit_resize(e, s, e->i64, true), c2), sum);
-}
-
-static V
-upper_half(struct emit *e, V a)
-{
-    return LLVMBuildTrunc(e->b, v_lshr(e, a, LLVMConstInt(e->i64, 32, false)), e->i32, "");
 }
 
 /* Spread a 24-bit significand in the low bits of p into bytes: segment number (7 bits; with 64 segments its first bit lies above the
@@ -190,7 +176,7 @@ sqrt_row(struct row *r, unsigned i)
 static V
 root_core(struct emit *e, const struct mufu_table *table, void (*row)(struct row *, unsigned), V p, V t, bool reciprocal)
 {
-    V x = spread(e, p), y = upper_half(e, interpolate_spread(e, rows(e, table, "rows", 128, row), x));
+    V x = spread(e, p), y = emit_high_half(e, interpolate_spread(e, rows(e, table, "rows", 128, row), x));
 
     if (!reciprocal)
         return v_add(e, y, v_shl(e, t, k32(e, 23)));
@@ -278,7 +264,7 @@ rcp_core(struct emit *e, const struct mufu_table *table, V p, V t, bool full)
 {
     V z = call(e, "llvm.amdgcn.perm", NULL, p, p, k32(e, 0x0c010c00));
     V row = full ? rows(e, table, "rows.full", 128, rcp_full_row) : rows(e, table, "rows", 128, rcp_row);
-    V y = upper_half(e, interpolate(e, row, v_and(e, v_lshr(e, p, k32(e, 12)), k32(e, 0x7f0)), v_shl(e, p, k32(e, 15)), z));
+    V y = emit_high_half(e, interpolate(e, row, v_and(e, v_lshr(e, p, k32(e, 12)), k32(e, 0x7f0)), v_shl(e, p, k32(e, 15)), z));
 
     if (!full)
         return v_sub(e, y, t);
@@ -337,7 +323,7 @@ ex2_core(struct emit *e, V rows, V b)
     V lower = emit_icmp(e, LLVMIntUGT, v_and(e, n, k32(e, SIGN | (IMPLIED - 1))), k32(e, SIGN));
 
     n = v_sub(e, n, LLVMBuildZExt(e->b, lower, e->i32, ""));
-    V y = upper_half(e, interpolate_spread(e, rows, spread(e, n)));
+    V y = emit_high_half(e, interpolate_spread(e, rows, spread(e, n)));
     return v_add(e, y, v_and(e, n, k32(e, 0xff000000)));
 }
 
@@ -376,7 +362,7 @@ static V
 normal(struct emit *e, V hi, V lo, unsigned exponent)
 {
     V v = v_or(e, LLVMBuildZExt(e->b, lo, e->i64, ""), v_shl(e, LLVMBuildZExt(e->b, hi, e->i64, ""), LLVMConstInt(e->i64, 32, false)));
-    V zeros = emit_intrinsic(e, "llvm.ctlz", &v, 1, 1), top = upper_half(e, v_shl(e, v, zeros));
+    V zeros = emit_intrinsic(e, "llvm.ctlz", &v, 1, 1), top = emit_high_half(e, v_shl(e, v, zeros));
 
     zeros = v_sub(e, k32(e, exponent + 63 - 1), LLVMBuildTrunc(e->b, zeros, e->i32, ""));
     return v_add(e, v_lshr(e, top, k32(e, 8)), v_shl(e, zeros, k32(e, 23)));
@@ -387,7 +373,7 @@ static V
 lg2_core(struct emit *e, V rows, V p)
 {
     V sum = interpolate_spread(e, rows, spread(e, p)), lo = LLVMBuildTrunc(e->b, sum, e->i32, "");
-    V hi = v_add(e, upper_half(e, sum), v_shl(e, v_lshr(e, p, k32(e, 24)), k32(e, 15))), sign = v_ashr(e, hi, k32(e, 31));
+    V hi = v_add(e, emit_high_half(e, sum), v_shl(e, v_lshr(e, p, k32(e, 24)), k32(e, 15))), sign = v_ashr(e, hi, k32(e, 31));
 
     lo = v_and(e, v_xor(e, lo, sign), k32(e, ~UINT32_C(0x3ff)));
     V r = v_or(e, normal(e, v_xor(e, hi, sign), lo, 127 - 46), v_and(e, sign, k32(e, SIGN)));
@@ -441,7 +427,7 @@ sin_cos(struct emit *e, const struct mufu_table *table, V b, bool cosine)
     sign = v_xor(e, sign, v_shl(e, v_and(e, quarter, k32(e, 2)), k32(e, 30)));
     n = v_xor(e, n, v_sub(e, k32(e, 0), v_and(e, quarter, k32(e, 1))));        /* odd quarters run backwards */
     V x = spread(e, n), sum = interpolate_spread(e, rows(e, table, "rows", 128, sin_row), x);
-    V r = normal(e, upper_half(e, sum), LLVMBuildTrunc(e->b, sum, e->i32, ""), 127 - 45);
+    V r = normal(e, emit_high_half(e, sum), LLVMBuildTrunc(e->b, sum, e->i32, ""), 127 - 45);
 
     r = v_or(e, pick(e, v_eq(e, x, k32(e, cosine ? 0x40000000 : 0)), 0, r), sign);
     V finite = emit_fcmp(e, LLVMRealOLT, a, as_float(e, k32(e, INFINITE)));
@@ -456,16 +442,10 @@ begin_rest(struct emit *e, V out, LLVMBasicBlockRef *done)
 {
     LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b), rest;
     LLVMValueRef fn = LLVMGetBasicBlockParent(here);
-    LLVMTypeRef word = e->wave64 ? e->i64 : e->i32;
 
     rest = LLVMAppendBasicBlockInContext(e->llvm, fn, "rest");
     *done = LLVMAppendBasicBlockInContext(e->llvm, fn, "core");
-    V lanes = call(e, "llvm.amdgcn.ballot", word, out, NULL, NULL);
-    V br = LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntNE, lanes, LLVMConstNull(word), ""), rest, *done);
-    LLVMMetadataRef weights[3] = { LLVMMDStringInContext2(e->llvm, "branch_weights", 14), LLVMValueAsMetadata(k32(e, 1)),
-                                   LLVMValueAsMetadata(k32(e, 1000)) };
-    V node = LLVMMetadataAsValue(e->llvm, LLVMMDNodeInContext2(e->llvm, weights, 3));
-    LLVMSetMetadata(br, LLVMGetMDKindIDInContext(e->llvm, "prof", 4), node);
+    gcn_branch_rare(e->b, out, e->wave64, rest, *done, 1000);
     LLVMPositionBuilderAtEnd(e->b, rest);
     return here;
 }
@@ -485,14 +465,6 @@ rcp_out(struct emit *e, V b)
 }
 
 static V
-join(struct emit *e, V usual, V rest, const LLVMBasicBlockRef *from)
-{
-    V phi = LLVMBuildPhi(e->b, LLVMTypeOf(usual), "");
-    LLVMAddIncoming(phi, (V[]){ usual, rest }, (LLVMBasicBlockRef *)from, 2);
-    return phi;
-}
-
-static V
 quotient_factor(struct emit *e, const struct mufu_table *t, V *a, V b, const struct mufu_scale *scale)
 {
     V bits = LLVMBuildBitCast(e->b, b, e->i32, ""), term = rcp_term(e, bits, false), scaled[2] = { *a, b };
@@ -503,9 +475,9 @@ quotient_factor(struct emit *e, const struct mufu_table *t, V *a, V b, const str
     from[1] = LLVMGetInsertBlock(e->b);
     LLVMBuildBr(e->b, done);
     LLVMPositionBuilderAtEnd(e->b, done);
-    *a = join(e, *a, scaled[0], from);
-    bits = join(e, bits, rest.p, from);
-    return as_float(e, rcp_core(e, t, bits, join(e, term, rest.t, from), false));
+    *a = emit_phi(e, *a, from[0], scaled[0], from[1]);
+    bits = emit_phi(e, bits, from[0], rest.p, from[1]);
+    return as_float(e, rcp_core(e, t, bits, emit_phi(e, term, from[0], rest.t, from[1]), false));
 }
 
 /* The other operands take the same path, replaced. */
@@ -521,8 +493,8 @@ with_operand(struct emit *e, enum mufu_function function, const struct mufu_tabl
     from[1] = LLVMGetInsertBlock(e->b);
     LLVMBuildBr(e->b, done);
     LLVMPositionBuilderAtEnd(e->b, done);
-    o.p = join(e, usual.p, rest.p, from);
-    o.t = join(e, usual.t, rest.t, from);
+    o.p = emit_phi(e, usual.p, from[0], rest.p, from[1]);
+    o.t = emit_phi(e, usual.t, from[0], rest.t, from[1]);
     if (recip)
         return rcp_core(e, table, o.p, o.t, full);
     return root_core(e, table, is_rsq ? rsq_row : sqrt_row, o.p, o.t, is_rsq);
@@ -548,9 +520,7 @@ with_result(struct emit *e, enum mufu_function function, const struct mufu_table
     from[1] = LLVMGetInsertBlock(e->b);
     LLVMBuildBr(e->b, done);
     LLVMPositionBuilderAtEnd(e->b, done);
-    V phi = LLVMBuildPhi(e->b, e->i32, "");
-    LLVMAddIncoming(phi, r, from, 2);
-    return phi;
+    return emit_phi(e, r[0], from[0], r[1], from[1]);
 }
 
 /* An operand known to be a normal number, an infinity or a NaN and not negative (large_roots.c) needs no branch: infinities and NaN behave

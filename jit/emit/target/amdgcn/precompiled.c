@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef LLVMValueRef V;
-
 enum { MOST = 32 };             /* argument and result registers */
 
 static const struct gcn_precompiled *
@@ -35,24 +33,17 @@ static const char *const computes[] = { "nounwind", "memory", "willreturn", "nos
 static const char *const stores[] = { "nounwind", "norecurse", "noinline", NULL };
 enum { OF_CALL = 3 };               /* the first of `computes` apply to the assembly, too */
 
-/* Values as words, vectors by element; returns their number. */
+/* Number of registers of a value. */
 static unsigned
-words_of(struct emit *e, const V *v, unsigned n, V *word)
+words_of(LLVMTypeRef t)
 {
-    unsigned words = 0;
-    for (unsigned i = 0; i < n; i++) {
-        unsigned elements = LLVMGetTypeKind(LLVMTypeOf(v[i])) == LLVMVectorTypeKind ? LLVMGetVectorSize(LLVMTypeOf(v[i])) : 0;
-        for (unsigned k = 0; k < elements; k++)
-            word[words++] = LLVMBuildExtractElement(e->b, v[i], LLVMConstInt(e->i32, k, false), "");
-        if (elements)
-            continue;
-        V x = LLVMTypeOf(v[i]) == e->ptr ? LLVMBuildPtrToInt(e->b, v[i], e->i64, "") : v[i];
-        bool is_long = LLVMTypeOf(x) == e->i64;
-        word[words++] = is_long ? LLVMBuildTrunc(e->b, x, e->i32, "") : x;
-        if (is_long)
-            word[words++] = LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, x, LLVMConstInt(e->i64, 32, false), ""), e->i32, "");
+    switch (LLVMGetTypeKind(t)) {
+    case LLVMVoidTypeKind:    return 0;
+    case LLVMPointerTypeKind: return 2;
+    case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(t) / 32;
+    case LLVMVectorTypeKind:  return LLVMGetVectorSize(t) * words_of(LLVMGetElementType(t));
+    default:                  return 1;         /* float */
     }
-    return words;
 }
 
 /* Print as strings, which LLVM parses in a tenth of the time of numbers. Characters other than digits and letters, which may have a meaning
@@ -81,88 +72,52 @@ print_code(struct cw_buf *b, const struct gcn_precompiled *p)
     cw_buf_puts(b, p->words ? "\"" : "");
 }
 
-/* Arguments are in v0 on, except a table's address; so are results, which replace word[]. An attribute of the function lists the registers
- * it overwrites. LLVM assumes that a call accesses memory (as a clobber that would be looked up among the names of all registers). False:
- * out of memory. */
-static bool
-assembly(struct emit *e, const struct gcn_precompiled *p, bool convergent, V table, V *word, unsigned nargs, unsigned nresults)
+/* The constraint for a value in the next of the registers v0 on. */
+static void
+constrain(struct cw_buf *b, const char *before, LLVMTypeRef t, unsigned *at)
+{
+    unsigned n = words_of(t);
+    if (n == 1)
+        cw_buf_printf(b, "%s%s{v%u}", b->size ? "," : "", before, *at);
+    else
+        cw_buf_printf(b, "%s%s{v[%u:%u]}", b->size ? "," : "", before, *at, *at + n - 1);
+    *at += n;
+}
+
+/* Arguments are in v0 on, except a table's address; so are results. An attribute of the function lists the registers it overwrites. LLVM assumes
+ * that a call accesses memory (as a clobber that would be looked up among the names of all registers). NULL: it does not fit, or out of memory. */
+static V
+assembly(struct emit *e, const struct gcn_precompiled *p, bool convergent, LLVMTypeRef result, V *args, unsigned n, V table)
 {
     LLVMTypeRef types[MOST + 1];
     struct cw_buf text, constraints;
+    V r = NULL;
+    bool several = LLVMGetTypeKind(result) == LLVMStructTypeKind;
+    unsigned in = 0, out = 0, nresults = several ? LLVMCountStructElementTypes(result) : result != e->void_;
     cw_buf_init(&text);
     cw_buf_init(&constraints);
     print_code(&text, p);
-    for (unsigned i = 0; i < MOST; i++)
-        types[i] = e->i32;
     for (unsigned i = 0; i < nresults; i++)
-        cw_buf_printf(&constraints, "%s={v%u}", i ? "," : "", i);
-    for (unsigned i = 0; i < nargs; i++)
-        cw_buf_printf(&constraints, "%s{v%u}", nresults || i ? "," : "", i);
-    if (table)
-        cw_buf_printf(&constraints, "%s{s[%d:%d]}", nresults || nargs ? "," : "", p->table, p->table + 1);
-    bool ok = !text.failed && !constraints.failed;
-    if (ok) {
-        LLVMTypeRef result = nresults > 1 ? LLVMStructTypeInContext(e->llvm, types, nresults, false) : nresults ? e->i32 : e->void_;
-        if (table)
-            types[nargs] = LLVMTypeOf(word[nargs] = table);
-        LLVMTypeRef type = LLVMFunctionType(result, types, nargs + (table != NULL), false);
+        constrain(&constraints, "=", several ? LLVMStructGetTypeAtIndex(result, i) : result, &out);
+    for (unsigned i = 0; i < n; i++)
+        constrain(&constraints, "", types[i] = LLVMTypeOf(args[i]), &in);
+    if (table) {
+        cw_buf_printf(&constraints, "%s{s[%d:%d]}", constraints.size ? "," : "", p->table, p->table + 1);
+        types[n] = LLVMTypeOf(args[n] = table);
+        n++;
+    }
+    if (in <= MOST && !text.failed && !constraints.failed) {
+        LLVMTypeRef type = LLVMFunctionType(result, types, n, false);
         V f = LLVMGetInlineAsm(type, text.data, text.size, constraints.data, constraints.size, p->memory, false, LLVMInlineAsmDialectATT, false);
-        V r = LLVMBuildCall2(e->b, type, f, word, nargs + (table != NULL), "");
+        r = LLVMBuildCall2(e->b, type, f, args, n, "");
         for (unsigned i = 0; i < (p->memory ? 1 : OF_CALL); i++)
             emit_set_call_attribute(r, computes[i]);
         if (convergent)
             emit_set_call_attribute(r, "convergent");
-        for (unsigned i = 0; i < nresults; i++)
-            word[i] = nresults > 1 ? LLVMBuildExtractValue(e->b, r, i, "") : r;
     }
     cw_buf_finish(&text);
     cw_buf_finish(&constraints);
-    return ok;
-}
-
-/* Build the function's result from its words. */
-static void
-build_return(struct emit *e, LLVMTypeRef type, V *word)
-{
-    V out[MOST];
-    LLVMTypeKind kind = LLVMGetTypeKind(type);
-    bool several = kind == LLVMStructTypeKind;
-    unsigned n = several ? LLVMCountStructElementTypes(type) : 1;
-    if (type == e->void_ || type == e->i32) {
-        (void)(type == e->void_ ? LLVMBuildRetVoid(e->b) : LLVMBuildRet(e->b, word[0]));
-        return;
-    }
-    if (kind == LLVMVectorTypeKind) {
-        V v = LLVMGetPoison(type);
-        for (unsigned i = 0; i < LLVMGetVectorSize(type); i++)
-            v = LLVMBuildInsertElement(e->b, v, word[i], LLVMConstInt(e->i32, i, false), "");
-        LLVMBuildRet(e->b, v);
-        return;
-    }
-    if (several && LLVMStructGetTypeAtIndex(type, 0) == e->i32) {
-        LLVMBuildAggregateRet(e->b, word, n);
-        return;
-    }
-    for (unsigned i = 0; i < n; i++) {          /* of 64 bits each */
-        V lo = LLVMBuildZExt(e->b, word[2 * i], e->i64, "");
-        V hi = LLVMBuildZExt(e->b, word[2 * i + 1], e->i64, "");
-        out[i] = LLVMBuildOr(e->b, lo, LLVMBuildShl(e->b, hi, LLVMConstInt(e->i64, 32, false), ""), "");
-    }
-    if (several)
-        LLVMBuildAggregateRet(e->b, out, n);
-    else
-        LLVMBuildRet(e->b, kind == LLVMPointerTypeKind ? LLVMBuildIntToPtr(e->b, out[0], type, "") : out[0]);
-}
-
-/* Number of words of a result. */
-static unsigned
-result_words(struct emit *e, LLVMTypeRef type)
-{
-    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
-        return LLVMGetVectorSize(type);
-    if (LLVMGetTypeKind(type) == LLVMStructTypeKind)
-        return LLVMCountStructElementTypes(type) * (LLVMStructGetTypeAtIndex(type, 0) == e->i32 ? 1 : 2);
-    return type == e->void_ ? 0 : type == e->i32 ? 1 : 2;
+    return r;
 }
 
 bool
@@ -177,22 +132,22 @@ gcn_precompiled_with(struct emit *e, V fn, V table)
     const LLVMAttributeIndex index = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
     size_t length;
     const struct gcn_precompiled *p = find(e->cpu, LLVMGetValueName2(fn, &length));
-    V param[MOST], word[2 * MOST];
+    V args[MOST + 1];
     LLVMTypeRef returns = LLVMGetReturnType(LLVMGlobalGetValueType(fn));
     bool convergent = LLVMGetEnumAttributeAtIndex(fn, index, LLVMGetEnumAttributeKindForName("convergent", 10)) != NULL;
     if (!p || LLVMCountParams(fn) > MOST || (p->table >= 0) != (table != NULL))
         return false;
     LLVMBasicBlockRef back = LLVMGetInsertBlock(e->b);
     LLVMPositionBuilderAtEnd(e->b, LLVMAppendBasicBlockInContext(e->llvm, fn, ""));
-    LLVMGetParams(fn, param);
-    unsigned nargs = words_of(e, param, LLVMCountParams(fn), word);
-    if (nargs > MOST || !assembly(e, p, convergent, table, word, nargs, result_words(e, returns))) {
+    LLVMGetParams(fn, args);
+    V r = assembly(e, p, convergent, returns, args, LLVMCountParams(fn), table);
+    if (r)
+        (void)(returns == e->void_ ? LLVMBuildRetVoid(e->b) : LLVMBuildRet(e->b, r));
+    else
         LLVMDeleteBasicBlock(LLVMGetInsertBlock(e->b));
-        LLVMPositionBuilderAtEnd(e->b, back);
-        return false;
-    }
-    build_return(e, returns, word);
     LLVMPositionBuilderAtEnd(e->b, back);
+    if (!r)
+        return false;
     LLVMSetLinkage(fn, LLVMExternalLinkage);            /* until optimised (close_precompiled.c): prevents propagation of constant arguments */
     LLVMSetVisibility(fn, LLVMHiddenVisibility);
     emit_set_text_attribute(fn, EMIT_OVERWRITES, p->registers);

@@ -42,6 +42,20 @@ gcn_pseudo_max3(LLVMBuilderRef b, V v, unsigned gfx)
     return gcn_assembly(b, names[GCN_PSEUDO_MAX3], gfx == 9 ? "=v,v,s" : "=v,v", args, gfx == 9 ? 2 : 1);
 }
 
+void
+gcn_branch_rare(LLVMBuilderRef b, V any, bool wave64, LLVMBasicBlockRef rare, LLVMBasicBlockRef usual, unsigned odds)
+{
+    LLVMContextRef c = LLVMGetValueContext(any);
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(c), word = wave64 ? LLVMInt64TypeInContext(c) : i32;
+    unsigned id = LLVMLookupIntrinsicID("llvm.amdgcn.ballot", 18);
+    V ballot = LLVMGetIntrinsicDeclaration(LLVMGetGlobalParent(LLVMGetBasicBlockParent(usual)), id, &word, 1);
+    V lanes = LLVMBuildCall2(b, LLVMIntrinsicGetType(c, id, &word, 1), ballot, &any, 1, "");
+    V br = LLVMBuildCondBr(b, LLVMBuildIsNotNull(b, lanes, ""), rare, usual);
+    LLVMMetadataRef weights[3] = { LLVMMDStringInContext2(c, "branch_weights", 14), LLVMValueAsMetadata(LLVMConstInt(i32, 1, false)),
+                                   LLVMValueAsMetadata(LLVMConstInt(i32, odds, false)) };
+    LLVMSetMetadata(br, LLVMGetMDKindIDInContext(c, "prof", 4), LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, weights, 3)));
+}
+
 static void
 append(struct gcn_pseudo *p, const char *text)
 {

@@ -68,6 +68,9 @@ void gcn_pseudo_operand(struct gcn_pseudo *p, unsigned flags, unsigned number);
 LLVMValueRef gcn_pseudo_build(const struct gcn_pseudo *p, LLVMBuilderRef b);            /* a struct of all outputs */
 LLVMValueRef gcn_pseudo_max3(LLVMBuilderRef b, LLVMValueRef v, unsigned gfx);
 
+/* End the builder's block: branch to `rare` where the i1 `any` is set in some lane of the wave, once in `odds` times, else to `usual`. */
+void gcn_branch_rare(LLVMBuilderRef b, LLVMValueRef any, bool wave64, LLVMBasicBlockRef rare, LLVMBasicBlockRef usual, unsigned odds);
+
 /* Inline assembly with one or two arguments; the first has the result's type. */
 LLVMValueRef gcn_assembly(LLVMBuilderRef b, const char *text, const char *constraints, LLVMValueRef *args, unsigned n);
 

@@ -7,13 +7,14 @@
  * kernel in clusters of several blocks needs (CWJ_AMD_CLUSTER, cluster.c), and before that the values that a kernel with %gridid or a
  * grid's workspace needs about its launch (CWJ_AMD_LAUNCH). */
 #include "jit/emit/target/amdgcn/amdgcn_private.h"
+#include "jit/analysis/find.h"
 
 #include <string.h>
 
 static LLVMValueRef
 hidden_arguments(struct emit *e)
 {
-    return gcn_intrinsic(e, "llvm.amdgcn.implicitarg.ptr", NULL, 0, NULL, 0);
+    return emit_intrinsic_of(e, "llvm.amdgcn.implicitarg.ptr", NULL, 0, NULL, 0);
 }
 
 LLVMValueRef
@@ -33,14 +34,16 @@ gcn_argument(struct emit *e, int64_t offset, LLVMTypeRef t)
 
 /* Hidden kernel arguments of code object v5: block counts are u32 at 0, 4, 8; group sizes u16 at 12, 14, 16. */
 LLVMValueRef
-gcn_grid_size(struct emit *e, unsigned axis)
+emit_gcn_nctaid(struct emit *e, ptx_sreg r)
 {
+    unsigned axis = r - PTX_SREG_NCTAID_X;
     return emit_session(e)->clusters ? gcn_cluster_grid(e, axis) : gcn_argument(e, 4 * axis, e->i32);
 }
 
 LLVMValueRef
-gcn_block_size(struct emit *e, unsigned axis)
+emit_gcn_ntid(struct emit *e, ptx_sreg r)
 {
+    unsigned axis = r - PTX_SREG_NTID_X;
     if (!e->one_warp_per_wave)
         return gcn_argument(e, 12 + 2 * axis, e->i16);
     return gcn_argument(e, 2 * (int64_t)axis - CWJ_AMD_SHAPE, e->i16);
@@ -53,20 +56,16 @@ gcn_extra_arguments(struct emit *e)
     return (s->launch_numbers ? CWJ_AMD_LAUNCH : 0) + (s->clusters ? (uint32_t)CWJ_AMD_CLUSTER : 0) + (e->one_warp_per_wave ? CWJ_AMD_SHAPE : 0);
 }
 
-bool
-gcn_names_launch(const struct cwj_program *p, const struct cwj_closure *closure)
+static bool
+is_of_launch(ptx_sreg r)
 {
-    for (uint32_t i = 0; i < closure->nfuncs; i++) {
-        const struct ptx_function *fn = cwj_program_function(p, closure->funcs[i])->fn;
-        for (uint32_t k = 0; fn && fn->has_body && k < fn->ninsts; k++) {
-            const struct ptx_inst *in = &fn->insts[k];
-            for (unsigned o = 0; o < in->noperands; o++)
-                if (in->operand[o].kind == PTX_OPND_SREG && (in->operand[o].index == PTX_SREG_GRIDID ||
-                                                              in->operand[o].index == PTX_SREG_ENVREG1 || in->operand[o].index == PTX_SREG_ENVREG2))
-                    return true;
-        }
-    }
-    return false;
+    return r == PTX_SREG_GRIDID || r == PTX_SREG_ENVREG1 || r == PTX_SREG_ENVREG2;
+}
+
+bool
+gcn_names_launch(const struct ptx_inst *in)
+{
+    return cwj_reads_sreg(in, is_of_launch);
 }
 
 LLVMValueRef
@@ -78,14 +77,14 @@ gcn_launch_number(struct emit *e, bool workspace)
 LLVMValueRef
 gcn_block_threads(struct emit *e)
 {
-    return LLVMBuildMul(e->b, LLVMBuildMul(e->b, gcn_block_size(e, 0), gcn_block_size(e, 1), ""), gcn_block_size(e, 2), "");
+    return LLVMBuildMul(e->b, LLVMBuildMul(e->b, emit_gcn_ntid(e, PTX_SREG_NTID_X), emit_gcn_ntid(e, PTX_SREG_NTID_Y), ""), emit_gcn_ntid(e, PTX_SREG_NTID_Z), "");
 }
 
 static LLVMValueRef
 workitem(struct emit *e, unsigned axis)
 {
     static const char *const name[3] = { "llvm.amdgcn.workitem.id.x", "llvm.amdgcn.workitem.id.y", "llvm.amdgcn.workitem.id.z" };
-    return gcn_intrinsic(e, name[axis], NULL, 0, NULL, 0);
+    return emit_intrinsic_of(e, name[axis], NULL, 0, NULL, 0);
 }
 
 LLVMValueRef
@@ -96,19 +95,20 @@ gcn_linear_thread(struct emit *e)
         LLVMValueRef warps = LLVMBuildAnd(e->b, LLVMBuildLShr(e->b, x, i32(e, 1), ""), i32(e, ~31u), "");
         return LLVMBuildOr(e->b, warps, LLVMBuildAnd(e->b, x, i32(e, 31), ""), "");
     }
-    LLVMValueRef yz = LLVMBuildAdd(e->b, workitem(e, 1), LLVMBuildMul(e->b, workitem(e, 2), gcn_block_size(e, 1), ""), "");
-    return LLVMBuildAdd(e->b, x, LLVMBuildMul(e->b, yz, gcn_block_size(e, 0), ""), "");
+    LLVMValueRef yz = LLVMBuildAdd(e->b, workitem(e, 1), LLVMBuildMul(e->b, workitem(e, 2), emit_gcn_ntid(e, PTX_SREG_NTID_Y), ""), "");
+    return LLVMBuildAdd(e->b, x, LLVMBuildMul(e->b, yz, emit_gcn_ntid(e, PTX_SREG_NTID_X), ""), "");
 }
 
 LLVMValueRef
-gcn_thread(struct emit *e, unsigned axis)
+emit_gcn_tid(struct emit *e, ptx_sreg r)
 {
+    unsigned axis = r - PTX_SREG_TID_X;
     if (!e->one_warp_per_wave)
         return workitem(e, axis);
-    LLVMValueRef t = gcn_linear_thread(e), nx = gcn_block_size(e, 0);
+    LLVMValueRef t = gcn_linear_thread(e), nx = emit_gcn_ntid(e, PTX_SREG_NTID_X);
     if (axis == 0)
         return LLVMBuildURem(e->b, t, nx, "");
-    LLVMValueRef ny = gcn_block_size(e, 1), row = LLVMBuildUDiv(e->b, t, nx, "");
+    LLVMValueRef ny = emit_gcn_ntid(e, PTX_SREG_NTID_Y), row = LLVMBuildUDiv(e->b, t, nx, "");
     return axis == 1 ? LLVMBuildURem(e->b, row, ny, "") : LLVMBuildUDiv(e->b, row, ny, "");
 }
 
@@ -128,12 +128,11 @@ gcn_start(struct emit *e)
 LLVMValueRef
 gcn_wave_lane(struct emit *e)
 {
-    LLVMValueRef a[2] = { i32(e, ~0u), i32(e, 0) };
-    LLVMValueRef lane = gcn_intrinsic(e, "llvm.amdgcn.mbcnt.lo", NULL, 0, a, 2);
+    LLVMValueRef lane = emit_intrinsic_of(e, "llvm.amdgcn.mbcnt.lo", NULL, 0, VALUES(i32(e, ~0u), i32(e, 0)));
     if (!e->wave64)
         return lane;
     LLVMValueRef b[2] = { i32(e, ~0u), lane };
-    return gcn_intrinsic(e, "llvm.amdgcn.mbcnt.hi", NULL, 0, b, 2);
+    return emit_intrinsic_of(e, "llvm.amdgcn.mbcnt.hi", NULL, 0, b, 2);
 }
 
 LLVMValueRef

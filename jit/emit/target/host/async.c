@@ -4,23 +4,7 @@
 #include "jit/emit/target/host/host_private.h"
 
 #include <stdio.h>
-
-static LLVMValueRef
-mask_argument(struct emit *e)
-{
-    LLVMValueRef bits = e->width == 1 ? i32(e, 1) : emit_mask_bits(e, e->mask);
-    return LLVMBuildZExt(e->b, bits, e->i64, "");
-}
-
-/* Store one element per lane to memory. */
-static LLVMValueRef
-spill(struct emit *e, LLVMValueRef v)
-{
-    v = emit_splat(e, v);
-    LLVMValueRef slot = emit_alloca(e, LLVMTypeOf(v), 64, "");
-    LLVMBuildStore(e->b, v, slot);
-    return slot;
-}
+#include <string.h>
 
 void
 emit_host_cp_async(struct emit *e, const struct ptx_inst *in)
@@ -31,40 +15,31 @@ emit_host_cp_async(struct emit *e, const struct ptx_inst *in)
         count = i32(e, size);
     LLVMValueRef to = e->target->to_generic(e, emit_address(e, &in->operand[0], PTX_SPACE_SHARED), PTX_SPACE_SHARED);
     LLVMValueRef from = e->target->to_generic(e, emit_address(e, &in->operand[1], PTX_SPACE_GLOBAL), PTX_SPACE_GLOBAL);
-    LLVMTypeRef types[6] = { e->ptr, e->i64, e->i32, e->ptr, e->ptr, e->ptr };
-    LLVMValueRef args[6] = { e->f->gang, mask_argument(e), i32(e, size), spill(e, to), spill(e, from), spill(e, count) };
-    emit_runtime(e, "cwh_rt_cp_async", e->void_, types, 6, args);
+    LLVMValueRef lanes = host_active(e), spilled[3] = { host_spill(e, to, ""), host_spill(e, from, ""), host_spill(e, count, "") };
+    emit_runtime(e, "cwh_rt_cp_async", e->void_, VALUES(e->f->gang, lanes, i32(e, size), spilled[0], spilled[1], spilled[2]));
 }
 
 LLVMValueRef
 host_mbarrier_object(struct emit *e, const struct ptx_operand *o, ptx_space space)
 {
-    return spill(e, e->target->to_generic(e, emit_address(e, o, space), space));
+    return host_spill(e, e->target->to_generic(e, emit_address(e, o, space), space), "");
 }
 
 LLVMValueRef
 host_mbarrier(struct emit *e, enum cwh_mbarrier_op op, LLVMValueRef addresses, LLVMValueRef value)
 {
     emit_session(e)->uses_fibers |= op == CWH_MBARRIER_TEST || op == CWH_MBARRIER_TEST_PARITY;
-    LLVMTypeRef shape = e->width > 1 ? LLVMVectorType(e->i64, e->width) : e->i64;
-    LLVMValueRef results = emit_alloca(e, shape, 64, "");
-    LLVMTypeRef types[6] = { e->ptr, e->i64, e->i32, e->ptr, e->ptr, e->ptr };
-    LLVMValueRef args[6] = { e->f->gang, mask_argument(e), i32(e, op), addresses, spill(e, emit_resize(e, value, e->i64, false)), results };
-    emit_runtime(e, "cwh_rt_mbarrier", e->void_, types, 6, args);
-    return LLVMBuildLoad2(e->b, shape, results, "");
+    LLVMValueRef results = host_space(e, e->i64, ""), lanes = host_active(e), values = host_spill(e, emit_resize(e, value, e->i64, false), "");
+    emit_runtime(e, "cwh_rt_mbarrier", e->void_, VALUES(e->f->gang, lanes, i32(e, op), addresses, values, results));
+    return host_take(e, e->i64, results);
 }
 
 void
 host_bulk(struct emit *e, const char *name, LLVMValueRef *args, unsigned n)
 {
-    LLVMTypeRef types[16];
     LLVMValueRef all[16] = { e->f->gang };
     char whole[32];
     snprintf(whole, sizeof whole, "cwh_rt_%s", name);
-    types[0] = e->ptr;
-    for (unsigned i = 0; i < n && i < 15; i++) {
-        all[1 + i] = args[i];
-        types[1 + i] = LLVMTypeOf(args[i]);
-    }
-    emit_runtime(e, whole, e->void_, types, 1 + n, all);
+    memcpy(all + 1, args, n * sizeof *args);
+    emit_runtime(e, whole, e->void_, all, 1 + n);
 }

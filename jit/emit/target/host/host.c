@@ -4,6 +4,7 @@
 #include "jit/emit/target/host/host_private.h"
 #include "impl/base/log.h"
 #include "jit/analysis/clusters.h"
+#include "jit/analysis/find.h"
 #include "jit/analysis/lockstep.h"
 #include "jit/analysis/progress.h"
 
@@ -13,13 +14,25 @@
 
 /* ---- context ------------------------------------------------------------------------------------------------------- */
 
+/* A field of the gang, its block or its launch, which nothing changes while the kernel runs. */
 static LLVMValueRef
-context_load(struct emit *e, LLVMBuilderRef b, LLVMValueRef base, size_t offset, LLVMTypeRef t, const char *name)
+host_field(struct emit *e, LLVMBuilderRef b, LLVMValueRef of, size_t offset, LLVMTypeRef t, const char *name)
 {
-    LLVMValueRef idx = LLVMConstInt(e->i64, offset, false);
-    LLVMValueRef v = LLVMBuildLoad2(b, t, LLVMBuildGEP2(b, e->i8, base, &idx, 1, ""), name);
+    LLVMValueRef at = LLVMConstInt(e->i64, offset, false), v = LLVMBuildLoad2(b, t, LLVMBuildGEP2(b, e->i8, of, &at, 1, ""), name);
     emit_invariant(e, v);
     return v;
+}
+
+static LLVMValueRef
+gang_field(struct emit *e, size_t offset, LLVMTypeRef t)
+{
+    return host_field(e, e->b, e->f->gang, offset, t, "");
+}
+
+static LLVMValueRef
+launch_field(struct emit *e, size_t offset, LLVMTypeRef t)
+{
+    return host_field(e, e->b, e->f->launch, offset, t, "");
 }
 
 /* Where bounded code keeps the end of the free part of its local memory. */
@@ -42,14 +55,14 @@ host_enter(struct emit *e)
 {
     struct emit_fn *f = e->f;
     f->gang = LLVMGetParam(f->fn, 0);
-    f->block_ctx = context_load(e, f->entry_b, f->gang, offsetof(struct cwh_gang, block), e->ptr, "block");
-    f->launch = context_load(e, f->entry_b, f->block_ctx, offsetof(struct cwh_block, launch), e->ptr, "launch");
-    f->params = context_load(e, f->entry_b, f->launch, offsetof(struct cwh_launch, params), e->ptr, "params");
-    f->image = context_load(e, f->entry_b, f->launch, offsetof(struct cwh_launch, image), e->ptr, "image");
-    f->shared = context_load(e, f->entry_b, f->block_ctx, offsetof(struct cwh_block, shared), e->ptr, "shared");
+    f->block_ctx = host_field(e, f->entry_b, f->gang, offsetof(struct cwh_gang, block), e->ptr, "block");
+    f->launch = host_field(e, f->entry_b, f->block_ctx, offsetof(struct cwh_block, launch), e->ptr, "launch");
+    f->params = host_field(e, f->entry_b, f->launch, offsetof(struct cwh_launch, params), e->ptr, "params");
+    f->image = host_field(e, f->entry_b, f->launch, offsetof(struct cwh_launch, image), e->ptr, "image");
+    f->shared = host_field(e, f->entry_b, f->block_ctx, offsetof(struct cwh_block, shared), e->ptr, "shared");
     if (emit_session(e)->clusters) {
-        LLVMValueRef rank = context_load(e, f->entry_b, f->block_ctx, offsetof(struct cwh_block, cluster_rank), e->i32, "");
-        LLVMValueRef stride = context_load(e, f->entry_b, f->launch, offsetof(struct cwh_launch, cluster_stride), e->i64, "");
+        LLVMValueRef rank = host_field(e, f->entry_b, f->block_ctx, offsetof(struct cwh_block, cluster_rank), e->i32, "");
+        LLVMValueRef stride = host_field(e, f->entry_b, f->launch, offsetof(struct cwh_launch, cluster_stride), e->i64, "");
         f->cluster_place = LLVMBuildMul(f->entry_b, LLVMBuildZExt(f->entry_b, rank, e->i64, ""), stride, "place");
         LLVMValueRef back = LLVMBuildNeg(f->entry_b, f->cluster_place, "");
         f->shared = LLVMBuildGEP2(f->entry_b, e->i8, f->shared, &back, 1, "shared.first");
@@ -65,19 +78,13 @@ host_enter(struct emit *e)
     if (!f->is_kernel) {
         f->entry_mask = LLVMGetParam(f->fn, 1);
     } else if (!f->linear_x) {
-        LLVMValueRef lanes = context_load(e, f->entry_b, f->gang, offsetof(struct cwh_gang, lanes), e->i32, "lanes");
+        LLVMValueRef lanes = host_field(e, f->entry_b, f->gang, offsetof(struct cwh_gang, lanes), e->i32, "lanes");
         LLVMPositionBuilderAtEnd(e->b, f->entry);
         f->entry_mask = emit_icmp(e, LLVMIntULT, emit_iota(e, e->i32), lanes);
     }
 }
 
 /* ---- special registers -------------------------------------------------------------------------------------------------- */
-
-static LLVMValueRef
-launch_u32(struct emit *e, size_t offset)
-{
-    return context_load(e, e->b, e->f->launch, offset, e->i32, "");
-}
 
 /* Thread numbers are below 1024, where a float division, rounded down, is exact: the nearest quotient below an integer k is k - 1/n, and
  * 1/n is more than half a unit in the last place of k < 1024. It vectorises; udiv does not. */
@@ -104,8 +111,8 @@ thread_index(struct emit *e, unsigned axis)
     /* Computed once in the entry block. */
     LLVMBuilderRef b = e->b;
     e->b = f->entry_b;
-    LLVMValueRef first = context_load(e, e->b, f->gang, offsetof(struct cwh_gang, first), e->i32, "first");
-    LLVMValueRef nx = launch_u32(e, offsetof(struct cwh_launch, block)), ny = launch_u32(e, offsetof(struct cwh_launch, block) + 4);
+    LLVMValueRef first = host_field(e, e->b, f->gang, offsetof(struct cwh_gang, first), e->i32, "first");
+    LLVMValueRef nx = launch_field(e, offsetof(struct cwh_launch, block[0]), e->i32), ny = launch_field(e, offsetof(struct cwh_launch, block[1]), e->i32);
     LLVMValueRef linear = first, rest;
     if (e->width > 1 && !f->linear_x)
         linear = emit_bin(e, LLVMAdd, first, emit_iota(e, e->i32));
@@ -122,15 +129,9 @@ lane_index(struct emit *e)
 {
     if (e->width == 32)
         return emit_iota(e, e->i32);
-    LLVMValueRef first = context_load(e, e->b, e->f->gang, offsetof(struct cwh_gang, first), e->i32, "");
+    LLVMValueRef first = gang_field(e, offsetof(struct cwh_gang, first), e->i32);
     LLVMValueRef lane = LLVMBuildAnd(e->b, first, i32(e, 31), "");
     return e->width == 1 ? lane : emit_bin(e, LLVMAdd, lane, emit_iota(e, e->i32));
-}
-
-static LLVMValueRef
-runtime_u64(struct emit *e, const char *name)
-{
-    return emit_runtime(e, name, e->i64, NULL, 0, NULL);
 }
 
 /* The readers that jit/ptx/sregs.def names. Components stand in the order x, y, z. */
@@ -141,91 +142,84 @@ emit_host_tid(struct emit *e, ptx_sreg r)
     return thread_index(e, r - PTX_SREG_TID_X);
 }
 
+/* Registers that are fields of the block or of the launch. */
 LLVMValueRef
-emit_host_ntid(struct emit *e, ptx_sreg r)
+emit_host_field(struct emit *e, ptx_sreg r)
 {
-    return launch_u32(e, offsetof(struct cwh_launch, block) + 4 * (r - PTX_SREG_NTID_X));
+#define BLOCK(member)  { true, offsetof(struct cwh_block, member) }
+#define LAUNCH(member) { false, offsetof(struct cwh_launch, member) }
+    static const struct { bool of_block; size_t offset; } fields[PTX_SREG_COUNT] = {
+        [PTX_SREG_NTID_X] = LAUNCH(block[0]), [PTX_SREG_NTID_Y] = LAUNCH(block[1]), [PTX_SREG_NTID_Z] = LAUNCH(block[2]),
+        [PTX_SREG_NCTAID_X] = LAUNCH(grid[0]), [PTX_SREG_NCTAID_Y] = LAUNCH(grid[1]), [PTX_SREG_NCTAID_Z] = LAUNCH(grid[2]),
+        [PTX_SREG_CTAID_X] = BLOCK(ctaid[0]), [PTX_SREG_CTAID_Y] = BLOCK(ctaid[1]), [PTX_SREG_CTAID_Z] = BLOCK(ctaid[2]),
+        [PTX_SREG_CLUSTER_NCTAID_X] = LAUNCH(cluster[0]), [PTX_SREG_CLUSTER_NCTAID_Y] = LAUNCH(cluster[1]),
+        [PTX_SREG_CLUSTER_NCTAID_Z] = LAUNCH(cluster[2]), [PTX_SREG_CLUSTER_CTARANK] = BLOCK(cluster_rank), [PTX_SREG_SMID] = BLOCK(worker),
+        [PTX_SREG_GRIDID] = LAUNCH(grid_id), [PTX_SREG_DYNAMIC_SMEM_SIZE] = LAUNCH(dynamic_shared_size),
+    };
+#undef BLOCK
+#undef LAUNCH
+    LLVMValueRef of = fields[r].of_block ? e->f->block_ctx : e->f->launch;
+    return host_field(e, e->b, of, fields[r].offset, emit_type(e, (ptx_type)ptx_sreg_info(r)->type), "");
 }
 
-LLVMValueRef
-emit_host_nctaid(struct emit *e, ptx_sreg r)
+static LLVMValueRef
+field_of_axis(struct emit *e, ptx_sreg x, unsigned axis)
 {
-    return launch_u32(e, offsetof(struct cwh_launch, grid) + 4 * (r - PTX_SREG_NCTAID_X));
-}
-
-LLVMValueRef
-emit_host_ctaid(struct emit *e, ptx_sreg r)
-{
-    return context_load(e, e->b, e->f->block_ctx, offsetof(struct cwh_block, ctaid) + 4 * (r - PTX_SREG_CTAID_X), e->i32, "");
+    return emit_host_field(e, (ptx_sreg)(x + axis));
 }
 
 /* ---- clusters ---- */
-
-static LLVMValueRef
-cluster_size(struct emit *e, unsigned axis)
-{
-    return launch_u32(e, offsetof(struct cwh_launch, cluster) + 4 * axis);
-}
 
 LLVMValueRef
 emit_host_clusterid(struct emit *e, ptx_sreg r)
 {
     unsigned axis = r - PTX_SREG_CLUSTERID_X;
-    return LLVMBuildUDiv(e->b, emit_host_ctaid(e, (ptx_sreg)(PTX_SREG_CTAID_X + axis)), cluster_size(e, axis), "");
+    LLVMValueRef size = field_of_axis(e, PTX_SREG_CLUSTER_NCTAID_X, axis);
+    return LLVMBuildUDiv(e->b, field_of_axis(e, PTX_SREG_CTAID_X, axis), size, "");
 }
 
 LLVMValueRef
 emit_host_nclusterid(struct emit *e, ptx_sreg r)
 {
     unsigned axis = r - PTX_SREG_NCLUSTERID_X;
-    return LLVMBuildUDiv(e->b, emit_host_nctaid(e, (ptx_sreg)(PTX_SREG_NCTAID_X + axis)), cluster_size(e, axis), "");
+    LLVMValueRef size = field_of_axis(e, PTX_SREG_CLUSTER_NCTAID_X, axis);
+    return LLVMBuildUDiv(e->b, field_of_axis(e, PTX_SREG_NCTAID_X, axis), size, "");
 }
 
 LLVMValueRef
 emit_host_cluster_ctaid(struct emit *e, ptx_sreg r)
 {
     unsigned axis = r - PTX_SREG_CLUSTER_CTAID_X;
-    return LLVMBuildURem(e->b, emit_host_ctaid(e, (ptx_sreg)(PTX_SREG_CTAID_X + axis)), cluster_size(e, axis), "");
-}
-
-LLVMValueRef
-emit_host_cluster_nctaid(struct emit *e, ptx_sreg r)
-{
-    return cluster_size(e, r - PTX_SREG_CLUSTER_NCTAID_X);
-}
-
-LLVMValueRef
-emit_host_cluster_ctarank(struct emit *e, ptx_sreg r)
-{
-    (void)r;
-    return context_load(e, e->b, e->f->block_ctx, offsetof(struct cwh_block, cluster_rank), e->i32, "");
+    LLVMValueRef size = field_of_axis(e, PTX_SREG_CLUSTER_NCTAID_X, axis);
+    return LLVMBuildURem(e->b, field_of_axis(e, PTX_SREG_CTAID_X, axis), size, "");
 }
 
 LLVMValueRef
 emit_host_cluster_nctarank(struct emit *e, ptx_sreg r)
 {
-    (void)r;
-    return LLVMBuildMul(e->b, LLVMBuildMul(e->b, cluster_size(e, 0), cluster_size(e, 1), ""), cluster_size(e, 2), "");
+    LLVMValueRef n[3];
+    for (unsigned i = 3; i-- > 0;)
+        n[i] = field_of_axis(e, PTX_SREG_CLUSTER_NCTAID_X, i);
+    return LLVMBuildMul(e->b, LLVMBuildMul(e->b, n[0], n[1], ""), n[2], "");
 }
 
 LLVMValueRef
 emit_host_explicit_cluster(struct emit *e, ptx_sreg r)
 {
-    (void)r;
-    return LLVMBuildICmp(e->b, LLVMIntNE, launch_u32(e, offsetof(struct cwh_launch, explicit_cluster)), i32(e, 0), "");
+    return LLVMBuildICmp(e->b, LLVMIntNE, launch_field(e, offsetof(struct cwh_launch, explicit_cluster), e->i32), i32(e, 0), "");
 }
 
 static LLVMValueRef
 cluster_stride(struct emit *e)
 {
-    return context_load(e, e->b, e->f->launch, offsetof(struct cwh_launch, cluster_stride), e->i64, "");
+    return launch_field(e, offsetof(struct cwh_launch, cluster_stride), e->i64);
 }
 
 /* Where the block's own shared memory lies behind that of the cluster's first block: i64. */
 static LLVMValueRef
 cluster_place(struct emit *e)
 {
-    return LLVMBuildMul(e->b, emit_resize(e, emit_host_cluster_ctarank(e, PTX_SREG_CLUSTER_CTARANK), e->i64, false), cluster_stride(e), "");
+    return LLVMBuildMul(e->b, emit_resize(e, emit_host_field(e, PTX_SREG_CLUSTER_CTARANK), e->i64, false), cluster_stride(e), "");
 }
 
 /* The same place in another block's memory. Where addresses count from the block's own memory, a is one of these. */
@@ -264,82 +258,43 @@ void
 emit_host_barrier_cluster(struct emit *e, const struct ptx_inst *in)
 {
     emit_session(e)->uses_fibers = true;
-    LLVMTypeRef types[1] = { e->ptr };
-    emit_runtime(e, in->mode == PTX_MODE_WAIT ? "cwh_rt_cluster_wait" : "cwh_rt_cluster_arrive", e->void_, types, 1, &e->f->gang);
+    emit_runtime(e, in->mode == PTX_MODE_WAIT ? "cwh_rt_cluster_wait" : "cwh_rt_cluster_arrive", e->void_, &e->f->gang, 1);
 }
 
 LLVMValueRef
 emit_host_laneid(struct emit *e, ptx_sreg r)
 {
-    (void)r;
     return lane_index(e);
 }
 
 LLVMValueRef
 emit_host_warpid(struct emit *e, ptx_sreg r)
 {
-    (void)r;
-    return LLVMBuildLShr(e->b, context_load(e, e->b, e->f->gang, offsetof(struct cwh_gang, first), e->i32, ""), i32(e, 5), "");
-}
-
-LLVMValueRef
-emit_host_smid(struct emit *e, ptx_sreg r)
-{
-    (void)r;
-    return context_load(e, e->b, e->f->block_ctx, offsetof(struct cwh_block, worker), e->i32, "");
+    return LLVMBuildLShr(e->b, gang_field(e, offsetof(struct cwh_gang, first), e->i32), i32(e, 5), "");
 }
 
 LLVMValueRef
 emit_host_nsmid(struct emit *e, ptx_sreg r)
 {
-    (void)r;
     return i32(e, 1024);
 }
 
 LLVMValueRef
-emit_host_gridid(struct emit *e, ptx_sreg r)
+emit_host_clock64(struct emit *e, ptx_sreg r)
 {
-    (void)r;
-    return context_load(e, e->b, e->f->launch, offsetof(struct cwh_launch, grid_id), e->i64, "");
-}
-
-LLVMValueRef
-emit_host_lanemask(struct emit *e, ptx_sreg r)
-{
-    LLVMValueRef lane = lane_index(e), one = emit_bin(e, LLVMShl, emit_int_like(e, lane, 1), lane);
-    if (r == PTX_SREG_LANEMASK_EQ)
-        return one;
-    LLVMValueRef lt = emit_bin(e, LLVMSub, one, emit_int_like(e, one, 1));
-    if (r == PTX_SREG_LANEMASK_LT)
-        return lt;
-    if (r == PTX_SREG_LANEMASK_GE)
-        return LLVMBuildNot(e->b, lt, "");
-    LLVMValueRef le = emit_bin(e, LLVMOr, lt, one);
-    return r == PTX_SREG_LANEMASK_LE ? le : LLVMBuildNot(e->b, le, "");
-}
-
-LLVMValueRef
-emit_host_clock(struct emit *e, ptx_sreg r)
-{
-    LLVMValueRef v = runtime_u64(e, "cwh_rt_clock");
-    return r == PTX_SREG_CLOCK ? emit_low_half(e, v) : r == PTX_SREG_CLOCK_HI ? emit_high_half(e, v) : v;
+    return emit_runtime(e, "cwh_rt_clock", e->i64, NULL, 0);
 }
 
 LLVMValueRef
 emit_host_globaltimer(struct emit *e, ptx_sreg r)
 {
-    LLVMValueRef v = runtime_u64(e, "cwh_rt_globaltimer");
-    return r == PTX_SREG_GLOBALTIMER_LO ? emit_low_half(e, v) : r == PTX_SREG_GLOBALTIMER_HI ? emit_high_half(e, v) : v;
+    return emit_runtime(e, "cwh_rt_globaltimer", e->i64, NULL, 0);
 }
 
 LLVMValueRef
 emit_host_smem_size(struct emit *e, ptx_sreg r)
 {
-    if (r == PTX_SREG_DYNAMIC_SMEM_SIZE)
-        return launch_u32(e, offsetof(struct cwh_launch, dynamic_shared_size));
-    LLVMValueRef size = emit_low_half(e, context_load(e, e->b, e->f->launch, offsetof(struct cwh_launch, shared_size), e->i64, ""));
-    /* Includes what the system reserves of each block's shared memory: 1 KiB since compute capability 8. */
-    return r == PTX_SREG_AGGR_SMEM_SIZE ? LLVMBuildAdd(e->b, size, i32(e, 1024), "") : size;
+    return emit_low_half(e, launch_field(e, offsetof(struct cwh_launch, shared_size), e->i64));
 }
 
 /* %envreg1 and 2, whose use is up to the driver. Cooperative groups (CUDA's headers, driver_abi.h) find the grid's workspace there, upper
@@ -347,7 +302,7 @@ emit_host_smem_size(struct emit *e, ptx_sreg r)
 LLVMValueRef
 emit_host_workspace(struct emit *e, ptx_sreg r)
 {
-    LLVMValueRef at = context_load(e, e->b, e->f->launch, offsetof(struct cwh_launch, grid_workspace), e->i64, "");
+    LLVMValueRef at = launch_field(e, offsetof(struct cwh_launch, grid_workspace), e->i64);
     return r == PTX_SREG_ENVREG2 ? emit_low_half(e, at) : emit_high_half(e, at);
 }
 
@@ -362,20 +317,11 @@ host_symbol(struct emit *e, const struct ptx_symbol *sym)
         off = LLVMConstInt(e->i64, sym->offset, false);
         return LLVMBuildPtrToInt(e->b, LLVMBuildGEP2(e->b, e->i8, f->params, &off, 1, ""), e->i64, "");
     }
-    const struct cwj_link_var *v = cwj_program_link_var(e->program, sym->link_id);
-    if (!v || (v->undefined && !v->dynamic)) {
-        e->result = CW_ERR_UNRESOLVED;
-        cwj_diag_add(e->diags, PTX_ERROR, 4001, sym->line, sym->column, "undefined symbol %s", sym->name);
+    const struct cwj_link_var *v = emit_link_var(e, sym);
+    if (!v)
         return LLVMConstNull(e->i64);
-    }
     if (v->space == PTX_SPACE_SHARED) {
-        uint32_t offset;
-        if (!cwj_shared_offset(&emit_session(e)->closure->shared, sym->link_id, &offset)) {
-            e->result = CW_ERR_INTERNAL;
-            cwj_diag_add(e->diags, PTX_ERROR, 5002, sym->line, sym->column, "shared variable %s has no place in the layout", sym->name);
-            return LLVMConstNull(e->i64);
-        }
-        off = LLVMConstInt(e->i64, offset, false);
+        off = LLVMConstInt(e->i64, emit_shared_offset(e, sym), false);
         return f->cluster_place ? LLVMBuildAdd(e->b, f->cluster_place, off, "") : off;
     }
     off = LLVMConstInt(e->i64, v->offset, false);
@@ -411,13 +357,7 @@ host_from_generic(struct emit *e, LLVMValueRef address, ptx_space space)
 static LLVMValueRef
 local_area(struct emit *e)
 {
-    return context_load(e, e->b, e->f->gang, offsetof(struct cwh_gang, local), e->i64, "local");
-}
-
-static LLVMValueRef
-launch_u64(struct emit *e, size_t offset)
-{
-    return context_load(e, e->b, e->f->launch, offset, e->i64, "");
+    return host_field(e, e->b, e->f->gang, offsetof(struct cwh_gang, local), e->i64, "local");
 }
 
 /* The usual case here, which is one comparison; all others in cwh_rt_bound. */
@@ -428,7 +368,7 @@ host_bound(struct emit *e, LLVMValueRef address, ptx_space space, unsigned size)
     switch (space) {
     case PTX_SPACE_SHARED:
         base = e->f->cluster_place ? e->f->cluster_place : LLVMConstNull(e->i64);
-        bytes = launch_u64(e, offsetof(struct cwh_launch, shared_size));
+        bytes = launch_field(e, offsetof(struct cwh_launch, shared_size), e->i64);
         generic = host_to_generic(e, address, space);
         break;
     case PTX_SPACE_LOCAL:
@@ -437,22 +377,18 @@ host_bound(struct emit *e, LLVMValueRef address, ptx_space space, unsigned size)
         break;
     case PTX_SPACE_PARAM:
         base = LLVMBuildPtrToInt(e->b, e->f->params, e->i64, "");
-        bytes = launch_u64(e, offsetof(struct cwh_launch, param_size));
+        bytes = launch_field(e, offsetof(struct cwh_launch, param_size), e->i64);
         break;
     default:
-        base = launch_u64(e, offsetof(struct cwh_launch, region));
-        bytes = launch_u64(e, offsetof(struct cwh_launch, region_size));
+        base = launch_field(e, offsetof(struct cwh_launch, region), e->i64);
+        bytes = launch_field(e, offsetof(struct cwh_launch, region_size), e->i64);
         break;
     }
-    unsigned id = LLVMLookupIntrinsicID("llvm.usub.sat", 13);
-    LLVMValueRef args[2] = { bytes, LLVMConstInt(e->i64, size - 1, false) };
-    LLVMValueRef starts = LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, &e->i64, 1), LLVMGetIntrinsicDeclaration(e->module, id, &e->i64, 1), args, 2, "");
+    LLVMValueRef args[2] = { bytes, LLVMConstInt(e->i64, size - 1, false) }, starts = emit_intrinsic(e, "llvm.usub.sat", args, 2, -1);
     LLVMBasicBlockRef ask = emit_new_block(e, "bound"), good = emit_new_block(e, "good");
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, address, base, ""), starts, ""), good, ask);
     LLVMPositionBuilderAtEnd(e->b, ask);
-    LLVMTypeRef types[3] = { e->ptr, e->i64, e->i32 };
-    LLVMValueRef call[3] = { e->f->gang, generic, i32(e, size) };
-    emit_runtime(e, "cwh_rt_bound", e->void_, types, 3, call);
+    emit_runtime(e, "cwh_rt_bound", e->void_, VALUES(e->f->gang, generic, i32(e, size)));
     emit_goto(e, good);
 }
 
@@ -460,9 +396,13 @@ host_bound(struct emit *e, LLVMValueRef address, ptx_space space, unsigned size)
 static LLVMValueRef
 bounded_local(struct emit *e, LLVMValueRef size, uint32_t align)
 {
-    LLVMTypeRef types[3] = { e->ptr, e->i64, e->i32 };
-    LLVMValueRef args[3] = { e->f->gang, size, i32(e, align) };
-    return emit_runtime(e, "cwh_rt_local", e->i64, types, 3, args);
+    return emit_runtime(e, "cwh_rt_local", e->i64, VALUES(e->f->gang, size, i32(e, align)));
+}
+
+static LLVMValueRef
+offset_in_image(struct emit *e, uint32_t id, const struct cwj_link_var *v)
+{
+    return LLVMConstInt(e->i64, v->offset, false);
 }
 
 static LLVMValueRef
@@ -470,7 +410,7 @@ host_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
 {
     /* Windows: shared is the block's buffer; local is on this gang's stack, near this frame; global is everything else. */
     LLVMValueRef rel = emit_bin(e, LLVMSub, address, LLVMBuildPtrToInt(e->b, e->f->shared, e->i64, ""));
-    LLVMValueRef size = context_load(e, e->b, e->f->launch, offsetof(struct cwh_launch, shared_size), e->i64, "");
+    LLVMValueRef size = launch_field(e, offsetof(struct cwh_launch, shared_size), e->i64);
     LLVMValueRef first = e->f->cluster_place ? e->f->cluster_place : LLVMConstNull(e->i64);
     LLVMValueRef shared = emit_icmp(e, LLVMIntULT, emit_bin(e, LLVMSub, rel, first), size);
     if (space == PTX_SPACE_SHARED)
@@ -496,15 +436,7 @@ host_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
     if (space == PTX_SPACE_PARAM)
         return param;
     LLVMValueRef image = emit_bin(e, LLVMSub, address, LLVMBuildPtrToInt(e->b, e->f->image, e->i64, ""));
-    LLVMValueRef in_const = LLVMConstNull(e->i1);
-    for (uint32_t i = 0; i < e->program->nlink_vars; i++) {
-        const struct cwj_link_var *v = &e->program->link_vars[i];
-        if (v->space != PTX_SPACE_CONST || v->undefined || !v->def)
-            continue;
-        LLVMValueRef in_this = emit_icmp(e, LLVMIntULT, emit_bin(e, LLVMSub, image, LLVMConstInt(e->i64, v->offset, false)),
-                                         LLVMConstInt(e->i64, v->def->size, false));
-        in_const = emit_bin(e, LLVMOr, in_const, in_this);
-    }
+    LLVMValueRef in_const = emit_in_constant(e, image, offset_in_image);
     if (space == PTX_SPACE_CONST)
         return in_const;
     LLVMValueRef other = emit_bin(e, LLVMOr, emit_bin(e, LLVMOr, shared, local), in_const);
@@ -530,38 +462,51 @@ host_local_storage(struct emit *e, uint64_t size, uint32_t align)
 /* ---- run-time functions ------------------------------------------------------------------------------------------------------ */
 
 LLVMValueRef
-emit_runtime(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *params, unsigned n, LLVMValueRef *args)
+emit_runtime(struct emit *e, const char *name, LLVMTypeRef ret, LLVMValueRef *args, unsigned n)
 {
     bool ends = !strcmp(name, "cwh_rt_trap") || !strcmp(name, "cwh_rt_assertfail"), first = ends && !LLVMGetNamedFunction(e->module, name);
-    LLVMValueRef call = emit_external(e, name, ret, params, n, args);
+    LLVMValueRef call = emit_external(e, name, ret, args, n);
     if (first)
         emit_set_attribute(LLVMGetNamedFunction(e->module, name), "cold");
     return call;
 }
 
-static LLVMValueRef
-active_bits(struct emit *e)
+LLVMValueRef
+host_active(struct emit *e)
 {
-    LLVMValueRef bits = e->width == 1 ? i32(e, 1) : emit_mask_bits(e, e->mask);
-    return LLVMBuildZExt(e->b, bits, e->i64, "");
+    return LLVMBuildZExt(e->b, e->width == 1 ? i32(e, 1) : emit_mask_bits(e, e->mask), e->i64, "");
 }
 
-static LLVMValueRef
-spill(struct emit *e, LLVMValueRef v, const char *name)
+static LLVMTypeRef
+per_lane(struct emit *e, LLVMTypeRef scalar)
 {
-    v = emit_splat(e, v);
-    LLVMValueRef slot = emit_alloca(e, LLVMTypeOf(v), 64, name);
-    LLVMBuildStore(e->b, v, slot);
-    return slot;
+    return e->width > 1 ? LLVMVectorType(scalar, e->width) : scalar;
+}
+
+LLVMValueRef
+host_space(struct emit *e, LLVMTypeRef scalar, const char *name)
+{
+    return emit_alloca(e, per_lane(e, scalar), 64, name);
+}
+
+LLVMValueRef
+host_take(struct emit *e, LLVMTypeRef scalar, LLVMValueRef space)
+{
+    return LLVMBuildLoad2(e->b, per_lane(e, scalar), space, "");
+}
+
+LLVMValueRef
+host_spill(struct emit *e, LLVMValueRef v, const char *name)
+{
+    LLVMValueRef space = host_space(e, emit_scalar_type(v), name);
+    LLVMBuildStore(e->b, emit_splat(e, v), space);
+    return space;
 }
 
 static bool
 host_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, LLVMValueRef *v, unsigned n, LLVMValueRef *result)
 {
-    LLVMTypeRef shape64 = e->width > 1 ? LLVMVectorType(e->i64, e->width) : e->i64;
-    LLVMTypeRef shape32 = e->width > 1 ? LLVMVectorType(e->i32, e->width) : e->i32;
-    LLVMTypeRef types[6] = { e->ptr, e->i64, e->ptr, e->ptr, e->ptr, e->ptr };
-    LLVMValueRef a[6] = { e->f->gang, active_bits(e) };
+    LLVMValueRef gang = e->f->gang, lanes = host_active(e), space;
     for (unsigned i = 0; i < n; i++) {
         if (!strcmp(name, "__assertfail") && i == 2)
             continue;
@@ -572,40 +517,31 @@ host_runtime_call(struct emit *e, const struct ptx_inst *in, const char *name, L
                                e->i64, false);
     }
     if (!strcmp(name, "vprintf") && n == 2) {
-        a[2] = spill(e, v[0], "formats");
-        a[3] = spill(e, v[1], "arguments");
-        a[4] = emit_alloca(e, shape32, 64, "printed");
-        emit_runtime(e, "cwh_rt_vprintf", e->void_, types, 5, a);
-        *result = LLVMBuildLoad2(e->b, shape32, a[4], "");
+        LLVMValueRef formats = host_spill(e, v[0], "formats"), arguments = host_spill(e, v[1], "arguments");
+        space = host_space(e, e->i32, "printed");
+        emit_runtime(e, "cwh_rt_vprintf", e->void_, VALUES(gang, lanes, formats, arguments, space));
+        *result = host_take(e, e->i32, space);
     } else if (!strcmp(name, "malloc") && n == 1) {
-        a[2] = spill(e, v[0], "sizes");
-        a[3] = emit_alloca(e, shape64, 64, "pointers");
-        emit_runtime(e, "cwh_rt_malloc", e->void_, types, 4, a);
-        *result = LLVMBuildLoad2(e->b, shape64, a[3], "");
-        if (e->addr32)
-            *result = emit_resize(e, *result, e->i32, false);
+        LLVMValueRef sizes = host_spill(e, v[0], "sizes");
+        space = host_space(e, e->i64, "pointers");
+        emit_runtime(e, "cwh_rt_malloc", e->void_, VALUES(gang, lanes, sizes, space));
+        *result = emit_resize(e, host_take(e, e->i64, space), e->addr32 ? e->i32 : e->i64, false);
     } else if (!strcmp(name, "free") && n == 1) {
-        a[2] = spill(e, v[0], "pointers");
-        emit_runtime(e, "cwh_rt_free", e->void_, types, 3, a);
+        emit_runtime(e, "cwh_rt_free", e->void_, VALUES(gang, lanes, host_spill(e, v[0], "pointers")));
     } else if (!strcmp(name, "__assertfail") && n >= 4) {
-        a[2] = spill(e, v[0], "message");
-        a[3] = spill(e, v[1], "file");
-        a[4] = spill(e, emit_bitcast(e, v[2], e->i32), "line");
-        a[5] = spill(e, v[3], "function");
-        emit_runtime(e, "cwh_rt_assertfail", e->void_, types, 6, a);
+        LLVMValueRef message = host_spill(e, v[0], "message"), file = host_spill(e, v[1], "file");
+        LLVMValueRef line = host_spill(e, emit_bitcast(e, v[2], e->i32), "line"), function = host_spill(e, v[3], "function");
+        emit_runtime(e, "cwh_rt_assertfail", e->void_, VALUES(gang, lanes, message, file, line, function));
     } else {
         return false;
     }
-    (void)in;
     return true;
 }
 
 static LLVMValueRef
 stack_intrinsic(struct emit *e, const char *name, LLVMValueRef arg)
 {
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, &e->ptr, 1);
-    return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, &e->ptr, 1), fn, &arg, arg ? 1 : 0, "");
+    return emit_intrinsic_of(e, name, &e->ptr, 1, &arg, arg ? 1 : 0);
 }
 
 /* Allocate for the lane with the largest request, once per lane (9.7.17.3). */
@@ -624,10 +560,7 @@ emit_host_alloca(struct emit *e, const struct ptx_inst *in)
         LLVMTypeRef vt = LLVMTypeOf(size);
         if (e->mask)
             size = emit_select(e, e->mask, size, LLVMConstNull(vt));
-        const char *name = "llvm.vector.reduce.umax";
-        unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-        LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, &vt, 1);
-        size = LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, &vt, 1), fn, &size, 1, "");
+        size = emit_intrinsic(e, "llvm.vector.reduce.umax", &size, 1, -1);
     }
     size = LLVMBuildAnd(e->b, LLVMBuildAdd(e->b, size, LLVMConstInt(e->i64, align - 1, false), ""), LLVMConstInt(e->i64, ~(align - 1), false), "");
     if (e->bounded) {
@@ -670,9 +603,7 @@ emit_host_stackrestore(struct emit *e, const struct ptx_inst *in)
     else if (ptx_type_bits((ptx_type)in->type[0]) == 32)
         v = emit_near(e, v, PTX_SPACE_LOCAL);
     if (e->bounded) {
-        LLVMTypeRef types[2] = { e->ptr, e->i64 };
-        LLVMValueRef args[2] = { e->f->gang, v };
-        emit_runtime(e, "cwh_rt_local_free", e->void_, types, 2, args);
+        emit_runtime(e, "cwh_rt_local_free", e->void_, VALUES(e->f->gang, v));
         return;
     }
     stack_intrinsic(e, "llvm.stackrestore", LLVMBuildIntToPtr(e->b, v, e->ptr, ""));
@@ -684,16 +615,14 @@ emit_host_stackrestore(struct emit *e, const struct ptx_inst *in)
 static void
 trap(struct emit *e, LLVMValueRef lanes, uint32_t kind)
 {
-    LLVMTypeRef types[3] = { e->ptr, e->i64, e->i32 };
-    LLVMValueRef args[3] = { e->f->gang, lanes, i32(e, kind) };
-    emit_runtime(e, "cwh_rt_trap", e->void_, types, 3, args);
+    emit_runtime(e, "cwh_rt_trap", e->void_, VALUES(e->f->gang, lanes, i32(e, kind)));
 }
 
 /* trap, brkpt */
 void
 emit_host_trap(struct emit *e, const struct ptx_inst *in)
 {
-    trap(e, active_bits(e), in->op == PTX_OP_BRKPT);
+    trap(e, host_active(e), in->op == PTX_OP_BRKPT);
 }
 
 static void
@@ -711,81 +640,40 @@ host_misaligned(struct emit *e)
 void
 emit_host_nanosleep(struct emit *e, const struct ptx_inst *in)
 {
-    LLVMTypeRef types[2] = { e->ptr, e->i32 };
     LLVMValueRef ns = emit_src(e, in, 0, PTX_U32);
     if (emit_is_vector(ns))
         ns = LLVMBuildExtractElement(e->b, ns, i32(e, 0), "");
-    LLVMValueRef args[2] = { e->f->gang, ns };
-    emit_runtime(e, "cwh_rt_nanosleep", e->void_, types, 2, args);
+    emit_runtime(e, "cwh_rt_nanosleep", e->void_, VALUES(e->f->gang, ns));
 }
 
 static void
 host_yield(struct emit *e)
 {
     emit_session(e)->uses_fibers = true;
-    LLVMTypeRef types[1] = { e->ptr };
-    emit_runtime(e, "cwh_rt_yield", e->void_, types, 1, &e->f->gang);
+    emit_runtime(e, "cwh_rt_yield", e->void_, &e->f->gang, 1);
+}
+
+LLVMValueRef
+host_exchange(struct emit *e, uint32_t site, LLVMValueRef members, LLVMValueRef value, LLVMValueRef values)
+{
+    emit_session(e)->uses_fibers = true;
+    return emit_runtime(e, "cwh_rt_warp_exchange", e->i32, VALUES(e->f->gang, i32(e, site), members, value, values));
+}
+
+LLVMValueRef
+host_exchange_all(struct emit *e, LLVMValueRef value, LLVMValueRef values)
+{
+    return host_exchange(e, emit_session(e)->sites++, i32(e, 0), value, values);
 }
 
 /* Programs rely on lockstep execution of a warp between warp operations, as on every GPU before Volta and mostly still today: lanes load
  * what another lane stores in program order. */
-static LLVMValueRef
-exchange(struct emit *e, LLVMValueRef value)
-{
-    struct emit_session *s = emit_session(e);
-    s->uses_fibers = true;
-    if (!e->f->exchanged)
-        e->f->exchanged = emit_alloca(e, LLVMArrayType(e->i64, 32), 8, "exchanged");
-    LLVMTypeRef types[5] = { e->ptr, e->i32, e->i32, e->i64, e->ptr };
-    LLVMValueRef args[5] = { e->f->gang, i32(e, s->sites++), i32(e, 0), value, e->f->exchanged };
-    return emit_runtime(e, "cwh_rt_warp_exchange", e->i32, types, 5, args);
-}
-
 static void
 host_step(struct emit *e)
 {
-    exchange(e, LLVMConstNull(e->i64));
-}
-
-/* bool last_writer(values, lanes, address, lane): does no lane of `lanes` above this one have the same address? */
-static LLVMValueRef
-last_writer(struct emit *e, LLVMTypeRef *type)
-{
-    struct emit_session *s = emit_session(e);
-    LLVMTypeRef params[4] = { e->ptr, e->i32, e->i64, e->i32 };
-    *type = LLVMFunctionType(e->i1, params, 4, false);
-    if (s->last_writer)
-        return s->last_writer;
-    LLVMValueRef fn = s->last_writer = LLVMAddFunction(e->module, "last_writer", *type);
-    LLVMSetLinkage(fn, LLVMInternalLinkage);
-    LLVMBuilderRef b = LLVMCreateBuilderInContext(e->llvm);
-    LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(e->llvm, fn, "entry"), head = LLVMAppendBasicBlockInContext(e->llvm, fn, "head");
-    LLVMBasicBlockRef look = LLVMAppendBasicBlockInContext(e->llvm, fn, "look"), next = LLVMAppendBasicBlockInContext(e->llvm, fn, "next");
-    LLVMBasicBlockRef no = LLVMAppendBasicBlockInContext(e->llvm, fn, "no"), yes = LLVMAppendBasicBlockInContext(e->llvm, fn, "yes");
-    LLVMValueRef values = LLVMGetParam(fn, 0), lanes = LLVMGetParam(fn, 1), address = LLVMGetParam(fn, 2), lane = LLVMGetParam(fn, 3);
-    LLVMPositionBuilderAtEnd(b, entry);
-    LLVMValueRef first = LLVMBuildAdd(b, lane, i32(e, 1), "");
-    LLVMBuildBr(b, head);
-    LLVMPositionBuilderAtEnd(b, head);
-    LLVMValueRef j = LLVMBuildPhi(b, e->i32, "j");
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, j, i32(e, 32), ""), look, yes);
-    LLVMPositionBuilderAtEnd(b, look);
-    LLVMValueRef there = LLVMBuildTrunc(b, LLVMBuildLShr(b, lanes, j, ""), e->i1, "");
-    LLVMValueRef v = LLVMBuildLoad2(b, e->i64, LLVMBuildGEP2(b, e->i64, values, &j, 1, ""), "");
-    LLVMValueRef same = LLVMBuildAnd(b, there, LLVMBuildICmp(b, LLVMIntEQ, v, address, ""), "");
-    LLVMBuildCondBr(b, same, no, next);
-    LLVMPositionBuilderAtEnd(b, next);
-    LLVMValueRef up = LLVMBuildAdd(b, j, i32(e, 1), "");
-    LLVMBuildBr(b, head);
-    LLVMValueRef incoming[2] = { first, up };
-    LLVMBasicBlockRef from[2] = { entry, next };
-    LLVMAddIncoming(j, incoming, from, 2);
-    LLVMPositionBuilderAtEnd(b, no);
-    LLVMBuildRet(b, LLVMConstInt(e->i1, 0, false));
-    LLVMPositionBuilderAtEnd(b, yes);
-    LLVMBuildRet(b, LLVMConstInt(e->i1, 1, false));
-    LLVMDisposeBuilder(b);
-    return fn;
+    if (!e->f->exchanged)
+        e->f->exchanged = emit_alloca(e, LLVMArrayType(e->i64, 32), 8, "exchanged");
+    host_exchange_all(e, LLVMConstNull(e->i64), e->f->exchanged);
 }
 
 /* A warp's store to one address is one store: programs let all lanes write the same value, for example to release a lock, and a late second
@@ -793,11 +681,9 @@ last_writer(struct emit *e, LLVMTypeRef *type)
 static LLVMValueRef
 host_step_store(struct emit *e, LLVMValueRef address)
 {
-    LLVMValueRef lanes = exchange(e, address);
-    LLVMTypeRef type;
-    LLVMValueRef fn = last_writer(e, &type);
-    LLVMValueRef args[4] = { e->f->exchanged, lanes, address, lane_index(e) };
-    return LLVMBuildCall2(e->b, type, fn, args, 4, "");
+    emit_session(e)->uses_fibers = true;
+    LLVMValueRef stores = emit_runtime(e, "cwh_rt_step_store", e->i32, VALUES(e->f->gang, i32(e, emit_session(e)->sites++), address));
+    return LLVMBuildICmp(e->b, LLVMIntNE, stores, i32(e, 0), "");
 }
 
 static const struct emit_target target_host = {
@@ -811,42 +697,31 @@ static const struct emit_target target_host = {
 
 /* ---- one kernel --------------------------------------------------------------------------------------------------------------- */
 
-struct needs {
-    bool warp;
-    bool volatile_load, volatile_store;     /* of global memory */
-};
-
-static void
-scan_operand(const struct ptx_operand *o, void *user)
+static bool
+is_of_warp(ptx_sreg r)
 {
-    struct needs *n = user;
-    if (o->kind == PTX_OPND_SREG && ptx_sreg_info((ptx_sreg)o->index)->traits & PTX_T_WARP)
-        n->warp = true;
-    for (unsigned i = 0; i < o->count && o->elem; i++)
-        scan_operand(&o->elem[i], user);
+    return ptx_sreg_info(r)->traits & PTX_T_WARP;
 }
 
 static bool
 needs_warp(struct cwj_program *p, uint32_t index)
 {
     const struct cwj_closure *closure = &p->closure[index];
-    struct needs n = { 0 };
-    for (uint32_t i = 0; i < closure->nfuncs && !n.warp; i++) {
+    bool warp = false, load = false, store = false;         /* volatile ones of global memory */
+    for (uint32_t i = 0; i < closure->nfuncs && !warp; i++) {
         const struct ptx_function *fn = cwj_program_function(p, closure->funcs[i])->fn;
-        for (uint32_t k = 0; fn && fn->has_body && k < fn->ninsts && !n.warp; k++) {
+        for (uint32_t k = 0; fn && fn->has_body && k < fn->ninsts && !warp; k++) {
             const struct ptx_inst *in = &fn->insts[k];
-            n.warp = ptx_op_info((ptx_op)in->op)->traits & PTX_T_WARP;
+            warp = ptx_op_info((ptx_op)in->op)->traits & PTX_T_WARP || cwj_reads_sreg(in, is_of_warp);
             /* Code written before shuffles exchanges values between lanes through volatile shared memory, or reduces in global memory.
              * Who only polls global memory, or only writes to it, does not, nor what a lock protects: its lanes come one after another. */
             bool is_volatile = (in->op == PTX_OP_LD || in->op == PTX_OP_ST) && in->sem == PTX_SEM_VOLATILE;
-            n.warp |= is_volatile && (in->space == PTX_SPACE_SHARED || in->space == PTX_SPACE_GENERIC);
-            n.volatile_load |= is_volatile && in->space == PTX_SPACE_GLOBAL && in->op == PTX_OP_LD;
-            n.volatile_store |= is_volatile && in->space == PTX_SPACE_GLOBAL && in->op == PTX_OP_ST;
-            for (unsigned o = 0; o < in->noperands; o++)
-                scan_operand(&in->operand[o], &n);
+            warp |= is_volatile && (in->space == PTX_SPACE_SHARED || in->space == PTX_SPACE_GENERIC);
+            load |= is_volatile && in->space == PTX_SPACE_GLOBAL && in->op == PTX_OP_LD;
+            store |= is_volatile && in->space == PTX_SPACE_GLOBAL && in->op == PTX_OP_ST;
         }
     }
-    return n.warp || (n.volatile_load && n.volatile_store && cwj_independent_progress_locked(p, index) == CWJ_PROGRESS_COMMON);
+    return warp || (load && store && cwj_independent_progress_locked(p, index) == CWJ_PROGRESS_COMMON);
 }
 
 static unsigned

@@ -22,19 +22,12 @@ scratch(struct emit *e, unsigned which)
 static LLVMValueRef
 describe(struct emit *e, const struct ptx_inst *in, const struct ptx_matrix *m, unsigned fragment)
 {
-    struct cwh_matrix x = {
-        .op = in->op, .m = m->m, .n = m->n, .k = m->k, .a = m->a, .b = m->b, .c = m->c, .d = m->d, .na = m->na, .nb = m->nb, .nc = m->nc,
-        .nd = m->nd, .a_col = m->a_col, .b_col = m->b_col, .boolop = in->boolop, .round = in->round,
-        .satfinite = (in->flags & PTX_F_SATFINITE) != 0, .fragment = (uint8_t)fragment, .trans = in->aux >> PTX_AUX_MTRANS & 1,
-        .width = (uint8_t)e->width,
-    };
-    LLVMValueRef bytes = LLVMConstStringInContext(e->llvm, (const char *)&x, sizeof x, true);
-    LLVMValueRef g = LLVMAddGlobal(e->module, LLVMTypeOf(bytes), "matrix");
-    LLVMSetInitializer(g, bytes);
-    LLVMSetGlobalConstant(g, true);
-    LLVMSetLinkage(g, LLVMPrivateLinkage);
-    LLVMSetAlignment(g, 8);
-    return g;
+    struct cwh_matrix x = ptx_matrix_form(in, m);
+    x.round = in->round;
+    x.fragment = (uint8_t)fragment;
+    x.trans = in->aux >> PTX_AUX_MTRANS & 1;
+    x.width = (uint8_t)e->width;
+    return emit_constant(e, "matrix", &x, sizeof x, 8, LLVMPrivateLinkage);
 }
 
 /* The type with which a fragment's register is read and written: small elements are packed into 32 bits. */
@@ -89,11 +82,8 @@ take(struct emit *e, LLVMValueRef array, const struct ptx_operand *o, uint8_t t)
 static LLVMValueRef
 exchange(struct emit *e, LLVMValueRef value)
 {
-    struct emit_session *s = emit_session(e);
-    s->uses_fibers = true;
-    LLVMTypeRef types[5] = { e->ptr, e->i32, e->i32, e->i64, e->ptr };
-    LLVMValueRef values = scratch(e, SCRATCH_VALUES), args[5] = { e->f->gang, i32(e, s->sites++), i32(e, 0), value, values };
-    emit_runtime(e, "cwh_rt_warp_exchange", e->i32, types, 5, args);
+    LLVMValueRef values = scratch(e, SCRATCH_VALUES);
+    host_exchange_all(e, value, values);
     return values;
 }
 
@@ -116,9 +106,7 @@ emit_host_mma(struct emit *e, const struct ptx_inst *in)
         if (sparse)
             put(e, mine, m.na + m.nb + m.nc, &in->operand[4], PTX_B32, true);
         LLVMValueRef all = exchange(e, LLVMBuildPtrToInt(e->b, mine, e->i64, ""));
-        LLVMTypeRef types[5] = { e->ptr, e->ptr, e->ptr, e->i32, e->ptr };
-        LLVMValueRef args[5] = { e->f->gang, what, all, emit_sreg(e, PTX_SREG_LANEID), d };
-        emit_runtime(e, "cwh_rt_mma_lane", e->void_, types, 5, args);
+        emit_runtime(e, "cwh_rt_mma_lane", e->void_, VALUES(e->f->gang, what, all, emit_sreg(e, PTX_SREG_LANEID), d));
         exchange(e, LLVMConstNull(e->i64));
     } else {
         LLVMValueRef a = scratch(e, SCRATCH_A), b = scratch(e, SCRATCH_B), c = scratch(e, SCRATCH_C);
@@ -127,9 +115,7 @@ emit_host_mma(struct emit *e, const struct ptx_inst *in)
         put(e, c, 0, &in->operand[3], m.c, false);
         if (sparse)
             put(e, a, m.na, &in->operand[4], PTX_B32, false);
-        LLVMTypeRef types[6] = { e->ptr, e->ptr, e->ptr, e->ptr, e->ptr, e->ptr };
-        LLVMValueRef args[6] = { e->f->gang, what, a, b, c, d };
-        emit_runtime(e, "cwh_rt_mma", e->void_, types, 6, args);
+        emit_runtime(e, "cwh_rt_mma", e->void_, VALUES(e->f->gang, what, a, b, c, d));
     }
     take(e, d, &in->operand[0], m.d);
 }
@@ -166,9 +152,7 @@ active(struct emit *e)
 static void
 move(struct emit *e, LLVMValueRef what, LLVMValueRef addresses, LLVMValueRef stride, LLVMValueRef registers)
 {
-    LLVMTypeRef types[6] = { e->ptr, e->ptr, e->i64, e->ptr, e->i32, e->ptr };
-    LLVMValueRef args[6] = { e->f->gang, what, active(e), addresses, stride, registers };
-    emit_runtime(e, "cwh_rt_matrix_move", e->void_, types, 6, args);
+    emit_runtime(e, "cwh_rt_matrix_move", e->void_, VALUES(e->f->gang, what, active(e), addresses, stride, registers));
 }
 
 void

@@ -64,17 +64,14 @@ emit_host_texture(struct emit *e, const struct ptx_inst *in)
                                              (uint64_t)t.coord_type << 56, false);
     set_field(e, tex, 0, head);
     set_field(e, tex, 8, LLVMConstInt(e->i32, (uint32_t)t.result_type | t.vec << 8 | t.mode << 16 | t.flags << 24, false));
-    LLVMValueRef bits = e->width == 1 ? LLVMConstInt(e->i32, 1, false) : emit_mask_bits(e, e->mask);
-    set_field(e, tex, offsetof(struct cwh_tex, mask), LLVMBuildZExt(e->b, bits, e->i64, ""));
+    set_field(e, tex, offsetof(struct cwh_tex, mask), host_active(e));
     set_field(e, tex, offsetof(struct cwh_tex, texture), textures);
     set_field(e, tex, offsetof(struct cwh_tex, sampler), samplers);
     set_field(e, tex, offsetof(struct cwh_tex, coord), coords);
     set_field(e, tex, offsetof(struct cwh_tex, extra), extra);
     set_field(e, tex, offsetof(struct cwh_tex, offset), offsets);
     set_field(e, tex, offsetof(struct cwh_tex, result), results);
-    LLVMTypeRef types[2] = { e->ptr, e->ptr };
-    LLVMValueRef args[2] = { e->f->gang, tex };
-    emit_runtime(e, "cwh_rt_tex", e->void_, types, 2, args);
+    emit_runtime(e, "cwh_rt_tex", e->void_, VALUES(e->f->gang, tex));
     if (t.store)
         return;
     LLVMTypeRef wt = e->width > 1 ? LLVMVectorType(e->i32, e->width) : e->i32;

@@ -18,11 +18,8 @@ struct join {
 static struct join
 join_at(struct emit *e, uint32_t site, LLVMValueRef members, LLVMValueRef value)
 {
-    emit_session(e)->uses_fibers = true;
     struct join m = { .values = emit_alloca(e, LLVMArrayType(e->i64, 32), 8, "values") };
-    LLVMTypeRef types[5] = { e->ptr, e->i32, e->i32, e->i64, e->ptr };
-    LLVMValueRef args[5] = { e->f->gang, i32(e, site), members, emit_resize(e, value, e->i64, false), m.values };
-    m.arrived = emit_runtime(e, "cwh_rt_warp_exchange", e->i32, types, 5, args);
+    m.arrived = host_exchange(e, site, members, emit_resize(e, value, e->i64, false), m.values);
     return m;
 }
 
@@ -75,7 +72,6 @@ permute(struct emit *e, LLVMValueRef v, LLVMValueRef from)
 void
 emit_host_shfl(struct emit *e, const struct ptx_inst *in)
 {
-    const struct ptx_operand *d = &in->operand[0];
     LLVMValueRef a = emit_src(e, in, 1, PTX_B32), b = emit_src(e, in, 2, PTX_U32), c = emit_src(e, in, 3, PTX_U32);
     LLVMValueRef valid, r, from;
     if (e->width == 1) {
@@ -87,12 +83,7 @@ emit_host_shfl(struct emit *e, const struct ptx_inst *in)
         from = emit_shuffle_source(e, in, emit_iota(e, e->i32), b, c, &valid);
         r = permute(e, emit_splat(e, a), from);
     }
-    if (d->kind == PTX_OPND_PRED_PAIR) {
-        emit_dst_operand(e, &d->elem[0], PTX_B32, r);
-        emit_dst_operand(e, &d->elem[1], PTX_PRED, valid);
-    } else {
-        emit_dst_operand(e, d, PTX_B32, r);
-    }
+    emit_dst_pair(e, &in->operand[0], PTX_B32, r, valid);
 }
 
 static LLVMValueRef
@@ -113,21 +104,7 @@ emit_host_vote(struct emit *e, const struct ptx_inst *in)
         active = emit_bin(e, LLVMAnd, emit_mask_bits(e, e->mask), members);
         set = emit_bin(e, LLVMAnd, emit_mask_bits(e, emit_splat(e, p)), active);
     }
-    LLVMValueRef all = emit_icmp(e, LLVMIntEQ, set, active), any = emit_icmp(e, LLVMIntNE, set, i32(e, 0));
-    switch (in->mode) {
-    case PTX_MODE_BALLOT:
-        emit_dst(e, in, 0, PTX_B32, set);
-        break;
-    case PTX_MODE_ALL:
-        emit_dst(e, in, 0, PTX_PRED, all);
-        break;
-    case PTX_MODE_ANY:
-        emit_dst(e, in, 0, PTX_PRED, any);
-        break;
-    default:
-        emit_dst(e, in, 0, PTX_PRED, emit_bin(e, LLVMOr, all, LLVMBuildNot(e->b, any, "")));
-        break;
-    }
+    emit_vote(e, in, set, active);
 }
 
 struct match {
@@ -152,9 +129,7 @@ match_lane(struct emit *e, LLVMValueRef lane, void *user)
 void
 emit_host_match(struct emit *e, const struct ptx_inst *in)
 {
-    ptx_type t = (ptx_type)in->type[0];
-    const struct ptx_operand *d = &in->operand[0];
-    LLVMValueRef a = emit_src(e, in, 1, t), members = member_mask(e, in, 2), same, active;
+    LLVMValueRef a = emit_src(e, in, 1, (ptx_type)in->type[0]), members = member_mask(e, in, 2), same, active;
     if (e->width == 1) {
         struct join m = join(e, members, a);
         same = collect(e, &m, emit_resize(e, a, e->i64, false));
@@ -165,13 +140,7 @@ emit_host_match(struct emit *e, const struct ptx_inst *in)
         emit_for_lanes(e, e->mask, match_lane, &x);
         same = LLVMBuildLoad2(e->b, LLVMVectorType(e->i32, e->width), x.slot, "");
     }
-    if (in->mode == PTX_MODE_ALL) {
-        LLVMValueRef all = emit_icmp(e, LLVMIntEQ, same, active);
-        same = emit_select(e, all, active, emit_int_like(e, active, 0));
-        if (d->kind == PTX_OPND_PRED_PAIR)
-            emit_dst_operand(e, &d->elem[1], PTX_PRED, all);
-    }
-    emit_dst_operand(e, d->kind == PTX_OPND_PRED_PAIR ? &d->elem[0] : d, PTX_B32, same);
+    emit_match(e, in, same, active);
 }
 
 /* Combine all lanes of the vector `a` in order. */
@@ -283,24 +252,16 @@ emit_host_barrier(struct emit *e, const struct ptx_inst *in)
         if (emit_is_vector(count))
             count = LLVMBuildExtractElement(e->b, count, lane, "");
     }
-    LLVMValueRef mask = LLVMBuildZExt(e->b, e->width == 1 ? i32(e, 1) : emit_mask_bits(e, e->mask), e->i64, "");
-    if (e->width > 1 && !e->mask) {
-        /* all lanes of the gang: the variant guarantees it */
-        mask = LLVMConstInt(e->i64, e->width == 64 ? ~0ull : (1ull << e->width) - 1, false);
-    }
+    LLVMValueRef mask = host_active(e);
     if (red) {
         LLVMValueRef p = emit_src(e, in, in->noperands - 1, PTX_PRED);
         LLVMValueRef preds = LLVMBuildZExt(e->b, emit_mask_bits(e, emit_mask_and(e, e->width > 1 ? e->mask : NULL, emit_splat(e, p))), e->i64, "");
-        LLVMTypeRef types[6] = { e->ptr, e->i32, e->i32, e->i32, e->i64, e->i64 };
-        LLVMValueRef args[6] = { e->f->gang, i32(e, in->boolop), id, count, mask, preds };
-        LLVMValueRef r = emit_runtime(e, "cwh_rt_bar_red", e->i32, types, 6, args);
+        LLVMValueRef r = emit_runtime(e, "cwh_rt_bar_red", e->i32, VALUES(e->f->gang, i32(e, in->boolop), id, count, mask, preds));
         if (in->boolop == PTX_BOOL_POPC)
             emit_dst(e, in, 0, PTX_U32, r);
         else
             emit_dst(e, in, 0, PTX_PRED, LLVMBuildICmp(e->b, LLVMIntNE, r, i32(e, 0), ""));
         return;
     }
-    LLVMTypeRef types[4] = { e->ptr, e->i32, e->i32, e->i64 };
-    LLVMValueRef args[4] = { e->f->gang, id, count, mask };
-    emit_runtime(e, in->mode == PTX_MODE_ARRIVE ? "cwh_rt_barrier_arrive" : "cwh_rt_barrier", e->void_, types, 4, args);
+    emit_runtime(e, in->mode == PTX_MODE_ARRIVE ? "cwh_rt_barrier_arrive" : "cwh_rt_barrier", e->void_, VALUES(e->f->gang, id, count, mask));
 }

@@ -24,7 +24,9 @@ struct pass {
     struct cw_buf constraints;
     const char *names[MAX_ASM];                 /* "$0", "$1", ... */
     bool failed;
-    bool several;                               /* several instructions: one may read registers that another writes */
+    /* Several instructions: one may read registers that another writes. By register: 1 + its operand of the assembly, an input until an instruction has
+     * written it. NULL: only one. */
+    unsigned *now;
 };
 
 /* The LLVM type that carries a register of PTX type t: 8 bits travel in a 16-bit register, f16 as its bits. */
@@ -85,7 +87,7 @@ find_out(const struct pass *p, uint32_t reg)
 static unsigned
 add_out(struct emit *e, struct pass *p, const struct ptx_operand *o)
 {
-    if (p->several && find_out(p, o->index) < p->nout)
+    if (p->now && find_out(p, o->index) < p->nout)
         return find_out(p, o->index);
     if (p->nout == MAX_ASM) {
         fail(e, p, "too many results");
@@ -94,7 +96,7 @@ add_out(struct emit *e, struct pass *p, const struct ptx_operand *o)
     const char *c;
     p->out[p->nout] = o;
     p->type[p->nout] = carrier(e, (ptx_type)e->fn->regs[o->index].type, &c);
-    constraint(p, p->several ? "=&" : "=", c);
+    constraint(p, p->now ? "=&" : "=", c);
     return p->nout++;
 }
 
@@ -137,7 +139,12 @@ add_register(struct emit *e, struct pass *p, uint32_t reg, bool negate_pred)
 {
     ptx_type t = (ptx_type)e->fn->regs[reg].type;
     struct ptx_operand o = { .kind = PTX_OPND_REG, .index = reg, .negate_pred = negate_pred, .video_sel = -1 };
-    return add_in(e, p, emit_operand(e, &o, t), t);
+    if (p->now && p->now[reg])
+        return p->now[reg] - 1;
+    unsigned number = add_in(e, p, emit_operand(e, &o, t), t);
+    if (p->now)
+        p->now[reg] = number + 1;
+    return number;
 }
 
 /* Copy an operand, with its registers renumbered to operands of the assembly. */
@@ -147,8 +154,10 @@ renumber(struct emit *e, struct pass *p, struct ptx_operand *to, const struct pt
     *to = *o;
     switch (o->kind) {
     case PTX_OPND_REG:
-        to->index = dst ? add_out(e, p, o) : add_register(e, p, o->index, o->negate_pred);
-        to->negate_pred = false;
+        to->index = dst ? add_out(e, p, o) : add_register(e, p, o->index, !p->now && o->negate_pred);
+        to->negate_pred &= p->now != NULL;
+        if (dst && p->now)
+            p->now[o->index] = to->index + 1;
         break;
     case PTX_OPND_SYM:
         to->kind = PTX_OPND_REG;
@@ -403,13 +412,17 @@ carry_stays_in_blocks(const struct ptx_function *fn)
 static void
 emit_chain(struct emit *e, const struct ptx_inst *first, const struct ptx_inst *last)
 {
-    struct pass p = { .in = first, .several = true };
+    struct pass p = { .in = first, .now = cw_arena_array(&e->arena, unsigned, e->fn->nregs + 1u) };
     struct cw_buf text;
     char number[MAX_ASM][6];
+    if (!p.now) {
+        e->result = CW_ERR_NOMEM;
+        return;
+    }
     cw_buf_init(&text);
     cw_buf_init(&p.constraints);
     name_operands(&p, number);
-    for (const struct ptx_inst *in = first; in <= last; in++) {
+    for (const struct ptx_inst *in = first; in <= last; in++) {         /* results have the first numbers */
         const struct ptx_operand *d = &in->operand[0];
         for (unsigned i = 0; i < (d->kind == PTX_OPND_VEC ? d->count : 1u); i++) {
             const struct ptx_operand *x = d->kind == PTX_OPND_VEC ? &d->elem[i] : d;
@@ -417,46 +430,12 @@ emit_chain(struct emit *e, const struct ptx_inst *first, const struct ptx_inst *
                 (void)add_out(e, &p, x);
         }
     }
-    /* A register is an input until the chain has written it. */
-    bool *written = cw_arena_array(&e->arena, bool, p.nout + 1u);
-    unsigned *input = cw_arena_array(&e->arena, unsigned, e->fn->nregs + 1u);
-    if (!written || !input) {
-        e->result = CW_ERR_NOMEM;
-        p.failed = true;
-    }
     for (const struct ptx_inst *in = first; in <= last && !p.failed; in++) {
         struct ptx_operand operand[PTX_MAX_OPERANDS];
         struct ptx_inst copy = *in;
         copy.operand = operand;
-        for (unsigned k = in->noperands; k-- > 0;) {    /* sources before the destination */
-            const struct ptx_operand *o = &in->operand[k];
-            bool vec = o->kind == PTX_OPND_VEC;
-            unsigned n = vec ? o->count : 1;
-            operand[k] = *o;
-            struct ptx_operand *to = &operand[k];
-            if (vec && !(to = operand[k].elem = cw_arena_array(&e->arena, struct ptx_operand, n + 1))) {
-                e->result = CW_ERR_NOMEM;
-                p.failed = true;
-                break;
-            }
-            for (unsigned i = 0; i < n; i++) {
-                const struct ptx_operand *x = vec ? &o->elem[i] : o;
-                to[i] = *x;
-                if (x->kind != PTX_OPND_REG)
-                    continue;
-                unsigned out = find_out(&p, x->index);
-                if (k == 0) {
-                    to[i].index = out;
-                    written[out] = true;
-                } else if (out < p.nout && written[out]) {
-                    to[i].index = out;
-                } else {
-                    if (!input[x->index])
-                        input[x->index] = add_register(e, &p, x->index, false) + 1;
-                    to[i].index = input[x->index] - 1;
-                }
-            }
-        }
+        for (unsigned k = in->noperands; k-- > 0;)      /* sources before the destination */
+            renumber(e, &p, &operand[k], &in->operand[k], k == 0);
         if (!p.failed)
             ptx_inst_print_named(&copy, p.names, &text);
         if (in < last)

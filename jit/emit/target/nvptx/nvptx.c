@@ -33,9 +33,7 @@ emit_nvptx_read(struct emit *e, ptx_sreg r)
 {
     char name[64] = "llvm.nvvm.read.ptx.sreg.";
     strncat(name, ptx_sreg_info(r)->name + 1, 16);
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, NULL, 0);
-    return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->llvm, id, NULL, 0), fn, NULL, 0, "");
+    return emit_intrinsic_of(e, name, NULL, 0, NULL, 0);
 }
 
 static LLVMValueRef
@@ -88,12 +86,6 @@ address_word(struct emit *e, uint32_t id, const struct ptx_reloc *r)
     return LLVMConstPtrToInt(g, e->i64);
 }
 
-static LLVMTypeRef
-addresses(struct emit *e, const struct cwj_link_var *v, LLVMValueRef g)
-{
-    return emit_address_initializer(e, v, g, address_word, "nvptx");
-}
-
 static void
 annotate(struct emit *e, LLVMValueRef value, const char *key, uint32_t number)
 {
@@ -111,9 +103,7 @@ variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
         return s->variables[id];
     bool shared = v->space == PTX_SPACE_SHARED, reference = is_reference(v->def);
     unsigned as = shared ? AS_SHARED : reference || v->space == PTX_SPACE_CONST ? AS_CONST : AS_GLOBAL;
-    LLVMTypeRef t = reference              ? e->i64
-                    : v->def->nrelocs && !shared ? addresses(e, v, NULL)
-                                           : LLVMArrayType2(e->i8, v->dynamic ? 0 : v->def->size);
+    LLVMTypeRef t = reference ? e->i64 : emit_variable_type(e, v);
     struct cw_buf name;
     cw_buf_init(&name);
     if (shared)
@@ -140,12 +130,8 @@ variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
         annotate(e, g, "managed", 1);
     if (reference)
         LLVMSetInitializer(g, LLVMConstNull(t));
-    else if (v->def->nrelocs)
-        addresses(e, v, g);
-    else if (v->def->init)
-        LLVMSetInitializer(g, LLVMConstStringInContext(e->llvm, (const char *)v->def->init, (unsigned)v->def->size, true));
     else
-        LLVMSetInitializer(g, LLVMConstNull(t));
+        emit_initialise(e, v, g);
     return g;
 }
 
@@ -184,39 +170,14 @@ nv_symbol(struct emit *e, const struct ptx_symbol *sym)
         cw_buf_finish(&text);
         return base;
     }
-    const struct cwj_link_var *v = cwj_program_link_var(e->program, sym->link_id);
-    if (!v || (v->undefined && !v->dynamic)) {
-        e->result = CW_ERR_UNRESOLVED;
-        cwj_diag_add(e->diags, PTX_ERROR, 4001, sym->line, sym->column, "undefined symbol %s", sym->name);
-        return LLVMConstNull(e->i64);
-    }
-    return number_of(e, variable(e, sym->link_id, v));
+    const struct cwj_link_var *v = emit_link_var(e, sym);
+    return v ? number_of(e, variable(e, sym->link_id, v)) : LLVMConstNull(e->i64);
 }
 
 static LLVMValueRef
 nv_pointer(struct emit *e, LLVMValueRef address, ptx_space space)
 {
     return LLVMBuildIntToPtr(e->b, address, pointer_type(e, spaces[space]), "");
-}
-
-static LLVMValueRef
-nv_to_generic(struct emit *e, LLVMValueRef address, ptx_space space)
-{
-    return number_of(e, LLVMBuildAddrSpaceCast(e->b, nv_pointer(e, address, space), e->ptr, ""));
-}
-
-static LLVMValueRef
-nv_from_generic(struct emit *e, LLVMValueRef address, ptx_space space)
-{
-    return number_of(e, LLVMBuildAddrSpaceCast(e->b, nv_pointer(e, address, PTX_SPACE_GENERIC),
-                                               pointer_type(e, spaces[space]), ""));
-}
-
-static LLVMValueRef
-nv_isspacep(struct emit *e, LLVMValueRef address, ptx_space space)
-{
-    (void)address, (void)space;
-    return LLVMConstNull(e->i1);        /* isspacep is emitted as itself */
 }
 
 static LLVMValueRef
@@ -358,8 +319,7 @@ nv_exit_thread(struct emit *e)
 static void
 nv_bad_call(struct emit *e)
 {
-    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, LLVMLookupIntrinsicID("llvm.trap", 9), NULL, 0);
-    LLVMBuildCall2(e->b, LLVMFunctionType(e->void_, NULL, 0, false), fn, NULL, 0, "");
+    emit_intrinsic_of(e, "llvm.trap", NULL, 0, NULL, 0);
 }
 
 /* The real driver has vprintf, malloc, free and __assertfail: external functions with their declared signature. */
@@ -381,8 +341,8 @@ static const struct emit_target target_nvptx = {
     .name = "nvptx", .ops = emit_ops_nvptx, .sregs = emit_sregs_nvptx,
     .takes_text = true, .array_words = true, .storage_space = AS_LOCAL, .constant_space = AS_GLOBAL,
     .claims = nv_claims, .exit_thread = nv_exit_thread,
-    .bad_call = nv_bad_call, .runtime_call = nv_runtime_call, .symbol = nv_symbol, .pointer = nv_pointer,
-    .to_generic = nv_to_generic, .from_generic = nv_from_generic, .isspacep = nv_isspacep, .local_storage = nv_local_storage,
+    .bad_call = nv_bad_call, .runtime_call = nv_runtime_call, .symbol = nv_symbol, .address_word = address_word, .pointer = nv_pointer,
+    .local_storage = nv_local_storage,
 };
 
 /* ---- the module ------------------------------------------------------------------------------------------------------------------ */

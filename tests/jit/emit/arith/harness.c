@@ -109,6 +109,14 @@ emit_dst(struct emit *e, const struct ptx_inst *in, unsigned i, ptx_type t, LLVM
     emit_dst_operand(e, &in->operand[i], t, v);
 }
 
+void
+emit_dst_pair(struct emit *e, const struct ptx_operand *o, ptx_type t, LLVMValueRef v, LLVMValueRef second)
+{
+    emit_dst_operand(e, o->kind == PTX_OPND_PRED_PAIR ? &o->elem[0] : o, t, v);
+    if (o->kind == PTX_OPND_PRED_PAIR)
+        emit_dst_operand(e, &o->elem[1], PTX_PRED, second);
+}
+
 LLVMValueRef
 emit_carry_in(struct emit *e)
 {
