@@ -881,9 +881,11 @@ block_get(struct pool *p, struct stream *s, uint64_t wanted, struct block **out)
             return e;
         if (internal && added < FREES_STREAMS && place_behind(s, other, &at)) {
             added++;
-        } else if (!waited) {           /* what it keeps is in the way: wait for what is about to be freed, and try again */
-            (void)c->b->context_sync(c->be);
-            pools_waited(c, NULL);
+        } else if (!waited) {           /* what it keeps is in the way: wait for what is about to be freed, where that is allowed, and try again */
+            if (internal) {
+                (void)c->b->context_sync(c->be);
+                pools_waited(c, NULL);
+            }
             pool_trim(p, 0);
             waited = true;
         } else {
