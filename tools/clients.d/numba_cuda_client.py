@@ -10,4 +10,4 @@ import sys
 from suite import run_pytest
 
 modules = [f"numba.cuda.tests.{m}" for m in sys.argv[1:] or ("cudapy", "cudadrv")]
-run_pytest("-p", "numba_fixture", "--import-mode=importlib", "--continue-on-collection-errors", "-o", "addopts=", "--pyargs", *modules)
+run_pytest("-p", "numba_fixture", "--import-mode=importlib", "-o", "addopts=", "--pyargs", *modules)

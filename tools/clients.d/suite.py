@@ -10,7 +10,8 @@ from cases import line
 def run_pytest(*arguments, timeout=None, folder=None):
     """Runs pytest in `folder`, prints the result of each test, and ends the process with pytest's status. A test has `timeout` seconds. With CLIENT_SAMPLE in
     the environment only some of the tests are run (sample_fixture.py)."""
-    options = ["-q", "-p", "no:cacheprovider", "-p", "report_fixture", "--tb=short"] + ([f"--timeout={timeout}"] if timeout else [])
+    options = ["-q", "-p", "no:cacheprovider", "-p", "report_fixture", "--continue-on-collection-errors", "--tb=short"]
+    options += [f"--timeout={timeout}"] if timeout else []
     options += ["-p", "sample_fixture"] if os.environ.get("CLIENT_SAMPLE") else []
     status = subprocess.run([sys.executable, "-m", "pytest", *options, *arguments], cwd=folder).returncode
     if status not in (0, 1):
