@@ -655,13 +655,13 @@ cwi_behind_declarations(const char *text, size_t body, size_t first)
     return at;
 }
 
-/* Control reaches this instruction only from the one before it. */
+/* There is an instruction before this one, and control reaches it only from there. */
 static bool
 follows(const struct cwi_program *p, uint32_t id)
 {
-    const struct cwi_inst *i = &p->insts[id], *last = i - 1;
+    const struct cwi_inst *i = &p->insts[id];
     const char *text = p->texts[i->text].text;
-    return i->fn == last->fn && !cwi_find(text + last->end, text + i->begin, ":");
+    return id && i->fn == i[-1].fn && !cwi_find(text + i[-1].end, text + i->begin, ":");
 }
 
 /* ld.param of a call's result has to stay right behind the call (PTX ISA, 7.1), so code that belongs behind the call goes
