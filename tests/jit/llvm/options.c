@@ -64,6 +64,7 @@ main(int argc, char **argv)
     cw_buf_append(&options, "", 1);
     expect(options.size > 100 && !strstr(options.data, "has none such"), options.data);
     compile(text, size, CWJ_TARGET_AMDGCN, "gfx908", CWJ_EMIT_OBJ, true, &other);
+    cw_buf_finish(&other);
     compile(text, size, CWJ_TARGET_HOST, NULL, CWJ_EMIT_OBJ, false, &other);
     compile(text, size, CWJ_TARGET_AMDGCN, "gfx1100", CWJ_EMIT_ASM, false, &again);
     expect(same(&first, &again), "the same code before and after compilations for others");
@@ -73,5 +74,9 @@ main(int argc, char **argv)
     compile(text, size, CWJ_TARGET_AMDGCN, "gfx1100", CWJ_EMIT_ASM, false, &changed);
     expect(!same(&first, &changed), "an option that stays on changes the code");
     printf("%s%u failures\n", options.data, failures);
+    struct cw_buf *all[] = { &first, &other, &again, &changed, &options };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        cw_buf_finish(all[i]);
+    free(text);
     return failures != 0;
 }
