@@ -216,7 +216,8 @@ sync_finish(struct check *c)
     for (uint64_t i = 0; i < s->room; i++)
         if (s->rounds[i].lanes)
             s->rounds[n++] = s->rounds[i];
-    qsort(s->rounds, n, sizeof *s->rounds, by_order);
+    if (n)      /* else there may be no list */
+        qsort(s->rounds, n, sizeof *s->rounds, by_order);
     for (uint64_t i = 0; i < n; i++) {
         uint32_t lanes = absent(c, &s->rounds[i]);
         if (lanes && (s->rounds[i].key != UINT64_MAX || s->rounds[i].aligned))
