@@ -2,67 +2,13 @@
  * Memory pools (CUDA driver API, "Stream Ordered Memory Allocator"): what is freed stays up to the release threshold and is used again, at once
  * in the stream that freed it, in others when that stream has got there. Expectations are the manual's; that a pool reserves 32 MiB at a time is
  * what driver 580 does on an H100 (RESERVED_MEM_CURRENT behind an allocation of 1 KiB). */
-#include "tests/driver/test.h"
+#include "tests/driver/pools.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { SIZE = 1 << 20, CHUNK = 32 << 20 };
-
-static int gate[2];
-
-static void
-wait_for_gate(void *unused)
-{
-    char c;
-    EXPECT(read(gate[0], &c, 1) == 1);
-}
-
-static cuuint64_t
-get(CUmemoryPool p, CUmemPool_attribute a)
-{
-    cuuint64_t v = ~0ull;
-    OK(cuMemPoolGetAttribute(p, a, &v));
-    return v;
-}
-
-static CUmemoryPool
-make_pool(size_t most)
-{
-    CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 }, .maxSize = most };
-    CUmemoryPool p = NULL;
-    OK(cuMemPoolCreate(&p, &props));
-    return p;
-}
-
-static CUdeviceptr
-alloc(CUmemoryPool p, size_t size, CUstream s)
-{
-    CUdeviceptr a = 0;
-    OK(cuMemAllocFromPoolAsync(&a, size, p, s));
-    return a;
-}
-
-static void
-set(CUmemoryPool p, CUmemPool_attribute a, cuuint64_t v)
-{
-    OK(cuMemPoolSetAttribute(p, a, &v));
-}
-
-static bool
-holds(CUdeviceptr a, size_t size, uint8_t value)
-{
-    uint8_t *h = malloc(size);
-    OK(cuMemcpyDtoH_v2(h, a, size));
-    bool all = true;
-    for (size_t i = 0; i < size; i++)
-        all = all && h[i] == value;
-    free(h);
-    return all;
-}
 
 /* Allocations lie in what the pool has reserved, each on its own; what lies side by side and is free is one. */
 static void
@@ -136,6 +82,53 @@ chunks(CUstream s, CUstream t)
     OK(cuMemFreeAsync(other, s));
     OK(cuStreamSynchronize(s));
     OK(cuMemPoolDestroy(p));
+}
+
+/* maxSize holds for all threads together: of several that want its last unit at a time one gets it. */
+struct want {
+    CUcontext c;
+    CUmemoryPool p;
+    pthread_barrier_t *start;
+    CUdeviceptr a;
+};
+
+static void *
+wants(void *arg)
+{
+    struct want *w = arg;
+    OK(cuCtxSetCurrent(w->c));
+    pthread_barrier_wait(w->start);
+    CUresult e = cuMemAllocFromPoolAsync(&w->a, 20 * SIZE, w->p, CU_STREAM_PER_THREAD);
+    EXPECT(e == CUDA_SUCCESS || e == CUDA_ERROR_OUT_OF_MEMORY);
+    return NULL;
+}
+
+static void
+bounded(CUcontext c)
+{
+    enum { THREADS = 8, ROUNDS = 50 };
+    for (int i = 0; i < ROUNDS; i++) {
+        struct want w[THREADS];
+        pthread_t threads[THREADS];
+        pthread_barrier_t start;
+        CUmemoryPool p = make_pool(CHUNK);
+        int got = 0;
+        pthread_barrier_init(&start, NULL, THREADS);
+        for (int k = 0; k < THREADS; k++) {
+            w[k] = (struct want){ c, p, &start, 0 };
+            EXPECT(!pthread_create(&threads[k], NULL, wants, &w[k]));
+        }
+        for (int k = 0; k < THREADS; k++) {
+            pthread_join(threads[k], NULL);
+            got += w[k].a != 0;
+        }
+        EXPECT(got == 1 && get(p, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) <= CHUNK);
+        for (int k = 0; k < THREADS; k++)
+            if (w[k].a)
+                OK(cuMemFreeAsync(w[k].a, NULL));
+        OK(cuMemPoolDestroy(p));
+        pthread_barrier_destroy(&start);
+    }
 }
 
 /* Streams that allocate, fill, look and free at random, with contents that tell if two ever have the same memory. */
@@ -376,6 +369,7 @@ main(void)
     EXPECT(get(p, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0);
     chunks(s, t);
     many();
+    bounded(c);
     lost_free(c, p);
     OK(cuMemPoolDestroy(p));
     OK(cuCtxDestroy_v2(c));

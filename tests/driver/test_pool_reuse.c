@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which of the freed memory of a pool is used again, by its three policies (CUDA programming guide, "Stream-Ordered Memory Allocator"; CUmemPool_attribute), and
  * chunks that grow and shrink. Addresses tell: a pool takes the lowest place that it may. */
-#include "tests/driver/test.h"
+#include "tests/driver/pools.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -9,17 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SIZE = 1 << 20, CHUNK = 32 << 20 };
-
-static int gate[2];
 static _Atomic bool passed;
-
-static void
-wait_for_gate(void *unused)
-{
-    char c;
-    EXPECT(read(gate[0], &c, 1) == 1);
-}
 
 static void
 pass(void *unused)
@@ -51,37 +41,19 @@ let_pass(CUstream s)
         nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
 }
 
+/* A pool that gives nothing back by itself. */
 static CUmemoryPool
-make_pool(size_t most)
+keeping_pool(size_t most)
 {
-    CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 }, .maxSize = most };
-    CUmemoryPool p = NULL;
-    cuuint64_t all = UINT64_MAX;
-    OK(cuMemPoolCreate(&p, &props));
-    OK(cuMemPoolSetAttribute(p, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all));
+    CUmemoryPool p = make_pool(most);
+    set(p, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, UINT64_MAX);
     return p;
-}
-
-static void
-set(CUmemoryPool p, CUmemPool_attribute a, int v)
-{
-    OK(cuMemPoolSetAttribute(p, a, &v));
 }
 
 static cuuint64_t
 reserved(CUmemoryPool p)
 {
-    cuuint64_t v = ~0ull;
-    OK(cuMemPoolGetAttribute(p, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &v));
-    return v;
-}
-
-static CUdeviceptr
-alloc(CUmemoryPool p, size_t size, CUstream s)
-{
-    CUdeviceptr a = 0;
-    OK(cuMemAllocFromPoolAsync(&a, size, p, s));
-    return a;
+    return get(p, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
 }
 
 /* What an allocation in s would get: it is given back at once, and s alone may use it until others have a right to. */
@@ -91,18 +63,6 @@ probe(CUmemoryPool p, CUstream s)
     CUdeviceptr a = alloc(p, SIZE, s);
     OK(cuMemFreeAsync(a, s));
     return a;
-}
-
-static bool
-holds(CUdeviceptr a, size_t size, uint8_t value)
-{
-    uint8_t *h = malloc(size);
-    OK(cuMemcpyDtoH_v2(h, a, size));
-    bool all = true;
-    for (size_t i = 0; i < size; i++)
-        all = all && h[i] == value;
-    free(h);
-    return all;
 }
 
 static CUstream
@@ -122,7 +82,7 @@ follow(void)
     OK(cuEventCreate(&early, CU_EVENT_DISABLE_TIMING));
     OK(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
     OK(cuEventCreate(&f, CU_EVENT_DISABLE_TIMING));
-    CUmemoryPool p = make_pool(0);
+    CUmemoryPool p = keeping_pool(0);
     CUdeviceptr a = alloc(p, SIZE, s);
     OK(cuLaunchHostFunc(s, wait_for_gate, NULL));
     OK(cuMemsetD8Async(a, 5, SIZE, s));
@@ -173,7 +133,7 @@ static void
 earlier_work(void)
 {
     CUstream s = make_stream(CU_STREAM_NON_BLOCKING);
-    CUmemoryPool p = make_pool(0);
+    CUmemoryPool p = keeping_pool(0);
     CUdeviceptr a = alloc(p, 8 * SIZE, s), b;
     OK(cuLaunchHostFunc(s, wait_for_gate, NULL));
     OK(cuMemsetD8Async(a, 5, 8 * SIZE, s));
@@ -199,7 +159,7 @@ follow_many(void)
     CUdeviceptr a[N], b;
     CUevent e;
     OK(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
-    CUmemoryPool p = make_pool(0);
+    CUmemoryPool p = keeping_pool(0);
     for (int i = 0; i < N; i++) {
         s[i] = make_stream(CU_STREAM_NON_BLOCKING);
         a[i] = alloc(p, SIZE, s[i]);
@@ -239,7 +199,7 @@ static void
 null_stream(void)
 {
     CUstream s = make_stream(0), t = make_stream(0), apart = make_stream(CU_STREAM_NON_BLOCKING);
-    CUmemoryPool p = make_pool(0);
+    CUmemoryPool p = keeping_pool(0);
     CUdeviceptr a = alloc(p, SIZE, s);
     OK(cuLaunchHostFunc(s, wait_for_gate, NULL));
     OK(cuMemFreeAsync(a, s));
@@ -262,7 +222,7 @@ opportunistic(void)
     CUstream s = make_stream(CU_STREAM_NON_BLOCKING), t = make_stream(CU_STREAM_NON_BLOCKING);
     CUevent e;
     OK(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
-    CUmemoryPool p = make_pool(0);
+    CUmemoryPool p = keeping_pool(0);
     CUdeviceptr a = probe(p, s);
     let_pass(s);
     EXPECT(probe(p, t) == a);
@@ -304,7 +264,7 @@ static void
 internal(void)
 {
     CUstream s = make_stream(CU_STREAM_NON_BLOCKING), t = make_stream(CU_STREAM_NON_BLOCKING), u = make_stream(CU_STREAM_NON_BLOCKING);
-    CUmemoryPool p = make_pool(CHUNK);
+    CUmemoryPool p = keeping_pool(CHUNK);
     CUdeviceptr a = alloc(p, 20 * SIZE, s), b = alloc(p, 10 * SIZE, t), c;
     pthread_t opens;
     OK(cuLaunchHostFunc(s, wait_for_gate, NULL));
@@ -351,7 +311,7 @@ static void
 units(bool grows)
 {
     CUstream s = make_stream(CU_STREAM_NON_BLOCKING);
-    CUmemoryPool p = make_pool(0);
+    CUmemoryPool p = keeping_pool(0);
     cuuint64_t none = 0;
     CUdeviceptr a[4];
     OK(cuMemPoolSetAttribute(p, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &none));
