@@ -485,7 +485,7 @@ take_in(struct side *s, const uint64_t *records, uint64_t n)
 bool
 cwt_feed(struct cwt *c, const uint64_t *a, uint64_t na, const uint64_t *b, uint64_t nb, bool last)
 {
-    uint64_t ka, va, kb, vb;
+    uint64_t ka = 0, va = 0, kb = 0, vb = 0;
     if (!take_in(&c->side[0], a, na) || !take_in(&c->side[1], b, nb)) {
         c->failed = true;
         return false;

@@ -737,7 +737,7 @@ known(CUdevice *device, unsigned *flags)
 CUresult
 drv_cuCtxGetDevice(CUdevice *device)
 {
-    CUdevice d;
+    CUdevice d = 0;
     unsigned flags;
     CUresult e = known(&d, &flags);
     if (e == CUDA_SUCCESS && !device)
@@ -764,7 +764,7 @@ CUresult
 drv_cuCtxGetFlags(unsigned int *flags)
 {
     CUdevice device;
-    unsigned f;
+    unsigned f = 0;
     CUresult e = known(&device, &f);
     if (e == CUDA_SUCCESS && !flags)
         e = CUDA_ERROR_INVALID_VALUE;
