@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "impl/base/arena.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,10 @@ struct cw_arena_chunk {
     struct cw_arena_chunk *next;
     size_t size;
     _Alignas(16) unsigned char bytes[];
+};
+
+struct cw_arena_recovery {
+    jmp_buf here;
 };
 
 void
@@ -55,11 +60,45 @@ chunk_alloc(size_t *size)
     return malloc(whole);
 }
 
+bool
+cw_arena_guard(struct cw_arena *a, void (*work)(void *user), void *user)
+{
+    struct cw_arena_recovery recovery, *outer = a->recovery;
+    a->recovery = &recovery;
+    if (setjmp(recovery.here)) {
+        a->recovery = outer;
+        return false;
+    }
+    work(user);
+    a->recovery = outer;
+    return true;
+}
+
+void
+cw_arena_guard_too(struct cw_arena *a, const struct cw_arena *guarded)
+{
+    a->recovery = guarded->recovery;
+}
+
+void
+cw_arena_exhausted(struct cw_arena *a)
+{
+    longjmp(a->recovery->here, 1);
+}
+
+static void *
+no_memory(struct cw_arena *a)
+{
+    if (a->recovery)
+        cw_arena_exhausted(a);
+    return NULL;
+}
+
 void *
 cw_arena_alloc(struct cw_arena *a, size_t size)
 {
     if (size > SIZE_MAX / 2)
-        return NULL;
+        return no_memory(a);
     size = (size + 15) & ~(size_t)15;
     if (!a->head || a->used + size > a->head->size) {
         size_t want = a->total / 4 < CHUNK ? CHUNK : a->total / 4 > MAX_CHUNK ? MAX_CHUNK : a->total / 4;
@@ -67,7 +106,7 @@ cw_arena_alloc(struct cw_arena *a, size_t size)
             want = size;
         struct cw_arena_chunk *c = chunk_alloc(&want);
         if (!c)
-            return NULL;
+            return no_memory(a);
         c->next = a->head;
         c->size = want;
         a->head = c;
@@ -78,6 +117,21 @@ cw_arena_alloc(struct cw_arena *a, size_t size)
     a->used += size;
     memset(p, 0, size);
     return p;
+}
+
+void *
+cw_arena_grow(struct cw_arena *a, void *old, uint32_t n, uint32_t more, uint32_t *cap, size_t size)
+{
+    uint64_t need = (uint64_t)n + more, larger = need * 2 + 32;
+    if (need <= *cap)
+        return old;
+    void *fresh = larger > UINT32_MAX ? no_memory(a) : cw_arena_alloc(a, larger * size);
+    if (!fresh)
+        return NULL;
+    if (n)
+        memcpy(fresh, old, n * size);
+    *cap = (uint32_t)larger;
+    return fresh;
 }
 
 char *
