@@ -352,7 +352,7 @@ settle_unwritten(struct flow *f)
  * quadratic time. Real kernels need less than a tenth. */
 enum { STEPS = 200 };
 
-cw_result
+void
 flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *a)
 {
     const struct ptx_function *fn = f->fn;
@@ -360,20 +360,19 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
         .block_defs = cw_arena_array(a, struct flow_row, f->n + 1),
         .scanned = cw_arena_array(a, uint32_t, f->n + 1),
         .join = cw_arena_array(a, uint32_t, f->n + 1),
+        .walk = flow_walk_new(f->n, a),
         .budget = STEPS * ((uint64_t)f->n + fn->ninsts) + STEPS,
     };
     uint32_t *cover = cw_arena_array(a, uint32_t, f->n + 2);
-    if (!cover || !g.block_defs || !flow_walk_init(&g.walk, f->n, a) || !g.scanned || !g.join || !flow_set_init(&g.path, f->words, a) ||
-        !flow_set_init(&g.some, f->words, a) || !flow_set_init(&g.several, f->words, a) || !flow_set_init(&g.live, f->words, a) ||
-        !flow_set_init(&g.live_twice, f->words, a))
-        return CW_ERR_NOMEM;
+    struct flow_set *const sets[] = { &g.path, &g.some, &g.several, &g.live, &g.live_twice };
+    for (unsigned i = 0; i < sizeof sets / sizeof *sets; i++)
+        flow_set_init(sets[i], f->words, a);
     memcpy(g.join, f->ipdom, f->n * sizeof *g.join);
     for (uint32_t b = 0; b < f->n; b++) {
         flow_set_clear(&g.path);
         for (uint32_t i = 0; i < fn->blocks[b].count; i++)
             flow_visit_regs(&fn->insts[fn->blocks[b].first + i], visit_def, &g.path);
-        if (!flow_set_row(&g.path, &g.block_defs[b], a))
-            return CW_ERR_NOMEM;
+        flow_set_row(&g.path, &g.block_defs[b], a);
     }
     struct div_ctx c = { .f = f, .width = width, .linear_x = linear_x, .is_entry = fn->is_entry };
     for (uint32_t r = 0; r < fn->nregs; r++) {
@@ -433,5 +432,4 @@ flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *
         for (uint32_t b = 0; b < f->n; b++)
             f->divergent[b] = terminator_varies(f, b);
     }
-    return CW_OK;
 }

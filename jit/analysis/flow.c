@@ -131,13 +131,11 @@ flow_dominates(const struct flow *f, uint32_t a, uint32_t b)
 
 /* Number the nodes of a forest in preorder: the descendants of x are those with first[x] <= first[y] <= last[x]. For a root, parent[x] is x
  * or FLOW_NONE. */
-static bool
+static void
 number_forest(const uint32_t *parent, uint32_t n, uint32_t *first, uint32_t *last, struct cw_arena *a)
 {
     uint32_t *child = cw_arena_array(a, uint32_t, n + 1), *sibling = cw_arena_array(a, uint32_t, n + 1), *stack = cw_arena_array(a, uint32_t, n + 1);
     uint32_t next = 0, top = 0;
-    if (!child || !sibling || !stack)
-        return false;
     for (uint32_t i = 0; i < n; i++)
         child[i] = FLOW_NONE;
     for (uint32_t i = n; i-- > 0;)
@@ -162,7 +160,6 @@ number_forest(const uint32_t *parent, uint32_t n, uint32_t *first, uint32_t *las
             }
         }
     }
-    return true;
 }
 
 /* Does block b end in a guarded ret or exit? Some lanes leave there; the others fall through. */
@@ -176,7 +173,7 @@ flow_guarded_leave(const struct ptx_function *fn, uint32_t b)
 
 /* Forward dominators and, over the reversed graph with a virtual exit node n, post-dominators. A block that reaches no exit (an endless
  * loop) gets an edge to the virtual exit, so that every block has a post-dominator. */
-static bool
+static void
 find_dominators(struct flow *f, struct cw_arena *a)
 {
     uint32_t n = f->n;
@@ -189,8 +186,6 @@ find_dominators(struct flow *f, struct cw_arena *a)
     f->post = cw_arena_array(a, uint32_t, n + 1);
     f->idom = cw_arena_array(a, uint32_t, n + 1);
     f->ipdom = cw_arena_array(a, uint32_t, n + 1);
-    if (!po || !stack || !next || !number || !succ || !pred || !nsucc || !npred || !seen || !f->post || !f->idom || !f->ipdom)
-        return false;
     for (uint32_t b = 0; b < n; b++) {
         succ[b] = blk[b].succ, nsucc[b] = blk[b].nsucc;
         pred[b] = blk[b].pred, npred[b] = blk[b].npred;
@@ -200,15 +195,12 @@ find_dominators(struct flow *f, struct cw_arena *a)
     dominators(n, 0, f->post, f->npost, pred, npred, f->idom, number);
     f->dom_first = cw_arena_array(a, uint32_t, n + 1);
     f->dom_last = cw_arena_array(a, uint32_t, n + 1);
-    if (!f->dom_first || !f->dom_last || !number_forest(f->idom, n, f->dom_first, f->dom_last, a))
-        return false;
+    number_forest(f->idom, n, f->dom_first, f->dom_last, a);
 
     /* Reversed: successors of x are its predecessors; the virtual exit n has an edge to each block without successor. */
     uint32_t *exits = cw_arena_array(a, uint32_t, n + 1), nexits = 0;
     uint32_t **rpred = cw_arena_array(a, uint32_t *, n + 1), *nrpred = cw_arena_array(a, uint32_t, n + 1);
     uint32_t *virtual_exit = cw_arena_array(a, uint32_t, 1);
-    if (!exits || !rpred || !nrpred || !virtual_exit)
-        return false;
     *virtual_exit = n;
     for (uint32_t b = 0; b < n; b++) {
         rpred[b] = succ[b], nrpred[b] = nsucc[b];
@@ -218,8 +210,6 @@ find_dominators(struct flow *f, struct cw_arena *a)
         } else if (flow_guarded_leave(f->fn, b)) {
             exits[nexits++] = b;
             rpred[b] = cw_arena_array(a, uint32_t, nsucc[b] + 1);
-            if (!rpred[b])
-                return false;
             memcpy(rpred[b], succ[b], nsucc[b] * sizeof *rpred[b]);
             rpred[b][nrpred[b]++] = n;
         }
@@ -235,8 +225,6 @@ find_dominators(struct flow *f, struct cw_arena *a)
                 continue;
             exits[nexits++] = b;
             uint32_t *r = cw_arena_array(a, uint32_t, nrpred[b] + 1);
-            if (!r)
-                return false;
             memcpy(r, rpred[b], nrpred[b] * sizeof *r);
             r[nrpred[b]++] = n;
             rpred[b] = r;
@@ -244,7 +232,6 @@ find_dominators(struct flow *f, struct cw_arena *a)
         }
     }
     dominators(n + 1, n, po, count, rpred, nrpred, f->ipdom, number);
-    return true;
 }
 
 /* ---- loops and layout --------------------------------------------------------------------------------------------------- */
@@ -273,7 +260,7 @@ take_into_loop(struct flow *f, uint32_t number, uint32_t b, uint32_t *stack, uin
 
 /* One natural loop per header, inner ones first. Walking backwards from the latches of a header, a block that is in a loop already stands
  * for its outermost loop so far. */
-static bool
+static void
 find_loops(struct flow *f, struct cw_arena *a)
 {
     uint32_t n = f->n;
@@ -283,8 +270,6 @@ find_loops(struct flow *f, struct cw_arena *a)
     uint32_t *first = cw_arena_array(a, uint32_t, n + 1), *last = cw_arena_array(a, uint32_t, n + 1);
     f->loops = cw_arena_array(a, struct flow_loop, n + 1);
     f->loop_of = cw_arena_array(a, uint32_t, n + 1);
-    if (!stack || !outermost || !parent || !first || !last || !f->loops || !f->loop_of)
-        return false;
     for (uint32_t b = 0; b < n; b++)
         f->loop_of[b] = FLOW_NONE;
     /* Post-order visits the blocks that a header dominates before the header. */
@@ -312,15 +297,13 @@ find_loops(struct flow *f, struct cw_arena *a)
     }
     for (uint32_t l = 0; l < f->nloops; l++)
         parent[l] = f->loops[l].parent;
-    if (!number_forest(parent, f->nloops, first, last, a))
-        return false;
+    number_forest(parent, f->nloops, first, last, a);
     for (uint32_t l = f->nloops; l-- > 0;) {        /* outer loops have higher numbers */
         uint32_t p = f->loops[l].parent;
         f->loops[l].depth = p == FLOW_NONE ? 1 : f->loops[p].depth + 1;
         f->loops[l].first_number = first[l];
         f->loops[l].last_number = last[l];
     }
-    return true;
 }
 
 /* Is block b in loop l (at any depth)? */
@@ -402,14 +385,12 @@ order_children(struct layout *lay, uint32_t region, uint32_t entry, const uint32
 
 /* Each region's children in topological order, a loop's blocks in its place. Regions are kept on an explicit stack, since nests
  * may be deep. */
-static bool
+static void
 layout_regions(struct layout *lay, uint32_t *out, uint32_t *nout)
 {
     struct flow *f = lay->f;
     struct region { uint32_t loop, left, *children; } *open = cw_arena_array(lay->a, struct region, f->nloops + 1);
     uint32_t depth = 0;
-    if (!open)
-        return false;
     for (uint32_t l = 0; l < f->nloops; l++)
         lay->loop_at[f->loops[l].first_number] = l;
     for (uint32_t i = 0; i < f->nloops; i++) {
@@ -429,8 +410,6 @@ layout_regions(struct layout *lay, uint32_t *out, uint32_t *nout)
         qsort(lay->sorted, end - begin, sizeof *lay->sorted, flow_ascending);
         uint32_t n = order_children(lay, region, entry, lay->sorted, end - begin);
         open[depth] = (struct region){ region, n, cw_arena_array(lay->a, uint32_t, n + 1) };
-        if (!open[depth].children)
-            return false;
         memcpy(open[depth++].children, lay->po, n * sizeof *lay->po);
         /* Continue with the open regions. */
         for (next = FLOW_NONE; depth && next == FLOW_NONE;) {
@@ -448,12 +427,12 @@ layout_regions(struct layout *lay, uint32_t *out, uint32_t *nout)
                 next = f->loop_of[b];               /* a header's innermost loop is its own */
         }
         if (next == FLOW_NONE)
-            return true;
+            return;
         region = next;
     }
 }
 
-static bool
+static void
 find_layout(struct flow *f, struct cw_arena *a)
 {
     uint32_t n = f->n, count = 0;
@@ -466,9 +445,6 @@ find_layout(struct flow *f, struct cw_arena *a)
         .stack = cw_arena_array(a, uint32_t, n + 1), .at = cw_arena_array(a, uint32_t, n + 1), .edge = cw_arena_array(a, uint32_t, n + 1),
         .po = cw_arena_array(a, uint32_t, n + 1), .seen = cw_arena_array(a, bool, n + 1),
     };
-    if (!f->order || !f->position || !lay.ancestor || !lay.loop_at || !lay.sorted || !lay.members || !lay.begin || !lay.first || !lay.chain || !lay.stack || !lay.at ||
-        !lay.edge || !lay.po || !lay.seen)
-        return false;
     /* Sort blocks by the numbers of their loops; those outside of loops come last. */
     uint32_t *place = lay.begin + 1;
     for (uint32_t b = 0; b < n; b++)
@@ -480,8 +456,7 @@ find_layout(struct flow *f, struct cw_arena *a)
     }
     for (uint32_t b = 0; b < n; b++)
         lay.members[place[f->loop_of[b] == FLOW_NONE ? f->nloops : f->loops[f->loop_of[b]].first_number]++] = b;
-    if (!layout_regions(&lay, f->order, &count) || count != n)
-        return false;
+    layout_regions(&lay, f->order, &count);
     for (uint32_t i = 0; i < n; i++)
         f->position[f->order[i]] = i;
     for (uint32_t b = 0; b < n; b++)
@@ -490,7 +465,6 @@ find_layout(struct flow *f, struct cw_arena *a)
             if (f->position[s] <= f->position[b] && !flow_dominates(f, s, b))
                 f->irreducible = true;
         }
-    return true;
 }
 
 /* ---- liveness ------------------------------------------------------------------------------------------------------------- */
@@ -522,7 +496,7 @@ live_visit(void *user, uint32_t r, bool write)
 }
 
 /* What block b reads before it writes, and what it writes. */
-static bool
+static void
 scan_block(struct flow *f, uint32_t b, struct flow_set *use, struct flow_set *def, struct flow_row *writes, struct cw_arena *a)
 {
     struct live_ctx c = { use, def, f->ndefs, f->def_block, b, false };
@@ -534,12 +508,13 @@ scan_block(struct flow *f, uint32_t b, struct flow_set *use, struct flow_set *de
         c.guarded = in->has_guard && !(ptx_op_info((ptx_op)in->op)->traits & PTX_T_TERMINATOR);
         flow_visit_regs(in, live_visit, &c);
     }
-    return flow_set_row(use, &f->live_in[b], a) && flow_set_row(def, writes, a);
+    flow_set_row(use, &f->live_in[b], a);
+    flow_set_row(def, writes, a);
 }
 
-/* Add to block b what its successors need and it does not write. */
+/* Add to block b what its successors need and it does not write; true if there was more. */
 static bool
-flow_back(struct flow *f, uint32_t b, struct flow_set *in, struct flow_set *def, const struct flow_row *writes, bool *changed, struct cw_arena *a)
+flow_back(struct flow *f, uint32_t b, struct flow_set *in, struct flow_set *def, const struct flow_row *writes, struct cw_arena *a)
 {
     const struct ptx_block *blk = &f->fn->blocks[b];
     bool more = false;
@@ -558,11 +533,12 @@ flow_back(struct flow *f, uint32_t b, struct flow_set *in, struct flow_set *def,
             }
         }
     }
-    *changed |= more;
-    return !more || flow_set_row(in, &f->live_in[b], a);
+    if (more)
+        flow_set_row(in, &f->live_in[b], a);
+    return more;
 }
 
-static bool
+static void
 find_liveness(struct flow *f, struct cw_arena *a)
 {
     uint32_t n = f->n, nregs = f->fn->nregs;
@@ -574,23 +550,20 @@ find_liveness(struct flow *f, struct cw_arena *a)
     f->ndefs = cw_arena_array(a, uint32_t, nregs + 1);
     f->def_block = cw_arena_array(a, uint32_t, nregs + 1);
     struct flow_row *writes = cw_arena_array(a, struct flow_row, n + 1);
-    if (!f->live_in || !f->ndefs || !f->def_block || !writes || !flow_set_init(&use, f->words, a) || !flow_set_init(&def, f->words, a))
-        return false;
+    flow_set_init(&use, f->words, a);
+    flow_set_init(&def, f->words, a);
     for (uint32_t r = 0; r < nregs; r++)
         f->def_block[r] = FLOW_NONE;
     for (uint32_t b = 0; b < n; b++)
-        if (!scan_block(f, b, &use, &def, &writes[b], a))
-            return false;
+        scan_block(f, b, &use, &def, &writes[b], a);
     for (bool changed = true; changed;) {
         changed = false;
         for (uint32_t i = n; i-- > 0;)
-            if (!flow_back(f, f->order[i], &use, &def, &writes[f->order[i]], &changed, a))
-                return false;
+            changed |= flow_back(f, f->order[i], &use, &def, &writes[f->order[i]], a);
     }
-    return true;
 }
 
-cw_result
+void
 flow_analyse(struct flow *f, const struct ptx_function *fn, unsigned width, bool linear_x, struct cw_arena *a)
 {
     memset(f, 0, sizeof *f);
@@ -602,16 +575,17 @@ flow_analyse(struct flow *f, const struct ptx_function *fn, unsigned width, bool
     f->divergent = cw_arena_array(a, bool, f->n + 1);
     f->shape = cw_arena_array(a, struct flow_shape, fn->nregs + 1);
     f->spin = cw_arena_array(a, bool, f->n + 1);
-    if (!f->spin || !f->shape || !f->uniform || !f->masked_write || !f->masked || !f->divergent)
-        return CW_ERR_NOMEM;
-    if (!find_dominators(f, a) || !find_loops(f, a) || !find_layout(f, a) || !find_liveness(f, a))
-        return CW_ERR_NOMEM;
+    find_dominators(f, a);
+    find_loops(f, a);
+    find_layout(f, a);
+    find_liveness(f, a);
     flow_find_spins(f, a);
-    if (width > 1)
-        return flow_divergence(f, width, linear_x, a);
+    if (width > 1) {
+        flow_divergence(f, width, linear_x, a);
+        return;
+    }
     for (uint32_t r = 0; r < fn->nregs; r++) {
         f->uniform[r] = true;
         f->shape[r].kind = FLOW_UNIFORM;
     }
-    return CW_OK;
 }

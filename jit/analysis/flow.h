@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Control-flow and divergence facts of one PTX function, computed before its emission. The caller's arena owns all arrays. Invariants:
+ * Control-flow and divergence facts of one PTX function, computed before its emission. The caller's arena owns all arrays; the caller guards
+ * it (cw_arena_guard), here and in the other analyses. Invariants:
  * `order` holds every block once, `position` is its inverse; the blocks of a natural loop are contiguous in `order`; block 0 is first. */
 #ifndef CWJ_ANALYSIS_FLOW_H
 #define CWJ_ANALYSIS_FLOW_H
@@ -77,7 +78,7 @@ enum { FLOW_BLOCK = 1024 };
 
 /* fn->blocks must be built. With width 1 every register is uniform and no block masked. linear_x: see struct
  * cwh_variant. */
-cw_result flow_analyse(struct flow *f, const struct ptx_function *fn, unsigned width, bool linear_x, struct cw_arena *arena) CW_MUST_CHECK;
+void flow_analyse(struct flow *f, const struct ptx_function *fn, unsigned width, bool linear_x, struct cw_arena *arena);
 
 /* The shape of a source operand, and whether a shape is one of the affine ones. */
 struct flow_shape flow_operand_shape(const struct flow *f, const struct ptx_operand *o, bool linear_x, unsigned width);
@@ -87,8 +88,8 @@ bool flow_is_affine(struct flow_shape s);
  * Looks at destination operand 0 only. */
 struct flow_shape flow_affine(const struct flow *f, const struct ptx_inst *in, bool linear_x, unsigned width);
 
-/* The maximum number of 32-bit registers live at once, except predicates, constants and parameters. False: out of memory. */
-bool flow_pressure(const struct flow *f, struct cw_arena *arena, uint32_t *words) CW_MUST_CHECK;
+/* The maximum number of 32-bit registers live at once, except predicates, constants and parameters. */
+uint32_t flow_pressure(const struct flow *f, struct cw_arena *arena);
 
 bool flow_dominates(const struct flow *f, uint32_t a, uint32_t b);
 uint64_t flow_row_word(const struct flow_row *row, uint32_t index);

@@ -11,11 +11,11 @@ struct flow_set {
     uint32_t *listed, n;
     bool *has;                      /* per word: it is listed */
 };
-bool flow_set_init(struct flow_set *s, uint32_t words, struct cw_arena *a);     /* empty; false: out of memory */
+void flow_set_init(struct flow_set *s, uint32_t words, struct cw_arena *a);     /* empty */
 void flow_set_clear(struct flow_set *s);
 void flow_set_add_row(struct flow_set *s, const struct flow_row *row);
 int flow_ascending(const void *a, const void *b);               /* for qsort: two uint32_t */
-bool flow_set_row(struct flow_set *s, struct flow_row *row, struct cw_arena *a);
+void flow_set_row(struct flow_set *s, struct flow_row *row, struct cw_arena *a);
 static inline void
 flow_set_add(struct flow_set *s, uint32_t word, uint64_t bits)
 {
@@ -30,11 +30,10 @@ flow_set_add(struct flow_set *s, uint32_t word, uint64_t bits)
 struct flow_walk {
     uint32_t *stack, *seen, top, stamp;
 };
-static inline bool
-flow_walk_init(struct flow_walk *w, uint32_t nblocks, struct cw_arena *a)       /* false: out of memory */
+static inline struct flow_walk
+flow_walk_new(uint32_t nblocks, struct cw_arena *a)
 {
-    *w = (struct flow_walk){ cw_arena_array(a, uint32_t, nblocks + 1), cw_arena_array(a, uint32_t, nblocks + 1), 0, 0 };
-    return w->stack && w->seen;
+    return (struct flow_walk){ cw_arena_array(a, uint32_t, nblocks + 1), cw_arena_array(a, uint32_t, nblocks + 1), 0, 0 };
 }
 static inline void
 flow_walk_to(struct flow_walk *w, uint32_t block)
@@ -60,6 +59,6 @@ void flow_find_spins(struct flow *f, struct cw_arena *a);
 void flow_taint(const struct flow *f, uint32_t l, uint64_t *regs, bool control, bool (*source)(const struct ptx_inst *in, void *user), void *user);
 /* Does an exit or a back edge of loop l depend on one of the registers? */
 bool flow_leaves_by(const struct flow *f, uint32_t l, const uint64_t *regs);
-cw_result flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *a) CW_MUST_CHECK;
+void flow_divergence(struct flow *f, unsigned width, bool linear_x, struct cw_arena *a);
 
 #endif

@@ -222,25 +222,35 @@ may_be(const struct ptx_function *fn)
     return load && store && setp;
 }
 
+struct question {
+    const struct ptx_function *fn;
+    struct cw_arena arena;
+    uint32_t line;                  /* the answer */
+};
+
+static void
+search_function(void *user)
+{
+    struct question *q = user;
+    struct flow f;
+    flow_analyse(&f, q->fn, 1, false, &q->arena);
+    struct search s = { .f = &f, .budget = 200 * (uint64_t)q->fn->ninsts, .region = flow_walk_new(f.n, &q->arena), .walk = flow_walk_new(f.n, &q->arena) };
+    for (uint32_t b = 0; b < f.n && !q->line; b++)
+        if (branch_in_step(&s, b))
+            q->line = s.line;
+}
+
 /* The line of a load that matches the pattern, or 0. */
 static uint32_t
 function_in_step(const struct ptx_function *fn)
 {
-    struct flow f;
-    struct cw_arena a;
-    uint32_t line = 0;
+    struct question q = { .fn = fn };
     if (!may_be(fn) || ptx_function_build_cfg((struct ptx_function *)fn) != CW_OK)
         return 0;
-    cw_arena_init(&a);
-    if (flow_analyse(&f, fn, 1, false, &a) == CW_OK) {
-        struct search s = { .f = &f, .budget = 200 * (uint64_t)fn->ninsts };
-        bool ok = flow_walk_init(&s.region, f.n, &a) && flow_walk_init(&s.walk, f.n, &a);
-        for (uint32_t b = 0; ok && b < f.n && !line; b++)
-            if (branch_in_step(&s, b))
-                line = s.line;
-    }
-    cw_arena_finish(&a);
-    return line;
+    cw_arena_init(&q.arena);
+    bool answered = cw_arena_guard(&q.arena, search_function, &q);
+    cw_arena_finish(&q.arena);
+    return answered ? q.line : 0;
 }
 
 bool

@@ -65,13 +65,12 @@ visit_block(const struct flow *f, const struct ptx_block *b, struct pressure *p)
     }
 }
 
-bool
-flow_pressure(const struct flow *f, struct cw_arena *a, uint32_t *words)
+uint32_t
+flow_pressure(const struct flow *f, struct cw_arena *a)
 {
     const struct ptx_function *fn = f->fn;
     struct pressure p = { .words = cw_arena_array(a, uint8_t, (size_t)f->words * 64) };
-    if (!p.words || !flow_set_init(&p.set, f->words, a))
-        return false;
+    flow_set_init(&p.set, f->words, a);
     for (uint32_t r = 0; r < fn->nregs; r++)
         p.words[r] = fn->regs[r].type == PTX_PRED ? 0 : (uint8_t)((ptx_type_bits(fn->regs[r].type) + 31) / 32);
     for (uint32_t i = 0; i < fn->ninsts; i++)
@@ -79,6 +78,5 @@ flow_pressure(const struct flow *f, struct cw_arena *a, uint32_t *words)
             p.words[fn->insts[i].operand[0].index] = 0;
     for (uint32_t b = 0; b < f->n; b++)
         visit_block(f, &fn->blocks[b], &p);
-    *words = p.most;
-    return true;
+    return p.most;
 }

@@ -20,7 +20,8 @@ struct progress {
     struct cwj_program *p;
     const struct cwj_closure *closure;
     struct waits waits;
-    struct cw_arena arena;          /* for one function */
+    struct cw_arena arena;
+    enum cwj_progress result;
 };
 
 /* The barrier of the whole block: number 0, no count; bar.red has its predicate behind. Or that of its whole cluster. */
@@ -92,71 +93,54 @@ find_barriers(struct progress *w, struct apart *a)
     return guarded;
 }
 
-static cw_result
-barriers_apart(struct progress *w, const struct flow *f, bool *yes)
+static bool
+barriers_apart(struct progress *w, const struct flow *f)
 {
     uint32_t n = f->n;
     struct apart a = { .f = f, .barrier = cw_arena_array(&w->arena, bool, n + 1), .ahead = cw_arena_array(&w->arena, bool, n + 1),
-                       .budget = 100 * (uint64_t)n + 1000 };
-    if (!a.barrier || !a.ahead || !flow_walk_init(&a.walk, n, &w->arena))
-        return CW_ERR_NOMEM;
-    *yes = find_barriers(w, &a);
-    for (uint32_t b = 0; b < n && !*yes; b++) {
+                       .walk = flow_walk_new(n, &w->arena), .budget = 100 * (uint64_t)n + 1000 };
+    bool yes = find_barriers(w, &a);
+    for (uint32_t b = 0; b < n && !yes; b++) {
         const struct ptx_block *blk = &f->fn->blocks[b];
         uint32_t join = f->ipdom[b], paths = 0;
         if (!f->divergent[b] || !a.ahead[b])
             continue;
         for (uint32_t k = 0; k < blk->nsucc; k++)
             paths += path_has(&a, blk->succ[k], join);
-        *yes = paths > 1 || (paths == 1 && join < n && a.ahead[join]);
+        yes = paths > 1 || (paths == 1 && join < n && a.ahead[join]);
     }
-    return CW_OK;
+    return yes;
 }
 
 /* ---- functions and kernels ---- */
 
-static cw_result
-function_waits(struct progress *w, const struct ptx_function *fn, const struct wait_facts *h, bool *yes)
+static bool
+function_waits(struct progress *w, const struct ptx_function *fn, const struct wait_facts *h)
 {
     struct flow f;
-    cw_result r = ptx_function_build_cfg((struct ptx_function *)fn);
-    if (r == CW_OK)
-        r = flow_analyse(&f, fn, h->barrier ? FLOW_BLOCK : 1, false, &w->arena);
-    if (r != CW_OK)
-        return r;
-    if (!waits_begin(&w->waits, &f, &w->arena))
-        return CW_ERR_NOMEM;
-    for (uint32_t l = 0; l < f.nloops && h->peek && !*yes; l++)
-        *yes = waits_in(&w->waits, &f, l, false);
-    return h->barrier && !*yes ? barriers_apart(w, &f, yes) : CW_OK;
+    if (ptx_function_build_cfg((struct ptx_function *)fn) != CW_OK)
+        cw_arena_exhausted(&w->arena);
+    flow_analyse(&f, fn, h->barrier ? FLOW_BLOCK : 1, false, &w->arena);
+    waits_begin(&w->waits, &f, &w->arena);
+    bool yes = false;
+    for (uint32_t l = 0; l < f.nloops && h->peek && !yes; l++)
+        yes = waits_in(&w->waits, &f, l, false);
+    return yes || (h->barrier && barriers_apart(w, &f));
 }
 
-static cw_result
-kernel_progress(struct progress *w, struct cw_arena *a, enum cwj_progress *out)
+static void
+kernel_progress(void *user)
 {
-    *out = CWJ_PROGRESS_REQUIRED;
-    if (cwj_closure_has_inst(w->p, w->closure, is_partial))
-        return CW_OK;
-    *out = CWJ_PROGRESS_COMMON;
-    if (!waits_collect(&w->waits, w->p, w->closure->funcs, w->closure->nfuncs, a))
-        return CW_ERR_NOMEM;
-    for (uint32_t k = 0; k < w->closure->nfuncs; k++) {
+    struct progress *w = user;
+    bool partial = cwj_closure_has_inst(w->p, w->closure, is_partial), yes = false;
+    if (!partial)
+        waits_collect(&w->waits, w->p, w->closure->funcs, w->closure->nfuncs, &w->arena);
+    for (uint32_t k = 0; k < w->closure->nfuncs && !partial && !yes; k++) {
         const struct cwj_function *f = cwj_program_function(w->p, w->closure->funcs[k]);
         const struct wait_facts *h = &w->waits.facts[w->closure->funcs[k]];
-        bool yes = false;
-        if (!f->fn || !f->fn->has_body || (!h->barrier && !h->peek))
-            continue;
-        cw_arena_init(&w->arena);
-        cw_result r = function_waits(w, f->fn, h, &yes);
-        cw_arena_finish(&w->arena);
-        if (r != CW_OK)
-            return r;
-        if (yes) {
-            *out = CWJ_PROGRESS_MAYBE;
-            return CW_OK;
-        }
+        yes = f->fn && f->fn->has_body && (h->barrier || h->peek) && function_waits(w, f->fn, h);
     }
-    return CW_OK;
+    w->result = partial ? CWJ_PROGRESS_REQUIRED : yes ? CWJ_PROGRESS_MAYBE : CWJ_PROGRESS_COMMON;
 }
 
 enum cwj_progress
@@ -167,14 +151,12 @@ cwj_independent_progress_locked(struct cwj_program *p, uint32_t index)
     struct cwj_closure *closure = &p->closure[index];
     if (closure->progress)
         return (enum cwj_progress)(closure->progress - 1);
-    struct progress w = { .p = p, .closure = closure };
-    enum cwj_progress result = CWJ_PROGRESS_COMMON;
-    struct cw_arena arena;
-    cw_arena_init(&arena);
-    if (kernel_progress(&w, &arena, &result) == CW_OK)
-        closure->progress = (uint8_t)(result + 1);
-    cw_arena_finish(&arena);
-    return result;
+    struct progress w = { .p = p, .closure = closure, .result = CWJ_PROGRESS_COMMON };
+    cw_arena_init(&w.arena);
+    if (cw_arena_guard(&w.arena, kernel_progress, &w))
+        closure->progress = (uint8_t)(w.result + 1);
+    cw_arena_finish(&w.arena);
+    return w.result;
 }
 
 enum cwj_progress

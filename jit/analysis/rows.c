@@ -19,14 +19,13 @@ flow_row_word(const struct flow_row *row, uint32_t index)
     return low < row->n && row->word[low].index == index ? row->word[low].bits : 0;
 }
 
-bool
+void
 flow_set_init(struct flow_set *s, uint32_t words, struct cw_arena *a)
 {
     s->bits = cw_arena_array(a, uint64_t, words);
     s->listed = cw_arena_array(a, uint32_t, words);
     s->has = cw_arena_array(a, bool, words);
     s->n = 0;
-    return s->bits && s->listed && s->has;
 }
 
 void
@@ -53,16 +52,13 @@ flow_ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-bool
+void
 flow_set_row(struct flow_set *s, struct flow_row *row, struct cw_arena *a)
 {
     row->n = 0;
     row->word = cw_arena_array(a, struct flow_word, s->n + 1);
-    if (!row->word)
-        return false;
     qsort(s->listed, s->n, sizeof *s->listed, flow_ascending);
     for (uint32_t i = 0; i < s->n; i++)
         if (s->bits[s->listed[i]])
             row->word[row->n++] = (struct flow_word){ s->bits[s->listed[i]], s->listed[i] };
-    return true;
 }

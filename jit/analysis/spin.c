@@ -152,6 +152,6 @@ void
 flow_find_spins(struct flow *f, struct cw_arena *a)
 {
     uint64_t *regs = f->nloops ? cw_arena_array(a, uint64_t, f->words) : NULL;
-    for (uint32_t l = 0; l < f->nloops && regs; l++)
+    for (uint32_t l = 0; l < f->nloops; l++)
         f->spin[f->loops[l].header] = waits(f, l, regs);
 }

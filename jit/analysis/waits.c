@@ -175,12 +175,10 @@ propagate(struct waits *w, uint32_t id)
     return changed;
 }
 
-bool
+void
 waits_collect(struct waits *w, const struct cwj_program *p, const uint32_t *funcs, uint32_t n, struct cw_arena *a)
 {
     *w = (struct waits){ .p = p, .facts = cw_arena_array(a, struct wait_facts, (size_t)p->nfuncs + 1) };
-    if (!w->facts)
-        return false;
     for (uint32_t k = 0; k < n; k++) {
         const struct ptx_function *fn = cwj_program_function(p, funcs[k])->fn;
         if (fn && fn->has_body)
@@ -194,7 +192,6 @@ waits_collect(struct waits *w, const struct cwj_program *p, const uint32_t *func
         for (uint32_t k = n; k-- > 0;)
             changed |= propagate(w, funcs[k]);
     }
-    return true;
 }
 
 /* ---- loops ---- */
@@ -275,7 +272,7 @@ find_moving(struct waits *w, const struct flow *f, uint32_t l)
         w->moving[k] |= w->carried[k];
 }
 
-bool
+void
 waits_begin(struct waits *w, const struct flow *f, struct cw_arena *a)
 {
     uint64_t *sets = cw_arena_array(a, uint64_t, (size_t)f->words * 4);
@@ -283,7 +280,6 @@ waits_begin(struct waits *w, const struct flow *f, struct cw_arena *a)
     w->moving = sets + f->words;
     w->carried = sets + 2 * (size_t)f->words;
     w->dependent = sets + 3 * (size_t)f->words;
-    return sets != NULL;
 }
 
 bool

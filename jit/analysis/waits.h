@@ -29,13 +29,13 @@ struct waits {
 };
 
 /* Collect the facts of functions funcs[0 .. n). w->p is set; facts of other functions stay empty. */
-bool waits_collect(struct waits *w, const struct cwj_program *p, const uint32_t *funcs, uint32_t n, struct cw_arena *a) CW_MUST_CHECK;
+void waits_collect(struct waits *w, const struct cwj_program *p, const uint32_t *funcs, uint32_t n, struct cw_arena *a);
 
 /* What an instruction calls; empty for one that is no call. */
 struct wait_facts waits_called(const struct waits *w, const struct ptx_inst *in);
 
 /* Begin with a function. */
-bool waits_begin(struct waits *w, const struct flow *f, struct cw_arena *a) CW_MUST_CHECK;
+void waits_begin(struct waits *w, const struct flow *f, struct cw_arena *a);
 
 /* Does loop l wait? A compare-and-swap that retries with the value found, and a ticket drawn by an atomic addition, do not: they fail only if
  * another thread has made progress. `same_place`: nor does a loop that looks at another address each time, as one that probes a hash table. */

@@ -101,16 +101,12 @@ by_label(const void *a, const void *b)
     return x->label != y->label ? (x->label < y->label ? -1 : 1) : (x->number > y->number) - (x->number < y->number);
 }
 
-/* The successors of block b by the instruction that each begins with. NULL: out of memory. */
+/* The successors of block b by the instruction that each begins with. */
 static struct edge *
 sort_edges(struct emit *e, uint32_t b)
 {
     const struct ptx_block *blk = &e->fn->blocks[b];
     struct edge *edges = cw_arena_array(&e->arena, struct edge, blk->nsucc + 1);
-    if (!edges) {
-        e->result = CW_ERR_NOMEM;
-        return NULL;
-    }
     for (uint32_t k = 0; k < blk->nsucc; k++)
         edges[k] = (struct edge){ e->fn->blocks[blk->succ[k]].first, k };
     qsort(edges, blk->nsucc, sizeof *edges, by_label);

@@ -50,7 +50,7 @@ struct emit {
     LLVMValueRef    mask;           /* current execution mask: <width x i1>, i1 when width is 1; NULL: all lanes of the gang */
     struct cwj_diags *diags;
     cw_result       result;         /* first failure; emission continues, to collect all diagnostics */
-    struct cw_arena arena;
+    struct cw_arena arena;          /* guarded: a failed allocation ends the emission */
 
     LLVMTypeRef i1, i8, i16, i32, i64, i128, f16, f32, f64, ptr, void_;
 };

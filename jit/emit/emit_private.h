@@ -10,6 +10,8 @@
 #include "jit/analysis/waits.h"
 #include "jit/link/program.h"
 
+#include "impl/base/buf.h"
+
 typedef LLVMValueRef V;             /* in private headers alone, for the files that build code */
 
 /* What park.c has added to a function. */
@@ -108,6 +110,7 @@ struct emit_session {
     const struct ptx_function *flat;    /* amdgcn: the kernel being emitted, if emit_flatten made it: its lanes run in rounds if they have to */
     struct waits *waits;            /* facts of the functions in `needed`; NULL: not needed so far */
     bool in_step;                   /* the kernel relies on that without saying so (cwj_needs_lockstep) */
+    struct cw_buf text, constraints;    /* nvptx: of the instruction being emitted */
 };
 
 static inline struct emit_session *
@@ -127,7 +130,7 @@ void emit_one(struct emit *e, const struct ptx_inst *in);
 LLVMValueRef emit_sreg(struct emit *e, ptx_sreg r);
 
 /* function.c */
-bool emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_fn, bool is_kernel);
+void emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_fn, bool is_kernel);
 LLVMValueRef emit_alloca(struct emit *e, LLVMTypeRef type, unsigned align, const char *name);   /* zeroed, in the entry block */
 LLVMBasicBlockRef emit_new_block(struct emit *e, const char *name);
 void emit_goto(struct emit *e, LLVMBasicBlockRef bb);
@@ -154,12 +157,12 @@ void emit_drop_exited(struct emit *e);
 /* Does a device function have `exit`? One behind a trap, where compilers put it, is never executed and does not count. */
 bool emit_has_exits(const struct cwj_program *p, const struct cwj_closure *closure);
 
-/* park.c: the function, or a copy in which lanes that wait for others of their warp let them run. NULL: out of memory. */
+/* park.c: the function, or a copy in which lanes that wait for others of their warp let them run. */
 const struct ptx_function *emit_park(struct emit *e, const struct ptx_function *fn, struct emit_park *park);
-/* Would lanes of the function still wait for each other? False: out of memory. */
-bool emit_park_leaves(struct emit *e, const struct ptx_function *fn, bool *left) CW_MUST_CHECK;
+/* Would lanes of the function still wait for each other? */
+bool emit_park_leaves(struct emit *e, const struct ptx_function *fn);
 
-/* flatten.c: the kernel as one function with all that it calls, in e->arena. NULL: out of memory (*why is NULL), or it has none; *why says why. */
+/* flatten.c: the kernel as one function with all that it calls, in e->arena. NULL: it has none; *why says why. */
 const struct ptx_function *emit_flatten(struct emit *e, const struct ptx_function *kernel, const char **why);
 
 /* affine.c: values base + step * lane. Emit an instruction that writes an affine register; read one as a vector. */
@@ -191,12 +194,6 @@ void emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_sp
 LLVMValueRef emit_lane_address(struct emit *e, LLVMValueRef storage, uint64_t size);
 uint64_t emit_lane_stride(const struct ptx_symbol *s);  /* bytes from one lane's copy to the next */
 void emit_invariant(struct emit *e, LLVMValueRef load);
-
-/* emit_simt_module's function for each target; the caller sets *module to NULL first. */
-cw_result emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
-                             struct cwj_diags *diags) CW_MUST_CHECK;
-cw_result emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
-                            struct cwj_diags *diags) CW_MUST_CHECK;
 
 /* call.c */
 /* Call the external function of this name, declaring it if needed. At most 16 arguments. */
@@ -242,11 +239,14 @@ LLVMValueRef emit_near(struct emit *e, LLVMValueRef low, ptx_space space);
 bool         emit_is_near(struct emit *e);
 
 /* session.c */
-/* Begin a module. NULL: out of memory; it is out of memory as well if e.result says so. */
-struct emit_session *emit_open(struct cwj_program *p, LLVMContextRef llvm, struct cwj_diags *diags);
-/* Free the session. Returns its result; if that is CW_OK, the caller owns *module, else it is NULL. */
-cw_result emit_close(struct emit_session *s, LLVMModuleRef *module) CW_MUST_CHECK;
-/* The functions `funcs`, callees before callers except in recursion. NULL: out of memory. */
+/* Make a module: body(e, user) fills it. e->arena is guarded meanwhile. Returns e->result; if that is CW_OK, the caller owns *module, else it is
+ * NULL. */
+typedef void emit_body(struct emit *e, void *user);
+cw_result emit_module(struct cwj_program *p, LLVMContextRef llvm, emit_body *body, void *user, LLVMModuleRef *module, struct cwj_diags *diags) CW_MUST_CHECK;
+emit_body emit_amdgcn_module, emit_nvptx_module;        /* user: a const struct emit_simt */
+/* The ids of the functions in s->needed. */
+uint32_t *emit_needed(struct emit *e, uint32_t *n);
+/* The functions `funcs`, callees before callers except in recursion. */
 uint32_t *emit_callees_first(const struct cwj_program *p, const uint32_t *funcs, uint32_t nfuncs, struct cw_arena *a);
 /* Make s->function_table: by token, the functions in s->needed whose address is taken. Others (of signatures that no kernel here calls) are null. */
 void emit_function_table(struct emit *e, const char *name);

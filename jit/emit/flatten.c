@@ -44,10 +44,7 @@ put_with(struct flat *f, struct ptx_inst in, const struct ptx_operand *operands,
 static uint32_t
 add_labels(struct flat *f, uint32_t n)
 {
-    uint32_t *label = rewrite_grow(&f->to, f->label, f->nlabels, n, &f->label_cap, sizeof *label);
-    if (!label)
-        return 0;
-    f->label = label;
+    f->label = cw_arena_grow(f->to.a, f->label, f->nlabels, n, &f->label_cap, sizeof *f->label);
     f->nlabels += n;
     return f->nlabels - n;
 }
@@ -55,8 +52,7 @@ add_labels(struct flat *f, uint32_t n)
 static void
 place(struct flat *f, uint32_t label)
 {
-    if (f->to.ok)
-        f->label[label] = f->to.fn->ninsts;
+    f->label[label] = f->to.fn->ninsts;
 }
 
 static struct ptx_operand
@@ -103,18 +99,14 @@ static struct ptx_symbol *
 add_local(struct flat *f, const struct ptx_symbol *like, ptx_space space)
 {
     struct ptx_function *fn = f->to.fn;
-    struct ptx_symbol **locals = rewrite_grow(&f->to, fn->locals, fn->nlocals, 1, &f->to.local_cap, sizeof *locals), *s = cw_arena_new(f->to.a, struct ptx_symbol);
-    if (!locals || !s) {
-        f->to.ok = false;
-        return NULL;
-    }
+    struct ptx_symbol *s = cw_arena_new(f->to.a, struct ptx_symbol);
     *s = *like;
     s->kind = PTX_SYM_VAR;
     s->space = (uint8_t)space;
     s->linkage = PTX_LINK_LOCAL;
     s->index = fn->nlocals;
-    fn->locals = locals;
-    locals[fn->nlocals++] = s;
+    fn->locals = cw_arena_grow(f->to.a, fn->locals, fn->nlocals, 1, &f->to.local_cap, sizeof s);
+    fn->locals[fn->nlocals++] = s;
     return s;
 }
 
@@ -158,8 +150,7 @@ copy_operand(struct flat *f, const struct body *b, const struct ptx_operand *o)
         break;
     case PTX_OPND_VEC: case PTX_OPND_PRED_PAIR: case PTX_OPND_LIST:
         c.elem = cw_arena_array(f->to.a, struct ptx_operand, o->count + 1u);
-        f->to.ok = f->to.ok && c.elem;
-        for (unsigned i = 0; i < o->count && f->to.ok; i++)
+        for (unsigned i = 0; i < o->count; i++)
             c.elem[i] = copy_operand(f, b, &o->elem[i]);
         break;
     default:
@@ -173,8 +164,7 @@ copy_inst(struct flat *f, const struct body *b, const struct ptx_inst *in)
 {
     struct ptx_inst c = *in;
     c.operand = cw_arena_array(f->to.a, struct ptx_operand, in->noperands + 1u);
-    f->to.ok = f->to.ok && c.operand;
-    for (unsigned i = 0; i < in->noperands && f->to.ok; i++)
+    for (unsigned i = 0; i < in->noperands; i++)
         c.operand[i] = copy_operand(f, b, &in->operand[i]);
     if (in->has_guard)
         c.guard += b->regs;
@@ -190,7 +180,7 @@ copy_table_branch(struct flat *f, const struct body *b, const struct ptx_inst *i
     const struct ptx_table *t = in->operand[1].table;
     uint32_t past = skip_unless(f, b, in);
     struct ptx_operand index = copy_operand(f, b, &in->operand[0]);
-    for (uint32_t i = 0; t && i < t->count && f->to.ok; i++)
+    for (uint32_t i = 0; t && i < t->count; i++)
         put_case(f, index, PTX_U32, rewrite_number(i), true, b->labels + t->labels[i]);
     rewrite_inst(&f->to, &(struct ptx_inst){ .op = PTX_OP_TRAP });    /* the index is beyond the table: undefined */
     place(f, past);
@@ -240,7 +230,7 @@ move_param(struct flat *f, const struct ptx_symbol *to, const struct ptx_symbol 
     }
     if (bits_type(step) == PTX_NONE)
         f->why = "a parameter has no width of a register";
-    for (uint64_t at = 0; at < to->size && !f->why && f->to.ok; at += step)
+    for (uint64_t at = 0; at < to->size && !f->why; at += step)
         move_word(f, to, from, at, bits_type(step));
 }
 
@@ -275,16 +265,13 @@ assign(struct flat *f, uint8_t type, struct ptx_operand to, struct ptx_operand f
 
 static void copy_body(struct flat *f, const struct body *b);
 
-static bool
+static void
 begin_body(struct flat *f, struct body *b, const struct ptx_function *from)
 {
     *b = (struct body){ .from = from, .regs = rewrite_regs(&f->to, from->nregs), .labels = add_labels(f, from->ninsts + 1) };
     b->params = cw_arena_array(f->to.a, struct ptx_symbol *, from->nparams + 1);
     b->rets = cw_arena_array(f->to.a, struct ptx_symbol *, from->nrets + 1);
     b->locals = cw_arena_array(f->to.a, struct ptx_symbol *, from->nlocals + 1);
-    f->to.ok = f->to.ok && b->params && b->rets && b->locals;
-    if (!f->to.ok)
-        return false;
     memcpy(f->to.fn->regs + b->regs, from->regs, from->nregs * sizeof *from->regs);
     for (uint32_t i = 0; i < from->nparams; i++)
         b->params[i] = from->params[i]->is_param_reg ? from->params[i] : add_local(f, from->params[i], PTX_SPACE_PARAM);
@@ -293,7 +280,6 @@ begin_body(struct flat *f, struct body *b, const struct ptx_function *from)
     for (uint32_t i = 0; i < from->nlocals; i++)
         if (from->locals[i]->space == PTX_SPACE_LOCAL || from->locals[i]->space == PTX_SPACE_PARAM)
             b->locals[i] = add_local(f, from->locals[i], (ptx_space)from->locals[i]->space);
-    return f->to.ok;
 }
 
 static bool
@@ -317,9 +303,10 @@ copy_callee(struct flat *f, const struct body *b, const struct ptx_inst *in, uin
         f->why = "a call has too few arguments";
     if (callee->module->texmode_independent != b->from->module->texmode_independent)
         f->why = "texture modes differ";
-    if (f->why || !begin_body(f, &c, callee))
+    if (f->why)
         return;
-    for (uint32_t i = 0; i < callee->nparams && f->to.ok; i++)
+    begin_body(f, &c, callee);
+    for (uint32_t i = 0; i < callee->nparams; i++)
         assign(f, callee->params[i]->type, formal_of(&c, callee->params[i], c.params[i]), copy_operand(f, b, &args->elem[i]));
     uint32_t mark = cwj_has_inst(callee, takes_stack) ? rewrite_reg(&f->to, "flat", PTX_U64) : FLOW_NONE;
     if (mark != FLOW_NONE)
@@ -330,7 +317,7 @@ copy_callee(struct flat *f, const struct body *b, const struct ptx_inst *in, uin
     place(f, c.labels + callee->ninsts);
     if (mark != FLOW_NONE)
         put_with(f, (struct ptx_inst){ .op = PTX_OP_STACKRESTORE, .type = { PTX_U64 } }, (struct ptx_operand[]){ reg(mark) }, 1);
-    for (uint32_t i = 0; i < callee->nrets && rets->kind == PTX_OPND_LIST && i < rets->count && f->to.ok; i++)
+    for (uint32_t i = 0; i < callee->nrets && rets->kind == PTX_OPND_LIST && i < rets->count; i++)
         if (rets->elem[i].kind != PTX_OPND_SINK && rets->elem[i].kind != PTX_OPND_NONE)
             assign(f, callee->rets[i]->type, copy_operand(f, b, &rets->elem[i]), formal_of(&c, callee->rets[i], c.rets[i]));
 }
@@ -356,7 +343,7 @@ copy_indirect(struct flat *f, const struct body *b, const struct ptx_inst *in)
         f->why = "a call through a register has no prototype";
         return;
     }
-    for (uint32_t id = 0; id < f->e->program->nfuncs && f->to.ok && !f->why; id++) {
+    for (uint32_t id = 0; id < f->e->program->nfuncs && !f->why; id++) {
         const struct cwj_function *c = cwj_program_function(f->e->program, id);
         if (!c->address_taken || c->runtime || !c->fn || !c->fn->has_body || c->fn->is_entry ||
             !same_shape(c->fn->params, c->fn->nparams, proto->params, proto->nparams) || !same_shape(c->fn->rets, c->fn->nrets, proto->rets, proto->nrets))
@@ -393,7 +380,7 @@ copy_call(struct flat *f, const struct body *b, const struct ptx_inst *in)
 static void
 copy_body(struct flat *f, const struct body *b)
 {
-    for (uint32_t i = 0; i < b->from->ninsts && f->to.ok && !f->why; i++) {
+    for (uint32_t i = 0; i < b->from->ninsts && !f->why; i++) {
         const struct ptx_inst *in = &b->from->insts[i];
         place(f, b->labels + i);
         if (in->op == PTX_OP_CALL)
@@ -411,10 +398,7 @@ const struct ptx_function *
 emit_flatten(struct emit *e, const struct ptx_function *kernel, const char **why)
 {
     struct ptx_function *fn = cw_arena_new(&e->arena, struct ptx_function);
-    struct flat f = { .e = e, .to = { .a = &e->arena, .fn = fn, .ok = fn != NULL } };
-    *why = NULL;
-    if (!fn)
-        return NULL;
+    struct flat f = { .e = e, .to = { .a = &e->arena, .fn = fn } };
     *fn = *kernel;
     fn->insts = NULL;
     fn->blocks = NULL;
@@ -426,9 +410,9 @@ emit_flatten(struct emit *e, const struct ptx_function *kernel, const char **why
     copy_body(&f, &b);
     place(&f, b.labels + kernel->ninsts);
     rewrite_inst(&f.to, &(struct ptx_inst){ .op = PTX_OP_RET });    /* labels behind the last instruction mean this */
-    for (uint32_t i = 0; i < fn->ninsts && f.to.ok; i++)
+    for (uint32_t i = 0; i < fn->ninsts; i++)
         if (fn->insts[i].op == PTX_OP_BRA)
             fn->insts[i].operand[0].index = f.label[fn->insts[i].operand[0].index];
     *why = f.why;
-    return f.to.ok && !f.why ? fn : NULL;
+    return f.why ? NULL : fn;
 }

@@ -210,34 +210,27 @@ emit_block(struct emit *e, uint32_t p)
 }
 
 /* The blocks that park.c names: parked lanes return from latches to heads, where other warps may run. */
-static bool
+static void
 find_latches(struct emit *e, struct emit_fn *f)
 {
     if (!f->park.nlatches)
-        return true;
+        return;
     f->latch = cw_arena_array(&e->arena, bool, f->flow.n + 1);
-    if (!f->latch)
-        return false;
     for (uint32_t i = 0; i < f->park.nlatches; i++) {
         f->latch[f->park.latches[i]] = true;
         f->flow.spin[f->park.heads[i]] = true;
     }
-    return true;
 }
 
-/* Control flow, divergence, and lanes that wait for others of their warp. *fn may be replaced. */
-static cw_result
-analyse(struct emit *e, const struct ptx_function **fn)
+/* Control flow, divergence, and lanes that wait for others of their warp. e->fn may be replaced. */
+static void
+analyse(struct emit *e, struct emit_fn *f)
 {
-    cw_result r = ptx_function_build_cfg((struct ptx_function *)*fn);
-    if (r)
-        return r;
-    const struct ptx_function *parked = emit_park(e, *fn, &e->f->park);
-    if (!parked)
-        return CW_ERR_NOMEM;
-    *fn = e->fn = parked;
-    r = flow_analyse(&e->f->flow, parked, e->width, e->f->linear_x, &e->arena);
-    return r == CW_OK && !find_latches(e, e->f) ? CW_ERR_NOMEM : r;
+    if (ptx_function_build_cfg((struct ptx_function *)e->fn) != CW_OK)
+        cw_arena_exhausted(&e->arena);
+    e->fn = emit_park(e, e->fn, &f->park);
+    flow_analyse(&f->flow, e->fn, e->width, f->linear_x, &e->arena);
+    find_latches(e, f);
 }
 
 static void
@@ -250,8 +243,8 @@ make_exited(struct emit *e, struct emit_fn *f)
     f->exited = f->is_kernel ? emit_alloca(e, e->width > 1 ? emit_mask_storage(e) : e->i1, 0, "exited") : LLVMGetLastParam(f->fn);
 }
 
-static cw_result
-emit_body(struct emit *e, struct emit_fn *f)
+static void
+fill_function(struct emit *e, struct emit_fn *f)
 {
     f->entry = emit_new_block(e, "entry");
     f->exit = emit_new_block(e, "exit");
@@ -259,8 +252,7 @@ emit_body(struct emit *e, struct emit_fn *f)
     LLVMPositionBuilderAtEnd(e->b, f->entry);
     if (e->target->enter)
         e->target->enter(e);
-    if (!emit_make_slots(e, f))
-        return CW_ERR_NOMEM;
+    emit_make_slots(e, f);
     LLVMPositionBuilderAtEnd(e->b, f->entry);
     if (emit_session(e)->exits)
         make_exited(e, f);
@@ -281,34 +273,22 @@ emit_body(struct emit *e, struct emit_fn *f)
         LLVMBuildRetVoid(e->b);
     else
         emit_return(e);
-    return CW_OK;
 }
 
-bool
+void
 emit_function(struct emit *e, const struct ptx_function *fn, LLVMValueRef llvm_fn, bool is_kernel)
 {
-    struct emit_fn *outer = e->f;
-    const struct ptx_function *outer_fn = e->fn;
     const struct cwh_variant *variant = emit_session(e)->variant;
     struct emit_fn *f = cw_arena_new(&e->arena, struct emit_fn);
-    if (!f)
-        return false;
     f->fn = llvm_fn;
     f->is_kernel = is_kernel;
     f->linear_x = variant && variant->linear_x;
     e->f = f;
     e->fn = fn;
-    cw_result r = analyse(e, &fn);
-    if (r == CW_OK) {
-        f->entry_b = LLVMCreateBuilderInContext(e->llvm);
-        r = emit_body(e, f);
-        LLVMDisposeBuilder(f->entry_b);
-    }
-    if (r) {
-        e->result = r;
-        cwj_diag_add(e->diags, PTX_ERROR, 6099, 0, 0, "out of memory while compiling %s", fn->sym->name);
-    }
-    e->f = outer;
-    e->fn = outer_fn;
-    return r == CW_OK;
+    analyse(e, f);
+    f->entry_b = LLVMCreateBuilderInContext(e->llvm);
+    fill_function(e, f);
+    LLVMDisposeBuilder(f->entry_b);
+    e->f = NULL;
+    e->fn = NULL;
 }

@@ -6,7 +6,7 @@
 #include "jit/emit/emit_private.h"
 
 /* slots.c */
-bool emit_make_slots(struct emit *e, struct emit_fn *f);            /* and the basic blocks; false: out of memory */
+void emit_make_slots(struct emit *e, struct emit_fn *f);            /* and the basic blocks */
 void emit_clear_slots(struct emit *e, uint32_t block);              /* those whose place is this block: no lane waits */
 void emit_initialise_registers(struct emit *e, uint32_t block);     /* those whose place is this block become 0 */
 

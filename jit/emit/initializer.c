@@ -30,10 +30,6 @@ with_addresses(struct emit *e, const struct cwj_link_var *v, LLVMValueRef g)
     LLVMValueRef *field = cw_arena_array(&e->arena, LLVMValueRef, most);
     LLVMTypeRef *type = cw_arena_array(&e->arena, LLVMTypeRef, most);
     const struct ptx_reloc **order = cw_arena_array(&e->arena, const struct ptx_reloc *, (size_t)def->nrelocs + 1);
-    if (!bytes || !field || !type || !order) {
-        e->result = CW_ERR_NOMEM;
-        return LLVMArrayType2(e->i8, def->size);
-    }
     memset(bytes, 0, def->size);
     if (def->init)
         memcpy(bytes, def->init, def->size);

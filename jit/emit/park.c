@@ -50,8 +50,6 @@ split(struct park_graph *g, uint32_t b, uint32_t at)
 {
     struct ptx_block old = g->fn->blocks[b];
     uint32_t rest = rewrite_block(&g->to, at, old.first + old.count - at, 1, 0, 0);
-    if (!g->to.ok)
-        return b;
     struct ptx_block *head = &g->fn->blocks[b], *tail = &g->fn->blocks[rest];
     head->count = at - old.first;
     head->succ = tail->succ;        /* one successor */
@@ -94,59 +92,50 @@ split_all(struct park_graph *g)
     uint32_t n = g->fn->nblocks;
     uint32_t ret = rewrite_inst(&g->to, &(struct ptx_inst){ .op = PTX_OP_RET });
     g->leave = rewrite_block(&g->to, ret, 1, 0, 0, 0);
-    for (uint32_t b = 0; b < n && g->to.ok; b++)
+    for (uint32_t b = 0; b < n; b++)
         join_exit(g, b);
-    for (uint32_t b = 0; b < n && g->to.ok; b++) {
+    for (uint32_t b = 0; b < n; b++) {
         uint32_t at = b;
         struct ptx_block old = g->fn->blocks[b];
-        for (uint32_t i = old.first; i < old.first + old.count && g->to.ok; i++) {
+        for (uint32_t i = old.first; i < old.first + old.count; i++) {
             bool meets = waits_is_meeting(g->w, &g->fn->insts[i]);
             bool last = i + 1 == old.first + old.count;
             if ((meets || (b == 0 && last && ptx_op_info((ptx_op)g->fn->insts[i].op)->traits & PTX_T_TERMINATOR)) &&
                 (i > g->fn->blocks[at].first || b == 0))
                 at = split(g, at, i);
-            if (meets && !last && g->to.ok)
+            if (meets && !last)
                 at = split(g, at, i + 1);
         }
     }
 }
 
-static bool
+static void
 copy_function(struct park_graph *g, const struct ptx_function *fn)
 {
     struct ptx_function *copy = cw_arena_new(g->a, struct ptx_function);
-    if (!copy)
-        return false;
     *copy = *fn;
     g->to.fn = g->fn = copy;
     g->to.reg_cap = fn->nregs;          /* grown before they are written to */
     g->to.inst_cap = fn->ninsts;
     g->to.block_cap = fn->nblocks;
-    copy->insts = rewrite_grow(&g->to, fn->insts, fn->ninsts, 1, &g->to.inst_cap, sizeof *fn->insts);
-    copy->blocks = rewrite_grow(&g->to, fn->blocks, fn->nblocks, 1, &g->to.block_cap, sizeof *fn->blocks);
+    copy->insts = cw_arena_grow(g->a, fn->insts, fn->ninsts, 1, &g->to.inst_cap, sizeof *fn->insts);
+    copy->blocks = cw_arena_grow(g->a, fn->blocks, fn->nblocks, 1, &g->to.block_cap, sizeof *fn->blocks);
     g->park->reg = rewrite_reg(&g->to, "park", PTX_U32);
     rewrite_reg(&g->to, "parked", PTX_PRED);
-    if (!g->to.ok)
-        return false;
     for (uint32_t b = 0; b < fn->nblocks; b++) {
         copy->blocks[b].succ = cw_arena_array(g->a, uint32_t, fn->blocks[b].nsucc + 2);      /* join_exit may add one */
-        if (!copy->blocks[b].succ)
-            return false;
         memcpy(copy->blocks[b].succ, fn->blocks[b].succ, fn->blocks[b].nsucc * sizeof(uint32_t));
     }
     split_all(g);
-    return g->to.ok;
 }
 
 /* pred from succ. Blocks that nothing reaches get no edges. */
-bool
-park_mirror_edges(struct park_graph *g)
+static void
+mirror_edges(struct park_graph *g)
 {
     struct ptx_function *fn = g->fn;
     uint32_t *stack = cw_arena_array(g->a, uint32_t, fn->nblocks + 1), top = 0;
     bool *seen = cw_arena_array(g->a, bool, fn->nblocks + 1);
-    if (!stack || !seen)
-        return false;
     seen[0] = true;
     stack[top++] = 0;
     while (top) {
@@ -159,8 +148,6 @@ park_mirror_edges(struct park_graph *g)
     }
     /* Renumber: analyses expect every block to be reached. Order is the old one. */
     uint32_t n = 0, *number = cw_arena_array(g->a, uint32_t, fn->nblocks + 1);
-    if (!number)
-        return false;
     for (uint32_t b = 0; b < fn->nblocks; b++)
         if (seen[b]) {
             number[b] = n;
@@ -180,8 +167,6 @@ park_mirror_edges(struct park_graph *g)
         }
     for (uint32_t b = 0; b < n; b++) {
         fn->blocks[b].pred = cw_arena_array(g->a, uint32_t, fn->blocks[b].npred + 1);
-        if (!fn->blocks[b].pred)
-            return false;
         fn->blocks[b].npred = 0;
     }
     for (uint32_t b = 0; b < n; b++)
@@ -189,7 +174,6 @@ park_mirror_edges(struct park_graph *g)
             struct ptx_block *to = &fn->blocks[fn->blocks[b].succ[k]];
             to->pred[to->npred++] = b;
         }
-    return true;
 }
 
 /* ---- regions ---- */
@@ -324,16 +308,6 @@ can_redirect(const struct park_graph *g, uint32_t d, uint32_t j)
 }
 
 static void
-note(struct park_graph *g, uint32_t **list, uint32_t *n, uint32_t b)
-{
-    if (*n == g->head_cap || !g->to.ok) {
-        g->to.ok = false;
-        return;
-    }
-    (*list)[(*n)++] = b;
-}
-
-static void
 rewrite(struct park_graph *g, uint32_t d, uint32_t j)
 {
     struct flow *f = &g->flow;
@@ -347,41 +321,35 @@ rewrite(struct park_graph *g, uint32_t d, uint32_t j)
     }
     uint32_t latch = park_testing_block(g, PTX_NE, 0, FLOW_NONE, g->entry[j]);
     uint32_t out = park_setting_block(g, 0, latch);
-    if (!g->to.ok)
-        return;
     for (uint32_t i = 0; i < g->nmember; i++)
         redirect(g, g->member[i], g->entry[j], out);
     /* Back edges of the loops lead to the latch. */
     uint32_t number = 0, dispatch = g->entry[d];
-    for (uint32_t l = 0; l < f->nloops && g->to.ok; l++) {
+    for (uint32_t l = 0; l < f->nloops; l++) {
         uint32_t h = f->loops[l].header;
         if (!g->waiting[l] || !park_in_region(g, h))
             continue;
         uint32_t parking = park_setting_block(g, ++number, latch);
-        for (uint32_t i = 0; i < g->nmember && g->to.ok; i++)
+        for (uint32_t i = 0; i < g->nmember; i++)
             if (flow_in_loop(f, g->member[i], l))
                 redirect(g, g->member[i], h, parking);
     }
-    if (!g->to.ok)
-        return;
     if (k == 1 && only == d) {
         g->fn->blocks[latch].succ[0] = d;
-        note(g, &g->park->heads, &g->park->nheads, d);
+        g->park->heads[g->park->nheads++] = d;
     } else {
         number = 0;
-        for (uint32_t l = 0; l < f->nloops && g->to.ok; l++)
+        for (uint32_t l = 0; l < f->nloops; l++)
             if (g->waiting[l] && park_in_region(g, f->loops[l].header))
                 dispatch = park_testing_block(g, PTX_EQ, ++number, f->loops[l].header, dispatch);
         uint32_t enter = park_setting_block(g, 0, dispatch);
-        if (!g->to.ok)
-            return;
         for (uint32_t b = 0; b < before; b++)
             redirect(g, b, g->entry[d], enter);
         g->entry[d] = enter;
         g->fn->blocks[latch].succ[0] = dispatch;
-        note(g, &g->park->heads, &g->park->nheads, dispatch);
+        g->park->heads[g->park->nheads++] = dispatch;
     }
-    note(g, &g->park->latches, &g->park->nlatches, latch);
+    g->park->latches[g->park->nlatches++] = latch;
 }
 
 /* ---- a function ---- */
@@ -443,12 +411,12 @@ find_waiting(struct park_graph *g)
     return any;
 }
 
-static bool
+static void
 prepare(struct park_graph *g)
 {
     uint32_t n = g->fn->nblocks;
-    if (flow_analyse(&g->flow, g->fn, 1, false, g->a) != CW_OK || !waits_begin(g->w, &g->flow, g->a))
-        return false;
+    flow_analyse(&g->flow, g->fn, 1, false, g->a);
+    waits_begin(g->w, &g->flow, g->a);
     g->nsplit = n;
     g->meets = cw_arena_array(g->a, bool, n + 1);
     g->releases = cw_arena_array(g->a, bool, n + 1);
@@ -459,12 +427,9 @@ prepare(struct park_graph *g)
     g->behind = cw_arena_array(g->a, uint32_t, n + 1);
     g->waiting = cw_arena_array(g->a, bool, g->flow.nloops + 1);
     g->parked = cw_arena_array(g->a, bool, g->flow.nloops + 1);
-    g->head_cap = g->flow.nloops + 1;
-    g->park->heads = cw_arena_array(g->a, uint32_t, g->head_cap);
-    g->park->latches = cw_arena_array(g->a, uint32_t, g->head_cap);
-    if (!g->meets || !g->releases || !g->partly || !g->entry || !flow_walk_init(&g->walk, n, g->a) || !g->member || !g->ahead || !g->behind || !g->waiting ||
-        !g->parked || !g->park->heads || !g->park->latches)
-        return false;
+    g->park->heads = cw_arena_array(g->a, uint32_t, g->flow.nloops + 1);
+    g->park->latches = cw_arena_array(g->a, uint32_t, g->flow.nloops + 1);
+    g->walk = flow_walk_new(n, g->a);
     for (uint32_t b = 0; b < n; b++) {
         const struct ptx_block *blk = &g->fn->blocks[b];
         g->entry[b] = b;
@@ -475,27 +440,23 @@ prepare(struct park_graph *g)
         }
     }
     g->budget = 200 * (uint64_t)n + 1000;
-    return true;
 }
 
 /* Does the function have a waiting loop at all? Builds no copy. */
 static bool
-may_wait(struct park_graph *g, const struct ptx_function *fn, bool *yes)
+may_wait(struct park_graph *g, const struct ptx_function *fn)
 {
-    bool peek = false;
-    *yes = false;
+    bool peek = false, yes = false;
     for (uint32_t i = 0; i < fn->ninsts && !peek; i++)
         peek = waits_peeks(g->w, &fn->insts[i]);
     if (!peek)
-        return true;
-    struct cw_arena a;
+        return false;
     struct flow f;
-    cw_arena_init(&a);
-    bool ok = flow_analyse(&f, fn, 1, false, &a) == CW_OK && waits_begin(g->w, &f, &a);
-    for (uint32_t l = 0; ok && l < f.nloops && !*yes; l++)
-        *yes = waits_in(g->w, &f, l, true);
-    cw_arena_finish(&a);
-    return ok;
+    flow_analyse(&f, fn, 1, false, g->a);
+    waits_begin(g->w, &f, g->a);
+    for (uint32_t l = 0; l < f.nloops && !yes; l++)
+        yes = waits_in(g->w, &f, l, true);
+    return yes;
 }
 
 struct region { uint32_t loop, entry, exit, size; };
@@ -507,16 +468,16 @@ larger_first(const void *a, const void *b)
     return x->size != y->size ? (x->size < y->size ? 1 : -1) : (x->loop > y->loop) - (x->loop < y->loop);
 }
 
-/* A region takes the loops within it along, so the larger ones come first. *left: some loop may still wait for lanes behind it. */
-static void
-park_loops(struct park_graph *g, bool *left)
+/* A region takes the loops within it along, so the larger ones come first. True: some loop may still wait for lanes behind it. */
+static bool
+park_loops(struct park_graph *g)
 {
     struct flow *f = &g->flow;
     struct region *r = cw_arena_array(g->a, struct region, f->nloops + 1);
     bool *taken = cw_arena_array(g->a, bool, g->nsplit + 1);
     uint32_t n = 0;
-    g->to.ok = g->to.ok && r && taken;
-    for (uint32_t l = 0; l < f->nloops && g->to.ok; l++) {
+    bool left = false;
+    for (uint32_t l = 0; l < f->nloops; l++) {
         bool open = false;
         if (!g->waiting[l])
             continue;
@@ -525,97 +486,91 @@ park_loops(struct park_graph *g, bool *left)
             (void)collect(g, r[n].entry, r[n].exit);
             r[n++].size = g->nmember;
         }
-        *left |= open || (!g->fn->is_entry && reaches_return(g, l)) || meets_partly(g, l);
+        left |= open || (!g->fn->is_entry && reaches_return(g, l)) || meets_partly(g, l);
     }
-    if (g->to.ok)
-        qsort(r, n, sizeof *r, larger_first);
-    for (uint32_t i = 0; i < n && g->to.ok; i++) {
+    qsort(r, n, sizeof *r, larger_first);
+    for (uint32_t i = 0; i < n; i++) {
         if (g->parked[r[i].loop])
             continue;
         bool clear = taken[f->loops[r[i].loop].header] ? false : collect(g, r[i].entry, r[i].exit) == CLOSED;
         for (uint32_t k = 0; k < g->nmember && clear; k++)
             clear = !taken[g->member[k]];
         if (!clear || !can_redirect(g, r[i].entry, r[i].exit)) {
-            *left = true;
+            left = true;
             continue;
         }
         for (uint32_t k = 0; k < g->nmember; k++)
             taken[g->member[k]] = true;
         rewrite(g, r[i].entry, r[i].exit);
     }
+    return left;
 }
 
-static bool
-facts_known(struct emit *e)
+static struct waits *
+find_facts(struct emit *e)
 {
     struct emit_session *s = emit_session(e);
-    if (s->waits)
-        return true;
-    uint32_t n = 0, *ids = cw_arena_array(&e->arena, uint32_t, e->program->nfuncs + 1);
-    struct waits *w = cw_arena_new(&e->arena, struct waits);
-    if (!ids || !w)
-        return false;
-    for (uint32_t i = 0; i < e->program->nfuncs; i++)
-        if (s->needed[i])
-            ids[n++] = i;
-    if (!waits_collect(w, e->program, ids, n, &e->arena))
-        return false;
-    s->waits = w;
-    return true;
+    if (!s->waits) {
+        uint32_t n, *ids = emit_needed(e, &n);
+        s->waits = cw_arena_new(&e->arena, struct waits);
+        waits_collect(s->waits, e->program, ids, n, &e->arena);
+    }
+    return s->waits;
 }
 
-/* Change the function's loops; the graph has the result. *left: some loops may still wait for lanes of their warp. Nothing is done to one
+static struct park_graph
+begin(struct emit *e, struct emit_park *park)
+{
+    return (struct park_graph){ .e = e, .a = &e->arena, .park = park, .w = find_facts(e), .to = { .a = &e->arena }, .leave = FLOW_NONE };
+}
+
+static void
+begin_copy(struct park_graph *g, const struct ptx_function *fn)
+{
+    copy_function(g, fn);
+    mirror_edges(g);
+    prepare(g);
+}
+
+/* Change the function's loops; the graph has the result. True: some loops may still wait for lanes of their warp. Nothing is done to a function
  * that has no waiting loop. */
 static bool
-park_function(struct park_graph *g, const struct ptx_function *fn, bool *left)
+park_function(struct park_graph *g, const struct ptx_function *fn)
 {
-    bool yes = false;
-    *left = false;
-    if (!facts_known(g->e))
+    if (!may_wait(g, fn))
         return false;
-    g->w = emit_session(g->e)->waits;
-    if (!may_wait(g, fn, &yes))
-        return false;
-    if (!yes)
-        return true;
-    if (!copy_function(g, fn) || !park_mirror_edges(g) || !prepare(g))
-        return false;
-    if (find_waiting(g))
-        park_loops(g, left);
-    return g->to.ok;
+    begin_copy(g, fn);
+    return find_waiting(g) && park_loops(g);
 }
 
 bool
-emit_park_leaves(struct emit *e, const struct ptx_function *fn, bool *left)
+emit_park_leaves(struct emit *e, const struct ptx_function *fn)
 {
     struct emit_park park = { 0 };
-    struct park_graph g = { .e = e, .a = &e->arena, .park = &park, .to = { .a = &e->arena, .ok = true }, .leave = FLOW_NONE };
-    *left = false;
-    return e->width == 1 && !e->target->fixed ? true : park_function(&g, fn, left);
+    if (e->width == 1 && !e->target->fixed)
+        return false;
+    struct park_graph g = begin(e, &park);
+    return park_function(&g, fn);
 }
 
 const struct ptx_function *
 emit_park(struct emit *e, const struct ptx_function *fn, struct emit_park *park)
 {
-    struct park_graph g = { .e = e, .a = &e->arena, .park = park, .to = { .a = &e->arena, .ok = true }, .leave = FLOW_NONE };
-    bool left = false;
     if (e->width == 1 && !e->target->fixed)
         return fn;
-    if (!park_function(&g, fn, &left))
-        return NULL;
+    struct park_graph g = begin(e, park);
+    bool left = park_function(&g, fn);
     if (left && fn == emit_session(e)->flat) {
         *park = (struct emit_park){ 0 };
-        g = (struct park_graph){ .e = e, .a = &e->arena, .park = park, .w = g.w, .to = { .a = &e->arena, .ok = true }, .leave = FLOW_NONE };
-        if (!copy_function(&g, fn) || !park_mirror_edges(&g) || !prepare(&g))
-            return NULL;
+        g = begin(e, park);
+        begin_copy(&g, fn);
         (void)find_waiting(&g);
         park_rounds(&g);
         left = false;
     }
     emit_session(e)->lanes_wait |= left;
-    if (!g.to.ok)
-        return NULL;
     if (!park->nlatches)
         return fn;
-    return park_mirror_edges(&g) ? g.fn : NULL;
+    mirror_edges(&g);
+    return g.fn;
 }

@@ -14,7 +14,6 @@ struct park_graph {
     struct rewrite to;              /* the copy */
     struct ptx_function *fn;        /* the same */
     struct emit_park *park;
-    uint32_t head_cap;
     uint32_t nsplit;                /* blocks before edges are redirected */
     uint32_t leave;                 /* the block with `ret`, or FLOW_NONE */
     struct flow flow;

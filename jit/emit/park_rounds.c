@@ -126,7 +126,7 @@ meeting_stop(struct rounds *r, uint32_t b)
     uint32_t park = park_setting_block(g, r->number[b], r->latch);
     uint32_t first = add(r, PTX_OP_MOV, PTX_U32, (struct ptx_operand[]){ reg(r->want), mask }, 2);
     uint32_t stop = rewrite_block(&g->to, first, 1, 1, park, 0);
-    if (!in.has_guard || !g->to.ok)
+    if (!in.has_guard)
         return stop;
     first = rewrite_inst(&g->to, &(struct ptx_inst){ .op = PTX_OP_BRA, .has_guard = true, .guard = in.guard, .guard_negated = in.guard_negated });
     return rewrite_block(&g->to, first, 1, 2, stop, 0);
@@ -203,20 +203,18 @@ make_blocks(struct rounds *r)
     uint32_t itself = number_kind(r, KIND_ITSELF);
     uint32_t warp = number_kind(r, KIND_WARP);
     uint32_t block = number_kind(r, KIND_BLOCK), end = r->ntargets;
-    for (uint32_t b = 0; b < g->nsplit && g->to.ok; b++)
+    for (uint32_t b = 0; b < g->nsplit; b++)
         r->stop[b] = r->kind[b] ? meeting_stop(r, b) : r->number[b] ? park_setting_block(g, r->number[b], r->latch) : FLOW_NONE;
-    for (uint32_t b = 0; b < g->nsplit && g->to.ok; b++) {
+    for (uint32_t b = 0; b < g->nsplit; b++) {
         struct ptx_block *blk = &g->fn->blocks[b];
         if (r->kind[b] && g->fn->insts[blk->first].has_guard) {
             g->fn->blocks[r->stop[b]].succ[1] = route(r, b, blk->succ[0]);
             g->fn->insts[blk->first].has_guard = false;
         }
     }
-    for (uint32_t b = 0; b < g->nsplit && g->to.ok; b++)
+    for (uint32_t b = 0; b < g->nsplit; b++)
         for (uint32_t k = 0; k < g->fn->blocks[b].nsucc; k++)
             g->fn->blocks[b].succ[k] = route(r, b, g->fn->blocks[b].succ[k]);
-    if (!g->to.ok)
-        return;
     /* A gate for each meeting by itself, and one for each kind of those that pair. */
     for (uint32_t n = itself; n < warp; n++)
         r->target[n] = gate(r, r->target[n]);
@@ -233,8 +231,6 @@ make_blocks(struct rounds *r)
     }
     uint32_t first = add(r, PTX_OP_ACTIVEMASK, PTX_B32, (struct ptx_operand[]){ reg(r->alive) }, 1);
     uint32_t head = rewrite_block(&g->to, first, 1, 1, no, 0);
-    if (!g->to.ok)
-        return;
     g->fn->blocks[r->latch].succ[0] = head;
     g->park->heads[g->park->nheads++] = head;
     g->park->latches[g->park->nlatches++] = r->latch;
@@ -247,9 +243,6 @@ park_rounds(struct park_graph *g)
     struct rounds r = { .g = g, .kind = cw_arena_array(g->a, uint8_t, n), .head = cw_arena_array(g->a, bool, n), .number = cw_arena_array(g->a, uint32_t, n),
                         .stop = cw_arena_array(g->a, uint32_t, n), .target = cw_arena_array(g->a, uint32_t, n + 1) };
     make_registers(&r);
-    g->to.ok &= r.kind && r.head && r.number && r.stop && r.target;
-    if (!g->to.ok)
-        return;
     find_stops(&r);
     make_blocks(&r);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A function of PTX that is being made from another: instructions, blocks, registers and symbols are appended. Used by park.c, park_rounds.c and
- * flatten.c. The arena owns everything. Once memory is out, `ok` is false, and what is returned has no meaning. */
+ * flatten.c. The arena, which is guarded, owns everything. */
 #ifndef CWJ_EMIT_REWRITE_H
 #define CWJ_EMIT_REWRITE_H
 
@@ -10,11 +10,7 @@ struct rewrite {
     struct cw_arena *a;
     struct ptx_function *fn;
     uint32_t inst_cap, block_cap, reg_cap, local_cap;
-    bool ok;
 };
-
-/* Space for n + more elements; those behind the first n are zero. */
-void *rewrite_grow(struct rewrite *w, void *old, uint32_t n, uint32_t more, uint32_t *cap, size_t size);
 
 /* Each returns the number of the (first) new element. */
 uint32_t rewrite_inst(struct rewrite *w, const struct ptx_inst *in);

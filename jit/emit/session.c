@@ -4,13 +4,9 @@
 
 #include <stdlib.h>
 
-struct emit_session *
-emit_open(struct cwj_program *p, LLVMContextRef llvm, struct cwj_diags *diags)
+static void
+begin(struct emit *e, struct cwj_program *p, LLVMContextRef llvm, struct cwj_diags *diags)
 {
-    struct emit_session *s = calloc(1, sizeof *s);
-    if (!s)
-        return NULL;
-    struct emit *e = &s->e;
     cw_arena_init(&e->arena);
     e->result = CW_OK;
     e->llvm = llvm;
@@ -29,28 +25,64 @@ emit_open(struct cwj_program *p, LLVMContextRef llvm, struct cwj_diags *diags)
     e->f64 = LLVMDoubleTypeInContext(llvm);
     e->ptr = LLVMPointerTypeInContext(llvm, 0);
     e->void_ = LLVMVoidTypeInContext(llvm);
-    s->functions = cw_arena_array(&e->arena, LLVMValueRef, p->nfuncs + 1);
-    s->function_types = cw_arena_array(&e->arena, LLVMTypeRef, p->nfuncs + 1);
-    s->variables = cw_arena_array(&e->arena, LLVMValueRef, p->nlink_vars + 1);
-    s->needed = cw_arena_array(&e->arena, bool, p->nfuncs + 1);
-    if (!s->functions || !s->function_types || !s->variables || !s->needed)
-        e->result = CW_ERR_NOMEM;
-    return s;
+}
+
+struct work {
+    struct emit_session *s;
+    emit_body *body;
+    void *user;
+};
+
+static void
+run_body(void *user)
+{
+    struct work *w = user;
+    struct emit *e = &w->s->e;
+    const struct cwj_program *p = e->program;
+    w->s->functions = cw_arena_array(&e->arena, LLVMValueRef, p->nfuncs + 1);
+    w->s->function_types = cw_arena_array(&e->arena, LLVMTypeRef, p->nfuncs + 1);
+    w->s->variables = cw_arena_array(&e->arena, LLVMValueRef, p->nlink_vars + 1);
+    w->s->needed = cw_arena_array(&e->arena, bool, p->nfuncs + 1);
+    w->body(e, w->user);
 }
 
 cw_result
-emit_close(struct emit_session *s, LLVMModuleRef *module)
+emit_module(struct cwj_program *p, LLVMContextRef llvm, emit_body *body, void *user, LLVMModuleRef *module, struct cwj_diags *diags)
 {
-    cw_result r = s->e.result;
+    struct work w = { calloc(1, sizeof *w.s), body, user };
     *module = NULL;
+    if (!w.s)
+        return CW_ERR_NOMEM;
+    struct emit *e = &w.s->e;
+    begin(e, p, llvm, diags);
+    if (!cw_arena_guard(&e->arena, run_body, &w)) {
+        e->result = CW_ERR_NOMEM;
+        cwj_diag_add(diags, PTX_ERROR, 6099, 0, 0, "out of memory while compiling %s", e->fn ? e->fn->sym->name : "the module");
+    }
+    cw_result r = e->result;
     if (r == CW_OK)
-        *module = s->e.module;
+        *module = e->module;
     else
-        LLVMDisposeModule(s->e.module);
-    LLVMDisposeBuilder(s->e.b);
-    cw_arena_finish(&s->e.arena);
-    free(s);
+        LLVMDisposeModule(e->module);
+    if (e->f && e->f->entry_b)          /* memory ran out in the middle of a function */
+        LLVMDisposeBuilder(e->f->entry_b);
+    LLVMDisposeBuilder(e->b);
+    cw_buf_finish(&w.s->text);
+    cw_buf_finish(&w.s->constraints);
+    cw_arena_finish(&e->arena);
+    free(w.s);
     return r;
+}
+
+uint32_t *
+emit_needed(struct emit *e, uint32_t *n)
+{
+    uint32_t *ids = cw_arena_array(&e->arena, uint32_t, e->program->nfuncs + 1);
+    *n = 0;
+    for (uint32_t i = 0; i < e->program->nfuncs; i++)
+        if (emit_session(e)->needed[i])
+            ids[(*n)++] = i;
+    return ids;
 }
 
 uint32_t *
@@ -59,8 +91,6 @@ emit_callees_first(const struct cwj_program *p, const uint32_t *funcs, uint32_t 
     uint32_t *order = cw_arena_array(a, uint32_t, nfuncs + 1), *stack = cw_arena_array(a, uint32_t, nfuncs + 1), n = 0;
     uint32_t *next = cw_arena_array(a, uint32_t, p->nfuncs + 1);
     bool *seen = cw_arena_array(a, bool, p->nfuncs + 1);
-    if (!order || !stack || !next || !seen)
-        return NULL;
     for (uint32_t i = 0; i < p->nfuncs; i++)
         seen[i] = true;
     for (uint32_t i = 0; i < nfuncs; i++)
@@ -97,23 +127,17 @@ emit_function_table(struct emit *e, const char *name)
     LLVMSetLinkage(s->function_table, LLVMInternalLinkage);
     LLVMSetGlobalConstant(s->function_table, true);
     LLVMValueRef *v = cw_arena_array(&e->arena, LLVMValueRef, n + 1);
-    for (uint32_t i = 0; v && i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const struct cwj_function *f = cwj_program_function(e->program, i);
         v[i] = s->needed[i] && f->address_taken && f->fn && f->fn->has_body && !f->fn->is_entry ? emit_declare(e, i) : LLVMConstNull(e->ptr);
     }
-    if (v)
-        LLVMSetInitializer(s->function_table, LLVMConstArray2(e->ptr, v, n));
-    else
-        e->result = CW_ERR_NOMEM;
+    LLVMSetInitializer(s->function_table, LLVMConstArray2(e->ptr, v, n));
 }
-
-typedef cw_result emit_simt_fn(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
-                               struct cwj_diags *diags);
 
 cw_result
 emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module, struct cwj_diags *diags)
 {
-    static emit_simt_fn *const targets[] = { [CWJ_TARGET_NVPTX] = emit_nvptx_module, [CWJ_TARGET_AMDGCN] = emit_amdgcn_module };
+    static emit_body *const targets[] = { [CWJ_TARGET_NVPTX] = emit_nvptx_module, [CWJ_TARGET_AMDGCN] = emit_amdgcn_module };
     *module = NULL;
     if (cwj_program_is_addr32(p)) {
         cwj_diag_add(diags, PTX_ERROR, 3090, 0, 0, "modules with 32-bit addresses (.address_size 32) run on the host device only: "
@@ -124,5 +148,5 @@ emit_simt_module(struct cwj_program *p, const struct emit_simt *what, LLVMContex
         cwj_diag_add(diags, PTX_ERROR, 5004, 0, 0, "this target has no modules of several kernels; targets are nvptx and amdgcn");
         return CW_ERR_UNSUPPORTED;
     }
-    return targets[what->target](p, what, llvm, module, diags);
+    return emit_module(p, llvm, targets[what->target], (void *)what, module, diags);
 }

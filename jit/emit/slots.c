@@ -15,20 +15,17 @@ is_single(const struct flow *w, uint32_t reg)
     return w->def_block[reg] != FLOW_NONE && !w->masked_write[reg] && !flow_live_in(w, 0, reg);
 }
 
-static bool
+static void
 make_places(struct emit *e, struct emit_places *p, uint32_t nslots)
 {
     uint32_t nblocks = e->f->flow.n;
     p->at = cw_arena_array(&e->arena, uint32_t, nslots + 1);
     p->next = cw_arena_array(&e->arena, uint32_t, nslots + 1);
     p->first = cw_arena_array(&e->arena, uint32_t, nblocks + 1);
-    if (!p->at || !p->next || !p->first)
-        return false;
     for (uint32_t i = 0; i < nslots; i++)
         p->at[i] = p->next[i] = FLOW_NONE;
     for (uint32_t b = 0; b < nblocks; b++)
         p->first[b] = FLOW_NONE;
-    return true;
 }
 
 static void
@@ -46,7 +43,7 @@ struct runs {
     uint32_t *start, *end;          /* first and last position of the run */
 };
 
-static bool
+static void
 find_runs(struct emit *e, const struct flow *w, struct runs *r)
 {
     uint32_t n = w->n;
@@ -54,8 +51,6 @@ find_runs(struct emit *e, const struct flow *w, struct runs *r)
     r->from = cw_arena_array(&e->arena, uint32_t, n + 1);
     r->start = cw_arena_array(&e->arena, uint32_t, n + 1);
     r->end = cw_arena_array(&e->arena, uint32_t, n + 1);
-    if (!r->entries || !r->from || !r->start || !r->end)
-        return false;
     for (uint32_t p = 0; p < n; p++)
         r->start[p] = p && w->masked[w->order[p]] && w->masked[w->order[p - 1]] ? r->start[p - 1] : p;
     for (uint32_t p = n; p-- > 0;)
@@ -75,7 +70,6 @@ find_runs(struct emit *e, const struct flow *w, struct runs *r)
     }
     for (uint32_t p = 1; p < n; p++)
         r->entries[p] += r->entries[p - 1];
-    return true;
 }
 
 /* The only block that enters the run at position p, or FLOW_NONE. */
@@ -104,13 +98,13 @@ clearing_place(struct emit *e, const struct flow *w, const struct runs *r, uint3
  * function's entry, n slots would be live through up to n blocks each, which costs LLVM quadratic time and memory. So a slot is cleared
  * where lanes may first be added to it, if control always comes by there before and no lanes can wait already: no loop has that place and
  * not the block, and no other unmasked block enters the run in between. Or else where the run begins, if that is one place. */
-static bool
+static void
 plan_clearing(struct emit *e, struct emit_fn *f)
 {
     const struct flow *w = &f->flow;
     struct runs r;
-    if (!make_places(e, &f->clear, w->n) || !find_runs(e, w, &r))
-        return false;
+    make_places(e, &f->clear, w->n);
+    find_runs(e, w, &r);
     for (uint32_t b = 0; b < w->n && !w->irreducible && e->width > 1; b++) {
         const struct ptx_block *blk = &e->fn->blocks[b];
         uint32_t at = FLOW_NONE, run = FLOW_NONE;
@@ -128,7 +122,6 @@ plan_clearing(struct emit *e, struct emit_fn *f)
         if (at != FLOW_NONE)
             place(&f->clear, b, at);
     }
-    return true;
 }
 
 void
@@ -163,16 +156,15 @@ visit_definition(void *user, uint32_t r, bool write)
 /* A masked write reads what the register holds. Were that initialised in the function's entry, n registers would live through up to n blocks
  * each, which costs LLVM quadratic time. So a register is initialised at the start of the closest unmasked block above all its definitions, where
  * all lanes are together, unless one of them needs the value that it has there. */
-static bool
+static void
 plan_initial(struct emit *e, struct emit_fn *f)
 {
     const struct flow *w = &f->flow;
     uint32_t nregs = e->fn->nregs, *together = cw_arena_array(&e->arena, uint32_t, w->n + 1);
     struct definitions d = { .flow = w, .above = cw_arena_array(&e->arena, uint32_t, nregs + 1) };
-    if (!together || !d.above || !make_places(e, &f->initial, nregs))
-        return false;
+    make_places(e, &f->initial, nregs);
     if (e->target->undefined_slots)
-        return true;
+        return;
     for (uint32_t r = 0; r < nregs; r++)
         d.above[r] = FLOW_NONE;
     for (uint32_t p = 0; p < w->n; p++) {
@@ -187,7 +179,6 @@ plan_initial(struct emit *e, struct emit_fn *f)
         if (at && !is_single(w, r) && !flow_live_in(w, at, r))
             place(&f->initial, r, at);
     }
-    return true;
 }
 
 void
@@ -265,7 +256,7 @@ make_locals(struct emit *e, struct emit_fn *f)
     }
 }
 
-bool
+void
 emit_make_slots(struct emit *e, struct emit_fn *f)
 {
     const struct ptx_function *fn = e->fn;
@@ -279,12 +270,10 @@ emit_make_slots(struct emit *e, struct emit_fn *f)
     f->local = cw_arena_array(&e->arena, LLVMValueRef, fn->nlocals + 1);
     f->param = cw_arena_array(&e->arena, LLVMValueRef, fn->nparams + 1);
     f->ret = cw_arena_array(&e->arena, LLVMValueRef, fn->nrets + 1);
-    if (!f->slot || !f->slot_type || !f->slot_base || !f->mask_slot || !f->pending || !f->bb || !f->joined || !f->local || !f->param || !f->ret ||
-        !plan_clearing(e, f) || !plan_initial(e, f))
-        return false;
+    plan_clearing(e, f);
+    plan_initial(e, f);
     make_registers(e, f);
     make_blocks(e, f);
     make_locals(e, f);
     f->carry = emit_alloca(e, e->width > 1 ? emit_mask_storage(e) : e->i1, 0, "carry");
-    return true;
 }

@@ -32,8 +32,8 @@ gcn_enter(struct emit *e)
 static void
 gcn_leave(struct emit *e)
 {
-    if (e->f->is_kernel && !flow_pressure(&e->f->flow, &e->arena, &emit_session(e)->pressure))
-        e->result = CW_ERR_NOMEM;
+    if (e->f->is_kernel)
+        emit_session(e)->pressure = flow_pressure(&e->f->flow, &e->arena);
 }
 
 /* The compute unit's number: se, sa and wgp of HW_ID1 since gfx10, se, sh and cu of HW_ID before; below SM_NUMBERS. */

@@ -44,9 +44,9 @@ bound_group(struct emit *e, const struct cwj_kernel *k, LLVMValueRef fn)
     emit_set_text_attribute(fn, "amdgpu-flat-work-group-size", text);
 }
 
-/* Do lanes wait for each other in a way that only the flattened kernel can run? Sets *flat to that, or leaves NULL. */
-static void
-flatten_waiting(struct emit *e, uint32_t index, const struct ptx_function **flat)
+/* Do lanes wait for each other in a way that only the flattened kernel can run? Returns that, or NULL. */
+static const struct ptx_function *
+flatten_waiting(struct emit *e, uint32_t index)
 {
     const struct cwj_closure *c = &e->program->closure[index];
     const struct ptx_function *kernel = cwj_program_function(e->program, e->program->kernel_func[index])->fn;
@@ -55,20 +55,18 @@ flatten_waiting(struct emit *e, uint32_t index, const struct ptx_function **flat
         const struct cwj_function *f = cwj_program_function(e->program, c->funcs[i]);
         if (!f->fn || !f->fn->has_body || f->runtime)
             continue;
-        if (ptx_function_build_cfg(f->fn) != CW_OK || !emit_park_leaves(e, f->fn, &left)) {
-            e->result = CW_ERR_NOMEM;
-            return;
-        }
+        if (ptx_function_build_cfg(f->fn) != CW_OK)
+            cw_arena_exhausted(&e->arena);
+        left = emit_park_leaves(e, f->fn);
     }
     if (!left)
-        return;
-    const char *why = NULL;
-    *flat = emit_flatten(e, kernel, &why);
-    if (!*flat && !why)
-        e->result = CW_ERR_NOMEM;
-    else if (!*flat)
+        return NULL;
+    const char *why;
+    const struct ptx_function *flat = emit_flatten(e, kernel, &why);
+    if (!flat)
         cwj_diag_add(e->diags, PTX_WARNING, 5010, 0, 0, "kernel %s: if lanes of a warp wait for each other it hangs, since the release may be in "
                      "another function than the loop, and %s; CUDAWAY_DEVICE=host runs it", e->program->kernels[index].name, why);
+    return flat;
 }
 
 static void
@@ -85,8 +83,8 @@ add_kernel(struct emit *e, uint32_t index, const struct ptx_function *flat)
     emit_set_text_attribute(fn, "uniform-work-group-size", "true");
     emit_session(e)->functions[id] = fn;
     emit_session(e)->flat = flat;
-    if (emit_function(e, flat ? flat : cwj_program_function(e->program, id)->fn, fn, true))
-        bound_group(e, k, fn);
+    emit_function(e, flat ? flat : cwj_program_function(e->program, id)->fn, fn, true);
+    bound_group(e, k, fn);
     emit_session(e)->flat = NULL;
 }
 
@@ -100,16 +98,7 @@ static const char data_layout[] =
 static void
 emit_device_functions(struct emit *e)
 {
-    struct emit_session *s = emit_session(e);
-    uint32_t n = 0, *ids = cw_arena_array(&e->arena, uint32_t, e->program->nfuncs + 1);
-    for (uint32_t i = 0; ids && i < e->program->nfuncs; i++)
-        if (s->needed[i])
-            ids[n++] = i;
-    uint32_t *order = ids ? emit_callees_first(e->program, ids, n, &e->arena) : NULL;
-    if (!order) {
-        e->result = CW_ERR_NOMEM;
-        return;
-    }
+    uint32_t n, *ids = emit_needed(e, &n), *order = emit_callees_first(e->program, ids, n, &e->arena);
     for (uint32_t i = n; i-- > 0;) {
         const struct cwj_function *f = cwj_program_function(e->program, order[i]);
         if (f->fn && f->fn->has_body && !f->fn->is_entry && !f->runtime)
@@ -123,14 +112,13 @@ is_cluster_barrier(const struct ptx_inst *in)
     return in->op == PTX_OP_BARRIER_CLUSTER;
 }
 
-cw_result
-emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module, struct cwj_diags *diags)
+void
+emit_amdgcn_module(struct emit *e, void *user)
 {
+    const struct emit_simt *what = user;
     const char *cpu = what->cpu;
-    struct emit_session *s = emit_open(p, llvm, diags);
-    if (!s || s->e.result)
-        return s ? emit_close(s, module) : CW_ERR_NOMEM;
-    struct emit *e = &s->e;
+    struct emit_session *s = emit_session(e);
+    struct cwj_program *p = e->program;
     e->target = &emit_target_amdgcn;
     s->module_image = what->module_image;
     s->matrix_model = gcn_matrix_model(what->matrix_sm);
@@ -154,16 +142,12 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
 
     bool indirect = false;
     const struct ptx_function **flat = cw_arena_array(&e->arena, const struct ptx_function *, p->nkernels + 1);
-    if (!flat)
-        e->result = CW_ERR_NOMEM;
     for (uint32_t k = 0; k < p->nkernels; k++)
         for (uint32_t i = 0; i < p->closure[k].nfuncs && (!what->kernels || what->kernels[k]); i++)
             s->needed[p->closure[k].funcs[i]] = true;
-    for (uint32_t k = 0; k < p->nkernels && e->result == CW_OK; k++)
+    for (uint32_t k = 0; k < p->nkernels; k++)
         if (!what->kernels || what->kernels[k])
-            flatten_waiting(e, k, &flat[k]);
-    if (e->result != CW_OK)
-        return emit_close(s, module);
+            flat[k] = flatten_waiting(e, k);
     memset(s->needed, 0, p->nfuncs * sizeof *s->needed);
     for (uint32_t k = 0; k < p->nkernels; k++) {
         if (what->kernels && !what->kernels[k])
@@ -202,5 +186,4 @@ emit_amdgcn_module(struct cwj_program *p, const struct emit_simt *what, LLVMCont
     if (s->cluster_barriers)
         gcn_clear_marks(e, s->functions[s->closure->funcs[0]]);
     gcn_mufu_limit(e);
-    return emit_close(s, module);
 }

@@ -765,16 +765,23 @@ is_device_function(struct cwj_program *p, uint32_t id, uint32_t kernel)
     return f->fn && f->fn->has_body && id != kernel && !f->fn->is_entry && !f->runtime;
 }
 
-/* `threads`: one lane at a time. *again: the kernel must be emitted with `threads`. */
-static cw_result
-emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *variant, bool threads, LLVMContextRef llvm,
-            LLVMModuleRef *module, struct cwh_code_info *info, struct cwj_diags *diags, bool *again)
+struct host_kernel {
+    uint32_t index;
+    const struct cwh_variant *variant;
+    bool threads;                   /* one lane at a time */
+    struct cwh_code_info *info;
+    bool again;                     /* the kernel must be emitted with `threads` */
+};
+
+static void
+emit_kernel(struct emit *e, void *user)
 {
-    *module = NULL;
-    struct emit_session *s = emit_open(p, llvm, diags);
-    if (!s || s->e.result)
-        return s ? emit_close(s, module) : CW_ERR_NOMEM;
-    struct emit *e = &s->e;
+    struct host_kernel *k = user;
+    const struct cwh_variant *variant = k->variant;
+    struct emit_session *s = emit_session(e);
+    struct cwj_program *p = e->program;
+    struct cwh_code_info *info = k->info;
+    uint32_t index = k->index;
     e->target = &target_host;
     s->variant = variant;
     s->kernel = index;
@@ -786,7 +793,7 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     s->in_step = cwj_needs_lockstep(p, index);
     bool warp = s->in_step || needs_warp(p, index);
     e->bounded = variant->bounded;
-    e->width = variant->o0 || variant->bounded || threads ? 1 : warp ? 32 : gang_width(p, s->closure);
+    e->width = variant->o0 || variant->bounded || k->threads ? 1 : warp ? 32 : gang_width(p, s->closure);
     if (variant->max_width8 && e->width > 8 && e->width < 32)
         e->width = 8;
     s->exits = emit_has_exits(p, s->closure);
@@ -801,10 +808,6 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
         emit_function_table(e, "functions");
     /* With width 1, lanes inside a call go first, since their join sites have lower numbers. */
     uint32_t *order = emit_callees_first(p, s->closure->funcs, s->closure->nfuncs, &e->arena);
-    if (!order) {
-        e->result = CW_ERR_NOMEM;
-        return emit_close(s, module);
-    }
     /* In the module callers stand before callees: LLVM inlines in that order, and copies each body once this way (target/amdgcn/module.c). */
     for (uint32_t i = s->closure->nfuncs; i-- > 0;)
         if (is_device_function(p, order[i], id))
@@ -823,26 +826,26 @@ emit_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *var
     };
     LLVMValueRef fields[6] = { i32(e, info->width), i32(e, info->uses_fibers), i32(e, info->static_shared),
                                i32(e, info->shared_align), i32(e, info->stack_hint), i32(e, info->bounded) };
-    LLVMValueRef constant = LLVMConstStructInContext(llvm, fields, 6, false);
+    LLVMValueRef constant = LLVMConstStructInContext(e->llvm, fields, 6, false);
     LLVMValueRef global = LLVMAddGlobal(e->module, LLVMTypeOf(constant), "cwh_info");
     LLVMSetInitializer(global, constant);
     LLVMSetGlobalConstant(global, true);
-    *again = s->split_barriers > 1 || s->lanes_wait;
+    k->again = s->split_barriers > 1 || s->lanes_wait;
     if (s->lanes_wait)
         cw_info("kernel %s: lanes of a warp may wait for each other across functions or beside a partial warp operation; it runs one lane at a time", p->kernels[index].name);
-    return emit_close(s, module);
 }
 
 cw_result
 emit_host_kernel(struct cwj_program *p, uint32_t index, const struct cwh_variant *variant, LLVMContextRef llvm,
                  LLVMModuleRef *module, struct cwh_code_info *info, struct cwj_diags *diags)
 {
-    bool again = false;
-    cw_result r = emit_kernel(p, index, variant, false, llvm, module, info, diags, &again);
-    if (r != CW_OK || !again)
+    struct host_kernel k = { .index = index, .variant = variant, .info = info };
+    cw_result r = emit_module(p, llvm, emit_kernel, &k, module, diags);
+    if (r != CW_OK || !k.again)
         return r;
     /* Lanes of a warp may wait at barriers in different branches (9.7.13.1, sm_70), or for memory that another lane writes (park.c): each must
      * be able to wait alone. */
     LLVMDisposeModule(*module);
-    return emit_kernel(p, index, variant, true, llvm, module, info, diags, &again);
+    k.threads = true;
+    return emit_module(p, llvm, emit_kernel, &k, module, diags);
 }

@@ -21,7 +21,7 @@ struct pass {
     LLVMValueRef arg[MAX_ASM];                  /* sources: operand nout + i */
     struct ptx_operand made[MAX_ASM];           /* destinations found in text */
     unsigned nout, nin;
-    struct cw_buf constraints;
+    struct cw_buf *text, *constraints;          /* the session's: nothing has to free them */
     const char *names[MAX_ASM];                 /* "$0", "$1", ... */
     bool failed;
     /* Several instructions: one may read registers that another writes. By register: 1 + its operand of the assembly, an input until an instruction has
@@ -72,7 +72,7 @@ fail(struct emit *e, struct pass *p, const char *why)
 static void
 constraint(struct pass *p, const char *before, const char *c)
 {
-    cw_buf_printf(&p->constraints, "%s%s%s", p->constraints.size ? "," : "", before, c);
+    cw_buf_printf(p->constraints, "%s%s%s", p->constraints->size ? "," : "", before, c);
 }
 
 static unsigned
@@ -166,11 +166,9 @@ renumber(struct emit *e, struct pass *p, struct ptx_operand *to, const struct pt
     case PTX_OPND_ADDR:
         if (!o->has_reg && o->sym && o->sym->kind == PTX_SYM_PARAM && e->f->is_kernel && !is_reference(o->sym)) {
             struct ptx_symbol *block = cw_arena_new(&e->arena, struct ptx_symbol);
-            if (block) {
-                block->kind = PTX_SYM_PARAM;
-                block->name = emit_ptx_param(e, o->sym);
-            }
-            to->sym = block ? block : o->sym;
+            block->kind = PTX_SYM_PARAM;
+            block->name = emit_ptx_param(e, o->sym);
+            to->sym = block;
         } else if (o->has_reg) {
             to->index = add_register(e, p, o->index, false);
         } else if (o->sym) {
@@ -181,12 +179,6 @@ renumber(struct emit *e, struct pass *p, struct ptx_operand *to, const struct pt
         break;
     case PTX_OPND_VEC: case PTX_OPND_PRED_PAIR: case PTX_OPND_LIST:
         to->elem = cw_arena_array(&e->arena, struct ptx_operand, o->count + 1u);
-        if (!to->elem) {
-            e->result = CW_ERR_NOMEM;
-            p->failed = true;
-            to->count = 0;
-            return;
-        }
         for (unsigned i = 0; i < o->count; i++)
             renumber(e, p, &to->elem[i], &o->elem[i], dst);
         break;
@@ -244,8 +236,9 @@ text_has_result(const struct ptx_inst *in, const char *operands)
 
 /* Modifiers end at the first blank, brace or bracket; then come the operands. */
 static void
-text_operands(struct emit *e, struct pass *p, const char *text, struct cw_buf *out)
+text_operands(struct emit *e, struct pass *p, const char *text)
 {
+    struct cw_buf *out = p->text;
     const char *s = text;
     while (*s && !isspace((unsigned char)*s) && *s != '{' && *s != '[' && *s != '%')
         s++;
@@ -304,10 +297,6 @@ emit_ptx_text(struct emit *e, const char *text, const char *constraints, LLVMTyp
               bool effects)
 {
     LLVMTypeRef *types = cw_arena_array(&e->arena, LLVMTypeRef, n + 1);
-    if (!types) {
-        e->result = CW_ERR_NOMEM;
-        return LLVMGetPoison(ret == e->void_ ? e->i32 : ret);
-    }
     for (unsigned i = 0; i < n; i++)
         types[i] = LLVMTypeOf(args[i]);
     LLVMTypeRef ft = LLVMFunctionType(ret, types, n, false);
@@ -340,19 +329,26 @@ has_effects(const struct ptx_inst *in)
     }
 }
 
-static void
-finish(struct emit *e, struct pass *p, struct cw_buf *text, bool effects)
+static struct pass
+begin(struct emit *e, const struct ptx_inst *in)
 {
+    struct emit_session *s = emit_session(e);
+    s->text.size = s->constraints.size = 0;
+    return (struct pass){ .in = in, .text = &s->text, .constraints = &s->constraints };
+}
+
+static void
+finish(struct emit *e, struct pass *p, bool effects)
+{
+    if (p->failed)
+        return;
+
     LLVMTypeRef ret = p->nout == 0 ? e->void_ : p->nout == 1 ? p->type[0] : LLVMStructTypeInContext(e->llvm, p->type, p->nout, false);
     if (effects)
         constraint(p, "", "~{memory}");
-    cw_buf_append(text, "", 1);
-    cw_buf_append(&p->constraints, "", 1);
-    if (text->failed || p->constraints.failed) {
-        e->result = CW_ERR_NOMEM;
-        return;
-    }
-    LLVMValueRef r = emit_ptx_text(e, text->data, p->constraints.data, ret, p->arg, p->nin, effects);
+    if (p->text->failed || p->constraints->failed)
+        cw_arena_exhausted(&e->arena);
+    LLVMValueRef r = emit_ptx_text(e, p->text->data, p->constraints->size ? p->constraints->data : "", ret, p->arg, p->nin, effects);
     for (unsigned i = 0; i < p->nout; i++) {
         ptx_type t = (ptx_type)e->fn->regs[p->out[i]->index].type;
         LLVMValueRef v = p->nout == 1 ? r : LLVMBuildExtractValue(e->b, r, i, "");
@@ -412,15 +408,9 @@ carry_stays_in_blocks(const struct ptx_function *fn)
 static void
 emit_chain(struct emit *e, const struct ptx_inst *first, const struct ptx_inst *last)
 {
-    struct pass p = { .in = first, .now = cw_arena_array(&e->arena, unsigned, e->fn->nregs + 1u) };
-    struct cw_buf text;
+    struct pass p = begin(e, first);
     char number[MAX_ASM][6];
-    if (!p.now) {
-        e->result = CW_ERR_NOMEM;
-        return;
-    }
-    cw_buf_init(&text);
-    cw_buf_init(&p.constraints);
+    p.now = cw_arena_array(&e->arena, unsigned, e->fn->nregs + 1u);
     name_operands(&p, number);
     for (const struct ptx_inst *in = first; in <= last; in++) {         /* results have the first numbers */
         const struct ptx_operand *d = &in->operand[0];
@@ -437,14 +427,11 @@ emit_chain(struct emit *e, const struct ptx_inst *first, const struct ptx_inst *
         for (unsigned k = in->noperands; k-- > 0;)      /* sources before the destination */
             renumber(e, &p, &operand[k], &in->operand[k], k == 0);
         if (!p.failed)
-            ptx_inst_print_named(&copy, p.names, &text);
+            ptx_inst_print_named(&copy, p.names, p.text);
         if (in < last)
-            cw_buf_puts(&text, "\n\t");
+            cw_buf_puts(p.text, "\n\t");
     }
-    if (!p.failed)
-        finish(e, &p, &text, false);
-    cw_buf_finish(&text);
-    cw_buf_finish(&p.constraints);
+    finish(e, &p, false);
 }
 
 bool
@@ -486,31 +473,25 @@ emit_nvptx_istypep(struct emit *e, const struct ptx_inst *in)
 void
 emit_as_ptx(struct emit *e, const struct ptx_inst *in)
 {
-    struct pass p = { .in = in };
-    struct cw_buf text;
+    struct pass p = begin(e, in);
     char number[MAX_ASM][6];
-    cw_buf_init(&text);
-    cw_buf_init(&p.constraints);
     name_operands(&p, number);
     struct ptx_operand operand[PTX_MAX_OPERANDS];
     struct ptx_inst copy = *in;
     copy.has_guard = false;
     copy.operand = operand;
     if (in->noperands == 1 && in->operand[0].kind == PTX_OPND_TEXT) {
-        cw_buf_puts(&text, ptx_op_info((ptx_op)in->op)->mnemonic);
+        cw_buf_puts(p.text, ptx_op_info((ptx_op)in->op)->mnemonic);
         if (in->operand[0].text[0] && in->operand[0].text[0] != '.')
-            cw_buf_puts(&text, " ");
-        text_operands(e, &p, in->operand[0].text, &text);
-        cw_buf_puts(&text, ";");
+            cw_buf_puts(p.text, " ");
+        text_operands(e, &p, in->operand[0].text);
+        cw_buf_puts(p.text, ";");
     } else {
         unsigned ndst = flow_destinations(in);
         for (unsigned i = 0; i < in->noperands; i++)
             renumber(e, &p, &operand[i], &in->operand[i], i < ndst);
         if (!p.failed)
-            ptx_inst_print_named(&copy, p.names, &text);
+            ptx_inst_print_named(&copy, p.names, p.text);
     }
-    if (!p.failed)
-        finish(e, &p, &text, has_effects(in));
-    cw_buf_finish(&text);
-    cw_buf_finish(&p.constraints);
+    finish(e, &p, has_effects(in));
 }

@@ -139,36 +139,20 @@ variable(struct emit *e, uint32_t id, const struct cwj_link_var *v)
 const char *
 emit_ptx_param(struct emit *e, const struct ptx_symbol *param)
 {
-    struct cw_buf b;
-    cw_buf_init(&b);
-    for (const char *s = e->fn->sym->name; *s; s++) {
-        if (*s == '$')
-            cw_buf_append(&b, s, 1);
-        cw_buf_append(&b, s, 1);
-    }
-    cw_buf_printf(&b, "_param_%u", param->index);
-    cw_buf_append(&b, "", 1);
-    char *name = b.failed ? NULL : cw_arena_alloc(&e->arena, b.size);
-    if (name)
-        memcpy(name, b.data, b.size);
-    else
-        e->result = CW_ERR_NOMEM;
-    cw_buf_finish(&b);
-    return name ? name : "";
+    const char *from = e->fn->sym->name;
+    char *doubled = cw_arena_alloc(&e->arena, 2 * strlen(from) + 1), *to = doubled;
+    for (; *from; *to++ = *from++)
+        if (*from == '$')
+            *to++ = '$';
+    return cw_arena_printf(&e->arena, "%s_param_%u", doubled, param->index);
 }
 
 static LLVMValueRef
 nv_symbol(struct emit *e, const struct ptx_symbol *sym)
 {
     if (sym->kind == PTX_SYM_PARAM) {   /* an address in .param space; loads by name do not come here */
-        struct cw_buf text;
-        cw_buf_init(&text);
-        cw_buf_puts(&text, "mov.b64 $0, ");
-        cw_buf_puts(&text, emit_ptx_param(e, sym));
-        cw_buf_append(&text, ";", 2);
-        LLVMValueRef base = emit_ptx_text(e, text.failed ? "" : text.data, "=l", e->i64, NULL, 0, false);
-        cw_buf_finish(&text);
-        return base;
+        const char *text = cw_arena_printf(&e->arena, "mov.b64 $0, %s;", emit_ptx_param(e, sym));
+        return emit_ptx_text(e, text, "=l", e->i64, NULL, 0, false);
     }
     const struct cwj_link_var *v = emit_link_var(e, sym);
     return v ? number_of(e, variable(e, sym->link_id, v)) : LLVMConstNull(e->i64);
@@ -380,10 +364,6 @@ add_kernel(struct emit *e, uint32_t index)
     uint32_t id = e->program->kernel_func[index];
     /* Scalars as scalars, all else as aligned bytes, so that the parameter block keeps its layout. */
     LLVMTypeRef *type = cw_arena_array(&e->arena, LLVMTypeRef, k->nparams + 1);
-    if (!type) {
-        e->result = CW_ERR_NOMEM;
-        return;
-    }
     for (uint32_t i = 0; i < k->nparams; i++)
         type[i] = passed_as(e, k->fn->params[i]);
     LLVMValueRef fn = LLVMAddFunction(e->module, k->name, LLVMFunctionType(e->void_, type, k->nparams, false));
@@ -419,14 +399,12 @@ annotate_functions(struct emit *e)
     }
 }
 
-cw_result
-emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what, LLVMContextRef llvm, LLVMModuleRef *module,
-                  struct cwj_diags *diags)
+void
+emit_nvptx_module(struct emit *e, void *user)
 {
-    struct emit_session *s = emit_open(p, llvm, diags);
-    if (!s || s->e.result)
-        return s ? emit_close(s, module) : CW_ERR_NOMEM;
-    struct emit *e = &s->e;
+    const struct emit_simt *what = user;
+    struct emit_session *s = emit_session(e);
+    struct cwj_program *p = e->program;
     bool indirect = false;
     e->target = &target_nvptx;
     e->features = EMIT_FEATURE_F16;
@@ -462,5 +440,4 @@ emit_nvptx_module(struct cwj_program *p, const struct emit_simt *what, LLVMConte
             emit_function(e, cwj_program_function(p, p->kernel_func[k])->fn, s->functions[p->kernel_func[k]], true);
     if (e->result == CW_OK)
         annotate_functions(e);
-    return emit_close(s, module);
 }
