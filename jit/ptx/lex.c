@@ -51,22 +51,6 @@ name_hash(const char *s, size_t n, uint64_t key)
     return (uint32_t)(h >> 32);
 }
 
-bool
-ptx_vec_grow(struct parser *p, void **at, uint32_t *cap, uint32_t need, size_t elem)
-{
-    uint64_t n = *cap ? (uint64_t)*cap * 2 : 32;
-    while (n < need)
-        n *= 2;
-    void *q = n > UINT32_MAX / 2 || n * elem > SIZE_MAX / 4 ? NULL : realloc(*at, n * elem);
-    if (!q) {
-        p->nomem = true;
-        return false;
-    }
-    *at = q;
-    *cap = (uint32_t)n;
-    return true;
-}
-
 static inline struct ident *
 find(const struct parser *p, const char *s, size_t len, uint64_t key, uint32_t h)
 {
@@ -76,12 +60,10 @@ find(const struct parser *p, const char *s, size_t len, uint64_t key, uint32_t h
     return NULL;
 }
 
-static bool
+static void
 rehash(struct parser *p, uint32_t n)
 {
-    struct ident **b = calloc(n, sizeof *b);
-    if (!b)
-        return false;
+    struct ident **b = cw_arena_array(&p->names, struct ident *, n);
     for (uint32_t i = 0; i < p->nbuckets; i++) {
         for (struct ident *id = p->buckets[i], *next; id; id = next) {
             next = id->next;
@@ -89,26 +71,17 @@ rehash(struct parser *p, uint32_t n)
             b[id->hash & (n - 1)] = id;
         }
     }
-    free(p->buckets);
     p->buckets = b;
     p->nbuckets = n;
-    return true;
 }
 
 static struct ident *
 insert(struct parser *p, const char *s, size_t len, uint64_t key, uint32_t h)
 {
-    if (p->nidents >= p->nbuckets && !rehash(p, p->nbuckets * 2)) {
-        p->nomem = true;
-        return NULL;
-    }
+    if (p->nidents >= p->nbuckets)
+        rehash(p, p->nbuckets * 2);
     struct ident *i = cw_arena_new(&p->names, struct ident);
-    const char *name = i ? cw_arena_strndup(p->arena, s, len) : NULL;
-    if (!name) {
-        p->nomem = true;
-        return NULL;
-    }
-    i->name = name;
+    i->name = cw_arena_strndup(p->arena, s, len);
     i->len = (uint32_t)len;
     i->key = key;
     i->hash = h;
@@ -134,7 +107,7 @@ ptx_intern(struct parser *p, const char *s, size_t len)
     return intern(p, s, len, len);
 }
 
-bool
+void
 ptx_lex_init(struct parser *p, const char *text, size_t size)
 {
     static const struct { const char *word; uint8_t dir; } dirs[] = {
@@ -154,25 +127,13 @@ ptx_lex_init(struct parser *p, const char *text, size_t size)
     p->cur = p->line_start = text;
     p->end = text + size;
     p->line = 1;
-    cw_arena_init(&p->names);
-    if (!rehash(p, 2048))
-        return false;
-    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
-        struct ident *id = ptx_intern(p, dirs[i].word, strlen(dirs[i].word));
-        if (!id)
-            return false;
-        id->dir = dirs[i].dir;
-    }
-    for (unsigned t = 1; t < PTX_TYPE_COUNT; t++) {
-        struct ident *id = ptx_intern(p, ptx_type_name(t), strlen(ptx_type_name(t)));
-        if (!id)
-            return false;
-        id->type = (uint8_t)t;
-    }
+    rehash(p, 2048);
+    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
+        ptx_intern(p, dirs[i].word, strlen(dirs[i].word))->dir = dirs[i].dir;
+    for (unsigned t = 1; t < PTX_TYPE_COUNT; t++)
+        ptx_intern(p, ptx_type_name(t), strlen(ptx_type_name(t)))->type = (uint8_t)t;
     for (unsigned i = 0; i < ptx_mod_word_count; i++) {
         struct ident *id = ptx_intern(p, ptx_mod_words[i].word, strlen(ptx_mod_words[i].word));
-        if (!id)
-            return false;
         if (!id->mod)
             id->mod = (uint16_t)(i + 1);
         if (id->mod + id->nmods == (int)i + 1)
@@ -181,8 +142,6 @@ ptx_lex_init(struct parser *p, const char *text, size_t size)
     for (unsigned op = 1; op < PTX_OP_COUNT; op++) {
         const char *name = ptx_op_rows[op].info.mnemonic, *dot = strchr(name, '.');
         struct ident *id = ptx_intern(p, name, dot ? (size_t)(dot - name) : strlen(name));
-        if (!id)
-            return false;
         if (dot) {
             p->op_next_child[op] = id->op_child;
             id->op_child = (uint16_t)op;
@@ -190,21 +149,8 @@ ptx_lex_init(struct parser *p, const char *text, size_t size)
             id->op = (uint16_t)op;
         }
     }
-    for (unsigned r = 1; r < PTX_SREG_COUNT; r++) {
-        struct ident *id = ptx_intern(p, ptx_sreg_info(r)->name, strlen(ptx_sreg_info(r)->name));
-        if (!id)
-            return false;
-        id->sreg = (uint16_t)r;
-    }
-    return true;
-}
-
-void
-ptx_lex_finish(struct parser *p)
-{
-    free(p->buckets);
-    p->buckets = NULL;
-    cw_arena_finish(&p->names);
+    for (unsigned r = 1; r < PTX_SREG_COUNT; r++)
+        ptx_intern(p, ptx_sreg_info(r)->name, strlen(ptx_sreg_info(r)->name))->sreg = (uint16_t)r;
 }
 
 static int

@@ -38,7 +38,7 @@ ptx_skip_statement(struct parser *p, uint32_t line)
 static bool
 give_up(const struct parser *p)
 {
-    return p->nomem || p->diags->errors >= (p->diags->limit ? p->diags->limit : 20);
+    return p->diags->errors >= (p->diags->limit ? p->diags->limit : 20);
 }
 
 /* .loc file line column {, function_name label, inlined_at file line column} */
@@ -117,20 +117,17 @@ parse_file(struct parser *p)
         return ptx_error_at(p, at.line, at.column, 6011, "a file number above 65535");
     if (n >= p->m->nfiles) {
         const char **f = cw_arena_array(p->arena, const char *, (n + 1) * 2);
-        if (!got(p, f))
-            return false;
         if (p->m->nfiles)
             memcpy(f, p->m->files, p->m->nfiles * sizeof *f);
         p->m->files = f;
         p->m->nfiles = (uint32_t)n + 1;
     }
     p->m->files[n] = cw_arena_strndup(p->arena, p->tok.s, p->tok.len);
-    p->nomem |= !p->m->files[n];
     ptx_next(p);
     while (accept(p, ','))      /* time stamp and size */
         if (p->tok.kind == T_INT)
             ptx_next(p);
-    return !p->nomem;
+    return true;
 }
 
 static bool
@@ -295,18 +292,17 @@ parse_directive(struct parser *p)
 }
 
 /* Add PTX's implied ret to a body that can end without a terminator. */
-static bool
+static void
 implicit_ret(struct parser *p)
 {
     if (p->insts.n) {
         const struct ptx_inst *last = &p->insts.at[p->insts.n - 1];
         if ((ptx_op_rows[last->op].info.traits & PTX_T_TERMINATOR) && !last->has_guard && p->last_label != p->insts.n)
-            return true;
+            return;
     }
     struct ptx_inst ret = { .op = PTX_OP_RET, .vec = 1, .line = p->tok.line, .column = p->tok.column };
     ret.operand = cw_arena_array(p->arena, struct ptx_operand, 1);
-    p->nomem |= !ret.operand;
-    return ret.operand && VEC_PUSH(p, p->insts, ret);
+    VEC_PUSH(p, p->insts, ret);
 }
 
 bool
@@ -322,8 +318,8 @@ ptx_parse_body(struct parser *p)
             continue;
         }
         if (is_punct(p, '}')) {
-            if (p->depth == outer + 1 && !implicit_ret(p))
-                return false;
+            if (p->depth == outer + 1)
+                implicit_ret(p);
             ptx_scope_close(p);
             ptx_next(p);
             continue;
@@ -342,8 +338,8 @@ ptx_parse_body(struct parser *p)
                 ptx_next(p);
             ptx_skip_statement(p, first);
         }
-    } while (p->depth > outer && !p->nomem);
-    return !p->nomem;
+    } while (p->depth > outer);
+    return true;
 }
 
 /* After an error at module scope, skip to the next directive that can start a declaration. */
@@ -390,15 +386,26 @@ parse_module(struct parser *p)
         ptx_error_at(p, 1, 1, 3054, "a module needs .target");
 }
 
-static bool
-finish_module(struct parser *p)
+struct work {
+    struct parser *p;
+    const char *name, *text;
+    size_t size;
+};
+
+static void
+parse(void *user)
 {
+    struct work *w = user;
+    struct parser *p = w->p;
     struct ptx_module *m = p->m;
+    cw_arena_guard_too(&p->names, p->arena);
+    m->name = cw_arena_strndup(&m->arena, w->name, strlen(w->name));
+    ptx_lex_init(p, w->text, w->size);
+    parse_module(p);
     m->nfuncs = p->funcs.n;
     m->nvars = p->vars.n;
     m->funcs = ptx_copy(p, p->funcs.at, m->nfuncs, sizeof *m->funcs);
     m->vars = ptx_copy(p, p->vars.at, m->nvars, sizeof *m->vars);
-    return m->funcs && m->vars;
 }
 
 cw_result
@@ -413,40 +420,23 @@ ptx_parse(const char *name, const char *text, size_t size, struct ptx_module **o
     }
     struct ptx_module *m = calloc(1, sizeof *m);
     struct parser *p = calloc(1, sizeof *p);
+    struct work w = { p, name ? name : "module", text, size };
     cw_result r = CW_ERR_NOMEM;
     uint32_t before = diags->errors;
-    if (!m || !p)
-        goto done;
-    cw_arena_init(&m->arena);
-    m->address_size = 64;           /* NVIDIA's driver assumes 64 and loads nothing else; the PTX ISA says 32 (11.1.3) */
-    p->m = m;
-    p->arena = &m->arena;
-    p->diags = diags;
-    m->name = cw_arena_strndup(&m->arena, name ? name : "module", strlen(name ? name : "module"));
-    if (!m->name || !ptx_lex_init(p, text, size))
-        goto done;
-    parse_module(p);
-    if (p->nomem || !finish_module(p))
-        goto done;
-    r = diags->errors > before ? CW_ERR_SYNTAX : CW_OK;
-done:
+    if (m && p) {
+        cw_arena_init(&m->arena);
+        cw_arena_init(&p->names);
+        m->address_size = 64;       /* NVIDIA's driver assumes 64 and loads nothing else; the PTX ISA says 32 (11.1.3) */
+        p->m = m;
+        p->arena = &m->arena;
+        p->diags = diags;
+        if (cw_arena_guard(&m->arena, parse, &w))
+            r = diags->errors > before ? CW_ERR_SYNTAX : CW_OK;
+        cw_arena_finish(&p->names);
+    }
+    free(p);
     if (r == CW_ERR_NOMEM)
         cwj_diag_add(diags, PTX_ERROR, 6099, 0, 0, "out of memory");
-    if (p) {
-        ptx_lex_finish(p);
-        free(p->undo.at);
-        free(p->label_undo.at);
-        free(p->fixups.at);
-        free(p->insts.at);
-        free(p->regs.at);
-        free(p->locals.at);
-        free(p->funcs.at);
-        free(p->vars.at);
-        free(p->elems.at);
-        free(p->params.at);
-        free(p->relocs.at);
-        free(p);
-    }
     if (r == CW_OK)
         *out = m;
     else

@@ -30,13 +30,12 @@ compute(struct parser *p, struct ptx_inst how, ptx_type type, struct ptx_operand
     how.loc_line = p->loc_line;
     how.noperands = b ? 3 : 2;
     how.operand = cw_arena_array(p->arena, struct ptx_operand, how.noperands);
-    if (!got(p, how.operand))
-        return false;
     *result = how.operand[0] = reg_operand(r);
     how.operand[1] = a;
     if (b)
         how.operand[2] = *b;
-    return VEC_PUSH(p, p->insts, how);
+    VEC_PUSH(p, p->insts, how);
+    return true;
 }
 
 static bool

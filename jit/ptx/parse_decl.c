@@ -3,14 +3,11 @@
  * the offsets of kernel parameters. */
 #include "jit/ptx/ptx_private.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 void *
 ptx_copy(struct parser *p, const void *at, size_t n, size_t elem)
 {
     void *q = cw_arena_alloc(p->arena, n * elem);
-    if (got(p, q) && n)
+    if (n)
         memcpy(q, at, n * elem);
     return q;
 }
@@ -171,19 +168,21 @@ declare_var(struct parser *p, struct ident *id, struct ptx_symbol *s)
         return o;
     }
     struct ptx_symbol *n = ptx_copy(p, s, 1, sizeof *s);
-    struct binding b = { .kind = BIND_SYM, .sym = n };
-    if (!n || !ptx_bind(p, id, &b))
-        return NULL;
-    if (p->fn) {
-        n->index = p->locals.n;
-        if (!VEC_PUSH(p, p->locals, n))
-            return NULL;
-    } else {
-        n->index = p->vars.n;
-        if (!VEC_PUSH(p, p->vars, n))
-            return NULL;
-    }
+    ptx_bind(p, id, &(struct binding){ .kind = BIND_SYM, .sym = n });
+    n->index = p->fn ? p->locals.n : p->vars.n;
+    if (p->fn)
+        VEC_PUSH(p, p->locals, n);
+    else
+        VEC_PUSH(p, p->vars, n);
     return n;
+}
+
+/* Names of a declaration with a count: v<2> declares v0 and v1. */
+static struct ident *
+numbered(struct parser *p, const struct ident *stem, uint32_t i)
+{
+    const char *name = cw_arena_printf(p->arena, "%s%u", stem->name, i);
+    return ptx_intern(p, name, strlen(name));
 }
 
 bool
@@ -206,8 +205,6 @@ ptx_parse_variable(struct parser *p, uint8_t linkage, enum directive dir)
         if (!is_name(p))
             return ptx_error(p, 2037, "expected a name, found %s", ptx_tok_text(p));
         struct ident *id = ptx_tok_ident(p);
-        if (!id)
-            return false;
         s.name = id->name;
         ptx_next(p);
         if (is_punct(p, '<')) {
@@ -219,12 +216,7 @@ ptx_parse_variable(struct parser *p, uint8_t linkage, enum directive dir)
                 return ptx_error(p, 6006, "more than 65536 variables in one declaration");
             struct ptx_symbol one = s;
             for (uint64_t i = 0; i < n; i++) {
-                char name[24];
-                snprintf(name, sizeof name, "%u", (unsigned)i);
-                char *full = cw_arena_printf(p->arena, "%s%s", id->name, name);
-                struct ident *e = full ? ptx_intern(p, full, strlen(full)) : NULL;
-                if (!e)
-                    return false;
+                struct ident *e = numbered(p, id, (uint32_t)i);
                 s = one;
                 s.name = e->name;
                 if (!parse_dims(p, &s, &d, dims, &ndims) || !declare_var(p, e, &s))
@@ -266,8 +258,8 @@ room_for_registers(struct parser *p, uint32_t count, uint32_t *first)
     if (p->regs.n + (uint64_t)count > MAX_REGS || (p->total_regs += count) > MAX_MODULE_REGS)
         return ptx_error(p, 6007, "more registers than %d in a function or %d in a module", MAX_REGS, MAX_MODULE_REGS);
     *first = p->regs.n;
-    return p->regs.n + count <= p->regs.cap ||
-           ptx_vec_grow(p, (void **)&p->regs.at, &p->regs.cap, p->regs.n + count, sizeof *p->regs.at);
+    VEC_GROW(p, p->regs, count);
+    return true;
 }
 
 bool
@@ -287,8 +279,6 @@ add_range(struct parser *p, const struct ident *id, uint8_t type, uint32_t count
         return false;
     size_t width = id->len + 11;
     char *names = cw_arena_alloc(p->arena, width * count);
-    if (count && !got(p, names))
-        return false;
     for (uint32_t i = 0; i < count; i++, names += width) {
         char digits[12];
         unsigned k = 0;
@@ -321,24 +311,12 @@ bind_vector(struct parser *p, struct ident *id, const struct decl *d, const stru
     for (unsigned i = 0; i < d->vec; i++) {
         char *name = cw_arena_printf(p->arena, "%s$%c", id->name, "xyzw0123"[i]);
         uint32_t r = 0;
-        if (!got(p, name) || !ptx_add_register(p, name, d->type, &r))
+        if (!ptx_add_register(p, name, d->type, &r))
             return false;
         if (!i)
             b.reg = r;
     }
-    return ptx_bind(p, id, &b);
-}
-
-/* .reg .v4 .f32 v<2>; declares v0 and v1. */
-static bool
-bind_vectors(struct parser *p, const struct ident *stem, const struct decl *d, uint32_t count, const struct token *at)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        char *name = cw_arena_printf(p->arena, "%s%u", stem->name, i);
-        struct ident *id = got(p, name) ? ptx_intern(p, name, strlen(name)) : NULL;
-        if (!id || !bind_vector(p, id, d, at))
-            return false;
-    }
+    ptx_bind(p, id, &b);
     return true;
 }
 
@@ -356,8 +334,6 @@ ptx_parse_reg_decl(struct parser *p)
             return ptx_error(p, 2039, "expected a register name, found %s", ptx_tok_text(p));
         struct token at = p->tok;
         struct ident *id = ptx_tok_ident(p);
-        if (!id)
-            return false;
         struct binding b = { .kind = BIND_REG, .type = d.type, .vec = d.vec };
         ptx_next(p);
         if (is_punct(p, '<')) {
@@ -367,11 +343,11 @@ ptx_parse_reg_decl(struct parser *p)
                 return false;
             if (n > MAX_REGS)
                 return ptx_error_at(p, at.line, at.column, 6007, "more registers than %d in a function or %d in a module", MAX_REGS, MAX_MODULE_REGS);
-            if (d.vec > 1) {
-                if (!bind_vectors(p, id, &d, (uint32_t)n, &at))
+            for (uint32_t i = 0; d.vec > 1 && i < n; i++)
+                if (!bind_vector(p, numbered(p, id, i), &d, &at))
                     return false;
+            if (d.vec > 1)
                 continue;
-            }
             if (id->bind.kind == BIND_RANGE && id->bind.depth == p->depth)
                 return ptx_error_at(p, at.line, at.column, 3003, "'%s' is declared twice", id->name);
             b.kind = BIND_RANGE;
@@ -387,8 +363,7 @@ ptx_parse_reg_decl(struct parser *p)
             if (!is_fresh(p, id, &at) || !ptx_add_register(p, id->name, d.type, &b.reg))
                 return false;
         }
-        if (!ptx_bind(p, id, &b))
-            return false;
+        ptx_bind(p, id, &b);
     } while (accept(p, ','));
     return ptx_expect(p, ';', "after a register declaration");
 }
@@ -421,8 +396,6 @@ parse_params(struct parser *p, bool entry, bool proto)
         struct ident *id = NULL;
         if (is_name(p)) {
             id = ptx_tok_ident(p);
-            if (!id)
-                return false;
             s.name = id->name;
             s.line = p->tok.line;
             s.column = p->tok.column;
@@ -438,37 +411,32 @@ parse_params(struct parser *p, bool entry, bool proto)
             return false;
         }
         struct ptx_symbol *n = ptx_copy(p, &s, 1, sizeof s);
-        if (!n)
-            return false;
         n->index = p->params.n;
         if (id && id->bind.kind != BIND_NONE && id->bind.depth == p->depth)
             return ptx_error_at(p, s.line, s.column, 3003, "'%s' is declared twice", id->name);
         if (reg && !proto) {
             struct binding b = { .kind = BIND_REG, .type = d.type, .vec = 1 };
-            struct ident *rid = id ? id : ptx_intern(p, "_", 1);
-            if (!rid || !ptx_add_register(p, rid->name, d.type, &b.reg) || (id && !ptx_bind(p, id, &b)))
+            if (!ptx_add_register(p, s.name, d.type, &b.reg))
                 return false;
+            if (id)
+                ptx_bind(p, id, &b);
             n->reg = b.reg;
         } else if (id && !proto) {
-            struct binding b = { .kind = BIND_SYM, .sym = n };
-            if (!ptx_bind(p, id, &b))
-                return false;
+            ptx_bind(p, id, &(struct binding){ .kind = BIND_SYM, .sym = n });
         }
-        if (!VEC_PUSH(p, p->params, n))
-            return false;
+        VEC_PUSH(p, p->params, n);
         if (p->params.n > MAX_ARGS)
             return ptx_error(p, 6008, "more than %d parameters", MAX_ARGS);
     } while (accept(p, ','));
     return ptx_expect(p, ')', "after parameters");
 }
 
-static bool
+static void
 take_params(struct parser *p, struct ptx_symbol ***list, uint32_t *n)
 {
     *n = p->params.n;
     *list = ptx_copy(p, p->params.at, p->params.n, sizeof *p->params.at);
     p->params.n = 0;
-    return *list != NULL;
 }
 
 static bool
@@ -572,7 +540,7 @@ start_function(struct parser *p, struct ptx_function *f)
     p->nounroll = false;
 }
 
-static bool
+static void
 end_body(struct parser *p, struct ptx_function *f)
 {
     f->nregs = p->regs.n;
@@ -581,7 +549,6 @@ end_body(struct parser *p, struct ptx_function *f)
     f->regs = ptx_copy(p, p->regs.at, p->regs.n, sizeof *p->regs.at);
     f->locals = ptx_copy(p, p->locals.at, p->locals.n, sizeof *p->locals.at);
     f->insts = ptx_copy(p, p->insts.at, p->insts.n, sizeof *p->insts.at);
-    return f->regs && f->locals && f->insts;
 }
 
 bool
@@ -589,8 +556,6 @@ ptx_parse_function(struct parser *p, uint8_t linkage, bool entry)
 {
     struct ptx_function *f = cw_arena_new(p->arena, struct ptx_function);
     struct ptx_symbol *s = cw_arena_new(p->arena, struct ptx_symbol);
-    if (!got(p, f) || !got(p, s))
-        return false;
     ptx_next(p);
     if (p->tok.kind == T_DOT && p->tok.ident->dir == DIR_ATTRIBUTE) {
         ptx_next(p);
@@ -608,22 +573,22 @@ ptx_parse_function(struct parser *p, uint8_t linkage, bool entry)
     }
     bool ok = false;
     if (!entry && is_punct(p, '(')) {
-        if (!parse_params(p, false, false) || !take_params(p, &f->rets, &f->nrets))
+        if (!parse_params(p, false, false))
             goto done;
+        take_params(p, &f->rets, &f->nrets);
     }
     if (!is_name(p)) {
         ptx_error(p, 2042, "expected a function name, found %s", ptx_tok_text(p));
         goto done;
     }
     struct ident *id = ptx_tok_ident(p);
-    if (!id)
-        goto done;
     *s = (struct ptx_symbol){ .name = id->name, .kind = PTX_SYM_FUNC, .linkage = linkage, .func = f, .module = p->m,
                               .line = p->tok.line, .column = p->tok.column };
     ptx_next(p);
     if (is_punct(p, '(') && !parse_params(p, entry, false))
         goto done;
-    if (!take_params(p, &f->params, &f->nparams) || (entry && !layout_kernel_params(p, f)) || !parse_perf_directives(p, f))
+    take_params(p, &f->params, &f->nparams);
+    if ((entry && !layout_kernel_params(p, f)) || !parse_perf_directives(p, f))
         goto done;
 
     /* The function's own name belongs to the module's scope. */
@@ -660,8 +625,7 @@ ptx_parse_function(struct parser *p, uint8_t linkage, bool entry)
             goto done;
         }
         s->index = p->funcs.n;
-        if (!VEC_PUSH(p, p->funcs, f))
-            goto done;
+        VEC_PUSH(p, p->funcs, f);
         id->bind = b;
         id->bind.depth = 0;
     }
@@ -670,7 +634,9 @@ ptx_parse_function(struct parser *p, uint8_t linkage, bool entry)
         goto done;
     }
     into->has_body = true;
-    ok = ptx_parse_body(p) && end_body(p, into);
+    ok = ptx_parse_body(p);
+    if (ok)
+        end_body(p, into);
 done:
     if (p->depth)
         while (p->depth)
@@ -685,8 +651,6 @@ ptx_parse_table(struct parser *p, struct ident *name, uint32_t line, uint32_t co
 {
     struct ptx_table *t = cw_arena_new(p->arena, struct ptx_table);
     enum directive d = p->tok.ident->dir;
-    if (!got(p, t))
-        return false;
     t->name = name->name;
     ptx_next(p);
     if (name->bind.kind != BIND_NONE && name->bind.depth == p->depth)
@@ -695,64 +659,48 @@ ptx_parse_table(struct parser *p, struct ident *name, uint32_t line, uint32_t co
     if (d == DIR_CALLPROTOTYPE) {
         struct ptx_function *f = cw_arena_new(p->arena, struct ptx_function);
         struct ptx_symbol *s = cw_arena_new(p->arena, struct ptx_symbol);
-        if (!got(p, f) || !got(p, s))
-            return false;
         *s = (struct ptx_symbol){ .name = name->name, .kind = PTX_SYM_FUNC, .func = f, .module = p->m, .line = line, .column = column };
         f->sym = s;
         f->module = p->m;
         p->params.n = 0;
         if (is_punct(p, '(') && (!parse_params(p, false, true)))
             return false;
-        if (!take_params(p, &f->rets, &f->nrets))
-            return false;
+        take_params(p, &f->rets, &f->nrets);
         if (!is_name(p))
             return ptx_error(p, 2043, "expected '_', found %s", ptx_tok_text(p));
         ptx_next(p);
         if (is_punct(p, '(') && !parse_params(p, false, true))
             return false;
-        if (!take_params(p, &f->params, &f->nparams) || !parse_perf_directives(p, f))
+        take_params(p, &f->params, &f->nparams);
+        if (!parse_perf_directives(p, f))
             return false;
         t->proto = f;
     } else {
-        struct { struct ident *id; uint32_t line, column; } *list = NULL;
-        uint32_t n = 0, cap = 0;
+        VEC_OF(struct token) list = { NULL, 0, 0 };
         do {
-            if (p->tok.kind != T_IDENT) {
-                free(list);
+            if (p->tok.kind != T_IDENT)
                 return ptx_error(p, 2044, "expected a name, found %s", ptx_tok_text(p));
-            }
-            if (n >= cap && !ptx_vec_grow(p, (void **)&list, &cap, n + 1, sizeof *list)) {
-                free(list);
-                return false;
-            }
-            list[n].id = p->tok.ident;
-            list[n].line = p->tok.line;
-            list[n++].column = p->tok.column;
+            VEC_PUSH(p, list, p->tok);
             ptx_next(p);
         } while (accept(p, ','));
-        bool ok = true;
-        t->count = n;
-        if (d == DIR_BRANCHTARGETS) {
-            t->labels = cw_arena_array(p->arena, uint32_t, n);
-            ok = t->labels != NULL;
-            for (uint32_t i = 0; ok && i < n; i++) {
-                struct fixup f = { list[i].id, &t->labels[i], list[i].line, list[i].column, p->depth };
-                ok = VEC_PUSH(p, p->fixups, f);
-            }
-        } else {
-            t->funcs = cw_arena_array(p->arena, const struct ptx_symbol *, n);
-            ok = t->funcs != NULL;
-            for (uint32_t i = 0; ok && i < n; i++) {
-                struct binding *fb = &list[i].id->bind;
-                if (fb->kind != BIND_SYM || (fb->sym->kind != PTX_SYM_FUNC && fb->sym->kind != PTX_SYM_ALIAS))
-                    ok = ptx_error_at(p, list[i].line, list[i].column, 3006, "'%s' is not a function", list[i].id->name);
-                else
-                    t->funcs[i] = fb->sym;
+        t->count = list.n;
+        if (d == DIR_BRANCHTARGETS)
+            t->labels = cw_arena_array(p->arena, uint32_t, list.n);
+        else
+            t->funcs = cw_arena_array(p->arena, const struct ptx_symbol *, list.n);
+        for (uint32_t i = 0; i < list.n; i++) {
+            const struct token *at = &list.at[i];
+            const struct binding *fb = &at->ident->bind;
+            if (d == DIR_BRANCHTARGETS) {
+                struct fixup f = { at->ident, &t->labels[i], at->line, at->column, p->depth };
+                VEC_PUSH(p, p->fixups, f);
+            } else if (fb->kind != BIND_SYM || (fb->sym->kind != PTX_SYM_FUNC && fb->sym->kind != PTX_SYM_ALIAS)) {
+                return ptx_error_at(p, at->line, at->column, 3006, "'%s' is not a function", at->ident->name);
+            } else {
+                t->funcs[i] = fb->sym;
             }
         }
-        free(list);
-        if (!ok)
-            return false;
     }
-    return ptx_bind(p, name, &b) && ptx_expect(p, ';', "after a table");
+    ptx_bind(p, name, &b);
+    return ptx_expect(p, ';', "after a table");
 }

@@ -3,7 +3,6 @@
 #include "jit/ptx/ptx_private.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 float
 ptx_f32_of_bits(uint32_t bits)
@@ -307,30 +306,22 @@ ptx_parse_count(struct parser *p, uint64_t *v)
 
 struct init {
     struct ptx_symbol *s;
-    uint8_t *bytes;
-    uint64_t capacity;          /* bytes allocated */
-    uint64_t high;              /* end of the bytes given */
     uint32_t elem;              /* bytes of an element */
     const uint64_t *dims;       /* dims[0] is UINT64_MAX when open */
     unsigned ndims;
 };
 
 static bool
-ensure_size(struct parser *p, struct init *n, uint64_t end)
+ensure_size(struct parser *p, uint64_t end)
 {
     if (end > MAX_INIT)
         return ptx_error(p, 6003, "an initialiser of more than %d bytes", MAX_INIT);
-    if (end > n->capacity) {
-        uint64_t want = n->capacity * 2 > end ? n->capacity * 2 : end + 64;
-        uint8_t *b = realloc(n->bytes, want);
-        if (!got(p, b))
-            return false;
-        memset(b + n->capacity, 0, want - n->capacity);
-        n->bytes = b;
-        n->capacity = want;
+    if (end > p->bytes.n) {
+        uint32_t more = (uint32_t)end - p->bytes.n;
+        VEC_GROW(p, p->bytes, more);
+        memset(p->bytes.at + p->bytes.n, 0, more);      /* of earlier initialisers */
+        p->bytes.n += more;
     }
-    if (end > n->high)
-        n->high = end;
     return true;
 }
 
@@ -348,7 +339,7 @@ store(struct parser *p, struct init *n, uint64_t offset, const struct const_valu
 {
     uint64_t bits = v->bits;
     enum ptx_type_class cls = ptx_type_class(n->s->type);
-    if (!ensure_size(p, n, offset + n->elem))
+    if (!ensure_size(p, offset + n->elem))
         return false;
     if (v->sym) {
         if (cls == PTX_CLASS_FLOAT || cls == PTX_CLASS_PRED)
@@ -356,7 +347,8 @@ store(struct parser *p, struct init *n, uint64_t offset, const struct const_valu
         struct ptx_reloc r = { .offset = offset, .target = v->sym, .addend = (int64_t)v->bits, .generic = v->generic,
                                .width = v->mask_width ? v->mask_width : (uint8_t)n->elem,
                                .shift = v->mask_width ? v->mask_shift : 0 };
-        return VEC_PUSH(p, p->relocs, r);
+        VEC_PUSH(p, p->relocs, r);
+        return true;
     }
     if (cls == PTX_CLASS_FLOAT) {
         if (n->s->type == PTX_F64) {
@@ -380,7 +372,7 @@ store(struct parser *p, struct init *n, uint64_t offset, const struct const_valu
         return ptx_error_at(p, at->line, at->column, 3068, "a float constant for a variable of type .%s", ptx_type_name(n->s->type));
     }
     for (uint32_t i = 0; i < n->elem && i < 8; i++)
-        n->bytes[offset + i] = (uint8_t)(bits >> (8 * i));
+        p->bytes.at[offset + i] = (uint8_t)(bits >> (8 * i));
     return true;
 }
 
@@ -407,7 +399,7 @@ level(struct parser *p, struct init *n, unsigned d, uint64_t offset, uint64_t ex
             if (!level(p, n, d + 1, offset + row * stride, stride))
                 return false;
             count = (row + 1) * stride / n->elem;
-            if (!ensure_size(p, n, offset + count * n->elem))
+            if (!ensure_size(p, offset + count * n->elem))
                 return false;
         } else {
             struct const_value v;
@@ -426,8 +418,8 @@ ptx_parse_initialiser(struct parser *p, struct ptx_symbol *s, const uint64_t *di
 {
     struct init n = { .s = s, .elem = ptx_type_bits(s->type) / 8, .dims = dims, .ndims = ndims };
     struct token at = p->tok;
-    bool open = ndims && dims[0] == UINT64_MAX, ok = false;
-    p->relocs.n = 0;
+    bool open = ndims && dims[0] == UINT64_MAX;
+    p->relocs.n = p->bytes.n = 0;
     if (!n.elem)
         return ptx_error(p, 3071, "a variable of type .%s has no initialiser", ptx_type_name(s->type));
     if (p->tok.kind == T_STRING) {
@@ -448,21 +440,19 @@ ptx_parse_initialiser(struct parser *p, struct ptx_symbol *s, const uint64_t *di
                     c = c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
                 }
             }
-            if (!open && i >= s->size) {
-                ptx_error_at(p, at.line, at.column, 3069, "more initialisers than elements");
-                goto done;
-            }
-            if (!ensure_size(p, &n, i + 1))
-                goto done;
-            n.bytes[i] = c;
+            if (!open && i >= s->size)
+                return ptx_error_at(p, at.line, at.column, 3069, "more initialisers than elements");
+            if (!ensure_size(p, i + 1))
+                return false;
+            p->bytes.at[i] = c;
         }
-        if (open && !ensure_size(p, &n, i + 1))
-            goto done;
+        if (open && !ensure_size(p, i + 1))
+            return false;
         ptx_next(p);
     } else if (!ndims && vec <= 1 && !is_punct(p, '{')) {
         struct const_value v;
         if (!ptx_parse_const(p, &v, true) || !store(p, &n, 0, &v, &at))
-            goto done;
+            return false;
     } else {
         /* a vector is one more dimension */
         uint64_t all[MAX_DIMS + 1];
@@ -474,37 +464,26 @@ ptx_parse_initialiser(struct parser *p, struct ptx_symbol *s, const uint64_t *di
         n.dims = all;
         n.ndims = k;
         if (!level(p, &n, 0, 0, open ? UINT64_MAX : s->size))
-            goto done;
+            return false;
     }
     if (open) {
         uint64_t stride = (uint64_t)n.elem * (vec ? vec : 1);
         for (unsigned i = 1; i < ndims; i++)
             stride *= dims[i];
-        s->size = stride ? (n.high + stride - 1) / stride * stride : 0;
+        s->size = stride ? (p->bytes.n + stride - 1) / stride * stride : 0;
         s->unsized = false;
     }
-    if (s->size > MAX_INIT) {
-        ptx_error_at(p, at.line, at.column, 6003, "an initialised variable of more than %d bytes", MAX_INIT);
-        goto done;
-    }
-    if ((p->total_init += s->size) > MAX_MODULE_INIT) {
-        ptx_error_at(p, at.line, at.column, 6012, "more than %d bytes of initialised variables in a module", MAX_MODULE_INIT);
-        goto done;
-    }
+    if (s->size > MAX_INIT)
+        return ptx_error_at(p, at.line, at.column, 6003, "an initialised variable of more than %d bytes", MAX_INIT);
+    if ((p->total_init += s->size) > MAX_MODULE_INIT)
+        return ptx_error_at(p, at.line, at.column, 6012, "more than %d bytes of initialised variables in a module", MAX_MODULE_INIT);
     uint8_t *bytes = cw_arena_alloc(p->arena, s->size ? s->size : 1);
-    if (!got(p, bytes))
-        goto done;
-    if (n.bytes)
-        memcpy(bytes, n.bytes, n.high < s->size ? n.high : s->size);
+    if (p->bytes.n)
+        memcpy(bytes, p->bytes.at, p->bytes.n < s->size ? p->bytes.n : s->size);
     s->init = bytes;
     if (p->relocs.n) {
         s->relocs = ptx_copy(p, p->relocs.at, p->relocs.n, sizeof *p->relocs.at);
-        if (!s->relocs)
-            goto done;
         s->nrelocs = p->relocs.n;
     }
-    ok = true;
-done:
-    free(n.bytes);
-    return ok;
+    return true;
 }

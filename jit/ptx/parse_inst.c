@@ -5,16 +5,13 @@
 
 static bool operand(struct parser *p, struct ptx_operand *o, unsigned depth);
 
-static bool
+static void
 push_operands(struct parser *p, struct ptx_operand *o, uint32_t base)
 {
     uint32_t n = p->elems.n - base;
     o->elem = ptx_copy(p, &p->elems.at[base], n, sizeof *o->elem);
-    if (!o->elem)
-        return false;
     o->count = (uint8_t)n;
     p->elems.n = base;
-    return true;
 }
 
 /* { a, b } or ( a, b ), up to `close`; the opening token is current. */
@@ -30,10 +27,11 @@ list(struct parser *p, struct ptx_operand *o, uint8_t kind, unsigned close, unsi
         struct ptx_operand e = { .video_sel = -1 };
         if (p->elems.n - base >= MAX_VEC)
             return ptx_error(p, 6010, "more than %d elements in one operand", MAX_VEC);
-        if (!operand(p, &e, depth + 1) || !VEC_PUSH(p, p->elems, e)) {
+        if (!operand(p, &e, depth + 1)) {
             p->elems.n = base;
             return false;
         }
+        VEC_PUSH(p, p->elems, e);
         if (!accept(p, ','))
             break;
     }
@@ -41,7 +39,8 @@ list(struct parser *p, struct ptx_operand *o, uint8_t kind, unsigned close, unsi
         p->elems.n = base;
         return false;
     }
-    return push_operands(p, o, base);
+    push_operands(p, o, base);
+    return true;
 }
 
 static void
@@ -105,10 +104,10 @@ vector_register(struct parser *p, struct ptx_operand *o, const struct binding *b
     o->kind = PTX_OPND_VEC;
     for (unsigned i = 0; i < b->vec; i++) {
         struct ptx_operand e = { .kind = PTX_OPND_REG, .video_sel = -1, .index = b->reg + i };
-        if (!VEC_PUSH(p, p->elems, e))
-            return false;
+        VEC_PUSH(p, p->elems, e);
     }
-    return push_operands(p, o, base);
+    push_operands(p, o, base);
+    return true;
 }
 
 /* %tid.x, or the whole vector %tid */
@@ -129,7 +128,7 @@ special_register(struct parser *p, struct ptx_operand *o, const struct token *t)
     if (p->tok.kind == T_DOT && p->tok.len == 2) {
         name[t->len + 1] = p->tok.s[1];
         struct ident *id = ptx_intern(p, name, t->len + 2);
-        if (id && id->sreg) {
+        if (id->sreg) {
             ptx_next(p);
             o->kind = PTX_OPND_SREG;
             o->index = id->sreg;
@@ -142,16 +141,16 @@ special_register(struct parser *p, struct ptx_operand *o, const struct token *t)
         name[t->len + 1] = "xyzw"[i];
         struct ident *id = ptx_intern(p, name, t->len + 2);
         struct ptx_operand e = { .kind = PTX_OPND_SREG, .video_sel = -1 };
-        if (!id || !id->sreg) {
+        if (!id->sreg) {
             p->elems.n = base;
             return false;
         }
         e.index = id->sreg;
-        if (!VEC_PUSH(p, p->elems, e))
-            return false;
+        VEC_PUSH(p, p->elems, e);
     }
     o->kind = PTX_OPND_VEC;
-    return push_operands(p, o, base);
+    push_operands(p, o, base);
+    return true;
 }
 
 static bool
@@ -199,8 +198,6 @@ named(struct parser *p, struct ptx_operand *o)
         ptx_next(p);
         if (special_register(p, o, &t))
             return true;
-        if (p->nomem)
-            return false;
         return ptx_error_at(p, t.line, t.column, 3001, "register '%.*s' is not declared", (int)(t.len > 60 ? 60 : t.len), t.s);
     }
     if (!strcmp(t.ident->name, "WARP_SZ")) {
@@ -267,12 +264,15 @@ pair(struct parser *p, struct ptx_operand *o, unsigned depth)
     ptx_next(p);
     if (p->tok.kind != T_REG && p->tok.kind != T_IDENT)
         return ptx_error(p, 2053, "expected a predicate after '|', found %s", ptx_tok_text(p));
-    if (!VEC_PUSH(p, p->elems, *o) || !named(p, &second) || !VEC_PUSH(p, p->elems, second))
+    VEC_PUSH(p, p->elems, *o);
+    if (!named(p, &second))
         return false;
+    VEC_PUSH(p, p->elems, second);
     memset(o, 0, sizeof *o);
     o->video_sel = -1;
     o->kind = PTX_OPND_PRED_PAIR;
-    return push_operands(p, o, base);
+    push_operands(p, o, base);
+    return true;
 }
 
 static bool
@@ -492,8 +492,7 @@ raw_text(struct parser *p, struct args *a)
         n--;
     o->kind = PTX_OPND_TEXT;
     o->text = cw_arena_strndup(p->arena, start, n);
-    p->nomem |= !o->text;
-    return !p->nomem;
+    return true;
 }
 
 /* Forms of matrix instructions newer than sm_90 are kept as text: block-scaled products, matrices of bytes. */
@@ -588,8 +587,7 @@ ptx_parse_instruction(struct parser *p)
         if (name.ident->label_depth == p->depth)
             return ptx_error_at(p, name.line, name.column, 3003, "label '%s' is declared twice", name.ident->name);
         struct label_undo u = { name.ident, name.ident->label, name.ident->label_depth };
-        if (!VEC_PUSH(p, p->label_undo, u))
-            return false;
+        VEC_PUSH(p, p->label_undo, u);
         name.ident->label = p->last_label = p->insts.n;
         name.ident->label_depth = p->depth;
         return true;
@@ -638,12 +636,9 @@ ptx_parse_instruction(struct parser *p)
         return ptx_error(p, 2001, "expected ';', found %s", ptx_tok_text(p));
     in.noperands = (uint8_t)a.n;
     in.operand = ptx_copy(p, a.at, a.n, sizeof *a.at);
-    if (!in.operand)
-        return false;
     if (where) {
         fix.where = &in.operand[0].index;
-        if (!VEC_PUSH(p, p->fixups, fix))
-            return false;
+        VEC_PUSH(p, p->fixups, fix);
     }
     if (!ptx_check_inst(p, &in)) {
         ptx_next(p);
@@ -652,5 +647,6 @@ ptx_parse_instruction(struct parser *p)
     if (!ptx_split_convert(p, &in))
         return false;
     ptx_next(p);
-    return VEC_PUSH(p, p->insts, in);
+    VEC_PUSH(p, p->insts, in);
+    return true;
 }

@@ -9,9 +9,8 @@
 #include <inttypes.h>
 #include <search.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-/* ---- names in use: a tree of the C library's ---- */
+/* ---- names in use ---- */
 
 static int
 compare_names(const void *a, const void *b)
@@ -19,11 +18,14 @@ compare_names(const void *a, const void *b)
     return strcmp(a, b);
 }
 
+/* False: it is in use already. */
 static bool
-names_add(void **names, const char *s, bool *fresh)
+names_add(struct print *pr, const char *s)
 {
-    *fresh = !tfind(s, names, compare_names);
-    return !*fresh || tsearch(s, names, compare_names);
+    bool fresh = !tfind(s, &pr->names, compare_names);
+    if (fresh && !tsearch(s, &pr->names, compare_names))
+        cw_arena_exhausted(&pr->arena);
+    return fresh;
 }
 
 static void
@@ -32,21 +34,14 @@ keep_name(void *name)
     (void)name;
 }
 
-/* s, or s$k with the first free k. `a` owns the text. */
+/* s, or s$k with the first free k. */
 static const char *
-unique_name(void **t, struct cw_arena *a, const char *s)
+unique_name(struct print *pr, const char *s)
 {
-    bool fresh = false;
-    if (!names_add(t, s, &fresh))
-        return NULL;
-    for (unsigned k = 1; !fresh; k++) {
-        const char *q = cw_arena_printf(a, "%s$%u", s, k);
-        if (!q || !names_add(t, q, &fresh))
-            return NULL;
-        if (fresh)
-            return q;
-    }
-    return s;
+    const char *q = s;
+    for (unsigned k = 1; !names_add(pr, q); k++)
+        q = cw_arena_printf(&pr->arena, "%s$%u", s, k);
+    return q;
 }
 
 /* ---- variables ---- */
@@ -264,17 +259,14 @@ print_regs(struct cw_buf *out, const struct ptx_function *f, const char *const *
     }
 }
 
-static bool
-print_table(struct print *pr, const struct ptx_table *t, void **used, struct cw_arena *a)
+static void
+print_table(struct print *pr, const struct ptx_table *t)
 {
     for (uint32_t i = 0; i < pr->ntables; i++)
         if (pr->tables[i].table == t)
-            return true;
-    const char *name = unique_name(used, a, t->name);
-    struct print_table *grown = realloc(pr->tables, (pr->ntables + 1) * sizeof *grown);
-    if (!name || !grown)
-        return false;
-    pr->tables = grown;
+            return;
+    const char *name = unique_name(pr, t->name);
+    pr->tables = cw_arena_grow(&pr->arena, pr->tables, pr->ntables, 1, &pr->tables_cap, sizeof *pr->tables);
     pr->tables[pr->ntables++] = (struct print_table){ t, name };
     cw_buf_printf(pr->out, "%s: ", name);
     if (t->proto) {
@@ -292,7 +284,6 @@ print_table(struct print *pr, const struct ptx_table *t, void **used, struct cw_
         }
     }
     cw_buf_puts(pr->out, ";\n");
-    return true;
 }
 
 static void
@@ -323,60 +314,45 @@ print_block_comment(struct cw_buf *out, const struct ptx_function *f, uint32_t *
     }
 }
 
-static bool
-name_all(const struct ptx_module *m, void **used)
+static void
+print_body(void *user)
 {
-    bool fresh;
-    for (uint32_t i = 0; i < m->nfuncs; i++)
-        if (!names_add(used, m->funcs[i]->sym->name, &fresh))
-            return false;
-    for (uint32_t i = 0; i < m->nvars; i++)
-        if (!names_add(used, m->vars[i]->name, &fresh))
-            return false;
-    return true;
-}
-
-static bool
-print_body(const struct ptx_function *f, struct cw_buf *out)
-{
-    struct print pr = { .out = out, .fn = f };
-    void *used = NULL;
-    struct cw_arena a;
-    uint8_t *target = calloc((size_t)f->ninsts + 1, 1);
+    struct print *pr = user;
+    struct cw_buf *out = pr->out;
+    const struct ptx_function *f = pr->fn;
+    uint8_t *target = cw_arena_array(&pr->arena, uint8_t, f->ninsts + 1);
     uint32_t first_reg = 0, next_block = 0, loc_file = 0, loc_line = 0;
-    bool ok = false, fresh;
-    cw_arena_init(&a);
-    pr.reg_names = calloc((size_t)f->nregs + 1, sizeof *pr.reg_names);
-    pr.local_names = calloc((size_t)f->nlocals + 1, sizeof *pr.local_names);
-    if (!target || !pr.reg_names || !pr.local_names || !name_all(f->module, &used))
-        goto done;
+    pr->reg_names = cw_arena_array(&pr->arena, const char *, f->nregs + 1);
+    pr->local_names = cw_arena_array(&pr->arena, const char *, f->nlocals + 1);
+    for (uint32_t i = 0; i < f->module->nfuncs; i++)
+        names_add(pr, f->module->funcs[i]->sym->name);
+    for (uint32_t i = 0; i < f->module->nvars; i++)
+        names_add(pr, f->module->vars[i]->name);
     for (uint32_t i = 0; i < f->nparams + f->nrets; i++) {
         const struct ptx_symbol *s = i < f->nrets ? f->rets[i] : f->params[i - f->nrets];
         if (s->is_param_reg)
             first_reg++;
-        else if (!names_add(&used, s->name, &fresh))
-            goto done;
+        else
+            names_add(pr, s->name);
     }
     for (uint32_t r = 0; r < f->nregs; r++)
-        if (!(pr.reg_names[r] = unique_name(&used, &a, f->regs[r].name)))
-            goto done;
+        pr->reg_names[r] = unique_name(pr, f->regs[r].name);
     for (uint32_t i = 0; i < f->nlocals; i++)
-        if (!(pr.local_names[i] = unique_name(&used, &a, f->locals[i]->name)))
-            goto done;
+        pr->local_names[i] = unique_name(pr, f->locals[i]->name);
     mark_targets(f, target);
-    print_head(out, f, pr.reg_names);
+    print_head(out, f, pr->reg_names);
     cw_buf_puts(out, "\n{\n");
-    print_regs(out, f, pr.reg_names, first_reg);
+    print_regs(out, f, pr->reg_names, first_reg);
     for (uint32_t i = 0; i < f->nlocals; i++) {
         cw_buf_puts(out, "    ");
-        print_var(out, f->locals[i], pr.local_names[i], PTX_LINK_LOCAL, true);
+        print_var(out, f->locals[i], pr->local_names[i], PTX_LINK_LOCAL, true);
     }
     for (uint32_t i = 0; i < f->ninsts; i++) {
         const struct ptx_inst *in = &f->insts[i];
         print_block_comment(out, f, &next_block, i);
         for (unsigned k = 0; k < in->noperands; k++)
-            if (in->operand[k].kind == PTX_OPND_TABLE && !print_table(&pr, in->operand[k].table, &used, &a))
-                goto done;
+            if (in->operand[k].kind == PTX_OPND_TABLE)
+                print_table(pr, in->operand[k].table);
         if (target[i])
             cw_buf_printf(out, "$T_%u:\n", i);
         if (in->loc_file != loc_file || in->loc_line != loc_line) {
@@ -385,19 +361,21 @@ print_body(const struct ptx_function *f, struct cw_buf *out)
             cw_buf_printf(out, "    .loc %u %u 0\n", loc_file, loc_line);
         }
         cw_buf_puts(out, "    ");
-        ptx_print_inst(&pr, in);
+        ptx_print_inst(pr, in);
         cw_buf_puts(out, "\n");
     }
     cw_buf_puts(out, "}\n");
-    ok = true;
-done:
-    free(target);
-    free(pr.reg_names);
-    free(pr.local_names);
-    free(pr.tables);
-    tdestroy(used, keep_name);
-    cw_arena_finish(&a);
-    return ok;
+}
+
+static void
+print_function(const struct ptx_function *f, struct cw_buf *out)
+{
+    struct print pr = { .out = out, .fn = f };
+    cw_arena_init(&pr.arena);
+    if (!cw_arena_guard(&pr.arena, print_body, &pr))
+        out->failed = true;
+    tdestroy(pr.names, keep_name);
+    cw_arena_finish(&pr.arena);
 }
 
 void
@@ -427,8 +405,8 @@ ptx_module_print(const struct ptx_module *m, struct cw_buf *out)
             print_var(out, m->vars[i], m->vars[i]->name, m->vars[i]->linkage, true);
     for (unsigned entries = 0; entries < 2; entries++)
         for (uint32_t i = 0; i < m->nfuncs; i++)
-            if (m->funcs[i]->has_body && m->funcs[i]->is_entry == (entries != 0) && !print_body(m->funcs[i], out))
-                out->failed = true;
+            if (m->funcs[i]->has_body && m->funcs[i]->is_entry == (entries != 0))
+                print_function(m->funcs[i], out);
     for (uint32_t i = 0; i < m->nfuncs; i++)
         if (m->funcs[i]->sym->kind == PTX_SYM_ALIAS)
             cw_buf_printf(out, ".alias %s, %s;\n", m->funcs[i]->sym->name, m->funcs[i]->sym->alias->name);

@@ -14,7 +14,9 @@ struct print {
     const struct ptx_function *fn;
     const char **reg_names, **local_names;  /* NULL: as declared */
     struct print_table *tables;             /* those printed so far in this function */
-    uint32_t ntables;
+    uint32_t ntables, tables_cap;
+    void *names;                            /* in use: a tree of the C library's */
+    struct cw_arena arena;                  /* of print_body, guarded */
 };
 
 void ptx_print_inst(const struct print *pr, const struct ptx_inst *in);

@@ -193,12 +193,11 @@ struct parser {
     struct ptx_module *m;
     struct cw_arena *arena;             /* the module's */
     struct cwj_diags *diags;
-    bool nomem;                 /* an allocation failed: give up */
     bool seen_version, seen_target;
 
     struct ident **buckets;
     uint32_t nidents, nbuckets;
-    struct cw_arena names;      /* idents; die with the parse */
+    struct cw_arena names;      /* idents and the vectors below; die with the parse */
 
     uint16_t depth;             /* 0: module */
     VEC_OF(struct undo) undo;
@@ -214,6 +213,7 @@ struct parser {
     VEC_OF(struct ptx_operand) elems;   /* stack of operands being parsed */
     VEC_OF(struct ptx_symbol *) params;
     VEC_OF(struct ptx_reloc) relocs;
+    VEC_OF(uint8_t) bytes;              /* of the initialiser being parsed */
     uint64_t total_regs, total_init;
     uint32_t loc_file, loc_line;
     uint32_t last_label;        /* position of the last label */
@@ -222,25 +222,20 @@ struct parser {
     bool warned_version[PTX_OP_COUNT];
 };
 
-/* Append to a VEC_OF; false (and nomem) if out of memory. */
-bool ptx_vec_grow(struct parser *p, void **at, uint32_t *cap, uint32_t need, size_t elem);
-#define VEC_PUSH(p, v, value) \
-    (((v).n < (v).cap || ptx_vec_grow((p), (void **)&(v).at, &(v).cap, (v).n + 1, sizeof *(v).at)) ? ((v).at[(v).n++] = (value), true) : false)
+/* Make room for n more elements in a VEC_OF; append one. */
+#define VEC_GROW(p, v, more) ((v).at = cw_arena_grow(&(p)->names, (v).at, (v).n, (more), &(v).cap, sizeof *(v).at))
+#define VEC_PUSH(p, v, value)           \
+    do {                                \
+        if ((v).n == (v).cap)           \
+            VEC_GROW((p), (v), 1);      \
+        (v).at[(v).n++] = (value);      \
+    } while (0)
 
-/* A check of memory just allocated: false (and nomem) for NULL. */
-static inline bool
-got(struct parser *p, const void *memory)
-{
-    p->nomem |= !memory;
-    return memory;
-}
-
-/* `n` elements, copied into the module's arena; NULL (and nomem) if out of memory. */
+/* `n` elements, copied into the module's arena. */
 void *ptx_copy(struct parser *p, const void *at, size_t n, size_t elem);
 
 /* lex.c */
-bool ptx_lex_init(struct parser *p, const char *text, size_t size);
-void ptx_lex_finish(struct parser *p);
+void ptx_lex_init(struct parser *p, const char *text, size_t size);
 void ptx_next(struct parser *p);
 struct ident *ptx_intern(struct parser *p, const char *s, size_t len);
 struct ident *ptx_tok_ident(struct parser *p);     /* of an IDENT or REG token */
@@ -271,7 +266,7 @@ accept(struct parser *p, unsigned c)
 bool ptx_expect(struct parser *p, unsigned c, const char *where);
 
 /* scope.c */
-bool ptx_bind(struct parser *p, struct ident *id, const struct binding *b);
+void ptx_bind(struct parser *p, struct ident *id, const struct binding *b);
 bool ptx_scope_open(struct parser *p);
 void ptx_scope_close(struct parser *p);
 

@@ -3,15 +3,14 @@
  * resolved when its scope closes, because the label may follow it; if not found, it is passed to the outer scope. */
 #include "jit/ptx/ptx_private.h"
 
-bool
+void
 ptx_bind(struct parser *p, struct ident *id, const struct binding *b)
 {
     struct undo u = { id, id->bind };
-    if (p->depth && !VEC_PUSH(p, p->undo, u))
-        return false;
+    if (p->depth)
+        VEC_PUSH(p, p->undo, u);
     id->bind = *b;
     id->bind.depth = p->depth;
-    return true;
 }
 
 bool
@@ -21,8 +20,8 @@ ptx_scope_open(struct parser *p)
     struct label_undo lmark = { NULL, 0, 0 };
     if (p->depth >= MAX_SCOPES)
         return ptx_error(p, 6001, "more than %d nested scopes", MAX_SCOPES);
-    if (!VEC_PUSH(p, p->undo, mark) || !VEC_PUSH(p, p->label_undo, lmark))
-        return false;
+    VEC_PUSH(p, p->undo, mark);
+    VEC_PUSH(p, p->label_undo, lmark);
     p->depth++;
     return true;
 }
