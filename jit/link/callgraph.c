@@ -10,24 +10,14 @@
 struct set {
     uint32_t *at;
     uint32_t n, cap;
-    bool failed;
 };
 
 static void
-set_add(struct set *s, uint32_t id)
+set_add(struct cwj_program *p, struct set *s, uint32_t id)
 {
     if (id == CWJ_NO_ID || (s->n && s->at[s->n - 1] == id))
         return;
-    if (s->n == s->cap) {
-        uint32_t cap = s->cap ? s->cap * 2 : 32;
-        uint32_t *p = realloc(s->at, cap * sizeof *p);
-        if (!p) {
-            s->failed = true;
-            return;
-        }
-        s->at = p;
-        s->cap = cap;
-    }
+    s->at = cw_arena_grow(&p->scratch, s->at, s->n, 1, &s->cap, sizeof *s->at);
     s->at[s->n++] = id;
 }
 
@@ -38,9 +28,9 @@ compare_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sort, remove duplicates, move to the arena; empties s. */
+/* Sort, remove duplicates, move to the program; empties s. */
 static const uint32_t *
-set_take(struct cw_arena *a, struct set *s, uint32_t *count)
+set_take(struct cwj_program *p, struct set *s, uint32_t *count)
 {
     uint32_t n = 0;
     if (s->n)
@@ -48,12 +38,10 @@ set_take(struct cw_arena *a, struct set *s, uint32_t *count)
     for (uint32_t i = 0; i < s->n; i++)
         if (!n || s->at[n - 1] != s->at[i])
             s->at[n++] = s->at[i];
-    uint32_t *out = cw_arena_array(a, uint32_t, n ? n : 1);
-    if (!out)
-        s->failed = true;
-    else if (n)
+    uint32_t *out = cw_arena_array(&p->arena, uint32_t, n);
+    if (n)
         memcpy(out, s->at, n * sizeof *out);
-    *count = out ? n : 0;
+    *count = n;
     s->n = 0;
     return out;
 }
@@ -64,58 +52,39 @@ struct scan {
     bool callee_place;          /* the current operand names a call's target */
     bool indirect, targets;
     const struct ptx_function *prototype;
-    char **keys;                /* signature number -> its key */
-    uint32_t nkeys, cap_keys;
-    bool failed;
+    struct signature *signature;    /* by number */
+    uint32_t nsignatures, cap_signatures;
 };
 
-/* A key of what a call and its callee must agree on: the size of each parameter and result, and which are arrays. Types of equal size are
- * equal, as in PTX calls. */
-static void
-signature_key(const struct ptx_function *fn, struct cw_buf *key)
+/* What a call and its callee must agree on: the numbers of parameters and results, and for each its size and whether it is an array. Types of
+ * equal size are equal, as in PTX calls. */
+struct signature {
+    uint64_t *word;
+    uint32_t n;
+};
+
+static struct signature
+signature_of(struct scan *s, const struct ptx_function *fn)
 {
-    struct ptx_symbol **lists[2] = { fn->params, fn->rets };
-    uint32_t counts[2] = { fn->nparams, fn->nrets };
-    for (unsigned l = 0; l < 2; l++) {
-        for (uint32_t i = 0; i < counts[l]; i++)
-            cw_buf_printf(key, "%s%llu ", lists[l][i]->is_array ? "a" : "", (unsigned long long)lists[l][i]->size);
-        cw_buf_puts(key, "; ");
-    }
+    struct signature g = { cw_arena_array(&s->p->scratch, uint64_t, fn->nparams + fn->nrets + 1), 0 };
+    g.word[g.n++] = fn->nparams;
+    for (uint32_t i = 0; i < fn->nparams; i++)
+        g.word[g.n++] = fn->params[i]->size << 1 | fn->params[i]->is_array;
+    for (uint32_t i = 0; i < fn->nrets; i++)
+        g.word[g.n++] = fn->rets[i]->size << 1 | fn->rets[i]->is_array;
+    return g;
 }
 
 static uint32_t
 signature_number(struct scan *s, const struct ptx_function *fn)
 {
-    struct cw_buf key;
-    cw_buf_init(&key);
-    signature_key(fn, &key);
-    uint32_t i = 0;
-    if (key.failed || !key.data) {
-        s->failed = true;
-        goto done;
-    }
-    while (i < s->nkeys && strcmp(s->keys[i], key.data))
-        i++;
-    if (i < s->nkeys)
-        goto done;
-    if (s->nkeys == s->cap_keys) {
-        uint32_t cap = s->cap_keys ? s->cap_keys * 2 : 16;
-        char **k = realloc(s->keys, cap * sizeof *k);
-        if (!k) {
-            s->failed = true;
-            goto done;
-        }
-        s->keys = k;
-        s->cap_keys = cap;
-    }
-    s->keys[s->nkeys] = cw_arena_strndup(&s->p->arena, key.data, key.size);
-    if (s->keys[s->nkeys])
-        s->nkeys++;
-    else
-        s->failed = true;
-done:
-    cw_buf_finish(&key);
-    return i;
+    const struct signature g = signature_of(s, fn);
+    for (uint32_t i = 0; i < s->nsignatures; i++)
+        if (s->signature[i].n == g.n && !memcmp(s->signature[i].word, g.word, g.n * sizeof *g.word))
+            return i;
+    s->signature = cw_arena_grow(&s->p->scratch, s->signature, s->nsignatures, 1, &s->cap_signatures, sizeof g);
+    s->signature[s->nsignatures] = g;
+    return s->nsignatures++;
 }
 
 static void
@@ -126,7 +95,7 @@ scan_operand(void *user, const struct ptx_operand *o)
     s->callee_place = false;
     if (o->kind == PTX_OPND_TABLE) {
         for (uint32_t i = 0; o->table && o->table->funcs && i < o->table->count; i++) {
-            set_add(&s->callees, o->table->funcs[i]->link_id);
+            set_add(s->p, &s->callees, o->table->funcs[i]->link_id);
             s->targets = true;
         }
         if (o->table && o->table->proto)
@@ -142,11 +111,11 @@ scan_operand(void *user, const struct ptx_operand *o)
     uint32_t id = o->sym->link_id;
     if (o->sym->kind == PTX_SYM_FUNC || o->sym->kind == PTX_SYM_ALIAS) {
         if (callee)
-            set_add(&s->callees, id);
+            set_add(s->p, &s->callees, id);
         else if (id < s->p->nfuncs)
             s->p->funcs[id].address_taken = true;
     } else if (o->sym->kind == PTX_SYM_VAR && o->sym->space != PTX_SPACE_LOCAL && o->sym->space != PTX_SPACE_PARAM) {
-        set_add(&s->vars, id);
+        set_add(s->p, &s->vars, id);
     }
 }
 
@@ -162,7 +131,7 @@ scan_initialiser(struct cwj_program *p, const struct ptx_symbol *def)
     }
 }
 
-cw_result
+void
 cwj_link_scan(struct cwj_program *p)
 {
     struct scan s = { .p = p };
@@ -181,41 +150,33 @@ cwj_link_scan(struct cwj_program *p)
             if (s.indirect) {           /* with a list of targets, too: the tokens are looked up in the same table */
                 f->calls_indirect = true;
                 if (s.prototype && !s.targets)
-                    set_add(&s.signatures, signature_number(&s, s.prototype));
+                    set_add(p, &s.signatures, signature_number(&s, s.prototype));
             }
         }
         f->signature = signature_number(&s, f->fn);
-        f->targets = set_take(&p->arena, &s.signatures, &f->ntargets);
-        f->callees = set_take(&p->arena, &s.callees, &f->ncallees);
-        f->vars = set_take(&p->arena, &s.vars, &f->nvars);
+        f->targets = set_take(p, &s.signatures, &f->ntargets);
+        f->callees = set_take(p, &s.callees, &f->ncallees);
+        f->vars = set_take(p, &s.vars, &f->nvars);
     }
     for (uint32_t id = 0; id < p->nlink_vars; id++)
         if (!p->link_vars[id].dynamic && !p->link_vars[id].undefined)
             scan_initialiser(p, p->link_vars[id].def);
-    p->nsignatures = s.nkeys;
-    free(s.callees.at);
-    free(s.vars.at);
-    free(s.signatures.at);
-    free(s.keys);
-    return s.failed || s.callees.failed || s.vars.failed || s.signatures.failed ? CW_ERR_NOMEM : CW_OK;
+    p->nsignatures = s.nsignatures;
 }
 
 /* Depth first from the kernel. Node nfuncs + s stands for "any function of signature s whose address is taken", so that n
  * indirect callers and m targets cost n + m edges. */
-cw_result
+void
 cwj_link_closure(struct cwj_program *p, uint32_t kernel)
 {
     enum { NEW, OPEN, DONE };
     struct cwj_closure *r = &p->closure[kernel];
     uint32_t root = p->kernel_func[kernel], nodes = p->nfuncs + p->nsignatures;
     struct frame { uint32_t node, next; } *stack = NULL;
-    uint8_t *state = calloc((size_t)nodes + 1, 1);
+    uint8_t *state = cw_arena_array(&p->scratch, uint8_t, nodes + 1);
     struct set found = { 0 };
-    cw_result result = CW_ERR_NOMEM;
-    uint32_t depth = 0, cap = 64;
-    stack = malloc(cap * sizeof *stack);
-    if (!state || !stack)
-        goto done;
+    uint32_t depth = 0, cap = 0;
+    stack = cw_arena_grow(&p->scratch, stack, depth, 1, &cap, sizeof *stack);
     stack[depth++] = (struct frame){ root, 0 };
     state[root] = OPEN;
     while (depth) {
@@ -238,7 +199,7 @@ cwj_link_closure(struct cwj_program *p, uint32_t kernel)
         if (target == CWJ_NO_ID) {
             state[f->node] = DONE;
             if (f->node < p->nfuncs && f->node != root)
-                set_add(&found, f->node);
+                set_add(p, &found, f->node);
             depth--;
             continue;
         }
@@ -247,30 +208,16 @@ cwj_link_closure(struct cwj_program *p, uint32_t kernel)
         if (state[target] != NEW)
             continue;
         state[target] = OPEN;
-        if (depth == cap) {
-            struct frame *n = realloc(stack, 2 * (size_t)cap * sizeof *n);
-            if (!n)
-                goto done;
-            stack = n;
-            cap *= 2;
-        }
+        stack = cw_arena_grow(&p->scratch, stack, depth, 1, &cap, sizeof *stack);
         stack[depth++] = (struct frame){ target, 0 };
     }
     uint32_t n;
-    const uint32_t *sorted = set_take(&p->arena, &found, &n);
+    const uint32_t *sorted = set_take(p, &found, &n);
     uint32_t *all = cw_arena_array(&p->arena, uint32_t, (size_t)n + 1);
-    if (!sorted || !all || found.failed)
-        goto done;
     all[0] = root;
     memcpy(all + 1, sorted, n * sizeof *all);
     r->funcs = all;
     r->nfuncs = n + 1;
-    result = CW_OK;
-done:
-    free(state);
-    free(stack);
-    free(found.at);
-    return result;
 }
 
 const struct ptx_function *

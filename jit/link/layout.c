@@ -95,11 +95,11 @@ cwj_link_image(struct cwj_program *p, struct cwj_diags *diags)
         nrelocs += v->def->nrelocs;
     }
     size = round_up(size, 16);
-    uint8_t *init = calloc(1, size ? size : 1);
     struct cwj_reloc *relocs = cw_arena_array(&p->arena, struct cwj_reloc, nrelocs + 1);
     p->vars = cw_arena_array(&p->arena, struct cwj_variable, (size_t)nvars + 1);
+    uint8_t *init = calloc(1, size ? size : 1);         /* may be large, and the pages that nothing initialises stay untouched */
     p->image = (struct cwj_image){ .size = size, .align = align, .addr32 = cwj_program_is_addr32(p), .init = init, .relocs = relocs };
-    if (!init || !relocs || !p->vars)
+    if (!init)
         return CW_ERR_NOMEM;
     for (uint32_t id = 0; id < p->nlink_vars; id++) {
         const struct cwj_link_var *v = &p->link_vars[id];
@@ -135,9 +135,7 @@ cwj_link_shared(struct cwj_program *p, uint32_t kernel, struct cwj_diags *diags)
     uint64_t end = 0;
     uint32_t dynamic_align = 16, n = 0;
     l->align = 16;
-    uint8_t *needed = calloc(p->nlink_vars ? p->nlink_vars : 1, 1);
-    if (!needed)
-        return CW_ERR_NOMEM;
+    uint8_t *needed = cw_arena_array(&p->scratch, uint8_t, p->nlink_vars);
     for (uint32_t i = 0; i < r->nfuncs; i++) {
         const struct cwj_function *f = &p->funcs[r->funcs[i]];
         for (uint32_t k = 0; k < f->nvars; k++) {
@@ -156,9 +154,8 @@ cwj_link_shared(struct cwj_program *p, uint32_t kernel, struct cwj_diags *diags)
             end = v->offset + v->def->size;
     }
     struct cwj_shared_slot *slots = cw_arena_array(&p->arena, struct cwj_shared_slot, n + 1);
-    cw_result result = slots ? CW_OK : CW_ERR_NOMEM;
     n = 0;
-    for (uint32_t id = 0; slots && id < p->nlink_vars; id++) {
+    for (uint32_t id = 0; id < p->nlink_vars; id++) {
         const struct cwj_link_var *v = &p->link_vars[id];
         if (!needed[id])
             continue;
@@ -175,8 +172,7 @@ cwj_link_shared(struct cwj_program *p, uint32_t kernel, struct cwj_diags *diags)
                 cwj_diag_add(diags, PTX_ERROR, 6102, v->def->line, v->def->column,
                              "the shared variables of '%s' take more than %llu bytes", p->kernels[kernel].name,
                              (unsigned long long)MAX_SHARED);
-                result = CW_ERR_LIMIT;
-                break;
+                return CW_ERR_LIMIT;
             }
             end += v->def->size;
         }
@@ -190,8 +186,7 @@ cwj_link_shared(struct cwj_program *p, uint32_t kernel, struct cwj_diags *diags)
             slots[i].offset = l->dynamic_offset;
     l->vars = slots;
     l->nvars = n;
-    free(needed);
-    return result;
+    return CW_OK;
 }
 
 bool

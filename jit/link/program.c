@@ -59,14 +59,12 @@ count_local(const struct ptx_function *f)
     return bytes;
 }
 
-static cw_result
+static void
 describe_kernel(struct cwj_program *p, uint32_t index)
 {
     struct ptx_function *f = p->funcs[p->kernel_func[index]].fn;
     struct cwj_kernel *k = &p->kernels[index];
     struct cwj_param *params = cw_arena_array(&p->arena, struct cwj_param, (size_t)f->nparams + 1);
-    if (!params)
-        return CW_ERR_NOMEM;
     for (uint32_t i = 0; i < f->nparams; i++) {
         const struct ptx_symbol *s = f->params[i];
         params[i] = (struct cwj_param){
@@ -85,7 +83,6 @@ describe_kernel(struct cwj_program *p, uint32_t index)
     memcpy(k->reqntid, f->reqntid, sizeof k->reqntid);
     memcpy(k->cluster, f->cluster, sizeof k->cluster);
     k->explicit_cluster = f->explicit_cluster;
-    return CW_OK;
 }
 
 static cw_result
@@ -96,20 +93,18 @@ make_kernels(struct cwj_program *p, struct cwj_diags *diags)
     p->kernels = cw_arena_array(&p->arena, struct cwj_kernel, (size_t)p->nkernels + 1);
     p->closure = cw_arena_array(&p->arena, struct cwj_closure, (size_t)p->nkernels + 1);
     p->kernel_func = cw_arena_array(&p->arena, uint32_t, (size_t)p->nkernels + 1);
-    if (!p->kernels || !p->closure || !p->kernel_func)
-        return CW_ERR_NOMEM;
     uint32_t n = 0;
     for (uint32_t id = 0; id < p->nfuncs; id++)
         if (p->funcs[id].fn && p->funcs[id].fn->has_body && p->funcs[id].fn->is_entry)
             p->kernel_func[n++] = id;
     for (uint32_t i = 0; i < n; i++) {
-        cw_result r = describe_kernel(p, i);
-        if (!r)
-            r = cwj_link_closure(p, i);
-        if (!r)
-            r = cwj_link_shared(p, i, diags);
+        describe_kernel(p, i);
+        cwj_link_closure(p, i);
+        cw_result r = cwj_link_shared(p, i, diags);
         if (r)
             return r;
+        cw_arena_finish(&p->scratch);
+        cw_arena_guard_too(&p->scratch, &p->arena);
         p->kernels[i].static_shared = p->closure[i].shared.size;
         p->kernels[i].instructions = count_instructions(p, &p->closure[i]);
         for (uint32_t k = 0; k < p->closure[i].nfuncs && !p->kernels[i].too_large; k++)
@@ -165,8 +160,6 @@ read_inputs(struct cwj_program *p, const struct cwj_input *in, size_t count, str
     const char *dump = cw_env_get(CW_ENV_JIT_DUMP);
     if (dump && *dump)
         p->inputs = cw_arena_array(&p->arena, struct cwj_input, count + 1);
-    if (!p->modules || (dump && *dump && !p->inputs))
-        return CW_ERR_NOMEM;
     struct cw_sha256 hash;
     cw_sha256_init(&hash);
     cw_result result = CW_OK;
@@ -181,13 +174,9 @@ read_inputs(struct cwj_program *p, const struct cwj_input *in, size_t count, str
                 result = r;
             continue;
         }
-        if (p->inputs) {
-            char *text = cw_arena_strndup(&p->arena, in[i].text, in[i].size);
-            if (!text)
-                result = CW_ERR_NOMEM;
-            p->inputs[p->nmodules] = (struct cwj_input){ m->name, text, text ? in[i].size : 0 };
-        }
         p->modules[p->nmodules++] = m;
+        if (p->inputs)
+            p->inputs[p->nmodules - 1] = (struct cwj_input){ m->name, cw_arena_strndup(&p->arena, in[i].text, in[i].size), in[i].size };
     }
     cw_sha256_finish(&hash, p->content);
     return result ? result : add_device_runtime(p, diags);
@@ -219,13 +208,11 @@ by_name(const void *a, const void *b)
 }
 
 /* Find names shared by several variables of the data segment. */
-static cw_result
+static void
 find_ambiguous(struct cwj_program *p)
 {
-    struct cwj_link_var **v = malloc((p->nlink_vars + 1u) * sizeof *v);
+    struct cwj_link_var **v = cw_arena_array(&p->scratch, struct cwj_link_var *, p->nlink_vars + 1);
     uint32_t n = 0;
-    if (!v)
-        return CW_ERR_NOMEM;
     for (uint32_t i = 0; i < p->nlink_vars; i++)
         if (p->link_vars[i].space != PTX_SPACE_SHARED && !p->link_vars[i].undefined)
             v[n++] = &p->link_vars[i];
@@ -233,8 +220,34 @@ find_ambiguous(struct cwj_program *p)
     for (uint32_t i = 1; i < n; i++)
         if (!strcmp(v[i - 1]->name, v[i]->name))
             v[i - 1]->ambiguous = v[i]->ambiguous = true;
-    free(v);
-    return CW_OK;
+}
+
+struct creation {
+    struct cwj_program *p;
+    const struct cwj_input *in;
+    size_t count;
+    bool allow_undefined;
+    struct cwj_diags *diags;
+    cw_result result;
+};
+
+static void
+create(void *user)
+{
+    struct creation *c = user;
+    struct cwj_program *p = c->p;
+    cw_arena_guard_too(&p->scratch, &p->arena);
+    cw_result r = read_inputs(p, c->in, c->count, c->diags);
+    if (!r)
+        r = check_address_size(p, c->diags);
+    if (!r)
+        r = cwj_link_resolve(p, c->allow_undefined, c->diags);
+    if (!r) {
+        cwj_link_scan(p);
+        find_ambiguous(p);
+        r = cwj_link_image(p, c->diags);
+    }
+    c->result = r ? r : make_kernels(p, c->diags);
 }
 
 cw_result
@@ -248,20 +261,11 @@ cwj_program_create(const struct cwj_input *in, size_t count, bool allow_undefine
     if (!p)
         return CW_ERR_NOMEM;
     cw_arena_init(&p->arena);
+    cw_arena_init(&p->scratch);
     pthread_mutex_init(&p->lock, NULL);
-    cw_result r = read_inputs(p, in, count, diags);
-    if (!r)
-        r = check_address_size(p, diags);
-    if (!r)
-        r = cwj_link_resolve(p, allow_undefined, diags);
-    if (!r)
-        r = cwj_link_scan(p);
-    if (!r)
-        r = find_ambiguous(p);
-    if (!r)
-        r = cwj_link_image(p, diags);
-    if (!r)
-        r = make_kernels(p, diags);
+    struct creation c = { p, in, count, allow_undefined, diags, CW_OK };
+    cw_result r = cw_arena_guard(&p->arena, create, &c) ? c.result : CW_ERR_NOMEM;
+    cw_arena_finish(&p->scratch);
     if (r) {
         if (r == CW_ERR_NOMEM)
             cwj_diag_add(diags, PTX_ERROR, 6099, 0, 0, "out of memory");

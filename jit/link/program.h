@@ -70,6 +70,7 @@ struct cwj_closure {
 
 struct cwj_program {
     struct cw_arena arena;
+    struct cw_arena scratch;        /* while it is made; both are guarded then */
     pthread_mutex_t lock;           /* held while compiling; guards CFGs and the disk cache's file names */
     struct ptx_module **modules;
     uint32_t nmodules;
@@ -115,8 +116,8 @@ void cwj_nvptx_variable_name(const struct cwj_program *p, uint32_t link_id, stru
 /* resolve.c: give every symbol its link_id; fills funcs and link_vars (name, fn/def, space, flags). */
 cw_result cwj_link_resolve(struct cwj_program *p, bool allow_undefined, struct cwj_diags *diags) CW_MUST_CHECK;
 /* callgraph.c: callees, vars, address_taken; then closure.funcs of every kernel. */
-cw_result cwj_link_scan(struct cwj_program *p) CW_MUST_CHECK;
-cw_result cwj_link_closure(struct cwj_program *p, uint32_t kernel) CW_MUST_CHECK;
+void cwj_link_scan(struct cwj_program *p);
+void cwj_link_closure(struct cwj_program *p, uint32_t kernel);
 /* layout.c */
 cw_result cwj_link_image(struct cwj_program *p, struct cwj_diags *diags) CW_MUST_CHECK;
 cw_result cwj_link_shared(struct cwj_program *p, uint32_t kernel, struct cwj_diags *diags) CW_MUST_CHECK;

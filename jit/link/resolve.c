@@ -4,7 +4,6 @@
  * linking rules of ELF, by which .weak and .common are defined). An undefined name is an error only if something refers to it. */
 #include "jit/link/program.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* One name: exported (module NULL), or private to a module. */
@@ -14,13 +13,12 @@ struct entry {
     struct ptx_symbol *def;         /* winner; an alias symbol counts as a function */
     uint32_t align;                 /* greatest over the definitions that merged */
     uint32_t id;
-    bool reported;
 };
 
 struct linker {
     struct cwj_program *p;
     struct cwj_diags *diags;
-    bool allow_undefined, nomem;
+    bool allow_undefined;
     struct entry *table;
     size_t mask, used;
     uint32_t cap_funcs, cap_vars;
@@ -125,18 +123,7 @@ static uint32_t
 add_function(struct linker *l, const struct cwj_function *f)
 {
     struct cwj_program *p = l->p;
-    if (p->nfuncs == l->cap_funcs) {
-        uint32_t cap = l->cap_funcs ? l->cap_funcs * 2 : 64;
-        struct cwj_function *n = cw_arena_array(&p->arena, struct cwj_function, cap);
-        if (!n) {
-            l->nomem = true;
-            return CWJ_NO_ID;
-        }
-        if (p->nfuncs)
-            memcpy(n, p->funcs, p->nfuncs * sizeof *n);
-        p->funcs = n;
-        l->cap_funcs = cap;
-    }
+    p->funcs = cw_arena_grow(&p->arena, p->funcs, p->nfuncs, 1, &l->cap_funcs, sizeof *f);
     p->funcs[p->nfuncs] = *f;
     return p->nfuncs++;
 }
@@ -145,18 +132,7 @@ static uint32_t
 add_variable(struct linker *l, const struct ptx_symbol *s, uint32_t align, bool module_scope, bool dynamic, bool undefined)
 {
     struct cwj_program *p = l->p;
-    if (p->nlink_vars == l->cap_vars) {
-        uint32_t cap = l->cap_vars ? l->cap_vars * 2 : 64;
-        struct cwj_link_var *n = cw_arena_array(&p->arena, struct cwj_link_var, cap);
-        if (!n) {
-            l->nomem = true;
-            return CWJ_NO_ID;
-        }
-        if (p->nlink_vars)
-            memcpy(n, p->link_vars, p->nlink_vars * sizeof *n);
-        p->link_vars = n;
-        l->cap_vars = cap;
-    }
+    p->link_vars = cw_arena_grow(&p->arena, p->link_vars, p->nlink_vars, 1, &l->cap_vars, sizeof *p->link_vars);
     p->link_vars[p->nlink_vars] = (struct cwj_link_var){
         .name = s->name, .def = s, .align = align ? align : 1, .module_scope = module_scope, .dynamic = dynamic,
         .undefined = undefined,
@@ -277,7 +253,7 @@ refer(struct linker *l, struct ptx_symbol *s)
     uint32_t id = is_function(s)
         ? add_function(l, &(struct cwj_function){ .name = s->name, .fn = s->func, .runtime = rt, .undefined = !rt })
         : add_variable(l, s, s->align, true, false, !own);
-    *e = (struct entry){ .name = s->name, .def = s, .id = id, .reported = true };
+    *e = (struct entry){ .name = s->name, .def = s, .id = id };
     s->link_id = id;
 }
 
@@ -405,9 +381,7 @@ cwj_link_resolve(struct cwj_program *p, bool allow_undefined, struct cwj_diags *
     size_t slots = 64;
     while (slots < names * 2)
         slots *= 2;
-    l.table = calloc(slots, sizeof *l.table);
-    if (!l.table)
-        return CW_ERR_NOMEM;
+    l.table = cw_arena_array(&p->scratch, struct entry, slots);
     l.mask = slots - 1;
 
     for (uint32_t i = 0; p->device_runtime && i < p->device_runtime->nfuncs; i++)
@@ -426,9 +400,8 @@ cwj_link_resolve(struct cwj_program *p, bool allow_undefined, struct cwj_diags *
     }
     each_symbol(&l, true, 0, bind_loser);
     each_symbol(&l, true, 1, bind_alias);
-    if (!l.nomem)
-        each_symbol(&l, false, -1, bind_declaration);
-    for (uint32_t i = 0; i < p->nmodules && !l.nomem; i++) {
+    each_symbol(&l, false, -1, bind_declaration);
+    for (uint32_t i = 0; i < p->nmodules; i++) {
         struct ptx_module *m = p->modules[i];
         for (uint32_t k = 0; k < m->nfuncs; k++)
             for (uint32_t j = 0; j < m->funcs[k]->nlocals; j++) {
@@ -437,12 +410,9 @@ cwj_link_resolve(struct cwj_program *p, bool allow_undefined, struct cwj_diags *
                     bind_declaration(&l, m, s);
             }
     }
-    for (uint32_t i = 0; i < p->nmodules && !l.nomem; i++)
+    for (uint32_t i = 0; i < p->nmodules; i++)
         refer_module(&l, p->modules[i]);
 
-    free(l.table);
-    if (l.nomem)
-        return CW_ERR_NOMEM;
     if (diags->errors == errors)
         return CW_OK;
     for (const struct cwj_diag *d = diags->first; d; d = d->next)
