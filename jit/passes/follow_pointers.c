@@ -15,37 +15,22 @@ enum { MAX_DEPTH = 200, BUDGET = 20000 };
 enum state { UNKNOWN, PENDING, BASED, NOT_BASED };
 
 struct pass {
+    LLVMModuleRef m;
     LLVMBuilderRef b;
     LLVMTypeRef i8, pointer;    /* of the space being processed */
     unsigned as;
     bool narrow;                /* pointers have 32 bits: only the low halves of 64-bit integers matter */
     struct value_map map;       /* state: enum state */
     struct value_list log;      /* values in the order of their first visit */
+    struct cw_arena arena;
     unsigned budget;
-    bool failed, global, any;
+    bool global, any;
 };
 
 static struct value_entry *
 entry_of(struct pass *p, V v)
 {
-    struct value_entry *x = value_map_entry(&p->map, v);
-    p->failed |= !x;
-    return x;
-}
-
-static enum state
-state_of(struct pass *p, V v)
-{
-    struct value_entry *x = entry_of(p, v);
-    return x ? (enum state)x->state : NOT_BASED;
-}
-
-static void
-set_state(struct pass *p, V v, enum state s)
-{
-    struct value_entry *x = entry_of(p, v);
-    if (x)
-        x->state = s;
+    return value_map_entry(&p->arena, &p->map, v);
 }
 
 static LLVMOpcode
@@ -107,18 +92,15 @@ sum(struct pass *p, V v, unsigned depth)
 static bool
 based(struct pass *p, V v, unsigned depth)
 {
-    enum state s = state_of(p, v);
+    unsigned s = entry_of(p, v)->state;
     if (s != UNKNOWN)
         return s != NOT_BASED;
-    if (depth == MAX_DEPTH || !p->budget || p->failed)
+    if (depth == MAX_DEPTH || !p->budget)
         return false;
     p->budget--;
-    size_t from = p->log.n;
-    if (!value_list_add(&p->log, v)) {
-        p->failed = true;
-        return false;
-    }
-    set_state(p, v, PENDING);
+    uint32_t from = p->log.n;
+    value_list_add(&p->arena, &p->log, v);
+    entry_of(p, v)->state = PENDING;
     bool yes = false;
     switch (opcode(v)) {
     case LLVMPtrToInt: case LLVMLoad:
@@ -147,17 +129,9 @@ based(struct pass *p, V v, unsigned depth)
     }
     if (!yes)
         while (p->log.n > from)
-            set_state(p, p->log.at[--p->log.n], UNKNOWN);
-    set_state(p, v, yes ? BASED : NOT_BASED);
+            entry_of(p, p->log.at[--p->log.n])->state = UNKNOWN;
+    entry_of(p, v)->state = yes ? BASED : NOT_BASED;
     return yes;
-}
-
-static void
-set_pointer(struct pass *p, V v, V pointer)
-{
-    struct value_entry *x = entry_of(p, v);
-    if (x)
-        x->pointer = pointer;
 }
 
 /* Express an index times the element size as a typed GEP, the form that LLVM analyses best. */
@@ -185,12 +159,9 @@ gep(struct pass *p, V before, V base, V offset)
 static V
 build(struct pass *p, V v)
 {
-    struct value_entry *x = entry_of(p, v);
-    if (!x)
-        return NULL;
-    if (x->pointer)
-        return x->pointer;
-    V r = NULL, a, c;
+    V r = entry_of(p, v)->pointer, a, c;
+    if (r)
+        return r;
     switch (opcode(v)) {
     case LLVMPtrToInt: case LLVMTrunc: case LLVMZExt: case LLVMSExt:
         r = LLVMGetOperand(v, 0);
@@ -205,18 +176,16 @@ build(struct pass *p, V v)
         break;
     case LLVMAdd: {
         V base = LLVMGetOperand(v, 0), offset = LLVMGetOperand(v, 1);
-        if (state_of(p, base) != BASED) {
+        if (entry_of(p, base)->state != BASED) {
             base = offset;
             offset = LLVMGetOperand(v, 0);
         }
-        if (!(r = build(p, base)))
-            return NULL;
+        r = build(p, base);
         r = LLVMIsAInstruction(v) ? gep(p, v, r, offset) : LLVMConstGEP2(p->i8, r, &offset, 1);
         break;
     }
     case LLVMSub:
-        if (!(r = build(p, LLVMGetOperand(v, 0))))
-            return NULL;
+        r = build(p, LLVMGetOperand(v, 0));
         if (!LLVMIsAInstruction(v)) {
             c = LLVMConstNeg(LLVMGetOperand(v, 1));
             r = LLVMConstGEP2(p->i8, r, &c, 1);
@@ -228,26 +197,23 @@ build(struct pass *p, V v)
     case LLVMSelect:
         a = build(p, LLVMGetOperand(v, 1));
         c = build(p, LLVMGetOperand(v, 2));
-        if (!a || !c)
-            return NULL;
         LLVMPositionBuilderBefore(p->b, v);
         r = LLVMBuildSelect(p->b, LLVMGetOperand(v, 0), a, c, "");
         break;
     case LLVMPHI:
         LLVMPositionBuilderBefore(p->b, v);
         r = LLVMBuildPhi(p->b, p->pointer, "");
-        set_pointer(p, v, r);
+        entry_of(p, v)->pointer = r;
         for (unsigned i = 0; i < LLVMCountIncoming(v); i++) {
             LLVMBasicBlockRef from = LLVMGetIncomingBlock(v, i);
-            if (!(a = build(p, LLVMGetIncomingValue(v, i))))
-                a = LLVMGetPoison(p->pointer);      /* out of memory: the compilation fails */
+            a = build(p, LLVMGetIncomingValue(v, i));
             LLVMAddIncoming(r, &a, &from, 1);
         }
         return r;
     default:
         break;
     }
-    set_pointer(p, v, r);
+    entry_of(p, v)->pointer = r;
     return r;
 }
 
@@ -256,7 +222,7 @@ function(struct pass *p, V fn)
 {
     LLVMContextRef llvm = LLVMGetTypeContext(p->i8);
     static const unsigned spaces[] = { 3, 5, 4, 0, 1 };    /* shared, local, constant, generic, global */
-    for (unsigned k = 0; k < (p->global ? 5 : 4) && !p->failed; k++) {
+    for (unsigned k = 0; k < (p->global ? 5 : 4); k++) {
         p->as = spaces[k];
         p->narrow = p->as == 3 || p->as == 5;
         p->pointer = LLVMPointerTypeInContext(llvm, p->as);
@@ -272,7 +238,7 @@ function(struct pass *p, V fn)
                     (p->as == 1 && LLVMIsALoadInst(LLVMGetOperand(i, 0))))
                     continue;
                 V r = based(p, LLVMGetOperand(i, 0), 0) ? build(p, LLVMGetOperand(i, 0)) : NULL;
-                if (r && !p->failed) {
+                if (r) {
                     LLVMReplaceAllUsesWith(i, r);
                     LLVMInstructionEraseFromParent(i);
                     p->any = true;
@@ -304,19 +270,26 @@ sweep(V fn)
     }
 }
 
+static void
+run(void *user)
+{
+    struct pass *p = user;
+    for (V f = LLVMGetFirstFunction(p->m); f; f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f)) {
+            function(p, f);
+            sweep(f);
+        }
+}
+
 bool
 pass_follow_pointers(LLVMModuleRef m, bool global, bool *any)
 {
     LLVMContextRef llvm = LLVMGetModuleContext(m);
-    struct pass p = { .global = global, .b = LLVMCreateBuilderInContext(llvm), .i8 = LLVMInt8TypeInContext(llvm) };
-    for (V f = LLVMGetFirstFunction(m); f && !p.failed; f = LLVMGetNextFunction(f))
-        if (!LLVMIsDeclaration(f)) {
-            function(&p, f);
-            sweep(f);
-        }
+    struct pass p = { .m = m, .global = global, .b = LLVMCreateBuilderInContext(llvm), .i8 = LLVMInt8TypeInContext(llvm) };
+    cw_arena_init(&p.arena);
+    bool done = cw_arena_guard(&p.arena, run, &p);
     *any = p.any;
-    free(p.map.slot);
-    free(p.log.at);
+    cw_arena_finish(&p.arena);
     LLVMDisposeBuilder(p.b);
-    return !p.failed;
+    return done;
 }

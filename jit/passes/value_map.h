@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A hash table with LLVM values as keys, and a list of them. Zero-initialise them, and free `slot` and `at`. */
+ * A hash table with LLVM values as keys, and a list of them. Zero-initialise them. A guarded arena owns their memory. */
 #ifndef CWJ_PASSES_VALUE_MAP_H
 #define CWJ_PASSES_VALUE_MAP_H
 
+#include "impl/base/arena.h"
+
 #include <llvm-c/Types.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
 
 struct value_entry {
     LLVMValueRef value, pointer;    /* the key; for the user */
@@ -27,18 +26,16 @@ value_map_slot(const struct value_map *m, LLVMValueRef v)
     return &m->slot[i];
 }
 
-/* The entry of v, which is added if missing. Valid until the next call. NULL: out of memory. */
+/* The entry of v, which is added if missing. Valid until the next call. */
 static inline struct value_entry *
-value_map_entry(struct value_map *m, LLVMValueRef v)
+value_map_entry(struct cw_arena *a, struct value_map *m, LLVMValueRef v)
 {
     if (m->count * 2 >= m->size) {
         struct value_map grown = { .size = m->size ? m->size * 2 : 256, .count = m->count };
-        if (!(grown.slot = calloc(grown.size, sizeof *grown.slot)))
-            return NULL;
+        grown.slot = cw_arena_array(a, struct value_entry, grown.size);
         for (size_t i = 0; i < m->size; i++)
             if (m->slot[i].value)
                 *value_map_slot(&grown, m->slot[i].value) = m->slot[i];
-        free(m->slot);
         *m = grown;
     }
     struct value_entry *x = value_map_slot(m, v);
@@ -49,26 +46,16 @@ value_map_entry(struct value_map *m, LLVMValueRef v)
     return x;
 }
 
-/* A list that grows. */
 struct value_list {
     LLVMValueRef *at;
-    size_t n, capacity;
+    uint32_t n, capacity;
 };
 
-/* False: out of memory. */
-static inline bool
-value_list_add(struct value_list *l, LLVMValueRef v)
+static inline void
+value_list_add(struct cw_arena *a, struct value_list *l, LLVMValueRef v)
 {
-    if (l->n == l->capacity) {
-        size_t capacity = l->capacity ? l->capacity * 2 : 256;
-        LLVMValueRef *at = realloc(l->at, capacity * sizeof *at);
-        if (!at)
-            return false;
-        l->at = at;
-        l->capacity = capacity;
-    }
+    l->at = cw_arena_grow(a, l->at, l->n, 1, &l->capacity, sizeof v);
     l->at[l->n++] = v;
-    return true;
 }
 
 #endif

@@ -6,30 +6,28 @@
 #include "jit/passes/exact/exact_private.h"
 #include "jit/passes/value_map.h"
 
-#include <stdlib.h>
-
 static bool
 set_has(const struct value_map *s, V v)
 {
     return s->size && value_map_slot(s, v)->value == v;
 }
 
-/* True if v is new. Sets *failed if out of memory. */
-static bool
-set_add(struct value_map *s, V v, bool *failed)
-{
-    struct value_entry *x = value_map_entry(s, v);
-    *failed |= !x;
-    return x && !x->state++;
-}
-
-/* A work list of values whose bits are observed. */
 struct pass {
+    V fn;
+    LLVMBuilderRef b;
     LLVMTypeKind kind;              /* of the floats: float or half */
     struct value_map observed, words;     /* words: integers that may hold an f32's bits */
-    struct value_list stack;
-    bool failed;
+    struct value_list stack;        /* of values whose bits are observed, to be worked on */
+    struct cw_arena arena;
+    bool changed;
 };
+
+/* True if v is new. */
+static bool
+set_add(struct pass *p, struct value_map *s, V v)
+{
+    return !value_map_entry(&p->arena, s, v)->state++;
+}
 
 static bool
 is_float(const struct pass *p, V v)
@@ -93,13 +91,13 @@ tracked(const struct pass *p, V v)
 static void
 push(struct pass *p, V v)
 {
-    p->failed |= !value_list_add(&p->stack, v);
+    value_list_add(&p->arena, &p->stack, v);
 }
 
 static void
 observe(struct pass *p, V v)
 {
-    if (tracked(p, v) && set_add(&p->observed, v, &p->failed))
+    if (tracked(p, v) && set_add(p, &p->observed, v))
         push(p, v);
 }
 
@@ -118,18 +116,18 @@ word_passes_on(const struct pass *p, V v, V user)
 
 /* Collect the words that f32 values are cast to, and the words copied from those. */
 static void
-find_words(struct pass *p, V fn)
+find_words(struct pass *p)
 {
-    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(p->fn); bb; bb = LLVMGetNextBasicBlock(bb))
         for (V i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
             if (LLVMIsABitCastInst(i) && is_float(p, LLVMGetOperand(i, 0)) && LLVMGetTypeKind(emit_scalar_type(i)) == LLVMIntegerTypeKind &&
-                set_add(&p->words, i, &p->failed))
+                set_add(p, &p->words, i))
                 push(p, i);
-    while (p->stack.n && !p->failed) {
+    while (p->stack.n) {
         V v = p->stack.at[--p->stack.n];
         for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
             V user = LLVMGetUser(u);
-            if (word_passes_on(p, v, user) && !is_float(p, user) && set_add(&p->words, user, &p->failed))
+            if (word_passes_on(p, v, user) && !is_float(p, user) && set_add(p, &p->words, user))
                 push(p, user);
         }
     }
@@ -232,8 +230,9 @@ looks(const struct pass *p, V v, V user)
 /* An accumulator that a loop carries (a PHI, or the canonical value that goes into one) is read once, after the loop: make it canonical
  * there. */
 static void
-sink_to_uses(struct pass *p, LLVMBuilderRef b, V phi)
+sink_to_uses(struct pass *p, V phi)
 {
+    LLVMBuilderRef b = p->b;
     V users[2], nan;
     unsigned n = 0;
     bool carried = LLVMIsAPHINode(phi) != NULL;
@@ -268,9 +267,9 @@ sink_to_uses(struct pass *p, LLVMBuilderRef b, V phi)
 }
 
 static void
-find_observed(struct pass *p, V fn)
+find_observed(struct pass *p)
 {
-    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(p->fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
         for (V i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i)) {
             if (!tracked(p, i))
                 continue;
@@ -282,7 +281,7 @@ find_observed(struct pass *p, V fn)
             }
         }
     }
-    while (p->stack.n && !p->failed) {
+    while (p->stack.n) {
         V v = p->stack.at[--p->stack.n];
         if (canonicalised(p, v) || !(passes_on(p, v) || LLVMIsABitCastInst(v) || set_has(&p->words, v)))
             continue;               /* its bits do not come out unchanged */
@@ -291,32 +290,36 @@ find_observed(struct pass *p, V fn)
     }
 }
 
-/* Floats of one kind. The pass does not follow bits of one kind into floats of the other. */
-static bool
-relax(LLVMBuilderRef b, V fn, LLVMTypeKind kind)
+static void
+relax(void *user)
 {
-    bool changed = false;
-    struct pass pass = { .kind = kind }, *p = &pass;
-
-    find_words(p, fn);
-    for (LLVMBasicBlockRef bb = p->failed ? NULL : LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
+    struct pass *p = user;
+    find_words(p);
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(p->fn); bb; bb = LLVMGetNextBasicBlock(bb))
         for (V i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
             if (is_float(p, i) && (LLVMIsAPHINode(i) || canonicalised(p, i)))
-                sink_to_uses(p, b, i);
-    find_observed(p, fn);
-    for (LLVMBasicBlockRef bb = p->failed ? NULL : LLVMGetFirstBasicBlock(fn); bb; bb = LLVMGetNextBasicBlock(bb))
+                sink_to_uses(p, i);
+    find_observed(p);
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(p->fn); bb; bb = LLVMGetNextBasicBlock(bb))
         for (V i = LLVMGetFirstInstruction(bb), next; i; i = next) {
             next = LLVMGetNextInstruction(i);
             V x = canonicalised(p, i);
             if (!x || set_has(&p->observed, i))
                 continue;
             exact_replace_canonical(i, x);
-            changed = true;
+            p->changed = true;
         }
-    free(p->observed.slot);
-    free(p->words.slot);
-    free(p->stack.at);
-    return changed;
+}
+
+/* Floats of one kind. The pass does not follow bits of one kind into floats of the other. Out of memory: all NaN stay canonical. */
+static bool
+relax_kind(LLVMBuilderRef b, V fn, LLVMTypeKind kind)
+{
+    struct pass p = { .fn = fn, .b = b, .kind = kind };
+    cw_arena_init(&p.arena);
+    bool done = cw_arena_guard(&p.arena, relax, &p);
+    cw_arena_finish(&p.arena);
+    return done && p.changed;
 }
 
 static bool
@@ -336,8 +339,8 @@ pass_relax_nan(LLVMModuleRef m, const struct cwj_exact_options *o)
     bool changed = false;
 
     for (V fn = LLVMGetFirstFunction(m); fn; fn = LLVMGetNextFunction(fn)) {
-        changed |= relax(b, fn, LLVMFloatTypeKind);
-        changed |= has_halves(fn) && relax(b, fn, LLVMHalfTypeKind);
+        changed |= relax_kind(b, fn, LLVMFloatTypeKind);
+        changed |= has_halves(fn) && relax_kind(b, fn, LLVMHalfTypeKind);
     }
     LLVMDisposeBuilder(b);
     return changed;
