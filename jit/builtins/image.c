@@ -4,6 +4,7 @@
  * declared by name. */
 #include "jit/abi/host.h"
 #include "jit/abi/texture.h"
+#include "jit/builtins/core/bits.h"
 #include "jit/ptx/ir.h"
 
 #include <stddef.h>
@@ -40,21 +41,7 @@ exact(uint64_t handle, uint32_t head, uint32_t form, words coord, words extra0, 
     return cwd_tex_fetch(handle, head, form, coord, extra0, extra1, offset);
 }
 
-static inline float
-as_float(uint32_t bits)
-{
-    float f;
-    __builtin_memcpy(&f, &bits, 4);
-    return f;
-}
-
-static inline words
-bits_of(floats f)
-{
-    words w;
-    __builtin_memcpy(&w, &f, 16);
-    return w;
-}
+BITS_FUNCTION(bits_of, floats, words)
 
 /* Components in [0, 1] from an image instruction, converted back to integers. */
 static inline words
@@ -87,7 +74,7 @@ sample_image(const struct cw_texture *t, unsigned geom, words c, bool extended)
 {
     const words8 resource = *(const words8 *)(const void *)t->resource;
     const words sampler = *(const words *)(const void *)t->sampler;
-    float x = as_float(c.x), y = as_float(c.y), z = as_float(c.z), layer = (float)c.x;
+    float x = f32_of(c.x), y = f32_of(c.y), z = f32_of(c.z), layer = (float)c.x;
     switch (geom) {
     case PTX_GEOM_1D: y = 0;
         __attribute__((fallthrough));
@@ -106,7 +93,7 @@ gather_image(const struct cw_texture *t, unsigned component, words c)
 {
     const words8 resource = *(const words8 *)(const void *)t->resource;
     const words sampler = *(const words *)(const void *)t->sampler;
-    float x = as_float(c.x), y = as_float(c.y);
+    float x = f32_of(c.x), y = f32_of(c.y);
     switch (component) {        /* dmask must be a constant */
     case 0: return gather(1, x, y, resource, sampler, false, 0, 0);
     case 1: return gather(2, x, y, resource, sampler, false, 0, 0);

@@ -35,13 +35,12 @@ e4m3_value(uint32_t x)
     return f32_of((bits_of((x & 0x7f) == 0x7f ? __builtin_nanf("") : v) & 0x7fffffff) | (x & 0x80) << 24);
 }
 
+BITS_FUNCTION(f16_of, uint16_t, _Float16)
+
 ALWAYS float
 f16_value(uint32_t x)
 {
-    uint16_t h = (uint16_t)x;
-    _Float16 f;
-    __builtin_memcpy(&f, &h, 2);
-    return (float)f;
+    return (float)f16_of((uint16_t)x);
 }
 
 /* Element i in the order of addition. `as`: the format whose exponents count; Hopper's 8-bit floats count as f16. */
@@ -64,9 +63,7 @@ factor(const struct cwh_dot *f, uint8_t type, uint8_t as, const uint32_t *row, u
         v = type == PTX_E4M3 ? e4m3_value(x) : f16_value(x << 8);
     }
     }
-    uint32_t bits;
-    __builtin_memcpy(&bits, &v, 4);
-    int e = (int)(bits >> 23 & 255), least = least_exponent(as) + 127;
+    int e = (int)(f32_bits(v) >> 23 & 255), least = least_exponent(as) + 127;
     r.e = e < least ? least : e;
     r.m = is_wide(as) ? __builtin_ldexpf(v, 127 - r.e) : v;
     return r;

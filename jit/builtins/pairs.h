@@ -24,21 +24,11 @@ typedef int16_t pair __attribute__((vector_size(4)));
 typedef uint16_t upair __attribute__((vector_size(4)));
 typedef _Float16 halves __attribute__((vector_size(4)));
 
-ALWAYS upair
-upair_of(uint32_t x)
-{
-    upair p;
-    __builtin_memcpy(&p, &x, 4);
-    return p;
-}
-
-ALWAYS uint32_t
-word_of(upair p)
-{
-    uint32_t x;
-    __builtin_memcpy(&x, &p, 4);
-    return x;
-}
+BITS_FUNCTION(upair_of, uint32_t, upair)
+BITS_FUNCTION(word_of, upair, uint32_t)
+BITS_FUNCTION(halves_of, upair, halves)
+BITS_FUNCTION(bits_of_halves, halves, upair)
+BITS_FUNCTION(f16_bits, _Float16, uint16_t)
 
 /* One instruction each on AMD. another: the same value, opaque to the optimiser. */
 #ifdef __AMDGCN__
@@ -98,22 +88,6 @@ pair_weights(uint32_t x, unsigned shift)
     upair size = upair_of(x & 0x7fff7fff), zero = minus_u16(both(1), size), field = upair_of(word_of(size) >> 1);
     field = max_u16(field & both(0x4000u - (1u << shift)), both(1u << shift));
     return word_of(field - both(PAIR_MIDDLE) + zero * both(PAIR_ZERO & 0xffff));
-}
-
-ALWAYS halves
-halves_of(upair a)
-{
-    halves h;
-    __builtin_memcpy(&h, &a, 4);
-    return h;
-}
-
-ALWAYS upair
-bits_of_halves(halves h)
-{
-    upair a;
-    __builtin_memcpy(&a, &h, 4);
-    return a;
 }
 
 ALWAYS uint32_t
@@ -186,9 +160,7 @@ quad_f16(const uint32_t *a, const uint32_t *b, float c)
     float even = product_and_sum(a[1], b[1], 0, f16_value(a[0]) * f16_value(b[0]));
     float odd = product_and_sum(a[3], b[3], 0, f16_value(a[2]) * f16_value(b[2]));
     float s = c + even + odd;
-    _Float16 h = (_Float16)s;
-    uint16_t bits;
-    __builtin_memcpy(&bits, &h, 2);
+    uint16_t bits = f16_bits((_Float16)s);
     return s != s ? 0x7fff : bits;
 }
 

@@ -136,22 +136,13 @@ channel(const struct raw *r, unsigned bytes, unsigned c)
     return bytes == 1 ? of_bytes >> 8 * c & 255 : bytes == 2 ? of_halves >> 16 * (c & 1) & 0xffff : whole;
 }
 
-static inline uint32_t
-bits_of(float f)
-{
-    uint32_t u;
-    memcpy(&u, &f, 4);
-    return u;
-}
+BITS_FUNCTION(f16_of, uint16_t, _Float16)
 
 /* A half as a float's bits; a NaN loses its payload. */
 static inline uint32_t
 finite_half(uint32_t v)
 {
-    uint16_t bits = (uint16_t)v;
-    _Float16 h;
-    memcpy(&h, &bits, 2);
-    return bits_of((float)h);
+    return f32_bits((float)f16_of((uint16_t)v));
 }
 
 /* Linear filtering of a plain texture. False if a float sum is a special case. */
@@ -160,9 +151,9 @@ fetch_linear(const struct plain *t, bool two, unsigned vec, words coord, uint32_
 {
     const struct cw_level *l = &t->level;
     unsigned bytes = FACT(t, bytes), element = FACT(t, element), channels = FACT(t, channels);
-    struct fast_place x = fast_linear_at(tex_float(coord.x), FACT(t, normalized), FACT(t, address[0]), l->width), y = { 0, 0, 0 };
+    struct fast_place x = fast_linear_at(f32_of(coord.x), FACT(t, normalized), FACT(t, address[0]), l->width), y = { 0, 0, 0 };
     if (two)
-        y = fast_linear_at(tex_float(coord.y), FACT(t, normalized), FACT(t, address[1]), l->height);
+        y = fast_linear_at(f32_of(coord.y), FACT(t, normalized), FACT(t, address[1]), l->height);
     const cw_texel_byte *top = l->base + (size_t)(uint32_t)y.a * l->pitch, *low = l->base + (size_t)(uint32_t)y.b * l->pitch;
     size_t xa = (size_t)(uint32_t)x.a * element, xb = (size_t)(uint32_t)x.b * element;
     uint32_t both = (x.w * y.w + 128) >> 8;
@@ -184,7 +175,7 @@ fetch_linear(const struct plain *t, bool two, unsigned vec, words coord, uint32_
             continue;
         }
         uint32_t sum = v[0] * w[0] + v[1] * w[1] + v[2] * w[2] + v[3] * w[3];
-        out[c] = FACT(t, as_float) ? bits_of(fast_scaled(sum, bytes, true)) : (sum + 128) >> 8;
+        out[c] = FACT(t, as_float) ? f32_bits(fast_scaled(sum, bytes, true)) : (sum + 128) >> 8;
     }
     return ok;
 }
@@ -233,9 +224,9 @@ fetch_point(const struct plain *t, bool two, words coord)
 {
     const struct cw_level *l = &t->level;
     unsigned bytes = FACT(t, bytes), element = FACT(t, element), as_float = FACT(t, as_float);
-    uint32_t x = (uint32_t)fast_point_at(tex_float(coord.x), FACT(t, normalized), FACT(t, address[0]), l->width), y = 0, v[4];
+    uint32_t x = (uint32_t)fast_point_at(f32_of(coord.x), FACT(t, normalized), FACT(t, address[0]), l->width), y = 0, v[4];
     if (two)
-        y = (uint32_t)fast_point_at(tex_float(coord.y), FACT(t, normalized), FACT(t, address[1]), l->height);
+        y = (uint32_t)fast_point_at(f32_of(coord.y), FACT(t, normalized), FACT(t, address[1]), l->height);
     const cw_texel_byte *p = l->base + (size_t)y * l->pitch + (size_t)x * element;
     struct raw r;
     load_raw(&p, element, &r, 1);
@@ -245,15 +236,15 @@ fetch_point(const struct plain *t, bool two, words coord)
     if (as_float && bytes == 1)
 #pragma unroll
         for (unsigned c = 0; c < 4; c++)
-            v[c] = bits_of(fast_scaled(v[c], 1, false));
+            v[c] = f32_bits(fast_scaled(v[c], 1, false));
     else if (FACT(t, format) == CWB_FORMAT_F16)
 #pragma unroll
         for (unsigned c = 0; c < 4; c++)
-            v[c] = bits_of(cwh_half_to_float((uint16_t)v[c]));
+            v[c] = f32_bits(cwh_half_to_float((uint16_t)v[c]));
     else if (as_float && bytes == 2)
 #pragma unroll
         for (unsigned c = 0; c < 4; c++)
-            v[c] = bits_of(fast_scaled(v[c], 2, false));
+            v[c] = f32_bits(fast_scaled(v[c], 2, false));
     return (words){ v[0], v[1], v[2], v[3] };
 }
 

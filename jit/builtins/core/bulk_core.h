@@ -43,17 +43,17 @@ bulk_choose(uint32_t a, uint32_t b, bool max)
         return b;
     if (bulk_is_nan(b))
         return a;
-    if (tex_float(a) == tex_float(b))
+    if (f32_of(a) == f32_of(b))
         return max ? a & b : a | b;
-    return (tex_float(a) < tex_float(b)) != max ? a : b;
+    return (f32_of(a) < f32_of(b)) != max ? a : b;
 }
 
 static inline uint32_t
 bulk_combine_half(uint32_t op, bool bf16, uint32_t old, uint32_t b)
 {
-    uint32_t x = bf16 ? old << 16 : tex_bits(cwh_half_to_float((uint16_t)old)), y = bf16 ? b << 16 : tex_bits(cwh_half_to_float((uint16_t)b)), r;
-    r = op == PTX_ATOM_ADD ? tex_bits(tex_float(x) + tex_float(y)) : bulk_choose(x, y, op == PTX_ATOM_MAX);
-    return bf16 ? bulk_bf16_of_f32(r) : cwh_float_to_half(tex_float(r));
+    uint32_t x = bf16 ? old << 16 : f32_bits(cwh_half_to_float((uint16_t)old)), y = bf16 ? b << 16 : f32_bits(cwh_half_to_float((uint16_t)b)), r;
+    r = op == PTX_ATOM_ADD ? f32_bits(f32_of(x) + f32_of(y)) : bulk_choose(x, y, op == PTX_ATOM_MAX);
+    return bf16 ? bulk_bf16_of_f32(r) : cwh_float_to_half(f32_of(r));
 }
 
 static inline uint64_t
@@ -77,7 +77,7 @@ bulk_combine(uint32_t op, uint32_t type, uint64_t old, uint64_t b)
     case PTX_F16: case PTX_BF16: return bulk_combine_half(op, type == PTX_BF16, (uint32_t)old, (uint32_t)b);
     case PTX_F64: return bulk_combine_f64(old, b);
     case PTX_F32: {
-        uint32_t sum = tex_bits(tex_float(bulk_flush((uint32_t)old)) + tex_float(bulk_flush((uint32_t)b)));
+        uint32_t sum = f32_bits(f32_of(bulk_flush((uint32_t)old)) + f32_of(bulk_flush((uint32_t)b)));
         return bulk_is_nan(sum) ? BULK_F32_NAN : bulk_flush(sum);
     }
     default: break;

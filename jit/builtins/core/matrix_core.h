@@ -5,6 +5,7 @@
 #define CWJ_BUILTINS_CORE_MATRIX_CORE_H
 
 #include "jit/abi/host.h"
+#include "jit/builtins/core/bits.h"
 #include "jit/builtins/core/matrix_model.h"
 #include "jit/builtins/core/matrix_number.h"
 
@@ -22,28 +23,11 @@ enum { MATRIX_MODELS = sizeof matrix_models / sizeof *matrix_models };
 
 /* ---- scalar arithmetic ------------------------------------------------------------------------------------------------ */
 
-MATRIX_CORE float
-f32_of(uint32_t bits)
-{
-    float f;
-    __builtin_memcpy(&f, &bits, 4);
-    return f;
-}
-
 MATRIX_CORE uint32_t
 bits_of(float f)
 {
-    uint32_t x;
-    __builtin_memcpy(&x, &f, 4);
+    uint32_t x = f32_bits(f);
     return f != f ? 0x7fffffffu : x;
-}
-
-MATRIX_CORE double
-f64_of(uint64_t bits)
-{
-    double d;
-    __builtin_memcpy(&d, &bits, 8);
-    return d;
 }
 
 MATRIX_CORE uint32_t
@@ -175,10 +159,8 @@ fma_f64(uint64_t a, uint64_t b, uint64_t c)
 {
     const uint64_t order[3] = { b, c, a };
     double r = __builtin_fma(f64_of(a), f64_of(b), f64_of(c));
-    uint64_t bits;
-    __builtin_memcpy(&bits, &r, 8);
     if (r == r)
-        return bits;
+        return f64_bits(r);
     for (unsigned i = 0; i < 3; i++)
         if ((order[i] & ~(1ull << 63)) > 0x7ffull << 52)
             return order[i] | 1ull << 51;

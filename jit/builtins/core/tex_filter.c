@@ -56,7 +56,7 @@ unpack(const struct cw_texture *t, const cw_texel_byte *p, unsigned c)
     unsigned bytes = t->bytes, unused = 32 - 8 * bytes;
     uint32_t u = bytes == 1 ? tex_load(p + c, 1) : bytes == 2 ? tex_load(p + 2 * c, 2) : tex_load(p + 4 * c, 4);
     if (has_floats(t, c) && bytes < 4)
-        return tex_bits(cwh_half_to_float((uint16_t)(bytes == 1 ? srgb(u) : u)));
+        return f32_bits(cwh_half_to_float((uint16_t)(bytes == 1 ? srgb(u) : u)));
     return is_signed(t) ? (uint32_t)((int32_t)(u << unused) >> unused) : u;
 }
 
@@ -86,17 +86,17 @@ border(const struct cw_texture *t, unsigned c)
 {
     unsigned unused = t->format == CWB_FORMAT_F16 ? 0 : 32 - 8u * t->bytes;
     float v = TEX_OBJECT(t)->border[c];
-    uint32_t u = tex_bits(v);
+    uint32_t u = f32_bits(v);
     if (!t->as_float)
         return is_signed(t) ? (uint32_t)((int32_t)(u << unused) >> unused) : u << unused >> unused;
     if (t->bytes == 1 || t->format == CWB_FORMAT_F16)
         v = cwh_half_to_float(cwh_float_to_half_rz(v));
     if (!unused)
-        return tex_bits(v);
+        return f32_bits(v);
     float m = (float)((1u << (8u * t->bytes - is_signed(t))) - 1);
     v = fminf(fmaxf(v, is_signed(t) ? -1.0f : 0.0f), 1.0f);
     float code = copysignf(ceilf(fabsf(v) * m - 0.5f), v);
-    return t->srgb && c < 3 ? tex_bits(tex_ratio(code, m)) : (uint32_t)(int32_t)code;
+    return t->srgb && c < 3 ? f32_bits(tex_ratio(code, m)) : (uint32_t)(int32_t)code;
 }
 
 /* Both operands fit into 32 bits: addresses wrap around only with normalized coordinates, which were brought near to the texture. */
@@ -290,7 +290,7 @@ share_corner(const struct cw_level *l, const struct axis a[2], uint32_t w[4])
 static int
 exponent(double v)
 {
-    return (int)(tex_double_bits(v) >> 52 & 2047) - 1023;
+    return (int)(f64_bits(v) >> 52 & 2047) - 1023;
 }
 
 /* Round to `bits` fraction bits, ties away from zero; results below the normal floats become zero. */
@@ -311,14 +311,6 @@ struct sums {
     unsigned negative;
 };
 
-static double
-as_double(uint64_t bits)
-{
-    double v;
-    memcpy(&v, &bits, 8);
-    return v;
-}
-
 /* Floats: align the texels of a slice to the largest of them, keeping four bits below the format's last. */
 static double
 add_floats(double sum, const struct texel t[4], const uint32_t w[4], int fraction, bool *negative)
@@ -327,7 +319,7 @@ add_floats(double sum, const struct texel t[4], const uint32_t w[4], int fractio
     float special = 0;
 #pragma GCC unroll 4
     for (unsigned i = 0; i < 4; i++) {
-        float v = tex_float(t[i].w[0]);
+        float v = f32_of(t[i].w[0]);
         if (!w[i])
             continue;
         *negative &= signbit(v) != 0;
@@ -343,8 +335,8 @@ add_floats(double sum, const struct texel t[4], const uint32_t w[4], int fractio
     double scale = tex_power(fraction + 4 - top), s = 0;
 #pragma GCC unroll 4
     for (unsigned i = 0; i < 4; i++)
-        if (w[i] && fabsf(tex_float(t[i].w[0])) >= 0x1p-126f)
-            s += trunc((double)tex_float(t[i].w[0]) * scale) * w[i];
+        if (w[i] && fabsf(f32_of(t[i].w[0])) >= 0x1p-126f)
+            s += trunc((double)f32_of(t[i].w[0]) * scale) * w[i];
     return sum + s / scale / 256;
 }
 
@@ -357,7 +349,7 @@ add_quad(const struct cw_texture *t, struct texel q[4], const uint32_t w[4], str
         uint64_t sum = sums->of[0];
         if (c < t->channels && has_floats(t, c)) {
             bool negative = true;
-            sum = tex_double_bits(add_floats(as_double(sum), q, w, t->format == CWB_FORMAT_F32 ? 23 : 10, &negative));
+            sum = f64_bits(add_floats(f64_of(sum), q, w, t->format == CWB_FORMAT_F32 ? 23 : 10, &negative));
             sums->negative &= ~(!negative ? 1u << c : 0);
         } else if (c < t->channels) {
 #pragma GCC unroll 4
@@ -376,7 +368,7 @@ static float
 float_of(double sum, bool negative, int fraction)
 {
     if (sum != sum)
-        return tex_float(fraction == 10 ? 0x7fffe000 : 0x7fffffff);
+        return f32_of(fraction == 10 ? 0x7fffe000 : 0x7fffffff);
     if (sum == 0)
         return negative ? -0.0f : 0.0f;
     return isinf(sum) ? (float)sum : rounded(sum, fraction);
@@ -410,9 +402,9 @@ blend(const struct cw_texture *t, struct sums *sums, bool floats, struct texel *
         if (c >= t->channels)
             w = 0;
         else if (has_floats(t, c))
-            w = tex_bits(float_of(as_double(sum), sums->negative >> c & 1, t->format == CWB_FORMAT_F32 ? 23 : 10));
+            w = f32_bits(float_of(f64_of(sum), sums->negative >> c & 1, t->format == CWB_FORMAT_F32 ? 23 : 10));
         else if (t->as_float)
-            w = tex_bits(scaled_sum(t, (int64_t)sum));
+            w = f32_bits(scaled_sum(t, (int64_t)sum));
         else if (!floats)       /* 32-bit integers are truncated, the others rounded */
             w = (uint32_t)((int64_t)(sum + (t->bytes == 4 ? 0 : 128)) >> 8);
         tex_turn(sums->of, 4);
@@ -455,7 +447,7 @@ find_axes(const struct cw_texture *t, const struct cw_level *l, const struct tex
         if (read == TEX_TEXEL && d < at->dims) {
             r.i = (int64_t)(int32_t)word[0] + offset[0];
         } else if (d < at->dims) {
-            double p = position(t, tex_float(word[0]), (enum cwb_address)mode[0], size[0], at->cube);
+            double p = position(t, f32_of(word[0]), (enum cwb_address)mode[0], size[0], at->cube);
             bool clamped = read == TEX_GATHER ? false : at->cube ? !seamless : mode[0] == CWB_ADDRESS_CLAMP;
             r = linear ? axis_linear(p, offset[0], size[0], clamped) : (struct axis){ (int64_t)floor(p) + offset[0], 0 };
         }
@@ -540,7 +532,7 @@ cwh_tex_read(const struct cw_texture *t, const struct tex_place *at, enum tex_re
     for (unsigned k = 0; k < 4; k++) {
         uint32_t w = q[0].w[0];
         if (floats && !has_floats(t, read == TEX_GATHER ? c : k))
-            w = tex_bits(scaled(t, w));
+            w = f32_bits(scaled(t, w));
         tex_turn(q[0].w, 4);
         q[0].w[3] = w;
     }

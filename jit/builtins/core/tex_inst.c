@@ -68,11 +68,11 @@ read_place(const struct cw_texture *t, const struct cwh_tex *x, const struct ope
     words[2] = at->dims < 3 ? 0 : first ? c3 : c2;
     memcpy(at->word, words, sizeof at->word);
     if (at->cube) {
-        const float v[3] = { tex_float(words[0]), tex_float(words[1]), tex_float(words[2]) };
+        const float v[3] = { f32_of(words[0]), f32_of(words[1]), f32_of(words[2]) };
         float st[2];
         at->face = cwh_cube_face(v, st);
-        at->word[0] = tex_bits(st[0]);
-        at->word[1] = tex_bits(st[1]);
+        at->word[0] = f32_bits(st[0]);
+        at->word[1] = f32_bits(st[1]);
         at->dims = 2;
     }
 }
@@ -113,11 +113,11 @@ gradient_lod(const struct cw_texture *t, const struct cwh_tex *x, const struct o
         const uint32_t e0 = o->extra[d], e1 = o->extra[1 + d], e2 = o->extra[2 + d], e4 = o->extra[4 + d];      /* of three, the fourth is not used */
         if (d >= n)
             continue;
-        g[0][d] = (double)tex_float(e0);
-        g[1][d] = (double)tex_float(n == 3 ? e4 : n == 2 ? e2 : e1);
+        g[0][d] = (double)f32_of(e0);
+        g[1][d] = (double)f32_of(n == 3 ? e4 : n == 2 ? e2 : e1);
     }
     if (is_cube(x)) {           /* derivatives of the coordinates on the face: s = (major + sc) / (2 major) */
-        const float px = tex_float(words[0]), py = tex_float(words[1]), pz = tex_float(words[2]), v[3] = { px, py, pz };
+        const float px = f32_of(words[0]), py = f32_of(words[1]), pz = f32_of(words[2]), v[3] = { px, py, pz };
         float st[2];
         unsigned face = cwh_cube_face(v, st), m = face / 2;
         float along = m == 0 ? px : m == 1 ? py : pz, a = m == 0 ? pz : px, b = m == 1 ? pz : py;
@@ -145,7 +145,7 @@ gradient_lod(const struct cw_texture *t, const struct cwh_tex *x, const struct o
     double longest = fmax(fmax(length(g[0]), length(g[1])), fmax(length(sum), length(difference)) * (11.0 / 16));
     if (!(longest > 1))
         return -256;            /* magnified */
-    uint64_t bits = tex_double_bits(fmin(longest, 0x1p100));
+    uint64_t bits = f64_bits(fmin(longest, 0x1p100));
     return (int32_t)((bits >> 52) - 1023) * 256 + log2_steps(bits >> 44 & 255);
 }
 
@@ -163,7 +163,7 @@ fetch(const struct cw_texture *t, const struct cwh_tex *x, const struct operands
         uint32_t level = o->extra[0], n = TEX_OBJECT(t)->nlevels;
         lod = (int32_t)(level < n ? level : n - 1);
     } else if (read == TEX_FILTER && x->flags & CWH_TEX_LEVEL) {
-        lod = tex_fixed_lod(tex_float(o->extra[0]));
+        lod = tex_fixed_lod(f32_of(o->extra[0]));
         biased = true;
     } else if (read == TEX_FILTER && x->flags & CWH_TEX_GRADIENTS) {
         lod = gradient_lod(t, x, o, words);
@@ -180,7 +180,7 @@ pack_result(const struct cwh_tex *x, struct texel *s)
         return;
 #pragma GCC unroll 4
     for (unsigned c = 0; c < 4; c++)
-        s->w[c] = cwh_float_to_half(tex_float(s->w[c]));
+        s->w[c] = cwh_float_to_half(f32_of(s->w[c]));
     if (x->result_type == PTX_F16X2) {
         s->w[0] |= s->w[1] << 16;
         s->w[1] = s->w[2] | s->w[3] << 16;
@@ -279,7 +279,7 @@ store_formatted(const struct cw_texture *t, const struct cwh_tex *x, unsigned la
             v = (uint32_t)(i > 32767 ? 32767 : i < -32768 ? -32768 : i);
             break;
         case CWB_FORMAT_F16:
-            v = cwh_float_to_half_rz(tex_float(v));
+            v = cwh_float_to_half_rz(f32_of(v));
             break;
         default:
             break;

@@ -5,6 +5,7 @@
 #define CWJ_BUILTINS_CORE_TEX_MATH_H
 
 #include "jit/abi/texture.h"
+#include "jit/builtins/core/bits.h"
 
 #ifdef __AMDGCN__
 #define memcpy __builtin_memcpy
@@ -112,30 +113,6 @@ tex_store(cw_texel_byte *p, uint32_t v, unsigned bytes)
 #endif
 }
 
-TEX_INLINE float
-tex_float(uint32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, 4);
-    return f;
-}
-
-TEX_INLINE uint32_t
-tex_bits(float f)
-{
-    uint32_t bits;
-    memcpy(&bits, &f, 4);
-    return bits;
-}
-
-TEX_INLINE uint64_t
-tex_double_bits(double v)
-{
-    uint64_t bits;
-    memcpy(&bits, &v, 8);
-    return bits;
-}
-
 /* v[i] of four. */
 TEX_INLINE uint32_t
 tex_pick(const uint32_t v[4], unsigned i)
@@ -155,10 +132,7 @@ tex_fixed_lod(float v)
 TEX_INLINE double
 tex_power(int e)
 {
-    uint64_t bits = (uint64_t)(e + 1023) << 52;
-    double v;
-    memcpy(&v, &bits, 8);
-    return v;
+    return f64_of((uint64_t)(e + 1023) << 52);
 }
 
 /* v / d for integers up to 65536; d is 127, 255, 32767 or 65535. Correctly rounded (test host.tex tries all), and a quarter as long as the
