@@ -57,6 +57,8 @@ uint8_t gcn_matrix_model(uint8_t sm);                                           
 /* devlib.c: call a function of the device library, whose body cwj_devlib_link adds later. Arguments: i32, i64, float, vectors of those, or
  * pointers of any space, which it takes as generic ones; at most 16. */
 LLVMValueRef emit_devlib(struct emit *e, const char *name, LLVMTypeRef ret, LLVMValueRef *args, unsigned n);
+/* Declare one, with its precompiled body if there is one. */
+void gcn_devlib_declare(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *types, unsigned n);
 
 /* Hooks of emit_target_amdgcn that have files of their own. */
 extern const struct mufu_target gcn_mufu;                                       /* mufu.c */

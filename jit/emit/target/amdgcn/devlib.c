@@ -2,6 +2,13 @@
  * Calls of the device library (jit/builtins) on amdgcn: of machine code if there is some, else of a function that cwj_devlib_link adds. */
 #include "jit/emit/target/amdgcn/amdgcn_private.h"
 
+void
+gcn_devlib_declare(struct emit *e, const char *name, LLVMTypeRef ret, LLVMTypeRef *types, unsigned n)
+{
+    if (!LLVMGetNamedFunction(e->module, name))
+        (void)gcn_precompiled_body(e, LLVMAddFunction(e->module, name, LLVMFunctionType(ret, types, n, false)));
+}
+
 LLVMValueRef
 emit_devlib(struct emit *e, const char *name, LLVMTypeRef ret, LLVMValueRef *args, unsigned n)
 {
@@ -12,7 +19,6 @@ emit_devlib(struct emit *e, const char *name, LLVMTypeRef ret, LLVMValueRef *arg
         v[i] = cast ? LLVMBuildAddrSpaceCast(e->b, args[i], e->ptr, "") : args[i];
         types[i] = LLVMTypeOf(v[i]);
     }
-    if (!LLVMGetNamedFunction(e->module, name))
-        (void)gcn_precompiled_body(e, LLVMAddFunction(e->module, name, LLVMFunctionType(ret, types, n, false)));
+    gcn_devlib_declare(e, name, ret, types, n);
     return emit_external(e, name, ret, v, n);
 }

@@ -54,6 +54,12 @@ emit_gcn_texture(struct emit *e, const struct ptx_inst *in)
         args[6] = four(e, t.offset, TEX_MAX_COORDS, native);
         const char *fetch_ = !native ? "cwd_tex_fetch" : strcmp(e->cpu, "gfx90a") ? "cwd_image_fetch" : "cwd_image_basic";
         r = emit_devlib(e, fetch_, words, args, 7);
+        if (native) {               /* which calls the exact code */
+            LLVMTypeRef types[7];
+            for (unsigned i = 0; i < 7; i++)
+                types[i] = LLVMTypeOf(args[i]);
+            gcn_devlib_declare(e, "cwd_tex_fetch", words, types, 7);
+        }
     } else {
         args[4] = four(e, t.value, 4, false);
         r = emit_devlib(e, "cwd_tex_surface", words, args, 5);
