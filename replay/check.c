@@ -15,8 +15,7 @@
 #include <unistd.h>
 
 enum { NOTHING = 0, FOUND = 1, TROUBLE = 2 };
-#define SMALL_LOG (4ull << 20)
-#define LARGE_LOG (512ull << 20)
+#define LOG (512ull << 20)              /* at most */
 
 bool
 check_found(struct check *c, enum cwc_what kind, unsigned what, uint32_t a, uint32_t b)
@@ -133,21 +132,11 @@ run(struct check *c, uint64_t *made, uint64_t *kept, struct cwd_error *e)
         control[16 + 2 * i] = d->buffers[i].address;
         control[17 + 2 * i] = d->buffers[i].size;
     }
-    cw_result r = CW_OK;
-    uint64_t room = 0;
     *made = *kept = 0;
     if (screen_launch(c, bounds))
         return CW_OK;
-    for (uint64_t bytes = SMALL_LOG; r == CW_OK; bytes = CWI_HEADER + *made * 32 + (1u << 20)) {
-        bytes = bytes < LARGE_LOG ? bytes : LARGE_LOG;
-        room = control[CWI_ROOM] = (bytes - CWI_HEADER) / 32;
-        r = cwl_run_checked(s, control, bytes, e);
-        if (r == CW_OK)
-            memcpy(made, s->log + 8 * CWI_CURSOR, sizeof *made);
-        if (r != CW_OK || *made <= room || bytes == LARGE_LOG)
-            break;
-    }
-    *kept = *made < room ? *made : room;
+    cw_result r = cwl_run_recorded(s, CWI_CHECK, control, LOG, made, e);
+    *kept = *made < control[CWI_ROOM] ? *made : control[CWI_ROOM];
     return r;
 }
 

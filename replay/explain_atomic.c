@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOG = 64 << 20, MAX_ORDERS = 20000 };
+enum { LOG = 64 << 20, MAX_ORDERS = 20000 };     /* LOG: at most */
 #define MAX_STEPS 200000000ull          /* additions in all */
 
 struct addition {
@@ -24,19 +24,16 @@ by_address(const void *a, const void *b)
     return (x->address > y->address) - (x->address < y->address);
 }
 
-/* Read the log; NULL: it did not fit, or memory is out. Plain stores count as additions of no instruction that adds. */
+/* The records. NULL: memory is out. Plain stores count as additions of no instruction that adds. */
 static struct addition *
-read_log(const struct cwl_side *s, uint64_t *count)
+read_log(const struct cwl_side *s, uint64_t made)
 {
-    uint64_t made, room = (LOG - CWI_HEADER) / 32;
-    memcpy(&made, s->log + 8 * CWI_CURSOR, sizeof made);
-    struct addition *a = made <= room ? calloc(made + 1, sizeof *a) : NULL;
+    struct addition *a = calloc(made + 1, sizeof *a);
     for (uint64_t i = 0; a && i < made; i++) {
         uint64_t w[4];
         memcpy(w, s->log + CWI_HEADER + i * 32, sizeof w);
         a[i] = (struct addition){ ~w[2], ~w[3], CWI_ID(w[0]) };
     }
-    *count = made;
     if (a)
         qsort(a, made, sizeof *a, by_address);
     return a;
@@ -135,12 +132,12 @@ one_buffer(struct explain *x, struct cwl_side *side, uint32_t b, const struct se
         }
     if (first == UINT64_MAX || !buffer->after || (width != 4 && width != 8))
         return true;
-    const uint64_t control[16] = { [CWI_BLOCK] = UINT64_MAX, [CWI_ADDRESS] = buffer->address + first * width, [CWI_RAW] = UINT64_MAX,
+    uint64_t control[16] = { [CWI_BLOCK] = UINT64_MAX, [CWI_ADDRESS] = buffer->address + first * width, [CWI_RAW] = UINT64_MAX,
                                    [CWI_SIZE] = (last - first + 1) * width };
-    if (!explain_runs(x) || cwl_run_rewritten(side, CWI_WATCH, control, LOG, &x->e) != CW_OK)
+    if (!explain_runs(x) || cwl_run_recorded(side, CWI_WATCH, control, LOG, &made, &x->e) != CW_OK)
         return false;
     uint64_t moved = side->address[b] - buffer->address;
-    struct addition *a = read_log(side, &made);
+    struct addition *a = made <= control[CWI_ROOM] ? read_log(side, made) : NULL;
     for (uint64_t i = 0, k; a && i < made; i = k) {
         for (k = i; k < made && a[k].address == a[i].address; k++)
             ;

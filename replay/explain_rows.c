@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOG = 64 << 20, MAX_BYTES = 8 };
+enum { LOG = 64 << 20, MAX_BYTES = 8 };         /* LOG: at most */
 
 struct stored {
     uint64_t block, element;
@@ -56,7 +56,7 @@ static struct stored *
 run(struct explain *x, struct cwl_side *s, const struct set *places, uint64_t *count)
 {
     const struct cwd_dump *d = &x->base.dump;
-    uint64_t first = UINT64_MAX, end = 0, made, n = 0, room = (LOG - CWI_HEADER) / 32;
+    uint64_t first = UINT64_MAX, end = 0, made, n = 0;
     for (uint32_t b = 0; b < d->nbuffers; b++) {
         bool any = false;
         for (uint64_t i = x->start[b]; i < x->start[b + 1] && !any; i++)
@@ -66,11 +66,10 @@ run(struct explain *x, struct cwl_side *s, const struct set *places, uint64_t *c
         first = d->buffers[b].address < first ? d->buffers[b].address : first;
         end = d->buffers[b].address + d->buffers[b].size > end ? d->buffers[b].address + d->buffers[b].size : end;
     }
-    const uint64_t control[16] = { [CWI_BLOCK] = UINT64_MAX, [CWI_ADDRESS] = first, [CWI_RAW] = UINT64_MAX, [CWI_SIZE] = end - first };
-    if (end <= first || !explain_runs(x) || cwl_run_rewritten(s, CWI_WATCH, control, LOG, &x->e) != CW_OK)
+    uint64_t control[16] = { [CWI_BLOCK] = UINT64_MAX, [CWI_ADDRESS] = first, [CWI_RAW] = UINT64_MAX, [CWI_SIZE] = end - first };
+    if (end <= first || !explain_runs(x) || cwl_run_recorded(s, CWI_WATCH, control, LOG, &made, &x->e) != CW_OK)
         return NULL;
-    memcpy(&made, s->log + 8 * CWI_CURSOR, sizeof made);
-    struct stored *at = made <= room ? calloc(made + 1, sizeof *at) : NULL;
+    struct stored *at = made <= control[CWI_ROOM] ? calloc(made + 1, sizeof *at) : NULL;
     for (uint64_t i = 0; at && i < made; i++) {
         uint64_t w[4];
         memcpy(w, s->log + CWI_HEADER + i * 32, sizeof w);

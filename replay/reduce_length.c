@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOG (64ull << 20)               /* of records */
+#define LOG (64ull << 20)               /* of records, at most */
 enum { SECONDS = 200 };                 /* what records has to be compiled first */
 
 /* Accesses without a record, to memory that may be a buffer's. */
@@ -40,16 +40,15 @@ static const char *
 find_used(struct reduced_side *x, unsigned compute_capability, uint64_t *used, struct cwd_error *e)
 {
     struct cwl_side *s = &x->s;
-    uint64_t control[CWI_HEADER / 8] = { [CWI_ROOM] = (LOG - CWI_HEADER) / 32, [CWI_SIZE] = CWI_WANT_ACCESSES }, made, w[4];
+    uint64_t control[CWI_HEADER / 8] = { [CWI_SIZE] = CWI_WANT_ACCESSES }, made, w[4];
     s->seconds = SECONDS;
     if (cwl_parse(s, compute_capability, e) != CW_OK)
         return e->text;
     for (uint32_t i = 0; i < s->program.ninsts; i++)
         if (unseen(s->program.insts[i].in))
             return "an instruction that is left accesses memory without a record";
-    if (cwl_run_checked(s, control, LOG, e) != CW_OK)
+    if (cwl_run_recorded(s, CWI_CHECK, control, LOG, &made, e) != CW_OK)
         return e->text;
-    memcpy(&made, s->log + 8 * CWI_CURSOR, sizeof made);
     if (made > control[CWI_ROOM])
         return "what is left accesses memory too often";
     for (uint64_t i = 0; i < made; i++) {

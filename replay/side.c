@@ -455,9 +455,19 @@ cwl_run_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64_t control
 }
 
 cw_result
-cwl_run_checked(struct cwl_side *s, const uint64_t *control, uint64_t bytes, struct cwd_error *e)
+cwl_run_recorded(struct cwl_side *s, enum cwi_mode mode, uint64_t *control, uint64_t most, uint64_t *made, struct cwd_error *e)
 {
-    return run_with(s, CWI_CHECK, control, CWI_HEADER, bytes, NULL, e);
+    enum { FIRST = 1 << 20, MORE = 1 << 20, RECORD = 32 };      /* MORE: another run may make some more */
+    for (uint64_t bytes = FIRST;; bytes = CWI_HEADER + *made * RECORD + MORE) {
+        bytes = bytes < most ? bytes : most;
+        control[CWI_ROOM] = (bytes - CWI_HEADER) / RECORD;
+        cw_result r = run_with(s, mode, control, mode == CWI_CHECK ? CWI_HEADER : 128, bytes, NULL, e);
+        if (r != CW_OK)
+            return r;
+        memcpy(made, s->log + 8 * CWI_CURSOR, sizeof *made);
+        if (*made <= control[CWI_ROOM] || bytes == most)
+            return CW_OK;
+    }
 }
 
 cw_result

@@ -22,7 +22,7 @@ struct cwl_side {
     struct cw_progress *progress;       /* counts runs in processes of their own; NULL: nobody is told */
     char label[256];                    /* how the report calls it */
     const char *folder;                 /* for temporary files */
-    struct cwd_session *session;        /* cwl_run_checked runs in it, in this process; NULL: in a process of its own */
+    struct cwd_session *session;        /* rewritten launches run in it, in this process; NULL: in a process of its own */
     const struct cwl_allocation *history;       /* what the program allocated and freed, the latest last, where that is known */
     uint32_t nhistory;
     unsigned number;                    /* 0 or 1 */
@@ -55,8 +55,9 @@ cw_result cwl_write_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint
 /* Run that. */
 cw_result cwl_run_rewritten(struct cwl_side *s, enum cwi_mode mode, const uint64_t control[16], uint64_t bytes, struct cwd_error *e) CW_MUST_CHECK;
 
-/* The same for CWI_CHECK, whose control block is CWI_HEADER bytes. */
-cw_result cwl_run_checked(struct cwl_side *s, const uint64_t *control, uint64_t bytes, struct cwd_error *e) CW_MUST_CHECK;
+/* The same for CWI_WATCH, or for CWI_CHECK, whose control block is CWI_HEADER bytes. The variable is small first; if there are more records, *made, it runs
+ * again with room for them, in `most` bytes at most. control[CWI_ROOM] says how many fitted in the end. */
+cw_result cwl_run_recorded(struct cwl_side *s, enum cwi_mode mode, uint64_t *control, uint64_t most, uint64_t *made, struct cwd_error *e) CW_MUST_CHECK;
 /* The same for CWI_SCREEN: its variable, memory for owners and cells, and bytes of dynamic shared memory. */
 struct cwl_screen {
     const uint64_t *control;
