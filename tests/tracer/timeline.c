@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A program with something on a timeline: two streams, copies both ways, memsets, two kernels, a graph of two launches, a pause of 20 ms
+ * A program with something on a timeline: two streams, copies both ways, memsets, two kernels, a graph of two launches, a pause of 200 ms
  * between CUDA calls, and a copy that waits for a long kernel. The argument is the number of rounds (default 4); a round has 3 launches
  * and a graph launch. What a recording of it must hold is written beside each part. With "many N" it makes N launches of 50 kernels in turn, in two
  * streams, and an allocation for each 100 of them. */
@@ -126,7 +126,7 @@ main(int argc, char **argv)
         CHECK(FN(cuLaunchKernel)(spin, 4, 1, 1, 64, 1, 1, 0, NULL, spin_args, NULL));
         CHECK(FN(cuMemcpyDtoH_v2)(host, a, sizeof host));
         if (i == 0)
-            nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+            nanosleep(&(struct timespec){ .tv_nsec = 200000000 }, NULL);
     }
     CHECK(FN(cuMemFree_v2)(b));
     CHECK(FN(cuMemFree_v2)(a));
