@@ -1,14 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# addr32.sh PTXTEST CORPUS DEVICE GROUP...: tests of the corpus as modules with 32-bit addresses. They keep their 64-bit registers and
+# addr32.sh PTXTEST CORPUS DEVICE GROUP|GROUP/TEST...: tests of the corpus as modules with 32-bit addresses. They keep their 64-bit registers and
 # parameters, whose upper half does not count then. Left out: files with indirect calls, which take a register of the address size.
 ptxtest=$1 corpus=$2 device=$3
 shift 3
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
-for group; do
-    mkdir "$dir/$group" || exit 2
-    for f in "$corpus/$group"/*.ptx; do
+for what; do
+    group=${what%%/*}
+    mkdir -p "$dir/$group" || exit 2
+    files=$corpus/$what.ptx
+    [ "$what" != "$group" ] || files=$corpus/$group/*.ptx
+    for f in $files; do
         grep -q 'callprototype\|calltargets' "$f" && continue
         sed 's/^\.address_size 64$/.address_size 32/' "$f" >"$dir/$group/${f##*/}" || exit 2
     done
