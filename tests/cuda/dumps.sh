@@ -19,7 +19,7 @@ for f in "$folder"/trace/dumps/*.cwdump; do
     case $f in *-atomic_ops.cwdump | *-check_positive.cwdump) continue ;; esac
     kernel=${f##*/} kernel=${kernel#*-}
     seen[$kernel]=$((${seen[$kernel]:-0} + 1))
-    [ ${seen[$kernel]} -le "${MOST:-1000}" ] || continue
+    [ "${seen[$kernel]}" -le "${MOST:-1000}" ] || continue
     for device in host host:O0; do
         if "$build/bin/cudaway-replay" --on "$device" --check "$f" >"$folder/out" 2>&1; then
             same=$((same + 1))

@@ -9,9 +9,8 @@ trap 'rm -rf "$dir"' EXIT
 for what; do
     group=${what%%/*}
     mkdir -p "$dir/$group" || exit 2
-    files=$corpus/$what.ptx
-    [ "$what" != "$group" ] || files=$corpus/$group/*.ptx
-    for f in $files; do
+    [ "$what" = "$group" ] && what="$group/*"
+    for f in "$corpus"/$what.ptx; do
         grep -q 'callprototype\|calltargets' "$f" && continue
         sed 's/^\.address_size 64$/.address_size 32/' "$f" >"$dir/$group/${f##*/}" || exit 2
     done

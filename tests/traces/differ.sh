@@ -4,7 +4,7 @@
 # name the cause that the kernel's name begins with. first: of one launch of each kernel.
 set -uo pipefail
 which=$1 folder=$2 replay=$3
-right=0 wrong=0 last= least=60
+right=0 wrong=0 last='' least=60
 [ "$which" = all ] || least=20
 for f in "$folder"/*.cwdump; do
     name=$(basename "$f" .cwdump)

@@ -8,7 +8,7 @@ which=$1 list=$2 folder=$3 replay=$4 tool=$5
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
 export TMPDIR=$dir
-found=0 wrong=0 last= kernels=0 least=20
+found=0 wrong=0 last='' kernels=0 least=20
 [ "$which" = all ] || least=10
 while read -r name change; do
     [[ $name == \#* ]] && continue
