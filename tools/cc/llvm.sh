@@ -4,7 +4,7 @@
 # across files; everything else comes from the installed archives (docs/performance.md).
 #   llvm.sh BUILD FOLDER
 # BUILD is a build folder with CUDAWAY_LLVM_STATIC and CUDAWAY_CC_ALONE. FOLDER gets hot.o, and BUILD is configured to use it. Results of an
-# earlier run in FOLDER with the same LLVM and files are reused. Takes most of an hour on two cores, and 4 GB of disk.
+# earlier run in FOLDER with the same LLVM and files are reused. Takes half an hour on two cores, and 4 GB of disk.
 # Environment: JOBS (default: number of CPUs); LLVM_SOURCE: an unpacked source (with llvm/lib) in place of the Debian package's. The package's gets the
 # patches of third_party/llvm/patches; LLVM_SOURCE is taken as it is.
 set -euo pipefail
