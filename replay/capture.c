@@ -219,6 +219,8 @@ find_module(void)
     }
     if (!c.image && c.module)
         c.image = cwd_track_image(c.module);
+    if (!c.image && c.module)
+        c.image = cwd_track_library_image(c.module, c.next);
     if (!c.image)
         return fail("the module that it belongs to was loaded in a way that is not followed");
     return true;

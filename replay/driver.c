@@ -50,7 +50,8 @@ load_library(struct cwd_driver *d, const char *on, struct cwd_error *e)
         if (access(path, R_OK))
             snprintf(path, sizeof path, "%s/../lib/cudaway/libcuda.so.1", dir ? dir : ".");
         free(dir);
-        if (on && setenv("CUDAWAY_DEVICE", on, 1))
+        /* A cooperative grid is as large as the device allowed that it was recorded on; the host device runs any. */
+        if ((on && setenv("CUDAWAY_DEVICE", on, 1)) || setenv("CUDAWAY_HOST_MULTIPROCESSORS", "65535", 0))
             return cwd_fail(e, CW_ERR_NOMEM, "out of memory");
     }
     void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);

@@ -2,7 +2,7 @@
  * What may be otherwise at any time: the order in which threads run, and what memory holds that nobody wrote. Each element that differs
  * needs a proof of its own that its recorded value is one that the launch may give:
  *
- *   added      the values that were added to it atomically give it when they are added in another order
+ *   added      the values that were added to it atomically, or exchanged with it, give it in another order
  *   scheduled  it came out of a run with another order of threads, or in which some waited before unordered accesses
  *   last       a thread stored it there, and nothing orders another store behind that one
  *   stale      it came out of a run in which that memory held something else, or is such memory's content, unchanged
@@ -499,7 +499,7 @@ judge(const struct chance *c)
     bool adds = adds_floats(&x->base.program, x->base.dump.kernel), all = open_element(c) == UINT64_MAX;
     bool races = c->meets || c->faults.kinds & CWC_RACES, stale = touch(x, c->differs, &c->stale);
     if (within(x, c->differs, &c->added)) {
-        printf("cause: order of atomics: all %" PRIu64 " elements that differ%s are sums of floats that threads add atomically, in an order that CUDA leaves open\n"
+        printf("cause: order of atomics: all %" PRIu64 " elements that differ%s are what threads add or exchange atomically, in an order that CUDA leaves open\n"
                "  %s\n", c->differs->count, also, c->added_how);
         return EXPLAINED;
     }

@@ -618,8 +618,13 @@ watch_behind(struct rewrite *w, uint32_t id, const struct ptx_inst *in)
         return;
     }
     value = load ? &in->operand[0] : &in->operand[in->op == PTX_OP_ATOM ? 2 : 1];
-    if (in->op == PTX_OP_ATOM && in->atomop == PTX_ATOM_CAS && in->noperands > 3)
+    if (in->op == PTX_OP_ATOM && in->atomop == PTX_ATOM_CAS && in->noperands > 3) {
+        if (value->kind != PTX_OPND_REG || in->operand[0].kind != PTX_OPND_REG || in->operand[0].index != value->index) {
+            watch_value(w, value);
+            watch_part(w, CWI_KEY(CWI_COMPARE, 0, id), bytes, false);
+        }
         value = &in->operand[3];
+    }
     unsigned n = value->kind == PTX_OPND_VEC ? value->count : 1;
     for (unsigned i = 0; i < n; i++) {
         if (i)

@@ -46,6 +46,7 @@ enum cwi_kind {
     CWI_PLACE,                      /* address that a load or atomic reads; in shared memory its offset, with CWI_PLACE_SHARED */
     CWI_STORE, CWI_LOAD, CWI_ATOMIC,/* of WATCH; value: what is stored, loaded, or combined (the last operand) */
     CWI_COPY,                       /* of WATCH: cp.async; value: where from */
+    CWI_COMPARE,                    /* of WATCH, before the record of an atom.cas: what it compares with; none where the result's register had that */
     CWI_AT,                         /* of STEP: before the instruction; part: CWI_AT_; value: the address that it accesses */
     CWI_SYMBOL,                     /* of STEP, behind ENTRY; value: address of cwi_step_symbol(CWI_PART) */
 };

@@ -91,6 +91,7 @@ struct entry {
     struct entry *next;
     const void *handle;
     struct cwd_image *image;            /* of a module, library, linker run or its outcome */
+    bool library;
     uint64_t size;                      /* outcome of a linker run */
     uint8_t start[64];                  /* its first bytes */
     CUDA_ARRAY3D_DESCRIPTOR desc;       /* mipmapped array */
@@ -278,6 +279,20 @@ cwd_track_image(const void *handle)
     return e ? e->image : NULL;
 }
 
+struct cwd_image *
+cwd_track_library_image(CUmodule module, const struct cw_cuda_table *next)
+{
+    CUmodule m;
+    for (struct entry *e = modules; e; e = e->next)
+        if (e->library && next->cuLibraryGetModule(&m, (CUlibrary)(uintptr_t)e->handle) == CUDA_SUCCESS && m == module) {
+            struct cwd_image *im = e->image;
+            im->references++;
+            loaded(module, im);         /* the next time it is known */
+            return im;
+        }
+    return NULL;
+}
+
 /* ---- the linker -------------------------------------------------------------------------------------------------------------- */
 
 static void
@@ -443,6 +458,15 @@ host_memory(struct cw_call *c, void *p, uint64_t size)
 
 #define OUT(i, T) (*CW_ARG(c, i, T *))
 
+/* A load, of a module or a library. */
+static void
+is_library(struct cw_call *c)
+{
+    struct entry *e = find(modules, OUT(0, void *));
+    if (e)
+        e->library = c->index == CW_FN_cuLibraryLoadData || c->index == CW_FN_cuLibraryLoadFromFile;
+}
+
 void
 cwd_track_after(struct cw_call *c)
 {
@@ -478,10 +502,12 @@ cwd_track_after(struct cw_call *c)
     case CW_FN_cuModuleLoadFatBinary:
     case CW_FN_cuLibraryLoadData:
         loaded(OUT(0, void *), image_of(CW_ARG(c, 1, const void *), UINT64_MAX));
+        is_library(c);
         break;
     case CW_FN_cuModuleLoad:
     case CW_FN_cuLibraryLoadFromFile:
         loaded_file(OUT(0, void *), CW_ARG(c, 1, const char *));
+        is_library(c);
         break;
     case CW_FN_cuLibraryGetModule: {
         struct cwd_image *im = cwd_track_image(CW_ARG(c, 1, void *));

@@ -41,6 +41,8 @@ void cwd_track_add(uint64_t address, uint64_t size, enum cwd_kind kind);
 void cwd_track_remove(uint64_t address);
 /* Of a CUmodule or CUlibrary; NULL when its bytes are not known. */
 struct cwd_image *cwd_track_image(const void *handle);
+/* Of a module that a library has in this context, when the program has not asked for it: a kernel node of a graph leads there. */
+struct cwd_image *cwd_track_library_image(CUmodule module, const struct cw_cuda_table *next);
 const struct cwd_object *cwd_track_objects(size_t *count);
 /* Levels of a mipmapped array and its description; false when it is not known. */
 bool cwd_track_mipmap(CUmipmappedArray m, CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned *levels);

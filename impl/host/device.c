@@ -151,7 +151,7 @@ host_device_props(uint32_t device, struct cwb_device_props *out)
     snprintf(out->name, sizeof out->name, "CUDAway host%s%s%s%s", variant_name(), cpu[0] ? " (" : "", cpu, cpu[0] ? ")" : "");
     machine_uuid(out->uuid);
     out->total_memory = cwh_device.memory_limit;
-    out->multiprocessors = cwh_exec_threads();
+    out->multiprocessors = (uint32_t)cw_env_u64(CW_ENV_HOST_MULTIPROCESSORS, cwh_exec_threads(), 1, 65535);
     out->clock_khz = 1000000;       /* %clock counts nanoseconds */
     out->memory_clock_khz = 1600000;
     out->memory_bus_bits = 128;

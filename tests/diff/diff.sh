@@ -21,6 +21,7 @@ case $1 in
 agree)
     expect 0 "5 launches compared, 0 differ" "$DIFF" $host -- "$APP" add chase vars texture add
     [ -z "$(ls | grep cudaway-diff)" ] || fail "a folder was made"
+    expect 0 "1 launches compared, 0 differ" "$DIFF" $host -- "$APP" library
     expect 0 "host:O0 against host: 1 launches compared, 0 differ" "$DIFF" --reference host:O0 --subject host --kernels '^va' "$APP" add vars
     ;;
 amd)

@@ -358,6 +358,48 @@ kernel_of(const char *file, const char *second, const char *kernel)
     launch(kernel, 4, 64, 1, (void *[]){ &a, &b });
 }
 
+/* The function of a library's kernel, in a module that the program does not ask for; a kernel node of a graph leads to one, too. */
+static void
+case_library(void)
+{
+    CUlibrary library;
+    CUkernel k;
+    CUfunction f;
+    float in[64], out[64];
+    unsigned n = 64;
+    for (unsigned i = 0; i < n; i++)
+        in[i] = (float)i;
+    CHECK(cu.cuLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0));
+    CHECK(cu.cuLibraryGetKernel(&k, library, "add"));
+    CHECK(cu.cuKernelGetFunction(&f, k));
+    CUdeviceptr a = device(in, sizeof in), b = device(NULL, sizeof in);
+    CHECK(cu.cuMemsetD32_v2(b, 0, n));
+    CHECK(cu.cuLaunchKernel(f, 1, 1, 1, n, 1, 1, 0, NULL, (void *[]){ &a, &a, &b, &n }, NULL));
+    CHECK(cu.cuMemcpyDtoH_v2(out, b, sizeof out));
+    for (unsigned i = 0; i < n; i++)
+        EXPECT(out[i] == 2 * in[i]);
+    CHECK(cu.cuLibraryUnload(library));
+}
+
+/* As many blocks at once as a device with 24 multiprocessors has, and fewer do not. */
+static void
+case_cooperative(void)
+{
+    enum { BLOCKS = 48, THREADS = 1024, ALL = BLOCKS * THREADS };
+    static float in[ALL], out[ALL];
+    CUfunction f;
+    unsigned n = ALL;
+    for (unsigned i = 0; i < n; i++)
+        in[i] = (float)i;
+    CUdeviceptr a = device(in, sizeof in), b = device(NULL, sizeof in);
+    CHECK(cu.cuMemsetD32_v2(b, 0, n));
+    CHECK(cu.cuModuleGetFunction(&f, module, "add"));
+    CHECK(cu.cuLaunchCooperativeKernel(f, BLOCKS, 1, 1, THREADS, 1, 1, 0, NULL, (void *[]){ &a, &a, &b, &n }));
+    CHECK(cu.cuMemcpyDtoH_v2(out, b, sizeof out));
+    for (unsigned i = 0; i < n; i++)
+        EXPECT(out[i] == 2 * in[i]);
+}
+
 /* Each block tells its cluster's size and its number in it, launched in clusters of 1, 2 and 4 blocks; the last in a graph. */
 static void
 case_clusters(void)
@@ -417,7 +459,7 @@ main(int argc, char **argv)
     static const struct { const char *name; void (*run)(void); } cases[] = {
         { "add", case_add }, { "chase", case_chase }, { "vars", case_vars }, { "texture", case_texture },
         { "clock", case_clock }, { "graph", case_graph }, { "graphmem", case_graphmem }, { "clusters", case_clusters },
-        { "fail", case_fail },
+        { "library", case_library }, { "cooperative", case_cooperative }, { "fail", case_fail },
     };
     load(NULL);
     if (argc > 2 && !strcmp(argv[1], "kernels")) {

@@ -51,6 +51,8 @@ for k in "${kernels[@]}"; do
     flush_*)            explain 1 "$k" "flush to zero" ;;
     precise_*)          explain 1 "$k" "precise division" ;;
     approximate_*)      explain 1 "$k" "approximate division" ;;
+    atomic_exchange | atomic_compare)
+        explain 1 "$k" "order of atomics"; says "$k" "module.ptx:$(line "$k" "// the last one")" "exchanges in another order leave the recorded value there" ;;
     atomic_*)           explain 1 "$k" "order of atomics"; says "$k" "module.ptx:$(line "$k" ".global.add.f32")" ;;
     order_*)            explain 1 "$k" "order of threads" ;;
     race_*)             explain 1 "$k" "race"; says "$k" "module.ptx:$(line "$k" "st.$([ $k = race_shared ] && echo shared || echo global)")" "and nothing orders the two" ;;

@@ -52,6 +52,12 @@ clusters)
         expect 0 "the results are the recorded ones" "$REPLAY" --on host --check "$f"
     done
     ;;
+cooperative)
+    # A grid that a larger device runs at once is refused here, but not in a replay.
+    CUDAWAY_HOST_THREADS=4 CUDAWAY_HOST_MULTIPROCESSORS=24 record cooperative
+    CUDAWAY_HOST_THREADS=4 expect 3 "gave 720" env CUDAWAY_DEVICE=host LD_LIBRARY_PATH="$TRACE_DIR" "$APP" cooperative
+    CUDAWAY_HOST_THREADS=4 expect 0 "the results are the recorded ones" "$REPLAY" --on host --check "$dir/dumps/0001-add.cwdump"
+    ;;
 regex)
     export CUDAWAY_DUMP_KERNELS='^(vars|samp)' CUDAWAY_DUMP_LIMIT=2
     record add vars chase vars vars 2>"$dir/said"
