@@ -285,7 +285,8 @@ write_thunk(uint8_t *t, struct thunk_data *d)
     atomic_store(&d->target, t + 6);
 }
 
-static void
+/* The thread sanitizer cannot write down who wrote to a program's code. */
+__attribute__((no_sanitize("thread"))) static void
 write_word(uint8_t *entry, uint64_t word)
 {
     if ((uintptr_t)entry % 8 == 0)          /* in one store: another thread may be about to run it */

@@ -26,6 +26,9 @@ by_preload() { LD_PRELOAD=$lib/libcuda.so.1 "$@"; }
 by_audit() { LD_AUDIT=$lib/libcudaway-audit.so LD_LIBRARY_PATH=$lib "$@"; }
 by_run() { "$cudaway" run -- "$@"; }
 ways="by_path by_preload by_audit by_run"
+# Only where the thread sanitizer's runtime is there before the program begins does it know the program's threads.
+tsan=$(ldd "$lib/libcuda.so.1" | grep -c libtsan)
+threads() { case $tsan,$1 in 0,*|*,by_audit|*,by_run) ;; *) false ;; esac }
 cd "$here" || exit 1
 
 # What a registration prints, for the kernels named.
@@ -58,11 +61,12 @@ ours cudaFree (nil)
 result 0")" $way ./plain "$c" free
         expect "$way $c, no optimisation, fixed address" "$(want $way "$(registration one)" "${call[$c]}
 result 0")" $way ./fixed "$c"
-        expect "$way $c, in a thread" "$(want $way "$(registration one two)" "${call[$c]}
+        ! threads $way || expect "$way $c, in a thread" "$(want $way "$(registration one two)" "${call[$c]}
 result 0")" $way ./plain "@$c"
     done
     # Threads that wait while one of them opens the driver. Their order is their own.
     for _ in 1 2 3; do
+        threads $way || break
         got=$($way ./plain threads 2>&1 | grep -v Register | sort)
         [ "$got" = "$({ echo begin; for _ in 1 2 3; do for c in "${!call[@]}"; do echo "${call[$c]}"; echo "result 0"; done; done; } | sort)" ] ||
             { fail "$way threads"; echo "$got"; }
@@ -131,8 +135,9 @@ result 0" "$cudaway" run --no-redirect -- ./plain free
 "$cudaway" no-such-command 2>"$work/err"
 [ $? = 2 ] || fail "an unknown command"
 
-# Under the tracer, and between two devices, where these are built: nothing of the static runtime runs.
-if [ -x "$build/bin/cudaway-trace" ] && [ -e "$lib/trace/libcuda.so.1" ]; then
+# Under the tracer, and between two devices, where these are built: nothing of the static runtime runs. (Behind the C library libtsan finds that
+# library's oldest realpath, with which the tracer does not find the driver.)
+if [ "$tsan" = 0 ] && [ -x "$build/bin/cudaway-trace" ] && [ -e "$lib/trace/libcuda.so.1" ]; then
     expect "trace" "$(want by_run "$(registration one two)" "ours cudaFree (nil)
 result 0
 result 0")" "$cudaway" trace record -q -o "$work/trace" -- ./plain free driver
