@@ -36,7 +36,9 @@ progress)
     # A trace of 1.3 million events: the one of a program, thirty times, as links.
     command -v script >/dev/null || exit 77
     want 0 record -o r -- "$APP" cost 20000
-    one=$(dirname "$(find r/trace -name metadata)")
+    one=$(find r/trace -name metadata)
+    [ -n "$one" ] || exit 1         # nothing to link, and not the folder itself into itself
+    one=$(dirname "$one")
     for i in {1..30}; do
         cp -al "$one" "$one-$i"
     done
