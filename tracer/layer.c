@@ -21,8 +21,8 @@ const struct cw_cuda_table *_Atomic cw_layer_top;
 struct cw_cuda_table cw_layer_next;
 
 static struct cw_cuda_table below;       /* as loaded, missing functions filled in: what observers call */
-static bool loaded;                      /* the library below is there */
-static bool no_memory;                   /* it could not be loaded for lack of memory: the next call tries again */
+static atomic_bool loaded;               /* the library below is there */
+static atomic_bool no_memory;            /* it could not be loaded for lack of memory: the next call tries again, while others still say so */
 static const struct cw_observer *active[CW_MAX_OBSERVERS];
 static unsigned active_count;
 
@@ -103,10 +103,11 @@ load_below(void)
 {
     const char *path = cw_env_get(CW_ENV_CUDA_LIBRARY);
     char why[PATH_MAX];
-    bool given = path && *path;
+    bool given = path && *path, short_of_memory = false;
     if (!given)
         path = "../libcuda.so.1";
-    void *handle = cw_open_library(given ? NULL : (const void *)&cw_layer_exports, path, 0, why, sizeof why, &no_memory);
+    void *handle = cw_open_library(given ? NULL : (const void *)&cw_layer_exports, path, 0, why, sizeof why, &short_of_memory);
+    no_memory = short_of_memory;
     if (!handle) {
         cw_error("the tracer cannot load the CUDA library below it: %s", why);
         return;
