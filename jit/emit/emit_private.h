@@ -23,9 +23,9 @@ struct emit_park {
 
 /* Where slots become 0. */
 struct emit_places {
-    uint32_t *at;                   /* per slot: the block at whose begin it does; FLOW_NONE: the entry */
-    uint32_t *next;                 /* ...: the next slot of that block, FLOW_NONE: none */
-    uint32_t *first;                /* per block: its first slot */
+    uint32_t *at;                   /* per slot: the place, a block at whose begin it does; FLOW_NONE: the entry */
+    uint32_t *next;                 /* ...: the next slot of that place, FLOW_NONE: none */
+    uint32_t *first;                /* per place: its first slot */
 };
 
 /* State of the function being emitted. */
@@ -42,6 +42,7 @@ struct emit_fn {
     LLVMValueRef *mask_slot;        /* per block: lanes waiting for it; NULL where the block is not masked */
     struct emit_places clear;       /* of mask slots (by masked block) and pending flags (by unmasked block) */
     struct emit_places initial;     /* of registers */
+    struct emit_places local_initial;   /* of scalar .param variables; the places are instructions, in front of which they do */
     uint32_t *joined;               /* per block: 1 + the last position of the run whose end tests its pending flag */
     LLVMValueRef *pending;          /* per unmasked block reached from masked ones: i1 slot, set when lanes join there */
     LLVMBasicBlockRef *bb;          /* per block */

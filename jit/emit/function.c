@@ -180,6 +180,7 @@ emit_block(struct emit *e, uint32_t p)
     const struct ptx_inst *last = NULL;
     for (uint32_t i = 0; i < blk->count; i++) {
         const struct ptx_inst *in = &e->fn->insts[blk->first + i];
+        emit_initialise_locals(e, blk->first + i);
         if (i + 1 == blk->count && (ptx_op_info(in->op)->traits & PTX_T_TERMINATOR || in->op == PTX_OP_TRAP)) {
             last = in;
             if (in->op == PTX_OP_TRAP)

@@ -9,6 +9,7 @@
 void emit_make_slots(struct emit *e, struct emit_fn *f);            /* and the basic blocks */
 void emit_clear_slots(struct emit *e, uint32_t block);              /* those whose place is this block: no lane waits */
 void emit_initialise_registers(struct emit *e, uint32_t block);     /* those whose place is this block become 0 */
+void emit_initialise_locals(struct emit *e, uint32_t inst);         /* those whose place is in front of this instruction */
 
 /* mask.c */
 LLVMValueRef emit_together_mask(struct emit *e);                    /* lanes that run an unmasked block */

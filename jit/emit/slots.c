@@ -16,24 +16,23 @@ is_single(const struct flow *w, uint32_t reg)
 }
 
 static void
-make_places(struct emit *e, struct emit_places *p, uint32_t nslots)
+make_places(struct emit *e, struct emit_places *p, uint32_t nslots, uint32_t nplaces)
 {
-    uint32_t nblocks = e->f->flow.n;
     p->at = cw_arena_array(&e->arena, uint32_t, nslots + 1);
     p->next = cw_arena_array(&e->arena, uint32_t, nslots + 1);
-    p->first = cw_arena_array(&e->arena, uint32_t, nblocks + 1);
+    p->first = cw_arena_array(&e->arena, uint32_t, nplaces + 1);
     for (uint32_t i = 0; i < nslots; i++)
         p->at[i] = p->next[i] = FLOW_NONE;
-    for (uint32_t b = 0; b < nblocks; b++)
-        p->first[b] = FLOW_NONE;
+    for (uint32_t i = 0; i < nplaces; i++)
+        p->first[i] = FLOW_NONE;
 }
 
 static void
-place(struct emit_places *p, uint32_t slot, uint32_t block)
+place(struct emit_places *p, uint32_t slot, uint32_t at)
 {
-    p->at[slot] = block;
-    p->next[slot] = p->first[block];
-    p->first[block] = slot;
+    p->at[slot] = at;
+    p->next[slot] = p->first[at];
+    p->first[at] = slot;
 }
 
 /* Masked blocks by their positions. */
@@ -103,7 +102,7 @@ plan_clearing(struct emit *e, struct emit_fn *f)
 {
     const struct flow *w = &f->flow;
     struct runs r;
-    make_places(e, &f->clear, w->n);
+    make_places(e, &f->clear, w->n, w->n);
     find_runs(e, w, &r);
     for (uint32_t b = 0; b < w->n && !w->irreducible && e->width > 1; b++) {
         const struct ptx_block *blk = &e->fn->blocks[b];
@@ -162,7 +161,7 @@ plan_initial(struct emit *e, struct emit_fn *f)
     const struct flow *w = &f->flow;
     uint32_t nregs = e->fn->nregs, *together = cw_arena_array(&e->arena, uint32_t, w->n + 1);
     struct definitions d = { .flow = w, .above = cw_arena_array(&e->arena, uint32_t, nregs + 1) };
-    make_places(e, &f->initial, nregs);
+    make_places(e, &f->initial, nregs, w->n);
     if (e->target->undefined_slots)
         return;
     for (uint32_t r = 0; r < nregs; r++)
@@ -190,6 +189,70 @@ emit_initialise_registers(struct emit *e, uint32_t block)
         if (f->slot_base[r])
             LLVMBuildStore(e->b, LLVMConstNull(e->i32), f->slot_base[r]);
     }
+}
+
+struct references {
+    const struct ptx_function *fn;
+    uint32_t *block;                /* per local: the first block with a reference to it, or FLOW_NONE */
+    struct emit_places *to;
+    uint32_t at, inst;              /* the block and the instruction that are visited */
+};
+
+static bool
+is_scalar_local(const struct ptx_function *fn, const struct ptx_symbol *s)
+{
+    return s && s->kind == PTX_SYM_VAR && s->space == PTX_SPACE_PARAM && emit_param_is_scalar(s) && s->index < fn->nlocals && fn->locals[s->index] == s;
+}
+
+static void
+visit_reference(struct references *r, const struct ptx_operand *o, bool write)
+{
+    if (o->kind == PTX_OPND_VEC || o->kind == PTX_OPND_LIST || o->kind == PTX_OPND_PRED_PAIR) {
+        for (unsigned i = 0; i < o->count; i++)
+            visit_reference(r, &o->elem[i], write);
+        return;
+    }
+    if ((o->kind != PTX_OPND_SYM && (o->kind != PTX_OPND_ADDR || o->has_reg)) || !is_scalar_local(r->fn, o->sym))
+        return;
+    uint32_t i = o->sym->index;
+    if (r->block[i] == FLOW_NONE) {
+        r->block[i] = r->at;
+        r->to->at[i] = write ? r->inst : FLOW_NONE;
+    } else if (r->block[i] != r->at) {
+        r->to->at[i] = FLOW_NONE;
+    }
+}
+
+/* .param variables that carry arguments and results of calls, which as a rule are written, passed and read in one block: those become 0 in front of the
+ * first write. A block may hold thousands, and a zero from the function's entry makes mem2reg search the block for each, from its begin. */
+static void
+plan_locals(struct emit *e, struct emit_fn *f)
+{
+    const struct ptx_function *fn = e->fn;
+    struct references r = { .fn = fn, .block = cw_arena_array(&e->arena, uint32_t, fn->nlocals + 1), .to = &f->local_initial };
+    make_places(e, &f->local_initial, fn->nlocals, fn->ninsts);
+    for (uint32_t i = 0; i < fn->nlocals; i++)
+        r.block[i] = FLOW_NONE;
+    for (r.at = 0; r.at < f->flow.n; r.at++)
+        for (uint32_t k = 0; k < fn->blocks[r.at].count; k++) {
+            const struct ptx_inst *in = &fn->insts[r.inst = fn->blocks[r.at].first + k];
+            bool writes = (in->op == PTX_OP_ST || in->op == PTX_OP_CALL) && !in->has_guard;
+            for (unsigned i = writes ? 1 : 0; i < in->noperands; i++)       /* arguments are read before results are written */
+                visit_reference(&r, &in->operand[i], false);
+            if (writes && in->noperands)
+                visit_reference(&r, &in->operand[0], true);
+        }
+    for (uint32_t i = 0; i < fn->nlocals; i++)
+        if (f->local_initial.at[i] != FLOW_NONE)
+            place(&f->local_initial, i, f->local_initial.at[i]);
+}
+
+void
+emit_initialise_locals(struct emit *e, uint32_t inst)
+{
+    struct emit_fn *f = e->f;
+    for (uint32_t i = f->local_initial.first[inst]; i != FLOW_NONE; i = f->local_initial.next[i])
+        LLVMBuildStore(e->b, LLVMConstNull(emit_param_type(e, e->fn->locals[i])), f->local[i]);
 }
 
 static LLVMValueRef
@@ -250,7 +313,7 @@ make_locals(struct emit *e, struct emit_fn *f)
     for (uint32_t i = 0; i < e->fn->nlocals; i++) {
         const struct ptx_symbol *s = e->fn->locals[i];
         if (s->space == PTX_SPACE_PARAM && emit_param_is_scalar(s))
-            f->local[i] = emit_alloca(e, emit_param_type(e, s), 0, s->name);
+            f->local[i] = slot(e, emit_param_type(e, s), f->local_initial.at[i] == FLOW_NONE, s->name);
         else if (s->space == PTX_SPACE_PARAM || s->space == PTX_SPACE_LOCAL)
             f->local[i] = e->target->local_storage(e, emit_lane_stride(s), s->align);
     }
@@ -272,6 +335,7 @@ emit_make_slots(struct emit *e, struct emit_fn *f)
     f->ret = cw_arena_array(&e->arena, LLVMValueRef, fn->nrets + 1);
     plan_clearing(e, f);
     plan_initial(e, f);
+    plan_locals(e, f);
     make_registers(e, f);
     make_blocks(e, f);
     make_locals(e, f);
