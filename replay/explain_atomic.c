@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Atomic operations whose outcome depends on the order of threads. What was added to an element, or exchanged with it, is recorded (CWI_WATCH).
- * Sums of floats are added here in other orders until the recorded sum comes out to the bit. Of exchanges (atom.exch, atom.cas) the recorded value has to be
- * one that some order leaves there; that is said only of kernels
- * without barriers and warp operations, where threads are in no order but one in which they wait for each other's stores. */
+ * Sums of floats are added here in other orders until the recorded sum comes out to the bit. Of exchanges (atom.exch, atom.cas) some order must leave
+ * the recorded value. That is asked of kernels without barriers and warp operations alone: nothing there but stores that threads wait for
+ * keeps them in an order. */
 #include "replay/compare.h"
 #include "replay/explain_private.h"
 
@@ -272,13 +272,13 @@ some_elements(struct explain *x, struct cwl_side *side, uint32_t b, uint64_t fir
     unsigned width = explain_width(x, b);
     uint64_t made, steps = 0;
     uint64_t control[16] = { [CWI_BLOCK] = UINT64_MAX, [CWI_ADDRESS] = buffer->address + first * width, [CWI_RAW] = UINT64_MAX,
-                                   [CWI_SIZE] = (last - first + 1) * width };
+                             [CWI_SIZE] = (last - first + 1) * width };
     if (!explain_runs(x) || cwl_run_recorded(side, CWI_WATCH, control, LOG, &made, &x->e) != CW_OK)
         return false;
     uint64_t moved = side->address[b] - buffer->address;
     struct addition *a = made <= control[CWI_ROOM] ? read_log(side, made) : NULL;
     struct swap *room = a && free_swaps ? calloc(made + 1, sizeof *room) : NULL;
-    *fits = a;
+    *fits = a != NULL;
     for (uint64_t i = 0, k; a && i < made; i = k) {
         for (k = i; k < made && a[k].address == a[i].address; k++)
             ;

@@ -458,9 +458,9 @@ host_memory(struct cw_call *c, void *p, uint64_t size)
 
 #define OUT(i, T) (*CW_ARG(c, i, T *))
 
-/* A load, of a module or a library. */
+/* Note of what was loaded whether it is a library. */
 static void
-is_library(struct cw_call *c)
+mark_library(struct cw_call *c)
 {
     struct entry *e = find(modules, OUT(0, void *));
     if (e)
@@ -502,12 +502,12 @@ cwd_track_after(struct cw_call *c)
     case CW_FN_cuModuleLoadFatBinary:
     case CW_FN_cuLibraryLoadData:
         loaded(OUT(0, void *), image_of(CW_ARG(c, 1, const void *), UINT64_MAX));
-        is_library(c);
+        mark_library(c);
         break;
     case CW_FN_cuModuleLoad:
     case CW_FN_cuLibraryLoadFromFile:
         loaded_file(OUT(0, void *), CW_ARG(c, 1, const char *));
-        is_library(c);
+        mark_library(c);
         break;
     case CW_FN_cuLibraryGetModule: {
         struct cwd_image *im = cwd_track_image(CW_ARG(c, 1, void *));
