@@ -53,73 +53,103 @@ flow_visit_regs(const struct ptx_inst *in, void (*visit)(void *, uint32_t, bool)
         visit_operand(&in->operand[i], true, visit, user);
 }
 
-/* ---- dominators (Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm") --------------------------------------- */
+/* ---- dominators (semi-NCA; Georgiadis, Tarjan, Werneck: "Finding Dominators in Practice") ------------------------------ */
 
+/* A depth-first search over n nodes. Below, its nodes have their preorder numbers. */
+struct search {
+    uint32_t **adj, *nadj;
+    uint32_t *order, *number, *parent;  /* number to node, node to number or FLOW_NONE, number to number */
+    uint32_t *post;                     /* nodes in postorder */
+    uint32_t count, npost;
+    uint32_t *stack, *next;
+};
+
+static struct search
+new_search(uint32_t n, uint32_t **adj, uint32_t *nadj, struct cw_arena *a)
+{
+    struct search s = { .adj = adj, .nadj = nadj, .order = cw_arena_array(a, uint32_t, n + 1), .number = cw_arena_array(a, uint32_t, n + 1),
+                        .parent = cw_arena_array(a, uint32_t, n + 1), .post = cw_arena_array(a, uint32_t, n + 1), .stack = cw_arena_array(a, uint32_t, n + 1),
+                        .next = cw_arena_array(a, uint32_t, n + 1) };
+    for (uint32_t i = 0; i < n; i++)
+        s.number[i] = FLOW_NONE;
+    return s;
+}
 
 static void
-post_order(uint32_t root, uint32_t **adj, const uint32_t *nadj, uint32_t n, uint32_t *out, uint32_t *count, uint32_t *stack,
-           uint32_t *next, bool *seen)
+reach(struct search *s, uint32_t node, uint32_t parent)
+{
+    s->parent[s->count] = parent;
+    s->order[s->count] = node;
+    s->number[node] = s->count++;
+}
+
+/* What can be reached from `root`, which is new, and has not been reached yet. */
+static void
+search_from(struct search *s, uint32_t root, uint32_t parent)
 {
     uint32_t top = 0;
-    memset(next, 0, n * sizeof *next);
-    memset(seen, 0, n * sizeof *seen);
-    stack[top++] = root;
-    seen[root] = true;
-    *count = 0;
+    reach(s, root, parent);
+    s->stack[top++] = root;
     while (top) {
-        uint32_t b = stack[top - 1];
-        if (next[b] < nadj[b]) {
-            uint32_t s = adj[b][next[b]++];
-            if (!seen[s]) {
-                seen[s] = true;
-                stack[top++] = s;
+        uint32_t b = s->stack[top - 1];
+        if (s->next[b] < s->nadj[b]) {
+            uint32_t x = s->adj[b][s->next[b]++];
+            if (s->number[x] == FLOW_NONE) {
+                reach(s, x, s->number[b]);
+                s->stack[top++] = x;
             }
         } else {
-            out[(*count)++] = b;
+            s->post[s->npost++] = b;
             top--;
         }
     }
 }
 
-static void
-dominators(uint32_t n, uint32_t root, const uint32_t *po, uint32_t npo, uint32_t *const *pred, const uint32_t *npred,
-           uint32_t *idom, uint32_t *number)
+/* Of v and its ancestors down to number `last`, the one with the least semidominator. The path is compressed: up[x] is an ancestor, label[x] the best of those
+ * between. */
+static uint32_t
+best_ancestor(uint32_t v, uint32_t last, uint32_t *up, uint32_t *label, const uint32_t *semi, uint32_t *stack)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        idom[i] = FLOW_NONE;
-        number[i] = FLOW_NONE;
+    uint32_t top = 0;
+    for (; up[v] >= last; v = up[v])
+        stack[top++] = v;
+    while (top) {
+        uint32_t x = stack[--top];
+        if (semi[label[v]] < semi[label[x]])
+            label[x] = label[v];
+        up[x] = up[v];
+        v = x;
     }
-    for (uint32_t i = 0; i < npo; i++)
-        number[po[i]] = i;
-    idom[root] = root;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (uint32_t i = npo; i-- > 0;) {
-            uint32_t b = po[i], new_idom = FLOW_NONE;
-            if (b == root)
+    return label[v];
+}
+
+/* idom[root] is the root; of what was not reached, FLOW_NONE. */
+static void
+dominators(const struct search *s, uint32_t n, uint32_t *const *pred, const uint32_t *npred, uint32_t *idom, struct cw_arena *a)
+{
+    uint32_t *up = cw_arena_array(a, uint32_t, s->count + 1), *label = cw_arena_array(a, uint32_t, s->count + 1), *semi = cw_arena_array(a, uint32_t, s->count + 1);
+    uint32_t *dom = cw_arena_array(a, uint32_t, s->count + 1);
+    for (uint32_t i = 0; i < s->count; i++) {
+        up[i] = s->parent[i];
+        label[i] = semi[i] = i;
+    }
+    for (uint32_t i = s->count; i-- > 1;) {
+        const uint32_t b = s->order[i];
+        semi[i] = s->parent[i];
+        for (uint32_t k = 0; k < npred[b]; k++) {
+            uint32_t p = s->number[pred[b][k]];
+            if (p == FLOW_NONE)
                 continue;
-            for (uint32_t k = 0; k < npred[b]; k++) {
-                uint32_t p = pred[b][k];
-                if (idom[p] == FLOW_NONE)
-                    continue;
-                if (new_idom == FLOW_NONE) {
-                    new_idom = p;
-                    continue;
-                }
-                uint32_t x = p, y = new_idom;
-                while (x != y) {
-                    while (number[x] < number[y])
-                        x = idom[x];
-                    while (number[y] < number[x])
-                        y = idom[y];
-                }
-                new_idom = x;
-            }
-            if (new_idom != idom[b]) {
-                idom[b] = new_idom;
-                changed = true;
-            }
+            p = semi[best_ancestor(p, i + 1, up, label, semi, s->stack)];
+            semi[i] = p < semi[i] ? p : semi[i];
         }
+    }
+    for (uint32_t i = 0; i < n; i++)
+        idom[i] = FLOW_NONE;
+    for (uint32_t i = 0; i < s->count; i++) {
+        for (dom[i] = s->parent[i]; dom[i] > semi[i];)
+            dom[i] = dom[dom[i]];
+        idom[s->order[i]] = s->order[dom[i]];
     }
 }
 
@@ -178,21 +208,19 @@ find_dominators(struct flow *f, struct cw_arena *a)
 {
     uint32_t n = f->n;
     const struct ptx_block *blk = f->fn->blocks;
-    uint32_t *po = cw_arena_array(a, uint32_t, n + 1), *stack = cw_arena_array(a, uint32_t, n + 1);
-    uint32_t *next = cw_arena_array(a, uint32_t, n + 1), *number = cw_arena_array(a, uint32_t, n + 1);
     uint32_t **succ = cw_arena_array(a, uint32_t *, n + 1), **pred = cw_arena_array(a, uint32_t *, n + 1);
     uint32_t *nsucc = cw_arena_array(a, uint32_t, n + 1), *npred = cw_arena_array(a, uint32_t, n + 1);
-    bool *seen = cw_arena_array(a, bool, n + 1);
-    f->post = cw_arena_array(a, uint32_t, n + 1);
     f->idom = cw_arena_array(a, uint32_t, n + 1);
     f->ipdom = cw_arena_array(a, uint32_t, n + 1);
     for (uint32_t b = 0; b < n; b++) {
         succ[b] = blk[b].succ, nsucc[b] = blk[b].nsucc;
         pred[b] = blk[b].pred, npred[b] = blk[b].npred;
     }
-    uint32_t count;
-    post_order(0, succ, nsucc, n, f->post, &f->npost, stack, next, seen);
-    dominators(n, 0, f->post, f->npost, pred, npred, f->idom, number);
+    struct search forward = new_search(n, succ, nsucc, a);
+    search_from(&forward, 0, 0);
+    f->post = forward.post;
+    f->npost = forward.npost;
+    dominators(&forward, n, pred, npred, f->idom, a);
     f->dom_first = cw_arena_array(a, uint32_t, n + 1);
     f->dom_last = cw_arena_array(a, uint32_t, n + 1);
     number_forest(f->idom, n, f->dom_first, f->dom_last, a);
@@ -214,24 +242,20 @@ find_dominators(struct flow *f, struct cw_arena *a)
             rpred[b][nrpred[b]++] = n;
         }
     }
-    for (;;) {
-        pred[n] = exits, npred[n] = nexits;
-        post_order(n, pred, npred, n + 1, po, &count, stack, next, seen);
-        if (count == n + 1)
-            break;
-        /* An endless loop: its block with the highest number becomes an exit. */
-        for (uint32_t b = n; b-- > 0;) {
-            if (seen[b])
-                continue;
-            exits[nexits++] = b;
-            uint32_t *r = cw_arena_array(a, uint32_t, nrpred[b] + 1);
-            memcpy(r, rpred[b], nrpred[b] * sizeof *r);
-            r[nrpred[b]++] = n;
-            rpred[b] = r;
-            break;
-        }
+    pred[n] = exits, npred[n] = nexits;
+    struct search backward = new_search(n + 1, pred, npred, a);
+    search_from(&backward, n, 0);
+    /* Endless loops: of what is left, the block with the highest number becomes an exit. */
+    for (uint32_t b = n; b-- > 0;) {
+        if (backward.number[b] != FLOW_NONE)
+            continue;
+        uint32_t *r = cw_arena_array(a, uint32_t, nrpred[b] + 1);
+        memcpy(r, rpred[b], nrpred[b] * sizeof *r);
+        r[nrpred[b]++] = n;
+        rpred[b] = r;
+        search_from(&backward, b, 0);
     }
-    dominators(n + 1, n, po, count, rpred, nrpred, f->ipdom, number);
+    dominators(&backward, n + 1, rpred, nrpred, f->ipdom, a);
 }
 
 /* ---- loops and layout --------------------------------------------------------------------------------------------------- */

@@ -107,7 +107,7 @@ static const struct shape {
     unsigned n, factor;
 } shapes[] = {
 #define S(f, n, factor) { #f, f, n, factor }
-    S(nested_ifs, 1000, 9), S(diamonds, 1000, 9), S(ladder, 1000, 26), S(cases_of_a_switch, 1000, 9), S(falling_through, 1000, 9), S(nested_loops, 500, 26),
+    S(nested_ifs, 1000, 9), S(diamonds, 1000, 9), S(ladder, 1000, 9), S(cases_of_a_switch, 1000, 9), S(falling_through, 1000, 9), S(nested_loops, 500, 26),
     S(loops_in_a_row, 1000, 9), S(backward_chain, 1000, 9), S(irreducible, 500, 26),
 };
 
