@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The host backend's table (impl/backend.h): one device, this CPU. Device memory is this process's memory, so host and
+ * The host backend's table (impl/backend.h): this CPU, as one device or as several that share its memory and threads. Device memory is this process's memory, so host and
  * device pointers are interchangeable. Streams are in stream.c, kernels in module.c, arrays and textures in texture.c. */
 #define _GNU_SOURCE
 #include "impl/host/device.h"
@@ -46,7 +46,7 @@ host_open(const char *option, uint32_t *count)
     cwh_device.checked = option && !strcmp(option, "checked");
     uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
     cwh_device.memory_limit = cw_env_u64(CW_ENV_HOST_MEMORY, half, 1 << 20, CW_VA_SIZE / 2);
-    *count = 1;
+    *count = cwh_device.count = (uint32_t)cw_env_u64(CW_ENV_HOST_DEVICES, 1, 1, 8);
     return CWB_OK;
 }
 
@@ -121,7 +121,7 @@ variant_name(void)
 }
 
 static void
-machine_uuid(uint8_t uuid[16])
+machine_uuid(uint32_t device, uint8_t uuid[16])
 {
     char id[128] = "";
     FILE *f = fopen("/etc/machine-id", "re");
@@ -136,6 +136,8 @@ machine_uuid(uint8_t uuid[16])
     cw_sha256_update(&s, "cudaway host", 12);
     cw_sha256_update(&s, variant_name(), strlen(variant_name()));
     cw_sha256_update(&s, id, strlen(id));
+    if (device)
+        cw_sha256_update(&s, &device, sizeof device);
     cw_sha256_finish(&s, digest);
     memcpy(uuid, digest, 16);
 }
@@ -143,13 +145,14 @@ machine_uuid(uint8_t uuid[16])
 static cwb_result
 host_device_props(uint32_t device, struct cwb_device_props *out)
 {
-    if (device)
+    if (device >= cwh_device.count)
         return CWB_NO_DEVICE;
     char cpu[160];
     cpu_name(cpu, sizeof cpu);
     memset(out, 0, sizeof *out);
     snprintf(out->name, sizeof out->name, "CUDAway host%s%s%s%s", variant_name(), cpu[0] ? " (" : "", cpu, cpu[0] ? ")" : "");
-    machine_uuid(out->uuid);
+    machine_uuid(device, out->uuid);
+    out->pci_device = device;
     out->total_memory = cwh_device.memory_limit;
     out->multiprocessors = (uint32_t)cw_env_u64(CW_ENV_HOST_MULTIPROCESSORS, cwh_exec_threads(), 1, 65535);
     out->clock_khz = 1000000;       /* %clock counts nanoseconds */
@@ -164,7 +167,7 @@ host_device_props(uint32_t device, struct cwb_device_props *out)
 static cwb_result
 host_memory_info(uint32_t device, size_t *free_bytes, size_t *total_bytes)
 {
-    if (device)
+    if (device >= cwh_device.count)
         return CWB_NO_DEVICE;
     uint64_t used = atomic_load(&cwh_device.memory_used);
     *total_bytes = cwh_device.memory_limit;
@@ -221,7 +224,7 @@ context_free(struct cwb_context *c)
 static cwb_result
 host_context_create(uint32_t device, struct cwb_context **out)
 {
-    if (device)
+    if (device >= cwh_device.count)
         return CWB_NO_DEVICE;
     struct cwb_context *c = calloc(1, sizeof *c);
     if (!c)
@@ -462,7 +465,7 @@ struct cwb_phys {
 static cwb_result
 host_phys_create(uint32_t device, size_t size, struct cwb_phys **out)
 {
-    if (device)
+    if (device >= cwh_device.count)
         return CWB_NO_DEVICE;
     struct cwb_phys *p = calloc(1, sizeof *p);
     if (!p)
@@ -502,7 +505,7 @@ host_phys_export(struct cwb_phys *p, int *fd)
 static cwb_result
 host_phys_import(uint32_t device, int fd, size_t size, struct cwb_phys **out)
 {
-    if (device)
+    if (device >= cwh_device.count)
         return CWB_NO_DEVICE;
     struct cwb_phys *p = calloc(1, sizeof *p);
     if (!p)

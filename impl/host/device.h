@@ -100,6 +100,7 @@ struct cwh_op {
 extern struct cwh_device {
     pthread_mutex_t lock;
     struct cwb_context *contexts;
+    uint32_t count;                     /* of devices, which are all the same */
     bool o0, checked;                   /* host:O0, host:checked */
     _Atomic bool shut_down;
     uint64_t memory_limit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Two devices: each has its context, its variables and its functions; a thread goes from one to the other; a reset of one
- * leaves the other as it is. Needs two devices (CUDAWAY_GFXEMU_DEVICES=2). */
+ * leaves the other as it is. Needs two devices (CUDAWAY_HOST_DEVICES=2, CUDAWAY_GFXEMU_DEVICES=2). */
 #include "test.h"
 
 #include <pthread.h>
