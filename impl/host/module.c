@@ -189,7 +189,7 @@ kernel_code(struct cwb_kernel *k, enum cwh_shape shape, struct cw_buf *log, stru
         } else {
             cw_info("kernel %s: %s in %.1f ms, gangs of %u%s", k->info->name, k->code[shape]->from_cache ? "loaded" : "compiled",
                     (double)(cwh_now() - start) / 1e6, k->code[shape]->info.width, k->code[shape]->info.uses_fibers ? ", barriers" : "");
-            if (k->info->too_large && !cwh_device.o0)
+            if (k->info->too_large && !cwh_device.o0 && !quick)
                 cw_info("kernel %s has %u instructions, which is too much to optimise: its code is plain (docs/contain.md)", k->info->name, k->info->instructions);
         }
         if (text.size && log)

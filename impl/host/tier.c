@@ -14,9 +14,10 @@
 #include <string.h>
 #include <time.h>
 
-/* LLVM optimises 3,000 to 5,000 instructions a second, and fewer the longer the function is: two seconds and more from LARGE on. From VERY_LARGE on even
- * vector code without optimisation takes ten seconds and more; scalar code is selected several times as fast. */
-enum { LARGE = 10000, VERY_LARGE = 50000, INSTRUCTIONS_PER_SECOND = 4000 };
+/* LLVM optimises 3,000 to 5,000 instructions or 300 to 500 branches a second, and fewer the longer the function is: two seconds and more from LARGE on. From
+ * VERY_LARGE on even vector code without optimisation takes ten seconds and more; scalar code is selected 4 to 30 times as fast. Beyond MOST vector code takes
+ * minutes and gigabytes: scalar code is all that there is. */
+enum { LARGE = 10000, VERY_LARGE = 50000, MOST = 200000, BRANCH = 10, INSTRUCTIONS_PER_SECOND = 4000 };
 
 struct request {
     struct request *next;
@@ -33,6 +34,14 @@ static struct {
     _Atomic bool cancel;                /* what runs is not wanted any more */
 } tier = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
+/* In instructions, of which a branch counts as several. */
+static uint32_t
+size_of(const struct cwb_kernel *k)
+{
+    uint64_t branches = (uint64_t)k->info->branches * BRANCH;
+    return branches > UINT32_MAX ? UINT32_MAX : branches > k->info->instructions ? (uint32_t)branches : k->info->instructions;
+}
+
 bool
 cwh_tier_applies(const struct cwb_kernel *k)
 {
@@ -40,14 +49,14 @@ cwh_tier_applies(const struct cwb_kernel *k)
     static _Atomic bool said;
     if (s && *s && strcmp(s, "on") && strcmp(s, "off") && !atomic_exchange(&said, true))
         cw_warn("%s=%s is not on or off; using on", cw_env_name(CW_ENV_TIERS), s);
-    return !cwh_device.o0 && !k->info->too_large && k->info->instructions >= LARGE && !(s && !strcmp(s, "off"));
+    return !cwh_device.o0 && size_of(k) >= LARGE && !(s && !strcmp(s, "off"));
 }
 
 void
 cwh_tier_quick(const struct cwb_kernel *k, struct cwh_variant *v)
 {
     v->tier = CWH_TIER_QUICK;
-    if (k->info->instructions < VERY_LARGE)
+    if (size_of(k) < VERY_LARGE)
         return;
     v->o0 = 1;
     v->linear_x = v->max_width8 = 0;
@@ -156,9 +165,14 @@ optimise_later(struct cwb_kernel *k, enum cwh_shape shape)
 void
 cwh_tier_begin(struct cwb_kernel *k, enum cwh_shape shape)
 {
-    int64_t ms = (int64_t)k->info->instructions * 1000 / INSTRUCTIONS_PER_SECOND;
-    cw_info("kernel %s has %u instructions: this code is not optimised; that is done in the background when it has run for %.1f s", k->info->name,
-            k->info->instructions, (double)ms / 1000);
+    int64_t ms = (int64_t)size_of(k) * 1000 / INSTRUCTIONS_PER_SECOND;
+    if (k->info->too_large && size_of(k) > MOST) {
+        cw_info("kernel %s has %u instructions and %u branches: it keeps this code, which is plain and executes one thread at a time", k->info->name,
+                k->info->instructions, k->info->branches);
+        return;
+    }
+    cw_info("kernel %s has %u instructions and %u branches: this code is not optimised; that is done in the background when it has run for %.1f s",
+            k->info->name, k->info->instructions, k->info->branches, (double)ms / 1000);
     atomic_store(&k->patience[shape], ms * 1000000);
 }
 

@@ -12,27 +12,32 @@
 /* Of the device runtime, the one function with which a kernel launches nothing. */
 #define SET_CONDITIONAL "cudaGraphSetConditional"
 
+/* LLVM's time for one function grows with the square of its size from some thousands of branches (or guards, which become selections or branches) or
+ * some ten thousands of instructions on. Beyond these sizes it is not optimised for the host device: that takes minutes and more, and plain code takes as
+ * long as the text (docs/contain.md). No kernel of a known program comes near. */
+enum { MOST_INSTRUCTIONS = 100000, MOST_BRANCHES = 6000 };
+
 static uint32_t
-count_instructions(const struct cwj_program *p, const struct cwj_closure *c)
+saturated(uint64_t n)
 {
-    uint64_t n = 0;
-    for (uint32_t i = 0; i < c->nfuncs; i++)
-        n += p->funcs[c->funcs[i]].fn ? p->funcs[c->funcs[i]].fn->ninsts : 0;
     return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-/* LLVM's time for one function grows with the square of its size from some thousands of branches or some ten thousands of instructions on. Beyond these
- * sizes, at which optimising takes minutes and more, the host device runs code that is not optimised; its time grows with the size
- * (docs/contain.md). No kernel of a known program comes near. */
-enum { MOST_INSTRUCTIONS = 100000, MOST_BRANCHES = 6000 };
-
-static bool
-is_too_large(const struct ptx_function *f)
+static void
+measure(const struct cwj_program *p, const struct cwj_closure *c, struct cwj_kernel *k)
 {
-    uint32_t branches = 0;
-    for (uint32_t i = 0; f && i < f->ninsts; i++)
-        branches += (ptx_op_info((ptx_op)f->insts[i].op)->traits & PTX_T_TERMINATOR) != 0;
-    return f && (f->ninsts > MOST_INSTRUCTIONS || branches > MOST_BRANCHES);
+    uint64_t instructions = 0, branches = 0;
+    for (uint32_t i = 0; i < c->nfuncs; i++) {
+        const struct ptx_function *f = p->funcs[c->funcs[i]].fn;
+        uint32_t here = 0;
+        for (uint32_t n = 0; f && n < f->ninsts; n++)
+            here += f->insts[n].has_guard || (ptx_op_info((ptx_op)f->insts[n].op)->traits & PTX_T_TERMINATOR);
+        instructions += f ? f->ninsts : 0;
+        branches += here;
+        k->too_large |= f && (f->ninsts > MOST_INSTRUCTIONS || here > MOST_BRANCHES);
+    }
+    k->instructions = saturated(instructions);
+    k->branches = saturated(branches);
 }
 
 /* Register count as a device reports it: 32-bit registers, at most 255, from the declarations. */
@@ -106,9 +111,7 @@ make_kernels(struct cwj_program *p, struct cwj_diags *diags)
         cw_arena_finish(&p->scratch);
         cw_arena_guard_too(&p->scratch, &p->arena);
         p->kernels[i].static_shared = p->closure[i].shared.size;
-        p->kernels[i].instructions = count_instructions(p, &p->closure[i]);
-        for (uint32_t k = 0; k < p->closure[i].nfuncs && !p->kernels[i].too_large; k++)
-            p->kernels[i].too_large = is_too_large(p->funcs[p->closure[i].funcs[k]].fn);
+        measure(p, &p->closure[i], &p->kernels[i]);
         for (uint32_t k = 0; p->device_runtime && k < p->closure[i].nfuncs; k++) {
             const struct ptx_function *f = p->funcs[p->closure[i].funcs[k]].fn;
             p->kernels[i].launches |= f && f->module == p->device_runtime && !strncmp(f->sym->name, "__cudaCDP2", 10);

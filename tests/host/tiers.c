@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tiers swap|off|cached|unload|exit|fork|lanes|kept LOGFILE [INSTRUCTIONS]: a kernel of 10,200 random instructions, with branches and a barrier, is run at
+ * tiers swap|off|cached|unload|exit|fork|lanes|kept|plain LOGFILE [INSTRUCTIONS]: a kernel of 10,200 random instructions, with branches and a barrier, is run at
  * once, without optimisation, and optimised in the background when that code has run for two and a half seconds. The expected results are computed here, from the same random program.
  * LOGFILE: what CUDAWAY_LOG_FILE names, at info level; lines of it tell that the code was exchanged. */
 #include "tests/driver/test.h"
@@ -213,6 +213,19 @@ lanes(const char *ptx, const char *log, bool kept)
     _exit(failures);                    /* exit would wait for LLVM, which needs a minute for this kernel */
 }
 
+/* A kernel whose vector code would take minutes: scalar code is all that is made. */
+static void
+plain(const char *ptx, const char *log)
+{
+    CUfunction f;
+    CUdeviceptr out;
+    start(ptx, &f, &out);
+    EXPECT(logged(log, "ms, gangs of 1, barriers"));
+    EXPECT(logged(log, "it keeps this code"));
+    EXPECT(!logged(log, QUICK));
+    launch(f, out);
+}
+
 /* Unloaded while it is optimised, and loaded again. */
 static void
 unload(const char *ptx, const char *log)
@@ -283,6 +296,8 @@ main(int argc, char **argv)
         one_tier(ptx, log);
     else if (!strcmp(mode, "lanes") || !strcmp(mode, "kept"))
         lanes(ptx, log, !strcmp(mode, "kept"));
+    else if (!strcmp(mode, "plain"))
+        plain(ptx, log);
     else if (!strcmp(mode, "unload"))
         unload(ptx, log);
     else
