@@ -2,6 +2,7 @@
  * Sequences of Runtime calls that a fuzzer chooses, beside a model of what is allocated, registered and created: a call that the model
  * allows succeeds, one that it does not is refused, and the last error is the last refusal. The device is `null`: kernels compute nothing. */
 #include "impl/api/cuda_runtime.h"
+#include "tests/jit/link/fatbin_writer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +17,7 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n.visib
 static struct {
     int magic, version;
     const void *data, *more;
-} wrapper = { 0x466243b1, 1, ptx, NULL };
+} wrapper = { 0x466243b1, 1, NULL, NULL };        /* its data: a container, made by begin() */
 
 enum { SLOTS = 8, CONFIGURATIONS = 6 };
 
@@ -68,8 +69,9 @@ memory_call(unsigned i)
 {
     static char buffer[65536];
     size_t n = (size_t)rnd() << (rnd() % 8), from = (size_t)rnd() << (rnd() % 4);
-    bool inside = m.memory[i] && from + n <= m.bytes[i];
-    char *p = (char *)m.memory[i] + from;
+    /* Behind an allocation another may lie, of this program or of a module, so what is accessed begins inside. */
+    bool begins = m.memory[i] && n && from < m.bytes[i], inside = begins && from + n <= m.bytes[i];
+    char *p = m.memory[i] ? (char *)m.memory[i] + from : NULL;
     struct cudaPointerAttributes a;
     switch (rnd() % 9) {
     case 0:
@@ -91,15 +93,15 @@ memory_call(unsigned i)
         break;
     case 3: free_memory(i); break;
     case 4:
-        if (m.memory[i] && n)
+        if (begins)
             EXPECT(cudaMemset(p, 1, n), inside);
         break;
     case 5:
-        if (m.memory[i] && !m.host[i] && n)
+        if (begins && !m.host[i])
             EXPECT(cudaMemcpy(p, buffer, n, cudaMemcpyHostToDevice), inside);
         break;
     case 6:
-        if (m.memory[i] && !m.host[i] && n)
+        if (begins && !m.host[i])
             EXPECT(cudaMemcpyAsync(buffer, p, n, cudaMemcpyDefault, 0), inside);
         break;
     case 7: EXPECT(cudaPointerGetAttributes(&a, m.memory[i] ? m.memory[i] : buffer), true); break;
@@ -241,11 +243,25 @@ end_all(void)
     m = (struct model){ 0 };
 }
 
+static void
+begin(void)
+{
+    static struct cw_buf container;
+    if (wrapper.data)
+        return;
+    cw_buf_init(&container);
+    size_t start = fatbin_begin(&container);
+    fatbin_entry(&container, 1, 50, WRITE_PLAIN, NULL, ptx, sizeof ptx);
+    fatbin_end(&container, start);
+    wrapper.data = container.data;
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > 4096)
         return 0;
+    begin();
     at = data;
     end = data + size;
     while (at < end) {
