@@ -69,8 +69,8 @@ memory_call(unsigned i)
 {
     static char buffer[65536];
     size_t n = (size_t)rnd() << (rnd() % 8), from = (size_t)rnd() << (rnd() % 4);
-    /* Behind an allocation another may lie, of this program or of a module, so what is accessed begins inside. */
-    bool begins = m.memory[i] && n && from < m.bytes[i], inside = begins && from + n <= m.bytes[i];
+    /* Behind an allocation another may lie, of this program or of a module: what is accessed begins inside, and ends there where the two may touch. */
+    bool inside = m.memory[i] && n && from + n <= m.bytes[i], begins = inside || (m.memory[i] && n && from < m.bytes[i] && m.bytes[i] % 256);
     char *p = m.memory[i] ? (char *)m.memory[i] + from : NULL;
     struct cudaPointerAttributes a;
     switch (rnd() % 9) {
