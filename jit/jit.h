@@ -42,8 +42,8 @@ struct cwj_kernel {
     uint32_t static_shared;         /* bytes, with the functions it calls */
     uint32_t local_bytes;           /* .local and stack of the kernel itself, per thread */
     uint32_t nregs;                 /* 32-bit registers by the PTX declarations, clamped to 255 */
-    uint32_t instructions;          /* of PTX, with the functions it calls; how many of them */
-    uint32_t branches;              /* end a block or have a guard */
+    uint32_t instructions;          /* of PTX, with the functions it calls */
+    uint32_t branches;              /* those of them that end a block or have a guard */
     bool too_large;                 /* one of them is too large to be optimised for the host: its code is plain there */
     uint32_t maxntid[3], reqntid[3], cluster[3], minnctapersm;  /* 0: not given; cluster: blocks of one, .reqnctapercluster */
     bool explicit_cluster;          /* has to be launched with a size of clusters */

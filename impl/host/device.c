@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The host backend's table (impl/backend.h): this CPU, as one device or as several that share its memory and threads. Device memory is this process's memory, so host and
- * device pointers are interchangeable. Streams are in stream.c, kernels in module.c, arrays and textures in texture.c. */
+ * The host backend's table (impl/backend.h): this CPU, as one device or as several that share its memory and threads.
+ * Device memory is this process's memory, so host and device pointers are interchangeable. Streams are in stream.c, kernels in
+ * module.c, arrays and textures in texture.c. */
 #define _GNU_SOURCE
 #include "impl/host/device.h"
 #include "impl/host/isolate.h"

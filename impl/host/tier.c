@@ -34,7 +34,7 @@ static struct {
     _Atomic bool cancel;                /* what runs is not wanted any more */
 } tier = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
-/* In instructions, of which a branch counts as several. */
+/* Instructions, or what the branches cost in instructions, whichever is more. */
 static uint32_t
 size_of(const struct cwb_kernel *k)
 {
@@ -171,7 +171,7 @@ cwh_tier_begin(struct cwb_kernel *k, enum cwh_shape shape)
                 k->info->instructions, k->info->branches);
         return;
     }
-    cw_info("kernel %s has %u instructions and %u branches: this code is not optimised; that is done in the background when it has run for %.1f s",
+    cw_info("kernel %s has %u instructions and %u branches: this code is not optimised; better code is made in the background when it has run for %.1f s",
             k->info->name, k->info->instructions, k->info->branches, (double)ms / 1000);
     atomic_store(&k->patience[shape], ms * 1000000);
 }

@@ -55,7 +55,7 @@ flow_visit_regs(const struct ptx_inst *in, void (*visit)(void *, uint32_t, bool)
 
 /* ---- dominators (semi-NCA; Georgiadis, Tarjan, Werneck: "Finding Dominators in Practice") ------------------------------ */
 
-/* A depth-first search over n nodes. Below, its nodes have their preorder numbers. */
+/* A depth-first search. A node's number is its place in preorder. */
 struct search {
     uint32_t **adj, *nadj;
     uint32_t *order, *number, *parent;  /* number to node, node to number or FLOW_NONE, number to number */
@@ -83,12 +83,12 @@ reach(struct search *s, uint32_t node, uint32_t parent)
     s->number[node] = s->count++;
 }
 
-/* What can be reached from `root`, which is new, and has not been reached yet. */
+/* Search from `root`, which has not been reached yet. All roots but the first are children of the first. */
 static void
-search_from(struct search *s, uint32_t root, uint32_t parent)
+search_from(struct search *s, uint32_t root)
 {
     uint32_t top = 0;
-    reach(s, root, parent);
+    reach(s, root, 0);
     s->stack[top++] = root;
     while (top) {
         uint32_t b = s->stack[top - 1];
@@ -217,7 +217,7 @@ find_dominators(struct flow *f, struct cw_arena *a)
         pred[b] = blk[b].pred, npred[b] = blk[b].npred;
     }
     struct search forward = new_search(n, succ, nsucc, a);
-    search_from(&forward, 0, 0);
+    search_from(&forward, 0);
     f->post = forward.post;
     f->npost = forward.npost;
     dominators(&forward, n, pred, npred, f->idom, a);
@@ -244,7 +244,7 @@ find_dominators(struct flow *f, struct cw_arena *a)
     }
     pred[n] = exits, npred[n] = nexits;
     struct search backward = new_search(n + 1, pred, npred, a);
-    search_from(&backward, n, 0);
+    search_from(&backward, n);
     /* Endless loops: of what is left, the block with the highest number becomes an exit. */
     for (uint32_t b = n; b-- > 0;) {
         if (backward.number[b] != FLOW_NONE)
@@ -253,7 +253,7 @@ find_dominators(struct flow *f, struct cw_arena *a)
         memcpy(r, rpred[b], nrpred[b] * sizeof *r);
         r[nrpred[b]++] = n;
         rpred[b] = r;
-        search_from(&backward, b, 0);
+        search_from(&backward, b);
     }
     dominators(&backward, n + 1, rpred, nrpred, f->ipdom, a);
 }

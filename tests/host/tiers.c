@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tiers swap|off|cached|unload|exit|fork|lanes|kept|plain LOGFILE [INSTRUCTIONS]: a kernel of 10,200 random instructions, with branches and a barrier, is run at
- * once, without optimisation, and optimised in the background when that code has run for two and a half seconds. The expected results are computed here, from the same random program.
+ * once, without optimisation, and optimised in the background when that code has run for some three seconds. The expected results are computed here, from the same random program.
  * LOGFILE: what CUDAWAY_LOG_FILE names, at info level; lines of it tell that the code was exchanged. */
 #include "tests/driver/test.h"
 
