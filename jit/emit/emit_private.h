@@ -188,8 +188,8 @@ LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *o, ptx_space
 /* Load/store of one value of a representation type at i64 addresses of either shape, under the current mask. */
 /* Ends the kernel where an active lane's address is no multiple of `align`; for targets that check, and spaces whose addresses a program computes. */
 void emit_check_alignment(struct emit *e, LLVMValueRef address, ptx_space space, unsigned align);
-LLVMValueRef emit_load(struct emit *e, LLVMValueRef address, LLVMTypeRef scalar, ptx_space space, unsigned align, bool atomic);
-void emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_space space, unsigned align, bool atomic);
+LLVMValueRef emit_load(struct emit *e, LLVMValueRef address, LLVMTypeRef scalar, ptx_space space, unsigned align);
+void emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_space space, unsigned align);
 
 /* i64 addresses of per-lane storage: base + lane * size, in vector shape when width > 1. */
 LLVMValueRef emit_lane_address(struct emit *e, LLVMValueRef storage, uint64_t size);

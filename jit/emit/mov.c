@@ -39,7 +39,7 @@ emit_mov(struct emit *e, const struct ptx_inst *in)
             emit_dst_operand(e, &d->elem[i], t, v[i]);
     } else if (s->kind == PTX_OPND_SYM && s->sym->kind == PTX_SYM_VAR && ptx_type_class((ptx_type)s->sym->type) == PTX_CLASS_OPAQUE && bits == 64) {
         /* A texture or surface reference yields its handle, which the variable holds; instructions expect the handle in a register. */
-        LLVMValueRef v = emit_load(e, emit_symbol_place(e, s), e->i64, PTX_SPACE_GLOBAL, 8, false);
+        LLVMValueRef v = emit_load(e, emit_symbol_place(e, s), e->i64, PTX_SPACE_GLOBAL, 8);
         emit_dst(e, in, 0, t, v);
     } else {
         emit_dst(e, in, 0, t, emit_src(e, in, 1, t));

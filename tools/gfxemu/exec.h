@@ -11,6 +11,9 @@
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define LANES 64
 #define W struct gfx_wave *w
@@ -158,22 +161,41 @@ rounding(unsigned mode)
 #define FOR_ACTIVE uint64_t exec_ = gfx_exec_mask(w) & all_lanes(w); \
     for (unsigned l = 0; l < LANES && exec_ >> l; l++) if (exec_ >> l & 1)
 
-/* Kernels may race: memory is read and written by relaxed atomic accesses, by one where it is aligned. */
+/* Kernels may race: memory is read and written by relaxed atomic accesses, by one where it is aligned. GPUs do so up to 16 bytes, and programs rely
+ * on it; x86 has that where it has AVX, and there is no such access that the thread sanitizer knows. */
+#if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
+#define MEM_AT_ONCE(p, n) ((n) >= 16 && !((uintptr_t)(p) & 15))
+static inline void
+mem_read16(void *to, const void *p)
+{
+    _mm_storeu_si128(to, *(const volatile __m128i *)p);
+}
+
+static inline void
+mem_write16(void *p, const void *from)
+{
+    *(volatile __m128i *)p = _mm_loadu_si128(from);
+}
+#else
+#define MEM_AT_ONCE(p, n) false
+static inline void mem_read16(void *to, const void *p) { memcpy(to, p, 16); }
+static inline void mem_write16(void *p, const void *from) { memcpy(p, from, 16); }
+#endif
+
+#define MEM_STEP(type, access) if (n >= sizeof(type) && !((uintptr_t)p & (sizeof(type) - 1))) { type x; access; step = sizeof(type); }
+
 static inline void
 mem_read(void *to, const uint8_t *p, unsigned n)
 {
     uint8_t *d = to;
     for (unsigned step; n; n -= step, p += step, d += step) {
-        if (n >= 4 && !((uintptr_t)p & 3)) {
-            uint32_t x = __atomic_load_n((const uint32_t *)(const void *)p, __ATOMIC_RELAXED);
-            memcpy(d, &x, step = 4);
-        } else if (n >= 2 && !((uintptr_t)p & 1)) {
-            uint16_t x = __atomic_load_n((const uint16_t *)(const void *)p, __ATOMIC_RELAXED);
-            memcpy(d, &x, step = 2);
-        } else {
-            *d = __atomic_load_n(p, __ATOMIC_RELAXED);
-            step = 1;
-        }
+#define READ(type) MEM_STEP(type, x = __atomic_load_n((const type *)(const void *)p, __ATOMIC_RELAXED); memcpy(d, &x, sizeof x))
+        if (MEM_AT_ONCE(p, n)) { mem_read16(d, p); step = 16; }
+        else READ(uint64_t)
+        else READ(uint32_t)
+        else READ(uint16_t)
+        else READ(uint8_t)
+#undef READ
     }
 }
 
@@ -182,18 +204,13 @@ mem_write(uint8_t *p, const void *from, unsigned n)
 {
     const uint8_t *s = from;
     for (unsigned step; n; n -= step, p += step, s += step) {
-        if (n >= 4 && !((uintptr_t)p & 3)) {
-            uint32_t x;
-            memcpy(&x, s, step = 4);
-            __atomic_store_n((uint32_t *)(void *)p, x, __ATOMIC_RELAXED);
-        } else if (n >= 2 && !((uintptr_t)p & 1)) {
-            uint16_t x;
-            memcpy(&x, s, step = 2);
-            __atomic_store_n((uint16_t *)(void *)p, x, __ATOMIC_RELAXED);
-        } else {
-            __atomic_store_n(p, *s, __ATOMIC_RELAXED);
-            step = 1;
-        }
+#define WRITE(type) MEM_STEP(type, memcpy(&x, s, sizeof x); __atomic_store_n((type *)(void *)p, x, __ATOMIC_RELAXED))
+        if (MEM_AT_ONCE(p, n)) { mem_write16(p, s); step = 16; }
+        else WRITE(uint64_t)
+        else WRITE(uint32_t)
+        else WRITE(uint16_t)
+        else WRITE(uint8_t)
+#undef WRITE
     }
 }
 

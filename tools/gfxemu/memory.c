@@ -140,17 +140,16 @@ check_alignment(W, I, uintptr_t bits, unsigned size)
 static void
 load_lane(W, unsigned reg, unsigned l, enum access a, unsigned dwords, const uint8_t *p)
 {
-    uint32_t x = 0;
+    uint32_t x = 0, all[8] = { 0 };
     uint16_t h = 0;
     if (p && a != DWORDS)
         mem_read(&h, p, a == U8 || a == I8 ? 1 : 2);
     switch (a) {
     case DWORDS:
-        for (unsigned k = 0; k < dwords && reg + k < V_COUNT; k++) {
-            if (p)
-                mem_read(&x, p + 4 * k, 4);
-            w->v[reg + k][l] = x;
-        }
+        if (p)
+            mem_read(all, p, 4 * dwords);
+        for (unsigned k = 0; k < dwords && reg + k < V_COUNT; k++)
+            w->v[reg + k][l] = all[k];
         return;
     case U8: x = h; break;
     case I8: x = (uint32_t)(int32_t)(int8_t)h; break;
@@ -160,6 +159,16 @@ load_lane(W, unsigned reg, unsigned l, enum access a, unsigned dwords, const uin
     default: x = (w->v[reg][l] & 0xffff) | (uint32_t)h << 16; break;
     }
     w->v[reg][l] = x;
+}
+
+static void
+store_lane(W, unsigned reg, unsigned l, unsigned dwords, uint8_t *p)
+{
+    uint32_t all[8];
+    unsigned n = reg + dwords < V_COUNT ? dwords : V_COUNT - reg;
+    for (unsigned k = 0; k < n; k++)
+        all[k] = w->v[reg + k][l];
+    mem_write(p, all, 4 * n);
 }
 
 static void
@@ -237,8 +246,7 @@ store(W, I)
             continue;
         bits |= (uintptr_t)p;
         if (a == DWORDS) {
-            for (unsigned k = 0; k < n && data->reg + k < V_COUNT; k++)
-                mem_write(p + 4 * k, &w->v[data->reg + k][l], 4);
+            store_lane(w, data->reg, l, n, p);
         } else {
             uint32_t x = w->v[data->reg][l] >> (a == D16_HI || data->high ? 16 : 0);
             mem_write(p, &x, bytes_of(a, 1));
@@ -532,8 +540,7 @@ ds_write(W, I)
         if (!p)
             return;
         if (a == DWORDS) {
-            for (unsigned k = 0; k < n && data->reg + k < V_COUNT; k++)
-                mem_write(p + 4 * k, &w->v[data->reg + k][l], 4);
+            store_lane(w, data->reg, l, n, p);
         } else {
             uint32_t x = w->v[data->reg][l] >> (a == D16_HI || a == U8_HI || data->high ? 16 : 0);
             mem_write(p, &x, bytes_of(a, 1));

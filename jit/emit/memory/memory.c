@@ -168,61 +168,47 @@ emit_scoped(struct emit *e, LLVMValueRef instruction, ptx_scope scope)
     return instruction;
 }
 
-/* Make it an access that is ordered against those of other threads. */
-static void
-make_atomic(struct emit *e, LLVMValueRef access, LLVMTypeRef t)
-{
-    bool atomic = store_size(t) <= 8;
-    if (atomic)
-        LLVMSetOrdering(access, LLVMAtomicOrderingMonotonic);
-    LLVMSetVolatile(access, !atomic || !e->target->plain_atomics);
-}
-
 static LLVMValueRef
-scalar_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, unsigned align, bool atomic)
+scalar_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, unsigned align)
 {
     if (e->bounded)
         e->target->bound(e, address, space, store_size(t));
     LLVMValueRef p = e->target->pointer(e, address, space);
     LLVMValueRef v = LLVMBuildLoad2(e->b, t, p, "");
     LLVMSetAlignment(v, align);
-    if (atomic) {
-        make_atomic(e, v, t);
-    } else if (space == PTX_SPACE_PARAM || space == PTX_SPACE_CONST) {
+    if (space == PTX_SPACE_PARAM || space == PTX_SPACE_CONST)
         emit_invariant(e, v);
-    }
     return v;
 }
 
 static void
-scalar_store(struct emit *e, LLVMValueRef address, LLVMValueRef v, ptx_space space, unsigned align, bool atomic)
+scalar_store(struct emit *e, LLVMValueRef address, LLVMValueRef v, ptx_space space, unsigned align)
 {
     if (e->bounded)
         e->target->bound(e, address, space, store_size(LLVMTypeOf(v)));
-    LLVMValueRef p = e->target->pointer(e, address, space);
-    LLVMValueRef st = LLVMBuildStore(e->b, v, p);
-    LLVMSetAlignment(st, align);
-    if (atomic) {
-        make_atomic(e, st, LLVMTypeOf(v));
-    }
+    LLVMSetAlignment(LLVMBuildStore(e->b, v, e->target->pointer(e, address, space)), align);
 }
 
 struct lane_access {
     LLVMValueRef address, value, slot;
     LLVMTypeRef type;
     unsigned align;
-    bool atomic;
 };
+
+static void
+put_lane(struct emit *e, LLVMValueRef slot, LLVMTypeRef t, LLVMValueRef lane, LLVMValueRef v)
+{
+    LLVMValueRef old = LLVMBuildLoad2(e->b, LLVMVectorType(t, e->width), slot, "");
+    LLVMBuildStore(e->b, LLVMBuildInsertElement(e->b, old, v, lane, ""), slot);
+}
 
 static void
 load_lane(struct emit *e, LLVMValueRef lane, void *user)
 {
     struct lane_access *x = user;
     LLVMValueRef a = LLVMBuildExtractElement(e->b, x->address, lane, "");
-    LLVMValueRef v = scalar_load(e, a, x->type, PTX_SPACE_GENERIC, x->align, x->atomic);
-    LLVMTypeRef vt = LLVMVectorType(x->type, e->width);
-    LLVMValueRef old = LLVMBuildLoad2(e->b, vt, x->slot, "");
-    LLVMBuildStore(e->b, LLVMBuildInsertElement(e->b, old, v, lane, ""), x->slot);
+    LLVMValueRef v = scalar_load(e, a, x->type, PTX_SPACE_GENERIC, x->align);
+    put_lane(e, x->slot, x->type, lane, v);
 }
 
 static void
@@ -230,7 +216,7 @@ store_lane(struct emit *e, LLVMValueRef lane, void *user)
 {
     struct lane_access *x = user;
     LLVMValueRef a = LLVMBuildExtractElement(e->b, x->address, lane, "");
-    scalar_store(e, a, LLVMBuildExtractElement(e->b, x->value, lane, ""), PTX_SPACE_GENERIC, x->align, x->atomic);
+    scalar_store(e, a, LLVMBuildExtractElement(e->b, x->value, lane, ""), PTX_SPACE_GENERIC, x->align);
 }
 
 /* Lane-varying addresses in a space, as generic (host) addresses. */
@@ -393,45 +379,146 @@ store_row(struct emit *e, const struct row *r, LLVMValueRef *v)
 }
 
 LLVMValueRef
-emit_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, unsigned align, bool atomic)
+emit_load(struct emit *e, LLVMValueRef address, LLVMTypeRef t, ptx_space space, unsigned align)
 {
     if (!emit_is_vector(address)) {
         emit_check_alignment(e, address, space, align);
-        return scalar_load(e, address, t, space, align, atomic);
+        return scalar_load(e, address, t, space, align);
     }
-    LLVMTypeRef vt = LLVMVectorType(t, e->width);
     LLVMValueRef v;
     address = host_address(e, address, space);
-    if (atomic) {
-        emit_check_alignment(e, address, space, align);
-        struct lane_access x = { .address = address, .slot = emit_alloca(e, vt, 0, "lanes"), .type = t, .align = align, .atomic = true };
-        emit_for_lanes(e, e->mask, load_lane, &x);
-        return LLVMBuildLoad2(e->b, vt, x.slot, "");
-    }
     const struct row r = row_of_lanes(e, address, store_size(t), space, align);
     load_row(e, &r, t, &v);
     return v;
 }
 
 void
-emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_space space, unsigned align, bool atomic)
+emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_space space, unsigned align)
 {
     if (!emit_is_vector(address) && !emit_is_vector(value)) {
         emit_check_alignment(e, address, space, align);
-        scalar_store(e, address, value, space, align, atomic);
+        scalar_store(e, address, value, space, align);
         return;
     }
-    LLVMTypeRef t = emit_scalar_type(value);
     address = emit_splat(e, host_address(e, address, space));
     value = emit_splat(e, value);
-    if (atomic) {
-        emit_check_alignment(e, address, space, align);
-        struct lane_access x = { .address = address, .value = value, .type = t, .align = align, .atomic = true };
-        emit_for_lanes(e, e->mask, store_lane, &x);
+    const struct row r = row_of_lanes(e, address, store_size(emit_scalar_type(value)), space, align);
+    store_row(e, &r, &value);
+}
+
+/* ---- strong accesses: ordered against those of other threads (volatile, relaxed, acquire, release, mmio) ----
+ *
+ * PTX orders the elements of a vector in no way (8.2.1), but GPUs access up to 16 bytes at once, and programs rely on that: CUB keeps a state and
+ * its value in a .v2. So elements are accessed together, as far as a target can. */
+
+enum { TOGETHER = 16 };         /* bytes */
+
+struct strong {
+    LLVMTypeRef t;                  /* of an element */
+    unsigned n, size;               /* elements, and the bytes of one */
+    LLVMTypeRef whole;              /* what one access moves: an integer, or with 16 bytes a vector, of which LLVM has no atomic accesses */
+    ptx_space space;
+    LLVMValueRef address, *v;       /* of the lanes; elements: loaded, or to be stored */
+    LLVMValueRef slot[TOGETHER];
+};
+
+static LLVMTypeRef
+strong_type(struct emit *e, unsigned bytes)
+{
+    return bytes < TOGETHER ? LLVMIntTypeInContext(e->llvm, 8 * bytes) : LLVMVectorType(e->i64, 2);
+}
+
+static void
+make_strong(struct emit *e, LLVMValueRef access, const struct strong *x)
+{
+    bool atomic = x->n * x->size < TOGETHER;
+    LLVMSetAlignment(access, x->n * x->size);
+    if (atomic)
+        LLVMSetOrdering(access, LLVMAtomicOrderingMonotonic);
+    LLVMSetVolatile(access, !atomic || !e->target->plain_atomics);
+}
+
+/* Loads at a scalar address; element i to v[i]. */
+static void
+load_strong(struct emit *e, const struct strong *x, LLVMValueRef address, ptx_space space, LLVMValueRef *v)
+{
+    if (e->bounded)
+        e->target->bound(e, address, space, x->n * x->size);
+    LLVMValueRef all = LLVMBuildLoad2(e->b, x->whole, e->target->pointer(e, address, space), "");
+    make_strong(e, all, x);
+    if (x->n > 1)
+        all = LLVMBuildBitCast(e->b, all, LLVMVectorType(x->t, x->n), "");
+    for (unsigned i = 0; i < x->n; i++)
+        v[i] = x->n > 1 ? LLVMBuildExtractElement(e->b, all, LLVMConstInt(e->i32, i, false), "") : LLVMBuildBitCast(e->b, all, x->t, "");
+}
+
+static void
+store_strong(struct emit *e, const struct strong *x, LLVMValueRef address, ptx_space space, LLVMValueRef *v)
+{
+    LLVMValueRef all = v[0];
+    if (e->bounded)
+        e->target->bound(e, address, space, x->n * x->size);
+    if (x->n > 1)
+        all = LLVMGetPoison(LLVMVectorType(x->t, x->n));
+    for (unsigned i = 0; x->n > 1 && i < x->n; i++)
+        all = LLVMBuildInsertElement(e->b, all, v[i], LLVMConstInt(e->i32, i, false), "");
+    all = LLVMBuildBitCast(e->b, all, x->whole, "");
+    make_strong(e, LLVMBuildStore(e->b, all, e->target->pointer(e, address, space)), x);
+}
+
+static void
+load_strong_lane(struct emit *e, LLVMValueRef lane, void *user)
+{
+    struct strong *x = user;
+    LLVMValueRef v[TOGETHER];
+    load_strong(e, x, LLVMBuildExtractElement(e->b, x->address, lane, ""), PTX_SPACE_GENERIC, v);
+    for (unsigned i = 0; i < x->n; i++)
+        put_lane(e, x->slot[i], x->t, lane, v[i]);
+}
+
+static void
+store_strong_lane(struct emit *e, LLVMValueRef lane, void *user)
+{
+    struct strong *x = user;
+    LLVMValueRef v[TOGETHER];
+    for (unsigned i = 0; i < x->n; i++)
+        v[i] = LLVMBuildExtractElement(e->b, x->v[i], lane, "");
+    store_strong(e, x, LLVMBuildExtractElement(e->b, x->address, lane, ""), PTX_SPACE_GENERIC, v);
+}
+
+/* n elements that one access can move. */
+static void
+strong_access(struct emit *e, bool load, LLVMValueRef address, ptx_space space, LLVMTypeRef t, LLVMValueRef *v, unsigned n)
+{
+    struct strong x = { .t = t, .n = n, .size = store_size(t), .space = space, .v = v };
+    x.whole = strong_type(e, x.n * x.size);
+    bool vary = emit_is_vector(address);
+    for (unsigned i = 0; i < n && !load; i++)
+        vary |= emit_is_vector(v[i]);
+    emit_check_alignment(e, vary ? host_address(e, address, space) : address, space, n * x.size);
+    if (!vary) {
+        load ? load_strong(e, &x, address, space, v) : store_strong(e, &x, address, space, v);
         return;
     }
-    const struct row r = row_of_lanes(e, address, store_size(t), space, align);
-    store_row(e, &r, &value);
+    x.address = emit_splat(e, host_address(e, address, space));
+    LLVMTypeRef vt = LLVMVectorType(t, e->width);
+    for (unsigned i = 0; i < n; i++)
+        if (load)
+            x.slot[i] = emit_alloca(e, vt, 0, "lanes");
+        else
+            v[i] = emit_splat(e, v[i]);
+    emit_for_lanes(e, e->mask, load ? load_strong_lane : store_strong_lane, &x);
+    for (unsigned i = 0; i < n && load; i++)
+        v[i] = LLVMBuildLoad2(e->b, vt, x.slot[i], "");
+}
+
+/* n elements at an address, of which at most 16 bytes at a time. */
+static void
+strong_accesses(struct emit *e, bool load, LLVMValueRef address, ptx_space space, LLVMTypeRef t, LLVMValueRef *v, unsigned n)
+{
+    unsigned size = store_size(t), most = TOGETHER / size;
+    for (unsigned i = 0; i < n; i += most)
+        strong_access(e, load, emit_element_address(e, address, i, size), space, t, v + i, n - i < most ? n - i : most);
 }
 
 /* ---- .param variables kept as values ------------------------------------------------------------------------------------- */
@@ -515,8 +602,10 @@ emit_ld(struct emit *e, const struct ptx_inst *in)
         space = src->sym && src->sym->kind == PTX_SYM_VAR ? PTX_SPACE_LOCAL : PTX_SPACE_PARAM;
     else if (in->space == PTX_SPACE_PARAM)
         space = PTX_SPACE_LOCAL;
-    for (unsigned i = 0; i < n && i < 16; i++)
-        v[i] = emit_load(e, emit_element_address(e, address, i, size), lt, space, in->space == PTX_SPACE_PARAM ? 1 : element_align(n, i, size), strong);
+    if (strong)
+        strong_accesses(e, true, address, space, lt, v, n);
+    for (unsigned i = 0; i < n && i < 16 && !strong; i++)
+        v[i] = emit_load(e, emit_element_address(e, address, i, size), lt, space, in->space == PTX_SPACE_PARAM ? 1 : element_align(n, i, size));
     if (in->sem == PTX_SEM_ACQUIRE)
         fence(e, LLVMAtomicOrderingAcquire, (ptx_scope)in->scope);
     if (dst->kind != PTX_OPND_VEC)
@@ -551,7 +640,8 @@ emit_st(struct emit *e, const struct ptx_inst *in)
     for (unsigned i = 0; i < n && i < 16; i++)
         v[i] = emit_operand(e, src->kind == PTX_OPND_VEC ? &src->elem[i] : src, t);
     struct row row;
-    if (!is_strong(in) && in->space != PTX_SPACE_PARAM && affine_row(e, dst, space, n, size, &row)) {
+    bool strong = is_strong(in);
+    if (!strong && in->space != PTX_SPACE_PARAM && affine_row(e, dst, space, n, size, &row)) {
         store_row(e, &row, v);
         return;
     }
@@ -561,8 +651,10 @@ emit_st(struct emit *e, const struct ptx_inst *in)
         stored = emit_if(e, e->target->step_store(e, host_address(e, address, space)), "mine", "stored");
     if (in->sem == PTX_SEM_RELEASE)
         fence(e, LLVMAtomicOrderingRelease, (ptx_scope)in->scope);
-    for (unsigned i = 0; i < n && i < 16; i++)
-        emit_store(e, emit_element_address(e, address, i, size), v[i], space, in->space == PTX_SPACE_PARAM ? 1 : element_align(n, i, size), is_strong(in));
+    if (strong)
+        strong_accesses(e, false, address, space, lt, v, n);
+    for (unsigned i = 0; i < n && i < 16 && !strong; i++)
+        emit_store(e, emit_element_address(e, address, i, size), v[i], space, in->space == PTX_SPACE_PARAM ? 1 : element_align(n, i, size));
     if (stored)
         emit_goto(e, stored);
 }

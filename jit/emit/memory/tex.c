@@ -13,7 +13,7 @@ handle(struct emit *e, const struct ptx_operand *o)
     if (o->sym) {
         struct ptx_operand s = { .kind = PTX_OPND_SYM, .sym = o->sym };
         LLVMValueRef a = emit_symbol_place(e, &s);
-        return emit_load(e, a, e->i64, PTX_SPACE_GLOBAL, 8, false);
+        return emit_load(e, a, e->i64, PTX_SPACE_GLOBAL, 8);
     }
     return emit_operand(e, o, PTX_U64);
 }

@@ -115,9 +115,9 @@ emit_gcn_matrix_rows(struct emit *e, const struct ptx_inst *in)
             V from = LLVMBuildAdd(e->b, g, i32(e, 8 * j), "");
             V at = plus(e, address_of_lane(e, address, from, space), LLVMBuildShl(e->b, t, i32(e, 2), ""));
             if (load)
-                value[j] = emit_load(e, at, e->i32, space, 4, false);
+                value[j] = emit_load(e, at, e->i32, space, 4);
             else
-                emit_store(e, at, word, space, 4, false);
+                emit_store(e, at, word, space, 4);
             continue;
         }
         V half[2];
@@ -125,9 +125,9 @@ emit_gcn_matrix_rows(struct emit *e, const struct ptx_inst *in)
             V from = LLVMBuildAdd(e->b, LLVMBuildShl(e->b, t, i32(e, 1), ""), i32(e, 8 * j + h), "");
             V at = plus(e, address_of_lane(e, address, from, space), LLVMBuildShl(e->b, g, i32(e, 1), ""));
             if (load)
-                half[h] = emit_load(e, at, e->i16, space, 2, false);
+                half[h] = emit_load(e, at, e->i16, space, 2);
             else
-                emit_store(e, at, half_of(e, word, h), space, 2, false);
+                emit_store(e, at, half_of(e, word, h), space, 2);
         }
         if (load)
             value[j] = join(e, half[0], half[1]);
@@ -180,7 +180,7 @@ move(struct emit *e, const struct fragment *f, unsigned r, V so_far, V address, 
     LLVMTypeRef part = LLVMIntTypeInContext(e->llvm, bits), word = f->bits == 64 ? e->i64 : e->i32;
     ptx_type t = f->bits == 64 ? PTX_B64 : PTX_B32;
     if (f->load) {
-        V v = emit_load(e, address, part, f->space, bits / 8, false);
+        V v = emit_load(e, address, part, f->space, bits / 8);
         if (bits < 32)
             v = LLVMBuildShl(e->b, LLVMBuildZExt(e->b, v, e->i32, ""), i32(e, at), "");
         return so_far ? LLVMBuildOr(e->b, so_far, v, "") : v;
@@ -188,7 +188,7 @@ move(struct emit *e, const struct fragment *f, unsigned r, V so_far, V address, 
     V v = emit_bitcast(e, emit_operand(e, &f->regs->elem[r], t), word);
     if (bits < 32)
         v = LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, v, i32(e, at), ""), part, "");
-    emit_store(e, address, v, f->space, bits / 8, false);
+    emit_store(e, address, v, f->space, bits / 8);
     return NULL;
 }
 
