@@ -283,6 +283,26 @@ allow_shared(struct cwb_kernel *k, uint32_t dynamic)
     return r;
 }
 
+enum { PORTABLE_CLUSTER = 8 };    /* blocks; more need an opt-in */
+
+/* Kernels of the PTX that LLVM writes do not say that they run in clusters, so each launch says it. */
+static CUresult
+launch_in_clusters(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *l, const uint32_t size[3], void **params)
+{
+    if (!cwc.cuLaunchKernelEx)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if ((uint64_t)size[0] * size[1] * size[2] > PORTABLE_CLUSTER) {
+        CUresult r = cwc.cuFuncSetAttribute(k->real, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+        if (r != CUDA_SUCCESS)
+            return r;
+    }
+    CUlaunchAttribute cluster = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = { size[0], size[1], size[2] } };
+    CUlaunchConfig c = { .gridDimX = l->grid[0], .gridDimY = l->grid[1], .gridDimZ = l->grid[2],
+                         .blockDimX = l->block[0], .blockDimY = l->block[1], .blockDimZ = l->block[2],
+                         .sharedMemBytes = l->dynamic_shared, .hStream = s->real, .attrs = &cluster, .numAttrs = 1 };
+    return cwc.cuLaunchKernelEx(&c, k->real, params, NULL);
+}
+
 cwb_result
 cwc_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *l)
 {
@@ -299,7 +319,9 @@ cwc_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *
         return CWB_NOMEM;
     for (uint32_t i = 0; i < k->info->nparams; i++)
         params[i] = (void *)((uintptr_t)l->params + k->info->params[i].offset);
-    r = l->flags & CWB_LAUNCH_COOPERATIVE
+    const uint32_t *cluster = l->cluster[0] ? l->cluster : k->info->cluster;
+    r = cluster[0] ? launch_in_clusters(s, k, l, cluster, params)
+        : l->flags & CWB_LAUNCH_COOPERATIVE
             ? cwc.cuLaunchCooperativeKernel(k->real, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
                                             l->dynamic_shared, s->real, params)
             : cwc.cuLaunchKernel(k->real, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
