@@ -24,6 +24,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <regex.h>
+#include <search.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,6 +53,8 @@ struct diff {
     unsigned launches, differ, skipped;
     unsigned long keep;                 /* launches of each kernel */
     unsigned long max, beyond;          /* --max, 0: none; launches that were not compared for it */
+    unsigned long each, further;        /* --launches, 0: all; launches that were not compared for it */
+    void *kernels_seen;                 /* --launches: tsearch's tree of struct seen */
     bool output_failed;
     bool locate, explain;
     unsigned explain_seconds;           /* 0: any */
@@ -61,7 +64,7 @@ struct diff {
     char *first;                        /* dump of the first launch with another result, if kept */
 };
 
-enum { REFERENCE = 256, SUBJECT, KERNELS, ULP, LOCATE, EXPLAIN, MAX, KEEP, JSON, TOLERANCE, HTML, BOUNDS, DEVICE, LIBRARY, NO_EXPLAIN };
+enum { REFERENCE = 256, SUBJECT, KERNELS, ULP, LOCATE, EXPLAIN, MAX, KEEP, JSON, TOLERANCE, HTML, BOUNDS, DEVICE, LIBRARY, NO_EXPLAIN, LAUNCHES };
 static const struct cw_program program = {
     .name = "cudaway-diff",
     .summary = "run each kernel launch of a program on two devices and compare",
@@ -75,6 +78,7 @@ static const struct cw_program program = {
           "cuda-native where there is a real driver, else host; the subject is hip where there is an AMD GPU, else host, or host:O0 against host", "host host:O0 host:checked hip cuda cuda-native cuda-native:O0 gfxemu:gfx1100 gfxemu:gfx90a" },
         { 'o', "output", "DIR", "where dumps of launches that differ are kept (default cudaway-diff-PROGRAM)", "DIR" },
         { KERNELS, "kernels", "REGEX", "compare only kernels whose name matches" },
+        { LAUNCHES, "launches", "N", "compare only the first N launches of each kernel" },
         { MAX, "max", "N", "compare until N launches differ; the program runs on" },
         { KEEP, "keep", "N", "keep up to N launches of each kernel that differs (default 3)" },
         { JSON, "json", "FILE", "write the results as JSON, too; - is standard output", "FILE" },
@@ -383,14 +387,51 @@ say_difference(unsigned launch, const char *kernel, int status, const char *line
             say("  %.*s", (int)(end - line), line);
 }
 
+struct seen {
+    unsigned long launches;
+    char kernel[];
+};
+
+static int
+by_kernel(const void *a, const void *b)
+{
+    return strcmp(((const struct seen *)a)->kernel, ((const struct seen *)b)->kernel);
+}
+
+/* How many launches of the kernel were asked about; NULL: memory is out. */
+static unsigned long *
+launches_of(struct diff *d, const char *kernel)
+{
+    struct seen *s = calloc(1, sizeof *s + strlen(kernel) + 1), **found = NULL;
+    if (s) {
+        strcpy(s->kernel, kernel);
+        found = tsearch(s, &d->kernels_seen, by_kernel);
+        if (!found || *found != s)
+            free(s);
+    }
+    return found ? &(*found)->launches : NULL;
+}
+
+/* Is the launch to be compared? */
+static bool
+wanted(struct diff *d, const char *kernel)
+{
+    if (d->max && d->differ >= d->max) {
+        d->beyond++;
+        return false;
+    }
+    unsigned long *n = d->each ? launches_of(d, kernel) : NULL;
+    if (n && ++*n > d->each) {
+        d->further++;
+        return false;
+    }
+    return true;
+}
+
 static void
 compare(struct diff *d, unsigned launch, const char *path, const char *kernel)
 {
     struct cw_buf lines;
-    if (d->max && d->differ >= d->max) {
-        d->beyond++;
-        return;
-    }
     cw_buf_init(&lines);
     cw_progress_step(&d->progress, d->launches, d->differ);
     int status = subject_run(&d->subject, path, &lines);
@@ -421,7 +462,7 @@ compare(struct diff *d, unsigned launch, const char *path, const char *kernel)
 static void
 serve(struct diff *d)
 {
-    char line[CWD_DIFF_LINE];
+    char line[CWD_DIFF_LINE], answer = CWD_DIFF_YES;
     size_t n = 0;
     int fd = accept4(d->listener, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0)
@@ -443,13 +484,15 @@ serve(struct diff *d)
         line[n - 1] = 0;
         if (line[0] == 'D' && sscanf(line, "D %u %4095s %n", &launch, path, &kernel) >= 2 && kernel) {
             compare(d, launch, path, line + kernel);
+        } else if (line[0] == 'A' && n > 3) {
+            answer = wanted(d, line + 2) ? CWD_DIFF_YES : CWD_DIFF_NO;
         } else if (line[0] == 'N' && n > 3) {
             cw_progress_clear(&d->progress);
             if (d->skipped++ < MAX_NOT_COMPARED)
                 say("not compared: %s", line + 2);
         }
     }
-    if (send(fd, "", 1, MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
+    if (send(fd, &answer, 1, MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
         say("answering the program: %s", strerror(errno));
     close(fd);
 }
@@ -499,6 +542,8 @@ summary(struct diff *d)
         say("%u launches were not compared", d->skipped);
     if (d->beyond)
         say("%lu launches behind the last that differs were not compared (--max %lu)", d->beyond, d->max);
+    if (d->further)
+        say("%lu launches were not compared, further ones of kernels of which %lu were (--launches)", d->further, d->each);
     if (!d->launches && !d->skipped)
         say("no kernel launches were seen%s", d->kernels ? " that --kernels matches" : ": is this a CUDA program? `cudaway-trace check` tells what a file has of CUDA");
     if (tolerated)
@@ -523,7 +568,7 @@ put_head(struct cw_buf *head, const struct diff *d, int status)
     cw_buf_json_string(head, d->reference);
     cw_buf_puts(head, ",\"subject\":");
     cw_buf_json_string(head, d->subject.device);
-    cw_buf_printf(head, ",\"status\":%d,\"not_compared\":%u,\"beyond_max\":%lu,\"tolerance\":", status, d->skipped, d->beyond);
+    cw_buf_printf(head, ",\"status\":%d,\"not_compared\":%u,\"beyond_max\":%lu,\"beyond_launches\":%lu,\"tolerance\":", status, d->skipped, d->beyond, d->further);
     if (d->subject.tolerance)
         cw_buf_json_string(head, d->subject.tolerance);
     else
@@ -605,6 +650,17 @@ finish(struct diff *d)
     return (!d->json && !d->html) || write_results(d, status) ? status : TROUBLE;
 }
 
+static bool
+number_from_1(const char *option, const char *value, unsigned long *to)
+{
+    char *end;
+    *to = strtoul(value, &end, 10);
+    if (*value && !*end && *value != '-' && *to)
+        return true;
+    say("%s %s is not a number from 1", option, value);
+    return false;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -639,11 +695,12 @@ main(int argc, char **argv)
             regfree(&r);
             break;
         case MAX:
-            d.max = strtoul(optarg, &end, 10);
-            if (!*optarg || *end || *optarg == '-' || !d.max) {
-                say("--max %s is not a number from 1", optarg);
+            if (!number_from_1("--max", optarg, &d.max))
                 return TROUBLE;
-            }
+            break;
+        case LAUNCHES:
+            if (!number_from_1("--launches", optarg, &d.each))
+                return TROUBLE;
             break;
         case ULP: {
             unsigned long v = strtoul(optarg, &end, 10);
@@ -704,6 +761,7 @@ main(int argc, char **argv)
     subject_stop(&d.subject);
     if (ran)
         status = finish(&d);
+    tdestroy(d.kernels_seen, free);
     causes_finish(&d.causes);
     cwd_results_finish(&d.results);
     remove_folder(&d);

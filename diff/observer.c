@@ -54,18 +54,19 @@ after(struct cw_call *call, void **scratch)
     cwd_capture_after(call);
 }
 
-/* One message and its answer, on a connection of its own, so that threads and forked processes do not mix. */
-static void
+/* One message and its answer, on a connection of its own, so that threads and forked processes do not mix. False: the answer is no, or
+ * there is none. */
+static bool
 tell(const char *fmt, ...)
 {
     struct sockaddr_un a = { .sun_family = AF_UNIX };
-    char line[CWD_DIFF_LINE], answer;
+    char line[CWD_DIFF_LINE], answer = CWD_DIFF_NO;
     va_list ap;
     va_start(ap, fmt);
     int n = vsnprintf(line, sizeof line - 1, fmt, ap);
     va_end(ap);
     if (n < 0)
-        return;
+        return false;
     if ((size_t)n > sizeof line - 2)
         n = (int)sizeof line - 2;
     for (int i = 0; i < n; i++)
@@ -82,6 +83,7 @@ tell(const char *fmt, ...)
         close(fd);
     if (got != 1 && !atomic_exchange(&stopped, true))
         cw_warn("cudaway-diff does not answer; launches are not compared from here on");
+    return got == 1 && answer != CWD_DIFF_NO;
 }
 
 static void
@@ -98,7 +100,7 @@ before_launch(const struct cw_launch *l, void **scratch)
     if (cwd_capture_into_graph(l))
         return;
     unsigned launch = cwd_capture_count();
-    if (atomic_load(&stopped) || (have_pattern && regexec(&pattern, l->name, 0, NULL, 0)))
+    if (atomic_load(&stopped) || (have_pattern && regexec(&pattern, l->name, 0, NULL, 0)) || !tell("A %s", l->name))
         return;
     struct cwd_dump *d = calloc(1, sizeof *d);
     if (!d || !cwd_capture_begin(l, d, &e)) {

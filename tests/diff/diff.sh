@@ -22,6 +22,11 @@ agree)
     expect 0 "5 launches compared, 0 differ" "$DIFF" $host -- "$APP" add chase vars texture add
     [ -z "$(ls | grep cudaway-diff)" ] || fail "a folder was made"
     expect 0 "1 launches compared, 0 differ" "$DIFF" $host -- "$APP" library
+    # Of each kernel the first launches only; in JSON, too.
+    expect 0 "3 launches were not compared, further ones of kernels of which 2 were (--launches)" "$DIFF" $host --launches 2 --json few -- "$APP" add vars add add vars vars add
+    grep -qF "4 launches compared, 0 differ" "$dir/err" || fail "two of add and two of vars: $(cat "$dir/err")"
+    grep -qF '"beyond_launches":3' few || fail "$(cat few)"
+    expect 2 "--launches 0 is not a number from 1" "$DIFF" $host --launches 0 -- "$APP" add
     expect 0 "host:O0 against host: 1 launches compared, 0 differ" "$DIFF" --reference host:O0 --subject host --kernels '^va' "$APP" add vars
     ;;
 amd)
