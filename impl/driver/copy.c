@@ -52,7 +52,7 @@ array_side(const struct end *e, struct copy_job *j, struct cwb_side *s, int whic
 }
 
 /* The bytes of a rectangle from its first one on: `skip` from the address, `span` to its end from there, and the steps; false when
- * that overflows or rows overlap. */
+ * that overflows, or where a row does not fit into the pitch, or the rows into the height, be there only one (an H200, driver 580). */
 static bool
 layout(const struct end *e, const struct cwb_copy *c, size_t *pitch, size_t *slice, size_t *skip, size_t *span)
 {
@@ -62,11 +62,11 @@ layout(const struct end *e, const struct cwb_copy *c, size_t *pitch, size_t *sli
         return false;
     if (!*pitch)
         *pitch = row;
-    else if (*pitch < row && (c->height > 1 || c->depth > 1))
+    else if (*pitch < row)
         return false;
     if (!height)
         height = e->y + c->height;
-    else if (c->depth > 1 && height < e->y + c->height)
+    else if (height < e->y + c->height)
         return false;
     if (last_row < e->y || last_slice < e->z || __builtin_mul_overflow(*pitch, height, slice) ||
         !extent(last_slice, *slice, last_row, *pitch, row, &end))

@@ -198,7 +198,7 @@ facts_of(const struct range *r, struct range_facts *f)
 bool
 range_facts(uint64_t address, uint64_t size, struct range_facts *out)
 {
-    bool ok = true;
+    bool ok = true, crossed = false;
     unsigned seen = 0;
     *out = (struct range_facts){ 0 };
     if (address + size < address)
@@ -226,10 +226,13 @@ range_facts(uint64_t address, uint64_t size, struct range_facts *out)
         uint64_t here = ranges[i].size - (address - ranges[i].base);
         if (here >= size)
             break;
+        crossed = true;
         address += here;
         size -= here;
         i++;
     }
+    if (crossed && seen >> RANGE_DEVICE & 1)    /* one of cuMemAlloc's is accessed alone, whatever it touches (an H200, driver 580) */
+        ok = false;
     pthread_rwlock_unlock(&lock);
     out->kinds = seen;
     return ok;

@@ -198,11 +198,47 @@ boxes(void)
     bad.srcPitch = 64;
     bad.Height = VH * VD + 1;
     EXPECT_RESULT(cuMemcpy2D_v2(&bad), CUDA_ERROR_INVALID_VALUE);
+    /* A row has to fit into the pitch, and rows into the height, also where there is only one. */
+    bad.srcPitch = 16;
+    bad.Height = 1;
+    EXPECT_RESULT(cuMemcpy2D_v2(&bad), CUDA_ERROR_INVALID_VALUE);
+    bad.srcXInBytes = 16;
+    bad.WidthInBytes = 16;
+    EXPECT_RESULT(cuMemcpy2D_v2(&bad), CUDA_ERROR_INVALID_VALUE);
+    bad.srcXInBytes = 0;
+    OK(cuMemcpy2D_v2(&bad));
+    CUDA_MEMCPY3D high = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = src.device, .srcPitch = 64, .srcHeight = 2, .dstMemoryType = CU_MEMORYTYPE_HOST,
+                           .dstHost = b, .dstPitch = 64, .WidthInBytes = 16, .Height = 3, .Depth = 1 };
+    EXPECT_RESULT(cuMemcpy3D_v2(&high), CUDA_ERROR_INVALID_VALUE);
+    high.srcHeight = 3;
+    OK(cuMemcpy3D_v2(&high));
     OK(cuArrayDestroy(line));
     for (int i = 0; i < 2; i++) {
         OK(cuMemFree_v2(both[i]->device));
         OK(cuArrayDestroy(both[i]->array));
     }
+}
+
+/* Two allocations that touch are not one. */
+static void
+neighbours(void)
+{
+    enum { N = 64, BYTES = 4096 };
+    static uint8_t bytes[2 * BYTES];
+    CUdeviceptr p[N], low = 0;
+    for (int i = 0; i < N; i++)
+        OK(cuMemAlloc_v2(&p[i], BYTES));
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < N; k++)
+            if (p[k] == p[i] + BYTES)
+                low = p[i];
+    EXPECT(low);
+    EXPECT_RESULT(cuMemcpyDtoH_v2(bytes, low, sizeof bytes), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_RESULT(cuMemcpyHtoD_v2(low + BYTES / 2, bytes, BYTES), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_RESULT(cuMemsetD8_v2(low, 0, sizeof bytes), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemcpyDtoH_v2(bytes, low + BYTES, BYTES));
+    for (int i = 0; i < N; i++)
+        OK(cuMemFree_v2(p[i]));
 }
 
 static void
@@ -449,6 +485,7 @@ main(void)
     linear();
     freed(c);
     boxes();
+    neighbours();
     fills();
     attributes(c);
     virtual_memory();

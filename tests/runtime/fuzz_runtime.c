@@ -69,8 +69,10 @@ memory_call(unsigned i)
 {
     static char buffer[65536];
     size_t n = (size_t)rnd() << (rnd() % 8), from = (size_t)rnd() << (rnd() % 4);
-    /* Behind an allocation another may lie, of this program or of a module: what is accessed begins inside, and ends there where the two may touch. */
-    bool inside = m.memory[i] && n && from + n <= m.bytes[i], begins = inside || (m.memory[i] && n && from < m.bytes[i] && m.bytes[i] % 256);
+    /* Behind an allocation another may lie, of this program or of a module: what is accessed begins inside, and ends there where the two may touch
+     * and are accessed together. */
+    bool inside = m.memory[i] && n && from + n <= m.bytes[i], alone = !m.managed[i] && !m.host[i];
+    bool begins = inside || (m.memory[i] && n && from < m.bytes[i] && (alone || m.bytes[i] % 256));
     char *p = m.memory[i] ? (char *)m.memory[i] + from : NULL;
     struct cudaPointerAttributes a;
     switch (rnd() % 9) {
