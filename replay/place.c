@@ -232,7 +232,7 @@ bounds(const struct cwd_moves *m, bool back, uint64_t *low, uint64_t *high)
 }
 
 void
-cwd_moves_apply(struct cwd_moves *m, uint8_t *data, uint64_t size, uint64_t address, bool back)
+cwd_moves_apply(struct cwd_moves *m, uint8_t *data, uint64_t size, uint64_t address, bool back, const uint8_t *recorded)
 {
     uint64_t low, high, word;
     if (!m->count)
@@ -240,7 +240,7 @@ cwd_moves_apply(struct cwd_moves *m, uint8_t *data, uint64_t size, uint64_t addr
     bounds(m, back, &low, &high);
     for (uint64_t at = -address & 7; at + sizeof word <= size; at += sizeof word) {
         memcpy(&word, data + at, sizeof word);
-        if (word < low || word > high)
+        if (word < low || word > high || (recorded && !memcmp(recorded + at, &word, sizeof word)))
             continue;
         uint64_t other = translate(m, word, back);
         if (!other)

@@ -468,7 +468,7 @@ restore(struct run *w)
             if (!data)
                 return cwd_fail(w->e, CW_ERR_NOMEM, "out of memory");
             memcpy(data, b->before, b->size);
-            cwd_moves_apply(&w->moves, data, b->size, b->address, false);
+            cwd_moves_apply(&w->moves, data, b->size, b->address, false, NULL);
             set_handles(w, (int32_t)i, data, false);
             set_function_words(w, i, data, false);
         }
@@ -485,7 +485,7 @@ restore(struct run *w)
             return failed(w, "restoring an array", r);
     }
     memcpy(w->params, d->param_block, d->param_size);
-    cwd_moves_apply(&w->moves, w->params, d->param_size, 0, false);
+    cwd_moves_apply(&w->moves, w->params, d->param_size, 0, false, NULL);
     set_handles(w, -1, w->params, false);
     CUresult r = w->s->cu.cuCtxSynchronize();
     return r == CUDA_SUCCESS ? CW_OK : failed(w, "restoring memory", r);
@@ -561,7 +561,7 @@ collect(struct run *w)
             return failed(w, "reading memory back", r);
         set_function_words(w, i, o->buffers[i], true);
         set_handles(w, (int32_t)i, o->buffers[i], true);
-        cwd_moves_apply(&w->moves, o->buffers[i], b->size, b->address, true);
+        cwd_moves_apply(&w->moves, o->buffers[i], b->size, b->address, true, b->after);
     }
     o->handle = calloc(d->ntextures + (size_t)1, sizeof *o->handle);
     if (!o->handle)

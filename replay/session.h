@@ -79,8 +79,9 @@ CUresult cwd_place_anywhere(struct cwd_session *s, uint64_t size, uint64_t *addr
 CUresult cwd_copy(struct cwd_session *s, uint64_t address, void *data, uint64_t size, bool write);
 
 bool cwd_moves_add(struct cwd_moves *m, uint64_t from, uint64_t to, uint64_t size);
-/* Change pointers to what moved; `address` is where the content was recorded, for alignment. Back: from now to recorded. */
-void cwd_moves_apply(struct cwd_moves *m, uint8_t *data, uint64_t size, uint64_t address, bool back);
+/* Change pointers to what moved; `address` is where the content was recorded, for alignment. Back: from now to recorded; but not words that are already what was
+ * `recorded` (or NULL), which are numbers that look like addresses. */
+void cwd_moves_apply(struct cwd_moves *m, uint8_t *data, uint64_t size, uint64_t address, bool back, const uint8_t *recorded);
 /* Does an unaligned word look like a pointer to what moved? Such a one would be missed. */
 bool cwd_moves_unsafe(const struct cwd_moves *m, const uint8_t *data, uint64_t size, uint64_t address, uint64_t *offset);
 

@@ -85,6 +85,29 @@ places)
     expect 0 " buffers are not at their recorded addresses" "$REPLAY" --check "$dir/moved"
     "$TOOL" rebase "$dir/dumps/0002-chase.cwdump" "$dir/moved" "parameter head (which points to byte 16)" ffff800000000000 || fail "rebase"
     expect 0 " pointers to variables or buffers that are elsewhere in this process were changed" "$REPLAY" --check "$dir/moved"
+    # Numbers that look like the address that the replay gives the variable, which it has nowhere else, are the numbers that were stored.
+    cat >"$dir/numbers.ptx" <<'EOF'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .global .b8 variable[4096];
+.visible .entry numbers(.param .u64 d)
+{
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<6>;
+    ld.param.u64 %rd1, [d];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd2, %r1, 8;
+    add.u64 %rd3, %rd1, %rd2;
+    mul.wide.u32 %rd4, %r1, 32;
+    add.u64 %rd4, %rd4, 0x704000000000;
+    st.global.u64 [%rd3], %rd4;
+    ret;
+}
+EOF
+    rm -r "$dir/dumps"
+    record kernels "$dir/numbers.ptx" numbers
+    expect 0 "are the recorded ones" "$REPLAY" --check "$dir/dumps/0001-numbers.cwdump"
     ;;
 errors)
     record add
