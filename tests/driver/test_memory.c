@@ -205,6 +205,18 @@ boxes(void)
     bad.srcXInBytes = 16;
     bad.WidthInBytes = 16;
     EXPECT_RESULT(cuMemcpy2D_v2(&bad), CUDA_ERROR_INVALID_VALUE);
+    static const uint8_t numbers[96] = { [16] = 1, [32] = 2, [48] = 3, [64] = 4 };
+    static uint8_t rows[3 * 64];
+    OK(cuMemcpyHtoD_v2(src.device, numbers, sizeof numbers));
+    bad.srcXInBytes = 32;
+    bad.Height = 3;
+    bad.dstHost = rows;
+    EXPECT_RESULT(cuMemcpy2D_v2(&bad), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemcpy2DAsync_v2(&bad, NULL));     /* asynchronous ones may begin behind the pitch */
+    OK(cuStreamSynchronize(NULL));
+    EXPECT(rows[0] == 2 && rows[64] == 3 && rows[128] == 4);
+    bad.dstHost = b;
+    bad.Height = 1;
     bad.srcXInBytes = 0;
     OK(cuMemcpy2D_v2(&bad));
     CUDA_MEMCPY3D high = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = src.device, .srcPitch = 64, .srcHeight = 2, .dstMemoryType = CU_MEMORYTYPE_HOST,
