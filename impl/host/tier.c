@@ -79,7 +79,7 @@ optimise(const struct request *r)
     uint64_t start = cwh_now();
     v.cancelled = cancelled;
     jit->diags_init(&diags);
-    cw_info("kernel %s: optimising it", k->info->name);
+    cw_info("kernel %s: %s", k->info->name, k->info->too_large ? "compiling it to vectors" : "optimising it");
     cw_result e = jit->host_compile(k->module->program, k->index, &v, cwh_runtime(), &code, &diags);
     if (e == CW_OK) {
         pthread_mutex_lock(&k->lock);
@@ -87,7 +87,8 @@ optimise(const struct request *r)
         k->code[r->shape] = code;
         pthread_mutex_unlock(&k->lock);
         atomic_store(&k->cost[r->shape], 0);
-        cw_info("kernel %s: optimised in %.1f s; the next launch takes that code", k->info->name, (double)(cwh_now() - start) / 1e9);
+        cw_info("kernel %s: %s in %.1f s; the next launch takes that code", k->info->name, k->info->too_large ? "compiled to vectors" : "optimised",
+                (double)(cwh_now() - start) / 1e9);
     } else if (e != CW_ERR_CANCELLED && !(diags.first && diags.first->code == CWH_ENDING)) {
         struct cw_buf text;
         cw_buf_init(&text);
