@@ -185,9 +185,9 @@ LLVMValueRef emit_element_address(struct emit *e, LLVMValueRef address, unsigned
 /* The space of an access to o: the instruction's, or if it names none, that of a shared variable. */
 ptx_space emit_effective_space(const struct ptx_inst *in, const struct ptx_operand *o);
 LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *o, ptx_space space);    /* i64, either shape */
-/* Load/store of one value of a representation type at i64 addresses of either shape, under the current mask. */
 /* Ends the kernel where an active lane's address is no multiple of `align`; for targets that check, and spaces whose addresses a program computes. */
 void emit_check_alignment(struct emit *e, LLVMValueRef address, ptx_space space, unsigned align);
+/* Load/store of one value of a representation type at i64 addresses of either shape, under the current mask. */
 LLVMValueRef emit_load(struct emit *e, LLVMValueRef address, LLVMTypeRef scalar, ptx_space space, unsigned align);
 void emit_store(struct emit *e, LLVMValueRef address, LLVMValueRef value, ptx_space space, unsigned align);
 

@@ -13,6 +13,7 @@ from suite import run_pytest, sources
 if not shutil.which("nvcc"):
     line("skip", "suite", "no nvcc in PATH")
     sys.exit()
+os.environ.setdefault("CUDA_ROOT", os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("nvcc")))))      # where it looks for libcudadevrt.a
 os.environ["PATH"] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin") + os.pathsep + os.environ["PATH"]
 os.environ["PYCUDA_CACHE_DIR"] = os.path.abspath("cache")
 os.makedirs("cache", exist_ok=True)

@@ -417,7 +417,6 @@ struct strong {
     LLVMTypeRef t;                  /* of an element */
     unsigned n, size;               /* elements, and the bytes of one */
     LLVMTypeRef whole;              /* what one access moves: an integer, or with 16 bytes a vector, of which LLVM has no atomic accesses */
-    ptx_space space;
     LLVMValueRef address, *v;       /* of the lanes; elements: loaded, or to be stored */
     LLVMValueRef slot[TOGETHER];
 };
@@ -490,7 +489,7 @@ store_strong_lane(struct emit *e, LLVMValueRef lane, void *user)
 static void
 strong_access(struct emit *e, bool load, LLVMValueRef address, ptx_space space, LLVMTypeRef t, LLVMValueRef *v, unsigned n)
 {
-    struct strong x = { .t = t, .n = n, .size = store_size(t), .space = space, .v = v };
+    struct strong x = { .t = t, .n = n, .size = store_size(t), .v = v };
     x.whole = strong_type(e, x.n * x.size);
     bool vary = emit_is_vector(address);
     for (unsigned i = 0; i < n && !load; i++)
