@@ -38,7 +38,7 @@ done
 shows "$bin/cudaway-replay --locate --on host --against-module slower.ptx here/*.cwdump" '[0-9]+ of [0-9]+ runs, [0-9]+:[0-9][0-9] left'
 shows "$bin/cudaway-replay --racecheck --on host here/*.cwdump" '[0-9]+ of at most [0-9]+ runs, at most [0-9]+:[0-9][0-9] left'
 shows "$bin/cudaway-replay --check --bounds --on host differs.cwdump" '[0-9]+ of at most 3 runs, at most [0-9]+:[0-9][0-9] left'
-shows "$bin/cudaway-precompile --target host -j 1 $isa/int/*.ptx" '[0-9]+ of [0-9]+ kernels for host, [0-9]+:[0-9][0-9] left'
+shows "$bin/cudaway-precompile --target host -j 1 $isa/int/*.ptx $isa/float/*.ptx $isa/half/*.ptx $isa/cvt/*.ptx" '[0-9]+ of [0-9]+ kernels for host, [0-9]+:[0-9][0-9] left'
 shows "$bin/cudaway-cc -O 3 --target gfx900,gfx906,gfx908,gfx90a,gfx942,gfx1010,gfx1030,gfx1100,gfx1200 $isa/matrix/sparse_int.ptx -o all.cwfat" '[0-9] of 9 targets, [0-9]+:[0-9][0-9] left'
 # On a pipe the whole of it is the report.
 "$bin/cudaway-replay" --explain "$dumps/fault_constant.cwdump" >out 2>err
