@@ -63,7 +63,7 @@ explain)
     [ "$(found --first 5:1=1 --first 4)" = "4 1" ] || fail "what explained another launch: $(found --first 5:1=1 --first 4)"
     [ "$(found --first 99 --first 0:x --first 0:7=3)" = "$variant $runs" ] || fail "variants that cannot be: $(found --first 99 --first 0:x --first 0:7=3)"
     # A search that ends early has no verdict; cudaway-diff says how many launches it left.
-    expect 1 "cause: not known: the time was up, after" "$REPLAY" --on host --explain --seconds 1 "$DIFFER/stale_sum-3.cwdump"
+    expect 1 "cause: not known: the time was up, after" "$REPLAY" --on host --explain --seconds 1 "$DIFFER/../heldout/fault_twice.cwdump"
     expect 2 "--explain 0 is not a number of seconds" "$DIFF" --explain=0 "$APP"
     ;;
 clock)
