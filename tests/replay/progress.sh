@@ -24,7 +24,7 @@ shows() {
     kill -- -$pid 2>/dev/null
     wait $pid 2>/dev/null
 }
-shows "$bin/cudaway-replay --explain $dumps/fault_twice.cwdump" '[0-9]+ of at most [0-9]+ runs, at most [0-9]+:[0-9][0-9] left'
+shows "$bin/cudaway-replay --on gfxemu:gfx1100 --explain $dumps/fault_twice.cwdump" '[0-9]+ of at most [0-9]+ runs, at most [0-9]+:[0-9][0-9] left'
 tar xOf "$dumps/fuse_matvec.cwdump" module.ptx | sed '0,/mul\.f32/s//add.f32/' >other.ptx
 shows "$bin/cudaway-replay --reduce --against host --against-module other.ptx -o reduced.ptx $dumps/fuse_matvec.cwdump" '[0-9]+ runs, at most [0-9]+:[0-9][0-9] left'
 shows "$bin/cudaway-ptxtest --on host:O0 $isa" '[0-9]+ of [0-9]+ files, [0-9]+:[0-9][0-9] left'
