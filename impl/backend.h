@@ -188,6 +188,7 @@ struct cwb_kernel_facts {
     bool from_cache;                    /* the code that there is came from the disk cache */
 };
 
+enum { CWB_PORTABLE_CLUSTER = 8 };      /* blocks of a cluster that every GPU with clusters takes; more need an opt-in */
 enum { CWB_LAUNCH_COOPERATIVE = 1, CWB_LAUNCH_CLUSTER = 2 };     /* CLUSTER: the launch itself asked for clusters, whatever their size */
 
 struct cwb_launch {

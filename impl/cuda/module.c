@@ -283,15 +283,13 @@ allow_shared(struct cwb_kernel *k, uint32_t dynamic)
     return r;
 }
 
-enum { PORTABLE_CLUSTER = 8 };    /* blocks; more need an opt-in */
-
 /* Kernels of the PTX that LLVM writes do not say that they run in clusters, so each launch says it. */
 static CUresult
 launch_in_clusters(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *l, const uint32_t size[3], void **params)
 {
     if (!cwc.cuLaunchKernelEx)
         return CUDA_ERROR_NOT_SUPPORTED;
-    if ((uint64_t)size[0] * size[1] * size[2] > PORTABLE_CLUSTER) {
+    if ((uint64_t)size[0] * size[1] * size[2] > CWB_PORTABLE_CLUSTER) {
         CUresult r = cwc.cuFuncSetAttribute(k->real, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
         if (r != CUDA_SUCCESS)
             return r;

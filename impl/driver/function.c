@@ -194,7 +194,7 @@ drv_cuFuncLoad(CUfunction function)
 /* ---- launch ------------------------------------------------------------------------------------------------------------- */
 
 #define SMALL_PARAMS 1024
-enum { PORTABLE_CLUSTER = 8, MAX_CLUSTER = 16 };
+enum { MAX_CLUSTER = 16 };
 
 /* Blocks of a cluster of the launch: as the kernel's directive says, else the launch, else the function's attributes. */
 static void
@@ -219,7 +219,7 @@ cluster_check(const struct func *f, const struct cwb_launch *l)
         return CUDA_SUCCESS;
     if (!(f->obj.ctx->b->caps & CWB_CAP_CLUSTER) || l->flags & CWB_LAUNCH_COOPERATIVE)
         return unsupported(f->k->name, l->flags & CWB_LAUNCH_COOPERATIVE ? "a thread block cluster in a cooperative launch" : "a thread block cluster");
-    if (blocks > MAX_CLUSTER || (blocks > PORTABLE_CLUSTER && !atomic_load(&f->nonportable_cluster)))
+    if (blocks > MAX_CLUSTER || (blocks > CWB_PORTABLE_CLUSTER && !atomic_load(&f->nonportable_cluster)))
         return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     if (f->k->cluster[0] && l->cluster[0] && memcmp(l->cluster, f->k->cluster, sizeof c))
         return CUDA_ERROR_INVALID_CLUSTER_SIZE;
@@ -656,7 +656,7 @@ config_launch(const CUlaunchConfig *config, struct cwb_launch *l)
 static unsigned
 largest_cluster(const struct func *f)
 {
-    return !(f->obj.ctx->b->caps & CWB_CAP_CLUSTER) ? 1 : atomic_load(&f->nonportable_cluster) ? MAX_CLUSTER : PORTABLE_CLUSTER;
+    return !(f->obj.ctx->b->caps & CWB_CAP_CLUSTER) ? 1 : atomic_load(&f->nonportable_cluster) ? MAX_CLUSTER : CWB_PORTABLE_CLUSTER;
 }
 
 CUresult

@@ -494,12 +494,14 @@ strong_access(struct emit *e, bool load, LLVMValueRef address, ptx_space space, 
     bool vary = emit_is_vector(address);
     for (unsigned i = 0; i < n && !load; i++)
         vary |= emit_is_vector(v[i]);
-    emit_check_alignment(e, vary ? host_address(e, address, space) : address, space, n * x.size);
+    if (vary)
+        address = host_address(e, address, space);
+    emit_check_alignment(e, address, space, n * x.size);
     if (!vary) {
         load ? load_strong(e, &x, address, space, v) : store_strong(e, &x, address, space, v);
         return;
     }
-    x.address = emit_splat(e, host_address(e, address, space));
+    x.address = emit_splat(e, address);
     LLVMTypeRef vt = LLVMVectorType(t, e->width);
     for (unsigned i = 0; i < n; i++)
         if (load)
