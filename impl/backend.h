@@ -103,8 +103,8 @@ struct cwb_device_props {
     uint32_t max_threads_per_mp;        /* 1536 */
     uint32_t max_blocks_per_mp;         /* 16 */
     uint32_t shared_per_block;          /* 48 KiB: without opt-in */
-    uint32_t shared_per_block_optin;    /* 99 KiB */
-    uint32_t shared_per_mp;             /* 100 KiB */
+    uint32_t shared_per_block_optin;    /* 163 KiB on 8.0; the driver refuses larger launches */
+    uint32_t shared_per_mp;             /* 164 KiB */
     uint32_t registers_per_block, registers_per_mp; /* 65536 */
     uint32_t pci_domain, pci_bus, pci_device;
     bool     integrated;                /* shares memory with the CPU */

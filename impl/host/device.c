@@ -580,16 +580,6 @@ host_surface_create(struct cwb_context *c, struct cwb_array *a, uint32_t level, 
     return announced(r, t, handle);
 }
 
-/* ---- kernels ---- */
-
-static cwb_result
-host_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch *l)
-{
-    if ((uint64_t)l->block[0] * l->block[1] * l->block[2] > 1024 || (uint64_t)k->info->static_shared + l->dynamic_shared > 99 * 1024)
-        return CWB_RESOURCES;
-    return cwh_stream_launch(s, k, l);
-}
-
 /* What both tables have. */
 #define HOST_OPS \
     .shutdown = host_shutdown, \
@@ -639,7 +629,7 @@ host_launch(struct cwb_stream *s, struct cwb_kernel *k, const struct cwb_launch 
     .module_unload = cwh_module_unload, \
     .kernel_prepare = cwh_kernel_prepare, \
     .kernel_facts = cwh_kernel_facts, \
-    .launch = host_launch
+    .launch = cwh_stream_launch
 
 enum {
     HOST_CAPS = CWB_CAP_MULTICAST | CWB_CAP_MANAGED | CWB_CAP_VMM | CWB_CAP_TEXTURES | CWB_CAP_STREAM_VALUE | CWB_CAP_STREAM_TIME | CWB_CAP_UNIFIED | CWB_CAP_COOPERATIVE |

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a kernel knows of its launch: %gridid, which no other launch has, and the workspace of a cooperative grid (%envreg1 and %envreg2,
- * as CUDA's cooperative groups use it), of which two grids of one kernel that run at the same time have one each. */
+ * as CUDA's cooperative groups use it), of which two grids of one kernel that run at the same time have one each; and shared memory
+ * up to what the device says that a block can have. */
 #include "tests/driver/test.h"
 
 #include <stdbool.h>
@@ -40,7 +41,21 @@ static const char text[] =
     "    add.u32 %i, %i, 1; setp.lt.u32 %p, %i, %n;\n    @%p bra $add;\n"
     "    mul.lo.u32 %want, %n, %r; setp.ne.u32 %p, %sum, %want;\n    @%p red.global.add.u32 [%out+4], 1;\n"
     "    call sync;\n    add.u32 %r, %r, 1; setp.le.u32 %p, %r, %end;\n    @%p bra $round;\n"
-    "$done:\n    ret;\n}\n";
+    "$done:\n    ret;\n}\n"
+    /* Each thread writes its number into every 128th word of shared memory, and adds up what its neighbour wrote: result[thread]. */
+    ".extern .shared .align 16 .b8 rest[];\n"
+    ".visible .entry fill(.param .u64 result)\n{\n    .shared .align 4 .b32 own[1024];\n"
+    "    .reg .b32 %t, %u, %at, %end, %sum, %v; .reg .b64 %out, %o; .reg .pred %p;\n"
+    "    ld.param.u64 %out, [result]; mov.u32 %t, %tid.x; mov.u32 %end, %dynamic_smem_size;\n"
+    "    mul.lo.u32 %at, %t, 4; mov.u32 %u, own; add.u32 %at, %at, %u; mov.u32 %v, own; add.u32 %u, %v, 4096;\n"
+    "$own:\n    st.shared.u32 [%at], %t; add.u32 %at, %at, 512; setp.lt.u32 %p, %at, %u;\n    @%p bra $own;\n"
+    "    mov.u32 %u, rest; add.u32 %end, %end, %u; mul.lo.u32 %at, %t, 4; add.u32 %at, %at, %u;\n"
+    "$write:\n    st.shared.u32 [%at], %t; add.u32 %at, %at, 512; setp.lt.u32 %p, %at, %end;\n    @%p bra $write;\n"
+    "    bar.sync 0;\n    mov.u32 %sum, 0; xor.b32 %at, %t, 1; mul.lo.u32 %at, %at, 4; add.u32 %v, %v, %at; add.u32 %at, %at, %u;\n"
+    "$read:\n    ld.shared.u32 %u, [%at]; add.u32 %sum, %sum, %u; add.u32 %at, %at, 512; setp.lt.u32 %p, %at, %end;\n    @%p bra $read;\n"
+    "    mov.u32 %at, 0;\n"
+    "$mine:\n    ld.shared.u32 %u, [%v]; add.u32 %sum, %sum, %u; add.u32 %v, %v, 512; add.u32 %at, %at, 1; setp.lt.u32 %p, %at, 8;\n    @%p bra $mine;\n"
+    "    mul.wide.u32 %o, %t, 4; add.u64 %out, %out, %o; st.global.u32 [%out], %sum;\n    ret;\n}\n";
 
 struct result {
     uint32_t met, wrong;
@@ -59,6 +74,34 @@ launch(CUstream s, CUdeviceptr mine, CUdeviceptr other, CUdeviceptr words, CUdev
         OK(cuLaunchKernel(meet, BLOCKS, 1, 1, 32, 1, 1, 0, s, params, NULL));
 }
 
+/* As much as a block can have, of which 4096 bytes are the kernel's own (hashcat's bcrypt takes all). */
+static void
+all_shared(CUmodule m)
+{
+    enum { THREADS = 128, OWN = 4096 };
+    CUfunction fill;
+    CUdeviceptr result;
+    int most = 0, own = 0;
+    uint32_t sums[THREADS] = { 0 };
+    OK(cuModuleGetFunction(&fill, m, "fill"));
+    OK(cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0));
+    OK(cuFuncGetAttribute(&own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, fill));
+    EXPECT(own == OWN);
+    OK(cuMemAlloc_v2(&result, sizeof sums));
+    OK(cuMemsetD8_v2(result, 0, sizeof sums));
+    void *params[] = { &result };
+    EXPECT_RESULT(cuLaunchKernel(fill, 2, 1, 1, THREADS, 1, 1, (unsigned)most - OWN, NULL, params, NULL), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_RESULT(cuFuncSetAttribute(fill, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most - OWN + 1), CUDA_ERROR_INVALID_VALUE);
+    OK(cuFuncSetAttribute(fill, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most - OWN));
+    EXPECT_RESULT(cuLaunchKernel(fill, 2, 1, 1, THREADS, 1, 1, (unsigned)most - OWN + 1, NULL, params, NULL), CUDA_ERROR_INVALID_VALUE);
+    OK(cuLaunchKernel(fill, 2, 1, 1, THREADS, 1, 1, (unsigned)most - OWN, NULL, params, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuMemcpyDtoH_v2(sums, result, sizeof sums));
+    for (uint32_t t = 0; t < THREADS; t++)
+        EXPECT(sums[t] == (t ^ 1) * ((uint32_t)most / (4 * THREADS)));
+    OK(cuMemFree_v2(result));
+}
+
 int
 main(void)
 {
@@ -69,6 +112,7 @@ main(void)
     struct result r[4] = { 0 };
     OK(cuModuleLoadData(&m, text));
     OK(cuModuleGetFunction(&meet, m, "meet"));
+    all_shared(m);
     OK(cuMemAlloc_v2(&flags, 8));
     OK(cuMemAlloc_v2(&results, sizeof r));
     for (int i = 0; i < 2; i++) {
