@@ -176,8 +176,8 @@ stream_captures(const struct stream *s)
 /* Append w to what s captures; w is taken over in any case. result: what making w gave (then nothing is appended). */
 CUresult capture_work(struct stream *s, CUresult result, struct work *w);
 CUresult capture_record(struct stream *s, struct event *e);
-/* cuStreamWaitEvent where the stream captures or the event was recorded in a capture. */
-CUresult capture_wait(struct stream *s, struct event *e);
+/* cuStreamWaitEvent where the stream captures or the event was recorded in a capture. False: neither is so any more, and it is an ordinary wait. */
+bool capture_wait(struct stream *s, struct event *ev, CUresult *result);
 
 /* ---- executable graphs (graph_exec.c) -------------------------------------------------------------------------------------- */
 

@@ -121,6 +121,19 @@ capture_by_id(uint64_t id)
     return NULL;
 }
 
+static void
+parts_end(struct capture *c)
+{
+    while (c->parts) {
+        struct part *p = c->parts;
+        c->parts = p->next;
+        if (p->s)
+            atomic_store(&p->s->part, NULL);
+        free(p->deps);
+        free(p);
+    }
+}
+
 /* Take c out and give its streams back. The caller puts the graph after unlocking. */
 static void
 capture_end(struct capture *c)
@@ -130,14 +143,7 @@ capture_end(struct capture *c)
             *l = c->next;
             break;
         }
-    while (c->parts) {
-        struct part *p = c->parts;
-        c->parts = p->next;
-        if (p->s)
-            atomic_store(&p->s->part, NULL);
-        free(p->deps);
-        free(p);
-    }
+    parts_end(c);
     free(c->dropped.deps);
     c->g->capture = NULL;
     atomic_fetch_sub(&captures_active, 1);
@@ -304,16 +310,21 @@ capture_record(struct stream *s, struct event *ev)
     return e;
 }
 
-CUresult
-capture_wait(struct stream *s, struct event *ev)
+bool
+capture_wait(struct stream *s, struct event *ev, CUresult *result)
 {
     CUresult e = CUDA_SUCCESS;
     pthread_mutex_lock(&graph_lock);
     struct part *p = part_of(s);
-    struct capture *from = atomic_load(&ev->captured) ? capture_by_id(ev->capture) : NULL;
+    bool captured = atomic_load(&ev->captured);
+    struct capture *from = captured ? capture_by_id(ev->capture) : NULL;
+    if (!p && !captured) {
+        pthread_mutex_unlock(&graph_lock);
+        return false;
+    }
     if (p && p->c->invalid) {
         e = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    } else if (atomic_load(&ev->captured) && (!from || from->invalid)) {
+    } else if (captured && (!from || from->invalid)) {
         e = CUDA_ERROR_INVALID_VALUE;   /* recorded in a capture that is over */
         if (p)
             p->c->invalid = true;
@@ -335,7 +346,8 @@ capture_wait(struct stream *s, struct event *ev)
     if (e == CUDA_SUCCESS && from)
         e = set_add(p, ev->nodes, ev->nnodes);
     pthread_mutex_unlock(&graph_lock);
-    return e;
+    *result = e;
+    return true;
 }
 
 /* ---- API ------------------------------------------------------------------------------------------------------------------------------ */
@@ -344,6 +356,18 @@ capture_wait(struct stream *s, struct event *ev)
     STREAM_CURRENT(cur, h);                                                                                            \
     struct stream *s AUTO_PUT = NULL;                                                                                  \
     do { CUresult r_ = stream_get(cur, h, &s); if (r_ != CUDA_SUCCESS) return r_; } while (0)
+
+/* Under graph_lock. */
+static CUresult
+nodes_of(const struct graph *g, const CUgraphNode *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct node *k = handle_peek(list[i], KIND_NODE, NULL);
+        if (!k || k->graph != g)
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
 
 /* g: the application's graph, or NULL for a new one. */
 static CUresult
@@ -367,11 +391,11 @@ begin(CUstream hStream, CUstreamCaptureMode mode, struct graph *g, const CUgraph
     if (e == CUDA_SUCCESS && (part_of(s) || into->capture))
         e = CUDA_ERROR_ILLEGAL_STATE;
     if (e == CUDA_SUCCESS)
+        e = nodes_of(into, deps, n);
+    if (e == CUDA_SUCCESS)
         e = part_make(c, s);
-    if (e == CUDA_SUCCESS && (e = set_add(part_of(s), deps, n)) != CUDA_SUCCESS) {
-        free(c->parts);
-        atomic_store(&s->part, NULL);
-    }
+    if (e == CUDA_SUCCESS && (e = set_add(part_of(s), deps, n)) != CUDA_SUCCESS)
+        parts_end(c);
     if (e == CUDA_SUCCESS) {
         c->id = next_id++;
         c->mode = mode;
@@ -407,20 +431,6 @@ drv_cuStreamBeginCapture(CUstream hStream)
     return begin(hStream, CU_STREAM_CAPTURE_MODE_GLOBAL, NULL, NULL, 0);
 }
 
-static CUresult
-nodes_of(const struct graph *g, const CUgraphNode *list, size_t n)
-{
-    CUresult e = CUDA_SUCCESS;
-    pthread_mutex_lock(&graph_lock);
-    for (size_t i = 0; i < n && e == CUDA_SUCCESS; i++) {
-        const struct node *k = handle_peek(list[i], KIND_NODE, NULL);
-        if (!k || k->graph != g)
-            e = CUDA_ERROR_INVALID_VALUE;
-    }
-    pthread_mutex_unlock(&graph_lock);
-    return e;
-}
-
 CUresult
 drv_cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph, const CUgraphNode *dependencies,
                                 const CUgraphEdgeData *dependencyData, size_t numDependencies, CUstreamCaptureMode mode)
@@ -429,8 +439,7 @@ drv_cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph, const CUgraphN
     struct graph *g AUTO_PUT = handle_get(hGraph, KIND_GRAPH);
     if (!g || (numDependencies && !dependencies))
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult e = nodes_of(g, dependencies, numDependencies);
-    return e == CUDA_SUCCESS ? begin(hStream, mode, g, dependencies, numDependencies) : e;
+    return begin(hStream, mode, g, dependencies, numDependencies);
 }
 
 /* Marks what the nodes of p depend on, themselves included. */
@@ -517,20 +526,7 @@ drv_cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
 CUresult
 drv_cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
 {
-    STREAM(s, hStream);
-    if (!captureStatus)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult e = ctx_error(s->obj.ctx);
-    if (e != CUDA_SUCCESS)
-        return e;
-    if (s->is_legacy && in_context(s->obj.ctx, true, false))    /* asking does no harm */
-        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    pthread_mutex_lock(&graph_lock);
-    struct part *p = part_of(s);
-    *captureStatus = !p ? CU_STREAM_CAPTURE_STATUS_NONE
-                        : p->c->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
-    pthread_mutex_unlock(&graph_lock);
-    return CUDA_SUCCESS;
+    return drv_cuStreamGetCaptureInfo_v3(hStream, captureStatus, NULL, NULL, NULL, NULL, NULL);
 }
 
 /* The results beside the status are written while a capture is active only, as documented. The list belongs to the stream and holds
@@ -539,13 +535,19 @@ CUresult
 drv_cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out,
                               const CUgraphNode **dependencies_out, const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out)
 {
-    CUresult e = drv_cuStreamIsCapturing(hStream, captureStatus_out);
-    if (e != CUDA_SUCCESS || *captureStatus_out != CU_STREAM_CAPTURE_STATUS_ACTIVE)
-        return e;
     STREAM(s, hStream);
+    if (!captureStatus_out)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = ctx_error(s->obj.ctx);
+    if (e != CUDA_SUCCESS)
+        return e;
+    if (s->is_legacy && in_context(s->obj.ctx, true, false))    /* asking does no harm */
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     pthread_mutex_lock(&graph_lock);
     struct part *p = part_of(s);
-    if (p) {
+    *captureStatus_out = !p ? CU_STREAM_CAPTURE_STATUS_NONE
+                            : p->c->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    if (*captureStatus_out == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
         set_clean(p);
         if (id_out)
             *id_out = p->c->id;
@@ -584,23 +586,15 @@ drv_cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dependen
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&graph_lock);
     struct part *p = part_of(s);
-    struct graph *g = p ? p->c->g : NULL;
     CUresult e = !p ? CUDA_ERROR_ILLEGAL_STATE : p->c->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
-    pthread_mutex_unlock(&graph_lock);
     if (e == CUDA_SUCCESS)
-        e = nodes_of(g, dependencies, numDependencies);
-    if (e != CUDA_SUCCESS)
-        return e;
-    pthread_mutex_lock(&graph_lock);
-    p = part_of(s);
-    if (p) {
-        if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
-            e = set_add(&p->c->dropped, p->deps, p->n);
-            p->n = 0;
-        }
-        if (e == CUDA_SUCCESS)
-            e = set_add(p, dependencies, numDependencies);
+        e = nodes_of(p->c->g, dependencies, numDependencies);
+    if (e == CUDA_SUCCESS && flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
+        e = set_add(&p->c->dropped, p->deps, p->n);
+        p->n = 0;
     }
+    if (e == CUDA_SUCCESS)
+        e = set_add(p, dependencies, numDependencies);
     pthread_mutex_unlock(&graph_lock);
     return e;
 }

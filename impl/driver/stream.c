@@ -528,11 +528,12 @@ drv_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
     }
     if (Flags & CU_EVENT_WAIT_EXTERNAL)
         return CUDA_ERROR_ILLEGAL_STATE;        /* means something in a capture only */
-    if (stream_captures(s) || atomic_load(&ev->captured))
-        return capture_wait(s, ev);
+    CUresult e;
+    if ((stream_captures(s) || atomic_load(&ev->captured)) && capture_wait(s, ev, &e))
+        return e;
     if (!atomic_load(&ev->recorded))
         return CUDA_SUCCESS;
-    CUresult e = stream_begin(s);
+    e = stream_begin(s);
     if (e != CUDA_SUCCESS)
         return e;
     e = ev->ipc ? ipc_event_stream_wait(ev->ipc, s->obj.ctx, s->be) : result_of(s->obj.ctx->b->stream_wait_event(s->be, ev->be));

@@ -13,14 +13,18 @@
 enum { CONTEXTS = 6, SHARED = 48 };
 
 static const char text[] =
-    ".version 7.1\n.target sm_60\n.address_size 64\n.global .align 8 .b8 v[64];\n.global .texref t;\n"
-    ".visible .entry k()\n{\n    ret;\n}\n.visible .entry l(.param .u64 p)\n{\n    ret;\n}\n";
+    ".version 7.1\n.target sm_60\n.address_size 64\n.global .align 8 .b8 v[64];\n.global .texref t;\n.global .surfref u;\n"
+    ".visible .entry k()\n{\n    ret;\n}\n.visible .entry l(.param .u64 p)\n{\n    ret;\n}\n"
+    ".visible .entry w(.param .u64 p)\n{\n    .reg .b64 %a;\n    ld.param.u64 %a, [p];\n    st.global.u32 [%a], 7;\n    ret;\n}\n";
 
 static _Atomic(CUcontext) contexts[CONTEXTS];   /* the last one is the primary context */
-static _Atomic(void *) streams[SHARED], events[SHARED], modules[SHARED], functions[SHARED], arrays[SHARED], mipmaps[SHARED], graphs[SHARED],
-    execs[SHARED], links[SHARED], libraries[SHARED];
-static _Atomic unsigned long calls, lost;
+static _Atomic(void *) streams[SHARED], events[SHARED], modules[SHARED], functions[SHARED], writers[SHARED], arrays[SHARED], mipmaps[SHARED],
+    graphs[SHARED], nodes[SHARED], execs[SHARED], links[SHARED], libraries[SHARED], memory[SHARED], pools[SHARED], ranges[SHARED], pieces[SHARED],
+    greens[SHARED];
+static _Atomic unsigned long calls, lost, called_back;
 static _Atomic unsigned seen[1000];
+/* Kernels and copies may use memory that another thread frees: the context's sticky error. */
+static bool memory_goes;
 
 static void
 note(CUresult e)
@@ -38,9 +42,19 @@ note(CUresult e)
     case CUDA_ERROR_INVALID_VALUE:      /* what graphs, memory and textures say of a handle or address that is gone */
     case CUDA_ERROR_NOT_READY:
     case CUDA_ERROR_NOT_SUPPORTED:      /* a graph in another context; no texture unit */
+    case CUDA_ERROR_ILLEGAL_STATE:      /* an end of a capture where none is */
+    case CUDA_ERROR_NOT_PERMITTED:      /* a stream that is captured, a context with work for a limit */
+    case CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED: /* it ended with its context */
+        break;
+    case CUDA_ERROR_ILLEGAL_ADDRESS:    /* memory that went */
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+        if (memory_goes)
+            break;
+        EXPECT_RESULT(e, CUDA_SUCCESS);
         break;
     default:
-        EXPECT_RESULT(e, CUDA_SUCCESS);
+        if (e < CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || e > CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
+            EXPECT_RESULT(e, CUDA_SUCCESS);
     }
 }
 
@@ -66,7 +80,7 @@ rnd(struct dice *s)
 /* Make one, put it in the place of another, end that one. */
 #define RENEW(table, type, make, end)                                                                                  \
     do {                                                                                                               \
-        type new_ = NULL;                                                                                              \
+        type new_ = (type)0;                                                                                             \
         CUresult e_ = make;                                                                                            \
         note(e_);                                                                                                      \
         if (e_ == CUDA_SUCCESS) {                                                                                      \
@@ -251,12 +265,336 @@ primary_ops(struct dice *s)
     note(cuDevicePrimaryCtxRetain(&c, 0));
 }
 
+/* ---- memory that one thread makes, others use, and a third frees ---- */
+
+enum { PIECE = 2 << 20, BYTES = 4096 };
+
+static CUresult
+free_memory(struct dice *s, void *p)
+{
+    return rnd(s) % 2 ? cuMemFree_v2((CUdeviceptr)(uintptr_t)p) : cuMemFreeAsync((CUdeviceptr)(uintptr_t)p, PICK(streams));
+}
+
+/* Another memory in the place of what another thread may be using. */
+static void
+share_memory(struct dice *s, CUresult made, CUdeviceptr p)
+{
+    note(made);
+    void *old = made == CUDA_SUCCESS ? SHARE(memory, (uintptr_t)p) : NULL;
+    if (old)
+        note(free_memory(s, old));
+}
+
+static void
+pool_ops(struct dice *s)
+{
+    CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+    CUmemAccessDesc access = { props.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+    CUmemPoolPtrExportData exported;
+    CUmemoryPool pool = PICK(pools), now;
+    CUdeviceptr p = 0;
+    cuuint64_t v = rnd(s) % 2 ? BYTES << rnd(s) % 12 : 0;
+    switch (rnd(s) % 10) {
+    case 0: RENEW(pools, CUmemoryPool, cuMemPoolCreate(&new_, &props), cuMemPoolDestroy); break;
+    case 1: share_memory(s, cuMemAllocFromPoolAsync(&p, BYTES, pool, PICK(streams)), p); break;
+    case 2: share_memory(s, cuMemAllocAsync(&p, BYTES, PICK(streams)), p); break;
+    case 3: share_memory(s, cuMemAlloc_v2(&p, BYTES), p); break;
+    case 4: share_memory(s, cuMemAllocManaged(&p, BYTES, CU_MEM_ATTACH_GLOBAL), p); break;
+    case 5: note(cuMemPoolTrimTo(pool, v)); break;
+    case 6: note(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &v)); break;
+    case 7: note(cuMemPoolGetAttribute(pool, rnd(s) % 2 ? CU_MEMPOOL_ATTR_USED_MEM_CURRENT : CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &v)); break;
+    case 8:
+        note(cuDeviceSetMemPool(0, pool));
+        note(cuDeviceGetMemPool(&now, 0));
+        note(cuMemPoolSetAccess(now, &access, 1));
+        break;
+    case 9:
+        note(cuMemPoolExportPointer(&exported, (uintptr_t)PICK(memory)));
+        break;
+    }
+}
+
+static CUresult
+free_range(CUdeviceptr p)
+{
+    (void)cuMemUnmap(p, PIECE);         /* nothing may be mapped there */
+    return cuMemAddressFree(p, PIECE);
+}
+
+/* Addresses and memory for them, each of which may end while the other is used. */
+static void
+mapping_ops(struct dice *s)
+{
+    CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+    CUmemAccessDesc access = { prop.location, rnd(s) % 4 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_READ };
+    CUmemGenericAllocationHandle piece = (uintptr_t)PICK(pieces), again;
+    CUdeviceptr p = (uintptr_t)PICK(ranges);
+    unsigned long long flags;
+    switch (rnd(s) % 8) {
+    case 0: RENEW(ranges, CUdeviceptr, cuMemAddressReserve(&new_, PIECE, 0, 0, 0), free_range); break;
+    case 1: RENEW(pieces, CUmemGenericAllocationHandle, cuMemCreate(&new_, PIECE, &prop, 0), cuMemRelease); break;
+    case 2:
+    case 3:
+        if (cuMemMap(p, PIECE, 0, piece, 0) == CUDA_SUCCESS)
+            note(cuMemSetAccess(p, PIECE, &access, 1));
+        break;
+    case 4: note(cuMemUnmap(p, PIECE)); break;
+    case 5:
+        if (cuMemRetainAllocationHandle(&again, (void *)(uintptr_t)p) == CUDA_SUCCESS)
+            note(cuMemRelease(again));
+        break;
+    case 6: note(cuMemGetAccess(&flags, &access.location, p)); break;
+    case 7:
+        if (memory_goes)
+            note(cuMemsetD8Async(p, 1, 64, PICK(streams)));
+        break;
+    }
+}
+
+static void CUDA_CB
+count_host(void *data)
+{
+    (void)data;
+    atomic_fetch_add_explicit(&called_back, 1, memory_order_relaxed);
+}
+
+static void CUDA_CB
+count_stream(CUstream st, CUresult e, void *data)
+{
+    (void)st;
+    (void)e;
+    count_host(data);
+}
+
+/* Work in streams on memory that may have gone when its turn comes. */
+static void
+queued_ops(struct dice *s)
+{
+    static const char from[64];
+    CUdeviceptr p = (uintptr_t)PICK(memory), q = (uintptr_t)PICK(memory), base;
+    CUstream st = rnd(s) % 4 ? PICK(streams) : NULL;
+    CUpointer_attribute what = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+    unsigned type;
+    void *data[] = { &type }, *params[] = { &p };
+    CUipcMemHandle ipc;
+    size_t n;
+    switch (rnd(s) % (memory_goes ? 14 : 7)) {
+    case 0: note(cuLaunchHostFunc(st, count_host, NULL)); break;
+    case 1: note(cuStreamAddCallback(st, count_stream, NULL, 0)); break;
+    case 2: note(cuPointerGetAttributes(1, &what, data, p)); break;
+    case 3: note(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p)); break;
+    case 4:
+        if (cuMemGetAddressRange_v2(&base, &n, p) == CUDA_SUCCESS)
+            EXPECT(base <= p && p - base < n);
+        break;
+    case 5: note(cuIpcGetMemHandle(&ipc, p)); break;
+    case 6: note(cuMemAdvise_v2(p, BYTES, CU_MEM_ADVISE_SET_READ_MOSTLY, (CUmemLocation){ CU_MEM_LOCATION_TYPE_DEVICE, 0 })); break;
+    case 7: note(cuMemsetD8Async(p, 1, BYTES, st)); break;
+    case 8: note(cuMemcpyDtoDAsync_v2(p, q, 64, st)); break;
+    case 9: note(cuMemcpyHtoDAsync_v2(p, from, sizeof from, st)); break;
+    case 10: note(cuStreamWriteValue32_v2(st, p, 1, 0)); break;
+    case 11: note(cuStreamWaitValue32_v2(st, p, 0, CU_STREAM_WAIT_VALUE_GEQ)); break;
+    case 12: note(cuMemPrefetchAsync_v2(p, BYTES, (CUmemLocation){ CU_MEM_LOCATION_TYPE_DEVICE, 0 }, 0, st)); break;
+    case 13: note(cuLaunchKernel(PICK(writers), 1, 1, 1, 1, 1, 1, 0, st, params, NULL)); break;
+    }
+}
+
+/* ---- green contexts, nodes of graphs, captures that several threads share, what objects say of themselves ---- */
+
+static CUresult
+make_green(CUgreenCtx *out)
+{
+    CUdevResource all;
+    CUdevResourceDesc desc;
+    CUresult e = cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM);
+    if (e == CUDA_SUCCESS)
+        e = cuDevResourceGenerateDesc(&desc, &all, 1);
+    return e != CUDA_SUCCESS ? e : cuGreenCtxCreate(out, desc, 0, CU_GREEN_CTX_DEFAULT_STREAM);
+}
+
+static void
+green_ops(struct dice *s)
+{
+    CUgreenCtx g = PICK(greens);
+    CUcontext c;
+    CUdevResource got;
+    CUstream st;
+    unsigned long long id;
+    switch (rnd(s) % 6) {
+    case 0: RENEW(greens, CUgreenCtx, make_green(&new_), cuGreenCtxDestroy); break;
+    case 1:
+        if (cuGreenCtxStreamCreate(&st, g, CU_STREAM_NON_BLOCKING, 0) == CUDA_SUCCESS) {
+            void *old = SHARE(streams, st);
+            if (old)
+                note(cuStreamDestroy_v2(old));
+        }
+        break;
+    case 2:
+        if (cuCtxFromGreenCtx(&c, g) == CUDA_SUCCESS)
+            note(cuCtxSetCurrent(c));
+        break;
+    case 3: note(cuGreenCtxRecordEvent(g, PICK(events))); break;
+    case 4: note(cuGreenCtxWaitEvent(g, PICK(events))); break;
+    case 5:
+        note(cuGreenCtxGetDevResource(g, &got, CU_DEV_RESOURCE_TYPE_SM));
+        note(cuGreenCtxGetId(g, &id));
+        break;
+    }
+}
+
+static void
+node_ops(struct dice *s)
+{
+    CUgraph g = PICK(graphs), other = PICK(graphs);
+    CUgraphNode n = NULL, from = PICK(nodes), to = PICK(nodes);
+    CUcontext c = NULL;
+    CUDA_HOST_NODE_PARAMS host = { count_host, NULL };
+    CUDA_MEMSET_NODE_PARAMS set = { .dst = (uintptr_t)PICK(memory), .elementSize = 1, .value = 3, .width = 64, .height = 1 };
+    CUDA_MEM_ALLOC_NODE_PARAMS alloc = { .poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } },
+                                         .bytesize = BYTES };
+    CUDA_KERNEL_NODE_PARAMS k;
+    CUgraphExecUpdateResultInfo result;
+    CUgraphConditionalHandle condition;
+    CUuserObject object;
+    CUgraphNodeType type;
+    CUresult e = CUDA_SUCCESS;
+    (void)cuCtxGetCurrent(&c);
+    switch (rnd(s) % 16) {
+    case 0: e = cuGraphAddHostNode(&n, g, &from, rnd(s) % 2, &host); break;
+    case 1: e = memory_goes ? cuGraphAddMemsetNode(&n, g, NULL, 0, &set, c) : cuGraphAddEmptyNode(&n, g, NULL, 0); break;
+    case 2: e = cuGraphAddChildGraphNode(&n, g, NULL, 0, other); break;
+    case 3:
+        e = cuGraphAddMemAllocNode(&n, g, NULL, 0, &alloc);
+        if (e == CUDA_SUCCESS && rnd(s) % 4) {
+            CUgraphNode end;
+            note(cuGraphAddMemFreeNode(&end, g, &n, 1, alloc.dptr));
+        }
+        break;
+    case 4: e = cuGraphAddEventWaitNode(&n, g, &from, rnd(s) % 2, PICK(events)); break;
+    case 5: note(cuGraphDestroyNode(from)); break;
+    case 6: note(cuGraphAddDependencies_v2(g, &from, &to, NULL, 1)); break;
+    case 7: note(cuGraphRemoveDependencies_v2(g, &from, &to, NULL, 1)); break;
+    case 8: note(cuGraphNodeSetEnabled(PICK(execs), from, rnd(s) % 2)); break;
+    case 9: {
+        CUresult u = cuGraphExecUpdate_v2(PICK(execs), g, &result);
+        if (u != CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
+            note(u);
+        break;
+    }
+    case 10: note(cuGraphKernelNodeGetParams_v2(from, &k)); break;
+    case 11: note(cuGraphNodeGetType(from, &type)); break;
+    case 12: note(cuGraphDebugDotPrint(g, "/dev/null", 1)); break;
+    case 13:
+        if (cuUserObjectCreate(&object, &called_back, count_host, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) == CUDA_SUCCESS) {
+            note(cuGraphRetainUserObject(g, object, 1, 0));
+            note(cuUserObjectRelease(object, 1));
+        }
+        break;
+    case 14:
+        if (cuGraphConditionalHandleCreate(&condition, g, c, rnd(s) % 2, CU_GRAPH_COND_ASSIGN_DEFAULT) == CUDA_SUCCESS) {
+            CUgraphNodeParams p = { .type = CU_GRAPH_NODE_TYPE_CONDITIONAL,
+                                    .conditional = { .handle = condition, .type = CU_GRAPH_COND_TYPE_IF, .size = 1, .ctx = c } };
+            CUgraphNode inner;
+            e = cuGraphAddNode(&n, g, NULL, 0, &p);
+            if (e == CUDA_SUCCESS)
+                note(cuGraphAddEmptyNode(&inner, p.conditional.phGraph_out[0], NULL, 0));
+        }
+        break;
+    case 15: note(cuGraphUpload(PICK(execs), PICK(streams))); break;
+    }
+    note(e);
+    if (n)
+        (void)SHARE(nodes, n);
+}
+
+/* A capture of a stream that other threads use. */
+static void
+capture_ops(struct dice *s)
+{
+    CUstream st = PICK(streams);
+    CUgraph g = NULL;
+    CUstreamCaptureStatus status;
+    cuuint64_t id;
+    switch (rnd(s) % 6) {
+    case 0: note(cuStreamBeginCapture_v2(st, (CUstreamCaptureMode)(rnd(s) % 3))); break;
+    case 1: note(cuStreamBeginCaptureToGraph(st, PICK(graphs), NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_RELAXED)); break;
+    case 2:
+    case 3:
+        note(cuStreamEndCapture(st, &g));
+        if (g) {
+            void *old = SHARE(graphs, g);
+            if (old)
+                note(cuGraphDestroy(old));
+        }
+        break;
+    case 4: note(cuStreamIsCapturing(st, &status)); break;
+    case 5: note(cuStreamGetCaptureInfo(st, &status, &id)); break;
+    }
+}
+
+static void
+question_ops(struct dice *s)
+{
+    CUfunction f = PICK(functions), g;
+    CUmodule m;
+    CUlibrary lib = PICK(libraries);
+    CUsurfref u;
+    CUtexref t;
+    CUdeviceptr p;
+    CUcontext c;
+    CUipcEventHandle ipc;
+    const char *name;
+    unsigned long long id;
+    float ms;
+    size_t n;
+    int v;
+    switch (rnd(s) % 14) {
+    case 0: note(cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_NUM_REGS, f)); break;
+    case 1: note(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)(rnd(s) % 65536))); break;
+    case 2: note(cuFuncGetName(&name, f)); break;
+    case 3: note(cuFuncGetModule(&m, f)); break;
+    case 4: note(cuOccupancyMaxActiveBlocksPerMultiprocessor(&v, f, 32, 0)); break;
+    case 5:
+        if (cuModuleEnumerateFunctions(&g, 1, PICK(modules)) == CUDA_SUCCESS)
+            (void)SHARE(functions, g);
+        break;
+    case 6:
+        if (cuModuleGetFunction(&g, PICK(modules), "w") == CUDA_SUCCESS)
+            (void)SHARE(writers, g);
+        break;
+    case 7: note(cuLibraryGetGlobal(&p, &n, lib, "v")); break;
+    case 8:
+        if (cuLibraryGetModule(&m, lib) == CUDA_SUCCESS)
+            note(cuModuleGetFunction(&g, m, "l"));
+        break;
+    case 9:
+        if (cuModuleGetSurfRef(&u, PICK(modules), "u") == CUDA_SUCCESS)
+            note(cuSurfRefSetArray(u, PICK(arrays), 0));
+        break;
+    case 10:
+        if (cuModuleGetTexRef(&t, PICK(modules), "t") == CUDA_SUCCESS)
+            note(cuTexRefSetArray(t, PICK(arrays), CU_TRSA_OVERRIDE_FORMAT));
+        break;
+    case 11: note(cuIpcGetEventHandle(&ipc, PICK(events))); break;
+    case 12: (void)cuEventElapsedTime_v2(&ms, PICK(events), PICK(events)); break;
+    case 13:
+        if (cuCtxPushCurrent_v2(atomic_load(&contexts[rnd(s) % CONTEXTS])) == CUDA_SUCCESS) {
+            note(cuCtxGetLimit(&n, CU_LIMIT_PRINTF_FIFO_SIZE));
+            note(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 1 << 20));
+            note(cuCtxGetId(NULL, &id));
+            note(cuCtxPopCurrent_v2(&c));
+        }
+        break;
+    }
+}
+
 /* A handle of one kind, or one that nobody made, in the place of another. */
 static void
 confused_ops(struct dice *s)
 {
     void *const kinds[] = { PICK(streams), PICK(events), PICK(modules), PICK(functions), PICK(arrays), PICK(mipmaps), PICK(graphs), PICK(execs),
-                            PICK(links), PICK(libraries), atomic_load(&contexts[rnd(s) % CONTEXTS]), (void *)(uintptr_t)(rnd(s) << 4), NULL };
+                            PICK(links), PICK(libraries), PICK(nodes), PICK(pools), PICK(pieces), PICK(ranges), PICK(greens), PICK(memory),
+                            atomic_load(&contexts[rnd(s) % CONTEXTS]), (void *)(uintptr_t)(rnd(s) << 4), NULL };
     void *h = kinds[rnd(s) % (sizeof kinds / sizeof *kinds)];
     CUfunction f;
     CUdeviceptr p;
@@ -267,7 +605,7 @@ confused_ops(struct dice *s)
     CUgraph g;
     size_t n;
     unsigned u;
-    switch (rnd(s) % 14) {
+    switch (rnd(s) % 21) {
     case 0: note(cuStreamQuery(h)); break;
     case 1: note(cuEventRecord(h, PICK(streams))); break;
     case 2: note(cuEventQuery(h)); break;
@@ -282,13 +620,20 @@ confused_ops(struct dice *s)
     case 11: note(cuStreamGetCtx(h, &c)); break;
     case 12: note(cuGraphClone(&g, h)); if (rnd(s) % 4 == 0) note(cuGraphDestroy(h)); break;
     case 13: note(cuCtxGetApiVersion(h, &u)); break;
+    case 14: note(cuGraphDestroyNode(h)); break;
+    case 15: note(cuMemPoolTrimTo(h, 0)); break;
+    case 16: note(cuGreenCtxRecordEvent(h, PICK(events))); break;
+    case 17: note(cuMemUnmap((uintptr_t)h, PIECE)); break;
+    case 18: note(cuMemRelease((uintptr_t)h)); break;
+    case 19: note(cuStreamEndCapture(h, &g)); break;
+    case 20: note(free_memory(s, h)); break;
     }
 }
 
 static void
 work_step(struct dice *s)
 {
-    switch (rnd(s) % 7) {
+    switch (rnd(s) % 14) {
     case 0:
     case 1: stream_ops(s); break;
     case 2: module_ops(s); break;
@@ -300,6 +645,13 @@ work_step(struct dice *s)
             link_ops(s);
         break;
     case 6: confused_ops(s); break;
+    case 7: pool_ops(s); break;
+    case 8: mapping_ops(s); break;
+    case 9: queued_ops(s); break;
+    case 10: green_ops(s); break;
+    case 11: node_ops(s); break;
+    case 12: capture_ops(s); break;
+    case 13: question_ops(s); break;
     }
 }
 
@@ -317,10 +669,23 @@ context_step(struct dice *s)
     primary_ops(s);
 }
 
+/* Over HIP a kernel's fault is the process's, and nothing would succeed after it; to the thread sanitizer such a use is the race that it is. */
+static bool
+memory_can_go(void)
+{
+#ifdef __SANITIZE_THREAD__
+    return false;
+#else
+    const char *device = getenv("CUDAWAY_DEVICE");
+    return !device || (strncmp(device, "gfxemu", 6) && strncmp(device, "hip", 3));
+#endif
+}
+
 static void
 make_contexts(void)
 {
     CUcontext c;
+    memory_goes = memory_can_go();
     for (int i = 0; i < CONTEXTS - 1; i++) {
         OK(cuCtxCreate_v2(&c, 0, 0));
         OK(cuCtxPopCurrent_v2(NULL));
