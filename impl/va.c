@@ -3,11 +3,14 @@
  * more start and end on pages of their own and are followed by an inaccessible page, so that running past one is a fault. */
 #define _GNU_SOURCE
 #include "impl/va.h"
+#include "impl/base/fault.h"
 #include "impl/base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -200,18 +203,68 @@ shared_insert(size_t at, uint64_t from, uint64_t to)
     return true;
 }
 
-/* Pages that are not the file's yet. */
+static void
+shared_remove(size_t at)
+{
+    memmove(shared + at, shared + at + 1, (nshared - at - 1) * sizeof *shared);
+    nshared--;
+}
+
+/* While pages move into the file they can be read only: other blocks lie on them, which a kernel, a copy or, managed memory, the program may write.
+ * Who does so faults, waits in the handler until `moves` is even again, and writes then. A thread that comes late finds the pages moved, and its fault
+ * looks like one that is real: within what ever moved, each thread may try again once after each move. */
+static _Atomic uint64_t moves;          /* odd: under way */
+static _Atomic uint64_t moved_from = UINT64_MAX, moved_to;
+static pthread_key_t tried;             /* the moves after which the thread tried again */
+
+static bool
+moved_meanwhile(uintptr_t address)
+{
+    if (address < atomic_load(&moved_from) || address >= atomic_load(&moved_to))
+        return false;
+    uint64_t n;
+    while ((n = atomic_load(&moves)) & 1)
+        sched_yield();
+    if ((uint64_t)(uintptr_t)pthread_getspecific(tried) == n)
+        return false;
+    return !pthread_setspecific(tried, (const void *)(uintptr_t)n);
+}
+
+static void
+watch_moves(void)
+{
+    if (!pthread_key_create(&tried, NULL))
+        cw_faults_again(moved_meanwhile);
+}
+
+/* Pages that are not the file's yet. Lock held. */
 static bool
 share_run(uint64_t from, uint64_t to)
 {
-    for (uint64_t a = from; a < to;) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_moves);
+    cw_faults_claim();
+    if (from < atomic_load(&moved_from))
+        atomic_store(&moved_from, from);
+    if (to > atomic_load(&moved_to))
+        atomic_store(&moved_to, to);
+    atomic_fetch_add(&moves, 1);
+    const size_t at = shared_at(from);
+    const bool recorded = shared_insert(at, from, to);
+    bool ok = recorded && !mprotect((void *)(uintptr_t)from, to - from, PROT_READ);
+    for (uint64_t a = from; ok && a < to;) {
         ssize_t n = pwrite(share_fd, (const void *)(uintptr_t)a, to - a, (off_t)(a - base));
-        if (n <= 0)
-            return false;
-        a += (uint64_t)n;
+        ok = n > 0;
+        a += ok ? (uint64_t)n : 0;
     }
-    return mmap((void *)(uintptr_t)from, to - from, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, share_fd, (off_t)(from - base)) !=
-           MAP_FAILED && shared_insert(shared_at(from), from, to);
+    ok = ok && mmap((void *)(uintptr_t)from, to - from, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, share_fd, (off_t)(from - base)) != MAP_FAILED;
+    if (recorded && !ok) {
+        if (mprotect((void *)(uintptr_t)from, to - from, PROT_READ | PROT_WRITE))
+            cw_error("device memory cannot be made writable again: %s", strerror(errno));
+        shared_remove(at);
+    }
+    atomic_fetch_add(&moves, 1);
+    return ok;
 }
 
 static void
@@ -221,8 +274,7 @@ shared_drop(uint64_t from, uint64_t to)
         uint64_t a = shared[i].address, b = a + shared[i].size;
         uint64_t lo = a > from ? a : from, hi = b < to ? b : to;
         (void)fallocate(share_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(lo - base), (off_t)(hi - lo));
-        memmove(shared + i, shared + i + 1, (nshared - i - 1) * sizeof *shared);
-        nshared--;
+        shared_remove(i);
         if (a < lo && shared_insert(i, a, lo))
             i++;
         if (hi < b && shared_insert(i, hi, b))
@@ -236,8 +288,10 @@ cw_va_share(uint64_t address, size_t size, int *fd, uint64_t *offset)
     cwb_result r = CWB_OK;
     uint64_t from = address & ~(PAGE - 1), to = round_up(address + size, PAGE);
     pthread_mutex_lock(&lock);
-    if (!base || address < base || to - base > region_size)
-        r = CWB_INVALID;
+    const size_t behind = lower_bound(address + 1);
+    const struct block *b = behind ? &blocks[behind - 1] : NULL;
+    if (!b || size > b->size || address - b->address > b->size - size)
+        r = CWB_INVALID;                /* another thread has freed it */
     if (r == CWB_OK && share_fd < 0 && (share_fd = cw_memory_file("cudaway-shared", region_size)) < 0)
         r = CWB_NOMEM;
     for (uint64_t a = from; r == CWB_OK && !all_shared && a < to;) {
@@ -276,10 +330,11 @@ cw_va_share_all(cw_va_changed_fn *fn, int *fd, uint64_t *at, uint64_t *size)
     pthread_mutex_lock(&lock);
     if (all_shared) {
         r = CWB_OK;
-    } else if (base) {
+    } else if (nblocks) {
         cw_error("device memory cannot be shared with another process: some of it is in use already");
     } else if (region_init()) {
-        share_fd = cw_memory_file("cudaway-device", region_size);
+        if (share_fd < 0)               /* else one that an attempt before this could not map */
+            share_fd = cw_memory_file("cudaway-device", region_size);
         if (share_fd >= 0 && mmap((void *)(uintptr_t)base, region_size, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, share_fd, 0) != MAP_FAILED)
             r = CWB_OK;
         else

@@ -57,8 +57,8 @@ void       cw_va_phys_destroy(struct cw_va_phys *p);
 cwb_result cw_va_phys_import(int fd, size_t size, struct cw_va_phys **out);
 cwb_result cw_va_phys_export(struct cw_va_phys *p, int *fd);    /* the caller's to close */
 /* Make the pages under [address, address + size), which cw_va_alloc gave, those of a file that other processes can map: *fd (this file's, one a
- * process), *offset there. Contents are kept; nothing may write to them meanwhile. Whole pages are shared, with other blocks on
- * them. */
+ * process), *offset there. Contents are kept, also what others write meanwhile. Whole pages are shared, with other blocks on
+ * them. CWB_INVALID: it lies in no block. */
 cwb_result cw_va_share(uint64_t address, size_t size, int *fd, uint64_t *offset);
 /* All of the region is one file from the start, so that another process can have the same memory at the same addresses; `changed` hears of every
  * change to what its pages are. Before the region is used; CWB_NOMEM and a line at error level where it cannot be. The file is sealed against a change

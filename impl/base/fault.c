@@ -21,6 +21,7 @@ static bool installed[COUNT];                               /* lock */
 static struct sigaction first[COUNT];
 static struct sigaction *_Atomic above[COUNT];
 static _Atomic(cw_fault_fn *) owner;
+static _Atomic(cw_fault_again_fn *) again;
 
 /* What a thread is at. Keys and not thread-local variables: the handler may run on a thread that never had them, where reading a variable of a
  * library that was loaded later allocates; and the room for variables that do not is small, and this file is in several libraries. */
@@ -54,6 +55,9 @@ static void
 on_signal(int sig, siginfo_t *info, void *context)
 {
     if (info->si_code > 0) {
+        cw_fault_again_fn *may = atomic_load(&again);
+        if (may && sig == SIGSEGV && may((uintptr_t)info->si_addr))
+            return;
         struct guard *guard = pthread_getspecific(guard_key);
         if (guard && (sig == SIGSEGV || sig == SIGBUS)) {
             guard->address = (uintptr_t)info->si_addr;
@@ -139,6 +143,12 @@ void
 cw_faults_owner(cw_fault_fn *fn)
 {
     atomic_store(&owner, fn);
+}
+
+void
+cw_faults_again(cw_fault_again_fn *fn)
+{
+    atomic_store(&again, fn);
 }
 
 void

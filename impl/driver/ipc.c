@@ -84,9 +84,7 @@ ipc_memory_export(CUdeviceptr address, enum range_kind kind, void *out)
     if (e != CUDA_SUCCESS)
         return e;
     int fd = -1;
-    e = memory_settle(c);               /* nobody writes while the pages move into the file */
-    if (e == CUDA_SUCCESS)
-        e = result_of(c->b->mem_share(r.base, r.size, &fd, &h.offset));
+    e = result_of(c->b->mem_share(r.base, r.size, &fd, &h.offset));
     ctx_unref(c);
     if (e != CUDA_SUCCESS)
         return e;

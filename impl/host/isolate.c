@@ -49,6 +49,7 @@ struct pages {
 static struct {
     pthread_mutex_t lock;
     bool on;                    /* set once */
+    pid_t owner;                /* by this process; a child of fork has the pages and sockets, and nobody who answers them */
     int region_fd, code_fd;
     uint64_t base, size;
     uint8_t *code;
@@ -483,6 +484,8 @@ cwh_isolate_open(void)
         cw_error("%s=%s is not 0 or 1", cw_env_name(CW_ENV_ISOLATE), s);
         return CWB_INVALID;
     }
+    if (isolate.on && isolate.owner == getpid())
+        return CWB_OK;                          /* a second cuInit, after one that failed behind this */
     if (isolate.on) {
         cw_error("%s: not in a child of fork", cw_env_name(CW_ENV_ISOLATE));
         return CWB_UNSUPPORTED;
@@ -494,8 +497,11 @@ cwh_isolate_open(void)
     isolate.code = isolate.code_fd < 0 ? MAP_FAILED : mmap(NULL, CODE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, isolate.code_fd, 0);
     if (isolate.code == MAP_FAILED) {
         cw_error("%s: no memory for the code of kernels: %s", cw_env_name(CW_ENV_ISOLATE), strerror(errno));
+        if (isolate.code_fd >= 0)
+            close(isolate.code_fd);
         return CWB_NOMEM;
     }
+    isolate.owner = getpid();
     isolate.on = true;
     return CWB_OK;
 }

@@ -69,6 +69,13 @@ cwj_ending_watch(void)
         (void)__cxa_thread_atexit_impl(main_ends, NULL, &__dso_handle);
 }
 
+/* The C library ends the process where it has no memory for a registration, and LLVM's own constructors do so anyway: then is the time. */
+__attribute__((constructor)) static void
+watch_when_loaded(void)
+{
+    cwj_ending_watch();
+}
+
 bool
 cwj_ending_enter(void)
 {

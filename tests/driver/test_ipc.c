@@ -3,7 +3,9 @@
  * crosses is what a program sends: 64-byte handles and file descriptors. */
 #include "tests/driver/test.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -168,6 +170,61 @@ wait_for_gate(void *unused)
     EXPECT(read(gate[0], &c, 1) == 1);
 }
 
+/* What lies in the pages of memory that another thread shares is written all the while: by copies in a context of its own. */
+static _Atomic CUdeviceptr written;     /* 0: the end */
+
+static void *
+write_on(void *context)
+{
+    CUdeviceptr p;
+    OK(cuCtxSetCurrent(context));
+    for (uint32_t i = 1, back; (p = atomic_load(&written)) != 0; i++) {
+        OK(cuMemcpyHtoD_v2(p, &i, 4));
+        OK(cuMemcpyDtoH_v2(&back, p, 4));
+        if (back != i) {
+            EXPECT(!"a write was lost");
+            break;
+        }
+    }
+    return NULL;
+}
+
+static void
+written_while_shared(void)
+{
+    enum { ROUNDS = 200, SIZE = 512 };
+    CUcontext mine, other;
+    CUdeviceptr near, p[ROUNDS];
+    CUipcMemHandle h;
+    pthread_t t;
+    OK(cuCtxGetCurrent(&mine));
+    OK(cuCtxCreate_v2(&other, 0, 0));
+    for (int i = 0; i < ROUNDS; i++) {
+        do {                            /* what is not followed by the other lies in a gap, and goes with the context */
+            OK(cuCtxSetCurrent(other));
+            do
+                OK(cuMemAlloc_v2(&near, SIZE));
+            while (near % 4096);
+            OK(cuCtxSetCurrent(mine));
+            OK(cuMemAlloc_v2(&p[i], 128 * 4096 - SIZE));
+            if (p[i] != near + SIZE)
+                OK(cuMemFree_v2(p[i]));
+        } while (p[i] != near + SIZE);
+        if (!i) {
+            atomic_store(&written, near);
+            EXPECT(!pthread_create(&t, NULL, write_on, other));
+        }
+        atomic_store(&written, near);
+        OK(cuIpcGetMemHandle(&h, p[i]));
+    }
+    atomic_store(&written, 0);
+    pthread_join(t, NULL);
+    for (int i = 0; i < ROUNDS; i++)
+        OK(cuMemFree_v2(p[i]));
+    OK(cuCtxDestroy_v2(other));
+    OK(cuCtxSetCurrent(mine));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -292,6 +349,7 @@ main(int argc, char **argv)
     fill(large, SIZE, 10);
     EXPECT(holds(large, SIZE, 10) && holds(neighbour, SMALL, 9));
     free(h);
+    written_while_shared();
     OK(cuCtxDestroy_v2(c));
     return failures != 0;
 }
