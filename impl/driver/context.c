@@ -177,7 +177,7 @@ ctx_create(CUdevice device, unsigned flags, unsigned version, bool primary, stru
         e = result_of(c->b->event_create(c->be, 0, &c->legacy_event));
     struct stream *s = NULL;
     if (e == CUDA_SUCCESS)
-        e = stream_make(c, 0, 0, true, &s);
+        e = stream_make(c, 0, 0, 0, true, &s);
     if (e == CUDA_SUCCESS)
         handle_put(&s->obj);
     if (e == CUDA_SUCCESS && !primary) {

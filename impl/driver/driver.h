@@ -277,7 +277,8 @@ CUresult stream_context(CUstream h, struct ctx **c, struct stream **hold);
     do { CUresult r_ = ctx_error(c); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 /* The stream that h names in context c, with a reference: 0 and CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, or a handle. */
 CUresult stream_get(struct ctx *c, CUstream h, struct stream **out);
-CUresult stream_make(struct ctx *c, unsigned flags, int priority, bool legacy, struct stream **out);    /* with a reference */
+/* green: the green context's handle, or 0. With a reference. */
+CUresult stream_make(struct ctx *c, unsigned flags, int priority, uint64_t green, bool legacy, struct stream **out);
 /* Bracket every submission: takes ctx.order and applies the default-stream rules. */
 CUresult stream_begin(struct stream *s);
 CUresult stream_admit(struct stream *s);        /* stream_begin in two steps: what captures refuse, which takes the graphs' lock */

@@ -273,9 +273,8 @@ drv_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx, unsigned int
     if (!phStream || flags != CU_STREAM_NON_BLOCKING)
         return CUDA_ERROR_INVALID_VALUE;
     struct stream *s;
-    CUresult e = stream_make(x->c, flags, priority, false, &s);
+    CUresult e = stream_make(x->c, flags, priority, x->obj.handle, false, &s);
     if (e == CUDA_SUCCESS) {
-        s->green = x->obj.handle;
         *phStream = HANDLE(CUstream, s);
         handle_put(&s->obj);
     }

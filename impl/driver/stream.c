@@ -88,7 +88,7 @@ stream_borrow(struct obj *o)
 static const struct obj_class stream_class = { .kind = KIND_STREAM, .finish = stream_finish, .borrow = stream_borrow };
 
 CUresult
-stream_make(struct ctx *c, unsigned flags, int priority, bool legacy, struct stream **out)
+stream_make(struct ctx *c, unsigned flags, int priority, uint64_t green, bool legacy, struct stream **out)
 {
     struct stream *s = calloc(1, sizeof *s);
     if (!s)
@@ -96,6 +96,7 @@ stream_make(struct ctx *c, unsigned flags, int priority, bool legacy, struct str
     s->flags = flags;
     s->priority = priority < -5 ? -5 : priority > 0 ? 0 : priority;
     s->id = atomic_fetch_add(&next_id, 1);
+    s->green = green;
     s->is_legacy = legacy;
     atomic_init(&s->sync_policy, CU_SYNC_POLICY_AUTO);
     s->blocking = !legacy && !(flags & CU_STREAM_NON_BLOCKING);
@@ -158,7 +159,7 @@ thread_stream(struct ctx *c, struct stream **out)
         tls.registered = true;
     }
     struct stream *s;
-    CUresult e = stream_make(c, 0, 0, false, &s);
+    CUresult e = stream_make(c, 0, 0, 0, false, &s);
     if (e != CUDA_SUCCESS)
         return e;
     tls.list[tls.count++] = (struct thread_stream){ c, s };
@@ -378,10 +379,9 @@ drv_cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int prior
     if (!phStream || flags & ~(unsigned)CU_STREAM_NON_BLOCKING)
         return CUDA_ERROR_INVALID_VALUE;
     struct stream *s;
-    CUresult e = stream_make(c, flags, priority, false, &s);
+    const void *now = ctx_current_handle();
+    CUresult e = stream_make(c, flags, priority, handle_kind(now) == KIND_GREEN ? (uintptr_t)now : 0, false, &s);
     if (e == CUDA_SUCCESS) {
-        if (handle_kind(ctx_current_handle()) == KIND_GREEN)
-            s->green = (uintptr_t)ctx_current_handle();
         *phStream = HANDLE(CUstream, s);
         handle_put(&s->obj);
     }
