@@ -5,28 +5,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void
-end_all(_Atomic(void *) table[SHARED], CUresult (*end)(void *))
-{
-    for (int i = 0; i < SHARED; i++) {
-        void *h = atomic_exchange(&table[i], NULL);
-        if (h && end)
-            (void)end(h);
-    }
-}
-
-static CUresult
-end_range(void *p)
-{
-    return free_range((uintptr_t)p);
-}
-
-static CUresult
-end_piece(void *p)
-{
-    return cuMemRelease((uintptr_t)p);
-}
-
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -44,26 +22,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         else
             work_step(&s);
     }
-    (void)cuCtxSetCurrent(NULL);
-    /* What no context owns. */
-    end_all(links, (CUresult (*)(void *))cuLinkDestroy);
-    end_all(libraries, (CUresult (*)(void *))cuLibraryUnload);
-    end_all(execs, (CUresult (*)(void *))cuGraphExecDestroy);
-    end_all(graphs, (CUresult (*)(void *))cuGraphDestroy);
-    end_all(greens, (CUresult (*)(void *))cuGreenCtxDestroy);
-    end_all(pools, (CUresult (*)(void *))cuMemPoolDestroy);
-    end_all(ranges, end_range);
-    end_all(pieces, end_piece);
-    end_contexts();
-    end_all(streams, NULL);
-    end_all(events, NULL);
-    end_all(modules, NULL);
-    end_all(functions, NULL);
-    end_all(writers, NULL);
-    end_all(nodes, NULL);
-    end_all(memory, NULL);
-    end_all(arrays, NULL);
-    end_all(mipmaps, NULL);
+    end_everything();
     if (failures)
         abort();
     return 0;

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Any function of the driver, with any arguments, from several threads at a time (any_call.h). Nothing crashes. `test_driver_any [seconds [threads
+ * [seed]]]`. */
+#include "tests/driver/any_call.h"
+
+#include <pthread.h>
+#include <time.h>
+
+static _Atomic bool over;
+static unsigned long long seed;
+
+static void *
+worker(void *number)
+{
+    struct dice s = { .state = ((uintptr_t)number + seed * 1000) * 0x9e3779b97f4a7c15ull + 1 };
+    for (unsigned i = 0; !atomic_load_explicit(&over, memory_order_relaxed); i++) {
+        if (i % 8 == 0)
+            (void)cuCtxSetCurrent(atomic_load(&contexts[rnd(&s) % CONTEXTS]));
+        if (i % 4 == 0)
+            work_step(&s);
+        if (i % 1024 == 0)
+            context_step(&s);
+        any_step(&s);
+    }
+    return NULL;
+}
+
+int
+main(int argc, char **argv)
+{
+    double seconds = argc > 1 ? atof(argv[1]) : 3;
+    int n = argc > 2 ? atoi(argv[2]) : 8;
+    pthread_t *t = calloc((size_t)n, sizeof *t);
+    if (!t || n < 1)
+        return 2;
+    seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+    setenv("CUDAWAY_LOG", "off", 0);            /* each refusal would have its line */
+    lenient = true;
+    OK(cuInit(0));
+    make_contexts();
+    for (int i = 0; i < n; i++)
+        pthread_create(&t[i], NULL, worker, (void *)(uintptr_t)(i + 1));
+    nanosleep(&(struct timespec){ .tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9) }, NULL);
+    atomic_store(&over, true);
+    for (int i = 0; i < n; i++)
+        pthread_join(t[i], NULL);
+    printf("%lu calls, %lu refused\n", atomic_load(&calls), atomic_load(&lost));
+    EXPECT(atomic_load(&calls) > 1000);
+    end_everything();
+    free(t);
+    return failures != 0;
+}
