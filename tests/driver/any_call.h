@@ -140,7 +140,7 @@ static void __attribute__((unused))
 forget_any(void)
 {
     for (unsigned i = 0; i < sizeof any_tables / sizeof *any_tables; i++)
-        end_all(any_tables[i], NULL);
+        END_ALL(any_tables[i], h)
 }
 
 #endif
