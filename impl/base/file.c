@@ -301,20 +301,28 @@ cw_mkdirs(const char *path, unsigned mode)
     return CW_OK;
 }
 
-char *
-cw_dir_of_object(const void *address)
+_Static_assert(CW_PATH_MAX >= PATH_MAX, "realpath's");
+
+bool
+cw_dir_of_object_in(const void *address, char dir[CW_PATH_MAX])
 {
     Dl_info info;
     if (!dladdr(address, &info) || !info.dli_fname)
-        return NULL;
+        return false;
     /* For the program itself this is argv[0]: a bare name when the shell found it in PATH. */
-    char *real = realpath(strchr(info.dli_fname, '/') ? info.dli_fname : "/proc/self/exe", NULL);
-    if (!real)
-        return NULL;
-    char *slash = strrchr(real, '/');
+    if (!realpath(strchr(info.dli_fname, '/') ? info.dli_fname : "/proc/self/exe", dir))
+        return false;
+    char *slash = strrchr(dir, '/');
     if (slash)
         *slash = 0;
-    return real;
+    return true;
+}
+
+char *
+cw_dir_of_object(const void *address)
+{
+    char dir[CW_PATH_MAX];
+    return cw_dir_of_object_in(address, dir) ? strdup(dir) : NULL;
 }
 
 void *

@@ -46,6 +46,8 @@ cw_result cw_new_file_finish(struct cw_new_file *f, bool keep);
 cw_result cw_mkdirs(const char *path, unsigned mode) CW_MUST_CHECK;
 /* Folder that holds the shared object or program containing `address` (malloc'd), or NULL. */
 char *cw_dir_of_object(const void *address);
+enum { CW_PATH_MAX = 4096 };
+bool cw_dir_of_object_in(const void *address, char dir[CW_PATH_MAX]);   /* without memory; false: none */
 /* dlopen(path, RTLD_NOW | RTLD_LOCAL) for a path that names another's library. The audit module gives programs ours for such paths, and us the one
  * that we ask for; but who asks is the caller of the C library's dlopen, and a sanitizer's runtime or a preloaded library may stand before
  * that. dlmopen with a path is not redirected. */

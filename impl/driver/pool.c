@@ -395,18 +395,23 @@ block_get(struct pool *p, struct stream *s, uint64_t wanted, struct block **out)
     for (unsigned added = 0;;) {
         struct block *b = NULL;
         struct run r;
+        bool found = false;
         pthread_mutex_lock(&p->lock);
         if (!p->reuse_follow && !added)
             at.behind.n = 0;
         for (struct chunk *h = p->chunks; h && !b; h = h->next)
-            if (h->ctx == c && run_find(h, &at, wanted, &r))
+            if (h->ctx == c && run_find(h, &at, wanted, &r)) {
+                found = true;
                 b = block_carve(h, &r, wanted);
+            }
         bool internal = p->reuse_internal;
         uint64_t other = b ? 0 : pool_in_the_way(p, c, &at, wanted);
         pthread_mutex_unlock(&p->lock);
         *out = b;
         if (b)
             return CUDA_SUCCESS;
+        if (found)                      /* it is the host's memory that is lacking, and more of the device's would not help */
+            return CUDA_ERROR_OUT_OF_MEMORY;
         e = chunk_make(p, c, round_up(wanted, UNIT), CHUNK);
         if (e == CUDA_ERROR_OUT_OF_MEMORY)
             e = chunk_make(p, c, round_up(wanted, UNIT), GRANULE);

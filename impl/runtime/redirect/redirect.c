@@ -47,12 +47,14 @@ cw_redirect_enabled(void)
     return !strcmp(s, "off") ? false : true;
 }
 
-/* The object's copy when it is to be redirected: there, checked, not redirected before. Else NULL, after a message where one is due. */
+/* The object's copy when it is to be redirected: there, checked, not redirected before. Else NULL, after a message where one is due; *again: memory was
+ * short. */
 static struct cw_copy *
-find_copy(const char *path, uintptr_t bias, struct cw_runtime **runtime)
+find_copy(const char *path, uintptr_t bias, struct cw_runtime **runtime, bool *again)
 {
     struct cw_copy *c;
     char real[PATH_MAX];
+    *again = false;
     if (cw_runtime_is_ours(path))
         return NULL;
     ssize_t n = strcmp(path, own_program) ? -1 : readlink(path, real, sizeof real - 1);
@@ -67,6 +69,7 @@ find_copy(const char *path, uintptr_t bias, struct cw_runtime **runtime)
                 "libcudart_static.a that it was linked with, or link it with -cudart shared", slash ? slash + 1 : path);
     else if (r)
         cw_warn("%s: %s", path, cw_result_text(r));
+    *again = r == CW_ERR_NOMEM;
     if (r || !c)
         return NULL;
     *runtime = cw_runtime_for(c->major);
@@ -82,7 +85,8 @@ struct cw_copy *
 cw_redirect_object(const char *path, uintptr_t bias)
 {
     struct cw_runtime *runtime;
-    struct cw_copy *c = find_copy(path, bias, &runtime);
+    bool again;
+    struct cw_copy *c = find_copy(path, bias, &runtime, &again);
     if (c && cw_patch_apply(c, runtime)) {
         cw_copy_destroy(c);
         return NULL;
@@ -219,9 +223,10 @@ new_copies(void)
         struct object *o = &objects[i];
         if (o->seen)
             continue;
-        o->seen = true;
-        o->copy = find_copy(o->path, o->bias, &o->runtime);
-        if (!o->copy)
+        bool again;
+        o->copy = find_copy(o->path, o->bias, &o->runtime, &again);
+        o->seen = !again;
+        if (!o->copy && !again)
             cw_redirect_compiler(o->path, o->bias);
         if (o->copy) {
             b->copies[b->count] = o->copy;

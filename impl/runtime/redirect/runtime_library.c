@@ -61,7 +61,7 @@ read_exports(struct cw_runtime *r)
     return r->count ? CW_OK : CW_ERR_INVALID;
 }
 
-static void
+static cw_result
 find_runtime(struct cw_runtime *r, unsigned major)
 {
     const char *set = cw_env_get(CW_ENV_RUNTIME_LIBRARY);
@@ -80,7 +80,10 @@ find_runtime(struct cw_runtime *r, unsigned major)
         r->names = NULL;
         r->count = 0;
         cw_elf_symbols_finish(&r->symbols);
+        free(r->path);
+        r->path = NULL;
     }
+    return result;
 }
 
 struct cw_runtime *
@@ -91,8 +94,7 @@ cw_runtime_for(unsigned major)
     struct cw_runtime *r = &runtimes[major - FIRST_MAJOR];
     pthread_mutex_lock(&lock);
     if (!r->tried) {
-        r->tried = true;
-        find_runtime(r, major);
+        r->tried = find_runtime(r, major) != CW_ERR_NOMEM;
     }
     pthread_mutex_unlock(&lock);
     return r->names ? r : NULL;
@@ -105,6 +107,7 @@ same_file(const char *a, const char *b)
     return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/* Allocates nothing: where memory is short, ours must not be taken for another's and be redirected to itself. */
 bool
 cw_runtime_is_ours(const char *path)
 {
@@ -112,13 +115,12 @@ cw_runtime_is_ours(const char *path)
     if (set && *set && same_file(path, set))
         return true;
     /* A link to a file of ours, from wherever, is ours as well. */
-    char *real = realpath(path, NULL), *slash = real ? strrchr(real, '/') : NULL;
-    char *own = cw_dir_of_object(runtimes), *dir = slash ? strndup(real, (size_t)(slash - real)) : NULL;
-    bool ours = own && dir && same_file(own, dir);
-    free(real);
-    free(own);
-    free(dir);
-    return ours;
+    char dir[CW_PATH_MAX], own[CW_PATH_MAX];
+    char *slash = realpath(path, dir) ? strrchr(dir, '/') : NULL;
+    if (!slash || !cw_dir_of_object_in(runtimes, own))
+        return false;
+    *slash = 0;
+    return same_file(own, slash == dir ? "/" : dir);
 }
 
 bool
