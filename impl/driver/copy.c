@@ -53,9 +53,10 @@ array_side(const struct end *e, struct copy_job *j, struct cwb_side *s, int whic
 
 /* The bytes of a rectangle from its first one on: `skip` from the address, `span` to its end from there, and the steps; false when
  * that overflows, or where a row does not fit into the pitch, or the rows into the height, be there only one (an H200, driver 580). What
- * has to fit is a row to its end; its width alone in asynchronous copies: Dr.Jit's of textures with more than four channels begin behind the pitch. */
+ * has to fit is a row to its end (*inside), but in memory of pools its width alone: Dr.Jit's copies of textures with more than four channels begin
+ * behind the pitch. */
 static bool
-layout(const struct end *e, const struct cwb_copy *c, bool async, size_t *pitch, size_t *slice, size_t *skip, size_t *span)
+layout(const struct end *e, const struct cwb_copy *c, size_t *pitch, size_t *slice, size_t *skip, size_t *span, bool *inside)
 {
     size_t height = e->height, row, last_row = e->y + c->height - 1, last_slice = e->z + c->depth - 1, end;
     *pitch = e->pitch;
@@ -63,8 +64,9 @@ layout(const struct end *e, const struct cwb_copy *c, bool async, size_t *pitch,
         return false;
     if (!*pitch)
         *pitch = row;
-    else if (*pitch < (async ? c->width : row))
+    else if (*pitch < c->width)
         return false;
+    *inside = *pitch >= row;
     if (!height)
         height = e->y + c->height;
     else if (height < e->y + c->height)
@@ -78,12 +80,13 @@ layout(const struct end *e, const struct cwb_copy *c, bool async, size_t *pitch,
 }
 
 static CUresult
-pointer_side(const struct end *e, bool async, struct copy_job *j, struct cwb_side *s, int which)
+pointer_side(const struct end *e, struct copy_job *j, struct cwb_side *s, int which)
 {
     const struct cwb_copy *c = &j->c;
+    bool inside = true;
     size_t pitch = c->width, slice = c->width, skip = 0, span = c->width;
     if ((c->height | c->depth) != 1 || e->x | e->y | e->z | e->pitch | e->height)   /* not just one row */
-        if (!layout(e, c, async, &pitch, &slice, &skip, &span))
+        if (!layout(e, c, &pitch, &slice, &skip, &span, &inside))
             return CUDA_ERROR_INVALID_VALUE;
     bool host = e->type == CU_MEMORYTYPE_HOST;
     uint64_t address = host ? (uintptr_t)e->host : e->device;
@@ -95,6 +98,8 @@ pointer_side(const struct end *e, bool async, struct copy_job *j, struct cwb_sid
     unsigned kinds = f.kinds;
     const unsigned host_kinds = 1u << RANGE_PINNED | 1u << RANGE_REGISTERED;
     *s = (struct cwb_side){ .address = address, .x = e->x, .y = e->y, .z = e->z, .pitch = pitch, .slice = slice };
+    if (!inside && !(known && kinds == 1u << RANGE_POOL))
+        return CUDA_ERROR_INVALID_VALUE;
     if (!known && e->type == CU_MEMORYTYPE_DEVICE)
         return CUDA_ERROR_INVALID_VALUE;
     if (!known && e->type == CU_MEMORYTYPE_UNIFIED && range_find(address + skip, &r))
@@ -118,7 +123,7 @@ pointer_side(const struct end *e, bool async, struct copy_job *j, struct cwb_sid
 }
 
 static CUresult
-side(const struct end *e, bool async, struct copy_job *j, struct cwb_side *s, int which)
+side(const struct end *e, struct copy_job *j, struct cwb_side *s, int which)
 {
     switch ((int)e->type) {
     case CU_MEMORYTYPE_ARRAY:
@@ -126,7 +131,7 @@ side(const struct end *e, bool async, struct copy_job *j, struct cwb_side *s, in
     case CU_MEMORYTYPE_HOST:
     case CU_MEMORYTYPE_DEVICE:
     case CU_MEMORYTYPE_UNIFIED:
-        return pointer_side(e, async, j, s, which);
+        return pointer_side(e, j, s, which);
     default:
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -134,7 +139,7 @@ side(const struct end *e, bool async, struct copy_job *j, struct cwb_side *s, in
 
 /* Look both ends up. *j needs no finish when that fails. */
 static CUresult
-resolve(const struct end *dst, const struct end *src, size_t width, size_t height, size_t depth, bool async, struct copy_job *j)
+resolve(const struct end *dst, const struct end *src, size_t width, size_t height, size_t depth, struct copy_job *j)
 {
     /* Field by field: each side is set as a whole below, and clearing all of it first would take longer than the rest. */
     j->c.width = width;
@@ -143,9 +148,9 @@ resolve(const struct end *dst, const struct end *src, size_t width, size_t heigh
     j->wait_async = j->wait_sync = false;
     j->arrays[0] = j->arrays[1] = NULL;
     j->use[0].size = j->use[1].size = 0;
-    CUresult e = side(dst, async, j, &j->c.dst, 0);
+    CUresult e = side(dst, j, &j->c.dst, 0);
     if (e == CUDA_SUCCESS)
-        e = side(src, async, j, &j->c.src, 1);
+        e = side(src, j, &j->c.src, 1);
     if (e != CUDA_SUCCESS)
         copy_job_finish(j);
     return e;
@@ -182,7 +187,7 @@ copy_now(struct ctx *c, const struct end *dst, const struct end *src, size_t wid
 {
     struct copy_job j;
     struct stream *s;
-    if (CAPTURES() || !width || !height || !depth || resolve(dst, src, width, height, depth, async, &j) != CUDA_SUCCESS)
+    if (CAPTURES() || !width || !height || !depth || resolve(dst, src, width, height, depth, &j) != CUDA_SUCCESS)
         return false;
     bool entered = stream_enter(c, hStream, &s, out);
     if (entered && *out == CUDA_SUCCESS) {
@@ -220,7 +225,7 @@ copy(const struct end *dst, const struct end *src, size_t width, size_t height, 
     if (stream_captures(s))
         return async ? capture_copy(s, dst, src, width, height, depth) : capture_refuse(s);
     struct copy_job j;
-    e = resolve(dst, src, width, height, depth, async, &j);
+    e = resolve(dst, src, width, height, depth, &j);
     if (e != CUDA_SUCCESS)
         return e;
     e = stream_begin(s);
@@ -377,7 +382,7 @@ CUresult
 copy_resolve(const CUDA_MEMCPY3D *p, struct copy_job *j)
 {
     struct end dst = END3(p, dst), src = END3(p, src);
-    return resolve(&dst, &src, p->WidthInBytes, p->Height, p->Depth, true, j);
+    return resolve(&dst, &src, p->WidthInBytes, p->Height, p->Depth, j);
 }
 
 static CUresult

@@ -2,6 +2,7 @@
  * From an image as a program passes it (PTX text, fatbin, ELF, what cuLinkComplete gave) to a parsed and linked program:
  * choose the best PTX of every group of alternatives for the device, hand all to the jit, and report what went wrong to the
  * log and to the JIT log buffers. Also the JIT options. */
+#define _GNU_SOURCE
 #include "impl/base/env.h"
 #include "impl/driver/archive.h"
 #include "impl/ptx_choice.h"
@@ -218,6 +219,29 @@ ptx_list_add(struct ptx_list *l, const char *name, const char *text, size_t size
     return list_add(l, name, text, size);
 }
 
+/* What the device cannot have, in *why, malloc'd (NULL: no memory). */
+static bool
+is_unfit(const struct cwj_api *api, const struct cwj_program *p, char **why)
+{
+    *why = NULL;
+    if (g.backend && !(g.backend->caps & CWB_CAP_ADDR32) && api->image(p)->addr32) {
+        *why = strdup("error P3090: modules with 32-bit addresses (.address_size 32) run on the host device only (CUDAWAY_DEVICE=host); or "
+                      "compile the program for 64 bits");
+        return true;
+    }
+    const uint32_t most = g.ndevices ? g.devices[0].props.shared_per_block_optin : UINT32_MAX;
+    for (uint32_t i = 0; i < api->kernel_count(p); i++) {
+        const struct cwj_kernel *k = api->kernel(p, i);
+        if (k->static_shared <= most)
+            continue;
+        if (asprintf(why, "error: entry function '%s' has %u bytes of shared memory, and a block of this device can have %u", k->name,
+                     k->static_shared, most) < 0)
+            *why = NULL;
+        return true;
+    }
+    return false;
+}
+
 CUresult
 program_from_list(const struct ptx_list *l, bool allow_undefined, struct jit_options *o, struct program **out)
 {
@@ -233,10 +257,10 @@ program_from_list(const struct ptx_list *l, bool allow_undefined, struct jit_opt
     api->diags_init(&diags);
     cw_result r = api->program_create(l->in, l->count, allow_undefined, &p->p, &diags);
     char *text = diags.first ? render(api, &diags, "linked modules", l->count == 1 ? l->in : NULL) : NULL;
-    if (r == CW_OK && g.backend && !(g.backend->caps & CWB_CAP_ADDR32) && api->image(p->p)->addr32) {
+    char *why;
+    if (r == CW_OK && is_unfit(api, p->p, &why)) {
         free(text);
-        text = strdup("error P3090: modules with 32-bit addresses (.address_size 32) run on the host device only (CUDAWAY_DEVICE=host); or "
-                      "compile the program for 64 bits");
+        text = why;
         api->program_destroy(p->p);
         r = CW_ERR_SYNTAX;
     }

@@ -247,8 +247,10 @@ module_function_at(struct module *m, uint32_t index, struct func **out)
                 most = (uint32_t)n;
         }
         f->facts.max_threads_per_block = most;
-        uint32_t fixed = f->facts.static_shared;
-        atomic_init(&f->max_dynamic_shared, (int)(fixed < c->dev->props.shared_per_block ? c->dev->props.shared_per_block - fixed : 0));
+        /* Beyond 48 KiB of the kernel's own, all that the device has without being asked (an H200, driver 580). */
+        const struct cwb_device_props *has = &c->dev->props;
+        uint32_t fixed = f->facts.static_shared, shared = fixed > has->shared_per_block ? has->shared_per_block_optin : has->shared_per_block;
+        atomic_init(&f->max_dynamic_shared, (int)(fixed < shared ? shared - fixed : 0));
         handle_ref(&m->obj);
         f->module = m;
         e = handle_new(&f->obj, &func_class, c);

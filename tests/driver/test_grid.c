@@ -97,6 +97,26 @@ all_shared(CUmodule m)
     OK(cuLaunchKernel(fill, 2, 1, 1, THREADS, 1, 1, (unsigned)most - OWN, NULL, params, NULL));
     OK(cuCtxSynchronize());
     OK(cuMemcpyDtoH_v2(sums, result, sizeof sums));
+    /* A kernel's own beyond 48 KiB needs no asking, and leaves the rest; more than the device has is no PTX for it (an H200, driver 580). */
+    char text[600], log[400] = "";
+    CUmodule large = NULL;
+    CUfunction k;
+    int room = 0;
+    CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
+    void *values[] = { log, (void *)(uintptr_t)sizeof log };
+    static const char form[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{\n    .shared .align 4 .b8 own[%d];\n    .reg .b32 %%r;\n"
+                               "    mov.u32 %%r, own;\n    st.shared.u32 [%%r+%d], %%r;\n    ret;\n}\n";
+    snprintf(text, sizeof text, form, 50000, 49996);
+    OK(cuModuleLoadData(&large, text));
+    OK(cuModuleGetFunction(&k, large, "k"));
+    OK(cuFuncGetAttribute(&room, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, k));
+    EXPECT(room == most - 50000);
+    OK(cuLaunchKernel(k, 1, 1, 1, 32, 1, 1, (unsigned)room, NULL, NULL, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuModuleUnload(large));
+    snprintf(text, sizeof text, form, most + 4, most);
+    EXPECT_RESULT(cuModuleLoadDataEx(&large, text, 2, options, values), CUDA_ERROR_INVALID_PTX);
+    EXPECT(strstr(log, "'k' has"));
     for (uint32_t t = 0; t < THREADS; t++)
         EXPECT(sums[t] == (t ^ 1) * ((uint32_t)most / (4 * THREADS)));
     OK(cuMemFree_v2(result));

@@ -212,9 +212,20 @@ boxes(void)
     bad.Height = 3;
     bad.dstHost = rows;
     EXPECT_RESULT(cuMemcpy2D_v2(&bad), CUDA_ERROR_INVALID_VALUE);
-    OK(cuMemcpy2DAsync_v2(&bad, NULL));     /* asynchronous ones may begin behind the pitch */
+    EXPECT_RESULT(cuMemcpy2DAsync_v2(&bad, NULL), CUDA_ERROR_INVALID_VALUE);
+    /* Copies of a pool's memory may begin behind the pitch (seen on an H200). */
+    CUdeviceptr pooled;
+    OK(cuMemAllocAsync(&pooled, sizeof numbers, NULL));
+    OK(cuMemcpyHtoD_v2(pooled, numbers, sizeof numbers));
+    bad.srcDevice = pooled;
+    OK(cuMemcpy2D_v2(&bad));
+    EXPECT(rows[0] == 2 && rows[64] == 3 && rows[128] == 4);
+    memset(rows, 0, sizeof rows);
+    OK(cuMemcpy2DAsync_v2(&bad, NULL));
     OK(cuStreamSynchronize(NULL));
     EXPECT(rows[0] == 2 && rows[64] == 3 && rows[128] == 4);
+    OK(cuMemFreeAsync(pooled, NULL));
+    bad.srcDevice = src.device;
     bad.dstHost = b;
     bad.Height = 1;
     bad.srcXInBytes = 0;
