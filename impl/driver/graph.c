@@ -155,8 +155,17 @@ graph_make(struct graph **out)
         return e;
     }
     *out = g;
-    handle_put(&g->obj);                /* nobody else knows the handle yet */
     return CUDA_SUCCESS;
+}
+
+void
+graph_end(struct graph *g)
+{
+    pthread_mutex_lock(&graph_lock);    /* who still uses it does not find the node */
+    g->owner = NULL;
+    pthread_mutex_unlock(&graph_lock);
+    handle_kill(&g->obj);
+    handle_put(&g->obj);
 }
 
 void
@@ -260,8 +269,10 @@ drv_cuGraphCreate(CUgraph *phGraph, unsigned int flags)
         return CUDA_ERROR_INVALID_VALUE;
     struct graph *g;
     CUresult e = graph_make(&g);
-    if (e == CUDA_SUCCESS)
+    if (e == CUDA_SUCCESS) {
         *phGraph = HANDLE(CUgraph, g);
+        handle_put(&g->obj);
+    }
     return e;
 }
 
@@ -346,7 +357,7 @@ graph_copy(struct graph *from, struct graph **out)
     free(old);
     free(new);
     if (e != CUDA_SUCCESS)
-        handle_kill(&to->obj);
+        graph_end(to);
     else
         *out = to;
     return e;
@@ -362,8 +373,10 @@ drv_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph)
     if (!graph_copyable(g))
         return CUDA_ERROR_NOT_SUPPORTED;
     CUresult e = graph_copy(g, &c);
-    if (e == CUDA_SUCCESS)
+    if (e == CUDA_SUCCESS) {
         *phGraphClone = HANDLE(CUgraph, c);
+        handle_put(&c->obj);
+    }
     return e;
 }
 

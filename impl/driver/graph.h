@@ -147,7 +147,8 @@ node_handle(const struct node *n)
     return (CUgraphNode)(uintptr_t)n->obj.handle;
 }
 
-CUresult graph_make(struct graph **out);                    /* its handle is the one reference */
+CUresult graph_make(struct graph **out);                    /* with a reference of the caller's, besides the handle's */
+void     graph_end(struct graph *g);                        /* the handle and the caller's reference: of a node's graph, or one that nobody gets */
 /* Copy nodes, edges and user objects. mates (may be NULL): originals in order of creation correspond to copies. */
 CUresult graph_copy(struct graph *from, struct graph **out);
 bool     graph_has(const struct graph *g, CUgraphNodeType type);      /* graph_lock held; nested ones count */

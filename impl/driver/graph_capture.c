@@ -404,7 +404,8 @@ begin(CUstream hStream, CUstreamCaptureMode mode, struct graph *g, const CUgraph
         c->g = into;
         c->origin = s;
         c->dropped.c = c;
-        handle_ref(&into->obj);
+        if (g)
+            handle_ref(&g->obj);
         into->capture = c;
         c->next = captures;
         captures = c;
@@ -414,7 +415,7 @@ begin(CUstream hStream, CUstreamCaptureMode mode, struct graph *g, const CUgraph
     if (e != CUDA_SUCCESS) {
         free(c);
         if (own)
-            handle_kill(&own->obj);
+            graph_end(own);
     }
     return e;
 }

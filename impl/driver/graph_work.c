@@ -23,15 +23,9 @@ work_context(const struct work *w)
 static void
 conditional_finish(struct work *w)
 {
-    for (unsigned i = 0; w->cond.bodies && i < w->cond.size; i++) {
-        struct graph *body = w->cond.bodies[i];
-        if (!body)
-            continue;
-        pthread_mutex_lock(&graph_lock);    /* who still uses it does not find the node */
-        body->owner = NULL;
-        pthread_mutex_unlock(&graph_lock);
-        handle_kill(&body->obj);
-    }
+    for (unsigned i = 0; w->cond.bodies && i < w->cond.size; i++)
+        if (w->cond.bodies[i])
+            graph_end(w->cond.bodies[i]);
     free(w->cond.bodies);
     free(w->cond.handles);
     condition_put(w->cond.c);
@@ -54,7 +48,7 @@ work_finish(struct work *w)
         break;
     case CU_GRAPH_NODE_TYPE_GRAPH:
         if (w->child)
-            handle_kill(&w->child->obj);
+            graph_end(w->child);
         break;
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:

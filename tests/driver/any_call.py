@@ -9,7 +9,7 @@ from pathlib import Path
 
 # Calls that wait for what nobody writes, that take file descriptors of this process for theirs, or that lock or end it.
 LEFT_OUT = re.compile(r"cuStreamWaitValue|BatchMemOp|cuImportExternal|ImportFromShareableHandle|cuCheckpoint|cuCoredumpSet|cuLaunchGrid")
-TOUCHES = re.compile(r"Memcpy|Memset|Launch|Prefetch|WriteValue|Decompress")      # memory of other threads
+TOUCHES = re.compile(r"Memcpy|Memset|Launch|Prefetch|WriteValue|Decompress|cuLink")       # memory of other threads, also of whom began a linking
 # A node's parameters are those of its type: a function or an array of pointers at the place of a number is the program's fault.
 NODE = {"kernel": "KERNEL", "memcpy": "MEMCPY", "memset": "MEMSET", "host": "HOST", "graph": "GRAPH", "eventWait": "WAIT_EVENT", "eventRecord": "EVENT_RECORD",
         "extSemSignal": "EXT_SEMAS_SIGNAL", "extSemWait": "EXT_SEMAS_WAIT", "alloc": "MEM_ALLOC", "free": "MEM_FREE", "conditional": "CONDITIONAL"}
