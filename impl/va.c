@@ -49,11 +49,10 @@ static bool all_shared;                 /* lock: it is the whole region */
 static cw_va_changed_fn *changed;       /* with all_shared */
 
 /* Lock held. */
-static void
+static bool
 tell(uint64_t from, uint64_t to, int prot, enum cw_va_memory memory, int fd, uint64_t offset)
 {
-    if (changed && from < to)
-        changed(&(struct cw_va_pages){ from, to - from, prot, memory, fd, offset });
+    return !changed || from >= to || changed(&(struct cw_va_pages){ from, to - from, prot, memory, fd, offset });
 }
 
 int
@@ -316,7 +315,7 @@ drop_pages(uint64_t from, uint64_t to)
     if (from >= to)
         return true;
     if (all_shared) {
-        tell(from, to, PROT_NONE, CW_VA_OF_REGION, -1, 0);
+        (void)tell(from, to, PROT_NONE, CW_VA_OF_REGION, -1, 0);
         (void)fallocate(share_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(from - base), (off_t)(to - from));
         return mmap((void *)(uintptr_t)from, to - from, PROT_NONE, MAP_SHARED | MAP_FIXED, share_fd, (off_t)(from - base)) != MAP_FAILED;
     }
@@ -431,8 +430,7 @@ open_pages(uint64_t address, uint64_t size)
         return CWB_NOMEM;
     if (size >= CW_VA_GRANULE)
         madvise((void *)(uintptr_t)from, to - from, MADV_HUGEPAGE);
-    tell(from, to, PROT_READ | PROT_WRITE, CW_VA_OF_REGION, -1, 0);
-    return CWB_OK;
+    return tell(from, to, PROT_READ | PROT_WRITE, CW_VA_OF_REGION, -1, 0) ? CWB_OK : CWB_NOMEM;
 }
 
 cwb_result
@@ -646,10 +644,13 @@ cw_va_map(uint64_t address, size_t size, struct cw_va_phys *p, size_t offset)
         return CWB_INVALID;
     pthread_mutex_lock(&lock);
     void *m = mmap((void *)(uintptr_t)address, size, PROT_NONE, MAP_SHARED | MAP_FIXED, p->fd, (off_t)offset);
-    if (m != MAP_FAILED)
-        tell(address, address + size, PROT_NONE, CW_VA_OF_FILE, p->fd, offset);
+    bool ok = m != MAP_FAILED;
+    if (ok && !tell(address, address + size, PROT_NONE, CW_VA_OF_FILE, p->fd, offset)) {
+        ok = false;
+        (void)drop_pages(address, address + size);
+    }
     pthread_mutex_unlock(&lock);
-    return m == MAP_FAILED ? CWB_NOMEM : CWB_OK;
+    return ok ? CWB_OK : CWB_NOMEM;
 }
 
 cwb_result
@@ -670,9 +671,7 @@ cw_va_protect(uint64_t address, size_t size, bool readable, bool writable)
         return CWB_INVALID;
     int prot = (readable ? PROT_READ : 0) | (writable ? PROT_READ | PROT_WRITE : 0);
     pthread_mutex_lock(&lock);
-    bool ok = !mprotect((void *)(uintptr_t)address, size, prot);
-    if (ok)
-        tell(address, address + size, prot, CW_VA_AS_BEFORE, -1, 0);
+    bool ok = !mprotect((void *)(uintptr_t)address, size, prot) && tell(address, address + size, prot, CW_VA_AS_BEFORE, -1, 0);
     pthread_mutex_unlock(&lock);
     return ok ? CWB_OK : CWB_NOMEM;
 }

@@ -71,7 +71,7 @@ struct cw_va_pages {
     int fd;                     /* OF_FILE: whose that stays, and the place in it */
     uint64_t offset;
 };
-typedef void cw_va_changed_fn(const struct cw_va_pages *p);     /* the internal lock is held */
+typedef bool cw_va_changed_fn(const struct cw_va_pages *p);     /* the internal lock is held; false: no memory, and the change is not to be */
 cwb_result cw_va_share_all(cw_va_changed_fn *changed, int *fd, uint64_t *base, uint64_t *size);
 cwb_result cw_va_map(uint64_t address, size_t size, struct cw_va_phys *p, size_t offset);
 cwb_result cw_va_unmap(uint64_t address, size_t size);

@@ -195,17 +195,26 @@ request(const struct cwh_request *q, const int *fds, unsigned nfds)
 
 /* ---- pages ---------------------------------------------------------------------------------------------------------------- */
 
+/* Room for n more. */
+static bool
+pages_reserve(size_t n)
+{
+    if (isolate.capacity - isolate.npages >= n)
+        return true;
+    size_t c = isolate.capacity ? isolate.capacity * 2 : 64;
+    struct pages *more = realloc(isolate.pages, c * sizeof *more);
+    if (!more)
+        return false;
+    isolate.pages = more;
+    isolate.capacity = c;
+    return true;
+}
+
 static bool
 pages_insert(size_t at, struct pages p)
 {
-    if (isolate.npages == isolate.capacity) {
-        size_t n = isolate.capacity ? isolate.capacity * 2 : 64;
-        struct pages *more = realloc(isolate.pages, n * sizeof *more);
-        if (!more)
-            return false;
-        isolate.pages = more;
-        isolate.capacity = n;
-    }
+    if (!pages_reserve(1))
+        return false;
     memmove(isolate.pages + at + 1, isolate.pages + at, (isolate.npages - at) * sizeof *isolate.pages);
     isolate.pages[at] = p;
     isolate.npages++;
@@ -274,17 +283,20 @@ pages_keep(const struct cw_va_pages *p)
     return pages_insert(i, keep);
 }
 
-static void
+static bool
 on_pages(const struct cw_va_pages *p)
 {
     struct cwh_request q = { .kind = CWH_PAGES, .prot = p->prot, .memory = p->memory, .address = p->address, .size = p->size, .offset = p->offset };
+    const bool taken_away = p->memory == CW_VA_OF_REGION && p->prot == PROT_NONE;
     pthread_mutex_lock(&isolate.lock);
-    bool kept = pages_keep(p);
-    if (isolate.alive && (request(&q, &p->fd, p->memory == CW_VA_OF_FILE) != CWB_OK || !kept)) {
+    /* Two entries are cut, and one is new. What cannot be noted as taken away stays known: a later process then has pages that nobody uses. */
+    bool kept = pages_reserve(3) && pages_keep(p);
+    if ((kept || taken_away) && isolate.alive && request(&q, &p->fd, p->memory == CW_VA_OF_FILE) != CWB_OK) {
         cw_error("the process that runs kernels cannot have the memory at 0x%llx", (unsigned long long)p->address);
         bury(false);
     }
     pthread_mutex_unlock(&isolate.lock);
+    return kept || taken_away;
 }
 
 /* ---- the process ---------------------------------------------------------------------------------------------------------- */
@@ -375,8 +387,8 @@ spawn(int socket)
     return status ? -1 : pidfd;
 }
 
-/* Lock held. *taken: the kernel has placed something of the process where the program has device memory or code. */
-static bool
+/* Lock held. *taken: the kernel has placed something of the process where the program has device memory or code. CWB_UNSUPPORTED: it cannot be used. */
+static cwb_result
 greet(struct runtime *r, bool *taken)
 {
     struct cwh_request q = { .kind = CWH_SETUP, .address = isolate.base, .size = isolate.size, .code = (uintptr_t)isolate.code, .code_size = CODE_SIZE };
@@ -409,8 +421,9 @@ greet(struct runtime *r, bool *taken)
     }
     if (fds[2] >= 0)
         close(fds[2]);
+    const cwb_result result = ok ? CWB_OK : h ? CWB_UNSUPPORTED : CWB_NOMEM;
     free(h);
-    return ok;
+    return result;
 }
 
 /* Lock held. */
@@ -440,7 +453,8 @@ static cwb_result
 start(void)
 {
     struct runtime *r = calloc(1, sizeof *r);
-    bool ok = false, taken = true;
+    bool taken = true;
+    cwb_result result = CWB_NOMEM;
     if (!r)
         return CWB_NOMEM;
     /* Each process has its own random places: about one in a thousand has something at an address that is needed. */
@@ -450,22 +464,23 @@ start(void)
             free(r);
             return e;
         }
-        ok = greet(r, &taken);
+        result = greet(r, &taken);
         if (taken)
             bury(false);
     }
     if (taken)
         cw_error("%s: %u processes had something at the addresses of the program's device memory or code", cw_env_name(CW_ENV_ISOLATE), PROCESSES);
-    for (size_t i = 0; ok && i < isolate.npages; i++) {
+    for (size_t i = 0; result == CWB_OK && i < isolate.npages; i++) {
         const struct pages *p = &isolate.pages[i];
         struct cwh_request q = { .kind = CWH_PAGES, .prot = p->prot, .memory = p->fd < 0 ? CW_VA_OF_REGION : CW_VA_OF_FILE, .address = p->from,
                                  .size = p->to - p->from, .offset = p->offset };
-        ok = request(&q, &p->fd, p->fd >= 0) == CWB_OK;
+        if (request(&q, &p->fd, p->fd >= 0) != CWB_OK)
+            result = CWB_UNSUPPORTED;
     }
-    if (!ok) {
+    if (result != CWB_OK) {
         bury(false);
         free(r);
-        return CWB_UNSUPPORTED;
+        return result;
     }
     r->older = isolate.runtime;
     isolate.runtime = r;

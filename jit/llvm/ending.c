@@ -28,9 +28,14 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t idle;
     unsigned running;
-    bool ending, main_watched;
-    pid_t process;                      /* which registered: a child of fork registers anew and has no compilation running */
+    bool ending;
+    pid_t process;                      /* which registered: a child of fork has no compilation running */
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER };
+
+/* Not NULL: this thread has registered, or the one that it was before a fork. A key, since a thread's variables of a library that was loaded later may
+ * need memory. */
+static pthread_key_t watched;
+static bool has_key;
 
 static void
 wait_for_compilations(void)
@@ -59,20 +64,20 @@ cwj_ending_watch(void)
     if (g.process != getpid()) {
         g.process = getpid();
         g.running = 0;
-        g.main_watched = false;
     }
-    /* The main thread alone: another one's destructors also run when just that thread ends. */
-    bool watch = !g.main_watched && syscall(SYS_gettid) == getpid();
-    g.main_watched |= watch;
     pthread_mutex_unlock(&g.lock);
-    if (watch)
-        (void)__cxa_thread_atexit_impl(main_ends, NULL, &__dso_handle);
+    /* The main thread alone: another one's destructors also run when just that thread ends. */
+    if (!has_key || pthread_getspecific(watched) || syscall(SYS_gettid) != getpid() || pthread_setspecific(watched, &g))
+        return;
+    (void)__cxa_thread_atexit_impl(main_ends, NULL, &__dso_handle);
 }
 
-/* The C library ends the process where it has no memory for a registration, and LLVM's own constructors do so anyway: then is the time. */
+/* The C library ends the process where it has no memory for a registration. LLVM's own constructors do so as well, so where the main thread loads the
+ * library, which is the usual case, it adds nothing to do it now. */
 __attribute__((constructor)) static void
 watch_when_loaded(void)
 {
+    has_key = !pthread_key_create(&watched, NULL);
     cwj_ending_watch();
 }
 
