@@ -34,7 +34,7 @@ enum { VERSION = 60000000 };            /* what hipRuntimeGetVersion says: 6.0 *
 static struct {
     pthread_once_t once;
     const struct gfx_target *target;
-    struct gfx_queue *null_stream;
+    struct gfx_queue *_Atomic null_stream;
     _Atomic int error;                  /* sticky */
     FILE *stats;
     pthread_mutex_t lock;               /* stats, blocks */
@@ -76,7 +76,6 @@ setup(void)
         fputc('\n', stderr);
         return;
     }
-    g.null_stream = gfx_queue_create();
     if (stats && !(g.stats = fopen(stats, "a")))
         fprintf(stderr, "cudaway-gfxemu: cannot write %s\n", stats);
 }
@@ -84,8 +83,17 @@ setup(void)
 static hipError_t
 ready(void)
 {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_once(&g.once, setup);
-    return g.target && g.null_stream ? hipSuccess : hipErrorNoDevice;
+    if (!g.target)
+        return hipErrorNoDevice;
+    if (atomic_load(&g.null_stream))
+        return hipSuccess;
+    pthread_mutex_lock(&lock);          /* again where memory was short before */
+    if (!atomic_load(&g.null_stream))
+        atomic_store(&g.null_stream, gfx_queue_create());
+    pthread_mutex_unlock(&lock);
+    return atomic_load(&g.null_stream) ? hipSuccess : hipErrorOutOfMemory;
 }
 
 const struct gfx_target *
