@@ -590,10 +590,11 @@ cwh_isolate_kill(void)
 /* ---- channels ------------------------------------------------------------------------------------------------------------- */
 
 struct cwh_channel *
-cwh_channel_get(uint64_t process)
+cwh_channel_get(uint64_t process, cwb_result *why)
 {
     struct cwh_channel *c = NULL;
     int pair[2];
+    *why = CWB_LAUNCH_FAILED;
     pthread_mutex_lock(&isolate.lock);
     if (isolate.alive && process == isolate.process) {
         c = isolate.idle;
@@ -612,6 +613,7 @@ cwh_channel_get(uint64_t process)
         } else {
             free(c);
             c = NULL;
+            *why = CWB_NOMEM;
         }
     }
     pthread_mutex_unlock(&isolate.lock);

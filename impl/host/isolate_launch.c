@@ -103,11 +103,13 @@ cwh_isolate_run(uint64_t process, const struct cwb_context *c, struct cwh_exec_l
                  (unsigned)CWH_MAX_PARAMS);
         return;
     }
-    struct cwh_channel *channel = cwh_channel_get(process);
+    cwb_result why;
+    struct cwh_channel *channel = cwh_channel_get(process, &why);
     bool good = channel && send_launch(channel, c, l, param_size) && serve(channel, l);
     if (!good)
-        cwh_fail(l, CWB_LAUNCH_FAILED, channel ? "kernel %s: the process that runs kernels ended" : "kernel %s: the process that runs kernels is not there",
-                 l->kernel);
+        cwh_fail(l, why, channel ? "kernel %s: the process that runs kernels ended"
+                         : why == CWB_NOMEM ? "kernel %s: no memory for a way to the process that runs kernels"
+                                            : "kernel %s: the process that runs kernels is not there", l->kernel);
     if (channel)
         cwh_channel_put(channel, good);
 }

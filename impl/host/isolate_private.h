@@ -67,8 +67,8 @@ struct cwh_channel {
     struct cwh_channel *next;   /* idle ones; isolate.lock */
 };
 
-/* NULL: the process ended, or there is no more memory. */
-struct cwh_channel *cwh_channel_get(uint64_t process);
+/* NULL, and *why: the process ended (CWB_LAUNCH_FAILED), or there is no more memory (CWB_NOMEM). */
+struct cwh_channel *cwh_channel_get(uint64_t process, cwb_result *why);
 /* Not good: the process ended, or says what makes no sense. It is ended. */
 void cwh_channel_put(struct cwh_channel *c, bool good);
 
