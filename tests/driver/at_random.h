@@ -5,6 +5,7 @@
 #define DRIVER_AT_RANDOM_H
 
 #include "tests/driver/test.h"
+#include "tests/storm.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -691,18 +692,6 @@ context_step(struct dice *s)
             note(cuCtxDestroy_v2(old));
     }
     primary_ops(s);
-}
-
-/* Over HIP a kernel's fault is the process's, and nothing would succeed after it; to the thread sanitizer such a use is the race that it is. */
-static bool
-memory_can_go(void)
-{
-#ifdef __SANITIZE_THREAD__
-    return false;
-#else
-    const char *device = getenv("CUDAWAY_DEVICE");
-    return !device || (strncmp(device, "gfxemu", 6) && strncmp(device, "hip", 3));
-#endif
 }
 
 static void

@@ -3,10 +3,6 @@
  * [seed]]]`. */
 #include "tests/driver/any_call.h"
 
-#include <pthread.h>
-#include <time.h>
-
-static _Atomic bool over;
 static unsigned long long seed;
 
 static void *
@@ -30,23 +26,16 @@ main(int argc, char **argv)
 {
     double seconds = argc > 1 ? atof(argv[1]) : 3;
     int n = argc > 2 ? atoi(argv[2]) : 8;
-    pthread_t *t = calloc((size_t)n, sizeof *t);
-    if (!t || n < 1)
+    if (n < 1)
         return 2;
     seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
-    setenv("CUDAWAY_LOG", "off", 0);            /* each refusal would have its line */
     lenient = true;
+    no_log();
     OK(cuInit(0));
     make_contexts();
-    for (int i = 0; i < n; i++)
-        pthread_create(&t[i], NULL, worker, (void *)(uintptr_t)(i + 1));
-    nanosleep(&(struct timespec){ .tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9) }, NULL);
-    atomic_store(&over, true);
-    for (int i = 0; i < n; i++)
-        pthread_join(t[i], NULL);
+    run_threads(seconds, n, 0, NULL, worker);
     printf("%lu calls, %lu refused\n", atomic_load(&calls), atomic_load(&lost));
     EXPECT(atomic_load(&calls) > 1000);
     end_everything();
-    free(t);
     return failures != 0;
 }

@@ -4,6 +4,7 @@
  * tests/driver/test_storm.c is the same of the driver. */
 #include "impl/api/cuda_runtime.h"
 #include "tests/jit/link/fatbin_writer.h"
+#include "tests/storm.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -37,7 +38,6 @@ static struct binary {
 static _Atomic(void *) memory[SHARED], streams[SHARED], events[SHARED], graphs[SHARED], execs[SHARED], pools[SHARED];
 static _Atomic unsigned long calls, lost;
 static _Atomic unsigned seen[1000];
-static _Atomic bool over;
 static _Atomic int failures;
 static bool memory_goes;
 
@@ -234,28 +234,15 @@ resetter(void *seed)
     return NULL;
 }
 
-/* Over HIP a kernel's fault is the process's; to the thread sanitizer a use of freed memory is the race that it is. */
-static bool
-memory_can_go(void)
-{
-#ifdef __SANITIZE_THREAD__
-    return false;
-#else
-    const char *device = getenv("CUDAWAY_DEVICE");
-    return !device || (strncmp(device, "gfxemu", 6) && strncmp(device, "hip", 3));
-#endif
-}
-
 int
 main(int argc, char **argv)
 {
     double seconds = argc > 1 ? atof(argv[1]) : 3;
     int n = argc > 2 ? atoi(argv[2]) : 64, devices = 0;
-    pthread_t *t = calloc((size_t)n, sizeof *t);
     struct cw_buf container;
-    if (!t || n < 2)
+    if (n < 2)
         return 2;
-    setenv("CUDAWAY_LOG", "off", 0);            /* each call that lost a race would have its line */
+    no_log();
     memory_goes = memory_can_go();
     cw_buf_init(&container);
     size_t start = fatbin_begin(&container);
@@ -271,12 +258,7 @@ main(int argc, char **argv)
         return 2;
     }
     int ends = n / 16 ? n / 16 : 1;
-    for (int i = 0; i < n; i++)
-        pthread_create(&t[i], NULL, i < ends ? resetter : worker, (void *)(uintptr_t)(i + 1));
-    nanosleep(&(struct timespec){ .tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9) }, NULL);
-    atomic_store(&over, true);
-    for (int i = 0; i < n; i++)
-        pthread_join(t[i], NULL);
+    run_threads(seconds, n, ends, resetter, worker);
     printf("%lu calls, %lu lost a race\n", atomic_load(&calls), atomic_load(&lost));
     for (int i = 0; i < 1000; i++)
         if (atomic_load(&seen[i]))
@@ -297,6 +279,5 @@ main(int argc, char **argv)
     if (atomic_load(&calls) < 1000)
         return 1;
     cw_buf_finish(&container);
-    free(t);
     return atomic_load(&failures) != 0;
 }
