@@ -210,12 +210,12 @@ shared_remove(size_t at)
     nshared--;
 }
 
-/* While pages move into the file they can be read only: other blocks lie on them, which a kernel, a copy or, managed memory, the program may write.
- * Who does so faults, waits in the handler until `moves` is even again, and writes then. A thread that comes late finds the pages moved, and its fault
- * looks like one that is real: within what ever moved, each thread may try again once after each move. */
+/* Pages that move into the file are read-only meanwhile. Other blocks lie on them too, and a kernel, a copy or (managed memory) the program may write
+ * there. The writer faults, waits in the handler until `moves` is even, and writes then. A thread whose fault is handled after the move cannot tell it
+ * from a real one, so inside all that ever moved each thread may repeat an access once after each move. */
 static _Atomic uint64_t moves;          /* odd: under way */
 static _Atomic uint64_t moved_from = UINT64_MAX, moved_to;
-static pthread_key_t tried;             /* the moves after which the thread tried again */
+static pthread_key_t tried;             /* the value of `moves` at which the thread last repeated an access */
 
 static bool
 moved_meanwhile(uintptr_t address)

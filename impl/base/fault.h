@@ -21,7 +21,7 @@ bool cw_guarded(void (*fn)(void *), void *p, uintptr_t *address);
 typedef void cw_fault_fn(int sig, const siginfo_t *info, void *context);
 void cw_faults_owner(cw_fault_fn *fn);
 
-/* Asked before all others, in the handler of a SIGSEGV: true, the access is made again. For pages that cannot be written for a moment. Set once. */
+/* Asked first, in the handler of a SIGSEGV; true repeats the access. For pages that cannot be written for a moment. Set once. */
 typedef bool cw_fault_again_fn(uintptr_t address);
 void cw_faults_again(cw_fault_again_fn *fn);
 

@@ -148,7 +148,7 @@ node_handle(const struct node *n)
 }
 
 CUresult graph_make(struct graph **out);                    /* with a reference of the caller's, besides the handle's */
-void     graph_end(struct graph *g);                        /* the handle and the caller's reference: of a node's graph, or one that nobody gets */
+void     graph_end(struct graph *g);                        /* ends the handle and gives the caller's reference back */
 /* Copy nodes, edges and user objects. mates (may be NULL): originals in order of creation correspond to copies. */
 CUresult graph_copy(struct graph *from, struct graph **out);
 bool     graph_has(const struct graph *g, CUgraphNodeType type);      /* graph_lock held; nested ones count */
@@ -177,7 +177,7 @@ stream_captures(const struct stream *s)
 /* Append w to what s captures; w is taken over in any case. result: what making w gave (then nothing is appended). */
 CUresult capture_work(struct stream *s, CUresult result, struct work *w);
 CUresult capture_record(struct stream *s, struct event *e);
-/* cuStreamWaitEvent where the stream captures or the event was recorded in a capture. False: neither is so any more, and it is an ordinary wait. */
+/* cuStreamWaitEvent where the stream captures or the event was recorded in a capture. False: neither holds any more; wait as usual. */
 bool capture_wait(struct stream *s, struct event *ev, CUresult *result);
 
 /* ---- executable graphs (graph_exec.c) -------------------------------------------------------------------------------------- */

@@ -32,8 +32,8 @@ static struct {
     pid_t process;                      /* which registered: a child of fork has no compilation running */
 } g = { .lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER };
 
-/* Not NULL: this thread has registered, or the one that it was before a fork. A key, since a thread's variables of a library that was loaded later may
- * need memory. */
+/* Not NULL: this thread has registered, before a fork or since. A key, and not a thread-local variable: the first use of such a variable allocates, in a
+ * library that was loaded later. */
 static pthread_key_t watched;
 static bool has_key;
 
@@ -72,8 +72,8 @@ cwj_ending_watch(void)
     (void)__cxa_thread_atexit_impl(main_ends, NULL, &__dso_handle);
 }
 
-/* The C library ends the process where it has no memory for a registration. LLVM's own constructors do so as well, so where the main thread loads the
- * library, which is the usual case, it adds nothing to do it now. */
+/* Without memory for a registration the C library ends the process, and so do LLVM's own constructors. Registering now, when the main thread loads the
+ * library, adds no such place. */
 __attribute__((constructor)) static void
 watch_when_loaded(void)
 {
