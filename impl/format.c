@@ -98,13 +98,13 @@ convert(struct line *l, struct args *a, char *spec, size_t n, char conv, unsigne
         put(l, tmp, (size_t)w < sizeof tmp ? (size_t)w : sizeof tmp - 1);
 }
 
-/* A string with its width and precision; the bytes are read here, bounded, so an invalid pointer faults here. */
+/* A string with its width; the bytes are read here, at most `limit`, so an invalid pointer faults here. */
 static void
-convert_string(struct line *l, const char *s, bool left, unsigned width, int precision)
+convert_string(struct line *l, const char *s, bool left, unsigned width, size_t limit)
 {
+    size_t n = 0;
     if (!s)
         s = "(null)";
-    size_t limit = precision >= 0 && precision < STRING_MAX ? (size_t)precision : STRING_MAX, n = 0;
     while (n < limit && s[n])
         n++;
     size_t pad = width > n ? width - n : 0;
@@ -193,8 +193,9 @@ cw_format(const char *f, const uint8_t *base, size_t room, unsigned word, cw_for
             uint64_t s = take(&a, word);
             if (a.over)
                 break;
-            convert_string(l, !string ? (const char *)(uintptr_t)s : s ? string(user, s, buffer, sizeof buffer) : NULL, left, width < 0 ? 0 : (unsigned)width,
-                           precision < 0 ? -1 : (int)precision);
+            size_t limit = precision >= 0 && precision < STRING_MAX ? (size_t)precision : STRING_MAX - 1;
+            convert_string(l, !string ? (const char *)(uintptr_t)s : s ? string(user, s, buffer, limit + 1) : NULL, left, width < 0 ? 0 : (unsigned)width,
+                           limit);
         } else if (conv && strchr("diuoxXcpaAeEfFgG", conv)) {
             convert(l, &a, spec, n, conv, conv == 'p' ? word : half ? 4 : size);
         } else {
@@ -209,5 +210,5 @@ cw_format(const char *f, const uint8_t *base, size_t room, unsigned word, cw_for
         f = p + 1;
     }
     *size = line.size;
-    return conversions;
+    return a.over ? CW_FORMAT_OVER : conversions;
 }

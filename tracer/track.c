@@ -223,6 +223,7 @@ learn_layout(struct cw_known *k, CUfunction function)
     atomic_store_explicit(&k->layout_state, k->offsets ? 2 : 3, memory_order_release);
 }
 
+/* At most as many bytes as the function has: of a block that the driver refuses, being longer, the rest may not be there. */
 static unsigned
 extra_bytes(void **extra, void *out, unsigned size)
 {
@@ -246,16 +247,17 @@ extra_bytes(void **extra, void *out, unsigned size)
 unsigned
 cw_layer_param_bytes(const struct cw_launch *l, void *out, unsigned size)
 {
-    if (!l->params)
-        return l->extra ? extra_bytes(l->extra, out, size) : 0;
     struct cw_known *k = (struct cw_known *)cw_layer_known((uint64_t)(uintptr_t)l->function);
-    if (!k)
+    if (!k || (!l->params && !l->extra))
         return 0;
     if (!atomic_load_explicit(&k->layout_state, memory_order_acquire))
         learn_layout(k, l->function);
-    if (atomic_load_explicit(&k->layout_state, memory_order_acquire) != 2)
+    bool known = atomic_load_explicit(&k->layout_state, memory_order_acquire) == 2;
+    unsigned bytes = known && k->param_bytes < size ? k->param_bytes : size;
+    if (!l->params)
+        return extra_bytes(l->extra, out, bytes);
+    if (!known)
         return 0;
-    unsigned bytes = k->param_bytes < size ? k->param_bytes : size;
     memset(out, 0, bytes);
     for (unsigned i = 0; i < k->param_count; i++)
         if (l->params[i] && k->offsets[i] + k->sizes[i] <= bytes)

@@ -158,16 +158,12 @@ resolve(const struct end *dst, const struct end *src, size_t width, size_t heigh
 
 static CUresult capture_copy(struct stream *s, const struct end *dst, const struct end *src, size_t width, size_t height, size_t depth);
 
-/* An array outlives the queued work of its own context (objects_collect); a copy in another one's stream is waited for. */
-static bool
-foreign_array(const struct copy_job *j, const struct ctx *c)
-{
-    return (j->arrays[0] && j->arrays[0]->obj.ctx != c) || (j->arrays[1] && j->arrays[1]->obj.ctx != c);
-}
-
 CUresult
 copy_submit(const struct ctx *c, struct cwb_stream *s, const struct copy_job *j)
 {
+    for (int i = 0; i < 2; i++)
+        if (j->arrays[i] && j->arrays[i]->obj.ctx != c)
+            atomic_store_explicit(&j->arrays[i]->obj.ctx->lent, true, memory_order_relaxed);    /* as range_use does */
     for (int i = 0; i < 2; i++)
         if (j->use[i].size && !range_use(c, j->use[i].address, j->use[i].size))
             return CUDA_ERROR_INVALID_VALUE;
@@ -192,7 +188,7 @@ copy_now(struct ctx *c, const struct end *dst, const struct end *src, size_t wid
     bool entered = stream_enter(c, hStream, &s, out);
     if (entered && *out == CUDA_SUCCESS) {
         *out = copy_submit(c, s->be, &j);
-        bool wait = *out == CUDA_SUCCESS && (j.wait_async || (!async && j.wait_sync) || foreign_array(&j, c));
+        bool wait = *out == CUDA_SUCCESS && (j.wait_async || (!async && j.wait_sync));
         if (wait)
             handle_ref(&s->obj);
         stream_end(s);
@@ -233,7 +229,7 @@ copy(const struct end *dst, const struct end *src, size_t width, size_t height, 
         e = copy_submit(s->obj.ctx, s->be, &j);
         stream_end(s);
     }
-    if (e == CUDA_SUCCESS && (j.wait_async || (!async && j.wait_sync) || foreign_array(&j, s->obj.ctx)))
+    if (e == CUDA_SUCCESS && (j.wait_async || (!async && j.wait_sync)))
         e = result_of(s->obj.ctx->b->stream_sync(s->be));
     copy_job_finish(&j);
     return e;

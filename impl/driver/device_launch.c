@@ -97,7 +97,7 @@ run_record(struct ctx *c, struct func *by, CUstream h, struct record *r, unsigne
 {
     switch (r->kind) {
     case 0:  return child(c, by, h, r, depth);
-    case 1:  return drv_cuMemcpyAsync(r->address[0], r->address[1], r->size, h);
+    case 1:  return drv_cuMemcpyDtoDAsync_v2(r->address[0], r->address[1], r->size, h);      /* never what is the host's alone */
     case 2:  return drv_cuMemsetD8Async(r->address[0], (unsigned char)r->value, r->size, h);
     default: return CUDA_ERROR_LAUNCH_FAILED;
     }

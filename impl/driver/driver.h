@@ -142,7 +142,7 @@ result_of(cwb_result r)
 }
 /* Of the jit. */
 CUresult result_of_cw(cw_result r);
-/* One line, once per call site: what is missing, for whom. Returns CUDA_ERROR_NOT_SUPPORTED. */
+/* One line, once for each `what` (a literal): what is missing, for whom. Returns CUDA_ERROR_NOT_SUPPORTED. */
 CUresult unsupported(const char *function, const char *what);
 /* Load the compiler, unless it is. The error is logged; out of memory: a later call tries again. */
 CUresult jit_open(void) CW_MUST_CHECK;

@@ -212,7 +212,9 @@ cluster_check(const struct func *f, const struct cwb_launch *l)
 {
     uint32_t c[3];
     launch_cluster(f, l, c);
-    uint64_t blocks = (uint64_t)c[0] * c[1] * c[2];
+    uint64_t blocks = 1;
+    for (unsigned i = 0; i < 3; i++)
+        blocks *= c[i] < MAX_CLUSTER ? c[i] : MAX_CLUSTER + 1;
     if (f->k->explicit_cluster && !f->k->cluster[0] && !atomic_load(&f->cluster[0]) && !(l->flags & CWB_LAUNCH_CLUSTER))
         return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     if (blocks == 1)
@@ -615,7 +617,7 @@ occupancy(const struct func *f, uint32_t threads, size_t dynamic)
         n = by_warps;
     uint64_t shared = (uint64_t)f->facts.static_shared + dynamic;
     uint32_t reserved = p->cc_major >= 8 ? 1024 : 0, grain = p->cc_major >= 8 ? 128 : 256;
-    if (shared > p->shared_per_block_optin)
+    if (dynamic > p->shared_per_block_optin || shared > p->shared_per_block_optin)
         return 0;
     uint32_t each = round_up(shared + reserved, grain);
     if (each && p->shared_per_mp / each < n)

@@ -35,9 +35,20 @@ device_get(CUdevice d, struct device **out)
     return CUDA_SUCCESS;
 }
 
+/* A program that asks in a loop would fill its log. */
 CUresult
 unsupported(const char *function, const char *what)
 {
+    static _Atomic(const char *) said[64];
+    const char *at = NULL;
+
+    for (unsigned i = 0; i < sizeof said / sizeof *said; i++) {
+        if (atomic_compare_exchange_strong(&said[i], &at, what))
+            break;
+        if (at == what)
+            return CUDA_ERROR_NOT_SUPPORTED;
+        at = NULL;
+    }
     cw_warn("%s: %s is not supported", function, what);
     return CUDA_ERROR_NOT_SUPPORTED;
 }

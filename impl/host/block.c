@@ -256,7 +256,7 @@ suspend(struct cwh_fiber *f)
 static uint32_t
 barrier_wait(struct cwh_gang *gang, uint32_t op, uint32_t id, uint32_t count, uint64_t mask, uint64_t preds)
 {
-    struct cwh_fiber *f = cwh_fiber_of(gang);
+    struct cwh_fiber *f = cwh_enter(gang);
     struct cwh_worker *w = f->worker;
     struct cwh_barrier *b = barrier_arrive(f, op, id, count, mask, preds);
     if (barrier_complete(w, b)) {
@@ -286,7 +286,7 @@ cwh_rt_bar_red(struct cwh_gang *gang, uint32_t op, uint32_t id, uint32_t count, 
 void
 cwh_rt_barrier_arrive(struct cwh_gang *gang, uint32_t id, uint32_t count, uint64_t mask)
 {
-    struct cwh_fiber *f = cwh_fiber_of(gang);
+    struct cwh_fiber *f = cwh_enter(gang);
     struct cwh_barrier *b = barrier_arrive(f, PTX_BOOL_NONE, id, count, mask, 0);
     if (barrier_complete(f->worker, b))
         barrier_release(f->worker, b);
@@ -295,7 +295,7 @@ cwh_rt_barrier_arrive(struct cwh_gang *gang, uint32_t id, uint32_t count, uint64
 uint32_t
 cwh_rt_warp_exchange(struct cwh_gang *gang, uint32_t site, uint32_t members, uint64_t value, uint64_t values[32])
 {
-    struct cwh_fiber *f = cwh_fiber_of(gang);
+    struct cwh_fiber *f = cwh_enter(gang);
     struct cwh_worker *w = f->worker;
     if (w->launch->info.width != 1 || !w->launch->info.uses_fibers)
         cwh_abort(f, CWB_INTERNAL, "the kernel has a warp operation that its code information does not mention");
@@ -344,7 +344,7 @@ cluster_check(struct cwh_cluster_barrier *b)
 void
 cwh_rt_cluster_arrive(struct cwh_gang *gang)
 {
-    struct cwh_fiber *f = cwh_fiber_of(gang);
+    struct cwh_fiber *f = cwh_enter(gang);
     struct cwh_cluster_barrier *b = cluster_barrier(f->worker);
     if (!f->worker->launch->info.uses_fibers)
         cwh_abort(f, CWB_INTERNAL, "the kernel has a barrier that its code information does not mention");
@@ -357,7 +357,7 @@ cwh_rt_cluster_arrive(struct cwh_gang *gang)
 void
 cwh_rt_cluster_wait(struct cwh_gang *gang)
 {
-    struct cwh_fiber *f = cwh_fiber_of(gang);
+    struct cwh_fiber *f = cwh_enter(gang);
     const struct cwh_cluster_barrier *b = cluster_barrier(f->worker);
     while (f->in_cluster && b->phase == f->cluster_phase)
         cwh_rt_yield(gang);
@@ -378,7 +378,7 @@ cluster_leave(struct cwh_fiber *f)
 void
 cwh_rt_yield(struct cwh_gang *gang)
 {
-    struct cwh_fiber *f = cwh_fiber_of(gang);
+    struct cwh_fiber *f = cwh_enter(gang);
     struct cwh_worker *w = f->worker;
     if (atomic_load_explicit(&w->launch->failed, memory_order_relaxed))
         cwh_abort(f, CWB_LAUNCH_FAILED, "another block failed");
@@ -401,7 +401,7 @@ cwh_rt_yield(struct cwh_gang *gang)
 void
 cwh_rt_nanosleep(struct cwh_gang *gang, uint32_t ns)
 {
-    struct cwh_fiber *f = cwh_fiber_of(gang);
+    struct cwh_fiber *f = cwh_enter(gang);
     struct cwh_worker *w = f->worker;
     if (!w->launch->info.uses_fibers || (w->started == w->launch->ngangs && !w->queue)) {
         if (ns > 1000000)

@@ -135,6 +135,7 @@ cwh_bound_check(const struct cwh_gang *g, uint64_t address, uint64_t size)
 void
 cwh_rt_bound(struct cwh_gang *gang, uint64_t address, uint32_t size)
 {
+    (void)cwh_enter(gang);
     cwh_bound_check(gang, address, size);
 }
 
@@ -163,9 +164,10 @@ cwh_local_unmap(struct cwh_fiber *f)
 uint64_t
 cwh_rt_local(struct cwh_gang *gang, uint64_t size, uint32_t align)
 {
+    struct cwh_fiber *f = cwh_enter(gang);
     uint64_t free = gang->local_top - gang->local;
     if (size > free || ((gang->local_top - size) & ~(uint64_t)(align - 1)) < gang->local)
-        cwh_abort(cwh_fiber_of(gang), CWB_STACK, "a thread's local memory has %u bytes with its calls, of which %llu are left for %llu", CWH_LOCAL_SIZE,
+        cwh_abort(f, CWB_STACK, "a thread's local memory has %u bytes with its calls, of which %llu are left for %llu", CWH_LOCAL_SIZE,
                   (unsigned long long)free, (unsigned long long)size);
     return gang->local_top = (gang->local_top - size) & ~(uint64_t)(align - 1);
 }
@@ -173,7 +175,8 @@ cwh_rt_local(struct cwh_gang *gang, uint64_t size, uint32_t align)
 void
 cwh_rt_local_free(struct cwh_gang *gang, uint64_t top)
 {
+    struct cwh_fiber *f = cwh_enter(gang);
     if (top < gang->local_top || top > gang->local + CWH_LOCAL_SIZE)
-        cwh_abort(cwh_fiber_of(gang), CWB_ILLEGAL_ADDRESS, "stackrestore to 0x%llx, which stacksave did not give", (unsigned long long)top);
+        cwh_abort(f, CWB_ILLEGAL_ADDRESS, "stackrestore to 0x%llx, which stacksave did not give", (unsigned long long)top);
     gang->local_top = top;
 }

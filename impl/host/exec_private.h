@@ -140,6 +140,8 @@ struct cwh_worker *cwh_worker_self(void);
 void cwh_fail(struct cwh_exec_launch *l, cwb_result r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* On a fiber: record the failure, abandon the block, switch to root. */
 _Noreturn void cwh_abort(struct cwh_fiber *f, cwb_result r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* The same for a stack that has no room for more, on the little that is left. */
+_Noreturn void cwh_stack_ends(struct cwh_fiber *f);
 /* On root: turn the signal handler's notes into the launch's error. */
 void cwh_fault_record(struct cwh_worker *w);
 /* "kernel k, block (x,y,z), threads a..b" */
@@ -161,6 +163,24 @@ static inline struct cwh_fiber *
 cwh_fiber_of(const struct cwh_gang *gang)
 {
     return gang->runtime;
+}
+
+/* Bytes of a stack that compiled code leaves to the engine. */
+#if defined(CWH_ASAN) || defined(CWH_TSAN)
+enum { CWH_RESERVE = 64 * 1024 };
+#else
+enum { CWH_RESERVE = 32 * 1024 };
+#endif
+
+/* First in each cwh_rt_*: a stack that overflows further down ends whatever runs there, with the lock that it holds. Of the functions' own frames each page is
+ * touched (-fstack-clash-protection), so that none skips the guard page. */
+static inline struct cwh_fiber *
+cwh_enter(const struct cwh_gang *gang)
+{
+    struct cwh_fiber *f = cwh_fiber_of(gang);
+    if (__builtin_expect((uintptr_t)__builtin_frame_address(0) - (uintptr_t)f->context.lo < CWH_RESERVE, 0))
+        cwh_stack_ends(f);
+    return f;
 }
 
 /* For what cwh_rt_* do at a kernel's addresses. */

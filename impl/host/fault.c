@@ -67,6 +67,19 @@ cwh_abort(struct cwh_fiber *f, cwb_result r, const char *fmt, ...)
     __builtin_unreachable();
 }
 
+/* As if the guard page had been touched; the switch may touch it indeed. */
+void
+cwh_stack_ends(struct cwh_fiber *f)
+{
+    struct cwh_worker *w = f->worker;
+    w->fault_signal = SIGSEGV;
+    w->fault_fiber = f;
+    w->fault_code = SEGV_ACCERR;
+    w->fault_address = (uintptr_t)f->context.lo - 1;
+    leave(w);
+    __builtin_unreachable();
+}
+
 void
 cwh_fault_record(struct cwh_worker *w)
 {

@@ -8,10 +8,11 @@
 void
 cwh_rt_cp_async(struct cwh_gang *gang, uint64_t mask, uint32_t size, const uint64_t *to, const uint64_t *from, const uint32_t *count)
 {
+    struct cwh_fiber *f = cwh_enter(gang);
     for (uint64_t m = mask; m; m &= m - 1) {
         unsigned lane = (unsigned)__builtin_ctzll(m);
         if ((to[lane] | (count[lane] ? from[lane] : 0)) & (size - 1))
-            cwh_abort(cwh_fiber_of(gang), CWB_MISALIGNED, "cp.async of %u bytes from 0x%llx to 0x%llx", size,
+            cwh_abort(f, CWB_MISALIGNED, "cp.async of %u bytes from 0x%llx to 0x%llx", size,
                       (unsigned long long)from[lane], (unsigned long long)to[lane]);
         cwh_must_own(gang, to[lane], size);
         if (count[lane])
@@ -120,7 +121,7 @@ operate(struct cwh_fiber *f, uint32_t op, uint64_t *object, uint64_t value, bool
 void
 cwh_rt_mbarrier(struct cwh_gang *gang, uint64_t mask, uint32_t op, const uint64_t *address, const uint64_t *value, uint64_t *result)
 {
-    struct cwh_fiber *f = cwh_fiber_of(gang);
+    struct cwh_fiber *f = cwh_enter(gang);
     bool waits = false;
     for (uint64_t m = mask; m; m &= m - 1) {
         unsigned lane = (unsigned)__builtin_ctzll(m);

@@ -41,7 +41,7 @@ cluster_blocks(const struct cwh_gang *gang)
 void
 cwh_rt_bulk_copy(struct cwh_gang *gang, uint64_t to, uint64_t from, uint32_t size, uint32_t bytes, uint64_t barrier, uint32_t blocks)
 {
-    struct cwh_fiber *f = cwh_fiber_of(gang);
+    struct cwh_fiber *f = cwh_enter(gang);
     check_alignment(gang, "cp.async.bulk", to, from, size, 16);
     cwh_must_own(gang, from, size);
     if (blocks == CWT_ONE_BLOCK) {
@@ -66,17 +66,19 @@ cwh_rt_bulk_copy(struct cwh_gang *gang, uint64_t to, uint64_t from, uint32_t siz
 void
 cwh_rt_bulk_reduce(struct cwh_gang *gang, uint64_t to, uint64_t from, uint32_t size, uint32_t how, uint64_t barrier)
 {
+    struct cwh_fiber *f = cwh_enter(gang);
     check_alignment(gang, "cp.reduce.async.bulk", to, from, size, 16);
     cwh_must_own(gang, to, size);
     cwh_must_own(gang, from, size);
     bulk_reduce(to, from, size, how);
     if (barrier)
-        cwh_mbarrier_complete(cwh_fiber_of(gang), barrier, size);
+        cwh_mbarrier_complete(f, barrier, size);
 }
 
 void
 cwh_rt_bulk_fill(struct cwh_gang *gang, uint64_t to, uint64_t size)
 {
+    (void)cwh_enter(gang);
     check_alignment(gang, "st.bulk", to, 0, size, 8);
     cwh_must_own(gang, to, size);
     memset((void *)(uintptr_t)to, 0, size);
@@ -99,7 +101,7 @@ void
 cwh_rt_bulk_tensor(struct cwh_gang *gang, uint64_t map, uint64_t shared, uint32_t place, uint64_t barrier, uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3,
                    uint32_t c4, uint64_t offsets, uint32_t how, uint32_t blocks)
 {
-    struct cwh_fiber *f = cwh_fiber_of(gang);
+    struct cwh_fiber *f = cwh_enter(gang);
     const int32_t c[CWT_DIMS] = { (int32_t)c0, (int32_t)c1, (int32_t)c2, (int32_t)c3, (int32_t)c4 };
     if (map & 63)
         cwh_abort(f, CWB_MISALIGNED, "a tensor map at 0x%llx", (unsigned long long)map);
@@ -118,11 +120,12 @@ cwh_rt_bulk_tensor(struct cwh_gang *gang, uint64_t map, uint64_t shared, uint32_
 void
 cwh_rt_bulk_replace(struct cwh_gang *gang, uint64_t map, uint32_t field, uint32_t index, uint64_t value)
 {
+    struct cwh_fiber *f = cwh_enter(gang);
     if (map & 63)
-        cwh_abort(cwh_fiber_of(gang), CWB_MISALIGNED, "a tensor map at 0x%llx", (unsigned long long)map);
+        cwh_abort(f, CWB_MISALIGNED, "a tensor map at 0x%llx", (unsigned long long)map);
     cwh_must_own(gang, map, CWT_BYTES);
     if (!bulk_replace((struct cwt_map *)(uintptr_t)map, field, index, value))
-        cwh_abort(cwh_fiber_of(gang), CWB_ILLEGAL_INSTRUCTION, "tensormap.replace: field %u does not take the value %llu", field, (unsigned long long)value);
+        cwh_abort(f, CWB_ILLEGAL_INSTRUCTION, "tensormap.replace: field %u does not take the value %llu", field, (unsigned long long)value);
 }
 
 /* The answer (CWH_CANCELED; then the first block's x, y and z). The blocks that nobody has begun wait in cwh_exec_launch.next: to take one from there
@@ -130,7 +133,7 @@ cwh_rt_bulk_replace(struct cwh_gang *gang, uint64_t map, uint32_t field, uint32_
 void
 cwh_rt_bulk_cancel(struct cwh_gang *gang, uint64_t to, uint64_t barrier)
 {
-    struct cwh_fiber *f = cwh_fiber_of(gang);
+    struct cwh_fiber *f = cwh_enter(gang);
     struct cwh_exec_launch *l = f->worker->launch;
     uint32_t answer[4] = { 0 };
     check_alignment(gang, "clusterlaunchcontrol.try_cancel", to, 0, 0, 16);

@@ -214,7 +214,7 @@ heap_free(struct cwh_heap *h, uint64_t p)
 void
 cwh_rt_malloc(struct cwh_gang *gang, uint64_t mask, const uint64_t *sizes, uint64_t *results)
 {
-    struct cwh_fiber *f = cwh_fiber_of(gang);
+    struct cwh_fiber *f = cwh_enter(gang);
     bool bad = false;
     for (uint64_t m = mask; m && !bad; m &= m - 1) {
         unsigned lane = (unsigned)__builtin_ctzll(m);
@@ -227,7 +227,7 @@ cwh_rt_malloc(struct cwh_gang *gang, uint64_t mask, const uint64_t *sizes, uint6
 void
 cwh_rt_free(struct cwh_gang *gang, uint64_t mask, const uint64_t *pointers)
 {
-    struct cwh_fiber *f = cwh_fiber_of(gang);
+    struct cwh_fiber *f = cwh_enter(gang);
     for (uint64_t m = mask; m; m &= m - 1) {
         unsigned lane = (unsigned)__builtin_ctzll(m);
         if (!heap_free(f->worker->launch->heap, pointers[lane]))

@@ -9,14 +9,14 @@
 void
 cwh_rt_mma(struct cwh_gang *gang, const struct cwh_matrix *x, const void *a, const void *b, const void *c, void *d)
 {
-    (void)gang;
+    (void)cwh_enter(gang);
     cwh_matrix_mma(cwh_matrix_model(), x, a, b, c, d);
 }
 
 void
 cwh_rt_mma_lane(struct cwh_gang *gang, const struct cwh_matrix *x, const uint64_t operands[32], uint32_t lane, void *d)
 {
-    (void)gang;
+    (void)cwh_enter(gang);
     cwh_matrix_mma_lane(cwh_matrix_model(), x, operands, lane, d);
 }
 
@@ -88,6 +88,7 @@ void
 cwh_rt_matrix_move(struct cwh_gang *gang, const struct cwh_matrix *x, uint64_t mask, const uint64_t *address, uint32_t stride,
                    void *registers)
 {
+    (void)cwh_enter(gang);
     bool load = x->op == PTX_OP_WMMA_LOAD || x->op == PTX_OP_LDMATRIX, wmma = x->op == PTX_OP_WMMA_LOAD || x->op == PTX_OP_WMMA_STORE;
     for (uint32_t m = (uint32_t)mask; m; m &= m - 1) {
         unsigned lane = (unsigned)__builtin_ctz(m);

@@ -26,7 +26,7 @@ void
 cwh_rt_assertfail(struct cwh_gang *gang, uint64_t mask, const uint64_t *message, const uint64_t *file, const uint32_t *line,
                   const uint64_t *function)
 {
-    struct cwh_fiber *f = cwh_fiber_of(gang);
+    struct cwh_fiber *f = cwh_enter(gang);
     const struct cwh_worker *w = f->worker;
     const uint32_t *c = w->block.ctaid, *b = w->launch->abi.block;
     char msg[512] = "", where[512] = "", fn[512] = "";
@@ -52,7 +52,7 @@ cwh_rt_assertfail(struct cwh_gang *gang, uint64_t mask, const uint64_t *message,
 void
 cwh_rt_trap(struct cwh_gang *gang, uint64_t mask, uint32_t kind)
 {
-    struct cwh_fiber *f = cwh_fiber_of(gang);
+    struct cwh_fiber *f = cwh_enter(gang);
     switch (kind) {
     case 0:
     case 1:

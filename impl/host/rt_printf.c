@@ -150,10 +150,11 @@ string(void *gang, uint64_t address, char *buffer, size_t size)
 void
 cwh_rt_vprintf(struct cwh_gang *gang, uint64_t mask, const uint64_t *formats, const uint64_t *args, int32_t *results)
 {
-    struct cwh_output *o = cwh_fiber_of(gang)->worker->launch->output;
+    struct cwh_fiber *f = cwh_enter(gang);
+    struct cwh_output *o = f->worker->launch->output;
     char text[CW_FORMAT_MAX];
     size_t size;
-    bool addr32 = gang->block->launch->window, bounded = cwh_fiber_of(gang)->worker->launch->info.bounded;
+    bool addr32 = gang->block->launch->window, bounded = f->worker->launch->info.bounded;
     for (uint64_t m = mask; m; m &= m - 1) {
         unsigned lane = (unsigned)__builtin_ctzll(m);
         char format[CW_FORMAT_MAX];
@@ -163,5 +164,7 @@ cwh_rt_vprintf(struct cwh_gang *gang, uint64_t mask, const uint64_t *formats, co
             cwh_output_append(o, text, size);
         else
             fwrite(text, 1, size, stdout);
+        if (results[lane] == CW_FORMAT_OVER)
+            cwh_abort(f, CWB_ILLEGAL_ADDRESS, "printf: not all arguments at 0x%llx are the kernel's to read", (unsigned long long)args[lane]);
     }
 }

@@ -67,10 +67,18 @@ fast_fetch(const struct cw_texture *t, const struct cwh_tex *x)
     return cwh_tex_fast(t, x);
 }
 
+/* An object outlives the memory of the program that it was made over. */
+static void
+must_own(const struct cwh_gang *gang, const struct cw_texture *t)
+{
+    const struct cw_level *l = &t->level[0];
+    cwh_must_own(gang, (uintptr_t)l->base, (size_t)(l->depth - 1) * l->slice + (size_t)(l->height - 1) * l->pitch + (size_t)l->width * t->element);
+}
+
 void
 cwh_rt_tex(struct cwh_gang *gang, const struct cwh_tex *x)
 {
-    struct cwh_fiber *f = cwh_fiber_of(gang);
+    struct cwh_fiber *f = cwh_enter(gang);
     const struct cw_texture *t = NULL;
     uint64_t handle = 0;
     bool is_surface = x->op == PTX_OP_SULD || x->op == PTX_OP_SUST || x->op == PTX_OP_SURED || x->op == PTX_OP_SUQ;
@@ -83,6 +91,7 @@ cwh_rt_tex(struct cwh_gang *gang, const struct cwh_tex *x)
             t = cwh_texobj_get(handle);
             if (!t || t->surface != is_surface)
                 cwh_abort(f, CWB_ILLEGAL_ADDRESS, "0x%llx is not a %s object", (unsigned long long)handle, is_surface ? "surface" : "texture");
+            must_own(gang, t);
             if (may_be_fast && t->fast && m == x->mask) {
                 uint64_t other = 0;
                 unsigned i = 0;

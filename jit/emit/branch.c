@@ -138,6 +138,9 @@ emit_leave_masked(struct emit *e, uint32_t b, const struct ptx_inst *last)
         LLVMValueRef guard = last->has_guard ? emit_guard(e, last) : NULL;
         const struct ptx_table *t = last->operand[1].table;
         LLVMValueRef taken = emit_mask_and(e, mask, guard);
+        LLVMValueRef beyond = emit_splat(e, emit_icmp(e, LLVMIntUGE, index, emit_int_like(e, index, t ? t->count : 0)));
+        LLVMValueRef bad = emit_any(e, emit_mask_and(e, taken, beyond));
+        emit_demand(e, LLVMBuildNot(e->b, bad, ""), e->target->bad_call, "brx.bad", "brx");
         const struct edge *edges = sort_edges(e, b);
         for (uint32_t i = 0; t && i < t->count; i++) {
             LLVMValueRef hit = emit_icmp(e, LLVMIntEQ, index, emit_int_like(e, index, i));
@@ -199,6 +202,7 @@ leave_by_table(struct emit *e, uint32_t b, const struct ptx_inst *last)
     if (no)
         enter_from(e, no, blk->succ[blk->nsucc - 1]);
     LLVMPositionBuilderAtEnd(e->b, bad);
+    e->target->bad_call(e);
     LLVMBuildUnreachable(e->b);
 }
 

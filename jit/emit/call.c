@@ -296,21 +296,27 @@ finish_call(struct emit *e, struct call *c, LLVMValueRef callee)
     }
 }
 
-/* The function pointer of a token, checked against the table. */
 static LLVMValueRef
-look_up(struct emit *e, LLVMValueRef token)
+load_entry(struct emit *e, LLVMValueRef index, unsigned field, LLVMTypeRef type)
 {
-    struct emit_session *s = emit_session(e);
+    LLVMValueRef idx[] = { LLVMConstNull(e->i64), index, i32(e, field) };
+    LLVMTypeRef table = LLVMArrayType(emit_function_table_entry(e), e->program->nfuncs);
+    return LLVMBuildLoad2(e->b, type, LLVMBuildGEP2(e->b, table, emit_session(e)->function_table, idx, 3, ""), "");
+}
+
+/* The function of a token, which has to be one in the table with the signature of the call. */
+static LLVMValueRef
+look_up(struct emit *e, LLVMTypeRef type, LLVMValueRef token)
+{
     LLVMValueRef index = LLVMBuildSub(e->b, LLVMBuildLShr(e->b, token, LLVMConstInt(e->i64, 4, false), ""),
                                       LLVMConstInt(e->i64, 1, false), "");
-    LLVMTypeRef table = LLVMArrayType(e->ptr, e->program->nfuncs);
-    LLVMValueRef ok = LLVMConstInt(LLVMInt1TypeInContext(e->llvm), 0, false), p = LLVMConstNull(e->ptr);
-    if (s->function_table) {            /* without a table no function's address is taken, so no token is valid */
+    LLVMValueRef ok = LLVMConstInt(e->i1, 0, false), p = LLVMConstNull(e->ptr);
+    uint32_t number = emit_session(e)->function_table ? emit_signature_number(e, type) : (uint32_t)EMIT_NO_SIGNATURE;
+    if (number != (uint32_t)EMIT_NO_SIGNATURE) {
         ok = LLVMBuildICmp(e->b, LLVMIntULT, index, LLVMConstInt(e->i64, e->program->nfuncs, false), "");
         LLVMValueRef safe = LLVMBuildSelect(e->b, ok, index, LLVMConstNull(e->i64), "");
-        LLVMValueRef idx[2] = { LLVMConstNull(e->i64), safe };
-        p = LLVMBuildLoad2(e->b, e->ptr, LLVMBuildGEP2(e->b, table, s->function_table, idx, 2, ""), "");
-        ok = LLVMBuildAnd(e->b, ok, LLVMBuildIsNotNull(e->b, p, ""), "");
+        p = load_entry(e, safe, 0, e->ptr);
+        ok = LLVMBuildAnd(e->b, ok, LLVMBuildICmp(e->b, LLVMIntEQ, load_entry(e, safe, 1, e->i32), i32(e, number), ""), "");
     }
     emit_demand(e, ok, e->target->bad_call, "bad.target", "target");
     return p;
@@ -356,7 +362,7 @@ indirect_call(struct emit *e, struct call *c, LLVMValueRef token)
     if (e->target->switched_calls && emit_session(e)->function_table && switch_call(e, c, token))
         return;
     if (!emit_is_vector(token)) {
-        finish_call(e, c, look_up(e, token));
+        finish_call(e, c, look_up(e, c->type, token));
         return;
     }
     /* While lanes wait: take the target of the first one, and call it for all lanes with the same target. */
@@ -374,7 +380,7 @@ indirect_call(struct emit *e, struct call *c, LLVMValueRef token)
     /* The guard keeps the results of lanes of other rounds. */
     LLVMValueRef guard = e->f->guard;
     e->mask = e->f->guard = round;
-    finish_call(e, c, look_up(e, one));
+    finish_call(e, c, look_up(e, c->type, one));
     e->f->guard = guard;
     e->mask = whole;
     LLVMBuildCondBr(e->b, emit_any(e, emit_mask_load(e, left)), loop, done);

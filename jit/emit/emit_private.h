@@ -87,7 +87,12 @@ struct emit_session {
     LLVMValueRef *functions;        /* per program function id: LLVM function or NULL */
     LLVMTypeRef *function_types;
     bool *needed;                   /* per program function id: a kernel of this module can reach it */
-    LLVMValueRef function_table;    /* [nfuncs x ptr], or NULL without indirect calls */
+    LLVMValueRef function_table;    /* [nfuncs x { function, number of its signature }], or NULL without indirect calls */
+    struct emit_signature_number {
+        LLVMTypeRef type;
+        uint32_t number;
+    } *signatures;                  /* of the functions in it; a hash table, signature_mask + 1 places */
+    uint32_t signature_mask, nsignatures;
     LLVMValueRef *variables;        /* per link id: LLVM global (amdgcn) */
     uint32_t kernel;
     uint32_t sites;                 /* numbering of warp_exchange sites */
@@ -251,6 +256,10 @@ uint32_t *emit_needed(struct emit *e, uint32_t *n);
 uint32_t *emit_callees_first(const struct cwj_program *p, const uint32_t *funcs, uint32_t nfuncs, struct cw_arena *a);
 /* Make s->function_table: by token, the functions in s->needed whose address is taken. Others (of signatures that no kernel here calls) are null. */
 void emit_function_table(struct emit *e, const char *name);
+LLVMTypeRef emit_function_table_entry(struct emit *e);
+/* The number of a signature in it; EMIT_NO_SIGNATURE: no function there has it. */
+enum { EMIT_NO_SIGNATURE = -1 };
+uint32_t emit_signature_number(struct emit *e, LLVMTypeRef type);
 /* memory/async.c: the number of bytes that a cp.async reads; NULL: all. */
 LLVMValueRef emit_async_size(struct emit *e, const struct ptx_inst *in);
 /* warp.c: the source lane of shfl and whether it is valid; the results of vote and match, from the bits of the lanes for which the predicate holds, or

@@ -118,20 +118,59 @@ emit_callees_first(const struct cwj_program *p, const uint32_t *funcs, uint32_t 
     return order;
 }
 
+static struct emit_signature_number *
+signature_place(struct emit_session *s, LLVMTypeRef type)
+{
+    uint32_t i = (uint32_t)((uint64_t)(uintptr_t)type * 0x9e3779b97f4a7c15u >> 32);
+    while (s->signatures[i & s->signature_mask].type && s->signatures[i & s->signature_mask].type != type)
+        i++;
+    return &s->signatures[i & s->signature_mask];
+}
+
+uint32_t
+emit_signature_number(struct emit *e, LLVMTypeRef type)
+{
+    const struct emit_signature_number *n = signature_place(emit_session(e), type);
+    return n->type ? n->number : (uint32_t)EMIT_NO_SIGNATURE;
+}
+
+static uint32_t
+add_signature(struct emit_session *s, LLVMTypeRef type)
+{
+    struct emit_signature_number *n = signature_place(s, type);
+    if (!n->type)
+        *n = (struct emit_signature_number){ type, s->nsignatures++ };
+    return n->number;
+}
+
+LLVMTypeRef
+emit_function_table_entry(struct emit *e)
+{
+    LLVMTypeRef field[] = { e->ptr, e->i32 };
+    return LLVMStructTypeInContext(e->llvm, field, 2, false);
+}
+
 void
 emit_function_table(struct emit *e, const char *name)
 {
     struct emit_session *s = emit_session(e);
     uint32_t n = e->program->nfuncs;
-    s->function_table = LLVMAddGlobalInAddressSpace(e->module, LLVMArrayType2(e->ptr, n), name, e->target->constant_space);
+    LLVMTypeRef entry = emit_function_table_entry(e);
+    s->function_table = LLVMAddGlobalInAddressSpace(e->module, LLVMArrayType2(entry, n), name, e->target->constant_space);
     LLVMSetLinkage(s->function_table, LLVMInternalLinkage);
     LLVMSetGlobalConstant(s->function_table, true);
+    for (s->signature_mask = 15; s->signature_mask < 2 * n; s->signature_mask = 2 * s->signature_mask + 1)
+        ;
+    s->signatures = cw_arena_array(&e->arena, struct emit_signature_number, s->signature_mask + 1);
     LLVMValueRef *v = cw_arena_array(&e->arena, LLVMValueRef, n + 1);
     for (uint32_t i = 0; i < n; i++) {
         const struct cwj_function *f = cwj_program_function(e->program, i);
-        v[i] = s->needed[i] && f->address_taken && f->fn && f->fn->has_body && !f->fn->is_entry ? emit_declare(e, i) : LLVMConstNull(e->ptr);
+        bool in = s->needed[i] && f->address_taken && f->fn && f->fn->has_body && !f->fn->is_entry;
+        LLVMValueRef fn = in ? emit_declare(e, i) : LLVMConstNull(e->ptr);
+        LLVMValueRef field[] = { fn, i32(e, in ? add_signature(s, s->function_types[i]) : (uint32_t)EMIT_NO_SIGNATURE) };
+        v[i] = LLVMConstStructInContext(e->llvm, field, 2, false);
     }
-    LLVMSetInitializer(s->function_table, LLVMConstArray2(e->ptr, v, n));
+    LLVMSetInitializer(s->function_table, LLVMConstArray2(entry, v, n));
 }
 
 cw_result

@@ -206,7 +206,7 @@ make_thread_locals(const struct work *w)
     return true;
 }
 
-/* Not the caller's settings: LLVM folds constants with the CPU's arithmetic, and prints numbers with printf. */
+/* Not the caller's settings: constants are read and folded with the CPU's arithmetic, and LLVM prints numbers with printf. */
 static void
 settle(void)
 {
@@ -214,6 +214,21 @@ settle(void)
     fesetenv(FE_DFL_ENV);
     if (root.c_locale)
         uselocale(root.c_locale);
+}
+
+/* The same on the caller's own thread, which gets its settings back. */
+static cw_result
+run_settled(cw_result (*work)(void *user), void *user)
+{
+    fenv_t floats;
+    fegetenv(&floats);
+    fesetenv(FE_DFL_ENV);
+    locale_t before = root.c_locale ? uselocale(root.c_locale) : (locale_t)0;
+    cw_result r = work(user);
+    if (before)
+        uselocale(before);
+    fesetenv(&floats);
+    return r;
 }
 
 static void *
@@ -386,9 +401,9 @@ cw_result
 cwj_with_stack(cw_result (*work)(void *user), void *user, struct cwj_diags *diags)
 {
     struct plain p = { work, user, CW_ERR_NOMEM };
-    if (has_stack())
-        return work(user);
     pthread_once(&once, set_up);
+    if (has_stack())
+        return run_settled(work, user);
     int e = run_thread(plain_main, &p);
     return e ? no_thread(diags, e) : p.result;
 }

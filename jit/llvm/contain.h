@@ -31,8 +31,9 @@ cw_result cwj_contain(enum cwj_contain_kind kind, cw_result (*work)(void *user),
 /* The same for work that a child process does (limit.h): what this process knows of LLVM's state does not change. */
 cw_result cwj_contain_elsewhere(enum cwj_contain_kind kind, cw_result (*work)(void *user), void *user, struct cwj_diags *diags) CW_MUST_CHECK;
 
-/* Run what calls LLVM, if at all, through cwj_contain: on the caller's stack if there is plenty of it, else on a thread as above. Reading a text recurses
- * with it, and the caller may have 16 KiB. Nothing is abandoned. CW_ERR_NOMEM (P5913) if no thread could be created. */
+/* Run what calls LLVM, if at all, through cwj_contain: on the caller's stack if there is plenty of it, else on a thread as above, in both cases with the
+ * default floating-point environment and the C locale. Reading a text recurses with it, and the caller may have 16 KiB. Nothing is abandoned.
+ * CW_ERR_NOMEM (P5913) if no thread could be created. */
 cw_result cwj_with_stack(cw_result (*work)(void *user), void *user, struct cwj_diags *diags) CW_MUST_CHECK;
 
 /* In the child: call end(user, result) when the work has ended, or was abandoned. It does not return. */

@@ -57,18 +57,18 @@ static const struct {
       "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%d1, {%r4}], [%r3];") },
     { "stackrestore", K("stackrestore.u64 %d1;") },
     { "printf's format", PRINTF K(PRINT("%d1", "%d2")) },
+    { "printf's arguments", PRINTF K("mov.u64 %d3, format; cvta.global.u64 %d3, %d3;\n" PRINT("%d3", "%d1")) },
     { "printf's text", PRINTF K("st.global.u64 [%d2], %d1; mov.u64 %d3, format; cvta.global.u64 %d3, %d3;\n" PRINT("%d3", "%d2")) },
 };
 
+/* In a context of its own, which is then the current one. */
 static CUresult
-run(const char *body, uintptr_t at, const uint32_t **out)
+run_here(const char *body, uint64_t at, const uint32_t **out)
 {
     static uint32_t *result;
     char text[4096];
-    CUcontext c;
     CUmodule m;
     CUfunction f;
-    OK(cuCtxCreate_v2(&c, 0, 0));
     OK(cuMemHostAlloc((void **)&result, 64, 0));
     memset(result, 0, 64);
     snprintf(text, sizeof text, ".version 8.3\n.target sm_90\n.address_size 64\n%s", body);
@@ -80,8 +80,43 @@ run(const char *body, uintptr_t at, const uint32_t **out)
     static uint32_t seen[16];
     memcpy(seen, result, sizeof seen);
     *out = seen;
+    return r;
+}
+
+static CUresult
+run(const char *body, uintptr_t at, const uint32_t **out)
+{
+    CUcontext c;
+    OK(cuCtxCreate_v2(&c, 0, 0));
+    CUresult r = run_here(body, at, out);
     OK(cuCtxDestroy_v2(c));
     return r;
+}
+
+#define TEXEL K("mov.u32 %r6, 7; tex.2d.v4.u32.s32 {%r2, %r3, %r4, %r5}, [%d1, {%r6, %r6}]; st.global.u32 [%d2], %r2;")
+#define FACE K("mov.f32 %f1, 0f00000000; mov.f32 %f2, 0fBF800000; tex.cube.v4.u32.f32 {%r2, %r3, %r4, %r5}, [%d1, {%f1, %f1, %f2, %f2}]; st.global.u32 [%d2], %r2;")
+
+/* A texture over 2 KiB of registered memory, which is unregistered before its use or not. */
+static CUresult
+run_texture(void *memory, bool unregister, const char *body, const uint32_t **out)
+{
+    CUDA_RESOURCE_DESC r = { .resType = CU_RESOURCE_TYPE_PITCH2D };
+    CUDA_TEXTURE_DESC d = { .flags = CU_TRSF_READ_AS_INTEGER };
+    CUtexObject t;
+    CUcontext c;
+    OK(cuCtxCreate_v2(&c, 0, 0));
+    r.res.pitch2D.devPtr = (uintptr_t)memory;
+    r.res.pitch2D.format = CU_AD_FORMAT_UNSIGNED_INT32;
+    r.res.pitch2D.numChannels = 1;
+    r.res.pitch2D.width = 64;
+    r.res.pitch2D.height = 8;
+    r.res.pitch2D.pitchInBytes = 256;
+    OK(cuTexObjectCreate(&t, &r, &d, NULL));
+    if (unregister)
+        OK(cuMemHostUnregister(memory));
+    CUresult e = run_here(body, t, out);
+    OK(cuCtxDestroy_v2(c));
+    return e;
 }
 
 static void
@@ -128,6 +163,19 @@ main(void)
     EXPECT(out[0] == SECRET);
     EXPECT_RESULT(run(load, (uintptr_t)heap_secret + 2048, &out), CUDA_ERROR_ILLEGAL_ADDRESS);
     EXPECT_RESULT(run(load, (uintptr_t)heap_secret - 4, &out), CUDA_ERROR_ILLEGAL_ADDRESS);
+    /* A text that its precision ends, the memory's last bytes. */
+    const uint32_t before = heap_secret[511];
+    heap_secret[511] = 0x63626120;
+    OK(run(".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n.global .align 1 .b8 format[6] = {37, 46, 51, 115, 10, 0};\n"
+           K("st.global.u64 [%d2], %d1; mov.u64 %d3, format; cvta.global.u64 %d3, %d3;\n" PRINT("%d3", "%d2")), (uintptr_t)heap_secret + 2045, &out));
+    heap_secret[511] = before;
+    /* A texture outlives the registration of its memory, but does not read it any more; one that is no cube map has no six faces. */
+    EXPECT_RESULT(run_texture(heap_secret, true, TEXEL, &out), CUDA_ERROR_ILLEGAL_ADDRESS);
+    OK(cuMemHostRegister_v2(heap_secret, 2048, 0));
+    OK(run_texture(heap_secret, false, TEXEL, &out));
+    EXPECT(out[0] == SECRET);
+    OK(run_texture(heap_secret, false, FACE, &out));
+    EXPECT(out[0] == SECRET);
     OK(cuMemHostUnregister(heap_secret));
     EXPECT_RESULT(run(load, (uintptr_t)heap_secret, &out), CUDA_ERROR_ILLEGAL_ADDRESS);
     /* Of a pool the allocations, and neither the page behind a large one nor the rest of what the pool has reserved. */

@@ -596,6 +596,48 @@ large(void)
     OK(cuStreamDestroy_v2(s));
 }
 
+static atomic_bool waited;
+
+static void CUDA_CB
+wait_a_while(void *unused)
+{
+    (void)unused;
+    nanosleep(&(struct timespec){ .tv_nsec = 200000000 }, NULL);
+    atomic_store(&waited, true);
+}
+
+/* An array of one context, written by a graph in another: destroying it waits, or its memory would be somebody else's by then. */
+static void
+arrays(void)
+{
+    CUcontext other;
+    CUarray a;
+    CUgraph g;
+    CUgraphNode host, copy;
+    CUDA_ARRAY_DESCRIPTOR d = { .Width = N, .Format = CU_AD_FORMAT_UNSIGNED_INT32, .NumChannels = 1 };
+    CUDA_HOST_NODE_PARAMS wait = { .fn = wait_a_while };
+    CUDA_MEMCPY3D c = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = x, .dstMemoryType = CU_MEMORYTYPE_ARRAY, .WidthInBytes = BYTES, .Height = 1, .Depth = 1 };
+    OK(cuCtxCreate_v2(&other, 0, 0));
+    CUresult e = cuArrayCreate_v2(&a, &d);
+    OK(cuCtxPopCurrent_v2(NULL));
+    if (e != CUDA_ERROR_NOT_SUPPORTED) {
+        OK(e);
+        CUstream s = stream();
+        c.dstArray = a;
+        OK(cuGraphCreate(&g, 0));
+        OK(cuGraphAddHostNode(&host, g, NULL, 0, &wait));
+        OK(cuGraphAddMemcpyNode(&copy, g, &host, 1, &c, ctx));
+        CUgraphExec exec = instantiate(g);
+        OK(cuGraphDestroy(g));
+        OK(cuGraphLaunch(exec, s));
+        OK(cuGraphExecDestroy(exec));
+        OK(cuArrayDestroy(a));
+        EXPECT(atomic_load(&waited));
+        OK(cuStreamDestroy_v2(s));
+    }
+    OK(cuCtxDestroy_v2(other));
+}
+
 int
 main(void)
 {
@@ -611,7 +653,7 @@ main(void)
     static const struct { const char *name; void (*run)(void); } tests[] = {
         { "linear", linear }, { "fork_join", fork_join }, { "threads", threads }, { "by_hand", by_hand }, { "children", children },
         { "updates", updates }, { "streams", streams }, { "events", events }, { "legacy", legacy }, { "memory", memory },
-        { "unloaded", unloaded }, { "large", large },
+        { "unloaded", unloaded }, { "arrays", arrays }, { "large", large },
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         int before = failures;

@@ -348,6 +348,15 @@ attributes(CUcontext ctx)
         EXPECT(buffer[0] == 0 && buffer[1] == 0x5a && buffer[3] == 0x5a && buffer[4] == 0);
         OK(cuMemHostUnregister(buffer));
         EXPECT_RESULT(cuMemHostUnregister(buffer), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+        /* Where nothing is, and where the device's memory is to be: allocations go on. */
+        const char *device = getenv("CUDAWAY_DEVICE");
+        if (device && !strncmp(device, "host", 4)) {
+            EXPECT_RESULT(cuMemHostRegister_v2((void *)4096, 4096, 0), CUDA_ERROR_INVALID_VALUE);
+            EXPECT_RESULT(cuMemHostRegister_v2((void *)4096, (size_t)1 << 46, 0), CUDA_ERROR_INVALID_VALUE);
+            EXPECT_RESULT(cuMemHostRegister_v2((void *)(uintptr_t)(d + ((size_t)1 << 30)), 4 << 20, 0), CUDA_ERROR_INVALID_VALUE);
+            OK(cuMemAlloc_v2(&q, 4 << 20));
+            OK(cuMemFree_v2(q));
+        }
     } else {
         EXPECT_RESULT(cuMemHostRegister_v2(buffer, sizeof buffer, 0), CUDA_ERROR_NOT_SUPPORTED);
     }

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fenv.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -420,12 +421,48 @@ no_files(void)
     must_work();
 }
 
+/* ---- constants ---- */
+
+/* A text's decimal constants are what they say, whatever rounds in the program, which keeps its setting. */
+static void
+rounding(void)
+{
+    static const char constants[] = ".version 7.1\n.target sm_60\n.address_size 64\n"
+        ".visible .global .align 8 .f64 g[3] = { 0.3, 2.1, 1e-310 };\n"
+        ".visible .entry k(.param .u64 p)\n{ .reg .b64 %a; .reg .f64 %x; ld.param.u64 %a, [p]; mov.f64 %x, 0.3; st.global.f64 [%a], %x; ret; }\n";
+    static const uint64_t want[3] = { 0x3fd3333333333333, 0x4000cccccccccccd, 0x000012688b70e62b };
+    CUmodule m;
+    CUfunction f;
+    CUdeviceptr g, p;
+    uint64_t got[3];
+    size_t size;
+    make_context();
+    OK(cuMemAlloc_v2(&p, 8));
+    fesetround(FE_UPWARD);
+#if defined(__x86_64__)                 /* denormals are zero and flushed to zero, as -ffast-math has it */
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
+#endif
+    OK(cuModuleLoadData(&m, constants));
+    OK(cuModuleGetFunction(&f, m, "k"));
+    OK(cuModuleGetGlobal_v2(&g, &size, m, "g"));
+    OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){ &p }, NULL));
+    OK(cuMemcpyDtoH_v2(got, g, sizeof got));
+    EXPECT(!memcmp(got, want, sizeof want));
+    OK(cuMemcpyDtoH_v2(got, p, 8));
+    EXPECT(got[0] == want[0]);
+    EXPECT(fegetround() == FE_UPWARD);
+#if defined(__x86_64__)
+    EXPECT((__builtin_ia32_stmxcsr() & 0x8040) == 0x8040);
+#endif
+}
+
 /* ---- */
 
 static const struct test { const char *name; void (*run)(void); } tests[] = {
     { "children", children }, { "fork_before", fork_before }, { "cancelled", cancelled }, { "small_stack", small_stack }, { "deep_text", deep_text }, { "profiled", profiled },
     { "profiled_restart", profiled_restart }, { "interrupted", interrupted }, { "alternate_stack", alternate_stack }, { "refusing", refusing },
     { "killing", killing }, { "addresses", addresses }, { "no_files", no_files },
+    { "rounding", rounding },
 };
 
 static void

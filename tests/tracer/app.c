@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -171,6 +172,26 @@ refused(void)
     CHECK(FN(cuCheckpointProcessGetState)((int)getpid(), &state) == CUDA_ERROR_NOT_SUPPORTED);
 }
 
+/* A block of parameters that ends before the size that the program gives: it is refused without a look at it. */
+static void
+long_block(void)
+{
+    CUcontext context;
+    CUmodule module;
+    CUfunction f;
+    char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    size_t size = 12;
+    void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, pages + 4096 - size, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END };
+    CHECK(pages != MAP_FAILED && !mprotect(pages + 4096, 4096, PROT_NONE));
+    CHECK(FN(cuInit)(0) == CUDA_SUCCESS && FN(cuDevicePrimaryCtxRetain)(&context, 0) == CUDA_SUCCESS);
+    CHECK(FN(cuCtxSetCurrent)(context) == CUDA_SUCCESS);
+    CHECK(FN(cuModuleLoadData)(&module, faults_ptx) == CUDA_SUCCESS);
+    CHECK(FN(cuModuleGetFunction)(&f, module, "fine") == CUDA_SUCCESS);
+    CHECK(FN(cuLaunchKernel)(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra) == CUDA_SUCCESS);
+    size = 4096;
+    CHECK(FN(cuLaunchKernel)(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra) != CUDA_SUCCESS);
+}
+
 static void *
 thread(void *arg)
 {
@@ -211,6 +232,8 @@ main(int argc, char **argv)
         over_fixture();
     } else if (!strcmp(mode, "refused")) {
         refused();
+    } else if (!strcmp(mode, "long_block")) {
+        long_block();
     } else if (!strcmp(mode, "fault")) {
         return fault((unsigned)n);
     } else if (!strcmp(mode, "exit")) {

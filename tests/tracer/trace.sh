@@ -469,6 +469,7 @@ assert calls["cuCheckpointProcessGetState"] == (1, 1, "missing") and r["missing"
 assert sorted(m["verdict"] for i in r["images"] for m in i["modules"]) == ["compiles", "refused"] and all(i["kept"] for i in r["images"])
 assert [(k["name"], k["launches"]) for k in r["kernels"]] == [("fine", 5)]
 END
+        want 0 "$TRACE" record --device null -o long -- "$APP" long_block
         want 0 "$TRACE" record --device null -o good -- "$APP" exit 0
         want 0 "$TRACE" check good
         has out 'good: runs' 1

@@ -125,7 +125,7 @@ address(enum cwb_address mode, int64_t i, int64_t n)
     }
 }
 
-/* The texel at integer coordinates of a level; z is a slice (3D), subject to the address mode, or a layer, which is not. */
+/* The texel at integer coordinates of a level; z is a slice (3D), subject to the address mode, or a layer, which is clamped. */
 static struct texel
 texel_at(const struct cw_texture *t, const struct cw_level *l, const int64_t i[3], bool z_is_layer)
 {
@@ -133,7 +133,8 @@ texel_at(const struct cw_texture *t, const struct cw_level *l, const int64_t i[3
     if (t->linear_memory && (i[0] < 0 || i[0] >= l->width))
         return out;
     int64_t x = address(t->address[0], i[0], l->width), y = address(t->address[1], i[1], l->height);
-    int64_t z = z_is_layer ? i[2] : address(t->address[2], i[2], l->depth);
+    /* No cube map, which is read as one, has no more layers for the faces. */
+    int64_t z = address(z_is_layer ? CWB_ADDRESS_CLAMP : t->address[2], i[2], l->depth);
     bool outside = x < 0 || y < 0 || z < 0;
     const cw_texel_byte *p = l->base + (size_t)z * l->slice + (size_t)y * l->pitch + (size_t)x * t->element;
     TEX_ROLLED
