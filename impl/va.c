@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "impl/va.h"
 #include "impl/base/fault.h"
+#include "impl/base/file.h"
 #include "impl/base/log.h"
 
 #include <errno.h>
@@ -14,9 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -33,6 +32,7 @@ struct block {
 struct cw_va_phys {
     int fd;
     size_t size;
+    struct cw_fd_file file;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -45,32 +45,29 @@ static unsigned window_users;
 /* ---- a region that another process shares (cw_va_share_all) ------------------------------------------------------------- */
 
 static int share_fd = -1;               /* lock: the file that others can map, as large as the region */
+static struct cw_fd_file share_file;    /* lock: of share_fd */
 static bool all_shared;                 /* lock: it is the whole region */
 static cw_va_changed_fn *changed;       /* with all_shared */
+
+/* Lock held. False with errno. */
+static bool
+make_share(const char *name)
+{
+    return share_fd >= 0 || ((share_fd = cw_memory_file(name, region_size)) >= 0 && cw_fd_file(share_fd, &share_file));
+}
+
+/* Lock held. The program may have closed it. */
+static bool
+share_is_open(void)
+{
+    return share_fd >= 0 && cw_fd_is(share_fd, &share_file);
+}
 
 /* Lock held. */
 static bool
 tell(uint64_t from, uint64_t to, int prot, enum cw_va_memory memory, int fd, uint64_t offset)
 {
     return !changed || from >= to || changed(&(struct cw_va_pages){ from, to - from, prot, memory, fd, offset });
-}
-
-int
-cw_memory_file(const char *name, uint64_t size)
-{
-    struct rlimit most;
-    if (!getrlimit(RLIMIT_FSIZE, &most) && most.rlim_cur < size) {      /* it would raise SIGXFSZ */
-        errno = EFBIG;
-        return -1;
-    }
-    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd >= 0 && (ftruncate(fd, (off_t)size) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))) {
-        int saved = errno;
-        close(fd);
-        errno = saved;
-        fd = -1;
-    }
-    return fd;
 }
 
 static uint64_t
@@ -252,12 +249,7 @@ share_run(uint64_t from, uint64_t to)
     const size_t at = shared_at(from);
     const bool recorded = shared_insert(at, from, to);
     bool ok = recorded && !mprotect((void *)(uintptr_t)from, to - from, PROT_READ);
-    for (uint64_t a = from; ok && a < to;) {
-        /* By number: the thread sanitizer has a wrapper for pwrite, and does not know that the protection orders this read and the writes. */
-        long n = syscall(SYS_pwrite64, share_fd, a, to - a, a - base);
-        ok = n > 0;
-        a += ok ? (uint64_t)n : 0;
-    }
+    ok = ok && cw_write_all_at(share_fd, (const void *)(uintptr_t)from, to - from, from - base);     /* the protection orders this read and the writes */
     ok = ok && mmap((void *)(uintptr_t)from, to - from, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, share_fd, (off_t)(from - base)) != MAP_FAILED;
     if (recorded && !ok) {
         if (mprotect((void *)(uintptr_t)from, to - from, PROT_READ | PROT_WRITE))
@@ -274,7 +266,8 @@ shared_drop(uint64_t from, uint64_t to)
     for (size_t i = shared_at(from); i < nshared && shared[i].address < to;) {
         uint64_t a = shared[i].address, b = a + shared[i].size;
         uint64_t lo = a > from ? a : from, hi = b < to ? b : to;
-        (void)fallocate(share_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(lo - base), (off_t)(hi - lo));
+        if (share_is_open())
+            (void)fallocate(share_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(lo - base), (off_t)(hi - lo));
         shared_remove(i);
         if (a < lo && shared_insert(i, a, lo))
             i++;
@@ -293,7 +286,7 @@ cw_va_share(uint64_t address, size_t size, int *fd, uint64_t *offset)
     const struct block *b = behind ? &blocks[behind - 1] : NULL;
     if (!b || size > b->size || address - b->address > b->size - size)
         r = CWB_INVALID;                /* another thread has freed it */
-    if (r == CWB_OK && share_fd < 0 && (share_fd = cw_memory_file("cudaway-shared", region_size)) < 0)
+    if (r == CWB_OK && !(make_share("cudaway-shared") && share_is_open()))
         r = CWB_NOMEM;
     for (uint64_t a = from; r == CWB_OK && !all_shared && a < to;) {
         size_t i = shared_at(a);
@@ -316,6 +309,8 @@ drop_pages(uint64_t from, uint64_t to)
         return true;
     if (all_shared) {
         (void)tell(from, to, PROT_NONE, CW_VA_OF_REGION, -1, 0);
+        if (!share_is_open())
+            return false;
         (void)fallocate(share_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(from - base), (off_t)(to - from));
         return mmap((void *)(uintptr_t)from, to - from, PROT_NONE, MAP_SHARED | MAP_FIXED, share_fd, (off_t)(from - base)) != MAP_FAILED;
     }
@@ -334,9 +329,8 @@ cw_va_share_all(cw_va_changed_fn *fn, int *fd, uint64_t *at, uint64_t *size)
     } else if (nblocks) {
         cw_error("device memory cannot be shared with another process: some of it is in use already");
     } else if (region_init()) {
-        if (share_fd < 0)               /* else one that an attempt before this could not map */
-            share_fd = cw_memory_file("cudaway-device", region_size);
-        if (share_fd >= 0 && mmap((void *)(uintptr_t)base, region_size, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, share_fd, 0) != MAP_FAILED)
+        /* It may be there, of an attempt before this that could not map it. */
+        if (make_share("cudaway-device") && mmap((void *)(uintptr_t)base, region_size, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, share_fd, 0) != MAP_FAILED)
             r = CWB_OK;
         else
             cw_error("device memory cannot be shared with another process: %s", strerror(errno));
@@ -589,7 +583,7 @@ cw_va_phys_create(size_t size, struct cw_va_phys **out)
         return CWB_NOMEM;
     p->size = size;
     p->fd = cw_memory_file("cudaway", size);
-    if (p->fd < 0) {
+    if (p->fd < 0 || !cw_fd_file(p->fd, &p->file)) {
         free(p);
         return CWB_NOMEM;
     }
@@ -606,7 +600,7 @@ cw_va_phys_import(int fd, size_t size, struct cw_va_phys **out)
     struct cw_va_phys *p = malloc(sizeof *p);
     if (!p)
         return CWB_NOMEM;
-    *p = (struct cw_va_phys){ fcntl(fd, F_DUPFD_CLOEXEC, 0), size };
+    *p = (struct cw_va_phys){ fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), size, { st.st_dev, st.st_ino } };
     if (p->fd < 0) {
         free(p);
         return CWB_NOMEM;
@@ -618,7 +612,7 @@ cw_va_phys_import(int fd, size_t size, struct cw_va_phys **out)
 cwb_result
 cw_va_phys_export(struct cw_va_phys *p, int *fd)
 {
-    *fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
+    *fd = cw_fd_is(p->fd, &p->file) ? fcntl(p->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
     return *fd < 0 ? CWB_NOMEM : CWB_OK;
 }
 
@@ -627,7 +621,7 @@ cw_va_phys_destroy(struct cw_va_phys *p)
 {
     if (!p)
         return;
-    close(p->fd);
+    cw_fd_close(p->fd, &p->file);
     free(p);
 }
 
@@ -643,8 +637,8 @@ cw_va_map(uint64_t address, size_t size, struct cw_va_phys *p, size_t offset)
     if (!inside(address, size) || offset > p->size || size > p->size - offset || offset % PAGE)
         return CWB_INVALID;
     pthread_mutex_lock(&lock);
-    void *m = mmap((void *)(uintptr_t)address, size, PROT_NONE, MAP_SHARED | MAP_FIXED, p->fd, (off_t)offset);
-    bool ok = m != MAP_FAILED;
+    bool ok = cw_fd_is(p->fd, &p->file) &&
+              mmap((void *)(uintptr_t)address, size, PROT_NONE, MAP_SHARED | MAP_FIXED, p->fd, (off_t)offset) != MAP_FAILED;
     if (ok && !tell(address, address + size, PROT_NONE, CW_VA_OF_FILE, p->fd, offset)) {
         ok = false;
         (void)drop_pages(address, address + size);

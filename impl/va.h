@@ -46,10 +46,7 @@ void cw_va_region(uint64_t *address, uint64_t *size);
 /* Is [address, address + size) inside the region (allocated or not)? For fault messages. */
 bool cw_va_contains(uint64_t address, size_t size);
 
-/* A file of memory whose size nobody can change: who has it could otherwise take pages from under another process. -1 with errno. */
-int cw_memory_file(const char *name, uint64_t size);
-
-/* Physical memory for va_map: such a file. */
+/* Physical memory for va_map: a file (cw_memory_file). */
 struct cw_va_phys;
 cwb_result cw_va_phys_create(size_t size, struct cw_va_phys **out);
 void       cw_va_phys_destroy(struct cw_va_phys *p);

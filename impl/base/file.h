@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Read a whole file; *data is malloc'd with a NUL after *size bytes; files above max_size give CW_ERR_LIMIT. */
 cw_result cw_file_read(const char *path, size_t max_size, char **data, size_t *size) CW_MUST_CHECK;
@@ -23,11 +24,29 @@ bool cw_file_is_special(const char *path);
 /* The file is replaced whole (cw_new_file), fsync-free. Nothing is left behind on failure. A link to a file is
  * followed; a device or pipe is written to as it is. */
 cw_result cw_file_write_atomic(const char *path, const void *data, size_t size, unsigned mode) CW_MUST_CHECK;
+/* The same into the file as it is, or a new one with the mode that the umask leaves, as fopen makes it: for what the program names. */
+cw_result cw_file_write(const char *path, const void *data, size_t size) CW_MUST_CHECK;
 /* A file of this process's user alone, as cw_file_read: CW_ERR_INVALID for a link, a pipe, a device, and what another user owns or can write to.
  * Does not block. */
 cw_result cw_file_read_own(const char *path, size_t max_size, char **data, size_t *size) CW_MUST_CHECK;
 /* Write all of it; errno. Signals that writing raises (SIGXFSZ at the limit of file sizes, SIGPIPE) do not reach the application. */
 bool cw_write_all(int fd, const void *data, size_t size);
+/* At this offset, from memory whose order with other writes the caller sees to. */
+bool cw_write_all_at(int fd, const void *data, size_t size, uint64_t offset);
+
+/* A descriptor that stays open: `fd`, or, where that is 0, 1 or 2, another number for it. A program that was started with one of these closed
+ * prints into what has its number. `fd` is closed then; close-on-exec is set. -1 with errno: `fd` is -1, or there is no other number. */
+int cw_fd_keep(int fd);
+/* What a descriptor is of. A program may close descriptors that are not its own (closefrom, close_range), and get their numbers for its files. */
+struct cw_fd_file { uint64_t device, inode; };
+bool cw_fd_file(int fd, struct cw_fd_file *out);                /* false with errno: it is closed */
+bool cw_fd_is(int fd, const struct cw_fd_file *file);           /* keeps errno */
+void cw_fd_close(int fd, const struct cw_fd_file *file);        /* if it is still of that */
+/* A file of memory whose size nobody can change: who has it could otherwise take pages from under another process. -1 with errno: no signal for the
+ * limit of file sizes. The caller closes it. */
+int cw_memory_file(const char *name, uint64_t size);
+/* One that is passed to nobody, so its size need not be fixed: a process that only computes (confine.h) may make it. */
+int cw_memory_file_own(const char *name, uint64_t size);
 
 /* A file that is there whole or not at all. Until it is finished it has no name where the system can do that, so nothing is left of it when
  * the process is killed; elsewhere a temporary name beside it. A device or pipe is written to as it is: a name given over it would take

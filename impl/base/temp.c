@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "impl/base/temp.h"
 
+#include "impl/base/file.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +25,7 @@ enum { MIN_AGE_S = 60 };        /* a younger folder's owner may not have its loc
 struct folder {
     struct folder *next;
     int fd;                     /* with the lock */
+    struct cw_fd_file file;
     char path[];
 };
 
@@ -105,8 +108,8 @@ cw_temp_make(const char *base, const char *kind, char *path, size_t size)
     if (made) {
         (void)chmod(path, 0700);        /* whatever the umask */
         strcpy(f->path, path);
-        f->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (f->fd >= 0)
+        f->fd = cw_fd_keep(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (f->fd >= 0 && cw_fd_file(f->fd, &f->file))
             (void)flock(f->fd, LOCK_SH);
         f->next = folders;
         folders = f;
@@ -135,6 +138,6 @@ cw_temp_remove(const char *path)
     pthread_mutex_unlock(&lock);
     remove_tree(path);
     if (f && f->fd >= 0)
-        close(f->fd);
+        cw_fd_close(f->fd, &f->file);
     free(f);
 }

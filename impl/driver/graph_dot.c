@@ -2,8 +2,11 @@
  * cuGraphDebugDotPrint: a graph as Graphviz draws it, and the memory that graphs hold. */
 #include "impl/driver/graph.h"
 
+#include "impl/base/file.h"
+
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static const char *const types[] = {
     "kernel", "memcpy", "memset", "host", "graph", "empty", "wait for event", "record event", "semaphores signal", "semaphores wait",
@@ -137,17 +140,22 @@ drv_cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags)
     struct graph *g AUTO_PUT = handle_get(hGraph, KIND_GRAPH);
     if (!g || !path)
         return CUDA_ERROR_INVALID_VALUE;
-    FILE *f = fopen(path, "we");
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
     if (!f)
-        return CUDA_ERROR_OPERATING_SYSTEM;
+        return CUDA_ERROR_OUT_OF_MEMORY;
     unsigned number = 0;
     fputs("digraph cuda {\n  node [fontname=\"monospace\"];\n", f);
     pthread_mutex_lock(&graph_lock);
     put_graph(f, g, flags, &number);
     pthread_mutex_unlock(&graph_lock);
     fputs("}\n", f);
-    bool bad = ferror(f);
-    return fclose(f) || bad ? CUDA_ERROR_OPERATING_SYSTEM : CUDA_SUCCESS;
+    bool failed = ferror(f);
+    failed |= fclose(f) != 0;
+    CUresult e = failed ? CUDA_ERROR_OUT_OF_MEMORY : cw_file_write(path, text, size) == CW_OK ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
+    free(text);
+    return e;
 }
 
 /* ---- memory that graphs hold ---------------------------------------------------------------------------------------------------------- */

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "impl/driver/driver.h"
 
+#include "impl/base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -46,7 +48,7 @@ ipc_open_fd(uint32_t pid, int fd, uint64_t inode)
     char path[64];
     uint64_t got;
     (void)snprintf(path, sizeof path, "/proc/%u/fd/%d", pid, fd);
-    int mine = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    int mine = cw_fd_keep(open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK));
     if (mine >= 0 && inode_of(mine, &got) && got == inode)
         return mine;
     if (mine >= 0)
@@ -261,6 +263,7 @@ struct ipc_event {
     _Atomic uint32_t refs;
     struct shared_event *s;
     int fd;
+    struct cw_fd_file file;
     struct handle handle;
 };
 
@@ -276,6 +279,7 @@ event_map(int fd, struct ipc_event **out)
     atomic_init(&e->refs, 1);
     e->s = p;
     e->fd = fd;
+    (void)cw_fd_file(fd, &e->file);
     *out = e;
     return CUDA_SUCCESS;
 }
@@ -283,8 +287,8 @@ event_map(int fd, struct ipc_event **out)
 CUresult
 ipc_event_make(struct ipc_event **out)
 {
-    int fd = memfd_create("cudaway-event", MFD_CLOEXEC);
-    CUresult e = fd < 0 || ftruncate(fd, (off_t)PAGE) ? CUDA_ERROR_OUT_OF_MEMORY : event_map(fd, out);
+    int fd = cw_memory_file("cudaway-event", PAGE);
+    CUresult e = fd < 0 ? CUDA_ERROR_OUT_OF_MEMORY : event_map(fd, out);
     if (e != CUDA_SUCCESS) {
         if (fd >= 0)
             close(fd);
@@ -301,7 +305,7 @@ ipc_event_unref(struct ipc_event *e)
     if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1)
         return;
     munmap(e->s, PAGE);
-    close(e->fd);
+    cw_fd_close(e->fd, &e->file);
     free(e);
 }
 

@@ -215,10 +215,7 @@ drv_cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile, unsigned i
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUlogIterator at = iterator ? *iterator : 0;
     size_t n = copy(iterator ? &at : NULL, all, ALL);
-    FILE *f = fopen(pathToFile, "we");
-    bool written = f && fwrite(all, 1, n, f) == n;
-    if (f && fclose(f))
-        written = false;
+    bool written = cw_file_write(pathToFile, all, n) == CW_OK;
     free(all);
     if (written && iterator)
         *iterator = at;

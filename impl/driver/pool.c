@@ -6,6 +6,8 @@
 #include "impl/driver/graph.h"
 #include "impl/driver/pool.h"
 
+#include "impl/base/file.h"
+
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -632,8 +634,8 @@ drv_cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool, CUmemA
     if (!handle_out || flags || handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || !(p->handle_types & handleType))
         return CUDA_ERROR_INVALID_VALUE;
     struct pool_file f = { MAGIC_POOL, (uint32_t)getpid() };
-    int fd = memfd_create("cudaway-pool", MFD_CLOEXEC);
-    if (fd < 0 || pwrite(fd, &f, sizeof f, 0) != sizeof f) {
+    int fd = cw_memory_file("cudaway-pool", sizeof f);
+    if (fd < 0 || !cw_write_all_at(fd, &f, sizeof f, 0)) {
         if (fd >= 0)
             close(fd);
         return CUDA_ERROR_OPERATING_SYSTEM;

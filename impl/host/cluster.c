@@ -7,6 +7,8 @@
 #define _GNU_SOURCE
 #include "impl/host/exec_private.h"
 
+#include "impl/base/file.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -154,9 +156,9 @@ static bool
 map_shared(struct cwh_team *t)
 {
     t->size = t->blocks * t->launch->abi.cluster_stride;
-    int fd = memfd_create("cudaway-cluster", MFD_CLOEXEC);
+    int fd = cw_memory_file_own("cudaway-cluster", t->size);
     uint8_t *p = fd < 0 ? MAP_FAILED : mmap(NULL, MIRROR + t->size + CWH_GUARD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    bool ok = p != MAP_FAILED && !ftruncate(fd, (off_t)t->size);
+    bool ok = p != MAP_FAILED;
     for (unsigned i = 0; i < 2 && ok; i++)
         ok = mmap(p + i * MIRROR, t->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
     if (fd >= 0)

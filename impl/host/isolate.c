@@ -44,6 +44,7 @@ struct pages {
     uint64_t from, to;
     int prot, fd;               /* fd: -1, or ours, of another file */
     uint64_t offset;
+    struct cw_fd_file file;     /* of fd */
 };
 
 static struct {
@@ -51,11 +52,13 @@ static struct {
     bool on;                    /* set once */
     pid_t owner;                /* by this process; a child of fork has the pages and sockets, and nobody who answers them */
     int region_fd, code_fd;
+    struct cw_fd_file region_file;
     uint64_t base, size;
     uint8_t *code;
     uint64_t process;           /* the latest one's number */
     bool alive;
     int pidfd, control;
+    struct cw_fd_file control_file;     /* where the program has closed it, it has closed all of these descriptors */
     struct runtime *runtime;    /* the latest one's */
     struct cwh_channel *idle;
     struct pages *pages;        /* sorted */
@@ -132,6 +135,8 @@ send_request(const struct cwh_request *q, const int *fds, unsigned nfds)
     struct iovec data = { (void *)(uintptr_t)q, sizeof *q };
     struct msghdr m = { .msg_iov = &data, .msg_iovlen = 1 };
     ssize_t n;
+    if (!cw_fd_is(isolate.control, &isolate.control_file))
+        return false;
     if (nfds) {
         memset(&c, 0, sizeof c);
         m.msg_control = c.space;
@@ -166,15 +171,17 @@ bury(bool ended)
     isolate.alive = false;
     if (ended)
         cw_error("the process that runs kernels ended; contexts that have launched kernels there are of no use any more");
-    (void)syscall(SYS_pidfd_send_signal, isolate.pidfd, SIGKILL, NULL, 0);     /* refused: it ends when its socket closes */
-    close(isolate.pidfd);
+    if (cw_fd_is(isolate.control, &isolate.control_file)) {
+        (void)syscall(SYS_pidfd_send_signal, isolate.pidfd, SIGKILL, NULL, 0);     /* refused: it ends when its socket closes */
+        close(isolate.pidfd);
+        close(isolate.control);
+    }
     isolate.pidfd = -1;
-    close(isolate.control);
     isolate.control = -1;
     while (isolate.idle) {
         struct cwh_channel *c = isolate.idle;
         isolate.idle = c->next;
-        close(c->fd);
+        cw_fd_close(c->fd, &c->file);
         free(c);
     }
 }
@@ -225,7 +232,7 @@ static void
 pages_remove(size_t at)
 {
     if (isolate.pages[at].fd >= 0)
-        close(isolate.pages[at].fd);
+        cw_fd_close(isolate.pages[at].fd, &isolate.pages[at].file);
     memmove(isolate.pages + at, isolate.pages + at + 1, (isolate.npages - at - 1) * sizeof *isolate.pages);
     isolate.npages--;
 }
@@ -240,7 +247,7 @@ pages_split(uint64_t a)
             continue;
         p.offset += a - p.from;
         p.from = a;
-        if (p.fd >= 0 && (p.fd = fcntl(p.fd, F_DUPFD_CLOEXEC, 0)) < 0)
+        if (p.fd >= 0 && (!cw_fd_is(p.fd, &p.file) || (p.fd = fcntl(p.fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) < 0))
             return false;
         isolate.pages[i].to = a;
         return pages_insert(i + 1, p);
@@ -261,19 +268,19 @@ pages_keep(const struct cw_va_pages *p)
     if (p->memory == CW_VA_AS_BEFORE) {
         uint64_t at = from;
         for (; i < isolate.npages && isolate.pages[i].from < to; i++) {
-            if (at < isolate.pages[i].from && !pages_insert(i, (struct pages){ at, isolate.pages[i].from, p->prot, -1, 0 }))
+            if (at < isolate.pages[i].from && !pages_insert(i, (struct pages){ at, isolate.pages[i].from, p->prot, -1, 0, { 0, 0 } }))
                 return false;
             isolate.pages[i].prot = p->prot;
             at = isolate.pages[i].to;
         }
-        return at >= to || pages_insert(i, (struct pages){ at, to, p->prot, -1, 0 });
+        return at >= to || pages_insert(i, (struct pages){ at, to, p->prot, -1, 0, { 0, 0 } });
     }
     while (i < isolate.npages && isolate.pages[i].from < to)
         pages_remove(i);
     if (p->memory == CW_VA_OF_REGION && p->prot == PROT_NONE)
         return true;
-    struct pages keep = { from, to, p->prot, -1, p->offset };
-    if (p->memory == CW_VA_OF_FILE && (keep.fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 0)) < 0)
+    struct pages keep = { from, to, p->prot, -1, p->offset, { 0, 0 } };
+    if (p->memory == CW_VA_OF_FILE && ((keep.fd = fcntl(p->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) < 0 || !cw_fd_file(keep.fd, &keep.file)))
         return false;
     /* Neighbours of the region's file are one, so that the list stays as short as the kernel's own. */
     if (keep.fd < 0 && i > 0 && isolate.pages[i - 1].to == from && isolate.pages[i - 1].fd < 0 && isolate.pages[i - 1].prot == keep.prot) {
@@ -382,7 +389,7 @@ spawn(int socket)
             ;
         pthread_sigmask(SIG_SETMASK, &old, NULL);
     }
-    pidfd = s->pidfd;
+    pidfd = cw_fd_keep(s->pidfd);
     munmap(memory, SIZE);
     return status ? -1 : pidfd;
 }
@@ -426,13 +433,33 @@ greet(struct runtime *r, bool *taken)
     return result;
 }
 
+/* Both ends stay open. False with errno. */
+static bool
+make_pair(int pair[2])
+{
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+        return false;
+    pair[0] = cw_fd_keep(pair[0]);
+    pair[1] = cw_fd_keep(pair[1]);
+    if (pair[0] >= 0 && pair[1] >= 0)
+        return true;
+    for (int i = 0; i < 2; i++)
+        if (pair[i] >= 0)
+            close(pair[i]);
+    return false;
+}
+
 /* Lock held. */
 static cwb_result
 make_process(void)
 {
     int pair[2];
     const struct timeval limit = { WAIT_SECONDS, 0 };
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+    if (!cw_fd_is(isolate.region_fd, &isolate.region_file)) {
+        cw_error("%s: no process for kernels can be made: the program has closed the descriptor of device memory", cw_env_name(CW_ENV_ISOLATE));
+        return CWB_UNSUPPORTED;
+    }
+    if (!make_pair(pair))
         return CWB_NOMEM;
     (void)setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     (void)setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
@@ -444,6 +471,7 @@ make_process(void)
         return CWB_NOMEM;
     }
     isolate.control = pair[0];
+    (void)cw_fd_file(isolate.control, &isolate.control_file);
     isolate.alive = true;
     return CWB_OK;
 }
@@ -508,6 +536,7 @@ cwh_isolate_open(void)
     cwb_result r = cw_va_share_all(on_pages, &isolate.region_fd, &isolate.base, &isolate.size);
     if (r != CWB_OK)
         return r;
+    (void)cw_fd_file(isolate.region_fd, &isolate.region_file);
     isolate.code_fd = cw_memory_file("cudaway-code", CODE_SIZE);
     isolate.code = isolate.code_fd < 0 ? MAP_FAILED : mmap(NULL, CODE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, isolate.code_fd, 0);
     if (isolate.code == MAP_FAILED) {
@@ -596,12 +625,15 @@ cwh_channel_get(uint64_t process, cwb_result *why)
     int pair[2];
     *why = CWB_LAUNCH_FAILED;
     pthread_mutex_lock(&isolate.lock);
+    if (isolate.alive && !cw_fd_is(isolate.control, &isolate.control_file))
+        bury(true);
     if (isolate.alive && process == isolate.process) {
         c = isolate.idle;
         if (c) {
             isolate.idle = c->next;
-        } else if ((c = calloc(1, sizeof *c)) && !socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+        } else if ((c = calloc(1, sizeof *c)) && make_pair(pair)) {
             c->fd = pair[0];
+            (void)cw_fd_file(c->fd, &c->file);
             c->process = process;
             cwb_result r = request(&(struct cwh_request){ .kind = CWH_CHANNEL }, &pair[1], 1);
             close(pair[1]);
@@ -633,7 +665,7 @@ cwh_channel_put(struct cwh_channel *c, bool good)
     }
     pthread_mutex_unlock(&isolate.lock);
     if (c) {
-        close(c->fd);
+        cw_fd_close(c->fd, &c->file);
         free(c);
     }
 }

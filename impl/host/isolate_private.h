@@ -4,6 +4,7 @@
 #ifndef CWH_ISOLATE_PRIVATE_H
 #define CWH_ISOLATE_PRIVATE_H
 
+#include "impl/base/file.h"
 #include "impl/host/exec.h"
 #include "impl/texture.h"
 
@@ -63,6 +64,7 @@ struct cwh_remote_heap { uint64_t base, size; };
 
 struct cwh_channel {
     int fd;
+    struct cw_fd_file file;     /* of fd */
     uint64_t process;
     struct cwh_channel *next;   /* idle ones; isolate.lock */
 };

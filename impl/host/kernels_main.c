@@ -316,6 +316,7 @@ main(void)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGXFSZ, SIG_IGN);           /* the limit of file sizes is an error of the call */
     close_others();
     if (!hear_request(&q, fds) || q.kind != CWH_SETUP) {
         fputs("cudaway-kernels: CUDA programs start it (docs/isolation.md)\n", stderr);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cw_file_write_atomic: a plain file is replaced whole, a link stays one, and what is no plain file is written to and stays what it is. */
+ * cw_file_write_atomic: a plain file is replaced whole, a link stays one, and what is no plain file is written to and stays what it is. Descriptors: none of
+ * the standard ones is taken, and what is closed is not taken for another file. */
 #define _GNU_SOURCE
 #include "impl/base/file.h"
 #include "impl/base/temp.h"
@@ -7,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +83,56 @@ sizes_and_modes(void)
     CHECK(!pipe(p) && !close(p[0]) && !cw_write_all(p[1], "x", 1) && errno == EPIPE);
     close(p[1]);
     CHECK(!unlink("private") && !rmdir("a/b") && !rmdir("a"));
+}
+
+/* With 0, 1 and 2 closed no descriptor that stays open is one of them. */
+static void
+standard_descriptors(void)
+{
+    pid_t pid = fork();
+    if (!pid) {
+        struct cw_new_file f;
+        struct cw_fd_file file;
+        for (int i = 0; i < 3; i++)
+            close(i);
+        int fd = cw_memory_file("test", 4096);
+        bool ok = fd > 2 && cw_fd_file(fd, &file) && cw_fd_is(fd, &file) && fcntl(fd, F_GETFD) == FD_CLOEXEC && fcntl(0, F_GETFD) < 0;
+        ok &= cw_new_file_begin(&f, "new", 0600) == CW_OK && f.fd > 2 && cw_new_file_finish(&f, false) == CW_OK;
+        ok &= cw_fd_keep(-1) == -1 && cw_fd_keep(fd) == fd;
+        ok &= !close(fd) && !cw_fd_is(fd, &file) && open("/dev/null", O_RDONLY) == 0 && dup2(0, fd) == fd && !cw_fd_is(fd, &file);
+        cw_fd_close(fd, &file);
+        _exit(!ok || fcntl(fd, F_GETFD) < 0);
+    }
+    int status = -1;
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+static void *
+writes_later(void *main_thread)
+{
+    char *data;
+    size_t size;
+    if (pthread_join(*(pthread_t *)main_thread, NULL))
+        _exit(2);
+    const bool ok = cw_file_write_atomic("late", "one", 3, 0600) == CW_OK && cw_file_write_atomic("late", "two", 3, 0600) == CW_OK &&
+                    cw_file_read("late", 100, &data, &size) == CW_OK && size == 3 && !memcmp(data, "two", 3) && !unlink("late");
+    _exit(!ok);
+}
+
+/* A process goes on when its first thread has ended. */
+static void
+first_thread_ended(void)
+{
+    pid_t pid = fork();
+    if (!pid) {
+        static pthread_t first, other;
+        first = pthread_self();
+        if (pthread_create(&other, NULL, writes_later, &first))
+            _exit(3);
+        pthread_exit(NULL);
+    }
+    int status = -1;
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 }
 
 static unsigned
@@ -178,6 +230,8 @@ main(void)
     mapped_files();
     own_files();
     sizes_and_modes();
+    standard_descriptors();
+    first_thread_ended();
     killed();
     temporary_folders(dir);
     CHECK(!unlink("link") && !unlink("plain") && !unlink("pipe") && !rmdir(dir)); /* and no temporary file is left */

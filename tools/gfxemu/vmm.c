@@ -3,6 +3,7 @@
  * physical memory is a file in memory, and a mapping becomes memory of the device when it is given access. The interpreter does
  * not implement read-only memory: it can be written. */
 #define _GNU_SOURCE
+#include "impl/base/file.h"
 #include "impl/hip/hip.h"
 #include "tools/gfxemu/gfx.h"
 #include "tools/gfxemu/queue.h"
@@ -23,6 +24,7 @@ HIP_FUNCTIONS(X)
 struct ihipMemGenericAllocationHandle {
     int fd;
     size_t size;
+    struct cw_fd_file file;
 };
 
 /* Reservations and mappings, both under `lock`. */
@@ -109,10 +111,8 @@ hipMemCreate(hipMemGenericAllocationHandle_t *handle, size_t size, const struct 
     if (!h)
         return hipErrorOutOfMemory;
     h->size = size;
-    h->fd = memfd_create("gfxemu", MFD_CLOEXEC);
-    if (h->fd < 0 || ftruncate(h->fd, (off_t)size)) {
-        if (h->fd >= 0)
-            close(h->fd);
+    h->fd = cw_memory_file("gfxemu", size);
+    if (h->fd < 0 || !cw_fd_file(h->fd, &h->file)) {
         free(h);
         return hipErrorOutOfMemory;
     }
@@ -126,7 +126,7 @@ hipMemRelease(hipMemGenericAllocationHandle_t handle)
 {
     if (!handle)
         return hipErrorInvalidValue;
-    close(handle->fd);
+    cw_fd_close(handle->fd, &handle->file);
     free(handle);
     return hipSuccess;
 }
@@ -150,7 +150,7 @@ hipMemMap(void *ptr, size_t size, size_t offset, hipMemGenericAllocationHandle_t
     for (struct area *a = mappings; a; a = a->next)
         ok &= (uintptr_t)ptr >= a->address + a->size || a->address >= (uintptr_t)ptr + size;
     pthread_mutex_unlock(&lock);
-    if (!ok || mmap(ptr, size, PROT_NONE, MAP_SHARED | MAP_FIXED, handle->fd, (off_t)offset) == MAP_FAILED)
+    if (!ok || !cw_fd_is(handle->fd, &handle->file) || mmap(ptr, size, PROT_NONE, MAP_SHARED | MAP_FIXED, handle->fd, (off_t)offset) == MAP_FAILED)
         return hipErrorInvalidValue;
     return add(&mappings, (uintptr_t)ptr, size);
 }
