@@ -190,6 +190,22 @@ cw_write_all_at(int fd, const void *data, size_t size, uint64_t offset)
     return write_all(fd, data, size, (int64_t)offset);
 }
 
+void
+cw_stdout_write(const void *data, size_t size)
+{
+    flockfile(stdout);
+    while (fflush(stdout) && errno == EINTR)
+        ;
+    int fd = fileno(stdout);
+    if (fd >= 0) {
+        (void)cw_write_all(fd, data, size);
+    } else {                            /* closed, or the program's own kind of stream */
+        fwrite(data, 1, size, stdout);
+        fflush(stdout);
+    }
+    funlockfile(stdout);
+}
+
 /* ---- descriptors -------------------------------------------------------------------------------------------------------------------- */
 
 int

@@ -34,6 +34,10 @@ bool cw_write_all(int fd, const void *data, size_t size);
 /* At this offset, from memory whose order with other writes the caller sees to. */
 bool cw_write_all_at(int fd, const void *data, size_t size, uint64_t offset);
 
+/* To the stream stdout, behind what is in its buffer, whole whatever signals arrive meanwhile: a stream gives up what a signal interrupts. Errors are lost,
+ * as those of printf mostly are. */
+void cw_stdout_write(const void *data, size_t size);
+
 /* A descriptor that stays open: `fd`, or, where that is 0, 1 or 2, another number for it. A program that was started with one of these closed
  * prints into what has its number. `fd` is closed then; close-on-exec is set. -1 with errno: `fd` is -1, or there is no other number. */
 int cw_fd_keep(int fd);

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "impl/hip/device.h"
 
+#include "impl/base/buf.h"
+#include "impl/base/file.h"
 #include "impl/base/log.h"
 #include "impl/format.h"
 #include "jit/builtins/print.h"
@@ -97,7 +99,8 @@ hip_fifo_flush(struct cwb_context *c, bool idle)
     uint8_t *base = c->fifo + HEAD;
     uint32_t taken = __atomic_load_n((uint32_t *)(void *)c->fifo, __ATOMIC_ACQUIRE), room = FIFO_SIZE - HEAD;
     uint32_t end = taken < room ? taken : room;
-    bool wrote = false;
+    struct cw_buf all;
+    cw_buf_init(&all);
     if (!c->told)
         c->told = __atomic_load_n((uint32_t *)(void *)(c->fifo + FIFO_SIZE), __ATOMIC_RELAXED);
     while (c->fifo_read + RECORD <= end) {
@@ -115,8 +118,7 @@ hip_fifo_flush(struct cwb_context *c, bool idle)
             char text[4096], out[CW_FORMAT_MAX];
             size_t n;
             (void)cw_format(device_string(c, format, text, sizeof text), r + RECORD, size - RECORD, 8, device_string, c, out, &n);
-            fwrite(out, 1, n, stdout);
-            wrote = true;
+            cw_buf_append(&all, out, n);
         }
         c->fifo_read += size;
     }
@@ -127,7 +129,10 @@ hip_fifo_flush(struct cwb_context *c, bool idle)
         c->fifo_read = 0;
         __atomic_store_n((uint32_t *)(void *)c->fifo, 0, __ATOMIC_RELEASE);
     }
+    if (all.failed)
+        cw_warn("there is no memory for the output of kernels: some of it is lost");
+    if (all.size)
+        cw_stdout_write(all.data, all.size);
+    cw_buf_finish(&all);
     pthread_mutex_unlock(&c->fifo_lock);
-    if (wrote)
-        fflush(stdout);
 }

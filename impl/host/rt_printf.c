@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "impl/host/exec_private.h"
 
+#include "impl/base/file.h"
 #include "impl/format.h"
 
 #include <stdio.h>
@@ -116,10 +117,8 @@ cwh_output_flush(struct cwh_output *o)
         return;
     size_t size;
     char *text = cwh_output_take(o, &size);
-    if (size) {
-        fwrite(text, 1, size, stdout);
-        fflush(stdout);
-    }
+    if (size)
+        cw_stdout_write(text, size);
     free(text);
 }
 
