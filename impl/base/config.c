@@ -9,8 +9,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,14 +94,16 @@ enum { SYSTEM, USER, FILES, MAX_COMPLAINTS = 16 };
 static struct {
     char text[FILES][CW_CONFIG_MAX + 1], path[FILES][PATH_MAX];
     struct {
-        const char *value;
+        const char *_Atomic value;
         unsigned line;
         unsigned char rank, file;       /* of what was read the highest rank counts */
     } at[CW_ENV_COUNT];
     char complaints[MAX_COMPLAINTS][PATH_MAX + 200];
     unsigned ncomplaints, file;
+    bool read[FILES];                   /* or not to be */
 } config;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_bool loaded;
+static _Atomic pid_t loading;           /* the process whose thread reads them: a child of fork has not that thread */
 
 static void __attribute__((format(printf, 1, 2)))
 complain(const char *fmt, ...)
@@ -152,17 +155,23 @@ untrusted(const struct stat *st, bool system)
     return NULL;
 }
 
-static void
+/* False: not now, for lack of descriptors. */
+static bool
 read_file(unsigned which, const char *program, bool must_be)
 {
     const char *path = config.path[which], *why;
     struct stat st;
+    if (config.read[which])
+        return true;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+        return false;
     config.file = which;
     if (fd < 0) {
         if (must_be || (errno != ENOENT && errno != ENOTDIR))
             complain("%s: %s; no setting is taken from it", path, strerror(errno));
-        return;
+        config.read[which] = true;
+        return true;
     }
     size_t n = 0;
     why = fstat(fd, &st) ? "cannot be examined" : untrusted(&st, which == SYSTEM);
@@ -176,12 +185,16 @@ read_file(unsigned which, const char *program, bool must_be)
         cw_config_read(config.text[which], n, &(struct cw_config_reader){ program, on_setting, on_wrong, NULL });
     }
     close(fd);
+    config.read[which] = true;
+    return true;
 }
 
-static void
+/* False: not all now, for lack of descriptors. */
+static bool
 load(void)
 {
     char self[PATH_MAX];
+    bool all = true;
     int saved = errno;
     bool secure = getauxval(AT_SECURE);
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -191,30 +204,50 @@ load(void)
     if (given && *given) {
         if (strcmp(given, "none")) {
             snprintf(config.path[USER], PATH_MAX, "%s", given);
-            read_file(USER, program, true);
+            all = read_file(USER, program, true);
         }
     } else {
         snprintf(config.path[SYSTEM], PATH_MAX, "%s", CW_CONFIG_SYSTEM);
-        read_file(SYSTEM, program, false);
+        all = read_file(SYSTEM, program, false);
         bool own = xdg && *xdg == '/';
         if (!secure && (own || (home && *home == '/')) &&
             snprintf(config.path[USER], PATH_MAX, "%s%s/cudaway/cudaway.conf", own ? xdg : home, own ? "" : "/.config") < PATH_MAX)
-            read_file(USER, program, false);
+            all &= read_file(USER, program, false);
     }
     errno = saved;
+    return all;
+}
+
+bool
+cw_config_load(void)
+{
+    while (!atomic_load_explicit(&loaded, memory_order_acquire)) {
+        const pid_t self = getpid();
+        pid_t other = atomic_load(&loading);
+        if (other == self || !atomic_compare_exchange_strong(&loading, &other, self)) {
+            sched_yield();
+            continue;
+        }
+        bool all = atomic_load(&loaded) || load();
+        atomic_store(&loaded, all);
+        atomic_store(&loading, 0);
+        if (!all)
+            return false;
+    }
+    return true;
 }
 
 const char *
 cw_config_get(unsigned var)
 {
-    pthread_once(&once, load);
+    (void)cw_config_load();
     return config.at[var].value;
 }
 
 const char *
 cw_config_user_file(void)
 {
-    pthread_once(&once, load);
+    (void)cw_config_load();
     return config.path[USER];
 }
 
@@ -230,7 +263,7 @@ cw_config_origin(unsigned var, char *out, size_t size)
 void
 cw_config_complaints(void (*say)(const char *text))
 {
-    pthread_once(&once, load);
+    (void)cw_config_load();
     for (unsigned i = 0; i < config.ncomplaints; i++)
         say(config.complaints[i]);
 }

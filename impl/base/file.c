@@ -474,7 +474,7 @@ open_library(const char *path, size_t need, char *text, size_t size, bool *no_me
     if (library)
         return library;
     const char *why = dlerror();
-    *no_memory = !why || strstr(why, strerror(ENOMEM)) || !strcmp(why, "out of memory");
+    *no_memory = !why || strstr(why, strerror(ENOMEM)) || strstr(why, strerror(EMFILE)) || strstr(why, strerror(ENFILE)) || !strcmp(why, "out of memory");
     snprintf(text, size, "%s", why ? why : "out of memory");
     return NULL;
 }
@@ -488,7 +488,7 @@ cw_open_library(const void *address, const char *name, size_t need, char *text, 
     char *folder = cw_dir_of_object(address), *path = NULL;
     void *library = NULL;
     if (!folder || asprintf(&path, "%s/%s", folder, name) < 0) {
-        *no_memory = folder || errno == ENOMEM;
+        *no_memory = folder || errno == ENOMEM || errno == EMFILE || errno == ENFILE;
         snprintf(text, size, "%s: cannot find the folder that it is in: %s", name, strerror(errno));
     } else {
         library = open_library(path, need, text, size, no_memory);

@@ -76,7 +76,7 @@ bool cw_dir_of_object_in(const void *address, char dir[CW_PATH_MAX]);   /* witho
  * that. dlmopen with a path is not redirected. */
 void *cw_dlopen(const char *path);
 /* Load `name` of the folder that holds `address`, or, if that is NULL, `name` as dlopen finds it, with its symbols private. NULL: *why says
- * why not, in `text`; *no_memory: for lack of memory, so that it may work later. Constructors of C++ libraries end the process if they get no
+ * why not, in `text`; *no_memory: for lack of memory or descriptors, so that it may work later. Constructors of C++ libraries end the process if they get no
  * memory; `need` bytes must be there for them. */
 void *cw_open_library(const void *address, const char *name, size_t need, char *text, size_t size, bool *no_memory);
 

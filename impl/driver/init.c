@@ -3,6 +3,7 @@
  * A forked child of an initialised process gets CUDA_ERROR_NOT_INITIALIZED from every call, as with NVIDIA's driver; after
  * exit handlers ran, calls give CUDA_ERROR_DEINITIALIZED. */
 #include "impl/driver/driver.h"
+#include "impl/base/config.h"
 #include "impl/base/env.h"
 #include "impl/base/file.h"
 #include "impl/runtime/redirect/redirect.h"
@@ -176,6 +177,10 @@ drv_cuInit(unsigned int Flags)
     CUresult e = g.init_error;
     s = atomic_load(&g.state);
     if (s == STATE_NEW) {
+        if (!cw_config_load()) {
+            pthread_mutex_unlock(&g.lock);
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        }
         logs_start();
         cw_env_warn_unknown();
         static bool handlers;
