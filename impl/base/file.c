@@ -427,18 +427,41 @@ cw_mkdirs(const char *path, unsigned mode)
 
 _Static_assert(CW_PATH_MAX >= PATH_MAX, "realpath's");
 
+static bool
+folder_of(const Dl_info *info, char dir[CW_PATH_MAX])
+{
+    /* For the program itself this is argv[0]: a bare name when the shell found it in PATH. */
+    if (!realpath(strchr(info->dli_fname, '/') ? info->dli_fname : "/proc/self/exe", dir))
+        return false;
+    char *slash = strrchr(dir, '/');
+    if (slash)
+        *slash = 0;
+    return true;
+}
+
+/* The folder of the library that this code is in, where the dynamic linker knows a relative name of it (a relative LD_LIBRARY_PATH): that is
+ * meant from the folder where the process was when it loaded the library. */
+static char loaded_from[CW_PATH_MAX];
+static const void *loaded_at;
+
+static __attribute__((constructor)) void
+note_folder(void)
+{
+    Dl_info info;
+    if (dladdr((const void *)(uintptr_t)&note_folder, &info) && info.dli_fname && *info.dli_fname != '/' && strchr(info.dli_fname, '/') &&
+        folder_of(&info, loaded_from))
+        loaded_at = info.dli_fbase;
+}
+
 bool
 cw_dir_of_object_in(const void *address, char dir[CW_PATH_MAX])
 {
     Dl_info info;
     if (!dladdr(address, &info) || !info.dli_fname)
         return false;
-    /* For the program itself this is argv[0]: a bare name when the shell found it in PATH. */
-    if (!realpath(strchr(info.dli_fname, '/') ? info.dli_fname : "/proc/self/exe", dir))
-        return false;
-    char *slash = strrchr(dir, '/');
-    if (slash)
-        *slash = 0;
+    if (!loaded_at || info.dli_fbase != loaded_at)
+        return folder_of(&info, dir);
+    strcpy(dir, loaded_from);
     return true;
 }
 

@@ -67,7 +67,8 @@ cw_result cw_new_file_finish(struct cw_new_file *f, bool keep);
 
 /* mkdir -p with the given mode for created folders; a mode for this user alone holds whatever the umask. */
 cw_result cw_mkdirs(const char *path, unsigned mode) CW_MUST_CHECK;
-/* Folder that holds the shared object or program containing `address` (malloc'd), or NULL. */
+/* Folder that holds the shared object or program containing `address` (malloc'd), or NULL. The caller's own is known from its load on, wherever
+ * the process changes its folder to. */
 char *cw_dir_of_object(const void *address);
 enum { CW_PATH_MAX = 4096 };
 bool cw_dir_of_object_in(const void *address, char dir[CW_PATH_MAX]);   /* without memory; false: none */
