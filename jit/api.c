@@ -11,6 +11,8 @@
 #include "jit/llvm/ending.h"
 #include "jit/llvm/pipeline.h"
 
+#include "impl/base/log.h"
+
 static uint32_t
 kernel_count(const struct cwj_program *p)
 {
@@ -187,4 +189,10 @@ __attribute__((visibility("default"))) const struct cwj_api *
 cudaway_jit_api(uint32_t version)
 {
     return version == CWJ_API_VERSION ? &api : NULL;
+}
+
+__attribute__((visibility("default"))) void
+cudaway_use_stderr(const struct cw_fd_file *file)
+{
+    cw_log_use_stderr(file);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The compiler's interface, used by impl, cudaway-cc, replay and diff. The jit is a shared object of its own (libcudaway-jit.so), loaded
- * with the first module, so that a program that is only traced never loads LLVM. Its one exported symbol is cudaway_jit_api.
+ * with the first module, so that a program that is only traced never loads LLVM. It exports cudaway_jit_api and cudaway_use_stderr.
  *
  * Threads: a program may be used from several threads; it locks itself. Lifetimes: everything returned as a const pointer lives as long as
  * the program, compiled code until host_release. */
@@ -300,7 +300,7 @@ struct cwj_image_entry {
     bool relocatable;               /* relocatable device code of an ELF file: all its containers make one module */
 };
 
-/* The only export of libcudaway-jit.so. NULL if version is not CWJ_API_VERSION. */
+/* NULL if version is not CWJ_API_VERSION. */
 const struct cwj_api *cudaway_jit_api(uint32_t version);
 
 #endif

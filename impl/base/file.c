@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "impl/base/file.h"
 
+#include "impl/base/log.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -494,6 +496,9 @@ open_library(const char *path, size_t need, char *text, size_t size, bool *no_me
     }
     free(enough);
     void *library = cw_dlopen(path);
+    void (*use_stderr)(const struct cw_fd_file *) = library ? (void (*)(const struct cw_fd_file *))dlsym(library, "cudaway_use_stderr") : NULL;
+    if (use_stderr)
+        use_stderr(cw_log_stderr());
     if (library)
         return library;
     const char *why = dlerror();

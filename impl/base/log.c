@@ -11,30 +11,95 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const level_names[] = { "off", "error", "warn", "info", "debug", "trace" };
 static enum cw_log_level current = CW_LOG_WARN;
-static int out_fd = 2;
+static int out_fd = STDERR_FILENO;      /* CUDAWAY_LOG_FILE's, or standard error */
+static struct cw_fd_file out_file;      /* of the former */
+static struct cw_fd_file stderr_file;   /* of standard error when this library was loaded; all zero: it was closed */
 static _Atomic(cw_log_sink *) current_sink;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static __attribute__((constructor)) void
+look_at_stderr(void)
+{
+    int saved = errno;
+    (void)cw_fd_file(STDERR_FILENO, &stderr_file);
+    errno = saved;
+}
+
+void
+cw_log_use_stderr(const struct cw_fd_file *file)
+{
+    stderr_file = *file;
+}
+
+const struct cw_fd_file *
+cw_log_stderr(void)
+{
+    return &stderr_file;
+}
+
+/* Whether descriptor 2 is standard error. A program that closed it, or was started without, may have its number for a database or a socket. */
+static bool
+stderr_is_there(void)
+{
+    struct stat st;
+    if (!stderr_file.inode)
+        return false;
+    if (cw_fd_is(STDERR_FILENO, &stderr_file))
+        return true;
+    int saved = errno, flags = fcntl(STDERR_FILENO, F_GETFL);
+    bool redirected = flags >= 0 && !fstat(STDERR_FILENO, &st) && ((flags & O_ACCMODE) == O_WRONLY || S_ISCHR(st.st_mode));
+    errno = saved;
+    return redirected;
+}
+
+bool
+cw_stderr_write(const void *text, size_t size)
+{
+    return stderr_is_there() && cw_write_all(STDERR_FILENO, text, size);
+}
+
+/* Where lines go; -1: nowhere. The program may have closed the log's descriptor, and have its number for something else. */
+static int
+place(void)
+{
+    if (out_fd != STDERR_FILENO && cw_fd_is(out_fd, &out_file))
+        return out_fd;
+    return stderr_is_there() ? STDERR_FILENO : -1;
+}
+
+static void __attribute__((format(printf, 1, 2)))
+complain(const char *fmt, ...)
+{
+    va_list ap;
+    int fd = place();
+    va_start(ap, fmt);
+    if (fd >= 0)
+        vdprintf(fd, fmt, ap);
+    va_end(ap);
+}
 
 static void
 init_once(void)
 {
     const char *file = cw_env_get(CW_ENV_LOG_FILE);
     if (file && *file) {
-        int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-        if (fd >= 0)
+        int fd = cw_fd_keep(open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+        if (fd >= 0 && cw_fd_file(fd, &out_file))
             out_fd = fd;
         else
-            dprintf(2, "cudaway: warning: CUDAWAY_LOG_FILE=%s: %s; logging to standard error\n", file, strerror(errno));
+            complain("cudaway: warning: CUDAWAY_LOG_FILE=%s: %s; logging to standard error\n", file, strerror(errno));
     }
     const char *s = cw_env_get(CW_ENV_LOG);
     if (!s || !*s)
         return;
     if (!strcmp(s, "help")) {
-        cw_env_help(out_fd);
+        if (place() >= 0)
+            cw_env_help(place());
         return;
     }
     for (unsigned i = 0; i < sizeof level_names / sizeof *level_names; i++) {
@@ -43,7 +108,7 @@ init_once(void)
             return;
         }
     }
-    dprintf(out_fd, "cudaway: warning: CUDAWAY_LOG=%s is not one of off, error, warn, info, debug, trace, help; using warn\n", s);
+    complain("cudaway: warning: CUDAWAY_LOG=%s is not one of off, error, warn, info, debug, trace, help; using warn\n", s);
 }
 
 bool
@@ -80,8 +145,9 @@ cw_log(enum cw_log_level level, const char *fmt, ...)
             sink(level, line + head, (size_t)(n - head));
         }
         line[n++] = '\n';
-        if (print)
-            (void)cw_write_all(out_fd, line, (size_t)n);
+        int fd = print ? place() : -1;
+        if (fd >= 0)
+            (void)cw_write_all(fd, line, (size_t)n);
     }
     errno = saved;
 }

@@ -86,8 +86,10 @@ print_assert(struct cwb_context *c, const uint8_t *args, size_t size)
     memcpy(v, args + sizeof at, sizeof v);
     for (int i = 0; i < 3; i++)
         (void)device_string(c, at[i], text[i], sizeof text[i]);
-    fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", text[1], v[0], text[2], v[1], v[2], v[3],
-            v[4], v[5], v[6], text[0]);
+    char line[2048];
+    int n = snprintf(line, sizeof line, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", text[1], v[0], text[2], v[1],
+                     v[2], v[3], v[4], v[5], v[6], text[0]);
+    (void)cw_stderr_write(line, (size_t)n);
 }
 
 void

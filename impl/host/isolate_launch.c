@@ -69,7 +69,7 @@ serve(const struct cwh_channel *channel, struct cwh_exec_launch *l)
             break;
         case CWH_COMPLAINT:
             complaints += m.a.size;
-            if (complaints > MOST_COMPLAINTS || !cw_write_all(STDERR_FILENO, m.text, m.a.size))
+            if (complaints > MOST_COMPLAINTS || !cw_stderr_write(m.text, m.a.size))
                 complaints = MOST_COMPLAINTS;
             break;
         case CWH_HEAP:

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "impl/host/exec_private.h"
 
+#include "impl/base/log.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -43,7 +45,7 @@ cwh_rt_assertfail(struct cwh_gang *gang, uint64_t mask, const uint64_t *message,
             n = (int)sizeof text - 1;
         if (w->launch->complaints)
             cwh_output_append(w->launch->complaints, text, (size_t)n);
-        else if (write(STDERR_FILENO, text, (size_t)n) < 0)
+        else if (!cw_stderr_write(text, (size_t)n))
             break;
     }
     cwh_abort(f, CWB_ASSERT, "assertion `%.120s` failed at %.80s", msg, where);

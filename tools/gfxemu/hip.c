@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * libcudaway-gfxemu.so: the HIP functions of impl/hip/hip.h over the interpreter. One device, whose processor is named by
- * CUDAWAY_DEVICE=gfxemu:ARCH or CUDAWAY_GFXEMU_ARCH. A kernel's fault ends the context, as on a device: it is reported on standard
- * error once, and by every later call that waits. With CUDAWAY_GFXEMU_STATS=FILE each launch appends a line of counts to FILE. */
+ * CUDAWAY_DEVICE=gfxemu:ARCH or CUDAWAY_GFXEMU_ARCH. A kernel's fault ends the context, as on a device: it is reported in the log
+ * once, and by every later call that waits. With CUDAWAY_GFXEMU_STATS=FILE each launch appends a line of counts to FILE. */
 #define _GNU_SOURCE
 #include "impl/base/env.h"
 #include "impl/base/fault.h"
+#include "impl/base/file.h"
 #include "impl/base/log.h"
 #include "impl/hip/hip.h"
 #include "tools/gfxemu/gfx.h"
@@ -12,6 +13,7 @@
 #include "tools/gfxemu/texture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -70,14 +72,15 @@ setup(void)
         arch = "gfx1100";
     g.target = gfx_target_find(arch);
     if (!g.target) {
-        fprintf(stderr, "cudaway-gfxemu: no processor '%s'; there are", arch);
-        for (size_t i = 0; gfx_target_at(i); i++)
-            fprintf(stderr, " %s", gfx_target_at(i)->name);
-        fputc('\n', stderr);
+        char known[1000];
+        size_t n = 0;
+        for (size_t i = 0; gfx_target_at(i) && n < sizeof known; i++)
+            n += (size_t)snprintf(known + n, sizeof known - n, " %s", gfx_target_at(i)->name);
+        cw_error("gfxemu: no processor '%s'; there are%s", arch, known);
         return;
     }
-    if (stats && !(g.stats = fopen(stats, "a")))
-        fprintf(stderr, "cudaway-gfxemu: cannot write %s\n", stats);
+    if (stats && !(g.stats = fdopen(cw_fd_keep(open(stats, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)), "a")))
+        cw_error("gfxemu: cannot write %s", stats);
 }
 
 static hipError_t
@@ -380,7 +383,7 @@ touched(gfx_work *fn, void *data, const char *what)
     if (cw_guarded(fn, data, &address))
         return true;
     if (atomic_compare_exchange_strong(&g.error, &none, hipErrorIllegalAddress))
-        fprintf(stderr, "cudaway-gfxemu: a queued %s touched memory that is not there: address 0x%llx\n", what, (unsigned long long)address);
+        cw_error("gfxemu: a queued %s touched memory that is not there: address 0x%llx", what, (unsigned long long)address);
     return false;
 }
 
@@ -705,7 +708,7 @@ hipModuleLoadData(hipModule_t *module, const void *image)
         return done(hipErrorNoDevice);
     size_t size = image_size(image);
     if (!size) {
-        fprintf(stderr, "cudaway-gfxemu: hipModuleLoadData: this is neither a code object nor an offload bundle\n");
+        cw_error("gfxemu: hipModuleLoadData: this is neither a code object nor an offload bundle");
         return done(hipErrorInvalidImage);
     }
     struct ihipModule_t *m = calloc(1, sizeof *m);
@@ -713,7 +716,7 @@ hipModuleLoadData(hipModule_t *module, const void *image)
         return done(hipErrorOutOfMemory);
     if (!gfx_object_load(g.target, image, size, &m->object, error)) {
         hipError_t e = errno == ENOMEM ? hipErrorOutOfMemory : hipErrorNoBinaryForGpu;
-        fprintf(stderr, "cudaway-gfxemu: hipModuleLoadData: %s\n", error);
+        cw_error("gfxemu: hipModuleLoadData: %s", error);
         free(m);
         return done(e);
     }
@@ -831,7 +834,7 @@ launch_work(void *data)
         int e = w->l.fault == FAULT_MEMORY ? hipErrorIllegalAddress : w->l.fault == FAULT_MISALIGNED ? hipErrorMisalignedAddress
             : w->l.fault == FAULT_TRAP ? hipErrorAssert : hipErrorLaunchFailure, none = hipSuccess;
         if (atomic_compare_exchange_strong(&g.error, &none, e))
-            fprintf(stderr, "cudaway-gfxemu: %s: %s\n", w->l.kernel->name, w->l.message);
+            cw_error("gfxemu: %s: %s", w->l.kernel->name, w->l.message);
     }
     if (*w->l.noted[NOTE_UNWRITTEN])
         cw_debug("gfxemu: the first of %llu instructions that read a register which nothing wrote: %s",
@@ -854,7 +857,7 @@ launch(hipFunction_t f, const unsigned grid[3], const unsigned block[3], unsigne
     if (!threads || !grid[0] || !grid[1] || !grid[2])
         return done(hipErrorInvalidConfiguration);
     if (threads > 1024 || (f->kernel->max_group && threads > f->kernel->max_group)) {
-        fprintf(stderr, "cudaway-gfxemu: %s: a block of %llu threads, but the code allows %u\n", f->kernel->name, (unsigned long long)threads,
+        cw_error("gfxemu: %s: a block of %llu threads, but the code allows %u", f->kernel->name, (unsigned long long)threads,
                 f->kernel->max_group);
         return done(hipErrorLaunchFailure);
     }
@@ -950,4 +953,10 @@ hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, hipFunction_t f,
     else if (lds && g.target->lds / lds < (size_t)*blocks)
         *blocks = (int)(g.target->lds / lds);
     return done(hipSuccess);
+}
+
+__attribute__((visibility("default"))) void
+cudaway_use_stderr(const struct cw_fd_file *file)
+{
+    cw_log_use_stderr(file);
 }
