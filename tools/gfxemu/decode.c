@@ -212,6 +212,23 @@ static const struct { const char *name; uint8_t kind; uint16_t reg; uint8_t dwor
     { "src_shared_base_lo", GFX_SHARED_BASE, 0, 2 }, { "src_private_base_lo", GFX_PRIVATE_BASE, 0, 2 },
 };
 
+/* All that instructions can name; others are literals, in hexadecimal. Not strtod, whose decimal point is the program's locale's. */
+static bool
+inline_float(const char *s, double *value)
+{
+    static const struct { const char *text; double value; } known[] = {
+        { "0.5", 0.5 }, { "1.0", 1 }, { "2.0", 2 }, { "4.0", 4 },
+        { "0.15915494", 0.15915494309189532 }, { "0.15915494309189532", 0.15915494309189532 },     /* 1 / (2 pi) */
+    };
+    const bool negative = *s == '-';
+    for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(s + negative, known[i].text)) {
+            *value = negative ? -known[i].value : known[i].value;
+            return true;
+        }
+    return false;
+}
+
 /* One operand from its text (changed here). False: not an operand of the kinds that occur in registers or constants. */
 static bool
 operand(char *s, struct gfx_operand *o)
@@ -269,15 +286,12 @@ operand(char *s, struct gfx_operand *o)
         return !*end;
     }
     if (isdigit((unsigned char)*s) || (*s == '-' && isdigit((unsigned char)s[1]))) {
-        if (strpbrk(s, ".eE")) {
+        if (strchr(s, '.')) {
             o->kind = GFX_FLOAT;
-            o->real = strtod(s, &end);
-            if (o->real > 0.159 && o->real < 0.16)
-                o->real = 0.15915494309189532;      /* 1 / (2 pi), truncated in the text */
-        } else {
-            o->kind = GFX_INT;
-            o->imm = strtoll(s, &end, 10);
+            return inline_float(s, &o->real);
         }
+        o->kind = GFX_INT;
+        o->imm = strtoll(s, &end, 10);
         return !*end;
     }
     return false;
